@@ -5,6 +5,8 @@
 #define LLM_PLAIN_H
 
 #include "oxtorch_llm.h"
+#include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
 #include "check.h"
 #include "gguf_make.h"
 
@@ -102,13 +104,48 @@ static inline void plain_norm(const char *stem, int size, int biased) {
 }
 
 /* NULL with an error where the file is refused. */
-static inline ox_llm *plain_open(void) {
+static inline ox_llm *plain_open_on(ox_device *device) {
     const char *path = gguf_path("llm_plain.gguf");
     CHECK(gguf_write(&plain_file, path) == 0);
-    ox_llm *model = ox_llm_open(path, NULL);
+    ox_llm *model = ox_llm_open(path, device);
     remove(path);
     CHECK_MSG(model != NULL, "%s: %s", plain_family, ox_error_text());
     return model;
+}
+
+static inline ox_llm *plain_open(void) {
+    return plain_open_on(NULL);
+}
+
+/* ---- where a model runs -------------------------------------------------------------------------------- */
+
+typedef enum plain_place { PLAIN_CPU, PLAIN_STREAM, PLAIN_VULKAN, PLAIN_PLACES } plain_place;
+
+static const char *const plain_places[PLAIN_PLACES] = {"CPU", "stream", "Vulkan"};
+
+/* NULL: this machine has none of the kind. The stream leaves the weights in the file, in tiles of a few rows,
+ * and keeps none of them. */
+static inline ox_device *plain_device(plain_place place) {
+    if (place == PLAIN_CPU) return ox_cpu();
+    if (place == PLAIN_VULKAN) {
+        ox_device *gpu = ox_vulkan(0);
+        if (!gpu) check_skip("language models on Vulkan", ox_error_text());
+        if (!gpu) ox_error_clear();
+        return gpu;
+    }
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.ram_bytes = 1 << 20;
+    desc.tile_bytes = 16384;
+    desc.spill = getenv("OX_TEST_TMP");
+    desc.forgetful = true;
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "%s", ox_error_text());
+    return ox_stream_device(stream);
+}
+
+static inline void plain_leave(plain_place place, ox_device *device) {
+    if (place != PLAIN_CPU) CHECK_MSG(ox_device_close(device) == OX_OK, "%s", ox_error_text());
 }
 
 /* ---- plain loops --------------------------------------------------------------------------------------- */

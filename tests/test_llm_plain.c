@@ -1,7 +1,7 @@
 /* test_llm_plain.c - families of language models against plain loops in double: where norms and sums stand,
  * rope in pairs and halves, grouped heads, windows, ALiBi, caps of scores and logits, experts, biases;
  * heads in odd numbers, a context of one token, texts longer than windows; at once, in batches and
- * token by token.
+ * token by token. ALiBi on a stream and on Vulkan, too.
  */
 #include "llm_plain.h"
 
@@ -309,14 +309,14 @@ static void compare(const shape_row *s, const sizes *z, ox_llm *model, int batch
     ox_llm_context_close(context);
 }
 
-static void test_shape(const shape_row *s, const sizes *z, uint64_t seed) {
+static void test_shape(const shape_row *s, const sizes *z, uint64_t seed, ox_device *device) {
     static double expected[MOST_TEXT * MOST_VOCABULARY];
     int32_t ids[MOST_TEXT];
     make_model(s, z, seed);
     for (int t = 0; t < z->text; t++)
         ids[t] = (int32_t)((seed + (uint64_t)(t * t * 5 + 3 * t)) % (uint64_t)z->vocabulary);
     run(s, z, ids, expected);
-    ox_llm *model = plain_open();
+    ox_llm *model = plain_open_on(device);
     if (!model) return;
     compare(s, z, model, 0, ids, expected);
     compare(s, z, model, 4, ids, expected);
@@ -328,7 +328,14 @@ int main(void) {
     ox_set_exact(true);
     for (int i = 0; i < SHAPES; i++)
         for (int k = 0; k < (int)(sizeof all_sizes / sizeof *all_sizes); k++)
-            test_shape(&shapes[i], &all_sizes[k], (uint64_t)(100 * i + k));
+            test_shape(&shapes[i], &all_sizes[k], (uint64_t)(100 * i + k), ox_cpu());
+    for (int at = PLAIN_STREAM; at < PLAIN_PLACES; at++) {
+        ox_device *device = plain_device((plain_place)at);
+        /* biases are made by the host, and go where the model is */
+        for (int i = 0; device && i < SHAPES; i++)
+            if (shapes[i].alibi > 0) test_shape(&shapes[i], all_sizes, (uint64_t)(100 * i), device);
+        if (device) plain_leave((plain_place)at, device);
+    }
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("llm_plain");

@@ -1,6 +1,6 @@
 /* test_llm_rwkv.c - RWKV 6 and 7 against plain loops in double, position by position: shares of the position
  * before, decays and rates made of them, the memory with and without erasing, norms of heads, both
- * feed-forwards.
+ * feed-forwards; on the CPU, on a stream and on Vulkan.
  */
 #include "llm_plain.h"
 
@@ -264,29 +264,67 @@ static void run(const shape_row *s, const int32_t *ids, double *logits) {
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-int main(void) {
-    static double expected[TEXT * VOCABULARY];
-    static float got[TEXT * VOCABULARY];
+static int32_t ids[TEXT];
+static float got[TEXT * VOCABULARY];
+static double expected[TEXT * VOCABULARY];
+
+static void compare(const shape_row *s, plain_place place, const char *how) {
+    const double apart = plain_apart(got, expected, TEXT * VOCABULARY);
+    CHECK_MSG(ox_error() == OX_OK && apart < 5e-5, "%s on %s, %s: %g apart, %s", s->family,
+              plain_places[place], how, apart, ox_error_text());
+    ox_error_clear();
+}
+
+static void test_texts(const shape_row *s, ox_llm *model, plain_place place) {
     static const int batches[] = {0, 1, 2, 16, 17};
-    int32_t ids[TEXT];
+    for (int b = 0; b < 5; b++) {
+        char how[32];
+        ox_llm_context_desc desc;
+        memset(&desc, 0, sizeof desc);
+        if (place != PLAIN_CPU && b % 2) continue; /* the same parts, and a device takes long for each */
+        desc.batch = batches[b];
+        desc.capacity = TEXT; /* and not a position more */
+        ox_llm_context *context = ox_llm_context_open(model, &desc);
+        CHECK(ox_llm_decode_all(context, ids, TEXT, got) == OX_OK);
+        snprintf(how, sizeof how, "batches of %d", batches[b]);
+        compare(s, place, how);
+        CHECK(ox_llm_decode_one(context, ids[0], got) == OX_ERR_ARG); /* it is full */
+        ox_error_clear();
+        ox_llm_context_close(context);
+    }
+}
+
+/* Steps after a batch; rewound, other batches and steps: no number is left of what was forgotten. */
+static void test_steps(const shape_row *s, ox_llm *model, plain_place place) {
+    static const int batches[] = {0, 19};
+    ox_llm_context *context = ox_llm_context_open(model, NULL);
+    for (int b = 0; b < 2; b++) {
+        const int count = batches[b];
+        memset(got, 0, sizeof got);
+        CHECK(ox_llm_rewind(context, 0) == OX_OK);
+        if (count) CHECK(ox_llm_decode_all(context, ids, count, got) == OX_OK);
+        for (int t = count; t < TEXT; t++)
+            CHECK(ox_llm_decode_one(context, ids[t], got + t * VOCABULARY) == OX_OK);
+        compare(s, place, count ? "steps after a batch" : "steps");
+    }
+    ox_llm_context_close(context);
+}
+
+int main(void) {
     ox_set_exact(true);
     for (int t = 0; t < TEXT; t++) ids[t] = (t * t * 3 + 11 * t + 5) % VOCABULARY;
-    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
-        make_model(&shapes[i], (uint64_t)i + 40);
-        run(&shapes[i], ids, expected);
-        ox_llm *model = plain_open();
-        for (int b = 0; model && b < 5; b++) {
-            ox_llm_context_desc desc;
-            memset(&desc, 0, sizeof desc);
-            desc.batch = batches[b];
-            ox_llm_context *context = ox_llm_context_open(model, &desc);
-            CHECK_MSG(ox_llm_decode_all(context, ids, TEXT, got) == OX_OK, "%s: %s", shapes[i].family,
-                      ox_error_text());
-            const double apart = plain_apart(got, expected, TEXT * VOCABULARY);
-            CHECK_MSG(apart < 5e-5, "%s, batches of %d: %g apart", shapes[i].family, batches[b], apart);
-            ox_llm_context_close(context);
+    for (int at = 0; at < PLAIN_PLACES; at++) {
+        const plain_place place = (plain_place)at;
+        ox_device *device = plain_device(place);
+        for (int i = 0; device && i < (int)(sizeof shapes / sizeof *shapes); i++) {
+            make_model(&shapes[i], (uint64_t)i + 40);
+            run(&shapes[i], ids, expected);
+            ox_llm *model = plain_open_on(device);
+            if (model) test_texts(&shapes[i], model, place);
+            if (model) test_steps(&shapes[i], model, place);
+            ox_llm_close(model);
         }
-        ox_llm_close(model);
+        if (device) plain_leave(place, device);
     }
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -1,5 +1,6 @@
 /* test_llm_t5.c - encoders with decoders (T5) against plain loops in double: biases of distances in buckets,
- * attention to what the encoder read, both feed-forwards; what a context keeps of a text, and errors.
+ * attention to what the encoder read, both feed-forwards; what a context keeps of a text, and errors; on
+ * the CPU, on a stream and on Vulkan.
  */
 #include "llm_plain.h"
 
@@ -213,12 +214,12 @@ static void expect(ox_status status, ox_status wanted, const char *word) {
     ox_error_clear();
 }
 
-static void compare(const char *what, int said) {
+static void compare(plain_place place, const char *what, int said) {
     const double apart = plain_apart(got, expected, said * VOCABULARY);
-    CHECK_MSG(apart < 2e-5, "%s: %g apart", what, apart);
+    CHECK_MSG(apart < 2e-5, "%s on %s: %g apart", what, plain_places[place], apart);
 }
 
-static void test_answers(const shape_row *s, ox_llm *model, ox_dtype cache) {
+static void test_answers(const shape_row *s, ox_llm *model, plain_place place, ox_dtype cache) {
     ox_llm_context_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.cache = cache;
@@ -230,12 +231,12 @@ static void test_answers(const shape_row *s, ox_llm *model, ox_dtype cache) {
         answer(s, text, count, words, said, expected);
         CHECK(ox_llm_encode(context, text, count) == OX_OK && ox_llm_length(context) == 0);
         CHECK(ox_llm_decode_all(context, words, said, got) == OX_OK);
-        if (cache == OX_F32) compare("at once", said);
+        if (cache == OX_F32) compare(place, "at once", said);
         CHECK(ox_llm_rewind(context, 0) == OX_OK); /* the text that is answered stays */
         for (int t = 0; t < said; t++)
             CHECK(ox_llm_decode_one(context, words[t], got + t * VOCABULARY) == OX_OK);
         if (cache == OX_F32)
-            compare("token by token", said);
+            compare(place, "token by token", said);
         else
             CHECK(plain_apart(got, expected, said * VOCABULARY) < 0.02);
     }
@@ -315,28 +316,34 @@ static void test_missing(void) {
     expect(ox_error(), OX_ERR_NOT_FOUND, "tensor dec.blk.3.");
 }
 
+static void test_shape(const shape_row *s, ox_llm *model, plain_place place) {
+    const ox_llm_config *config = ox_llm_get_config(model);
+    CHECK(config->encoder == !s->decoder_layers);
+    test_embedding(s, model);
+    if (!s->decoder_layers) return;
+    CHECK(config->encoder_layers == s->layers && config->layers == s->decoder_layers);
+    CHECK(config->start_token == 3 && config->tied == s->tied);
+    test_answers(s, model, place, OX_F32);
+    test_answers(s, model, place, OX_F16);
+    test_generated(model);
+}
+
 int main(void) {
     ox_set_exact(true);
     for (int t = 0; t < MOST; t++) {
         text[t] = (t * t * 3 + 5 * t + 1) % VOCABULARY;
         words[t] = t ? (t * 7 + 2) % VOCABULARY : 3;
     }
-    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
-        const shape_row *s = &shapes[i];
-        make_model(s, (uint64_t)i);
-        ox_llm *model = plain_open();
-        if (!model) continue;
-        const ox_llm_config *config = ox_llm_get_config(model);
-        CHECK(config->encoder == !s->decoder_layers);
-        test_embedding(s, model);
-        if (s->decoder_layers) {
-            CHECK(config->encoder_layers == s->layers && config->layers == s->decoder_layers);
-            CHECK(config->start_token == 3 && config->tied == s->tied);
-            test_answers(s, model, OX_F32);
-            test_answers(s, model, OX_F16);
-            test_generated(model);
+    for (int at = 0; at < PLAIN_PLACES; at++) {
+        const plain_place place = (plain_place)at;
+        ox_device *device = plain_device(place);
+        for (int i = 0; device && i < (int)(sizeof shapes / sizeof *shapes); i++) {
+            make_model(&shapes[i], (uint64_t)i);
+            ox_llm *model = plain_open_on(device);
+            if (model) test_shape(&shapes[i], model, place);
+            ox_llm_close(model);
         }
-        ox_llm_close(model);
+        if (device) plain_leave(place, device);
     }
     test_missing();
     ox_memory_stats stats = ox_memory_get_stats();

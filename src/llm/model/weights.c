@@ -497,7 +497,7 @@ static ox_status oxi_llm_make_slopes(ox_llm *model) {
                             exp2(h < power ? -most * (double)(h + 1) / (double)power
                                            : -most * (double)(2 * (h - power) + 1) / (double)(2 * power)));
     ox_scope scope = ox_scope_begin();
-    model->slopes = ox_retain(oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32));
+    model->slopes = ox_retain(ox_to(oxi_copied(slopes, OX_SHAPE(heads, 1, 1), OX_F32), model->device));
     ox_scope_end(&scope);
     oxi_free(slopes, (size_t)heads * sizeof *slopes);
     return model->slopes ? OX_OK : oxi_llm_error();
