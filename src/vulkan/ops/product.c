@@ -550,10 +550,11 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
-        int64_t n = p->form.n;
-        for (int i = 1; i < group->products && !group->pair; i++) n += group->product[i]->in[1]->shape[0];
-        oxi_vk_few f = oxi_vk_few_of(d, p, n, special->a_wide, group->pair, group->norm || group->post);
-        oxi_vk_product_few(d, p, &f, n, group->pair, &dispatch);
+        int64_t more = 0;
+        for (int i = 1; i < group->products && !group->pair; i++) more += group->product[i]->in[1]->shape[0];
+        oxi_vk_few f = oxi_vk_few_of(d, p, p->whole_n + more, special->a_wide, group->pair,
+                                     group->norm || group->post);
+        oxi_vk_product_few(d, p, &f, p->form.n + more, group->pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
         oxi_vk_product_many(d, p, &params, batches, &dispatch);
