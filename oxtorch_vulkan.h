@@ -18101,10 +18101,10 @@ uint64_t batches=1;
 for(int e=0;e<p->form.ndim;e++)batches*=(uint64_t)p->form.shape[e];
 if(oxi_vk_product_is_simple(p)){
 oxi_vk_product_many_simple(p,&params,&dispatch);}else if(few){
-int64_t n=p->form.n;
-for(int i=1;i<group->products&& !group->pair;i++)n+=group->product[i]->in[1]->shape[0];
-oxi_vk_few f=oxi_vk_few_of(d,p,n,special->a_wide,group->pair,group->norm||group->post);
-oxi_vk_product_few(d,p,&f,n,group->pair,&dispatch);
+int64_t more=0;
+for(int i=1;i<group->products&& !group->pair;i++)more +=group->product[i]->in[1]->shape[0];
+oxi_vk_few f=oxi_vk_few_of(d,p,p->whole_n+more,special->a_wide,group->pair,group->norm||group->post);
+oxi_vk_product_few(d,p,&f,p->form.n+more,group->pair,&dispatch);
 oxi_vk_product_joined(group,&params,&dispatch);}else{
 oxi_vk_product_many(d,p,&params,batches,&dispatch);}
 ox_status status=oxi_vk_bind_books(d,&dispatch,5,b->dtype,&params.books);
