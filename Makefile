@@ -175,9 +175,9 @@ $(BUILD)/impl.o: $(BUILD)/impl.c
 	@$(CC) $(OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) -c $< -o $@
 	@echo '$(LIBS)' > $(@:.o=.libs)
 
-# Compiled beside impl.o, which takes longest and comes first (hence its source before theirs). Some of those that test
-# internals, with an implementation of their own, run for less time than it takes to optimise that: OX_O0 in
-# the head.
+# Compiled beside impl.o, which takes longest and comes first (hence its source before theirs). Some of those
+# that test internals, with an implementation of their own, run for less time than it takes to optimise that:
+# OX_O0 in the head.
 NOT_OPTIMISED = $(shell grep -lw OX_O0 tests/test_*.c)
 $(NOT_OPTIMISED:%.c=$(BUILD)/%.o): TEST_OPT := $(if $(SAN),$(TEST_OPT),-O0 -g)
 

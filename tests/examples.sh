@@ -133,7 +133,8 @@ chat_talks() {
     {
         printf 'Once upon a\\\ntime\n/save %s.json\n' "$1" | "$1" "$2" $options > "$1.first" || return 1
         printf 'Once upon a\\\ntime\n/again\n' | "$1" "$2" $options > "$1.twice" || return 1
-        printf '/load %s.json\n/save %s.again\n/undo\n/undo\n/stats\n/system x\n/save %s.short' "$1" "$1" "$1" |
+        printf '/load %s.json\n/save %s.again\n/undo\n/undo\n/stats\n/system x\n/save %s.short' \
+            "$1" "$1" "$1" |
             "$1" "$2" $options > "$1.none" 2> "$1.said" || return 1
         printf 'Hi\n' | "$1" "$2" $options --template "$1.jinja" > "$1.answer" 2> "$1.thought" || return 1
     }
@@ -141,7 +142,8 @@ chat_talks() {
     cmp -s "$1.json" "$1.again" || { echo "  /load and /save: another conversation"; return 1; }
     grep -q 'Once upon a.ntime' "$1.json" || { echo "  no message of two lines in /save"; return 1; }
     [ ! -s "$1.none" ] || { echo "  standard output has more than answers"; return 1; }
-    grep -q 'nothing to undo' "$1.said" && grep -q '^0 messages' "$1.said" || { echo "  /undo, /stats"; return 1; }
+    grep -q 'nothing to undo' "$1.said" && grep -q '^0 messages' "$1.said" ||
+        { echo "  /undo, /stats"; return 1; }
     [ "$(grep -c role "$1.short")" = 1 ] || { echo "  /system"; return 1; }
     [ -z "$(cat "$1.answer")" ] && [ -s "$1.thought" ] || { echo "  reasoning is in the answer"; return 1; }
     # shellcheck disable=SC2086
@@ -194,7 +196,11 @@ embeds() {
 model=${OX_TEST_DATA:-../shared/data}/models/stories260K/stories260K.gguf
 if [ -x "$out/chat" ] && [ -f "$model" ]; then
     printf '%s' '{% for m in messages %}{{ m.content }}{% endfor %}<think>{# </think> #}' > "$out/chat.jinja"
-    if chat_talks "$out/chat" "$model"; then passed=$((passed + 1)); else fail "examples/chat.c: a conversation"; fi
+    if chat_talks "$out/chat" "$model"; then
+        passed=$((passed + 1))
+    else
+        fail "examples/chat.c: a conversation"
+    fi
 fi
 if [ -x "$out/embed" ] && [ -f "$model" ]; then
     if embeds "$out/embed" "$model"; then passed=$((passed + 1)); else fail "examples/embed.c: vectors"; fi
