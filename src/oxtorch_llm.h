@@ -164,6 +164,7 @@
 #include "llm/context/recurrent.c"
 #include "llm/context/mixers.c"
 #include "llm/context/rwkv.c"
+#include "llm/context/residual.c"
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
 #include "llm/context/embed.c"

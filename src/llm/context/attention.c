@@ -160,7 +160,7 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     parts[0] = oxi_llm_product_by_head(ox_narrow(q, 2, 0, plain), to_latent);
     parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
     if (!parts[0] || !parts[1]) return NULL;
-    q = ox_cat(parts, 2, 2);
+    q = turned > 0 ? ox_cat(parts, 2, 2) : parts[0];
     ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
     parts[0] =
         oxi_llm_normalize(model, &p[OXI_LLM_LATENT_NORM], ox_contiguous(ox_narrow(kept, 1, 0, n->latent)));
@@ -169,7 +169,8 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
         parts[1] = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], ox_contiguous(parts[1]));
     parts[1] = oxi_llm_turn(batch, l->rope, parts[1]);
     if (!parts[0] || !parts[1]) return NULL;
-    kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(ox_cat(parts, 2, 1), 0));
+    kept = turned > 0 ? ox_cat(parts, 2, 1) : parts[0];
+    kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(kept, 0));
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
     return oxi_llm_product_by_head(mixed, to_values);
 }

@@ -68,8 +68,13 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
     if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, 0, &l->expert_clamp);
-    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
-        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP))) {
+        char key[96];
+        oxi_llm_key(model, "swiglu_clamp_shexp", key);
+        const bool own = ox_file_meta_find(file, key).type != OX_FILE_META_NONE; /* one of 0 is none */
+        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, own ? 0 : l->expert_clamp,
+                                    &l->shared_clamp);
+    }
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
     return status;
 }
@@ -350,7 +355,9 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
         status = oxi_llm_read_int(model, file, "feed_forward_length", 0, 1, OXI_LLM_NEEDED, &hidden);
     if (!status)
         status =
-            oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, model->config.width, &n->expert_width);
+            oxi_llm_read_int(model, file, "expert_latent_length", -1, 1, model->config.width, &n->expert_width);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, n->expert_width, &n->expert_width);
     if (!status)
         status = oxi_llm_read_int(model, file, "leading_dense_block_count", -1, 0, 0, &n->dense_layers);
     if (!status) status = oxi_llm_read_int(model, file, "expert_shared_count", -1, 0, 0, &shared);
@@ -404,7 +411,7 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
     if (!status)
         status =
-            oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, OXI_LLM_NEEDED, &model->rope.size);
+            oxi_llm_read_int(model, file, "rope.dimension_count", -1, 0, OXI_LLM_NEEDED, &model->rope.size);
     int64_t key = -1, value = -1; /* older files have the sizes under the keys that now mean what is kept */
     if (!status) status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, OXI_LLM_NEEDED, &key);
     if (!status)
@@ -516,6 +523,36 @@ static ox_status oxi_llm_read_cycles(ox_llm *model, const ox_file *file) {
     return OX_OK;
 }
 
+/* Several residual rows a position, or rows of earlier layers that are attended to. */
+static ox_status oxi_llm_read_residual(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    ox_status status = oxi_llm_read_int(model, file, "hyper_connection.count", -1, 0, 0, &n->hyper);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "hyper_connection.low_rank", -1, 0, 0, &n->hyper_rank);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "hyper_connection.sinkhorn_iterations", -1, 0, 0,
+                                  &n->hyper_rounds);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "hyper_connection.epsilon", -1, 0, 0, &n->hyper_epsilon);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "hyper_connection.magnitude", -1, 0, 2, &n->hyper_magnitude);
+    if (!status) status = oxi_llm_read_int(model, file, "attn_res.block_size", -1, 0, 0, &n->bank);
+    if (!status && (n->hyper > 64 || n->hyper_rounds > 1000 || n->hyper_rank > 1 << 20 || (n->hyper && n->bank)))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld residual rows, mixed in %lld rounds or by rank %lld",
+                        (long long)n->hyper, (long long)n->hyper_rounds, (long long)n->hyper_rank);
+    return status;
+}
+
+/* Caps of what goes into the feed-forward's activation. */
+static ox_status oxi_llm_read_caps(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(SOFT_GATE))) return OX_OK;
+    const ox_status status =
+        oxi_llm_read_float(model, file, "activation.situ_beta", -1, 0, 1, &n->gate_cap);
+    return status ? status
+                  : oxi_llm_read_float(model, file, "activation.situ_linear_beta", -1, 0, 0, &n->up_cap);
+}
+
 /* What is read and not computed with would give other logits: only where it makes no difference is it
  * passed over. */
 static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file) {
@@ -569,6 +606,8 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_temperature(model, file);
     if (!status) status = oxi_llm_read_pooling(model, file);
     if (!status) status = oxi_llm_read_cycles(model, file);
+    if (!status) status = oxi_llm_read_residual(model, file);
+    if (!status) status = oxi_llm_read_caps(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);

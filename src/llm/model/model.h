@@ -12,6 +12,9 @@
  *     mixer       what a layer has instead of attention, or beside it: a recurrence over positions
  *     memory      what a recurrence knows of the positions so far: a matrix a head
  *     taps        of a convolution over positions: how many it sees, the last one is its own
+ *     hyper       of hyper-connections: a position has several residual rows; each half of a layer reads a
+ *                 mixture of them, and adds its result to each by a share
+ *     kept        of residual rows that later layers attend to (Kimi K3): of every so many layers one
  *     shift       what a position takes of the one before it, number by number (RWKV) */
 #ifndef OX_LLM_MODEL_H
 #define OX_LLM_MODEL_H
@@ -44,6 +47,7 @@ typedef enum oxi_llm_router {
     OXI_LLM_ROUTER_SOFTMAX,
     OXI_LLM_ROUTER_SIGMOID,
     OXI_LLM_ROUTER_LATE, /* softmax of the chosen ones */
+    OXI_LLM_ROUTER_ROOT, /* the root of softplus */
     OXI_LLM_ROUTER_COUNT
 } oxi_llm_router;
 
@@ -102,7 +106,10 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(QUERY_GATED)          /* attn_q has a head's query, then its gate */ \
     X(LATE_EMBEDDING_NORM)  /* token_embd_norm is the output's norm */ \
     X(RESIDUAL_NORMED)      /* sums take the normed input, by residual_scale */ \
-    X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */
+    X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */ \
+    X(MIXED_SIGMOID)        /* a delta net's gate is a sigmoid, not silu */ \
+    X(DECAY_NEGATIVE)       /* ssm_a is negative where decays have a bound too */ \
+    X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
 #define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
@@ -156,7 +163,8 @@ typedef struct oxi_llm_family {
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
-    X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
+    X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HYPER) X(HYPER_WIDTH) X(HYPER_MIXES) X(HYPER_RANK) \
+    X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED)             \
     X(LATENT_QUERIES) \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
@@ -219,6 +227,7 @@ typedef struct oxi_llm_mixing {
     double epsilon;              /* of norms of what is made of the inputs; 0 = the model's */
     int64_t shifts;              /* inputs that are made of a position and the one before it */
     bool bare_norms;             /* norms without weights, of what is made of the inputs */
+    double length_epsilon;       /* of keys and queries of length 1; 0 = the model's */
     double bound;                /* of KDA's logarithmic decays, or 0 */
     int64_t size[OXI_LLM_SIZE_COUNT];
 } oxi_llm_mixing;
@@ -250,6 +259,12 @@ typedef struct oxi_llm_numbers {
     double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
     int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
+    int64_t hyper;       /* residual rows of a position; 0 = one, as usual */
+    int64_t hyper_rank;  /* of the matrices that mix them; 0 = they are mixed by a number for each */
+    int64_t hyper_rounds; /* of Sinkhorn's, of what each row takes of the others; 0 = each is kept */
+    double hyper_epsilon, hyper_magnitude;
+    int64_t bank;        /* every so many layers the residual row is kept and begins anew; 0 = never */
+    double gate_cap, up_cap; /* of what goes into the feed-forward's activation, by tanh; 0 = none */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */

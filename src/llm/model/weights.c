@@ -31,6 +31,10 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_ANY: return -1;
     case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
     case OXI_LLM_SIZE_WIDTH: return c->width;
+    case OXI_LLM_SIZE_HYPER: return n->hyper;
+    case OXI_LLM_SIZE_HYPER_WIDTH: return n->hyper * c->width;
+    case OXI_LLM_SIZE_HYPER_MIXES: return n->hyper * (n->hyper_rounds > 0 ? n->hyper + 2 : 2);
+    case OXI_LLM_SIZE_HYPER_RANK: return n->hyper_rank;
     case OXI_LLM_SIZE_HIDDEN: return l->hidden;
     case OXI_LLM_SIZE_HIDDEN_UP:
         return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
@@ -414,7 +418,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         {OXI_LLM_ATTENTION_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES},
         {OXI_LLM_ATTENTION_SUM_NORM, OXI_LLM_LAYER_SUM_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES}};
     ox_status status = OX_OK;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS))) return OX_OK;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) || model->numbers.hyper_rank > 0) return OX_OK;
     for (int k = 0; k < 4 && !status; k++) {
         const oxi_llm_layer_role role = wanted[model->numbers.block][k];
         if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE)))
@@ -425,6 +429,65 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(model, i, role);
     }
     return status;
+}
+
+/* ---- residual rows ------------------------------------------------------------------------------------- */
+
+/* The factors of what mixes residual rows, one a number: of three, what is read, what is taken, what is mixed.
+ */
+static ox_status oxi_llm_place_mix_scale(const ox_llm *model, oxi_llm_part *scale, int64_t count, int kinds) {
+    const int64_t rows = model->numbers.hyper;
+    float given[3], *all;
+    if (ox_numel(scale->weight) != kinds)
+        return oxi_fail(OX_ERR_SHAPE, "llm: %s factors of residual rows, asked for are %d",
+                        oxi_tensor_text(scale->weight), kinds);
+    ox_status status = ox_to_floats(scale->weight, given, kinds);
+    if (status || kinds == 1) return status;
+    all = (float *)oxi_alloc((size_t)count * sizeof *all);
+    if (!all) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < count; i++) all[i] = given[i < 2 * rows ? i / rows : 2];
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_to(oxi_copied(all, OX_SHAPE(count), OX_F32), model->device);
+    if (t) {
+        ox_release(scale->weight);
+        scale->weight = ox_retain(t);
+    }
+    ox_scope_end(&scope);
+    oxi_free(all, (size_t)count * sizeof *all);
+    return t ? OX_OK : oxi_llm_error();
+}
+
+/* What hyper-connections and attention to earlier rows must have, of a layer. */
+static ox_status oxi_llm_check_residual(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
+    static const oxi_llm_layer_role first[] = {OXI_LLM_ATTENTION_MIX, OXI_LLM_HIDDEN_MIX},
+                                    score[] = {OXI_LLM_ATTENTION_KEPT_SCORE, OXI_LLM_HIDDEN_KEPT_SCORE};
+    const oxi_llm_numbers *n = &model->numbers;
+    const int from = n->hyper_rank > 0 ? OXI_LLM_ATTENTION_MIX_NORM - OXI_LLM_ATTENTION_MIX : 0;
+    const int count = n->hyper == 0 ? 0 : n->hyper_rank > 0 ? 4 : 3; /* the first three, or those behind */
+    ox_status status = OX_OK;
+    for (int half = 0; half < 2 && !status; half++) {
+        if (n->bank > 0) status = oxi_llm_need(model, i, score[half]);
+        for (int k = 0; k < count && !status; k++)
+            status = oxi_llm_need(model, i, (oxi_llm_layer_role)((int)first[half] + from + k));
+        if (!status && count > 0 && from == 0)
+            status = oxi_llm_place_mix_scale(model, &l->part[first[half] + 2],
+                                             oxi_llm_size_of(model, l, OXI_LLM_SIZE_HYPER_MIXES),
+                                             n->hyper_rounds > 0 ? 3 : 2);
+    }
+    return status;
+}
+
+/* The same of the model. A model without a mixture at its end has the mean. */
+static ox_status oxi_llm_check_last_rows(ox_llm *model) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_part *p = model->part;
+    const bool gated = n->hyper > 0 && n->hyper_rank > 0, mixed = n->hyper > 0 && p[OXI_LLM_HYPER_MIX].weight;
+    if ((n->bank > 0 && !p[OXI_LLM_KEPT_SCORE].weight) ||
+        (gated && (!p[OXI_LLM_HYPER_NORM].weight || !p[OXI_LLM_HYPER_DOWN].weight ||
+                   !p[OXI_LLM_HYPER_UP].weight)) ||
+        (mixed && (!p[OXI_LLM_HYPER_BASE].weight || !p[OXI_LLM_HYPER_SCALE].weight)))
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: what reads the last residual rows is missing");
+    return mixed ? oxi_llm_place_mix_scale(model, &model->part[OXI_LLM_HYPER_SCALE], n->hyper, 1) : OX_OK;
 }
 
 /* ---- all weights --------------------------------------------------------------------------------------- */
@@ -455,6 +518,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(model, l, index);
+    if (!status) status = oxi_llm_check_residual(model, l, index);
     return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
@@ -529,7 +593,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (model->numbers.stack > 0 && !model->part[OXI_LLM_LOW_START].weight)
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor hrm.z_l_init is missing");
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
-        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
+        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) && model->numbers.hyper_rank == 0)
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %soutput_norm.weight is missing",
                         oxi_llm_prefix_of(model));
     oxi_llm_part *output = &model->part[OXI_LLM_OUTPUT];
@@ -542,6 +606,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     model->device = oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
     ox_scope scope = ox_scope_begin();
     status = oxi_llm_place_factors(model);
+    if (!status) status = oxi_llm_check_last_rows(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     return status ? status : oxi_llm_make_slopes(model);
