@@ -23,6 +23,13 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        ox_dtype_name(cache));
         return NULL;
     }
+    if (model->numbers.sparse > 0 && desc->capacity > model->numbers.sparse) {
+        (void)oxi_fail(OX_ERR_UNSUPPORTED,
+                       "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
+                       "not supported: a context of %lld",
+                       (long long)model->numbers.sparse, (long long)desc->capacity);
+        return NULL;
+    }
     for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
         const int64_t key = model->layers[i].key_size, value = model->layers[i].value_size;
         if (!model->layers[i].attends || (key % 32 == 0 && value % 32 == 0)) continue;
@@ -32,9 +39,10 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     }
     ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);
     if (!context) return NULL;
-    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096;
+    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096,
+                  most = model->numbers.sparse > 0 ? model->numbers.sparse : INT32_MAX;
     context->model = model;
-    context->capacity = desc->capacity ? desc->capacity : usual;
+    context->capacity = desc->capacity ? desc->capacity : usual < most ? usual : most;
     context->batch = desc->batch ? desc->batch : 512;
     if (!model->numbers.causal) context->batch = context->capacity; /* each token sees all of the text */
     context->pending = -1;
@@ -42,7 +50,7 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
         model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind ||
-        model->numbers.buckets > 0)
+        model->numbers.buckets > 0 || model->numbers.blocks)
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
@@ -107,21 +115,23 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
 
 /* ---- keys and values ----------------------------------------------------------------------------------- */
 
-/* Makes room for `needed` positions in one layer's keys or values, [kv_heads, room, size]. They grow with the
- * text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
+/* Makes room for so many positions in one layer's keys or values, [kv_heads, room, size], of which each has
+ * `ratio` positions. They grow with the text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
 static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t heads, int64_t size,
-                              int64_t needed) {
+                              int64_t ratio, int64_t positions) {
+    const int64_t needed = positions / ratio > 1 ? positions / ratio : 1, length = context->length / ratio,
+                  capacity = context->capacity / ratio > 1 ? context->capacity / ratio : 1;
     int64_t room = *cache ? (*cache)->shape[1] : 0;
     if (needed <= room) return OX_OK;
     room = room ? 2 * room : 256;
     if (room < needed) room = needed;
-    if (room > context->capacity) room = context->capacity;
+    if (room > capacity) room = capacity;
     const int64_t shape[3] = {heads, room, size};
     ox_scope scope = ox_scope_begin();
     ox_tensor *grown = oxi_tensor_new(context->model->device, context->dtype, 3, shape);
-    if (grown && context->length > 0) {
-        ox_tensor *kept = ox_narrow(*cache, 1, 0, context->length);
-        if (!ox_copy_(ox_narrow(grown, 1, 0, context->length), kept)) grown = NULL;
+    if (grown && length > 0) {
+        ox_tensor *kept = ox_narrow(*cache, 1, 0, length);
+        if (!ox_copy_(ox_narrow(grown, 1, 0, length), kept)) grown = NULL;
     }
     if (grown) {
         ox_release(*cache);
@@ -131,16 +141,18 @@ static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, 
     return grown ? OX_OK : oxi_llm_error();
 }
 
-/* A latent's values are a part of its keys. */
+/* A latent's values are a part of its keys; where keys are values, the rows of blocks have their place. */
 static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
     const ox_llm *model = context->model;
     ox_status status = OX_OK;
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
         if (!l->attends) continue;
-        status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, positions);
-        if (!status && !model->numbers.latent)
-            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size, positions);
+        const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+        status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, 1, positions);
+        if (!status && !model->numbers.latent && (!one || l->ratio > 0))
+            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size,
+                                  one ? l->ratio : 1, positions);
     }
     return status;
 }

@@ -22,12 +22,6 @@ static ox_tensor *oxi_llm_share_groups(ox_tensor *x, int64_t heads, bool paired)
     return ox_reshape(x, OX_SHAPE(heads, rows, size));
 }
 
-/* [heads, S, size] -> [S, heads * size] */
-static ox_tensor *oxi_llm_join_heads(ox_tensor *x) {
-    if (!x) return NULL;
-    return ox_reshape(ox_transpose(x, 0, 1), OX_SHAPE(x->shape[1], x->shape[0] * x->shape[2]));
-}
-
 /* The norm of a part that may be there, or one without weights where the model says so. */
 static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
     if (!part->weight && !model->numbers.mixing.bare_norms) return x;

@@ -6,7 +6,7 @@
 /* False: no memory. Models without recurrences have none. */
 static bool oxi_llm_open_states(ox_llm_context *context) {
     const size_t layers = (size_t)context->model->config.layers;
-    if (!context->model->numbers.mixing.kind) return true;
+    if (!context->model->numbers.mixing.kind && !context->model->numbers.blocks) return true;
     context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
     context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
     return context->states && context->written;

@@ -109,6 +109,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */ \
     X(MIXED_SIGMOID)        /* a delta net's gate is a sigmoid, not silu */ \
     X(DECAY_NEGATIVE)       /* ssm_a is negative where decays have a bound too */ \
+    X(KEY_IS_VALUE)         /* keys are the values too; the end of a head is turned, and back in the result */ \
     X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
@@ -165,7 +166,7 @@ typedef struct oxi_llm_family {
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HYPER) X(HYPER_WIDTH) X(HYPER_MIXES) X(HYPER_RANK) \
     X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED)             \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK) X(LATENT) X(LATENT_TURNED)             \
     X(LATENT_QUERIES) \
     X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
     X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
@@ -212,6 +213,7 @@ typedef struct oxi_llm_layer {
     double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
     double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
+    int64_t ratio;            /* positions that leave one row of keys beyond the window; 0 = none do */
     const oxi_llm_rope *rope; /* NULL: not turned */
     bool attends, feeds;      /* it has attention; it has a feed-forward */
     oxi_llm_mixer mixer;      /* heads and sizes above are the mixer's in layers that do not attend */
@@ -240,6 +242,9 @@ typedef struct oxi_llm_numbers {
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */
+    int64_t merge_groups, merge_rank; /* of heads, each merged to so many numbers first; 0 = they are not */
+    int64_t sparse;                   /* positions up to which all are attended to; 0 = always */
+    bool blocks;                      /* some layer has a ratio */
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */

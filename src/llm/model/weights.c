@@ -46,13 +46,20 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_VALUES: return l->kv_heads * l->value_size;
     case OXI_LLM_SIZE_QUERY_KEY_VALUE:
         return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
-    case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_MERGE_GROUPS: return n->merge_groups;
+    case OXI_LLM_SIZE_MERGE_RANK: return n->merge_rank;
+    case OXI_LLM_SIZE_MERGE_PART: return n->merge_groups ? l->heads * l->value_size / n->merge_groups : 0;
+    case OXI_LLM_SIZE_RATIO: return l->ratio;
+    case OXI_LLM_SIZE_BLOCK: return l->ratio == 4 ? 2 * l->key_size : l->key_size; /* those of 4 overlap */
+    case OXI_LLM_SIZE_MERGED:
+        if (n->merge_groups && l->attends) return n->merge_groups * n->merge_rank;
+        return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
     case OXI_LLM_SIZE_BUCKETS: return n->buckets;
     case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
     case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
     case OXI_LLM_SIZE_LATENT: return n->latent;
     case OXI_LLM_SIZE_LATENT_TURNED: return n->latent + turned;
-    case OXI_LLM_SIZE_LATENT_QUERIES: return l->heads * n->latent_key;
+    case OXI_LLM_SIZE_LATENT_QUERIES: return l->heads * (n->latent ? n->latent_key : l->key_size);
     case OXI_LLM_SIZE_LATENT_PAIRS: return l->heads * (n->latent_key - turned + n->latent_value);
     case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
     case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
@@ -108,6 +115,9 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
     const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
+    const int64_t parts = row->experts ? oxi_llm_size_of(model, l, row->experts) : 0;
+    if (t && parts > 1 && t->ndim == 2 && t->shape[0] % parts == 0) /* or dims */
+        t = ox_unflatten(t, 0, OX_SHAPE(parts, t->shape[0] / parts));
     if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
     if (!status && ndim == 1 && row->columns != OXI_LLM_SIZE_ANY) t = ox_flatten(t, 0, -1);
@@ -243,13 +253,31 @@ static ox_status oxi_llm_need(const ox_llm *model, int64_t layer, oxi_llm_layer_
                     (long long)layer, oxi_llm_layer_parts[role].name);
 }
 
+/* Attention whose keys are the values too, and the rows of blocks. */
+static ox_status oxi_llm_check_one_key(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    ox_status status = oxi_llm_need(model, i, OXI_LLM_KEY);
+    if (!status) status = oxi_llm_need(model, i, OXI_LLM_KEY_NORM);
+    for (int role = OXI_LLM_BLOCK_VALUE; role <= OXI_LLM_BLOCK_NORM && l->ratio > 0 && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    if (!status && model->numbers.merge_groups > 0) status = oxi_llm_need(model, i, OXI_LLM_MERGE_DOWN);
+    if (!status && (l->kv_heads != 1 || l->key_size != l->value_size))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld keys of %lld numbers, values of %lld, of which one is both",
+                        (long long)l->kv_heads, (long long)l->key_size, (long long)l->value_size);
+    return status;
+}
+
 static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     ox_status status = OX_OK;
-    if (model->numbers.latent) {
+    const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+    if (model->numbers.latent || one) {
         status = oxi_llm_need(model, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
         if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN);
         if (!status && !l->part[OXI_LLM_QUERY].weight)
             status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN_NORM);
+    }
+    if (one) {
+        status = status ? status : oxi_llm_check_one_key(model, l, i);
+    } else if (model->numbers.latent) {
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT_NORM);
         if (!status && !l->part[OXI_LLM_LATENT_UP].weight)
@@ -381,7 +409,8 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
 /* Matrices that are multiplied head by head are kept as the products want them, f32, but those that
  * stream. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
-    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP};
+    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
+                                               OXI_LLM_MERGE_DOWN};
     oxi_llm_part *p = l->part;
     bool done = true;
     ox_scope scope = ox_scope_begin();
@@ -512,7 +541,8 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
     oxi_llm_drop_biases(model, l);
-    if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent) /* one alone is not used */
+    if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent && /* one alone is not used */
+        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
