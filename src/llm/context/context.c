@@ -187,6 +187,8 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
         batch->types = ox_to(batch->types, model->device);
         if (!batch->types) return oxi_llm_error();
     }
+    if (model->grams.rows > 0 && !(batch->grams = oxi_llm_gram_rows(batch, batch->context->history)))
+        return oxi_llm_error();
     if (n->alibi > 0 && !(batch->bias = oxi_llm_distances(batch))) return oxi_llm_error();
     if (n->buckets > 0 && !(batch->buckets = oxi_llm_buckets(batch))) return oxi_llm_error();
     if (n->buckets > 0 && !(batch->bias = oxi_llm_relative_bias(batch, &model->layers[0])))
@@ -258,17 +260,18 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
     return status;
 }
 
-/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
- * beyond what the first are for, or is cut back, its tokens are run again. The tokens are kept for that. */
-static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
+/* Keeps the tokens of models that want them: for n-grams, or for their frequencies.
+ * Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
+ * beyond what the first are for, or is cut back, its tokens are run again. */
+static ox_status oxi_llm_keep_tokens(ox_llm_context *context, const int32_t *tokens, int64_t count) {
     const int64_t length = context->length;
     const oxi_llm_rope *rope = &context->model->rope;
-    if (!rope->long_factors) return OX_OK;
+    if (!rope->long_factors && context->model->grams.rows == 0) return OX_OK;
     if (!context->history)
         context->history = (int32_t *)oxi_alloc((size_t)context->capacity * sizeof *context->history);
     if (!context->history) return OX_ERR_NOMEM;
     memcpy(context->history + length, tokens, (size_t)count * sizeof *tokens);
-    const bool stretched = length + count > rope->original;
+    const bool stretched = rope->long_factors && length + count > rope->original;
     if (stretched == context->stretched) return OX_OK;
     context->stretched = stretched;
     context->ahead = 0;
@@ -283,7 +286,7 @@ static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t 
 static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
                              bool logits, float *out) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
-    if (!status) status = oxi_llm_fit_frequencies(context, tokens, count);
+    if (!status) status = oxi_llm_keep_tokens(context, tokens, count);
     if (!status) status = oxi_llm_run_tokens(context, tokens, count, every, logits, out);
     if (status) return status;
     context->length += count;
@@ -369,7 +372,7 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
     ox_device *device = context->model->device;
     if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
         return oxi_llm_run(context, &token, 1, false, true, logits);
-    status = oxi_llm_fit_frequencies(context, &token, 1);
+    status = oxi_llm_keep_tokens(context, &token, 1);
     if (!status) status = oxi_llm_reserve(context, context->length + 1);
     if (status) return status;
     const int64_t number = oxi_llm_start_step(context, token);

@@ -69,6 +69,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
         early = oxi_llm_mixture(model, l, early, early);
     }
+    if (p[OXI_LLM_GRAM_KEY].weight) x = oxi_llm_add_grams(batch, index, x);
     ox_tensor *normal = x, *attended = NULL;
     if (l->attends || l->mixer) {
         normal = oxi_llm_read_rows(batch, index, 0, x, &shares);

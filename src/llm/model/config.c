@@ -634,6 +634,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_cycles(model, file);
     if (!status) status = oxi_llm_read_residual(model, file);
     if (!status) status = oxi_llm_read_caps(model, file);
+    if (!status) status = oxi_llm_read_grams(model, file);
     if (!status) status = oxi_llm_read_blocks(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)

@@ -278,12 +278,24 @@ typedef struct oxi_llm_numbers {
     oxi_llm_mixing mixing;
 } oxi_llm_numbers;
 
+enum { OXI_LLM_GRAM_MOST = 8, OXI_LLM_GRAM_ROWS = 64 };
+
+/* Embeddings of n-grams: a hash of a token and those before it chooses rows of a table. */
+typedef struct oxi_llm_grams {
+    int64_t most, each, rows; /* tokens of the longest; rows of each length, and of all: 0 = there are none */
+    int64_t taps;             /* of the convolution over what they make, every `most` positions */
+    int32_t end;              /* the token that ends a text */
+    uint64_t factor[OXI_LLM_GRAM_MOST];                          /* of the token, of those before it */
+    uint64_t first[OXI_LLM_GRAM_ROWS], count[OXI_LLM_GRAM_ROWS]; /* the rows of the table that are chosen from */
+} oxi_llm_grams;
+
 struct ox_llm {
     int64_t references; /* the user's and one for each context */
     const oxi_llm_family *family;
     ox_llm *encoder; /* that reads the text which this one answers, or NULL */
     ox_llm_config config;
     oxi_llm_numbers numbers;
+    oxi_llm_grams grams;
     oxi_llm_rope rope, window_rope; /* of layers that see everything, and of windowed ones */
     ox_device *device;
     ox_tokenizer *tokenizer; /* NULL = a kind that is not read here */
@@ -307,6 +319,7 @@ enum { OXI_LLM_TRIES = 8 };
 typedef struct oxi_llm_state {
     ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
     ox_tensor *memory; /* [heads, key, value] */
+    ox_tensor *grams;  /* [(taps - 1) * most, hyper * width]: the last that n-grams made */
     ox_tensor *fed;    /* [1, width]: the last input of its feed-forward, where that mixes it in */
 } oxi_llm_state;
 
@@ -320,7 +333,8 @@ struct ox_llm_context {
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
-    int32_t *history;     /* [capacity] its tokens, where frequencies change with the length; or NULL */
+    int32_t *history;     /* [capacity] its tokens, where frequencies change with the length or n-grams count;
+                           * or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */

@@ -519,6 +519,50 @@ static ox_status oxi_llm_check_last_rows(ox_llm *model) {
     return mixed ? oxi_llm_place_mix_scale(model, &model->part[OXI_LLM_HYPER_SCALE], n->hyper, 1) : OX_OK;
 }
 
+/* ---- n-grams ------------------------------------------------------------------------------------------- */
+
+/* The table of a model whose files lists layers with n-grams. */
+static ox_status oxi_llm_check_gram_table(const ox_llm *model) {
+    const oxi_llm_grams *g = &model->grams;
+    const ox_tensor *table = model->part[OXI_LLM_GRAMS].weight;
+    if (g->rows > 0 && !table)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s.weight is missing",
+                        oxi_llm_model_parts[OXI_LLM_GRAMS].name);
+    for (int64_t i = 0; i < g->rows; i++)
+        if (g->first[i] + g->count[i] > (uint64_t)table->shape[0])
+            return oxi_fail(OX_ERR_SHAPE, "llm: the table of n-grams is %s, asked for is row %lld",
+                            oxi_tensor_text(table), (long long)(g->first[i] + g->count[i] - 1));
+    return OX_OK;
+}
+
+/* A layer that has n-grams: its parts, and the kernel of its convolution as it is multiplied. */
+static ox_status oxi_llm_check_grams(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
+    const oxi_llm_grams *g = &model->grams;
+    oxi_llm_part *p = l->part, *conv = &p[OXI_LLM_GRAM_CONV];
+    ox_status status = OX_OK;
+    if (!p[OXI_LLM_GRAM_KEY].weight) return OX_OK;
+    for (int role = OXI_LLM_GRAM_KEY; role <= OXI_LLM_GRAM_CONV && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    if (status) return status;
+    const int64_t columns = g->rows > 0 ? g->rows * model->part[OXI_LLM_GRAMS].weight->shape[1] : 0,
+                  channels = model->numbers.hyper * model->config.width;
+    if (p[OXI_LLM_GRAM_KEY].weight->shape[1] != columns ||
+        p[OXI_LLM_GRAM_VALUE].weight->shape[1] != columns || l->mixer == OXI_LLM_MIXES_NONE ||
+        ox_numel(conv->weight) != g->taps * channels)
+        return oxi_fail(OX_ERR_SHAPE, "llm: the n-grams of layer %lld do not fit: %s of %lld, %s", (long long)i,
+                        oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight), (long long)columns,
+                        oxi_tensor_text(conv->weight));
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *kernel = ox_contiguous(
+        ox_transpose(ox_reshape(conv->weight, OX_SHAPE(channels, g->taps)), 0, 1)); /* [taps, channels] */
+    if (kernel) {
+        ox_release(conv->weight);
+        conv->weight = ox_retain(kernel);
+    }
+    ox_scope_end(&scope);
+    return kernel ? OX_OK : oxi_llm_error();
+}
+
 /* ---- all weights --------------------------------------------------------------------------------------- */
 
 /* The block of the file that layer `i` is: of its stack, where passes go through two of them. */
@@ -549,6 +593,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(model, l, index);
     if (!status) status = oxi_llm_check_residual(model, l, index);
+    if (!status) status = oxi_llm_check_grams(model, l, index);
     return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
@@ -637,6 +682,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_scope scope = ox_scope_begin();
     status = oxi_llm_place_factors(model);
     if (!status) status = oxi_llm_check_last_rows(model);
+    if (!status) status = oxi_llm_check_gram_table(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     return status ? status : oxi_llm_make_slopes(model);
