@@ -60,9 +60,11 @@ static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_
 
 /* ---- the cache ----------------------------------------------------------------------------------------- */
 
-/* The first position that a batch's rows see: of a chunk, which no batch crosses. */
+/* The first position that a batch's rows see: of a chunk, which no batch crosses; where tokens see all of a
+ * text, a batch is one. */
 static int64_t oxi_llm_first_seen(const oxi_llm_batch *batch, const oxi_llm_layer *l) {
     const int64_t chunk = batch->context->model->numbers.chunk;
+    if (!batch->context->model->numbers.causal) return batch->start;
     return chunk > 0 && l->window ? batch->start / chunk * chunk : 0;
 }
 
