@@ -115,9 +115,10 @@ static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_
 
 /* x [S, in] or [S, used, in] by the matrices of each token's experts -> [S, used, out]. */
 static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor *x, ox_tensor *experts) {
-    ox_tensor *out = ox_linear_experts(x, part->weight, experts, part->scale == 1 ? part->bias : NULL);
-    if (part->scale == 1) return out;
-    out = ox_mul_number_(out, part->scale);
+    const bool plain = part->scale == 1 && !part->scales;
+    ox_tensor *out = ox_linear_experts(x, part->weight, experts, plain ? part->bias : NULL);
+    if (plain) return out;
+    out = part->scales ? ox_mul_(out, ox_embedding(experts, part->scales)) : ox_mul_number_(out, part->scale);
     return part->bias ? ox_add_(out, ox_embedding(experts, part->bias)) : out;
 }
 

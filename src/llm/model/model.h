@@ -194,6 +194,7 @@ typedef enum oxi_llm_layer_role {
 typedef struct oxi_llm_part {
     ox_tensor *weight, *bias; /* NULL = there is none */
     double scale;             /* of the product; 1 */
+    ox_tensor *scales;        /* f32 [experts, 1] where each expert has its own; NULL = they have none */
 } oxi_llm_part;
 
 /* ---- a model ------------------------------------------------------------------------------------------- */

@@ -136,25 +136,33 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     return status;
 }
 
-/* What products are multiplied by: one number, or the same for each expert. */
-static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out) {
+/* What products are multiplied by: one number, or one for each expert. */
+static ox_status oxi_llm_load_scale(const ox_llm *model, ox_file *file, const char *name, bool experts,
+                                    oxi_llm_part *out) {
     if (!ox_file_has(file, name)) return OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
     float *numbers = NULL;
-    const int64_t count = t ? ox_numel(t) : 0;
+    const int64_t count = t ? ox_numel(t) : 0, most = experts ? model->numbers.experts : 1;
+    bool same = true;
     ox_status status = t ? OX_OK : oxi_llm_error();
-    if (!status && (count < 1 || count > 65536))
+    if (!status && count != 1 && count != most)
         status = oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, not a factor", name, oxi_tensor_text(t));
     if (!status) {
         numbers = (float *)oxi_alloc((size_t)count * sizeof *numbers);
         status = numbers ? ox_to_floats(t, numbers, count) : OX_ERR_NOMEM;
     }
-    for (int64_t i = 0; !status && i < count; i++)
-        if (!isfinite(numbers[i]) || numbers[i] != numbers[0])
-            status = oxi_fail(OX_ERR_UNSUPPORTED,
-                              "llm: tensor %s has different factors, which is not supported", name);
-    if (!status) *out = numbers[0];
+    for (int64_t i = 0; !status && i < count; i++) {
+        same = same && numbers[i] == numbers[0];
+        if (!isfinite(numbers[i]))
+            status = oxi_fail(OX_ERR_FORMAT, "llm: tensor %s has a factor of %g", name, (double)numbers[i]);
+    }
+    if (!status && same) out->scale = numbers[0];
+    if (!status && !same) {
+        ox_device *device = out->weight ? oxi_working_device(ox_device_of(out->weight)) : ox_cpu();
+        out->scales = ox_retain(ox_to(oxi_copied(numbers, OX_SHAPE(count, 1), OX_F32), device));
+        if (!out->scales) status = oxi_llm_error();
+    }
     oxi_free(numbers, numbers ? (size_t)count * sizeof *numbers : 0);
     ox_scope_end(&scope);
     return status;
@@ -165,7 +173,8 @@ static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out
 static void oxi_llm_free_part(oxi_llm_part *part) {
     ox_release(part->weight);
     ox_release(part->bias);
-    part->weight = part->bias = NULL;
+    ox_release(part->scales);
+    part->weight = part->bias = part->scales = NULL;
 }
 
 static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *stem,
@@ -185,7 +194,8 @@ static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_fil
     (void)snprintf(name, sizeof name, "%s.bias", stem);
     if (!status) status = oxi_llm_load_tensor(model, l, file, name, &bias, &out->bias);
     (void)snprintf(name, sizeof name, "%s.scale", stem);
-    return status || !matrix ? status : oxi_llm_load_scale(file, name, &out->scale);
+    return status || !matrix ? status
+                             : oxi_llm_load_scale(model, file, name, row->experts != OXI_LLM_SIZE_NONE, out);
 }
 
 /* The names that some families have for a part. */
@@ -243,6 +253,23 @@ static void oxi_llm_drop_biases(const ox_llm *model, oxi_llm_layer *l) {
         ox_release(part->bias);
         part->bias = NULL;
     }
+}
+
+/* The factor of a feed-forward's product holds for its bias too, as llama.cpp computes it. */
+static ox_status oxi_llm_scale_biases(oxi_llm_layer *l) {
+    for (int role = OXI_LLM_GATE; role <= OXI_LLM_DOWN; role++) {
+        oxi_llm_part *part = &l->part[role];
+        if (!part->bias || part->scale == 1) continue;
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *bias = ox_mul_number(part->bias, part->scale);
+        if (bias) {
+            ox_release(part->bias);
+            part->bias = ox_retain(bias);
+        }
+        ox_scope_end(&scope);
+        if (!bias) return oxi_llm_error();
+    }
+    return OX_OK;
 }
 
 /* ---- what must be there -------------------------------------------------------------------------------- */
@@ -585,6 +612,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
     oxi_llm_drop_biases(model, l);
+    if (!status) status = oxi_llm_scale_biases(l);
     if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent && /* one alone is not used */
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
@@ -661,7 +689,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (status) return status;
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight &&
         oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
-        const oxi_llm_part none = {NULL, NULL, 1};
+        const oxi_llm_part none = {NULL, NULL, 1, NULL};
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
     }
