@@ -49,8 +49,8 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
-        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind ||
-        model->numbers.buckets > 0 || model->numbers.blocks)
+        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.buckets > 0 ||
+        oxi_llm_has_states(model))
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);

@@ -3,10 +3,15 @@
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
+/* Whether layers keep more of a text than keys and values. */
+static bool oxi_llm_has_states(const ox_llm *model) {
+    return model->numbers.mixing.kind || model->numbers.blocks || model->grams.rows > 0;
+}
+
 /* False: no memory. Models without recurrences have none. */
 static bool oxi_llm_open_states(ox_llm_context *context) {
     const size_t layers = (size_t)context->model->config.layers;
-    if (!context->model->numbers.mixing.kind && !context->model->numbers.blocks) return true;
+    if (!oxi_llm_has_states(context->model)) return true;
     context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
     context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
     return context->states && context->written;

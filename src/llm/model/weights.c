@@ -574,7 +574,7 @@ static ox_status oxi_llm_check_grams(const ox_llm *model, oxi_llm_layer *l, int6
     const int64_t columns = g->rows > 0 ? g->rows * model->part[OXI_LLM_GRAMS].weight->shape[1] : 0,
                   channels = model->numbers.hyper * model->config.width;
     if (p[OXI_LLM_GRAM_KEY].weight->shape[1] != columns ||
-        p[OXI_LLM_GRAM_VALUE].weight->shape[1] != columns || l->mixer == OXI_LLM_MIXES_NONE ||
+        p[OXI_LLM_GRAM_VALUE].weight->shape[1] != columns || columns == 0 || channels == 0 ||
         ox_numel(conv->weight) != g->taps * channels)
         return oxi_fail(OX_ERR_SHAPE, "llm: the n-grams of layer %lld do not fit: %s of %lld, %s", (long long)i,
                         oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight), (long long)columns,
