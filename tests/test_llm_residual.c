@@ -530,6 +530,41 @@ static void test_refused(void) {
     absurd_key = "";
 }
 
+/* A norm of a block type, as quantizers leave those of several rows, is what its numbers are. */
+static void test_block_norm(void) {
+    enum { WIDE = 32 };
+    unsigned char block[2 + WIDE] = {0, 0x24}; /* 2^-6 in half precision, and 64 of it: ones */
+    float ones[WIDE], logits[2][8];
+    const int64_t shape = WIDE;
+    const int32_t ids[3] = {1, 5, 2};
+    static const char *const matrices[] = {"attn_q.weight",   "attn_k.weight", "attn_v.weight",  "attn_output.weight",
+                                           "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"};
+    for (int i = 0; i < WIDE; i++) ones[i] = 1;
+    memset(block + 2, 64, WIDE);
+    for (int blocks = 0; blocks < 2; blocks++) {
+        plain_start("llama", 9);
+        plain_whole("block_count", 1);
+        plain_whole("context_length", 64);
+        plain_whole("embedding_length", WIDE);
+        plain_whole("feed_forward_length", WIDE);
+        plain_whole("attention.head_count", 1);
+        plain_fact("attention.layer_norm_rms_epsilon", epsilon);
+        plain_put(plain_name(0, "attn_norm.weight"), 0, 0, WIDE, 1, 0.25);
+        plain_put(plain_name(0, "ffn_norm.weight"), 0, 0, WIDE, 1, 0.25);
+        for (int i = 0; i < 7; i++) plain_matrix(plain_name(0, matrices[i]), WIDE, WIDE);
+        plain_put("token_embd.weight", 0, 8, WIDE, 0, 1);
+        plain_put("output.weight", 0, 8, WIDE, 0, -2);
+        gguf_tensor(&plain_file, "output_norm.weight", blocks ? 8 : 0, 1, &shape, blocks ? (void *)block : ones,
+                    blocks ? sizeof block : sizeof ones);
+        ox_llm *model = plain_open();
+        ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
+        CHECK(context && ox_llm_decode(context, ids, 3, logits[blocks]) == OX_OK);
+        ox_llm_context_close(context);
+        ox_llm_close(model);
+    }
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+}
+
 int main(void) {
     ox_set_exact(true);
     for (int at = PLAIN_CPU; at < PLAIN_PLACES; at++) {
@@ -539,6 +574,7 @@ int main(void) {
         if (device) plain_leave((plain_place)at, device);
     }
     test_refused();
+    test_block_norm();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("llm_residual");

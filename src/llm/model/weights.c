@@ -120,12 +120,13 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
         t = ox_unflatten(t, 0, OX_SHAPE(parts, t->shape[0] / parts));
     if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
+    if (!status && ndim == 1 && oxi_is_block(t->dtype)) t = ox_cast(t, OX_F32); /* norms that have two dims */
     if (!status && ndim == 1 && row->columns != OXI_LLM_SIZE_ANY) t = ox_flatten(t, 0, -1);
+    if (!status && !t) status = oxi_llm_error();
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
-        if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
-            status = oxi_fail(OX_ERR_DTYPE,
-                              "llm: tensor %s has dtype %s: weights are floats, matrices also of block types",
+        if (cls != OX_CLASS_FLOAT && cls != OX_CLASS_BLOCK)
+            status = oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: weights are floats or of block types",
                               name, ox_dtype_name(t->dtype));
     }
     if (!status) {
