@@ -456,7 +456,7 @@ static const struct {
     const char *words;
 } hostile[] = {
     {"general.architecture", NOTHING, 0, NULL, OX_ERR_NOT_FOUND, "general.architecture"},
-    {"general.architecture", AS_TEXT, 0, "rwkv7", OX_ERR_UNSUPPORTED, "rwkv7"},
+    {"general.architecture", AS_TEXT, 0, "rwkv9", OX_ERR_UNSUPPORTED, "rwkv9"},
     {"general.architecture", AS_U32, 3, NULL, OX_ERR_NOT_FOUND, "general.architecture"},
     {"llama.block_count", NOTHING, 0, NULL, OX_ERR_NOT_FOUND, "llama.block_count"},
     {"llama.block_count", AS_U32, 0, NULL, OX_ERR_FORMAT, "llama.block_count"},
