@@ -62,14 +62,15 @@
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
- *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     140 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
  *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
  *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
  *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Images and sound, attention to the best positions alone.
+ *     Images and sound. Attention to the best positions alone (DeepSeek V3.2 and V4, GLM 5 ...): their contexts
+ *     hold as many positions as those are at most, where it makes no difference.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
