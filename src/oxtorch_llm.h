@@ -69,8 +69,8 @@
  *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Images and sound. Attention to the best positions alone (DeepSeek V3.2 and V4, GLM 5 ...): their contexts
- *     hold as many positions as those are at most, where it makes no difference.
+ *     Images and sound. Attention to the best positions alone (DeepSeek V3.2 and V4, GLM 5 ...): contexts of
+ *     such models hold as many positions as those are at most, where it makes no difference.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H

@@ -1,11 +1,20 @@
-/* test_llm_compressed.c - attention to a window of keys and to rows that blocks of positions leave, against plain
- * loops in double: blocks that overlap and others, keys that are values and are turned back, sinks, heads merged
- * in groups, routers by the root of softplus; at once, in batches that cut blocks, token by token; on the CPU, on
- * a stream and on Vulkan.
- */
+/* test_llm_compressed.c - attention to a window of keys and to rows that blocks of positions leave,
+ * against plain loops in double: blocks that overlap and others, keys that are values and are turned back,
+ * sinks, heads merged in groups, routers by the root of softplus; at once, in batches that cut blocks,
+ * token by token; on the CPU, on a stream and on Vulkan. */
 #include "llm_plain.h"
 
-enum { WIDTH = 20, HIDDEN = 14, SIZE = 10, TURNED = 4, HEADS = 4, GROUPS = 2, RANK = 7, FEW = 9, VOCABULARY = 40 };
+enum {
+    WIDTH = 20,
+    HIDDEN = 14,
+    SIZE = 10,
+    TURNED = 4,
+    HEADS = 4,
+    GROUPS = 2,
+    RANK = 7,
+    FEW = 9,
+    VOCABULARY = 40
+};
 enum { TEXT = 43, LAYERS = 4, WINDOW = 6, EXPERTS = 4, USED = 2 };
 static const double epsilon = 1e-5, near_base = 100, far_base = 1000, clamp = 0.8;
 static const int ratios[LAYERS] = {0, 4, 5, 4};
@@ -85,7 +94,8 @@ static void make_model(uint64_t seed, int best) {
 static void turn_end(int l, int at, double *head) {
     for (int i = 0; i < TURNED; i += 2) {
         double *x = head + SIZE - TURNED + i;
-        const double angle = at * pow(ratios[l] ? far_base : near_base, -(double)i / TURNED), a = x[0], b = x[1];
+        const double angle = at * pow(ratios[l] ? far_base : near_base, -(double)i / TURNED), a = x[0],
+                     b = x[1];
         x[0] = a * cos(angle) - b * sin(angle);
         x[1] = a * sin(angle) + b * cos(angle);
     }
@@ -146,7 +156,8 @@ static void attend(int l, row *in, row *out) {
     for (int t = 0; t < TEXT; t++) {
         double few[FEW], q[HEADS * SIZE], mixed[HEADS * SIZE], merged[GROUPS * RANK];
         int count = 0;
-        for (int u = t < WINDOW ? 0 : t - WINDOW + 1; u <= t; u++) memcpy(seen[count++], keys[u], sizeof keys[u]);
+        for (int u = t < WINDOW ? 0 : t - WINDOW + 1; u <= t; u++)
+            memcpy(seen[count++], keys[u], sizeof keys[u]);
         for (int b = 0; ratios[l] && b < (t + 1) / ratios[l]; b++)
             memcpy(seen[count++], blocks[b], sizeof blocks[b]);
         plain_product(plain_name(l, "attn_q_a"), in[t], few);

@@ -1,12 +1,21 @@
-/* test_llm_residual.c - models whose positions have more than one residual row, against plain loops in double:
- * hyper-connections by numbers (with and without Sinkhorn's rounds) and by gates, embeddings of n-grams, rows of
- * earlier layers that are attended to; gates capped by tanh, experts between narrow products with a norm; on the
- * CPU, on a stream and on Vulkan.
- */
+/* test_llm_residual.c - models whose positions have more than one residual row, against plain loops in
+ * double: hyper-connections by numbers (with and without Sinkhorn's rounds) and by gates, embeddings of
+ * n-grams, rows of earlier layers that are attended to; gates capped by tanh, experts between narrow
+ * products with a norm; on the CPU, on a stream and on Vulkan. */
 #include "llm_plain.h"
 
 enum { WIDTH = 20, HIDDEN = 26, SIZE = 6, HEADS = 3, VOCABULARY = 40, TEXT = 37, LAYERS = 5, MOST_ROWS = 4 };
-enum { EXPERTS = 4, USED = 2, NARROW = 14, GRAM = 3, EACH = 2, GRAM_SIZE = 5, TAPS = 3, GRAM_ROWS = 60, END = 7 };
+enum {
+    EXPERTS = 4,
+    USED = 2,
+    NARROW = 14,
+    GRAM = 3,
+    EACH = 2,
+    GRAM_SIZE = 5,
+    TAPS = 3,
+    GRAM_ROWS = 60,
+    END = 7
+};
 static const double epsilon = 1e-5, share = 1e-3, gate_cap = 1.5, up_cap = 2.5;
 
 typedef struct shape_row {
@@ -41,8 +50,8 @@ static int turns(const shape_row *s) {
 static void put_mixture(const shape_row *s, int l, const char *stem) {
     const int all = s->rows * WIDTH, mixes = s->rows * (s->rounds ? s->rows + 2 : 2);
     if (s->bank)
-        plain_put(plain_name(l, stem[3] == 'a' ? "attn_res_score.weight" : "ffn_res_score.weight"), 0, 0, WIDTH,
-                  0, 1);
+        plain_put(plain_name(l, stem[3] == 'a' ? "attn_res_score.weight" : "ffn_res_score.weight"), 0, 0,
+                  WIDTH, 0, 1);
     if (s->rows == 0) return;
     if (s->rank == 0) {
         plain_matrix(plain_name(l, with_end(stem, "_fn.weight")), mixes, all);
@@ -195,8 +204,7 @@ static void mix(const shape_row *s, const char *stem, int count, const row *rows
     for (int i = 0; i < all; i++) flat[i] = rows[i / WIDTH][i % WIDTH];
     plain_normalize("none", 0, 0, epsilon, all, flat);
     plain_product(with_end(stem, "_fn"), flat, out);
-    for (int i = 0; i < count; i++)
-        out[i] = out[i] * scale[i < 2 * s->rows ? i / s->rows : 2] + base[i];
+    for (int i = 0; i < count; i++) out[i] = out[i] * scale[i < 2 * s->rows ? i / s->rows : 2] + base[i];
 }
 
 static void balance(const shape_row *s, const double *numbers, double out[][MOST_ROWS]) {
@@ -321,7 +329,8 @@ static void add_grams(const shape_row *s, int l, const int32_t *ids) {
             for (int i = 0; i < WIDTH; i++)
                 gated[t][r * WIDTH + i] = value[i] * plain_sigmoid(score < 0 ? -root : root);
             memcpy(mixed[t] + r * WIDTH, gated[t] + r * WIDTH, sizeof(row));
-            plain_normalize(plain_name(l, "ple_norm_conv"), r * WIDTH, 0, epsilon, WIDTH, mixed[t] + r * WIDTH);
+            plain_normalize(plain_name(l, "ple_norm_conv"), r * WIDTH, 0, epsilon, WIDTH,
+                            mixed[t] + r * WIDTH);
         }
     }
     for (int t = 0; t < TEXT; t++)
@@ -428,7 +437,8 @@ static void read_last(const shape_row *s, const position *p, double *out) {
     }
     for (int r = 0; r < s->rows; r++) numbers[r] = 1.0 / s->rows;
     if (s->headed) {
-        const float *base = plain_data("output_hc_base.weight"), *scale = plain_data("output_hc_scale.weight");
+        const float *base = plain_data("output_hc_base.weight"),
+                    *scale = plain_data("output_hc_scale.weight");
         double flat[MOST_ROWS * WIDTH];
         memcpy(flat, p->rows, sizeof flat);
         plain_normalize("none", 0, 0, epsilon, s->rows * WIDTH, flat);
@@ -473,8 +483,8 @@ static void compare(const shape_row *s, ox_llm *model, int batch, const int32_t 
     }
     CHECK_MSG(status == OX_OK, "%s on %s: %s", s->family, where, ox_error_text());
     const double apart = plain_apart(got, expected, TEXT * VOCABULARY);
-    CHECK_MSG(apart < 5e-5, "%s on %s, %d rows, %d rounds, rank %d, bank %d, batches of %d: %g apart", s->family,
-              where, s->rows, s->rounds, s->rank, s->bank, batch, apart);
+    CHECK_MSG(apart < 5e-5, "%s on %s, %d rows, %d rounds, rank %d, bank %d, batches of %d: %g apart",
+              s->family, where, s->rows, s->rounds, s->rank, s->bank, batch, apart);
     ox_llm_context_close(context);
 }
 
@@ -514,9 +524,9 @@ static void test_refused(void) {
     static const struct {
         const char *key;
         int value;
-    } absurd[] = {{"hyper_connection.count", 65},      {"hyper_connection.sinkhorn_iterations", 100000},
-                  {"attn_res.block_size", 3},          {"ple.ngram_size", 90},
-                  {"ple.conv_kernel", 1000000},        {"hyper_connection.low_rank", 1 << 30}};
+    } absurd[] = {{"hyper_connection.count", 65}, {"hyper_connection.sinkhorn_iterations", 100000},
+                  {"attn_res.block_size", 3},     {"ple.ngram_size", 90},
+                  {"ple.conv_kernel", 1000000},   {"hyper_connection.low_rank", 1 << 30}};
     for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
         absurd_key = absurd[i].key;
         absurd_value = absurd[i].value;
@@ -537,8 +547,9 @@ static void test_block_norm(void) {
     float ones[WIDE], logits[2][8];
     const int64_t shape = WIDE;
     const int32_t ids[3] = {1, 5, 2};
-    static const char *const matrices[] = {"attn_q.weight",   "attn_k.weight", "attn_v.weight",  "attn_output.weight",
-                                           "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"};
+    static const char *const matrices[] = {"attn_q.weight",      "attn_k.weight",   "attn_v.weight",
+                                           "attn_output.weight", "ffn_gate.weight", "ffn_up.weight",
+                                           "ffn_down.weight"};
     for (int i = 0; i < WIDE; i++) ones[i] = 1;
     memset(block + 2, 64, WIDE);
     for (int blocks = 0; blocks < 2; blocks++) {
@@ -554,8 +565,8 @@ static void test_block_norm(void) {
         for (int i = 0; i < 7; i++) plain_matrix(plain_name(0, matrices[i]), WIDE, WIDE);
         plain_put("token_embd.weight", 0, 8, WIDE, 0, 1);
         plain_put("output.weight", 0, 8, WIDE, 0, -2);
-        gguf_tensor(&plain_file, "output_norm.weight", blocks ? 8 : 0, 1, &shape, blocks ? (void *)block : ones,
-                    blocks ? sizeof block : sizeof ones);
+        gguf_tensor(&plain_file, "output_norm.weight", blocks ? 8 : 0, 1, &shape,
+                    blocks ? (void *)block : ones, blocks ? sizeof block : sizeof ones);
         ox_llm *model = plain_open();
         ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
         CHECK(context && ox_llm_decode(context, ids, 3, logits[blocks]) == OX_OK);

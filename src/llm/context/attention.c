@@ -121,7 +121,8 @@ static ox_tensor *oxi_llm_open_gate(const ox_llm *model, ox_tensor *gate, ox_ten
 static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
-    const bool latent = model->numbers.latent > 0, one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+    const bool latent = model->numbers.latent > 0,
+               one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
     ox_tensor *gate = NULL, *out = latent ? oxi_llm_attend_latent(batch, index, x)
                                    : one  ? oxi_llm_attend_one_key(batch, index, x)
                                           : oxi_llm_attend_heads(batch, index, x, &gate);

@@ -1,8 +1,8 @@
 /* What is added to scores for where a key is, and which keys a window lets see: made once a batch.
  * Called by attention.c and context.c. */
 
-/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them, else of
- * the batch's own keys. */
+/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them,
+ * else of the batch's own keys. */
 static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
     const double start = (double)batch->start, end = start + (double)batch->count;
     const bool causal = batch->context->model->numbers.causal;

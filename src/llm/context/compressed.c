@@ -1,6 +1,7 @@
-/* Attention to a window of keys, and to what blocks of the positions before become: each few positions leave one
- * row, a sum of what they make, weighted number by number. Keys are values; a head's end is turned, and what
- * attention gives is turned back. Called by attention.c. source: DeepSeek-V4, 2026 */
+/* Attention to a window of keys, and to what blocks of the positions before become: each few positions
+ * leave one row, a sum of what they make, weighted number by number. Keys are values; a head's end is
+ * turned, and what attention gives is turned back. Called by attention.c. source: llama.cpp
+ * src/models/deepseek4.cpp */
 
 /* The end of x [.., S, size] turned by the batch's positions. */
 static ox_tensor *oxi_llm_turn_end(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *x) {
@@ -55,8 +56,8 @@ static ox_tensor *oxi_llm_sum_blocks(const oxi_llm_layer *l, int64_t count, ox_t
     return ox_sum(ox_mul_(ox_softmax(scores, 1), values), OX_DIMS(1), false);
 }
 
-/* Writes the rows of blocks that end in this batch; false on error. What positions of the last two blocks made
- * is the layer's state. */
+/* Writes the rows of blocks that end in this batch; false on error. What positions of the last two blocks
+ * made is the layer's state. */
 static bool oxi_llm_keep_blocks(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const ox_llm *model = context->model;
@@ -99,8 +100,8 @@ static ox_tensor *oxi_llm_block_mask(const oxi_llm_batch *batch, const oxi_llm_l
         for (int64_t t = first; t < end; t++) *at++ = t <= s && (l->window == 0 || s - t < l->window);
         for (int64_t row = 0; row < rows; row++) *at++ = row < (s + 1) / l->ratio;
     }
-    ox_tensor *mask = ox_to(oxi_copied(seen, OX_SHAPE(batch->count, keys + rows), OX_BOOL),
-                            batch->context->model->device);
+    ox_tensor *mask =
+        ox_to(oxi_copied(seen, OX_SHAPE(batch->count, keys + rows), OX_BOOL), batch->context->model->device);
     oxi_free(seen, bytes);
     return mask;
 }
@@ -140,8 +141,8 @@ static ox_tensor *oxi_llm_attend_one_key(const oxi_llm_batch *batch, int64_t ind
     k = oxi_llm_remember(batch, l, context->keys[index], k);
     back.positions = ox_neg(batch->positions);
     if (!q || !k || !back.positions) return NULL;
-    ox_tensor *out = l->ratio > 0 ? oxi_llm_attend_blocks(batch, index, q, x)
-                                  : oxi_llm_attend(batch, l, q, k, k);
+    ox_tensor *out =
+        l->ratio > 0 ? oxi_llm_attend_blocks(batch, index, q, x) : oxi_llm_attend(batch, l, q, k, k);
     return oxi_llm_turn_end(&back, l->rope, out);
 }
 

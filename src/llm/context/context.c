@@ -24,10 +24,11 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
         return NULL;
     }
     if (model->numbers.sparse > 0 && desc->capacity > model->numbers.sparse) {
-        (void)oxi_fail(OX_ERR_UNSUPPORTED,
-                       "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
-                       "not supported: a context of %lld",
-                       (long long)model->numbers.sparse, (long long)desc->capacity);
+        (void)oxi_fail(
+            OX_ERR_UNSUPPORTED,
+            "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
+            "not supported: a context of %lld",
+            (long long)model->numbers.sparse, (long long)desc->capacity);
         return NULL;
     }
     for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
@@ -115,8 +116,9 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
 
 /* ---- keys and values ----------------------------------------------------------------------------------- */
 
-/* Makes room for so many positions in one layer's keys or values, [kv_heads, room, size], of which each has
- * `ratio` positions. They grow with the text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
+/* Makes room for so many positions in one layer's keys or values, [kv_heads, room, size], of which each
+ * has `ratio` positions. They grow with the text, by doubling: a short text in a long context takes little
+ * memory. On error the cache is as it was. */
 static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t heads, int64_t size,
                               int64_t ratio, int64_t positions) {
     const int64_t needed = positions / ratio > 1 ? positions / ratio : 1, length = context->length / ratio,

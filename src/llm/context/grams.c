@@ -1,9 +1,10 @@
-/* Embeddings of n-grams, which a layer adds to its residual rows: by gates, and by a convolution over the last
- * positions. Called by forward.c and context.c. source: Qwen 4 (experimental), llama.cpp */
+/* Embeddings of n-grams, which a layer adds to its residual rows: by gates, and by a convolution over the
+ * last positions. Called by forward.c and context.c. source: Qwen 4 (experimental), llama.cpp */
 
 /* The token `back` positions before `at`; an end of a text, or a place before the first one, hides what lies
  * before it. */
-static uint64_t oxi_llm_token_before(const oxi_llm_grams *g, const int32_t *tokens, int64_t at, int64_t back) {
+static uint64_t oxi_llm_token_before(const oxi_llm_grams *g, const int32_t *tokens, int64_t at,
+                                     int64_t back) {
     for (int64_t k = 1; k <= back; k++)
         if (at - k < 0 || tokens[at - k] == g->end) return (uint64_t)g->end;
     return (uint64_t)tokens[at - back];

@@ -84,10 +84,10 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a kernel
- * [taps, channels]. The rows before the batch are the layer's state. */
-static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, int64_t apart, ox_tensor *kept,
-                                        ox_tensor **written, ox_tensor *x) {
+/* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a
+ * kernel [taps, channels]. The rows before the batch are the layer's state. */
+static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, int64_t apart,
+                                        ox_tensor *kept, ox_tensor **written, ox_tensor *x) {
     if (!x) return NULL;
     const int64_t taps = kernel->shape[0], before = (taps - 1) * apart, count = x->shape[0];
     ox_tensor *list[2];

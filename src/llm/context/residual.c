@@ -1,6 +1,6 @@
 /* The residual rows of a position where there is more than one: hyper-connections, and rows of earlier layers
- * that later ones attend to. Each half of a layer reads a mixture of them.
- * Called by forward.c. source: Xie et al. 2025, "mHC"; Moonshot 2026, "Kimi K3" */
+ * that later ones attend to. Each half of a layer reads a mixture of them. Called by forward.c.
+ * source: Zhu et al. 2024, "Hyper-Connections"; Xie et al. 2025, "mHC"; llama.cpp src/models/kimi-k3.cpp */
 
 /* What a half's result becomes in each residual row. */
 typedef struct oxi_llm_shares {
@@ -148,10 +148,10 @@ static ox_tensor *oxi_llm_last_rows(const oxi_llm_batch *batch, int64_t count, o
     }
     if (n->hyper == 0) return x;
     if (n->hyper_rank > 0)
-        return oxi_llm_read_gated(model, &p[OXI_LLM_HYPER_NORM], &p[OXI_LLM_HYPER_DOWN],
-                                  &p[OXI_LLM_HYPER_UP], x, &normal);
+        return oxi_llm_read_gated(model, &p[OXI_LLM_HYPER_NORM], &p[OXI_LLM_HYPER_DOWN], &p[OXI_LLM_HYPER_UP],
+                                  x, &normal);
     if (!p[OXI_LLM_HYPER_MIX].weight) return ox_mean(x, OX_DIMS(1), false);
-    ox_tensor *read = oxi_llm_mixes(model, &p[OXI_LLM_HYPER_MIX], &p[OXI_LLM_HYPER_BASE],
-                                    &p[OXI_LLM_HYPER_SCALE], x);
+    ox_tensor *read =
+        oxi_llm_mixes(model, &p[OXI_LLM_HYPER_MIX], &p[OXI_LLM_HYPER_BASE], &p[OXI_LLM_HYPER_SCALE], x);
     return oxi_llm_sum_rows(ox_add_number_(ox_sigmoid_(read), n->hyper_epsilon), x);
 }

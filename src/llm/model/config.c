@@ -358,8 +358,8 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status && hidden < 0)
         status = oxi_llm_read_int(model, file, "feed_forward_length", 0, 1, OXI_LLM_NEEDED, &hidden);
     if (!status)
-        status =
-            oxi_llm_read_int(model, file, "expert_latent_length", -1, 1, model->config.width, &n->expert_width);
+        status = oxi_llm_read_int(model, file, "expert_latent_length", -1, 1, model->config.width,
+                                  &n->expert_width);
     if (!status)
         status = oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, n->expert_width, &n->expert_width);
     if (!status)
@@ -534,14 +534,15 @@ static ox_status oxi_llm_read_residual(ox_llm *model, const ox_file *file) {
     if (!status)
         status = oxi_llm_read_int(model, file, "hyper_connection.low_rank", -1, 0, 0, &n->hyper_rank);
     if (!status)
-        status = oxi_llm_read_int(model, file, "hyper_connection.sinkhorn_iterations", -1, 0, 0,
-                                  &n->hyper_rounds);
+        status =
+            oxi_llm_read_int(model, file, "hyper_connection.sinkhorn_iterations", -1, 0, 0, &n->hyper_rounds);
     if (!status)
         status = oxi_llm_read_float(model, file, "hyper_connection.epsilon", -1, 0, 0, &n->hyper_epsilon);
     if (!status)
         status = oxi_llm_read_float(model, file, "hyper_connection.magnitude", -1, 0, 2, &n->hyper_magnitude);
     if (!status) status = oxi_llm_read_int(model, file, "attn_res.block_size", -1, 0, 0, &n->bank);
-    if (!status && (n->hyper > 64 || n->hyper_rounds > 1000 || n->hyper_rank > 1 << 20 || (n->hyper && n->bank)))
+    if (!status &&
+        (n->hyper > 64 || n->hyper_rounds > 1000 || n->hyper_rank > 1 << 20 || (n->hyper && n->bank)))
         return oxi_fail(OX_ERR_FORMAT, "llm: %lld residual rows, mixed in %lld rounds or by rank %lld",
                         (long long)n->hyper, (long long)n->hyper_rounds, (long long)n->hyper_rank);
     return status;
@@ -551,8 +552,7 @@ static ox_status oxi_llm_read_residual(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_caps(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(SOFT_GATE))) return OX_OK;
-    const ox_status status =
-        oxi_llm_read_float(model, file, "activation.situ_beta", -1, 0, 1, &n->gate_cap);
+    const ox_status status = oxi_llm_read_float(model, file, "activation.situ_beta", -1, 0, 1, &n->gate_cap);
     return status ? status
                   : oxi_llm_read_float(model, file, "activation.situ_linear_beta", -1, 0, 0, &n->up_cap);
 }

@@ -141,8 +141,7 @@ static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mi
     if (!status)
         status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
     if (!(m->bound > -1e30 && m->bound < 0)) m->bound = 0;
-    if (!status)
-        status = oxi_llm_read_float(model, file, "kda.norm_epsilon", -1, 0, 0, &m->length_epsilon);
+    if (!status) status = oxi_llm_read_float(model, file, "kda.norm_epsilon", -1, 0, 0, &m->length_epsilon);
     if (status) return status;
     m->value = m->key;
     m->groups = m->heads;

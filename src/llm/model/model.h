@@ -109,7 +109,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */ \
     X(MIXED_SIGMOID)        /* a delta net's gate is a sigmoid, not silu */ \
     X(DECAY_NEGATIVE)       /* ssm_a is negative where decays have a bound too */ \
-    X(KEY_IS_VALUE)         /* keys are the values too; the end of a head is turned, and back in the result */ \
+    X(KEY_IS_VALUE)         /* keys are values too; the end of a head is turned, and back in the result */ \
     X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
@@ -166,9 +166,9 @@ typedef struct oxi_llm_family {
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HYPER) X(HYPER_WIDTH) X(HYPER_MIXES) X(HYPER_RANK) \
     X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK) X(LATENT) X(LATENT_TURNED)             \
-    X(LATENT_QUERIES) \
-    X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) \
+    X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK)                                         \
+    X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES) X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE)          \
     X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
@@ -287,7 +287,7 @@ typedef struct oxi_llm_grams {
     int64_t taps;             /* of the convolution over what they make, every `most` positions */
     int32_t end;              /* the token that ends a text */
     uint64_t factor[OXI_LLM_GRAM_MOST];                          /* of the token, of those before it */
-    uint64_t first[OXI_LLM_GRAM_ROWS], count[OXI_LLM_GRAM_ROWS]; /* the rows of the table that are chosen from */
+    uint64_t first[OXI_LLM_GRAM_ROWS], count[OXI_LLM_GRAM_ROWS]; /* rows of the table that are chosen from */
 } oxi_llm_grams;
 
 struct ox_llm {
@@ -334,7 +334,7 @@ struct ox_llm_context {
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
-    int32_t *history;     /* [capacity] its tokens, where frequencies change with the length or n-grams count;
+    int32_t *history;     /* [capacity] its tokens, for n-grams or frequencies that change with the length;
                            * or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */

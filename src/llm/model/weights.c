@@ -126,8 +126,9 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
         if (cls != OX_CLASS_FLOAT && cls != OX_CLASS_BLOCK)
-            status = oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: weights are floats or of block types",
-                              name, ox_dtype_name(t->dtype));
+            status =
+                oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: weights are floats or of block types",
+                         name, ox_dtype_name(t->dtype));
     }
     if (!status) {
         *out = oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
@@ -490,8 +491,8 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
 
 /* ---- residual rows ------------------------------------------------------------------------------------- */
 
-/* The factors of what mixes residual rows, one a number: of three, what is read, what is taken, what is mixed.
- */
+/* The factors of what mixes residual rows, one a number: of three, what is read, what is taken, what is
+ * mixed. */
 static ox_status oxi_llm_place_mix_scale(const ox_llm *model, oxi_llm_part *scale, int64_t count, int kinds) {
     const int64_t rows = model->numbers.hyper;
     float given[3], *all;
@@ -540,8 +541,8 @@ static ox_status oxi_llm_check_last_rows(ox_llm *model) {
     const oxi_llm_part *p = model->part;
     const bool gated = n->hyper > 0 && n->hyper_rank > 0, mixed = n->hyper > 0 && p[OXI_LLM_HYPER_MIX].weight;
     if ((n->bank > 0 && !p[OXI_LLM_KEPT_SCORE].weight) ||
-        (gated && (!p[OXI_LLM_HYPER_NORM].weight || !p[OXI_LLM_HYPER_DOWN].weight ||
-                   !p[OXI_LLM_HYPER_UP].weight)) ||
+        (gated &&
+         (!p[OXI_LLM_HYPER_NORM].weight || !p[OXI_LLM_HYPER_DOWN].weight || !p[OXI_LLM_HYPER_UP].weight)) ||
         (mixed && (!p[OXI_LLM_HYPER_BASE].weight || !p[OXI_LLM_HYPER_SCALE].weight)))
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: what reads the last residual rows is missing");
     return mixed ? oxi_llm_place_mix_scale(model, &model->part[OXI_LLM_HYPER_SCALE], n->hyper, 1) : OX_OK;
@@ -577,8 +578,8 @@ static ox_status oxi_llm_check_grams(const ox_llm *model, oxi_llm_layer *l, int6
     if (p[OXI_LLM_GRAM_KEY].weight->shape[1] != columns ||
         p[OXI_LLM_GRAM_VALUE].weight->shape[1] != columns || columns == 0 || channels == 0 ||
         ox_numel(conv->weight) != g->taps * channels)
-        return oxi_fail(OX_ERR_SHAPE, "llm: the n-grams of layer %lld do not fit: %s of %lld, %s", (long long)i,
-                        oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight), (long long)columns,
+        return oxi_fail(OX_ERR_SHAPE, "llm: the n-grams of layer %lld do not fit: %s of %lld, %s",
+                        (long long)i, oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight), (long long)columns,
                         oxi_tensor_text(conv->weight));
     ox_scope scope = ox_scope_begin();
     ox_tensor *kernel = ox_contiguous(
