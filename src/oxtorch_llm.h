@@ -62,14 +62,15 @@
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
- *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     140 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
  *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
  *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
  *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Images and sound, attention to the best positions alone.
+ *     Images and sound. Attention to the best positions alone (DeepSeek V3.2 and V4, GLM 5 ...): contexts of
+ *     such models hold as many positions as those are at most, where it makes no difference.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -153,6 +154,7 @@
 #include "llm/model/activations.c"
 #include "llm/model/facts.c"
 #include "llm/model/mixers.c"
+#include "llm/model/grams.c"
 #include "llm/model/config.c"
 #include "llm/model/weights.c"
 #include "llm/model/model.c"
@@ -160,10 +162,14 @@
 #include "llm/context/product.c"
 #include "llm/context/bias.c"
 #include "llm/context/feed_forward.c"
-#include "llm/context/attention.c"
+#include "llm/context/heads.c"
 #include "llm/context/recurrent.c"
+#include "llm/context/compressed.c"
+#include "llm/context/attention.c"
 #include "llm/context/mixers.c"
 #include "llm/context/rwkv.c"
+#include "llm/context/residual.c"
+#include "llm/context/grams.c"
 #include "llm/context/forward.c"
 #include "llm/context/context.c"
 #include "llm/context/embed.c"

@@ -15,7 +15,7 @@
 enum { PLAIN_WEIGHTS = 400, PLAIN_NUMBERS = 1 << 19 };
 
 typedef struct plain_weight {
-    char name[64];
+    char name[72];
     int matrices, rows, columns;
     const float *data;
 } plain_weight;

@@ -34,7 +34,7 @@ static const shape_row shapes[] = {
     {"starcoder2", PRE, 1, 1, HALVES, PLAIN_GELU_TANH, 0, 0, 6, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, "ffn_norm"},
     {"gpt2", PRE, 1, 1, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, "ffn_norm"},
     {"bloom", PRE, 1, 1, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 8, 1, 1, 0, 0, 0, 1, "ffn_norm"},
-    {"mpt", PRE, 1, 0, BARE, PLAIN_GELU, 0, 0, 0, 1, 0, 0, 0, 6, 1, 1, 0, 0, 0, 0, "ffn_norm"},
+    {"mpt", PRE, 1, 0, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 6, 1, 1, 0, 0, 0, 0, "ffn_norm"},
     {"nemotron", PRE, 1, 1, HALVES, PLAIN_SQUARE, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, "ffn_norm"},
     {"olmo2", POST, 0, 0, HALVES, PLAIN_SILU, 1, 2, 0, 4, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, NULL},
     {"gemma2", SANDWICH, 0, 0, HALVES, PLAIN_GELU_TANH, 1, 0, 3, 2, 0, 1.5, 2, 0, -1,

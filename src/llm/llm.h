@@ -272,6 +272,8 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, int64_t count);
 /* ox_llm_decode - runs `count` tokens that follow those in the context.
  *   logits    NULL, or room for [vocabulary]: what comes after the last one
+ * Where tokens see all of a text (config.causal is false: diffusion models), the tokens of a call are one:
+ * they see each other, and none of those in the context.
  * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, more than there is room for, or nothing
  *           encoded yet; what the operations report. The context is as before then.
  * numerics  float weights, f32 cache: about 1e-5 of float64; the same bits for any thread count */

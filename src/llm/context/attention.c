@@ -1,92 +1,6 @@
 /* Attention of a layer: queries, keys and values of a batch, what the cache keeps of them, and the result.
  * All families, by the parts that a layer has. Called by forward.c. */
 
-/* ---- heads --------------------------------------------------------------------------------------------- */
-
-/* [S, heads * size] -> [S, heads, size] */
-static ox_tensor *oxi_llm_split(ox_tensor *x, int64_t heads, int64_t size) {
-    return x ? ox_view(x, OX_SHAPE(x->shape[0], heads, size)) : NULL;
-}
-
-/* The norm of q or k [S, heads, size]: of each head, or of all heads as one row. */
-static ox_tensor *oxi_llm_normalize_heads(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
-    if (!x || !part->weight) return x;
-    const int64_t heads = x->shape[1], size = x->shape[2];
-    if (part->weight->ndim > 1 || ox_numel(part->weight) == size) return oxi_llm_normalize(model, part, x);
-    x = oxi_llm_normalize(model, part, ox_view(x, OX_SHAPE(x->shape[0], heads * size)));
-    return oxi_llm_split(x, heads, size);
-}
-
-static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads) {
-    const ox_llm_context *context = batch->context;
-    ox_rope_desc desc;
-    if (!rope) return heads;
-    memset(&desc, 0, sizeof desc);
-    desc.base = rope->base;
-    desc.scale = rope->scale;
-    desc.magnitude = rope->magnitude;
-    desc.dims = (int)rope->size;
-    desc.interleaved = context->model->numbers.rope == OXI_LLM_ROPE_PAIRS;
-    desc.factors = rope->long_factors && context->stretched ? rope->long_factors : rope->factors;
-    return ox_rope(heads, batch->positions, &desc);
-}
-
-/* Whether q and k of a turned layer have norms without weights. */
-static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, const oxi_llm_part *norm) {
-    if (norm->weight) return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_NORMS));
-    return model->numbers.late_bare && l->rope;
-}
-
-/* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
-static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_layer *l,
-                                      const oxi_llm_part *norm, ox_tensor *x) {
-    const ox_llm *model = batch->context->model;
-    const bool late = oxi_llm_has_late_norms(model, l, norm),
-               clamped = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED));
-    const double clamp = clamped ? model->numbers.clamp : 0;
-    if (!late) x = oxi_llm_normalize_heads(model, norm, x);
-    if (clamp > 0) x = ox_clamp_(x, -clamp, clamp);
-    x = oxi_llm_turn(batch, l->rope, ox_transpose(x, 0, 1));
-    if (!late) return x;
-    if (!norm->weight) return oxi_llm_normalize(model, norm, x);
-    return ox_transpose(oxi_llm_normalize_heads(model, norm, ox_contiguous(ox_transpose(x, 0, 1))), 0, 1);
-}
-
-/* ---- the cache ----------------------------------------------------------------------------------------- */
-
-/* The first position that a batch's rows see: of a chunk, which no batch crosses. */
-static int64_t oxi_llm_first_seen(const oxi_llm_batch *batch, const oxi_llm_layer *l) {
-    const int64_t chunk = batch->context->model->numbers.chunk;
-    return chunk > 0 && l->window ? batch->start / chunk * chunk : 0;
-}
-
-/* Writes rows [kv_heads, S, size] behind those in the cache; gives all that is seen,
- * [kv_heads, start + S - first, size]. */
-static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *cache,
-                                   ox_tensor *rows) {
-    const int64_t first = oxi_llm_first_seen(batch, l);
-    if (!ox_copy_(ox_narrow(cache, 1, batch->start, batch->count), rows)) return NULL;
-    return ox_narrow(cache, 1, first, batch->start + batch->count - first);
-}
-
-static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
-                                 ox_tensor *k, ox_tensor *v) {
-    const ox_llm *model = batch->context->model;
-    const oxi_llm_numbers *n = &model->numbers;
-    const bool warmer = !l->rope || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
-    ox_attention_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.causal = n->causal;
-    desc.query_start = batch->start - oxi_llm_first_seen(batch, l);
-    desc.window = n->chunk || !n->causal ? 0 : l->window;
-    desc.scale = n->attention_scale;
-    desc.softcap = n->score_cap;
-    if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
-    desc.sinks = l->part[OXI_LLM_SINKS].weight;
-    if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
-    return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
-}
-
 /* ---- q, k and v of their own --------------------------------------------------------------------------- */
 
 /* x [S, width] -> [heads, S, value_size]; *gate [S, heads * key_size], of families whose queries have one
@@ -146,13 +60,7 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const int64_t turned = model->rope.size, plain = n->latent_key - turned;
-    ox_tensor *to_latent, *to_values, *parts[2], *q;
-    if (p[OXI_LLM_QUERY].weight) {
-        q = oxi_llm_product(&p[OXI_LLM_QUERY], x);
-    } else {
-        q = oxi_llm_normalize(model, &p[OXI_LLM_QUERY_DOWN_NORM], oxi_llm_product(&p[OXI_LLM_QUERY_DOWN], x));
-        q = oxi_llm_product(&p[OXI_LLM_QUERY_UP], q);
-    }
+    ox_tensor *to_latent, *to_values, *parts[2], *q = oxi_llm_queries(model, l, x);
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
     to_values = p[OXI_LLM_LATENT_VALUE].weight;
@@ -160,7 +68,7 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     parts[0] = oxi_llm_product_by_head(ox_narrow(q, 2, 0, plain), to_latent);
     parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
     if (!parts[0] || !parts[1]) return NULL;
-    q = ox_cat(parts, 2, 2);
+    q = turned > 0 ? ox_cat(parts, 2, 2) : parts[0];
     ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
     parts[0] =
         oxi_llm_normalize(model, &p[OXI_LLM_LATENT_NORM], ox_contiguous(ox_narrow(kept, 1, 0, n->latent)));
@@ -169,7 +77,8 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
         parts[1] = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], ox_contiguous(parts[1]));
     parts[1] = oxi_llm_turn(batch, l->rope, parts[1]);
     if (!parts[0] || !parts[1]) return NULL;
-    kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(ox_cat(parts, 2, 1), 0));
+    kept = turned > 0 ? ox_cat(parts, 2, 1) : parts[0];
+    kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(kept, 0));
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
     return oxi_llm_product_by_head(mixed, to_values);
 }
@@ -212,8 +121,10 @@ static ox_tensor *oxi_llm_open_gate(const ox_llm *model, ox_tensor *gate, ox_ten
 static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
-    const bool latent = model->numbers.latent > 0;
+    const bool latent = model->numbers.latent > 0,
+               one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
     ox_tensor *gate = NULL, *out = latent ? oxi_llm_attend_latent(batch, index, x)
+                                   : one  ? oxi_llm_attend_one_key(batch, index, x)
                                           : oxi_llm_attend_heads(batch, index, x, &gate);
     const int64_t size = latent ? model->numbers.latent_value : l->value_size;
     out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, l->heads * size));
@@ -221,6 +132,7 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     if (l->part[OXI_LLM_ATTENTION_GATE].weight) /* one a head, or one a number */
         out = oxi_llm_open_gate(model, oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE], x), out, l->heads);
     if (l->part[OXI_LLM_MERGE_NORM].weight) out = oxi_llm_normalize(model, &l->part[OXI_LLM_MERGE_NORM], out);
+    if (l->part[OXI_LLM_MERGE_DOWN].weight) out = oxi_llm_merge_groups(model, l, out);
     out = oxi_llm_product(&l->part[OXI_LLM_MERGE], out);
     return model->numbers.value_scale > 0 ? ox_mul_number_(out, model->numbers.value_scale) : out;
 }

@@ -1,11 +1,13 @@
 /* What is added to scores for where a key is, and which keys a window lets see: made once a batch.
  * Called by attention.c and context.c. */
 
-/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them. */
+/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them,
+ * else of the batch's own keys. */
 static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
     const double start = (double)batch->start, end = start + (double)batch->count;
-    ox_tensor *keys = oxi_arange(0, end, 1, OX_I64, ox_cpu());
-    if (batch->context->model->numbers.causal) return ox_sub(keys, ox_number(end - 1));
+    const bool causal = batch->context->model->numbers.causal;
+    ox_tensor *keys = oxi_arange(causal ? 0 : start, end, 1, OX_I64, ox_cpu());
+    if (causal) return ox_sub(keys, ox_number(end - 1));
     return ox_sub(keys, ox_unsqueeze(oxi_arange(start, end, 1, OX_I64, ox_cpu()), 1));
 }
 
@@ -40,20 +42,20 @@ static int32_t oxi_llm_bucket(const oxi_llm_numbers *n, int64_t offset) {
     return (int32_t)(half + (wide < buckets ? wide : buckets - 1));
 }
 
-/* Of each pair, i32 [count, end]. */
+/* Of each pair, i32 [count, end]; [count, count] where tokens see all of a text. */
 static ox_tensor *oxi_llm_buckets(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
-    const int64_t end = batch->start + batch->count;
+    const int64_t first = model->numbers.causal ? 0 : batch->start, end = batch->start + batch->count;
     size_t bytes = 0;
-    if (!oxi_mul_size((size_t)batch->count, (size_t)end, &bytes) ||
+    if (!oxi_mul_size((size_t)batch->count, (size_t)(end - first), &bytes) ||
         !oxi_mul_size(bytes, sizeof(int32_t), &bytes))
         return NULL;
     int32_t *list = (int32_t *)oxi_alloc(bytes);
     if (!list) return NULL;
     for (int64_t s = 0; s < batch->count; s++)
-        for (int64_t t = 0; t < end; t++)
-            list[s * end + t] = oxi_llm_bucket(&model->numbers, t - batch->start - s);
-    ox_tensor *out = ox_to(oxi_copied(list, OX_SHAPE(batch->count, end), OX_I32), model->device);
+        for (int64_t t = first; t < end; t++)
+            list[s * (end - first) + t - first] = oxi_llm_bucket(&model->numbers, t - batch->start - s);
+    ox_tensor *out = ox_to(oxi_copied(list, OX_SHAPE(batch->count, end - first), OX_I32), model->device);
     oxi_free(list, bytes);
     return out;
 }

@@ -23,6 +23,14 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        ox_dtype_name(cache));
         return NULL;
     }
+    if (model->numbers.sparse > 0 && desc->capacity > model->numbers.sparse) {
+        (void)oxi_fail(
+            OX_ERR_UNSUPPORTED,
+            "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
+            "not supported: a context of %lld",
+            (long long)model->numbers.sparse, (long long)desc->capacity);
+        return NULL;
+    }
     for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
         const int64_t key = model->layers[i].key_size, value = model->layers[i].value_size;
         if (!model->layers[i].attends || (key % 32 == 0 && value % 32 == 0)) continue;
@@ -32,17 +40,18 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     }
     ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);
     if (!context) return NULL;
-    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096;
+    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096,
+                  most = model->numbers.sparse > 0 ? model->numbers.sparse : INT32_MAX;
     context->model = model;
-    context->capacity = desc->capacity ? desc->capacity : usual;
+    context->capacity = desc->capacity ? desc->capacity : usual < most ? usual : most;
     context->batch = desc->batch ? desc->batch : 512;
     if (!model->numbers.causal) context->batch = context->capacity; /* each token sees all of the text */
     context->pending = -1;
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
-        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.mixing.kind ||
-        model->numbers.buckets > 0)
+        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.buckets > 0 ||
+        oxi_llm_has_states(model))
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
@@ -107,21 +116,24 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
 
 /* ---- keys and values ----------------------------------------------------------------------------------- */
 
-/* Makes room for `needed` positions in one layer's keys or values, [kv_heads, room, size]. They grow with the
- * text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
+/* Makes room for so many positions in one layer's keys or values, [kv_heads, room, size], of which each
+ * has `ratio` positions. They grow with the text, by doubling: a short text in a long context takes little
+ * memory. On error the cache is as it was. */
 static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t heads, int64_t size,
-                              int64_t needed) {
+                              int64_t ratio, int64_t positions) {
+    const int64_t needed = positions / ratio > 1 ? positions / ratio : 1, length = context->length / ratio,
+                  capacity = context->capacity / ratio > 1 ? context->capacity / ratio : 1;
     int64_t room = *cache ? (*cache)->shape[1] : 0;
     if (needed <= room) return OX_OK;
     room = room ? 2 * room : 256;
     if (room < needed) room = needed;
-    if (room > context->capacity) room = context->capacity;
+    if (room > capacity) room = capacity;
     const int64_t shape[3] = {heads, room, size};
     ox_scope scope = ox_scope_begin();
     ox_tensor *grown = oxi_tensor_new(context->model->device, context->dtype, 3, shape);
-    if (grown && context->length > 0) {
-        ox_tensor *kept = ox_narrow(*cache, 1, 0, context->length);
-        if (!ox_copy_(ox_narrow(grown, 1, 0, context->length), kept)) grown = NULL;
+    if (grown && length > 0) {
+        ox_tensor *kept = ox_narrow(*cache, 1, 0, length);
+        if (!ox_copy_(ox_narrow(grown, 1, 0, length), kept)) grown = NULL;
     }
     if (grown) {
         ox_release(*cache);
@@ -131,16 +143,18 @@ static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, 
     return grown ? OX_OK : oxi_llm_error();
 }
 
-/* A latent's values are a part of its keys. */
+/* A latent's values are a part of its keys; where keys are values, the rows of blocks have their place. */
 static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
     const ox_llm *model = context->model;
     ox_status status = OX_OK;
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
         if (!l->attends) continue;
-        status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, positions);
-        if (!status && !model->numbers.latent)
-            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size, positions);
+        const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+        status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, 1, positions);
+        if (!status && !model->numbers.latent && (!one || l->ratio > 0))
+            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size,
+                                  one ? l->ratio : 1, positions);
     }
     return status;
 }
@@ -175,6 +189,8 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
         batch->types = ox_to(batch->types, model->device);
         if (!batch->types) return oxi_llm_error();
     }
+    if (model->grams.rows > 0 && !(batch->grams = oxi_llm_gram_rows(batch, batch->context->history)))
+        return oxi_llm_error();
     if (n->alibi > 0 && !(batch->bias = oxi_llm_distances(batch))) return oxi_llm_error();
     if (n->buckets > 0 && !(batch->buckets = oxi_llm_buckets(batch))) return oxi_llm_error();
     if (n->buckets > 0 && !(batch->bias = oxi_llm_relative_bias(batch, &model->layers[0])))
@@ -246,17 +262,18 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
     return status;
 }
 
-/* Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
- * beyond what the first are for, or is cut back, its tokens are run again. The tokens are kept for that. */
-static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t *tokens, int64_t count) {
+/* Keeps the tokens of models that want them: for n-grams, or for their frequencies.
+ * Models with two sets of frequencies turn all keys of a text by those for its length: where a text grows
+ * beyond what the first are for, or is cut back, its tokens are run again. */
+static ox_status oxi_llm_keep_tokens(ox_llm_context *context, const int32_t *tokens, int64_t count) {
     const int64_t length = context->length;
     const oxi_llm_rope *rope = &context->model->rope;
-    if (!rope->long_factors) return OX_OK;
+    if (!rope->long_factors && context->model->grams.rows == 0) return OX_OK;
     if (!context->history)
         context->history = (int32_t *)oxi_alloc((size_t)context->capacity * sizeof *context->history);
     if (!context->history) return OX_ERR_NOMEM;
     memcpy(context->history + length, tokens, (size_t)count * sizeof *tokens);
-    const bool stretched = length + count > rope->original;
+    const bool stretched = rope->long_factors && length + count > rope->original;
     if (stretched == context->stretched) return OX_OK;
     context->stretched = stretched;
     context->ahead = 0;
@@ -271,7 +288,7 @@ static ox_status oxi_llm_fit_frequencies(ox_llm_context *context, const int32_t 
 static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
                              bool logits, float *out) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
-    if (!status) status = oxi_llm_fit_frequencies(context, tokens, count);
+    if (!status) status = oxi_llm_keep_tokens(context, tokens, count);
     if (!status) status = oxi_llm_run_tokens(context, tokens, count, every, logits, out);
     if (status) return status;
     context->length += count;
@@ -357,7 +374,7 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
     ox_device *device = context->model->device;
     if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
         return oxi_llm_run(context, &token, 1, false, true, logits);
-    status = oxi_llm_fit_frequencies(context, &token, 1);
+    status = oxi_llm_keep_tokens(context, &token, 1);
     if (!status) status = oxi_llm_reserve(context, context->length + 1);
     if (status) return status;
     const int64_t number = oxi_llm_start_step(context, token);

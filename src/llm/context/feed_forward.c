@@ -19,6 +19,9 @@ static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tens
     if (clamp > 0) up = ox_clamp_(up, -clamp, clamp);
     if (clamp > 0 && gate && late) return ox_mul_(ox_clamp_(activation->plain(gate), -INFINITY, clamp), up);
     if (clamp > 0 && gate) gate = ox_clamp_(gate, -INFINITY, clamp);
+    up = oxi_llm_capped(model->numbers.up_cap, up);
+    if (gate && model->numbers.gate_cap > 0) /* what is let through is capped, what opens is not */
+        return ox_mul_(ox_mul_(ox_sigmoid(gate), oxi_llm_capped(model->numbers.gate_cap, gate)), up);
     return gate ? activation->gated(gate, up) : activation->plain(up);
 }
 
@@ -68,6 +71,7 @@ static ox_tensor *oxi_llm_choose_groups(const oxi_llm_numbers *n, ox_tensor *sco
 static ox_tensor *oxi_llm_router_scores(const oxi_llm_numbers *n, ox_tensor *logits) {
     if (n->jitter > 0) return logits;
     if (n->router == OXI_LLM_ROUTER_SOFTMAX) return ox_softmax(logits, -1);
+    if (n->router == OXI_LLM_ROUTER_ROOT) return ox_sqrt_(ox_softplus(logits, 1, 20));
     return n->router == OXI_LLM_ROUTER_SIGMOID ? ox_sigmoid(logits) : logits;
 }
 
@@ -111,9 +115,10 @@ static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_
 
 /* x [S, in] or [S, used, in] by the matrices of each token's experts -> [S, used, out]. */
 static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor *x, ox_tensor *experts) {
-    ox_tensor *out = ox_linear_experts(x, part->weight, experts, part->scale == 1 ? part->bias : NULL);
-    if (part->scale == 1) return out;
-    out = ox_mul_number_(out, part->scale);
+    const bool plain = part->scale == 1 && !part->scales;
+    ox_tensor *out = ox_linear_experts(x, part->weight, experts, plain ? part->bias : NULL);
+    if (plain) return out;
+    out = part->scales ? ox_mul_(out, ox_embedding(experts, part->scales)) : ox_mul_number_(out, part->scale);
     return part->bias ? ox_add_(out, ox_embedding(experts, part->bias)) : out;
 }
 
@@ -166,6 +171,7 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
                                          &p[OXI_LLM_EXPERTS_DOWN], joined, l->expert_clamp, in, experts);
     out = oxi_llm_sum_experts(out, first ? NULL : weights);
     if (p[OXI_LLM_CHUNKS_DOWN].weight) out = oxi_llm_add_chunks(model, l, out, scores, chosen);
+    if (p[OXI_LLM_EXPERTS_OUT_NORM].weight) out = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_OUT_NORM], out);
     if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
     if (!p[OXI_LLM_SHARED_UP].weight) return out;
     out = ox_add_(out, oxi_llm_shared_expert(model, l, x));

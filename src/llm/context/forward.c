@@ -41,9 +41,12 @@ static ox_tensor *oxi_llm_first_half(const oxi_llm_batch *batch, int64_t index, 
     return l->attends ? ox_add_(mixed, oxi_llm_attention(batch, index, x)) : mixed;
 }
 
-/* The residual sum: x + out, or out + normal of families that go on from the normed input. */
-static ox_tensor *oxi_llm_join(const ox_llm *model, ox_tensor *x, ox_tensor *normal, ox_tensor *out) {
+/* The residual sum: x + out, or out + normal of families that go on from the normed input; with several
+ * residual rows, what `shares` says. */
+static ox_tensor *oxi_llm_join(const ox_llm *model, const oxi_llm_shares *shares, ox_tensor *x,
+                               ox_tensor *normal, ox_tensor *out) {
     const double scale = model->numbers.residual_scale;
+    if (shares->taken) return oxi_llm_add_rows(shares, x, out);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED))) return ox_add_scaled_(out, normal, scale);
     return ox_add_(x, oxi_llm_scaled(out, scale));
 }
@@ -58,6 +61,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     const bool parallel =
         n->block == OXI_LLM_BLOCK_PARALLEL ||
         (oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)) && !p[OXI_LLM_HIDDEN_NORM].weight);
+    oxi_llm_shares shares = {NULL, NULL};
     ox_scope scope = ox_scope_begin();
     ox_tensor *place = x, *start = NULL, *early = NULL;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_EARLY))) start = ox_clone(x);
@@ -65,25 +69,31 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
         early = oxi_llm_mixture(model, l, early, early);
     }
+    if (p[OXI_LLM_GRAM_KEY].weight) x = oxi_llm_add_grams(batch, index, x);
     ox_tensor *normal = x, *attended = NULL;
     if (l->attends || l->mixer) {
-        normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, x);
+        normal = oxi_llm_read_rows(batch, index, 0, x, &shares);
+        normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, normal);
         attended = oxi_llm_first_half(batch, index, normal);
         attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
-        if (!parallel) x = oxi_llm_join(model, x, normal, attended);
+        if (n->bank > 0 && index % n->bank == 0)
+            x = ox_copy_(ox_select(batch->kept, 1, index / n->bank), x) ? attended : NULL;
+        else if (!parallel)
+            x = oxi_llm_join(model, &shares, x, normal, attended);
         if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
     }
     if (model->encoder) {
         normal = oxi_llm_normalize(model, &p[OXI_LLM_CROSS_NORM], x);
-        x = oxi_llm_join(model, x, normal, oxi_llm_attend_source(batch, index, normal));
+        x = oxi_llm_join(model, &shares, x, normal, oxi_llm_attend_source(batch, index, normal));
     }
     if (l->feeds) {
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
-            normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM, x);
+            normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM,
+                                              oxi_llm_read_rows(batch, index, 1, x, &shares));
         ox_tensor *out = oxi_llm_second_half(batch, index, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
-        if (parallel) x = oxi_llm_join(model, x, normal, attended);
-        x = oxi_llm_join(model, x, normal, out);
+        if (parallel) x = oxi_llm_join(model, &shares, x, normal, attended);
+        x = oxi_llm_join(model, &shares, x, normal, out);
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
     if (batch->embedded) x = ox_add_(x, ox_mul(batch->embedded, p[OXI_LLM_EMBEDDING_SHARE].weight));
@@ -119,8 +129,7 @@ static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
 static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_numbers *n = &model->numbers;
     x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);
-    if (n->logit_cap > 0) x = ox_mul_number_(ox_tanh_(ox_mul_number_(x, 1 / n->logit_cap)), n->logit_cap);
-    return x;
+    return oxi_llm_capped(n->logit_cap, x);
 }
 
 /* x = layers first .. first + count - 1 of it; false on error. */
@@ -154,11 +163,15 @@ static bool oxi_llm_run_cycles(const oxi_llm_batch *batch, ox_tensor *x) {
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     oxi_llm_batch with = *batch;
-    ox_tensor *x = oxi_llm_embed(batch, ids);
+    const oxi_llm_numbers *n = &model->numbers;
+    ox_tensor *x = oxi_llm_spread_rows(model, oxi_llm_embed(batch, ids));
+    const int64_t most = n->bank > 0 ? (model->config.layers - 1) / n->bank + 1 : 0,
+                  shape[3] = {batch->count, most, model->config.width};
+    if (most && !(with.kept = oxi_tensor_new(model->device, OX_F32, 3, shape))) return NULL;
     if (x && model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight && !(with.embedded = ox_clone(x)))
         return NULL;
     if (!x || !(model->numbers.stack > 0 ? oxi_llm_run_cycles(&with, x)
                                          : oxi_llm_run_layers(&with, 0, model->config.layers, x)))
         return NULL;
-    return rows ? oxi_llm_hidden(model, ox_narrow(x, 0, x->shape[0] - rows, rows)) : x;
+    return rows ? oxi_llm_hidden(model, oxi_llm_last_rows(&with, rows, x)) : x;
 }

@@ -22,12 +22,6 @@ static ox_tensor *oxi_llm_share_groups(ox_tensor *x, int64_t heads, bool paired)
     return ox_reshape(x, OX_SHAPE(heads, rows, size));
 }
 
-/* [heads, S, size] -> [S, heads * size] */
-static ox_tensor *oxi_llm_join_heads(ox_tensor *x) {
-    if (!x) return NULL;
-    return ox_reshape(ox_transpose(x, 0, 1), OX_SHAPE(x->shape[1], x->shape[0] * x->shape[2]));
-}
-
 /* The norm of a part that may be there, or one without weights where the model says so. */
 static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
     if (!part->weight && !model->numbers.mixing.bare_norms) return x;
@@ -182,7 +176,7 @@ static ox_tensor *oxi_llm_of_length(ox_tensor *x, double length, double epsilon)
 static bool oxi_llm_place_delta(const ox_llm *model, ox_tensor *x, oxi_llm_linear *in) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
     const bool paired = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PAIRED_HEADS));
-    const double epsilon = model->numbers.epsilon;
+    const double epsilon = m->length_epsilon > 0 ? m->length_epsilon : model->numbers.epsilon;
     const int64_t keys = m->groups * m->key;
     in->q = oxi_llm_by_head(oxi_llm_columns(x, 0, keys), m->groups, m->key);
     in->k = oxi_llm_by_head(oxi_llm_columns(x, keys, keys), m->groups, m->key);
@@ -234,7 +228,9 @@ static ox_tensor *oxi_llm_delta_net(const oxi_llm_batch *batch, int64_t index, o
     in.decay = oxi_llm_by_head(decays, m->heads, 1);
     in.rate = oxi_llm_by_head(ox_sigmoid(rates), m->heads, 1);
     ox_tensor *y = oxi_llm_normalize_values(model, l, oxi_llm_run_linear(batch, index, &in));
-    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], ox_silu_mul(gate, y));
+    y = oxi_llm_has_trait(model, OXI_LLM_TRAIT(MIXED_SIGMOID)) ? ox_mul_(y, ox_sigmoid_(gate))
+                                                               : ox_silu_mul(gate, y);
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
 }
 
 /* x by one matrix, or by two with few numbers between them. */
@@ -254,7 +250,9 @@ static ox_tensor *oxi_llm_kda_decays(const ox_llm *model, const oxi_llm_layer *l
     if (bias) x = ox_add_(x, bias);
     x = ox_unflatten(x, 1, OX_SHAPE(m->heads, m->key));
     if (m->bound == 0) return ox_mul_(ox_softplus(x, 1, 20), rates);
-    return ox_mul_number_(ox_sigmoid_(ox_mul(x, rates)), m->bound);
+    x = ox_mul(x, rates);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DECAY_NEGATIVE))) x = ox_neg_(x);
+    return ox_mul_number_(ox_sigmoid_(x), m->bound);
 }
 
 /* source    Kimi Team 2025, "Kimi Linear" */

@@ -27,6 +27,11 @@ static ox_tensor *oxi_llm_scaled(ox_tensor *x, double scale) {
     return scale > 0 && scale != 1 ? ox_mul_number_(x, scale) : x;
 }
 
+/* cap tanh(x / cap), or x without a cap. */
+static ox_tensor *oxi_llm_capped(double cap, ox_tensor *x) {
+    return cap > 0 ? ox_mul_number_(ox_tanh_(ox_mul_number(x, 1 / cap)), cap) : x;
+}
+
 /* The norm of rows [S, width], in groups where the family has them. */
 static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
     const int64_t groups = model->numbers.norm_groups, width = model->config.width;

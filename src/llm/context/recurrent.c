@@ -3,10 +3,15 @@
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
+/* Whether layers keep more of a text than keys and values. */
+static bool oxi_llm_has_states(const ox_llm *model) {
+    return model->numbers.mixing.kind || model->numbers.blocks || model->grams.rows > 0;
+}
+
 /* False: no memory. Models without recurrences have none. */
 static bool oxi_llm_open_states(ox_llm_context *context) {
     const size_t layers = (size_t)context->model->config.layers;
-    if (!context->model->numbers.mixing.kind) return true;
+    if (!oxi_llm_has_states(context->model)) return true;
     context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
     context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
     return context->states && context->written;
@@ -17,6 +22,7 @@ static void oxi_llm_drop_states(const ox_llm_context *context, oxi_llm_state *st
         ox_release(states[i].window);
         ox_release(states[i].memory);
         ox_release(states[i].fed);
+        ox_release(states[i].grams);
         memset(&states[i], 0, sizeof states[i]);
     }
 }
@@ -47,6 +53,7 @@ static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
         oxi_llm_settle_state(&context->states[i].window, &context->written[i].window);
         oxi_llm_settle_state(&context->states[i].memory, &context->written[i].memory);
         oxi_llm_settle_state(&context->states[i].fed, &context->written[i].fed);
+        oxi_llm_settle_state(&context->states[i].grams, &context->written[i].grams);
     }
     oxi_llm_drop_states(context, context->written);
 }
@@ -77,24 +84,29 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* Each channel's weighted sum over the last positions, and the bias if there is one: x [S, channels] -> the
- * same shape. The window before the batch is the layer's state. */
+/* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a
+ * kernel [taps, channels]. The rows before the batch are the layer's state. */
+static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, int64_t apart,
+                                        ox_tensor *kept, ox_tensor **written, ox_tensor *x) {
+    if (!x) return NULL;
+    const int64_t taps = kernel->shape[0], before = (taps - 1) * apart, count = x->shape[0];
+    ox_tensor *list[2];
+    list[0] = oxi_llm_state_or_zeros(model, *written, kept, OX_SHAPE(before, kernel->shape[1]));
+    list[1] = x;
+    if (!list[0]) return NULL;
+    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels] */
+    ox_tensor *out = ox_mul(ox_narrow(all, 0, 0, count), ox_select(kernel, 0, 0));
+    for (int64_t k = 1; k < taps; k++)
+        out = ox_addcmul_(out, ox_narrow(all, 0, k * apart, count), ox_select(kernel, 0, k), 1);
+    return oxi_llm_write_state(written, ox_clone(ox_narrow(all, 0, count, before))) ? out : NULL;
+}
+
+/* The same over the last positions, with the layer's bias if there is one. */
 static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-    ox_tensor *kernel = part->weight; /* [taps, channels] */
-    const int64_t before = kernel->shape[0] - 1, count = batch->count;
-    ox_tensor *list[2];
-    list[0] = oxi_llm_state_or_zeros(context->model, context->written[index].window,
-                                     context->states[index].window, OX_SHAPE(before, kernel->shape[1]));
-    list[1] = x;
-    if (!list[0] || !x) return NULL;
-    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels] */
-    ox_tensor *out = ox_mul(ox_narrow(all, 0, 0, count), ox_select(kernel, 0, 0));
-    for (int64_t k = 1; k <= before; k++)
-        out = ox_addcmul_(out, ox_narrow(all, 0, k, count), ox_select(kernel, 0, k), 1);
-    if (!oxi_llm_write_state(&context->written[index].window, ox_clone(ox_narrow(all, 0, count, before))))
-        return NULL;
+    ox_tensor *out = oxi_llm_convolve_over(context->model, part->weight, 1, context->states[index].window,
+                                           &context->written[index].window, x);
     return part->bias ? ox_add_(out, part->bias) : out;
 }
 

@@ -68,8 +68,13 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
     ox_status status =
         oxi_llm_read_int(model, file, "expert_feed_forward_length", i, 1, l->hidden, &l->expert_hidden);
     if (!status) status = oxi_llm_read_float(model, file, "swiglu_clamp_exp", i, 0, 0, &l->expert_clamp);
-    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP)))
-        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, 0, &l->shared_clamp);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_CLAMP))) {
+        char key[96];
+        oxi_llm_key(model, "swiglu_clamp_shexp", key);
+        const bool own = ox_file_meta_find(file, key).type != OX_FILE_META_NONE; /* one of 0 is none */
+        status = oxi_llm_read_float(model, file, "swiglu_clamp_shexp", i, 0, own ? 0 : l->expert_clamp,
+                                    &l->shared_clamp);
+    }
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_WIDTH))) l->hidden = model->config.width;
     return status;
 }
@@ -241,7 +246,7 @@ static ox_status oxi_llm_spread_rope(ox_llm *model, const ox_file *file) {
     const bool listed = oxi_llm_is_listed(model, file, "attention.rope_pattern");
     for (int64_t i = 0; i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
-        const oxi_llm_rope *rope = l->window ? &model->window_rope : &model->rope;
+        const oxi_llm_rope *rope = l->window && !l->ratio ? &model->window_rope : &model->rope;
         int64_t turned = oxi_llm_is_turned(model, i);
         if (listed) {
             const ox_status status =
@@ -269,6 +274,10 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
     ox_status status = oxi_llm_read_float(model, file, "rope.freq_base", -1, 1e-6, 10000, &rope->base);
     if (!status && !model->numbers.latent)
         status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, head, &rope->size);
+    const double plain = rope->base; /* keys of blocks, and the layers that have them, have their own */
+    if (!status)
+        status = oxi_llm_read_float(model, file, "attention.compress_rope_freq_base", -1, 1e-6, plain,
+                                    &rope->base);
     if (!status) status = oxi_llm_read_rope_scaling(model, file);
     if (status) return status;
     *window = *rope;
@@ -278,7 +287,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
         ox_release(window->factors);
         window->factors = NULL;
     }
-    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, rope->base, &window->base);
+    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, plain, &window->base);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
     if (!status && window->factors && (window->base != rope->base || window->size != rope->size))
@@ -349,8 +358,10 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status && hidden < 0)
         status = oxi_llm_read_int(model, file, "feed_forward_length", 0, 1, OXI_LLM_NEEDED, &hidden);
     if (!status)
-        status =
-            oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, model->config.width, &n->expert_width);
+        status = oxi_llm_read_int(model, file, "expert_latent_length", -1, 1, model->config.width,
+                                  &n->expert_width);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "moe_latent_size", -1, 1, n->expert_width, &n->expert_width);
     if (!status)
         status = oxi_llm_read_int(model, file, "leading_dense_block_count", -1, 0, 0, &n->dense_layers);
     if (!status) status = oxi_llm_read_int(model, file, "expert_shared_count", -1, 0, 0, &shared);
@@ -400,11 +411,11 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     ox_status status = oxi_llm_read_int(model, file, "attention.kv_lora_rank", -1, 0, 0, &n->latent);
+    if (!status) status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
     if (status || n->latent == 0) return status;
-    status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
     if (!status)
         status =
-            oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, OXI_LLM_NEEDED, &model->rope.size);
+            oxi_llm_read_int(model, file, "rope.dimension_count", -1, 0, OXI_LLM_NEEDED, &model->rope.size);
     int64_t key = -1, value = -1; /* older files have the sizes under the keys that now mean what is kept */
     if (!status) status = oxi_llm_read_int(model, file, "attention.key_length", -1, 1, OXI_LLM_NEEDED, &key);
     if (!status)
@@ -516,16 +527,68 @@ static ox_status oxi_llm_read_cycles(ox_llm *model, const ox_file *file) {
     return OX_OK;
 }
 
+/* Several residual rows a position, or rows of earlier layers that are attended to. */
+static ox_status oxi_llm_read_residual(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    ox_status status = oxi_llm_read_int(model, file, "hyper_connection.count", -1, 0, 0, &n->hyper);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "hyper_connection.low_rank", -1, 0, 0, &n->hyper_rank);
+    if (!status)
+        status =
+            oxi_llm_read_int(model, file, "hyper_connection.sinkhorn_iterations", -1, 0, 0, &n->hyper_rounds);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "hyper_connection.epsilon", -1, 0, 0, &n->hyper_epsilon);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "hyper_connection.magnitude", -1, 0, 2, &n->hyper_magnitude);
+    if (!status) status = oxi_llm_read_int(model, file, "attn_res.block_size", -1, 0, 0, &n->bank);
+    if (!status &&
+        (n->hyper > 64 || n->hyper_rounds > 1000 || n->hyper_rank > 1 << 20 || (n->hyper && n->bank)))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld residual rows, mixed in %lld rounds or by rank %lld",
+                        (long long)n->hyper, (long long)n->hyper_rounds, (long long)n->hyper_rank);
+    return status;
+}
+
+/* Caps of what goes into the feed-forward's activation. */
+static ox_status oxi_llm_read_caps(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(SOFT_GATE))) return OX_OK;
+    const ox_status status = oxi_llm_read_float(model, file, "activation.situ_beta", -1, 0, 1, &n->gate_cap);
+    return status ? status
+                  : oxi_llm_read_float(model, file, "activation.situ_linear_beta", -1, 0, 0, &n->up_cap);
+}
+
+/* Keys beyond the window, of blocks of positions: their ratio layer by layer, and how heads are merged. */
+static ox_status oxi_llm_read_blocks(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t hashed = 0;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE))) return OX_OK;
+    ox_status status =
+        oxi_llm_read_int(model, file, "attention.output_group_count", -1, 0, 0, &n->merge_groups);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.output_lora_rank", -1, 0, 0, &n->merge_rank);
+    if (!status) status = oxi_llm_read_int(model, file, "hash_layer_count", -1, 0, 0, &hashed);
+    if (!status && hashed > 0)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: experts that tokens choose by a table are not supported");
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        oxi_llm_layer *l = &model->layers[i];
+        status = oxi_llm_read_int(model, file, "attention.compress_ratios", i, 0, 0, &l->ratio);
+        n->blocks = n->blocks || l->ratio > 0;
+        if (!status && l->ratio > 65536)
+            return oxi_fail(OX_ERR_FORMAT, "llm: %lld positions leave one key", (long long)l->ratio);
+    }
+    return status;
+}
+
 /* What is read and not computed with would give other logits: only where it makes no difference is it
  * passed over. */
-static ox_status oxi_llm_refuse_sparse(const ox_llm *model, const ox_file *file) {
+static ox_status oxi_llm_refuse_sparse(ox_llm *model, const ox_file *file) {
     int64_t best, loops;
     ox_status status = oxi_llm_read_int(model, file, "attention.indexer.top_k", -1, 1, INT32_MAX, &best);
     if (!status) status = oxi_llm_read_int(model, file, "num_loops", -1, 1, 1, &loops);
     if (status) return status;
-    if (best < model->config.context)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: attention to the best %lld positions is not supported",
-                        (long long)best);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)) && best < INT32_MAX / 4)
+        best *= 4; /* it is the best rows of blocks of 4 */
+    if (best < model->config.context) model->numbers.sparse = best;
     return loops == 1 ? OX_OK
                       : oxi_fail(OX_ERR_UNSUPPORTED, "llm: %lld passes through the layers are not supported",
                                  (long long)loops);
@@ -569,6 +632,10 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_temperature(model, file);
     if (!status) status = oxi_llm_read_pooling(model, file);
     if (!status) status = oxi_llm_read_cycles(model, file);
+    if (!status) status = oxi_llm_read_residual(model, file);
+    if (!status) status = oxi_llm_read_caps(model, file);
+    if (!status) status = oxi_llm_read_grams(model, file);
+    if (!status) status = oxi_llm_read_blocks(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);

@@ -141,6 +141,8 @@ static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mi
     if (!status)
         status = oxi_llm_read_float(model, file, "kda.gate_lower_bound", -1, -INFINITY, 0, &m->bound);
     if (!(m->bound > -1e30 && m->bound < 0)) m->bound = 0;
+    if (!status) status = oxi_llm_read_float(model, file, "kda.norm_epsilon", -1, 0, 0, &m->length_epsilon);
+    if (status) return status;
     m->value = m->key;
     m->groups = m->heads;
     m->inner = m->heads * m->key;
@@ -148,7 +150,7 @@ static ox_status oxi_llm_size_kda(ox_llm *model, const ox_file *file, oxi_llm_mi
     oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_STEPS, m->inner);
     oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_DECAYS, m->heads);
     oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_NORM, m->value);
-    return status;
+    return OX_OK;
 }
 
 static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
@@ -157,10 +159,11 @@ static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_
     const int64_t width = model->config.width,
                   head = width % m->heads == 0 ? width / m->heads : OXI_LLM_NEEDED;
     status = oxi_llm_read_size(model, file, "attention.key_length", head, &m->key);
+    if (status) return status;
     m->value = m->key;
     m->groups = m->heads;
     m->inner = m->heads * m->key;
-    return status;
+    return OX_OK;
 }
 
 /* `shifts` inputs are shifted, and as many ranks lie behind each other in what makes their shares. */

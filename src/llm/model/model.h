@@ -12,6 +12,9 @@
  *     mixer       what a layer has instead of attention, or beside it: a recurrence over positions
  *     memory      what a recurrence knows of the positions so far: a matrix a head
  *     taps        of a convolution over positions: how many it sees, the last one is its own
+ *     hyper       of hyper-connections: a position has several residual rows; each half of a layer reads a
+ *                 mixture of them, and adds its result to each by a share
+ *     kept        of residual rows that later layers attend to (Kimi K3): of every so many layers one
  *     shift       what a position takes of the one before it, number by number (RWKV) */
 #ifndef OX_LLM_MODEL_H
 #define OX_LLM_MODEL_H
@@ -44,6 +47,7 @@ typedef enum oxi_llm_router {
     OXI_LLM_ROUTER_SOFTMAX,
     OXI_LLM_ROUTER_SIGMOID,
     OXI_LLM_ROUTER_LATE, /* softmax of the chosen ones */
+    OXI_LLM_ROUTER_ROOT, /* the root of softplus */
     OXI_LLM_ROUTER_COUNT
 } oxi_llm_router;
 
@@ -102,7 +106,11 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(QUERY_GATED)          /* attn_q has a head's query, then its gate */ \
     X(LATE_EMBEDDING_NORM)  /* token_embd_norm is the output's norm */ \
     X(RESIDUAL_NORMED)      /* sums take the normed input, by residual_scale */ \
-    X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */
+    X(PAIRED_HEADS)         /* of a delta net: neighbors share a key, else values a row of keys apart */ \
+    X(MIXED_SIGMOID)        /* a delta net's gate is a sigmoid, not silu */ \
+    X(DECAY_NEGATIVE)       /* ssm_a is negative where decays have a bound too */ \
+    X(KEY_IS_VALUE)         /* keys are values too; the end of a head is turned, and back in the result */ \
+    X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
 #define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
@@ -156,10 +164,11 @@ typedef struct oxi_llm_family {
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
-    X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
-    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) X(LATENT) X(LATENT_TURNED)             \
-    X(LATENT_QUERIES) \
-    X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE) \
+    X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HYPER) X(HYPER_WIDTH) X(HYPER_MIXES) X(HYPER_RANK) \
+    X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
+    X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) \
+    X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK)                                         \
+    X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES) X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE)          \
     X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
     X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
 
@@ -185,6 +194,7 @@ typedef enum oxi_llm_layer_role {
 typedef struct oxi_llm_part {
     ox_tensor *weight, *bias; /* NULL = there is none */
     double scale;             /* of the product; 1 */
+    ox_tensor *scales;        /* f32 [experts, 1] where each expert has its own; NULL = they have none */
 } oxi_llm_part;
 
 /* ---- a model ------------------------------------------------------------------------------------------- */
@@ -204,6 +214,7 @@ typedef struct oxi_llm_layer {
     double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
     double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
+    int64_t ratio;            /* positions that leave one row of keys beyond the window; 0 = none do */
     const oxi_llm_rope *rope; /* NULL: not turned */
     bool attends, feeds;      /* it has attention; it has a feed-forward */
     oxi_llm_mixer mixer;      /* heads and sizes above are the mixer's in layers that do not attend */
@@ -219,6 +230,7 @@ typedef struct oxi_llm_mixing {
     double epsilon;              /* of norms of what is made of the inputs; 0 = the model's */
     int64_t shifts;              /* inputs that are made of a position and the one before it */
     bool bare_norms;             /* norms without weights, of what is made of the inputs */
+    double length_epsilon;       /* of keys and queries of length 1; 0 = the model's */
     double bound;                /* of KDA's logarithmic decays, or 0 */
     int64_t size[OXI_LLM_SIZE_COUNT];
 } oxi_llm_mixing;
@@ -231,6 +243,9 @@ typedef struct oxi_llm_numbers {
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */
+    int64_t merge_groups, merge_rank; /* of heads, each merged to so many numbers first; 0 = they are not */
+    int64_t sparse;                   /* positions up to which all are attended to; 0 = always */
+    bool blocks;                      /* some layer has a ratio */
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
@@ -250,6 +265,12 @@ typedef struct oxi_llm_numbers {
     double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
     int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
+    int64_t hyper;       /* residual rows of a position; 0 = one, as usual */
+    int64_t hyper_rank;  /* of the matrices that mix them; 0 = they are mixed by a number for each */
+    int64_t hyper_rounds; /* of Sinkhorn's, of what each row takes of the others; 0 = each is kept */
+    double hyper_epsilon, hyper_magnitude;
+    int64_t bank;        /* every so many layers the residual row is kept and begins anew; 0 = never */
+    double gate_cap, up_cap; /* of what goes into the feed-forward's activation, by tanh; 0 = none */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */
@@ -258,12 +279,24 @@ typedef struct oxi_llm_numbers {
     oxi_llm_mixing mixing;
 } oxi_llm_numbers;
 
+enum { OXI_LLM_GRAM_MOST = 8, OXI_LLM_GRAM_ROWS = 64 };
+
+/* Embeddings of n-grams: a hash of a token and those before it chooses rows of a table. */
+typedef struct oxi_llm_grams {
+    int64_t most, each, rows; /* tokens of the longest; rows of each length, and of all: 0 = there are none */
+    int64_t taps;             /* of the convolution over what they make, every `most` positions */
+    int32_t end;              /* the token that ends a text */
+    uint64_t factor[OXI_LLM_GRAM_MOST];                          /* of the token, of those before it */
+    uint64_t first[OXI_LLM_GRAM_ROWS], count[OXI_LLM_GRAM_ROWS]; /* rows of the table that are chosen from */
+} oxi_llm_grams;
+
 struct ox_llm {
     int64_t references; /* the user's and one for each context */
     const oxi_llm_family *family;
     ox_llm *encoder; /* that reads the text which this one answers, or NULL */
     ox_llm_config config;
     oxi_llm_numbers numbers;
+    oxi_llm_grams grams;
     oxi_llm_rope rope, window_rope; /* of layers that see everything, and of windowed ones */
     ox_device *device;
     ox_tokenizer *tokenizer; /* NULL = a kind that is not read here */
@@ -287,6 +320,7 @@ enum { OXI_LLM_TRIES = 8 };
 typedef struct oxi_llm_state {
     ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
     ox_tensor *memory; /* [heads, key, value] */
+    ox_tensor *grams;  /* [(taps - 1) * most, hyper * width]: the last that n-grams made */
     ox_tensor *fed;    /* [1, width]: the last input of its feed-forward, where that mixes it in */
 } oxi_llm_state;
 
@@ -300,7 +334,8 @@ struct ox_llm_context {
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
-    int32_t *history;     /* [capacity] its tokens, where frequencies change with the length; or NULL */
+    int32_t *history;     /* [capacity] its tokens, for n-grams or frequencies that change with the length;
+                           * or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */

@@ -31,6 +31,10 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_ANY: return -1;
     case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
     case OXI_LLM_SIZE_WIDTH: return c->width;
+    case OXI_LLM_SIZE_HYPER: return n->hyper;
+    case OXI_LLM_SIZE_HYPER_WIDTH: return n->hyper * c->width;
+    case OXI_LLM_SIZE_HYPER_MIXES: return n->hyper * (n->hyper_rounds > 0 ? n->hyper + 2 : 2);
+    case OXI_LLM_SIZE_HYPER_RANK: return n->hyper_rank;
     case OXI_LLM_SIZE_HIDDEN: return l->hidden;
     case OXI_LLM_SIZE_HIDDEN_UP:
         return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
@@ -42,13 +46,20 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_VALUES: return l->kv_heads * l->value_size;
     case OXI_LLM_SIZE_QUERY_KEY_VALUE:
         return (l->heads + l->kv_heads) * l->key_size + l->kv_heads * l->value_size;
-    case OXI_LLM_SIZE_MERGED: return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
+    case OXI_LLM_SIZE_MERGE_GROUPS: return n->merge_groups;
+    case OXI_LLM_SIZE_MERGE_RANK: return n->merge_rank;
+    case OXI_LLM_SIZE_MERGE_PART: return n->merge_groups ? l->heads * l->value_size / n->merge_groups : 0;
+    case OXI_LLM_SIZE_RATIO: return l->ratio;
+    case OXI_LLM_SIZE_BLOCK: return l->ratio == 4 ? 2 * l->key_size : l->key_size; /* those of 4 overlap */
+    case OXI_LLM_SIZE_MERGED:
+        if (n->merge_groups && l->attends) return n->merge_groups * n->merge_rank;
+        return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
     case OXI_LLM_SIZE_BUCKETS: return n->buckets;
     case OXI_LLM_SIZE_PAIRS: return turned ? turned / 2 : -1; /* of families that are not turned: any */
     case OXI_LLM_SIZE_QUERY_RANK: return n->query_rank;
     case OXI_LLM_SIZE_LATENT: return n->latent;
     case OXI_LLM_SIZE_LATENT_TURNED: return n->latent + turned;
-    case OXI_LLM_SIZE_LATENT_QUERIES: return l->heads * n->latent_key;
+    case OXI_LLM_SIZE_LATENT_QUERIES: return l->heads * (n->latent ? n->latent_key : l->key_size);
     case OXI_LLM_SIZE_LATENT_PAIRS: return l->heads * (n->latent_key - turned + n->latent_value);
     case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
     case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
@@ -104,15 +115,20 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
     const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
+    const int64_t parts = row->experts ? oxi_llm_size_of(model, l, row->experts) : 0;
+    if (t && parts > 1 && t->ndim == 2 && t->shape[0] % parts == 0) /* or dims */
+        t = ox_unflatten(t, 0, OX_SHAPE(parts, t->shape[0] / parts));
     if (t && t->ndim == ndim - 1) t = ox_unsqueeze(t, 0); /* files drop ones */
     ox_status status = t ? oxi_llm_check_shape(model, l, name, row, t) : oxi_llm_error();
+    if (!status && ndim == 1 && oxi_is_block(t->dtype)) t = ox_cast(t, OX_F32); /* norms that have two dims */
     if (!status && ndim == 1 && row->columns != OXI_LLM_SIZE_ANY) t = ox_flatten(t, 0, -1);
+    if (!status && !t) status = oxi_llm_error();
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
-        if (cls != OX_CLASS_FLOAT && (cls != OX_CLASS_BLOCK || row->rows == OXI_LLM_SIZE_NONE))
-            status = oxi_fail(OX_ERR_DTYPE,
-                              "llm: tensor %s has dtype %s: weights are floats, matrices also of block types",
-                              name, ox_dtype_name(t->dtype));
+        if (cls != OX_CLASS_FLOAT && cls != OX_CLASS_BLOCK)
+            status =
+                oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: weights are floats or of block types",
+                         name, ox_dtype_name(t->dtype));
     }
     if (!status) {
         *out = oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
@@ -122,25 +138,33 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     return status;
 }
 
-/* What products are multiplied by: one number, or the same for each expert. */
-static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out) {
+/* What products are multiplied by: one number, or one for each expert. */
+static ox_status oxi_llm_load_scale(const ox_llm *model, ox_file *file, const char *name, bool experts,
+                                    oxi_llm_part *out) {
     if (!ox_file_has(file, name)) return OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
     float *numbers = NULL;
-    const int64_t count = t ? ox_numel(t) : 0;
+    const int64_t count = t ? ox_numel(t) : 0, most = experts ? model->numbers.experts : 1;
+    bool same = true;
     ox_status status = t ? OX_OK : oxi_llm_error();
-    if (!status && (count < 1 || count > 65536))
+    if (!status && count != 1 && count != most)
         status = oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, not a factor", name, oxi_tensor_text(t));
     if (!status) {
         numbers = (float *)oxi_alloc((size_t)count * sizeof *numbers);
         status = numbers ? ox_to_floats(t, numbers, count) : OX_ERR_NOMEM;
     }
-    for (int64_t i = 0; !status && i < count; i++)
-        if (!isfinite(numbers[i]) || numbers[i] != numbers[0])
-            status = oxi_fail(OX_ERR_UNSUPPORTED,
-                              "llm: tensor %s has different factors, which is not supported", name);
-    if (!status) *out = numbers[0];
+    for (int64_t i = 0; !status && i < count; i++) {
+        same = same && numbers[i] == numbers[0];
+        if (!isfinite(numbers[i]))
+            status = oxi_fail(OX_ERR_FORMAT, "llm: tensor %s has a factor of %g", name, (double)numbers[i]);
+    }
+    if (!status && same) out->scale = numbers[0];
+    if (!status && !same) {
+        ox_device *device = out->weight ? oxi_working_device(ox_device_of(out->weight)) : ox_cpu();
+        out->scales = ox_retain(ox_to(oxi_copied(numbers, OX_SHAPE(count, 1), OX_F32), device));
+        if (!out->scales) status = oxi_llm_error();
+    }
     oxi_free(numbers, numbers ? (size_t)count * sizeof *numbers : 0);
     ox_scope_end(&scope);
     return status;
@@ -151,7 +175,8 @@ static ox_status oxi_llm_load_scale(ox_file *file, const char *name, double *out
 static void oxi_llm_free_part(oxi_llm_part *part) {
     ox_release(part->weight);
     ox_release(part->bias);
-    part->weight = part->bias = NULL;
+    ox_release(part->scales);
+    part->weight = part->bias = part->scales = NULL;
 }
 
 static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *stem,
@@ -171,7 +196,8 @@ static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_fil
     (void)snprintf(name, sizeof name, "%s.bias", stem);
     if (!status) status = oxi_llm_load_tensor(model, l, file, name, &bias, &out->bias);
     (void)snprintf(name, sizeof name, "%s.scale", stem);
-    return status || !matrix ? status : oxi_llm_load_scale(file, name, &out->scale);
+    return status || !matrix ? status
+                             : oxi_llm_load_scale(model, file, name, row->experts != OXI_LLM_SIZE_NONE, out);
 }
 
 /* The names that some families have for a part. */
@@ -231,6 +257,23 @@ static void oxi_llm_drop_biases(const ox_llm *model, oxi_llm_layer *l) {
     }
 }
 
+/* The factor of a feed-forward's product holds for its bias too, as llama.cpp computes it. */
+static ox_status oxi_llm_scale_biases(oxi_llm_layer *l) {
+    for (int role = OXI_LLM_GATE; role <= OXI_LLM_DOWN; role++) {
+        oxi_llm_part *part = &l->part[role];
+        if (!part->bias || part->scale == 1) continue;
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *bias = ox_mul_number(part->bias, part->scale);
+        if (bias) {
+            ox_release(part->bias);
+            part->bias = ox_retain(bias);
+        }
+        ox_scope_end(&scope);
+        if (!bias) return oxi_llm_error();
+    }
+    return OX_OK;
+}
+
 /* ---- what must be there -------------------------------------------------------------------------------- */
 
 static ox_status oxi_llm_need(const ox_llm *model, int64_t layer, oxi_llm_layer_role role) {
@@ -239,13 +282,31 @@ static ox_status oxi_llm_need(const ox_llm *model, int64_t layer, oxi_llm_layer_
                     (long long)layer, oxi_llm_layer_parts[role].name);
 }
 
+/* Attention whose keys are the values too, and the rows of blocks. */
+static ox_status oxi_llm_check_one_key(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    ox_status status = oxi_llm_need(model, i, OXI_LLM_KEY);
+    if (!status) status = oxi_llm_need(model, i, OXI_LLM_KEY_NORM);
+    for (int role = OXI_LLM_BLOCK_VALUE; role <= OXI_LLM_BLOCK_NORM && l->ratio > 0 && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    if (!status && model->numbers.merge_groups > 0) status = oxi_llm_need(model, i, OXI_LLM_MERGE_DOWN);
+    if (!status && (l->kv_heads != 1 || l->key_size != l->value_size))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld keys of %lld numbers, values of %lld, of which one is both",
+                        (long long)l->kv_heads, (long long)l->key_size, (long long)l->value_size);
+    return status;
+}
+
 static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     ox_status status = OX_OK;
-    if (model->numbers.latent) {
+    const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+    if (model->numbers.latent || one) {
         status = oxi_llm_need(model, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
         if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN);
         if (!status && !l->part[OXI_LLM_QUERY].weight)
             status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN_NORM);
+    }
+    if (one) {
+        status = status ? status : oxi_llm_check_one_key(model, l, i);
+    } else if (model->numbers.latent) {
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_LATENT_NORM);
         if (!status && !l->part[OXI_LLM_LATENT_UP].weight)
@@ -377,7 +438,8 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
 /* Matrices that are multiplied head by head are kept as the products want them, f32, but those that
  * stream. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
-    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP};
+    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
+                                               OXI_LLM_MERGE_DOWN};
     oxi_llm_part *p = l->part;
     bool done = true;
     ox_scope scope = ox_scope_begin();
@@ -414,7 +476,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         {OXI_LLM_ATTENTION_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES},
         {OXI_LLM_ATTENTION_SUM_NORM, OXI_LLM_LAYER_SUM_NORM, OXI_LLM_LAYER_ROLES, OXI_LLM_LAYER_ROLES}};
     ox_status status = OX_OK;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS))) return OX_OK;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) || model->numbers.hyper_rank > 0) return OX_OK;
     for (int k = 0; k < 4 && !status; k++) {
         const oxi_llm_layer_role role = wanted[model->numbers.block][k];
         if (role == OXI_LLM_ATTENTION_NORM && i == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(FIRST_BARE)))
@@ -425,6 +487,109 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(model, i, role);
     }
     return status;
+}
+
+/* ---- residual rows ------------------------------------------------------------------------------------- */
+
+/* The factors of what mixes residual rows, one a number: of three, what is read, what is taken, what is
+ * mixed. */
+static ox_status oxi_llm_place_mix_scale(const ox_llm *model, oxi_llm_part *scale, int64_t count, int kinds) {
+    const int64_t rows = model->numbers.hyper;
+    float given[3], *all;
+    if (ox_numel(scale->weight) != kinds)
+        return oxi_fail(OX_ERR_SHAPE, "llm: %s factors of residual rows, asked for are %d",
+                        oxi_tensor_text(scale->weight), kinds);
+    ox_status status = ox_to_floats(scale->weight, given, kinds);
+    if (status || kinds == 1) return status;
+    all = (float *)oxi_alloc((size_t)count * sizeof *all);
+    if (!all) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < count; i++) all[i] = given[i < 2 * rows ? i / rows : 2];
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_to(oxi_copied(all, OX_SHAPE(count), OX_F32), model->device);
+    if (t) {
+        ox_release(scale->weight);
+        scale->weight = ox_retain(t);
+    }
+    ox_scope_end(&scope);
+    oxi_free(all, (size_t)count * sizeof *all);
+    return t ? OX_OK : oxi_llm_error();
+}
+
+/* What hyper-connections and attention to earlier rows must have, of a layer. */
+static ox_status oxi_llm_check_residual(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
+    static const oxi_llm_layer_role first[] = {OXI_LLM_ATTENTION_MIX, OXI_LLM_HIDDEN_MIX},
+                                    score[] = {OXI_LLM_ATTENTION_KEPT_SCORE, OXI_LLM_HIDDEN_KEPT_SCORE};
+    const oxi_llm_numbers *n = &model->numbers;
+    const int from = n->hyper_rank > 0 ? OXI_LLM_ATTENTION_MIX_NORM - OXI_LLM_ATTENTION_MIX : 0;
+    const int count = n->hyper == 0 ? 0 : n->hyper_rank > 0 ? 4 : 3; /* the first three, or those behind */
+    ox_status status = OX_OK;
+    for (int half = 0; half < 2 && !status; half++) {
+        if (n->bank > 0) status = oxi_llm_need(model, i, score[half]);
+        for (int k = 0; k < count && !status; k++)
+            status = oxi_llm_need(model, i, (oxi_llm_layer_role)((int)first[half] + from + k));
+        if (!status && count > 0 && from == 0)
+            status = oxi_llm_place_mix_scale(model, &l->part[first[half] + 2],
+                                             oxi_llm_size_of(model, l, OXI_LLM_SIZE_HYPER_MIXES),
+                                             n->hyper_rounds > 0 ? 3 : 2);
+    }
+    return status;
+}
+
+/* The same of the model. A model without a mixture at its end has the mean. */
+static ox_status oxi_llm_check_last_rows(ox_llm *model) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_part *p = model->part;
+    const bool gated = n->hyper > 0 && n->hyper_rank > 0, mixed = n->hyper > 0 && p[OXI_LLM_HYPER_MIX].weight;
+    if ((n->bank > 0 && !p[OXI_LLM_KEPT_SCORE].weight) ||
+        (gated &&
+         (!p[OXI_LLM_HYPER_NORM].weight || !p[OXI_LLM_HYPER_DOWN].weight || !p[OXI_LLM_HYPER_UP].weight)) ||
+        (mixed && (!p[OXI_LLM_HYPER_BASE].weight || !p[OXI_LLM_HYPER_SCALE].weight)))
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: what reads the last residual rows is missing");
+    return mixed ? oxi_llm_place_mix_scale(model, &model->part[OXI_LLM_HYPER_SCALE], n->hyper, 1) : OX_OK;
+}
+
+/* ---- n-grams ------------------------------------------------------------------------------------------- */
+
+/* The table of a model whose files lists layers with n-grams. */
+static ox_status oxi_llm_check_gram_table(const ox_llm *model) {
+    const oxi_llm_grams *g = &model->grams;
+    const ox_tensor *table = model->part[OXI_LLM_GRAMS].weight;
+    if (g->rows > 0 && !table)
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %s.weight is missing",
+                        oxi_llm_model_parts[OXI_LLM_GRAMS].name);
+    for (int64_t i = 0; i < g->rows; i++)
+        if (g->first[i] + g->count[i] > (uint64_t)table->shape[0])
+            return oxi_fail(OX_ERR_SHAPE, "llm: the table of n-grams is %s, asked for is row %lld",
+                            oxi_tensor_text(table), (long long)(g->first[i] + g->count[i] - 1));
+    return OX_OK;
+}
+
+/* A layer that has n-grams: its parts, and the kernel of its convolution as it is multiplied. */
+static ox_status oxi_llm_check_grams(const ox_llm *model, oxi_llm_layer *l, int64_t i) {
+    const oxi_llm_grams *g = &model->grams;
+    oxi_llm_part *p = l->part, *conv = &p[OXI_LLM_GRAM_CONV];
+    ox_status status = OX_OK;
+    if (!p[OXI_LLM_GRAM_KEY].weight) return OX_OK;
+    for (int role = OXI_LLM_GRAM_KEY; role <= OXI_LLM_GRAM_CONV && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    if (status) return status;
+    const int64_t columns = g->rows > 0 ? g->rows * model->part[OXI_LLM_GRAMS].weight->shape[1] : 0,
+                  channels = model->numbers.hyper * model->config.width;
+    if (p[OXI_LLM_GRAM_KEY].weight->shape[1] != columns ||
+        p[OXI_LLM_GRAM_VALUE].weight->shape[1] != columns || columns == 0 || channels == 0 ||
+        ox_numel(conv->weight) != g->taps * channels)
+        return oxi_fail(OX_ERR_SHAPE, "llm: the n-grams of layer %lld do not fit: %s of %lld, %s",
+                        (long long)i, oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight), (long long)columns,
+                        oxi_tensor_text(conv->weight));
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *kernel = ox_contiguous(
+        ox_transpose(ox_reshape(conv->weight, OX_SHAPE(channels, g->taps)), 0, 1)); /* [taps, channels] */
+    if (kernel) {
+        ox_release(conv->weight);
+        conv->weight = ox_retain(kernel);
+    }
+    ox_scope_end(&scope);
+    return kernel ? OX_OK : oxi_llm_error();
 }
 
 /* ---- all weights --------------------------------------------------------------------------------------- */
@@ -449,12 +614,16 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
     oxi_llm_drop_biases(model, l);
-    if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent) /* one alone is not used */
+    if (!status) status = oxi_llm_scale_biases(l);
+    if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent && /* one alone is not used */
+        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(model, l, index);
+    if (!status) status = oxi_llm_check_residual(model, l, index);
+    if (!status) status = oxi_llm_check_grams(model, l, index);
     return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
@@ -522,14 +691,14 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (status) return status;
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight &&
         oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
-        const oxi_llm_part none = {NULL, NULL, 1};
+        const oxi_llm_part none = {NULL, NULL, 1, NULL};
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
     }
     if (model->numbers.stack > 0 && !model->part[OXI_LLM_LOW_START].weight)
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor hrm.z_l_init is missing");
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight && model->numbers.block != OXI_LLM_BLOCK_SUM &&
-        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)))
+        !oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) && model->numbers.hyper_rank == 0)
         return oxi_fail(OX_ERR_NOT_FOUND, "llm: tensor %soutput_norm.weight is missing",
                         oxi_llm_prefix_of(model));
     oxi_llm_part *output = &model->part[OXI_LLM_OUTPUT];
@@ -542,6 +711,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     model->device = oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
     ox_scope scope = ox_scope_begin();
     status = oxi_llm_place_factors(model);
+    if (!status) status = oxi_llm_check_last_rows(model);
+    if (!status) status = oxi_llm_check_gram_table(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     return status ? status : oxi_llm_make_slopes(model);

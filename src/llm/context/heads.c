@@ -1,0 +1,104 @@
+/* What all kinds of attention are made of: heads, their norms and turns, the cache, the scores.
+ * Called by attention.c, compressed.c and mixers.c. */
+
+/* ---- heads --------------------------------------------------------------------------------------------- */
+
+/* [S, heads * size] -> [S, heads, size] */
+static ox_tensor *oxi_llm_split(ox_tensor *x, int64_t heads, int64_t size) {
+    return x ? ox_view(x, OX_SHAPE(x->shape[0], heads, size)) : NULL;
+}
+
+/* [heads, S, size] -> [S, heads * size] */
+static ox_tensor *oxi_llm_join_heads(ox_tensor *x) {
+    if (!x) return NULL;
+    return ox_reshape(ox_transpose(x, 0, 1), OX_SHAPE(x->shape[1], x->shape[0] * x->shape[2]));
+}
+
+/* The norm of q or k [S, heads, size]: of each head, or of all heads as one row. */
+static ox_tensor *oxi_llm_normalize_heads(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    if (!x || !part->weight) return x;
+    const int64_t heads = x->shape[1], size = x->shape[2];
+    if (part->weight->ndim > 1 || ox_numel(part->weight) == size) return oxi_llm_normalize(model, part, x);
+    x = oxi_llm_normalize(model, part, ox_view(x, OX_SHAPE(x->shape[0], heads * size)));
+    return oxi_llm_split(x, heads, size);
+}
+
+static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads) {
+    const ox_llm_context *context = batch->context;
+    ox_rope_desc desc;
+    if (!rope) return heads;
+    memset(&desc, 0, sizeof desc);
+    desc.base = rope->base;
+    desc.scale = rope->scale;
+    desc.magnitude = rope->magnitude;
+    desc.dims = (int)rope->size;
+    desc.interleaved = context->model->numbers.rope == OXI_LLM_ROPE_PAIRS;
+    desc.factors = rope->long_factors && context->stretched ? rope->long_factors : rope->factors;
+    return ox_rope(heads, batch->positions, &desc);
+}
+
+/* Whether q and k of a turned layer have norms without weights. */
+static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, const oxi_llm_part *norm) {
+    if (norm->weight) return oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_NORMS));
+    return model->numbers.late_bare && l->rope;
+}
+
+/* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
+static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_layer *l,
+                                      const oxi_llm_part *norm, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const bool late = oxi_llm_has_late_norms(model, l, norm),
+               clamped = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED));
+    const double clamp = clamped ? model->numbers.clamp : 0;
+    if (!late) x = oxi_llm_normalize_heads(model, norm, x);
+    if (clamp > 0) x = ox_clamp_(x, -clamp, clamp);
+    x = oxi_llm_turn(batch, l->rope, ox_transpose(x, 0, 1));
+    if (!late) return x;
+    if (!norm->weight) return oxi_llm_normalize(model, norm, x);
+    return ox_transpose(oxi_llm_normalize_heads(model, norm, ox_contiguous(ox_transpose(x, 0, 1))), 0, 1);
+}
+
+/* ---- the cache ----------------------------------------------------------------------------------------- */
+
+/* The first position that a batch's rows see: of a chunk, which no batch crosses; where tokens see all of a
+ * text, a batch is one. */
+static int64_t oxi_llm_first_seen(const oxi_llm_batch *batch, const oxi_llm_layer *l) {
+    const int64_t chunk = batch->context->model->numbers.chunk;
+    if (!batch->context->model->numbers.causal) return batch->start;
+    return chunk > 0 && l->window ? batch->start / chunk * chunk : 0;
+}
+
+/* Writes rows [kv_heads, S, size] behind those in the cache; gives all that is seen,
+ * [kv_heads, start + S - first, size]. */
+static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *cache,
+                                   ox_tensor *rows) {
+    const int64_t first = oxi_llm_first_seen(batch, l);
+    if (!ox_copy_(ox_narrow(cache, 1, batch->start, batch->count), rows)) return NULL;
+    return ox_narrow(cache, 1, first, batch->start + batch->count - first);
+}
+
+static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
+                                 ox_tensor *k, ox_tensor *v) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_numbers *n = &model->numbers;
+    const bool warmer = !l->rope || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(PLAIN_WARMER));
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.causal = n->causal;
+    desc.query_start = batch->start - oxi_llm_first_seen(batch, l);
+    desc.window = n->chunk || !n->causal ? 0 : l->window;
+    desc.scale = n->attention_scale;
+    desc.softcap = n->score_cap;
+    if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
+    desc.sinks = l->part[OXI_LLM_SINKS].weight;
+    if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
+    return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
+}
+
+/* Queries [S, heads * size] by one product, or by two with few numbers and a norm between them. */
+static ox_tensor *oxi_llm_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+    const oxi_llm_part *p = l->part;
+    if (p[OXI_LLM_QUERY].weight) return oxi_llm_product(&p[OXI_LLM_QUERY], x);
+    x = oxi_llm_normalize(model, &p[OXI_LLM_QUERY_DOWN_NORM], oxi_llm_product(&p[OXI_LLM_QUERY_DOWN], x));
+    return oxi_llm_product(&p[OXI_LLM_QUERY_UP], x);
+}
