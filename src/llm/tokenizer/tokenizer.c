@@ -136,7 +136,8 @@ static ox_status oxi_decode_run(const ox_tokenizer *t, oxi_decode_list *list) {
     return status ? status : oxi_decode_fuse(NULL, list);
 }
 
-/* Whether a token adds nothing to a text. The reference looks for the text that is shown among special ones. */
+/* Whether a token adds nothing to a text. The reference looks for the text that is shown among special
+ * ones. */
 static bool oxi_is_hidden(const ox_tokenizer *t, int32_t id) {
     const uint8_t type = t->vocabulary.type[id];
     return t->from_json ? type == OX_TOKEN_CONTROL && !oxi_shown_of(t, id)
@@ -394,7 +395,7 @@ OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previ
     piece.length = (int64_t)v->piece_length[token];
     bool first = !oxi_tokenizer_has(tokenizer, previous);
     if (!first && tokenizer->from_json) first = previous == tokenizer->special[OX_TOKEN_ROLE_BOS];
-    if (!first && !tokenizer->from_json) /* where encoding puts its space: after any marker */
+    if (!first && !tokenizer->from_json && tokenizer->space_prefix) /* encoding puts one after any marker */
         first = v->type[previous] == OX_TOKEN_CONTROL || v->type[previous] == OX_TOKEN_USER_DEFINED;
     if (first) {
         piece.data += v->piece_cut[token];
@@ -481,7 +482,8 @@ OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer 
     stream->pending_count = (uint8_t)(total - whole);
     for (size_t i = 0; i < total - whole; i++) stream->pending[i] = tail[kept - (total - whole) + i];
     /* what a tokenizer.json hides is no part of the text: the next one stands where it stood */
-    const bool hidden = tokenizer->from_json && oxi_tokenizer_has(tokenizer, token) && oxi_is_hidden(tokenizer, token);
+    const bool hidden =
+        tokenizer->from_json && oxi_tokenizer_has(tokenizer, token) && oxi_is_hidden(tokenizer, token);
     if (!hidden || !stream->count) stream->previous = hidden ? -1 : token;
     stream->count++;
     return (int64_t)whole;
