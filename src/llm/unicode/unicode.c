@@ -52,8 +52,8 @@ static bool oxi_in_ranges(const uint32_t (*ranges)[2], size_t count, uint32_t co
 #define OXI_OLDER(name, code) \
     oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
 
-/* Runs of length * kinds + value, to pages of which those of one value are stored once. `older`: what came with
- * Unicode 16 has the value 0. */
+/* Runs of length * kinds + value, to pages of which those of one value are stored once. `older`: what came
+ * with Unicode 16 has the value 0. */
 static ox_status oxi_property_open(oxi_property *property, const char *const *text, uint32_t kinds,
                                    bool older) {
     oxi_packed packed = {text, NULL};

@@ -121,7 +121,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\235\342\200\230\342\200\231\342\200\224\357\274\232\357\274\233\357\274\214\343\200\201-\343\200"
       "\277\357\270\260-\357\271\217]+|[\343\204\205-\343\204\257]+|[\344\270\200-\351\276\245\343\201\200-"
       "\343\202\237\343\202\240-\343\203\277]+",
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}|" OXI_PATTERN_SIGNS_AND_SLASH
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}|"
+      OXI_PATTERN_SIGNS_AND_SLASH
       "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL}},
     {"falcon",
@@ -154,7 +155,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
      {OXI_PATTERN_QWEN2, NULL, NULL, NULL, NULL, NULL}},
     {"qwen35",
      0,
-     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|"
+     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+      " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|"
       OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"dbrx smaug-bpe",
@@ -189,7 +191,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
       OXI_PATTERN_GPT2}},
     {"gpt-4o llama4 kanana2 talkie minimax-m2",
      0,
-     {OXI_PATTERN_CASED("\\p{L}", "(?:" OXI_PATTERN_ENDINGS ")?") "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS_AND_SLASH
+     {OXI_PATTERN_CASED("\\p{L}", "(?:" OXI_PATTERN_ENDINGS ")?") "|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS_AND_SLASH
       "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"granite-embed-multi-97m",
@@ -227,7 +230,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
       NULL}},
     {"k2-horizon",
      0,
-     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}\\x{200C}\\x{200D}]+|\\p{N}{1,3}|" OXI_PATTERN_SIGNS
+     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}\\x{200C}\\x{200D}]+|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS
       "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"afmoe",
