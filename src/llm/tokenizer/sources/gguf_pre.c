@@ -221,7 +221,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
       NULL, NULL, NULL, NULL, NULL}},
     {"kimi-k2",
      0,
-     {"[" OXI_CHARS_HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^" OXI_CHARS_HAN "]]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
+     {"[" OXI_CHARS_HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^" OXI_CHARS_HAN "]]+(?:"
+      OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
       OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"ufakzeka",
