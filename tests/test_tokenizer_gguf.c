@@ -126,6 +126,8 @@ static void test_unigram(void) {
     }
 }
 
+static int composed; /* the next one has tokenizer.ggml.normalizer.nfc */
+
 /* Bytes as tokens 0 .. 255, and merges of neighbors that show where words end. */
 static ox_tokenizer *open_bpe(const char *model, const char *pre, const char *const *merges, int count) {
     gguf_make g;
@@ -135,6 +137,7 @@ static ox_tokenizer *open_bpe(const char *model, const char *pre, const char *co
     gguf_text(&g, "tokenizer.ggml.model", model);
     gguf_text(&g, "tokenizer.ggml.pre", pre);
     gguf_bool(&g, "tokenizer.ggml.add_bos_token", 0);
+    if (composed) gguf_bool(&g, "tokenizer.ggml.normalizer.nfc", 1);
     gguf_array(&g, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)(256 + count));
     for (int b = 0; b < 256; b++) { /* as GPT-2 writes bytes */
         const int code = (b >= 33 && b <= 126) || (b >= 161 && b != 173) ? b
@@ -194,19 +197,75 @@ static void test_pre(void) {
     }
 }
 
-/* Cases are told apart beyond ASCII as well: a capital letter behind a small one begins a word. */
-static void test_case(void) {
-    static const char *const merges[] = {"\xc3\x83 \xc2\xa9", "\xc3\x83 \xc4\xab",
-                                         "\xc3\x83\xc2\xa9 \xc3\x83\xc4\xab"};
+/* What each name tells apart, where names differ: 256 is the merge, which a cut between its halves hinders.
+ * References: llama.cpp's ids. */
+static void test_rules(void) {
     static const struct {
-        const char *name, *expected;
-    } rows[] = {{"gpt-4o", "256 257"}, {"tekken", "256 257"}, {"kimi-k2", "256 257"}, {"llama-bpe", "258"}};
+        const char *name, *merge, *text, *expected;
+    } rows[] = {
+        {"gpt-4o", "a B", "aB", "97 66"}, /* capitals begin a word */
+        {"tekken", "a B", "aB", "97 66"},
+        {"granite-embed-multi-97m", "a B", "aB", "97 66"},
+        {"kimi-k2", "a B", "aB", "256"},
+        {"youtu", "a B", "aB", "256"},
+        {"tiny_aya", "a B", "aB", "256"},
+        {"gpt-4o", "\xc2\xa9 \xc3\x83", "\xc3\xa9\xc3\x89", "195 256 137"}, /* not beyond ASCII */
+        {"tekken", "\xc2\xa9 \xc3\x83", "\xc3\xa9\xc3\x89", "195 256 137"},
+        {"tiny_aya", "1 2", "1234", "49 50 51 52"}, /* threes from the end on */
+        {"afmoe", "1 2", "1234", "49 50 51 52"},
+        {"afmoe", "1 2", "12345", "256 51 52 53"},
+        {"qwen2", "a \xc3\xa1", "a\xe1\xb2\x89", "97 225 178 137"}, /* U+1C89 came with Unicode 16 */
+        {"qwen2", "a \xc3\xa1", "a\xe1\xb2\x88", "256 178 136"},
+        {"deepseek-coder", "\xc4\xa0 \xc3\xa2", " \xe2\x80\x87", "256 128 135"}, /* white space in a range */
+        {"deepseek-llm", "\xc4\xa0 \xc3\xa3", " \xe3\x80\x80", "256 128 128"},
+        {"k2-horizon", "a \xc3\xa2", "a\xe2\x80\x8d", "256 128 141"}, /* U+200D joins */
+        {"qwen2", "a \xc3\xa2", "a\xe2\x80\x8d", "97 226 128 141"},
+        {"llama-bpe", "\xc2\xbf t", "'\xc5\xbft", "39 197 256"}, /* U+017F is no s */
+        {"kimi-k2", "a \xc3\xa3", "a\xe3\x80\x85", "256 128 133"}, /* U+3005 is not among Han */
+        {"glm5", "1 2", "123", "256 51"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ox_tokenizer *t = open_bpe("gpt2", rows[i].name, merges, 3);
-        CHECK_MSG(t != NULL, "%s", ox_error_text());
-        expect(t, "\xc3\xa9\xc3\x89", rows[i].expected);
+        ox_tokenizer *t = open_bpe("gpt2", rows[i].name, &rows[i].merge, 1);
+        CHECK_MSG(t != NULL, "%s: %s", rows[i].name, ox_error_text());
+        if (!t) continue;
+        expect(t, rows[i].text, rows[i].expected);
         ox_tokenizer_close(t);
     }
+}
+
+static void test_composed(void) {
+    static const char *const merges[] = {"a B"};
+    ox_tokenizer *t = open_bpe("gpt2", "qwen2", merges, 1);
+    expect(t, "e\xcc\x81", "101 204 129");
+    ox_tokenizer_close(t);
+    composed = 1;
+    t = open_bpe("gpt2", "qwen2", merges, 1);
+    composed = 0;
+    expect(t, "e\xcc\x81", "195 169");
+    ox_tokenizer_close(t);
+}
+
+/* Words of BERT stay apart where an unknown one between them reads as nothing. */
+static void test_bert(void) {
+    static const entry rest[] = {{"[PAD]", 0, 3}, {"[UNK]", 0, 3}, {"[CLS]", 0, 3}, {"[SEP]", 0, 3},
+                                 {"\xe2\x96\x81" "a", 0, 1}, {"b", 0, 1}, {"\xe2\x96\x81" "b", 0, 1}};
+    static const int32_t ids[] = {4, 1, 6, 5};
+    static const char *const keys[] = {"unknown", "cls", "seperator", "padding"};
+    static const uint32_t values[] = {1, 2, 3, 0};
+    gguf_make g;
+    char text[32], key[64];
+    put_entries(&g, "bert", NULL, 0, 0, rest, 7);
+    for (int i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", keys[i]);
+        gguf_u32(&g, key, values[i]);
+    }
+    gguf_u32(&g, "tokenizer.ggml.bos_token_id", 2);
+    ox_tokenizer *t = open_made(&g);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    ox_tokenizer_decode(t, ids, 4, text, sizeof text);
+    CHECK_MSG(strcmp(text, "a bb") == 0, "%s", text);
+    expect(t, "a\xe0\xa2\x97", "2 1 3"); /* a mark of Unicode 16 stays */
+    expect(t, "a\xcc\x81", "2 4 3");
+    ox_tokenizer_close(t);
 }
 
 /* White space is left out; cases go unless the pre-tokenizer has this name as well. */
@@ -228,7 +287,9 @@ int main(void) {
     test_rwkv();
     test_unigram();
     test_pre();
-    test_case();
+    test_rules();
+    test_composed();
+    test_bert();
     test_whitespace();
     CHECK(ox_memory_get_stats().bytes_in_use == before);
     return check_done("tokenizer_gguf");

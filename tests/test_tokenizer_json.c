@@ -233,6 +233,26 @@ static void test_stream(void) {
     ox_tokenizer_close(t);
 }
 
+/* Special tokens that are not shown are no part of the text: the first word has no space before it, and the
+ * next ones keep theirs. */
+static void test_stream_hidden(void) {
+    static const int32_t ids[] = {2, 0, 2, 1};
+    ox_tokenizer *t = open_parts(
+        NULL, NULL, NULL, "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"always\"}",
+        "{\"id\":2,\"content\":\"<s>\",\"special\":true,\"lstrip\":false,\"rstrip\":false,"
+        "\"single_word\":false,\"normalized\":false}",
+        "{\"type\":\"WordLevel\",\"vocab\":{\"_a\":0,\"_b\":1},\"unk_token\":\"_a\"}");
+    ox_token_stream stream;
+    char all[64] = "", out[16], whole[64];
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    memset(&stream, 0, sizeof stream);
+    for (int i = 0; i < 4; i++)
+        if (ox_token_stream_push(&stream, t, ids[i], out, sizeof out) > 0) strcat(all, out);
+    ox_tokenizer_decode(t, ids, 4, whole, sizeof whole);
+    CHECK_MSG(strcmp(all, "a b") == 0 && strcmp(whole, "a b") == 0, "%s, %s", all, whole);
+    ox_tokenizer_close(t);
+}
+
 /* ---- what is refused, and what takes long -------------------------------------------------------------- */
 
 static void expect_refused(const char *pre, const char *model, const char *word) {
@@ -372,6 +392,7 @@ int main(void) {
     test_models();
     test_markers();
     test_stream();
+    test_stream_hidden();
     test_refused();
     test_long();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -262,6 +262,8 @@ static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer *t, oxi_token
     if (!status) status = oxi_fact_text(list, "tokenizer.ggml.pre", pre);
     if (!status) status = oxi_fact_tokens(t, list, bert);
     if (!status && bytes) status = oxi_fact_merges(t, list);
+    if (!status && bytes && oxi_fact_find_step(&t->normalizers, "NFC"))
+        status = oxi_fact_flag(list, "tokenizer.ggml.normalizer.nfc", true);
     if (!status && !bytes && !bert) status = oxi_fact_scores(t, list);
     if (!status && !bytes && !bert) status = oxi_fact_spaces(t, list, unigram);
     const oxi_pipe_step *normalizer = oxi_fact_find_step(&t->normalizers, "BertNormalizer");

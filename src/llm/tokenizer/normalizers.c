@@ -583,6 +583,18 @@ static size_t oxi_char_gguf_lower(const oxi_unicode *u, uint32_t code, uint32_t 
     return oxi_char_gguf(u, code >= 'A' && code <= 'Z' ? code + 32 : code, out);
 }
 
+/* Without what came with Unicode 16, and one character each. */
+static size_t oxi_char_lower_15(const oxi_unicode *u, uint32_t code, uint32_t out[3]) {
+    (void)u;
+    out[0] = code == 0x130 ? 'i' : OXI_OLDER(gguf, code) ? code : oxi_jinja_to_lower(code);
+    return 1;
+}
+
+static ox_status oxi_normalize_lower_gguf(const oxi_pipe_step *step, oxi_flow *work) {
+    (void)step;
+    return oxi_map_chars(work, oxi_char_lower_15, false);
+}
+
 static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {
     ox_status status = OX_OK;
     if ((step->options & OXI_LOWERCASE) && oxi_is_ascii(&work->text)) /* all in one pass */
@@ -591,7 +603,7 @@ static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step *step, oxi_flow *wo
     if (!status) status = oxi_map_chars(work, oxi_char_gguf, false);
     if (!status && (step->options & OXI_STRIP_ACCENTS))
         status = oxi_map_chars(work, oxi_char_gguf_no_mark, true);
-    return !status && (step->options & OXI_LOWERCASE) ? oxi_map_chars(work, oxi_char_lower, false) : status;
+    return !status && (step->options & OXI_LOWERCASE) ? oxi_normalize_lower_gguf(step, work) : status;
 }
 
 static const oxi_step_row oxi_normalizers[] = {
@@ -610,6 +622,7 @@ static const oxi_step_row oxi_normalizers[] = {
     {"Nmt", 0, 0, 0, oxi_normalize_nmt, NULL},
     {"ByteLevel", 0, 0, 0, oxi_normalize_byte_level, NULL},
     {"bert", 0, 0, OXI_UNICODE_NORMAL_FORMS, oxi_normalize_bert_gguf, NULL},
+    {"lower", 0, 0, 0, oxi_normalize_lower_gguf, NULL},
     {"unigram", 0, 0, 0, oxi_normalize_unigram, NULL}, /* of GGUF files */
 };
 

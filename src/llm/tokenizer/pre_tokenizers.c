@@ -180,8 +180,7 @@ static ox_status oxi_pre_bert(const oxi_pipe_step *step, oxi_flow *work) {
 static bool oxi_test_alone(const oxi_flow *work, const oxi_pipe_step *step, uint32_t code) {
     const uint32_t bit = oxi_category_bit(&work->tokenizer->unicode, code);
     (void)step;
-    return ((bit & OXI_PUNCTUATION) && !OXI_OLDER(gguf, code)) || (code < 0x7F && (bit & OXI_SYMBOLS)) ||
-           oxi_is_ideograph(code);
+    return (bit & OXI_PUNCTUATION) || (code < 0x7F && (bit & OXI_SYMBOLS)) || oxi_is_ideograph(code);
 }
 
 static ox_status oxi_pre_bert_gguf(const oxi_pipe_step *step, oxi_flow *work) {

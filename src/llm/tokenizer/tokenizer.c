@@ -136,13 +136,20 @@ static ox_status oxi_decode_run(const ox_tokenizer *t, oxi_decode_list *list) {
     return status ? status : oxi_decode_fuse(NULL, list);
 }
 
+/* Whether a token adds nothing to a text. The reference looks for the text that is shown among special
+ * ones. */
+static bool oxi_is_hidden(const ox_tokenizer *t, int32_t id) {
+    const uint8_t type = t->vocabulary.type[id];
+    return t->from_json ? type == OX_TOKEN_CONTROL && !oxi_shown_of(t, id)
+                        : type == OX_TOKEN_CONTROL || type == OX_TOKEN_UNKNOWN;
+}
+
 static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer *t, const int32_t *ids, size_t count,
                                             bool keep_special, oxi_decode_list *list) {
     ox_status status = oxi_decode_start(list);
     for (size_t i = 0; i < count && !status; i++) {
         if (ids[i] < 0 || ids[i] >= t->vocabulary.count) continue;
-        if (!keep_special && t->vocabulary.type[ids[i]] == OX_TOKEN_CONTROL && !oxi_shown_of(t, ids[i]))
-            continue; /* the reference looks for the text that is shown among special ones */
+        if (!keep_special && oxi_is_hidden(t, ids[i])) continue;
         status = oxi_decode_add(t, list, ids[i]);
     }
     list->first = list->last = list->lossy = true;
@@ -160,9 +167,8 @@ static ox_status oxi_piece_text(const ox_tokenizer *t, oxi_decode_list *list, in
 
 static ox_status oxi_make_piece(ox_tokenizer *t, oxi_decode_list *list, oxi_buffer *all, int32_t id) {
     oxi_vocabulary *v = &t->vocabulary;
-    const bool hidden = v->type[id] == OX_TOKEN_CONTROL || (v->type[id] == OX_TOKEN_UNKNOWN && !t->from_json);
     v->piece_start[id] = all->length;
-    if (hidden || oxi_vocabulary_length(v, id) == 0) return OX_OK;
+    if (oxi_is_hidden(t, id) || oxi_vocabulary_length(v, id) == 0) return OX_OK;
     if (v->type[id] == OX_TOKEN_USER_DEFINED && !t->from_json) { /* as it is */
         v->piece_length[id] = (uint32_t)oxi_vocabulary_length(v, id);
         return oxi_put(all, oxi_vocabulary_text(v, id), v->piece_length[id], 0, 0);
@@ -389,7 +395,7 @@ OX_API ox_string ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previ
     piece.length = (int64_t)v->piece_length[token];
     bool first = !oxi_tokenizer_has(tokenizer, previous);
     if (!first && tokenizer->from_json) first = previous == tokenizer->special[OX_TOKEN_ROLE_BOS];
-    if (!first && !tokenizer->from_json) /* where encoding puts its space: after any marker */
+    if (!first && !tokenizer->from_json && tokenizer->space_prefix) /* encoding puts one after any marker */
         first = v->type[previous] == OX_TOKEN_CONTROL || v->type[previous] == OX_TOKEN_USER_DEFINED;
     if (first) {
         piece.data += v->piece_cut[token];
@@ -475,7 +481,10 @@ OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer 
     if (room) out[whole] = 0;
     stream->pending_count = (uint8_t)(total - whole);
     for (size_t i = 0; i < total - whole; i++) stream->pending[i] = tail[kept - (total - whole) + i];
-    stream->previous = token;
+    /* what a tokenizer.json hides is no part of the text: the next one stands where it stood */
+    const bool hidden =
+        tokenizer->from_json && oxi_tokenizer_has(tokenizer, token) && oxi_is_hidden(tokenizer, token);
+    if (!hidden || !stream->count) stream->previous = hidden ? -1 : token;
     stream->count++;
     return (int64_t)whole;
 }

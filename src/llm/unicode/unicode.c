@@ -37,8 +37,25 @@ static int32_t oxi_unpack_signed(oxi_packed *p) {
     return value & 1 ? -(int32_t)(value / 2) - 1 : (int32_t)(value / 2);
 }
 
-/* Runs of length * kinds + value, to pages of which those of one value are stored once. */
-static ox_status oxi_property_open(oxi_property *property, const char *const *text, uint32_t kinds) {
+static bool oxi_in_ranges(const uint32_t (*ranges)[2], size_t count, uint32_t code) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (code > ranges[middle][1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && code >= ranges[low][0];
+}
+
+#define OXI_OLDER(name, code) \
+    oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
+
+/* Runs of length * kinds + value, to pages of which those of one value are stored once. `older`: what came
+ * with Unicode 16 has the value 0. */
+static ox_status oxi_property_open(oxi_property *property, const char *const *text, uint32_t kinds,
+                                   bool older) {
     oxi_packed packed = {text, NULL};
     int32_t plain[256];
     uint8_t values[256];
@@ -52,7 +69,7 @@ static ox_status oxi_property_open(oxi_property *property, const char *const *te
                 left = number / kinds;
                 value = number % kinds;
             }
-            values[i] = (uint8_t)value;
+            values[i] = older && value && OXI_OLDER(gguf, page << 8 | i) ? 0 : (uint8_t)value;
             same &= values[i] == values[0];
         }
         if (same && plain[values[0]] >= 0) {
@@ -126,17 +143,18 @@ static ox_status oxi_unicode_open_forms(oxi_unicode *u) {
         }
     }
     qsort(u->compositions, u->composition_count, sizeof *u->compositions, oxi_compare_compositions);
-    return oxi_property_open(&u->combining, oxi_unicode_combining_text, 256);
+    return oxi_property_open(&u->combining, oxi_unicode_combining_text, 256, false);
 }
 
 static ox_status oxi_unicode_open(oxi_unicode *unicode, unsigned with) {
     ox_status status = OX_OK;
     if (!unicode->category.values)
-        status = oxi_property_open(&unicode->category, oxi_unicode_categories_text, OXI_CATEGORY_COUNT);
+        status = oxi_property_open(&unicode->category, oxi_unicode_categories_text, OXI_CATEGORY_COUNT,
+                                   (with & OXI_UNICODE_15) != 0);
     if (!status && (with & OXI_UNICODE_NORMAL_FORMS) && !unicode->combining.values)
         status = oxi_unicode_open_forms(unicode);
     if (!status && (with & OXI_UNICODE_SCRIPTS) && !unicode->script.values)
-        status = oxi_property_open(&unicode->script, oxi_unicode_scripts_text, 256);
+        status = oxi_property_open(&unicode->script, oxi_unicode_scripts_text, 256, false);
     return status;
 }
 
@@ -148,21 +166,6 @@ static void oxi_unicode_close(oxi_unicode *u) {
     oxi_free(u->compositions, u->composition_room * sizeof *u->compositions);
     oxi_free(u->parts, u->part_room * sizeof *u->parts);
 }
-
-static bool oxi_in_ranges(const uint32_t (*ranges)[2], size_t count, uint32_t code) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (code > ranges[middle][1])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && code >= ranges[low][0];
-}
-
-#define OXI_OLDER(name, code) \
-    oxi_in_ranges(oxi_older_##name, sizeof oxi_older_##name / sizeof *oxi_older_##name, code)
 
 /* ---- normal forms -------------------------------------------------------------------------------------- */
 

@@ -76,7 +76,11 @@ typedef struct oxi_unicode {
     size_t decomposition_room, composition_room, part_room, decomposition_count, composition_count;
 } oxi_unicode;
 
-enum { OXI_UNICODE_NORMAL_FORMS = 1, OXI_UNICODE_SCRIPTS = 2 };
+enum {
+    OXI_UNICODE_NORMAL_FORMS = 1,
+    OXI_UNICODE_SCRIPTS = 2,
+    OXI_UNICODE_15 = 4 /* categories as Unicode 15.1 has them; said when they are opened first */
+};
 /* Categories, and what is asked for; on error oxi_unicode_close is still due. */
 static ox_status oxi_unicode_open(oxi_unicode *unicode, unsigned with);
 static void oxi_unicode_close(oxi_unicode *unicode);

@@ -174,7 +174,11 @@ static ox_status oxi_pipeline_bpe(ox_tokenizer *t, const ox_file *file) {
     const oxi_pre_row *row = oxi_pre_row_of(t->pre[0] ? t->pre : "default");
     if (!row)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the pre-tokenizer \"%s\" is not supported", t->pre);
+    bool composed = false;
     ox_status status = oxi_gguf_read_merges(t, file);
+    if (!status) status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.nfc", false, &composed);
+    if (!status && composed) status = oxi_unicode_open(&t->unicode, OXI_UNICODE_NORMAL_FORMS);
+    if (!status && composed) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("NFC"), 0);
     if (!status && (row->flags & OXI_PRE_ESCAPE))
         status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Replace"), " ", oxi_escaped_space);
     for (size_t i = 0; i < OXI_PRE_PATTERNS && row->patterns[i] && !status; i++) {
@@ -304,7 +308,7 @@ static ox_status oxi_pipeline_rwkv(ox_tokenizer *t, const ox_file *file) {
 static ox_status oxi_pipeline_whitespace(ox_tokenizer *t, const ox_file *file) {
     bool lowercase = strcmp(t->pre, "whitespace") != 0;
     ox_status status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.lowercase", lowercase, &lowercase);
-    if (!status && lowercase) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("Lowercase"), 0);
+    if (!status && lowercase) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("lower"), 0);
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("WhitespaceSplit"), 0);
     return status ? status : oxi_pipeline_bpe(t, file);
 }
@@ -482,7 +486,8 @@ static ox_status oxi_gguf_add_markers(ox_tokenizer *t, const ox_file *file) {
     const bool phi3 = strstr(model, "phi-3") || strstr(model, "phi3");
     const int32_t mask = oxi_vocabulary_find(v, strstr(model, "modern-bert") ? "[MASK]" : "<mask>", 6);
     const bool mask_strips = strcmp(t->pre, "jina-v2-de") == 0 || strcmp(t->pre, "jina-v2-es") == 0 ||
-                             strcmp(t->pre, "jina-v2-code") == 0 || strstr(model, "modern-bert") != NULL;
+                             strcmp(t->pre, "jina-v2-code") == 0 || strcmp(t->pre, "mmbert") == 0 ||
+                             strstr(model, "modern-bert") != NULL;
     for (int32_t i = 0; i < v->count; i++) {
         const uint8_t type = v->type[i];
         oxi_added added;
@@ -545,7 +550,8 @@ static ox_status oxi_gguf_read_kind(ox_tokenizer *t, const ox_file *file, const 
     static const ox_token_role roles[] = {OX_TOKEN_ROLE_BOS, OX_TOKEN_ROLE_EOS, OX_TOKEN_ROLE_UNKNOWN,
                                           OX_TOKEN_ROLE_SEP, OX_TOKEN_ROLE_PAD, OX_TOKEN_ROLE_MASK};
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) t->special[roles[i]] = ids[i];
-    ox_status status = oxi_vocabulary_read_texts(v, file);
+    ox_status status = oxi_unicode_open(&t->unicode, OXI_UNICODE_15);
+    if (!status) status = oxi_vocabulary_read_texts(v, file);
     if (!status && kind->pipeline == oxi_pipeline_rwkv) oxi_unescape_texts(v);
     if (!status) status = oxi_vocabulary_read_types(v, file);
     if (!status) status = oxi_vocabulary_read_scores(v, file, kind->needs_scores);

@@ -1,7 +1,7 @@
 /* The names of tokenizer.ggml.pre: how byte-level BPE of that name splits a text, and its other habits.
- * Each pattern splits what those before it made. They are those of the models' own tokenizers. Where
- * llama.cpp has others in their place, ids may differ: \p{Lu} is any letter there, and \d, \b and cases know
- * ASCII alone.
+ * Each pattern splits what those before it made. They split as llama.cpp does, whose files these are: where
+ * models' own tokenizers tell capitals from small letters, it does so for ASCII alone or not at all; its \d,
+ * \b and contractions are of ASCII, and white space beyond ASCII is in no range of characters.
  * source llama.cpp, src/llama-vocab.cpp and src/unicode.cpp */
 
 enum {
@@ -17,21 +17,39 @@ enum { OXI_PRE_PATTERNS = 6 };
 
 #define OXI_PATTERN_GPT2 \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-#define OXI_PATTERN_LLAMA3 \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\" \
-    "n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define OXI_PATTERN_QWEN2 \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" \
-    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+/* Contractions: ASCII letters alone. */
+#define OXI_PATTERN_ENDINGS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
+#define OXI_PATTERN_WORD "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+#define OXI_PATTERN_SIGNS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
+#define OXI_PATTERN_SIGNS_AND_SLASH " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
+#define OXI_PATTERN_SPACES "\\s+(?!\\S)|\\s+"
+#define OXI_PATTERN_LINES_AND_SPACES "\\s*[\\r\\n]+|" OXI_PATTERN_SPACES
+#define OXI_PATTERN_LLAMA3                                                                            \
+    OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|" \
+    OXI_PATTERN_LINES_AND_SPACES
+#define OXI_PATTERN_QWEN2                                                                        \
+    OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|" \
+    OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_DEEPSEEK3 \
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[" \
-    "\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    "\\p{P}\\p{S}]+[\\r\\n]*|" OXI_PATTERN_LINES_AND_SPACES
+/* Words whose capitals come first, then the others; of `letters`, of which ASCII alone has cases. */
+#define OXI_PATTERN_CASED(letters, endings)                                                           \
+    "[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]*[" letters "&&[^A-Z]]+" endings                     \
+    "|[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]+[" letters "&&[^A-Z]]*" endings
+/* Digits by threes from their end on; what stands before them belongs to the first ones. */
+#define OXI_PATTERN_THREES "(?<![^\\p{N}])[^\\p{N}]*\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))"
+#define OXI_CHARS_HAN \
+    "\\x{3400}-\\x{4DBF}\\x{4E00}-\\x{9FFF}\\x{F900}-\\x{FAFF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2EBEF}" \
+    "\\x{2F800}-\\x{2FA1F}"
 #define OXI_PATTERN_KANA_AND_HAN \
     "[\344\270\200-\351\276\245\343\201\200-\343\202\237\343\202\240-\343\203\277]+"
+/* U+4E00 to U+9FA5, U+0800 to U+4E00, U+AC00 to U+D7FF. */
+#define OXI_PATTERN_EASTERN \
+    "[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277&&[^\\s]]+"
 #define OXI_PATTERN_BLOOM \
     " ?[^(\\s|.,!?\342\200\246\343\200\202\357\274\214\343\200\201\340\245\244\333\224\330\214)]+"
-#define OXI_PATTERN_LINES \
-    "[^\\n]+|[\\n]+"
+#define OXI_PATTERN_LINES "[^\\n]+|[\\n]+"
 
 typedef struct oxi_pre_row {
     const char *names; /* with a space between */
@@ -49,8 +67,8 @@ static const oxi_pre_row oxi_pre_rows[] = {
     {"minicpm5",
      OXI_PRE_IGNORE_MERGES,
      {"\\p{N}{1,3}",
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
-      "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL}},
+      OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}+|" OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,
+      NULL, NULL, NULL, NULL}},
     {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
      OXI_PRE_IGNORE_MERGES | OXI_PRE_BOS,
      {OXI_PATTERN_LLAMA3, NULL, NULL, NULL, NULL, NULL}},
@@ -80,15 +98,11 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\\s?[!-/:-~\357\274\201-\357\274\217\357\274\232-\357\275\236\342\200\230-\342\200\237\343\200\201-"
       "\343\200\202]+",
       "\\s+$",
-      "[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277]+",
+      OXI_PATTERN_EASTERN,
       "\\p{N}+"}},
     {"deepseek-coder",
      0,
-     {"[\\r\\n]",
-      "\\s?\\p{L}+",
-      "\\s?\\p{P}+",
-      "[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277]+",
-      "\\p{N}", NULL}},
+     {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", OXI_PATTERN_EASTERN, "\\p{N}", NULL}},
     {"deepseek-v3 hunyuan-dense hy_v4 joyai-llm",
      0,
      {"\\p{N}{1,3}",
@@ -107,10 +121,9 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\235\342\200\230\342\200\231\342\200\224\357\274\232\357\274\233\357\274\214\343\200\201-\343\200"
       "\277\357\270\260-\357\271\217]+|[\343\204\205-\343\204\257]+|[\344\270\200-\351\276\245\343\201\200-"
       "\343\202\237\343\202\240-\343\203\277]+",
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
-      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
-      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s"
-      "+(?!\\S)|\\s+",
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}|"
+      OXI_PATTERN_SIGNS_AND_SLASH
+      "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL}},
     {"falcon",
      0,
@@ -127,14 +140,14 @@ static const oxi_pre_row oxi_pre_rows[] = {
      {OXI_PATTERN_GPT2, NULL, NULL, NULL, NULL, NULL}},
     {"jais-2",
      0,
-     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"
-      "n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\"
-      "s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",
+     {OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|\\s*[\\r\\n]+|"
+      "\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|"
+      "\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",
       NULL, NULL, NULL, NULL, NULL}},
     {"gemma4 granite-embed-multi-311m",
      OXI_PRE_RAW | OXI_PRE_ESCAPE | OXI_PRE_NEWLINES | OXI_PRE_BOS,
      {OXI_PATTERN_LINES, NULL, NULL, NULL, NULL, NULL}},
-    {"sarvam-moe",
+    {"sarvam-moe mmbert",
      OXI_PRE_RAW | OXI_PRE_ESCAPE,
      {OXI_PATTERN_LINES, NULL, NULL, NULL, NULL, NULL}},
     {"qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan solar-open grok-2",
@@ -142,13 +155,14 @@ static const oxi_pre_row oxi_pre_rows[] = {
      {OXI_PATTERN_QWEN2, NULL, NULL, NULL, NULL, NULL}},
     {"qwen35",
      0,
-     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N"
-      "}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+      " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|"
+      OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"dbrx smaug-bpe",
      0,
      {OXI_PATTERN_LLAMA3, NULL, NULL, NULL, NULL, NULL}},
-    {"chatglm-bpe glm4",
+    {"chatglm-bpe glm4 glm5",
      OXI_PRE_NO_BOS,
      {OXI_PATTERN_LLAMA3, NULL, NULL, NULL, NULL, NULL}},
     {"poro-chat bloom gpt3-finnish",
@@ -160,14 +174,12 @@ static const oxi_pre_row oxi_pre_rows[] = {
       "\\p{N}", NULL, NULL, NULL, NULL}},
     {"tekken",
      OXI_PRE_IGNORE_MERGES | OXI_PRE_BOS,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n"
-      "\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\"
-      "p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {OXI_PATTERN_CASED("\\p{L}", "") "|\\p{N}|" OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"exaone-moe",
      0,
-     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
-      "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
+     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
+      "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|" OXI_PATTERN_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"chameleon",
      OXI_PRE_BOS,
@@ -179,54 +191,56 @@ static const oxi_pre_row oxi_pre_rows[] = {
       OXI_PATTERN_GPT2}},
     {"gpt-4o llama4 kanana2 talkie minimax-m2",
      0,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
-      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
-      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
-      "+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {OXI_PATTERN_CASED("\\p{L}", "(?:" OXI_PATTERN_ENDINGS ")?") "|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS_AND_SLASH
+      "|" OXI_PATTERN_LINES_AND_SPACES,
+      NULL, NULL, NULL, NULL, NULL}},
     {"granite-embed-multi-97m",
      OXI_PRE_IGNORE_MERGES,
-     {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
-      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
-      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
-      "+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {OXI_PATTERN_CASED("\\p{L}\\p{M}", "(?:" OXI_PATTERN_ENDINGS ")?") "|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,
+      NULL, NULL, NULL, NULL, NULL}},
     {"tiny_aya cohere2moe",
      0,
-     {"\\d{1,3}(?=(?:\\d{3})*\\b)",
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
-      "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
-      "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
-      "+|\\s+(?!\\S)|\\s+",
+     {OXI_PATTERN_THREES,
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL}},
     {"superbpe",
      0,
-     {"\\p{N}+",
-      "(?=(\\d{3})+(?!\\d))", NULL, NULL, NULL, NULL}},
+     {"\\p{N}+", "(?=([0-9]{3})+(?![0-9]))", NULL, NULL, NULL, NULL}},
     {"bailingmoe bailingmoe2 llada-moe",
      0,
-     {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r"
-      "\\n]|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS
+      "|\\s*[\\r\\n]|" OXI_PATTERN_SPACES,
+      NULL, NULL, NULL, NULL, NULL}},
     {"seed-coder",
      0,
-     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
-      "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", NULL, NULL, NULL, NULL, NULL}},
+     {OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
+      OXI_PATTERN_LINES_AND_SPACES,
+      NULL, NULL, NULL, NULL, NULL}},
     {"kimi-k2",
      0,
-     {"\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}"
-      "\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p"
-      "{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'l"
-      "l|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {"[" OXI_CHARS_HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^" OXI_CHARS_HAN "]]+(?:"
+      OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"ufakzeka",
      0,
-     {"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES, NULL, NULL, NULL, NULL,
+      NULL}},
+    {"k2-horizon",
+     0,
+     {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}\\x{200C}\\x{200D}]+|\\p{N}{1,3}|"
+      OXI_PATTERN_SIGNS
+      "|" OXI_PATTERN_LINES_AND_SPACES,
       NULL, NULL, NULL, NULL, NULL}},
     {"afmoe",
      0,
-     {"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))",
-      "[\344\270\200-\351\277\277\343\220\200-\344\266\277\\x{F900}-\357\253\277\343\201\200-\343\202"
-      "\237\343\202\240-\343\203\277\357\275\245-\357\276\237\342\274\200-\342\277\237\340\270\200-\340\271"
-      "\277\340\272\200-\340\273\277\341\236\200-\341\237\277\341\200\200-\341\202\237\352\251\240-\352\251"
-      "\277\352\247\240-\352\247\277\352\260\200-\355\236\257\341\204\200-\341\207\277]+",
+     {OXI_PATTERN_THREES,
+      "[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{8C48}-\\x{FAFF}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}"
+      "\\x{FF65}-\\x{FF9F}\\x{2F00}-\\x{2FDF}\\x{0E40}-\\x{0E7F}\\x{0E80}-\\x{0EFF}\\x{1780}-\\x{17FF}"
+      "\\x{1000}-\\x{109F}\\x{AA60}-\\x{AA7F}\\x{A9E0}-\\x{A9FF}\\x{AC00}-\\x{D7AF}\\x{1100}-\\x{11FF}]+",
       OXI_PATTERN_DEEPSEEK3, NULL, NULL, NULL}},
     {"whitespace",
      OXI_PRE_RAW,
