@@ -1,0 +1,59 @@
+/* Gradients: what the rooms of autograd share. A tape is what a tensor knows of how it came about; a node is a
+ * call that was recorded; the engine walks nodes backward and asks the row of each op in grads.def for the
+ * gradients of its operands. */
+/* WORDS OF THIS ROOM
+ *     tape           ox_tensor.tape: of one variable, shared by all headers that are the same tensor again
+ *     leaf           a variable that no recorded call made; gradients are added up in it
+ *     node           a recorded call: what its gradient needs, and an edge for each operand
+ *     edge           where a gradient goes: a result of an earlier node, or a leaf's tape
+ *     saved          a tensor that a node keeps, with the version that its storage had then
+ *     sequence       the number of a node in the order of recording; the engine goes from large to small
+ *     formula        the derivative of an elementwise op in postfix, a column of grads.def
+ *     rule           a function that makes gradients of a row from public functions
+ *     base, chain    the variable that a view shows a part of; the view calls that lead from it to the view
+ *     generation     of a base: counts changes in place, after which the tapes of its views are stale */
+#ifndef OX_AUTOGRAD_INTERNAL_H
+#define OX_AUTOGRAD_INTERNAL_H
+
+/* ---- what a rule works with ---------------------------------------------------------------------------- */
+
+/* A tensor without its numbers. */
+typedef struct oxi_outline {
+    ox_dtype dtype;
+    int ndim;
+    int64_t shape[OX_MAX_DIMS];
+    ox_device *device;
+} oxi_outline;
+
+/* A recorded call on its way backward. Rules fill grad[] by public functions. A gradient may have any shape
+ * that the operand broadcasts to, any float dtype and device: the engine sums, converts and moves it. */
+typedef struct oxi_backward {
+    const oxi_call *call;            /* op, attributes, random state. call->in[i]: operand i where the row saves
+                                      * it, else NULL; numbers are always there */
+    const oxi_outline *operand;      /* of all operands */
+    ox_tensor *out[OXI_MAX_OUT];     /* results where the row saves them, else NULL */
+    const oxi_outline *result;       /* of all results */
+    ox_tensor *g[OXI_MAX_OUT];       /* their gradients; NULL: none came. One of the two is there */
+    const bool *wants;               /* whether operand i wants a gradient */
+    ox_tensor **grad;                /* to be filled where wants[i]; NULL is a gradient of zeros */
+} oxi_backward;
+
+/* Gradients of a row's operands. An error is recorded where a function gives NULL. */
+typedef ox_status (*oxi_gradient_rule)(oxi_backward *b);
+
+/* A row of grads.def. */
+typedef struct oxi_gradient_row {
+    /* letters: a b c d e operands, y z results; with '/' between them those that each operand's gradient needs:
+     * "b/a" of a product. NULL: read off the formulas */
+    const char *saves;
+    oxi_gradient_rule rule;          /* NULL: formulas */
+    const char *formula[3];          /* of elementwise ops, one an operand; NULL: none, or zeros */
+} oxi_gradient_row;
+static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op); /* NULL: there is no gradient */
+
+/* The formulas of a row (rules/formula.c). */
+static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backward *b);
+/* The letters of a formula's operands and results, as in `saves`; a set of bits 'a' - 'a' and so on. */
+static unsigned oxi_formula_letters(const char *formula);
+
+#endif

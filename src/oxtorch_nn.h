@@ -1,0 +1,56 @@
+/* oxtorch_nn.h - 0.1.0 - gradients and training, over oxtorch.h - SPDX-License-Identifier: MIT
+ *
+ * DO THIS
+ *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
+ *     #include "oxtorch_nn.h"          oxtorch.h lies beside it
+ *     cc app.c -lm -lpthread
+ *
+ *     ox_tensor *w = ox_requires_grad_(ox_randn(OX_SHAPE(10, 784), OX_F32), true);
+ *     for (int step = 0; step < 100; step++) OX_SCOPE {
+ *         ox_tensor *loss = ox_mean(ox_square(ox_sub(ox_linear(x, w, NULL), y)), OX_ALL_DIMS, false);
+ *         ox_backward(loss, NULL);
+ *         OX_NO_GRAD ox_add_scaled_(w, ox_gradient(w), -0.1);
+ *         ox_set_gradient(w, NULL);
+ *     }
+ *
+ * HOW IT WORKS
+ *     From the first ox_requires_grad_ on, each call whose operands want a gradient is recorded: what the
+ *     gradient needs of it is kept, nothing else. ox_backward goes from a result back to the leaves and adds
+ *     their gradients up (ox_gradient). Views and changes in place are followed as PyTorch follows them. A graph
+ *     lives as long as the results that lead to it: OX_SCOPE frees it with them.
+ *     Gradients are made by the library's own operations. They run where the tensors are, and are recorded
+ *     themselves where create_graph asks for that.
+ *
+ * MODES
+ *     OX_NO_GRAD { } records nothing: for optimizers and for inference. ox_detach cuts one tensor off.
+ *
+ * MEMORY
+ *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or packs what
+ *     is kept. Tensors that were kept and changed in place since are found: ox_backward says so.
+ *
+ * ERRORS
+ *     As everywhere: ox_backward and ox_grad give a status, ox_error_text says what is wrong. Results of a call
+ *     whose recording ran out of memory are right; backward through them is an error.
+ */
+#ifndef OX_TORCH_NN_H
+#define OX_TORCH_NN_H
+
+#include "oxtorch.h"
+#include "autograd/autograd.h"
+
+#endif /* OX_TORCH_NN_H */
+
+#if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_NN_IMPLEMENTED)
+#define OX_TORCH_NN_IMPLEMENTED
+
+#include "autograd/internal.h"
+#include "autograd/graph.h"
+#include "autograd/tape.c"
+#include "autograd/node.c"
+#include "autograd/engine.c"
+#include "autograd/functions.c"
+#include "autograd/custom.c"
+#include "autograd/gradcheck.c"
+#include "autograd/rules/rules.c"
+
+#endif /* OX_TORCH_NN_IMPLEMENTED */
