@@ -80,8 +80,8 @@ typedef struct oxi_formula {
     double numbers[OXI_FORMULA_NUMBERS];
     oxi_word words[OXI_FORMULA_WORDS];
 } oxi_formula;
-/* The gradient of an operand of `op`, compiled when it is first asked for; NULL: it has none. */
-static const oxi_formula *oxi_formula_of(oxi_op op, int operand);
+/* The gradient of operand i of `op`, compiled when it is first asked for; NULL: it has none. */
+static const oxi_formula *oxi_formula_of(oxi_op op, int i);
 /* The gradient of operand 0 of an op of one operand: x and y where the formula reads them. */
 static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y, ox_tensor *g);
 

@@ -109,9 +109,9 @@ static ox_tensor *oxi_attention_weights(const oxi_attention_back *a, const oxi_a
 }
 
 /* Adds a part to the sum of its operand; the sum before goes. */
-static void oxi_attention_add(oxi_attention_back *a, int operand, ox_tensor *part) {
-    ox_tensor *before = a->sum[operand];
-    a->sum[operand] = before ? ox_add(before, part) : part;
+static void oxi_attention_add(oxi_attention_back *a, int i, ox_tensor *part) {
+    ox_tensor *before = a->sum[i];
+    a->sum[i] = before ? ox_add(before, part) : part;
     ox_release(before);
 }
 

@@ -109,15 +109,15 @@ static void oxi_formula_compile(oxi_formula *f, const char *text) {
     if (!f->refused && height != 1) f->refused = text;
 }
 
-static const oxi_formula *oxi_formula_of(oxi_op op, int operand) {
+static const oxi_formula *oxi_formula_of(oxi_op op, int i) {
     const oxi_gradient_row *row = oxi_gradient_row_of(op);
     int place = oxi_formula_row_of(op);
-    if (place < 0 || operand > 2 || !row->formula[operand]) return NULL;
-    oxi_formula *f = &oxi_formulas[place][operand];
+    if (place < 0 || i > 2 || !row->formula[i]) return NULL;
+    oxi_formula *f = &oxi_formulas[place][i];
     if (oxi_atomic_load(&f->compiled)) return f;
     oxi_lock_take(&oxi_formula_lock);
     if (!oxi_atomic_load(&f->compiled)) {
-        oxi_formula_compile(f, row->formula[operand]);
+        oxi_formula_compile(f, row->formula[i]);
         oxi_atomic_store(&f->compiled, 1);
     }
     oxi_lock_give(&oxi_formula_lock);
@@ -161,11 +161,11 @@ static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants) {
         if (wants[i]) letters |= oxi_formula_letters(row->formula[i]);
     if (!row->saves) return letters;
     bool apart = strchr(row->saves, ';') != NULL;
-    int operand = 0;
+    int i = 0;
     for (const char *at = row->saves; *at; at++) {
         if (*at == ';')
-            operand++;
-        else if (!apart || wants[operand])
+            i++;
+        else if (!apart || wants[i])
             letters |= 1u << (*at - 'a');
     }
     return letters;

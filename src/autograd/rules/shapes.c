@@ -4,8 +4,8 @@
 
 #define OXI_GRADIENT_RULE(name) static ox_status oxi_gradient_##name(oxi_backward *b)
 
-static ox_status oxi_gives(oxi_backward *b, int operand, ox_tensor *gradient) {
-    b->grad[operand] = gradient;
+static ox_status oxi_gives(oxi_backward *b, int i, ox_tensor *gradient) {
+    b->grad[i] = gradient;
     return gradient ? OX_OK : ox_error();
 }
 
@@ -24,8 +24,8 @@ static ox_tensor *oxi_constant_beside(const ox_tensor *t, ox_shape shape, double
     return t ? oxi_full("full", shape, value, t->dtype, oxi_working_device(ox_device_of(t))) : NULL;
 }
 
-static ox_tensor *oxi_zeros_for(const oxi_backward *b, int operand, const ox_tensor *beside) {
-    return oxi_constant_beside(beside, oxi_outline_shape(&b->operand[operand]), 0);
+static ox_tensor *oxi_zeros_for(const oxi_backward *b, int i, const ox_tensor *beside) {
+    return oxi_constant_beside(beside, oxi_outline_shape(&b->operand[i]), 0);
 }
 
 /* Zeros of a shape without memory for them: one, expanded. */

@@ -1,0 +1,12 @@
+#include "oxtorch.h"
+
+#include "autograd/internal.h"
+#include "autograd/rules/shapes.c"
+#include "autograd/rules/reductions.c"
+#include "autograd/rules/scans.c"
+#include "autograd/rules/rows.c"
+#include "autograd/rules/index.c"
+#include "autograd/rules/views.c"
+#include "autograd/rules/products.c"
+#include "autograd/rules/attention.c"
+#include "autograd/rules/formula.c"
