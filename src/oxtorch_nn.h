@@ -44,6 +44,19 @@
 #define OX_TORCH_NN_IMPLEMENTED
 
 #include "autograd/internal.h"
+
+/* gradients of the rows of the table */
+#include "autograd/rules/shapes.c"
+#include "autograd/rules/reductions.c"
+#include "autograd/rules/scans.c"
+#include "autograd/rules/rows.c"
+#include "autograd/rules/index.c"
+#include "autograd/rules/views.c"
+#include "autograd/rules/products.c"
+#include "autograd/rules/attention.c"
+#include "autograd/rules/formula.c"
+
+/* the tape and the engine */
 #include "autograd/graph.h"
 #include "autograd/tape.c"
 #include "autograd/node.c"
@@ -51,6 +64,5 @@
 #include "autograd/functions.c"
 #include "autograd/custom.c"
 #include "autograd/gradcheck.c"
-#include "autograd/rules/rules.c"
 
 #endif /* OX_TORCH_NN_IMPLEMENTED */

@@ -180,18 +180,6 @@ static int oxi_ready_take(oxi_pass *run) {
 
 /* ---- gradients on their way ---------------------------------------------------------------------------- */
 
-/* Summed over the dims that the operand was broadcast along. */
-static ox_tensor *oxi_sum_to(ox_tensor *g, const oxi_outline *to) {
-    ox_shape dims = OX_ALL_DIMS, shape = ox_shape_from(to->ndim, to->shape);
-    int lead = g->ndim - to->ndim;
-    for (int d = 0; d < g->ndim; d++)
-        if (d < lead || g->shape[d] != to->shape[d - lead]) dims.dim[dims.ndim++] = d;
-    if (lead < 0) return ox_expand(g, shape);
-    if (dims.ndim) g = ox_sum(g, dims, true);
-    if (dims.ndim == 0 && lead == 0) return g;
-    return ox_reshape(g, shape);
-}
-
 /* Of the operand's shape, dtype and device. A gradient that stands for more of the same number may be smaller. */
 static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
     bool smaller = g->ndim < to->ndim;
@@ -200,7 +188,7 @@ static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
         smaller = size == 1 && to->shape[d] != 1;
     }
     if (smaller) g = ox_expand(g, ox_shape_from(to->ndim, to->shape));
-    if (g) g = oxi_sum_to(g, to);
+    if (g) g = oxi_summed_to(g, ox_shape_from(to->ndim, to->shape));
     if (g && g->dtype != to->dtype) g = ox_cast(g, to->dtype);
     if (g && !oxi_common_device(ox_device_of(g), to->device)) g = ox_to(g, to->device);
     return g;

@@ -70,6 +70,7 @@ struct oxi_node {
     int in_count, out_count, saved_count;
     oxi_edge *edges;                 /* in_count */
     oxi_outline *operand, *result;   /* in_count, out_count */
+    bool *wants;                     /* in_count: the operands that had a gradient when it was recorded */
     oxi_saved *saved;                /* of calls: operands in order, then results; custom: what it asked for */
     bool released;                   /* what was saved is gone */
     oxi_hook **hooks;                /* out_count */

@@ -43,9 +43,7 @@ typedef ox_status (*oxi_gradient_rule)(oxi_backward *b);
 
 /* A row of grads.def. */
 typedef struct oxi_gradient_row {
-    /* letters: a b c d e operands, y z results; with '/' between them those that each operand's gradient needs:
-     * "b/a" of a product. NULL: read off the formulas */
-    const char *saves;
+    const char *saves;               /* letters: a b c d e operands, y z results; NULL: read off the formulas */
     oxi_gradient_rule rule;          /* NULL: formulas */
     const char *formula[3];          /* of elementwise ops, one an operand; NULL: none, or zeros */
 } oxi_gradient_row;
@@ -55,5 +53,36 @@ static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op); /* NULL: there is
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backward *b);
 /* The letters of a formula's operands and results, as in `saves`; a set of bits 'a' - 'a' and so on. */
 static unsigned oxi_formula_letters(const char *formula);
+
+/* Letters that a call's gradients read when only operands with wants[i] ask for one; no more than the row's
+ * `saves` or its formulas name. */
+static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants);
+
+/* ---- formulas as programs (rules/formula.c) ------------------------------------------------------------ */
+
+typedef enum oxi_word_kind {
+    OXI_WORD_LETTER,                 /* index: 0 is a .. 25 is z */
+    OXI_WORD_NUMBER,                 /* index: of the formula's numbers */
+    OXI_WORD_ATTRIBUTE,              /* index: f0, f1, f2 */
+    OXI_WORD_KEEP,                   /* the top of the stack becomes p, q, r (index) and stays there */
+    OXI_WORD_KEPT,                   /* p, q, r */
+    OXI_WORD_OP                      /* index: an oxi_op, which takes its operands from the stack */
+} oxi_word_kind;
+typedef struct oxi_word {
+    uint16_t kind, index;
+} oxi_word;
+enum { OXI_FORMULA_WORDS = 40, OXI_FORMULA_NUMBERS = 6, OXI_FORMULA_DEPTH = 6, OXI_FORMULA_KEPT = 3 };
+typedef struct oxi_formula {
+    int64_t compiled;                /* atomic: the rest is there */
+    int count, number_count;
+    unsigned letters;                /* without g */
+    const char *refused;             /* what is wrong: where in the text, or NULL */
+    double numbers[OXI_FORMULA_NUMBERS];
+    oxi_word words[OXI_FORMULA_WORDS];
+} oxi_formula;
+/* The gradient of operand i of `op`, compiled when it is first asked for; NULL: it has none. */
+static const oxi_formula *oxi_formula_of(oxi_op op, int i);
+/* The gradient of operand 0 of an op of one operand: x and y where the formula reads them. */
+static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y, ox_tensor *g);
 
 #endif

@@ -16,6 +16,7 @@ static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, i
     size_t bytes = sizeof(oxi_node);
     size_t edges = oxi_room_for(&bytes, in_count, sizeof(oxi_edge)),
            operand = oxi_room_for(&bytes, in_count, sizeof(oxi_outline)),
+           wants = oxi_room_for(&bytes, in_count, sizeof(bool)),
            result = oxi_room_for(&bytes, out_count, sizeof(oxi_outline)),
            saved = oxi_room_for(&bytes, saved_count, sizeof(oxi_saved)),
            output = oxi_room_for(&bytes, saved_count, sizeof(int)),
@@ -34,6 +35,7 @@ static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, i
     node->saved_count = saved_count;
     node->edges = (oxi_edge *)(block + edges);
     node->operand = (oxi_outline *)(block + operand);
+    node->wants = (bool *)(block + wants);
     node->result = (oxi_outline *)(block + result);
     node->saved = (oxi_saved *)(block + saved);
     node->saved_output = (int *)(block + output);
@@ -134,22 +136,7 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
     return t;
 }
 
-/* ---- what is saved ------------------------------------------------------------------------------------- */
-
-/* Letters that a gradient of operand i needs, as bits. */
-static unsigned oxi_letters_for(const oxi_gradient_row *row, int i) {
-    unsigned letters = 0;
-    if (!row) return 0;
-    if (!row->rule) return i < 3 && row->formula[i] ? oxi_formula_letters(row->formula[i]) : 0;
-    const char *at = row->saves;
-    for (int group = 0; *at; at++) {
-        if (*at == '/')
-            group++;
-        else if (*at >= 'a' && *at <= 'z' && (group == i || !strchr(row->saves, '/')))
-            letters |= 1u << (*at - 'a');
-    }
-    return letters;
-}
+/* ---- what is saved -------------------------------------------------------------------------------------- */
 
 #define OXI_LETTER_RESULTS ('y' - 'a') /* y and z are results */
 
@@ -216,14 +203,13 @@ static ox_status oxi_record(const oxi_call *call, const oxi_op_row *row, const o
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no gradient is known", row->name);
     oxi_node *node = oxi_node_new(OXI_NODE_CALL, call->in_count, row->operands->out_count,
                                   call->in_count + row->operands->out_count);
-    unsigned letters = 0;
     if (!node) return OX_ERR_NOMEM;
     node->row = known; /* flat ones have none */
     node->call = *call;
     node->call.in = NULL;
     node->call.out[0] = node->call.out[1] = NULL;
-    for (int i = 0; i < call->in_count; i++)
-        if (oxi_edge_is(&edges[i])) letters |= oxi_letters_for(node->row, i);
+    for (int i = 0; i < call->in_count; i++) node->wants[i] = oxi_edge_is(&edges[i]);
+    unsigned letters = oxi_gradient_letters(call, node->wants);
     ox_status status = oxi_record_operands(node, call, edges, letters);
     if (status != OX_OK) {
         oxi_counted_drop(&node->counted);
