@@ -233,13 +233,22 @@ static void test_in_place(void) {
         OX_NO_GRAD CHECK(ox_add_(w, ox_number(1)) == w);
         refused(ox_backward(v, NULL), OX_ERR_ARG, "changed in place by add_");
     }
+    OX_SCOPE { /* what is written over is copied where its gradient needs it */
+        ox_tensor *x = leaf(2, 1, 1), *y = ox_add(x, ox_number(0)), *w = leaf(2, 3, 1);
+        CHECK(ox_square_(y) == y && ox_mul_(y, w) == y);
+        CHECK(ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(x), 6, 16);
+        ARE(ox_gradient(w), 1, 4);
+    }
     OX_SCOPE { /* a tensor without a gradient that gets one in place, and one that loses it */
         ox_tensor *x = leaf(2, 1, 1), *y = ox_zeros(OX_SHAPE(2), OX_F64), *again = ox_contiguous(y);
         CHECK(ox_add_(y, x) == y && ox_requires_grad(y) && !ox_is_leaf(y));
         CHECK(ox_requires_grad(again));
         CHECK(ox_backward(total(ox_square(again)), NULL) == OX_OK);
         ARE(ox_gradient(x), 2, 4);
-        CHECK(ox_zero_(y) == y && !ox_requires_grad(y));
+        CHECK(ox_zero_(y) == y && ox_requires_grad(y)); /* and its gradient is zeros */
+        CHECK(ox_set_gradient(x, NULL) == OX_OK && ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0, 0);
     }
 }
 

@@ -182,17 +182,28 @@ static ox_status oxi_edges_of(const oxi_call *call, oxi_edge *edges, bool *wants
     return OX_OK;
 }
 
+/* An operand as it is before the call; a copy where the call writes over it. */
+static ox_status oxi_save_operand(oxi_saved *saved, const oxi_call *call, int i, const oxi_edge *edge) {
+    ox_tensor *t = call->in[i];
+    if (!call->out[0] || call->out[0]->storage != t->storage)
+        return oxi_save_tensor(saved, t, oxi_atomic_load(&t->storage->version), edge);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *copy = ox_clone(t);
+    ox_status status = copy ? oxi_save_tensor(saved, copy, oxi_atomic_load(&copy->storage->version), edge)
+                            : ox_error();
+    ox_scope_end(&scope);
+    return status;
+}
+
 /* Edges and outlines of the operands, and those of them that gradients need. */
 static ox_status oxi_record_operands(oxi_node *node, const oxi_call *call, const oxi_edge *edges,
                                      unsigned letters) {
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
-        const ox_tensor *t = call->in[i];
-        if (!t) continue;
+        if (!call->in[i]) continue;
         node->edges[i] = oxi_edge_copy(&edges[i]);
-        oxi_outline_of(t, &node->operand[i]);
-        if (oxi_is_saved(letters, call, i))
-            status = oxi_save_tensor(&node->saved[i], t, oxi_atomic_load(&t->storage->version), &edges[i]);
+        oxi_outline_of(call->in[i], &node->operand[i]);
+        if (oxi_is_saved(letters, call, i)) status = oxi_save_operand(&node->saved[i], call, i, &edges[i]);
     }
     return status;
 }
@@ -286,6 +297,21 @@ static ox_status oxi_share_tape(const oxi_call *call) {
     return tape || oxi_grad_off ? OX_OK : OX_ERR_NOMEM;
 }
 
+/* Numbers without a gradient were written over a variable with one: it still wants one, which is zeros. */
+static ox_status oxi_record_cut(const oxi_call *call, oxi_tape *tape, oxi_edge *edge) {
+    oxi_edge before;
+    ox_status status = oxi_tape_edge(tape, &before);
+    if (status != OX_OK || !oxi_edge_is(&before)) return status;
+    edge->node = oxi_node_new(OXI_NODE_CALL, 1, 1, 0);
+    if (!edge->node) return OX_ERR_NOMEM;
+    edge->node->call = *call;
+    edge->node->call.in = NULL;
+    edge->node->call.out[0] = NULL;
+    edge->node->edges[0] = oxi_edge_copy(&before);
+    edge->node->operand[0] = edge->node->result[0] = tape->outline;
+    return OX_OK;
+}
+
 /* The given result has other numbers than before. */
 static ox_status oxi_record_write(const oxi_call *call, oxi_node *node) {
     oxi_edge edge = {node, 0, NULL};
@@ -294,7 +320,10 @@ static ox_status oxi_record_write(const oxi_call *call, oxi_node *node) {
     if (tape && oxi_grad_off) tape->changed_by = name;
     if (oxi_grad_off || (!tape && !node) || !oxi_has_gradients(call->out[0]->dtype)) return OX_OK;
     tape = oxi_tape_of(call->out[0]);
-    return tape ? oxi_tape_rewrite(tape, &edge, name) : OX_ERR_NOMEM;
+    ox_status status = !tape ? OX_ERR_NOMEM : node ? OX_OK : oxi_record_cut(call, tape, &edge);
+    if (status == OX_OK) status = oxi_tape_rewrite(tape, &edge, name);
+    if (!node) oxi_edge_drop(&edge);
+    return status;
 }
 
 static ox_status oxi_record_after_call(const oxi_call *call, const oxi_recording *recorded) {
