@@ -154,15 +154,15 @@ typedef struct oxi_recording {
 } oxi_recording;
 static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 
-/* Why the given result may not be written to while things are recorded. */
-static ox_status oxi_check_written(const oxi_call *call) {
-    const oxi_tape *tape = (const oxi_tape *)call->out[0]->tape;
+/* Why the given result may not be written to while things are recorded. wants: what is written has a gradient. */
+static ox_status oxi_check_written(const oxi_call *call, bool wants) {
+    const oxi_tape *tape = call->out[0] ? (const oxi_tape *)call->out[0]->tape : NULL;
     const char *name = call->name ? call->name : oxi_op_row_of(call->op)->name;
     if (!tape) return OX_OK;
     if (tape->base->requires_grad)
         return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD", name,
                         tape->parent ? " (by a view of it)" : "");
-    if (tape->unrecorded)
+    if (tape->unrecorded && (wants || tape->base->made.node))
         return oxi_fail(OX_ERR_ARG, "%s: a view that was made while nothing was recorded, or by a call without a "
                         "gradient, is changed in place", name);
     return OX_OK;
@@ -247,20 +247,20 @@ static ox_status oxi_look_for_gradients(const oxi_call *call) {
 static ox_status oxi_record_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
     oxi_edge few[OXI_MAX_IN], *edges = few;
-    bool wants;
+    bool wants = false, taped = false;
+    ox_status status = OX_OK;
     (void)self, (void)device;
     oxi_recorded.node = NULL;
     oxi_recorded.given = call->out[0] != NULL;
     if (oxi_grad_off) return oxi_grad_seen ? oxi_look_for_gradients(call) : OX_OK;
     if (call->op == OXI_OP_alias) return OX_OK;
-    ox_status status = oxi_recorded.given ? oxi_check_written(call) : OX_OK;
-    bool taped = false;
     for (int i = 0; i < call->in_count; i++) taped = taped || (call->in[i] && call->in[i]->tape);
-    if (status != OX_OK || !taped || row->gradient == OXI_GRADIENT_none) return status;
+    if (!taped || row->gradient == OXI_GRADIENT_none) return oxi_check_written(call, false);
     size_t bytes = (size_t)call->in_count * sizeof *edges;
     if (call->in_count > OXI_MAX_IN) edges = (oxi_edge *)oxi_alloc(bytes);
     if (!edges) return OX_ERR_NOMEM;
     status = oxi_edges_of(call, edges, &wants);
+    if (status == OX_OK) status = oxi_check_written(call, wants);
     if (status == OX_OK && wants) status = oxi_record(call, row, edges);
     if (edges != few) oxi_free(edges, bytes);
     return status;
