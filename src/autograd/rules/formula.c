@@ -179,11 +179,10 @@ typedef struct oxi_operand {
     double number;
 } oxi_operand;
 
-/* What letters and f0 f1 f2 stand for. */
+/* What letters and f0 f1 f2 stand for; ready: letters as formulas read them. */
 typedef struct oxi_formula_values {
-    ox_tensor *letter[26];
+    ox_tensor *letter[26], *ready[26];
     double attribute[3];
-    bool complex;
 } oxi_formula_values;
 
 static oxi_attrs oxi_default_attrs(oxi_op op) {
@@ -202,6 +201,7 @@ static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, double *out) {
     case OXI_OP_add: *out = in[0].number + in[1].number; return true;
     case OXI_OP_sub: *out = in[0].number - in[1].number; return true;
     case OXI_OP_mul: *out = in[0].number * in[1].number; return true;
+    case OXI_OP_div: *out = in[0].number / in[1].number; return true;
     default: return false;
     }
 }
@@ -223,13 +223,24 @@ static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
     return in[0].t != NULL;
 }
 
-/* A letter as the formula reads it: narrow floats widened, complex numbers conjugated, but for g. */
-static ox_tensor *oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter) {
+/* A letter as the formula reads it: an ox_number as the number that it is, narrow floats widened, complex
+ * numbers conjugated, but for g. False, and an error, where it is not there. */
+static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter, oxi_operand *out) {
     ox_tensor *t = values->letter[letter];
-    if (!t || f->count == 1) return t; /* "g" */
-    t = oxi_wide(t);
-    if (t && t->dtype == OX_C64 && letter != 'g' - 'a') t = ox_conj(t);
-    return values->letter[letter] = t;
+    if (!t) return oxi_fail(OX_ERR_ARG, "a formula reads what was not saved: %c", 'a' + letter) == OX_OK;
+    out->t = t;
+    if (f->count == 1) return true; /* "g" */
+    if (t->is_number && t->dtype != OX_C64 && ox_device_of(t)->host) {
+        out->number = oxi_element_to_f64(t->dtype, oxi_ptr(t));
+        out->t = NULL;
+        return true;
+    }
+    if (!values->ready[letter]) {
+        t = oxi_wide(t);
+        values->ready[letter] = t && t->dtype == OX_C64 && letter != 'g' - 'a' ? ox_conj(t) : t;
+    }
+    out->t = values->ready[letter];
+    return out->t != NULL;
 }
 
 static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *values) {
@@ -250,16 +261,10 @@ static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *va
             continue;
         }
         top->t = NULL;
-        if (word->kind == OXI_WORD_LETTER)
-            top->t = oxi_formula_letter(f, values, word->index);
-        else if (word->kind == OXI_WORD_KEPT)
-            *top = kept[word->index];
-        else
-            top->number = word->kind == OXI_WORD_NUMBER ? f->numbers[word->index]
-                                                        : values->attribute[word->index];
-        if (word->kind == OXI_WORD_LETTER && !top->t)
-            return OXI_FAIL_NULL(OX_ERR_ARG, "a formula of grads.def reads what was not saved: %c",
-                                 'a' + word->index);
+        if (word->kind == OXI_WORD_NUMBER) top->number = f->numbers[word->index];
+        if (word->kind == OXI_WORD_ATTRIBUTE) top->number = values->attribute[word->index];
+        if (word->kind == OXI_WORD_KEPT) *top = kept[word->index];
+        if (word->kind == OXI_WORD_LETTER && !oxi_formula_letter(f, values, word->index, top)) return NULL;
         height++;
     }
     return stack[0].t;
