@@ -1,3 +1,13 @@
+/* autograd_parts.h - the implementation with its gradients, for a test that sees what lies below the public
+ * functions: the page that has them, or the parts themselves where it is not packed yet. */
+#ifndef AUTOGRAD_PARTS_H
+#define AUTOGRAD_PARTS_H
+
+#if defined(__has_include)
+#if __has_include("oxtorch_nn.h")
+#include "oxtorch_nn.h"
+#define HAS_AUTOGRAD 1
+#elif __has_include("autograd/internal.h")
 #include "oxtorch.h"
 
 #include "autograd/internal.h"
@@ -10,3 +20,8 @@
 #include "autograd/rules/products.c"
 #include "autograd/rules/attention.c"
 #include "autograd/rules/formula.c"
+#define HAS_AUTOGRAD 1
+#endif
+#endif
+
+#endif

@@ -195,21 +195,38 @@ OXI_GRADIENT_RULE(linear_experts) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
+/* Where in rows of `width` elements the windows' elements are: i64 [h, w, rows, columns] flattened. */
+static ox_tensor *oxi_window_places(const oxi_backward *b, const ox_tensor *beside, int64_t width) {
+    const oxi_attr_conv *told = &b->call->attr.conv;
+    const oxi_outline *w = &b->operand[1], *y = &b->result[0];
+    ox_tensor *sum = NULL;
+    for (int i = 0; i < 4; i++) { /* h, w, rows, columns */
+        int dim = i % 2;
+        int64_t count = i < 2 ? w->shape[2 + dim] : y->shape[2 + dim];
+        int64_t step = (i < 2 ? told->dilation.n[dim] : told->stride.n[dim]) * (dim ? 1 : width);
+        ox_shape line = OX_SHAPE(1, 1, 1, 1);
+        line.dim[i] = count;
+        ox_tensor *steps = ox_view(oxi_steps_beside(beside, 0, count, step), line);
+        sum = sum ? ox_add(sum, steps) : steps;
+    }
+    return ox_flatten(sum, 0, -1);
+}
+
 /* The columns that the windows were, added up where they overlap. g [N, groups, O/groups, places]. */
 static ox_tensor *oxi_conv_image_back(const oxi_backward *b, ox_tensor *g, int64_t terms) {
-    const oxi_attr_conv *told = &b->call->attr.conv;
+    const oxi_span *padding = &b->call->attr.conv.padding;
     const oxi_outline *x = &b->operand[0], *w = &b->operand[1];
-    int64_t groups = told->groups;
+    int64_t groups = b->call->attr.conv.groups, each = w->shape[2] * w->shape[3];
+    int64_t height = x->shape[2] + 2 * padding->n[0], width = x->shape[3] + 2 * padding->n[1];
     ox_tensor *weights = ox_reshape(b->call->in[1], OX_SHAPE(groups, w->shape[0] / groups, terms));
     weights = oxi_as_dtype_of(weights, g);
     ox_tensor *columns = oxi_wide(ox_matmul(ox_transpose(weights, 1, 2), g)); /* [N, groups, terms, places] */
     if (!columns) return NULL;
-    int64_t places = columns->shape[3];
-    columns = ox_reshape(columns, OX_SHAPE(x->shape[0], groups * terms, places));
-    return ox_col2im(columns, OX_SHAPE(x->shape[2], x->shape[3]), OX_SHAPE(w->shape[2], w->shape[3]),
-                     OX_DIMS(told->dilation.n[0], told->dilation.n[1]),
-                     OX_DIMS(told->padding.n[0], told->padding.n[1]),
-                     OX_DIMS(told->stride.n[0], told->stride.n[1]));
+    columns = ox_reshape(columns, OX_SHAPE(x->shape[0], x->shape[1], each * columns->shape[3]));
+    ox_tensor *image = oxi_constant_beside(columns, OX_SHAPE(x->shape[0], x->shape[1], height * width), 0);
+    image = ox_index_add(image, 2, oxi_window_places(b, columns, width), columns, 1);
+    image = ox_view(image, OX_SHAPE(x->shape[0], x->shape[1], height, width));
+    return ox_narrow(ox_narrow(image, 2, padding->n[0], x->shape[2]), 3, padding->n[1], x->shape[3]);
 }
 
 /* g by the windows of all samples: one product a group. */
@@ -217,9 +234,11 @@ static ox_tensor *oxi_conv_weight_back(const oxi_backward *b, ox_tensor *g, int6
     const oxi_attr_conv *told = &b->call->attr.conv;
     const oxi_outline *w = &b->operand[1];
     int64_t groups = told->groups, outputs = w->shape[0] / groups, samples = b->operand[0].shape[0];
-    ox_tensor *windows = oxi_padded(oxi_as_dtype_of(b->call->in[0], g), &told->padding);
-    windows = oxi_windows(windows, 2, w->shape[2], told->dilation.n[0], told->stride.n[0]);
-    windows = oxi_windows(windows, 3, w->shape[3], told->dilation.n[1], told->stride.n[1]);
+    ox_tensor *windows = oxi_as_dtype_of(b->call->in[0], g);
+    for (int i = 0; i < 2; i++) {
+        windows = oxi_between_zeros(windows, 2 + i, told->padding.n[i], told->padding.n[i]);
+        windows = oxi_windows(windows, 2 + i, w->shape[2 + i], told->dilation.n[i], told->stride.n[i]);
+    }
     if (!windows || !g) return NULL; /* [N,C,rows,columns,h,w] */
     int64_t rows = samples * g->shape[3];
     windows = ox_unflatten(windows, 1, OX_SHAPE(groups, w->shape[1]));
