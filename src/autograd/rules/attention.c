@@ -14,7 +14,7 @@ OXI_GRADIENT_RULE(rope) {
     return oxi_gives(b, 0, in[0] ? oxi_apply_list(OXI_OP_rope, &attr, in, 3, NULL) : NULL);
 }
 
-/* Scores that are in memory at once, and the rows that are taken together all the same, which products want. */
+/* Scores that are in memory at once, and rows that are taken together all the same, for the products. */
 #ifndef OXI_ATTENTION_SCORES
 #define OXI_ATTENTION_SCORES ((int64_t)1 << 22)
 #define OXI_ATTENTION_ROWS 32
@@ -122,8 +122,8 @@ static void oxi_attention_add(oxi_attention_back *a, int i, ox_tensor *part) {
 }
 
 /* A part for the keys that a chunk sees, among zeros for the others. */
-static ox_tensor *oxi_among_all_keys(const oxi_attention_back *a, const oxi_attention_chunk *c, ox_tensor *part,
-                                     int dim) {
+static ox_tensor *oxi_among_all_keys(const oxi_attention_back *a, const oxi_attention_chunk *c,
+                                     ox_tensor *part, int dim) {
     int64_t behind = a->keys - c->first_key - c->keys;
     return part ? oxi_between_zeros(part, part->ndim + dim, c->first_key, behind) : NULL;
 }
@@ -251,7 +251,8 @@ static ox_status oxi_attention_back_begin(oxi_attention_back *a, oxi_backward *b
     a->g = oxi_wide(b->g[0]);
     for (int i = 0; i < OXI_ATTENTION_OPERANDS; i++) {
         ox_tensor *t = b->call->in[i];
-        a->in[i] = t && t->dtype != OX_BOOL && i < OXI_ATTENTION_SINKS ? oxi_as_dtype_of(oxi_wide(t), a->g) : t;
+        a->in[i] =
+            t && t->dtype != OX_BOOL && i < OXI_ATTENTION_SINKS ? oxi_as_dtype_of(oxi_wide(t), a->g) : t;
         if (t && !a->in[i]) return ox_error();
     }
     a->mask_has_rows = a->in[OXI_ATTENTION_MASK] && mask->ndim > 1 && mask->shape[mask->ndim - 2] != 1;

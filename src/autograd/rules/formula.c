@@ -2,7 +2,8 @@
  * calls of the table, or as one fused call by whoever reads the words. Rules of other ops are in the files
  * beside this one. */
 
-#define OXI_FORMULAS(op, ...) static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}};
+#define OXI_FORMULAS(op, ...) \
+    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}};
 #define OXI_FORMULAS_BUT(op, rule, ...) \
     static const oxi_gradient_row oxi_gradient_of_##op = {NULL, oxi_gradient_##rule, {__VA_ARGS__}};
 #define OXI_GRADIENT(op, saves, rule) \
@@ -13,8 +14,8 @@ static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op) {
     switch (op) {
 #define OXI_FORMULAS(op, ...) \
     case OXI_OP_##op: return &oxi_gradient_of_##op;
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
-#define OXI_GRADIENT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
+#define OXI_GRADIENT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     default: return NULL;
     }
@@ -24,7 +25,7 @@ static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op) {
 
 enum {
 #define OXI_FORMULAS(op, ...) OXI_FORMULA_ROW_##op,
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     OXI_FORMULA_ROWS
 };
@@ -35,7 +36,7 @@ static int oxi_formula_row_of(oxi_op op) {
     switch (op) {
 #define OXI_FORMULAS(op, ...) \
     case OXI_OP_##op: return OXI_FORMULA_ROW_##op;
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     default: return -1;
     }
@@ -225,7 +226,8 @@ static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
 
 /* A letter as the formula reads it: an ox_number as the number that it is, narrow floats widened, complex
  * numbers conjugated, but for g. False, and an error, where it is not there. */
-static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter, oxi_operand *out) {
+static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter,
+                               oxi_operand *out) {
     ox_tensor *t = values->letter[letter];
     if (!t) return oxi_fail(OX_ERR_ARG, "a formula reads what was not saved: %c", 'a' + letter) == OX_OK;
     out->t = t;
@@ -287,7 +289,8 @@ static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backwa
     return OX_OK;
 }
 
-static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y, ox_tensor *g) {
+static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y,
+                                  ox_tensor *g) {
     const oxi_formula *f = oxi_formula_of(op, 0);
     oxi_formula_values values;
     memset(&values, 0, sizeof values);

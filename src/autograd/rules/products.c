@@ -21,7 +21,7 @@ static ox_tensor *oxi_as_rows(ox_tensor *t) {
     return ox_reshape(t, OX_SHAPE(rows, columns));
 }
 
-/* g [.., m, n] w [n, k] where w is of a block type: as floats, so many rows at a time that few are in memory. */
+/* g [.., m, n] w [n, k] where w is of a block type: its rows as floats, a few at a time. */
 static ox_tensor *oxi_times_blocks(ox_tensor *g, ox_tensor *w) {
     const int64_t most = (int64_t)1 << 22; /* elements */
     ox_tensor *sum = NULL;
@@ -103,7 +103,8 @@ OXI_GRADIENT_RULE(linear) {
     if (status == OX_OK && b->wants[0]) {
         ox_tensor *w = call->in[1];
         bool block = w && oxi_is_block(w->dtype);
-        ox_tensor *own = block ? oxi_times_blocks(g, w) : ox_linear(g, w ? ox_t(oxi_conjugate(w)) : NULL, NULL);
+        ox_tensor *own =
+            block ? oxi_times_blocks(g, w) : ox_linear(g, w ? ox_t(oxi_conjugate(w)) : NULL, NULL);
         status = oxi_gives(b, 0, own);
     }
     if (status == OX_OK && b->wants[1]) {
@@ -161,7 +162,8 @@ static ox_tensor *oxi_expert_products(const oxi_backward *b, ox_tensor *g, ox_te
 static ox_tensor *oxi_expert_weights_back(const oxi_backward *b, ox_tensor *g) {
     ox_tensor *experts = b->call->in[2], *result = NULL;
     int64_t pairs = ox_numel(experts), count = b->operand[1].shape[0];
-    if (count > INT32_MAX) return OXI_FAIL_NULL(OX_ERR_SHAPE, "linear_experts: %lld experts", (long long)count);
+    if (count > INT32_MAX)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "linear_experts: %lld experts", (long long)count);
     size_t ids_bytes = (size_t)pairs * 2 * sizeof(int64_t), list_bytes = (size_t)count * sizeof(ox_tensor *);
     int64_t *ids = (int64_t *)oxi_alloc(ids_bytes ? ids_bytes : 1);
     ox_tensor **products = (ox_tensor **)oxi_alloc(list_bytes ? list_bytes : 1);

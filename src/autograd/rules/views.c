@@ -101,7 +101,8 @@ static ox_tensor *oxi_places_by_stride(const ox_tensor *beside, ox_shape shape, 
     return ox_flatten(places, 0, -1);
 }
 
-static void oxi_reach_of(ox_shape shape, const int64_t *stride, int64_t offset, int64_t *least, int64_t *most) {
+static void oxi_reach_of(ox_shape shape, const int64_t *stride, int64_t offset, int64_t *least,
+                         int64_t *most) {
     for (int d = 0; d < shape.ndim; d++) {
         int64_t far = (shape.dim[d] - 1) * stride[d];
         *(far < 0 ? least : most) += far;
@@ -131,7 +132,8 @@ OXI_GRADIENT_RULE(as_strided) {
     if (most[0] - least[0] + 1 < ox_numel(x)) { /* certainly shared */
         ox_tensor *ones = oxi_thin_zeros(g, OX_SHAPE(ox_numel(x)));
         ones = ox_add_number(ones, 1);
-        ox_tensor *count = ox_index_add(oxi_constant_beside(g, OX_SHAPE(end - start + 1), 0), 0, from, ones, 1);
+        ox_tensor *count =
+            ox_index_add(oxi_constant_beside(g, OX_SHAPE(end - start + 1), 0), 0, from, ones, 1);
         memory = ox_div(memory, ox_maximum(count, ox_number(1)));
     }
     return oxi_gives(b, 0, ox_reshape(ox_index_select(memory, 0, from), shape));
