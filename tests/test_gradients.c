@@ -708,6 +708,8 @@ GIVES(s_scatter_prod, ox_sum(ox_scatter_reduce(ox_ones_like(in[0]), 0, ox_cast(t
 GIVES(s_scatter_most, ox_sum(ox_scatter_reduce(ox_zeros_like(in[0]), 0, ox_cast(to_the_second(in[0]), OX_I64),
                                                in[0], OX_REDUCTION_AMAX, false), OX_DIMS(0), false))
 
+GIVES(s_strided, ox_sum(ox_as_strided(in[0], OX_SHAPE(4), OX_SHAPE(0), 0), OX_DIMS(0), false))
+
 static const special_list special_lists[] = {
     {"prod, one 0", cover_s_prod, 3, {2, 0, 3}, {0, 6, 0}},
     {"prod, two 0", cover_s_prod, 3, {0, 0, 3}, {0, 0, 0}},
@@ -748,6 +750,40 @@ static void test_special_lists(void) {
                 }
             forget_calls();
         }
+    }
+}
+
+/* What is no formula is found when it is compiled, with the place where it ends to be one. */
+static void test_refused_formulas(void) {
+    static const char *const texts[] = {"g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h",
+                                        "a b c g y z 1 + + + + + +", "", "g 1x *", "where"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        oxi_formula f;
+        memset(&f, 0, sizeof f);
+        oxi_formula_compile(&f, texts[i]);
+        CHECK_MSG(f.refused != NULL, "\"%s\" passes for a formula", texts[i]);
+    }
+    oxi_formula f;
+    memset(&f, 0, sizeof f);
+    oxi_formula_compile(&f, "a sigmoid =p 1 p - * f0 0.5 where");
+    CHECK(!f.refused && f.count == 9 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
+    CHECK(oxi_formula_letters("a y g p =q q exp 1 f0 b") == (1u | 2u | 1u << 24));
+}
+
+/* Elements of an operand that lie on one another share what comes back to their place. */
+static void test_strided_over_expanded(void) {
+    gradient_case c;
+    memset(&c, 0, sizeof c);
+    c.row = c.label = "as_strided";
+    c.run = cover_s_strided;
+    OX_SCOPE {
+        const double one = 3;
+        ox_tensor *in[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS];
+        in[0] = ox_expand(ox_from_doubles(&one, OX_SHAPE(1), OX_F64), OX_SHAPE(3));
+        if (gradients_of(&c, in, grads))
+            for (int k = 0; k < 3; k++)
+                CHECK(fabs(gradient_at(grads[0], k, 0) / weight_at(0, 0) - 4.0 / 3) < 1e-12);
+        forget_calls();
     }
 }
 
@@ -799,6 +835,8 @@ int main(void) {
     test_narrow();
     test_special_points();
     test_special_lists();
+    test_refused_formulas();
+    test_strided_over_expanded();
     test_blocks();
     oxi_listen_end(&ear);
     return check_done("gradients");

@@ -83,23 +83,23 @@ static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_wor
     return true;
 }
 
-/* How a word changes the height of the stack; *least is what it takes from there. */
-static int oxi_word_height(const oxi_word *word, int *least) {
-    *least = word->kind == OXI_WORD_OP     ? oxi_op_row_of((oxi_op)word->index)->operands->in_count
-             : word->kind == OXI_WORD_KEEP ? 1
-                                           : 0;
-    return word->kind == OXI_WORD_KEEP ? 0 : 1 - *least;
+/* How high the stack is behind a word; 0: it takes more than is there, or puts more there than has room. */
+static int oxi_height_behind(const oxi_word *word, int height) {
+    int takes = 0;
+    if (word->kind == OXI_WORD_KEEP) takes = 1;
+    if (word->kind == OXI_WORD_OP) takes = oxi_op_row_of((oxi_op)word->index)->operands->in_count;
+    return takes > height || height - takes == OXI_FORMULA_DEPTH ? 0 : height - takes + 1;
 }
 
 static void oxi_formula_compile(oxi_formula *f, const char *text) {
-    int height = 0, least;
+    int height = 0;
     while (*text && !f->refused) {
         size_t length = strcspn(text, " ");
         oxi_word *word = &f->words[f->count];
         bool known = f->count < OXI_FORMULA_WORDS && oxi_word_of(f, text, length, word);
         if (known) {
-            height += oxi_word_height(word, &least);
-            known = height >= 1 && height <= OXI_FORMULA_DEPTH && least <= height - 1 + least;
+            height = oxi_height_behind(word, height);
+            known = height > 0;
             if (word->kind == OXI_WORD_LETTER && word->index != 'g' - 'a') f->letters |= 1u << word->index;
             f->count++;
         }
@@ -246,12 +246,11 @@ static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values,
 }
 
 static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *values) {
-    oxi_operand stack[OXI_FORMULA_DEPTH + 1], kept[OXI_FORMULA_KEPT];
+    oxi_operand stack[OXI_FORMULA_DEPTH], kept[OXI_FORMULA_KEPT];
     int height = 0;
     if (f->refused) return OXI_FAIL_NULL(OX_ERR_ARG, "a formula of grads.def at \"%s\"", f->refused);
     for (int i = 0; i < f->count; i++) {
         const oxi_word *word = &f->words[i];
-        oxi_operand *top = &stack[height];
         if (word->kind == OXI_WORD_OP) {
             int count = oxi_op_row_of((oxi_op)word->index)->operands->in_count;
             height -= count - 1;
@@ -259,15 +258,15 @@ static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *va
             continue;
         }
         if (word->kind == OXI_WORD_KEEP) {
-            kept[word->index] = top[-1];
+            kept[word->index] = stack[height - 1];
             continue;
         }
+        oxi_operand *top = &stack[height++];
         top->t = NULL;
         if (word->kind == OXI_WORD_NUMBER) top->number = f->numbers[word->index];
         if (word->kind == OXI_WORD_ATTRIBUTE) top->number = values->attribute[word->index];
         if (word->kind == OXI_WORD_KEPT) *top = kept[word->index];
         if (word->kind == OXI_WORD_LETTER && !oxi_formula_letter(f, values, word->index, top)) return NULL;
-        height++;
     }
     return stack[0].t;
 }
