@@ -119,6 +119,7 @@ ATTEND(capped, desc.softcap = 1.5; desc.scale = 0.7; desc.mask = in[3]; desc.sin
 #define P3(a, b, c) {'x', 3, {a, b, c}, DOMAIN_POSITIVE, 0}
 #define MASK2(a, b) {'b', 2, {a, b}, DOMAIN_ANY, 0}
 #define SINKS(a) {'f', 1, {a}, DOMAIN_MODEST, 0}
+#define PAIRS(a) {'f', 2, {a, 2}, DOMAIN_MODEST, 0}
 #define COMPLEX2(a, b) {'c', 2, {a, b}, DOMAIN_MODEST, 0}
 
 static const gradient_case gradient_cases[] = {
@@ -133,7 +134,8 @@ static const gradient_case gradient_cases[] = {
     G1(layer_norm, g_layer_norm_plain, X2(3, 7)) G1(rms_norm, g_rms_norm_2, X3(3, 4, 5))
     G1(group_norm, g_group_norm_plain, X4(2, 6, 3, 2))
     G2(clamp_tensor, g_clamp_high, X3(3, 4, 5), X2(4, 1))
-    G1(acosh, g_acosh, P3(3, 4, 5)) G1(softplus, g_softplus_steep, X3(3, 4, 5)) G1(celu, g_celu_below, X3(3, 4, 5))
+    G1(acosh, g_acosh, P3(3, 4, 5))
+    G1(softplus, g_softplus_steep, X3(3, 4, 5)) G1(celu, g_celu_below, X3(3, 4, 5))
     G1(pow, g_pow_number, X3(3, 4, 5)) G1(pow, g_rpow_number, X3(3, 4, 5))
     G1(div, g_rdiv_number, P3(3, 4, 5)) G2(where, g_masked_fill, X3(3, 4, 5), MASK2(4, 5))
     G1(add, g_add_self, X3(3, 4, 5)) G1(mul, g_mul_self, X3(3, 4, 5)) G1(mul, g_glu, X3(3, 4, 5))
@@ -141,14 +143,15 @@ static const gradient_case gradient_cases[] = {
     G1(sum, sum_all, X0) G1(prod, prod_all, X0) G1(amax, amax_all, X0) G1(logsumexp, logsumexp_all, X0)
     G1(prod, prod, X3(3, 1, 2))
     G1(view, g_reshape, X3(3, 4, 5)) G1(slice, g_slice_3, X3(3, 8, 5)) G1(slice, g_slice_back, X3(3, 4, 5))
-    G1(slice, g_narrow, X3(3, 8, 5)) G1(slice, g_narrow_none, X3(3, 8, 5)) G1(select, g_select_last, X3(3, 4, 5))
+    G1(slice, g_narrow, X3(3, 8, 5)) G1(slice, g_narrow_none, X3(3, 8, 5))
+    G1(select, g_select_last, X3(3, 4, 5))
     G1(diagonal, g_diagonal_low, X3(3, 6, 5)) G1(diagonal, g_diagonal_square, X3(4, 4, 2))
     G1(unfold, g_unfold_over, X3(3, 8, 5)) G1(unfold, g_unfold_last, X2(3, 5))
     G1(expand, g_expand_new, X3(1, 4, 5)) G1(as_strided, g_as_strided, X3(3, 6, 2))
     G1(view, g_squeeze, X2(3, 4)) G1(flip, g_flip_1, X2(3, 4))
     G1(copy, g_copy_wide, X2(4, 1))
-    {"to", "g_to", {X2(3, 4)}, NULL, NULL}, /* to another device: whoever has one calls ox_to */
-    {"view_as_complex", "g_view_as_complex", {{'f', 2, {3, 2}, DOMAIN_MODEST, 0}}, cover_g_view_as_complex, NULL},
+    {"to", "g_to", {X2(3, 4), NOTHING, NOTHING, NOTHING, NOTHING}, NULL, NULL}, /* for who has two devices */
+    G1(view_as_complex, g_view_as_complex, PAIRS(3))
     G1(view_as_real, g_real, COMPLEX2(3, 4)) G1(view_as_real, g_imag, COMPLEX2(3, 4))
     G3(scatter, g_scatter_same, X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7))
     G3(scatter, g_scatter_part, X2(4, 7), INDEX2('j', 2, 1, 7), X2(4, 7))
@@ -165,9 +168,11 @@ static const gradient_case gradient_cases[] = {
     G2(matmul, matmul, X2(4, 6), X3(2, 6, 3)) G2(matmul, matmul, X4(2, 3, 4, 6), X2(6, 3))
     G2(matmul, matmul, X4(3, 1, 2, 4), X4(1, 2, 4, 3))
     G3(linear, linear, X1(7), X2(4, 7), X1(4))
-    G3(linear, g_linear_relu, X3(2, 3, 7), X2(4, 7), X1(4)) G3(linear, g_linear_gelu, X2(3, 7), X2(4, 7), X1(4))
+    G3(linear, g_linear_relu, X3(2, 3, 7), X2(4, 7), X1(4))
+    G3(linear, g_linear_gelu, X2(3, 7), X2(4, 7), X1(4))
     G2(linear, g_linear_gelu_tanh, X2(3, 7), X2(4, 7)) G3(linear, g_linear_silu, X2(3, 7), X2(4, 7), X1(4))
-    G3(linear, g_linear_sigmoid, X2(3, 7), X2(4, 7), X1(4)) G3(linear, g_linear_tanh, X2(3, 7), X2(4, 7), X1(4))
+    G3(linear, g_linear_sigmoid, X2(3, 7), X2(4, 7), X1(4))
+    G3(linear, g_linear_tanh, X2(3, 7), X2(4, 7), X1(4))
     G3(addmm, g_addmm_row, X1(6), X2(5, 7), X2(7, 6)) G3(addmm, g_addmm_alone, X2(5, 1), X2(5, 7), X2(7, 6))
     G3(conv2d, g_conv2d_apart, X4(2, 4, 6, 7), X4(6, 2, 3, 2), X1(6))
     G2(conv2d, g_conv2d_alone, X4(1, 4, 5, 5), X4(4, 1, 3, 3))
@@ -197,6 +202,96 @@ TEST_UNUSED static double draw_smooth(domain kind) {
         if (kind == DOMAIN_NOT_ZERO) x = sign * (0.5 + 2.5 * u);
         if (fabs(4 * x - floor(4 * x + 0.5)) > 0.04) return x;
     }
+}
+
+/* ---- operands of cases ------------------------------------------------------------------------------- */
+
+TEST_UNUSED static bool can_have_gradient(const ox_tensor *t) {
+    return t && !t->is_number && (is_real_float(t->dtype) || t->dtype == OX_C64);
+}
+
+/* Weights of the loss, the same for a place in every run. */
+TEST_UNUSED static double weight_at(int64_t i, int which) {
+    uint64_t x = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)which * 0x2545f4914f6cdd1du;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 32;
+    return (double)(x >> 11) / 4503599627370496.0 - 1;
+}
+
+TEST_UNUSED static ox_tensor *leaf_for_results(const ox_tensor *t, int which) {
+    ox_tensor *g = ox_empty(ox_shape_of(t), t->dtype);
+    int64_t count = g ? ox_numel(g) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        store_real(t->dtype, element(g, i), weight_at(2 * i, which));
+        if (t->dtype == OX_C64) store_real(OX_F32, element(g, i) + 4, weight_at(2 * i + 1, which));
+    }
+    return g;
+}
+
+TEST_UNUSED static ox_dtype operand_dtype(char kind, ox_dtype dtype) {
+    return kind == 'c' ? OX_C64 : kind == 'f' ? OX_F32 : kind_dtype(kind, dtype);
+}
+
+TEST_UNUSED static void fill_smooth(ox_tensor *t, const operand *o) {
+    static double values[MOST_ELEMENTS];
+    char *p = (char *)values;
+    int64_t count = ox_numel(t);
+    size_t width = width_of(t->dtype);
+    for (int64_t i = 0; i < count; i++, p += width) {
+        if (o->kind == 'b')
+            *p = (char)(test_random() >> 20 & 1);
+        else if (o->kind == 'i' || o->kind == 'j')
+            store_int(t->dtype, p, (int64_t)(test_random() >> 33) % o->limit);
+        else
+            store_real(t->dtype, p, draw_smooth(o->numbers));
+        if (t->dtype == OX_C64) store_real(OX_F32, p + 4, draw_smooth(o->numbers));
+    }
+    write_elements(t, values);
+}
+
+TEST_UNUSED static ox_tensor *smooth_operand(const operand *o, layout l, ox_dtype dtype, const int64_t *shape) {
+    ox_tensor *base;
+    bool plain = o->kind != 'x' || o->ndim == 0;
+    ox_tensor *t = new_layout(plain ? LAYOUT_PLAIN : l, o->ndim, shape, operand_dtype(o->kind, dtype), &base);
+    if (!t || ox_numel(t) > MOST_ELEMENTS) return NULL;
+    fill_smooth(t, o);
+    return t;
+}
+
+/* ---- cases of other tables --------------------------------------------------------------------------- */
+
+/* Rows of the domain where an elementwise op is smooth, if op_cases.h asks for more than that. */
+TEST_UNUSED static domain smooth_domain(const char *row, domain given) {
+    if (strcmp(row, "log1p") == 0 || strcmp(row, "pow") == 0) return DOMAIN_POSITIVE;
+    if (strcmp(row, "reciprocal") == 0 || strcmp(row, "atan2") == 0) return DOMAIN_NOT_ZERO;
+    return given == DOMAIN_ANY ? DOMAIN_MODEST : given;
+}
+
+/* An elementwise op over operands that broadcast. */
+TEST_UNUSED static gradient_case case_of_op(const op_case *op) {
+    static const operand shapes[3] = {X3(3, 4, 5), X2(4, 1), X1(5)};
+    gradient_case c;
+    memset(&c, 0, sizeof c);
+    c.row = op->name;
+    c.label = op->label;
+    c.map = op->run;
+    for (int k = 0; k < op->arity; k++) {
+        c.in[k] = shapes[k];
+        c.in[k].numbers = smooth_domain(op->name, op->domains[k]);
+    }
+    if (strcmp(op->name, "where") == 0) c.in[0].kind = 'b';
+    return c;
+}
+
+TEST_UNUSED static gradient_case case_of_cover(const cover *from) {
+    gradient_case c;
+    memset(&c, 0, sizeof c);
+    c.row = from->row;
+    c.label = from->label;
+    memcpy(c.in, from->in, sizeof c.in);
+    c.run = from->run;
+    return c;
 }
 
 #endif

@@ -7,6 +7,8 @@
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION
+#define OXI_ATTENTION_SCORES 64 /* attention in many chunks */
+#define OXI_ATTENTION_ROWS 3
 #include "gradient_cases.h"
 
 #include "oxtorch_nn.h"
@@ -61,10 +63,6 @@ static known_gradient *gradient_of(const ox_tensor *t) {
     fresh->of = t;
     fresh->g = NULL;
     return fresh;
-}
-
-static bool can_have_gradient(const ox_tensor *t) {
-    return t && !t->is_number && (is_real_float(t->dtype) || t->dtype == OX_C64);
 }
 
 static bool is_tracked(const ox_tensor *t) {
@@ -162,8 +160,6 @@ static void track(ox_tensor *const *leaves, int count) {
 
 /* ---- a case -------------------------------------------------------------------------------------------- */
 
-static ox_tensor *leaf_for_results(const ox_tensor *t, int which);
-
 /* Runs a case on operands and goes back: gradients of the operands, NULL where there is none. */
 static bool gradients_of(const gradient_case *c, ox_tensor *const *in, ox_tensor **grads) {
     ox_tensor *out[MOST_RESULTS] = {NULL, NULL};
@@ -184,25 +180,6 @@ static bool gradients_of(const gradient_case *c, ox_tensor *const *in, ox_tensor
     for (int i = 0; i < MOST_OPERANDS; i++)
         grads[i] = fine && in[i] && is_tracked(in[i]) ? gradient_of(in[i])->g : NULL;
     return fine;
-}
-
-/* Weights of the loss, the same for a place in every run. */
-static double weight_at(int64_t i, int which) {
-    uint64_t x = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)which * 0x2545f4914f6cdd1du;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    x ^= x >> 32;
-    return (double)(x >> 11) / 4503599627370496.0 - 1;
-}
-
-static ox_tensor *leaf_for_results(const ox_tensor *t, int which) {
-    ox_tensor *g = ox_empty(ox_shape_of(t), t->dtype);
-    int64_t count = g ? ox_numel(g) : 0;
-    for (int64_t i = 0; i < count; i++) {
-        store_real(t->dtype, element(g, i), weight_at(2 * i, which));
-        if (t->dtype == OX_C64) store_real(OX_F32, element(g, i) + 4, weight_at(2 * i + 1, which));
-    }
-    return g;
 }
 
 /* The loss: results by their weights. *size is what the terms add up to without their signs. */
@@ -227,38 +204,6 @@ static double loss_of(const gradient_case *c, ox_tensor *const *in, double *size
         }
     }
     return sum;
-}
-
-/* ---- operands ------------------------------------------------------------------------------------------ */
-
-static ox_dtype operand_dtype(char kind, ox_dtype dtype) {
-    return kind == 'c' ? OX_C64 : kind == 'f' ? OX_F32 : kind_dtype(kind, dtype);
-}
-
-static void fill_smooth(ox_tensor *t, const operand *o) {
-    static double values[MOST_ELEMENTS];
-    char *p = (char *)values;
-    int64_t count = ox_numel(t);
-    size_t width = width_of(t->dtype);
-    for (int64_t i = 0; i < count; i++, p += width) {
-        if (o->kind == 'b')
-            *p = (char)(test_random() >> 20 & 1);
-        else if (o->kind == 'i' || o->kind == 'j')
-            store_int(t->dtype, p, (int64_t)(test_random() >> 33) % o->limit);
-        else
-            store_real(t->dtype, p, draw_smooth(o->numbers));
-        if (t->dtype == OX_C64) store_real(OX_F32, p + 4, draw_smooth(o->numbers));
-    }
-    write_elements(t, values);
-}
-
-static ox_tensor *smooth_operand(const operand *o, layout l, ox_dtype dtype, const int64_t *shape) {
-    ox_tensor *base;
-    bool plain = o->kind != 'x' || o->ndim == 0;
-    ox_tensor *t = new_layout(plain ? LAYOUT_PLAIN : l, o->ndim, shape, operand_dtype(o->kind, dtype), &base);
-    if (!t || ox_numel(t) > MOST_ELEMENTS) return NULL;
-    fill_smooth(t, o);
-    return t;
 }
 
 /* ---- against differences ------------------------------------------------------------------------------- */
@@ -316,7 +261,9 @@ static void check_operand(const gradient_case *c, ox_tensor **plain, ox_tensor *
     int probes = count < 6 ? (int)count : 6;
     for (int n = -2; n < probes; n++)
         for (int part = 0; part < parts; part++) {
-            int64_t at = n < 0 ? -1 : n < 3 ? (int64_t)(test_random() % (uint64_t)count) : n * (count - 1) / (probes - 1);
+            int64_t at = n < 0   ? -1
+                         : n < 3 ? (int64_t)(test_random() % (uint64_t)count)
+                                 : n * (count - 1) / (probes - 1);
             uint64_t seed = (uint64_t)(n + 9);
             double size, numeric = difference(c, plain, k, at, part, p.step, seed, &size), exact = 0, sum = 0;
             if (count == 0) continue;
@@ -329,8 +276,9 @@ static void check_operand(const gradient_case *c, ox_tensor **plain, ox_tensor *
             double slack = p.relative * (sum + fabs(numeric)) + p.absolute + p.noise * size;
             bool close = fabs(exact - numeric) <= slack;
             bad += !close;
-            CHECK_MSG(close || bad > 1, "%s (%s): operand %d, element %d%s, %s: %.12g, differences give %.12g",
-                      c->label, c->row, k, (int)at, part ? " i" : "", where, exact, numeric);
+            CHECK_MSG(close || bad > 1,
+                      "%s (%s): operand %d, element %d%s, %s: %.12g, differences give %.12g", c->label,
+                      c->row, k, (int)at, part ? " i" : "", where, exact, numeric);
         }
 }
 
@@ -351,7 +299,8 @@ static void check_case(const gradient_case *c, layout l, ox_dtype dtype, int emp
         if (made && gradients_of(c, in, grads))
             for (int k = 0; k < MOST_OPERANDS; k++) {
                 bool constant = strcmp(c->row, "rope") == 0 && k > 0;
-                if (can_have_gradient(in[k]) && !constant) check_operand(c, plain, grads[k], k, layout_name(l));
+                if (can_have_gradient(in[k]) && !constant)
+                    check_operand(c, plain, grads[k], k, layout_name(l));
             }
         ox_error_clear();
         forget_calls();
@@ -359,39 +308,6 @@ static void check_case(const gradient_case *c, layout l, ox_dtype dtype, int emp
 }
 
 /* ---- the whole table ----------------------------------------------------------------------------------- */
-
-/* Rows of the domain where an elementwise op is smooth, if op_cases.h asks for more than that. */
-static domain smooth_domain(const char *row, domain given) {
-    if (strcmp(row, "log1p") == 0 || strcmp(row, "pow") == 0) return DOMAIN_POSITIVE;
-    if (strcmp(row, "reciprocal") == 0 || strcmp(row, "atan2") == 0) return DOMAIN_NOT_ZERO;
-    return given == DOMAIN_ANY ? DOMAIN_MODEST : given;
-}
-
-/* An elementwise op over operands that broadcast. */
-static gradient_case case_of_op(const op_case *op) {
-    static const operand shapes[3] = {X3(3, 4, 5), X2(4, 1), X1(5)};
-    gradient_case c;
-    memset(&c, 0, sizeof c);
-    c.row = op->name;
-    c.label = op->label;
-    c.map = op->run;
-    for (int k = 0; k < op->arity; k++) {
-        c.in[k] = shapes[k];
-        c.in[k].numbers = smooth_domain(op->name, op->domains[k]);
-    }
-    if (strcmp(op->name, "where") == 0) c.in[0].kind = 'b';
-    return c;
-}
-
-static gradient_case case_of_cover(const cover *from) {
-    gradient_case c;
-    memset(&c, 0, sizeof c);
-    c.row = from->row;
-    c.label = from->label;
-    memcpy(c.in, from->in, sizeof c.in);
-    c.run = from->run;
-    return c;
-}
 
 enum { MOST_CASES = 512 };
 static gradient_case cases[MOST_CASES];
@@ -403,14 +319,15 @@ static int gradient_column(const char *name) {
     return OXI_GRADIENT_none;
 }
 
-/* Of what this file's tape cannot follow: writes into views of what is made. */
-static bool is_made_in_place(const char *label) {
-    return strcmp(label, "repeat") == 0;
+/* Of what this file's tape cannot follow: writes into views of what is made, and in bf16 into f32 copies. */
+static bool is_made_in_place(const gradient_case *c, ox_dtype dtype) {
+    bool adds = strstr("scatter_add scatter_prod index_add", c->row) || strcmp(c->label, "g_glu") == 0;
+    return strcmp(c->label, "repeat") == 0 || (dtype == OX_BF16 && adds);
 }
 
 static void add_case(gradient_case c) {
     bool moves = !c.map && !c.run; /* to another device */
-    if (gradient_column(c.row) == OXI_GRADIENT_yes && !moves && !is_made_in_place(c.label) &&
+    if (gradient_column(c.row) == OXI_GRADIENT_yes && !moves && !is_made_in_place(&c, OX_F64) &&
         strncmp(c.label, "cast_", 5) != 0 && case_count < MOST_CASES)
         cases[case_count++] = c;
 }
@@ -446,13 +363,372 @@ static void test_layouts(void) {
             /* elements that lie on one another have one gradient between them */
             bool shared = strcmp(cases[i].row, "as_strided") == 0 && l >= LAYOUT_EXPANDED_FIRST &&
                           l <= LAYOUT_EXPANDED_LAST;
-            bool pairs = strcmp(cases[i].row, "view_as_complex") == 0 || strcmp(cases[i].label, "view_as_real") == 0;
+            bool pairs =
+                strcmp(cases[i].row, "view_as_complex") == 0 || strcmp(cases[i].label, "view_as_real") == 0;
             bool alike = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST; /* ties */
-            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std", cases[i].row) != NULL ||
+            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std",
+                                  cases[i].row) != NULL ||
                            strncmp(cases[i].label, "g_norm_inf", 10) == 0 ||
                            strncmp(cases[i].label, "g_norm_least", 12) == 0;
             if (!shared && !pairs && !(alike && chooses)) check_case(&cases[i], (layout)l, OX_F64, -1);
         }
+}
+
+/* ---- other dtypes -------------------------------------------------------------------------------------- */
+
+/* c64: functions of these are too steep for differences of f32 where their numbers are large. */
+static gradient_case tame(gradient_case c) {
+    bool steep = strncmp(c.row, "prod", 4) == 0 || strncmp(c.row, "cumprod", 7) == 0 ||
+                 strcmp(c.row, "scatter_prod") == 0 || strcmp(c.row, "tanh") == 0;
+    bool poles = strcmp(c.row, "div") == 0 || strcmp(c.row, "log") == 0 || strcmp(c.row, "sqrt") == 0 ||
+                 strcmp(c.row, "reciprocal") == 0 || strcmp(c.row, "abs") == 0 || strcmp(c.row, "norm") == 0;
+    for (int k = 0; k < MOST_OPERANDS; k++)
+        if (steep || poles) c.in[k].numbers = steep ? DOMAIN_UNIT : DOMAIN_NOT_ZERO;
+    return c;
+}
+
+static void test_complex(void) {
+    static const layout layouts[] = {LAYOUT_PLAIN, LAYOUT_TRANSPOSED, LAYOUT_FLIPPED};
+    for (int i = 0; i < case_count; i++) {
+        gradient_case c = tame(cases[i]);
+        unsigned accepts = 0;
+        for (int op = 0; op < OXI_OP_COUNT; op++)
+            if (strcmp(oxi_op_row_of((oxi_op)op)->name, c.row) == 0)
+                accepts = oxi_op_row_of((oxi_op)op)->accepts;
+        bool not_complex =
+            strstr("g_view_as_complex g_acosh g_masked_fill g_pow_number g_rpow_number g_glu "
+                   "glu g_linear_relu g_linear_gelu g_linear_gelu_tanh g_linear_silu linear_act "
+                   "g_linear_sigmoid g_linear_tanh view_as_real g_norm_inf g_norm_least",
+                   c.label) != NULL;
+        if (!(accepts & OXI_ACCEPT_C) || not_complex || strstr(c.label, " long")) continue;
+        for (int l = 0; l < 3; l++) check_case(&c, layouts[l], OX_C64, -1);
+    }
+    for (int i = 0; i < case_count; i++) /* pairs side by side */
+        if (strcmp(cases[i].label, "view_as_real") == 0) check_case(&cases[i], LAYOUT_PLAIN, OX_C64, -1);
+}
+
+/* A dim of no elements; what refuses such operands gives no result. */
+static void test_empty(void) {
+    for (int i = 0; i < case_count; i++) {
+        const gradient_case *c = &cases[i];
+        bool alone = c->map || !c->in[1].kind;
+        if (!alone || c->in[0].ndim == 0 || c->in[0].kind != 'x') continue;
+        for (int d = 0; d < c->in[0].ndim; d++)
+            OX_SCOPE {
+                ox_tensor *in[MOST_OPERANDS] = {NULL}, *out[MOST_RESULTS] = {NULL};
+                int64_t shape[4];
+                memcpy(shape, c->in[0].shape, sizeof shape);
+                shape[d] = 0;
+                in[0] = smooth_operand(&c->in[0], LAYOUT_PLAIN, OX_F64, shape);
+                if (c->map && c->in[1].kind) break; /* they broadcast: the first dim alone is checked below */
+                if (c->map)
+                    out[0] = c->map(in);
+                else
+                    c->run(in, out);
+                bool takes = out[0] != NULL;
+                ox_error_clear();
+                if (takes) check_case(c, LAYOUT_PLAIN, OX_F64, d);
+            }
+        if (c->map) check_case(c, LAYOUT_PLAIN, OX_F64, 0);
+    }
+}
+
+/* Of narrow floats: the same numbers in f64 give nearly the same gradients. */
+static void check_narrow(const gradient_case *c, ox_dtype dtype, double relative) {
+    OX_SCOPE {
+        ox_tensor *in[MOST_OPERANDS] = {NULL}, *wide[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS],
+                  *exact[MOST_OPERANDS] = {NULL}, *kept[MOST_OPERANDS] = {NULL};
+        for (int k = 0; k < MOST_OPERANDS; k++) {
+            if (!c->in[k].kind) continue;
+            in[k] = smooth_operand(&c->in[k], LAYOUT_TRANSPOSED, dtype, c->in[k].shape);
+            wide[k] = c->in[k].kind == 'x' ? ox_clone(ox_cast(in[k], OX_F64)) : in[k];
+        }
+        bool fine = gradients_of(c, in, grads);
+        for (int k = 0; fine && k < MOST_OPERANDS; k++) kept[k] = grads[k] ? ox_cast(grads[k], OX_F64) : NULL;
+        forget_calls();
+        fine = fine && gradients_of(c, wide, exact);
+        for (int k = 0; fine && k < MOST_OPERANDS; k++) {
+            if (!kept[k] || !exact[k]) continue;
+            double most = 0, apart = 0;
+            for (int64_t i = 0; i < ox_numel(kept[k]); i++) {
+                double want = gradient_at(exact[k], i, 0), off = fabs(gradient_at(kept[k], i, 0) - want);
+                most = fabs(want) > most ? fabs(want) : most;
+                apart = off > apart || off != off ? off : apart;
+            }
+            CHECK_MSG(apart <= relative * most + relative * 0.05,
+                      "%s (%s) in %s: operand %d is off by %g of %g", c->label, c->row, ox_dtype_name(dtype),
+                      k, apart, most);
+        }
+        ox_error_clear();
+        forget_calls();
+    }
+}
+
+static void test_narrow(void) {
+    for (int i = 0; i < case_count; i++) {
+        const gradient_case *c = &cases[i];
+        bool pairs = strstr("view_as_complex view_as_real", c->row) != NULL;
+        bool breaks = strstr("remainder fmod floor_divide", c->row) != NULL; /* at whole quotients */
+        if (pairs || c->in[0].kind == 'b' || strcmp(c->row, "as_strided") == 0) continue;
+        check_narrow(c, OX_F32, 2e-4);
+        if (!breaks && !is_made_in_place(c, OX_BF16)) check_narrow(c, OX_BF16, 0.06);
+    }
+}
+
+/* ---- special points ------------------------------------------------------------------------------------ */
+
+/* An op of one or two numbers, and what torch gives for a result's gradient of `g`; NAN: NaN. */
+typedef struct special_point {
+    const char *op;
+    double a, b, g, for_a, for_b;
+} special_point;
+
+static const special_point special_points[] = {
+    {"abs", 0, 0, 1, 0, 0},
+    {"relu", 0, 0, 1, 0, 0},
+    {"relu", -1, 0, INFINITY, 0, 0},
+    {"relu", NAN, 0, 2, 2, 0},
+    {"relu6", 6, 0, 1, 0, 0},
+    {"relu6", 0, 0, 1, 0, 0},
+    {"leaky_relu", 0, 0, 1, 0.125, 0},
+    {"clamp", -1.5, 0, 1, 1, 0},
+    {"clamp", 2.25, 0, 1, 1, 0},
+    {"clamp", NAN, 0, 1, 0, 0},
+    {"hardtanh", -1, 0, 1, 0, 0},
+    {"hardtanh", 2, 0, 1, 0, 0},
+    {"threshold", 1, 0, 1, 0, 0},
+    {"nan_to_num", NAN, 0, INFINITY, 0, 0},
+    {"sqrt", 0, 0, 1, INFINITY, 0},
+    {"log", 0, 0, 1, INFINITY, 0},
+    {"pow", 0, 2, 1, 0, 0},
+    {"pow", 0, 0, 1, 0, 0},
+    {"pow", 2, 0, 1, 0, 0.6931471805599453},
+    {"pow", -2, 3, 1, 12, NAN},
+    {"pow", 0, 1, 1, 1, 0},
+    {"maximum", 2, 2, 1, 0.5, 0.5},
+    {"minimum", 2, 2, 1, 0.5, 0.5},
+    {"maximum", NAN, 2, 1, 1, 1},
+    {"atan2", 0, 0, 1, 0, 0},
+    {"hypot", 0, 0, 1, NAN, NAN},
+    {"copysign", 0, 1, 1, 0, 0},
+    {"copysign", 3, -1, 2, -2, 0},
+    {"div", 1, 0, 1, INFINITY, -INFINITY},
+    {"silu", -800, 0, 1, 0, 0},
+    {"silu", 800, 0, 1, 1, 0},
+    {"gelu", -40, 0, 1, 0, 0},
+    {"gelu", 40, 0, 1, 1, 0},
+    {"gelu_tanh", -40, 0, 1, 0, 0},
+    {"gelu_tanh", 40, 0, 1, 1, 0},
+    {"softplus", 1000, 0, 1, 1, 0},
+    {"softplus", -1000, 0, 1, 0, 0},
+    {"logsigmoid", 1000, 0, 1, 0, 0},
+    {"logsigmoid", -1000, 0, 1, 1, 0},
+    {"mish", 1000, 0, 1, 1, 0},
+    {"mish", -700, 0, 1, 0, 0},
+    {"tanh", 1000, 0, 1, 0, 0},
+    {"sigmoid", -800, 0, 1, 0, 0},
+    {"elu", 1000, 0, 1, 1, 0},
+    {"elu", -1000, 0, 1, 0, 0},
+    {"elu", 0, 0, 1, 1.25, 0},
+    {"selu", 1000, 0, 1, 1.0507009873554805, 0},
+    {"celu", 1000, 0, 1, 1, 0},
+    {"celu", 0, 0, 1, 1, 0},
+    {"hardswish", -3, 0, INFINITY, 0, 0},
+    {"hardswish", 3, 0, 1, 1, 0},
+    {"hardsigmoid", 3, 0, INFINITY, 0, 0},
+    {"hardsigmoid", -3, 0, 1, 0, 0},
+    {"softsign", 0, 0, 1, 1, 0},
+};
+
+static bool is_value(double got, double want) {
+    if (isnan(want)) return isnan(got);
+    return isinf(want) ? got == want : fabs(got - want) <= 1e-14 * fabs(want) + 1e-300;
+}
+
+static ox_tensor *times_g(ox_tensor *const *in); /* keeps the case's function and g beside it */
+static op_run special_run;
+static double special_g;
+static ox_tensor *times_g(ox_tensor *const *in) {
+    ox_tensor *y = special_run(in);
+    return ox_mul_number(y, special_g / weight_at(0, 0));
+}
+
+static void test_special_points(void) {
+    for (size_t i = 0; i < sizeof special_points / sizeof *special_points; i++) {
+        const special_point *p = &special_points[i];
+        gradient_case c;
+        memset(&c, 0, sizeof c);
+        int found = -1;
+        for (int k = 0; k < OP_CASE_COUNT && found < 0; k++)
+            if (strcmp(op_cases[k].label, p->op) == 0) found = k;
+        CHECK_MSG(found >= 0, "%s", p->op);
+        if (found < 0) continue;
+        special_run = op_cases[found].run;
+        special_g = p->g;
+        c.row = c.label = p->op;
+        c.map = times_g;
+        OX_SCOPE {
+            ox_tensor *in[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS];
+            in[0] = ox_from_doubles(&p->a, OX_SCALAR_SHAPE, OX_F64);
+            if (op_cases[found].arity == 2) in[1] = ox_from_doubles(&p->b, OX_SCALAR_SHAPE, OX_F64);
+            if (gradients_of(&c, in, grads)) {
+                double a = gradient_at(grads[0], 0, 0), b = gradient_at(grads[1], 0, 0);
+                CHECK_MSG(is_value(a, p->for_a), "%s(%g, %g): %g for a, not %g", p->op, p->a, p->b, a,
+                          p->for_a);
+                CHECK_MSG(is_value(b, p->for_b), "%s(%g, %g): %g for b, not %g", p->op, p->a, p->b, b,
+                          p->for_b);
+            }
+            forget_calls();
+        }
+    }
+}
+
+/* Lists: results that are told of g = 1 each, by weights of their own taken off again. */
+typedef struct special_list {
+    const char *label;
+    cover_run run;
+    int count;
+    double x[4], want[4];
+} special_list;
+
+GIVES(s_prod, ox_prod(in[0], OX_DIMS(0), false))
+GIVES(s_amax, ox_amax(in[0], OX_DIMS(0), false))
+GIVES(s_amin, ox_amin(in[0], OX_DIMS(0), false))
+GIVES(s_norm2, ox_norm(in[0], 2, OX_DIMS(0), false))
+GIVES(s_norm1, ox_norm(in[0], 1, OX_DIMS(0), false))
+GIVES(s_norm3, ox_norm(in[0], 3, OX_DIMS(0), false))
+GIVES(s_norm_inf, ox_norm(in[0], INFINITY, OX_DIMS(0), false))
+GIVES(s_std, ox_std(in[0], OX_DIMS(0), 1, false))
+GIVES(s_var, ox_var(in[0], OX_DIMS(0), 1, false))
+GIVES(s_cumprod, ox_sum(ox_cumprod(in[0], 0), OX_DIMS(0), false))
+GIVES(s_logsumexp, ox_logsumexp(in[0], OX_DIMS(0), false))
+GIVES(s_nansum, ox_nansum(in[0], OX_DIMS(0), false))
+PAIR(s_max, ox_max(in[0], 0, false))
+static ox_tensor *to_the_second(ox_tensor *x) { /* all elements go to place 1 of four */
+    return ox_add_number(ox_zeros_like(x), 1);
+}
+GIVES(s_scatter, ox_sum(ox_scatter(ox_zeros_like(in[0]), 0, ox_cast(to_the_second(in[0]), OX_I64), in[0]),
+                        OX_DIMS(0), false))
+GIVES(s_scatter_prod, ox_sum(ox_scatter_reduce(ox_ones_like(in[0]), 0, ox_cast(to_the_second(in[0]), OX_I64),
+                                               in[0], OX_REDUCTION_PROD, true), OX_DIMS(0), false))
+GIVES(s_scatter_most, ox_sum(ox_scatter_reduce(ox_zeros_like(in[0]), 0, ox_cast(to_the_second(in[0]), OX_I64),
+                                               in[0], OX_REDUCTION_AMAX, false), OX_DIMS(0), false))
+
+GIVES(s_strided, ox_sum(ox_as_strided(in[0], OX_SHAPE(4), OX_SHAPE(0), 0), OX_DIMS(0), false))
+
+static const special_list special_lists[] = {
+    {"prod, one 0", cover_s_prod, 3, {2, 0, 3}, {0, 6, 0}},
+    {"prod, two 0", cover_s_prod, 3, {0, 0, 3}, {0, 0, 0}},
+    {"amax, alike", cover_s_amax, 4, {1, 3, 3, 0}, {0, 0.5, 0.5, 0}},
+    {"amin, alike", cover_s_amin, 4, {1, 1, 3, 1}, {1. / 3, 1. / 3, 0, 1. / 3}},
+    {"amax of NaN", cover_s_amax, 2, {1, NAN}, {NAN, NAN}},
+    {"max, alike", cover_s_max, 3, {1, 3, 3}, {0, 1, 0}},
+    {"norm 2 of 0", cover_s_norm2, 2, {0, 0}, {0, 0}},
+    {"norm 1 of 0", cover_s_norm1, 2, {0, -2}, {0, -1}},
+    {"norm 3 of 0", cover_s_norm3, 2, {0, 0}, {0, 0}},
+    {"largest, alike", cover_s_norm_inf, 3, {3, -3, 1}, {0.5, -0.5, 0}},
+    {"std of one number", cover_s_std, 3, {2, 2, 2}, {0, 0, 0}},
+    {"var of one", cover_s_var, 1, {2}, {NAN}},
+    {"cumprod, one 0", cover_s_cumprod, 3, {2, 0, 3}, {1, 8, 0}},
+    {"cumprod, two 0", cover_s_cumprod, 4, {2, 0, 0, 5}, {1, 2, 0, 0}},
+    {"logsumexp, -inf", cover_s_logsumexp, 2, {-INFINITY, 4}, {0, 1}},
+    {"nansum", cover_s_nansum, 2, {NAN, 4}, {0, 1}},
+    {"scatter, the last one stays", cover_s_scatter, 3, {4, 5, 6}, {0, 0, 1}},
+    {"scatter_prod, one 0", cover_s_scatter_prod, 3, {4, 0, 6}, {0, 24, 0}},
+    {"scatter_amax alone, alike", cover_s_scatter_most, 4, {-4, -4, -6, -4}, {1. / 3, 1. / 3, 0, 1. / 3}},
+};
+
+static void test_special_lists(void) {
+    for (size_t i = 0; i < sizeof special_lists / sizeof *special_lists; i++) {
+        const special_list *p = &special_lists[i];
+        gradient_case c;
+        memset(&c, 0, sizeof c);
+        c.row = c.label = p->label;
+        c.run = p->run;
+        OX_SCOPE {
+            ox_tensor *in[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS];
+            in[0] = ox_from_doubles(p->x, OX_SHAPE(p->count), OX_F64);
+            if (gradients_of(&c, in, grads))
+                for (int k = 0; k < p->count; k++) {
+                    double got = gradient_at(grads[0], k, 0) / weight_at(0, 0);
+                    bool close = isnan(p->want[k]) ? isnan(got) : fabs(got - p->want[k]) <= 1e-12;
+                    CHECK_MSG(close, "%s: element %d gets %g, not %g", p->label, k, got, p->want[k]);
+                }
+            forget_calls();
+        }
+    }
+}
+
+/* What is no formula is found when it is compiled, with the place where it ends to be one. */
+static void test_refused_formulas(void) {
+    static const char *const texts[] = {"g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h",
+                                        "a b c g y z 1 + + + + + +", "", "g 1x *", "where"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        oxi_formula f;
+        memset(&f, 0, sizeof f);
+        oxi_formula_compile(&f, texts[i]);
+        CHECK_MSG(f.refused != NULL, "\"%s\" passes for a formula", texts[i]);
+    }
+    oxi_formula f;
+    memset(&f, 0, sizeof f);
+    oxi_formula_compile(&f, "a sigmoid =p 1 p - * f0 0.5 where");
+    CHECK(!f.refused && f.count == 9 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
+    CHECK(oxi_formula_letters("a y g p =q q exp 1 f0 b") == (1u | 2u | 1u << 24));
+}
+
+/* Elements of an operand that lie on one another share what comes back to their place. */
+static void test_strided_over_expanded(void) {
+    gradient_case c;
+    memset(&c, 0, sizeof c);
+    c.row = c.label = "as_strided";
+    c.run = cover_s_strided;
+    OX_SCOPE {
+        const double one = 3;
+        ox_tensor *in[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS];
+        in[0] = ox_expand(ox_from_doubles(&one, OX_SHAPE(1), OX_F64), OX_SHAPE(3));
+        if (gradients_of(&c, in, grads))
+            for (int k = 0; k < 3; k++)
+                CHECK(fabs(gradient_at(grads[0], k, 0) / weight_at(0, 0) - 4.0 / 3) < 1e-12);
+        forget_calls();
+    }
+}
+
+/* ---- block types --------------------------------------------------------------------------------------- */
+
+static ox_tensor *block_weight;
+GIVES(s_linear_blocks, ox_linear(in[0], block_weight, in[1]))
+GIVES(s_matmul_blocks, ox_matmul(in[0], ox_t(block_weight)))
+GIVES(s_matmul_left_blocks, ox_matmul(block_weight, in[0]))
+
+/* What is multiplied with blocks has the gradient that it has beside the numbers that they stand for. */
+static void test_blocks(void) {
+    static const struct { cover_run run; int64_t shape[2], bias;
+    } tries[] = {{cover_s_linear_blocks, {3, 64}, 5},
+                 {cover_s_matmul_blocks, {3, 64}, 0},
+                 {cover_s_matmul_left_blocks, {64, 3}, 0}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
+        for (int exact = 0; exact < 2; exact++)
+            OX_SCOPE {
+                ox_tensor *in[MOST_OPERANDS] = {NULL}, *grads[MOST_OPERANDS], *wide_grads[MOST_OPERANDS];
+                gradient_case c;
+                memset(&c, 0, sizeof c);
+                c.row = c.label = "block types";
+                c.run = tries[i].run;
+                ox_set_exact(exact != 0);
+                ox_tensor *blocks = ox_cast(ox_randn(OX_SHAPE(5, 64), OX_F32), OX_Q8_0);
+                in[0] = ox_randn(OX_SHAPE(tries[i].shape[0], tries[i].shape[1]), OX_F32);
+                if (tries[i].bias) in[1] = ox_randn(OX_SHAPE(tries[i].bias), OX_F32);
+                block_weight = blocks;
+                bool fine = gradients_of(&c, in, grads);
+                for (int k = 0; fine && k < 2; k++) grads[k] = grads[k] ? ox_clone(grads[k]) : NULL;
+                forget_calls();
+                block_weight = ox_cast(blocks, OX_F32);
+                fine = fine && gradients_of(&c, in, wide_grads);
+                for (int k = 0; fine && k < 2; k++)
+                    CHECK(!in[k] || ox_allclose(grads[k], wide_grads[k], 1e-5, 1e-5, false));
+                forget_calls();
+                ox_set_exact(false);
+            }
 }
 
 int main(void) {
@@ -460,6 +736,14 @@ int main(void) {
     CHECK(oxi_listen(&ear));
     test_every_row();
     test_layouts();
+    test_complex();
+    test_empty();
+    test_narrow();
+    test_special_points();
+    test_special_lists();
+    test_refused_formulas();
+    test_strided_over_expanded();
+    test_blocks();
     oxi_listen_end(&ear);
     return check_done("gradients");
 }

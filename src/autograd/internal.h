@@ -1,5 +1,5 @@
-/* Gradients: what the rooms of autograd share. A tape is what a tensor knows of how it came about; a node is a
- * call that was recorded; the engine walks nodes backward and asks the row of each op in grads.def for the
+/* Gradients: what the rooms of autograd share. A tape is what a tensor knows of how it came about; a node is
+ * a call that was recorded; the engine walks nodes backward and asks the row of each op in grads.def for the
  * gradients of its operands. */
 /* WORDS OF THIS ROOM
  *     tape           ox_tensor.tape: of one variable, shared by all headers that are the same tensor again
@@ -28,8 +28,8 @@ typedef struct oxi_outline {
 /* A recorded call on its way backward. Rules fill grad[] by public functions. A gradient may have any shape
  * that the operand broadcasts to, any float dtype and device: the engine sums, converts and moves it. */
 typedef struct oxi_backward {
-    const oxi_call *call;            /* op, attributes, random state. call->in[i]: operand i where the row saves
-                                      * it, else NULL; numbers are always there */
+    const oxi_call *call;            /* op, attributes, random state. call->in[i]: operand i where the row
+                                      * saves it, else NULL; numbers are always there */
     const oxi_outline *operand;      /* of all operands */
     ox_tensor *out[OXI_MAX_OUT];     /* results where the row saves them, else NULL */
     const oxi_outline *result;       /* of all results */
@@ -43,7 +43,7 @@ typedef ox_status (*oxi_gradient_rule)(oxi_backward *b);
 
 /* A row of grads.def. */
 typedef struct oxi_gradient_row {
-    const char *saves;               /* letters: a b c d e operands, y z results; NULL: read off the formulas */
+    const char *saves;               /* letters: a b c d e operands, y z results; NULL: of the formulas */
     oxi_gradient_rule rule;          /* NULL: formulas */
     const char *formula[3];          /* of elementwise ops, one an operand; NULL: none, or zeros */
 } oxi_gradient_row;

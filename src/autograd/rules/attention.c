@@ -14,6 +14,12 @@ OXI_GRADIENT_RULE(rope) {
     return oxi_gives(b, 0, in[0] ? oxi_apply_list(OXI_OP_rope, &attr, in, 3, NULL) : NULL);
 }
 
+/* Scores that are in memory at once, and rows that are taken together all the same, for the products. */
+#ifndef OXI_ATTENTION_SCORES
+#define OXI_ATTENTION_SCORES ((int64_t)1 << 22)
+#define OXI_ATTENTION_ROWS 32
+#endif
+
 /* ---- attention ----------------------------------------------------------------------------------------- */
 
 enum { OXI_ATTENTION_Q, OXI_ATTENTION_K, OXI_ATTENTION_V, OXI_ATTENTION_MASK, OXI_ATTENTION_SINKS,
@@ -116,8 +122,8 @@ static void oxi_attention_add(oxi_attention_back *a, int i, ox_tensor *part) {
 }
 
 /* A part for the keys that a chunk sees, among zeros for the others. */
-static ox_tensor *oxi_among_all_keys(const oxi_attention_back *a, const oxi_attention_chunk *c, ox_tensor *part,
-                                     int dim) {
+static ox_tensor *oxi_among_all_keys(const oxi_attention_back *a, const oxi_attention_chunk *c,
+                                     ox_tensor *part, int dim) {
     int64_t behind = a->keys - c->first_key - c->keys;
     return part ? oxi_between_zeros(part, part->ndim + dim, c->first_key, behind) : NULL;
 }
@@ -226,27 +232,27 @@ static ox_status oxi_attention_chunk_run(oxi_attention_back *a, int64_t first) {
     return status;
 }
 
-/* Operands as the chunks read them, and how many rows of scores are in memory at once: four million numbers,
- * but at least 32 rows, which products want. */
+/* Operands as the chunks read them, and how many rows these have. */
 static ox_status oxi_attention_back_begin(oxi_attention_back *a, oxi_backward *b) {
     const oxi_outline *q = &b->operand[OXI_ATTENTION_Q], *k = &b->operand[OXI_ATTENTION_K],
                       *mask = &b->operand[OXI_ATTENTION_MASK];
     int n = q->ndim;
-    int64_t most = (int64_t)1 << 22, heads = 1;
+    int64_t heads = 1;
     memset(a, 0, sizeof *a);
     a->b = b;
     a->queries = q->shape[n - 2];
     a->keys = k->shape[n - 2];
     a->group = n > 2 ? q->shape[n - 3] / k->shape[n - 3] : 1;
     for (int d = 0; d < n - 2; d++) heads *= q->shape[d];
-    a->chunk = most / (heads * a->keys);
-    if (a->chunk < 32) a->chunk = 32;
+    a->chunk = OXI_ATTENTION_SCORES / (heads * a->keys);
+    if (a->chunk < OXI_ATTENTION_ROWS) a->chunk = OXI_ATTENTION_ROWS;
     if (a->chunk > a->queries) a->chunk = a->queries;
     a->chunks = (a->queries + a->chunk - 1) / a->chunk;
     a->g = oxi_wide(b->g[0]);
     for (int i = 0; i < OXI_ATTENTION_OPERANDS; i++) {
         ox_tensor *t = b->call->in[i];
-        a->in[i] = t && t->dtype != OX_BOOL && i < OXI_ATTENTION_SINKS ? oxi_as_dtype_of(oxi_wide(t), a->g) : t;
+        a->in[i] =
+            t && t->dtype != OX_BOOL && i < OXI_ATTENTION_SINKS ? oxi_as_dtype_of(oxi_wide(t), a->g) : t;
         if (t && !a->in[i]) return ox_error();
     }
     a->mask_has_rows = a->in[OXI_ATTENTION_MASK] && mask->ndim > 1 && mask->shape[mask->ndim - 2] != 1;

@@ -2,7 +2,8 @@
  * calls of the table, or as one fused call by whoever reads the words. Rules of other ops are in the files
  * beside this one. */
 
-#define OXI_FORMULAS(op, ...) static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}};
+#define OXI_FORMULAS(op, ...) \
+    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}};
 #define OXI_FORMULAS_BUT(op, rule, ...) \
     static const oxi_gradient_row oxi_gradient_of_##op = {NULL, oxi_gradient_##rule, {__VA_ARGS__}};
 #define OXI_GRADIENT(op, saves, rule) \
@@ -13,8 +14,8 @@ static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op) {
     switch (op) {
 #define OXI_FORMULAS(op, ...) \
     case OXI_OP_##op: return &oxi_gradient_of_##op;
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
-#define OXI_GRADIENT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
+#define OXI_GRADIENT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     default: return NULL;
     }
@@ -24,7 +25,7 @@ static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op) {
 
 enum {
 #define OXI_FORMULAS(op, ...) OXI_FORMULA_ROW_##op,
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     OXI_FORMULA_ROWS
 };
@@ -35,7 +36,7 @@ static int oxi_formula_row_of(oxi_op op) {
     switch (op) {
 #define OXI_FORMULAS(op, ...) \
     case OXI_OP_##op: return OXI_FORMULA_ROW_##op;
-#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op)
+#define OXI_FORMULAS_BUT(op, ...) OXI_FORMULAS(op, "")
 #include "autograd/grads.def"
     default: return -1;
     }
@@ -82,23 +83,23 @@ static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_wor
     return true;
 }
 
-/* How a word changes the height of the stack; *least is what it takes from there. */
-static int oxi_word_height(const oxi_word *word, int *least) {
-    *least = word->kind == OXI_WORD_OP     ? oxi_op_row_of((oxi_op)word->index)->operands->in_count
-             : word->kind == OXI_WORD_KEEP ? 1
-                                           : 0;
-    return word->kind == OXI_WORD_KEEP ? 0 : 1 - *least;
+/* How high the stack is behind a word; 0: it takes more than is there, or puts more there than has room. */
+static int oxi_height_behind(const oxi_word *word, int height) {
+    int takes = 0;
+    if (word->kind == OXI_WORD_KEEP) takes = 1;
+    if (word->kind == OXI_WORD_OP) takes = oxi_op_row_of((oxi_op)word->index)->operands->in_count;
+    return takes > height || height - takes == OXI_FORMULA_DEPTH ? 0 : height - takes + 1;
 }
 
 static void oxi_formula_compile(oxi_formula *f, const char *text) {
-    int height = 0, least;
+    int height = 0;
     while (*text && !f->refused) {
         size_t length = strcspn(text, " ");
         oxi_word *word = &f->words[f->count];
         bool known = f->count < OXI_FORMULA_WORDS && oxi_word_of(f, text, length, word);
         if (known) {
-            height += oxi_word_height(word, &least);
-            known = height >= 1 && height <= OXI_FORMULA_DEPTH && least <= height - 1 + least;
+            height = oxi_height_behind(word, height);
+            known = height > 0;
             if (word->kind == OXI_WORD_LETTER && word->index != 'g' - 'a') f->letters |= 1u << word->index;
             f->count++;
         }
@@ -179,11 +180,10 @@ typedef struct oxi_operand {
     double number;
 } oxi_operand;
 
-/* What letters and f0 f1 f2 stand for. */
+/* What letters and f0 f1 f2 stand for; ready: letters as formulas read them. */
 typedef struct oxi_formula_values {
-    ox_tensor *letter[26];
+    ox_tensor *letter[26], *ready[26];
     double attribute[3];
-    bool complex;
 } oxi_formula_values;
 
 static oxi_attrs oxi_default_attrs(oxi_op op) {
@@ -202,6 +202,7 @@ static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, double *out) {
     case OXI_OP_add: *out = in[0].number + in[1].number; return true;
     case OXI_OP_sub: *out = in[0].number - in[1].number; return true;
     case OXI_OP_mul: *out = in[0].number * in[1].number; return true;
+    case OXI_OP_div: *out = in[0].number / in[1].number; return true;
     default: return false;
     }
 }
@@ -223,22 +224,33 @@ static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
     return in[0].t != NULL;
 }
 
-/* A letter as the formula reads it: narrow floats widened, complex numbers conjugated, but for g. */
-static ox_tensor *oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter) {
+/* A letter as the formula reads it: an ox_number as the number that it is, narrow floats widened, complex
+ * numbers conjugated, but for g. False, and an error, where it is not there. */
+static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values, int letter,
+                               oxi_operand *out) {
     ox_tensor *t = values->letter[letter];
-    if (!t || f->count == 1) return t; /* "g" */
-    t = oxi_wide(t);
-    if (t && t->dtype == OX_C64 && letter != 'g' - 'a') t = ox_conj(t);
-    return values->letter[letter] = t;
+    if (!t) return oxi_fail(OX_ERR_ARG, "a formula reads what was not saved: %c", 'a' + letter) == OX_OK;
+    out->t = t;
+    if (f->count == 1) return true; /* "g" */
+    if (t->is_number && t->dtype != OX_C64 && ox_device_of(t)->host) {
+        out->number = oxi_element_to_f64(t->dtype, oxi_ptr(t));
+        out->t = NULL;
+        return true;
+    }
+    if (!values->ready[letter]) {
+        t = oxi_wide(t);
+        values->ready[letter] = t && t->dtype == OX_C64 && letter != 'g' - 'a' ? ox_conj(t) : t;
+    }
+    out->t = values->ready[letter];
+    return out->t != NULL;
 }
 
 static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *values) {
-    oxi_operand stack[OXI_FORMULA_DEPTH + 1], kept[OXI_FORMULA_KEPT];
+    oxi_operand stack[OXI_FORMULA_DEPTH], kept[OXI_FORMULA_KEPT];
     int height = 0;
     if (f->refused) return OXI_FAIL_NULL(OX_ERR_ARG, "a formula of grads.def at \"%s\"", f->refused);
     for (int i = 0; i < f->count; i++) {
         const oxi_word *word = &f->words[i];
-        oxi_operand *top = &stack[height];
         if (word->kind == OXI_WORD_OP) {
             int count = oxi_op_row_of((oxi_op)word->index)->operands->in_count;
             height -= count - 1;
@@ -246,21 +258,15 @@ static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *va
             continue;
         }
         if (word->kind == OXI_WORD_KEEP) {
-            kept[word->index] = top[-1];
+            kept[word->index] = stack[height - 1];
             continue;
         }
+        oxi_operand *top = &stack[height++];
         top->t = NULL;
-        if (word->kind == OXI_WORD_LETTER)
-            top->t = oxi_formula_letter(f, values, word->index);
-        else if (word->kind == OXI_WORD_KEPT)
-            *top = kept[word->index];
-        else
-            top->number = word->kind == OXI_WORD_NUMBER ? f->numbers[word->index]
-                                                        : values->attribute[word->index];
-        if (word->kind == OXI_WORD_LETTER && !top->t)
-            return OXI_FAIL_NULL(OX_ERR_ARG, "a formula of grads.def reads what was not saved: %c",
-                                 'a' + word->index);
-        height++;
+        if (word->kind == OXI_WORD_NUMBER) top->number = f->numbers[word->index];
+        if (word->kind == OXI_WORD_ATTRIBUTE) top->number = values->attribute[word->index];
+        if (word->kind == OXI_WORD_KEPT) *top = kept[word->index];
+        if (word->kind == OXI_WORD_LETTER && !oxi_formula_letter(f, values, word->index, top)) return NULL;
     }
     return stack[0].t;
 }
@@ -282,7 +288,8 @@ static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backwa
     return OX_OK;
 }
 
-static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y, ox_tensor *g) {
+static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x, ox_tensor *y,
+                                  ox_tensor *g) {
     const oxi_formula *f = oxi_formula_of(op, 0);
     oxi_formula_values values;
     memset(&values, 0, sizeof values);

@@ -1,7 +1,7 @@
 /* Gradients of what moves elements by index: what was read is added where it came from, what was written is
  * read where it went. */
 
-/* t [..] as the first part of zeros [shape], which is larger in some dims: indices may be fewer than sources. */
+/* t as the first part of zeros that are larger in some dims: indices may be fewer than sources. */
 static ox_tensor *oxi_filled_up(ox_tensor *t, const oxi_outline *outline) {
     for (int d = 0; t && d < outline->ndim; d++)
         t = oxi_between_zeros(t, d, 0, outline->shape[d] - t->shape[d]);
@@ -69,7 +69,8 @@ OXI_GRADIENT_RULE(scatter_prod) {
     }
     if (status != OX_OK || !b->wants[2]) return status;
     ox_tensor *y = oxi_conjugate(oxi_wide(b->out[0])), *zero = ox_eq(source, ox_number(0));
-    ox_tensor *counts = ox_scatter_add(oxi_zeros_for(b, 0, source), dim, index, oxi_as_dtype_of(zero, source));
+    ox_tensor *counts =
+        ox_scatter_add(oxi_zeros_for(b, 0, source), dim, index, oxi_as_dtype_of(zero, source));
     ox_tensor *only = ox_logical_and(zero, ox_eq(ox_gather(counts, dim, index), ox_number(1)));
     ox_tensor *rest = oxi_as_dtype_of(ox_where(only, ox_number(1), source), source);
     ox_tensor *without = ox_scatter_reduce(x, dim, index, rest, OX_REDUCTION_PROD, true);
@@ -140,7 +141,8 @@ OXI_GRADIENT_RULE(roll) {
     oxi_attrs attr = b->call->attr;
     for (int i = 0; i < attr.roll.shifts.ndim; i++) {
         int64_t size = b->operand[0].ndim ? b->operand[0].shape[attr.roll.dims.dim[i]] : 1;
-        if (size > 0) attr.roll.shifts.dim[i] = -(attr.roll.shifts.dim[i] % size); /* of the least int64 too */
+        if (size > 0)
+            attr.roll.shifts.dim[i] = -(attr.roll.shifts.dim[i] % size); /* of the least int64 too */
     }
     return oxi_gives(b, 0, oxi_apply_1(OXI_OP_roll, &attr, b->g[0]));
 }

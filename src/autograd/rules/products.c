@@ -21,7 +21,7 @@ static ox_tensor *oxi_as_rows(ox_tensor *t) {
     return ox_reshape(t, OX_SHAPE(rows, columns));
 }
 
-/* g [.., m, n] w [n, k] where w is of a block type: as floats, so many rows at a time that few are in memory. */
+/* g [.., m, n] w [n, k] where w is of a block type: its rows as floats, a few at a time. */
 static ox_tensor *oxi_times_blocks(ox_tensor *g, ox_tensor *w) {
     const int64_t most = (int64_t)1 << 22; /* elements */
     ox_tensor *sum = NULL;
@@ -103,7 +103,8 @@ OXI_GRADIENT_RULE(linear) {
     if (status == OX_OK && b->wants[0]) {
         ox_tensor *w = call->in[1];
         bool block = w && oxi_is_block(w->dtype);
-        ox_tensor *own = block ? oxi_times_blocks(g, w) : ox_linear(g, w ? ox_t(oxi_conjugate(w)) : NULL, NULL);
+        ox_tensor *own =
+            block ? oxi_times_blocks(g, w) : ox_linear(g, w ? ox_t(oxi_conjugate(w)) : NULL, NULL);
         status = oxi_gives(b, 0, own);
     }
     if (status == OX_OK && b->wants[1]) {
@@ -161,7 +162,8 @@ static ox_tensor *oxi_expert_products(const oxi_backward *b, ox_tensor *g, ox_te
 static ox_tensor *oxi_expert_weights_back(const oxi_backward *b, ox_tensor *g) {
     ox_tensor *experts = b->call->in[2], *result = NULL;
     int64_t pairs = ox_numel(experts), count = b->operand[1].shape[0];
-    if (count > INT32_MAX) return OXI_FAIL_NULL(OX_ERR_SHAPE, "linear_experts: %lld experts", (long long)count);
+    if (count > INT32_MAX)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "linear_experts: %lld experts", (long long)count);
     size_t ids_bytes = (size_t)pairs * 2 * sizeof(int64_t), list_bytes = (size_t)count * sizeof(ox_tensor *);
     int64_t *ids = (int64_t *)oxi_alloc(ids_bytes ? ids_bytes : 1);
     ox_tensor **products = (ox_tensor **)oxi_alloc(list_bytes ? list_bytes : 1);
@@ -195,21 +197,38 @@ OXI_GRADIENT_RULE(linear_experts) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
+/* Where in rows of `width` elements the windows' elements are: i64 [h, w, rows, columns] flattened. */
+static ox_tensor *oxi_window_places(const oxi_backward *b, const ox_tensor *beside, int64_t width) {
+    const oxi_attr_conv *told = &b->call->attr.conv;
+    const oxi_outline *w = &b->operand[1], *y = &b->result[0];
+    ox_tensor *sum = NULL;
+    for (int i = 0; i < 4; i++) { /* h, w, rows, columns */
+        int dim = i % 2;
+        int64_t count = i < 2 ? w->shape[2 + dim] : y->shape[2 + dim];
+        int64_t step = (i < 2 ? told->dilation.n[dim] : told->stride.n[dim]) * (dim ? 1 : width);
+        ox_shape line = OX_SHAPE(1, 1, 1, 1);
+        line.dim[i] = count;
+        ox_tensor *steps = ox_view(oxi_steps_beside(beside, 0, count, step), line);
+        sum = sum ? ox_add(sum, steps) : steps;
+    }
+    return ox_flatten(sum, 0, -1);
+}
+
 /* The columns that the windows were, added up where they overlap. g [N, groups, O/groups, places]. */
 static ox_tensor *oxi_conv_image_back(const oxi_backward *b, ox_tensor *g, int64_t terms) {
-    const oxi_attr_conv *told = &b->call->attr.conv;
+    const oxi_span *padding = &b->call->attr.conv.padding;
     const oxi_outline *x = &b->operand[0], *w = &b->operand[1];
-    int64_t groups = told->groups;
+    int64_t groups = b->call->attr.conv.groups, each = w->shape[2] * w->shape[3];
+    int64_t height = x->shape[2] + 2 * padding->n[0], width = x->shape[3] + 2 * padding->n[1];
     ox_tensor *weights = ox_reshape(b->call->in[1], OX_SHAPE(groups, w->shape[0] / groups, terms));
     weights = oxi_as_dtype_of(weights, g);
     ox_tensor *columns = oxi_wide(ox_matmul(ox_transpose(weights, 1, 2), g)); /* [N, groups, terms, places] */
     if (!columns) return NULL;
-    int64_t places = columns->shape[3];
-    columns = ox_reshape(columns, OX_SHAPE(x->shape[0], groups * terms, places));
-    return ox_col2im(columns, OX_SHAPE(x->shape[2], x->shape[3]), OX_SHAPE(w->shape[2], w->shape[3]),
-                     OX_DIMS(told->dilation.n[0], told->dilation.n[1]),
-                     OX_DIMS(told->padding.n[0], told->padding.n[1]),
-                     OX_DIMS(told->stride.n[0], told->stride.n[1]));
+    columns = ox_reshape(columns, OX_SHAPE(x->shape[0], x->shape[1], each * columns->shape[3]));
+    ox_tensor *image = oxi_constant_beside(columns, OX_SHAPE(x->shape[0], x->shape[1], height * width), 0);
+    image = ox_index_add(image, 2, oxi_window_places(b, columns, width), columns, 1);
+    image = ox_view(image, OX_SHAPE(x->shape[0], x->shape[1], height, width));
+    return ox_narrow(ox_narrow(image, 2, padding->n[0], x->shape[2]), 3, padding->n[1], x->shape[3]);
 }
 
 /* g by the windows of all samples: one product a group. */
@@ -217,9 +236,11 @@ static ox_tensor *oxi_conv_weight_back(const oxi_backward *b, ox_tensor *g, int6
     const oxi_attr_conv *told = &b->call->attr.conv;
     const oxi_outline *w = &b->operand[1];
     int64_t groups = told->groups, outputs = w->shape[0] / groups, samples = b->operand[0].shape[0];
-    ox_tensor *windows = oxi_padded(oxi_as_dtype_of(b->call->in[0], g), &told->padding);
-    windows = oxi_windows(windows, 2, w->shape[2], told->dilation.n[0], told->stride.n[0]);
-    windows = oxi_windows(windows, 3, w->shape[3], told->dilation.n[1], told->stride.n[1]);
+    ox_tensor *windows = oxi_as_dtype_of(b->call->in[0], g);
+    for (int i = 0; i < 2; i++) {
+        windows = oxi_between_zeros(windows, 2 + i, told->padding.n[i], told->padding.n[i]);
+        windows = oxi_windows(windows, 2 + i, w->shape[2 + i], told->dilation.n[i], told->stride.n[i]);
+    }
     if (!windows || !g) return NULL; /* [N,C,rows,columns,h,w] */
     int64_t rows = samples * g->shape[3];
     windows = ox_unflatten(windows, 1, OX_SHAPE(groups, w->shape[1]));

@@ -101,13 +101,28 @@ static ox_tensor *oxi_places_by_stride(const ox_tensor *beside, ox_shape shape, 
     return ox_flatten(places, 0, -1);
 }
 
-static void oxi_reach_of(ox_shape shape, const int64_t *stride, int64_t offset, int64_t *least, int64_t *most) {
+static void oxi_reach_of(ox_shape shape, const int64_t *stride, int64_t offset, int64_t *least,
+                         int64_t *most) {
     for (int d = 0; d < shape.ndim; d++) {
         int64_t far = (shape.dim[d] - 1) * stride[d];
         *(far < 0 ? least : most) += far;
     }
     *least += offset;
     *most += offset;
+}
+
+/* Whether elements may lie on one another: a dim's steps are no longer than what smaller steps reach. */
+static bool oxi_may_overlap(const ox_tensor *x) {
+    for (int d = 0; d < x->ndim; d++) {
+        int64_t step = x->stride[d] < 0 ? -x->stride[d] : x->stride[d], reach = 0;
+        for (int e = 0; e < x->ndim; e++) {
+            int64_t other = x->stride[e] < 0 ? -x->stride[e] : x->stride[e];
+            if (e != d && (other < step || (other == step && e > d))) reach += (x->shape[e] - 1) * other;
+        }
+        if (x->shape[d] > 1 && step <= reach) return true;
+        if (x->shape[d] > 1 && step == 0) return true;
+    }
+    return false;
 }
 
 /* Through the memory that both lie in: g is added up there, and read as the operand lies. Elements of the
@@ -128,10 +143,11 @@ OXI_GRADIENT_RULE(as_strided) {
     ox_tensor *to = oxi_places_by_stride(g, told->shape, told->strides.dim, told->offset - start);
     ox_tensor *from = oxi_places_by_stride(g, shape, x->stride, x->offset - start);
     memory = ox_index_add(memory, 0, to, ox_flatten(g, 0, -1), 1);
-    if (most[0] - least[0] + 1 < ox_numel(x)) { /* certainly shared */
+    if (oxi_may_overlap(x)) {
         ox_tensor *ones = oxi_thin_zeros(g, OX_SHAPE(ox_numel(x)));
         ones = ox_add_number(ones, 1);
-        ox_tensor *count = ox_index_add(oxi_constant_beside(g, OX_SHAPE(end - start + 1), 0), 0, from, ones, 1);
+        ox_tensor *count =
+            ox_index_add(oxi_constant_beside(g, OX_SHAPE(end - start + 1), 0), 0, from, ones, 1);
         memory = ox_div(memory, ox_maximum(count, ox_number(1)));
     }
     return oxi_gives(b, 0, ox_reshape(ox_index_select(memory, 0, from), shape));
