@@ -766,7 +766,7 @@ static void test_refused_formulas(void) {
     oxi_formula f;
     memset(&f, 0, sizeof f);
     oxi_formula_compile(&f, "a sigmoid =p 1 p - * f0 0.5 where");
-    CHECK(!f.refused && f.count == 9 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
+    CHECK(!f.refused && f.count == 10 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
     CHECK(oxi_formula_letters("a y g p =q q exp 1 f0 b") == (1u | 2u | 1u << 24));
 }
 
