@@ -755,8 +755,9 @@ static void test_special_lists(void) {
 
 /* What is no formula is found when it is compiled, with the place where it ends to be one. */
 static void test_refused_formulas(void) {
-    static const char *const texts[] = {"g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h",
-                                        "a b c g y z 1 + + + + + +", "", "g 1x *", "where"};
+    static const char *const texts[] = {
+        "g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h", "", "g 1x *", "where",
+        "a b c g y z 1 + + + + + +"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         oxi_formula f;
         memset(&f, 0, sizeof f);
