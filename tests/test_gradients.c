@@ -661,8 +661,9 @@ static void test_special_lists(void) {
 
 /* What is no formula is found when it is compiled, with the place where it ends to be one. */
 static void test_refused_formulas(void) {
-    static const char *const texts[] = {"g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h",
-                                        "a b c g y z 1 + + + + + +", "", "g 1x *", "where"};
+    static const char *const texts[] = {
+        "g exq", "g +", "a b", "g sum", "1 2 3 4 5 6 7", "g =s", "g f3 *", "h", "", "g 1x *", "where",
+        "a b c g y z 1 + + + + + +"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         oxi_formula f;
         memset(&f, 0, sizeof f);
@@ -672,7 +673,7 @@ static void test_refused_formulas(void) {
     oxi_formula f;
     memset(&f, 0, sizeof f);
     oxi_formula_compile(&f, "a sigmoid =p 1 p - * f0 0.5 where");
-    CHECK(!f.refused && f.count == 9 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
+    CHECK(!f.refused && f.count == 10 && f.letters == 1 && f.number_count == 2 && f.numbers[1] == 0.5);
     CHECK(oxi_formula_letters("a y g p =q q exp 1 f0 b") == (1u | 2u | 1u << 24));
 }
 
