@@ -203,6 +203,15 @@ static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, double *out) {
     case OXI_OP_sub: *out = in[0].number - in[1].number; return true;
     case OXI_OP_mul: *out = in[0].number * in[1].number; return true;
     case OXI_OP_div: *out = in[0].number / in[1].number; return true;
+    case OXI_OP_eq: *out = in[0].number == in[1].number; return true;
+    case OXI_OP_ne: *out = in[0].number != in[1].number; return true;
+    case OXI_OP_lt: *out = in[0].number < in[1].number; return true;
+    case OXI_OP_le: *out = in[0].number <= in[1].number; return true;
+    case OXI_OP_gt: *out = in[0].number > in[1].number; return true;
+    case OXI_OP_ge: *out = in[0].number >= in[1].number; return true;
+    case OXI_OP_logical_and: *out = in[0].number != 0 && in[1].number != 0; return true;
+    case OXI_OP_logical_or: *out = in[0].number != 0 || in[1].number != 0; return true;
+    case OXI_OP_logical_not: *out = in[0].number == 0; return true;
     default: return false;
     }
 }
@@ -215,12 +224,17 @@ static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
     if (numbers && oxi_fold_numbers(op, in, &in[0].number)) return true;
     bool by_one = op == OXI_OP_mul && !in[1].t && in[1].number == 1; /* f0 of add, mostly */
     if (by_one) return true;
+    if (op == OXI_OP_where && !in[0].t) {
+        in[0] = in[0].number != 0 ? in[1] : in[2];
+        return true;
+    }
     for (int i = 0; i < count; i++) {
         t[i] = in[i].t ? in[i].t : ox_number(in[i].number);
         if (!t[i]) return false;
     }
     oxi_attrs attr = oxi_default_attrs(op);
     in[0].t = oxi_apply_list(op, &attr, t, count, NULL);
+    if (in[0].t && numbers) in[0].t->is_number = true; /* which goes beside tensors of any device */
     return in[0].t != NULL;
 }
 
@@ -268,7 +282,7 @@ static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *va
         if (word->kind == OXI_WORD_KEPT) *top = kept[word->index];
         if (word->kind == OXI_WORD_LETTER && !oxi_formula_letter(f, values, word->index, top)) return NULL;
     }
-    return stack[0].t;
+    return stack[0].t ? stack[0].t : ox_number(stack[0].number);
 }
 
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backward *b) {
