@@ -37,6 +37,7 @@
 
 #include "oxtorch.h"
 #include "autograd/autograd.h"
+#include "nn/losses.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -64,5 +65,8 @@
 #include "autograd/functions.c"
 #include "autograd/custom.c"
 #include "autograd/gradcheck.c"
+
+/* training */
+#include "nn/losses.c"
 
 #endif /* OX_TORCH_NN_IMPLEMENTED */
