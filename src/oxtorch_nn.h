@@ -38,6 +38,7 @@
 #include "oxtorch.h"
 #include "autograd/autograd.h"
 #include "nn/losses.h"
+#include "nn/optimizers.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -68,5 +69,7 @@
 
 /* training */
 #include "nn/losses.c"
+#include "nn/optimizer_rules.c"
+#include "nn/optimizers.c"
 
 #endif /* OX_TORCH_NN_IMPLEMENTED */
