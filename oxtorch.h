@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x8d3fb1c4
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xd4b41c10
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -4097,8 +4097,10 @@ return scope;}
 scope.scope= &oxi_scopes[oxi_scope_depth++];
 scope.scope->first=NULL;
 return scope;}
+static void(*oxi_tape_release)(void*tape);
 static void oxi_tensor_free(ox_tensor*t){
 oxi_scope_unlink(t);
+if(t->tape)oxi_tape_release(t->tape);
 oxi_storage_release(t->storage);
 t->storage=NULL;
 oxi_header_give(t,1);}
@@ -4140,10 +4142,12 @@ static bool oxi_release_foreign(ox_tensor*t){
 for(;;){
 int64_t references=oxi_atomic_load(&t->references);
 ox_storage*storage=t->storage;
+void*tape=t->tape;
 if(references<=0|| !oxi_scope_is_foreign(t))return false;
 if(!oxi_atomic_cas(&t->references,references,references>1?references-1:OXI_SCOPE_LEFT))
 continue;
 if(references>1)return true;
+if(tape)oxi_tape_release(tape);
 oxi_storage_release(storage);
 oxi_lock_take(&oxi_header_lock);
 oxi_count_tensors(-1);
@@ -4970,7 +4974,7 @@ static ox_tensor*oxi_apply_in_place(oxi_op op,const oxi_attrs*attr,ox_tensor*con
 static ox_tensor*oxi_moved(ox_tensor*t,ox_device*device,bool waits);
 static ox_status oxi_move_into(ox_tensor*to,ox_tensor*t,bool waits);
 typedef struct oxi_listener{
-void(*before)(struct oxi_listener*self,const oxi_call*call,ox_device*device);
+ox_status(*before)(struct oxi_listener*self,const oxi_call*call,ox_device*device);
 void(*after)(struct oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status);
 void*state;}oxi_listener;
 static bool oxi_listen(oxi_listener*listener);
@@ -6673,9 +6677,10 @@ record.start=record.seconds=0;
 record.flops=oxi_call_flops(call);
 record.bytes=oxi_call_bytes(call);
 return record;}
-static void oxi_profile_before(oxi_listener*self,const oxi_call*call,ox_device*device){
+static ox_status oxi_profile_before(oxi_listener*self,const oxi_call*call,ox_device*device){
 (void)self,(void)call,(void)device;
-oxi_profile_started=oxi_now();}
+oxi_profile_started=oxi_now();
+return OX_OK;}
 static void oxi_profile_after(oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status){
 double end=oxi_now();
 (void)self;
@@ -6990,11 +6995,14 @@ ox_tensor*near=ox_lt(behind,ox_integer(told->window));
 return seen?ox_logical_and(seen,near):near;}
 static ox_tensor*oxi_attention_scores(const oxi_call*call,int64_t group){
 const oxi_attr_attention*told= &call->attr.attention;
-const ox_tensor*mask=call->in[3];
 ox_tensor*q=oxi_grouped_heads(oxi_wide(call->in[0]),group),*k=oxi_grouped_heads(oxi_wide(call->in[1]),1);
 ox_tensor*scores=ox_mul_number(ox_matmul(q,ox_transpose(k,-2,-1)),told->scale);
 if(told->softcap>0)
 scores=ox_mul_number(ox_tanh(ox_div_number(scores,told->softcap)),told->softcap);
+return scores;}
+static ox_tensor*oxi_masked_scores(const oxi_call*call,ox_tensor*scores,int64_t group){
+const oxi_attr_attention*told= &call->attr.attention;
+const ox_tensor*mask=call->in[3];
 if(mask){
 bool own=mask->ndim>2&&mask->shape[mask->ndim-3]!=1;
 ox_tensor*beside=oxi_grouped_heads(call->in[3],own?group:1);
@@ -7007,7 +7015,8 @@ const ox_tensor*q=call->in[0],*k=call->in[1];
 int64_t own=q->ndim>2?k->shape[q->ndim-3]:1;
 ox_shape shape=ox_shape_of(call->out[0]);
 if(k->shape[k->ndim-2]==0)return oxi_filled_beside(q,shape,0);
-ox_tensor*scores=oxi_attention_scores(call,q->ndim>2?q->shape[q->ndim-3]/own:1);
+int64_t group=q->ndim>2?q->shape[q->ndim-3]/own:1;
+ox_tensor*scores=oxi_masked_scores(call,oxi_attention_scores(call,group),group);
 ox_tensor*most=ox_amax(scores,OX_DIMS(-1),true),*sinks=call->in[4];
 if(most&&sinks){
 if(q->ndim>2)sinks=ox_view(sinks,OX_SHAPE(own,-1,1,1));
@@ -7490,12 +7499,13 @@ oxi_lock_give(&oxi_listener_lock);
 return count;}
 static ox_status oxi_execute_heard(oxi_call*call,const oxi_op_row*row,ox_tensor*meta,ox_device*device){
 oxi_listener*now[OXI_LISTENERS];
-int count=oxi_listeners_now(now);
+int count=oxi_listeners_now(now),heard=0;
+ox_status status=OX_OK;
 oxi_unheard=true;
-for(int i=0;i<count;i++)
-if(now[i]->before)now[i]->before(now[i],call,device);
-ox_status status=oxi_execute(call,row,meta,device);
-for(int i=count-1;i>=0;i--)
+for(;heard<count&&status==OX_OK;heard++)
+if(now[heard]->before)status=now[heard]->before(now[heard],call,device);
+if(status==OX_OK)status=oxi_execute(call,row,meta,device);
+for(int i=heard-1;i>=0;i--)
 if(now[i]->after)now[i]->after(now[i],call,device,status);
 oxi_unheard=false;
 return status;}
@@ -8754,7 +8764,9 @@ ox_tensor*in[3]={x,index,source};
 return oxi_indexed(OXI_OP_scatter_add,in,3,dim,0,true);}
 static ox_tensor*oxi_left_out(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source,ox_reduction reduce){
 bool most=reduce==OX_REDUCTION_AMAX||reduce==OX_REDUCTION_AMIN;
-ox_tensor*neutral=most?source:ox_full_like(source,reduce==OX_REDUCTION_PROD);
+double far=reduce==OX_REDUCTION_AMAX? -INFINITY:INFINITY;
+ox_tensor*neutral=most&& !oxi_is_float(source->dtype)?source
+ :ox_full_like(source,most?far:reduce==OX_REDUCTION_PROD);
 return ox_scatter(x,dim,index,neutral);}
 static ox_tensor*oxi_scatter_mean(ox_tensor*sums,int dim,ox_tensor*index,ox_tensor*source,
  bool include_self){
@@ -22556,7 +22568,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8d3fb1c4
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd4b41c10
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

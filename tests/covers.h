@@ -260,7 +260,7 @@ static ox_dtype kind_dtype(char kind, ox_dtype dtype) {
 }
 
 /* Operand k of a case in layout l; indices below their limit, probabilities below 1. */
-static ox_tensor *make_operand(const cover *c, int k, layout l, ox_dtype dtype) {
+TEST_UNUSED static ox_tensor *make_operand(const cover *c, int k, layout l, ox_dtype dtype) {
     const operand *o = &c->in[k];
     ox_dtype own = kind_dtype(o->kind, dtype);
     ox_tensor *base, *t = random_layout(l, o->numbers, o->ndim, o->shape, own);

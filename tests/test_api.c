@@ -205,7 +205,8 @@ static bool types_fit(const slot *c, const schema_type *s, bool none) {
     static const char *const pairs[][2] = {
         {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
         {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
-        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_scalar", "Scalar"},
+        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_loss_reduction", "str"},
+        {"ox_scalar", "Scalar"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
     if (none && !s->optional) return false;
@@ -242,16 +243,18 @@ static int argument_of(const schema *s, const char *word, char mark, bool *has) 
 /* NULL, or what is wrong. */
 static const char *check_word(const api_row *r, const schema *s, const char *word, const slot *slots,
                               int count, int *used, int *seen) {
-    bool constant, none, counts = *word == '#';
+    bool constant, none, counts = *word == '#', given = *word == '!';
     int at = argument_of(s, word, '=', &constant);
     if (constant) {
         if (at < 0 || seen[at]++ > 0) return "a value of no argument";
         return has_other_value(r, word) ? NULL : "no other row has the other values";
     }
-    at = argument_of(s, word + counts, '?', &none);
-    if (at < 0 || seen[at]++ > 0) return "a word of no argument";
+    at = argument_of(s, word + (counts || given), '?', &none);
+    if (at < 0 || seen[at] > 0) return "a word of no argument";
+    seen[at] += !given;
     if (*used == count) return "more arguments than parameters";
     const slot *c = &slots[(*used)++];
+    if (given) return same(c->type, "bool") && !none ? NULL : "no bool for an argument that is given";
     const schema_type *type = &s->argument[at].type;
     if (counts) return same(c->type, "int") && type->list && !none ? NULL : "a count of no list";
     return types_fit(c, type, none) ? NULL : "the type in C is another one";
@@ -470,8 +473,9 @@ int main(void) {
                                            {"OX_NUMBER_2(OXI_X)", numbers},
                                            {"OX_NUMBER_REVERSED(OXI_X)", reversed},
                                            {"OX_REDUCE_DIMS(OXI_X)", reduce_dims}};
-    static const char *const pages[] = {"oxtorch.h", "oxtorch_stream.h", "oxtorch_vulkan.h", "oxtorch_llm.h"};
-    for (int i = 0; i < 4; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);
+    static const char *const pages[] = {"oxtorch.h", "oxtorch_nn.h", "oxtorch_stream.h", "oxtorch_vulkan.h",
+                                        "oxtorch_llm.h"};
+    for (int i = 0; i < 5; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);
     CHECK(prototype_read_all(lists, (int)(sizeof lists / sizeof *lists)));
     CHECK_MSG(prototype_count > API_ROWS, "%d functions are read", prototype_count);
     test_reader();

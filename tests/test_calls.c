@@ -40,10 +40,11 @@ static ox_tensor *copied(const ox_tensor *t) {
 
 /* Operands are copied, for calls behind this one may write over them. The result of copy_ says shape and
  * dtype. */
-static void hear_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
+static ox_status hear_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
     (void)self, (void)device;
     before_count++;
-    if (!keeps || heard_count == MOST_KEPT || oxi_op_row_of(call->op)->family >= OXI_FAMILY_COMPUTED) return;
+    if (!keeps || heard_count == MOST_KEPT || oxi_op_row_of(call->op)->family >= OXI_FAMILY_COMPUTED)
+        return OX_OK;
     OX_SCOPE {
         oxi_call own = *call;
         ox_tensor *in[MOST_IN];
@@ -57,6 +58,7 @@ static void hear_before(oxi_listener *self, const oxi_call *call, ox_device *dev
         heard[heard_count].op = call->op;
         heard[heard_count].kept = oxi_call_keep(&own, true);
     }
+    return OX_OK;
 }
 
 static void hear_after(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {

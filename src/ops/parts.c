@@ -289,15 +289,20 @@ static ox_tensor *oxi_seen_by_place(const oxi_call *call, const ox_tensor *score
     return seen ? ox_logical_and(seen, near) : near;
 }
 
-/* scale q k^T, capped and masked; heads as [.., Hkv, H / Hkv, S, T]. */
+/* scale q k^T, capped; heads as [.., Hkv, H / Hkv, S, T]. */
 static ox_tensor *oxi_attention_scores(const oxi_call *call, int64_t group) {
     const oxi_attr_attention *told = &call->attr.attention;
-    const ox_tensor *mask = call->in[3];
     ox_tensor *q = oxi_grouped_heads(oxi_wide(call->in[0]), group),
               *k = oxi_grouped_heads(oxi_wide(call->in[1]), 1);
     ox_tensor *scores = ox_mul_number(ox_matmul(q, ox_transpose(k, -2, -1)), told->scale);
     if (told->softcap > 0)
         scores = ox_mul_number(ox_tanh(ox_div_number(scores, told->softcap)), told->softcap);
+    return scores;
+}
+
+static ox_tensor *oxi_masked_scores(const oxi_call *call, ox_tensor *scores, int64_t group) {
+    const oxi_attr_attention *told = &call->attr.attention;
+    const ox_tensor *mask = call->in[3];
     if (mask) {
         bool own = mask->ndim > 2 && mask->shape[mask->ndim - 3] != 1; /* one a head of q */
         ox_tensor *beside = oxi_grouped_heads(call->in[3], own ? group : 1);
@@ -315,7 +320,8 @@ OXI_PARTS(attention) {
     int64_t own = q->ndim > 2 ? k->shape[q->ndim - 3] : 1;
     ox_shape shape = ox_shape_of(call->out[0]);
     if (k->shape[k->ndim - 2] == 0) return oxi_filled_beside(q, shape, 0);
-    ox_tensor *scores = oxi_attention_scores(call, q->ndim > 2 ? q->shape[q->ndim - 3] / own : 1);
+    int64_t group = q->ndim > 2 ? q->shape[q->ndim - 3] / own : 1;
+    ox_tensor *scores = oxi_masked_scores(call, oxi_attention_scores(call, group), group);
     ox_tensor *most = ox_amax(scores, OX_DIMS(-1), true), *sinks = call->in[4];
     if (most && sinks) {
         if (q->ndim > 2) sinks = ox_view(sinks, OX_SHAPE(own, -1, 1, 1));

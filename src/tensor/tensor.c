@@ -257,9 +257,12 @@ OX_API ox_scope ox_scope_begin(void) {
     return scope;
 }
 
+static void (*oxi_tape_release)(void *tape); /* of whoever puts one into a tensor (autograd/) */
+
 /* The memory and the header of a tensor without references. */
 static void oxi_tensor_free(ox_tensor *t) {
     oxi_scope_unlink(t);
+    if (t->tape) oxi_tape_release(t->tape);
     oxi_storage_release(t->storage);
     t->storage = NULL;
     oxi_header_give(t, 1);
@@ -319,10 +322,12 @@ static bool oxi_release_foreign(ox_tensor *t) {
     for (;;) {
         int64_t references = oxi_atomic_load(&t->references);
         ox_storage *storage = t->storage;
+        void *tape = t->tape;
         if (references <= 0 || !oxi_scope_is_foreign(t)) return false;
         if (!oxi_atomic_cas(&t->references, references, references > 1 ? references - 1 : OXI_SCOPE_LEFT))
             continue;
         if (references > 1) return true;
+        if (tape) oxi_tape_release(tape);
         oxi_storage_release(storage);
         oxi_lock_take(&oxi_header_lock);
         oxi_count_tensors(-1);

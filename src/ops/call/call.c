@@ -408,12 +408,13 @@ static int oxi_listeners_now(oxi_listener **now) {
 static ox_status oxi_execute_heard(oxi_call *call, const oxi_op_row *row, ox_tensor *meta,
                                      ox_device *device) {
     oxi_listener *now[OXI_LISTENERS];
-    int count = oxi_listeners_now(now);
+    int count = oxi_listeners_now(now), heard = 0;
+    ox_status status = OX_OK;
     oxi_unheard = true;
-    for (int i = 0; i < count; i++)
-        if (now[i]->before) now[i]->before(now[i], call, device);
-    ox_status status = oxi_execute(call, row, meta, device);
-    for (int i = count - 1; i >= 0; i--)
+    for (; heard < count && status == OX_OK; heard++)
+        if (now[heard]->before) status = now[heard]->before(now[heard], call, device);
+    if (status == OX_OK) status = oxi_execute(call, row, meta, device);
+    for (int i = heard - 1; i >= 0; i--)
         if (now[i]->after) now[i]->after(now[i], call, device, status);
     oxi_unheard = false;
     return status;

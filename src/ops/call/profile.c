@@ -87,9 +87,10 @@ static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profil
     return record;
 }
 
-static void oxi_profile_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
+static ox_status oxi_profile_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
     (void)self, (void)call, (void)device;
     oxi_profile_started = oxi_now();
+    return OX_OK;
 }
 
 static void oxi_profile_after(oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status) {

@@ -221,12 +221,15 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
 }
 /* ---- scatter_reduce ------------------------------------------------------------------------------------ */
 
-/* x with what index reaches replaced, so that the sources alone count: by numbers that change no sum or
- * product, or by some of the sources, which change no largest or smallest. */
+/* x with what index reaches replaced, so that the sources alone count: by numbers that change no result. Of
+ * integers no such number is least or largest, but some of the sources are. */
 static ox_tensor *oxi_left_out(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source,
                                ox_reduction reduce) {
     bool most = reduce == OX_REDUCTION_AMAX || reduce == OX_REDUCTION_AMIN;
-    ox_tensor *neutral = most ? source : ox_full_like(source, reduce == OX_REDUCTION_PROD);
+    double far = reduce == OX_REDUCTION_AMAX ? -INFINITY : INFINITY;
+    ox_tensor *neutral = most && !oxi_is_float(source->dtype)
+                             ? source
+                             : ox_full_like(source, most ? far : reduce == OX_REDUCTION_PROD);
     return ox_scatter(x, dim, index, neutral);
 }
 

@@ -1,0 +1,201 @@
+/* Functions with a gradient of one's own, and checkpoints, which are one of them. */
+
+/* ---- custom functions ---------------------------------------------------------------------------------- */
+
+/* Which of the outputs t is, or -1. */
+static int oxi_output_of(const ox_tensor *t, ox_tensor *const *outputs, int count) {
+    for (int i = 0; i < count; i++)
+        if (outputs[i] == t) return i;
+    return -1;
+}
+
+static ox_status oxi_custom_saves(oxi_node *node, ox_tensor *const *outputs, ox_tensor *const *saved) {
+    ox_status status = OX_OK;
+    for (int i = 0; i < node->saved_count && status == OX_OK; i++) {
+        oxi_edge edge = {NULL, 0, NULL};
+        node->saved_output[i] = oxi_output_of(saved[i], outputs, node->out_count);
+        if (node->saved_output[i] < 0 && saved[i]->tape)
+            status = oxi_tape_edge((oxi_tape *)saved[i]->tape, &edge);
+        if (status == OX_OK)
+            status = oxi_save_tensor(&node->saved[i], saved[i], oxi_atomic_load(&saved[i]->storage->version), &edge);
+    }
+    return status;
+}
+
+static ox_status oxi_custom_inputs(oxi_node *node, ox_tensor *const *inputs, bool *wants) {
+    ox_status status = OX_OK;
+    *wants = false;
+    for (int i = 0; i < node->in_count && status == OX_OK; i++) {
+        oxi_edge edge = {NULL, 0, NULL};
+        oxi_outline_of(inputs[i], &node->operand[i]);
+        if (inputs[i]->tape && oxi_has_gradients(inputs[i]->dtype))
+            status = oxi_tape_edge((oxi_tape *)inputs[i]->tape, &edge);
+        node->edges[i] = oxi_edge_copy(&edge);
+        *wants = *wants || oxi_edge_is(&edge);
+    }
+    return status;
+}
+
+static ox_status oxi_custom_outputs(oxi_node *node, ox_tensor *const *outputs) {
+    for (int k = 0; k < node->out_count; k++) {
+        oxi_edge edge = {node, k, NULL};
+        oxi_outline_of(outputs[k], &node->result[k]);
+        if (oxi_has_gradients(outputs[k]->dtype) && oxi_attach(outputs[k], &edge) != OX_OK) return OX_ERR_NOMEM;
+    }
+    return OX_OK;
+}
+
+/* always: the function is to be run backward for leaves of which nothing is known, too. */
+static ox_status oxi_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
+                                     int input_count, ox_tensor *const *outputs, int output_count,
+                                     ox_tensor *const *saved, int saved_count, bool always) {
+    bool wants = false;
+    oxi_node *node = oxi_node_new(OXI_NODE_CUSTOM, input_count, output_count, saved_count);
+    if (!node) {
+        if (function->drop) function->drop(user);
+        return OX_ERR_NOMEM;
+    }
+    node->function = function;
+    node->user = user;
+    node->always = always;
+    ox_status status = oxi_custom_inputs(node, inputs, &wants);
+    wants = (wants || always) && !oxi_grad_off;
+    if (status == OX_OK && wants) status = oxi_custom_saves(node, outputs, saved);
+    if (status == OX_OK && wants) status = oxi_custom_outputs(node, outputs);
+    oxi_counted_drop(&node->counted);
+    return status;
+}
+
+/* Why there is no such function, or OX_OK. */
+static ox_status oxi_check_function(const ox_function *function, ox_tensor *const *inputs, int input_count,
+                                    ox_tensor *const *outputs, int output_count, ox_tensor *const *saved,
+                                    int saved_count) {
+    const char *name = "attach_function";
+    if (!function || !function->backward) return oxi_fail(OX_ERR_ARG, "%s: no function", name);
+    if (input_count < 0 || output_count < 1 || saved_count < 0)
+        return oxi_fail(OX_ERR_ARG, "%s: %d inputs, %d outputs, %d saved", name, input_count, output_count,
+                        saved_count);
+    if (oxi_any_null(name, inputs, input_count) || oxi_any_null(name, outputs, output_count) ||
+        oxi_any_null(name, saved, saved_count))
+        return ox_error();
+    for (int k = 0; k < output_count; k++)
+        if (outputs[k]->tape)
+            return oxi_fail(OX_ERR_ARG, "%s: output %d is recorded already; compute it under OX_NO_GRAD", name,
+                            k + 1);
+    return OX_OK;
+}
+
+OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
+                                    int input_count, ox_tensor *const *outputs, int output_count,
+                                    ox_tensor *const *saved, int saved_count) {
+    ox_status status = oxi_check_function(function, inputs, input_count, outputs, output_count, saved,
+                                          saved_count);
+    if (status != OX_OK) {
+        if (function && function->drop) function->drop(user);
+        return status;
+    }
+    return oxi_attach_function(function, user, inputs, input_count, outputs, output_count, saved, saved_count,
+                               false);
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------- */
+
+typedef struct oxi_checkpoint {
+    ox_checkpoint_function function;
+    void *user;
+    int input_count, output_count;
+    ox_generator_state random;       /* of the thread's generator, when it ran */
+    ox_tensor **room;                /* for backward: inputs again, then outputs, then gradients of these */
+} oxi_checkpoint;
+
+static size_t oxi_checkpoint_bytes(const oxi_checkpoint *c) {
+    return ((size_t)c->input_count + 2 * (size_t)c->output_count) * sizeof(ox_tensor *);
+}
+
+static void oxi_checkpoint_drop(void *user) {
+    oxi_checkpoint *c = (oxi_checkpoint *)user;
+    oxi_free(c->room, oxi_checkpoint_bytes(c));
+    oxi_free(c, sizeof *c);
+}
+
+/* The function once more, recorded this time, on inputs that are leaves of a graph of their own. */
+static ox_status oxi_checkpoint_again(const oxi_checkpoint *c, const ox_function_context *context,
+                                      ox_tensor **inputs, ox_tensor **outputs) {
+    ox_generator *random = ox_generator_open(0);
+    ox_status status = random ? OX_OK : OX_ERR_NOMEM;
+    for (int i = 0; i < c->input_count && status == OX_OK; i++) {
+        inputs[i] = ox_detach(context->saved[i]);
+        if (!inputs[i] || (context->wants[i] && !ox_requires_grad_(inputs[i], true))) status = ox_error();
+    }
+    if (random) ox_generator_set_state(random, c->random);
+    if (status == OX_OK) {
+        ox_generator *before = ox_generator_use(random);
+        bool enabled = ox_set_grad_enabled(true);
+        status = c->function(inputs, outputs, c->user);
+        (void)ox_set_grad_enabled(enabled);
+        (void)ox_generator_use(before);
+    }
+    if (random) ox_generator_close(random);
+    return status;
+}
+
+static ox_status oxi_checkpoint_backward(const ox_function_context *context) {
+    oxi_checkpoint *c = (oxi_checkpoint *)context->user;
+    ox_tensor **inputs = c->room, **outputs = inputs + c->input_count, **g = outputs + c->output_count;
+    int count = 0;
+    if (!oxi_grad_off)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "checkpoint: its gradients cannot be recorded (create_graph)");
+    memset(c->room, 0, oxi_checkpoint_bytes(c));
+    ox_status status = oxi_checkpoint_again(c, context, inputs, outputs);
+    for (int k = 0; k < c->output_count && status == OX_OK; k++) {
+        if (!outputs[k] || !context->gradients[k] || !ox_requires_grad(outputs[k])) continue;
+        outputs[count] = outputs[k];
+        g[count++] = context->gradients[k];
+    }
+    if (status == OX_OK && count) status = oxi_backward_from("checkpoint", outputs, g, count, NULL);
+    for (int i = 0; i < c->input_count && status == OX_OK; i++)
+        if (context->wants[i]) context->input_gradients[i] = ox_gradient(inputs[i]);
+    return status;
+}
+
+static const ox_function oxi_checkpoint_as_function = {"checkpoint", oxi_checkpoint_backward, oxi_checkpoint_drop};
+
+static oxi_checkpoint *oxi_checkpoint_new(ox_checkpoint_function function, void *user, int input_count,
+                                          int output_count) {
+    oxi_checkpoint *c = (oxi_checkpoint *)oxi_calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->function = function;
+    c->user = user;
+    c->input_count = input_count;
+    c->output_count = output_count;
+    c->random = ox_generator_get_state(oxi_generator);
+    c->room = (ox_tensor **)oxi_alloc(oxi_checkpoint_bytes(c));
+    if (c->room) return c;
+    oxi_free(c, sizeof *c);
+    return NULL;
+}
+
+OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
+                               int input_count, ox_tensor **outputs, int output_count) {
+    ox_status status = OX_OK;
+    if (!function || !outputs || output_count < 1 || input_count < 0 || (input_count > 0 && !inputs))
+        return oxi_fail(OX_ERR_ARG, "checkpoint: %s", function ? "no outputs, or no inputs" : "no function");
+    if (oxi_any_null("checkpoint", inputs, input_count)) return ox_error();
+    if (oxi_grad_off) return function(inputs, outputs, user);
+    oxi_checkpoint *c = oxi_checkpoint_new(function, user, input_count, output_count);
+    if (!c) return OX_ERR_NOMEM;
+    bool seen = false, *outside = oxi_grad_seen;
+    for (int k = 0; k < output_count; k++) outputs[k] = NULL;
+    oxi_grad_seen = &seen;
+    oxi_grad_off = true;
+    status = function(inputs, outputs, user);
+    oxi_grad_off = false;
+    oxi_grad_seen = outside;
+    if (seen && outside) *outside = true;
+    if (status != OX_OK || !seen) {
+        oxi_checkpoint_drop(c);
+        return status;
+    }
+    return oxi_attach_function(&oxi_checkpoint_as_function, c, inputs, input_count, outputs, output_count, inputs,
+                      input_count, true);
+}

@@ -1,0 +1,95 @@
+/* Gradients of what takes rows together: softmax and norms. */
+
+static ox_shape oxi_along_dims(const oxi_backward *b) {
+    return oxi_dims_of_set(b->operand[0].ndim ? 1u << b->call->attr.along.dim : 0);
+}
+
+OXI_GRADIENT_RULE(softmax) {
+    ox_tensor *y = oxi_wide(b->out[0]), *weighted = ox_mul(oxi_wide(b->g[0]), y);
+    return oxi_gives(b, 0, ox_sub(weighted, ox_mul(y, ox_sum(weighted, oxi_along_dims(b), true))));
+}
+
+OXI_GRADIENT_RULE(log_softmax) {
+    ox_tensor *y = oxi_wide(b->out[0]), *g = oxi_wide(b->g[0]);
+    return oxi_gives(b, 0, ox_sub(g, ox_mul(ox_exp(y), ox_sum(g, oxi_along_dims(b), true))));
+}
+
+/* ---- norms --------------------------------------------------------------------------------------------- */
+
+/* A normalized row and what its elements were multiplied with. */
+typedef struct oxi_normal_row {
+    ox_tensor *y, *scale;
+    ox_shape dims;
+    bool centered;
+} oxi_normal_row;
+
+static oxi_normal_row oxi_normal_row_of(ox_tensor *x, ox_shape dims, double eps, bool centered) {
+    oxi_normal_row row;
+    ox_tensor *apart = centered ? ox_sub(x, ox_mean(x, dims, true)) : x;
+    row.scale = ox_rsqrt(ox_add(ox_mean(ox_square(apart), dims, true), ox_number(eps)));
+    row.y = ox_mul(apart, row.scale);
+    row.dims = dims;
+    row.centered = centered;
+    return row;
+}
+
+/* scale (g - mean(g) - y mean(g y)); what is not centered has no mean taken off. */
+static ox_tensor *oxi_normal_row_back(const oxi_normal_row *row, ox_tensor *g) {
+    ox_tensor *along = ox_mul(row->y, ox_mean(ox_mul(g, row->y), row->dims, true));
+    ox_tensor *rest = row->centered ? ox_sub(g, ox_mean(g, row->dims, true)) : g;
+    return ox_mul(ox_sub(rest, along), row->scale);
+}
+
+static ox_status oxi_norm_rows_back(oxi_backward *b, bool centered) {
+    const oxi_call *call = b->call;
+    ox_tensor *g = oxi_wide(b->g[0]);
+    ox_status status = OX_OK;
+    if (b->wants[0] || b->wants[1]) {
+        ox_tensor *x = oxi_wide(call->in[0]);
+        ox_shape dims = x ? oxi_last_dims(x, call->attr.norm.last_dims) : OX_SCALAR_SHAPE;
+        oxi_normal_row row = oxi_normal_row_of(x, dims, call->attr.norm.eps, centered);
+        if (b->wants[0]) {
+            ox_tensor *own = call->in[1] ? ox_mul(g, oxi_wide(call->in[1])) : g;
+            status = oxi_gives(b, 0, oxi_normal_row_back(&row, own));
+        }
+        if (status == OX_OK && b->wants[1]) status = oxi_gives(b, 1, ox_mul(g, row.y));
+    }
+    if (status == OX_OK && call->in_count > 2 && b->wants[2]) status = oxi_gives(b, 2, g);
+    return status;
+}
+
+OXI_GRADIENT_RULE(layer_norm) { return oxi_norm_rows_back(b, true); }
+OXI_GRADIENT_RULE(rms_norm) { return oxi_norm_rows_back(b, false); }
+
+/* t [N, C, ..] summed for each channel. */
+static ox_tensor *oxi_summed_by_channel(ox_tensor *t) {
+    ox_shape dims = OX_SCALAR_SHAPE;
+    for (int d = 0; t && d < t->ndim; d++)
+        if (d != 1) dims.dim[dims.ndim++] = d;
+    return ox_sum(t, dims, false);
+}
+
+/* Rows are a sample's channels of one group: x as [N, groups, ..]. */
+OXI_GRADIENT_RULE(group_norm) {
+    const oxi_call *call = b->call;
+    const oxi_outline *outline = &b->operand[0];
+    ox_tensor *g = oxi_wide(b->g[0]);
+    ox_status status = OX_OK;
+    int64_t count = oxi_outline_numel(outline);
+    if (count > 0 && (b->wants[0] || b->wants[1])) {
+        int64_t rows = outline->shape[0] * call->attr.groups.groups;
+        ox_shape grouped = OX_SHAPE(rows, count / rows), shape = oxi_outline_shape(outline);
+        ox_tensor *x = ox_reshape(oxi_wide(call->in[0]), grouped);
+        oxi_normal_row row = oxi_normal_row_of(x, OX_DIMS(1), call->attr.groups.eps, true);
+        if (b->wants[0]) {
+            ox_tensor *own = g;
+            if (g && call->in[1]) own = ox_mul(g, oxi_by_channel(oxi_wide(call->in[1]), g));
+            own = oxi_normal_row_back(&row, ox_reshape(own, grouped));
+            status = oxi_gives(b, 0, ox_reshape(own, shape));
+        }
+        if (status == OX_OK && b->wants[1])
+            status = oxi_gives(b, 1, oxi_summed_by_channel(ox_mul(g, ox_reshape(row.y, shape))));
+    }
+    if (status == OX_OK && b->wants[2]) status = oxi_gives(b, 2, oxi_summed_by_channel(g));
+    return status;
+}

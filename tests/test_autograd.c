@@ -1,0 +1,593 @@
+/* test_autograd.c - the tape and the engine: leaves, sums of gradients, views and changes in place as PyTorch
+ * follows them, modes, hooks, what is saved, graphs that are gone, functions of one's own, checkpoints, gradients
+ * of gradients, and that nothing is left. (The gradients of each row: test_gradients.c)
+ * OX_TSAN
+ */
+#include "oxtorch_nn.h"
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ox_tensor *line(double first, double step, int64_t n) {
+    ox_tensor *x = ox_empty(OX_SHAPE(n), OX_F64);
+    double *numbers = (double *)ox_data(x);
+    for (int64_t i = 0; i < n; i++) numbers[i] = first + step * (double)i;
+    return x;
+}
+
+static ox_tensor *leaf(int64_t n, double first, double step) {
+    return ox_requires_grad_(line(first, step, n), true);
+}
+
+static ox_tensor *total(ox_tensor *x) {
+    return ox_sum(x, OX_ALL_DIMS, false);
+}
+
+static bool are(ox_tensor *t, int count, const double *expected) {
+    double got[64];
+    if (!t || ox_numel(t) != count || ox_to_doubles(t, got, count) != OX_OK) return false;
+    for (int i = 0; i < count; i++)
+        if (fabs(got[i] - expected[i]) > 1e-12 * (1 + fabs(expected[i]))) return false;
+    return true;
+}
+#define ARE(t, ...)                                                                           \
+    do {                                                                                      \
+        static const double numbers[] = {__VA_ARGS__};                                        \
+        CHECK_MSG(are(t, (int)(sizeof numbers / sizeof *numbers), numbers), "%s", ox_error_text()); \
+    } while (0)
+
+static void refused(ox_status status, ox_status expected, const char *words) {
+    CHECK_MSG(status == expected && strstr(ox_error_text(), words), "%d %s", (int)status, ox_error_text());
+    ox_error_clear();
+}
+
+/* ---- leaves -------------------------------------------------------------------------------------------- */
+
+static void test_leaves(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(3, 1, 1), *y = ox_mul(x, x);
+        CHECK(ox_requires_grad(x) && ox_is_leaf(x) && ox_requires_grad(y) && !ox_is_leaf(y));
+        CHECK(ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(x), 2, 4, 6);
+        CHECK(ox_gradient(y) == NULL);
+        /* a second one is added */
+        CHECK(ox_backward(total(ox_exp(ox_sub(x, x))), NULL) == OX_OK);
+        ARE(ox_gradient(x), 2, 4, 6);
+        CHECK(ox_backward(total(ox_square(x)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 4, 8, 12);
+        CHECK(ox_set_gradient(x, NULL) == OX_OK && ox_gradient(x) == NULL);
+        /* the leaf itself */
+        ox_tensor *one = leaf(1, 5, 0);
+        CHECK(ox_backward(one, NULL) == OX_OK);
+        ARE(ox_gradient(one), 1);
+    }
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *n = line(7, 1, 2);
+        ox_tensor *y = ox_mul(x, n), *plain = ox_mul(n, n);
+        CHECK(!ox_requires_grad(plain) && ox_is_leaf(plain));
+        refused(ox_backward(total(plain), NULL), OX_ERR_ARG, "wants no gradient");
+        refused(ox_backward(y, NULL), OX_ERR_ARG, "2 elements");
+        CHECK(ox_requires_grad_(ox_ones(OX_SHAPE(2), OX_I32), true) == NULL);
+        refused(ox_error(), OX_ERR_DTYPE, "only floats");
+        CHECK(ox_requires_grad_(y, false) == NULL);
+        refused(ox_error(), OX_ERR_ARG, "is a result");
+        ox_backward_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.gradient = line(10, 90, 2);
+        CHECK(ox_backward(y, &desc) == OX_OK);
+        ARE(ox_gradient(x), 70, 800);
+        desc.gradient = ox_ones(OX_SHAPE(3), OX_F64);
+        refused(ox_backward(ox_mul(x, n), &desc), OX_ERR_SHAPE, "gradient");
+        refused(ox_set_gradient(x, desc.gradient), OX_ERR_SHAPE, "gradient");
+        refused(ox_set_gradient(x, ox_ones(OX_SHAPE(2), OX_F32)), OX_ERR_DTYPE, "gradient");
+        refused(ox_backward(NULL, NULL), OX_ERR_ARG, "NULL");
+    }
+}
+
+/* Broadcast operands get sums, other dtypes are converted back. */
+static void test_shapes(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(3, 1, 1), *wide = ox_expand(ox_unsqueeze(x, 0), OX_SHAPE(4, 3));
+        ox_tensor *column = ox_requires_grad_(ox_full(OX_SHAPE(4, 1), 2, OX_F64), true);
+        ox_tensor *number = ox_requires_grad_(ox_full(OX_SCALAR_SHAPE, 3, OX_F64), true);
+        CHECK(ox_backward(total(ox_mul(ox_mul(wide, column), number)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 24, 24, 24);
+        ARE(ox_gradient(column), 18, 18, 18, 18);
+        ARE(ox_gradient(number), 48);
+        ox_tensor *narrow = ox_requires_grad_(ox_ones(OX_SHAPE(2), OX_F16), true);
+        CHECK(ox_backward(total(ox_mul(ox_cast(narrow, OX_F32), ox_number(3))), NULL) == OX_OK);
+        CHECK(ox_gradient(narrow) && ox_gradient(narrow)->dtype == OX_F16);
+        ARE(ox_gradient(narrow), 3, 3);
+        ox_tensor *mixed = ox_requires_grad_(ox_ones(OX_SHAPE(2), OX_F32), true);
+        CHECK(ox_backward(total(ox_mul(mixed, leaf(2, 4, 1))), NULL) == OX_OK);
+        CHECK(ox_gradient(mixed) && ox_gradient(mixed)->dtype == OX_F32);
+        ARE(ox_gradient(mixed), 4, 5);
+        ox_tensor *empty = ox_requires_grad_(ox_ones(OX_SHAPE(0, 3), OX_F64), true);
+        CHECK(ox_backward(total(ox_mul(empty, leaf(3, 1, 1))), NULL) == OX_OK);
+        CHECK(ox_gradient(empty) && ox_numel(ox_gradient(empty)) == 0);
+    }
+}
+
+/* Leaves that share what comes to them do not share their gradients' memory. */
+static void test_no_sharing(void) {
+    OX_SCOPE {
+        ox_tensor *a = leaf(2, 1, 1), *b = leaf(2, 1, 1), *y = ox_add(a, b);
+        for (int i = 0; i < 3; i++) CHECK(ox_backward(total(ox_add(a, b)), NULL) == OX_OK);
+        ARE(ox_gradient(a), 3, 3);
+        ARE(ox_gradient(b), 3, 3);
+        ox_backward_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.gradient = ox_ones(OX_SHAPE(2), OX_F64);
+        desc.retain_graph = true;
+        CHECK(ox_backward(y, &desc) == OX_OK && ox_backward(y, &desc) == OX_OK);
+        ARE(desc.gradient, 1, 1);
+        ARE(ox_gradient(a), 5, 5);
+    }
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------- */
+
+static void test_released(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *y = total(ox_exp(x)), *sum = total(ox_add(x, x));
+        ox_backward_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.retain_graph = true;
+        CHECK(ox_backward(y, &desc) == OX_OK && ox_backward(y, NULL) == OX_OK);
+        refused(ox_backward(y, NULL), OX_ERR_ARG, "retain_graph");
+        ARE(ox_gradient(x), 2 * 2.718281828459045, 2 * 7.38905609893065);
+        /* what saves nothing can go twice, as in PyTorch */
+        CHECK(ox_backward(sum, NULL) == OX_OK && ox_backward(sum, NULL) == OX_OK);
+    }
+}
+
+/* A chain longer than a stack is deep, and a node that many reach. */
+static void test_long(void) {
+    enum { LENGTH = 200000 };
+    OX_SCOPE {
+        ox_tensor *x = leaf(1, 2, 0), *y = ox_retain(x);
+        for (int i = 0; i < LENGTH; i++) {
+            ox_tensor *next = NULL;
+            OX_SCOPE next = ox_retain(ox_add(y, x));
+            ox_release(y);
+            y = next;
+        }
+        CHECK(ox_backward(y, NULL) == OX_OK);
+        ARE(ox_gradient(x), LENGTH + 1);
+        ox_release(y);
+    }
+}
+
+/* Sums of three gradients are added in one order: later users first. */
+static void test_order(void) {
+    OX_SCOPE {
+        const double parts[3] = {1e16, 1, -1e16};
+        ox_tensor *x = leaf(1, 1, 0), *y = ox_mul(x, ox_number(1)), *sum = NULL;
+        for (int i = 0; i < 3; i++) {
+            ox_tensor *term = ox_mul(y, ox_from_data(&parts[i], OX_SHAPE(1), OX_F64));
+            sum = sum ? ox_add(sum, term) : term;
+        }
+        CHECK(ox_backward(sum, NULL) == OX_OK);
+        CHECK(ox_item(ox_gradient(x)) == (-1e16 + 1) + 1e16);
+    }
+}
+
+static void test_grad(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 3, 1), *w = leaf(2, 10, 1), *unused = leaf(1, 0, 0);
+        ox_tensor *middle = ox_mul(x, w), *y = total(ox_square(middle)), *in[4], *g[4];
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        in[0] = middle;
+        in[1] = w;
+        in[2] = unused;
+        in[3] = middle;
+        desc.retain_graph = true;
+        refused(ox_grad(&y, 1, in, 3, &desc, g), OX_ERR_ARG, "input 3");
+        CHECK(!g[0] && !g[1] && !g[2]);
+        desc.allow_unused = true;
+        CHECK(ox_grad(&y, 1, in, 4, &desc, g) == OX_OK);
+        ARE(g[0], 60, 88);
+        ARE(g[1], 180, 352);
+        CHECK(!g[2]);
+        ARE(g[3], 60, 88);
+        CHECK(!ox_gradient(x) && !ox_gradient(w));
+        /* only some leaves */
+        ox_backward_desc only;
+        memset(&only, 0, sizeof only);
+        only.inputs = &w;
+        only.input_count = 1;
+        CHECK(ox_backward(y, &only) == OX_OK && !ox_gradient(x));
+        ARE(ox_gradient(w), 180, 352);
+        /* an input that is an output */
+        ox_tensor *z = total(x);
+        in[0] = z;
+        CHECK(ox_grad(&z, 1, in, 1, NULL, g) == OX_OK);
+        ARE(g[0], 1);
+    }
+}
+
+/* ---- changes in place ---------------------------------------------------------------------------------- */
+
+static void test_in_place(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(3, 1, 1);
+        CHECK(!ox_add_(x, ox_number(1)));
+        refused(ox_error(), OX_ERR_ARG, "OX_NO_GRAD");
+        CHECK(!ox_mul_(ox_narrow(x, 0, 0, 2), ox_number(2)));
+        refused(ox_error(), OX_ERR_ARG, "by a view of it");
+        ARE(ox_detach(x), 1, 2, 3);
+        /* a result that is multiplied in place, before and behind others that use it */
+        ox_tensor *y = ox_add(x, x), *before = ox_add(y, ox_number(0));
+        CHECK(ox_mul_(y, ox_number(3)) == y);
+        CHECK(ox_backward(total(ox_add(ox_mul(y, ox_number(5)), before)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 32, 32, 32);
+    }
+    OX_SCOPE { /* what was saved is found to be changed */
+        ox_tensor *x = leaf(2, 1, 1), *y = ox_exp(x), *z = total(ox_mul(y, y));
+        CHECK(ox_add_(y, ox_number(1)) == y);
+        refused(ox_backward(z, NULL), OX_ERR_ARG, "changed in place");
+        ox_tensor *w = leaf(2, 1, 1), *v = total(ox_mul(ox_exp(x), w));
+        OX_NO_GRAD CHECK(ox_add_(w, ox_number(1)) == w);
+        refused(ox_backward(v, NULL), OX_ERR_ARG, "changed in place by add_");
+    }
+    OX_SCOPE { /* what is written over is copied where its gradient needs it */
+        ox_tensor *x = leaf(2, 1, 1), *y = ox_add(x, ox_number(0)), *w = leaf(2, 3, 1);
+        CHECK(ox_square_(y) == y && ox_mul_(y, w) == y);
+        CHECK(ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(x), 6, 16);
+        ARE(ox_gradient(w), 1, 4);
+    }
+    OX_SCOPE { /* a tensor without a gradient that gets one in place, and one that loses it */
+        ox_tensor *x = leaf(2, 1, 1), *y = ox_zeros(OX_SHAPE(2), OX_F64), *again = ox_contiguous(y);
+        CHECK(ox_add_(y, x) == y && ox_requires_grad(y) && !ox_is_leaf(y));
+        CHECK(ox_requires_grad(again));
+        CHECK(ox_backward(total(ox_square(again)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 2, 4);
+        CHECK(ox_zero_(y) == y && ox_requires_grad(y)); /* and its gradient is zeros */
+        CHECK(ox_set_gradient(x, NULL) == OX_OK && ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0, 0);
+    }
+}
+
+static void test_views(void) {
+    OX_SCOPE { /* a view written to, seen by its base and by another view */
+        ox_tensor *x = leaf(4, 1, 1), *base = ox_mul(x, ox_number(1));
+        ox_tensor *first = ox_narrow(base, 0, 0, 2), *middle = ox_narrow(base, 0, 1, 2);
+        CHECK(ox_mul_(first, ox_number(10)) == first);
+        CHECK(ox_backward(total(ox_mul(base, line(1, 1, 4))), NULL) ==
+              OX_OK);
+        ARE(ox_gradient(x), 10, 20, 3, 4);
+        CHECK(ox_set_gradient(x, NULL) == OX_OK);
+        CHECK(ox_backward(total(ox_square(middle)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0, 400, 6, 0); /* (10 x)^2 and x^2 */
+    }
+    OX_SCOPE { /* a view of a view, transposed; the base was made of nothing */
+        ox_tensor *x = leaf(2, 3, 1), *base = ox_zeros(OX_SHAPE(2, 3), OX_F64);
+        ox_tensor *row = ox_select(ox_transpose(base, 0, 1), 0, 1);
+        CHECK(ox_copy_(row, x) == row);
+        CHECK(ox_requires_grad(base));
+        ox_tensor *y = total(ox_square(ox_add(base, ox_number(1))));
+        CHECK(ox_backward(y, NULL) == OX_OK);
+        ARE(ox_gradient(x), 8, 10);
+    }
+    OX_SCOPE { /* the base written to makes its views stale */
+        ox_tensor *x = leaf(3, 1, 1), *base = ox_add(x, ox_number(0)), *view = ox_narrow(base, 0, 1, 2);
+        CHECK(ox_mul_(base, ox_number(7)) == base);
+        CHECK(ox_backward(total(view), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0, 7, 7);
+    }
+    OX_SCOPE { /* a column overwritten by what has no gradient */
+        ox_tensor *x = leaf(4, 1, 1), *base = ox_add(ox_view(x, OX_SHAPE(2, 2)), ox_number(0));
+        CHECK(ox_copy_(ox_select(base, 1, 0), ox_ones(OX_SHAPE(2), OX_F64)) != NULL);
+        CHECK(ox_backward(total(ox_square(base)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0, 4, 0, 8);
+    }
+    OX_SCOPE { /* views made under OX_NO_GRAD are not followed, and writing to them is refused */
+        ox_tensor *x = leaf(3, 1, 1), *base = ox_add(x, ox_number(0)), *view = NULL;
+        OX_NO_GRAD view = ox_narrow(base, 0, 1, 2);
+        CHECK(!ox_requires_grad(view) && !ox_mul_(view, ox_number(2)));
+        refused(ox_error(), OX_ERR_ARG, "nothing was recorded");
+    }
+    OX_SCOPE { /* detached: the same memory, no gradient */
+        ox_tensor *x = leaf(3, 1, 1), *d = ox_detach(x);
+        CHECK(!ox_requires_grad(d) && d->storage == x->storage && ox_is_leaf(d));
+        CHECK(ox_requires_grad(ox_contiguous(x)) && ox_is_leaf(ox_contiguous(x)));
+        CHECK(ox_backward(total(ox_square(ox_cast(x, OX_F64))), NULL) == OX_OK);
+        ARE(ox_gradient(x), 2, 4, 6);
+        ARE(ox_gradient(ox_contiguous(x)), 2, 4, 6);
+    }
+}
+
+/* ---- modes and hooks ----------------------------------------------------------------------------------- */
+
+static void test_modes(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *y = NULL, *z = NULL;
+        CHECK(ox_is_grad_enabled());
+        OX_NO_GRAD {
+            CHECK(!ox_is_grad_enabled());
+            y = ox_mul(x, x);
+            OX_ENABLE_GRAD z = ox_mul(x, x);
+            CHECK(!ox_is_grad_enabled());
+        }
+        CHECK(ox_is_grad_enabled() && !ox_requires_grad(y) && ox_requires_grad(z));
+        for (int i = 0; i < 2; i++) OX_NO_GRAD {
+                if (i == 0) continue; /* left like OX_SCOPE */
+                break;
+            }
+        CHECK(ox_is_grad_enabled());
+        OX_NO_GRAD CHECK(ox_add_(x, ox_number(1)) == x);
+        ARE(ox_detach(x), 2, 3);
+    }
+}
+
+static ox_tensor *doubled(ox_tensor *g, void *user) {
+    (*(int *)user)++;
+    return ox_mul(g, ox_number(2));
+}
+static ox_tensor *looked(ox_tensor *g, void *user) {
+    *(double *)user = ox_item(total(g));
+    return NULL;
+}
+static ox_tensor *misshapen(ox_tensor *g, void *user) {
+    (void)user;
+    return ox_sum(g, OX_ALL_DIMS, false);
+}
+static void stepped(ox_tensor *x, void *user) {
+    (*(int *)user)++;
+    CHECK(ox_is_leaf(x) && ox_gradient(x));
+    OX_NO_GRAD CHECK(ox_add_scaled_(x, ox_gradient(x), -0.5) != NULL);
+    CHECK(ox_set_gradient(x, NULL) == OX_OK);
+}
+
+static void test_hooks(void) {
+    OX_SCOPE {
+        int calls = 0, steps = 0;
+        double seen = 0;
+        ox_tensor *x = leaf(2, 1, 1), *y = ox_mul(x, x);
+        int64_t first = ox_register_hook(x, doubled, &calls), other = ox_register_hook(y, looked, &seen);
+        CHECK(first > 0 && other > first);
+        CHECK(ox_retain_gradient(y) == OX_OK);
+        CHECK(ox_backward(total(ox_add(ox_mul(y, ox_number(3)), x)), NULL) == OX_OK);
+        CHECK(calls == 1 && seen == 6);
+        ARE(ox_gradient(x), 14, 26); /* 2 (6 x + 1) */
+        ARE(ox_gradient(y), 3, 3);
+        ox_remove_hook(x, first);
+        CHECK(ox_set_gradient(x, NULL) == OX_OK);
+        int64_t step = ox_register_accumulated_hook(x, stepped, &steps);
+        CHECK(step > 0 && ox_backward(total(x), NULL) == OX_OK && calls == 1 && steps == 1);
+        CHECK(!ox_gradient(x));
+        ARE(ox_detach(x), 0.5, 1.5);
+        ox_remove_hook(x, step);
+        CHECK(ox_register_accumulated_hook(y, stepped, &steps) == 0);
+        refused(ox_error(), OX_ERR_ARG, "only leaves do");
+        CHECK(ox_register_hook(ox_ones(OX_SHAPE(1), OX_F64), doubled, &calls) == 0);
+        refused(ox_error(), OX_ERR_ARG, "wants no gradient");
+        CHECK(ox_register_hook(x, misshapen, NULL) > 0);
+        refused(ox_backward(total(x), NULL), OX_ERR_SHAPE, "a hook made");
+    }
+}
+
+/* What is saved, as f32 on its way. */
+typedef struct packed { int packs, unpacks, drops; } packed;
+static void *pack(ox_tensor *t, void *user) {
+    ((packed *)user)->packs++;
+    ox_tensor *narrow = NULL;
+    OX_SCOPE narrow = ox_retain(ox_cast(t, OX_F32));
+    return narrow;
+}
+static ox_tensor *unpack(void *t, void *user) {
+    ((packed *)user)->unpacks++;
+    return ox_cast((ox_tensor *)t, OX_F64);
+}
+static void drop(void *t, void *user) {
+    ((packed *)user)->drops++;
+    ox_release((ox_tensor *)t);
+}
+
+static void test_saved_hooks(void) {
+    static packed count;
+    ox_saved_hooks hooks;
+    hooks.pack = pack;
+    hooks.unpack = unpack;
+    hooks.drop = drop;
+    hooks.user = &count;
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1);
+        CHECK(ox_set_saved_hooks(&hooks) == NULL);
+        ox_tensor *y = ox_exp(ox_exp(x)), *z = ox_exp(x), *whole = ox_mul(x, x); /* leaves are kept as they are */
+        CHECK(ox_set_saved_hooks(NULL) == &hooks);
+        CHECK(count.packs == 3 && count.unpacks == 0);
+        CHECK(ox_backward(total(ox_add(y, whole)), NULL) == OX_OK);
+        CHECK(count.unpacks == 2 && count.drops == 2);
+        CHECK(z && fabs(ox_item(ox_select(ox_gradient(x), 0, 0)) / (exp(1) * exp(exp(1)) + 2) - 1) < 1e-6);
+    }
+    CHECK(count.drops == 3);
+}
+
+static void test_anomaly(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 0, 1), *n = ox_full(OX_SHAPE(2), INFINITY, OX_F64);
+        ox_set_detect_anomaly(true);
+        refused(ox_backward(total(ox_mul(ox_mul(x, ox_number(0)), n)), NULL), OX_ERR_ARG, "NaN");
+        ox_set_detect_anomaly(false);
+        CHECK(ox_backward(total(ox_mul(ox_mul(x, ox_number(0)), n)), NULL) == OX_OK);
+    }
+}
+
+/* ---- gradients of gradients ---------------------------------------------------------------------------- */
+
+static void test_double(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(3, 1, 1), *w = leaf(3, 2, 0), *g = NULL, *gg[2], *in[2];
+        ox_tensor *y = total(ox_mul(ox_mul(ox_square(x), x), w)); /* w x^3 */
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.create_graph = true;
+        CHECK(ox_grad(&y, 1, &x, 1, &desc, &g) == OX_OK && ox_requires_grad(g));
+        ARE(ox_detach(g), 6, 24, 54);
+        ox_tensor *sum = total(g);
+        in[0] = x;
+        in[1] = w;
+        CHECK(ox_grad(&sum, 1, in, 2, NULL, gg) == OX_OK);
+        ARE(gg[0], 12, 24, 36);
+        ARE(gg[1], 3, 12, 27);
+        /* into leaves, and again */
+        ox_backward_desc back;
+        memset(&back, 0, sizeof back);
+        back.create_graph = true;
+        ox_tensor *z = total(ox_mul(ox_square(x), x));
+        CHECK(ox_backward(z, &back) == OX_OK && ox_requires_grad(ox_gradient(x)));
+        ox_tensor *slope = ox_add(ox_gradient(x), ox_number(0));
+        CHECK(ox_set_gradient(x, NULL) == OX_OK && ox_backward(total(slope), NULL) == OX_OK);
+        ARE(ox_gradient(x), 6, 12, 18);
+        CHECK(ox_set_gradient(x, NULL) == OX_OK);
+    }
+}
+
+static ox_tensor *check_me(ox_tensor *const *in, void *user) {
+    ox_tensor *y = ox_mul(ox_exp(ox_mul(in[0], ox_number(0.1))), ox_square(in[1]));
+    ox_tensor *part = ox_mul(ox_narrow(y, 0, 1, 2), in[0]->ndim ? ox_narrow(in[0], 0, 0, 2) : in[0]);
+    if (!*(int *)user) return part;
+    return ox_exp(ox_mul(ox_detach(in[0]), in[0])); /* wrong on purpose: half of the derivative */
+}
+
+static void test_gradcheck(void) {
+    OX_SCOPE {
+        int wrong = 0;
+        ox_tensor *in[2], *wide = ox_empty(OX_SHAPE(6), OX_F64);
+        CHECK(ox_copy_(wide, ox_arange(1, 7, 1, OX_F64)) != NULL);
+        in[0] = ox_requires_grad_(ox_slice(wide, 0, OX_END, OX_END, -2), true); /* strides of its own */
+        in[1] = leaf(3, 1, 0.5);
+        CHECK_MSG(ox_gradcheck(check_me, &wrong, in, 2, NULL) == OX_OK, "%s", ox_error_text());
+        CHECK_MSG(ox_gradgradcheck(check_me, &wrong, in, 2, NULL) == OX_OK, "%s", ox_error_text());
+        ARE(wide, 1, 2, 3, 4, 5, 6);
+        wrong = 1;
+        refused(ox_gradcheck(check_me, &wrong, in, 1, NULL), OX_ERR_ARG, "differences give");
+        ox_tensor *half = ox_requires_grad_(ox_ones(OX_SHAPE(1), OX_F16), true);
+        refused(ox_gradcheck(check_me, &wrong, &half, 1, NULL), OX_ERR_DTYPE, "f64");
+    }
+}
+
+/* ---- functions of one's own ---------------------------------------------------------------------------- */
+
+static int dropped;
+static ox_status cube_backward(const ox_function_context *c) {
+    CHECK(c->wants[0] && !c->wants[1] && c->user == &dropped);
+    c->input_gradients[0] = ox_mul(c->gradients[0], ox_mul(ox_square(c->saved[0]), ox_number(3)));
+    return c->input_gradients[0] ? OX_OK : ox_error();
+}
+static ox_status fails(const ox_function_context *c) {
+    (void)c;
+    return OX_ERR_UNSUPPORTED;
+}
+static void cube_drop(void *user) { (*(int *)user)++; }
+static const ox_function cube = {"cube", cube_backward, cube_drop}, failing = {"failing", fails, NULL};
+
+static void test_function(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *in[2], *y = NULL;
+        in[0] = x;
+        in[1] = ox_ones(OX_SHAPE(2), OX_F64);
+        OX_NO_GRAD y = ox_mul(ox_square(x), x);
+        CHECK(ox_attach_function(&cube, &dropped, in, 2, &y, 1, in, 1) == OX_OK && ox_requires_grad(y));
+        refused(ox_attach_function(&cube, &dropped, in, 2, &y, 1, in, 1), OX_ERR_ARG, "recorded already");
+        CHECK(dropped == 1);
+        ox_grad_desc desc;
+        ox_tensor *sum = total(y), *g, *gg;
+        memset(&desc, 0, sizeof desc);
+        desc.create_graph = true;
+        CHECK(ox_grad(&sum, 1, &x, 1, &desc, &g) == OX_OK);
+        ARE(ox_detach(g), 3, 12);
+        sum = total(g);
+        CHECK(ox_grad(&sum, 1, &x, 1, NULL, &gg) == OX_OK);
+        ARE(gg, 6, 12);
+        ox_tensor *bad = NULL;
+        OX_NO_GRAD bad = ox_square(x);
+        CHECK(ox_attach_function(&failing, NULL, in, 1, &bad, 1, NULL, 0) == OX_OK);
+        refused(ox_backward(total(bad), NULL), OX_ERR_UNSUPPORTED, "failing");
+    }
+    CHECK(dropped == 2);
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------- */
+
+typedef struct block { ox_tensor *weight; int runs; double kept; } block;
+static ox_status run_block(ox_tensor *const *in, ox_tensor **out, void *user) {
+    block *b = (block *)user;
+    ox_tensor *noise = ox_rand(OX_SHAPE(2), OX_F64);
+    b->runs++;
+    b->kept = ox_item(ox_select(noise, 0, 0));
+    out[0] = ox_mul(ox_mul(ox_square(in[0]), b->weight), noise);
+    return out[0] ? OX_OK : ox_error();
+}
+
+static void test_checkpoint(void) {
+    OX_SCOPE {
+        block b = {leaf(2, 5, 0), 0, 0};
+        ox_tensor *x = leaf(2, 1, 1), *y = NULL, *fixed = ox_ones(OX_SHAPE(2), OX_F64);
+        CHECK(ox_checkpoint(run_block, &b, &x, 1, &y, 1) == OX_OK && b.runs == 1);
+        const double first = b.kept;
+        double numbers[2];
+        (void)ox_rand(OX_SHAPE(1), OX_F64); /* others draw meanwhile */
+        CHECK(ox_backward(total(y), NULL) == OX_OK && b.runs == 2 && b.kept == first);
+        CHECK(ox_to_doubles(ox_gradient(x), numbers, 2) == OX_OK && fabs(numbers[0] - 10 * first) < 1e-12);
+        CHECK(ox_to_doubles(ox_gradient(b.weight), numbers, 2) == OX_OK && fabs(numbers[0] - first) < 1e-12);
+        /* for leaves of its own alone */
+        CHECK(ox_set_gradient(b.weight, NULL) == OX_OK);
+        CHECK(ox_checkpoint(run_block, &b, &fixed, 1, &y, 1) == OX_OK && ox_requires_grad(y));
+        CHECK(ox_backward(total(y), NULL) == OX_OK && ox_gradient(b.weight));
+        /* of nothing that wants a gradient */
+        b.weight = fixed;
+        CHECK(ox_checkpoint(run_block, &b, &fixed, 1, &y, 1) == OX_OK && !ox_requires_grad(y));
+    }
+}
+
+/* A step keeps nothing behind. */
+static void test_flat(void) {
+    ox_memory_stats first, last;
+    memset(&first, 0, sizeof first);
+    OX_SCOPE {
+        ox_tensor *w = ox_requires_grad_(ox_ones(OX_SHAPE(4, 3), OX_F32), true), *x = ox_ones(OX_SHAPE(5, 4), OX_F32);
+        for (int i = 0; i < 40; i++) {
+            OX_SCOPE {
+                ox_tensor *y = ox_matmul(x, w);
+                CHECK(ox_mul_(ox_narrow(y, 1, 0, 2), ox_number(2)) != NULL);
+                CHECK(ox_backward(ox_sum(ox_square(y), OX_ALL_DIMS, false), NULL) == OX_OK);
+                OX_NO_GRAD CHECK(ox_add_scaled_(w, ox_gradient(w), -1e-4) != NULL);
+                CHECK(ox_set_gradient(w, NULL) == OX_OK);
+            }
+            if (i == 2) first = ox_memory_get_stats();
+        }
+        last = ox_memory_get_stats();
+        CHECK(last.tensors == first.tensors && last.storages == first.storages);
+        CHECK(last.bytes_in_use == first.bytes_in_use);
+    }
+}
+
+int main(void) {
+    test_leaves();
+    test_shapes();
+    test_no_sharing();
+    test_released();
+    test_long();
+    test_order();
+    test_grad();
+    test_in_place();
+    test_views();
+    test_modes();
+    test_hooks();
+    test_saved_hooks();
+    test_anomaly();
+    test_double();
+    test_gradcheck();
+    test_function();
+    test_checkpoint();
+    test_flat();
+    ox_memory_stats stats = ox_memory_get_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("autograd");
+}
