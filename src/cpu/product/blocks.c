@@ -64,7 +64,7 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     }
 }
 
-/* The same for whole groups of repacked rows, and n a multiple of 256. */
+/* The same for whole groups of repacked rows. */
 static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
                              int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
     kernels->dot_repacked[dtype](rows / OXI_REPACKED_ROWS, OXI_REPACKED_ROWS * row_bytes, n, blocks, x, out);

@@ -28,7 +28,7 @@ static struct {
     int64_t any;     /* atomic: count */
 } oxi_repacks;
 
-/* Rows are whole pieces, and so much of one may be asked for at a time. */
+/* So much of a row may be asked for at a time. */
 enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
 /* ---- the layout ---------------------------------------------------------------------------------------- */
@@ -339,9 +339,7 @@ static void oxi_repack(ox_tensor *t) {
     bool ours = storage->layout ? storage->layout == &oxi_repacked_layout : !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim < 2) return;
     int64_t k = t->shape[t->ndim - 1], rows = k ? ox_numel(t) / k : 0, groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
-        !ox_is_contiguous(t))
-        return;
+    if (rows == 0 || rows % OXI_REPACKED_ROWS != 0 || !ox_is_contiguous(t)) return;
     oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);
     oxi_repacked_let_go(already);
     if (already) return;
