@@ -798,10 +798,7 @@ static void test_refused(void) {
     for (int t = 0; t < taken_count; t++)
         for (int i = 0; i < 12; i++)
             OX_SCOPE {
-                int64_t rows = i == 0   ? 15
-                               : i == 1 ? 17
-                               : i == 2 ? 1
-                                        : 32;
+                int64_t rows = i == 0 ? 15 : i == 1 ? 17 : i == 2 ? 1 : 32;
                 pair p = random_pair(taken[t], rows, 512);
                 ox_tensor *w = i < 3     ? p.w
                                : i == 3  ? ox_narrow(p.w, 0, 0, 8)
@@ -927,8 +924,7 @@ static void check_file(const repack_case *c, const char *path, const uint8_t *w,
         CHECK(ox_data(b) == lies && is_as_before(b, w) && is_as_before(a, w));
         CHECK(ox_prepack(b) == OX_OK && lies_repacked(lies, w, a));
         check_against("loaded before", c->dtype, ox_linear(x, a, NULL), plain, NULL, false);
-        CHECK(ox_prepack(b) == OX_OK && ox_prepack(last) == OX_OK &&
-              ox_prepack(f) == OX_OK);
+        CHECK(ox_prepack(b) == OX_OK && ox_prepack(last) == OX_OK && ox_prepack(f) == OX_OK);
         CHECK(is_as_before(last, v) && (lies_repacked(lies, w, a) || is_mirror())); /* each by itself */
         CHECK(ox_prepack(last) == OX_OK && ox_unpack(b) == OX_OK && !lies_repacked(lies, w, a));
         CHECK(ox_prepack(b) == OX_OK && ox_equal(ox_clone(a), twin) && is_as_before(last, v));

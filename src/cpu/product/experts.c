@@ -148,7 +148,7 @@ static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
         status = oxi_experts_sort(&job, ids);
         if (status == OX_OK) status = oxi_experts_tasks(&job);
         for (oxi_expert *e = job.expert; e < job.expert + job.used; e++) {
-            if (e->few.g) oxi_block_rows_end(&e->few);
+            oxi_block_rows_end(&e->few);
             oxi_free(e->bias, (size_t)p->g.n * sizeof(float));
         }
     }

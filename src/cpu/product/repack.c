@@ -111,12 +111,8 @@ static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row
     int64_t bytes = oxi_info(type->dtype)->block_bytes;
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back)
-            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, 0,
-                             OXI_REPACKED_ROWS, true);
-        else
-            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, 0,
-                             OXI_REPACKED_ROWS, false);
+        oxi_repack_block(type, (back ? rows : copy) + at, row_bytes,
+                         (back ? copy : rows) + OXI_REPACKED_ROWS * at, 0, OXI_REPACKED_ROWS, back);
     }
 }
 

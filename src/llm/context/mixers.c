@@ -40,7 +40,8 @@ static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *
 
 /* h = exp(step A) h + step x B, y = h C, channel by channel: steps, x [S, channels]; B, C [S, state].
  * The state's numbers decay each by their own, so products do not help: rows of many positions are made at
- * once, and one multiply-add runs through them. Channels lie side by side. source: Gu and Dao 2023, "Mamba" */
+ * once, and one multiply-add runs through them. Channels lie side by side.
+ * source: Gu and Dao 2023, "Mamba" */
 static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
                                ox_tensor *b, ox_tensor *c) {
     const ox_llm *model = batch->context->model;
