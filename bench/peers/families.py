@@ -55,7 +55,7 @@ FAMILIES = {
                                 logits_scaling=8.0, attention_multiplier=0.0156)),
     'nemotron': ('nemotron', dict(PLAIN, num_key_value_heads=4)),
     'exaone4': ('exaone4', GROUPED),
-    'smollm3': ('smollm3', GROUPED),
+    'smollm3': ('smollm3', dict(GROUPED, pad_token_id=0)),
     'bitnet': ('bitnet', GROUPED),
     'minicpm3': ('deepseek_v2', dict(LATENT, first_k_dense_replace=LAYERS)),
     'deepseek2': ('deepseek_v2', LATENT),
@@ -103,10 +103,7 @@ def main():
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     for name in options.only.split(','):
-        try:
-            write(name, options.out)
-        except Exception as error:
-            print(name, 'FAILED', repr(error)[:200])
+        write(name, options.out)
     return 0
 
 
