@@ -98,7 +98,7 @@ def tiers_of(found):
 def cell(row):
     """The median, with the least and the most of the turns where they were kept; a star if it is older."""
     ratio = row['ratio']
-    digits = 2 if row['work'].startswith('matmul') else 1 if ratio[0] < 10 else 0
+    digits = 2 if row['work'].startswith('matmul') or row['peer'] == 'LLaMA' else 1 if ratio[0] < 10 else 0
     spread = len(ratio) == 3 and ratio[1] < ratio[2]  # not of one turn
     text = '%.2f (%.2f .. %.2f)' % tuple(ratio) if spread else '%.*f' % (digits, ratio[0])
     return text + ('*' if row.get('note') == 'earlier' else '')
