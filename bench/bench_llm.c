@@ -83,6 +83,16 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     return status == OX_OK ? bench_now() - start : -1;
 }
 
+/* Whether a new token reads no more of it than a row: embeddings, or what an encoder has. */
+static bool is_aside(const ox_file *file, const char *name) {
+    static const char *const aside[] = {"position_embd.", "token_types.", "enc.", "cross_attn_k.",
+                                        "cross_attn_v."};
+    if (strcmp(name, "token_embd.weight") == 0) return ox_file_has(file, "output.weight");
+    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
+        if (strstr(name, aside[i])) return true;
+    return false;
+}
+
 /* Bytes that a new token reads: all tensors, without the embedding's rows if they are not the output too, and
  * of the experts as many as are used. */
 static double weight_bytes(const char *path, const ox_llm_config *config) {
@@ -91,8 +101,7 @@ static double weight_bytes(const char *path, const ox_llm_config *config) {
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         ox_file_entry entry;
         if (ox_file_get_entry(file, i, &entry) != OX_OK) break;
-        bool embedding = strcmp(entry.name, "token_embd.weight") == 0;
-        if (embedding && ox_file_has(file, "output.weight")) continue;
+        if (is_aside(file, entry.name)) continue;
         bool experts = config->experts > 0 && strstr(entry.name, "_exps.") != NULL;
         double used = experts ? (double)config->experts_used / (double)config->experts : 1;
         bytes += used * (double)entry.bytes;
@@ -174,6 +183,7 @@ static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context
     const ox_llm_config *config = ox_llm_get_config(model);
     bool ok = true;
     for (long i = 0; i < ox_llm_capacity(context); i++) tokens[i] = (int32_t)(i * 7919 % config->vocabulary);
+    if (config->encoder_layers > 0 && ox_llm_encode(context, tokens, 1) != OX_OK) return false;
     for (long i = 0; ok && i < o->count; i++)
         ok = measure(o, context, config, tokens, o->prompts[i], true, logits);
     return ok && (o->steps == 0 || measure(o, context, config, tokens, o->steps, false, logits));

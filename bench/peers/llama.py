@@ -37,36 +37,43 @@ def build():
     return program
 
 
-def ours(program, options, tier, model, work):
-    kind, count = work
-    command = [program, model, '--threads', str(options.threads), '--runs', '1']
+def flags(options):
+    """The works, as both programs are told of them."""
+    return ['-p', ','.join(options.prompt) or '1', '-n', ','.join(options.new) or '0']
+
+
+def ours(program, options, tier, model):
+    """{work: tokens per second}"""
+    command = [program, model, '--threads', str(options.threads), '--runs', '1', *flags(options)]
     command += [] if options.mapped else ['--copy']
-    command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '1', '-n', str(count)]
     text = subprocess.run(command, env=dict(os.environ, OX_ISA=TIERS[tier]), check=True, capture_output=True,
                           text=True).stdout
     lines = [line.split() for line in text.splitlines()]
-    return next(float(words[2]) for words in lines if words[:2] == [kind, str(count)])
+    return {' '.join(words[:2]): float(words[2]) for words in lines if words[:1] in (['prompt'], ['new'])}
 
 
-def theirs(options, tier, model, work):
-    kind, count = work
+def theirs(options, tier, model):
+    """The same of llama.cpp."""
     command = options.llama.replace('{tier}', tier).split()
-    command += ['-m', model, '-t', str(options.threads), '-r', '1', '-o', 'json']
-    command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '0', '-n', str(count)]
+    command += ['-m', model, '-t', str(options.threads), '-r', '1', '-o', 'json', *flags(options)]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True).stdout
-    return json.loads(text)[0]['avg_ts']
+    return {'prompt %d' % row['n_prompt'] if row['n_prompt'] else 'new %d' % row['n_gen']: row['avg_ts']
+            for row in json.loads(text)}
 
 
-def measure(program, options, tier, model, work):
+def measure(program, options, tier, model):
+    """A row for each work."""
     a, b = [], []
     for _ in range(options.runs):
-        a.append(ours(program, options, tier, model, work))
-        b.append(theirs(options, tier, model, work))
-    ratios = [x / y for x, y in zip(a, b)]
-    return {'tier': tier, 'model': os.path.basename(model), 'work': '%s %d' % work,
-            'threads': options.threads, 'ours': statistics.median(a), 'theirs': statistics.median(b),
-            'ratio': statistics.median(ratios), 'least': min(ratios), 'most': max(ratios)}
+        a.append(ours(program, options, tier, model))
+        b.append(theirs(options, tier, model))
+    works = ['prompt ' + n for n in options.prompt] + ['new ' + n for n in options.new]
+    for work in works:
+        ratios = [x[work] / y[work] for x, y in zip(a, b)]
+        yield {'tier': tier, 'model': os.path.basename(model), 'work': work, 'threads': options.threads,
+               'ours': statistics.median(x[work] for x in a), 'theirs': statistics.median(y[work] for y in b),
+               'ratio': statistics.median(ratios), 'least': min(ratios), 'most': max(ratios)}
 
 
 def main():
@@ -79,17 +86,16 @@ def main():
     parser.add_argument('--mapped', action='store_true')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--llama', default='llama-bench')
+    parser.add_argument('--bench', help='a bench_llm that is built already')
     parser.add_argument('--json', default=ROOT + '/build/llama.json')
     options = parser.parse_args()
-    works = [('prompt', int(n)) for n in options.prompt.split(',') if n]
-    works += [('new', int(n)) for n in options.new.split(',') if n]
-    program = build()
+    options.prompt, options.new = options.prompt.split(','), options.new.split(',')
+    program = options.bench or build()
     print('%-15s %-22s %-11s %9s %9s  ratio (least .. most)' %
           ('tier', 'model', 'work', 'OxTorch', 'llama.cpp'))
     for model in options.models.split(','):
         for tier in options.tiers.split(','):
-            for work in works:
-                row = measure(program, options, tier, model, work)
+            for row in measure(program, options, tier, model):
                 print('%(tier)-15s %(model)-22s %(work)-11s %(ours)9.1f %(theirs)9.1f  %(ratio).2f '
                       '(%(least).2f .. %(most).2f)' % row, flush=True)
                 keep(options.json, [row], ['tier', 'model', 'work', 'threads'])

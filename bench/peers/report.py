@@ -4,8 +4,9 @@
     python3 bench/peers/report.py [--install] [--measure] [--models a.gguf] [--write]
 
 --install gets the peers from Debian's packages (as root). --measure runs both scripts first; --models are for
-llama.cpp. What their last runs found (build/peers.json, build/llama.json) is printed as a table in Markdown:
-the speed of OxTorch / peer by tier, the median of the turns, the least and the most.
+llama.cpp. What their last runs found (build/peers.json, build/llama.json; build/decode.json of decode.py,
+whose peer is LLaMA itself) is printed as a table in Markdown: the speed of OxTorch / peer by tier, the median
+of the turns, the least and the most.
 
 --write adds these figures to measured.json beside this script, where they take the place of older ones of the
 same work, peer, tier and number of threads. From that file it then writes the plot, measured.svg (medians),
@@ -31,10 +32,13 @@ PACKAGES = ['python3-numpy', 'python3-torch', 'libopenblas0-pthread', 'libblis4-
             'llama.cpp-tools']
 TIERS = ['sse2-base', 'sse2', 'avx-base', 'avx', 'avx2', 'avx512-base', 'avx512', 'amx']
 COLORS = dict(zip(TIERS, ['#bbb', '#777', '#f3c98b', '#e08214', '#59a14f', '#a6cee3', '#1f78b4', '#b2182b']))
+SHAPES = ('qwen3', 'gemma3', 'phi3', 'gpt oss', 'mixtral')  # of shapes.py
 # The tables of RESULTS.md: which figures each of them has.
 TABLES = {
     'products': lambda work, peer: work.startswith('matmul'),
     'operations': lambda work, peer: peer == 'PyTorch' and not work.startswith('matmul'),
+    'shapes of 1b': lambda work, peer: peer == 'llama.cpp' and work.startswith(SHAPES),
+    'families': lambda work, peer: peer == 'LLaMA',
     'model of 110m': lambda work, peer: work.startswith('110m'),
     'model of 1b': lambda work, peer: work.startswith('1b'),
 }
@@ -65,6 +69,9 @@ def last_runs(threads):
             ratio = [row['ratio'], row['least'], row['most']]
             rows.append({'work': work, 'peer': 'llama.cpp', 'tier': LLAMA_TIERS[row['tier']],
                          'threads': threads, 'ratio': ratio, 'date': date})
+    rows += [{'work': row['family'] + ' ' + row['type'], 'peer': 'LLaMA', 'tier': row['tier'],
+              'threads': threads, 'ratio': row['ratio'], 'date': date}
+             for row in load(ROOT + '/build/decode.json') if row['threads'] == threads]
     return rows
 
 
@@ -91,8 +98,9 @@ def tiers_of(found):
 def cell(row):
     """The median, with the least and the most of the turns where they were kept; a star if it is older."""
     ratio = row['ratio']
-    digits = 2 if row['work'].startswith('matmul') else 1 if ratio[0] < 10 else 0
-    text = '%.2f (%.2f .. %.2f)' % tuple(ratio) if len(ratio) == 3 else '%.*f' % (digits, ratio[0])
+    digits = 2 if row['work'].startswith('matmul') or row['peer'] == 'LLaMA' else 1 if ratio[0] < 10 else 0
+    spread = len(ratio) == 3 and ratio[1] < ratio[2]  # not of one turn
+    text = '%.2f (%.2f .. %.2f)' % tuple(ratio) if spread else '%.*f' % (digits, ratio[0])
     return text + ('*' if row.get('note') == 'earlier' else '')
 
 
@@ -150,7 +158,7 @@ def write(threads):
         f.write('[\n' + ',\n'.join(' ' + json.dumps(row) for row in rows) + '\n]\n')
     found = figures(rows, threads)
     with open(PLOT, 'w') as f:
-        f.write(plot(found))
+        f.write(plot({key: row for key, row in found.items() if key[1] != 'LLaMA'}))
     with open(RESULTS) as f:
         text = f.read()
     for name, wanted in TABLES.items():

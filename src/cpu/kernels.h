@@ -171,7 +171,8 @@ typedef struct oxi_q8 {
     int8_t q[256];
     float scale[8], sum[8];
     int16_t ratio[8], total[16], crossed_ratio[8], crossed_sum[8], crossed_total[16];
-    float step, unused[3];
+    float step, unused[2];
+    int32_t blocks; /* of 32 that there are */
 } oxi_q8;
 
 /* Where what is crossed lies: 1 and 2 of each four change places. */

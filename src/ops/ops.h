@@ -374,8 +374,8 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  * Block types are repacked at once and in place, sixteen rows side by side. Products and ox_embedding read
  * them so; every other use, ox_data too, puts them back first. Take a pointer from ox_data anew after this
  * call.
- * dtypes    all; of block types the common ones, [..,k] of a multiple of 16 rows and a k of a multiple of
- *           256, where the processor gains from it. Others multiply as they lie
+ * dtypes    all; of block types the common ones, [..,k] of a multiple of 16 rows, where the processor gains
+ *           from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
  *           as much where the processor multiplies bf16), until it is freed or ox_unpack; short of

@@ -431,8 +431,9 @@ static void oxi_embedding_row(const oxi_embedding *job, int64_t id, char *to) {
     char piece[OXI_REPACKED_PIECE_BYTES];
     if (!job->repacked) oxi_expand_run(table->dtype, n, row, out->dtype, job->store, to, step);
     for (int64_t at = 0; job->repacked && at < n; at += OXI_REPACKED_PIECE) {
-        oxi_repacked_row(table->dtype, group, in_group, at, OXI_REPACKED_PIECE, piece);
-        oxi_expand_run(table->dtype, OXI_REPACKED_PIECE, piece, out->dtype, job->store,
+        int64_t part = oxi_min_i64(n - at, OXI_REPACKED_PIECE);
+        oxi_repacked_row(table->dtype, group, in_group, at, part, piece);
+        oxi_expand_run(table->dtype, part, piece, out->dtype, job->store,
                        to + at * step * oxi_dtype_bytes(out->dtype), step);
     }
 }

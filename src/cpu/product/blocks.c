@@ -64,7 +64,7 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     }
 }
 
-/* The same for whole groups of repacked rows, and n a multiple of 256. */
+/* The same for whole groups of repacked rows. */
 static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
                              int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
     kernels->dot_repacked[dtype](rows / OXI_REPACKED_ROWS, OXI_REPACKED_ROWS * row_bytes, n, blocks, x, out);
@@ -81,7 +81,7 @@ typedef struct oxi_block_rows {
     float *lift;       /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
-    size_t lane_bytes;
+    size_t lane_bytes, made, bytes; /* of a lane, of x to lift, of scratch */
 } oxi_block_rows;
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -143,33 +143,45 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
     }
 }
 
+/* Everything but the tasks. sharers: so many products share the threads. Whether there was memory or not,
+ * oxi_block_rows_end follows. */
+static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers) {
+    memset(r, 0, sizeof *r);
+    r->g = g;
+    r->kernels = oxi_cpu_kernels();
+    r->exact = exact;
+    size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
+    r->task_rows = oxi_min_i64(sharers * oxi_rows_of_task(g->n, (int64_t)row_bytes), g->n);
+    if (g->repacked) r->task_rows = oxi_round_up(r->task_rows, OXI_REPACKED_ROWS);
+    r->pieces = oxi_parts(g->k, OXI_CODES_PIECE);
+    size_t x_bytes = oxi_align_up(cells * f32),
+           q_bytes = exact ? 0 : (size_t)(g->m * r->pieces) * sizeof *r->q;
+    size_t lift_at = oxi_align_up(x_bytes + q_bytes);
+    r->made = lift_at + (size_t)g->m * f32;
+    r->lane_bytes = oxi_align_up((size_t)((g->m + 1) * r->task_rows + (exact ? g->k : 0)) * f32);
+    r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
+    bool done = false;
+    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
+    if (!memory) return OX_ERR_NOMEM;
+    r->x = (float *)(void *)memory;
+    r->q = (oxi_q8 *)(void *)(memory + x_bytes);
+    r->lift = (float *)(void *)(memory + lift_at);
+    r->scratch = (char *)oxi_alloc(r->bytes);
+    if (r->scratch && !done) oxi_block_rows_prepare(r);
+    return r->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
+static void oxi_block_rows_end(const oxi_block_rows *r) {
+    if (r->x) oxi_shared_give(r->g, (char *)r->x, r->made);
+    oxi_free(r->scratch, r->bytes);
+}
+
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
-    memset(&r, 0, sizeof r);
-    r.g = g;
-    r.kernels = oxi_cpu_kernels();
-    r.exact = exact;
-    size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
-    r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
-    if (g->repacked) r.task_rows = oxi_round_up(r.task_rows, OXI_REPACKED_ROWS);
-    int64_t tasks = oxi_parts(g->n, r.task_rows);
-    r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
-    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;
-    size_t lift_at = oxi_align_up(x_bytes + q_bytes), made = lift_at + (size_t)g->m * f32;
-    r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
-    size_t bytes = (size_t)oxi_lanes(tasks) * r.lane_bytes;
-    bool done = false;
-    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, made, &done);
-    if (!memory) return OX_ERR_NOMEM;
-    r.x = (float *)(void *)memory;
-    r.q = (oxi_q8 *)(void *)(memory + x_bytes);
-    r.lift = (float *)(void *)(memory + lift_at);
-    r.scratch = (char *)oxi_alloc(bytes);
-    if (r.scratch && !done) oxi_block_rows_prepare(&r);
-    if (r.scratch) oxi_parallel_for(tasks, oxi_block_rows_task, &r);
-    oxi_shared_give(g, memory, made);
-    oxi_free(r.scratch, bytes);
-    return r.scratch ? OX_OK : OX_ERR_NOMEM;
+    ox_status status = oxi_block_rows_begin(&r, g, exact, 1);
+    if (status == OX_OK) oxi_parallel_for(oxi_parts(g->n, r.task_rows), oxi_block_rows_task, &r);
+    oxi_block_rows_end(&r);
+    return status;
 }
 
 /* C^T = B^T A^T: the blocks become b. */

@@ -11,6 +11,7 @@ typedef struct oxi_expert {
     oxi_gemm g;
     int64_t columns, tasks; /* of a task; of the region, 0: all threads compute it together */
     float *bias;            /* NULL, or n floats of its own */
+    oxi_block_rows few;     /* where tasks are its: few rows by blocks */
 } oxi_expert;
 
 typedef struct oxi_experts {
@@ -19,6 +20,7 @@ typedef struct oxi_experts {
     int64_t *from, *to; /* where the rows of slots, in order of experts, begin in x and the result */
     char *rows;         /* these rows of x, one behind the other */
     oxi_expert *expert; /* [used] */
+    oxi_shared shared;  /* of slots that have one row of x */
     int64_t failed;     /* atomic: status of a product that failed, or 0 */
 } oxi_experts;
 
@@ -33,9 +35,12 @@ static void oxi_expert_row(void *arg, int64_t index, int lane) {
 
 static void oxi_expert_task(void *arg, int64_t index, int lane) {
     oxi_experts *job = (oxi_experts *)arg;
-    const oxi_expert *e = job->expert;
-    (void)lane;
+    oxi_expert *e = job->expert;
     while (index >= e->tasks) index -= e++->tasks;
+    if (e->few.scratch) {
+        oxi_block_rows_task(&e->few, index, lane);
+        return;
+    }
     oxi_gemm g = e->g;
     int64_t first = index * e->columns;
     g.n = oxi_min_i64(g.n - first, e->columns);
@@ -57,6 +62,7 @@ static ox_status oxi_expert_add(oxi_experts *job, int64_t id, int64_t first, int
     g->m = end - first;
     g->a = (const char *)g->a + job->from[first] * bytes;
     g->a_storage = NULL;
+    g->shared = p->shape[0] == 1 && p->a_stride[1] == 0 ? &job->shared : NULL;
     g->b = (const char *)g->b + oxi_signed_bytes(g->b_dtype, id * p->form.expert);
     g->c_rows = job->to + first;
     if (g->m > 1) {
@@ -93,18 +99,24 @@ static ox_status oxi_experts_sort(oxi_experts *job, int64_t *ids) {
 
 static ox_status oxi_experts_tasks(oxi_experts *job) {
     int64_t tasks = 0, lanes = oxi_lanes(INT32_MAX);
-    for (oxi_expert *e = job->expert; e < job->expert + job->used; e++) {
+    ox_status status = OX_OK;
+    if (job->used < job->slots) oxi_parallel_for(job->slots, oxi_expert_row, job);
+    for (oxi_expert *e = job->expert; e < job->expert + job->used && status == OX_OK; e++) {
         const oxi_gemm *g = &e->g;
         bool few = g->way == OXI_WAY_FEW_ROWS || g->way == OXI_WAY_THIN_A;
         bool large = !few && (double)g->m * (double)g->n * (double)g->k > OXI_EXPERT_LARGE;
         int64_t parts = few && lanes > 1 ? oxi_parts(8 * lanes, job->used) : 1;
         e->columns = oxi_round_up(oxi_parts(g->n, parts), OXI_EXPERT_LEAST);
-        e->tasks = large || job->used == 1 ? 0 : oxi_parts(g->n, e->columns);
+        if (large || job->used == 1) continue;
+        if (g->way == OXI_WAY_FEW_ROWS && g->k > 0) {
+            status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used);
+            e->columns = e->few.task_rows;
+        }
+        e->tasks = oxi_parts(g->n, e->columns);
         tasks += e->tasks;
     }
-    if (job->used < job->slots) oxi_parallel_for(job->slots, oxi_expert_row, job);
-    if (tasks > 0) oxi_parallel_for(tasks, oxi_expert_task, job);
-    ox_status status = (ox_status)job->failed;
+    if (tasks > 0 && status == OX_OK) oxi_parallel_for(tasks, oxi_expert_task, job);
+    if (status == OX_OK) status = (ox_status)job->failed;
     for (int64_t i = 0; i < job->used && status == OX_OK; i++)
         if (!job->expert[i].tasks) status = oxi_gemm_run(&job->expert[i].g);
     return status;
@@ -135,8 +147,12 @@ static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
         job.to = job.from + job.slots;
         status = oxi_experts_sort(&job, ids);
         if (status == OX_OK) status = oxi_experts_tasks(&job);
-        for (int64_t i = 0; i < job.used; i++) oxi_free(job.expert[i].bias, (size_t)p->g.n * sizeof(float));
+        for (oxi_expert *e = job.expert; e < job.expert + job.used; e++) {
+            oxi_block_rows_end(&e->few);
+            oxi_free(e->bias, (size_t)p->g.n * sizeof(float));
+        }
     }
+    oxi_free(job.shared.memory, job.shared.bytes);
     oxi_free(job.expert, (size_t)most * sizeof *job.expert);
     oxi_free(job.rows, bytes);
     oxi_free(ids, 3 * (size_t)job.slots * sizeof *ids);

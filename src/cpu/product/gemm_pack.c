@@ -313,13 +313,12 @@ static void oxi_gemm_pack_task(void *arg, int64_t index, int lane) {
     bool is_a = index < p->a_tasks;
     const oxi_gemm_side *s = is_a ? &p->a : &p->b;
     int64_t lines = is_a ? p->rows : p->columns, first = is_a ? p->m0 : p->n0;
-    int64_t panels = (lines + s->width - 1) / s->width, group = OXI_GEMM_STAGE_LINES / s->width;
-    int64_t groups = (panels + group - 1) / group;
+    int64_t panels = oxi_parts(lines, s->width), group = OXI_GEMM_STAGE_LINES / s->width;
+    int64_t groups = oxi_parts(panels, group);
     if (!is_a) index -= p->a_tasks;
     int64_t at = index / groups * p->depth, panel = index % groups * group;
-    int64_t depth = p->ks - at < p->depth ? p->ks - at : p->depth;
-    int64_t line = panel * s->width,
-            count = lines - line < group * s->width ? lines - line : group * s->width;
+    int64_t depth = oxi_min_i64(p->ks - at, p->depth);
+    int64_t line = panel * s->width, count = oxi_min_i64(lines - line, group * s->width);
     char *to = s->packed + (at * panels + depth * panel) * s->width * p->type.element;
     oxi_gemm_pack(p, s, first + line, count, p->k0 + at, depth, to,
                   p->scratch + (size_t)lane * p->lane_bytes);

@@ -45,7 +45,7 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
     const oxi_gemm *g = t->g;
     int64_t first = index * t->task_lines, element = oxi_info(t->dtype)->block_bytes;
-    int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
+    int64_t lines = oxi_min_i64(t->lines - first, t->task_lines);
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
     if (t->across)
@@ -100,7 +100,7 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     t.lines = thin_is_a ? g->n : g->m;
     t.count = thin_is_a ? g->m : g->n;
     t.task_lines = oxi_thin_task_lines(&t);
-    int64_t tasks = (t.lines + t.task_lines - 1) / t.task_lines;
+    int64_t tasks = oxi_parts(t.lines, t.task_lines);
     bool alone = (double)t.lines * (double)t.k < 65536;
     size_t thin_bytes = (size_t)oxi_round_up(t.count * t.k * (int64_t)sizeof(float), OXI_ALIGN);
     t.lane_bytes = (size_t)oxi_round_up((t.count + 1) * t.task_lines * (int64_t)sizeof(float), OXI_ALIGN);

@@ -7,7 +7,7 @@ typedef struct oxi_product {
     oxi_product_form form;
     bool pairs; /* of complex numbers; strides and dtypes are those of their parts */
     int ndim;
-    int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
+    int64_t *shape, *a_stride, *b_stride, *c_stride; /* those of form */
     int64_t failed; /* atomic: status of a product that failed, or 0 */
 } oxi_product;
 
@@ -49,7 +49,7 @@ static void oxi_int_finish(const oxi_int_product *p, int64_t m, int64_t first, i
 static void oxi_int_task(void *arg, int64_t index, int lane) {
     const oxi_int_product *p = (const oxi_int_product *)arg;
     const oxi_gemm *g = p->g;
-    int64_t across = (g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS;
+    int64_t across = oxi_parts(g->n, OXI_INT_COLUMNS);
     int64_t m = index / across * OXI_INT_ROWS, n = index % across * OXI_INT_COLUMNS;
     int64_t rows = oxi_min_i64(OXI_INT_ROWS, g->m - m), columns = oxi_min_i64(OXI_INT_COLUMNS, g->n - n);
     int64_t *sums = p->scratch + (int64_t)lane * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS;
@@ -73,8 +73,7 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_int_run(const oxi_gemm *g) {
     oxi_int_product p;
     if (g->m == 0 || g->n == 0) return OX_OK;
-    int64_t tasks =
-        (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
+    int64_t tasks = oxi_parts(g->m, OXI_INT_ROWS) * oxi_parts(g->n, OXI_INT_COLUMNS);
     size_t bytes = (size_t)oxi_lanes(tasks) * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS * sizeof(int64_t);
     p.g = g;
     p.kernels = oxi_cpu_kernels();
@@ -213,11 +212,11 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     g->activation = form.activation;
     g->exact = call->exact;
     p->ndim = form.ndim;
-    memcpy(p->shape, form.shape, sizeof p->shape);
-    memcpy(p->a_stride, form.stride[OXI_PRODUCT_A], sizeof p->a_stride);
-    memcpy(p->b_stride, form.stride[OXI_PRODUCT_B], sizeof p->b_stride);
-    memcpy(p->c_stride, form.stride[OXI_PRODUCT_C], sizeof p->c_stride);
     p->form = form;
+    p->shape = p->form.shape;
+    p->a_stride = p->form.stride[OXI_PRODUCT_A];
+    p->b_stride = p->form.stride[OXI_PRODUCT_B];
+    p->c_stride = p->form.stride[OXI_PRODUCT_C];
     if (g->c_dtype == OX_C64) oxi_product_split_pairs(p);
     g->way = oxi_gemm_choose_way(g);
 }

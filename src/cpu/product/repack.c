@@ -28,7 +28,7 @@ static struct {
     int64_t any;     /* atomic: count */
 } oxi_repacks;
 
-/* Rows are whole pieces, and so much of one may be asked for at a time. */
+/* So much of a row may be asked for at a time. */
 enum { OXI_REPACKED_PIECE = 256, OXI_REPACKED_PIECE_BYTES = 8 * OXI_BYTES_OX_Q8_0 };
 
 /* ---- the layout ---------------------------------------------------------------------------------------- */
@@ -111,12 +111,8 @@ static void oxi_repack_rows(const oxi_repack_type *type, char *rows, int64_t row
     int64_t bytes = oxi_info(type->dtype)->block_bytes;
     memcpy(copy, rows, (size_t)(OXI_REPACKED_ROWS * row_bytes));
     for (int64_t at = 0; at < row_bytes; at += bytes) {
-        if (back)
-            oxi_repack_block(type, rows + at, row_bytes, copy + OXI_REPACKED_ROWS * at, 0,
-                             OXI_REPACKED_ROWS, true);
-        else
-            oxi_repack_block(type, copy + at, row_bytes, rows + OXI_REPACKED_ROWS * at, 0,
-                             OXI_REPACKED_ROWS, false);
+        oxi_repack_block(type, (back ? rows : copy) + at, row_bytes,
+                         (back ? copy : rows) + OXI_REPACKED_ROWS * at, 0, OXI_REPACKED_ROWS, back);
     }
 }
 
@@ -339,9 +335,7 @@ static void oxi_repack(ox_tensor *t) {
     bool ours = storage->layout ? storage->layout == &oxi_repacked_layout : !storage->borrowed;
     if (!type || !oxi_cpu_kernels()->dot_repacked[t->dtype] || !ours || t->ndim < 2) return;
     int64_t k = t->shape[t->ndim - 1], rows = k ? ox_numel(t) / k : 0, groups = rows / OXI_REPACKED_ROWS;
-    if (rows == 0 || rows % OXI_REPACKED_ROWS != 0 || k % OXI_REPACKED_PIECE != 0 ||
-        !ox_is_contiguous(t))
-        return;
+    if (rows == 0 || rows % OXI_REPACKED_ROWS != 0 || !ox_is_contiguous(t)) return;
     oxi_repacked *already = oxi_repacked_hold(t, rows, k, k);
     oxi_repacked_let_go(already);
     if (already) return;

@@ -41,8 +41,15 @@ static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part 
     return part->weight ? ox_mul_(x, part->weight) : x;
 }
 
-/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. */
+/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. Heads are experts that all rows take, where
+ * their matrices are kept in fewer bits (oxi_llm_place_head_matrices). */
 static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
-    if (weights && weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
-    return weights ? ox_matmul(x, ox_transpose(weights, 1, 2)) : NULL;
+    if (!x || !weights) return NULL;
+    if (weights->dtype != OX_F32 && ox_device_of(weights) == ox_cpu()) {
+        ox_tensor *heads = oxi_arange(0, (double)x->shape[0], 1, OX_I32, ox_cpu());
+        heads = ox_expand(ox_unsqueeze(heads, 0), OX_SHAPE(x->shape[1], x->shape[0]));
+        return ox_transpose(ox_linear_experts(ox_transpose(x, 0, 1), weights, heads, NULL), 0, 1);
+    }
+    if (weights->dtype != OX_F32) weights = ox_cast(weights, OX_F32);
+    return ox_matmul(x, ox_transpose(weights, 1, 2));
 }

@@ -353,6 +353,20 @@ static ox_status oxi_llm_place_kernel(const ox_llm *model, oxi_llm_layer *l) {
     return kernel ? OX_OK : oxi_llm_error();
 }
 
+/* The rates [channels, state] of Mamba, as they are multiplied: [state, channels]. */
+static ox_status oxi_llm_place_rates(const ox_llm *model, oxi_llm_layer *l) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    ox_tensor **place = &l->part[OXI_LLM_MIXER_DECAY].weight;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *rates = ox_contiguous(ox_t(ox_reshape(*place, OX_SHAPE(m->key, m->value))));
+    if (rates) {
+        ox_release(*place);
+        *place = ox_retain(rates);
+    }
+    ox_scope_end(&scope);
+    return rates ? OX_OK : oxi_llm_error();
+}
+
 static ox_status oxi_llm_count_numbers(const ox_llm *model, const oxi_llm_layer *l, int64_t layer,
                                        const oxi_llm_mixer_need *need, const char *name) {
     const int64_t wanted = model->numbers.mixing.size[need->count];

@@ -417,6 +417,7 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
         status = oxi_llm_need(model, i, OXI_LLM_MIXER_BETA);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_MIXER_ALPHA);
     }
+    if (!status && l->mixer == OXI_LLM_MIXES_MAMBA) status = oxi_llm_place_rates(model, l);
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
 
@@ -435,20 +436,21 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }
 
-/* Matrices that are multiplied head by head are kept as the products want them, f32, but those that
- * stream. */
+/* Matrices that are multiplied head by head are kept as the products want them: in their dtype on the CPU, in
+ * f32 elsewhere, but those that stream. Of one that is split, blocks become f16. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
                                                OXI_LLM_MERGE_DOWN};
     oxi_llm_part *p = l->part;
-    bool done = true;
+    bool done = true, keeps = model->device == ox_cpu();
     ox_scope scope = ox_scope_begin();
     const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
     if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
         ox_tensor *made[2] = {NULL, NULL};
+        const ox_dtype dtype = !keeps ? OX_F32 : oxi_is_block(up->dtype) ? OX_F16 : up->dtype;
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
-            made[i] = ox_contiguous(made[i]);
+            made[i] = ox_cast(ox_contiguous(made[i]), dtype);
             ox_release(p[roles[i]].weight);
             p[roles[i]].weight = ox_retain(made[i]);
             done = done && made[i];
@@ -457,7 +459,7 @@ static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer 
     }
     for (size_t i = 0; done && i < sizeof roles / sizeof *roles; i++) {
         ox_tensor *t = p[roles[i]].weight;
-        if (!t || t->dtype == OX_F32 || ox_device_of(t) != model->device) continue;
+        if (!t || t->dtype == OX_F32 || keeps || ox_device_of(t) != model->device) continue;
         ox_tensor *wide = ox_cast(t, OX_F32);
         ox_release(t);
         p[roles[i]].weight = ox_retain(wide);
