@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xd4b41c10
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x4f3b4de7
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1207,8 +1207,8 @@ OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int co
  * Block types are repacked at once and in place, sixteen rows side by side. Products and ox_embedding read
  * them so; every other use, ox_data too, puts them back first. Take a pointer from ox_data anew after this
  * call.
- * dtypes    all; of block types the common ones, [..,k] of a multiple of 16 rows and a k of a multiple of
- *           256, where the processor gains from it. Others multiply as they lie
+ * dtypes    all; of block types the common ones, [..,k] of a multiple of 16 rows, where the processor gains
+ *           from it. Others multiply as they lie
  * memory    none for block types (pages of a mapped file become the program's own; memory that the caller
  *           lent is left alone). Else as much again as the weight in f32 (f16 and bf16: twice as much, or
  *           as much where the processor multiplies bf16), until it is freed or ox_unpack; short of
@@ -9732,7 +9732,8 @@ typedef struct oxi_q8{
 int8_t q[256];
 float scale[8],sum[8];
 int16_t ratio[8],total[16],crossed_ratio[8],crossed_sum[8],crossed_total[16];
-float step,unused[3];}oxi_q8;
+float step,unused[2];
+int32_t blocks;}oxi_q8;
 static inline int oxi_crossed(int i){return i%4==1?i+1:i%4==2?i-1:i;}
 enum{OXI_WIDE_MOST=4095};
 typedef struct oxi_code_panel{
@@ -13677,10 +13678,8 @@ static void oxi_repack_rows(const oxi_repack_type*type,char*rows,int64_t row_byt
 int64_t bytes=oxi_info(type->dtype)->block_bytes;
 memcpy(copy,rows,(size_t)(OXI_REPACKED_ROWS*row_bytes));
 for(int64_t at=0;at<row_bytes;at+=bytes){
-if(back)
-oxi_repack_block(type,rows+at,row_bytes,copy+OXI_REPACKED_ROWS*at,0,OXI_REPACKED_ROWS,true);
-else
-oxi_repack_block(type,copy+at,row_bytes,rows+OXI_REPACKED_ROWS*at,0,OXI_REPACKED_ROWS,false);}}
+oxi_repack_block(type,(back?rows:copy)+at,row_bytes,
+ (back?copy:rows)+OXI_REPACKED_ROWS*at,0,OXI_REPACKED_ROWS,back);}}
 static void oxi_repacked_row(ox_dtype dtype,const char*rows,int64_t row,int64_t k,int64_t count,char*out){
 const oxi_repack_type*type=oxi_repack_type_of(dtype);
 int64_t bytes=oxi_info(dtype)->block_bytes;
@@ -13825,8 +13824,7 @@ const oxi_repack_type*type=oxi_repack_type_of(t->dtype);
 bool ours=storage->layout?storage->layout== &oxi_repacked_layout: !storage->borrowed;
 if(!type|| !oxi_cpu_kernels()->dot_repacked[t->dtype]|| !ours||t->ndim<2)return;
 int64_t k=t->shape[t->ndim-1],rows=k?ox_numel(t)/k:0,groups=rows/OXI_REPACKED_ROWS;
-if(rows==0||rows%OXI_REPACKED_ROWS!=0||k%OXI_REPACKED_PIECE!=0|| !ox_is_contiguous(t))
-return;
+if(rows==0||rows%OXI_REPACKED_ROWS!=0|| !ox_is_contiguous(t))return;
 oxi_repacked*already=oxi_repacked_hold(t,rows,k,k);
 oxi_repacked_let_go(already);
 if(already)return;
@@ -15747,9 +15745,10 @@ const char*row=job->rows+id*job->row_bytes,*group=row-in_group*job->row_bytes;
 char piece[OXI_REPACKED_PIECE_BYTES];
 if(!job->repacked)oxi_expand_run(table->dtype,n,row,out->dtype,job->store,to,step);
 for(int64_t at=0;job->repacked&&at<n;at+=OXI_REPACKED_PIECE){
-oxi_repacked_row(table->dtype,group,in_group,at,OXI_REPACKED_PIECE,piece);
-oxi_expand_run(table->dtype,OXI_REPACKED_PIECE,piece,out->dtype,job->store,
- to+at*step*oxi_dtype_bytes(out->dtype),step);}}
+int64_t part=oxi_min_i64(n-at,OXI_REPACKED_PIECE);
+oxi_repacked_row(table->dtype,group,in_group,at,part,piece);
+oxi_expand_run(table->dtype,part,piece,out->dtype,job->store,to+at*step*oxi_dtype_bytes(out->dtype),step);}
+ }
 static void oxi_embedding_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
 (void)lane;
 const oxi_embedding*job=(const oxi_embedding*)arg;
@@ -17420,12 +17419,12 @@ const oxi_gemm_plan*p=(const oxi_gemm_plan*)arg;
 bool is_a=index<p->a_tasks;
 const oxi_gemm_side*s=is_a? &p->a: &p->b;
 int64_t lines=is_a?p->rows:p->columns,first=is_a?p->m0:p->n0;
-int64_t panels=(lines+s->width-1)/s->width,group=OXI_GEMM_STAGE_LINES/s->width;
-int64_t groups=(panels+group -1)/group;
+int64_t panels=oxi_parts(lines,s->width),group=OXI_GEMM_STAGE_LINES/s->width;
+int64_t groups=oxi_parts(panels,group);
 if(!is_a)index-=p->a_tasks;
 int64_t at=index/groups*p->depth,panel=index%groups*group;
-int64_t depth=p->ks-at<p->depth?p->ks-at:p->depth;
-int64_t line=panel*s->width,count=lines-line<group*s->width?lines-line:group*s->width;
+int64_t depth=oxi_min_i64(p->ks-at,p->depth);
+int64_t line=panel*s->width,count=oxi_min_i64(lines-line,group*s->width);
 char*to=s->packed+(at*panels+depth*panel)*s->width*p->type.element;
 oxi_gemm_pack(p,s,first+line,count,p->k0+at,depth,to,p->scratch+(size_t)lane*p->lane_bytes);}
 /* >>cpu/product/gemm_tile.c */
@@ -17656,7 +17655,7 @@ static void oxi_thin_task(void*arg,int64_t index,int lane){
 const oxi_thin*t=(const oxi_thin*)arg;
 const oxi_gemm*g=t->g;
 int64_t first=index*t->task_lines,element=oxi_info(t->dtype)->block_bytes;
-int64_t lines=t->lines-first<t->task_lines?t->lines-first:t->task_lines;
+int64_t lines=oxi_min_i64(t->lines-first,t->task_lines);
 float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
 if(t->across)
 oxi_thin_across(t,first,lines,sums,stage);
@@ -17696,7 +17695,7 @@ t.k_stride=thin_is_a?g->b_row:g->a_col;
 t.lines=thin_is_a?g->n:g->m;
 t.count=thin_is_a?g->m:g->n;
 t.task_lines=oxi_thin_task_lines(&t);
-int64_t tasks=(t.lines+t.task_lines-1)/t.task_lines;
+int64_t tasks=oxi_parts(t.lines,t.task_lines);
 bool alone=(double)t.lines*(double)t.k<65536;
 size_t thin_bytes=(size_t)oxi_round_up(t.count*t.k*(int64_t)sizeof(float),OXI_ALIGN);
 t.lane_bytes=(size_t)oxi_round_up((t.count+1)*t.task_lines*(int64_t)sizeof(float),OXI_ALIGN);
@@ -18025,7 +18024,7 @@ int64_t pieces;
 float*lift;
 int64_t task_rows;
 char*scratch;
-size_t lane_bytes;}oxi_block_rows;
+size_t lane_bytes,made,bytes;}oxi_block_rows;
 static void oxi_block_rows_task(void*arg,int64_t index,int lane){
 const oxi_block_rows*r=(const oxi_block_rows*)arg;
 const oxi_gemm*g=r->g;
@@ -18068,33 +18067,38 @@ float*x=r->x+m*g->k;
 const char*from=(const char*)g->a+m*g->a_row*element;
 r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,x);
 if(!r->exact)r->lift[m]=oxi_quantize_row(r->kernels,g->k,x,x,r->q+m*r->pieces);}}
+static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t sharers){
+memset(r,0,sizeof*r);
+r->g=g;
+r->kernels=oxi_cpu_kernels();
+r->exact=exact;
+size_t row_bytes=oxi_byte_offset(g->b_dtype,g->k),cells=(size_t)(g->m*g->k),f32=sizeof(float);
+r->task_rows=oxi_min_i64(sharers*oxi_rows_of_task(g->n,(int64_t)row_bytes),g->n);
+if(g->repacked)r->task_rows=oxi_round_up(r->task_rows,OXI_REPACKED_ROWS);
+r->pieces=oxi_parts(g->k,OXI_CODES_PIECE);
+size_t x_bytes=oxi_align_up(cells*f32),q_bytes=exact?0:(size_t)(g->m*r->pieces)*sizeof*r->q;
+size_t lift_at=oxi_align_up(x_bytes+q_bytes);
+r->made=lift_at+(size_t)g->m*f32;
+r->lane_bytes=oxi_align_up((size_t)((g->m+1)*r->task_rows+(exact?g->k:0))*f32);
+r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;
+bool done=false;
+char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,r->made,&done);
+if(!memory)return OX_ERR_NOMEM;
+r->x=(float*)(void*)memory;
+r->q=(oxi_q8*)(void*)(memory+x_bytes);
+r->lift=(float*)(void*)(memory+lift_at);
+r->scratch=(char*)oxi_alloc(r->bytes);
+if(r->scratch&& !done)oxi_block_rows_prepare(r);
+return r->scratch?OX_OK:OX_ERR_NOMEM;}
+static void oxi_block_rows_end(const oxi_block_rows*r){
+if(r->x)oxi_shared_give(r->g,(char*)r->x,r->made);
+oxi_free(r->scratch,r->bytes);}
 static ox_status oxi_block_rows_run(const oxi_gemm*g,bool exact){
 oxi_block_rows r;
-memset(&r,0,sizeof r);
-r.g=g;
-r.kernels=oxi_cpu_kernels();
-r.exact=exact;
-size_t row_bytes=oxi_byte_offset(g->b_dtype,g->k),cells=(size_t)(g->m*g->k),f32=sizeof(float);
-r.task_rows=oxi_rows_of_task(g->n,(int64_t)row_bytes);
-if(g->repacked)r.task_rows=oxi_round_up(r.task_rows,OXI_REPACKED_ROWS);
-int64_t tasks=oxi_parts(g->n,r.task_rows);
-r.pieces=oxi_parts(g->k,OXI_CODES_PIECE);
-size_t x_bytes=oxi_align_up(cells*f32),q_bytes=exact?0:(size_t)(g->m*r.pieces)*sizeof*r.q;
-size_t lift_at=oxi_align_up(x_bytes+q_bytes),made=lift_at+(size_t)g->m*f32;
-r.lane_bytes=oxi_align_up((size_t)((g->m+1)*r.task_rows+(exact?g->k:0))*f32);
-size_t bytes=(size_t)oxi_lanes(tasks)*r.lane_bytes;
-bool done=false;
-char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,made,&done);
-if(!memory)return OX_ERR_NOMEM;
-r.x=(float*)(void*)memory;
-r.q=(oxi_q8*)(void*)(memory+x_bytes);
-r.lift=(float*)(void*)(memory+lift_at);
-r.scratch=(char*)oxi_alloc(bytes);
-if(r.scratch&& !done)oxi_block_rows_prepare(&r);
-if(r.scratch)oxi_parallel_for(tasks,oxi_block_rows_task,&r);
-oxi_shared_give(g,memory,made);
-oxi_free(r.scratch,bytes);
-return r.scratch?OX_OK:OX_ERR_NOMEM;}
+ox_status status=oxi_block_rows_begin(&r,g,exact,1);
+if(status==OX_OK)oxi_parallel_for(oxi_parts(g->n,r.task_rows),oxi_block_rows_task,&r);
+oxi_block_rows_end(&r);
+return status;}
 static oxi_gemm oxi_gemm_transposed(const oxi_gemm*g){
 oxi_gemm t= *g;
 t.m=g->n;
@@ -18407,7 +18411,7 @@ oxi_gemm g;
 oxi_product_form form;
 bool pairs;
 int ndim;
-int64_t shape[OX_MAX_DIMS],a_stride[OX_MAX_DIMS],b_stride[OX_MAX_DIMS],c_stride[OX_MAX_DIMS];
+int64_t*shape,*a_stride,*b_stride,*c_stride;
 int64_t failed;}oxi_product;
 enum{OXI_INT_ROWS=8,OXI_INT_COLUMNS=512};
 typedef struct oxi_int_product{
@@ -18434,7 +18438,7 @@ p->kernels->store[g->c_dtype][lane](n,sums,oxi_gemm_c(g,m,first),g->c_col);}
 static void oxi_int_task(void*arg,int64_t index,int lane){
 const oxi_int_product*p=(const oxi_int_product*)arg;
 const oxi_gemm*g=p->g;
-int64_t across=(g->n+OXI_INT_COLUMNS-1)/OXI_INT_COLUMNS;
+int64_t across=oxi_parts(g->n,OXI_INT_COLUMNS);
 int64_t m=index/across*OXI_INT_ROWS,n=index%across*OXI_INT_COLUMNS;
 int64_t rows=oxi_min_i64(OXI_INT_ROWS,g->m-m),columns=oxi_min_i64(OXI_INT_COLUMNS,g->n-n);
 int64_t*sums=p->scratch+(int64_t)lane*(OXI_INT_ROWS+1)*OXI_INT_COLUMNS;
@@ -18452,7 +18456,7 @@ for(int64_t i=0;i<rows;i++)oxi_int_finish(p,m+i,n,columns,sums+i*OXI_INT_COLUMNS
 static ox_status oxi_int_run(const oxi_gemm*g){
 oxi_int_product p;
 if(g->m==0||g->n==0)return OX_OK;
-int64_t tasks=(g->m+OXI_INT_ROWS-1)/OXI_INT_ROWS*((g->n+OXI_INT_COLUMNS-1)/OXI_INT_COLUMNS);
+int64_t tasks=oxi_parts(g->m,OXI_INT_ROWS)*oxi_parts(g->n,OXI_INT_COLUMNS);
 size_t bytes=(size_t)oxi_lanes(tasks)*(OXI_INT_ROWS+1)*OXI_INT_COLUMNS*sizeof(int64_t);
 p.g=g;
 p.kernels=oxi_cpu_kernels();
@@ -18560,11 +18564,11 @@ g->beta=form.beta;
 g->activation=form.activation;
 g->exact=call->exact;
 p->ndim=form.ndim;
-memcpy(p->shape,form.shape,sizeof p->shape);
-memcpy(p->a_stride,form.stride[OXI_PRODUCT_A],sizeof p->a_stride);
-memcpy(p->b_stride,form.stride[OXI_PRODUCT_B],sizeof p->b_stride);
-memcpy(p->c_stride,form.stride[OXI_PRODUCT_C],sizeof p->c_stride);
 p->form=form;
+p->shape=p->form.shape;
+p->a_stride=p->form.stride[OXI_PRODUCT_A];
+p->b_stride=p->form.stride[OXI_PRODUCT_B];
+p->c_stride=p->form.stride[OXI_PRODUCT_C];
 if(g->c_dtype==OX_C64)oxi_product_split_pairs(p);
 g->way=oxi_gemm_choose_way(g);}
 static void oxi_product_addend(oxi_gemm*g,const oxi_product_form*form){
@@ -18638,13 +18642,15 @@ OXI_EXPERT_LEAST=64,OXI_EXPERT_LARGE=1<<25};
 typedef struct oxi_expert{
 oxi_gemm g;
 int64_t columns,tasks;
-float*bias;}oxi_expert;
+float*bias;
+oxi_block_rows few;}oxi_expert;
 typedef struct oxi_experts{
 const oxi_product*p;
 int64_t used,slots;
 int64_t*from,*to;
 char*rows;
 oxi_expert*expert;
+oxi_shared shared;
 int64_t failed;}oxi_experts;
 static void oxi_expert_row(void*arg,int64_t index,int lane){
 const oxi_experts*job=(const oxi_experts*)arg;
@@ -18655,9 +18661,11 @@ oxi_copy_run(g->k,bytes,(const char*)g->a+job->from[index]*bytes,g->a_col*bytes,
  job->rows+index*g->k*bytes,bytes);}
 static void oxi_expert_task(void*arg,int64_t index,int lane){
 oxi_experts*job=(oxi_experts*)arg;
-const oxi_expert*e=job->expert;
-(void)lane;
+oxi_expert*e=job->expert;
 while(index>=e->tasks)index-=e++->tasks;
+if(e->few.scratch){
+oxi_block_rows_task(&e->few,index,lane);
+return;}
 oxi_gemm g=e->g;
 int64_t first=index*e->columns;
 g.n=oxi_min_i64(g.n-first,e->columns);
@@ -18676,6 +18684,7 @@ int64_t bytes=oxi_dtype_bytes(p->g.a_dtype);
 g->m=end-first;
 g->a=(const char*)g->a+job->from[first]*bytes;
 g->a_storage=NULL;
+g->shared=p->shape[0]==1&&p->a_stride[1]==0? &job->shared:NULL;
 g->b=(const char*)g->b+oxi_signed_bytes(g->b_dtype,id*p->form.expert);
 g->c_rows=job->to+first;
 if(g->m>1){
@@ -18704,17 +18713,22 @@ status=oxi_expert_add(job,id,first,end);}
 return status;}
 static ox_status oxi_experts_tasks(oxi_experts*job){
 int64_t tasks=0,lanes=oxi_lanes(INT32_MAX);
-for(oxi_expert*e=job->expert;e<job->expert+job->used;e++){
+ox_status status=OX_OK;
+if(job->used<job->slots)oxi_parallel_for(job->slots,oxi_expert_row,job);
+for(oxi_expert*e=job->expert;e<job->expert+job->used&&status==OX_OK;e++){
 const oxi_gemm*g= &e->g;
 bool few=g->way==OXI_WAY_FEW_ROWS||g->way==OXI_WAY_THIN_A;
 bool large= !few&&(double)g->m*(double)g->n*(double)g->k>OXI_EXPERT_LARGE;
 int64_t parts=few&&lanes>1?oxi_parts(8*lanes,job->used):1;
 e->columns=oxi_round_up(oxi_parts(g->n,parts),OXI_EXPERT_LEAST);
-e->tasks=large||job->used==1?0:oxi_parts(g->n,e->columns);
+if(large||job->used==1)continue;
+if(g->way==OXI_WAY_FEW_ROWS&&g->k>0){
+status=oxi_block_rows_begin(&e->few,g,g->exact||g->a_dtype==OX_F64,job->used);
+e->columns=e->few.task_rows;}
+e->tasks=oxi_parts(g->n,e->columns);
 tasks+=e->tasks;}
-if(job->used<job->slots)oxi_parallel_for(job->slots,oxi_expert_row,job);
-if(tasks>0)oxi_parallel_for(tasks,oxi_expert_task,job);
-ox_status status=(ox_status)job->failed;
+if(tasks>0&&status==OX_OK)oxi_parallel_for(tasks,oxi_expert_task,job);
+if(status==OX_OK)status=(ox_status)job->failed;
 for(int64_t i=0;i<job->used&&status==OX_OK;i++)
 if(!job->expert[i].tasks)status=oxi_gemm_run(&job->expert[i].g);
 return status;}
@@ -18740,7 +18754,10 @@ job.from=ids+job.slots;
 job.to=job.from+job.slots;
 status=oxi_experts_sort(&job,ids);
 if(status==OX_OK)status=oxi_experts_tasks(&job);
-for(int64_t i=0;i<job.used;i++)oxi_free(job.expert[i].bias,(size_t)p->g.n*sizeof(float));}
+for(oxi_expert*e=job.expert;e<job.expert+job.used;e++){
+oxi_block_rows_end(&e->few);
+oxi_free(e->bias,(size_t)p->g.n*sizeof(float));}}
+oxi_free(job.shared.memory,job.shared.bytes);
 oxi_free(job.expert,(size_t)most*sizeof*job.expert);
 oxi_free(job.rows,bytes);
 oxi_free(ids,3*(size_t)job.slots*sizeof*ids);
@@ -22568,7 +22585,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd4b41c10
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4f3b4de7
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -25351,6 +25368,7 @@ float refused=vf_hsum(wrong);
 bool usual=most>1e-34f&&most<INFINITY&&refused==0;
 float ratios=usual?OXI_Q8_RATIOS/most:0.0f;
 if(groups<8|| !usual)memset(out,0,sizeof*out);
+out->blocks=groups;
 out->step=usual?most/(127*OXI_Q8_RATIOS):refused;
 for(int i=0;!usual&&i<groups;i++)out->scale[i]=out->sum[i]=out->step;
 for(int i=0;usual&&i<groups;i++){
@@ -25537,13 +25555,14 @@ return vrf_mul(d->v[v],vrf_of(vrs_number(scale,group%4,false)));}
 if(dtype==OX_Q4_1||dtype==OX_Q5_1)*taken=vrf_mul(least->v[v],vrf_set1(-1));
 return d->v[v];}
 OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t*p,int bytes,int step){
-int each=OXI_REPACKED_ROWS*bytes*(bytes<32?8:1)/32;
+int small=bytes<=OXI_BYTES_OX_Q8_0;
+int each=OXI_REPACKED_ROWS*bytes*(small?8:1)/32;
 OXI_UNROLL
 for(int i=0;i<each;i+=64)OXI_PREFETCH_READ(p +OXI_PREFETCH_AHEAD+step*each+i);}
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype,int bytes,const uint8_t*p,const oxi_q8*x,float*out,
  int offset,int least,int at_once,int extra){
 OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);
-for(int b=0;b<8;b++){
+for(int b=0;b<x->blocks;b++){
 const int8_t*q=x->q+32*b;
 int part=dtype==OX_IQ4_XS?b:0;
 vrf scale=vrf_set1(x->scale[b]),taken=vrf_set1((float)-offset*x->sum[b]);
@@ -25733,7 +25752,7 @@ enum{bytes=OXI_REPACKED_ROWS*OXI_BYTES_##dtype*(256/OXI_ELEMENTS_##dtype)};\
 int64_t half=(groups+1)/2;\
 memset(out,0,(size_t)(OXI_REPACKED_ROWS*groups)*sizeof*out);\
 for(int64_t i=0;i<half;i++)\
-for(int64_t at=0;at<n/256;at++)\
+for(int64_t at=0;256*at<n;at++)\
 for(int64_t j=i;j<groups;j+=half){\
 const uint8_t*p=(const uint8_t*)blocks+j*group_bytes+at*bytes;\
 OXI_ISA(rows_dot_##name)(p,x+at,out+OXI_REPACKED_ROWS*j,extra);}}

@@ -63,14 +63,15 @@
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
- *     more than 120 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     140 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
  *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
  *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
  *     Tokenizers: SentencePiece, byte-level BPE, WordPiece, Unigram, RWKV.
  *
  * WHAT IT DOES NOT, and says so in words when it is asked to
- *     Images and sound, attention to the best positions alone.
+ *     Images and sound. Attention to the best positions alone (DeepSeek V3.2 and V4, GLM 5 ...): contexts of
+ *     such models hold as many positions as those are at most, where it makes no difference.
  */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
@@ -354,6 +355,8 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
 OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, int64_t count);
 /* ox_llm_decode - runs `count` tokens that follow those in the context.
  *   logits    NULL, or room for [vocabulary]: what comes after the last one
+ * Where tokens see all of a text (config.causal is false: diffusion models), the tokens of a call are one:
+ * they see each other, and none of those in the context.
  * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, more than there is room for, or nothing
  *           encoded yet; what the operations report. The context is as before then.
  * numerics  float weights, f32 cache: about 1e-5 of float64; the same bits for any thread count */
@@ -764,7 +767,8 @@ oxi_decomposition*decompositions;
 oxi_composition*compositions;
 uint32_t*parts;
 size_t decomposition_room,composition_room,part_room,decomposition_count,composition_count;}oxi_unicode;
-enum{OXI_UNICODE_NORMAL_FORMS=1,OXI_UNICODE_SCRIPTS=2};
+enum{
+OXI_UNICODE_NORMAL_FORMS=1,OXI_UNICODE_SCRIPTS=2,OXI_UNICODE_15=4};
 static ox_status oxi_unicode_open(oxi_unicode*unicode,unsigned with);
 static void oxi_unicode_close(oxi_unicode*unicode);
 static uint8_t oxi_property_of(const oxi_property*property,uint32_t code);
@@ -1590,8 +1594,16 @@ static const uint32_t oxi_older_combining[][2]={
 static const uint32_t oxi_newer_lower[][3]={
 {0xa7ce,0xa7ce,1},{0xa7d2,0xa7d2,1},{0xa7d4,0xa7d4,1},{0x16ea0,0x16eb8,27},};
 static const uint32_t oxi_older_gguf[][2]={
-{0x1b4e,0x1b4f},{0x1b7f,0x1b7f},{0x10d6e,0x10d6e},{0x113d4,0x113d5},{0x113d7,0x113d8},
- {0x11be1,0x11be1},{0x16d6d,0x16d6f},{0x1e5ff,0x1e5ff},};
+{0x897,0x897},{0x1b4e,0x1b4f},{0x1b7f,0x1b7f},{0x1c89,0x1c8a},{0x2427,0x2429},
+ {0x31e4,0x31e5},{0xa7cb,0xa7cd},{0xa7da,0xa7dc},{0x105c0,0x105f3},{0x10d40,0x10d65},
+ {0x10d69,0x10d85},{0x10d8e,0x10d8f},{0x10ec2,0x10ec4},{0x10efc,0x10efc},{0x11380,0x11389},
+ {0x1138b,0x1138b},{0x1138e,0x1138e},{0x11390,0x113b5},{0x113b7,0x113c0},{0x113c2,0x113c2},
+ {0x113c5,0x113c5},{0x113c7,0x113ca},{0x113cc,0x113d5},{0x113d7,0x113d8},{0x113e1,0x113e2},
+ {0x116d0,0x116e3},{0x11bc0,0x11be1},{0x11bf0,0x11bf9},{0x11f5a,0x11f5a},{0x13460,0x143fa},
+ {0x16100,0x16139},{0x16d40,0x16d79},{0x18cff,0x18cff},{0x1cc00,0x1ccf9},{0x1cd00,0x1ceb3},
+ {0x1e5d0,0x1e5fa},{0x1e5ff,0x1e5ff},{0x1f8b2,0x1f8bb},{0x1f8c0,0x1f8c1},{0x1fa89,0x1fa89},
+ {0x1fa8f,0x1fa8f},{0x1fabe,0x1fabe},{0x1fac6,0x1fac6},{0x1fadc,0x1fadc},{0x1fadf,0x1fadf},
+ {0x1fae9,0x1fae9},{0x1fbcb,0x1fbef},};
 /* >>llm/unicode/classes.inc */
 static const uint32_t oxi_class_ranges[][2]={
 {0x345,0x345},{0x363,0x36f},{0x5b0,0x5bd},{0x5bf,0x5bf},{0x5c1,0x5c2},{0x5c4,0x5c5},
@@ -1785,7 +1797,18 @@ if(digit<32)return value;}}
 static int32_t oxi_unpack_signed(oxi_packed*p){
 const uint32_t value=oxi_unpack_number(p);
 return value&1? -(int32_t)(value/2)-1:(int32_t)(value/2);}
-static ox_status oxi_property_open(oxi_property*property,const char*const*text,uint32_t kinds){
+static bool oxi_in_ranges(const uint32_t(*ranges)[2],size_t count,uint32_t code){
+size_t low=0,high=count;
+while(low<high){
+const size_t middle=(low+high)/2;
+if(code>ranges[middle][1])
+low=middle +1;
+else
+high=middle;}
+return low<count&&code>=ranges[low][0];}
+#define OXI_OLDER(name,code)\
+oxi_in_ranges(oxi_older_##name,sizeof oxi_older_##name/sizeof*oxi_older_##name,code)
+static ox_status oxi_property_open(oxi_property*property,const char*const*text,uint32_t kinds,bool older){
 oxi_packed packed={text,NULL};
 int32_t plain[256];
 uint8_t values[256];
@@ -1798,7 +1821,7 @@ if(left==0){
 const uint32_t number=oxi_unpack_number(&packed);
 left=number/kinds;
 value=number%kinds;}
-values[i]=(uint8_t)value;
+values[i]=older&&value&&OXI_OLDER(gguf,page<<8|i)?0:(uint8_t)value;
 same&=values[i]==values[0];}
 if(same&&plain[values[0]]>=0){
 property->page[page]=(uint16_t)plain[values[0]];
@@ -1855,15 +1878,16 @@ pair->first=u->parts[row->start];
 pair->second=u->parts[row->start+1];
 pair->code=code;}}
 qsort(u->compositions,u->composition_count,sizeof*u->compositions,oxi_compare_compositions);
-return oxi_property_open(&u->combining,oxi_unicode_combining_text,256);}
+return oxi_property_open(&u->combining,oxi_unicode_combining_text,256,false);}
 static ox_status oxi_unicode_open(oxi_unicode*unicode,unsigned with){
 ox_status status=OX_OK;
 if(!unicode->category.values)
-status=oxi_property_open(&unicode->category,oxi_unicode_categories_text,OXI_CATEGORY_COUNT);
+status=oxi_property_open(&unicode->category,oxi_unicode_categories_text,OXI_CATEGORY_COUNT,
+ (with&OXI_UNICODE_15)!=0);
 if(!status&&(with&OXI_UNICODE_NORMAL_FORMS)&& !unicode->combining.values)
 status=oxi_unicode_open_forms(unicode);
 if(!status&&(with&OXI_UNICODE_SCRIPTS)&& !unicode->script.values)
-status=oxi_property_open(&unicode->script,oxi_unicode_scripts_text,256);
+status=oxi_property_open(&unicode->script,oxi_unicode_scripts_text,256,false);
 return status;}
 static void oxi_unicode_close(oxi_unicode*u){
 oxi_free(u->category.values,u->category.room);
@@ -1872,17 +1896,6 @@ oxi_free(u->script.values,u->script.room);
 oxi_free(u->decompositions,u->decomposition_room*sizeof*u->decompositions);
 oxi_free(u->compositions,u->composition_room*sizeof*u->compositions);
 oxi_free(u->parts,u->part_room*sizeof*u->parts);}
-static bool oxi_in_ranges(const uint32_t(*ranges)[2],size_t count,uint32_t code){
-size_t low=0,high=count;
-while(low<high){
-const size_t middle=(low+high)/2;
-if(code>ranges[middle][1])
-low=middle +1;
-else
-high=middle;}
-return low<count&&code>=ranges[low][0];}
-#define OXI_OLDER(name,code)\
-oxi_in_ranges(oxi_older_##name,sizeof oxi_older_##name/sizeof*oxi_older_##name,code)
 enum{
 OXI_HANGUL=0xAC00,OXI_HANGUL_L=0x1100,OXI_HANGUL_V=0x1161,OXI_HANGUL_T=0x11A7,OXI_HANGUL_COUNT=11172};
 static const oxi_decomposition*oxi_decomposition_of(const oxi_unicode*u,uint32_t code){
@@ -8657,6 +8670,13 @@ out[0]=code;
 return!(oxi_category_bit(u,code)&OXI_MARKS);}
 static size_t oxi_char_gguf_lower(const oxi_unicode*u,uint32_t code,uint32_t out[3]){
 return oxi_char_gguf(u,code>='A'&&code<='Z'?code +32:code,out);}
+static size_t oxi_char_lower_15(const oxi_unicode*u,uint32_t code,uint32_t out[3]){
+(void)u;
+out[0]=code==0x130?'i':OXI_OLDER(gguf,code)?code:oxi_jinja_to_lower(code);
+return 1;}
+static ox_status oxi_normalize_lower_gguf(const oxi_pipe_step*step,oxi_flow*work){
+(void)step;
+return oxi_map_chars(work,oxi_char_lower_15,false);}
 static ox_status oxi_normalize_bert_gguf(const oxi_pipe_step*step,oxi_flow*work){
 ox_status status=OX_OK;
 if((step->options&OXI_LOWERCASE)&&oxi_is_ascii(&work->text))
@@ -8665,7 +8685,7 @@ if(step->options&OXI_STRIP_ACCENTS)status=oxi_map_chars(work,oxi_char_first_part
 if(!status)status=oxi_map_chars(work,oxi_char_gguf,false);
 if(!status&&(step->options&OXI_STRIP_ACCENTS))
 status=oxi_map_chars(work,oxi_char_gguf_no_mark,true);
-return!status&&(step->options&OXI_LOWERCASE)?oxi_map_chars(work,oxi_char_lower,false):status;}
+return!status&&(step->options&OXI_LOWERCASE)?oxi_normalize_lower_gguf(step,work):status;}
 static const oxi_step_row oxi_normalizers[]={
 {"BertNormalizer",0,OXI_CLEAN_TEXT|OXI_CHINESE_CHARS|OXI_LOWERCASE,OXI_UNICODE_NORMAL_FORMS,
  oxi_normalize_bert,NULL},{"NFC",0,0,OXI_UNICODE_NORMAL_FORMS,oxi_normalize_nfc,NULL},
@@ -8678,7 +8698,7 @@ static const oxi_step_row oxi_normalizers[]={
  {"Prepend",0,0,0,oxi_normalize_prepend,NULL},{"Precompiled",0,0,0,oxi_normalize_precompiled,NULL},
  {"Nmt",0,0,0,oxi_normalize_nmt,NULL},{"ByteLevel",0,0,0,oxi_normalize_byte_level,NULL},
  {"bert",0,0,OXI_UNICODE_NORMAL_FORMS,oxi_normalize_bert_gguf,NULL},
- {"unigram",0,0,0,oxi_normalize_unigram,NULL},};
+ {"lower",0,0,0,oxi_normalize_lower_gguf,NULL},{"unigram",0,0,0,oxi_normalize_unigram,NULL},};
 static const oxi_step_row*oxi_row_named(const oxi_step_row*rows,size_t count,const char*name){
 for(size_t i=0;i<count;i++)
 if(strcmp(rows[i].name,name)==0)return&rows[i];
@@ -8815,8 +8835,7 @@ return status?status:oxi_split_by_char(step,work,oxi_test_punctuation,OXI_ISOLAT
 static bool oxi_test_alone(const oxi_flow*work,const oxi_pipe_step*step,uint32_t code){
 const uint32_t bit=oxi_category_bit(&work->tokenizer->unicode,code);
 (void)step;
-return((bit&OXI_PUNCTUATION)&& !OXI_OLDER(gguf,code))||(code<0x7F&&(bit&OXI_SYMBOLS))||
- oxi_is_ideograph(code);}
+return(bit&OXI_PUNCTUATION)||(code<0x7F&&(bit&OXI_SYMBOLS))||oxi_is_ideograph(code);}
 static ox_status oxi_pre_bert_gguf(const oxi_pipe_step*step,oxi_flow*work){
 const ox_status status=oxi_split_by_char(step,work,oxi_test_space,OXI_REMOVED);
 return status?status:oxi_split_by_char(step,work,oxi_test_alone,OXI_ISOLATED);}
@@ -10557,17 +10576,32 @@ OXI_PRE_IGNORE_MERGES=1,OXI_PRE_BOS=2,OXI_PRE_RAW=4,OXI_PRE_ESCAPE=8,OXI_PRE_NEW
 enum{OXI_PRE_PATTERNS=6};
 #define OXI_PATTERN_GPT2 \
  "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+#define OXI_PATTERN_ENDINGS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
+#define OXI_PATTERN_WORD "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+#define OXI_PATTERN_SIGNS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
+#define OXI_PATTERN_SIGNS_AND_SLASH " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
+#define OXI_PATTERN_SPACES "\\s+(?!\\S)|\\s+"
+#define OXI_PATTERN_LINES_AND_SPACES "\\s*[\\r\\n]+|" OXI_PATTERN_SPACES
 #define OXI_PATTERN_LLAMA3 \
- "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"\
- "n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|"\
+OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_QWEN2 \
- "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"\
- "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|"\
+OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_DEEPSEEK3 \
  "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?["\
- "\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+ "\\p{P}\\p{S}]+[\\r\\n]*|" OXI_PATTERN_LINES_AND_SPACES
+#define OXI_PATTERN_CASED(letters,endings)\
+ "[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]*[" letters "&&[^A-Z]]+" endings \
+ "|[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]+[" letters "&&[^A-Z]]*" endings
+#define OXI_PATTERN_THREES "(?<![^\\p{N}])[^\\p{N}]*\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))"
+#define OXI_CHARS_HAN \
+ "\\x{3400}-\\x{4DBF}\\x{4E00}-\\x{9FFF}\\x{F900}-\\x{FAFF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2EBEF}"\
+ "\\x{2F800}-\\x{2FA1F}"
 #define OXI_PATTERN_KANA_AND_HAN \
  "[\344\270\200-\351\276\245\343\201\200-\343\202\237\343\202\240-\343\203\277]+"
+#define OXI_PATTERN_EASTERN \
+ "[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277&&[^\\s]]+"
 #define OXI_PATTERN_BLOOM \
  " ?[^(\\s|.,!?\342\200\246\343\200\202\357\274\214\343\200\201\340\245\244\333\224\330\214)]+"
 #define OXI_PATTERN_LINES "[^\\n]+|[\\n]+"
@@ -10578,9 +10612,8 @@ const char*patterns[OXI_PRE_PATTERNS];}oxi_pre_row;
 static const oxi_pre_row oxi_pre_rows[]={
 {"default",0,{"[\\p{P}\\$\\+<=>\\^~\\|]+",OXI_PATTERN_GPT2,"\\p{N}+","[0-9][0-9][0-9]",NULL,NULL}},
  {"minicpm5",OXI_PRE_IGNORE_MERGES,{"\\p{N}{1,3}",
- "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
- "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},
- {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
+ OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}+|" OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,
+ NULL,NULL,NULL,NULL}},{"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
  OXI_PRE_IGNORE_MERGES|OXI_PRE_BOS,{OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"deepseek-llm",0,
  {"[\\r\\n]",
  "\\s?[A-Za-z\302\265\303\200-\303\226\303\230-\303\266\303\270-\306\272\306\274-\306\277\307\204-\312"
@@ -10604,9 +10637,8 @@ static const oxi_pre_row oxi_pre_rows[]={
  "\230-\360\220\223\273\360\220\262\200-\360\220\262\262\360\220\263\200-\360\220\263\262\360\221\242"
  "\240-\360\221\243\237\360\236\244\200-\360\236\245\203]+",
  "\\s?[!-/:-~\357\274\201-\357\274\217\357\274\232-\357\275\236\342\200\230-\342\200\237\343\200\201-"
- "\343\200\202]+","\\s+$","[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277]+",
- "\\p{N}+"}},{"deepseek-coder",0,{"[\\r\\n]","\\s?\\p{L}+","\\s?\\p{P}+",
- "[\344\270\200-\351\276\245\340\240\200-\344\270\200\352\260\200-\355\237\277]+","\\p{N}",NULL}},
+ "\343\200\202]+","\\s+$",OXI_PATTERN_EASTERN,"\\p{N}+"}},{"deepseek-coder",0,
+ {"[\\r\\n]","\\s?\\p{L}+","\\s?\\p{P}+",OXI_PATTERN_EASTERN,"\\p{N}",NULL}},
  {"deepseek-v3 hunyuan-dense hy_v4 joyai-llm",0,{"\\p{N}{1,3}",OXI_PATTERN_KANA_AND_HAN,
  OXI_PATTERN_DEEPSEEK3,NULL,NULL,NULL}},{"spark2_5",0,{"\\p{N}{1,3}",OXI_PATTERN_KANA_AND_HAN,
  "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?"
@@ -10615,65 +10647,59 @@ static const oxi_pre_row oxi_pre_rows[]={
  "\235\342\200\230\342\200\231\342\200\224\357\274\232\357\274\233\357\274\214\343\200\201-\343\200"
  "\277\357\270\260-\357\271\217]+|[\343\204\205-\343\204\257]+|[\344\270\200-\351\276\245\343\201\200-"
  "\343\202\237\343\202\240-\343\203\277]+",
- "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
- "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
- "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s"
- "+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},{"falcon",0,{"[\\p{P}\\$\\+<=>\\^~\\|`]+",OXI_PATTERN_GPT2,
- "[0-9][0-9][0-9]",NULL,NULL,NULL}},
+ "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}|"
+OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL}},{"falcon",0,
+ {"[\\p{P}\\$\\+<=>\\^~\\|`]+",OXI_PATTERN_GPT2,"[0-9][0-9][0-9]",NULL,NULL,NULL}},
  {"starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",0,{"\\p{N}",
  OXI_PATTERN_GPT2,NULL,NULL,NULL,NULL}},
  {"gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert mpt olmo jais e"
  "xaone4 trillion granite-docling jina-v1-en jina-v2-code roberta-bpe",0,
  {OXI_PATTERN_GPT2,NULL,NULL,NULL,NULL,NULL}},{"jais-2",0,
- {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\"
- "n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\"
- "s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",NULL,NULL,NULL,NULL,NULL}},
+ {OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|\\s*[\\r\\n]+|"
+ "\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|"
+ "\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}",NULL,NULL,NULL,NULL,NULL}},
  {"gemma4 granite-embed-multi-311m",OXI_PRE_RAW|OXI_PRE_ESCAPE|OXI_PRE_NEWLINES|OXI_PRE_BOS,
- {OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},{"sarvam-moe",OXI_PRE_RAW|OXI_PRE_ESCAPE,
+ {OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},{"sarvam-moe mmbert",OXI_PRE_RAW|OXI_PRE_ESCAPE,
  {OXI_PATTERN_LINES,NULL,NULL,NULL,NULL,NULL}},
  {"qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 megrez hunyuan solar-open grok-2",0,
  {OXI_PATTERN_QWEN2,NULL,NULL,NULL,NULL,NULL}},{"qwen35",0,
- {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N"
- "}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"dbrx smaug-bpe",0,
- {OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"chatglm-bpe glm4",OXI_PRE_NO_BOS,
+ {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+ " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|"
+OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},{"dbrx smaug-bpe",0,
+ {OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"chatglm-bpe glm4 glm5",OXI_PRE_NO_BOS,
  {OXI_PATTERN_LLAMA3,NULL,NULL,NULL,NULL,NULL}},{"poro-chat bloom gpt3-finnish",0,
  {OXI_PATTERN_BLOOM,NULL,NULL,NULL,NULL,NULL}},{"viking",0,{OXI_PATTERN_BLOOM,
  "\\p{N}",NULL,NULL,NULL,NULL}},{"tekken",OXI_PRE_IGNORE_MERGES|OXI_PRE_BOS,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n"
- "\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\"
- "p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"exaone-moe",0,
- {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
- "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"chameleon",
+ {OXI_PATTERN_CASED("\\p{L}","")"|\\p{N}|" OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,
+ NULL,NULL,NULL,NULL,NULL}},{"exaone-moe",0,
+ {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?"
+ "[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|" OXI_PATTERN_SPACES,NULL,NULL,NULL,NULL,NULL}},{"chameleon",
  OXI_PRE_BOS,{"<sentinel:[0-9]+>","(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z","([\\t\\n]|    |  )","\\p{N}",
  "[\\p{P}!-/:-@\\[-`{-~]",OXI_PATTERN_GPT2}},{"gpt-4o llama4 kanana2 talkie minimax-m2",0,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
- "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
- "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
- "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"granite-embed-multi-97m",OXI_PRE_IGNORE_MERGES,
- {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
- "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
- "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
- "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"tiny_aya cohere2moe",0,{"\\d{1,3}(?=(?:\\d{3})*\\b)",
- "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t"
- "|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p"
- "{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]"
- "+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL}},{"superbpe",0,{"\\p{N}+",
- "(?=(\\d{3})+(?!\\d))",NULL,NULL,NULL,NULL}},{"bailingmoe bailingmoe2 llada-moe",0,
- {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r"
- "\\n]|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"seed-coder",0,
- {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
- "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",NULL,NULL,NULL,NULL,NULL}},{"kimi-k2",0,
- {"\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}"
- "\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p"
- "{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'l"
- "l|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL,NULL}},{"ufakzeka",0,
- {"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
- NULL,NULL,NULL,NULL,NULL}},{"afmoe",0,{"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))",
- "[\344\270\200-\351\277\277\343\220\200-\344\266\277\\x{F900}-\357\253\277\343\201\200-\343\202"
- "\237\343\202\240-\343\203\277\357\275\245-\357\276\237\342\274\200-\342\277\237\340\270\200-\340\271"
- "\277\340\272\200-\340\273\277\341\236\200-\341\237\277\341\200\200-\341\202\237\352\251\240-\352\251"
- "\277\352\247\240-\352\247\277\352\260\200-\355\236\257\341\204\200-\341\207\277]+",
+ {OXI_PATTERN_CASED("\\p{L}","(?:" OXI_PATTERN_ENDINGS ")?")"|\\p{N}{1,3}|"
+OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},
+ {"granite-embed-multi-97m",OXI_PRE_IGNORE_MERGES,
+ {OXI_PATTERN_CASED("\\p{L}\\p{M}","(?:" OXI_PATTERN_ENDINGS ")?")"|\\p{N}{1,3}|"
+OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},
+ {"tiny_aya cohere2moe",0,{OXI_PATTERN_THREES,
+ "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
+OXI_PATTERN_SIGNS_AND_SLASH "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL}},{"superbpe",0,
+ {"\\p{N}+","(?=([0-9]{3})+(?![0-9]))",NULL,NULL,NULL,NULL}},{"bailingmoe bailingmoe2 llada-moe",0,
+ {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS
+ "|\\s*[\\r\\n]|" OXI_PATTERN_SPACES,NULL,NULL,NULL,NULL,NULL}},{"seed-coder",0,
+ {OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|"
+OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},{"kimi-k2",0,
+ {"[" OXI_CHARS_HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}&&[^" OXI_CHARS_HAN "]]+(?:"
+OXI_PATTERN_ENDINGS ")?|\\p{N}{1,3}|"
+OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},{"ufakzeka",0,
+ {OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,
+ NULL}},{"k2-horizon",0,
+ {OXI_PATTERN_ENDINGS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}\\x{200C}\\x{200D}]+|\\p{N}{1,3}|"
+OXI_PATTERN_SIGNS "|" OXI_PATTERN_LINES_AND_SPACES,NULL,NULL,NULL,NULL,NULL}},{"afmoe",0,
+ {OXI_PATTERN_THREES,
+ "[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{8C48}-\\x{FAFF}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}"
+ "\\x{FF65}-\\x{FF9F}\\x{2F00}-\\x{2FDF}\\x{0E40}-\\x{0E7F}\\x{0E80}-\\x{0EFF}\\x{1780}-\\x{17FF}"
+ "\\x{1000}-\\x{109F}\\x{AA60}-\\x{AA7F}\\x{A9E0}-\\x{A9FF}\\x{AC00}-\\x{D7AF}\\x{1100}-\\x{11FF}]+",
  OXI_PATTERN_DEEPSEEK3,NULL,NULL,NULL}},{"whitespace",OXI_PRE_RAW,{"\\S+",NULL,NULL,NULL,NULL,NULL}},
  {"laguna",0,{OXI_PATTERN_LINES,OXI_PATTERN_QWEN2,NULL,NULL,NULL,NULL}},};
 static const oxi_pre_row*oxi_pre_row_of(const char*name){
@@ -10807,7 +10833,11 @@ static ox_status oxi_pipeline_bpe(ox_tokenizer*t,const ox_file*file){
 const oxi_pre_row*row=oxi_pre_row_of(t->pre[0]?t->pre:"default");
 if(!row)
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: the pre-tokenizer \"%s\" is not supported",t->pre);
+bool composed=false;
 ox_status status=oxi_gguf_read_merges(t,file);
+if(!status)status=oxi_llm_meta_bool(file,"tokenizer.ggml.normalizer.nfc",false,&composed);
+if(!status&&composed)status=oxi_unicode_open(&t->unicode,OXI_UNICODE_NORMAL_FORMS);
+if(!status&&composed)status=oxi_add_plain(&t->normalizers,oxi_normalizer_row("NFC"),0);
 if(!status&&(row->flags&OXI_PRE_ESCAPE))
 status=oxi_add_replace(t,&t->normalizers,oxi_normalizer_row("Replace")," ",oxi_escaped_space);
 for(size_t i=0;i<OXI_PRE_PATTERNS&&row->patterns[i]&& !status;i++){
@@ -10905,7 +10935,7 @@ return status?status:oxi_add_plain(&t->decoders,oxi_decoder_row("Fuse"),0);}
 static ox_status oxi_pipeline_whitespace(ox_tokenizer*t,const ox_file*file){
 bool lowercase=strcmp(t->pre,"whitespace")!=0;
 ox_status status=oxi_llm_meta_bool(file,"tokenizer.ggml.normalizer.lowercase",lowercase,&lowercase);
-if(!status&&lowercase)status=oxi_add_plain(&t->normalizers,oxi_normalizer_row("Lowercase"),0);
+if(!status&&lowercase)status=oxi_add_plain(&t->normalizers,oxi_normalizer_row("lower"),0);
 if(!status)status=oxi_add_plain(&t->pre_tokenizers,oxi_pre_tokenizer_row("WhitespaceSplit"),0);
 return status?status:oxi_pipeline_bpe(t,file);}
 static ox_status oxi_pipeline_plamo(ox_tokenizer*t,const ox_file*file){
@@ -11034,7 +11064,7 @@ if(*c>='A'&& *c<='Z')*c=(char)(*c+32);
 const bool phi3=strstr(model,"phi-3")||strstr(model,"phi3");
 const int32_t mask=oxi_vocabulary_find(v,strstr(model,"modern-bert")?"[MASK]":"<mask>",6);
 const bool mask_strips=strcmp(t->pre,"jina-v2-de")==0||strcmp(t->pre,"jina-v2-es")==0||
- strcmp(t->pre,"jina-v2-code")==0||strstr(model,"modern-bert")!=NULL;
+ strcmp(t->pre,"jina-v2-code")==0||strcmp(t->pre,"mmbert")==0||strstr(model,"modern-bert")!=NULL;
 for(int32_t i=0;i<v->count;i++){
 const uint8_t type=v->type[i];
 oxi_added added;
@@ -11082,7 +11112,8 @@ const int32_t ids[]={kind->bos,kind->eos,kind->unknown,kind->sep,kind->pad,kind-
 static const ox_token_role roles[]={OX_TOKEN_ROLE_BOS,OX_TOKEN_ROLE_EOS,OX_TOKEN_ROLE_UNKNOWN,
  OX_TOKEN_ROLE_SEP,OX_TOKEN_ROLE_PAD,OX_TOKEN_ROLE_MASK};
 for(size_t i=0;i<sizeof roles/sizeof*roles;i++)t->special[roles[i]]=ids[i];
-ox_status status=oxi_vocabulary_read_texts(v,file);
+ox_status status=oxi_unicode_open(&t->unicode,OXI_UNICODE_15);
+if(!status)status=oxi_vocabulary_read_texts(v,file);
 if(!status&&kind->pipeline==oxi_pipeline_rwkv)oxi_unescape_texts(v);
 if(!status)status=oxi_vocabulary_read_types(v,file);
 if(!status)status=oxi_vocabulary_read_scores(v,file,kind->needs_scores);
@@ -11212,13 +11243,16 @@ ox_status status=t->decoders.count?OX_OK:oxi_decode_join(list);
 for(size_t i=0;i<t->decoders.count&& !status;i++)
 status=t->decoders.list[i].row->decode(&t->decoders.list[i],list);
 return status?status:oxi_decode_fuse(NULL,list);}
+static bool oxi_is_hidden(const ox_tokenizer*t,int32_t id){
+const uint8_t type=t->vocabulary.type[id];
+return t->from_json?type==OX_TOKEN_CONTROL&& !oxi_shown_of(t,id)
+ :type==OX_TOKEN_CONTROL||type==OX_TOKEN_UNKNOWN;}
 static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer*t,const int32_t*ids,size_t count,
  bool keep_special,oxi_decode_list*list){
 ox_status status=oxi_decode_start(list);
 for(size_t i=0;i<count&& !status;i++){
 if(ids[i]<0||ids[i]>=t->vocabulary.count)continue;
-if(!keep_special&&t->vocabulary.type[ids[i]]==OX_TOKEN_CONTROL&& !oxi_shown_of(t,ids[i]))
-continue;
+if(!keep_special&&oxi_is_hidden(t,ids[i]))continue;
 status=oxi_decode_add(t,list,ids[i]);}
 list->first=list->last=list->lossy=true;
 return status?status:oxi_decode_run(t,list);}
@@ -11230,9 +11264,8 @@ if(!status&&oxi_vocabulary_length(&t->vocabulary,id))status=oxi_decode_add(t,lis
 return status?status:oxi_decode_run(t,list);}
 static ox_status oxi_make_piece(ox_tokenizer*t,oxi_decode_list*list,oxi_buffer*all,int32_t id){
 oxi_vocabulary*v= &t->vocabulary;
-const bool hidden=v->type[id]==OX_TOKEN_CONTROL||(v->type[id]==OX_TOKEN_UNKNOWN&& !t->from_json);
 v->piece_start[id]=all->length;
-if(hidden||oxi_vocabulary_length(v,id)==0)return OX_OK;
+if(oxi_is_hidden(t,id)||oxi_vocabulary_length(v,id)==0)return OX_OK;
 if(v->type[id]==OX_TOKEN_USER_DEFINED&& !t->from_json){
 v->piece_length[id]=(uint32_t)oxi_vocabulary_length(v,id);
 return oxi_put(all,oxi_vocabulary_text(v,id),v->piece_length[id],0,0);}
@@ -11402,7 +11435,7 @@ piece.data=v->pieces+v->piece_start[token];
 piece.length=(int64_t)v->piece_length[token];
 bool first= !oxi_tokenizer_has(tokenizer,previous);
 if(!first&&tokenizer->from_json)first=previous==tokenizer->special[OX_TOKEN_ROLE_BOS];
-if(!first&& !tokenizer->from_json)
+if(!first&& !tokenizer->from_json&&tokenizer->space_prefix)
 first=v->type[previous]==OX_TOKEN_CONTROL||v->type[previous]==OX_TOKEN_USER_DEFINED;
 if(first){
 piece.data+=v->piece_cut[token];
@@ -11463,7 +11496,8 @@ for(size_t i=0;i<whole;i++)out[i]=i<pending?stream->pending[i]:piece.data[i-pend
 if(room)out[whole]=0;
 stream->pending_count=(uint8_t)(total-whole);
 for(size_t i=0;i<total-whole;i++)stream->pending[i]=tail[kept-(total-whole)+i];
-stream->previous=token;
+const bool hidden=tokenizer->from_json&&oxi_tokenizer_has(tokenizer,token)&&oxi_is_hidden(tokenizer,token);
+if(!hidden|| !stream->count)stream->previous=hidden? -1:token;
 stream->count++;
 return(int64_t)whole;}
 /* >>llm/tokenizer/facts.h */
@@ -11672,6 +11706,8 @@ ox_status status=oxi_fact_text(list,"tokenizer.ggml.model",bytes?"gpt2":unigram?
 if(!status)status=oxi_fact_text(list,"tokenizer.ggml.pre",pre);
 if(!status)status=oxi_fact_tokens(t,list,bert);
 if(!status&&bytes)status=oxi_fact_merges(t,list);
+if(!status&&bytes&&oxi_fact_find_step(&t->normalizers,"NFC"))
+status=oxi_fact_flag(list,"tokenizer.ggml.normalizer.nfc",true);
 if(!status&& !bytes&& !bert)status=oxi_fact_scores(t,list);
 if(!status&& !bytes&& !bert)status=oxi_fact_spaces(t,list,unigram);
 const oxi_pipe_step*normalizer=oxi_fact_find_step(&t->normalizers,"BertNormalizer");
@@ -12140,6 +12176,7 @@ X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
 X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual")\
 X("t5 t5encoder","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj")\
 X("gemma","hidden_activation",TEXT,"hidden_activation")\
+X("mpt","hidden_activation",TEXT,"'gelu")\
 X("gpt-oss","hidden_activation",TEXT,"")\
 X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation")\
 X("mamba mamba2","attention.head_count",INT,"0")\
@@ -13808,7 +13845,7 @@ typedef enum oxi_llm_rope_kind{
 OXI_LLM_ROPE_NONE=0,OXI_LLM_ROPE_PAIRS,OXI_LLM_ROPE_HALVES}oxi_llm_rope_kind;
 typedef enum oxi_llm_router{
 OXI_LLM_ROUTER_NONE=0,OXI_LLM_ROUTER_SOFTMAX,OXI_LLM_ROUTER_SIGMOID,OXI_LLM_ROUTER_LATE,
- OXI_LLM_ROUTER_COUNT}oxi_llm_router;
+ OXI_LLM_ROUTER_ROOT,OXI_LLM_ROUTER_COUNT}oxi_llm_router;
 enum{OXI_LLM_SPARSE_MOST=16};
 enum{OXI_LLM_SEES_ALL=0,OXI_LLM_SEES_BEFORE};
 #define OXI_LLM_TRAIT_LIST(X)\
@@ -13861,7 +13898,11 @@ X(BESIDE_ROOT)\
 X(QUERY_GATED)\
 X(LATE_EMBEDDING_NORM)\
 X(RESIDUAL_NORMED)\
-X(PAIRED_HEADS)
+X(PAIRED_HEADS)\
+X(MIXED_SIGMOID)\
+X(DECAY_NEGATIVE)\
+X(KEY_IS_VALUE)\
+X(SOFT_GATE)
 enum{
 #define OXI_X(trait)OXI_LLM_TRAIT_BIT_##trait,
 OXI_LLM_TRAIT_LIST(OXI_X)
@@ -13891,10 +13932,11 @@ X(MIXER_SHIFTS)X(MIXER_SHIFT_RANKS)X(MIXER_STEPS)X(MIXER_HEADS)X(MIXER_PAIRS)X(M
 X(MIXER_SKIPS)X(MIXER_NORM)\
 X(MIXER_PART_KERNEL)
 #define OXI_LLM_SIZE_LIST(X)\
-X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(QUERIES)X(KEYS)X(VALUES)\
-X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)X(LATENT)X(LATENT_TURNED)\
-X(LATENT_QUERIES)\
-X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
+X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HYPER)X(HYPER_WIDTH)X(HYPER_MIXES)X(HYPER_RANK)\
+X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(QUERIES)X(KEYS)X(VALUES)\
+X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)\
+X(MERGE_GROUPS)X(MERGE_RANK)X(MERGE_PART)X(RATIO)X(BLOCK)\
+X(LATENT)X(LATENT_TURNED)X(LATENT_QUERIES)X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
 X(EXPERTS)X(CHUNKS)X(VALUE_EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)X(EXPERT_GATE_UP)\
 X(SHARED_HIDDEN)OXI_LLM_MIXER_SIZE_LIST(X)
 typedef enum oxi_llm_size{
@@ -13908,11 +13950,19 @@ typedef enum oxi_llm_model_role{
 #define OXI_ROWS_OF_LLM_MODEL_PARTS \
 OXI_LLM_MODEL_PART(EMBEDDING,"token_embd",VOCABULARY,WIDTH)\
 OXI_LLM_MODEL_PART(EMBEDDING_NORM,"token_embd_norm",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(GRAMS,"per_layer_token_embd",ANY,ANY)\
 OXI_LLM_MODEL_PART(POSITIONS,"position_embd",ANY,WIDTH)\
 OXI_LLM_MODEL_PART(TOKEN_TYPES,"token_types",ANY,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH)\
 OXI_LLM_MODEL_PART(LOW_START,"hrm.z_l_init",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(KEPT_SCORE,"output_res_score",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(HYPER_MIX,"output_hc_fn",HYPER,HYPER_WIDTH)\
+OXI_LLM_MODEL_PART(HYPER_BASE,"output_hc_base",NONE,HYPER)\
+OXI_LLM_MODEL_PART(HYPER_SCALE,"output_hc_scale",NONE,ANY)\
+OXI_LLM_MODEL_PART(HYPER_NORM,"output_hc_norm",NONE,HYPER_WIDTH)\
+OXI_LLM_MODEL_PART(HYPER_DOWN,"output_hc_down",HYPER_RANK,HYPER_WIDTH)\
+OXI_LLM_MODEL_PART(HYPER_UP,"output_hc_up",HYPER_WIDTH,HYPER_RANK)\
 OXI_LLM_MODEL_PART(ROPE_FACTORS,"rope_freqs",NONE,PAIRS)\
 OXI_LLM_MODEL_PART(ROPE_LONG,"rope_factors_long",NONE,PAIRS)\
 OXI_LLM_MODEL_PART(ROPE_SHORT,"rope_factors_short",NONE,PAIRS)\
@@ -13926,6 +13976,11 @@ OXI_LLM_LAYER_PART(VALUE,"attn_v",NONE,VALUES,WIDTH)\
 OXI_LLM_LAYER_PART(VALUE_ROUTER,"attn_v_gate",NONE,VALUE_EXPERTS,WIDTH)\
 OXI_LLM_LAYER_PART(VALUE_EXPERTS,"attn_v_exps",VALUE_EXPERTS,VALUES,WIDTH)\
 OXI_LLM_LAYER_PART(MERGE,"attn_output",NONE,WIDTH,MERGED)\
+OXI_LLM_LAYER_PART(MERGE_DOWN,"attn_output_a",MERGE_GROUPS,MERGE_RANK,MERGE_PART)\
+OXI_LLM_LAYER_PART(BLOCK_VALUE,"attn_compressor_kv",NONE,BLOCK,WIDTH)\
+OXI_LLM_LAYER_PART(BLOCK_SCORE,"attn_compressor_gate",NONE,BLOCK,WIDTH)\
+OXI_LLM_LAYER_PART(BLOCK_PLACE,"attn_compressor_ape",NONE,RATIO,BLOCK)\
+OXI_LLM_LAYER_PART(BLOCK_NORM,"attn_compressor_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(QUERY_NORM,"attn_q_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(KEY_NORM,"attn_k_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(MERGE_NORM,"attn_sub_norm",NONE,NONE,MERGED)\
@@ -13954,6 +14009,28 @@ OXI_LLM_LAYER_PART(UP,"ffn_up",NONE,HIDDEN_UP,WIDTH)\
 OXI_LLM_LAYER_PART(DOWN,"ffn_down",NONE,WIDTH,HIDDEN)\
 OXI_LLM_LAYER_PART(DOWN_DIVISOR,"ffn.act.scales",NONE,NONE,HIDDEN)\
 OXI_LLM_LAYER_PART(DOWN_NORM,"ffn_sub_norm",NONE,NONE,HIDDEN)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX,"hc_attn_fn",NONE,HYPER_MIXES,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX_BASE,"hc_attn_base",NONE,NONE,HYPER_MIXES)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX_SCALE,"hc_attn_scale",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX_NORM,"hc_attn_norm",NONE,NONE,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX_DOWN,"hc_attn_down",NONE,HYPER_RANK,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_MIX_UP,"hc_attn_up",NONE,HYPER_WIDTH,HYPER_RANK)\
+OXI_LLM_LAYER_PART(ATTENTION_SHARES,"hc_attn_inject",NONE,HYPER,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX,"hc_ffn_fn",NONE,HYPER_MIXES,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX_BASE,"hc_ffn_base",NONE,NONE,HYPER_MIXES)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX_SCALE,"hc_ffn_scale",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX_NORM,"hc_ffn_norm",NONE,NONE,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX_DOWN,"hc_ffn_down",NONE,HYPER_RANK,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_MIX_UP,"hc_ffn_up",NONE,HYPER_WIDTH,HYPER_RANK)\
+OXI_LLM_LAYER_PART(HIDDEN_SHARES,"hc_ffn_inject",NONE,HYPER,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(ATTENTION_KEPT_SCORE,"attn_res_score",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_KEPT_SCORE,"ffn_res_score",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(GRAM_KEY,"ple_key",NONE,HYPER_WIDTH,ANY)\
+OXI_LLM_LAYER_PART(GRAM_VALUE,"ple_value",NONE,WIDTH,ANY)\
+OXI_LLM_LAYER_PART(GRAM_KEY_NORM,"ple_norm_key",NONE,NONE,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(GRAM_QUERY_NORM,"ple_norm_query",NONE,NONE,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(GRAM_CONV_NORM,"ple_norm_conv",NONE,NONE,HYPER_WIDTH)\
+OXI_LLM_LAYER_PART(GRAM_CONV,"ple_conv1d",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(ROUTER,"ffn_gate_inp",NONE,EXPERTS,WIDTH)\
 OXI_LLM_LAYER_PART(ROUTER_CHOICE,"exp_probs_b",NONE,NONE,EXPERTS)\
 OXI_LLM_LAYER_PART(EXPERTS_NORM,"ffn_norm_exps",NONE,NONE,WIDTH)\
@@ -13965,6 +14042,7 @@ OXI_LLM_LAYER_PART(CHUNKS_GATE,"ffn_gate_chexps",CHUNKS,ANY,EXPERT_WIDTH)\
 OXI_LLM_LAYER_PART(CHUNKS_UP,"ffn_up_chexps",CHUNKS,ANY,EXPERT_WIDTH)\
 OXI_LLM_LAYER_PART(CHUNKS_DOWN,"ffn_down_chexps",CHUNKS,EXPERT_WIDTH,ANY)\
 OXI_LLM_LAYER_PART(EXPERTS_IN,"ffn_latent_down",NONE,EXPERT_WIDTH,WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_OUT_NORM,"ffn_routed_norm",NONE,NONE,EXPERT_WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_OUT,"ffn_latent_up",NONE,WIDTH,EXPERT_WIDTH)\
 OXI_LLM_LAYER_PART(SHARED_ROUTER,"ffn_gate_inp_shexp",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(SHARED_GATE,"ffn_gate_shexp",NONE,SHARED_HIDDEN,WIDTH)\
@@ -14036,7 +14114,8 @@ OXI_ROWS_OF_LLM_MODEL_PARTS
 OXI_LLM_LAYER_ROLES}oxi_llm_layer_role;
 typedef struct oxi_llm_part{
 ox_tensor*weight,*bias;
-double scale;}oxi_llm_part;
+double scale;
+ox_tensor*scales;}oxi_llm_part;
 typedef struct oxi_llm_rope{
 double base,scale,magnitude;
 double stretch;
@@ -14050,6 +14129,7 @@ int64_t heads,kv_heads,key_size,value_size,hidden,expert_hidden;
 double expert_clamp;
 double shared_clamp;
 int64_t window;
+int64_t ratio;
 const oxi_llm_rope*rope;
 bool attends,feeds;
 oxi_llm_mixer mixer;}oxi_llm_layer;
@@ -14062,6 +14142,7 @@ int64_t norm_groups;
 double epsilon;
 int64_t shifts;
 bool bare_norms;
+double length_epsilon;
 double bound;
 int64_t size[OXI_LLM_SIZE_COUNT];}oxi_llm_mixing;
 typedef struct oxi_llm_numbers{
@@ -14071,6 +14152,9 @@ oxi_llm_rope_kind rope;
 double epsilon,attention_scale,score_cap,logit_cap,clamp,alibi;
 double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;
+int64_t merge_groups,merge_rank;
+int64_t sparse;
+bool blocks;
 int64_t latent_key,latent_value;
 int64_t experts,experts_used,expert_width,shared_hidden,expert_groups,expert_groups_used;
 int64_t dense_layers;
@@ -14090,18 +14174,32 @@ double alibi_scale;
 double jitter;
 double value_scale;
 int64_t stack,low_passes;
+int64_t hyper;
+int64_t hyper_rank;
+int64_t hyper_rounds;
+double hyper_epsilon,hyper_magnitude;
+int64_t bank;
+double gate_cap,up_cap;
 int64_t halved;
 int64_t buckets,farthest;
 bool windows;
 ox_llm_pooling pooling;
 bool causal;
 oxi_llm_mixing mixing;}oxi_llm_numbers;
+enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};
+typedef struct oxi_llm_grams{
+int64_t most,each,rows;
+int64_t taps;
+int32_t end;
+uint64_t factor[OXI_LLM_GRAM_MOST];
+uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;
 struct ox_llm{
 int64_t references;
 const oxi_llm_family*family;
 ox_llm*encoder;
 ox_llm_config config;
 oxi_llm_numbers numbers;
+oxi_llm_grams grams;
 oxi_llm_rope rope,window_rope;
 ox_device*device;
 ox_tokenizer*tokenizer;
@@ -14117,6 +14215,7 @@ enum{OXI_LLM_TRIES=8};
 typedef struct oxi_llm_state{
 ox_tensor*window;
 ox_tensor*memory;
+ox_tensor*grams;
 ox_tensor*fed;}oxi_llm_state;
 struct ox_llm_context{
 ox_llm*model;
@@ -14190,6 +14289,8 @@ OXI_LLM_DEFAULT("gemma3",62,"attention.scale",OXI_LLM_OF_WIDTH)
 OXI_LLM_DEFAULT("gemma3",0,"rope.freq_base_swa",10000)
 OXI_LLM_DEFAULT("mimo2",0,"rope.freq_base_swa",10000)
 OXI_LLM_DEFAULT("plamo3",0,"rope.freq_base_swa",10000)
+OXI_LLM_DEFAULT("glm5-next",0,"kda.norm_epsilon",1e-6)
+OXI_LLM_DEFAULT("deepseek4",0,"rope.scaling.yarn_log_multiplier",1)
 OXI_LLM_DEFAULT("grok",0,"embedding_scale",78.38367176906169)
 OXI_LLM_DEFAULT("grok",0,"logit_scale",0.5773502691896257)
 OXI_LLM_DEFAULT("grok",0,"attention.output_scale",0.08838834764831845)
@@ -14303,7 +14404,10 @@ OXI_LLM_MIXER("lfm2moe",CONV,UNHEADED,0)
 OXI_LLM_MIXER("qwen3next",DELTA,LISTED,4)
 OXI_LLM_MIXER("qwen35",DELTA,LISTED,4)
 OXI_LLM_MIXER("qwen35moe",DELTA,LISTED,4)
+OXI_LLM_MIXER("qwen4exp",DELTA,LISTED,4)
 OXI_LLM_MIXER("kimi-linear",KDA,UNHEADED,0)
+OXI_LLM_MIXER("kimi-k3",KDA,UNHEADED,0)
+OXI_LLM_MIXER("glm5-next",KDA,UNHEADED,0)
 OXI_LLM_MIXER("bailingmoe3",KDA,UNHEADED,0)
 OXI_LLM_MIXER("minimax-01",LIGHTNING,LISTED,8)
 OXI_LLM_MIXER("rwkv6",RWKV6,EVERY,0)
@@ -14405,6 +14509,8 @@ if(!status)status=oxi_llm_read_size(model,file,"attention.head_count",OXI_LLM_NE
 if(!status)
 status=oxi_llm_read_float(model,file,"kda.gate_lower_bound",-1,-INFINITY,0,&m->bound);
 if(!(m->bound> -1e30&&m->bound<0))m->bound=0;
+if(!status)status=oxi_llm_read_float(model,file,"kda.norm_epsilon",-1,0,0,&m->length_epsilon);
+if(status)return status;
 m->value=m->key;
 m->groups=m->heads;
 m->inner=m->heads*m->key;
@@ -14412,16 +14518,17 @@ oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_CHANNELS,3*m->inner);
 oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_STEPS,m->inner);
 oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_DECAYS,m->heads);
 oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_NORM,m->value);
-return status;}
+return OX_OK;}
 static ox_status oxi_llm_size_lightning(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
 ox_status status=oxi_llm_read_size(model,file,"attention.head_count",OXI_LLM_NEEDED,&m->heads);
 if(status)return status;
 const int64_t width=model->config.width,head=width%m->heads==0?width/m->heads:OXI_LLM_NEEDED;
 status=oxi_llm_read_size(model,file,"attention.key_length",head,&m->key);
+if(status)return status;
 m->value=m->key;
 m->groups=m->heads;
 m->inner=m->heads*m->key;
-return status;}
+return OX_OK;}
 static ox_status oxi_llm_size_rwkv(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
 const bool sixth=m->kind==OXI_LLM_MIXES_RWKV6;
 m->inner=model->config.width;
@@ -14548,6 +14655,16 @@ ox_release(p[OXI_LLM_MIXER_CONV].weight);
 p[OXI_LLM_MIXER_CONV].weight=ox_retain(kernel);}
 ox_scope_end(&scope);
 return kernel?OX_OK:oxi_llm_error();}
+static ox_status oxi_llm_place_rates(const ox_llm*model,oxi_llm_layer*l){
+const oxi_llm_mixing*m= &model->numbers.mixing;
+ox_tensor**place= &l->part[OXI_LLM_MIXER_DECAY].weight;
+ox_scope scope=ox_scope_begin();
+ox_tensor*rates=ox_contiguous(ox_t(ox_reshape(*place,OX_SHAPE(m->key,m->value))));
+if(rates){
+ox_release(*place);
+*place=ox_retain(rates);}
+ox_scope_end(&scope);
+return rates?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_count_numbers(const ox_llm*model,const oxi_llm_layer*l,int64_t layer,
  const oxi_llm_mixer_need*need,const char*name){
 const int64_t wanted=model->numbers.mixing.size[need->count];
@@ -14557,6 +14674,42 @@ return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor blk.%lld.%s is missing",(long long
 if(need->count==OXI_LLM_SIZE_NONE||ox_numel(part->weight)==wanted)return OX_OK;
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s is %s, the metadata asks for %lld numbers",
  (long long)layer,name,oxi_tensor_text(part->weight),(long long)wanted);}
+/* >>llm/model/grams.c */
+static ox_status oxi_llm_read_wide(const ox_llm*model,const ox_file*file,const char*key,int64_t i,
+ uint64_t*out){
+char full[96];
+oxi_llm_key(model,key,full);
+ox_file_meta meta=ox_file_meta_find(file,full);
+if(meta.type!=OX_FILE_META_ARRAY||i>=meta.count)
+return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s has no element %lld",full,(long long)i);
+meta=ox_file_meta_element(file,&meta,i);
+if(meta.type!=OX_FILE_META_INT&&meta.type!=OX_FILE_META_UINT)
+return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s is not of whole numbers",full);
+*out=(uint64_t)meta.i;
+return OX_OK;}
+static ox_status oxi_llm_read_grams(ox_llm*model,const ox_file*file){
+oxi_llm_grams*g= &model->grams;
+int64_t end=0;
+if(!oxi_llm_is_listed(model,file,"ple.layers"))return OX_OK;
+ox_status status=oxi_llm_read_int(model,file,"ple.ngram_size",-1,2,OXI_LLM_NEEDED,&g->most);
+if(!status)
+status=oxi_llm_read_int(model,file,"ple.heads_per_ngram",-1,1,OXI_LLM_NEEDED,&g->each);
+if(!status)status=oxi_llm_read_int(model,file,"ple.conv_kernel",-1,1,OXI_LLM_NEEDED,&g->taps);
+if(!status)status=oxi_llm_read_int(model,file,"ple.eos_token_id",-1,0,0,&end);
+if(status)return status;
+g->end=(int32_t)end;
+if(g->most>OXI_LLM_GRAM_MOST||g->taps>64||g->each*(g->most-1)>OXI_LLM_GRAM_ROWS)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld rows of n-grams of %lld tokens are not supported",
+ (long long)g->each,(long long)g->most);
+g->rows=g->each*(g->most-1);
+for(int64_t i=0;!status&&i<g->most;i++)
+status=oxi_llm_read_wide(model,file,"ple.layer_multipliers",i,&g->factor[i]);
+for(int64_t i=0;!status&&i<g->rows;i++){
+status=oxi_llm_read_wide(model,file,"ple.head_offsets",i,&g->first[i]);
+if(!status)status=oxi_llm_read_wide(model,file,"ple.head_vocab_sizes",i,&g->count[i]);
+if(!status&&(g->count[i]<1||g->count[i]>INT32_MAX||g->first[i]>INT32_MAX-g->count[i]))
+return oxi_fail(OX_ERR_FORMAT,"llm: row %lld of n-grams has no place in a table",(long long)i);}
+return status;}
 /* >>llm/model/config.c */
 static ox_status oxi_llm_read_heads(ox_llm*model,const ox_file*file,int64_t i){
 oxi_llm_layer*l= &model->layers[i];
@@ -14608,8 +14761,11 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm*model,const ox_file*file,int64
 oxi_llm_layer*l= &model->layers[i];
 ox_status status=oxi_llm_read_int(model,file,"expert_feed_forward_length",i,1,l->hidden,&l->expert_hidden);
 if(!status)status=oxi_llm_read_float(model,file,"swiglu_clamp_exp",i,0,0,&l->expert_clamp);
-if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_CLAMP)))
-status=oxi_llm_read_float(model,file,"swiglu_clamp_shexp",i,0,0,&l->shared_clamp);
+if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_CLAMP))){
+char key[96];
+oxi_llm_key(model,"swiglu_clamp_shexp",key);
+const bool own=ox_file_meta_find(file,key).type!=OX_FILE_META_NONE;
+status=oxi_llm_read_float(model,file,"swiglu_clamp_shexp",i,0,own?0:l->expert_clamp,&l->shared_clamp);}
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_WIDTH)))l->hidden=model->config.width;
 return status;}
 static ox_status oxi_llm_read_layers(ox_llm*model,const ox_file*file){
@@ -14741,7 +14897,7 @@ static ox_status oxi_llm_spread_rope(ox_llm*model,const ox_file*file){
 const bool listed=oxi_llm_is_listed(model,file,"attention.rope_pattern");
 for(int64_t i=0;i<model->config.layers;i++){
 oxi_llm_layer*l= &model->layers[i];
-const oxi_llm_rope*rope=l->window? &model->window_rope: &model->rope;
+const oxi_llm_rope*rope=l->window&& !l->ratio? &model->window_rope: &model->rope;
 int64_t turned=oxi_llm_is_turned(model,i);
 if(listed){
 const ox_status status=oxi_llm_read_int(model,file,"attention.rope_pattern",i,0,0,&turned);
@@ -14761,6 +14917,9 @@ if(model->numbers.rope==OXI_LLM_ROPE_NONE)return OX_OK;
 ox_status status=oxi_llm_read_float(model,file,"rope.freq_base",-1,1e-6,10000,&rope->base);
 if(!status&& !model->numbers.latent)
 status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,1,head,&rope->size);
+const double plain=rope->base;
+if(!status)
+status=oxi_llm_read_float(model,file,"attention.compress_rope_freq_base",-1,1e-6,plain,&rope->base);
 if(!status)status=oxi_llm_read_rope_scaling(model,file);
 if(status)return status;
 *window= *rope;
@@ -14769,7 +14928,7 @@ if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_UNSCALED))){
 window->scale=window->magnitude=1;
 ox_release(window->factors);
 window->factors=NULL;}
-status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,rope->base,&window->base);
+status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,plain,&window->base);
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.dimension_count_swa",-1,1,rope->size,&window->size);
 if(!status&&window->factors&&(window->base!=rope->base||window->size!=rope->size))
@@ -14821,7 +14980,9 @@ if(!status)status=oxi_llm_read_int(model,file,"expert_feed_forward_length",0,1,-
 if(!status&&hidden<0)
 status=oxi_llm_read_int(model,file,"feed_forward_length",0,1,OXI_LLM_NEEDED,&hidden);
 if(!status)
-status=oxi_llm_read_int(model,file,"moe_latent_size",-1,1,model->config.width,&n->expert_width);
+status=oxi_llm_read_int(model,file,"expert_latent_length",-1,1,model->config.width,&n->expert_width);
+if(!status)
+status=oxi_llm_read_int(model,file,"moe_latent_size",-1,1,n->expert_width,&n->expert_width);
 if(!status)
 status=oxi_llm_read_int(model,file,"leading_dense_block_count",-1,0,0,&n->dense_layers);
 if(!status)status=oxi_llm_read_int(model,file,"expert_shared_count",-1,0,0,&shared);
@@ -14867,10 +15028,10 @@ return OX_OK;}
 static ox_status oxi_llm_read_latent(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
 ox_status status=oxi_llm_read_int(model,file,"attention.kv_lora_rank",-1,0,0,&n->latent);
+if(!status)status=oxi_llm_read_int(model,file,"attention.q_lora_rank",-1,0,0,&n->query_rank);
 if(status||n->latent==0)return status;
-status=oxi_llm_read_int(model,file,"attention.q_lora_rank",-1,0,0,&n->query_rank);
 if(!status)
-status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,1,OXI_LLM_NEEDED,&model->rope.size);
+status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,0,OXI_LLM_NEEDED,&model->rope.size);
 int64_t key= -1,value= -1;
 if(!status)status=oxi_llm_read_int(model,file,"attention.key_length",-1,1,OXI_LLM_NEEDED,&key);
 if(!status)
@@ -14960,14 +15121,52 @@ if(n->stack>65536||cycles>65536||n->low_passes>65536||
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld layers in %lld cycles of %lld passes of %lld",
  (long long)model->config.layers,(long long)cycles,(long long)n->low_passes+1,(long long)n->stack);
 return OX_OK;}
-static ox_status oxi_llm_refuse_sparse(const ox_llm*model,const ox_file*file){
+static ox_status oxi_llm_read_residual(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;
+ox_status status=oxi_llm_read_int(model,file,"hyper_connection.count",-1,0,0,&n->hyper);
+if(!status)
+status=oxi_llm_read_int(model,file,"hyper_connection.low_rank",-1,0,0,&n->hyper_rank);
+if(!status)
+status=oxi_llm_read_int(model,file,"hyper_connection.sinkhorn_iterations",-1,0,0,&n->hyper_rounds);
+if(!status)
+status=oxi_llm_read_float(model,file,"hyper_connection.epsilon",-1,0,0,&n->hyper_epsilon);
+if(!status)
+status=oxi_llm_read_float(model,file,"hyper_connection.magnitude",-1,0,2,&n->hyper_magnitude);
+if(!status)status=oxi_llm_read_int(model,file,"attn_res.block_size",-1,0,0,&n->bank);
+if(!status&&(n->hyper>64||n->hyper_rounds>1000||n->hyper_rank>1<<20||(n->hyper&&n->bank)))
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld residual rows, mixed in %lld rounds or by rank %lld",
+ (long long)n->hyper,(long long)n->hyper_rounds,(long long)n->hyper_rank);
+return status;}
+static ox_status oxi_llm_read_caps(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(SOFT_GATE)))return OX_OK;
+const ox_status status=oxi_llm_read_float(model,file,"activation.situ_beta",-1,0,1,&n->gate_cap);
+return status?status:oxi_llm_read_float(model,file,"activation.situ_linear_beta",-1,0,0,&n->up_cap);}
+static ox_status oxi_llm_read_blocks(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;
+int64_t hashed=0;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))return OX_OK;
+ox_status status=oxi_llm_read_int(model,file,"attention.output_group_count",-1,0,0,&n->merge_groups);
+if(!status)
+status=oxi_llm_read_int(model,file,"attention.output_lora_rank",-1,0,0,&n->merge_rank);
+if(!status)status=oxi_llm_read_int(model,file,"hash_layer_count",-1,0,0,&hashed);
+if(!status&&hashed>0)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: experts that tokens choose by a table are not supported");
+for(int64_t i=0;!status&&i<model->config.layers;i++){
+oxi_llm_layer*l= &model->layers[i];
+status=oxi_llm_read_int(model,file,"attention.compress_ratios",i,0,0,&l->ratio);
+n->blocks=n->blocks||l->ratio>0;
+if(!status&&l->ratio>65536)
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld positions leave one key",(long long)l->ratio);}
+return status;}
+static ox_status oxi_llm_refuse_sparse(ox_llm*model,const ox_file*file){
 int64_t best,loops;
 ox_status status=oxi_llm_read_int(model,file,"attention.indexer.top_k",-1,1,INT32_MAX,&best);
 if(!status)status=oxi_llm_read_int(model,file,"num_loops",-1,1,1,&loops);
 if(status)return status;
-if(best<model->config.context)
-return oxi_fail(OX_ERR_UNSUPPORTED,"llm: attention to the best %lld positions is not supported",
- (long long)best);
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE))&&best<INT32_MAX/4)
+best*=4;
+if(best<model->config.context)model->numbers.sparse=best;
 return loops==1?OX_OK:oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld passes through the layers are not supported",
  (long long)loops);}
 static ox_status oxi_llm_read_pooling(ox_llm*model,const ox_file*file){
@@ -15001,6 +15200,10 @@ if(!status)status=oxi_llm_read_scales(model,file);
 if(!status)status=oxi_llm_read_temperature(model,file);
 if(!status)status=oxi_llm_read_pooling(model,file);
 if(!status)status=oxi_llm_read_cycles(model,file);
+if(!status)status=oxi_llm_read_residual(model,file);
+if(!status)status=oxi_llm_read_caps(model,file);
+if(!status)status=oxi_llm_read_grams(model,file);
+if(!status)status=oxi_llm_read_blocks(model,file);
 if(!status)status=oxi_llm_refuse_sparse(model,file);
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.group_norm_groups",-1,1,0,&n->norm_groups);
@@ -15081,6 +15284,10 @@ switch(size){
 case OXI_LLM_SIZE_ANY:return-1;
 case OXI_LLM_SIZE_VOCABULARY:return c->vocabulary?c->vocabulary: -1;
 case OXI_LLM_SIZE_WIDTH:return c->width;
+case OXI_LLM_SIZE_HYPER:return n->hyper;
+case OXI_LLM_SIZE_HYPER_WIDTH:return n->hyper*c->width;
+case OXI_LLM_SIZE_HYPER_MIXES:return n->hyper*(n->hyper_rounds>0?n->hyper+2:2);
+case OXI_LLM_SIZE_HYPER_RANK:return n->hyper_rank;
 case OXI_LLM_SIZE_HIDDEN:return l->hidden;
 case OXI_LLM_SIZE_HIDDEN_UP:
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP))?2*l->hidden:l->hidden;
@@ -15092,13 +15299,20 @@ case OXI_LLM_SIZE_KEYS:return l->kv_heads*l->key_size;
 case OXI_LLM_SIZE_VALUES:return l->kv_heads*l->value_size;
 case OXI_LLM_SIZE_QUERY_KEY_VALUE:
 return(l->heads+l->kv_heads)*l->key_size +l->kv_heads*l->value_size;
-case OXI_LLM_SIZE_MERGED:return l->heads*(n->latent&&l->attends?n->latent_value:l->value_size);
+case OXI_LLM_SIZE_MERGE_GROUPS:return n->merge_groups;
+case OXI_LLM_SIZE_MERGE_RANK:return n->merge_rank;
+case OXI_LLM_SIZE_MERGE_PART:return n->merge_groups?l->heads*l->value_size/n->merge_groups:0;
+case OXI_LLM_SIZE_RATIO:return l->ratio;
+case OXI_LLM_SIZE_BLOCK:return l->ratio==4?2*l->key_size:l->key_size;
+case OXI_LLM_SIZE_MERGED:
+if(n->merge_groups&&l->attends)return n->merge_groups*n->merge_rank;
+return l->heads*(n->latent&&l->attends?n->latent_value:l->value_size);
 case OXI_LLM_SIZE_BUCKETS:return n->buckets;
 case OXI_LLM_SIZE_PAIRS:return turned?turned/2: -1;
 case OXI_LLM_SIZE_QUERY_RANK:return n->query_rank;
 case OXI_LLM_SIZE_LATENT:return n->latent;
 case OXI_LLM_SIZE_LATENT_TURNED:return n->latent+turned;
-case OXI_LLM_SIZE_LATENT_QUERIES:return l->heads*n->latent_key;
+case OXI_LLM_SIZE_LATENT_QUERIES:return l->heads*(n->latent?n->latent_key:l->key_size);
 case OXI_LLM_SIZE_LATENT_PAIRS:return l->heads*(n->latent_key-turned+n->latent_value);
 case OXI_LLM_SIZE_LATENT_PLAIN:return n->latent_key-turned;
 case OXI_LLM_SIZE_LATENT_VALUE:return n->latent_value;
@@ -15141,43 +15355,55 @@ if(!ox_file_has(file,name))return OX_OK;
 ox_scope scope=ox_scope_begin();
 ox_tensor*t=ox_file_tensor(file,name);
 const int ndim=1+(row->rows!=OXI_LLM_SIZE_NONE)+(row->experts!=OXI_LLM_SIZE_NONE);
+const int64_t parts=row->experts?oxi_llm_size_of(model,l,row->experts):0;
+if(t&&parts>1&&t->ndim==2&&t->shape[0]%parts==0)
+t=ox_unflatten(t,0,OX_SHAPE(parts,t->shape[0]/parts));
 if(t&&t->ndim==ndim-1)t=ox_unsqueeze(t,0);
 ox_status status=t?oxi_llm_check_shape(model,l,name,row,t):oxi_llm_error();
+if(!status&&ndim==1&&oxi_is_block(t->dtype))t=ox_cast(t,OX_F32);
 if(!status&&ndim==1&&row->columns!=OXI_LLM_SIZE_ANY)t=ox_flatten(t,0,-1);
+if(!status&& !t)status=oxi_llm_error();
 if(!status){
 const ox_dtype_class cls=oxi_info(t->dtype)->cls;
-if(cls!=OX_CLASS_FLOAT&&(cls!=OX_CLASS_BLOCK||row->rows==OXI_LLM_SIZE_NONE))
-status=oxi_fail(OX_ERR_DTYPE,
- "llm: tensor %s has dtype %s: weights are floats, matrices also of block types",
+if(cls!=OX_CLASS_FLOAT&&cls!=OX_CLASS_BLOCK)
+status=oxi_fail(OX_ERR_DTYPE,"llm: tensor %s has dtype %s: weights are floats or of block types",
  name,ox_dtype_name(t->dtype));}
 if(!status){
 *out=oxi_llm_keep(model,t,row->rows!=OXI_LLM_SIZE_NONE);
 if(!*out)status=oxi_llm_error();}
 ox_scope_end(&scope);
 return status;}
-static ox_status oxi_llm_load_scale(ox_file*file,const char*name,double*out){
+static ox_status oxi_llm_load_scale(const ox_llm*model,ox_file*file,const char*name,bool experts,
+ oxi_llm_part*out){
 if(!ox_file_has(file,name))return OX_OK;
 ox_scope scope=ox_scope_begin();
 ox_tensor*t=ox_file_tensor(file,name);
 float*numbers=NULL;
-const int64_t count=t?ox_numel(t):0;
+const int64_t count=t?ox_numel(t):0,most=experts?model->numbers.experts:1;
+bool same=true;
 ox_status status=t?OX_OK:oxi_llm_error();
-if(!status&&(count<1||count>65536))
+if(!status&&count!=1&&count!=most)
 status=oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, not a factor",name,oxi_tensor_text(t));
 if(!status){
 numbers=(float*)oxi_alloc((size_t)count*sizeof*numbers);
 status=numbers?ox_to_floats(t,numbers,count):OX_ERR_NOMEM;}
-for(int64_t i=0;!status&&i<count;i++)
-if(!isfinite(numbers[i])||numbers[i]!=numbers[0])
-status=oxi_fail(OX_ERR_UNSUPPORTED,"llm: tensor %s has different factors, which is not supported",name);
-if(!status)*out=numbers[0];
+for(int64_t i=0;!status&&i<count;i++){
+same=same&&numbers[i]==numbers[0];
+if(!isfinite(numbers[i]))
+status=oxi_fail(OX_ERR_FORMAT,"llm: tensor %s has a factor of %g",name,(double)numbers[i]);}
+if(!status&&same)out->scale=numbers[0];
+if(!status&& !same){
+ox_device*device=out->weight?oxi_working_device(ox_device_of(out->weight)):ox_cpu();
+out->scales=ox_retain(ox_to(oxi_copied(numbers,OX_SHAPE(count,1),OX_F32),device));
+if(!out->scales)status=oxi_llm_error();}
 oxi_free(numbers,numbers?(size_t)count*sizeof*numbers:0);
 ox_scope_end(&scope);
 return status;}
 static void oxi_llm_free_part(oxi_llm_part*part){
 ox_release(part->weight);
 ox_release(part->bias);
-part->weight=part->bias=NULL;}
+ox_release(part->scales);
+part->weight=part->bias=part->scales=NULL;}
 static ox_status oxi_llm_load_part(ox_llm*model,const oxi_llm_layer*l,ox_file*file,const char*stem,
  const oxi_llm_part_row*row,oxi_llm_part*out){
 char name[96];
@@ -15195,7 +15421,7 @@ status=oxi_llm_load_tensor(model,l,file,stem,row,&out->weight);
 (void)snprintf(name,sizeof name,"%s.bias",stem);
 if(!status)status=oxi_llm_load_tensor(model,l,file,name,&bias,&out->bias);
 (void)snprintf(name,sizeof name,"%s.scale",stem);
-return status|| !matrix?status:oxi_llm_load_scale(file,name,&out->scale);}
+return status|| !matrix?status:oxi_llm_load_scale(model,file,name,row->experts!=OXI_LLM_SIZE_NONE,out);}
 typedef struct oxi_llm_other_name{
 const char*family;
 oxi_llm_layer_role role;
@@ -15281,6 +15507,13 @@ OXI_LLM_NAME("arwkv7",MIXER_GATE,"time_mix_g1")\
 OXI_LLM_NAME("arwkv7",MIXER_GATE_UP,"time_mix_g2")\
 OXI_LLM_NAME("arwkv7",SHIFT_DOWN,"")\
 OXI_LLM_NAME("arwkv7",SHIFT_UP,"")\
+OXI_LLM_NAME("deepseek4",KEY,"attn_kv")\
+OXI_LLM_NAME("deepseek4",KEY_NORM,"attn_kv_a_norm")\
+OXI_LLM_NAME("deepseek4",LATENT_NORM,"")\
+OXI_LLM_NAME("deepseek4",MERGE,"attn_output_b")\
+OXI_LLM_NAME("kimi-k3",MIXER_GATE,"ssm_g")\
+OXI_LLM_NAME("kimi-k3",EXPERTS_IN,"ffn_routed_down")\
+OXI_LLM_NAME("kimi-k3",EXPERTS_OUT,"ffn_routed_up")\
 OXI_LLM_NAME("talkie",EMBEDDING_SHARE,"layer_output_scale")\
 OXI_LLM_NAME("t5",MERGE,"attn_o")\
 OXI_LLM_NAME("t5encoder",MERGE,"attn_o")\
@@ -15296,6 +15529,9 @@ OXI_LLM_NO_BIAS("mimo2",KEY)\
 OXI_LLM_NO_BIAS("mimo2",VALUE)\
 OXI_LLM_NO_BIAS("ernie4_5",MERGE)\
 OXI_LLM_NO_BIAS("ernie4_5-moe",MERGE)\
+OXI_LLM_NO_BIAS("qwen4exp",QUERY)\
+OXI_LLM_NO_BIAS("qwen4exp",KEY)\
+OXI_LLM_NO_BIAS("qwen4exp",VALUE)\
 OXI_LLM_NO_BIAS("refact",MERGE)\
 OXI_LLM_NO_BIAS("refact",GATE)\
 OXI_LLM_NO_BIAS("refact",UP)\
@@ -15368,17 +15604,42 @@ if(strcmp(oxi_llm_no_biases[i].family,model->family->name)!=0)continue;
 oxi_llm_part*part= &l->part[oxi_llm_no_biases[i].role];
 ox_release(part->bias);
 part->bias=NULL;}}
+static ox_status oxi_llm_scale_biases(oxi_llm_layer*l){
+for(int role=OXI_LLM_GATE;role<=OXI_LLM_DOWN;role++){
+oxi_llm_part*part= &l->part[role];
+if(!part->bias||part->scale==1)continue;
+ox_scope scope=ox_scope_begin();
+ox_tensor*bias=ox_mul_number(part->bias,part->scale);
+if(bias){
+ox_release(part->bias);
+part->bias=ox_retain(bias);}
+ox_scope_end(&scope);
+if(!bias)return oxi_llm_error();}
+return OX_OK;}
 static ox_status oxi_llm_need(const ox_llm*model,int64_t layer,oxi_llm_layer_role role){
 if(model->layers[layer].part[role].weight)return OX_OK;
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %sblk.%lld.%s.weight is missing",oxi_llm_prefix_of(model),
  (long long)layer,oxi_llm_layer_parts[role].name);}
+static ox_status oxi_llm_check_one_key(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
+ox_status status=oxi_llm_need(model,i,OXI_LLM_KEY);
+if(!status)status=oxi_llm_need(model,i,OXI_LLM_KEY_NORM);
+for(int role=OXI_LLM_BLOCK_VALUE;role<=OXI_LLM_BLOCK_NORM&&l->ratio>0&& !status;role++)
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
+if(!status&&model->numbers.merge_groups>0)status=oxi_llm_need(model,i,OXI_LLM_MERGE_DOWN);
+if(!status&&(l->kv_heads!=1||l->key_size!=l->value_size))
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld keys of %lld numbers, values of %lld, of which one is both",
+ (long long)l->kv_heads,(long long)l->key_size,(long long)l->value_size);
+return status;}
 static ox_status oxi_llm_check_attention(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
 ox_status status=OX_OK;
-if(model->numbers.latent){
+const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
+if(model->numbers.latent||one){
 status=oxi_llm_need(model,i,l->part[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_UP);
 if(!status&& !l->part[OXI_LLM_QUERY].weight)status=oxi_llm_need(model,i,OXI_LLM_QUERY_DOWN);
 if(!status&& !l->part[OXI_LLM_QUERY].weight)
-status=oxi_llm_need(model,i,OXI_LLM_QUERY_DOWN_NORM);
+status=oxi_llm_need(model,i,OXI_LLM_QUERY_DOWN_NORM);}
+if(one){
+status=status?status:oxi_llm_check_one_key(model,l,i);}else if(model->numbers.latent){
 if(!status)status=oxi_llm_need(model,i,OXI_LLM_LATENT);
 if(!status)status=oxi_llm_need(model,i,OXI_LLM_LATENT_NORM);
 if(!status&& !l->part[OXI_LLM_LATENT_UP].weight)
@@ -15470,6 +15731,7 @@ if(!status)status=oxi_llm_need(model,i,OXI_LLM_VALUE_SHARE_UP);}
 if(!status&&l->mixer==OXI_LLM_MIXES_DELTA&& !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight){
 status=oxi_llm_need(model,i,OXI_LLM_MIXER_BETA);
 if(!status)status=oxi_llm_need(model,i,OXI_LLM_MIXER_ALPHA);}
+if(!status&&l->mixer==OXI_LLM_MIXES_MAMBA)status=oxi_llm_place_rates(model,l);
 return status||model->numbers.mixing.taps==0?status:oxi_llm_place_kernel(model,l);}
 static void oxi_llm_split_latent(const ox_llm*model,const oxi_llm_layer*l,ox_tensor**keys,
  ox_tensor**values){
@@ -15480,23 +15742,25 @@ if(both&&both->dtype!=OX_F32)both=ox_cast(both,OX_F32);
 *keys=ox_transpose(ox_narrow(both,1,0,plain),1,2);
 *values=ox_narrow(both,1,plain,n->latent_value);}
 static ox_status oxi_llm_place_head_matrices(const ox_llm*model,oxi_llm_layer*l){
-static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP};
+static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP,
+ OXI_LLM_MERGE_DOWN};
 oxi_llm_part*p=l->part;
-bool done=true;
+bool done=true,keeps=model->device==ox_cpu();
 ox_scope scope=ox_scope_begin();
 const ox_tensor*up=p[OXI_LLM_LATENT_UP].weight;
 if(up&&l->attends&&model->numbers.latent&&ox_device_of(up)==model->device){
 ox_tensor*made[2]={NULL,NULL};
+const ox_dtype dtype= !keeps?OX_F32:oxi_is_block(up->dtype)?OX_F16:up->dtype;
 oxi_llm_split_latent(model,l,&made[0],&made[1]);
 for(int i=0;i<2;i++){
-made[i]=ox_contiguous(made[i]);
+made[i]=ox_cast(ox_contiguous(made[i]),dtype);
 ox_release(p[roles[i]].weight);
 p[roles[i]].weight=ox_retain(made[i]);
 done=done&&made[i];}
 oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);}
 for(size_t i=0;done&&i<sizeof roles/sizeof*roles;i++){
 ox_tensor*t=p[roles[i]].weight;
-if(!t||t->dtype==OX_F32||ox_device_of(t)!=model->device)continue;
+if(!t||t->dtype==OX_F32||keeps||ox_device_of(t)!=model->device)continue;
 ox_tensor*wide=ox_cast(t,OX_F32);
 ox_release(t);
 p[roles[i]].weight=ox_retain(wide);
@@ -15511,7 +15775,7 @@ static const oxi_llm_layer_role wanted[][4]={
  {OXI_LLM_ATTENTION_NORM,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES},
  {OXI_LLM_ATTENTION_SUM_NORM,OXI_LLM_LAYER_SUM_NORM,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES}};
 ox_status status=OX_OK;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS)))return OX_OK;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS))||model->numbers.hyper_rank>0)return OX_OK;
 for(int k=0;k<4&& !status;k++){
 const oxi_llm_layer_role role=wanted[model->numbers.block][k];
 if(role==OXI_LLM_ATTENTION_NORM&&i==0&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(FIRST_BARE)))
@@ -15521,6 +15785,83 @@ continue;
 if((role==OXI_LLM_HIDDEN_NORM||role==OXI_LLM_HIDDEN_POST_NORM)&& !l->feeds)continue;
 if(role!=OXI_LLM_LAYER_ROLES)status=oxi_llm_need(model,i,role);}
 return status;}
+static ox_status oxi_llm_place_mix_scale(const ox_llm*model,oxi_llm_part*scale,int64_t count,int kinds){
+const int64_t rows=model->numbers.hyper;
+float given[3],*all;
+if(ox_numel(scale->weight)!=kinds)
+return oxi_fail(OX_ERR_SHAPE,"llm: %s factors of residual rows, asked for are %d",
+ oxi_tensor_text(scale->weight),kinds);
+ox_status status=ox_to_floats(scale->weight,given,kinds);
+if(status||kinds==1)return status;
+all=(float*)oxi_alloc((size_t)count*sizeof*all);
+if(!all)return OX_ERR_NOMEM;
+for(int64_t i=0;i<count;i++)all[i]=given[i<2*rows?i/rows:2];
+ox_scope scope=ox_scope_begin();
+ox_tensor*t=ox_to(oxi_copied(all,OX_SHAPE(count),OX_F32),model->device);
+if(t){
+ox_release(scale->weight);
+scale->weight=ox_retain(t);}
+ox_scope_end(&scope);
+oxi_free(all,(size_t)count*sizeof*all);
+return t?OX_OK:oxi_llm_error();}
+static ox_status oxi_llm_check_residual(const ox_llm*model,oxi_llm_layer*l,int64_t i){
+static const oxi_llm_layer_role first[]={OXI_LLM_ATTENTION_MIX,OXI_LLM_HIDDEN_MIX},
+ score[]={OXI_LLM_ATTENTION_KEPT_SCORE,OXI_LLM_HIDDEN_KEPT_SCORE};
+const oxi_llm_numbers*n= &model->numbers;
+const int from=n->hyper_rank>0?OXI_LLM_ATTENTION_MIX_NORM-OXI_LLM_ATTENTION_MIX:0;
+const int count=n->hyper==0?0:n->hyper_rank>0?4:3;
+ox_status status=OX_OK;
+for(int half=0;half<2&& !status;half++){
+if(n->bank>0)status=oxi_llm_need(model,i,score[half]);
+for(int k=0;k<count&& !status;k++)
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)((int)first[half]+from+k));
+if(!status&&count>0&&from==0)
+status=oxi_llm_place_mix_scale(model,&l->part[first[half]+2],
+ oxi_llm_size_of(model,l,OXI_LLM_SIZE_HYPER_MIXES),n->hyper_rounds>0?3:2);}
+return status;}
+static ox_status oxi_llm_check_last_rows(ox_llm*model){
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_part*p=model->part;
+const bool gated=n->hyper>0&&n->hyper_rank>0,mixed=n->hyper>0&&p[OXI_LLM_HYPER_MIX].weight;
+if((n->bank>0&& !p[OXI_LLM_KEPT_SCORE].weight)||(gated&&
+ (!p[OXI_LLM_HYPER_NORM].weight|| !p[OXI_LLM_HYPER_DOWN].weight|| !p[OXI_LLM_HYPER_UP].weight))||
+ (mixed&&(!p[OXI_LLM_HYPER_BASE].weight|| !p[OXI_LLM_HYPER_SCALE].weight)))
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: what reads the last residual rows is missing");
+return mixed?oxi_llm_place_mix_scale(model,&model->part[OXI_LLM_HYPER_SCALE],n->hyper,1):OX_OK;}
+static ox_status oxi_llm_check_gram_table(const ox_llm*model){
+const oxi_llm_grams*g= &model->grams;
+const ox_tensor*table=model->part[OXI_LLM_GRAMS].weight;
+if(g->rows>0&& !table)
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %s.weight is missing",
+ oxi_llm_model_parts[OXI_LLM_GRAMS].name);
+for(int64_t i=0;i<g->rows;i++)
+if(g->first[i]+g->count[i]>(uint64_t)table->shape[0])
+return oxi_fail(OX_ERR_SHAPE,"llm: the table of n-grams is %s, asked for is row %lld",
+ oxi_tensor_text(table),(long long)(g->first[i]+g->count[i]-1));
+return OX_OK;}
+static ox_status oxi_llm_check_grams(const ox_llm*model,oxi_llm_layer*l,int64_t i){
+const oxi_llm_grams*g= &model->grams;
+oxi_llm_part*p=l->part,*conv= &p[OXI_LLM_GRAM_CONV];
+ox_status status=OX_OK;
+if(!p[OXI_LLM_GRAM_KEY].weight)return OX_OK;
+for(int role=OXI_LLM_GRAM_KEY;role<=OXI_LLM_GRAM_CONV&& !status;role++)
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
+if(status)return status;
+const int64_t columns=g->rows>0?g->rows*model->part[OXI_LLM_GRAMS].weight->shape[1]:0,
+ channels=model->numbers.hyper*model->config.width;
+if(p[OXI_LLM_GRAM_KEY].weight->shape[1]!=columns||
+ p[OXI_LLM_GRAM_VALUE].weight->shape[1]!=columns||columns==0||channels==0||
+ ox_numel(conv->weight)!=g->taps*channels)
+return oxi_fail(OX_ERR_SHAPE,"llm: the n-grams of layer %lld do not fit: %s of %lld, %s",
+ (long long)i,oxi_tensor_text(p[OXI_LLM_GRAM_KEY].weight),(long long)columns,
+ oxi_tensor_text(conv->weight));
+ox_scope scope=ox_scope_begin();
+ox_tensor*kernel=ox_contiguous(ox_transpose(ox_reshape(conv->weight,OX_SHAPE(channels,g->taps)),0,1));
+if(kernel){
+ox_release(conv->weight);
+conv->weight=ox_retain(kernel);}
+ox_scope_end(&scope);
+return kernel?OX_OK:oxi_llm_error();}
 static int64_t oxi_llm_block_of(const ox_llm*model,int64_t i){
 const oxi_llm_numbers*n= &model->numbers;
 if(n->stack==0)return i;
@@ -15537,12 +15878,16 @@ if(!name[0])continue;
 (void)snprintf(stem,sizeof stem,"%sblk.%lld.%s",prefix,(long long)index,name);
 status=oxi_llm_load_part(model,l,file,stem,&oxi_llm_layer_parts[role],&l->part[role]);}
 oxi_llm_drop_biases(model,l);
-if(!l->part[OXI_LLM_QUERY_NORM].weight&& !model->numbers.latent)
+if(!status)status=oxi_llm_scale_biases(l);
+if(!l->part[OXI_LLM_QUERY_NORM].weight&& !model->numbers.latent&&
+ !oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))
 oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
 if(!status)status=oxi_llm_check_norms(model,l,index);
 if(!status&&l->attends)status=oxi_llm_check_attention(model,l,index);
 if(!status&&l->mixer)status=oxi_llm_check_mixer(model,l,index);
 if(!status&&l->feeds)status=oxi_llm_check_feed_forward(model,l,index);
+if(!status)status=oxi_llm_check_residual(model,l,index);
+if(!status)status=oxi_llm_check_grams(model,l,index);
 return status?status:oxi_llm_place_head_matrices(model,l);}
 static ox_status oxi_llm_place_factors(ox_llm*model){
 ox_tensor*plain=model->part[OXI_LLM_ROPE_FACTORS].weight,*far=model->part[OXI_LLM_ROPE_LONG].weight,
@@ -15596,13 +15941,13 @@ if(!embedding)return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %s.weight is missing
 model->config.vocabulary=embedding->shape[0];}}
 if(status)return status;
 if(!model->part[OXI_LLM_OUTPUT_NORM].weight&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))){
-const oxi_llm_part none={NULL,NULL,1};
+const oxi_llm_part none={NULL,NULL,1,NULL};
 model->part[OXI_LLM_OUTPUT_NORM]=model->part[OXI_LLM_EMBEDDING_NORM];
 model->part[OXI_LLM_EMBEDDING_NORM]=none;}
 if(model->numbers.stack>0&& !model->part[OXI_LLM_LOW_START].weight)
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor hrm.z_l_init is missing");
 if(!model->part[OXI_LLM_OUTPUT_NORM].weight&&model->numbers.block!=OXI_LLM_BLOCK_SUM&&
- !oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS)))
+ !oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS))&&model->numbers.hyper_rank==0)
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %soutput_norm.weight is missing",oxi_llm_prefix_of(model));
 oxi_llm_part*output= &model->part[OXI_LLM_OUTPUT];
 model->config.tied= !output->weight;
@@ -15613,6 +15958,8 @@ if(model->config.tied)output->weight=ox_retain(model->part[OXI_LLM_EMBEDDING].we
 model->device=oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
 ox_scope scope=ox_scope_begin();
 status=oxi_llm_place_factors(model);
+if(!status)status=oxi_llm_check_last_rows(model);
+if(!status)status=oxi_llm_check_gram_table(model);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
 return status?status:oxi_llm_make_slopes(model);}
@@ -15665,6 +16012,8 @@ OXI_LLM_FAMILY("deci",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("deepseek",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("deepseek2",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("deepseek32",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("deepseek4",PRE,RMS,PAIRS,silu,ROOT,1,BEFORE,T(KEY_IS_VALUE)|
+ T(SHARED_CLAMP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("dots1",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("dots3note",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("dream",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(NO_OUTPUT_BIAS))
@@ -15698,6 +16047,7 @@ OXI_LLM_FAMILY("hunyuan-dense",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS
 OXI_LLM_FAMILY("hunyuan-moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("hunyuan_vl",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_NORMS))
 OXI_LLM_FAMILY("hy_v3",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
+OXI_LLM_FAMILY("hy_v4",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("internlm2",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("jais",PRE,LAYER,NONE,silu,SOFTMAX,1,BEFORE,T(KEY_SCALE))
 OXI_LLM_FAMILY("jais2",PRE,LAYER,HALVES,square,SOFTMAX,1,BEFORE,0)
@@ -15719,7 +16069,7 @@ OXI_LLM_FAMILY("minimax-m2",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,T(ROUTED_NORM))
 OXI_LLM_FAMILY("minimax-m3",PRE,RMS,HALVES,clamped,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("mistral3",PRE,RMS,PAIRS,silu,LATE,1,BEFORE,0)
 OXI_LLM_FAMILY("mistral4",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("mpt",PRE,LAYER,NONE,gelu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("mpt",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("muse-glimmer",SANDWICH,RMS,PAIRS,silu,SOFTMAX,4,BEFORE,T(EMBEDDING_NORMED)|
  T(WINDOW_TURNS)|T(WINDOW_UNSCALED)|T(POST_EPSILON)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("nanbeige",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
@@ -15772,10 +16122,12 @@ OXI_LLM_FAMILY("t5encoder",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,ALL,T(ENCODER)|T(
 OXI_LLM_FAMILY("bailingmoe3",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,T(SECTION_HALVES)|
  T(SHARED_CLAMP)|T(CLAMP_LATE))
 OXI_LLM_FAMILY("falcon-h1",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(NO_FACTORS))
+OXI_LLM_FAMILY("glm5-next",PRE,RMS,NONE,silu,SIGMOID,1,BEFORE,T(SHARED_CLAMP)|T(DECAY_NEGATIVE))
 OXI_LLM_FAMILY("granitehybrid",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|
  T(ROUTED_NORM)|T(ROPE_FACT))
 OXI_LLM_FAMILY("jamba",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("kimi-linear",PRE,RMS,NONE,silu,SIGMOID,1,BEFORE,T(ROUTED_NORM))
+OXI_LLM_FAMILY("kimi-k3",PRE,RMS,NONE,silu,SIGMOID,1,BEFORE,T(SOFT_GATE)|T(DECAY_NEGATIVE))
 OXI_LLM_FAMILY("lfm2",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(LATE_EMBEDDING_NORM))
 OXI_LLM_FAMILY("lfm2moe",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,T(LATE_EMBEDDING_NORM)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("mamba",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
@@ -15788,6 +16140,8 @@ OXI_LLM_FAMILY("qwen35",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED))
 OXI_LLM_FAMILY("qwen35moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("qwen3next",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|
  T(ROUTED_NORM)|T(PAIRED_HEADS))
+OXI_LLM_FAMILY("qwen4exp",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|
+ T(ROUTED_NORM)|T(MIXED_SIGMOID))
 OXI_LLM_FAMILY("rwkv6",PRE,LAYER,NONE,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("rwkv6qwen2",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("rwkv7",PRE,LAYER,NONE,square,SOFTMAX,1,BEFORE,0)
@@ -15938,6 +16292,8 @@ ox_tensor*buckets;
 ox_tensor*near;
 ox_tensor*embedded;
 ox_tensor*values;
+ox_tensor*grams;
+ox_tensor*kept;
 ox_tensor*temperatures;}oxi_llm_batch;
 #endif
 /* >>llm/context/product.c */
@@ -15958,6 +16314,8 @@ static ox_tensor*oxi_llm_normalize(const ox_llm*model,const oxi_llm_part*part,ox
 return oxi_llm_normalize_with(model,part,x,model->numbers.epsilon);}
 static ox_tensor*oxi_llm_scaled(ox_tensor*x,double scale){
 return scale>0&&scale!=1?ox_mul_number_(x,scale):x;}
+static ox_tensor*oxi_llm_capped(double cap,ox_tensor*x){
+return cap>0?ox_mul_number_(ox_tanh_(ox_mul_number(x,1/cap)),cap):x;}
 static ox_tensor*oxi_llm_normalize_row(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
 const int64_t groups=model->numbers.norm_groups,width=model->config.width;
 if(groups<2)return oxi_llm_normalize(model,part,x);
@@ -15965,13 +16323,19 @@ x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));
 x=ox_flatten(x,1,2);
 return part->weight?ox_mul_(x,part->weight):x;}
 static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){
-if(weights&&weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
-return weights?ox_matmul(x,ox_transpose(weights,1,2)):NULL;}
+if(!x|| !weights)return NULL;
+if(weights->dtype!=OX_F32&&ox_device_of(weights)==ox_cpu()){
+ox_tensor*heads=oxi_arange(0,(double)x->shape[0],1,OX_I32,ox_cpu());
+heads=ox_expand(ox_unsqueeze(heads,0),OX_SHAPE(x->shape[1],x->shape[0]));
+return ox_transpose(ox_linear_experts(ox_transpose(x,0,1),weights,heads,NULL),0,1);}
+if(weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
+return ox_matmul(x,ox_transpose(weights,1,2));}
 /* >>llm/context/bias.c */
 static ox_tensor*oxi_llm_offsets(const oxi_llm_batch*batch){
 const double start=(double)batch->start,end=start+(double)batch->count;
-ox_tensor*keys=oxi_arange(0,end,1,OX_I64,ox_cpu());
-if(batch->context->model->numbers.causal)return ox_sub(keys,ox_number(end-1));
+const bool causal=batch->context->model->numbers.causal;
+ox_tensor*keys=oxi_arange(causal?0:start,end,1,OX_I64,ox_cpu());
+if(causal)return ox_sub(keys,ox_number(end-1));
 return ox_sub(keys,ox_unsqueeze(oxi_arange(start,end,1,OX_I64,ox_cpu()),1));}
 static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){
 const ox_llm*model=batch->context->model;
@@ -15993,16 +16357,17 @@ const int64_t wide=near+(int64_t)(steps*(float)(buckets-near));
 return(int32_t)(half+(wide<buckets?wide:buckets-1));}
 static ox_tensor*oxi_llm_buckets(const oxi_llm_batch*batch){
 const ox_llm*model=batch->context->model;
-const int64_t end=batch->start+batch->count;
+const int64_t first=model->numbers.causal?0:batch->start,end=batch->start+batch->count;
 size_t bytes=0;
-if(!oxi_mul_size((size_t)batch->count,(size_t)end,&bytes)|| !oxi_mul_size(bytes,sizeof(int32_t),&bytes))
+if(!oxi_mul_size((size_t)batch->count,(size_t)(end-first),&bytes)||
+ !oxi_mul_size(bytes,sizeof(int32_t),&bytes))
 return NULL;
 int32_t*list=(int32_t*)oxi_alloc(bytes);
 if(!list)return NULL;
 for(int64_t s=0;s<batch->count;s++)
-for(int64_t t=0;t<end;t++)
-list[s*end+t]=oxi_llm_bucket(&model->numbers,t-batch->start-s);
-ox_tensor*out=ox_to(oxi_copied(list,OX_SHAPE(batch->count,end),OX_I32),model->device);
+for(int64_t t=first;t<end;t++)
+list[s*(end-first)+t-first]=oxi_llm_bucket(&model->numbers,t-batch->start-s);
+ox_tensor*out=ox_to(oxi_copied(list,OX_SHAPE(batch->count,end-first),OX_I32),model->device);
 oxi_free(list,bytes);
 return out;}
 static ox_tensor*oxi_llm_relative_bias(const oxi_llm_batch*batch,const oxi_llm_layer*l){
@@ -16024,6 +16389,9 @@ const bool late=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_LATE));
 if(clamp>0)up=ox_clamp_(up,-clamp,clamp);
 if(clamp>0&&gate&&late)return ox_mul_(ox_clamp_(activation->plain(gate),-INFINITY,clamp),up);
 if(clamp>0&&gate)gate=ox_clamp_(gate,-INFINITY,clamp);
+up=oxi_llm_capped(model->numbers.up_cap,up);
+if(gate&&model->numbers.gate_cap>0)
+return ox_mul_(ox_mul_(ox_sigmoid(gate),oxi_llm_capped(model->numbers.gate_cap,gate)),up);
 return gate?activation->gated(gate,up):activation->plain(up);}
 static ox_tensor*oxi_llm_feed_forward(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const oxi_llm_part*p=l->part;
@@ -16056,6 +16424,7 @@ return ox_flatten(ox_where(open,grouped,ox_number(-INFINITY)),1,2);}
 static ox_tensor*oxi_llm_router_scores(const oxi_llm_numbers*n,ox_tensor*logits){
 if(n->jitter>0)return logits;
 if(n->router==OXI_LLM_ROUTER_SOFTMAX)return ox_softmax(logits,-1);
+if(n->router==OXI_LLM_ROUTER_ROOT)return ox_sqrt_(ox_softplus(logits,1,20));
 return n->router==OXI_LLM_ROUTER_SIGMOID?ox_sigmoid(logits):logits;}
 static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
 ox_tensor*w=ox_gather(scores,1,chosen);
@@ -16082,9 +16451,10 @@ ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(*scores,bias)
 if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
 return ox_topk(choice,n->experts_used,1,true).indices;}
 static ox_tensor*oxi_llm_product_by_expert(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){
-ox_tensor*out=ox_linear_experts(x,part->weight,experts,part->scale==1?part->bias:NULL);
-if(part->scale==1)return out;
-out=ox_mul_number_(out,part->scale);
+const bool plain=part->scale==1&& !part->scales;
+ox_tensor*out=ox_linear_experts(x,part->weight,experts,plain?part->bias:NULL);
+if(plain)return out;
+out=part->scales?ox_mul_(out,ox_embedding(experts,part->scales)):ox_mul_number_(out,part->scale);
 return part->bias?ox_add_(out,ox_embedding(experts,part->bias)):out;}
 static ox_tensor*oxi_llm_run_experts(const ox_llm*model,const oxi_llm_part*gate,const oxi_llm_part*up,
  const oxi_llm_part*down,bool joined,double clamp,ox_tensor*x,ox_tensor*experts){
@@ -16120,6 +16490,7 @@ ox_tensor*out=oxi_llm_run_experts(model,&p[OXI_LLM_EXPERTS_GATE],
  &p[OXI_LLM_EXPERTS_DOWN],joined,l->expert_clamp,in,experts);
 out=oxi_llm_sum_experts(out,first?NULL:weights);
 if(p[OXI_LLM_CHUNKS_DOWN].weight)out=oxi_llm_add_chunks(model,l,out,scores,chosen);
+if(p[OXI_LLM_EXPERTS_OUT_NORM].weight)out=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_OUT_NORM],out);
 if(p[OXI_LLM_EXPERTS_OUT].weight)out=oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT],out);
 if(!p[OXI_LLM_SHARED_UP].weight)return out;
 out=ox_add_(out,oxi_llm_shared_expert(model,l,x));
@@ -16134,9 +16505,12 @@ ox_tensor*choice=router->bias?ox_add(scores,router->bias):scores;
 ox_tensor*chosen=ox_topk(choice,n->value_experts_used,1,true).indices;
 ox_tensor*out=oxi_llm_product_by_expert(&l->part[OXI_LLM_VALUE_EXPERTS],x,ox_cast(chosen,OX_I32));
 return oxi_llm_sum_experts(ox_silu_(out),oxi_llm_weigh(n,scores,chosen));}
-/* >>llm/context/attention.c */
+/* >>llm/context/heads.c */
 static ox_tensor*oxi_llm_split(ox_tensor*x,int64_t heads,int64_t size){
 return x?ox_view(x,OX_SHAPE(x->shape[0],heads,size)):NULL;}
+static ox_tensor*oxi_llm_join_heads(ox_tensor*x){
+if(!x)return NULL;
+return ox_reshape(ox_transpose(x,0,1),OX_SHAPE(x->shape[1],x->shape[0]*x->shape[2]));}
 static ox_tensor*oxi_llm_normalize_heads(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
 if(!x|| !part->weight)return x;
 const int64_t heads=x->shape[1],size=x->shape[2];
@@ -16172,6 +16546,7 @@ if(!norm->weight)return oxi_llm_normalize(model,norm,x);
 return ox_transpose(oxi_llm_normalize_heads(model,norm,ox_contiguous(ox_transpose(x,0,1))),0,1);}
 static int64_t oxi_llm_first_seen(const oxi_llm_batch*batch,const oxi_llm_layer*l){
 const int64_t chunk=batch->context->model->numbers.chunk;
+if(!batch->context->model->numbers.causal)return batch->start;
 return chunk>0&&l->window?batch->start/chunk*chunk:0;}
 static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
  ox_tensor*rows){
@@ -16194,109 +16569,17 @@ if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;
 if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
 return ox_scaled_dot_product_attention(q,k,v,&desc);}
-static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
-const ox_llm_context*context=batch->context;
-const ox_llm*model=context->model;
-const oxi_llm_layer*l= &model->layers[index];
+static ox_tensor*oxi_llm_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const oxi_llm_part*p=l->part;
-const int64_t queries=l->heads*l->key_size,keys=l->kv_heads*l->key_size,values=l->kv_heads*l->value_size;
-const double clamp=model->numbers.clamp;
-const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED))&&p[OXI_LLM_QUERY].weight;
-ox_tensor*q,*k,*v;
-if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
-ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
-q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
-k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
-v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
-q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
-k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
-v=p[OXI_LLM_VALUE_ROUTER].weight?oxi_llm_mix_values(model,l,x):oxi_llm_product(&p[OXI_LLM_VALUE],x);
-v=oxi_llm_split(v,l->kv_heads,l->value_size);}
-if(gated){
-ox_tensor*both=ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
-q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
-*gate=ox_flatten(ox_narrow(both,2,l->key_size,l->key_size),1,2);}
-if(clamp>0){
-if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){
-q=ox_clamp_(q,-clamp,clamp);
-k=ox_clamp_(k,-clamp,clamp);}
-v=ox_clamp_(v,-clamp,clamp);}
-q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
-k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);
-k=oxi_llm_remember(batch,l,context->keys[index],k);
-v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
-return oxi_llm_attend(batch,l,q,k,v);}
-static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
-const ox_llm_context*context=batch->context;
-const ox_llm*model=context->model;
-const oxi_llm_numbers*n= &model->numbers;
-const oxi_llm_layer*l= &model->layers[index];
-const oxi_llm_part*p=l->part;
-const int64_t turned=model->rope.size,plain=n->latent_key-turned;
-ox_tensor*to_latent,*to_values,*parts[2],*q;
-if(p[OXI_LLM_QUERY].weight){
-q=oxi_llm_product(&p[OXI_LLM_QUERY],x);}else{
-q=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
-q=oxi_llm_product(&p[OXI_LLM_QUERY_UP],q);}
-q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
-to_latent=p[OXI_LLM_LATENT_KEY].weight;
-to_values=p[OXI_LLM_LATENT_VALUE].weight;
-if(!to_latent|| !to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
-parts[0]=oxi_llm_product_by_head(ox_narrow(q,2,0,plain),to_latent);
-parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));
-if(!parts[0]|| !parts[1])return NULL;
-q=ox_cat(parts,2,2);
-ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
-parts[0]=oxi_llm_normalize(model,&p[OXI_LLM_LATENT_NORM],ox_contiguous(ox_narrow(kept,1,0,n->latent)));
-parts[1]=ox_narrow(kept,1,n->latent,turned);
-if(p[OXI_LLM_KEY_NORM].weight)
-parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
-parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);
-if(!parts[0]|| !parts[1])return NULL;
-kept=oxi_llm_remember(batch,l,context->keys[index],ox_unsqueeze(ox_cat(parts,2,1),0));
-ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));
-return oxi_llm_product_by_head(mixed,to_values);}
-static ox_tensor*oxi_llm_attend_source(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
-const ox_llm_context*context=batch->context;
-const oxi_llm_layer*l= &context->model->layers[index];
-ox_attention_desc desc;
-memset(&desc,0,sizeof desc);
-desc.scale=context->model->numbers.attention_scale;
-ox_tensor*q=oxi_llm_split(oxi_llm_product(&l->part[OXI_LLM_CROSS_QUERY],x),l->heads,l->key_size);
-ox_tensor*out=ox_scaled_dot_product_attention(ox_transpose(q,0,1),context->source[2*index],
- context->source[2*index+1],&desc);
-out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*l->value_size));
-return oxi_llm_product(&l->part[OXI_LLM_CROSS_MERGE],out);}
-static ox_tensor*oxi_llm_open_gate(const ox_llm*model,ox_tensor*gate,ox_tensor*out,int64_t heads){
-const double ln2=0.6931471805599453;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_SOFTPLUS)))
-gate=ox_softplus(gate,1,20);
-else if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_LOG2)))
-gate=ox_mul_number_(ox_softplus(ox_mul_number_(gate,ln2),1,20),1/ln2);
-else
-gate=ox_sigmoid_(gate);
-if(!gate|| !out)return NULL;
-if(gate->shape[1]==out->shape[1])return ox_mul_(out,gate);
-ox_tensor*split=ox_unflatten(out,1,OX_SHAPE(heads,out->shape[1]/heads));
-return ox_mul_(split,ox_unsqueeze(gate,2))?out:NULL;}
-static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
-const ox_llm*model=batch->context->model;
-const oxi_llm_layer*l= &model->layers[index];
-const bool latent=model->numbers.latent>0;
-ox_tensor*gate=NULL,*out=latent?oxi_llm_attend_latent(batch,index,x)
- :oxi_llm_attend_heads(batch,index,x,&gate);
-const int64_t size=latent?model->numbers.latent_value:l->value_size;
-out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*size));
-if(gate)out=oxi_llm_open_gate(model,gate,out,l->heads);
-if(l->part[OXI_LLM_ATTENTION_GATE].weight)
-out=oxi_llm_open_gate(model,oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE],x),out,l->heads);
-if(l->part[OXI_LLM_MERGE_NORM].weight)out=oxi_llm_normalize(model,&l->part[OXI_LLM_MERGE_NORM],out);
-out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
-return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
+if(p[OXI_LLM_QUERY].weight)return oxi_llm_product(&p[OXI_LLM_QUERY],x);
+x=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
+return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
 /* >>llm/context/recurrent.c */
+static bool oxi_llm_has_states(const ox_llm*model){
+return model->numbers.mixing.kind||model->numbers.blocks||model->grams.rows>0;}
 static bool oxi_llm_open_states(ox_llm_context*context){
 const size_t layers=(size_t)context->model->config.layers;
-if(!context->model->numbers.mixing.kind)return true;
+if(!oxi_llm_has_states(context->model))return true;
 context->states=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->states);
 context->written=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->written);
 return context->states&&context->written;}
@@ -16305,6 +16588,7 @@ for(int64_t i=0;states&&i<context->model->config.layers;i++){
 ox_release(states[i].window);
 ox_release(states[i].memory);
 ox_release(states[i].fed);
+ox_release(states[i].grams);
 memset(&states[i],0,sizeof states[i]);}}
 static void oxi_llm_clear_states(ox_llm_context*context){
 oxi_llm_drop_states(context,context->states);}
@@ -16324,7 +16608,8 @@ if(!context->states)return;
 for(int64_t i=0;good&&i<context->model->config.layers;i++){
 oxi_llm_settle_state(&context->states[i].window,&context->written[i].window);
 oxi_llm_settle_state(&context->states[i].memory,&context->written[i].memory);
-oxi_llm_settle_state(&context->states[i].fed,&context->written[i].fed);}
+oxi_llm_settle_state(&context->states[i].fed,&context->written[i].fed);
+oxi_llm_settle_state(&context->states[i].grams,&context->written[i].grams);}
 oxi_llm_drop_states(context,context->written);}
 static ox_tensor*oxi_llm_state_or_zeros(const ox_llm*model,ox_tensor*written,ox_tensor*kept,
  ox_shape shape){
@@ -16342,22 +16627,24 @@ const ox_llm_context*context=batch->context;
 const oxi_llm_mixing*m= &context->model->numbers.mixing;
 return oxi_llm_state_or_zeros(context->model,context->written[index].memory,
  context->states[index].memory,OX_SHAPE(m->heads,m->key,m->value));}
+static ox_tensor*oxi_llm_convolve_over(const ox_llm*model,ox_tensor*kernel,int64_t apart,
+ ox_tensor*kept,ox_tensor**written,ox_tensor*x){
+if(!x)return NULL;
+const int64_t taps=kernel->shape[0],before=(taps-1)*apart,count=x->shape[0];
+ox_tensor*list[2];
+list[0]=oxi_llm_state_or_zeros(model,*written,kept,OX_SHAPE(before,kernel->shape[1]));
+list[1]=x;
+if(!list[0])return NULL;
+ox_tensor*all=ox_cat(list,2,0);
+ox_tensor*out=ox_mul(ox_narrow(all,0,0,count),ox_select(kernel,0,0));
+for(int64_t k=1;k<taps;k++)
+out=ox_addcmul_(out,ox_narrow(all,0,k*apart,count),ox_select(kernel,0,k),1);
+return oxi_llm_write_state(written,ox_clone(ox_narrow(all,0,count,before)))?out:NULL;}
 static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;
 const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-ox_tensor*kernel=part->weight;
-const int64_t before=kernel->shape[0]-1,count=batch->count;
-ox_tensor*list[2];
-list[0]=oxi_llm_state_or_zeros(context->model,context->written[index].window,
- context->states[index].window,OX_SHAPE(before,kernel->shape[1]));
-list[1]=x;
-if(!list[0]|| !x)return NULL;
-ox_tensor*all=ox_cat(list,2,0);
-ox_tensor*out=ox_mul(ox_narrow(all,0,0,count),ox_select(kernel,0,0));
-for(int64_t k=1;k<=before;k++)
-out=ox_addcmul_(out,ox_narrow(all,0,k,count),ox_select(kernel,0,k),1);
-if(!oxi_llm_write_state(&context->written[index].window,ox_clone(ox_narrow(all,0,count,before))))
-return NULL;
+ox_tensor*out=oxi_llm_convolve_over(context->model,part->weight,1,context->states[index].window,
+ &context->written[index].window,x);
 return part->bias?ox_add_(out,part->bias):out;}
 typedef struct oxi_llm_linear{
 ox_tensor*q,*k,*v;
@@ -16451,6 +16738,212 @@ ox_scope_end(&scope);
 if(!done)return NULL;
 memory=batch->context->written[index].memory;}
 return out;}
+/* >>llm/context/compressed.c */
+static ox_tensor*oxi_llm_turn_end(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*x){
+if(!x|| !rope)return x;
+const int64_t plain=x->shape[x->ndim-1]-rope->size;
+ox_tensor*list[2];
+list[0]=ox_narrow(x,-1,0,plain);
+list[1]=oxi_llm_turn(batch,rope,ox_narrow(x,-1,plain,rope->size));
+if(!list[0]|| !list[1])return NULL;
+return plain>0?ox_cat(list,2,x->ndim-1):list[1];}
+static ox_tensor*oxi_llm_block_parts(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x){
+const oxi_llm_part*p=l->part;
+const int64_t end=batch->start+batch->count;
+ox_tensor*places=oxi_arange((double)batch->start,(double)end,1,OX_I32,ox_cpu()),*list[2];
+places=ox_cast(ox_remainder(places,ox_integer(l->ratio)),OX_I32);
+places=ox_to(places,batch->context->model->device);
+list[0]=oxi_llm_product(&p[OXI_LLM_BLOCK_VALUE],x);
+list[1]=oxi_llm_product(&p[OXI_LLM_BLOCK_SCORE],x);
+list[1]=ox_add_(list[1],ox_cast(ox_embedding(places,p[OXI_LLM_BLOCK_PLACE].weight),OX_F32));
+return list[0]&&list[1]?ox_cat(list,2,1):NULL;}
+static ox_tensor*oxi_llm_no_block(const ox_llm*model,int64_t ratio,int64_t columns){
+const int64_t shape[2]={ratio,2*columns};
+ox_tensor*none=oxi_tensor_new(model->device,OX_F32,2,shape);
+if(!none|| !ox_zero_(none))return NULL;
+return ox_fill_(ox_narrow(none,1,columns,columns),-INFINITY)?none:NULL;}
+static ox_tensor*oxi_llm_sum_blocks(const oxi_llm_layer*l,int64_t count,ox_tensor*parts){
+const int64_t size=l->key_size,columns=parts->shape[1]/2;
+ox_tensor*all=ox_unflatten(parts,0,OX_SHAPE(count+1,l->ratio));
+ox_tensor*before=ox_narrow(all,0,0,count),*own=ox_narrow(all,0,1,count);
+ox_tensor*values=ox_narrow(own,2,columns-size,size),*scores=ox_narrow(own,2,2*columns-size,size);
+if(columns>size){
+ox_tensor*list[2]={ox_narrow(before,2,0,size),values};
+if(!list[0]|| !list[1]|| !(values=ox_cat(list,2,1)))return NULL;
+list[0]=ox_narrow(before,2,columns,size);
+list[1]=scores;
+if(!list[0]|| !list[1]|| !(scores=ox_cat(list,2,1)))return NULL;}
+return ox_sum(ox_mul_(ox_softmax(scores,1),values),OX_DIMS(1),false);}
+static bool oxi_llm_keep_blocks(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const int64_t ratio=l->ratio,first=batch->start/ratio,end=batch->start+batch->count,count=end/ratio-first;
+ox_tensor*list[2]={context->written[index].window,oxi_llm_block_parts(batch,l,x)};
+if(!list[0])list[0]=context->states[index].window;
+if(!list[0]&&list[1])list[0]=oxi_llm_no_block(model,ratio,list[1]->shape[1]/2);
+ox_tensor*all=list[0]&&list[1]?ox_cat(list,2,0):NULL;
+if(!all)return false;
+if(count>0){
+oxi_llm_batch blocks= *batch;
+blocks.positions=ox_to(oxi_arange((double)(first*ratio),(double)(end/ratio*ratio),
+ (double)ratio,OX_I32,ox_cpu()),model->device);
+ox_tensor*rows=oxi_llm_sum_blocks(l,count,ox_narrow(all,0,0,(count+1)*ratio));
+rows=oxi_llm_normalize(model,&l->part[OXI_LLM_BLOCK_NORM],rows);
+rows=blocks.positions?oxi_llm_turn_end(&blocks,l->rope,rows):NULL;
+if(!rows|| !ox_copy_(ox_narrow(context->values[index],1,first,count),ox_unsqueeze(rows,0)))
+return false;}
+const int64_t left=ratio+end%ratio;
+return oxi_llm_write_state(&context->written[index].window,
+ ox_clone(ox_narrow(all,0,all->shape[0]-left,left)));}
+static ox_tensor*oxi_llm_block_mask(const oxi_llm_batch*batch,const oxi_llm_layer*l,int64_t first,
+ int64_t rows){
+const int64_t end=batch->start+batch->count,keys=end-first;
+size_t bytes=0;
+if(!oxi_mul_size((size_t)batch->count,(size_t)(keys+rows),&bytes))return NULL;
+uint8_t*seen=(uint8_t*)oxi_alloc(bytes),*at=seen;
+if(!seen)return NULL;
+for(int64_t s=batch->start;s<end;s++){
+for(int64_t t=first;t<end;t++)*at++ =t<=s&&(l->window==0||s-t<l->window);
+for(int64_t row=0;row<rows;row++)*at++ =row<(s+1)/l->ratio;}
+ox_tensor*mask=
+ ox_to(oxi_copied(seen,OX_SHAPE(batch->count,keys+rows),OX_BOOL),batch->context->model->device);
+oxi_free(seen,bytes);
+return mask;}
+static ox_tensor*oxi_llm_attend_blocks(const oxi_llm_batch*batch,int64_t index,ox_tensor*q,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const oxi_llm_layer*l= &context->model->layers[index];
+const int64_t end=batch->start+batch->count,rows=end/l->ratio,
+ first=l->window>0&&batch->start>=l->window?batch->start-l->window+1:0;
+ox_attention_desc desc;
+memset(&desc,0,sizeof desc);
+desc.scale=context->model->numbers.attention_scale;
+desc.sinks=l->part[OXI_LLM_SINKS].weight;
+if(!oxi_llm_keep_blocks(batch,index,x))return NULL;
+ox_tensor*keys=ox_narrow(context->keys[index],1,first,end-first),*list[2]={keys,NULL};
+if(rows>0){
+list[1]=ox_narrow(context->values[index],1,0,rows);
+keys=list[0]&&list[1]?ox_cat(list,2,1):NULL;}
+desc.mask=oxi_llm_block_mask(batch,l,first,rows);
+return desc.mask&&keys?ox_scaled_dot_product_attention(q,keys,keys,&desc):NULL;}
+static ox_tensor*oxi_llm_attend_one_key(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+oxi_llm_batch back= *batch;
+ox_tensor*q=oxi_llm_split(oxi_llm_queries(model,l,x),l->heads,l->key_size);
+q=oxi_llm_turn_end(batch,l->rope,ox_transpose(oxi_llm_normalize(model,NULL,q),0,1));
+ox_tensor*k=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],oxi_llm_product(&p[OXI_LLM_KEY],x));
+k=ox_unsqueeze(oxi_llm_turn_end(batch,l->rope,k),0);
+k=oxi_llm_remember(batch,l,context->keys[index],k);
+back.positions=ox_neg(batch->positions);
+if(!q|| !k|| !back.positions)return NULL;
+ox_tensor*out=l->ratio>0?oxi_llm_attend_blocks(batch,index,q,x):oxi_llm_attend(batch,l,q,k,k);
+return oxi_llm_turn_end(&back,l->rope,out);}
+static ox_tensor*oxi_llm_merge_groups(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
+const int64_t groups=model->numbers.merge_groups;
+if(!x)return NULL;
+x=ox_transpose(ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups)),0,1);
+return oxi_llm_join_heads(oxi_llm_product_by_head(x,l->part[OXI_LLM_MERGE_DOWN].weight));}
+/* >>llm/context/attention.c */
+static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const int64_t queries=l->heads*l->key_size,keys=l->kv_heads*l->key_size,values=l->kv_heads*l->value_size;
+const double clamp=model->numbers.clamp;
+const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED))&&p[OXI_LLM_QUERY].weight;
+ox_tensor*q,*k,*v;
+if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
+ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
+q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
+k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
+v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
+q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
+k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
+v=p[OXI_LLM_VALUE_ROUTER].weight?oxi_llm_mix_values(model,l,x):oxi_llm_product(&p[OXI_LLM_VALUE],x);
+v=oxi_llm_split(v,l->kv_heads,l->value_size);}
+if(gated){
+ox_tensor*both=ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
+q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
+*gate=ox_flatten(ox_narrow(both,2,l->key_size,l->key_size),1,2);}
+if(clamp>0){
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){
+q=ox_clamp_(q,-clamp,clamp);
+k=ox_clamp_(k,-clamp,clamp);}
+v=ox_clamp_(v,-clamp,clamp);}
+q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
+k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);
+k=oxi_llm_remember(batch,l,context->keys[index],k);
+v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
+return oxi_llm_attend(batch,l,q,k,v);}
+static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_layer*l= &model->layers[index];
+const oxi_llm_part*p=l->part;
+const int64_t turned=model->rope.size,plain=n->latent_key-turned;
+ox_tensor*to_latent,*to_values,*parts[2],*q=oxi_llm_queries(model,l,x);
+q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
+to_latent=p[OXI_LLM_LATENT_KEY].weight;
+to_values=p[OXI_LLM_LATENT_VALUE].weight;
+if(!to_latent|| !to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
+parts[0]=oxi_llm_product_by_head(ox_narrow(q,2,0,plain),to_latent);
+parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));
+if(!parts[0]|| !parts[1])return NULL;
+q=turned>0?ox_cat(parts,2,2):parts[0];
+ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
+parts[0]=oxi_llm_normalize(model,&p[OXI_LLM_LATENT_NORM],ox_contiguous(ox_narrow(kept,1,0,n->latent)));
+parts[1]=ox_narrow(kept,1,n->latent,turned);
+if(p[OXI_LLM_KEY_NORM].weight)
+parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
+parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);
+if(!parts[0]|| !parts[1])return NULL;
+kept=turned>0?ox_cat(parts,2,1):parts[0];
+kept=oxi_llm_remember(batch,l,context->keys[index],ox_unsqueeze(kept,0));
+ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));
+return oxi_llm_product_by_head(mixed,to_values);}
+static ox_tensor*oxi_llm_attend_source(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const oxi_llm_layer*l= &context->model->layers[index];
+ox_attention_desc desc;
+memset(&desc,0,sizeof desc);
+desc.scale=context->model->numbers.attention_scale;
+ox_tensor*q=oxi_llm_split(oxi_llm_product(&l->part[OXI_LLM_CROSS_QUERY],x),l->heads,l->key_size);
+ox_tensor*out=ox_scaled_dot_product_attention(ox_transpose(q,0,1),context->source[2*index],
+ context->source[2*index+1],&desc);
+out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*l->value_size));
+return oxi_llm_product(&l->part[OXI_LLM_CROSS_MERGE],out);}
+static ox_tensor*oxi_llm_open_gate(const ox_llm*model,ox_tensor*gate,ox_tensor*out,int64_t heads){
+const double ln2=0.6931471805599453;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_SOFTPLUS)))
+gate=ox_softplus(gate,1,20);
+else if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_LOG2)))
+gate=ox_mul_number_(ox_softplus(ox_mul_number_(gate,ln2),1,20),1/ln2);
+else
+gate=ox_sigmoid_(gate);
+if(!gate|| !out)return NULL;
+if(gate->shape[1]==out->shape[1])return ox_mul_(out,gate);
+ox_tensor*split=ox_unflatten(out,1,OX_SHAPE(heads,out->shape[1]/heads));
+return ox_mul_(split,ox_unsqueeze(gate,2))?out:NULL;}
+static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+const oxi_llm_layer*l= &model->layers[index];
+const bool latent=model->numbers.latent>0,one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
+ox_tensor*gate=NULL,*out=latent?oxi_llm_attend_latent(batch,index,x)
+ :one?oxi_llm_attend_one_key(batch,index,x):oxi_llm_attend_heads(batch,index,x,&gate);
+const int64_t size=latent?model->numbers.latent_value:l->value_size;
+out=ox_reshape(ox_transpose(out,0,1),OX_SHAPE(batch->count,l->heads*size));
+if(gate)out=oxi_llm_open_gate(model,gate,out,l->heads);
+if(l->part[OXI_LLM_ATTENTION_GATE].weight)
+out=oxi_llm_open_gate(model,oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE],x),out,l->heads);
+if(l->part[OXI_LLM_MERGE_NORM].weight)out=oxi_llm_normalize(model,&l->part[OXI_LLM_MERGE_NORM],out);
+if(l->part[OXI_LLM_MERGE_DOWN].weight)out=oxi_llm_merge_groups(model,l,out);
+out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
+return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
 /* >>llm/context/mixers.c */
 static ox_tensor*oxi_llm_columns(ox_tensor*x,int64_t first,int64_t count){
 return ox_narrow(x,1,first,count);}
@@ -16462,9 +16955,6 @@ const int64_t groups=x->shape[0],rows=x->shape[1],size=x->shape[2],each=heads/gr
 x=paired?ox_expand(ox_unsqueeze(x,1),OX_SHAPE(groups,each,rows,size))
  :ox_expand(ox_unsqueeze(x,0),OX_SHAPE(each,groups,rows,size));
 return ox_reshape(x,OX_SHAPE(heads,rows,size));}
-static ox_tensor*oxi_llm_join_heads(ox_tensor*x){
-if(!x)return NULL;
-return ox_reshape(ox_transpose(x,0,1),OX_SHAPE(x->shape[1],x->shape[0]*x->shape[2]));}
 static ox_tensor*oxi_llm_normalize_if(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
 if(!part->weight&& !model->numbers.mixing.bare_norms)return x;
 const double own=model->numbers.mixing.epsilon;
@@ -16477,26 +16967,26 @@ const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;
 const int64_t channels=m->key,state=m->value,shape[2]={batch->count,channels};
 const int64_t fits=((int64_t)1<<21)/(channels*state),most=fits<1?1:fits>64?64:fits;
-ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(channels,state));
-ox_tensor*rates=ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(channels,state));
+ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(state,channels));
+ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;
 ox_tensor*out=oxi_tensor_new(model->device,OX_F32,2,shape),*written=ox_mul(steps,x);
-if(!h|| !rates|| !written|| !b|| !c)return NULL;
+if(!h|| !written|| !b|| !c)return NULL;
 for(int64_t start=0;out&&start<batch->count;start+=most){
 const int64_t count=batch->count-start<most?batch->count-start:most;
 ox_scope scope=ox_scope_begin();
-ox_tensor*left=ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),2),rates));
-ox_tensor*all=ox_mul(ox_unsqueeze(ox_narrow(written,0,start,count),2),
- ox_unsqueeze(ox_narrow(b,0,start,count),1));
+ox_tensor*left=ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),1),rates));
+ox_tensor*all=ox_mul(ox_unsqueeze(ox_narrow(written,0,start,count),1),
+ ox_unsqueeze(ox_narrow(b,0,start,count),2));
 for(int64_t t=0;all&&left&&h&&t<count;t++){
 ox_tensor*next=ox_select(all,0,t);
 h=ox_addcmul_(next,h,ox_select(left,0,t),1)?next:NULL;}
-ox_tensor*y=ox_matmul(all,ox_unsqueeze(ox_narrow(c,0,start,count),2));
-h=h&&y?ox_clone(ox_reshape(h,OX_SHAPE(1,channels,state))):NULL;
+ox_tensor*y=ox_matmul(ox_unsqueeze(ox_narrow(c,0,start,count),1),all);
+h=h&&y?ox_reshape(count>1?ox_clone(h):h,OX_SHAPE(1,state,channels)):NULL;
 const bool done=h&&oxi_llm_write_state(&batch->context->written[index].memory,h)&&
- ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,2));
+ ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,1));
 ox_scope_end(&scope);
 if(!done)return NULL;
-h=ox_reshape(batch->context->written[index].memory,OX_SHAPE(channels,state));}
+h=ox_reshape(batch->context->written[index].memory,OX_SHAPE(state,channels));}
 return out;}
 static ox_tensor*oxi_llm_mamba(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
@@ -16578,7 +17068,7 @@ return ox_mul_number_(ox_rms_norm(ox_contiguous(x),1,NULL,epsilon/size),length/s
 static bool oxi_llm_place_delta(const ox_llm*model,ox_tensor*x,oxi_llm_linear*in){
 const oxi_llm_mixing*m= &model->numbers.mixing;
 const bool paired=oxi_llm_has_trait(model,OXI_LLM_TRAIT(PAIRED_HEADS));
-const double epsilon=model->numbers.epsilon;
+const double epsilon=m->length_epsilon>0?m->length_epsilon:model->numbers.epsilon;
 const int64_t keys=m->groups*m->key;
 in->q=oxi_llm_by_head(oxi_llm_columns(x,0,keys),m->groups,m->key);
 in->k=oxi_llm_by_head(oxi_llm_columns(x,keys,keys),m->groups,m->key);
@@ -16618,7 +17108,8 @@ if(!oxi_llm_place_delta(model,x,&in))return NULL;
 in.decay=oxi_llm_by_head(decays,m->heads,1);
 in.rate=oxi_llm_by_head(ox_sigmoid(rates),m->heads,1);
 ox_tensor*y=oxi_llm_normalize_values(model,l,oxi_llm_run_linear(batch,index,&in));
-return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],ox_silu_mul(gate,y));}
+y=oxi_llm_has_trait(model,OXI_LLM_TRAIT(MIXED_SIGMOID))?ox_mul_(y,ox_sigmoid_(gate)):ox_silu_mul(gate,y);
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_product_by_two(const oxi_llm_part*first,const oxi_llm_part*second,ox_tensor*x){
 x=oxi_llm_product(first,x);
 return second->weight?oxi_llm_product(second,x):x;}
@@ -16631,7 +17122,9 @@ x=oxi_llm_product_by_two(&p[OXI_LLM_DECAY_DOWN],&p[OXI_LLM_DECAY_UP],x);
 if(bias)x=ox_add_(x,bias);
 x=ox_unflatten(x,1,OX_SHAPE(m->heads,m->key));
 if(m->bound==0)return ox_mul_(ox_softplus(x,1,20),rates);
-return ox_mul_number_(ox_sigmoid_(ox_mul(x,rates)),m->bound);}
+x=ox_mul(x,rates);
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DECAY_NEGATIVE)))x=ox_neg_(x);
+return ox_mul_number_(ox_sigmoid_(x),m->bound);}
 static ox_tensor*oxi_llm_kda(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
@@ -16817,6 +17310,147 @@ static ox_tensor*(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batc
  ox_tensor*x)={
 NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,
  oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning};
+/* >>llm/context/residual.c */
+typedef struct oxi_llm_shares{
+ox_tensor*taken;
+ox_tensor*mixed;}oxi_llm_shares;
+enum{OXI_LLM_HALVES=2};
+enum{
+OXI_LLM_MIX=0,OXI_LLM_MIX_BASE,OXI_LLM_MIX_SCALE,OXI_LLM_MIX_NORM,OXI_LLM_MIX_DOWN,OXI_LLM_MIX_UP,
+ OXI_LLM_MIX_SHARES};
+static ox_tensor*oxi_llm_balanced(const oxi_llm_numbers*n,ox_tensor*x){
+x=ox_add_number_(ox_softmax(x,-1),n->hyper_epsilon);
+for(int64_t i=0;x&&i<2*n->hyper_rounds-1;i++){
+ox_tensor*sums=ox_sum(x,OX_DIMS(i%2==0?1:2),true);
+x=ox_div_(x,ox_add_number_(sums,n->hyper_epsilon));}
+return x;}
+static ox_tensor*oxi_llm_mixes(const ox_llm*model,const oxi_llm_part*mix,const oxi_llm_part*base,
+ const oxi_llm_part*scale,ox_tensor*x){
+x=oxi_llm_product(mix,ox_rms_norm(ox_flatten(x,1,2),1,NULL,model->numbers.epsilon));
+return ox_add_(ox_mul_(x,scale->weight),base->weight);}
+static ox_tensor*oxi_llm_sum_rows(ox_tensor*numbers,ox_tensor*x){
+return ox_squeeze(ox_matmul(ox_unsqueeze(numbers,1),x),1);}
+static ox_tensor*oxi_llm_read_numbered(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x,
+ oxi_llm_shares*shares){
+const oxi_llm_numbers*n= &model->numbers;
+const int64_t rows=n->hyper;
+ox_tensor*all=oxi_llm_mixes(model,&p[OXI_LLM_MIX],&p[OXI_LLM_MIX_BASE],&p[OXI_LLM_MIX_SCALE],x);
+ox_tensor*read=ox_add_number_(ox_sigmoid(ox_narrow(all,1,0,rows)),n->hyper_epsilon);
+ox_tensor*taken=ox_mul_number_(ox_sigmoid(ox_narrow(all,1,rows,rows)),n->hyper_magnitude);
+if(n->hyper_rounds==0)taken=ox_add_number_(taken,n->hyper_epsilon);
+shares->taken=ox_unsqueeze(taken,2);
+if(n->hyper_rounds>0)
+shares->mixed=oxi_llm_balanced(n,ox_unflatten(ox_narrow(all,1,2*rows,rows*rows),1,OX_SHAPE(rows,rows)));
+if(!shares->taken||(n->hyper_rounds>0&& !shares->mixed))return NULL;
+return oxi_llm_sum_rows(read,x);}
+static ox_tensor*oxi_llm_read_gated(const ox_llm*model,const oxi_llm_part*norm,const oxi_llm_part*down,
+ const oxi_llm_part*up,ox_tensor*x,ox_tensor**normal){
+const int64_t rows=model->numbers.hyper;
+x=ox_mul_(ox_flatten(oxi_llm_normalize(model,NULL,x),1,2),norm->weight);
+ox_tensor*gate=ox_silu_(ox_mul_number_(oxi_llm_product(down,x),1/(double)rows));
+gate=ox_mul_(ox_sigmoid_(oxi_llm_product(up,gate)),x);
+*normal=x;
+return ox_mean(ox_unflatten(gate,1,OX_SHAPE(rows,model->config.width)),OX_DIMS(1),false);}
+static int64_t oxi_llm_kept_count(const oxi_llm_numbers*n,int64_t index,int half){
+return half==0?(index+n->bank-1)/n->bank:index/n->bank+1;}
+static ox_tensor*oxi_llm_attend_kept(const oxi_llm_batch*batch,const oxi_llm_part*score,int64_t count,
+ ox_tensor*x){
+if(count==0)return x;
+ox_tensor*list[2],*all,*scores;
+list[0]=ox_narrow(batch->kept,1,0,count);
+list[1]=ox_unsqueeze(x,1);
+if(!list[0]|| !list[1]|| !(all=ox_cat(list,2,1)))return NULL;
+scores=ox_sum(oxi_llm_normalize(batch->context->model,score,all),OX_DIMS(2),false);
+return oxi_llm_sum_rows(ox_softmax(scores,-1),all);}
+static ox_tensor*oxi_llm_read_rows(const oxi_llm_batch*batch,int64_t index,int half,ox_tensor*x,
+ oxi_llm_shares*shares){
+static const oxi_llm_layer_role first[OXI_LLM_HALVES]={OXI_LLM_ATTENTION_MIX,OXI_LLM_HIDDEN_MIX},
+ score[OXI_LLM_HALVES]={OXI_LLM_ATTENTION_KEPT_SCORE,OXI_LLM_HIDDEN_KEPT_SCORE};
+const ox_llm*model=batch->context->model;
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_part*p= &model->layers[index].part[first[half]];
+shares->taken=shares->mixed=NULL;
+if(n->bank>0)
+return oxi_llm_attend_kept(batch,&model->layers[index].part[score[half]],
+ oxi_llm_kept_count(n,index,half),x);
+if(n->hyper==0)return x;
+if(n->hyper_rank==0)return oxi_llm_read_numbered(model,p,x,shares);
+ox_tensor*normal=NULL,*out=oxi_llm_read_gated(model,&p[OXI_LLM_MIX_NORM],&p[OXI_LLM_MIX_DOWN],
+ &p[OXI_LLM_MIX_UP],x,&normal);
+ox_tensor*taken=ox_mul_number_(oxi_llm_product(&p[OXI_LLM_MIX_SHARES],normal),1/(double)n->hyper);
+shares->taken=ox_unsqueeze(ox_mul_number_(ox_sigmoid_(taken),2),2);
+return shares->taken?out:NULL;}
+static ox_tensor*oxi_llm_add_rows(const oxi_llm_shares*shares,ox_tensor*x,ox_tensor*out){
+if(shares->mixed)x=ox_matmul(ox_transpose(shares->mixed,1,2),x);
+return ox_addcmul_(x,shares->taken,ox_unsqueeze(out,1),1);}
+static ox_tensor*oxi_llm_spread_rows(const ox_llm*model,ox_tensor*x){
+const int64_t rows=model->numbers.hyper;
+if(rows==0|| !x)return x;
+return ox_contiguous(ox_expand(ox_unsqueeze(x,1),OX_SHAPE(x->shape[0],rows,x->shape[1])));}
+static ox_tensor*oxi_llm_last_rows(const oxi_llm_batch*batch,int64_t count,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+const oxi_llm_numbers*n= &model->numbers;
+const oxi_llm_part*p=model->part;
+ox_tensor*normal=NULL;
+if(!x)return NULL;
+const int64_t first=x->shape[0]-count;
+x=ox_narrow(x,0,first,count);
+if(n->bank>0){
+oxi_llm_batch last= *batch;
+last.kept=ox_narrow(batch->kept,0,first,count);
+return oxi_llm_attend_kept(&last,&p[OXI_LLM_KEPT_SCORE],oxi_llm_kept_count(n,model->config.layers-1,1),x);}
+if(n->hyper==0)return x;
+if(n->hyper_rank>0)
+return oxi_llm_read_gated(model,&p[OXI_LLM_HYPER_NORM],&p[OXI_LLM_HYPER_DOWN],&p[OXI_LLM_HYPER_UP],
+ x,&normal);
+if(!p[OXI_LLM_HYPER_MIX].weight)return ox_mean(x,OX_DIMS(1),false);
+ox_tensor*read=oxi_llm_mixes(model,&p[OXI_LLM_HYPER_MIX],&p[OXI_LLM_HYPER_BASE],&p[OXI_LLM_HYPER_SCALE],x);
+return oxi_llm_sum_rows(ox_add_number_(ox_sigmoid_(read),n->hyper_epsilon),x);}
+/* >>llm/context/grams.c */
+static uint64_t oxi_llm_token_before(const oxi_llm_grams*g,const int32_t*tokens,int64_t at,int64_t back){
+for(int64_t k=1;k<=back;k++)
+if(at-k<0||tokens[at-k]==g->end)return(uint64_t)g->end;
+return(uint64_t)tokens[at-back];}
+static ox_tensor*oxi_llm_gram_rows(const oxi_llm_batch*batch,const int32_t*tokens){
+const ox_llm*model=batch->context->model;
+const oxi_llm_grams*g= &model->grams;
+const size_t bytes=(size_t)(batch->count*g->rows)*sizeof(int32_t);
+int32_t*list=(int32_t*)oxi_alloc(bytes);
+if(!list)return NULL;
+for(int64_t i=0;i<batch->count;i++){
+const int64_t at=batch->start+i;
+uint64_t hash=(uint64_t)tokens[at]*g->factor[0];
+for(int64_t back=1;back<g->most;back++){
+hash^=oxi_llm_token_before(g,tokens,at,back)*g->factor[back];
+for(int64_t row=(back-1)*g->each;row<back*g->each;row++)
+list[i*g->rows+row]=(int32_t)(hash%g->count[row]+g->first[row]);}}
+ox_tensor*out=ox_to(oxi_copied(list,OX_SHAPE(batch->count,g->rows),OX_I32),model->device);
+oxi_free(list,bytes);
+return out;}
+static ox_tensor*oxi_llm_normalize_rows(const ox_llm*model,const oxi_llm_part*norm,ox_tensor*x){
+const int64_t rows=model->numbers.hyper,width=model->config.width;
+return ox_mul_(oxi_llm_normalize(model,NULL,x),ox_reshape(norm->weight,OX_SHAPE(rows,width)));}
+static ox_tensor*oxi_llm_root_gate(ox_tensor*x){
+ox_tensor*root=ox_sqrt_(ox_clamp_(ox_abs(x),1e-6,INFINITY));
+return ox_sigmoid_(ox_mul_(root,ox_sign(x)));}
+static ox_tensor*oxi_llm_add_grams(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+const ox_llm*model=context->model;
+const oxi_llm_part*p=model->layers[index].part;
+const int64_t rows=model->numbers.hyper,width=model->config.width;
+ox_tensor*made=ox_cast(ox_embedding(batch->grams,model->part[OXI_LLM_GRAMS].weight),OX_F32);
+made=ox_flatten(made,1,2);
+ox_tensor*key=ox_unflatten(oxi_llm_product(&p[OXI_LLM_GRAM_KEY],made),1,OX_SHAPE(rows,width));
+ox_tensor*value=ox_unsqueeze(oxi_llm_product(&p[OXI_LLM_GRAM_VALUE],made),1);
+key=oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_KEY_NORM],key);
+ox_tensor*query=oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_QUERY_NORM],x);
+ox_tensor*score=ox_sum(ox_mul_(key,query),OX_DIMS(2),true);
+value=ox_mul(value,oxi_llm_root_gate(ox_mul_number_(score,1/sqrt((double)width))));
+ox_tensor*mixed=ox_flatten(oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_CONV_NORM],value),1,2);
+mixed=oxi_llm_convolve_over(model,p[OXI_LLM_GRAM_CONV].weight,model->grams.most,
+ context->states[index].grams,&context->written[index].grams,mixed);
+mixed=ox_unflatten(ox_silu_(mixed),1,OX_SHAPE(rows,width));
+return ox_add_(ox_add_(x,value),mixed);}
 /* >>llm/context/forward.c */
 static ox_tensor*oxi_llm_normalize_before(const ox_llm*model,const oxi_llm_layer*l,
  oxi_llm_layer_role role,ox_tensor*x){
@@ -16843,8 +17477,10 @@ const oxi_llm_layer*l= &batch->context->model->layers[index];
 if(!l->mixer)return oxi_llm_attention(batch,index,x);
 ox_tensor*mixed=oxi_llm_mixers[l->mixer](batch,index,x);
 return l->attends?ox_add_(mixed,oxi_llm_attention(batch,index,x)):mixed;}
-static ox_tensor*oxi_llm_join(const ox_llm*model,ox_tensor*x,ox_tensor*normal,ox_tensor*out){
+static ox_tensor*oxi_llm_join(const ox_llm*model,const oxi_llm_shares*shares,ox_tensor*x,
+ ox_tensor*normal,ox_tensor*out){
 const double scale=model->numbers.residual_scale;
+if(shares->taken)return oxi_llm_add_rows(shares,x,out);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)))return ox_add_scaled_(out,normal,scale);
 return ox_add_(x,oxi_llm_scaled(out,scale));}
 static bool oxi_llm_run_layer(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
@@ -16855,29 +17491,35 @@ const oxi_llm_part*p=l->part;
 const bool sum=n->block==OXI_LLM_BLOCK_SUM;
 const bool parallel=n->block==OXI_LLM_BLOCK_PARALLEL||
  (oxi_llm_has_trait(model,OXI_LLM_TRAIT(PARALLEL_WITHOUT))&& !p[OXI_LLM_HIDDEN_NORM].weight);
+oxi_llm_shares shares={NULL,NULL};
 ox_scope scope=ox_scope_begin();
 ox_tensor*place=x,*start=NULL,*early=NULL;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_EARLY)))start=ox_clone(x);
 if(p[OXI_LLM_EXPERTS_NORM].weight){
 early=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_NORM],x);
 early=oxi_llm_mixture(model,l,early,early);}
+if(p[OXI_LLM_GRAM_KEY].weight)x=oxi_llm_add_grams(batch,index,x);
 ox_tensor*normal=x,*attended=NULL;
 if(l->attends||l->mixer){
-normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,x);
+normal=oxi_llm_read_rows(batch,index,0,x,&shares);
+normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,normal);
 attended=oxi_llm_first_half(batch,index,normal);
 attended=oxi_llm_normalize_behind(model,l,OXI_LLM_ATTENTION_POST_NORM,attended);
-if(!parallel)x=oxi_llm_join(model,x,normal,attended);
+if(n->bank>0&&index%n->bank==0)
+x=ox_copy_(ox_select(batch->kept,1,index/n->bank),x)?attended:NULL;
+else if(!parallel)
+x=oxi_llm_join(model,&shares,x,normal,attended);
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_ATTENTION_SUM_NORM],x);}
 if(model->encoder){
 normal=oxi_llm_normalize(model,&p[OXI_LLM_CROSS_NORM],x);
-x=oxi_llm_join(model,x,normal,oxi_llm_attend_source(batch,index,normal));}
+x=oxi_llm_join(model,&shares,x,normal,oxi_llm_attend_source(batch,index,normal));}
 if(l->feeds){
 if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
-normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,x);
+normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,oxi_llm_read_rows(batch,index,1,x,&shares));
 ox_tensor*out=oxi_llm_second_half(batch,index,normal,start,early);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
-if(parallel)x=oxi_llm_join(model,x,normal,attended);
-x=oxi_llm_join(model,x,normal,out);}
+if(parallel)x=oxi_llm_join(model,&shares,x,normal,attended);
+x=oxi_llm_join(model,&shares,x,normal,out);}
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_LAYER_SUM_NORM],x);
 if(batch->embedded)x=ox_add_(x,ox_mul(batch->embedded,p[OXI_LLM_EMBEDDING_SHARE].weight));
 if(n->halved>0&&(index+1)%n->halved==0)x=ox_mul_number_(x,0.5);
@@ -16902,8 +17544,7 @@ return norm->weight||bare?oxi_llm_normalize_row(model,norm,x):x;}
 static ox_tensor*oxi_llm_logits(const ox_llm*model,ox_tensor*x){
 const oxi_llm_numbers*n= &model->numbers;
 x=oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT],x),n->logit_scale);
-if(n->logit_cap>0)x=ox_mul_number_(ox_tanh_(ox_mul_number_(x,1/n->logit_cap)),n->logit_cap);
-return x;}
+return oxi_llm_capped(n->logit_cap,x);}
 static bool oxi_llm_run_layers(const oxi_llm_batch*batch,int64_t first,int64_t count,ox_tensor*x){
 for(int64_t i=first;i<first+count;i++)
 if(!oxi_llm_run_layer(batch,i,x))return false;
@@ -16924,13 +17565,17 @@ return true;}
 static ox_tensor*oxi_llm_forward(const oxi_llm_batch*batch,ox_tensor*ids,int64_t rows){
 const ox_llm*model=batch->context->model;
 oxi_llm_batch with= *batch;
-ox_tensor*x=oxi_llm_embed(batch,ids);
+const oxi_llm_numbers*n= &model->numbers;
+ox_tensor*x=oxi_llm_spread_rows(model,oxi_llm_embed(batch,ids));
+const int64_t most=n->bank>0?(model->config.layers-1)/n->bank+1:0,
+ shape[3]={batch->count,most,model->config.width};
+if(most&& !(with.kept=oxi_tensor_new(model->device,OX_F32,3,shape)))return NULL;
 if(x&&model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight&& !(with.embedded=ox_clone(x)))
 return NULL;
 if(!x|| !(model->numbers.stack>0?oxi_llm_run_cycles(&with,x)
  :oxi_llm_run_layers(&with,0,model->config.layers,x)))
 return NULL;
-return rows?oxi_llm_hidden(model,ox_narrow(x,0,x->shape[0]-rows,rows)):x;}
+return rows?oxi_llm_hidden(model,oxi_llm_last_rows(&with,rows,x)):x;}
 /* >>llm/context/context.c */
 OX_API ox_llm_context*ox_llm_context_open(ox_llm*model,const ox_llm_context_desc*desc){
 ox_llm_context_desc zero;
@@ -16947,6 +17592,11 @@ return NULL;}
 if(cache!=OX_F32&&cache!=OX_F16&&cache!=OX_BF16&&cache!=OX_Q8_0){
 (void)oxi_fail(OX_ERR_DTYPE,"llm: the cache is f32, f16, bf16 or q8_0, not %s",ox_dtype_name(cache));
 return NULL;}
+if(model->numbers.sparse>0&&desc->capacity>model->numbers.sparse){
+(void)oxi_fail(OX_ERR_UNSUPPORTED,
+ "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
+ "not supported: a context of %lld",(long long)model->numbers.sparse,(long long)desc->capacity);
+return NULL;}
 for(int64_t i=0;cache==OX_Q8_0&&i<model->config.layers;i++){
 const int64_t key=model->layers[i].key_size,value=model->layers[i].value_size;
 if(!model->layers[i].attends||(key%32==0&&value%32==0))continue;
@@ -16955,16 +17605,16 @@ if(!model->layers[i].attends||(key%32==0&&value%32==0))continue;
 return NULL;}
 ox_llm_context*context=(ox_llm_context*)oxi_calloc(1,sizeof*context);
 if(!context)return NULL;
-const int64_t usual=model->config.context<4096?model->config.context:4096;
+const int64_t usual=model->config.context<4096?model->config.context:4096,
+ most=model->numbers.sparse>0?model->numbers.sparse:INT32_MAX;
 context->model=model;
-context->capacity=desc->capacity?desc->capacity:usual;
+context->capacity=desc->capacity?desc->capacity:usual<most?usual:most;
 context->batch=desc->batch?desc->batch:512;
 if(!model->numbers.causal)context->batch=context->capacity;
 context->pending= -1;
 context->dtype=cache;
 if(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight)!=model->device||model->numbers.alibi>0||
- model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.mixing.kind||
- model->numbers.buckets>0)
+ model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.buckets>0||oxi_llm_has_states(model))
 context->not_ahead=OXI_LLM_TRIES;
 (void)oxi_atomic_add(&model->references,1);
 context->keys=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->keys);
@@ -17012,18 +17662,20 @@ context->length=length;
 context->pending= -1;
 return OX_OK;}
 static ox_status oxi_llm_grow(const ox_llm_context*context,ox_tensor**cache,int64_t heads,int64_t size,
- int64_t needed){
+ int64_t ratio,int64_t positions){
+const int64_t needed=positions/ratio>1?positions/ratio:1,length=context->length/ratio,
+ capacity=context->capacity/ratio>1?context->capacity/ratio:1;
 int64_t room= *cache?(*cache)->shape[1]:0;
 if(needed<=room)return OX_OK;
 room=room?2*room:256;
 if(room<needed)room=needed;
-if(room>context->capacity)room=context->capacity;
+if(room>capacity)room=capacity;
 const int64_t shape[3]={heads,room,size};
 ox_scope scope=ox_scope_begin();
 ox_tensor*grown=oxi_tensor_new(context->model->device,context->dtype,3,shape);
-if(grown&&context->length>0){
-ox_tensor*kept=ox_narrow(*cache,1,0,context->length);
-if(!ox_copy_(ox_narrow(grown,1,0,context->length),kept))grown=NULL;}
+if(grown&&length>0){
+ox_tensor*kept=ox_narrow(*cache,1,0,length);
+if(!ox_copy_(ox_narrow(grown,1,0,length),kept))grown=NULL;}
 if(grown){
 ox_release(*cache);
 *cache=ox_retain(grown);}
@@ -17035,9 +17687,10 @@ ox_status status=OX_OK;
 for(int64_t i=0;!status&&i<model->config.layers;i++){
 const oxi_llm_layer*l= &model->layers[i];
 if(!l->attends)continue;
-status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,positions);
-if(!status&& !model->numbers.latent)
-status=oxi_llm_grow(context,&context->values[i],l->kv_heads,l->value_size,positions);}
+const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
+status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,1,positions);
+if(!status&& !model->numbers.latent&&(!one||l->ratio>0))
+status=oxi_llm_grow(context,&context->values[i],l->kv_heads,l->value_size,one?l->ratio:1,positions);}
 return status;}
 static ox_tensor*oxi_llm_temperatures(const oxi_llm_batch*batch){
 const ox_llm*model=batch->context->model;
@@ -17061,6 +17714,8 @@ if(batch->context->types){
 batch->types=oxi_copied(batch->context->types+batch->start,OX_SHAPE(batch->count),OX_I32);
 batch->types=ox_to(batch->types,model->device);
 if(!batch->types)return oxi_llm_error();}
+if(model->grams.rows>0&& !(batch->grams=oxi_llm_gram_rows(batch,batch->context->history)))
+return oxi_llm_error();
 if(n->alibi>0&& !(batch->bias=oxi_llm_distances(batch)))return oxi_llm_error();
 if(n->buckets>0&& !(batch->buckets=oxi_llm_buckets(batch)))return oxi_llm_error();
 if(n->buckets>0&& !(batch->bias=oxi_llm_relative_bias(batch,&model->layers[0])))
@@ -17114,15 +17769,15 @@ status=oxi_llm_run_batch(&batch,tokens+done,rows,logits,out);
 if(out)out+=rows*width;}
 oxi_llm_settle_states(context,status==OX_OK);
 return status;}
-static ox_status oxi_llm_fit_frequencies(ox_llm_context*context,const int32_t*tokens,int64_t count){
+static ox_status oxi_llm_keep_tokens(ox_llm_context*context,const int32_t*tokens,int64_t count){
 const int64_t length=context->length;
 const oxi_llm_rope*rope= &context->model->rope;
-if(!rope->long_factors)return OX_OK;
+if(!rope->long_factors&&context->model->grams.rows==0)return OX_OK;
 if(!context->history)
 context->history=(int32_t*)oxi_alloc((size_t)context->capacity*sizeof*context->history);
 if(!context->history)return OX_ERR_NOMEM;
 memcpy(context->history+length,tokens,(size_t)count*sizeof*tokens);
-const bool stretched=length+count>rope->original;
+const bool stretched=rope->long_factors&&length+count>rope->original;
 if(stretched==context->stretched)return OX_OK;
 context->stretched=stretched;
 context->ahead=0;
@@ -17135,7 +17790,7 @@ return status;}
 static ox_status oxi_llm_run(ox_llm_context*context,const int32_t*tokens,int64_t count,bool every,
  bool logits,float*out){
 ox_status status=oxi_llm_check_tokens(context,tokens,count);
-if(!status)status=oxi_llm_fit_frequencies(context,tokens,count);
+if(!status)status=oxi_llm_keep_tokens(context,tokens,count);
 if(!status)status=oxi_llm_run_tokens(context,tokens,count,every,logits,out);
 if(status)return status;
 context->length+=count;
@@ -17197,7 +17852,7 @@ if(status)return status;
 ox_device*device=context->model->device;
 if(!device->ahead||context->not_ahead>=OXI_LLM_TRIES)
 return oxi_llm_run(context,&token,1,false,true,logits);
-status=oxi_llm_fit_frequencies(context,&token,1);
+status=oxi_llm_keep_tokens(context,&token,1);
 if(!status)status=oxi_llm_reserve(context,context->length+1);
 if(status)return status;
 const int64_t number=oxi_llm_start_step(context,token);

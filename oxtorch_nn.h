@@ -1,0 +1,4105 @@
+/* oxtorch_nn.h - 0.1.0 - gradients and training, over oxtorch.h - SPDX-License-Identifier: MIT
+ * Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers.
+ *
+ * DO THIS
+ *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
+ *     #include "oxtorch_nn.h"          oxtorch.h lies beside it
+ *     cc app.c -lm -lpthread
+ *
+ *     ox_tensor *w = ox_requires_grad_(ox_mul_number(ox_randn(OX_SHAPE(10, 784), OX_F32), 0.03), true);
+ *     ox_optimizer *adam = ox_optimizer_open(OX_OPTIMIZER_ADAMW, &w, 1);
+ *     for (int step = 0; step < 100; step++) OX_SCOPE {
+ *         ox_tensor *loss = ox_cross_entropy(ox_linear(x, w, NULL), labels, NULL);
+ *         ox_optimizer_zero_grad(adam);
+ *         ox_backward(loss, NULL);
+ *         ox_optimizer_step(adam);
+ *     }
+ *     ox_optimizer_close(adam);
+ *
+ * HOW IT WORKS
+ *     From the first ox_requires_grad_ on, each call whose operands want a gradient is recorded: what the
+ *     gradient needs of it is kept, nothing else. ox_backward goes from a result back to the leaves and
+ *     adds their gradients up (ox_gradient). Views and changes in place are followed as PyTorch follows
+ *     them. A graph lives as long as the results that lead to it: OX_SCOPE frees it with them. Gradients
+ *     are made by the library's own operations. They run where the tensors are, and are recorded themselves
+ *     where create_graph asks for that.
+ *
+ * MODES
+ *     OX_NO_GRAD { } records nothing: for what changes parameters and for inference. ox_detach cuts one
+ *     tensor off.
+ *
+ * LOSSES
+ *     Those of torch.nn.functional, by its names. The last number of most is a reduction, OX_LOSS_MEAN
+ *     where it is 0. Options beyond that are in a struct whose zeros are PyTorch's defaults, and NULL is
+ *     all of them:
+ *         ox_cross_entropy_desc desc;
+ *         memset(&desc, 0, sizeof desc);
+ *         desc.label_smoothing = 0.1;
+ *         ox_tensor *loss = ox_cross_entropy(logits, labels, &desc);
+ *     A number that PyTorch gives a default for is said there, and is an argument here. They are made of
+ *     other operations: write one of your own in the same way.
+ *
+ * OPTIMIZERS
+ *     ox_optimizer_open takes a rule and parameters; its options begin as PyTorch's, and ox_optimizer_set
+ *     changes them by name, before the first step or between two:
+ *         ox_optimizer_set(adam, OX_ALL_GROUPS, "lr", 0.001 * warmth(step));
+ *     ox_optimizer_add_group gives other parameters options of their own: biases without weight_decay, say.
+ *     What is kept of a parameter can be read and put back (ox_optimizer_state) to go on later. Gradients
+ *     that are to be clipped are clipped between ox_backward and ox_optimizer_step (ox_clip_grad_norm_).
+ *     Whatever changes parameters by itself does it under OX_NO_GRAD: ox_add_scaled_(w, ox_gradient(w),
+ *     -0.1).
+ *
+ * MEMORY
+ *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
+ *     packs what is kept. Tensors that were kept and changed in place since are found: ox_backward says so.
+ *
+ * ERRORS
+ *     As everywhere: ox_backward and ox_grad give a status, ox_error_text says what is wrong. Results of a
+ *     call whose recording ran out of memory are right; backward through them is an error.
+ */
+#ifndef OX_TORCH_NN_H
+#define OX_TORCH_NN_H
+
+#ifndef OX_TORCH_FILE
+#define OX_TORCH_FILE "oxtorch.h"
+#endif
+#include OX_TORCH_FILE
+/* >>autograd/autograd.h */
+/* Gradients: torch.autograd in C. Calls whose operands want a gradient are recorded; ox_backward walks them
+ * from a result to its leaves. Views, changes in place, broadcasting and casts are followed as PyTorch does. */
+#ifndef OX_AUTOGRAD_AUTOGRAD_H
+#define OX_AUTOGRAD_AUTOGRAD_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- what wants a gradient --------------------------------------------------------------------------------
+ * threads   a graph (tensors that were computed from one another, and their gradients) is used by one thread
+ *           at a time; different graphs by different threads at once */
+
+/* From now on results that are computed from t are recorded; t is a leaf. false: no longer. Returns t.
+ * dtypes    floats and c64
+ * errors    OX_ERR_DTYPE; OX_ERR_ARG false for a result, which ox_detach is for; OX_ERR_NOMEM
+ * source    torch.Tensor.requires_grad_ */
+OX_API ox_tensor *ox_requires_grad_(ox_tensor *t, bool requires_grad);
+OX_API bool ox_requires_grad(const ox_tensor *t);
+OX_API bool ox_is_leaf(const ox_tensor *t); /* no recorded call made it */
+/* A view of t that is not recorded: its gradient ends here. */
+OX_API ox_tensor *ox_detach(ox_tensor *t);
+
+/* The gradient that ox_backward added up in a leaf (torch.Tensor.grad), or NULL. It stays t's. */
+OX_API ox_tensor *ox_gradient(ox_tensor *t);
+/* Sets it; NULL forgets it, as zero_grad does. OX_ERR_SHAPE, OX_ERR_DTYPE where it does not fit t. */
+OX_API ox_status ox_set_gradient(ox_tensor *t, ox_tensor *gradient);
+/* Results keep their gradient as well (torch.Tensor.retain_grad). */
+OX_API ox_status ox_retain_gradient(ox_tensor *t);
+
+/* ---- backward ------------------------------------------------------------------------------------------ */
+
+typedef struct ox_backward_desc {
+    ox_tensor *gradient;             /* of the result; NULL = 1, for a result of one element */
+    bool retain_graph;               /* what was recorded stays, for another time */
+    bool create_graph;               /* the gradients are recorded themselves; retains as well */
+    ox_tensor *const *inputs;        /* only these leaves get gradients; NULL = all */
+    int input_count;
+} ox_backward_desc;
+
+/* ox_backward - adds the gradients of t with respect to each leaf it was computed from to that leaf's.
+ * errors    OX_ERR_ARG nothing was recorded, t has several elements and no gradient was given, it was done
+ *           before without retain_graph, what is needed was changed in place meanwhile; what an operation says
+ * numerics  gradients are added up in the reverse order of recording: the same bits each time and for any
+ *           number of threads
+ * source    torch.Tensor.backward */
+OX_API ox_status ox_backward(ox_tensor *t, const ox_backward_desc *desc);
+
+typedef struct ox_grad_desc {
+    ox_tensor *const *gradients;     /* one for each output; NULL, or an entry NULL: as in ox_backward */
+    bool retain_graph, create_graph;
+    bool allow_unused;               /* NULL for inputs that the outputs do not depend on, else OX_ERR_ARG */
+} ox_grad_desc;
+
+/* ox_grad - gradients of the sum of outputs with respect to inputs, into grads [input_count]; leaves get none.
+ * Results are the scope's or the caller's; all NULL after an error.
+ * source    torch.autograd.grad */
+OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs,
+                         int input_count, const ox_grad_desc *desc, ox_tensor **grads);
+
+/* ---- modes of a thread ------------------------------------------------------------------------------------
+ * OX_NO_GRAD { ... } records nothing inside; OX_ENABLE_GRAD { ... } records again within it. Both may be left
+ * like OX_SCOPE. */
+OX_API bool ox_is_grad_enabled(void);
+OX_API bool ox_set_grad_enabled(bool enabled);           /* returns what it was */
+typedef struct ox_grad_scope { bool previous, open; } ox_grad_scope;
+OX_API ox_grad_scope ox_grad_scope_begin(bool enabled);
+OX_API void ox_grad_scope_end(ox_grad_scope *scope);
+#define OX_NO_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(false), ox_grad_scope_end)
+#define OX_ENABLE_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(true), ox_grad_scope_end)
+/* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look at
+ * every gradient. A setting of the process. */
+OX_API void ox_set_detect_anomaly(bool detect);
+
+/* ---- hooks ------------------------------------------------------------------------------------------------
+ * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL for
+ * no change. It must not change what it gets. */
+typedef ox_tensor *(*ox_gradient_hook)(ox_tensor *gradient, void *user);
+/* Number of the hook, for ox_remove_hook; 0 and an error where t wants no gradient or memory ends. */
+OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user);
+/* Called with the leaf when its gradient was added up, so that an optimizer may step at once. */
+typedef void (*ox_accumulated_hook)(ox_tensor *leaf, void *user);
+OX_API int64_t ox_register_accumulated_hook(ox_tensor *leaf, ox_accumulated_hook hook, void *user);
+OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
+
+/* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
+ * needed: onto a disk, to another device, into fewer bits. pack gives what stands for the tensor (NULL: it is
+ * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave. Operands that are
+ * leaves, which live anyway, do not pass. */
+typedef struct ox_saved_hooks {
+    void *(*pack)(ox_tensor *t, void *user);
+    ox_tensor *(*unpack)(void *packed, void *user);
+    void (*drop)(void *packed, void *user);
+    void *user;
+} ox_saved_hooks;
+/* NULL: none. Returns what was set before. The struct must outlive all that it saved. */
+OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks);
+
+/* ---- functions of one's own ------------------------------------------------------------------------------- */
+
+/* What a custom function's backward works with. */
+typedef struct ox_function_context {
+    ox_tensor *const *gradients;     /* of its outputs; NULL: none came */
+    ox_tensor *const *saved;         /* what was saved, in order */
+    const bool *wants;               /* whether each input wants a gradient */
+    ox_tensor **input_gradients;     /* to be filled; NULL = none */
+    void *user;
+} ox_function_context;
+typedef struct ox_function {
+    const char *name;                /* for messages; a text that lives as long as the process */
+    ox_status (*backward)(const ox_function_context *context);
+    void (*drop)(void *user);        /* NULL, or called when nothing needs `user` any more */
+} ox_function;
+/* ox_attach_function - makes `outputs`, computed under OX_NO_GRAD from `inputs`, results of the function: when
+ * gradients come to them, its backward makes those of the inputs. Inputs and outputs may be saved.
+ * errors    OX_ERR_ARG an output is recorded already; OX_ERR_NOMEM. drop is called then, too
+ * source    torch.autograd.Function */
+OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
+                                    int input_count, ox_tensor *const *outputs, int output_count,
+                                    ox_tensor *const *saved, int saved_count);
+
+/* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
+ * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
+ * from inputs; it may use leaves besides, which get their gradients.
+ * source    torch.utils.checkpoint */
+typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
+OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
+                               int input_count, ox_tensor **outputs, int output_count);
+
+/* ---- checking gradients ----------------------------------------------------------------------------------- */
+
+typedef struct ox_gradcheck_desc {
+    double eps;                      /* of the finite differences; 0 = 1e-6 */
+    double absolute, relative;       /* tolerances; 0 = 1e-5, 1e-3 */
+} ox_gradcheck_desc;
+typedef ox_tensor *(*ox_checked_function)(ox_tensor *const *inputs, void *user);
+/* ox_gradcheck - compares the gradients of a function's result with finite differences, for each input that
+ * requires one (f64 or c64 is wise). OX_OK, or OX_ERR_ARG and in words which element differs.
+ * ox_gradgradcheck does so with the gradients of its gradients, for random ones of the result.
+ * source    torch.autograd.gradcheck, torch.autograd.gradgradcheck */
+OX_API ox_status ox_gradcheck(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                              int input_count, const ox_gradcheck_desc *desc);
+OX_API ox_status ox_gradgradcheck(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                                  int input_count, const ox_gradcheck_desc *desc);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/losses.h */
+/* Losses: torch.nn.functional's by name and meaning, and the two distances that some of them are made of.
+ * All are made of other operations: they run where their operands are, and have gradients and gradients of
+ * gradients, by the target too where PyTorch has them.
+ * operands  any strides, any device; input and target broadcast where the comment does not say otherwise; a
+ *           weight NULL is 1 everywhere
+ * dtypes    floats, promoted; targets that are classes: i64, i32 and what casts to them without loss
+ * shapes    the loss is a number of no dims, with OX_LOSS_NONE it has the shape of its terms
+ * numerics  products with log are taken through log_softmax and logsigmoid, which neither overflow nor cancel
+ * errors    OX_ERR_ARG a reduction that does not exist; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_NOMEM
+ * source    the functions of the same names in torch.nn.functional */
+#ifndef OX_NN_LOSSES_H
+#define OX_NN_LOSSES_H
+
+OX_EXTERN_C_BEGIN
+
+/* What becomes of a loss's terms. */
+typedef enum ox_loss_reduction {
+    OX_LOSS_MEAN = 0,
+    OX_LOSS_SUM,
+    OX_LOSS_NONE,
+    OX_LOSS_BATCHMEAN                /* the sum / the size of dim 0: of kl_div alone */
+} ox_loss_reduction;
+
+/* ---- of numbers: d = input - target -----------------------------------------------------------------------
+ * mse_loss d d                      l1_loss |d|
+ * huber_loss |d| < delta ? d d / 2 : delta (|d| - delta / 2)            torch's delta is 1; above 0
+ * smooth_l1_loss the same with beta for delta, divided by beta          torch's beta is 1; 0: l1_loss */
+OX_API ox_tensor *ox_mse_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_l1_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_huber_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction,
+                                double delta);
+OX_API ox_tensor *ox_smooth_l1_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction,
+                                    double beta);
+
+/* ---- of classes ---------------------------------------------------------------------------------------- */
+
+/* ox_cross_entropy - of unnormalized logits and the class that is right, or the probabilities of all.
+ *   term = -weight[target] log_softmax(input)[target], or -sum_c weight[c] target[c] log_softmax(input)[c]
+ * shapes    input [C], [N,C] or [N,C,d1,..]; target of classes: the same without the C, integers; of
+ *           probabilities: as input, floats
+ * mean      over what is not ignored, weighted by weight[target]; of probabilities over all N d1 .. positions
+ * errors    OX_ERR_INDEX a target that is neither a class nor ignored; OX_ERR_ARG label_smoothing not in
+ *           [0, 1], an ignore_index beside probabilities
+ * source    torch.nn.functional.cross_entropy; label smoothing: Szegedy et al. 2016 */
+typedef struct ox_cross_entropy_desc {
+    ox_tensor *weight;               /* [C] of the classes, or NULL */
+    ox_loss_reduction reduction;
+    bool ignores;                    /* ignore_index is set; false: it is -100, as in torch */
+    int64_t ignore_index;            /* of targets that do not count: their terms are 0, means omit them */
+    double label_smoothing;          /* this part of each target's 1 is spread over all C classes */
+} ox_cross_entropy_desc;             /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox_cross_entropy_desc *desc);
+
+/* The same with classes, of an input that is log_softmax's result: -weight[target] input[target]. */
+typedef struct ox_nll_loss_desc {
+    ox_tensor *weight;
+    ox_loss_reduction reduction;
+    bool ignores;
+    int64_t ignore_index;
+} ox_nll_loss_desc;                  /* members as of ox_cross_entropy_desc */
+OX_API ox_tensor *ox_nll_loss(ox_tensor *input, ox_tensor *target, const ox_nll_loss_desc *desc);
+
+/* ---- of probabilities -------------------------------------------------------------------------------------
+ * binary_cross_entropy -weight (target log input + (1 - target) log(1 - input)), both logs at least -100;
+ * input in [0, 1]: elsewhere NaN, where torch refuses; where a log is cut its gradient is 0, where torch's is
+ * as large as 1e12. target of input's shape
+ * binary_cross_entropy_with_logits the same of sigmoid(input), exactly for any size; pos_weight multiplies
+ * the terms of target, broadcast from the last dims
+ * kl_div target (log target - input), input being log probabilities, and target too with log_target */
+OX_API ox_tensor *ox_binary_cross_entropy(ox_tensor *input, ox_tensor *target, ox_tensor *weight,
+                                          ox_loss_reduction reduction);
+OX_API ox_tensor *ox_binary_cross_entropy_with_logits(ox_tensor *input, ox_tensor *target, ox_tensor *weight,
+                                                      ox_tensor *pos_weight, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_kl_div(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction,
+                            bool log_target);
+
+/* (log variance + d d / variance) / 2, plus log(2 pi) / 2 if full; variances below eps (torch's is 1e-6)
+ * count as eps, and their gradient passes all the same. variance: of input's shape, with sizes of 1, without
+ * the last dim, or a number. torch refuses negative ones, which count as eps here. */
+OX_API ox_tensor *ox_gaussian_nll_loss(ox_tensor *input, ox_tensor *target, ox_tensor *variance, bool full,
+                                       double eps, ox_loss_reduction reduction);
+/* log_input (torch's default): exp(input) - target input; else input - target log(input + eps), torch's eps
+ * being 1e-8. full adds Stirling's target log target - target + log(2 pi target) / 2 for targets above 1. */
+OX_API ox_tensor *ox_poisson_nll_loss(ox_tensor *input, ox_tensor *target, bool log_input, bool full,
+                                      double eps, ox_loss_reduction reduction);
+
+/* ---- of margins -------------------------------------------------------------------------------------------
+ * targets of 1 and -1
+ * hinge_embedding_loss target 1: input, -1: max(0, margin - input)                   torch's margin is 1
+ * margin_ranking_loss max(0, margin - target (input1 - input2))                      torch's is 0
+ * cosine_embedding_loss 1: 1 - cos(input1, input2), -1: max(0, cos - margin)         torch's is 0
+ * soft_margin_loss log(1 + exp(-target input))
+ * cosine_embedding_loss takes [N,D] with targets [N], or [D] with a number */
+OX_API ox_tensor *ox_hinge_embedding_loss(ox_tensor *input, ox_tensor *target, double margin,
+                                          ox_loss_reduction reduction);
+OX_API ox_tensor *ox_margin_ranking_loss(ox_tensor *input1, ox_tensor *input2, ox_tensor *target,
+                                         double margin, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_cosine_embedding_loss(ox_tensor *input1, ox_tensor *input2, ox_tensor *target,
+                                           double margin, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_soft_margin_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction);
+
+/* max(0, margin + distance(anchor, positive) - distance(anchor, negative)) with pairwise_distance. */
+typedef struct ox_triplet_margin_desc {
+    double margin;                   /* 0 = 1; above 0 */
+    double p;                        /* of the distance; 0 = 2 */
+    double eps;                      /* of the distance; 0 = 1e-6 */
+    bool swap;                       /* the negative's distance from the positive, where that is less */
+    ox_loss_reduction reduction;
+} ox_triplet_margin_desc;            /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_triplet_margin_loss(ox_tensor *anchor, ox_tensor *positive, ox_tensor *negative,
+                                         const ox_triplet_margin_desc *desc);
+
+/* multi_margin_loss - sum over classes i other than y = target of weight[y] max(0, margin - input[y] +
+ * input[i])^p / C; p 1 or 2, torch's is 1, its margin 1. input [N,C] or [C], target without the C (beside
+ * [C] also [1])
+ * multilabel_margin_loss - sum over classes y that target lists and i that it does not of max(0, 1 - input[y]
+ * + input[i]) / C; target as input, a row lists classes up to its first negative number. Takes N C C numbers
+ * of memory
+ * multilabel_soft_margin_loss - binary_cross_entropy_with_logits, the mean over the last dim */
+OX_API ox_tensor *ox_multi_margin_loss(ox_tensor *input, ox_tensor *target, double p, double margin,
+                                       ox_tensor *weight, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_multilabel_margin_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction);
+OX_API ox_tensor *ox_multilabel_soft_margin_loss(ox_tensor *input, ox_tensor *target, ox_tensor *weight,
+                                                 ox_loss_reduction reduction);
+
+/* ---- distances --------------------------------------------------------------------------------------------
+ * cosine_similarity sum (x1 / |x1|) (x2 / |x2|) along dim, norms at least eps; torch's dim is 1, its eps 1e-8
+ * pairwise_distance |x1 - x2 + eps| by norm p along the last dim; torch's p is 2, its eps 1e-6 */
+OX_API ox_tensor *ox_cosine_similarity(ox_tensor *x1, ox_tensor *x2, int dim, double eps);
+OX_API ox_tensor *ox_pairwise_distance(ox_tensor *x1, ox_tensor *x2, double p, double eps, bool keepdim);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/optimizers.h */
+/* Optimizers: torch.optim's by name and meaning. An optimizer has a rule, and groups of parameters with
+ * options of their own; it keeps what the rule wants to remember of each parameter. Steps change the
+ * parameters in place, record nothing, and run where these are.
+ *
+ *     ox_optimizer *optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, parameters, count);
+ *     ox_optimizer_set(optimizer, OX_ALL_GROUPS, "lr", 3e-4);
+ *     for (...) OX_SCOPE {
+ *         ox_optimizer_zero_grad(optimizer);
+ *         ox_backward(loss, NULL);
+ *         ox_clip_grad_norm_(parameters, count, 1, 2);
+ *         ox_optimizer_step(optimizer);
+ *     }
+ *     ox_optimizer_close(optimizer); */
+#ifndef OX_NN_OPTIMIZERS_H
+#define OX_NN_OPTIMIZERS_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- rules ------------------------------------------------------------------------------------------------
+ * rule      options, as they are at first (torch's)        what is kept of a parameter
+ * SGD       lr 1e-3, momentum 0, dampening 0,              momentum_buffer, where momentum is not 0
+ *           weight_decay 0, nesterov 0, maximize 0
+ *             g += weight_decay p;  b = momentum b + (1 - dampening) g, at first b = g
+ *             p -= lr b, with nesterov lr (g + momentum b)
+ * ADAM      lr 1e-3, beta1 0.9, beta2 0.999, eps 1e-8,     exp_avg, exp_avg_sq; with amsgrad
+ *           weight_decay 0, amsgrad 0, maximize 0,         max_exp_avg_sq
+ *           decoupled_weight_decay 0
+ *             g += weight_decay p, or decoupled p -= lr weight_decay p
+ *             m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g g;  with amsgrad v's largest so far
+ *             p -= lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps) in step t
+ * ADAMW     as ADAM; weight_decay 0.01, decoupled_weight_decay 1
+ * options   numbers; nesterov, amsgrad and the like are 0 or 1. maximize: gradients count with the other sign
+ * dtypes    floats and c64, whose parts count as two numbers; what is kept has the parameter's dtype
+ * numerics  in the parameter's dtype and the order of torch's operations, factors in f64; the same bits for
+ *           any number of threads
+ * source    torch.optim.SGD, Adam, AdamW; Sutskever et al. 2013, Kingma & Ba 2015, Reddi et al. 2018,
+ *           Loshchilov & Hutter 2019 */
+typedef enum ox_optimizer_rule {
+    OX_OPTIMIZER_SGD = 1,
+    OX_OPTIMIZER_ADAM,
+    OX_OPTIMIZER_ADAMW
+} ox_optimizer_rule;
+
+typedef struct ox_optimizer ox_optimizer;
+
+/* ---- an optimizer and its groups ----------------------------------------------------------------------- */
+
+/* ox_optimizer_open - an optimizer with one group, which may be empty. The parameters are leaves, and are
+ *   kept alive until ox_optimizer_close.
+ * errors    NULL: OX_ERR_ARG no rule, a parameter is NULL, a result, or there twice; OX_ERR_DTYPE;
+ *           OX_ERR_NOMEM */
+OX_API ox_optimizer *ox_optimizer_open(ox_optimizer_rule rule, ox_tensor *const *parameters, int count);
+/* NULL is allowed. Parameters and their gradients stay as they are. */
+OX_API void ox_optimizer_close(ox_optimizer *optimizer);
+/* One more group, whose options begin as those of group 0 are now. Its number, -1 on error, as above. */
+OX_API int ox_optimizer_add_group(ox_optimizer *optimizer, ox_tensor *const *parameters, int count);
+OX_API int ox_optimizer_groups(const ox_optimizer *optimizer);
+
+/* Options of a group, or of all: the learning rate of the next step, say. OX_ERR_ARG: no such group or
+ * option, a value that torch refuses; ox_optimizer_get gives NaN then. */
+#define OX_ALL_GROUPS (-1)
+OX_API ox_status ox_optimizer_set(ox_optimizer *optimizer, int group, const char *option, double value);
+OX_API double ox_optimizer_get(const ox_optimizer *optimizer, int group, const char *option);
+
+/* ---- steps --------------------------------------------------------------------------------------------- */
+
+/* ox_optimizer_step - one step of every parameter that has a gradient (ox_gradient); others stay.
+ * memory    what is kept is made in a parameter's first step; from then on nothing that stays
+ * errors    OX_ERR_ARG options that do not go together (nesterov without momentum, or with dampening);
+ *           OX_ERR_NOMEM, and what operations say: parameters before it have had their step then */
+OX_API ox_status ox_optimizer_step(ox_optimizer *optimizer);
+/* Forgets the gradients of all parameters (torch's set_to_none). */
+OX_API void ox_optimizer_zero_grad(ox_optimizer *optimizer);
+
+/* ---- what is kept -------------------------------------------------------------------------------------- */
+
+/* What is kept of a parameter under a name of the table above, the optimizer's own; NULL where nothing is
+ * yet. For c64, pairs of f32 behind the parameter's shape. An unknown parameter or name is OX_ERR_ARG. */
+OX_API ox_tensor *ox_optimizer_state(ox_optimizer *optimizer, const ox_tensor *parameter, const char *name);
+/* Puts a copy of `value` in its place; NULL forgets it. OX_ERR_SHAPE where it does not fit. */
+OX_API ox_status ox_optimizer_set_state(ox_optimizer *optimizer, const ox_tensor *parameter, const char *name,
+                                        ox_tensor *value);
+/* How many steps a parameter has had; -1 and OX_ERR_ARG for an unknown one. */
+OX_API int64_t ox_optimizer_steps(const ox_optimizer *optimizer, const ox_tensor *parameter);
+OX_API ox_status ox_optimizer_set_steps(ox_optimizer *optimizer, const ox_tensor *parameter, int64_t steps);
+
+/* ---- clipping ------------------------------------------------------------------------------------------ */
+
+/* ox_clip_grad_norm_ - scales the gradients of parameters by most / (norm + 1e-6) where that is below 1, norm
+ *   being that of all of them as one vector: p = 2, 1, INFINITY ..
+ * memory    returns the norm as it was, a number of no dims (0 where there is no gradient), which nothing
+ *           waits for on a GPU
+ * source    torch.nn.utils.clip_grad_norm_; Pascanu et al. 2013 */
+OX_API ox_tensor *ox_clip_grad_norm_(ox_tensor *const *parameters, int count, double most, double p);
+/* Each number of the gradients into [-most, most]. torch.nn.utils.clip_grad_value_ */
+OX_API ox_status ox_clip_grad_value_(ox_tensor *const *parameters, int count, double most);
+
+OX_EXTERN_C_END
+#endif
+
+#endif /* OX_TORCH_NN_H */
+
+/* From here on the text is packed: comments, blank lines and indentation are left out. To read it, see
+ * src/ in the repository: what stands behind the mark >>base/error.c here is src/base/error.c there. */
+#if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_NN_IMPLEMENTED)
+#define OX_TORCH_NN_IMPLEMENTED
+/* >>autograd/internal.h */
+#ifndef OX_AUTOGRAD_INTERNAL_H
+#define OX_AUTOGRAD_INTERNAL_H
+typedef struct oxi_outline{
+ox_dtype dtype;
+int ndim;
+int64_t shape[OX_MAX_DIMS];
+ox_device*device;}oxi_outline;
+typedef struct oxi_backward{
+const oxi_call*call;
+const oxi_outline*operand;
+ox_tensor*out[OXI_MAX_OUT];
+const oxi_outline*result;
+ox_tensor*g[OXI_MAX_OUT];
+const bool*wants;
+ox_tensor**grad;}oxi_backward;
+typedef ox_status(*oxi_gradient_rule)(oxi_backward*b);
+typedef struct oxi_gradient_row{
+const char*saves;
+oxi_gradient_rule rule;
+const char*formula[3];}oxi_gradient_row;
+static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op);
+static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b);
+static unsigned oxi_formula_letters(const char*formula);
+static unsigned oxi_gradient_letters(const oxi_call*call,const bool*wants);
+typedef enum oxi_word_kind{
+OXI_WORD_LETTER,OXI_WORD_NUMBER,OXI_WORD_ATTRIBUTE,OXI_WORD_KEEP,OXI_WORD_KEPT,OXI_WORD_OP}oxi_word_kind;
+typedef struct oxi_word{
+uint16_t kind,index;}oxi_word;
+enum{OXI_FORMULA_WORDS=40,OXI_FORMULA_NUMBERS=6,OXI_FORMULA_DEPTH=6,OXI_FORMULA_KEPT=3};
+typedef struct oxi_formula{
+int64_t compiled;
+int count,number_count;
+unsigned letters;
+const char*refused;
+double numbers[OXI_FORMULA_NUMBERS];
+oxi_word words[OXI_FORMULA_WORDS];}oxi_formula;
+static const oxi_formula*oxi_formula_of(oxi_op op,int i);
+static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g);
+#endif
+/* >>autograd/rules/shapes.c */
+#define OXI_GRADIENT_RULE(name)static ox_status oxi_gradient_##name(oxi_backward*b)
+static ox_status oxi_gives(oxi_backward*b,int i,ox_tensor*gradient){
+b->grad[i]=gradient;
+return gradient?OX_OK:ox_error();}
+static ox_shape oxi_outline_shape(const oxi_outline*outline){
+return ox_shape_from(outline->ndim,outline->shape);}
+static int64_t oxi_outline_numel(const oxi_outline*outline){
+int64_t count=1;
+for(int d=0;d<outline->ndim;d++)count*=outline->shape[d];
+return count;}
+static ox_tensor*oxi_constant_beside(const ox_tensor*t,ox_shape shape,double value){
+return t?oxi_full("full",shape,value,t->dtype,oxi_working_device(ox_device_of(t))):NULL;}
+static ox_tensor*oxi_zeros_for(const oxi_backward*b,int i,const ox_tensor*beside){
+return oxi_constant_beside(beside,oxi_outline_shape(&b->operand[i]),0);}
+static ox_tensor*oxi_thin_zeros(const ox_tensor*t,ox_shape shape){
+return ox_expand(oxi_constant_beside(t,OX_SCALAR_SHAPE,0),shape);}
+static ox_shape oxi_reduced_dims(const oxi_backward*b){return oxi_dims_of_set(b->call->attr.reduce.dims);}
+static ox_tensor*oxi_with_reduced(const oxi_backward*b,ox_tensor*t){
+const oxi_attr_reduce*told= &b->call->attr.reduce;
+if(told->keepdim||told->dims==0)return t;
+ox_shape shape=oxi_outline_shape(&b->operand[0]);
+for(int d=0;d<shape.ndim;d++)
+if(told->dims>>d&1)shape.dim[d]=1;
+return ox_reshape(t,shape);}
+static ox_tensor*oxi_spread(const oxi_backward*b,ox_tensor*t){
+return ox_expand(oxi_with_reduced(b,t),oxi_outline_shape(&b->operand[0]));}
+static double oxi_reduced_count(const oxi_backward*b){
+double count=1;
+for(int d=0;d<b->operand[0].ndim;d++)
+if(b->call->attr.reduce.dims>>d&1)count*=(double)b->operand[0].shape[d];
+return count;}
+static ox_tensor*oxi_between_zeros(ox_tensor*g,int dim,int64_t before,int64_t behind){
+ox_tensor*parts[3];
+int count=0;
+if(!g||(before==0&&behind==0))return g;
+ox_shape shape=ox_shape_of(g);
+for(int i=0;i<3;i++){
+int64_t zeros=i==0?before:behind;
+if(i!=1&&zeros==0)continue;
+shape.dim[dim]=zeros;
+parts[count]=i==1?g:oxi_thin_zeros(g,shape);
+if(!parts[count++])return NULL;}
+return ox_cat(parts,count,dim);}
+static ox_tensor*oxi_steps_beside(const ox_tensor*t,int64_t first,int64_t count,int64_t step){
+ox_tensor*ramp=t?oxi_ramp_beside(t,count,OX_I64):NULL;
+if(step!=1)ramp=ox_mul(ramp,ox_integer(step));
+return first?ox_add(ramp,ox_integer(first)):ramp;}
+static ox_tensor*oxi_added_back(const oxi_backward*b,int dim,ox_tensor*index,ox_tensor*g){
+return ox_index_add(oxi_zeros_for(b,0,g),dim,index,g,1);}
+static ox_tensor*oxi_summed_to(ox_tensor*t,ox_shape shape){
+if(!t)return NULL;
+ox_shape dims=OX_SCALAR_SHAPE;
+int lead=t->ndim-shape.ndim;
+for(int d=0;d<t->ndim;d++)
+if(d<lead||(shape.dim[d-lead]==1&&t->shape[d]!=1))dims.dim[dims.ndim++]=d;
+if(dims.ndim==0)return t;
+return ox_reshape(ox_sum(t,dims,true),shape);}
+static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
+bool same= !t|| !like||t->dtype==like->dtype||oxi_is_block(like->dtype);
+return same?t:ox_cast(t,like->dtype);}
+/* >>autograd/rules/reductions.c */
+OXI_GRADIENT_RULE(sum){return oxi_gives(b,0,oxi_spread(b,b->g[0]));}
+OXI_GRADIENT_RULE(nansum){
+return oxi_gives(b,0,ox_where(ox_isnan(b->call->in[0]),ox_number(0),oxi_spread(b,b->g[0])));}
+OXI_GRADIENT_RULE(mean){
+return oxi_gives(b,0,oxi_spread(b,ox_div_number(b->g[0],oxi_reduced_count(b))));}
+static ox_tensor*oxi_product_before(ox_tensor*x){
+if(!x)return NULL;
+int last=x->ndim-1;
+ox_shape one=ox_shape_of(x);
+one.dim[last]=1;
+ox_tensor*parts[2];
+parts[0]=ox_expand(oxi_constant_beside(x,OX_SCALAR_SHAPE,1),one);
+parts[1]=ox_cumprod(ox_narrow(x,last,0,x->shape[last]-1),last);
+return parts[0]&&parts[1]?ox_cat(parts,2,last):NULL;}
+static ox_tensor*oxi_backwards(ox_tensor*x,int dim){return ox_slice(x,dim,OX_END,OX_END,-1);}
+OXI_GRADIENT_RULE(prod){
+ox_tensor*x=oxi_wide(b->call->in[0]),*g=oxi_wide(b->g[0]);
+if(!x)return ox_error();
+ox_shape shape=ox_shape_of(x),order=OX_SCALAR_SHAPE,back=OX_SCALAR_SHAPE,line=OX_SCALAR_SHAPE;
+uint32_t reduced=b->call->attr.reduce.dims;
+if(ox_numel(x)==0)return OX_OK;
+for(int d=0;d<x->ndim;d++)
+if(!(reduced>>d&1))order.dim[order.ndim++]=d;
+for(int d=0;d<order.ndim;d++)line.dim[line.ndim++]=shape.dim[order.dim[d]];
+line.dim[line.ndim++]=1;
+g=ox_reshape(g,line);
+for(int d=0;d<x->ndim;d++)
+if(reduced>>d&1)order.dim[order.ndim++]=d;
+for(int d=0;d<x->ndim;d++)shape.dim[d]=b->operand[0].shape[order.dim[d]];
+back.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)back.dim[order.dim[d]]=d;
+line.dim[line.ndim-1]= -1;
+ox_tensor*lines=ox_reshape(x->ndim?ox_permute(x,order):x,line);
+int last=line.ndim-1;
+ox_tensor*others=ox_mul(oxi_product_before(lines),
+ oxi_backwards(oxi_product_before(oxi_backwards(lines,last)),last));
+if(others&&others->dtype==OX_C64)others=ox_conj(others);
+ox_tensor*gradient=ox_reshape(ox_mul(g,others),shape);
+return oxi_gives(b,0,x->ndim?ox_permute(gradient,back):gradient);}
+OXI_GRADIENT_RULE(extreme){
+ox_tensor*g=oxi_wide(oxi_with_reduced(b,b->g[0]));
+ox_tensor*alike=ox_eq(b->call->in[0],oxi_with_reduced(b,b->out[0]));
+ox_tensor*count=oxi_as_dtype_of(ox_sum(alike,oxi_reduced_dims(b),true),g);
+return oxi_gives(b,0,ox_div(ox_where(alike,g,ox_number(0)),count));}
+OXI_GRADIENT_RULE(chosen){
+if(b->operand[0].ndim==0)return oxi_gives(b,0,b->g[0]);
+int dim=0;
+while(!(b->call->attr.reduce.dims>>dim&1))dim++;
+ox_tensor*g=oxi_with_reduced(b,b->g[0]),*index=oxi_with_reduced(b,b->out[1]);
+return oxi_gives(b,0,ox_scatter(oxi_zeros_for(b,0,g),dim,index,g));}
+static ox_tensor*oxi_variance_back(const oxi_backward*b,ox_tensor*g){
+ox_tensor*x=oxi_wide(b->call->in[0]);
+double freedom=oxi_reduced_count(b)-b->call->attr.moments.correction;
+ox_tensor*apart=ox_sub(x,ox_mean(x,oxi_reduced_dims(b),true));
+return ox_mul(apart,ox_mul_number(oxi_with_reduced(b,g),2/freedom));}
+OXI_GRADIENT_RULE(var){return oxi_gives(b,0,oxi_variance_back(b,oxi_wide(b->g[0])));}
+OXI_GRADIENT_RULE(std){
+ox_tensor*y=oxi_wide(b->out[0]),*g=oxi_wide(b->g[0]);
+g=ox_where(ox_eq(y,ox_number(0)),ox_number(0),ox_div(g,ox_mul_number(y,2)));
+return oxi_gives(b,0,oxi_variance_back(b,g));}
+OXI_GRADIENT_RULE(logsumexp){
+ox_tensor*x=oxi_wide(b->call->in[0]),*y=oxi_with_reduced(b,b->out[0]);
+if(x!=b->call->in[0])y=ox_logsumexp(x,oxi_reduced_dims(b),true);
+return oxi_gives(b,0,ox_mul(ox_exp(ox_sub(x,y)),oxi_wide(oxi_with_reduced(b,b->g[0]))));}
+static ox_tensor*oxi_direction(ox_tensor*x){
+if(!x||x->dtype!=OX_C64)return ox_sign(x);
+ox_tensor*size=ox_abs(x);
+return ox_where(ox_eq(size,ox_number(0)),ox_number(0),ox_div(x,size));}
+OXI_GRADIENT_RULE(abs){
+if(b->operand[0].dtype!=OX_C64)return oxi_gradient_by_formula(oxi_gradient_row_of(OXI_OP_abs),b);
+return oxi_gives(b,0,ox_mul(oxi_direction(b->call->in[0]),b->g[0]));}
+static ox_tensor*oxi_norm_of_extremes(const oxi_backward*b,ox_tensor*x,ox_tensor*y,ox_tensor*g){
+ox_tensor*size=ox_abs(x);
+ox_tensor*both=ox_logical_and(ox_isnan(size),ox_isnan(y));
+ox_tensor*alike=ox_logical_or(ox_eq(size,y),both);
+ox_tensor*count=oxi_as_dtype_of(ox_sum(alike,oxi_reduced_dims(b),true),g);
+ox_tensor*share=ox_where(alike,ox_div(g,count),ox_number(0));
+return ox_mul(oxi_direction(x),share);}
+static ox_tensor*oxi_zero_where_zero(ox_tensor*of,ox_tensor*t){
+return ox_where(ox_eq(of,ox_number(0)),ox_number(0),t);}
+OXI_GRADIENT_RULE(norm){
+double p=b->call->attr.power.p;
+ox_tensor*x=oxi_wide(b->call->in[0]);
+ox_tensor*y=oxi_wide(oxi_with_reduced(b,b->out[0])),*g=oxi_wide(oxi_with_reduced(b,b->g[0]));
+if(p==0)return OX_OK;
+if(p==1)return oxi_gives(b,0,ox_mul(oxi_direction(x),g));
+if(isinf(p))return oxi_gives(b,0,oxi_norm_of_extremes(b,x,y,g));
+if(p==2)return oxi_gives(b,0,ox_mul(x,oxi_zero_where_zero(y,ox_div(g,y))));
+ox_tensor*powers;
+if(p<1)
+powers=ox_mul(oxi_direction(x),ox_pow_number(ox_abs(x),p -1));
+else
+powers=ox_mul(x,ox_pow_number(ox_abs(x),p -2));
+if(p<2)powers=oxi_zero_where_zero(x,powers);
+ox_tensor*rest=p<1?ox_mul(g,ox_pow_number(y,1-p)):oxi_zero_where_zero(y,ox_div(g,ox_pow_number(y,p -1)));
+return oxi_gives(b,0,ox_mul(powers,rest));}
+/* >>autograd/rules/scans.c */
+static ox_tensor*oxi_sums_to_end(ox_tensor*g,int dim){
+if(!g||g->ndim==0)return g;
+return oxi_backwards(ox_cumsum(oxi_backwards(g,dim),dim),dim);}
+OXI_GRADIENT_RULE(cumsum){
+return oxi_gives(b,0,oxi_sums_to_end(oxi_wide(b->g[0]),b->call->attr.along.dim));}
+static ox_tensor*oxi_sums_of_products(ox_tensor*g,ox_tensor*x,int dim){
+if(!g)return NULL;
+int64_t count=g->shape[dim];
+ox_tensor*sums=g,*reach=ox_narrow(x,dim,1,count-1);
+for(int64_t step=1;step<count;step*=2){
+int64_t left=count-step;
+ox_tensor*parts[2];
+parts[0]=ox_add(ox_narrow(sums,dim,0,left),ox_mul(reach,ox_narrow(sums,dim,step,left)));
+parts[1]=ox_narrow(sums,dim,left,step);
+if(!parts[0]|| !parts[1])return NULL;
+sums=ox_cat(parts,2,dim);
+if(left>step)
+reach=ox_mul(ox_narrow(reach,dim,0,left-step),ox_narrow(reach,dim,step,left-step));}
+return sums;}
+OXI_GRADIENT_RULE(cumprod){
+int dim=b->call->attr.along.dim;
+ox_tensor*x=oxi_wide(b->call->in[0]),*y=oxi_wide(b->out[0]),*g=oxi_wide(b->g[0]),*parts[2];
+if(b->operand[0].ndim==0)return oxi_gives(b,0,g);
+if(oxi_outline_numel(&b->operand[0])==0)return OX_OK;
+if(x&&x->dtype==OX_C64){
+x=ox_conj(x);
+y=ox_conj(y);}
+ox_shape one=oxi_outline_shape(&b->operand[0]);
+one.dim[dim]=1;
+parts[0]=ox_expand(oxi_constant_beside(y,OX_SCALAR_SHAPE,1),one);
+parts[1]=ox_narrow(y,dim,0,b->operand[0].shape[dim]-1);
+if(!parts[0]|| !parts[1])return ox_error();
+return oxi_gives(b,0,ox_mul(ox_cat(parts,2,dim),oxi_sums_of_products(g,x,dim)));}
+OXI_GRADIENT_RULE(sorted){
+ox_tensor*g=b->g[0];
+if(b->operand[0].ndim==0)return oxi_gives(b,0,g);
+return oxi_gives(b,0,ox_scatter(oxi_zeros_for(b,0,g),b->call->attr.sort.dim,b->out[1],g));}
+/* >>autograd/rules/rows.c */
+static ox_shape oxi_along_dims(const oxi_backward*b){
+return oxi_dims_of_set(b->operand[0].ndim?1u<<b->call->attr.along.dim:0);}
+OXI_GRADIENT_RULE(softmax){
+ox_tensor*y=oxi_wide(b->out[0]),*weighted=ox_mul(oxi_wide(b->g[0]),y);
+return oxi_gives(b,0,ox_sub(weighted,ox_mul(y,ox_sum(weighted,oxi_along_dims(b),true))));}
+OXI_GRADIENT_RULE(log_softmax){
+ox_tensor*y=oxi_wide(b->out[0]),*g=oxi_wide(b->g[0]);
+return oxi_gives(b,0,ox_sub(g,ox_mul(ox_exp(y),ox_sum(g,oxi_along_dims(b),true))));}
+typedef struct oxi_normal_row{
+ox_tensor*y,*scale;
+ox_shape dims;
+bool centered;}oxi_normal_row;
+static oxi_normal_row oxi_normal_row_of(ox_tensor*x,ox_shape dims,double eps,bool centered){
+oxi_normal_row row;
+ox_tensor*apart=centered?ox_sub(x,ox_mean(x,dims,true)):x;
+row.scale=ox_rsqrt(ox_add(ox_mean(ox_square(apart),dims,true),ox_number(eps)));
+row.y=ox_mul(apart,row.scale);
+row.dims=dims;
+row.centered=centered;
+return row;}
+static ox_tensor*oxi_normal_row_back(const oxi_normal_row*row,ox_tensor*g){
+ox_tensor*along=ox_mul(row->y,ox_mean(ox_mul(g,row->y),row->dims,true));
+ox_tensor*rest=row->centered?ox_sub(g,ox_mean(g,row->dims,true)):g;
+return ox_mul(ox_sub(rest,along),row->scale);}
+static ox_status oxi_norm_rows_back(oxi_backward*b,bool centered){
+const oxi_call*call=b->call;
+ox_tensor*g=oxi_wide(b->g[0]);
+ox_status status=OX_OK;
+if(b->wants[0]||b->wants[1]){
+ox_tensor*x=oxi_wide(call->in[0]);
+ox_shape dims=x?oxi_last_dims(x,call->attr.norm.last_dims):OX_SCALAR_SHAPE;
+oxi_normal_row row=oxi_normal_row_of(x,dims,call->attr.norm.eps,centered);
+if(b->wants[0]){
+ox_tensor*own=call->in[1]?ox_mul(g,oxi_wide(call->in[1])):g;
+status=oxi_gives(b,0,oxi_normal_row_back(&row,own));}
+if(status==OX_OK&&b->wants[1])status=oxi_gives(b,1,ox_mul(g,row.y));}
+if(status==OX_OK&&call->in_count>2&&b->wants[2])status=oxi_gives(b,2,g);
+return status;}
+OXI_GRADIENT_RULE(layer_norm){return oxi_norm_rows_back(b,true);}
+OXI_GRADIENT_RULE(rms_norm){return oxi_norm_rows_back(b,false);}
+static ox_tensor*oxi_summed_by_channel(ox_tensor*t){
+ox_shape dims=OX_SCALAR_SHAPE;
+for(int d=0;t&&d<t->ndim;d++)
+if(d!=1)dims.dim[dims.ndim++]=d;
+return ox_sum(t,dims,false);}
+OXI_GRADIENT_RULE(group_norm){
+const oxi_call*call=b->call;
+const oxi_outline*outline= &b->operand[0];
+ox_tensor*g=oxi_wide(b->g[0]);
+ox_status status=OX_OK;
+int64_t count=oxi_outline_numel(outline);
+if(count>0&&(b->wants[0]||b->wants[1])){
+int64_t rows=outline->shape[0]*call->attr.groups.groups;
+ox_shape grouped=OX_SHAPE(rows,count/rows),shape=oxi_outline_shape(outline);
+ox_tensor*x=ox_reshape(oxi_wide(call->in[0]),grouped);
+oxi_normal_row row=oxi_normal_row_of(x,OX_DIMS(1),call->attr.groups.eps,true);
+if(b->wants[0]){
+ox_tensor*own=g;
+if(g&&call->in[1])own=ox_mul(g,oxi_by_channel(oxi_wide(call->in[1]),g));
+own=oxi_normal_row_back(&row,ox_reshape(own,grouped));
+status=oxi_gives(b,0,ox_reshape(own,shape));}
+if(status==OX_OK&&b->wants[1])
+status=oxi_gives(b,1,oxi_summed_by_channel(ox_mul(g,ox_reshape(row.y,shape))));}
+if(status==OX_OK&&b->wants[2])status=oxi_gives(b,2,oxi_summed_by_channel(g));
+return status;}
+/* >>autograd/rules/index.c */
+static ox_tensor*oxi_filled_up(ox_tensor*t,const oxi_outline*outline){
+for(int d=0;t&&d<outline->ndim;d++)
+t=oxi_between_zeros(t,d,0,outline->shape[d]-t->shape[d]);
+return t;}
+OXI_GRADIENT_RULE(gather){
+ox_tensor*g=b->g[0];
+ox_tensor*zeros=oxi_zeros_for(b,0,g);
+return oxi_gives(b,0,ox_scatter_add(zeros,b->call->attr.along.dim,b->call->in[1],g));}
+static ox_tensor*oxi_scattered_last(const oxi_backward*b,ox_tensor*index){
+int dim=b->call->attr.along.dim;
+if(!index)return NULL;
+ox_tensor*own=ox_reshape(oxi_steps_beside(index,0,ox_numel(index),1),ox_shape_of(index));
+ox_tensor*none=own?oxi_constant_beside(own,oxi_outline_shape(&b->operand[0]),-1):NULL;
+return ox_eq(ox_gather(ox_scatter(none,dim,index,own),dim,index),own);}
+OXI_GRADIENT_RULE(scatter){
+int dim=b->call->attr.along.dim;
+ox_tensor*g=b->g[0],*index=b->call->in[1];
+ox_status status=OX_OK;
+if(b->wants[0]){
+ox_tensor*zeros=index?oxi_thin_zeros(g,ox_shape_of(index)):NULL;
+status=oxi_gives(b,0,ox_scatter(g,dim,index,zeros));}
+if(status==OX_OK&&b->wants[2]){
+ox_tensor*own=ox_where(oxi_scattered_last(b,index),ox_gather(g,dim,index),ox_number(0));
+status=oxi_gives(b,2,oxi_filled_up(own,&b->operand[2]));}
+return status;}
+OXI_GRADIENT_RULE(scatter_add){
+ox_status status=b->wants[0]?oxi_gives(b,0,b->g[0]):OX_OK;
+if(status!=OX_OK|| !b->wants[2])return status;
+ox_tensor*own=ox_gather(b->g[0],b->call->attr.along.dim,b->call->in[1]);
+return oxi_gives(b,2,oxi_filled_up(own,&b->operand[2]));}
+static ox_tensor*oxi_used_sources(ox_tensor*source,const ox_tensor*index){
+for(int d=0;source&&index&&d<index->ndim;d++)
+if(source->shape[d]!=index->shape[d])source=ox_narrow(source,d,0,index->shape[d]);
+return index?source:NULL;}
+static ox_tensor*oxi_conjugate(ox_tensor*t){return t&&t->dtype==OX_C64?ox_conj(t):t;}
+OXI_GRADIENT_RULE(scatter_prod){
+int dim=b->call->attr.along.dim;
+ox_tensor*index=b->call->in[1],*g=oxi_wide(b->g[0]);
+ox_tensor*x=oxi_conjugate(oxi_wide(b->call->in[0]));
+ox_tensor*source=oxi_conjugate(oxi_wide(oxi_used_sources(b->call->in[2],index)));
+ox_status status=OX_OK;
+if(b->wants[0]){
+ox_tensor*ones=oxi_constant_beside(source,oxi_outline_shape(&b->operand[0]),1);
+ox_tensor*others=ox_scatter_reduce(ones,dim,index,source,OX_REDUCTION_PROD,true);
+status=oxi_gives(b,0,ox_mul(g,others));}
+if(status!=OX_OK|| !b->wants[2])return status;
+ox_tensor*y=oxi_conjugate(oxi_wide(b->out[0])),*zero=ox_eq(source,ox_number(0));
+ox_tensor*counts=ox_scatter_add(oxi_zeros_for(b,0,source),dim,index,oxi_as_dtype_of(zero,source));
+ox_tensor*only=ox_logical_and(zero,ox_eq(ox_gather(counts,dim,index),ox_number(1)));
+ox_tensor*rest=oxi_as_dtype_of(ox_where(only,ox_number(1),source),source);
+ox_tensor*without=ox_scatter_reduce(x,dim,index,rest,OX_REDUCTION_PROD,true);
+ox_tensor*quotient=ox_div(ox_gather(ox_mul(g,y),dim,index),ox_where(zero,ox_number(1),source));
+ox_tensor*own=ox_where(only,ox_gather(ox_mul(g,without),dim,index),quotient);
+return oxi_gives(b,2,oxi_filled_up(own,&b->operand[2]));}
+OXI_GRADIENT_RULE(scatter_extreme){
+int dim=b->call->attr.along.dim;
+ox_tensor*index=b->call->in[1],*y=b->out[0],*g=oxi_wide(b->g[0]);
+ox_tensor*source=oxi_used_sources(b->call->in[2],index);
+ox_tensor*own=ox_eq(b->call->in[0],y),*theirs=ox_eq(source,ox_gather(y,dim,index));
+ox_tensor*count=ox_scatter_add(oxi_as_dtype_of(own,g),dim,index,oxi_as_dtype_of(theirs,g));
+ox_tensor*share=ox_div(g,count);
+ox_status status=b->wants[0]?oxi_gives(b,0,ox_where(own,share,ox_number(0))):OX_OK;
+if(status!=OX_OK|| !b->wants[2])return status;
+ox_tensor*part=ox_where(theirs,ox_gather(share,dim,index),ox_number(0));
+return oxi_gives(b,2,oxi_filled_up(part,&b->operand[2]));}
+OXI_GRADIENT_RULE(index_select){
+return oxi_gives(b,0,oxi_added_back(b,b->call->attr.along.dim,b->call->in[1],b->g[0]));}
+OXI_GRADIENT_RULE(index_add){
+const oxi_attr_index_add*told= &b->call->attr.index_add;
+ox_status status=b->wants[0]?oxi_gives(b,0,b->g[0]):OX_OK;
+if(status!=OX_OK|| !b->wants[2])return status;
+ox_tensor*own=ox_index_select(b->g[0],told->dim,b->call->in[1]);
+return oxi_gives(b,2,told->alpha==1?own:ox_mul_number(own,told->alpha));}
+OXI_GRADIENT_RULE(masked_select){
+ox_tensor*places=ox_flatten(ox_nonzero(ox_flatten(b->call->in[1],0,-1)),0,-1),*g=b->g[0];
+ox_tensor*flat=oxi_constant_beside(g,OX_SHAPE(oxi_outline_numel(&b->operand[0])),0);
+flat=ox_index_add(flat,0,places,g,1);
+return oxi_gives(b,0,ox_reshape(flat,oxi_outline_shape(&b->operand[0])));}
+OXI_GRADIENT_RULE(embedding){
+ox_tensor*ids=ox_flatten(b->call->in[1],0,-1),*g=b->g[0];
+if(!ids|| !g)return ox_error();
+ox_tensor*rows=ox_reshape(g,OX_SHAPE(ox_numel(ids),b->operand[0].shape[1]));
+return oxi_gives(b,0,oxi_added_back(b,0,ids,rows));}
+OXI_GRADIENT_RULE(triangle){
+int64_t diagonal=b->call->attr.diagonal.diagonal;
+bool upper=b->call->op==OXI_OP_triu;
+return oxi_gives(b,0,upper?ox_triu(b->g[0],diagonal):ox_tril(b->g[0],diagonal));}
+OXI_GRADIENT_RULE(cat){
+int dim=b->call->attr.along.dim;
+int64_t start=0;
+for(int i=0;i<b->call->in_count;i++){
+int64_t length=b->operand[i].shape[dim];
+ox_status status=b->wants[i]?oxi_gives(b,i,ox_narrow(b->g[0],dim,start,length)):OX_OK;
+if(status!=OX_OK)return status;
+start+=length;}
+return OX_OK;}
+OXI_GRADIENT_RULE(roll){
+oxi_attrs attr=b->call->attr;
+for(int i=0;i<attr.roll.shifts.ndim;i++){
+int64_t size=b->operand[0].ndim?b->operand[0].shape[attr.roll.dims.dim[i]]:1;
+if(size>0)
+attr.roll.shifts.dim[i]= -(attr.roll.shifts.dim[i]%size);}
+return oxi_gives(b,0,oxi_apply_1(OXI_OP_roll,&attr,b->g[0]));}
+/* >>autograd/rules/views.c */
+OXI_GRADIENT_RULE(same){return oxi_gives(b,0,b->g[0]);}
+OXI_GRADIENT_RULE(permute){
+const oxi_order*order= &b->call->attr.order.dims;
+ox_shape back=OX_SCALAR_SHAPE;
+if(order->count==0)return oxi_gives(b,0,b->g[0]);
+back.ndim=order->count;
+for(int i=0;i<order->count;i++)back.dim[order->dim[i]]=i;
+return oxi_gives(b,0,ox_permute(b->g[0],back));}
+OXI_GRADIENT_RULE(view){
+return oxi_gives(b,0,ox_reshape(b->g[0],oxi_outline_shape(&b->operand[0])));}
+OXI_GRADIENT_RULE(slice){
+const oxi_attr_slice*told= &b->call->attr.slice;
+int64_t size=b->operand[0].shape[told->dim],first=told->start;
+ox_tensor*g=b->g[0];
+if(told->length>1&&told->step!=1&&told->step!= -1){
+ox_tensor*places=oxi_steps_beside(g,told->start,told->length,told->step);
+return oxi_gives(b,0,oxi_added_back(b,told->dim,places,g));}
+if(told->length>1&&told->step== -1){
+first=told->start-(told->length-1);
+g=oxi_backwards(g,told->dim);}
+if(told->length==0)first=0;
+return oxi_gives(b,0,oxi_between_zeros(g,told->dim,first,size -first-told->length));}
+OXI_GRADIENT_RULE(select){
+const oxi_attr_select*told= &b->call->attr.select;
+int64_t behind=b->operand[0].shape[told->dim]-told->index-1;
+ox_tensor*g=ox_unsqueeze(b->g[0],told->dim);
+return oxi_gives(b,0,oxi_between_zeros(g,told->dim,told->index,behind));}
+OXI_GRADIENT_RULE(flip){
+ox_tensor*g=b->g[0];
+for(int d=0;d<b->operand[0].ndim;d++)
+if(b->call->attr.dims.dims>>d&1)g=oxi_backwards(g,d);
+return oxi_gives(b,0,g);}
+OXI_GRADIENT_RULE(diagonal){
+const oxi_attr_between*told= &b->call->attr.between;
+const oxi_outline*x= &b->operand[0];
+ox_tensor*g=b->g[0];
+ox_shape shape=OX_SCALAR_SHAPE,back=OX_SCALAR_SHAPE;
+if(!g)return ox_error();
+int64_t rows=x->shape[told->first],columns=x->shape[told->second],offset=told->offset;
+int64_t length=g->shape[g->ndim-1],start=offset>=0?offset: -offset*columns;
+for(int d=0;d<g->ndim-1;d++)shape.dim[shape.ndim++]=g->shape[d];
+shape.dim[shape.ndim++]=rows*columns;
+ox_tensor*flat=oxi_constant_beside(g,shape,0);
+if(length>0)
+flat=ox_index_add(flat,g->ndim-1,oxi_steps_beside(g,start,length,columns+1),g,1);
+shape.dim[shape.ndim-1]=rows;
+shape.dim[shape.ndim++]=columns;
+back.ndim=x->ndim;
+for(int d=0,lead=0;d<x->ndim;d++)
+back.dim[d]=d==told->first?x->ndim-2:d==told->second?x->ndim-1:lead++;
+return oxi_gives(b,0,ox_permute(ox_view(flat,shape),back));}
+OXI_GRADIENT_RULE(unfold){
+const oxi_attr_windows*told= &b->call->attr.windows;
+ox_tensor*g=b->g[0];
+int dim=told->dim,ndim=b->operand[0].ndim;
+if(ndim==0)return oxi_gives(b,0,ox_reshape(told->size?g:ox_sum(g,OX_ALL_DIMS,false),OX_SCALAR_SHAPE));
+if(!g)return ox_error();
+int64_t windows=g->shape[dim];
+ox_shape shape=oxi_outline_shape(&b->operand[0]);
+shape.dim[dim]=windows*told->size;
+ox_tensor*first=ox_unsqueeze(oxi_steps_beside(g,0,windows,told->step),1);
+ox_tensor*places=ox_flatten(ox_add(first,oxi_steps_beside(g,0,told->size,1)),0,-1);
+return oxi_gives(b,0,oxi_added_back(b,dim,places,ox_reshape(ox_movedim(g,-1,dim+1),shape)));}
+static ox_tensor*oxi_places_by_stride(const ox_tensor*beside,ox_shape shape,const int64_t*stride,
+ int64_t first){
+ox_tensor*places=NULL;
+for(int d=0;d<shape.ndim;d++){
+ox_shape line=shape;
+for(int e=0;e<shape.ndim;e++)line.dim[e]=e==d?shape.dim[d]:1;
+ox_tensor*steps=ox_view(oxi_steps_beside(beside,d?0:first,shape.dim[d],stride[d]),line);
+places=d?ox_add(places,steps):steps;}
+if(shape.ndim==0)return oxi_steps_beside(beside,first,1,1);
+return ox_flatten(places,0,-1);}
+static void oxi_reach_of(ox_shape shape,const int64_t*stride,int64_t offset,int64_t*least,int64_t*most){
+for(int d=0;d<shape.ndim;d++){
+int64_t far=(shape.dim[d]-1)*stride[d];
+*(far<0?least:most)+=far;}
+*least+=offset;
+*most+=offset;}
+static bool oxi_may_overlap(const ox_tensor*x){
+for(int d=0;d<x->ndim;d++){
+int64_t step=x->stride[d]<0? -x->stride[d]:x->stride[d],reach=0;
+for(int e=0;e<x->ndim;e++){
+int64_t other=x->stride[e]<0? -x->stride[e]:x->stride[e];
+if(e!=d&&(other<step||(other==step&&e>d)))reach+=(x->shape[e]-1)*other;}
+if(x->shape[d]>1&&step<=reach)return true;
+if(x->shape[d]>1&&step==0)return true;}
+return false;}
+OXI_GRADIENT_RULE(as_strided){
+const oxi_attr_strided*told= &b->call->attr.strided;
+const ox_tensor*x=b->call->in[0];
+ox_tensor*g=b->g[0];
+int64_t least[2]={0,0},most[2]={0,0};
+if(!x|| !g)return ox_error();
+if(ox_numel(x)==0||ox_numel(g)==0)return OX_OK;
+ox_shape shape=ox_shape_of(x);
+oxi_reach_of(shape,x->stride,x->offset,&least[0],&most[0]);
+oxi_reach_of(told->shape,told->strides.dim,told->offset,&least[1],&most[1]);
+int64_t start=least[0]<least[1]?least[0]:least[1];
+int64_t end=most[0]>most[1]?most[0]:most[1];
+ox_tensor*memory=oxi_constant_beside(g,OX_SHAPE(end-start+1),0);
+ox_tensor*to=oxi_places_by_stride(g,told->shape,told->strides.dim,told->offset-start);
+ox_tensor*from=oxi_places_by_stride(g,shape,x->stride,x->offset-start);
+memory=ox_index_add(memory,0,to,ox_flatten(g,0,-1),1);
+if(oxi_may_overlap(x)){
+ox_tensor*ones=oxi_thin_zeros(g,OX_SHAPE(ox_numel(x)));
+ones=ox_add_number(ones,1);
+ox_tensor*count=ox_index_add(oxi_constant_beside(g,OX_SHAPE(end-start+1),0),0,from,ones,1);
+memory=ox_div(memory,ox_maximum(count,ox_number(1)));}
+return oxi_gives(b,0,ox_reshape(ox_index_select(memory,0,from),shape));}
+static ox_tensor*oxi_pairs_as_complex(ox_tensor*pairs){
+if(!pairs)return NULL;
+bool fits=ox_is_contiguous(pairs)&&pairs->offset%2==0;
+return ox_view_as_complex(fits?pairs:ox_clone(pairs));}
+OXI_GRADIENT_RULE(view_as_real){
+int64_t part=b->call->attr.part.part;
+ox_tensor*g=oxi_wide(b->g[0]),*parts[2];
+if(!g||part==0)return oxi_gives(b,0,oxi_pairs_as_complex(g));
+ox_tensor*zeros=oxi_thin_zeros(g,ox_shape_of(g));
+parts[0]=part==1?g:zeros;
+parts[1]=part==1?zeros:g;
+return oxi_gives(b,0,zeros?oxi_pairs_as_complex(ox_stack(parts,2,-1)):NULL);}
+OXI_GRADIENT_RULE(view_as_complex){return oxi_gives(b,0,ox_view_as_real(b->g[0]));}
+static ox_tensor*oxi_and_also(ox_tensor*t,ox_tensor*more){return more?ox_logical_and(t,more):t;}
+OXI_GRADIENT_RULE(clamp_tensor){
+ox_tensor*x=b->call->in[0],*low=b->call->in[1],*high=b->call->in[2],*g=b->g[0];
+ox_tensor*none=ox_number(0),*passes=NULL;
+ox_status status=OX_OK;
+if(b->wants[0]){
+if(low)passes=ox_ge(x,low);
+if(high)passes=oxi_and_also(ox_le(x,high),passes);
+status=oxi_gives(b,0,ox_where(passes,g,none));}
+if(status==OX_OK&&b->wants[1]){
+passes=oxi_and_also(ox_lt(x,low),high?ox_lt(low,high):NULL);
+status=oxi_gives(b,1,ox_where(passes,g,none));}
+if(status==OX_OK&&b->wants[2]){
+passes=ox_gt(x,high);
+if(low)passes=ox_logical_or(passes,ox_lt(high,low));
+status=oxi_gives(b,2,ox_where(passes,g,none));}
+return status;}
+/* >>autograd/rules/products.c */
+static ox_tensor*oxi_transposed_factor(ox_tensor*t){
+return t?oxi_conjugate(ox_transpose(t,-2,-1)):NULL;}
+static ox_tensor*oxi_as_matrix(ox_tensor*t,int dim){
+if(!t||t->ndim>1)return t;
+return ox_unsqueeze(oxi_is_block(t->dtype)?oxi_wide(t):t,dim);}
+static ox_tensor*oxi_as_rows(ox_tensor*t){
+if(!t||t->ndim==2)return t;
+int64_t columns=t->shape[t->ndim-1],rows=1;
+for(int d=0;d<t->ndim-1;d++)rows*=t->shape[d];
+return ox_reshape(t,OX_SHAPE(rows,columns));}
+static ox_tensor*oxi_times_blocks(ox_tensor*g,ox_tensor*w){
+const int64_t most=(int64_t)1<<22;
+ox_tensor*sum=NULL;
+if(!g|| !w)return NULL;
+if(w->ndim!=2)return ox_matmul(oxi_wide(g),oxi_as_dtype_of(oxi_wide(w),oxi_wide(g)));
+int64_t rows=w->shape[0],step=w->shape[1]?most/w->shape[1]+1:1;
+for(int64_t at=0;at<rows|| !sum;at+=step){
+int64_t count=rows-at<step?rows-at:step;
+ox_scope scope=ox_scope_begin();
+ox_tensor*part=oxi_wide(ox_narrow(g,-1,at,count));
+part=ox_matmul(part,oxi_as_dtype_of(oxi_wide(ox_narrow(w,0,at,count)),part));
+sum=ox_keep(sum?ox_add(sum,part):part);
+ox_scope_end(&scope);
+if(!sum)return NULL;}
+return sum;}
+static ox_tensor*oxi_matmul_left_back(ox_tensor*g,ox_tensor*other){
+if(other&&oxi_is_block(other->dtype))return oxi_times_blocks(g,other);
+return ox_matmul(oxi_as_dtype_of(g,other),other);}
+static ox_tensor*oxi_matmul_right_back(ox_tensor*g,ox_tensor*other,bool folds){
+if(other&&oxi_is_block(other->dtype))
+return ox_transpose(oxi_times_blocks(ox_transpose(g,-2,-1),other),-2,-1);
+if(folds){
+other=oxi_as_rows(other);
+g=oxi_as_rows(g);}
+other=oxi_transposed_factor(other);
+return ox_matmul(other,oxi_as_dtype_of(g,other));}
+OXI_GRADIENT_RULE(matmul){
+const oxi_outline*a= &b->operand[0],*right= &b->operand[1];
+ox_tensor*g=b->g[0];
+ox_status status=OX_OK;
+if(right->ndim==1)g=ox_unsqueeze(g,-1);
+if(a->ndim==1)g=ox_unsqueeze(g,-2);
+if(b->wants[0]){
+ox_tensor*own=oxi_matmul_left_back(g,oxi_transposed_factor(oxi_as_matrix(b->call->in[1],1)));
+status=oxi_gives(b,0,a->ndim==1?ox_squeeze(own,-2):own);}
+if(status==OX_OK&&b->wants[1]){
+ox_tensor*other=oxi_as_matrix(b->call->in[0],0);
+ox_tensor*own=oxi_matmul_right_back(g,other,right->ndim==2&&a->ndim>2);
+status=oxi_gives(b,1,right->ndim==1?ox_squeeze(own,-1):own);}
+return status;}
+static ox_tensor*oxi_product_operand(ox_tensor*t){
+bool eight_bits=t&&(t->dtype==OX_F8_E4M3||t->dtype==OX_F8_E5M2);
+return eight_bits?ox_cast(t,OX_F32):t;}
+static ox_tensor*oxi_before_activation(const oxi_backward*b){
+static const oxi_op ops[]={OXI_OP_copy,OXI_OP_relu,OXI_OP_gelu,OXI_OP_gelu_tanh,OXI_OP_silu,
+ OXI_OP_sigmoid,OXI_OP_tanh};
+const oxi_call*call=b->call;
+oxi_op op=ops[call->attr.activation.activation];
+ox_tensor*g=b->g[0],*x=NULL;
+if(op==OXI_OP_copy)return g;
+bool by_result=op==OXI_OP_relu||op==OXI_OP_sigmoid||op==OXI_OP_tanh;
+if(!by_result)x=ox_linear(call->in[0],call->in[1],call->in[2]);
+if(!by_result&& !x)return NULL;
+return oxi_as_dtype_of(oxi_formula_run(op,NULL,x,b->out[0],g),g);}
+OXI_GRADIENT_RULE(linear){
+const oxi_call*call=b->call;
+ox_tensor*g=oxi_product_operand(oxi_before_activation(b));
+ox_status status=g?OX_OK:ox_error();
+if(status==OX_OK&&b->wants[0]){
+ox_tensor*w=call->in[1];
+bool block=w&&oxi_is_block(w->dtype);
+ox_tensor*own=block?oxi_times_blocks(g,w):ox_linear(g,w?ox_t(oxi_conjugate(w)):NULL,NULL);
+status=oxi_gives(b,0,own);}
+if(status==OX_OK&&b->wants[1]){
+ox_tensor*x=oxi_as_rows(oxi_as_matrix(oxi_conjugate(oxi_product_operand(call->in[0])),0));
+ox_tensor*rows=oxi_as_dtype_of(oxi_as_rows(oxi_as_matrix(g,0)),x);
+status=oxi_gives(b,1,ox_matmul(ox_t(rows),x));}
+if(status==OX_OK&&call->in_count>2&&b->wants[2])status=oxi_gives(b,2,g);
+return status;}
+OXI_GRADIENT_RULE(addmm){
+const oxi_attr_addmm*told= &b->call->attr.addmm;
+ox_tensor*g=b->g[0];
+ox_status status=OX_OK;
+if(b->wants[0]&&told->beta!=0)
+status=oxi_gives(b,0,told->beta==1?g:ox_mul_number(g,told->beta));
+ox_tensor*scaled=told->alpha==1?g:ox_mul_number(g,told->alpha);
+if(status==OX_OK&&b->wants[1])
+status=oxi_gives(b,1,oxi_matmul_left_back(scaled,oxi_transposed_factor(b->call->in[2])));
+if(status==OX_OK&&b->wants[2])
+status=oxi_gives(b,2,oxi_matmul_right_back(scaled,b->call->in[1],false));
+return status;}
+static ox_tensor*oxi_pairs_of_expert(const int64_t*ids,int64_t pairs,int64_t expert,int64_t*list,
+ int64_t each,const ox_tensor*beside){
+int64_t count=0;
+for(int64_t i=0;i<pairs;i++)
+if(ids[i]==expert)list[count++]=i/each;
+ox_tensor*made=oxi_copied(list,OX_SHAPE(count),OX_I64);
+return ox_to(made,oxi_working_device(ox_device_of(beside)));}
+static ox_tensor*oxi_expert_products(const oxi_backward*b,ox_tensor*g,ox_tensor*x,const int64_t*ids,
+ int64_t*list,ox_tensor**products){
+int64_t pairs=ox_numel(b->call->in[2]),experts=b->operand[1].shape[0];
+int64_t each=b->operand[0].ndim==2?b->operand[2].shape[1]:1;
+for(int64_t e=0;e<experts;e++){
+ox_tensor*own=oxi_pairs_of_expert(ids,pairs,e,list,1,g);
+ox_tensor*rows=oxi_pairs_of_expert(ids,pairs,e,list,each,g);
+ox_tensor*left=ox_index_select(g,0,own),*right=ox_index_select(x,0,rows);
+products[e]=left?ox_matmul(ox_t(left),right):NULL;
+if(!products[e])return NULL;}
+return ox_stack(products,(int)experts,0);}
+static ox_tensor*oxi_expert_weights_back(const oxi_backward*b,ox_tensor*g){
+ox_tensor*experts=b->call->in[2],*result=NULL;
+int64_t pairs=ox_numel(experts),count=b->operand[1].shape[0];
+if(count>INT32_MAX)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"linear_experts: %lld experts",(long long)count);
+size_t ids_bytes=(size_t)pairs*2*sizeof(int64_t),list_bytes=(size_t)count*sizeof(ox_tensor*);
+int64_t*ids=(int64_t*)oxi_alloc(ids_bytes?ids_bytes:1);
+ox_tensor**products=(ox_tensor**)oxi_alloc(list_bytes?list_bytes:1);
+ox_tensor*x=oxi_as_rows(oxi_product_operand(b->call->in[0]));
+if(ids&&products&&x&&ox_to_ints(experts,ids,pairs)==OX_OK)
+result=oxi_expert_products(b,oxi_as_dtype_of(oxi_as_rows(g),x),x,ids,ids+pairs,products);
+if(ids)oxi_free(ids,ids_bytes?ids_bytes:1);
+if(products)oxi_free(products,list_bytes?list_bytes:1);
+return result;}
+OXI_GRADIENT_RULE(linear_experts){
+const oxi_call*call=b->call;
+ox_tensor*g=oxi_product_operand(b->g[0]),*experts=call->in[2];
+ox_status status=g?OX_OK:ox_error();
+if(status==OX_OK&&b->wants[0]){
+ox_tensor*w=call->in[1];
+if(w&&oxi_is_block(w->dtype))w=oxi_wide(w);
+ox_tensor*own=w?ox_linear_experts(g,ox_transpose(w,1,2),experts,NULL):NULL;
+status=oxi_gives(b,0,b->operand[0].ndim==2?ox_sum(own,OX_DIMS(1),false):own);}
+if(status==OX_OK&&b->wants[1]&&b->operand[1].shape[0]>0)
+status=oxi_gives(b,1,oxi_expert_weights_back(b,g));
+if(status==OX_OK&&call->in_count>3&&b->wants[3]){
+ox_tensor*zeros=oxi_zeros_for(b,3,g);
+status=oxi_gives(b,3,ox_index_add(zeros,0,ox_flatten(experts,0,-1),oxi_as_rows(g),1));}
+return status;}
+static ox_tensor*oxi_window_places(const oxi_backward*b,const ox_tensor*beside,int64_t width){
+const oxi_attr_conv*told= &b->call->attr.conv;
+const oxi_outline*w= &b->operand[1],*y= &b->result[0];
+ox_tensor*sum=NULL;
+for(int i=0;i<4;i++){
+int dim=i%2;
+int64_t count=i<2?w->shape[2+dim]:y->shape[2+dim];
+int64_t step=(i<2?told->dilation.n[dim]:told->stride.n[dim])*(dim?1:width);
+ox_shape line=OX_SHAPE(1,1,1,1);
+line.dim[i]=count;
+ox_tensor*steps=ox_view(oxi_steps_beside(beside,0,count,step),line);
+sum=sum?ox_add(sum,steps):steps;}
+return ox_flatten(sum,0,-1);}
+static ox_tensor*oxi_conv_image_back(const oxi_backward*b,ox_tensor*g,int64_t terms){
+const oxi_span*padding= &b->call->attr.conv.padding;
+const oxi_outline*x= &b->operand[0],*w= &b->operand[1];
+int64_t groups=b->call->attr.conv.groups,each=w->shape[2]*w->shape[3];
+int64_t height=x->shape[2]+2*padding->n[0],width=x->shape[3]+2*padding->n[1];
+ox_tensor*weights=ox_reshape(b->call->in[1],OX_SHAPE(groups,w->shape[0]/groups,terms));
+weights=oxi_as_dtype_of(weights,g);
+ox_tensor*columns=oxi_wide(ox_matmul(ox_transpose(weights,1,2),g));
+if(!columns)return NULL;
+columns=ox_reshape(columns,OX_SHAPE(x->shape[0],x->shape[1],each*columns->shape[3]));
+ox_tensor*image=oxi_constant_beside(columns,OX_SHAPE(x->shape[0],x->shape[1],height*width),0);
+image=ox_index_add(image,2,oxi_window_places(b,columns,width),columns,1);
+image=ox_view(image,OX_SHAPE(x->shape[0],x->shape[1],height,width));
+return ox_narrow(ox_narrow(image,2,padding->n[0],x->shape[2]),3,padding->n[1],x->shape[3]);}
+static ox_tensor*oxi_conv_weight_back(const oxi_backward*b,ox_tensor*g,int64_t terms){
+const oxi_attr_conv*told= &b->call->attr.conv;
+const oxi_outline*w= &b->operand[1];
+int64_t groups=told->groups,outputs=w->shape[0]/groups,samples=b->operand[0].shape[0];
+ox_tensor*windows=oxi_as_dtype_of(b->call->in[0],g);
+for(int i=0;i<2;i++){
+windows=oxi_between_zeros(windows,2+i,told->padding.n[i],told->padding.n[i]);
+windows=oxi_windows(windows,2+i,w->shape[2+i],told->dilation.n[i],told->stride.n[i]);}
+if(!windows|| !g)return NULL;
+int64_t rows=samples*g->shape[3];
+windows=ox_unflatten(windows,1,OX_SHAPE(groups,w->shape[1]));
+windows=ox_permute(windows,OX_DIMS(1,0,3,4,2,5,6));
+windows=ox_reshape(windows,OX_SHAPE(groups,rows,terms));
+ox_tensor*left=ox_reshape(ox_permute(g,OX_DIMS(1,2,0,3)),OX_SHAPE(groups,outputs,rows));
+return ox_reshape(ox_matmul(left,windows),oxi_outline_shape(w));}
+OXI_GRADIENT_RULE(conv2d){
+const oxi_outline*w= &b->operand[1];
+const oxi_outline*y= &b->result[0];
+int64_t groups=b->call->attr.conv.groups,terms=w->shape[1]*w->shape[2]*w->shape[3];
+ox_tensor*g=oxi_product_operand(b->g[0]);
+if(g&&b->operand[0].dtype!=w->dtype)g=oxi_wide(g);
+ox_shape grouped=OX_SHAPE(y->shape[0],groups,y->shape[1]/groups,y->shape[2]*y->shape[3]);
+ox_tensor*by_group=ox_reshape(g,grouped);
+ox_status status=by_group?OX_OK:ox_error();
+bool empty=oxi_outline_numel(y)==0;
+if(status==OX_OK&&b->wants[0]&& !empty)
+status=oxi_gives(b,0,oxi_conv_image_back(b,by_group,terms));
+if(status==OX_OK&&b->wants[1]&& !empty)
+status=oxi_gives(b,1,oxi_conv_weight_back(b,by_group,terms));
+if(status==OX_OK&&b->wants[2])status=oxi_gives(b,2,oxi_summed_by_channel(g));
+return status;}
+/* >>autograd/rules/attention.c */
+OXI_GRADIENT_RULE(rope){
+ox_tensor*in[3];
+oxi_attrs attr=b->call->attr;
+if(b->call->in_count>2&&b->wants[2])
+return oxi_fail(OX_ERR_UNSUPPORTED,"rope: factors of frequencies have no gradient");
+attr.rope.scale= -attr.rope.scale;
+in[0]=b->g[0];
+in[1]=b->call->in[1];
+in[2]=b->call->in[2];
+return oxi_gives(b,0,in[0]?oxi_apply_list(OXI_OP_rope,&attr,in,3,NULL):NULL);}
+#ifndef OXI_ATTENTION_SCORES
+#define OXI_ATTENTION_SCORES ((int64_t)1<<22)
+#define OXI_ATTENTION_ROWS 32
+#endif
+enum{OXI_ATTENTION_Q,OXI_ATTENTION_K,OXI_ATTENTION_V,OXI_ATTENTION_MASK,OXI_ATTENTION_SINKS,
+ OXI_ATTENTION_OPERANDS};
+typedef struct oxi_attention_back{
+oxi_backward*b;
+ox_tensor*in[OXI_ATTENTION_OPERANDS],*g;
+ox_tensor*sum[OXI_ATTENTION_OPERANDS];
+ox_tensor**rows;
+int64_t chunks,chunk;
+int64_t group,queries,keys;
+bool mask_has_rows;}oxi_attention_back;
+typedef struct oxi_attention_chunk{
+oxi_call call;
+ox_tensor*in[OXI_ATTENTION_OPERANDS],*g;
+int64_t first,count,first_key,keys;}oxi_attention_chunk;
+static ox_tensor*oxi_heads_as_rows(ox_tensor*t){
+if(!t||t->ndim<4)return t;
+ox_shape shape=ox_shape_of(t);
+int last=t->ndim-1;
+shape.dim[last-2]*=shape.dim[last-1];
+shape.dim[last-1]=shape.dim[last];
+shape.ndim--;
+return ox_reshape(t,shape);}
+static ox_tensor*oxi_rows_as_heads(ox_tensor*t,int64_t group,int64_t rows){
+if(!t||t->ndim<3)return t;
+ox_shape shape=ox_shape_of(t);
+shape.dim[t->ndim-3]*=group;
+shape.dim[t->ndim-2]=rows;
+return ox_reshape(t,shape);}
+static void oxi_attention_key_range(const oxi_attention_back*a,oxi_attention_chunk*c){
+const oxi_attr_attention*told= &a->b->call->attr.attention;
+int64_t end=a->keys,place=told->query_start+c->first;
+c->first_key=0;
+if(told->causal&&place +c->count<end)end=place +c->count;
+if(told->window>0&&place -told->window+1>0)c->first_key=place -told->window+1;
+c->keys=end>c->first_key?end-c->first_key:0;}
+static ox_tensor*oxi_mask_of_chunk(const oxi_attention_back*a,const oxi_attention_chunk*c){
+ox_tensor*mask=a->in[OXI_ATTENTION_MASK];
+if(mask&&mask->ndim>1&&mask->shape[mask->ndim-2]!=1)
+mask=ox_narrow(mask,-2,c->first,c->count);
+if(mask&&mask->ndim>0&&mask->shape[mask->ndim-1]!=1)
+mask=ox_narrow(mask,-1,c->first_key,c->keys);
+return mask;}
+static void oxi_attention_chunk_begin(const oxi_attention_back*a,oxi_attention_chunk*c,int64_t first){
+c->first=first;
+c->count=a->queries-first<a->chunk?a->queries-first:a->chunk;
+oxi_attention_key_range(a,c);
+c->call= *a->b->call;
+c->call.in=c->in;
+c->call.attr.attention.query_start+=first-c->first_key;
+c->in[OXI_ATTENTION_Q]=ox_narrow(a->in[OXI_ATTENTION_Q],-2,first,c->count);
+c->in[OXI_ATTENTION_K]=ox_narrow(a->in[OXI_ATTENTION_K],-2,c->first_key,c->keys);
+c->in[OXI_ATTENTION_V]=ox_narrow(a->in[OXI_ATTENTION_V],-2,c->first_key,c->keys);
+c->in[OXI_ATTENTION_MASK]=oxi_mask_of_chunk(a,c);
+c->in[OXI_ATTENTION_SINKS]=a->in[OXI_ATTENTION_SINKS];
+c->g=ox_narrow(a->g,-2,first,c->count);}
+static ox_tensor*oxi_attention_weights(const oxi_attention_back*a,const oxi_attention_chunk*c,
+ ox_tensor*scores){
+ox_tensor*most=ox_amax(scores,OX_DIMS(-1),true),*sinks=c->in[OXI_ATTENTION_SINKS];
+ox_tensor*blind=ox_eq(most,ox_number(-INFINITY));
+scores=ox_where(blind,ox_number(0),scores);
+if(sinks&&most&&scores){
+if(scores->ndim>3)sinks=ox_view(sinks,OX_SHAPE(ox_numel(sinks)/a->group,-1,1,1));
+ox_tensor*both[2];
+both[0]=scores;
+both[1]=ox_expand(oxi_as_dtype_of(sinks,scores),ox_shape_of(most));
+scores=both[1]?ox_cat(both,2,-1):NULL;}
+return ox_where(blind,ox_number(0),ox_softmax(scores,-1));}
+static void oxi_attention_add(oxi_attention_back*a,int i,ox_tensor*part){
+ox_tensor*before=a->sum[i];
+a->sum[i]=before?ox_add(before,part):part;
+ox_release(before);}
+static ox_tensor*oxi_among_all_keys(const oxi_attention_back*a,const oxi_attention_chunk*c,
+ ox_tensor*part,int dim){
+int64_t behind=a->keys-c->first_key-c->keys;
+return part?oxi_between_zeros(part,part->ndim+dim,c->first_key,behind):NULL;}
+static void oxi_attention_mask_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*scores){
+const oxi_outline*outline= &a->b->operand[OXI_ATTENTION_MASK];
+ox_shape shape=oxi_outline_shape(outline);
+if(shape.ndim>1&&a->mask_has_rows)shape.dim[shape.ndim-2]=c->count;
+bool own_keys=shape.ndim>0&&shape.dim[shape.ndim-1]!=1;
+if(own_keys)shape.dim[shape.ndim-1]=c->keys;
+ox_tensor*part=oxi_rows_as_heads(oxi_heads_as_rows(scores),a->group,c->count);
+part=oxi_summed_to(part,shape);
+if(own_keys)part=oxi_among_all_keys(a,c,part,-1);
+if(a->mask_has_rows)
+a->rows[a->chunks+c->first/a->chunk]=part;
+else
+oxi_attention_add(a,OXI_ATTENTION_MASK,part);}
+static void oxi_attention_sinks_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*weights,
+ ox_tensor*along){
+ox_tensor*own=ox_neg(ox_mul(ox_narrow(weights,-1,c->keys,1),along));
+ox_shape heads=oxi_outline_shape(&a->b->operand[OXI_ATTENTION_SINKS]);
+own=oxi_rows_as_heads(oxi_heads_as_rows(own),a->group,c->count);
+own=ox_sum(own,OX_DIMS(-2,-1),false);
+oxi_attention_add(a,OXI_ATTENTION_SINKS,ox_reshape(oxi_summed_to(own,heads),heads));}
+static void oxi_attention_scores_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*scores,
+ ox_tensor*back){
+const oxi_attr_attention*told= &c->call.attr.attention;
+if(told->softcap>0){
+ox_tensor*slope=ox_rsub_number(ox_square(ox_div_number(scores,told->softcap)),1);
+back=ox_mul(back,slope);}
+back=oxi_heads_as_rows(ox_mul_number(back,told->scale));
+if(a->b->wants[OXI_ATTENTION_Q]){
+ox_tensor*own=ox_matmul(back,c->in[OXI_ATTENTION_K]);
+a->rows[c->first/a->chunk]=oxi_rows_as_heads(own,a->group,c->count);}
+if(a->b->wants[OXI_ATTENTION_K]&&back){
+ox_tensor*q=oxi_heads_as_rows(oxi_grouped_heads(c->in[OXI_ATTENTION_Q],a->group));
+ox_tensor*own=ox_matmul(ox_transpose(back,-2,-1),q);
+oxi_attention_add(a,OXI_ATTENTION_K,oxi_among_all_keys(a,c,own,-2));}}
+static void oxi_attention_chunk_back(oxi_attention_back*a,oxi_attention_chunk*c){
+const bool*wants=a->b->wants;
+ox_tensor*scores=oxi_attention_scores(&c->call,a->group);
+ox_tensor*masked=oxi_masked_scores(&c->call,scores,a->group);
+ox_tensor*weights=masked?oxi_attention_weights(a,c,masked):NULL;
+ox_tensor*seen=c->in[OXI_ATTENTION_SINKS]?ox_narrow(weights,-1,0,c->keys):weights;
+ox_tensor*rows=oxi_heads_as_rows(seen);
+ox_tensor*g=oxi_heads_as_rows(oxi_grouped_heads(c->g,a->group));
+if(wants[OXI_ATTENTION_V]){
+ox_tensor*own=ox_matmul(ox_transpose(rows,-2,-1),g);
+oxi_attention_add(a,OXI_ATTENTION_V,oxi_among_all_keys(a,c,own,-2));}
+if(!wants[0]&& !wants[1]&& !wants[OXI_ATTENTION_MASK]&& !wants[OXI_ATTENTION_SINKS])return;
+ox_tensor*back=ox_matmul(g,ox_transpose(c->in[OXI_ATTENTION_V],-2,-1));
+back=seen?ox_reshape(back,ox_shape_of(seen)):NULL;
+ox_tensor*weighted=ox_mul(back,seen),*along=ox_sum(weighted,OX_DIMS(-1),true);
+if(wants[OXI_ATTENTION_SINKS])oxi_attention_sinks_back(a,c,weights,along);
+back=ox_sub(weighted,ox_mul(seen,along));
+if(wants[OXI_ATTENTION_MASK]&&back)oxi_attention_mask_back(a,c,back);
+if(wants[0]||wants[1])oxi_attention_scores_back(a,c,scores,back);}
+static void oxi_attention_blind_rows(oxi_attention_back*a,const oxi_attention_chunk*c){
+int64_t at=c->first/a->chunk;
+if(a->b->wants[OXI_ATTENTION_Q]&&c->in[OXI_ATTENTION_Q])
+a->rows[at]=oxi_thin_zeros(a->g,ox_shape_of(c->in[OXI_ATTENTION_Q]));
+if(!a->b->wants[OXI_ATTENTION_MASK]|| !a->mask_has_rows)return;
+ox_shape shape=oxi_outline_shape(&a->b->operand[OXI_ATTENTION_MASK]);
+shape.dim[shape.ndim-2]=c->count;
+a->rows[a->chunks+at]=oxi_thin_zeros(a->g,shape);}
+static ox_status oxi_attention_chunk_run(oxi_attention_back*a,int64_t first){
+oxi_attention_chunk c;
+ox_status status=OX_OK;
+ox_scope scope=ox_scope_begin();
+oxi_attention_chunk_begin(a,&c,first);
+if(c.keys>0)
+oxi_attention_chunk_back(a,&c);
+else
+oxi_attention_blind_rows(a,&c);
+int64_t at=first/a->chunk;
+const bool*wants=a->b->wants;
+for(int i=1;i<OXI_ATTENTION_OPERANDS;i++){
+ox_keep(a->sum[i]);
+bool by_rows=i==OXI_ATTENTION_MASK&&a->mask_has_rows;
+if(wants[i]&& !by_rows&& !a->sum[i]&&c.keys>0)status=ox_error();}
+ox_keep(a->rows[at]);
+ox_keep(a->rows[a->chunks+at]);
+if(wants[OXI_ATTENTION_Q]&& !a->rows[at])status=ox_error();
+if(wants[OXI_ATTENTION_MASK]&&a->mask_has_rows&& !a->rows[a->chunks+at])status=ox_error();
+ox_scope_end(&scope);
+return status;}
+static ox_status oxi_attention_back_begin(oxi_attention_back*a,oxi_backward*b){
+const oxi_outline*q= &b->operand[OXI_ATTENTION_Q],*k= &b->operand[OXI_ATTENTION_K],
+ *mask= &b->operand[OXI_ATTENTION_MASK];
+int n=q->ndim;
+int64_t heads=1;
+memset(a,0,sizeof*a);
+a->b=b;
+a->queries=q->shape[n-2];
+a->keys=k->shape[n-2];
+a->group=n>2?q->shape[n-3]/k->shape[n-3]:1;
+for(int d=0;d<n-2;d++)heads*=q->shape[d];
+a->chunk=OXI_ATTENTION_SCORES/(heads*a->keys);
+if(a->chunk<OXI_ATTENTION_ROWS)a->chunk=OXI_ATTENTION_ROWS;
+if(a->chunk>a->queries)a->chunk=a->queries;
+a->chunks=(a->queries+a->chunk-1)/a->chunk;
+a->g=oxi_wide(b->g[0]);
+for(int i=0;i<OXI_ATTENTION_OPERANDS;i++){
+ox_tensor*t=b->call->in[i];
+a->in[i]=t&&t->dtype!=OX_BOOL&&i<OXI_ATTENTION_SINKS?oxi_as_dtype_of(oxi_wide(t),a->g):t;
+if(t&& !a->in[i])return ox_error();}
+a->mask_has_rows=a->in[OXI_ATTENTION_MASK]&&mask->ndim>1&&mask->shape[mask->ndim-2]!=1;
+return a->g?OX_OK:ox_error();}
+OXI_GRADIENT_RULE(attention){
+oxi_attention_back a;
+if(oxi_outline_numel(&b->operand[OXI_ATTENTION_Q])==0||oxi_outline_numel(&b->result[0])==0||
+ b->operand[OXI_ATTENTION_K].shape[b->operand[0].ndim-2]==0)
+return OX_OK;
+ox_status status=oxi_attention_back_begin(&a,b);
+if(status!=OX_OK)return status;
+size_t bytes=(size_t)a.chunks*2*sizeof*a.rows;
+a.rows=(ox_tensor**)oxi_alloc(bytes);
+if(!a.rows)return OX_ERR_NOMEM;
+memset(a.rows,0,bytes);
+for(int64_t first=0;status==OX_OK&&first<a.queries;first+=a.chunk)
+status=oxi_attention_chunk_run(&a,first);
+for(int i=1;status==OX_OK&&i<OXI_ATTENTION_OPERANDS;i++)
+if(b->wants[i])b->grad[i]=a.sum[i];
+if(status==OX_OK&&b->wants[OXI_ATTENTION_Q])
+status=oxi_gives(b,OXI_ATTENTION_Q,ox_cat(a.rows,(int)a.chunks,-2));
+if(status==OX_OK&&b->wants[OXI_ATTENTION_MASK]&&a.mask_has_rows)
+status=oxi_gives(b,OXI_ATTENTION_MASK,ox_cat(a.rows+a.chunks,(int)a.chunks,-2));
+oxi_free(a.rows,bytes);
+return status;}
+/* >>autograd/rules/formula.c */
+#define OXI_FORMULAS(op, ...)\
+static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__}};
+#define OXI_FORMULAS_BUT(op,rule, ...)\
+static const oxi_gradient_row oxi_gradient_of_##op={NULL,oxi_gradient_##rule,{__VA_ARGS__}};
+#define OXI_GRADIENT(op,saves,rule)\
+static const oxi_gradient_row oxi_gradient_of_##op={saves,oxi_gradient_##rule,{NULL,NULL,NULL}};
+/* >>autograd/grads.def */
+#define OXI_ROWS_OF_AUTOGRAD_GRADS \
+OXI_FORMULAS_BUT(abs,abs,"a sign g *")\
+OXI_FORMULAS(neg,"g neg")\
+OXI_FORMULAS(square,"a 2 * g *")\
+OXI_FORMULAS(frac,"g")\
+OXI_FORMULAS(clamp,"a f0 ge a f1 le logical_and g 0 where")\
+OXI_FORMULAS(nan_to_num,"a isfinite g 0 where")\
+OXI_FORMULAS(exp,"g y *")\
+OXI_FORMULAS(exp2,"g y * 0.6931471805599453 *")\
+OXI_FORMULAS(exp10,"g y * 2.302585092994046 *")\
+OXI_FORMULAS(expm1,"y 1 + g *")\
+OXI_FORMULAS(log,"g a /")\
+OXI_FORMULAS(log2,"g a 0.6931471805599453 * /")\
+OXI_FORMULAS(log10,"g a 2.302585092994046 * /")\
+OXI_FORMULAS(log1p,"g a 1 + /")\
+OXI_FORMULAS(sqrt,"g y 2 * /")\
+OXI_FORMULAS(rsqrt,"y y * y * -0.5 * g *")\
+OXI_FORMULAS(reciprocal,"y y * g * neg")\
+OXI_FORMULAS(sin,"a cos g *")\
+OXI_FORMULAS(cos,"a sin g * neg")\
+OXI_FORMULAS(tan,"y y * 1 + g *")\
+OXI_FORMULAS(asin,"1 a - a 1 + * rsqrt g *")\
+OXI_FORMULAS(acos,"1 a - a 1 + * rsqrt g * neg")\
+OXI_FORMULAS(atan,"g a a * 1 + /")\
+OXI_FORMULAS(sinh,"a cosh g *")\
+OXI_FORMULAS(cosh,"a sinh g *")\
+OXI_FORMULAS(tanh,"1 y y * - g *")\
+OXI_FORMULAS(asinh,"a a * 1 + rsqrt g *")\
+OXI_FORMULAS(acosh,"a 1 - a 1 + * rsqrt g *")\
+OXI_FORMULAS(atanh,"g 1 a - a 1 + * /")\
+OXI_FORMULAS(sigmoid,"1 y - y * g *")\
+OXI_FORMULAS(erf,"a a * neg exp 1.1283791670955126 * g *")\
+OXI_FORMULAS(erfc,"a a * neg exp -1.1283791670955126 * g *")\
+OXI_FORMULAS(relu,"y 0 le 0 g where")\
+OXI_FORMULAS(relu6,"y 0 le y 6 ge logical_or 0 g where")\
+OXI_FORMULAS(leaky_relu,"a 0 gt g g f0 * where")\
+OXI_FORMULAS(elu,"a 0 le a 0 minimum exp f0 * g * g where")\
+OXI_FORMULAS(selu,"a 0 le a 0 minimum exp 1.7580993408473766 * g * g 1.0507009873554805 * where")\
+OXI_FORMULAS(celu,"a 0 le a 0 minimum f0 / exp g * g where")\
+OXI_FORMULAS(gelu,"a -0.7071067811865476 * erfc 0.5 * a a * -0.5 * exp a * 0.3989422804014327 * +"" g *")\
+OXI_FORMULAS(gelu_tanh,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *"\
+ " a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
+OXI_FORMULAS(silu,"a sigmoid =p 1 p - a * 1 + * g *")\
+OXI_FORMULAS(mish,"a softplus tanh =p a sigmoid a * 1 p p * - * + g *")\
+OXI_FORMULAS(softplus,"a f0 * =p f1 gt g p sigmoid g * where")\
+OXI_FORMULAS(softsign,"g a abs 1 + square /")\
+OXI_FORMULAS(hardtanh,"y f0 le y f1 ge logical_or 0 g where")\
+OXI_FORMULAS(hardsigmoid,"a abs 3 lt g 6 / 0 where")\
+OXI_FORMULAS(hardswish,"a -3 le 0 a 3 lt a 3 / 0.5 + g * g where where")\
+OXI_FORMULAS(logsigmoid,"a neg sigmoid g *")\
+OXI_FORMULAS(threshold,"a f0 le 0 g where")\
+OXI_FORMULAS(add,"g","g f0 *")\
+OXI_FORMULAS(sub,"g","g f0 neg *")\
+OXI_FORMULAS(mul,"g b *","g a *")\
+OXI_FORMULAS(div,"g b /","g b / y * neg")\
+OXI_FORMULAS(remainder,"g","a b floor_divide g * neg")\
+OXI_FORMULAS(fmod,"g","a b trunc_divide g * neg")\
+OXI_FORMULAS(pow,"b 0 eq 0 a b 1 - pow b * g * where","b 0 ge a 0 eq logical_and 0 a log y * g * where")\
+OXI_FORMULAS(maximum,"a b lt 0 a b eq g 2 / g where where","b a lt 0 a b eq g 2 / g where where")\
+OXI_FORMULAS(minimum,"a b gt 0 a b eq g 2 / g where where","b a gt 0 a b eq g 2 / g where where")\
+OXI_FORMULAS(atan2,"a a * b b * + =p 0 eq 0 b p / g * where","a a * b b * + =p 0 eq 0 a p / g * neg where")\
+OXI_FORMULAS(hypot,"a y / g *","b y / g *")\
+OXI_FORMULAS(copysign,"a 0 eq 0 y a / g * where")\
+OXI_FORMULAS(silu_mul,"a sigmoid =p 1 p - a * 1 + * b * g *","a silu g *")\
+OXI_FORMULAS(gelu_mul,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *"\
+ " a a * 0.21406444881780076 * 1.5957691216057308 + * p + b * g *","a gelu_tanh g *")\
+OXI_FORMULAS(where,NULL,"a g 0 where","a 0 g where")\
+OXI_FORMULAS(lerp,"1 c - g *","g c *","b a - g *")\
+OXI_FORMULAS(addcmul,"g","g f0 * c *","g f0 * b *")\
+OXI_FORMULAS(addcdiv,"g","g f0 * c /","g f0 * c / b * c / neg")\
+OXI_GRADIENT(clamp_tensor,"abc",clamp_tensor)\
+OXI_GRADIENT(copy,"",same)\
+OXI_GRADIENT(to,"",same)\
+OXI_GRADIENT(alias,"",same)\
+OXI_GRADIENT(expand,"",same)\
+OXI_GRADIENT(permute,"",permute)\
+OXI_GRADIENT(view,"",view)\
+OXI_GRADIENT(slice,"",slice)\
+OXI_GRADIENT(select,"",select)\
+OXI_GRADIENT(diagonal,"",diagonal)\
+OXI_GRADIENT(as_strided,"a",as_strided)\
+OXI_GRADIENT(unfold,"",unfold)\
+OXI_GRADIENT(view_as_real,"",view_as_real)\
+OXI_GRADIENT(view_as_complex,"",view_as_complex)\
+OXI_GRADIENT(flip,"",flip)\
+OXI_GRADIENT(sum,"",sum)\
+OXI_GRADIENT(nansum,"a",nansum)\
+OXI_GRADIENT(mean,"",mean)\
+OXI_GRADIENT(prod,"a",prod)\
+OXI_GRADIENT(amax,"ay",extreme)\
+OXI_GRADIENT(amin,"ay",extreme)\
+OXI_GRADIENT(var,"a",var)\
+OXI_GRADIENT(std,"ay",std)\
+OXI_GRADIENT(logsumexp,"ay",logsumexp)\
+OXI_GRADIENT(norm,"ay",norm)\
+OXI_GRADIENT(max_dim,"z",chosen)\
+OXI_GRADIENT(min_dim,"z",chosen)\
+OXI_GRADIENT(cumsum,"",cumsum)\
+OXI_GRADIENT(cumprod,"ay",cumprod)\
+OXI_GRADIENT(sort,"z",sorted)\
+OXI_GRADIENT(topk,"z",sorted)\
+OXI_GRADIENT(softmax,"y",softmax)\
+OXI_GRADIENT(log_softmax,"y",log_softmax)\
+OXI_GRADIENT(layer_norm,"ab;a;",layer_norm)\
+OXI_GRADIENT(rms_norm,"ab;a",rms_norm)\
+OXI_GRADIENT(group_norm,"ab;a;",group_norm)\
+OXI_GRADIENT(instance_norm,"ab;a;",group_norm)\
+OXI_GRADIENT(gather,"b",gather)\
+OXI_GRADIENT(scatter,"b;;b",scatter)\
+OXI_GRADIENT(scatter_add,";;b",scatter_add)\
+OXI_GRADIENT(scatter_prod,"abc;;abcy",scatter_prod)\
+OXI_GRADIENT(scatter_amax,"abcy",scatter_extreme)\
+OXI_GRADIENT(scatter_amin,"abcy",scatter_extreme)\
+OXI_GRADIENT(index_select,"b",index_select)\
+OXI_GRADIENT(index_add,";;b",index_add)\
+OXI_GRADIENT(masked_select,"b",masked_select)\
+OXI_GRADIENT(embedding,"b",embedding)\
+OXI_GRADIENT(triu,"",triangle)\
+OXI_GRADIENT(tril,"",triangle)\
+OXI_GRADIENT(cat,"",cat)\
+OXI_GRADIENT(roll,"",roll)\
+OXI_GRADIENT(matmul,"b;a",matmul)\
+OXI_GRADIENT(linear,"abcy;abcy;abcy",linear)\
+OXI_GRADIENT(linear_experts,"bc;ac;;c",linear_experts)\
+OXI_GRADIENT(addmm,";c;b",addmm)\
+OXI_GRADIENT(conv2d,"b;a;",conv2d)\
+OXI_GRADIENT(rope,"bc",rope)\
+OXI_GRADIENT(attention,"abcde",attention)
+#ifndef OXI_FORMULAS
+#define OXI_FORMULAS(...)
+#endif
+#ifndef OXI_FORMULAS_BUT
+#define OXI_FORMULAS_BUT(...)
+#endif
+#ifndef OXI_GRADIENT
+#define OXI_GRADIENT(...)
+#endif
+OXI_ROWS_OF_AUTOGRAD_GRADS
+#undef OXI_FORMULAS
+#undef OXI_FORMULAS_BUT
+#undef OXI_GRADIENT
+static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op){
+switch(op){
+#define OXI_FORMULAS(op, ...)\
+case OXI_OP_##op:return&oxi_gradient_of_##op;
+#define OXI_FORMULAS_BUT(op, ...)OXI_FORMULAS(op,"")
+#define OXI_GRADIENT(op, ...)OXI_FORMULAS(op,"")
+#ifndef OXI_FORMULAS
+#define OXI_FORMULAS(...)
+#endif
+#ifndef OXI_FORMULAS_BUT
+#define OXI_FORMULAS_BUT(...)
+#endif
+#ifndef OXI_GRADIENT
+#define OXI_GRADIENT(...)
+#endif
+OXI_ROWS_OF_AUTOGRAD_GRADS
+#undef OXI_FORMULAS
+#undef OXI_FORMULAS_BUT
+#undef OXI_GRADIENT
+default:return NULL;}}
+enum{
+#define OXI_FORMULAS(op, ...)OXI_FORMULA_ROW_##op,
+#define OXI_FORMULAS_BUT(op, ...)OXI_FORMULAS(op,"")
+#ifndef OXI_FORMULAS
+#define OXI_FORMULAS(...)
+#endif
+#ifndef OXI_FORMULAS_BUT
+#define OXI_FORMULAS_BUT(...)
+#endif
+#ifndef OXI_GRADIENT
+#define OXI_GRADIENT(...)
+#endif
+OXI_ROWS_OF_AUTOGRAD_GRADS
+#undef OXI_FORMULAS
+#undef OXI_FORMULAS_BUT
+#undef OXI_GRADIENT
+OXI_FORMULA_ROWS};
+static oxi_formula oxi_formulas[OXI_FORMULA_ROWS][3];
+static oxi_lock oxi_formula_lock;
+static int oxi_formula_row_of(oxi_op op){
+switch(op){
+#define OXI_FORMULAS(op, ...)\
+case OXI_OP_##op:return OXI_FORMULA_ROW_##op;
+#define OXI_FORMULAS_BUT(op, ...)OXI_FORMULAS(op,"")
+#ifndef OXI_FORMULAS
+#define OXI_FORMULAS(...)
+#endif
+#ifndef OXI_FORMULAS_BUT
+#define OXI_FORMULAS_BUT(...)
+#endif
+#ifndef OXI_GRADIENT
+#define OXI_GRADIENT(...)
+#endif
+OXI_ROWS_OF_AUTOGRAD_GRADS
+#undef OXI_FORMULAS
+#undef OXI_FORMULAS_BUT
+#undef OXI_GRADIENT
+default:return-1;}}
+static oxi_op oxi_op_of_word(const char*word,size_t length){
+static const struct{const char*sign;oxi_op op;}signs[]={
+{"+",OXI_OP_add},{"-",OXI_OP_sub},{"*",OXI_OP_mul},{"/",OXI_OP_div}};
+for(size_t i=0;length==1&&i<sizeof signs/sizeof*signs;i++)
+if(word[0]==signs[i].sign[0])return signs[i].op;
+for(int op=0;op<OXI_OP_COUNT;op++){
+const oxi_op_row*row=oxi_op_row_of((oxi_op)op);
+if(row->family==OXI_FAMILY_MAP&&strlen(row->name)==length&&memcmp(row->name,word,length)==0)
+return(oxi_op)op;}
+return OXI_OP_COUNT;}
+static bool oxi_word_of(oxi_formula*f,const char*text,size_t length,oxi_word*out){
+char first=text[0],*end;
+if(length==1&&first>='a'&&first<='z'){
+bool kept=first>='p'&&first<'p'+OXI_FORMULA_KEPT;
+out->kind=kept?OXI_WORD_KEPT:OXI_WORD_LETTER;
+out->index=(uint16_t)(first-(kept?'p':'a'));
+return kept||first<='e'||first=='g'||first>='y';}
+if(length==2&&(first=='f'||first=='=')){
+out->kind=first=='f'?OXI_WORD_ATTRIBUTE:OXI_WORD_KEEP;
+out->index=(uint16_t)(text[1]-(first=='f'?'0':'p'));
+return out->index<3;}
+oxi_op op=oxi_op_of_word(text,length);
+out->kind=OXI_WORD_OP;
+out->index=(uint16_t)op;
+if(op!=OXI_OP_COUNT)return true;
+double number=strtod(text,&end);
+out->kind=OXI_WORD_NUMBER;
+out->index=(uint16_t)f->number_count;
+if(end!=text+length||f->number_count==OXI_FORMULA_NUMBERS)return false;
+f->numbers[f->number_count++]=number;
+return true;}
+static int oxi_height_behind(const oxi_word*word,int height){
+int takes=0;
+if(word->kind==OXI_WORD_KEEP)takes=1;
+if(word->kind==OXI_WORD_OP)takes=oxi_op_row_of((oxi_op)word->index)->operands->in_count;
+return takes>height||height-takes==OXI_FORMULA_DEPTH?0:height-takes+1;}
+static void oxi_formula_compile(oxi_formula*f,const char*text){
+int height=0;
+while(*text&& !f->refused){
+size_t length=strcspn(text," ");
+oxi_word*word= &f->words[f->count];
+bool known=f->count<OXI_FORMULA_WORDS&&oxi_word_of(f,text,length,word);
+if(known){
+height=oxi_height_behind(word,height);
+known=height>0;
+if(word->kind==OXI_WORD_LETTER&&word->index!='g'-'a')f->letters|=1u<<word->index;
+f->count++;}
+if(!known)f->refused=text;
+text+=length;
+text+=strspn(text," ");}
+if(!f->refused&&height!=1)f->refused=text;}
+static const oxi_formula*oxi_formula_of(oxi_op op,int i){
+const oxi_gradient_row*row=oxi_gradient_row_of(op);
+int place=oxi_formula_row_of(op);
+if(place<0||i>2|| !row->formula[i])return NULL;
+oxi_formula*f= &oxi_formulas[place][i];
+if(oxi_atomic_load(&f->compiled))return f;
+oxi_lock_take(&oxi_formula_lock);
+if(!oxi_atomic_load(&f->compiled)){
+oxi_formula_compile(f,row->formula[i]);
+oxi_atomic_store(&f->compiled,1);}
+oxi_lock_give(&oxi_formula_lock);
+return f;}
+static unsigned oxi_formula_letters(const char*formula){
+unsigned letters=0;
+for(;formula&& *formula;formula+=strspn(formula," ")){
+size_t length=strcspn(formula," ");
+bool is_letter=length==1&& *formula>='a'&& *formula<='z'&& *formula!='g';
+if(is_letter&&(*formula<'p'|| *formula>='p'+OXI_FORMULA_KEPT))
+letters|=1u<<(*formula-'a');
+formula+=length;}
+return letters;}
+static unsigned oxi_linear_letters(const oxi_call*call,const bool*wants){
+const unsigned a=1,b=2,c=4,y=1u<<('y'-'a');
+unsigned own=(wants[0]?b:0)|(wants[1]?a:0);
+switch(call->attr.activation.activation){
+case OX_ACTIVATION_NONE:return own;
+case OX_ACTIVATION_RELU:
+case OX_ACTIVATION_SIGMOID:
+case OX_ACTIVATION_TANH:return own|y;
+default:return a|b|c;}}
+static unsigned oxi_gradient_letters(const oxi_call*call,const bool*wants){
+const oxi_gradient_row*row=oxi_gradient_row_of(call->op);
+unsigned letters=0;
+if(!row)return 0;
+if(call->op==OXI_OP_linear)return oxi_linear_letters(call,wants);
+for(int i=0;!row->saves&&i<3&&i<call->in_count;i++)
+if(wants[i])letters|=oxi_formula_letters(row->formula[i]);
+if(!row->saves)return letters;
+bool apart=strchr(row->saves,';')!=NULL;
+int i=0;
+for(const char*at=row->saves;*at;at++){
+if(*at==';')
+i++;
+else if(!apart||wants[i])
+letters|=1u<<(*at-'a');}
+return letters;}
+typedef struct oxi_operand{
+ox_tensor*t;
+double number;}oxi_operand;
+typedef struct oxi_formula_values{
+ox_tensor*letter[26],*ready[26];
+double attribute[3];}oxi_formula_values;
+static oxi_attrs oxi_default_attrs(oxi_op op){
+switch(op){
+#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes, ...)\
+case OXI_OP_##name:return oxi_attrs_##attributes();
+/* >>ops/ops.def */
+#ifndef OXI_OPERANDS
+#define OXI_OPERANDS(...)
+#endif
+#ifndef OXI_ATTRIBUTES
+#define OXI_ATTRIBUTES(...)
+#endif
+#ifndef OXI_NEEDS
+#define OXI_NEEDS(...)
+#endif
+#ifndef OXI_OP
+#define OXI_OP(...)
+#endif
+OXI_OPERANDS(generated,0,"",1,"out")
+OXI_OPERANDS(unary,1,"x",1,"out")
+OXI_OPERANDS(binary,2,"a b",1,"out")
+OXI_OPERANDS(where,3,"condition a b",1,"out")
+OXI_OPERANDS(lerp,3,"a b weight",1,"out")
+OXI_OPERANDS(fused,3,"t a b",1,"out")
+OXI_OPERANDS(bounded,3,"x low? high?",1,"out")
+OXI_OPERANDS(pair,1,"x",2,"values indices")
+OXI_OPERANDS(norm,3,"x weight? bias?",1,"out")
+OXI_OPERANDS(scaled,2,"x weight?",1,"out")
+OXI_OPERANDS(indexed,2,"x index",1,"out")
+OXI_OPERANDS(scattered,3,"x index source",1,"out")
+OXI_OPERANDS(masked,2,"x mask",1,"out")
+OXI_OPERANDS(table,2,"table ids",1,"out")
+OXI_OPERANDS(list,-1,"tensors",1,"out")
+OXI_OPERANDS(linear,3,"x weight bias?",1,"out")
+OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out")
+OXI_OPERANDS(addmm,3,"c a b",1,"out")
+OXI_OPERANDS(rope,3,"x positions? factors?",1,"out")
+OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out")
+OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0))
+OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01))
+OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1))
+OXI_ATTRIBUTES(range,OXI_ATTR(F64,low,-INFINITY)OXI_ATTR(F64,high,INFINITY))
+OXI_ATTRIBUTES(nan_to_num,OXI_ATTR(F64,nan,0)OXI_ATTR(F64,positive,INFINITY)
+ OXI_ATTR(F64,negative,-INFINITY))
+OXI_ATTRIBUTES(softplus,OXI_ATTR(F64,beta,1)OXI_ATTR(F64,threshold,20))
+OXI_ATTRIBUTES(threshold,OXI_ATTR(F64,threshold,0)OXI_ATTR(F64,value,0))
+OXI_ATTRIBUTES(scale,OXI_ATTR(SCALAR,scale,1))
+OXI_ATTRIBUTES(value,OXI_ATTR(FACTOR,value,1))
+OXI_ATTRIBUTES(device,OXI_ATTR(DEVICE,device,NULL)OXI_ATTR(FLAG,non_blocking,false))
+OXI_ATTRIBUTES(dtype,OXI_ATTR(DTYPE,dtype,OX_DTYPE_NONE))
+OXI_ATTRIBUTES(shape,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32))
+OXI_ATTRIBUTES(fill,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
+ OXI_ATTR(F64,value,0)OXI_ATTR(I64,whole,0))
+OXI_ATTRIBUTES(ramp,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)
+ OXI_ATTR(F64,start,0)OXI_ATTR(F64,step,1))
+OXI_ATTRIBUTES(ends,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
+ OXI_ATTR(F64,start,0)OXI_ATTR(F64,end,0))
+OXI_ATTRIBUTES(uniform,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
+ OXI_ATTR(F64,low,0)OXI_ATTR(F64,high,1))
+OXI_ATTRIBUTES(normal,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
+ OXI_ATTR(F64,mean,0)OXI_ATTR(F64,deviation,1))
+OXI_ATTRIBUTES(randint,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)
+ OXI_ATTR(I64,low,0)OXI_ATTR(I64,high,0))
+OXI_ATTRIBUTES(multinomial,OXI_ATTR(I64,samples,1)OXI_ATTR(FLAG,replacement,false))
+OXI_ATTRIBUTES(reduce,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false))
+OXI_ATTRIBUTES(moments,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,correction,1))
+OXI_ATTRIBUTES(power,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,p,2))
+OXI_ATTRIBUTES(along,OXI_ATTR(DIM,dim,0))
+OXI_ATTRIBUTES(sort,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,descending,false))
+OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k,0))
+OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5))
+OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5))
+OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1))
+OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0))
+OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0))
+OXI_ATTRIBUTES(diagonal,OXI_ATTR(I64,diagonal,0))
+OXI_ATTRIBUTES(roll,OXI_ATTR(SIZES,shifts,0)OXI_ATTR(ORDER,dims,0))
+OXI_ATTRIBUTES(activation,OXI_ATTR(ACTIVATION,activation,OX_ACTIVATION_NONE))
+OXI_ATTRIBUTES(addmm,OXI_ATTR(FACTOR,beta,1)OXI_ATTR(FACTOR,alpha,1))
+OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,magnitude,1)
+ OXI_ATTR(I64,dims,0)OXI_ATTR(FLAG,interleaved,false))
+OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0)
+ OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false))
+OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)
+ OXI_ATTR(I64,groups,1))
+OXI_ATTRIBUTES(order,OXI_ATTR(ORDER,dims,0))
+OXI_ATTRIBUTES(sizes,OXI_ATTR(SIZES,shape,0))
+OXI_ATTRIBUTES(slice,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,start,0)OXI_ATTR(I64,length,0)OXI_ATTR(I64,step,1))
+OXI_ATTRIBUTES(select,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,index,0))
+OXI_ATTRIBUTES(dims,OXI_ATTR(DIMS,dims,0))
+OXI_ATTRIBUTES(between,OXI_ATTR(DIM,first,0)OXI_ATTR(DIM,second,1)OXI_ATTR(I64,offset,0))
+OXI_ATTRIBUTES(strided,OXI_ATTR(SIZES,shape,0)OXI_ATTR(SIZES,strides,0)OXI_ATTR(I64,offset,0))
+OXI_ATTRIBUTES(part,OXI_ATTR(I64,part,0))
+OXI_ATTRIBUTES(windows,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,size,1)OXI_ATTR(I64,step,1))
+OXI_OP(abs,MAP,unary,map_abs,REAL,IFC,INPLACE,1,none,yes,none)
+OXI_OP(neg,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)
+OXI_OP(sign,MAP,unary,map,SAME,BIF,INPLACE,1,none,flat,none)
+OXI_OP(square,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)
+OXI_OP(floor,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
+OXI_OP(ceil,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
+OXI_OP(round,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
+OXI_OP(trunc,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
+OXI_OP(frac,MAP,unary,map,SAME,F,INPLACE,2,none,yes,none)
+OXI_OP(clamp,MAP,unary,map_clamp,SAME,IF,INPLACE,2,range,yes,none)
+OXI_OP(nan_to_num,MAP,unary,map,SAME,BIF,INPLACE,3,nan_to_num,yes,none)
+OXI_OP(bitwise_not,MAP,unary,map,SAME,BI,INPLACE,1,none,none,none)
+OXI_OP(exp,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none)
+OXI_OP(exp2,MAP,unary,map,FLOAT,BIF,INPLACE,10,none,yes,none)
+OXI_OP(exp10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(expm1,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(log,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)
+OXI_OP(log2,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(log10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(log1p,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(sqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
+OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIF,INPLACE,2,none,yes,none)
+OXI_OP(reciprocal,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
+OXI_OP(sin,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)
+OXI_OP(cos,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)
+OXI_OP(tan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(asin,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(acos,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(atan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(sinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(cosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(tanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)
+OXI_OP(asinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(acosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(atanh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
+OXI_OP(erf,MAP,unary,map,FLOAT,BIF,INPLACE,14,none,yes,none)
+OXI_OP(erfc,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
+OXI_OP(isnan,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
+OXI_OP(isinf,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
+OXI_OP(isfinite,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
+OXI_OP(logical_not,MAP,unary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(relu,MAP,unary,map,SAME,IF,INPLACE,1,none,yes,none)
+OXI_OP(relu6,MAP,unary,map,SAME,IF,INPLACE,2,none,yes,none)
+OXI_OP(leaky_relu,MAP,unary,map,SAME,F,INPLACE,2,slope,yes,none)
+OXI_OP(elu,MAP,unary,map,SAME,F,INPLACE,12,alpha,yes,none)
+OXI_OP(selu,MAP,unary,map,SAME,F,INPLACE,12,none,yes,none)
+OXI_OP(celu,MAP,unary,map_celu,SAME,F,INPLACE,12,alpha,yes,none)
+OXI_OP(gelu,MAP,unary,map,SAME,F,INPLACE,16,none,yes,none)
+OXI_OP(gelu_tanh,MAP,unary,map,SAME,F,INPLACE,18,none,yes,none)
+OXI_OP(silu,MAP,unary,map,SAME,F,INPLACE,13,none,yes,silu)
+OXI_OP(mish,MAP,unary,map,SAME,F,INPLACE,26,none,yes,none)
+OXI_OP(softplus,MAP,unary,map,SAME,F,INPLACE,24,softplus,yes,none)
+OXI_OP(softsign,MAP,unary,map,SAME,F,INPLACE,3,none,yes,none)
+OXI_OP(hardtanh,MAP,unary,map_hardtanh,SAME,IF,INPLACE,2,range,yes,none)
+OXI_OP(hardsigmoid,MAP,unary,map,SAME,F,INPLACE,4,none,yes,none)
+OXI_OP(hardswish,MAP,unary,map,SAME,F,INPLACE,5,none,yes,none)
+OXI_OP(logsigmoid,MAP,unary,map,SAME,F,INPLACE,24,none,yes,none)
+OXI_OP(threshold,MAP,unary,map_threshold,SAME,IF,INPLACE,1,threshold,yes,none)
+OXI_OP(add,MAP,binary,map,SAME,BIFC,INPLACE,1,scale,yes,none)
+OXI_OP(sub,MAP,binary,map_sub,SAME,IFC,INPLACE,1,scale,yes,none)
+OXI_OP(mul,MAP,binary,map,SAME,BIFC,INPLACE,1,none,yes,none)
+OXI_OP(div,MAP,binary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
+OXI_OP(floor_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)
+OXI_OP(trunc_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)
+OXI_OP(remainder,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)
+OXI_OP(fmod,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)
+OXI_OP(pow,MAP,binary,map_pow,SAME,IF,INPLACE,30,none,yes,none)
+OXI_OP(maximum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)
+OXI_OP(minimum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)
+OXI_OP(atan2,MAP,binary,map,FLOAT,BIF,INPLACE,20,none,yes,none)
+OXI_OP(hypot,MAP,binary,map,SAME,F,INPLACE,8,none,yes,none)
+OXI_OP(copysign,MAP,binary,map,FLOAT,BIF,INPLACE,1,none,yes,none)
+OXI_OP(eq,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(ne,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(lt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
+OXI_OP(le,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
+OXI_OP(gt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
+OXI_OP(ge,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
+OXI_OP(logical_and,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(logical_or,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(logical_xor,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
+OXI_OP(bitwise_and,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
+OXI_OP(bitwise_or,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
+OXI_OP(bitwise_xor,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
+OXI_OP(bitwise_left_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)
+OXI_OP(bitwise_right_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)
+OXI_OP(silu_mul,MAP,binary,map,SAME,F,INPLACE,14,none,yes,silu_mul)
+OXI_OP(gelu_mul,MAP,binary,map,SAME,F,INPLACE,18,none,yes,gelu_mul)
+OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none)
+OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp)
+OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none)
+OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv)
+OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none)
+OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none)
+OXI_OP(fill,FILL,generated,fill,OTHER,BIFC,PLAIN,0,fill,none,none)
+OXI_OP(arange,FILL,generated,generated,OTHER,BIF,PLAIN,1,ramp,none,none)
+OXI_OP(linspace,FILL,generated,linspace,OTHER,BIF,PLAIN,1,ends,none,none)
+OXI_OP(eye,FILL,generated,generated,OTHER,BIFC,PLAIN,0,shape,none,none)
+OXI_OP(uniform,FILL,generated,generated,OTHER,F,RANDOM,10,uniform,none,none)
+OXI_OP(normal,FILL,generated,generated,OTHER,F,RANDOM,20,normal,none,none)
+OXI_OP(randint,FILL,generated,generated,OTHER,BIF,RANDOM,10,randint,none,none)
+OXI_OP(randperm,FILL,generated,generated,OTHER,IF,RANDOM,10,shape,none,none)
+OXI_OP(bernoulli,RANDOM,unary,map,SAME,F,RANDOM,10,none,flat,none)
+OXI_OP(multinomial,RANDOM,unary,multinomial,INDEX,F,RANDOM,10,multinomial,none,none)
+OXI_OP(sum,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)
+OXI_OP(nansum,REDUCE,unary,reduce,TOTAL,BIF,PLAIN,1,reduce,yes,none)
+OXI_OP(mean,REDUCE,unary,reduce,FLOAT,FC,PLAIN,1,reduce,yes,none)
+OXI_OP(prod,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)
+OXI_OP(amax,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
+OXI_OP(amin,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
+OXI_OP(all,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)
+OXI_OP(any,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)
+OXI_OP(var,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,var)
+OXI_OP(std,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,std)
+OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIF,PLAIN,12,reduce,yes,logsumexp)
+OXI_OP(norm,REDUCE,unary,reduce_norm,REAL,FC,PLAIN,3,power,yes,none)
+OXI_OP(count_nonzero,REDUCE,unary,reduce,INDEX,BIFC,PLAIN,1,reduce,none,none)
+OXI_OP(argmax,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)
+OXI_OP(argmin,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)
+OXI_OP(max_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
+OXI_OP(min_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
+OXI_OP(cumsum,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)
+OXI_OP(cumprod,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)
+OXI_OP(sort,SORT,pair,sort,SAME,BIF,PLAIN,20,sort,yes,none)
+OXI_OP(topk,SORT,pair,topk,SAME,BIF,PLAIN,4,topk,yes,none)
+OXI_OP(softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,softmax)
+OXI_OP(log_softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,log_softmax)
+OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm)
+OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm)
+OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm)
+OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)
+OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)
+OXI_OP(flip,PARTS,unary,flip,SAME,BIFCQ,PLAIN,0,dims,yes,flip)
+OXI_OP(conv2d,PARTS,linear,conv2d,SAME,F,PLAIN,-1,conv,yes,conv2d)
+OXI_OP(gather,INDEX,indexed,gather,SAME,BIFC,PLAIN,0,along,yes,none)
+OXI_OP(scatter,INDEX,scattered,scatter,SAME,BIFC,INPLACE,0,along,yes,none)
+OXI_OP(scatter_add,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)
+OXI_OP(scatter_prod,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)
+OXI_OP(scatter_amax,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)
+OXI_OP(scatter_amin,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)
+OXI_OP(index_select,INDEX,indexed,index_select,SAME,BIFC,PLAIN,0,along,yes,none)
+OXI_OP(index_add,INDEX,scattered,index_add,SAME,BIFC,INPLACE,1,index_add,yes,none)
+OXI_OP(masked_select,INDEX,masked,masked_select,SAME,BIFC,PLAIN,0,counted,yes,none)
+OXI_OP(nonzero,INDEX,unary,nonzero,INDEX,BIFC,PLAIN,0,counted,none,none)
+OXI_OP(embedding,INDEX,table,embedding,OTHER,FQ,PLAIN,0,none,yes,none)
+OXI_OP(one_hot,INDEX,unary,one_hot,INDEX,I,PLAIN,0,classes,none,none)
+OXI_OP(triu,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)
+OXI_OP(tril,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)
+OXI_OP(cat,INDEX,list,cat,SAME,BIFC,PLAIN,0,along,yes,none)
+OXI_OP(roll,INDEX,unary,row,SAME,BIFC,PLAIN,0,roll,yes,none)
+OXI_OP(matmul,PRODUCT,binary,matmul,OTHER,IFCQ,PLAIN,-1,none,yes,none)
+OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none)
+OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear)
+OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none)
+OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm)
+OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope)
+OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention)
+OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none)
+OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none)
+OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none)
+OXI_OP(slice,VIEW,unary,slice,SAME,BIFCQ,PLAIN,0,slice,yes,none)
+OXI_OP(select,VIEW,unary,select,SAME,BIFCQ,PLAIN,0,select,yes,none)
+OXI_OP(expand,VIEW,unary,expand,SAME,BIFCQ,PLAIN,0,sizes,yes,none)
+OXI_OP(diagonal,VIEW,unary,diagonal,SAME,BIFC,PLAIN,0,between,yes,none)
+OXI_OP(as_strided,VIEW,unary,as_strided,SAME,BIFC,PLAIN,0,strided,yes,none)
+OXI_OP(unfold,VIEW,unary,unfold,SAME,BIFC,PLAIN,0,windows,yes,none)
+OXI_OP(view_as_real,VIEW,unary,view_as_real,OTHER,C,PLAIN,0,part,yes,none)
+OXI_OP(view_as_complex,VIEW,unary,view_as_complex,OTHER,F,PLAIN,0,none,yes,none)
+OXI_OP(view_dtype,VIEW,unary,view_dtype,OTHER,BIFC,PLAIN,0,dtype,none,none)
+OXI_NEEDS(floor_divide,DIVISOR)
+OXI_NEEDS(trunc_divide,DIVISOR)
+OXI_NEEDS(remainder,DIVISOR)
+OXI_NEEDS(fmod,DIVISOR)
+OXI_NEEDS(masked_select,COUNT)
+OXI_NEEDS(nonzero,COUNT)
+OXI_NEEDS(one_hot,CLASSES)
+#undef OXI_OPERANDS
+#undef OXI_ATTRIBUTES
+#undef OXI_NEEDS
+#undef OXI_OP
+#undef OXI_ATTR
+default:return oxi_attrs_none();}}
+static bool oxi_fold_numbers(oxi_op op,const oxi_operand*in,double*out){
+switch(op){
+case OXI_OP_neg: *out= -in[0].number;return true;
+case OXI_OP_add: *out=in[0].number+in[1].number;return true;
+case OXI_OP_sub: *out=in[0].number-in[1].number;return true;
+case OXI_OP_mul: *out=in[0].number*in[1].number;return true;
+case OXI_OP_div: *out=in[0].number/in[1].number;return true;
+case OXI_OP_eq: *out=in[0].number==in[1].number;return true;
+case OXI_OP_ne: *out=in[0].number!=in[1].number;return true;
+case OXI_OP_lt: *out=in[0].number<in[1].number;return true;
+case OXI_OP_le: *out=in[0].number<=in[1].number;return true;
+case OXI_OP_gt: *out=in[0].number>in[1].number;return true;
+case OXI_OP_ge: *out=in[0].number>=in[1].number;return true;
+case OXI_OP_logical_and: *out=in[0].number!=0&&in[1].number!=0;return true;
+case OXI_OP_logical_or: *out=in[0].number!=0||in[1].number!=0;return true;
+case OXI_OP_logical_not: *out=in[0].number==0;return true;
+default:return false;}}
+static bool oxi_run_word(oxi_op op,oxi_operand*in,int count){
+ox_tensor*t[3]={NULL,NULL,NULL};
+bool numbers=true;
+for(int i=0;i<count;i++)numbers=numbers&& !in[i].t;
+if(numbers&&oxi_fold_numbers(op,in,&in[0].number))return true;
+bool by_one=op==OXI_OP_mul&& !in[1].t&&in[1].number==1;
+if(by_one)return true;
+if(op==OXI_OP_where&& !in[0].t){
+in[0]=in[0].number!=0?in[1]:in[2];
+return true;}
+for(int i=0;i<count;i++){
+t[i]=in[i].t?in[i].t:ox_number(in[i].number);
+if(!t[i])return false;}
+oxi_attrs attr=oxi_default_attrs(op);
+in[0].t=oxi_apply_list(op,&attr,t,count,NULL);
+if(in[0].t&&numbers)in[0].t->is_number=true;
+return in[0].t!=NULL;}
+static bool oxi_formula_letter(const oxi_formula*f,oxi_formula_values*values,int letter,oxi_operand*out){
+ox_tensor*t=values->letter[letter];
+if(!t)return oxi_fail(OX_ERR_ARG,"a formula reads what was not saved: %c",'a'+letter)==OX_OK;
+out->t=t;
+if(f->count==1)return true;
+if(t->is_number&&t->dtype!=OX_C64&&ox_device_of(t)->host){
+out->number=oxi_element_to_f64(t->dtype,oxi_ptr(t));
+out->t=NULL;
+return true;}
+if(!values->ready[letter]){
+t=oxi_wide(t);
+values->ready[letter]=t&&t->dtype==OX_C64&&letter!='g'-'a'?ox_conj(t):t;}
+out->t=values->ready[letter];
+return out->t!=NULL;}
+static ox_tensor*oxi_formula_value(const oxi_formula*f,oxi_formula_values*values){
+oxi_operand stack[OXI_FORMULA_DEPTH],kept[OXI_FORMULA_KEPT];
+int height=0;
+if(f->refused)return OXI_FAIL_NULL(OX_ERR_ARG,"a formula of grads.def at \"%s\"",f->refused);
+for(int i=0;i<f->count;i++){
+const oxi_word*word= &f->words[i];
+if(word->kind==OXI_WORD_OP){
+int count=oxi_op_row_of((oxi_op)word->index)->operands->in_count;
+height-=count-1;
+if(!oxi_run_word((oxi_op)word->index,&stack[height-1],count))return NULL;
+continue;}
+if(word->kind==OXI_WORD_KEEP){
+kept[word->index]=stack[height-1];
+continue;}
+oxi_operand*top= &stack[height++];
+top->t=NULL;
+if(word->kind==OXI_WORD_NUMBER)top->number=f->numbers[word->index];
+if(word->kind==OXI_WORD_ATTRIBUTE)top->number=values->attribute[word->index];
+if(word->kind==OXI_WORD_KEPT)*top=kept[word->index];
+if(word->kind==OXI_WORD_LETTER&& !oxi_formula_letter(f,values,word->index,top))return NULL;}
+return stack[0].t?stack[0].t:ox_number(stack[0].number);}
+static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b){
+const oxi_call*call=b->call;
+oxi_formula_values values;
+memset(&values,0,sizeof values);
+(void)oxi_attrs_numbers(call->op,&call->attr,values.attribute,3);
+for(int i=0;i<call->in_count;i++)values.letter[i]=call->in[i];
+for(int i=0;i<OXI_MAX_OUT;i++)values.letter['y'-'a'+i]=b->out[i];
+values.letter['g'-'a']=b->g[0];
+for(int i=0;i<call->in_count&&i<3;i++){
+const oxi_formula*f=b->wants[i]&&row->formula[i]?oxi_formula_of(call->op,i):NULL;
+if(!f)continue;
+b->grad[i]=oxi_formula_value(f,&values);
+if(!b->grad[i])return ox_error();}
+return OX_OK;}
+static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g){
+const oxi_formula*f=oxi_formula_of(op,0);
+oxi_formula_values values;
+memset(&values,0,sizeof values);
+if(attr)(void)oxi_attrs_numbers(op,attr,values.attribute,3);
+values.letter[0]=x;
+values.letter['y'-'a']=y;
+values.letter['g'-'a']=g;
+return f?oxi_formula_value(f,&values):NULL;}
+/* >>autograd/graph.h */
+#ifndef OX_AUTOGRAD_GRAPH_H
+#define OX_AUTOGRAD_GRAPH_H
+typedef struct oxi_counted{
+int64_t references;
+struct oxi_counted*next_dead;
+bool is_node;}oxi_counted;
+typedef struct oxi_tape oxi_tape;
+typedef struct oxi_node oxi_node;
+typedef struct oxi_edge{
+oxi_node*node;
+int output;
+oxi_tape*leaf;}oxi_edge;
+typedef struct oxi_hook{
+struct oxi_hook*next;
+int64_t number;
+ox_gradient_hook change;
+ox_accumulated_hook accumulated;
+ox_tensor*header;
+void*user;}oxi_hook;
+struct oxi_tape{
+oxi_counted counted;
+bool requires_grad;
+oxi_edge made;
+ox_tensor*gradient;
+oxi_outline outline;
+oxi_hook*hooks;
+const char*changed_by;
+oxi_tape*parent,*base;
+oxi_call view;
+bool unrecorded;
+int64_t generation;};
+typedef struct oxi_saved{
+ox_tensor*tensor;
+int64_t version;
+oxi_edge edge;
+const ox_saved_hooks*hooks;
+void*packed;}oxi_saved;
+typedef enum oxi_node_kind{
+OXI_NODE_CALL,OXI_NODE_PUT_BACK,OXI_NODE_CUSTOM}oxi_node_kind;
+struct oxi_node{
+oxi_counted counted;
+oxi_node_kind kind;
+int64_t sequence;
+oxi_call call;
+const oxi_gradient_row*row;
+int in_count,out_count,saved_count;
+oxi_edge*edges;
+oxi_outline*operand,*result;
+bool*wants;
+oxi_saved*saved;
+bool released;
+oxi_hook**hooks;
+oxi_tape**keeper;
+const ox_function*function;
+void*user;
+bool always;
+int*saved_output;
+size_t bytes;};
+static OXI_THREAD_LOCAL bool oxi_grad_off;
+static oxi_tape*oxi_tape_of(ox_tensor*t);
+static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge);
+static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded);
+static ox_status oxi_tape_rewrite(oxi_tape*tape,const oxi_edge*edge,const char*by);
+static void oxi_counted_drop(oxi_counted*counted);
+OXI_SMALL bool oxi_edge_is(const oxi_edge*edge){return edge->node||edge->leaf;}
+static oxi_edge oxi_edge_copy(const oxi_edge*edge);
+static void oxi_edge_drop(oxi_edge*edge);
+static void oxi_outline_of(const ox_tensor*t,oxi_outline*out);
+OXI_SMALL bool oxi_has_gradients(ox_dtype dtype){
+return oxi_is_float(dtype)||oxi_info(dtype)->cls==OX_CLASS_COMPLEX;}
+static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count);
+static void oxi_node_forget(oxi_node*node);
+static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape);
+#endif
+/* >>autograd/tape.c */
+static void oxi_counted_keep(oxi_counted*counted){
+oxi_atomic_add(&counted->references,1);}
+static void oxi_counted_give(oxi_counted*counted,oxi_counted**dead){
+if(!counted||oxi_atomic_add(&counted->references,-1)>0)return;
+counted->next_dead= *dead;
+*dead=counted;}
+static void oxi_edge_give(oxi_edge*edge,oxi_counted**dead){
+if(edge->node)oxi_counted_give(&edge->node->counted,dead);
+if(edge->leaf)oxi_counted_give(&edge->leaf->counted,dead);
+edge->node=NULL;
+edge->leaf=NULL;}
+static void oxi_hooks_free(oxi_hook*hook){
+while(hook){
+oxi_hook*next=hook->next;
+ox_release(hook->header);
+oxi_free(hook,sizeof*hook);
+hook=next;}}
+static void oxi_keeper_leaves(oxi_tape*tape){
+oxi_node*node=tape->made.node;
+if(node&&node->keeper[tape->made.output]==tape)node->keeper[tape->made.output]=NULL;}
+static void oxi_tape_free(oxi_tape*tape,oxi_counted**dead){
+oxi_keeper_leaves(tape);
+oxi_edge_give(&tape->made,dead);
+if(tape->parent)oxi_counted_give(&tape->parent->counted,dead);
+ox_release(tape->gradient);
+oxi_hooks_free(tape->hooks);
+oxi_free(tape,sizeof*tape);}
+static void oxi_saved_drop(oxi_saved*saved,oxi_counted**dead){
+ox_release(saved->tensor);
+if(saved->packed)saved->hooks->drop(saved->packed,saved->hooks->user);
+oxi_edge_give(&saved->edge,dead);
+saved->tensor=NULL;
+saved->packed=NULL;}
+static void oxi_node_free(oxi_node*node,oxi_counted**dead){
+for(int i=0;i<node->in_count;i++)oxi_edge_give(&node->edges[i],dead);
+for(int i=0;i<node->saved_count;i++)oxi_saved_drop(&node->saved[i],dead);
+for(int i=0;i<node->out_count;i++)oxi_hooks_free(node->hooks[i]);
+if(node->kind==OXI_NODE_CUSTOM&&node->function->drop)node->function->drop(node->user);
+oxi_free(node,node->bytes);}
+static void oxi_bury(oxi_counted*dead){
+while(dead){
+oxi_counted*one=dead;
+dead=one->next_dead;
+if(one->is_node)
+oxi_node_free((oxi_node*)one,&dead);
+else
+oxi_tape_free((oxi_tape*)one,&dead);}}
+static void oxi_counted_drop(oxi_counted*counted){
+oxi_counted*dead=NULL;
+oxi_counted_give(counted,&dead);
+oxi_bury(dead);}
+static void oxi_tape_drop(void*tape){
+oxi_counted_drop(&((oxi_tape*)tape)->counted);}
+static oxi_edge oxi_edge_copy(const oxi_edge*edge){
+if(edge->node)oxi_counted_keep(&edge->node->counted);
+if(edge->leaf)oxi_counted_keep(&edge->leaf->counted);
+return*edge;}
+static void oxi_edge_drop(oxi_edge*edge){
+oxi_counted*dead=NULL;
+oxi_edge_give(edge,&dead);
+oxi_bury(dead);}
+static void oxi_outline_of(const ox_tensor*t,oxi_outline*out){
+out->dtype=t->dtype;
+out->ndim=t->ndim;
+memcpy(out->shape,t->shape,sizeof out->shape);
+out->device=ox_device_of(t);}
+static oxi_tape*oxi_tape_new(const ox_tensor*t){
+oxi_tape*tape=(oxi_tape*)oxi_calloc(1,sizeof*tape);
+if(!tape)return NULL;
+tape->counted.references=1;
+tape->base=tape;
+oxi_outline_of(t,&tape->outline);
+oxi_tape_release=oxi_tape_drop;
+return tape;}
+static oxi_tape*oxi_tape_of(ox_tensor*t){
+if(!t->tape)t->tape=oxi_tape_new(t);
+return(oxi_tape*)t->tape;}
+static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded){
+oxi_tape*parent=oxi_tape_of(call->in[0]),*tape=parent?oxi_tape_of(call->out[0]):NULL;
+if(!tape)return OX_ERR_NOMEM;
+oxi_counted_keep(&parent->counted);
+tape->parent=parent;
+tape->base=parent->base;
+tape->generation=parent->base->generation;
+tape->view= *call;
+tape->view.in=NULL;
+tape->view.out[0]=NULL;
+tape->unrecorded= !recorded||parent->unrecorded;
+if(node){
+oxi_counted_keep(&node->counted);
+tape->made.node=node;}
+return OX_OK;}
+static void oxi_tape_comes_from(oxi_tape*tape,const oxi_edge*edge){
+oxi_edge before=tape->made,now=oxi_edge_copy(edge);
+oxi_node*node=before.node;
+if(node&&node->keeper[before.output]==tape){
+node->keeper[before.output]=NULL;
+if(now.node)now.node->keeper[now.output]=tape;}
+tape->made=now;
+oxi_edge_drop(&before);}
+static oxi_edge oxi_tape_edge_now(oxi_tape*tape){
+oxi_edge edge=tape->made;
+if(!edge.node&&tape->requires_grad)edge.leaf=tape;
+return edge;}
+static ox_status oxi_view_again(oxi_tape*tape){
+oxi_edge from=oxi_tape_edge_now(tape->parent),made={NULL,0,NULL};
+if(oxi_edge_is(&from)){
+made.node=oxi_node_new(OXI_NODE_CALL,1,1,0);
+if(!made.node)return OX_ERR_NOMEM;
+made.node->call=tape->view;
+made.node->row=oxi_gradient_row_of(tape->view.op);
+made.node->edges[0]=oxi_edge_copy(&from);
+made.node->operand[0]=tape->parent->outline;
+made.node->result[0]=tape->outline;}
+oxi_tape_comes_from(tape,&made);
+oxi_edge_drop(&made);
+tape->generation=tape->base->generation;
+return OX_OK;}
+static bool oxi_is_stale(const oxi_tape*tape){
+return tape->parent&&tape->generation!=tape->base->generation;}
+static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge){
+while(oxi_is_stale(tape)){
+oxi_tape*first=tape;
+while(oxi_is_stale(first->parent))first=first->parent;
+ox_status status=oxi_view_again(first);
+if(status!=OX_OK)return status;}
+*edge=oxi_tape_edge_now(tape);
+return OX_OK;}
+static ox_status oxi_put_back(oxi_tape*view,const oxi_edge*now,oxi_edge*made){
+oxi_edge before;
+ox_status status=oxi_tape_edge(view->parent,&before);
+memset(made,0,sizeof*made);
+if(status!=OX_OK||(!oxi_edge_is(&before)&& !oxi_edge_is(now)))return status;
+oxi_node*node=oxi_node_new(OXI_NODE_PUT_BACK,2,1,0);
+if(!node)return OX_ERR_NOMEM;
+node->call=view->view;
+node->edges[0]=oxi_edge_copy(&before);
+node->edges[1]=oxi_edge_copy(now);
+node->operand[0]=node->result[0]=view->parent->outline;
+node->operand[1]=view->outline;
+made->node=node;
+return OX_OK;}
+static ox_status oxi_tape_rewrite(oxi_tape*tape,const oxi_edge*edge,const char*by){
+oxi_edge now=oxi_edge_copy(edge),above;
+ox_status status=OX_OK;
+oxi_tape*t=tape;
+tape->changed_by=tape->base->changed_by=by;
+for(;t->parent&&status==OX_OK;t=t->parent){
+status=oxi_put_back(t,&now,&above);
+oxi_tape_comes_from(t,&now);
+oxi_edge_drop(&now);
+now=above;}
+if(status==OX_OK)oxi_tape_comes_from(t,&now);
+oxi_edge_drop(&now);
+tape->base->generation++;
+for(t=tape;t->parent;t=t->parent)t->generation=tape->base->generation;
+return status;}
+/* >>autograd/node.c */
+static size_t oxi_room_for(size_t*bytes,int count,size_t each){
+size_t at=(*bytes+15)/16*16;
+*bytes=at+(size_t)count*each;
+return at;}
+static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count){
+static int64_t sequence;
+size_t bytes=sizeof(oxi_node);
+size_t edges=oxi_room_for(&bytes,in_count,sizeof(oxi_edge)),
+ operand=oxi_room_for(&bytes,in_count,sizeof(oxi_outline)),
+ wants=oxi_room_for(&bytes,in_count,sizeof(bool)),
+ result=oxi_room_for(&bytes,out_count,sizeof(oxi_outline)),
+ saved=oxi_room_for(&bytes,saved_count,sizeof(oxi_saved)),
+ output=oxi_room_for(&bytes,saved_count,sizeof(int)),
+ hooks=oxi_room_for(&bytes,out_count,sizeof(oxi_hook*)),
+ keeper=oxi_room_for(&bytes,out_count,sizeof(oxi_tape*));
+char*block=(char*)oxi_alloc(bytes);
+if(!block)return NULL;
+oxi_node*node=(oxi_node*)block;
+memset(block,0,bytes);
+node->counted.references=1;
+node->counted.is_node=true;
+node->kind=kind;
+node->sequence=oxi_atomic_add(&sequence,1);
+node->in_count=in_count;
+node->out_count=out_count;
+node->saved_count=saved_count;
+node->edges=(oxi_edge*)(block+edges);
+node->operand=(oxi_outline*)(block+operand);
+node->wants=(bool*)(block+wants);
+node->result=(oxi_outline*)(block+result);
+node->saved=(oxi_saved*)(block+saved);
+node->saved_output=(int*)(block+output);
+node->hooks=(oxi_hook**)(block+hooks);
+node->keeper=(oxi_tape**)(block+keeper);
+node->bytes=bytes;
+return node;}
+static void oxi_node_forget(oxi_node*node){
+oxi_counted*dead=NULL;
+for(int i=0;i<node->saved_count;i++){
+oxi_saved*saved= &node->saved[i];
+if((!saved->tensor&& !saved->packed)||(saved->tensor&&saved->tensor->is_number))continue;
+oxi_saved_drop(saved,&dead);
+node->released=true;}
+oxi_bury(dead);}
+static const char*oxi_node_name(const oxi_node*node){
+if(node->kind==OXI_NODE_CUSTOM)return node->function->name?node->function->name:"function";
+return node->call.name?node->call.name:oxi_op_row_of(node->call.op)->name;}
+static ox_tensor*oxi_plain_header(const ox_tensor*t){
+ox_tensor*header=oxi_tensor_over(t->storage,t);
+if(!header)return NULL;
+oxi_scope_unlink(header);
+header->is_number=t->is_number;
+return header;}
+static OXI_THREAD_LOCAL const ox_saved_hooks*oxi_saved_hooks;
+OX_API const ox_saved_hooks*ox_set_saved_hooks(const ox_saved_hooks*hooks){
+const ox_saved_hooks*before=oxi_saved_hooks;
+oxi_saved_hooks=hooks;
+return before;}
+static ox_status oxi_save_tensor(oxi_saved*saved,const ox_tensor*t,int64_t version,const oxi_edge*edge){
+saved->tensor=oxi_plain_header(t);
+if(!saved->tensor)return OX_ERR_NOMEM;
+saved->version=version;
+if(edge)saved->edge=oxi_edge_copy(edge);
+if(!oxi_saved_hooks||t->is_number||saved->edge.leaf)return OX_OK;
+saved->hooks=oxi_saved_hooks;
+saved->packed=saved->hooks->pack(saved->tensor,saved->hooks->user);
+if(!saved->packed)return OX_OK;
+ox_release(saved->tensor);
+saved->tensor=NULL;
+return OX_OK;}
+static ox_status oxi_attach(ox_tensor*t,const oxi_edge*edge){
+oxi_tape*tape;
+if(edge->leaf){
+oxi_counted_keep(&edge->leaf->counted);
+t->tape=edge->leaf;
+return OX_OK;}
+if(!edge->node)return OX_OK;
+tape=oxi_tape_of(t);
+if(!tape)return OX_ERR_NOMEM;
+tape->made=oxi_edge_copy(edge);
+return OX_OK;}
+static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape){
+oxi_edge edge=saved->edge;
+ox_tensor*t;
+if(saved->packed){
+t=saved->hooks->unpack(saved->packed,saved->hooks->user);
+if(!t&&ox_error()==OX_OK)
+(void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",oxi_node_name(node));
+ }else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version){
+const char*by=edge.leaf?edge.leaf->changed_by:NULL;
+return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s needs the numbers of %s, which was changed in place%s%s",
+ oxi_node_name(node),oxi_tensor_text(saved->tensor),by?" by ":" since",by?by:"");}else{
+t=oxi_tensor_over(saved->tensor->storage,saved->tensor);
+if(t)t->is_number=saved->tensor->is_number;}
+if(output>=0){
+edge.node=node;
+edge.output=output;}
+if(t&&with_tape&& !t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
+return t;}
+#define OXI_LETTER_RESULTS ('y'-'a')
+static bool oxi_is_saved(unsigned letters,const oxi_call*call,int i){
+return call->in[i]&&(call->in[i]->is_number||(i<OXI_LETTER_RESULTS&&letters>>i&1));}
+typedef struct oxi_recording{
+oxi_node*node;
+unsigned letters;
+bool given;}oxi_recording;
+static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
+static ox_status oxi_check_written(const oxi_call*call,bool wants){
+const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
+const char*name=call->name?call->name:oxi_op_row_of(call->op)->name;
+if(!tape)return OX_OK;
+if(tape->base->requires_grad)
+return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",name,
+ tape->parent?" (by a view of it)":"");
+if(tape->unrecorded&&(wants||tape->base->made.node))
+return oxi_fail(OX_ERR_ARG,"%s: a view that was made while nothing was recorded, or by a call without a "
+ "gradient, is changed in place",name);
+return OX_OK;}
+static ox_status oxi_edges_of(const oxi_call*call,oxi_edge*edges,bool*wants){
+*wants=false;
+for(int i=0;i<call->in_count;i++){
+ox_tensor*t=call->in[i];
+memset(&edges[i],0,sizeof edges[i]);
+if(!t|| !t->tape|| !oxi_has_gradients(t->dtype))continue;
+ox_status status=oxi_tape_edge((oxi_tape*)t->tape,&edges[i]);
+if(status!=OX_OK)return status;
+*wants= *wants||oxi_edge_is(&edges[i]);}
+return OX_OK;}
+static ox_status oxi_save_operand(oxi_saved*saved,const oxi_call*call,int i,const oxi_edge*edge){
+ox_tensor*t=call->in[i];
+if(!call->out[0]||call->out[0]->storage!=t->storage)
+return oxi_save_tensor(saved,t,oxi_atomic_load(&t->storage->version),edge);
+ox_scope scope=ox_scope_begin();
+ox_tensor*copy=ox_clone(t);
+ox_status status=copy?oxi_save_tensor(saved,copy,oxi_atomic_load(&copy->storage->version),edge):ox_error();
+ox_scope_end(&scope);
+return status;}
+static ox_status oxi_record_operands(oxi_node*node,const oxi_call*call,const oxi_edge*edges,
+ unsigned letters){
+ox_status status=OX_OK;
+for(int i=0;i<call->in_count&&status==OX_OK;i++){
+if(!call->in[i])continue;
+node->edges[i]=oxi_edge_copy(&edges[i]);
+oxi_outline_of(call->in[i],&node->operand[i]);
+if(oxi_is_saved(letters,call,i))status=oxi_save_operand(&node->saved[i],call,i,&edges[i]);}
+return status;}
+static ox_status oxi_record(const oxi_call*call,const oxi_op_row*row,const oxi_edge*edges){
+const oxi_gradient_row*known=oxi_gradient_row_of(call->op);
+if(!known&&row->gradient==OXI_GRADIENT_yes)
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: no gradient is known",row->name);
+oxi_node*node=oxi_node_new(OXI_NODE_CALL,call->in_count,row->operands->out_count,
+ call->in_count+row->operands->out_count);
+if(!node)return OX_ERR_NOMEM;
+node->row=known;
+node->call= *call;
+node->call.in=NULL;
+node->call.out[0]=node->call.out[1]=NULL;
+for(int i=0;i<call->in_count;i++)node->wants[i]=oxi_edge_is(&edges[i]);
+unsigned letters=oxi_gradient_letters(call,node->wants);
+ox_status status=oxi_record_operands(node,call,edges,letters);
+if(status!=OX_OK){
+oxi_counted_drop(&node->counted);
+return status;}
+oxi_recorded.node=node;
+oxi_recorded.letters=letters;
+return OX_OK;}
+static OXI_THREAD_LOCAL bool*oxi_grad_seen;
+static ox_status oxi_look_for_gradients(const oxi_call*call){
+ox_status status=OX_OK;
+for(int i=0;i<call->in_count&&status==OX_OK;i++){
+oxi_edge edge={NULL,0,NULL};
+if(call->in[i]&&call->in[i]->tape)status=oxi_tape_edge((oxi_tape*)call->in[i]->tape,&edge);
+if(oxi_edge_is(&edge))*oxi_grad_seen=true;}
+return status;}
+static ox_status oxi_record_before(oxi_listener*self,const oxi_call*call,ox_device*device){
+const oxi_op_row*row=oxi_op_row_of(call->op);
+oxi_edge few[OXI_MAX_IN],*edges=few;
+bool wants=false,taped=false;
+ox_status status=OX_OK;
+(void)self,(void)device;
+oxi_recorded.node=NULL;
+oxi_recorded.given=call->out[0]!=NULL;
+if(oxi_grad_off)return oxi_grad_seen?oxi_look_for_gradients(call):OX_OK;
+if(call->op==OXI_OP_alias)return OX_OK;
+for(int i=0;i<call->in_count;i++)taped=taped||(call->in[i]&&call->in[i]->tape);
+if(!taped||row->gradient==OXI_GRADIENT_none)return oxi_check_written(call,false);
+size_t bytes=(size_t)call->in_count*sizeof*edges;
+if(call->in_count>OXI_MAX_IN)edges=(oxi_edge*)oxi_alloc(bytes);
+if(!edges)return OX_ERR_NOMEM;
+status=oxi_edges_of(call,edges,&wants);
+if(status==OX_OK)status=oxi_check_written(call,wants);
+if(status==OX_OK&&wants)status=oxi_record(call,row,edges);
+if(edges!=few)oxi_free(edges,bytes);
+return status;}
+static ox_status oxi_record_results(oxi_node*node,const oxi_call*call,unsigned letters){
+ox_status status=OX_OK;
+for(int k=0;k<call->out_count&&status==OX_OK;k++){
+ox_tensor*t=call->out[k];
+oxi_outline_of(t,&node->result[k]);
+if(letters>>(OXI_LETTER_RESULTS+k)&1)
+status=oxi_save_tensor(&node->saved[call->in_count+k],t,oxi_atomic_load(&t->storage->version),NULL);}
+return status;}
+static ox_status oxi_attach_results(oxi_node*node,const oxi_call*call){
+ox_status status=OX_OK;
+for(int k=0;k<call->out_count&&status==OX_OK;k++){
+oxi_edge edge={node,k,NULL};
+if(oxi_has_gradients(call->out[k]->dtype))status=oxi_attach(call->out[k],&edge);}
+return status;}
+static ox_status oxi_share_tape(const oxi_call*call){
+oxi_tape*tape=(oxi_tape*)call->in[0]->tape;
+if(!tape&& !oxi_grad_off)tape=oxi_tape_of(call->in[0]);
+if(tape)oxi_counted_keep(&tape->counted);
+call->out[0]->tape=tape;
+return tape||oxi_grad_off?OX_OK:OX_ERR_NOMEM;}
+static ox_status oxi_record_cut(const oxi_call*call,oxi_tape*tape,oxi_edge*edge){
+oxi_edge before;
+ox_status status=oxi_tape_edge(tape,&before);
+if(status!=OX_OK|| !oxi_edge_is(&before))return status;
+edge->node=oxi_node_new(OXI_NODE_CALL,1,1,0);
+if(!edge->node)return OX_ERR_NOMEM;
+edge->node->call= *call;
+edge->node->call.in=NULL;
+edge->node->call.out[0]=NULL;
+edge->node->edges[0]=oxi_edge_copy(&before);
+edge->node->operand[0]=edge->node->result[0]=tape->outline;
+return OX_OK;}
+static ox_status oxi_record_write(const oxi_call*call,oxi_node*node){
+oxi_edge edge={node,0,NULL};
+oxi_tape*tape=(oxi_tape*)call->out[0]->tape;
+const char*name=call->name?call->name:oxi_op_row_of(call->op)->name;
+if(tape&&oxi_grad_off)tape->changed_by=name;
+if(oxi_grad_off||(!tape&& !node)|| !oxi_has_gradients(call->out[0]->dtype))return OX_OK;
+tape=oxi_tape_of(call->out[0]);
+ox_status status= !tape?OX_ERR_NOMEM:node?OX_OK:oxi_record_cut(call,tape,&edge);
+if(status==OX_OK)status=oxi_tape_rewrite(tape,&edge,name);
+if(!node)oxi_edge_drop(&edge);
+return status;}
+static ox_status oxi_record_after_call(const oxi_call*call,const oxi_recording*recorded){
+bool view=oxi_op_row_of(call->op)->family==OXI_FAMILY_VIEW;
+ox_status status=OX_OK;
+if(call->op==OXI_OP_alias)return oxi_share_tape(call);
+if(recorded->node)status=oxi_record_results(recorded->node,call,recorded->letters);
+if(status!=OX_OK)return status;
+if(recorded->given)return oxi_record_write(call,recorded->node);
+if(view&&oxi_has_gradients(call->out[0]->dtype)){
+bool known=oxi_op_row_of(call->op)->gradient==OXI_GRADIENT_yes;
+return oxi_grad_off&& !call->in[0]->tape?OX_OK:oxi_tape_view(call,recorded->node,known&& !oxi_grad_off);}
+return recorded->node?oxi_attach_results(recorded->node,call):OX_OK;}
+static void oxi_record_after(oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status){
+oxi_recording recorded=oxi_recorded;
+(void)self,(void)device;
+oxi_recorded.node=NULL;
+if(status==OX_OK&&oxi_record_after_call(call,&recorded)!=OX_OK){
+(void)oxi_fail(OX_ERR_NOMEM,"%s: no memory to record the call",oxi_op_row_of(call->op)->name);
+if(recorded.node)recorded.node->released=true;}
+if(recorded.node)oxi_counted_drop(&recorded.node->counted);}
+static oxi_listener oxi_recorder={oxi_record_before,oxi_record_after,NULL};
+static ox_status oxi_start_recording(const char*name){
+if(oxi_listen(&oxi_recorder))return OX_OK;
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: too many listen to calls",name);}
+/* >>autograd/engine.c */
+typedef struct oxi_task{
+oxi_counted*what;
+int64_t pending;
+bool needed;
+int first;}oxi_task;
+typedef struct oxi_sum{
+ox_tensor*sum;
+bool fresh;
+bool wanted;}oxi_sum;
+typedef struct oxi_pass{
+oxi_task*tasks;
+int count;
+size_t room;
+int*places,place_room;
+oxi_sum*g;
+int g_count;
+size_t g_room;
+int*ready,ready_count;
+bool create_graph,retain_graph;
+bool only;
+bool keeps;}oxi_pass;
+static int64_t oxi_task_sequence(const oxi_task*task){
+return task->what->is_node?((const oxi_node*)task->what)->sequence:INT64_MAX;}
+static int*oxi_place_of(const oxi_pass*run,const oxi_counted*what){
+uint64_t hash=(uint64_t)(uintptr_t)what/16*0x9E3779B97F4A7C15u;
+int at=(int)(hash>>32)&(run->place_room-1);
+while(run->places[at]&&run->tasks[run->places[at]-1].what!=what)at=(at+1)&(run->place_room-1);
+return&run->places[at];}
+static bool oxi_places_grow(oxi_pass*run){
+int room=run->place_room?run->place_room*2:256;
+int*places=(int*)oxi_calloc((size_t)room,sizeof*places);
+if(!places)return false;
+oxi_free(run->places,(size_t)run->place_room*sizeof*places);
+run->places=places;
+run->place_room=room;
+for(int i=0;i<run->count;i++)*oxi_place_of(run,run->tasks[i].what)=i+1;
+return true;}
+static int oxi_task_of(oxi_pass*run,oxi_counted*what){
+if(run->count*2>=run->place_room&& !oxi_places_grow(run))return-1;
+int*place=oxi_place_of(run,what),outputs=what->is_node?((oxi_node*)what)->out_count:1;
+if(*place)return*place -1;
+void*tasks=oxi_grow(run->tasks,&run->room,(size_t)run->count+1,sizeof*run->tasks,false);
+if(tasks)run->tasks=(oxi_task*)tasks;
+void*g=oxi_grow(run->g,&run->g_room,(size_t)(run->g_count+outputs),sizeof*run->g,false);
+if(g)run->g=(oxi_sum*)g;
+if(!tasks|| !g)return-1;
+memset(run->g+run->g_count,0,(size_t)outputs*sizeof*run->g);
+oxi_task*task= &run->tasks[run->count];
+memset(task,0,sizeof*task);
+task->what=what;
+task->first=run->g_count;
+oxi_counted_keep(what);
+run->g_count+=outputs;
+*place= ++run->count;
+return run->count-1;}
+static int oxi_task_of_edge(oxi_pass*run,const oxi_edge*edge){
+return oxi_task_of(run,edge->node? &edge->node->counted: &edge->leaf->counted);}
+static oxi_sum*oxi_sum_of_edge(oxi_pass*run,int task,const oxi_edge*edge){
+return&run->g[run->tasks[task].first+(edge->node?edge->output:0)];}
+static ox_status oxi_find_tasks(oxi_pass*run){
+for(int i=0;i<run->count;i++){
+if(!run->tasks[i].what->is_node)continue;
+oxi_node*node=(oxi_node*)run->tasks[i].what;
+for(int e=0;e<node->in_count;e++)
+if(oxi_edge_is(&node->edges[e])&&oxi_task_of_edge(run,&node->edges[e])<0)
+return OX_ERR_NOMEM;}
+return OX_OK;}
+static int oxi_earlier_task(const void*a,const void*b){
+const int64_t*x=(const int64_t*)a,*y=(const int64_t*)b;
+return(x[0]>y[0])-(x[0]<y[0]);}
+static ox_status oxi_mark_needed(oxi_pass*run){
+size_t bytes=(size_t)run->count*2*sizeof(int64_t);
+int64_t*order=(int64_t*)oxi_alloc(bytes);
+if(!order)return OX_ERR_NOMEM;
+for(int i=0;i<run->count;i++){
+order[2*i]=run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]): -1;
+order[2*i+1]=i;}
+qsort(order,(size_t)run->count,2*sizeof*order,oxi_earlier_task);
+for(int i=0;i<run->count;i++){
+oxi_task*task= &run->tasks[order[2*i+1]];
+oxi_node*node=task->what->is_node?(oxi_node*)task->what:NULL;
+if(node?node->always&&run->keeps: !run->only)task->needed=true;
+for(int e=0;node&&e<node->in_count;e++){
+if(!oxi_edge_is(&node->edges[e]))continue;
+int to=oxi_task_of_edge(run,&node->edges[e]);
+bool wanted=run->tasks[to].needed||oxi_sum_of_edge(run,to,&node->edges[e])->wanted;
+task->needed=task->needed||wanted;}}
+oxi_free(order,bytes);
+return OX_OK;}
+static bool oxi_edge_is_needed(oxi_pass*run,const oxi_edge*edge){
+if(!oxi_edge_is(edge))return false;
+int to=oxi_task_of_edge(run,edge);
+return run->tasks[to].needed||oxi_sum_of_edge(run,to,edge)->wanted;}
+static void oxi_count_pending(oxi_pass*run){
+for(int i=0;i<run->count;i++){
+if(!run->tasks[i].what->is_node|| !run->tasks[i].needed)continue;
+oxi_node*node=(oxi_node*)run->tasks[i].what;
+for(int e=0;e<node->in_count;e++)
+if(oxi_edge_is_needed(run,&node->edges[e]))
+run->tasks[oxi_task_of_edge(run,&node->edges[e])].pending++;}}
+static bool oxi_task_before(const oxi_pass*run,int a,int b){
+return oxi_task_sequence(&run->tasks[run->ready[a]])>oxi_task_sequence(&run->tasks[run->ready[b]]);}
+static void oxi_ready_swap(oxi_pass*run,int a,int b){
+int task=run->ready[a];
+run->ready[a]=run->ready[b];
+run->ready[b]=task;}
+static void oxi_ready_put(oxi_pass*run,int task){
+int at=run->ready_count++;
+run->ready[at]=task;
+for(;at>0&&oxi_task_before(run,at,(at-1)/2);at=(at-1)/2)
+oxi_ready_swap(run,at,(at-1)/2);}
+static int oxi_ready_take(oxi_pass*run){
+int first=run->ready[0];
+run->ready[0]=run->ready[--run->ready_count];
+for(int at=0;;){
+int next=2*at+1;
+if(next>=run->ready_count)return first;
+if(next+1<run->ready_count&&oxi_task_before(run,next+1,next))next++;
+if(!oxi_task_before(run,next,at))return first;
+oxi_ready_swap(run,at,next);
+at=next;}}
+static ox_tensor*oxi_fit_gradient(ox_tensor*g,const oxi_outline*to){
+bool smaller=g->ndim<to->ndim;
+for(int d=0;d<to->ndim&& !smaller;d++){
+int64_t size=g->shape[g->ndim-to->ndim+d];
+smaller=size==1&&to->shape[d]!=1;}
+if(smaller)g=ox_expand(g,ox_shape_from(to->ndim,to->shape));
+if(g)g=oxi_summed_to(g,ox_shape_from(to->ndim,to->shape));
+if(g&&g->dtype!=to->dtype)g=ox_cast(g,to->dtype);
+if(g&& !oxi_common_device(ox_device_of(g),to->device))g=ox_to(g,to->device);
+return g;}
+static ox_status oxi_add_gradient(const oxi_pass*run,oxi_sum*sum,ox_tensor*g){
+ox_tensor*total;
+if(!sum->sum){
+sum->sum=ox_retain(g);
+return OX_OK;}
+if(sum->fresh)return ox_add_(sum->sum,g)?OX_OK:ox_error();
+total=ox_add(sum->sum,g);
+if(!total)return ox_error();
+ox_release(sum->sum);
+sum->sum=ox_retain(total);
+sum->fresh= !run->create_graph;
+return OX_OK;}
+static ox_status oxi_bring(oxi_pass*run,const oxi_edge*edge,const oxi_outline*to,ox_tensor*g){
+int task=oxi_task_of_edge(run,edge);
+ox_status status=OX_OK;
+if(g){
+g=oxi_fit_gradient(g,to);
+status=g?oxi_add_gradient(run,oxi_sum_of_edge(run,task,edge),g):ox_error();}
+if(--run->tasks[task].pending==0)oxi_ready_put(run,task);
+return status;}
+static ox_status oxi_run_hooks(oxi_sum*sum,const oxi_hook*hook){
+for(;hook&&sum->sum;hook=hook->next){
+ox_tensor*changed=hook->change?hook->change(sum->sum,hook->user):NULL;
+if(!changed){
+if(hook->change&&ox_error()!=OX_OK)return ox_error();
+continue;}
+bool fits=changed->ndim==sum->sum->ndim;
+for(int d=0;fits&&d<changed->ndim;d++)fits=changed->shape[d]==sum->sum->shape[d];
+if(!fits)
+return oxi_fail(OX_ERR_SHAPE,"backward: a hook made %s of a gradient %s",oxi_tensor_text(changed),
+ oxi_tensor_text(sum->sum));
+ox_retain(changed);
+ox_release(sum->sum);
+sum->sum=changed;
+sum->fresh=false;}
+return OX_OK;}
+static ox_tensor*oxi_own_gradient(const oxi_pass*run,const oxi_sum*sum){
+bool own=sum->fresh||(sum->sum->references==1&&sum->sum->storage->references==1);
+if(run->create_graph||(own&&ox_is_contiguous(sum->sum)))return sum->sum;
+return ox_clone(sum->sum);}
+static ox_status oxi_keep_gradient(const oxi_pass*run,oxi_tape*tape,const oxi_sum*sum){
+ox_tensor*g;
+if(!sum->sum)return OX_OK;
+if(tape->gradient&& !run->create_graph&& !tape->gradient->tape)
+return ox_add_(tape->gradient,sum->sum)?OX_OK:ox_error();
+g=tape->gradient?ox_add(tape->gradient,sum->sum):oxi_own_gradient(run,sum);
+if(!g)return ox_error();
+ox_retain(g);
+ox_release(tape->gradient);
+tape->gradient=g;
+return OX_OK;}
+static ox_status oxi_run_accumulated_hooks(oxi_tape*leaf){
+for(const oxi_hook*hook=leaf->hooks;hook;hook=hook->next){
+if(!hook->accumulated)continue;
+ox_tensor*t=oxi_tensor_over(hook->header->storage,hook->header);
+if(!t)return OX_ERR_NOMEM;
+oxi_counted_keep(&leaf->counted);
+t->tape=leaf;
+hook->accumulated(t,hook->user);}
+return OX_OK;}
+static ox_status oxi_run_leaf(oxi_pass*run,oxi_tape*leaf,const oxi_task*task){
+oxi_sum*sum= &run->g[task->first];
+ox_status status=oxi_run_hooks(sum,leaf->hooks);
+if(status!=OX_OK|| !run->keeps|| !sum->sum||(run->only&& !sum->wanted))return status;
+status=oxi_keep_gradient(run,leaf,sum);
+return status==OX_OK?oxi_run_accumulated_hooks(leaf):status;}
+static ox_tensor*oxi_zeros_like(const oxi_outline*outline){
+return oxi_full("zeros",ox_shape_from(outline->ndim,outline->shape),0,outline->dtype,
+ oxi_working_device(outline->device));}
+static ox_status oxi_run_call(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,ox_tensor**in,
+ ox_tensor**grad){
+oxi_call call=node->call;
+oxi_backward b;
+memset(&b,0,sizeof b);
+for(int i=0;i<node->saved_count;i++){
+oxi_saved*saved= &node->saved[i];
+int output=i-node->in_count;
+if(!saved->tensor&& !saved->packed)continue;
+ox_tensor*t=oxi_saved_take(node,saved,output,run->create_graph);
+if(!t)return ox_error();
+if(output<0)
+in[i]=t;
+else
+b.out[output]=t;}
+call.in=in;
+call.in_count=node->in_count;
+b.call= &call;
+b.operand=node->operand;
+b.result=node->result;
+b.wants=wants;
+b.grad=grad;
+for(int k=0;k<node->out_count;k++)b.g[k]=sums[k].sum;
+if(node->row)return node->row->rule?node->row->rule(&b):oxi_gradient_by_formula(node->row,&b);
+for(int i=0;i<node->in_count;i++)
+if(wants[i]&& !(grad[i]=oxi_zeros_like(&node->operand[i])))return ox_error();
+return OX_OK;}
+static ox_status oxi_run_put_back(const oxi_node*node,ox_tensor*g,const bool*wants,ox_tensor**grad){
+ox_tensor*whole=wants[0]?ox_clone(g):NULL,*part;
+if(wants[0]){
+part=whole?oxi_apply_1(node->call.op,&node->call.attr,whole):NULL;
+if(!part|| !ox_zero_(part))return ox_error();
+grad[0]=whole;}
+if(wants[1]){
+g=ox_contiguous(g);
+grad[1]=g?oxi_apply_1(node->call.op,&node->call.attr,g):NULL;
+if(!grad[1])return ox_error();}
+return OX_OK;}
+static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,ox_tensor**in,
+ ox_tensor**grad){
+ox_function_context context;
+ox_status status=OX_OK;
+size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
+ox_tensor**g=(ox_tensor**)oxi_alloc(bytes);
+if(!g)return OX_ERR_NOMEM;
+for(int k=0;k<node->out_count;k++)g[k]=sums[k].sum;
+for(int i=0;i<node->saved_count&&status==OX_OK;i++){
+in[i]=oxi_saved_take(node,&node->saved[i],node->saved_output[i],run->create_graph);
+if(!in[i])status=ox_error();}
+context.gradients=g;
+context.saved=in;
+context.wants=wants;
+context.input_gradients=grad;
+context.user=node->user;
+if(status==OX_OK)status=node->function->backward(&context);
+if(status!=OX_OK&&ox_error()==OX_OK)
+(void)oxi_fail(status,"backward: %s failed",oxi_node_name(node));
+oxi_free(g,bytes);
+return status;}
+static int64_t oxi_detects_anomaly;
+OX_API void ox_set_detect_anomaly(bool detect){
+oxi_atomic_store(&oxi_detects_anomaly,detect);}
+static ox_status oxi_check_gradient(const oxi_node*node,int i,ox_tensor*g){
+if(!oxi_atomic_load(&oxi_detects_anomaly)|| !g)return OX_OK;
+ox_tensor*any=ox_any(ox_isnan(g),OX_ALL_DIMS,false);
+if(!any)return ox_error();
+if(ox_item(any)==0)return OX_OK;
+return oxi_fail(OX_ERR_ARG,"backward: %s gave NaN as the gradient of operand %d, %s",oxi_node_name(node),
+ i+1,oxi_tensor_text(g));}
+static ox_status oxi_bring_all(oxi_pass*run,oxi_node*node,const bool*wants,ox_tensor**grad){
+ox_status status=OX_OK;
+for(int i=0;i<node->in_count&&status==OX_OK;i++){
+if(!wants[i])continue;
+status=oxi_check_gradient(node,i,grad[i]);
+if(status==OX_OK)status=oxi_bring(run,&node->edges[i],&node->operand[i],grad[i]);}
+return status;}
+static bool oxi_came(const oxi_node*node,const oxi_sum*sums){
+bool came=false;
+for(int k=0;k<node->out_count;k++)came=came||sums[k].sum;
+return came;}
+static ox_status oxi_run_any_node(oxi_pass*run,oxi_node*node,oxi_sum*sums){
+int room=node->in_count>node->saved_count?node->in_count:node->saved_count;
+size_t each=2*sizeof(ox_tensor*)+sizeof(bool),bytes=(size_t)room*each;
+ox_tensor**in=(ox_tensor**)oxi_calloc((size_t)room,each),**grad=in+room;
+bool*wants=(bool*)(grad+room);
+ox_status status=OX_OK;
+if(!in)return OX_ERR_NOMEM;
+for(int i=0;i<node->in_count;i++)wants[i]=oxi_edge_is_needed(run,&node->edges[i]);
+if(oxi_came(node,sums)){
+if(node->released)
+status=oxi_fail(OX_ERR_ARG,"backward: what %s saved is gone after the first backward; "
+ "retain_graph keeps it",oxi_node_name(node));
+else if(node->kind==OXI_NODE_CALL)
+status=oxi_run_call(run,node,sums,wants,in,grad);
+else if(node->kind==OXI_NODE_PUT_BACK)
+status=oxi_run_put_back(node,sums[0].sum,wants,grad);
+else
+status=oxi_run_custom(run,node,sums,wants,in,grad);}
+if(status==OX_OK)status=oxi_bring_all(run,node,wants,grad);
+oxi_free(in,bytes);
+return status;}
+static ox_status oxi_run_node(oxi_pass*run,oxi_node*node,const oxi_task*task){
+oxi_sum*sums= &run->g[task->first];
+ox_status status=OX_OK;
+for(int k=0;k<node->out_count&&status==OX_OK;k++){
+status=oxi_run_hooks(&sums[k],node->hooks[k]);
+if(status==OX_OK&&node->keeper[k]&&run->keeps)
+status=oxi_keep_gradient(run,node->keeper[k],&sums[k]);}
+if(status!=OX_OK|| !task->needed)return status;
+status=oxi_run_any_node(run,node,sums);
+if(!run->retain_graph)oxi_node_forget(node);
+return status;}
+static void oxi_run_end(oxi_pass*run){
+for(int i=0;i<run->count;i++)oxi_counted_drop(run->tasks[i].what);
+for(int i=0;i<run->g_count;i++)ox_release(run->g[i].sum);
+oxi_free(run->tasks,run->room*sizeof*run->tasks);
+oxi_free(run->g,run->g_room*sizeof*run->g);
+oxi_free(run->places,(size_t)run->place_room*sizeof*run->places);
+oxi_free(run->ready,(size_t)run->count*sizeof*run->ready);}
+static void oxi_release_gradients(oxi_pass*run,const oxi_task*task){
+int outputs=task->what->is_node?((oxi_node*)task->what)->out_count:1;
+for(int k=0;k<outputs;k++){
+oxi_sum*sum= &run->g[task->first+k];
+if(sum->wanted)continue;
+ox_release(sum->sum);
+sum->sum=NULL;}}
+static ox_status oxi_pass_run(oxi_pass*run){
+ox_status status=OX_OK;
+while(run->ready_count&&status==OX_OK){
+oxi_task*task= &run->tasks[oxi_ready_take(run)];
+ox_scope scope=ox_scope_begin();
+status=task->what->is_node?oxi_run_node(run,(oxi_node*)task->what,task)
+ :oxi_run_leaf(run,(oxi_tape*)task->what,task);
+oxi_release_gradients(run,task);
+ox_scope_end(&scope);}
+return status;}
+static ox_tensor*oxi_first_gradient(ox_tensor*t,ox_tensor*given){
+if(given){
+bool fits=given->ndim==t->ndim;
+for(int d=0;fits&&d<t->ndim;d++)fits=given->shape[d]==t->shape[d];
+if(fits)return given;
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"backward: the gradient %s of a result %s",oxi_tensor_text(given),
+ oxi_tensor_text(t));}
+if(ox_numel(t)!=1)
+return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s has %lld elements and no gradient was given",
+ oxi_tensor_text(t),(long long)ox_numel(t));
+return oxi_full("ones",ox_shape_of(t),1,t->dtype,oxi_working_device(ox_device_of(t)));}
+static ox_status oxi_variable_edge(const char*name,ox_tensor*t,oxi_edge*edge){
+memset(edge,0,sizeof*edge);
+ox_status status=t->tape?oxi_tape_edge((oxi_tape*)t->tape,edge):OX_OK;
+if(status!=OX_OK||oxi_edge_is(edge))return status;
+return oxi_fail(OX_ERR_ARG,"%s: %s wants no gradient, and nothing was recorded that it came from",name,
+ oxi_tensor_text(t));}
+static ox_status oxi_run_prepare(oxi_pass*run,const oxi_edge*roots,int root_count,const oxi_edge*wanted,
+ int wanted_count){
+ox_status status=OX_OK;
+for(int i=0;i<root_count;i++)
+if(oxi_task_of_edge(run,&roots[i])<0)return OX_ERR_NOMEM;
+for(int i=0;i<wanted_count;i++){
+int task=oxi_task_of_edge(run,&wanted[i]);
+if(task<0)return OX_ERR_NOMEM;
+oxi_sum_of_edge(run,task,&wanted[i])->wanted=true;}
+status=oxi_find_tasks(run);
+if(status==OX_OK)status=oxi_mark_needed(run);
+if(status!=OX_OK)return status;
+oxi_count_pending(run);
+for(int i=0;i<root_count;i++)run->tasks[oxi_task_of_edge(run,&roots[i])].pending++;
+run->ready=(int*)oxi_alloc((size_t)run->count*sizeof*run->ready);
+return run->ready?OX_OK:OX_ERR_NOMEM;}
+static ox_status oxi_run_from(oxi_pass*run,ox_tensor*const*results,const oxi_edge*roots,int count,
+ ox_tensor*const*gradients){
+ox_status status=OX_OK;
+bool off=oxi_grad_off;
+oxi_grad_off= !run->create_graph;
+for(int i=0;i<count&&status==OX_OK;i++){
+oxi_outline outline;
+ox_scope scope=ox_scope_begin();
+ox_tensor*g=oxi_first_gradient(results[i],gradients?gradients[i]:NULL);
+oxi_outline_of(results[i],&outline);
+status=g?oxi_bring(run,&roots[i],&outline,g):ox_error();
+ox_scope_end(&scope);}
+if(status==OX_OK)status=oxi_pass_run(run);
+oxi_grad_off=off;
+return status;}
+/* >>autograd/functions.c */
+OX_API ox_tensor*ox_requires_grad_(ox_tensor*t,bool requires_grad){
+oxi_edge edge={NULL,0,NULL};
+if(oxi_any_null("requires_grad_",&t,1))return NULL;
+if(!requires_grad&& !t->tape)return t;
+if(!oxi_has_gradients(t->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"requires_grad_: %s has no gradient, only floats and c64 have",
+ oxi_tensor_text(t));
+oxi_tape*tape=oxi_tape_of(t);
+if(!tape||oxi_start_recording("requires_grad_")!=OX_OK||oxi_tape_edge(tape,&edge)!=OX_OK)
+return NULL;
+if(edge.node&& !requires_grad)
+return OXI_FAIL_NULL(OX_ERR_ARG,"requires_grad_: %s is a result; ox_detach gives one without a gradient",
+ oxi_tensor_text(t));
+if(!edge.node)tape->requires_grad=requires_grad;
+return t;}
+static oxi_edge oxi_edge_of(const ox_tensor*t){
+oxi_edge edge={NULL,0,NULL};
+if(t&&t->tape&&oxi_tape_edge((oxi_tape*)t->tape,&edge)!=OX_OK)memset(&edge,0,sizeof edge);
+return edge;}
+OX_API bool ox_requires_grad(const ox_tensor*t){
+oxi_edge edge=oxi_edge_of(t);
+return oxi_edge_is(&edge);}
+OX_API bool ox_is_leaf(const ox_tensor*t){
+return!oxi_edge_of(t).node;}
+OX_API ox_tensor*ox_detach(ox_tensor*t){
+oxi_attrs attr=oxi_attrs_sizes();
+if(oxi_any_null("detach",&t,1))return NULL;
+attr.sizes.shape=ox_shape_of(t);
+oxi_call call=oxi_call_of(OXI_OP_view,&t,1,NULL);
+call.attr=attr;
+call.name="detach";
+if(oxi_apply_quiet(&call)!=OX_OK)return NULL;
+call.out[0]->is_number=t->is_number;
+return call.out[0];}
+OX_API ox_tensor*ox_gradient(ox_tensor*t){
+return t&&t->tape?((oxi_tape*)t->tape)->gradient:NULL;}
+OX_API ox_status ox_set_gradient(ox_tensor*t,ox_tensor*gradient){
+if(oxi_any_null("set_gradient",&t,1))return ox_error();
+if(!gradient&& !t->tape)return OX_OK;
+bool fits= !gradient||gradient->ndim==t->ndim;
+for(int d=0;gradient&&fits&&d<t->ndim;d++)fits=gradient->shape[d]==t->shape[d];
+if(!fits)
+return oxi_fail(OX_ERR_SHAPE,"set_gradient: the gradient %s of %s",oxi_tensor_text(gradient),
+ oxi_tensor_text(t));
+if(gradient&&(gradient->dtype!=t->dtype|| !oxi_has_gradients(t->dtype)))
+return oxi_fail(OX_ERR_DTYPE,"set_gradient: the gradient %s of %s",oxi_tensor_text(gradient),
+ oxi_tensor_text(t));
+oxi_tape*tape=oxi_tape_of(t);
+if(!tape)return OX_ERR_NOMEM;
+ox_retain(gradient);
+ox_release(tape->gradient);
+tape->gradient=gradient;
+return OX_OK;}
+OX_API ox_status ox_retain_gradient(ox_tensor*t){
+if(oxi_any_null("retain_gradient",&t,1))return ox_error();
+oxi_edge edge;
+ox_status status=oxi_variable_edge("retain_gradient",t,&edge);
+if(status==OX_OK&&edge.node)edge.node->keeper[edge.output]=(oxi_tape*)t->tape;
+return status;}
+OX_API bool ox_is_grad_enabled(void){
+return!oxi_grad_off;}
+OX_API bool ox_set_grad_enabled(bool enabled){
+bool before= !oxi_grad_off;
+oxi_grad_off= !enabled;
+return before;}
+OX_API ox_grad_scope ox_grad_scope_begin(bool enabled){
+ox_grad_scope scope;
+scope.previous=ox_set_grad_enabled(enabled);
+scope.open=true;
+return scope;}
+OX_API void ox_grad_scope_end(ox_grad_scope*scope){
+if(scope&&scope->open)(void)ox_set_grad_enabled(scope->previous);
+if(scope)scope->open=false;}
+static oxi_hook**oxi_hooks_of(const char*name,ox_tensor*t){
+oxi_edge edge;
+if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return NULL;
+return edge.node? &edge.node->hooks[edge.output]: &edge.leaf->hooks;}
+static oxi_hook*oxi_hook_add(oxi_hook**list,void*user){
+static int64_t numbers;
+oxi_hook*hook=(oxi_hook*)oxi_calloc(1,sizeof*hook);
+if(!hook)return NULL;
+hook->number=oxi_atomic_add(&numbers,1);
+hook->user=user;
+while(*list)list= &(*list)->next;
+*list=hook;
+return hook;}
+OX_API int64_t ox_register_hook(ox_tensor*t,ox_gradient_hook change,void*user){
+oxi_hook**list=oxi_hooks_of("register_hook",t),*hook;
+if(list&& !change)(void)oxi_fail(OX_ERR_ARG,"register_hook: no function");
+if(!list|| !change|| !(hook=oxi_hook_add(list,user)))return 0;
+hook->change=change;
+return hook->number;}
+OX_API int64_t ox_register_accumulated_hook(ox_tensor*leaf,ox_accumulated_hook accumulated,void*user){
+oxi_hook**list=oxi_hooks_of("register_accumulated_hook",leaf),*hook;
+if(!list)return 0;
+if(!accumulated|| !ox_is_leaf(leaf)){
+(void)oxi_fail(OX_ERR_ARG,"register_accumulated_hook: %s",
+ accumulated?"a result adds no gradients up, only leaves do":"no function");
+return 0;}
+ox_tensor*header=oxi_plain_header(leaf);
+hook=header?oxi_hook_add(list,user):NULL;
+if(!hook){
+ox_release(header);
+return 0;}
+hook->accumulated=accumulated;
+hook->header=header;
+return hook->number;}
+OX_API void ox_remove_hook(ox_tensor*t,int64_t number){
+oxi_edge edge=oxi_edge_of(t);
+oxi_hook**list=edge.node? &edge.node->hooks[edge.output]:edge.leaf? &edge.leaf->hooks:NULL;
+for(;list&& *list;list= &(*list)->next){
+oxi_hook*hook= *list;
+if(hook->number!=number)continue;
+*list=hook->next;
+hook->next=NULL;
+oxi_hooks_free(hook);
+return;}}
+static oxi_edge*oxi_edges_of_list(const char*name,ox_tensor*const*list,int count){
+oxi_edge*edges=NULL;
+if(count<0||(count>0&& !list)){
+(void)oxi_fail(OX_ERR_ARG,"%s: %d tensors",name,count);
+return NULL;}
+if(oxi_any_null(name,list,count))return NULL;
+edges=(oxi_edge*)oxi_calloc((size_t)count+1,sizeof*edges);
+for(int i=0;edges&&i<count;i++)
+if(oxi_variable_edge(name,list[i],&edges[i])!=OX_OK){
+oxi_free(edges,((size_t)count+1)*sizeof*edges);
+return NULL;}
+return edges;}
+static void oxi_edges_free(oxi_edge*edges,int count){
+if(edges)oxi_free(edges,((size_t)count+1)*sizeof*edges);}
+static ox_status oxi_backward_from(const char*name,ox_tensor*const*results,ox_tensor*const*gradients,
+ int count,const ox_backward_desc*desc){
+oxi_pass run;
+oxi_edge*wanted=NULL,*roots=oxi_edges_of_list(name,results,count);
+int wanted_count=desc&&desc->inputs?desc->input_count:0;
+memset(&run,0,sizeof run);
+if(!roots)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
+run.create_graph=desc&&desc->create_graph;
+run.retain_graph=desc&&(desc->retain_graph||desc->create_graph);
+run.keeps=true;
+run.only=desc&&desc->inputs;
+if(run.only)wanted=oxi_edges_of_list(name,desc->inputs,wanted_count);
+ox_status status=run.only&& !wanted?OX_ERR_NOMEM:oxi_run_prepare(&run,roots,count,wanted,wanted_count);
+if(status==OX_OK)status=oxi_run_from(&run,results,roots,count,gradients);
+oxi_run_end(&run);
+oxi_edges_free(roots,count);
+oxi_edges_free(wanted,wanted_count);
+return status!=OX_OK&&ox_error()!=OX_OK?ox_error():status;}
+OX_API ox_status ox_backward(ox_tensor*t,const ox_backward_desc*desc){
+if(oxi_any_null("backward",&t,1))return ox_error();
+bool speaks=oxi_speak("backward");
+ox_status status=oxi_backward_from("backward",&t,desc? &desc->gradient:NULL,1,desc);
+oxi_speak_end(speaks);
+return status;}
+static ox_status oxi_take_gradients(oxi_pass*run,const oxi_edge*wanted,int count,bool allow_unused,
+ ox_tensor*const*inputs,ox_tensor**grads){
+for(int i=0;i<count;i++){
+ox_tensor*g=oxi_sum_of_edge(run,oxi_task_of_edge(run,&wanted[i]),&wanted[i])->sum;
+if(!g&& !allow_unused)
+return oxi_fail(OX_ERR_ARG,"grad: the outputs do not depend on input %d, %s; allow_unused gives NULL",
+ i+1,oxi_tensor_text(inputs[i]));
+if(g&& !(grads[i]=oxi_same_again(g)))return ox_error();}
+return OX_OK;}
+OX_API ox_status ox_grad(ox_tensor*const*outputs,int output_count,ox_tensor*const*inputs,int input_count,
+ const ox_grad_desc*desc,ox_tensor**grads){
+ox_grad_desc plain;
+oxi_pass run;
+ox_status status=OX_ERR_NOMEM;
+memset(&plain,0,sizeof plain);
+memset(&run,0,sizeof run);
+if(!desc)desc= &plain;
+if(!grads&&input_count>0)return oxi_fail(OX_ERR_ARG,"grad: no room for %d gradients",input_count);
+for(int i=0;i<input_count;i++)grads[i]=NULL;
+oxi_edge*roots=oxi_edges_of_list("grad",outputs,output_count);
+oxi_edge*wanted=roots?oxi_edges_of_list("grad",inputs,input_count):NULL;
+if(!wanted&&ox_error()!=OX_OK)status=ox_error();
+run.create_graph=desc->create_graph;
+run.retain_graph=desc->retain_graph||desc->create_graph;
+run.only=true;
+bool speaks=oxi_speak("grad");
+if(wanted)status=oxi_run_prepare(&run,roots,output_count,wanted,input_count);
+if(wanted&&status==OX_OK)status=oxi_run_from(&run,outputs,roots,output_count,desc->gradients);
+if(wanted&&status==OX_OK)
+status=oxi_take_gradients(&run,wanted,input_count,desc->allow_unused,inputs,grads);
+for(int i=0;i<input_count&&status!=OX_OK;i++){
+ox_release(grads[i]);
+grads[i]=NULL;}
+oxi_run_end(&run);
+oxi_edges_free(roots,output_count);
+oxi_edges_free(wanted,input_count);
+oxi_speak_end(speaks);
+return status;}
+/* >>autograd/custom.c */
+static int oxi_output_of(const ox_tensor*t,ox_tensor*const*outputs,int count){
+for(int i=0;i<count;i++)
+if(outputs[i]==t)return i;
+return-1;}
+static ox_status oxi_custom_saves(oxi_node*node,ox_tensor*const*outputs,ox_tensor*const*saved){
+ox_status status=OX_OK;
+for(int i=0;i<node->saved_count&&status==OX_OK;i++){
+oxi_edge edge={NULL,0,NULL};
+node->saved_output[i]=oxi_output_of(saved[i],outputs,node->out_count);
+if(node->saved_output[i]<0&&saved[i]->tape)
+status=oxi_tape_edge((oxi_tape*)saved[i]->tape,&edge);
+if(status==OX_OK)
+status=oxi_save_tensor(&node->saved[i],saved[i],oxi_atomic_load(&saved[i]->storage->version),&edge);}
+return status;}
+static ox_status oxi_custom_inputs(oxi_node*node,ox_tensor*const*inputs,bool*wants){
+ox_status status=OX_OK;
+*wants=false;
+for(int i=0;i<node->in_count&&status==OX_OK;i++){
+oxi_edge edge={NULL,0,NULL};
+oxi_outline_of(inputs[i],&node->operand[i]);
+if(inputs[i]->tape&&oxi_has_gradients(inputs[i]->dtype))
+status=oxi_tape_edge((oxi_tape*)inputs[i]->tape,&edge);
+node->edges[i]=oxi_edge_copy(&edge);
+*wants= *wants||oxi_edge_is(&edge);}
+return status;}
+static ox_status oxi_custom_outputs(oxi_node*node,ox_tensor*const*outputs){
+for(int k=0;k<node->out_count;k++){
+oxi_edge edge={node,k,NULL};
+oxi_outline_of(outputs[k],&node->result[k]);
+if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)return OX_ERR_NOMEM;}
+return OX_OK;}
+static ox_status oxi_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
+ int input_count,ox_tensor*const*outputs,int output_count,
+ ox_tensor*const*saved,int saved_count,bool always){
+bool wants=false;
+oxi_node*node=oxi_node_new(OXI_NODE_CUSTOM,input_count,output_count,saved_count);
+if(!node){
+if(function->drop)function->drop(user);
+return OX_ERR_NOMEM;}
+node->function=function;
+node->user=user;
+node->always=always;
+ox_status status=oxi_custom_inputs(node,inputs,&wants);
+wants=(wants||always)&& !oxi_grad_off;
+if(status==OX_OK&&wants)status=oxi_custom_saves(node,outputs,saved);
+if(status==OX_OK&&wants)status=oxi_custom_outputs(node,outputs);
+oxi_counted_drop(&node->counted);
+return status;}
+static ox_status oxi_check_function(const ox_function*function,ox_tensor*const*inputs,int input_count,
+ ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
+const char*name="attach_function";
+if(!function|| !function->backward)return oxi_fail(OX_ERR_ARG,"%s: no function",name);
+if(input_count<0||output_count<1||saved_count<0)
+return oxi_fail(OX_ERR_ARG,"%s: %d inputs, %d outputs, %d saved",name,input_count,output_count,
+ saved_count);
+if(oxi_any_null(name,inputs,input_count)||oxi_any_null(name,outputs,output_count)||
+ oxi_any_null(name,saved,saved_count))
+return ox_error();
+for(int k=0;k<output_count;k++)
+if(outputs[k]->tape)
+return oxi_fail(OX_ERR_ARG,"%s: output %d is recorded already; compute it under OX_NO_GRAD",name,k+1);
+return OX_OK;}
+OX_API ox_status ox_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
+ int input_count,ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
+ox_status status=oxi_check_function(function,inputs,input_count,outputs,output_count,saved,saved_count);
+if(status!=OX_OK){
+if(function&&function->drop)function->drop(user);
+return status;}
+return oxi_attach_function(function,user,inputs,input_count,outputs,output_count,saved,saved_count,false);}
+typedef struct oxi_checkpoint{
+ox_checkpoint_function function;
+void*user;
+int input_count,output_count;
+ox_generator_state random;
+ox_tensor**room;}oxi_checkpoint;
+static size_t oxi_checkpoint_bytes(const oxi_checkpoint*c){
+return((size_t)c->input_count+2*(size_t)c->output_count)*sizeof(ox_tensor*);}
+static void oxi_checkpoint_drop(void*user){
+oxi_checkpoint*c=(oxi_checkpoint*)user;
+oxi_free(c->room,oxi_checkpoint_bytes(c));
+oxi_free(c,sizeof*c);}
+static ox_status oxi_checkpoint_again(const oxi_checkpoint*c,const ox_function_context*context,
+ ox_tensor**inputs,ox_tensor**outputs){
+ox_generator*random=ox_generator_open(0);
+ox_status status=random?OX_OK:OX_ERR_NOMEM;
+for(int i=0;i<c->input_count&&status==OX_OK;i++){
+inputs[i]=ox_detach(context->saved[i]);
+if(!inputs[i]||(context->wants[i]&& !ox_requires_grad_(inputs[i],true)))status=ox_error();}
+if(random)ox_generator_set_state(random,c->random);
+if(status==OX_OK){
+ox_generator*before=ox_generator_use(random);
+bool enabled=ox_set_grad_enabled(true);
+status=c->function(inputs,outputs,c->user);
+(void)ox_set_grad_enabled(enabled);
+(void)ox_generator_use(before);}
+if(random)ox_generator_close(random);
+return status;}
+static ox_status oxi_checkpoint_backward(const ox_function_context*context){
+oxi_checkpoint*c=(oxi_checkpoint*)context->user;
+ox_tensor**inputs=c->room,**outputs=inputs+c->input_count,**g=outputs+c->output_count;
+int count=0;
+if(!oxi_grad_off)
+return oxi_fail(OX_ERR_UNSUPPORTED,"checkpoint: its gradients cannot be recorded (create_graph)");
+memset(c->room,0,oxi_checkpoint_bytes(c));
+ox_status status=oxi_checkpoint_again(c,context,inputs,outputs);
+for(int k=0;k<c->output_count&&status==OX_OK;k++){
+if(!outputs[k]|| !context->gradients[k]|| !ox_requires_grad(outputs[k]))continue;
+outputs[count]=outputs[k];
+g[count++]=context->gradients[k];}
+if(status==OX_OK&&count)status=oxi_backward_from("checkpoint",outputs,g,count,NULL);
+for(int i=0;i<c->input_count&&status==OX_OK;i++)
+if(context->wants[i])context->input_gradients[i]=ox_gradient(inputs[i]);
+return status;}
+static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,oxi_checkpoint_drop};
+static oxi_checkpoint*oxi_checkpoint_new(ox_checkpoint_function function,void*user,int input_count,
+ int output_count){
+oxi_checkpoint*c=(oxi_checkpoint*)oxi_calloc(1,sizeof*c);
+if(!c)return NULL;
+c->function=function;
+c->user=user;
+c->input_count=input_count;
+c->output_count=output_count;
+c->random=ox_generator_get_state(oxi_generator);
+c->room=(ox_tensor**)oxi_alloc(oxi_checkpoint_bytes(c));
+if(c->room)return c;
+oxi_free(c,sizeof*c);
+return NULL;}
+OX_API ox_status ox_checkpoint(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
+ int input_count,ox_tensor**outputs,int output_count){
+ox_status status=OX_OK;
+if(!function|| !outputs||output_count<1||input_count<0||(input_count>0&& !inputs))
+return oxi_fail(OX_ERR_ARG,"checkpoint: %s",function?"no outputs, or no inputs":"no function");
+if(oxi_any_null("checkpoint",inputs,input_count))return ox_error();
+if(oxi_grad_off)return function(inputs,outputs,user);
+oxi_checkpoint*c=oxi_checkpoint_new(function,user,input_count,output_count);
+if(!c)return OX_ERR_NOMEM;
+bool seen=false,*outside=oxi_grad_seen;
+for(int k=0;k<output_count;k++)outputs[k]=NULL;
+oxi_grad_seen= &seen;
+oxi_grad_off=true;
+status=function(inputs,outputs,user);
+oxi_grad_off=false;
+oxi_grad_seen=outside;
+if(seen&&outside)*outside=true;
+if(status!=OX_OK|| !seen){
+oxi_checkpoint_drop(c);
+return status;}
+return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,inputs,
+ input_count,true);}
+/* >>autograd/gradcheck.c */
+typedef struct oxi_gradcheck{
+ox_checked_function function;
+void*user;
+double eps,absolute,relative;
+ox_tensor*weights;}oxi_gradcheck;
+static ox_tensor*oxi_as_reals(ox_tensor*t){
+return t&&t->dtype==OX_C64?ox_view_as_real(t):t;}
+static ox_tensor*oxi_check_weights(const ox_tensor*y){
+ox_tensor*ramp=oxi_arange(0,(double)ox_numel(y),1,OX_F64,ox_cpu());
+ox_tensor*spread=ox_add_number(ox_sin(ox_mul_number(ramp,1.7)),1.25);
+spread=ox_cast(ox_reshape(spread,ox_shape_of(y)),y->dtype==OX_F64?OX_F64:OX_F32);
+return ox_to(spread,oxi_working_device(ox_device_of(y)));}
+static ox_tensor*oxi_weighted_sum(ox_tensor*y,ox_tensor**weights){
+y=oxi_as_reals(y);
+if(y&& !*weights)*weights=oxi_check_weights(y);
+return y&& *weights?ox_sum(ox_mul(y,*weights),OX_ALL_DIMS,false):NULL;}
+static ox_status oxi_check_value(oxi_gradcheck*c,ox_tensor*const*inputs,double*value){
+ox_scope scope=ox_scope_begin();
+ox_tensor*sum=oxi_weighted_sum(c->function(inputs,c->user),&c->weights);
+*value=sum?ox_item(sum):0;
+ox_status status=sum?OX_OK:ox_error();
+ox_scope_end(&scope);
+return status;}
+static ox_tensor*oxi_number_at(ox_tensor*t,int64_t i){
+ox_tensor*at=oxi_as_reals(t);
+int64_t left=at?ox_numel(at):1;
+while(at&&at->ndim){
+left/=at->shape[0];
+at=ox_select(at,0,i/left);
+i%=left;}
+return at;}
+static ox_status oxi_difference(oxi_gradcheck*c,ox_tensor*const*inputs,ox_tensor*x,int64_t i,double*out){
+double value[2]={0,0};
+ox_status status=OX_OK;
+ox_scope scope=ox_scope_begin();
+ox_tensor*at=oxi_number_at(x,i),*before=at?ox_clone(at):NULL;
+for(int side=0;side<2&&before&&status==OX_OK;side++){
+ox_tensor*moved=ox_add_number(before,side? -c->eps:c->eps);
+status=moved&&ox_copy_(at,moved)?oxi_check_value(c,inputs,&value[side]):ox_error();}
+if(!before|| !ox_copy_(at,before))status=ox_error();
+ox_scope_end(&scope);
+*out=(value[0]-value[1])/(2*c->eps);
+return status;}
+static ox_status oxi_check_input(oxi_gradcheck*c,ox_tensor*const*inputs,int which,ox_tensor*gradient){
+ox_tensor*g=oxi_as_reals(gradient),*x=inputs[which];
+ox_status status=OX_OK;
+for(int64_t i=0;i<ox_numel(g)&&status==OX_OK;i++){
+double expected=0,got;
+status=oxi_difference(c,inputs,x,i,&expected);
+if(status!=OX_OK)return status;
+ox_scope scope=ox_scope_begin();
+got=ox_item(oxi_number_at(gradient,i));
+ox_scope_end(&scope);
+if(!(fabs(got-expected)<=c->absolute +c->relative*fabs(expected)))
+status=oxi_fail(OX_ERR_ARG,"gradcheck: number %lld of input %d, %s: the gradient is %.9g, "
+ "differences give %.9g",(long long)i,which+1,oxi_tensor_text(x),got,expected);}
+return status;}
+static ox_tensor*oxi_checked_gradient(oxi_gradcheck*c,ox_tensor*const*inputs,int which){
+ox_grad_desc desc;
+ox_tensor*x=inputs[which],*g=NULL;
+memset(&desc,0,sizeof desc);
+desc.allow_unused=true;
+bool enabled=ox_set_grad_enabled(true);
+ox_tensor*sum=oxi_weighted_sum(c->function(inputs,c->user),&c->weights);
+ox_retain(c->weights);
+if(sum&&ox_requires_grad(sum)&&ox_grad(&sum,1,&x,1,&desc,&g)!=OX_OK)sum=NULL;
+(void)ox_set_grad_enabled(enabled);
+return!sum?NULL:g?g:ox_zeros_like(x);}
+static ox_status oxi_check_leaves(ox_tensor*const*inputs,int count){
+for(int i=0;i<count;i++){
+ox_dtype dtype=inputs[i]->dtype;
+if(!ox_requires_grad(inputs[i]))continue;
+if(!ox_is_leaf(inputs[i]))
+return oxi_fail(OX_ERR_ARG,"gradcheck: input %d is no leaf: its numbers cannot be moved",i+1);
+if(dtype!=OX_F64&&dtype!=OX_F32&&dtype!=OX_C64)
+return oxi_fail(OX_ERR_DTYPE,"gradcheck: input %d is %s; differences want f64, f32 or c64",i+1,
+ oxi_tensor_text(inputs[i]));}
+return OX_OK;}
+OX_API ox_status ox_gradcheck(ox_checked_function function,void*user,ox_tensor*const*inputs,
+ int input_count,const ox_gradcheck_desc*desc){
+oxi_gradcheck c;
+memset(&c,0,sizeof c);
+if(!function)return oxi_fail(OX_ERR_ARG,"gradcheck: no function");
+if(oxi_any_null("gradcheck",inputs,input_count))return ox_error();
+c.function=function;
+c.user=user;
+c.eps=desc&&desc->eps>0?desc->eps:1e-6;
+c.absolute=desc&&desc->absolute>0?desc->absolute:1e-5;
+c.relative=desc&&desc->relative>0?desc->relative:1e-3;
+ox_status status=oxi_check_leaves(inputs,input_count);
+for(int i=0;i<input_count&&status==OX_OK;i++){
+if(!ox_requires_grad(inputs[i]))continue;
+ox_scope scope=ox_scope_begin();
+ox_tensor*g=oxi_checked_gradient(&c,inputs,i);
+bool enabled=ox_set_grad_enabled(false);
+status=g?oxi_check_input(&c,inputs,i,g):ox_error();
+(void)ox_set_grad_enabled(enabled);
+ox_release(c.weights);
+ox_scope_end(&scope);
+c.weights=NULL;}
+return status;}
+typedef struct oxi_gradgradcheck{
+ox_checked_function function;
+void*user;
+int count;}oxi_gradgradcheck;
+static ox_tensor*oxi_gradients_in_a_row(ox_tensor*const*inputs,void*user){
+const oxi_gradgradcheck*c=(const oxi_gradgradcheck*)user;
+ox_tensor*row=NULL,*pair[2],*x,*g,*weights=inputs[c->count];
+ox_grad_desc desc;
+memset(&desc,0,sizeof desc);
+desc.create_graph=desc.allow_unused=true;
+bool enabled=ox_set_grad_enabled(true);
+ox_tensor*y=c->function(inputs,c->user);
+desc.gradients= &weights;
+for(int i=0;i<c->count&&y;i++){
+if(!ox_requires_grad(inputs[i]))continue;
+x=inputs[i];
+if(ox_grad(&y,1,&x,1,&desc,&g)!=OX_OK)y=NULL;
+if(!y|| !g)continue;
+pair[0]=row;
+pair[1]=ox_cast(ox_flatten(oxi_as_reals(g),0,-1),OX_F64);
+row= !row?pair[1]:ox_cat(pair,2,0);
+if(!row)y=NULL;}
+(void)ox_set_grad_enabled(enabled);
+return!y?NULL:row?row:oxi_full("zeros",OX_SHAPE(1),0,OX_F64,ox_cpu());}
+OX_API ox_status ox_gradgradcheck(ox_checked_function function,void*user,ox_tensor*const*inputs,
+ int input_count,const ox_gradcheck_desc*desc){
+oxi_gradgradcheck c;
+size_t bytes=((size_t)(input_count>0?input_count:0)+1)*sizeof(ox_tensor*);
+if(!function)return oxi_fail(OX_ERR_ARG,"gradgradcheck: no function");
+if(oxi_any_null("gradgradcheck",inputs,input_count))return ox_error();
+ox_tensor**all=(ox_tensor**)oxi_alloc(bytes);
+if(!all)return OX_ERR_NOMEM;
+ox_scope scope=ox_scope_begin();
+c.function=function;
+c.user=user;
+c.count=input_count;
+for(int i=0;i<input_count;i++)all[i]=inputs[i];
+ox_tensor*y=function(inputs,user),*spread=y?oxi_check_weights(oxi_as_reals(ox_detach(y))):NULL;
+if(spread&&y->dtype==OX_C64)spread=ox_view_as_complex(spread);
+all[input_count]=spread?ox_requires_grad_(ox_cast(spread,y->dtype),true):NULL;
+ox_status status=all[input_count]?ox_gradcheck(oxi_gradients_in_a_row,&c,all,input_count+1,desc)
+ :ox_error();
+ox_scope_end(&scope);
+oxi_free(all,bytes);
+return status;}
+/* >>nn/losses.c */
+#define OXI_LOG_2_PI 1.8378770664093454
+static ox_tensor*oxi_reduce_loss(ox_tensor*terms,ox_loss_reduction reduction){
+if(!terms)return NULL;
+switch(reduction){
+case OX_LOSS_MEAN:return ox_mean(terms,OX_ALL_DIMS,false);
+case OX_LOSS_SUM:return ox_sum(terms,OX_ALL_DIMS,false);
+case OX_LOSS_NONE:return terms;
+default:return OXI_FAIL_NULL(OX_ERR_ARG,"loss: no reduction %d",(int)reduction);}}
+static ox_tensor*oxi_loss_end(oxi_work*work,ox_tensor*terms,ox_loss_reduction reduction){
+return oxi_work_end(work,oxi_reduce_loss(terms,reduction));}
+static ox_tensor*oxi_at_least(ox_tensor*x,double low){
+return ox_clamp(x,low,INFINITY);}
+static ox_tensor*oxi_raise(ox_tensor*x,double low){
+ox_tensor*plain=x?ox_detach(x):NULL;
+return ox_add(x,ox_sub(oxi_at_least(plain,low),plain));}
+static ox_tensor*oxi_weighted(ox_tensor*terms,ox_tensor*weight){
+return weight?ox_mul(terms,weight):terms;}
+static bool oxi_same_sizes(const ox_tensor*a,const ox_tensor*b,int without){
+int at=0;
+for(int d=0;d<b->ndim;d++){
+if(d==without)continue;
+if(at>=a->ndim||a->shape[at++]!=b->shape[d])return false;}
+return at==a->ndim;}
+OX_API ox_tensor*ox_mse_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("mse_loss");
+return oxi_loss_end(&work,ox_square(ox_sub(input,target)),reduction);}
+OX_API ox_tensor*ox_l1_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("l1_loss");
+return oxi_loss_end(&work,ox_abs(ox_sub(input,target)),reduction);}
+static ox_tensor*oxi_huber_terms(ox_tensor*input,ox_tensor*target,double delta){
+ox_tensor*size=ox_abs(ox_sub(input,target)),*most=ox_clamp(size,-INFINITY,delta);
+return ox_mul(most,ox_add_scaled(size,most,-0.5));}
+OX_API ox_tensor*ox_huber_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction,double delta){
+if(!(delta>0))return OXI_FAIL_NULL(OX_ERR_ARG,"huber_loss: delta %g is not above 0",delta);
+oxi_work work=oxi_work_begin("huber_loss");
+return oxi_loss_end(&work,oxi_huber_terms(input,target,delta),reduction);}
+OX_API ox_tensor*ox_smooth_l1_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction,
+ double beta){
+if(!(beta>=0))return OXI_FAIL_NULL(OX_ERR_ARG,"smooth_l1_loss: beta %g is below 0",beta);
+oxi_work work=oxi_work_begin("smooth_l1_loss");
+ox_tensor*terms=beta>0?ox_div_number(oxi_huber_terms(input,target,beta),beta):ox_abs(ox_sub(input,target));
+return oxi_loss_end(&work,terms,reduction);}
+typedef struct oxi_class_loss{
+ox_tensor*target;
+ox_tensor*counts;
+ox_tensor*weight;
+int dim;}oxi_class_loss;
+static bool oxi_class_weight_fits(const ox_tensor*weight,const ox_tensor*input,int dim){
+if(!weight||(weight->ndim==1&&weight->shape[0]==input->shape[dim]))return true;
+(void)oxi_fail(OX_ERR_SHAPE,"loss: the weight %s of the classes of %s",oxi_tensor_text(weight),
+ oxi_tensor_text(input));
+return false;}
+static int oxi_class_dim(ox_tensor*input,ox_tensor*target,ox_tensor*weight){
+ox_tensor*both[2]={input,target};
+int dim=input&&input->ndim>1;
+if(oxi_any_null("loss",both,2))return-1;
+if(input->ndim==0|| !oxi_same_sizes(target,input,dim)){
+(void)oxi_fail(OX_ERR_SHAPE,"loss: classes %s of an input %s",oxi_tensor_text(target),
+ oxi_tensor_text(input));
+return-1;}
+return oxi_class_weight_fits(weight,input,dim)?dim: -1;}
+static bool oxi_class_loss_of(oxi_class_loss*c,ox_tensor*input,ox_tensor*target,ox_tensor*weight,
+ int64_t ignored){
+memset(c,0,sizeof*c);
+c->dim=oxi_class_dim(input,target,weight);
+if(c->dim<0)return false;
+bool whole=target->dtype==OX_I64||target->dtype==OX_I32;
+target=whole?target:ox_cast(target,OX_I64);
+c->counts=ox_ne_number(target,(double)ignored);
+c->target=ox_masked_fill(target,ox_logical_not(c->counts),0);
+if(weight&&c->target){
+ox_tensor*each=ox_index_select(weight,0,ox_flatten(c->target,0,-1));
+each=ox_reshape(each,ox_shape_of(c->target));
+c->weight=ox_masked_fill(each,ox_logical_not(c->counts),0);
+if(!c->weight)return false;}
+return c->target!=NULL;}
+static ox_tensor*oxi_nll_terms(const oxi_class_loss*c,ox_tensor*input){
+ox_tensor*picked=ox_squeeze(ox_gather(input,c->dim,ox_unsqueeze(c->target,c->dim)),c->dim);
+return oxi_weighted(ox_neg(ox_masked_fill(picked,ox_logical_not(c->counts),0)),c->weight);}
+static ox_tensor*oxi_reduce_classes(const oxi_class_loss*c,ox_tensor*terms,ox_loss_reduction reduction){
+if(reduction!=OX_LOSS_MEAN)return oxi_reduce_loss(terms,reduction);
+ox_tensor*count=ox_sum(c->weight?c->weight:c->counts,OX_ALL_DIMS,false);
+return ox_div(ox_sum(terms,OX_ALL_DIMS,false),count);}
+OX_API ox_tensor*ox_nll_loss(ox_tensor*input,ox_tensor*target,const ox_nll_loss_desc*desc){
+ox_nll_loss_desc plain;
+oxi_class_loss c;
+memset(&plain,0,sizeof plain);
+if(!desc)desc= &plain;
+oxi_work work=oxi_work_begin("nll_loss");
+ox_tensor*loss=NULL;
+if(oxi_class_loss_of(&c,input,target,desc->weight,desc->ignores?desc->ignore_index: -100))
+loss=oxi_reduce_classes(&c,oxi_nll_terms(&c,input),desc->reduction);
+return oxi_work_end(&work,loss);}
+static ox_tensor*oxi_weight_along(ox_tensor*weight,const ox_tensor*input,int dim){
+ox_shape shape=ox_shape_of(input);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==dim?input->shape[dim]:1;
+return weight?ox_reshape(weight,shape):NULL;}
+static ox_tensor*oxi_cross_entropy_of_classes(ox_tensor*input,ox_tensor*target,
+ const ox_cross_entropy_desc*desc){
+oxi_class_loss c;
+double smoothing=desc->label_smoothing;
+int64_t ignored=desc->ignores?desc->ignore_index: -100;
+if(!oxi_class_loss_of(&c,input,target,desc->weight,ignored))return NULL;
+ox_tensor*logs=ox_log_softmax(input,c.dim),*terms=oxi_nll_terms(&c,logs);
+if(smoothing>0){
+ox_tensor*all=oxi_weighted(logs,oxi_weight_along(desc->weight,input,c.dim));
+all=ox_sum(all,OX_DIMS(c.dim),false);
+all=ox_masked_fill(all,ox_logical_not(c.counts),0);
+double share=smoothing/(double)input->shape[c.dim];
+terms=ox_add_scaled(ox_mul_number(terms,1-smoothing),all,-share);}
+return oxi_reduce_classes(&c,terms,desc->reduction);}
+static ox_tensor*oxi_cross_entropy_of_probabilities(ox_tensor*input,ox_tensor*target,
+ const ox_cross_entropy_desc*desc){
+int dim=input->ndim>1;
+double smoothing=desc->label_smoothing,classes=(double)input->shape[dim];
+if(desc->ignores)return OXI_FAIL_NULL(OX_ERR_ARG,"loss: classes can be ignored, probabilities cannot");
+if(!oxi_class_weight_fits(desc->weight,input,dim))return NULL;
+if(smoothing>0)target=ox_add_number(ox_mul_number(target,1-smoothing),smoothing/classes);
+ox_tensor*products=ox_mul(ox_log_softmax(input,dim),target);
+products=oxi_weighted(products,oxi_weight_along(desc->weight,input,dim));
+ox_tensor*terms=ox_neg(ox_sum(products,OX_DIMS(dim),false));
+return oxi_reduce_loss(terms,desc->reduction);}
+OX_API ox_tensor*ox_cross_entropy(ox_tensor*input,ox_tensor*target,const ox_cross_entropy_desc*desc){
+ox_cross_entropy_desc plain;
+ox_tensor*both[2]={input,target},*loss;
+memset(&plain,0,sizeof plain);
+if(!desc)desc= &plain;
+if(oxi_any_null("cross_entropy",both,2))return NULL;
+if(!(desc->label_smoothing>=0&&desc->label_smoothing<=1))
+return OXI_FAIL_NULL(OX_ERR_ARG,"cross_entropy: label_smoothing %g is not in [0, 1]",
+ desc->label_smoothing);
+oxi_work work=oxi_work_begin("cross_entropy");
+if(input->ndim>0&&oxi_same_sizes(target,input,-1))
+loss=oxi_cross_entropy_of_probabilities(input,target,desc);
+else
+loss=oxi_cross_entropy_of_classes(input,target,desc);
+return oxi_work_end(&work,loss);}
+static ox_tensor*oxi_cut_log(ox_tensor*x,bool of_the_rest){
+ox_tensor*end=ox_eq_number(x,of_the_rest?1:0);
+ox_tensor*inside=ox_masked_fill(x,end,of_the_rest?0:1);
+ox_tensor*log=of_the_rest?ox_log1p(ox_neg(inside)):ox_log(inside);
+return oxi_at_least(ox_masked_fill(log,end,-100),-100);}
+OX_API ox_tensor*ox_binary_cross_entropy(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
+ ox_loss_reduction reduction){
+ox_tensor*both[2]={input,target};
+if(oxi_any_null("binary_cross_entropy",both,2))return NULL;
+if(!oxi_same_sizes(target,input,-1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"binary_cross_entropy: a target %s of an input %s",
+ oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_work work=oxi_work_begin("binary_cross_entropy");
+ox_tensor*rest=ox_rsub_number(target,1),*at_1=oxi_cut_log(input,true);
+ox_tensor*terms=ox_add(ox_mul(target,oxi_cut_log(input,false)),ox_mul(rest,at_1));
+return oxi_loss_end(&work,oxi_weighted(ox_neg(terms),weight),reduction);}
+static ox_tensor*oxi_logit_terms(ox_tensor*input,ox_tensor*target,ox_tensor*pos_weight){
+ox_tensor*log=ox_logsigmoid(input),*rest=ox_mul(ox_rsub_number(target,1),input);
+if(pos_weight)log=ox_mul(log,ox_add_number(ox_mul(ox_sub_number(pos_weight,1),target),1));
+return ox_sub(rest,log);}
+OX_API ox_tensor*ox_binary_cross_entropy_with_logits(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
+ ox_tensor*pos_weight,ox_loss_reduction reduction){
+ox_tensor*both[2]={input,target};
+if(oxi_any_null("binary_cross_entropy_with_logits",both,2))return NULL;
+if(!oxi_same_sizes(target,input,-1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"binary_cross_entropy_with_logits: a target %s of an input %s",
+ oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_work work=oxi_work_begin("binary_cross_entropy_with_logits");
+return oxi_loss_end(&work,oxi_weighted(oxi_logit_terms(input,target,pos_weight),weight),reduction);}
+static ox_tensor*oxi_t_log_t(ox_tensor*t){
+ox_tensor*none=ox_eq_number(t,0),*inside=ox_masked_fill(t,none,1);
+return ox_mul(t,ox_log(inside));}
+OX_API ox_tensor*ox_kl_div(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction,bool log_target){
+ox_tensor*both[2]={input,target};
+if(oxi_any_null("kl_div",both,2))return NULL;
+oxi_work work=oxi_work_begin("kl_div");
+ox_tensor*terms=log_target?ox_mul(ox_exp(target),ox_sub(target,input))
+ :ox_sub(oxi_t_log_t(target),ox_mul(target,input));
+if(reduction!=OX_LOSS_BATCHMEAN)return oxi_loss_end(&work,terms,reduction);
+ox_tensor*sum=oxi_reduce_loss(terms,OX_LOSS_SUM);
+return oxi_work_end(&work,input->ndim?ox_div_number(sum,(double)input->shape[0]):sum);}
+static ox_tensor*oxi_variance_beside(ox_tensor*variance,const ox_tensor*input){
+int ndim=input->ndim;
+bool fits=variance->ndim==ndim||variance->ndim==0;
+for(int d=0;d<ndim&&fits&&variance->ndim;d++)
+fits=variance->shape[d]==input->shape[d]||variance->shape[d]==1;
+if(fits)
+return variance->is_number?ox_mul(variance,ox_ones_like(input)):variance;
+if(ndim>0&&oxi_same_sizes(variance,input,ndim-1))return ox_unsqueeze(variance,-1);
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"gaussian_nll_loss: variances %s of an input %s",
+ oxi_tensor_text(variance),oxi_tensor_text(input));}
+OX_API ox_tensor*ox_gaussian_nll_loss(ox_tensor*input,ox_tensor*target,ox_tensor*variance,bool full,
+ double eps,ox_loss_reduction reduction){
+ox_tensor*all[3]={input,target,variance};
+if(oxi_any_null("gaussian_nll_loss",all,3))return NULL;
+oxi_work work=oxi_work_begin("gaussian_nll_loss");
+ox_tensor*raised=oxi_raise(oxi_variance_beside(variance,input),eps);
+ox_tensor*ratio=ox_div(ox_square(ox_sub(input,target)),raised);
+ox_tensor*terms=ox_mul_number(ox_add(ox_log(raised),ratio),0.5);
+if(full)terms=ox_add_number(terms,0.5*OXI_LOG_2_PI);
+return oxi_loss_end(&work,terms,reduction);}
+static ox_tensor*oxi_stirling(ox_tensor*target){
+ox_tensor*small=ox_le_number(target,1),*t=ox_masked_fill(target,small,1);
+ox_tensor*log=ox_log(t),*sum=ox_add_scaled(ox_sub(ox_mul(t,log),t),log,0.5);
+return ox_masked_fill(ox_add_number(sum,0.5*OXI_LOG_2_PI),small,0);}
+OX_API ox_tensor*ox_poisson_nll_loss(ox_tensor*input,ox_tensor*target,bool log_input,bool full,
+ double eps,ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("poisson_nll_loss");
+ox_tensor*rate=log_input?ox_exp(input):input;
+ox_tensor*log=log_input?input:ox_log(ox_add_number(input,eps));
+ox_tensor*terms=ox_sub(rate,ox_mul(target,log));
+if(full)terms=ox_add(terms,oxi_stirling(target));
+return oxi_loss_end(&work,terms,reduction);}
+static ox_tensor*oxi_unless(ox_tensor*x,ox_tensor*target,double unless){
+return ox_where(ox_eq_number(target,unless),ox_number(0),x);}
+OX_API ox_tensor*ox_hinge_embedding_loss(ox_tensor*input,ox_tensor*target,double margin,
+ ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("hinge_embedding_loss");
+ox_tensor*apart=oxi_at_least(ox_rsub_number(input,margin),0);
+ox_tensor*terms=ox_add(oxi_unless(apart,target,1),oxi_unless(input,target,-1));
+return oxi_loss_end(&work,terms,reduction);}
+OX_API ox_tensor*ox_margin_ranking_loss(ox_tensor*input1,ox_tensor*input2,ox_tensor*target,
+ double margin,ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("margin_ranking_loss");
+ox_tensor*order=ox_mul(ox_neg(target),ox_sub(input1,input2));
+return oxi_loss_end(&work,oxi_at_least(ox_add_number(order,margin),0),reduction);}
+static ox_tensor*oxi_cosine(ox_tensor*a,ox_tensor*b){
+ox_tensor*sizes[2]={ox_square(a),ox_square(b)};
+for(int i=0;i<2;i++)sizes[i]=ox_add_number(ox_sum(sizes[i],OX_DIMS(-1),false),1e-12);
+return ox_div(ox_sum(ox_mul(a,b),OX_DIMS(-1),false),ox_sqrt(ox_mul(sizes[0],sizes[1])));}
+OX_API ox_tensor*ox_cosine_embedding_loss(ox_tensor*input1,ox_tensor*input2,ox_tensor*target,
+ double margin,ox_loss_reduction reduction){
+ox_tensor*all[3]={input1,input2,target};
+if(oxi_any_null("cosine_embedding_loss",all,3))return NULL;
+if(target->ndim>1||input1->ndim!=target->ndim+1||input2->ndim!=input1->ndim)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cosine_embedding_loss: targets %s of %s and %s",
+ oxi_tensor_text(target),oxi_tensor_text(input1),oxi_tensor_text(input2));
+oxi_work work=oxi_work_begin("cosine_embedding_loss");
+ox_tensor*cosine=oxi_cosine(input1,input2),*pull=ox_rsub_number(cosine,1);
+ox_tensor*push=oxi_at_least(ox_sub_number(cosine,margin),0);
+ox_tensor*none=ox_number(0),*terms=ox_where(ox_eq_number(target,1),pull,none);
+return oxi_loss_end(&work,ox_add(terms,ox_where(ox_eq_number(target,-1),push,none)),reduction);}
+OX_API ox_tensor*ox_soft_margin_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("soft_margin_loss");
+return oxi_loss_end(&work,ox_neg(ox_logsigmoid(ox_mul(input,target))),reduction);}
+OX_API ox_tensor*ox_pairwise_distance(ox_tensor*x1,ox_tensor*x2,double p,double eps,bool keepdim){
+oxi_work work=oxi_work_begin("pairwise_distance");
+ox_tensor*apart=ox_add_number(ox_sub(x1,x2),eps);
+return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),keepdim));}
+OX_API ox_tensor*ox_triplet_margin_loss(ox_tensor*anchor,ox_tensor*positive,ox_tensor*negative,
+ const ox_triplet_margin_desc*desc){
+ox_triplet_margin_desc d;
+memset(&d,0,sizeof d);
+if(desc)d= *desc;
+if(d.margin==0)d.margin=1;
+if(d.p==0)d.p=2;
+if(d.eps==0)d.eps=1e-6;
+if(!(d.margin>0))
+return OXI_FAIL_NULL(OX_ERR_ARG,"triplet_margin_loss: margin %g is not above 0",d.margin);
+oxi_work work=oxi_work_begin("triplet_margin_loss");
+ox_tensor*near=ox_pairwise_distance(anchor,positive,d.p,d.eps,false);
+ox_tensor*far=ox_pairwise_distance(anchor,negative,d.p,d.eps,false);
+if(d.swap)far=ox_minimum(far,ox_pairwise_distance(positive,negative,d.p,d.eps,false));
+ox_tensor*terms=oxi_at_least(ox_add_number(ox_sub(near,far),d.margin),0);
+return oxi_loss_end(&work,terms,d.reduction);}
+OX_API ox_tensor*ox_multi_margin_loss(ox_tensor*input,ox_tensor*target,double p,double margin,
+ ox_tensor*weight,ox_loss_reduction reduction){
+oxi_class_loss c;
+if(p!=1&&p!=2)return OXI_FAIL_NULL(OX_ERR_ARG,"multi_margin_loss: p %g is not 1 or 2",p);
+if(input&&input->ndim>2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_margin_loss: an input %s",oxi_tensor_text(input));
+oxi_work work=oxi_work_begin("multi_margin_loss");
+if(input&&target&&input->ndim==1&&target->ndim==1)target=ox_squeeze(target,0);
+if(!oxi_class_loss_of(&c,input,target,weight,INT64_MIN))return oxi_work_end(&work,NULL);
+ox_tensor*own=ox_unsqueeze(c.target,c.dim),*right=ox_gather(input,c.dim,own);
+ox_tensor*over=oxi_at_least(ox_add_number(ox_sub(input,right),margin),0);
+if(p==2)over=ox_square(over);
+over=ox_scatter(over,c.dim,own,right?ox_zeros_like(right):NULL);
+ox_tensor*terms=ox_mean(over,OX_DIMS(c.dim),false);
+return oxi_loss_end(&work,oxi_weighted(terms,c.weight),reduction);}
+OX_API ox_tensor*ox_multilabel_margin_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
+ox_tensor*both[2]={input,target};
+if(oxi_any_null("multilabel_margin_loss",both,2))return NULL;
+if(input->ndim<1||input->ndim>2|| !oxi_same_sizes(target,input,-1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"multilabel_margin_loss: a target %s of an input %s",
+ oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_work work=oxi_work_begin("multilabel_margin_loss");
+ox_tensor*labels=ox_cast(target,OX_I64),*listed,*is_label,*over;
+listed=ox_cast(ox_cumprod(ox_cast(ox_ge_number(labels,0),OX_I64),-1),OX_BOOL);
+labels=ox_masked_fill(labels,ox_logical_not(listed),0);
+is_label=labels?ox_scatter_add(ox_zeros_like(labels),-1,labels,ox_cast(listed,OX_I64)):NULL;
+over=ox_sub(ox_unsqueeze(input,-2),ox_unsqueeze(ox_gather(input,-1,labels),-1));
+over=oxi_at_least(ox_add_number(over,1),0);
+ox_tensor*counts=ox_logical_and(ox_unsqueeze(listed,-1),ox_eq_number(ox_unsqueeze(is_label,-2),0));
+over=ox_sum(ox_where(counts,over,ox_number(0)),OX_DIMS(-2,-1),false);
+ox_tensor*terms=ox_div_number(over,(double)input->shape[input->ndim-1]);
+return oxi_loss_end(&work,terms,reduction);}
+OX_API ox_tensor*ox_multilabel_soft_margin_loss(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
+ ox_loss_reduction reduction){
+oxi_work work=oxi_work_begin("multilabel_soft_margin_loss");
+ox_tensor*terms=oxi_weighted(oxi_logit_terms(input,target,NULL),weight);
+return oxi_loss_end(&work,ox_mean(terms,OX_DIMS(-1),false),reduction);}
+static ox_tensor*oxi_expand_with(ox_tensor*t,const ox_tensor*other){
+if(!t|| !other)return t;
+ox_shape shape=ox_shape_of(t->ndim<other->ndim?other:t);
+for(int d=1;d<=shape.ndim;d++){
+int64_t own=d<=t->ndim?t->shape[t->ndim-d]:1;
+shape.dim[shape.ndim-d]=own==1&&d<=other->ndim?other->shape[other->ndim-d]:own;}
+return ox_expand(t,shape);}
+OX_API ox_tensor*ox_cosine_similarity(ox_tensor*x1,ox_tensor*x2,int dim,double eps){
+oxi_work work=oxi_work_begin("cosine_similarity");
+ox_tensor*first=x1;
+x1=oxi_expand_with(x1,x2);
+x2=oxi_expand_with(x2,first);
+ox_tensor*size_1=oxi_raise(ox_norm(x1,2,OX_DIMS(dim),true),eps);
+ox_tensor*size_2=oxi_raise(ox_norm(x2,2,OX_DIMS(dim),true),eps);
+ox_tensor*products=ox_mul(ox_div(x1,size_1),ox_div(x2,size_2));
+return oxi_work_end(&work,ox_sum(products,OX_DIMS(dim),false));}
+/* >>nn/optimizer_rules.c */
+enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
+typedef enum oxi_option_range{
+OXI_ANY,OXI_NOT_NEGATIVE,OXI_BELOW_1,OXI_FLAG}oxi_option_range;
+typedef struct oxi_optimizer_option{
+const char*name;
+double first;
+oxi_option_range range;}oxi_optimizer_option;
+typedef struct oxi_optimizer_update{
+const double*options;
+ox_tensor*parameter,*gradient;
+ox_tensor**state;
+int64_t step;}oxi_optimizer_update;
+typedef struct oxi_optimizer_row{
+const char*name;
+const oxi_optimizer_option*options;
+const char*states[OXI_STATES_MOST];
+ox_status(*update)(const oxi_optimizer_update*u);}oxi_optimizer_row;
+#define OXI_OPTION_MEMBER(name,first,range)double name;
+#define OXI_OPTION_ENTRY(name,first,range){#name,first,range},
+static ox_status oxi_keep_state(ox_tensor**state,ox_tensor*t){
+if(!t)return ox_error();
+ox_release(*state);
+*state=ox_retain(t);
+return OX_OK;}
+static ox_tensor*oxi_state_of(const oxi_optimizer_update*u,int k){
+if(!u->state[k]&&oxi_keep_state(&u->state[k],ox_zeros_like(u->parameter))!=OX_OK)return NULL;
+return u->state[k];}
+static ox_tensor*oxi_descent(const oxi_optimizer_update*u,double maximize,double weight_decay){
+ox_tensor*g=maximize!=0?ox_neg(u->gradient):u->gradient;
+return weight_decay!=0?ox_add_scaled(g,u->parameter,weight_decay):g;}
+#define OXI_SGD_OPTIONS(X)\
+X(lr,1e-3,OXI_NOT_NEGATIVE)\
+X(momentum,0,OXI_NOT_NEGATIVE)\
+X(dampening,0,OXI_ANY)\
+X(weight_decay,0,OXI_NOT_NEGATIVE)\
+X(nesterov,0,OXI_FLAG)\
+X(maximize,0,OXI_FLAG)
+typedef struct oxi_sgd_options{OXI_SGD_OPTIONS(OXI_OPTION_MEMBER)}oxi_sgd_options;
+static const oxi_optimizer_option oxi_sgd_option_list[]={
+OXI_SGD_OPTIONS(OXI_OPTION_ENTRY){NULL,0,OXI_ANY}};
+static ox_status oxi_update_sgd(const oxi_optimizer_update*u){
+oxi_sgd_options o;
+memcpy(&o,u->options,sizeof o);
+if(o.nesterov!=0&&(o.momentum==0||o.dampening!=0))
+return oxi_fail(OX_ERR_ARG,"sgd: nesterov wants a momentum and no dampening; they are %g and %g",
+ o.momentum,o.dampening);
+ox_tensor*g=oxi_descent(u,o.maximize,o.weight_decay),**buffer= &u->state[0];
+if(g&&o.momentum!=0){
+if(!*buffer){
+if(oxi_keep_state(buffer,ox_clone(g))!=OX_OK)return ox_error();
+ }else if(!ox_mul_number_(*buffer,o.momentum)|| !ox_add_scaled_(*buffer,g,1-o.dampening)){
+return ox_error();}
+g=o.nesterov!=0?ox_add_scaled(g,*buffer,o.momentum): *buffer;}
+return ox_add_scaled_(u->parameter,g,-o.lr)?OX_OK:ox_error();}
+#define OXI_ADAM_OPTIONS(X,decay,decoupled)\
+X(lr,1e-3,OXI_NOT_NEGATIVE)\
+X(beta1,0.9,OXI_BELOW_1)\
+X(beta2,0.999,OXI_BELOW_1)\
+X(eps,1e-8,OXI_NOT_NEGATIVE)\
+X(weight_decay,decay,OXI_NOT_NEGATIVE)\
+X(amsgrad,0,OXI_FLAG)\
+X(maximize,0,OXI_FLAG)\
+X(decoupled_weight_decay,decoupled,OXI_FLAG)
+typedef struct oxi_adam_options{OXI_ADAM_OPTIONS(OXI_OPTION_MEMBER,0,0)}oxi_adam_options;
+static const oxi_optimizer_option oxi_adam_option_list[]={
+OXI_ADAM_OPTIONS(OXI_OPTION_ENTRY,0,0){NULL,0,OXI_ANY}};
+static const oxi_optimizer_option oxi_adamw_option_list[]={
+OXI_ADAM_OPTIONS(OXI_OPTION_ENTRY,0.01,1){NULL,0,OXI_ANY}};
+static ox_status oxi_update_adam(const oxi_optimizer_update*u){
+oxi_adam_options o;
+memcpy(&o,u->options,sizeof o);
+bool decoupled=o.decoupled_weight_decay!=0;
+double correction1=1-pow(o.beta1,(double)u->step),correction2=1-pow(o.beta2,(double)u->step);
+ox_tensor*p=u->parameter,*g=oxi_descent(u,o.maximize,decoupled?0:o.weight_decay);
+ox_tensor*m=oxi_state_of(u,0),*v=oxi_state_of(u,1);
+ox_tensor*most=o.amsgrad!=0?oxi_state_of(u,2):v;
+if(!g|| !m|| !v|| !most)return ox_error();
+if(decoupled&&o.weight_decay!=0&& !ox_mul_number_(p,1-o.lr*o.weight_decay))return ox_error();
+if(!ox_lerp_(m,g,ox_number(1-o.beta1)))return ox_error();
+if(!ox_mul_number_(v,o.beta2)|| !ox_addcmul_(v,g,g,1-o.beta2))return ox_error();
+if(most!=v&& !ox_maximum_(most,v))return ox_error();
+ox_tensor*root=ox_sqrt(most);
+if(!root|| !ox_div_number_(root,sqrt(correction2))|| !ox_add_number_(root,o.eps))return ox_error();
+return ox_addcdiv_(p,m,root,-o.lr/correction1)?OX_OK:ox_error();}
+static const oxi_optimizer_row oxi_optimizer_rows[]={
+{"sgd",oxi_sgd_option_list,{"momentum_buffer",NULL,NULL,NULL},oxi_update_sgd},
+ {"adam",oxi_adam_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},
+ {"adamw",oxi_adamw_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},};
+static const oxi_optimizer_row*oxi_optimizer_row_of(int rule){
+int count=(int)(sizeof oxi_optimizer_rows/sizeof*oxi_optimizer_rows);
+return rule>0&&rule<=count? &oxi_optimizer_rows[rule -1]:NULL;}
+/* >>nn/optimizers.c */
+typedef struct oxi_optimized{
+ox_tensor*tensor;
+ox_tensor*state[OXI_STATES_MOST];
+int64_t steps;
+int group;}oxi_optimized;
+typedef struct oxi_optimizer_group{
+double options[OXI_OPTIONS_MOST];}oxi_optimizer_group;
+struct ox_optimizer{
+const oxi_optimizer_row*row;
+oxi_optimized*parameters;
+oxi_optimizer_group*groups;
+size_t parameter_room,group_room;
+int64_t parameter_count;
+int group_count;};
+static oxi_optimized*oxi_find_optimized(const ox_optimizer*o,const ox_tensor*t){
+for(int64_t i=0;i<o->parameter_count;i++)
+if(o->parameters[i].tensor==t)return&o->parameters[i];
+return NULL;}
+static oxi_optimized*oxi_optimized_of(const ox_optimizer*o,const ox_tensor*t){
+oxi_optimized*p=o&&t?oxi_find_optimized(o,t):NULL;
+if(!p)
+(void)oxi_fail(OX_ERR_ARG,"optimizer: %s is none of its parameters",t?oxi_tensor_text(t):"NULL");
+return p;}
+static ox_status oxi_check_parameter(const ox_optimizer*o,ox_tensor*t){
+const char*name=o->row->name;
+if(oxi_any_null(name,&t,1))return ox_error();
+if(!oxi_has_gradients(t->dtype))
+return oxi_fail(OX_ERR_DTYPE,"%s: the parameter %s",name,oxi_tensor_text(t));
+if(!ox_is_leaf(t))
+return oxi_fail(OX_ERR_ARG,"%s: %s is a result, not a parameter",name,oxi_tensor_text(t));
+if(oxi_find_optimized(o,t))
+return oxi_fail(OX_ERR_ARG,"%s: the parameter %s is there twice",name,oxi_tensor_text(t));
+return OX_OK;}
+static ox_status oxi_add_parameters(ox_optimizer*o,ox_tensor*const*list,int count,int group){
+if(count<0||(count>0&& !list))
+return oxi_fail(OX_ERR_ARG,"%s: %d parameters",o->row->name,count);
+int64_t before=o->parameter_count;
+void*parameters=oxi_grow(o->parameters,&o->parameter_room,(size_t)before +(size_t)count,
+ sizeof*o->parameters,false);
+ox_status status=parameters||count==0?OX_OK:OX_ERR_NOMEM;
+if(parameters)o->parameters=(oxi_optimized*)parameters;
+for(int i=0;i<count&&status==OX_OK;i++){
+status=oxi_check_parameter(o,list[i]);
+if(status!=OX_OK)break;
+oxi_optimized*p= &o->parameters[o->parameter_count++];
+memset(p,0,sizeof*p);
+p->tensor=ox_retain(list[i]);
+p->group=group;}
+while(status!=OX_OK&&o->parameter_count>before)
+ox_release(o->parameters[--o->parameter_count].tensor);
+return status;}
+static void oxi_forget_state(oxi_optimized*p){
+for(int k=0;k<OXI_STATES_MOST;k++){
+ox_release(p->state[k]);
+p->state[k]=NULL;}}
+OX_API void ox_optimizer_close(ox_optimizer*optimizer){
+if(!optimizer)return;
+for(int64_t i=0;i<optimizer->parameter_count;i++){
+oxi_forget_state(&optimizer->parameters[i]);
+ox_release(optimizer->parameters[i].tensor);}
+oxi_free(optimizer->parameters,optimizer->parameter_room*sizeof*optimizer->parameters);
+oxi_free(optimizer->groups,optimizer->group_room*sizeof*optimizer->groups);
+oxi_free(optimizer,sizeof*optimizer);}
+OX_API int ox_optimizer_add_group(ox_optimizer*optimizer,ox_tensor*const*parameters,int count){
+if(!optimizer){
+(void)oxi_fail(OX_ERR_ARG,"optimizer_add_group: the optimizer is NULL");
+return-1;}
+int group=optimizer->group_count;
+void*groups=oxi_grow(optimizer->groups,&optimizer->group_room,(size_t)group +1,
+ sizeof*optimizer->groups,false);
+if(!groups)return-1;
+optimizer->groups=(oxi_optimizer_group*)groups;
+if(oxi_add_parameters(optimizer,parameters,count,group)!=OX_OK)return-1;
+oxi_optimizer_group*made= &optimizer->groups[optimizer->group_count++];
+memset(made,0,sizeof*made);
+if(group>0)
+*made=optimizer->groups[0];
+else
+for(int i=0;optimizer->row->options[i].name;i++)
+made->options[i]=optimizer->row->options[i].first;
+return group;}
+OX_API ox_optimizer*ox_optimizer_open(ox_optimizer_rule rule,ox_tensor*const*parameters,int count){
+const oxi_optimizer_row*row=oxi_optimizer_row_of((int)rule);
+if(!row){
+(void)oxi_fail(OX_ERR_ARG,"optimizer_open: no rule %d",(int)rule);
+return NULL;}
+ox_optimizer*o=(ox_optimizer*)oxi_calloc(1,sizeof*o);
+if(!o)return NULL;
+o->row=row;
+if(ox_optimizer_add_group(o,parameters,count)==0)return o;
+ox_optimizer_close(o);
+return NULL;}
+OX_API int ox_optimizer_groups(const ox_optimizer*optimizer){
+return optimizer?optimizer->group_count:0;}
+static int oxi_optimizer_option_of(const ox_optimizer*o,int group,bool all,const char*option){
+if(!o|| !option){
+(void)oxi_fail(OX_ERR_ARG,"optimizer: %s is NULL",o?"the option":"the optimizer");
+return-1;}
+if((group<0||group>=o->group_count)&& !(all&&group==OX_ALL_GROUPS)){
+(void)oxi_fail(OX_ERR_ARG,"%s: no group %d of %d",o->row->name,group,o->group_count);
+return-1;}
+for(int i=0;o->row->options[i].name;i++)
+if(strcmp(o->row->options[i].name,option)==0)return i;
+(void)oxi_fail(OX_ERR_ARG,"%s: no option \"%.40s\"",o->row->name,option);
+return-1;}
+static bool oxi_is_in_option_range(oxi_option_range range,double value){
+switch(range){
+case OXI_NOT_NEGATIVE:return value>=0;
+case OXI_BELOW_1:return value>=0&&value<1;
+case OXI_FLAG:return value==0||value==1;
+default:return value==value;}}
+OX_API ox_status ox_optimizer_set(ox_optimizer*optimizer,int group,const char*option,double value){
+int at=oxi_optimizer_option_of(optimizer,group,true,option);
+if(at<0)return ox_error();
+if(!oxi_is_in_option_range(optimizer->row->options[at].range,value))
+return oxi_fail(OX_ERR_ARG,"%s: %s cannot be %g",optimizer->row->name,option,value);
+for(int i=0;i<optimizer->group_count;i++)
+if(group==OX_ALL_GROUPS||group==i)optimizer->groups[i].options[at]=value;
+return OX_OK;}
+OX_API double ox_optimizer_get(const ox_optimizer*optimizer,int group,const char*option){
+int at=oxi_optimizer_option_of(optimizer,group,false,option);
+return at<0?NAN:optimizer->groups[group].options[at];}
+static ox_tensor*oxi_real_numbers(ox_tensor*t){
+return t->dtype==OX_C64?ox_view_as_real(t):t;}
+static ox_status oxi_step_parameter(const ox_optimizer*o,oxi_optimized*p){
+oxi_optimizer_update u;
+ox_tensor*g=ox_gradient(p->tensor);
+if(!g)return OX_OK;
+ox_scope scope=ox_scope_begin();
+u.options=o->groups[p->group].options;
+u.parameter=oxi_real_numbers(p->tensor);
+u.gradient=oxi_real_numbers(g);
+u.state=p->state;
+u.step=p->steps+1;
+ox_status status=u.parameter&&u.gradient?o->row->update(&u):ox_error();
+ox_scope_end(&scope);
+if(status==OX_OK)p->steps++;
+return status;}
+OX_API ox_status ox_optimizer_step(ox_optimizer*optimizer){
+if(!optimizer)return oxi_fail(OX_ERR_ARG,"optimizer_step: the optimizer is NULL");
+ox_status status=OX_OK;
+bool enabled=ox_set_grad_enabled(false);
+for(int64_t i=0;i<optimizer->parameter_count&&status==OX_OK;i++)
+status=oxi_step_parameter(optimizer,&optimizer->parameters[i]);
+(void)ox_set_grad_enabled(enabled);
+return status;}
+OX_API void ox_optimizer_zero_grad(ox_optimizer*optimizer){
+for(int64_t i=0;optimizer&&i<optimizer->parameter_count;i++)
+(void)ox_set_gradient(optimizer->parameters[i].tensor,NULL);}
+static ox_tensor**oxi_state_named(ox_optimizer*o,const ox_tensor*parameter,const char*name){
+oxi_optimized*p=oxi_optimized_of(o,parameter);
+for(int k=0;p&&name&&k<OXI_STATES_MOST&&o->row->states[k];k++)
+if(strcmp(o->row->states[k],name)==0)return&p->state[k];
+if(p)(void)oxi_fail(OX_ERR_ARG,"%s: nothing is kept as \"%.40s\"",o->row->name,name?name:"NULL");
+return NULL;}
+OX_API ox_tensor*ox_optimizer_state(ox_optimizer*optimizer,const ox_tensor*parameter,const char*name){
+ox_tensor**state=oxi_state_named(optimizer,parameter,name);
+return state? *state:NULL;}
+OX_API ox_status ox_optimizer_set_state(ox_optimizer*optimizer,const ox_tensor*parameter,const char*name,
+ ox_tensor*value){
+ox_tensor**state=oxi_state_named(optimizer,parameter,name);
+if(!state)return ox_error();
+if(!value){
+ox_release(*state);
+*state=NULL;
+return OX_OK;}
+bool enabled=ox_set_grad_enabled(false);
+ox_scope scope=ox_scope_begin();
+ox_tensor*like=ox_empty_like(oxi_optimized_of(optimizer,parameter)->tensor);
+like=like?oxi_real_numbers(like):NULL;
+bool fits=like&&value->ndim==like->ndim;
+for(int d=0;fits&&d<like->ndim;d++)fits=value->shape[d]==like->shape[d];
+ox_status status= !like?ox_error():OX_OK;
+if(like&& !fits)
+status=oxi_fail(OX_ERR_SHAPE,"%s: %s is %s, not %s",optimizer->row->name,name,
+ oxi_tensor_text(like),oxi_tensor_text(value));
+if(status==OX_OK)status=oxi_keep_state(state,ox_copy_(like,value));
+ox_scope_end(&scope);
+(void)ox_set_grad_enabled(enabled);
+return status;}
+OX_API int64_t ox_optimizer_steps(const ox_optimizer*optimizer,const ox_tensor*parameter){
+const oxi_optimized*p=oxi_optimized_of(optimizer,parameter);
+return p?p->steps: -1;}
+OX_API ox_status ox_optimizer_set_steps(ox_optimizer*optimizer,const ox_tensor*parameter,int64_t steps){
+oxi_optimized*p=oxi_optimized_of(optimizer,parameter);
+if(!p)return ox_error();
+if(steps<0)return oxi_fail(OX_ERR_ARG,"%s: %lld steps",optimizer->row->name,(long long)steps);
+p->steps=steps;
+return OX_OK;}
+static ox_tensor*oxi_norm_of_gradients(ox_tensor*const*parameters,int count,double p){
+ox_tensor*first=NULL,**norms;
+size_t room=0;
+int found=0;
+norms=(ox_tensor**)oxi_grow(NULL,&room,(size_t)count+1,sizeof*norms,true);
+if(!norms)return NULL;
+for(int i=0;i<count;i++){
+ox_tensor*g=ox_gradient(parameters[i]);
+if(!g)continue;
+if(!first)first=g;
+ox_tensor*norm=ox_norm(oxi_real_numbers(g),p,OX_ALL_DIMS,false);
+norm=norm&&norm->dtype!=OX_F64?ox_cast(norm,OX_F32):norm;
+if(norm&&ox_device_of(norm)!=ox_device_of(first))norm=ox_to(norm,ox_device_of(first));
+norms[found++]=norm;}
+for(int i=1;i<found;i++)
+if(norms[i]&&norms[0]&&norms[i]->dtype!=norms[0]->dtype)
+norms[i]=ox_cast(norms[i],norms[0]->dtype);
+ox_tensor*norm=found?ox_norm(ox_stack(norms,found,0),p,OX_ALL_DIMS,false):ox_zeros(OX_SCALAR_SHAPE,OX_F32);
+oxi_free(norms,room*sizeof*norms);
+return norm;}
+OX_API ox_tensor*ox_clip_grad_norm_(ox_tensor*const*parameters,int count,double most,double p){
+if(count<0||oxi_any_null("clip_grad_norm_",parameters,count))return NULL;
+bool enabled=ox_set_grad_enabled(false);
+oxi_work work=oxi_work_begin("clip_grad_norm_");
+ox_tensor*norm=oxi_norm_of_gradients(parameters,count,p),*factor=NULL;
+if(norm)factor=ox_clamp(ox_mul_number(ox_reciprocal(ox_add_number(norm,1e-6)),most),-INFINITY,1);
+for(int i=0;i<count&&factor;i++){
+ox_tensor*g=ox_gradient(parameters[i]),*here=factor;
+if(!g)continue;
+if(ox_device_of(g)!=ox_device_of(factor))here=ox_to(factor,ox_device_of(g));
+if(!ox_mul_(oxi_real_numbers(g),here))factor=NULL;}
+norm=oxi_work_end(&work,factor?norm:NULL);
+(void)ox_set_grad_enabled(enabled);
+return norm;}
+OX_API ox_status ox_clip_grad_value_(ox_tensor*const*parameters,int count,double most){
+if(count<0||oxi_any_null("clip_grad_value_",parameters,count))return ox_error();
+if(!(most>=0))return oxi_fail(OX_ERR_ARG,"clip_grad_value_: %g is below 0",most);
+ox_status status=OX_OK;
+bool enabled=ox_set_grad_enabled(false);
+oxi_work work=oxi_work_begin("clip_grad_value_");
+for(int i=0;i<count&&status==OX_OK;i++){
+ox_tensor*g=ox_gradient(parameters[i]);
+if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
+(void)oxi_work_end(&work,NULL);
+(void)ox_set_grad_enabled(enabled);
+return status;}
+#endif
