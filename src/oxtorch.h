@@ -135,7 +135,8 @@
     _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
-    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")") OXI_ALIGNED_LOOPS
+    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")") \
+    _Pragma("GCC optimize(\"ira-region=one\")") OXI_ALIGNED_LOOPS
 #else
 /* Another level than the rest has would be another target for x86 here, and into that nothing is inlined,
  * even if it must be: passes are left out by name. */
@@ -254,9 +255,9 @@ OXI_STRAIGHT_END
 OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
 #include "cpu/transpose.c"
+#include "cpu/product/repack.c"
 OXI_STRAIGHT_END
 OXI_FULL_BEGIN
-#include "cpu/product/repack.c"
 #include "cpu/move/copy.c"
 #include "cpu/generate/fill.c"
 #include "cpu/generate/random.c"

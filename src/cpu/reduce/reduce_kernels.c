@@ -45,16 +45,23 @@ static oxi_partial oxi_partial_of(void *a, void *b) {
     return p;
 }
 
-typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                               int64_t position);
+/* What the kernels of a row and of columns are given; few want all of it. position: index of the first in its
+ * line. */
+#define OXI_ROW_PARAMETERS \
+    OXI_UNUSED const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements, \
+        OXI_UNUSED int64_t position
+#define OXI_COLUMNS_PARAMETERS \
+    OXI_UNUSED const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements, \
+        int64_t row_stride, OXI_UNUSED int64_t position
 
-/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line; take
- * NULL = not by oxi_row_sums. */
+typedef void (*oxi_reduce_row)(OXI_ROW_PARAMETERS);
+typedef void (*oxi_reduce_columns)(OXI_COLUMNS_PARAMETERS);
+
+/* How one kind is reduced in one lane. begin NULL = zeros; take NULL = not by oxi_row_sums. */
 typedef struct oxi_reducer {
     void (*begin)(oxi_partial *p, int64_t width);
     oxi_reduce_row row;
-    void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
-                    int64_t row_stride, int64_t position);
+    oxi_reduce_columns columns;
     void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
     /* what `row` does with elements that are measured already */
     void (*take)(const oxi_kernels *k, oxi_partial *p, oxi_row_sums *row);
@@ -164,8 +171,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 
 /* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
 
-static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                        int64_t position) {
+static void oxi_sum_row(OXI_ROW_PARAMETERS) {
     double sum = k->row_sum(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
@@ -173,8 +179,7 @@ static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const v
         oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
 }
 
-static void oxi_number_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                               int64_t position) {
+static void oxi_number_sum_row(OXI_ROW_PARAMETERS) {
     double sum = k->row_sum_numbers(n, (const float *)elements, p->asks);
     if (isfinite(sum))
         *(double *)p->a += sum;
@@ -215,10 +220,8 @@ static void oxi_squares_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
     *(double *)p->a += oxi_squares_fit(row->squares) ? row->squares : oxi_square_sum_f32(row->n, row->x, 0);
 }
 
-static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
+static void oxi_squares_row(OXI_ROW_PARAMETERS) {
     oxi_row_sums row;
-    (void)position;
     oxi_row_sums_begin(&row, n, (const float *)elements, false);
     k->row_measure(&row, p->asks);
     oxi_squares_take(k, p, &row);
@@ -242,10 +245,8 @@ static void oxi_moments_take(const oxi_kernels *k, oxi_partial *p, oxi_row_sums 
         oxi_moments_row_f32(k, p, row->n, row->x, 0);
 }
 
-static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
+static void oxi_moments_row(OXI_ROW_PARAMETERS) {
     oxi_row_sums row;
-    (void)position;
     oxi_row_sums_begin(&row, n, (const float *)elements, true);
     k->row_measure(&row, p->asks);
     oxi_moments_take(k, p, &row);
@@ -265,9 +266,7 @@ static int64_t oxi_columns_alike(const bool *holds, int64_t first, int64_t width
 /* sum: of each column, in f32; wide adds those up again that f32 did not hold. */
 static void oxi_sum_columns_take(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
                                  const float *x, int64_t row_stride, const float *sum,
-                                 void (*wide)(const oxi_kernels *k, oxi_partial *p, int64_t width,
-                                              int64_t rows, const void *elements, int64_t row_stride,
-                                              int64_t position)) {
+                                 oxi_reduce_columns wide) {
     if (isfinite(k->row_sum(width, sum, false))) {
         oxi_sum_columns_f32(k, p, width, 1, sum, width, 0);
         return;
@@ -285,29 +284,23 @@ static void oxi_sum_columns_take(const oxi_kernels *k, oxi_partial *p, int64_t w
     }
 }
 
-static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                            const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_sum_columns(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
-    (void)position;
     k->column_sums(width, rows, x, row_stride, sum);
     oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_sum_columns_f32);
 }
 
-static void oxi_number_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                   const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_number_sum_columns(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
-    (void)position;
     memset(sum, 0, (size_t)width * sizeof *sum);
     for (int64_t r = 0; r < rows; r++) k->row_add_numbers(width, x + r * row_stride, sum);
     oxi_sum_columns_take(k, p, width, rows, x, row_stride, sum, oxi_number_sum_columns_f32);
 }
 
-static void oxi_number_sum_columns_wide(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                        const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_number_sum_columns_wide(OXI_COLUMNS_PARAMETERS) {
     const double *x = (const double *)elements;
-    (void)position;
     for (int64_t r = 0; r < rows; r++) k->row_add_numbers_f64(width, x + r * row_stride, (double *)p->a);
 }
 
@@ -330,8 +323,7 @@ static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows,
 }
 
 /* As oxi_moments_row, a column at a time; all again in f64 where squares leave the range of f32. */
-static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_moments_columns(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS], squares[OXI_REDUCE_COLUMNS];
     bool holds[OXI_REDUCE_COLUMNS];
@@ -355,8 +347,7 @@ static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t wi
 }
 
 /* The sum of up to OXI_REDUCE_ROWS numbers that are at most 1 fits f32. */
-static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                  const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_logsumexp_columns(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     OXI_ALIGNED float most[OXI_REDUCE_COLUMNS], shift[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS],
         sum[OXI_REDUCE_COLUMNS];
@@ -396,8 +387,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
     return sum;
 }
 
-static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                      const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_logsumexp_columns_f64(OXI_COLUMNS_PARAMETERS) {
     const double *x = (const double *)elements;
     OXI_ALIGNED double most[OXI_REDUCE_COLUMNS], shifted[OXI_REDUCE_COLUMNS], sum[OXI_REDUCE_COLUMNS];
     oxi_partial block = oxi_partial_of(NULL, NULL);
@@ -413,22 +403,25 @@ static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int6
         oxi_logsumexp_add((double *)p->a + c, (double *)p->b + c, most[c], sum[c]);
 }
 
-/* ---- narrow integers, as they lie: no detour over 64 bits ---------------------------------------------- */
+/* ---- narrow integers, as they lie: no detour over 64 bits ------------------------------------------------
+ * Strips of a known length become vectors; in long ones the way into the aligned loop counts less. */
 
-#define OXI_NARROW(name, type, partial)                                                                   \
-    static void oxi_sum_row_##name(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements, \
-                                   int64_t position) {                                                    \
-        const type *x = (const type *)elements;                                                           \
-        int64_t sum = 0, i = 0;                                                                           \
-        (void)k;                                                                                          \
-        (void)position;                                                                                   \
-        for (; i + OXI_STRIP <= n; i += OXI_STRIP) {                                                      \
-            partial strip = 0;                                                                            \
-            for (int j = 0; j < OXI_STRIP; j++) strip += x[i + j];                                        \
-            sum += strip;                                                                                 \
-        }                                                                                                 \
-        for (; i < n; i++) sum += x[i];                                                                   \
-        *(uint64_t *)p->a += (uint64_t)sum;                                                               \
+#define OXI_NARROW(name, type, partial) \
+    static void oxi_sum_row_##name(OXI_ROW_PARAMETERS) { \
+        const type *x = (const type *)elements; \
+        int64_t sum = 0, i = 0; \
+        for (; i + 4 * OXI_STRIP <= n; i += 4 * OXI_STRIP) { \
+            partial strip = 0; \
+            for (int j = 0; j < 4 * OXI_STRIP; j++) strip += x[i + j]; \
+            sum += strip; \
+        } \
+        for (; i + OXI_STRIP <= n; i += OXI_STRIP) { \
+            partial strip = 0; \
+            for (int j = 0; j < OXI_STRIP; j++) strip += x[i + j]; \
+            sum += strip; \
+        } \
+        for (; i < n; i++) sum += x[i]; \
+        *(uint64_t *)p->a += (uint64_t)sum; \
     }
 OXI_NARROW(u8, uint8_t, int32_t)
 OXI_NARROW(i8, int8_t, int32_t)
@@ -438,12 +431,9 @@ OXI_NARROW(u32, uint32_t, int64_t)
 OXI_NARROW(i32, int32_t, int64_t)
 #undef OXI_NARROW
 
-static void oxi_count_row_u8(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                             int64_t position) {
+static void oxi_count_row_u8(OXI_ROW_PARAMETERS) {
     const uint8_t *x = (const uint8_t *)elements;
     int64_t count = 0, i = 0;
-    (void)k;
-    (void)position;
     for (; i + OXI_STRIP <= n; i += OXI_STRIP) {
         uint8_t strip = 0;
         for (int j = 0; j < OXI_STRIP; j++) strip = (uint8_t)(strip + (x[i + j] != 0));
@@ -455,12 +445,9 @@ static void oxi_count_row_u8(const oxi_kernels *k, oxi_partial *p, int64_t n, co
 
 /* ---- c64 ----------------------------------------------------------------------------------------------- */
 
-static void oxi_sum_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_sum_columns_c64(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     double *real = (double *)p->a, *imaginary = (double *)p->b;
-    (void)k;
-    (void)position;
     for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
         for (int64_t c = 0; c < width; c++) {
             real[c] += x[2 * c];
@@ -469,12 +456,9 @@ static void oxi_sum_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t wi
     }
 }
 
-static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                  const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_count_columns_c64(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     int64_t *total = (int64_t *)p->a;
-    (void)k;
-    (void)position;
     for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
         for (int64_t c = 0; c < width; c++) total[c] += x[2 * c] != 0 || x[2 * c + 1] != 0;
     }
@@ -486,12 +470,9 @@ static void oxi_prod_join_c64(double *real, double *imaginary, double re, double
     *imaginary = product.im;
 }
 
-static void oxi_prod_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                 const void *elements, int64_t row_stride, int64_t position) {
+static void oxi_prod_columns_c64(OXI_COLUMNS_PARAMETERS) {
     const float *x = (const float *)elements;
     double *real = (double *)p->a, *imaginary = (double *)p->b;
-    (void)k;
-    (void)position;
     for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
         for (int64_t c = 0; c < width; c++) {
             oxi_prod_join_c64(real + c, imaginary + c, x[2 * c], x[2 * c + 1]);
@@ -500,18 +481,15 @@ static void oxi_prod_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t w
 }
 
 /* A row is a column of width 1. */
-static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
+static void oxi_sum_row_c64(OXI_ROW_PARAMETERS) {
     oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
 }
 
-static void oxi_prod_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                             int64_t position) {
+static void oxi_prod_row_c64(OXI_ROW_PARAMETERS) {
     oxi_prod_columns_c64(k, p, 1, n, elements, 1, position);
 }
 
-static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                              int64_t position) {
+static void oxi_count_row_c64(OXI_ROW_PARAMETERS) {
     oxi_count_columns_c64(k, p, 1, n, elements, 1, position);
 }
 

@@ -109,7 +109,6 @@ OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vi_srl(vf_as_vi(
 #define oxi_avx2_vb_right oxi_avx2_vr_right
 #define oxi_avx2_vb_left oxi_avx2_vr_left
 #include "cpu/simd/bytes_x86.inc"
-#include "cpu/simd/bytes256.inc"
 
 /* ---- codes ---- */
 #define oxi_avx2_vq oxi_avx2_vr

@@ -189,7 +189,6 @@ OXI_INLINE double vd_hsum(vd a) {
 
 /* ---- bytes ---- */
 #include "cpu/simd/bytes_x86.inc"
-#include "cpu/simd/bytes256.inc"
 
 /* ---- codes ---- */
 #define oxi_avx512_vq oxi_avx512_vr
