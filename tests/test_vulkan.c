@@ -466,7 +466,7 @@ static joined_results joined_layer(ox_tensor *x, ox_tensor *cache, ox_tensor *po
     keep(&r, k);
     keep(&r, ox_linear(normal, w[2], NULL));
     keep(&r, normal);
-    k = ox_rope(ox_transpose(ox_view(k, OX_SHAPE(x->shape[0], 2, 32)), 0, 1), positions, &rope);
+    k = ox_rope(ox_transpose(ox_view(k, OX_SHAPE(x->shape[0], 8, 32)), 0, 1), positions, &rope);
     keep(&r, k);
     keep(&r, ox_copy_(ox_narrow(cache, 1, 3, x->shape[0]), k));
     ox_tensor *gate = ox_linear(normal, w[3], NULL), *up = ox_linear(normal, w[4], NULL);
@@ -486,7 +486,7 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
     ox_set_exact(exact);
     OX_SCOPE {
         ox_tensor *w[7], *v[7];
-        const int64_t sizes[7][2] = {{width, 0},      {128, width},    {64, width},   {hidden, width},
+        const int64_t sizes[7][2] = {{width, 0},      {512, width},    {256, width},  {hidden, width},
                                      {hidden, width}, {width, hidden}, {width, width}};
         for (int i = 0; i < 7; i++) {
             w[i] = i == 0 ? ox_rand(OX_SHAPE(width), OX_F32)
@@ -495,7 +495,7 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
             v[i] = ox_to(w[i], gpu);
         }
         ox_tensor *x = ox_randn(OX_SHAPE(rows, width), OX_F32), *y = ox_to(x, gpu);
-        ox_tensor *cache = ox_zeros(OX_SHAPE(2, 9, 32), OX_F16), *there_cache = ox_to(cache, gpu);
+        ox_tensor *cache = ox_zeros(OX_SHAPE(8, 9, 32), OX_F16), *there_cache = ox_to(cache, gpu);
         ox_tensor *positions = ox_arange(3, (double)(3 + rows), 1, OX_I32);
         ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
         joined_results got = joined_layer(y, there_cache, ox_to(positions, gpu), v);

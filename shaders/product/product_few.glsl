@@ -3,8 +3,8 @@
 // once. What stands before and behind them may be part of it (fuse.c): the norm that made a, and the sum
 // that this is of; up to three products of one a, their columns one behind the other, or two with a gate that
 // meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
-// block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4; but
-// for those all is f32.
+// block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4 or,
+// where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "tables/product_few.glsl"
@@ -120,7 +120,10 @@ uint share_step() {
     return 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
 }
 void write_share(const uint row, const uint k, const vec4 x) {
-    w0.d[(P_normal + row * P_k + k) >> 2] = floatBitsToUint(x);
+    uint at = P_normal + row * P_k + k;
+    if ((NORM & NORM_APART) == 0) w0.d[at >> 2] = floatBitsToUint(x);
+    else
+        for (uint j = 0; j < 4; j++) b4.d[at + j] = floatBitsToUint(x[j]);
 }
 
 // ---- columns ----

@@ -1,6 +1,7 @@
 // attention_row.comp - attention of few queries to many keys, as when a model writes: a workgroup takes
 // one query of a head and one of PARTS ranges of its keys, THREADS at a time; where there are several
-// parts, a second dispatch (MERGE) joins their sums. k and v lie in aligned eights.
+// parts, a second dispatch (MERGE) joins their sums. k and v lie in aligned eights. Where it TURNS, the row
+// of the newest position is not in the cache yet.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -9,11 +10,14 @@
 #include "common/wide.glsl"
 
 const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row of v; keys at a time
+const uint AT_ONCE = 4;                                 // values that are on their way at a time
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
 shared float weights[THREADS], few[16];
 shared vec4 sums[512];
+
+#include "rows/turned.glsl"
 
 #define DEFINE_EIGHT(name, block, wide)                                                           \
     void name(const uint e, const uint i, out vec4 x, out vec4 y) {                               \
@@ -34,6 +38,49 @@ shared vec4 sums[512];
     }
 DEFINE_EIGHT(eight_k, b2, w2)
 DEFINE_EIGHT(eight_v, b3, w3)
+
+// Keys and values of 16 bits are fetched ahead of their use, as they lie: an invocation's key, and the first
+// eights of AT_ONCE values. The newest ones are not there yet.
+const bool HALVES = CACHE == F16 || CACHE == BF16, FETCHES = HALVES && DEPTH <= 128;
+uvec4 next_key[FETCHES ? DEPTH / 8 : 1], next_values[AT_ONCE];
+
+bool is_newest(const uint key) {
+    return TURNS == 1 && key == P_newest;
+}
+void fetch_key(const uint row, const uint key, const uint end) {
+    if (!FETCHES || key >= end || is_newest(key)) return;
+    [[unroll]] for (uint i = 0; i < DEPTH / 8; i++) next_key[i] = w2.d[((row + key * P_row.z) >> 3) + i];
+}
+// Eights at `column` of values first, first + step .. of those from key0 on, up to `here`.
+void fetch_values(const uint row, const uint key0, const uint first, const uint step, const uint here) {
+    if (!HALVES) return;
+    [[unroll]] for (uint u = 0; u < AT_ONCE; u++) {
+        uint j = first + u * step;
+        if (j < here && !is_newest(key0 + j)) next_values[u] = w3.d[(row + (key0 + j) * P_row.w) >> 3];
+    }
+}
+void key_eight(const uint e, const uint key, const uint i, out vec4 x, out vec4 y) {
+    if (is_newest(key)) {
+        x = newest[i / 4];
+        y = newest[i / 4 + 1];
+    } else if (FETCHES) {
+        x = four_halves(CACHE, next_key[i / 8].xy);
+        y = four_halves(CACHE, next_key[i / 8].zw);
+    } else {
+        eight_k(e, i, x, y);
+    }
+}
+void value_eight(const uint e, const uint key, const uint i, const uvec4 fetched, out vec4 x, out vec4 y) {
+    if (is_newest(key)) {
+        x = newest[(DEPTH + i) / 4];
+        y = newest[(DEPTH + i) / 4 + 1];
+    } else if (HALVES) {
+        x = four_halves(CACHE, fetched.xy);
+        y = four_halves(CACHE, fetched.zw);
+    } else {
+        eight_v(e, i, x, y);
+    }
+}
 
 // Of all invocations' numbers, in two steps of sixteen.
 float most_of_all(float x) {
@@ -99,24 +146,35 @@ void main() {
     uvec2 range = keys_of(s, s);
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
-    for (uint i = lane; i < DEPTH; i += THREADS)
-        query[i / 4][i & 3] =
-            uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * P_row.y + i * P_column.y).x));
-    barrier();
+    fetch_key(at.z, begin + lane, end);
+    if (TURNS == 1) {
+        bool sees = P_newest >= begin && P_newest < end, keeps = sees && gl_WorkGroupID.y % P_group == 0;
+        make_rows(gl_WorkGroupID.y, sees, part == 0, keeps);
+        if (keeps) keep_key(at.z + P_newest * P_row.z, 0, DEPTH);
+        if (keeps) keep_value(at.w + P_newest * P_row.w, DEPTH, DEPTH_V);
+    } else {
+        for (uint i = lane; i < DEPTH; i += THREADS)
+            query[i / 4][i & 3] =
+                uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * P_row.y + i * P_column.y).x));
+        barrier();
+    }
     float most = -INF, total = 0;
     vec4 low = vec4(0), high = vec4(0);
     for (uint key0 = begin; key0 < end; key0 += THREADS) {
         uint key = key0 + lane;
+        uint here = min(THREADS, end - key0);
         float score = -INF;
+        if (group < GROUPS) fetch_values(at.w + column, key0, group, GROUPS, here);
         if (key < end) {
             vec4 dots = vec4(0);
             [[unroll]] for (uint i = 0; i < DEPTH; i += 8) {
                 vec4 x, y;
-                eight_k(at.z + key * P_row.z, i, x, y);
+                key_eight(at.z + key * P_row.z, key, i, x, y);
                 dots += query[i / 4] * x + query[i / 4 + 1] * y;
             }
             score = score_of(dot(dots, vec4(1)), mask_at, s, key);
         }
+        fetch_key(at.z, key + THREADS, end);
         float fresh = max(most, most_of_all(score)), rescale = most == -INF ? 0 : my_exp(most - fresh);
         float weight = score == -INF ? 0 : my_exp(score - fresh);
         most = fresh;
@@ -125,13 +183,21 @@ void main() {
         barrier();
         low *= rescale;
         high *= rescale;
-        uint here = min(THREADS, end - key0);
         if (group < GROUPS)
-            for (uint j = group; j < here; j += GROUPS) {
-                vec4 x, y;
-                eight_v(at.w + (key0 + j) * P_row.w, column, x, y);
-                low += weights[j] * x;
-                high += weights[j] * y;
+            for (uint first = group; first < here; first += AT_ONCE * GROUPS) {
+                vec4 x[AT_ONCE], y[AT_ONCE];
+                [[unroll]] for (uint u = 0; u < AT_ONCE; u++) {
+                    uint j = first + u * GROUPS, own = key0 + j;
+                    if (j < here)
+                        value_eight(at.w + own * P_row.w, own, column, next_values[u], x[u], y[u]);
+                }
+                fetch_values(at.w + column, key0, first + AT_ONCE * GROUPS, GROUPS, here);
+                [[unroll]] for (uint u = 0; u < AT_ONCE; u++) {
+                    uint j = first + u * GROUPS;
+                    if (j >= here) continue;
+                    low += weights[j] * x[u];
+                    high += weights[j] * y[u];
+                }
             }
         barrier();
     }

@@ -12,6 +12,7 @@
 #include "math/math_angle.glsl"
 #include "common/lines.glsl"
 #include "common/wide.glsl"
+#include "rows/rope.glsl"
 
 DEFINE_LOAD(load_x, b1)
 DEFINE_LOAD(load_position, b2)
@@ -25,24 +26,10 @@ void write(const uvec4 e, const uvec2 raw) {
     store(DTYPE, e.x, raw);
     if (COPY != 0) store_copy(COPY, e.w, uvec2(narrow_of_f32(COPY, f32_of(DTYPE, raw.x)), 0));
 }
-// What the norm multiplies the row at place `from` by; squares that leave the range of f32 are taken again.
-float norm_factor(const uint from) {
-    float size = 1, sum = 0;
-    for (uint attempt = 0; attempt < 2; attempt++) {
-        sum = 0;
-        for (uint k = 0; k < P_length; k += 4) {
-            vec4 x = size * uintBitsToFloat(w1.d[(from + k) >> 2]);
-            sum += dot(x, x);
-        }
-        sum /= float(P_length);
-        if (size != 1) break;
-        if (!(sum < 1e37)) size = 5.42101086e-20;
-        else if (sum < 1e-25) size = 1.84467441e19;
-        else break;
-    }
-    precise float squares = sum + uintBitsToFloat(P_epsilon) * size * size;
-    return size / sqrt(squares);
+vec4 four_of_row(const uint e) {
+    return uintBitsToFloat(w1.d[e >> 2]);
 }
+DEFINE_ROW_FACTOR(norm_factor, four_of_row)
 // Element `k` of the row, at place e, as it is turned.
 float turned(const uint e, const uint k, const float factor) {
     float x = number(e);
@@ -61,7 +48,7 @@ void main() {
     if (i >= P_kept * each) return;
     uint place = i % each;
     uvec4 row = kept_places(i / each);
-    float factor = NORM == 1 ? norm_factor(row.y) : 1;
+    float factor = NORM == 1 ? norm_factor(row.y, P_length, uintBitsToFloat(P_epsilon)) : 1;
     if (place >= pairs) { /* elements behind the turning ones stay */
         uvec4 e = row + (place + pairs) * param[ROW_line_stride];
         if (NORM == 1) write(e, raw_of_number(turned(e.y, place + pairs, factor)));
@@ -73,18 +60,12 @@ void main() {
     vec2 angle = vec2(uintBitsToFloat(b3.d[f]), uintBitsToFloat(b3.d[f + 1]));
     if (FACTORS == 1)
         angle = div2(angle, vec2(uintBitsToFloat(b4.d[P_factors + place * P_factors_stride]), 0));
-    vec2 at = vec2(float(position), float(position - int(float(position))));
-    angle = mul2(mul2(angle, at), vec2(uintBitsToFloat(P_f0), uintBitsToFloat(P_f1)));
-    int quarter;
-    vec2 r = turns_of(angle.x, quarter);
-    r = add2(r, vec2(angle.y, 0));
-    precise float magnitude = uintBitsToFloat(P_f2);
-    precise float c = magnitude * sine_of_quarter(r, quarter + 1),
-                  s = magnitude * sine_of_quarter(r, quarter);
+    vec2 scale = vec2(uintBitsToFloat(P_f0), uintBitsToFloat(P_f1));
+    vec2 turn = turn_at(angle, position, scale, uintBitsToFloat(P_f2));
     uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
     uvec4 ea = row + first * param[ROW_line_stride], eb = row + second * param[ROW_line_stride];
-    precise float a = turned(ea.y, first, factor), b = turned(eb.y, second, factor), x = a * c - b * s,
-                  y = b * c + a * s;
-    write(ea, raw_of_number(x));
-    write(eb, raw_of_number(y));
+    float a = turned(ea.y, first, factor), b = turned(eb.y, second, factor);
+    vec2 r = turned_pair(a, b, turn);
+    write(ea, raw_of_number(r.x));
+    write(eb, raw_of_number(r.y));
 }

@@ -162,6 +162,9 @@ void write_held() {
         [[unroll]] for (int j = 0; j < 4; j++)
             r[j] = narrow_of_f32(TO, floatBitsToUint(finished(x[j], weight[j], bias[j])));
         store_quad(TO, at.x + i, r);
+        if (ADDS == 0) continue;
+        precise vec4 sum = uintBitsToFloat(q3.d[(at.w + i) >> 2]) + uintBitsToFloat(r);
+        q3.d[(at.w + i) >> 2] = floatBitsToUint(sum);
     }
 }
 

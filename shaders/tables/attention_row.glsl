@@ -2,5 +2,10 @@
 layout(constant_id = 8) const uint DEPTH_V = 64;
 layout(constant_id = 9) const uint PARTS = 1;
 layout(constant_id = 10) const uint MERGE = 0;
+layout(constant_id = 11) const uint TURNS = 0;
+layout(constant_id = 12) const uint POSITIONS = 7;
+layout(constant_id = 13) const uint INTERLEAVED = 0;
+layout(constant_id = 14) const uint FACTORS = 0;
+layout(constant_id = 15) const uint NORM = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;

@@ -20,3 +20,4 @@ const uint NORM_WRITTEN = 4;
 const uint NORM_WEIGHT = 8;
 const uint NORM_BIAS = 16;
 const uint NORM_ADDED = 32;
+const uint NORM_APART = 64;

@@ -7,6 +7,7 @@ layout(constant_id = 5) const uint BIAS = 0;
 layout(constant_id = 6) const uint PACKED = 0;
 layout(constant_id = 7) const uint LANES = 256;
 layout(constant_id = 8) const uint HELD = 0;
+layout(constant_id = 9) const uint ADDS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 const uint SOFTMAX = 0;

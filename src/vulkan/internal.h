@@ -31,7 +31,8 @@ enum {
     OXI_VK_DIRECTIONS = 2,             /* of transfers: to the device, from it */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
-    OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
+    OXI_VK_SMALL = 1 << 15,            /* bytes of tensors that lie in blocks of their own: a token's rows and
+                                        * the norms' weights, but no matrices */
     OXI_VK_SMALL_BLOCK = 32 << 20,
     OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
@@ -41,7 +42,8 @@ enum {
     OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_GROUP = 3,                  /* products of one dispatch, at most */
-    OXI_VK_KEPT = 16,                  /* chunks that wait for calls that are held back */
+    OXI_VK_KEPT = 16,                  /* chunks that wait for calls that are held back, */
+    OXI_VK_KEPT_BYTES = 1 << 20,       /* and the most that one of them has */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
@@ -228,6 +230,7 @@ typedef struct oxi_vk_ahead {
     int64_t number, waiting;           /* the last that was given; the one that is recorded, or 0 */
     bool keeps;                        /* it wrote what others will look for: it is run in any case */
     bool gap;                          /* barriers were recorded that went with void work */
+    oxi_vk_slot *slot;                 /* ready for what is recorded, or NULL */
     oxi_vk_host_buffer mail;
     oxi_vk_box box[2];                 /* by the number's parity */
 } oxi_vk_ahead;
@@ -238,6 +241,12 @@ typedef struct oxi_vk_held_call {
     ox_tensor operand[OXI_VK_HELD_IN], result, *in[OXI_VK_HELD_IN];
     ox_storage storage[OXI_VK_HELD_IN], result_storage;
 } oxi_vk_held_call;
+
+/* A rope that is held back, with the norm before it and the copy behind it where there are any. */
+typedef struct oxi_vk_held_turn {
+    oxi_vk_held_call heads, rope, copy;
+    bool normed, copied;
+} oxi_vk_held_turn;
 
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
@@ -308,6 +317,10 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope;
     int held_products, kept_count;
     bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
+    oxi_vk_held_turn turn[2];          /* of q and k, set aside for the attention that they are made for */
+    int held_turns;
+    oxi_vk_held_call store;            /* the copy of v into its cache */
+    bool held_store;
     oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */
     bool norm_written;                 /* a product that met the held norm has written its result */
 

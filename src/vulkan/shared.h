@@ -37,7 +37,8 @@ enum {
     OXI_VK_NORM_WRITTEN = 4,          /* the result is written as well */
     OXI_VK_NORM_WEIGHT = 8,
     OXI_VK_NORM_BIAS = 16,
-    OXI_VK_NORM_ADDED = 32            /* rms_norm of other rows is added first */
+    OXI_VK_NORM_ADDED = 32,           /* rms_norm of other rows is added first */
+    OXI_VK_NORM_APART = 64            /* what is written lies in block 4, where no biases are */
 };
 enum {
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */

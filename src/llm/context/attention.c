@@ -41,6 +41,8 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         }
         v = ox_clamp_(v, -clamp, clamp);
     }
+    q = oxi_llm_normalize_early(batch, l, &p[OXI_LLM_QUERY_NORM], q, true);
+    k = oxi_llm_normalize_early(batch, l, &p[OXI_LLM_KEY_NORM], k, true);
     q = oxi_llm_place_heads(batch, l, &p[OXI_LLM_QUERY_NORM], q);
     k = oxi_llm_place_heads(batch, l, &p[OXI_LLM_KEY_NORM], k);
     k = oxi_llm_remember(batch, l, context->keys[index], k);

@@ -43,6 +43,17 @@ static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, 
     return model->numbers.late_bare && l->rope;
 }
 
+/* x with the norm that comes before it is turned: `whole` with that of all heads as one row, else with that
+ * of each head. Those of q and k as rows come before either is turned, the others right before: a device
+ * makes one dispatch of what follows each other. */
+static ox_tensor *oxi_llm_normalize_early(const oxi_llm_batch *batch, const oxi_llm_layer *l,
+                                          const oxi_llm_part *norm, ox_tensor *x, bool whole) {
+    const ox_llm *model = batch->context->model;
+    if (!x || !norm->weight || oxi_llm_has_late_norms(model, l, norm)) return x;
+    const bool row = norm->weight->ndim == 1 && ox_numel(norm->weight) != x->shape[2];
+    return row == whole ? oxi_llm_normalize_heads(model, norm, x) : x;
+}
+
 /* q or k [S, heads, size] -> [heads, S, size], with its norm and turned by its positions. */
 static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_layer *l,
                                       const oxi_llm_part *norm, ox_tensor *x) {
@@ -50,7 +61,7 @@ static ox_tensor *oxi_llm_place_heads(const oxi_llm_batch *batch, const oxi_llm_
     const bool late = oxi_llm_has_late_norms(model, l, norm),
                clamped = oxi_llm_has_trait(model, OXI_LLM_TRAIT(CLAMP_NORMED));
     const double clamp = clamped ? model->numbers.clamp : 0;
-    if (!late) x = oxi_llm_normalize_heads(model, norm, x);
+    x = oxi_llm_normalize_early(batch, l, norm, x, false);
     if (clamp > 0) x = ox_clamp_(x, -clamp, clamp);
     x = oxi_llm_turn(batch, l->rope, ox_transpose(x, 0, 1));
     if (!late) return x;

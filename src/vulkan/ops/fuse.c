@@ -6,7 +6,10 @@
  *
  *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
  *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
+ *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
+
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 12 }; /* at once */
 
 /* With its tensors and their storages as they were: those may be gone when the call is recorded, but not the
  * memory (oxi_vk_keep). */
@@ -34,21 +37,28 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     if (d->held_post) out[count++] = &d->sum;
     if (d->held_norm) out[count++] = &d->norm;
     for (int i = 0; i < d->held_products; i++) out[count++] = &d->product[i];
+    for (int i = 0; i < d->held_turns; i++) {
+        oxi_vk_held_turn *turn = &d->turn[i];
+        if (turn->normed) out[count++] = &turn->heads;
+        out[count++] = &turn->rope;
+        if (turn->copied) out[count++] = &turn->copy;
+    }
+    if (d->held_store) out[count++] = &d->store;
     if (d->held_heads) out[count++] = &d->heads;
     if (d->held_rope) out[count++] = &d->rope;
     return count;
 }
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
-    d->held_norm = d->held_rope = d->held_post = d->held_heads = false;
-    d->held_products = 0;
+    d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = false;
+    d->held_products = d->held_turns = 0;
     for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
     d->kept_count = 0;
 }
 
 /* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
-    oxi_vk_held_call *held[OXI_VK_GROUP + 5];
+    oxi_vk_held_call *held[OXI_VK_HELD_CALLS];
     bool used = false;
     for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
         used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
@@ -56,7 +66,7 @@ static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
             used = used || (held[i]->in[k] && held[i]->in[k]->storage->data == chunk);
     }
     if (!used) return false;
-    if (d->kept_count == OXI_VK_KEPT || chunk->bytes > OXI_VK_SMALL) {
+    if (d->kept_count == OXI_VK_KEPT || chunk->bytes > OXI_VK_KEPT_BYTES) {
         (void)oxi_vk_flush(d);
         return false;
     }
@@ -65,14 +75,6 @@ static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
 }
 
 /* ---- what goes together -------------------------------------------------------------------------------- */
-
-static bool oxi_vk_same_memory(const ox_tensor *a, const ox_tensor *b) {
-    return oxi_vk_chunk_of(a) == oxi_vk_chunk_of(b) && oxi_same_layout(a, b);
-}
-
-static bool oxi_vk_same_block(const ox_tensor *a, const ox_tensor *b) {
-    return oxi_vk_chunk_of(a)->block == oxi_vk_chunk_of(b)->block;
-}
 
 static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
     return t->dtype == OX_F32 && ox_is_contiguous(t);
@@ -121,7 +123,7 @@ static bool oxi_vk_adds_norm(const oxi_vk_device *d, const oxi_call *call) {
 /* Whether a product's a is what the held norm, or the held sum, gives. */
 static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
     const ox_tensor *a = product->in[0], *c = product->out[0];
-    if (d->held_norm && !oxi_vk_same_block(c, d->norm.call.out[0])) return false;
+    if (d->held_norm && product->in[2] && !oxi_vk_same_block(c, d->norm.call.out[0])) return false;
     if (d->held_norm && d->held_post && d->norm.call.in[1] &&
         !oxi_vk_same_block(d->norm.call.in[1], d->post.call.in[1]))
         return false;
@@ -263,6 +265,32 @@ static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
     return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
 }
 
+/* Sets the held rope aside, with its norm and the copy behind it (or NULL). */
+static void oxi_vk_set_aside(oxi_vk_device *d, const oxi_call *copy) {
+    oxi_vk_held_turn *turn = &d->turn[d->held_turns++];
+    turn->normed = d->held_heads;
+    turn->copied = copy != NULL;
+    if (d->held_heads) oxi_vk_hold(&turn->heads, &d->heads.call);
+    oxi_vk_hold(&turn->rope, &d->rope.call);
+    if (copy) oxi_vk_hold(&turn->copy, copy);
+    d->held_heads = d->held_rope = false;
+}
+
+/* Whether the held rope may be of the queries of an attention, and what comes of its keys. */
+static bool oxi_vk_turns_queries(const oxi_vk_device *d, const ox_tensor *next) {
+    if (!d->held_rope || d->held_turns > 0) return false;
+    const ox_tensor *x = d->rope.call.in[0];
+    return x->dtype == OX_F32 && x->ndim == 3 && x->shape[1] == 1 &&
+           next->ndim == 3;
+}
+
+/* A copy that may be of the values of an attention into their cache. */
+static bool oxi_vk_stores_values(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *v = call->in[0];
+    return d->held_turns == 2 && !d->held_store && v->dtype == OX_F32 && v->ndim == 3 &&
+           oxi_vk_is_here(d, v) && oxi_vk_product_reads(call->out[0]->dtype) && v->shape[1] == 1;
+}
+
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
 /* Records the held products, with what makes their a before them and `tail` (or NULL) behind. */
@@ -300,14 +328,36 @@ static ox_status oxi_vk_record_halves(oxi_vk_device *d, const oxi_call *gate) {
     return oxi_vk_record_products(d, gate);
 }
 
+/* Records what was set aside for an attention that has not come. */
+static ox_status oxi_vk_flush_turns(oxi_vk_device *d) {
+    ox_status status = OX_OK;
+    for (int i = 0; i < d->held_turns && status == OX_OK; i++) {
+        oxi_vk_held_turn *turn = &d->turn[i];
+        oxi_vk_time_call(d, &turn->rope.call);
+        status = oxi_vk_rope(d, &turn->rope.call, turn->normed ? &turn->heads.call : NULL,
+                             turn->copied ? turn->copy.call.out[0] : NULL);
+    }
+    if (status != OX_OK || !d->held_store) return status;
+    oxi_vk_time_call(d, &d->store.call);
+    return oxi_vk_copy_any(d, &d->store.call);
+}
+
 /* Records what is held beside products, whose dispatches have read what this writes. */
 static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
-    ox_status status = OX_OK;
+    ox_status status = oxi_vk_flush_turns(d);
+    if (status != OX_OK) {
+        oxi_vk_let_go(d);
+        return status;
+    }
     if (d->held_post) {
+        ox_tensor sum = d->post.result; /* both lie element behind element */
+        sum.storage = d->sum.result.storage;
+        sum.offset = d->sum.result.offset;
+        const ox_tensor *added = &sum;
         oxi_vk_time_call(d, &d->post.call);
-        status = oxi_vk_row(d, &d->post.call);
+        status = oxi_vk_row_added(d, &d->post.call, &added);
         oxi_vk_time_call(d, &d->sum.call);
-        if (status == OX_OK) status = oxi_vk_map(d, &d->sum.call);
+        if (status == OX_OK && added) status = oxi_vk_map(d, &d->sum.call);
     }
     if (status == OX_OK && d->held_norm && !d->norm_written) {
         oxi_vk_time_call(d, &d->norm.call);
@@ -354,6 +404,12 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
 static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     bool of_sum = d->held_post && !d->held_norm && d->held_products == 0 &&
                   oxi_vk_same_memory(call->in[0], d->sum.call.out[0]);
+    if (oxi_vk_turns_queries(d, call->in[0]) && oxi_vk_can_hold_heads(call)) {
+        oxi_vk_set_aside(d, NULL);
+        oxi_vk_hold(&d->heads, call);
+        d->held_heads = *joined = true;
+        return OX_OK;
+    }
     ox_status status = of_sum ? OX_OK : oxi_vk_flush(d);
     if (status == OX_OK && !oxi_vk_can_hold_norm(d, call)) {
         status = oxi_vk_flush(d);
@@ -397,10 +453,54 @@ static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *
     return status;
 }
 
+static ox_status oxi_vk_join_rope(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    ox_status status = OX_OK;
+    oxi_vk_take_heads(d);
+    if (oxi_vk_turns_queries(d, call->in[0])) oxi_vk_set_aside(d, NULL);
+    else if (!oxi_vk_turns_heads(d, call)) status = oxi_vk_flush(d);
+    if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
+    oxi_vk_hold(&d->rope, call);
+    d->held_rope = *joined = true;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_join_copy(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (oxi_vk_stores_values(d, call)) {
+        oxi_vk_hold(&d->store, call);
+        d->held_store = *joined = true;
+        return OX_OK;
+    }
+    if (!oxi_vk_copies_rope(d, call)) return oxi_vk_flush(d);
+    *joined = true;
+    if (d->held_turns == 1) {
+        oxi_vk_set_aside(d, call);
+        return OX_OK;
+    }
+    ox_status status = oxi_vk_record_rope(d, call->out[0]);
+    oxi_vk_let_go(d);
+    return status;
+}
+
+static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (d->held_turns < 2 || !d->held_store) return oxi_vk_flush(d);
+    oxi_vk_turned_group group;
+    for (int i = 0; i < 2; i++) {
+        group.rope[i] = &d->turn[i].rope.call;
+        group.norm[i] = d->turn[i].normed ? &d->turn[i].heads.call : NULL;
+    }
+    group.keep[0] = &d->turn[1].copy.call;
+    group.keep[1] = &d->store.call;
+    if (!oxi_vk_attends_turned(&group, call)) return oxi_vk_flush(d);
+    oxi_vk_time_call(d, call);
+    ox_status status = oxi_vk_attention_turned(d, &group, call, joined);
+    if (status == OX_OK && !*joined) return oxi_vk_flush(d);
+    oxi_vk_let_go(d);
+    return status;
+}
+
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
-    ox_status status = OX_OK;
     switch (row->role) {
     case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
     case OXI_VK_JOINS_SUM: return oxi_vk_join_sum(d, call, joined);
@@ -411,19 +511,9 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         d->product[0].call.attr.activation.activation = (ox_activation)row->tail;
         *joined = true;
         return OX_OK;
-    case OXI_VK_JOINS_ROPE:
-        oxi_vk_take_heads(d);
-        if (!oxi_vk_turns_heads(d, call)) status = oxi_vk_flush(d);
-        if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
-        oxi_vk_hold(&d->rope, call);
-        d->held_rope = *joined = true;
-        return OX_OK;
-    case OXI_VK_JOINS_COPY:
-        if (!oxi_vk_copies_rope(d, call)) break;
-        *joined = true;
-        status = oxi_vk_record_rope(d, call->out[0]);
-        oxi_vk_let_go(d);
-        return status;
+    case OXI_VK_JOINS_ROPE: return oxi_vk_join_rope(d, call, joined);
+    case OXI_VK_JOINS_COPY: return oxi_vk_join_copy(d, call, joined);
+    case OXI_VK_JOINS_ATTENTION: return oxi_vk_join_attention(d, call, joined);
     case OXI_VK_JOINS_NOTHING: break;
     }
     return oxi_vk_flush(d);

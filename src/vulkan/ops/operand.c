@@ -50,6 +50,14 @@ static uint32_t oxi_vk_element_at(const ox_tensor *t) {
     return (uint32_t)(oxi_vk_byte_at(t) >> oxi_vk_width(t->dtype));
 }
 
+static bool oxi_vk_same_memory(const ox_tensor *a, const ox_tensor *b) {
+    return oxi_vk_chunk_of(a) == oxi_vk_chunk_of(b) && oxi_same_layout(a, b);
+}
+
+static bool oxi_vk_same_block(const ox_tensor *a, const ox_tensor *b) {
+    return oxi_vk_chunk_of(a)->block == oxi_vk_chunk_of(b)->block;
+}
+
 /* Fits the shaders' 32-bit places. */
 static bool oxi_vk_fits(const ox_tensor *t) {
     return ox_numel(t) < (int64_t)1 << 32;
@@ -61,10 +69,13 @@ static void oxi_vk_bind(oxi_vk_dispatch *dispatch, int binding, const ox_tensor 
     if (binding >= dispatch->uses) dispatch->uses = binding + 1;
 }
 
-/* Bindings that a call leaves open repeat the first, which only reads there. */
-static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
+/* Bindings that a call leaves open repeat binding `from`, which only reads there. */
+static void oxi_vk_bind_open(oxi_vk_dispatch *dispatch, int from) {
     for (int i = 1; i < dispatch->uses; i++)
-        if (!dispatch->use[i].chunk) dispatch->use[i].chunk = dispatch->use[0].chunk;
+        if (!dispatch->use[i].chunk) dispatch->use[i].chunk = dispatch->use[from].chunk;
+}
+static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
+    oxi_vk_bind_open(dispatch, 0);
 }
 
 /* Where a shader tells that an index is out of range: the last operand, as a rule. */

@@ -382,7 +382,9 @@ static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product
             oxi_vk_bind(dispatch, weight ? (*more)++ : 3, bias, false);
         }
         if (g->writes_normal) *flags |= OXI_VK_NORM_WRITTEN;
-        if (g->writes_normal) oxi_vk_bind(dispatch, (*more)++, g->norm->out[0], true);
+        const bool apart = oxi_vk_chunk_of(g->norm->out[0])->block != dispatch->use[0].chunk->block;
+        if (g->writes_normal && apart) *flags |= OXI_VK_NORM_APART;
+        if (g->writes_normal) oxi_vk_bind(dispatch, apart ? 4 : (*more)++, g->norm->out[0], true);
     }
     if (!g->post) return;
     const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];

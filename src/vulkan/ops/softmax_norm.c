@@ -59,7 +59,8 @@ static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, 
     return lanes;
 }
 
-static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
+/* added: f32 that lies as the result, to which it is added too, or NULL; NULL afterwards where it was. */
+static ox_status oxi_vk_row_added(oxi_vk_device *d, const oxi_call *call, const ox_tensor **added) {
     const oxi_row_form form = oxi_row_form_of(call);
     const ox_tensor *out = call->out[0];
     oxi_vk_line_operand o[4];
@@ -70,11 +71,9 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
     uint32_t dims = oxi_vk_row_operands(call, &form, shape, &ndim, o);
+    if (*added) oxi_vk_line_operand_of(&o[3], *added, ndim);
     oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
     l.params.f[0] = oxi_vk_float_bits(form.eps);
-    for (int i = 0; i < 4; i++)
-        if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
-    oxi_vk_bind_rest(&dispatch);
     uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width;
     bool packed =
         width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
@@ -88,12 +87,23 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.softmax_norm.to = (uint32_t)out->dtype;
     dispatch.special.softmax_norm.from = (uint32_t)call->in[0]->dtype;
     dispatch.special.softmax_norm.weight = o[2].t ? (uint32_t)o[2].t->dtype : 0;
-    dispatch.special.softmax_norm.bias = o[3].t ? (uint32_t)o[3].t->dtype : 0;
+    dispatch.special.softmax_norm.bias = o[3].t && !*added ? (uint32_t)o[3].t->dtype : 0;
     dispatch.special.softmax_norm.packed = packed || width == 2;
     uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special.softmax_norm.held);
     dispatch.special.softmax_norm.lanes = lanes;
+    dispatch.special.softmax_norm.adds = *added && dispatch.special.softmax_norm.held > 0;
+    for (int i = 0; i < 4; i++)
+        if (o[i].t && (i < 3 || !*added || dispatch.special.softmax_norm.adds))
+            oxi_vk_bind(&dispatch, i, o[i].t, i == 0 || (i == 3 && *added));
+    oxi_vk_bind_rest(&dispatch);
+    if (dispatch.special.softmax_norm.adds) *added = NULL;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
     oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * lanes);
     return oxi_vk_record(d, &dispatch);
+}
+
+static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *added = NULL;
+    return oxi_vk_row_added(d, call, &added);
 }

@@ -233,23 +233,27 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->special.attention_row.depth_v = p->value_depth;
     dispatch->special.attention_row.parts = parts;
     dispatch->groups[0] = p->length * parts;
-    if (parts == 1) return oxi_vk_record(d, dispatch);
+    if (parts == 1) {
+        oxi_vk_bind_open(dispatch, 1);
+        return oxi_vk_record(d, dispatch);
+    }
     uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
     oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, rows * parts * (p->value_depth + 4) * sizeof(float));
     if (!chunk) return OX_ERR_NOMEM;
     p->parts_at = (uint32_t)(chunk->offset / sizeof(float));
-    for (int i = dispatch->uses; i < 5; i++) dispatch->use[i].chunk = dispatch->use[1].chunk;
-    const oxi_vk_use sinks = dispatch->use[5];
+    const oxi_vk_use sinks = dispatch->use[5], out = dispatch->use[0];
     dispatch->use[5].chunk = chunk;
     dispatch->use[5].writes = true;
-    dispatch->uses = 6;
-    oxi_vk_use out = dispatch->use[0];
-    dispatch->use[0] = dispatch->use[1]; /* not written yet */
-    ox_status status = oxi_vk_record(d, dispatch);
+    if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
+    dispatch->use[0] = dispatch->use[dispatch->special.attention_row.turns ? dispatch->uses - 1 : 1];
+    oxi_vk_bind_open(dispatch, 1);
+    ox_status status = oxi_vk_record(d, dispatch); /* the result is not written yet */
     dispatch->use[0] = out;
     dispatch->use[5].writes = false;
+    dispatch->uses = OXI_VK_BINDINGS;
     if (sinks.chunk) dispatch->use[4] = sinks; /* no mask is read there */
     dispatch->special.attention_row.merge = 1;
+    dispatch->special.attention_row.turns = 0;
     dispatch->groups[0] = p->length;
     if (status == OX_OK) status = oxi_vk_record(d, dispatch);
     oxi_vk_chunk_give(d, chunk);
@@ -305,32 +309,37 @@ static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     return oxi_vk_record(d, dispatch);
 }
 
+/* What the dispatches of all ways have in common. */
+static void oxi_vk_attention_begin(const oxi_call *call, const oxi_vk_attention_params *p,
+                                   oxi_vk_dispatch *dispatch) {
+    const ox_tensor *q = call->in[0], *mask = call->in[3], *sinks = call->in[4], *out = call->out[0];
+    const uint32_t each = 4u >> oxi_vk_width(out->dtype);
+    memset(dispatch, 0, sizeof *dispatch);
+    oxi_vk_bind(dispatch, 0, out, true);
+    for (int i = 0; i < 3; i++) oxi_vk_bind(dispatch, i + 1, call->in[i], false);
+    if (mask) oxi_vk_bind(dispatch, 4, mask, false);
+    if (sinks) oxi_vk_bind(dispatch, 5, sinks, false);
+    dispatch->special.attention.dtype = (uint32_t)q->dtype;
+    dispatch->special.attention.cache = (uint32_t)call->in[1]->dtype;
+    dispatch->special.attention.mask = mask ? (uint32_t)mask->dtype : 0;
+    dispatch->special.attention.causal = call->attr.attention.causal;
+    dispatch->special.attention.softcap = call->attr.attention.softcap > 0;
+    dispatch->special.attention.sinks = sinks != NULL;
+    dispatch->special.attention.depth = (uint32_t)q->shape[q->ndim - 1];
+    dispatch->special.attention.aligned = oxi_vk_attention_wide(p, 0, each) && p->value_depth % each == 0;
+    dispatch->params = p;
+    dispatch->param_bytes = sizeof *p;
+    dispatch->groups[1] = p->heads;
+    dispatch->groups[2] = (uint32_t)oxi_vk_attention_lead(p);
+}
+
 static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *mask = call->in[3], *sinks = call->in[4],
-                    *out = call->out[0];
     oxi_vk_attention_params p;
     oxi_vk_dispatch dispatch;
-    memset(&dispatch, 0, sizeof dispatch);
-    if (ox_numel(out) == 0) return OX_OK;
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
     oxi_vk_attention_params_of(call, &p);
-    uint32_t each = 4u >> oxi_vk_width(out->dtype);
-    oxi_vk_bind(&dispatch, 0, out, true);
-    for (int i = 0; i < 3; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
-    if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
-    if (sinks && !mask) dispatch.use[4].chunk = dispatch.use[1].chunk;
-    if (sinks) oxi_vk_bind(&dispatch, 5, sinks, false);
-    dispatch.special.attention.dtype = (uint32_t)q->dtype;
-    dispatch.special.attention.cache = (uint32_t)call->in[1]->dtype;
-    dispatch.special.attention.mask = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special.attention.causal = call->attr.attention.causal;
-    dispatch.special.attention.softcap = call->attr.attention.softcap > 0;
-    dispatch.special.attention.sinks = sinks != NULL;
-    dispatch.special.attention.depth = (uint32_t)q->shape[q->ndim - 1];
-    dispatch.special.attention.aligned = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
-    dispatch.params = &p;
-    dispatch.param_bytes = sizeof p;
-    dispatch.groups[1] = p.heads;
-    dispatch.groups[2] = (uint32_t)oxi_vk_attention_lead(&p);
+    oxi_vk_attention_begin(call, &p, &dispatch);
+    oxi_vk_bind_open(&dispatch, 1);
     if (oxi_vk_attention_is_few(call, &p)) return oxi_vk_attention_few(d, &dispatch, &p);
     uint32_t keys = oxi_vk_attention_keys(d, call, &p);
     return keys ? oxi_vk_attention_many(d, &dispatch, &p, keys) : oxi_vk_attention_any(d, &dispatch, &p);

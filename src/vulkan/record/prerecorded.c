@@ -15,6 +15,7 @@ static void oxi_vk_enter(oxi_vk_device *d) {
 static void oxi_vk_ahead_void(oxi_vk_device *d) {
     if (!d->ahead.waiting) return;
     d->ahead.waiting = 0;
+    d->ahead.slot = NULL;
     if (d->ahead.keeps) return;
     d->command_count = d->param_used = 0;
     d->work = 0;
@@ -95,6 +96,13 @@ static bool oxi_vk_ahead_begin(ox_device *self, void *memory, size_t bytes, size
     return begun;
 }
 
+/* Readies all that is known now, while the device computes the step before; what cannot be is left to the
+ * submission. */
+static void oxi_vk_ahead_ready(oxi_vk_device *d) {
+    oxi_vk_slot *slot = oxi_vk_find_slot(d);
+    if (oxi_vk_slot_is_over(d, slot) && oxi_vk_ready_slot(d, slot) == OX_OK) d->ahead.slot = slot;
+}
+
 static int64_t oxi_vk_ahead_end(ox_device *self, const void *memory, size_t offset) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     int64_t number = d->ahead.number + 1;
@@ -112,6 +120,7 @@ static int64_t oxi_vk_ahead_end(ox_device *self, const void *memory, size_t offs
     if (!whole || !memory) oxi_vk_ahead_void(d);
     d->ahead.recorder = NULL;
     if (d->ahead.waiting) d->ahead.number = number;
+    if (d->ahead.waiting) oxi_vk_ahead_ready(d);
     number = d->ahead.waiting;
     oxi_lock_give(&d->lock);
     return number;

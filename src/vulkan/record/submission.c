@@ -284,25 +284,34 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
     return result;
 }
 
+/* Readies a slot for what is noted: commands, parameters, the fence. */
+static ox_status oxi_vk_ready_slot(oxi_vk_device *d, oxi_vk_slot *slot) {
+    ox_status status = oxi_vk_wait(d, slot->serial);
+    if (status == OX_OK && !oxi_vk_slot_holds(d, slot)) status = oxi_vk_write_commands(d, slot);
+    if (status != OX_OK) return status;
+    memcpy(d->params.mapped + (slot - d->slot) * OXI_VK_PARAM_ROOM, d->noted_params, d->param_used);
+    return oxi_vk_check(d, d->vk.vkResetFences(d->device, 1, &slot->fence), "submitting");
+}
+
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
+    ox_status status = OX_OK;
     oxi_vk_ahead_void(d);
     d->ahead.recorder = NULL;
     if (!d->recording) return OX_OK;
-    oxi_vk_slot *slot = oxi_vk_find_slot(d);
-    ox_status status = oxi_vk_wait(d, slot->serial);
+    oxi_vk_slot *slot = d->ahead.slot;
+    d->ahead.slot = NULL;
     d->recording = false;
-    if (status == OX_OK && !oxi_vk_slot_holds(d, slot)) status = oxi_vk_write_commands(d, slot);
+    if (!slot) {
+        slot = oxi_vk_find_slot(d);
+        status = oxi_vk_ready_slot(d, slot);
+    }
     if (status != OX_OK) {
         d->lost = true; /* what was noted is gone, and tensors with it */
         return status;
     }
-    memcpy(d->params.mapped + (slot - d->slot) * OXI_VK_PARAM_ROOM, d->noted_params, d->param_used);
-    VkResult result = d->vk.vkResetFences(d->device, 1, &slot->fence);
-    if (result == VK_SUCCESS) {
+    VkResult result = oxi_vk_queue_submit(d, slot);
+    if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
         result = oxi_vk_queue_submit(d, slot);
-        if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
-            result = oxi_vk_queue_submit(d, slot);
-    }
     if (result != VK_SUCCESS) {
         d->lost = true;
         return oxi_vk_check(d, result, "submitting");

@@ -1,0 +1,200 @@
+/* Attention that makes its query, and the newest key and value, itself: what norms of heads, rope and copies
+ * into the caches would have written, in the same dispatch (shaders/rows/turned.glsl). fuse.c holds those
+ * calls back until the attention comes, as they do when a language model writes token by token. */
+
+enum { OXI_VK_TURNED_DEPTH = 256 }; /* of a row, at most: both rows lie in shared memory */
+
+/* As they are called: q and k with their norms or without, then k and v into the caches. */
+typedef struct oxi_vk_turned_group {
+    const oxi_call *rope[2], *norm[2]; /* norm: NULL, or of what rope turns */
+    const oxi_call *keep[2];           /* copies of the turned k, and of v */
+} oxi_vk_turned_group;
+
+/* Row `side` (q, k, v) before anything is done to it, as [heads, 1, size]. */
+static ox_tensor oxi_vk_turned_raw(const oxi_vk_turned_group *g, int side) {
+    ox_tensor raw = side < 2 ? *g->rope[side]->in[0] : *g->keep[1]->in[0];
+    if (side < 2 && g->norm[side]) raw.storage = g->norm[side]->in[0]->storage;
+    if (side < 2 && g->norm[side]) raw.offset = g->norm[side]->in[0]->offset;
+    return raw;
+}
+
+/* f32 [heads, 1, size], each row element behind element. */
+static bool oxi_vk_is_row_of_heads(const ox_tensor *t, int64_t heads, int64_t size) {
+    return t->dtype == OX_F32 && t->ndim == 3 && t->shape[0] == heads && t->shape[1] == 1 &&
+           t->shape[2] == size && (t->stride[2] == 1 || size == 1) && oxi_vk_fits(t);
+}
+
+/* Which row of a cache, as attention sees it, `row` is; -1: none. */
+static int64_t oxi_vk_row_of_cache(const ox_tensor *cache, const ox_tensor *row) {
+    const int64_t step = cache->stride[1], from = row->offset - cache->offset;
+    if (oxi_vk_chunk_of(cache) != oxi_vk_chunk_of(row) || cache->dtype != row->dtype) return -1;
+    if (row->ndim != 3 || row->shape[0] != cache->shape[0] || row->shape[1] != 1 ||
+        row->shape[2] != cache->shape[2])
+        return -1;
+    if ((row->stride[0] != cache->stride[0] && row->shape[0] > 1) || row->stride[2] != 1) return -1;
+    if (step <= 0 || from < 0 || from % step != 0 || from / step >= cache->shape[1]) return -1;
+    return from / step;
+}
+
+/* Both ropes do the same, of one position. */
+static bool oxi_vk_turn_alike(const oxi_vk_turned_group *g) {
+    const oxi_call *q = g->rope[0], *k = g->rope[1];
+    const ox_tensor *positions = q->in[1], *factors = q->in[2];
+    if (!positions || !k->in[1] || !oxi_vk_same_memory(positions, k->in[1]) || ox_numel(positions) != 1)
+        return false;
+    if (!factors != !k->in[2] || (factors && !oxi_vk_same_memory(factors, k->in[2]))) return false;
+    if (!g->norm[0] != !g->norm[1]) return false;
+    if (g->norm[0] && g->norm[0]->attr.norm.eps != g->norm[1]->attr.norm.eps) return false;
+    return q->attr.rope.base == k->attr.rope.base && q->attr.rope.scale == k->attr.rope.scale &&
+           q->attr.rope.magnitude == k->attr.rope.magnitude && q->attr.rope.dims == k->attr.rope.dims &&
+           q->attr.rope.interleaved == k->attr.rope.interleaved;
+}
+
+/* What is written beside the result of attention: q and k turned, and with their norms. */
+static int oxi_vk_turned_written(const oxi_vk_turned_group *g, const ox_tensor **out) {
+    int count = 0;
+    for (int i = 0; i < 2; i++) out[count++] = g->rope[i]->out[0];
+    for (int i = 0; i < 2; i++)
+        if (g->norm[i]) out[count++] = g->norm[i]->out[0];
+    return count;
+}
+
+/* What is read of block 4, where it lies beside `frequencies`; -1: elsewhere. */
+static int oxi_vk_turned_small(const oxi_vk_turned_group *g, const oxi_vk_chunk *frequencies,
+                               const ox_tensor **out) {
+    int count = 0;
+    out[count++] = g->rope[0]->in[1];
+    if (g->rope[0]->in[2]) out[count++] = g->rope[0]->in[2];
+    for (int i = 0; i < 2; i++)
+        if (g->norm[i]) out[count++] = g->norm[i]->in[1];
+    for (int i = 0; i < count; i++)
+        if (oxi_vk_chunk_of(out[i])->block != frequencies->block) return -1;
+    return g->norm[0] && g->rope[0]->in[2] ? -1 : count;
+}
+
+/* Whether workgroups can write all that without reading what others write: each other's rows of the caches
+ * are the only ones that are read and written. */
+static bool oxi_vk_turned_apart(const oxi_vk_turned_group *g, const oxi_call *call) {
+    const ox_tensor *written[5], *out = call->out[0];
+    ox_tensor raw[3];
+    for (int i = 0; i < 3; i++) raw[i] = oxi_vk_turned_raw(g, i);
+    int count = oxi_vk_turned_written(g, written);
+    written[count++] = out;
+    for (int i = 0; i < count; i++) {
+        if (!oxi_vk_same_block(written[i], out)) return false;
+        for (int k = 0; k < i; k++)
+            if (oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(written[k])) return false;
+        for (int k = 0; k < 3; k++)
+            if (oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(&raw[k])) return false;
+        for (int k = 0; k < 2; k++)
+            if (oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(g->keep[k]->out[0])) return false;
+    }
+    if (oxi_vk_chunk_of(g->keep[0]->out[0]) == oxi_vk_chunk_of(g->keep[1]->out[0])) return false;
+    for (int k = 0; k < 3; k++)
+        if (!oxi_vk_same_block(&raw[k], &raw[0]) ||
+            oxi_vk_chunk_of(&raw[k]) == oxi_vk_chunk_of(g->keep[0]->out[0]) ||
+            oxi_vk_chunk_of(&raw[k]) == oxi_vk_chunk_of(g->keep[1]->out[0]))
+            return false;
+    return true;
+}
+
+/* Whether `call`, an attention, is of what the group makes, in a form that one dispatch can have. */
+static bool oxi_vk_attends_turned(const oxi_vk_turned_group *g, const oxi_call *call) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2];
+    oxi_vk_attention_params p;
+    if (q->ndim != 3 || k->ndim != 3 || v->ndim != 3 || call->in[3] || q->shape[1] != 1) return false;
+    if (q->dtype != OX_F32 || call->out[0]->dtype != OX_F32 || ox_numel(call->out[0]) == 0) return false;
+    if (k->dtype != v->dtype) return false;
+    if (k->dtype != OX_F32 && k->dtype != OX_F16 && k->dtype != OX_BF16) return false;
+    const int64_t heads = q->shape[0], size = q->shape[2], kept = k->shape[0], depth = v->shape[2];
+    if (size > OXI_VK_TURNED_DEPTH || depth > OXI_VK_TURNED_DEPTH || g->rope[0]->attr.rope.dims > size)
+        return false;
+    oxi_vk_attention_params_of(call, &p);
+    if (!oxi_vk_attention_is_few(call, &p) || !oxi_vk_same_memory(q, g->rope[0]->out[0])) return false;
+    for (int i = 0; i < 3; i++) {
+        const ox_tensor raw = oxi_vk_turned_raw(g, i);
+        if (!oxi_vk_is_row_of_heads(&raw, i ? kept : heads, i < 2 ? size : depth)) return false;
+    }
+    if (!oxi_vk_is_row_of_heads(g->rope[1]->out[0], kept, size) ||
+        !oxi_vk_is_row_of_heads(g->rope[0]->out[0], heads, size))
+        return false;
+    const int64_t row = oxi_vk_row_of_cache(k, g->keep[0]->out[0]);
+    const int64_t start = call->attr.attention.query_start, window = call->attr.attention.window;
+    /* who sees the newest key writes it */
+    const bool seen = (!call->attr.attention.causal || row <= start) && (!window || row + window > start);
+    return row >= 0 && seen && row == oxi_vk_row_of_cache(v, g->keep[1]->out[0]) && oxi_vk_turn_alike(g) &&
+           oxi_vk_turned_apart(g, call);
+}
+
+static void oxi_vk_turned_params(const oxi_vk_turned_group *g, const oxi_call *call,
+                                 const oxi_vk_chunk *frequencies, oxi_vk_attention_params *p) {
+    const oxi_call *rope = g->rope[0];
+    const double scale = rope->attr.rope.scale;
+    p->newest = (uint32_t)oxi_vk_row_of_cache(call->in[1], g->keep[0]->out[0]);
+    p->pairs = (uint32_t)(rope->attr.rope.dims / 2);
+    p->position = oxi_vk_element_at(rope->in[1]);
+    p->frequencies = (uint32_t)(frequencies->offset / 4);
+    p->turn_scale[0] = oxi_vk_float_bits(scale);
+    p->turn_scale[1] = oxi_vk_float_bits(scale - (double)(float)scale);
+    p->magnitude = oxi_vk_float_bits(rope->attr.rope.magnitude);
+    if (rope->in[2]) p->factors = oxi_vk_element_at(rope->in[2]);
+    if (rope->in[2]) p->factors_stride = (uint32_t)rope->in[2]->stride[0];
+    for (int i = 0; i < 3; i++) {
+        const ox_tensor raw = oxi_vk_turned_raw(g, i);
+        p->raw_at[i] = oxi_vk_element_at(&raw);
+        p->raw_head[i] = (uint32_t)raw.stride[0];
+    }
+    for (int i = 0; i < 2; i++) {
+        const ox_tensor *out = g->rope[i]->out[0];
+        p->turned_at[i] = oxi_vk_element_at(out);
+        p->turned_head[i] = (uint32_t)out->stride[0];
+        if (!g->norm[i]) continue;
+        p->weight_at[i] = oxi_vk_element_at(g->norm[i]->in[1]);
+        p->normal_at[i] = oxi_vk_element_at(g->norm[i]->out[0]);
+        p->normal_head[i] = (uint32_t)out->shape[2];
+        p->epsilon = oxi_vk_float_bits(g->norm[i]->attr.norm.eps);
+    }
+}
+
+/* Binds what attention reads and writes beside its own operands, and tells its shader of it. */
+static void oxi_vk_turned_bind(const oxi_vk_turned_group *g, oxi_vk_chunk *frequencies,
+                               const ox_tensor *const *small, int small_count, oxi_vk_dispatch *dispatch) {
+    const oxi_call *rope = g->rope[0];
+    const ox_tensor *written[4];
+    ox_tensor raw[3];
+    int more = OXI_VK_BINDINGS;
+    oxi_vk_attention_row_specials *special = &dispatch->special.attention_row;
+    for (int i = 0; i < 3; i++) raw[i] = oxi_vk_turned_raw(g, i);
+    oxi_vk_bind(dispatch, 1, &raw[0], false);
+    dispatch->use[4].chunk = frequencies;
+    for (int i = 1; i < 3; i++) oxi_vk_bind(dispatch, more++, &raw[i], false);
+    for (int i = 0; i < small_count; i++) oxi_vk_bind(dispatch, more++, small[i], false);
+    for (int i = 0; i < 2; i++) oxi_vk_bind(dispatch, more++, g->keep[i]->out[0], true);
+    for (int i = oxi_vk_turned_written(g, written); i-- > 0;)
+        oxi_vk_bind(dispatch, more++, written[i], true);
+    special->turns = 1;
+    special->positions = (uint32_t)rope->in[1]->dtype;
+    special->interleaved = rope->attr.rope.interleaved;
+    special->factors = rope->in[2] != NULL;
+    special->norm = g->norm[0] != NULL;
+}
+
+/* Records it all; *done = false: it has to go one by one, for what is small lies in several blocks. */
+static ox_status oxi_vk_attention_turned(oxi_vk_device *d, const oxi_vk_turned_group *g, const oxi_call *call,
+                                         bool *done) {
+    const oxi_call *rope = g->rope[0];
+    const ox_tensor *small[4];
+    oxi_vk_attention_params p;
+    oxi_vk_dispatch dispatch;
+    oxi_vk_chunk *frequencies = NULL;
+    *done = false;
+    ox_status status = oxi_vk_frequencies(d, rope->attr.rope.base, rope->attr.rope.dims, &frequencies);
+    const int count = status == OX_OK ? oxi_vk_turned_small(g, frequencies, small) : -1;
+    if (status != OX_OK || count < 0) return status;
+    *done = true;
+    oxi_vk_attention_params_of(call, &p);
+    oxi_vk_attention_begin(call, &p, &dispatch);
+    oxi_vk_turned_params(g, call, frequencies, &p);
+    oxi_vk_turned_bind(g, frequencies, small, count, &dispatch);
+    return oxi_vk_attention_few(d, &dispatch, &p);
+}
