@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x4f3b4de7
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x66fc3598
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1576,13 +1576,10 @@ OXI_INLINE vd vd_load_f32(const float*p){return _mm256_cvtps_pd(_mm_loadu_ps(p))
 OXI_INLINE void vd_store_f32(float*p,vd a){_mm_storeu_ps(p,_mm256_cvtpd_ps(a));}
 /* >>cpu/reduce/reduce_sum.inc */
 #define OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM \
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
- const void*elements,int64_t position){\
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_row)(OXI_ROW_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;\
 OXI_A s0=0,s1=0,s2=0,s3=0,s4=0,s5=0,s6=0,s7=0;\
 int64_t i=0;\
-(void)k;\
-(void)position;\
 for(;i+8<=n;i+=8){\
 s0+=(OXI_A)OXI_READ(x[i]);\
 s1+=(OXI_A)OXI_READ(x[i+1]);\
@@ -1605,12 +1602,9 @@ memcpy(total,sum,sizeof sum);\
 return;}\
 for(int64_t r=0;r<rows;r++,x+=row_stride){\
 for(int64_t c=0;c<width;c++)total[c]+=(OXI_A)OXI_READ(x[c]);}}\
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(const oxi_kernels*k,oxi_partial*p,\
- int64_t width,int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(sum_columns)(OXI_COLUMNS_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;\
 OXI_A*total=(OXI_A*)p->a;\
-(void)k;\
-(void)position;\
 for(int64_t c=0;c<width;c+=OXI_STRIP){\
 OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);}}
 /* >>cpu/kernels/micro.inc */
@@ -1649,15 +1643,11 @@ if(i<n)b0=OXI_WINS(x[i],b0)?x[i]:b0;\
 return OXI_WINS(b1,b0)?b1:b0;}\
 static OXI_ALIGNED OXI_T OXI_EXTREME(of)(const oxi_kernels*k,int64_t n,const OXI_T*x){\
 return OXI_EXTREME_OF(k,n,x);}\
-static OXI_ALIGNED void OXI_EXTREME(row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
- const void*elements,int64_t position){\
+static OXI_ALIGNED void OXI_EXTREME(row)(OXI_ROW_PARAMETERS){\
 OXI_T*best=(OXI_T*)p->a,found=OXI_EXTREME(of)(k,n,(const OXI_T*)elements);\
-(void)position;\
 if(p->count==0||OXI_WINS(found,*best))*best=found;}\
-static OXI_ALIGNED void OXI_EXTREME(columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,\
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+static OXI_ALIGNED void OXI_EXTREME(columns)(OXI_COLUMNS_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;\
-(void)position;\
 if(p->count==0)memcpy(p->a,x,(size_t)width*sizeof(OXI_T));\
 for(int64_t r=p->count==0;r<rows;r++){\
 const void*in[2];\
@@ -1675,8 +1665,7 @@ for(int j=0;j<OXI_STRIP;j++)hit|=x[i+j]==found||OXI_IS_NAN(x[i+j]);\
 if(hit)break;}\
 while(i<n-1&& !(x[i]==found||OXI_IS_NAN(x[i])))i++;\
 return i;}\
-static OXI_ALIGNED void OXI_EXTREME(place_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,\
- const void*elements,int64_t position){\
+static OXI_ALIGNED void OXI_EXTREME(place_row)(OXI_ROW_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;\
 OXI_T*best=(OXI_T*)p->a;\
 int64_t*place=(int64_t*)p->b;\
@@ -1689,8 +1678,7 @@ if(p->count+done>0&& !OXI_WINS(found,*best))continue;\
 i=OXI_EXTREME(place_of)(m,x+done,found);\
 *best=x[done +i];\
 *place=position+done +i;}}\
-static OXI_ALIGNED void OXI_EXTREME(place_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,\
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){\
+static OXI_ALIGNED void OXI_EXTREME(place_columns)(OXI_COLUMNS_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;\
 OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS];\
 int64_t*place=(int64_t*)p->b;\
@@ -1725,7 +1713,8 @@ _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop
 _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_STRAIGHT_PASSES \
 _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")")\
-_Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")OXI_ALIGNED_LOOPS
+_Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")")\
+_Pragma("GCC optimize(\"ira-region=one\")")OXI_ALIGNED_LOOPS
 #else
 #define OXI_STRAIGHT_PASSES \
 _Pragma("GCC optimize(\"no-tree-pre\", \"no-tree-vrp\", \"no-tree-dominator-opts\", \"no-tree-pta\")")\
@@ -11214,10 +11203,10 @@ OXI_EACH_IQ_TYPE(OXI_X)
 #define OXI_MULTIPLY_ADD(class,sums,w,x,way){\
 __typeof__(sums)product;\
 if(way==OXI_CODES_BYTES)\
-__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}"\
+__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}" \
  :"+" class(sums),"=&" class(product):class(w),class(x));\
 else \
-__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}"\
+__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}" \
  :"+" class(sums),"=&" class(product):class(w),class(x));}
 #define OXI_PASTE_TIER(tier,name)oxi_##tier##_##name
 #define OXI_PASTE_TIER_EXPANDED(tier,name)OXI_PASTE_TIER(tier,name)
@@ -12286,10 +12275,6 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 #define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
-#undef OXI_SECTION
-#define OXI_SECTION 4
-#include OX_TORCH_FILE
-#undef OXI_SECTION
 #define oxi_avx2_vq oxi_avx2_vr
 #define oxi_avx2_vqw oxi_avx2_vr
 #define oxi_avx2_vq_zero oxi_avx2_vrs_zero
@@ -12484,10 +12469,6 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 #define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
-#undef OXI_SECTION
-#define OXI_SECTION 4
-#include OX_TORCH_FILE
-#undef OXI_SECTION
 #define oxi_avx512_vq oxi_avx512_vr
 #define oxi_avx512_vqw oxi_avx512_vr
 #define oxi_avx512_vq_zero oxi_avx512_vrs_zero
@@ -12675,9 +12656,9 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 typedef uint8x16_t vr;
 typedef int32x4_t vrs;
 #define OXI_NEON_INSTRUCTION(bits,to,a,b)\
-__asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"\
- ".set oxi_number_of_v\\n, \\n\n"".endr\n"\
- ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"\
+__asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+ ".set oxi_number_of_v\\n, \\n\n"".endr\n" \
+ ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
  :"+w"(to):"w"(a),"w"(b))
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum,int8x16_t a,int8x16_t b){
 OXI_NEON_INSTRUCTION("0x4e809400",sum,a,b);
@@ -13606,8 +13587,6 @@ work.piece=piece;
 work.arg=arg;
 oxi_parallel_for(oxi_walk_tasks(w,grain),oxi_walk_task,&work);
 return OX_OK;}
-OXI_STRAIGHT_END
-OXI_FULL_BEGIN
 /* >>cpu/product/repack.c */
 typedef struct oxi_repacked{
 char*first;
@@ -13856,6 +13835,8 @@ one->users--;
 oxi_repacks.packing--;
 oxi_lock_give(&oxi_repacks.lock);}
 oxi_free(job.copies,bytes);}
+OXI_STRAIGHT_END
+OXI_FULL_BEGIN
 /* >>cpu/move/copy.c */
 enum{
 OXI_COPY_PIECE=512,OXI_COPY_GRAIN=1<<16};
@@ -14592,13 +14573,17 @@ p.b=b;
 p.count=0;
 p.asks=false;
 return p;}
-typedef void(*oxi_reduce_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position);
+#define OXI_ROW_PARAMETERS \
+OXI_UNUSED const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,OXI_UNUSED int64_t position
+#define OXI_COLUMNS_PARAMETERS \
+OXI_UNUSED const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,const void*elements,\
+ int64_t row_stride,OXI_UNUSED int64_t position
+typedef void(*oxi_reduce_row)(OXI_ROW_PARAMETERS);
+typedef void(*oxi_reduce_columns)(OXI_COLUMNS_PARAMETERS);
 typedef struct oxi_reducer{
 void(*begin)(oxi_partial*p,int64_t width);
 oxi_reduce_row row;
-void(*columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,const void*elements,
- int64_t row_stride,int64_t position);
+oxi_reduce_columns columns;
 void(*merge)(oxi_partial*p,int64_t width,const oxi_partial*later);
 void(*take)(const oxi_kernels*k,oxi_partial*p,oxi_row_sums*row);}oxi_reducer;
 static void oxi_moments_add(double*mean,double*squares,int64_t count,double other_mean,
@@ -14639,7 +14624,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_EXP_SUM(k,n,x,shift)(k)->row_exp_sum(n,x,shift,NULL)
 #define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T double
@@ -14649,7 +14634,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_EXP_SUM(k,n,x,shift)oxi_exp_sum_f64(k,n,x,shift)
 #define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T int64_t
@@ -14657,7 +14642,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_NAME(x)oxi_##x##_i64
 #define OXI_REAL 0
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T uint64_t
@@ -14666,7 +14651,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_REAL 0
 #define OXI_A uint64_t
 #undef OXI_SECTION
-#define OXI_SECTION 5
+#define OXI_SECTION 4
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_NUMBER_OF(x)((x) ==(x)?(x):0)
@@ -14689,14 +14674,13 @@ OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
 #undef OXI_A
 #undef OXI_NAME
 #undef OXI_NUMBER_OF
-static void oxi_sum_row(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,int64_t position){
+static void oxi_sum_row(OXI_ROW_PARAMETERS){
 double sum=k->row_sum(n,(const float*)elements,p->asks);
 if(isfinite(sum))
 *(double*)p->a+=sum;
 else
 oxi_sum_row_f32(k,p,n,elements,position);}
-static void oxi_number_sum_row(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_number_sum_row(OXI_ROW_PARAMETERS){
 double sum=k->row_sum_numbers(n,(const float*)elements,p->asks);
 if(isfinite(sum))
 *(double*)p->a+=sum;
@@ -14721,10 +14705,8 @@ row->sum=row->squares=0;}
 static void oxi_squares_take(const oxi_kernels*k,oxi_partial*p,oxi_row_sums*row){
 (void)k;
 *(double*)p->a+=oxi_squares_fit(row->squares)?row->squares:oxi_square_sum_f32(row->n,row->x,0);}
-static void oxi_squares_row(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_squares_row(OXI_ROW_PARAMETERS){
 oxi_row_sums row;
-(void)position;
 oxi_row_sums_begin(&row,n,(const float*)elements,false);
 k->row_measure(&row,p->asks);
 oxi_squares_take(k,p,&row);}
@@ -14739,10 +14721,8 @@ if(oxi_squares_fit(row->squares)&&isfinite(off))
 oxi_moments_add((double*)p->a,(double*)p->b,p->count,row->about+off,squares>0?squares:0,row->n);
 else
 oxi_moments_row_f32(k,p,row->n,row->x,0);}
-static void oxi_moments_row(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_moments_row(OXI_ROW_PARAMETERS){
 oxi_row_sums row;
-(void)position;
 oxi_row_sums_begin(&row,n,(const float*)elements,true);
 k->row_measure(&row,p->asks);
 oxi_moments_take(k,p,&row);}
@@ -14751,9 +14731,7 @@ int64_t end=first+1;
 while(end<width&&holds[end]==holds[first])end++;
 return end;}
 static void oxi_sum_columns_take(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const float*x,int64_t row_stride,const float*sum,
- void(*wide)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position)){
+ const float*x,int64_t row_stride,const float*sum,oxi_reduce_columns wide){
 if(isfinite(k->row_sum(width,sum,false))){
 oxi_sum_columns_f32(k,p,width,1,sum,width,0);
 return;}
@@ -14767,25 +14745,19 @@ if(holds[c])
 oxi_sum_columns_f32(k,&some,end-c,1,sum+c,width,0);
 else
 wide(k,&some,end-c,rows,x+c,row_stride,0);}}
-static void oxi_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_sum_columns(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
-(void)position;
 k->column_sums(width,rows,x,row_stride,sum);
 oxi_sum_columns_take(k,p,width,rows,x,row_stride,sum,oxi_sum_columns_f32);}
-static void oxi_number_sum_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_number_sum_columns(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 OXI_ALIGNED float sum[OXI_REDUCE_COLUMNS];
-(void)position;
 memset(sum,0,(size_t)width*sizeof*sum);
 for(int64_t r=0;r<rows;r++)k->row_add_numbers(width,x+r*row_stride,sum);
 oxi_sum_columns_take(k,p,width,rows,x,row_stride,sum,oxi_number_sum_columns_f32);}
-static void oxi_number_sum_columns_wide(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_number_sum_columns_wide(OXI_COLUMNS_PARAMETERS){
 const double*x=(const double*)elements;
-(void)position;
 for(int64_t r=0;r<rows;r++)k->row_add_numbers_f64(width,x+r*row_stride,(double*)p->a);}
 static void oxi_distance_sums(const oxi_kernels*k,int64_t width,int64_t rows,const float*x,
  int64_t row_stride,const float*mean,float*sum,float*squares){
@@ -14801,8 +14773,7 @@ sub[0]=x+r*row_stride;
 k->map[OXI_OP_sub][OXI_LANE_F32](width,sub,distance,&oxi_plain_numbers);
 k->axpy_f32(width,1,distance,sum);
 k->map[OXI_OP_addcmul][OXI_LANE_F32](width,fma,squares,&oxi_plain_numbers);}}
-static void oxi_moments_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_moments_columns(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 OXI_ALIGNED float mean[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS],squares[OXI_REDUCE_COLUMNS];
 bool holds[OXI_REDUCE_COLUMNS];
@@ -14820,8 +14791,7 @@ for(int64_t c=0;c<width;c++){
 if(!holds[c])continue;
 double shift=(double)sum[c]/(double)rows,rest=squares[c]-sum[c]*shift;
 oxi_moments_add((double*)p->a+c,(double*)p->b+c,p->count,mean[c]+shift,rest>0?rest:0,rows);}}
-static void oxi_logsumexp_columns(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_logsumexp_columns(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 OXI_ALIGNED float most[OXI_REDUCE_COLUMNS],shift[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],
  sum[OXI_REDUCE_COLUMNS];
@@ -14851,8 +14821,7 @@ for(int64_t i=0;i<m;i++)shifted[i]=x[done +i]-shift;
 oxi_exp_f64(k,m,shifted);
 for(int64_t i=0;i<m;i++)sum+=shifted[i];}
 return sum;}
-static void oxi_logsumexp_columns_f64(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_logsumexp_columns_f64(OXI_COLUMNS_PARAMETERS){
 const double*x=(const double*)elements;
 OXI_ALIGNED double most[OXI_REDUCE_COLUMNS],shifted[OXI_REDUCE_COLUMNS],sum[OXI_REDUCE_COLUMNS];
 oxi_partial block=oxi_partial_of(NULL,NULL);
@@ -14866,12 +14835,13 @@ for(int64_t c=0;c<width;c++)sum[c]+=shifted[c];}
 for(int64_t c=0;c<width;c++)
 oxi_logsumexp_add((double*)p->a+c,(double*)p->b+c,most[c],sum[c]);}
 #define OXI_NARROW(name,type,partial)\
-static void oxi_sum_row_##name(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,\
- int64_t position){\
+static void oxi_sum_row_##name(OXI_ROW_PARAMETERS){\
 const type*x=(const type*)elements;\
 int64_t sum=0,i=0;\
-(void)k;\
-(void)position;\
+for(;i+4*OXI_STRIP<=n;i+=4*OXI_STRIP){\
+partial strip=0;\
+for(int j=0;j<4*OXI_STRIP;j++)strip +=x[i+j];\
+sum+=strip;}\
 for(;i+OXI_STRIP<=n;i+=OXI_STRIP){\
 partial strip=0;\
 for(int j=0;j<OXI_STRIP;j++)strip +=x[i+j];\
@@ -14885,57 +14855,42 @@ OXI_NARROW(i16,int16_t,int32_t)
 OXI_NARROW(u32,uint32_t,int64_t)
 OXI_NARROW(i32,int32_t,int64_t)
 #undef OXI_NARROW
-static void oxi_count_row_u8(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_count_row_u8(OXI_ROW_PARAMETERS){
 const uint8_t*x=(const uint8_t*)elements;
 int64_t count=0,i=0;
-(void)k;
-(void)position;
 for(;i+OXI_STRIP<=n;i+=OXI_STRIP){
 uint8_t strip=0;
 for(int j=0;j<OXI_STRIP;j++)strip=(uint8_t)(strip +(x[i+j]!=0));
 count+=strip;}
 for(;i<n;i++)count+=x[i]!=0;
 *(int64_t*)p->a+=count;}
-static void oxi_sum_columns_c64(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_sum_columns_c64(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 double*real=(double*)p->a,*imaginary=(double*)p->b;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=2*row_stride){
 for(int64_t c=0;c<width;c++){
 real[c]+=x[2*c];
 imaginary[c]+=x[2*c+1];}}}
-static void oxi_count_columns_c64(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_count_columns_c64(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 int64_t*total=(int64_t*)p->a;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=2*row_stride){
 for(int64_t c=0;c<width;c++)total[c]+=x[2*c]!=0||x[2*c+1]!=0;}}
 static void oxi_prod_join_c64(double*real,double*imaginary,double re,double im){
 oxi_complex product=oxi_multiply_complex(oxi_make_complex(*real,*imaginary),oxi_make_complex(re,im));
 *real=product.re;
 *imaginary=product.im;}
-static void oxi_prod_columns_c64(const oxi_kernels*k,oxi_partial*p,int64_t width,int64_t rows,
- const void*elements,int64_t row_stride,int64_t position){
+static void oxi_prod_columns_c64(OXI_COLUMNS_PARAMETERS){
 const float*x=(const float*)elements;
 double*real=(double*)p->a,*imaginary=(double*)p->b;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=2*row_stride){
 for(int64_t c=0;c<width;c++){
 oxi_prod_join_c64(real+c,imaginary+c,x[2*c],x[2*c+1]);}}}
-static void oxi_sum_row_c64(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_sum_row_c64(OXI_ROW_PARAMETERS){
 oxi_sum_columns_c64(k,p,1,n,elements,1,position);}
-static void oxi_prod_row_c64(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_prod_row_c64(OXI_ROW_PARAMETERS){
 oxi_prod_columns_c64(k,p,1,n,elements,1,position);}
-static void oxi_count_row_c64(const oxi_kernels*k,oxi_partial*p,int64_t n,const void*elements,
- int64_t position){
+static void oxi_count_row_c64(OXI_ROW_PARAMETERS){
 oxi_count_columns_c64(k,p,1,n,elements,1,position);}
 static void oxi_sum_merge_c64(oxi_partial*p,int64_t width,const oxi_partial*later){
 for(int64_t c=0;c<width;c++){
@@ -22585,7 +22540,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4f3b4de7
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x66fc3598
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -23995,10 +23950,10 @@ config[48+i]=16;}
 __asm__ volatile("ldtilecfg %0": :"m"(config));}
 OXI_KERNEL void OXI_ISA(tiles_leave)(void){__asm__ volatile("tilerelease");}
 #define OXI_TILE_LOAD(t,p,stride)\
-__asm__ volatile("tileloadd {(%0,%1), %%tmm"#t "|tmm"#t ", [%0+%1]}"\
+__asm__ volatile("tileloadd {(%0,%1), %%tmm"#t "|tmm"#t ", [%0+%1]}" \
  : :"r"(p),"r"((int64_t)(stride)):"memory")
 #define OXI_TILE_STORE(t,p,stride)\
-__asm__ volatile("tilestored {%%tmm"#t ", (%0,%1)|[%0+%1], tmm"#t "}"\
+__asm__ volatile("tilestored {%%tmm"#t ", (%0,%1)|[%0+%1], tmm"#t "}" \
  : :"r"(p),"r"((int64_t)(stride)):"memory")
 #define OXI_TILE_START(t,p,stride)\
 if(accumulate)OXI_TILE_LOAD(t,p,stride);\
@@ -25261,7 +25216,9 @@ uint64_t bytes[2];
 memcpy(bytes,p +192,16);
 OXI_ISA(prefetch_blocks)(p,OXI_BYTES_OX_Q6_K);
 vs taken=OXI_ISA(scales_16)(bytes[0],bytes[1],true,x,scale);
+#if !defined(OXI_X86) || VF > 4
 OXI_UNROLL
+#endif
 for(int i=0;i<2;i++)
 OXI_UNROLL
 for(int j=0;j<4;j++)
@@ -25330,6 +25287,13 @@ return vs_sum(all);}
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features&OXI_CPU_DOTPROD)
 #endif
+#define OXI_EACH_SUPER_BLOCK_TYPE(X)\
+X(q4_k,OX_Q4_K)X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)X(q2_k,OX_Q2_K)X(q3_k,OX_Q3_K)X(iq4_xs,OX_IQ4_XS)
+#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_DOT_TYPE OXI_EACH_SUPER_BLOCK_TYPE
+#else
+#define OXI_EACH_DOT_TYPE(X)OXI_EACH_COMMON_BLOCK_TYPE(X)OXI_EACH_LOOKED_UP_TYPE(X)
+#endif
 #define OXI_DOT_ROWS(name,dot,extra)\
 OXI_KERNEL void OXI_ISA(name)(int64_t rows,int64_t row_bytes,int64_t n,const void*blocks,\
  const oxi_q8*x,float*out){\
@@ -25339,13 +25303,13 @@ out[i]=OXI_ISA(dot)(n,(const char*)blocks+i*row_bytes,x,extra);}}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name,dtype)\
 OXI_DOT_ROWS(dot_##name,dot_any_##name,0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
+OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name,dtype)\
 OXI_DOT_ROWS(dot_extra_##name,dot_any_##name,1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
+OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -25404,7 +25368,7 @@ k->quantize_activation=OXI_ISA(quantize_activation);
 k->dot_codes=OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name,dtype)k->dot_rows[dtype] =OXI_ISA(dot_##name);
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
+OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -25412,12 +25376,14 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 if(!OXI_BLOCK_EXTRA)return;
 k->dot_codes=OXI_ISA(dot_extra_codes);
 #define OXI_X(name,dtype)k->dot_rows[dtype] =OXI_ISA(dot_extra_##name);
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)OXI_EACH_LOOKED_UP_TYPE(OXI_X)
+OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 #undef OXI_BLOCK_EXTRA
 #undef OXI_DOT_ROWS
+#undef OXI_EACH_DOT_TYPE
+#undef OXI_EACH_SUPER_BLOCK_TYPE
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -25813,7 +25779,6 @@ if(features&OXI_CPU_DOTPROD){OXI_REPACKED_TYPES(OXI_X)OXI_REPACKED_WIDE_TYPES(OX
 #undef vrf_mul
 #undef vrf_fma
 #undef vrf_of
-OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 #if (defined(OXI_X86) && VF == 16) || (defined(__aarch64__) && VF == 4)
 #define OXI_CODE_ROWS 8
@@ -26098,6 +26063,7 @@ k->codes_32=kernel;
 #undef vqf_mul
 #undef vqf_fma
 #undef vqf_fnma
+OXI_STRAIGHT_END
 static void OXI_ISA(fill)(oxi_kernels*k){
 k->vector_bytes=VF*4;
 OXI_ISA(fill_map)(k);
@@ -26248,6 +26214,107 @@ OXI_INLINE vrs vrw_low(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi1
 OXI_INLINE vrs vrw_high(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xf5),0xf5);}
 #undef OXI_R
 #undef OXI_R_WHOLE
+#if VR > 4
+/* >>cpu/simd/bytes256.inc */
+#if VR == 16
+typedef __m256i vb;
+OXI_INLINE vb vb_load(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
+OXI_INLINE void vb_store(void*p,vb a){_mm256_storeu_si256((__m256i*)p,a);}
+OXI_INLINE vb vb_set1(int a){return _mm256_set1_epi8((char)a);}
+OXI_INLINE vb vb_and(vb a,vb b){return _mm256_and_si256(a,b);}
+OXI_INLINE vb vb_or(vb a,vb b){return _mm256_or_si256(a,b);}
+OXI_INLINE vb vb_sub(vb a,vb b){return _mm256_sub_epi8(a,b);}
+OXI_INLINE vb vb_right(vb a,int count){return _mm256_srli_epi16(a,count);}
+OXI_INLINE vb vb_left(vb a,int count){return _mm256_slli_epi16(a,count);}
+#endif
+typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
+typedef __m256 vs;
+OXI_INLINE vb vb_nibbles(const void*p){
+vb both=_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p));
+return vb_and(_mm256_srlv_epi64(both,_mm256_set_epi64x(4,4,0,0)),vb_set1(15));}
+OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
+__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
+(void)extra;
+return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),vb_nibbles(p));}
+OXI_INLINE vb vb_bits(const uint8_t*p){
+int32_t bits;
+memcpy(&bits,p,4);
+vb byte=_mm256_set_epi64x(0x303030303030303,0x202020202020202,0x101010101010101,0);
+vb mask=_mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits),byte),mask),mask);}
+OXI_INLINE vs vs_zero(void){return _mm256_setzero_ps();}
+OXI_INLINE float vs_sum(vs a){
+__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
+b=_mm_add_ps(b,_mm_movehl_ps(b,b));
+return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
+OXI_INLINE vs vs_load(const float*p){return _mm256_loadu_ps(p);}
+OXI_INLINE void vs_store(float*p,vs a){_mm256_storeu_ps(p,a);}
+OXI_INLINE vs vs_set1(float a){return _mm256_set1_ps(a);}
+OXI_INLINE vs vs_mul(vs a,vs b){return _mm256_mul_ps(a,b);}
+OXI_INLINE vs vs_add(vs a,vs b){return _mm256_add_ps(a,b);}
+OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm256_fmadd_ps(a,b,c);}
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes,const int8_t*numbers,bool plus,int extra){
+vb q=vb_load(numbers),sum=_mm256_setzero_si256();
+if(!plus){
+q=_mm256_sign_epi8(q,codes);
+codes=_mm256_abs_epi8(codes);}
+#ifdef OXI_VNNI
+if(extra){
+OXI_VNNI("vpdpbusd",sum,codes,q);
+return sum;}
+#endif
+(void)sum;
+(void)extra;
+return _mm256_madd_epi16(_mm256_maddubs_epi16(codes,q),_mm256_set1_epi16(1));}
+OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
+return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes,q,plus,extra));}
+OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
+ bool small,bool plus,int extra){
+if(small){
+__m256i one=_mm256_set1_epi16(1);
+__m256i a=OXI_ISA(products_32)(x.a,q,plus,extra);
+__m256i b=OXI_ISA(products_32)(x.b,q+32,plus,extra);
+__m256i ab=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
+a=OXI_ISA(products_32)(x.c,q+64,plus,extra);
+b=OXI_ISA(products_32)(x.d,q+96,plus,extra);
+__m256i cd=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
+__m256 all=_mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab,cd),one));
+*sum=vs_fma(all,_mm256_broadcast_ps((const __m128*)(const void*)scale),*sum);
+return;}
+*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
+*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
+*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
+*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
+OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
+__m256 both=_mm256_castps128_ps256(_mm_broadcast_ss(scale));
+return vs_mul(vs_products(codes,q,plus,extra),_mm256_insertf128_ps(both,_mm_broadcast_ss(scale +1),1));}
+OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
+vs_store(out,_mm256_cvtph_ps(OXI_ISA(gather_halves)(p,step)));}
+OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
+__m128i b=_mm_set_epi64x(0,(long long)bytes);
+vs_store(out,_mm256_cvtepi32_ps(is_signed?_mm256_cvtepi8_epi32(b):_mm256_cvtepu8_epi32(b)));}
+OXI_INLINE vs vs_dot(vw a,const int16_t*p){
+return _mm256_insertf128_ps(vs_zero(),OXI_ISA(dot_words)(a,p),0);}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void){return _mm256_setzero_si256();}
+OXI_INLINE vs vs_of_sums(vn a){return _mm256_cvtepi32_ps(a);}
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t*pair){
+return _mm256_castps_si256(_mm256_broadcast_ss((const float*)(const void*)pair));}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum,vb codes,const int8_t*q,__m256i scale,int extra){
+__m256i products=_mm256_maddubs_epi16(codes,vb_load(q));
+#ifdef OXI_VNNI
+if(extra){
+OXI_VNNI("vpdpwssd",sum,products,scale);
+return sum;}
+#endif
+(void)extra;
+return _mm256_add_epi32(sum,_mm256_madd_epi16(products,scale));}
+OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
+return OXI_ISA(vn_add)(sum,codes,q,OXI_ISA(all_lanes)(pair),extra);}
+OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
+__m256i low=OXI_ISA(all_lanes)(pairs),high=OXI_ISA(all_lanes)(pairs+2);
+return OXI_ISA(vn_add)(sum,codes,q,_mm256_blend_epi32(low,high,0xf0),extra);}
+#endif
 #elif OXI_SECTION == 3 /* >>cpu/simd/bytes128.inc */
 typedef struct vb{vr low,high;}vb;
 typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
@@ -26543,106 +26610,7 @@ int32x4_t zero=vdupq_n_s32(0);
 sum=vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.low,q,extra),pairs[0]);
 return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra),pairs[2]);}
 #endif
-#elif OXI_SECTION == 4 /* >>cpu/simd/bytes256.inc */
-#if VR == 16
-typedef __m256i vb;
-OXI_INLINE vb vb_load(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
-OXI_INLINE void vb_store(void*p,vb a){_mm256_storeu_si256((__m256i*)p,a);}
-OXI_INLINE vb vb_set1(int a){return _mm256_set1_epi8((char)a);}
-OXI_INLINE vb vb_and(vb a,vb b){return _mm256_and_si256(a,b);}
-OXI_INLINE vb vb_or(vb a,vb b){return _mm256_or_si256(a,b);}
-OXI_INLINE vb vb_sub(vb a,vb b){return _mm256_sub_epi8(a,b);}
-OXI_INLINE vb vb_right(vb a,int count){return _mm256_srli_epi16(a,count);}
-OXI_INLINE vb vb_left(vb a,int count){return _mm256_slli_epi16(a,count);}
-#endif
-typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
-typedef __m256 vs;
-OXI_INLINE vb vb_nibbles(const void*p){
-vb both=_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p));
-return vb_and(_mm256_srlv_epi64(both,_mm256_set_epi64x(4,4,0,0)),vb_set1(15));}
-OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
-__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
-(void)extra;
-return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),vb_nibbles(p));}
-OXI_INLINE vb vb_bits(const uint8_t*p){
-int32_t bits;
-memcpy(&bits,p,4);
-vb byte=_mm256_set_epi64x(0x303030303030303,0x202020202020202,0x101010101010101,0);
-vb mask=_mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
-return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits),byte),mask),mask);}
-OXI_INLINE vs vs_zero(void){return _mm256_setzero_ps();}
-OXI_INLINE float vs_sum(vs a){
-__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
-b=_mm_add_ps(b,_mm_movehl_ps(b,b));
-return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE vs vs_load(const float*p){return _mm256_loadu_ps(p);}
-OXI_INLINE void vs_store(float*p,vs a){_mm256_storeu_ps(p,a);}
-OXI_INLINE vs vs_set1(float a){return _mm256_set1_ps(a);}
-OXI_INLINE vs vs_mul(vs a,vs b){return _mm256_mul_ps(a,b);}
-OXI_INLINE vs vs_add(vs a,vs b){return _mm256_add_ps(a,b);}
-OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm256_fmadd_ps(a,b,c);}
-OXI_INLINE __m256i OXI_ISA(products_32)(vb codes,const int8_t*numbers,bool plus,int extra){
-vb q=vb_load(numbers),sum=_mm256_setzero_si256();
-if(!plus){
-q=_mm256_sign_epi8(q,codes);
-codes=_mm256_abs_epi8(codes);}
-#ifdef OXI_VNNI
-if(extra){
-OXI_VNNI("vpdpbusd",sum,codes,q);
-return sum;}
-#endif
-(void)sum;
-(void)extra;
-return _mm256_madd_epi16(_mm256_maddubs_epi16(codes,q),_mm256_set1_epi16(1));}
-OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
-return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes,q,plus,extra));}
-OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
- bool small,bool plus,int extra){
-if(small){
-__m256i one=_mm256_set1_epi16(1);
-__m256i a=OXI_ISA(products_32)(x.a,q,plus,extra);
-__m256i b=OXI_ISA(products_32)(x.b,q+32,plus,extra);
-__m256i ab=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
-a=OXI_ISA(products_32)(x.c,q+64,plus,extra);
-b=OXI_ISA(products_32)(x.d,q+96,plus,extra);
-__m256i cd=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
-__m256 all=_mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab,cd),one));
-*sum=vs_fma(all,_mm256_broadcast_ps((const __m128*)(const void*)scale),*sum);
-return;}
-*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
-*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
-*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
-*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
-OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
-__m256 both=_mm256_castps128_ps256(_mm_broadcast_ss(scale));
-return vs_mul(vs_products(codes,q,plus,extra),_mm256_insertf128_ps(both,_mm_broadcast_ss(scale +1),1));}
-OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
-vs_store(out,_mm256_cvtph_ps(OXI_ISA(gather_halves)(p,step)));}
-OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
-__m128i b=_mm_set_epi64x(0,(long long)bytes);
-vs_store(out,_mm256_cvtepi32_ps(is_signed?_mm256_cvtepi8_epi32(b):_mm256_cvtepu8_epi32(b)));}
-OXI_INLINE vs vs_dot(vw a,const int16_t*p){
-return _mm256_insertf128_ps(vs_zero(),OXI_ISA(dot_words)(a,p),0);}
-typedef __m256i vn;
-OXI_INLINE vn vn_zero(void){return _mm256_setzero_si256();}
-OXI_INLINE vs vs_of_sums(vn a){return _mm256_cvtepi32_ps(a);}
-OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t*pair){
-return _mm256_castps_si256(_mm256_broadcast_ss((const float*)(const void*)pair));}
-OXI_INLINE vn OXI_ISA(vn_add)(vn sum,vb codes,const int8_t*q,__m256i scale,int extra){
-__m256i products=_mm256_maddubs_epi16(codes,vb_load(q));
-#ifdef OXI_VNNI
-if(extra){
-OXI_VNNI("vpdpwssd",sum,products,scale);
-return sum;}
-#endif
-(void)extra;
-return _mm256_add_epi32(sum,_mm256_madd_epi16(products,scale));}
-OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
-return OXI_ISA(vn_add)(sum,codes,q,OXI_ISA(all_lanes)(pair),extra);}
-OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
-__m256i low=OXI_ISA(all_lanes)(pairs),high=OXI_ISA(all_lanes)(pairs+2);
-return OXI_ISA(vn_add)(sum,codes,q,_mm256_blend_epi32(low,high,0xf0),extra);}
-#elif OXI_SECTION == 5 /* >>cpu/reduce/reduce_lane.inc */
+#elif OXI_SECTION == 4 /* >>cpu/reduce/reduce_lane.inc */
 #if OXI_REAL
 #define OXI_IS_NAN(x)((x) !=(x))
 #else
@@ -26678,13 +26646,10 @@ OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME
 #define OXI_READ(x)(x)
 OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
 #undef OXI_READ
-static OXI_ALIGNED void OXI_NAME(prod_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
+static OXI_ALIGNED void OXI_NAME(prod_row)(OXI_ROW_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 OXI_A p0=1,p1=1,p2=1,p3=1,p4=1,p5=1,p6=1,p7=1;
 int64_t i=0;
-(void)k;
-(void)position;
 for(;i+8<=n;i+=8){
 p0*=(OXI_A)x[i];
 p1*=(OXI_A)x[i+1];
@@ -26696,32 +26661,23 @@ p6*=(OXI_A)x[i+6];
 p7*=(OXI_A)x[i+7];}
 for(;i<n;i++)p0*=(OXI_A)x[i];
 *(OXI_A*)p->a*=((p0*p4)*(p2*p6))*((p1*p5)*(p3*p7));}
-static OXI_ALIGNED void OXI_NAME(prod_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){
+static OXI_ALIGNED void OXI_NAME(prod_columns)(OXI_COLUMNS_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 OXI_A*total=(OXI_A*)p->a;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=row_stride){
 for(int64_t c=0;c<width;c++)total[c]*=(OXI_A)x[c];}}
-static OXI_ALIGNED void OXI_NAME(count_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
+static OXI_ALIGNED void OXI_NAME(count_row)(OXI_ROW_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 int64_t count=0,i=0;
-(void)k;
-(void)position;
 for(;i+64<=n;i+=64){
 int32_t found=0;
 for(int j=0;j<64;j++)found+=x[i+j]!=0;
 count+=found;}
 for(;i<n;i++)count+=x[i]!=0;
 *(int64_t*)p->a+=count;}
-static OXI_ALIGNED void OXI_NAME(count_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){
+static OXI_ALIGNED void OXI_NAME(count_columns)(OXI_COLUMNS_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 int64_t*total=(int64_t*)p->a;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=row_stride){
 for(int64_t c=0;c<width;c++)total[c]+=x[c]!=0;}}
 static void OXI_NAME(sum_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){
@@ -26741,21 +26697,14 @@ s2+=(x[i+2]-mean)*(x[i+2]-mean);
 s3+=(x[i+3]-mean)*(x[i+3]-mean);}
 for(;i<n;i++)s0+=(x[i]-mean)*(x[i]-mean);
 return(s0+s2)+(s1+s3);}
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(squares_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
-(void)k;
-(void)position;
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(squares_row)(OXI_ROW_PARAMETERS){
 *(double*)p->a+=OXI_NAME(square_sum)(n,(const OXI_T*)elements,0);}
-static OXI_ALIGNED void OXI_NAME(squares_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){
+static OXI_ALIGNED void OXI_NAME(squares_columns)(OXI_COLUMNS_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 double*total=(double*)p->a;
-(void)k;
-(void)position;
 for(int64_t r=0;r<rows;r++,x+=row_stride){
 for(int64_t c=0;c<width;c++)total[c]+=(double)x[c]*(double)x[c];}}
-static OXI_ALIGNED OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
+static OXI_ALIGNED OXI_UNUSED void OXI_NAME(moments_row)(OXI_ROW_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 for(int64_t done=0,m;done<n;done +=m){
 double sum=0;
@@ -26765,12 +26714,9 @@ m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK);
 OXI_NAME(sum_row)(k,&block,m,x+done,position);
 oxi_moments_add((double*)p->a,(double*)p->b,p->count+done,sum/(double)m,
  OXI_NAME(square_sum)(m,x+done,sum/(double)m),m);}}
-static OXI_ALIGNED void OXI_NAME(moments_columns)(const oxi_kernels*k,oxi_partial*p,int64_t width,
- int64_t rows,const void*elements,int64_t row_stride,int64_t position){
+static OXI_ALIGNED void OXI_NAME(moments_columns)(OXI_COLUMNS_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
 OXI_ALIGNED double mean[OXI_STRIP],squares[OXI_STRIP];
-(void)k;
-(void)position;
 for(int64_t first=0;first<width;first+=OXI_STRIP){
 int64_t n=oxi_min_i64(width-first,OXI_STRIP);
 for(int64_t c=0;c<n;c++)mean[c]=squares[c]=0;
@@ -26783,10 +26729,8 @@ double distance=(double)x[r*row_stride +first+c]-mean[c];
 squares[c]+=distance*distance;}}
 for(int64_t c=0;c<n;c++){
 oxi_moments_add((double*)p->a+first+c,(double*)p->b+first+c,p->count,mean[c],squares[c],rows);}}}
-static OXI_ALIGNED void OXI_NAME(logsumexp_row)(const oxi_kernels*k,oxi_partial*p,int64_t n,
- const void*elements,int64_t position){
+static OXI_ALIGNED void OXI_NAME(logsumexp_row)(OXI_ROW_PARAMETERS){
 const OXI_T*x=(const OXI_T*)elements;
-(void)position;
 for(int64_t done=0,m;done<n;done +=m){
 OXI_T most;
 m=oxi_min_i64(n-done,OXI_REDUCE_BLOCK);

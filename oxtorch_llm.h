@@ -10583,20 +10583,20 @@ enum{OXI_PRE_PATTERNS=6};
 #define OXI_PATTERN_SPACES "\\s+(?!\\S)|\\s+"
 #define OXI_PATTERN_LINES_AND_SPACES "\\s*[\\r\\n]+|" OXI_PATTERN_SPACES
 #define OXI_PATTERN_LLAMA3 \
-OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|"\
+OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}{1,3}|" OXI_PATTERN_SIGNS "|" \
 OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_QWEN2 \
-OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|"\
+OXI_PATTERN_ENDINGS "|" OXI_PATTERN_WORD "|\\p{N}|" OXI_PATTERN_SIGNS "|" \
 OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_DEEPSEEK3 \
- "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?["\
+ "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[" \
  "\\p{P}\\p{S}]+[\\r\\n]*|" OXI_PATTERN_LINES_AND_SPACES
 #define OXI_PATTERN_CASED(letters,endings)\
  "[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]*[" letters "&&[^A-Z]]+" endings \
  "|[^\\r\\n\\p{L}\\p{N}]?[" letters "&&[^a-z]]+[" letters "&&[^A-Z]]*" endings
 #define OXI_PATTERN_THREES "(?<![^\\p{N}])[^\\p{N}]*\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))"
 #define OXI_CHARS_HAN \
- "\\x{3400}-\\x{4DBF}\\x{4E00}-\\x{9FFF}\\x{F900}-\\x{FAFF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2EBEF}"\
+ "\\x{3400}-\\x{4DBF}\\x{4E00}-\\x{9FFF}\\x{F900}-\\x{FAFF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2EBEF}" \
  "\\x{2F800}-\\x{2FA1F}"
 #define OXI_PATTERN_KANA_AND_HAN \
  "[\344\270\200-\351\276\245\343\201\200-\343\202\237\343\202\240-\343\203\277]+"
@@ -16532,13 +16532,19 @@ return ox_rope(heads,batch->positions,&desc);}
 static bool oxi_llm_has_late_norms(const ox_llm*model,const oxi_llm_layer*l,const oxi_llm_part*norm){
 if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
 return model->numbers.late_bare&&l->rope;}
+static ox_tensor*oxi_llm_normalize_early(const oxi_llm_batch*batch,const oxi_llm_layer*l,
+ const oxi_llm_part*norm,ox_tensor*x,bool whole){
+const ox_llm*model=batch->context->model;
+if(!x|| !norm->weight||oxi_llm_has_late_norms(model,l,norm))return x;
+const bool row=norm->weight->ndim==1&&ox_numel(norm->weight)!=x->shape[2];
+return row==whole?oxi_llm_normalize_heads(model,norm,x):x;}
 static ox_tensor*oxi_llm_place_heads(const oxi_llm_batch*batch,const oxi_llm_layer*l,
  const oxi_llm_part*norm,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const bool late=oxi_llm_has_late_norms(model,l,norm),
  clamped=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED));
 const double clamp=clamped?model->numbers.clamp:0;
-if(!late)x=oxi_llm_normalize_heads(model,norm,x);
+x=oxi_llm_normalize_early(batch,l,norm,x,false);
 if(clamp>0)x=ox_clamp_(x,-clamp,clamp);
 x=oxi_llm_turn(batch,l->rope,ox_transpose(x,0,1));
 if(!late)return x;
@@ -16874,6 +16880,8 @@ if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){
 q=ox_clamp_(q,-clamp,clamp);
 k=ox_clamp_(k,-clamp,clamp);}
 v=ox_clamp_(v,-clamp,clamp);}
+q=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_QUERY_NORM],q,true);
+k=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_KEY_NORM],k,true);
 q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
 k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);
 k=oxi_llm_remember(batch,l,context->keys[index],k);

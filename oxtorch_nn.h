@@ -1458,7 +1458,7 @@ OXI_FORMULAS(elu,"a 0 le a 0 minimum exp f0 * g * g where")\
 OXI_FORMULAS(selu,"a 0 le a 0 minimum exp 1.7580993408473766 * g * g 1.0507009873554805 * where")\
 OXI_FORMULAS(celu,"a 0 le a 0 minimum f0 / exp g * g where")\
 OXI_FORMULAS(gelu,"a -0.7071067811865476 * erfc 0.5 * a a * -0.5 * exp a * 0.3989422804014327 * +"" g *")\
-OXI_FORMULAS(gelu_tanh,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *"\
+OXI_FORMULAS(gelu_tanh,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
  " a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
 OXI_FORMULAS(silu,"a sigmoid =p 1 p - a * 1 + * g *")\
 OXI_FORMULAS(mish,"a softplus tanh =p a sigmoid a * 1 p p * - * + g *")\
@@ -1482,7 +1482,7 @@ OXI_FORMULAS(atan2,"a a * b b * + =p 0 eq 0 b p / g * where","a a * b b * + =p 0
 OXI_FORMULAS(hypot,"a y / g *","b y / g *")\
 OXI_FORMULAS(copysign,"a 0 eq 0 y a / g * where")\
 OXI_FORMULAS(silu_mul,"a sigmoid =p 1 p - a * 1 + * b * g *","a silu g *")\
-OXI_FORMULAS(gelu_mul,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *"\
+OXI_FORMULAS(gelu_mul,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
  " a a * 0.21406444881780076 * 1.5957691216057308 + * p + b * g *","a gelu_tanh g *")\
 OXI_FORMULAS(where,NULL,"a g 0 where","a 0 g where")\
 OXI_FORMULAS(lerp,"1 c - g *","g c *","b a - g *")\

@@ -192,7 +192,9 @@ static int space_counts(const text *line, char b) {
 
 static void lean_flush(lean_text *lean, const char *end) {
     if (lean->line.size) {
-        if (*end == ' ' && !is_word(lean->line.data[lean->line.size - 1])) end++;
+        char last = lean->line.data[lean->line.size - 1];
+        /* a quote before a word would take that for its suffix */
+        if (*end == ' ' && !is_word(last) && last != '"' && last != '\'') end++;
         text_add(lean->output, lean->line.data, lean->line.size);
         text_add_string(lean->output, end);
     }
