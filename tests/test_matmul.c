@@ -606,9 +606,10 @@ static void test_memory(void) {
                 c = ox_linear(a, ox_t(b), NULL);
                 if (c) break;
                 CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
-                CHECK_MSG(ox_memory_get_stats().bytes_in_use == before,
-                          "size %d, %d allocations: %zu bytes, not %zu", s, left,
-                          ox_memory_get_stats().bytes_in_use, before);
+                /* a GPU that is short of memory gives back what it kept, with its headers */
+                size_t after = ox_memory_get_stats().bytes_in_use;
+                CHECK_MSG(getenv("OX_MIRROR") ? after <= before : after == before,
+                          "size %d, %d allocations: %zu bytes, not %zu", s, left, after, before);
                 ox_error_clear();
             }
             CHECK(c != NULL);
