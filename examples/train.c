@@ -8,7 +8,7 @@
  * refuses no-such-file => train: IMAGES and LABELS go together
  * prints
  *     2000 made images of 12x12, 10 kinds; 200 are kept apart
- *     epoch 1: loss 0...., 200 of 200 right
+ *     epoch 1: loss 0.7..., 200 of 200 right
  *     epoch 2: loss 0.00..., 200 of 200 right
  *     epoch 3: loss 0.00..., 200 of 200 right
  */
