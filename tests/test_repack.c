@@ -284,6 +284,8 @@ static void check_against(const char *what, ox_dtype dtype, ox_tensor *y, ox_ten
     for (int64_t i = 0; i < ox_numel(y); i++) {
         double off = fabs(a[i] - b[i]) / (step * (sizes ? sizes[i] : most) + 1e-300);
         if (!isfinite(b[i])) off = isfinite(a[i]) ? INFINITY : 0;
+        /* the largest scale of MXFP4 is finite: whether a sum overflows depends on the order of its terms */
+        if (dtype == OX_MXFP4 && sizes && isinf(sizes[i])) off = 0;
         if (!(off <= worst)) worst = off;
     }
     CHECK_MSG(worst <= 1, "%s %s: off by %g times what is allowed", what, ox_dtype_name(dtype), worst);
