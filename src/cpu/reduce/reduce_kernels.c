@@ -434,6 +434,11 @@ OXI_NARROW(i32, int32_t, int64_t)
 static void oxi_count_row_u8(OXI_ROW_PARAMETERS) {
     const uint8_t *x = (const uint8_t *)elements;
     int64_t count = 0, i = 0;
+    for (; i + 3 * OXI_STRIP <= n; i += 3 * OXI_STRIP) { /* as many as a byte counts */
+        uint8_t strip = 0;
+        for (int j = 0; j < 3 * OXI_STRIP; j++) strip = (uint8_t)(strip + (x[i + j] != 0));
+        count += strip;
+    }
     for (; i + OXI_STRIP <= n; i += OXI_STRIP) {
         uint8_t strip = 0;
         for (int j = 0; j < OXI_STRIP; j++) strip = (uint8_t)(strip + (x[i + j] != 0));
