@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x66fc3598
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x833a2790
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -14858,6 +14858,10 @@ OXI_NARROW(i32,int32_t,int64_t)
 static void oxi_count_row_u8(OXI_ROW_PARAMETERS){
 const uint8_t*x=(const uint8_t*)elements;
 int64_t count=0,i=0;
+for(;i+3*OXI_STRIP<=n;i+=3*OXI_STRIP){
+uint8_t strip=0;
+for(int j=0;j<3*OXI_STRIP;j++)strip=(uint8_t)(strip +(x[i+j]!=0));
+count+=strip;}
 for(;i+OXI_STRIP<=n;i+=OXI_STRIP){
 uint8_t strip=0;
 for(int j=0;j<OXI_STRIP;j++)strip=(uint8_t)(strip +(x[i+j]!=0));
@@ -22540,7 +22544,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x66fc3598
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x833a2790
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
