@@ -2670,15 +2670,9 @@ static const oxi_jinja_case oxi_jinja_lower_cases[]={
  {0x1058c,0x10592,1,39},{0x10594,0x10595,1,39},{0x10c80,0x10cb2,1,64},
  {0x10d50,0x10d65,1,32},{0x118a0,0x118bf,1,32},{0x16e40,0x16e5f,1,32},{0x1e900,0x1e921,1,34},};
 static bool oxi_jinja_is_printable(uint32_t code){
-size_t low=0,high=sizeof oxi_jinja_unprintable/sizeof*oxi_jinja_unprintable;
+const size_t count=sizeof oxi_jinja_unprintable/sizeof*oxi_jinja_unprintable;
 if(code<0x7F)return code>=0x20;
-while(low<high){
-const size_t middle=(low+high)/2;
-if(code>oxi_jinja_unprintable[middle][1])
-low=middle +1;
-else
-high=middle;}
-return low==sizeof oxi_jinja_unprintable/sizeof*oxi_jinja_unprintable||code<oxi_jinja_unprintable[low][0];}
+return!oxi_in_ranges(oxi_jinja_unprintable,count,code);}
 static uint32_t oxi_jinja_other_case(const oxi_jinja_case*cases,size_t count,uint32_t code){
 size_t low=0,high=count;
 while(low<high){

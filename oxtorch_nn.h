@@ -502,6 +502,12 @@ static int64_t oxi_outline_numel(const oxi_outline*outline){
 int64_t count=1;
 for(int d=0;d<outline->ndim;d++)count*=outline->shape[d];
 return count;}
+static bool oxi_same_sizes(const ox_tensor*a,const ox_tensor*b,int without){
+int at=0;
+for(int d=0;d<b->ndim;d++){
+if(d==without)continue;
+if(at>=a->ndim||a->shape[at++]!=b->shape[d])return false;}
+return at==a->ndim;}
 static ox_tensor*oxi_constant_beside(const ox_tensor*t,ox_shape shape,double value){
 return t?oxi_full("full",shape,value,t->dtype,oxi_working_device(ox_device_of(t))):NULL;}
 static ox_tensor*oxi_zeros_for(const oxi_backward*b,int i,const ox_tensor*beside){
@@ -2366,9 +2372,11 @@ if((!saved->tensor&& !saved->packed)||(saved->tensor&&saved->tensor->is_number))
 oxi_saved_drop(saved,&dead);
 node->released=true;}
 oxi_bury(dead);}
+static const char*oxi_call_name(const oxi_call*call){
+return call->name?call->name:oxi_op_row_of(call->op)->name;}
 static const char*oxi_node_name(const oxi_node*node){
-if(node->kind==OXI_NODE_CUSTOM)return node->function->name?node->function->name:"function";
-return node->call.name?node->call.name:oxi_op_row_of(node->call.op)->name;}
+if(node->kind!=OXI_NODE_CUSTOM)return oxi_call_name(&node->call);
+return node->function->name?node->function->name:"function";}
 static ox_tensor*oxi_plain_header(const ox_tensor*t){
 ox_tensor*header=oxi_tensor_over(t->storage,t);
 if(!header)return NULL;
@@ -2431,7 +2439,7 @@ bool given;}oxi_recording;
 static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 static ox_status oxi_check_written(const oxi_call*call,bool wants){
 const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
-const char*name=call->name?call->name:oxi_op_row_of(call->op)->name;
+const char*name=oxi_call_name(call);
 if(!tape)return OX_OK;
 if(tape->base->requires_grad)
 return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",name,
@@ -2551,7 +2559,7 @@ return OX_OK;}
 static ox_status oxi_record_write(const oxi_call*call,oxi_node*node){
 oxi_edge edge={node,0,NULL};
 oxi_tape*tape=(oxi_tape*)call->out[0]->tape;
-const char*name=call->name?call->name:oxi_op_row_of(call->op)->name;
+const char*name=oxi_call_name(call);
 if(tape&&oxi_grad_off)tape->changed_by=name;
 if(oxi_grad_off||(!tape&& !node)|| !oxi_has_gradients(call->out[0]->dtype))return OX_OK;
 tape=oxi_tape_of(call->out[0]);
@@ -2709,8 +2717,8 @@ bool smaller=g->ndim<to->ndim;
 for(int d=0;d<to->ndim&& !smaller;d++){
 int64_t size=g->shape[g->ndim-to->ndim+d];
 smaller=size==1&&to->shape[d]!=1;}
-if(smaller)g=ox_expand(g,ox_shape_from(to->ndim,to->shape));
-if(g)g=oxi_summed_to(g,ox_shape_from(to->ndim,to->shape));
+if(smaller)g=ox_expand(g,oxi_outline_shape(to));
+if(g)g=oxi_summed_to(g,oxi_outline_shape(to));
 if(g&&g->dtype!=to->dtype)g=ox_cast(g,to->dtype);
 if(g&& !oxi_common_device(ox_device_of(g),to->device))g=ox_to(g,to->device);
 return g;}
@@ -2740,9 +2748,7 @@ ox_tensor*changed=hook->change?hook->change(sum->sum,hook->user):NULL;
 if(!changed){
 if(hook->change&&ox_error()!=OX_OK)return ox_error();
 continue;}
-bool fits=changed->ndim==sum->sum->ndim;
-for(int d=0;fits&&d<changed->ndim;d++)fits=changed->shape[d]==sum->sum->shape[d];
-if(!fits)
+if(!oxi_same_sizes(changed,sum->sum,-1))
 return oxi_fail(OX_ERR_SHAPE,"backward: a hook made %s of a gradient %s",oxi_tensor_text(changed),
  oxi_tensor_text(sum->sum));
 ox_retain(changed);
@@ -2781,8 +2787,7 @@ if(status!=OX_OK|| !run->keeps|| !sum->sum||(run->only&& !sum->wanted))return st
 status=oxi_keep_gradient(run,leaf,sum);
 return status==OX_OK?oxi_run_accumulated_hooks(leaf):status;}
 static ox_tensor*oxi_zeros_like(const oxi_outline*outline){
-return oxi_full("zeros",ox_shape_from(outline->ndim,outline->shape),0,outline->dtype,
- oxi_working_device(outline->device));}
+return oxi_full("zeros",oxi_outline_shape(outline),0,outline->dtype,oxi_working_device(outline->device));}
 static ox_status oxi_run_call(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,ox_tensor**in,
  ox_tensor**grad){
 oxi_call call=node->call;
@@ -2921,9 +2926,7 @@ ox_scope_end(&scope);}
 return status;}
 static ox_tensor*oxi_first_gradient(ox_tensor*t,ox_tensor*given){
 if(given){
-bool fits=given->ndim==t->ndim;
-for(int d=0;fits&&d<t->ndim;d++)fits=given->shape[d]==t->shape[d];
-if(fits)return given;
+if(oxi_same_sizes(given,t,-1))return given;
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"backward: the gradient %s of a result %s",oxi_tensor_text(given),
  oxi_tensor_text(t));}
 if(ox_numel(t)!=1)
@@ -3007,9 +3010,7 @@ return t&&t->tape?((oxi_tape*)t->tape)->gradient:NULL;}
 OX_API ox_status ox_set_gradient(ox_tensor*t,ox_tensor*gradient){
 if(oxi_any_null("set_gradient",&t,1))return ox_error();
 if(!gradient&& !t->tape)return OX_OK;
-bool fits= !gradient||gradient->ndim==t->ndim;
-for(int d=0;gradient&&fits&&d<t->ndim;d++)fits=gradient->shape[d]==t->shape[d];
-if(!fits)
+if(gradient&& !oxi_same_sizes(gradient,t,-1))
 return oxi_fail(OX_ERR_SHAPE,"set_gradient: the gradient %s of %s",oxi_tensor_text(gradient),
  oxi_tensor_text(t));
 if(gradient&&(gradient->dtype!=t->dtype|| !oxi_has_gradients(t->dtype)))
@@ -3476,12 +3477,6 @@ ox_tensor*plain=x?ox_detach(x):NULL;
 return ox_add(x,ox_sub(oxi_at_least(plain,low),plain));}
 static ox_tensor*oxi_weighted(ox_tensor*terms,ox_tensor*weight){
 return weight?ox_mul(terms,weight):terms;}
-static bool oxi_same_sizes(const ox_tensor*a,const ox_tensor*b,int without){
-int at=0;
-for(int d=0;d<b->ndim;d++){
-if(d==without)continue;
-if(at>=a->ndim||a->shape[at++]!=b->shape[d])return false;}
-return at==a->ndim;}
 OX_API ox_tensor*ox_mse_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
 oxi_work work=oxi_work_begin("mse_loss");
 return oxi_loss_end(&work,ox_square(ox_sub(input,target)),reduction);}

@@ -187,8 +187,8 @@ static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
         int64_t size = g->shape[g->ndim - to->ndim + d];
         smaller = size == 1 && to->shape[d] != 1;
     }
-    if (smaller) g = ox_expand(g, ox_shape_from(to->ndim, to->shape));
-    if (g) g = oxi_summed_to(g, ox_shape_from(to->ndim, to->shape));
+    if (smaller) g = ox_expand(g, oxi_outline_shape(to));
+    if (g) g = oxi_summed_to(g, oxi_outline_shape(to));
     if (g && g->dtype != to->dtype) g = ox_cast(g, to->dtype);
     if (g && !oxi_common_device(ox_device_of(g), to->device)) g = ox_to(g, to->device);
     return g;
@@ -230,9 +230,7 @@ static ox_status oxi_run_hooks(oxi_sum *sum, const oxi_hook *hook) {
             if (hook->change && ox_error() != OX_OK) return ox_error();
             continue;
         }
-        bool fits = changed->ndim == sum->sum->ndim;
-        for (int d = 0; fits && d < changed->ndim; d++) fits = changed->shape[d] == sum->sum->shape[d];
-        if (!fits)
+        if (!oxi_same_sizes(changed, sum->sum, -1))
             return oxi_fail(OX_ERR_SHAPE, "backward: a hook made %s of a gradient %s", oxi_tensor_text(changed),
                             oxi_tensor_text(sum->sum));
         ox_retain(changed);
@@ -289,7 +287,7 @@ static ox_status oxi_run_leaf(oxi_pass *run, oxi_tape *leaf, const oxi_task *tas
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_zeros_like(const oxi_outline *outline) {
-    return oxi_full("zeros", ox_shape_from(outline->ndim, outline->shape), 0, outline->dtype,
+    return oxi_full("zeros", oxi_outline_shape(outline), 0, outline->dtype,
                     oxi_working_device(outline->device));
 }
 
@@ -475,9 +473,7 @@ static ox_status oxi_pass_run(oxi_pass *run) {
 /* The gradient that a result begins with. */
 static ox_tensor *oxi_first_gradient(ox_tensor *t, ox_tensor *given) {
     if (given) {
-        bool fits = given->ndim == t->ndim;
-        for (int d = 0; fits && d < t->ndim; d++) fits = given->shape[d] == t->shape[d];
-        if (fits) return given;
+        if (oxi_same_sizes(given, t, -1)) return given;
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "backward: the gradient %s of a result %s", oxi_tensor_text(given),
                              oxi_tensor_text(t));
     }

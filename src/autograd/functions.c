@@ -54,9 +54,7 @@ OX_API ox_tensor *ox_gradient(ox_tensor *t) {
 OX_API ox_status ox_set_gradient(ox_tensor *t, ox_tensor *gradient) {
     if (oxi_any_null("set_gradient", &t, 1)) return ox_error();
     if (!gradient && !t->tape) return OX_OK;
-    bool fits = !gradient || gradient->ndim == t->ndim;
-    for (int d = 0; gradient && fits && d < t->ndim; d++) fits = gradient->shape[d] == t->shape[d];
-    if (!fits)
+    if (gradient && !oxi_same_sizes(gradient, t, -1))
         return oxi_fail(OX_ERR_SHAPE, "set_gradient: the gradient %s of %s", oxi_tensor_text(gradient),
                         oxi_tensor_text(t));
     if (gradient && (gradient->dtype != t->dtype || !oxi_has_gradients(t->dtype)))

@@ -57,10 +57,13 @@ static void oxi_node_forget(oxi_node *node) {
     oxi_bury(dead);
 }
 
-/* The name of the function that a node records, for messages. */
+/* The names of the functions that were called and that a node records, for messages. */
+static const char *oxi_call_name(const oxi_call *call) {
+    return call->name ? call->name : oxi_op_row_of(call->op)->name;
+}
 static const char *oxi_node_name(const oxi_node *node) {
-    if (node->kind == OXI_NODE_CUSTOM) return node->function->name ? node->function->name : "function";
-    return node->call.name ? node->call.name : oxi_op_row_of(node->call.op)->name;
+    if (node->kind != OXI_NODE_CUSTOM) return oxi_call_name(&node->call);
+    return node->function->name ? node->function->name : "function";
 }
 
 /* ---- saved tensors ------------------------------------------------------------------------------------- */
@@ -157,7 +160,7 @@ static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 /* Why the given result may not be written to while things are recorded. wants: what is written has a gradient. */
 static ox_status oxi_check_written(const oxi_call *call, bool wants) {
     const oxi_tape *tape = call->out[0] ? (const oxi_tape *)call->out[0]->tape : NULL;
-    const char *name = call->name ? call->name : oxi_op_row_of(call->op)->name;
+    const char *name = oxi_call_name(call);
     if (!tape) return OX_OK;
     if (tape->base->requires_grad)
         return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD", name,
@@ -316,7 +319,7 @@ static ox_status oxi_record_cut(const oxi_call *call, oxi_tape *tape, oxi_edge *
 static ox_status oxi_record_write(const oxi_call *call, oxi_node *node) {
     oxi_edge edge = {node, 0, NULL};
     oxi_tape *tape = (oxi_tape *)call->out[0]->tape;
-    const char *name = call->name ? call->name : oxi_op_row_of(call->op)->name;
+    const char *name = oxi_call_name(call);
     if (tape && oxi_grad_off) tape->changed_by = name;
     if (oxi_grad_off || (!tape && !node) || !oxi_has_gradients(call->out[0]->dtype)) return OX_OK;
     tape = oxi_tape_of(call->out[0]);

@@ -32,16 +32,6 @@ static ox_tensor *oxi_weighted(ox_tensor *terms, ox_tensor *weight) {
     return weight ? ox_mul(terms, weight) : terms;
 }
 
-/* Whether a has b's shape, but for dim `without` of b; -1: all of it. Both are there. */
-static bool oxi_same_sizes(const ox_tensor *a, const ox_tensor *b, int without) {
-    int at = 0;
-    for (int d = 0; d < b->ndim; d++) {
-        if (d == without) continue;
-        if (at >= a->ndim || a->shape[at++] != b->shape[d]) return false;
-    }
-    return at == a->ndim;
-}
-
 /* ---- of numbers ---------------------------------------------------------------------------------------- */
 
 OX_API ox_tensor *ox_mse_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction) {

@@ -19,6 +19,16 @@ static int64_t oxi_outline_numel(const oxi_outline *outline) {
     return count;
 }
 
+/* Whether a has b's shape, but for dim `without` of b; -1: all of it. Both are there. */
+static bool oxi_same_sizes(const ox_tensor *a, const ox_tensor *b, int without) {
+    int at = 0;
+    for (int d = 0; d < b->ndim; d++) {
+        if (d == without) continue;
+        if (at >= a->ndim || a->shape[at++] != b->shape[d]) return false;
+    }
+    return at == a->ndim;
+}
+
 /* Of t's dtype, where t is. */
 static ox_tensor *oxi_constant_beside(const ox_tensor *t, ox_shape shape, double value) {
     return t ? oxi_full("full", shape, value, t->dtype, oxi_working_device(ox_device_of(t))) : NULL;

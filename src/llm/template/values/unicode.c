@@ -32,17 +32,9 @@ typedef struct oxi_jinja_case {
 #include "llm/template/values/unicode_tables.inc"
 
 static bool oxi_jinja_is_printable(uint32_t code) {
-    size_t low = 0, high = sizeof oxi_jinja_unprintable / sizeof *oxi_jinja_unprintable;
+    const size_t count = sizeof oxi_jinja_unprintable / sizeof *oxi_jinja_unprintable;
     if (code < 0x7F) return code >= 0x20;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (code > oxi_jinja_unprintable[middle][1])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == sizeof oxi_jinja_unprintable / sizeof *oxi_jinja_unprintable ||
-           code < oxi_jinja_unprintable[low][0];
+    return !oxi_in_ranges(oxi_jinja_unprintable, count, code);
 }
 
 static uint32_t oxi_jinja_other_case(const oxi_jinja_case *cases, size_t count, uint32_t code) {
