@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x833a2790
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7bd64162
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15439,9 +15439,9 @@ rest/=index->shape[d];}
 return oxi_fail(OX_ERR_INDEX,"%s: index %lld at %s is out of range for %s of size %lld",op,
  (long long)check.value,oxi_shape_text(index->ndim,place),what,(long long)size);}
 static ox_status oxi_check_dim_indices(const char*op,const ox_tensor*index,const ox_tensor*x,int dim){
-char what[32];
-snprintf(what,sizeof what,"dim %d",dim);
-return oxi_check_indices(op,index,x->shape[dim],what);}
+static const char*const names[OX_MAX_DIMS]={"dim 0","dim 1","dim 2","dim 3",
+ "dim 4","dim 5","dim 6","dim 7"};
+return oxi_check_indices(op,index,x->shape[dim],names[dim]);}
 struct oxi_index_job;
 typedef void(*oxi_scatter_kernel)(const struct oxi_index_job*job,int64_t n,char*to,const int64_t*at,
  const char*from,int64_t from_step);
@@ -15475,14 +15475,16 @@ OXI_GATHER(uint32_t)}else if(bytes==2){
 OXI_GATHER(uint16_t)}else if(bytes==1){
 OXI_GATHER(uint8_t)}else{
 OXI_GATHER(uint64_t)}}
+static void oxi_gather_run_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
+(void)lane;
+const oxi_index_job*job=(const oxi_index_job*)arg;
+int64_t bytes=w->bytes[0];
+const char*from=c->p[2]+oxi_index_at(c->p[1],job->wide)*job->dim_step;
+oxi_copy_run(c->n,bytes,from,w->step[2]*bytes,c->p[0],w->step[0]*bytes);}
 static void oxi_gather_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
 (void)lane;
 const oxi_index_job*job=(const oxi_index_job*)arg;
 int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],to_step=w->step[0]*bytes;
-if(w->step[1]==0){
-const char*from=c->p[2]+oxi_index_at(c->p[1],job->wide)*job->dim_step;
-oxi_copy_run(c->n,bytes,from,w->step[2]*bytes,c->p[0],to_step);
-return;}
 for(int64_t first=0;first<c->n;first+=OXI_INDEX_PIECE){
 int64_t n=oxi_min_i64(c->n-first,OXI_INDEX_PIECE);
 oxi_index_offsets(job,w,c,first,n,at);
@@ -15502,7 +15504,7 @@ oxi_walk_add(&w,out);
 oxi_walk_add_raw(&w,oxi_ptr(index),oxi_dtype_bytes(index->dtype),index_stride);
 oxi_walk_add_raw(&w,oxi_ptr(x),oxi_dtype_bytes(x->dtype),x_stride);
 oxi_walk_ready(&w,OXI_WALK_ANY_ORDER);
-oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,oxi_gather_piece,&job);}
+oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,w.step[1]?oxi_gather_piece:oxi_gather_run_piece,&job);}
 static ox_status oxi_gather_run(const oxi_call*call){
 ox_tensor x=oxi_at_least_1d(call->in[0]),index=oxi_at_least_1d(call->in[1]),
  out=oxi_at_least_1d(call->out[0]);
@@ -22544,7 +22546,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x833a2790
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7bd64162
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

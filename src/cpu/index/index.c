@@ -72,9 +72,9 @@ static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64
 }
 
 static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, const ox_tensor *x, int dim) {
-    char what[32];
-    snprintf(what, sizeof what, "dim %d", dim);
-    return oxi_check_indices(op, index, x->shape[dim], what);
+    static const char *const names[OX_MAX_DIMS] = {"dim 0", "dim 1", "dim 2", "dim 3",
+                                                   "dim 4", "dim 5", "dim 6", "dim 7"};
+    return oxi_check_indices(op, index, x->shape[dim], names[dim]);
 }
 
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
@@ -130,16 +130,20 @@ static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, cons
     }
 }
 
-/* Operands: out, index, x. */
+/* A run that one index moves as a whole. Operands: out, index, x. */
+static void oxi_gather_run_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_index_job *job = (const oxi_index_job *)arg;
+    int64_t bytes = w->bytes[0];
+    const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
+    oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], w->step[0] * bytes);
+}
+
+/* A run with an index for each element. */
 static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
-    if (w->step[1] == 0) {
-        const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], to_step);
-        return;
-    }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
         int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
         oxi_index_offsets(job, w, c, first, n, at);
@@ -163,7 +167,7 @@ static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const 
     oxi_walk_add_raw(&w, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
     oxi_walk_add_raw(&w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), x_stride);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
+    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, w.step[1] ? oxi_gather_piece : oxi_gather_run_piece, &job);
 }
 
 static ox_status oxi_gather_run(const oxi_call *call) {
