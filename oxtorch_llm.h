@@ -20611,7 +20611,7 @@ return w->storage==e->copy||(w->storage==e->weight->storage&&w->offset==e->weigh
 static void oxi_importance_hear_for(ox_llm_importance*m,const oxi_call*call){
 for(size_t i=0;i<m->count&&m->status==OX_OK;i++){
 oxi_importance_entry*e= &m->entries[i];
-if(call->op==OXI_OP_copy){
+if(oxi_op_row_of(call->op)->family==OXI_FAMILY_COPY){
 if(call->in[0]==e->weight&&e->matrices>1)e->copy=call->out[0]->storage;
  }else if(oxi_importance_is_of(e,call)){
 e->copy=NULL;
@@ -20619,9 +20619,8 @@ m->status=oxi_importance_square(e,call->in[0],call->op==OXI_OP_linear_experts?ca
 return;}}}
 static void oxi_importance_hear(oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status){
 (void)self,(void)device;
-const bool heard=call->op==OXI_OP_linear||call->op==OXI_OP_linear_experts||
- call->op==OXI_OP_matmul||call->op==OXI_OP_copy;
-if(status!=OX_OK|| !heard)return;
+const int family=oxi_op_row_of(call->op)->family;
+if(status!=OX_OK||(family!=OXI_FAMILY_PRODUCT&&family!=OXI_FAMILY_COPY))return;
 oxi_lock_take(&oxi_importance_lock);
 for(ox_llm_importance*m=oxi_importance_listening;m;m=m->next)oxi_importance_hear_for(m,call);
 oxi_lock_give(&oxi_importance_lock);}

@@ -1059,16 +1059,17 @@ static ox_tensor*oxi_product_operand(ox_tensor*t){
 bool eight_bits=t&&(t->dtype==OX_F8_E4M3||t->dtype==OX_F8_E5M2);
 return eight_bits?ox_cast(t,OX_F32):t;}
 static ox_tensor*oxi_before_activation(const oxi_backward*b){
-static const oxi_op ops[]={OXI_OP_copy,OXI_OP_relu,OXI_OP_gelu,OXI_OP_gelu_tanh,OXI_OP_silu,
- OXI_OP_sigmoid,OXI_OP_tanh};
+static const struct{oxi_op op;bool reads_result;}activations[]={
+{OXI_OP_copy,true},{OXI_OP_relu,true},{OXI_OP_gelu,false},{OXI_OP_gelu_tanh,false},
+ {OXI_OP_silu,false},{OXI_OP_sigmoid,true},{OXI_OP_tanh,true}};
 const oxi_call*call=b->call;
-oxi_op op=ops[call->attr.activation.activation];
+int activation=call->attr.activation.activation;
 ox_tensor*g=b->g[0],*x=NULL;
-if(op==OXI_OP_copy)return g;
-bool by_result=op==OXI_OP_relu||op==OXI_OP_sigmoid||op==OXI_OP_tanh;
-if(!by_result)x=ox_linear(call->in[0],call->in[1],call->in[2]);
-if(!by_result&& !x)return NULL;
-return oxi_as_dtype_of(oxi_formula_run(op,NULL,x,b->out[0],g),g);}
+if(activation==OX_ACTIVATION_NONE)return g;
+if(!activations[activation].reads_result){
+x=ox_linear(call->in[0],call->in[1],call->in[2]);
+if(!x)return NULL;}
+return oxi_as_dtype_of(oxi_formula_run(activations[activation].op,NULL,x,b->out[0],g),g);}
 OXI_GRADIENT_RULE(linear){
 const oxi_call*call=b->call;
 ox_tensor*g=oxi_product_operand(oxi_before_activation(b));
@@ -2002,33 +2003,29 @@ OXI_NEEDS(one_hot,CLASSES)
 #undef OXI_OP
 #undef OXI_ATTR
 default:return oxi_attrs_none();}}
-static bool oxi_fold_numbers(oxi_op op,const oxi_operand*in,double*out){
-switch(op){
-case OXI_OP_neg: *out= -in[0].number;return true;
-case OXI_OP_add: *out=in[0].number+in[1].number;return true;
-case OXI_OP_sub: *out=in[0].number-in[1].number;return true;
-case OXI_OP_mul: *out=in[0].number*in[1].number;return true;
-case OXI_OP_div: *out=in[0].number/in[1].number;return true;
-case OXI_OP_eq: *out=in[0].number==in[1].number;return true;
-case OXI_OP_ne: *out=in[0].number!=in[1].number;return true;
-case OXI_OP_lt: *out=in[0].number<in[1].number;return true;
-case OXI_OP_le: *out=in[0].number<=in[1].number;return true;
-case OXI_OP_gt: *out=in[0].number>in[1].number;return true;
-case OXI_OP_ge: *out=in[0].number>=in[1].number;return true;
-case OXI_OP_logical_and: *out=in[0].number!=0&&in[1].number!=0;return true;
-case OXI_OP_logical_or: *out=in[0].number!=0||in[1].number!=0;return true;
-case OXI_OP_logical_not: *out=in[0].number==0;return true;
-default:return false;}}
+static bool oxi_fold_numbers(oxi_op op,const oxi_operand*in,int count,double*out){
+oxi_map_kernel kernel=oxi_cpu_kernels()->map[op][OXI_LANE_F64];
+const void*at[3]={NULL,NULL,NULL};
+oxi_map_numbers numbers=oxi_plain_numbers;
+oxi_attrs attr=oxi_default_attrs(op);
+uint8_t truth=0;
+bool gives_truth=oxi_op_row_of(op)->gives==OXI_GIVES_BOOL;
+if(!kernel)return false;
+oxi_attrs_numbers(op,&attr,numbers.f,3);
+for(int i=0;i<count;i++)at[i]= &in[i].number;
+kernel(1,at,gives_truth?(void*)&truth:(void*)out,&numbers);
+if(gives_truth)*out=truth;
+return true;}
 static bool oxi_run_word(oxi_op op,oxi_operand*in,int count){
 ox_tensor*t[3]={NULL,NULL,NULL};
 bool numbers=true;
 for(int i=0;i<count;i++)numbers=numbers&& !in[i].t;
-if(numbers&&oxi_fold_numbers(op,in,&in[0].number))return true;
-bool by_one=op==OXI_OP_mul&& !in[1].t&&in[1].number==1;
-if(by_one)return true;
-if(op==OXI_OP_where&& !in[0].t){
+if(oxi_op_row_of(op)->flag==OXI_FLAG_MASKED&& !in[0].t){
 in[0]=in[0].number!=0?in[1]:in[2];
 return true;}
+if(numbers&&oxi_fold_numbers(op,in,count,&in[0].number))return true;
+bool by_one=op==OXI_OP_mul&& !in[1].t&&in[1].number==1;
+if(by_one)return true;
 for(int i=0;i<count;i++){
 t[i]=in[i].t?in[i].t:ox_number(in[i].number);
 if(!t[i])return false;}

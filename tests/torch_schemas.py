@@ -33,8 +33,11 @@ def text_of(literals):
 
 
 def read_source(name):
-    with open(os.path.join(TOP, 'src', 'ops', name)) as file:
-        return re.sub(r'/\*.*?\*/', '', file.read(), flags=re.S).replace('\\\n', '')
+    """A file of src/ops/ without comments, with what it includes."""
+    path = os.path.join(TOP, 'src', 'ops', name)
+    with open(path) as file:
+        text = re.sub(r'/\*.*?\*/', '', file.read(), flags=re.S).replace('\\\n', '')
+    return re.sub(r'^#include "(.*)"$', lambda found: read_source(found.group(1)), text, flags=re.M)
 
 
 def read_lists():

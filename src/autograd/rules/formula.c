@@ -195,25 +195,20 @@ static oxi_attrs oxi_default_attrs(oxi_op op) {
     }
 }
 
-/* Numbers among themselves; false: not this op. */
-static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, double *out) {
-    switch (op) {
-    case OXI_OP_neg: *out = -in[0].number; return true;
-    case OXI_OP_add: *out = in[0].number + in[1].number; return true;
-    case OXI_OP_sub: *out = in[0].number - in[1].number; return true;
-    case OXI_OP_mul: *out = in[0].number * in[1].number; return true;
-    case OXI_OP_div: *out = in[0].number / in[1].number; return true;
-    case OXI_OP_eq: *out = in[0].number == in[1].number; return true;
-    case OXI_OP_ne: *out = in[0].number != in[1].number; return true;
-    case OXI_OP_lt: *out = in[0].number < in[1].number; return true;
-    case OXI_OP_le: *out = in[0].number <= in[1].number; return true;
-    case OXI_OP_gt: *out = in[0].number > in[1].number; return true;
-    case OXI_OP_ge: *out = in[0].number >= in[1].number; return true;
-    case OXI_OP_logical_and: *out = in[0].number != 0 && in[1].number != 0; return true;
-    case OXI_OP_logical_or: *out = in[0].number != 0 || in[1].number != 0; return true;
-    case OXI_OP_logical_not: *out = in[0].number == 0; return true;
-    default: return false;
-    }
+/* Numbers among themselves, by the processor's kernel; false: the op has none for doubles. */
+static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, int count, double *out) {
+    oxi_map_kernel kernel = oxi_cpu_kernels()->map[op][OXI_LANE_F64];
+    const void *at[3] = {NULL, NULL, NULL};
+    oxi_map_numbers numbers = oxi_plain_numbers;
+    oxi_attrs attr = oxi_default_attrs(op);
+    uint8_t truth = 0;
+    bool gives_truth = oxi_op_row_of(op)->gives == OXI_GIVES_BOOL;
+    if (!kernel) return false;
+    oxi_attrs_numbers(op, &attr, numbers.f, 3);
+    for (int i = 0; i < count; i++) at[i] = &in[i].number;
+    kernel(1, at, gives_truth ? (void *)&truth : (void *)out, &numbers);
+    if (gives_truth) *out = truth;
+    return true;
 }
 
 /* The op of values on the stack, which the result takes the place of. */
@@ -221,13 +216,13 @@ static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
     ox_tensor *t[3] = {NULL, NULL, NULL};
     bool numbers = true;
     for (int i = 0; i < count; i++) numbers = numbers && !in[i].t;
-    if (numbers && oxi_fold_numbers(op, in, &in[0].number)) return true;
-    bool by_one = op == OXI_OP_mul && !in[1].t && in[1].number == 1; /* f0 of add, mostly */
-    if (by_one) return true;
-    if (op == OXI_OP_where && !in[0].t) {
+    if (oxi_op_row_of(op)->flag == OXI_FLAG_MASKED && !in[0].t) {
         in[0] = in[0].number != 0 ? in[1] : in[2];
         return true;
     }
+    if (numbers && oxi_fold_numbers(op, in, count, &in[0].number)) return true;
+    bool by_one = op == OXI_OP_mul && !in[1].t && in[1].number == 1; /* f0 of add, mostly */
+    if (by_one) return true;
     for (int i = 0; i < count; i++) {
         t[i] = in[i].t ? in[i].t : ox_number(in[i].number);
         if (!t[i]) return false;

@@ -84,16 +84,18 @@ static ox_tensor *oxi_product_operand(ox_tensor *t) {
 
 /* The gradient of what the activation was applied to. */
 static ox_tensor *oxi_before_activation(const oxi_backward *b) {
-    static const oxi_op ops[] = {OXI_OP_copy, OXI_OP_relu, OXI_OP_gelu, OXI_OP_gelu_tanh, OXI_OP_silu,
-                                 OXI_OP_sigmoid, OXI_OP_tanh};
+    static const struct { oxi_op op; bool reads_result; } activations[] = {
+        {OXI_OP_copy, true},       {OXI_OP_relu, true},  {OXI_OP_gelu, false},   {OXI_OP_gelu_tanh, false},
+        {OXI_OP_silu, false},      {OXI_OP_sigmoid, true}, {OXI_OP_tanh, true}};
     const oxi_call *call = b->call;
-    oxi_op op = ops[call->attr.activation.activation];
+    int activation = call->attr.activation.activation;
     ox_tensor *g = b->g[0], *x = NULL;
-    if (op == OXI_OP_copy) return g;
-    bool by_result = op == OXI_OP_relu || op == OXI_OP_sigmoid || op == OXI_OP_tanh;
-    if (!by_result) x = ox_linear(call->in[0], call->in[1], call->in[2]);
-    if (!by_result && !x) return NULL;
-    return oxi_as_dtype_of(oxi_formula_run(op, NULL, x, b->out[0], g), g);
+    if (activation == OX_ACTIVATION_NONE) return g;
+    if (!activations[activation].reads_result) {
+        x = ox_linear(call->in[0], call->in[1], call->in[2]);
+        if (!x) return NULL;
+    }
+    return oxi_as_dtype_of(oxi_formula_run(activations[activation].op, NULL, x, b->out[0], g), g);
 }
 
 OXI_GRADIENT_RULE(linear) {
