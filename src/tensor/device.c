@@ -1,6 +1,6 @@
 /* Bytes from one device's memory into another, and what is public of devices: bytes in use, budgets. Two
- * devices that are not the host meet in a ring of pinned memory: while one fills a part, the other empties the part before. Called by
- * storages and the op `to`. */
+ * devices that are not the host meet in a ring of pinned memory: while one fills a part, the other empties
+ * the part before. Called by storages and the op `to`. */
 
 /* ---- across two devices -------------------------------------------------------------------------------- */
 
