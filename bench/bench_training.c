@@ -1,0 +1,177 @@
+/* bench_training.c - steps of transformers as PyTorch users write them: BERT, GPT-2 of 6 and of 12 layers.
+ * A training step is forward, backward and AdamW; `prefill` and `decode` are GPT-2's forward alone, of a
+ * prompt and of one token behind a cache that grows. Prints the median time of a step, the most memory that
+ * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
+ *
+ *     bench_training [bert|gpt2_6|gpt2_12] [step|prefill|decode] [f32|bf16] [batch] [length] [steps] */
+#include "oxtorch_nn.h"
+
+#include "bench.h"
+
+#include <math.h>
+#include <sys/resource.h>
+
+enum { WIDTH = 768, HEADS = 12, HEAD = WIDTH / HEADS, LAYERS_MOST = 12, LAYER_PARAMETERS = 12 };
+enum { POSITIONS = 1024 };
+
+/* Of a layer: two norms, and four products with what is added. */
+enum { NORM1, NORM1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, NORM2, NORM2_BIAS, UP, UP_BIAS, DOWN, DOWN_BIAS };
+
+typedef struct transformer {
+    bool causal; /* GPT-2: norms before, tanh's gelu; BERT: norms behind, erf's gelu */
+    int layers;
+    ox_tensor *tokens, *positions, *norm, *norm_bias, *layer[LAYERS_MOST][LAYER_PARAMETERS];
+    ox_tensor *keys[LAYERS_MOST], *values[LAYERS_MOST]; /* [B,H,T,D], of decode */
+    ox_tensor *all[4 + LAYERS_MOST * LAYER_PARAMETERS];
+    int count;
+} transformer;
+
+static ox_tensor *parameter(transformer *m, ox_shape shape, double deviation, double center, ox_dtype dtype) {
+    ox_tensor *t = ox_add_number(ox_mul_number(ox_randn(shape, OX_F32), deviation), center);
+    t = ox_requires_grad_(ox_cast(t, dtype), true);
+    return m->all[m->count++] = t;
+}
+
+static void make(transformer *m, bool causal, int layers, int64_t vocabulary, ox_dtype dtype) {
+    static const struct { int rows, columns; double deviation, center; } shapes[LAYER_PARAMETERS] = {
+        {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0}, {3 * WIDTH, WIDTH, 0.02, 0}, {3 * WIDTH, 0, 0, 0},
+        {WIDTH, WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}, {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0},
+        {4 * WIDTH, WIDTH, 0.02, 0}, {4 * WIDTH, 0, 0, 0}, {WIDTH, 4 * WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}};
+    memset(m, 0, sizeof *m);
+    m->causal = causal;
+    m->layers = layers;
+    m->tokens = parameter(m, OX_SHAPE(vocabulary, WIDTH), 0.02, 0, dtype);
+    m->positions = parameter(m, OX_SHAPE(POSITIONS, WIDTH), 0.01, 0, dtype);
+    m->norm = parameter(m, OX_SHAPE(WIDTH), 0, 1, dtype);
+    m->norm_bias = parameter(m, OX_SHAPE(WIDTH), 0, 0, dtype);
+    for (int l = 0; l < layers; l++)
+        for (int p = 0; p < LAYER_PARAMETERS; p++) {
+            const int64_t sizes[2] = {shapes[p].rows, shapes[p].columns};
+            ox_shape shape = ox_shape_from(shapes[p].columns ? 2 : 1, sizes);
+            m->layer[l][p] = parameter(m, shape, shapes[p].deviation, shapes[p].center, dtype);
+        }
+}
+
+/* x [B,S,W] -> [B,S,W]; past: keys and values of earlier tokens are kept, and read. */
+static ox_tensor *attend(transformer *m, int l, ox_tensor *x, bool past) {
+    int64_t batch = x->shape[0], length = x->shape[1];
+    ox_tensor *parts[3], **p = m->layer[l];
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    ox_chunk(ox_linear(x, p[QKV], p[QKV_BIAS]), 3, -1, parts, 3);
+    for (int i = 0; i < 3; i++)
+        parts[i] = ox_transpose(ox_reshape(parts[i], OX_SHAPE(batch, length, HEADS, HEAD)), 1, 2);
+    if (past) {
+        ox_tensor *k[2] = {m->keys[l], parts[1]}, *v[2] = {m->values[l], parts[2]};
+        m->keys[l] = parts[1] = m->keys[l] ? ox_cat(k, 2, 2) : ox_contiguous(parts[1]);
+        m->values[l] = parts[2] = m->values[l] ? ox_cat(v, 2, 2) : ox_contiguous(parts[2]);
+        ox_release(k[0]);
+        ox_release(v[0]);
+        ox_retain(m->keys[l]);
+        ox_retain(m->values[l]);
+    }
+    desc.causal = m->causal && length > 1;
+    ox_tensor *mixed = ox_scaled_dot_product_attention(parts[0], parts[1], parts[2], &desc);
+    mixed = ox_reshape(ox_transpose(mixed, 1, 2), OX_SHAPE(batch, length, WIDTH));
+    return ox_linear(mixed, p[OUT], p[OUT_BIAS]);
+}
+
+static ox_tensor *feed_forward(transformer *m, int l, ox_tensor *x) {
+    ox_tensor **p = m->layer[l];
+    ox_activation activation = m->causal ? OX_ACTIVATION_GELU_TANH : OX_ACTIVATION_GELU;
+    x = ox_linear(x, p[UP], p[UP_BIAS]);
+    x = activation == OX_ACTIVATION_GELU ? ox_gelu(x) : ox_gelu_tanh(x);
+    return ox_linear(x, p[DOWN], p[DOWN_BIAS]);
+}
+
+/* ids [B,S], the first at position `first` -> logits [B,S,V]. */
+static ox_tensor *forward(transformer *m, ox_tensor *ids, int64_t first, bool past) {
+    const double eps = m->causal ? 1e-5 : 1e-12;
+    ox_tensor *x = ox_add(ox_embedding(ids, m->tokens), ox_narrow(m->positions, 0, first, ids->shape[1]));
+    if (!m->causal) x = ox_layer_norm(x, 1, m->norm, m->norm_bias, eps);
+    for (int l = 0; l < m->layers; l++) {
+        ox_tensor **p = m->layer[l];
+        if (m->causal) {
+            x = ox_add(x, attend(m, l, ox_layer_norm(x, 1, p[NORM1], p[NORM1_BIAS], eps), past));
+            x = ox_add(x, feed_forward(m, l, ox_layer_norm(x, 1, p[NORM2], p[NORM2_BIAS], eps)));
+        } else {
+            x = ox_layer_norm(ox_add(x, attend(m, l, x, past)), 1, p[NORM1], p[NORM1_BIAS], eps);
+            x = ox_layer_norm(ox_add(x, feed_forward(m, l, x)), 1, p[NORM2], p[NORM2_BIAS], eps);
+        }
+    }
+    if (m->causal) x = ox_layer_norm(x, 1, m->norm, m->norm_bias, eps);
+    if (past && ids->shape[1] > 1) x = ox_narrow(x, 1, ids->shape[1] - 1, 1); /* of a prompt, the last */
+    return ox_linear(x, m->tokens, NULL);
+}
+
+static double train_step(transformer *m, ox_optimizer *optimizer, ox_tensor *ids, ox_tensor *targets) {
+    double loss = 0;
+    OX_SCOPE {
+        ox_tensor *logits = forward(m, ids, 0, false);
+        ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, m->tokens->shape[0]));
+        ox_tensor *mean = ox_cross_entropy(flat, ox_flatten(targets, 0, -1), NULL);
+        ox_optimizer_zero_grad(optimizer);
+        ox_backward(mean, NULL);
+        ox_optimizer_step(optimizer);
+        loss = ox_item(mean);
+    }
+    return loss;
+}
+
+static void forget(transformer *m) {
+    for (int l = 0; l < m->layers; l++) {
+        ox_release(m->keys[l]);
+        ox_release(m->values[l]);
+        m->keys[l] = m->values[l] = NULL;
+    }
+}
+
+/* A prompt, or a token behind it; the sum of its logits. */
+static double infer(transformer *m, ox_tensor *ids, int64_t first, bool begins) {
+    double sum = 0;
+    if (begins) forget(m);
+    OX_NO_GRAD
+        OX_SCOPE {
+            sum = ox_item(ox_mean(ox_cast(forward(m, ids, first, true), OX_F32), OX_ALL_DIMS, false));
+        }
+    return sum;
+}
+
+int main(int argc, char **argv) {
+    const char *model = argc > 1 ? argv[1] : "gpt2_6", *work = argc > 2 ? argv[2] : "step";
+    ox_dtype dtype = argc > 3 && strcmp(argv[3], "bf16") == 0 ? OX_BF16 : OX_F32;
+    int64_t batch = argc > 4 ? atoi(argv[4]) : 4, length = argc > 5 ? atoi(argv[5]) : 128;
+    int steps = argc > 6 ? atoi(argv[6]) : 5;
+    bool bert = strcmp(model, "bert") == 0;
+    int64_t vocabulary = bert ? 30522 : 50257;
+    double seconds[BENCH_MAX_RUNS], last = 0;
+    transformer m;
+    struct rusage usage;
+    bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;
+    if (!counts || length + steps + 1 > POSITIONS) return 2;
+    ox_scope scope = ox_scope_begin();
+    ox_manual_seed(1);
+    make(&m, !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+    ox_optimizer *optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, m.all, m.count);
+    ox_tensor *ids = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
+    ox_tensor *targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
+    ox_tensor *one = ox_narrow(ids, 1, 0, 1);
+    if (strcmp(work, "decode") == 0) last = infer(&m, ids, 0, true);
+    for (int i = -1; i < steps && !ox_error(); i++) { /* the first one does not count */
+        double start = bench_now();
+        last = strcmp(work, "step") == 0     ? train_step(&m, optimizer, ids, targets)
+               : strcmp(work, "decode") == 0 ? infer(&m, one, length + i + 1, false)
+                                             : infer(&m, ids, 0, true);
+        if (i >= 0) seconds[i] = bench_now() - start;
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    if (!ox_error())
+        printf("%s %s %s: %.2f ms, %.1f MB, %.4f\n", model, work, ox_dtype_name(dtype),
+               bench_median(seconds, steps) * 1e3, (double)usage.ru_maxrss / 1024, last);
+    else
+        printf("%s\n", ox_error_text());
+    forget(&m);
+    ox_optimizer_close(optimizer);
+    ox_scope_end(&scope);
+    return ox_error() ? 1 : 0;
+}
