@@ -295,6 +295,7 @@ int main(void) {
     test_pooling();
     test_activation();
     (void)remove(written);
+    ox_trim();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("llm_folders");
