@@ -230,6 +230,9 @@ static void test_pooling(void) {
     }
     snprintf(path, sizeof path, "%s/modules.json", folder);
     (void)remove(path);
+    ox_trim();
+    CHECK_MSG(ox_memory_get_stats().bytes_in_use == 0, "%zu bytes are left",
+              ox_memory_get_stats().bytes_in_use);
 }
 
 /* A folder's activation is the one that is computed with; one of no known name is refused. */
@@ -295,7 +298,6 @@ int main(void) {
     test_pooling();
     test_activation();
     (void)remove(written);
-    ox_trim();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
     return check_done("llm_folders");

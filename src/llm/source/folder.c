@@ -66,6 +66,7 @@ static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string 
     (void)snprintf(label, sizeof label, "%s: %s", oxi_path_text(file->parts[0].path), name);
     const ox_status status = oxi_json_parse(label, text.data, (size_t)text.length, out);
     if (status != OX_OK || out->nodes[0].type == OXI_JSON_OBJECT) return status;
+    oxi_json_free(out);
     return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "%s is no object", name);
 }
 
