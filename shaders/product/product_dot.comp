@@ -25,38 +25,73 @@ uint slot_of(const uint i) {
     return part * (INNER / 16 / PARTS) + unit;
 }
 
-// Rounds sixteen numbers a time of a row: as they are before the norm's factor, which changes no rounding and
-// comes at the end (PLAIN_FACTOR), or with all of it. The sum of their squares before the weights.
-const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED;
+// Rows are rounded by fours, which neighbors make sixteens of: little code, for it is fetched anew by each
+// dispatch and takes longer than what it does. They are taken as they are before the norm's factor, which
+// changes no rounding and comes at the end (PLAIN_FACTOR), or with all of it.
+const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED, TOGETHER = LANES >= 4;
+const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x,
+           AT_ONCE = ROUNDS < 4 ? ROUNDS : 4;
 
-vec4 sixteens_part(const uint row, const uint from, const uint k, const float mean, const float factor,
-                   inout float sum) {
-    if (!PLAIN_FACTOR) return normalized(row, from, k, mean, factor);
-    vec4 x = factor * plain_at(row, from, k);
-    sum += dot(x, x);
-    return x * norm_weight(k);
+shared uint quarter[TOGETHER ? 1 : gl_WorkGroupSize.x];
+
+// What the four neighbors of a sixteen have: the most, the sum.
+uvec4 of_neighbors(const uint x) {
+    uint id = gl_LocalInvocationID.x, first = id & ~3u;
+    barrier();
+    quarter[id] = x;
+    barrier();
+    return uvec4(quarter[first], quarter[first + 1], quarter[first + 2], quarter[first + 3]);
 }
-float take_sixteens(const uint row, const uint from, const float mean, const float factor) {
+uint most_of_sixteen(uint x) {
+    if (TOGETHER) {
+        x = max(x, subgroupShuffleXor(x, 1));
+        return max(x, subgroupShuffleXor(x, 2));
+    }
+    uvec4 all = of_neighbors(x);
+    return max(max(all.x, all.y), max(all.z, all.w));
+}
+int sum_of_sixteen(int x) {
+    if (TOGETHER) {
+        x += subgroupShuffleXor(x, 1);
+        return x + subgroupShuffleXor(x, 2);
+    }
+    ivec4 all = ivec4(of_neighbors(uint(x)));
+    return all.x + all.y + (all.z + all.w);
+}
+// Four numbers of a row, `four` counted in fours; all invocations come here.
+void take_four(const uint row, const uint four, const vec4 x) {
+    uvec4 bits = floatBitsToUint(x) & 0x7fffffffu; /* as bits NaN is above all */
+    float one = uintBitsToFloat(most_of_sixteen(max(max(bits.x, bits.y), max(bits.z, bits.w)))) / 127;
+    ivec4 q = ivec4(roundEven(x * (one > 0 ? 1 / one : 0)));
+    int whole = sum_of_sixteen(q.x + q.y + (q.z + q.w));
+    if (four >= FOURS) return;
+    uint place = row * (INNER / 16) + slot_of(four / 4);
+    uvec4 b = uvec4(q) & 0xff;
+    quants[place][four & 3] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
+    if (four % 4 == 0) sizes[place] = vec2(one, one * float(whole));
+}
+// A row; the sum of the squares of `factor` times its numbers before the weights (PLAIN_FACTOR).
+float take_fours(const uint row, const uint from, const float mean, const float factor) {
     float sum = 0;
-    for (uint unit = gl_LocalInvocationID.x; 16 * unit < INNER; unit += gl_WorkGroupSize.x) {
-        uint place = row * (INNER / 16) + slot_of(unit);
-        vec4 x[4];
-        uvec4 most = uvec4(0), packed;
-        ivec4 whole = ivec4(0);
-        [[unroll]] for (uint i = 0; i < 4; i++)
-            x[i] = sixteens_part(row, from, 16 * unit + 4 * i, mean, factor, sum);
-        [[unroll]] for (uint i = 0; i < 4; i++)
-            most = max(most, floatBitsToUint(x[i]) & 0x7fffffffu); /* as bits NaN is above all */
-        float one = uintBitsToFloat(max(max(most.x, most.y), max(most.z, most.w))) / 127;
-        float inverse = one > 0 ? 1 / one : 0;
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            ivec4 q = ivec4(roundEven(x[i] * inverse));
-            uvec4 b = uvec4(q) & 0xff;
-            packed[i] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
-            whole += q;
+    for (uint first = gl_LocalInvocationID.x; first - gl_LocalInvocationID.x < FOURS;
+         first += AT_ONCE * gl_WorkGroupSize.x) {
+        vec4 x[AT_ONCE];
+        [[unroll]] for (uint i = 0; i < AT_ONCE; i++) { /* all on their way before the first is needed */
+            uint four = first + i * gl_WorkGroupSize.x;
+            x[i] = vec4(0);
+            if (four >= FOURS) continue;
+            if (!PLAIN_FACTOR) {
+                x[i] = normalized(row, from, 4 * four, mean, factor);
+                continue;
+            }
+            vec4 plain = factor * plain_at(row, from, 4 * four);
+            sum += dot(plain, plain);
+            x[i] = plain * norm_weight(4 * four);
         }
-        quants[place] = packed;
-        sizes[place] = vec2(one, one * float(whole.x + whole.y + (whole.z + whole.w)));
+        [[dont_unroll]] for (uint i = 0; i < AT_ONCE; i++) {
+            take_four(row, first + i * gl_WorkGroupSize.x, x[0]);
+            [[unroll]] for (uint j = 1; j < AT_ONCE; j++) x[j - 1] = x[j];
+        }
     }
     return sum;
 }
@@ -65,24 +100,18 @@ void take_quants(const uint at) {
         uint from = at + row * P_row.y;
         float mean = 0, factor = 1, last = 1;
         take_other(row);
-        if (KIND == NORM_LAYER) {
-            mean = mean_of(row, from);
+        if (KIND == NORM_LAYER) mean = mean_of(row, from);
+        if (KIND != 0 && !PLAIN_FACTOR)
             factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
-        } else if (KIND == NORM_RMS && !PLAIN_FACTOR) {
-            factor = norm_factor(false, row, from, 0, sum_of_squares(false, row, from, 0, 1));
-        }
-        float sum = take_sixteens(row, from, mean, factor);
-        if (PLAIN_FACTOR) {
-            last = norm_factor(false, row, from, 0, sum);
-            factor = last;
-            bool odd = last < 1e-18 || last > 1e12; /* numbers near the range's ends are taken at size 1 */
-            if (odd) take_sixteens(row, from, 0, last);
-            if (odd) last = 1;
+        for (uint attempt = 0; attempt < 2; attempt++) {
+            float sum = take_fours(row, from, mean, factor);
+            if (!PLAIN_FACTOR || attempt == 1) break;
+            factor = last = norm_factor(false, row, from, 0, sum);
+            if (last >= 1e-18 && last <= 1e12) break;
+            last = 1; /* numbers near the range's ends are taken at size 1 */
         }
         if (gl_LocalInvocationID.x == 0) factors[row] = last;
-        if (WRITTEN)
-            for (uint k = share_begin(); k < P_k; k += share_step())
-                write_share(row, k, normalized(row, from, k, mean, factor));
+        remember_row(row, mean, factor);
     }
     barrier();
 }
@@ -249,6 +278,7 @@ void main() {
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
+        fetch_added(at, first);
         for (uint chunk = 0; chunk < units; chunk += TEAM) {
             uint unit = chunk + lane, following = unit + TEAM;
             bool ends = chunk + TEAM >= units, more = !ends || first + step < columns;
@@ -273,4 +303,5 @@ void main() {
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
         write_outputs(at, first, sum);
     }
+    write_normal(at.y);
 }

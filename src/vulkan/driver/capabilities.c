@@ -247,7 +247,8 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
     d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
-    if (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT &&
+    const VkSubgroupFeatureFlags both = VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+    if ((subgroup.supportedOperations & both) == both &&
         subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
         d->caps |= OX_VULKAN_CAP_SUBGROUP;
 }

@@ -5,10 +5,11 @@
 
 enum {
     OXI_VK_PRODUCT_ROWS = 8,
-    OXI_VK_LINES = 8, /* of a workgroup for few rows */
+    OXI_VK_LINES = 8,     /* of a workgroup for few rows, .. */
+    OXI_VK_DOT_LINES = 16, /* .. and where each rounds a, which is the faster the more they are */
     OXI_VK_LINE_LANES = 32,
     OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H200, .. */
-    OXI_VK_DOT_GROUPS = 264,       /* .. and two where each rounds a, which takes longer */
+    OXI_VK_DOT_GROUPS = 132,       /* .. and one where each rounds a */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
@@ -267,7 +268,7 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
 typedef struct oxi_vk_few {
     bool dot;
-    uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
+    uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
 /* Neighbors that are added as a subgroup, 1 where that is not known to work. */
@@ -277,9 +278,9 @@ static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
 }
 
 static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
     uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
-    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * OXI_VK_LINES / lanes;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
@@ -291,26 +292,29 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
+    f.lines = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES <= d->limits.maxComputeWorkGroupInvocations ? OXI_VK_DOT_LINES
+                                                                                               : OXI_VK_LINES;
     f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
+    if (!f.dot) f.lines = OXI_VK_LINES;
     if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
-    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-    while (f.split < most && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    const int64_t enough = f.dot ? OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES / 2 : 8191; /* lines */
+    while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     f.ahead = f.dot || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
 static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
                                int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
-    uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
+    uint64_t each = f->lines / f->split * f->columns / (pair ? 2 : 1);
     uint64_t groups = ((uint64_t)n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     oxi_vk_product_few_specials *few = &dispatch->special.product_few;
-    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    few->threads = OXI_VK_LINE_LANES * f->lines;
     few->rows = (uint32_t)p->form.m;
     few->columns = f->columns;
     few->ahead = f->ahead;
