@@ -10,9 +10,8 @@ shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
 shared float factors[ROWS];
 
-// Sixteens of weights that an invocation takes at a time, a unit: one, two that are the nibbles of the same
-// bytes, or four.
-const uint PARTS = DTYPE_B == Q8_0 ? 1 : DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
+// Sixteens of weights that an invocation takes at a time, a unit: two of a block of 32, or four.
+const uint PARTS = DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
 
 // Where sixteen number i of a row lies: those that neighbors meet at the same time lie side by side.
 uint slot_of(const uint i) {
@@ -122,6 +121,20 @@ struct pieces {
     uint d[19];
     uvec4 w[5];
 };
+// Units whose words lie at any even place are fetched by subgroups word by word, side by side (STAGED), and
+// go through shared memory: invocations that fetch their own would touch most lines with each word.
+const uint FOUR_UNITS = DTYPE_B == Q6_K ? BYTES_Q6_K : 4 * (DTYPE_B == Q8_0   ? BYTES_Q8_0
+                                                                      : DTYPE_B == Q4_0 ? BYTES_Q4_0
+                                                                      : DTYPE_B == Q4_1 ? BYTES_Q4_1
+                                                                      : DTYPE_B == Q5_0 ? BYTES_Q5_0
+                                                                                        : BYTES_Q5_1); // bytes
+const uint FETCHED = STAGED == 1 ? (LANES / 4 * FOUR_UNITS + 5) / 4 / LANES + 1 : 1, STAGE = LANES * FETCHED; // words
+shared uint stage[STAGED == 1 ? gl_WorkGroupSize.x / LANES * STAGE : 1];
+uint stage_at; // where a word of the weights lies in it, less its place among them
+
+uint weight_word(const uint i) {
+    return STAGED == 1 ? stage[stage_at + i] : WEIGHTS.d[i];
+}
 // Each part of a unit: weights as bytes, and what dot products and sums of a are multiplied by.
 struct weights {
     uvec4 w[4];
@@ -131,8 +144,8 @@ struct weights {
 // Sixteen bytes at an even place, in four words and, if that is odd, a fifth.
 void take_words_at_even(inout pieces t, const uint to, const uint b) {
     uint i = b >> 2;
-    [[unroll]] for (uint j = 0; j < 4; j++) t.d[to + j] = WEIGHTS.d[i + j];
-    t.d[to + 4] = WEIGHTS.d[i + 3 + (b >> 1 & 1)];
+    [[unroll]] for (uint j = 0; j < 4; j++) t.d[to + j] = weight_word(i + j);
+    t.d[to + 4] = weight_word(i + 3 + (b >> 1 & 1));
 }
 uvec4 words_at_even(const pieces t, const uint from, const uint b) {
     uvec4 low = uvec4(t.d[from], t.d[from + 1], t.d[from + 2], t.d[from + 3]);
@@ -157,15 +170,16 @@ pieces pieces_of(const uint row, const uint unit) {
     pieces t;
     switch (DTYPE_B) {
     case Q8_0: {
-        uint b = row + unit / 2 * BYTES_Q8_0;
-        take_words_at_even(t, 0, b + 2 + 16 * (unit & 1));
-        t.d[5] = WEIGHTS.d[b >> 2];
+        uint b = row + unit * BYTES_Q8_0;
+        take_words_at_even(t, 0, b + 2);
+        take_words_at_even(t, 5, b + 18);
+        t.d[10] = weight_word(b >> 2);
         break;
     }
     case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
         uint i = (row + unit * block_bytes(DTYPE_B)) >> 2;
         [[unroll]] for (uint j = 0; j < (DTYPE_B == Q4_0 || DTYPE_B == Q4_1 ? 5 : 6); j++)
-            t.d[j] = WEIGHTS.d[i + j];
+            t.d[j] = weight_word(i + j);
         break;
     }
     case Q4_K: case Q5_K: {
@@ -182,23 +196,46 @@ pieces pieces_of(const uint row, const uint unit) {
         take_words_at_even(t, 0, b + 64 * part + 16 * h);
         take_words_at_even(t, 5, b + 64 * part + 16 * h + 32);
         take_words_at_even(t, 10, b + 128 + 32 * part + 16 * h);
-        t.d[15] = WEIGHTS.d[scales >> 2];
-        t.d[16] = WEIGHTS.d[(scales >> 2) + 1];
-        t.d[17] = WEIGHTS.d[(scales >> 2) + 1 + (scales >> 1 & 1)];
-        t.d[18] = WEIGHTS.d[(b + 208) >> 2];
+        t.d[15] = weight_word(scales >> 2);
+        t.d[16] = weight_word((scales >> 2) + 1);
+        t.d[17] = weight_word((scales >> 2) + 1 + (scales >> 1 & 1));
+        t.d[18] = weight_word((b + 208) >> 2);
         break;
     }
     }
     return t;
+}
+// The words of a subgroup's units from `unit` on, of a row of `units`.
+pieces words_from(const uint row, const uint unit, const uint units) {
+    pieces t;
+    uint first = (row + unit / 4 * FOUR_UNITS) >> 2, last = (row + units * FOUR_UNITS / 4 - 1) >> 2;
+    [[unroll]] for (uint j = 0; j < FETCHED; j++)
+        t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % LANES + LANES * j, last)];
+    return t;
+}
+// What an invocation fetches for its unit, and that unit's pieces of it.
+pieces fetched_of(const uint row, const uint unit, const uint units) {
+    if (STAGED == 1) return words_from(row, unit & ~(LANES - 1), units);
+    return pieces_of(row, unit);
+}
+pieces pieces_of_fetched(const pieces fetched, const uint row, const uint unit) {
+    if (STAGED == 0) return fetched;
+    uint id = gl_LocalInvocationID.x, to = id / LANES * STAGE;
+    subgroupBarrier();
+    [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % LANES + LANES * j] = fetched.d[j];
+    subgroupBarrier();
+    stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * FOUR_UNITS) >> 2);
+    return pieces_of(row, unit);
 }
 // What they mean.
 weights weights_of(const pieces d, const uint row, const uint unit) {
     weights t;
     switch (DTYPE_B) {
     case Q8_0: {
-        uint b = row + unit / 2 * BYTES_Q8_0;
+        uint b = row + unit * BYTES_Q8_0;
         t.w[0] = words_at_even(d, 0, b + 2);
-        t.terms[0] = vec2(half_of(d.d[5], b), 0);
+        t.w[1] = words_at_even(d, 5, b + 18);
+        t.terms[0] = t.terms[1] = vec2(half_of(d.d[10], b), 0);
         break;
     }
     case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
@@ -272,7 +309,7 @@ void main() {
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
-        if (lane < units) next[j] = pieces_of(place[j], lane);
+        if (STAGED == 1 || lane < units) next[j] = fetched_of(place[j], lane, units);
     }
     take_quants(at.y);
     for (; first < columns; first += step) {
@@ -283,11 +320,13 @@ void main() {
             uint unit = chunk + lane, following = unit + TEAM;
             bool ends = chunk + TEAM >= units, more = !ends || first + step < columns;
             weights t[COLUMNS];
-            [[unroll]] for (uint j = 0; j < COLUMNS; j++) t[j] = weights_of(next[j], place[j], unit);
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) 
+                t[j] = weights_of(pieces_of_fetched(next[j], place[j], unit), place[j], unit);
             if (ends) following = lane;
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                 if (ends) place[j] = place_of_b(at.z, first + step, team, j);
-                if (more && following < units) next[j] = pieces_of(place[j], following);
+                if (more && (STAGED == 1 || following < units))
+                    next[j] = fetched_of(place[j], following, units);
             }
             if (unit < units)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)

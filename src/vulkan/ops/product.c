@@ -253,7 +253,7 @@ static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
 /* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
 static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     switch (dtype) {
-    case OX_Q8_0: return 1;
+    case OX_Q8_0:
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
@@ -267,7 +267,7 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
 
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
 typedef struct oxi_vk_few {
-    bool dot;
+    bool dot, staged;
     uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
@@ -281,6 +281,15 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, c
     uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
     uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
     return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
+}
+
+/* Words that an invocation fetches where its subgroup does it together for units of weights that begin at any
+ * even place; 0: they begin at sixteens of bytes, or subgroups are not known to work. */
+static uint32_t oxi_vk_stage_words(const oxi_vk_device *d, ox_dtype dtype) {
+    const ox_dtype_info *info = oxi_info(dtype);
+    const uint32_t lanes = oxi_vk_few_lanes(d), units = info->block_elements / 16 / oxi_vk_dot_parts(dtype);
+    if (dtype == OX_Q4_K || dtype == OX_Q5_K || lanes < 4) return 0;
+    return (lanes * (uint32_t)info->block_bytes / units + 5) / 4 / lanes + 1;
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
@@ -298,6 +307,11 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (f.dot) {
+        oxi_vk_few staged = f;
+        staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(d, p->form.t[2]->dtype);
+        f.staged = staged.shared > f.shared && oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
+    }
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
     if (!f.dot) f.lines = OXI_VK_LINES;
     if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
@@ -321,6 +335,7 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->split = f->split;
     few->pair = pair;
     few->products = 1;
+    few->staged = f->staged;
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared ? (uint32_t)p->form.k : 32;
     const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
