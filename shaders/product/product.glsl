@@ -26,7 +26,7 @@ DEFINE_TELL(tell_without_bias, b4) /* block 5 may have books then */
 // With IDS b is that of the expert, and w the place of its bias, counted from that of the first.
 uvec4 batch_places(const uint i) {
     uvec4 at = param[ROW_at];
-    if (P_lead != 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
+    if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
     if (IDS == 0) return at;
     uvec2 id = i64_of(IDS, load_addend(IDS, at.w));
     if (id.y != 0 || id.x >= P_experts) {

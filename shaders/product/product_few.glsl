@@ -142,12 +142,15 @@ uint part_of(const uint column) {
 }
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
-    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1);
-    if (PAIR == 1 && j == 1) return P_part_b0 + column * P_column.z;
-    uint part = part_of(column);
-    if (part == 0) return b + column * P_column.z;
-    return part == 1 ? P_part_b0 + (column - P_begin0) * P_column.z
-                     : P_part_b1 + (column - P_begin1) * P_column.z;
+    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0, from = b;
+    if (PAIR == 1 && j == 1) from = P_part_b0;
+    if (PRODUCTS > 1) { /* all at once: no branch that a parameter decides keeps others from coming */
+        const uvec4 parts = uvec4(P_begin, P_part_b);
+        bool second = column >= parts.x, third = PRODUCTS > 2 && column >= parts.y;
+        begin = third ? parts.y : second ? parts.x : 0;
+        from = third ? parts.w : second ? parts.z : b;
+    }
+    return from + (column - begin) * P_column.z;
 }
 // The sum of what the invocations of a team have for an output.
 float total_of(const uint team, const uint place) {

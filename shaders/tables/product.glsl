@@ -12,6 +12,7 @@ layout(constant_id = 9) const uint A_WIDE = 0;
 layout(constant_id = 10) const uint B_WIDE = 0;
 layout(constant_id = 11) const uint PLAIN = 0;
 layout(constant_id = 12) const uint IDS = 0;
+layout(constant_id = 13) const uint SINGLE = 0;
 #define ROW_m 0
 #define P_m param[0].x
 #define P_n param[0].y
