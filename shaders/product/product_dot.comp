@@ -121,14 +121,11 @@ struct pieces {
     uint d[19];
     uvec4 w[5];
 };
-// Units whose words lie at any even place are fetched by subgroups word by word, side by side (STAGED), and
-// go through shared memory: invocations that fetch their own would touch most lines with each word.
-const uint FOUR_UNITS = DTYPE_B == Q6_K ? BYTES_Q6_K : 4 * (DTYPE_B == Q8_0   ? BYTES_Q8_0
-                                                                      : DTYPE_B == Q4_0 ? BYTES_Q4_0
-                                                                      : DTYPE_B == Q4_1 ? BYTES_Q4_1
-                                                                      : DTYPE_B == Q5_0 ? BYTES_Q5_0
-                                                                                        : BYTES_Q5_1); // bytes
-const uint FETCHED = STAGED == 1 ? (LANES / 4 * FOUR_UNITS + 5) / 4 / LANES + 1 : 1, STAGE = LANES * FETCHED; // words
+// Units of Q6_K lie at any even place: subgroups fetch theirs word by word, side by side (STAGED), through
+// shared memory, for invocations that fetch their own touch most lines with each word. Other types have fewer
+// words, and gain nothing.
+const uint FETCHED = STAGED == 1 ? (LANES / 4 * BYTES_Q6_K + 5) / 4 / LANES + 1 : 1; // words of each
+const uint STAGE = LANES * FETCHED;
 shared uint stage[STAGED == 1 ? gl_WorkGroupSize.x / LANES * STAGE : 1];
 uint stage_at; // where a word of the weights lies in it, less its place among them
 
@@ -208,7 +205,7 @@ pieces pieces_of(const uint row, const uint unit) {
 // The words of a subgroup's units from `unit` on, of a row of `units`.
 pieces words_from(const uint row, const uint unit, const uint units) {
     pieces t;
-    uint first = (row + unit / 4 * FOUR_UNITS) >> 2, last = (row + units * FOUR_UNITS / 4 - 1) >> 2;
+    uint first = (row + unit / 4 * BYTES_Q6_K) >> 2, last = (row + units * BYTES_Q6_K / 4 - 1) >> 2;
     [[unroll]] for (uint j = 0; j < FETCHED; j++)
         t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % LANES + LANES * j, last)];
     return t;
@@ -224,7 +221,7 @@ pieces pieces_of_fetched(const pieces fetched, const uint row, const uint unit) 
     subgroupBarrier();
     [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % LANES + LANES * j] = fetched.d[j];
     subgroupBarrier();
-    stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * FOUR_UNITS) >> 2);
+    stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * BYTES_Q6_K) >> 2);
     return pieces_of(row, unit);
 }
 // What they mean.

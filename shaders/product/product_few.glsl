@@ -14,7 +14,7 @@
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
 const uint SUMS = TEAM / LANES;                     // of a team for an output; LANES are added as a subgroup
-const bool ALONE = TEAM == LANES;                   // teams are subgroups, whose invocations all have the sums
+const bool ALONE = TEAM == LANES;                   // a team is a subgroup: all of it has the sums
 
 const uint KIND = NORM & 3;
 const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,

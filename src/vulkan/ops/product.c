@@ -283,13 +283,9 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, c
     return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
 }
 
-/* Words that an invocation fetches where its subgroup does it together for units of weights that begin at any
- * even place; 0: they begin at sixteens of bytes, or subgroups are not known to work. */
-static uint32_t oxi_vk_stage_words(const oxi_vk_device *d, ox_dtype dtype) {
-    const ox_dtype_info *info = oxi_info(dtype);
-    const uint32_t lanes = oxi_vk_few_lanes(d), units = info->block_elements / 16 / oxi_vk_dot_parts(dtype);
-    if (dtype == OX_Q4_K || dtype == OX_Q5_K || lanes < 4) return 0;
-    return (lanes * (uint32_t)info->block_bytes / units + 5) / 4 / lanes + 1;
+/* Words that an invocation fetches where its subgroup does it together for units of Q6_K. */
+static uint32_t oxi_vk_stage_words(uint32_t lanes) {
+    return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
@@ -301,16 +297,16 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    f.lines = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES <= d->limits.maxComputeWorkGroupInvocations ? OXI_VK_DOT_LINES
-                                                                                               : OXI_VK_LINES;
+    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
+    f.lines = threads <= d->limits.maxComputeWorkGroupInvocations ? OXI_VK_DOT_LINES : OXI_VK_LINES;
     f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
-    if (f.dot) {
+    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && oxi_vk_few_lanes(d) >= 4) {
         oxi_vk_few staged = f;
-        staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(d, p->form.t[2]->dtype);
-        f.staged = staged.shared > f.shared && oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
+        staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(oxi_vk_few_lanes(d));
+        f.staged = oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
     }
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
     if (!f.dot) f.lines = OXI_VK_LINES;
