@@ -242,6 +242,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroup_size = subgroup.subgroupSize;
     d->subgroup_stages = subgroup.supportedStages;
     d->sized_stages = sizes.requiredSubgroupSizeStages;
+    d->subgroups_most = sizes.maxComputeWorkgroupSubgroups;
     memcpy(d->base.uuid, names.deviceUUID, sizeof d->base.uuid);
     d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);

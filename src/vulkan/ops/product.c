@@ -283,6 +283,14 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, c
     return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
 }
 
+/* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
+static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d) {
+    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
+    const bool sized = d->caps & OX_VULKAN_CAP_SIZES && d->subgroup_size > 0;
+    if (threads > d->limits.maxComputeWorkGroupInvocations) return OXI_VK_LINES;
+    return sized && threads / d->subgroup_size > d->subgroups_most ? OXI_VK_LINES : OXI_VK_DOT_LINES;
+}
+
 /* Words that an invocation fetches where its subgroup does it together for units of Q6_K. */
 static uint32_t oxi_vk_stage_words(uint32_t lanes) {
     return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
@@ -297,8 +305,7 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
-    f.lines = threads <= d->limits.maxComputeWorkGroupInvocations ? OXI_VK_DOT_LINES : OXI_VK_LINES;
+    f.lines = oxi_vk_dot_lines(d);
     f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
