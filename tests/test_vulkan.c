@@ -604,6 +604,20 @@ static void check_errors(void) {
     }
 }
 
+/* Work that is apart takes no barriers of its own, in whatever order it was called. */
+static void check_apart(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_arange(0, 64, 1, OX_F32), gpu), *y = ox_to(ox_arange(64, 128, 1, OX_F32), gpu);
+        CHECK(ox_device_sync(gpu) == OX_OK);
+        const int64_t barriers = ox_vulkan_get_stats(gpu).barriers;
+        ox_tensor *a = ox_mul_number(ox_add_number(x, 1), 2), *b = ox_mul_number(ox_add_number(y, 1), 3);
+        CHECK(ox_vulkan_get_stats(gpu).barriers - barriers <= 2); /* behind the uploads, and in between */
+        (void)ox_copy_(x, b); /* behind who read it */
+        CHECK(ox_item(ox_sum(a, OX_ALL_DIMS, false)) == 2 * (2016 + 64));
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 3 * (2016 + 64 * 64 + 64));
+    }
+}
+
 /* ---- buffers ------------------------------------------------------------------------------------------- */
 
 static int given_back;
@@ -741,6 +755,7 @@ int main(void) {
     check_steady_loop();
     check_repeats();
     check_errors();
+    check_apart();
     check_buffers();
     check_cache_file();
     CHECK(ox_device_close(gpu) == OX_OK);

@@ -162,8 +162,8 @@ static int heads(const operands *o, ox_tensor **r) {
 }
 
 /* Attention of the rows behind those that the caches hold, as a model writes them: `normed` with norms;
- * `before`: of so many rows before them, which do not see all of them. */
-static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before) {
+ * `before`: of so many rows before them, which do not see all of them; size: of queries and keys. */
+static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before, double size) {
     const int64_t rows = o->heads->shape[0], kept = 3;
     ox_rope_desc turn;
     ox_attention_desc desc;
@@ -172,8 +172,8 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     turn.dims = SIZE - 8;
     desc.causal = true;
     desc.query_start = kept - before;
-    ox_tensor *q = o->heads, *k = ox_contiguous(ox_narrow(o->heads, 1, 0, 2)),
-              *v = ox_narrow(o->heads, 1, 3, 2), *keys = ox_narrow(o->cache, 0, 1, 2);
+    ox_tensor *q = size == 1 ? o->heads : ox_mul_number(o->heads, size),
+              *k = ox_contiguous(ox_narrow(q, 1, 0, 2)), *v = ox_narrow(o->heads, 1, 3, 2), *keys = ox_narrow(o->cache, 0, 1, 2);
     if (normed) q = ox_rms_norm(q, 1, o->turn, 1e-5);
     q = ox_rope(ox_transpose(q, 0, 1), o->positions, &turn);
     if (normed) k = ox_rms_norm(k, 1, o->turn, 1e-5);
@@ -188,9 +188,10 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     r[4] = o->values;
     return 5;
 }
-static int attention(const operands *o, ox_tensor **r) { return attends(o, r, false, 0); }
-static int attention_of_norms(const operands *o, ox_tensor **r) { return attends(o, r, true, 0); }
-static int attention_before(const operands *o, ox_tensor **r) { return attends(o, r, false, 1); }
+static int attention(const operands *o, ox_tensor **r) { return attends(o, r, false, 0, 1); }
+static int attention_of_norms(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1); }
+static int attention_of_large(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1e22); }
+static int attention_before(const operands *o, ox_tensor **r) { return attends(o, r, false, 1, 1); }
 
 /* The values go elsewhere than what attention reads. */
 static int not_that_attention(const operands *o, ox_tensor **r) {
@@ -261,6 +262,7 @@ static const row table[] = {
     {"heads", heads, 1, 3, true},
     {"attention", attention, 1, 1, true},
     {"attention of norms", attention_of_norms, 1, 1, true},
+    {"attention of norms of large numbers", attention_of_large, 0, 3, true}, /* their squares are infinite */
     {"attention before the newest", attention_before, 0, 3, true},
     {"not that attention", not_that_attention, 0, 3, true},
     {"norm and product", norm_and_product, 1, 3, false},

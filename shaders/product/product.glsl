@@ -25,7 +25,8 @@ DEFINE_STORE(store_c, b0)
 DEFINE_TELL(tell_without_bias, b4) /* block 5 may have books then */
 // With IDS b is that of the expert, and w the place of its bias, counted from that of the first.
 uvec4 batch_places(const uint i) {
-    uvec4 at = places_of(param[ROW_at], i, P_lead, ROW_stride, ROW_shape);
+    uvec4 at = param[ROW_at];
+    if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
     if (IDS == 0) return at;
     uvec2 id = i64_of(IDS, load_addend(IDS, at.w));
     if (id.y != 0 || id.x >= P_experts) {
@@ -70,13 +71,16 @@ vec4 four_of(const uint dtype, const uvec2 words) {
 DEFINE_FOUR(wide_a, b1, w1)
 DEFINE_FOUR(wide_b, b2, w2)
 
-// An element of c, from its sum of products, with its places in the addend and the bias.
-float finished_at(const float sum, const uint addend, const uint bias) {
+float bias_at(const uint place) {
+    return DTYPE_BIAS == 0 ? 0 : uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, place).x));
+}
+// An element of c, from its sum of products, with its place in the addend and its bias.
+float finished_with(const float sum, const uint addend, const float bias) {
     precise float r = sum * uintBitsToFloat(P_alpha);
     if (DTYPE_ADDEND != 0)
         r = r + uintBitsToFloat(P_beta) *
                     uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, addend).x));
-    if (DTYPE_BIAS != 0) r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, bias).x));
+    if (DTYPE_BIAS != 0) r = r + bias;
     switch (ACTIVATION) {
     case ACT_RELU: return is_nan(r) ? r : max(r, 0.0);
     case ACT_GELU: return my_gelu(r);
@@ -88,5 +92,5 @@ float finished_at(const float sum, const uint addend, const uint bias) {
     }
 }
 float finished(const float sum, const uvec4 at, const uint row, const uint column) {
-    return finished_at(sum, at.w + row * P_row.w + column * P_column.w, place_of_bias(at, column));
+    return finished_with(sum, at.w + row * P_row.w + column * P_column.w, bias_at(place_of_bias(at, column)));
 }

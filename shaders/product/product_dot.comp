@@ -10,9 +10,8 @@ shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
 shared float factors[ROWS];
 
-// Sixteens of weights that an invocation takes at a time, a unit: one, two that are the nibbles of the same
-// bytes, or four.
-const uint PARTS = DTYPE_B == Q8_0 ? 1 : DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
+// Sixteens of weights that an invocation takes at a time, a unit: two of a block of 32, or four.
+const uint PARTS = DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
 
 // Where sixteen number i of a row lies: those that neighbors meet at the same time lie side by side.
 uint slot_of(const uint i) {
@@ -25,38 +24,73 @@ uint slot_of(const uint i) {
     return part * (INNER / 16 / PARTS) + unit;
 }
 
-// Rounds sixteen numbers a time of a row: as they are before the norm's factor, which changes no rounding and
-// comes at the end (PLAIN_FACTOR), or with all of it. The sum of their squares before the weights.
-const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED;
+// Rows are rounded by fours, which neighbors make sixteens of: little code, for it is fetched anew by each
+// dispatch and takes longer than what it does. They are taken as they are before the norm's factor, which
+// changes no rounding and comes at the end (PLAIN_FACTOR), or with all of it.
+const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED, TOGETHER = LANES >= 4;
+const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x,
+           AT_ONCE = ROUNDS < 4 ? ROUNDS : 4;
 
-vec4 sixteens_part(const uint row, const uint from, const uint k, const float mean, const float factor,
-                   inout float sum) {
-    if (!PLAIN_FACTOR) return normalized(row, from, k, mean, factor);
-    vec4 x = factor * plain_at(row, from, k);
-    sum += dot(x, x);
-    return x * norm_weight(k);
+shared uint quarter[TOGETHER ? 1 : gl_WorkGroupSize.x];
+
+// What the four neighbors of a sixteen have: the most, the sum.
+uvec4 of_neighbors(const uint x) {
+    uint id = gl_LocalInvocationID.x, first = id & ~3u;
+    barrier();
+    quarter[id] = x;
+    barrier();
+    return uvec4(quarter[first], quarter[first + 1], quarter[first + 2], quarter[first + 3]);
 }
-float take_sixteens(const uint row, const uint from, const float mean, const float factor) {
+uint most_of_sixteen(uint x) {
+    if (TOGETHER) {
+        x = max(x, subgroupShuffleXor(x, 1));
+        return max(x, subgroupShuffleXor(x, 2));
+    }
+    uvec4 all = of_neighbors(x);
+    return max(max(all.x, all.y), max(all.z, all.w));
+}
+int sum_of_sixteen(int x) {
+    if (TOGETHER) {
+        x += subgroupShuffleXor(x, 1);
+        return x + subgroupShuffleXor(x, 2);
+    }
+    ivec4 all = ivec4(of_neighbors(uint(x)));
+    return all.x + all.y + (all.z + all.w);
+}
+// Four numbers of a row, `four` counted in fours; all invocations come here.
+void take_four(const uint row, const uint four, const vec4 x) {
+    uvec4 bits = floatBitsToUint(x) & 0x7fffffffu; /* as bits NaN is above all */
+    float one = uintBitsToFloat(most_of_sixteen(max(max(bits.x, bits.y), max(bits.z, bits.w)))) / 127;
+    ivec4 q = ivec4(roundEven(x * (one > 0 ? 1 / one : 0)));
+    int whole = sum_of_sixteen(q.x + q.y + (q.z + q.w));
+    if (four >= FOURS) return;
+    uint place = row * (INNER / 16) + slot_of(four / 4);
+    uvec4 b = uvec4(q) & 0xff;
+    quants[place][four & 3] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
+    if (four % 4 == 0) sizes[place] = vec2(one, one * float(whole));
+}
+// A row; the sum of the squares of `factor` times its numbers before the weights (PLAIN_FACTOR).
+float take_fours(const uint row, const uint from, const float mean, const float factor) {
     float sum = 0;
-    for (uint unit = gl_LocalInvocationID.x; 16 * unit < INNER; unit += gl_WorkGroupSize.x) {
-        uint place = row * (INNER / 16) + slot_of(unit);
-        vec4 x[4];
-        uvec4 most = uvec4(0), packed;
-        ivec4 whole = ivec4(0);
-        [[unroll]] for (uint i = 0; i < 4; i++)
-            x[i] = sixteens_part(row, from, 16 * unit + 4 * i, mean, factor, sum);
-        [[unroll]] for (uint i = 0; i < 4; i++)
-            most = max(most, floatBitsToUint(x[i]) & 0x7fffffffu); /* as bits NaN is above all */
-        float one = uintBitsToFloat(max(max(most.x, most.y), max(most.z, most.w))) / 127;
-        float inverse = one > 0 ? 1 / one : 0;
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            ivec4 q = ivec4(roundEven(x[i] * inverse));
-            uvec4 b = uvec4(q) & 0xff;
-            packed[i] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
-            whole += q;
+    for (uint first = gl_LocalInvocationID.x; first - gl_LocalInvocationID.x < FOURS;
+         first += AT_ONCE * gl_WorkGroupSize.x) {
+        vec4 x[AT_ONCE];
+        [[unroll]] for (uint i = 0; i < AT_ONCE; i++) { /* all on their way before the first is needed */
+            uint four = first + i * gl_WorkGroupSize.x;
+            x[i] = vec4(0);
+            if (four >= FOURS) continue;
+            if (!PLAIN_FACTOR) {
+                x[i] = normalized(row, from, 4 * four, mean, factor);
+                continue;
+            }
+            vec4 plain = factor * plain_at(row, from, 4 * four);
+            sum += dot(plain, plain);
+            x[i] = plain * norm_weight(4 * four);
         }
-        quants[place] = packed;
-        sizes[place] = vec2(one, one * float(whole.x + whole.y + (whole.z + whole.w)));
+        [[dont_unroll]] for (uint i = 0; i < AT_ONCE; i++) {
+            take_four(row, first + i * gl_WorkGroupSize.x, x[0]);
+            [[unroll]] for (uint j = 1; j < AT_ONCE; j++) x[j - 1] = x[j];
+        }
     }
     return sum;
 }
@@ -65,24 +99,18 @@ void take_quants(const uint at) {
         uint from = at + row * P_row.y;
         float mean = 0, factor = 1, last = 1;
         take_other(row);
-        if (KIND == NORM_LAYER) {
-            mean = mean_of(row, from);
+        if (KIND == NORM_LAYER) mean = mean_of(row, from);
+        if (KIND != 0 && !PLAIN_FACTOR)
             factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
-        } else if (KIND == NORM_RMS && !PLAIN_FACTOR) {
-            factor = norm_factor(false, row, from, 0, sum_of_squares(false, row, from, 0, 1));
-        }
-        float sum = take_sixteens(row, from, mean, factor);
-        if (PLAIN_FACTOR) {
-            last = norm_factor(false, row, from, 0, sum);
-            factor = last;
-            bool odd = last < 1e-18 || last > 1e12; /* numbers near the range's ends are taken at size 1 */
-            if (odd) take_sixteens(row, from, 0, last);
-            if (odd) last = 1;
+        for (uint attempt = 0; attempt < 2; attempt++) {
+            float sum = take_fours(row, from, mean, factor);
+            if (!PLAIN_FACTOR || attempt == 1) break;
+            factor = last = norm_factor(false, row, from, 0, sum);
+            if (last >= 1e-18 && last <= 1e12) break;
+            last = 1; /* numbers near the range's ends are taken at size 1 */
         }
         if (gl_LocalInvocationID.x == 0) factors[row] = last;
-        if (WRITTEN)
-            for (uint k = share_begin(); k < P_k; k += share_step())
-                write_share(row, k, normalized(row, from, k, mean, factor));
+        remember_row(row, mean, factor);
     }
     barrier();
 }
@@ -93,6 +121,17 @@ struct pieces {
     uint d[19];
     uvec4 w[5];
 };
+// Units of Q6_K lie at any even place: subgroups fetch theirs word by word, side by side (STAGED), through
+// shared memory, for invocations that fetch their own touch most lines with each word. Other types have fewer
+// words, and gain nothing.
+const uint FETCHED = STAGED == 1 ? (LANES / 4 * BYTES_Q6_K + 5) / 4 / LANES + 1 : 1; // words of each
+const uint STAGE = LANES * FETCHED;
+shared uint stage[STAGED == 1 ? gl_WorkGroupSize.x / LANES * STAGE : 1];
+uint stage_at; // where a word of the weights lies in it, less its place among them
+
+uint weight_word(const uint i) {
+    return STAGED == 1 ? stage[stage_at + i] : WEIGHTS.d[i];
+}
 // Each part of a unit: weights as bytes, and what dot products and sums of a are multiplied by.
 struct weights {
     uvec4 w[4];
@@ -102,8 +141,8 @@ struct weights {
 // Sixteen bytes at an even place, in four words and, if that is odd, a fifth.
 void take_words_at_even(inout pieces t, const uint to, const uint b) {
     uint i = b >> 2;
-    [[unroll]] for (uint j = 0; j < 4; j++) t.d[to + j] = WEIGHTS.d[i + j];
-    t.d[to + 4] = WEIGHTS.d[i + 3 + (b >> 1 & 1)];
+    [[unroll]] for (uint j = 0; j < 4; j++) t.d[to + j] = weight_word(i + j);
+    t.d[to + 4] = weight_word(i + 3 + (b >> 1 & 1));
 }
 uvec4 words_at_even(const pieces t, const uint from, const uint b) {
     uvec4 low = uvec4(t.d[from], t.d[from + 1], t.d[from + 2], t.d[from + 3]);
@@ -128,15 +167,16 @@ pieces pieces_of(const uint row, const uint unit) {
     pieces t;
     switch (DTYPE_B) {
     case Q8_0: {
-        uint b = row + unit / 2 * BYTES_Q8_0;
-        take_words_at_even(t, 0, b + 2 + 16 * (unit & 1));
-        t.d[5] = WEIGHTS.d[b >> 2];
+        uint b = row + unit * BYTES_Q8_0;
+        take_words_at_even(t, 0, b + 2);
+        take_words_at_even(t, 5, b + 18);
+        t.d[10] = weight_word(b >> 2);
         break;
     }
     case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
         uint i = (row + unit * block_bytes(DTYPE_B)) >> 2;
         [[unroll]] for (uint j = 0; j < (DTYPE_B == Q4_0 || DTYPE_B == Q4_1 ? 5 : 6); j++)
-            t.d[j] = WEIGHTS.d[i + j];
+            t.d[j] = weight_word(i + j);
         break;
     }
     case Q4_K: case Q5_K: {
@@ -153,23 +193,46 @@ pieces pieces_of(const uint row, const uint unit) {
         take_words_at_even(t, 0, b + 64 * part + 16 * h);
         take_words_at_even(t, 5, b + 64 * part + 16 * h + 32);
         take_words_at_even(t, 10, b + 128 + 32 * part + 16 * h);
-        t.d[15] = WEIGHTS.d[scales >> 2];
-        t.d[16] = WEIGHTS.d[(scales >> 2) + 1];
-        t.d[17] = WEIGHTS.d[(scales >> 2) + 1 + (scales >> 1 & 1)];
-        t.d[18] = WEIGHTS.d[(b + 208) >> 2];
+        t.d[15] = weight_word(scales >> 2);
+        t.d[16] = weight_word((scales >> 2) + 1);
+        t.d[17] = weight_word((scales >> 2) + 1 + (scales >> 1 & 1));
+        t.d[18] = weight_word((b + 208) >> 2);
         break;
     }
     }
     return t;
+}
+// The words of a subgroup's units from `unit` on, of a row of `units`.
+pieces words_from(const uint row, const uint unit, const uint units) {
+    pieces t;
+    uint first = (row + unit / 4 * BYTES_Q6_K) >> 2, last = (row + units * BYTES_Q6_K / 4 - 1) >> 2;
+    [[unroll]] for (uint j = 0; j < FETCHED; j++)
+        t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % LANES + LANES * j, last)];
+    return t;
+}
+// What an invocation fetches for its unit, and that unit's pieces of it.
+pieces fetched_of(const uint row, const uint unit, const uint units) {
+    if (STAGED == 1) return words_from(row, unit & ~(LANES - 1), units);
+    return pieces_of(row, unit);
+}
+pieces pieces_of_fetched(const pieces fetched, const uint row, const uint unit) {
+    if (STAGED == 0) return fetched;
+    uint id = gl_LocalInvocationID.x, to = id / LANES * STAGE;
+    subgroupBarrier();
+    [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % LANES + LANES * j] = fetched.d[j];
+    subgroupBarrier();
+    stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * BYTES_Q6_K) >> 2);
+    return pieces_of(row, unit);
 }
 // What they mean.
 weights weights_of(const pieces d, const uint row, const uint unit) {
     weights t;
     switch (DTYPE_B) {
     case Q8_0: {
-        uint b = row + unit / 2 * BYTES_Q8_0;
+        uint b = row + unit * BYTES_Q8_0;
         t.w[0] = words_at_even(d, 0, b + 2);
-        t.terms[0] = vec2(half_of(d.d[5], b), 0);
+        t.w[1] = words_at_even(d, 5, b + 18);
+        t.terms[0] = t.terms[1] = vec2(half_of(d.d[10], b), 0);
         break;
     }
     case Q4_0: case Q4_1: case Q5_0: case Q5_1: {
@@ -243,21 +306,24 @@ void main() {
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
-        if (lane < units) next[j] = pieces_of(place[j], lane);
+        if (STAGED == 1 || lane < units) next[j] = fetched_of(place[j], lane, units);
     }
     take_quants(at.y);
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
+        fetch_added(at, first);
         for (uint chunk = 0; chunk < units; chunk += TEAM) {
             uint unit = chunk + lane, following = unit + TEAM;
             bool ends = chunk + TEAM >= units, more = !ends || first + step < columns;
             weights t[COLUMNS];
-            [[unroll]] for (uint j = 0; j < COLUMNS; j++) t[j] = weights_of(next[j], place[j], unit);
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) 
+                t[j] = weights_of(pieces_of_fetched(next[j], place[j], unit), place[j], unit);
             if (ends) following = lane;
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                 if (ends) place[j] = place_of_b(at.z, first + step, team, j);
-                if (more && following < units) next[j] = pieces_of(place[j], following);
+                if (more && (STAGED == 1 || following < units))
+                    next[j] = fetched_of(place[j], following, units);
             }
             if (unit < units)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
@@ -273,4 +339,5 @@ void main() {
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
         write_outputs(at, first, sum);
     }
+    write_normal(at.y);
 }

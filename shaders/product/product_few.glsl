@@ -7,13 +7,14 @@
 // where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/product_few.glsl"
 #include "product/product.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
 const uint SUMS = TEAM / LANES;                     // of a team for an output; LANES are added as a subgroup
-const bool ALONE = TEAM == LANES;                   // teams are subgroups, which need not wait for others
+const bool ALONE = TEAM == LANES;                   // a team is a subgroup: all of it has the sums
 
 const uint KIND = NORM & 3;
 const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,
@@ -111,19 +112,25 @@ vec4 normalized(const uint row, const uint from, const uint k, const float mean,
     if (BIASED) r = r + weights_at(P_norm_bias, k);
     return r;
 }
-// Where a's rows have to be written, each workgroup does a share: its fours of a row begin at number
-// share_begin() and are share_step() apart.
-uint share_begin() {
-    return 4 * (group_index() + gl_LocalInvocationID.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y);
+// What rows were made with, for those that are written behind the products: nobody waits for them there.
+vec3 made_with[WRITTEN ? ROWS : 1];
+void remember_row(const uint row, const float mean, const float factor) {
+    if (WRITTEN) made_with[row] = vec3(mean, factor, other_factor);
 }
-uint share_step() {
-    return 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
-}
-void write_share(const uint row, const uint k, const vec4 x) {
-    uint at = P_normal + row * P_k + k;
-    if ((NORM & NORM_APART) == 0) w0.d[at >> 2] = floatBitsToUint(x);
-    else
-        for (uint j = 0; j < 4; j++) b4.d[at + j] = floatBitsToUint(x[j]);
+// Each workgroup writes a share of each row.
+void write_normal(const uint at) {
+    uint begin = 4 * (group_index() + gl_LocalInvocationID.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y),
+         step = 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+    for (uint row = 0; row < ROWS && WRITTEN; row++) {
+        other_factor = made_with[row].z;
+        for (uint k = begin; k < P_k; k += step) {
+            vec4 x = normalized(row, at + row * P_row.y, k, made_with[row].x, made_with[row].y);
+            uint to = P_normal + row * P_k + k;
+            if ((NORM & NORM_APART) == 0) w0.d[to >> 2] = floatBitsToUint(x);
+            else
+                for (uint j = 0; j < 4; j++) b4.d[to + j] = floatBitsToUint(x[j]);
+        }
+    }
 }
 
 // ---- columns ----
@@ -135,12 +142,15 @@ uint part_of(const uint column) {
 }
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
-    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1);
-    if (PAIR == 1 && j == 1) return P_part_b0 + column * P_column.z;
-    uint part = part_of(column);
-    if (part == 0) return b + column * P_column.z;
-    return part == 1 ? P_part_b0 + (column - P_begin0) * P_column.z
-                     : P_part_b1 + (column - P_begin1) * P_column.z;
+    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0, from = b;
+    if (PAIR == 1 && j == 1) from = P_part_b0;
+    if (PRODUCTS > 1) { /* all at once: no branch that a parameter decides keeps others from coming */
+        const uvec4 parts = uvec4(P_begin, P_part_b);
+        bool second = column >= parts.x, third = PRODUCTS > 2 && column >= parts.y;
+        begin = third ? parts.y : second ? parts.x : 0;
+        from = third ? parts.w : second ? parts.z : b;
+    }
+    return from + (column - begin) * P_column.z;
 }
 // The sum of what the invocations of a team have for an output.
 float total_of(const uint team, const uint place) {
@@ -149,47 +159,68 @@ float total_of(const uint team, const uint place) {
     [[unroll]] for (uint j = 0; j < SUMS; j++) total[j & 3] += partial[from + j];
     return total[0] + total[1] + (total[2] + total[3]);
 }
-float finished_part(const float sum, const uvec4 at, const uint row, const uint column, const uint part) {
-    if (part == 0) return finished(sum, at, row, column);
-    return finished_at(sum, 0, part == 1 ? P_part_bias0 + column : P_part_bias1 + column);
+// An invocation finishes one output at most, of a team or of all: its number, counted on from team to team.
+const uint EACH = OUTPUTS / (1 + PAIR);             // of a team
+uint own_output() {
+    uint id = gl_LocalInvocationID.x, lane = id % TEAM;
+    if (!ALONE) return id;
+    return lane < EACH ? id / TEAM * EACH + lane : TEAMS * EACH;
 }
-void write_output(const uvec4 at, const uint row, const uint column, const uint team, const uint place) {
+// Its row and column, of those from column `first` on; false: it has none.
+bool place_of_output(const uint first, out uint row, out uint column) {
+    uint i = own_output(), place = i % EACH;
+    row = place / (PAIR == 1 ? 1 : COLUMNS);
+    column = first + (PAIR == 1 ? i / EACH : i / EACH * COLUMNS + place % COLUMNS);
+    return i < TEAMS * EACH && column < P_n;
+}
+// What is added to it: fetched before it is needed.
+vec2 biases;
+float residual;
+void fetch_added(const uvec4 at, const uint first) {
+    uint row, column;
+    if ((DTYPE_BIAS == 0 && TAIL != TAIL_ADD) || !place_of_output(first, row, column)) return;
+    uint part = part_of(column);
+    if (part == 0) biases.x = bias_at(place_of_bias(at, column));
+    else biases.x = bias_at(part == 1 ? P_part_bias0 + column - P_begin0 : P_part_bias1 + column - P_begin1);
+    if (PAIR == 1) biases.y = bias_at(P_part_bias0 + column);
+    if (TAIL == TAIL_ADD) residual = uintBitsToFloat(b0.d[P_tail + row * P_row.x + column * P_column.x]);
+}
+void write_output(const uvec4 at, const uint row, const uint column, const vec2 sum) {
     uint offset = row * P_row.x + column * P_column.x, part = part_of(column);
+    float r = finished_with(sum.x, at.w + row * P_row.w + column * P_column.w, biases.x);
     if (PRODUCTS > 1 && part > 0) {
         uint own = column - (part == 1 ? P_begin0 : P_begin1);
-        float r = finished_part(total_of(team, place), at, row, own, part);
         b0.d[(part == 1 ? P_part_c0 + row * P_part_row0 : P_part_c1 + row * P_part_row1) + own] =
             floatBitsToUint(r);
         return;
     }
-    float r = finished(total_of(team, PAIR == 1 ? 2 * place : place), at, row, column);
     store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
     if (PAIR == 1) {
-        float other = finished_part(total_of(team, 2 * place + 1), at, row, column, 1);
+        float other = finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
         float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
         if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
     } else if (TAIL == TAIL_ADD) {
-        precise float sum = uintBitsToFloat(b0.d[P_tail + offset]) + r;
-        b0.d[P_tail + offset] = floatBitsToUint(sum);
+        precise float all = residual + r;
+        b0.d[P_tail + offset] = floatBitsToUint(all);
     }
 }
 // Adds up what the invocations have, [OUTPUTS] each, and writes outputs from column `first` on.
 void write_outputs(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
-    uint columns = P_n, each = OUTPUTS / (1 + PAIR), id = gl_LocalInvocationID.x, team = id / TEAM,
-         lane = id % TEAM;
+    uint id = gl_LocalInvocationID.x, team = id / TEAM, lane = id % TEAM, row, column;
+    bool has = place_of_output(first, row, column);
+    vec2 own = vec2(0);
     [[unroll]] for (uint i = 0; i < OUTPUTS; i++) {
         float all = LANES > 1 ? subgroupAdd(sum[i]) : sum[i];
-        if (lane % LANES == 0) partial[(team * OUTPUTS + i) * (SUMS + 1) + lane / LANES] = all;
+        if (ALONE && lane == i / (1 + PAIR)) own[i % (1 + PAIR)] = all;
+        if (!ALONE && lane % LANES == 0) partial[(team * OUTPUTS + i) * (SUMS + 1) + lane / LANES] = all;
     }
-    if (ALONE) subgroupBarrier();
-    else barrier();
-    uint begin = ALONE ? team * each + lane : id, end = ALONE ? (team + 1) * each : TEAMS * each;
-    for (uint i = begin; i < end; i += ALONE ? TEAM : gl_WorkGroupSize.x) {
-        uint own = i / each, place = i % each, row = place / (PAIR == 1 ? 1 : COLUMNS);
-        uint column = first + (PAIR == 1 ? own : own * COLUMNS + place % COLUMNS);
-        if (column < columns) write_output(at, row, column, own, place);
+    if (!ALONE) {
+        barrier();
+        uint place = id % EACH * (1 + PAIR);
+        if (has) own.x = total_of(id / EACH, place);
+        if (has && PAIR == 1) own.y = total_of(id / EACH, place + 1);
+        barrier();
     }
-    if (ALONE) subgroupBarrier();
-    else barrier();
+    if (has) write_output(at, row, column, own);
 }

@@ -58,11 +58,9 @@ void take_norm(const uint at) {
             factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
         for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
             normal[(row * INNER + k) / 4] = normalized(row, from, k, mean, factor);
+        remember_row(row, mean, factor);
     }
     barrier();
-    for (uint row = 0; row < ROWS && WRITTEN; row++)
-        for (uint k = share_begin(); k < P_k; k += share_step())
-            write_share(row, k, normal[(row * INNER + k) / 4]);
 }
 // Where in its pair of fours, or of blocks, chunk c begins.
 uvec2 place_of_chunk(const uint c) {
@@ -87,6 +85,7 @@ void main() {
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
+        fetch_added(at, first);
         for (uint begin = 0; 8 * begin < inner; begin += TEAM * AHEAD) {
             uint chunk = begin + lane, following = chunk + TEAM * AHEAD;
             bool ends = 8 * (begin + TEAM * AHEAD) >= inner, more = !ends || first + step < columns;
@@ -127,4 +126,5 @@ void main() {
         }
         write_outputs(at, first, sum);
     }
+    write_normal(at.y);
 }

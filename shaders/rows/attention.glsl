@@ -23,7 +23,7 @@ float scale() {
 uvec4 head_places(const uint head, uint rest, out uint mask_at) {
     uvec4 at = P_at + head * uvec4(P_head.xy, 0, 0) + head / P_group * uvec4(0, 0, P_head.zw);
     mask_at = P_mask_at + head * P_mask_head;
-    at = places_of(at, rest, P_lead, ROW_stride, ROW_shape);
+    if (SINGLE == 0) at = places_of(at, rest, P_lead, ROW_stride, ROW_shape);
     if (MASK != 0)
         for (uint d = P_lead; d-- > 0;) {
             mask_at += rest % size_at(ROW_shape, d) * size_at(ROW_mask_stride, d);

@@ -41,7 +41,7 @@ DEFINE_EIGHT(eight_v, b3, w3)
 
 // Keys and values of 16 bits are fetched ahead of their use, as they lie: an invocation's key, and the first
 // eights of AT_ONCE values. The newest ones are not there yet.
-const bool HALVES = CACHE == F16 || CACHE == BF16, FETCHES = HALVES && DEPTH <= 128;
+const bool HALVES = CACHE == F16 || CACHE == BF16, FETCHES = HALVES && DEPTH <= 256;
 uvec4 next_key[FETCHES ? DEPTH / 8 : 1], next_values[AT_ONCE];
 
 bool is_newest(const uint key) {

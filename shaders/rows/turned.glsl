@@ -15,6 +15,17 @@ vec4 four_of_raw(const uint i) {
     return raw_rows[i / 4];
 }
 DEFINE_ROW_FACTOR(raw_factor, four_of_raw)
+shared float raw_squares[NORM == 1 ? DEPTH / 2 : 1];             // of the fours of both rows: their sums
+
+// The norm's factor of a row, added up in raw_factor's order, which takes over where squares leave the range.
+float factor_of_raw(const uint side) {
+    float epsilon = uintBitsToFloat(P_epsilon), sum = 0;
+    for (uint i = 0; i < DEPTH / 4; i++) sum += raw_squares[side * (DEPTH / 4) + i];
+    sum /= float(DEPTH);
+    if (!(sum < 1e37) || sum < 1e-25) return raw_factor(side * DEPTH, DEPTH, epsilon);
+    precise float squares = sum + epsilon;
+    return 1 / sqrt(squares);
+}
 
 float as_kept(const float x) {
     return uintBitsToFloat(f32_of(CACHE, narrow_of_f32(CACHE, floatBitsToUint(x))));
@@ -68,9 +79,13 @@ void make_rows(const uint head, const bool sees, const bool writes_q, const bool
         newest[(DEPTH + i) / 4][i & 3] = as_kept(uintBitsToFloat(b1.d[P_raw_at.z + own * P_raw_head.z + i]));
     vec2 turn = turn_of(lane % each); /* while the rows are on their way */
     barrier();
+    if (NORM == 1) {
+        for (uint i = lane; i < DEPTH / 2; i += THREADS) raw_squares[i] = dot(raw_rows[i], raw_rows[i]);
+        barrier();
+    }
     for (uint i = lane; i < (sees ? 2 : 1) * each; i += THREADS) {
         uint side = i / each;
-        float factor = NORM == 1 ? raw_factor(side * DEPTH, DEPTH, uintBitsToFloat(P_epsilon)) : 1;
+        float factor = NORM == 1 ? factor_of_raw(side) : 1;
         if (i != lane) turn = turn_of(i % each);
         turn_place(side, side == 0 ? head : own, i % each, turn, factor, side == 0 ? writes_q : writes_k);
     }

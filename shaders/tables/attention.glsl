@@ -7,6 +7,7 @@ layout(constant_id = 4) const uint SOFTCAP = 0;
 layout(constant_id = 5) const uint DEPTH = 64;
 layout(constant_id = 6) const uint ALIGNED = 0;
 layout(constant_id = 7) const uint SINKS = 0;
+layout(constant_id = 8) const uint SINGLE = 0;
 #define ROW_length 0
 #define P_length param[0].x
 #define P_keys param[0].y

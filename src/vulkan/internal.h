@@ -4,7 +4,8 @@
 /* WORDS OF THIS ROOM
  *     block, chunk   device memory from the driver; a range of one, free or a tensor's
  *     lent           of memory that other tensors may lie over as well (shared buffers)
- *     epoch          counts barriers: when memory was last written and read
+ *     epoch          counts barriers: when memory was last written and read. A dispatch takes the first one
+ *                    in which it meets nothing, which may lie before that of the dispatch noted before it
  *     noted          put down to be recorded; a submission is written from its notes when it is sent
  *     batch, serial  the dispatches of one submission; its number
  *     slot           a command buffer and its fence; held: its commands, which may be submitted once more
@@ -115,14 +116,14 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
-/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared
- * whole. */
+/* A dispatch; with `from` a copy. Unused members are 0: commands are compared whole. */
 typedef struct oxi_vk_command {
     VkPipeline pipeline;
     VkDescriptorSet set;
     VkBuffer from, to;
     VkBufferCopy region;
     uint32_t groups[3], params;        /* params: their place in the slot's room */
+    uint32_t epoch, unused;            /* counted from the submission's first one */
 } oxi_vk_command;
 
 typedef struct oxi_vk_slot {
@@ -272,6 +273,7 @@ typedef struct oxi_vk_device {
     uint32_t caps, api_version, subgroup_size;
     VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
     VkShaderStageFlags sized_stages;
+    uint32_t subgroups_most;           /* of a workgroup whose size was asked for */
     VkBool32 keeps_subnormals;         /* of f32, for shaders that ask for it */
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
@@ -299,7 +301,9 @@ typedef struct oxi_vk_device {
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
 
     /* record.c */
-    int64_t epoch;                     /* counts barriers */
+    int64_t epoch;                     /* the last one that anything noted has */
+    int64_t first_epoch, least_epoch;  /* of the submission's commands; of what comes next */
+    uint32_t noted_epoch;              /* of what is noted next, counted from the first */
     oxi_vk_epochs lent;                /* of all lent blocks together: which of them overlap is not known */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;

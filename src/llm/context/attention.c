@@ -119,8 +119,8 @@ static ox_tensor *oxi_llm_open_gate(const ox_llm *model, ox_tensor *gate, ox_ten
     return ox_mul_(split, ox_unsqueeze(gate, 2)) ? out : NULL;
 }
 
-/* x [S, width], normalized -> [S, width] */
-static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+/* x [S, width], normalized -> [S, heads * size], what heads have of the values */
+static ox_tensor *oxi_llm_mix_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
     const bool latent = model->numbers.latent > 0,
@@ -134,7 +134,18 @@ static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, o
     if (l->part[OXI_LLM_ATTENTION_GATE].weight) /* one a head, or one a number */
         out = oxi_llm_open_gate(model, oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE], x), out, l->heads);
     if (l->part[OXI_LLM_MERGE_NORM].weight) out = oxi_llm_normalize(model, &l->part[OXI_LLM_MERGE_NORM], out);
+    return out;
+}
+
+/* That -> [S, width] */
+static ox_tensor *oxi_llm_merge_heads(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *out) {
     if (l->part[OXI_LLM_MERGE_DOWN].weight) out = oxi_llm_merge_groups(model, l, out);
     out = oxi_llm_product(&l->part[OXI_LLM_MERGE], out);
     return model->numbers.value_scale > 0 ? ox_mul_number_(out, model->numbers.value_scale) : out;
+}
+
+/* x [S, width], normalized -> [S, width] */
+static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    return oxi_llm_merge_heads(model, &model->layers[index], oxi_llm_mix_heads(batch, index, x));
 }

@@ -51,6 +51,14 @@ static ox_tensor *oxi_llm_join(const ox_llm *model, const oxi_llm_shares *shares
     return ox_add_(x, oxi_llm_scaled(out, scale));
 }
 
+/* Of a layer whose halves see the same input: its heads' values are merged behind the second half, so that a
+ * GPU computes the halves side by side, and each sum with the product that it is of. */
+static bool oxi_llm_merges_late(const ox_llm *model, const oxi_llm_layer *l, bool parallel) {
+    return parallel && l->attends && l->feeds && !l->mixer && model->numbers.bank == 0 && !model->encoder &&
+           !l->part[OXI_LLM_ATTENTION_POST_NORM].weight && !l->part[OXI_LLM_ATTENTION_MIX].weight &&
+           !oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED));
+}
+
 /* x += what the layer computes; false on error. */
 static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
@@ -61,6 +69,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     const bool parallel =
         n->block == OXI_LLM_BLOCK_PARALLEL ||
         (oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)) && !p[OXI_LLM_HIDDEN_NORM].weight);
+    const bool late = oxi_llm_merges_late(model, l, parallel);
     oxi_llm_shares shares = {NULL, NULL};
     ox_scope scope = ox_scope_begin();
     ox_tensor *place = x, *start = NULL, *early = NULL;
@@ -74,7 +83,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     if (l->attends || l->mixer) {
         normal = oxi_llm_read_rows(batch, index, 0, x, &shares);
         normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, normal);
-        attended = oxi_llm_first_half(batch, index, normal);
+        attended = late ? oxi_llm_mix_heads(batch, index, normal) : oxi_llm_first_half(batch, index, normal);
         attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
         if (n->bank > 0 && index % n->bank == 0)
             x = ox_copy_(ox_select(batch->kept, 1, index / n->bank), x) ? attended : NULL;
@@ -92,8 +101,9 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
                                               oxi_llm_read_rows(batch, index, 1, x, &shares));
         ox_tensor *out = oxi_llm_second_half(batch, index, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
-        if (parallel) x = oxi_llm_join(model, &shares, x, normal, attended);
+        if (parallel && !late) x = oxi_llm_join(model, &shares, x, normal, attended);
         x = oxi_llm_join(model, &shares, x, normal, out);
+        if (late) x = oxi_llm_join(model, &shares, x, normal, oxi_llm_merge_heads(model, l, attended));
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
     if (batch->embedded) x = ox_add_(x, ox_mul(batch->embedded, p[OXI_LLM_EMBEDDING_SHARE].weight));

@@ -242,12 +242,14 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroup_size = subgroup.subgroupSize;
     d->subgroup_stages = subgroup.supportedStages;
     d->sized_stages = sizes.requiredSubgroupSizeStages;
+    d->subgroups_most = sizes.maxComputeWorkgroupSubgroups;
     memcpy(d->base.uuid, names.deviceUUID, sizeof d->base.uuid);
     d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
     d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
-    if (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT &&
+    const VkSubgroupFeatureFlags both = VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+    if ((subgroup.supportedOperations & both) == both &&
         subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
         d->caps |= OX_VULKAN_CAP_SUBGROUP;
 }

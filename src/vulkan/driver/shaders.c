@@ -137,6 +137,7 @@ enum {
     OXI_VK_SPV_ACCUMULATOR = 2, /* a matrix's use */
     OXI_VK_SPV_FLOAT16 = 9,
     OXI_VK_SPV_ARITHMETIC = 63, /* GroupNonUniformArithmetic */
+    OXI_VK_SPV_SHUFFLE = 65,    /* GroupNonUniformShuffle */
     OXI_VK_SPV_DENORM_PRESERVE = 4459, /* an execution mode */
     OXI_VK_SPV_DENORMS = 4464,         /* its capability */
     OXI_VK_SPV_BFLOAT16 = 5116,
@@ -171,7 +172,8 @@ static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t 
                                     const oxi_vk_code *shader) {
     uint32_t code = in[0] & 0xffff, traits = shader->traits, half = shader->code[3]; /* an id of its own */
     bool bf16 = traits & OXI_VK_IN_BF16;
-    if (traits & OXI_VK_NO_ARITHMETIC && code == OXI_VK_SPV_CAPABILITY && in[1] == OXI_VK_SPV_ARITHMETIC)
+    if (traits & OXI_VK_NO_ARITHMETIC && code == OXI_VK_SPV_CAPABILITY &&
+        (in[1] == OXI_VK_SPV_ARITHMETIC || in[1] == OXI_VK_SPV_SHUFFLE))
         return out;
     memcpy(out, in, 4 * (size_t)words);
     out += words;

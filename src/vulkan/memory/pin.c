@@ -235,7 +235,8 @@ static ox_status oxi_vk_wait_for(oxi_vk_device *d, const oxi_event *event) {
             c->needed[way] = event->count[1 + way];
     if (event->count[0] <= d->done || event->count[0] > d->serial + d->recording) return OX_OK;
     ox_status status = oxi_vk_begin(d);
-    return status == OX_OK ? oxi_vk_barrier(d) : status;
+    if (status == OX_OK) oxi_vk_barrier(d);
+    return status;
 }
 
 static oxi_event oxi_vk_pin_event(ox_device *self, void *handle) {

@@ -5,10 +5,11 @@
 
 enum {
     OXI_VK_PRODUCT_ROWS = 8,
-    OXI_VK_LINES = 8, /* of a workgroup for few rows */
+    OXI_VK_LINES = 8,     /* of a workgroup for few rows, .. */
+    OXI_VK_DOT_LINES = 16, /* .. and where each rounds a, which is the faster the more they are */
     OXI_VK_LINE_LANES = 32,
     OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H200, .. */
-    OXI_VK_DOT_GROUPS = 264,       /* .. and two where each rounds a, which takes longer */
+    OXI_VK_DOT_GROUPS = 132,       /* .. and one where each rounds a */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
@@ -252,7 +253,7 @@ static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
 /* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
 static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     switch (dtype) {
-    case OX_Q8_0: return 1;
+    case OX_Q8_0:
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
@@ -266,8 +267,8 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
 
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
 typedef struct oxi_vk_few {
-    bool dot;
-    uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
+    bool dot, staged;
+    uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
 /* Neighbors that are added as a subgroup, 1 where that is not known to work. */
@@ -277,9 +278,22 @@ static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
 }
 
 static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
-    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = OXI_VK_LINES / f->split;
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
     uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
-    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * OXI_VK_LINES / lanes;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
+}
+
+/* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
+static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d) {
+    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
+    const bool sized = d->caps & OX_VULKAN_CAP_SIZES && d->subgroup_size > 0;
+    if (threads > d->limits.maxComputeWorkGroupInvocations) return OXI_VK_LINES;
+    return sized && threads / d->subgroup_size > d->subgroups_most ? OXI_VK_LINES : OXI_VK_DOT_LINES;
+}
+
+/* Words that an invocation fetches where its subgroup does it together for units of Q6_K. */
+static uint32_t oxi_vk_stage_words(uint32_t lanes) {
+    return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
@@ -291,32 +305,40 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
+    f.lines = oxi_vk_dot_lines(d);
     f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && oxi_vk_few_lanes(d) >= 4) {
+        oxi_vk_few staged = f;
+        staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(oxi_vk_few_lanes(d));
+        f.staged = oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
+    }
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
+    if (!f.dot) f.lines = OXI_VK_LINES;
     if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
-    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
-    while (f.split < most && n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    const int64_t enough = f.dot ? OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES / 2 : 8191; /* lines */
+    while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     f.ahead = f.dot || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
 static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
                                int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
-    uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
+    uint64_t each = f->lines / f->split * f->columns / (pair ? 2 : 1);
     uint64_t groups = ((uint64_t)n + each - 1) / each;
     dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
     oxi_vk_product_few_specials *few = &dispatch->special.product_few;
-    few->threads = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    few->threads = OXI_VK_LINE_LANES * f->lines;
     few->rows = (uint32_t)p->form.m;
     few->columns = f->columns;
     few->ahead = f->ahead;
     few->split = f->split;
     few->pair = pair;
     few->products = 1;
+    few->staged = f->staged;
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared ? (uint32_t)p->form.k : 32;
     const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
@@ -534,6 +556,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     oxi_vk_product_specials *special = &dispatch.special.product;
+    special->single = p->form.ndim == 0;
     special->dtype_c = (uint32_t)c->dtype;
     special->dtype_a = (uint32_t)p->form.t[1]->dtype;
     special->dtype_b = (uint32_t)b->dtype;

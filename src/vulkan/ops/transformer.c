@@ -319,6 +319,7 @@ static void oxi_vk_attention_begin(const oxi_call *call, const oxi_vk_attention_
     for (int i = 0; i < 3; i++) oxi_vk_bind(dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(dispatch, 4, mask, false);
     if (sinks) oxi_vk_bind(dispatch, 5, sinks, false);
+    dispatch->special.attention.single = p->lead == 0;
     dispatch->special.attention.dtype = (uint32_t)q->dtype;
     dispatch->special.attention.cache = (uint32_t)call->in[1]->dtype;
     dispatch->special.attention.mask = mask ? (uint32_t)mask->dtype : 0;

@@ -1,7 +1,7 @@
 /* Recording: dispatches are noted for the open submission (submission.c), which goes when it holds enough
  * work or when somebody reads. Pipelines and descriptor sets are made the first time they are needed and
- * found again by key; barriers stand only where a dispatch meets what an earlier one of the same epoch
- * touched. */
+ * found again by key. Each dispatch goes to the first epoch in which it meets nothing that it must wait for,
+ * and barriers stand between epochs: work that is apart runs side by side in whatever order it was called. */
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
@@ -11,16 +11,21 @@ static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
 
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
-    bool conflict = false;
+    int64_t epoch = d->least_epoch;
     for (int i = 0; i < count; i++) {
         const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
-        conflict = conflict || last->written == d->epoch || (use[i].writes && last->read == d->epoch);
+        if (last->written >= epoch) epoch = last->written + 1;
+        if (use[i].writes && last->read >= epoch) epoch = last->read + 1;
     }
-    if (status == OX_OK && conflict) status = oxi_vk_barrier(d);
+    if (d->noted_stamps > 0 && epoch < d->epoch) epoch = d->epoch; /* what is timed keeps its order */
+    if (epoch > d->epoch) d->counters.barriers++;
+    if (epoch > d->epoch) d->epoch = epoch;
+    d->noted_epoch = (uint32_t)(epoch - d->first_epoch);
     for (int i = 0; i < count; i++) {
         oxi_vk_chunk *c = use[i].chunk;
         oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
-        *(use[i].writes ? &last->written : &last->read) = d->epoch;
+        int64_t *when = use[i].writes ? &last->written : &last->read;
+        if (*when < epoch) *when = epoch;
         c->serial = d->serial + 1;
         for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
             if (c->carried[way] > d->carrier.needed[way]) d->carrier.needed[way] = c->carried[way];

@@ -66,7 +66,7 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
 
 /* ---- noting -------------------------------------------------------------------------------------------- */
 
-
+/* Commands lie in the order of their epochs, and in one of them as they were called. */
 static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
     if (d->command_count == d->command_room) {
         size_t size = sizeof *command, room = d->command_room ? 2 * (size_t)d->command_room : 256;
@@ -76,17 +76,17 @@ static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
         d->commands = grown;
         d->command_room = (uint32_t)room;
     }
-    d->commands[d->command_count++] = *command;
+    uint32_t at = d->command_count++;
+    for (; at > 0 && d->commands[at - 1].epoch > d->noted_epoch; at--) d->commands[at] = d->commands[at - 1];
+    d->commands[at] = *command;
+    d->commands[at].epoch = d->noted_epoch;
     return OX_OK;
 }
 
 /* What comes next waits for what was noted so far. */
-static ox_status oxi_vk_barrier(oxi_vk_device *d) {
-    oxi_vk_command none;
-    memset(&none, 0, sizeof none);
+static void oxi_vk_barrier(oxi_vk_device *d) {
     d->counters.barriers++;
-    d->epoch++;
-    return oxi_vk_note(d, &none);
+    d->least_epoch = ++d->epoch;
 }
 
 static ox_status oxi_vk_begin(oxi_vk_device *d) {
@@ -96,10 +96,11 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     if (status != OX_OK) return status;
     d->command_count = d->param_used = 0;
     d->recording = true;
+    d->first_epoch = d->least_epoch = d->epoch;
     oxi_vk_time_begin(d);
-    if (!d->ahead.gap) return OX_OK;
+    if (d->ahead.gap) oxi_vk_barrier(d);
     d->ahead.gap = false;
-    return oxi_vk_barrier(d);
+    return OX_OK;
 }
 
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -196,23 +197,34 @@ static VkResult oxi_vk_open_commands(oxi_vk_device *d, VkCommandPool pool, VkCom
     return result == VK_SUCCESS ? d->vk.vkBeginCommandBuffer(commands, &info) : result;
 }
 
+/* A barrier, if what comes next is of a later epoch. */
+static void oxi_vk_reach_epoch(oxi_vk_device *d, oxi_vk_slot *slot, uint32_t *epoch, uint32_t next) {
+    if (next > *epoch)
+        oxi_vk_order(d, slot->commands, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, OXI_VK_OUR_STAGES,
+                     OXI_VK_OUR_USES);
+    *epoch = next;
+}
+
+static void oxi_vk_write_command(oxi_vk_device *d, oxi_vk_slot *slot, const oxi_vk_command *c) {
+    if (c->from) {
+        d->vk.vkCmdCopyBuffer(slot->commands, c->from, c->to, 1, &c->region);
+        return;
+    }
+    oxi_vk_write_dispatch(d, slot, c);
+    oxi_vk_time_stamp(d, slot);
+}
+
 static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     VkResult result = oxi_vk_open_commands(d, slot->pool, slot->commands, 0);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);
+    uint32_t epoch = 0;
     for (uint32_t i = 0; i < d->command_count; i++) {
-        const oxi_vk_command *c = &d->commands[i];
-        if (c->pipeline) {
-            oxi_vk_write_dispatch(d, slot, c);
-            oxi_vk_time_stamp(d, slot);
-        } else if (c->from) {
-            d->vk.vkCmdCopyBuffer(slot->commands, c->from, c->to, 1, &c->region);
-        } else {
-            oxi_vk_order(d, slot->commands, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, OXI_VK_OUR_STAGES,
-                         OXI_VK_OUR_USES);
-        }
+        oxi_vk_reach_epoch(d, slot, &epoch, d->commands[i].epoch);
+        oxi_vk_write_command(d, slot, &d->commands[i]);
     }
+    oxi_vk_reach_epoch(d, slot, &epoch, (uint32_t)(d->epoch - d->first_epoch));
     oxi_vk_write_end(d, slot->commands);
     d->counters.recordings++;
     oxi_vk_keep_commands(d, slot);
