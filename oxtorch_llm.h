@@ -13348,6 +13348,7 @@ if(!text.data)return OX_OK;
 (void)snprintf(label,sizeof label,"%s: %s",oxi_path_text(file->parts[0].path),name);
 const ox_status status=oxi_json_parse(label,text.data,(size_t)text.length,out);
 if(status!=OX_OK||out->nodes[0].type==OXI_JSON_OBJECT)return status;
+oxi_json_free(out);
 return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"%s is no object",name);}
 static const oxi_llm_model_type*oxi_llm_named_model(const char*name){
 for(size_t i=0;i<sizeof oxi_llm_model_types/sizeof*oxi_llm_model_types;i++)
@@ -16931,7 +16932,7 @@ if(!gate|| !out)return NULL;
 if(gate->shape[1]==out->shape[1])return ox_mul_(out,gate);
 ox_tensor*split=ox_unflatten(out,1,OX_SHAPE(heads,out->shape[1]/heads));
 return ox_mul_(split,ox_unsqueeze(gate,2))?out:NULL;}
-static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+static ox_tensor*oxi_llm_mix_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_layer*l= &model->layers[index];
 const bool latent=model->numbers.latent>0,one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
@@ -16943,9 +16944,14 @@ if(gate)out=oxi_llm_open_gate(model,gate,out,l->heads);
 if(l->part[OXI_LLM_ATTENTION_GATE].weight)
 out=oxi_llm_open_gate(model,oxi_llm_product(&l->part[OXI_LLM_ATTENTION_GATE],x),out,l->heads);
 if(l->part[OXI_LLM_MERGE_NORM].weight)out=oxi_llm_normalize(model,&l->part[OXI_LLM_MERGE_NORM],out);
+return out;}
+static ox_tensor*oxi_llm_merge_heads(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*out){
 if(l->part[OXI_LLM_MERGE_DOWN].weight)out=oxi_llm_merge_groups(model,l,out);
 out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
 return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
+static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;
+return oxi_llm_merge_heads(model,&model->layers[index],oxi_llm_mix_heads(batch,index,x));}
 /* >>llm/context/mixers.c */
 static ox_tensor*oxi_llm_columns(ox_tensor*x,int64_t first,int64_t count){
 return ox_narrow(x,1,first,count);}
@@ -17485,6 +17491,10 @@ const double scale=model->numbers.residual_scale;
 if(shares->taken)return oxi_llm_add_rows(shares,x,out);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)))return ox_add_scaled_(out,normal,scale);
 return ox_add_(x,oxi_llm_scaled(out,scale));}
+static bool oxi_llm_merges_late(const ox_llm*model,const oxi_llm_layer*l,bool parallel){
+return parallel&&l->attends&&l->feeds&& !l->mixer&&model->numbers.bank==0&& !model->encoder&&
+ !l->part[OXI_LLM_ATTENTION_POST_NORM].weight&& !l->part[OXI_LLM_ATTENTION_MIX].weight&&
+ !oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED));}
 static bool oxi_llm_run_layer(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n= &model->numbers;
@@ -17493,6 +17503,7 @@ const oxi_llm_part*p=l->part;
 const bool sum=n->block==OXI_LLM_BLOCK_SUM;
 const bool parallel=n->block==OXI_LLM_BLOCK_PARALLEL||
  (oxi_llm_has_trait(model,OXI_LLM_TRAIT(PARALLEL_WITHOUT))&& !p[OXI_LLM_HIDDEN_NORM].weight);
+const bool late=oxi_llm_merges_late(model,l,parallel);
 oxi_llm_shares shares={NULL,NULL};
 ox_scope scope=ox_scope_begin();
 ox_tensor*place=x,*start=NULL,*early=NULL;
@@ -17505,7 +17516,7 @@ ox_tensor*normal=x,*attended=NULL;
 if(l->attends||l->mixer){
 normal=oxi_llm_read_rows(batch,index,0,x,&shares);
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,normal);
-attended=oxi_llm_first_half(batch,index,normal);
+attended=late?oxi_llm_mix_heads(batch,index,normal):oxi_llm_first_half(batch,index,normal);
 attended=oxi_llm_normalize_behind(model,l,OXI_LLM_ATTENTION_POST_NORM,attended);
 if(n->bank>0&&index%n->bank==0)
 x=ox_copy_(ox_select(batch->kept,1,index/n->bank),x)?attended:NULL;
@@ -17520,8 +17531,9 @@ if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,oxi_llm_read_rows(batch,index,1,x,&shares));
 ox_tensor*out=oxi_llm_second_half(batch,index,normal,start,early);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
-if(parallel)x=oxi_llm_join(model,&shares,x,normal,attended);
-x=oxi_llm_join(model,&shares,x,normal,out);}
+if(parallel&& !late)x=oxi_llm_join(model,&shares,x,normal,attended);
+x=oxi_llm_join(model,&shares,x,normal,out);
+if(late)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_merge_heads(model,l,attended));}
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_LAYER_SUM_NORM],x);
 if(batch->embedded)x=ox_add_(x,ox_mul(batch->embedded,p[OXI_LLM_EMBEDDING_SHARE].weight));
 if(n->halved>0&&(index+1)%n->halved==0)x=ox_mul_number_(x,0.5);

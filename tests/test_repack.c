@@ -254,7 +254,7 @@ static void test_products(void) {
                 ox_set_exact(false);
                 CHECK(ox_prepack(p.w) == OX_OK && is_repacked(&p));
                 ox_tensor *all = ox_arange(0, 112, 1, OX_I64), *numbers = ox_embedding(all, p.w);
-                CHECK(same_bits(numbers, ox_embedding(all, p.twin)) && is_repacked(&p));
+                CHECK(same_bits(numbers, ox_embedding(all, p.twin)) && (is_repacked(&p) || is_mirror()));
                 free_reference(&r);
                 free(p.bytes);
             }

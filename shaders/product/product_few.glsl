@@ -159,19 +159,16 @@ float total_of(const uint team, const uint place) {
     [[unroll]] for (uint j = 0; j < SUMS; j++) total[j & 3] += partial[from + j];
     return total[0] + total[1] + (total[2] + total[3]);
 }
-// An invocation finishes one output at most, of a team or of all: its number, counted on from team to team.
+// An invocation finishes one output at most: of its own team, or of all of them in order.
 const uint EACH = OUTPUTS / (1 + PAIR);             // of a team
-uint own_output() {
-    uint id = gl_LocalInvocationID.x, lane = id % TEAM;
-    if (!ALONE) return id;
-    return lane < EACH ? id / TEAM * EACH + lane : TEAMS * EACH;
-}
-// Its row and column, of those from column `first` on; false: it has none.
+// Its row and column, of those from column `first` on; false: it has none. The number of a team and the place
+// in it are not made one number and taken apart again: wrong sums of six rows come of it (NVIDIA 580.159).
 bool place_of_output(const uint first, out uint row, out uint column) {
-    uint i = own_output(), place = i % EACH;
-    row = place / (PAIR == 1 ? 1 : COLUMNS);
-    column = first + (PAIR == 1 ? i / EACH : i / EACH * COLUMNS + place % COLUMNS);
-    return i < TEAMS * EACH && column < P_n;
+    uint id = gl_LocalInvocationID.x, team = ALONE ? id / TEAM : id / EACH,
+         place = ALONE ? id % TEAM : id % EACH;
+    row = PAIR == 1 ? place : place / COLUMNS;
+    column = first + (PAIR == 1 ? team : team * COLUMNS + place % COLUMNS);
+    return (ALONE ? place < EACH : team < TEAMS) && column < P_n;
 }
 // What is added to it: fetched before it is needed.
 vec2 biases;
