@@ -16421,12 +16421,13 @@ if(n->jitter>0)return logits;
 if(n->router==OXI_LLM_ROUTER_SOFTMAX)return ox_softmax(logits,-1);
 if(n->router==OXI_LLM_ROUTER_ROOT)return ox_sqrt_(ox_softplus(logits,1,20));
 return n->router==OXI_LLM_ROUTER_SIGMOID?ox_sigmoid(logits):logits;}
-static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
-ox_tensor*w=ox_gather(scores,1,chosen);
+static ox_tensor*oxi_llm_weigh_chosen(const oxi_llm_numbers*n,ox_tensor*w){
 if(n->router==OXI_LLM_ROUTER_LATE)w=ox_softmax(w,-1);
 if(n->routed_norm&&n->router!=OXI_LLM_ROUTER_LATE)
 w=ox_div(w,ox_clamp(ox_sum(w,OX_DIMS(1),true),6.103515625e-5,INFINITY));
 return n->routed_scale>0?ox_mul_number(w,n->routed_scale):w;}
+static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
+return oxi_llm_weigh_chosen(n,ox_gather(scores,1,chosen));}
 static ox_tensor*oxi_llm_weigh_sparse(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
 if(!scores|| !chosen)return NULL;
 ox_tensor*sizes=ox_abs(scores),*left=ox_clone(scores),*list[OXI_LLM_SPARSE_MOST];
@@ -16438,13 +16439,16 @@ list[i]=ox_gather(ox_softmax(near,-1),1,index);
 left=ox_scatter(left,1,index,ox_full_like(best,-INFINITY));
 if(!list[i]|| !left)return NULL;}
 return ox_cat(list,(int)n->experts_used,1);}
-static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores){
+static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores,
+ ox_tensor**best){
 const oxi_llm_numbers*n= &model->numbers;
 *scores=oxi_llm_router_scores(n,oxi_llm_product(&l->part[OXI_LLM_ROUTER],x));
 const oxi_llm_part*own= &l->part[OXI_LLM_ROUTER_CHOICE];
 ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(*scores,bias): *scores;
 if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
-return ox_topk(choice,n->experts_used,1,true).indices;}
+const ox_pair top=ox_topk(choice,n->experts_used,1,true);
+*best=choice== *scores?top.values:NULL;
+return top.indices;}
 static ox_tensor*oxi_llm_product_by_expert(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){
 const bool plain=part->scale==1&& !part->scales;
 ox_tensor*out=ox_linear_experts(x,part->weight,experts,plain?part->bias:NULL);
@@ -16474,9 +16478,10 @@ static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_ten
 const oxi_llm_part*p=l->part;
 const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),
  joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
-ox_tensor*scores=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores),
- *weights=model->numbers.jitter>0?oxi_llm_weigh_sparse(&model->numbers,scores,chosen)
- :oxi_llm_weigh(&model->numbers,scores,chosen),*experts=ox_cast(chosen,OX_I32);
+const oxi_llm_numbers*n= &model->numbers;
+ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores,&best),
+ *weights=n->jitter>0?oxi_llm_weigh_sparse(n,scores,chosen):best?oxi_llm_weigh_chosen(n,best)
+ :oxi_llm_weigh(n,scores,chosen),*experts=ox_cast(chosen,OX_I32);
 if(!experts|| !weights)return NULL;
 ox_tensor*in=p[OXI_LLM_EXPERTS_IN].weight?oxi_llm_product(&p[OXI_LLM_EXPERTS_IN],x):x;
 if(first)in=ox_mul(ox_unsqueeze(in,1),ox_unsqueeze(weights,2));
