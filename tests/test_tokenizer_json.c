@@ -170,6 +170,29 @@ static void test_models(void) {
     ox_tokenizer_close(t);
 }
 
+/* Bytes of a prefix lead places beyond the word's end: there they count in the whole text. */
+static void test_affix_places(void) {
+    char model[16384] = "{\"type\":\"BPE\",\"byte_fallback\":true,\"continuing_subword_prefix\":\"@@\","
+                        "\"merges\":[],\"vocab\":{";
+    for (int i = 0; i < 256; i++)
+        snprintf(model + strlen(model), sizeof model - strlen(model), "%s\"<0x%02X>\":%d", i ? "," : "", i, i);
+    snprintf(model + strlen(model), sizeof model - strlen(model), "}}");
+    ox_tokenizer *t = open_parts(NULL, "{\"type\":\"WhitespaceSplit\"}", NULL, NULL, NULL, model);
+    /* the word's two bytes are the ids 'a' '@' '@' 'b': [0, 1), then [1, 2), and [2, 3), [3, 4) of the text */
+    static const ox_token_place expected[] = {{2, 3, 0, 0}, {3, 4, 0, 0}, {2, 3, 0, 0}, {3, 4, 0, 0}};
+    ox_token_place places[8];
+    int32_t ids[8];
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    int64_t count = ox_tokenizer_encode_pair(t, "  ab", -1, NULL, 0, NULL, ids, places, 8);
+    CHECK(count == 4);
+    for (int i = 0; i < 4; i++)
+        CHECK_MSG(places[i].start == expected[i].start && places[i].end == expected[i].end, "%d: %d .. %d", i,
+                  (int)places[i].start, (int)places[i].end);
+    count = ox_tokenizer_encode_pair(t, "ab", -1, NULL, 0, NULL, ids, places, 8);
+    CHECK(count == 4 && places[3].start == 2 && places[3].end == 2); /* not even in the text */
+    ox_tokenizer_close(t);
+}
+
 #define TEMPLATE                                                                                            \
     "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"       \
     "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":" \
@@ -390,6 +413,7 @@ int main(void) {
     test_normalizers();
     test_pre_tokenizers();
     test_models();
+    test_affix_places();
     test_markers();
     test_stream();
     test_stream_hidden();

@@ -1,33 +1,11 @@
 /* Text to ids: markers, sections, words, tokens; then the template around them. */
 
-/* ---- text that is not UTF-8 ---------------------------------------------------------------------------- */
-
-/* The length of what looks like a character by its bits, 0 = nothing does: numbers that are no characters and
- * too long forms as well. */
-static size_t oxi_loose_length(const unsigned char *p, size_t left) {
-    const size_t length = p[0] < 0x80                  ? 1
-                          : p[0] < 0xC0 || p[0] > 0xF7 ? 0
-                          : p[0] < 0xE0                ? 2
-                          : p[0] < 0xF0                ? 3
-                                                       : 4;
-    for (size_t i = 1; i < length; i++)
-        if (i >= left || (p[i] & 0xC0) != 0x80) return 0;
-    return length;
-}
-
-/* Bytes that are no character become U+FFFD each. `loose`: as GGUF's BPE takes them. */
+/* Bytes that are no character become U+FFFD each. `loose`: as GGUF's tokenizers take them. */
 static ox_status oxi_clean_text(const char *text, size_t length, bool loose, oxi_buffer *out) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
-        size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (used == 0 && loose &&
-            (used = oxi_loose_length((const unsigned char *)text + at, length - at)) > 0) {
-            size_t next = at;
-            const uint32_t code = oxi_utf8_code(text, length, &next);
-            status = oxi_put_code(out, code > 0x10FFFF ? 0xFFFD : code, (uint32_t)at, (uint32_t)(at + used));
-            at += used;
-            continue;
-        }
+        const size_t used = loose ? oxi_loose_length(text + at, length - at)
+                                  : oxi_utf8_length((const unsigned char *)text + at, length - at);
         status = used ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
                       : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + 1));
         at += used ? used : 1;
@@ -196,6 +174,7 @@ static ox_status oxi_encode_text(oxi_flow *work, const char *text, size_t length
         whole.from = clean.from;
         whole.to = clean.to;
     }
+    work->whole = whole;
     if (!status && length) status = oxi_cut_markers(work, &whole, &t->markers[0], oxi_encode_section);
     oxi_buffer_free(&clean);
     return status;

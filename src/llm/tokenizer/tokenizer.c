@@ -152,7 +152,8 @@ static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer *t, const int32_t
         if (!keep_special && oxi_is_hidden(t, ids[i])) continue;
         status = oxi_decode_add(t, list, ids[i]);
     }
-    list->first = list->last = list->lossy = true;
+    list->first = list->last = true;
+    list->lossy = t->from_json; /* texts of a GGUF file are bytes */
     return status ? status : oxi_decode_run(t, list);
 }
 

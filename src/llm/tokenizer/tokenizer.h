@@ -100,6 +100,7 @@ struct oxi_word_cache;
 typedef struct oxi_flow {
     const ox_tokenizer *tokenizer;
     oxi_text text;         /* as it stands now */
+    oxi_text whole;        /* all of it, as it came */
     oxi_buffer buffers[4]; /* two that normalizers write in turn, two for pre-tokenizers */
     int turn;              /* the buffer that is written next */
     oxi_split_list splits, next, found;

@@ -1,5 +1,12 @@
 /* The text on its way through the pipeline: buffers with the place of each byte, splits, tokens. */
 
+/* The length of a character as GGUF's tokenizers take them: halves of surrogate pairs as well. 0 = none. */
+static size_t oxi_loose_length(const char *text, size_t left) {
+    const unsigned char *p = (const unsigned char *)text;
+    if (left >= 3 && p[0] == 0xED && p[1] >= 0xA0 && p[1] <= 0xBF && (p[2] & 0xC0) == 0x80) return 3;
+    return oxi_utf8_length(p, left);
+}
+
 static uint32_t oxi_text_from(const oxi_text *text, size_t at) {
     return text->from ? text->from[at] : (uint32_t)(text->base + at);
 }
