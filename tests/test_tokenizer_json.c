@@ -193,6 +193,53 @@ static void test_affix_places(void) {
     ox_tokenizer_close(t);
 }
 
+/* Markers that read alike once they are normalized, and one that reads as nothing. */
+static void test_normalized_markers(void) {
+    static const char words[] = "{\"type\":\"BPE\",\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,"
+                                "\" \":3}}";
+    ox_tokenizer *t = open_parts(
+        "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[xyz]\"},\"content\":\"-\"}", NULL, NULL, NULL,
+        "{\"id\":4,\"content\":\"x\",\"normalized\":true},"
+        "{\"id\":5,\"content\":\"y\",\"normalized\":true,\"special\":true},"
+        "{\"id\":6,\"content\":\"z\",\"normalized\":true,\"special\":true}",
+        words);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect_ids(t, "axb", NULL, true, true, "0 5 1"); /* special ones go first, and then the first one */
+    ox_tokenizer_close(t);
+    t = open_parts("{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":true}", NULL, NULL, NULL,
+                   "{\"id\":4,\"content\":\"  \",\"normalized\":true,\"lstrip\":true}", words);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect_ids(t, "abab", NULL, true, true, "0 1 0 1"); /* it stands between all characters */
+    expect_ids(t, "ab ab", NULL, true, true, "0 1 4 0 1");
+    ox_tokenizer_close(t);
+}
+
+/* 64 steps that double each "a" of a text. */
+static const char *doubling(const char *steps) {
+    static char list[8192];
+    snprintf(list, sizeof list, "{\"type\":\"Sequence\",\"%s\":[", steps);
+    for (int i = 0; i < 64; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
+                 "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}");
+    snprintf(list + strlen(list), sizeof list - strlen(list), "]}");
+    return list;
+}
+
+/* They end in an error, and do not take all memory. */
+static void test_growth(void) {
+    ox_tokenizer *t = open_parts(doubling("normalizers"), NULL, NULL, NULL, NULL, NULL);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    CHECK(ox_tokenizer_encode(t, "b", -1, NULL, NULL, 0) == 1);
+    CHECK(ox_tokenizer_encode(t, "a", -1, NULL, NULL, 0) == -1 && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    ox_tokenizer_close(t);
+    t = open_parts(NULL, NULL, NULL, doubling("decoders"), NULL,
+                   "{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"a\":0}}");
+    CHECK(t == NULL && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    ox_tokenizer_close(t);
+}
+
 #define TEMPLATE                                                                                            \
     "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"       \
     "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":" \
@@ -414,6 +461,8 @@ int main(void) {
     test_pre_tokenizers();
     test_models();
     test_affix_places();
+    test_normalized_markers();
+    test_growth();
     test_markers();
     test_stream();
     test_stream_hidden();

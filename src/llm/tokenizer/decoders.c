@@ -18,11 +18,14 @@ static const char *oxi_decode_text(const oxi_decode_list *list, size_t i, size_t
 static oxi_buffer *oxi_decode_begin(oxi_decode_list *list) {
     oxi_buffer *out = &list->bytes[list->turn];
     out->length = 0;
+    out->most = list->bytes[list->turn ^ 1].length + list->growth;
     list->next.count = 0;
     return out;
 }
 
 static void oxi_decode_end(oxi_decode_list *list) {
+    const size_t before = list->bytes[list->turn ^ 1].length, now = list->bytes[list->turn].length;
+    if (now > before) list->growth = list->growth > now - before ? list->growth - (now - before) : 0;
     const oxi_split_list old = list->tokens;
     list->tokens = list->next;
     list->next = old;
@@ -72,7 +75,7 @@ static ox_status oxi_decode_byte_level(const oxi_pipe_step *step, oxi_decode_lis
     if (!status && list->lossy && !oxi_utf8_is_valid(out->bytes ? out->bytes : "", out->length)) {
         list->turn ^= 1;
         oxi_buffer *clean = &list->bytes[list->turn];
-        clean->length = 0;
+        clean->length = clean->most = 0; /* three times as long at most */
         status = oxi_put_lossy(clean, out->bytes, out->length);
         out = clean;
     }

@@ -81,15 +81,17 @@ static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi
     const ox_tokenizer *t = work->tokenizer;
     oxi_markers found;
     size_t done = 0, search = 0, blank[2] = {1, 0};
-    if (!trie->nodes) return text->length ? section(work, text) : OX_OK;
+    const int32_t nothing = trie == &t->markers[1] ? t->nothing : -1;
+    if (!trie->nodes && nothing < 0) return text->length ? section(work, text) : OX_OK;
     memset(&found, 0, sizeof found);
     const bool user_only = !work->parse_special && !t->from_json;
-    ox_status status = oxi_trie_find_markers(trie, text->bytes, text->length, user_only, &found);
+    ox_status status = oxi_trie_find_markers(trie, text->bytes, text->length, user_only, nothing, &found);
     for (size_t i = found.count; i-- > 0 && !status;) {
         const oxi_added *added = &t->added[found.list[i].value];
         size_t start = found.list[i].at, end = start + oxi_vocabulary_length(&t->vocabulary, added->id);
         if (start < search) continue;
         if (trie == &t->markers[1]) end = start + (size_t)t->normalized_length[found.list[i].value];
+        if (start == end && start == search && i + 1 < found.count) continue; /* right behind another one */
         search = end;
         if (added->special && !work->parse_special) continue;
         if (!oxi_marker_extent(t, added, text, done, blank, &start, &end)) continue;
@@ -175,6 +177,7 @@ static ox_status oxi_encode_text(oxi_flow *work, const char *text, size_t length
         whole.to = clean.to;
     }
     work->whole = whole;
+    work->growth = oxi_growth_of(whole.length);
     if (!status && length) status = oxi_cut_markers(work, &whole, &t->markers[0], oxi_encode_section);
     oxi_buffer_free(&clean);
     return status;

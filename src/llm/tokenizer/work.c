@@ -19,11 +19,19 @@ static oxi_buffer *oxi_put_begin(oxi_flow *work) {
     oxi_buffer *out = &work->buffers[work->turn];
     work->turn ^= 1;
     out->length = 0;
+    out->most = work->text.length + work->growth;
     return out;
+}
+
+static size_t oxi_growth_of(size_t length) {
+    return length * OXI_MOST_GROWTH + OXI_GROWTH_OF_NONE; /* texts are below 2^32 */
 }
 
 static ox_status oxi_buffer_reserve(oxi_buffer *out, size_t more) {
     const size_t need = out->length + more;
+    if (out->most && need > out->most)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: its steps make a text more than %d times as long",
+                        OXI_MOST_GROWTH);
     if (out->bytes && need <= out->byte_room && need <= out->from_room && need <= out->to_room) return OX_OK;
     if (need >= UINT32_MAX) return oxi_fail(OX_ERR_NOMEM, "tokenizer: a text becomes longer than 2^32 bytes");
     void *bytes = oxi_grow(out->bytes, &out->byte_room, need, 1, false);
@@ -82,6 +90,8 @@ static ox_status oxi_put_text(oxi_buffer *out, const oxi_text *text, size_t star
 }
 
 static void oxi_put_end(oxi_flow *work, const oxi_buffer *out) {
+    const size_t more = out->length > work->text.length ? out->length - work->text.length : 0;
+    work->growth = work->growth > more ? work->growth - more : 0;
     work->text.bytes = out->bytes ? out->bytes : "";
     work->text.length = out->length;
     work->text.from = out->from;
