@@ -451,6 +451,8 @@ static void test_refused(void) {
         {"{\"model_type\":\"phi3\"," LLAMA_SIZES ",\"rope_scaling\":{\"type\":\"su\",\"long_factor\":[1]}}",
          OX_ERR_FORMAT, "rope.long_factor"},
         {"{\"model_type\":\"llama\"," LLAMA_SIZES ",\"num_attention_heads\":3}", OX_ERR_FORMAT, NULL},
+        {"{\"model_type\":\"llama\",\"num_attention_heads\":0.5,\"num_hidden_layers\":1}", OX_ERR_FORMAT,
+         "$heads is 0.5"},
         {"{\"model_type\":\"gpt2\",\"n_head\":2,\"n_layer\":1}", OX_ERR_UNSUPPORTED,
          "'model.embed_tokens.weight' is none that is known of models of the type gpt2"},
     };
