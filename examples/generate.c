@@ -10,7 +10,8 @@
  * refuses -n 5 => generate: no model is named; generate --help says how
  * needs   a model with its tokenizer
  *
- * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
+ * The prompt and its continuation (of T5 and its like: the answer), and nothing else, go to standard output;
+ * the rest goes to standard error:
  *
  *     stories: llama, 0.3 M parameters, 1.0 MB
  *     5 layers of width 64, 8 heads (4 for keys and values) of 8, vocabulary 512, context 2048
@@ -159,7 +160,7 @@ int main(int count, char **words) {
     if (context && ox_llm_get_config(model)->encoder) {
         fprintf(stderr, "generate: the model makes vectors of texts, not text; see embed\n");
     } else if (context) {
-        fputs(o.prompt, stdout);
+        if (!ox_llm_get_config(model)->encoder_layers) fputs(o.prompt, stdout); /* else it gets an answer */
         status = ox_llm_generate(context, o.prompt, &o.generate, &result);
     }
     if (!status) {
