@@ -13,6 +13,7 @@
 
 /* ---- small tokenizers ---------------------------------------------------------------------------------- */
 
+#define REPLACED "\xef\xbf\xbd"
 #define BYTES_HEAD "{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],\"vocab\":{"
 
 /* A tokenizer of parts: `model` NULL is one whose ids are the bytes of the normalized text. */
@@ -463,6 +464,8 @@ int main(void) {
     test_affix_places();
     test_normalized_markers();
     test_growth();
+    expect_normal("null", "a\xe4\xb8" "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
+                  "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED);
     test_markers();
     test_stream();
     test_stream_hidden();

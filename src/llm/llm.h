@@ -37,7 +37,8 @@ typedef struct ox_tokenizer_encode_desc {
 
 /* ox_tokenizer_encode - text to ids.
  *   text    UTF-8 of `length` bytes, -1 = up to its final 0; what is not UTF-8 becomes byte tokens
- *           (SentencePiece, RWKV), U+FFFD for each byte otherwise
+ *           (SentencePiece, RWKV); otherwise U+FFFD, of a tokenizer.json for each longest
+ *           start of a character, else for each byte
  *   desc    NULL = zeroed
  *   out     gets at most `room` ids; NULL with room 0 to measure
  * returns   how many ids the whole text has; -1 on error

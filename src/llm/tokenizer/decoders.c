@@ -32,27 +32,14 @@ static void oxi_decode_end(oxi_decode_list *list) {
     list->turn ^= 1;
 }
 
-/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. Unicode 16, 3.9 */
+/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. */
 static ox_status oxi_put_lossy(oxi_buffer *out, const char *text, size_t length) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
         const unsigned char *p = (const unsigned char *)text + at;
         size_t used = oxi_utf8_length(p, length - at);
-        if (used) {
-            status = oxi_put(out, text + at, used, 0, 0);
-            at += used;
-            continue;
-        }
-        used = 1;
-        for (size_t more = 2; more <= 3 && at + more <= length; more++) {
-            unsigned char whole[4] = {p[0], p[1], 0x80, 0x80}; /* is it the start of any character? */
-            if (more == 3) whole[2] = p[2];
-            const size_t full = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
-            if (p[0] < 0xC2 || full <= more || oxi_utf8_length(whole, full) != full) break;
-            used = more;
-        }
-        status = oxi_put(out, "\xef\xbf\xbd", 3, 0, 0);
-        at += used;
+        status = used ? oxi_put(out, text + at, used, 0, 0) : oxi_put(out, "\xef\xbf\xbd", 3, 0, 0);
+        at += used ? used : oxi_utf8_broken_length(p, length - at);
     }
     return status;
 }

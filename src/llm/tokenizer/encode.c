@@ -1,14 +1,17 @@
 /* Text to ids: markers, sections, words, tokens; then the template around them. */
 
-/* Bytes that are no character become U+FFFD each. `loose`: as GGUF's tokenizers take them. */
+/* What is no character becomes U+FFFD: one for each longest start of a character, or, `loose`, for each byte,
+ * as GGUF's tokenizers take them. */
 static ox_status oxi_clean_text(const char *text, size_t length, bool loose, oxi_buffer *out) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
-        const size_t used = loose ? oxi_loose_length(text + at, length - at)
-                                  : oxi_utf8_length((const unsigned char *)text + at, length - at);
-        status = used ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
-                      : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + 1));
-        at += used ? used : 1;
+        const unsigned char *p = (const unsigned char *)text + at;
+        size_t used = loose ? oxi_loose_length(text + at, length - at) : oxi_utf8_length(p, length - at);
+        const bool good = used > 0;
+        if (!good) used = loose ? 1 : oxi_utf8_broken_length(p, length - at);
+        status = good ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
+                      : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + used));
+        at += used;
     }
     return status;
 }

@@ -127,7 +127,7 @@ static ox_status oxi_fact_tokens(const ox_tokenizer *t, oxi_tokenizer_fact_list 
         const char *text = has ? oxi_vocabulary_text(v, i) : "";
         size_t length = has ? oxi_vocabulary_length(v, i) : 0;
         const size_t prefix = t->model.prefix_length;
-        types[i] = has ? v->type[i] : OX_TOKEN_UNUSED;
+        types[i] = has ? (int32_t)v->type[i] : (int32_t)OX_TOKEN_UNUSED;
         if (types[i] == OX_TOKEN_USER_DEFINED && oxi_fact_looks_special(text, length))
             types[i] = OX_TOKEN_CONTROL;
         if (t->model.whole_word && types[i] == OX_TOKEN_UNKNOWN) types[i] = OX_TOKEN_NORMAL;
