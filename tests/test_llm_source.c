@@ -385,8 +385,8 @@ static void test_padding(void) {
     parts p = {{NULL}, {NULL}, 0};
     add(&p, "model.embed_tokens.weight", 10, 8);
     make_model("{\"model_type\":\"qwen2\"," LLAMA_SIZES "}", &p);
-    write_text("tokenizer.json", "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",0],[\"a\",-1],"
-                                 "[\"b\",-2]]}}");
+    write_text("tokenizer.json", "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
+                                 "\"vocab\":[[\"?\",0],[\"a\",-1],[\"b\",-2]]}}");
     ox_file *file = convert(NULL);
     const ox_file_meta tokens = ox_file_meta_find(file, "tokenizer.ggml.tokens"),
                        types = ox_file_meta_find(file, "tokenizer.ggml.token_type"),
@@ -635,7 +635,7 @@ int main(void) {
     static void (*const tests[])(void) = {test_llama,   test_spellings, test_plus_one, test_gpt2,
                                           test_fused,   test_experts,   test_oss,      test_mxfp4,
                                           test_latent,  test_windows,   test_others,   test_dtypes,
-                                          test_padding, test_refused,   test_llama2c, test_data};
+                                          test_padding, test_refused,   test_llama2c,  test_data};
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/source-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
     snprintf(written, sizeof written, "%s.gguf", folder);

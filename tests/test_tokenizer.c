@@ -133,8 +133,14 @@ static void test_encode(void) {
     expect(t, "ca", &bare, "259 275");         /* UNUSED tokens are still found */
     expect(t, "\xc3\xa4\xc3\xa5", &bare, "259 270 198 168");
     expect(t, "\xc3", &bare, "259 198");
-    expect(t, "\xe3" "ab", &bare, "259 230 100 101"); /* its first byte says how long a character is */
-    expect(t, "\xbf" "ab", &bare, "259 194 263");
+    expect(t,
+           "\xe3"
+           "ab",
+           &bare, "259 230 100 101"); /* its first byte says how long a character is */
+    expect(t,
+           "\xbf"
+           "ab",
+           &bare, "259 194 263");
     const int32_t broken[] = {198, 265, 255, 198, 168};
     char text[32];
     const ox_tokenizer_decode_desc keep = {true};

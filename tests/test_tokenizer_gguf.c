@@ -126,8 +126,8 @@ static void test_unigram(void) {
     }
 }
 
-/* Text that is not UTF-8: a byte that is no character is U+FFFD, whatever the map of characters makes of that;
- * halves of surrogate pairs are characters. */
+/* Text that is not UTF-8: a byte that is no character is U+FFFD, whatever the map of characters makes of
+ * that; halves of surrogate pairs are characters. */
 static void test_unigram_bytes(void) {
     static const entry first[] = {{"<pad>", 0, 3}, {"</s>", 0, 3}, {"<unk>", 0, 2}};
     static const entry rest[] = {

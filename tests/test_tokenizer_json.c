@@ -176,10 +176,11 @@ static void test_affix_places(void) {
     char model[16384] = "{\"type\":\"BPE\",\"byte_fallback\":true,\"continuing_subword_prefix\":\"@@\","
                         "\"merges\":[],\"vocab\":{";
     for (int i = 0; i < 256; i++)
-        snprintf(model + strlen(model), sizeof model - strlen(model), "%s\"<0x%02X>\":%d", i ? "," : "", i, i);
+        snprintf(model + strlen(model), sizeof model - strlen(model), "%s\"<0x%02X>\":%d", i ? "," : "", i,
+                 i);
     snprintf(model + strlen(model), sizeof model - strlen(model), "}}");
     ox_tokenizer *t = open_parts(NULL, "{\"type\":\"WhitespaceSplit\"}", NULL, NULL, NULL, model);
-    /* the word's two bytes are the ids 'a' '@' '@' 'b': [0, 1), then [1, 2), and [2, 3), [3, 4) of the text */
+    /* the ids are 'a' '@' '@' 'b': [0, 1) and [1, 2) of the word, then [2, 3) and [3, 4) of the text */
     static const ox_token_place expected[] = {{2, 3, 0, 0}, {3, 4, 0, 0}, {2, 3, 0, 0}, {3, 4, 0, 0}};
     ox_token_place places[8];
     int32_t ids[8];
@@ -198,12 +199,12 @@ static void test_affix_places(void) {
 static void test_normalized_markers(void) {
     static const char words[] = "{\"type\":\"BPE\",\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,"
                                 "\" \":3}}";
-    ox_tokenizer *t = open_parts(
-        "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[xyz]\"},\"content\":\"-\"}", NULL, NULL, NULL,
-        "{\"id\":4,\"content\":\"x\",\"normalized\":true},"
-        "{\"id\":5,\"content\":\"y\",\"normalized\":true,\"special\":true},"
-        "{\"id\":6,\"content\":\"z\",\"normalized\":true,\"special\":true}",
-        words);
+    ox_tokenizer *t = open_parts("{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[xyz]\"},\"content\":\"-\"}",
+                                 NULL, NULL, NULL,
+                                 "{\"id\":4,\"content\":\"x\",\"normalized\":true},"
+                                 "{\"id\":5,\"content\":\"y\",\"normalized\":true,\"special\":true},"
+                                 "{\"id\":6,\"content\":\"z\",\"normalized\":true,\"special\":true}",
+                                 words);
     CHECK_MSG(t != NULL, "%s", ox_error_text());
     expect_ids(t, "axb", NULL, true, true, "0 5 1"); /* special ones go first, and then the first one */
     ox_tokenizer_close(t);
@@ -464,7 +465,9 @@ int main(void) {
     test_affix_places();
     test_normalized_markers();
     test_growth();
-    expect_normal("null", "a\xe4\xb8" "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
+    expect_normal("null",
+                  "a\xe4\xb8"
+                  "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
                   "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED);
     test_markers();
     test_stream();

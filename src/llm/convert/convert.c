@@ -94,8 +94,8 @@ static ox_status oxi_llm_convert_tokenizer(oxi_llm_conversion *work) {
     const bool clear = ox_error() == OX_OK;
     if (ox_file_meta_find(work->file, "tokenizer.ggml.model").type != OX_FILE_META_NONE) return OX_OK;
     ox_tokenizer *tokenizer = oxi_llm_open_tokenizer(work->file);
-    ox_status status = tokenizer ? oxi_tokenizer_facts(tokenizer, oxi_llm_convert_rows(work), &work->facts)
-                                 : ox_error();
+    ox_status status =
+        tokenizer ? oxi_tokenizer_facts(tokenizer, oxi_llm_convert_rows(work), &work->facts) : ox_error();
     work->tokenizer = tokenizer;
     if (tokenizer && status == OX_OK) return OX_OK;
     if (status != OX_OK && status != OX_ERR_UNSUPPORTED) return status;

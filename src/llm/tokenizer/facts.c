@@ -152,8 +152,8 @@ static ox_status oxi_fact_tokens(const ox_tokenizer *t, oxi_tokenizer_fact_list 
     const ox_status status =
         oxi_fact_push(list, "tokenizer.ggml.tokens", OX_GGUF_ARRAY, OX_GGUF_STRING, list->tokens, texts);
     return status ? status
-                  : oxi_fact_push(list, "tokenizer.ggml.token_type", OX_GGUF_ARRAY, OX_GGUF_I32,
-                                  list->tokens, types);
+                  : oxi_fact_push(list, "tokenizer.ggml.token_type", OX_GGUF_ARRAY, OX_GGUF_I32, list->tokens,
+                                  types);
 }
 
 /* Merges by rank; those that are not there any more (a later one is the same) are left out. */

@@ -249,7 +249,8 @@ static ox_status oxi_bpe_push_beyond(oxi_flow *work, int32_t id, size_t start, s
     while (start > 0 && ((unsigned char)text->bytes[start] & 0xC0) == 0x80) start--;
     if (end > text->length) {
         end = start;
-        for (int i = 0; i < 2 && end < text->length; i++) (void)oxi_utf8_code(text->bytes, text->length, &end);
+        for (int i = 0; i < 2 && end < text->length; i++)
+            (void)oxi_utf8_code(text->bytes, text->length, &end);
     }
     while (end < text->length && ((unsigned char)text->bytes[end] & 0xC0) == 0x80) end--;
     return oxi_token_push_place(work, id, oxi_text_from(text, start),

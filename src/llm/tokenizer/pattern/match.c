@@ -1,6 +1,6 @@
 /* The matcher of patterns: steps in order, and frames to come back to. After many steps it also remembers
- * which (step, place) failed, and which led a look to its end: looks over a long run of digits, one behind each
- * group, take linear time. What is on the way to any other match is forgotten. */
+ * which (step, place) failed, and which led a look to its end: looks over a long run of digits, one behind
+ * each group, take linear time. What is on the way to any other match is forgotten. */
 
 static void oxi_matcher_reset(oxi_matcher *m, size_t length) {
     oxi_free(m->failed, m->failed_words * sizeof *m->failed);
