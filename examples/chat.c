@@ -81,6 +81,7 @@ typedef struct chat {
     char **messages;
     size_t count, room;
     int32_t *held; /* the ids in the context */
+    uint64_t tries; /* answers that the last message had before */
     float *logits;
     bool adds_bos, terminal, dim;
     ox_llm_reply *reply;
@@ -352,6 +353,15 @@ static bool run_prompt(chat *c, const char *prompt) {
     return good;
 }
 
+/* Each answer draws numbers of its own: the same ones if the conversation was saved and loaded in between. */
+static bool open_sampler(chat *c) {
+    ox_llm_sampler_desc desc = c->o->sampling;
+    desc.seed += (uint64_t)c->count * 1000003 + c->tries;
+    ox_llm_sampler_close(c->sampler);
+    c->sampler = ox_llm_sampler_open(&desc);
+    return c->sampler ? true : complain(ox_error_text());
+}
+
 /* Token after token, until the model or somebody ends it. */
 static bool run_answer(chat *c) {
     const double start = now();
@@ -392,7 +402,7 @@ static bool answer(chat *c) {
     desc.user = c;
     c->reply = prompt ? ox_llm_reply_open(&desc) : NULL;
     stopped = 0;
-    bool good = c->reply && run_prompt(c, prompt) && run_answer(c);
+    bool good = c->reply && open_sampler(c) && run_prompt(c, prompt) && run_answer(c);
     if (good && !ox_llm_reply_end(c->reply)) {
         const char *message = ox_llm_reply_message(c->reply, NULL);
         if (message) insert_message(c, c->count, message, strlen(message));
@@ -426,6 +436,7 @@ static bool undo(chat *c) {
 static bool again(chat *c) {
     while (c->count && !has_role(c, c->count - 1, "user") && !has_role(c, c->count - 1, "system"))
         remove_message(c, c->count - 1);
+    c->tries++;
     return has_role(c, c->count ? c->count - 1 : 0, "user") ? answer(c)
                                                             : complain("there is nothing to answer");
 }
@@ -514,6 +525,7 @@ static void converse(chat *c) {
         if (!line[strspn(line, " \t\n")]) continue;
         const size_t before = c->count;
         insert_text(c, before, "user", line);
+        c->tries = 0;
         if (!answer(c) && c->count > before) remove_message(c, before);
     }
 }
@@ -570,13 +582,16 @@ static bool open_chat(chat *c, const options *o) {
     ox_device *device = o->vulkan ? ox_vulkan(0) : ox_cpu();
     c->o = o;
     c->model = device ? ox_llm_open(o->model, device) : NULL;
+    const ox_llm_config *config = c->model ? ox_llm_get_config(c->model) : NULL;
+    if (config && config->encoder) return complain("the model makes vectors of texts, not text; see embed");
+    if (config && config->encoder_layers) return complain("the model answers single texts; see generate");
     c->source = c->model ? find_template(o, c->model) : NULL;
     if (c->model && !c->source) return complain("cannot read the template's file");
     c->tokenizer = c->source ? ox_llm_tokenizer(c->model) : NULL;
     c->context = c->tokenizer ? ox_llm_context_open(c->model, &o->context) : NULL;
-    c->sampler = c->context ? ox_llm_sampler_open(&o->sampling) : NULL;
-    c->prompt_template = c->sampler ? ox_llm_template_open(c->source, -1) : NULL;
+    c->prompt_template = c->context ? ox_llm_template_open(c->source, -1) : NULL;
     if (!c->prompt_template) return complain(ox_error_text());
+    if (!open_sampler(c)) return false;
     int32_t first[2] = {-1, -1};
     (void)ox_tokenizer_encode(c->tokenizer, "", 0, NULL, first, 2);
     c->adds_bos = first[0] >= 0 && first[0] == ox_tokenizer_role(c->tokenizer, OX_TOKEN_ROLE_BOS);

@@ -10,7 +10,8 @@
  * refuses -n 5 => generate: no model is named; generate --help says how
  * needs   a model with its tokenizer
  *
- * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
+ * The prompt and its continuation (of T5 and its like: the answer), and nothing else, go to standard output;
+ * the rest goes to standard error:
  *
  *     stories: llama, 0.3 M parameters, 1.0 MB
  *     5 layers of width 64, 8 heads (4 for keys and values) of 8, vocabulary 512, context 2048
@@ -110,11 +111,11 @@ static void print_facts(const ox_llm *model, ox_device *device) {
     const ox_llm_config *c = ox_llm_get_config(model);
     fprintf(stderr, "%s: %s, %.1f M parameters, %.1f MB\n", c->name[0] ? c->name : "a model", c->architecture,
             (double)c->parameters / 1e6, (double)c->bytes / 1e6);
-    fprintf(stderr,
-            "%lld layers of width %lld, %lld heads (%lld for keys and values) of %lld, vocabulary %lld, "
-            "context %lld\n",
-            (long long)c->layers, (long long)c->width, (long long)c->heads, (long long)c->kv_heads,
-            (long long)c->key_size, (long long)c->vocabulary, (long long)c->context);
+    fprintf(stderr, "%lld layers of width %lld, ", (long long)c->layers, (long long)c->width);
+    if (c->heads) /* models without attention have none */
+        fprintf(stderr, "%lld heads (%lld for keys and values) of %lld, ", (long long)c->heads,
+                (long long)c->kv_heads, (long long)c->key_size);
+    fprintf(stderr, "vocabulary %lld, context %lld\n", (long long)c->vocabulary, (long long)c->context);
     ox_vulkan_info facts;
     if (device && ox_vulkan_get_info(device, &facts) == OX_OK) fprintf(stderr, "%s\n\n", facts.name);
     else fprintf(stderr, "%s, %d threads\n\n", ox_isa(), ox_threads());
@@ -156,8 +157,10 @@ int main(int count, char **words) {
     if (model) progress.all = (int64_t)ox_llm_get_config(model)->bytes;
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
-    if (context) {
-        fputs(o.prompt, stdout);
+    if (context && ox_llm_get_config(model)->encoder) {
+        fprintf(stderr, "generate: the model makes vectors of texts, not text; see embed\n");
+    } else if (context) {
+        if (!ox_llm_get_config(model)->encoder_layers) fputs(o.prompt, stdout); /* else it gets an answer */
         status = ox_llm_generate(context, o.prompt, &o.generate, &result);
     }
     if (!status) {
@@ -165,7 +168,7 @@ int main(int count, char **words) {
         print_speed("prompt", result.prompt_tokens, result.prompt_tokens, result.prompt_seconds);
         print_speed("new", result.new_tokens, result.new_tokens - 1, result.new_seconds);
         if (stream) print_stream(stream);
-    } else {
+    } else if (ox_error()) {
         fprintf(stderr, "generate: %s\n", ox_error_text());
     }
     ox_llm_context_close(context);

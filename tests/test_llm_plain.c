@@ -7,7 +7,7 @@
 
 enum { PRE, POST, SANDWICH, PARALLEL };
 enum { BARE, PAIRS, HALVES };
-enum { NO_EXPERTS, LATE, SOFTMAX };
+enum { NO_EXPERTS, LATE, SOFTMAX, UNREAD }; /* UNREAD: the activation stands in their place */
 enum { MOST_TEXT = 30, MOST_WIDTH = 64, MOST_HIDDEN = 96, MOST_KEYS = 64, MOST_VOCABULARY = 64 };
 
 typedef struct shape_row {
@@ -35,6 +35,7 @@ static const shape_row shapes[] = {
     {"gpt2", PRE, 1, 1, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, "ffn_norm"},
     {"bloom", PRE, 1, 1, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 8, 1, 1, 0, 0, 0, 1, "ffn_norm"},
     {"mpt", PRE, 1, 0, BARE, PLAIN_GELU_TANH, 0, 0, 0, 1, 0, 0, 0, 6, 1, 1, 0, 0, 0, 0, "ffn_norm"},
+    {"refact", PRE, 0, 0, BARE, PLAIN_SILU, 1, 0, 0, 1, 0, 0, 0, 8, 1, 1, UNREAD, 0, 0, 0, "ffn_norm"},
     {"nemotron", PRE, 1, 1, HALVES, PLAIN_SQUARE, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, "ffn_norm"},
     {"olmo2", POST, 0, 0, HALVES, PLAIN_SILU, 1, 2, 0, 4, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, NULL},
     {"gemma2", SANDWICH, 0, 0, HALVES, PLAIN_GELU_TANH, 1, 0, 3, 2, 0, 1.5, 2, 0, -1,
@@ -254,10 +255,11 @@ static void run_layer(const shape_row *s, const sizes *z, int l, int count, doub
         memcpy(in, s->block == PARALLEL && !s->hidden_norm ? normal[t] : x[t], bytes);
         if (s->block != POST && s->hidden_norm)
             plain_normalize(plain_name(l, s->hidden_norm), 0, s->layer_norm, z->epsilon, z->width, in);
-        if (s->router)
-            feed_experts(s, z, l, in, fed);
-        else
+        if (!s->router)
             feed(s, l, "", 0, 1, z->width, in, fed);
+        else if (s->router != UNREAD)
+            feed_experts(s, z, l, in, fed);
+        for (int i = 0; i < z->width && s->router == UNREAD; i++) fed[i] = plain_bend(s->curve, in[i]);
         if (behind) plain_normalize(plain_name(l, "post_ffw_norm"), 0, 0, z->epsilon, z->width, fed);
         for (int i = 0; i < z->width; i++) x[t][i] += fed[i] + (s->block == PARALLEL ? attended[t][i] : 0);
     }

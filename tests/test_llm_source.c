@@ -380,6 +380,25 @@ static bool stop(void *user, const char *tensor, int64_t done, int64_t count) {
     return tensor && done <= count && ++*calls < 2;
 }
 
+/* An embedding has rows that no token of the tokenizer stands for: unused tokens do in GGUF files. */
+static void test_padding(void) {
+    parts p = {{NULL}, {NULL}, 0};
+    add(&p, "model.embed_tokens.weight", 10, 8);
+    make_model("{\"model_type\":\"qwen2\"," LLAMA_SIZES "}", &p);
+    write_text("tokenizer.json", "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
+                                 "\"vocab\":[[\"?\",0],[\"a\",-1],[\"b\",-2]]}}");
+    ox_file *file = convert(NULL);
+    const ox_file_meta tokens = ox_file_meta_find(file, "tokenizer.ggml.tokens"),
+                       types = ox_file_meta_find(file, "tokenizer.ggml.token_type"),
+                       scores = ox_file_meta_find(file, "tokenizer.ggml.scores");
+    CHECK(tokens.count == 10 && types.count == 10 && scores.count == 10);
+    const ox_string last = ox_file_meta_element(file, &tokens, 9).text;
+    CHECK(last.length == 6 && memcmp(last.data, "[PAD9]", 6) == 0);
+    CHECK(ox_file_meta_element(file, &types, 9).i == OX_TOKEN_UNUSED);
+    CHECK(ox_file_meta_element(file, &types, 2).i == OX_TOKEN_NORMAL);
+    ox_file_close(file);
+}
+
 static void test_dtypes(void) {
     parts p = {{NULL}, {NULL}, 0};
     ox_llm_convert_desc desc;
@@ -451,6 +470,8 @@ static void test_refused(void) {
         {"{\"model_type\":\"phi3\"," LLAMA_SIZES ",\"rope_scaling\":{\"type\":\"su\",\"long_factor\":[1]}}",
          OX_ERR_FORMAT, "rope.long_factor"},
         {"{\"model_type\":\"llama\"," LLAMA_SIZES ",\"num_attention_heads\":3}", OX_ERR_FORMAT, NULL},
+        {"{\"model_type\":\"llama\",\"num_attention_heads\":0.5,\"num_hidden_layers\":1}", OX_ERR_FORMAT,
+         "$heads is 0.5"},
         {"{\"model_type\":\"gpt2\",\"n_head\":2,\"n_layer\":1}", OX_ERR_UNSUPPORTED,
          "'model.embed_tokens.weight' is none that is known of models of the type gpt2"},
     };
@@ -614,7 +635,7 @@ int main(void) {
     static void (*const tests[])(void) = {test_llama,   test_spellings, test_plus_one, test_gpt2,
                                           test_fused,   test_experts,   test_oss,      test_mxfp4,
                                           test_latent,  test_windows,   test_others,   test_dtypes,
-                                          test_refused, test_llama2c,   test_data};
+                                          test_padding, test_refused,   test_llama2c,  test_data};
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/source-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
     snprintf(written, sizeof written, "%s.gguf", folder);

@@ -126,6 +126,51 @@ static void test_unigram(void) {
     }
 }
 
+/* Text that is not UTF-8: a byte that is no character is U+FFFD, whatever the map of characters makes of
+ * that; halves of surrogate pairs are characters. */
+static void test_unigram_bytes(void) {
+    static const entry first[] = {{"<pad>", 0, 3}, {"</s>", 0, 3}, {"<unk>", 0, 2}};
+    static const entry rest[] = {
+        {"\xef\xbf\xbd", -2, 1}, {"a", -1, 1}, {"\xed\xa0\x80", -1, 1}, {"\xc3\xa9", -1, 1}};
+    /* the map of one key, U+FFFD, which becomes "a": the size of the units, the units, the texts */
+    uint32_t units[1024];
+    memset(units, 0, sizeof units);
+    units[0] = 1u << 10;
+    const unsigned char key[3] = {0xef, 0xbf, 0xbd};
+    size_t at = 1;
+    for (int i = 0; i < 3; i++) {
+        at ^= key[i];
+        const size_t next = 256u * (size_t)(i + 1);
+        units[at] = (uint32_t)(at ^ next) << 10 | (i == 2 ? 1u << 8 : 0) | key[i];
+        at = next;
+    }
+    units[at] = 1u << 31;
+    for (int map = 0; map < 2; map++) {
+        gguf_make g;
+        put_entries(&g, "t5", first, 3, 0, rest, 4);
+        gguf_bool(&g, "tokenizer.ggml.add_space_prefix", 0);
+        if (map) {
+            gguf_array(&g, "tokenizer.ggml.precompiled_charsmap", GGUF_U8, 4 + sizeof units + 2);
+            gguf_number(&g.keys, sizeof units, 4);
+            for (size_t i = 0; i < sizeof units / sizeof *units; i++) gguf_number(&g.keys, units[i], 4);
+            gguf_number(&g.keys, 'a', 2);
+        }
+        ox_tokenizer *t = open_made(&g);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        expect(t, "\xef\xbf\xbd", map ? "4 1" : "3 1");
+        expect(t, "a\xff\xc1\x80", "4 3 3 3 1");
+        expect(t, "\xed\xa0\x80\xed\xa0", "5 3 3 1");
+        ox_tokenizer_close(t);
+    }
+    gguf_make g;
+    put_entries(&g, "t5", first, 3, 0, rest, 4);
+    gguf_bool(&g, "tokenizer.ggml.add_space_prefix", 0);
+    gguf_bool(&g, "tokenizer.ggml.normalizer.nfc", 1);
+    ox_tokenizer *t = open_made(&g);
+    expect(t, "e\xcc\x81\xff", "6 3 1");
+    ox_tokenizer_close(t);
+}
+
 static int composed; /* the next one has tokenizer.ggml.normalizer.nfc */
 
 /* Bytes as tokens 0 .. 255, and merges of neighbors that show where words end. */
@@ -232,6 +277,42 @@ static void test_rules(void) {
     }
 }
 
+/* Long runs of digits are split by threes from their end on in linear time; the same as short ones. */
+static void test_digits(void) {
+    static const char *const names[] = {"afmoe", "tiny_aya", "superbpe"};
+    enum { LONG = 200000 };
+    char *text = (char *)malloc(LONG + 1);
+    int32_t *ids = (int32_t *)malloc((LONG + 1) * sizeof *ids);
+    if (!text || !ids) exit(1);
+    for (int i = 0; i < LONG; i++) text[i] = "123"[i % 3];
+    for (int n = 0; n < 3; n++) {
+        ox_tokenizer *t = open_bpe("gpt2", names[n], pre_merges, 2);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        for (int length = LONG - 2; length <= LONG; length++) {
+            /* "12" is 256 and "123" is 257; a group that begins elsewhere in "123" has no merges but "12" */
+            const int first = length % 3;
+            const int64_t count = ox_tokenizer_encode(t, text, length, NULL, ids, LONG);
+            const int64_t groups = length / 3;
+            const int64_t expected = first == 0 ? groups : first == 1 ? 1 + 3 * groups : 1 + 2 * groups;
+            CHECK_MSG(count == expected, "%s, %d digits: %d ids, not %d, %s", names[n], length, (int)count,
+                      (int)expected, ox_error_text());
+        }
+        ox_tokenizer_close(t);
+    }
+    free(text);
+    free(ids);
+}
+
+/* Bytes that are no character are U+FFFD each, too long forms as well. */
+static void test_bytes(void) {
+    ox_tokenizer *t = open_bpe("gpt2", "qwen2", pre_merges, 2);
+    expect(t, "a\xff", "97 239 191 189");
+    expect(t, "\xc1\x80", "239 191 189 239 191 189");
+    expect(t, "\xed\xa0\x80", "237 160 128");
+    expect(t, "\xf4\x90\x80\x80", "239 191 189 239 191 189 239 191 189 239 191 189");
+    ox_tokenizer_close(t);
+}
+
 static void test_composed(void) {
     static const char *const merges[] = {"a B"};
     ox_tokenizer *t = open_bpe("gpt2", "qwen2", merges, 1);
@@ -286,7 +367,10 @@ int main(void) {
     test_plamo();
     test_rwkv();
     test_unigram();
+    test_unigram_bytes();
     test_pre();
+    test_digits();
+    test_bytes();
     test_rules();
     test_composed();
     test_bert();

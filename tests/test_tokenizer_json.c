@@ -13,6 +13,7 @@
 
 /* ---- small tokenizers ---------------------------------------------------------------------------------- */
 
+#define REPLACED "\xef\xbf\xbd"
 #define BYTES_HEAD "{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],\"vocab\":{"
 
 /* A tokenizer of parts: `model` NULL is one whose ids are the bytes of the normalized text. */
@@ -167,6 +168,77 @@ static void test_models(void) {
         "[\"abc\",-2]]}");
     expect_ids(t, "ababc", NULL, false, false, "1 2 4"); /* a, b is better than ab */
     expect_ids(t, "xxa", NULL, false, false, "0 1");
+    ox_tokenizer_close(t);
+}
+
+/* Bytes of a prefix lead places beyond the word's end: there they count in the whole text. */
+static void test_affix_places(void) {
+    char model[16384] = "{\"type\":\"BPE\",\"byte_fallback\":true,\"continuing_subword_prefix\":\"@@\","
+                        "\"merges\":[],\"vocab\":{";
+    for (int i = 0; i < 256; i++)
+        snprintf(model + strlen(model), sizeof model - strlen(model), "%s\"<0x%02X>\":%d", i ? "," : "", i,
+                 i);
+    snprintf(model + strlen(model), sizeof model - strlen(model), "}}");
+    ox_tokenizer *t = open_parts(NULL, "{\"type\":\"WhitespaceSplit\"}", NULL, NULL, NULL, model);
+    /* the ids are 'a' '@' '@' 'b': [0, 1) and [1, 2) of the word, then [2, 3) and [3, 4) of the text */
+    static const ox_token_place expected[] = {{2, 3, 0, 0}, {3, 4, 0, 0}, {2, 3, 0, 0}, {3, 4, 0, 0}};
+    ox_token_place places[8];
+    int32_t ids[8];
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    int64_t count = ox_tokenizer_encode_pair(t, "  ab", -1, NULL, 0, NULL, ids, places, 8);
+    CHECK(count == 4);
+    for (int i = 0; i < 4; i++)
+        CHECK_MSG(places[i].start == expected[i].start && places[i].end == expected[i].end, "%d: %d .. %d", i,
+                  (int)places[i].start, (int)places[i].end);
+    count = ox_tokenizer_encode_pair(t, "ab", -1, NULL, 0, NULL, ids, places, 8);
+    CHECK(count == 4 && places[3].start == 2 && places[3].end == 2); /* not even in the text */
+    ox_tokenizer_close(t);
+}
+
+/* Markers that read alike once they are normalized, and one that reads as nothing. */
+static void test_normalized_markers(void) {
+    static const char words[] = "{\"type\":\"BPE\",\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,"
+                                "\" \":3}}";
+    ox_tokenizer *t = open_parts("{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[xyz]\"},\"content\":\"-\"}",
+                                 NULL, NULL, NULL,
+                                 "{\"id\":4,\"content\":\"x\",\"normalized\":true},"
+                                 "{\"id\":5,\"content\":\"y\",\"normalized\":true,\"special\":true},"
+                                 "{\"id\":6,\"content\":\"z\",\"normalized\":true,\"special\":true}",
+                                 words);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect_ids(t, "axb", NULL, true, true, "0 5 1"); /* special ones go first, and then the first one */
+    ox_tokenizer_close(t);
+    t = open_parts("{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":true}", NULL, NULL, NULL,
+                   "{\"id\":4,\"content\":\"  \",\"normalized\":true,\"lstrip\":true}", words);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    expect_ids(t, "abab", NULL, true, true, "0 1 0 1"); /* it stands between all characters */
+    expect_ids(t, "ab ab", NULL, true, true, "0 1 4 0 1");
+    ox_tokenizer_close(t);
+}
+
+/* 64 steps that double each "a" of a text. */
+static const char *doubling(const char *steps) {
+    static char list[8192];
+    snprintf(list, sizeof list, "{\"type\":\"Sequence\",\"%s\":[", steps);
+    for (int i = 0; i < 64; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
+                 "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}");
+    snprintf(list + strlen(list), sizeof list - strlen(list), "]}");
+    return list;
+}
+
+/* They end in an error, and do not take all memory. */
+static void test_growth(void) {
+    ox_tokenizer *t = open_parts(doubling("normalizers"), NULL, NULL, NULL, NULL, NULL);
+    CHECK_MSG(t != NULL, "%s", ox_error_text());
+    CHECK(ox_tokenizer_encode(t, "b", -1, NULL, NULL, 0) == 1);
+    CHECK(ox_tokenizer_encode(t, "a", -1, NULL, NULL, 0) == -1 && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    ox_tokenizer_close(t);
+    t = open_parts(NULL, NULL, NULL, doubling("decoders"), NULL,
+                   "{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"a\":0}}");
+    CHECK(t == NULL && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
     ox_tokenizer_close(t);
 }
 
@@ -390,6 +462,13 @@ int main(void) {
     test_normalizers();
     test_pre_tokenizers();
     test_models();
+    test_affix_places();
+    test_normalized_markers();
+    test_growth();
+    expect_normal("null",
+                  "a\xe4\xb8"
+                  "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
+                  "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED);
     test_markers();
     test_stream();
     test_stream_hidden();

@@ -1,6 +1,6 @@
 /* test_tokenizer_table.c - small tokenizers of a tokenizer.json each, with the ids, the places (in bytes) and
- * the decoded text that Hugging Face's tokenizers 0.23 gives. Bytes of a prefix are the one exception: their
- * places end where the word does.
+ * the decoded text that Hugging Face's tokenizers 0.23 gives. Bytes of a prefix that lead beyond
+ * the text are the one exception: their places are its end.
  */
 #include "oxtorch_llm.h"
 #include "check.h"
@@ -297,7 +297,7 @@ static const row rows[] = {
      "4},\"merges\":[],\"byte_fallback\":true,\"continuing_subword_prefix\":\"##\"},\"normalizer\":nu"
      "ll,\"pre_tokenizer\":null,\"post_processor\":null,\"decoder\":null,\"added_tokens\":[]}",
      "ab\303\251",
-     "0:0-1 1:1-2 2:2-4 2:2-4 3:2-4 4:2-4",
+     "0:0-1 1:1-2 2:2-4 2:2-4 3:4-4 4:4-4",
      "a ##b <0x23> <0x23> <0xC3> <0xA9>"},
     /* places of BPE */
     {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"a</w>\":1,\"b</w>\":2,\"ab</w>\":3},\"merges"

@@ -37,11 +37,14 @@ typedef struct ox_tokenizer_encode_desc {
 
 /* ox_tokenizer_encode - text to ids.
  *   text    UTF-8 of `length` bytes, -1 = up to its final 0; what is not UTF-8 becomes byte tokens
+ *           (SentencePiece, RWKV); otherwise U+FFFD, of a tokenizer.json for each longest
+ *           start of a character, else for each byte
  *   desc    NULL = zeroed
  *   out     gets at most `room` ids; NULL with room 0 to measure
  * returns   how many ids the whole text has; -1 on error
  * errors    OX_ERR_ARG a text of 2^28 bytes or more; OX_ERR_FORMAT the vocabulary has no token for it;
- *           OX_ERR_NOMEM. untrusted input: yes; n log n time */
+ *           OX_ERR_UNSUPPORTED the file's steps make it more than 32 times as long, or a pattern takes too
+ *           many steps; OX_ERR_NOMEM. untrusted input: yes; n log n time */
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room);
 

@@ -27,6 +27,8 @@ static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index,
     if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
         return oxi_llm_shifted_feed_forward(batch, index, normal);
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERTS_UNREAD)))
+        return model->numbers.activation->plain(ox_clone(normal));
     ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
     if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
     out = ox_add_(out, oxi_llm_feed_forward(model, l, normal));

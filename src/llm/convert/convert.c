@@ -81,13 +81,21 @@ static void oxi_llm_add_pair(oxi_llm_conversion *work, const char *key, ox_gguf_
     pair->value = value;
 }
 
+/* Rows of the embedding: llama.cpp wants a token for each. 0 = there is none. */
+static int64_t oxi_llm_convert_rows(const oxi_llm_conversion *work) {
+    for (int64_t i = 0; i < work->count; i++)
+        if (strcmp(work->entries[i].name, "token_embd.weight") == 0) return work->entries[i].shape[0];
+    return 0;
+}
+
 /* GGUF's own metadata of a tokenizer.json, for readers that know no other; the text stays beside it. One that
  * GGUF has no kind for: its readers want one, and this one says that ids are all. */
 static ox_status oxi_llm_convert_tokenizer(oxi_llm_conversion *work) {
     const bool clear = ox_error() == OX_OK;
     if (ox_file_meta_find(work->file, "tokenizer.ggml.model").type != OX_FILE_META_NONE) return OX_OK;
     ox_tokenizer *tokenizer = oxi_llm_open_tokenizer(work->file);
-    ox_status status = tokenizer ? oxi_tokenizer_facts(tokenizer, &work->facts) : ox_error();
+    ox_status status =
+        tokenizer ? oxi_tokenizer_facts(tokenizer, oxi_llm_convert_rows(work), &work->facts) : ox_error();
     work->tokenizer = tokenizer;
     if (tokenizer && status == OX_OK) return OX_OK;
     if (status != OX_OK && status != OX_ERR_UNSUPPORTED) return status;

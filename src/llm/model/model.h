@@ -98,6 +98,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(ROUTED_FIRST)         /* experts' inputs are weighted, not their results */ \
     X(ROUTER_EARLY)         /* the router sees the layer's input */ \
     X(DENSE_BESIDE)         /* layers with experts have a plain feed-forward too */ \
+    X(EXPERTS_UNREAD)       /* layers with experts have the activation alone for a feed-forward */ \
     X(SHARED_HALF)          /* the mean of routed and shared experts, not their sum */ \
     X(CLAMP_LATE)           /* a clamped gate: its activation is at most that, not the gate */ \
     X(SHARED_CLAMP)         /* swiglu_clamp_shexp is used */ \

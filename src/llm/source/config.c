@@ -202,7 +202,7 @@ static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *express
         if (status != OX_OK || otherwise >= low) return status;
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is missing", expression);
     }
-    if (!(value > (double)low - 1 && value < (double)high + 1))
+    if (!(value >= (double)low && value < (double)high + 1)) /* half a head is none */
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                              "config.json: %s is %.17g, allowed are %lld to %lld", expression, value,
                              (long long)low, (long long)high);

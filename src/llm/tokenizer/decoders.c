@@ -18,38 +18,28 @@ static const char *oxi_decode_text(const oxi_decode_list *list, size_t i, size_t
 static oxi_buffer *oxi_decode_begin(oxi_decode_list *list) {
     oxi_buffer *out = &list->bytes[list->turn];
     out->length = 0;
+    out->most = list->bytes[list->turn ^ 1].length + list->growth;
     list->next.count = 0;
     return out;
 }
 
 static void oxi_decode_end(oxi_decode_list *list) {
+    const size_t before = list->bytes[list->turn ^ 1].length, now = list->bytes[list->turn].length;
+    if (now > before) list->growth = list->growth > now - before ? list->growth - (now - before) : 0;
     const oxi_split_list old = list->tokens;
     list->tokens = list->next;
     list->next = old;
     list->turn ^= 1;
 }
 
-/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. Unicode 16, 3.9 */
+/* Bytes that are not UTF-8 become U+FFFD: one for each longest start of a character. */
 static ox_status oxi_put_lossy(oxi_buffer *out, const char *text, size_t length) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
         const unsigned char *p = (const unsigned char *)text + at;
         size_t used = oxi_utf8_length(p, length - at);
-        if (used) {
-            status = oxi_put(out, text + at, used, 0, 0);
-            at += used;
-            continue;
-        }
-        used = 1;
-        for (size_t more = 2; more <= 3 && at + more <= length; more++) {
-            unsigned char whole[4] = {p[0], p[1], 0x80, 0x80}; /* is it the start of any character? */
-            if (more == 3) whole[2] = p[2];
-            const size_t full = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
-            if (p[0] < 0xC2 || full <= more || oxi_utf8_length(whole, full) != full) break;
-            used = more;
-        }
-        status = oxi_put(out, "\xef\xbf\xbd", 3, 0, 0);
-        at += used;
+        status = used ? oxi_put(out, text + at, used, 0, 0) : oxi_put(out, "\xef\xbf\xbd", 3, 0, 0);
+        at += used ? used : oxi_utf8_broken_length(p, length - at);
     }
     return status;
 }
@@ -72,7 +62,7 @@ static ox_status oxi_decode_byte_level(const oxi_pipe_step *step, oxi_decode_lis
     if (!status && list->lossy && !oxi_utf8_is_valid(out->bytes ? out->bytes : "", out->length)) {
         list->turn ^= 1;
         oxi_buffer *clean = &list->bytes[list->turn];
-        clean->length = 0;
+        clean->length = clean->most = 0; /* three times as long at most */
         status = oxi_put_lossy(clean, out->bytes, out->length);
         out = clean;
     }

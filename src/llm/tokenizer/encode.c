@@ -1,36 +1,17 @@
 /* Text to ids: markers, sections, words, tokens; then the template around them. */
 
-/* ---- text that is not UTF-8 ---------------------------------------------------------------------------- */
-
-/* The length of what looks like a character by its bits, 0 = nothing does: numbers that are no characters and
- * too long forms as well. */
-static size_t oxi_loose_length(const unsigned char *p, size_t left) {
-    const size_t length = p[0] < 0x80                  ? 1
-                          : p[0] < 0xC0 || p[0] > 0xF7 ? 0
-                          : p[0] < 0xE0                ? 2
-                          : p[0] < 0xF0                ? 3
-                                                       : 4;
-    for (size_t i = 1; i < length; i++)
-        if (i >= left || (p[i] & 0xC0) != 0x80) return 0;
-    return length;
-}
-
-/* Bytes that are no character become U+FFFD each. `loose`: as GGUF's BPE takes them. */
+/* What is no character becomes U+FFFD: one for each longest start of a character, or, `loose`, for each byte,
+ * as GGUF's tokenizers take them. */
 static ox_status oxi_clean_text(const char *text, size_t length, bool loose, oxi_buffer *out) {
     ox_status status = OX_OK;
     for (size_t at = 0; at < length && !status;) {
-        size_t used = oxi_utf8_length((const unsigned char *)text + at, length - at);
-        if (used == 0 && loose &&
-            (used = oxi_loose_length((const unsigned char *)text + at, length - at)) > 0) {
-            size_t next = at;
-            const uint32_t code = oxi_utf8_code(text, length, &next);
-            status = oxi_put_code(out, code > 0x10FFFF ? 0xFFFD : code, (uint32_t)at, (uint32_t)(at + used));
-            at += used;
-            continue;
-        }
-        status = used ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
-                      : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + 1));
-        at += used ? used : 1;
+        const unsigned char *p = (const unsigned char *)text + at;
+        size_t used = loose ? oxi_loose_length(text + at, length - at) : oxi_utf8_length(p, length - at);
+        const bool good = used > 0;
+        if (!good) used = loose ? 1 : oxi_utf8_broken_length(p, length - at);
+        status = good ? oxi_put(out, text + at, used, (uint32_t)at, (uint32_t)(at + used))
+                      : oxi_put(out, "\xef\xbf\xbd", 3, (uint32_t)at, (uint32_t)(at + used));
+        at += used;
     }
     return status;
 }
@@ -103,15 +84,17 @@ static ox_status oxi_cut_markers(oxi_flow *work, const oxi_text *text, const oxi
     const ox_tokenizer *t = work->tokenizer;
     oxi_markers found;
     size_t done = 0, search = 0, blank[2] = {1, 0};
-    if (!trie->nodes) return text->length ? section(work, text) : OX_OK;
+    const int32_t nothing = trie == &t->markers[1] ? t->nothing : -1;
+    if (!trie->nodes && nothing < 0) return text->length ? section(work, text) : OX_OK;
     memset(&found, 0, sizeof found);
     const bool user_only = !work->parse_special && !t->from_json;
-    ox_status status = oxi_trie_find_markers(trie, text->bytes, text->length, user_only, &found);
+    ox_status status = oxi_trie_find_markers(trie, text->bytes, text->length, user_only, nothing, &found);
     for (size_t i = found.count; i-- > 0 && !status;) {
         const oxi_added *added = &t->added[found.list[i].value];
         size_t start = found.list[i].at, end = start + oxi_vocabulary_length(&t->vocabulary, added->id);
         if (start < search) continue;
         if (trie == &t->markers[1]) end = start + (size_t)t->normalized_length[found.list[i].value];
+        if (start == end && start == search && i + 1 < found.count) continue; /* right behind another one */
         search = end;
         if (added->special && !work->parse_special) continue;
         if (!oxi_marker_extent(t, added, text, done, blank, &start, &end)) continue;
@@ -196,6 +179,8 @@ static ox_status oxi_encode_text(oxi_flow *work, const char *text, size_t length
         whole.from = clean.from;
         whole.to = clean.to;
     }
+    work->whole = whole;
+    work->growth = oxi_growth_of(whole.length);
     if (!status && length) status = oxi_cut_markers(work, &whole, &t->markers[0], oxi_encode_section);
     oxi_buffer_free(&clean);
     return status;

@@ -117,16 +117,17 @@ static bool oxi_fact_looks_special(const char *text, size_t length) {
 /* Texts and types; WordPiece's are stored with U+2581 before words and nothing before later parts. */
 static ox_status oxi_fact_tokens(const ox_tokenizer *t, oxi_tokenizer_fact_list *list, bool bert) {
     const oxi_vocabulary *v = &t->vocabulary;
-    const size_t count = (size_t)v->count;
+    const size_t count = (size_t)list->tokens;
     ox_string *texts = (ox_string *)oxi_fact_block(list, count * sizeof *texts);
     int32_t *types = (int32_t *)oxi_fact_block(list, count * sizeof *types);
-    char *more = (char *)oxi_fact_block(list, v->start[count] + 24 * count);
+    char *more = (char *)oxi_fact_block(list, v->start[v->count] + 24 * count);
     if (!texts || !types || !more) return OX_ERR_NOMEM;
-    for (int32_t i = 0; i < v->count; i++) {
-        const char *text = oxi_vocabulary_text(v, i);
-        size_t length = oxi_vocabulary_length(v, i);
+    for (int32_t i = 0; i < list->tokens; i++) {
+        const bool has = i < v->count;
+        const char *text = has ? oxi_vocabulary_text(v, i) : "";
+        size_t length = has ? oxi_vocabulary_length(v, i) : 0;
         const size_t prefix = t->model.prefix_length;
-        types[i] = v->type[i];
+        types[i] = has ? (int32_t)v->type[i] : (int32_t)OX_TOKEN_UNUSED;
         if (types[i] == OX_TOKEN_USER_DEFINED && oxi_fact_looks_special(text, length))
             types[i] = OX_TOKEN_CONTROL;
         if (t->model.whole_word && types[i] == OX_TOKEN_UNKNOWN) types[i] = OX_TOKEN_NORMAL;
@@ -149,9 +150,9 @@ static ox_status oxi_fact_tokens(const ox_tokenizer *t, oxi_tokenizer_fact_list 
         texts[i].length = (int64_t)length;
     }
     const ox_status status =
-        oxi_fact_push(list, "tokenizer.ggml.tokens", OX_GGUF_ARRAY, OX_GGUF_STRING, v->count, texts);
+        oxi_fact_push(list, "tokenizer.ggml.tokens", OX_GGUF_ARRAY, OX_GGUF_STRING, list->tokens, texts);
     return status ? status
-                  : oxi_fact_push(list, "tokenizer.ggml.token_type", OX_GGUF_ARRAY, OX_GGUF_I32, v->count,
+                  : oxi_fact_push(list, "tokenizer.ggml.token_type", OX_GGUF_ARRAY, OX_GGUF_I32, list->tokens,
                                   types);
 }
 
@@ -196,15 +197,16 @@ static ox_status oxi_fact_merges(const ox_tokenizer *t, oxi_tokenizer_fact_list 
 /* Unigram's as they are; those of merged characters by the rank of what makes them, the first the best. */
 static ox_status oxi_fact_scores(const ox_tokenizer *t, oxi_tokenizer_fact_list *list) {
     const oxi_vocabulary *v = &t->vocabulary;
-    float *scores = (float *)oxi_fact_block(list, (size_t)v->count * sizeof *scores);
+    float *scores = (float *)oxi_fact_block(list, (size_t)list->tokens * sizeof *scores);
     if (!scores) return OX_ERR_NOMEM;
-    for (int32_t i = 0; i < v->count; i++) scores[i] = t->model.scores ? (float)t->model.scores[i] : -1e6f;
+    for (int32_t i = 0; i < list->tokens; i++)
+        scores[i] = t->model.scores && i < v->count ? (float)t->model.scores[i] : -1e6f;
     for (size_t i = 0; i < t->model.merge_count; i++) {
         const oxi_merge *merge = &t->model.merges[i];
         if (merge->left >= 0 && scores[merge->made] < -(float)merge->rank)
             scores[merge->made] = -(float)merge->rank;
     }
-    return oxi_fact_push(list, "tokenizer.ggml.scores", OX_GGUF_ARRAY, OX_GGUF_F32, v->count, scores);
+    return oxi_fact_push(list, "tokenizer.ggml.scores", OX_GGUF_ARRAY, OX_GGUF_F32, list->tokens, scores);
 }
 
 static ox_status oxi_fact_roles(const ox_tokenizer *t, oxi_tokenizer_fact_list *list, bool bert) {
@@ -243,7 +245,8 @@ static ox_status oxi_fact_spaces(const ox_tokenizer *t, oxi_tokenizer_fact_list 
                          (int64_t)map->text_length, map->text);
 }
 
-static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer *t, oxi_tokenizer_fact_list *list) {
+static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer *t, int64_t rows,
+                                                oxi_tokenizer_fact_list *list) {
     const bool bpe = t->model.row->encode == oxi_bpe_encode, bytes = t->model.whole_word;
     const bool unigram = t->model.row->encode == oxi_unigram_encode;
     const bool bert = t->model.row->encode == oxi_word_piece_encode;
@@ -254,6 +257,7 @@ static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer *t, oxi_token
     if (!pre)
         return oxi_fail(OX_ERR_UNSUPPORTED,
                         "tokenizer: no name of tokenizer.ggml.pre stands for its patterns");
+    list->tokens = rows > t->vocabulary.count && rows < INT32_MAX ? rows : t->vocabulary.count;
     ox_status status = oxi_fact_text(list, "tokenizer.ggml.model",
                                      bytes     ? "gpt2"
                                      : unigram ? "t5"

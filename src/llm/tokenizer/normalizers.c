@@ -532,11 +532,17 @@ static ox_status oxi_normalize_unigram(const oxi_pipe_step *step, oxi_flow *work
     bool prepended = false, inside = false;
     ox_status status = OX_OK;
     for (size_t at = 0; at < text.length && !status;) {
-        const oxi_char c = oxi_char_at(&text, at);
         const char *made = text.bytes + at;
-        size_t made_length = c.end - at, used = 0;
-        if (has_map)
+        size_t made_length = oxi_loose_length(made, text.length - at), used = made_length;
+        oxi_char c = oxi_char_at(&text, at);
+        if (used == 0) { /* the map says what U+FFFD becomes, and not what is no character */
+            made = "\xef\xbf\xbd";
+            made_length = 3;
+            used = 1;
+            c.to = oxi_text_to(&text, at + 1);
+        } else if (has_map) {
             used = oxi_charsmap_find(&map, text.bytes + at, text.length - at, true, &made, &made_length);
+        }
         if (used == 0) {
             made = text.bytes + at;
             made_length = used = c.end - at;

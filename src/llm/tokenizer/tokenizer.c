@@ -42,6 +42,8 @@ static ox_status oxi_normalize_markers(ox_tokenizer *t, oxi_trie_text *texts, ui
     ox_status status = OX_OK;
     memset(&work, 0, sizeof work);
     work.tokenizer = t;
+    work.growth = oxi_growth_of(0); /* of all of them together, and */
+    for (uint32_t i = 0; i < count; i++) work.growth += texts[i].length * OXI_MOST_GROWTH;
     for (uint32_t i = 0; i < count && !status; i++) {
         work.text.bytes = texts[i].text;
         work.text.length = texts[i].length;
@@ -68,15 +70,19 @@ static ox_status oxi_tokenizer_make_markers(ox_tokenizer *t) {
     if (!t->normalized_length) status = OX_ERR_NOMEM;
     for (int normalized = 0; normalized < 2 && !status; normalized++) {
         uint32_t count = 0;
-        for (size_t i = t->added_count; i-- > 0;) { /* of equal ones the first stands, which is put in last */
+        /* of equal ones that stands which is put in last: special ones before others, and then the first */
+        for (size_t k = 2 * t->added_count; k-- > 0;) {
+            const size_t i = k % t->added_count;
             const oxi_added *added = &t->added[i];
-            if (added->normalized != (normalized == 1)) continue;
+            if (added->normalized != (normalized == 1) || added->special != (k < t->added_count)) continue;
             texts[count].text = oxi_vocabulary_text(v, added->id);
             texts[count].length = oxi_vocabulary_length(v, added->id);
             texts[count].user = !added->special;
             texts[count++].value = (int32_t)i;
         }
         if (normalized) status = oxi_normalize_markers(t, texts, count, &all);
+        for (uint32_t i = 0; i < count && normalized; i++)
+            if (texts[i].length == 0) t->nothing = texts[i].value;
         if (!status) status = oxi_trie_make(&t->markers[normalized], texts, count, true);
     }
     oxi_buffer_free(&all);
@@ -93,7 +99,7 @@ static const oxi_shown *oxi_shown_of(const ox_tokenizer *t, int32_t id) {
 /* ---- pieces -------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_decode_start(oxi_decode_list *list) {
-    list->bytes[0].length = 0;
+    list->bytes[0].length = list->bytes[0].most = 0;
     list->tokens.count = 0;
     list->turn = 1;
     return OX_OK;
@@ -152,7 +158,9 @@ static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer *t, const int32_t
         if (!keep_special && oxi_is_hidden(t, ids[i])) continue;
         status = oxi_decode_add(t, list, ids[i]);
     }
-    list->first = list->last = list->lossy = true;
+    list->first = list->last = true;
+    list->growth = oxi_growth_of(list->bytes[0].length);
+    list->lossy = t->from_json; /* texts of a GGUF file are bytes */
     return status ? status : oxi_decode_run(t, list);
 }
 
@@ -195,6 +203,7 @@ static ox_status oxi_tokenizer_make_pieces(ox_tokenizer *t) {
     oxi_buffer all;
     memset(&list, 0, sizeof list);
     memset(&all, 0, sizeof all);
+    list.growth = oxi_growth_of(v->start[count]); /* of all tokens together */
     v->piece_start = (size_t *)oxi_calloc(count, sizeof *v->piece_start);
     v->piece_length = (uint32_t *)oxi_calloc(count, sizeof *v->piece_length);
     v->piece_cut = (uint8_t *)oxi_calloc(count, sizeof *v->piece_cut);
@@ -251,7 +260,7 @@ static ox_tokenizer *oxi_tokenizer_new(void) {
     for (int i = 0; i < 2; i++)
         for (int b = 0; b < 256; b++) t->markers[i].root[b] = -1;
     for (int b = 0; b < 256; b++) t->vocabulary.byte_token[b] = t->model.byte_symbol[b] = -1;
-    t->model.unknown = -1;
+    t->model.unknown = t->nothing = -1;
     return t;
 }
 

@@ -68,7 +68,11 @@ typedef struct oxi_buffer {
     char *bytes;
     uint32_t *from, *to;
     size_t length, byte_room, from_room, to_room;
+    size_t most; /* bytes that it may have, 0 = any number */
 } oxi_buffer;
+
+/* Steps may make texts longer, by this many times what came in and a bit: each may double them. */
+enum { OXI_MOST_GROWTH = 32, OXI_GROWTH_OF_NONE = 1 << 20 };
 
 /* A part of the text; while it is split, whether the pattern matched it. */
 typedef struct oxi_stretch {
@@ -100,6 +104,8 @@ struct oxi_word_cache;
 typedef struct oxi_flow {
     const ox_tokenizer *tokenizer;
     oxi_text text;         /* as it stands now */
+    oxi_text whole;        /* all of it, as it came */
+    size_t growth;         /* bytes by which steps may still make it longer */
     oxi_buffer buffers[4]; /* two that normalizers write in turn, two for pre-tokenizers */
     int turn;              /* the buffer that is written next */
     oxi_split_list splits, next, found;
@@ -119,6 +125,8 @@ static oxi_buffer *oxi_put_begin(oxi_flow *work);
 static ox_status oxi_put(oxi_buffer *out, const char *bytes, size_t length, uint32_t from, uint32_t to);
 static ox_status oxi_put_code(oxi_buffer *out, uint32_t code, uint32_t from, uint32_t to);
 static void oxi_put_end(oxi_flow *work, const oxi_buffer *out);
+/* Bytes by which steps may make `length` bytes longer. */
+static size_t oxi_growth_of(size_t length);
 /* Where the character at [at, end) of a text comes from. */
 static uint32_t oxi_text_from(const oxi_text *text, size_t at);
 static uint32_t oxi_text_to(const oxi_text *text, size_t end);
@@ -186,6 +194,7 @@ typedef struct oxi_decode_list {
     oxi_split_list tokens, next;
     bool first, last; /* the list begins, ends where the text does */
     bool lossy;       /* what is not UTF-8 becomes U+FFFD */
+    size_t growth;    /* bytes by which steps may still make texts longer */
 } oxi_decode_list;
 
 typedef ox_status (*oxi_decode_row)(const oxi_pipe_step *step, oxi_decode_list *list);
@@ -276,6 +285,7 @@ struct ox_tokenizer {
     oxi_added *added;
     size_t added_count, added_room;
     uint32_t *normalized_length; /* [added_count + 1] of markers' normalized texts */
+    int32_t nothing;             /* the marker that normalizes to nothing, -1 = none does */
     oxi_shown *shown;
     size_t shown_count, shown_room;
     oxi_trie markers[2]; /* in the text as it is; in the normalized text: values are places in `added` */

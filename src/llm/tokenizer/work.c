@@ -1,5 +1,12 @@
 /* The text on its way through the pipeline: buffers with the place of each byte, splits, tokens. */
 
+/* The length of a character as GGUF's tokenizers take them: halves of surrogate pairs as well. 0 = none. */
+static size_t oxi_loose_length(const char *text, size_t left) {
+    const unsigned char *p = (const unsigned char *)text;
+    if (left >= 3 && p[0] == 0xED && p[1] >= 0xA0 && p[1] <= 0xBF && (p[2] & 0xC0) == 0x80) return 3;
+    return oxi_utf8_length(p, left);
+}
+
 static uint32_t oxi_text_from(const oxi_text *text, size_t at) {
     return text->from ? text->from[at] : (uint32_t)(text->base + at);
 }
@@ -12,11 +19,19 @@ static oxi_buffer *oxi_put_begin(oxi_flow *work) {
     oxi_buffer *out = &work->buffers[work->turn];
     work->turn ^= 1;
     out->length = 0;
+    out->most = work->text.length + work->growth;
     return out;
+}
+
+static size_t oxi_growth_of(size_t length) {
+    return length * OXI_MOST_GROWTH + OXI_GROWTH_OF_NONE; /* texts are below 2^32 */
 }
 
 static ox_status oxi_buffer_reserve(oxi_buffer *out, size_t more) {
     const size_t need = out->length + more;
+    if (out->most && need > out->most)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: its steps make a text more than %d times as long",
+                        OXI_MOST_GROWTH);
     if (out->bytes && need <= out->byte_room && need <= out->from_room && need <= out->to_room) return OX_OK;
     if (need >= UINT32_MAX) return oxi_fail(OX_ERR_NOMEM, "tokenizer: a text becomes longer than 2^32 bytes");
     void *bytes = oxi_grow(out->bytes, &out->byte_room, need, 1, false);
@@ -75,6 +90,8 @@ static ox_status oxi_put_text(oxi_buffer *out, const oxi_text *text, size_t star
 }
 
 static void oxi_put_end(oxi_flow *work, const oxi_buffer *out) {
+    const size_t more = out->length > work->text.length ? out->length - work->text.length : 0;
+    work->growth = work->growth > more ? work->growth - more : 0;
     work->text.bytes = out->bytes ? out->bytes : "";
     work->text.length = out->length;
     work->text.from = out->from;

@@ -239,14 +239,35 @@ static ox_status oxi_bpe_symbols(const oxi_flow *work, size_t start, size_t end,
     return OX_OK;
 }
 
-/* Bytes of a prefix may lead beyond the end of the word. */
-static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t count, size_t end) {
+/* Bytes of a prefix may lead beyond the end of the word. The reference takes such a place, which counts from
+ * the word's start, for one in the whole text: from the character that it is in to the start of that of its
+ * end, to the end of the text if there is none, and two characters if it is farther than that. */
+static ox_status oxi_bpe_push_beyond(oxi_flow *work, int32_t id, size_t start, size_t end) {
+    const oxi_text *text = &work->whole;
+    const uint32_t last = text->length ? oxi_text_to(text, text->length) : 0;
+    if (!work->places || start >= text->length) return oxi_token_push_place(work, id, last, last);
+    while (start > 0 && ((unsigned char)text->bytes[start] & 0xC0) == 0x80) start--;
+    if (end > text->length) {
+        end = start;
+        for (int i = 0; i < 2 && end < text->length; i++)
+            (void)oxi_utf8_code(text->bytes, text->length, &end);
+    }
+    while (end < text->length && ((unsigned char)text->bytes[end] & 0xC0) == 0x80) end--;
+    return oxi_token_push_place(work, id, oxi_text_from(text, start),
+                                end < text->length ? oxi_text_from(text, end) : last);
+}
+
+static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t count, size_t start,
+                              size_t end) {
     const int64_t known = work->tokenizer->vocabulary.count;
     ox_status status = OX_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        if (symbols[i].id < known)
-            status = oxi_token_push(work, symbols[i].id, symbols[i].start < end ? symbols[i].start : end - 1,
-                                    symbols[i].end < end ? symbols[i].end : end);
+    for (size_t i = 0; i < count && !status; i++) {
+        const oxi_symbol *symbol = &symbols[i];
+        if (symbol->id >= known) continue;
+        status = symbol->end <= end
+                     ? oxi_token_push(work, symbol->id, symbol->start, symbol->end)
+                     : oxi_bpe_push_beyond(work, symbol->id, symbol->start - start, symbol->end - start);
+    }
     return status;
 }
 
@@ -298,7 +319,7 @@ static ox_status oxi_bpe_encode_new(oxi_flow *work, size_t start, size_t end, ox
     } else if (entry) {
         entry->word[15] = 0;
     }
-    return oxi_bpe_push(work, symbols, count, end);
+    return oxi_bpe_push(work, symbols, count, start, end);
 }
 
 static ox_status oxi_bpe_encode(oxi_flow *work, size_t start, size_t end) {

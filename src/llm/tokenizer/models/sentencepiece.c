@@ -95,14 +95,16 @@ static void oxi_spm_merge(oxi_spm *spm) {
 
 /* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
-/* One symbol a character; a byte that is not UTF-8 is one by itself. */
+/* One symbol a character, as long as its first byte says: what is not UTF-8 takes what follows with it.
+ * source llama.cpp, src/llama-vocab.cpp */
 static void oxi_spm_split(oxi_spm *spm, size_t length) {
     size_t at = 0;
     while (at < length) {
         oxi_spm_symbol *symbol = &spm->symbols[spm->symbol_count];
         symbol->start = (int32_t)at;
-        const size_t bytes = oxi_utf8_length((const unsigned char *)spm->text + at, length - at);
-        symbol->length = bytes ? (int32_t)bytes : 1;
+        const unsigned char first = (unsigned char)spm->text[at];
+        const size_t bytes = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        symbol->length = (int32_t)(bytes < length - at ? bytes : length - at);
         symbol->previous = spm->symbol_count - 1;
         symbol->next = spm->symbol_count + 1;
         at += (size_t)symbol->length;

@@ -395,7 +395,11 @@ static int32_t oxi_emit_sequence(oxi_compiler *c, int32_t child, int32_t next, i
     int32_t list[64];
     int count = 0;
     for (; child >= 0 && count < 64; child = c->trees[child].sibling) list[count++] = child;
-    if (child >= 0) next = depth > 64 ? -1 : oxi_emit_sequence(c, child, next, depth + 1);
+    if (child >= 0 && depth > 64) {
+        (void)oxi_pattern_fail(c, "a sequence of more than 4,000 parts");
+        return -1;
+    }
+    if (child >= 0) next = oxi_emit_sequence(c, child, next, depth + 1);
     for (int i = count - 1; i >= 0 && next >= 0; i--) next = oxi_emit(c, list[i], next);
     return next;
 }

@@ -1,5 +1,6 @@
 /* The matcher of patterns: steps in order, and frames to come back to. After many steps it also remembers
- * which (step, place) failed; places that are on the way to success when a match is found are forgotten. */
+ * which (step, place) failed, and which led a look to its end: looks over a long run of digits, one behind
+ * each group, take linear time. What is on the way to any other match is forgotten. */
 
 static void oxi_matcher_reset(oxi_matcher *m, size_t length) {
     oxi_free(m->failed, m->failed_words * sizeof *m->failed);
@@ -63,18 +64,26 @@ static bool oxi_match_enter(oxi_match *s, int32_t step, size_t at) {
     return true;
 }
 
-/* What was entered with more frames than there are now has failed for good. */
+/* What was entered since the last frame was pushed has failed for good when it comes to that frame. */
 static void oxi_match_settle(oxi_matcher *m, size_t from) {
-    while (m->open_count > from && m->open[4 * (m->open_count - 1) + 2] > m->frame_count) m->open_count--;
+    while (m->open_count > from && m->open[4 * (m->open_count - 1) + 2] >= m->frame_count) m->open_count--;
 }
 
-static void oxi_match_forget(oxi_match *s, size_t from) {
+/* A body has matched: all that is still open was on its way there. Only that it did counts for a look. */
+static void oxi_match_succeed(oxi_match *s, size_t from, bool look) {
     oxi_matcher *m = s->matcher;
     for (; m->open_count > from; m->open_count--) {
         const uint32_t *entry = m->open + 4 * (m->open_count - 1);
         const size_t bit = (size_t)entry[0] * (s->length + 1) + entry[1];
         m->failed[bit / 64] &= ~((uint64_t)1 << (bit % 64));
+        if (look) m->passed[bit / 64] |= (uint64_t)1 << (bit % 64);
     }
+}
+
+/* Whether this step of a look led to its end before. */
+static bool oxi_match_has_passed(const oxi_match *s, int32_t step, size_t at) {
+    const size_t bit = (size_t)step * (s->length + 1) + at;
+    return (s->matcher->passed[bit / 64] >> (bit % 64) & 1) != 0;
 }
 
 static size_t oxi_step_back(const char *text, size_t at) {
@@ -130,7 +139,8 @@ static bool oxi_match_edge(const oxi_match *s, const oxi_step *step, size_t at) 
     return (left != right) != step->negated;
 }
 
-static bool oxi_match_steps(oxi_match *s, int32_t step, size_t at, size_t *end, int depth);
+/* `look`: where it ends does not count. */
+static bool oxi_match_steps(oxi_match *s, int32_t step, size_t at, size_t *end, int depth, bool look);
 
 /* One look: its body with frames of its own. */
 static bool oxi_match_look(oxi_match *s, const oxi_step *step, size_t at, int depth) {
@@ -148,13 +158,14 @@ static bool oxi_match_look(oxi_match *s, const oxi_step *step, size_t at, int de
         return (count == 1) != step->negated;
     }
     if (depth > OXI_PATTERN_DEPTH) return false;
-    return oxi_match_steps(s, step->other, at, &end, depth + 1) != step->negated;
+    return oxi_match_steps(s, step->other, at, &end, depth + 1, true) != step->negated;
 }
 
 /* The same, but what the body takes is taken. */
 static bool oxi_match_atomic(oxi_match *s, const oxi_step *step, size_t *at, int depth) {
     size_t end;
-    if (depth > OXI_PATTERN_DEPTH || !oxi_match_steps(s, step->other, *at, &end, depth + 1)) return false;
+    if (depth > OXI_PATTERN_DEPTH || !oxi_match_steps(s, step->other, *at, &end, depth + 1, false))
+        return false;
     *at = end;
     return true;
 }
@@ -204,7 +215,7 @@ static int32_t oxi_match_resume(oxi_match *s, size_t *at) {
     return step;
 }
 
-static bool oxi_match_steps(oxi_match *s, int32_t start, size_t at, size_t *end, int depth) {
+static bool oxi_match_steps(oxi_match *s, int32_t start, size_t at, size_t *end, int depth, bool look) {
     oxi_matcher *m = s->matcher;
     const size_t base = m->frame_count, open = m->open_count;
     int32_t index = start;
@@ -216,14 +227,19 @@ static bool oxi_match_steps(oxi_match *s, int32_t start, size_t at, size_t *end,
             m->frame_count = base;
             return false;
         }
-        if (step && m->failed && (step->kind == OXI_STEP_RUN || step->kind == OXI_STEP_CHOICE))
-            goes_on = oxi_match_enter(s, index, at);
+        const bool noted = step && m->failed && (step->kind == OXI_STEP_RUN || step->kind == OXI_STEP_CHOICE);
+        if (noted && look && oxi_match_has_passed(s, index, at)) {
+            m->frame_count = base;
+            oxi_match_succeed(s, open, true);
+            return true;
+        }
+        if (noted) goes_on = oxi_match_enter(s, index, at);
         if (goes_on) {
             switch ((oxi_step_kind)step->kind) {
             case OXI_STEP_MATCH:
                 *end = at;
                 m->frame_count = base;
-                if (m->failed) oxi_match_forget(s, open);
+                if (m->failed) oxi_match_succeed(s, open, look);
                 return true;
             case OXI_STEP_RUN: {
                 const size_t next = oxi_match_take(s, step, at);
@@ -249,8 +265,8 @@ static bool oxi_match_steps(oxi_match *s, int32_t start, size_t at, size_t *end,
             m->open_count = open;
             return false;
         }
-        index = oxi_match_resume(s, &at);
         if (m->failed) oxi_match_settle(m, open);
+        index = oxi_match_resume(s, &at);
     }
 }
 
@@ -262,10 +278,11 @@ static bool oxi_matcher_remember(oxi_match *s) {
         m->status = oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a pattern takes too many steps on this text");
         return false;
     }
-    m->failed_words = bits / 64 + 1;
+    m->failed_words = 2 * (bits / 64 + 1);
     m->failed = (uint64_t *)oxi_calloc(m->failed_words, sizeof *m->failed);
     m->status = m->failed ? OX_OK : OX_ERR_NOMEM;
     if (!m->failed) m->failed_words = 0;
+    m->passed = m->failed ? m->failed + m->failed_words / 2 : NULL;
     m->frame_count = m->open_count = 0;
     m->most = m->steps + ((uint64_t)s->length + 1) * 512 + 1000000;
     return m->failed != NULL;
@@ -276,7 +293,7 @@ static bool oxi_match_at(oxi_match *s, uint64_t which, size_t at, size_t *end) {
     for (size_t i = 0; which; which >>= 1, i++) {
         if (!(which & 1)) continue;
         for (size_t k = i; k < (i < 63 ? i + 1 : p->start_count); k++) {
-            if (oxi_match_steps(s, p->starts[k], at, end, 0)) return true;
+            if (oxi_match_steps(s, p->starts[k], at, end, 0, false)) return true;
             if (s->matcher->status == OX_ERR_UNSUPPORTED && oxi_matcher_remember(s)) k--;
             if (s->matcher->status) return false;
         }

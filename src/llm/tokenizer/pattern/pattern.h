@@ -76,6 +76,7 @@ typedef struct oxi_frame {
 typedef struct oxi_matcher {
     oxi_frame *frames;
     uint64_t *failed; /* bit for each (step, place); NULL until it is needed */
+    uint64_t *passed; /* the second half of `failed`: the same for what led a look to its end */
     uint32_t *open;   /* places in `failed` of steps that may still succeed, with the frames below them */
     size_t frame_count, frame_room, failed_words, open_count, open_room;
     uint64_t steps, most;

@@ -164,23 +164,30 @@ static void oxi_trie_free(oxi_trie *trie) {
     oxi_free(trie->nodes, ((size_t)trie->count + 1) * sizeof *trie->nodes);
 }
 
+static ox_status oxi_markers_push(oxi_markers *out, size_t at, int32_t value) {
+    void *grown = oxi_grow(out->list, &out->room, out->count + 1, sizeof *out->list, false);
+    if (!grown) return OX_ERR_NOMEM;
+    out->list = (oxi_marker *)grown;
+    out->list[out->count].at = at;
+    out->list[out->count++].value = value;
+    return OX_OK;
+}
+
 static ox_status oxi_trie_find_markers(const oxi_trie *trie, const char *text, size_t length, bool user_only,
-                                       oxi_markers *out) {
+                                       int32_t nothing, oxi_markers *out) {
     int32_t node = 0;
     out->count = 0;
-    if (!trie->nodes) return OX_OK;
-    for (size_t at = length; at-- > 0;) {
-        if (node == 0 && trie->root[(uint8_t)text[at]] < 0) continue;
-        node = oxi_trie_step(trie, node, (uint8_t)text[at]);
-        const int32_t value = user_only ? trie->nodes[node].user : trie->nodes[node].value;
-        if (value < 0) continue;
-        void *grown = oxi_grow(out->list, &out->room, out->count + 1, sizeof *out->list, false);
-        if (!grown) return OX_ERR_NOMEM;
-        out->list = (oxi_marker *)grown;
-        out->list[out->count].at = at;
-        out->list[out->count++].value = value;
+    ox_status status = nothing >= 0 ? oxi_markers_push(out, length, nothing) : OX_OK;
+    for (size_t at = trie->nodes || nothing >= 0 ? length : 0; at-- > 0 && !status;) {
+        int32_t value = ((unsigned char)text[at] & 0xC0) == 0x80 ? -1 : nothing;
+        if (node != 0 || trie->root[(uint8_t)text[at]] >= 0) {
+            node = oxi_trie_step(trie, node, (uint8_t)text[at]);
+            const int32_t found = user_only ? trie->nodes[node].user : trie->nodes[node].value;
+            if (found >= 0) value = found;
+        }
+        if (value >= 0) status = oxi_markers_push(out, at, value);
     }
-    return OX_OK;
+    return status;
 }
 
 static void oxi_markers_free(oxi_markers *markers) {

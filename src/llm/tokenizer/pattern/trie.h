@@ -39,9 +39,10 @@ typedef struct oxi_markers {
     oxi_marker *list; /* the last one first */
     size_t count, room;
 } oxi_markers;
-/* For each byte of a text where one begins, the longest marker there. */
+/* For each byte of a text where one begins, the longest marker there. `nothing`: what is found where no other
+ * one begins, between characters and at both ends; -1 = nothing is. */
 static ox_status oxi_trie_find_markers(const oxi_trie *trie, const char *text, size_t length, bool user_only,
-                                       oxi_markers *out);
+                                       int32_t nothing, oxi_markers *out);
 static void oxi_markers_free(oxi_markers *markers);
 
 #endif

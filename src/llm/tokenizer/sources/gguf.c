@@ -170,15 +170,22 @@ static ox_status oxi_gguf_read_merges(ox_tokenizer *t, const ox_file *file) {
     return status;
 }
 
+/* Texts are composed (NFC) where the file says so. */
+static ox_status oxi_add_composition(ox_tokenizer *t, const ox_file *file) {
+    bool composed = false;
+    ox_status status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.nfc", false, &composed);
+    if (status || !composed) return status;
+    t->takes_bytes = false;
+    status = oxi_unicode_open(&t->unicode, OXI_UNICODE_NORMAL_FORMS);
+    return status ? status : oxi_add_plain(&t->normalizers, oxi_normalizer_row("NFC"), 0);
+}
+
 static ox_status oxi_pipeline_bpe(ox_tokenizer *t, const ox_file *file) {
     const oxi_pre_row *row = oxi_pre_row_of(t->pre[0] ? t->pre : "default");
     if (!row)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the pre-tokenizer \"%s\" is not supported", t->pre);
-    bool composed = false;
     ox_status status = oxi_gguf_read_merges(t, file);
-    if (!status) status = oxi_llm_meta_bool(file, "tokenizer.ggml.normalizer.nfc", false, &composed);
-    if (!status && composed) status = oxi_unicode_open(&t->unicode, OXI_UNICODE_NORMAL_FORMS);
-    if (!status && composed) status = oxi_add_plain(&t->normalizers, oxi_normalizer_row("NFC"), 0);
+    if (!status) status = oxi_add_composition(t, file);
     if (!status && (row->flags & OXI_PRE_ESCAPE))
         status = oxi_add_replace(t, &t->normalizers, oxi_normalizer_row("Replace"), " ", oxi_escaped_space);
     for (size_t i = 0; i < OXI_PRE_PATTERNS && row->patterns[i] && !status; i++) {
@@ -243,8 +250,10 @@ static ox_status oxi_pipeline_t5(ox_tokenizer *t, const ox_file *file) {
     oxi_vocabulary *v = &t->vocabulary;
     bool merge = false, escape = true;
     double least = INFINITY;
+    t->takes_bytes = true;
     ox_status status = oxi_llm_meta_bool(file, "tokenizer.ggml.remove_extra_whitespaces", false, &merge);
     if (!status) status = oxi_llm_meta_bool(file, "tokenizer.ggml.escape_whitespaces", true, &escape);
+    if (!status) status = oxi_add_composition(t, file);
     if (status) return status;
     oxi_pipe_step *step = oxi_steps_add(&t->normalizers, oxi_normalizer_row("unigram"));
     if (!step) return OX_ERR_NOMEM;
