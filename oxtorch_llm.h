@@ -120,11 +120,14 @@ typedef struct ox_tokenizer_encode_desc {
 
 /* ox_tokenizer_encode - text to ids.
  *   text    UTF-8 of `length` bytes, -1 = up to its final 0; what is not UTF-8 becomes byte tokens
+ *           (SentencePiece, RWKV); otherwise U+FFFD, of a tokenizer.json for each longest
+ *           start of a character, else for each byte
  *   desc    NULL = zeroed
  *   out     gets at most `room` ids; NULL with room 0 to measure
  * returns   how many ids the whole text has; -1 on error
  * errors    OX_ERR_ARG a text of 2^28 bytes or more; OX_ERR_FORMAT the vocabulary has no token for it;
- *           OX_ERR_NOMEM. untrusted input: yes; n log n time */
+ *           OX_ERR_UNSUPPORTED the file's steps make it more than 32 times as long, or a pattern takes too
+ *           many steps; OX_ERR_NOMEM. untrusted input: yes; n log n time */
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_tokenizer_encode_desc *desc, int32_t *out, int64_t room);
 
@@ -809,7 +812,7 @@ typedef struct oxi_markers{
 oxi_marker*list;
 size_t count,room;}oxi_markers;
 static ox_status oxi_trie_find_markers(const oxi_trie*trie,const char*text,size_t length,bool user_only,
- oxi_markers*out);
+ int32_t nothing,oxi_markers*out);
 static void oxi_markers_free(oxi_markers*markers);
 #endif
 /* >>llm/tokenizer/pattern/pattern.h */
@@ -856,6 +859,7 @@ uint32_t at,low;}oxi_frame;
 typedef struct oxi_matcher{
 oxi_frame*frames;
 uint64_t*failed;
+uint64_t*passed;
 uint32_t*open;
 size_t frame_count,frame_room,failed_words,open_count,open_room;
 uint64_t steps,most;
@@ -907,7 +911,9 @@ size_t base;}oxi_text;
 typedef struct oxi_buffer{
 char*bytes;
 uint32_t*from,*to;
-size_t length,byte_room,from_room,to_room;}oxi_buffer;
+size_t length,byte_room,from_room,to_room;
+size_t most;}oxi_buffer;
+enum{OXI_MOST_GROWTH=32,OXI_GROWTH_OF_NONE=1<<20};
 typedef struct oxi_stretch{
 uint32_t start,end;
 bool match;}oxi_stretch;
@@ -926,6 +932,8 @@ struct oxi_word_cache;
 typedef struct oxi_flow{
 const ox_tokenizer*tokenizer;
 oxi_text text;
+oxi_text whole;
+size_t growth;
 oxi_buffer buffers[4];
 int turn;
 oxi_split_list splits,next,found;
@@ -942,6 +950,7 @@ static oxi_buffer*oxi_put_begin(oxi_flow*work);
 static ox_status oxi_put(oxi_buffer*out,const char*bytes,size_t length,uint32_t from,uint32_t to);
 static ox_status oxi_put_code(oxi_buffer*out,uint32_t code,uint32_t from,uint32_t to);
 static void oxi_put_end(oxi_flow*work,const oxi_buffer*out);
+static size_t oxi_growth_of(size_t length);
 static uint32_t oxi_text_from(const oxi_text*text,size_t at);
 static uint32_t oxi_text_to(const oxi_text*text,size_t end);
 static ox_status oxi_split_push(oxi_split_list*list,size_t start,size_t end,bool match);
@@ -975,7 +984,8 @@ oxi_buffer bytes[2];
 int turn;
 oxi_split_list tokens,next;
 bool first,last;
-bool lossy;}oxi_decode_list;
+bool lossy;
+size_t growth;}oxi_decode_list;
 typedef ox_status(*oxi_decode_row)(const oxi_pipe_step*step,oxi_decode_list*list);
 typedef struct oxi_step_row{
 const char*name;
@@ -1038,6 +1048,7 @@ oxi_steps normalizers,pre_tokenizers,post_processors,decoders;
 oxi_added*added;
 size_t added_count,added_room;
 uint32_t*normalized_length;
+int32_t nothing;
 oxi_shown*shown;
 size_t shown_count,shown_room;
 oxi_trie markers[2];
@@ -1117,6 +1128,15 @@ if(p[0]<0xF0||left<4){
 return(uint32_t)(p[0]&0xF)<<12|(uint32_t)(p[1]&0x3F)<<6|(p[2]&0x3Fu);}
 *at+=4;
 return(uint32_t)(p[0]&0x7)<<18|(uint32_t)(p[1]&0x3F)<<12|(uint32_t)(p[2]&0x3F)<<6|(p[3]&0x3Fu);}
+static size_t oxi_utf8_broken_length(const unsigned char*p,size_t left){
+size_t length=1;
+const size_t full=p[0]<0xE0?2:p[0]<0xF0?3:4;
+for(size_t more=2;more<full&&more<=left&&p[0]>=0xC2;more++){
+unsigned char whole[4]={p[0],p[1],0x80,0x80};
+if(more==3)whole[2]=p[2];
+if(oxi_utf8_length(whole,full)!=full)break;
+length=more;}
+return length;}
 /* >>llm/unicode/unicode.c */
 /* >>llm/unicode/properties.inc */
 static const char*const oxi_unicode_categories_text[]={
@@ -7010,22 +7030,26 @@ oxi_free(build.order,count*2*sizeof*build.order);
 return status;}
 static void oxi_trie_free(oxi_trie*trie){
 oxi_free(trie->nodes,((size_t)trie->count+1)*sizeof*trie->nodes);}
-static ox_status oxi_trie_find_markers(const oxi_trie*trie,const char*text,size_t length,bool user_only,
- oxi_markers*out){
-int32_t node=0;
-out->count=0;
-if(!trie->nodes)return OX_OK;
-for(size_t at=length;at-- >0;){
-if(node==0&&trie->root[(uint8_t)text[at]]<0)continue;
-node=oxi_trie_step(trie,node,(uint8_t)text[at]);
-const int32_t value=user_only?trie->nodes[node].user:trie->nodes[node].value;
-if(value<0)continue;
+static ox_status oxi_markers_push(oxi_markers*out,size_t at,int32_t value){
 void*grown=oxi_grow(out->list,&out->room,out->count+1,sizeof*out->list,false);
 if(!grown)return OX_ERR_NOMEM;
 out->list=(oxi_marker*)grown;
 out->list[out->count].at=at;
-out->list[out->count++].value=value;}
+out->list[out->count++].value=value;
 return OX_OK;}
+static ox_status oxi_trie_find_markers(const oxi_trie*trie,const char*text,size_t length,bool user_only,
+ int32_t nothing,oxi_markers*out){
+int32_t node=0;
+out->count=0;
+ox_status status=nothing>=0?oxi_markers_push(out,length,nothing):OX_OK;
+for(size_t at=trie->nodes||nothing>=0?length:0;at-- >0&& !status;){
+int32_t value=((unsigned char)text[at]&0xC0)==0x80? -1:nothing;
+if(node!=0||trie->root[(uint8_t)text[at]]>=0){
+node=oxi_trie_step(trie,node,(uint8_t)text[at]);
+const int32_t found=user_only?trie->nodes[node].user:trie->nodes[node].value;
+if(found>=0)value=found;}
+if(value>=0)status=oxi_markers_push(out,at,value);}
+return status;}
 static void oxi_markers_free(oxi_markers*markers){
 oxi_free(markers->list,markers->room*sizeof*markers->list);}
 /* >>llm/tokenizer/pattern/pattern.c */
@@ -7671,7 +7695,10 @@ static int32_t oxi_emit_sequence(oxi_compiler*c,int32_t child,int32_t next,int d
 int32_t list[64];
 int count=0;
 for(;child>=0&&count<64;child=c->trees[child].sibling)list[count++]=child;
-if(child>=0)next=depth>64? -1:oxi_emit_sequence(c,child,next,depth+1);
+if(child>=0&&depth>64){
+(void)oxi_pattern_fail(c,"a sequence of more than 4,000 parts");
+return-1;}
+if(child>=0)next=oxi_emit_sequence(c,child,next,depth+1);
 for(int i=count-1;i>=0&&next>=0;i--)next=oxi_emit(c,list[i],next);
 return next;}
 static int32_t oxi_emit_choice(oxi_compiler*c,int32_t first,int32_t second,bool lazy){
@@ -7842,13 +7869,17 @@ entry[1]=(uint32_t)at;
 entry[2]=(uint32_t)m->frame_count;
 return true;}
 static void oxi_match_settle(oxi_matcher*m,size_t from){
-while(m->open_count>from&&m->open[4*(m->open_count-1)+2]>m->frame_count)m->open_count--;}
-static void oxi_match_forget(oxi_match*s,size_t from){
+while(m->open_count>from&&m->open[4*(m->open_count-1)+2]>=m->frame_count)m->open_count--;}
+static void oxi_match_succeed(oxi_match*s,size_t from,bool look){
 oxi_matcher*m=s->matcher;
 for(;m->open_count>from;m->open_count--){
 const uint32_t*entry=m->open+4*(m->open_count-1);
 const size_t bit=(size_t)entry[0]*(s->length+1)+entry[1];
-m->failed[bit/64]&= ~((uint64_t)1<<(bit%64));}}
+m->failed[bit/64]&= ~((uint64_t)1<<(bit%64));
+if(look)m->passed[bit/64]|=(uint64_t)1<<(bit%64);}}
+static bool oxi_match_has_passed(const oxi_match*s,int32_t step,size_t at){
+const size_t bit=(size_t)step*(s->length+1)+at;
+return(s->matcher->passed[bit/64]>>(bit%64)&1)!=0;}
 static size_t oxi_step_back(const char*text,size_t at){
 do at--;
 while(at>0&&((unsigned char)text[at]&0xC0)==0x80);
@@ -7888,7 +7919,7 @@ return has!=step->negated;}
 const bool left=at>0&&oxi_match_is_word(s,oxi_step_back(s->text,at));
 const bool right=at<s->length&&oxi_match_is_word(s,at);
 return(left!=right)!=step->negated;}
-static bool oxi_match_steps(oxi_match*s,int32_t step,size_t at,size_t*end,int depth);
+static bool oxi_match_steps(oxi_match*s,int32_t step,size_t at,size_t*end,int depth,bool look);
 static bool oxi_match_look(oxi_match*s,const oxi_step*step,size_t at,int depth){
 size_t end;
 const oxi_step*body= &s->pattern->steps[step->other];
@@ -7901,10 +7932,11 @@ int32_t count;
 (void)oxi_match_run(s,body->class_index,at,1,&count);
 return(count==1)!=step->negated;}
 if(depth>OXI_PATTERN_DEPTH)return false;
-return oxi_match_steps(s,step->other,at,&end,depth+1)!=step->negated;}
+return oxi_match_steps(s,step->other,at,&end,depth+1,true)!=step->negated;}
 static bool oxi_match_atomic(oxi_match*s,const oxi_step*step,size_t*at,int depth){
 size_t end;
-if(depth>OXI_PATTERN_DEPTH|| !oxi_match_steps(s,step->other,*at,&end,depth+1))return false;
+if(depth>OXI_PATTERN_DEPTH|| !oxi_match_steps(s,step->other,*at,&end,depth+1,false))
+return false;
 *at=end;
 return true;}
 static size_t oxi_match_take(oxi_match*s,const oxi_step*step,size_t at){
@@ -7939,7 +7971,7 @@ return-1;}
 frame->at=(uint32_t)*at;
 if(frame->low!=UINT32_MAX)frame->low--;}
 return step;}
-static bool oxi_match_steps(oxi_match*s,int32_t start,size_t at,size_t*end,int depth){
+static bool oxi_match_steps(oxi_match*s,int32_t start,size_t at,size_t*end,int depth,bool look){
 oxi_matcher*m=s->matcher;
 const size_t base=m->frame_count,open=m->open_count;
 int32_t index=start;
@@ -7950,14 +7982,18 @@ if(++m->steps>m->most){
 m->status=OX_ERR_UNSUPPORTED;
 m->frame_count=base;
 return false;}
-if(step&&m->failed&&(step->kind==OXI_STEP_RUN||step->kind==OXI_STEP_CHOICE))
-goes_on=oxi_match_enter(s,index,at);
+const bool noted=step&&m->failed&&(step->kind==OXI_STEP_RUN||step->kind==OXI_STEP_CHOICE);
+if(noted&&look&&oxi_match_has_passed(s,index,at)){
+m->frame_count=base;
+oxi_match_succeed(s,open,true);
+return true;}
+if(noted)goes_on=oxi_match_enter(s,index,at);
 if(goes_on){
 switch((oxi_step_kind)step->kind){
 case OXI_STEP_MATCH:
 *end=at;
 m->frame_count=base;
-if(m->failed)oxi_match_forget(s,open);
+if(m->failed)oxi_match_succeed(s,open,look);
 return true;
 case OXI_STEP_RUN:{
 const size_t next=oxi_match_take(s,step,at);
@@ -7977,18 +8013,19 @@ continue;}
 if(m->frame_count==base){
 m->open_count=open;
 return false;}
-index=oxi_match_resume(s,&at);
-if(m->failed)oxi_match_settle(m,open);}}
+if(m->failed)oxi_match_settle(m,open);
+index=oxi_match_resume(s,&at);}}
 static bool oxi_matcher_remember(oxi_match*s){
 oxi_matcher*m=s->matcher;
 size_t bits=0;
 if(m->failed|| !oxi_mul_size(s->pattern->step_count,s->length+1,&bits)||bits>(size_t)1<<33){
 m->status=oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: a pattern takes too many steps on this text");
 return false;}
-m->failed_words=bits/64+1;
+m->failed_words=2*(bits/64+1);
 m->failed=(uint64_t*)oxi_calloc(m->failed_words,sizeof*m->failed);
 m->status=m->failed?OX_OK:OX_ERR_NOMEM;
 if(!m->failed)m->failed_words=0;
+m->passed=m->failed?m->failed+m->failed_words/2:NULL;
 m->frame_count=m->open_count=0;
 m->most=m->steps+((uint64_t)s->length+1)*512+1000000;
 return m->failed!=NULL;}
@@ -7997,7 +8034,7 @@ const oxi_pattern*p=s->pattern;
 for(size_t i=0;which;which>>=1,i++){
 if(!(which&1))continue;
 for(size_t k=i;k<(i<63?i+1:p->start_count);k++){
-if(oxi_match_steps(s,p->starts[k],at,end,0))return true;
+if(oxi_match_steps(s,p->starts[k],at,end,0,false))return true;
 if(s->matcher->status==OX_ERR_UNSUPPORTED&&oxi_matcher_remember(s))k--;
 if(s->matcher->status)return false;}}
 return false;}
@@ -8104,6 +8141,10 @@ oxi_free(v->type,count*sizeof*v->type);
 oxi_free(v->texts,v->start?v->start[count]+v->spare:0);
 oxi_free(v->start,(count+1)*sizeof*v->start);}
 /* >>llm/tokenizer/work.c */
+static size_t oxi_loose_length(const char*text,size_t left){
+const unsigned char*p=(const unsigned char*)text;
+if(left>=3&&p[0]==0xED&&p[1]>=0xA0&&p[1]<=0xBF&&(p[2]&0xC0)==0x80)return 3;
+return oxi_utf8_length(p,left);}
 static uint32_t oxi_text_from(const oxi_text*text,size_t at){
 return text->from?text->from[at]:(uint32_t)(text->base +at);}
 static uint32_t oxi_text_to(const oxi_text*text,size_t end){
@@ -8112,9 +8153,15 @@ static oxi_buffer*oxi_put_begin(oxi_flow*work){
 oxi_buffer*out= &work->buffers[work->turn];
 work->turn^=1;
 out->length=0;
+out->most=work->text.length+work->growth;
 return out;}
+static size_t oxi_growth_of(size_t length){
+return length*OXI_MOST_GROWTH+OXI_GROWTH_OF_NONE;}
 static ox_status oxi_buffer_reserve(oxi_buffer*out,size_t more){
 const size_t need=out->length+more;
+if(out->most&&need>out->most)
+return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: its steps make a text more than %d times as long",
+ OXI_MOST_GROWTH);
 if(out->bytes&&need<=out->byte_room&&need<=out->from_room&&need<=out->to_room)return OX_OK;
 if(need>=UINT32_MAX)return oxi_fail(OX_ERR_NOMEM,"tokenizer: a text becomes longer than 2^32 bytes");
 void*bytes=oxi_grow(out->bytes,&out->byte_room,need,1,false);
@@ -8157,6 +8204,8 @@ at=next;}}
 out->length+=end-start;
 return OX_OK;}
 static void oxi_put_end(oxi_flow*work,const oxi_buffer*out){
+const size_t more=out->length>work->text.length?out->length-work->text.length:0;
+work->growth=work->growth>more?work->growth-more:0;
 work->text.bytes=out->bytes?out->bytes:"";
 work->text.length=out->length;
 work->text.from=out->from;
@@ -8628,11 +8677,15 @@ oxi_buffer*out=oxi_put_begin(work);
 bool prepended=false,inside=false;
 ox_status status=OX_OK;
 for(size_t at=0;at<text.length&& !status;){
-const oxi_char c=oxi_char_at(&text,at);
 const char*made=text.bytes+at;
-size_t made_length=c.end-at,used=0;
-if(has_map)
-used=oxi_charsmap_find(&map,text.bytes+at,text.length-at,true,&made,&made_length);
+size_t made_length=oxi_loose_length(made,text.length-at),used=made_length;
+oxi_char c=oxi_char_at(&text,at);
+if(used==0){
+made="\xef\xbf\xbd";
+made_length=3;
+used=1;
+c.to=oxi_text_to(&text,at+1);}else if(has_map){
+used=oxi_charsmap_find(&map,text.bytes+at,text.length-at,true,&made,&made_length);}
 if(used==0){
 made=text.bytes+at;
 made_length=used=c.end-at;}
@@ -9109,13 +9162,26 @@ waiting+=next-at;}
 if(waits)oxi_bpe_add(symbols,&count,start,m->unknown,waiting);
 *out=count;
 return OX_OK;}
-static ox_status oxi_bpe_push(oxi_flow*work,const oxi_symbol*symbols,size_t count,size_t end){
+static ox_status oxi_bpe_push_beyond(oxi_flow*work,int32_t id,size_t start,size_t end){
+const oxi_text*text= &work->whole;
+const uint32_t last=text->length?oxi_text_to(text,text->length):0;
+if(!work->places||start>=text->length)return oxi_token_push_place(work,id,last,last);
+while(start>0&&((unsigned char)text->bytes[start]&0xC0)==0x80)start--;
+if(end>text->length){
+end=start;
+for(int i=0;i<2&&end<text->length;i++)
+(void)oxi_utf8_code(text->bytes,text->length,&end);}
+while(end<text->length&&((unsigned char)text->bytes[end]&0xC0)==0x80)end--;
+return oxi_token_push_place(work,id,oxi_text_from(text,start),
+ end<text->length?oxi_text_from(text,end):last);}
+static ox_status oxi_bpe_push(oxi_flow*work,const oxi_symbol*symbols,size_t count,size_t start,size_t end){
 const int64_t known=work->tokenizer->vocabulary.count;
 ox_status status=OX_OK;
-for(size_t i=0;i<count&& !status;i++)
-if(symbols[i].id<known)
-status=oxi_token_push(work,symbols[i].id,symbols[i].start<end?symbols[i].start:end-1,
- symbols[i].end<end?symbols[i].end:end);
+for(size_t i=0;i<count&& !status;i++){
+const oxi_symbol*symbol= &symbols[i];
+if(symbol->id>=known)continue;
+status=symbol->end<=end?oxi_token_push(work,symbol->id,symbol->start,symbol->end)
+ :oxi_bpe_push_beyond(work,symbol->id,symbol->start-start,symbol->end-start);}
 return status;}
 enum{OXI_CACHED_BYTES=15,OXI_CACHED_TOKENS=7};
 typedef struct oxi_word_cache{
@@ -9154,7 +9220,7 @@ for(size_t i=0;i<count;i++){
 entry->id[i]=symbols[i].id;
 entry->end[i]=(uint8_t)(symbols[i].end-start);}}else if(entry){
 entry->word[15]=0;}
-return oxi_bpe_push(work,symbols,count,end);}
+return oxi_bpe_push(work,symbols,count,start,end);}
 static ox_status oxi_bpe_encode(oxi_flow*work,size_t start,size_t end){
 const ox_tokenizer*t=work->tokenizer;
 const char*word=work->text.bytes+start;
@@ -9251,8 +9317,9 @@ size_t at=0;
 while(at<length){
 oxi_spm_symbol*symbol= &spm->symbols[spm->symbol_count];
 symbol->start=(int32_t)at;
-const size_t bytes=oxi_utf8_length((const unsigned char*)spm->text+at,length-at);
-symbol->length=bytes?(int32_t)bytes:1;
+const unsigned char first=(unsigned char)spm->text[at];
+const size_t bytes=first<0xC0?1:first<0xE0?2:first<0xF0?3:4;
+symbol->length=(int32_t)(bytes<length-at?bytes:length-at);
 symbol->previous=spm->symbol_count-1;
 symbol->next=spm->symbol_count+1;
 at+=(size_t)symbol->length;
@@ -9512,9 +9579,12 @@ return bytes?bytes+token->start:"";}
 static oxi_buffer*oxi_decode_begin(oxi_decode_list*list){
 oxi_buffer*out= &list->bytes[list->turn];
 out->length=0;
+out->most=list->bytes[list->turn^1].length+list->growth;
 list->next.count=0;
 return out;}
 static void oxi_decode_end(oxi_decode_list*list){
+const size_t before=list->bytes[list->turn^1].length,now=list->bytes[list->turn].length;
+if(now>before)list->growth=list->growth>now-before?list->growth-(now-before):0;
 const oxi_split_list old=list->tokens;
 list->tokens=list->next;
 list->next=old;
@@ -9524,19 +9594,8 @@ ox_status status=OX_OK;
 for(size_t at=0;at<length&& !status;){
 const unsigned char*p=(const unsigned char*)text+at;
 size_t used=oxi_utf8_length(p,length-at);
-if(used){
-status=oxi_put(out,text+at,used,0,0);
-at+=used;
-continue;}
-used=1;
-for(size_t more=2;more<=3&&at+more<=length;more++){
-unsigned char whole[4]={p[0],p[1],0x80,0x80};
-if(more==3)whole[2]=p[2];
-const size_t full=p[0]<0xE0?2:p[0]<0xF0?3:4;
-if(p[0]<0xC2||full<=more||oxi_utf8_length(whole,full)!=full)break;
-used=more;}
-status=oxi_put(out,"\xef\xbf\xbd",3,0,0);
-at+=used;}
+status=used?oxi_put(out,text+at,used,0,0):oxi_put(out,"\xef\xbf\xbd",3,0,0);
+at+=used?used:oxi_utf8_broken_length(p,length-at);}
 return status;}
 static ox_status oxi_decode_byte_level(const oxi_pipe_step*step,oxi_decode_list*list){
 oxi_buffer*out=oxi_decode_begin(list);
@@ -9553,7 +9612,7 @@ if(!bytes&& !status)status=oxi_put(out,text,length,0,0);}
 if(!status&&list->lossy&& !oxi_utf8_is_valid(out->bytes?out->bytes:"",out->length)){
 list->turn^=1;
 oxi_buffer*clean= &list->bytes[list->turn];
-clean->length=0;
+clean->length=clean->most=0;
 status=oxi_put_lossy(clean,out->bytes,out->length);
 out=clean;}
 if(!status)status=oxi_split_push(&list->next,0,out->length,false);
@@ -10022,24 +10081,16 @@ if(step->ids[i]>=t->vocabulary.count)
 status=oxi_json_wrong("a template with an id out of range");
 return status;}
 /* >>llm/tokenizer/encode.c */
-static size_t oxi_loose_length(const unsigned char*p,size_t left){
-const size_t length=p[0]<0x80?1:p[0]<0xC0||p[0]>0xF7?0:p[0]<0xE0?2:p[0]<0xF0?3:4;
-for(size_t i=1;i<length;i++)
-if(i>=left||(p[i]&0xC0)!=0x80)return 0;
-return length;}
 static ox_status oxi_clean_text(const char*text,size_t length,bool loose,oxi_buffer*out){
 ox_status status=OX_OK;
 for(size_t at=0;at<length&& !status;){
-size_t used=oxi_utf8_length((const unsigned char*)text+at,length-at);
-if(used==0&&loose&&(used=oxi_loose_length((const unsigned char*)text+at,length-at))>0){
-size_t next=at;
-const uint32_t code=oxi_utf8_code(text,length,&next);
-status=oxi_put_code(out,code>0x10FFFF?0xFFFD:code,(uint32_t)at,(uint32_t)(at+used));
-at+=used;
-continue;}
-status=used?oxi_put(out,text+at,used,(uint32_t)at,(uint32_t)(at+used))
- :oxi_put(out,"\xef\xbf\xbd",3,(uint32_t)at,(uint32_t)(at+1));
-at+=used?used:1;}
+const unsigned char*p=(const unsigned char*)text+at;
+size_t used=loose?oxi_loose_length(text+at,length-at):oxi_utf8_length(p,length-at);
+const bool good=used>0;
+if(!good)used=loose?1:oxi_utf8_broken_length(p,length-at);
+status=good?oxi_put(out,text+at,used,(uint32_t)at,(uint32_t)(at+used))
+ :oxi_put(out,"\xef\xbf\xbd",3,(uint32_t)at,(uint32_t)(at+used));
+at+=used;}
 return status;}
 static ox_status oxi_encode_words(oxi_flow*work){
 const ox_tokenizer*t=work->tokenizer;
@@ -10088,15 +10139,17 @@ static ox_status oxi_cut_markers(oxi_flow*work,const oxi_text*text,const oxi_tri
 const ox_tokenizer*t=work->tokenizer;
 oxi_markers found;
 size_t done=0,search=0,blank[2]={1,0};
-if(!trie->nodes)return text->length?section(work,text):OX_OK;
+const int32_t nothing=trie== &t->markers[1]?t->nothing: -1;
+if(!trie->nodes&&nothing<0)return text->length?section(work,text):OX_OK;
 memset(&found,0,sizeof found);
 const bool user_only= !work->parse_special&& !t->from_json;
-ox_status status=oxi_trie_find_markers(trie,text->bytes,text->length,user_only,&found);
+ox_status status=oxi_trie_find_markers(trie,text->bytes,text->length,user_only,nothing,&found);
 for(size_t i=found.count;i-- >0&& !status;){
 const oxi_added*added= &t->added[found.list[i].value];
 size_t start=found.list[i].at,end=start+oxi_vocabulary_length(&t->vocabulary,added->id);
 if(start<search)continue;
 if(trie== &t->markers[1])end=start+(size_t)t->normalized_length[found.list[i].value];
+if(start==end&&start==search&&i+1<found.count)continue;
 search=end;
 if(added->special&& !work->parse_special)continue;
 if(!oxi_marker_extent(t,added,text,done,blank,&start,&end))continue;
@@ -10160,6 +10213,8 @@ whole.bytes=clean.bytes;
 whole.length=clean.length;
 whole.from=clean.from;
 whole.to=clean.to;}
+work->whole=whole;
+work->growth=oxi_growth_of(whole.length);
 if(!status&&length)status=oxi_cut_markers(work,&whole,&t->markers[0],oxi_encode_section);
 oxi_buffer_free(&clean);
 return status;}
@@ -10823,15 +10878,19 @@ const int32_t left=oxi_vocabulary_find(v,part[0],length[0]),
 if(left>=0&&right>=0&&made>=0)
 (void)oxi_model_add_merge(&t->model,left,right,made,(uint32_t)i);}
 return status;}
+static ox_status oxi_add_composition(ox_tokenizer*t,const ox_file*file){
+bool composed=false;
+ox_status status=oxi_llm_meta_bool(file,"tokenizer.ggml.normalizer.nfc",false,&composed);
+if(status|| !composed)return status;
+t->takes_bytes=false;
+status=oxi_unicode_open(&t->unicode,OXI_UNICODE_NORMAL_FORMS);
+return status?status:oxi_add_plain(&t->normalizers,oxi_normalizer_row("NFC"),0);}
 static ox_status oxi_pipeline_bpe(ox_tokenizer*t,const ox_file*file){
 const oxi_pre_row*row=oxi_pre_row_of(t->pre[0]?t->pre:"default");
 if(!row)
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: the pre-tokenizer \"%s\" is not supported",t->pre);
-bool composed=false;
 ox_status status=oxi_gguf_read_merges(t,file);
-if(!status)status=oxi_llm_meta_bool(file,"tokenizer.ggml.normalizer.nfc",false,&composed);
-if(!status&&composed)status=oxi_unicode_open(&t->unicode,OXI_UNICODE_NORMAL_FORMS);
-if(!status&&composed)status=oxi_add_plain(&t->normalizers,oxi_normalizer_row("NFC"),0);
+if(!status)status=oxi_add_composition(t,file);
 if(!status&&(row->flags&OXI_PRE_ESCAPE))
 status=oxi_add_replace(t,&t->normalizers,oxi_normalizer_row("Replace")," ",oxi_escaped_space);
 for(size_t i=0;i<OXI_PRE_PATTERNS&&row->patterns[i]&& !status;i++){
@@ -10882,8 +10941,10 @@ static ox_status oxi_pipeline_t5(ox_tokenizer*t,const ox_file*file){
 oxi_vocabulary*v= &t->vocabulary;
 bool merge=false,escape=true;
 double least=INFINITY;
+t->takes_bytes=true;
 ox_status status=oxi_llm_meta_bool(file,"tokenizer.ggml.remove_extra_whitespaces",false,&merge);
 if(!status)status=oxi_llm_meta_bool(file,"tokenizer.ggml.escape_whitespaces",true,&escape);
+if(!status)status=oxi_add_composition(t,file);
 if(status)return status;
 oxi_pipe_step*step=oxi_steps_add(&t->normalizers,oxi_normalizer_row("unigram"));
 if(!step)return OX_ERR_NOMEM;
@@ -11166,6 +11227,8 @@ oxi_flow work;
 ox_status status=OX_OK;
 memset(&work,0,sizeof work);
 work.tokenizer=t;
+work.growth=oxi_growth_of(0);
+for(uint32_t i=0;i<count;i++)work.growth+=texts[i].length*OXI_MOST_GROWTH;
 for(uint32_t i=0;i<count&& !status;i++){
 work.text.bytes=texts[i].text;
 work.text.length=texts[i].length;
@@ -11189,14 +11252,17 @@ t->normalized_length=(uint32_t*)oxi_calloc(t->added_count+1,sizeof*t->normalized
 if(!t->normalized_length)status=OX_ERR_NOMEM;
 for(int normalized=0;normalized<2&& !status;normalized++){
 uint32_t count=0;
-for(size_t i=t->added_count;i-- >0;){
+for(size_t k=2*t->added_count;k-- >0;){
+const size_t i=k%t->added_count;
 const oxi_added*added= &t->added[i];
-if(added->normalized!=(normalized==1))continue;
+if(added->normalized!=(normalized==1)||added->special!=(k<t->added_count))continue;
 texts[count].text=oxi_vocabulary_text(v,added->id);
 texts[count].length=oxi_vocabulary_length(v,added->id);
 texts[count].user= !added->special;
 texts[count++].value=(int32_t)i;}
 if(normalized)status=oxi_normalize_markers(t,texts,count,&all);
+for(uint32_t i=0;i<count&&normalized;i++)
+if(texts[i].length==0)t->nothing=texts[i].value;
 if(!status)status=oxi_trie_make(&t->markers[normalized],texts,count,true);}
 oxi_buffer_free(&all);
 oxi_free(texts,(t->added_count+1)*sizeof*texts);
@@ -11206,7 +11272,7 @@ const oxi_shown wanted={id,NULL,0};
 if(t->shown_count==0)return NULL;
 return(const oxi_shown*)bsearch(&wanted,t->shown,t->shown_count,sizeof wanted,oxi_compare_shown);}
 static ox_status oxi_decode_start(oxi_decode_list*list){
-list->bytes[0].length=0;
+list->bytes[0].length=list->bytes[0].most=0;
 list->tokens.count=0;
 list->turn=1;
 return OX_OK;}
@@ -11248,7 +11314,9 @@ for(size_t i=0;i<count&& !status;i++){
 if(ids[i]<0||ids[i]>=t->vocabulary.count)continue;
 if(!keep_special&&oxi_is_hidden(t,ids[i]))continue;
 status=oxi_decode_add(t,list,ids[i]);}
-list->first=list->last=list->lossy=true;
+list->first=list->last=true;
+list->growth=oxi_growth_of(list->bytes[0].length);
+list->lossy=t->from_json;
 return status?status:oxi_decode_run(t,list);}
 static ox_status oxi_piece_text(const ox_tokenizer*t,oxi_decode_list*list,int32_t id,bool first){
 ox_status status=oxi_decode_start(list);
@@ -11283,6 +11351,7 @@ oxi_decode_list list;
 oxi_buffer all;
 memset(&list,0,sizeof list);
 memset(&all,0,sizeof all);
+list.growth=oxi_growth_of(v->start[count]);
 v->piece_start=(size_t*)oxi_calloc(count,sizeof*v->piece_start);
 v->piece_length=(uint32_t*)oxi_calloc(count,sizeof*v->piece_length);
 v->piece_cut=(uint8_t*)oxi_calloc(count,sizeof*v->piece_cut);
@@ -11327,7 +11396,7 @@ for(int i=0;i<OX_TOKEN_ROLE_COUNT;i++)t->special[i]= -1;
 for(int i=0;i<2;i++)
 for(int b=0;b<256;b++)t->markers[i].root[b]= -1;
 for(int b=0;b<256;b++)t->vocabulary.byte_token[b]=t->model.byte_symbol[b]= -1;
-t->model.unknown= -1;
+t->model.unknown=t->nothing= -1;
 return t;}
 OX_API ox_tokenizer*ox_tokenizer_open(const ox_file*file){
 if(!file){
@@ -11502,8 +11571,10 @@ ox_gguf_pair*pairs;
 size_t count,room;
 void**blocks;
 size_t*block_bytes;
-size_t block_count,block_room,block_bytes_room;}oxi_tokenizer_fact_list;
-static ox_status oxi_tokenizer_facts(const ox_tokenizer*tokenizer,oxi_tokenizer_fact_list*out);
+size_t block_count,block_room,block_bytes_room;
+int64_t tokens;}oxi_tokenizer_fact_list;
+static ox_status oxi_tokenizer_facts(const ox_tokenizer*tokenizer,int64_t rows,
+ oxi_tokenizer_fact_list*out);
 static void oxi_tokenizer_facts_free(oxi_tokenizer_fact_list*list);
 #endif
 /* >>llm/tokenizer/facts.c */
@@ -11588,16 +11659,17 @@ return length>2&&((text[0]=='<'&&text[1]=='|'&&text[length-1]=='>')||
  (length>6&&memcmp(text,"<\xef\xbd\x9c",4)==0));}
 static ox_status oxi_fact_tokens(const ox_tokenizer*t,oxi_tokenizer_fact_list*list,bool bert){
 const oxi_vocabulary*v= &t->vocabulary;
-const size_t count=(size_t)v->count;
+const size_t count=(size_t)list->tokens;
 ox_string*texts=(ox_string*)oxi_fact_block(list,count*sizeof*texts);
 int32_t*types=(int32_t*)oxi_fact_block(list,count*sizeof*types);
-char*more=(char*)oxi_fact_block(list,v->start[count]+24*count);
+char*more=(char*)oxi_fact_block(list,v->start[v->count]+24*count);
 if(!texts|| !types|| !more)return OX_ERR_NOMEM;
-for(int32_t i=0;i<v->count;i++){
-const char*text=oxi_vocabulary_text(v,i);
-size_t length=oxi_vocabulary_length(v,i);
+for(int32_t i=0;i<list->tokens;i++){
+const bool has=i<v->count;
+const char*text=has?oxi_vocabulary_text(v,i):"";
+size_t length=has?oxi_vocabulary_length(v,i):0;
 const size_t prefix=t->model.prefix_length;
-types[i]=v->type[i];
+types[i]=has?(int32_t)v->type[i]:(int32_t)OX_TOKEN_UNUSED;
 if(types[i]==OX_TOKEN_USER_DEFINED&&oxi_fact_looks_special(text,length))
 types[i]=OX_TOKEN_CONTROL;
 if(t->model.whole_word&&types[i]==OX_TOKEN_UNKNOWN)types[i]=OX_TOKEN_NORMAL;
@@ -11616,8 +11688,8 @@ more +=length;}
 texts[i].data=text;
 texts[i].length=(int64_t)length;}
 const ox_status status=
- oxi_fact_push(list,"tokenizer.ggml.tokens",OX_GGUF_ARRAY,OX_GGUF_STRING,v->count,texts);
-return status?status:oxi_fact_push(list,"tokenizer.ggml.token_type",OX_GGUF_ARRAY,OX_GGUF_I32,v->count,
+ oxi_fact_push(list,"tokenizer.ggml.tokens",OX_GGUF_ARRAY,OX_GGUF_STRING,list->tokens,texts);
+return status?status:oxi_fact_push(list,"tokenizer.ggml.token_type",OX_GGUF_ARRAY,OX_GGUF_I32,list->tokens,
  types);}
 static const oxi_merge**oxi_fact_ranked(const oxi_model*m,oxi_tokenizer_fact_list*list,size_t*count){
 uint32_t most=0;
@@ -11652,14 +11724,15 @@ all+=left+right+1;}
 return oxi_fact_push(list,"tokenizer.ggml.merges",OX_GGUF_ARRAY,OX_GGUF_STRING,(int64_t)count,texts);}
 static ox_status oxi_fact_scores(const ox_tokenizer*t,oxi_tokenizer_fact_list*list){
 const oxi_vocabulary*v= &t->vocabulary;
-float*scores=(float*)oxi_fact_block(list,(size_t)v->count*sizeof*scores);
+float*scores=(float*)oxi_fact_block(list,(size_t)list->tokens*sizeof*scores);
 if(!scores)return OX_ERR_NOMEM;
-for(int32_t i=0;i<v->count;i++)scores[i]=t->model.scores?(float)t->model.scores[i]: -1e6f;
+for(int32_t i=0;i<list->tokens;i++)
+scores[i]=t->model.scores&&i<v->count?(float)t->model.scores[i]: -1e6f;
 for(size_t i=0;i<t->model.merge_count;i++){
 const oxi_merge*merge= &t->model.merges[i];
 if(merge->left>=0&&scores[merge->made]< -(float)merge->rank)
 scores[merge->made]= -(float)merge->rank;}
-return oxi_fact_push(list,"tokenizer.ggml.scores",OX_GGUF_ARRAY,OX_GGUF_F32,v->count,scores);}
+return oxi_fact_push(list,"tokenizer.ggml.scores",OX_GGUF_ARRAY,OX_GGUF_F32,list->tokens,scores);}
 static ox_status oxi_fact_roles(const ox_tokenizer*t,oxi_tokenizer_fact_list*list,bool bert){
 ox_status status=OX_OK;
 for(size_t i=0;i<sizeof oxi_gguf_roles/sizeof*oxi_gguf_roles&& !status;i++){
@@ -11687,7 +11760,8 @@ status=oxi_fact_flag(list,"tokenizer.ggml.remove_extra_whitespaces",
 if(status|| !map||map->text_length==0)return status;
 return oxi_fact_push(list,"tokenizer.ggml.precompiled_charsmap",OX_GGUF_ARRAY,OX_GGUF_U8,
  (int64_t)map->text_length,map->text);}
-static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer*t,oxi_tokenizer_fact_list*list){
+static OXI_UNUSED ox_status oxi_tokenizer_facts(const ox_tokenizer*t,int64_t rows,
+ oxi_tokenizer_fact_list*list){
 const bool bpe=t->model.row->encode==oxi_bpe_encode,bytes=t->model.whole_word;
 const bool unigram=t->model.row->encode==oxi_unigram_encode;
 const bool bert=t->model.row->encode==oxi_word_piece_encode;
@@ -11696,6 +11770,7 @@ if(!t->from_json|| !(unigram||bert||(bpe&&(bytes||t->model.byte_fallback))))
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: GGUF files have no kind for this tokenizer (%s)",t->kind);
 if(!pre)
 return oxi_fail(OX_ERR_UNSUPPORTED,"tokenizer: no name of tokenizer.ggml.pre stands for its patterns");
+list->tokens=rows>t->vocabulary.count&&rows<INT32_MAX?rows:t->vocabulary.count;
 ox_status status=oxi_fact_text(list,"tokenizer.ggml.model",bytes?"gpt2":unigram?"t5":bert?"bert":"llama");
 if(!status)status=oxi_fact_text(list,"tokenizer.ggml.pre",pre);
 if(!status)status=oxi_fact_tokens(t,list,bert);
@@ -12503,7 +12578,7 @@ ox_status status;
 if(!oxi_llm_config_number(c,expression,&value,&status)){
 if(status!=OX_OK||otherwise>=low)return status;
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: %s is missing",expression);}
-if(!(value>(double)low-1&&value<(double)high+1))
+if(!(value>=(double)low&&value<(double)high+1))
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "config.json: %s is %.17g, allowed are %lld to %lld",expression,value,(long long)low,(long long)high);
 *out=(int64_t)value;
@@ -13885,6 +13960,7 @@ X(ROUTED_NORM)\
 X(ROUTED_FIRST)\
 X(ROUTER_EARLY)\
 X(DENSE_BESIDE)\
+X(EXPERTS_UNREAD)\
 X(SHARED_HALF)\
 X(CLAMP_LATE)\
 X(SHARED_CLAMP)\
@@ -16093,7 +16169,7 @@ OXI_LLM_FAMILY("qwen3moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
 OXI_LLM_FAMILY("qwen3tts",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("qwen3vl",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("qwen3vlmoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
-OXI_LLM_FAMILY("refact",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("refact",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,T(EXPERTS_UNREAD))
 OXI_LLM_FAMILY("rnd1",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(ROUTED_NORM))
 OXI_LLM_FAMILY("seed_oss",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("smallthinker",PRE,RMS,HALVES,relu,SOFTMAX,-4,BEFORE,T(ROUTER_EARLY)|
@@ -16580,7 +16656,7 @@ const oxi_llm_part*p=l->part;
 if(p[OXI_LLM_QUERY].weight)return oxi_llm_product(&p[OXI_LLM_QUERY],x);
 x=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
 return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
-/* >>llm/context/recurrent.c */
+/* >>llm/context/recurrent/recurrence.c */
 static bool oxi_llm_has_states(const ox_llm*model){
 return model->numbers.mixing.kind||model->numbers.blocks||model->grams.rows>0;}
 static bool oxi_llm_open_states(ox_llm_context*context){
@@ -16957,7 +17033,7 @@ return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scal
 static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 return oxi_llm_merge_heads(model,&model->layers[index],oxi_llm_mix_heads(batch,index,x));}
-/* >>llm/context/mixers.c */
+/* >>llm/context/recurrent/mixers.c */
 static ox_tensor*oxi_llm_columns(ox_tensor*x,int64_t first,int64_t count){
 return ox_narrow(x,1,first,count);}
 static ox_tensor*oxi_llm_by_head(ox_tensor*x,int64_t heads,int64_t size){
@@ -17181,7 +17257,7 @@ ox_tensor*y=oxi_llm_join_heads(oxi_llm_run_linear(batch,index,&in));
 y=oxi_llm_normalize(model,&p[OXI_LLM_MERGE_NORM],y);
 y=ox_mul_(y,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x)));
 return oxi_llm_product(&p[OXI_LLM_MERGE],y);}
-/* >>llm/context/rwkv.c */
+/* >>llm/context/recurrent/rwkv.c */
 static ox_tensor*oxi_llm_rows_before(const oxi_llm_batch*batch,ox_tensor*kept,ox_tensor**written,
  ox_tensor*x){
 if(!x)return NULL;
@@ -17481,6 +17557,8 @@ const oxi_llm_layer*l= &model->layers[index];
 if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
 return oxi_llm_shifted_feed_forward(batch,index,normal);
 if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal);
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERTS_UNREAD)))
+return model->numbers.activation->plain(ox_clone(normal));
 ox_tensor*out=early?early:oxi_llm_mixture(model,l,normal,start?start:normal);
 if(!l->part[OXI_LLM_UP].weight|| !oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE)))return out;
 out=ox_add_(out,oxi_llm_feed_forward(model,l,normal));
@@ -19672,11 +19750,16 @@ pair->key=key;
 pair->type=type;
 pair->count=type==OX_GGUF_STRING? -1:0;
 pair->value=value;}
+static int64_t oxi_llm_convert_rows(const oxi_llm_conversion*work){
+for(int64_t i=0;i<work->count;i++)
+if(strcmp(work->entries[i].name,"token_embd.weight")==0)return work->entries[i].shape[0];
+return 0;}
 static ox_status oxi_llm_convert_tokenizer(oxi_llm_conversion*work){
 const bool clear=ox_error()==OX_OK;
 if(ox_file_meta_find(work->file,"tokenizer.ggml.model").type!=OX_FILE_META_NONE)return OX_OK;
 ox_tokenizer*tokenizer=oxi_llm_open_tokenizer(work->file);
-ox_status status=tokenizer?oxi_tokenizer_facts(tokenizer,&work->facts):ox_error();
+ox_status status=
+ tokenizer?oxi_tokenizer_facts(tokenizer,oxi_llm_convert_rows(work),&work->facts):ox_error();
 work->tokenizer=tokenizer;
 if(tokenizer&&status==OX_OK)return OX_OK;
 if(status!=OX_OK&&status!=OX_ERR_UNSUPPORTED)return status;

@@ -1,5 +1,5 @@
 /* Recurrences over positions: which layers of a model have one, its sizes, and what its tensors must hold.
- * A family's is a row of mixers.def. Called by config.c and weights.c; ../context/recurrent.c runs them. */
+ * A family's is a row of mixers.def. Called by config.c and weights.c; context/recurrent/ runs them. */
 
 typedef enum oxi_llm_mixer_place {
     OXI_LLM_PLACE_ALONE = 0,

@@ -1,5 +1,5 @@
 /* The mixers of recurrent layers, a function each: x [S, width], normalized -> [S, width].
- * What they share is in recurrent.c; their sizes and tensors are checked in ../model/mixers.c.
+ * What they share is in recurrence.c; their sizes and tensors are checked in llm/model/mixers.c.
  * Called by forward.c through the table at the end. */
 
 /* Columns first .. first + count - 1. */
