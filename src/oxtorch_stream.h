@@ -64,6 +64,7 @@
 
 #include "oxtorch.h"
 #include "stream/stream.h"
+#include "stream/shunt/shunt.h"
 
 #endif /* OX_TORCH_STREAM_H */
 
@@ -91,5 +92,16 @@
 #include "stream/ops/long_rows.c"
 #include "stream/memory.c"
 #include "stream/device.c"
+
+#include "stream/shunt/internal.h"
+#include "stream/shunt/capture.c"
+#include "stream/shunt/trace.c"
+#include "stream/shunt/run.c"
+#include "stream/shunt/tiers.c"
+#include "stream/shunt/compress.c"
+#include "stream/shunt/arena.c"
+#include "stream/shunt/cost.c"
+#include "stream/shunt/online.c"
+#include "stream/shunt/device.c"
 
 #endif
