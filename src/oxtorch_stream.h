@@ -102,6 +102,13 @@
 #include "stream/shunt/arena.c"
 #include "stream/shunt/cost.c"
 #include "stream/shunt/online.c"
+#include "stream/shunt/key.c"
+#include "stream/shunt/liveness.c"
+#include "stream/shunt/place.c"
+#include "stream/shunt/schedule.c"
+#include "stream/shunt/rematerialize.c"
+#include "stream/shunt/plan.c"
+#include "stream/shunt/replay.c"
 #include "stream/shunt/device.c"
 
 #endif

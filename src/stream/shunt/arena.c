@@ -59,13 +59,15 @@ static ox_status oxi_shunt_evict(ox_shunt *s, oxi_shunt_item *item) {
     return OX_OK;
 }
 
+/* The block that a host's device has its places in; a GPU's items are storages of their own. */
+static ox_status oxi_shunt_arena_open(ox_shunt *s) {
+    if (!s->compute->host || s->arena) return OX_OK;
+    return s->compute->alloc(s->compute, (size_t)s->desc.device_bytes, &s->arena);
+}
+
 /* A storage at a place, which is free. */
 static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
     if (s->compute->host) {
-        if (!s->arena) {
-            ox_status status = s->compute->alloc(s->compute, (size_t)s->desc.device_bytes, &s->arena);
-            if (status != OX_OK) return status;
-        }
         item->storage = oxi_storage_borrow(s->compute, (char *)s->arena + place, item->bytes, NULL, NULL);
     } else {
         item->storage = oxi_storage_new(s->compute, item->bytes);
@@ -150,7 +152,7 @@ static ox_status oxi_shunt_make_room(ox_shunt *s, const oxi_shunt_item *item, ui
     oxi_shunt_window window;
     window.found = false;
     if (item->small) window = oxi_shunt_find(s, bytes, s->main_bytes, s->desc.device_bytes);
-    if (!window.found) window = oxi_shunt_find(s, bytes, 0, s->main_bytes);
+    if (!window.found && !s->planned) window = oxi_shunt_find(s, bytes, 0, s->main_bytes);
     *found = window.found;
     *place = window.place;
     return window.found ? oxi_shunt_clear(s, window.place, bytes) : OX_OK;
@@ -170,7 +172,8 @@ static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads) 
         ox_status status = oxi_shunt_make_room(s, item, &place, &found);
         if (status != OX_OK) return status;
         if (!found) return OX_ERR_NOMEM; /* no error: whoever asks tries otherwise */
-        status = oxi_shunt_put_at(s, item, place);
+        status = oxi_shunt_arena_open(s);
+        if (status == OX_OK) status = oxi_shunt_put_at(s, item, place);
         if (status != OX_OK) return status;
     }
     ox_status status = loads ? oxi_shunt_load(s, item) : OX_OK;

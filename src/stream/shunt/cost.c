@@ -1,11 +1,6 @@
 /* What calls and moves take: at first max(flops / F, bytes / B) with F, B and the links as measured once, at
  * three sizes; then a moving mean of what calls of the same shapes took. */
 
-OXI_UNUSED static uint64_t oxi_shunt_mix(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
 static oxi_shunt_mean *oxi_shunt_mean_of(ox_shunt *s, uint64_t key) {
     for (uint64_t i = 0; i < 16; i++) {
         oxi_shunt_mean *mean = &s->means[(key + i) % OXI_SHUNT_MEANS];
@@ -107,7 +102,7 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
 }
 
 /* With the first plan that moves anything there; a disk that fails is found by whoever needs it. */
-OXI_UNUSED static void oxi_shunt_calibrate_disk(ox_shunt *s) {
+static void oxi_shunt_calibrate_disk(ox_shunt *s) {
     static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
     double seconds[2][3];
     oxi_error earlier;
@@ -156,7 +151,7 @@ static double oxi_shunt_move_seconds(const ox_shunt *s, size_t bytes, bool write
 }
 
 /* Of a node: what it took before, else by its form. */
-OXI_UNUSED static double oxi_shunt_node_seconds(ox_shunt *s, const oxi_shunt_node *node) {
+static double oxi_shunt_node_seconds(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_shunt_headers h;
     const oxi_shunt_mean *mean = oxi_shunt_mean_of(s, node->shape_key);
     if (mean && mean->count > 0) return mean->seconds;

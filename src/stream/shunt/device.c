@@ -5,6 +5,7 @@
 /* Runs what is pending, with the lock held. */
 static ox_status oxi_shunt_flush(ox_shunt *s) {
     ox_device *capture = oxi_capture;
+    bool planned = false;
     if (s->running || s->node_count == 0) return OX_OK;
     s->running = true;
     s->references++;
@@ -14,7 +15,8 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     s->stats.compute_seconds = s->stats.simulated_seconds = s->stats.bound_seconds = 0;
     ox_status status = OX_OK;
     if (oxi_shunt_is_planned(s)) oxi_shunt_calibrate(s);
-    status = oxi_shunt_step_online(s);
+    if (oxi_shunt_is_planned(s) && !s->desc.eager) status = oxi_shunt_step_planned(s, &planned);
+    if (status == OX_OK && !planned) status = oxi_shunt_step_online(s);
     s->stats.wall_seconds = oxi_now() - start;
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;
@@ -199,6 +201,7 @@ static char *oxi_shunt_text(const char *text, size_t *bytes) {
 
 static void oxi_shunt_free(ox_shunt *s) {
     if (oxi_shunt_trace_write(s) != OX_OK) oxi_log(OX_LOG_ERROR, "%s: no trace", s->name);
+    for (int i = 0; i < OXI_SHUNT_PLANS; i++) oxi_shunt_plan_free(s->plans[i]);
     oxi_shunt_nodes_free(s, true);
     oxi_free(s->nodes, s->node_room * sizeof *s->nodes);
     oxi_free(s->table, s->table_room * sizeof *s->table);

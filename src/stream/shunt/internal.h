@@ -128,6 +128,51 @@ typedef struct oxi_shunt_rates {
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
 } oxi_shunt_rates;
 
+/* ---- problems: a step as planners see it ---------------------------------------------------------------- */
+
+/* A node's use of an item, all operands together. */
+typedef struct oxi_shunt_touch {
+    int32_t item;
+    bool reads, writes;              /* reads: the bytes that were there before matter */
+} oxi_shunt_touch;
+
+typedef struct oxi_shunt_known {
+    uint64_t room;                   /* bytes of the budget */
+    bool held, had;                  /* somebody needs its bytes after the step; it has bytes before */
+    bool small;                      /* no matter for plans */
+    bool pinned;
+    bool on_host;                    /* where the bytes are before, if not on the device */
+    uint8_t kind;
+    uint64_t place;                  /* of a pinned one */
+    double load[2], save[2];         /* seconds, over the link and from the disk */
+} oxi_shunt_known;
+
+typedef struct oxi_shunt_problem {
+    int32_t node_count, item_count;
+    const int32_t *first;            /* of node n: touches first[n] .. first[n + 1] - 1 */
+    const oxi_shunt_touch *touch;
+    const double *seconds;           /* of nodes */
+    const bool *again;               /* which of them may run twice; NULL: none */
+    oxi_shunt_known *known;
+    uint64_t capacity, host_room;
+    double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
+    double time_most;                /* seconds to search for */
+    ox_recompute recompute;
+    oxi_shunt_item *const *items;    /* NULL in tests */
+} oxi_shunt_problem;
+
+/* The order in which nodes run, and who uses an item in which slot: accesses first[i] .. first[i + 1] - 1. */
+typedef struct oxi_shunt_order {
+    int32_t slot_count, access_count;
+    int32_t *slot;                   /* nodes */
+    int32_t *first;                  /* of items */
+    int32_t *at;                     /* slot of an access */
+    uint8_t *use;                    /* 1 reads, 2 writes */
+    int32_t *access;                 /* of a slot's touches, in order: from[slot] on */
+    int32_t *from;
+    double *start;                   /* of slots, where nothing waits; slot_count + 1 */
+} oxi_shunt_order;
+
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
 typedef enum oxi_shunt_action {
@@ -138,7 +183,7 @@ typedef enum oxi_shunt_action {
 
 typedef struct oxi_shunt_instruction {
     uint8_t action, lane;
-    int32_t node;                    /* of the step */
+    int32_t node, slot;              /* of the step */
     int32_t item, segment;           /* of loads and saves */
     int32_t first, count;            /* of a node: what begins or ends with it, in the plan's list of changes */
     int32_t number;                  /* on its lane, from 0 */
@@ -153,24 +198,16 @@ typedef struct oxi_shunt_change {
     uint64_t place;
 } oxi_shunt_change;
 
-/* What a plan knows of an item of its step. */
-typedef struct oxi_shunt_known {
-    size_t bytes;
-    bool held, had, small;           /* after the step; before it */
-    bool pinned;
-    uint64_t place;                  /* of a pinned one */
-    uint8_t kind;
-} oxi_shunt_known;
-
 typedef struct oxi_shunt_segment {
     int32_t item, first, last;       /* slots with an access */
     int32_t from;                    /* the slot that its load may begin with */
     bool loads, saves, dies, stays;  /* stays: on the device when the step is over */
+    bool dirty;
+    uint8_t lane;                    /* of the load */
+    int32_t next;                    /* of those that begin, or end, in the same slot */
+    int32_t next_end;
+    int32_t block;                   /* while it is placed */
     uint64_t place;
-    double seconds[2];               /* of the load, of the save */
-    uint8_t lane[2];
-    int32_t clock[OXI_LANES];        /* when its place is free again */
-    double free_at;
 } oxi_shunt_segment;
 
 typedef struct oxi_shunt_plan {
@@ -181,13 +218,14 @@ typedef struct oxi_shunt_plan {
     oxi_shunt_instruction *instruction;
     oxi_shunt_change *change;
     oxi_shunt_known *known;
-    oxi_shunt_segment *segment;      /* for people */
-    int32_t *slot;                   /* nodes in order */
+    oxi_shunt_segment *segment;
+    double *seconds;                 /* of nodes, as estimated */
+    size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
-    uint64_t read_bytes, write_bytes, up_bytes, down_bytes;
     int32_t recomputed;
     double simulated, compute, bound;
-    const char **names;              /* of the nodes, for people */
+    char *text;                      /* names of nodes for people, one behind the other; NULL: none */
+    size_t text_bytes;
 } oxi_shunt_plan;
 
 /* ---- the device ---------------------------------------------------------------------------------------- */
@@ -215,7 +253,7 @@ struct ox_shunt {
     size_t node_room;
     int64_t node_count, node_clock;  /* pending; of all steps so far */
     oxi_shunt_chunk *chunks;
-    bool running;
+    bool running, planned;           /* planned: main memory is a plan's, small items have the rest */
     oxi_shunt_item **table;          /* of the step that runs, by index */
     size_t table_room;
     int32_t table_count;
