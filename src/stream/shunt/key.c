@@ -76,8 +76,8 @@ static bool oxi_shunt_key(ox_shunt *s, uint64_t key[2]) {
         items = oxi_shunt_mix(items, (uint64_t)item->bytes << 2 | (uint64_t)item->held << 1 |
                                          (uint64_t)(item->valid || oxi_shunt_has_copy(item)));
     }
-    key[0] = oxi_shunt_mix(hash, items);
-    key[1] = oxi_shunt_mix(items, hash);
+    key[0] = oxi_shunt_mix(oxi_shunt_mix(5, hash), items);
+    key[1] = oxi_shunt_mix(oxi_shunt_mix(7, items), hash);
     return true;
 }
 

@@ -292,6 +292,7 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     int32_t i = one->item;
     const oxi_shunt_known *k = &s->p->known[i];
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
+    if (g > 0 && one[-1].item == i) clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
     int which = s->tier[i] == 1 ? 0 : 1, lane = which == 0 ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, k->room, s->lane_end[lane], one, clock)) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_LOAD, lane, clock, k->load[which]);
