@@ -109,6 +109,7 @@
 #include "stream/shunt/rematerialize.c"
 #include "stream/shunt/plan.c"
 #include "stream/shunt/replay.c"
+#include "stream/shunt/dump.c"
 #include "stream/shunt/device.c"
 
 #endif

@@ -16,7 +16,10 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     ox_status status = OX_OK;
     if (oxi_shunt_is_planned(s)) oxi_shunt_calibrate(s);
     if (oxi_shunt_is_planned(s) && !s->desc.eager) status = oxi_shunt_step_planned(s, &planned);
-    if (status == OX_OK && !planned) status = oxi_shunt_step_online(s);
+    if (status == OX_OK && !planned)
+        status = oxi_shunt_step_online(s);
+    else if (!planned)
+        oxi_shunt_drop_nodes(s);
     s->stats.wall_seconds = oxi_now() - start;
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;
@@ -153,9 +156,7 @@ static ox_status oxi_shunt_close_device(ox_device *self) {
     if (oxi_shunt_is_inherited(s)) return OX_OK;
     if (oxi_capture == self) oxi_capture = NULL;
     oxi_shunt_take(&s->lock);
-    for (int64_t n = 0; n < s->node_count; n++) oxi_shunt_node_over(s, s->nodes[n]);
-    for (oxi_shunt_item *item = s->items.next; item != &s->items; item = item->next)
-        if (!item->valid && !oxi_shunt_has_copy(item)) item->failed = true; /* what they were to make */
+    oxi_shunt_drop_nodes(s);
     oxi_shunt_nodes_free(s, false);
     oxi_shunt_release(s);
     return OX_OK;

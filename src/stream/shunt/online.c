@@ -68,6 +68,12 @@ static void oxi_shunt_node_over(ox_shunt *s, const oxi_shunt_node *node) {
     }
 }
 
+/* None of them runs. */
+static void oxi_shunt_drop_nodes(ox_shunt *s) {
+    oxi_shunt_not_run(s->nodes, 0, s->node_count);
+    for (int64_t n = 0; n < s->node_count; n++) oxi_shunt_node_over(s, s->nodes[n]);
+}
+
 static ox_status oxi_shunt_step_online(ox_shunt *s) {
     ox_status status = OX_OK;
     int64_t n = 0;

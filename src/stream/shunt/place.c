@@ -2,8 +2,11 @@
  * that it saves for its bytes; for the rest, Belady's MIN with weights: who is used again the latest leaves,
  * and what is clean leaves before what has to be saved first, unless that is used again much later. */
 
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2 }; /* the run that leaves the least; no load before its slot */
+
 typedef struct oxi_shunt_choice {
     double pinned_part, capacity_part, dirty_weight;
+    int packing;
 } oxi_shunt_choice;
 
 /* keep[a]: the item stays on the device from access a to the next one. */

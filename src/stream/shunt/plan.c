@@ -11,6 +11,8 @@ typedef struct oxi_shunt_search {
     int32_t rank_count;
     oxi_shunt_plan *trial, *best;
     uint8_t *best_keep, *best_pins;
+    int packing;
+    uint64_t random;
     oxi_shunt_choice best_choice;
     double bound, end;
     bool found;
@@ -77,7 +79,7 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
-        !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->trial))
+        !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing, s->trial))
         return false;
     bool better = oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
@@ -86,13 +88,13 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
     static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5}, weights[] = {1, 3};
-    for (int w = 0; w < 2; w++)
+    for (int w = 0; w < 4; w++)
         for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-                const oxi_shunt_choice c = {pins[i], parts[k], weights[w]};
+                const oxi_shunt_choice c = {pins[i], parts[k], weights[w % 2], w / 2 * OXI_PACK_TIGHT};
                 if (oxi_shunt_is_over(s)) return;
                 (void)oxi_shunt_try(s, &c);
-                if (s->rank_count == 0 && i > 0) return;
+                if (s->rank_count == 0 && i > 0) break;
             }
 }
 
@@ -113,8 +115,21 @@ static void oxi_shunt_recall(oxi_shunt_search *s) {
 }
 
 static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
-    return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->trial) &&
+    return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->packing,
+                                  s->trial) &&
            oxi_shunt_judge(s);
+}
+
+/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. */
+static void oxi_shunt_try_least(oxi_shunt_search *s) {
+    for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
+        memset(s->placing.keep, 0, (size_t)s->order.access_count);
+        s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
+        s->packing = packing;
+        (void)oxi_shunt_run_trial(s);
+        s->best_choice.packing = packing;
+        s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
+    }
 }
 
 /* One gap more or less, as long as that helps. */
@@ -157,15 +172,61 @@ static void oxi_shunt_refine_pins(oxi_shunt_search *s, bool *better) {
         }
 }
 
+/* Every way to pin, where there are few: with what MIN makes of the rest, and then single changes of that. */
+static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
+    static const double parts[] = {1, 0.7, 0.5};
+    for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++)
+        for (int k = 0; k < 6; k++) {
+            oxi_shunt_choice c = {0, parts[k / 2], 1, k % 2};
+            if (oxi_shunt_is_over(s)) return;
+            for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
+            s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
+            s->packing = c.packing;
+            if (s->placing.pinned_bytes > s->p->capacity || !oxi_shunt_place(s->p, &s->order, &c, &s->placing))
+                continue;
+            if (oxi_shunt_run_trial(s)) s->best_choice = c;
+            for (int32_t a = 0; a < s->order.access_count; a++) {
+                s->placing.keep[a] ^= 1;
+                if (!oxi_shunt_run_trial(s)) s->placing.keep[a] ^= 1;
+            }
+        }
+}
+
+/* A few changes at random, where there are few to choose from. */
+static void oxi_shunt_shake(oxi_shunt_search *s) {
+    enum { TRIES = 6000 };
+    for (int t = 0; t < TRIES && !oxi_shunt_is_over(s); t++) {
+        oxi_shunt_recall(s);
+        for (int k = 0; k < 3 + t % 3; k++) {
+            s->random = oxi_shunt_mix(s->random, (uint64_t)t);
+            uint64_t pick = s->random >> 20;
+            if (k == 0 && s->rank_count > 0 && pick & 1) {
+                oxi_shunt_known *known = &s->p->known[s->rank[pick / 2 % (uint64_t)s->rank_count].item];
+                known->pinned = !known->pinned;
+            } else {
+                s->placing.keep[pick % (uint64_t)s->order.access_count] ^= 1;
+            }
+        }
+        s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
+        if (s->placing.pinned_bytes > s->p->capacity) continue;
+        s->packing = t & OXI_PACK_TIGHT;
+        (void)oxi_shunt_run_trial(s);
+    }
+    s->packing = s->best_choice.packing;
+}
+
 static void oxi_shunt_refine(oxi_shunt_search *s) {
-    enum { FEW = 400, VERY_FEW = 64 };
+    enum { FEW = 400, VERY_FEW = 64, SUBSETS = 5 };
     bool better = s->found && s->order.access_count <= FEW;
+    if (s->found && s->order.access_count <= VERY_FEW && s->rank_count <= SUBSETS) oxi_shunt_refine_subsets(s);
+    s->packing = s->best_choice.packing;
     while (better && !oxi_shunt_is_over(s)) {
         better = false;
         oxi_shunt_refine_gaps(s, &better);
         if (s->rank_count <= VERY_FEW) oxi_shunt_refine_pins(s, &better);
         if (!better && s->order.access_count <= VERY_FEW) oxi_shunt_refine_pairs(s, &better);
     }
+    if (s->found && s->order.access_count <= VERY_FEW) oxi_shunt_shake(s);
 }
 
 /* ---- second runs --------------------------------------------------------------------------------------- */
@@ -289,6 +350,7 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
         s.bound = s.order.start[p->node_count] > disk ? s.order.start[p->node_count] : disk;
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         oxi_shunt_try_all(&s);
+        if (!s.found) oxi_shunt_try_least(&s);
         oxi_shunt_refine(&s);
         if (s.found && p->recompute != OX_RECOMPUTE_OFF && !oxi_shunt_is_over(&s)) {
             oxi_shunt_try_again(&s);

@@ -370,13 +370,9 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
     else
         plan = oxi_shunt_plan_new(s, key);
     *planned = plan != NULL;
-    if (!plan && s->desc.raise) {
-        oxi_shunt_not_run(s->nodes, 0, s->node_count);
-        for (int64_t n = 0; n < s->node_count; n++) oxi_shunt_node_over(s, s->nodes[n]);
-        *planned = true;
+    if (!plan && s->desc.raise)
         return oxi_fail(OX_ERR_NOMEM, "%s: no plan of %lld calls fits a budget of %llu bytes", s->name,
                         (long long)s->node_count, (unsigned long long)s->desc.device_bytes);
-    }
     if (!plan) return OX_OK;
     s->last_plan = plan;
     oxi_shunt_resimulate(s, plan);

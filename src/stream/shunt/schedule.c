@@ -26,7 +26,7 @@ typedef struct oxi_shunt_schedule {
     int32_t block_count;
     double *finish[OXI_LANES], lane_end[OXI_LANES];
     uint64_t host_left;
-    bool no_memory;
+    int packing;
 } oxi_shunt_schedule;
 
 /* ---- segments ------------------------------------------------------------------------------------------ */
@@ -127,6 +127,7 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
             next[lane] = start;
             int32_t wanted = start > 0 ? oxi_shunt_slot_at(o, start) : 0;
             if (wanted < least) wanted = least;
+            if (s->packing & OXI_PACK_LATE) wanted = j;
             while (one->from > wanted && s->used[one->from - 1] + k->room <= room)
                 s->used[--one->from] += k->room;
             one->next = s->issues[one->from]; /* those that are needed earlier come before it */
@@ -159,7 +160,7 @@ static void oxi_shunt_clock_join(int32_t *clock, const int32_t *other) {
 typedef struct oxi_shunt_fit {
     int32_t first, count;
     double free_at;
-    uint64_t left;
+    uint64_t left, run_left;         /* of the last block; of the run of free ones */
 } oxi_shunt_fit;
 
 /* Blocks from `first` on that are free and large enough together. */
@@ -174,19 +175,25 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
         if (s->block[b].free_at > fit->free_at) fit->free_at = s->block[b].free_at;
         fit->count++;
     }
-    fit->left = bytes - room;
+    fit->left = fit->run_left = bytes - room;
+    for (int32_t b = first + fit->count; b < s->block_count && !s->block[b].used; b++)
+        fit->run_left += s->block[b].bytes;
     return bytes >= room;
 }
 
 /* The place of an item from now on, and the clock that its bytes wait for. False: nowhere. */
 static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double now, oxi_shunt_segment *g,
                                  int32_t *clock) {
-    oxi_shunt_fit best, fit;
+    oxi_shunt_fit best = {0, 0, 0, 0, 0}, fit;
     bool found = false;
     for (int32_t b = 0; b < s->block_count; b++) {
-        if (s->block[b].used || !oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        bool inside = b > 0 && !s->block[b - 1].used; /* of a run */
+        if (s->block[b].used || (inside && s->packing & OXI_PACK_TIGHT)) continue;
+        if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
         if (fit.free_at < now) fit.free_at = now;
-        if (found && (fit.free_at > best.free_at || (fit.free_at == best.free_at && fit.left >= best.left)))
+        bool later = found && fit.free_at > best.free_at;
+        bool wider = found && (s->packing & OXI_PACK_TIGHT ? fit.run_left >= best.run_left : fit.left >= best.left);
+        if (found && (s->packing & OXI_PACK_TIGHT ? wider : later || (fit.free_at == best.free_at && wider)))
             continue;
         best = fit;
         found = true;
@@ -431,13 +438,14 @@ static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
 
 /* Fills the plan's lists and `simulated`. False: it does not fit. */
 static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_order *o, const uint8_t *keep,
-                                   uint64_t pinned_bytes, oxi_shunt_plan *plan) {
+                                   uint64_t pinned_bytes, int packing, oxi_shunt_plan *plan) {
     oxi_shunt_schedule s;
     memset(&s, 0, sizeof s);
     s.p = p;
     s.o = o;
     s.keep = keep;
     s.plan = plan;
+    s.packing = packing;
     plan->instruction_count = plan->change_count = plan->segment_count = 0;
     memset(plan->lane_count, 0, sizeof plan->lane_count);
     plan->peak = plan->pinned_bytes = pinned_bytes;
