@@ -223,7 +223,7 @@ typedef struct oxi_shunt_plan {
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
     int32_t recomputed;
-    double simulated, compute, bound;
+    double simulated, compute, bound, disk; /* seconds; disk: what it has to do at least */
     char *text;                      /* names of nodes for people, one behind the other; NULL: none */
     size_t text_bytes;
 } oxi_shunt_plan;

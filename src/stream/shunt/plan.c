@@ -14,7 +14,7 @@ typedef struct oxi_shunt_search {
     int packing;
     uint64_t random;
     oxi_shunt_choice best_choice;
-    double bound, end;
+    double bound, disk, end;
     bool found;
 } oxi_shunt_search;
 
@@ -192,12 +192,14 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
         }
 }
 
-/* A few changes at random, where there are few to choose from. */
+/* A few changes at random, where there are few to choose from: of the best, or of the last ones, so that a walk
+ * leads through ways that are worse. */
 static void oxi_shunt_shake(oxi_shunt_search *s) {
-    enum { TRIES = 6000 };
+    enum { TRIES = 8000, WALK = 24 };
     for (int t = 0; t < TRIES && !oxi_shunt_is_over(s); t++) {
-        oxi_shunt_recall(s);
-        for (int k = 0; k < 3 + t % 3; k++) {
+        bool walks = t / WALK % 2 == 1 && t % WALK > 0;
+        if (!walks) oxi_shunt_recall(s);
+        for (int k = 0; k < (walks ? 1 : 3 + t % 3); k++) {
             s->random = oxi_shunt_mix(s->random, (uint64_t)t);
             uint64_t pick = s->random >> 20;
             if (k == 0 && s->rank_count > 0 && pick & 1) {
@@ -338,6 +340,7 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     memcpy(plan->seconds, p->seconds, (size_t)p->node_count * sizeof *plan->seconds);
     plan->compute = s->original.start[p->node_count];
     plan->bound = s->bound;
+    plan->disk = s->disk;
     return true;
 }
 
@@ -346,8 +349,8 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     oxi_shunt_search s;
     oxi_shunt_plan *made = NULL;
     if (oxi_shunt_search_open(&s, p)) {
-        double disk = oxi_shunt_disk_bound(p, &s.order);
-        s.bound = s.order.start[p->node_count] > disk ? s.order.start[p->node_count] : disk;
+        s.disk = oxi_shunt_disk_bound(p, &s.order);
+        s.bound = s.order.start[p->node_count] > s.disk ? s.order.start[p->node_count] : s.disk;
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);

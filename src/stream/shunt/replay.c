@@ -311,6 +311,7 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
         if (in->action == OXI_ACT_NODE) plan->compute += in->seconds;
     }
+    plan->bound = plan->compute > plan->disk ? plan->compute : plan->disk;
     plan->simulated = 0;
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (end[lane] > plan->simulated) plan->simulated = end[lane];
