@@ -56,7 +56,7 @@ static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes) {
     item->held = true;
     item->all_f32 = true;
     item->small = room <= s->small_most;
-    item->kind = OXI_KIND_ACTIVATION;
+    item->kind = OXI_KIND_STATE; /* until a step says otherwise */
     item->next = &s->items;
     item->previous = s->items.previous;
     item->previous->next = item;

@@ -128,11 +128,14 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true);
 }
 
-/* The classes that compression knows: what a step makes, only reads, changes. */
+/* The classes that compression knows: what a step only reads; what it makes and gives up; what it changes, or
+ * makes and leaves: of an optimizer's state the first step. */
 static void oxi_shunt_classify(ox_shunt *s) {
     for (int32_t i = 0; i < s->table_count; i++) {
         oxi_shunt_item *item = s->table[i];
-        item->kind = item->valid || oxi_shunt_has_copy(item) ? OXI_KIND_WEIGHT : OXI_KIND_ACTIVATION;
+        item->kind = item->valid || oxi_shunt_has_copy(item) ? OXI_KIND_WEIGHT
+                     : item->held                            ? OXI_KIND_STATE
+                                                             : OXI_KIND_ACTIVATION;
     }
     for (int64_t n = 0; n < s->node_count; n++)
         for (int i = 0; i < s->nodes[n]->out_count; i++) {

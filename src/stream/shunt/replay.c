@@ -241,6 +241,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
             status = oxi_shunt_evict(s, item);
     }
     for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
+        s->table[i]->kind = plan->known[i].kind;
         if (!plan->known[i].pinned || s->table[i]->storage) continue;
         status = oxi_shunt_put_at(s, s->table[i], plan->known[i].place);
         r->late[r->late_count++] = i;
