@@ -121,7 +121,7 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node, int
     }
     if (status != OX_OK) return status;
     s->stats.compute_seconds += end - start;
-    oxi_shunt_mean_put(s, node->shape_key, end - start);
+    if (s->compute->host) oxi_shunt_mean_put(s, node->shape_key, end - start); /* a GPU only noted it */
     oxi_shunt_span_put(s, OXI_LANE_COMPUTE, oxi_shunt_node_name(node), start, end, 0);
     return OX_OK;
 }
