@@ -42,6 +42,12 @@
  *     The numbers are the GPU's then. Reductions, and rows longer than a tile, stay with the CPU, which adds
  *     numbers up faster than they can be moved.
  *
+ * THE PLANNER
+ *     ox_shunt_open makes a device that keeps calls until numbers are asked for, and then plans the step as a
+ *     whole: which tensors stay in memory, which move to the host's and to the disk and when, so that moves
+ *     hide behind computing, and which calls run a second time instead. A step that comes again is replayed.
+ *     Training is captured as it is. Budgets hold: what does not fit waits elsewhere (stream/shunt/shunt.h).
+ *
  * WATCHING
  *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the
  *     trace of the profiler has lanes for disk, ring and compute.

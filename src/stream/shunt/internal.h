@@ -223,6 +223,9 @@ typedef struct oxi_shunt_plan {
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
     int32_t recomputed;
+    int64_t runs;
+    bool measured;                   /* made, or looked at again, with times that were measured */
+    double expected;                 /* seconds of computing that it was made for */
     double simulated, compute, bound, disk; /* seconds; disk: what it has to do at least */
     char *text;                      /* names of nodes for people, one behind the other; NULL: none */
     size_t text_bytes;

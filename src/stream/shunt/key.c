@@ -105,6 +105,13 @@ static oxi_shunt_plan *oxi_shunt_plan_find(ox_shunt *s, const uint64_t key[2]) {
     return NULL;
 }
 
+static void oxi_shunt_plan_drop(ox_shunt *s, oxi_shunt_plan *plan) {
+    for (int i = 0; i < OXI_SHUNT_PLANS; i++)
+        if (s->plans[i] == plan) s->plans[i] = NULL;
+    if (s->last_plan == plan) s->last_plan = NULL;
+    oxi_shunt_plan_free(plan);
+}
+
 /* In the place of the one that was used the longest time ago. */
 static void oxi_shunt_plan_keep(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
     int place = 0;

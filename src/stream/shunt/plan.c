@@ -338,7 +338,7 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     plan->item_count = p->item_count;
     memcpy(plan->known, p->known, (size_t)p->item_count * sizeof *plan->known);
     memcpy(plan->seconds, p->seconds, (size_t)p->node_count * sizeof *plan->seconds);
-    plan->compute = s->original.start[p->node_count];
+    plan->compute = plan->expected = s->original.start[p->node_count];
     plan->bound = s->bound;
     plan->disk = s->disk;
     return true;

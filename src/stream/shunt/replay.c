@@ -351,12 +351,26 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     if (plan) {
         oxi_shunt_plan_name(s, plan);
         oxi_shunt_plan_keep(s, plan, key);
-        s->stats.plans++;
     }
     double end = oxi_now();
     s->stats.plan_seconds += end - start;
     oxi_shunt_span_put(s, OXI_SHUNT_PLAN_LANE, "plan", start, end, 0);
     return plan;
+}
+
+/* Once its calls have run twice, a plan that moves anything is made again if they take other times than it was
+ * made for. */
+static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
+    bool moves = plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
+    if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
+    plan->measured = true;
+    if (!moves || fabs(plan->compute - plan->expected) < 0.2 * plan->expected) return plan;
+    oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
+    if (!better) return plan;
+    better->measured = true;
+    oxi_shunt_plan_drop(s, plan);
+    s->stats.revised++;
+    return better;
 }
 
 /* planned false: no plan fits, and nothing has run. */
@@ -367,10 +381,14 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
             if (s->nodes[n]->operand[s->nodes[n]->in_count + i].given) return OX_OK;
     if (!oxi_shunt_key(s, key)) return OX_ERR_NOMEM;
     oxi_shunt_plan *plan = oxi_shunt_plan_find(s, key);
-    if (plan)
+    if (plan) {
         s->stats.replays++;
-    else
+        oxi_shunt_resimulate(s, plan);
+        plan = oxi_shunt_plan_revise(s, plan, key);
+    } else {
         plan = oxi_shunt_plan_new(s, key);
+        s->stats.plans += plan != NULL;
+    }
     *planned = plan != NULL;
     if (!plan && s->desc.raise)
         return oxi_fail(OX_ERR_NOMEM, "%s: no plan of %lld calls fits a budget of %llu bytes", s->name,

@@ -99,6 +99,7 @@ typedef struct ox_shunt_stats {
     int64_t calls;              /* kept; */
     int64_t steps;              /* runs of what was pending */
     int64_t plans, replays;     /* of them planned, run by a plan that was there; others ran call by call */
+    int64_t revised;            /* plans made once more in a third run: calls took other times than expected */
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
