@@ -1,6 +1,7 @@
 /* shunt_forward.c - a model larger than memory: its layers lie in files, and a pass runs within a budget.
  *
- * Shows   ox_shunt_open with a budget, a file's tensors on its device, a pass that is planned once and replayed,
+ * Shows   ox_shunt_open with a budget, a file's tensors on its device, a pass that is planned once and
+ * replayed,
  *         what was moved, how close to the bound a pass is, the plan as a drawing.
  * build   cc -O2 examples/shunt_forward.c -I. -o shunt_forward -lm -lpthread   (options.h beside it)
  * run     ./shunt_forward [--layers N] [--width N] [--tokens N] [--memory MIB] [--passes N] [--folder PATH]
@@ -36,7 +37,7 @@ enum { LAYERS_MOST = 4096 };
 typedef struct model {
     const char *folder;
     int64_t layers, width;
-    ox_tensor *weight[LAYERS_MOST];  /* on the shunt */
+    ox_tensor *weight[LAYERS_MOST]; /* on the shunt */
 } model;
 
 /* int64_t */
@@ -99,7 +100,8 @@ static void run(model *m, ox_shunt *shunt, int64_t tokens, int64_t passes, uint6
         double sum = run_pass(m, far, false);
         const ox_shunt_stats s = ox_shunt_get_stats(shunt);
         printf("pass %lld: %s\n", (long long)i + 1, sum == wanted ? "the same bits as in RAM" : "other bits");
-        fprintf(stderr, "%.1f ms, %.1f of computing, %.1f at least (%.2f of the bound), %.1f MB read so far\n",
+        fprintf(stderr,
+                "%.1f ms, %.1f of computing, %.1f at least (%.2f of the bound), %.1f MB read so far\n",
                 1e3 * s.wall_seconds, 1e3 * s.compute_seconds, 1e3 * s.bound_seconds, s.eta,
                 (double)s.read_bytes / 1e6);
         if (i == 0) plans = s.plans;
@@ -117,10 +119,11 @@ int main(int count, char **words) {
     m.width = 512;
     m.folder = getenv("TMPDIR");
     if (!m.folder) m.folder = "/tmp";
-    const option options[] = {{"--layers", read_size, &m.layers, wants}, {"--width", read_size, &m.width, wants},
-                              {"--tokens", read_size, &tokens, wants},   {"--memory", read_size, &memory, wants},
-                              {"--passes", read_size, &passes, wants},   {"--folder", read_text, &m.folder, ""},
-                              {"--plan", read_text, &plan, ""}};
+    const option options[] = {
+        {"--layers", read_size, &m.layers, wants}, {"--width", read_size, &m.width, wants},
+        {"--tokens", read_size, &tokens, wants},   {"--memory", read_size, &memory, wants},
+        {"--passes", read_size, &passes, wants},   {"--folder", read_text, &m.folder, ""},
+        {"--plan", read_text, &plan, ""}};
     const command_line line = {"shunt_forward", help, options, 7, NULL, 0};
     if (!options_read(&line, count, words)) return 2;
     ox_shunt_desc desc;

@@ -52,7 +52,8 @@ static void make_network(network *n, ox_device *device) {
     ox_manual_seed(1);
     for (int64_t i = 0; i < n->layers; i++)
         OX_SCOPE {
-            ox_tensor *w = ox_mul_number(ox_randn(OX_SHAPE(n->width, n->width), OX_F32), 0.3 / (double)n->width);
+            ox_tensor *w =
+                ox_mul_number(ox_randn(OX_SHAPE(n->width, n->width), OX_F32), 0.3 / (double)n->width);
             n->weight[i] = ox_retain(ox_requires_grad_(ox_to(w, device), true));
         }
     n->adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, n->weight, (int)n->layers);
@@ -77,7 +78,8 @@ static double step(network *n, ox_tensor *x, ox_tensor *target) {
     return loss;
 }
 
-static void train(network *n, ox_device *device, int64_t batch, int64_t steps, double *losses, ox_shunt *shunt) {
+static void train(network *n, ox_device *device, int64_t batch, int64_t steps, double *losses,
+                  ox_shunt *shunt) {
     ox_manual_seed(2);
     ox_tensor *x = ox_mul_number(ox_rand(OX_SHAPE(batch, n->width), OX_F32), 1.7);
     ox_tensor *target = ox_to(ox_flip(x, OX_DIMS(1)), device);
@@ -88,11 +90,12 @@ static void train(network *n, ox_device *device, int64_t batch, int64_t steps, d
         if (!shunt) continue;
         const ox_shunt_stats s = ox_shunt_get_stats(shunt);
         printf("step %lld: loss %.6f\n", (long long)i + 1, losses[i]);
-        fprintf(stderr, "%.1f ms, %.1f simulated, %.1f of computing, %.1f at least (%.2f of the bound), %lld plans, "
-                        "%.1f MB read, %.1f written, %lld calls again so far\n", 1e3 * s.wall_seconds,
-                1e3 * s.simulated_seconds, 1e3 * s.compute_seconds, 1e3 * s.bound_seconds, s.eta,
-                (long long)s.plans, (double)s.read_bytes / 1e6, (double)s.written_bytes / 1e6,
-                (long long)s.recomputed);
+        fprintf(stderr,
+                "%.1f ms, %.1f simulated, %.1f of computing, %.1f at least (%.2f of the bound), %lld plans, "
+                "%.1f MB read, %.1f written, %lld calls again so far\n",
+                1e3 * s.wall_seconds, 1e3 * s.simulated_seconds, 1e3 * s.compute_seconds,
+                1e3 * s.bound_seconds, s.eta, (long long)s.plans, (double)s.read_bytes / 1e6,
+                (double)s.written_bytes / 1e6, (long long)s.recomputed);
     }
     drop_network(n);
 }
@@ -105,10 +108,11 @@ int main(int count, char **words) {
     const char *folder = getenv("TMPDIR"), *plan = NULL, *wants = "wants a whole number from 1 to 4096";
     n.layers = 8;
     n.width = 256;
-    const option options[] = {{"--layers", read_size, &n.layers, wants}, {"--width", read_size, &n.width, wants},
-                              {"--batch", read_size, &batch, wants},     {"--memory", read_size, &memory, wants},
-                              {"--steps", read_size, &steps, wants},     {"--folder", read_text, &folder, ""},
-                              {"--plan", read_text, &plan, ""},          {"--alone", NULL, &alone, ""}};
+    const option options[] = {
+        {"--layers", read_size, &n.layers, wants}, {"--width", read_size, &n.width, wants},
+        {"--batch", read_size, &batch, wants},     {"--memory", read_size, &memory, wants},
+        {"--steps", read_size, &steps, wants},     {"--folder", read_text, &folder, ""},
+        {"--plan", read_text, &plan, ""},          {"--alone", NULL, &alone, ""}};
     const command_line line = {"shunt_train", help, options, 8, NULL, 0};
     if (!options_read(&line, count, words)) return 2;
     ox_shunt_desc desc;
@@ -127,7 +131,9 @@ int main(int count, char **words) {
     }
     bool same = memcmp(near, far, (size_t)steps * sizeof *near) == 0;
     printf("the losses are those of training in RAM: %s; within the budget: %s\n",
-           alone ? "not compared" : same ? "yes" : "no",
+           alone  ? "not compared"
+           : same ? "yes"
+                  : "no",
            ox_shunt_get_stats(shunt).device_peak <= desc.device_bytes ? "yes" : "no");
     if (shunt && plan && !ox_error()) ox_shunt_dump(shunt, plan);
     ox_shunt_close(shunt);

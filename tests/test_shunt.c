@@ -302,7 +302,8 @@ static void test_training(const shunt_case *c) {
     double losses[STEPS];
     ox_shunt *shunt = open_case(c);
     OX_SCOPE {
-        ox_tensor *x = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32), *y = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32);
+        ox_tensor *x = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32),
+                  *y = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32);
         network near = make_network(ox_cpu()), far = make_network(ox_shunt_device(shunt));
         ox_tensor *far_x = ox_to(x, ox_shunt_device(shunt)), *far_y = ox_to(y, ox_shunt_device(shunt));
         ox_manual_seed(77);

@@ -1,5 +1,7 @@
-/* test_shunt_faults.c - disks that fail, end early, have no room or are slow to answer at every n-th transfer,
- * allocations that fail, a kill in the middle of a step: an error or the right answer, never anything else; the
+/* test_shunt_faults.c - disks that fail, end early, have no room or are slow to answer at every n-th
+ * transfer,
+ * allocations that fail, a kill in the middle of a step: an error or the right answer, never anything
+ * else; the
  * shunt works afterwards, files of the user's are as they were, and nothing stays in the spill folder. */
 #include "hook_alloc.h"
 #include "oxtorch_stream.h"
@@ -15,7 +17,14 @@
 
 #include "check.h"
 
-typedef enum fault_kind { FAULT_ERROR, FAULT_END, FAULT_SHORT, FAULT_INTERRUPT, FAULT_NO_ROOM, FAULT_KINDS } fault_kind;
+typedef enum fault_kind {
+    FAULT_ERROR,
+    FAULT_END,
+    FAULT_SHORT,
+    FAULT_INTERRUPT,
+    FAULT_NO_ROOM,
+    FAULT_KINDS
+} fault_kind;
 
 /* One word, for lanes ask for it at once: kind + FAULT_KINDS * every; every 0 = none. */
 static int64_t fault;
@@ -114,8 +123,8 @@ static void test_every(bool eager) {
             ox_error_clear();
             drop_weights(w); /* then it works as one that never failed */
             make_weights(ox_shunt_device(shunt), w);
-            CHECK_MSG(answer(w, got) && memcmp(got, wanted, sizeof got) == 0, "after kind %d every %lld: %s", kind,
-                      (long long)every, ox_error_text());
+            CHECK_MSG(answer(w, got) && memcmp(got, wanted, sizeof got) == 0, "after kind %d every %lld: %s",
+                      kind, (long long)every, ox_error_text());
             ox_error_clear();
             drop_weights(w);
             CHECK(ox_shunt_close(shunt) == OX_OK);
@@ -207,7 +216,10 @@ static void test_budgets(void) {
 
 int main(void) {
     const char *test = getenv("OX_TEST_TMP");
-    snprintf(folder, sizeof folder, "%s/shunt-faults-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".",
+    snprintf(folder, sizeof folder, "%s/shunt-faults-%d",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+             : test                        ? test
+                                           : ".",
              (int)getpid());
     CHECK(mkdir(folder, 0700) == 0);
     test_kill(); /* before there are threads */
@@ -216,6 +228,7 @@ int main(void) {
     test_memory();
     test_budgets();
     CHECK(rmdir(folder) == 0);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left", (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("shunt_faults");
 }

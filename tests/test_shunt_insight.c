@@ -121,7 +121,8 @@ static void test_trace(void) {
     drop_network(&n);
     CHECK(ox_shunt_close(shunt) == OX_OK);
     char *text = read_all(plan), *svg = read_all(drawing), *json = read_all(trace);
-    CHECK(strstr(text, "linear") && strstr(text, "load item") && strstr(text, "save item") && strstr(text, "disk"));
+    CHECK(strstr(text, "linear") && strstr(text, "load item") && strstr(text, "save item") &&
+          strstr(text, "disk"));
     CHECK(strstr(svg, "<svg ") == svg && strstr(svg, "</svg>") && strstr(svg, "pinned item"));
     static const char *const lanes[] = {"compute", "up", "down", "disk", "plan"};
     for (int i = 0; i < 5; i++) {
@@ -191,8 +192,8 @@ static void test_compression(ox_compression compression, unsigned which, double 
         CHECK(isfinite(a) && isfinite(b));
         if (fabs(b / a - 1) > worst) worst = fabs(b / a - 1);
     }
-    printf("compression %d of %u: %.4f %% off at most, %.0f %% of the bytes\n", (int)compression, which, 100 * worst,
-           100.0 * (double)moved[1] / (double)moved[0]);
+    printf("compression %d of %u: %.4f %% off at most, %.0f %% of the bytes\n", (int)compression, which,
+           100 * worst, 100.0 * (double)moved[1] / (double)moved[0]);
     CHECK_MSG(worst < most, "compression %d: %.4f", (int)compression, worst);
     CHECK(plain[STEPS - 1] < 0.5 * plain[0] && moved[1] < moved[0]);
 }

@@ -1,6 +1,6 @@
 /* test_shunt_ops.c - every row of the table through the planner: each case of covers.h and op_cases.h, on
- * operands of every layout that lie on the shunt, and captured from the CPU; the bits are those of eager runs.
- * Without a budget, and within one that moves nearly everything to the disk and back. */
+ * operands of every layout that lie on the shunt, and captured from the CPU; the bits are those of eager
+ * runs. Without a budget, and within one that moves nearly everything to the disk and back. */
 #include "backwards.h"
 #include "covers.h"
 
@@ -51,8 +51,8 @@ static void run_cover(const cover *c, ox_dtype dtype, layout l, ox_shunt *shunt)
     int count = 0;
     test_random_state = (uint64_t)(dtype * LAYOUT_COUNT + l) * 1099511628211u | 1;
     for (; count < MOST_OPERANDS && c->in[count].kind; count++)
-        in[count] = make_operand(c, count, l == LAYOUT_PLAIN ? l : (layout)((l + 2 * count) % LAYOUT_COUNT),
-                                 dtype);
+        in[count] =
+            make_operand(c, count, l == LAYOUT_PLAIN ? l : (layout)((l + 2 * count) % LAYOUT_COUNT), dtype);
     c->run(in, wanted);
     CHECK_MSG(wanted[0] != NULL, "%s: %s", c->label, ox_error_text());
     for (int w = 0; w < WAYS; w++) {
@@ -86,8 +86,8 @@ static void run_map(const op_case *c, const op_row *row, ox_dtype dtype, layout 
     ox_tensor *in[3] = {NULL, NULL, NULL};
     bool power = strcmp(c->name, "pow") == 0 && is_integral(dtype);
     for (int k = 0; k < c->arity; k++)
-        in[k] = random_layout((layout)((l + k) % LAYOUT_COUNT), power ? DOMAIN_COUNT : c->domains[k], 2, shape,
-                              k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype);
+        in[k] = random_layout((layout)((l + k) % LAYOUT_COUNT), power ? DOMAIN_COUNT : c->domains[k], 2,
+                              shape, k == 0 && strcmp(row->flag, "MASKED") == 0 ? OX_BOOL : dtype);
     ox_tensor *wanted = c->run(in), *changed = NULL, *first = ox_clone(in[0]);
     many in_place = {{first, in[1], in[2], NULL, NULL}};
     bool masked = strcmp(row->flag, "MASKED") == 0;

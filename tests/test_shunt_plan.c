@@ -1,4 +1,5 @@
-/* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and to pin
+/* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and
+ * to pin
  * (branch and bound), what every plan must obey, and the time that planning takes. By hand: test_shunt_plan
  * GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below the public
  * functions. OX_O0: the compiler takes longest here. */
@@ -87,7 +88,8 @@ static void draw_graph(graph *g, uint64_t seed) {
     p->recompute = OX_RECOMPUTE_AUTO;
 }
 
-/* ---- the best of all ------------------------------------------------------------------------------------- */
+/* ---- the best of all
+ * ------------------------------------------------------------------------------------- */
 
 /* Of the program's order: all ways to keep or not to keep a gap, and to pin or not to pin an item. */
 typedef struct oracle {
@@ -133,7 +135,8 @@ static double least_so_far(oracle *r, int from) {
         int32_t a = r->gap[g], i = 0;
         while (a >= r->o.first[i + 1]) i++;
         bool again = a + 1 < r->o.first[i + 1] && r->o.use[a + 1] & 1;
-        if (!r->keep[a] && again && r->p.host_room == 0 && !r->p.known[i].on_host) disk += r->p.known[i].load[1];
+        if (!r->keep[a] && again && r->p.host_room == 0 && !r->p.known[i].on_host)
+            disk += r->p.known[i].load[1];
     }
     return disk > r->compute ? disk : r->compute;
 }
@@ -203,12 +206,13 @@ static double best_of_all(graph *g) {
     return r.best;
 }
 
-/* ---- what a plan must obey ------------------------------------------------------------------------------- */
+/* ---- what a plan must obey
+ * ------------------------------------------------------------------------------- */
 
 /* A map of the device's bytes. */
 typedef struct memory_map {
     const graph *g;
-    int32_t owner[16384];            /* of pieces of 4 KiB */
+    int32_t owner[16384]; /* of pieces of 4 KiB */
     uint64_t at[ITEMS];
     bool there[ITEMS];
 } memory_map;
@@ -286,18 +290,20 @@ static void test_optimum(long graphs, uint64_t first) {
         if (!plan) continue;
         double factor = plan->simulated / best;
         CHECK_MSG(obeys(&g, plan), "seed %llu: the plan does not hold", (unsigned long long)seed);
-        CHECK_MSG(factor <= 1.05, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed, plan->simulated,
-                  best);
+        CHECK_MSG(factor <= 1.05, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
+                  plan->simulated, best);
         CHECK_MSG(plan->simulated >= plan->bound * (1 - 1e-9), "seed %llu: below the bound",
                   (unsigned long long)seed);
         if (factor > worst) worst = factor;
         sum += factor;
         oxi_shunt_plan_free(plan);
     }
-    printf("%ld graphs: at most %.4f of the best, %.4f in the mean\n", compared, worst, sum / (double)compared);
+    printf("%ld graphs: at most %.4f of the best, %.4f in the mean\n", compared, worst,
+           sum / (double)compared);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------ */
+/* ---- time
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A chain of layers, forward, backward and an optimizer's pass. */
 static void test_time(int32_t nodes) {

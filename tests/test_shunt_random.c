@@ -1,4 +1,5 @@
-/* test_shunt_random.c - random programs: operations, views, changes in place, deaths and reads in any order, each
+/* test_shunt_random.c - random programs: operations, views, changes in place, deaths and reads in any
+ * order, each
  * run a few times over, on the CPU and on shunts of random budgets; the same bits, and no budget exceeded.
  * By hand: test_shunt_random 100000 FIRST-SEED. OX_TSAN */
 #include "check.h"
@@ -91,7 +92,8 @@ static ox_tensor *run_line(const line *l, ox_tensor *a, ox_tensor *b, int side) 
         return ox_cat(both, 2, 0);
     }
     case SORT: return ox_sort(a, 1, false).values;
-    case COPY_SLICE: return ox_copy_(ox_narrow(a, 1, 0, side / 3), ox_narrow(b, 1, side / 3, side / 3)) ? a : NULL;
+    case COPY_SLICE:
+        return ox_copy_(ox_narrow(a, 1, 0, side / 3), ox_narrow(b, 1, side / 3, side / 3)) ? a : NULL;
     case TRIANGLE: return ox_triu(a, 0);
     case CUMSUM: return ox_tanh(ox_cumsum(a, 0));
     case SQUARE_AGAIN: return ox_mul(a, a);
@@ -162,8 +164,8 @@ static void run_seed(uint64_t seed, totals *t) {
     open_live(&p, ox_shunt_device(shunt), live);
     for (int i = 0; i < PASSES; i++) {
         bool ran = run_program(&p, live, got);
-        CHECK_MSG(ran && memcmp(got, wanted[i], bytes) == 0, "seed %llu, pass %d: %s", (unsigned long long)seed, i,
-                  ox_error() ? ox_error_text() : "other bits");
+        CHECK_MSG(ran && memcmp(got, wanted[i], bytes) == 0, "seed %llu, pass %d: %s",
+                  (unsigned long long)seed, i, ox_error() ? ox_error_text() : "other bits");
         if (!ran) break;
     }
     ox_shunt_stats s = ox_shunt_get_stats(shunt);

@@ -1,5 +1,5 @@
-/* test_shunt_vulkan.c - the planner over a GPU: steps that are planned over its memory, the host's and the disk
- * have the bits of the same operations in its memory, run at once. Skipped without a Vulkan device. */
+/* test_shunt_vulkan.c - the planner over a GPU: steps that are planned over its memory, the host's and the
+ * disk have the bits of the same operations in its memory, run at once. Skipped without a Vulkan device. */
 #include "check.h"
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
@@ -49,7 +49,8 @@ static double step(network *n, int seed) {
     return loss;
 }
 
-static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted, ox_tensor **weights, int steps) {
+static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted, ox_tensor **weights,
+                int steps) {
     const char *folder = getenv("OX_TEST_TMP");
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -62,14 +63,14 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
     network n = make_network(ox_shunt_device(shunt));
     for (int i = 0; i < steps; i++) {
         double loss = step(&n, i);
-        CHECK_MSG(loss == wanted[i], "%llu bytes, step %d: %.9g, not %.9g: %s", (unsigned long long)device_bytes, i,
-                  loss, wanted[i], ox_error_text());
+        CHECK_MSG(loss == wanted[i], "%llu bytes, step %d: %.9g, not %.9g: %s",
+                  (unsigned long long)device_bytes, i, loss, wanted[i], ox_error_text());
     }
     for (int i = 0; i < LAYERS; i++)
         CHECK(ox_equal(ox_to(n.weight[i], ox_cpu()), ox_to(weights[i], ox_cpu())));
     const ox_shunt_stats s = ox_shunt_get_stats(shunt);
-    CHECK_MSG(device_bytes == 0 || (s.device_peak <= device_bytes && s.plans > 0 && s.replays > 0), "%llu bytes",
-              (unsigned long long)s.device_peak);
+    CHECK_MSG(device_bytes == 0 || (s.device_peak <= device_bytes && s.plans > 0 && s.replays > 0),
+              "%llu bytes", (unsigned long long)s.device_peak);
     CHECK(host_bytes == 0 || s.host_peak <= host_bytes);
     CHECK(device_bytes == 0 || s.up_bytes + s.written_bytes > 0);
     ox_optimizer_close(n.adamw);
@@ -91,6 +92,7 @@ int main(void) {
         ox_optimizer_close(n.adamw);
         for (int i = 0; i < LAYERS; i++) ox_release(n.weight[i]);
     }
-    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left", (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
     return check_done("shunt_vulkan");
 }

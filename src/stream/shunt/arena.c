@@ -1,8 +1,8 @@
 /* The device's memory under a budget: places in a range of bytes that every resident item has one of, without
  * overlap. Whoever wants a place and finds none free takes the window whose items are the cheapest to bring
  * back for the bytes they take and the time since their last use: h = cost / (bytes x staleness), as in
- * "Dynamic tensor rematerialization" (Kirisame et al. 2021), with moves as what an item costs. Plans put items
- * at places of their own. Small items have a range to themselves, in which plans have no say. */
+ * "Dynamic tensor rematerialization" (Kirisame et al. 2021), with moves as what an item costs. Plans put
+ * items at places of their own. Small items have a range to themselves, in which plans have no say. */
 
 /* The first resident item at or behind a place. */
 static int64_t oxi_shunt_resident_from(const ox_shunt *s, uint64_t place) {
@@ -35,12 +35,13 @@ static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item) {
 static ox_status oxi_shunt_resident_add(ox_shunt *s, oxi_shunt_item *item) {
     ox_status status = OX_OK;
     oxi_shunt_take(&s->tiers);
-    void *grown = oxi_grow(s->resident, &s->resident_room, (size_t)s->resident_count + 1, sizeof *s->resident,
-                           false);
+    void *grown =
+        oxi_grow(s->resident, &s->resident_room, (size_t)s->resident_count + 1, sizeof *s->resident, false);
     if (grown) {
         s->resident = (oxi_shunt_item **)grown;
         int64_t at = oxi_shunt_resident_from(s, item->place);
-        memmove(s->resident + at + 1, s->resident + at, (size_t)(s->resident_count - at) * sizeof *s->resident);
+        memmove(s->resident + at + 1, s->resident + at,
+                (size_t)(s->resident_count - at) * sizeof *s->resident);
         s->resident[at] = item;
         s->resident_count++;
     } else {

@@ -2,22 +2,36 @@
  * in place on another device's memory, and all of them where the shunt is eager. */
 
 #ifdef OX_NO_THREADS
-static void oxi_shunt_take(oxi_stream_mutex *m) { (void)m; }
-static void oxi_shunt_give(oxi_stream_mutex *m) { (void)m; }
+static void oxi_shunt_take(oxi_stream_mutex *m) {
+    (void)m;
+}
+static void oxi_shunt_give(oxi_stream_mutex *m) {
+    (void)m;
+}
 #else
-static void oxi_shunt_take(oxi_stream_mutex *m) { oxi_mutex_take(m); }
-static void oxi_shunt_give(oxi_stream_mutex *m) { oxi_mutex_give(m); }
+static void oxi_shunt_take(oxi_stream_mutex *m) {
+    oxi_mutex_take(m);
+}
+static void oxi_shunt_give(oxi_stream_mutex *m) {
+    oxi_mutex_give(m);
+}
 #endif
 
-static ox_shunt *oxi_shunt_of(ox_device *device) { return (ox_shunt *)device->state; }
+static ox_shunt *oxi_shunt_of(ox_device *device) {
+    return (ox_shunt *)device->state;
+}
 
-static bool oxi_shunt_is_inherited(const ox_shunt *s) { return s->forks != oxi_forks(); }
+static bool oxi_shunt_is_inherited(const ox_shunt *s) {
+    return s->forks != oxi_forks();
+}
 
 /* Takes the lock. */
 static ox_status oxi_shunt_enter(ox_shunt *s) {
     if (oxi_shunt_is_inherited(s))
-        return oxi_fail(OX_ERR_DEVICE, "%s: it was opened before a fork, by the parent process; a child opens "
-                                       "its own", s->name);
+        return oxi_fail(OX_ERR_DEVICE,
+                        "%s: it was opened before a fork, by the parent process; a child opens "
+                        "its own",
+                        s->name);
     oxi_shunt_take(&s->lock);
     return OX_OK;
 }
@@ -35,7 +49,9 @@ static ox_status oxi_shunt_flush(ox_shunt *s);
 
 /* ---- items --------------------------------------------------------------------------------------------- */
 
-static bool oxi_shunt_is_planned(const ox_shunt *s) { return s->desc.device_bytes > 0; }
+static bool oxi_shunt_is_planned(const ox_shunt *s) {
+    return s->desc.device_bytes > 0;
+}
 
 /* Bytes that an item takes of the budget. */
 static uint64_t oxi_shunt_room_of(size_t bytes) {
@@ -46,8 +62,9 @@ static uint64_t oxi_shunt_room_of(size_t bytes) {
 static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes) {
     uint64_t room = oxi_shunt_room_of(bytes);
     if (oxi_shunt_is_planned(s) && room > s->main_bytes) {
-        (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed at once, a budget of %llu for them",
-                       s->name, (unsigned long long)bytes, (unsigned long long)s->main_bytes);
+        (void)oxi_fail(OX_ERR_NOMEM,
+                       "%s: out of memory: %llu bytes needed at once, a budget of %llu for them", s->name,
+                       (unsigned long long)bytes, (unsigned long long)s->main_bytes);
         return NULL;
     }
     oxi_shunt_item *item = (oxi_shunt_item *)oxi_calloc(1, sizeof *item);
@@ -159,7 +176,8 @@ static void *oxi_shunt_node_memory(ox_shunt *s, size_t bytes) {
     oxi_shunt_chunk *chunk = s->chunks;
     bytes = (bytes + 15) / 16 * 16;
     if (!chunk || chunk->bytes - chunk->used < bytes) {
-        size_t room = sizeof *chunk + bytes > OXI_SHUNT_CHUNK ? sizeof *chunk + bytes : (size_t)OXI_SHUNT_CHUNK;
+        size_t room =
+            sizeof *chunk + bytes > OXI_SHUNT_CHUNK ? sizeof *chunk + bytes : (size_t)OXI_SHUNT_CHUNK;
         chunk = (oxi_shunt_chunk *)oxi_alloc(room);
         if (!chunk) return NULL;
         chunk->next = s->chunks;
@@ -316,7 +334,8 @@ static ox_status oxi_shunt_run(ox_device *self, const oxi_call *call) {
     ox_status status = oxi_shunt_enter(s);
     if (status != OX_OK) return status;
     s->references++;
-    for (int i = 0; i < call->out_count && !s->desc.eager; i++) /* its step is its own: others keep their keys */
+    for (int i = 0; i < call->out_count && !s->desc.eager;
+         i++) /* its step is its own: others keep their keys */
         at_once = at_once || ox_device_of(call->out[i]) != self;
     if (at_once && s->node_count > 0) status = oxi_shunt_flush(s);
     if (status == OX_OK) status = oxi_shunt_keep(s, call, &at_once);

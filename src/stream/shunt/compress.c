@@ -1,5 +1,7 @@
-/* Compressed copies off the device: f32 numbers as f16, in blocks of 32 with a scale as e4m3, Q8_0 or Q4_0. The
- * library's own casts do it where there is a dtype for it. Which items: by class, f32 alone, no small ones. */
+/* Compressed copies off the device: f32 numbers as f16, in blocks of 32 with a scale as e4m3, Q8_0 or
+ * Q4_0. The
+ * library's own casts do it where there is a dtype for it. Which items: by class, f32 alone, no small
+ * ones. */
 
 enum { OXI_SHUNT_BLOCK = 32 };
 
@@ -85,7 +87,7 @@ static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const
     (void)s;
     if (item->packed != OX_COMPRESSION_F8)
         return oxi_shunt_cast(packed, oxi_shunt_packed_dtype(item->packed), out, OX_F32, count);
-    oxi_shunt_from_f8((const float *)packed,
-                      (const uint8_t *)packed + (size_t)blocks * sizeof(float), blocks, (float *)out);
+    oxi_shunt_from_f8((const float *)packed, (const uint8_t *)packed + (size_t)blocks * sizeof(float), blocks,
+                      (float *)out);
     return OX_OK;
 }

@@ -84,7 +84,8 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     oxi_error_move(&earlier);
     ox_scope scope = ox_scope_begin();
     s->rates.known = true;
-    ox_tensor *square = oxi_shunt_filled(s->compute, 384, 384), *wide = oxi_shunt_filled(s->compute, 1024, 1024);
+    ox_tensor *square = oxi_shunt_filled(s->compute, 384, 384),
+              *wide = oxi_shunt_filled(s->compute, 1024, 1024);
     s->rates.flops = 2.0 * 384 * 384 * 384 / oxi_shunt_time_call(s->compute, OXI_OP_matmul, square, square);
     s->rates.bytes = 2.0 * (4u << 20) / oxi_shunt_time_call(s->compute, OXI_OP_copy, wide, wide);
     for (int up = 0; up < 2; up++)
@@ -157,7 +158,8 @@ static double oxi_shunt_node_seconds(ox_shunt *s, const oxi_shunt_node *node) {
     if (mean && mean->count > 0) return mean->seconds;
     double seconds = 1e-6;
     if (oxi_shunt_headers_open(&h, node) && ox_numel(h.call.out[0]) > 0) {
-        double flops = oxi_call_flops(&h.call) / s->rates.flops, bytes = oxi_call_bytes(&h.call) / s->rates.bytes;
+        double flops = oxi_call_flops(&h.call) / s->rates.flops,
+               bytes = oxi_call_bytes(&h.call) / s->rates.bytes;
         seconds = s->rates.start[OXI_LANE_COMPUTE] + (flops > bytes ? flops : bytes);
     }
     oxi_shunt_headers_close(&h, node);

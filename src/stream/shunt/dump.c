@@ -12,19 +12,20 @@ static const char **oxi_shunt_plan_names(const oxi_shunt_plan *plan) {
 }
 
 static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const char **names) {
-    bool ok = fprintf(file,
-                      "%d calls, %d of them again; %d items, %d stays on the device\n"
-                      "%.3f ms simulated, %.3f ms of computing, %.3f ms at least\n"
-                      "%llu bytes of the device, %llu of them pinned\n\n"
-                      "%10s %10s  %-8s what\n",
-                      (int)plan->slot_count, (int)plan->recomputed, (int)plan->item_count,
-                      (int)plan->segment_count, 1e3 * plan->simulated, 1e3 * plan->compute, 1e3 * plan->bound,
-                      (unsigned long long)plan->peak, (unsigned long long)plan->pinned_bytes, "at ms", "takes ms",
-                      "lane") > 0;
+    bool ok =
+        fprintf(file,
+                "%d calls, %d of them again; %d items, %d stays on the device\n"
+                "%.3f ms simulated, %.3f ms of computing, %.3f ms at least\n"
+                "%llu bytes of the device, %llu of them pinned\n\n"
+                "%10s %10s  %-8s what\n",
+                (int)plan->slot_count, (int)plan->recomputed, (int)plan->item_count, (int)plan->segment_count,
+                1e3 * plan->simulated, 1e3 * plan->compute, 1e3 * plan->bound, (unsigned long long)plan->peak,
+                (unsigned long long)plan->pinned_bytes, "at ms", "takes ms", "lane") > 0;
     for (int32_t i = 0; i < plan->item_count && ok; i++)
         if (plan->known[i].pinned)
             ok = fprintf(file, "%10s %10s  %-8s item %d at %llu, %llu bytes\n", "", "", "pinned", (int)i,
-                         (unsigned long long)plan->known[i].place, (unsigned long long)plan->known[i].room) > 0;
+                         (unsigned long long)plan->known[i].place,
+                         (unsigned long long)plan->known[i].room) > 0;
     for (int32_t i = 0; i < plan->instruction_count && ok; i++) {
         const oxi_shunt_instruction *in = &plan->instruction[i];
         ok = fprintf(file, "%10.3f %10.3f  %-8s ", 1e3 * in->start, 1e3 * in->seconds,
@@ -32,11 +33,12 @@ static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const ch
         if (in->action == OXI_ACT_NODE)
             ok = ok && fprintf(file, "call %d %s\n", (int)in->node, names[in->node]) > 0;
         else
-            ok = ok && fprintf(file, "%s item %d at %llu, %llu bytes, calls %d to %d\n",
-                               in->action == OXI_ACT_LOAD ? "load" : "save", (int)in->item,
-                               (unsigned long long)plan->segment[in->segment].place,
-                               (unsigned long long)plan->known[in->item].room,
-                               (int)plan->segment[in->segment].first, (int)plan->segment[in->segment].last) > 0;
+            ok = ok &&
+                 fprintf(file, "%s item %d at %llu, %llu bytes, calls %d to %d\n",
+                         in->action == OXI_ACT_LOAD ? "load" : "save", (int)in->item,
+                         (unsigned long long)plan->segment[in->segment].place,
+                         (unsigned long long)plan->known[in->item].room,
+                         (int)plan->segment[in->segment].first, (int)plan->segment[in->segment].last) > 0;
     }
     return ok;
 }
@@ -48,8 +50,8 @@ enum { OXI_SHUNT_WIDE = 1200, OXI_SHUNT_HIGH = 400, OXI_SHUNT_LANE_HIGH = 22 };
 typedef struct oxi_shunt_drawing {
     FILE *file;
     const oxi_shunt_plan *plan;
-    double across, up;               /* pixels a second, a byte */
-    double *begin, *end;             /* of segments */
+    double across, up;   /* pixels a second, a byte */
+    double *begin, *end; /* of segments */
 } oxi_shunt_drawing;
 
 static bool oxi_shunt_draw(const oxi_shunt_drawing *d, double x, double y, double wide, double high,
@@ -74,7 +76,8 @@ static void oxi_shunt_draw_times(oxi_shunt_drawing *d, double (*slot)[2]) {
     }
     for (int32_t g = 0; g < plan->segment_count; g++) {
         if (d->begin[g] < 0) d->begin[g] = slot[plan->segment[g].first][0];
-        if (d->end[g] < 0) d->end[g] = plan->segment[g].stays ? plan->simulated : slot[plan->segment[g].last][1];
+        if (d->end[g] < 0)
+            d->end[g] = plan->segment[g].stays ? plan->simulated : slot[plan->segment[g].last][1];
     }
 }
 
@@ -86,15 +89,15 @@ static bool oxi_shunt_draw_memory(oxi_shunt_drawing *d) {
         const oxi_shunt_known *k = &plan->known[i];
         if (k->pinned)
             ok = oxi_shunt_draw(d, 0, OXI_SHUNT_HIGH - (double)(k->place + k->room) * d->up,
-                                plan->simulated * d->across, (double)k->room * d->up, "#9aa5b1", "pinned item",
-                                (int)i);
+                                plan->simulated * d->across, (double)k->room * d->up, "#9aa5b1",
+                                "pinned item", (int)i);
     }
     for (int32_t g = 0; g < plan->segment_count && ok; g++) {
         const oxi_shunt_known *k = &plan->known[plan->segment[g].item];
         ok = oxi_shunt_draw(d, d->begin[g] * d->across,
                             OXI_SHUNT_HIGH - (double)(plan->segment[g].place + k->room) * d->up,
-                            (d->end[g] - d->begin[g]) * d->across, (double)k->room * d->up, colors[k->kind % 3],
-                            "item", (int)plan->segment[g].item);
+                            (d->end[g] - d->begin[g]) * d->across, (double)k->room * d->up,
+                            colors[k->kind % 3], "item", (int)plan->segment[g].item);
     }
     return ok;
 }
@@ -118,7 +121,7 @@ static bool oxi_shunt_draw_lanes(oxi_shunt_drawing *d) {
 static bool oxi_shunt_dump_drawing(FILE *file, const oxi_shunt_plan *plan) {
     oxi_shunt_drawing d;
     size_t segments = (size_t)plan->segment_count, slots = (size_t)plan->slot_count;
-    double (*slot)[2] = (double (*)[2])oxi_shunt_list(slots, sizeof *slot);
+    double(*slot)[2] = (double(*)[2])oxi_shunt_list(slots, sizeof *slot);
     d.file = file;
     d.plan = plan;
     d.begin = (double *)oxi_shunt_list(2 * segments, sizeof *d.begin);
@@ -128,13 +131,15 @@ static bool oxi_shunt_dump_drawing(FILE *file, const oxi_shunt_plan *plan) {
     oxi_shunt_unlist(slot, slots, sizeof *slot);
     d.across = OXI_SHUNT_WIDE / (plan->simulated > 0 ? plan->simulated : 1);
     d.up = (OXI_SHUNT_HIGH - 20) / (double)(plan->peak > 0 ? plan->peak : 1);
-    ok = ok && fprintf(file,
-                      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
-                      "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                      "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
-                      "gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
-                      OXI_SHUNT_WIDE, OXI_SHUNT_HIGH + 24 + OXI_LANES * OXI_SHUNT_LANE_HIGH,
-                      (unsigned long long)plan->peak, 1e3 * plan->simulated) > 0;
+    ok = ok &&
+         fprintf(
+             file,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
+             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+             "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
+             "gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
+             OXI_SHUNT_WIDE, OXI_SHUNT_HIGH + 24 + OXI_LANES * OXI_SHUNT_LANE_HIGH,
+             (unsigned long long)plan->peak, 1e3 * plan->simulated) > 0;
     ok = ok && oxi_shunt_draw_memory(&d) && oxi_shunt_draw_lanes(&d) && fprintf(file, "</svg>\n") > 0;
     oxi_shunt_unlist(d.begin, 2 * segments, sizeof *d.begin);
     return ok;
@@ -148,7 +153,8 @@ OX_API ox_status ox_shunt_dump(ox_shunt *shunt, const char *path) {
     size_t length = strlen(path);
     if (!plan) status = oxi_fail(OX_ERR_ARG, "shunt_dump: nothing was planned yet");
     FILE *file = plan ? fopen(path, "wb") : NULL;
-    if (plan && !file) status = oxi_fail(OX_ERR_IO, "shunt_dump: %s: %s", oxi_path_text(path), strerror(errno));
+    if (plan && !file)
+        status = oxi_fail(OX_ERR_IO, "shunt_dump: %s: %s", oxi_path_text(path), strerror(errno));
     const char **names = file ? oxi_shunt_plan_names(plan) : NULL;
     bool ok = names != NULL;
     if (ok && length > 4 && strcmp(path + length - 4, ".svg") == 0)
@@ -157,7 +163,8 @@ OX_API ox_status ox_shunt_dump(ox_shunt *shunt, const char *path) {
         ok = oxi_shunt_dump_text(file, plan, names);
     if (names) oxi_shunt_unlist(names, (size_t)plan->node_count, sizeof *names);
     if (file) ok = fclose(file) == 0 && ok;
-    if (file && !ok) status = oxi_fail(OX_ERR_IO, "shunt_dump: %s could not be written whole", oxi_path_text(path));
+    if (file && !ok)
+        status = oxi_fail(OX_ERR_IO, "shunt_dump: %s could not be written whole", oxi_path_text(path));
     oxi_shunt_give(&shunt->lock);
     return status;
 }

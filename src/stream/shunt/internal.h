@@ -128,7 +128,7 @@ typedef struct oxi_shunt_rates {
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
 } oxi_shunt_rates;
 
-/* ---- problems: a step as planners see it ---------------------------------------------------------------- */
+/* ---- problems: a step as planners see it --------------------------------------------------------------- */
 
 /* A node's use of an item, all operands together. */
 typedef struct oxi_shunt_touch {
@@ -185,7 +185,7 @@ typedef struct oxi_shunt_instruction {
     uint8_t action, lane;
     int32_t node, slot;              /* of the step */
     int32_t item, segment;           /* of loads and saves */
-    int32_t first, count;            /* of a node: what begins or ends with it, in the plan's list of changes */
+    int32_t first, count;            /* of a node: its part of the plan's changes */
     int32_t number;                  /* on its lane, from 0 */
     int32_t wait[OXI_LANES];         /* how many instructions of each lane are over before it begins */
     double seconds, start;           /* as simulated */

@@ -1,8 +1,12 @@
 /* Who uses an item, in which order: the touches of a step's nodes, and the accesses of an order of slots. */
 
-static void *oxi_shunt_list(size_t count, size_t each) { return oxi_calloc(count + 1, each); }
+static void *oxi_shunt_list(size_t count, size_t each) {
+    return oxi_calloc(count + 1, each);
+}
 
-static void oxi_shunt_unlist(void *list, size_t count, size_t each) { oxi_free(list, (count + 1) * each); }
+static void oxi_shunt_unlist(void *list, size_t count, size_t each) {
+    oxi_free(list, (count + 1) * each);
+}
 
 /* ---- an order ------------------------------------------------------------------------------------------ */
 
@@ -62,7 +66,8 @@ static bool oxi_shunt_order_open(oxi_shunt_order *o, const oxi_shunt_problem *p)
 }
 
 /* Whether anybody needs the bytes that item i has after access a. */
-static bool oxi_shunt_needed_after(const oxi_shunt_order *o, const oxi_shunt_problem *p, int32_t i, int32_t a) {
+static bool oxi_shunt_needed_after(const oxi_shunt_order *o, const oxi_shunt_problem *p, int32_t i,
+                                   int32_t a) {
     return a + 1 < o->first[i + 1] ? (o->use[a + 1] & 1) != 0 : p->known[i].held;
 }
 
@@ -73,7 +78,7 @@ typedef struct oxi_shunt_touches {
     oxi_shunt_touch *touch;
     double *seconds;
     bool *again;
-    int32_t count;                   /* of touches, as there is memory for */
+    int32_t count; /* of touches, as there is memory for */
 } oxi_shunt_touches;
 
 static void oxi_shunt_problem_close(oxi_shunt_problem *p, oxi_shunt_touches *t) {

@@ -13,7 +13,8 @@ static ox_status oxi_shunt_too_large(const ox_shunt *s, const oxi_shunt_node *no
                     (unsigned long long)bytes, (unsigned long long)s->desc.device_bytes);
 }
 
-/* All of a node's items at once on the device; OX_ERR_NOMEM without an error: they lie in each other's way. */
+/* All of a node's items at once on the device; OX_ERR_NOMEM without an error: they lie in each other's
+ * way. */
 static ox_status oxi_shunt_bring_all(ox_shunt *s, const oxi_shunt_node *node) {
     int operands = node->in_count + node->out_count;
     s->node_clock++;

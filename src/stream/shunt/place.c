@@ -30,7 +30,7 @@ static uint64_t oxi_shunt_widest(const oxi_shunt_problem *p) {
 }
 
 typedef struct oxi_shunt_rank {
-    double worth;                    /* seconds of moves saved, by bytes */
+    double worth; /* seconds of moves saved, by bytes */
     int32_t item, first;
 } oxi_shunt_rank;
 
@@ -41,7 +41,8 @@ static int oxi_shunt_rank_compare(const void *a, const void *b) {
 }
 
 /* Items that are there before and after the step, the best first; how many. */
-static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_order *o, oxi_shunt_rank *rank) {
+static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_order *o,
+                                  oxi_shunt_rank *rank) {
     int32_t count = 0;
     for (int32_t i = 0; i < p->item_count; i++) {
         const oxi_shunt_known *k = &p->known[i];
@@ -62,7 +63,8 @@ static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_or
 }
 
 /* Places of the pinned are the first ones. */
-static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count, double part) {
+static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count,
+                                   double part) {
     uint64_t bytes = 0;
     for (int32_t i = 0; i < p->item_count; i++) p->known[i].pinned = false;
     for (int pass = 0; pass < 2 && part > 0; pass++) { /* what is pinned is not wanted besides */
@@ -80,7 +82,9 @@ static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *r
 }
 
 /* Items that come and go by themselves, or not at all. */
-static bool oxi_shunt_is_apart(const oxi_shunt_known *k) { return k->pinned || k->small; }
+static bool oxi_shunt_is_apart(const oxi_shunt_known *k) {
+    return k->pinned || k->small;
+}
 
 /* ---- who leaves ---------------------------------------------------------------------------------------- */
 
@@ -115,11 +119,11 @@ typedef struct oxi_shunt_min {
     const oxi_shunt_problem *p;
     const oxi_shunt_order *o;
     uint8_t *keep;
-    int32_t *item_of;                /* of accesses */
-    int32_t *last;                   /* access that an item is on the device by; -1: it is not there */
-    int32_t *stamp;                  /* slot that an item was needed in last */
+    int32_t *item_of; /* of accesses */
+    int32_t *last;    /* access that an item is on the device by; -1: it is not there */
+    int32_t *stamp;   /* slot that an item was needed in last */
     uint8_t *dirty;
-    oxi_shunt_heap heap[2];          /* clean, dirty */
+    oxi_shunt_heap heap[2]; /* clean, dirty */
     uint64_t used, most;
     double weight;
 } oxi_shunt_min;
@@ -192,7 +196,8 @@ static bool oxi_shunt_min_walk(oxi_shunt_min *m) {
     return true;
 }
 
-/* Fills keep, by a capacity that leaves room for what comes early. False: that is too little, or no memory. */
+/* Fills keep, by a capacity that leaves room for what comes early. False: that is too little, or no
+ * memory. */
 static bool oxi_shunt_place(const oxi_shunt_problem *p, const oxi_shunt_order *o, const oxi_shunt_choice *c,
                             oxi_shunt_placing *out) {
     size_t items = (size_t)p->item_count, accesses = (size_t)o->access_count;

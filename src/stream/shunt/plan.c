@@ -33,8 +33,7 @@ static int oxi_shunt_saving_compare(const void *a, const void *b) {
 
 /* What has to come from the disk once and go back once, but for what fits the device and the host. */
 static double oxi_shunt_disk_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o) {
-    oxi_shunt_saving *list =
-        (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
+    oxi_shunt_saving *list = (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
     double seconds = 0, room = (double)(p->capacity + p->host_room);
     int32_t count = 0;
     for (int32_t i = 0; list && i < p->item_count; i++) {
@@ -79,7 +78,8 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
-        !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing, s->trial))
+        !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing,
+                                s->trial))
         return false;
     bool better = oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
@@ -87,7 +87,8 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
-    static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5}, weights[] = {1, 3};
+    static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5},
+                        weights[] = {1, 3};
     for (int w = 0; w < 4; w++)
         for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -182,7 +183,8 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
             for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
             s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
             s->packing = c.packing;
-            if (s->placing.pinned_bytes > s->p->capacity || !oxi_shunt_place(s->p, &s->order, &c, &s->placing))
+            if (s->placing.pinned_bytes > s->p->capacity ||
+                !oxi_shunt_place(s->p, &s->order, &c, &s->placing))
                 continue;
             if (oxi_shunt_run_trial(s)) s->best_choice = c;
             for (int32_t a = 0; a < s->order.access_count; a++) {
@@ -192,8 +194,8 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
         }
 }
 
-/* A few changes at random, where there are few to choose from: of the best, or of the last ones, so that a walk
- * leads through ways that are worse. */
+/* A few changes at random, where there are few to choose from: of the best, or of the last ones, so that a
+ * walk leads through ways that are worse. */
 static void oxi_shunt_shake(oxi_shunt_search *s) {
     enum { TRIES = 8000, WALK = 24 };
     for (int t = 0; t < TRIES && !oxi_shunt_is_over(s); t++) {
@@ -220,7 +222,8 @@ static void oxi_shunt_shake(oxi_shunt_search *s) {
 static void oxi_shunt_refine(oxi_shunt_search *s) {
     enum { FEW = 400, VERY_FEW = 64, SUBSETS = 5 };
     bool better = s->found && s->order.access_count <= FEW;
-    if (s->found && s->order.access_count <= VERY_FEW && s->rank_count <= SUBSETS) oxi_shunt_refine_subsets(s);
+    if (s->found && s->order.access_count <= VERY_FEW && s->rank_count <= SUBSETS)
+        oxi_shunt_refine_subsets(s);
     s->packing = s->best_choice.packing;
     while (better && !oxi_shunt_is_over(s)) {
         better = false;

@@ -1,10 +1,11 @@
 /* Which nodes run a second time instead of having their results moved: those that bring back the most bytes
  * for the time they take (Capuchin, Peng et al. 2020), as long as the plan gains by it. A second run stands
- * right before the use that wants it. It reads what the first one read, so that must not have changed since. */
+ * right before the use that wants it. It reads what the first one read, so that must not have changed
+ * since. */
 
 typedef struct oxi_shunt_repeat {
-    int32_t node, before;            /* the slot that it comes before */
-    double worth;                    /* seconds of moves, by seconds of computing */
+    int32_t node, before; /* the slot that it comes before */
+    double worth;         /* seconds of moves, by seconds of computing */
 } oxi_shunt_repeat;
 
 static int oxi_shunt_repeat_compare(const void *a, const void *b) {
@@ -49,8 +50,8 @@ static int32_t oxi_shunt_maker(const oxi_shunt_problem *p, const oxi_shunt_order
 }
 
 /* Loads of the best plan that a second run could take the place of, the best first; how many. */
-static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_order *o, const oxi_shunt_plan *best,
-                                 oxi_shunt_repeat *out) {
+static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_order *o,
+                                 const oxi_shunt_plan *best, oxi_shunt_repeat *out) {
     int32_t count = 0;
     for (int32_t g = 0; g < best->segment_count; g++) {
         const oxi_shunt_segment *one = &best->segment[g];

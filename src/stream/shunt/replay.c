@@ -1,4 +1,5 @@
-/* Carries a plan out. A thread a lane goes through its instructions in order; each begins when the other lanes
+/* Carries a plan out. A thread a lane goes through its instructions in order; each begins when the other
+ * lanes
  * are as far as its clock says. The compute lane is the thread that asked for the step. Where a lane gets no
  * thread, all are done in the plan's order, which is one that the clocks allow. What is pinned and not there
  * yet is loaded ahead of everything else, in the order of its use. */
@@ -6,12 +7,12 @@
 typedef struct oxi_shunt_replay {
     ox_shunt *s;
     const oxi_shunt_plan *plan;
-    int64_t done[OXI_LANES];         /* instructions that are over */
-    int32_t *late, late_count;       /* pinned items that are not there when the step begins */
-    bool *awaited;                   /* of items: those, until they are */
-    bool failed, alone;              /* alone: no thread but this one */
+    int64_t done[OXI_LANES];   /* instructions that are over */
+    int32_t *late, late_count; /* pinned items that are not there when the step begins */
+    bool *awaited;             /* of items: those, until they are */
+    bool failed, alone;        /* alone: no thread but this one */
     oxi_error error;
-    int64_t run_count;               /* nodes that ran */
+    int64_t run_count; /* nodes that ran */
     bool *ran;
 #ifndef OX_NO_THREADS
     oxi_mutex mutex;
@@ -20,15 +21,31 @@ typedef struct oxi_shunt_replay {
 } oxi_shunt_replay;
 
 #ifdef OX_NO_THREADS
-static void oxi_shunt_replay_take(oxi_shunt_replay *r) { (void)r; }
-static void oxi_shunt_replay_give(oxi_shunt_replay *r) { (void)r; }
-static void oxi_shunt_replay_wait(oxi_shunt_replay *r) { (void)r; }
-static void oxi_shunt_replay_wake(oxi_shunt_replay *r) { (void)r; }
+static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
+    (void)r;
+}
 #else
-static void oxi_shunt_replay_take(oxi_shunt_replay *r) { oxi_mutex_take(&r->mutex); }
-static void oxi_shunt_replay_give(oxi_shunt_replay *r) { oxi_mutex_give(&r->mutex); }
-static void oxi_shunt_replay_wait(oxi_shunt_replay *r) { oxi_condition_wait(&r->moved, &r->mutex); }
-static void oxi_shunt_replay_wake(oxi_shunt_replay *r) { oxi_condition_wake_all(&r->moved); }
+static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
+    oxi_mutex_take(&r->mutex);
+}
+static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
+    oxi_mutex_give(&r->mutex);
+}
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
+    oxi_condition_wait(&r->moved, &r->mutex);
+}
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
+    oxi_condition_wake_all(&r->moved);
+}
 #endif
 
 /* ---- one instruction ----------------------------------------------------------------------------------- */
@@ -233,8 +250,8 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
     for (int64_t at = 0; at < s->resident_count && status == OX_OK;) {
         oxi_shunt_item *item = s->resident[at];
         const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
-        bool stays = item->place >= s->main_bytes || (k ? k->pinned && k->place == item->place && item->valid
-                                                        : item->place >= plan->peak);
+        bool stays = item->place >= s->main_bytes ||
+                     (k ? k->pinned && k->place == item->place && item->valid : item->place >= plan->peak);
         if (stays)
             at++;
         else
@@ -340,7 +357,8 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     oxi_shunt_touches touches;
     oxi_shunt_plan *plan = NULL;
     size_t items = (size_t)s->table_count;
-    if (s->desc.host_bytes == 0 || s->stats.written_bytes + s->stats.read_bytes > 0) oxi_shunt_calibrate_disk(s);
+    if (s->desc.host_bytes == 0 || s->stats.written_bytes + s->stats.read_bytes > 0)
+        oxi_shunt_calibrate_disk(s);
     double start = oxi_now();
     oxi_shunt_classify(s);
     oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(items, sizeof *known);
@@ -358,10 +376,11 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     return plan;
 }
 
-/* Once its calls have run twice, a plan that moves anything is made again if they take other times than it was
- * made for. */
+/* Once its calls have run twice, a plan that moves anything is made again if they take other times than it
+ * was made for. */
 static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
-    bool moves = plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
+    bool moves =
+        plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
     if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
     plan->measured = true;
     if (!moves || fabs(plan->compute - plan->expected) < 0.2 * plan->expected) return plan;

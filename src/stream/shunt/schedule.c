@@ -16,11 +16,12 @@ typedef struct oxi_shunt_schedule {
     const oxi_shunt_order *o;
     const uint8_t *keep;
     oxi_shunt_plan *plan;
-    uint64_t *used;                  /* bytes by slot */
-    int32_t *loads, *issues, *defines, *ends; /* first segments of slots: loaded for it, before it; made; over */
-    int32_t *segment_of;             /* of items: the one that is on the device, or was last */
-    uint8_t *tier;                   /* of items: where the copy off the device is; 1 the host, 2 the disk */
-    int32_t (*saved)[2];             /* of items: the lane and number of the last save; -1 */
+    uint64_t *used; /* bytes by slot */
+    int32_t *loads, *issues, *defines,
+        *ends;           /* first segments of slots: loaded for it, before it; made; over */
+    int32_t *segment_of; /* of items: the one that is on the device, or was last */
+    uint8_t *tier;       /* of items: where the copy off the device is; 1 the host, 2 the disk */
+    int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
     oxi_shunt_block *block;
     size_t block_room;
     int32_t block_count;
@@ -160,7 +161,7 @@ static void oxi_shunt_clock_join(int32_t *clock, const int32_t *other) {
 typedef struct oxi_shunt_fit {
     int32_t first, count;
     double free_at;
-    uint64_t left, run_left;         /* of the last block; of the run of free ones */
+    uint64_t left, run_left; /* of the last block; of the run of free ones */
 } oxi_shunt_fit;
 
 /* Blocks from `first` on that are free and large enough together. */
@@ -192,7 +193,8 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double no
         if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
         if (fit.free_at < now) fit.free_at = now;
         bool later = found && fit.free_at > best.free_at;
-        bool wider = found && (s->packing & OXI_PACK_TIGHT ? fit.run_left >= best.run_left : fit.left >= best.left);
+        bool wider =
+            found && (s->packing & OXI_PACK_TIGHT ? fit.run_left >= best.run_left : fit.left >= best.left);
         if (found && (s->packing & OXI_PACK_TIGHT ? wider : later || (fit.free_at == best.free_at && wider)))
             continue;
         best = fit;
@@ -201,7 +203,8 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double no
     if (!found) return false;
     oxi_shunt_block *one = &s->block[best.first];
     g->place = one->place;
-    for (int32_t b = best.first; b < best.first + best.count; b++) oxi_shunt_clock_join(clock, s->block[b].clock);
+    for (int32_t b = best.first; b < best.first + best.count; b++)
+        oxi_shunt_clock_join(clock, s->block[b].clock);
     if (best.left > 0) { /* the rest of the last block stays as it is */
         oxi_shunt_block *last = &s->block[best.first + best.count - 1];
         last->place += last->bytes - best.left;
@@ -279,10 +282,11 @@ static oxi_shunt_instruction *oxi_shunt_emit(oxi_shunt_schedule *s, int action, 
     return in;
 }
 
-static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begins, bool dies, uint64_t place) {
+static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begins, bool dies,
+                                 uint64_t place) {
     oxi_shunt_plan *plan = s->plan;
-    void *grown =
-        oxi_grow(plan->change, &plan->change_room, (size_t)plan->change_count + 1, sizeof *plan->change, false);
+    void *grown = oxi_grow(plan->change, &plan->change_room, (size_t)plan->change_count + 1,
+                           sizeof *plan->change, false);
     if (!grown) return false;
     plan->change = (oxi_shunt_change *)grown;
     oxi_shunt_change *c = &plan->change[plan->change_count++];
@@ -299,7 +303,8 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     int32_t i = one->item;
     const oxi_shunt_known *k = &s->p->known[i];
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
-    if (g > 0 && one[-1].item == i) clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
+    if (g > 0 && one[-1].item == i)
+        clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
     int which = s->tier[i] == 1 ? 0 : 1, lane = which == 0 ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, k->room, s->lane_end[lane], one, clock)) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_LOAD, lane, clock, k->load[which]);
@@ -316,7 +321,8 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0}, node = s->o->slot[slot], first = s->plan->change_count;
     for (int32_t g = s->defines[slot]; g >= 0; g = s->plan->segment[g].next) {
         oxi_shunt_segment *one = &s->plan->segment[g];
-        if (!oxi_shunt_take_place(s, s->p->known[one->item].room, s->lane_end[OXI_LANE_COMPUTE], one, clock) ||
+        if (!oxi_shunt_take_place(s, s->p->known[one->item].room, s->lane_end[OXI_LANE_COMPUTE], one,
+                                  clock) ||
             !oxi_shunt_change_add(s, one->item, true, false, one->place))
             return false;
         s->segment_of[one->item] = g;

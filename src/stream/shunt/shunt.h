@@ -1,5 +1,6 @@
-/* The planner: a device that keeps calls, and plans where every tensor lies and when it moves, over a device's
- * memory, memory of the host and the disk. Programs do not change: their tensors are on ox_shunt_device(s).
+/* The planner: a device that keeps calls, and plans where every tensor lies and when it moves, over a
+ * device's memory, memory of the host and the disk. Programs do not change: their tensors are on
+ * ox_shunt_device(s).
  *
  *     ox_shunt_desc desc;
  *     memset(&desc, 0, sizeof desc);
@@ -9,15 +10,15 @@
  *     ox_tensor *w = ox_to(weights, ox_shunt_device(shunt));  or ox_file_open(path, ox_shunt_device(shunt))
  *     for (...) OX_SCOPE {
  *         ox_tensor *loss = step(w, batch);                   nothing runs yet
- *         printf("%g\n", ox_item(loss));                      planned once, then run; a later step is replayed
+ *         printf("%g\n", ox_item(loss));                      planned once, then run; later replayed
  *     }
  *     ox_shunt_close(shunt);
  *
  * Calls are kept until numbers are asked for (ox_item, ox_to, ox_device_sync ...); then they run as one step,
  * with the bits that they have when each runs at once. What a step reads first and what it gives up are known
  * by then, so that moves hide behind computing. A program that never reads anything calls ox_device_sync at
- * the end of a step. Shapes, dtypes and which tensor is which are a step's key: a step that came before is not
- * planned again. */
+ * the end of a step. Shapes, dtypes and which tensor is which are a step's key: a step that came before is
+ * not planned again. */
 #ifndef OX_STREAM_SHUNT_H
 #define OX_STREAM_SHUNT_H
 #ifndef OX_NO_STDIO
@@ -27,7 +28,8 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_shunt ox_shunt;
 
 /* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
- * what pays by the plan; whatever a cheaper operand allows. The numbers of random operations stay the same. */
+ * what pays by the plan, up to eight times the move; whatever pays. Random operations give the same numbers
+ * again. */
 typedef enum ox_recompute {
     OX_RECOMPUTE_AUTO = 0,
     OX_RECOMPUTE_OFF,
@@ -89,7 +91,8 @@ OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 
 /* ox_capture_begin - calls of this thread run on the shunt until ox_capture_end, also where their operands
  *   are on the CPU or on its compute device: these are copied as they are at the call. Results are the
- *   shunt's; a call in place on such an operand runs at once. One shunt at a time: another ends the one before.
+ *   shunt's; a call in place on such an operand runs at once. One shunt at a time: another ends the one
+ *   before.
  * errors    OX_ERR_ARG: shunt NULL */
 OX_API ox_status ox_capture_begin(ox_shunt *shunt);
 /* Runs what is pending, and ends the capture. */
@@ -99,7 +102,7 @@ typedef struct ox_shunt_stats {
     int64_t calls;              /* kept; */
     int64_t steps;              /* runs of what was pending */
     int64_t plans, replays;     /* of them planned, run by a plan that was there; others ran call by call */
-    int64_t revised;            /* plans made once more in a third run: calls took other times than expected */
+    int64_t revised;            /* plans made again in a third run, by what calls took */
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */

@@ -75,7 +75,9 @@ static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
     item->packed = OX_COMPRESSION_NONE;
 }
 
-static bool oxi_shunt_has_copy(const oxi_shunt_item *item) { return item->host || item->disk_valid; }
+static bool oxi_shunt_has_copy(const oxi_shunt_item *item) {
+    return item->host || item->disk_valid;
+}
 
 static void oxi_shunt_count_device(ox_shunt *s, uint64_t bytes, bool more) {
     oxi_shunt_take(&s->tiers);
@@ -108,7 +110,8 @@ static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
 /* Memory of the host's budget; NULL, and no error: it has none left. */
 static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
     oxi_shunt_take(&s->tiers);
-    bool fits = s->stats.host_bytes <= s->desc.host_bytes && bytes <= s->desc.host_bytes - s->stats.host_bytes;
+    bool fits =
+        s->stats.host_bytes <= s->desc.host_bytes && bytes <= s->desc.host_bytes - s->stats.host_bytes;
     if (fits) s->stats.host_bytes += bytes;
     if (s->stats.host_bytes > s->stats.host_peak) s->stats.host_peak = s->stats.host_bytes;
     oxi_shunt_give(&s->tiers);
@@ -152,8 +155,7 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
         return OX_OK;
     }
     ox_status status = oxi_shunt_disk_take(s, item, bytes);
-    if (status == OX_OK)
-        status = oxi_shunt_disk_move(s, item->disk, 0, (char *)(uintptr_t)data, bytes, true);
+    if (status == OX_OK) status = oxi_shunt_disk_move(s, item->disk, 0, (char *)(uintptr_t)data, bytes, true);
     if (status != OX_OK) return status;
     item->disk_valid = true;
     item->disk_bytes = bytes;
@@ -161,8 +163,8 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
 }
 
 static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
-    return s->desc.compression != OX_COMPRESSION_NONE && item->all_f32 && !item->small && item->bytes % 4 == 0 &&
-           s->desc.compress >> item->kind & 1;
+    return s->desc.compression != OX_COMPRESSION_NONE && item->all_f32 && !item->small &&
+           item->bytes % 4 == 0 && s->desc.compress >> item->kind & 1;
 }
 
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
@@ -176,7 +178,8 @@ static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
     void *data = item->storage->data, *through = NULL;
     if (!s->compute->host) {
         data = through = oxi_alloc(item->bytes);
-        status = data ? s->compute->read(s->compute, item->storage->data, 0, data, item->bytes) : OX_ERR_NOMEM;
+        status =
+            data ? s->compute->read(s->compute, item->storage->data, 0, data, item->bytes) : OX_ERR_NOMEM;
     }
     if (status == OX_OK)
         status = oxi_shunt_packs(s, item) ? oxi_shunt_save_packed(s, item, data)

@@ -36,17 +36,21 @@ static ox_status oxi_shunt_trace_write(ox_shunt *s) {
         return oxi_fail(OX_ERR_IO, "shunt_close: %s: %s", oxi_path_text(s->trace_path), strerror(errno));
     bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
     for (int i = 0; i <= OXI_LANES && ok; i++)
-        ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
-                           "{\"name\":\"%s\"}}", i ? ",\n" : "", 1 + i, oxi_shunt_lane_names[i]) > 0;
+        ok = fprintf(file,
+                     "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+                     "{\"name\":\"%s\"}}",
+                     i ? ",\n" : "", 1 + i, oxi_shunt_lane_names[i]) > 0;
     for (size_t i = 0; i < s->span_count && ok; i++) {
         const oxi_shunt_span *span = &s->spans[i];
-        ok = fprintf(file, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
-                           "\"args\":{\"bytes\":%llu}}", span->name, 1 + (int)span->lane,
-                     1e6 * (span->start - s->origin), 1e6 * (span->end - span->start),
-                     (unsigned long long)span->bytes) > 0;
+        ok = fprintf(file,
+                     ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+                     "\"args\":{\"bytes\":%llu}}",
+                     span->name, 1 + (int)span->lane, 1e6 * (span->start - s->origin),
+                     1e6 * (span->end - span->start), (unsigned long long)span->bytes) > 0;
     }
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;
     return ok ? OX_OK
-              : oxi_fail(OX_ERR_IO, "shunt_close: %s could not be written whole", oxi_path_text(s->trace_path));
+              : oxi_fail(OX_ERR_IO, "shunt_close: %s could not be written whole",
+                         oxi_path_text(s->trace_path));
 }
