@@ -4,12 +4,14 @@
  * "Dynamic tensor rematerialization" (Kirisame et al. 2021), with moves as what an item costs. Plans put
  * items at places of their own. Small items have a range to themselves, in which plans have no say. */
 
-/* The first resident item at or behind a place. */
-static int64_t oxi_shunt_resident_from(const ox_shunt *s, uint64_t place) {
-    int64_t low = 0, high = s->resident_count;
+static int oxi_shunt_part_of(const ox_shunt *s, uint64_t place) { return place >= s->main_bytes; }
+
+/* The first item of a list at or behind a place. */
+static int64_t oxi_shunt_resident_from(const oxi_shunt_residents *list, uint64_t place) {
+    int64_t low = 0, high = list->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (s->resident[middle]->place < place)
+        if (list->item[middle]->place < place)
             low = middle + 1;
         else
             high = middle;
@@ -22,28 +24,27 @@ static uint64_t oxi_shunt_end_of(const oxi_shunt_item *item) {
 }
 
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item) {
+    oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, item->place)];
     oxi_shunt_take(&s->tiers);
-    int64_t at = oxi_shunt_resident_from(s, item->place);
-    if (at < s->resident_count && s->resident[at] == item) {
-        s->resident_count--;
-        memmove(s->resident + at, s->resident + at + 1,
-                (size_t)(s->resident_count - at) * sizeof *s->resident);
+    int64_t at = oxi_shunt_resident_from(list, item->place);
+    if (at < list->count && list->item[at] == item) {
+        list->count--;
+        memmove(list->item + at, list->item + at + 1, (size_t)(list->count - at) * sizeof *list->item);
     }
     oxi_shunt_give(&s->tiers);
 }
 
 static ox_status oxi_shunt_resident_add(ox_shunt *s, oxi_shunt_item *item) {
+    oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, item->place)];
     ox_status status = OX_OK;
     oxi_shunt_take(&s->tiers);
-    void *grown =
-        oxi_grow(s->resident, &s->resident_room, (size_t)s->resident_count + 1, sizeof *s->resident, false);
+    void *grown = oxi_grow(list->item, &list->room, (size_t)list->count + 1, sizeof *list->item, false);
     if (grown) {
-        s->resident = (oxi_shunt_item **)grown;
-        int64_t at = oxi_shunt_resident_from(s, item->place);
-        memmove(s->resident + at + 1, s->resident + at,
-                (size_t)(s->resident_count - at) * sizeof *s->resident);
-        s->resident[at] = item;
-        s->resident_count++;
+        list->item = (oxi_shunt_item **)grown;
+        int64_t at = oxi_shunt_resident_from(list, item->place);
+        memmove(list->item + at + 1, list->item + at, (size_t)(list->count - at) * sizeof *list->item);
+        list->item[at] = item;
+        list->count++;
     } else {
         status = OX_ERR_NOMEM;
     }
@@ -104,12 +105,13 @@ typedef struct oxi_shunt_window {
 static bool oxi_shunt_window_at(const ox_shunt *s, uint64_t place, uint64_t bytes, uint64_t end, double most,
                                 double *worth) {
     if (bytes > end || place > end - bytes) return false;
-    int64_t at = oxi_shunt_resident_from(s, place);
-    if (at > 0 && oxi_shunt_end_of(s->resident[at - 1]) > place) at--;
+    const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
+    int64_t at = oxi_shunt_resident_from(list, place);
+    if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
     *worth = 0;
-    for (; at < s->resident_count && s->resident[at]->place < place + bytes; at++) {
-        if (s->resident[at]->protects == s->node_clock) return false;
-        *worth += oxi_shunt_worth(s, s->resident[at]);
+    for (; at < list->count && list->item[at]->place < place + bytes; at++) {
+        if (list->item[at]->protects == s->node_clock) return false;
+        *worth += oxi_shunt_worth(s, list->item[at]);
         if (*worth > most) return false;
     }
     return true;
@@ -117,12 +119,13 @@ static bool oxi_shunt_window_at(const ox_shunt *s, uint64_t place, uint64_t byte
 
 /* Windows begin where the range does, at items and behind them. */
 static oxi_shunt_window oxi_shunt_find(const ox_shunt *s, uint64_t bytes, uint64_t begin, uint64_t end) {
+    const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, begin)];
     oxi_shunt_window best;
     double worth;
     best.found = oxi_shunt_window_at(s, begin, bytes, end, 1e300, &best.worth);
     best.place = begin;
-    for (int64_t i = oxi_shunt_resident_from(s, begin); i < s->resident_count; i++) {
-        const uint64_t starts[2] = {s->resident[i]->place, oxi_shunt_end_of(s->resident[i])};
+    for (int64_t i = oxi_shunt_resident_from(list, begin); i < list->count; i++) {
+        const uint64_t starts[2] = {list->item[i]->place, oxi_shunt_end_of(list->item[i])};
         if (best.found && best.worth == 0) break;
         if (starts[0] >= end) break;
         for (int k = 0; k < 2; k++)
@@ -138,10 +141,11 @@ static oxi_shunt_window oxi_shunt_find(const ox_shunt *s, uint64_t bytes, uint64
 
 static ox_status oxi_shunt_clear(ox_shunt *s, uint64_t place, uint64_t bytes) {
     for (;;) {
-        int64_t at = oxi_shunt_resident_from(s, place);
-        if (at > 0 && oxi_shunt_end_of(s->resident[at - 1]) > place) at--;
-        if (at >= s->resident_count || s->resident[at]->place >= place + bytes) return OX_OK;
-        ox_status status = oxi_shunt_evict(s, s->resident[at]);
+        const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
+        int64_t at = oxi_shunt_resident_from(list, place);
+        if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
+        if (at >= list->count || list->item[at]->place >= place + bytes) return OX_OK;
+        ox_status status = oxi_shunt_evict(s, list->item[at]);
         if (status != OX_OK) return status;
     }
 }

@@ -206,7 +206,8 @@ static void oxi_shunt_free(ox_shunt *s) {
     oxi_shunt_nodes_free(s, true);
     oxi_free(s->nodes, s->node_room * sizeof *s->nodes);
     oxi_free(s->table, s->table_room * sizeof *s->table);
-    oxi_free(s->resident, s->resident_room * sizeof *s->resident);
+    for (int part = 0; part < 2; part++)
+        oxi_free(s->resident[part].item, s->resident[part].room * sizeof(oxi_shunt_item *));
     oxi_free(s->spans, s->span_room * sizeof *s->spans);
     if (s->arena) s->compute->free(s->compute, s->arena, (size_t)s->desc.device_bytes);
     if (s->stream) (void)ox_device_close(ox_stream_device(s->stream));

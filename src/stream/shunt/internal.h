@@ -240,6 +240,13 @@ typedef struct oxi_shunt_span {      /* of the trace */
     uint64_t bytes;
 } oxi_shunt_span;
 
+/* Items of a part of the budget, by place. */
+typedef struct oxi_shunt_residents {
+    oxi_shunt_item **item;
+    size_t room;
+    int64_t count;
+} oxi_shunt_residents;
+
 struct ox_shunt {
     ox_device device;                /* its state is the shunt */
     char name[32];
@@ -264,9 +271,7 @@ struct ox_shunt {
 
     uint64_t main_bytes, small_most; /* of the budget: the part that plans have; the largest small item */
     void *arena;                     /* of a host's device: a block of device_bytes */
-    oxi_shunt_item **resident;       /* with a budget: by place */
-    size_t resident_room;
-    int64_t resident_count;
+    oxi_shunt_residents resident[2]; /* with a budget: of the plans' part, which lanes change; of the small */
 
     oxi_stream_mutex tiers;          /* guards what lanes change: the accounting below, statistics, spans */
     oxi_stream_mutex opening;        /* guards the opening of: */

@@ -34,7 +34,9 @@ static ox_status oxi_shunt_bring_all(ox_shunt *s, const oxi_shunt_node *node) {
 /* Everything leaves the device; then there is room for what fits at all. */
 static ox_status oxi_shunt_leave_all(ox_shunt *s) {
     ox_status status = OX_OK;
-    while (s->resident_count > 0 && status == OX_OK) status = oxi_shunt_evict(s, s->resident[0]);
+    for (int part = 0; part < 2; part++)
+        while (s->resident[part].count > 0 && status == OX_OK)
+            status = oxi_shunt_evict(s, s->resident[part].item[0]);
     return status;
 }
 

@@ -247,11 +247,10 @@ static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
 static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
     const oxi_shunt_plan *plan = r->plan;
     ox_status status = OX_OK;
-    for (int64_t at = 0; at < s->resident_count && status == OX_OK;) {
-        oxi_shunt_item *item = s->resident[at];
+    for (int64_t at = 0; at < s->resident[0].count && status == OX_OK;) {
+        oxi_shunt_item *item = s->resident[0].item[at];
         const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
-        bool stays = item->place >= s->main_bytes ||
-                     (k ? k->pinned && k->place == item->place && item->valid : item->place >= plan->peak);
+        bool stays = k ? k->pinned && k->place == item->place && item->valid : item->place >= plan->peak;
         if (stays)
             at++;
         else
