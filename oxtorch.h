@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf5c05f52
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xf9258203
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3317,6 +3317,7 @@ void(*statistics)(ox_device*self,ox_device_stats*out);
 ox_status(*budget)(ox_device*self,uint64_t bytes);
 uint8_t uuid[16];};
 static ox_device*oxi_common_device(ox_device*a,ox_device*b);
+static OXI_THREAD_LOCAL ox_device*oxi_capture;
 static ox_device*oxi_working_device(ox_device*device);
 typedef struct oxi_layout{
 void(*leave)(ox_storage*storage);
@@ -3901,7 +3902,8 @@ oxi_storage_plain(storage);
 return storage->data;}
 static ox_device*oxi_common_device(ox_device*a,ox_device*b){
 if(a==b||a->partner==b)return a;
-return b->partner==a?b:NULL;}
+if(b->partner==a)return b;
+return oxi_capture&&(a==oxi_capture||b==oxi_capture)?oxi_capture:NULL;}
 static OXI_UNUSED ox_device*oxi_working_device(ox_device*device){
 return device->partner?device->partner:device;}
 /* >>tensor/tensor.c */
@@ -7249,7 +7251,7 @@ return oxi_fail(OX_ERR_DEVICE,"%s: operands on %s and %s",row->name,device->name
 device=common;}
 for(int i=0;i<call->in_count&& !device;i++)
 if(call->in[i]&& !ox_device_of(call->in[i])->host)device=ox_device_of(call->in[i]);
-*out=device?device:ox_cpu();
+*out=oxi_capture&& !moves?oxi_capture:device?device:ox_cpu();
 return OX_OK;}
 static void oxi_reach(const ox_tensor*t,int64_t*first,int64_t*last){
 *first= *last=t->offset;
@@ -22546,7 +22548,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf5c05f52
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf9258203
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

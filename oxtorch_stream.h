@@ -43,6 +43,12 @@
  *     The numbers are the GPU's then. Reductions, and rows longer than a tile, stay with the CPU, which adds
  *     numbers up faster than they can be moved.
  *
+ * THE PLANNER
+ *     ox_shunt_open makes a device that keeps calls until numbers are asked for, and then plans the step as a
+ *     whole: which tensors stay in memory, which move to the host's and to the disk and when, so that moves
+ *     hide behind computing, and which calls run a second time instead. A step that comes again is replayed.
+ *     Training is captured as it is. Budgets hold: what does not fit waits elsewhere (stream/shunt/shunt.h).
+ *
  * WATCHING
  *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the
  *     trace of the profiler has lanes for disk, ring and compute.
@@ -173,6 +179,135 @@ typedef struct ox_stream_stats {
 } ox_stream_stats;
 /* Counts since the stream was opened. Zeros for NULL. */
 OX_API ox_stream_stats ox_stream_get_stats(ox_stream *stream);
+
+OX_EXTERN_C_END
+#endif
+#endif
+/* >>stream/shunt/shunt.h */
+/* The planner: a device that keeps calls, and plans where every tensor lies and when it moves, over a
+ * device's memory, memory of the host and the disk. Programs do not change: their tensors are on
+ * ox_shunt_device(s).
+ *
+ *     ox_shunt_desc desc;
+ *     memset(&desc, 0, sizeof desc);
+ *     desc.device_bytes = (uint64_t)4 << 30;                  the most that tensors may take of RAM
+ *     desc.spill = "/var/tmp";                                where the rest goes
+ *     ox_shunt *shunt = ox_shunt_open(&desc);
+ *     ox_tensor *w = ox_to(weights, ox_shunt_device(shunt));  or ox_file_open(path, ox_shunt_device(shunt))
+ *     for (...) OX_SCOPE {
+ *         ox_tensor *loss = step(w, batch);                   nothing runs yet
+ *         printf("%g\n", ox_item(loss));                      planned once, then run; later replayed
+ *     }
+ *     ox_shunt_close(shunt);
+ *
+ * Calls are kept until numbers are asked for (ox_item, ox_to, ox_device_sync ...); then they run as one step,
+ * with the bits that they have when each runs at once. What a step reads first and what it gives up are known
+ * by then, so that moves hide behind computing. A program that never reads anything calls ox_device_sync at
+ * the end of a step. Shapes, dtypes and which tensor is which are a step's key: a step that came before is
+ * not planned again. */
+#ifndef OX_STREAM_SHUNT_H
+#define OX_STREAM_SHUNT_H
+#ifndef OX_NO_STDIO
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_shunt ox_shunt;
+
+/* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
+ * what pays by the plan, up to eight times the move; whatever pays. Random operations give the same numbers
+ * again. */
+typedef enum ox_recompute {
+    OX_RECOMPUTE_AUTO = 0,
+    OX_RECOMPUTE_OFF,
+    OX_RECOMPUTE_CHEAP,
+    OX_RECOMPUTE_AGGRESSIVE
+} ox_recompute;
+
+/* How f32 tensors are moved to the host and the disk. All but NONE change bits. */
+typedef enum ox_compression {
+    OX_COMPRESSION_NONE = 0,
+    OX_COMPRESSION_F16,
+    OX_COMPRESSION_F8,               /* e4m3, with a scale for each 32 numbers */
+    OX_COMPRESSION_I8,               /* i8, with a scale for each 32 numbers (Q8_0) */
+    OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
+} ox_compression;
+
+/* Of which tensors: those that steps only read, those that they make, those that they change in place. */
+enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
+
+/* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
+typedef struct ox_shunt_desc {
+    ox_device *compute;     /* what runs the calls: ox_cpu() (NULL is that) or ox_vulkan(0) */
+    uint64_t device_bytes;  /* budgets: of tensors in its memory (what an operation needs while it runs comes
+                             * beside it); 0 = no limit, and nothing is moved */
+    uint64_t host_bytes;    /* of what waits in memory of the host; 0 = none on the CPU, whose memory is the
+                             * device's, else half of what the system has left */
+    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit */
+    const char *spill;      /* that folder; NULL = $TMPDIR, else /tmp */
+    ox_recompute recompute;
+    ox_compression compression;
+    unsigned compress;      /* OX_COMPRESS_... */
+    const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
+    bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
+    bool eager;             /* each call runs at once, within the same budgets, without plans */
+    /* For tests: as of ox_stream_desc, for transfers of the disk. */
+    int64_t (*fault)(void *user, int64_t number, int64_t bytes);
+    void *fault_user;
+} ox_shunt_desc;
+
+/* ox_shunt_open - makes a planning device. desc NULL = zeroed; it is copied. Where a budget is 0, the
+ *   environment has a say: OX_SHUNT_DEVICE_BYTES, OX_SHUNT_HOST_BYTES, OX_SHUNT_DISK_BYTES, OX_SHUNT_SPILL,
+ *   OX_SHUNT_TRACE; OX_SHUNT_EAGER=1. Bytes may end in K, M or G.
+ * memory    a block of device_bytes with the first step that has a budget
+ * errors    NULL: OX_ERR_ARG a device that leaves computing to others, or numbers of the environment that are
+ *           none; OX_ERR_NOMEM
+ * end       ox_shunt_close; tensors that are alive and open files keep the shunt until the last of them. What
+ *           waits on the disk has no name there and is gone with the process, also when it is killed */
+OX_API ox_shunt *ox_shunt_open(const ox_shunt_desc *desc);
+/* Gives it back: calls that nobody asked for are dropped. NULL is allowed. */
+OX_API ox_status ox_shunt_close(ox_shunt *shunt);
+/* ox_shunt_device - the device. Every operation has the bits of the compute device; tensors that are written
+ *   to in place may lie in files, which stay as they are.
+ * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
+ *           runs, with the number of the call in the step and its name: what the step was to make from there
+ *           on is lost (reading it says so), what it was to change stays as it was. OX_ERR_NOMEM: one call
+ *           alone does not fit the budget, or what waits does not fit host and disk
+ * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
+OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
+
+/* ox_capture_begin - calls of this thread run on the shunt until ox_capture_end, also where their operands
+ *   are on the CPU or on its compute device: these are copied as they are at the call. Results are the
+ *   shunt's; a call in place on such an operand runs at once. One shunt at a time: another ends the one
+ *   before.
+ * errors    OX_ERR_ARG: shunt NULL */
+OX_API ox_status ox_capture_begin(ox_shunt *shunt);
+/* Runs what is pending, and ends the capture. */
+OX_API ox_status ox_capture_end(ox_shunt *shunt);
+
+typedef struct ox_shunt_stats {
+    int64_t calls;              /* kept; */
+    int64_t steps;              /* runs of what was pending */
+    int64_t plans, replays;     /* of them planned, run by a plan that was there; others ran call by call */
+    int64_t revised;            /* plans made again in a third run, by what calls took */
+    int64_t recomputed;         /* calls that ran a second time */
+    int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
+    int64_t read_bytes, written_bytes;  /* of the disk */
+    uint64_t device_bytes, device_peak; /* of tensors there: now, and the most */
+    uint64_t host_bytes, host_peak, disk_bytes, disk_peak;
+    double plan_seconds;        /* of all plans */
+    /* of the last step: */
+    double wall_seconds, compute_seconds, simulated_seconds;
+    double bound_seconds;       /* no plan takes less: max of computing and of what each link has to move */
+    double eta;                 /* bound / wall */
+    uint64_t resident_bytes;    /* of what stays in the device's memory from step to step */
+} ox_shunt_stats;
+/* Counts since it was opened. Zeros for NULL. */
+OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt *shunt);
+
+/* ox_shunt_dump - writes the plan of the last planned step to a file that people can read: text, or a drawing
+ *   of tensors over calls by tier where the path ends in ".svg".
+ * errors    OX_ERR_ARG: shunt or path NULL, or nothing was planned yet; OX_ERR_IO */
+OX_API ox_status ox_shunt_dump(ox_shunt *shunt, const char *path);
 
 OX_EXTERN_C_END
 #endif
@@ -3137,5 +3272,2948 @@ stats.ahead_bytes=oxi_ring_ahead(stream);
 if(stream->busy_seconds>0)stats.overlap=1-stats.stall_seconds/stream->busy_seconds;
 if(stats.overlap<0)stats.overlap=0;
 oxi_stream_unlock(stream);
+return stats;}
+/* >>stream/shunt/internal.h */
+#ifndef OX_STREAM_SHUNT_INTERNAL_H
+#define OX_STREAM_SHUNT_INTERNAL_H
+enum{
+OXI_SHUNT_ALIGN=256,OXI_SHUNT_PAGE=4096,OXI_SHUNT_NODES_MOST=1<<18,OXI_SHUNT_CHUNK=1<<18,
+ OXI_SHUNT_PLANS=64,OXI_SHUNT_MEANS=4096};
+typedef enum oxi_shunt_lane{
+OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_DISK,OXI_LANES}oxi_shunt_lane;
+typedef enum oxi_shunt_kind{
+OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
+typedef struct oxi_shunt_item{
+struct oxi_shunt_item*previous,*next;
+size_t bytes;
+int64_t pending;
+bool held;
+bool failed;
+bool small;
+bool valid;
+bool file;
+bool disk_valid;
+bool all_f32;
+uint8_t kind;
+uint8_t packed;
+ox_storage*storage;
+uint64_t place;
+void*host;
+size_t host_bytes;
+ox_storage*disk;
+size_t disk_bytes;
+int32_t index;
+int64_t mark;
+int64_t used_at;
+int64_t protects;
+double made_in;}oxi_shunt_item;
+typedef struct oxi_shunt_operand{
+oxi_shunt_item*item;
+ox_tensor*given;
+int64_t offset,*dims;
+uint64_t number[2];
+ox_dtype dtype;
+int8_t ndim;
+bool there,is_number,covers;}oxi_shunt_operand;
+typedef struct oxi_shunt_node{
+oxi_op op;
+bool exact;
+int32_t in_count,out_count;
+oxi_attrs*attr;
+oxi_random_state random;
+const char*name;
+oxi_shunt_operand*operand;
+uint64_t shape_key;}oxi_shunt_node;
+typedef struct oxi_shunt_chunk{
+struct oxi_shunt_chunk*next;
+size_t used,bytes;}oxi_shunt_chunk;
+typedef struct oxi_shunt_mean{
+uint64_t key;
+double seconds;
+int64_t count;}oxi_shunt_mean;
+typedef struct oxi_shunt_rates{
+bool known,disk_known;
+double flops,bytes;
+double up,down;
+double disk_read,disk_write;
+double start[OXI_LANES];}oxi_shunt_rates;
+typedef struct oxi_shunt_touch{
+int32_t item;
+bool reads,writes;}oxi_shunt_touch;
+typedef struct oxi_shunt_known{
+uint64_t room;
+bool held,had;
+bool small;
+bool pinned;
+bool on_host;
+uint8_t kind;
+uint64_t place;
+double load[2],save[2];}oxi_shunt_known;
+typedef struct oxi_shunt_problem{
+int32_t node_count,item_count;
+const int32_t*first;
+const oxi_shunt_touch*touch;
+const double*seconds;
+const bool*again;
+oxi_shunt_known*known;
+uint64_t capacity,host_room;
+double least[OXI_LANES];
+double time_most;
+ox_recompute recompute;
+oxi_shunt_item*const*items;}oxi_shunt_problem;
+typedef struct oxi_shunt_order{
+int32_t slot_count,access_count;
+int32_t*slot;
+int32_t*first;
+int32_t*at;
+uint8_t*use;
+int32_t*access;
+int32_t*from;
+double*start;}oxi_shunt_order;
+typedef enum oxi_shunt_action{
+OXI_ACT_NODE,OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
+typedef struct oxi_shunt_instruction{
+uint8_t action,lane;
+int32_t node,slot;
+int32_t item,segment;
+int32_t first,count;
+int32_t number;
+int32_t wait[OXI_LANES];
+double seconds,start;}oxi_shunt_instruction;
+typedef struct oxi_shunt_change{
+int32_t item;
+bool begins,dies;
+uint64_t place;}oxi_shunt_change;
+typedef struct oxi_shunt_segment{
+int32_t item,first,last;
+int32_t from;
+bool loads,saves,dies,stays;
+bool dirty;
+uint8_t lane;
+int32_t next;
+int32_t next_end;
+int32_t block;
+uint64_t place;}oxi_shunt_segment;
+typedef struct oxi_shunt_plan{
+uint64_t key[2];
+int64_t used_at;
+int32_t node_count,item_count,instruction_count,change_count,segment_count,slot_count;
+int32_t lane_count[OXI_LANES];
+oxi_shunt_instruction*instruction;
+oxi_shunt_change*change;
+oxi_shunt_known*known;
+oxi_shunt_segment*segment;
+double*seconds;
+size_t instruction_room,change_room,segment_room;
+uint64_t peak,pinned_bytes;
+int32_t recomputed;
+int64_t runs;
+bool measured;
+double expected;
+double simulated,compute,bound,disk;
+char*text;
+size_t text_bytes;}oxi_shunt_plan;
+typedef struct oxi_shunt_span{
+uint8_t lane;
+const char*name;
+double start,end;
+uint64_t bytes;}oxi_shunt_span;
+typedef struct oxi_shunt_residents{
+oxi_shunt_item**item;
+size_t room;
+int64_t count;}oxi_shunt_residents;
+struct ox_shunt{
+ox_device device;
+char name[32];
+int64_t references;
+int64_t forks;
+oxi_stream_mutex lock;
+ox_shunt_desc desc;
+ox_device*compute;
+char*spill,*trace_path;
+size_t spill_bytes,trace_bytes;
+oxi_shunt_item items;
+oxi_shunt_node**nodes;
+size_t node_room;
+int64_t node_count,node_clock;
+oxi_shunt_chunk*chunks;
+bool running,planned;
+oxi_shunt_item**table;
+size_t table_room;
+int32_t table_count;
+int64_t step_number;
+uint64_t main_bytes,small_most;
+void*arena;
+oxi_shunt_residents resident[2];
+oxi_stream_mutex tiers;
+oxi_stream_mutex opening;
+ox_stream*stream;
+uint64_t device_in_use;
+oxi_shunt_rates rates;
+oxi_shunt_mean means[OXI_SHUNT_MEANS];
+oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
+oxi_shunt_plan*last_plan;
+ox_shunt_stats stats;
+oxi_shunt_span*spans;
+size_t span_room,span_count;
+double origin;};
+#endif
+/* >>stream/shunt/capture.c */
+#ifdef OX_NO_THREADS
+static void oxi_shunt_take(oxi_stream_mutex*m){
+(void)m;}
+static void oxi_shunt_give(oxi_stream_mutex*m){
+(void)m;}
+#else
+static void oxi_shunt_take(oxi_stream_mutex*m){
+oxi_mutex_take(m);}
+static void oxi_shunt_give(oxi_stream_mutex*m){
+oxi_mutex_give(m);}
+#endif
+static ox_shunt*oxi_shunt_of(ox_device*device){
+return(ox_shunt*)device->state;}
+static bool oxi_shunt_is_inherited(const ox_shunt*s){
+return s->forks!=oxi_forks();}
+static ox_status oxi_shunt_enter(ox_shunt*s){
+if(oxi_shunt_is_inherited(s))
+return oxi_fail(OX_ERR_DEVICE,"%s: it was opened before a fork, by the parent process; a child opens "
+ "its own",s->name);
+oxi_shunt_take(&s->lock);
+return OX_OK;}
+static void oxi_shunt_free(ox_shunt*s);
+static void oxi_shunt_release(ox_shunt*s){
+bool last= --s->references==0;
+oxi_shunt_give(&s->lock);
+if(last)oxi_shunt_free(s);}
+static ox_status oxi_shunt_flush(ox_shunt*s);
+static bool oxi_shunt_is_planned(const ox_shunt*s){
+return s->desc.device_bytes>0;}
+static uint64_t oxi_shunt_room_of(size_t bytes){
+uint64_t align=bytes<4*OXI_SHUNT_PAGE?OXI_SHUNT_ALIGN:OXI_SHUNT_PAGE;
+return((uint64_t)bytes+align-1+(bytes==0))/align*align;}
+static oxi_shunt_item*oxi_shunt_item_new(ox_shunt*s,size_t bytes){
+uint64_t room=oxi_shunt_room_of(bytes);
+if(oxi_shunt_is_planned(s)&&room>s->main_bytes){
+(void)oxi_fail(OX_ERR_NOMEM,
+ "%s: out of memory: %llu bytes needed at once, a budget of %llu for them",s->name,
+ (unsigned long long)bytes,(unsigned long long)s->main_bytes);
+return NULL;}
+oxi_shunt_item*item=(oxi_shunt_item*)oxi_calloc(1,sizeof*item);
+if(!item)return NULL;
+item->bytes=bytes;
+item->held=true;
+item->all_f32=true;
+item->small=room<=s->small_most;
+item->kind=OXI_KIND_STATE;
+item->next= &s->items;
+item->previous=s->items.previous;
+item->previous->next=item;
+s->items.previous=item;
+s->references++;
+return item;}
+static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item);
+static void oxi_shunt_item_settle(ox_shunt*s,oxi_shunt_item*item){
+if(item->held||item->pending>0)return;
+oxi_shunt_item_forget(s,item);
+item->previous->next=item->next;
+item->next->previous=item->previous;
+oxi_free(item,sizeof*item);
+s->references--;}
+static ox_status oxi_shunt_alloc(ox_device*self,size_t bytes,void**out){
+ox_shunt*s=oxi_shunt_of(self);
+*out=NULL;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+*out=oxi_shunt_item_new(s,bytes);
+oxi_shunt_give(&s->lock);
+return*out?OX_OK:OX_ERR_NOMEM;}
+static void oxi_shunt_item_released(ox_shunt*s,oxi_shunt_item*item){
+if(oxi_shunt_is_inherited(s))return;
+oxi_shunt_take(&s->lock);
+s->references++;
+item->held=false;
+oxi_shunt_item_settle(s,item);
+oxi_shunt_release(s);}
+static void oxi_shunt_give_back(ox_device*self,void*memory,size_t bytes){
+(void)bytes;
+if(memory)oxi_shunt_item_released(oxi_shunt_of(self),(oxi_shunt_item*)memory);}
+static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes);
+static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
+ size_t bytes);
+static ox_status oxi_shunt_ready(ox_shunt*s,const oxi_shunt_item*item){
+return item->pending>0?oxi_shunt_flush(s):OX_OK;}
+static ox_status oxi_shunt_lost(const ox_shunt*s){
+return oxi_fail(OX_ERR_DEVICE,"%s: these numbers were lost when a step failed",s->name);}
+static ox_status oxi_shunt_read(ox_device*self,const void*memory,size_t offset,void*out,size_t bytes){
+ox_shunt*s=oxi_shunt_of(self);
+oxi_shunt_item*item=(oxi_shunt_item*)(uintptr_t)memory;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+status=s->node_count>0?oxi_shunt_flush(s):OX_OK;
+if(status==OX_OK)status=item->failed?oxi_shunt_lost(s):OX_OK;
+if(status==OX_OK&&bytes>0)status=oxi_shunt_item_read(s,item,offset,out,bytes);
+oxi_shunt_give(&s->lock);
+return status;}
+static ox_status oxi_shunt_write(ox_device*self,void*memory,size_t offset,const void*data,size_t bytes){
+ox_shunt*s=oxi_shunt_of(self);
+oxi_shunt_item*item=(oxi_shunt_item*)memory;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+status=oxi_shunt_ready(s,item);
+if(status==OX_OK&&item->failed&&bytes<item->bytes)status=oxi_shunt_lost(s);
+if(status==OX_OK&&bytes>0)status=oxi_shunt_item_write(s,item,offset,data,bytes);
+if(status==OX_OK)item->failed=false;
+oxi_shunt_give(&s->lock);
+return status;}
+static ox_status oxi_shunt_copy(ox_device*self,void*to,size_t to_offset,const void*from,
+ size_t from_offset,size_t bytes){
+void*through=oxi_alloc(bytes);
+ox_status status=through?oxi_shunt_read(self,from,from_offset,through,bytes):OX_ERR_NOMEM;
+if(status==OX_OK)status=oxi_shunt_write(self,to,to_offset,through,bytes);
+oxi_free(through,bytes);
+return status;}
+static void*oxi_shunt_node_memory(ox_shunt*s,size_t bytes){
+oxi_shunt_chunk*chunk=s->chunks;
+bytes=(bytes+15)/16*16;
+if(!chunk||chunk->bytes-chunk->used<bytes){
+size_t room=sizeof*chunk+bytes>OXI_SHUNT_CHUNK?sizeof*chunk+bytes:(size_t)OXI_SHUNT_CHUNK;
+chunk=(oxi_shunt_chunk*)oxi_alloc(room);
+if(!chunk)return NULL;
+chunk->next=s->chunks;
+chunk->used=(sizeof*chunk+15)/16*16;
+chunk->bytes=room;
+s->chunks=chunk;}
+void*memory=(char*)chunk+chunk->used;
+chunk->used+=bytes;
+return memory;}
+static void oxi_shunt_nodes_free(ox_shunt*s,bool all){
+while(s->chunks&&(all||s->chunks->next)){
+oxi_shunt_chunk*chunk=s->chunks;
+s->chunks=chunk->next;
+oxi_free(chunk,chunk->bytes);}
+if(s->chunks)s->chunks->used=(sizeof*s->chunks+15)/16*16;
+s->node_count=0;}
+static oxi_shunt_item*oxi_shunt_snapshot(ox_shunt*s,const ox_tensor*t,int64_t*offset){
+int64_t first,last;
+if(ox_numel(t)==0){
+*offset=0;
+return oxi_shunt_item_new(s,0);}
+oxi_reach(t,&first,&last);
+size_t from=oxi_byte_offset(t->dtype,first);
+size_t bytes=oxi_byte_offset(t->dtype,last)+(size_t)oxi_info(t->dtype)->block_bytes-from;
+*offset=t->offset-first;
+oxi_shunt_item*item=oxi_shunt_item_new(s,bytes);
+ox_device*device=ox_device_of(t);
+ox_status status=item?OX_OK:OX_ERR_NOMEM;
+if(status==OX_OK&&device->host){
+status=oxi_shunt_item_write(s,item,0,(const char*)oxi_storage_data(t->storage)+from,bytes);
+ }else if(status==OX_OK){
+void*through=oxi_alloc(bytes);
+status=through?device->read(device,t->storage->data,from,through,bytes):OX_ERR_NOMEM;
+if(status==OX_OK)status=oxi_shunt_item_write(s,item,0,through,bytes);
+oxi_free(through,bytes);}
+if(item)item->held=false;
+if(status==OX_OK)return item;
+if(item)oxi_shunt_item_settle(s,item);
+return NULL;}
+static bool oxi_shunt_covers(const ox_tensor*t,const oxi_shunt_item*item){
+if(ox_nbytes(t)!=item->bytes)return false;
+for(int d=0;d<t->ndim;d++)
+if(t->stride[d]==0&&t->shape[d]>1)return false;
+return true;}
+static bool oxi_shunt_note(ox_shunt*s,ox_tensor*t,bool written,oxi_shunt_operand*o,int64_t**dims,
+ bool*at_once){
+memset(o,0,sizeof*o);
+if(!t)return true;
+o->there=true;
+o->is_number=t->is_number;
+o->dtype=t->dtype;
+o->ndim=(int8_t)t->ndim;
+o->offset=t->offset;
+o->dims= *dims;
+for(int d=0;d<t->ndim;d++){
+o->dims[d]=t->shape[d];
+o->dims[t->ndim+d]=t->stride[d];}
+*dims+=2*t->ndim;
+ox_device*device=ox_device_of(t);
+if(device== &s->device){
+o->item=(oxi_shunt_item*)t->storage->data;}else if(t->is_number&&device->host){
+memcpy(o->number,oxi_ptr(t),(size_t)oxi_info(t->dtype)->block_bytes);
+o->offset=0;
+return true;}else if(written){
+o->given=t;
+*at_once=true;
+return true;}else if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset))){
+return false;}
+o->covers=oxi_shunt_covers(t,o->item);
+o->item->all_f32=o->item->all_f32&&t->dtype==OX_F32;
+o->item->pending++;
+return true;}
+static oxi_shunt_node*oxi_shunt_node_new(ox_shunt*s,const oxi_call*call,int64_t**dims){
+int operands=call->in_count+call->out_count;
+size_t numbers=0;
+for(int i=0;i<call->in_count;i++)numbers+=call->in[i]?2*(size_t)call->in[i]->ndim:0;
+for(int i=0;i<call->out_count;i++)numbers+=call->out[i]?2*(size_t)call->out[i]->ndim:0;
+size_t head=(sizeof(oxi_shunt_node)+15)/16*16,attr=(sizeof(oxi_attrs)+15)/16*16;
+size_t list=(size_t)operands*sizeof(oxi_shunt_operand);
+char*memory=(char*)oxi_shunt_node_memory(s,head+attr+list+numbers*sizeof**dims);
+if(!memory)return NULL;
+oxi_shunt_node*node=(oxi_shunt_node*)(void*)memory;
+node->attr=(oxi_attrs*)(void*)(memory+head);
+node->operand=(oxi_shunt_operand*)(void*)(memory+head+attr);
+*dims=(int64_t*)(void*)(memory+head+attr+list);
+node->op=call->op;
+node->exact=call->exact;
+node->in_count=call->in_count;
+node->out_count=call->out_count;
+*node->attr=call->attr;
+node->random=call->random;
+node->name=call->name;
+node->shape_key=0;
+return node;}
+static ox_status oxi_shunt_keep(ox_shunt*s,const oxi_call*call,bool*at_once){
+int64_t*dims;
+oxi_shunt_node**nodes=
+ (oxi_shunt_node**)oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*nodes,false);
+if(!nodes)return OX_ERR_NOMEM;
+s->nodes=nodes;
+oxi_shunt_node*node=oxi_shunt_node_new(s,call,&dims);
+bool noted=node!=NULL;
+int count=0;
+for(;noted&&count<call->in_count;count++)
+noted=oxi_shunt_note(s,call->in[count],false,&node->operand[count],&dims,at_once);
+for(int i=0;noted&&i<call->out_count;i++,count++)
+noted=oxi_shunt_note(s,call->out[i],true,&node->operand[count],&dims,at_once);
+if(noted){
+nodes[s->node_count++]=node;
+s->stats.calls++;
+return OX_OK;}
+for(int i=0;node&&i<count-1;i++)
+if(node->operand[i].item){
+node->operand[i].item->pending--;
+oxi_shunt_item_settle(s,node->operand[i].item);}
+return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;}
+static bool oxi_shunt_supports(ox_device*self,const oxi_call*call){
+(void)self,(void)call;
+return true;}
+static ox_status oxi_shunt_run(ox_device*self,const oxi_call*call){
+ox_shunt*s=oxi_shunt_of(self);
+bool at_once=s->desc.eager;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+s->references++;
+for(int i=0;i<call->out_count&& !s->desc.eager;i++)
+at_once=at_once||ox_device_of(call->out[i])!=self;
+if(at_once&&s->node_count>0)status=oxi_shunt_flush(s);
+if(status==OX_OK)status=oxi_shunt_keep(s,call,&at_once);
+if(status==OX_OK&&(at_once||s->node_count>=OXI_SHUNT_NODES_MOST))status=oxi_shunt_flush(s);
+oxi_shunt_release(s);
+return status;}
+static ox_status oxi_shunt_sync(ox_device*self){
+ox_shunt*s=oxi_shunt_of(self);
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+status=s->node_count>0?oxi_shunt_flush(s):OX_OK;
+if(status==OX_OK)status=s->compute->sync(s->compute);
+oxi_shunt_give(&s->lock);
+return status;}
+/* >>stream/shunt/trace.c */
+enum{OXI_SHUNT_PLAN_LANE=OXI_LANES};
+static const char*const oxi_shunt_lane_names[OXI_LANES+1]={"compute","up","down","disk","plan"};
+static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes){
+if(!s->trace_path)return;
+oxi_shunt_take(&s->tiers);
+if(s->span_count==s->span_room){
+size_t room=s->span_room?2*s->span_room:1024;
+void*grown=oxi_try_alloc(room*sizeof*s->spans);
+if(grown){
+if(s->span_count>0)memcpy(grown,s->spans,s->span_count*sizeof*s->spans);
+oxi_free(s->spans,s->span_room*sizeof*s->spans);
+s->spans=(oxi_shunt_span*)grown;
+s->span_room=room;}}
+if(s->span_count<s->span_room){
+oxi_shunt_span*span= &s->spans[s->span_count++];
+span->lane=(uint8_t)lane;
+span->name=name;
+span->start=start;
+span->end=end;
+span->bytes=bytes;}
+oxi_shunt_give(&s->tiers);}
+static ox_status oxi_shunt_trace_write(ox_shunt*s){
+if(!s->trace_path)return OX_OK;
+FILE*file=fopen(s->trace_path,"wb");
+if(!file)
+return oxi_fail(OX_ERR_IO,"shunt_close: %s: %s",oxi_path_text(s->trace_path),strerror(errno));
+bool ok=fprintf(file,"{\"traceEvents\":[\n")>0;
+for(int i=0;i<=OXI_LANES&&ok;i++)
+ok=fprintf(file,"%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+ "{\"name\":\"%s\"}}",i?",\n":"",1+i,oxi_shunt_lane_names[i])>0;
+for(size_t i=0;i<s->span_count&&ok;i++){
+const oxi_shunt_span*span= &s->spans[i];
+ok=fprintf(file,",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+ "\"args\":{\"bytes\":%llu}}",span->name,1+(int)span->lane,1e6*(span->start-s->origin),
+ 1e6*(span->end-span->start),(unsigned long long)span->bytes)>0;}
+ok=ok&&fprintf(file,"\n]}\n")>0;
+ok=fclose(file)==0&&ok;
+return ok?OX_OK:oxi_fail(OX_ERR_IO,"shunt_close: %s could not be written whole",
+ oxi_path_text(s->trace_path));}
+/* >>stream/shunt/run.c */
+typedef struct oxi_shunt_headers{
+ox_tensor few[OXI_MAX_IN+OXI_MAX_OUT],*header;
+ox_storage few_numbers[OXI_MAX_IN],*number;
+ox_tensor*few_in[OXI_MAX_IN],**in;
+oxi_call call;}oxi_shunt_headers;
+static void oxi_shunt_header(const oxi_shunt_operand*o,ox_tensor*t,ox_storage*number){
+memset(t,0,sizeof*t);
+t->dtype=o->dtype;
+t->ndim=o->ndim;
+t->offset=o->offset;
+t->is_number=o->is_number;
+t->references=1;
+if(o->ndim>0){
+memcpy(t->shape,o->dims,(size_t)o->ndim*sizeof*o->dims);
+memcpy(t->stride,o->dims+o->ndim,(size_t)o->ndim*sizeof*o->dims);}
+if(o->item){
+t->storage=o->item->storage;
+return;}
+memset(number,0,sizeof*number);
+number->references=1;
+number->device=ox_cpu();
+number->data=(void*)(uintptr_t)o->number;
+number->bytes=sizeof o->number;
+number->borrowed=true;
+number->read_only=true;
+t->storage=number;}
+static bool oxi_shunt_headers_open(oxi_shunt_headers*h,const oxi_shunt_node*node){
+size_t operands=(size_t)(node->in_count+node->out_count),inputs=(size_t)node->in_count;
+bool many=node->in_count>OXI_MAX_IN;
+h->header=many?(ox_tensor*)oxi_alloc(operands*sizeof*h->header):h->few;
+h->number=many?(ox_storage*)oxi_alloc(inputs*sizeof*h->number):h->few_numbers;
+h->in=many?(ox_tensor**)oxi_alloc(inputs*sizeof*h->in):h->few_in;
+oxi_call*call= &h->call;
+memset(call,0,sizeof*call);
+call->op=node->op;
+call->in_count=node->in_count;
+call->out_count=node->out_count;
+call->exact=node->exact;
+call->attr= *node->attr;
+call->random=node->random;
+call->name=node->name;
+call->in=h->in;
+if(!h->header|| !h->number|| !h->in)return false;
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_operand*o= &node->operand[i];
+bool is_in=i<node->in_count;
+ox_tensor*t=o->given?o->given:o->there? &h->header[i]:NULL;
+if(t&& !o->given)oxi_shunt_header(o,t,&h->number[is_in?i:0]);
+if(is_in)
+h->in[i]=t;
+else
+call->out[i-node->in_count]=t;}
+return true;}
+static void oxi_shunt_headers_close(oxi_shunt_headers*h,const oxi_shunt_node*node){
+if(node->in_count<=OXI_MAX_IN)return;
+size_t operands=(size_t)(node->in_count+node->out_count),inputs=(size_t)node->in_count;
+oxi_free(h->header,operands*sizeof*h->header);
+oxi_free(h->number,inputs*sizeof*h->number);
+oxi_free(h->in,inputs*sizeof*h->in);}
+static const char*oxi_shunt_node_name(const oxi_shunt_node*node){
+return node->name?node->name:oxi_op_row_of(node->op)->name;}
+static void oxi_shunt_blame(const ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+char text[OXI_ERROR_ROOM];
+int length=snprintf(text,sizeof text,"%s, call %lld (%s): %.400s",s->name,(long long)number,
+ oxi_shunt_node_name(node),ox_error_text());
+if(length>0)memcpy(oxi_thread_error.text,text,sizeof text);}
+static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds);
+static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes);
+static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item);
+static ox_status oxi_shunt_run_node(ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+oxi_shunt_headers h;
+oxi_profile_record record;
+const char*speaker=oxi_speaker;
+bool opened=oxi_shunt_headers_open(&h,node),profiled=oxi_profiling();
+ox_status status=opened?OX_OK:OX_ERR_NOMEM;
+oxi_speaker=NULL;
+bool clean=ox_error()==OX_OK;
+if(opened&&profiled)record=oxi_profile_record_of(&h.call,OXI_PROFILE_CALLS);
+double start=oxi_now();
+if(opened)status=oxi_run(s->compute,&h.call);
+double end=oxi_now();
+oxi_speaker=speaker;
+if(opened&&profiled&&status==OX_OK){
+record.start=start;
+record.seconds=end-start;
+oxi_profile_put(&record);}
+oxi_shunt_headers_close(&h,node);
+if(status!=OX_OK&&clean)oxi_shunt_blame(s,node,number);
+for(int i=0;i<node->out_count;i++){
+const oxi_shunt_operand*o= &node->operand[node->in_count+i];
+if(!o->item)continue;
+oxi_shunt_written(s,o->item);
+o->item->made_in=end-start;
+(void)oxi_atomic_add(&o->item->storage->version,1);}
+if(status!=OX_OK)return status;
+s->stats.compute_seconds+=end-start;
+if(s->compute->host)oxi_shunt_mean_put(s,node->shape_key,end-start);
+oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);
+return OX_OK;}
+/* >>stream/shunt/tiers.c */
+static ox_status oxi_shunt_stream_open(ox_shunt*s){
+if(s->stream)return OX_OK;
+ox_stream_desc desc;
+memset(&desc,0,sizeof desc);
+desc.ram_bytes=(size_t)1<<20;
+desc.tile_bytes=16384;
+desc.depth=3;
+desc.forgetful=true;
+desc.spill=s->spill;
+desc.fault=s->desc.fault;
+desc.fault_user=s->desc.fault_user;
+s->stream=ox_stream_open(&desc);
+if(!s->stream)return ox_error();
+return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
+static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
+ bool write){
+const oxi_stream_region*region=(const oxi_stream_region*)disk->data;
+ox_stream*stream=region->stream;
+oxi_stream_load load;
+memset(&load,0,sizeof load);
+uint64_t offset=region->offset+at;
+bool direct=region->file->direct!= -1&&(uintptr_t)memory%OXI_STREAM_PAGE==0&&offset%OXI_STREAM_PAGE==0;
+size_t whole=direct?bytes/OXI_STREAM_PAGE*OXI_STREAM_PAGE:0;
+double start=oxi_now();
+oxi_stream_lock(stream);
+if(whole>0)oxi_ring_request(stream,&load,region->file,offset,whole,memory,write,true);
+if(bytes>whole)
+oxi_ring_request(stream,&load,region->file,offset+whole,bytes-whole,memory+whole,write,false);
+oxi_ring_wait_for(stream,&load);
+ox_status status=load.cause!=0?oxi_ring_fail(&load,region->file):OX_OK;
+oxi_stream_unlock(stream);
+oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,oxi_now(),bytes);
+oxi_shunt_take(&s->tiers);
+*(write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)bytes;
+oxi_shunt_give(&s->tiers);
+return status;}
+static void oxi_shunt_host_drop(ox_shunt*s,oxi_shunt_item*item){
+if(!item->host)return;
+oxi_free(item->host,item->host_bytes);
+oxi_shunt_take(&s->tiers);
+s->stats.host_bytes-=item->host_bytes;
+oxi_shunt_give(&s->tiers);
+item->host=NULL;
+item->host_bytes=0;}
+static void oxi_shunt_disk_drop(oxi_shunt_item*item){
+oxi_storage_release(item->disk);
+item->disk=NULL;
+item->disk_valid=item->file=false;
+item->disk_bytes=0;}
+static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){
+item->valid=true;
+item->failed=false;
+oxi_shunt_host_drop(s,item);
+if(item->file)
+oxi_shunt_disk_drop(item);
+else
+item->disk_valid=false;
+item->packed=OX_COMPRESSION_NONE;}
+static bool oxi_shunt_has_copy(const oxi_shunt_item*item){
+return item->host||item->disk_valid;}
+static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){
+oxi_shunt_take(&s->tiers);
+s->device_in_use +=more?bytes:0-bytes;
+s->stats.device_bytes=s->device_in_use;
+if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
+oxi_shunt_give(&s->tiers);}
+static void oxi_shunt_device_drop(ox_shunt*s,oxi_shunt_item*item){
+if(!item->storage)return;
+oxi_storage_release(item->storage);
+item->storage=NULL;
+item->valid=false;
+oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),false);}
+static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item);
+static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item){
+if(item->storage&&oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
+oxi_shunt_device_drop(s,item);
+oxi_shunt_host_drop(s,item);
+oxi_shunt_disk_drop(item);}
+static void*oxi_shunt_host_take(ox_shunt*s,size_t bytes){
+oxi_shunt_take(&s->tiers);
+bool fits=s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
+if(fits)s->stats.host_bytes+=bytes;
+if(s->stats.host_bytes>s->stats.host_peak)s->stats.host_peak=s->stats.host_bytes;
+oxi_shunt_give(&s->tiers);
+void*memory=fits?oxi_try_alloc(bytes):NULL;
+if(fits&& !memory){
+oxi_shunt_take(&s->tiers);
+s->stats.host_bytes-=bytes;
+oxi_shunt_give(&s->tiers);}
+return memory;}
+static ox_status oxi_shunt_disk_take(ox_shunt*s,oxi_shunt_item*item,size_t bytes){
+if(item->disk&& !item->file&&item->disk->bytes>=bytes)return OX_OK;
+oxi_shunt_disk_drop(item);
+oxi_shunt_take(&s->opening);
+ox_status status=oxi_shunt_stream_open(s);
+oxi_shunt_give(&s->opening);
+if(status==OX_OK)item->disk=oxi_storage_new(ox_stream_device(s->stream),bytes);
+if(!item->disk)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
+ox_device_stats now=ox_device_get_stats(ox_stream_device(s->stream));
+oxi_shunt_take(&s->tiers);
+s->stats.disk_peak=now.bytes_peak;
+oxi_shunt_give(&s->tiers);
+return OX_OK;}
+static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes){
+double start=oxi_now();
+void*host=oxi_shunt_host_take(s,bytes);
+if(host){
+if(bytes>0)memcpy(host,data,bytes);
+oxi_shunt_host_drop(s,item);
+item->host=host;
+item->host_bytes=bytes;
+oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,oxi_now(),bytes);
+oxi_shunt_take(&s->tiers);
+s->stats.up_bytes+=(int64_t)bytes;
+oxi_shunt_give(&s->tiers);
+return OX_OK;}
+ox_status status=oxi_shunt_disk_take(s,item,bytes);
+if(status==OX_OK)status=oxi_shunt_disk_move(s,item->disk,0,(char*)(uintptr_t)data,bytes,true);
+if(status!=OX_OK)return status;
+item->disk_valid=true;
+item->disk_bytes=bytes;
+return OX_OK;}
+static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
+return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&& !item->small&&
+ item->bytes%4==0&&s->desc.compress>>item->kind&1;}
+static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
+static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
+static ox_status oxi_shunt_save(ox_shunt*s,oxi_shunt_item*item){
+if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
+ox_status status=OX_OK;
+oxi_storage_plain(item->storage);
+void*data=item->storage->data,*through=NULL;
+if(!s->compute->host){
+data=through=oxi_alloc(item->bytes);
+status=data?s->compute->read(s->compute,item->storage->data,0,data,item->bytes):OX_ERR_NOMEM;}
+if(status==OX_OK)
+status=oxi_shunt_packs(s,item)?oxi_shunt_save_packed(s,item,data)
+ :oxi_shunt_put_copy(s,item,data,item->bytes);
+oxi_free(through,item->bytes);
+return status;}
+static ox_status oxi_shunt_get_copy(ox_shunt*s,const oxi_shunt_item*item,size_t offset,void*out,
+ size_t bytes){
+if(!item->host)return oxi_shunt_disk_move(s,item->disk,offset,(char*)out,bytes,false);
+double start=oxi_now();
+if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
+oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,oxi_now(),bytes);
+oxi_shunt_take(&s->tiers);
+s->stats.down_bytes+=(int64_t)bytes;
+oxi_shunt_give(&s->tiers);
+return OX_OK;}
+static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out){
+if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes);
+size_t bytes=item->host?item->host_bytes:item->disk_bytes;
+void*packed=oxi_alloc(bytes);
+ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes):OX_ERR_NOMEM;
+if(status==OX_OK)status=oxi_shunt_unpack(s,item,packed,out);
+oxi_free(packed,bytes);
+return status;}
+static ox_status oxi_shunt_load(ox_shunt*s,oxi_shunt_item*item){
+ox_status status;
+if(item->valid|| !oxi_shunt_has_copy(item))return OX_OK;
+if(s->compute->host){
+status=oxi_shunt_fetch(s,item,item->storage->data);}else{
+void*through=oxi_alloc(item->bytes);
+status=through?oxi_shunt_fetch(s,item,through):OX_ERR_NOMEM;
+if(status==OX_OK)
+status=s->compute->write(s->compute,item->storage->data,0,through,item->bytes);
+oxi_free(through,item->bytes);}
+item->valid=status==OX_OK;
+return status;}
+static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
+static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes){
+if(item->valid){
+oxi_storage_plain(item->storage);
+return s->compute->read(s->compute,item->storage->data,offset,out,bytes);}
+if(!oxi_shunt_has_copy(item)){
+memset(out,0,bytes);
+return OX_OK;}
+if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,offset,out,bytes);
+if(offset==0&&bytes==item->bytes)return oxi_shunt_fetch(s,item,out);
+void*all=oxi_alloc(item->bytes);
+ox_status status=all?oxi_shunt_fetch(s,item,all):OX_ERR_NOMEM;
+if(status==OX_OK)memcpy(out,(const char*)all+offset,bytes);
+oxi_free(all,item->bytes);
+return status;}
+static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
+ size_t bytes){
+bool whole=offset==0&&bytes==item->bytes;
+if(whole&&oxi_shunt_is_planned(s)&& !item->storage&& !item->small){
+oxi_shunt_host_drop(s,item);
+if(item->file)oxi_shunt_disk_drop(item);
+item->disk_valid=false;
+item->packed=OX_COMPRESSION_NONE;
+return oxi_shunt_put_copy(s,item,data,bytes);}
+ox_status status=oxi_shunt_bring(s,item,!whole);
+if(status!=OX_OK)return status;
+oxi_storage_plain(item->storage);
+status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);
+oxi_shunt_written(s,item);
+(void)oxi_atomic_add(&item->storage->version,1);
+return status;}
+/* >>stream/shunt/compress.c */
+enum{OXI_SHUNT_BLOCK=32};
+static void oxi_shunt_to_f8(const float*x,int64_t blocks,float*scales,uint8_t*out){
+for(int64_t b=0;b<blocks;b++){
+const float*numbers=x+b*OXI_SHUNT_BLOCK;
+float most=0;
+for(int i=0;i<OXI_SHUNT_BLOCK;i++){
+float size=fabsf(numbers[i]);
+if(size>most&&size<=FLT_MAX)most=size;}
+scales[b]=most>0?most/448.0f:1.0f;
+if(scales[b]==0)scales[b]=FLT_MIN;
+for(int i=0;i<OXI_SHUNT_BLOCK;i++)
+out[b*OXI_SHUNT_BLOCK+i]=oxi_f32_to_f8_e4m3(numbers[i]/scales[b]);}}
+static void oxi_shunt_from_f8(const float*scales,const uint8_t*x,int64_t blocks,float*out){
+for(int64_t i=0;i<blocks*OXI_SHUNT_BLOCK;i++)
+out[i]=oxi_f8_e4m3_to_f32(x[i])*scales[i/OXI_SHUNT_BLOCK];}
+static ox_dtype oxi_shunt_packed_dtype(int compression){
+return compression==OX_COMPRESSION_F16?OX_F16:compression==OX_COMPRESSION_I8?OX_Q8_0
+ :compression==OX_COMPRESSION_Q4?OX_Q4_0:OX_DTYPE_NONE;}
+static int oxi_shunt_compression_of(const ox_shunt*s,int64_t count){
+return count%OXI_SHUNT_BLOCK?OX_COMPRESSION_F16:(int)s->desc.compression;}
+static size_t oxi_shunt_packed_bytes(int compression,int64_t count){
+const ox_dtype_info*info=oxi_info(oxi_shunt_packed_dtype(compression));
+if(compression==OX_COMPRESSION_F8)
+return(size_t)count+(size_t)(count/OXI_SHUNT_BLOCK)*sizeof(float);
+return(size_t)(count/info->block_elements)*(size_t)info->block_bytes;}
+static ox_status oxi_shunt_cast(const void*from,ox_dtype from_dtype,void*to,ox_dtype to_dtype,
+ int64_t count){
+ox_storage storage[2];
+ox_tensor t[2],*in= &t[0];
+memset(storage,0,sizeof storage);
+for(int i=0;i<2;i++){
+oxi_meta(&t[i],i?to_dtype:from_dtype,1,&count);
+storage[i].references=t[i].references=1;
+storage[i].device=ox_cpu();
+storage[i].data=i?to:(void*)(uintptr_t)from;
+storage[i].bytes=ox_nbytes(&t[i]);
+storage[i].borrowed=true;
+t[i].storage= &storage[i];}
+oxi_call cast=oxi_call_of(OXI_OP_copy,&in,1,&t[1]);
+cast.attr=oxi_attrs_dtype();
+return oxi_apply_quiet(&cast);}
+static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data){
+int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;
+int compression=oxi_shunt_compression_of(s,count);
+size_t bytes=oxi_shunt_packed_bytes(compression,count);
+char*packed=(char*)oxi_alloc(bytes);
+ox_status status=packed?OX_OK:OX_ERR_NOMEM;
+if(status==OX_OK&&compression==OX_COMPRESSION_F8)
+oxi_shunt_to_f8((const float*)data,blocks,(float*)(void*)packed,
+ (uint8_t*)packed+(size_t)blocks*sizeof(float));
+else if(status==OX_OK)
+status=oxi_shunt_cast(data,OX_F32,packed,oxi_shunt_packed_dtype(compression),count);
+if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes);
+if(status==OX_OK)item->packed=(uint8_t)compression;
+oxi_free(packed,bytes);
+return status;}
+static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out){
+int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;
+(void)s;
+if(item->packed!=OX_COMPRESSION_F8)
+return oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,count);
+oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(float),blocks,
+ (float*)out);
+return OX_OK;}
+/* >>stream/shunt/arena.c */
+static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
+static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
+int64_t low=0,high=list->count;
+while(low<high){
+int64_t middle=(low+high)/2;
+if(list->item[middle]->place<place)
+low=middle +1;
+else
+high=middle;}
+return low;}
+static uint64_t oxi_shunt_end_of(const oxi_shunt_item*item){
+return item->place +oxi_shunt_room_of(item->bytes);}
+static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item){
+oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];
+oxi_shunt_take(&s->tiers);
+int64_t at=oxi_shunt_resident_from(list,item->place);
+if(at<list->count&&list->item[at]==item){
+list->count--;
+memmove(list->item+at,list->item+at+1,(size_t)(list->count-at)*sizeof*list->item);}
+oxi_shunt_give(&s->tiers);}
+static ox_status oxi_shunt_resident_add(ox_shunt*s,oxi_shunt_item*item){
+oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];
+ox_status status=OX_OK;
+oxi_shunt_take(&s->tiers);
+void*grown=oxi_grow(list->item,&list->room,(size_t)list->count+1,sizeof*list->item,false);
+if(grown){
+list->item=(oxi_shunt_item**)grown;
+int64_t at=oxi_shunt_resident_from(list,item->place);
+memmove(list->item+at+1,list->item+at,(size_t)(list->count-at)*sizeof*list->item);
+list->item[at]=item;
+list->count++;}else{
+status=OX_ERR_NOMEM;}
+oxi_shunt_give(&s->tiers);
+return status;}
+static ox_status oxi_shunt_evict(ox_shunt*s,oxi_shunt_item*item){
+ox_status status=item->held||item->pending>0?oxi_shunt_save(s,item):OX_OK;
+if(status!=OX_OK)return status;
+oxi_shunt_resident_remove(s,item);
+oxi_shunt_device_drop(s,item);
+return OX_OK;}
+static ox_status oxi_shunt_arena_open(ox_shunt*s){
+if(!s->compute->host||s->arena)return OX_OK;
+return s->compute->alloc(s->compute,(size_t)s->desc.device_bytes,&s->arena);}
+static ox_status oxi_shunt_put_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
+if(s->compute->host){
+item->storage=oxi_storage_borrow(s->compute,(char*)s->arena+place,item->bytes,NULL,NULL);}else{
+item->storage=oxi_storage_new(s->compute,item->bytes);}
+if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
+item->place=place;
+item->valid=false;
+ox_status status=oxi_shunt_resident_add(s,item);
+oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),true);
+if(status!=OX_OK)oxi_shunt_device_drop(s,item);
+return status;}
+static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write);
+static double oxi_shunt_worth(const ox_shunt*s,const oxi_shunt_item*item){
+double cost=oxi_shunt_move_seconds(s,item->bytes,false);
+if(!item->held&&item->pending==0)return 0;
+if(item->valid&& !oxi_shunt_has_copy(item))cost+=oxi_shunt_move_seconds(s,item->bytes,true);
+return cost/(double)(1+s->node_clock-item->used_at);}
+typedef struct oxi_shunt_window{
+uint64_t place;
+double worth;
+bool found;}oxi_shunt_window;
+static bool oxi_shunt_window_at(const ox_shunt*s,uint64_t place,uint64_t bytes,uint64_t end,double most,
+ double*worth){
+if(bytes>end||place>end-bytes)return false;
+const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,place)];
+int64_t at=oxi_shunt_resident_from(list,place);
+if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
+*worth=0;
+for(;at<list->count&&list->item[at]->place<place +bytes;at++){
+if(list->item[at]->protects==s->node_clock)return false;
+*worth+=oxi_shunt_worth(s,list->item[at]);
+if(*worth>most)return false;}
+return true;}
+static oxi_shunt_window oxi_shunt_find(const ox_shunt*s,uint64_t bytes,uint64_t begin,uint64_t end){
+const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,begin)];
+oxi_shunt_window best;
+double worth;
+best.found=oxi_shunt_window_at(s,begin,bytes,end,1e300,&best.worth);
+best.place=begin;
+for(int64_t i=oxi_shunt_resident_from(list,begin);i<list->count;i++){
+const uint64_t starts[2]={list->item[i]->place,oxi_shunt_end_of(list->item[i])};
+if(best.found&&best.worth==0)break;
+if(starts[0]>=end)break;
+for(int k=0;k<2;k++)
+if(oxi_shunt_window_at(s,starts[k],bytes,end,best.found?best.worth:1e300,&worth)&&
+ (!best.found||worth<best.worth)){
+best.found=true;
+best.worth=worth;
+best.place=starts[k];}}
+return best;}
+static ox_status oxi_shunt_clear(ox_shunt*s,uint64_t place,uint64_t bytes){
+for(;;){
+const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,place)];
+int64_t at=oxi_shunt_resident_from(list,place);
+if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
+if(at>=list->count||list->item[at]->place>=place +bytes)return OX_OK;
+ox_status status=oxi_shunt_evict(s,list->item[at]);
+if(status!=OX_OK)return status;}}
+static ox_status oxi_shunt_make_room(ox_shunt*s,const oxi_shunt_item*item,uint64_t*place,bool*found){
+uint64_t bytes=oxi_shunt_room_of(item->bytes);
+oxi_shunt_window window;
+window.found=false;
+if(item->small)window=oxi_shunt_find(s,bytes,s->main_bytes,s->desc.device_bytes);
+if(!window.found&& !s->planned)window=oxi_shunt_find(s,bytes,0,s->main_bytes);
+*found=window.found;
+*place=window.place;
+return window.found?oxi_shunt_clear(s,window.place,bytes):OX_OK;}
+static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads){
+if(!item->storage&& !oxi_shunt_is_planned(s)){
+item->storage=oxi_storage_new(s->compute,item->bytes);
+if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
+oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),true);}else if(!item->storage){
+uint64_t place=0;
+bool found=false;
+ox_status status=oxi_shunt_make_room(s,item,&place,&found);
+if(status!=OX_OK)return status;
+if(!found)return OX_ERR_NOMEM;
+status=oxi_shunt_arena_open(s);
+if(status==OX_OK)status=oxi_shunt_put_at(s,item,place);
+if(status!=OX_OK)return status;}
+ox_status status=loads?oxi_shunt_load(s,item):OX_OK;
+if(status!=OX_OK&& !item->valid){
+if(oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
+oxi_shunt_device_drop(s,item);}
+return status;}
+/* >>stream/shunt/cost.c */
+static oxi_shunt_mean*oxi_shunt_mean_of(ox_shunt*s,uint64_t key){
+for(uint64_t i=0;i<16;i++){
+oxi_shunt_mean*mean= &s->means[(key+i)%OXI_SHUNT_MEANS];
+if(mean->key==key||mean->count==0)return mean;}
+return NULL;}
+static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds){
+oxi_shunt_mean*mean=key?oxi_shunt_mean_of(s,key):NULL;
+if(!mean)return;
+mean->key=key;
+mean->count++;
+mean->seconds+=(seconds-mean->seconds)/(double)(mean->count<=2?1:mean->count<8?4:8);}
+static ox_tensor*oxi_shunt_filled(ox_device*device,int64_t rows,int64_t columns){
+const int64_t shape[2]={rows,columns};
+ox_tensor*t=oxi_tensor_new(device,OX_F32,2,shape);
+if(!t)return NULL;
+oxi_call fill=oxi_call_of(OXI_OP_fill,NULL,0,t);
+fill.attr=oxi_attrs_fill();
+fill.attr.fill.value=1;
+fill.attr.fill.shape=ox_shape_from(2,shape);
+return oxi_apply_quiet(&fill)==OX_OK?t:NULL;}
+static double oxi_shunt_time_call(ox_device*device,oxi_op op,ox_tensor*a,ox_tensor*b){
+double best=1;
+ox_tensor*in[2]={a,b};
+for(int i=0;i<3&&a&&b;i++){
+oxi_call call=oxi_call_of(op,in,op==OXI_OP_copy?1:2,NULL);
+if(op==OXI_OP_copy)call.attr=oxi_attrs_dtype();
+double start=oxi_now();
+if(oxi_apply_quiet(&call)!=OX_OK||device->sync(device)!=OX_OK)break;
+double seconds=oxi_now()-start;
+ox_release(call.out[0]);
+if(seconds<best)best=seconds;}
+return best>1e-9?best:1e-9;}
+static double oxi_shunt_time_link(ox_shunt*s,size_t bytes,bool up){
+void*device=NULL,*host=oxi_try_alloc(bytes);
+double best=1;
+if(host&&s->compute->alloc(s->compute,bytes,&device)==OX_OK){
+memset(host,1,bytes);
+for(int i=0;i<3;i++){
+double start=oxi_now();
+ox_status status=up?s->compute->read(s->compute,device,0,host,bytes)
+ :s->compute->write(s->compute,device,0,host,bytes);
+if(status!=OX_OK)break;
+if(oxi_now()-start<best)best=oxi_now()-start;}
+s->compute->free(s->compute,device,bytes);}
+oxi_free(host,bytes);
+return best>1e-9?best:1e-9;}
+static double oxi_shunt_slope(const double*seconds,const size_t*bytes){
+double slope=0;
+for(int i=1;i<3;i++){
+double one=(double)(bytes[i]-bytes[i-1])/(seconds[i]-seconds[i-1]);
+if(seconds[i]>seconds[i-1]&&one>slope)slope=one;}
+return slope>0?slope:(double)bytes[2]/seconds[2];}
+static void oxi_shunt_calibrate(ox_shunt*s){
+static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
+double seconds[2][3];
+oxi_error earlier;
+if(s->rates.known)return;
+earlier.status=OX_OK;
+oxi_error_move(&earlier);
+ox_scope scope=ox_scope_begin();
+s->rates.known=true;
+ox_tensor*square=oxi_shunt_filled(s->compute,384,384),*wide=oxi_shunt_filled(s->compute,1024,1024);
+s->rates.flops=2.0*384*384*384/oxi_shunt_time_call(s->compute,OXI_OP_matmul,square,square);
+s->rates.bytes=2.0*(4u<<20)/oxi_shunt_time_call(s->compute,OXI_OP_copy,wide,wide);
+for(int up=0;up<2;up++)
+for(int i=0;i<3;i++)seconds[up][i]=oxi_shunt_time_link(s,sizes[i],up!=0);
+s->rates.down=oxi_shunt_slope(seconds[0],sizes);
+s->rates.up=oxi_shunt_slope(seconds[1],sizes);
+s->rates.disk_read=1e9;
+s->rates.disk_write=8e8;
+s->rates.start[OXI_LANE_COMPUTE]=1e-6;
+s->rates.start[OXI_LANE_UP]=s->rates.start[OXI_LANE_DOWN]=2e-6;
+s->rates.start[OXI_LANE_DISK]=5e-5;
+ox_scope_end(&scope);
+ox_error_clear();
+oxi_error_put_back(&earlier);}
+static void oxi_shunt_calibrate_disk(ox_shunt*s){
+static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
+double seconds[2][3];
+oxi_error earlier;
+ox_status status;
+if(s->rates.disk_known||s->desc.fault)return;
+s->rates.disk_known=true;
+earlier.status=OX_OK;
+oxi_error_move(&earlier);
+status=oxi_shunt_stream_open(s);
+for(int i=0;i<3&&status==OX_OK;i++){
+void*memory=oxi_alloc(sizes[i]+OXI_SHUNT_PAGE);
+ox_storage*disk=memory?oxi_storage_new(ox_stream_device(s->stream),sizes[i]):NULL;
+char*pages=(char*)memory+(OXI_SHUNT_PAGE -(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
+if(!disk)status=OX_ERR_NOMEM;
+if(memory)memset(memory,7,sizes[i]+OXI_SHUNT_PAGE);
+for(int way=0;way<2&&status==OX_OK;way++){
+double start=oxi_now();
+status=oxi_shunt_disk_move(s,disk,0,pages,sizes[i],way==0);
+seconds[way][i]=oxi_now()-start;}
+oxi_storage_release(disk);
+oxi_free(memory,sizes[i]+OXI_SHUNT_PAGE);}
+if(status==OX_OK){
+s->rates.disk_write=oxi_shunt_slope(seconds[0],sizes);
+s->rates.disk_read=oxi_shunt_slope(seconds[1],sizes);}
+ox_error_clear();
+oxi_error_put_back(&earlier);}
+static double oxi_shunt_lane_seconds(const ox_shunt*s,int lane,uint64_t bytes,bool write){
+double rate=lane==OXI_LANE_UP?s->rates.up:lane==OXI_LANE_DOWN?s->rates.down:write?s->rates.disk_write
+ :s->rates.disk_read;
+return s->rates.start[lane]+(rate>0?(double)bytes/rate:0);}
+static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write){
+int lane=s->desc.host_bytes==0?OXI_LANE_DISK:write?OXI_LANE_UP:OXI_LANE_DOWN;
+return oxi_shunt_lane_seconds(s,lane,bytes,write);}
+static double oxi_shunt_node_seconds(ox_shunt*s,const oxi_shunt_node*node){
+oxi_shunt_headers h;
+const oxi_shunt_mean*mean=oxi_shunt_mean_of(s,node->shape_key);
+if(mean&&mean->count>0)return mean->seconds;
+double seconds=1e-6;
+if(oxi_shunt_headers_open(&h,node)&&ox_numel(h.call.out[0])>0){
+double flops=oxi_call_flops(&h.call)/s->rates.flops,bytes=oxi_call_bytes(&h.call)/s->rates.bytes;
+seconds=s->rates.start[OXI_LANE_COMPUTE]+(flops>bytes?flops:bytes);}
+oxi_shunt_headers_close(&h,node);
+return seconds;}
+/* >>stream/shunt/online.c */
+static ox_status oxi_shunt_too_large(const ox_shunt*s,const oxi_shunt_node*node){
+uint64_t bytes=0;
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_item*item=node->operand[i].item;
+bool seen= !item;
+for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
+if(!seen)bytes+=oxi_shunt_room_of(item->bytes);}
+return oxi_fail(OX_ERR_NOMEM,"out of memory: %llu bytes needed at once, a budget of %llu",
+ (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes);}
+static ox_status oxi_shunt_bring_all(ox_shunt*s,const oxi_shunt_node*node){
+int operands=node->in_count+node->out_count;
+s->node_clock++;
+for(int i=0;i<operands;i++)
+if(node->operand[i].item)node->operand[i].item->protects=s->node_clock;
+for(int i=0;i<operands;i++){
+const oxi_shunt_operand*o= &node->operand[i];
+if(!o->item)continue;
+if(o->item->failed&&(i<node->in_count|| !o->covers))return oxi_shunt_lost(s);
+ox_status status=oxi_shunt_bring(s,o->item,i<node->in_count|| !o->covers);
+if(status!=OX_OK)return status;
+o->item->used_at=s->node_clock;}
+return OX_OK;}
+static ox_status oxi_shunt_leave_all(ox_shunt*s){
+ox_status status=OX_OK;
+for(int part=0;part<2;part++)
+while(s->resident[part].count>0&&status==OX_OK)
+status=oxi_shunt_evict(s,s->resident[part].item[0]);
+return status;}
+static ox_status oxi_shunt_run_online(ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+bool clean=ox_error()==OX_OK;
+ox_status status=oxi_shunt_bring_all(s,node);
+if(status==OX_ERR_NOMEM&&clean&&ox_error()==OX_OK){
+status=oxi_shunt_leave_all(s);
+if(status==OX_OK)status=oxi_shunt_bring_all(s,node);
+if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)status=oxi_shunt_too_large(s,node);}
+if(status==OX_OK)return oxi_shunt_run_node(s,node,number);
+if(clean)oxi_shunt_blame(s,node,number);
+return status;}
+static void oxi_shunt_not_run(oxi_shunt_node*const*nodes,int64_t from,int64_t count){
+for(int64_t n=from;n<count;n++)
+for(int i=0;i<nodes[n]->out_count;i++){
+oxi_shunt_item*item=nodes[n]->operand[nodes[n]->in_count+i].item;
+if(item&& !item->valid&& !oxi_shunt_has_copy(item))item->failed=true;}}
+static void oxi_shunt_node_over(ox_shunt*s,const oxi_shunt_node*node){
+for(int i=0;i<node->in_count+node->out_count;i++){
+oxi_shunt_item*item=node->operand[i].item;
+if(!item)continue;
+item->pending--;
+oxi_shunt_item_settle(s,item);}}
+static void oxi_shunt_drop_nodes(ox_shunt*s){
+oxi_shunt_not_run(s->nodes,0,s->node_count);
+for(int64_t n=0;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);}
+static ox_status oxi_shunt_step_online(ox_shunt*s){
+ox_status status=OX_OK;
+int64_t n=0;
+for(;n<s->node_count;n++){
+status=oxi_shunt_run_online(s,s->nodes[n],n);
+if(status!=OX_OK)break;
+oxi_shunt_node_over(s,s->nodes[n]);}
+oxi_shunt_not_run(s->nodes,n,s->node_count);
+for(;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);
+return status;}
+/* >>stream/shunt/key.c */
+static uint64_t oxi_shunt_mix(uint64_t hash,uint64_t word){
+hash=(hash^word)*0x9e3779b97f4a7c15u;
+return hash^hash>>29;}
+static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
+return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
+ (m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
+for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++){
+const char*at=(const char*)node->attr+m->offset;
+size_t bytes=m->bytes;
+if(m->kind==OXI_ATTR_NOTHING||oxi_shunt_varies(m,node->op))continue;
+if(m->kind==OXI_ATTR_SIZES){
+continue;}
+if(m->kind==OXI_ATTR_ORDER)bytes=1+(size_t)((const oxi_order*)(const void*)at)->count;
+for(size_t i=0;i<bytes;i+=8){
+uint64_t word=0;
+memcpy(&word,at+i,bytes-i<8?bytes-i:8);
+hash=oxi_shunt_mix(hash,word);}}
+return hash;}
+static uint64_t oxi_shunt_hash_shape(uint64_t hash,const oxi_shunt_operand*o){
+hash=oxi_shunt_mix(hash,(uint64_t)o->dtype<<16|(uint64_t)(uint8_t)o->ndim<<4|
+ (uint64_t)o->there<<1|(uint64_t)o->is_number);
+for(int d=0;d<2*o->ndim;d++)hash=oxi_shunt_mix(hash,(uint64_t)o->dims[d]);
+return hash;}
+static bool oxi_shunt_tabulate(ox_shunt*s,oxi_shunt_item*item){
+if(item->mark==s->step_number)return true;
+void*grown=oxi_grow(s->table,&s->table_room,(size_t)s->table_count+1,sizeof*s->table,false);
+if(!grown)return false;
+s->table=(oxi_shunt_item**)grown;
+item->mark=s->step_number;
+item->index=s->table_count;
+s->table[s->table_count++]=item;
+return true;}
+static bool oxi_shunt_key(ox_shunt*s,uint64_t key[2]){
+uint64_t hash=1,items=2;
+s->step_number++;
+s->table_count=0;
+for(int64_t n=0;n<s->node_count;n++){
+oxi_shunt_node*node=s->nodes[n];
+uint64_t own=oxi_shunt_mix(3+(uint64_t)node->exact,(uint64_t)node->op);
+own=oxi_shunt_hash_attributes(own,node);
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_operand*o= &node->operand[i];
+if(o->there)own=oxi_shunt_hash_shape(own,o);
+if(!o->item)continue;
+if(!oxi_shunt_tabulate(s,o->item))return false;
+items=oxi_shunt_mix(items,(uint64_t)o->item->index<<3|(uint64_t)o->covers<<1|
+ (uint64_t)(i>=node->in_count));
+items=oxi_shunt_mix(items,(uint64_t)o->offset);}
+node->shape_key=own|1;
+hash=oxi_shunt_mix(hash,own);
+items=oxi_shunt_mix(items,(uint64_t)node->in_count);}
+for(int32_t i=0;i<s->table_count;i++){
+const oxi_shunt_item*item=s->table[i];
+items=oxi_shunt_mix(items,(uint64_t)item->bytes<<2|(uint64_t)item->held<<1|
+ (uint64_t)(item->valid||oxi_shunt_has_copy(item)));}
+key[0]=oxi_shunt_mix(oxi_shunt_mix(5,hash),items);
+key[1]=oxi_shunt_mix(oxi_shunt_mix(7,items),hash);
+return true;}
+static void oxi_shunt_plan_free(oxi_shunt_plan*plan){
+if(!plan)return;
+oxi_free(plan->instruction,plan->instruction_room*sizeof*plan->instruction);
+oxi_free(plan->change,plan->change_room*sizeof*plan->change);
+oxi_free(plan->segment,plan->segment_room*sizeof*plan->segment);
+oxi_free(plan->known,(size_t)plan->item_count*sizeof*plan->known);
+oxi_free(plan->seconds,(size_t)plan->node_count*sizeof*plan->seconds);
+oxi_free(plan->text,plan->text_bytes);
+oxi_free(plan,sizeof*plan);}
+static oxi_shunt_plan*oxi_shunt_plan_find(ox_shunt*s,const uint64_t key[2]){
+for(int i=0;i<OXI_SHUNT_PLANS;i++){
+oxi_shunt_plan*plan=s->plans[i];
+if(!plan||plan->key[0]!=key[0]||plan->key[1]!=key[1])continue;
+if(plan->node_count!=s->node_count||plan->item_count!=s->table_count)continue;
+plan->used_at=s->step_number;
+return plan;}
+return NULL;}
+static void oxi_shunt_plan_drop(ox_shunt*s,oxi_shunt_plan*plan){
+for(int i=0;i<OXI_SHUNT_PLANS;i++)
+if(s->plans[i]==plan)s->plans[i]=NULL;
+if(s->last_plan==plan)s->last_plan=NULL;
+oxi_shunt_plan_free(plan);}
+static void oxi_shunt_plan_keep(ox_shunt*s,oxi_shunt_plan*plan,const uint64_t key[2]){
+int place=0;
+for(int i=0;i<OXI_SHUNT_PLANS&&s->plans[place];i++)
+if(!s->plans[i]||s->plans[i]->used_at<s->plans[place]->used_at)place=i;
+if(s->plans[place]==s->last_plan)s->last_plan=NULL;
+oxi_shunt_plan_free(s->plans[place]);
+s->plans[place]=plan;
+memcpy(plan->key,key,sizeof plan->key);
+plan->used_at=s->step_number;}
+/* >>stream/shunt/liveness.c */
+static void*oxi_shunt_list(size_t count,size_t each){
+return oxi_calloc(count+1,each);}
+static void oxi_shunt_unlist(void*list,size_t count,size_t each){
+oxi_free(list,(count+1)*each);}
+static void oxi_shunt_order_close(oxi_shunt_order*o,const oxi_shunt_problem*p){
+size_t slots=(size_t)o->slot_count,accesses=(size_t)o->access_count;
+oxi_shunt_unlist(o->slot,slots,sizeof*o->slot);
+oxi_shunt_unlist(o->from,slots,sizeof*o->from);
+oxi_shunt_unlist(o->start,slots,sizeof*o->start);
+oxi_shunt_unlist(o->first,(size_t)p->item_count,sizeof*o->first);
+oxi_shunt_unlist(o->at,accesses,sizeof*o->at);
+oxi_shunt_unlist(o->use,accesses,sizeof*o->use);
+oxi_shunt_unlist(o->access,accesses,sizeof*o->access);
+memset(o,0,sizeof*o);}
+static bool oxi_shunt_order_fill(oxi_shunt_order*o,const oxi_shunt_problem*p){
+o->access_count=0;
+for(int32_t j=0;j<o->slot_count;j++)
+o->access_count+=p->first[o->slot[j]+1]-p->first[o->slot[j]];
+size_t slots=(size_t)o->slot_count,accesses=(size_t)o->access_count;
+o->from=(int32_t*)oxi_shunt_list(slots,sizeof*o->from);
+o->start=(double*)oxi_shunt_list(slots,sizeof*o->start);
+o->first=(int32_t*)oxi_shunt_list((size_t)p->item_count,sizeof*o->first);
+o->at=(int32_t*)oxi_shunt_list(accesses,sizeof*o->at);
+o->use=(uint8_t*)oxi_shunt_list(accesses,sizeof*o->use);
+o->access=(int32_t*)oxi_shunt_list(accesses,sizeof*o->access);
+if(!o->from|| !o->start|| !o->first|| !o->at|| !o->use|| !o->access)return false;
+for(int32_t j=0;j<o->slot_count;j++){
+int32_t n=o->slot[j];
+o->from[j+1]=o->from[j]+p->first[n+1]-p->first[n];
+o->start[j+1]=o->start[j]+p->seconds[n];
+for(int32_t t=p->first[n];t<p->first[n+1];t++)o->first[p->touch[t].item+1]++;}
+for(int32_t i=0;i<p->item_count;i++)o->first[i+1]+=o->first[i];
+for(int32_t j=0,k=0;j<o->slot_count;j++)
+for(int32_t t=p->first[o->slot[j]];t<p->first[o->slot[j]+1];t++,k++){
+int32_t a=o->first[p->touch[t].item]++;
+o->at[a]=j;
+o->use[a]=(uint8_t)((p->touch[t].reads?1:0)|(p->touch[t].writes?2:0));
+o->access[k]=a;}
+for(int32_t i=p->item_count;i>0;i--)o->first[i]=o->first[i-1];
+o->first[0]=0;
+return true;}
+static bool oxi_shunt_order_open(oxi_shunt_order*o,const oxi_shunt_problem*p){
+memset(o,0,sizeof*o);
+o->slot_count=p->node_count;
+o->slot=(int32_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*o->slot);
+for(int32_t j=0;o->slot&&j<o->slot_count;j++)o->slot[j]=j;
+if(o->slot&&oxi_shunt_order_fill(o,p))return true;
+oxi_shunt_order_close(o,p);
+return false;}
+static bool oxi_shunt_needed_after(const oxi_shunt_order*o,const oxi_shunt_problem*p,int32_t i,int32_t a){
+return a+1<o->first[i+1]?(o->use[a+1]&1)!=0:p->known[i].held;}
+typedef struct oxi_shunt_touches{
+int32_t*first;
+oxi_shunt_touch*touch;
+double*seconds;
+bool*again;
+int32_t count;}oxi_shunt_touches;
+static void oxi_shunt_problem_close(oxi_shunt_problem*p,oxi_shunt_touches*t){
+size_t nodes=(size_t)p->node_count;
+oxi_shunt_unlist(t->first,nodes,sizeof*t->first);
+oxi_shunt_unlist(t->touch,(size_t)t->count,sizeof*t->touch);
+oxi_shunt_unlist(t->seconds,nodes,sizeof*t->seconds);
+oxi_shunt_unlist(t->again,nodes,sizeof*t->again);}
+static void oxi_shunt_touch_node(const oxi_shunt_node*node,oxi_shunt_touches*t,int32_t*end){
+int32_t begin= *end;
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_operand*o= &node->operand[i];
+if(!o->item)continue;
+int32_t k=begin;
+while(k< *end&&t->touch[k].item!=o->item->index)k++;
+if(k== *end){
+memset(&t->touch[k],0,sizeof t->touch[k]);
+t->touch[k].item=o->item->index;
+(*end)++;}
+if(i<node->in_count|| !o->covers)t->touch[k].reads=true;
+if(i>=node->in_count)t->touch[k].writes=true;}}
+static bool oxi_shunt_may_repeat(const oxi_shunt_node*node){
+const oxi_shunt_operand*out= &node->operand[node->in_count];
+if(node->out_count!=1|| !out->item|| !out->covers||out->item->small)return false;
+for(int i=0;i<node->in_count;i++)
+if(node->operand[i].item==out->item)return false;
+return true;}
+static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*known){
+size_t moved=oxi_shunt_packs(s,item)
+ ?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,(int64_t)(item->bytes/4)),(int64_t)(item->bytes/4))
+ :item->bytes;
+memset(known,0,sizeof*known);
+known->room=item->small?0:oxi_shunt_room_of(item->bytes);
+known->held=item->held;
+known->had=item->valid||oxi_shunt_has_copy(item);
+known->small=item->small;
+known->on_host=item->host!=NULL;
+known->kind=item->kind;
+known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,moved,false);
+known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false);
+known->save[0]=oxi_shunt_lane_seconds(s,OXI_LANE_UP,moved,true);
+known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);}
+static void oxi_shunt_classify(ox_shunt*s){
+for(int32_t i=0;i<s->table_count;i++){
+oxi_shunt_item*item=s->table[i];
+item->kind=item->valid||oxi_shunt_has_copy(item)?OXI_KIND_WEIGHT:item->held?OXI_KIND_STATE
+ :OXI_KIND_ACTIVATION;}
+for(int64_t n=0;n<s->node_count;n++)
+for(int i=0;i<s->nodes[n]->out_count;i++){
+oxi_shunt_item*item=s->nodes[n]->operand[s->nodes[n]->in_count+i].item;
+if(item&&item->kind==OXI_KIND_WEIGHT)item->kind=OXI_KIND_STATE;}}
+static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,
+ oxi_shunt_known*known){
+uint64_t shared=s->desc.device_bytes-s->main_bytes;
+int64_t operands=0;
+memset(p,0,sizeof*p);
+memset(t,0,sizeof*t);
+for(int64_t n=0;n<s->node_count;n++){
+uint64_t small=0;
+for(int i=0;i<s->nodes[n]->in_count+s->nodes[n]->out_count;i++,operands++){
+const oxi_shunt_item*item=s->nodes[n]->operand[i].item;
+if(item&&item->small)small+=oxi_shunt_room_of(item->bytes);}
+if(small>shared/2)return false;}
+p->node_count=(int32_t)s->node_count;
+p->item_count=s->table_count;
+p->known=known;
+p->items=s->table;
+t->count=(int32_t)operands;
+t->first=(int32_t*)oxi_shunt_list((size_t)p->node_count,sizeof*t->first);
+t->touch=(oxi_shunt_touch*)oxi_shunt_list((size_t)operands,sizeof*t->touch);
+t->seconds=(double*)oxi_shunt_list((size_t)p->node_count,sizeof*t->seconds);
+t->again=(bool*)oxi_shunt_list((size_t)p->node_count,sizeof*t->again);
+if(!t->first|| !t->touch|| !t->seconds|| !t->again)return false;
+for(int32_t i=0;i<s->table_count;i++)oxi_shunt_know(s,s->table[i],&known[i]);
+for(int32_t n=0,end=0;n<p->node_count;n++){
+oxi_shunt_touch_node(s->nodes[n],t,&end);
+t->first[n+1]=end;
+t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);
+t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
+p->first=t->first;
+p->touch=t->touch;
+p->seconds=t->seconds;
+p->again=t->again;
+p->capacity=s->main_bytes;
+p->host_room=s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;
+p->recompute=s->desc.recompute;
+p->time_most=0.02+1.5e-6*p->node_count;
+for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
+return true;}
+/* >>stream/shunt/place.c */
+enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2};
+typedef struct oxi_shunt_choice{
+double pinned_part,capacity_part,dirty_weight;
+int packing;}oxi_shunt_choice;
+typedef struct oxi_shunt_placing{
+uint8_t*keep;
+uint64_t pinned_bytes;}oxi_shunt_placing;
+static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){
+uint64_t most=0;
+for(int32_t n=0;n<p->node_count;n++){
+uint64_t bytes=0;
+for(int32_t t=p->first[n];t<p->first[n+1];t++)
+if(!p->known[p->touch[t].item].pinned)bytes+=p->known[p->touch[t].item].room;
+if(bytes>most)most=bytes;}
+return most;}
+typedef struct oxi_shunt_rank{
+double worth;
+int32_t item,first;}oxi_shunt_rank;
+static int oxi_shunt_rank_compare(const void*a,const void*b){
+const oxi_shunt_rank*x=(const oxi_shunt_rank*)a,*y=(const oxi_shunt_rank*)b;
+if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
+return x->first<y->first? -1:x->first>y->first;}
+static int32_t oxi_shunt_rank_all(const oxi_shunt_problem*p,const oxi_shunt_order*o,oxi_shunt_rank*rank){
+int32_t count=0;
+for(int32_t i=0;i<p->item_count;i++){
+const oxi_shunt_known*k= &p->known[i];
+if(!k->had|| !k->held||k->small||o->first[i]==o->first[i+1])continue;
+int uses=0;
+bool writes=false;
+for(int32_t a=o->first[i];a<o->first[i+1];a++){
+writes=writes||o->use[a]&2;
+if(o->use[a]&1&&(a==o->first[i]||o->at[a]>o->at[a-1]+2))uses++;}
+double load=k->load[k->on_host?0:1],save=k->save[k->on_host?0:1];
+rank[count].item=i;
+rank[count].first=o->at[o->first[i]];
+rank[count++].worth=(load*(uses>0)+1e-3*load*uses+save*writes)/(double)k->room;}
+qsort(rank,(size_t)count,sizeof*rank,oxi_shunt_rank_compare);
+return count;}
+static uint64_t oxi_shunt_pin_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank,int32_t count,
+ double part){
+uint64_t bytes=0;
+for(int32_t i=0;i<p->item_count;i++)p->known[i].pinned=false;
+for(int pass=0;pass<2&&part>0;pass++){
+uint64_t widest=oxi_shunt_widest(p);
+double room=widest<p->capacity?part*(double)(p->capacity-widest):0;
+for(int32_t r=0;r<count;r++){
+oxi_shunt_known*k= &p->known[rank[r].item];
+if(k->pinned||(double)(bytes+k->room)>room)continue;
+k->pinned=true;
+k->place=bytes;
+bytes+=k->room;}}
+return bytes;}
+static bool oxi_shunt_is_apart(const oxi_shunt_known*k){
+return k->pinned||k->small;}
+typedef struct oxi_shunt_heap{
+int32_t*access,*next,count;}oxi_shunt_heap;
+static void oxi_shunt_heap_put(oxi_shunt_heap*h,int32_t access,int32_t next){
+int32_t at=h->count++;
+for(;at>0&&h->next[(at-1)/2]<next;at=(at-1)/2){
+h->next[at]=h->next[(at-1)/2];
+h->access[at]=h->access[(at-1)/2];}
+h->next[at]=next;
+h->access[at]=access;}
+static void oxi_shunt_heap_pop(oxi_shunt_heap*h){
+int32_t next=h->next[--h->count],access=h->access[h->count],at=0;
+for(int32_t child;(child=2*at+1)<h->count;at=child){
+if(child+1<h->count&&h->next[child+1]>h->next[child])child++;
+if(h->next[child]<=next)break;
+h->next[at]=h->next[child];
+h->access[at]=h->access[child];}
+h->next[at]=next;
+h->access[at]=access;}
+typedef struct oxi_shunt_min{
+const oxi_shunt_problem*p;
+const oxi_shunt_order*o;
+uint8_t*keep;
+int32_t*item_of;
+int32_t*last;
+int32_t*stamp;
+uint8_t*dirty;
+oxi_shunt_heap heap[2];
+uint64_t used,most;
+double weight;}oxi_shunt_min;
+static int32_t oxi_shunt_min_top(oxi_shunt_min*m,int which,int32_t slot){
+oxi_shunt_heap*h= &m->heap[which];
+while(h->count>0){
+int32_t a=h->access[0],i=m->item_of[a];
+if(m->last[i]==a&&m->dirty[i]==which&&m->stamp[i]!=slot)return a;
+oxi_shunt_heap_pop(h);}
+return-1;}
+static void oxi_shunt_min_leave(oxi_shunt_min*m,int32_t i){
+m->keep[m->last[i]]=0;
+m->last[i]= -1;
+m->dirty[i]=0;
+m->used-=m->p->known[i].room;}
+static bool oxi_shunt_min_evict(oxi_shunt_min*m,int32_t slot){
+int32_t clean=oxi_shunt_min_top(m,0,slot),dirty=oxi_shunt_min_top(m,1,slot),victim;
+if(clean<0&&dirty<0)return false;
+if(clean<0||dirty<0){
+victim=clean<0?dirty:clean;}else{
+double now=m->o->start[slot];
+int32_t a=m->heap[0].next[0],b=m->heap[1].next[0];
+double first=m->o->start[a]-now+1e-9*a,second=m->o->start[b]-now+1e-9*b;
+victim=second>m->weight*first?dirty:clean;}
+oxi_shunt_min_leave(m,m->item_of[victim]);
+return true;}
+static void oxi_shunt_min_after(oxi_shunt_min*m,int32_t slot){
+const oxi_shunt_order*o=m->o;
+for(int32_t k=o->from[slot];k<o->from[slot+1];k++){
+int32_t a=o->access[k],i=m->item_of[a];
+bool ends=a+1==o->first[i+1];
+if(oxi_shunt_is_apart(&m->p->known[i]))continue;
+if(o->use[a]&2)m->dirty[i]=1;
+m->keep[a]=1;
+m->last[i]=a;
+if(!oxi_shunt_needed_after(o,m->p,i,a)||(ends&&m->p->known[i].had)){
+oxi_shunt_min_leave(m,i);
+continue;}
+oxi_shunt_heap_put(&m->heap[m->dirty[i]],a,ends?o->slot_count:o->at[a+1]);}}
+static bool oxi_shunt_min_walk(oxi_shunt_min*m){
+const oxi_shunt_order*o=m->o;
+for(int32_t slot=0;slot<o->slot_count;slot++){
+for(int32_t k=o->from[slot];k<o->from[slot+1];k++){
+int32_t i=m->item_of[o->access[k]];
+m->stamp[i]=slot;
+if(m->last[i]>=0||oxi_shunt_is_apart(&m->p->known[i]))continue;
+m->used+=m->p->known[i].room;
+m->last[i]=o->access[k];}
+while(m->used>m->most)
+if(!oxi_shunt_min_evict(m,slot))return false;
+oxi_shunt_min_after(m,slot);}
+return true;}
+static bool oxi_shunt_place(const oxi_shunt_problem*p,const oxi_shunt_order*o,const oxi_shunt_choice*c,
+ oxi_shunt_placing*out){
+size_t items=(size_t)p->item_count,accesses=(size_t)o->access_count;
+uint64_t widest=oxi_shunt_widest(p),left=p->capacity-out->pinned_bytes;
+oxi_shunt_min m;
+memset(&m,0,sizeof m);
+if(out->pinned_bytes>p->capacity||widest>left)return false;
+m.p=p;
+m.o=o;
+m.keep=out->keep;
+m.weight=c->dirty_weight;
+m.most=(uint64_t)(c->capacity_part*(double)left);
+if(m.most<widest)m.most=widest;
+int32_t*ints=(int32_t*)oxi_alloc((2*items+5*accesses+1)*sizeof*ints);
+m.dirty=(uint8_t*)oxi_shunt_list(items,1);
+bool placed=ints&&m.dirty;
+if(placed){
+memset(m.keep,0,accesses);
+m.last=ints;
+m.stamp=ints+items;
+m.item_of=m.stamp +items;
+for(int h=0;h<2;h++){
+m.heap[h].access=m.item_of+accesses*(size_t)(1+2*h);
+m.heap[h].next=m.heap[h].access+accesses;}
+for(int32_t i=0;i<p->item_count;i++){
+m.last[i]=m.stamp[i]= -1;
+for(int32_t a=o->first[i];a<o->first[i+1];a++)m.item_of[a]=i;}
+placed=oxi_shunt_min_walk(&m);}
+oxi_shunt_unlist(m.dirty,items,1);
+oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);
+return placed;}
+/* >>stream/shunt/schedule.c */
+typedef struct oxi_shunt_block{
+uint64_t place,bytes;
+bool used;
+int32_t clock[OXI_LANES];
+double free_at;}oxi_shunt_block;
+typedef struct oxi_shunt_schedule{
+const oxi_shunt_problem*p;
+const oxi_shunt_order*o;
+const uint8_t*keep;
+oxi_shunt_plan*plan;
+uint64_t*used;
+int32_t*loads,*issues,*defines,*ends;
+int32_t*segment_of;
+uint8_t*tier;
+int32_t(*saved)[2];
+oxi_shunt_block*block;
+size_t block_room;
+int32_t block_count;
+double*finish[OXI_LANES],lane_end[OXI_LANES];
+uint64_t host_left;
+int packing;}oxi_shunt_schedule;
+static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){
+oxi_shunt_plan*plan=s->plan;
+void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
+ sizeof*plan->segment,false);
+if(!grown)return NULL;
+plan->segment=(oxi_shunt_segment*)grown;
+oxi_shunt_segment*made= &plan->segment[plan->segment_count++];
+memset(made,0,sizeof*made);
+return made;}
+static bool oxi_shunt_segments_of(oxi_shunt_schedule*s,int32_t i){
+const oxi_shunt_order*o=s->o;
+const oxi_shunt_known*k= &s->p->known[i];
+int32_t end=o->first[i+1];
+bool has_bytes=k->had;
+for(int32_t a=o->first[i],b;a<end;a=b+1){
+oxi_shunt_segment*g=oxi_shunt_segment_add(s);
+if(!g)return false;
+g->item=i;
+g->first=g->from=o->at[a];
+g->loads=has_bytes&&o->use[a]&1;
+for(b=a;;b++){
+if(o->use[b]&2)g->dirty=has_bytes=true;
+if(!s->keep[b]||b+1==end)break;}
+g->last=o->at[b];
+bool needed=oxi_shunt_needed_after(o,s->p,i,b);
+g->stays=needed&&s->keep[b];
+g->saves=needed&& !g->stays&&g->dirty;
+g->dies=b+1==end&& !k->held;}
+return true;}
+static bool oxi_shunt_segments(oxi_shunt_schedule*s){
+s->plan->segment_count=0;
+for(int32_t i=0;i<s->p->item_count;i++){
+if(oxi_shunt_is_apart(&s->p->known[i]))continue;
+if(!oxi_shunt_segments_of(s,i))return false;}
+for(int32_t g=0;g<s->plan->segment_count;g++){
+const oxi_shunt_segment*one= &s->plan->segment[g];
+uint64_t room=s->p->known[one->item].room;
+int32_t last=one->stays?s->o->slot_count-1:one->last;
+s->used[one->first]+=room;
+s->used[last+1]-=room;}
+for(int32_t j=0;j<s->o->slot_count;j++)s->used[j+1]+=s->used[j];
+for(int32_t j=0;j<s->o->slot_count;j++)
+if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
+return true;}
+static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){
+int32_t low=0,high=o->slot_count-1;
+while(low<high){
+int32_t middle=(low+high+1)/2;
+if(o->start[middle]<=time)
+low=middle;
+else
+high=middle -1;}
+return low;}
+static void oxi_shunt_prefetch(oxi_shunt_schedule*s){
+const oxi_shunt_order*o=s->o;
+uint64_t room=s->p->capacity-s->plan->pinned_bytes;
+double next[2];
+for(int32_t g=s->plan->segment_count-1;g>=0;g--){
+oxi_shunt_segment*one= &s->plan->segment[g];
+one->next_end=s->ends[one->last];
+s->ends[one->last]=g;
+int32_t*list=one->loads? &s->loads[one->first]: &s->defines[one->first];
+one->next= *list;
+*list=g;}
+next[0]=next[1]=o->start[o->slot_count];
+for(int32_t j=o->slot_count-1;j>=0;j--){
+int32_t list=s->loads[j];
+while(list>=0){
+int32_t g=list;
+oxi_shunt_segment*one= &s->plan->segment[g];
+const oxi_shunt_known*k= &s->p->known[one->item];
+int lane=k->on_host?0:1,before=g>0&&s->plan->segment[g-1].item==one->item;
+int32_t least=before?s->plan->segment[g-1].last+1:0;
+list=one->next;
+double start=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
+next[lane]=start;
+int32_t wanted=start>0?oxi_shunt_slot_at(o,start):0;
+if(wanted<least)wanted=least;
+if(s->packing&OXI_PACK_LATE)wanted=j;
+while(one->from>wanted&&s->used[one->from-1]+k->room<=room)
+s->used[--one->from]+=k->room;
+one->next=s->issues[one->from];
+s->issues[one->from]=g;}}}
+static bool oxi_shunt_block_insert(oxi_shunt_schedule*s,int32_t at){
+void*grown=oxi_grow(s->block,&s->block_room,(size_t)s->block_count+1,sizeof*s->block,false);
+if(!grown)return false;
+s->block=(oxi_shunt_block*)grown;
+memmove(s->block+at+1,s->block+at,(size_t)(s->block_count-at)*sizeof*s->block);
+s->block_count++;
+return true;}
+static void oxi_shunt_block_remove(oxi_shunt_schedule*s,int32_t at,int32_t count){
+memmove(s->block+at,s->block+at+count,(size_t)(s->block_count-at-count)*sizeof*s->block);
+s->block_count-=count;}
+static void oxi_shunt_clock_join(int32_t*clock,const int32_t*other){
+for(int lane=0;lane<OXI_LANES;lane++)
+if(other[lane]>clock[lane])clock[lane]=other[lane];}
+typedef struct oxi_shunt_fit{
+int32_t first,count;
+double free_at;
+uint64_t left,run_left;}oxi_shunt_fit;
+static bool oxi_shunt_fit_at(const oxi_shunt_schedule*s,int32_t first,uint64_t room,oxi_shunt_fit*fit){
+uint64_t bytes=0;
+fit->first=first;
+fit->count=0;
+fit->free_at=0;
+for(int32_t b=first;b<s->block_count&&bytes<room;b++){
+if(s->block[b].used)return false;
+bytes+=s->block[b].bytes;
+if(s->block[b].free_at>fit->free_at)fit->free_at=s->block[b].free_at;
+fit->count++;}
+fit->left=fit->run_left=bytes-room;
+for(int32_t b=first+fit->count;b<s->block_count&& !s->block[b].used;b++)
+fit->run_left+=s->block[b].bytes;
+return bytes>=room;}
+static bool oxi_shunt_take_place(oxi_shunt_schedule*s,uint64_t room,double now,oxi_shunt_segment*g,
+ int32_t*clock){
+oxi_shunt_fit best={0,0,0,0,0},fit;
+bool found=false;
+for(int32_t b=0;b<s->block_count;b++){
+bool inside=b>0&& !s->block[b-1].used;
+if(s->block[b].used||(inside&&s->packing&OXI_PACK_TIGHT))continue;
+if(!oxi_shunt_fit_at(s,b,room,&fit))continue;
+if(fit.free_at<now)fit.free_at=now;
+bool later=found&&fit.free_at>best.free_at;
+bool wider=found&&(s->packing&OXI_PACK_TIGHT?fit.run_left>=best.run_left:fit.left>=best.left);
+if(found&&(s->packing&OXI_PACK_TIGHT?wider:later||(fit.free_at==best.free_at&&wider)))
+continue;
+best=fit;
+found=true;}
+if(!found)return false;
+oxi_shunt_block*one= &s->block[best.first];
+g->place=one->place;
+for(int32_t b=best.first;b<best.first+best.count;b++)
+oxi_shunt_clock_join(clock,s->block[b].clock);
+if(best.left>0){
+oxi_shunt_block*last= &s->block[best.first+best.count-1];
+last->place +=last->bytes-best.left;
+last->bytes=best.left;
+best.count--;}
+if(best.count==0&& !oxi_shunt_block_insert(s,best.first))return false;
+if(best.count>1)oxi_shunt_block_remove(s,best.first,best.count-1);
+one= &s->block[best.first];
+memset(one,0,sizeof*one);
+one->used=true;
+one->place=g->place;
+one->bytes=room;
+if(g->place +room>s->plan->peak)s->plan->peak=g->place +room;
+return true;}
+static void oxi_shunt_leave_place(oxi_shunt_schedule*s,const oxi_shunt_segment*g,const int32_t*clock,
+ double free_at,double now){
+int32_t low=0,high=s->block_count-1;
+while(low<high){
+int32_t middle=(low+high)/2;
+if(s->block[middle].place<g->place)
+low=middle +1;
+else
+high=middle;}
+oxi_shunt_block*one= &s->block[low];
+one->used=false;
+one->free_at=free_at;
+memcpy(one->clock,clock,sizeof one->clock);
+for(int32_t b=low>0?low-1:0;b<=low&&b+1<s->block_count;){
+oxi_shunt_block*x= &s->block[b],*y=x+1;
+bool old=x->free_at<=now&&y->free_at<=now;
+if(x->used||y->used|| !(old||s->block_count>1024)){
+b++;
+continue;}
+x->bytes+=y->bytes;
+if(y->free_at>x->free_at)x->free_at=y->free_at;
+oxi_shunt_clock_join(x->clock,y->clock);
+oxi_shunt_block_remove(s,b+1,1);
+low--;}}
+static double oxi_shunt_time_of(const oxi_shunt_schedule*s,const int32_t*wait){
+double time=0;
+for(int lane=0;lane<OXI_LANES;lane++)
+if(wait[lane]>0&&s->finish[lane][wait[lane]-1]>time)time=s->finish[lane][wait[lane]-1];
+return time;}
+static oxi_shunt_instruction*oxi_shunt_emit(oxi_shunt_schedule*s,int action,int lane,const int32_t*wait,
+ double seconds){
+oxi_shunt_plan*plan=s->plan;
+void*grown=oxi_grow(plan->instruction,&plan->instruction_room,(size_t)plan->instruction_count+1,
+ sizeof*plan->instruction,false);
+if(!grown)return NULL;
+plan->instruction=(oxi_shunt_instruction*)grown;
+oxi_shunt_instruction*in= &plan->instruction[plan->instruction_count++];
+memset(in,0,sizeof*in);
+in->action=(uint8_t)action;
+in->lane=(uint8_t)lane;
+in->number=plan->lane_count[lane]++;
+memcpy(in->wait,wait,sizeof in->wait);
+in->wait[lane]=0;
+in->seconds=seconds;
+in->start=oxi_shunt_time_of(s,in->wait);
+if(s->lane_end[lane]>in->start)in->start=s->lane_end[lane];
+s->lane_end[lane]=s->finish[lane][in->number]=in->start+seconds;
+return in;}
+static bool oxi_shunt_change_add(oxi_shunt_schedule*s,int32_t item,bool begins,bool dies,uint64_t place){
+oxi_shunt_plan*plan=s->plan;
+void*grown=oxi_grow(plan->change,&plan->change_room,(size_t)plan->change_count+1,
+ sizeof*plan->change,false);
+if(!grown)return false;
+plan->change=(oxi_shunt_change*)grown;
+oxi_shunt_change*c= &plan->change[plan->change_count++];
+c->item=item;
+c->begins=begins;
+c->dies=dies;
+c->place=place;
+return true;}
+static bool oxi_shunt_emit_load(oxi_shunt_schedule*s,int32_t g){
+int32_t clock[OXI_LANES]={0,0,0,0};
+oxi_shunt_segment*one= &s->plan->segment[g];
+int32_t i=one->item;
+const oxi_shunt_known*k= &s->p->known[i];
+if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
+if(g>0&&one[-1].item==i)
+clock[OXI_LANE_COMPUTE]=one[-1].last+1;
+int which=s->tier[i]==1?0:1,lane=which==0?OXI_LANE_DOWN:OXI_LANE_DISK;
+if(!oxi_shunt_take_place(s,k->room,s->lane_end[lane],one,clock))return false;
+oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_LOAD,lane,clock,k->load[which]);
+if(!in)return false;
+in->item=i;
+in->segment=g;
+one->lane=(uint8_t)lane;
+one->block=in->number+1;
+s->segment_of[i]=g;
+return true;}
+static bool oxi_shunt_emit_node(oxi_shunt_schedule*s,int32_t slot){
+int32_t clock[OXI_LANES]={0,0,0,0},node=s->o->slot[slot],first=s->plan->change_count;
+for(int32_t g=s->defines[slot];g>=0;g=s->plan->segment[g].next){
+oxi_shunt_segment*one= &s->plan->segment[g];
+if(!oxi_shunt_take_place(s,s->p->known[one->item].room,s->lane_end[OXI_LANE_COMPUTE],one,clock)||
+ !oxi_shunt_change_add(s,one->item,true,false,one->place))
+return false;
+s->segment_of[one->item]=g;}
+for(int32_t t=s->p->first[node];t<s->p->first[node +1];t++){
+int32_t i=s->p->touch[t].item,g=s->segment_of[i];
+if(g>=0&&s->plan->segment[g].loads&&s->plan->segment[g].first==slot){
+int lane=s->plan->segment[g].lane;
+if(s->plan->segment[g].block>clock[lane])clock[lane]=s->plan->segment[g].block;}
+if(s->p->known[i].small)continue;
+if(s->p->touch[t].writes&&s->tier[i]==1)s->host_left+=s->p->known[i].room;
+if(s->p->touch[t].writes)s->tier[i]=0;}
+oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_NODE,OXI_LANE_COMPUTE,clock,s->p->seconds[node]);
+if(!in)return false;
+in->node=node;
+in->slot=slot;
+in->first=first;
+return true;}
+static bool oxi_shunt_emit_end(oxi_shunt_schedule*s,int32_t g){
+int32_t clock[OXI_LANES]={0,0,0,0};
+oxi_shunt_segment*one= &s->plan->segment[g];
+const oxi_shunt_known*k= &s->p->known[one->item];
+if(one->stays)return true;
+clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];
+double free_at=s->lane_end[OXI_LANE_COMPUTE],now=free_at;
+if(one->saves){
+bool host=k->room<=s->host_left;
+int lane=host?OXI_LANE_UP:OXI_LANE_DISK;
+oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_SAVE,lane,clock,k->save[host?0:1]);
+if(!in)return false;
+in->item=one->item;
+in->segment=g;
+if(host)s->host_left-=k->room;
+s->tier[one->item]=host?1:2;
+s->saved[one->item][0]=lane;
+s->saved[one->item][1]=in->number;
+clock[lane]=in->number+1;
+free_at=s->lane_end[lane];}else{
+if(!oxi_shunt_change_add(s,one->item,false,one->dies,one->place))return false;
+if(one->dies&&s->tier[one->item]==1)s->host_left+=k->room;}
+oxi_shunt_leave_place(s,one,clock,free_at,now);
+return true;}
+static bool oxi_shunt_emit_deaths(oxi_shunt_schedule*s,int32_t slot){
+const oxi_shunt_order*o=s->o;
+for(int32_t k=o->from[slot];k<o->from[slot+1];k++){
+int32_t i=s->p->touch[s->p->first[o->slot[slot]]+k-o->from[slot]].item;
+if(!s->p->known[i].small||s->p->known[i].held||o->access[k]+1<o->first[i+1])continue;
+if(!oxi_shunt_change_add(s,i,false,true,0))return false;}
+return true;}
+static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){
+for(int32_t j=0;j<s->o->slot_count;j++){
+for(int32_t g=s->issues[j];g>=0;g=s->plan->segment[g].next)
+if(!oxi_shunt_emit_load(s,g))return false;
+if(!oxi_shunt_emit_node(s,j))return false;
+int32_t node=s->plan->instruction_count-1;
+if(!oxi_shunt_emit_deaths(s,j))return false;
+for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
+if(!oxi_shunt_emit_end(s,g))return false;
+s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;}
+return true;}
+static bool oxi_shunt_schedule_open(oxi_shunt_schedule*s){
+size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
+size_t most=2*((size_t)s->o->access_count+slots);
+s->used=(uint64_t*)oxi_shunt_list(slots,sizeof*s->used);
+s->loads=(int32_t*)oxi_shunt_list(4*slots,sizeof*s->loads);
+s->segment_of=(int32_t*)oxi_shunt_list(items,sizeof*s->segment_of);
+s->tier=(uint8_t*)oxi_shunt_list(items,1);
+s->saved=(int32_t(*)[2])oxi_shunt_list(items,sizeof*s->saved);
+for(int lane=0;lane<OXI_LANES;lane++){
+s->finish[lane]=(double*)oxi_alloc(most*sizeof**s->finish);
+if(!s->finish[lane])return false;}
+if(!s->used|| !s->loads|| !s->segment_of|| !s->tier|| !s->saved)return false;
+s->issues=s->loads+slots;
+s->defines=s->issues+slots;
+s->ends=s->defines+slots;
+for(size_t j=0;j<4*slots;j++)s->loads[j]= -1;
+for(size_t i=0;i<items;i++){
+s->segment_of[i]=s->saved[i][0]= -1;
+s->tier[i]=s->p->known[i].had?(s->p->known[i].on_host?1:2):0;}
+if(!oxi_shunt_block_insert(s,0))return false;
+memset(s->block,0,sizeof*s->block);
+s->block->place=s->plan->pinned_bytes;
+s->block->bytes=s->p->capacity-s->plan->pinned_bytes;
+s->host_left=s->p->host_room;
+return true;}
+static void oxi_shunt_schedule_close(oxi_shunt_schedule*s){
+size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
+size_t most=2*((size_t)s->o->access_count+slots);
+oxi_shunt_unlist(s->used,slots,sizeof*s->used);
+oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);
+oxi_shunt_unlist(s->segment_of,items,sizeof*s->segment_of);
+oxi_shunt_unlist(s->tier,items,1);
+oxi_shunt_unlist(s->saved,items,sizeof*s->saved);
+for(int lane=0;lane<OXI_LANES;lane++)oxi_free(s->finish[lane],most*sizeof**s->finish);
+oxi_free(s->block,s->block_room*sizeof*s->block);}
+static bool oxi_shunt_schedule_run(const oxi_shunt_problem*p,const oxi_shunt_order*o,const uint8_t*keep,
+ uint64_t pinned_bytes,int packing,oxi_shunt_plan*plan){
+oxi_shunt_schedule s;
+memset(&s,0,sizeof s);
+s.p=p;
+s.o=o;
+s.keep=keep;
+s.plan=plan;
+s.packing=packing;
+plan->instruction_count=plan->change_count=plan->segment_count=0;
+memset(plan->lane_count,0,sizeof plan->lane_count);
+plan->peak=plan->pinned_bytes=pinned_bytes;
+plan->simulated=0;
+bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);
+if(fits)oxi_shunt_prefetch(&s);
+fits=fits&&oxi_shunt_emit_all(&s);
+for(int lane=0;lane<OXI_LANES;lane++)
+if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
+oxi_shunt_schedule_close(&s);
+return fits;}
+/* >>stream/shunt/rematerialize.c */
+typedef struct oxi_shunt_repeat{
+int32_t node,before;
+double worth;}oxi_shunt_repeat;
+static int oxi_shunt_repeat_compare(const void*a,const void*b){
+const oxi_shunt_repeat*x=(const oxi_shunt_repeat*)a,*y=(const oxi_shunt_repeat*)b;
+if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
+return x->before<y->before? -1:x->before>y->before;}
+static int32_t oxi_shunt_access_from(const oxi_shunt_order*o,int32_t i,int32_t slot){
+int32_t low=o->first[i],high=o->first[i+1];
+while(low<high){
+int32_t middle=(low+high)/2;
+if(o->at[middle]<slot)
+low=middle +1;
+else
+high=middle;}
+return low;}
+static bool oxi_shunt_unchanged(const oxi_shunt_order*o,int32_t i,int32_t from,int32_t to){
+for(int32_t a=oxi_shunt_access_from(o,i,from);a<o->first[i+1]&&o->at[a]<to;a++)
+if(o->use[a]&2)return false;
+return true;}
+static int32_t oxi_shunt_maker(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,int32_t a){
+int32_t w=a-1;
+while(w>=o->first[i]&& !(o->use[w]&2))w--;
+if(w<o->first[i]||o->use[w]&1|| !p->again)return-1;
+int32_t slot=o->at[w],node=o->slot[slot];
+if(!p->again[node])return-1;
+for(int32_t t=p->first[node];t<p->first[node +1];t++){
+int32_t in=p->touch[t].item;
+if(in==i)continue;
+if(!oxi_shunt_unchanged(o,in,slot,o->at[a]))return-1;}
+return slot;}
+static int32_t oxi_shunt_repeats(const oxi_shunt_problem*p,const oxi_shunt_order*o,
+ const oxi_shunt_plan*best,oxi_shunt_repeat*out){
+int32_t count=0;
+for(int32_t g=0;g<best->segment_count;g++){
+const oxi_shunt_segment*one= &best->segment[g];
+if(!one->loads)continue;
+int32_t a=oxi_shunt_access_from(o,one->item,one->first);
+int32_t slot=oxi_shunt_maker(p,o,one->item,a);
+if(slot<0)continue;
+const oxi_shunt_known*k= &p->known[one->item];
+double moves=k->load[k->on_host?0:1]+k->save[k->on_host?0:1];
+double seconds=p->seconds[o->slot[slot]];
+if(p->recompute==OX_RECOMPUTE_CHEAP&&seconds>moves)continue;
+if(p->recompute!=OX_RECOMPUTE_AGGRESSIVE&&seconds>8*moves)continue;
+out[count].node=o->slot[slot];
+out[count].before=one->first;
+out[count++].worth=moves/(seconds+1e-12);}
+qsort(out,(size_t)count,sizeof*out,oxi_shunt_repeat_compare);
+return count;}
+static bool oxi_shunt_order_with(const oxi_shunt_problem*p,const oxi_shunt_order*o,
+ const oxi_shunt_repeat*list,int32_t count,oxi_shunt_order*out){
+size_t slots=(size_t)o->slot_count;
+int32_t*more=(int32_t*)oxi_shunt_list(slots+1,sizeof*more),*next;
+memset(out,0,sizeof*out);
+out->slot_count=o->slot_count+count;
+out->slot=(int32_t*)oxi_shunt_list(slots+(size_t)count,sizeof*out->slot);
+next=(int32_t*)oxi_shunt_list((size_t)count,sizeof*next);
+bool made=more&&out->slot&&next;
+for(int32_t r=count-1;made&&r>=0;r--){
+next[r]=more[list[r].before];
+more[list[r].before]=r+1;}
+for(int32_t j=0,k=0;made&&j<o->slot_count;j++){
+for(int32_t r=more[j];r>0;r=next[r-1])out->slot[k++]=list[r-1].node;
+out->slot[k++]=o->slot[j];}
+oxi_shunt_unlist(more,slots+1,sizeof*more);
+oxi_shunt_unlist(next,(size_t)count,sizeof*next);
+made=made&&oxi_shunt_order_fill(out,p);
+if(!made)oxi_shunt_order_close(out,p);
+return made;}
+/* >>stream/shunt/plan.c */
+typedef struct oxi_shunt_search{
+oxi_shunt_problem*p;
+oxi_shunt_order order,original;
+oxi_shunt_placing placing;
+oxi_shunt_rank*rank;
+int32_t rank_count;
+oxi_shunt_plan*trial,*best;
+uint8_t*best_keep,*best_pins;
+int packing;
+uint64_t random;
+oxi_shunt_choice best_choice;
+double bound,disk,end;
+bool found;}oxi_shunt_search;
+typedef struct oxi_shunt_saving{
+double worth;
+uint64_t room;
+double seconds;}oxi_shunt_saving;
+static int oxi_shunt_saving_compare(const void*a,const void*b){
+const oxi_shunt_saving*x=(const oxi_shunt_saving*)a,*y=(const oxi_shunt_saving*)b;
+return x->worth>y->worth? -1:x->worth<y->worth;}
+static double oxi_shunt_disk_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o){
+oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
+double seconds=0,room=(double)(p->capacity+p->host_room);
+int32_t count=0;
+for(int32_t i=0;list&&i<p->item_count;i++){
+const oxi_shunt_known*k= &p->known[i];
+bool writes=false,reads=o->first[i]<o->first[i+1]&&o->use[o->first[i]]&1;
+for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
+if(!k->had|| !k->held)continue;
+list[count].seconds=(reads?k->load[1]-p->least[OXI_LANE_DISK]:0)+
+ (writes?k->save[1]-p->least[OXI_LANE_DISK]:0);
+list[count].room=k->room;
+list[count].worth=list[count].seconds/(double)k->room;
+count++;}
+if(list)qsort(list,(size_t)count,sizeof*list,oxi_shunt_saving_compare);
+for(int32_t i=0;i<count;i++){
+double part=(double)list[i].room<=room?1:room/(double)list[i].room;
+seconds+=(1-part)*list[i].seconds;
+room-=part*(double)list[i].room;}
+oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);
+return seconds;}
+static bool oxi_shunt_is_over(const oxi_shunt_search*s){
+return(s->found&&s->best->simulated<=1.003*s->bound)||oxi_now()>s->end;}
+static bool oxi_shunt_judge(oxi_shunt_search*s){
+if(s->found&&s->trial->simulated>=s->best->simulated*(1-1e-6))return false;
+oxi_shunt_plan*other=s->best;
+s->best=s->trial;
+s->trial=other;
+s->found=true;
+memcpy(s->best_keep,s->placing.keep,(size_t)s->order.access_count);
+for(int32_t i=0;i<s->p->item_count;i++)s->best_pins[i]=s->p->known[i].pinned;
+return true;}
+static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){
+s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
+if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)||
+ !oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,c->packing,s->trial))
+return false;
+bool better=oxi_shunt_judge(s);
+if(better)s->best_choice= *c;
+return better;}
+static void oxi_shunt_try_all(oxi_shunt_search*s){
+static const double pins[]={1,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5},weights[]={1,3};
+for(int w=0;w<4;w++)
+for(size_t i=0;i<sizeof pins/sizeof*pins;i++)
+for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
+const oxi_shunt_choice c={pins[i],parts[k],weights[w%2],w/2*OXI_PACK_TIGHT};
+if(oxi_shunt_is_over(s))return;
+(void)oxi_shunt_try(s,&c);
+if(s->rank_count==0&&i>0)break;}}
+static uint64_t oxi_shunt_pins_place(oxi_shunt_problem*p){
+uint64_t bytes=0;
+for(int32_t i=0;i<p->item_count;i++){
+if(!p->known[i].pinned)continue;
+p->known[i].place=bytes;
+bytes+=p->known[i].room;}
+return bytes;}
+static void oxi_shunt_recall(oxi_shunt_search*s){
+memcpy(s->placing.keep,s->best_keep,(size_t)s->order.access_count);
+for(int32_t i=0;i<s->p->item_count;i++)s->p->known[i].pinned=s->best_pins[i];
+s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
+static bool oxi_shunt_run_trial(oxi_shunt_search*s){
+return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&
+ oxi_shunt_judge(s);}
+static void oxi_shunt_try_least(oxi_shunt_search*s){
+for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&& !s->found;packing++){
+memset(s->placing.keep,0,(size_t)s->order.access_count);
+s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
+s->packing=packing;
+(void)oxi_shunt_run_trial(s);
+s->best_choice.packing=packing;
+s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
+static void oxi_shunt_refine_gaps(oxi_shunt_search*s,bool*better){
+for(int32_t i=0;i<s->p->item_count;i++)
+for(int32_t a=s->order.first[i];a<s->order.first[i+1];a++){
+if(oxi_shunt_is_over(s))return;
+oxi_shunt_recall(s);
+if(s->p->known[i].pinned|| !oxi_shunt_needed_after(&s->order,s->p,i,a))continue;
+s->placing.keep[a]= !s->placing.keep[a];
+*better=oxi_shunt_run_trial(s)|| *better;}}
+static void oxi_shunt_refine_pairs(oxi_shunt_search*s,bool*better){
+for(int32_t a=0;a<s->order.access_count;a++)
+for(int32_t b=a+1;b<s->order.access_count;b++){
+if(oxi_shunt_is_over(s))return;
+oxi_shunt_recall(s);
+s->placing.keep[a]= !s->placing.keep[a];
+s->placing.keep[b]= !s->placing.keep[b];
+*better=oxi_shunt_run_trial(s)|| *better;}}
+static void oxi_shunt_refine_pins(oxi_shunt_search*s,bool*better){
+for(int32_t r=0;r<s->rank_count;r++)
+for(int32_t q=r;q<s->rank_count;q++){
+if(oxi_shunt_is_over(s))return;
+oxi_shunt_recall(s);
+s->p->known[s->rank[r].item].pinned= !s->p->known[s->rank[r].item].pinned;
+if(q!=r)s->p->known[s->rank[q].item].pinned= !s->p->known[s->rank[q].item].pinned;
+s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
+if(s->placing.pinned_bytes>s->p->capacity)continue;
+if(oxi_shunt_run_trial(s))*better=true;
+if(oxi_shunt_place(s->p,&s->order,&s->best_choice,&s->placing)&&oxi_shunt_run_trial(s))
+*better=true;}}
+static void oxi_shunt_refine_subsets(oxi_shunt_search*s){
+static const double parts[]={1,0.7,0.5};
+for(uint32_t pins=0;pins<1u<<s->rank_count;pins++)
+for(int k=0;k<6;k++){
+oxi_shunt_choice c={0,parts[k/2],1,k%2};
+if(oxi_shunt_is_over(s))return;
+for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
+s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
+s->packing=c.packing;
+if(s->placing.pinned_bytes>s->p->capacity|| !oxi_shunt_place(s->p,&s->order,&c,&s->placing))
+continue;
+if(oxi_shunt_run_trial(s))s->best_choice=c;
+for(int32_t a=0;a<s->order.access_count;a++){
+s->placing.keep[a]^=1;
+if(!oxi_shunt_run_trial(s))s->placing.keep[a]^=1;}}}
+static void oxi_shunt_shake(oxi_shunt_search*s){
+enum{TRIES=8000,WALK=24};
+for(int t=0;t<TRIES&& !oxi_shunt_is_over(s);t++){
+bool walks=t/WALK%2==1&&t%WALK>0;
+if(!walks)oxi_shunt_recall(s);
+for(int k=0;k<(walks?1:3+t%3);k++){
+s->random=oxi_shunt_mix(s->random,(uint64_t)t);
+uint64_t pick=s->random>>20;
+if(k==0&&s->rank_count>0&&pick&1){
+oxi_shunt_known*known= &s->p->known[s->rank[pick/2%(uint64_t)s->rank_count].item];
+known->pinned= !known->pinned;}else{
+s->placing.keep[pick%(uint64_t)s->order.access_count]^=1;}}
+s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
+if(s->placing.pinned_bytes>s->p->capacity)continue;
+s->packing=t&OXI_PACK_TIGHT;
+(void)oxi_shunt_run_trial(s);}
+s->packing=s->best_choice.packing;}
+static void oxi_shunt_refine(oxi_shunt_search*s){
+enum{FEW=400,VERY_FEW=64,SUBSETS=5};
+bool better=s->found&&s->order.access_count<=FEW;
+if(s->found&&s->order.access_count<=VERY_FEW&&s->rank_count<=SUBSETS)
+oxi_shunt_refine_subsets(s);
+s->packing=s->best_choice.packing;
+while(better&& !oxi_shunt_is_over(s)){
+better=false;
+oxi_shunt_refine_gaps(s,&better);
+if(s->rank_count<=VERY_FEW)oxi_shunt_refine_pins(s,&better);
+if(!better&&s->order.access_count<=VERY_FEW)oxi_shunt_refine_pairs(s,&better);}
+if(s->found&&s->order.access_count<=VERY_FEW)oxi_shunt_shake(s);}
+static bool oxi_shunt_try_repeats(oxi_shunt_search*s,const oxi_shunt_repeat*list,int32_t count){
+oxi_shunt_order order,before=s->order;
+oxi_shunt_plan*best=s->best;
+bool found=s->found;
+uint8_t*pins=(uint8_t*)oxi_alloc((size_t)s->p->item_count+1),*keep=s->best_keep;
+uint8_t*placing=s->placing.keep;
+if(!pins|| !oxi_shunt_order_with(s->p,&s->original,list,count,&order)){
+oxi_free(pins,(size_t)s->p->item_count+1);
+return false;}
+size_t accesses=(size_t)order.access_count;
+memcpy(pins,s->best_pins,(size_t)s->p->item_count);
+s->placing.keep=(uint8_t*)oxi_shunt_list(accesses,1);
+s->best_keep=(uint8_t*)oxi_shunt_list(accesses,1);
+s->order=order;
+if(s->placing.keep&&s->best_keep){
+if(found)(void)oxi_shunt_try(s,&s->best_choice);
+if(s->best==best&&oxi_now()<s->end)oxi_shunt_try_all(s);}
+bool better=s->best!=best||s->found!=found;
+if(better){
+oxi_shunt_unlist(keep,(size_t)before.access_count,1);
+oxi_shunt_unlist(placing,(size_t)before.access_count,1);
+oxi_shunt_order_close(&before,s->p);}else{
+oxi_shunt_unlist(s->placing.keep,accesses,1);
+oxi_shunt_unlist(s->best_keep,accesses,1);
+s->placing.keep=placing;
+s->best_keep=keep;
+oxi_shunt_order_close(&order,s->p);
+s->order=before;
+memcpy(s->best_pins,pins,(size_t)s->p->item_count);}
+oxi_free(pins,(size_t)s->p->item_count+1);
+return better;}
+static void oxi_shunt_try_again(oxi_shunt_search*s){
+size_t room=(size_t)s->best->segment_count;
+oxi_shunt_repeat*list=(oxi_shunt_repeat*)oxi_shunt_list(room,sizeof*list);
+int32_t count=list?oxi_shunt_repeats(s->p,&s->original,s->best,list):0,taken=0;
+for(int32_t some=1;some<=2*count&&oxi_now()<s->end;some*=2){
+int32_t many=some<count?some:count;
+if(oxi_shunt_try_repeats(s,list,many))taken=many;
+if(many==count)break;}
+for(int32_t r=0;r<count&&count<=16&&oxi_now()<s->end;r++){
+oxi_shunt_repeat one=list[r];
+if(taken==0&&oxi_shunt_try_repeats(s,&one,1))break;}
+oxi_shunt_unlist(list,room,sizeof*list);}
+static bool oxi_shunt_search_open(oxi_shunt_search*s,oxi_shunt_problem*p){
+memset(s,0,sizeof*s);
+s->p=p;
+s->end=oxi_now()+p->time_most;
+size_t items=(size_t)p->item_count;
+s->trial=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->trial);
+s->best=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->best);
+s->rank=(oxi_shunt_rank*)oxi_shunt_list(items,sizeof*s->rank);
+s->best_pins=(uint8_t*)oxi_shunt_list(items,1);
+if(!s->trial|| !s->best|| !s->rank|| !s->best_pins)return false;
+if(!oxi_shunt_order_open(&s->order,p)|| !oxi_shunt_order_open(&s->original,p))return false;
+s->placing.keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);
+s->best_keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);
+return s->placing.keep&&s->best_keep;}
+static void oxi_shunt_search_close(oxi_shunt_search*s){
+size_t items=(size_t)s->p->item_count,accesses=(size_t)s->order.access_count;
+oxi_shunt_plan_free(s->trial);
+oxi_shunt_plan_free(s->best);
+oxi_shunt_unlist(s->rank,items,sizeof*s->rank);
+oxi_shunt_unlist(s->best_pins,items,1);
+oxi_shunt_unlist(s->placing.keep,accesses,1);
+oxi_shunt_unlist(s->best_keep,accesses,1);
+oxi_shunt_order_close(&s->order,s->p);
+oxi_shunt_order_close(&s->original,s->p);}
+static bool oxi_shunt_plan_finish(oxi_shunt_search*s){
+const oxi_shunt_problem*p=s->p;
+oxi_shunt_plan*plan=s->best;
+oxi_shunt_recall(s);
+plan->node_count=p->node_count;
+plan->slot_count=s->order.slot_count;
+plan->recomputed=s->order.slot_count-p->node_count;
+plan->known=(oxi_shunt_known*)oxi_alloc((size_t)p->item_count*sizeof*plan->known);
+plan->seconds=(double*)oxi_alloc((size_t)p->node_count*sizeof*plan->seconds);
+if(!plan->known|| !plan->seconds){
+oxi_free(plan->known,(size_t)p->item_count*sizeof*plan->known);
+oxi_free(plan->seconds,(size_t)p->node_count*sizeof*plan->seconds);
+plan->known=NULL;
+plan->seconds=NULL;
+return false;}
+plan->item_count=p->item_count;
+memcpy(plan->known,p->known,(size_t)p->item_count*sizeof*plan->known);
+memcpy(plan->seconds,p->seconds,(size_t)p->node_count*sizeof*plan->seconds);
+plan->compute=plan->expected=s->original.start[p->node_count];
+plan->bound=s->bound;
+plan->disk=s->disk;
+return true;}
+static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
+oxi_shunt_search s;
+oxi_shunt_plan*made=NULL;
+if(oxi_shunt_search_open(&s,p)){
+s.disk=oxi_shunt_disk_bound(p,&s.order);
+s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;
+s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
+oxi_shunt_try_all(&s);
+if(!s.found)oxi_shunt_try_least(&s);
+oxi_shunt_refine(&s);
+if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&& !oxi_shunt_is_over(&s)){
+oxi_shunt_try_again(&s);
+oxi_shunt_refine(&s);}
+if(s.found&&oxi_shunt_plan_finish(&s)){
+made=s.best;
+s.best=NULL;}}
+oxi_shunt_search_close(&s);
+return made;}
+/* >>stream/shunt/replay.c */
+typedef struct oxi_shunt_replay{
+ox_shunt*s;
+const oxi_shunt_plan*plan;
+int64_t done[OXI_LANES];
+int32_t*late,late_count;
+bool*awaited;
+bool failed,alone;
+oxi_error error;
+int64_t run_count;
+bool*ran;
+#ifndef OX_NO_THREADS
+oxi_mutex mutex;
+oxi_condition moved;
+#endif
+}oxi_shunt_replay;
+#ifdef OX_NO_THREADS
+static void oxi_shunt_replay_take(oxi_shunt_replay*r){
+(void)r;}
+static void oxi_shunt_replay_give(oxi_shunt_replay*r){
+(void)r;}
+static void oxi_shunt_replay_wait(oxi_shunt_replay*r){
+(void)r;}
+static void oxi_shunt_replay_wake(oxi_shunt_replay*r){
+(void)r;}
+#else
+static void oxi_shunt_replay_take(oxi_shunt_replay*r){
+oxi_mutex_take(&r->mutex);}
+static void oxi_shunt_replay_give(oxi_shunt_replay*r){
+oxi_mutex_give(&r->mutex);}
+static void oxi_shunt_replay_wait(oxi_shunt_replay*r){
+oxi_condition_wait(&r->moved,&r->mutex);}
+static void oxi_shunt_replay_wake(oxi_shunt_replay*r){
+oxi_condition_wake_all(&r->moved);}
+#endif
+static bool oxi_shunt_is_due(const oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+for(int lane=0;lane<OXI_LANES;lane++)
+if(r->done[lane]<in->wait[lane])return false;
+return true;}
+static bool oxi_shunt_await(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+oxi_shunt_replay_take(r);
+while(!r->failed&& !r->alone&& !oxi_shunt_is_due(r,in))oxi_shunt_replay_wait(r);
+bool goes_on= !r->failed;
+oxi_shunt_replay_give(r);
+return goes_on;}
+static void oxi_shunt_done(oxi_shunt_replay*r,int lane,ox_status status){
+oxi_shunt_replay_take(r);
+if(status==OX_OK)
+r->done[lane]++;
+else if(!r->failed)
+oxi_error_move(&r->error);
+if(status!=OX_OK)r->failed=true;
+oxi_shunt_replay_wake(r);
+oxi_shunt_replay_give(r);}
+static void oxi_shunt_leave(ox_shunt*s,oxi_shunt_item*item,bool dies){
+if(item->storage)oxi_shunt_resident_remove(s,item);
+oxi_shunt_device_drop(s,item);
+if(!dies)return;
+oxi_shunt_host_drop(s,item);
+oxi_shunt_disk_drop(item);}
+static ox_status oxi_shunt_do_load(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+ox_shunt*s=r->s;
+oxi_shunt_item*item=s->table[in->item];
+if(item->failed)return oxi_shunt_lost(s);
+ox_status status=oxi_shunt_put_at(s,item,r->plan->segment[in->segment].place);
+return status==OX_OK?oxi_shunt_load(s,item):status;}
+static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+ox_status status=oxi_shunt_save(r->s,r->s->table[in->item]);
+if(status==OX_OK)oxi_shunt_leave(r->s,r->s->table[in->item],false);
+return status;}
+static ox_status oxi_shunt_gather(oxi_shunt_replay*r,const oxi_shunt_node*node){
+ox_shunt*s=r->s;
+s->node_clock++;
+for(int i=0;i<node->in_count+node->out_count;i++)
+if(node->operand[i].item)node->operand[i].item->protects=s->node_clock;
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_operand*o= &node->operand[i];
+bool reads=i<node->in_count|| !o->covers;
+if(!o->item)continue;
+if(r->late_count>0){
+oxi_shunt_replay_take(r);
+while(r->awaited[o->item->index]&& !r->failed)oxi_shunt_replay_wait(r);
+bool failed=r->failed;
+oxi_shunt_replay_give(r);
+if(failed)return OX_ERR_IO;}
+if(o->item->failed&&reads)return oxi_shunt_lost(s);
+o->item->used_at=s->node_clock;
+if(!o->item->small)continue;
+ox_status status=oxi_shunt_bring(s,o->item,reads);
+if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)status=oxi_shunt_too_large(s,node);
+if(status!=OX_OK)return status;}
+return OX_OK;}
+static ox_status oxi_shunt_do_node(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+ox_shunt*s=r->s;
+const oxi_shunt_node*node=s->nodes[in->node];
+const oxi_shunt_change*changes=r->plan->change +in->first;
+bool clean=ox_error()==OX_OK;
+ox_status status=OX_OK;
+for(int32_t c=0;c<in->count&&status==OX_OK;c++)
+if(changes[c].begins)status=oxi_shunt_put_at(s,s->table[changes[c].item],changes[c].place);
+if(status==OX_OK)status=oxi_shunt_gather(r,node);
+if(status!=OX_OK){
+if(clean&&ox_error()!=OX_OK)oxi_shunt_blame(s,node,in->node);
+return status;}
+status=oxi_shunt_run_node(s,node,in->node);
+if(status!=OX_OK)return status;
+r->ran[in->node]=true;
+for(int32_t c=0;c<in->count;c++)
+if(!changes[c].begins)oxi_shunt_leave(s,s->table[changes[c].item],changes[c].dies);
+return OX_OK;}
+static ox_status oxi_shunt_do(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+return in->action==OXI_ACT_NODE?oxi_shunt_do_node(r,in):in->action==OXI_ACT_LOAD?oxi_shunt_do_load(r,in)
+ :oxi_shunt_do_save(r,in);}
+static void oxi_shunt_load_late(oxi_shunt_replay*r){
+bool failed=false;
+for(int32_t i=0;i<r->late_count&& !failed;i++){
+ox_status status=oxi_shunt_load(r->s,r->s->table[r->late[i]]);
+oxi_shunt_replay_take(r);
+r->awaited[r->late[i]]=false;
+if(status!=OX_OK&& !r->failed)oxi_error_move(&r->error);
+if(status!=OX_OK)r->failed=true;
+failed=r->failed;
+oxi_shunt_replay_wake(r);
+oxi_shunt_replay_give(r);}}
+static void oxi_shunt_lane_run(oxi_shunt_replay*r,int lane){
+if(lane==OXI_LANE_DISK)oxi_shunt_load_late(r);
+for(int32_t i=0;i<r->plan->instruction_count;i++){
+const oxi_shunt_instruction*in= &r->plan->instruction[i];
+if(!r->alone&&in->lane!=lane)continue;
+if(!oxi_shunt_await(r,in))return;
+oxi_shunt_done(r,in->lane,oxi_shunt_do(r,in));}}
+#ifndef OX_NO_THREADS
+typedef struct oxi_shunt_worker{
+oxi_shunt_replay*replay;
+int lane;
+bool started;
+oxi_thread thread;}oxi_shunt_worker;
+#if defined(_WIN32)
+static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument){
+oxi_shunt_lane_run(((oxi_shunt_worker*)argument)->replay,((oxi_shunt_worker*)argument)->lane);
+return 0;}
+static bool oxi_shunt_worker_start(oxi_shunt_worker*w){
+w->thread=CreateThread(NULL,(SIZE_T)1<<20,oxi_shunt_worker_main,w,0,NULL);
+return w->thread!=NULL;}
+#else
+static void*oxi_shunt_worker_main(void*argument){
+oxi_shunt_lane_run(((oxi_shunt_worker*)argument)->replay,((oxi_shunt_worker*)argument)->lane);
+return NULL;}
+static bool oxi_shunt_worker_start(oxi_shunt_worker*w){
+return pthread_create(&w->thread,NULL,oxi_shunt_worker_main,w)==0;}
+#endif
+static void oxi_shunt_run_lanes(oxi_shunt_replay*r){
+static const oxi_mutex open_mutex=OXI_MUTEX_OPEN;
+static const oxi_condition new_condition=OXI_CONDITION_NEW;
+oxi_shunt_worker worker[OXI_LANES];
+bool all=true;
+r->mutex=open_mutex;
+r->moved=new_condition;
+memset(worker,0,sizeof worker);
+oxi_shunt_replay_take(r);
+for(int lane=OXI_LANE_UP;lane<OXI_LANES&&all;lane++){
+worker[lane].replay=r;
+worker[lane].lane=lane;
+bool wanted=r->plan->lane_count[lane]>0||(lane==OXI_LANE_DISK&&r->late_count>0);
+if(wanted)worker[lane].started=all=oxi_shunt_worker_start(&worker[lane]);}
+r->failed= !all;
+oxi_shunt_replay_give(r);
+if(all)oxi_shunt_lane_run(r,OXI_LANE_COMPUTE);
+for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
+if(worker[lane].started)oxi_thread_join(worker[lane].thread);
+if(all)return;
+r->failed=false;
+r->alone=true;
+oxi_shunt_load_late(r);
+oxi_shunt_lane_run(r,OXI_LANE_COMPUTE);}
+#else
+static void oxi_shunt_run_lanes(oxi_shunt_replay*r){
+r->alone=true;
+oxi_shunt_load_late(r);
+oxi_shunt_lane_run(r,OXI_LANE_COMPUTE);}
+#endif
+static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){
+const oxi_shunt_plan*plan=r->plan;
+ox_status status=OX_OK;
+for(int64_t at=0;at<s->resident[0].count&&status==OX_OK;){
+oxi_shunt_item*item=s->resident[0].item[at];
+const oxi_shunt_known*k=item->mark==s->step_number? &plan->known[item->index]:NULL;
+bool stays=k?k->pinned&&k->place==item->place&&item->valid:item->place>=plan->peak;
+if(stays)
+at++;
+else
+status=oxi_shunt_evict(s,item);}
+for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){
+s->table[i]->kind=plan->known[i].kind;
+if(!plan->known[i].pinned||s->table[i]->storage)continue;
+status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);
+r->late[r->late_count++]=i;
+r->awaited[i]=true;}
+return status;}
+static void oxi_shunt_after_failure(oxi_shunt_replay*r){
+ox_shunt*s=r->s;
+for(int32_t i=0;i<s->table_count;i++){
+oxi_shunt_item*item=s->table[i];
+if(item->storage&& !item->valid)oxi_shunt_leave(s,item,false);}
+for(int64_t n=0;n<s->node_count;n++)
+if(!r->ran[n])oxi_shunt_not_run(s->nodes,n,n+1);}
+static ox_status oxi_shunt_replay_run(ox_shunt*s,const oxi_shunt_plan*plan){
+oxi_shunt_replay r;
+size_t items=(size_t)plan->item_count,nodes=(size_t)plan->node_count;
+memset(&r,0,sizeof r);
+r.s=s;
+r.plan=plan;
+r.late=(int32_t*)oxi_shunt_list(items,sizeof*r.late);
+r.awaited=(bool*)oxi_shunt_list(items,sizeof*r.awaited);
+r.ran=(bool*)oxi_shunt_list(nodes,sizeof*r.ran);
+bool clean=ox_error()==OX_OK;
+ox_status status=r.late&&r.awaited&&r.ran?oxi_shunt_arena_open(s):OX_ERR_NOMEM;
+if(status==OX_OK)status=oxi_shunt_settle_pins(s,&r);
+s->planned=true;
+if(status==OX_OK){
+oxi_shunt_run_lanes(&r);
+if(r.failed)status=r.error.status!=OX_OK?r.error.status:OX_ERR_DEVICE;
+if(r.failed&&clean)oxi_error_put_back(&r.error);}
+s->planned=false;
+if(status!=OX_OK&&r.ran)oxi_shunt_after_failure(&r);
+s->stats.recomputed+=status==OX_OK?plan->recomputed:0;
+for(int64_t n=0;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);
+oxi_shunt_unlist(r.late,items,sizeof*r.late);
+oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);
+oxi_shunt_unlist(r.ran,nodes,sizeof*r.ran);
+return status;}
+static void oxi_shunt_resimulate(ox_shunt*s,oxi_shunt_plan*plan){
+double*finish[OXI_LANES],end[OXI_LANES]={0,0,0,0};
+size_t all=0;
+for(int lane=0;lane<OXI_LANES;lane++)all+=(size_t)plan->lane_count[lane];
+double*block=(double*)oxi_try_alloc((all+1)*sizeof*block),*at=block;
+plan->compute=0;
+if(!block)return;
+for(int lane=0;lane<OXI_LANES;at+=plan->lane_count[lane++])finish[lane]=at;
+for(int32_t i=0;i<plan->instruction_count;i++){
+oxi_shunt_instruction*in= &plan->instruction[i];
+const oxi_shunt_mean*mean=in->action==OXI_ACT_NODE?oxi_shunt_mean_of(s,s->nodes[in->node]->shape_key):NULL;
+if(mean&&mean->count>0)in->seconds=mean->seconds;
+in->start=end[in->lane];
+for(int lane=0;lane<OXI_LANES;lane++)
+if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>in->start)
+in->start=finish[lane][in->wait[lane]-1];
+end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;
+if(in->action==OXI_ACT_NODE)plan->compute +=in->seconds;}
+plan->bound=plan->compute>plan->disk?plan->compute:plan->disk;
+plan->simulated=0;
+for(int lane=0;lane<OXI_LANES;lane++)
+if(end[lane]>plan->simulated)plan->simulated=end[lane];
+oxi_free(block,(all+1)*sizeof*block);}
+static void oxi_shunt_plan_name(ox_shunt*s,oxi_shunt_plan*plan){
+size_t bytes=0;
+for(int64_t n=0;n<s->node_count;n++)bytes+=strlen(oxi_shunt_node_name(s->nodes[n]))+1;
+plan->text=(char*)oxi_try_alloc(bytes);
+if(!plan->text)return;
+plan->text_bytes=bytes;
+char*at=plan->text;
+for(int64_t n=0;n<s->node_count;n++){
+const char*name=oxi_shunt_node_name(s->nodes[n]);
+size_t length=strlen(name)+1;
+memcpy(at,name,length);
+at+=length;}}
+static oxi_shunt_plan*oxi_shunt_plan_new(ox_shunt*s,const uint64_t key[2]){
+oxi_shunt_problem p;
+oxi_shunt_touches touches;
+oxi_shunt_plan*plan=NULL;
+size_t items=(size_t)s->table_count;
+if(s->desc.host_bytes==0||s->stats.written_bytes+s->stats.read_bytes>0)
+oxi_shunt_calibrate_disk(s);
+double start=oxi_now();
+oxi_shunt_classify(s);
+oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(items,sizeof*known);
+bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);
+if(open)plan=oxi_shunt_plan_make(&p);
+if(known)oxi_shunt_problem_close(&p,&touches);
+oxi_shunt_unlist(known,items,sizeof*known);
+if(plan){
+oxi_shunt_plan_name(s,plan);
+oxi_shunt_plan_keep(s,plan,key);}
+double end=oxi_now();
+s->stats.plan_seconds+=end-start;
+oxi_shunt_span_put(s,OXI_SHUNT_PLAN_LANE,"plan",start,end,0);
+return plan;}
+static oxi_shunt_plan*oxi_shunt_plan_revise(ox_shunt*s,oxi_shunt_plan*plan,const uint64_t key[2]){
+bool moves=plan->lane_count[OXI_LANE_UP]+plan->lane_count[OXI_LANE_DOWN]+plan->lane_count[OXI_LANE_DISK]>0;
+if(plan->measured|| ++plan->runs<2|| !s->compute->host)return plan;
+plan->measured=true;
+if(!moves||fabs(plan->compute -plan->expected)<0.2*plan->expected)return plan;
+oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);
+if(!better)return plan;
+better->measured=true;
+oxi_shunt_plan_drop(s,plan);
+s->stats.revised++;
+return better;}
+static ox_status oxi_shunt_step_planned(ox_shunt*s,bool*planned){
+uint64_t key[2];
+for(int64_t n=0;n<s->node_count;n++)
+for(int i=0;i<s->nodes[n]->out_count;i++)
+if(s->nodes[n]->operand[s->nodes[n]->in_count+i].given)return OX_OK;
+if(!oxi_shunt_key(s,key))return OX_ERR_NOMEM;
+oxi_shunt_plan*plan=oxi_shunt_plan_find(s,key);
+if(plan){
+s->stats.replays++;
+oxi_shunt_resimulate(s,plan);
+plan=oxi_shunt_plan_revise(s,plan,key);}else{
+plan=oxi_shunt_plan_new(s,key);
+s->stats.plans+=plan!=NULL;}
+*planned=plan!=NULL;
+if(!plan&&s->desc.raise)
+return oxi_fail(OX_ERR_NOMEM,"%s: no plan of %lld calls fits a budget of %llu bytes",s->name,
+ (long long)s->node_count,(unsigned long long)s->desc.device_bytes);
+if(!plan)return OX_OK;
+s->last_plan=plan;
+oxi_shunt_resimulate(s,plan);
+s->stats.simulated_seconds=plan->simulated;
+s->stats.bound_seconds=plan->bound;
+s->stats.resident_bytes=plan->pinned_bytes;
+return oxi_shunt_replay_run(s,plan);}
+/* >>stream/shunt/dump.c */
+static const char**oxi_shunt_plan_names(const oxi_shunt_plan*plan){
+const char**names=(const char**)oxi_shunt_list((size_t)plan->node_count,sizeof*names);
+const char*at=plan->text;
+for(int32_t n=0;names&&n<plan->node_count;n++){
+names[n]=at?at:"call";
+if(at)at+=strlen(at)+1;}
+return names;}
+static bool oxi_shunt_dump_text(FILE*file,const oxi_shunt_plan*plan,const char**names){
+bool ok=fprintf(file,"%d calls, %d of them again; %d items, %d stays on the device\n"
+ "%.3f ms simulated, %.3f ms of computing, %.3f ms at least\n"
+ "%llu bytes of the device, %llu of them pinned\n\n""%10s %10s  %-8s what\n",
+ (int)plan->slot_count,(int)plan->recomputed,(int)plan->item_count,(int)plan->segment_count,
+ 1e3*plan->simulated,1e3*plan->compute,1e3*plan->bound,(unsigned long long)plan->peak,
+ (unsigned long long)plan->pinned_bytes,"at ms","takes ms","lane")>0;
+for(int32_t i=0;i<plan->item_count&&ok;i++)
+if(plan->known[i].pinned)
+ok=fprintf(file,"%10s %10s  %-8s item %d at %llu, %llu bytes\n","","","pinned",(int)i,
+ (unsigned long long)plan->known[i].place,(unsigned long long)plan->known[i].room)>0;
+for(int32_t i=0;i<plan->instruction_count&&ok;i++){
+const oxi_shunt_instruction*in= &plan->instruction[i];
+ok=fprintf(file,"%10.3f %10.3f  %-8s ",1e3*in->start,1e3*in->seconds,oxi_shunt_lane_names[in->lane])>0;
+if(in->action==OXI_ACT_NODE)
+ok=ok&&fprintf(file,"call %d %s\n",(int)in->node,names[in->node])>0;
+else
+ok=ok&&fprintf(file,"%s item %d at %llu, %llu bytes, calls %d to %d\n",
+ in->action==OXI_ACT_LOAD?"load":"save",(int)in->item,(unsigned long long)plan->segment[in->segment].place,
+ (unsigned long long)plan->known[in->item].room,
+ (int)plan->segment[in->segment].first,(int)plan->segment[in->segment].last)>0;}
+return ok;}
+enum{OXI_SHUNT_WIDE=1200,OXI_SHUNT_HIGH=400,OXI_SHUNT_LANE_HIGH=22};
+typedef struct oxi_shunt_drawing{
+FILE*file;
+const oxi_shunt_plan*plan;
+double across,up;
+double*begin,*end;}oxi_shunt_drawing;
+static bool oxi_shunt_draw(const oxi_shunt_drawing*d,double x,double y,double wide,double high,
+ const char*color,const char*text,int number){
+return fprintf(d->file,
+ "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" stroke=\"#fff\" "
+ "stroke-width=\"0.3\"><title>%s %d</title></rect>\n",
+ x,y,wide<0.4?0.4:wide,high<0.4?0.4:high,color,text,number)>0;}
+static void oxi_shunt_draw_times(oxi_shunt_drawing*d,double(*slot)[2]){
+const oxi_shunt_plan*plan=d->plan;
+for(int32_t g=0;g<plan->segment_count;g++)d->begin[g]=d->end[g]= -1;
+for(int32_t i=0;i<plan->instruction_count;i++){
+const oxi_shunt_instruction*in= &plan->instruction[i];
+if(in->action==OXI_ACT_LOAD)d->begin[in->segment]=in->start;
+if(in->action==OXI_ACT_SAVE)d->end[in->segment]=in->start+in->seconds;
+if(in->action!=OXI_ACT_NODE)continue;
+slot[in->slot][0]=in->start;
+slot[in->slot][1]=in->start+in->seconds;}
+for(int32_t g=0;g<plan->segment_count;g++){
+if(d->begin[g]<0)d->begin[g]=slot[plan->segment[g].first][0];
+if(d->end[g]<0)
+d->end[g]=plan->segment[g].stays?plan->simulated:slot[plan->segment[g].last][1];}}
+static bool oxi_shunt_draw_memory(oxi_shunt_drawing*d){
+static const char*const colors[3]={"#4c78a8","#f58518","#54a24b"};
+const oxi_shunt_plan*plan=d->plan;
+bool ok=true;
+for(int32_t i=0;i<plan->item_count&&ok;i++){
+const oxi_shunt_known*k= &plan->known[i];
+if(k->pinned)
+ok=oxi_shunt_draw(d,0,OXI_SHUNT_HIGH-(double)(k->place +k->room)*d->up,
+ plan->simulated*d->across,(double)k->room*d->up,"#9aa5b1","pinned item",(int)i);}
+for(int32_t g=0;g<plan->segment_count&&ok;g++){
+const oxi_shunt_known*k= &plan->known[plan->segment[g].item];
+ok=oxi_shunt_draw(d,d->begin[g]*d->across,OXI_SHUNT_HIGH-(double)(plan->segment[g].place +k->room)*d->up,
+ (d->end[g]-d->begin[g])*d->across,(double)k->room*d->up,
+ colors[k->kind%3],"item",(int)plan->segment[g].item);}
+return ok;}
+static bool oxi_shunt_draw_lanes(oxi_shunt_drawing*d){
+static const char*const colors[OXI_LANES]={"#72b7b2","#e45756","#4c78a8","#b279a2"};
+bool ok=true;
+for(int lane=0;lane<OXI_LANES&&ok;lane++)
+ok=fprintf(d->file,"<text x=\"2\" y=\"%d\" font-size=\"10\">%s</text>\n",
+ OXI_SHUNT_HIGH+20+lane*OXI_SHUNT_LANE_HIGH,oxi_shunt_lane_names[lane])>0;
+for(int32_t i=0;i<d->plan->instruction_count&&ok;i++){
+const oxi_shunt_instruction*in= &d->plan->instruction[i];
+ok=oxi_shunt_draw(d,in->start*d->across,OXI_SHUNT_HIGH+24+in->lane*OXI_SHUNT_LANE_HIGH,
+ in->seconds*d->across,8,colors[in->lane],in->action==OXI_ACT_NODE?"call":"item",
+ in->action==OXI_ACT_NODE?(int)in->node:(int)in->item);}
+return ok;}
+static bool oxi_shunt_dump_drawing(FILE*file,const oxi_shunt_plan*plan){
+oxi_shunt_drawing d;
+size_t segments=(size_t)plan->segment_count,slots=(size_t)plan->slot_count;
+double(*slot)[2]=(double(*)[2])oxi_shunt_list(slots,sizeof*slot);
+d.file=file;
+d.plan=plan;
+d.begin=(double*)oxi_shunt_list(2*segments,sizeof*d.begin);
+bool ok=d.begin&&slot;
+d.end=d.begin+segments;
+if(ok)oxi_shunt_draw_times(&d,slot);
+oxi_shunt_unlist(slot,slots,sizeof*slot);
+d.across=OXI_SHUNT_WIDE/(plan->simulated>0?plan->simulated:1);
+d.up=(OXI_SHUNT_HIGH-20)/(double)(plan->peak>0?plan->peak:1);
+ok=ok&&fprintf(file,
+ "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
+ "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+ "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
+ "gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
+ OXI_SHUNT_WIDE,OXI_SHUNT_HIGH+24+OXI_LANES*OXI_SHUNT_LANE_HIGH,
+ (unsigned long long)plan->peak,1e3*plan->simulated)>0;
+ok=ok&&oxi_shunt_draw_memory(&d)&&oxi_shunt_draw_lanes(&d)&&fprintf(file,"</svg>\n")>0;
+oxi_shunt_unlist(d.begin,2*segments,sizeof*d.begin);
+return ok;}
+OX_API ox_status ox_shunt_dump(ox_shunt*shunt,const char*path){
+if(!shunt|| !path)return oxi_fail_missing(shunt?"shunt_dump: the path":"shunt_dump: the shunt");
+ox_status status=oxi_shunt_enter(shunt);
+if(status!=OX_OK)return status;
+const oxi_shunt_plan*plan=shunt->last_plan;
+size_t length=strlen(path);
+if(!plan)status=oxi_fail(OX_ERR_ARG,"shunt_dump: nothing was planned yet");
+FILE*file=plan?fopen(path,"wb"):NULL;
+if(plan&& !file)
+status=oxi_fail(OX_ERR_IO,"shunt_dump: %s: %s",oxi_path_text(path),strerror(errno));
+const char**names=file?oxi_shunt_plan_names(plan):NULL;
+bool ok=names!=NULL;
+if(ok&&length>4&&strcmp(path+length-4,".svg")==0)
+ok=oxi_shunt_dump_drawing(file,plan);
+else if(ok)
+ok=oxi_shunt_dump_text(file,plan,names);
+if(names)oxi_shunt_unlist(names,(size_t)plan->node_count,sizeof*names);
+if(file)ok=fclose(file)==0&&ok;
+if(file&& !ok)
+status=oxi_fail(OX_ERR_IO,"shunt_dump: %s could not be written whole",oxi_path_text(path));
+oxi_shunt_give(&shunt->lock);
+return status;}
+/* >>stream/shunt/device.c */
+static ox_status oxi_shunt_flush(ox_shunt*s){
+ox_device*capture=oxi_capture;
+bool planned=false;
+if(s->running||s->node_count==0)return OX_OK;
+s->running=true;
+s->references++;
+oxi_capture=NULL;
+double start=oxi_now();
+s->stats.steps++;
+s->stats.compute_seconds=s->stats.simulated_seconds=s->stats.bound_seconds=0;
+ox_status status=OX_OK;
+if(oxi_shunt_is_planned(s))oxi_shunt_calibrate(s);
+if(oxi_shunt_is_planned(s)&& !s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
+if(status==OX_OK&& !planned)
+status=oxi_shunt_step_online(s);
+else if(!planned)
+oxi_shunt_drop_nodes(s);
+s->stats.wall_seconds=oxi_now()-start;
+if(s->stats.bound_seconds<s->stats.compute_seconds)s->stats.bound_seconds=s->stats.compute_seconds;
+s->stats.eta=s->stats.wall_seconds>0?s->stats.bound_seconds/s->stats.wall_seconds:0;
+oxi_shunt_nodes_free(s,false);
+oxi_capture=capture;
+s->running=false;
+s->references--;
+return status;}
+static void oxi_shunt_region_released(void*user,void*data){
+oxi_shunt_item_released((ox_shunt*)user,(oxi_shunt_item*)data);}
+static ox_status oxi_shunt_region(ox_device*self,const char*path,const oxi_file_id*id,size_t offset,
+ size_t bytes,ox_storage**out){
+ox_shunt*s=oxi_shunt_of(self);
+ox_storage*disk=NULL;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+status=oxi_shunt_stream_open(s);
+oxi_shunt_item*item=status==OX_OK?oxi_shunt_item_new(s,bytes):NULL;
+if(status==OX_OK&& !item)status=OX_ERR_NOMEM;
+if(status==OX_OK){
+ox_device*stream=ox_stream_device(s->stream);
+status=stream->region(stream,path,id,offset,bytes,&disk);}
+if(status==OX_OK){
+item->disk=disk;
+item->file=item->disk_valid=true;
+item->disk_bytes=bytes;
+*out=oxi_storage_borrow(self,item,bytes,oxi_shunt_region_released,s);
+if(!*out)status=OX_ERR_NOMEM;}
+if(status!=OX_OK&&item){
+item->held=false;
+oxi_shunt_item_settle(s,item);}
+oxi_shunt_give(&s->lock);
+return status;}
+static ox_status oxi_shunt_hold(ox_device*self,bool holds){
+ox_shunt*s=oxi_shunt_of(self);
+if(!holds&&oxi_shunt_is_inherited(s))return OX_OK;
+ox_status status=oxi_shunt_enter(s);
+if(status!=OX_OK)return status;
+s->references++;
+if(holds){
+oxi_shunt_give(&s->lock);
+return OX_OK;}
+s->references--;
+oxi_shunt_release(s);
+return OX_OK;}
+static void oxi_shunt_statistics(ox_device*self,ox_device_stats*out){
+ox_shunt*s=oxi_shunt_of(self);
+if(oxi_shunt_is_inherited(s))return;
+oxi_shunt_take(&s->tiers);
+out->bytes_in_use=s->stats.device_bytes;
+out->bytes_peak=s->stats.device_peak;
+out->bytes_reserved=s->arena?s->desc.device_bytes:s->stats.device_bytes;
+out->bytes_budget=s->desc.device_bytes;
+oxi_shunt_give(&s->tiers);}
+static ox_status oxi_shunt_budget(ox_device*self,uint64_t bytes){
+ox_shunt*s=oxi_shunt_of(self);
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: its budgets are those that it was opened with, not %llu bytes",
+ s->name,(unsigned long long)bytes);}
+static bool oxi_shunt_bytes_of(const char*text,uint64_t*out){
+char*end;
+double number=strtod(text,&end);
+const char*letters="KMG",*letter= *end?strchr(letters,*end):NULL;
+if(letter&& *letter){
+for(const char*l=letters;l<=letter;l++)number*=1024;
+end++;}
+if(end==text|| *end|| !(number>=0)||number>9e18)return false;
+*out=(uint64_t)number;
+return true;}
+static ox_status oxi_shunt_environment(ox_shunt_desc*desc){
+const struct{
+const char*name;
+uint64_t*bytes;}budgets[3]={{"OX_SHUNT_DEVICE_BYTES",&desc->device_bytes},
+ {"OX_SHUNT_HOST_BYTES",&desc->host_bytes},{"OX_SHUNT_DISK_BYTES",&desc->disk_bytes}};
+for(int i=0;i<3;i++){
+const char*text=getenv(budgets[i].name);
+if(!text|| !*text|| *budgets[i].bytes)continue;
+if(!oxi_shunt_bytes_of(text,budgets[i].bytes))
+return oxi_fail(OX_ERR_ARG,"shunt_open: %s=%.40s is no number of bytes",budgets[i].name,text);}
+const char*eager=getenv("OX_SHUNT_EAGER");
+if(!desc->spill)desc->spill=getenv("OX_SHUNT_SPILL");
+if(!desc->trace)desc->trace=getenv("OX_SHUNT_TRACE");
+if(eager&&strcmp(eager,"1")==0)desc->eager=true;
+return OX_OK;}
+static ox_status oxi_shunt_describe(ox_shunt_desc*desc){
+ox_status status=oxi_shunt_environment(desc);
+if(status!=OX_OK)return status;
+if(!desc->compute)desc->compute=ox_cpu();
+if(desc->compute->partner||desc->compute->hold)
+return oxi_fail(OX_ERR_ARG,"shunt_open: %s leaves computing to others",desc->compute->name);
+if(desc->device_bytes>SIZE_MAX/4)
+return oxi_fail(OX_ERR_ARG,"shunt_open: a budget of %llu bytes",(unsigned long long)desc->device_bytes);
+if(desc->device_bytes>0&&desc->device_bytes<16*OXI_SHUNT_PAGE)
+return oxi_fail(OX_ERR_ARG,"shunt_open: a budget of %llu bytes is less than %d",
+ (unsigned long long)desc->device_bytes,16*OXI_SHUNT_PAGE);
+if(desc->host_bytes==0&& !desc->compute->host)desc->host_bytes=oxi_available_memory()/2;
+if(!desc->spill|| !*desc->spill)desc->spill=oxi_stream_temporary();
+return OX_OK;}
+static ox_status oxi_shunt_close_device(ox_device*self){
+ox_shunt*s=oxi_shunt_of(self);
+if(oxi_shunt_is_inherited(s))return OX_OK;
+if(oxi_capture==self)oxi_capture=NULL;
+oxi_shunt_take(&s->lock);
+oxi_shunt_drop_nodes(s);
+oxi_shunt_nodes_free(s,false);
+oxi_shunt_release(s);
+return OX_OK;}
+static void oxi_shunt_make_device(ox_shunt*s){
+static int64_t counter;
+ox_device*device= &s->device;
+(void)snprintf(s->name,sizeof s->name,"shunt:%lld",(long long)oxi_atomic_add(&counter,1)-1);
+device->name=s->name;
+device->alloc=oxi_shunt_alloc;
+device->free=oxi_shunt_give_back;
+device->read=oxi_shunt_read;
+device->write=oxi_shunt_write;
+device->copy=oxi_shunt_copy;
+device->supports=oxi_shunt_supports;
+device->run=oxi_shunt_run;
+device->sync=oxi_shunt_sync;
+device->close=oxi_shunt_close_device;
+device->state=s;
+device->times_calls=true;
+device->region=oxi_shunt_region;
+device->hold=oxi_shunt_hold;
+device->statistics=oxi_shunt_statistics;
+device->budget=oxi_shunt_budget;}
+static void oxi_shunt_divide(ox_shunt*s){
+uint64_t all=s->desc.device_bytes/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE,most=(uint64_t)64<<20;
+uint64_t shared=all/16<most?all/16:most;
+s->desc.device_bytes=all;
+s->main_bytes=all-shared/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;
+s->small_most=shared/64/OXI_SHUNT_ALIGN*OXI_SHUNT_ALIGN;}
+static char*oxi_shunt_text(const char*text,size_t*bytes){
+*bytes=strlen(text)+1;
+char*copy=(char*)oxi_alloc(*bytes);
+if(copy)memcpy(copy,text,*bytes);
+return copy;}
+static void oxi_shunt_free(ox_shunt*s){
+if(oxi_shunt_trace_write(s)!=OX_OK)oxi_log(OX_LOG_ERROR,"%s: no trace",s->name);
+for(int i=0;i<OXI_SHUNT_PLANS;i++)oxi_shunt_plan_free(s->plans[i]);
+oxi_shunt_nodes_free(s,true);
+oxi_free(s->nodes,s->node_room*sizeof*s->nodes);
+oxi_free(s->table,s->table_room*sizeof*s->table);
+for(int part=0;part<2;part++)
+oxi_free(s->resident[part].item,s->resident[part].room*sizeof(oxi_shunt_item*));
+oxi_free(s->spans,s->span_room*sizeof*s->spans);
+if(s->arena)s->compute->free(s->compute,s->arena,(size_t)s->desc.device_bytes);
+if(s->stream)(void)ox_device_close(ox_stream_device(s->stream));
+oxi_free(s->spill,s->spill_bytes);
+oxi_free(s->trace_path,s->trace_bytes);
+oxi_free(s,sizeof*s);}
+OX_API ox_shunt*ox_shunt_open(const ox_shunt_desc*desc){
+ox_shunt_desc filled;
+memset(&filled,0,sizeof filled);
+if(desc)filled= *desc;
+if(oxi_shunt_describe(&filled)!=OX_OK)return NULL;
+ox_shunt*s=(ox_shunt*)oxi_calloc(1,sizeof*s);
+if(!s)return NULL;
+#ifndef OX_NO_THREADS
+static const oxi_mutex open_mutex=OXI_MUTEX_OPEN;
+s->lock=s->tiers=s->opening=open_mutex;
+#endif
+s->references=1;
+s->forks=oxi_forks();
+s->desc=filled;
+s->compute=filled.compute;
+s->items.next=s->items.previous= &s->items;
+s->origin=oxi_now();
+oxi_shunt_divide(s);
+oxi_shunt_make_device(s);
+s->spill=oxi_shunt_text(filled.spill,&s->spill_bytes);
+if(filled.trace)s->trace_path=oxi_shunt_text(filled.trace,&s->trace_bytes);
+if(s->spill&&(!filled.trace||s->trace_path))return s;
+oxi_shunt_free(s);
+return NULL;}
+OX_API ox_device*ox_shunt_device(ox_shunt*shunt){
+if(!shunt)(void)oxi_fail_missing("shunt_device: the shunt");
+return shunt? &shunt->device:NULL;}
+OX_API ox_status ox_shunt_close(ox_shunt*shunt){
+return shunt?oxi_shunt_close_device(&shunt->device):OX_OK;}
+OX_API ox_status ox_capture_begin(ox_shunt*shunt){
+if(!shunt)return oxi_fail_missing("capture_begin: the shunt");
+oxi_capture= &shunt->device;
+return OX_OK;}
+OX_API ox_status ox_capture_end(ox_shunt*shunt){
+if(!shunt)return oxi_fail_missing("capture_end: the shunt");
+if(oxi_capture== &shunt->device)oxi_capture=NULL;
+return oxi_shunt_sync(&shunt->device);}
+OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt*shunt){
+ox_shunt_stats stats;
+memset(&stats,0,sizeof stats);
+if(!shunt||oxi_shunt_is_inherited(shunt))return stats;
+oxi_shunt_take(&shunt->lock);
+oxi_shunt_take(&shunt->tiers);
+stats=shunt->stats;
+oxi_shunt_give(&shunt->tiers);
+if(shunt->stream){
+ox_device_stats disk=ox_device_get_stats(ox_stream_device(shunt->stream));
+stats.disk_bytes=disk.bytes_in_use;
+stats.disk_peak=disk.bytes_peak;}
+oxi_shunt_give(&shunt->lock);
 return stats;}
 #endif

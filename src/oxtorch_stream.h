@@ -42,6 +42,12 @@
  *     The numbers are the GPU's then. Reductions, and rows longer than a tile, stay with the CPU, which adds
  *     numbers up faster than they can be moved.
  *
+ * THE PLANNER
+ *     ox_shunt_open makes a device that keeps calls until numbers are asked for, and then plans the step as a
+ *     whole: which tensors stay in memory, which move to the host's and to the disk and when, so that moves
+ *     hide behind computing, and which calls run a second time instead. A step that comes again is replayed.
+ *     Training is captured as it is. Budgets hold: what does not fit waits elsewhere (stream/shunt/shunt.h).
+ *
  * WATCHING
  *     ox_stream_get_stats counts bytes, tiles and waiting; desc.progress is called after each tile; the
  *     trace of the profiler has lanes for disk, ring and compute.
@@ -64,6 +70,7 @@
 
 #include "oxtorch.h"
 #include "stream/stream.h"
+#include "stream/shunt/shunt.h"
 
 #endif /* OX_TORCH_STREAM_H */
 
@@ -91,5 +98,24 @@
 #include "stream/ops/long_rows.c"
 #include "stream/memory.c"
 #include "stream/device.c"
+
+#include "stream/shunt/internal.h"
+#include "stream/shunt/capture.c"
+#include "stream/shunt/trace.c"
+#include "stream/shunt/run.c"
+#include "stream/shunt/tiers.c"
+#include "stream/shunt/compress.c"
+#include "stream/shunt/arena.c"
+#include "stream/shunt/cost.c"
+#include "stream/shunt/online.c"
+#include "stream/shunt/key.c"
+#include "stream/shunt/liveness.c"
+#include "stream/shunt/place.c"
+#include "stream/shunt/schedule.c"
+#include "stream/shunt/rematerialize.c"
+#include "stream/shunt/plan.c"
+#include "stream/shunt/replay.c"
+#include "stream/shunt/dump.c"
+#include "stream/shunt/device.c"
 
 #endif

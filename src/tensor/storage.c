@@ -66,7 +66,8 @@ static void *oxi_storage_data(ox_storage *storage) {
 
 static ox_device *oxi_common_device(ox_device *a, ox_device *b) {
     if (a == b || a->partner == b) return a;
-    return b->partner == a ? b : NULL;
+    if (b->partner == a) return b;
+    return oxi_capture && (a == oxi_capture || b == oxi_capture) ? oxi_capture : NULL;
 }
 
 static OXI_UNUSED ox_device *oxi_working_device(ox_device *device) {

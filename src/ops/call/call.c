@@ -67,7 +67,7 @@ static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox
     }
     for (int i = 0; i < call->in_count && !device; i++) /* numbers alone: where one was moved to */
         if (call->in[i] && !ox_device_of(call->in[i])->host) device = ox_device_of(call->in[i]);
-    *out = device ? device : ox_cpu();
+    *out = oxi_capture && !moves ? oxi_capture : device ? device : ox_cpu();
     return OX_OK;
 }
 

@@ -1,0 +1,167 @@
+/* What calls and moves take: at first max(flops / F, bytes / B) with F, B and the links as measured once, at
+ * three sizes; then a moving mean of what calls of the same shapes took. */
+
+static oxi_shunt_mean *oxi_shunt_mean_of(ox_shunt *s, uint64_t key) {
+    for (uint64_t i = 0; i < 16; i++) {
+        oxi_shunt_mean *mean = &s->means[(key + i) % OXI_SHUNT_MEANS];
+        if (mean->key == key || mean->count == 0) return mean;
+    }
+    return NULL;
+}
+
+static void oxi_shunt_mean_put(ox_shunt *s, uint64_t key, double seconds) {
+    oxi_shunt_mean *mean = key ? oxi_shunt_mean_of(s, key) : NULL;
+    if (!mean) return;
+    mean->key = key;
+    mean->count++;
+    /* the first run pays for pages and caches: the second replaces it */
+    mean->seconds += (seconds - mean->seconds) / (double)(mean->count <= 2 ? 1 : mean->count < 8 ? 4 : 8);
+}
+
+/* ---- calibration --------------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_shunt_filled(ox_device *device, int64_t rows, int64_t columns) {
+    const int64_t shape[2] = {rows, columns};
+    ox_tensor *t = oxi_tensor_new(device, OX_F32, 2, shape);
+    if (!t) return NULL;
+    oxi_call fill = oxi_call_of(OXI_OP_fill, NULL, 0, t);
+    fill.attr = oxi_attrs_fill();
+    fill.attr.fill.value = 1;
+    fill.attr.fill.shape = ox_shape_from(2, shape);
+    return oxi_apply_quiet(&fill) == OX_OK ? t : NULL;
+}
+
+/* The best of three runs, in seconds. */
+static double oxi_shunt_time_call(ox_device *device, oxi_op op, ox_tensor *a, ox_tensor *b) {
+    double best = 1;
+    ox_tensor *in[2] = {a, b};
+    for (int i = 0; i < 3 && a && b; i++) {
+        oxi_call call = oxi_call_of(op, in, op == OXI_OP_copy ? 1 : 2, NULL);
+        if (op == OXI_OP_copy) call.attr = oxi_attrs_dtype();
+        double start = oxi_now();
+        if (oxi_apply_quiet(&call) != OX_OK || device->sync(device) != OX_OK) break;
+        double seconds = oxi_now() - start;
+        ox_release(call.out[0]);
+        if (seconds < best) best = seconds;
+    }
+    return best > 1e-9 ? best : 1e-9;
+}
+
+static double oxi_shunt_time_link(ox_shunt *s, size_t bytes, bool up) {
+    void *device = NULL, *host = oxi_try_alloc(bytes);
+    double best = 1;
+    if (host && s->compute->alloc(s->compute, bytes, &device) == OX_OK) {
+        memset(host, 1, bytes);
+        for (int i = 0; i < 3; i++) {
+            double start = oxi_now();
+            ox_status status = up ? s->compute->read(s->compute, device, 0, host, bytes)
+                                  : s->compute->write(s->compute, device, 0, host, bytes);
+            if (status != OX_OK) break;
+            if (oxi_now() - start < best) best = oxi_now() - start;
+        }
+        s->compute->free(s->compute, device, bytes);
+    }
+    oxi_free(host, bytes);
+    return best > 1e-9 ? best : 1e-9;
+}
+
+/* Bytes a second from the times of the three sizes, without what a move takes at least. */
+static double oxi_shunt_slope(const double *seconds, const size_t *bytes) {
+    double slope = 0;
+    for (int i = 1; i < 3; i++) {
+        double one = (double)(bytes[i] - bytes[i - 1]) / (seconds[i] - seconds[i - 1]);
+        if (seconds[i] > seconds[i - 1] && one > slope) slope = one;
+    }
+    return slope > 0 ? slope : (double)bytes[2] / seconds[2];
+}
+
+static void oxi_shunt_calibrate(ox_shunt *s) {
+    static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
+    double seconds[2][3];
+    oxi_error earlier;
+    if (s->rates.known) return;
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier);
+    ox_scope scope = ox_scope_begin();
+    s->rates.known = true;
+    ox_tensor *square = oxi_shunt_filled(s->compute, 384, 384),
+              *wide = oxi_shunt_filled(s->compute, 1024, 1024);
+    s->rates.flops = 2.0 * 384 * 384 * 384 / oxi_shunt_time_call(s->compute, OXI_OP_matmul, square, square);
+    s->rates.bytes = 2.0 * (4u << 20) / oxi_shunt_time_call(s->compute, OXI_OP_copy, wide, wide);
+    for (int up = 0; up < 2; up++)
+        for (int i = 0; i < 3; i++) seconds[up][i] = oxi_shunt_time_link(s, sizes[i], up != 0);
+    s->rates.down = oxi_shunt_slope(seconds[0], sizes);
+    s->rates.up = oxi_shunt_slope(seconds[1], sizes);
+    s->rates.disk_read = 1e9;
+    s->rates.disk_write = 8e8;
+    s->rates.start[OXI_LANE_COMPUTE] = 1e-6;
+    s->rates.start[OXI_LANE_UP] = s->rates.start[OXI_LANE_DOWN] = 2e-6;
+    s->rates.start[OXI_LANE_DISK] = 5e-5;
+    ox_scope_end(&scope);
+    ox_error_clear();
+    oxi_error_put_back(&earlier);
+}
+
+/* With the first plan that moves anything there; a disk that fails is found by whoever needs it. */
+static void oxi_shunt_calibrate_disk(ox_shunt *s) {
+    static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
+    double seconds[2][3];
+    oxi_error earlier;
+    ox_status status;
+    if (s->rates.disk_known || s->desc.fault) return;
+    s->rates.disk_known = true;
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier);
+    status = oxi_shunt_stream_open(s);
+    for (int i = 0; i < 3 && status == OX_OK; i++) {
+        void *memory = oxi_alloc(sizes[i] + OXI_SHUNT_PAGE);
+        ox_storage *disk = memory ? oxi_storage_new(ox_stream_device(s->stream), sizes[i]) : NULL;
+        char *pages = (char *)memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE;
+        if (!disk) status = OX_ERR_NOMEM;
+        if (memory) memset(memory, 7, sizes[i] + OXI_SHUNT_PAGE);
+        for (int way = 0; way < 2 && status == OX_OK; way++) {
+            double start = oxi_now();
+            status = oxi_shunt_disk_move(s, disk, 0, pages, sizes[i], way == 0);
+            seconds[way][i] = oxi_now() - start;
+        }
+        oxi_storage_release(disk);
+        oxi_free(memory, sizes[i] + OXI_SHUNT_PAGE);
+    }
+    if (status == OX_OK) {
+        s->rates.disk_write = oxi_shunt_slope(seconds[0], sizes);
+        s->rates.disk_read = oxi_shunt_slope(seconds[1], sizes);
+    }
+    ox_error_clear();
+    oxi_error_put_back(&earlier);
+}
+
+/* ---- what things take ---------------------------------------------------------------------------------- */
+
+static double oxi_shunt_lane_seconds(const ox_shunt *s, int lane, uint64_t bytes, bool write) {
+    double rate = lane == OXI_LANE_UP     ? s->rates.up
+                  : lane == OXI_LANE_DOWN ? s->rates.down
+                  : write                 ? s->rates.disk_write
+                                          : s->rates.disk_read;
+    return s->rates.start[lane] + (rate > 0 ? (double)bytes / rate : 0);
+}
+
+/* Between the device and wherever items of this shunt wait as a rule. */
+static double oxi_shunt_move_seconds(const ox_shunt *s, size_t bytes, bool write) {
+    int lane = s->desc.host_bytes == 0 ? OXI_LANE_DISK : write ? OXI_LANE_UP : OXI_LANE_DOWN;
+    return oxi_shunt_lane_seconds(s, lane, bytes, write);
+}
+
+/* Of a node: what it took before, else by its form. */
+static double oxi_shunt_node_seconds(ox_shunt *s, const oxi_shunt_node *node) {
+    oxi_shunt_headers h;
+    const oxi_shunt_mean *mean = oxi_shunt_mean_of(s, node->shape_key);
+    if (mean && mean->count > 0) return mean->seconds;
+    double seconds = 1e-6;
+    if (oxi_shunt_headers_open(&h, node) && ox_numel(h.call.out[0]) > 0) {
+        double flops = oxi_call_flops(&h.call) / s->rates.flops,
+               bytes = oxi_call_bytes(&h.call) / s->rates.bytes;
+        seconds = s->rates.start[OXI_LANE_COMPUTE] + (flops > bytes ? flops : bytes);
+    }
+    oxi_shunt_headers_close(&h, node);
+    return seconds;
+}

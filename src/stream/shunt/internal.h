@@ -1,0 +1,292 @@
+/* Inside the planner: handles, kept calls, plans, and who carries them out.
+ *
+ * A storage on the device is an item: bytes, and the copies of them that there are on three tiers: the
+ * compute device's memory, the host's, the disk. A call that reaches the device is kept as a node, which
+ * names items, not tensors: so a tensor's release is seen when it happens. (oxi_call_keep holds references,
+ * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
+ *     capture.c        the device's functions: items, nodes, when a step runs
+ *     run.c            one node: headers over items, the library's own run of a call, what a failure says
+ *     tiers.c          copies of an item: host, disk, compression
+ *     arena.c          the device's memory under a budget: places, and who has to leave one (DTR)
+ *     online.c         a step call by call: eager, without a budget, and where no plan fits
+ *     key.c            what makes two steps the same; the plans that are known
+ *     cost.c           what calls and moves take: calibrated, then measured
+ *     liveness.c       who reads and writes an item, in which order
+ *     place.c          which items stay between two uses (weighted MIN), and which stay for good
+ *     rematerialize.c  which calls run a second time
+ *     schedule.c       places, prefetches walking backward, instructions on four lanes, and what they take
+ *     plan.c           the search over all of that
+ *     replay.c         carries a plan out, a thread a lane
+ *     trace.c, dump.c  what can be looked at */
+/* WORDS OF THIS ROOM
+ *     item           the bytes of one storage on the device
+ *     node           a kept call; step: nodes that run together, and one run of them
+ *     copy           the bytes of an item on a tier; clean: the same as another copy; dirty: the only one
+ *     tier           memory of the compute device, memory of the host, the disk
+ *     to load, to save  to make a copy on the device, or off it
+ *     blank          an item without any copy: nobody has written to it
+ *     small          an item that is no matter for a plan: they share a part of the budget
+ *     access         a node that reads or writes an item; gap: between two of them, or beyond the last one
+ *     segment        a time for which an item is on the device
+ *     pinned         on the device from the beginning of a step to its end, and from step to step
+ *     lane           what does one thing after another: compute, up (to the host), down (from it), disk
+ *     instruction    a piece of work of a lane; clock: how far each lane has to be before it begins
+ *     slot           a node's place in the order of a plan; a node that is recomputed has several */
+#ifndef OX_STREAM_SHUNT_INTERNAL_H
+#define OX_STREAM_SHUNT_INTERNAL_H
+
+enum {
+    OXI_SHUNT_ALIGN = 256,           /* of places on the device */
+    OXI_SHUNT_PAGE = 4096,           /* of those that a disk reads into */
+    OXI_SHUNT_NODES_MOST = 1 << 18,  /* of a step: it runs when there are so many */
+    OXI_SHUNT_CHUNK = 1 << 18,       /* bytes of node memory taken at once */
+    OXI_SHUNT_PLANS = 64,            /* that are kept */
+    OXI_SHUNT_MEANS = 4096           /* kinds of calls whose times are known */
+};
+
+typedef enum oxi_shunt_lane {
+    OXI_LANE_COMPUTE,
+    OXI_LANE_UP,
+    OXI_LANE_DOWN,
+    OXI_LANE_DISK,
+    OXI_LANES
+} oxi_shunt_lane;
+
+typedef enum oxi_shunt_kind {        /* of the classes that compression is asked for by */
+    OXI_KIND_WEIGHT,
+    OXI_KIND_ACTIVATION,
+    OXI_KIND_STATE
+} oxi_shunt_kind;
+
+/* ---- items and nodes ----------------------------------------------------------------------------------- */
+
+typedef struct oxi_shunt_item {
+    struct oxi_shunt_item *previous, *next; /* of all */
+    size_t bytes;
+    int64_t pending;                 /* operands of kept nodes that are it */
+    bool held;                       /* by a storage */
+    bool failed;                     /* its numbers are lost */
+    bool small;
+    bool valid;                      /* `storage` has its bytes */
+    bool file;                       /* `disk` is a file of the user's */
+    bool disk_valid;
+    bool all_f32;                    /* every node saw it as f32, whole: it may be compressed */
+    uint8_t kind;                    /* oxi_shunt_kind */
+    uint8_t packed;                  /* ox_compression of the host's or disk's copy */
+    ox_storage *storage;             /* on the compute device; NULL: it is not there */
+    uint64_t place;                  /* with a budget: where, in bytes of it */
+    void *host;                      /* NULL: no copy */
+    size_t host_bytes;
+    ox_storage *disk;                /* of the inner stream; NULL: none */
+    size_t disk_bytes;               /* of the copy */
+    int32_t index;                   /* in the table of the step that is looked at */
+    int64_t mark;                    /* the number of that step */
+    int64_t used_at;                 /* the node of all that used it last */
+    int64_t protects;                /* the node of all that needs it now */
+    double made_in;                  /* seconds of the node that made it; 0: not known */
+} oxi_shunt_item;
+
+typedef struct oxi_shunt_operand {
+    oxi_shunt_item *item;            /* NULL: a number, or nothing */
+    ox_tensor *given;                /* of another device: a call that runs at once */
+    int64_t offset, *dims;           /* shape, then strides */
+    uint64_t number[2];              /* a number's bytes */
+    ox_dtype dtype;
+    int8_t ndim;
+    bool there, is_number, covers;   /* covers: all bytes of the item are its elements */
+} oxi_shunt_operand;
+
+typedef struct oxi_shunt_node {
+    oxi_op op;
+    bool exact;
+    int32_t in_count, out_count;
+    oxi_attrs *attr;
+    oxi_random_state random;
+    const char *name;                /* the function that was called, or NULL */
+    oxi_shunt_operand *operand;      /* operands, then results */
+    uint64_t shape_key;              /* of op, dtypes and shapes: what times are kept by */
+} oxi_shunt_node;
+
+typedef struct oxi_shunt_chunk {
+    struct oxi_shunt_chunk *next;
+    size_t used, bytes;
+} oxi_shunt_chunk;
+
+/* ---- costs --------------------------------------------------------------------------------------------- */
+
+typedef struct oxi_shunt_mean {
+    uint64_t key;
+    double seconds;
+    int64_t count;
+} oxi_shunt_mean;
+
+typedef struct oxi_shunt_rates {
+    bool known, disk_known;
+    double flops, bytes;             /* of the compute device, a second */
+    double up, down;                 /* of the link */
+    double disk_read, disk_write;
+    double start[OXI_LANES];         /* seconds that an instruction takes at least */
+} oxi_shunt_rates;
+
+/* ---- problems: a step as planners see it --------------------------------------------------------------- */
+
+/* A node's use of an item, all operands together. */
+typedef struct oxi_shunt_touch {
+    int32_t item;
+    bool reads, writes;              /* reads: the bytes that were there before matter */
+} oxi_shunt_touch;
+
+typedef struct oxi_shunt_known {
+    uint64_t room;                   /* bytes of the budget */
+    bool held, had;                  /* somebody needs its bytes after the step; it has bytes before */
+    bool small;                      /* no matter for plans */
+    bool pinned;
+    bool on_host;                    /* where the bytes are before, if not on the device */
+    uint8_t kind;
+    uint64_t place;                  /* of a pinned one */
+    double load[2], save[2];         /* seconds, over the link and from the disk */
+} oxi_shunt_known;
+
+typedef struct oxi_shunt_problem {
+    int32_t node_count, item_count;
+    const int32_t *first;            /* of node n: touches first[n] .. first[n + 1] - 1 */
+    const oxi_shunt_touch *touch;
+    const double *seconds;           /* of nodes */
+    const bool *again;               /* which of them may run twice; NULL: none */
+    oxi_shunt_known *known;
+    uint64_t capacity, host_room;
+    double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
+    double time_most;                /* seconds to search for */
+    ox_recompute recompute;
+    oxi_shunt_item *const *items;    /* NULL in tests */
+} oxi_shunt_problem;
+
+/* The order in which nodes run, and who uses an item in which slot: accesses first[i] .. first[i + 1] - 1. */
+typedef struct oxi_shunt_order {
+    int32_t slot_count, access_count;
+    int32_t *slot;                   /* nodes */
+    int32_t *first;                  /* of items */
+    int32_t *at;                     /* slot of an access */
+    uint8_t *use;                    /* 1 reads, 2 writes */
+    int32_t *access;                 /* of a slot's touches, in order: from[slot] on */
+    int32_t *from;
+    double *start;                   /* of slots, where nothing waits; slot_count + 1 */
+} oxi_shunt_order;
+
+/* ---- plans --------------------------------------------------------------------------------------------- */
+
+typedef enum oxi_shunt_action {
+    OXI_ACT_NODE,
+    OXI_ACT_LOAD,
+    OXI_ACT_SAVE
+} oxi_shunt_action;
+
+typedef struct oxi_shunt_instruction {
+    uint8_t action, lane;
+    int32_t node, slot;              /* of the step */
+    int32_t item, segment;           /* of loads and saves */
+    int32_t first, count;            /* of a node: its part of the plan's changes */
+    int32_t number;                  /* on its lane, from 0 */
+    int32_t wait[OXI_LANES];         /* how many instructions of each lane are over before it begins */
+    double seconds, start;           /* as simulated */
+} oxi_shunt_instruction;
+
+/* An item comes to lie at a place without a load, or leaves the device. */
+typedef struct oxi_shunt_change {
+    int32_t item;
+    bool begins, dies;               /* dies: nobody needs its bytes any more */
+    uint64_t place;
+} oxi_shunt_change;
+
+typedef struct oxi_shunt_segment {
+    int32_t item, first, last;       /* slots with an access */
+    int32_t from;                    /* the slot that its load may begin with */
+    bool loads, saves, dies, stays;  /* stays: on the device when the step is over */
+    bool dirty;
+    uint8_t lane;                    /* of the load */
+    int32_t next;                    /* of those that begin, or end, in the same slot */
+    int32_t next_end;
+    int32_t block;                   /* while it is placed */
+    uint64_t place;
+} oxi_shunt_segment;
+
+typedef struct oxi_shunt_plan {
+    uint64_t key[2];
+    int64_t used_at;
+    int32_t node_count, item_count, instruction_count, change_count, segment_count, slot_count;
+    int32_t lane_count[OXI_LANES];
+    oxi_shunt_instruction *instruction;
+    oxi_shunt_change *change;
+    oxi_shunt_known *known;
+    oxi_shunt_segment *segment;
+    double *seconds;                 /* of nodes, as estimated */
+    size_t instruction_room, change_room, segment_room;
+    uint64_t peak, pinned_bytes;
+    int32_t recomputed;
+    int64_t runs;
+    bool measured;                   /* made, or looked at again, with times that were measured */
+    double expected;                 /* seconds of computing that it was made for */
+    double simulated, compute, bound, disk; /* seconds; disk: what it has to do at least */
+    char *text;                      /* names of nodes for people, one behind the other; NULL: none */
+    size_t text_bytes;
+} oxi_shunt_plan;
+
+/* ---- the device ---------------------------------------------------------------------------------------- */
+
+typedef struct oxi_shunt_span {      /* of the trace */
+    uint8_t lane;
+    const char *name;
+    double start, end;
+    uint64_t bytes;
+} oxi_shunt_span;
+
+/* Items of a part of the budget, by place. */
+typedef struct oxi_shunt_residents {
+    oxi_shunt_item **item;
+    size_t room;
+    int64_t count;
+} oxi_shunt_residents;
+
+struct ox_shunt {
+    ox_device device;                /* its state is the shunt */
+    char name[32];
+    int64_t references;              /* the user's, each item's and each open file's */
+    int64_t forks;
+    oxi_stream_mutex lock;
+    ox_shunt_desc desc;
+    ox_device *compute;
+    char *spill, *trace_path;
+    size_t spill_bytes, trace_bytes;
+
+    oxi_shunt_item items;            /* the head of a ring of all */
+    oxi_shunt_node **nodes;
+    size_t node_room;
+    int64_t node_count, node_clock;  /* pending; of all steps so far */
+    oxi_shunt_chunk *chunks;
+    bool running, planned;           /* planned: main memory is a plan's, small items have the rest */
+    oxi_shunt_item **table;          /* of the step that runs, by index */
+    size_t table_room;
+    int32_t table_count;
+    int64_t step_number;
+
+    uint64_t main_bytes, small_most; /* of the budget: the part that plans have; the largest small item */
+    void *arena;                     /* of a host's device: a block of device_bytes */
+    oxi_shunt_residents resident[2]; /* with a budget: of the plans' part, which lanes change; of the small */
+
+    oxi_stream_mutex tiers;          /* guards what lanes change: the accounting below, statistics, spans */
+    oxi_stream_mutex opening;        /* guards the opening of: */
+    ox_stream *stream;               /* of the spill folder and of files */
+    uint64_t device_in_use;
+
+    oxi_shunt_rates rates;
+    oxi_shunt_mean means[OXI_SHUNT_MEANS];
+    oxi_shunt_plan *plans[OXI_SHUNT_PLANS];
+    oxi_shunt_plan *last_plan;
+    ox_shunt_stats stats;
+
+    oxi_shunt_span *spans;
+    size_t span_room, span_count;
+    double origin;
+};
+
+#endif

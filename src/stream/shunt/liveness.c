@@ -1,0 +1,194 @@
+/* Who uses an item, in which order: the touches of a step's nodes, and the accesses of an order of slots. */
+
+static void *oxi_shunt_list(size_t count, size_t each) {
+    return oxi_calloc(count + 1, each);
+}
+
+static void oxi_shunt_unlist(void *list, size_t count, size_t each) {
+    oxi_free(list, (count + 1) * each);
+}
+
+/* ---- an order ------------------------------------------------------------------------------------------ */
+
+static void oxi_shunt_order_close(oxi_shunt_order *o, const oxi_shunt_problem *p) {
+    size_t slots = (size_t)o->slot_count, accesses = (size_t)o->access_count;
+    oxi_shunt_unlist(o->slot, slots, sizeof *o->slot);
+    oxi_shunt_unlist(o->from, slots, sizeof *o->from);
+    oxi_shunt_unlist(o->start, slots, sizeof *o->start);
+    oxi_shunt_unlist(o->first, (size_t)p->item_count, sizeof *o->first);
+    oxi_shunt_unlist(o->at, accesses, sizeof *o->at);
+    oxi_shunt_unlist(o->use, accesses, sizeof *o->use);
+    oxi_shunt_unlist(o->access, accesses, sizeof *o->access);
+    memset(o, 0, sizeof *o);
+}
+
+/* Fills in who uses what, once slot and slot_count are there. */
+static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p) {
+    o->access_count = 0;
+    for (int32_t j = 0; j < o->slot_count; j++)
+        o->access_count += p->first[o->slot[j] + 1] - p->first[o->slot[j]];
+    size_t slots = (size_t)o->slot_count, accesses = (size_t)o->access_count;
+    o->from = (int32_t *)oxi_shunt_list(slots, sizeof *o->from);
+    o->start = (double *)oxi_shunt_list(slots, sizeof *o->start);
+    o->first = (int32_t *)oxi_shunt_list((size_t)p->item_count, sizeof *o->first);
+    o->at = (int32_t *)oxi_shunt_list(accesses, sizeof *o->at);
+    o->use = (uint8_t *)oxi_shunt_list(accesses, sizeof *o->use);
+    o->access = (int32_t *)oxi_shunt_list(accesses, sizeof *o->access);
+    if (!o->from || !o->start || !o->first || !o->at || !o->use || !o->access) return false;
+    for (int32_t j = 0; j < o->slot_count; j++) {
+        int32_t n = o->slot[j];
+        o->from[j + 1] = o->from[j] + p->first[n + 1] - p->first[n];
+        o->start[j + 1] = o->start[j] + p->seconds[n];
+        for (int32_t t = p->first[n]; t < p->first[n + 1]; t++) o->first[p->touch[t].item + 1]++;
+    }
+    for (int32_t i = 0; i < p->item_count; i++) o->first[i + 1] += o->first[i];
+    for (int32_t j = 0, k = 0; j < o->slot_count; j++) /* first[i] is where the next access of i goes */
+        for (int32_t t = p->first[o->slot[j]]; t < p->first[o->slot[j] + 1]; t++, k++) {
+            int32_t a = o->first[p->touch[t].item]++;
+            o->at[a] = j;
+            o->use[a] = (uint8_t)((p->touch[t].reads ? 1 : 0) | (p->touch[t].writes ? 2 : 0));
+            o->access[k] = a;
+        }
+    for (int32_t i = p->item_count; i > 0; i--) o->first[i] = o->first[i - 1];
+    o->first[0] = 0;
+    return true;
+}
+
+/* As the program said it. */
+static bool oxi_shunt_order_open(oxi_shunt_order *o, const oxi_shunt_problem *p) {
+    memset(o, 0, sizeof *o);
+    o->slot_count = p->node_count;
+    o->slot = (int32_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *o->slot);
+    for (int32_t j = 0; o->slot && j < o->slot_count; j++) o->slot[j] = j;
+    if (o->slot && oxi_shunt_order_fill(o, p)) return true;
+    oxi_shunt_order_close(o, p);
+    return false;
+}
+
+/* Whether anybody needs the bytes that item i has after access a. */
+static bool oxi_shunt_needed_after(const oxi_shunt_order *o, const oxi_shunt_problem *p, int32_t i,
+                                   int32_t a) {
+    return a + 1 < o->first[i + 1] ? (o->use[a + 1] & 1) != 0 : p->known[i].held;
+}
+
+/* ---- a problem of a step ------------------------------------------------------------------------------- */
+
+typedef struct oxi_shunt_touches {
+    int32_t *first;
+    oxi_shunt_touch *touch;
+    double *seconds;
+    bool *again;
+    int32_t count; /* of touches, as there is memory for */
+} oxi_shunt_touches;
+
+static void oxi_shunt_problem_close(oxi_shunt_problem *p, oxi_shunt_touches *t) {
+    size_t nodes = (size_t)p->node_count;
+    oxi_shunt_unlist(t->first, nodes, sizeof *t->first);
+    oxi_shunt_unlist(t->touch, (size_t)t->count, sizeof *t->touch);
+    oxi_shunt_unlist(t->seconds, nodes, sizeof *t->seconds);
+    oxi_shunt_unlist(t->again, nodes, sizeof *t->again);
+}
+
+static void oxi_shunt_touch_node(const oxi_shunt_node *node, oxi_shunt_touches *t, int32_t *end) {
+    int32_t begin = *end;
+    for (int i = 0; i < node->in_count + node->out_count; i++) {
+        const oxi_shunt_operand *o = &node->operand[i];
+        if (!o->item) continue;
+        int32_t k = begin;
+        while (k < *end && t->touch[k].item != o->item->index) k++;
+        if (k == *end) {
+            memset(&t->touch[k], 0, sizeof t->touch[k]);
+            t->touch[k].item = o->item->index;
+            (*end)++;
+        }
+        if (i < node->in_count || !o->covers) t->touch[k].reads = true;
+        if (i >= node->in_count) t->touch[k].writes = true;
+    }
+}
+
+/* A node that makes one whole item of others may run again. */
+static bool oxi_shunt_may_repeat(const oxi_shunt_node *node) {
+    const oxi_shunt_operand *out = &node->operand[node->in_count];
+    if (node->out_count != 1 || !out->item || !out->covers || out->item->small) return false;
+    for (int i = 0; i < node->in_count; i++)
+        if (node->operand[i].item == out->item) return false;
+    return true;
+}
+
+static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_known *known) {
+    size_t moved = oxi_shunt_packs(s, item) /* what a move takes is what it moves */
+                       ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, (int64_t)(item->bytes / 4)),
+                                                (int64_t)(item->bytes / 4))
+                       : item->bytes;
+    memset(known, 0, sizeof *known);
+    known->room = item->small ? 0 : oxi_shunt_room_of(item->bytes);
+    known->held = item->held;
+    known->had = item->valid || oxi_shunt_has_copy(item);
+    known->small = item->small;
+    known->on_host = item->host != NULL;
+    known->kind = item->kind;
+    known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, moved, false);
+    known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false);
+    known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true);
+    known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true);
+}
+
+/* The classes that compression knows: what a step only reads; what it makes and gives up; what it changes, or
+ * makes and leaves: of an optimizer's state the first step. */
+static void oxi_shunt_classify(ox_shunt *s) {
+    for (int32_t i = 0; i < s->table_count; i++) {
+        oxi_shunt_item *item = s->table[i];
+        item->kind = item->valid || oxi_shunt_has_copy(item) ? OXI_KIND_WEIGHT
+                     : item->held                            ? OXI_KIND_STATE
+                                                             : OXI_KIND_ACTIVATION;
+    }
+    for (int64_t n = 0; n < s->node_count; n++)
+        for (int i = 0; i < s->nodes[n]->out_count; i++) {
+            oxi_shunt_item *item = s->nodes[n]->operand[s->nodes[n]->in_count + i].item;
+            if (item && item->kind == OXI_KIND_WEIGHT) item->kind = OXI_KIND_STATE;
+        }
+}
+
+/* The step whose table is filled. False: no memory, or more small items in one node than they have room. */
+static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_touches *t,
+                                   oxi_shunt_known *known) {
+    uint64_t shared = s->desc.device_bytes - s->main_bytes;
+    int64_t operands = 0;
+    memset(p, 0, sizeof *p);
+    memset(t, 0, sizeof *t);
+    for (int64_t n = 0; n < s->node_count; n++) {
+        uint64_t small = 0;
+        for (int i = 0; i < s->nodes[n]->in_count + s->nodes[n]->out_count; i++, operands++) {
+            const oxi_shunt_item *item = s->nodes[n]->operand[i].item;
+            if (item && item->small) small += oxi_shunt_room_of(item->bytes);
+        }
+        if (small > shared / 2) return false;
+    }
+    p->node_count = (int32_t)s->node_count;
+    p->item_count = s->table_count;
+    p->known = known;
+    p->items = s->table;
+    t->count = (int32_t)operands;
+    t->first = (int32_t *)oxi_shunt_list((size_t)p->node_count, sizeof *t->first);
+    t->touch = (oxi_shunt_touch *)oxi_shunt_list((size_t)operands, sizeof *t->touch);
+    t->seconds = (double *)oxi_shunt_list((size_t)p->node_count, sizeof *t->seconds);
+    t->again = (bool *)oxi_shunt_list((size_t)p->node_count, sizeof *t->again);
+    if (!t->first || !t->touch || !t->seconds || !t->again) return false;
+    for (int32_t i = 0; i < s->table_count; i++) oxi_shunt_know(s, s->table[i], &known[i]);
+    for (int32_t n = 0, end = 0; n < p->node_count; n++) {
+        oxi_shunt_touch_node(s->nodes[n], t, &end);
+        t->first[n + 1] = end;
+        t->seconds[n] = oxi_shunt_node_seconds(s, s->nodes[n]);
+        t->again[n] = oxi_shunt_may_repeat(s->nodes[n]);
+    }
+    p->first = t->first;
+    p->touch = t->touch;
+    p->seconds = t->seconds;
+    p->again = t->again;
+    p->capacity = s->main_bytes;
+    p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
+    p->recompute = s->desc.recompute;
+    p->time_most = 0.02 + 1.5e-6 * p->node_count;
+    for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
+    return true;
+}

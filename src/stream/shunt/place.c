@@ -1,0 +1,235 @@
+/* Which items stay on the device between two uses. What comes round with every step is pinned by the moves
+ * that it saves for its bytes; for the rest, Belady's MIN with weights: who is used again the latest leaves,
+ * and what is clean leaves before what has to be saved first, unless that is used again much later. */
+
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2 }; /* the run that leaves the least; no load before its slot */
+
+typedef struct oxi_shunt_choice {
+    double pinned_part, capacity_part, dirty_weight;
+    int packing;
+} oxi_shunt_choice;
+
+/* keep[a]: the item stays on the device from access a to the next one. */
+typedef struct oxi_shunt_placing {
+    uint8_t *keep;
+    uint64_t pinned_bytes;
+} oxi_shunt_placing;
+
+/* ---- what is pinned ------------------------------------------------------------------------------------ */
+
+/* Bytes that one slot wants at once, at most, of what is not pinned. */
+static uint64_t oxi_shunt_widest(const oxi_shunt_problem *p) {
+    uint64_t most = 0;
+    for (int32_t n = 0; n < p->node_count; n++) {
+        uint64_t bytes = 0;
+        for (int32_t t = p->first[n]; t < p->first[n + 1]; t++)
+            if (!p->known[p->touch[t].item].pinned) bytes += p->known[p->touch[t].item].room;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+typedef struct oxi_shunt_rank {
+    double worth; /* seconds of moves saved, by bytes */
+    int32_t item, first;
+} oxi_shunt_rank;
+
+static int oxi_shunt_rank_compare(const void *a, const void *b) {
+    const oxi_shunt_rank *x = (const oxi_shunt_rank *)a, *y = (const oxi_shunt_rank *)b;
+    if (x->worth != y->worth) return x->worth > y->worth ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Items that are there before and after the step, the best first; how many. */
+static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_order *o,
+                                  oxi_shunt_rank *rank) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->item_count; i++) {
+        const oxi_shunt_known *k = &p->known[i];
+        if (!k->had || !k->held || k->small || o->first[i] == o->first[i + 1]) continue;
+        int uses = 0;
+        bool writes = false;
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) {
+            writes = writes || o->use[a] & 2;
+            if (o->use[a] & 1 && (a == o->first[i] || o->at[a] > o->at[a - 1] + 2)) uses++;
+        }
+        double load = k->load[k->on_host ? 0 : 1], save = k->save[k->on_host ? 0 : 1];
+        rank[count].item = i;
+        rank[count].first = o->at[o->first[i]];
+        rank[count++].worth = (load * (uses > 0) + 1e-3 * load * uses + save * writes) / (double)k->room;
+    }
+    qsort(rank, (size_t)count, sizeof *rank, oxi_shunt_rank_compare);
+    return count;
+}
+
+/* Places of the pinned are the first ones. */
+static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count,
+                                   double part) {
+    uint64_t bytes = 0;
+    for (int32_t i = 0; i < p->item_count; i++) p->known[i].pinned = false;
+    for (int pass = 0; pass < 2 && part > 0; pass++) { /* what is pinned is not wanted besides */
+        uint64_t widest = oxi_shunt_widest(p);
+        double room = widest < p->capacity ? part * (double)(p->capacity - widest) : 0;
+        for (int32_t r = 0; r < count; r++) {
+            oxi_shunt_known *k = &p->known[rank[r].item];
+            if (k->pinned || (double)(bytes + k->room) > room) continue;
+            k->pinned = true;
+            k->place = bytes;
+            bytes += k->room;
+        }
+    }
+    return bytes;
+}
+
+/* Items that come and go by themselves, or not at all. */
+static bool oxi_shunt_is_apart(const oxi_shunt_known *k) {
+    return k->pinned || k->small;
+}
+
+/* ---- who leaves ---------------------------------------------------------------------------------------- */
+
+/* Items by their next use, the latest on top; entries that are out of date are passed over. */
+typedef struct oxi_shunt_heap {
+    int32_t *access, *next, count;
+} oxi_shunt_heap;
+
+static void oxi_shunt_heap_put(oxi_shunt_heap *h, int32_t access, int32_t next) {
+    int32_t at = h->count++;
+    for (; at > 0 && h->next[(at - 1) / 2] < next; at = (at - 1) / 2) {
+        h->next[at] = h->next[(at - 1) / 2];
+        h->access[at] = h->access[(at - 1) / 2];
+    }
+    h->next[at] = next;
+    h->access[at] = access;
+}
+
+static void oxi_shunt_heap_pop(oxi_shunt_heap *h) {
+    int32_t next = h->next[--h->count], access = h->access[h->count], at = 0;
+    for (int32_t child; (child = 2 * at + 1) < h->count; at = child) {
+        if (child + 1 < h->count && h->next[child + 1] > h->next[child]) child++;
+        if (h->next[child] <= next) break;
+        h->next[at] = h->next[child];
+        h->access[at] = h->access[child];
+    }
+    h->next[at] = next;
+    h->access[at] = access;
+}
+
+typedef struct oxi_shunt_min {
+    const oxi_shunt_problem *p;
+    const oxi_shunt_order *o;
+    uint8_t *keep;
+    int32_t *item_of; /* of accesses */
+    int32_t *last;    /* access that an item is on the device by; -1: it is not there */
+    int32_t *stamp;   /* slot that an item was needed in last */
+    uint8_t *dirty;
+    oxi_shunt_heap heap[2]; /* clean, dirty */
+    uint64_t used, most;
+    double weight;
+} oxi_shunt_min;
+
+/* The top of a heap that still holds, and is not needed in this slot; -1: none. */
+static int32_t oxi_shunt_min_top(oxi_shunt_min *m, int which, int32_t slot) {
+    oxi_shunt_heap *h = &m->heap[which];
+    while (h->count > 0) {
+        int32_t a = h->access[0], i = m->item_of[a];
+        if (m->last[i] == a && m->dirty[i] == which && m->stamp[i] != slot) return a;
+        oxi_shunt_heap_pop(h); /* an item of this slot comes back with its access */
+    }
+    return -1;
+}
+
+static void oxi_shunt_min_leave(oxi_shunt_min *m, int32_t i) {
+    m->keep[m->last[i]] = 0;
+    m->last[i] = -1;
+    m->dirty[i] = 0;
+    m->used -= m->p->known[i].room;
+}
+
+static bool oxi_shunt_min_evict(oxi_shunt_min *m, int32_t slot) {
+    int32_t clean = oxi_shunt_min_top(m, 0, slot), dirty = oxi_shunt_min_top(m, 1, slot), victim;
+    if (clean < 0 && dirty < 0) return false;
+    if (clean < 0 || dirty < 0) {
+        victim = clean < 0 ? dirty : clean;
+    } else {
+        double now = m->o->start[slot];
+        int32_t a = m->heap[0].next[0], b = m->heap[1].next[0];
+        double first = m->o->start[a] - now + 1e-9 * a, second = m->o->start[b] - now + 1e-9 * b;
+        victim = second > m->weight * first ? dirty : clean;
+    }
+    oxi_shunt_min_leave(m, m->item_of[victim]);
+    return true;
+}
+
+/* After a slot: who is not needed goes, the others wait in the heaps. */
+static void oxi_shunt_min_after(oxi_shunt_min *m, int32_t slot) {
+    const oxi_shunt_order *o = m->o;
+    for (int32_t k = o->from[slot]; k < o->from[slot + 1]; k++) {
+        int32_t a = o->access[k], i = m->item_of[a];
+        bool ends = a + 1 == o->first[i + 1];
+        if (oxi_shunt_is_apart(&m->p->known[i])) continue;
+        if (o->use[a] & 2) m->dirty[i] = 1;
+        m->keep[a] = 1;
+        m->last[i] = a;
+        if (!oxi_shunt_needed_after(o, m->p, i, a) || (ends && m->p->known[i].had)) {
+            oxi_shunt_min_leave(m, i);
+            continue;
+        }
+        oxi_shunt_heap_put(&m->heap[m->dirty[i]], a, ends ? o->slot_count : o->at[a + 1]);
+    }
+}
+
+static bool oxi_shunt_min_walk(oxi_shunt_min *m) {
+    const oxi_shunt_order *o = m->o;
+    for (int32_t slot = 0; slot < o->slot_count; slot++) {
+        for (int32_t k = o->from[slot]; k < o->from[slot + 1]; k++) {
+            int32_t i = m->item_of[o->access[k]];
+            m->stamp[i] = slot;
+            if (m->last[i] >= 0 || oxi_shunt_is_apart(&m->p->known[i])) continue;
+            m->used += m->p->known[i].room;
+            m->last[i] = o->access[k];
+        }
+        while (m->used > m->most)
+            if (!oxi_shunt_min_evict(m, slot)) return false;
+        oxi_shunt_min_after(m, slot);
+    }
+    return true;
+}
+
+/* Fills keep, by a capacity that leaves room for what comes early. False: that is too little, or no
+ * memory. */
+static bool oxi_shunt_place(const oxi_shunt_problem *p, const oxi_shunt_order *o, const oxi_shunt_choice *c,
+                            oxi_shunt_placing *out) {
+    size_t items = (size_t)p->item_count, accesses = (size_t)o->access_count;
+    uint64_t widest = oxi_shunt_widest(p), left = p->capacity - out->pinned_bytes;
+    oxi_shunt_min m;
+    memset(&m, 0, sizeof m);
+    if (out->pinned_bytes > p->capacity || widest > left) return false;
+    m.p = p;
+    m.o = o;
+    m.keep = out->keep;
+    m.weight = c->dirty_weight;
+    m.most = (uint64_t)(c->capacity_part * (double)left);
+    if (m.most < widest) m.most = widest;
+    int32_t *ints = (int32_t *)oxi_alloc((2 * items + 5 * accesses + 1) * sizeof *ints);
+    m.dirty = (uint8_t *)oxi_shunt_list(items, 1);
+    bool placed = ints && m.dirty;
+    if (placed) {
+        memset(m.keep, 0, accesses);
+        m.last = ints;
+        m.stamp = ints + items;
+        m.item_of = m.stamp + items;
+        for (int h = 0; h < 2; h++) {
+            m.heap[h].access = m.item_of + accesses * (size_t)(1 + 2 * h);
+            m.heap[h].next = m.heap[h].access + accesses;
+        }
+        for (int32_t i = 0; i < p->item_count; i++) {
+            m.last[i] = m.stamp[i] = -1;
+            for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) m.item_of[a] = i;
+        }
+        placed = oxi_shunt_min_walk(&m);
+    }
+    oxi_shunt_unlist(m.dirty, items, 1);
+    oxi_free(ints, (2 * items + 5 * accesses + 1) * sizeof *ints);
+    return placed;
+}

@@ -1,0 +1,421 @@
+/* Carries a plan out. A thread a lane goes through its instructions in order; each begins when the other
+ * lanes
+ * are as far as its clock says. The compute lane is the thread that asked for the step. Where a lane gets no
+ * thread, all are done in the plan's order, which is one that the clocks allow. What is pinned and not there
+ * yet is loaded ahead of everything else, in the order of its use. */
+
+typedef struct oxi_shunt_replay {
+    ox_shunt *s;
+    const oxi_shunt_plan *plan;
+    int64_t done[OXI_LANES];   /* instructions that are over */
+    int32_t *late, late_count; /* pinned items that are not there when the step begins */
+    bool *awaited;             /* of items: those, until they are */
+    bool failed, alone;        /* alone: no thread but this one */
+    oxi_error error;
+    int64_t run_count; /* nodes that ran */
+    bool *ran;
+#ifndef OX_NO_THREADS
+    oxi_mutex mutex;
+    oxi_condition moved;
+#endif
+} oxi_shunt_replay;
+
+#ifdef OX_NO_THREADS
+static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
+    (void)r;
+}
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
+    (void)r;
+}
+#else
+static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
+    oxi_mutex_take(&r->mutex);
+}
+static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
+    oxi_mutex_give(&r->mutex);
+}
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
+    oxi_condition_wait(&r->moved, &r->mutex);
+}
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
+    oxi_condition_wake_all(&r->moved);
+}
+#endif
+
+/* ---- one instruction ----------------------------------------------------------------------------------- */
+
+static bool oxi_shunt_is_due(const oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        if (r->done[lane] < in->wait[lane]) return false;
+    return true;
+}
+
+/* Until its clock allows it; false: the step has failed. */
+static bool oxi_shunt_await(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    oxi_shunt_replay_take(r);
+    while (!r->failed && !r->alone && !oxi_shunt_is_due(r, in)) oxi_shunt_replay_wait(r);
+    bool goes_on = !r->failed;
+    oxi_shunt_replay_give(r);
+    return goes_on;
+}
+
+static void oxi_shunt_done(oxi_shunt_replay *r, int lane, ox_status status) {
+    oxi_shunt_replay_take(r);
+    if (status == OX_OK)
+        r->done[lane]++;
+    else if (!r->failed)
+        oxi_error_move(&r->error);
+    if (status != OX_OK) r->failed = true;
+    oxi_shunt_replay_wake(r);
+    oxi_shunt_replay_give(r);
+}
+
+/* Off the device without a copy. dies: nor anywhere else. */
+static void oxi_shunt_leave(ox_shunt *s, oxi_shunt_item *item, bool dies) {
+    if (item->storage) oxi_shunt_resident_remove(s, item);
+    oxi_shunt_device_drop(s, item);
+    if (!dies) return;
+    oxi_shunt_host_drop(s, item);
+    oxi_shunt_disk_drop(item);
+}
+
+static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    ox_shunt *s = r->s;
+    oxi_shunt_item *item = s->table[in->item];
+    if (item->failed) return oxi_shunt_lost(s);
+    ox_status status = oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
+    return status == OX_OK ? oxi_shunt_load(s, item) : status;
+}
+
+static ox_status oxi_shunt_do_save(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    ox_status status = oxi_shunt_save(r->s, r->s->table[in->item]);
+    if (status == OX_OK) oxi_shunt_leave(r->s, r->s->table[in->item], false);
+    return status;
+}
+
+/* The small items of a node, and pinned ones on their way. */
+static ox_status oxi_shunt_gather(oxi_shunt_replay *r, const oxi_shunt_node *node) {
+    ox_shunt *s = r->s;
+    s->node_clock++;
+    for (int i = 0; i < node->in_count + node->out_count; i++)
+        if (node->operand[i].item) node->operand[i].item->protects = s->node_clock;
+    for (int i = 0; i < node->in_count + node->out_count; i++) {
+        const oxi_shunt_operand *o = &node->operand[i];
+        bool reads = i < node->in_count || !o->covers;
+        if (!o->item) continue;
+        if (r->late_count > 0) {
+            oxi_shunt_replay_take(r);
+            while (r->awaited[o->item->index] && !r->failed) oxi_shunt_replay_wait(r);
+            bool failed = r->failed;
+            oxi_shunt_replay_give(r);
+            if (failed) return OX_ERR_IO; /* the error is there */
+        }
+        if (o->item->failed && reads) return oxi_shunt_lost(s);
+        o->item->used_at = s->node_clock;
+        if (!o->item->small) continue;
+        ox_status status = oxi_shunt_bring(s, o->item, reads);
+        if (status == OX_ERR_NOMEM && ox_error() == OX_OK) status = oxi_shunt_too_large(s, node);
+        if (status != OX_OK) return status;
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_shunt_do_node(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    ox_shunt *s = r->s;
+    const oxi_shunt_node *node = s->nodes[in->node];
+    const oxi_shunt_change *changes = r->plan->change + in->first;
+    bool clean = ox_error() == OX_OK;
+    ox_status status = OX_OK;
+    for (int32_t c = 0; c < in->count && status == OX_OK; c++)
+        if (changes[c].begins) status = oxi_shunt_put_at(s, s->table[changes[c].item], changes[c].place);
+    if (status == OX_OK) status = oxi_shunt_gather(r, node);
+    if (status != OX_OK) {
+        if (clean && ox_error() != OX_OK) oxi_shunt_blame(s, node, in->node);
+        return status;
+    }
+    status = oxi_shunt_run_node(s, node, in->node);
+    if (status != OX_OK) return status;
+    r->ran[in->node] = true;
+    for (int32_t c = 0; c < in->count; c++)
+        if (!changes[c].begins) oxi_shunt_leave(s, s->table[changes[c].item], changes[c].dies);
+    return OX_OK;
+}
+
+static ox_status oxi_shunt_do(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    return in->action == OXI_ACT_NODE   ? oxi_shunt_do_node(r, in)
+           : in->action == OXI_ACT_LOAD ? oxi_shunt_do_load(r, in)
+                                        : oxi_shunt_do_save(r, in);
+}
+
+/* Pinned items that are not there yet, by their first use. */
+static void oxi_shunt_load_late(oxi_shunt_replay *r) {
+    bool failed = false;
+    for (int32_t i = 0; i < r->late_count && !failed; i++) {
+        ox_status status = oxi_shunt_load(r->s, r->s->table[r->late[i]]);
+        oxi_shunt_replay_take(r);
+        r->awaited[r->late[i]] = false;
+        if (status != OX_OK && !r->failed) oxi_error_move(&r->error);
+        if (status != OX_OK) r->failed = true;
+        failed = r->failed;
+        oxi_shunt_replay_wake(r);
+        oxi_shunt_replay_give(r);
+    }
+}
+
+static void oxi_shunt_lane_run(oxi_shunt_replay *r, int lane) {
+    if (lane == OXI_LANE_DISK) oxi_shunt_load_late(r);
+    for (int32_t i = 0; i < r->plan->instruction_count; i++) {
+        const oxi_shunt_instruction *in = &r->plan->instruction[i];
+        if (!r->alone && in->lane != lane) continue;
+        if (!oxi_shunt_await(r, in)) return;
+        oxi_shunt_done(r, in->lane, oxi_shunt_do(r, in));
+    }
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+#ifndef OX_NO_THREADS
+typedef struct oxi_shunt_worker {
+    oxi_shunt_replay *replay;
+    int lane;
+    bool started;
+    oxi_thread thread;
+} oxi_shunt_worker;
+
+#if defined(_WIN32)
+static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument) {
+    oxi_shunt_lane_run(((oxi_shunt_worker *)argument)->replay, ((oxi_shunt_worker *)argument)->lane);
+    return 0;
+}
+static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
+    w->thread = CreateThread(NULL, (SIZE_T)1 << 20, oxi_shunt_worker_main, w, 0, NULL);
+    return w->thread != NULL;
+}
+#else
+static void *oxi_shunt_worker_main(void *argument) {
+    oxi_shunt_lane_run(((oxi_shunt_worker *)argument)->replay, ((oxi_shunt_worker *)argument)->lane);
+    return NULL;
+}
+static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
+    return pthread_create(&w->thread, NULL, oxi_shunt_worker_main, w) == 0;
+}
+#endif
+
+static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    static const oxi_condition new_condition = OXI_CONDITION_NEW;
+    oxi_shunt_worker worker[OXI_LANES];
+    bool all = true;
+    r->mutex = open_mutex;
+    r->moved = new_condition;
+    memset(worker, 0, sizeof worker);
+    oxi_shunt_replay_take(r); /* nobody begins before it is known that all will */
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES && all; lane++) {
+        worker[lane].replay = r;
+        worker[lane].lane = lane;
+        bool wanted = r->plan->lane_count[lane] > 0 || (lane == OXI_LANE_DISK && r->late_count > 0);
+        if (wanted) worker[lane].started = all = oxi_shunt_worker_start(&worker[lane]);
+    }
+    r->failed = !all;
+    oxi_shunt_replay_give(r);
+    if (all) oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        if (worker[lane].started) oxi_thread_join(worker[lane].thread);
+    if (all) return;
+    r->failed = false;
+    r->alone = true;
+    oxi_shunt_load_late(r);
+    oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
+}
+#else
+static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
+    r->alone = true;
+    oxi_shunt_load_late(r);
+    oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
+}
+#endif
+
+/* ---- before and after ---------------------------------------------------------------------------------- */
+
+/* What is where the plan wants something else to be leaves; what is pinned comes to its place. */
+static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
+    const oxi_shunt_plan *plan = r->plan;
+    ox_status status = OX_OK;
+    for (int64_t at = 0; at < s->resident[0].count && status == OX_OK;) {
+        oxi_shunt_item *item = s->resident[0].item[at];
+        const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
+        bool stays = k ? k->pinned && k->place == item->place && item->valid : item->place >= plan->peak;
+        if (stays)
+            at++;
+        else
+            status = oxi_shunt_evict(s, item);
+    }
+    for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
+        s->table[i]->kind = plan->known[i].kind;
+        if (!plan->known[i].pinned || s->table[i]->storage) continue;
+        status = oxi_shunt_put_at(s, s->table[i], plan->known[i].place);
+        r->late[r->late_count++] = i;
+        r->awaited[i] = true;
+    }
+    return status;
+}
+
+/* What is to be read has the numbers that it had before the step, or is lost. */
+static void oxi_shunt_after_failure(oxi_shunt_replay *r) {
+    ox_shunt *s = r->s;
+    for (int32_t i = 0; i < s->table_count; i++) { /* a load that did not end */
+        oxi_shunt_item *item = s->table[i];
+        if (item->storage && !item->valid) oxi_shunt_leave(s, item, false);
+    }
+    for (int64_t n = 0; n < s->node_count; n++)
+        if (!r->ran[n]) oxi_shunt_not_run(s->nodes, n, n + 1);
+}
+
+static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
+    oxi_shunt_replay r;
+    size_t items = (size_t)plan->item_count, nodes = (size_t)plan->node_count;
+    memset(&r, 0, sizeof r);
+    r.s = s;
+    r.plan = plan;
+    r.late = (int32_t *)oxi_shunt_list(items, sizeof *r.late);
+    r.awaited = (bool *)oxi_shunt_list(items, sizeof *r.awaited);
+    r.ran = (bool *)oxi_shunt_list(nodes, sizeof *r.ran);
+    bool clean = ox_error() == OX_OK;
+    ox_status status = r.late && r.awaited && r.ran ? oxi_shunt_arena_open(s) : OX_ERR_NOMEM;
+    if (status == OX_OK) status = oxi_shunt_settle_pins(s, &r);
+    s->planned = true;
+    if (status == OX_OK) {
+        oxi_shunt_run_lanes(&r);
+        if (r.failed) status = r.error.status != OX_OK ? r.error.status : OX_ERR_DEVICE;
+        if (r.failed && clean) oxi_error_put_back(&r.error);
+    }
+    s->planned = false;
+    if (status != OX_OK && r.ran) oxi_shunt_after_failure(&r);
+    s->stats.recomputed += status == OX_OK ? plan->recomputed : 0;
+    for (int64_t n = 0; n < s->node_count; n++) oxi_shunt_node_over(s, s->nodes[n]);
+    oxi_shunt_unlist(r.late, items, sizeof *r.late);
+    oxi_shunt_unlist(r.awaited, items, sizeof *r.awaited);
+    oxi_shunt_unlist(r.ran, nodes, sizeof *r.ran);
+    return status;
+}
+
+/* ---- a step by its plan -------------------------------------------------------------------------------- */
+
+/* What the plan takes by what its calls took so far. */
+static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
+    double *finish[OXI_LANES], end[OXI_LANES] = {0, 0, 0, 0};
+    size_t all = 0;
+    for (int lane = 0; lane < OXI_LANES; lane++) all += (size_t)plan->lane_count[lane];
+    double *block = (double *)oxi_try_alloc((all + 1) * sizeof *block), *at = block;
+    plan->compute = 0;
+    if (!block) return;
+    for (int lane = 0; lane < OXI_LANES; at += plan->lane_count[lane++]) finish[lane] = at;
+    for (int32_t i = 0; i < plan->instruction_count; i++) {
+        oxi_shunt_instruction *in = &plan->instruction[i];
+        const oxi_shunt_mean *mean =
+            in->action == OXI_ACT_NODE ? oxi_shunt_mean_of(s, s->nodes[in->node]->shape_key) : NULL;
+        if (mean && mean->count > 0) in->seconds = mean->seconds;
+        in->start = end[in->lane];
+        for (int lane = 0; lane < OXI_LANES; lane++)
+            if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)
+                in->start = finish[lane][in->wait[lane] - 1];
+        end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
+        if (in->action == OXI_ACT_NODE) plan->compute += in->seconds;
+    }
+    plan->bound = plan->compute > plan->disk ? plan->compute : plan->disk;
+    plan->simulated = 0;
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        if (end[lane] > plan->simulated) plan->simulated = end[lane];
+    oxi_free(block, (all + 1) * sizeof *block);
+}
+
+/* The names of nodes, for people. */
+static void oxi_shunt_plan_name(ox_shunt *s, oxi_shunt_plan *plan) {
+    size_t bytes = 0;
+    for (int64_t n = 0; n < s->node_count; n++) bytes += strlen(oxi_shunt_node_name(s->nodes[n])) + 1;
+    plan->text = (char *)oxi_try_alloc(bytes);
+    if (!plan->text) return;
+    plan->text_bytes = bytes;
+    char *at = plan->text;
+    for (int64_t n = 0; n < s->node_count; n++) {
+        const char *name = oxi_shunt_node_name(s->nodes[n]);
+        size_t length = strlen(name) + 1;
+        memcpy(at, name, length);
+        at += length;
+    }
+}
+
+static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
+    oxi_shunt_problem p;
+    oxi_shunt_touches touches;
+    oxi_shunt_plan *plan = NULL;
+    size_t items = (size_t)s->table_count;
+    if (s->desc.host_bytes == 0 || s->stats.written_bytes + s->stats.read_bytes > 0)
+        oxi_shunt_calibrate_disk(s);
+    double start = oxi_now();
+    oxi_shunt_classify(s);
+    oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(items, sizeof *known);
+    bool open = known && oxi_shunt_problem_open(s, &p, &touches, known);
+    if (open) plan = oxi_shunt_plan_make(&p);
+    if (known) oxi_shunt_problem_close(&p, &touches);
+    oxi_shunt_unlist(known, items, sizeof *known);
+    if (plan) {
+        oxi_shunt_plan_name(s, plan);
+        oxi_shunt_plan_keep(s, plan, key);
+    }
+    double end = oxi_now();
+    s->stats.plan_seconds += end - start;
+    oxi_shunt_span_put(s, OXI_SHUNT_PLAN_LANE, "plan", start, end, 0);
+    return plan;
+}
+
+/* Once its calls have run twice, a plan that moves anything is made again if they take other times than it
+ * was made for. */
+static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
+    bool moves =
+        plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
+    if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
+    plan->measured = true;
+    if (!moves || fabs(plan->compute - plan->expected) < 0.2 * plan->expected) return plan;
+    oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
+    if (!better) return plan;
+    better->measured = true;
+    oxi_shunt_plan_drop(s, plan);
+    s->stats.revised++;
+    return better;
+}
+
+/* planned false: no plan fits, and nothing has run. */
+static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
+    uint64_t key[2];
+    for (int64_t n = 0; n < s->node_count; n++)
+        for (int i = 0; i < s->nodes[n]->out_count; i++)
+            if (s->nodes[n]->operand[s->nodes[n]->in_count + i].given) return OX_OK;
+    if (!oxi_shunt_key(s, key)) return OX_ERR_NOMEM;
+    oxi_shunt_plan *plan = oxi_shunt_plan_find(s, key);
+    if (plan) {
+        s->stats.replays++;
+        oxi_shunt_resimulate(s, plan);
+        plan = oxi_shunt_plan_revise(s, plan, key);
+    } else {
+        plan = oxi_shunt_plan_new(s, key);
+        s->stats.plans += plan != NULL;
+    }
+    *planned = plan != NULL;
+    if (!plan && s->desc.raise)
+        return oxi_fail(OX_ERR_NOMEM, "%s: no plan of %lld calls fits a budget of %llu bytes", s->name,
+                        (long long)s->node_count, (unsigned long long)s->desc.device_bytes);
+    if (!plan) return OX_OK;
+    s->last_plan = plan;
+    oxi_shunt_resimulate(s, plan);
+    s->stats.simulated_seconds = plan->simulated;
+    s->stats.bound_seconds = plan->bound;
+    s->stats.resident_bytes = plan->pinned_bytes;
+    return oxi_shunt_replay_run(s, plan);
+}

@@ -1,0 +1,127 @@
+/* One node: headers over its items, the library's own run of a call on the compute device, and what a failure
+ * says: the number of the call in its step, and its name. Called by the online run and by plans. */
+
+typedef struct oxi_shunt_headers {
+    ox_tensor few[OXI_MAX_IN + OXI_MAX_OUT], *header;
+    ox_storage few_numbers[OXI_MAX_IN], *number;
+    ox_tensor *few_in[OXI_MAX_IN], **in;
+    oxi_call call;
+} oxi_shunt_headers;
+
+static void oxi_shunt_header(const oxi_shunt_operand *o, ox_tensor *t, ox_storage *number) {
+    memset(t, 0, sizeof *t);
+    t->dtype = o->dtype;
+    t->ndim = o->ndim;
+    t->offset = o->offset;
+    t->is_number = o->is_number;
+    t->references = 1;
+    if (o->ndim > 0) {
+        memcpy(t->shape, o->dims, (size_t)o->ndim * sizeof *o->dims);
+        memcpy(t->stride, o->dims + o->ndim, (size_t)o->ndim * sizeof *o->dims);
+    }
+    if (o->item) {
+        t->storage = o->item->storage;
+        return;
+    }
+    memset(number, 0, sizeof *number);
+    number->references = 1;
+    number->device = ox_cpu();
+    number->data = (void *)(uintptr_t)o->number;
+    number->bytes = sizeof o->number;
+    number->borrowed = true;
+    number->read_only = true;
+    t->storage = number;
+}
+
+/* Headers of a node whose items are there, or (costs) whose shapes alone matter. */
+static bool oxi_shunt_headers_open(oxi_shunt_headers *h, const oxi_shunt_node *node) {
+    size_t operands = (size_t)(node->in_count + node->out_count), inputs = (size_t)node->in_count;
+    bool many = node->in_count > OXI_MAX_IN;
+    h->header = many ? (ox_tensor *)oxi_alloc(operands * sizeof *h->header) : h->few;
+    h->number = many ? (ox_storage *)oxi_alloc(inputs * sizeof *h->number) : h->few_numbers;
+    h->in = many ? (ox_tensor **)oxi_alloc(inputs * sizeof *h->in) : h->few_in;
+    oxi_call *call = &h->call;
+    memset(call, 0, sizeof *call);
+    call->op = node->op;
+    call->in_count = node->in_count;
+    call->out_count = node->out_count;
+    call->exact = node->exact;
+    call->attr = *node->attr;
+    call->random = node->random;
+    call->name = node->name;
+    call->in = h->in;
+    if (!h->header || !h->number || !h->in) return false;
+    for (int i = 0; i < node->in_count + node->out_count; i++) {
+        const oxi_shunt_operand *o = &node->operand[i];
+        bool is_in = i < node->in_count;
+        ox_tensor *t = o->given ? o->given : o->there ? &h->header[i] : NULL;
+        if (t && !o->given) oxi_shunt_header(o, t, &h->number[is_in ? i : 0]);
+        if (is_in)
+            h->in[i] = t;
+        else
+            call->out[i - node->in_count] = t;
+    }
+    return true;
+}
+
+static void oxi_shunt_headers_close(oxi_shunt_headers *h, const oxi_shunt_node *node) {
+    if (node->in_count <= OXI_MAX_IN) return;
+    size_t operands = (size_t)(node->in_count + node->out_count), inputs = (size_t)node->in_count;
+    oxi_free(h->header, operands * sizeof *h->header);
+    oxi_free(h->number, inputs * sizeof *h->number);
+    oxi_free(h->in, inputs * sizeof *h->in);
+}
+
+static const char *oxi_shunt_node_name(const oxi_shunt_node *node) {
+    return node->name ? node->name : oxi_op_row_of(node->op)->name;
+}
+
+/* "shunt:0, call 17 (embedding): an index ..": the thread's error, if it is one of this node. */
+static void oxi_shunt_blame(const ox_shunt *s, const oxi_shunt_node *node, int64_t number) {
+    char text[OXI_ERROR_ROOM];
+    int length = snprintf(text, sizeof text, "%s, call %lld (%s): %.400s", s->name, (long long)number,
+                          oxi_shunt_node_name(node), ox_error_text());
+    if (length > 0) memcpy(oxi_thread_error.text, text, sizeof text);
+}
+
+static void oxi_shunt_mean_put(ox_shunt *s, uint64_t key, double seconds);
+static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double start, double end,
+                               uint64_t bytes);
+
+/* What was written is the only copy. */
+static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item);
+
+/* Runs a node whose items are on the compute device. number: in its step, for messages. */
+static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node, int64_t number) {
+    oxi_shunt_headers h;
+    oxi_profile_record record;
+    const char *speaker = oxi_speaker;
+    bool opened = oxi_shunt_headers_open(&h, node), profiled = oxi_profiling();
+    ox_status status = opened ? OX_OK : OX_ERR_NOMEM;
+    oxi_speaker = NULL; /* errors are those of the node, not of the function that made the step run */
+    bool clean = ox_error() == OX_OK;
+    if (opened && profiled) record = oxi_profile_record_of(&h.call, OXI_PROFILE_CALLS);
+    double start = oxi_now();
+    if (opened) status = oxi_run(s->compute, &h.call);
+    double end = oxi_now();
+    oxi_speaker = speaker;
+    if (opened && profiled && status == OX_OK) {
+        record.start = start;
+        record.seconds = end - start;
+        oxi_profile_put(&record);
+    }
+    oxi_shunt_headers_close(&h, node);
+    if (status != OX_OK && clean) oxi_shunt_blame(s, node, number);
+    for (int i = 0; i < node->out_count; i++) {
+        const oxi_shunt_operand *o = &node->operand[node->in_count + i];
+        if (!o->item) continue;
+        oxi_shunt_written(s, o->item);
+        o->item->made_in = end - start;
+        (void)oxi_atomic_add(&o->item->storage->version, 1);
+    }
+    if (status != OX_OK) return status;
+    s->stats.compute_seconds += end - start;
+    if (s->compute->host) oxi_shunt_mean_put(s, node->shape_key, end - start); /* a GPU only noted it */
+    oxi_shunt_span_put(s, OXI_LANE_COMPUTE, oxi_shunt_node_name(node), start, end, 0);
+    return OX_OK;
+}

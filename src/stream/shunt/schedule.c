@@ -1,0 +1,466 @@
+/* From who stays to what is done when: segments with places, prefetches, and instructions on four lanes, each
+ * with how far the others have to be; and what all of it takes, by the same walk. A load begins at the latest
+ * time that its lane's later loads leave it, walking backward, or as early after that as memory allows. Who
+ * is placed takes, of the free runs that are large enough, the one that is free the earliest: so loads
+ * wait for little, and what is freed is used in turn like a ring. */
+
+typedef struct oxi_shunt_block {
+    uint64_t place, bytes;
+    bool used;
+    int32_t clock[OXI_LANES];
+    double free_at;
+} oxi_shunt_block;
+
+typedef struct oxi_shunt_schedule {
+    const oxi_shunt_problem *p;
+    const oxi_shunt_order *o;
+    const uint8_t *keep;
+    oxi_shunt_plan *plan;
+    uint64_t *used; /* bytes by slot */
+    int32_t *loads, *issues, *defines,
+        *ends;           /* first segments of slots: loaded for it, before it; made; over */
+    int32_t *segment_of; /* of items: the one that is on the device, or was last */
+    uint8_t *tier;       /* of items: where the copy off the device is; 1 the host, 2 the disk */
+    int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
+    oxi_shunt_block *block;
+    size_t block_room;
+    int32_t block_count;
+    double *finish[OXI_LANES], lane_end[OXI_LANES];
+    uint64_t host_left;
+    int packing;
+} oxi_shunt_schedule;
+
+/* ---- segments ------------------------------------------------------------------------------------------ */
+
+static oxi_shunt_segment *oxi_shunt_segment_add(oxi_shunt_schedule *s) {
+    oxi_shunt_plan *plan = s->plan;
+    void *grown = oxi_grow(plan->segment, &plan->segment_room, (size_t)plan->segment_count + 1,
+                           sizeof *plan->segment, false);
+    if (!grown) return NULL;
+    plan->segment = (oxi_shunt_segment *)grown;
+    oxi_shunt_segment *made = &plan->segment[plan->segment_count++];
+    memset(made, 0, sizeof *made);
+    return made;
+}
+
+static bool oxi_shunt_segments_of(oxi_shunt_schedule *s, int32_t i) {
+    const oxi_shunt_order *o = s->o;
+    const oxi_shunt_known *k = &s->p->known[i];
+    int32_t end = o->first[i + 1];
+    bool has_bytes = k->had;
+    for (int32_t a = o->first[i], b; a < end; a = b + 1) {
+        oxi_shunt_segment *g = oxi_shunt_segment_add(s);
+        if (!g) return false;
+        g->item = i;
+        g->first = g->from = o->at[a];
+        g->loads = has_bytes && o->use[a] & 1;
+        for (b = a;; b++) {
+            if (o->use[b] & 2) g->dirty = has_bytes = true;
+            if (!s->keep[b] || b + 1 == end) break;
+        }
+        g->last = o->at[b];
+        bool needed = oxi_shunt_needed_after(o, s->p, i, b);
+        g->stays = needed && s->keep[b];
+        g->saves = needed && !g->stays && g->dirty;
+        g->dies = b + 1 == end && !k->held;
+    }
+    return true;
+}
+
+static bool oxi_shunt_segments(oxi_shunt_schedule *s) {
+    s->plan->segment_count = 0;
+    for (int32_t i = 0; i < s->p->item_count; i++) {
+        if (oxi_shunt_is_apart(&s->p->known[i])) continue;
+        if (!oxi_shunt_segments_of(s, i)) return false;
+    }
+    for (int32_t g = 0; g < s->plan->segment_count; g++) {
+        const oxi_shunt_segment *one = &s->plan->segment[g];
+        uint64_t room = s->p->known[one->item].room;
+        int32_t last = one->stays ? s->o->slot_count - 1 : one->last;
+        s->used[one->first] += room;
+        s->used[last + 1] -= room;
+    }
+    for (int32_t j = 0; j < s->o->slot_count; j++) s->used[j + 1] += s->used[j];
+    for (int32_t j = 0; j < s->o->slot_count; j++)
+        if (s->used[j] > s->p->capacity - s->plan->pinned_bytes) return false;
+    return true;
+}
+
+/* ---- prefetches ---------------------------------------------------------------------------------------- */
+
+/* The slot that runs at a time, where nothing waits. */
+static int32_t oxi_shunt_slot_at(const oxi_shunt_order *o, double time) {
+    int32_t low = 0, high = o->slot_count - 1;
+    while (low < high) {
+        int32_t middle = (low + high + 1) / 2;
+        if (o->start[middle] <= time)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Loads before all that are there, by the slot of their first access: a list per slot, walked backward. */
+static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
+    const oxi_shunt_order *o = s->o;
+    uint64_t room = s->p->capacity - s->plan->pinned_bytes;
+    double next[2];
+    for (int32_t g = s->plan->segment_count - 1; g >= 0; g--) { /* by first slot, for now */
+        oxi_shunt_segment *one = &s->plan->segment[g];
+        one->next_end = s->ends[one->last];
+        s->ends[one->last] = g;
+        int32_t *list = one->loads ? &s->loads[one->first] : &s->defines[one->first];
+        one->next = *list;
+        *list = g;
+    }
+    next[0] = next[1] = o->start[o->slot_count];
+    for (int32_t j = o->slot_count - 1; j >= 0; j--) {
+        int32_t list = s->loads[j];
+        while (list >= 0) {
+            int32_t g = list;
+            oxi_shunt_segment *one = &s->plan->segment[g];
+            const oxi_shunt_known *k = &s->p->known[one->item];
+            int lane = k->on_host ? 0 : 1, before = g > 0 && s->plan->segment[g - 1].item == one->item;
+            int32_t least = before ? s->plan->segment[g - 1].last + 1 : 0;
+            list = one->next;
+            double start = (next[lane] < o->start[j] ? next[lane] : o->start[j]) - k->load[lane];
+            next[lane] = start;
+            int32_t wanted = start > 0 ? oxi_shunt_slot_at(o, start) : 0;
+            if (wanted < least) wanted = least;
+            if (s->packing & OXI_PACK_LATE) wanted = j;
+            while (one->from > wanted && s->used[one->from - 1] + k->room <= room)
+                s->used[--one->from] += k->room;
+            one->next = s->issues[one->from]; /* those that are needed earlier come before it */
+            s->issues[one->from] = g;
+        }
+    }
+}
+
+/* ---- places -------------------------------------------------------------------------------------------- */
+
+static bool oxi_shunt_block_insert(oxi_shunt_schedule *s, int32_t at) {
+    void *grown = oxi_grow(s->block, &s->block_room, (size_t)s->block_count + 1, sizeof *s->block, false);
+    if (!grown) return false;
+    s->block = (oxi_shunt_block *)grown;
+    memmove(s->block + at + 1, s->block + at, (size_t)(s->block_count - at) * sizeof *s->block);
+    s->block_count++;
+    return true;
+}
+
+static void oxi_shunt_block_remove(oxi_shunt_schedule *s, int32_t at, int32_t count) {
+    memmove(s->block + at, s->block + at + count, (size_t)(s->block_count - at - count) * sizeof *s->block);
+    s->block_count -= count;
+}
+
+static void oxi_shunt_clock_join(int32_t *clock, const int32_t *other) {
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        if (other[lane] > clock[lane]) clock[lane] = other[lane];
+}
+
+typedef struct oxi_shunt_fit {
+    int32_t first, count;
+    double free_at;
+    uint64_t left, run_left; /* of the last block; of the run of free ones */
+} oxi_shunt_fit;
+
+/* Blocks from `first` on that are free and large enough together. */
+static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_t room, oxi_shunt_fit *fit) {
+    uint64_t bytes = 0;
+    fit->first = first;
+    fit->count = 0;
+    fit->free_at = 0;
+    for (int32_t b = first; b < s->block_count && bytes < room; b++) {
+        if (s->block[b].used) return false;
+        bytes += s->block[b].bytes;
+        if (s->block[b].free_at > fit->free_at) fit->free_at = s->block[b].free_at;
+        fit->count++;
+    }
+    fit->left = fit->run_left = bytes - room;
+    for (int32_t b = first + fit->count; b < s->block_count && !s->block[b].used; b++)
+        fit->run_left += s->block[b].bytes;
+    return bytes >= room;
+}
+
+/* The place of an item from now on, and the clock that its bytes wait for. False: nowhere. */
+static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double now, oxi_shunt_segment *g,
+                                 int32_t *clock) {
+    oxi_shunt_fit best = {0, 0, 0, 0, 0}, fit;
+    bool found = false;
+    for (int32_t b = 0; b < s->block_count; b++) {
+        bool inside = b > 0 && !s->block[b - 1].used; /* of a run */
+        if (s->block[b].used || (inside && s->packing & OXI_PACK_TIGHT)) continue;
+        if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        if (fit.free_at < now) fit.free_at = now;
+        bool later = found && fit.free_at > best.free_at;
+        bool wider =
+            found && (s->packing & OXI_PACK_TIGHT ? fit.run_left >= best.run_left : fit.left >= best.left);
+        if (found && (s->packing & OXI_PACK_TIGHT ? wider : later || (fit.free_at == best.free_at && wider)))
+            continue;
+        best = fit;
+        found = true;
+    }
+    if (!found) return false;
+    oxi_shunt_block *one = &s->block[best.first];
+    g->place = one->place;
+    for (int32_t b = best.first; b < best.first + best.count; b++)
+        oxi_shunt_clock_join(clock, s->block[b].clock);
+    if (best.left > 0) { /* the rest of the last block stays as it is */
+        oxi_shunt_block *last = &s->block[best.first + best.count - 1];
+        last->place += last->bytes - best.left;
+        last->bytes = best.left;
+        best.count--;
+    }
+    if (best.count == 0 && !oxi_shunt_block_insert(s, best.first)) return false;
+    if (best.count > 1) oxi_shunt_block_remove(s, best.first, best.count - 1);
+    one = &s->block[best.first];
+    memset(one, 0, sizeof *one);
+    one->used = true;
+    one->place = g->place;
+    one->bytes = room;
+    if (g->place + room > s->plan->peak) s->plan->peak = g->place + room;
+    return true;
+}
+
+/* Free neighbors become one where the order of what they wait for says nothing any more. */
+static void oxi_shunt_leave_place(oxi_shunt_schedule *s, const oxi_shunt_segment *g, const int32_t *clock,
+                                  double free_at, double now) {
+    int32_t low = 0, high = s->block_count - 1;
+    while (low < high) {
+        int32_t middle = (low + high) / 2;
+        if (s->block[middle].place < g->place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    oxi_shunt_block *one = &s->block[low];
+    one->used = false;
+    one->free_at = free_at;
+    memcpy(one->clock, clock, sizeof one->clock);
+    for (int32_t b = low > 0 ? low - 1 : 0; b <= low && b + 1 < s->block_count;) {
+        oxi_shunt_block *x = &s->block[b], *y = x + 1;
+        bool old = x->free_at <= now && y->free_at <= now;
+        if (x->used || y->used || !(old || s->block_count > 1024)) {
+            b++;
+            continue;
+        }
+        x->bytes += y->bytes;
+        if (y->free_at > x->free_at) x->free_at = y->free_at;
+        oxi_shunt_clock_join(x->clock, y->clock);
+        oxi_shunt_block_remove(s, b + 1, 1);
+        low--;
+    }
+}
+
+/* ---- instructions -------------------------------------------------------------------------------------- */
+
+static double oxi_shunt_time_of(const oxi_shunt_schedule *s, const int32_t *wait) {
+    double time = 0;
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        if (wait[lane] > 0 && s->finish[lane][wait[lane] - 1] > time) time = s->finish[lane][wait[lane] - 1];
+    return time;
+}
+
+static oxi_shunt_instruction *oxi_shunt_emit(oxi_shunt_schedule *s, int action, int lane, const int32_t *wait,
+                                             double seconds) {
+    oxi_shunt_plan *plan = s->plan;
+    void *grown = oxi_grow(plan->instruction, &plan->instruction_room, (size_t)plan->instruction_count + 1,
+                           sizeof *plan->instruction, false);
+    if (!grown) return NULL;
+    plan->instruction = (oxi_shunt_instruction *)grown;
+    oxi_shunt_instruction *in = &plan->instruction[plan->instruction_count++];
+    memset(in, 0, sizeof *in);
+    in->action = (uint8_t)action;
+    in->lane = (uint8_t)lane;
+    in->number = plan->lane_count[lane]++;
+    memcpy(in->wait, wait, sizeof in->wait);
+    in->wait[lane] = 0; /* a lane is as far as it is */
+    in->seconds = seconds;
+    in->start = oxi_shunt_time_of(s, in->wait);
+    if (s->lane_end[lane] > in->start) in->start = s->lane_end[lane];
+    s->lane_end[lane] = s->finish[lane][in->number] = in->start + seconds;
+    return in;
+}
+
+static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begins, bool dies,
+                                 uint64_t place) {
+    oxi_shunt_plan *plan = s->plan;
+    void *grown = oxi_grow(plan->change, &plan->change_room, (size_t)plan->change_count + 1,
+                           sizeof *plan->change, false);
+    if (!grown) return false;
+    plan->change = (oxi_shunt_change *)grown;
+    oxi_shunt_change *c = &plan->change[plan->change_count++];
+    c->item = item;
+    c->begins = begins;
+    c->dies = dies;
+    c->place = place;
+    return true;
+}
+
+static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
+    int32_t clock[OXI_LANES] = {0, 0, 0, 0};
+    oxi_shunt_segment *one = &s->plan->segment[g];
+    int32_t i = one->item;
+    const oxi_shunt_known *k = &s->p->known[i];
+    if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
+    if (g > 0 && one[-1].item == i)
+        clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
+    int which = s->tier[i] == 1 ? 0 : 1, lane = which == 0 ? OXI_LANE_DOWN : OXI_LANE_DISK;
+    if (!oxi_shunt_take_place(s, k->room, s->lane_end[lane], one, clock)) return false;
+    oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_LOAD, lane, clock, k->load[which]);
+    if (!in) return false;
+    in->item = i;
+    in->segment = g;
+    one->lane = (uint8_t)lane;
+    one->block = in->number + 1; /* what its first node waits for */
+    s->segment_of[i] = g;
+    return true;
+}
+
+static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
+    int32_t clock[OXI_LANES] = {0, 0, 0, 0}, node = s->o->slot[slot], first = s->plan->change_count;
+    for (int32_t g = s->defines[slot]; g >= 0; g = s->plan->segment[g].next) {
+        oxi_shunt_segment *one = &s->plan->segment[g];
+        if (!oxi_shunt_take_place(s, s->p->known[one->item].room, s->lane_end[OXI_LANE_COMPUTE], one,
+                                  clock) ||
+            !oxi_shunt_change_add(s, one->item, true, false, one->place))
+            return false;
+        s->segment_of[one->item] = g;
+    }
+    for (int32_t t = s->p->first[node]; t < s->p->first[node + 1]; t++) {
+        int32_t i = s->p->touch[t].item, g = s->segment_of[i];
+        if (g >= 0 && s->plan->segment[g].loads && s->plan->segment[g].first == slot) {
+            int lane = s->plan->segment[g].lane;
+            if (s->plan->segment[g].block > clock[lane]) clock[lane] = s->plan->segment[g].block;
+        }
+        if (s->p->known[i].small) continue;
+        if (s->p->touch[t].writes && s->tier[i] == 1) s->host_left += s->p->known[i].room;
+        if (s->p->touch[t].writes) s->tier[i] = 0;
+    }
+    oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_NODE, OXI_LANE_COMPUTE, clock, s->p->seconds[node]);
+    if (!in) return false;
+    in->node = node;
+    in->slot = slot;
+    in->first = first;
+    return true;
+}
+
+static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
+    int32_t clock[OXI_LANES] = {0, 0, 0, 0};
+    oxi_shunt_segment *one = &s->plan->segment[g];
+    const oxi_shunt_known *k = &s->p->known[one->item];
+    if (one->stays) return true;
+    clock[OXI_LANE_COMPUTE] = s->plan->lane_count[OXI_LANE_COMPUTE];
+    double free_at = s->lane_end[OXI_LANE_COMPUTE], now = free_at;
+    if (one->saves) {
+        bool host = k->room <= s->host_left;
+        int lane = host ? OXI_LANE_UP : OXI_LANE_DISK;
+        oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_SAVE, lane, clock, k->save[host ? 0 : 1]);
+        if (!in) return false;
+        in->item = one->item;
+        in->segment = g;
+        if (host) s->host_left -= k->room;
+        s->tier[one->item] = host ? 1 : 2;
+        s->saved[one->item][0] = lane;
+        s->saved[one->item][1] = in->number;
+        clock[lane] = in->number + 1;
+        free_at = s->lane_end[lane];
+    } else {
+        if (!oxi_shunt_change_add(s, one->item, false, one->dies, one->place)) return false;
+        if (one->dies && s->tier[one->item] == 1) s->host_left += k->room;
+    }
+    oxi_shunt_leave_place(s, one, clock, free_at, now);
+    return true;
+}
+
+/* Small items that the step gives up. */
+static bool oxi_shunt_emit_deaths(oxi_shunt_schedule *s, int32_t slot) {
+    const oxi_shunt_order *o = s->o;
+    for (int32_t k = o->from[slot]; k < o->from[slot + 1]; k++) {
+        int32_t i = s->p->touch[s->p->first[o->slot[slot]] + k - o->from[slot]].item;
+        if (!s->p->known[i].small || s->p->known[i].held || o->access[k] + 1 < o->first[i + 1]) continue;
+        if (!oxi_shunt_change_add(s, i, false, true, 0)) return false;
+    }
+    return true;
+}
+
+/* False: somewhere there is no place, or no memory. */
+static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
+    for (int32_t j = 0; j < s->o->slot_count; j++) {
+        for (int32_t g = s->issues[j]; g >= 0; g = s->plan->segment[g].next)
+            if (!oxi_shunt_emit_load(s, g)) return false;
+        if (!oxi_shunt_emit_node(s, j)) return false;
+        int32_t node = s->plan->instruction_count - 1; /* the list may move */
+        if (!oxi_shunt_emit_deaths(s, j)) return false;
+        for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
+            if (!oxi_shunt_emit_end(s, g)) return false;
+        s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
+    }
+    return true;
+}
+
+/* ---- one try ------------------------------------------------------------------------------------------- */
+
+static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
+    size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
+    size_t most = 2 * ((size_t)s->o->access_count + slots);
+    s->used = (uint64_t *)oxi_shunt_list(slots, sizeof *s->used);
+    s->loads = (int32_t *)oxi_shunt_list(4 * slots, sizeof *s->loads);
+    s->segment_of = (int32_t *)oxi_shunt_list(items, sizeof *s->segment_of);
+    s->tier = (uint8_t *)oxi_shunt_list(items, 1);
+    s->saved = (int32_t(*)[2])oxi_shunt_list(items, sizeof *s->saved);
+    for (int lane = 0; lane < OXI_LANES; lane++) {
+        s->finish[lane] = (double *)oxi_alloc(most * sizeof **s->finish);
+        if (!s->finish[lane]) return false;
+    }
+    if (!s->used || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
+    s->issues = s->loads + slots;
+    s->defines = s->issues + slots;
+    s->ends = s->defines + slots;
+    for (size_t j = 0; j < 4 * slots; j++) s->loads[j] = -1;
+    for (size_t i = 0; i < items; i++) {
+        s->segment_of[i] = s->saved[i][0] = -1;
+        s->tier[i] = s->p->known[i].had ? (s->p->known[i].on_host ? 1 : 2) : 0;
+    }
+    if (!oxi_shunt_block_insert(s, 0)) return false;
+    memset(s->block, 0, sizeof *s->block);
+    s->block->place = s->plan->pinned_bytes;
+    s->block->bytes = s->p->capacity - s->plan->pinned_bytes;
+    s->host_left = s->p->host_room;
+    return true;
+}
+
+static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
+    size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
+    size_t most = 2 * ((size_t)s->o->access_count + slots);
+    oxi_shunt_unlist(s->used, slots, sizeof *s->used);
+    oxi_shunt_unlist(s->loads, 4 * slots, sizeof *s->loads);
+    oxi_shunt_unlist(s->segment_of, items, sizeof *s->segment_of);
+    oxi_shunt_unlist(s->tier, items, 1);
+    oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
+    for (int lane = 0; lane < OXI_LANES; lane++) oxi_free(s->finish[lane], most * sizeof **s->finish);
+    oxi_free(s->block, s->block_room * sizeof *s->block);
+}
+
+/* Fills the plan's lists and `simulated`. False: it does not fit. */
+static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_order *o, const uint8_t *keep,
+                                   uint64_t pinned_bytes, int packing, oxi_shunt_plan *plan) {
+    oxi_shunt_schedule s;
+    memset(&s, 0, sizeof s);
+    s.p = p;
+    s.o = o;
+    s.keep = keep;
+    s.plan = plan;
+    s.packing = packing;
+    plan->instruction_count = plan->change_count = plan->segment_count = 0;
+    memset(plan->lane_count, 0, sizeof plan->lane_count);
+    plan->peak = plan->pinned_bytes = pinned_bytes;
+    plan->simulated = 0;
+    bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
+    if (fits) oxi_shunt_prefetch(&s);
+    fits = fits && oxi_shunt_emit_all(&s);
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        if (s.lane_end[lane] > plan->simulated) plan->simulated = s.lane_end[lane];
+    oxi_shunt_schedule_close(&s);
+    return fits;
+}

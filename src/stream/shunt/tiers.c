@@ -1,0 +1,275 @@
+/* The copies of an item: made, used and given up, within the budgets of host and disk. Who calls has the item
+ * for himself: the thread that runs a step, or a lane that a plan has given it to. What all share is guarded
+ * by `tiers`. */
+
+static ox_status oxi_shunt_stream_open(ox_shunt *s) {
+    if (s->stream) return OX_OK;
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.ram_bytes = (size_t)1 << 20; /* moves go past its ring */
+    desc.tile_bytes = 16384;
+    desc.depth = 3;
+    desc.forgetful = true;
+    desc.spill = s->spill;
+    desc.fault = s->desc.fault;
+    desc.fault_user = s->desc.fault_user;
+    s->stream = ox_stream_open(&desc);
+    if (!s->stream) return ox_error();
+    return s->desc.disk_bytes ? ox_device_set_budget(ox_stream_device(s->stream), s->desc.disk_bytes) : OX_OK;
+}
+
+/* Whole pages straight from or to memory, the rest through the page cache. */
+static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
+                                     bool write) {
+    const oxi_stream_region *region = (const oxi_stream_region *)disk->data;
+    ox_stream *stream = region->stream;
+    oxi_stream_load load;
+    memset(&load, 0, sizeof load);
+    uint64_t offset = region->offset + at;
+    bool direct = region->file->direct != -1 && (uintptr_t)memory % OXI_STREAM_PAGE == 0 &&
+                  offset % OXI_STREAM_PAGE == 0;
+    size_t whole = direct ? bytes / OXI_STREAM_PAGE * OXI_STREAM_PAGE : 0;
+    double start = oxi_now();
+    oxi_stream_lock(stream);
+    if (whole > 0) oxi_ring_request(stream, &load, region->file, offset, whole, memory, write, true);
+    if (bytes > whole)
+        oxi_ring_request(stream, &load, region->file, offset + whole, bytes - whole, memory + whole, write,
+                         false);
+    oxi_ring_wait_for(stream, &load);
+    ox_status status = load.cause != 0 ? oxi_ring_fail(&load, region->file) : OX_OK;
+    oxi_stream_unlock(stream);
+    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, oxi_now(), bytes);
+    oxi_shunt_take(&s->tiers);
+    *(write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)bytes;
+    oxi_shunt_give(&s->tiers);
+    return status;
+}
+
+/* ---- giving up ----------------------------------------------------------------------------------------- */
+
+static void oxi_shunt_host_drop(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->host) return;
+    oxi_free(item->host, item->host_bytes);
+    oxi_shunt_take(&s->tiers);
+    s->stats.host_bytes -= item->host_bytes;
+    oxi_shunt_give(&s->tiers);
+    item->host = NULL;
+    item->host_bytes = 0;
+}
+
+static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
+    oxi_storage_release(item->disk);
+    item->disk = NULL;
+    item->disk_valid = item->file = false;
+    item->disk_bytes = 0;
+}
+
+static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
+    item->valid = true;
+    item->failed = false;
+    oxi_shunt_host_drop(s, item);
+    if (item->file)
+        oxi_shunt_disk_drop(item);
+    else
+        item->disk_valid = false;
+    item->packed = OX_COMPRESSION_NONE;
+}
+
+static bool oxi_shunt_has_copy(const oxi_shunt_item *item) {
+    return item->host || item->disk_valid;
+}
+
+static void oxi_shunt_count_device(ox_shunt *s, uint64_t bytes, bool more) {
+    oxi_shunt_take(&s->tiers);
+    s->device_in_use += more ? bytes : 0 - bytes;
+    s->stats.device_bytes = s->device_in_use;
+    if (s->device_in_use > s->stats.device_peak) s->stats.device_peak = s->device_in_use;
+    oxi_shunt_give(&s->tiers);
+}
+
+/* From the compute device, whatever it is worth. */
+static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->storage) return;
+    oxi_storage_release(item->storage);
+    item->storage = NULL;
+    item->valid = false;
+    oxi_shunt_count_device(s, oxi_shunt_room_of(item->bytes), false);
+}
+
+static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item);
+
+static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
+    if (item->storage && oxi_shunt_is_planned(s)) oxi_shunt_resident_remove(s, item);
+    oxi_shunt_device_drop(s, item);
+    oxi_shunt_host_drop(s, item);
+    oxi_shunt_disk_drop(item);
+}
+
+/* ---- to the host and the disk -------------------------------------------------------------------------- */
+
+/* Memory of the host's budget; NULL, and no error: it has none left. */
+static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
+    oxi_shunt_take(&s->tiers);
+    bool fits =
+        s->stats.host_bytes <= s->desc.host_bytes && bytes <= s->desc.host_bytes - s->stats.host_bytes;
+    if (fits) s->stats.host_bytes += bytes;
+    if (s->stats.host_bytes > s->stats.host_peak) s->stats.host_peak = s->stats.host_bytes;
+    oxi_shunt_give(&s->tiers);
+    void *memory = fits ? oxi_try_alloc(bytes) : NULL;
+    if (fits && !memory) {
+        oxi_shunt_take(&s->tiers);
+        s->stats.host_bytes -= bytes;
+        oxi_shunt_give(&s->tiers);
+    }
+    return memory;
+}
+
+static ox_status oxi_shunt_disk_take(ox_shunt *s, oxi_shunt_item *item, size_t bytes) {
+    if (item->disk && !item->file && item->disk->bytes >= bytes) return OX_OK;
+    oxi_shunt_disk_drop(item);
+    oxi_shunt_take(&s->opening);
+    ox_status status = oxi_shunt_stream_open(s);
+    oxi_shunt_give(&s->opening);
+    if (status == OX_OK) item->disk = oxi_storage_new(ox_stream_device(s->stream), bytes);
+    if (!item->disk) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
+    ox_device_stats now = ox_device_get_stats(ox_stream_device(s->stream));
+    oxi_shunt_take(&s->tiers);
+    s->stats.disk_peak = now.bytes_peak;
+    oxi_shunt_give(&s->tiers);
+    return OX_OK;
+}
+
+/* data: bytes of the host, of which the item gets a copy on the host or the disk. */
+static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const void *data, size_t bytes) {
+    double start = oxi_now();
+    void *host = oxi_shunt_host_take(s, bytes);
+    if (host) {
+        if (bytes > 0) memcpy(host, data, bytes);
+        oxi_shunt_host_drop(s, item);
+        item->host = host;
+        item->host_bytes = bytes;
+        oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, oxi_now(), bytes);
+        oxi_shunt_take(&s->tiers);
+        s->stats.up_bytes += (int64_t)bytes;
+        oxi_shunt_give(&s->tiers);
+        return OX_OK;
+    }
+    ox_status status = oxi_shunt_disk_take(s, item, bytes);
+    if (status == OX_OK) status = oxi_shunt_disk_move(s, item->disk, 0, (char *)(uintptr_t)data, bytes, true);
+    if (status != OX_OK) return status;
+    item->disk_valid = true;
+    item->disk_bytes = bytes;
+    return OX_OK;
+}
+
+static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
+    return s->desc.compression != OX_COMPRESSION_NONE && item->all_f32 && !item->small &&
+           item->bytes % 4 == 0 && s->desc.compress >> item->kind & 1;
+}
+
+static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
+static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const void *packed, void *out);
+
+/* A copy off the device, where there is none. */
+static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->valid || oxi_shunt_has_copy(item)) return OX_OK;
+    ox_status status = OX_OK;
+    oxi_storage_plain(item->storage);
+    void *data = item->storage->data, *through = NULL;
+    if (!s->compute->host) {
+        data = through = oxi_alloc(item->bytes);
+        status =
+            data ? s->compute->read(s->compute, item->storage->data, 0, data, item->bytes) : OX_ERR_NOMEM;
+    }
+    if (status == OX_OK)
+        status = oxi_shunt_packs(s, item) ? oxi_shunt_save_packed(s, item, data)
+                                          : oxi_shunt_put_copy(s, item, data, item->bytes);
+    oxi_free(through, item->bytes);
+    return status;
+}
+
+/* ---- back ---------------------------------------------------------------------------------------------- */
+
+/* Bytes [offset, ..) of the copy off the device, as they are kept. */
+static ox_status oxi_shunt_get_copy(ox_shunt *s, const oxi_shunt_item *item, size_t offset, void *out,
+                                    size_t bytes) {
+    if (!item->host) return oxi_shunt_disk_move(s, item->disk, offset, (char *)out, bytes, false);
+    double start = oxi_now();
+    if (bytes > 0) memcpy(out, (const char *)item->host + offset, bytes);
+    oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, oxi_now(), bytes);
+    oxi_shunt_take(&s->tiers);
+    s->stats.down_bytes += (int64_t)bytes;
+    oxi_shunt_give(&s->tiers);
+    return OX_OK;
+}
+
+/* All of the item's bytes into memory of the host. */
+static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *out) {
+    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, 0, out, item->bytes);
+    size_t bytes = item->host ? item->host_bytes : item->disk_bytes;
+    void *packed = oxi_alloc(bytes);
+    ox_status status = packed ? oxi_shunt_get_copy(s, item, 0, packed, bytes) : OX_ERR_NOMEM;
+    if (status == OX_OK) status = oxi_shunt_unpack(s, item, packed, out);
+    oxi_free(packed, bytes);
+    return status;
+}
+
+/* The copy off the device into item->storage. */
+static ox_status oxi_shunt_load(ox_shunt *s, oxi_shunt_item *item) {
+    ox_status status;
+    if (item->valid || !oxi_shunt_has_copy(item)) return OX_OK; /* a blank one is whatever it is */
+    if (s->compute->host) {
+        status = oxi_shunt_fetch(s, item, item->storage->data);
+    } else {
+        void *through = oxi_alloc(item->bytes);
+        status = through ? oxi_shunt_fetch(s, item, through) : OX_ERR_NOMEM;
+        if (status == OX_OK)
+            status = s->compute->write(s->compute, item->storage->data, 0, through, item->bytes);
+        oxi_free(through, item->bytes);
+    }
+    item->valid = status == OX_OK;
+    return status;
+}
+
+/* ---- reads and writes of the user's -------------------------------------------------------------------- */
+
+static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads);
+
+static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t offset, void *out,
+                                     size_t bytes) {
+    if (item->valid) {
+        oxi_storage_plain(item->storage);
+        return s->compute->read(s->compute, item->storage->data, offset, out, bytes);
+    }
+    if (!oxi_shunt_has_copy(item)) { /* nobody wrote to it */
+        memset(out, 0, bytes);
+        return OX_OK;
+    }
+    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, offset, out, bytes);
+    if (offset == 0 && bytes == item->bytes) return oxi_shunt_fetch(s, item, out);
+    void *all = oxi_alloc(item->bytes);
+    ox_status status = all ? oxi_shunt_fetch(s, item, all) : OX_ERR_NOMEM;
+    if (status == OX_OK) memcpy(out, (const char *)all + offset, bytes);
+    oxi_free(all, item->bytes);
+    return status;
+}
+
+/* All of it goes to a tier that does without the device, so that a plan finds the device as it left it. */
+static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t offset, const void *data,
+                                      size_t bytes) {
+    bool whole = offset == 0 && bytes == item->bytes;
+    if (whole && oxi_shunt_is_planned(s) && !item->storage && !item->small) {
+        oxi_shunt_host_drop(s, item);
+        if (item->file) oxi_shunt_disk_drop(item);
+        item->disk_valid = false;
+        item->packed = OX_COMPRESSION_NONE;
+        return oxi_shunt_put_copy(s, item, data, bytes);
+    }
+    ox_status status = oxi_shunt_bring(s, item, !whole);
+    if (status != OX_OK) return status;
+    oxi_storage_plain(item->storage);
+    status = s->compute->write(s->compute, item->storage->data, offset, data, bytes);
+    oxi_shunt_written(s, item);
+    (void)oxi_atomic_add(&item->storage->version, 1);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* What lanes did, as a Chrome trace: compute, up, down, disk, plan. Spans grow in one block while a path is
+ * given; without memory for more the rest is not recorded. Opens in Perfetto and chrome://tracing. */
+
+enum { OXI_SHUNT_PLAN_LANE = OXI_LANES };
+static const char *const oxi_shunt_lane_names[OXI_LANES + 1] = {"compute", "up", "down", "disk", "plan"};
+
+static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double start, double end,
+                               uint64_t bytes) {
+    if (!s->trace_path) return;
+    oxi_shunt_take(&s->tiers);
+    if (s->span_count == s->span_room) {
+        size_t room = s->span_room ? 2 * s->span_room : 1024;
+        void *grown = oxi_try_alloc(room * sizeof *s->spans);
+        if (grown) {
+            if (s->span_count > 0) memcpy(grown, s->spans, s->span_count * sizeof *s->spans);
+            oxi_free(s->spans, s->span_room * sizeof *s->spans);
+            s->spans = (oxi_shunt_span *)grown;
+            s->span_room = room;
+        }
+    }
+    if (s->span_count < s->span_room) {
+        oxi_shunt_span *span = &s->spans[s->span_count++];
+        span->lane = (uint8_t)lane;
+        span->name = name;
+        span->start = start;
+        span->end = end;
+        span->bytes = bytes;
+    }
+    oxi_shunt_give(&s->tiers);
+}
+
+static ox_status oxi_shunt_trace_write(ox_shunt *s) {
+    if (!s->trace_path) return OX_OK;
+    FILE *file = fopen(s->trace_path, "wb");
+    if (!file)
+        return oxi_fail(OX_ERR_IO, "shunt_close: %s: %s", oxi_path_text(s->trace_path), strerror(errno));
+    bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
+    for (int i = 0; i <= OXI_LANES && ok; i++)
+        ok = fprintf(file,
+                     "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+                     "{\"name\":\"%s\"}}",
+                     i ? ",\n" : "", 1 + i, oxi_shunt_lane_names[i]) > 0;
+    for (size_t i = 0; i < s->span_count && ok; i++) {
+        const oxi_shunt_span *span = &s->spans[i];
+        ok = fprintf(file,
+                     ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+                     "\"args\":{\"bytes\":%llu}}",
+                     span->name, 1 + (int)span->lane, 1e6 * (span->start - s->origin),
+                     1e6 * (span->end - span->start), (unsigned long long)span->bytes) > 0;
+    }
+    ok = ok && fprintf(file, "\n]}\n") > 0;
+    ok = fclose(file) == 0 && ok;
+    return ok ? OX_OK
+              : oxi_fail(OX_ERR_IO, "shunt_close: %s could not be written whole",
+                         oxi_path_text(s->trace_path));
+}

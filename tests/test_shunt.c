@@ -1,0 +1,368 @@
+/* test_shunt.c - the planning device: what is kept and when it runs, deaths, views, changes in place, errors
+ * with the call's number and name, files, captures, training; all with the bits of eager runs, without a
+ * budget and within small ones. OX_TSAN */
+#include "check.h"
+#include "oxtorch_nn.h"
+#include "oxtorch_stream.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct shunt_case {
+    const char *name;
+    uint64_t device_bytes, host_bytes;
+    bool eager;
+} shunt_case;
+
+static const shunt_case cases[] = {{"no budget", 0, 0, false},
+                                   {"device and host", 512 << 10, 256 << 10, false},
+                                   {"device and disk", 512 << 10, 0, false},
+                                   {"eager", 512 << 10, 0, true}};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static const char *folder(void) {
+    const char *test = getenv("OX_TEST_TMP");
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".";
+}
+
+static ox_shunt *open_case(const shunt_case *c) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = c->device_bytes;
+    desc.host_bytes = c->host_bytes;
+    desc.eager = c->eager;
+    desc.spill = folder();
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    CHECK_MSG(shunt != NULL, "%s", ox_error_text());
+    return shunt;
+}
+
+static bool same_bits(ox_tensor *a, ox_tensor *b) {
+    bool same = a && b && a->dtype == b->dtype && a->ndim == b->ndim && ox_nbytes(a) == ox_nbytes(b);
+    void *x = same ? malloc(ox_nbytes(a) + 1) : NULL, *y = same ? malloc(ox_nbytes(a) + 1) : NULL;
+    same = x && y && ox_to_data(a, x, ox_nbytes(a)) == OX_OK && ox_to_data(b, y, ox_nbytes(b)) == OX_OK &&
+           memcmp(x, y, ox_nbytes(a)) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+/* ---- keeping and running ------------------------------------------------------------------------------- */
+
+static void test_lazy(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(40, 50), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
+        int64_t steps = ox_shunt_get_stats(shunt).steps;
+        ox_tensor *y = ox_exp(ox_mul_number(far, 0.5)), *z = ox_sum(y, OX_DIMS(1), false);
+        CHECK(ox_shunt_get_stats(shunt).steps == steps + (c->eager ? 3 : 0));
+        CHECK(ox_device_of(z) == ox_shunt_device(shunt) && ox_data(z) == NULL);
+        CHECK(same_bits(z, ox_sum(ox_exp(ox_mul_number(x, 0.5)), OX_DIMS(1), false)));
+        CHECK(ox_shunt_get_stats(shunt).steps == steps + (c->eager ? 3 : 1));
+        CHECK(same_bits(y, ox_exp(ox_mul_number(x, 0.5)))); /* it ran with the others */
+        CHECK(ox_shunt_get_stats(shunt).steps == steps + (c->eager ? 3 : 1));
+        CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_OK);
+    }
+    CHECK(ox_shunt_get_stats(shunt).device_bytes == 0);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* Views and changes in place before, between and after what reads them. */
+static ox_tensor *change(ox_tensor *x, ox_tensor *w) {
+    ox_tensor *y = ox_add(x, w), *row = ox_select(y, 0, 3), *column = ox_select(y, 1, 2);
+    ox_tensor *before = ox_clone(row);
+    ox_mul_number_(ox_t(y), 3);
+    ox_copy_(column, ox_ones_like(column));
+    ox_add_(y, ox_expand(ox_unsqueeze(before, 0), ox_shape_of(y)));
+    ox_fill_(ox_narrow(y, 1, 1, 1), 7);
+    ox_tensor *s = ox_cumsum(ox_flip(y, OX_DIMS(0)), 0);
+    ox_add_(w, ox_mul_number(s, 0.25));
+    ox_tensor *parts[3] = {y, s, w};
+    return ox_cat(parts, 3, 1);
+}
+
+static void test_changes(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_device *device = ox_shunt_device(shunt);
+        ox_tensor *x = ox_randn(OX_SHAPE(60, 70), OX_F32), *w = ox_randn(OX_SHAPE(60, 70), OX_F32);
+        ox_tensor *far_x = ox_to(x, device), *far_w = ox_to(w, device);
+        for (int i = 0; i < 4; i++)
+            OX_SCOPE {
+                ox_tensor *wanted = change(x, w), *got = change(far_x, far_w);
+                CHECK_MSG(same_bits(wanted, got) && same_bits(w, far_w), "%s: %s", c->name, ox_error_text());
+            }
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* What a step gives up goes when its last reader is over: so much of it as lives at once is enough. */
+static void test_deaths(void) {
+    float one;
+    ox_shunt *shunt = open_case(&cases[0]);
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(1 << 16), OX_F32), ox_shunt_device(shunt));
+        for (int i = 0; i < 100; i++) {
+            ox_tensor *y = ox_mul_number(x, 1.5);
+            ox_release(x);
+            x = y;
+        }
+        CHECK(ox_to_floats(ox_narrow(x, 0, 0, 1), &one, 1) == OX_OK);
+        const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        CHECK_MSG(s.device_peak <= 3u << 18, "%llu bytes", (unsigned long long)s.device_peak);
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* Random operations have the numbers of the call, whenever they run. */
+static void test_random(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(30, 40), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
+        ox_manual_seed(5);
+        ox_tensor *a = ox_dropout(x, 0.5, true), *b = ox_dropout(x, 0.5, true);
+        ox_manual_seed(5);
+        ox_tensor *p = ox_dropout(far, 0.5, true), *q = ox_dropout(far, 0.5, true);
+        ox_manual_seed(9);
+        CHECK(same_bits(q, b) && same_bits(p, a));
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+static void test_errors(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_device *device = ox_shunt_device(shunt);
+        const int64_t wrong[3] = {1, 99, 2};
+        ox_tensor *table = ox_to(ox_randn(OX_SHAPE(9, 16), OX_F32), device), *near = ox_to(table, ox_cpu());
+        ox_tensor *ids = ox_to(ox_from_data(wrong, OX_SHAPE(3), OX_I64), device);
+        CHECK(!ox_matmul(table, table) && strstr(ox_error_text(), "matmul: inner sizes differ"));
+        ox_error_clear();
+        ox_tensor *good = ox_mul_number(table, 2), *bad = ox_embedding(ids, table);
+        ox_tensor *after = bad ? ox_add_number(bad, 1) : NULL;
+        ox_tensor *changed = after ? ox_add_(table, ox_select(after, 0, 0)) : NULL;
+        if (!c->eager) {
+            CHECK(bad && changed && ox_error() == OX_OK);
+            CHECK(ox_device_sync(device) != OX_OK);
+            CHECK_MSG(strstr(ox_error_text(), "call 1 (embedding)") && strstr(ox_error_text(), "99"), "%s",
+                      ox_error_text());
+            ox_error_clear();
+            CHECK(ox_item(ox_select(ox_select(after, 0, 0), 0, 0)) == 0 && ox_error() != OX_OK);
+            ox_error_clear();
+            CHECK(ox_isnan(after) != NULL && ox_device_sync(device) != OX_OK);
+            CHECK_MSG(strstr(ox_error_text(), "lost"), "%s", ox_error_text());
+        } else {
+            CHECK(!bad && strstr(ox_error_text(), "embedding"));
+        }
+        ox_error_clear();
+        CHECK(same_bits(good, ox_mul_number(near, 2)) && same_bits(table, near)); /* nothing else is lost */
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+static void test_refused(void) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 100;
+    CHECK(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    ox_shunt *shunt = open_case(&cases[1]);
+    desc.device_bytes = 0;
+    desc.compute = ox_shunt_device(shunt);
+    CHECK(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    OX_SCOPE {
+        OX_DEVICE_SCOPE(ox_shunt_device(shunt)) {
+            CHECK(!ox_zeros(OX_SHAPE(1 << 20), OX_F32) && ox_error() == OX_ERR_NOMEM); /* 4 MiB of 512 KiB */
+            ox_error_clear();
+            ox_tensor *a = ox_zeros(OX_SHAPE(70000), OX_F32), *b = ox_ones(OX_SHAPE(70000), OX_F32);
+            ox_tensor *sum = ox_add(a, b); /* each fits, not all three: 840 KB */
+            CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_ERR_NOMEM);
+            CHECK_MSG(strstr(ox_error_text(), "call 2 (add)"), "%s", ox_error_text());
+            ox_error_clear();
+            (void)sum;
+            CHECK(ox_item(ox_narrow(b, 0, 5, 1)) == 1);
+        }
+    }
+    CHECK(ox_device_set_budget(ox_shunt_device(shunt), 5) == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    CHECK(ox_capture_begin(NULL) == OX_ERR_ARG);
+    ox_error_clear();
+    CHECK(ox_shunt_close(NULL) == OX_OK);
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static void test_files(const shunt_case *c) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/oxtorch-shunt-%p.safetensors", folder(), (void *)path);
+    OX_SCOPE {
+        ox_tensor *w = ox_randn(OX_SHAPE(100, 300), OX_F32), *x = ox_randn(OX_SHAPE(5, 300), OX_F32);
+        const char *name = "w";
+        CHECK(ox_save_safetensors(path, &name, &w, 1, NULL, 0, 0) == OX_OK);
+        ox_shunt *shunt = open_case(c);
+        ox_file *file = ox_file_open(path, ox_shunt_device(shunt));
+        ox_tensor *far = file ? ox_file_tensor(file, "w") : NULL;
+        CHECK_MSG(far && ox_device_of(far) == ox_shunt_device(shunt), "%s", ox_error_text());
+        for (int i = 0; i < 3; i++) {
+            ox_tensor *wanted = ox_linear(x, w, NULL);
+            CHECK_MSG(same_bits(ox_linear(ox_to(x, ox_shunt_device(shunt)), far, NULL), wanted), "%s",
+                      ox_error_text());
+            ox_add_number_(w, 1); /* the file stays as it is */
+            ox_add_number_(far, 1);
+        }
+        CHECK(same_bits(far, w));
+        ox_file_close(file);
+        CHECK(ox_shunt_close(shunt) == OX_OK); /* far keeps it */
+        CHECK(same_bits(far, w));
+        ox_file *again = ox_file_open(path, ox_cpu());
+        CHECK(same_bits(ox_add_number(ox_add_number(ox_add_number(ox_file_tensor(again, "w"), 1), 1), 1), w));
+        ox_file_close(again);
+    }
+    remove(path);
+}
+
+/* ---- captures ------------------------------------------------------------------------------------------ */
+
+static void test_captures(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(30, 40), OX_F32), *w = ox_randn(OX_SHAPE(30, 40), OX_F32);
+        ox_tensor *kept = ox_clone(w), *own = ox_clone(w);
+        CHECK(ox_capture_begin(shunt) == OX_OK);
+        ox_tensor *y = ox_mul(x, w);
+        ((float *)ox_data(w))[0] = 1e9f; /* it was copied as it was at the call */
+        ox_tensor *z = ox_add(y, ox_ones(OX_SHAPE(30, 40), OX_F32));
+        ox_add_(own, y);
+        CHECK(ox_data(own) != NULL);
+        CHECK(ox_capture_end(shunt) == OX_OK);
+        CHECK(ox_device_of(z) == ox_shunt_device(shunt) && ox_device_of(own) == ox_cpu());
+        CHECK(same_bits(z, ox_add_number(ox_mul(x, kept), 1)));
+        CHECK(same_bits(own, ox_add(kept, ox_mul(x, kept))));
+        CHECK(ox_device_of(ox_neg(x)) == ox_cpu());
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* ---- training ------------------------------------------------------------------------------------------ */
+
+enum { LAYERS = 4, WIDTH = 96, BATCH = 16 };
+
+typedef struct network {
+    ox_tensor *weight[LAYERS], *bias[LAYERS];
+    ox_optimizer *optimizer;
+} network;
+
+static network make_network(ox_device *device) {
+    network n;
+    ox_tensor *all[2 * LAYERS];
+    ox_manual_seed(11);
+    for (int i = 0; i < LAYERS; i++) {
+        n.weight[i] = ox_to(ox_mul_number(ox_randn(OX_SHAPE(WIDTH, WIDTH), OX_F32), 0.1), device);
+        n.bias[i] = ox_to(ox_zeros(OX_SHAPE(WIDTH), OX_F32), device);
+        all[2 * i] = ox_requires_grad_(n.weight[i], true);
+        all[2 * i + 1] = ox_requires_grad_(n.bias[i], true);
+    }
+    n.optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, all, 2 * LAYERS);
+    return n;
+}
+
+static double train_step(network *n, ox_tensor *x, ox_tensor *target) {
+    double loss = 0;
+    OX_SCOPE {
+        ox_tensor *h = x;
+        for (int i = 0; i < LAYERS; i++) {
+            h = ox_linear(h, n->weight[i], n->bias[i]);
+            if (i + 1 < LAYERS) h = ox_dropout(ox_gelu(h), 0.1, true);
+        }
+        ox_tensor *error = ox_mse_loss(h, target, OX_LOSS_MEAN);
+        ox_optimizer_zero_grad(n->optimizer);
+        CHECK_MSG(ox_backward(error, NULL) == OX_OK, "%s", ox_error_text());
+        ox_tensor *all[2 * LAYERS];
+        for (int i = 0; i < LAYERS; i++) {
+            all[2 * i] = n->weight[i];
+            all[2 * i + 1] = n->bias[i];
+        }
+        CHECK(ox_clip_grad_norm_(all, 2 * LAYERS, 1, 2) != NULL);
+        CHECK(ox_optimizer_step(n->optimizer) == OX_OK);
+        loss = ox_item(error);
+    }
+    return loss;
+}
+
+static void test_training(const shunt_case *c) {
+    enum { STEPS = 8 };
+    double losses[STEPS];
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32),
+                  *y = ox_randn(OX_SHAPE(BATCH, WIDTH), OX_F32);
+        network near = make_network(ox_cpu()), far = make_network(ox_shunt_device(shunt));
+        ox_tensor *far_x = ox_to(x, ox_shunt_device(shunt)), *far_y = ox_to(y, ox_shunt_device(shunt));
+        ox_manual_seed(77);
+        for (int i = 0; i < STEPS; i++) losses[i] = train_step(&near, x, y);
+        ox_manual_seed(77);
+        for (int i = 0; i < STEPS; i++) {
+            double loss = train_step(&far, far_x, far_y);
+            CHECK_MSG(loss == losses[i], "%s: step %d: %.9g, not %.9g: %s", c->name, i, loss, losses[i],
+                      ox_error_text());
+        }
+        for (int i = 0; i < LAYERS; i++)
+            CHECK(same_bits(near.weight[i], far.weight[i]) && same_bits(near.bias[i], far.bias[i]));
+        ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        CHECK_MSG(c->device_bytes == 0 || s.device_peak <= c->device_bytes, "%llu",
+                  (unsigned long long)s.device_peak);
+        CHECK_MSG(s.host_peak <= c->host_bytes, "%llu", (unsigned long long)s.host_peak);
+        ox_optimizer_close(near.optimizer);
+        ox_optimizer_close(far.optimizer);
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------------------- */
+
+static void test_fork(void) {
+    ox_shunt *shunt = open_case(&cases[1]);
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(100), OX_F32), ox_shunt_device(shunt)), *y = ox_neg(x);
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            bool told = ox_item(ox_narrow(y, 0, 0, 1)) == 0 && ox_error() == OX_ERR_DEVICE;
+            ox_release(y);
+            ox_shunt_close(shunt);
+            _exit(told ? 0 : 1);
+        }
+        int status = 1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+        CHECK(ox_item(ox_narrow(y, 0, 0, 1)) == -1);
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+int main(void) {
+    for (int i = 0; i < CASES; i++) {
+        test_lazy(&cases[i]);
+        test_changes(&cases[i]);
+        test_random(&cases[i]);
+        test_errors(&cases[i]);
+        test_files(&cases[i]);
+        test_captures(&cases[i]);
+        test_training(&cases[i]);
+    }
+    test_deaths();
+    test_refused();
+    test_fork();
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0,
+              "%lld tensors, %lld storages left", (long long)ox_memory_get_stats().tensors,
+              (long long)ox_memory_get_stats().storages);
+    return check_done("shunt");
+}

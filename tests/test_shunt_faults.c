@@ -1,0 +1,234 @@
+/* test_shunt_faults.c - disks that fail, end early, have no room or are slow to answer at every n-th
+ * transfer,
+ * allocations that fail, a kill in the middle of a step: an error or the right answer, never anything
+ * else; the
+ * shunt works afterwards, files of the user's are as they were, and nothing stays in the spill folder. */
+#include "hook_alloc.h"
+#include "oxtorch_stream.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+typedef enum fault_kind {
+    FAULT_ERROR,
+    FAULT_END,
+    FAULT_SHORT,
+    FAULT_INTERRUPT,
+    FAULT_NO_ROOM,
+    FAULT_KINDS
+} fault_kind;
+
+/* One word, for lanes ask for it at once: kind + FAULT_KINDS * every; every 0 = none. */
+static int64_t fault;
+
+static void set_fault(int kind, int64_t every) {
+    __atomic_store_n(&fault, kind + FAULT_KINDS * every, __ATOMIC_RELEASE);
+}
+
+static int64_t fault_at(void *user, int64_t number, int64_t bytes) {
+    const int64_t f = __atomic_load_n((const int64_t *)user, __ATOMIC_ACQUIRE), every = f / FAULT_KINDS;
+    if (every == 0 || number % every != 0) return bytes;
+    switch ((fault_kind)(f % FAULT_KINDS)) {
+    case FAULT_ERROR: return -EIO;
+    case FAULT_END: return 0;
+    case FAULT_INTERRUPT: return number % 3 ? -EINTR : -EAGAIN;
+    case FAULT_NO_ROOM: return -ENOSPC;
+    default: return number % 2 ? (bytes + 1) / 2 : (bytes + 4096) / 8192 * 4096 + 1;
+    }
+}
+
+static char folder[400];
+static hook memory;
+
+static int files_in_folder(void) {
+    DIR *dir = opendir(folder);
+    int count = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));) count += e->d_name[0] != '.';
+    if (dir) closedir(dir);
+    return count;
+}
+
+enum { SIDE = 64, WEIGHTS = 12 };
+
+/* Weights that do not fit all at once, changed on the way. */
+static ox_tensor *work(ox_tensor **w, ox_tensor *x) {
+    ox_tensor *h = x;
+    for (int i = 0; i < WEIGHTS; i++) h = ox_tanh(ox_mul_number(ox_matmul(h, w[i]), 0.2));
+    for (int i = 0; i < WEIGHTS; i++)
+        if (!ox_add_scaled_(w[i], h, 0.01)) return NULL;
+    return ox_sum(h, OX_DIMS(0), false);
+}
+
+static void make_weights(ox_device *device, ox_tensor **w) {
+    ox_manual_seed(3);
+    for (int i = 0; i < WEIGHTS; i++)
+        OX_SCOPE {
+            w[i] = ox_retain(ox_to(ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), device));
+        }
+}
+
+static void drop_weights(ox_tensor **w) {
+    for (int i = 0; i < WEIGHTS; i++) ox_release(w[i]);
+}
+
+static bool answer(ox_tensor **w, float *out) {
+    bool good = false;
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(SIDE, SIDE), OX_F32), w[0] ? ox_device_of(w[0]) : ox_cpu());
+        ox_tensor *y = w[WEIGHTS - 1] ? work(w, x) : NULL;
+        good = y && ox_to_floats(y, out, SIDE) == OX_OK;
+    }
+    return good;
+}
+
+static ox_shunt *open_small(bool eager) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 6 * SIDE * SIDE * 4 + 65536;
+    desc.spill = folder;
+    desc.eager = eager;
+    desc.fault = fault_at;
+    desc.fault_user = &fault;
+    return ox_shunt_open(&desc);
+}
+
+static void test_every(bool eager) {
+    float wanted[SIDE], got[SIDE];
+    ox_tensor *w[WEIGHTS];
+    int errors = 0, answers = 0;
+    make_weights(ox_cpu(), w);
+    CHECK(answer(w, wanted));
+    drop_weights(w);
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        for (int64_t every = 1; every < 60; every += every < 10 ? 1 : 7) {
+            ox_shunt *shunt = open_small(eager);
+            make_weights(ox_shunt_device(shunt), w);
+            ox_error_clear();
+            set_fault(kind, every);
+            bool good = answer(w, got);
+            set_fault(0, 0);
+            bool harmless = kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
+            CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0 : ox_error() != OX_OK && !harmless,
+                      "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+            errors += !good;
+            answers += good;
+            ox_error_clear();
+            drop_weights(w); /* then it works as one that never failed */
+            make_weights(ox_shunt_device(shunt), w);
+            CHECK_MSG(answer(w, got) && memcmp(got, wanted, sizeof got) == 0, "after kind %d every %lld: %s",
+                      kind, (long long)every, ox_error_text());
+            ox_error_clear();
+            drop_weights(w);
+            CHECK(ox_shunt_close(shunt) == OX_OK);
+            CHECK(files_in_folder() == 0);
+        }
+    CHECK_MSG(errors > 20 && answers > 20, "%d errors, %d answers", errors, answers);
+}
+
+/* Every n-th allocation fails: an error or the right answer, and a later run is right. */
+static void test_memory(void) {
+    int errors = 0;
+    float wanted[SIDE], got[SIDE];
+    ox_tensor *w[WEIGHTS];
+    const ox_allocator allocator = {hook_alloc, hook_free, &memory};
+    make_weights(ox_cpu(), w);
+    CHECK(answer(w, wanted));
+    drop_weights(w);
+    hook_allow(&memory, INT64_MAX);
+    ox_trim();
+    CHECK_MSG(ox_set_allocator(&allocator) == OX_OK, "%s", ox_error_text());
+    ox_shunt *shunt = open_small(false);
+    for (int64_t at = 0; at < 400; at += at < 60 ? 1 : 13) {
+        make_weights(ox_shunt_device(shunt), w);
+        ox_error_clear();
+        ox_trim(); /* or there is enough of what was freed */
+        hook_allow(&memory, at);
+        bool good = answer(w, got);
+        hook_allow(&memory, INT64_MAX);
+        errors += !good;
+        CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0 : ox_error() != OX_OK, "allocation %lld: %s",
+                  (long long)at, ox_error_text());
+        ox_error_clear();
+        drop_weights(w);
+    }
+    make_weights(ox_shunt_device(shunt), w);
+    CHECK_MSG(answer(w, got) && memcmp(got, wanted, sizeof got) == 0, "%s", ox_error_text());
+    drop_weights(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    CHECK_MSG(errors > 5, "%d errors", errors);
+    CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(hook_out(&memory) == 0, "%lld blocks left", (long long)hook_out(&memory));
+}
+
+/* A process that is killed while its steps run leaves no file, and the file of weights as it was. */
+static void test_kill(void) {
+    for (int i = 0; i < 5; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            ox_tensor *w[WEIGHTS];
+            float got[SIDE];
+            ox_shunt *shunt = open_small(false);
+            make_weights(ox_shunt_device(shunt), w);
+            for (;;)
+                if (!answer(w, got)) _exit(1);
+        }
+        usleep((useconds_t)(20000 + 15000 * i));
+        int status = 0;
+        CHECK(child > 0 && kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
+        CHECK(WIFSIGNALED(status));
+        CHECK(files_in_folder() == 0);
+    }
+}
+
+/* The spill folder has no room, or is not there. */
+static void test_budgets(void) {
+    ox_tensor *w[WEIGHTS] = {NULL};
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 6 * SIDE * SIDE * 4 + 65536;
+    desc.disk_bytes = 2 * SIDE * SIDE * 4;
+    desc.spill = folder;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    make_weights(ox_shunt_device(shunt), w);
+    CHECK_MSG(ox_error() == OX_ERR_NOMEM, "%s", ox_error_text());
+    ox_error_clear();
+    CHECK(ox_shunt_get_stats(shunt).disk_peak <= desc.disk_bytes);
+    drop_weights(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    desc.disk_bytes = 0;
+    desc.spill = "/no/such/folder";
+    shunt = ox_shunt_open(&desc);
+    make_weights(ox_shunt_device(shunt), w);
+    CHECK_MSG(ox_error() == OX_ERR_IO && strstr(ox_error_text(), "/no/such/folder"), "%s", ox_error_text());
+    ox_error_clear();
+    drop_weights(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+int main(void) {
+    const char *test = getenv("OX_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s/shunt-faults-%d",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+             : test                        ? test
+                                           : ".",
+             (int)getpid());
+    CHECK(mkdir(folder, 0700) == 0);
+    test_kill(); /* before there are threads */
+    test_every(false);
+    test_every(true);
+    test_memory();
+    test_budgets();
+    CHECK(rmdir(folder) == 0);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
+    return check_done("shunt_faults");
+}

@@ -1,0 +1,212 @@
+/* test_shunt_insight.c - what a shunt tells: plans made and replayed, statistics, the trace, the dump, the
+ * environment; that compressed moves change a loss curve by less than one percent. */
+#include "check.h"
+#include "oxtorch_nn.h"
+#include "oxtorch_stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *folder(void) {
+    const char *test = getenv("OX_TEST_TMP");
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".";
+}
+
+enum { LAYERS = 6, WIDTH = 128 };
+
+typedef struct network {
+    ox_tensor *weight[LAYERS];
+    ox_optimizer *adamw;
+} network;
+
+static network make_network(ox_device *device) {
+    network n;
+    ox_manual_seed(4);
+    for (int i = 0; i < LAYERS; i++)
+        OX_SCOPE {
+            ox_tensor *w = ox_mul_number(ox_randn(OX_SHAPE(WIDTH, WIDTH), OX_F32), 0.1);
+            n.weight[i] = ox_retain(ox_requires_grad_(ox_to(w, device), true));
+        }
+    n.adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, n.weight, LAYERS);
+    return n;
+}
+
+static void drop_network(network *n) {
+    ox_optimizer_close(n->adamw);
+    for (int i = 0; i < LAYERS; i++) ox_release(n->weight[i]);
+}
+
+static double step(network *n, int64_t batch, uint64_t seed) {
+    double loss = 0;
+    OX_SCOPE {
+        ox_device *device = ox_device_of(n->weight[0]);
+        ox_manual_seed(seed);
+        ox_tensor *x = ox_randn(OX_SHAPE(batch, WIDTH), OX_F32);
+        ox_tensor *target = ox_to(ox_flip(ox_tanh(x), OX_DIMS(1)), device), *h = ox_to(x, device);
+        for (int i = 0; i < LAYERS; i++) h = ox_add(h, ox_gelu(ox_linear(h, n->weight[i], NULL)));
+        ox_tensor *error = ox_mse_loss(h, target, OX_LOSS_MEAN);
+        ox_optimizer_zero_grad(n->adamw);
+        CHECK_MSG(ox_backward(error, NULL) == OX_OK && ox_optimizer_step(n->adamw) == OX_OK, "%s",
+                  ox_error_text());
+        ox_optimizer_zero_grad(n->adamw);
+        loss = ox_item(error);
+    }
+    return loss;
+}
+
+static ox_shunt_desc small_desc(void) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 900 << 10; /* of 1.6 MB of weights, gradients and state */
+    desc.host_bytes = 400 << 10;
+    desc.spill = folder();
+    return desc;
+}
+
+/* A step that repeats plans nothing, a changed shape plans once. */
+static void test_plans(void) {
+    ox_shunt_desc desc = small_desc();
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    network n = make_network(ox_shunt_device(shunt));
+    for (int i = 0; i < 3; i++) step(&n, 16, 1); /* without state, then with it */
+    int64_t plans = ox_shunt_get_stats(shunt).plans;
+    CHECK_MSG(plans == 2, "%lld plans", (long long)plans);
+    for (int i = 0; i < 5; i++) step(&n, 16, (uint64_t)i);
+    ox_optimizer_set(n.adamw, OX_ALL_GROUPS, "lr", 1e-4); /* numbers are no part of a plan */
+    step(&n, 16, 1);
+    CHECK(ox_shunt_get_stats(shunt).plans == plans);
+    for (int i = 0; i < 3; i++) step(&n, 24, 1);
+    CHECK(ox_shunt_get_stats(shunt).plans == plans + 1);
+    step(&n, 16, 1);
+    ox_shunt_stats s = ox_shunt_get_stats(shunt);
+    CHECK(s.plans == plans + 1 && s.replays > 0);
+    CHECK(s.wall_seconds > 0 && s.compute_seconds > 0 && s.bound_seconds >= s.compute_seconds * 0.999);
+    CHECK(s.eta > 0 && s.eta <= 1.0001 && s.simulated_seconds > 0 && s.plan_seconds > 0);
+    CHECK(s.up_bytes > 0 && s.down_bytes > 0 && s.read_bytes > 0 && s.written_bytes > 0);
+    CHECK(s.device_peak <= desc.device_bytes && s.host_peak <= desc.host_bytes && s.disk_peak > 0);
+    drop_network(&n);
+    s = ox_shunt_get_stats(shunt);
+    CHECK(s.device_bytes == 0 && s.host_bytes == 0 && s.disk_bytes == 0);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+static char *read_all(const char *path) {
+    FILE *file = fopen(path, "rb");
+    char *text = (char *)calloc(1, 1 << 22);
+    size_t got = file && text ? fread(text, 1, (1 << 22) - 1, file) : 0;
+    if (file) fclose(file);
+    if (text) text[got] = 0;
+    return text;
+}
+
+static void test_trace(void) {
+    char trace[300], plan[300], drawing[300];
+    snprintf(trace, sizeof trace, "%s/shunt-trace-%d.json", folder(), (int)getpid());
+    snprintf(plan, sizeof plan, "%s/shunt-plan-%d.txt", folder(), (int)getpid());
+    snprintf(drawing, sizeof drawing, "%s/shunt-plan-%d.svg", folder(), (int)getpid());
+    ox_shunt_desc desc = small_desc();
+    desc.trace = trace;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    CHECK(ox_shunt_dump(shunt, plan) == OX_ERR_ARG);
+    ox_error_clear();
+    network n = make_network(ox_shunt_device(shunt));
+    for (int i = 0; i < 3; i++) step(&n, 16, 1);
+    CHECK(ox_shunt_dump(shunt, plan) == OX_OK && ox_shunt_dump(shunt, drawing) == OX_OK);
+    CHECK(ox_shunt_dump(shunt, "/no/such/folder/x.svg") == OX_ERR_IO);
+    ox_error_clear();
+    CHECK(ox_shunt_dump(NULL, plan) == OX_ERR_ARG);
+    ox_error_clear();
+    drop_network(&n);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    char *text = read_all(plan), *svg = read_all(drawing), *json = read_all(trace);
+    CHECK(strstr(text, "linear") && strstr(text, "load item") && strstr(text, "save item") &&
+          strstr(text, "disk"));
+    CHECK(strstr(svg, "<svg ") == svg && strstr(svg, "</svg>") && strstr(svg, "pinned item"));
+    static const char *const lanes[] = {"compute", "up", "down", "disk", "plan"};
+    for (int i = 0; i < 5; i++) {
+        char name[40], event[40];
+        snprintf(name, sizeof name, "\"args\":{\"name\":\"%s\"}", lanes[i]);
+        snprintf(event, sizeof event, "\"pid\":1,\"tid\":%d,\"ts\"", i + 1);
+        CHECK_MSG(strstr(json, name) && strstr(json, event), "no %s in the trace", lanes[i]);
+    }
+    free(text);
+    free(svg);
+    free(json);
+    remove(plan);
+    remove(drawing);
+    remove(trace);
+}
+
+static void test_environment(void) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    setenv("OX_SHUNT_DEVICE_BYTES", "1.5M", 1);
+    setenv("OX_SHUNT_HOST_BYTES", "64K", 1);
+    setenv("OX_SHUNT_SPILL", folder(), 1);
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    ox_device_stats facts = ox_device_get_stats(ox_shunt_device(shunt));
+    CHECK_MSG(facts.bytes_budget == 3u << 19, "%llu", (unsigned long long)facts.bytes_budget);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    desc.device_bytes = 1 << 20; /* what is said in the program holds */
+    shunt = ox_shunt_open(&desc);
+    CHECK(ox_device_get_stats(ox_shunt_device(shunt)).bytes_budget == 1u << 20);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    desc.device_bytes = 0;
+    static const char *const wrong[] = {"much", "1X", "-5", "1MM"};
+    for (int i = 0; i < 4; i++) {
+        setenv("OX_SHUNT_DEVICE_BYTES", wrong[i], 1);
+        CHECK_MSG(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG, "%s", wrong[i]);
+        ox_error_clear();
+    }
+    unsetenv("OX_SHUNT_DEVICE_BYTES");
+    unsetenv("OX_SHUNT_HOST_BYTES");
+    unsetenv("OX_SHUNT_SPILL");
+}
+
+/* The mean over ten steps at a time of 200, beside a run that moves all bits. */
+static void test_compression(ox_compression compression, unsigned which, double most) {
+    enum { STEPS = 200, SPAN = 10 };
+    double plain[STEPS], packed[STEPS], worst = 0;
+    int64_t moved[2];
+    for (int k = 0; k < 2; k++) {
+        ox_shunt_desc desc = small_desc();
+        desc.host_bytes = 64 << 20;
+        desc.recompute = OX_RECOMPUTE_OFF;
+        desc.compression = k ? compression : OX_COMPRESSION_NONE;
+        desc.compress = which;
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        network n = make_network(ox_shunt_device(shunt));
+        for (int i = 0; i < STEPS; i++) (k ? packed : plain)[i] = step(&n, 64, (uint64_t)i);
+        drop_network(&n);
+        moved[k] = ox_shunt_get_stats(shunt).up_bytes;
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    for (int i = 0; i < STEPS; i += SPAN) {
+        double a = 0, b = 0;
+        for (int j = i; j < i + SPAN; j++) {
+            a += plain[j];
+            b += packed[j];
+        }
+        CHECK(isfinite(a) && isfinite(b));
+        if (fabs(b / a - 1) > worst) worst = fabs(b / a - 1);
+    }
+    printf("compression %d of %u: %.4f %% off at most, %.0f %% of the bytes\n", (int)compression, which,
+           100 * worst, 100.0 * (double)moved[1] / (double)moved[0]);
+    CHECK_MSG(worst < most, "compression %d: %.4f", (int)compression, worst);
+    CHECK(plain[STEPS - 1] < 0.5 * plain[0] && moved[1] < moved[0]);
+}
+
+int main(void) {
+    test_plans();
+    test_trace();
+    test_environment();
+    test_compression(OX_COMPRESSION_F16, OX_COMPRESS_ACTIVATIONS, 0.01);
+    test_compression(OX_COMPRESSION_F8, OX_COMPRESS_ACTIVATIONS, 0.01);
+    test_compression(OX_COMPRESSION_I8, OX_COMPRESS_ACTIVATIONS, 0.01);
+    test_compression(OX_COMPRESSION_Q4, OX_COMPRESS_ACTIVATIONS, 0.2);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
+    return check_done("shunt_insight");
+}

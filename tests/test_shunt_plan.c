@@ -1,0 +1,389 @@
+/* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and
+ * to pin
+ * (branch and bound), what every plan must obey, and the time that planning takes. By hand: test_shunt_plan
+ * GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below the public
+ * functions. OX_O0: the compiler takes longest here. */
+#define OX_IMPLEMENTATION
+#include "oxtorch_stream.h"
+
+#include "check.h"
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t draw(uint64_t below) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % below;
+}
+
+enum { NODES = 15, ITEMS = 24, TOUCHES = NODES * 5 };
+
+typedef struct graph {
+    oxi_shunt_problem p;
+    int32_t first[NODES + 1];
+    oxi_shunt_touch touch[TOUCHES];
+    double seconds[NODES];
+    bool again[NODES];
+    oxi_shunt_known known[ITEMS];
+} graph;
+
+static void touch_item(graph *g, int32_t node, int32_t *end, int32_t item, bool reads, bool writes) {
+    for (int32_t t = g->first[node]; t < *end; t++)
+        if (g->touch[t].item == item) {
+            g->touch[t].reads = g->touch[t].reads || reads;
+            g->touch[t].writes = g->touch[t].writes || writes;
+            return;
+        }
+    g->touch[*end].item = item;
+    g->touch[*end].reads = reads;
+    g->touch[(*end)++].writes = writes;
+}
+
+/* Up to 15 nodes, some weights, some of them changed in place, the rest made on the way; a budget between
+ * what one node needs and what all of them do. */
+static void draw_graph(graph *g, uint64_t seed) {
+    memset(g, 0, sizeof *g);
+    state = seed * 0x9e3779b97f4a7c15u + 1442695040888963407u;
+    for (int i = 0; i < 8; i++) draw(2);
+    oxi_shunt_problem *p = &g->p;
+    int32_t weights = 1 + (int32_t)draw(4), end = 0, made = weights;
+    p->node_count = 3 + (int32_t)draw(NODES - 2);
+    for (int32_t n = 0; n < p->node_count; n++) {
+        g->first[n] = end;
+        g->seconds[n] = 1e-3 * (1 + (double)draw(20));
+        int operands = 1 + (int)draw(2);
+        for (int i = 0; i < operands; i++) touch_item(g, n, &end, (int32_t)draw((uint64_t)made), true, false);
+        if (draw(4) == 0) {
+            touch_item(g, n, &end, (int32_t)draw((uint64_t)made), true, true); /* in place */
+        } else if (made < ITEMS) {
+            touch_item(g, n, &end, made++, false, true);
+            g->again[n] = true;
+        }
+        g->first[n + 1] = end;
+    }
+    p->item_count = made;
+    uint64_t widest = 0, all = 0;
+    for (int32_t i = 0; i < made; i++) {
+        oxi_shunt_known *k = &g->known[i];
+        k->room = 4096 * (1 + draw(8));
+        k->had = i < weights;
+        k->held = k->had || draw(6) == 0;
+        k->on_host = draw(2) == 0;
+        for (int disk = 0; disk < 2; disk++) {
+            k->load[disk] = (disk ? 4e-7 : 1e-7) * (double)k->room + 1e-5;
+            k->save[disk] = (disk ? 5e-7 : 1e-7) * (double)k->room + 1e-5;
+        }
+        all += k->room;
+    }
+    p->first = g->first;
+    p->touch = g->touch;
+    p->seconds = g->seconds;
+    p->again = g->again;
+    p->known = g->known;
+    widest = oxi_shunt_widest(p);
+    p->capacity = widest + 4096 * draw((all - widest) / 4096 + 2);
+    p->host_room = draw(2) ? 4096 * draw(16) : 0;
+    p->time_most = 0.5; /* it ends by itself before */
+    p->recompute = OX_RECOMPUTE_AUTO;
+}
+
+/* ---- the best of all
+ * ------------------------------------------------------------------------------------- */
+
+/* Of the program's order: all ways to keep or not to keep a gap, and to pin or not to pin an item. */
+typedef struct oracle {
+    const graph *g;
+    oxi_shunt_problem p;
+    oxi_shunt_order o;
+    uint8_t keep[TOUCHES];
+    int32_t gap[TOUCHES], gap_count;
+    int32_t weight[ITEMS], weight_count;
+    oxi_shunt_plan *trial;
+    double best, compute;
+    int64_t tries;
+} oracle;
+
+/* Memory of what is kept so far, gaps from `from` on not counted: beyond the budget nothing below fits. */
+static bool fits_so_far(oracle *r, int from) {
+    uint64_t used[NODES + 1] = {0};
+    for (int32_t k = 0; k < r->o.access_count; k++) {
+        int32_t a = r->o.access[k];
+        for (int32_t i = 0; i < r->p.item_count; i++)
+            if (a >= r->o.first[i] && a < r->o.first[i + 1] && !r->p.known[i].pinned)
+                used[r->o.at[a]] += r->p.known[i].room;
+    }
+    for (int32_t i = 0; i < r->p.item_count; i++)
+        for (int32_t j = 0; j < r->o.slot_count; j++)
+            if (r->p.known[i].pinned) used[j] += r->p.known[i].room;
+    for (int g = 0; g < from; g++) {
+        int32_t a = r->gap[g], i = 0;
+        while (a >= r->o.first[i + 1]) i++;
+        if (!r->keep[a]) continue;
+        int32_t end = a + 1 < r->o.first[i + 1] ? r->o.at[a + 1] : r->o.slot_count;
+        for (int32_t j = r->o.at[a] + 1; j < end; j++) used[j] += r->p.known[i].room;
+    }
+    for (int32_t j = 0; j < r->o.slot_count; j++)
+        if (used[j] > r->p.capacity) return false;
+    return true;
+}
+
+/* Seconds that the disk needs for what is not kept so far, whatever else: no way below takes less. */
+static double least_so_far(oracle *r, int from) {
+    double disk = 0;
+    for (int g = 0; g < from; g++) {
+        int32_t a = r->gap[g], i = 0;
+        while (a >= r->o.first[i + 1]) i++;
+        bool again = a + 1 < r->o.first[i + 1] && r->o.use[a + 1] & 1;
+        if (!r->keep[a] && again && r->p.host_room == 0 && !r->p.known[i].on_host)
+            disk += r->p.known[i].load[1];
+    }
+    return disk > r->compute ? disk : r->compute;
+}
+
+static void try_gaps(oracle *r, int from) {
+    if (least_so_far(r, from) >= r->best || !fits_so_far(r, from)) return;
+    if (from == r->gap_count) {
+        r->tries++;
+        uint64_t pinned = oxi_shunt_pins_place(&r->p);
+        for (int packing = 0; packing <= OXI_PACK_TIGHT; packing++)
+            if (oxi_shunt_schedule_run(&r->p, &r->o, r->keep, pinned, packing, r->trial) &&
+                r->trial->simulated < r->best)
+                r->best = r->trial->simulated;
+        return;
+    }
+    for (int keep = 1; keep >= 0; keep--) {
+        r->keep[r->gap[from]] = (uint8_t)keep;
+        try_gaps(r, from + 1);
+    }
+}
+
+/* The gaps that a choice of pins leaves. */
+static void try_pins(oracle *r, int from) {
+    if (from < r->weight_count) {
+        for (int pin = 1; pin >= 0; pin--) {
+            r->p.known[r->weight[from]].pinned = pin;
+            try_pins(r, from + 1);
+        }
+        return;
+    }
+    r->gap_count = 0;
+    memset(r->keep, 0, sizeof r->keep);
+    for (int32_t i = 0; i < r->p.item_count; i++)
+        for (int32_t a = r->o.first[i]; a < r->o.first[i + 1]; a++) {
+            bool last = a + 1 == r->o.first[i + 1];
+            if (r->p.known[i].pinned || !oxi_shunt_needed_after(&r->o, &r->p, i, a)) continue;
+            if (last && r->p.known[i].had) continue; /* it leaves: it would have to be pinned to stay */
+            r->gap[r->gap_count++] = a;
+        }
+    try_gaps(r, 0);
+}
+
+static int gaps_of(const graph *g) {
+    int gaps = 0;
+    for (int32_t t = 0; t < g->first[g->p.node_count]; t++) gaps++;
+    for (int32_t i = 0; i < g->p.item_count; i++) gaps += g->known[i].held ? 0 : -1;
+    return gaps;
+}
+
+static double best_of_all(graph *g) {
+    oracle r;
+    oxi_shunt_known known[ITEMS];
+    memset(&r, 0, sizeof r);
+    r.g = g;
+    r.p = g->p;
+    memcpy(known, g->known, sizeof known);
+    r.p.known = known;
+    r.best = 1e9;
+    r.trial = (oxi_shunt_plan *)oxi_calloc(1, sizeof *r.trial);
+    CHECK(r.trial && oxi_shunt_order_open(&r.o, &r.p));
+    r.compute = r.o.start[r.o.slot_count];
+    for (int32_t i = 0; i < r.p.item_count; i++)
+        if (known[i].had && known[i].held && r.o.first[i] < r.o.first[i + 1]) r.weight[r.weight_count++] = i;
+    try_pins(&r, 0);
+    oxi_shunt_order_close(&r.o, &r.p);
+    oxi_shunt_plan_free(r.trial);
+    return r.best;
+}
+
+/* ---- what a plan must obey
+ * ------------------------------------------------------------------------------- */
+
+/* A map of the device's bytes. */
+typedef struct memory_map {
+    const graph *g;
+    int32_t owner[16384]; /* of pieces of 4 KiB */
+    uint64_t at[ITEMS];
+    bool there[ITEMS];
+} memory_map;
+
+static bool put(memory_map *m, int32_t item, uint64_t place) {
+    uint64_t end = place + m->g->known[item].room;
+    if (end > m->g->p.capacity || m->there[item]) return false;
+    for (uint64_t c = place / 4096; c < end / 4096; c++) {
+        if (m->owner[c] >= 0) return false;
+        m->owner[c] = item;
+    }
+    m->there[item] = true;
+    m->at[item] = place;
+    return true;
+}
+
+static bool take(memory_map *m, int32_t item) {
+    uint64_t end = m->at[item] + m->g->known[item].room;
+    if (!m->there[item]) return false;
+    for (uint64_t c = m->at[item] / 4096; c < end / 4096; c++) m->owner[c] = -1;
+    m->there[item] = false;
+    return true;
+}
+
+/* Goes through a plan: every use finds its item on the device, every load a copy with the last change, no two
+ * items share a byte, no clock waits for what never comes, and what is held is somewhere in the end. */
+static bool obeys(const graph *g, const oxi_shunt_plan *plan) {
+    static memory_map m;
+    int done[OXI_LANES] = {0, 0, 0, 0}, version[ITEMS] = {0}, saved[ITEMS];
+    bool used[ITEMS] = {false}, good = g->p.capacity / 4096 <= 16384;
+    memset(&m, 0, sizeof m);
+    memset(m.owner, 0xff, sizeof m.owner);
+    m.g = g;
+    for (int32_t i = 0; i < g->p.item_count; i++) saved[i] = g->known[i].had ? 0 : -1;
+    for (int32_t i = 0; i < plan->item_count; i++)
+        if (plan->known[i].pinned) good = good && put(&m, i, plan->known[i].place);
+    for (int32_t k = 0; k < plan->instruction_count && good; k++) {
+        const oxi_shunt_instruction *in = &plan->instruction[k];
+        for (int lane = 0; lane < OXI_LANES; lane++) good = good && in->wait[lane] <= done[lane];
+        done[in->lane]++;
+        if (in->action == OXI_ACT_LOAD)
+            good = good && saved[in->item] == version[in->item] &&
+                   put(&m, in->item, plan->segment[in->segment].place);
+        if (in->action == OXI_ACT_SAVE) {
+            saved[in->item] = version[in->item];
+            good = good && take(&m, in->item);
+        }
+        for (int32_t c = in->first; c < in->first + in->count; c++)
+            if (plan->change[c].begins) good = good && put(&m, plan->change[c].item, plan->change[c].place);
+        for (int32_t t = g->first[in->node]; in->action == OXI_ACT_NODE && t < g->first[in->node + 1]; t++) {
+            int32_t i = g->touch[t].item;
+            good = good && m.there[i];
+            used[i] = true;
+            if (g->touch[t].writes && g->touch[t].reads) version[i]++;
+        }
+        for (int32_t c = in->first; c < in->first + in->count; c++)
+            if (!plan->change[c].begins) good = good && take(&m, plan->change[c].item);
+    }
+    for (int32_t i = 0; i < g->p.item_count; i++)
+        good = good && (!g->known[i].held || !used[i] || m.there[i] || saved[i] == version[i]);
+    return good;
+}
+
+static void test_optimum(long graphs, uint64_t first) {
+    double worst = 1, sum = 0;
+    long compared = 0;
+    for (uint64_t seed = first; compared < graphs; seed++) {
+        graph g;
+        draw_graph(&g, seed);
+        if (gaps_of(&g) > 18) continue; /* beyond what all ways of can be tried */
+        oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
+        double best = best_of_all(&g);
+        compared++;
+        CHECK_MSG(plan != NULL, "seed %llu: no plan", (unsigned long long)seed);
+        if (!plan) continue;
+        double factor = plan->simulated / best;
+        CHECK_MSG(obeys(&g, plan), "seed %llu: the plan does not hold", (unsigned long long)seed);
+        CHECK_MSG(factor <= 1.05, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
+                  plan->simulated, best);
+        CHECK_MSG(plan->simulated >= plan->bound * (1 - 1e-9), "seed %llu: below the bound",
+                  (unsigned long long)seed);
+        if (factor > worst) worst = factor;
+        sum += factor;
+        oxi_shunt_plan_free(plan);
+    }
+    printf("%ld graphs: at most %.4f of the best, %.4f in the mean\n", compared, worst,
+           sum / (double)compared);
+}
+
+/* ---- time
+ * ------------------------------------------------------------------------------------------------ */
+
+/* A chain of layers, forward, backward and an optimizer's pass. */
+static void test_time(int32_t nodes) {
+    int32_t layers = nodes / 10, items = layers * 4 + nodes, touches = 0, made = layers * 3, end = 0;
+    oxi_shunt_problem p;
+    memset(&p, 0, sizeof p);
+    int32_t *first = (int32_t *)calloc((size_t)nodes + 1, sizeof *first);
+    oxi_shunt_touch *touch = (oxi_shunt_touch *)calloc((size_t)nodes * 4, sizeof *touch);
+    double *seconds = (double *)calloc((size_t)nodes, sizeof *seconds);
+    bool *again = (bool *)calloc((size_t)nodes, sizeof *again);
+    oxi_shunt_known *known = (oxi_shunt_known *)calloc((size_t)items, sizeof *known);
+    int32_t *act = (int32_t *)calloc((size_t)nodes + 1, sizeof *act);
+#define TOUCH(i, r, w) (touch[end].item = (i), touch[end].reads = (r), touch[end++].writes = (w))
+    int32_t n = 0, x = made++;
+    for (int32_t l = 0; l < layers; l++)
+        for (int k = 0; k < 3; k++, n++) { /* forward */
+            first[n] = end;
+            act[n] = x;
+            TOUCH(x, true, false);
+            if (k == 0) TOUCH(l, true, false);
+            x = made++;
+            TOUCH(x, false, true);
+            again[n] = true;
+        }
+    for (int32_t l = layers - 1; l >= 0; l--)
+        for (int k = 0; k < 5; k++, n++) { /* backward */
+            first[n] = end;
+            TOUCH(x, true, false);
+            TOUCH(act[l * 3 + k % 3], true, false);
+            if (k == 0) TOUCH(l, true, false);
+            x = made++;
+            TOUCH(x, false, true);
+        }
+    for (int32_t l = 0; l < layers; l++)
+        for (int k = 0; k < 2; k++, n++) { /* the optimizer */
+            first[n] = end;
+            TOUCH(layers + l, true, true);
+            TOUCH(layers * 2 + l, true, true);
+            TOUCH(l, true, true);
+        }
+    first[n] = end;
+    touches = end;
+    (void)touches;
+    p.node_count = n;
+    p.item_count = made;
+    for (int32_t i = 0; i < made; i++) {
+        known[i].room = 1u << 20;
+        known[i].had = known[i].held = i < layers * 3;
+        known[i].load[0] = known[i].save[0] = 1e-4;
+        known[i].load[1] = known[i].save[1] = 1e-3;
+    }
+    for (int32_t k = 0; k < n; k++) seconds[k] = 5e-4;
+    p.first = first;
+    p.touch = touch;
+    p.seconds = seconds;
+    p.again = again;
+    p.known = known;
+    p.capacity = (uint64_t)(layers * 3) << 19; /* half of what stays */
+    p.host_room = (uint64_t)1 << 60;
+    p.time_most = 0.02 + 1.5e-6 * n;
+    double start = oxi_now();
+    oxi_shunt_plan *plan = oxi_shunt_plan_make(&p);
+    double took = oxi_now() - start;
+    CHECK(plan != NULL);
+    printf("%d nodes, %d instructions: planned in %.1f ms, %.3f s simulated, %.3f s at least\n", (int)n,
+           plan ? (int)plan->instruction_count : 0, 1e3 * took, plan ? plan->simulated : 0,
+           plan ? plan->bound : 0);
+    oxi_shunt_plan_free(plan);
+    free(first);
+    free(touch);
+    free(seconds);
+    free(again);
+    free(known);
+    free(act);
+}
+
+int main(int count, char **words) {
+    long graphs = count > 1 ? atol(words[1]) : 100;
+    test_optimum(graphs, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    test_time(1000);
+    test_time(10000);
+    return check_done("shunt_plan");
+}

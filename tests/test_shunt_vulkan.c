@@ -1,0 +1,98 @@
+/* test_shunt_vulkan.c - the planner over a GPU: steps that are planned over its memory, the host's and the
+ * disk have the bits of the same operations in its memory, run at once. Skipped without a Vulkan device. */
+#include "check.h"
+#include "oxtorch_nn.h"
+#include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LAYERS = 6, WIDTH = 64 };
+
+static ox_device *gpu;
+
+typedef struct network {
+    ox_tensor *weight[LAYERS];
+    ox_optimizer *adamw;
+} network;
+
+static network make_network(ox_device *device) {
+    network n;
+    ox_manual_seed(4);
+    for (int i = 0; i < LAYERS; i++)
+        OX_SCOPE {
+            ox_tensor *w = ox_mul_number(ox_randn(OX_SHAPE(WIDTH, WIDTH), OX_F32), 0.1);
+            n.weight[i] = ox_retain(ox_requires_grad_(ox_to(w, device), true));
+        }
+    n.adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, n.weight, LAYERS);
+    return n;
+}
+
+static double step(network *n, int seed) {
+    double loss = 0;
+    OX_SCOPE {
+        ox_device *device = ox_device_of(n->weight[0]);
+        ox_manual_seed((uint64_t)seed);
+        ox_tensor *x = ox_randn(OX_SHAPE(32, WIDTH), OX_F32), *h = ox_to(x, device);
+        ox_tensor *target = ox_to(ox_flip(ox_tanh(x), OX_DIMS(1)), device);
+        for (int i = 0; i < LAYERS; i++)
+            h = ox_add(h, ox_dropout(ox_gelu(ox_linear(h, n->weight[i], NULL)), 0.1, true));
+        ox_tensor *error = ox_mse_loss(ox_softmax(h, -1), target, OX_LOSS_MEAN);
+        ox_optimizer_zero_grad(n->adamw);
+        CHECK_MSG(ox_backward(error, NULL) == OX_OK && ox_optimizer_step(n->adamw) == OX_OK, "%s",
+                  ox_error_text());
+        ox_optimizer_zero_grad(n->adamw);
+        loss = ox_item(error);
+    }
+    return loss;
+}
+
+static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted, ox_tensor **weights,
+                int steps) {
+    const char *folder = getenv("OX_TEST_TMP");
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = device_bytes;
+    desc.host_bytes = host_bytes;
+    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    CHECK_MSG(shunt != NULL, "%s", ox_error_text());
+    network n = make_network(ox_shunt_device(shunt));
+    for (int i = 0; i < steps; i++) {
+        double loss = step(&n, i);
+        CHECK_MSG(loss == wanted[i], "%llu bytes, step %d: %.9g, not %.9g: %s",
+                  (unsigned long long)device_bytes, i, loss, wanted[i], ox_error_text());
+    }
+    for (int i = 0; i < LAYERS; i++)
+        CHECK(ox_equal(ox_to(n.weight[i], ox_cpu()), ox_to(weights[i], ox_cpu())));
+    const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+    CHECK_MSG(device_bytes == 0 || (s.device_peak <= device_bytes && s.plans > 0 && s.replays > 0),
+              "%llu bytes", (unsigned long long)s.device_peak);
+    CHECK(host_bytes == 0 || s.host_peak <= host_bytes);
+    CHECK(device_bytes == 0 || s.up_bytes + s.written_bytes > 0);
+    ox_optimizer_close(n.adamw);
+    for (int i = 0; i < LAYERS; i++) ox_release(n.weight[i]);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+int main(void) {
+    enum { STEPS = 5 };
+    double wanted[STEPS];
+    gpu = ox_vulkan(0);
+    if (!gpu) return check_skipped("shunt_vulkan", ox_error_text());
+    OX_SCOPE {
+        network n = make_network(gpu);
+        for (int i = 0; i < STEPS; i++) wanted[i] = step(&n, i);
+        run(0, 0, wanted, n.weight, STEPS);
+        run(320 << 10, 8 << 20, wanted, n.weight, STEPS);
+        run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
+        ox_optimizer_close(n.adamw);
+        for (int i = 0; i < LAYERS; i++) ox_release(n.weight[i]);
+    }
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
+    return check_done("shunt_vulkan");
+}
