@@ -1,8 +1,9 @@
 /* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and
- * to pin
- * (branch and bound), what every plan must obey, and the time that planning takes. By hand: test_shunt_plan
- * GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below the public
- * functions. OX_O0: the compiler takes longest here. */
+ * to pin (branch and bound), and what every plan must obey; it prints the time that planning takes. By hand:
+ * test_shunt_plan GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below
+ * the public functions. OX_O0: the compiler takes longest here. */
+#define OX_STATIC
+#define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION
 #include "oxtorch_stream.h"
 
