@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf9258203
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7b316e21
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -22548,7 +22548,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf9258203
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7b316e21
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -66,7 +66,8 @@
 #include OX_TORCH_FILE
 /* >>autograd/autograd.h */
 /* Gradients: torch.autograd in C. Calls whose operands want a gradient are recorded; ox_backward walks them
- * from a result to its leaves. Views, changes in place, broadcasting and casts are followed as PyTorch does. */
+ * from a result to its leaves. Views, changes in place, broadcasting and casts are followed as PyTorch
+ * does. */
 #ifndef OX_AUTOGRAD_AUTOGRAD_H
 #define OX_AUTOGRAD_AUTOGRAD_H
 
@@ -105,7 +106,8 @@ typedef struct ox_backward_desc {
 
 /* ox_backward - adds the gradients of t with respect to each leaf it was computed from to that leaf's.
  * errors    OX_ERR_ARG nothing was recorded, t has several elements and no gradient was given, it was done
- *           before without retain_graph, what is needed was changed in place meanwhile; what an operation says
+ *           before without retain_graph, what is needed was changed in place meanwhile; what an operation
+ *           says
  * numerics  gradients are added up in the reverse order of recording: the same bits each time and for any
  *           number of threads
  * source    torch.Tensor.backward */
@@ -117,8 +119,8 @@ typedef struct ox_grad_desc {
     bool allow_unused;               /* NULL for inputs that the outputs do not depend on, else OX_ERR_ARG */
 } ox_grad_desc;
 
-/* ox_grad - gradients of the sum of outputs with respect to inputs, into grads [input_count]; leaves get none.
- * Results are the scope's or the caller's; all NULL after an error.
+/* ox_grad - gradients of the sum of outputs with respect to inputs, into grads [input_count]; leaves get
+ * none. Results are the scope's or the caller's; all NULL after an error.
  * source    torch.autograd.grad */
 OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs,
                          int input_count, const ox_grad_desc *desc, ox_tensor **grads);
@@ -133,13 +135,13 @@ OX_API ox_grad_scope ox_grad_scope_begin(bool enabled);
 OX_API void ox_grad_scope_end(ox_grad_scope *scope);
 #define OX_NO_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(false), ox_grad_scope_end)
 #define OX_ENABLE_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(true), ox_grad_scope_end)
-/* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look at
- * every gradient. A setting of the process. */
+/* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look
+ * at every gradient. A setting of the process. */
 OX_API void ox_set_detect_anomaly(bool detect);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------
- * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL for
- * no change. It must not change what it gets. */
+ * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL
+ * for no change. It must not change what it gets. */
 typedef ox_tensor *(*ox_gradient_hook)(ox_tensor *gradient, void *user);
 /* Number of the hook, for ox_remove_hook; 0 and an error where t wants no gradient or memory ends. */
 OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user);
@@ -150,8 +152,8 @@ OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
  * needed: onto a disk, to another device, into fewer bits. pack gives what stands for the tensor (NULL: it is
- * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave. Operands that are
- * leaves, which live anyway, do not pass. */
+ * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave.
+ * Operands that are leaves, which live anyway, do not pass. */
 typedef struct ox_saved_hooks {
     void *(*pack)(ox_tensor *t, void *user);
     ox_tensor *(*unpack)(void *packed, void *user);
@@ -161,7 +163,7 @@ typedef struct ox_saved_hooks {
 /* NULL: none. Returns what was set before. The struct must outlive all that it saved. */
 OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks);
 
-/* ---- functions of one's own ------------------------------------------------------------------------------- */
+/* ---- functions of one's own ---------------------------------------------------------------------------- */
 
 /* What a custom function's backward works with. */
 typedef struct ox_function_context {
@@ -176,8 +178,8 @@ typedef struct ox_function {
     ox_status (*backward)(const ox_function_context *context);
     void (*drop)(void *user);        /* NULL, or called when nothing needs `user` any more */
 } ox_function;
-/* ox_attach_function - makes `outputs`, computed under OX_NO_GRAD from `inputs`, results of the function: when
- * gradients come to them, its backward makes those of the inputs. Inputs and outputs may be saved.
+/* ox_attach_function - makes `outputs`, computed under OX_NO_GRAD from `inputs`, results of the function:
+ * when gradients come to them, its backward makes those of the inputs. Inputs and outputs may be saved.
  * errors    OX_ERR_ARG an output is recorded already; OX_ERR_NOMEM. drop is called then, too
  * source    torch.autograd.Function */
 OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
@@ -192,7 +194,7 @@ typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor 
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
                                int input_count, ox_tensor **outputs, int output_count);
 
-/* ---- checking gradients ----------------------------------------------------------------------------------- */
+/* ---- checking gradients -------------------------------------------------------------------------------- */
 
 typedef struct ox_gradcheck_desc {
     double eps;                      /* of the finite differences; 0 = 1e-6 */
@@ -2439,8 +2441,8 @@ const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
 const char*name=oxi_call_name(call);
 if(!tape)return OX_OK;
 if(tape->base->requires_grad)
-return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",name,
- tape->parent?" (by a view of it)":"");
+return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
+ name,tape->parent?" (by a view of it)":"");
 if(tape->unrecorded&&(wants||tape->base->made.node))
 return oxi_fail(OX_ERR_ARG,"%s: a view that was made while nothing was recorded, or by a call without a "
  "gradient, is changed in place",name);
@@ -2614,7 +2616,8 @@ return task->what->is_node?((const oxi_node*)task->what)->sequence:INT64_MAX;}
 static int*oxi_place_of(const oxi_pass*run,const oxi_counted*what){
 uint64_t hash=(uint64_t)(uintptr_t)what/16*0x9E3779B97F4A7C15u;
 int at=(int)(hash>>32)&(run->place_room-1);
-while(run->places[at]&&run->tasks[run->places[at]-1].what!=what)at=(at+1)&(run->place_room-1);
+while(run->places[at]&&run->tasks[run->places[at]-1].what!=what)
+at=(at+1)&(run->place_room-1);
 return&run->places[at];}
 static bool oxi_places_grow(oxi_pass*run){
 int room=run->place_room?run->place_room*2:256;
@@ -2746,8 +2749,8 @@ if(!changed){
 if(hook->change&&ox_error()!=OX_OK)return ox_error();
 continue;}
 if(!oxi_same_sizes(changed,sum->sum,-1))
-return oxi_fail(OX_ERR_SHAPE,"backward: a hook made %s of a gradient %s",oxi_tensor_text(changed),
- oxi_tensor_text(sum->sum));
+return oxi_fail(OX_ERR_SHAPE,"backward: a hook made %s of a gradient %s",
+ oxi_tensor_text(changed),oxi_tensor_text(sum->sum));
 ox_retain(changed);
 ox_release(sum->sum);
 sum->sum=changed;
@@ -2823,8 +2826,8 @@ g=ox_contiguous(g);
 grad[1]=g?oxi_apply_1(node->call.op,&node->call.attr,g):NULL;
 if(!grad[1])return ox_error();}
 return OX_OK;}
-static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,ox_tensor**in,
- ox_tensor**grad){
+static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,
+ ox_tensor**in,ox_tensor**grad){
 ox_function_context context;
 ox_status status=OX_OK;
 size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
@@ -2852,8 +2855,8 @@ if(!oxi_atomic_load(&oxi_detects_anomaly)|| !g)return OX_OK;
 ox_tensor*any=ox_any(ox_isnan(g),OX_ALL_DIMS,false);
 if(!any)return ox_error();
 if(ox_item(any)==0)return OX_OK;
-return oxi_fail(OX_ERR_ARG,"backward: %s gave NaN as the gradient of operand %d, %s",oxi_node_name(node),
- i+1,oxi_tensor_text(g));}
+return oxi_fail(OX_ERR_ARG,"backward: %s gave NaN as the gradient of operand %d, %s",
+ oxi_node_name(node),i+1,oxi_tensor_text(g));}
 static ox_status oxi_bring_all(oxi_pass*run,oxi_node*node,const bool*wants,ox_tensor**grad){
 ox_status status=OX_OK;
 for(int i=0;i<node->in_count&&status==OX_OK;i++){
@@ -3126,12 +3129,12 @@ static ox_status oxi_take_gradients(oxi_pass*run,const oxi_edge*wanted,int count
 for(int i=0;i<count;i++){
 ox_tensor*g=oxi_sum_of_edge(run,oxi_task_of_edge(run,&wanted[i]),&wanted[i])->sum;
 if(!g&& !allow_unused)
-return oxi_fail(OX_ERR_ARG,"grad: the outputs do not depend on input %d, %s; allow_unused gives NULL",
- i+1,oxi_tensor_text(inputs[i]));
+return oxi_fail(OX_ERR_ARG,"grad: the outputs do not depend on input %d, %s; allow_unused gives NULL",i+1,
+ oxi_tensor_text(inputs[i]));
 if(g&& !(grads[i]=oxi_same_again(g)))return ox_error();}
 return OX_OK;}
-OX_API ox_status ox_grad(ox_tensor*const*outputs,int output_count,ox_tensor*const*inputs,int input_count,
- const ox_grad_desc*desc,ox_tensor**grads){
+OX_API ox_status ox_grad(ox_tensor*const*outputs,int output_count,ox_tensor*const*inputs,
+ int input_count,const ox_grad_desc*desc,ox_tensor**grads){
 ox_grad_desc plain;
 oxi_pass run;
 ox_status status=OX_ERR_NOMEM;
@@ -3189,7 +3192,8 @@ static ox_status oxi_custom_outputs(oxi_node*node,ox_tensor*const*outputs){
 for(int k=0;k<node->out_count;k++){
 oxi_edge edge={node,k,NULL};
 oxi_outline_of(outputs[k],&node->result[k]);
-if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)return OX_ERR_NOMEM;}
+if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)
+return OX_ERR_NOMEM;}
 return OX_OK;}
 static ox_status oxi_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
  int input_count,ox_tensor*const*outputs,int output_count,
@@ -3273,7 +3277,8 @@ if(status==OX_OK&&count)status=oxi_backward_from("checkpoint",outputs,g,count,NU
 for(int i=0;i<c->input_count&&status==OX_OK;i++)
 if(context->wants[i])context->input_gradients[i]=ox_gradient(inputs[i]);
 return status;}
-static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,oxi_checkpoint_drop};
+static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,
+ oxi_checkpoint_drop};
 static oxi_checkpoint*oxi_checkpoint_new(ox_checkpoint_function function,void*user,int input_count,
  int output_count){
 oxi_checkpoint*c=(oxi_checkpoint*)oxi_calloc(1,sizeof*c);
@@ -3307,8 +3312,8 @@ if(seen&&outside)*outside=true;
 if(status!=OX_OK|| !seen){
 oxi_checkpoint_drop(c);
 return status;}
-return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,inputs,
- input_count,true);}
+return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,
+ inputs,input_count,true);}
 /* >>autograd/gradcheck.c */
 typedef struct oxi_gradcheck{
 ox_checked_function function;
@@ -3385,8 +3390,8 @@ if(!ox_requires_grad(inputs[i]))continue;
 if(!ox_is_leaf(inputs[i]))
 return oxi_fail(OX_ERR_ARG,"gradcheck: input %d is no leaf: its numbers cannot be moved",i+1);
 if(dtype!=OX_F64&&dtype!=OX_F32&&dtype!=OX_C64)
-return oxi_fail(OX_ERR_DTYPE,"gradcheck: input %d is %s; differences want f64, f32 or c64",i+1,
- oxi_tensor_text(inputs[i]));}
+return oxi_fail(OX_ERR_DTYPE,"gradcheck: input %d is %s; differences want f64, f32 or c64",
+ i+1,oxi_tensor_text(inputs[i]));}
 return OX_OK;}
 OX_API ox_status ox_gradcheck(ox_checked_function function,void*user,ox_tensor*const*inputs,
  int input_count,const ox_gradcheck_desc*desc){

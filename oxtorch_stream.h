@@ -4124,7 +4124,7 @@ return oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,cou
 oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(float),blocks,
  (float*)out);
 return OX_OK;}
-/* >>stream/shunt/arena.c */
+/* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
 int64_t low=0,high=list->count;
@@ -4253,7 +4253,7 @@ if(status!=OX_OK&& !item->valid){
 if(oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);}
 return status;}
-/* >>stream/shunt/cost.c */
+/* >>stream/shunt/plan/cost.c */
 static oxi_shunt_mean*oxi_shunt_mean_of(ox_shunt*s,uint64_t key){
 for(uint64_t i=0;i<16;i++){
 oxi_shunt_mean*mean= &s->means[(key+i)%OXI_SHUNT_MEANS];
@@ -4437,7 +4437,7 @@ oxi_shunt_node_over(s,s->nodes[n]);}
 oxi_shunt_not_run(s->nodes,n,s->node_count);
 for(;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);
 return status;}
-/* >>stream/shunt/key.c */
+/* >>stream/shunt/plan/key.c */
 static uint64_t oxi_shunt_mix(uint64_t hash,uint64_t word){
 hash=(hash^word)*0x9e3779b97f4a7c15u;
 return hash^hash>>29;}
@@ -4528,7 +4528,7 @@ oxi_shunt_plan_free(s->plans[place]);
 s->plans[place]=plan;
 memcpy(plan->key,key,sizeof plan->key);
 plan->used_at=s->step_number;}
-/* >>stream/shunt/liveness.c */
+/* >>stream/shunt/plan/liveness.c */
 static void*oxi_shunt_list(size_t count,size_t each){
 return oxi_calloc(count+1,each);}
 static void oxi_shunt_unlist(void*list,size_t count,size_t each){
@@ -4673,7 +4673,7 @@ p->recompute=s->desc.recompute;
 p->time_most=0.02+1.5e-6*p->node_count;
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
-/* >>stream/shunt/place.c */
+/* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2};
 typedef struct oxi_shunt_choice{
 double pinned_part,capacity_part,dirty_weight;
@@ -4837,7 +4837,7 @@ placed=oxi_shunt_min_walk(&m);}
 oxi_shunt_unlist(m.dirty,items,1);
 oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);
 return placed;}
-/* >>stream/shunt/schedule.c */
+/* >>stream/shunt/plan/schedule.c */
 typedef struct oxi_shunt_block{
 uint64_t place,bytes;
 bool used;
@@ -5204,7 +5204,7 @@ for(int lane=0;lane<OXI_LANES;lane++)
 if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
 oxi_shunt_schedule_close(&s);
 return fits;}
-/* >>stream/shunt/rematerialize.c */
+/* >>stream/shunt/plan/rematerialize.c */
 typedef struct oxi_shunt_repeat{
 int32_t node,before;
 double worth;}oxi_shunt_repeat;
@@ -5275,7 +5275,7 @@ oxi_shunt_unlist(next,(size_t)count,sizeof*next);
 made=made&&oxi_shunt_order_fill(out,p);
 if(!made)oxi_shunt_order_close(out,p);
 return made;}
-/* >>stream/shunt/plan.c */
+/* >>stream/shunt/plan/plan.c */
 typedef struct oxi_shunt_search{
 oxi_shunt_problem*p;
 oxi_shunt_order order,original;

@@ -250,7 +250,8 @@ TEST_UNUSED static void fill_smooth(ox_tensor *t, const operand *o) {
     write_elements(t, values);
 }
 
-TEST_UNUSED static ox_tensor *smooth_operand(const operand *o, layout l, ox_dtype dtype, const int64_t *shape) {
+TEST_UNUSED static ox_tensor *smooth_operand(const operand *o, layout l, ox_dtype dtype,
+                                             const int64_t *shape) {
     ox_tensor *base;
     bool plain = o->kind != 'x' || o->ndim == 0;
     ox_tensor *t = new_layout(plain ? LAYOUT_PLAIN : l, o->ndim, shape, operand_dtype(o->kind, dtype), &base);

@@ -1,6 +1,6 @@
 /* test_autograd.c - the tape and the engine: leaves, sums of gradients, views and changes in place as PyTorch
- * follows them, modes, hooks, what is saved, graphs that are gone, functions of one's own, checkpoints, gradients
- * of gradients, and that nothing is left. (The gradients of each row: test_gradients.c)
+ * follows them, modes, hooks, what is saved, graphs that are gone, functions of one's own, checkpoints,
+ * gradients of gradients, and that nothing is left. (The gradients of each row: test_gradients.c)
  * OX_TSAN
  */
 #include "oxtorch_nn.h"
@@ -398,7 +398,8 @@ static void test_saved_hooks(void) {
     OX_SCOPE {
         ox_tensor *x = leaf(2, 1, 1);
         CHECK(ox_set_saved_hooks(&hooks) == NULL);
-        ox_tensor *y = ox_exp(ox_exp(x)), *z = ox_exp(x), *whole = ox_mul(x, x); /* leaves are kept as they are */
+        ox_tensor *y = ox_exp(ox_exp(x)), *z = ox_exp(x),
+                  *whole = ox_mul(x, x); /* leaves are kept as they are */
         CHECK(ox_set_saved_hooks(NULL) == &hooks);
         CHECK(count.packs == 3 && count.unpacks == 0);
         CHECK(ox_backward(total(ox_add(y, whole)), NULL) == OX_OK);
@@ -551,7 +552,8 @@ static void test_flat(void) {
     ox_memory_stats first, last;
     memset(&first, 0, sizeof first);
     OX_SCOPE {
-        ox_tensor *w = ox_requires_grad_(ox_ones(OX_SHAPE(4, 3), OX_F32), true), *x = ox_ones(OX_SHAPE(5, 4), OX_F32);
+        ox_tensor *w = ox_requires_grad_(ox_ones(OX_SHAPE(4, 3), OX_F32), true),
+                  *x = ox_ones(OX_SHAPE(5, 4), OX_F32);
         for (int i = 0; i < 40; i++) {
             OX_SCOPE {
                 ox_tensor *y = ox_matmul(x, w);

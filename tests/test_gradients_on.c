@@ -1,7 +1,7 @@
-/* test_gradients_on.c - gradients by the engine for every case of gradient_cases.h: those of gradients against
- * differences, on the CPU; and gradients on a stream and on Vulkan against those of the CPU, made where the
- * operands are. A software GPU compiles shaders for minutes: there it is one case of eight, all of them where
- * OX_TEST_ALL is in the environment.
+/* test_gradients_on.c - gradients by the engine for every case of gradient_cases.h: those of gradients
+ * against differences, on the CPU; and gradients on a stream and on Vulkan against those of the CPU, made
+ * where the operands are. A software GPU compiles shaders for minutes: there it is one case of eight, all of
+ * them where OX_TEST_ALL is in the environment.
  */
 #include "gradient_cases.h"
 #include "oxtorch_nn.h"
@@ -95,8 +95,8 @@ static void check_twice(const gradient_case *c) {
             desc.relative = 3e-2;
         }
         gradients_checked++;
-        CHECK_MSG(ox_gradgradcheck(results_of, &s, s.input, s.inputs, &desc) == OX_OK, "%s (%s): %s", c->label,
-                  c->row, ox_error_text());
+        CHECK_MSG(ox_gradgradcheck(results_of, &s, s.input, s.inputs, &desc) == OX_OK, "%s (%s): %s",
+                  c->label, c->row, ox_error_text());
         ox_error_clear();
     }
 }
@@ -142,8 +142,8 @@ static void check_on(const gradient_case *c, ox_device *device, layout l) {
         for (int i = 0; i < here.inputs; i++) {
             ox_tensor *a = ox_gradient(here.input[i]), *b = ox_gradient(there.input[i]);
             double far = a && b ? apart(a, b) : a || b;
-            CHECK_MSG(far < 3e-5, "%s (%s) on %s, operand %d: %g apart", c->label, c->row, ox_device_name(device),
-                      here.at[i], far);
+            CHECK_MSG(far < 3e-5, "%s (%s) on %s, operand %d: %g apart", c->label, c->row,
+                      ox_device_name(device), here.at[i], far);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* test_optimizers.c - optimizers against plain loops of their formulas over 20 steps, in f64 and f32:
- * options, groups, layouts, what is kept; clipping; that a steady step leaves nothing, and gives the same bits
- * for any number of threads.
+ * options, groups, layouts, what is kept; clipping; that a steady step leaves nothing, and gives the same
+ * bits for any number of threads.
  */
 #include "oxtorch_nn.h"
 

@@ -607,7 +607,8 @@ static void check_errors(void) {
 /* Work that is apart takes no barriers of its own, in whatever order it was called. */
 static void check_apart(void) {
     OX_SCOPE {
-        ox_tensor *x = ox_to(ox_arange(0, 64, 1, OX_F32), gpu), *y = ox_to(ox_arange(64, 128, 1, OX_F32), gpu);
+        ox_tensor *x = ox_to(ox_arange(0, 64, 1, OX_F32), gpu),
+                  *y = ox_to(ox_arange(64, 128, 1, OX_F32), gpu);
         CHECK(ox_device_sync(gpu) == OX_OK);
         const int64_t barriers = ox_vulkan_get_stats(gpu).barriers;
         ox_tensor *a = ox_mul_number(ox_add_number(x, 1), 2), *b = ox_mul_number(ox_add_number(y, 1), 3);

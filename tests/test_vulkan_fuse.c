@@ -173,7 +173,8 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     desc.causal = true;
     desc.query_start = kept - before;
     ox_tensor *q = size == 1 ? o->heads : ox_mul_number(o->heads, size),
-              *k = ox_contiguous(ox_narrow(q, 1, 0, 2)), *v = ox_narrow(o->heads, 1, 3, 2), *keys = ox_narrow(o->cache, 0, 1, 2);
+              *k = ox_contiguous(ox_narrow(q, 1, 0, 2)), *v = ox_narrow(o->heads, 1, 3, 2),
+              *keys = ox_narrow(o->cache, 0, 1, 2);
     if (normed) q = ox_rms_norm(q, 1, o->turn, 1e-5);
     q = ox_rope(ox_transpose(q, 0, 1), o->positions, &turn);
     if (normed) k = ox_rms_norm(k, 1, o->turn, 1e-5);

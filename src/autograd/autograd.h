@@ -1,5 +1,6 @@
 /* Gradients: torch.autograd in C. Calls whose operands want a gradient are recorded; ox_backward walks them
- * from a result to its leaves. Views, changes in place, broadcasting and casts are followed as PyTorch does. */
+ * from a result to its leaves. Views, changes in place, broadcasting and casts are followed as PyTorch
+ * does. */
 #ifndef OX_AUTOGRAD_AUTOGRAD_H
 #define OX_AUTOGRAD_AUTOGRAD_H
 
@@ -38,7 +39,8 @@ typedef struct ox_backward_desc {
 
 /* ox_backward - adds the gradients of t with respect to each leaf it was computed from to that leaf's.
  * errors    OX_ERR_ARG nothing was recorded, t has several elements and no gradient was given, it was done
- *           before without retain_graph, what is needed was changed in place meanwhile; what an operation says
+ *           before without retain_graph, what is needed was changed in place meanwhile; what an operation
+ *           says
  * numerics  gradients are added up in the reverse order of recording: the same bits each time and for any
  *           number of threads
  * source    torch.Tensor.backward */
@@ -50,8 +52,8 @@ typedef struct ox_grad_desc {
     bool allow_unused;               /* NULL for inputs that the outputs do not depend on, else OX_ERR_ARG */
 } ox_grad_desc;
 
-/* ox_grad - gradients of the sum of outputs with respect to inputs, into grads [input_count]; leaves get none.
- * Results are the scope's or the caller's; all NULL after an error.
+/* ox_grad - gradients of the sum of outputs with respect to inputs, into grads [input_count]; leaves get
+ * none. Results are the scope's or the caller's; all NULL after an error.
  * source    torch.autograd.grad */
 OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs,
                          int input_count, const ox_grad_desc *desc, ox_tensor **grads);
@@ -66,13 +68,13 @@ OX_API ox_grad_scope ox_grad_scope_begin(bool enabled);
 OX_API void ox_grad_scope_end(ox_grad_scope *scope);
 #define OX_NO_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(false), ox_grad_scope_end)
 #define OX_ENABLE_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(true), ox_grad_scope_end)
-/* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look at
- * every gradient. A setting of the process. */
+/* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look
+ * at every gradient. A setting of the process. */
 OX_API void ox_set_detect_anomaly(bool detect);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------
- * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL for
- * no change. It must not change what it gets. */
+ * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL
+ * for no change. It must not change what it gets. */
 typedef ox_tensor *(*ox_gradient_hook)(ox_tensor *gradient, void *user);
 /* Number of the hook, for ox_remove_hook; 0 and an error where t wants no gradient or memory ends. */
 OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user);
@@ -83,8 +85,8 @@ OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
  * needed: onto a disk, to another device, into fewer bits. pack gives what stands for the tensor (NULL: it is
- * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave. Operands that are
- * leaves, which live anyway, do not pass. */
+ * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave.
+ * Operands that are leaves, which live anyway, do not pass. */
 typedef struct ox_saved_hooks {
     void *(*pack)(ox_tensor *t, void *user);
     ox_tensor *(*unpack)(void *packed, void *user);
@@ -94,7 +96,7 @@ typedef struct ox_saved_hooks {
 /* NULL: none. Returns what was set before. The struct must outlive all that it saved. */
 OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks);
 
-/* ---- functions of one's own ------------------------------------------------------------------------------- */
+/* ---- functions of one's own ---------------------------------------------------------------------------- */
 
 /* What a custom function's backward works with. */
 typedef struct ox_function_context {
@@ -109,8 +111,8 @@ typedef struct ox_function {
     ox_status (*backward)(const ox_function_context *context);
     void (*drop)(void *user);        /* NULL, or called when nothing needs `user` any more */
 } ox_function;
-/* ox_attach_function - makes `outputs`, computed under OX_NO_GRAD from `inputs`, results of the function: when
- * gradients come to them, its backward makes those of the inputs. Inputs and outputs may be saved.
+/* ox_attach_function - makes `outputs`, computed under OX_NO_GRAD from `inputs`, results of the function:
+ * when gradients come to them, its backward makes those of the inputs. Inputs and outputs may be saved.
  * errors    OX_ERR_ARG an output is recorded already; OX_ERR_NOMEM. drop is called then, too
  * source    torch.autograd.Function */
 OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
@@ -125,7 +127,7 @@ typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor 
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
                                int input_count, ox_tensor **outputs, int output_count);
 
-/* ---- checking gradients ----------------------------------------------------------------------------------- */
+/* ---- checking gradients -------------------------------------------------------------------------------- */
 
 typedef struct ox_gradcheck_desc {
     double eps;                      /* of the finite differences; 0 = 1e-6 */

@@ -17,7 +17,8 @@ static ox_status oxi_custom_saves(oxi_node *node, ox_tensor *const *outputs, ox_
         if (node->saved_output[i] < 0 && saved[i]->tape)
             status = oxi_tape_edge((oxi_tape *)saved[i]->tape, &edge);
         if (status == OX_OK)
-            status = oxi_save_tensor(&node->saved[i], saved[i], oxi_atomic_load(&saved[i]->storage->version), &edge);
+            status = oxi_save_tensor(&node->saved[i], saved[i], oxi_atomic_load(&saved[i]->storage->version),
+                                     &edge);
     }
     return status;
 }
@@ -40,7 +41,8 @@ static ox_status oxi_custom_outputs(oxi_node *node, ox_tensor *const *outputs) {
     for (int k = 0; k < node->out_count; k++) {
         oxi_edge edge = {node, k, NULL};
         oxi_outline_of(outputs[k], &node->result[k]);
-        if (oxi_has_gradients(outputs[k]->dtype) && oxi_attach(outputs[k], &edge) != OX_OK) return OX_ERR_NOMEM;
+        if (oxi_has_gradients(outputs[k]->dtype) && oxi_attach(outputs[k], &edge) != OX_OK)
+            return OX_ERR_NOMEM;
     }
     return OX_OK;
 }
@@ -80,8 +82,8 @@ static ox_status oxi_check_function(const ox_function *function, ox_tensor *cons
         return ox_error();
     for (int k = 0; k < output_count; k++)
         if (outputs[k]->tape)
-            return oxi_fail(OX_ERR_ARG, "%s: output %d is recorded already; compute it under OX_NO_GRAD", name,
-                            k + 1);
+            return oxi_fail(OX_ERR_ARG, "%s: output %d is recorded already; compute it under OX_NO_GRAD",
+                            name, k + 1);
     return OX_OK;
 }
 
@@ -158,7 +160,8 @@ static ox_status oxi_checkpoint_backward(const ox_function_context *context) {
     return status;
 }
 
-static const ox_function oxi_checkpoint_as_function = {"checkpoint", oxi_checkpoint_backward, oxi_checkpoint_drop};
+static const ox_function oxi_checkpoint_as_function = {"checkpoint", oxi_checkpoint_backward,
+                                                       oxi_checkpoint_drop};
 
 static oxi_checkpoint *oxi_checkpoint_new(ox_checkpoint_function function, void *user, int input_count,
                                           int output_count) {
@@ -196,6 +199,6 @@ OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_t
         oxi_checkpoint_drop(c);
         return status;
     }
-    return oxi_attach_function(&oxi_checkpoint_as_function, c, inputs, input_count, outputs, output_count, inputs,
-                      input_count, true);
+    return oxi_attach_function(&oxi_checkpoint_as_function, c, inputs, input_count, outputs, output_count,
+                               inputs, input_count, true);
 }

@@ -1,6 +1,6 @@
-/* The engine: from results back to leaves. It finds the nodes that lead to what gets a gradient, and runs each
- * when all its gradients have come, later ones first: the order is that of recording, so sums have the same bits
- * in every run. What all rows need is done here once: sums over broadcast dims, dtypes, devices. */
+/* The engine: from results back to leaves. It finds the nodes that lead to what gets a gradient, and runs
+ * each when all its gradients have come, later ones first: the order is that of recording, so sums have the
+ * same bits in every run. What all rows need is done here once: sums over broadcast dims, dtypes, devices. */
 
 /* ---- the work of one backward -------------------------------------------------------------------------- */
 
@@ -40,7 +40,8 @@ static int64_t oxi_task_sequence(const oxi_task *task) {
 static int *oxi_place_of(const oxi_pass *run, const oxi_counted *what) {
     uint64_t hash = (uint64_t)(uintptr_t)what / 16 * 0x9E3779B97F4A7C15u; /* golden ratio */
     int at = (int)(hash >> 32) & (run->place_room - 1);
-    while (run->places[at] && run->tasks[run->places[at] - 1].what != what) at = (at + 1) & (run->place_room - 1);
+    while (run->places[at] && run->tasks[run->places[at] - 1].what != what)
+        at = (at + 1) & (run->place_room - 1);
     return &run->places[at];
 }
 
@@ -110,7 +111,8 @@ static ox_status oxi_mark_needed(oxi_pass *run) {
     int64_t *order = (int64_t *)oxi_alloc(bytes);
     if (!order) return OX_ERR_NOMEM;
     for (int i = 0; i < run->count; i++) {
-        order[2 * i] = run->tasks[i].what->is_node ? oxi_task_sequence(&run->tasks[i]) : -1; /* leaves first */
+        order[2 * i] =
+            run->tasks[i].what->is_node ? oxi_task_sequence(&run->tasks[i]) : -1; /* leaves first */
         order[2 * i + 1] = i;
     }
     qsort(order, (size_t)run->count, 2 * sizeof *order, oxi_earlier_task);
@@ -180,7 +182,8 @@ static int oxi_ready_take(oxi_pass *run) {
 
 /* ---- gradients on their way ---------------------------------------------------------------------------- */
 
-/* Of the operand's shape, dtype and device. A gradient that stands for more of the same number may be smaller. */
+/* Of the operand's shape, dtype and device. A gradient that stands for more of the same number may be
+ * smaller. */
 static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
     bool smaller = g->ndim < to->ndim;
     for (int d = 0; d < to->ndim && !smaller; d++) {
@@ -231,8 +234,8 @@ static ox_status oxi_run_hooks(oxi_sum *sum, const oxi_hook *hook) {
             continue;
         }
         if (!oxi_same_sizes(changed, sum->sum, -1))
-            return oxi_fail(OX_ERR_SHAPE, "backward: a hook made %s of a gradient %s", oxi_tensor_text(changed),
-                            oxi_tensor_text(sum->sum));
+            return oxi_fail(OX_ERR_SHAPE, "backward: a hook made %s of a gradient %s",
+                            oxi_tensor_text(changed), oxi_tensor_text(sum->sum));
         ox_retain(changed);
         ox_release(sum->sum);
         sum->sum = changed;
@@ -338,8 +341,8 @@ static ox_status oxi_run_put_back(const oxi_node *node, ox_tensor *g, const bool
     return OX_OK;
 }
 
-static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, const bool *wants, ox_tensor **in,
-                                ox_tensor **grad) {
+static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, const bool *wants,
+                                ox_tensor **in, ox_tensor **grad) {
     ox_function_context context;
     ox_status status = OX_OK;
     size_t bytes = (size_t)node->out_count * sizeof(ox_tensor *);
@@ -374,8 +377,8 @@ static ox_status oxi_check_gradient(const oxi_node *node, int i, ox_tensor *g) {
     ox_tensor *any = ox_any(ox_isnan(g), OX_ALL_DIMS, false);
     if (!any) return ox_error();
     if (ox_item(any) == 0) return OX_OK;
-    return oxi_fail(OX_ERR_ARG, "backward: %s gave NaN as the gradient of operand %d, %s", oxi_node_name(node),
-                    i + 1, oxi_tensor_text(g));
+    return oxi_fail(OX_ERR_ARG, "backward: %s gave NaN as the gradient of operand %d, %s",
+                    oxi_node_name(node), i + 1, oxi_tensor_text(g));
 }
 
 /* Gradients of the operands along the edges that are needed. */

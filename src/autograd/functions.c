@@ -13,7 +13,8 @@ OX_API ox_tensor *ox_requires_grad_(ox_tensor *t, bool requires_grad) {
     if (!tape || oxi_start_recording("requires_grad_") != OX_OK || oxi_tape_edge(tape, &edge) != OX_OK)
         return NULL;
     if (edge.node && !requires_grad)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "requires_grad_: %s is a result; ox_detach gives one without a gradient",
+        return OXI_FAIL_NULL(OX_ERR_ARG,
+                             "requires_grad_: %s is a result; ox_detach gives one without a gradient",
                              oxi_tensor_text(t));
     if (!edge.node) tape->requires_grad = requires_grad;
     return t;
@@ -220,15 +221,16 @@ static ox_status oxi_take_gradients(oxi_pass *run, const oxi_edge *wanted, int c
     for (int i = 0; i < count; i++) {
         ox_tensor *g = oxi_sum_of_edge(run, oxi_task_of_edge(run, &wanted[i]), &wanted[i])->sum;
         if (!g && !allow_unused)
-            return oxi_fail(OX_ERR_ARG, "grad: the outputs do not depend on input %d, %s; allow_unused gives NULL",
-                            i + 1, oxi_tensor_text(inputs[i]));
+            return oxi_fail(OX_ERR_ARG,
+                            "grad: the outputs do not depend on input %d, %s; allow_unused gives NULL", i + 1,
+                            oxi_tensor_text(inputs[i]));
         if (g && !(grads[i] = oxi_same_again(g))) return ox_error();
     }
     return OX_OK;
 }
 
-OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs, int input_count,
-                         const ox_grad_desc *desc, ox_tensor **grads) {
+OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs,
+                         int input_count, const ox_grad_desc *desc, ox_tensor **grads) {
     ox_grad_desc plain;
     oxi_pass run;
     ox_status status = OX_ERR_NOMEM;

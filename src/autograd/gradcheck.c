@@ -1,6 +1,6 @@
 /* Gradients against finite differences: each number of each input is moved a little both ways, and what a
- * weighted sum of the result changes by is held against the gradient of that sum. Complex numbers are moved along
- * both parts; the gradient of a real sum is d/d(real) + i d/d(imaginary). */
+ * weighted sum of the result changes by is held against the gradient of that sum. Complex numbers are moved
+ * along both parts; the gradient of a real sum is d/d(real) + i d/d(imaginary). */
 
 typedef struct oxi_gradcheck {
     ox_checked_function function;
@@ -51,7 +51,8 @@ static ox_tensor *oxi_number_at(ox_tensor *t, int64_t i) {
 }
 
 /* The derivative by number i of an input, which is moved and put back. */
-static ox_status oxi_difference(oxi_gradcheck *c, ox_tensor *const *inputs, ox_tensor *x, int64_t i, double *out) {
+static ox_status oxi_difference(oxi_gradcheck *c, ox_tensor *const *inputs, ox_tensor *x, int64_t i,
+                                double *out) {
     double value[2] = {0, 0};
     ox_status status = OX_OK;
     ox_scope scope = ox_scope_begin();
@@ -77,8 +78,10 @@ static ox_status oxi_check_input(oxi_gradcheck *c, ox_tensor *const *inputs, int
         got = ox_item(oxi_number_at(gradient, i));
         ox_scope_end(&scope);
         if (!(fabs(got - expected) <= c->absolute + c->relative * fabs(expected)))
-            status = oxi_fail(OX_ERR_ARG, "gradcheck: number %lld of input %d, %s: the gradient is %.9g, "
-                              "differences give %.9g", (long long)i, which + 1, oxi_tensor_text(x), got, expected);
+            status = oxi_fail(OX_ERR_ARG,
+                              "gradcheck: number %lld of input %d, %s: the gradient is %.9g, "
+                              "differences give %.9g",
+                              (long long)i, which + 1, oxi_tensor_text(x), got, expected);
     }
     return status;
 }
@@ -104,8 +107,8 @@ static ox_status oxi_check_leaves(ox_tensor *const *inputs, int count) {
         if (!ox_is_leaf(inputs[i]))
             return oxi_fail(OX_ERR_ARG, "gradcheck: input %d is no leaf: its numbers cannot be moved", i + 1);
         if (dtype != OX_F64 && dtype != OX_F32 && dtype != OX_C64)
-            return oxi_fail(OX_ERR_DTYPE, "gradcheck: input %d is %s; differences want f64, f32 or c64", i + 1,
-                            oxi_tensor_text(inputs[i]));
+            return oxi_fail(OX_ERR_DTYPE, "gradcheck: input %d is %s; differences want f64, f32 or c64",
+                            i + 1, oxi_tensor_text(inputs[i]));
     }
     return OX_OK;
 }

@@ -1,6 +1,6 @@
-/* The graph: tapes of variables and nodes of recorded calls. Tapes lead to nodes, nodes to earlier nodes and to
- * tapes of leaves, never back: counting references is enough. A node holds no tensor's header but its own, so a
- * result that is saved does not keep itself alive. (WORDS: internal.h) */
+/* The graph: tapes of variables and nodes of recorded calls. Tapes lead to nodes, nodes to earlier nodes and
+ * to tapes of leaves, never back: counting references is enough. A node holds no tensor's header but its own,
+ * so a result that is saved does not keep itself alive. (WORDS: internal.h) */
 #ifndef OX_AUTOGRAD_GRAPH_H
 #define OX_AUTOGRAD_GRAPH_H
 
@@ -71,8 +71,8 @@ struct oxi_node {
     oxi_edge *edges;                 /* in_count */
     oxi_outline *operand, *result;   /* in_count, out_count */
     bool *wants;                     /* in_count: the operands that had a gradient when it was recorded */
-    oxi_saved *saved;                /* of calls: operands in order, then results; custom: what it asked for */
-    bool released;                   /* what was saved is gone */
+    oxi_saved *saved; /* of calls: operands in order, then results; custom: what it asked for */
+    bool released;    /* what was saved is gone */
     oxi_hook **hooks;                /* out_count */
     oxi_tape **keeper;               /* out_count: the tape that keeps the gradient of a result, or NULL; it
                                       * takes itself out when it goes */
@@ -110,8 +110,8 @@ OXI_SMALL bool oxi_has_gradients(ox_dtype dtype) {
 /* A node without edges; NULL and an error where memory ends. */
 static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, int saved_count);
 static void oxi_node_forget(oxi_node *node);            /* what it saved */
-/* A saved tensor as an operand of rules, owned by the open scope; with_tape: as the variable that it was. NULL
- * and an error where it was changed meanwhile. */
+/* A saved tensor as an operand of rules, owned by the open scope; with_tape: as the variable that it was.
+ * NULL and an error where it was changed meanwhile. */
 static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, bool with_tape);
 
 #endif

@@ -1,5 +1,6 @@
 /* Nodes: recorded calls. The recorder is a listener: before a call it makes the node, with what the gradients
- * need of the operands as they are then; after it the results become the node's. What is saved says grads.def. */
+ * need of the operands as they are then; after it the results become the node's. What is saved says
+ * grads.def. */
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
@@ -86,7 +87,8 @@ OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks) {
 }
 
 /* version: of the storage, when the numbers were those that are saved. */
-static ox_status oxi_save_tensor(oxi_saved *saved, const ox_tensor *t, int64_t version, const oxi_edge *edge) {
+static ox_status oxi_save_tensor(oxi_saved *saved, const ox_tensor *t, int64_t version,
+                                 const oxi_edge *edge) {
     saved->tensor = oxi_plain_header(t);
     if (!saved->tensor) return OX_ERR_NOMEM;
     saved->version = version;
@@ -124,9 +126,9 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
             (void)oxi_fail(OX_ERR_ARG, "backward: %s: a saved tensor was not unpacked", oxi_node_name(node));
     } else if (oxi_atomic_load(&saved->tensor->storage->version) != saved->version) {
         const char *by = edge.leaf ? edge.leaf->changed_by : NULL;
-        return OXI_FAIL_NULL(OX_ERR_ARG, "backward: %s needs the numbers of %s, which was changed in place%s%s",
-                             oxi_node_name(node), oxi_tensor_text(saved->tensor), by ? " by " : " since",
-                             by ? by : "");
+        return OXI_FAIL_NULL(
+            OX_ERR_ARG, "backward: %s needs the numbers of %s, which was changed in place%s%s",
+            oxi_node_name(node), oxi_tensor_text(saved->tensor), by ? " by " : " since", by ? by : "");
     } else {
         t = oxi_tensor_over(saved->tensor->storage, saved->tensor);
         if (t) t->is_number = saved->tensor->is_number;
@@ -139,7 +141,7 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
     return t;
 }
 
-/* ---- what is saved -------------------------------------------------------------------------------------- */
+/* ---- what is saved ------------------------------------------------------------------------------------- */
 
 #define OXI_LETTER_RESULTS ('y' - 'a') /* y and z are results */
 
@@ -157,17 +159,20 @@ typedef struct oxi_recording {
 } oxi_recording;
 static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 
-/* Why the given result may not be written to while things are recorded. wants: what is written has a gradient. */
+/* Why the given result may not be written to while things are recorded. wants: what is written has a
+ * gradient. */
 static ox_status oxi_check_written(const oxi_call *call, bool wants) {
     const oxi_tape *tape = call->out[0] ? (const oxi_tape *)call->out[0]->tape : NULL;
     const char *name = oxi_call_name(call);
     if (!tape) return OX_OK;
     if (tape->base->requires_grad)
-        return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD", name,
-                        tape->parent ? " (by a view of it)" : "");
+        return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
+                        name, tape->parent ? " (by a view of it)" : "");
     if (tape->unrecorded && (wants || tape->base->made.node))
-        return oxi_fail(OX_ERR_ARG, "%s: a view that was made while nothing was recorded, or by a call without a "
-                        "gradient, is changed in place", name);
+        return oxi_fail(OX_ERR_ARG,
+                        "%s: a view that was made while nothing was recorded, or by a call without a "
+                        "gradient, is changed in place",
+                        name);
     return OX_OK;
 }
 
@@ -276,7 +281,8 @@ static ox_status oxi_record_results(oxi_node *node, const oxi_call *call, unsign
         ox_tensor *t = call->out[k];
         oxi_outline_of(t, &node->result[k]);
         if (letters >> (OXI_LETTER_RESULTS + k) & 1)
-            status = oxi_save_tensor(&node->saved[call->in_count + k], t, oxi_atomic_load(&t->storage->version), NULL);
+            status = oxi_save_tensor(&node->saved[call->in_count + k], t,
+                                     oxi_atomic_load(&t->storage->version), NULL);
     }
     return status;
 }
@@ -338,8 +344,9 @@ static ox_status oxi_record_after_call(const oxi_call *call, const oxi_recording
     if (recorded->given) return oxi_record_write(call, recorded->node);
     if (view && oxi_has_gradients(call->out[0]->dtype)) {
         bool known = oxi_op_row_of(call->op)->gradient == OXI_GRADIENT_yes;
-        return oxi_grad_off && !call->in[0]->tape ? OX_OK
-                                                  : oxi_tape_view(call, recorded->node, known && !oxi_grad_off);
+        return oxi_grad_off && !call->in[0]->tape
+                   ? OX_OK
+                   : oxi_tape_view(call, recorded->node, known && !oxi_grad_off);
     }
     return recorded->node ? oxi_attach_results(recorded->node, call) : OX_OK;
 }

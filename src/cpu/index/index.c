@@ -167,7 +167,8 @@ static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const 
     oxi_walk_add_raw(&w, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
     oxi_walk_add_raw(&w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), x_stride);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, w.step[1] ? oxi_gather_piece : oxi_gather_run_piece, &job);
+    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, w.step[1] ? oxi_gather_piece : oxi_gather_run_piece,
+                 &job);
 }
 
 static ox_status oxi_gather_run(const oxi_call *call) {

@@ -121,7 +121,8 @@ enum {
 };
 #define OXI_LLM_TRAIT(trait) ((uint64_t)1 << OXI_LLM_TRAIT_BIT_##trait)
 
-/* What a layer mixes positions with beside attention; rows of mixers.def name them, context/recurrent/ runs them. */
+/* What a layer mixes positions with beside attention; rows of mixers.def name them, context/recurrent/ runs
+ * them. */
 typedef enum oxi_llm_mixer {
     OXI_LLM_MIXES_NONE = 0,
     OXI_LLM_MIXES_MAMBA,

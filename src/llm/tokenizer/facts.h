@@ -12,9 +12,9 @@ typedef struct oxi_tokenizer_fact_list {
     int64_t tokens; /* that are listed: unused ones make up for further rows of the embedding */
 } oxi_tokenizer_fact_list;
 
-/* The list is zeroed; `rows` is what the embedding has, 0 = it is not known. Its values last until it is freed
- * or the tokenizer closed. OX_ERR_UNSUPPORTED: no kind of GGUF, or no name of a pre-tokenizer, stands for it.
- * oxi_tokenizer_facts_free is due in any case.
+/* The list is zeroed; `rows` is what the embedding has, 0 = it is not known. Its values last until it is
+ * freed or the tokenizer closed. OX_ERR_UNSUPPORTED: no kind of GGUF, or no name of a pre-tokenizer, stands
+ * for it. oxi_tokenizer_facts_free is due in any case.
  * source llama.cpp, conversion/base.py */
 static ox_status oxi_tokenizer_facts(const ox_tokenizer *tokenizer, int64_t rows,
                                      oxi_tokenizer_fact_list *out);

@@ -234,8 +234,9 @@ static ox_status oxi_move_into(ox_tensor *to, ox_tensor *t, bool waits);
 /* ---- who listens --------------------------------------------------------------------------------------- */
 
 /* Hears each call of a public function once, in the thread that made it: `before` with its operands, when it
- * was checked, and may refuse it with an error; `after` with its results, when the device has taken it. Either
- * may be NULL. A listener lives as long as the process; it may make calls itself, which nobody hears. */
+ * was checked, and may refuse it with an error; `after` with its results, when the device has taken it.
+ * Either may be NULL. A listener lives as long as the process; it may make calls itself, which nobody
+ * hears. */
 typedef struct oxi_listener {
     ox_status (*before)(struct oxi_listener *self, const oxi_call *call, ox_device *device);
     void (*after)(struct oxi_listener *self, const oxi_call *call, ox_device *device, ox_status status);

@@ -4,20 +4,20 @@
  * compute device's memory, the host's, the disk. A call that reaches the device is kept as a node, which
  * names items, not tensors: so a tensor's release is seen when it happens. (oxi_call_keep holds references,
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
- *     capture.c        the device's functions: items, nodes, when a step runs
- *     run.c            one node: headers over items, the library's own run of a call, what a failure says
- *     tiers.c          copies of an item: host, disk, compression
- *     arena.c          the device's memory under a budget: places, and who has to leave one (DTR)
- *     online.c         a step call by call: eager, without a budget, and where no plan fits
- *     key.c            what makes two steps the same; the plans that are known
- *     cost.c           what calls and moves take: calibrated, then measured
- *     liveness.c       who reads and writes an item, in which order
- *     place.c          which items stay between two uses (weighted MIN), and which stay for good
- *     rematerialize.c  which calls run a second time
- *     schedule.c       places, prefetches walking backward, instructions on four lanes, and what they take
- *     plan.c           the search over all of that
- *     replay.c         carries a plan out, a thread a lane
- *     trace.c, dump.c  what can be looked at */
+ *     capture.c              the device's functions: items, nodes, when a step runs
+ *     run.c                  one node: headers over items, the library's own run of a call, what a failure says
+ *     tiers.c                copies of an item: host, disk, compression
+ *     online.c               a step call by call: eager, without a budget, and where no plan fits
+ *     replay.c               carries a plan out, a thread a lane
+ *     trace.c, dump.c        what can be looked at
+ *     plan/arena.c           the device's memory under a budget: places, and who has to leave one (DTR)
+ *     plan/key.c             what makes two steps the same; the plans that are known
+ *     plan/cost.c            what calls and moves take: calibrated, then measured
+ *     plan/liveness.c        who reads and writes an item, in which order
+ *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
+ *     plan/rematerialize.c   which calls run a second time
+ *     plan/schedule.c        places, prefetches walking backward, instructions on four lanes, what they take
+ *     plan/plan.c            the search over all of that */
 /* WORDS OF THIS ROOM
  *     item           the bytes of one storage on the device
  *     node           a kept call; step: nodes that run together, and one run of them
