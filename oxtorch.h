@@ -94,7 +94,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x7b316e21
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x0f7f19cb
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3317,7 +3317,6 @@ void(*statistics)(ox_device*self,ox_device_stats*out);
 ox_status(*budget)(ox_device*self,uint64_t bytes);
 uint8_t uuid[16];};
 static ox_device*oxi_common_device(ox_device*a,ox_device*b);
-static OXI_THREAD_LOCAL ox_device*oxi_capture;
 static ox_device*oxi_working_device(ox_device*device);
 typedef struct oxi_layout{
 void(*leave)(ox_storage*storage);
@@ -3900,6 +3899,7 @@ if(storage->layout&& !storage->layout->leave)storage->layout->drop(storage);}
 static void*oxi_storage_data(ox_storage*storage){
 oxi_storage_plain(storage);
 return storage->data;}
+static OXI_THREAD_LOCAL ox_device*oxi_capture;
 static ox_device*oxi_common_device(ox_device*a,ox_device*b){
 if(a==b||a->partner==b)return a;
 if(b->partner==a)return b;
@@ -22548,7 +22548,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7b316e21
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf7f19cb
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

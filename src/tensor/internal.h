@@ -109,8 +109,6 @@ struct ox_device {
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
 static ox_device *oxi_common_device(ox_device *a, ox_device *b);
-/* Where this thread's calls run, which takes operands of any device then; NULL: where their operands are. */
-static OXI_THREAD_LOCAL ox_device *oxi_capture;
 /* Where what is computed from tensors of a device is kept, whatever its size: itself or its partner. */
 static ox_device *oxi_working_device(ox_device *device);
 

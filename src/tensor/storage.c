@@ -64,6 +64,9 @@ static void *oxi_storage_data(ox_storage *storage) {
     return storage->data;
 }
 
+/* Where this thread's calls run, which takes operands of any device then; NULL: where their operands are. */
+static OXI_THREAD_LOCAL ox_device *oxi_capture;
+
 static ox_device *oxi_common_device(ox_device *a, ox_device *b) {
     if (a == b || a->partner == b) return a;
     if (b->partner == a) return b;

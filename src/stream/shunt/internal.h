@@ -5,7 +5,7 @@
  * names items, not tensors: so a tensor's release is seen when it happens. (oxi_call_keep holds references,
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
  *     capture.c              the device's functions: items, nodes, when a step runs
- *     run.c                  one node: headers over items, the library's own run of a call, what a failure says
+ *     run.c                  one node: headers over items, the library's own run of a call, what failures say
  *     tiers.c                copies of an item: host, disk, compression
  *     online.c               a step call by call: eager, without a budget, and where no plan fits
  *     replay.c               carries a plan out, a thread a lane
