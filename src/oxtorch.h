@@ -103,6 +103,8 @@
 #include "ops/move.h"
 #include "ops/view.h"
 #include "ops/ops.h"
+#include "composed/composed.h"
+#include "special/special.h"
 #include "files/file.h"
 
 #endif /* OX_TORCH_H */
@@ -239,6 +241,13 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/random.c"
 #include "ops/functions/data.c"
 #include "ops/functions/move.c"
+#include "composed/elementwise.c"
+#include "composed/arrange.c"
+#include "composed/choose.c"
+#include "composed/order.c"
+#include "composed/statistics.c"
+#include "composed/products.c"
+#include "composed/masked.c"
 
 OXI_LIGHT_END
 
@@ -268,6 +277,14 @@ OXI_FULL_BEGIN
 #include "cpu/index/index.c"
 #include "cpu/rows/rope.c"
 OXI_FULL_END
+
+OXI_LIGHT_BEGIN
+#ifndef OX_NO_SPECIAL
+#include "special/gamma.c"
+#include "special/bessel.c"
+#endif
+#include "special/special.c"
+OXI_LIGHT_END
 
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"

@@ -1,0 +1,697 @@
+"""How each operator of PyTorch's op_db is called here: a row a name, in functions without ox_ (torch_ops.py).
+
+A row takes the library and the sample's arguments as PyTorch's function has them. EXPECT replaces PyTorch's
+function where a result is not unique (signs, order, rotations): both sides then give what is. NEEDS_C128: f64
+gives c128 there, which is no dtype here, so f32 is compared alone. DRAWN: random, shape and dtype count.
+MISSING says why a name is not here.
+"""
+import math
+
+import torch
+
+FLAT = -2147483648
+INF = float('inf')
+CALLS, EXPECT, MISSING, LOOSE = {}, {}, {}, {}
+NEEDS_C128, DRAWN = set(), set()
+END = 2**63 - 1
+
+
+def row(*names, **marks):
+    def keep(function):
+        for name in names:
+            CALLS[name] = function
+        return function
+    return keep
+
+
+def dims_of(dim):
+    return None if dim is None else dim
+
+
+def float_of(x):
+    return x.is_floating or x.is_complex
+
+
+# ---- elementwise -----------------------------------------------------------------------------------------
+
+def unary(ours=None, *names):
+    for name in names:
+        CALLS[name] = lambda o, x, _f=ours or name.rpartition('.')[2], **k: getattr(o, _f)(x)
+
+
+unary(None, *'''abs acos acosh asin asinh atan atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1
+    floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 neg rad2deg reciprocal rsqrt
+    sgn sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc logical_not bitwise_not angle i0 trace real imag
+    nn.functional.silu nn.functional.hardswish nn.functional.hardsigmoid nn.functional.logsigmoid
+    nn.functional.mish nn.functional.relu nn.functional.relu6 nn.functional.selu nn.functional.softsign
+    nn.functional.tanhshrink special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0
+    special.bessel_y1 special.entr special.erfcx special.i0e special.i1 special.i1e special.log_ndtr
+    special.modified_bessel_k0 special.modified_bessel_k1 special.ndtr special.ndtri
+    special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0
+    corrcoef atleast_1d atleast_2d atleast_3d argwhere'''.split())
+unary('i0', 'special.modified_bessel_i0')
+unary('i1', 'special.modified_bessel_i1')
+unary('conj', 'conj', 'conj_physical')
+unary('nonzero', 'argwhere', 'nonzero')
+unary('clone', 'positive', 'alias_copy', 'resolve_conj', 'resolve_neg', 'contiguous')
+NEEDS_C128 |= set()
+
+
+def binary(ours=None, *names):
+    for name in names:
+        CALLS[name] = lambda o, a, b, _f=ours or name.rpartition('.')[2], **k: getattr(o, _f)(a, b)
+
+
+binary(None, *'''atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift complex copysign eq
+    ge gt hypot le lt ne logical_and logical_or logical_xor maximum minimum fmax fmin fmod remainder pow mul
+    floor_divide float_power gcd lcm heaviside ldexp logaddexp logaddexp2 nextafter polar xlogy special.xlog1py
+    special.zeta igamma igammac inner vdot dot matmul
+    special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
+    special.chebyshev_polynomial_w special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u
+    special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w special.hermite_polynomial_h
+    special.hermite_polynomial_he special.laguerre_polynomial_l special.legendre_polynomial_p
+    kron'''.split())
+binary('add', '__radd__')
+binary('mul', '__rmul__')
+binary('matmul', 'mv', 'mm', 'bmm')
+binary('bitwise_and', '__rand__')
+binary('bitwise_or', '__ror__')
+binary('bitwise_xor', '__rxor__')
+binary('maximum', 'max/binary')
+binary('minimum', 'min/binary')
+binary('outer', 'outer', 'ger')
+binary('fmax', 'fmax')
+binary('clamp_tensor', 'clamp_min')
+row('clamp_max')(lambda o, x, b: o.clamp_tensor(x, None, b))
+row('clamp_min')(lambda o, x, b: o.clamp_tensor(x, b, None))
+row('__rdiv__')(lambda o, a, b: o.div(b, a))
+row('__rsub__')(lambda o, a, b, alpha=1: o.sub(b, a))
+row('__rpow__')(lambda o, a, b: o.pow(b, a))
+row('__rmod__')(lambda o, a, b: o.remainder(b, a))
+row('__rmatmul__')(lambda o, a, b: o.matmul(b, a))
+NEEDS_C128 |= {'complex', 'polar'}
+
+
+def scaled(o, x, alpha):
+    return x if alpha == 1 else o.mul(x, alpha)
+
+
+row('add')(lambda o, a, b, alpha=1: o.add(a, scaled(o, b, alpha)))
+row('sub')(lambda o, a, b, alpha=1: o.sub(a, scaled(o, b, alpha)))
+row('rsub')(lambda o, a, b, alpha=1: o.sub(b, scaled(o, a, alpha)))
+row('true_divide')(lambda o, a, b: o.div(a, b))
+row('div')(lambda o, a, b, rounding_mode=None: o.div_mode(a, b, rounding_mode))
+row('addcmul')(lambda o, t, a, b, value=1: o.addcmul(t, a, b, value))
+row('addcdiv')(lambda o, t, a, b, value=1: o.addcdiv(t, a, b, value))
+row('where')(lambda o, c, a, b: o.where(c, a, b))
+row('lerp')(lambda o, a, b, w: o.lerp(a, b, w))
+row('clamp')(lambda o, x, low=None, high=None: o.clamp_tensor(x, low, high))
+row('nan_to_num')(lambda o, x, nan=None, posinf=None, neginf=None: o.nan_to_num(
+    x, 0 if nan is None else nan, INF if posinf is None else posinf, -INF if neginf is None else neginf))
+row('round')(lambda o, x, decimals=0: o.round(x) if decimals == 0 else o.div_number(
+    o.round(o.mul_number(x, 10.0 ** decimals)), 10.0 ** decimals) if decimals > 0 else o.mul_number(
+    o.round(o.div_number(x, 10.0 ** -decimals)), 10.0 ** -decimals))
+row('logit')(lambda o, x, eps=None: o.logit(x, -1 if eps is None else eps))
+row('isclose')(lambda o, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: o.isclose(a, b, rtol, atol, equal_nan))
+row('allclose')(lambda o, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: o.allclose(a, b, rtol, atol, equal_nan))
+row('equal')(lambda o, a, b: o.equal(a, b))
+row('frexp')(lambda o, x: o.frexp(x))
+row('polygamma', 'special.polygamma')(lambda o, x, n: o.polygamma(n, x))
+row('mvlgamma')(lambda o, x, p: o.mvlgamma(x, p))
+row('masked_fill')(lambda o, x, mask, value: o.where(mask, o.cast(value, x.dtype) if hasattr(value, 'pointer')
+                                                    else value, x))
+row('fill')(lambda o, x, value: o.expand(o.cast(value, x.dtype), x.shape) if hasattr(value, 'pointer')
+            else o.full_like(x, value))
+row('zero_', 'zeros_like')(lambda o, x, **k: o.zeros_like(x))
+row('ones_like')(lambda o, x, **k: o.ones_like(x))
+row('full_like')(lambda o, x, value, dtype=None, **k: o.full_like(x, value) if dtype is None
+                 else o.full(x.shape, value, dtype))
+
+# ---- activations -----------------------------------------------------------------------------------------
+
+row('nn.functional.leaky_relu')(lambda o, x, negative_slope=0.01: o.leaky_relu(x, negative_slope))
+row('nn.functional.elu')(lambda o, x, alpha=1.0: o.elu(x, alpha))
+row('nn.functional.celu')(lambda o, x, alpha=1.0: o.celu(x, alpha))
+row('nn.functional.softplus')(lambda o, x, beta=1, threshold=20: o.softplus(x, beta, threshold))
+row('nn.functional.hardtanh')(lambda o, x, min_val=-1, max_val=1: o.hardtanh(x, min_val, max_val))
+row('nn.functional.threshold')(lambda o, x, threshold, value: o.threshold(x, threshold, value))
+row('nn.functional.gelu')(lambda o, x, approximate='none': o.gelu(x) if approximate == 'none' else o.gelu_tanh(x))
+row('nn.functional.glu')(lambda o, x, dim=-1: o.glu(x, dim))
+row('nn.functional.hardshrink')(lambda o, x, lambd=0.5: o.hardshrink(x, lambd))
+row('nn.functional.softshrink')(lambda o, x, lambd=0.5: o.softshrink(x, lambd))
+row('nn.functional.prelu')(lambda o, x, weight: o.prelu(x, weight))
+row('nn.functional.rrelu')(lambda o, x, lower=1 / 8, upper=1 / 3, training=False, inplace=False:
+                           o.rrelu(x, lower, upper, training))
+row('nn.functional.softmin')(lambda o, x, dim, dtype=None: o.softmin(o.cast(x, dtype) if dtype else x, dim))
+row('softmax', 'log_softmax')(None)
+row('softmax', 'nn.functional.softmax', 'torch.ops.aten._safe_softmax.default')(
+    lambda o, x, dim, dtype=None: o.softmax_as(x, dim, dtype))
+row('log_softmax', 'nn.functional.log_softmax')(lambda o, x, dim, dtype=None: o.log_softmax_as(x, dim, dtype))
+row('_softmax_backward_data')(lambda o, g, y, dim, dtype: o.cast(o.mul(y, o.sub(g, o.sum(o.mul(g, y), dim, True))),
+                                                                dtype))
+row('nn.functional.dropout', 'nn.functional.dropout2d', 'nn.functional.dropout3d', 'nn.functional.feature_alpha_dropout')(None)
+for name in ('nn.functional.dropout2d', 'nn.functional.dropout3d', 'nn.functional.feature_alpha_dropout'):
+    del CALLS[name]
+row('nn.functional.dropout')(lambda o, x, p=0.5, training=True, inplace=False: o.dropout(x, p, training))
+DRAWN |= {'nn.functional.dropout'}
+
+# ---- reductions ------------------------------------------------------------------------------------------
+
+
+def reduces(name, function=None):
+    def call(o, x, dim=None, keepdim=False, dtype=None, **k):
+        f = function or name
+        return getattr(o, f)(x, dim, keepdim) if dtype is None else getattr(o, f + '_as')(x, dim, keepdim, dtype)
+    CALLS[name] = call
+
+
+for name in 'sum mean prod amax amin all any nansum nanmean logsumexp'.split():
+    reduces(name)
+row('nansum')(lambda o, x, dim=None, keepdim=False, dtype=None: o.nansum(x if dtype is None else o.cast(x, dtype), dim,
+                                                                        keepdim))
+row('count_nonzero')(lambda o, x, dim=None: o.count_nonzero(x, dim))
+
+
+def moment(name):
+    def call(o, x, dim=None, unbiased=None, correction=1, keepdim=False):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        c = correction if unbiased is None else int(unbiased)
+        return getattr(o, name)(x, dim, 1 if c is None else c, keepdim)
+    return call
+
+
+CALLS['var'], CALLS['std'] = moment('var'), moment('std')
+CALLS['var_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
+    moment('var')(o, x, dim, *a, keepdim=keepdim, **k), o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
+CALLS['std_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
+    moment('std')(o, x, dim, *a, keepdim=keepdim, **k), o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
+row('aminmax')(lambda o, x, dim=None, keepdim=False: (o.amin(x, dim, keepdim), o.amax(x, dim, keepdim)))
+
+
+def extreme(name):
+    def call(o, x, dim=None, keepdim=False):
+        if hasattr(dim, 'pointer'):
+            return getattr(o, name + 'imum')(x, dim)
+        if dim is None:
+            return getattr(o, 'a' + name)(x, None, False)
+        return getattr(o, name)(x, dim, keepdim)
+    CALLS[name] = call
+
+
+extreme('max')
+extreme('min')
+for n in ('max', 'min'):
+    CALLS[n + '/reduction_no_dim'] = CALLS[n + '/reduction_with_dim'] = CALLS[n]
+row('argmax')(lambda o, x, dim=None, keepdim=False: o.argmax(x, FLAT if dim is None else dim, keepdim))
+row('argmin')(lambda o, x, dim=None, keepdim=False: o.argmin(x, FLAT if dim is None else dim, keepdim))
+row('norm', 'norm/fro', 'norm/inf')(lambda o, x, p=2, dim=None, keepdim=False, dtype=None: o.norm(
+    x if dtype is None else o.cast(x, dtype), 2 if p in ('fro', None) else p, dim, keepdim))
+row('linalg.vector_norm')(lambda o, x, ord=2, dim=None, keepdim=False, dtype=None: o.norm(
+    x if dtype is None else o.cast(x, dtype), ord, dim, keepdim))
+row('cumsum')(lambda o, x, dim, dtype=None: o.cumsum_as(x, dim, dtype))
+row('cumprod')(lambda o, x, dim, dtype=None: o.cumprod_as(x, dim, dtype))
+row('cummax')(lambda o, x, dim: o.cummax(x, dim))
+row('cummin')(lambda o, x, dim: o.cummin(x, dim))
+row('logcumsumexp')(lambda o, x, dim: o.logcumsumexp(x, dim))
+row('sort')(lambda o, x, dim=-1, descending=False, stable=None: o.sort(x, dim, descending))
+row('msort')(lambda o, x: o.sort(x, 0, False)[0])
+row('argsort')(lambda o, x, dim=-1, descending=False, stable=None: o.argsort(x, dim, descending))
+row('topk')(lambda o, x, k, dim=-1, largest=True, sorted=True: o.topk(x, k, dim, largest))
+row('kthvalue')(lambda o, x, k, dim=-1, keepdim=False: o.kthvalue(x, k, dim, keepdim))
+row('median')(lambda o, x, dim=None, keepdim=False: o.median(x, FLAT, False)[0] if dim is None
+              else o.median(x, dim, keepdim))
+row('nanmedian')(lambda o, x, dim=None, keepdim=False: o.nanmedian(x, FLAT, False)[0] if dim is None
+                 else o.nanmedian(x, dim, keepdim))
+row('mode')(lambda o, x, dim=-1, keepdim=False: o.mode(x, dim, keepdim))
+for n in ('quantile', 'nanquantile'):
+    CALLS[n] = lambda o, x, q, dim=None, keepdim=False, interpolation='linear', _n=n: getattr(o, _n)(
+        x, o.cast(o.full([], q, torch.float64), x.dtype) if not hasattr(q, 'pointer') else q,
+        FLAT if dim is None else dim, keepdim, interpolation)
+row('cov')(lambda o, x, correction=1, fweights=None, aweights=None: o.cov(x, correction, fweights, aweights))
+row('diff')(lambda o, x, n=1, dim=-1, prepend=None, append=None: o.diff(x, n, dim, prepend, append))
+row('trapezoid', 'trapz')(lambda o, y, x=None, dx=1, dim=-1: o.trapezoid(y, x, dx, dim))
+row('cumulative_trapezoid')(lambda o, y, x=None, dx=1, dim=-1: o.cumulative_trapezoid(y, x, dx, dim))
+row('dist')(lambda o, a, b, p=2: o.dist(a, b, p))
+row('cdist')(lambda o, a, b, p=2, compute_mode=None: o.cdist(a, b, p))
+row('nn.functional.pdist')(lambda o, x, p=2: o.pdist(x, p))
+row('renorm')(lambda o, x, p, dim, maxnorm: o.renorm(x, p, dim, maxnorm))
+row('nn.functional.normalize')(lambda o, x, p=2, dim=1, eps=1e-12: o.normalize(x, p, dim, eps))
+
+
+@row('gradient')
+def _gradient(o, x, *, spacing=None, dim=None, edge_order=1):
+    dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    if spacing is None or isinstance(spacing, (int, float, complex)):
+        spacing = [1 if spacing is None else spacing] * len(dims)
+    elif hasattr(spacing, 'pointer'):
+        spacing = [spacing] * len(dims)
+    return [o.gradient_along(x, s, d, edge_order) for s, d in zip(spacing, dims)]
+
+
+@row('histogram')
+def _histogram(o, x, bins, weight=None, density=False, range=None):
+    if hasattr(bins, 'pointer'):
+        return o.histogram(x, bins, weight, density)
+    if range is not None:
+        low, high = range
+    else:
+        t = x.to_torch()
+        low, high = (float(t.min()), float(t.max())) if t.numel() else (0, 0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return o.histogram(x, o.linspace(low, high, bins + 1, x.dtype), weight, density)
+
+
+row('histc')(lambda o, x, bins=100, min=0, max=0: o.histc(x, bins, min, max))
+row('bincount')(lambda o, x, weights=None, minlength=0: o.bincount(x, weights, minlength))
+
+# ---- views, joins, splits --------------------------------------------------------------------------------
+
+row('T', 't', 't_copy')(lambda o, x: o.permute(x, list(range(x.ndim))[::-1]))
+row('H')(lambda o, x: o.t(o.conj(x)) if x.is_complex else o.t(x))
+row('mT')(lambda o, x: o.transpose(x, -1, -2))
+row('mH')(lambda o, x: o.transpose(o.conj(x) if x.is_complex else x, -1, -2))
+row('transpose', 'transpose_copy')(lambda o, x, a, b: o.transpose(x, a, b))
+row('permute', 'permute_copy')(lambda o, x, dims: o.permute(x, dims))
+row('movedim')(lambda o, x, a, b: move_dims(o, x, a, b))
+
+
+def move_dims(o, x, a, b):
+    if isinstance(a, int):
+        return o.movedim(x, a, b)
+    a, b = [i % x.ndim for i in a], [i % x.ndim for i in b]
+    order = [i for i in range(x.ndim) if i not in a]
+    for to, come in sorted(zip(b, a)):
+        order.insert(to, come)
+    return o.permute(x, order)
+
+
+def flat_shape(shape):
+    return list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
+
+
+row('view', 'view_copy')(lambda o, x, *s: o.view_dtype(x, s[0]) if isinstance(s[0], torch.dtype)
+                         else o.view(x, flat_shape(s)))
+row('reshape')(lambda o, x, *s: o.reshape(x, flat_shape(s)))
+row('view_as', 'reshape_as')(lambda o, x, other: o.reshape(x, other.shape))
+row('ravel')(lambda o, x: o.flatten(x, 0, -1))
+row('flatten')(lambda o, x, start_dim=0, end_dim=-1: o.flatten(x, start_dim, end_dim))
+row('unflatten')(lambda o, x, dim, sizes: o.unflatten(x, dim, sizes))
+row('squeeze', 'squeeze_copy', 'squeeze/multiple')(lambda o, x, dim=None: squeeze(o, x, dim))
+
+
+def squeeze(o, x, dim):
+    if dim is None:
+        return o.squeeze_all(x)
+    if isinstance(dim, int):
+        return o.squeeze(x, dim)
+    for d in sorted([i % max(x.ndim, 1) for i in dim], reverse=True):
+        x = o.squeeze(x, d)
+    return o.view(x, x.shape) if not dim else x
+
+
+row('unsqueeze', 'unsqueeze_copy')(lambda o, x, dim: o.unsqueeze(x, dim))
+row('expand', 'broadcast_to', 'expand_copy')(lambda o, x, *s: o.expand(x, flat_shape(s)))
+row('expand_as')(lambda o, x, other: o.expand_as(x, other))
+row('narrow', 'narrow_copy')(lambda o, x, dim, start, length: o.narrow(
+    x, dim, start if not hasattr(start, 'pointer') else int(start.to_torch()), length))
+row('select')(lambda o, x, dim, index: o.select(x, dim, index))
+row('diagonal', 'diagonal_copy', 'linalg.diagonal')(lambda o, x, offset=0, dim1=None, dim2=None, _d=(0, 1):
+                                                  o.diagonal(x, offset, _d[0] if dim1 is None else dim1,
+                                                             _d[1] if dim2 is None else dim2))
+row('linalg.diagonal')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diagonal(x, offset, dim1, dim2))
+row('as_strided', 'as_strided_copy', 'as_strided/partial_views')(
+    lambda o, x, size, stride, storage_offset=0: o.as_strided(x, list(size), list(stride), storage_offset or 0))
+row('as_strided_scatter')(lambda o, x, src, size, stride, storage_offset=0: o.as_strided_scatter(
+    x, src, list(size), list(stride), storage_offset or 0))
+row('unfold', 'unfold_copy')(lambda o, x, dim, size, step: o.unfold(x, dim, size, step))
+row('view_as_complex')(lambda o, x: o.view_as_complex(x))
+row('view_as_real')(lambda o, x: o.view_as_real(x))
+NEEDS_C128 |= {'view_as_complex'}
+row('real')(lambda o, x: o.real(x) if x.is_complex else o.contiguous(x))
+row('flip')(lambda o, x, dims: o.flip(x, dims))
+row('fliplr')(lambda o, x: o.flip(x, 1))
+row('flipud')(lambda o, x: o.flip(x, 0))
+row('rot90')(lambda o, x, k=1, dims=(0, 1): o.rot90(x, k, *dims))
+row('roll')(lambda o, x, shifts, dims=None: o.roll(x, shifts, dims))
+row('cat', 'concat', 'concatenate')(lambda o, ts, dim=0: o.cat(ts, dim))
+row('stack')(lambda o, ts, dim=0: o.stack(ts, dim))
+row('hstack')(lambda o, ts: o.hstack(ts))
+row('vstack', 'row_stack')(lambda o, ts: o.vstack(ts))
+row('dstack')(lambda o, ts: o.dstack(ts))
+row('column_stack')(lambda o, ts: o.column_stack(ts))
+row('block_diag')(lambda o, *ts: o.block_diag(list(ts)))
+row('cartesian_prod')(lambda o, *ts: o.cartesian_prod(list(ts)))
+row('combinations')(lambda o, x, r=2, with_replacement=False: o.combinations(x, r, with_replacement))
+row('broadcast_tensors')(lambda o, *ts: o.broadcast_tensors(list(ts)))
+row('meshgrid/variadic_tensors')(lambda o, *ts, indexing='ij': o.meshgrid(list(ts), indexing))
+row('meshgrid/list_of_tensors')(lambda o, ts, indexing='ij': o.meshgrid(list(ts), indexing))
+
+
+def split(o, x, size, dim=0):
+    return o.split(x, size, dim) if isinstance(size, int) else o.split_with_sizes(x, list(size), dim)
+
+
+row('split', 'unsafe_split', 'split/list_args', 'split_with_sizes', 'split_with_sizes_copy')(split)
+row('chunk', 'unsafe_chunk')(lambda o, x, n, dim=0: o.chunk(x, n, dim))
+row('unbind', 'unbind_copy')(lambda o, x, dim=0: o.unbind(x, dim))
+
+
+def tensor_split(o, x, at, dim=0):
+    if hasattr(at, 'pointer'):
+        at = at.to_torch().tolist()
+    return o.tensor_split(x, at, dim) if isinstance(at, int) else o.tensor_split_at(x, list(at), dim)
+
+
+row('tensor_split')(tensor_split)
+row('hsplit')(lambda o, x, at: tensor_split(o, x, at, 0 if x.ndim == 1 else 1))
+row('vsplit')(lambda o, x, at: tensor_split(o, x, at, 0))
+row('dsplit')(lambda o, x, at: tensor_split(o, x, at, 2))
+row('tril')(lambda o, x, k=0: o.tril(x, k))
+row('triu')(lambda o, x, k=0: o.triu(x, k))
+row('tril_indices')(lambda o, r, c, offset=0, **k: o.tril_indices(r, c, offset))
+row('triu_indices')(lambda o, r, c, offset=0, **k: o.triu_indices(r, c, offset))
+row('diag')(lambda o, x, k=0: o.diag(x, k))
+row('diagflat')(lambda o, x, offset=0: o.diagflat(x, offset))
+row('diag_embed')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diag_embed(x, offset, dim1, dim2))
+row('repeat')(lambda o, x, *s: o.repeat(x, flat_shape(s)))
+row('tile')(lambda o, x, *s: o.tile(x, flat_shape(s)))
+row('repeat_interleave')(lambda o, x, repeats, dim=None, output_size=None: o.repeat_interleave(
+    x, repeats, FLAT if dim is None else dim))
+row('select_scatter')(lambda o, x, s, dim, index: o.select_scatter(x, s, dim, index))
+row('slice_scatter')(lambda o, x, s, dim=0, start=None, end=None, step=1: o.slice_scatter(
+    x, s, dim, start or 0, END if end is None else end, step))
+row('diagonal_scatter')(lambda o, x, s, offset=0, dim1=0, dim2=1: o.diagonal_scatter(x, s, offset, dim1, dim2))
+row('sum_to_size')(lambda o, x, *s: sum_to(o, x, flat_shape(s)))
+
+
+def sum_to(o, x, shape):
+    lead = x.ndim - len(shape)
+    dims = list(range(lead)) + [lead + d for d, s in enumerate(shape) if s == 1 and x.shape[lead + d] != 1]
+    return o.reshape(o.sum(x, dims, True), shape) if dims else o.contiguous(x)
+
+
+row('slice')(lambda o, x, *a: o.slice(x, *a))
+
+# ---- indices ---------------------------------------------------------------------------------------------
+
+row('gather')(lambda o, x, dim, index, sparse_grad=False: o.gather(x, dim, index))
+row('scatter')(lambda o, x, dim, index, src, reduce=None: scatter(o, x, dim, index, src, reduce))
+
+
+def scatter(o, x, dim, index, src, reduce):
+    if not hasattr(src, 'pointer'):
+        src = o.full(index.shape, src, x.dtype)
+    if reduce is None:
+        return o.scatter(x, dim, index, src)
+    return o.scatter_reduce(x, dim, index, src, {'add': 'OX_REDUCTION_SUM', 'multiply': 'OX_REDUCTION_PROD'}[reduce],
+                            True)
+
+
+def reduction(name):
+    return 'OX_REDUCTION_' + name.upper()
+
+
+row('scatter_add')(lambda o, x, dim, index, src: o.scatter_add(x, dim, index, src))
+for v in 'sum prod mean amax amin'.split():
+    CALLS['scatter_reduce/' + v] = lambda o, x, dim, index, src, reduce, include_self=True: o.scatter_reduce(
+        x, dim, index, src, reduction(reduce), include_self)
+    CALLS['index_reduce/' + v] = lambda o, x, dim, index, src, reduce, include_self=True: o.index_reduce(
+        x, dim, index, src, reduction(reduce), include_self)
+row('index_select')(lambda o, x, dim, index: o.index_select(x, dim, index))
+row('index_add')(lambda o, x, dim, index, src, alpha=1: o.index_add(x, dim, index, src, alpha))
+row('index_copy')(lambda o, x, dim, index, src: o.index_copy(x, dim, index, src))
+row('index_fill')(lambda o, x, dim, index, value: o.index_fill(x, dim, index, value))
+row('index_put')(lambda o, x, indices, values, accumulate=False: o.index_put(x, list(indices), values, accumulate))
+row('_unsafe_masked_index_put_accumulate')(lambda o, x, mask, indices, values: o.index_put(
+    x, [None if i is None else o.clamp(i, -x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)],
+    o.where(mask, values, 0.0), True))
+row('_unsafe_masked_index')(lambda o, x, mask, indices, fill: o.where(mask, o.index(
+    x, [None if i is None else o.clamp(i, -x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)]), fill))
+row('take')(lambda o, x, index: o.take(x, index))
+row('take_along_dim')(lambda o, x, index, dim=None: o.take_along_dim(x, index, FLAT if dim is None else dim))
+row('put')(lambda o, x, index, src, accumulate=False: o.put(x, index, src, accumulate))
+row('masked_select')(lambda o, x, mask: o.masked_select(x, mask))
+row('masked_scatter')(lambda o, x, mask, src: o.masked_scatter(x, mask, src))
+row('nonzero_static')(lambda o, x, size, fill_value=-1: o.nonzero_static(x, size, fill_value))
+row('isin')(lambda o, x, among, assume_unique=False, invert=False: o.isin(x, among, invert))
+row('bucketize')(lambda o, x, edges, out_int32=False, right=False: o.cast(
+    o.bucketize(x, edges, right), torch.int32 if out_int32 else torch.int64))
+
+
+@row('searchsorted')
+def _searchsorted(o, edges, x, out_int32=False, right=False, side=None, sorter=None):
+    if sorter is not None:
+        edges = o.gather(edges, -1, sorter)
+    return o.cast(o.searchsorted(edges, x, right or side == 'right'), torch.int32 if out_int32 else torch.int64)
+
+
+def unique(name):
+    def call(o, x, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        values, inverse, counts = getattr(o, name)(x, FLAT if dim is None else dim)
+        return [values] + [inverse] * return_inverse + [counts] * return_counts
+    return call
+
+
+CALLS['unique'] = unique('unique')
+CALLS['unique_consecutive'] = lambda o, x, return_inverse=False, return_counts=False, dim=None: unique(
+    'unique_consecutive')(o, x, True, return_inverse, return_counts, dim)
+row('unravel_index')(lambda o, x, shape: o.unravel_index(x, list(shape.to_torch().tolist() if hasattr(
+    shape, 'pointer') else [shape] if isinstance(shape, int) else shape)))
+row('nn.functional.one_hot')(lambda o, x, n=-1: o.one_hot(x, n))
+row('nn.functional.embedding')(lambda o, ids, weight, padding_idx=None, max_norm=None, norm_type=2.0,
+                               scale_grad_by_freq=False, sparse=False: o.embedding(ids, weight))
+
+
+@row('__getitem__')
+def _getitem(o, x, index):
+    index = list(index) if isinstance(index, (tuple, list)) else [index]
+    dim, tensors, at = 0, [], None
+    if Ellipsis in [i if not hasattr(i, 'pointer') else None for i in index]:
+        where = [k for k, i in enumerate(index) if i is Ellipsis][0]
+        count = x.ndim - sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
+        index[where:where + 1] = [slice(None)] * count
+    out = []
+    for i in index:
+        if i is None:
+            x = o.unsqueeze(x, dim)
+            dim += 1
+        elif isinstance(i, bool):
+            x = o.unsqueeze(x, dim) if i else o.narrow(o.unsqueeze(x, dim), dim, 0, 0)
+            dim += 1
+        elif isinstance(i, int):
+            x = o.select(x, dim, i)
+        elif isinstance(i, slice):
+            x = o.slice(x, dim, i.start or 0, END if i.stop is None else i.stop, i.step or 1)
+            dim += 1
+        else:
+            if isinstance(i, list):
+                i = o.from_torch(torch.tensor(i))
+            out += [None] * (dim - len(out)) + [i]
+            dim += i.ndim if i.dtype == torch.bool else 1
+    if not out:
+        return o.view(x, x.shape) if x.numel() == 0 else o.cast(x, x.dtype)
+    while len(out) < dim and False:
+        out.append(None)
+    return o.index(x, out)
+
+
+# ---- products --------------------------------------------------------------------------------------------
+
+row('addmm', 'addmm/decomposed')(lambda o, c, a, b, beta=1, alpha=1: o.addmm(c, a, b, beta, alpha))
+for n in 'addmv addr addbmm baddbmm'.split():
+    CALLS[n] = lambda o, c, a, b, beta=1, alpha=1, _n=n: getattr(o, _n)(c, a, b, beta, alpha)
+row('nn.functional.linear')(lambda o, x, w, b=None: o.linear(x, w, b))
+row('nn.functional.bilinear')(lambda o, a, b, w, bias=None: o.bilinear(a, b, w, bias))
+row('einsum')(lambda o, ts, equation: o.einsum(equation, ts))
+row('tensordot')(lambda o, a, b, dims=2: o.tensordot(
+    a, b, *((list(range(a.ndim - dims, a.ndim)), list(range(dims))) if isinstance(dims, int) else dims)))
+row('cross', 'linalg.cross')(lambda o, a, b, dim=None, _d=None: o.cross(
+    a, b, dim if dim is not None else next((i for i, s in enumerate(a.shape) if s == 3), 0)))
+row('linalg.cross')(lambda o, a, b, dim=-1: o.cross(a, b, dim))
+row('linalg.vecdot')(lambda o, a, b, dim=-1: o.vecdot(a, b, dim))
+row('linalg.vander')(lambda o, x, N=None: o.vander(x, x.shape[-1] if N is None else N, True))
+row('vander')(lambda o, x, N=None, increasing=False: o.vander(x, x.shape[-1] if N is None else N, increasing))
+row('linalg.multi_dot')(lambda o, ts: o.multi_dot(ts))
+row('nn.functional.scaled_dot_product_attention')(None)
+del CALLS['nn.functional.scaled_dot_product_attention']
+
+# ---- masked ----------------------------------------------------------------------------------------------
+
+
+def masked(name):
+    def call(o, x, dim=None, *, keepdim=False, dtype=None, mask=None):
+        if dtype is not None:
+            x = o.cast(x, dtype)
+        made = getattr(o, 'masked_' + name)(x, mask, dim, bool(keepdim))
+        return made if dtype is None else o.cast(made, dtype)
+    CALLS['masked.' + name] = call
+
+
+for name in 'sum prod amax amin mean logsumexp'.split():
+    masked(name)
+for n in ('var', 'std'):
+    CALLS['masked.' + n] = lambda o, x, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, \
+        mask=None, _n=n: getattr(o, 'masked_' + _n)(x if dtype is None else o.cast(x, dtype), mask, dim,
+                                                    correction if correction is not None else int(unbiased is None or unbiased), bool(keepdim))
+row('masked.norm')(lambda o, x, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None: o.masked_norm(
+    x if dtype is None else o.cast(x, dtype), mask, ord, dim, bool(keepdim)))
+for n in 'softmax log_softmax softmin cumsum cumprod'.split():
+    CALLS['masked.' + n] = lambda o, x, dim, *, dtype=None, mask=None, _n=n: getattr(o, 'masked_' + _n)(
+        x if dtype is None else o.cast(x, dtype), mask, dim)
+row('masked.median')(lambda o, x, dim=-1, *, keepdim=False, dtype=None, mask=None: o.masked_median(
+    x if dtype is None else o.cast(x, dtype), mask, dim, bool(keepdim))[0])
+row('masked.argmax')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.argmax(
+    x if mask is None else o.where(mask, x, -INF), FLAT if dim is None else dim, bool(keepdim)))
+row('masked.argmin')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.argmin(
+    x if mask is None else o.where(mask, x, INF), FLAT if dim is None else dim, bool(keepdim)))
+row('masked.logaddexp')(lambda o, a, b, *, dtype=None, input_mask=None, other_mask=None: o.logaddexp(
+    a if input_mask is None else o.where(input_mask, a, -INF),
+    b if other_mask is None else o.where(other_mask, b, -INF)))
+row('masked.normalize')(lambda o, x, ord, dim, *, eps=1e-12, dtype=None, mask=None: o.div(
+    x if mask is None else o.where(mask, x, 0.0), o.clamp(o.masked_norm(x, mask, ord, dim, True), eps, INF)))
+
+# ---- created ---------------------------------------------------------------------------------------------
+
+row('arange')(lambda o, *a, dtype=None, **k: o.arange(*((0, a[0], 1) if len(a) == 1 else (a[0], a[1], 1) if len(a) == 2
+                                                      else a), dtype or (torch.int64 if all(
+                                                          isinstance(v, int) for v in a) else torch.float32)))
+row('linspace', 'linspace/tensor_overload')(lambda o, a, b, n, dtype=None, **k: o.linspace(
+    number(a), number(b), n, dtype or torch.float32))
+
+
+def number(v):
+    return v.to_torch().item() if hasattr(v, 'pointer') else v
+
+
+row('logspace', 'logspace/tensor_overload')(lambda o, a, b, n, base=10.0, dtype=None, **k: o.cast(o.rpow_number(
+    o.linspace(number(a), number(b), n, torch.float64), base), dtype or torch.float32))
+row('eye')(lambda o, n, m=None, dtype=None, **k: o.eye(n, n if m is None else m, dtype or torch.float32))
+row('zeros', 'ones')(None)
+row('zeros')(lambda o, *s, dtype=None, **k: o.zeros(flat_shape(s), dtype or torch.float32))
+row('ones')(lambda o, *s, dtype=None, **k: o.ones(flat_shape(s), dtype or torch.float32))
+row('empty', 'empty_permuted')(lambda o, s, *a, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
+row('empty_strided')(lambda o, s, st, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
+row('full')(lambda o, s, v, dtype=None, **k: o.full(list(s) if not isinstance(s, int) else [s], v,
+                                                   dtype or torch.float32))
+row('scalar_tensor')(lambda o, v, dtype=None, **k: o.full([], v, dtype or torch.float32))
+row('empty_like')(lambda o, x, dtype=None, **k: o.empty(x.shape, dtype or x.dtype))
+row('new_empty')(lambda o, x, s, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
+row('new_empty_strided')(lambda o, x, s, st, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
+row('new_full')(lambda o, x, s, v, dtype=None, **k: o.full(list(s), v, dtype or x.dtype))
+row('new_ones')(lambda o, x, s, dtype=None, **k: o.ones(list(s), dtype or x.dtype))
+row('new_zeros')(lambda o, x, s, dtype=None, **k: o.zeros(list(s), dtype or x.dtype))
+row('zeros_like')(lambda o, x, dtype=None, **k: o.zeros(x.shape, dtype or x.dtype))
+row('ones_like')(lambda o, x, dtype=None, **k: o.ones(x.shape, dtype or x.dtype))
+row('rand_like')(lambda o, x, dtype=None, **k: o.rand(x.shape, dtype or x.dtype))
+row('randn_like')(lambda o, x, dtype=None, **k: o.randn(x.shape, dtype or x.dtype))
+row('randn')(lambda o, *s, dtype=None, **k: o.randn(flat_shape(s), dtype or torch.float32))
+row('randint')(lambda o, low, *a, dtype=torch.int64, **k: o.randint(low, a[0], list(a[1]), dtype) if len(a) == 2
+               else o.randint(0, low, list(a[0]), dtype))
+row('randint_like')(lambda o, x, low, high=None, dtype=None, **k: o.randint(
+    *((0, low) if high is None else (low, high)), x.shape, dtype or x.dtype))
+row('bernoulli')(lambda o, x: o.bernoulli(x))
+row('multinomial')(lambda o, x, n, replacement=False: o.multinomial(x, n, replacement))
+row('uniform')(lambda o, x, a=0, b=1: o.uniform_(o.empty_like(x), a, b))
+row('normal/in_place')(lambda o, x, mean=0, std=1: o.normal_(o.empty_like(x), mean, std))
+row('normal')(lambda o, mean, std, **k: o.add(o.mul(o.randn_like(mean), std), mean))
+row('normal/number_mean')(lambda o, mean, std, **k: o.add_number(o.mul(o.randn_like(std), std), mean))
+DRAWN |= {'empty', 'empty_permuted', 'empty_strided', 'empty_like', 'new_empty', 'new_empty_strided', 'rand_like',
+          'randn_like', 'randn', 'randint', 'randint_like', 'bernoulli', 'multinomial', 'uniform', 'normal',
+          'nn.functional.rrelu'}
+for short, dtype in (('bool', torch.bool), ('byte', torch.uint8), ('char', torch.int8), ('short', torch.int16),
+                     ('int', torch.int32), ('long', torch.int64), ('half', torch.float16), ('float', torch.float32),
+                     ('bfloat16', torch.bfloat16), ('double', torch.float64), ('cfloat', torch.complex64)):
+    CALLS[short] = lambda o, x, memory_format=None, _d=dtype: o.cast(x, _d)
+row('to')(lambda o, x, *a, **k: o.cast(x, next((v for v in list(a) + list(k.values()) if isinstance(v, torch.dtype)),
+                                              x.dtype)))
+row('type_as')(lambda o, x, other: o.cast(x, other.dtype))
+row('clone')(lambda o, x, memory_format=None: o.clone(x))
+row('contiguous')(lambda o, x, memory_format=None: o.contiguous(x))
+
+# ---- windows ---------------------------------------------------------------------------------------------
+
+for n in 'bartlett blackman cosine hamming hann nuttall'.split():
+    CALLS['signal.windows.' + n] = lambda o, m, *, sym=True, dtype=None, _n=n, **k: getattr(o, _n + '_window')(
+        m, sym, dtype)
+row('signal.windows.exponential')(lambda o, m, *, center=None, tau=1.0, sym=True, dtype=None, **k:
+                                  o.exponential_window(m, math.nan if center is None else center, tau, sym, dtype))
+row('signal.windows.gaussian')(lambda o, m, *, std=1.0, sym=True, dtype=None, **k: o.gaussian_window(m, std, sym, dtype))
+row('signal.windows.kaiser')(lambda o, m, *, beta=12.0, sym=True, dtype=None, **k: o.kaiser_window(m, beta, sym, dtype))
+
+
+def cosine_terms(o, m, a, sym, dtype):
+    return o.general_cosine_window(m, a, len(a), sym, dtype)
+
+
+row('signal.windows.general_cosine')(lambda o, m, *, a, sym=True, dtype=None, **k: cosine_terms(o, m, a, sym, dtype))
+row('signal.windows.general_hamming')(lambda o, m, *, alpha=0.54, sym=True, dtype=None, **k: cosine_terms(
+    o, m, [alpha, 1 - alpha], sym, dtype))
+
+# ---- norms, losses ---------------------------------------------------------------------------------------
+
+row('nn.functional.layer_norm')(lambda o, x, shape, weight=None, bias=None, eps=1e-5: o.layer_norm(
+    x, len(shape), weight, bias, eps))
+row('nn.functional.rms_norm')(lambda o, x, shape, weight=None, eps=None: o.rms_norm(
+    x, len(shape), weight, torch.finfo(x.dtype).eps if eps is None else eps))
+row('nn.functional.group_norm')(lambda o, x, groups, weight=None, bias=None, eps=1e-5: o.group_norm(
+    x, groups, weight, bias, eps))
+row('nn.functional.instance_norm')(lambda o, x, running_mean=None, running_var=None, weight=None, bias=None,
+                                   use_input_stats=True, momentum=0.1, eps=1e-5: o.instance_norm(x, weight, bias, eps))
+row('native_layer_norm')(lambda o, x, shape, weight, bias, eps: (
+    o.layer_norm(x, len(shape), weight, bias, eps),
+    o.mean(x, [-1 - i for i in range(len(shape))], True),
+    o.rsqrt(o.add_number(o.var(x, [-1 - i for i in range(len(shape))], 0, True), eps))))
+
+
+def loss(reduction):
+    return 'OX_LOSS_' + reduction.upper()
+
+
+row('nn.functional.mse_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', weight=None:
+                              o.mse_loss(x, t, loss(reduction)))
+row('nn.functional.l1_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', weight=None:
+                             o.l1_loss(x, t, loss(reduction)))
+row('nn.functional.huber_loss')(lambda o, x, t, reduction='mean', delta=1.0, weight=None: o.huber_loss(
+    x, t, loss(reduction), delta))
+row('nn.functional.smooth_l1_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', beta=1.0:
+                                    o.smooth_l1_loss(x, t, loss(reduction), beta))
+row('nn.functional.soft_margin_loss')(lambda o, x, t, reduction='mean', **k: o.soft_margin_loss(x, t, loss(reduction)))
+row('nn.functional.binary_cross_entropy')(lambda o, x, t, weight=None, reduction='mean', **k:
+                                          o.binary_cross_entropy(x, t, weight, loss(reduction)))
+row('nn.functional.binary_cross_entropy_with_logits')(
+    lambda o, x, t, weight=None, reduction='mean', pos_weight=None, **k: o.binary_cross_entropy_with_logits(
+        x, t, weight, pos_weight, loss(reduction)))
+row('nn.functional.kl_div')(lambda o, x, t, reduction='mean', log_target=False, **k: o.kl_div(
+    x, t, loss(reduction), log_target))
+row('nn.functional.gaussian_nll_loss')(lambda o, x, t, var, full=False, eps=1e-6, reduction='mean':
+                                       o.gaussian_nll_loss(x, t, var if hasattr(var, 'pointer') else o.full(
+                                           t.shape, var, t.dtype), full, eps, loss(reduction)))
+row('nn.functional.poisson_nll_loss')(lambda o, x, t, log_input=True, full=False, eps=1e-8, reduction='mean', **k:
+                                      o.poisson_nll_loss(x, t, log_input, full, eps, loss(reduction)))
+row('nn.functional.hinge_embedding_loss')(lambda o, x, t, margin=1.0, reduction='mean', **k: o.hinge_embedding_loss(
+    x, t, margin, loss(reduction)))
+row('nn.functional.margin_ranking_loss')(lambda o, a, b, t, margin=0.0, reduction='mean', **k: o.margin_ranking_loss(
+    a, b, t, margin, loss(reduction)))
+row('nn.functional.cosine_embedding_loss')(lambda o, a, b, t, margin=0.0, reduction='mean', **k:
+                                           o.cosine_embedding_loss(a, b, t, margin, loss(reduction)))
+row('nn.functional.multi_margin_loss')(lambda o, x, t, p=1, margin=1.0, weight=None, reduction='mean', **k:
+                                       o.multi_margin_loss(x, t, p, margin, weight, loss(reduction)))
+row('nn.functional.multilabel_margin_loss')(lambda o, x, t, reduction='mean', **k: o.multilabel_margin_loss(
+    x, t, loss(reduction)))
+row('nn.functional.multilabel_soft_margin_loss')(lambda o, x, t, weight=None, reduction='mean', **k:
+                                                 o.multilabel_soft_margin_loss(x, t, weight, loss(reduction)))
+row('nn.functional.cosine_similarity')(lambda o, a, b, dim=1, eps=1e-8: o.cosine_similarity(a, b, dim, eps))
+row('nn.functional.pairwise_distance')(lambda o, a, b, p=2.0, eps=1e-6, keepdim=False: o.pairwise_distance(
+    a, b, p, eps, keepdim))
+
+
+def reason(name):
+    for key, why in MISSING.items():
+        if name == key or name.startswith(key + '.') or key.endswith('*') and name.startswith(key[:-1]):
+            return why
+    return 'not yet'
+
+
+CALLS = {k: v for k, v in CALLS.items() if v is not None}
