@@ -105,6 +105,8 @@
 #include "ops/ops.h"
 #include "composed/composed.h"
 #include "special/special.h"
+#include "linalg/linalg.h"
+#include "fft/fft.h"
 #include "files/file.h"
 
 #endif /* OX_TORCH_H */
@@ -225,8 +227,11 @@ OXI_LIGHT_BEGIN
 #include "ops/rules/product.c"
 #include "ops/rules/attention.c"
 #include "ops/rules/view.c"
+#include "ops/rules/linalg.c"
+#include "fft/rules.c"
 #include "ops/call/profile.c"
 #include "ops/parts.c"
+#include "linalg/parts.c"
 #include "ops/call/call.c"
 #include "ops/call/kept.c"
 #include "ops/call/numbers.c"
@@ -248,6 +253,9 @@ OXI_LIGHT_BEGIN
 #include "composed/statistics.c"
 #include "composed/products.c"
 #include "composed/masked.c"
+#include "linalg/factor.c"
+#include "linalg/norms.c"
+#include "fft/functions.c"
 
 OXI_LIGHT_END
 
@@ -284,6 +292,14 @@ OXI_LIGHT_BEGIN
 #include "special/bessel.c"
 #endif
 #include "special/special.c"
+#ifndef OX_NO_LINALG
+#include "linalg/dense.c"
+#include "linalg/orthogonal.c"
+#include "linalg/symmetric.c"
+#include "linalg/general.c"
+#endif
+#include "linalg/run.c"
+#include "fft/fft.c"
 OXI_LIGHT_END
 
 OXI_LIGHT_BEGIN

@@ -81,6 +81,8 @@
 #include "autograd/rules/products.c"
 #include "autograd/rules/attention.c"
 #include "autograd/rules/special.c"
+#include "autograd/rules/linalg.c"
+#include "autograd/rules/fourier.c"
 #include "autograd/rules/formula.c"
 
 /* the tape and the engine */

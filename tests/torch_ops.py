@@ -180,15 +180,16 @@ class Library:
             t = t.contiguous()
         if t.numel() == 0:
             return self.call('empty', list(t.shape), t.dtype)
-        reach = 1 + sum((s - 1) * k for s, k in zip(t.shape, t.stride()))
-        flat = t.as_strided((reach,), (1,)).clone()
+        offset = t.storage_offset() if strided else 0
+        reach = t.untyped_storage().nbytes() // t.element_size()
+        flat = t.as_strided((reach,), (1,), 0).clone()
         memory = flat.view(torch.uint8).numpy().tobytes() if flat.dtype != torch.bool else \
             flat.to(torch.uint8).numpy().tobytes()
         function = self.raw.ox_from_data
         function.restype, function.argtypes = ctypes.c_void_p, [ctypes.c_char_p, Shape, ctypes.c_int]
         whole = Tensor(self, function(memory, self.shape((reach,)), self.code[t.dtype]))
         self.raw.ox_as_strided.restype = ctypes.c_void_p
-        return self.quiet('as_strided', whole, list(t.shape), list(t.stride()), 0)
+        return self.quiet('as_strided', whole, list(t.shape), list(t.stride()), offset)
 
     def quiet(self, name, *arguments):
         used = set(self.used)
@@ -405,7 +406,7 @@ class Bench:
                 assert got.shape == b.shape and got.dtype == b.dtype, 'shape or dtype of a drawn result'
                 continue
             check_equal(a, b, 'result %d' % i, scale)
-        if not gradients or not inputs:
+        if not gradients or not inputs or op.name in self.calls.DRAWN:
             return None
         used = [i for i, t in enumerate(theirs) if isinstance(t, torch.Tensor) and t.requires_grad]
         if not used:
@@ -425,7 +426,10 @@ class Bench:
                                         ctypes.c_void_p, ctypes.c_void_p]
             if lib.raw.ox_grad(array(outs), len(outs), array([o for _, o in inputs]), count,
                                ctypes.byref(desc), got):
-                raise Failed(lib.said())
+                said = lib.said()
+                if 'nothing was recorded' not in said or any(e is not None and e.abs().any() for e in expected):
+                    raise Failed(said)
+                return True             # all zeros, and nothing is recorded here
             for k, e in enumerate(expected):
                 zero = e is None or not e.abs().any()
                 if not got[k] and zero:
@@ -504,7 +508,8 @@ def main():
         differentiable = False
         for op in infos[name]:
             known = name in calls.CALLS or name + '/' + op.variant_test_name in calls.CALLS
-            floats = [SHORT[d] for d in options.dtypes.split(',') if SHORT[d] in op.dtypes]
+            floats = [SHORT[d] for d in options.dtypes.split(',') if SHORT[d] in op.dtypes] or \
+                [d for d in (torch.complex64,) if d in op.dtypes and torch.int64 not in op.dtypes]
             differentiable = differentiable or (op.supports_autograd and any(
                 d.is_floating_point or d.is_complex for d in op.dtypes))
             if not known:

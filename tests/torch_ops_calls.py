@@ -5,6 +5,7 @@ function where a result is not unique (signs, order, rotations): both sides then
 gives c128 there, which is no dtype here, so f32 is compared alone. DRAWN: random, shape and dtype count.
 MISSING says why a name is not here.
 """
+import ctypes
 import math
 
 import torch
@@ -48,11 +49,15 @@ unary(None, *'''abs acos acosh asin asinh atan atanh ceil cos cosh deg2rad digam
     special.bessel_y1 special.entr special.erfcx special.i0e special.i1 special.i1e special.log_ndtr
     special.modified_bessel_k0 special.modified_bessel_k1 special.ndtr special.ndtri
     special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0
-    corrcoef atleast_1d atleast_2d atleast_3d argwhere'''.split())
+    corrcoef argwhere'''.split())
 unary('i0', 'special.modified_bessel_i0')
 unary('i1', 'special.modified_bessel_i1')
 unary('conj', 'conj', 'conj_physical')
-unary('nonzero', 'argwhere', 'nonzero')
+unary('nonzero', 'argwhere')
+row('nonzero')(lambda o, x, as_tuple=False: o.unbind(o.nonzero(x if x.ndim or not as_tuple else o.unsqueeze(x, 0)), 1)
+               if as_tuple else o.nonzero(x))
+for n in ('atleast_1d', 'atleast_2d', 'atleast_3d'):
+    CALLS[n] = lambda o, *x, _n=n: [getattr(o, _n)(t) for t in (x[0] if isinstance(x[0], (list, tuple)) else x)]
 unary('clone', 'positive', 'alias_copy', 'resolve_conj', 'resolve_neg', 'contiguous')
 NEEDS_C128 |= set()
 
@@ -103,7 +108,9 @@ row('true_divide')(lambda o, a, b: o.div(a, b))
 row('div')(lambda o, a, b, rounding_mode=None: o.div_mode(a, b, rounding_mode))
 row('addcmul')(lambda o, t, a, b, value=1: o.addcmul(t, a, b, value))
 row('addcdiv')(lambda o, t, a, b, value=1: o.addcdiv(t, a, b, value))
-row('where')(lambda o, c, a, b: o.where(c, a, b))
+row('where')(lambda o, a, c, b: o.where(c, a, b))
+row('torch.ops.aten._safe_softmax.default')(lambda o, x, dim, dtype=None: o.where(
+    o.eq_number(o.amax(x, dim, True), -INF), 0.0, o.softmax_as(x, dim, dtype)) if x.ndim else o.softmax_as(x, dim, dtype))
 row('lerp')(lambda o, a, b, w: o.lerp(a, b, w))
 row('clamp')(lambda o, x, low=None, high=None: o.clamp_tensor(x, low, high))
 row('nan_to_num')(lambda o, x, nan=None, posinf=None, neginf=None: o.nan_to_num(
@@ -120,12 +127,13 @@ row('polygamma', 'special.polygamma')(lambda o, x, n: o.polygamma(n, x))
 row('mvlgamma')(lambda o, x, p: o.mvlgamma(x, p))
 row('masked_fill')(lambda o, x, mask, value: o.where(mask, o.cast(value, x.dtype) if hasattr(value, 'pointer')
                                                     else value, x))
-row('fill')(lambda o, x, value: o.expand(o.cast(value, x.dtype), x.shape) if hasattr(value, 'pointer')
-            else o.full_like(x, value))
-row('zero_', 'zeros_like')(lambda o, x, **k: o.zeros_like(x))
+row('fill')(lambda o, x, value: o.copy_(o.clone(x), value) if hasattr(value, 'pointer') else o.fill_(o.clone(x), value))
+row('zero_')(lambda o, x, **k: o.zero_(o.clone(x)))
 row('ones_like')(lambda o, x, **k: o.ones_like(x))
 row('full_like')(lambda o, x, value, dtype=None, **k: o.full_like(x, value) if dtype is None
                  else o.full(x.shape, value, dtype))
+
+LOOSE.update({'nn.functional.hardsigmoid': 100, 'logcumsumexp': 30, 'native_layer_norm': 100})  # f32 constants, cancellation
 
 # ---- activations -----------------------------------------------------------------------------------------
 
@@ -143,15 +151,11 @@ row('nn.functional.prelu')(lambda o, x, weight: o.prelu(x, weight))
 row('nn.functional.rrelu')(lambda o, x, lower=1 / 8, upper=1 / 3, training=False, inplace=False:
                            o.rrelu(x, lower, upper, training))
 row('nn.functional.softmin')(lambda o, x, dim, dtype=None: o.softmin(o.cast(x, dtype) if dtype else x, dim))
-row('softmax', 'log_softmax')(None)
-row('softmax', 'nn.functional.softmax', 'torch.ops.aten._safe_softmax.default')(
+row('softmax', 'nn.functional.softmax')(
     lambda o, x, dim, dtype=None: o.softmax_as(x, dim, dtype))
 row('log_softmax', 'nn.functional.log_softmax')(lambda o, x, dim, dtype=None: o.log_softmax_as(x, dim, dtype))
 row('_softmax_backward_data')(lambda o, g, y, dim, dtype: o.cast(o.mul(y, o.sub(g, o.sum(o.mul(g, y), dim, True))),
                                                                 dtype))
-row('nn.functional.dropout', 'nn.functional.dropout2d', 'nn.functional.dropout3d', 'nn.functional.feature_alpha_dropout')(None)
-for name in ('nn.functional.dropout2d', 'nn.functional.dropout3d', 'nn.functional.feature_alpha_dropout'):
-    del CALLS[name]
 row('nn.functional.dropout')(lambda o, x, p=0.5, training=True, inplace=False: o.dropout(x, p, training))
 DRAWN |= {'nn.functional.dropout'}
 
@@ -392,11 +396,13 @@ def sum_to(o, x, shape):
     return o.reshape(o.sum(x, dims, True), shape) if dims else o.contiguous(x)
 
 
-row('slice')(lambda o, x, *a: o.slice(x, *a))
+row('slice')(lambda o, x, dim=0, start=None, end=None, step=1: o.slice(x, dim, start or 0, END if end is None else end,
+                                                                       step))
 
 # ---- indices ---------------------------------------------------------------------------------------------
 
-row('gather')(lambda o, x, dim, index, sparse_grad=False: o.gather(x, dim, index))
+row('gather')(lambda o, x, dim, index, sparse_grad=False: o.gather(
+    x, dim, index if index.numel() else o.cast(index, torch.int64)))
 row('scatter')(lambda o, x, dim, index, src, reduce=None: scatter(o, x, dim, index, src, reduce))
 
 
@@ -459,14 +465,14 @@ CALLS['unique_consecutive'] = lambda o, x, return_inverse=False, return_counts=F
     'unique_consecutive')(o, x, True, return_inverse, return_counts, dim)
 row('unravel_index')(lambda o, x, shape: o.unravel_index(x, list(shape.to_torch().tolist() if hasattr(
     shape, 'pointer') else [shape] if isinstance(shape, int) else shape)))
-row('nn.functional.one_hot')(lambda o, x, n=-1: o.one_hot(x, n))
-row('nn.functional.embedding')(lambda o, ids, weight, padding_idx=None, max_norm=None, norm_type=2.0,
+row('nn.functional.one_hot')(lambda o, x, num_classes=-1: o.one_hot(x, num_classes))
+row('nn.functional.embedding')(lambda o, weight, ids, padding_idx=None, max_norm=None, norm_type=2.0,
                                scale_grad_by_freq=False, sparse=False: o.embedding(ids, weight))
 
 
 @row('__getitem__')
 def _getitem(o, x, index):
-    index = list(index) if isinstance(index, (tuple, list)) else [index]
+    index = list(index) if isinstance(index, tuple) else [index]
     dim, tensors, at = 0, [], None
     if Ellipsis in [i if not hasattr(i, 'pointer') else None for i in index]:
         where = [k for k, i in enumerate(index) if i is Ellipsis][0]
@@ -514,8 +520,6 @@ row('linalg.vecdot')(lambda o, a, b, dim=-1: o.vecdot(a, b, dim))
 row('linalg.vander')(lambda o, x, N=None: o.vander(x, x.shape[-1] if N is None else N, True))
 row('vander')(lambda o, x, N=None, increasing=False: o.vander(x, x.shape[-1] if N is None else N, increasing))
 row('linalg.multi_dot')(lambda o, ts: o.multi_dot(ts))
-row('nn.functional.scaled_dot_product_attention')(None)
-del CALLS['nn.functional.scaled_dot_product_attention']
 
 # ---- masked ----------------------------------------------------------------------------------------------
 
@@ -542,10 +546,10 @@ for n in 'softmax log_softmax softmin cumsum cumprod'.split():
         x if dtype is None else o.cast(x, dtype), mask, dim)
 row('masked.median')(lambda o, x, dim=-1, *, keepdim=False, dtype=None, mask=None: o.masked_median(
     x if dtype is None else o.cast(x, dtype), mask, dim, bool(keepdim))[0])
-row('masked.argmax')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.argmax(
-    x if mask is None else o.where(mask, x, -INF), FLAT if dim is None else dim, bool(keepdim)))
-row('masked.argmin')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.argmin(
-    x if mask is None else o.where(mask, x, INF), FLAT if dim is None else dim, bool(keepdim)))
+row('masked.argmax')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.cast(o.argmax(
+    x if mask is None else o.where(mask, x, -INF), FLAT if dim is None else dim, bool(keepdim)), x.dtype))
+row('masked.argmin')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.cast(o.argmin(
+    x if mask is None else o.where(mask, x, INF), FLAT if dim is None else dim, bool(keepdim)), x.dtype))
 row('masked.logaddexp')(lambda o, a, b, *, dtype=None, input_mask=None, other_mask=None: o.logaddexp(
     a if input_mask is None else o.where(input_mask, a, -INF),
     b if other_mask is None else o.where(other_mask, b, -INF)))
@@ -554,7 +558,8 @@ row('masked.normalize')(lambda o, x, ord, dim, *, eps=1e-12, dtype=None, mask=No
 
 # ---- created ---------------------------------------------------------------------------------------------
 
-row('arange')(lambda o, *a, dtype=None, **k: o.arange(*((0, a[0], 1) if len(a) == 1 else (a[0], a[1], 1) if len(a) == 2
+row('arange')(lambda o, *a, dtype=None, end=None, step=None, **k: arange(o, *(a + (end,) * (end is not None) + (step,) * (step is not None)), dtype=dtype))
+arange = (lambda o, *a, dtype=None, **k: o.arange(*((0, a[0], 1) if len(a) == 1 else (a[0], a[1], 1) if len(a) == 2
                                                       else a), dtype or (torch.int64 if all(
                                                           isinstance(v, int) for v in a) else torch.float32)))
 row('linspace', 'linspace/tensor_overload')(lambda o, a, b, n, dtype=None, **k: o.linspace(
@@ -568,7 +573,6 @@ def number(v):
 row('logspace', 'logspace/tensor_overload')(lambda o, a, b, n, base=10.0, dtype=None, **k: o.cast(o.rpow_number(
     o.linspace(number(a), number(b), n, torch.float64), base), dtype or torch.float32))
 row('eye')(lambda o, n, m=None, dtype=None, **k: o.eye(n, n if m is None else m, dtype or torch.float32))
-row('zeros', 'ones')(None)
 row('zeros')(lambda o, *s, dtype=None, **k: o.zeros(flat_shape(s), dtype or torch.float32))
 row('ones')(lambda o, *s, dtype=None, **k: o.ones(flat_shape(s), dtype or torch.float32))
 row('empty', 'empty_permuted')(lambda o, s, *a, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
@@ -604,8 +608,8 @@ for short, dtype in (('bool', torch.bool), ('byte', torch.uint8), ('char', torch
                      ('int', torch.int32), ('long', torch.int64), ('half', torch.float16), ('float', torch.float32),
                      ('bfloat16', torch.bfloat16), ('double', torch.float64), ('cfloat', torch.complex64)):
     CALLS[short] = lambda o, x, memory_format=None, _d=dtype: o.cast(x, _d)
-row('to')(lambda o, x, *a, **k: o.cast(x, next((v for v in list(a) + list(k.values()) if isinstance(v, torch.dtype)),
-                                              x.dtype)))
+row('to')(lambda o, x, *a, **k: o.cast(x, next((getattr(v, 'dtype', v) for v in list(a) + list(k.values()) if isinstance(
+    v, torch.dtype) or hasattr(v, 'pointer')), x.dtype)))
 row('type_as')(lambda o, x, other: o.cast(x, other.dtype))
 row('clone')(lambda o, x, memory_format=None: o.clone(x))
 row('contiguous')(lambda o, x, memory_format=None: o.contiguous(x))
@@ -685,6 +689,237 @@ row('nn.functional.multilabel_soft_margin_loss')(lambda o, x, t, weight=None, re
 row('nn.functional.cosine_similarity')(lambda o, a, b, dim=1, eps=1e-8: o.cosine_similarity(a, b, dim, eps))
 row('nn.functional.pairwise_distance')(lambda o, a, b, p=2.0, eps=1e-6, keepdim=False: o.pairwise_distance(
     a, b, p, eps, keepdim))
+
+
+# ---- linear algebra --------------------------------------------------------------------------------------
+
+
+def herm(t):
+    return t.mH
+
+
+def zeros_i32(o, x):
+    return o.zeros(list(x.shape[:-2]), torch.int32)
+
+
+row('linalg.cholesky')(lambda o, x, upper=False: o.cholesky(x, upper))
+row('linalg.cholesky_ex')(lambda o, x, upper=False, check_errors=False: o.cholesky_ex(x, upper))
+row('cholesky_solve')(lambda o, b, l, upper=False: o.cholesky_solve(b, l, upper))
+row('cholesky_inverse')(lambda o, l, upper=False: o.cholesky_inverse(l, upper))
+row('linalg.inv')(lambda o, x: o.inv(x))
+row('linalg.inv_ex')(lambda o, x, check_errors=False: (o.inv(x), zeros_i32(o, x)))
+row('linalg.solve')(lambda o, a, b, left=True: o.solve(a, b, left))
+row('linalg.solve_ex')(lambda o, a, b, left=True, check_errors=False: (o.solve(a, b, left), zeros_i32(o, a)))
+row('linalg.solve_triangular')(lambda o, a, b, upper, left=True, unitriangular=False: o.solve_triangular(
+    a, b, upper, left, unitriangular))
+
+
+@row('triangular_solve')
+def _triangular_solve(o, b, a, upper=True, transpose=False, unitriangular=False):
+    x = o.solve_triangular(o.transpose(a, -1, -2), b, not upper, True, unitriangular) if transpose else \
+        o.solve_triangular(a, b, upper, True, unitriangular)
+    return x, o.expand(a, list(x.shape[:-2]) + list(a.shape[-2:]))
+
+
+row('linalg.lu_factor')(lambda o, x, pivot=True: o.lu_factor(x, pivot))
+row('linalg.lu_factor_ex')(lambda o, x, pivot=True, check_errors=False: (*o.lu_factor(x, pivot), zeros_i32(o, x)))
+row('lu')(lambda o, x, pivot=True, get_infos=False: (*o.lu_factor(x, pivot), *([zeros_i32(o, x)] * bool(get_infos))))
+row('linalg.lu')(lambda o, x, pivot=True: o.lu(x, pivot))
+
+
+@row('lu_unpack')
+def _lu_unpack(o, lu, pivots, unpack_data=True, unpack_pivots=True):
+    p, l, u = o.lu_unpack(lu, pivots)
+    return p, l, u
+
+
+EXPECT['lu_unpack'] = lambda lu, pivots, **k: torch.lu_unpack(lu, pivots)
+row('lu_solve')(lambda o, b, lu, pivots: o.lu_solve(lu, pivots, b, True, False))
+row('linalg.lu_solve')(lambda o, lu, pivots, b, left=True, adjoint=False: o.lu_solve(lu, pivots, b, left, adjoint))
+row('linalg.det', 'linalg.det/singular')(lambda o, x: o.det(x))
+row('linalg.slogdet')(lambda o, x: o.slogdet(x))
+row('logdet')(lambda o, x: o.logdet(x))
+row('linalg.pinv', 'linalg.pinv/singular', 'linalg.pinv/hermitian', 'pinverse')(
+    lambda o, x, rcond=None, hermitian=False, atol=None, rtol=None: pinv(o, x, rcond, hermitian, atol, rtol))
+row('linalg.pinv/singular')(lambda o, a, b: o.pinv(o.matmul(a, o.transpose(b, -1, -2)), 0, -1, False))
+row('pinverse')(lambda o, x, rcond=1e-15: o.pinv(x, 0, rcond, False))
+
+
+def pinv(o, x, rcond, hermitian, atol, rtol):
+    if rcond is not None:
+        rtol = rcond
+    if hasattr(rtol, 'pointer') or hasattr(atol, 'pointer'):
+        rtol = None if rtol is None else float(rtol.to_torch().flatten()[0])
+        atol = None if atol is None else float(atol.to_torch().flatten()[0])
+    return o.pinv(x, atol or 0, -1 if rtol is None else rtol, hermitian)
+
+
+def rank(o, x, tol=None, hermitian=False, atol=None, rtol=None):
+    one = lambda v: float(v.to_torch().flatten()[0]) if hasattr(v, 'pointer') else v  # noqa: E731
+    tol, atol, rtol = one(tol), one(atol), one(rtol)
+    return o.matrix_rank(x, (tol if tol is not None else atol) or 0, -1 if rtol is None and tol is None else rtol or 0,
+                         hermitian)
+
+
+row('linalg.matrix_rank', 'linalg.matrix_rank/hermitian')(rank)
+row('linalg.lstsq')(lambda o, a, b, rcond=None, driver=None: o.lstsq(a, b, -1 if rcond is None else rcond)[0])
+EXPECT['linalg.lstsq'] = lambda a, b, **k: torch.linalg.lstsq(a, b, driver='gelsd')[0] if not a.requires_grad else \
+    torch.linalg.pinv(a) @ (b if b.ndim > 1 else b.unsqueeze(-1)) if b.ndim > 1 else \
+    (torch.linalg.pinv(a) @ b.unsqueeze(-1)).squeeze(-1)
+
+
+def gauge_qr(q, r, matmul):
+    return matmul(q, r), q, r
+
+
+def signs_of(r):
+    d = torch.diagonal(r, 0, -2, -1)
+    return torch.where(d < 0, -1.0, 1.0).to(r.dtype)
+
+
+row('linalg.qr', 'qr')(lambda o, x, mode='reduced', some=True: qr_like(o, x, mode if some else 'complete'))
+
+
+def qr_like(o, x, mode):
+    """Signs so that R's diagonal is positive; of a complete Q what the product shows."""
+    q, r = o.qr(x, mode)
+    d = o.diagonal(r, 0, -2, -1)
+    s = o.where(o.lt_number(d, 0), -1.0, 1.0)
+    s = o.cast(s, x.dtype)
+    k = d.shape[-1]
+    rows = o.mul(o.narrow(r, -2, 0, k), o.unsqueeze(s, -1))
+    if mode == 'r':
+        return rows
+    return o.mul(o.narrow(q, -1, 0, k), o.unsqueeze(s, -2)), rows
+
+
+def expect_qr(x, mode='reduced', some=True):
+    q, r = torch.linalg.qr(x, mode if some else 'complete')
+    s = signs_of(r).detach()
+    k = s.shape[-1]
+    rows = r[..., :k, :] * s.unsqueeze(-1)
+    return rows if mode == 'r' else (q[..., :, :k] * s.unsqueeze(-2), rows)
+
+
+EXPECT['linalg.qr'] = EXPECT['qr'] = expect_qr
+
+
+@row('geqrf')
+def _geqrf(o, x):
+    return o.geqrf(x)
+
+
+row('linalg.householder_product')(lambda o, x, tau: o.householder_product(x, tau))
+row('ormqr')(lambda o, x, tau, other, left=True, transpose=False: o.ormqr(x, tau, other, left, transpose))
+row('linalg.eigvalsh')(lambda o, x, UPLO='L': o.eigvalsh(x, UPLO == 'U'))
+
+
+@row('linalg.eigh')
+def _eigh(o, x, UPLO='L'):
+    values, v = o.eigh(x, UPLO == 'U')
+    return values, o.abs(v)
+
+
+EXPECT['linalg.eigh'] = lambda x, UPLO='L': (lambda e: (e[0], e[1].abs()))(torch.linalg.eigh(x, UPLO))
+
+
+@row('linalg.eig')
+def _eig(o, x):
+    values, v = o.eig(x)
+    order = o.argsort(o.add(o.real(values), o.mul_number(o.imag(values), 0.7310585)), -1, False)
+    index = o.expand(o.unsqueeze(order, -2), v.shape)
+    return o.abs(o.gather(values, -1, order)), o.abs(o.gather(v, -1, o.contiguous(index)))
+
+
+def expect_eig(x):
+    values, v = torch.linalg.eig(x)
+    order = torch.argsort(values.real + values.imag * 0.7310585, -1)
+    index = order.unsqueeze(-2).expand(v.shape)
+    return torch.gather(values, -1, order).abs(), torch.gather(v, -1, index).abs()
+
+
+EXPECT['linalg.eig'] = expect_eig
+row('linalg.eigvals')(lambda o, x: _eig(o, x)[0])
+EXPECT['linalg.eigvals'] = lambda x: expect_eig(x)[0]
+NEEDS_C128 |= {'linalg.eig', 'linalg.eigvals'}
+row('linalg.svdvals')(lambda o, x: o.svdvals(x))
+
+
+@row('linalg.svd', 'svd')
+def _svd(o, x, full_matrices=None, some=True, compute_uv=True):
+    full = (not some) if full_matrices is None else full_matrices
+    u, s, vh = o.svd(x, False)
+    if full and x.shape[-1] != x.shape[-2]:
+        o.svd(x, True)
+    return o.abs(u), s, o.abs(vh)
+
+
+def expect_svd(x, full_matrices=None, some=True, compute_uv=True):
+    u, s, vh = torch.linalg.svd(x, full_matrices=False)
+    return u.abs(), s, vh.abs()
+
+
+EXPECT['linalg.svd'] = EXPECT['svd'] = expect_svd
+row('linalg.matrix_norm')(lambda o, x, ord='fro', dim=(-2, -1), keepdim=False, dtype=None: o.matrix_norm(
+    x if dtype is None else o.cast(x, dtype), ord if isinstance(ord, str) else None, 0 if isinstance(ord, str) else ord,
+    list(dim), keepdim))
+
+
+@row('linalg.norm', 'linalg.norm/subgradients_at_zero')
+def _norm(o, x, ord=None, dim=None, keepdim=False, dtype=None):
+    x = x if dtype is None else o.cast(x, dtype)
+    if isinstance(dim, int):
+        dim = [dim]
+    if ord is not None and (dim is not None and len(dim) == 2 or dim is None and x.ndim == 2):
+        return o.matrix_norm(x, ord if isinstance(ord, str) else None, 0 if isinstance(ord, str) else ord,
+                             [-2, -1] if dim is None else list(dim), keepdim)
+    return o.norm(x, 2 if ord is None else ord, dim, keepdim)
+
+
+row('norm/nuc')(lambda o, x, p='nuc', dim=None, keepdim=False: o.matrix_norm(x, 'nuc', 0, [-2, -1] if dim is None else dim,
+                                                                            keepdim))
+row('linalg.cond')(lambda o, x, p=None: o.cond(x, p if isinstance(p, str) else None, 2 if p is None else 0 if isinstance(
+    p, str) else p))
+row('linalg.matrix_power')(lambda o, x, n: o.matrix_power(x, n))
+row('matrix_exp')(lambda o, x: o.matrix_exp(x))
+row('linalg.tensorinv')(lambda o, x, ind=2: o.tensorinv(x, ind))
+row('linalg.tensorsolve')(lambda o, a, b, dims=None: o.tensorsolve(a, b, dims))
+
+
+# ---- Fourier transforms ----------------------------------------------------------------------------------
+
+for n in 'fft ifft rfft irfft hfft ihfft'.split():
+    CALLS['fft.' + n] = lambda o, x, n=None, dim=-1, norm=None, _f=n: getattr(o, _f)(x, n or 0, dim, norm)
+    CALLS['fft.' + n + '2'] = lambda o, x, s=None, dim=(-2, -1), norm=None, _f=n + '2': getattr(o, _f)(x, s, dim, norm)
+    CALLS['fft.' + n + 'n'] = lambda o, x, s=None, dim=None, norm=None, _f=n + 'n': getattr(o, _f)(x, s, dim, norm)
+    NEEDS_C128 |= {'fft.' + n, 'fft.' + n + '2', 'fft.' + n + 'n'}
+row('fft.fftshift')(lambda o, x, dim=None: o.fftshift(x, dim))
+row('fft.ifftshift')(lambda o, x, dim=None: o.ifftshift(x, dim))
+
+
+class Stft(ctypes.Structure):
+    _fields_ = [('hop', ctypes.c_int64), ('window_length', ctypes.c_int64), ('window', ctypes.c_void_p),
+                ('center', ctypes.c_bool), ('normalized', ctypes.c_bool), ('onesided', ctypes.c_bool)]
+
+
+@row('stft')
+def _stft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False,
+          onesided=None, return_complex=None):
+    if pad_mode != 'reflect':
+        raise NotImplementedError('pad_mode')
+    made = o.stft(x, n_fft, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None else None,
+                                 center, bool(normalized), onesided is None or onesided))
+    return made if return_complex else o.view_as_real(made)
+
+
+@row('istft')
+def _istft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
+           length=None, return_complex=False):
+    return o.istft(x, n_fft, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None else None,
+                                  center, bool(normalized), onesided is None or onesided), length or 0)
+
+
+NEEDS_C128 |= {'stft', 'istft'}
 
 
 def reason(name):

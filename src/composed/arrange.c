@@ -180,7 +180,7 @@ OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement) {
     }
     for (int i = 0; i < r; i++) grid[i] = keep ? ox_masked_select(grid[i], keep) : grid[i];
     places = ox_reshape(ox_stack(grid, r, -1), OX_SHAPE(-1));
-    return oxi_work_end(&work, ox_reshape(ox_index_select(x, 0, places), r == 1 ? OX_SHAPE(-1) : OX_SHAPE(-1, r)));
+    return oxi_work_end(&work, ox_reshape(ox_index_select(x, 0, places), OX_SHAPE(-1, r)));
 }
 
 /* ---- splits -------------------------------------------------------------------------------------------- */
@@ -339,9 +339,13 @@ OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shap
     ox_tensor *in[2] = {x, source};
     if (oxi_any_null("as_strided_scatter", in, 2)) return NULL;
     oxi_work work = oxi_work_begin("as_strided_scatter");
-    ox_tensor *copy = ox_clone(x);
-    bool done = copy && ox_copy_(ox_as_strided(copy, shape, strides, offset), source);
-    return oxi_work_end(&work, done ? copy : NULL);
+    ox_tensor *places = ox_as_strided(oxi_ramp_beside(x, ox_numel(x), OX_I64), shape, strides, offset);
+    if (places && !oxi_same_shape(places, source)) {
+        (void)oxi_fail(OX_ERR_SHAPE, "as_strided_scatter: %s in the place of %s", oxi_tensor_text(source),
+                       oxi_tensor_text(places));
+        places = NULL;
+    }
+    return oxi_work_end(&work, places ? ox_put(x, places, source, false) : NULL);
 }
 
 /* ---- repeats ------------------------------------------------------------------------------------------- */

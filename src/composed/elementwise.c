@@ -169,6 +169,7 @@ OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight) {
     if (oxi_any_null("prelu", in, 2)) return NULL;
     oxi_work work = oxi_work_begin("prelu");
     if (ox_numel(weight) > 1 && x->ndim > 1) weight = oxi_by_channel(weight, x);
+    if (x->ndim == 0) weight = ox_reshape(weight, OX_ALL_DIMS);
     ox_tensor *y = ox_where(ox_gt_number(x, 0), x, ox_mul(x, weight));
     return oxi_work_end(&work, y);
 }

@@ -27,7 +27,7 @@ OXI_ONTO(baddbmm, ox_matmul(a, b))
 OXI_ONTO(addbmm, ox_sum_as(ox_matmul(a, b), OX_DIMS(0), false, a->dtype))
 
 /* Over the last dim of both. */
-OXI_MADE_2(inner, a->ndim && b->ndim ? ox_matmul(a, ox_transpose(ox_atleast_2d(b), -1, -2)) : ox_mul(a, b))
+OXI_MADE_2(inner, !a->ndim || !b->ndim ? ox_mul(a, b) : ox_matmul(a, b->ndim == 1 ? b : ox_transpose(b, -1, -2)))
 OXI_MADE_2(vdot, ox_dot(oxi_is_complex(a) ? ox_conj(a) : a, b))
 
 OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim) {
@@ -57,7 +57,6 @@ OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_s
         for (int i = 0; i < joined.ndim; i++) {
             int d = (int)(joined.dim[i] < 0 ? joined.dim[i] + n : joined.dim[i]);
             o->dim[side ? i : n - joined.ndim + i] = d;
-            if (!side) inner *= a->shape[d];
         }
         for (int d = 0; d < n; d++) {
             if (sets[side] >> d & 1) continue;
@@ -68,9 +67,22 @@ OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_s
             kept.dim[kept.ndim++] = in[side]->shape[d];
         }
     }
+    oxi_work work = oxi_work_begin("tensordot");
+    for (int i = 0; i < dims_a.ndim; i++) { /* one element against many: those are added up */
+        int d = (int)(dims_a.dim[i] < 0 ? dims_a.dim[i] + a->ndim : dims_a.dim[i]);
+        int e = (int)(dims_b.dim[i] < 0 ? dims_b.dim[i] + b->ndim : dims_b.dim[i]);
+        if (a->shape[d] == 1 && b->shape[e] != 1) b = ox_sum(b, OX_DIMS(e), true);
+        else if (b->shape[e] == 1 && a->shape[d] != 1) a = ox_sum(a, OX_DIMS(d), true);
+        if (!a || !b) return oxi_work_end(&work, NULL);
+        if (a->shape[d] != b->shape[e]) {
+            (void)oxi_fail(OX_ERR_SHAPE, "tensordot: dim %d of %s with dim %d of %s", d, oxi_tensor_text(a), e,
+                           oxi_tensor_text(b));
+            return oxi_work_end(&work, NULL);
+        }
+        inner *= a->shape[d];
+    }
     int64_t rows = 1, columns = 1;
     for (int i = 0; i < kept.ndim; i++) *(i < a->ndim - dims_a.ndim ? &rows : &columns) *= kept.dim[i];
-    oxi_work work = oxi_work_begin("tensordot");
     ox_tensor *left = ox_reshape(ox_permute(a, order[0]), OX_SHAPE(rows, inner));
     ox_tensor *right = ox_reshape(ox_permute(b, order[1]), OX_SHAPE(inner, columns));
     return oxi_work_end(&work, ox_reshape(ox_matmul(left, right), kept));
@@ -116,7 +128,7 @@ OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim) {
 /* Columns x^0 .. x^(columns - 1), or the other way around. */
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing) {
     if (oxi_any_null("vander", &x, 1)) return NULL;
-    if (columns < 0 || x->ndim < 1)
+    if (columns < 0)
         return OXI_FAIL_NULL(OX_ERR_ARG, "vander: %lld columns of %s", (long long)columns, oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("vander");
     ox_tensor *ones = ox_ones_like(ox_unsqueeze(x, -1)), *parts[2], *made;

@@ -33,7 +33,7 @@ OX_API ox_tensor *ox_cov(ox_tensor *x, double correction, ox_tensor *counts, ox_
     oxi_work work = oxi_work_begin("cov");
     ox_tensor *lines = oxi_as_float(x->ndim == 2 ? x : ox_reshape(x, OX_SHAPE(1, -1)));
     ox_tensor *made = lines ? oxi_covariance(lines, correction, counts, weights) : NULL;
-    return oxi_work_end(&work, x->ndim == 2 ? made : ox_reshape(made, OX_ALL_DIMS));
+    return oxi_work_end(&work, lines && lines->shape[0] == 1 ? ox_reshape(made, OX_ALL_DIMS) : made);
 }
 
 OX_API ox_tensor *ox_corrcoef(ox_tensor *x) {

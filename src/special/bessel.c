@@ -99,7 +99,7 @@ static void oxi_bessel_miller(double x, double out[4]) {
     out[0] = j[0] / scale;
     out[1] = j[1] / scale;
     out[2] = c * l * out[0] - 2 * c * even / scale;
-    out[3] = -c / x + c * (l - 1) * out[1] - 2 * c * odd / scale;
+    out[3] = -c / x * out[0] + c * (l - 1) * out[1] - c * odd / scale;
 }
 
 /* Hankel's series for J_n and Y_n of large x. */
@@ -219,7 +219,7 @@ static double oxi_recurrence(oxi_polynomial kind, double x, int64_t n, double fi
     return q;
 }
 /* A degree as a number of recurrences: beyond 2^24 none ends. */
-static int64_t oxi_degree(double n) { return n != n || n < 0 ? -1 : n > 16777216 ? 16777216 : (int64_t)n; }
+static int64_t oxi_degree(double n) { return n != n || n <= -1 ? -1 : n > 16777216 ? 16777216 : (int64_t)n; }
 static double oxi_parity(int64_t n, double odd) { return n % 2 ? odd : -odd; }
 
 static double oxi_special_chebyshev_t(double x, double degree) {
