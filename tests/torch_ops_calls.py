@@ -617,16 +617,16 @@ row('contiguous')(lambda o, x, memory_format=None: o.contiguous(x))
 # ---- windows ---------------------------------------------------------------------------------------------
 
 for n in 'bartlett blackman cosine hamming hann nuttall'.split():
-    CALLS['signal.windows.' + n] = lambda o, m, *, sym=True, dtype=None, _n=n, **k: getattr(o, _n + '_window')(
+    CALLS['signal.windows.' + n] = lambda o, m, *, sym=True, dtype=None, _n=n, **k: getattr(o, 'window_' + _n)(
         m, sym, dtype)
 row('signal.windows.exponential')(lambda o, m, *, center=None, tau=1.0, sym=True, dtype=None, **k:
-                                  o.exponential_window(m, math.nan if center is None else center, tau, sym, dtype))
-row('signal.windows.gaussian')(lambda o, m, *, std=1.0, sym=True, dtype=None, **k: o.gaussian_window(m, std, sym, dtype))
-row('signal.windows.kaiser')(lambda o, m, *, beta=12.0, sym=True, dtype=None, **k: o.kaiser_window(m, beta, sym, dtype))
+                                  o.window_exponential(m, math.nan if center is None else center, tau, sym, dtype))
+row('signal.windows.gaussian')(lambda o, m, *, std=1.0, sym=True, dtype=None, **k: o.window_gaussian(m, std, sym, dtype))
+row('signal.windows.kaiser')(lambda o, m, *, beta=12.0, sym=True, dtype=None, **k: o.window_kaiser(m, beta, sym, dtype))
 
 
 def cosine_terms(o, m, a, sym, dtype):
-    return o.general_cosine_window(m, a, len(a), sym, dtype)
+    return o.window_general_cosine(m, a, len(a), sym, dtype)
 
 
 row('signal.windows.general_cosine')(lambda o, m, *, a, sym=True, dtype=None, **k: cosine_terms(o, m, a, sym, dtype))
@@ -915,8 +915,9 @@ def _stft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 @row('istft')
 def _istft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
            length=None, return_complex=False):
-    return o.istft(x, n_fft, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None else None,
-                                  center, bool(normalized), onesided is None or onesided), length or 0)
+    made = o.istft(x, n_fft, length or 0, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None
+                                               else None, center, bool(normalized), onesided is None or onesided))
+    return made if return_complex or not made.is_complex else o.real(made)
 
 
 NEEDS_C128 |= {'stft', 'istft'}

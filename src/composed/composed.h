@@ -37,7 +37,7 @@ OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight);            /* weight of one, or one a channel (dim 1) */
 OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
-OX_API ox_pair ox_frexp(ox_tensor *x);                      /* x = values 2^indices (i32), 1/2 <= |values| < 1 */
+OX_API ox_tuple ox_frexp(ox_tensor *x);                      /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
 
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
@@ -95,7 +95,7 @@ OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
 OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
 OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_pair ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
 OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
 OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim);          /* dim OX_FLATTENED: of all elements */
 OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
@@ -110,7 +110,7 @@ OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepd
 /* ---- statistics, differences, distances ---------------------------------------------------------------- */
 OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
 /* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
-OX_API ox_tensor *ox_cov(ox_tensor *x, double correction, ox_tensor *counts, ox_tensor *weights);
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
 OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
 /* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
 OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
@@ -151,17 +151,17 @@ OX_MASKED_ALONG(OXI_X)
 OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
 
 /* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
-OX_API ox_tensor *ox_hann_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_hamming_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_blackman_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_nuttall_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_bartlett_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_cosine_window(int64_t count, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_general_cosine_window(int64_t count, const double *a, int terms, bool symmetric,
+OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
                                            ox_dtype dtype);
-OX_API ox_tensor *ox_gaussian_window(int64_t count, double deviation, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_exponential_window(int64_t count, double center, double tau, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_kaiser_window(int64_t count, double beta, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END
 #endif

@@ -18,7 +18,7 @@
         return oxi_work_end(&work, made);                   \
     }
 
-#define OXI_PI 3.14159265358979323846
+#define OXI_PI_F64 3.14159265358979323846
 
 /* Integers and bool as the float that they promote to. */
 static ox_tensor *oxi_as_float(ox_tensor *x) {
@@ -56,8 +56,8 @@ OXI_MADE_2(fmax, ox_where(ox_logical_or(ox_ge(a, b), ox_isnan(b)), a, b))
 OXI_MADE_2(fmin, ox_where(ox_logical_or(ox_le(a, b), ox_isnan(b)), a, b))
 OXI_MADE_2(ldexp, ox_mul(a, ox_rpow_number(b, 2)))
 OXI_MADE_2(float_power, ox_pow(ox_cast(a, OX_F64), ox_cast(b, OX_F64)))
-OXI_MADE_1(deg2rad, ox_mul_number(x, OXI_PI / 180))
-OXI_MADE_1(rad2deg, ox_mul_number(x, 180 / OXI_PI))
+OXI_MADE_1(deg2rad, ox_mul_number(x, OXI_PI_F64 / 180))
+OXI_MADE_1(rad2deg, ox_mul_number(x, 180 / OXI_PI_F64))
 OXI_MADE_1(isposinf, ox_eq_number(x, INFINITY))
 OXI_MADE_1(isneginf, ox_eq_number(x, -INFINITY))
 OXI_MADE_1(isreal, oxi_is_complex(x) ? ox_eq_number(ox_imag(x), 0)
@@ -66,7 +66,7 @@ OXI_MADE_1(tanhshrink, ox_sub(x, ox_tanh(x)))
 
 static ox_tensor *oxi_sinc(ox_tensor *x) {
     ox_tensor *zero = ox_eq_number(x, 0);
-    ox_tensor *angle = ox_mul_number(ox_where(zero, ox_number(1), oxi_as_float(x)), OXI_PI);
+    ox_tensor *angle = ox_mul_number(ox_where(zero, ox_number(1), oxi_as_float(x)), OXI_PI_F64);
     return ox_where(zero, ox_number(1), ox_div(ox_sin(angle), angle));
 }
 OXI_MADE_1(sinc, oxi_sinc(x))
@@ -204,10 +204,11 @@ static ox_tensor *oxi_complex_of(ox_tensor *re, ox_tensor *im) {
 OXI_MADE_2(complex, oxi_complex_of(a, b))
 OXI_MADE_2(polar, oxi_complex_of(ox_mul(a, ox_cos(b)), ox_mul(a, ox_sin(b))))
 
-/* x = values 2^indices with 0.5 <= |values| < 1; 0, NaN and infinities as they are. */
-OX_API ox_pair ox_frexp(ox_tensor *x) {
-    ox_pair pair = {NULL, NULL};
-    if (oxi_any_null("frexp", &x, 1)) return pair;
+/* x = m 2^e with 0.5 <= |m| < 1; 0, NaN and infinities as they are. */
+OX_API ox_tuple ox_frexp(ox_tensor *x) {
+    ox_tuple made;
+    memset(&made, 0, sizeof made);
+    if (oxi_any_null("frexp", &x, 1)) return made;
     oxi_work work = oxi_work_begin("frexp");
     ox_tensor *plain = ox_logical_and(ox_isfinite(x), ox_ne_number(x, 0));
     ox_tensor *size = ox_where(plain, ox_abs(ox_cast(x, OX_F64)), ox_number(0.5));
@@ -217,10 +218,10 @@ OX_API ox_pair ox_frexp(ox_tensor *x) {
                                  ox_cast(ox_lt_number(part, 0.5), OX_F64)));
     ox_tensor *half = ox_floor(ox_mul_number(power, -0.5)); /* 2^-power in two: as one it may be infinite */
     ox_tensor *rest = ox_sub(ox_neg(power), half);
-    pair.values = ox_mul(ox_mul(x, ox_cast(ox_exp2(half), x->dtype)), ox_cast(ox_exp2(rest), x->dtype));
-    pair.indices = ox_cast(ox_where(plain, power, ox_number(0)), OX_I32);
-    if (!pair.values || !pair.indices) pair.values = pair.indices = NULL;
-    ox_keep(pair.values);
-    (void)oxi_work_end(&work, pair.indices);
-    return pair;
+    made.t[0] = ox_mul(ox_mul(x, ox_cast(ox_exp2(half), x->dtype)), ox_cast(ox_exp2(rest), x->dtype));
+    made.t[1] = ox_cast(ox_where(plain, power, ox_number(0)), OX_I32);
+    if (!made.t[0] || !made.t[1]) made.t[0] = made.t[1] = NULL;
+    ox_keep(made.t[0]);
+    (void)oxi_work_end(&work, made.t[1]);
+    return made;
 }

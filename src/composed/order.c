@@ -24,6 +24,12 @@ static ox_tuple oxi_tuple_end(oxi_work *work, ox_tensor *a, ox_tensor *b, ox_ten
     return tuple;
 }
 
+static ox_tuple oxi_no_tuple(void) {
+    ox_tuple tuple;
+    memset(&tuple, 0, sizeof tuple);
+    return tuple;
+}
+
 /* ---- searches ------------------------------------------------------------------------------------------ */
 
 /* How many of each sorted line are below a value, right: not above it. Halves of all lines at once. */
@@ -113,12 +119,6 @@ static ox_tuple oxi_unique_runs(oxi_work *work, ox_tensor *lines, ox_tensor *sou
     ox_tensor *lengths = ox_numel(places) ? ox_sub(ox_narrow(ends, 0, 1, ox_numel(places)), places) : places;
     if (sources) run = ox_scatter(run, 0, sources, run);
     return oxi_tuple_end(work, values, run, lengths);
-}
-
-static ox_tuple oxi_no_tuple(void) {
-    ox_tuple tuple;
-    memset(&tuple, 0, sizeof tuple);
-    return tuple;
 }
 
 /* Lines along dim 0 in order of their elements from left to right: sorted by the last column first, stably.
@@ -221,12 +221,12 @@ OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high) 
     return oxi_work_end(&work, ox_index_add(zeros, 0, place, ox_cast(inside, x->dtype), 1));
 }
 
-OX_API ox_pair ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density) {
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density) {
     ox_tensor *in[2] = {x, edges};
-    if (oxi_any_null("histogram", in, 2)) return oxi_no_pair();
+    if (oxi_any_null("histogram", in, 2)) return oxi_no_tuple();
     if (edges->ndim != 1 || edges->shape[0] < 2) {
         (void)oxi_fail(OX_ERR_SHAPE, "histogram: edges %s", oxi_tensor_text(edges));
-        return oxi_no_pair();
+        return oxi_no_tuple();
     }
     oxi_work work = oxi_work_begin("histogram");
     ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
@@ -236,7 +236,7 @@ OX_API ox_pair ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, 
         ox_tensor *widths = ox_sub(ox_narrow(edges, 0, 1, bins), ox_narrow(edges, 0, 0, bins));
         counts = ox_div(counts, ox_mul(ox_sum(counts, OX_ALL_DIMS, false), widths));
     }
-    return oxi_pair_end(&work, counts, ox_clone(edges));
+    return oxi_tuple_end(&work, counts, ox_clone(edges), NULL);
 }
 
 /* ---- one of a sorted line ------------------------------------------------------------------------------ */

@@ -27,12 +27,12 @@ static ox_tensor *oxi_covariance(ox_tensor *x, double correction, ox_tensor *cou
     return ox_div(ox_matmul(apart, ox_t(ox_cast(other, apart ? apart->dtype : OX_F32))), factor);
 }
 
-OX_API ox_tensor *ox_cov(ox_tensor *x, double correction, ox_tensor *counts, ox_tensor *weights) {
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights) {
     if (oxi_any_null("cov", &x, 1)) return NULL;
     if (x->ndim > 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "cov: %s has more than 2 dims", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("cov");
     ox_tensor *lines = oxi_as_float(x->ndim == 2 ? x : ox_reshape(x, OX_SHAPE(1, -1)));
-    ox_tensor *made = lines ? oxi_covariance(lines, correction, counts, weights) : NULL;
+    ox_tensor *made = lines ? oxi_covariance(lines, (double)correction, counts, weights) : NULL;
     return oxi_work_end(&work, lines && lines->shape[0] == 1 ? ox_reshape(made, OX_ALL_DIMS) : made);
 }
 

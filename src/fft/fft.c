@@ -23,7 +23,7 @@ typedef struct oxi_fft_plan {
 /* exp(-2 pi i t / n), from the nearest eighth of the circle, so that both parts are exact to the last bit. */
 static void oxi_fft_root(int64_t t, int64_t n, double *out) {
     int64_t eighth = (8 * t + n / 2) / n; /* t / n of a circle in eighths, rounded */
-    double rest = (double)(8 * t - eighth * n) / (double)n * (OXI_PI / 4), c = cos(rest), s = sin(rest);
+    double rest = (double)(8 * t - eighth * n) / (double)n * (OXI_PI_F64 / 4), c = cos(rest), s = sin(rest);
     static const double r = 0.70710678118654752440;
     static const signed char turn[8][2] = {{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
     int k = (int)(eighth & 7);

@@ -14,10 +14,13 @@
 OX_EXTERN_C_BEGIN
 
 #define OX_FFT(X) X(fft) X(ifft) X(rfft) X(irfft) X(hfft) X(ihfft)
-#define OXI_X(name)                                                                                        \
-    OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm);                      \
-    OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);         \
-    OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm);
+OX_FFT(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+OX_FFT(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
@@ -30,14 +33,17 @@ OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype);
  * center: frames are around their samples, the ends mirrored. normalized: over sqrt(n_fft). onesided: of real
  * samples, n_fft / 2 + 1 frequencies. */
 typedef struct ox_stft_desc {
-    int64_t hop, window_length;
+    int64_t hop;
+    int64_t window_length;
     ox_tensor *window;
-    bool center, normalized, onesided;
+    bool center;
+    bool normalized;
+    bool onesided;
 } ox_stft_desc;
 OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
 /* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows leave
  * some samples out. */
-OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc, int64_t length);
+OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
 #endif

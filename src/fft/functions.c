@@ -218,7 +218,7 @@ static ox_tensor *oxi_overlapped(ox_tensor *frames, int64_t hop) {
     return ox_index_add(zeros, -1, ox_reshape(places, OX_SHAPE(-1)), flat, 1);
 }
 
-OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc, int64_t length) {
+OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc) {
     ox_stft_desc told;
     if (oxi_any_null("istft", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("istft");

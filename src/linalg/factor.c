@@ -1,10 +1,9 @@
 /* The public functions of linear algebra: systems and factors. */
 
-static ox_pair oxi_apply_factor(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
-    return oxi_any_null(name, &x, 1) ? oxi_no_pair() : oxi_apply_pair(name, op, attr, x);
-}
-static ox_tuple oxi_pair_as_tuple(ox_pair pair) {
+static ox_tuple oxi_apply_factor(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
     ox_tuple tuple = oxi_no_tuple();
+    if (oxi_any_null(name, &x, 1)) return tuple;
+    ox_pair pair = oxi_apply_pair(name, op, attr, x);
     tuple.t[0] = pair.values;
     tuple.t[1] = pair.indices;
     return tuple;
@@ -120,24 +119,25 @@ OX_API ox_tensor *ox_inv(ox_tensor *x) {
 
 OX_API ox_tensor *ox_det(ox_tensor *x) { return oxi_apply_1(OXI_OP_det, NULL, x); }
 
-OX_API ox_pair ox_slogdet(ox_tensor *x) {
-    if (oxi_any_null("slogdet", &x, 1)) return oxi_no_pair();
+OX_API ox_tuple ox_slogdet(ox_tensor *x) {
+    if (oxi_any_null("slogdet", &x, 1)) return oxi_no_tuple();
     oxi_work work = oxi_work_begin("slogdet");
-    ox_pair lu = x->ndim > 1 && x->shape[x->ndim - 2] != x->shape[x->ndim - 1] ? oxi_no_pair() : ox_lu_factor(x, true);
-    if (!lu.values) {
+    ox_tuple lu = oxi_no_tuple();
+    if (x->ndim < 2 || x->shape[x->ndim - 2] == x->shape[x->ndim - 1]) lu = ox_lu_factor(x, true);
+    if (!lu.t[0]) {
         if (ox_error() == OX_OK) (void)oxi_fail(OX_ERR_SHAPE, "slogdet: %s is not square", oxi_tensor_text(x));
-        return oxi_pair_end(&work, NULL, NULL);
+        return oxi_tuple_end(&work, NULL, NULL, NULL);
     }
-    ox_tensor *d = ox_diagonal(lu.values, 0, -2, -1);
-    ox_tensor *sign = ox_mul(ox_prod(ox_sign(d), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.indices));
-    return oxi_pair_end(&work, sign, ox_sum(ox_log(ox_abs(d)), OX_DIMS(-1), false));
+    ox_tensor *d = ox_diagonal(lu.t[0], 0, -2, -1);
+    ox_tensor *sign = ox_mul(ox_prod(ox_sign(d), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.t[1]));
+    return oxi_tuple_end(&work, sign, ox_sum(ox_log(ox_abs(d)), OX_DIMS(-1), false), NULL);
 }
 
 OX_API ox_tensor *ox_logdet(ox_tensor *x) {
     if (oxi_any_null("logdet", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("logdet");
-    ox_pair parts = ox_slogdet(x);
-    return oxi_work_end(&work, ox_where(ox_lt_number(parts.values, 0), ox_number(NAN), parts.indices));
+    ox_tuple parts = ox_slogdet(x);
+    return oxi_work_end(&work, ox_where(ox_lt_number(parts.t[0], 0), ox_number(NAN), parts.t[1]));
 }
 
 OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian) {
@@ -182,7 +182,7 @@ OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
 
 /* ---- Cholesky, LU -------------------------------------------------------------------------------------- */
 
-OX_API ox_pair ox_cholesky_ex(ox_tensor *x, bool upper) {
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper) {
     oxi_attrs attr = oxi_attrs_triangle();
     attr.triangle.upper = upper;
     return oxi_apply_factor("cholesky_ex", OXI_OP_cholesky, &attr, x);
@@ -191,13 +191,13 @@ OX_API ox_pair ox_cholesky_ex(ox_tensor *x, bool upper) {
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper) {
     if (oxi_any_null("cholesky", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("cholesky");
-    ox_pair made = ox_cholesky_ex(x, upper);
-    int64_t info = made.indices && ox_numel(made.indices) ? ox_item_int(ox_amax(made.indices, OX_ALL_DIMS, false)) : 0;
+    ox_tuple made = ox_cholesky_ex(x, upper);
+    int64_t info = made.t[1] && ox_numel(made.t[1]) ? ox_item_int(ox_amax(made.t[1], OX_ALL_DIMS, false)) : 0;
     if (info) {
         (void)oxi_fail(OX_ERR_ARG, "cholesky: the leading minor of order %lld is not positive", (long long)info);
         return oxi_work_end(&work, NULL);
     }
-    return oxi_work_end(&work, made.values);
+    return oxi_work_end(&work, made.t[0]);
 }
 
 OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper) {
@@ -215,7 +215,7 @@ OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper) {
     return oxi_work_end(&work, ox_cholesky_solve(oxi_eye_beside(l, l->shape[l->ndim - 1]), l, upper));
 }
 
-OX_API ox_pair ox_lu_factor(ox_tensor *x, bool pivot) {
+OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot) {
     oxi_attrs attr = oxi_attrs_pivot();
     attr.pivot.pivot = pivot;
     return oxi_apply_factor("lu_factor", OXI_OP_lu_factor, &attr, x);
@@ -283,8 +283,8 @@ OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots) {
 OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot) {
     if (oxi_any_null("lu", &x, 1)) return oxi_no_tuple();
     ox_scope scope = ox_scope_begin();
-    ox_pair packed = ox_lu_factor(x, pivot);
-    ox_tuple made = packed.values ? ox_lu_unpack(packed.values, packed.indices) : oxi_no_tuple();
+    ox_tuple packed = ox_lu_factor(x, pivot);
+    ox_tuple made = packed.t[0] ? ox_lu_unpack(packed.t[0], packed.t[1]) : oxi_no_tuple();
     for (int i = 0; i < 3; i++) ox_keep(made.t[i]);
     ox_scope_end(&scope);
     return made;
@@ -322,7 +322,7 @@ OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode) {
         return oxi_no_tuple();
     }
     attr.complete.complete = mode && strcmp(mode, "complete") == 0;
-    ox_tuple made = oxi_pair_as_tuple(oxi_apply_factor("qr", OXI_OP_qr, &attr, x));
+    ox_tuple made = oxi_apply_factor("qr", OXI_OP_qr, &attr, x);
     if (alone && made.t[0]) {
         ox_tensor *none = oxi_full("qr", OX_SHAPE(0), 0, x->dtype, ox_device_of(x));
         ox_release(made.t[0]);
@@ -330,7 +330,7 @@ OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode) {
     }
     return made;
 }
-OX_API ox_pair ox_geqrf(ox_tensor *x) {
+OX_API ox_tuple ox_geqrf(ox_tensor *x) {
     oxi_attrs attr = oxi_attrs_none();
     return oxi_apply_factor("geqrf", OXI_OP_geqrf, &attr, x);
 }
@@ -375,11 +375,11 @@ OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau) {
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper) {
     oxi_attrs attr = oxi_attrs_triangle();
     attr.triangle.upper = upper;
-    return oxi_pair_as_tuple(oxi_apply_factor("eigh", OXI_OP_eigh, &attr, x));
+    return oxi_apply_factor("eigh", OXI_OP_eigh, &attr, x);
 }
 OX_API ox_tuple ox_eig(ox_tensor *x) {
     oxi_attrs attr = oxi_attrs_none();
-    return oxi_pair_as_tuple(oxi_apply_factor("eig", OXI_OP_eig, &attr, x));
+    return oxi_apply_factor("eig", OXI_OP_eig, &attr, x);
 }
 
 /* The first of several results. */

@@ -56,7 +56,7 @@ static ox_tensor *oxi_sign_of_pivots(ox_tensor *pivots) {
 }
 
 OXI_PARTS(det) {
-    ox_pair lu = ox_lu_factor(call->in[0], true);
-    if (!lu.values) return NULL;
-    return ox_mul(ox_prod(ox_diagonal(lu.values, 0, -2, -1), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.indices));
+    ox_tuple lu = ox_lu_factor(call->in[0], true);
+    if (!lu.t[0]) return NULL;
+    return ox_mul(ox_prod(ox_diagonal(lu.t[0], 0, -2, -1), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.t[1]));
 }

@@ -18,7 +18,7 @@ static double oxi_scaled_i(int n, double x) {
         if (fabs(next) >= fabs(term) || fabs(next) < 1e-18 * sum) break;
         sum += term = next;
     }
-    return sign * sum / sqrt(2 * OXI_PI * size);
+    return sign * sum / sqrt(2 * OXI_PI_F64 * size);
 }
 static double oxi_special_i0e(double x) { return x != x ? x : oxi_scaled_i(0, x); }
 static double oxi_special_i1e(double x) { return x != x || x == 0 ? x : oxi_scaled_i(1, x); }
@@ -95,7 +95,7 @@ static void oxi_bessel_miller(double x, double out[4]) {
             if (n == 0) j[1] *= 1e-200;
         }
     }
-    double l = log(0.5 * x) + OXI_EULER, c = 2 / OXI_PI;
+    double l = log(0.5 * x) + OXI_EULER, c = 2 / OXI_PI_F64;
     out[0] = j[0] / scale;
     out[1] = j[1] / scale;
     out[2] = c * l * out[0] - 2 * c * even / scale;
@@ -104,7 +104,7 @@ static void oxi_bessel_miller(double x, double out[4]) {
 
 /* Hankel's series for J_n and Y_n of large x. */
 static void oxi_bessel_hankel(int n, double x, double *j, double *y) {
-    double p = 1, q = 0, term = 1, mu = 4.0 * n * n, c = cos(x), s = sin(x), r = sqrt(1 / (OXI_PI * x));
+    double p = 1, q = 0, term = 1, mu = 4.0 * n * n, c = cos(x), s = sin(x), r = sqrt(1 / (OXI_PI_F64 * x));
     for (int k = 1; k < 40; k++) {
         double odd = 2 * k - 1, next = term * (mu - odd * odd) / (8 * k * x);
         if (fabs(next) >= fabs(term) || fabs(next) < 1e-18) break;
@@ -133,7 +133,7 @@ static double oxi_bessel(int which, double x) { /* J0 J1 Y0 Y1 */
     }
     double sign = which == 1 && x < 0 ? -1 : 1;
     if (size < 1e-8 && which < 2) return which ? 0.5 * x : 1;
-    if (size < 1e-8) return which == 2 ? 2 / OXI_PI * (log(0.5 * x) + OXI_EULER) : -2 / (OXI_PI * x);
+    if (size < 1e-8) return which == 2 ? 2 / OXI_PI_F64 * (log(0.5 * x) + OXI_EULER) : -2 / (OXI_PI_F64 * x);
     if (size <= 25) {
         oxi_bessel_miller(size, out);
         return sign * out[which];
@@ -176,7 +176,7 @@ static double oxi_special_airy_ai(double x) {
     double y = 0.35502805388781723926, slope = -0.25881940379280679840;
     if (x != x || isinf(x)) return x != x ? x : 0;
     double z = 2.0 / 3 * fabs(x) * sqrt(fabs(x));
-    if (x > 1) return x > 110 ? 0 : sqrt(x / 3) / OXI_PI * oxi_scaled_k_integral(1.0 / 3, z) * exp(-z);
+    if (x > 1) return x > 110 ? 0 : sqrt(x / 3) / OXI_PI_F64 * oxi_scaled_k_integral(1.0 / 3, z) * exp(-z);
     if (x > -12) {
         int steps = (int)ceil(fabs(x));
         for (int i = 0; i < steps; i++) oxi_airy_step(x / steps * i, x / steps, &y, &slope);
@@ -192,7 +192,7 @@ static double oxi_special_airy_ai(double x) {
         else
             even += k % 4 == 0 ? term : -term;
     }
-    double c = cos(z), s = sin(z), r = 1 / sqrt(2 * OXI_PI * sqrt(-x));
+    double c = cos(z), s = sin(z), r = 1 / sqrt(2 * OXI_PI_F64 * sqrt(-x));
     return r * ((s + c) * even - (c - s) * odd);
 }
 

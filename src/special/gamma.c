@@ -11,7 +11,7 @@ static double oxi_special_digamma(double x) {
     if (x < 0) {
         if (x == floor(x)) return NAN;
         double part = x - floor(x); /* tan has its period exactly */
-        return oxi_special_digamma(1 - x) - OXI_PI / tan(OXI_PI * part);
+        return oxi_special_digamma(1 - x) - OXI_PI_F64 / tan(OXI_PI_F64 * part);
     }
     for (; x < 10; x++) less += 1 / x;
     if (x > 1e17) return log(x) - less;
@@ -55,8 +55,8 @@ static double oxi_special_zeta(double s, double q) {
 static double oxi_special_trigamma(double x) {
     if (x > 0 || x != x) return oxi_special_zeta(2, x);
     if (x == floor(x)) return INFINITY;
-    double s = sin(OXI_PI * (x - floor(x)));
-    return OXI_PI * OXI_PI / (s * s) - oxi_special_zeta(2, 1 - x);
+    double s = sin(OXI_PI_F64 * (x - floor(x)));
+    return OXI_PI_F64 * OXI_PI_F64 / (s * s) - oxi_special_zeta(2, 1 - x);
 }
 
 static double oxi_special_polygamma(double n, double x) {
@@ -143,7 +143,7 @@ static double oxi_gamma_factor(double a, double x) {
         exponent = a * (log1p(m) - m);
     double r = 1 / a, square = r * r; /* of Stirling's series */
     double rest = r * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
-    return exp(exponent - rest) / sqrt(2 * OXI_PI * a);
+    return exp(exponent - rest) / sqrt(2 * OXI_PI_F64 * a);
 }
 
 /* The lower function by its series, the upper by its continued fraction (Lentz); *upper says which. */

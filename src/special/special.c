@@ -45,7 +45,7 @@ OX_API ox_tensor *ox_mvlgamma(ox_tensor *x, int64_t p) {
     oxi_work work = oxi_work_begin("mvlgamma");
     ox_tensor *ramp = ox_mul_number(oxi_ramp_beside(x, p, x->dtype == OX_F64 ? OX_F64 : OX_F32), -0.5);
     ox_tensor *each = ox_lgamma(ox_add(ox_unsqueeze(oxi_as_float(x), -1), ramp));
-    double more = (double)p * (double)(p - 1) / 4 * log(OXI_PI);
+    double more = (double)p * (double)(p - 1) / 4 * log(OXI_PI_F64);
     return oxi_work_end(&work, ox_add_number(ox_sum(each, OX_DIMS(-1), false), more));
 }
 

@@ -26,8 +26,7 @@ OX_EXTERN_C_BEGIN
     X(hermite_polynomial_h) X(hermite_polynomial_he) X(laguerre_polynomial_l) X(legendre_polynomial_p)
 /* clang-format on */
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
-OX_SPECIAL_1(OXI_X)
-OX_SPECIAL_COMPOSED(OXI_X)
+OX_SPECIAL_1(OXI_X) OX_SPECIAL_COMPOSED(OXI_X)
 #undef OXI_X
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
 OX_SPECIAL_2(OXI_X)
