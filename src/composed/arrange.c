@@ -38,8 +38,8 @@ static ox_tensor *oxi_joined(const char *name, ox_tensor *const *list, int count
     oxi_work work = oxi_work_begin(name);
     bool made = true;
     for (int i = 0; i < count; i++) {
-        parts[i] = columns && list[i]->ndim <= 1 ? ox_reshape(list[i], OX_SHAPE(-1, 1))
-                                                 : oxi_atleast(list[i], ndim);
+        parts[i] =
+            columns && list[i]->ndim <= 1 ? ox_reshape(list[i], OX_SHAPE(-1, 1)) : oxi_atleast(list[i], ndim);
         made = made && parts[i];
     }
     int along = made && dim == OX_FLATTENED ? (parts[0]->ndim > 1) : dim;
@@ -131,7 +131,8 @@ OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexi
     ox_shape shape = oxi_no_shape();
     int64_t made = 0;
     bool swaps = indexing && strcmp(indexing, "xy") == 0 && count > 1;
-    if (count < 1 || count > OX_MAX_DIMS || (indexing && !swaps && strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
+    if (count < 1 || count > OX_MAX_DIMS ||
+        (indexing && !swaps && strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
         (void)oxi_fail(OX_ERR_ARG, "meshgrid: %d tensors as \"%s\"", count, indexing ? indexing : "ij");
         return -1;
     }
@@ -241,7 +242,8 @@ OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2
     if (oxi_any_null("diag_embed", &x, 1)) return NULL;
     if (x->ndim < 1 || x->ndim >= OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "diag_embed: %s", oxi_tensor_text(x));
-    int ndim = x->ndim + 1, a = oxi_wrap_dim("diag_embed", dim1, ndim), b = oxi_wrap_dim("diag_embed", dim2, ndim);
+    int ndim = x->ndim + 1, a = oxi_wrap_dim("diag_embed", dim1, ndim),
+        b = oxi_wrap_dim("diag_embed", dim2, ndim);
     if (a < 0 || b < 0) return NULL;
     if (a == b) return OXI_FAIL_NULL(OX_ERR_DIM, "diag_embed: dim %d twice", a);
     if (offset > INT32_MAX || offset < -INT32_MAX)

@@ -2,20 +2,20 @@
  * those of their parts. Here: elementwise ones. */
 
 /* A function of one tensor, and of two, as an expression. */
-#define OXI_MADE_1(name, ...)                      \
-    OX_API ox_tensor *ox_##name(ox_tensor *x) {    \
+#define OXI_MADE_1(name, ...)                        \
+    OX_API ox_tensor *ox_##name(ox_tensor *x) {      \
         if (oxi_any_null(#name, &x, 1)) return NULL; \
-        oxi_work work = oxi_work_begin(#name);     \
-        ox_tensor *made = (__VA_ARGS__);           \
-        return oxi_work_end(&work, made);          \
+        oxi_work work = oxi_work_begin(#name);       \
+        ox_tensor *made = (__VA_ARGS__);             \
+        return oxi_work_end(&work, made);            \
     }
-#define OXI_MADE_2(name, ...)                               \
+#define OXI_MADE_2(name, ...)                                 \
     OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) { \
-        ox_tensor *in[2] = {a, b};                          \
-        if (oxi_any_null(#name, in, 2)) return NULL;        \
-        oxi_work work = oxi_work_begin(#name);              \
-        ox_tensor *made = (__VA_ARGS__);                    \
-        return oxi_work_end(&work, made);                   \
+        ox_tensor *in[2] = {a, b};                            \
+        if (oxi_any_null(#name, in, 2)) return NULL;          \
+        oxi_work work = oxi_work_begin(#name);                \
+        ox_tensor *made = (__VA_ARGS__);                      \
+        return oxi_work_end(&work, made);                     \
     }
 
 #define OXI_PI_F64 3.14159265358979323846
@@ -26,14 +26,16 @@ static ox_tensor *oxi_as_float(ox_tensor *x) {
     return x->is_number ? ox_mul(x, ox_number(1)) : ox_cast(x, OX_F32);
 }
 
-static bool oxi_is_complex(const ox_tensor *x) { return oxi_info(x->dtype)->cls == OX_CLASS_COMPLEX; }
+static bool oxi_is_complex(const ox_tensor *x) {
+    return oxi_info(x->dtype)->cls == OX_CLASS_COMPLEX;
+}
 
 /* log(e^a + e^b), and the same of another base; infinite where both are that. */
 static ox_tensor *oxi_log_of_sum(ox_tensor *a, ox_tensor *b, bool of_two) {
     ox_tensor *same = ox_logical_and(ox_eq(a, b), ox_isinf(a));
     ox_tensor *apart = ox_neg(ox_abs(ox_sub(a, ox_where(same, ox_number(0), b))));
-    ox_tensor *more = of_two ? ox_mul_number(ox_log1p(ox_exp2(apart)), 1.44269504088896340736)
-                             : ox_log1p(ox_exp(apart));
+    ox_tensor *more =
+        of_two ? ox_mul_number(ox_log1p(ox_exp2(apart)), 1.44269504088896340736) : ox_log1p(ox_exp(apart));
     return ox_where(same, a, ox_add(ox_maximum(a, b), more));
 }
 OXI_MADE_2(logaddexp, oxi_log_of_sum(a, b, false))
@@ -43,8 +45,8 @@ OXI_MADE_2(logaddexp2, oxi_log_of_sum(a, b, true))
 static ox_tensor *oxi_times_log(ox_tensor *a, ox_tensor *b, double edge) {
     a = oxi_as_float(a);
     b = oxi_as_float(b);
-    ox_tensor *none = ox_logical_and(ox_eq_number(a, 0),
-                                     ox_logical_or(ox_le_number(b, edge), ox_eq_number(b, INFINITY)));
+    ox_tensor *none =
+        ox_logical_and(ox_eq_number(a, 0), ox_logical_or(ox_le_number(b, edge), ox_eq_number(b, INFINITY)));
     ox_tensor *safe = ox_where(none, ox_number(1), b);
     return ox_where(none, ox_number(0), ox_mul(a, edge < 0 ? ox_log1p(safe) : ox_log(safe)));
 }
@@ -80,8 +82,8 @@ OXI_MADE_1(sgn, oxi_sgn(x))
 
 /* The integer type with a float's bits. */
 static ox_dtype oxi_bits_type(ox_dtype dtype) {
-    static const ox_dtype of_bytes[9] = {OX_DTYPE_NONE, OX_I8, OX_I16, OX_DTYPE_NONE, OX_I32, OX_DTYPE_NONE,
-                                         OX_DTYPE_NONE, OX_DTYPE_NONE, OX_I64};
+    static const ox_dtype of_bytes[9] = {OX_DTYPE_NONE, OX_I8,         OX_I16,        OX_DTYPE_NONE, OX_I32,
+                                         OX_DTYPE_NONE, OX_DTYPE_NONE, OX_DTYPE_NONE, OX_I64};
     return of_bytes[oxi_info(dtype)->block_bytes];
 }
 
@@ -97,8 +99,9 @@ static ox_tensor *oxi_nextafter(ox_tensor *a, ox_tensor *b) {
     ox_tensor *both[2], *wide;
     wide = ox_add(a, b); /* NaN where one is */
     if (!wide || a->dtype != b->dtype || !oxi_is_float(a->dtype)) {
-        if (wide) (void)oxi_fail(OX_ERR_DTYPE, "nextafter: %s x %s are not floats of one dtype",
-                                 oxi_tensor_text(a), oxi_tensor_text(b));
+        if (wide)
+            (void)oxi_fail(OX_ERR_DTYPE, "nextafter: %s x %s are not floats of one dtype", oxi_tensor_text(a),
+                           oxi_tensor_text(b));
         return NULL;
     }
     both[0] = ox_contiguous(ox_expand(a, ox_shape_of(wide)));
@@ -177,7 +180,8 @@ OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight) {
 OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training) {
     if (oxi_any_null("rrelu", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("rrelu");
-    ox_tensor *slope = training ? ox_uniform_(ox_empty_like(x), lower, upper) : ox_number((lower + upper) / 2);
+    ox_tensor *slope =
+        training ? ox_uniform_(ox_empty_like(x), lower, upper) : ox_number((lower + upper) / 2);
     return oxi_work_end(&work, ox_where(ox_gt_number(x, 0), x, ox_mul(x, slope)));
 }
 
@@ -214,8 +218,8 @@ OX_API ox_tuple ox_frexp(ox_tensor *x) {
     ox_tensor *size = ox_where(plain, ox_abs(ox_cast(x, OX_F64)), ox_number(0.5));
     ox_tensor *power = ox_add_number(ox_floor(ox_log2(size)), 1);
     ox_tensor *part = ox_mul(size, ox_exp2(ox_neg(power)));
-    power = ox_add(power, ox_sub(ox_cast(ox_ge_number(part, 1), OX_F64),
-                                 ox_cast(ox_lt_number(part, 0.5), OX_F64)));
+    power = ox_add(power,
+                   ox_sub(ox_cast(ox_ge_number(part, 1), OX_F64), ox_cast(ox_lt_number(part, 0.5), OX_F64)));
     ox_tensor *half = ox_floor(ox_mul_number(power, -0.5)); /* 2^-power in two: as one it may be infinite */
     ox_tensor *rest = ox_sub(ox_neg(power), half);
     made.t[0] = ox_mul(ox_mul(x, ox_cast(ox_exp2(half), x->dtype)), ox_cast(ox_exp2(rest), x->dtype));

@@ -36,13 +36,15 @@ static ox_tuple oxi_no_tuple(void) {
 static ox_tensor *oxi_searched(ox_tensor *sorted, ox_tensor *values, bool right) {
     int64_t size = sorted->ndim ? sorted->shape[sorted->ndim - 1] : 1;
     ox_tensor *low = ox_zeros_like(ox_cast(values, OX_I64));
-    ox_tensor *high = oxi_full("searchsorted", ox_shape_of(values), (double)size, OX_I64, ox_device_of(values));
+    ox_tensor *high =
+        oxi_full("searchsorted", ox_shape_of(values), (double)size, OX_I64, ox_device_of(values));
     if (size == 0) return low;
     for (int64_t left = size; left > 0 && low && high; left /= 2) {
         ox_tensor *middle = ox_floor_divide(ox_add(low, high), ox_integer(2));
         ox_tensor *place = ox_minimum(middle, ox_integer(size - 1)), *there;
         if (sorted->ndim == 1)
-            there = ox_reshape(ox_index_select(sorted, 0, ox_reshape(place, OX_SHAPE(-1))), ox_shape_of(values));
+            there =
+                ox_reshape(ox_index_select(sorted, 0, ox_reshape(place, OX_SHAPE(-1))), ox_shape_of(values));
         else
             there = ox_gather(sorted, -1, place);
         ox_tensor *below = right ? ox_le(there, values) : ox_lt(there, values);
@@ -101,7 +103,8 @@ static ox_tensor *oxi_starts_of_runs(ox_tensor *lines) {
     parts[0] = oxi_full("unique", OX_SHAPE(count > 0 ? 1 : 0), 1, OX_BOOL, ox_device_of(lines));
     if (count < 2) return parts[0];
     ox_tensor *flat = ox_reshape(lines, OX_SHAPE(count, -1));
-    parts[1] = ox_any(ox_ne(ox_narrow(flat, 0, 1, count - 1), ox_narrow(flat, 0, 0, count - 1)), OX_DIMS(1), false);
+    parts[1] =
+        ox_any(ox_ne(ox_narrow(flat, 0, 1, count - 1), ox_narrow(flat, 0, 0, count - 1)), OX_DIMS(1), false);
     return ox_cat(parts, 2, 0);
 }
 
@@ -138,7 +141,8 @@ static ox_tuple oxi_unique(const char *name, ox_tensor *x, int dim, bool sorts) 
     oxi_work work = oxi_work_begin(name);
     int at = dim == OX_FLATTENED ? 0 : oxi_own_dim(name, x, dim);
     if (at < 0) return oxi_tuple_end(&work, NULL, NULL, NULL);
-    ox_tensor *lines = dim == OX_FLATTENED ? ox_reshape(x, OX_SHAPE(-1)) : ox_movedim(x, at, 0), *order = NULL;
+    ox_tensor *lines = dim == OX_FLATTENED ? ox_reshape(x, OX_SHAPE(-1)) : ox_movedim(x, at, 0),
+              *order = NULL;
     if (lines && sorts && ox_numel(lines)) lines = oxi_sorted_lines(lines, &order);
     if (!lines) return oxi_tuple_end(&work, NULL, NULL, NULL);
     ox_tuple made = oxi_unique_runs(&work, lines, order);
@@ -154,7 +158,9 @@ static ox_tuple oxi_unique(const char *name, ox_tensor *x, int dim, bool sorts) 
     }
     return made;
 }
-OX_API ox_tuple ox_unique(ox_tensor *x, int dim) { return oxi_unique("unique", x, dim, true); }
+OX_API ox_tuple ox_unique(ox_tensor *x, int dim) {
+    return oxi_unique("unique", x, dim, true);
+}
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim) {
     return oxi_unique("unique_consecutive", x, dim, false);
 }
@@ -168,8 +174,8 @@ OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least) {
     if (bins < least) bins = least;
     ox_dtype dtype = !weights ? OX_I64 : weights->dtype == OX_F32 ? OX_F32 : OX_F64;
     ox_tensor *zeros = oxi_full("bincount", OX_SHAPE(bins), 0, dtype, ox_device_of(x));
-    ox_tensor *each = weights ? ox_cast(weights, dtype)
-                              : oxi_full("bincount", ox_shape_of(x), 1, dtype, ox_device_of(x));
+    ox_tensor *each =
+        weights ? ox_cast(weights, dtype) : oxi_full("bincount", ox_shape_of(x), 1, dtype, ox_device_of(x));
     return oxi_work_end(&work, ox_index_add(zeros, 0, ox_cast(x, OX_I64), each, 1));
 }
 
@@ -230,7 +236,8 @@ OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
     }
     oxi_work work = oxi_work_begin("histogram");
     ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
-    ox_tensor *counts = flat ? oxi_binned(flat, edges, weights ? ox_reshape(weights, OX_SHAPE(-1)) : NULL) : NULL;
+    ox_tensor *counts =
+        flat ? oxi_binned(flat, edges, weights ? ox_reshape(weights, OX_SHAPE(-1)) : NULL) : NULL;
     int64_t bins = edges->shape[0] - 1;
     if (counts && density) {
         ox_tensor *widths = ox_sub(ox_narrow(edges, 0, 1, bins), ox_narrow(edges, 0, 0, bins));
@@ -347,12 +354,13 @@ OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim) {
     for (int d = 0; d < x->ndim; d++) ramp_shape.dim[d] = d == at ? size : 1;
     ox_tensor *ramp = ox_reshape(oxi_ramp_beside(x, size, OX_I64), ramp_shape), *parts[2];
     parts[0] = ox_ones_like(ox_narrow(sorted.indices, at, 0, 1));
-    parts[1] = ox_cast(ox_ne(ox_narrow(sorted.values, at, 1, size - 1), ox_narrow(sorted.values, at, 0, size - 1)),
-                       OX_I64);
+    parts[1] = ox_cast(
+        ox_ne(ox_narrow(sorted.values, at, 1, size - 1), ox_narrow(sorted.values, at, 0, size - 1)), OX_I64);
     ox_tensor *starts = ox_mul(ox_cat(parts, 2, at), ramp);
     ox_tensor *length = ox_sub(ramp, ox_cummax(starts, at).values);
     ox_tensor *place = ox_max(length, at, true).indices;
-    return oxi_pair_of_number(oxi_sorted_element(&work, x, sorted.indices, place, at, keepdim || number), number);
+    return oxi_pair_of_number(oxi_sorted_element(&work, x, sorted.indices, place, at, keepdim || number),
+                              number);
 }
 
 /* ---- what accumulates ---------------------------------------------------------------------------------- */
@@ -381,8 +389,12 @@ static ox_pair oxi_running_extreme(const char *name, ox_tensor *x, int dim, bool
     ox_tensor *place = ox_contiguous(index);
     return oxi_pair_of_number(oxi_pair_end(&work, ox_gather(x, at, place), place), number);
 }
-OX_API ox_pair ox_cummax(ox_tensor *x, int dim) { return oxi_running_extreme("cummax", x, dim, true); }
-OX_API ox_pair ox_cummin(ox_tensor *x, int dim) { return oxi_running_extreme("cummin", x, dim, false); }
+OX_API ox_pair ox_cummax(ox_tensor *x, int dim) {
+    return oxi_running_extreme("cummax", x, dim, true);
+}
+OX_API ox_pair ox_cummin(ox_tensor *x, int dim) {
+    return oxi_running_extreme("cummin", x, dim, false);
+}
 
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim) {
     if (oxi_any_null("logcumsumexp", &x, 1)) return NULL;

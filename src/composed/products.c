@@ -9,17 +9,19 @@ static ox_tensor *oxi_scaled_by(ox_tensor *x, double factor) {
 /* beta c + alpha product; c is not looked at for beta 0. */
 static ox_tensor *oxi_onto(oxi_work *work, ox_tensor *c, ox_tensor *product, double beta, double alpha) {
     product = oxi_scaled_by(product, alpha);
-    if (beta != 0) product = ox_add(oxi_scaled_by(c, beta), product);
-    else if (product && c->ndim > product->ndim) product = ox_expand(product, ox_shape_of(c));
+    if (beta != 0)
+        product = ox_add(oxi_scaled_by(c, beta), product);
+    else if (product && c->ndim > product->ndim)
+        product = ox_expand(product, ox_shape_of(c));
     return oxi_work_end(work, product);
 }
 
-#define OXI_ONTO(name, ...)                                                                          \
+#define OXI_ONTO(name, ...)                                                                            \
     OX_API ox_tensor *ox_##name(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) { \
-        ox_tensor *in[3] = {c, a, b};                                                                \
-        if (oxi_any_null(#name, in, 3)) return NULL;                                                 \
-        oxi_work work = oxi_work_begin(#name);                                                       \
-        return oxi_onto(&work, c, (__VA_ARGS__), beta, alpha);                                       \
+        ox_tensor *in[3] = {c, a, b};                                                                  \
+        if (oxi_any_null(#name, in, 3)) return NULL;                                                   \
+        oxi_work work = oxi_work_begin(#name);                                                         \
+        return oxi_onto(&work, c, (__VA_ARGS__), beta, alpha);                                         \
     }
 OXI_ONTO(addmv, ox_matmul(a, b))
 OXI_ONTO(addr, a->dtype == OX_BOOL ? ox_logical_and(ox_unsqueeze(a, 1), b) : ox_outer(a, b))
@@ -27,7 +29,8 @@ OXI_ONTO(baddbmm, ox_matmul(a, b))
 OXI_ONTO(addbmm, ox_sum_as(ox_matmul(a, b), OX_DIMS(0), false, a->dtype))
 
 /* Over the last dim of both. */
-OXI_MADE_2(inner, !a->ndim || !b->ndim ? ox_mul(a, b) : ox_matmul(a, b->ndim == 1 ? b : ox_transpose(b, -1, -2)))
+OXI_MADE_2(inner,
+           !a->ndim || !b->ndim ? ox_mul(a, b) : ox_matmul(a, b->ndim == 1 ? b : ox_transpose(b, -1, -2)))
 OXI_MADE_2(vdot, ox_dot(oxi_is_complex(a) ? ox_conj(a) : a, b))
 
 OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim) {
@@ -71,12 +74,14 @@ OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_s
     for (int i = 0; i < dims_a.ndim; i++) { /* one element against many: those are added up */
         int d = (int)(dims_a.dim[i] < 0 ? dims_a.dim[i] + a->ndim : dims_a.dim[i]);
         int e = (int)(dims_b.dim[i] < 0 ? dims_b.dim[i] + b->ndim : dims_b.dim[i]);
-        if (a->shape[d] == 1 && b->shape[e] != 1) b = ox_sum(b, OX_DIMS(e), true);
-        else if (b->shape[e] == 1 && a->shape[d] != 1) a = ox_sum(a, OX_DIMS(d), true);
+        if (a->shape[d] == 1 && b->shape[e] != 1)
+            b = ox_sum(b, OX_DIMS(e), true);
+        else if (b->shape[e] == 1 && a->shape[d] != 1)
+            a = ox_sum(a, OX_DIMS(d), true);
         if (!a || !b) return oxi_work_end(&work, NULL);
         if (a->shape[d] != b->shape[e]) {
-            (void)oxi_fail(OX_ERR_SHAPE, "tensordot: dim %d of %s with dim %d of %s", d, oxi_tensor_text(a), e,
-                           oxi_tensor_text(b));
+            (void)oxi_fail(OX_ERR_SHAPE, "tensordot: dim %d of %s with dim %d of %s", d, oxi_tensor_text(a),
+                           e, oxi_tensor_text(b));
             return oxi_work_end(&work, NULL);
         }
         inner *= a->shape[d];
@@ -114,11 +119,13 @@ OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b) {
 OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim) {
     ox_tensor *in[2] = {a, b};
     if (oxi_any_null("cross", in, 2)) return NULL;
-    int at = oxi_own_dim("cross", a->ndim >= b->ndim ? a : b, dim), back = at - (a->ndim >= b->ndim ? a : b)->ndim;
+    int at = oxi_own_dim("cross", a->ndim >= b->ndim ? a : b, dim),
+        back = at - (a->ndim >= b->ndim ? a : b)->ndim;
     if (at < 0) return NULL;
     for (int s = 0; s < 2; s++)
         if (in[s]->ndim < -back || in[s]->shape[in[s]->ndim + back] != 3)
-            return OXI_FAIL_NULL(OX_ERR_SHAPE, "cross: %s has not 3 elements along dim %d", oxi_tensor_text(in[s]), dim);
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "cross: %s has not 3 elements along dim %d",
+                                 oxi_tensor_text(in[s]), dim);
     oxi_work work = oxi_work_begin("cross");
     ox_tensor *left = ox_mul(ox_roll(a, OX_DIMS(-1), OX_DIMS(back)), ox_roll(b, OX_DIMS(-2), OX_DIMS(back)));
     ox_tensor *right = ox_mul(ox_roll(a, OX_DIMS(-2), OX_DIMS(back)), ox_roll(b, OX_DIMS(-1), OX_DIMS(back)));
@@ -129,7 +136,8 @@ OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim) {
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing) {
     if (oxi_any_null("vander", &x, 1)) return NULL;
     if (columns < 0)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "vander: %lld columns of %s", (long long)columns, oxi_tensor_text(x));
+        return OXI_FAIL_NULL(OX_ERR_ARG, "vander: %lld columns of %s", (long long)columns,
+                             oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("vander");
     ox_tensor *ones = ox_ones_like(ox_unsqueeze(x, -1)), *parts[2], *made;
     if (ones && (ones->dtype == OX_BOOL || oxi_is_int(ones->dtype))) ones = ox_cast(ones, OX_I64);
@@ -159,7 +167,8 @@ OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_
 
 enum { OXI_CHAIN_MOST = 64 };
 
-static ox_tensor *oxi_chain(ox_tensor *const *list, const unsigned char (*cut)[OXI_CHAIN_MOST], int first, int last) {
+static ox_tensor *oxi_chain(ox_tensor *const *list, const unsigned char (*cut)[OXI_CHAIN_MOST], int first,
+                            int last) {
     if (first == last) return list[first];
     int at = cut[first][last];
     return ox_matmul(oxi_chain(list, cut, first, at), oxi_chain(list, cut, at + 1, last));

@@ -38,7 +38,8 @@ OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox
 
 OX_API ox_tensor *ox_corrcoef(ox_tensor *x) {
     if (oxi_any_null("corrcoef", &x, 1)) return NULL;
-    if (x->ndim > 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "corrcoef: %s has more than 2 dims", oxi_tensor_text(x));
+    if (x->ndim > 2)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "corrcoef: %s has more than 2 dims", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("corrcoef");
     ox_tensor *c = ox_cov(x, 1, NULL, NULL);
     if (c && c->ndim == 0) return oxi_work_end(&work, ox_div(c, c));
@@ -72,7 +73,8 @@ static ox_tensor *oxi_quantile(const char *name, ox_tensor *x, ox_tensor *q, int
     for (int i = 0; i < 5; i++) listed += strcmp(how, known[i]) == 0;
     ndim = x->ndim;
     if (!listed || q->ndim > 1 || !oxi_is_float(x->dtype))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %s at %s, \"%s\"", name, oxi_tensor_text(x), oxi_tensor_text(q), how);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %s at %s, \"%s\"", name, oxi_tensor_text(x), oxi_tensor_text(q),
+                             how);
     oxi_work work = oxi_work_begin(name);
     if (!oxi_lines(name, &x, dim, &at)) return oxi_work_end(&work, NULL);
     int64_t size = x->shape[at];
@@ -103,7 +105,8 @@ static ox_tensor *oxi_quantile(const char *name, ox_tensor *x, ox_tensor *q, int
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation) {
     return oxi_quantile("quantile", x, q, dim, keepdim, interpolation, false);
 }
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation) {
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
+                                 const char *interpolation) {
     return oxi_quantile("nanquantile", x, q, dim, keepdim, interpolation, true);
 }
 
@@ -189,7 +192,8 @@ static ox_tensor *oxi_areas(const char *name, ox_tensor *y, ox_tensor *x, double
     if (x->ndim == 1) x = ox_reshape(x, wide);
     int places = *at - y->ndim; /* counted from the end: x may have fewer dims */
     if (!x || x->ndim < -places)
-        return x ? OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: places %s of %s", name, oxi_tensor_text(x), oxi_tensor_text(y))
+        return x ? OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: places %s of %s", name, oxi_tensor_text(x),
+                                 oxi_tensor_text(y))
                  : NULL;
     int64_t known = x->shape[x->ndim + places];
     ox_tensor *widths = known == 1 ? ox_zeros_like(x) : ox_diff(x, 1, places, NULL, NULL);
@@ -223,7 +227,8 @@ OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p) {
     ox_tensor *in[2] = {a, b};
     if (oxi_any_null("cdist", in, 2)) return NULL;
     if (a->ndim < 2 || b->ndim < 2 || a->shape[a->ndim - 1] != b->shape[b->ndim - 1] || !(p >= 0))
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "cdist: %s and %s, p %g", oxi_tensor_text(a), oxi_tensor_text(b), p);
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "cdist: %s and %s, p %g", oxi_tensor_text(a), oxi_tensor_text(b),
+                             p);
     oxi_work work = oxi_work_begin("cdist");
     ox_tensor *apart = ox_sub(ox_unsqueeze(a, -2), ox_unsqueeze(b, -3));
     if (apart && apart->shape[apart->ndim - 1] == 0)
@@ -238,7 +243,8 @@ OX_API ox_tensor *ox_pdist(ox_tensor *x, double p) {
     oxi_work work = oxi_work_begin("pdist");
     ox_tensor *pairs = ox_triu_indices(x->shape[0], x->shape[0], 1);
     if (pairs) pairs = ox_to(pairs, oxi_working_device(ox_device_of(x)));
-    ox_tensor *apart = ox_sub(ox_index_select(x, 0, ox_select(pairs, 0, 0)), ox_index_select(x, 0, ox_select(pairs, 0, 1)));
+    ox_tensor *apart =
+        ox_sub(ox_index_select(x, 0, ox_select(pairs, 0, 0)), ox_index_select(x, 0, ox_select(pairs, 0, 1)));
     if (apart && x->shape[1] == 0) return oxi_work_end(&work, ox_sum(apart, OX_DIMS(-1), false));
     return oxi_work_end(&work, ox_norm(apart, p, OX_DIMS(-1), false));
 }

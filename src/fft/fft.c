@@ -13,7 +13,7 @@ enum { OXI_FFT_FACTORS = 64, OXI_FFT_PRIME = 61 }; /* the largest factor that is
 typedef struct oxi_fft_plan {
     int64_t n;
     int count, factor[OXI_FFT_FACTORS];
-    double *twiddle;                 /* exp(-2 pi i t / n) */
+    double *twiddle; /* exp(-2 pi i t / n) */
     /* of Bluestein's: padded length, exp(-pi i t^2 / n), and its transform of that length */
     struct oxi_fft_plan *inner;
     double *chirp, *kernel;
@@ -25,7 +25,8 @@ static void oxi_fft_root(int64_t t, int64_t n, double *out) {
     int64_t eighth = (8 * t + n / 2) / n; /* t / n of a circle in eighths, rounded */
     double rest = (double)(8 * t - eighth * n) / (double)n * (OXI_PI_F64 / 4), c = cos(rest), s = sin(rest);
     static const double r = 0.70710678118654752440;
-    static const signed char turn[8][2] = {{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
+    static const signed char turn[8][2] = {{1, 0},  {1, 1},   {0, 1},  {-1, 1},
+                                           {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
     int k = (int)(eighth & 7);
     double a = turn[k][0] * (k % 2 ? r : 1), b = turn[k][1] * (k % 2 ? r : 1);
     out[0] = a * c - b * s;
@@ -135,9 +136,12 @@ static double *oxi_fft_by_factors(const oxi_fft_plan *p, double *x, double *work
     for (int i = 0; i < p->count; i++) {
         int r = p->factor[i];
         int64_t m = n / r;
-        if (r == 4) oxi_fft_pass_4(p, m, s, x, work);
-        else if (r == 2) oxi_fft_pass_2(p, m, s, x, work);
-        else oxi_fft_pass(p, r, m, s, x, work);
+        if (r == 4)
+            oxi_fft_pass_4(p, m, s, x, work);
+        else if (r == 2)
+            oxi_fft_pass_2(p, m, s, x, work);
+        else
+            oxi_fft_pass(p, r, m, s, x, work);
         double *swap = x;
         x = work;
         work = swap;
@@ -171,7 +175,9 @@ static double *oxi_fft_line(const oxi_fft_plan *p, double *x, double *work) {
     return p->inner ? oxi_fft_by_chirp(p, x, work) : oxi_fft_by_factors(p, x, work);
 }
 /* Doubles that a line of the plan works with besides itself. */
-static int64_t oxi_fft_room(const oxi_fft_plan *p) { return p->inner ? 4 * p->inner->n : 2 * p->n; }
+static int64_t oxi_fft_room(const oxi_fft_plan *p) {
+    return p->inner ? 4 * p->inner->n : 2 * p->n;
+}
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
@@ -226,9 +232,9 @@ static bool oxi_fft_plan_chirp(oxi_fft_plan *p) {
 
 typedef struct oxi_fft_job {
     const oxi_fft_plan *plan;
-    const ox_tensor *x, *out;        /* along the last dim; x contiguous, of c64 or f64 */
-    int64_t lines, from, to;         /* elements of a line of x and out */
-    double *work;                    /* for each lane */
+    const ox_tensor *x, *out; /* along the last dim; x contiguous, of c64 or f64 */
+    int64_t lines, from, to;  /* elements of a line of x and out */
+    double *work;             /* for each lane */
     int64_t room;
     double scale;
     bool inverse;
@@ -256,7 +262,8 @@ static void oxi_fft_task_complex(void *arg, int64_t index, int lane) {
 static void oxi_fft_task_real(void *arg, int64_t index, int lane) {
     const oxi_fft_job *j = (const oxi_fft_job *)arg;
     bool both = 2 * index + 1 < j->lines;
-    const double *x = (const double *)(const void *)oxi_ptr(j->x) + 2 * index * j->from, *y = x + (both ? j->from : 0);
+    const double *x = (const double *)(const void *)oxi_ptr(j->x) + 2 * index * j->from,
+                 *y = x + (both ? j->from : 0);
     float *to = (float *)(void *)oxi_ptr(j->out) + 4 * index * j->to, *more = to + 2 * j->to;
     double *z = j->work + lane * j->room, sign = j->inverse ? -1 : 1;
     for (int64_t i = 0; i < j->from; i++) {
@@ -278,7 +285,8 @@ static void oxi_fft_task_real(void *arg, int64_t index, int lane) {
 static void oxi_fft_task_half(void *arg, int64_t index, int lane) {
     const oxi_fft_job *j = (const oxi_fft_job *)arg;
     bool both = 2 * index + 1 < j->lines;
-    const float *x = (const float *)(const void *)oxi_ptr(j->x) + 4 * index * j->from, *y = x + (both ? 2 * j->from : 0);
+    const float *x = (const float *)(const void *)oxi_ptr(j->x) + 4 * index * j->from,
+                *y = x + (both ? 2 * j->from : 0);
     float *to = (float *)(void *)oxi_ptr(j->out) + 2 * index * j->to;
     int64_t n = j->to;
     double *z = j->work + lane * j->room, sign = j->inverse ? -1 : 1; /* inverse: of conjugates */
@@ -321,7 +329,9 @@ static ox_status oxi_cpu_fft(const oxi_call *call) {
     if (ox_numel(out) == 0) return OX_OK;
     memset(&j, 0, sizeof j);
     ox_scope scope = ox_scope_begin();
-    ox_tensor *x = ox_contiguous(ox_movedim(real ? ox_cast(call->in[0], OX_F64) : call->in[0], told->dim, -1)), *made = NULL;
+    ox_tensor *x =
+                  ox_contiguous(ox_movedim(real ? ox_cast(call->in[0], OX_F64) : call->in[0], told->dim, -1)),
+              *made = NULL;
     if (x) {
         ox_shape shape = ox_shape_of(x);
         j.from = shape.dim[x->ndim - 1];
@@ -337,7 +347,9 @@ static ox_status oxi_cpu_fft(const oxi_call *call) {
         j.lines = ox_numel(made) / j.to;
         bool pairs = real || half;
         status = oxi_fft_run(&j, half ? j.to : j.from,
-                             real ? oxi_fft_task_real : half ? oxi_fft_task_half : oxi_fft_task_complex,
+                             real   ? oxi_fft_task_real
+                             : half ? oxi_fft_task_half
+                                    : oxi_fft_task_complex,
                              pairs ? (j.lines + 1) / 2 : j.lines);
     }
     if (status == OX_OK) status = oxi_copy_quiet(out, ox_movedim(made, -1, told->dim));

@@ -15,7 +15,7 @@ static ox_tensor *oxi_resized(ox_tensor *x, int at, int64_t n) {
 /* Which way: what is real, which direction. */
 typedef struct oxi_fft_kind {
     const char *name;
-    oxi_op op;                       /* of the last dim; the others are complex */
+    oxi_op op; /* of the last dim; the others are complex */
     bool inverse;
 } oxi_fft_kind;
 
@@ -39,14 +39,16 @@ static ox_tensor *oxi_fft_call(oxi_op op, ox_tensor *x, int dim, int64_t length,
     return oxi_apply_1(op, &attr, x);
 }
 
-static ox_tensor *oxi_fft_as_complex(ox_tensor *x) { return x && x->dtype != OX_C64 ? ox_cast(ox_cast(x, OX_F32), OX_C64) : x; }
+static ox_tensor *oxi_fft_as_complex(ox_tensor *x) {
+    return x && x->dtype != OX_C64 ? ox_cast(ox_cast(x, OX_F32), OX_C64) : x;
+}
 
 /* One dim of a transform. n: of the longer side. */
-static ox_tensor *oxi_fft_dim(const oxi_fft_kind *kind, oxi_op op, ox_tensor *x, int at, int64_t n, double scale) {
+static ox_tensor *oxi_fft_dim(const oxi_fft_kind *kind, oxi_op op, ox_tensor *x, int at, int64_t n,
+                              double scale) {
     if (op == OXI_OP_fft_r2c) {
         if (x && x->dtype == OX_C64)
             return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: of real numbers, not %s", kind->name, oxi_tensor_text(x));
-        if (x && (oxi_is_int(x->dtype) || x->dtype == OX_BOOL)) x = ox_cast(x, OX_F32);
     } else
         x = oxi_fft_as_complex(x);
     x = oxi_resized(x, at, op == OXI_OP_fft_c2r ? n / 2 + 1 : n);
@@ -54,8 +56,8 @@ static ox_tensor *oxi_fft_dim(const oxi_fft_kind *kind, oxi_op op, ox_tensor *x,
 }
 
 /* n of each dim: what was asked for, or its own. */
-static bool oxi_fft_sizes(const oxi_fft_kind *kind, const ox_tensor *x, ox_shape sizes, int count, const int *at,
-                          int64_t *n) {
+static bool oxi_fft_sizes(const oxi_fft_kind *kind, const ox_tensor *x, ox_shape sizes, int count,
+                          const int *at, int64_t *n) {
     for (int i = 0; i < count; i++) {
         int64_t own = x->shape[at[i]];
         bool last = i == count - 1 && kind->op == OXI_OP_fft_c2r;
@@ -70,7 +72,8 @@ static bool oxi_fft_sizes(const oxi_fft_kind *kind, const ox_tensor *x, ox_shape
     return true;
 }
 
-static ox_tensor *oxi_fft_dims(const oxi_fft_kind *kind, ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm) {
+static ox_tensor *oxi_fft_dims(const oxi_fft_kind *kind, ox_tensor *x, ox_shape sizes, ox_shape dims,
+                               const char *norm) {
     int at[OX_MAX_DIMS], count = dims.ndim ? dims.ndim : sizes.ndim ? sizes.ndim : x->ndim;
     int64_t n[OX_MAX_DIMS];
     double scale, total = 1;
@@ -95,24 +98,25 @@ static ox_tensor *oxi_fft_dims(const oxi_fft_kind *kind, ox_tensor *x, ox_shape 
     return x;
 }
 
-static ox_tensor *oxi_fft_work(const oxi_fft_kind *kind, ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm) {
+static ox_tensor *oxi_fft_work(const oxi_fft_kind *kind, ox_tensor *x, ox_shape sizes, ox_shape dims,
+                               const char *norm) {
     if (oxi_any_null(kind->name, &x, 1)) return NULL;
     oxi_work work = oxi_work_begin(kind->name);
     return oxi_work_end(&work, oxi_fft_dims(kind, x, sizes, dims, norm));
 }
 
-#define OXI_FFT(name, op, inverse)                                                                    \
-    OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm) {                 \
-        static const oxi_fft_kind kind = {#name, OXI_OP_##op, inverse};                               \
-        return oxi_fft_work(&kind, x, n ? OX_SHAPE(n) : OX_ALL_DIMS, OX_DIMS(dim), norm);             \
-    }                                                                                                 \
-    OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm) {   \
-        static const oxi_fft_kind kind = {#name "2", OXI_OP_##op, inverse};                           \
-        return oxi_fft_work(&kind, x, sizes, dims.ndim ? dims : OX_DIMS(-2, -1), norm);               \
-    }                                                                                                 \
-    OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm) {   \
-        static const oxi_fft_kind kind = {#name "n", OXI_OP_##op, inverse};                           \
-        return oxi_fft_work(&kind, x, sizes, dims, norm);                                             \
+#define OXI_FFT(name, op, inverse)                                                                   \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm) {                \
+        static const oxi_fft_kind kind = {#name, OXI_OP_##op, inverse};                              \
+        return oxi_fft_work(&kind, x, n ? OX_SHAPE(n) : OX_ALL_DIMS, OX_DIMS(dim), norm);            \
+    }                                                                                                \
+    OX_API ox_tensor *ox_##name##2(ox_tensor * x, ox_shape sizes, ox_shape dims, const char *norm) { \
+        static const oxi_fft_kind kind = {#name "2", OXI_OP_##op, inverse};                          \
+        return oxi_fft_work(&kind, x, sizes, dims.ndim ? dims : OX_DIMS(-2, -1), norm);              \
+    }                                                                                                \
+    OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm) {  \
+        static const oxi_fft_kind kind = {#name "n", OXI_OP_##op, inverse};                          \
+        return oxi_fft_work(&kind, x, sizes, dims, norm);                                            \
     }
 OXI_FFT(fft, fft_c2c, false)
 OXI_FFT(ifft, fft_c2c, true)
@@ -137,14 +141,19 @@ static ox_tensor *oxi_fft_shifted(const char *name, ox_tensor *x, ox_shape dims,
     oxi_work work = oxi_work_begin(name);
     return oxi_work_end(&work, ox_roll(x, shifts, dims));
 }
-OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims) { return oxi_fft_shifted("fftshift", x, dims, false); }
-OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims) { return oxi_fft_shifted("ifftshift", x, dims, true); }
+OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims) {
+    return oxi_fft_shifted("fftshift", x, dims, false);
+}
+OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims) {
+    return oxi_fft_shifted("ifftshift", x, dims, true);
+}
 
 OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype) {
     if (n < 1) return OXI_FAIL_NULL(OX_ERR_ARG, "rfftfreq: %lld elements", (long long)n);
     oxi_work work = oxi_work_begin("rfftfreq");
     if (dtype == OX_DTYPE_NONE) dtype = ox_default_dtype();
-    return oxi_work_end(&work, ox_mul_number(ox_arange(0, (double)(n / 2 + 1), 1, dtype), 1 / ((double)n * d)));
+    return oxi_work_end(&work,
+                        ox_mul_number(ox_arange(0, (double)(n / 2 + 1), 1, dtype), 1 / ((double)n * d)));
 }
 OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype) {
     if (n < 1) return OXI_FAIL_NULL(OX_ERR_ARG, "fftfreq: %lld elements", (long long)n);
@@ -207,7 +216,8 @@ OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc)
 
 /* Frames [.., frames, n_fft] added up where they were, [.., samples]. */
 static ox_tensor *oxi_overlapped(ox_tensor *frames, int64_t hop) {
-    int64_t count = frames->shape[frames->ndim - 2], n = frames->shape[frames->ndim - 1], total = n + hop * (count - 1);
+    int64_t count = frames->shape[frames->ndim - 2], n = frames->shape[frames->ndim - 1],
+            total = n + hop * (count - 1);
     ox_tensor *places = ox_unfold(oxi_ramp_beside(frames, total, OX_I64), 0, n, hop);
     ox_shape shape = ox_shape_of(frames);
     shape.ndim--;
@@ -232,9 +242,14 @@ OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox
     frames = ox_mul(frames, told.window);
     if (!frames) return oxi_work_end(&work, NULL);
     ox_tensor *weight = ox_expand(ox_square(told.window), OX_SHAPE(frames->shape[frames->ndim - 2], n_fft));
-    ox_tensor *sum = oxi_overlapped(frames, told.hop), *whole = weight ? oxi_overlapped(weight, told.hop) : NULL;
-    int64_t start = told.center ? n_fft / 2 : 0, total = n_fft + told.hop * (frames->shape[frames->ndim - 2] - 1);
-    int64_t end = length > 0 ? start + length : told.center ? total - n_fft / 2 : total, known = end < total ? end : total;
+    ox_tensor *sum = oxi_overlapped(frames, told.hop),
+              *whole = weight ? oxi_overlapped(weight, told.hop) : NULL;
+    int64_t start = told.center ? n_fft / 2 : 0,
+            total = n_fft + told.hop * (frames->shape[frames->ndim - 2] - 1);
+    int64_t end = length > 0    ? start + length
+                  : told.center ? total - n_fft / 2
+                                : total,
+            known = end < total ? end : total;
     sum = ox_narrow(sum, -1, start, known - start);
     whole = ox_narrow(whole, -1, start, known - start);
     if (whole && ox_numel(whole) && ox_item(ox_amin(ox_abs(whole), OX_ALL_DIMS, false)) < 1e-11) {

@@ -8,8 +8,8 @@ OXI_RULE(fourier) {
     if (real) made = n / 2 + 1;
     if (half) made = told->length;
     if (n < 1 || made < 1 || (half && made / 2 + 1 != n))
-        return oxi_fail(OX_ERR_SHAPE, "%s: %lld elements along dim %d of %s", oxi_op_name(call), (long long)made,
-                        told->dim, oxi_tensor_text(x));
+        return oxi_fail(OX_ERR_SHAPE, "%s: %lld elements along dim %d of %s", oxi_op_name(call),
+                        (long long)made, told->dim, oxi_tensor_text(x));
     memcpy(shape, x->shape, sizeof shape);
     shape[told->dim] = made;
     oxi_meta(out, half ? OX_F32 : OX_C64, x->ndim, shape);

@@ -36,7 +36,9 @@ static oxi_dense oxi_dense_new(int64_t rows, int64_t columns) {
     return t ? oxi_dense_of(t, 0, rows, columns) : none;
 }
 
-static double *oxi_dense_row(const oxi_dense *d, int64_t i) { return d->p + i * d->step; }
+static double *oxi_dense_row(const oxi_dense *d, int64_t i) {
+    return d->p + i * d->step;
+}
 
 static oxi_dense oxi_block(const oxi_dense *d, int64_t row, int64_t column, int64_t rows, int64_t columns) {
     oxi_dense b = *d;
@@ -68,12 +70,13 @@ static ox_tensor *oxi_dense_view(const oxi_dense *d, bool transposed) {
 }
 
 /* c = beta c + alpha a b, a and b perhaps transposed; c's memory is not that of the others. */
-static bool oxi_dense_product(const oxi_dense *c, double beta, double alpha, const oxi_dense *a, bool a_turned,
-                              const oxi_dense *b, bool b_turned) {
+static bool oxi_dense_product(const oxi_dense *c, double beta, double alpha, const oxi_dense *a,
+                              bool a_turned, const oxi_dense *b, bool b_turned) {
     if (c->rows == 0 || c->columns == 0) return true;
     ox_scope scope = ox_scope_begin();
     ox_tensor *view = oxi_dense_view(c, false);
-    bool done = view && ox_addmm_(view, oxi_dense_view(a, a_turned), oxi_dense_view(b, b_turned), beta, alpha);
+    bool done =
+        view && ox_addmm_(view, oxi_dense_view(a, a_turned), oxi_dense_view(b, b_turned), beta, alpha);
     ox_scope_end(&scope);
     return done;
 }
@@ -119,7 +122,8 @@ static bool oxi_lu_right(const oxi_dense *a, int64_t first, int64_t width) {
     if (right == 0) return true;
     for (int64_t i = first + 1; i < end; i++)
         for (int64_t j = first; j < i; j++)
-            kernels->axpy_f64(right, -oxi_dense_row(a, i)[j], oxi_dense_row(a, j) + end, oxi_dense_row(a, i) + end);
+            kernels->axpy_f64(right, -oxi_dense_row(a, i)[j], oxi_dense_row(a, j) + end,
+                              oxi_dense_row(a, i) + end);
     if (below == 0) return true;
     oxi_dense l = oxi_dense_new(below, width), u = oxi_dense_new(width, right), rest, from;
     if (!l.p || !u.p) return false;
@@ -155,7 +159,8 @@ static bool oxi_solve_triangular(const oxi_dense *t, const oxi_dense *x, bool up
     for (int64_t done = 0; done < n; done += width) {
         if (width > n - done) width = n - done;
         int64_t first = upper ? n - done - width : done, known = upper ? first + width : 0;
-        oxi_dense here = oxi_block(x, first, 0, width, x->columns), there = oxi_block(x, known, 0, done, x->columns);
+        oxi_dense here = oxi_block(x, first, 0, width, x->columns),
+                  there = oxi_block(x, known, 0, done, x->columns);
         oxi_dense factor = oxi_block(t, first, known, width, done);
         if (done && !oxi_dense_product(&here, 1, -1, &factor, false, &there, false)) return false;
         for (int64_t k = 0; k < width; k++) {
@@ -187,7 +192,8 @@ static bool oxi_solve_dense(const oxi_dense *a, const oxi_dense *x, int32_t *piv
 static int64_t oxi_cholesky_panel(const oxi_dense *a, int64_t first, int64_t width) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     for (int64_t j = first; j < first + width; j++) {
-        double *own = oxi_dense_row(a, j), rest = own[j] - kernels->dot_f64(j - first, own + first, own + first);
+        double *own = oxi_dense_row(a, j),
+               rest = own[j] - kernels->dot_f64(j - first, own + first, own + first);
         if (!(rest > 0)) return j + 1;
         own[j] = sqrt(rest);
         for (int64_t i = j + 1; i < a->rows; i++) {
@@ -210,11 +216,13 @@ static bool oxi_cholesky(const oxi_dense *a, int32_t *info) {
         if (first) { /* less what the columns on the left have of it */
             ox_scope scope = ox_scope_begin();
             oxi_dense work = oxi_dense_new(n - first, width);
-            oxi_dense left = oxi_block(a, first, 0, n - first, first), top = oxi_block(a, first, 0, width, first);
+            oxi_dense left = oxi_block(a, first, 0, n - first, first),
+                      top = oxi_block(a, first, 0, width, first);
             if (work.p) oxi_dense_copy(&work, &panel);
             bool done = work.p && oxi_dense_product(&work, 1, -1, &left, false, &top, true);
             for (int64_t i = 0; done && i < n - first; i++)
-                memcpy(oxi_dense_row(&panel, i), oxi_dense_row(&work, i), (size_t)(i < width ? i + 1 : width) * sizeof(double));
+                memcpy(oxi_dense_row(&panel, i), oxi_dense_row(&work, i),
+                       (size_t)(i < width ? i + 1 : width) * sizeof(double));
             ox_scope_end(&scope);
             if (!done) return false;
         }

@@ -45,8 +45,10 @@ static bool oxi_same_batch(const char *name, ox_tensor **a, ox_tensor **b) {
         whole.dim[whole.ndim++] = both[i]->shape[both[i]->ndim - 2];
         whole.dim[whole.ndim++] = both[i]->shape[both[i]->ndim - 1];
         ox_tensor *wide = ox_expand(both[i], whole);
-        if (i) *b = wide;
-        else *a = wide;
+        if (i)
+            *b = wide;
+        else
+            *a = wide;
     }
     return *a && *b;
 }
@@ -93,8 +95,9 @@ OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left) {
     oxi_work work = oxi_work_begin("solve");
     bool vector = oxi_is_vector_beside(a, b);
     ox_tensor *right = vector ? ox_unsqueeze(b, -1) : b, *x;
-    x = left || vector ? oxi_solved("solve", a, right)
-                       : ox_transpose(oxi_solved("solve", ox_transpose(a, -2, -1), ox_transpose(right, -2, -1)), -2, -1);
+    x = left || vector
+            ? oxi_solved("solve", a, right)
+            : ox_transpose(oxi_solved("solve", ox_transpose(a, -2, -1), ox_transpose(right, -2, -1)), -2, -1);
     return oxi_work_end(&work, vector ? ox_squeeze(x, -1) : x);
 }
 
@@ -117,7 +120,9 @@ OX_API ox_tensor *ox_inv(ox_tensor *x) {
     return oxi_work_end(&work, oxi_solved("inv", x, oxi_eye_beside(x, x->shape[x->ndim - 1])));
 }
 
-OX_API ox_tensor *ox_det(ox_tensor *x) { return oxi_apply_1(OXI_OP_det, NULL, x); }
+OX_API ox_tensor *ox_det(ox_tensor *x) {
+    return oxi_apply_1(OXI_OP_det, NULL, x);
+}
 
 OX_API ox_tuple ox_slogdet(ox_tensor *x) {
     if (oxi_any_null("slogdet", &x, 1)) return oxi_no_tuple();
@@ -125,7 +130,8 @@ OX_API ox_tuple ox_slogdet(ox_tensor *x) {
     ox_tuple lu = oxi_no_tuple();
     if (x->ndim < 2 || x->shape[x->ndim - 2] == x->shape[x->ndim - 1]) lu = ox_lu_factor(x, true);
     if (!lu.t[0]) {
-        if (ox_error() == OX_OK) (void)oxi_fail(OX_ERR_SHAPE, "slogdet: %s is not square", oxi_tensor_text(x));
+        if (ox_error() == OX_OK)
+            (void)oxi_fail(OX_ERR_SHAPE, "slogdet: %s is not square", oxi_tensor_text(x));
         return oxi_tuple_end(&work, NULL, NULL, NULL);
     }
     ox_tensor *d = ox_diagonal(lu.t[0], 0, -2, -1);
@@ -152,7 +158,8 @@ OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool he
     if (oxi_any_null("matrix_rank", &x, 1)) return NULL;
     if (x->ndim < 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "matrix_rank: %s is no matrix", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("matrix_rank");
-    if (oxi_least_side(x) == 0) return oxi_work_end(&work, ox_sum(ox_ne_number(x, 0), OX_DIMS(-2, -1), false));
+    if (oxi_least_side(x) == 0)
+        return oxi_work_end(&work, ox_sum(ox_ne_number(x, 0), OX_DIMS(-2, -1), false));
     ox_tensor *s = hermitian ? ox_abs(ox_eigvalsh(x, false)) : ox_svdvals(x);
     ox_tensor *limit = s ? oxi_rank_limit(x, s, atol, rtol) : NULL;
     return oxi_work_end(&work, ox_sum(ox_gt(s, limit), OX_DIMS(-1), false));
@@ -194,7 +201,8 @@ OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper) {
     ox_tuple made = ox_cholesky_ex(x, upper);
     int64_t info = made.t[1] && ox_numel(made.t[1]) ? ox_item_int(ox_amax(made.t[1], OX_ALL_DIMS, false)) : 0;
     if (info) {
-        (void)oxi_fail(OX_ERR_ARG, "cholesky: the leading minor of order %lld is not positive", (long long)info);
+        (void)oxi_fail(OX_ERR_ARG, "cholesky: the leading minor of order %lld is not positive",
+                       (long long)info);
         return oxi_work_end(&work, NULL);
     }
     return oxi_work_end(&work, made.t[0]);
@@ -210,7 +218,8 @@ OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper) {
 }
 OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper) {
     if (oxi_any_null("cholesky_inverse", &l, 1)) return NULL;
-    if (l->ndim < 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "cholesky_inverse: %s is no matrix", oxi_tensor_text(l));
+    if (l->ndim < 2)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "cholesky_inverse: %s is no matrix", oxi_tensor_text(l));
     oxi_work work = oxi_work_begin("cholesky_inverse");
     return oxi_work_end(&work, ox_cholesky_solve(oxi_eye_beside(l, l->shape[l->ndim - 1]), l, upper));
 }
@@ -238,7 +247,8 @@ static ox_tensor *oxi_rows_of_pivots(ox_tensor *pivots, int64_t rows, bool back,
         for (int64_t i = 0; i < count; i++) {
             int64_t other = from[b * count + i] - 1, was = order[i];
             if (other < 0 || other >= rows) {
-                (void)oxi_fail(OX_ERR_ARG, "lu: the pivot %lld of %lld rows", (long long)other + 1, (long long)rows);
+                (void)oxi_fail(OX_ERR_ARG, "lu: the pivot %lld of %lld rows", (long long)other + 1,
+                               (long long)rows);
                 done = false;
                 break;
             }
@@ -263,14 +273,16 @@ OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots) {
     ox_tensor *in[2] = {lu, pivots};
     if (oxi_any_null("lu_unpack", in, 2)) return oxi_no_tuple();
     if (lu->ndim < 2 || pivots->ndim != lu->ndim - 1) {
-        (void)oxi_fail(OX_ERR_SHAPE, "lu_unpack: pivots %s of %s", oxi_tensor_text(pivots), oxi_tensor_text(lu));
+        (void)oxi_fail(OX_ERR_SHAPE, "lu_unpack: pivots %s of %s", oxi_tensor_text(pivots),
+                       oxi_tensor_text(lu));
         return oxi_no_tuple();
     }
     oxi_work work = oxi_work_begin("lu_unpack");
     int64_t m = lu->shape[lu->ndim - 2], k = oxi_least_side(lu);
     ox_tensor *left = ox_tril(ox_narrow(lu, -1, 0, k), -1), *ones = NULL;
     if (left) {
-        ones = ox_cast(ox_tril(ox_triu(oxi_full("lu", OX_SHAPE(m, k), 1, OX_BOOL, ox_device_of(lu)), 0), 0), lu->dtype);
+        ones = ox_cast(ox_tril(ox_triu(oxi_full("lu", OX_SHAPE(m, k), 1, OX_BOOL, ox_device_of(lu)), 0), 0),
+                       lu->dtype);
         left = ox_add(left, ones);
     }
     ox_tensor *u = ox_triu(ox_narrow(lu, -2, 0, k), 0);
@@ -307,8 +319,10 @@ OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bo
     if (!adjoint) b = oxi_with_rows(b, rows);
     ox_tensor *turned = adjoint ? oxi_adjoint(wide) : wide;
     b = ox_solve_triangular(turned, b, false, true, !adjoint);
-    if (adjoint) b = ox_solve_triangular(turned, b, true, true, true);
-    else b = ox_solve_triangular(wide, b, true, true, false);
+    if (adjoint)
+        b = ox_solve_triangular(turned, b, true, true, true);
+    else
+        b = ox_solve_triangular(wide, b, true, true, false);
     return oxi_work_end(&work, adjoint ? oxi_with_rows(b, rows) : b);
 }
 
@@ -352,8 +366,8 @@ OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool 
     ox_tensor *in[3] = {x, tau, other};
     if (oxi_any_null("ormqr", in, 3)) return NULL;
     if (x->ndim < 2 || tau->ndim != x->ndim - 1 || other->ndim != x->ndim)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "ormqr: %s, tau %s, other %s", oxi_tensor_text(x), oxi_tensor_text(tau),
-                             oxi_tensor_text(other));
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "ormqr: %s, tau %s, other %s", oxi_tensor_text(x),
+                             oxi_tensor_text(tau), oxi_tensor_text(other));
     oxi_work work = oxi_work_begin("ormqr");
     ox_tensor *made = left ? other : ox_transpose(other, -2, -1); /* other Q: (Q^T other^T)^T */
     made = oxi_reflected(x, tau, made, left ? transpose : !transpose);
@@ -365,7 +379,8 @@ OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau) {
     if (oxi_any_null("householder_product", in, 2)) return NULL;
     if (x->ndim < 2 || tau->ndim != x->ndim - 1 || x->shape[x->ndim - 2] < x->shape[x->ndim - 1] ||
         tau->shape[tau->ndim - 1] > x->shape[x->ndim - 1])
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "householder_product: %s, tau %s", oxi_tensor_text(x), oxi_tensor_text(tau));
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "householder_product: %s, tau %s", oxi_tensor_text(x),
+                             oxi_tensor_text(tau));
     oxi_work work = oxi_work_begin("householder_product");
     ox_tensor *eye = oxi_eye_beside(x, x->shape[x->ndim - 2]);
     eye = ox_narrow(eye, -1, 0, x->shape[x->ndim - 1]);
@@ -383,7 +398,9 @@ OX_API ox_tuple ox_eig(ox_tensor *x) {
 }
 
 /* The first of several results. */
-static ox_tensor *oxi_first_of(oxi_work *work, ox_tuple made) { return oxi_work_end(work, made.t[0]); }
+static ox_tensor *oxi_first_of(oxi_work *work, ox_tuple made) {
+    return oxi_work_end(work, made.t[0]);
+}
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper) {
     oxi_work work = oxi_work_begin("eigvalsh");
     return oxi_first_of(&work, ox_eigh(x, upper));

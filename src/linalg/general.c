@@ -1,11 +1,21 @@
 /* Eigenvalues and vectors of general matrices: to Hessenberg's form by reflectors, to Schur's by shifted QR
  * steps of plane rotations, both complex; vectors of the triangle by substitution. */
 
-static oxi_complex oxi_z_add(oxi_complex a, oxi_complex b) { return oxi_make_complex(a.re + b.re, a.im + b.im); }
-static oxi_complex oxi_z_sub(oxi_complex a, oxi_complex b) { return oxi_make_complex(a.re - b.re, a.im - b.im); }
-static oxi_complex oxi_z_conj(oxi_complex a) { return oxi_make_complex(a.re, -a.im); }
-static oxi_complex oxi_z_scale(oxi_complex a, double s) { return oxi_make_complex(a.re * s, a.im * s); }
-static double oxi_z_size(oxi_complex a) { return hypot(a.re, a.im); }
+static oxi_complex oxi_z_add(oxi_complex a, oxi_complex b) {
+    return oxi_make_complex(a.re + b.re, a.im + b.im);
+}
+static oxi_complex oxi_z_sub(oxi_complex a, oxi_complex b) {
+    return oxi_make_complex(a.re - b.re, a.im - b.im);
+}
+static oxi_complex oxi_z_conj(oxi_complex a) {
+    return oxi_make_complex(a.re, -a.im);
+}
+static oxi_complex oxi_z_scale(oxi_complex a, double s) {
+    return oxi_make_complex(a.re * s, a.im * s);
+}
+static double oxi_z_size(oxi_complex a) {
+    return hypot(a.re, a.im);
+}
 
 /* h, z [n,n]: a = z h z^H, h with one diagonal below the main one. */
 static void oxi_hessenberg(int64_t n, oxi_complex *h, oxi_complex *z, oxi_complex *v) {
@@ -23,23 +33,27 @@ static void oxi_hessenberg(int64_t n, oxi_complex *h, oxi_complex *z, oxi_comple
         double beta = 2 / rest;
         for (int64_t j = k; j < n; j++) { /* from the left */
             oxi_complex sum = oxi_make_complex(0, 0);
-            for (int64_t i = k + 1; i < n; i++) sum = oxi_z_add(sum, oxi_multiply_complex(oxi_z_conj(v[i]), h[i * n + j]));
+            for (int64_t i = k + 1; i < n; i++)
+                sum = oxi_z_add(sum, oxi_multiply_complex(oxi_z_conj(v[i]), h[i * n + j]));
             sum = oxi_z_scale(sum, beta);
-            for (int64_t i = k + 1; i < n; i++) h[i * n + j] = oxi_z_sub(h[i * n + j], oxi_multiply_complex(v[i], sum));
+            for (int64_t i = k + 1; i < n; i++)
+                h[i * n + j] = oxi_z_sub(h[i * n + j], oxi_multiply_complex(v[i], sum));
         }
         for (int side = 0; side < 2; side++) /* from the right */
             for (int64_t i = 0; i < n; i++) {
                 oxi_complex *row = (side ? z : h) + i * n, sum = oxi_make_complex(0, 0);
                 for (int64_t j = k + 1; j < n; j++) sum = oxi_z_add(sum, oxi_multiply_complex(row[j], v[j]));
                 sum = oxi_z_scale(sum, beta);
-                for (int64_t j = k + 1; j < n; j++) row[j] = oxi_z_sub(row[j], oxi_multiply_complex(sum, oxi_z_conj(v[j])));
+                for (int64_t j = k + 1; j < n; j++)
+                    row[j] = oxi_z_sub(row[j], oxi_multiply_complex(sum, oxi_z_conj(v[j])));
             }
     }
 }
 
 /* The eigenvalue of the last two rows up to `high` that is nearer to the last element. */
 static oxi_complex oxi_wilkinson_shift(const oxi_complex *h, int64_t n, int64_t high) {
-    oxi_complex a = h[(high - 1) * n + high - 1], b = h[(high - 1) * n + high], c = h[high * n + high - 1], d = h[high * n + high];
+    oxi_complex a = h[(high - 1) * n + high - 1], b = h[(high - 1) * n + high], c = h[high * n + high - 1],
+                d = h[high * n + high];
     oxi_complex half = oxi_z_scale(oxi_z_sub(a, d), 0.5), bc = oxi_multiply_complex(b, c);
     oxi_complex root = oxi_sqrt_complex(oxi_z_add(oxi_multiply_complex(half, half), bc));
     if (half.re * root.re + half.im * root.im < 0) root = oxi_z_scale(root, -1);
@@ -48,14 +62,16 @@ static oxi_complex oxi_wilkinson_shift(const oxi_complex *h, int64_t n, int64_t 
 }
 
 /* One QR step of rows [low, high] with a shift; c, s: room for its rotations. */
-static void oxi_qr_step(int64_t n, oxi_complex *h, oxi_complex *z, int64_t low, int64_t high, oxi_complex shift, double *c, oxi_complex *s) {
+static void oxi_qr_step(int64_t n, oxi_complex *h, oxi_complex *z, int64_t low, int64_t high,
+                        oxi_complex shift, double *c, oxi_complex *s) {
     for (int64_t i = low; i <= high; i++) h[i * n + i] = oxi_z_sub(h[i * n + i], shift);
     for (int64_t k = low; k < high; k++) {
         oxi_complex *x = h + k * n, *y = x + n, a = x[k], b = y[k];
         double size = hypot(oxi_z_size(a), oxi_z_size(b)), head = oxi_z_size(a);
         oxi_complex phase = head > 0 ? oxi_z_scale(a, 1 / head) : oxi_make_complex(1, 0);
         c[k] = size > 0 ? head / size : 1;
-        s[k] = size > 0 ? oxi_z_scale(oxi_multiply_complex(phase, oxi_z_conj(b)), 1 / size) : oxi_make_complex(0, 0);
+        s[k] = size > 0 ? oxi_z_scale(oxi_multiply_complex(phase, oxi_z_conj(b)), 1 / size)
+                        : oxi_make_complex(0, 0);
         for (int64_t j = k; j < n; j++) {
             oxi_complex p = x[j], q = y[j];
             x[j] = oxi_z_add(oxi_z_scale(p, c[k]), oxi_multiply_complex(s[k], q));
@@ -98,7 +114,8 @@ static bool oxi_schur(int64_t n, oxi_complex *h, oxi_complex *z, double *c, oxi_
 }
 
 /* Column k of x: the triangle's vector of its kth number, as a whole matrix's; lengths are 1. */
-static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex *z, oxi_complex *y, oxi_complex *x) {
+static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex *z, oxi_complex *y,
+                              oxi_complex *x) {
     double norm = 0;
     for (int64_t i = 0; i < n * n; i++) norm = fmax(norm, oxi_z_size(h[i]));
     for (int64_t k = 0; k < n; k++) {
@@ -106,8 +123,10 @@ static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex
         y[k] = oxi_make_complex(1, 0);
         for (int64_t i = k - 1; i >= 0; i--) {
             oxi_complex sum = oxi_make_complex(0, 0), apart = oxi_z_sub(h[k * n + k], h[i * n + i]);
-            for (int64_t j = i + 1; j <= k; j++) sum = oxi_z_add(sum, oxi_multiply_complex(h[i * n + j], y[j]));
-            if (oxi_z_size(apart) < DBL_EPSILON * norm) apart = oxi_make_complex(DBL_EPSILON * norm + 1e-300, 0);
+            for (int64_t j = i + 1; j <= k; j++)
+                sum = oxi_z_add(sum, oxi_multiply_complex(h[i * n + j], y[j]));
+            if (oxi_z_size(apart) < DBL_EPSILON * norm)
+                apart = oxi_make_complex(DBL_EPSILON * norm + 1e-300, 0);
             y[i] = oxi_divide_complex(sum, apart);
             if (oxi_z_size(y[i]) > 1e100) /* a defective matrix: lengths do not count */
                 for (int64_t j = i; j <= k; j++) y[j] = oxi_z_scale(y[j], 1e-100);

@@ -62,8 +62,7 @@ OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n) {
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "matrix_power: %s to the %lld", oxi_tensor_text(x), (long long)n);
     oxi_work work = oxi_work_begin("matrix_power");
     ox_tensor *square = n < 0 ? ox_inv(x) : x, *made = NULL;
-    if (n == 0)
-        made = ox_clone(ox_expand(oxi_eye_beside(x, x->shape[x->ndim - 1]), ox_shape_of(x)));
+    if (n == 0) made = ox_clone(ox_expand(oxi_eye_beside(x, x->shape[x->ndim - 1]), ox_shape_of(x)));
     for (int64_t rest = n < 0 ? -n : n; rest > 0 && square; rest /= 2) {
         if (rest % 2) made = made ? ox_matmul(made, square) : square;
         if (rest > 1) square = ox_matmul(square, square);
@@ -73,11 +72,22 @@ OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n) {
 
 /* Scaling and squaring around Pade's approximation of degree 13 (Higham 2005). */
 static ox_tensor *oxi_exponential(ox_tensor *x) {
-    static const double b[14] = {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
-                                 129060195264000.,   10559470521600.,    670442572800.,     33522128640.,
-                                 1323241920.,        40840800.,          960960.,           16380.,
-                                 182.,               1.};
-    ox_tensor *wide = ox_cast(x, OX_F64), *eye = oxi_eye_beside(wide, x->shape[x->ndim - 1]), *p[4], *odd, *even;
+    static const double b[14] = {64764752532480000.,
+                                 32382376266240000.,
+                                 7771770303897600.,
+                                 1187353796428800.,
+                                 129060195264000.,
+                                 10559470521600.,
+                                 670442572800.,
+                                 33522128640.,
+                                 1323241920.,
+                                 40840800.,
+                                 960960.,
+                                 16380.,
+                                 182.,
+                                 1.};
+    ox_tensor *wide = ox_cast(x, OX_F64), *eye = oxi_eye_beside(wide, x->shape[x->ndim - 1]), *p[4], *odd,
+              *even;
     double size = ox_item(ox_amax(ox_sum(ox_abs(wide), OX_DIMS(-2), false), OX_ALL_DIMS, false));
     if (!eye || ox_error()) return NULL;
     int halves = 0;
@@ -120,7 +130,8 @@ OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind) {
     if (oxi_any_null("tensorinv", &x, 1)) return NULL;
     ox_shape shape = oxi_no_shape();
     int64_t rows = 1;
-    if (ind < 1 || ind > x->ndim) return OXI_FAIL_NULL(OX_ERR_DIM, "tensorinv: %d dims of %s", ind, oxi_tensor_text(x));
+    if (ind < 1 || ind > x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "tensorinv: %d dims of %s", ind, oxi_tensor_text(x));
     for (int d = 0; d < ind; d++) rows *= x->shape[d];
     for (int d = 0; d < x->ndim; d++) shape.dim[shape.ndim++] = x->shape[(d + ind) % x->ndim];
     if (rows * rows != ox_numel(x))
@@ -137,12 +148,14 @@ OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims) {
     ox_shape order = oxi_no_shape(), shape = oxi_no_shape();
     for (int d = 0; d < a->ndim; d++)
         if (!(set >> d & 1)) order.dim[order.ndim++] = d;
-    for (int i = 0; i < dims.ndim; i++) order.dim[order.ndim++] = dims.dim[i] < 0 ? dims.dim[i] + a->ndim : dims.dim[i];
+    for (int i = 0; i < dims.ndim; i++)
+        order.dim[order.ndim++] = dims.dim[i] < 0 ? dims.dim[i] + a->ndim : dims.dim[i];
     int64_t rows = ox_numel(b);
     oxi_work work = oxi_work_begin("tensorsolve");
     ox_tensor *turned = ox_permute(a, order);
     if (!turned || rows * rows != ox_numel(a) || b->ndim > a->ndim) {
-        if (turned) (void)oxi_fail(OX_ERR_SHAPE, "tensorsolve: %s with %s", oxi_tensor_text(a), oxi_tensor_text(b));
+        if (turned)
+            (void)oxi_fail(OX_ERR_SHAPE, "tensorsolve: %s with %s", oxi_tensor_text(a), oxi_tensor_text(b));
         return oxi_work_end(&work, NULL);
     }
     for (int d = b->ndim; d < a->ndim; d++) shape.dim[shape.ndim++] = turned->shape[d];

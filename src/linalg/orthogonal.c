@@ -30,8 +30,8 @@ static void oxi_reflect_rows(const oxi_dense *rows, int64_t at, double tau, cons
 }
 
 /* V [width, n] of a panel's reflectors with their ones and zeros, and T so that their product is I - V^T T V. */
-static bool oxi_panel_product(const oxi_dense *at, int64_t first, int64_t width, const double *tau, oxi_dense *v,
-                              oxi_dense *t) {
+static bool oxi_panel_product(const oxi_dense *at, int64_t first, int64_t width, const double *tau,
+                              oxi_dense *v, oxi_dense *t) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t n = at->columns - first;
     *v = oxi_dense_new(width, n);
@@ -42,7 +42,8 @@ static bool oxi_panel_product(const oxi_dense *at, int64_t first, int64_t width,
         double *row = oxi_dense_row(v, i);
         memset(row, 0, (size_t)i * sizeof(double));
         row[i] = 1;
-        memcpy(row + i + 1, oxi_dense_row(at, first + i) + first + i + 1, (size_t)(n - i - 1) * sizeof(double));
+        memcpy(row + i + 1, oxi_dense_row(at, first + i) + first + i + 1,
+               (size_t)(n - i - 1) * sizeof(double));
     }
     for (int64_t i = 0; i < width; i++) {
         double z[OXI_LINALG_SMALL];
@@ -65,7 +66,8 @@ static bool oxi_reflect_block(const oxi_dense *rows, int64_t first, const oxi_de
     oxi_dense part = oxi_block(rows, 0, first, rows->rows, rows->columns - first);
     oxi_dense w = oxi_dense_new(rows->rows, v->rows), wt = oxi_dense_new(rows->rows, v->rows);
     return w.p && wt.p && oxi_dense_product(&w, 0, 1, &part, false, v, true) &&
-           oxi_dense_product(&wt, 0, 1, &w, false, t, back) && oxi_dense_product(&part, 1, -1, &wt, false, v, false);
+           oxi_dense_product(&wt, 0, 1, &w, false, t, back) &&
+           oxi_dense_product(&part, 1, -1, &wt, false, v, false);
 }
 
 /* at [columns, rows], a transposed: R on and below its diagonal (transposed), reflectors behind it; tau. */
@@ -84,7 +86,8 @@ static bool oxi_qr(const oxi_dense *at, double *tau) {
         bool done = true;
         if (first + width < at->rows) {
             oxi_dense v, t, rest = oxi_block(at, first + width, 0, at->rows - first - width, at->columns);
-            done = oxi_panel_product(at, first, width, tau, &v, &t) && oxi_reflect_block(&rest, first, &v, &t, false);
+            done = oxi_panel_product(at, first, width, tau, &v, &t) &&
+                   oxi_reflect_block(&rest, first, &v, &t, false);
         }
         ox_scope_end(&scope);
         if (!done) return false;
@@ -102,7 +105,8 @@ static bool oxi_qr_vectors(const oxi_dense *at, int64_t count, const double *tau
         int64_t own = width < count - first ? width : count - first;
         ox_scope scope = ox_scope_begin();
         oxi_dense v, t, rows = oxi_block(qt, first, 0, qt->rows - first, qt->columns);
-        bool done = oxi_panel_product(at, first, own, tau, &v, &t) && oxi_reflect_block(&rows, first, &v, &t, true);
+        bool done =
+            oxi_panel_product(at, first, own, tau, &v, &t) && oxi_reflect_block(&rows, first, &v, &t, true);
         ox_scope_end(&scope);
         if (!done) return false;
     }

@@ -6,10 +6,14 @@ static ox_tensor *oxi_adjoint(ox_tensor *x) {
     return x && x->dtype == OX_C64 ? ox_conj(turned) : turned;
 }
 
-static ox_tensor *oxi_times_columns(ox_tensor *x, ox_tensor *numbers) { return ox_mul(x, ox_unsqueeze(numbers, -2)); }
+static ox_tensor *oxi_times_columns(ox_tensor *x, ox_tensor *numbers) {
+    return ox_mul(x, ox_unsqueeze(numbers, -2));
+}
 
 /* U, S and V of x as parts of what the row svd gives. */
-typedef struct oxi_svd_parts { ox_tensor *u, *s, *v; } oxi_svd_parts;
+typedef struct oxi_svd_parts {
+    ox_tensor *u, *s, *v;
+} oxi_svd_parts;
 static bool oxi_svd_of(ox_tensor *x, oxi_svd_parts *out) {
     if (!x) return false;
     int64_t m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];

@@ -7,9 +7,9 @@ static ox_status oxi_cpu_linalg(const oxi_call *call) {
 #else
 typedef struct oxi_linalg_job {
     const oxi_call *call;
-    ox_tensor *a, *b, *out[2];       /* contiguous, of f64 but for indices and complex numbers */
+    ox_tensor *a, *b, *out[2]; /* contiguous, of f64 but for indices and complex numbers */
     int64_t rows, columns, least, batch;
-    int64_t failed;                  /* atomic */
+    int64_t failed; /* atomic */
 } oxi_linalg_job;
 
 static oxi_dense oxi_job_matrix(ox_tensor *t, int64_t i) {
@@ -31,8 +31,10 @@ static oxi_dense oxi_turned(const oxi_dense *of) {
 static bool oxi_job_cholesky(oxi_linalg_job *j, int64_t i) {
     oxi_dense a = oxi_job_matrix(j->a, i), l = oxi_job_matrix(j->out[0], i);
     bool upper = j->call->attr.triangle.upper;
-    if (upper) oxi_dense_transpose(&l, &a);
-    else oxi_dense_copy(&l, &a);
+    if (upper)
+        oxi_dense_transpose(&l, &a);
+    else
+        oxi_dense_copy(&l, &a);
     if (!oxi_cholesky(&l, (int32_t *)(void *)oxi_ptr(j->out[1]) + i)) return false;
     if (!upper) return true;
     oxi_dense_copy(&a, &l);
@@ -55,7 +57,8 @@ static bool oxi_job_solve(oxi_linalg_job *j, int64_t i) {
     if (pivots) done = oxi_solve_dense(&a, &x, pivots, &singular);
     if (pivots) oxi_free(pivots, bytes);
     if (!singular) return done;
-    (void)oxi_fail(OX_ERR_ARG, "%s: matrix %lld is singular", j->call->name ? j->call->name : "solve", (long long)i);
+    (void)oxi_fail(OX_ERR_ARG, "%s: matrix %lld is singular", j->call->name ? j->call->name : "solve",
+                   (long long)i);
     return false;
 }
 
@@ -74,11 +77,14 @@ static bool oxi_job_triangular(oxi_linalg_job *j, int64_t i) {
 
 static bool oxi_job_qr(oxi_linalg_job *j, int64_t i) {
     oxi_dense a = oxi_job_matrix(j->a, i), q = oxi_job_matrix(j->out[0], i), r = oxi_job_matrix(j->out[1], i);
-    oxi_dense at = oxi_turned(&a), tau = oxi_dense_new(1, j->least + 1), qt = oxi_dense_new(q.columns, q.rows);
-    if (!at.p || !tau.p || !qt.p || !oxi_qr(&at, tau.p) || !oxi_qr_vectors(&at, j->least, tau.p, &qt)) return false;
+    oxi_dense at = oxi_turned(&a), tau = oxi_dense_new(1, j->least + 1),
+              qt = oxi_dense_new(q.columns, q.rows);
+    if (!at.p || !tau.p || !qt.p || !oxi_qr(&at, tau.p) || !oxi_qr_vectors(&at, j->least, tau.p, &qt))
+        return false;
     oxi_dense_transpose(&q, &qt);
     for (int64_t row = 0; row < r.rows; row++)
-        for (int64_t c = 0; c < r.columns; c++) oxi_dense_row(&r, row)[c] = c < row ? 0 : oxi_dense_row(&at, c)[row];
+        for (int64_t c = 0; c < r.columns; c++)
+            oxi_dense_row(&r, row)[c] = c < row ? 0 : oxi_dense_row(&at, c)[row];
     return true;
 }
 
@@ -90,7 +96,8 @@ static bool oxi_job_geqrf(oxi_linalg_job *j, int64_t i) {
 }
 
 static bool oxi_job_eigh(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), v = oxi_job_matrix(j->out[1], i), z = oxi_dense_new(a.rows, a.rows);
+    oxi_dense a = oxi_job_matrix(j->a, i), v = oxi_job_matrix(j->out[1], i),
+              z = oxi_dense_new(a.rows, a.rows);
     if (!z.p) return false;
     if (j->call->attr.triangle.upper) {
         oxi_dense_copy(&z, &a);
@@ -115,7 +122,8 @@ static bool oxi_job_svd(oxi_linalg_job *j, int64_t i) {
             return false;
         }
     if (!oxi_svd_tall(&at, oxi_job_vector(j->out[0], i), &ut, &vt)) return false;
-    oxi_dense v = oxi_block(&both, 0, 0, a.columns, j->least), u = oxi_block(&both, a.columns, 0, a.rows, j->least);
+    oxi_dense v = oxi_block(&both, 0, 0, a.columns, j->least),
+              u = oxi_block(&both, a.columns, 0, a.rows, j->least);
     oxi_dense_transpose(&v, wide ? &ut : &vt);
     oxi_dense_transpose(&u, wide ? &vt : &ut);
     return true;
@@ -178,7 +186,8 @@ static ox_status oxi_cpu_linalg(const oxi_call *call) {
     }
     if (made) oxi_parallel_for(j.batch, oxi_linalg_task, &j);
     ox_status status = made && !j.failed ? OX_OK : ox_error() ? ox_error() : OX_ERR_NOMEM;
-    for (int i = 0; status == OX_OK && i < call->out_count; i++) status = oxi_copy_quiet(call->out[i], j.out[i]);
+    for (int i = 0; status == OX_OK && i < call->out_count; i++)
+        status = oxi_copy_quiet(call->out[i], j.out[i]);
     ox_scope_end(&scope);
     return status;
 }

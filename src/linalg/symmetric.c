@@ -31,7 +31,7 @@ static void oxi_rotate_rows(oxi_rotations *r) {
 
 typedef struct oxi_symmetric_job {
     const oxi_dense *a;
-    int64_t first, count;        /* of the part that is left: rows and columns from first on */
+    int64_t first, count; /* of the part that is left: rows and columns from first on */
     const double *v, *w;
     double *out;
 } oxi_symmetric_job;
@@ -195,11 +195,11 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
 /* ---- singular values ----------------------------------------------------------------------------------- */
 
 typedef struct oxi_jacobi_job {
-    const oxi_dense *rows, *turned;  /* rows to be made orthogonal; what is rotated with them, or NULL */
-    const int64_t *order;            /* of a round: pairs (order[i], order[count - 1 - i]) */
+    const oxi_dense *rows, *turned; /* rows to be made orthogonal; what is rotated with them, or NULL */
+    const int64_t *order;           /* of a round: pairs (order[i], order[count - 1 - i]) */
     int64_t count;
-    double *size;                    /* squares of the rows' lengths */
-    int64_t *rotated;                /* atomic */
+    double *size;     /* squares of the rows' lengths */
+    int64_t *rotated; /* atomic */
 } oxi_jacobi_job;
 
 static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
@@ -216,7 +216,9 @@ static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
     if (fabs(zeta) > 1e150) t = 0.5 / zeta;
     c = 1 / sqrt(1 + t * t);
     kernels->rotate_f64(n, c, -c * t, x, y);
-    if (j->turned) kernels->rotate_f64(j->turned->columns, c, -c * t, oxi_dense_row(j->turned, a), oxi_dense_row(j->turned, b));
+    if (j->turned)
+        kernels->rotate_f64(j->turned->columns, c, -c * t, oxi_dense_row(j->turned, a),
+                            oxi_dense_row(j->turned, b));
     j->size[a] = kernels->dot_f64(n, x, x);
     j->size[b] = kernels->dot_f64(n, y, y);
     oxi_atomic_add(j->rotated, 1);
@@ -229,7 +231,8 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
     ox_scope scope = ox_scope_begin();
     ox_tensor *list = n > 1 ? oxi_tensor_new(ox_cpu(), OX_I64, 1, &even) : NULL;
     int64_t *order = list ? (int64_t *)(void *)oxi_ptr(list) : NULL;
-    for (int64_t i = 0; i < n; i++) size[i] = oxi_cpu_kernels()->dot_f64(rows->columns, oxi_dense_row(rows, i), oxi_dense_row(rows, i));
+    for (int64_t i = 0; i < n; i++)
+        size[i] = oxi_cpu_kernels()->dot_f64(rows->columns, oxi_dense_row(rows, i), oxi_dense_row(rows, i));
     for (int64_t i = 0; order && i < even; i++) order[i] = i;
     job.rows = rows;
     job.turned = turned;
@@ -263,43 +266,65 @@ static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
             for (int pass = 0; pass < 2; pass++)
                 for (int64_t k = 0; k < q->rows; k++)
                     if (k < i || known[k])
-                        kernels->axpy_f64(q->columns, -kernels->dot_f64(q->columns, oxi_dense_row(q, k), row), oxi_dense_row(q, k), row);
+                        kernels->axpy_f64(q->columns, -kernels->dot_f64(q->columns, oxi_dense_row(q, k), row),
+                                          oxi_dense_row(q, k), row);
             size = sqrt(kernels->dot_f64(q->columns, row, row));
         }
         for (int64_t c = 0; size > 0 && c < q->columns; c++) row[c] /= size;
     }
 }
 
-/* a's transpose at [n, m] with m >= n, overwritten: s [n] falling, ut [n, m] and vt [n, n] of a = u s vt. */
-static bool oxi_svd_tall(const oxi_dense *at, double *s, const oxi_dense *ut, const oxi_dense *vt) {
+/* By a power of two that makes the largest number nearly 1: squares neither overflow nor vanish. */
+static double oxi_dense_scale(const oxi_dense *a) {
+    double most = 0;
+    int power = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = 0; k < a->columns; k++) most = fmax(most, fabs(oxi_dense_row(a, i)[k]));
+    if (most > 0) (void)frexp(most, &power);
+    if (power > -300 && power < 300) return 1;
+    for (int half = 0; half < 2; half++) /* one factor might be beyond the numbers there are */
+        for (int64_t i = 0; i < a->rows; i++)
+            for (int64_t k = 0; k < a->columns; k++)
+                oxi_dense_row(a, i)[k] *= ldexp(1.0, half ? -(power - power / 2) : -(power / 2));
+    return ldexp(1.0, power);
+}
+
+/* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
+static bool oxi_svd_rows(const oxi_dense *r, const oxi_dense *j, double *s) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t n = at->rows;
-    if (n == 0) return true;
-    oxi_dense r = oxi_dense_new(n, n), j = oxi_dense_new(n, n), tau = oxi_dense_new(1, n), q = oxi_dense_new(n, at->columns);
-    bool *known = (bool *)oxi_alloc((size_t)n);
-    if (!r.p || !j.p || !tau.p || !q.p || !known || !oxi_qr(at, tau.p) || !oxi_qr_vectors(at, n, tau.p, &q)) {
-        if (known) oxi_free(known, (size_t)n);
-        return false;
-    }
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < n; k++) {
-            oxi_dense_row(&r, i)[k] = k < i ? 0 : oxi_dense_row(at, k)[i];
-            oxi_dense_row(&j, i)[k] = i == k;
-        }
-    bool done = oxi_jacobi(&r, &j, s);
+    int64_t n = r->rows;
+    bool *known = (bool *)oxi_alloc((size_t)n), done = known && oxi_jacobi(r, j, s);
     for (int64_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
-    oxi_sort_rows(n, s, &r, &j, true);
-    for (int64_t i = 0; i < n; i++) {
+    oxi_sort_rows(n, s, r, j, true);
+    for (int64_t i = 0; done && i < n; i++) {
         known[i] = s[i] > 0;
-        double size = s[i] > 1e-150 ? s[i] : 1, *row = oxi_dense_row(&r, i);
+        double *row = oxi_dense_row(r, i), size = s[i] > 1e-150 ? s[i] : 1;
         if (known[i] && s[i] <= 1e-150) { /* squares were too small to count */
             for (int64_t k = 0; k < n; k++) row[k] *= 1e200;
             size = sqrt(kernels->dot_f64(n, row, row));
         }
         for (int64_t k = 0; k < n; k++) row[k] /= size;
     }
-    oxi_fill_rows(&r, known);
-    oxi_free(known, (size_t)n);
-    if (vt) oxi_dense_copy(vt, &r);
-    return done && (!ut || oxi_dense_product(ut, 0, 1, &j, false, &q, false));
+    if (done) oxi_fill_rows(r, known);
+    if (known) oxi_free(known, (size_t)n);
+    return done;
+}
+
+/* a's transpose at [n, m] with m >= n, overwritten: s [n] falling, ut [n, m] and vt [n, n] of a = u s vt. */
+static bool oxi_svd_tall(const oxi_dense *at, double *s, const oxi_dense *ut, const oxi_dense *vt) {
+    int64_t n = at->rows;
+    if (n == 0) return true;
+    oxi_dense r = oxi_dense_new(n, n), j = oxi_dense_new(n, n), tau = oxi_dense_new(1, n),
+              q = oxi_dense_new(n, at->columns);
+    double scale = oxi_dense_scale(at);
+    if (!r.p || !j.p || !tau.p || !q.p || !oxi_qr(at, tau.p) || !oxi_qr_vectors(at, n, tau.p, &q)) return false;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) {
+            oxi_dense_row(&r, i)[k] = k < i ? 0 : oxi_dense_row(at, k)[i];
+            oxi_dense_row(&j, i)[k] = i == k;
+        }
+    if (!oxi_svd_rows(&r, &j, s)) return false;
+    for (int64_t i = 0; i < n; i++) s[i] *= scale;
+    oxi_dense_copy(vt, &r);
+    return oxi_dense_product(ut, 0, 1, &j, false, &q, false);
 }

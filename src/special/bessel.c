@@ -20,14 +20,20 @@ static double oxi_scaled_i(int n, double x) {
     }
     return sign * sum / sqrt(2 * OXI_PI_F64 * size);
 }
-static double oxi_special_i0e(double x) { return x != x ? x : oxi_scaled_i(0, x); }
-static double oxi_special_i1e(double x) { return x != x || x == 0 ? x : oxi_scaled_i(1, x); }
+static double oxi_special_i0e(double x) {
+    return x != x ? x : oxi_scaled_i(0, x);
+}
+static double oxi_special_i1e(double x) {
+    return x != x || x == 0 ? x : oxi_scaled_i(1, x);
+}
 /* e^|x| in halves: it may be infinite where the product is not. */
 static double oxi_unscaled(double scaled, double x) {
     double half = exp(0.5 * fabs(x));
     return isinf(x) ? half : scaled * half * half;
 }
-static double oxi_special_i0(double x) { return x != x ? x : oxi_unscaled(oxi_special_i0e(x), x); }
+static double oxi_special_i0(double x) {
+    return x != x ? x : oxi_unscaled(oxi_special_i0e(x), x);
+}
 static double oxi_special_i1(double x) {
     return x != x || x == 0 || isinf(x) ? x : oxi_unscaled(oxi_special_i1e(x), x);
 }
@@ -70,10 +76,18 @@ static double oxi_bessel_k(int n, double x, bool scaled) {
     if (x < 1) return oxi_small_k(n, x) * (scaled ? exp(x) : 1);
     return oxi_scaled_k_integral(n, x) * (scaled ? 1 : exp(-x));
 }
-static double oxi_special_k0(double x) { return oxi_bessel_k(0, x, false); }
-static double oxi_special_k1(double x) { return oxi_bessel_k(1, x, false); }
-static double oxi_special_k0e(double x) { return oxi_bessel_k(0, x, true); }
-static double oxi_special_k1e(double x) { return oxi_bessel_k(1, x, true); }
+static double oxi_special_k0(double x) {
+    return oxi_bessel_k(0, x, false);
+}
+static double oxi_special_k1(double x) {
+    return oxi_bessel_k(1, x, false);
+}
+static double oxi_special_k0e(double x) {
+    return oxi_bessel_k(0, x, true);
+}
+static double oxi_special_k1e(double x) {
+    return oxi_bessel_k(1, x, true);
+}
 
 /* J0 J1 Y0 Y1 of 0 < x <= 25: all J_n from one far above down, and Neumann's sums of them for Y. */
 static void oxi_bessel_miller(double x, double out[4]) {
@@ -141,10 +155,18 @@ static double oxi_bessel(int which, double x) { /* J0 J1 Y0 Y1 */
     oxi_bessel_hankel(which % 2, size, &j, &y);
     return sign * (which < 2 ? j : y);
 }
-static double oxi_special_j0(double x) { return oxi_bessel(0, x); }
-static double oxi_special_j1(double x) { return oxi_bessel(1, x); }
-static double oxi_special_y0(double x) { return oxi_bessel(2, x); }
-static double oxi_special_y1(double x) { return oxi_bessel(3, x); }
+static double oxi_special_j0(double x) {
+    return oxi_bessel(0, x);
+}
+static double oxi_special_j1(double x) {
+    return oxi_bessel(1, x);
+}
+static double oxi_special_y0(double x) {
+    return oxi_bessel(2, x);
+}
+static double oxi_special_y1(double x) {
+    return oxi_bessel(3, x);
+}
 
 static double oxi_special_spherical_j0(double x) {
     if (isinf(x)) return 0;
@@ -199,7 +221,13 @@ static double oxi_special_airy_ai(double x) {
 /* ---- orthogonal polynomials ---------------------------------------------------------------------------- */
 
 /* Three terms: p[k + 1] = (a x + b) p[k] - c p[k - 1], from 1 and `first`; as torch's, the degree is cut. */
-typedef enum oxi_polynomial { OXI_CHEBYSHEV, OXI_HERMITE, OXI_HERMITE_E, OXI_LAGUERRE, OXI_LEGENDRE } oxi_polynomial;
+typedef enum oxi_polynomial {
+    OXI_CHEBYSHEV,
+    OXI_HERMITE,
+    OXI_HERMITE_E,
+    OXI_LAGUERRE,
+    OXI_LEGENDRE
+} oxi_polynomial;
 static double oxi_recurrence(oxi_polynomial kind, double x, int64_t n, double first) {
     double p = 1, q = first;
     if (n < 0) return 0;
@@ -219,8 +247,12 @@ static double oxi_recurrence(oxi_polynomial kind, double x, int64_t n, double fi
     return q;
 }
 /* A degree as a number of recurrences: beyond 2^24 none ends. */
-static int64_t oxi_degree(double n) { return n != n || n <= -1 ? -1 : n > 16777216 ? 16777216 : (int64_t)n; }
-static double oxi_parity(int64_t n, double odd) { return n % 2 ? odd : -odd; }
+static int64_t oxi_degree(double n) {
+    return n != n || n <= -1 ? -1 : n > 16777216 ? 16777216 : (int64_t)n;
+}
+static double oxi_parity(int64_t n, double odd) {
+    return n % 2 ? odd : -odd;
+}
 
 static double oxi_special_chebyshev_t(double x, double degree) {
     int64_t n = oxi_degree(degree);
@@ -250,10 +282,18 @@ static double oxi_special_chebyshev_w(double x, double degree) {
     if (n > 8 && fabs(x) < 1) return sin(((double)n + 0.5) * acos(x)) / sin(acos(x) / 2);
     return oxi_recurrence(OXI_CHEBYSHEV, x, n, 2 * x + 1);
 }
-static double oxi_special_shifted_t(double x, double n) { return oxi_special_chebyshev_t(2 * x - 1, n); }
-static double oxi_special_shifted_u(double x, double n) { return oxi_special_chebyshev_u(2 * x - 1, n); }
-static double oxi_special_shifted_v(double x, double n) { return oxi_special_chebyshev_v(2 * x - 1, n); }
-static double oxi_special_shifted_w(double x, double n) { return oxi_special_chebyshev_w(2 * x - 1, n); }
+static double oxi_special_shifted_t(double x, double n) {
+    return oxi_special_chebyshev_t(2 * x - 1, n);
+}
+static double oxi_special_shifted_u(double x, double n) {
+    return oxi_special_chebyshev_u(2 * x - 1, n);
+}
+static double oxi_special_shifted_v(double x, double n) {
+    return oxi_special_chebyshev_v(2 * x - 1, n);
+}
+static double oxi_special_shifted_w(double x, double n) {
+    return oxi_special_chebyshev_w(2 * x - 1, n);
+}
 static double oxi_special_hermite_h(double x, double n) {
     return oxi_recurrence(OXI_HERMITE, x, oxi_degree(n), 2 * x);
 }

@@ -1,11 +1,14 @@
 /* The gamma function's family, and erf's, on doubles. Sources: Abramowitz and Stegun, chapters 6, 7, 23; the
  * incomplete gamma function as in Gautschi 1979. */
 
-static double oxi_special_lgamma(double x) { return lgamma(x); }
+static double oxi_special_lgamma(double x) {
+    return lgamma(x);
+}
 
 /* log x - 1/2x - sum B2k / (2k x^2k), from 10 on; below by psi(x) = psi(x + 1) - 1/x, and by reflection. */
 static double oxi_special_digamma(double x) {
-    static const double b[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
+    static const double b[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                               1.0 / 132, -691.0 / 32760, 1.0 / 12};
     double less = 0;
     if (x == 0) return copysign(INFINITY, -x);
     if (x < 0) {
@@ -23,9 +26,18 @@ static double oxi_special_digamma(double x) {
 /* Euler and Maclaurin's sum: terms up to q + 9, then an integral and derivatives. */
 static double oxi_special_zeta(double s, double q) {
     /* (2k)! / B2k */
-    static const double a[] = {12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9,
-                               7.47242496e10, -2.950130727918164224e12, 1.1646782814350067249e14,
-                               -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18};
+    static const double a[] = {12.0,
+                               -720.0,
+                               30240.0,
+                               -1209600.0,
+                               47900160.0,
+                               -1.8924375803183791606e9,
+                               7.47242496e10,
+                               -2.950130727918164224e12,
+                               1.1646782814350067249e14,
+                               -4.5979787224074726105e15,
+                               1.8152105401943546773e17,
+                               -7.1661652561756670113e18};
     if (s == 1) return INFINITY;
     if (s < 1 || s != s || q != q) return NAN;
     if (q <= 0 && q == floor(q)) return INFINITY;
@@ -120,7 +132,8 @@ static double oxi_special_ndtri(double p) {
     if (p == 0) return -INFINITY;
     if (p == 1) return INFINITY;
     if (p <= 0.5) return -1.41421356237309504880 * oxi_erfc_inverse(2 * p);
-    return 1.41421356237309504880 * (p < 0.75 ? oxi_special_erfinv(2 * p - 1) : oxi_erfc_inverse(2 * (1 - p)));
+    return 1.41421356237309504880 *
+           (p < 0.75 ? oxi_special_erfinv(2 * p - 1) : oxi_erfc_inverse(2 * (1 - p)));
 }
 
 static double oxi_special_log_ndtr(double x) {
@@ -177,5 +190,9 @@ static double oxi_gamma_part(double a, double x, bool lower) {
     double part = oxi_incomplete_gamma(a, x, &upper);
     return upper == lower ? 1 - part : part;
 }
-static double oxi_special_igamma(double a, double x) { return oxi_gamma_part(a, x, true); }
-static double oxi_special_igammac(double a, double x) { return oxi_gamma_part(a, x, false); }
+static double oxi_special_igamma(double a, double x) {
+    return oxi_gamma_part(a, x, true);
+}
+static double oxi_special_igammac(double a, double x) {
+    return oxi_gamma_part(a, x, false);
+}

@@ -6,23 +6,23 @@ typedef enum oxi_special_function {
     OXI_SPECIAL_COUNT
 } oxi_special_function;
 
-#define OXI_X(name)                                                             \
-    OX_API ox_tensor *ox_##name(ox_tensor *x) {                                 \
-        ox_tensor *in[2] = {x, NULL};                                           \
-        oxi_attrs attr = oxi_attrs_special();                                   \
-        attr.special.function = OXI_SPECIAL_##name;                             \
-        if (oxi_any_null(#name, in, 1)) return NULL;                            \
-        return oxi_apply_as(#name, OXI_OP_special, &attr, in, 2, NULL);         \
+#define OXI_X(name)                                                     \
+    OX_API ox_tensor *ox_##name(ox_tensor *x) {                         \
+        ox_tensor *in[2] = {x, NULL};                                   \
+        oxi_attrs attr = oxi_attrs_special();                           \
+        attr.special.function = OXI_SPECIAL_##name;                     \
+        if (oxi_any_null(#name, in, 1)) return NULL;                    \
+        return oxi_apply_as(#name, OXI_OP_special, &attr, in, 2, NULL); \
     }
 OX_SPECIAL_1(OXI_X)
 #undef OXI_X
-#define OXI_X(name)                                                             \
-    OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) {                   \
-        ox_tensor *in[2] = {a, b};                                              \
-        oxi_attrs attr = oxi_attrs_special();                                   \
-        attr.special.function = OXI_SPECIAL_##name;                             \
-        if (oxi_any_null(#name, in, 2)) return NULL;                            \
-        return oxi_apply_as(#name, OXI_OP_special, &attr, in, 2, NULL);         \
+#define OXI_X(name)                                                     \
+    OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) {           \
+        ox_tensor *in[2] = {a, b};                                      \
+        oxi_attrs attr = oxi_attrs_special();                           \
+        attr.special.function = OXI_SPECIAL_##name;                     \
+        if (oxi_any_null(#name, in, 2)) return NULL;                    \
+        return oxi_apply_as(#name, OXI_OP_special, &attr, in, 2, NULL); \
     }
 OX_SPECIAL_2(OXI_X)
 #undef OXI_X
@@ -54,7 +54,8 @@ OXI_MADE_1(ndtr, ox_mul_number(ox_erfc(ox_mul_number(x, -0.70710678118654752440)
 static ox_tensor *oxi_entropy(ox_tensor *x) {
     x = oxi_as_float(x);
     ox_tensor *inside = ox_neg(ox_mul(x, ox_log(ox_clamp(x, 0, INFINITY))));
-    ox_tensor *edge = ox_where(ox_lt_number(x, 0), ox_number(-INFINITY), ox_where(ox_eq_number(x, 0), ox_number(0), x));
+    ox_tensor *edge =
+        ox_where(ox_lt_number(x, 0), ox_number(-INFINITY), ox_where(ox_eq_number(x, 0), ox_number(0), x));
     return ox_where(ox_gt_number(x, 0), inside, edge);
 }
 OXI_MADE_1(entr, oxi_entropy(x))
@@ -85,7 +86,10 @@ static void oxi_special_task(void *arg, int64_t index, int lane) {
 }
 
 static bool oxi_special_of(int64_t function, oxi_special_job *job) {
-    static const struct { double (*one)(double); double (*two)(double, double); } table[] = {
+    static const struct {
+        double (*one)(double);
+        double (*two)(double, double);
+    } table[] = {
 #define OXI_SPECIAL_FUNCTION_1(f64) {oxi_special_##f64, NULL},
 #define OXI_SPECIAL_FUNCTION_2(f64) {NULL, oxi_special_##f64},
 #define OXI_SPECIAL(name, operands, f64) OXI_SPECIAL_FUNCTION_##operands(f64)

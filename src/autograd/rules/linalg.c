@@ -35,7 +35,8 @@ OXI_GRADIENT_RULE(lu_factor) {
     ox_tensor *square = ox_narrow(ox_narrow(lu, -2, 0, k), -1, 0, k), *u = ox_triu(square, 0);
     ox_tensor *l = oxi_with_ones(square);
     ox_tensor *gs = ox_narrow(ox_narrow(g, -2, 0, k), -1, 0, k);
-    ox_tensor *lower = ox_matmul(oxi_adjoint(l), ox_tril(gs, -1)), *upper = ox_matmul(ox_triu(gs, 0), oxi_adjoint(u));
+    ox_tensor *lower = ox_matmul(oxi_adjoint(l), ox_tril(gs, -1)),
+              *upper = ox_matmul(ox_triu(gs, 0), oxi_adjoint(u));
     if (m < n) { /* U = [U1 U2] */
         ox_tensor *u2 = ox_narrow(lu, -1, k, n - k), *g2 = ox_narrow(g, -1, k, n - k);
         lower = ox_sub(lower, ox_matmul(g2, oxi_adjoint(u2)));

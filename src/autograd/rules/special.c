@@ -21,8 +21,7 @@ static ox_tensor *oxi_special_slope(int64_t function, ox_tensor *a, ox_tensor *x
     case OXI_SPECIAL_digamma: return ox_polygamma(1, a);
     case OXI_SPECIAL_polygamma: return ox_polygamma((int64_t)ox_item(a) + 1, x);
     case OXI_SPECIAL_erfinv: return ox_mul_number(ox_exp(ox_square(y)), 0.88622692545275801365);
-    case OXI_SPECIAL_erfcx:
-        return ox_sub_number(ox_mul_number(ox_mul(a, y), 2), 1.12837916709551257390);
+    case OXI_SPECIAL_erfcx: return ox_sub_number(ox_mul_number(ox_mul(a, y), 2), 1.12837916709551257390);
     case OXI_SPECIAL_ndtri:
         return ox_mul_number(ox_exp(ox_mul_number(ox_square(y), 0.5)), 2.50662827463100050242);
     case OXI_SPECIAL_log_ndtr: /* the density over the distribution */

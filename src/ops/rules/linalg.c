@@ -4,7 +4,8 @@ static ox_status oxi_check_matrices(const oxi_call *call, bool square) {
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *x = call->in[i];
         if (x->dtype != OX_F32 && x->dtype != OX_F64)
-            return oxi_fail(OX_ERR_DTYPE, "%s: %s is not of f32 or f64", oxi_op_name(call), oxi_tensor_text(x));
+            return oxi_fail(OX_ERR_DTYPE, "%s: %s is not of f32 or f64", oxi_op_name(call),
+                            oxi_tensor_text(x));
         if (x->ndim < 2 || (i == 0 && square && x->shape[x->ndim - 2] != x->shape[x->ndim - 1]))
             return oxi_fail(OX_ERR_SHAPE, "%s: %s is no %smatrix", oxi_op_name(call), oxi_tensor_text(x),
                             square && i == 0 ? "square " : "");
@@ -13,7 +14,8 @@ static ox_status oxi_check_matrices(const oxi_call *call, bool square) {
 }
 
 /* A result [leading dims of x .., rows, columns]; columns -1: a vector, rows -1: a number. */
-static void oxi_factor_meta(const ox_tensor *x, ox_tensor *out, ox_dtype dtype, int64_t rows, int64_t columns) {
+static void oxi_factor_meta(const ox_tensor *x, ox_tensor *out, ox_dtype dtype, int64_t rows,
+                            int64_t columns) {
     int64_t shape[OX_MAX_DIMS];
     int ndim = x->ndim - 2;
     memcpy(shape, x->shape, sizeof shape);
