@@ -40,7 +40,7 @@ static double oxi_special_i1(double x) {
 
 /* e^x K_n(x), n any real: the integral of exp(-x (cosh t - 1)) cosh(n t) over t > 0. */
 static double oxi_scaled_k_integral(double n, double x) {
-    double step = x > 40 ? 0.25 * sqrt(40 / x) : 0.25, sum = 0.5;
+    double step = x > 9 ? 0.6 / sqrt(x) : 0.2, sum = 0.5; /* a bell of that width in the end */
     for (double t = step;; t += step) {
         double s = sinh(0.5 * t), power = 2 * x * s * s, term = exp(-power) * cosh(n * t);
         sum += term;

@@ -153,7 +153,7 @@ static double oxi_gamma_factor(double a, double x) {
         for (int k = 2; k < 40; k++, power *= -m) sum -= power / k;
         exponent = a * sum;
     } else
-        exponent = a * (log1p(m) - m);
+        exponent = a * log(x / a) - (x - a);
     double r = 1 / a, square = r * r; /* of Stirling's series */
     double rest = r * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
     return exp(exponent - rest) / sqrt(2 * OXI_PI_F64 * a);
