@@ -145,7 +145,7 @@ static void test_layouts(void) {
         CHECK(ox_lgamma(ox_zeros(OX_SHAPE(0, 3), OX_F32)) != NULL);
         CHECK(fabs(ox_item(ox_entr(ox_full(OX_SCALAR_SHAPE, 0.5, OX_F64))) - 0.34657359027997264) < 1e-15);
         CHECK(fabs(ox_item(ox_ndtr(ox_full(OX_SCALAR_SHAPE, -1, OX_F64))) - 0.15865525393145707) < 1e-15);
-        CHECK(fabs(ox_item(ox_mvlgamma(ox_full(OX_SCALAR_SHAPE, 2.5, OX_F64), 3)) - 2.0017770225) < 1e-8);
+        CHECK(fabs(ox_item(ox_mvlgamma(ox_full(OX_SCALAR_SHAPE, 2.5, OX_F64), 3)) - 1.8809954616117746) < 1e-8);
     }
 }
 

@@ -217,10 +217,11 @@ OX_API ox_tuple ox_frexp(ox_tensor *x) {
     ox_tensor *plain = ox_logical_and(ox_isfinite(x), ox_ne_number(x, 0));
     ox_tensor *size = ox_where(plain, ox_abs(ox_cast(x, OX_F64)), ox_number(0.5));
     ox_tensor *power = ox_add_number(ox_floor(ox_log2(size)), 1);
-    ox_tensor *part = ox_mul(size, ox_exp2(ox_neg(power)));
+    ox_tensor *half = ox_floor(ox_mul_number(power, -0.5)); /* 2^-power in two: as one it may be infinite */
+    ox_tensor *part = ox_mul(ox_mul(size, ox_exp2(half)), ox_exp2(ox_sub(ox_neg(power), half)));
     power = ox_add(power,
                    ox_sub(ox_cast(ox_ge_number(part, 1), OX_F64), ox_cast(ox_lt_number(part, 0.5), OX_F64)));
-    ox_tensor *half = ox_floor(ox_mul_number(power, -0.5)); /* 2^-power in two: as one it may be infinite */
+    half = ox_floor(ox_mul_number(power, -0.5));
     ox_tensor *rest = ox_sub(ox_neg(power), half);
     made.t[0] = ox_mul(ox_mul(x, ox_cast(ox_exp2(half), x->dtype)), ox_cast(ox_exp2(rest), x->dtype));
     made.t[1] = ox_cast(ox_where(plain, power, ox_number(0)), OX_I32);
