@@ -75,7 +75,8 @@
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, linear algebra beyond products, no c128; some functions of c64 are missing.
+ *     No c128; some functions of c64 are missing, linear algebra but solve and inv among them. Gradients
+ *     are in oxtorch_nn.h.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -85,6 +86,8 @@
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
  *     >>tensor/device.h budgets, names          >>ops/move.h       pinned memory, copies not waited for
  *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
+ *     >>composed/composed.h  functions made of others     >>special/special.h  special functions
+ *     >>linalg/linalg.h linear algebra          >>fft/fft.h        Fourier transforms
  *     >>files/file.h    model and array files
  */
 #ifndef OX_TORCH_H

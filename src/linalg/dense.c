@@ -138,7 +138,7 @@ static bool oxi_lu_right(const oxi_dense *a, int64_t first, int64_t width) {
 /* In place: L below the diagonal, U on and above. pivots [min(rows, columns)]. */
 static bool oxi_lu(const oxi_dense *a, bool exchanges, int32_t *pivots) {
     int64_t count = a->rows < a->columns ? a->rows : a->columns;
-    int64_t width = count <= OXI_LINALG_SMALL ? count : OXI_LINALG_BLOCK;
+    int64_t width = count <= OXI_LINALG_SMALL ? count : (int64_t)OXI_LINALG_BLOCK;
     for (int64_t first = 0; first < count; first += width) {
         ox_scope scope = ox_scope_begin();
         if (width > count - first) width = count - first;
@@ -155,7 +155,7 @@ static bool oxi_lu(const oxi_dense *a, bool exchanges, int32_t *pivots) {
 /* x = t^-1 x, t [n,n] lower or upper, unit: with a diagonal of ones. */
 static bool oxi_solve_triangular(const oxi_dense *t, const oxi_dense *x, bool upper, bool unit) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t n = t->rows, width = n <= OXI_LINALG_SMALL ? n : OXI_LINALG_BLOCK;
+    int64_t n = t->rows, width = n <= OXI_LINALG_SMALL ? n : (int64_t)OXI_LINALG_BLOCK;
     for (int64_t done = 0; done < n; done += width) {
         if (width > n - done) width = n - done;
         int64_t first = upper ? n - done - width : done, known = upper ? first + width : 0;
@@ -206,7 +206,7 @@ static int64_t oxi_cholesky_panel(const oxi_dense *a, int64_t first, int64_t wid
 
 /* a's lower triangle becomes L, the other one zeros; *info as of oxi_cholesky_panel. */
 static bool oxi_cholesky(const oxi_dense *a, int32_t *info) {
-    int64_t n = a->rows, width = n <= OXI_LINALG_SMALL ? n : OXI_LINALG_BLOCK;
+    int64_t n = a->rows, width = n <= OXI_LINALG_SMALL ? n : (int64_t)OXI_LINALG_BLOCK;
     *info = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) oxi_dense_row(a, i)[j] = 0;

@@ -97,7 +97,7 @@ static bool oxi_qr(const oxi_dense *at, double *tau) {
 
 /* qt [k, rows]: the first k columns of Q as rows. */
 static bool oxi_qr_vectors(const oxi_dense *at, int64_t count, const double *tau, const oxi_dense *qt) {
-    int64_t width = count <= OXI_LINALG_SMALL ? (count ? count : 1) : OXI_LINALG_BLOCK;
+    int64_t width = count <= OXI_LINALG_SMALL ? (count ? count : 1) : (int64_t)OXI_LINALG_BLOCK;
     memset(qt->p, 0, (size_t)(qt->rows * qt->columns) * sizeof(double));
     for (int64_t i = 0; i < qt->rows; i++) oxi_dense_row(qt, i)[i] = 1;
     int64_t first = count ? (count - 1) / width * width : 0;
