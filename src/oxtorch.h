@@ -256,6 +256,7 @@ OXI_LIGHT_BEGIN
 #include "composed/statistics.c"
 #include "composed/products.c"
 #include "composed/masked.c"
+#include "composed/random.c"
 #include "linalg/factor.c"
 #include "linalg/norms.c"
 #include "fft/functions.c"

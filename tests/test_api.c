@@ -204,9 +204,17 @@ static int slots_of(const prototype *p, slot *slots, bool *gives_list) {
 /* none: the row says what C gets for None. */
 static bool types_fit(const slot *c, const schema_type *s, bool none) {
     static const char *const pairs[][2] = {
-        {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
-        {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
-        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_loss_reduction", "str"},
+        {"int", "int"},
+        {"int64_t", "int"},
+        {"int64_t", "SymInt"},
+        {"double", "float"},
+        {"double", "Scalar"},
+        {"bool", "bool"},
+        {"ox_device *", "Device"},
+        {"const char *", "str"},
+        {"ox_activation", "str"},
+        {"ox_reduction", "str"},
+        {"ox_loss_reduction", "str"},
         {"ox_scalar", "Scalar"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
@@ -468,6 +476,38 @@ static void test_list(void) {
     free(list);
 }
 
+/* ---- PyTorch's operators --------------------------------------------------------------------------------- */
+
+/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them of
+ * the table, and how many samples are equal; or why there is none. */
+static void test_operators(void) {
+    char *list = read_file("tests/torch_ops.txt", NULL), name[TEXT], middle[TEXT], rest[TEXT],
+         word[SCHEMA_TEXT];
+    int names = 0, missing = 0, whole = 0;
+    CHECK(list != NULL);
+    for (char *line = list; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        int equal = -1, of = 0;
+        if (*line == '#') continue;
+        bool reads = sscanf(line, "%1999[^ |\n] | %1999[^|\n]| %1999[^\n]", name, middle, rest) == 3;
+        CHECK_MSG(reads, "tests/torch_ops.txt: %.*s", (int)strcspn(line, "\n"), line);
+        if (!reads) break;
+        names++;
+        if (same(middle, "missing ")) {
+            missing++;
+            CHECK_MSG(strlen(rest) > 5, "%s is missing without a reason", name);
+            continue;
+        }
+        for (const char *at = middle; next_word(&at, word, sizeof word);)
+            CHECK_MSG(prototype_find(word) != NULL, "%s: there is no function %s", name, word);
+        CHECK_MSG(sscanf(rest, "forward %d of %d", &equal, &of) == 2 && of >= equal && equal >= 0, "%s: %s",
+                  name, rest);
+        whole += equal == of && of > 0;
+    }
+    CHECK_MSG(names == 637 && missing < 100 && whole >= 500, "%d names, %d missing, %d equal", names, missing,
+              whole);
+    free(list);
+}
+
 int main(void) {
 #define OXI_X(name) #name,
     static const char *const in_place_1[] = {OX_INPLACE_1(OXI_X) NULL};
@@ -483,18 +523,13 @@ int main(void) {
     static const char *const special_2[] = {OX_SPECIAL_2(OXI_X) NULL};
     static const char *const fourier[] = {OX_FFT(OXI_X) NULL};
 #undef OXI_X
-    static const prototype_list lists[] = {{"OX_INPLACE_1(OXI_X)", in_place_1},
-                                           {"OX_INPLACE_2(OXI_X)", in_place_2},
-                                           {"OX_NUMBER_2(OXI_X)", numbers},
-                                           {"OX_NUMBER_REVERSED(OXI_X)", reversed},
-                                           {"OX_REDUCE_DIMS(OXI_X)", reduce_dims},
-                                           {"OX_COMPOSED_1(OXI_X)", composed_1},
-                                           {"OX_COMPOSED_2(OXI_X)", composed_2},
-                                           {"OX_MASKED_DIMS(OXI_X)", masked_dims},
-                                           {"OX_MASKED_ALONG(OXI_X)", masked_along},
-                                           {"OX_SPECIAL_1(OXI_X)", special_1},
-                                           {"OX_SPECIAL_2(OXI_X)", special_2},
-                                           {"OX_FFT(OXI_X)", fourier}};
+    static const prototype_list lists[] = {
+        {"OX_INPLACE_1(OXI_X)", in_place_1},      {"OX_INPLACE_2(OXI_X)", in_place_2},
+        {"OX_NUMBER_2(OXI_X)", numbers},          {"OX_NUMBER_REVERSED(OXI_X)", reversed},
+        {"OX_REDUCE_DIMS(OXI_X)", reduce_dims},   {"OX_COMPOSED_1(OXI_X)", composed_1},
+        {"OX_COMPOSED_2(OXI_X)", composed_2},     {"OX_MASKED_DIMS(OXI_X)", masked_dims},
+        {"OX_MASKED_ALONG(OXI_X)", masked_along}, {"OX_SPECIAL_1(OXI_X)", special_1},
+        {"OX_SPECIAL_2(OXI_X)", special_2},       {"OX_FFT(OXI_X)", fourier}};
     static const char *const pages[] = {"oxtorch.h", "oxtorch_nn.h", "oxtorch_stream.h", "oxtorch_vulkan.h",
                                         "oxtorch_llm.h"};
     for (int i = 0; i < 5; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);
@@ -506,5 +541,6 @@ int main(void) {
     test_functions();
     test_ops();
     test_list();
+    test_operators();
     return check_done("api");
 }

@@ -923,6 +923,136 @@ def _istft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 NEEDS_C128 |= {'stft', 'istft'}
 
 
+# ---- functions with descriptions, drawing ----------------------------------------------------------------
+
+
+class CrossEntropy(ctypes.Structure):
+    _fields_ = [('weight', ctypes.c_void_p), ('reduction', ctypes.c_int), ('ignores', ctypes.c_bool),
+                ('ignore_index', ctypes.c_int64), ('label_smoothing', ctypes.c_double)]
+
+
+class Nll(ctypes.Structure):
+    _fields_ = CrossEntropy._fields_[:4]
+
+
+class Triplet(ctypes.Structure):
+    _fields_ = [('margin', ctypes.c_double), ('p', ctypes.c_double), ('eps', ctypes.c_double), ('swap', ctypes.c_bool),
+                ('reduction', ctypes.c_int)]
+
+
+class Attention(ctypes.Structure):
+    _fields_ = [('mask', ctypes.c_void_p), ('causal', ctypes.c_bool), ('query_start', ctypes.c_int64),
+                ('window', ctypes.c_int64), ('scale', ctypes.c_double), ('softcap', ctypes.c_double),
+                ('sinks', ctypes.c_void_p)]
+
+
+def pointer(t):
+    return t.pointer if t is not None else None
+
+
+row('nn.functional.cross_entropy')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0,
+                                   **k: o.cross_entropy(x, t, CrossEntropy(pointer(weight), o.enums[loss(reduction)], True,
+                                                                           ignore_index, label_smoothing)))
+row('nn.functional.nll_loss')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', **k: o.nll_loss(
+    x, t, Nll(pointer(weight), o.enums[loss(reduction)], True, ignore_index)))
+row('nn.functional.triplet_margin_loss', 'nn.functional.triplet_margin_with_distance_loss')(
+    lambda o, a, p, n, margin=1.0, **k: triplet(o, a, p, n, margin, **k))
+
+
+def triplet(o, a, pos, neg, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction='mean', distance_function=None, **k):
+    if distance_function is not None:
+        raise NotImplementedError('a distance of one\'s own')
+    return o.triplet_margin_loss(a, pos, neg, Triplet(margin, p, eps, swap, o.enums[loss(reduction)]))
+
+
+@row('nn.functional.scaled_dot_product_attention')
+def _attention(o, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    if dropout_p:
+        raise NotImplementedError('dropout')
+    return o.scaled_dot_product_attention(q, k, v, Attention(pointer(attn_mask), is_causal, 0, 0, scale or 0, 0, None))
+
+
+row('nn.functional.unfold')(lambda o, x, kernel_size, dilation=1, padding=0, stride=1: o.im2col(
+    x, kernel_size, dilation, padding, stride))
+row('exponential')(lambda o, x, rate=1: o.exponential_(o.empty_like(x), rate))
+row('cauchy')(lambda o, x, median=0, sigma=1: o.cauchy_(o.empty_like(x), median, sigma))
+row('log_normal')(lambda o, x, mean=1, std=2: o.log_normal_(o.empty_like(x), mean, std))
+row('geometric')(lambda o, x, p: o.geometric_(o.empty_like(x), p))
+row('nn.functional.dropout2d', 'nn.functional.dropout3d')(lambda o, x, p=0.5, training=True, inplace=False:
+                                                          o.feature_dropout(x, p, training))
+row('nn.functional.alpha_dropout')(lambda o, x, p=0.5, training=False, inplace=False: o.alpha_dropout(x, p, training))
+row('nn.functional.feature_alpha_dropout')(lambda o, x, p=0.5, training=False, inplace=False: o.feature_alpha_dropout(
+    x, p, training))
+row('native_dropout_backward')(lambda o, g, mask, scale: o.mul_number(o.mul(g, mask), scale))
+DRAWN |= {'exponential', 'cauchy', 'log_normal', 'geometric', 'nn.functional.dropout2d', 'nn.functional.dropout3d',
+          'nn.functional.alpha_dropout', 'nn.functional.feature_alpha_dropout'}
+row('_chunk_cat')(lambda o, ts, dim, n: chunk_cat(o, ts, dim, n))
+
+
+def chunk_cat(o, tensors, dim, n):
+    """Each padded with zeros to n equal parts along dim, the parts flat, side by side."""
+    rows = []
+    for t in tensors:
+        dim = dim % t.ndim
+        size = -(-t.shape[dim] // n) * n
+        if size != t.shape[dim]:
+            t = o.cat([t, o.zeros([size - s if d == dim else s for d, s in enumerate(t.shape)][:0] or
+                                  [size - t.shape[d] if d == dim else t.shape[d] for d in range(t.ndim)], t.dtype)], dim)
+        rows.append(o.reshape(t, list(t.shape[:dim]) + [n, -1]))
+    return o.cat(rows, dim + 1)
+
+
+@row('native_group_norm')
+def _native_group_norm(o, x, weight, bias, n, c, hw, groups, eps):
+    grouped = o.reshape(x, [n, groups, -1])
+    return (o.group_norm(x, groups, weight, bias, eps), o.mean(grouped, [2], False),
+            o.rsqrt(o.add_number(o.var(grouped, [2], 0, False), eps)))
+
+
+row('svd_lowrank')(None)
+row('linalg.polar')(None)
+row('nn.functional.channel_shuffle')(lambda o, x, groups: o.reshape(o.transpose(o.unflatten(
+    x, 1, [groups, -1]), 1, 2), x.shape))
+row('nn.functional.pixel_shuffle')(lambda o, x, r: pixels(o, x, r, True))
+row('nn.functional.pixel_unshuffle')(lambda o, x, r: pixels(o, x, r, False))
+
+
+def pixels(o, x, r, out):
+    lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
+    n = len(lead)
+    if out:
+        y = o.permute(o.reshape(x, lead + [c // (r * r), r, r, h, w]), list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2])
+        return o.reshape(y, lead + [c // (r * r), h * r, w * r])
+    y = o.permute(o.reshape(x, lead + [c, h // r, r, w // r, r]), list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3])
+    return o.reshape(y, lead + [c * r * r, h // r, w // r])
+
+
+LATER = 'not yet: a later part of training (convolution, pooling, padding, interpolation, batch norm)'
+MISSING.update({name: LATER for name in """_batch_norm_with_update _native_batch_norm_legit native_batch_norm
+    _upsample_bilinear2d_aa constant_pad_nd grid_sampler_2d grid_sampler_3d max_pool2d_with_indices_backward
+    nn.functional.adaptive_* nn.functional.avg_* nn.functional.batch_norm nn.functional.conv* nn.functional.fractional_*
+    nn.functional.grid_sample nn.functional.interpolate nn.functional.local_response_norm nn.functional.max_* nn.functional.pad
+    nn.functional.upsample_*""".split()})
+MISSING.update({
+    'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
+    'jiterator_*': 'compiles CUDA source when it is called', 'sparse': 'no sparse layouts', 'to_sparse': 'no sparse layouts',
+    'broadcast_shapes': 'no tensors: ox_broadcast_tensors broadcasts', 'item': 'a number, not a tensor: ox_item, ox_item_scalar',
+    'resize_': 'tensors keep their storage: a new tensor and a copy', 'resize_as_': 'as resize_',
+    'torch._scaled_mm': 'f8 products with scales, for GPUs that have them', 'torch._scaled_mm_v2': 'as torch._scaled_mm',
+    'torch.ops.aten._efficient_attention_forward': 'CUDA alone', 'torch.ops.aten._flash_attention_forward': 'CUDA alone',
+    'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
+        'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
+    'hash_tensor': 'not yet: one xor of bits', 'histogramdd': 'not yet: ox_histogram is of one dim',
+    'linalg.ldl_factor': 'not yet: ox_solve, ox_eigh serve symmetric systems', 'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
+    'linalg.ldl_solve': 'as linalg.ldl_factor', 'pca_lowrank': 'random projections: ox_svd is exact',
+    'svd_lowrank': 'random projections: ox_svd is exact', 'linalg.polar': 'not yet: U V^T and V S V^T of ox_svd',
+    'linalg.matrix_sqrth': 'not yet: by ox_eigh', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
+    'nn.functional.ctc_loss': 'not yet', 'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
+    'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
+    'nn.functional.multi_head_attention_forward': 'a module, of ox_linear and ox_scaled_dot_product_attention',
+})
+
+
 def reason(name):
     for key, why in MISSING.items():
         if name == key or name.startswith(key + '.') or key.endswith('*') and name.startswith(key[:-1]):

@@ -150,6 +150,16 @@ OX_MASKED_ALONG(OXI_X)
 #undef OXI_X
 OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
 
+/* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
+OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
+OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
+OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
+/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
+OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
+
 /* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
 OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
 OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
