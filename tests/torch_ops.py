@@ -83,7 +83,7 @@ class Tensor:
         raw = Raw.from_address(pointer)
         self.dtype = library.dtype_of[raw.dtype]
         self.shape = tuple(raw.shape[:raw.ndim])
-        self.ndim = raw.ndim
+        self.ndim, self.offset = raw.ndim, raw.offset
 
     def numel(self):
         return math.prod(self.shape)

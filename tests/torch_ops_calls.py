@@ -133,7 +133,10 @@ row('ones_like')(lambda o, x, **k: o.ones_like(x))
 row('full_like')(lambda o, x, value, dtype=None, **k: o.full_like(x, value) if dtype is None
                  else o.full(x.shape, value, dtype))
 
-LOOSE.update({'nn.functional.hardsigmoid': 100, 'logcumsumexp': 30, 'native_layer_norm': 100})  # f32 constants, cancellation
+LOOSE.update({'native_group_norm': 100, 'nn.functional.hardsigmoid': 100, 'logcumsumexp': 30, 'native_layer_norm': 100})  # f32 constants, cancellation
+
+LOOSE.update({n: 1000 for n in ('special.bessel_j0', 'special.bessel_j1', 'special.bessel_y0', 'special.bessel_y1',
+                               'special.airy_ai')})  # PyTorch's own are 1e-7 off in f64 (test_special.c has mpmath's)
 
 # ---- activations -----------------------------------------------------------------------------------------
 
@@ -326,7 +329,8 @@ row('diagonal', 'diagonal_copy', 'linalg.diagonal')(lambda o, x, offset=0, dim1=
                                                              _d[1] if dim2 is None else dim2))
 row('linalg.diagonal')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diagonal(x, offset, dim1, dim2))
 row('as_strided', 'as_strided_copy', 'as_strided/partial_views')(
-    lambda o, x, size, stride, storage_offset=0: o.as_strided(x, list(size), list(stride), storage_offset or 0))
+    lambda o, x, size, stride, storage_offset=None: o.as_strided(
+        x, list(size), list(stride), x.offset if storage_offset is None else storage_offset))
 row('as_strided_scatter')(lambda o, x, src, size, stride, storage_offset=0: o.as_strided_scatter(
     x, src, list(size), list(stride), storage_offset or 0))
 row('unfold', 'unfold_copy')(lambda o, x, dim, size, step: o.unfold(x, dim, size, step))
@@ -599,8 +603,11 @@ row('bernoulli')(lambda o, x: o.bernoulli(x))
 row('multinomial')(lambda o, x, n, replacement=False: o.multinomial(x, n, replacement))
 row('uniform')(lambda o, x, a=0, b=1: o.uniform_(o.empty_like(x), a, b))
 row('normal/in_place')(lambda o, x, mean=0, std=1: o.normal_(o.empty_like(x), mean, std))
-row('normal')(lambda o, mean, std, **k: o.add(o.mul(o.randn_like(mean), std), mean))
-row('normal/number_mean')(lambda o, mean, std, **k: o.add_number(o.mul(o.randn_like(std), std), mean))
+row('normal')(lambda o, mean, std, size=None, dtype=None, **k: o.add_number(o.mul_number(o.randn(list(size), dtype), std),
+                                                                            mean) if size is not None else
+              o.add(o.mul(o.randn_like(mean), std), mean))
+row('normal/number_mean')(lambda o, mean, std, *a, **k: o.add_number(o.mul(o.randn_like(std), std), mean)
+                          if hasattr(std, 'pointer') else CALLS['normal'](o, mean, std, *a, **k))
 DRAWN |= {'empty', 'empty_permuted', 'empty_strided', 'empty_like', 'new_empty', 'new_empty_strided', 'rand_like',
           'randn_like', 'randn', 'randint', 'randint_like', 'bernoulli', 'multinomial', 'uniform', 'normal',
           'nn.functional.rrelu'}
@@ -951,8 +958,9 @@ def pointer(t):
 
 
 row('nn.functional.cross_entropy')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0,
-                                   **k: o.cross_entropy(x, t, CrossEntropy(pointer(weight), o.enums[loss(reduction)], True,
-                                                                           ignore_index, label_smoothing)))
+                                   **k: o.cross_entropy(x, t, CrossEntropy(pointer(weight), o.enums[loss(reduction)],
+                                                                           not t.is_floating, ignore_index,
+                                                                           label_smoothing)))
 row('nn.functional.nll_loss')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', **k: o.nll_loss(
     x, t, Nll(pointer(weight), o.enums[loss(reduction)], True, ignore_index)))
 row('nn.functional.triplet_margin_loss', 'nn.functional.triplet_margin_with_distance_loss')(
@@ -1004,17 +1012,15 @@ def chunk_cat(o, tensors, dim, n):
 
 @row('native_group_norm')
 def _native_group_norm(o, x, weight, bias, n, c, hw, groups, eps):
-    grouped = o.reshape(x, [n, groups, -1])
+    grouped = o.reshape(x, [n, groups, c // groups * hw])
     return (o.group_norm(x, groups, weight, bias, eps), o.mean(grouped, [2], False),
             o.rsqrt(o.add_number(o.var(grouped, [2], 0, False), eps)))
 
 
-row('svd_lowrank')(None)
-row('linalg.polar')(None)
 row('nn.functional.channel_shuffle')(lambda o, x, groups: o.reshape(o.transpose(o.unflatten(
     x, 1, [groups, -1]), 1, 2), x.shape))
-row('nn.functional.pixel_shuffle')(lambda o, x, r: pixels(o, x, r, True))
-row('nn.functional.pixel_unshuffle')(lambda o, x, r: pixels(o, x, r, False))
+row('nn.functional.pixel_shuffle')(lambda o, x, upscale_factor: pixels(o, x, upscale_factor, True))
+row('nn.functional.pixel_unshuffle')(lambda o, x, downscale_factor: pixels(o, x, downscale_factor, False))
 
 
 def pixels(o, x, r, out):

@@ -221,7 +221,8 @@ OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int coun
     if (oxi_any_null("index_put", in, 2)) return NULL;
     oxi_work work = oxi_work_begin("index_put");
     if (!oxi_index_dims("index_put", x, indices, count, &i)) return oxi_work_end(&work, NULL);
-    values = ox_permute(ox_expand(ox_cast(values, x->dtype), oxi_indexed_shape(&i)), oxi_indexed_order(&i, true));
+    values =
+        ox_permute(ox_expand(ox_cast(values, x->dtype), oxi_indexed_shape(&i)), oxi_indexed_order(&i, true));
     if (!values) return oxi_work_end(&work, NULL);
     ox_shape flat = ox_shape_of(i.front), was = oxi_no_shape(), back = oxi_no_shape();
     flat.dim[0] = ox_numel(i.place);

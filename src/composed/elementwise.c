@@ -143,7 +143,10 @@ OX_API ox_tensor *ox_logit(ox_tensor *x, double eps) {
     if (oxi_any_null("logit", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("logit");
     ox_tensor *p = oxi_as_float(x);
-    if (eps >= 0) p = ox_clamp(p, eps, 1 - eps);
+    if (eps >= 0) { /* the lower bound first: eps may be above 1/2 */
+        ox_tensor *below = ox_where(ox_gt_number(p, 1 - eps), ox_number(1 - eps), p);
+        p = ox_where(ox_lt_number(p, eps), ox_number(eps), below);
+    }
     return oxi_work_end(&work, ox_log(ox_div(p, ox_rsub_number(p, 1))));
 }
 

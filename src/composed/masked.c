@@ -51,7 +51,8 @@ static ox_tensor *oxi_seen_variance(ox_tensor *x, ox_tensor *mask, ox_shape dims
     ox_tensor *mean = ox_div(ox_sum(oxi_seen_or(x, mask, 0), dims, true), count);
     ox_tensor *apart = ox_sub(x, mean);
     apart = oxi_is_complex(x) ? ox_square(ox_abs(apart)) : ox_square(apart);
-    ox_tensor *freedom = ox_sub_number(oxi_seen_count(x, mask, dims, keepdim), correction);
+    ox_tensor *freedom = ox_cast(oxi_seen_count(x, mask, dims, keepdim), apart ? apart->dtype : OX_F32);
+    freedom = ox_sub_number(freedom, correction);
     return ox_div(ox_sum(oxi_seen(apart, mask, 0), dims, keepdim), ox_clamp(freedom, 0, INFINITY));
 }
 OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,

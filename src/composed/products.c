@@ -139,6 +139,7 @@ OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing) {
         return OXI_FAIL_NULL(OX_ERR_ARG, "vander: %lld columns of %s", (long long)columns,
                              oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("vander");
+    if (x->ndim == 0) x = ox_unsqueeze(x, 0);
     ox_tensor *ones = ox_ones_like(ox_unsqueeze(x, -1)), *parts[2], *made;
     if (ones && (ones->dtype == OX_BOOL || oxi_is_int(ones->dtype))) ones = ox_cast(ones, OX_I64);
     if (columns == 0) return oxi_work_end(&work, ox_narrow(ones, -1, 0, 0));

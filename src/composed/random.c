@@ -47,11 +47,12 @@ static ox_tensor *oxi_keeps(ox_tensor *x, double p, bool whole) {
 }
 
 /* selu: what is dropped becomes selu's lowest value, and mean and variance stay. */
-static ox_tensor *oxi_dropped(const char *name, ox_tensor *x, double p, bool training, bool whole, bool selu) {
+static ox_tensor *oxi_dropped(const char *name, ox_tensor *x, double p, bool training, bool whole,
+                              bool selu) {
     if (oxi_any_null(name, &x, 1)) return NULL;
+    if (p >= 0 && p <= 1 && (!training || p == 0)) return ox_clone(x);
     if (!(p >= 0 && p <= 1) || (whole && x->ndim < 2))
         return OXI_FAIL_NULL(OX_ERR_ARG, "%s: p %g of %s", name, p, oxi_tensor_text(x));
-    if (!training || p == 0) return ox_clone(x);
     oxi_work work = oxi_work_begin(name);
     const double least = 1.7580993408473766, a = 1 / sqrt((least * least * p + 1) * (1 - p));
     if (p == 1) return oxi_work_end(&work, ox_mul_number(x, 0));

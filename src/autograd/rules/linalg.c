@@ -168,7 +168,8 @@ OXI_GRADIENT_RULE(eig) {
     return oxi_gives(b, 0, ox_real(ox_solve(turned, ox_matmul(middle, turned), true)));
 }
 
-/* Golub and Pereyra 1973, in the order that keeps products small. */
+/* Golub and Pereyra 1973, in the order that keeps products small; hermitian matrices as any, as in
+ * PyTorch. */
 OXI_GRADIENT_RULE(pinv) {
     ox_tensor *a = b->call->in[0], *p = b->out[0], *pt = oxi_adjoint(p), *gt = oxi_adjoint(b->g[0]), *made;
     int64_t m = b->operand[0].shape[b->operand[0].ndim - 2], n = b->operand[0].shape[b->operand[0].ndim - 1];
@@ -183,8 +184,7 @@ OXI_GRADIENT_RULE(pinv) {
         made = ox_add(made, ox_matmul(ox_matmul(ox_sub(gt, ox_matmul(a, k)), p), pt));
         made = ox_sub(made, ox_matmul(ox_matmul(ptk, p), a));
     }
-    if (!b->call->attr.tolerance.hermitian || !made) return oxi_gives(b, 0, made);
-    return oxi_gives(b, 0, ox_mul_number(ox_add(made, oxi_adjoint(made)), 0.5));
+    return oxi_gives(b, 0, made);
 }
 
 /* g times the cofactors, by singular values, which may be 0: U (product of the others) V^T det(U) det(V). */
