@@ -165,7 +165,8 @@ static void test_order(void) {
 static void test_statistics(void) {
     OX_SCOPE {
         ox_tensor *x = ox_reshape(numbers(LIST(1, 2, 4, 8, 3, -1, 0, 5), 8, OX_F64), OX_SHAPE(2, 4));
-        CHECK_LIST(ox_cov(x, 1, NULL, NULL), 1e-12, 9.583333333333334, 14.75 / 3, 14.75 / 3, 7.583333333333333);
+        CHECK_LIST(ox_cov(x, 1, NULL, NULL), 1e-12, 9.583333333333334, 14.75 / 3, 14.75 / 3,
+                   7.583333333333333);
         CHECK_LIST(ox_diff(x, 2, -1, NULL, NULL), 0, 1, 2, 5, 4);
         CHECK_LIST(ox_gradient_along(x, NULL, 1, 1), 0, 1, 1.5, 3, 4, -4, -1.5, 3, 5);
         CHECK_LIST(ox_trapezoid(x, NULL, 1, -1), 0, 10.5, 3);
@@ -189,6 +190,31 @@ static void test_statistics(void) {
         CHECK_LIST(ox_window_hann(4, false, OX_F64), 1e-15, 0, 0.5, 1, 0.5);
         CHECK_LIST(ox_window_hann(5, true, OX_F64), 1e-15, 0, 0.5, 1, 0.5, 0);
         CHECK_LIST(ox_window_bartlett(1, true, OX_F64), 0, 1);
+    }
+}
+
+/* Moments of what is drawn, and what dropping leaves. */
+static void test_drawn(void) {
+    ox_manual_seed(5);
+    OX_SCOPE {
+        ox_tensor *x = ox_empty(OX_SHAPE(400, 500), OX_F32);
+        CHECK(fabs(ox_item(ox_mean(ox_exponential_(x, 2), OX_ALL_DIMS, false)) - 0.5) < 0.01);
+        CHECK(fabs(ox_item(ox_std(x, OX_ALL_DIMS, 1, false)) - 0.5) < 0.01);
+        CHECK(fabs(ox_item(ox_median(ox_cauchy_(x, 3, 2), OX_FLATTENED, false).values) - 3) < 0.05);
+        CHECK(fabs(ox_item(ox_mean(ox_log(ox_log_normal_(x, 1, 0.5)), OX_ALL_DIMS, false)) - 1) < 0.01);
+        CHECK(fabs(ox_item(ox_mean(ox_geometric_(x, 0.25), OX_ALL_DIMS, false)) - 4) < 0.06);
+        CHECK(ox_item(ox_amin(x, OX_ALL_DIMS, false)) == 1);
+        CHECK(!ox_exponential_(x, 0) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        ox_tensor *y = ox_alpha_dropout(ox_normal_(x, 0, 1), 0.4, true);
+        CHECK(fabs(ox_item(ox_mean(y, OX_ALL_DIMS, false))) < 0.02 &&
+              fabs(ox_item(ox_std(y, OX_ALL_DIMS, 1, false)) - 1) < 0.02);
+        y = ox_feature_dropout(ox_ones(OX_SHAPE(40, 50, 3, 4), OX_F32), 0.25, true);
+        ox_tensor *most = ox_amax(y, OX_DIMS(2, 3), false), *least = ox_amin(y, OX_DIMS(2, 3), false);
+        CHECK(ox_equal(most, least) && fabs(ox_item(ox_mean(y, OX_ALL_DIMS, false)) - 1) < 0.05);
+        CHECK(ox_equal(ox_feature_alpha_dropout(y, 0.5, false), y));
+        CHECK(!ox_feature_dropout(ox_select(ox_select(ox_select(y, 0, 0), 0, 0), 0, 0), 0.5, true));
+        ox_error_clear();
     }
 }
 
@@ -227,6 +253,7 @@ int main(void) {
     test_index();
     test_order();
     test_statistics();
+    test_drawn();
     test_layouts();
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_memory_get_stats().tensors);
