@@ -96,6 +96,7 @@
 
 /* training */
 #include "nn/losses.c"
+#include "nn/ctc.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -982,6 +982,14 @@ def _attention(o, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale
 
 row('nn.functional.unfold')(lambda o, x, kernel_size, dilation=1, padding=0, stride=1: o.im2col(
     x, kernel_size, dilation, padding, stride))
+row('nn.functional.ctc_loss')(lambda o, x, t, tx, tt, blank=0, reduction='mean', zero_infinity=False: o.ctc_loss(
+    x, t, lengths_of(o, tx), lengths_of(o, tt), blank, loss(reduction), zero_infinity))
+
+
+def lengths_of(o, v):
+    return v if hasattr(v, 'pointer') else o.from_torch(torch.tensor(v, dtype=torch.int64))
+
+
 row('exponential')(lambda o, x, rate=1: o.exponential_(o.empty_like(x), rate))
 row('cauchy')(lambda o, x, median=0, sigma=1: o.cauchy_(o.empty_like(x), median, sigma))
 row('log_normal')(lambda o, x, mean=1, std=2: o.log_normal_(o.empty_like(x), mean, std))
@@ -1053,7 +1061,7 @@ MISSING.update({
     'linalg.ldl_solve': 'as linalg.ldl_factor', 'pca_lowrank': 'random projections: ox_svd is exact',
     'svd_lowrank': 'random projections: ox_svd is exact', 'linalg.polar': 'not yet: U V^T and V S V^T of ox_svd',
     'linalg.matrix_sqrth': 'not yet: by ox_eigh', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
-    'nn.functional.ctc_loss': 'not yet', 'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
+    'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
     'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
     'nn.functional.multi_head_attention_forward': 'a module, of ox_linear and ox_scaled_dot_product_attention',
 })

@@ -152,9 +152,12 @@ static oxi_linalg_function oxi_linalg_of(oxi_op op) {
 
 static void oxi_linalg_task(void *arg, int64_t index, int lane) {
     oxi_linalg_job *j = (oxi_linalg_job *)arg;
+    bool unheard = oxi_unheard; /* this thread's: products within the call are nobody's business */
     (void)lane;
     ox_scope scope = ox_scope_begin();
+    oxi_unheard = true;
     if (!oxi_linalg_of(j->call->op)(j, index)) oxi_atomic_add(&j->failed, 1);
+    oxi_unheard = unheard;
     ox_scope_end(&scope);
 }
 
