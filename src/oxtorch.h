@@ -75,7 +75,8 @@
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, linear algebra beyond products, no c128; some functions of c64 are missing.
+ *     No c128; some functions of c64 are missing, linear algebra but solve and inv among them. Gradients
+ *     are in oxtorch_nn.h.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -85,6 +86,8 @@
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
  *     >>tensor/device.h budgets, names          >>ops/move.h       pinned memory, copies not waited for
  *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
+ *     >>composed/composed.h  functions made of others     >>special/special.h  special functions
+ *     >>linalg/linalg.h linear algebra          >>fft/fft.h        Fourier transforms
  *     >>files/file.h    model and array files
  */
 #ifndef OX_TORCH_H
@@ -103,6 +106,10 @@
 #include "ops/move.h"
 #include "ops/view.h"
 #include "ops/ops.h"
+#include "composed/composed.h"
+#include "special/special.h"
+#include "linalg/linalg.h"
+#include "fft/fft.h"
 #include "files/file.h"
 
 #endif /* OX_TORCH_H */
@@ -223,8 +230,11 @@ OXI_LIGHT_BEGIN
 #include "ops/rules/product.c"
 #include "ops/rules/attention.c"
 #include "ops/rules/view.c"
+#include "ops/rules/linalg.c"
+#include "fft/rules.c"
 #include "ops/call/profile.c"
 #include "ops/parts.c"
+#include "linalg/parts.c"
 #include "ops/call/call.c"
 #include "ops/call/kept.c"
 #include "ops/call/numbers.c"
@@ -239,6 +249,17 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/random.c"
 #include "ops/functions/data.c"
 #include "ops/functions/move.c"
+#include "composed/elementwise.c"
+#include "composed/arrange.c"
+#include "composed/choose.c"
+#include "composed/order.c"
+#include "composed/statistics.c"
+#include "composed/products.c"
+#include "composed/masked.c"
+#include "composed/random.c"
+#include "linalg/factor.c"
+#include "linalg/norms.c"
+#include "fft/functions.c"
 
 OXI_LIGHT_END
 
@@ -268,6 +289,22 @@ OXI_FULL_BEGIN
 #include "cpu/index/index.c"
 #include "cpu/rows/rope.c"
 OXI_FULL_END
+
+OXI_LIGHT_BEGIN
+#ifndef OX_NO_SPECIAL
+#include "special/gamma.c"
+#include "special/bessel.c"
+#endif
+#include "special/special.c"
+#ifndef OX_NO_LINALG
+#include "linalg/dense.c"
+#include "linalg/orthogonal.c"
+#include "linalg/symmetric.c"
+#include "linalg/general.c"
+#endif
+#include "linalg/run.c"
+#include "fft/fft.c"
+OXI_LIGHT_END
 
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"

@@ -80,6 +80,9 @@
 #include "autograd/rules/views.c"
 #include "autograd/rules/products.c"
 #include "autograd/rules/attention.c"
+#include "autograd/rules/special.c"
+#include "autograd/rules/linalg.c"
+#include "autograd/rules/fourier.c"
 #include "autograd/rules/formula.c"
 
 /* the tape and the engine */
@@ -93,6 +96,7 @@
 
 /* training */
 #include "nn/losses.c"
+#include "nn/ctc.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

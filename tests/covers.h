@@ -102,6 +102,40 @@ RUN(attention, ox_attention_desc desc; memset(&desc, 0, sizeof desc); desc.causa
     desc.sinks = in[4];
     out[0] = ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc))
 
+/* ---- special functions, linear algebra, Fourier transforms ------------------------------------------- */
+
+/* x + x^T, and more on the diagonal. */
+TEST_UNUSED static ox_tensor *symmetric(ox_tensor *x, double more) {
+    ox_tensor *sum = ox_add(x, ox_transpose(x, -1, -2));
+    if (more == 0 || !sum) return sum;
+    ox_tensor *eye = ox_mul_number(ox_eye(x->shape[x->ndim - 1], x->shape[x->ndim - 1], OX_F64), more);
+    return ox_add(sum, ox_cast(eye, sum->dtype));
+}
+/* x if it is complex, and refused otherwise: functions would take real numbers too. */
+#define COMPLEX_OF(x) ox_view_as_complex(ox_view_as_real(x))
+#define FACTORS(name, call) RUN(name, ox_tuple made = (call); out[0] = made.t[0]; out[1] = made.t[1])
+
+GIVES(lgamma, ox_lgamma(in[0]))
+GIVES(polygamma, ox_polygamma(1, in[0]))
+GIVES(i1e, ox_i1e(in[0]))
+FACTORS(cholesky, ox_cholesky_ex(symmetric(in[0], 30), false))
+FACTORS(cholesky_upper, ox_cholesky_ex(symmetric(in[0], 30), true))
+FACTORS(lu_factor, ox_lu_factor(in[0], true))
+FACTORS(qr, ox_qr(in[0], NULL))
+FACTORS(geqrf, ox_geqrf(in[0]))
+FACTORS(eigh, ox_eigh(symmetric(in[0], 0), false))
+RUN(svd, ox_tuple made = ox_svd(in[0], false); out[0] = made.t[0]; out[1] = made.t[1])
+RUN(eig, ox_tuple made = ox_eig(in[0]); out[0] = ox_abs(made.t[0]); out[1] = ox_abs(made.t[1]))
+/* Well conditioned; softsign refuses what the row does, where the function takes c64. */
+GIVES(solve, ox_solve(ox_sub(symmetric(in[0], 40), in[0]), ox_softsign(in[1]), true))
+GIVES(solve_triangular, ox_solve_triangular(in[0], in[1], true, true, false))
+GIVES(solve_triangular_right, ox_solve_triangular(in[0], in[1], false, false, true))
+GIVES(pinv, ox_pinv(in[0], 0, -1, false))
+GIVES(det, ox_det(in[0]))
+GIVES(fft_c2c, ox_fft(COMPLEX_OF(in[0]), 0, 1, NULL))
+GIVES(fft_r2c, ox_rfft(in[0], 0, -1, "ortho"))
+GIVES(fft_c2r, ox_irfft(COMPLEX_OF(in[0]), 0, 1, "forward"))
+
 /* ---- copies, random numbers over an operand, views --------------------------------------------------- */
 
 GIVES(clone, ox_clone(in[0]))
@@ -223,6 +257,26 @@ static const cover covers[] = {
     {"linear_experts", "linear_experts of each slot", {X3(2, 3, 17), X3(4, 9, 17), INDEX2('i', 2, 3, 4),
      NOTHING}, cover_linear_experts, ""},
     {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ""},
+    {"special", "lgamma", {{'x', 3, {3, 4, 5}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING}, cover_lgamma,
+     ""},
+    {"special", "polygamma", {{'x', 2, {3, 5}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING},
+     cover_polygamma, ""},
+    ONE_X3(special, i1e)
+#define WIDE ",f16,bf16,f8_e4m3,f8_e5m2,"
+#define FACTOR(row, name, x) {#row, #name, {x, NOTHING, NOTHING, NOTHING}, cover_##name, WIDE},
+    FACTOR(cholesky, cholesky, X3(2, 5, 5)) FACTOR(cholesky, cholesky_upper, X2(4, 4))
+    FACTOR(lu_factor, lu_factor, X3(2, 5, 5)) FACTOR(lu_factor, lu_factor, X2(4, 6))
+    FACTOR(lu_factor, lu_factor, X2(6, 4))
+    FACTOR(qr, qr, X3(2, 5, 3)) FACTOR(qr, qr, X2(3, 5)) FACTOR(geqrf, geqrf, X3(2, 5, 3))
+    FACTOR(eigh, eigh, X3(2, 4, 4)) FACTOR(svd, svd, X3(2, 5, 3)) FACTOR(svd, svd, X2(3, 5))
+    FACTOR(eig, eig, X2(4, 4)) FACTOR(pinv, pinv, X3(2, 5, 3)) FACTOR(pinv, pinv, X2(3, 5))
+    FACTOR(det, det, X3(2, 4, 4))
+    {"solve", "solve", {X3(2, 5, 5), X3(2, 5, 3), NOTHING, NOTHING}, cover_solve, WIDE},
+    {"solve_triangular", "solve_triangular", {{'x', 3, {2, 5, 5}, DOMAIN_NOT_ZERO, 0}, X3(2, 5, 3), NOTHING,
+     NOTHING}, cover_solve_triangular, WIDE},
+    {"solve_triangular", "solve_triangular_right", {{'x', 2, {4, 4}, DOMAIN_UNIT, 0}, X3(2, 3, 4), NOTHING,
+     NOTHING}, cover_solve_triangular_right, WIDE},
+    ONE_X3(fft_c2c, fft_c2c) ONE_X3(fft_r2c, fft_r2c) ONE_X3(fft_c2r, fft_c2r)
     {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
      cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},

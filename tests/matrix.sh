@@ -33,6 +33,7 @@ rm -rf $dir
 mkdir -p $dir/src $dir/jobs
 strict="-Wall -Wextra -Wpedantic -Wshadow -Werror -I. -Itests"
 macros="OX_NO_THREADS OX_NO_STDIO OX_NO_SIMD OX_NO_AVX512 OX_NO_AVX2 OX_NO_AVX OX_NO_NEON OX_NO_IQ OX_STATIC"
+macros="$macros OX_NO_LINALG OX_NO_FFT OX_NO_SPECIAL"
 tried=0 skipped=0
 
 have() {

@@ -1,9 +1,9 @@
 /* schema.h - the schema language of PyTorch's native_functions.yaml, read strictly, and what two differ in.
  *     ["ox::"] name ["." overload] "(" [argument {", " argument}] ") -> " results
  *     argument  "*" | type " " name ["=" default]           behind "*": by keyword only
- *     type      base ["(" alias ")"] ["[" [length] "]"] ["?"]
+ *     type      base ["(" alias ")"] [["?"] "[" [length] "]"] ["?"]
  *     alias     "a" a view of it, "a!" is written to, "a -> *" views of it in a list
- *     results   type | "(" type " " name {", " type " " name} ")" */
+ *     results   type | "(" type [" " name] {", " type [" " name]} ")", with names for all or none */
 #ifndef SCHEMA_H
 #define SCHEMA_H
 
@@ -18,7 +18,7 @@ enum { SCHEMA_TEXT = 64, SCHEMA_MOST = 16 };
 typedef struct schema_type {
     char base[SCHEMA_TEXT]; /* "Tensor" */
     char alias[SCHEMA_TEXT];
-    bool list, optional;
+    bool list, optional, holes; /* holes: elements of the list may be None */
     int length; /* of a list; 0: any */
 } schema_type;
 
@@ -78,6 +78,7 @@ static bool schema_read_type(const char **at, schema_type *type) {
             return false;
         if (!schema_take(at, ")")) return false;
     }
+    if (strncmp(*at, "?[", 2) == 0) type->holes = schema_take(at, "?");
     if (schema_take(at, "[")) {
         type->list = true;
         while (isdigit((unsigned char)**at)) type->length = 10 * type->length + *(*at)++ - '0';
@@ -100,7 +101,7 @@ static int schema_list_of(const schema_type *type, const char *value, long out[S
         out[count++] = strtol(value, &end, 10);
         if (end == value || (*end != ']' && strncmp(end, ", ", 2) != 0)) return -1;
     }
-    bool fits = count == 0 || type->length == 0 || count == type->length;
+    bool fits = count == 0 || type->length <= 1 || count == type->length; /* [1]: a number will do */
     return fits && strcmp(value, "]") == 0 ? count : -1;
 }
 
@@ -170,8 +171,12 @@ static bool schema_read_results(const char **at, schema *s) {
     }
     do {
         schema_argument *r = &s->result[s->results];
-        if (s->results == SCHEMA_MOST || !schema_read_argument(at, r) || r->has_value) return false;
-        if (schema_named(s->result, s->results, r->name)) return false;
+        if (s->results == SCHEMA_MOST) return false;
+        memset(r, 0, sizeof *r);
+        if (!schema_read_type(at, &r->type)) return false;
+        if (schema_take(at, " ") && !schema_word(at, r->name)) return false;
+        if (s->results && !*r->name != !*s->result[0].name) return false;
+        if (*r->name && schema_named(s->result, s->results, r->name)) return false;
         s->results++;
     } while (schema_take(at, ", "));
     return s->results > 1 && schema_take(at, ")");
@@ -190,7 +195,7 @@ static bool schema_read(const char *text, schema *s) {
 
 static bool schema_same_type(const schema_type *a, const schema_type *b) {
     return strcmp(a->base, b->base) == 0 && a->list == b->list && a->optional == b->optional &&
-           a->length == b->length;
+           a->length == b->length && a->holes == b->holes;
 }
 
 /* Numbers by what they are: PyTorch writes 1e-05 with all its digits. */

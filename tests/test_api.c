@@ -162,7 +162,7 @@ static void test_differences(void) {
 /* ---- a row and its prototype --------------------------------------------------------------------------- */
 
 /* What C hands over, each one argument of the schema. */
-typedef enum slot_kind { SLOT_TENSORS, SLOT_SIZES, SLOT_PLAIN } slot_kind;
+typedef enum slot_kind { SLOT_TENSORS, SLOT_SIZES, SLOT_FLOATS, SLOT_PLAIN } slot_kind;
 typedef struct slot {
     slot_kind kind;
     char type[PROTOTYPE_TEXT];
@@ -173,6 +173,7 @@ static int add_slots(slot *slots, int count, const prototype_variable *v, int va
         const char *next = i + 1 < variables ? v[i + 1].name : "";
         slots[count].kind = same(v[i].type, "ox_tensor *const *") && same(next, "count") ? SLOT_TENSORS
                             : same(v[i].type, "const int64_t *") && same(next, "count")  ? SLOT_SIZES
+                            : same(v[i].type, "const double *") && same(next, "count")   ? SLOT_FLOATS
                                                                                          : SLOT_PLAIN;
         strcpy(slots[count].type, v[i].type);
         i += slots[count].kind != SLOT_PLAIN;
@@ -203,14 +204,23 @@ static int slots_of(const prototype *p, slot *slots, bool *gives_list) {
 /* none: the row says what C gets for None. */
 static bool types_fit(const slot *c, const schema_type *s, bool none) {
     static const char *const pairs[][2] = {
-        {"int", "int"},       {"int64_t", "int"}, {"int64_t", "SymInt"},     {"double", "float"},
-        {"double", "Scalar"}, {"bool", "bool"},   {"ox_device *", "Device"}, {"const char *", "str"},
-        {"ox_activation", "str"}, {"ox_reduction", "str"}, {"ox_loss_reduction", "str"},
+        {"int", "int"},
+        {"int64_t", "int"},
+        {"int64_t", "SymInt"},
+        {"double", "float"},
+        {"double", "Scalar"},
+        {"bool", "bool"},
+        {"ox_device *", "Device"},
+        {"const char *", "str"},
+        {"ox_activation", "str"},
+        {"ox_reduction", "str"},
+        {"ox_loss_reduction", "str"},
         {"ox_scalar", "Scalar"},
     };
     bool tensor = same(s->base, "Tensor"), whole = same(s->base, "int") || same(s->base, "SymInt");
     if (none && !s->optional) return false;
     if (c->kind == SLOT_TENSORS) return tensor && s->list && !s->optional;
+    if (c->kind == SLOT_FLOATS) return same(s->base, "float") && s->list && !none;
     if (c->kind == SLOT_SIZES || same(c->type, "ox_shape")) return whole && s->list && s->optional == none;
     if (s->list) return false;
     if (same(c->type, "ox_tensor *") || same(c->type, "const ox_tensor *")) return tensor && !none;
@@ -291,6 +301,11 @@ static const char *check_results(const schema *s, const prototype *p) {
         return same(type, "int64_t") && one && tensor && first->list ? NULL : "no list of tensors";
     if (same(type, "ox_tensor *")) return one && tensor && !first->list ? NULL : "not one tensor";
     if (same(type, "bool")) return one && same(first->base, "bool") ? NULL : "no bool";
+    if (same(type, "ox_tuple")) {
+        for (int i = 0; i < s->results; i++)
+            if (!same(s->result[i].type.base, "Tensor")) return "a result that is no tensor";
+        return s->results >= 2 && s->results <= 4 ? NULL : "not two to four tensors";
+    }
     if (!same(type, "ox_pair") || s->results != 2 || !tensor) return "other results than in C";
     return same(s->result[0].name, "values") && same(s->result[1].name, "indices") ? NULL : "no pair";
 }
@@ -352,7 +367,8 @@ static bool gives_tensor(const prototype *p) {
     bool gives_list;
     slot slots[PROTOTYPE_MOST];
     (void)slots_of(p, slots, &gives_list);
-    return gives_list || same(p->self.type, "ox_tensor *") || same(p->self.type, "ox_pair");
+    return gives_list || same(p->self.type, "ox_tensor *") || same(p->self.type, "ox_pair") ||
+           same(p->self.type, "ox_tuple");
 }
 
 static void test_functions(void) {
@@ -460,6 +476,38 @@ static void test_list(void) {
     free(list);
 }
 
+/* ---- PyTorch's operators --------------------------------------------------------------------------------- */
+
+/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them of
+ * the table, and how many samples are equal; or why there is none. */
+static void test_operators(void) {
+    char *list = read_file("tests/torch_ops.txt", NULL), name[TEXT], middle[TEXT], rest[TEXT],
+         word[SCHEMA_TEXT];
+    int names = 0, missing = 0, whole = 0;
+    CHECK(list != NULL);
+    for (char *line = list; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        int equal = -1, of = 0;
+        if (*line == '#') continue;
+        bool reads = sscanf(line, "%1999[^ |\n] | %1999[^|\n]| %1999[^\n]", name, middle, rest) == 3;
+        CHECK_MSG(reads, "tests/torch_ops.txt: %.*s", (int)strcspn(line, "\n"), line);
+        if (!reads) break;
+        names++;
+        if (same(middle, "missing ")) {
+            missing++;
+            CHECK_MSG(strlen(rest) > 5, "%s is missing without a reason", name);
+            continue;
+        }
+        for (const char *at = middle; next_word(&at, word, sizeof word);)
+            CHECK_MSG(prototype_find(word) != NULL, "%s: there is no function %s", name, word);
+        CHECK_MSG(sscanf(rest, "forward %d of %d", &equal, &of) == 2 && of >= equal && equal >= 0, "%s: %s",
+                  name, rest);
+        whole += equal == of && of > 0;
+    }
+    CHECK_MSG(names == 637 && missing < 100 && whole >= 500, "%d names, %d missing, %d equal", names, missing,
+              whole);
+    free(list);
+}
+
 int main(void) {
 #define OXI_X(name) #name,
     static const char *const in_place_1[] = {OX_INPLACE_1(OXI_X) NULL};
@@ -467,12 +515,21 @@ int main(void) {
     static const char *const numbers[] = {OX_NUMBER_2(OXI_X) NULL};
     static const char *const reversed[] = {OX_NUMBER_REVERSED(OXI_X) NULL};
     static const char *const reduce_dims[] = {OX_REDUCE_DIMS(OXI_X) NULL};
+    static const char *const composed_1[] = {OX_COMPOSED_1(OXI_X) NULL};
+    static const char *const composed_2[] = {OX_COMPOSED_2(OXI_X) NULL};
+    static const char *const masked_dims[] = {OX_MASKED_DIMS(OXI_X) NULL};
+    static const char *const masked_along[] = {OX_MASKED_ALONG(OXI_X) NULL};
+    static const char *const special_1[] = {OX_SPECIAL_1(OXI_X) OX_SPECIAL_COMPOSED(OXI_X) NULL};
+    static const char *const special_2[] = {OX_SPECIAL_2(OXI_X) NULL};
+    static const char *const fourier[] = {OX_FFT(OXI_X) NULL};
 #undef OXI_X
-    static const prototype_list lists[] = {{"OX_INPLACE_1(OXI_X)", in_place_1},
-                                           {"OX_INPLACE_2(OXI_X)", in_place_2},
-                                           {"OX_NUMBER_2(OXI_X)", numbers},
-                                           {"OX_NUMBER_REVERSED(OXI_X)", reversed},
-                                           {"OX_REDUCE_DIMS(OXI_X)", reduce_dims}};
+    static const prototype_list lists[] = {
+        {"OX_INPLACE_1(OXI_X)", in_place_1},      {"OX_INPLACE_2(OXI_X)", in_place_2},
+        {"OX_NUMBER_2(OXI_X)", numbers},          {"OX_NUMBER_REVERSED(OXI_X)", reversed},
+        {"OX_REDUCE_DIMS(OXI_X)", reduce_dims},   {"OX_COMPOSED_1(OXI_X)", composed_1},
+        {"OX_COMPOSED_2(OXI_X)", composed_2},     {"OX_MASKED_DIMS(OXI_X)", masked_dims},
+        {"OX_MASKED_ALONG(OXI_X)", masked_along}, {"OX_SPECIAL_1(OXI_X)", special_1},
+        {"OX_SPECIAL_2(OXI_X)", special_2},       {"OX_FFT(OXI_X)", fourier}};
     static const char *const pages[] = {"oxtorch.h", "oxtorch_nn.h", "oxtorch_stream.h", "oxtorch_vulkan.h",
                                         "oxtorch_llm.h"};
     for (int i = 0; i < 5; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);
@@ -484,5 +541,6 @@ int main(void) {
     test_functions();
     test_ops();
     test_list();
+    test_operators();
     return check_done("api");
 }

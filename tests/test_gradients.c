@@ -225,6 +225,11 @@ static void move_element(ox_tensor *t, int64_t i, int part, double step) {
     store_real(dtype, p, load_real(dtype, p) + step);
 }
 
+/* Rows whose results have parts of f32, also of operands of f64. */
+static bool gives_c64(const gradient_case *c) {
+    return strcmp(c->row, "fft_r2c") == 0 || strcmp(c->row, "eig") == 0;
+}
+
 /* All elements of operand k moved along a direction (or one element, at >= 0); the difference of the loss. */
 static double difference(const gradient_case *c, ox_tensor **plain, int k, int64_t at, int part, double step,
                          uint64_t seed, double *size) {
@@ -256,7 +261,7 @@ static void check_operand(const gradient_case *c, ox_tensor **plain, ox_tensor *
     const ox_tensor *t = plain[k];
     int64_t count = ox_numel(t);
     int parts = t->dtype == OX_C64 ? 2 : 1, bad = 0;
-    precision p = precision_of(t->dtype);
+    precision p = precision_of(gives_c64(c) ? OX_F32 : t->dtype);
     if (t->dtype == OX_F64 && strncmp(c->label, "g_attend", 8) == 0) p.relative *= 4;
     int probes = count < 6 ? (int)count : 6;
     for (int n = -2; n < probes; n++)
@@ -357,17 +362,34 @@ static void test_every_row(void) {
     }
 }
 
+static unsigned accepts_of(const char *row) {
+    for (int op = 0; op < OXI_OP_COUNT; op++)
+        if (strcmp(oxi_op_row_of((oxi_op)op)->name, row) == 0) return oxi_op_row_of((oxi_op)op)->accepts;
+    return 0;
+}
+
+/* Linear algebra, which is of f32 and f64. */
+static bool is_of_matrices(const gradient_case *c) {
+    for (int op = 0; op < OXI_OP_COUNT; op++)
+        if (strcmp(oxi_op_row_of((oxi_op)op)->name, c->row) == 0)
+            return oxi_op_row_of((oxi_op)op)->family == OXI_FAMILY_LINALG || op == OXI_OP_det ||
+                   op == OXI_OP_pinv;
+    return false;
+}
+
 static void test_layouts(void) {
     for (int i = 0; i < case_count; i++)
         for (int l = 0; l < LAYOUT_COUNT; l++) {
             /* elements that lie on one another have one gradient between them */
             bool shared = strcmp(cases[i].row, "as_strided") == 0 && l >= LAYOUT_EXPANDED_FIRST &&
                           l <= LAYOUT_EXPANDED_LAST;
-            bool pairs =
-                strcmp(cases[i].row, "view_as_complex") == 0 || strcmp(cases[i].label, "view_as_real") == 0;
+            bool pairs = strcmp(cases[i].row, "view_as_complex") == 0 ||
+                         strcmp(cases[i].label, "view_as_real") == 0 ||
+                         accepts_of(cases[i].row) == OXI_ACCEPT_C;
             bool alike = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST; /* ties */
             bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std",
                                   cases[i].row) != NULL ||
+                           is_of_matrices(&cases[i]) || /* singular ones */
                            strncmp(cases[i].label, "g_norm_inf", 10) == 0 ||
                            strncmp(cases[i].label, "g_norm_least", 12) == 0;
             if (!shared && !pairs && !(alike && chooses)) check_case(&cases[i], (layout)l, OX_F64, -1);
@@ -391,10 +413,7 @@ static void test_complex(void) {
     static const layout layouts[] = {LAYOUT_PLAIN, LAYOUT_TRANSPOSED, LAYOUT_FLIPPED};
     for (int i = 0; i < case_count; i++) {
         gradient_case c = tame(cases[i]);
-        unsigned accepts = 0;
-        for (int op = 0; op < OXI_OP_COUNT; op++)
-            if (strcmp(oxi_op_row_of((oxi_op)op)->name, c.row) == 0)
-                accepts = oxi_op_row_of((oxi_op)op)->accepts;
+        unsigned accepts = accepts_of(c.row);
         bool not_complex =
             strstr("g_view_as_complex g_acosh g_masked_fill g_pow_number g_rpow_number g_glu "
                    "glu g_linear_relu g_linear_gelu g_linear_gelu_tanh g_linear_silu linear_act "
@@ -467,11 +486,11 @@ static void check_narrow(const gradient_case *c, ox_dtype dtype, double relative
 static void test_narrow(void) {
     for (int i = 0; i < case_count; i++) {
         const gradient_case *c = &cases[i];
-        bool pairs = strstr("view_as_complex view_as_real", c->row) != NULL;
+        bool pairs = strcmp(c->row, "view_as_complex") == 0 || accepts_of(c->row) == OXI_ACCEPT_C;
         bool breaks = strstr("remainder fmod floor_divide", c->row) != NULL; /* at whole quotients */
         if (pairs || c->in[0].kind == 'b' || strcmp(c->row, "as_strided") == 0) continue;
         check_narrow(c, OX_F32, 2e-4);
-        if (!breaks && !is_made_in_place(c, OX_BF16)) check_narrow(c, OX_BF16, 0.06);
+        if (!breaks && !is_made_in_place(c, OX_BF16) && !is_of_matrices(c)) check_narrow(c, OX_BF16, 0.06);
     }
 }
 

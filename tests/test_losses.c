@@ -650,7 +650,79 @@ static void test_nothing_left(void) {
     ox_release(t);
 }
 
+/* ---- ctc ----------------------------------------------------------------------------------------------- */
+
+enum { CTC_CLASSES = 3, CTC_MOST = 6 };
+
+/* The probability of the labels: that of all paths of `times` classes that become them without repetitions and
+ * blanks (class 0). */
+static double paths_of(const double *p, int times, int stride, const int64_t *labels, int count) {
+    double sum = 0;
+    int paths = 1;
+    for (int t = 0; t < times; t++) paths *= CTC_CLASSES;
+    for (int path = 0; path < paths; path++) {
+        double own = 1;
+        int found = 0, last = 0, fits = 1;
+        for (int t = 0, rest = path; t < times; t++, rest /= CTC_CLASSES) {
+            int class_ = rest % CTC_CLASSES;
+            own *= exp(p[t * stride + class_]);
+            if (class_ && class_ != last) fits = fits && found < count && labels[found++] == class_;
+            last = class_;
+        }
+        if (fits && found == count) sum += own;
+    }
+    return sum;
+}
+
+static void test_ctc(void) {
+    static const int64_t labels[] = {1, 2, 2, 1, 1, 0}, lengths[] = {2, 1, 0}, times[] = {5, 3, 6};
+    for (int flat = 0; flat < 2; flat++)
+        OX_SCOPE {
+            ox_manual_seed(3);
+            ox_tensor *logits = ox_randn(OX_SHAPE(CTC_MOST, 3, CTC_CLASSES), OX_F64);
+            ox_tensor *x = ox_log_softmax(logits, -1), *tx = ox_from_ints(times, OX_SHAPE(3), OX_I64);
+            ox_tensor *tl = ox_from_ints(lengths, OX_SHAPE(3), OX_I64);
+            /* samples: 1 2, then 2, then nothing */
+            ox_tensor *t = flat ? ox_from_ints(labels, OX_SHAPE(3), OX_I64) : NULL;
+            static const int64_t padded[] = {1, 2, 2, 0, 0, 0};
+            if (!flat) t = ox_from_ints(padded, OX_SHAPE(3, 2), OX_I64);
+            ox_tensor *loss = ox_ctc_loss(x, t, tx, tl, 0, OX_LOSS_NONE, false);
+            CHECK_MSG(loss && ox_numel(loss) == 3, "%s", ox_error_text());
+            const double *p = (const double *)ox_data(ox_contiguous(x));
+            for (int n = 0; loss && n < 3; n++) {
+                double want = -log(paths_of(p + n * CTC_CLASSES, (int)times[n], 3 * CTC_CLASSES,
+                                            labels + (n ? n + 1 : 0), (int)lengths[n]));
+                CHECK_MSG(fabs(ox_item(ox_select(loss, 0, n)) - want) < 1e-12, "ctc of sample %d: %g, not %g",
+                          n, ox_item(ox_select(loss, 0, n)), want);
+            }
+            /* more labels than times: no path */
+            ox_tensor *few = ox_from_ints((const int64_t[]){1, 3, 6}, OX_SHAPE(3), OX_I64);
+            CHECK(isinf(ox_item(ox_ctc_loss(x, t, few, tl, 0, OX_LOSS_SUM, false))));
+            CHECK(isfinite(ox_item(ox_ctc_loss(x, t, few, tl, 0, OX_LOSS_SUM, true))));
+            CHECK(!ox_ctc_loss(x, t, tx, tl, 3, OX_LOSS_SUM, false) && ox_error() == OX_ERR_SHAPE);
+            ox_error_clear();
+            /* the gradient behind a log_softmax, against differences */
+            ox_tensor *leaf = ox_requires_grad_(ox_detach(logits), true), *grads[1];
+            ox_tensor *sum = ox_ctc_loss(ox_log_softmax(leaf, -1), t, tx, tl, 0, OX_LOSS_MEAN, false);
+            CHECK_MSG(sum && ox_grad(&sum, 1, &leaf, 1, NULL, grads) == OX_OK, "%s", ox_error_text());
+            for (int i = 0; sum && i < 9; i++) {
+                double loss_at[2], *at = (double *)ox_data(logits) + 7 * i, was = *at;
+                for (int side = 0; side < 2; side++) OX_NO_GRAD {
+                        *at = was + (side ? 1e-6 : -1e-6);
+                        loss_at[side] = ox_item(
+                            ox_ctc_loss(ox_log_softmax(logits, -1), t, tx, tl, 0, OX_LOSS_MEAN, false));
+                    }
+                *at = was;
+                double numeric = (loss_at[1] - loss_at[0]) / 2e-6,
+                       own = ((const double *)ox_data(grads[0]))[7 * i];
+                CHECK_MSG(fabs(numeric - own) < 1e-8, "ctc's gradient %d: %g, not %g", i, own, numeric);
+            }
+            ox_error_clear();
+        }
+}
+
 int main(void) {
+    test_ctc();
     test_terms();
     test_rows();
     test_row_targets();

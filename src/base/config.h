@@ -22,6 +22,9 @@
  *   OX_NO_SIMD          portable C kernels only
  *   OX_C_TIER           portable C kernels too where each machine has better ones (x86-64, aarch64): OX_ISA=c
  *   OX_NO_IQ            the block types iq1, iq2 and iq3 are listed, not computed with: a smaller program
+ *   OX_NO_LINALG, OX_NO_FFT, OX_NO_SPECIAL
+ *                       linear algebra, Fourier transforms, special functions are declared, and
+ *                       refused when they are called: a smaller program
  *   OX_TORCH_FILE       the name of this file, quoted, where it is not "oxtorch.h": it includes itself, and
  *                       the other headers include it
  *   OX_NO_AVX, OX_NO_AVX2, OX_NO_AVX512, OX_NO_NEON     leave one processor tier (and those above it) out

@@ -258,6 +258,10 @@ typedef struct oxi_kernels {
     float (*dot_f16)(int64_t n, const uint16_t *a, const float *b);
     /* y += s x */
     void (*axpy_f32)(int64_t n, float s, const float *x, float *y);
+    /* the same of f64, and dots; x, y = c x + s y, c y - s x. For linalg/ */
+    void (*axpy_f64)(int64_t n, double s, const double *x, double *y);
+    double (*dot_f64)(int64_t n, const double *a, const double *b);
+    void (*rotate_f64)(int64_t n, double c, double s, double *x, double *y);
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);

@@ -373,6 +373,7 @@ OX_API ox_tensor *ox_multi_margin_loss(ox_tensor *input, ox_tensor *target, doub
     if (input && input->ndim > 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "multi_margin_loss: an input %s", oxi_tensor_text(input));
     oxi_work work = oxi_work_begin("multi_margin_loss");
+    if (input && input->ndim == 0) input = ox_unsqueeze(input, 0);
     if (input && target && input->ndim == 1 && target->ndim == 1) target = ox_squeeze(target, 0);
     if (!oxi_class_loss_of(&c, input, target, weight, INT64_MIN)) return oxi_work_end(&work, NULL);
     ox_tensor *own = ox_unsqueeze(c.target, c.dim), *right = ox_gather(input, c.dim, own);
@@ -387,10 +388,14 @@ OX_API ox_tensor *ox_multilabel_margin_loss(ox_tensor *input, ox_tensor *target,
                                             ox_loss_reduction reduction) {
     ox_tensor *both[2] = {input, target};
     if (oxi_any_null("multilabel_margin_loss", both, 2)) return NULL;
-    if (input->ndim < 1 || input->ndim > 2 || !oxi_same_sizes(target, input, -1))
+    if (input->ndim > 2 || !oxi_same_sizes(target, input, -1))
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "multilabel_margin_loss: a target %s of an input %s",
                              oxi_tensor_text(target), oxi_tensor_text(input));
     oxi_work work = oxi_work_begin("multilabel_margin_loss");
+    if (input->ndim == 0) {
+        input = ox_unsqueeze(input, 0);
+        target = ox_reshape(target, OX_SHAPE(1));
+    }
     ox_tensor *labels = ox_cast(target, OX_I64), *listed, *is_label, *over;
     listed = ox_cast(ox_cumprod(ox_cast(ox_ge_number(labels, 0), OX_I64), -1), OX_BOOL);
     labels = ox_masked_fill(labels, ox_logical_not(listed), 0);

@@ -32,7 +32,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
     }
-    return executor->can(d, call);
+    return executor->can && executor->can(d, call); /* the CPU runs what has no executor */
 }
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {

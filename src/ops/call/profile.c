@@ -35,6 +35,16 @@ static double oxi_call_flops(const oxi_call *call) {
             if (call->in[i] && (double)ox_numel(call->in[i]) > most) most = (double)ox_numel(call->in[i]);
         return most * row->flops;
     }
+    if (row->family == OXI_FAMILY_LINALG) { /* of the order of an LU, for a matrix of a batch */
+        const ox_tensor *x = call->in[0];
+        double m = (double)x->shape[x->ndim - 2], n = (double)x->shape[x->ndim - 1];
+        return 2 * (double)ox_numel(x) * (m < n ? m : n);
+    }
+    if (row->family == OXI_FAMILY_FFT) {
+        const ox_tensor *x = call->in[0];
+        return 5 * (double)ox_numel(x) * log2((double)x->shape[call->attr.fourier.dim] + 1);
+    }
+    if (call->op == OXI_OP_pinv || call->op == OXI_OP_det) return 0; /* their parts have them */
     if (row->family == OXI_FAMILY_ATTENTION) {
         const ox_tensor *q = call->in[0], *k = call->in[1];
         double half = call->attr.attention.causal ? 0.5 : 1.0;

@@ -1,0 +1,376 @@
+/* Functions that are made of others: joins, splits, diagonals, what is written into a copy. */
+
+static ox_shape oxi_no_shape(void) {
+    ox_shape shape;
+    memset(&shape, 0, sizeof shape);
+    return shape;
+}
+
+/* ---- more dims ----------------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_atleast(ox_tensor *x, int ndim) {
+    ox_shape shape = ox_shape_of(x);
+    if (x->ndim >= ndim) return oxi_same_again(x);
+    if (ndim == 3 && x->ndim == 2) return ox_unsqueeze(x, 2);
+    if (ndim == 3 && x->ndim == 1) return ox_view(x, OX_SHAPE(1, shape.dim[0], 1));
+    return ox_unsqueeze(ndim == 1 ? x : oxi_atleast(x, ndim - 1), 0);
+}
+OXI_MADE_1(atleast_1d, oxi_atleast(x, 1))
+OXI_MADE_1(atleast_2d, oxi_atleast(x, 2))
+OXI_MADE_1(atleast_3d, oxi_atleast(x, 3))
+
+/* ---- joins --------------------------------------------------------------------------------------------- */
+
+/* A list of pointers that ends with its function. */
+static ox_tensor **oxi_list_new(int64_t count, size_t *bytes) {
+    if (count < 0 || !oxi_mul_size((size_t)count, sizeof(ox_tensor *), bytes)) return NULL;
+    return (ox_tensor **)oxi_alloc(*bytes ? *bytes : sizeof(ox_tensor *));
+}
+
+/* Each of a list with at least ndim dims, columns: of one dim as a column; joined along dim. */
+static ox_tensor *oxi_joined(const char *name, ox_tensor *const *list, int count, int ndim, int dim,
+                             bool columns) {
+    size_t bytes;
+    if (count < 1) return OXI_FAIL_NULL(OX_ERR_ARG, "%s: no tensors", name);
+    if (oxi_any_null(name, list, count)) return NULL;
+    ox_tensor **parts = oxi_list_new(count, &bytes);
+    if (!parts) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    bool made = true;
+    for (int i = 0; i < count; i++) {
+        parts[i] =
+            columns && list[i]->ndim <= 1 ? ox_reshape(list[i], OX_SHAPE(-1, 1)) : oxi_atleast(list[i], ndim);
+        made = made && parts[i];
+    }
+    int along = made && dim == OX_FLATTENED ? (parts[0]->ndim > 1) : dim;
+    ox_tensor *result = oxi_work_end(&work, made ? ox_cat(parts, count, along) : NULL);
+    oxi_free(parts, bytes ? bytes : sizeof *parts);
+    return result;
+}
+OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count) {
+    return oxi_joined("hstack", list, count, 1, OX_FLATTENED, false);
+}
+OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count) {
+    return oxi_joined("vstack", list, count, 2, 0, false);
+}
+OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count) {
+    return oxi_joined("dstack", list, count, 3, 2, false);
+}
+OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count) {
+    return oxi_joined("column_stack", list, count, 1, 1, true);
+}
+
+OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count) {
+    int64_t rows = 0, columns = 0;
+    if (count < 1) return OXI_FAIL_NULL(OX_ERR_ARG, "block_diag: no tensors");
+    if (oxi_any_null("block_diag", list, count)) return NULL;
+    ox_dtype dtype = list[0]->dtype;
+    for (int i = 0; i < count; i++) {
+        const ox_tensor *t = list[i];
+        if (t->ndim > 2)
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "block_diag: %s has more than 2 dims", oxi_tensor_text(t));
+        rows += t->ndim > 1 ? t->shape[0] : 1;
+        columns += t->ndim ? t->shape[t->ndim - 1] : 1;
+        dtype = ox_promote_types(dtype, t->dtype);
+    }
+    oxi_work work = oxi_work_begin("block_diag");
+    ox_tensor *out = oxi_full("block_diag", OX_SHAPE(rows, columns), 0, dtype, ox_device_of(list[0]));
+    rows = columns = 0;
+    bool done = out != NULL;
+    for (int i = 0; done && i < count; i++) {
+        ox_tensor *block = oxi_atleast(list[i], 2);
+        if (!block) break;
+        ox_tensor *place = ox_narrow(ox_narrow(out, 0, rows, block->shape[0]), 1, columns, block->shape[1]);
+        done = ox_copy_(place, block) != NULL;
+        rows += block->shape[0];
+        columns += block->shape[1];
+    }
+    return oxi_work_end(&work, done ? out : NULL);
+}
+
+/* The shape that all of a list broadcast to; false and an error. */
+static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
+    *out = oxi_no_shape();
+    for (int i = 0; i < count; i++)
+        if (list[i]->ndim > out->ndim) out->ndim = list[i]->ndim;
+    for (int d = 0; d < out->ndim; d++) out->dim[d] = 1;
+    for (int i = 0; i < count; i++)
+        for (int d = 0; d < list[i]->ndim; d++) {
+            int64_t *size = &out->dim[out->ndim - list[i]->ndim + d], own = list[i]->shape[d];
+            if (*size == 1) *size = own;
+            if (own == 1 || own == *size) continue;
+            (void)oxi_fail(OX_ERR_SHAPE, "%s: shapes do not broadcast: %s", name, oxi_tensor_text(list[i]));
+            return false;
+        }
+    return true;
+}
+
+/* Gives back what a function with a list of results has made when one of them failed. */
+static int64_t oxi_results_end(ox_tensor **out, int64_t made, int64_t count) {
+    if (made == count) return count;
+    while (made-- > 0) {
+        ox_release(out[made]);
+        out[made] = NULL;
+    }
+    return -1;
+}
+
+OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room) {
+    ox_shape shape;
+    int64_t made = 0;
+    if (count < 0 || oxi_any_null("broadcast_tensors", list, count)) return -1;
+    if (!oxi_common_shape("broadcast_tensors", list, count, &shape)) return -1;
+    int64_t wanted = !out ? 0 : room < count ? room : count;
+    for (; made < wanted; made++)
+        if (!(out[made] = ox_expand(list[made], shape))) break;
+    return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
+}
+
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
+                           int64_t room) {
+    ox_shape shape = oxi_no_shape();
+    int64_t made = 0;
+    bool swaps = indexing && strcmp(indexing, "xy") == 0 && count > 1;
+    if (count < 1 || count > OX_MAX_DIMS ||
+        (indexing && !swaps && strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
+        (void)oxi_fail(OX_ERR_ARG, "meshgrid: %d tensors as \"%s\"", count, indexing ? indexing : "ij");
+        return -1;
+    }
+    if (oxi_any_null("meshgrid", list, count)) return -1;
+    shape.ndim = count;
+    for (int i = 0; i < count; i++) shape.dim[swaps && i < 2 ? 1 - i : i] = ox_numel(list[i]);
+    int64_t wanted = !out ? 0 : room < count ? room : count;
+    for (; made < wanted; made++) {
+        ox_shape own = oxi_no_shape();
+        own.ndim = count;
+        for (int d = 0; d < count; d++) own.dim[d] = 1;
+        own.dim[swaps && made < 2 ? 1 - made : made] = ox_numel(list[made]);
+        oxi_work work = oxi_work_begin("meshgrid");
+        out[made] = oxi_work_end(&work, ox_expand(ox_reshape(list[made], own), shape));
+        if (!out[made]) break;
+    }
+    return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
+}
+
+OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count) {
+    ox_tensor *grid[OX_MAX_DIMS];
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *made = NULL;
+    if (count == 1 && list[0])
+        made = oxi_same_again(list[0]);
+    else if (ox_meshgrid(list, count, "ij", grid, OX_MAX_DIMS) == count)
+        made = ox_reshape(ox_stack(grid, count, -1), OX_SHAPE(-1, count));
+    ox_keep(made);
+    ox_scope_end(&scope);
+    return made;
+}
+
+OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement) {
+    ox_tensor *grid[OX_MAX_DIMS], *list[OX_MAX_DIMS], *places = NULL, *keep = NULL;
+    if (oxi_any_null("combinations", &x, 1)) return NULL;
+    if (x->ndim != 1 || r < 0 || r > OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "combinations: %d of %s", r, oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin("combinations");
+    if (r == 0) return oxi_work_end(&work, ox_narrow(x, 0, 0, 0));
+    ox_tensor *ramp = oxi_ramp_beside(x, x->shape[0], OX_I64);
+    for (int i = 0; i < r; i++) list[i] = ramp;
+    if (!ramp || ox_meshgrid(list, r, "ij", grid, r) != r) return oxi_work_end(&work, NULL);
+    for (int i = 0; i + 1 < r; i++) {
+        ox_tensor *rises = with_replacement ? ox_le(grid[i], grid[i + 1]) : ox_lt(grid[i], grid[i + 1]);
+        keep = keep ? ox_logical_and(keep, rises) : rises;
+    }
+    for (int i = 0; i < r; i++) grid[i] = keep ? ox_masked_select(grid[i], keep) : grid[i];
+    places = ox_reshape(ox_stack(grid, r, -1), OX_SHAPE(-1));
+    return oxi_work_end(&work, ox_reshape(ox_index_select(x, 0, places), OX_SHAPE(-1, r)));
+}
+
+/* ---- splits -------------------------------------------------------------------------------------------- */
+
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
+                                  ox_tensor **out, int64_t room) {
+    int64_t made = 0, start = 0;
+    if (oxi_any_null("tensor_split", &x, 1)) return -1;
+    int at = oxi_own_dim("tensor_split", x, dim);
+    if (at < 0 || count < 0) return -1;
+    int64_t wanted = !out ? 0 : room < count + 1 ? room : count + 1;
+    for (; made < wanted; made++) {
+        int64_t end = made < count ? indices[made] : OX_END;
+        out[made] = ox_slice(x, at, start, end, 1);
+        if (!out[made]) break;
+        start = end;
+    }
+    return oxi_results_end(out, made, wanted) < 0 ? -1 : count + 1;
+}
+
+OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room) {
+    int64_t made = 0, start = 0;
+    if (oxi_any_null("tensor_split", &x, 1)) return -1;
+    int at = oxi_own_dim("tensor_split", x, dim);
+    if (at < 0) return -1;
+    if (sections < 1) {
+        (void)oxi_fail(OX_ERR_ARG, "tensor_split: %lld sections", (long long)sections);
+        return -1;
+    }
+    int64_t each = x->shape[at] / sections, longer = x->shape[at] % sections;
+    int64_t wanted = !out ? 0 : room < sections ? room : sections;
+    for (; made < wanted; made++) {
+        int64_t length = each + (made < longer);
+        out[made] = ox_narrow(x, at, start, length);
+        if (!out[made]) break;
+        start += length;
+    }
+    return oxi_results_end(out, made, wanted) < 0 ? -1 : sections;
+}
+
+/* ---- turns and diagonals ------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1) {
+    if (oxi_any_null("rot90", &x, 1)) return NULL;
+    int a = oxi_own_dim("rot90", x, dim0), b = oxi_own_dim("rot90", x, dim1);
+    if (a < 0 || b < 0) return NULL;
+    if (a == b) return OXI_FAIL_NULL(OX_ERR_DIM, "rot90: dim %d twice", a);
+    oxi_work work = oxi_work_begin("rot90");
+    int64_t turns = ((times % 4) + 4) % 4;
+    ox_tensor *made = turns == 0   ? ox_clone(x)
+                      : turns == 2 ? ox_flip(x, OX_DIMS(a, b))
+                      : turns == 1 ? ox_transpose(ox_flip(x, OX_DIMS(b)), a, b)
+                                   : ox_transpose(ox_flip(x, OX_DIMS(a)), a, b);
+    return oxi_work_end(&work, made);
+}
+
+OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2) {
+    if (oxi_any_null("diag_embed", &x, 1)) return NULL;
+    if (x->ndim < 1 || x->ndim >= OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "diag_embed: %s", oxi_tensor_text(x));
+    int ndim = x->ndim + 1, a = oxi_wrap_dim("diag_embed", dim1, ndim),
+        b = oxi_wrap_dim("diag_embed", dim2, ndim);
+    if (a < 0 || b < 0) return NULL;
+    if (a == b) return OXI_FAIL_NULL(OX_ERR_DIM, "diag_embed: dim %d twice", a);
+    if (offset > INT32_MAX || offset < -INT32_MAX)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "diag_embed: the offset %lld", (long long)offset);
+    int64_t size = x->shape[x->ndim - 1] + (offset < 0 ? -offset : offset);
+    ox_shape shape = oxi_no_shape();
+    shape.ndim = ndim;
+    for (int d = 0, from = 0; d < ndim; d++) shape.dim[d] = d == a || d == b ? size : x->shape[from++];
+    oxi_work work = oxi_work_begin("diag_embed");
+    ox_tensor *out = oxi_full("diag_embed", shape, 0, x->dtype, ox_device_of(x));
+    bool done = out && ox_copy_(ox_diagonal(out, offset, a, b), x);
+    return oxi_work_end(&work, done ? out : NULL);
+}
+
+OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal) {
+    if (oxi_any_null("diag", &x, 1)) return NULL;
+    if (x->ndim != 1 && x->ndim != 2)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "diag: %s has not 1 or 2 dims", oxi_tensor_text(x));
+    if (x->ndim == 1) return ox_diag_embed(x, diagonal, 0, 1);
+    oxi_work work = oxi_work_begin("diag");
+    return oxi_work_end(&work, ox_clone(ox_diagonal(x, diagonal, 0, 1)));
+}
+
+OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset) {
+    if (oxi_any_null("diagflat", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("diagflat");
+    return oxi_work_end(&work, ox_diag_embed(ox_reshape(x, OX_SHAPE(-1)), offset, 0, 1));
+}
+
+/* Places of a triangle of ones, i64 [2, count]. */
+static ox_tensor *oxi_triangle_places(const char *name, int64_t rows, int64_t columns, int64_t offset,
+                                      bool upper) {
+    if (rows < 0 || columns < 0)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %lld x %lld", name, (long long)rows, (long long)columns);
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *ones = ox_ones(OX_SHAPE(rows, columns), OX_BOOL);
+    ox_tensor *places = ox_nonzero(upper ? ox_triu(ones, offset) : ox_tril(ones, offset));
+    return oxi_work_end(&work, ox_contiguous(ox_t(places)));
+}
+OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset) {
+    return oxi_triangle_places("tril_indices", rows, columns, offset, false);
+}
+OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset) {
+    return oxi_triangle_places("triu_indices", rows, columns, offset, true);
+}
+OXI_MADE_1(trace, ox_sum(ox_diagonal(x, 0, 0, 1), OX_ALL_DIMS, false))
+
+static bool oxi_same_shape(const ox_tensor *a, const ox_tensor *b) {
+    bool same = a->ndim == b->ndim;
+    for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+/* ---- a part of a copy replaced ------------------------------------------------------------------------- */
+
+/* A copy of x, of which the view that `window` gives becomes source. */
+typedef ox_tensor *(*oxi_window)(ox_tensor *copy, const int64_t *told);
+static ox_tensor *oxi_with_part(const char *name, ox_tensor *x, ox_tensor *source, oxi_window window,
+                                const int64_t *told) {
+    ox_tensor *in[2] = {x, source};
+    if (oxi_any_null(name, in, 2)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *copy = ox_clone(x), *part = copy ? window(copy, told) : NULL;
+    if (part && !oxi_same_shape(part, source)) {
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s in the place of %s", name, oxi_tensor_text(source),
+                       oxi_tensor_text(part));
+        part = NULL;
+    }
+    return oxi_work_end(&work, part && ox_copy_(part, source) ? copy : NULL);
+}
+static ox_tensor *oxi_window_select(ox_tensor *copy, const int64_t *told) {
+    return ox_select(copy, (int)told[0], told[1]);
+}
+static ox_tensor *oxi_window_slice(ox_tensor *copy, const int64_t *told) {
+    return ox_slice(copy, (int)told[0], told[1], told[2], told[3]);
+}
+static ox_tensor *oxi_window_diagonal(ox_tensor *copy, const int64_t *told) {
+    return ox_diagonal(copy, told[0], (int)told[1], (int)told[2]);
+}
+OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index) {
+    const int64_t told[2] = {dim, index};
+    return oxi_with_part("select_scatter", x, source, oxi_window_select, told);
+}
+OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
+                                   int64_t step) {
+    const int64_t told[4] = {dim, start, end, step};
+    return oxi_with_part("slice_scatter", x, source, oxi_window_slice, told);
+}
+OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2) {
+    const int64_t told[3] = {offset, dim1, dim2};
+    return oxi_with_part("diagonal_scatter", x, source, oxi_window_diagonal, told);
+}
+OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
+                                        int64_t offset) {
+    ox_tensor *in[2] = {x, source};
+    if (oxi_any_null("as_strided_scatter", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("as_strided_scatter");
+    ox_tensor *places = ox_as_strided(oxi_ramp_beside(x, ox_numel(x), OX_I64), shape, strides, offset);
+    if (places && !oxi_same_shape(places, source)) {
+        (void)oxi_fail(OX_ERR_SHAPE, "as_strided_scatter: %s in the place of %s", oxi_tensor_text(source),
+                       oxi_tensor_text(places));
+        places = NULL;
+    }
+    return oxi_work_end(&work, places ? ox_put(x, places, source, false) : NULL);
+}
+
+/* ---- repeats ------------------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim) {
+    ox_tensor *in[2] = {x, repeats};
+    if (oxi_any_null("repeat_interleave", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("repeat_interleave");
+    if (dim == OX_FLATTENED) {
+        x = ox_reshape(x, OX_SHAPE(-1));
+        dim = 0;
+    }
+    int at = x ? oxi_own_dim("repeat_interleave", x, dim) : -1;
+    if (at < 0) return oxi_work_end(&work, NULL);
+    if (repeats->ndim > 1 || (ox_numel(repeats) != 1 && ox_numel(repeats) != x->shape[at])) {
+        (void)oxi_fail(OX_ERR_SHAPE, "repeat_interleave: repeats %s for dim %d of %s",
+                       oxi_tensor_text(repeats), at, oxi_tensor_text(x));
+        return oxi_work_end(&work, NULL);
+    }
+    ox_tensor *each = ox_expand(ox_reshape(ox_cast(repeats, OX_I64), OX_SHAPE(-1)), OX_SHAPE(x->shape[at]));
+    ox_tensor *ends = ox_cumsum(each, 0);
+    int64_t total = ends && x->shape[at] ? ox_item_int(ox_select(ends, 0, -1)) : 0;
+    if (ox_error() || total < 0) return oxi_work_end(&work, NULL);
+    ox_tensor *places = ox_searchsorted(ends, oxi_ramp_beside(x, total, OX_I64), true);
+    return oxi_work_end(&work, ox_index_select(x, at, places));
+}

@@ -1,0 +1,265 @@
+/* Functions that are made of others: elements that are taken, put and replaced by index. */
+
+/* index with negative ones counted from `size`. */
+static ox_tensor *oxi_wrapped_index(ox_tensor *index, int64_t size) {
+    index = ox_cast(index, OX_I64);
+    return ox_where(ox_lt_number(index, 0), ox_add(index, ox_integer(size)), index);
+}
+
+/* An index for one dim of `shape`'s, as it stands in every line along that dim: [1 .. n .. 1] expanded. */
+static ox_tensor *oxi_index_along(ox_tensor *index, ox_shape shape, int dim) {
+    ox_shape own = shape;
+    for (int d = 0; d < shape.ndim; d++) own.dim[d] = d == dim ? -1 : 1;
+    shape.dim[dim] = ox_numel(index);
+    return ox_expand(ox_reshape(index, own), shape);
+}
+
+/* ---- along one dim ------------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null("index_copy", in, 3)) return NULL;
+    oxi_work work = oxi_work_begin("index_copy");
+    if (x->ndim == 0) return oxi_work_end(&work, ox_reshape(ox_clone(source), ox_shape_of(x)));
+    int at = oxi_own_dim("index_copy", x, dim);
+    if (at < 0) return oxi_work_end(&work, NULL);
+    if (source->ndim == 0) source = ox_reshape(source, OX_SHAPE(1));
+    ox_tensor *places = oxi_index_along(ox_cast(index, OX_I64), ox_shape_of(source), at);
+    return oxi_work_end(&work, ox_scatter(x, at, places, source));
+}
+
+OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value) {
+    ox_tensor *in[3] = {x, index, value};
+    if (oxi_any_null("index_fill", in, 3)) return NULL;
+    oxi_work work = oxi_work_begin("index_fill");
+    if (x->ndim == 0) {
+        ox_tensor *made = ox_numel(index) ? ox_reshape(ox_cast(value, x->dtype), ox_shape_of(x)) : x;
+        return oxi_work_end(&work, ox_clone(made));
+    }
+    int at = oxi_own_dim("index_fill", x, dim);
+    if (at < 0) return oxi_work_end(&work, NULL);
+    ox_tensor *line = oxi_full("index_fill", OX_SHAPE(x->shape[at]), 0, OX_F32, ox_device_of(x));
+    ox_tensor *places = oxi_wrapped_index(ox_reshape(index, OX_SHAPE(-1)), x->shape[at]);
+    ox_tensor *ones = oxi_full("index_fill", OX_SHAPE(ox_numel(index)), 1, OX_F32, ox_device_of(x));
+    ox_tensor *mask = ox_cast(ox_scatter(line, 0, places, ones), OX_BOOL);
+    ox_shape shape = ox_shape_of(x);
+    for (int d = 0; d < shape.ndim; d++) shape.dim[d] = d == at ? x->shape[at] : 1;
+    return oxi_work_end(&work, ox_where(ox_reshape(mask, shape), ox_cast(value, x->dtype), x));
+}
+
+/* ---- by places of the flattened tensor ----------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index) {
+    ox_tensor *in[2] = {x, index};
+    if (oxi_any_null("take", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("take");
+    ox_tensor *places = oxi_wrapped_index(ox_reshape(index, OX_SHAPE(-1)), ox_numel(x));
+    ox_tensor *taken = ox_index_select(ox_reshape(x, OX_SHAPE(-1)), 0, places);
+    return oxi_work_end(&work, ox_reshape(taken, ox_shape_of(index)));
+}
+
+OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null("put", in, 3)) return NULL;
+    oxi_work work = oxi_work_begin("put");
+    ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1)), *values = ox_reshape(source, OX_SHAPE(-1));
+    ox_tensor *places = oxi_wrapped_index(ox_reshape(index, OX_SHAPE(-1)), ox_numel(x));
+    flat = accumulate ? ox_scatter_add(flat, 0, places, values) : ox_scatter(flat, 0, places, values);
+    return oxi_work_end(&work, ox_reshape(flat, ox_shape_of(x)));
+}
+
+OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source) {
+    ox_tensor *in[3] = {x, mask, source};
+    ox_shape shape;
+    if (oxi_any_null("masked_scatter", in, 3)) return NULL;
+    if (!oxi_common_shape("masked_scatter", in, 2, &shape)) return NULL;
+    oxi_work work = oxi_work_begin("masked_scatter");
+    ox_tensor *flat = ox_reshape(ox_expand(mask, shape), OX_SHAPE(-1));
+    ox_tensor *values = ox_reshape(source, OX_SHAPE(-1));
+    ox_tensor *order = ox_sub(ox_cumsum(ox_cast(flat, OX_I64), 0), ox_integer(1));
+    if (!order || !values || ox_numel(order) == 0) return oxi_work_end(&work, ox_clone(ox_expand(x, shape)));
+    order = ox_where(flat, order, ox_integer(0));
+    if (ox_numel(values) == 0 && ox_item_int(ox_any(flat, OX_ALL_DIMS, false))) {
+        (void)oxi_fail(OX_ERR_SHAPE, "masked_scatter: the source has no elements");
+        return oxi_work_end(&work, NULL);
+    }
+    if (ox_numel(values) == 0) return oxi_work_end(&work, ox_clone(ox_expand(x, shape)));
+    ox_tensor *taken = ox_reshape(ox_index_select(values, 0, order), shape);
+    return oxi_work_end(&work, ox_where(ox_expand(mask, shape), taken, x));
+}
+
+/* ---- several indices at once: x[i, :, j] --------------------------------------------------------------- */
+
+/* Index tensors of the leading dims of x as one: `place` in the flattened indexed dims, which come first in
+ * `front`; where the result has them. */
+typedef struct oxi_indexed_dims {
+    ox_tensor *front, *place;        /* [prod of indexed][rest ..]; flat, of the broadcast shape */
+    ox_shape broadcast, rest, order; /* order: dims of x as front had them */
+    int at;                          /* the first dim of the broadcast shape in the result */
+} oxi_indexed_dims;
+
+/* Masks become the indices of what they have. `list` gets at most OX_MAX_DIMS of them; their count or -1. */
+static int oxi_plain_indices(const char *name, ox_tensor *x, ox_tensor *const *given, int count,
+                             ox_tensor **list) {
+    int used = 0;
+    for (int i = 0; i < count; i++) {
+        ox_tensor *t = given[i];
+        bool mask = t && (t->dtype == OX_BOOL || t->dtype == OX_U8);
+        int takes = mask ? t->ndim : 1;
+        if (used + takes > x->ndim) {
+            (void)oxi_fail(OX_ERR_DIM, "%s: more indices than dims of %s", name, oxi_tensor_text(x));
+            return -1;
+        }
+        if (!mask) list[used++] = t;
+        ox_tensor *places = mask ? ox_nonzero(t) : NULL;
+        for (int d = 0; d < takes && mask; d++) {
+            if (t->shape[d] != x->shape[used]) {
+                (void)oxi_fail(OX_ERR_SHAPE, "%s: the mask %s does not fit %s", name, oxi_tensor_text(t),
+                               oxi_tensor_text(x));
+                return -1;
+            }
+            list[used++] = ox_select(places, 1, d);
+            if (!list[used - 1]) return -1;
+        }
+    }
+    return used;
+}
+
+static bool oxi_index_dims(const char *name, ox_tensor *x, ox_tensor *const *given, int count,
+                           oxi_indexed_dims *out) {
+    ox_tensor *list[OX_MAX_DIMS], *few[OX_MAX_DIMS];
+    int used = oxi_plain_indices(name, x, given, count, list), first = -1, last = -1, indexed = 0;
+    if (used < 0) return false;
+    memset(out, 0, sizeof *out);
+    for (int d = 0; d < used; d++) {
+        if (!list[d]) continue;
+        if (first < 0) first = d;
+        last = d;
+        few[indexed] = list[d];
+        out->order.dim[indexed++] = d;
+    }
+    if (indexed == 0) {
+        (void)oxi_fail(OX_ERR_ARG, "%s: no index", name);
+        return false;
+    }
+    if (!oxi_common_shape(name, few, indexed, &out->broadcast)) return false;
+    out->at = last - first + 1 == indexed ? first : 0;
+    int64_t room = 1;
+    for (int i = 0; i < indexed; i++) {
+        int64_t size = x->shape[out->order.dim[i]];
+        ox_tensor *own = ox_expand(oxi_wrapped_index(few[i], size), out->broadcast);
+        if (own && ox_numel(own)) {
+            ox_tensor *beyond = ox_logical_or(ox_lt_number(own, 0), ox_ge(own, ox_integer(size)));
+            if (ox_item_int(ox_any(beyond, OX_ALL_DIMS, false))) {
+                (void)oxi_fail(OX_ERR_INDEX, "%s: an index is out of range for dim %d of %s", name,
+                               (int)out->order.dim[i], oxi_tensor_text(x));
+                return false;
+            }
+        }
+        out->place = i ? ox_add(ox_mul(out->place, ox_integer(size)), own) : own;
+        room *= size;
+    }
+    out->place = ox_reshape(out->place, OX_SHAPE(-1));
+    out->order.ndim = x->ndim;
+    out->rest.ndim = x->ndim - indexed;
+    for (int d = 0, to = 0; d < x->ndim; d++) {
+        if (d < used && list[d]) continue;
+        out->order.dim[indexed + to] = d;
+        out->rest.dim[to++] = x->shape[d];
+    }
+    ox_shape flat = out->rest;
+    flat.ndim++;
+    for (int d = flat.ndim - 1; d > 0; d--) flat.dim[d] = flat.dim[d - 1];
+    flat.dim[0] = room;
+    out->front = ox_reshape(ox_permute(x, out->order), flat);
+    return out->front && out->place;
+}
+
+/* The shape of x[indices]: the dims before `at`, the broadcast ones, the rest. */
+static ox_shape oxi_indexed_shape(const oxi_indexed_dims *i) {
+    ox_shape shape = oxi_no_shape();
+    for (int d = 0; d < i->at; d++) shape.dim[shape.ndim++] = i->rest.dim[d];
+    for (int d = 0; d < i->broadcast.ndim && shape.ndim < OX_MAX_DIMS; d++)
+        shape.dim[shape.ndim++] = i->broadcast.dim[d];
+    for (int d = i->at; d < i->rest.ndim && shape.ndim < OX_MAX_DIMS; d++)
+        shape.dim[shape.ndim++] = i->rest.dim[d];
+    return shape;
+}
+
+/* The dims of a result [broadcast .., rest ..] in x[indices]'s order, or back. */
+static ox_shape oxi_indexed_order(const oxi_indexed_dims *i, bool back) {
+    ox_shape order = oxi_no_shape();
+    int wide = i->broadcast.ndim;
+    order.ndim = wide + i->rest.ndim;
+    for (int d = 0; d < order.ndim; d++) {
+        int from = d < i->at ? wide + d : d < i->at + wide ? d - i->at : d;
+        order.dim[back ? from : d] = back ? d : from;
+    }
+    return order;
+}
+
+OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count) {
+    oxi_indexed_dims i;
+    if (oxi_any_null("index", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("index");
+    if (!oxi_index_dims("index", x, indices, count, &i)) return oxi_work_end(&work, NULL);
+    ox_tensor *rows = ox_index_select(i.front, 0, i.place);
+    ox_shape shape = i.broadcast;
+    if (shape.ndim + i.rest.ndim > OX_MAX_DIMS) {
+        (void)oxi_fail(OX_ERR_SHAPE, "index: more than %d dims", OX_MAX_DIMS);
+        return oxi_work_end(&work, NULL);
+    }
+    for (int d = 0; d < i.rest.ndim; d++) shape.dim[shape.ndim++] = i.rest.dim[d];
+    rows = ox_reshape(rows, shape);
+    return oxi_work_end(&work, i.at ? ox_contiguous(ox_permute(rows, oxi_indexed_order(&i, false))) : rows);
+}
+
+OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
+                               bool accumulate) {
+    ox_tensor *in[2] = {x, values};
+    oxi_indexed_dims i;
+    if (oxi_any_null("index_put", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("index_put");
+    if (!oxi_index_dims("index_put", x, indices, count, &i)) return oxi_work_end(&work, NULL);
+    values =
+        ox_permute(ox_expand(ox_cast(values, x->dtype), oxi_indexed_shape(&i)), oxi_indexed_order(&i, true));
+    if (!values) return oxi_work_end(&work, NULL);
+    ox_shape flat = ox_shape_of(i.front), was = oxi_no_shape(), back = oxi_no_shape();
+    flat.dim[0] = ox_numel(i.place);
+    values = ox_reshape(values, flat);
+    ox_tensor *made = accumulate ? ox_index_add(i.front, 0, i.place, values, 1)
+                                 : ox_index_copy(i.front, 0, i.place, values);
+    was.ndim = back.ndim = x->ndim;
+    for (int d = 0; d < x->ndim; d++) was.dim[d] = x->shape[i.order.dim[d]];
+    for (int d = 0; d < x->ndim; d++) back.dim[i.order.dim[d]] = d;
+    return oxi_work_end(&work, ox_contiguous(ox_permute(ox_reshape(made, was), back)));
+}
+
+/* ---- places -------------------------------------------------------------------------------------------- */
+
+OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room) {
+    int64_t made = 0, below = 1;
+    if (oxi_any_null("unravel_index", &indices, 1) || shape.ndim < 0) return -1;
+    int64_t wanted = !out ? 0 : room < shape.ndim ? room : shape.ndim;
+    for (int d = 0; d < shape.ndim; d++) below *= shape.dim[d];
+    for (; made < wanted; made++) {
+        oxi_work work = oxi_work_begin("unravel_index");
+        below = shape.dim[made] ? below / shape.dim[made] : 0;
+        ox_tensor *place = ox_floor_divide(indices, ox_integer(below ? below : 1));
+        out[made] =
+            oxi_work_end(&work, ox_remainder(place, ox_integer(shape.dim[made] ? shape.dim[made] : 1)));
+        if (!out[made]) break;
+    }
+    return oxi_results_end(out, made, wanted) < 0 ? -1 : shape.ndim;
+}
+
+OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value) {
+    if (oxi_any_null("nonzero_static", &x, 1)) return NULL;
+    if (size < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "nonzero_static: size %lld", (long long)size);
+    oxi_work work = oxi_work_begin("nonzero_static");
+    ox_tensor *places = ox_nonzero(x);
+    ox_tensor *out = oxi_full("full", OX_SHAPE(size, x->ndim), (double)fill_value, OX_I64, ox_device_of(x));
+    int64_t count = !places || places->shape[0] < size ? (places ? places->shape[0] : 0) : size;
+    bool done = places && out && ox_copy_(ox_narrow(out, 0, 0, count), ox_narrow(places, 0, 0, count));
+    return oxi_work_end(&work, done ? out : NULL);
+}

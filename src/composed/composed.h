@@ -1,0 +1,177 @@
+/* Functions that are made of other functions. They run wherever those run, any strides, and their gradients
+ * are those of their parts. Names and meaning are PyTorch's; where it says it differently, the comment tells.
+ * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
+#ifndef OX_COMPOSED_H
+#define OX_COMPOSED_H
+
+OX_EXTERN_C_BEGIN
+
+/* Several results of one call, in the order of the comment; those that it has not are NULL, all on error. */
+typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
+
+/* ---- elementwise --------------------------------------------------------------------------------------- */
+/* sinc sin(pi x)/(pi x)   sgn x/|x|, of real numbers sign   deg2rad rad2deg   signbit bool, of -0 true
+ * tanhshrink x - tanh(x)  isposinf isneginf isreal bool
+ * logaddexp log(e^a+e^b), logaddexp2 of 2   xlogy a log(b), xlog1py a log(1+b): 0 where a is 0
+ * heaviside 0, b, 1 for a below, at, above 0   fmax fmin: NaN loses   ldexp a 2^b   float_power in f64
+ * nextafter a's neighbor towards b   gcd lcm of integers; they read whether they are done
+ * complex a + b i, polar a e^(b i): c64, also of f64 */
+/* clang-format off */
+#define OX_COMPOSED_1(X) \
+    X(sinc) X(sgn) X(deg2rad) X(rad2deg) X(signbit) X(tanhshrink) X(isposinf) X(isneginf) X(isreal) X(trace) \
+    X(corrcoef) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+#define OX_COMPOSED_2(X) \
+    X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(fmax) X(fmin) X(ldexp) X(float_power) \
+    X(nextafter) X(gcd) X(lcm) X(complex) X(polar) X(inner) X(vdot)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_COMPOSED_1(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
+OX_COMPOSED_2(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);       /* log(x/(1-x)); eps -1: x is not clamped */
+OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda);           /* 0 where |x| <= lambda */
+OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda);           /* nearer to 0 by lambda */
+OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight);            /* weight of one, or one a channel (dim 1) */
+OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
+OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
+OX_API ox_tuple ox_frexp(ox_tensor *x);                      /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
+
+/* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
+/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
+OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim, ox_tensor **out,
+                                  int64_t room);
+OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out, int64_t room);
+OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
+OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
+OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
+OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);       /* i64 [2, count] */
+OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
+/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
+ * total. */
+OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
+/* Copies of x, of which what the view of that name shows is source. */
+OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
+OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
+                                   int64_t step);
+OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
+                                        int64_t offset);
+
+/* ---- taken and put by index ---------------------------------------------------------------------------- */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast, negative
+ * ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is true. Both
+ * read whether an index is out of range (OX_ERR_INDEX). */
+OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
+OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
+                               bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
+OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
+OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
+OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
+OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
+OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
+
+/* ---- order --------------------------------------------------------------------------------------------- */
+/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
+OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
+OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
+OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
+/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
+OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
+OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
+OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
+OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
+OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim);          /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim);            /* of equally frequent ones the smallest */
+OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
+OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
+/* q: one number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+
+/* ---- statistics, differences, distances ---------------------------------------------------------------- */
+OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
+/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
+OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
+/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
+OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
+OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
+OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
+OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p);       /* from differences, never from products */
+OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
+OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
+OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
+
+/* ---- products: beta c + alpha product ------------------------------------------------------------------ */
+OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addr(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
+OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
+OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
+OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
+
+/* ---- over what a mask lets see (torch.masked); mask NULL: all ------------------------------------------ */
+#define OX_MASKED_DIMS(X) X(sum) X(prod) X(amax) X(amin) X(mean) X(logsumexp)
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
+OX_MASKED_DIMS(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
+#define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
+#define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
+OX_MASKED_ALONG(OXI_X)
+#undef OXI_X
+OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
+
+/* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
+OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
+OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
+OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
+/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
+OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
+
+/* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
+OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
+                                           ox_dtype dtype);
+OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
+
+OX_EXTERN_C_END
+#endif

@@ -1,0 +1,433 @@
+/* The public functions of linear algebra: systems and factors. */
+
+static ox_tuple oxi_apply_factor(const char *name, oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
+    ox_tuple tuple = oxi_no_tuple();
+    if (oxi_any_null(name, &x, 1)) return tuple;
+    ox_pair pair = oxi_apply_pair(name, op, attr, x);
+    tuple.t[0] = pair.values;
+    tuple.t[1] = pair.indices;
+    return tuple;
+}
+static ox_tensor *oxi_eye_beside(const ox_tensor *x, int64_t n) {
+    ox_device *device = oxi_working_device(ox_device_of(x));
+    ox_device_scope scope = ox_device_scope_begin(device);
+    ox_tensor *eye = ox_eye(n, n, x->dtype);
+    ox_device_scope_end(&scope);
+    return eye;
+}
+
+/* ---- systems ------------------------------------------------------------------------------------------- */
+
+/* Leading dims of both as one; false and an error. */
+static bool oxi_same_batch(const char *name, ox_tensor **a, ox_tensor **b) {
+    ox_tensor *both[2] = {*a, *b};
+    ox_shape batch = oxi_no_shape();
+    if (!*a || !*b) return false;
+    for (int i = 0; i < 2; i++)
+        if (both[i]->ndim < 2) {
+            (void)oxi_fail(OX_ERR_SHAPE, "%s: %s is no matrix", name, oxi_tensor_text(both[i]));
+            return false;
+        }
+    for (int i = 0; i < 2; i++)
+        if (both[i]->ndim - 2 > batch.ndim) batch.ndim = both[i]->ndim - 2;
+    for (int d = 0; d < batch.ndim; d++) batch.dim[d] = 1;
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d + 2 < both[i]->ndim; d++) {
+            int64_t *size = &batch.dim[batch.ndim - (both[i]->ndim - 2) + d], own = both[i]->shape[d];
+            if (*size == 1) *size = own;
+            if (own == 1 || own == *size) continue;
+            (void)oxi_fail(OX_ERR_SHAPE, "%s: leading dims do not broadcast: %s x %s", name,
+                           oxi_tensor_text(*a), oxi_tensor_text(*b));
+            return false;
+        }
+    for (int i = 0; i < 2; i++) {
+        ox_shape whole = batch;
+        whole.dim[whole.ndim++] = both[i]->shape[both[i]->ndim - 2];
+        whole.dim[whole.ndim++] = both[i]->shape[both[i]->ndim - 1];
+        ox_tensor *wide = ox_expand(both[i], whole);
+        if (i)
+            *b = wide;
+        else
+            *a = wide;
+    }
+    return *a && *b;
+}
+
+/* Complex matrices as real ones: [[re, -im], [im, re]]; of what they are multiplied with only the left half. */
+static ox_tensor *oxi_as_real_matrix(ox_tensor *x, bool whole) {
+    ox_tensor *re = ox_contiguous(ox_real(x)), *im = ox_contiguous(ox_imag(x)), *rows[2], *columns[2];
+    rows[0] = re;
+    rows[1] = im;
+    columns[0] = ox_cat(rows, 2, -2);
+    if (!whole) return columns[0];
+    rows[0] = ox_neg(im);
+    rows[1] = re;
+    columns[1] = ox_cat(rows, 2, -2);
+    return ox_cat(columns, 2, -1);
+}
+static ox_tensor *oxi_as_complex_matrix(ox_tensor *x) {
+    if (!x) return NULL;
+    int64_t n = x->shape[x->ndim - 2] / 2;
+    return ox_complex(ox_narrow(x, -2, 0, n), ox_narrow(x, -2, n, n));
+}
+
+static ox_tensor *oxi_solved(const char *name, ox_tensor *a, ox_tensor *b) {
+    if (!oxi_same_batch(name, &a, &b)) return NULL;
+    bool complex = a->dtype == OX_C64 && b->dtype == OX_C64;
+    ox_tensor *in[2];
+    in[0] = complex ? oxi_as_real_matrix(a, true) : a;
+    in[1] = complex ? oxi_as_real_matrix(b, false) : b;
+    if (!in[0] || !in[1]) return NULL;
+    ox_tensor *x = oxi_apply_as(name, OXI_OP_solve, NULL, in, 2, NULL);
+    return complex ? oxi_as_complex_matrix(x) : x;
+}
+
+/* Whether b is a batch of vectors, by torch's rule. */
+static bool oxi_is_vector_beside(const ox_tensor *a, const ox_tensor *b) {
+    bool vectors = b->ndim == 1 || b->ndim == a->ndim - 1;
+    for (int d = 0; vectors && b->ndim > 1 && d < b->ndim; d++) vectors = b->shape[d] == a->shape[d];
+    return vectors;
+}
+
+OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left) {
+    ox_tensor *in[2] = {a, b};
+    if (oxi_any_null("solve", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("solve");
+    bool vector = oxi_is_vector_beside(a, b);
+    ox_tensor *right = vector ? ox_unsqueeze(b, -1) : b, *x;
+    x = left || vector
+            ? oxi_solved("solve", a, right)
+            : ox_transpose(oxi_solved("solve", ox_transpose(a, -2, -1), ox_transpose(right, -2, -1)), -2, -1);
+    return oxi_work_end(&work, vector ? ox_squeeze(x, -1) : x);
+}
+
+OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular) {
+    ox_tensor *in[2] = {a, b};
+    oxi_attrs attr = oxi_attrs_triangular();
+    if (oxi_any_null("solve_triangular", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("solve_triangular");
+    attr.triangular.upper = upper;
+    attr.triangular.right = !left;
+    attr.triangular.unit = unitriangular;
+    if (!oxi_same_batch("solve_triangular", &in[0], &in[1])) return oxi_work_end(&work, NULL);
+    return oxi_work_end(&work, oxi_apply_list(OXI_OP_solve_triangular, &attr, in, 2, NULL));
+}
+
+OX_API ox_tensor *ox_inv(ox_tensor *x) {
+    if (oxi_any_null("inv", &x, 1)) return NULL;
+    if (x->ndim < 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "inv: %s is no matrix", oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin("inv");
+    return oxi_work_end(&work, oxi_solved("inv", x, oxi_eye_beside(x, x->shape[x->ndim - 1])));
+}
+
+OX_API ox_tensor *ox_det(ox_tensor *x) {
+    return oxi_apply_1(OXI_OP_det, NULL, x);
+}
+
+OX_API ox_tuple ox_slogdet(ox_tensor *x) {
+    if (oxi_any_null("slogdet", &x, 1)) return oxi_no_tuple();
+    oxi_work work = oxi_work_begin("slogdet");
+    ox_tuple lu = oxi_no_tuple();
+    if (x->ndim < 2 || x->shape[x->ndim - 2] == x->shape[x->ndim - 1]) lu = ox_lu_factor(x, true);
+    if (!lu.t[0]) {
+        if (ox_error() == OX_OK)
+            (void)oxi_fail(OX_ERR_SHAPE, "slogdet: %s is not square", oxi_tensor_text(x));
+        return oxi_tuple_end(&work, NULL, NULL, NULL);
+    }
+    ox_tensor *d = ox_diagonal(lu.t[0], 0, -2, -1);
+    ox_tensor *sign = ox_mul(ox_prod(ox_sign(d), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.t[1]));
+    return oxi_tuple_end(&work, sign, ox_sum(ox_log(ox_abs(d)), OX_DIMS(-1), false), NULL);
+}
+
+OX_API ox_tensor *ox_logdet(ox_tensor *x) {
+    if (oxi_any_null("logdet", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("logdet");
+    ox_tuple parts = ox_slogdet(x);
+    return oxi_work_end(&work, ox_where(ox_lt_number(parts.t[0], 0), ox_number(NAN), parts.t[1]));
+}
+
+OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian) {
+    oxi_attrs attr = oxi_attrs_tolerance();
+    attr.tolerance.atol = atol;
+    attr.tolerance.rtol = rtol;
+    attr.tolerance.hermitian = hermitian;
+    return oxi_apply_1(OXI_OP_pinv, &attr, x);
+}
+
+OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian) {
+    if (oxi_any_null("matrix_rank", &x, 1)) return NULL;
+    if (x->ndim < 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "matrix_rank: %s is no matrix", oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin("matrix_rank");
+    if (oxi_least_side(x) == 0)
+        return oxi_work_end(&work, ox_sum(ox_ne_number(x, 0), OX_DIMS(-2, -1), false));
+    ox_tensor *s = hermitian ? ox_abs(ox_eigvalsh(x, false)) : ox_svdvals(x);
+    ox_tensor *limit = s ? oxi_rank_limit(x, s, atol, rtol) : NULL;
+    return oxi_work_end(&work, ox_sum(ox_gt(s, limit), OX_DIMS(-1), false));
+}
+
+OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
+    ox_tensor *in[2] = {a, b};
+    if (oxi_any_null("lstsq", in, 2)) return oxi_no_tuple();
+    oxi_work work = oxi_work_begin("lstsq");
+    bool vector = oxi_is_vector_beside(a, b);
+    ox_tensor *right = vector ? ox_unsqueeze(b, -1) : b;
+    if (!oxi_same_batch("lstsq", &a, &right)) return oxi_tuple_end(&work, NULL, NULL, NULL);
+    int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1];
+    ox_tensor *x = ox_matmul(ox_pinv(a, 0, rcond, false), right), *s, *rank, *rest;
+    s = ox_svdvals(a);
+    rank = ox_matrix_rank(a, 0, rcond, false);
+    if (!rank || !s) return oxi_tuple_end(&work, NULL, NULL, NULL);
+    bool whole = m > n && ox_item_int(ox_all(ox_eq_number(rank, (double)n), OX_ALL_DIMS, false));
+    rest = whole ? ox_sum(ox_square(ox_sub(ox_matmul(a, x), right)), OX_DIMS(-2), false)
+                 : oxi_full("lstsq", OX_SHAPE(0), 0, a->dtype, ox_device_of(a));
+    if (vector) x = ox_squeeze(x, -1);
+    ox_keep(s);
+    ox_tuple made = oxi_tuple_end(&work, x, rest, rank);
+    made.t[3] = s;
+    return made;
+}
+
+/* ---- Cholesky, LU -------------------------------------------------------------------------------------- */
+
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper) {
+    oxi_attrs attr = oxi_attrs_triangle();
+    attr.triangle.upper = upper;
+    return oxi_apply_factor("cholesky_ex", OXI_OP_cholesky, &attr, x);
+}
+
+OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper) {
+    if (oxi_any_null("cholesky", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("cholesky");
+    ox_tuple made = ox_cholesky_ex(x, upper);
+    int64_t info = made.t[1] && ox_numel(made.t[1]) ? ox_item_int(ox_amax(made.t[1], OX_ALL_DIMS, false)) : 0;
+    if (info) {
+        (void)oxi_fail(OX_ERR_ARG, "cholesky: the leading minor of order %lld is not positive",
+                       (long long)info);
+        return oxi_work_end(&work, NULL);
+    }
+    return oxi_work_end(&work, made.t[0]);
+}
+
+OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper) {
+    ox_tensor *in[2] = {b, l};
+    if (oxi_any_null("cholesky_solve", in, 2)) return NULL;
+    oxi_work work = oxi_work_begin("cholesky_solve");
+    ox_tensor *turned = oxi_adjoint(l);
+    ox_tensor *first = ox_solve_triangular(upper ? turned : l, b, false, true, false);
+    return oxi_work_end(&work, ox_solve_triangular(upper ? l : turned, first, true, true, false));
+}
+OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper) {
+    if (oxi_any_null("cholesky_inverse", &l, 1)) return NULL;
+    if (l->ndim < 2)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "cholesky_inverse: %s is no matrix", oxi_tensor_text(l));
+    oxi_work work = oxi_work_begin("cholesky_inverse");
+    return oxi_work_end(&work, ox_cholesky_solve(oxi_eye_beside(l, l->shape[l->ndim - 1]), l, upper));
+}
+
+OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot) {
+    oxi_attrs attr = oxi_attrs_pivot();
+    attr.pivot.pivot = pivot;
+    return oxi_apply_factor("lu_factor", OXI_OP_lu_factor, &attr, x);
+}
+
+/* Which row of a each row of L U is (back: the other way around), i64 [.., rows], where x is. */
+static ox_tensor *oxi_rows_of_pivots(ox_tensor *pivots, int64_t rows, bool back, const ox_tensor *x) {
+    int64_t count = pivots->shape[pivots->ndim - 1], batch = count ? ox_numel(pivots) / count : 1;
+    ox_shape shape = ox_shape_of(pivots);
+    for (int d = 0; !count && d + 1 < pivots->ndim; d++) batch *= pivots->shape[d];
+    shape.dim[shape.ndim - 1] = rows;
+    ox_tensor *host = ox_contiguous(ox_to(ox_cast(pivots, OX_I64), ox_cpu()));
+    ox_tensor *made = oxi_tensor_new(ox_cpu(), OX_I64, shape.ndim, shape.dim);
+    const int64_t *from = host ? (const int64_t *)ox_data(host) : NULL;
+    int64_t *to = made ? (int64_t *)ox_data(made) : NULL, bytes = (rows ? rows : 1) * 8;
+    int64_t *order = (int64_t *)oxi_alloc((size_t)bytes);
+    bool done = order && host && made;
+    for (int64_t b = 0; done && b < batch; b++) {
+        for (int64_t i = 0; i < rows; i++) order[i] = i;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t other = from[b * count + i] - 1, was = order[i];
+            if (other < 0 || other >= rows) {
+                (void)oxi_fail(OX_ERR_ARG, "lu: the pivot %lld of %lld rows", (long long)other + 1,
+                               (long long)rows);
+                done = false;
+                break;
+            }
+            order[i] = order[other];
+            order[other] = was;
+        }
+        for (int64_t i = 0; done && i < rows; i++) to[b * rows + (back ? order[i] : i)] = back ? i : order[i];
+    }
+    if (order) oxi_free(order, (size_t)bytes);
+    return done ? ox_to(made, oxi_working_device(ox_device_of(x))) : NULL;
+}
+
+/* x [.., rows, columns] with its rows in the order of `rows` [.., rows]. */
+static ox_tensor *oxi_with_rows(ox_tensor *x, ox_tensor *rows) {
+    if (!x || !rows) return NULL;
+    ox_tensor *index = ox_unsqueeze(rows, -1);
+    ox_shape shape = ox_shape_of(x);
+    return ox_gather(x, -2, ox_contiguous(ox_expand(index, shape)));
+}
+
+OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots) {
+    ox_tensor *in[2] = {lu, pivots};
+    if (oxi_any_null("lu_unpack", in, 2)) return oxi_no_tuple();
+    if (lu->ndim < 2 || pivots->ndim != lu->ndim - 1) {
+        (void)oxi_fail(OX_ERR_SHAPE, "lu_unpack: pivots %s of %s", oxi_tensor_text(pivots),
+                       oxi_tensor_text(lu));
+        return oxi_no_tuple();
+    }
+    oxi_work work = oxi_work_begin("lu_unpack");
+    int64_t m = lu->shape[lu->ndim - 2], k = oxi_least_side(lu);
+    ox_tensor *left = ox_tril(ox_narrow(lu, -1, 0, k), -1), *ones = NULL;
+    if (left) {
+        ones = ox_cast(ox_tril(ox_triu(oxi_full("lu", OX_SHAPE(m, k), 1, OX_BOOL, ox_device_of(lu)), 0), 0),
+                       lu->dtype);
+        left = ox_add(left, ones);
+    }
+    ox_tensor *u = ox_triu(ox_narrow(lu, -2, 0, k), 0);
+    ox_tensor *rows = oxi_rows_of_pivots(pivots, m, true, lu), *eye = oxi_eye_beside(lu, m);
+    ox_shape whole = ox_shape_of(lu);
+    whole.dim[whole.ndim - 1] = m;
+    return oxi_tuple_end(&work, oxi_with_rows(ox_expand(eye, whole), rows), left, u);
+}
+
+OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot) {
+    if (oxi_any_null("lu", &x, 1)) return oxi_no_tuple();
+    ox_scope scope = ox_scope_begin();
+    ox_tuple packed = ox_lu_factor(x, pivot);
+    ox_tuple made = packed.t[0] ? ox_lu_unpack(packed.t[0], packed.t[1]) : oxi_no_tuple();
+    for (int i = 0; i < 3; i++) ox_keep(made.t[i]);
+    ox_scope_end(&scope);
+    return made;
+}
+
+OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint) {
+    ox_tensor *in[3] = {lu, pivots, b};
+    if (oxi_any_null("lu_solve", in, 3)) return NULL;
+    oxi_work work = oxi_work_begin("lu_solve");
+    if (!left) { /* x a = b: a^T x^T = b^T */
+        ox_tensor *x = ox_lu_solve(lu, pivots, ox_transpose(b, -2, -1), true, !adjoint);
+        return oxi_work_end(&work, ox_transpose(x, -2, -1));
+    }
+    if (lu->ndim < 2) {
+        (void)oxi_fail(OX_ERR_SHAPE, "lu_solve: %s is no matrix", oxi_tensor_text(lu));
+        return oxi_work_end(&work, NULL);
+    }
+    ox_tensor *rows = oxi_rows_of_pivots(pivots, lu->shape[lu->ndim - 2], adjoint, lu), *wide = lu;
+    if (!rows || !oxi_same_batch("lu_solve", &wide, &b)) return oxi_work_end(&work, NULL);
+    if (!adjoint) b = oxi_with_rows(b, rows);
+    ox_tensor *turned = adjoint ? oxi_adjoint(wide) : wide;
+    b = ox_solve_triangular(turned, b, false, true, !adjoint);
+    if (adjoint)
+        b = ox_solve_triangular(turned, b, true, true, true);
+    else
+        b = ox_solve_triangular(wide, b, true, true, false);
+    return oxi_work_end(&work, adjoint ? oxi_with_rows(b, rows) : b);
+}
+
+/* ---- QR, eigenvalues, singular values ------------------------------------------------------------------- */
+
+OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode) {
+    oxi_attrs attr = oxi_attrs_complete();
+    bool alone = mode && strcmp(mode, "r") == 0;
+    if (mode && !alone && strcmp(mode, "reduced") != 0 && strcmp(mode, "complete") != 0) {
+        (void)oxi_fail(OX_ERR_ARG, "qr: mode \"%s\"", mode);
+        return oxi_no_tuple();
+    }
+    attr.complete.complete = mode && strcmp(mode, "complete") == 0;
+    ox_tuple made = oxi_apply_factor("qr", OXI_OP_qr, &attr, x);
+    if (alone && made.t[0]) {
+        ox_tensor *none = oxi_full("qr", OX_SHAPE(0), 0, x->dtype, ox_device_of(x));
+        ox_release(made.t[0]);
+        made.t[0] = none;
+    }
+    return made;
+}
+OX_API ox_tuple ox_geqrf(ox_tensor *x) {
+    oxi_attrs attr = oxi_attrs_none();
+    return oxi_apply_factor("geqrf", OXI_OP_geqrf, &attr, x);
+}
+
+/* other' = (I - tau v v^T) other for each reflector of x: the last first, or back. */
+static ox_tensor *oxi_reflected(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool back) {
+    int64_t m = x->shape[x->ndim - 2], count = tau->shape[tau->ndim - 1];
+    for (int64_t i = 0; i < count && other; i++) {
+        int64_t k = back ? i : count - 1 - i;
+        ox_tensor *v = ox_narrow(x, -1, k, 1), *ramp = ox_unsqueeze(oxi_ramp_beside(x, m, OX_I64), 1);
+        v = ox_where(ox_gt_number(ramp, (double)k), v, ox_cast(ox_eq_number(ramp, (double)k), x->dtype));
+        ox_tensor *part = ox_matmul(oxi_adjoint(v), other);
+        other = ox_sub(other, ox_mul(ox_matmul(v, part), ox_unsqueeze(ox_narrow(tau, -1, k, 1), -1)));
+    }
+    return other;
+}
+
+OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose) {
+    ox_tensor *in[3] = {x, tau, other};
+    if (oxi_any_null("ormqr", in, 3)) return NULL;
+    if (x->ndim < 2 || tau->ndim != x->ndim - 1 || other->ndim != x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "ormqr: %s, tau %s, other %s", oxi_tensor_text(x),
+                             oxi_tensor_text(tau), oxi_tensor_text(other));
+    oxi_work work = oxi_work_begin("ormqr");
+    ox_tensor *made = left ? other : ox_transpose(other, -2, -1); /* other Q: (Q^T other^T)^T */
+    made = oxi_reflected(x, tau, made, left ? transpose : !transpose);
+    return oxi_work_end(&work, left ? made : ox_transpose(made, -2, -1));
+}
+
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau) {
+    ox_tensor *in[2] = {x, tau};
+    if (oxi_any_null("householder_product", in, 2)) return NULL;
+    if (x->ndim < 2 || tau->ndim != x->ndim - 1 || x->shape[x->ndim - 2] < x->shape[x->ndim - 1] ||
+        tau->shape[tau->ndim - 1] > x->shape[x->ndim - 1])
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "householder_product: %s, tau %s", oxi_tensor_text(x),
+                             oxi_tensor_text(tau));
+    oxi_work work = oxi_work_begin("householder_product");
+    ox_tensor *eye = oxi_eye_beside(x, x->shape[x->ndim - 2]);
+    eye = ox_narrow(eye, -1, 0, x->shape[x->ndim - 1]);
+    return oxi_work_end(&work, oxi_reflected(x, tau, ox_clone(ox_expand(eye, ox_shape_of(x))), false));
+}
+
+OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper) {
+    oxi_attrs attr = oxi_attrs_triangle();
+    attr.triangle.upper = upper;
+    return oxi_apply_factor("eigh", OXI_OP_eigh, &attr, x);
+}
+OX_API ox_tuple ox_eig(ox_tensor *x) {
+    oxi_attrs attr = oxi_attrs_none();
+    return oxi_apply_factor("eig", OXI_OP_eig, &attr, x);
+}
+
+/* The first of several results. */
+static ox_tensor *oxi_first_of(oxi_work *work, ox_tuple made) {
+    return oxi_work_end(work, made.t[0]);
+}
+OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper) {
+    oxi_work work = oxi_work_begin("eigvalsh");
+    return oxi_first_of(&work, ox_eigh(x, upper));
+}
+OX_API ox_tensor *ox_eigvals(ox_tensor *x) {
+    oxi_work work = oxi_work_begin("eigvals");
+    return oxi_first_of(&work, ox_eig(x));
+}
+
+OX_API ox_tuple ox_svd(ox_tensor *x, bool full_matrices) {
+    oxi_svd_parts p;
+    if (oxi_any_null("svd", &x, 1)) return oxi_no_tuple();
+    oxi_work work = oxi_work_begin("svd");
+    if (!oxi_svd_of(x, &p)) return oxi_tuple_end(&work, NULL, NULL, NULL);
+    int64_t m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1], k = m < n ? m : n;
+    ox_tensor **longer = m > n ? &p.u : &p.v, *parts[2];
+    if (full_matrices && m != n && x->ndim > 0) { /* the rest of an orthogonal matrix: that of its QR */
+        ox_tuple whole = ox_qr(*longer, "complete");
+        parts[0] = *longer;
+        parts[1] = whole.t[0] ? ox_narrow(whole.t[0], -1, k, (m > n ? m : n) - k) : NULL;
+        *longer = parts[1] ? ox_cat(parts, 2, -1) : NULL;
+    }
+    return oxi_tuple_end(&work, ox_contiguous(p.u), p.s, oxi_adjoint(p.v));
+}
+OX_API ox_tensor *ox_svdvals(ox_tensor *x) {
+    oxi_svd_parts p;
+    if (oxi_any_null("svdvals", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("svdvals");
+    return oxi_work_end(&work, oxi_svd_of(x, &p) ? p.s : NULL);
+}

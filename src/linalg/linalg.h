@@ -1,0 +1,64 @@
+/* Linear algebra (torch.linalg): matrices in the last two dims, leading dims are a batch and broadcast where
+ * two operands meet.
+ * dtypes    f32 and f64; solve and inv c64 as well, as real matrices of twice the size. eig gives c64
+ * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
+ *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues; residuals
+ *           of a small multiple of eps times the matrix's size (tests/test_linalg.c)
+ * gradients all but geqrf. Of vectors only what does not depend on their signs and order; of eigenvalues and
+ *           singular values that are the same the vectors have none
+ * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
+ *           finite (eigh, svd, eig); OX_ERR_SHAPE, OX_ERR_DTYPE
+ * devices   the CPU computes it for tensors of a GPU too
+ * OX_NO_LINALG leaves the computations out: the functions say OX_ERR_UNSUPPORTED then */
+#ifndef OX_LINALG_H
+#define OX_LINALG_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- systems ------------------------------------------------------------------------------------------- */
+/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false: x a = b */
+OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
+OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
+OX_API ox_tensor *ox_inv(ox_tensor *x);
+OX_API ox_tensor *ox_det(ox_tensor *x);
+OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
+OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where the determinant is below 0 */
+/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
+ * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
+OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
+/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0 where
+ * atol is given. hermitian: the lower triangle counts. */
+OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
+OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
+
+/* ---- factors ------------------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);    /* and i32: 0, or the order of the minor that is not */
+OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
+OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
+OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
+OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
+OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
+OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
+OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
+OX_API ox_tuple ox_geqrf(ox_tensor *x);                      /* R and reflectors below it, their factors tau */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* the first columns of their product */
+OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
+OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
+OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
+OX_API ox_tuple ox_eig(ox_tensor *x);                       /* values, vectors in columns: c64 */
+OX_API ox_tensor *ox_eigvals(ox_tensor *x);
+OX_API ox_tuple ox_svd(ox_tensor *x, bool full_matrices);   /* U, S falling, V^T: x = U S V^T */
+OX_API ox_tensor *ox_svdvals(ox_tensor *x);
+
+/* ---- norms, powers, functions -------------------------------------------------------------------------- */
+/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
+OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
+OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
+OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
+OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
+OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
+OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
+
+OX_EXTERN_C_END
+#endif

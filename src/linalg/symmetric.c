@@ -1,0 +1,330 @@
+/* Eigenvalues of symmetric matrices: to three diagonals by reflectors, then implicit QL steps; and singular
+ * values: QR, then rotations of R's rows until they are orthogonal (Hestenes, one-sided Jacobi), which finds
+ * small ones to full relative accuracy. */
+
+/* ---- rotations of rows, applied to strips of columns --------------------------------------------------- */
+
+typedef struct oxi_rotations {
+    const oxi_dense *rows;
+    int64_t first, count, strip; /* rows first + i and first + i + 1, for i = count - 1 down to 0 */
+    const double *c, *s;
+} oxi_rotations;
+
+static void oxi_rotate_strip(void *arg, int64_t index, int lane) {
+    const oxi_rotations *r = (const oxi_rotations *)arg;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t at = index * r->strip, n = oxi_min_i64(r->strip, r->rows->columns - at);
+    (void)lane;
+    for (int64_t i = r->count - 1; i >= 0; i--) {
+        double *x = oxi_dense_row(r->rows, r->first + i) + at;
+        kernels->rotate_f64(n, r->c[i], r->s[i], x, x + r->rows->step);
+    }
+}
+
+static void oxi_rotate_rows(oxi_rotations *r) {
+    r->strip = r->rows->columns > 512 ? 256 : r->rows->columns;
+    if (r->count > 0 && r->strip > 0)
+        oxi_parallel_for((r->rows->columns - 1) / r->strip + 1, oxi_rotate_strip, r);
+}
+
+/* ---- three diagonals ----------------------------------------------------------------------------------- */
+
+typedef struct oxi_symmetric_job {
+    const oxi_dense *a;
+    int64_t first, count; /* of the part that is left: rows and columns from first on */
+    const double *v, *w;
+    double *out;
+} oxi_symmetric_job;
+enum { OXI_SYMMETRIC_ROWS = 32 };
+
+/* out = a v on the part; and a -= v w^T + w v^T there. */
+static void oxi_symmetric_times(void *arg, int64_t index, int lane) {
+    const oxi_symmetric_job *j = (const oxi_symmetric_job *)arg;
+    int64_t at = index * OXI_SYMMETRIC_ROWS, end = oxi_min_i64(at + OXI_SYMMETRIC_ROWS, j->count);
+    (void)lane;
+    for (int64_t i = at; i < end; i++)
+        j->out[i] = oxi_cpu_kernels()->dot_f64(j->count, oxi_dense_row(j->a, j->first + i) + j->first, j->v);
+}
+static void oxi_symmetric_less(void *arg, int64_t index, int lane) {
+    const oxi_symmetric_job *j = (const oxi_symmetric_job *)arg;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t at = index * OXI_SYMMETRIC_ROWS, end = oxi_min_i64(at + OXI_SYMMETRIC_ROWS, j->count);
+    (void)lane;
+    for (int64_t i = at; i < end; i++) {
+        double *row = oxi_dense_row(j->a, j->first + i) + j->first;
+        kernels->axpy_f64(j->count, -j->v[i], j->w, row);
+        kernels->axpy_f64(j->count, -j->w[i], j->v, row);
+    }
+}
+
+/* a (both triangles) becomes d, e; its rows keep the reflectors, row i from column i + 1 on, tau in `tau`. */
+static void oxi_tridiagonal(const oxi_dense *a, double *d, double *e, double *tau, double *work) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t n = a->rows;
+    oxi_symmetric_job job;
+    job.a = a;
+    for (int64_t k = 0; k + 1 < n; k++) {
+        double *x = oxi_dense_row(a, k) + k + 1;
+        int64_t rest = n - k - 1, tasks = (rest - 1) / OXI_SYMMETRIC_ROWS + 1;
+        d[k] = oxi_dense_row(a, k)[k];
+        tau[k] = oxi_reflector(rest, x);
+        e[k] = x[0];
+        if (tau[k] == 0) continue;
+        x[0] = 1;
+        job.first = k + 1;
+        job.count = rest;
+        job.v = x;
+        job.out = work;
+        oxi_parallel_for(tasks, oxi_symmetric_times, &job);
+        for (int64_t i = 0; i < rest; i++) work[i] *= tau[k];
+        kernels->axpy_f64(rest, -0.5 * tau[k] * kernels->dot_f64(rest, work, x), x, work);
+        job.w = work;
+        oxi_parallel_for(tasks, oxi_symmetric_less, &job);
+    }
+    if (n) d[n - 1] = oxi_dense_row(a, n - 1)[n - 1];
+}
+
+/* Rows of z become the columns of the product of the reflectors. */
+static void oxi_tridiagonal_vectors(const oxi_dense *a, const double *tau, const oxi_dense *z) {
+    int64_t n = a->rows;
+    memset(z->p, 0, (size_t)(n * n) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) oxi_dense_row(z, i)[i] = 1;
+    for (int64_t k = n - 2; k >= 0; k--) {
+        if (tau[k] == 0) continue;
+        oxi_dense part = oxi_block(z, k + 1, 0, n - k - 1, n);
+        oxi_reflect_rows(&part, k + 1, tau[k], oxi_dense_row(a, k) + k + 1);
+    }
+}
+
+/* One implicit QL step of d, e between l and m; its rotations to c, s [m - l]. */
+static void oxi_ql_step(double *d, double *e, int64_t l, int64_t m, double *c, double *s) {
+    double g = (d[l + 1] - d[l]) / (2 * e[l]), r = hypot(g, 1), sine = 1, cosine = 1, p = 0;
+    g = d[m] - d[l] + e[l] / (g + copysign(r, g));
+    int64_t i = m - 1;
+    for (; i >= l; i--) {
+        double f = sine * e[i], b = cosine * e[i];
+        r = hypot(f, g);
+        e[i + 1] = r;
+        if (r == 0) { /* they have come apart already */
+            d[i + 1] -= p;
+            e[m] = 0;
+            break;
+        }
+        sine = f / r;
+        cosine = g / r;
+        g = d[i + 1] - p;
+        r = (d[i] - g) * sine + 2 * cosine * b;
+        p = sine * r;
+        d[i + 1] = g + p;
+        g = cosine * r - b;
+        c[i - l] = cosine;
+        s[i - l] = -sine;
+    }
+    for (int64_t k = i; k >= l; k--) { /* none */
+        c[k - l] = 1;
+        s[k - l] = 0;
+    }
+    if (i >= l) return;
+    d[l] -= p;
+    e[l] = g;
+    e[m] = 0;
+}
+
+/* Eigenvalues in d; z (NULL: none) gets their vectors as rows. False: it does not converge (NaN). */
+static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, double *work) {
+    oxi_rotations r;
+    r.rows = z;
+    r.c = work;
+    r.s = work + n;
+    if (n) e[n - 1] = 0;
+    for (int64_t l = 0; l < n; l++)
+        for (int turn = 0;; turn++) {
+            int64_t m = l;
+            for (; m + 1 < n; m++) {
+                double size = fabs(d[m]) + fabs(d[m + 1]);
+                if (fabs(e[m]) <= DBL_EPSILON * size) break;
+            }
+            if (m == l) break;
+            if (turn == 60) return false;
+            oxi_ql_step(d, e, l, m, work, work + n);
+            r.first = l;
+            r.count = m - l;
+            if (z) oxi_rotate_rows(&r);
+        }
+    return true;
+}
+
+/* Rows of z, and their numbers, in rising (or falling) order. */
+static void oxi_sort_rows(int64_t n, double *d, const oxi_dense *z, const oxi_dense *more, bool falls) {
+    for (int64_t i = 0; i + 1 < n; i++) {
+        int64_t best = i;
+        for (int64_t j = i + 1; j < n; j++)
+            if (falls ? d[j] > d[best] : d[j] < d[best]) best = j;
+        if (best == i) continue;
+        double t = d[i];
+        d[i] = d[best];
+        d[best] = t;
+        if (z) oxi_swap_rows(z, i, best);
+        if (more) oxi_swap_rows(more, i, best);
+    }
+}
+
+/* a [n,n], of which the lower triangle counts; z [n,n] or NULL gets vectors as rows. */
+static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
+    int64_t n = a->rows;
+    oxi_dense work = oxi_dense_new(4, n ? n : 1);
+    if (!work.p) return false;
+    double *e = oxi_dense_row(&work, 0), *tau = oxi_dense_row(&work, 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) oxi_dense_row(a, i)[j] = oxi_dense_row(a, j)[i];
+    for (int64_t i = 0; i < n * n; i++)
+        if (!isfinite(a->p[i])) {
+            (void)oxi_fail(OX_ERR_ARG, "eigh: an element is not finite");
+            return false;
+        }
+    oxi_tridiagonal(a, d, e, tau, oxi_dense_row(&work, 2));
+    if (z) oxi_tridiagonal_vectors(a, tau, z);
+    if (!oxi_ql(n, d, e, z, oxi_dense_row(&work, 2))) {
+        (void)oxi_fail(OX_ERR_ARG, "eigh: does not converge");
+        return false;
+    }
+    oxi_sort_rows(n, d, z, NULL, false);
+    return true;
+}
+
+/* ---- singular values ----------------------------------------------------------------------------------- */
+
+typedef struct oxi_jacobi_job {
+    const oxi_dense *rows, *turned; /* rows to be made orthogonal; what is rotated with them, or NULL */
+    const int64_t *order;           /* of a round: pairs (order[i], order[count - 1 - i]) */
+    int64_t count;
+    double *size;     /* squares of the rows' lengths */
+    int64_t *rotated; /* atomic */
+} oxi_jacobi_job;
+
+static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
+    const oxi_jacobi_job *j = (const oxi_jacobi_job *)arg;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t a = j->order[index], b = j->order[j->count - 1 - index], n = j->rows->columns;
+    (void)lane;
+    if (a >= j->rows->rows || b >= j->rows->rows) return; /* the one that an odd count lacks */
+    double *x = oxi_dense_row(j->rows, a), *y = oxi_dense_row(j->rows, b), dot = kernels->dot_f64(n, x, y);
+    double limit = 2 * DBL_EPSILON * sqrt(j->size[a]) * sqrt(j->size[b]);
+    if (!(fabs(dot) > limit)) return;
+    double zeta = (j->size[b] - j->size[a]) / (2 * dot), t, c;
+    t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+    if (fabs(zeta) > 1e150) t = 0.5 / zeta;
+    c = 1 / sqrt(1 + t * t);
+    kernels->rotate_f64(n, c, -c * t, x, y);
+    if (j->turned)
+        kernels->rotate_f64(j->turned->columns, c, -c * t, oxi_dense_row(j->turned, a),
+                            oxi_dense_row(j->turned, b));
+    j->size[a] = kernels->dot_f64(n, x, x);
+    j->size[b] = kernels->dot_f64(n, y, y);
+    oxi_atomic_add(j->rotated, 1);
+}
+
+/* Rows become orthogonal: rounds of pairs that have no row in common, so that threads may share them. */
+static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *size) {
+    int64_t n = rows->rows, even = n + n % 2, rotated = 1;
+    oxi_jacobi_job job;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *list = n > 1 ? oxi_tensor_new(ox_cpu(), OX_I64, 1, &even) : NULL;
+    int64_t *order = list ? (int64_t *)(void *)oxi_ptr(list) : NULL;
+    for (int64_t i = 0; i < n; i++)
+        size[i] = oxi_cpu_kernels()->dot_f64(rows->columns, oxi_dense_row(rows, i), oxi_dense_row(rows, i));
+    for (int64_t i = 0; order && i < even; i++) order[i] = i;
+    job.rows = rows;
+    job.turned = turned;
+    job.order = order;
+    job.count = even;
+    job.size = size;
+    job.rotated = &rotated;
+    for (int sweep = 0; order && rotated && sweep < 60; sweep++) {
+        rotated = 0;
+        for (int64_t round = 0; round + 1 < even; round++) {
+            oxi_parallel_for(even / 2, oxi_jacobi_pair, &job);
+            int64_t last = order[even - 1]; /* all but the first move on */
+            memmove(order + 2, order + 1, (size_t)(even - 2) * sizeof *order);
+            if (even > 1) order[1] = last;
+        }
+    }
+    ox_scope_end(&scope);
+    return n < 2 || order;
+}
+
+/* Rows of length 0 among orthonormal ones become orthonormal too: unit vectors less their part in the rest. */
+static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t next = 0;
+    for (int64_t i = 0; i < q->rows; i++) {
+        if (known[i]) continue;
+        double *row = oxi_dense_row(q, i), size = 0;
+        while (size < 0.3 && next < 2 * q->columns) {
+            memset(row, 0, (size_t)q->columns * sizeof(double));
+            row[next++ % q->columns] = 1;
+            for (int pass = 0; pass < 2; pass++)
+                for (int64_t k = 0; k < q->rows; k++)
+                    if (k < i || known[k])
+                        kernels->axpy_f64(q->columns, -kernels->dot_f64(q->columns, oxi_dense_row(q, k), row),
+                                          oxi_dense_row(q, k), row);
+            size = sqrt(kernels->dot_f64(q->columns, row, row));
+        }
+        for (int64_t c = 0; size > 0 && c < q->columns; c++) row[c] /= size;
+    }
+}
+
+/* By a power of two that makes the largest number nearly 1: squares neither overflow nor vanish. */
+static double oxi_dense_scale(const oxi_dense *a) {
+    double most = 0;
+    int power = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = 0; k < a->columns; k++) most = fmax(most, fabs(oxi_dense_row(a, i)[k]));
+    if (most > 0) (void)frexp(most, &power);
+    if (power > -300 && power < 300) return 1;
+    for (int half = 0; half < 2; half++) /* one factor might be beyond the numbers there are */
+        for (int64_t i = 0; i < a->rows; i++)
+            for (int64_t k = 0; k < a->columns; k++)
+                oxi_dense_row(a, i)[k] *= ldexp(1.0, half ? -(power - power / 2) : -(power / 2));
+    return ldexp(1.0, power);
+}
+
+/* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
+static bool oxi_svd_rows(const oxi_dense *r, const oxi_dense *j, double *s) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t n = r->rows;
+    bool *known = (bool *)oxi_alloc((size_t)n), done = known && oxi_jacobi(r, j, s);
+    for (int64_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
+    oxi_sort_rows(n, s, r, j, true);
+    for (int64_t i = 0; done && i < n; i++) {
+        known[i] = s[i] > 0;
+        double *row = oxi_dense_row(r, i), size = s[i] > 1e-150 ? s[i] : 1;
+        if (known[i] && s[i] <= 1e-150) { /* squares were too small to count */
+            for (int64_t k = 0; k < n; k++) row[k] *= 1e200;
+            size = sqrt(kernels->dot_f64(n, row, row));
+        }
+        for (int64_t k = 0; k < n; k++) row[k] /= size;
+    }
+    if (done) oxi_fill_rows(r, known);
+    if (known) oxi_free(known, (size_t)n);
+    return done;
+}
+
+/* a's transpose at [n, m] with m >= n, overwritten: s [n] falling, ut [n, m] and vt [n, n] of a = u s vt. */
+static bool oxi_svd_tall(const oxi_dense *at, double *s, const oxi_dense *ut, const oxi_dense *vt) {
+    int64_t n = at->rows;
+    if (n == 0) return true;
+    oxi_dense r = oxi_dense_new(n, n), j = oxi_dense_new(n, n), tau = oxi_dense_new(1, n),
+              q = oxi_dense_new(n, at->columns);
+    double scale = oxi_dense_scale(at);
+    if (!r.p || !j.p || !tau.p || !q.p || !oxi_qr(at, tau.p) || !oxi_qr_vectors(at, n, tau.p, &q)) return false;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) {
+            oxi_dense_row(&r, i)[k] = k < i ? 0 : oxi_dense_row(at, k)[i];
+            oxi_dense_row(&j, i)[k] = i == k;
+        }
+    if (!oxi_svd_rows(&r, &j, s)) return false;
+    for (int64_t i = 0; i < n; i++) s[i] *= scale;
+    oxi_dense_copy(vt, &r);
+    return oxi_dense_product(ut, 0, 1, &j, false, &q, false);
+}

@@ -1,0 +1,309 @@
+/* test_linalg.c - linear algebra by its residuals: sizes from 0 to 257 (1000 once), batches, singular and
+ * ill-conditioned matrices, layouts, errors. A residual is measured in eps of the dtype times the size of the
+ * matrix and of its numbers, as LAPACK's own tests do. OX_TIERS OX_TSAN */
+#include "operands.h"
+
+#ifdef OX_NO_LINALG
+int main(void) {
+    check_skip("linalg", "left out by OX_NO_LINALG");
+    return check_done("linalg");
+}
+#else
+
+static const int64_t sizes[] = {0, 1, 2, 31, 64, 97, 257};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+static const ox_dtype wide_dtypes[] = {OX_F32, OX_F64};
+
+static double eps_of(ox_dtype dtype) {
+    return dtype == OX_F64 ? 2.220446049250313e-16 : 1.1920929e-7;
+}
+
+static double largest(ox_tensor *t) {
+    if (!t || ox_numel(t) == 0) return 0;
+    return ox_item(ox_amax(ox_abs(ox_cast(t, OX_F64)), OX_ALL_DIMS, false));
+}
+
+static ox_tensor *wide(ox_tensor *t) {
+    return t ? ox_cast(t, OX_F64) : NULL;
+}
+static ox_tensor *turned(ox_tensor *t) {
+    return ox_transpose(t, -2, -1);
+}
+static ox_tensor *product(ox_tensor *a, ox_tensor *b) {
+    return ox_matmul(wide(a), wide(b));
+}
+
+/* What a - b is of eps, n and the size of a: below `most`. */
+static void check_residual(ox_tensor *a, ox_tensor *b, ox_dtype dtype, int64_t n, double most,
+                           const char *what) {
+    CHECK_MSG(a && b, "%s of %s, %lld: %s", what, ox_dtype_name(dtype), (long long)n, ox_error_text());
+    if (!a || !b) {
+        ox_error_clear();
+        return;
+    }
+    double size = largest(a), off = largest(ox_sub(wide(a), wide(b)));
+    double scaled = off / (eps_of(dtype) * (size > 0 ? size : 1) * (double)(n > 0 ? n : 1));
+    CHECK_MSG(scaled <= most, "%s of %s, %lld: off by %g eps n", what, ox_dtype_name(dtype), (long long)n,
+              scaled);
+}
+
+static void check_orthogonal(ox_tensor *q, ox_dtype dtype, int64_t n, const char *what) {
+    if (!q || ox_numel(q) == 0) return;
+    ox_tensor *eye = ox_eye(q->shape[q->ndim - 1], q->shape[q->ndim - 1], OX_F64);
+    ox_tensor *got = product(turned(q), q);
+    check_residual(ox_expand(eye, ox_shape_of(got)), got, dtype, n, 4, what);
+}
+
+/* ---- factors --------------------------------------------------------------------------------------------- */
+
+static void check_lu(ox_tensor *x, int64_t n) {
+    ox_tuple f = ox_lu(x, true), plain = ox_lu_factor(x, true);
+    check_residual(x, product(f.t[0], product(f.t[1], f.t[2])), x->dtype, n, 4, "P L U");
+    CHECK(plain.t[0] && plain.t[1] && plain.t[1]->dtype == OX_I32);
+    CHECK_MSG(largest(f.t[1]) <= 1, "an element of L is above 1");
+}
+
+static void check_qr(ox_tensor *x, int64_t n) {
+    static const char *const modes[] = {"reduced", "complete"};
+    for (int m = 0; m < 2; m++) {
+        ox_tuple f = ox_qr(x, modes[m]);
+        check_residual(x, product(f.t[0], f.t[1]), x->dtype, n, 8, "Q R");
+        check_orthogonal(f.t[0], x->dtype, n, "Q of QR");
+        if (f.t[1] && ox_numel(f.t[1])) CHECK(largest(ox_tril(f.t[1], -1)) == 0);
+    }
+    ox_tuple packed = ox_geqrf(x);
+    if (x->shape[x->ndim - 2] >= x->shape[x->ndim - 1] && packed.t[0]) {
+        ox_tensor *q = ox_householder_product(packed.t[0], packed.t[1]);
+        check_residual(ox_qr(x, NULL).t[0], q, x->dtype, n, 8, "householder_product");
+    }
+}
+
+static void check_svd(ox_tensor *x, int64_t n) {
+    ox_tuple f = ox_svd(x, false), full = ox_svd(x, true);
+    CHECK_MSG(f.t[0] && full.t[0], "svd: %s", ox_error_text());
+    if (!f.t[0] || !full.t[0]) return;
+    ox_tensor *us = ox_mul(wide(f.t[0]), ox_unsqueeze(wide(f.t[1]), -2));
+    check_residual(x, product(us, f.t[2]), x->dtype, n, 8, "U S V");
+    check_orthogonal(f.t[0], x->dtype, n, "U");
+    check_orthogonal(turned(f.t[2]), x->dtype, n, "V");
+    check_orthogonal(full.t[0], x->dtype, n, "all of U");
+    check_orthogonal(turned(full.t[2]), x->dtype, n, "all of V");
+    if (f.t[1]->shape[f.t[1]->ndim - 1] > 1) {
+        ox_tensor *falls = ox_diff(f.t[1], 1, -1, NULL, NULL);
+        CHECK(ox_item(ox_amax(falls, OX_ALL_DIMS, false)) <= 0 &&
+              ox_item(ox_amin(f.t[1], OX_ALL_DIMS, false)) >= 0);
+    }
+}
+
+static void check_square(ox_tensor *x, int64_t n) {
+    ox_dtype dtype = x->dtype;
+    ox_tensor *sum = ox_add(x, turned(x)), *rhs = ox_randn(OX_SHAPE(n, 3), dtype);
+    ox_tuple e = ox_eigh(sum, false);
+    CHECK_MSG(e.t[0] && e.t[1], "eigh: %s", ox_error_text());
+    if (e.t[0] && e.t[1]) {
+        ox_tensor *back = product(ox_mul(wide(e.t[1]), ox_unsqueeze(wide(e.t[0]), -2)), turned(e.t[1]));
+        check_residual(sum, back, dtype, n, 8, "V L V^T");
+        check_orthogonal(e.t[1], dtype, n, "eigenvectors");
+    }
+    ox_tensor *y = ox_solve(x, rhs, true); /* backward error: of the residual against |x| |y| */
+    if (n && y) {
+        double off = largest(ox_sub(product(x, y), wide(rhs)));
+        double size = largest(x) * largest(y) * (double)n + largest(rhs);
+        CHECK_MSG(off <= 4 * eps_of(dtype) * size, "solve of %lld: a residual of %g", (long long)n,
+                  off / (eps_of(dtype) * size));
+    }
+    ox_tensor *definite = ox_add(product(x, turned(x)), ox_mul_number(ox_eye(n, n, OX_F64), (double)n + 1));
+    definite = ox_cast(definite, dtype);
+    for (int upper = 0; upper < 2; upper++) {
+        ox_tensor *l = ox_cholesky(definite, upper != 0);
+        ox_tensor *back = l ? (upper ? product(turned(l), l) : product(l, turned(l))) : NULL;
+        check_residual(definite, back, dtype, n, 4, "L L^T");
+        check_residual(rhs, product(definite, ox_cholesky_solve(rhs, l, upper != 0)), dtype, n, 40,
+                       "cholesky_solve");
+    }
+}
+
+static void test_factors(void) {
+    for (int d = 0; d < 2; d++)
+        for (int s = 0; s < SIZES; s++)
+            OX_SCOPE {
+                int64_t n = sizes[s], m = n / 2 + 3;
+                ox_manual_seed((uint64_t)(7 * s + d));
+                ox_tensor *x = ox_randn(OX_SHAPE(n, n), wide_dtypes[d]),
+                          *tall = ox_randn(OX_SHAPE(n, m), wide_dtypes[d]);
+                ox_tensor *shapes[3];
+                shapes[0] = x;
+                shapes[1] = tall;
+                shapes[2] = ox_t(tall);
+                for (int i = 0; i < 3; i++) {
+                    check_lu(shapes[i], n + m);
+                    check_qr(shapes[i], n + m);
+                    if (n < 200) check_svd(shapes[i], n + m);
+                }
+                check_square(x, n);
+                CHECK_MSG(ox_error() == OX_OK, "%lld: %s", (long long)n, ox_error_text());
+                ox_error_clear();
+            }
+}
+
+/* Numbers of many sizes, ranks that are not full, numbers far from 1. */
+static ox_tensor *hard_matrix(int kind, int64_t n, ox_dtype dtype) {
+    ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F64);
+    if (kind == 0) x = ox_zeros(OX_SHAPE(n, n), OX_F64);
+    if (kind == 1) x = ox_matmul(ox_narrow(x, 1, 0, 3), ox_narrow(x, 0, 0, 3)); /* rank 3 */
+    if (kind == 2) x = ox_mul(x, ox_exp10(ox_linspace(0, -12, n, OX_F64)));
+    if (kind == 3) x = ox_ones(OX_SHAPE(n, n), OX_F64);
+    if (kind == 4) x = ox_mul_number(x, dtype == OX_F64 ? 1e-200 : 1e-25);
+    if (kind == 5) x = ox_mul_number(x, dtype == OX_F64 ? 1e150 : 1e18);
+    if (kind == 6) x = ox_triu(ox_ones(OX_SHAPE(n, n), OX_F64), 0);
+    return ox_cast(x, dtype);
+}
+
+static void test_hard(void) {
+    for (int d = 0; d < 2; d++)
+        for (int kind = 0; kind < 7; kind++)
+            OX_SCOPE {
+                ox_manual_seed((uint64_t)kind);
+                ox_tensor *x = hard_matrix(kind, 33, wide_dtypes[d]);
+                check_lu(x, 33);
+                check_qr(x, 33);
+                check_svd(x, 33);
+                if (kind == 1) CHECK(ox_item_int(ox_matrix_rank(x, 0, -1, false)) == 3);
+                if (kind == 0)
+                    CHECK(ox_item_int(ox_matrix_rank(x, 0, -1, false)) == 0 && ox_item(ox_det(x)) == 0);
+                ox_tensor *p = ox_pinv(x, 0, -1, false);
+                if (kind < 2 || kind == 3 || kind == 6)
+                    check_residual(x, product(product(x, p), x), wide_dtypes[d], 33, 400, "X pinv(X) X");
+                if (kind == 0 || kind == 3) {
+                    CHECK(!ox_inv(x) && ox_error() == OX_ERR_ARG);
+                    CHECK_MSG(strstr(ox_error_text(), "singular"), "%s", ox_error_text());
+                    ox_error_clear();
+                }
+                CHECK_MSG(ox_error() == OX_OK, "kind %d: %s", kind, ox_error_text());
+                ox_error_clear();
+            }
+    OX_SCOPE { /* Hilbert's matrix: its singular values to full accuracy, its inverse in whole numbers */
+        double h[64];
+        for (int i = 0; i < 64; i++) h[i] = 1.0 / (i / 8 + i % 8 + 1);
+        ox_tensor *x = ox_from_doubles(h, OX_SHAPE(8, 8), OX_F64);
+        CHECK(fabs(ox_item(ox_select(ox_svdvals(x), 0, 0)) - 1.6959389969219497) < 1e-14);
+        CHECK(fabs(ox_item(ox_select(ox_svdvals(x), 0, 7)) - 1.1115389663724358e-10) < 1e-16);
+        CHECK(fabs(ox_item(ox_select(ox_select(ox_inv(x), 0, 7), 0, 7)) - 176679360) < 1e3);
+        CHECK(fabs(ox_item(ox_det(x)) / 2.7370501137915130e-33 - 1) < 1e-6);
+    }
+}
+
+/* ---- eigenvalues of general matrices -------------------------------------------------------------------- */
+
+static void test_eig(void) {
+    static const int64_t some[] = {0, 1, 2, 5, 31, 64};
+    for (int s = 0; s < 6; s++)
+        for (int kind = 0; kind < 3; kind++)
+            OX_SCOPE {
+                int64_t n = some[s];
+                ox_manual_seed((uint64_t)s);
+                ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F32);
+                if (kind == 1) x = ox_triu(x, 0);
+                if (kind == 2 && n)
+                    x = ox_roll(ox_eye(n, n, OX_F32), OX_DIMS(1), OX_DIMS(0)); /* roots of 1 */
+                ox_tuple e = ox_eig(x);
+                CHECK_MSG(e.t[0] && e.t[1], "eig: %s", ox_error_text());
+                if (!e.t[0] || n == 0) continue;
+                ox_tensor *left = ox_matmul(ox_cast(x, OX_C64), e.t[1]), *right = ox_mul(e.t[1], e.t[0]);
+                double off = largest(ox_abs(ox_sub(left, right)));
+                CHECK_MSG(off <= 4e-6 * sqrt((double)n) * (1 + largest(x)), "eig of %lld, kind %d: %g",
+                          (long long)n, kind, off);
+                if (kind == 2) CHECK(fabs(largest(ox_abs(e.t[0])) - 1) < 1e-5);
+            }
+    OX_SCOPE {
+        ox_tensor *x = ox_full(OX_SHAPE(3, 3), NAN, OX_F32);
+        CHECK(!ox_eig(x).t[0] && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_svd(x, false).t[0] && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_eigh(x, false).t[0] && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+    }
+}
+
+/* ---- batches, layouts ------------------------------------------------------------------------------------ */
+
+static void test_layouts(void) {
+    static const int64_t shape[4] = {2, 3, 7, 7}, side[3] = {3, 7, 2};
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *x = random_layout((layout)l, DOMAIN_MODEST, 4, shape, OX_F64);
+            ox_tensor *b = random_layout((layout)l, DOMAIN_MODEST, 3, side, OX_F64);
+            ox_tensor *a = ox_add(x, ox_mul_number(ox_eye(7, 7, OX_F64), 50)), *copy = ox_clone(a);
+            CHECK_MSG(ox_equal(ox_inv(a), ox_inv(copy)) && ox_equal(ox_det(a), ox_det(copy)), "%s",
+                      layout_name((layout)l));
+            ox_tensor *y = ox_solve(a, b, true),
+                      *z = ox_solve(a, turned(b), false); /* a batch that broadcasts */
+            check_residual(ox_expand(b, OX_SHAPE(2, 3, 7, 2)), product(a, y), OX_F64, 7, 40, "solve");
+            check_residual(ox_expand(turned(b), OX_SHAPE(2, 3, 2, 7)), product(z, a), OX_F64, 7, 40,
+                           "x a = b");
+            ox_tuple d = ox_slogdet(a);
+            check_residual(ox_det(a), ox_mul(d.t[0], ox_exp(d.t[1])), OX_F64, 7, 40, "slogdet");
+            for (int i = 0; i < 8; i++) {
+                bool upper = i & 1, left = i & 2, unit = i & 4;
+                ox_tensor *t = upper ? ox_triu(a, unit) : ox_tril(a, -(int)unit), *rhs = left ? b : turned(b);
+                if (unit) t = ox_add(t, ox_eye(7, 7, OX_F64));
+                ox_tensor *u = ox_solve_triangular(a, rhs, upper, left, unit);
+                ox_tensor *back = u ? (left ? product(t, u) : product(u, t)) : NULL;
+                ox_shape whole = left ? OX_SHAPE(2, 3, 7, 2) : OX_SHAPE(2, 3, 2, 7);
+                check_residual(ox_expand(rhs, whole), back, OX_F64, 7, 1e9, "solve_triangular");
+            }
+            CHECK_MSG(ox_error() == OX_OK, "%s: %s", layout_name((layout)l), ox_error_text());
+            ox_error_clear();
+        }
+}
+
+static void test_complex_systems(void) {
+    OX_SCOPE {
+        ox_tensor *a = ox_complex(ox_randn(OX_SHAPE(2, 9, 9), OX_F32), ox_randn(OX_SHAPE(2, 9, 9), OX_F32));
+        ox_tensor *b = ox_complex(ox_randn(OX_SHAPE(2, 9, 2), OX_F32), ox_randn(OX_SHAPE(2, 9, 2), OX_F32));
+        ox_tensor *x = ox_solve(a, b, true);
+        CHECK(x && largest(ox_abs(ox_sub(ox_matmul(a, x), b))) < 1e-4);
+    }
+}
+
+/* ---- powers, exponential, the rest ---------------------------------------------------------------------- */
+
+static void test_functions(void) {
+    OX_SCOPE {
+        double turn[4] = {0, -1, 1, 0};
+        ox_tensor *x = ox_mul_number(ox_from_doubles(turn, OX_SHAPE(2, 2), OX_F64), 30),
+                  *e = ox_matrix_exp(x);
+        CHECK(e && fabs(ox_item(ox_select(ox_select(e, 0, 0), 0, 0)) - cos(30)) < 1e-12);
+        CHECK(e && fabs(ox_item(ox_select(ox_select(e, 0, 1), 0, 0)) - sin(30)) < 1e-12);
+        ox_tensor *a = ox_add(ox_randn(OX_SHAPE(4, 4), OX_F64), ox_mul_number(ox_eye(4, 4, OX_F64), 5));
+        check_residual(ox_matmul(a, ox_matmul(a, a)), ox_matrix_power(a, 3), OX_F64, 4, 10, "x^3");
+        check_residual(ox_eye(4, 4, OX_F64), ox_matmul(ox_matrix_power(a, -2), ox_matmul(a, a)), OX_F64, 4,
+                       100, "x^-2");
+        ox_tensor *tall = ox_randn(OX_SHAPE(20, 4), OX_F64), *b = ox_randn(OX_SHAPE(20, 2), OX_F64);
+        ox_tuple s = ox_lstsq(tall, b, -1);
+        ox_tensor *normal = s.t[0] ? ox_matmul(ox_t(tall), ox_sub(ox_matmul(tall, s.t[0]), b)) : NULL;
+        CHECK(normal && largest(normal) < 1e-12 && ox_item_int(s.t[2]) == 4 && s.t[1]->shape[0] == 2);
+        CHECK(fabs(ox_item(ox_cond(ox_eye(3, 3, OX_F64), NULL, 2)) - 1) < 1e-14);
+        CHECK(fabs(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(2, 3), OX_F64), "nuc", 0, OX_ALL_DIMS, false)) -
+                   sqrt(6)) < 1e-14);
+        CHECK(!ox_cholesky(ox_mul_number(ox_eye(3, 3, OX_F64), -1), false) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_inv(ox_ones(OX_SHAPE(2, 3), OX_F32)) && ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+        CHECK(!ox_lu_factor(ox_ones(OX_SHAPE(2, 2), OX_F16), true).t[0] && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+    }
+}
+
+int main(void) {
+    test_factors();
+    test_hard();
+    test_eig();
+    test_layouts();
+    test_complex_systems();
+    test_functions();
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0);
+    return check_done("linalg");
+}
+#endif

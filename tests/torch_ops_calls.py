@@ -1,0 +1,1077 @@
+"""How each operator of PyTorch's op_db is called here: a row a name, in functions without ox_ (torch_ops.py).
+
+A row takes the library and the sample's arguments as PyTorch's function has them. EXPECT replaces PyTorch's
+function where a result is not unique (signs, order, rotations): both sides then give what is. NEEDS_C128: f64
+gives c128 there, which is no dtype here, so f32 is compared alone. DRAWN: random, shape and dtype count.
+MISSING says why a name is not here.
+"""
+import ctypes
+import math
+
+import torch
+
+FLAT = -2147483648
+INF = float('inf')
+CALLS, EXPECT, MISSING, LOOSE = {}, {}, {}, {}
+NEEDS_C128, DRAWN = set(), set()
+END = 2**63 - 1
+
+
+def row(*names, **marks):
+    def keep(function):
+        for name in names:
+            CALLS[name] = function
+        return function
+    return keep
+
+
+def dims_of(dim):
+    return None if dim is None else dim
+
+
+def float_of(x):
+    return x.is_floating or x.is_complex
+
+
+# ---- elementwise -----------------------------------------------------------------------------------------
+
+def unary(ours=None, *names):
+    for name in names:
+        CALLS[name] = lambda o, x, _f=ours or name.rpartition('.')[2], **k: getattr(o, _f)(x)
+
+
+unary(None, *'''abs acos acosh asin asinh atan atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1
+    floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 neg rad2deg reciprocal rsqrt
+    sgn sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc logical_not bitwise_not angle i0 trace real imag
+    nn.functional.silu nn.functional.hardswish nn.functional.hardsigmoid nn.functional.logsigmoid
+    nn.functional.mish nn.functional.relu nn.functional.relu6 nn.functional.selu nn.functional.softsign
+    nn.functional.tanhshrink special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0
+    special.bessel_y1 special.entr special.erfcx special.i0e special.i1 special.i1e special.log_ndtr
+    special.modified_bessel_k0 special.modified_bessel_k1 special.ndtr special.ndtri
+    special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0
+    corrcoef argwhere'''.split())
+unary('i0', 'special.modified_bessel_i0')
+unary('i1', 'special.modified_bessel_i1')
+unary('conj', 'conj', 'conj_physical')
+unary('nonzero', 'argwhere')
+row('nonzero')(lambda o, x, as_tuple=False: o.unbind(o.nonzero(x if x.ndim or not as_tuple else o.unsqueeze(x, 0)), 1)
+               if as_tuple else o.nonzero(x))
+for n in ('atleast_1d', 'atleast_2d', 'atleast_3d'):
+    CALLS[n] = lambda o, *x, _n=n: [getattr(o, _n)(t) for t in (x[0] if isinstance(x[0], (list, tuple)) else x)]
+unary('clone', 'positive', 'alias_copy', 'resolve_conj', 'resolve_neg', 'contiguous')
+NEEDS_C128 |= set()
+
+
+def binary(ours=None, *names):
+    for name in names:
+        CALLS[name] = lambda o, a, b, _f=ours or name.rpartition('.')[2], **k: getattr(o, _f)(a, b)
+
+
+binary(None, *'''atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift complex copysign eq
+    ge gt hypot le lt ne logical_and logical_or logical_xor maximum minimum fmax fmin fmod remainder pow mul
+    floor_divide float_power gcd lcm heaviside ldexp logaddexp logaddexp2 nextafter polar xlogy special.xlog1py
+    special.zeta igamma igammac inner vdot dot matmul
+    special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
+    special.chebyshev_polynomial_w special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u
+    special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w special.hermite_polynomial_h
+    special.hermite_polynomial_he special.laguerre_polynomial_l special.legendre_polynomial_p
+    kron'''.split())
+binary('add', '__radd__')
+binary('mul', '__rmul__')
+binary('matmul', 'mv', 'mm', 'bmm')
+binary('bitwise_and', '__rand__')
+binary('bitwise_or', '__ror__')
+binary('bitwise_xor', '__rxor__')
+binary('maximum', 'max/binary')
+binary('minimum', 'min/binary')
+binary('outer', 'outer', 'ger')
+binary('fmax', 'fmax')
+binary('clamp_tensor', 'clamp_min')
+row('clamp_max')(lambda o, x, b: o.clamp_tensor(x, None, b))
+row('clamp_min')(lambda o, x, b: o.clamp_tensor(x, b, None))
+row('__rdiv__')(lambda o, a, b: o.div(b, a))
+row('__rsub__')(lambda o, a, b, alpha=1: o.sub(b, a))
+row('__rpow__')(lambda o, a, b: o.pow(b, a))
+row('__rmod__')(lambda o, a, b: o.remainder(b, a))
+row('__rmatmul__')(lambda o, a, b: o.matmul(b, a))
+NEEDS_C128 |= {'complex', 'polar'}
+
+
+def scaled(o, x, alpha):
+    return x if alpha == 1 else o.mul(x, alpha)
+
+
+row('add')(lambda o, a, b, alpha=1: o.add(a, scaled(o, b, alpha)))
+row('sub')(lambda o, a, b, alpha=1: o.sub(a, scaled(o, b, alpha)))
+row('rsub')(lambda o, a, b, alpha=1: o.sub(b, scaled(o, a, alpha)))
+row('true_divide')(lambda o, a, b: o.div(a, b))
+row('div')(lambda o, a, b, rounding_mode=None: o.div_mode(a, b, rounding_mode))
+row('addcmul')(lambda o, t, a, b, value=1: o.addcmul(t, a, b, value))
+row('addcdiv')(lambda o, t, a, b, value=1: o.addcdiv(t, a, b, value))
+row('where')(lambda o, a, c, b: o.where(c, a, b))
+row('torch.ops.aten._safe_softmax.default')(lambda o, x, dim, dtype=None: o.where(
+    o.eq_number(o.amax(x, dim, True), -INF), 0.0, o.softmax_as(x, dim, dtype)) if x.ndim else o.softmax_as(x, dim, dtype))
+row('lerp')(lambda o, a, b, w: o.lerp(a, b, w))
+row('clamp')(lambda o, x, low=None, high=None: o.clamp_tensor(x, low, high))
+row('nan_to_num')(lambda o, x, nan=None, posinf=None, neginf=None: o.nan_to_num(
+    x, 0 if nan is None else nan, INF if posinf is None else posinf, -INF if neginf is None else neginf))
+row('round')(lambda o, x, decimals=0: o.round(x) if decimals == 0 else o.div_number(
+    o.round(o.mul_number(x, 10.0 ** decimals)), 10.0 ** decimals) if decimals > 0 else o.mul_number(
+    o.round(o.div_number(x, 10.0 ** -decimals)), 10.0 ** -decimals))
+row('logit')(lambda o, x, eps=None: o.logit(x, -1 if eps is None else eps))
+row('isclose')(lambda o, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: o.isclose(a, b, rtol, atol, equal_nan))
+row('allclose')(lambda o, a, b, rtol=1e-5, atol=1e-8, equal_nan=False: o.allclose(a, b, rtol, atol, equal_nan))
+row('equal')(lambda o, a, b: o.equal(a, b))
+row('frexp')(lambda o, x: o.frexp(x))
+row('polygamma', 'special.polygamma')(lambda o, x, n: o.polygamma(n, x))
+row('mvlgamma')(lambda o, x, p: o.mvlgamma(x, p))
+row('masked_fill')(lambda o, x, mask, value: o.where(mask, o.cast(value, x.dtype) if hasattr(value, 'pointer')
+                                                    else value, x))
+row('fill')(lambda o, x, value: o.copy_(o.clone(x), value) if hasattr(value, 'pointer') else o.fill_(o.clone(x), value))
+row('zero_')(lambda o, x, **k: o.zero_(o.clone(x)))
+row('ones_like')(lambda o, x, **k: o.ones_like(x))
+row('full_like')(lambda o, x, value, dtype=None, **k: o.full_like(x, value) if dtype is None
+                 else o.full(x.shape, value, dtype))
+
+LOOSE.update({'native_group_norm': 100, 'nn.functional.hardsigmoid': 100, 'logcumsumexp': 30, 'native_layer_norm': 100})  # f32 constants, cancellation
+
+LOOSE.update({n: 1000 for n in ('special.bessel_j0', 'special.bessel_j1', 'special.bessel_y0', 'special.bessel_y1',
+                               'special.airy_ai')})  # PyTorch's own are 1e-7 off in f64 (test_special.c has mpmath's)
+
+# ---- activations -----------------------------------------------------------------------------------------
+
+row('nn.functional.leaky_relu')(lambda o, x, negative_slope=0.01: o.leaky_relu(x, negative_slope))
+row('nn.functional.elu')(lambda o, x, alpha=1.0: o.elu(x, alpha))
+row('nn.functional.celu')(lambda o, x, alpha=1.0: o.celu(x, alpha))
+row('nn.functional.softplus')(lambda o, x, beta=1, threshold=20: o.softplus(x, beta, threshold))
+row('nn.functional.hardtanh')(lambda o, x, min_val=-1, max_val=1: o.hardtanh(x, min_val, max_val))
+row('nn.functional.threshold')(lambda o, x, threshold, value: o.threshold(x, threshold, value))
+row('nn.functional.gelu')(lambda o, x, approximate='none': o.gelu(x) if approximate == 'none' else o.gelu_tanh(x))
+row('nn.functional.glu')(lambda o, x, dim=-1: o.glu(x, dim))
+row('nn.functional.hardshrink')(lambda o, x, lambd=0.5: o.hardshrink(x, lambd))
+row('nn.functional.softshrink')(lambda o, x, lambd=0.5: o.softshrink(x, lambd))
+row('nn.functional.prelu')(lambda o, x, weight: o.prelu(x, weight))
+row('nn.functional.rrelu')(lambda o, x, lower=1 / 8, upper=1 / 3, training=False, inplace=False:
+                           o.rrelu(x, lower, upper, training))
+row('nn.functional.softmin')(lambda o, x, dim, dtype=None: o.softmin(o.cast(x, dtype) if dtype else x, dim))
+row('softmax', 'nn.functional.softmax')(
+    lambda o, x, dim, dtype=None: o.softmax_as(x, dim, dtype))
+row('log_softmax', 'nn.functional.log_softmax')(lambda o, x, dim, dtype=None: o.log_softmax_as(x, dim, dtype))
+row('_softmax_backward_data')(lambda o, g, y, dim, dtype: o.cast(o.mul(y, o.sub(g, o.sum(o.mul(g, y), dim, True))),
+                                                                dtype))
+row('nn.functional.dropout')(lambda o, x, p=0.5, training=True, inplace=False: o.dropout(x, p, training))
+DRAWN |= {'nn.functional.dropout'}
+
+# ---- reductions ------------------------------------------------------------------------------------------
+
+
+def reduces(name, function=None):
+    def call(o, x, dim=None, keepdim=False, dtype=None, **k):
+        f = function or name
+        return getattr(o, f)(x, dim, keepdim) if dtype is None else getattr(o, f + '_as')(x, dim, keepdim, dtype)
+    CALLS[name] = call
+
+
+for name in 'sum mean prod amax amin all any nansum nanmean logsumexp'.split():
+    reduces(name)
+row('nansum')(lambda o, x, dim=None, keepdim=False, dtype=None: o.nansum(x if dtype is None else o.cast(x, dtype), dim,
+                                                                        keepdim))
+row('count_nonzero')(lambda o, x, dim=None: o.count_nonzero(x, dim))
+
+
+def moment(name):
+    def call(o, x, dim=None, unbiased=None, correction=1, keepdim=False):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        c = correction if unbiased is None else int(unbiased)
+        return getattr(o, name)(x, dim, 1 if c is None else c, keepdim)
+    return call
+
+
+CALLS['var'], CALLS['std'] = moment('var'), moment('std')
+CALLS['var_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
+    moment('var')(o, x, dim, *a, keepdim=keepdim, **k), o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
+CALLS['std_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
+    moment('std')(o, x, dim, *a, keepdim=keepdim, **k), o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
+row('aminmax')(lambda o, x, dim=None, keepdim=False: (o.amin(x, dim, keepdim), o.amax(x, dim, keepdim)))
+
+
+def extreme(name):
+    def call(o, x, dim=None, keepdim=False):
+        if hasattr(dim, 'pointer'):
+            return getattr(o, name + 'imum')(x, dim)
+        if dim is None:
+            return getattr(o, 'a' + name)(x, None, False)
+        return getattr(o, name)(x, dim, keepdim)
+    CALLS[name] = call
+
+
+extreme('max')
+extreme('min')
+for n in ('max', 'min'):
+    CALLS[n + '/reduction_no_dim'] = CALLS[n + '/reduction_with_dim'] = CALLS[n]
+row('argmax')(lambda o, x, dim=None, keepdim=False: o.argmax(x, FLAT if dim is None else dim, keepdim))
+row('argmin')(lambda o, x, dim=None, keepdim=False: o.argmin(x, FLAT if dim is None else dim, keepdim))
+row('norm', 'norm/fro', 'norm/inf')(lambda o, x, p=2, dim=None, keepdim=False, dtype=None: o.norm(
+    x if dtype is None else o.cast(x, dtype), 2 if p in ('fro', None) else p, dim, keepdim))
+row('linalg.vector_norm')(lambda o, x, ord=2, dim=None, keepdim=False, dtype=None: o.norm(
+    x if dtype is None else o.cast(x, dtype), ord, dim, keepdim))
+row('cumsum')(lambda o, x, dim, dtype=None: o.cumsum_as(x, dim, dtype))
+row('cumprod')(lambda o, x, dim, dtype=None: o.cumprod_as(x, dim, dtype))
+row('cummax')(lambda o, x, dim: o.cummax(x, dim))
+row('cummin')(lambda o, x, dim: o.cummin(x, dim))
+row('logcumsumexp')(lambda o, x, dim: o.logcumsumexp(x, dim))
+row('sort')(lambda o, x, dim=-1, descending=False, stable=None: o.sort(x, dim, descending))
+row('msort')(lambda o, x: o.sort(x, 0, False)[0])
+row('argsort')(lambda o, x, dim=-1, descending=False, stable=None: o.argsort(x, dim, descending))
+row('topk')(lambda o, x, k, dim=-1, largest=True, sorted=True: o.topk(x, k, dim, largest))
+row('kthvalue')(lambda o, x, k, dim=-1, keepdim=False: o.kthvalue(x, k, dim, keepdim))
+row('median')(lambda o, x, dim=None, keepdim=False: o.median(x, FLAT, False)[0] if dim is None
+              else o.median(x, dim, keepdim))
+row('nanmedian')(lambda o, x, dim=None, keepdim=False: o.nanmedian(x, FLAT, False)[0] if dim is None
+                 else o.nanmedian(x, dim, keepdim))
+row('mode')(lambda o, x, dim=-1, keepdim=False: o.mode(x, dim, keepdim))
+for n in ('quantile', 'nanquantile'):
+    CALLS[n] = lambda o, x, q, dim=None, keepdim=False, interpolation='linear', _n=n: getattr(o, _n)(
+        x, o.cast(o.full([], q, torch.float64), x.dtype) if not hasattr(q, 'pointer') else q,
+        FLAT if dim is None else dim, keepdim, interpolation)
+row('cov')(lambda o, x, correction=1, fweights=None, aweights=None: o.cov(x, correction, fweights, aweights))
+row('diff')(lambda o, x, n=1, dim=-1, prepend=None, append=None: o.diff(x, n, dim, prepend, append))
+row('trapezoid', 'trapz')(lambda o, y, x=None, dx=1, dim=-1: o.trapezoid(y, x, dx, dim))
+row('cumulative_trapezoid')(lambda o, y, x=None, dx=1, dim=-1: o.cumulative_trapezoid(y, x, dx, dim))
+row('dist')(lambda o, a, b, p=2: o.dist(a, b, p))
+row('cdist')(lambda o, a, b, p=2, compute_mode=None: o.cdist(a, b, p))
+row('nn.functional.pdist')(lambda o, x, p=2: o.pdist(x, p))
+row('renorm')(lambda o, x, p, dim, maxnorm: o.renorm(x, p, dim, maxnorm))
+row('nn.functional.normalize')(lambda o, x, p=2, dim=1, eps=1e-12: o.normalize(x, p, dim, eps))
+
+
+@row('gradient')
+def _gradient(o, x, *, spacing=None, dim=None, edge_order=1):
+    dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    if spacing is None or isinstance(spacing, (int, float, complex)):
+        spacing = [1 if spacing is None else spacing] * len(dims)
+    elif hasattr(spacing, 'pointer'):
+        spacing = [spacing] * len(dims)
+    return [o.gradient_along(x, s, d, edge_order) for s, d in zip(spacing, dims)]
+
+
+@row('histogram')
+def _histogram(o, x, bins, weight=None, density=False, range=None):
+    if hasattr(bins, 'pointer'):
+        return o.histogram(x, bins, weight, density)
+    if range is not None:
+        low, high = range
+    else:
+        t = x.to_torch()
+        low, high = (float(t.min()), float(t.max())) if t.numel() else (0, 0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return o.histogram(x, o.linspace(low, high, bins + 1, x.dtype), weight, density)
+
+
+row('histc')(lambda o, x, bins=100, min=0, max=0: o.histc(x, bins, min, max))
+row('bincount')(lambda o, x, weights=None, minlength=0: o.bincount(x, weights, minlength))
+
+# ---- views, joins, splits --------------------------------------------------------------------------------
+
+row('T', 't', 't_copy')(lambda o, x: o.permute(x, list(range(x.ndim))[::-1]))
+row('H')(lambda o, x: o.t(o.conj(x)) if x.is_complex else o.t(x))
+row('mT')(lambda o, x: o.transpose(x, -1, -2))
+row('mH')(lambda o, x: o.transpose(o.conj(x) if x.is_complex else x, -1, -2))
+row('transpose', 'transpose_copy')(lambda o, x, a, b: o.transpose(x, a, b))
+row('permute', 'permute_copy')(lambda o, x, dims: o.permute(x, dims))
+row('movedim')(lambda o, x, a, b: move_dims(o, x, a, b))
+
+
+def move_dims(o, x, a, b):
+    if isinstance(a, int):
+        return o.movedim(x, a, b)
+    a, b = [i % x.ndim for i in a], [i % x.ndim for i in b]
+    order = [i for i in range(x.ndim) if i not in a]
+    for to, come in sorted(zip(b, a)):
+        order.insert(to, come)
+    return o.permute(x, order)
+
+
+def flat_shape(shape):
+    return list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
+
+
+row('view', 'view_copy')(lambda o, x, *s: o.view_dtype(x, s[0]) if isinstance(s[0], torch.dtype)
+                         else o.view(x, flat_shape(s)))
+row('reshape')(lambda o, x, *s: o.reshape(x, flat_shape(s)))
+row('view_as', 'reshape_as')(lambda o, x, other: o.reshape(x, other.shape))
+row('ravel')(lambda o, x: o.flatten(x, 0, -1))
+row('flatten')(lambda o, x, start_dim=0, end_dim=-1: o.flatten(x, start_dim, end_dim))
+row('unflatten')(lambda o, x, dim, sizes: o.unflatten(x, dim, sizes))
+row('squeeze', 'squeeze_copy', 'squeeze/multiple')(lambda o, x, dim=None: squeeze(o, x, dim))
+
+
+def squeeze(o, x, dim):
+    if dim is None:
+        return o.squeeze_all(x)
+    if isinstance(dim, int):
+        return o.squeeze(x, dim)
+    for d in sorted([i % max(x.ndim, 1) for i in dim], reverse=True):
+        x = o.squeeze(x, d)
+    return o.view(x, x.shape) if not dim else x
+
+
+row('unsqueeze', 'unsqueeze_copy')(lambda o, x, dim: o.unsqueeze(x, dim))
+row('expand', 'broadcast_to', 'expand_copy')(lambda o, x, *s: o.expand(x, flat_shape(s)))
+row('expand_as')(lambda o, x, other: o.expand_as(x, other))
+row('narrow', 'narrow_copy')(lambda o, x, dim, start, length: o.narrow(
+    x, dim, start if not hasattr(start, 'pointer') else int(start.to_torch()), length))
+row('select')(lambda o, x, dim, index: o.select(x, dim, index))
+row('diagonal', 'diagonal_copy', 'linalg.diagonal')(lambda o, x, offset=0, dim1=None, dim2=None, _d=(0, 1):
+                                                  o.diagonal(x, offset, _d[0] if dim1 is None else dim1,
+                                                             _d[1] if dim2 is None else dim2))
+row('linalg.diagonal')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diagonal(x, offset, dim1, dim2))
+row('as_strided', 'as_strided_copy', 'as_strided/partial_views')(
+    lambda o, x, size, stride, storage_offset=None: o.as_strided(
+        x, list(size), list(stride), x.offset if storage_offset is None else storage_offset))
+row('as_strided_scatter')(lambda o, x, src, size, stride, storage_offset=0: o.as_strided_scatter(
+    x, src, list(size), list(stride), storage_offset or 0))
+row('unfold', 'unfold_copy')(lambda o, x, dim, size, step: o.unfold(x, dim, size, step))
+row('view_as_complex')(lambda o, x: o.view_as_complex(x))
+row('view_as_real')(lambda o, x: o.view_as_real(x))
+NEEDS_C128 |= {'view_as_complex'}
+row('real')(lambda o, x: o.real(x) if x.is_complex else o.contiguous(x))
+row('flip')(lambda o, x, dims: o.flip(x, dims))
+row('fliplr')(lambda o, x: o.flip(x, 1))
+row('flipud')(lambda o, x: o.flip(x, 0))
+row('rot90')(lambda o, x, k=1, dims=(0, 1): o.rot90(x, k, *dims))
+row('roll')(lambda o, x, shifts, dims=None: o.roll(x, shifts, dims))
+row('cat', 'concat', 'concatenate')(lambda o, ts, dim=0: o.cat(ts, dim))
+row('stack')(lambda o, ts, dim=0: o.stack(ts, dim))
+row('hstack')(lambda o, ts: o.hstack(ts))
+row('vstack', 'row_stack')(lambda o, ts: o.vstack(ts))
+row('dstack')(lambda o, ts: o.dstack(ts))
+row('column_stack')(lambda o, ts: o.column_stack(ts))
+row('block_diag')(lambda o, *ts: o.block_diag(list(ts)))
+row('cartesian_prod')(lambda o, *ts: o.cartesian_prod(list(ts)))
+row('combinations')(lambda o, x, r=2, with_replacement=False: o.combinations(x, r, with_replacement))
+row('broadcast_tensors')(lambda o, *ts: o.broadcast_tensors(list(ts)))
+row('meshgrid/variadic_tensors')(lambda o, *ts, indexing='ij': o.meshgrid(list(ts), indexing))
+row('meshgrid/list_of_tensors')(lambda o, ts, indexing='ij': o.meshgrid(list(ts), indexing))
+
+
+def split(o, x, size, dim=0):
+    return o.split(x, size, dim) if isinstance(size, int) else o.split_with_sizes(x, list(size), dim)
+
+
+row('split', 'unsafe_split', 'split/list_args', 'split_with_sizes', 'split_with_sizes_copy')(split)
+row('chunk', 'unsafe_chunk')(lambda o, x, n, dim=0: o.chunk(x, n, dim))
+row('unbind', 'unbind_copy')(lambda o, x, dim=0: o.unbind(x, dim))
+
+
+def tensor_split(o, x, at, dim=0):
+    if hasattr(at, 'pointer'):
+        at = at.to_torch().tolist()
+    return o.tensor_split(x, at, dim) if isinstance(at, int) else o.tensor_split_at(x, list(at), dim)
+
+
+row('tensor_split')(tensor_split)
+row('hsplit')(lambda o, x, at: tensor_split(o, x, at, 0 if x.ndim == 1 else 1))
+row('vsplit')(lambda o, x, at: tensor_split(o, x, at, 0))
+row('dsplit')(lambda o, x, at: tensor_split(o, x, at, 2))
+row('tril')(lambda o, x, k=0: o.tril(x, k))
+row('triu')(lambda o, x, k=0: o.triu(x, k))
+row('tril_indices')(lambda o, r, c, offset=0, **k: o.tril_indices(r, c, offset))
+row('triu_indices')(lambda o, r, c, offset=0, **k: o.triu_indices(r, c, offset))
+row('diag')(lambda o, x, k=0: o.diag(x, k))
+row('diagflat')(lambda o, x, offset=0: o.diagflat(x, offset))
+row('diag_embed')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diag_embed(x, offset, dim1, dim2))
+row('repeat')(lambda o, x, *s: o.repeat(x, flat_shape(s)))
+row('tile')(lambda o, x, *s: o.tile(x, flat_shape(s)))
+row('repeat_interleave')(lambda o, x, repeats, dim=None, output_size=None: o.repeat_interleave(
+    x, repeats, FLAT if dim is None else dim))
+row('select_scatter')(lambda o, x, s, dim, index: o.select_scatter(x, s, dim, index))
+row('slice_scatter')(lambda o, x, s, dim=0, start=None, end=None, step=1: o.slice_scatter(
+    x, s, dim, start or 0, END if end is None else end, step))
+row('diagonal_scatter')(lambda o, x, s, offset=0, dim1=0, dim2=1: o.diagonal_scatter(x, s, offset, dim1, dim2))
+row('sum_to_size')(lambda o, x, *s: sum_to(o, x, flat_shape(s)))
+
+
+def sum_to(o, x, shape):
+    lead = x.ndim - len(shape)
+    dims = list(range(lead)) + [lead + d for d, s in enumerate(shape) if s == 1 and x.shape[lead + d] != 1]
+    return o.reshape(o.sum(x, dims, True), shape) if dims else o.contiguous(x)
+
+
+row('slice')(lambda o, x, dim=0, start=None, end=None, step=1: o.slice(x, dim, start or 0, END if end is None else end,
+                                                                       step))
+
+# ---- indices ---------------------------------------------------------------------------------------------
+
+row('gather')(lambda o, x, dim, index, sparse_grad=False: o.gather(
+    x, dim, index if index.numel() else o.cast(index, torch.int64)))
+row('scatter')(lambda o, x, dim, index, src, reduce=None: scatter(o, x, dim, index, src, reduce))
+
+
+def scatter(o, x, dim, index, src, reduce):
+    if not hasattr(src, 'pointer'):
+        src = o.full(index.shape, src, x.dtype)
+    if reduce is None:
+        return o.scatter(x, dim, index, src)
+    return o.scatter_reduce(x, dim, index, src, {'add': 'OX_REDUCTION_SUM', 'multiply': 'OX_REDUCTION_PROD'}[reduce],
+                            True)
+
+
+def reduction(name):
+    return 'OX_REDUCTION_' + name.upper()
+
+
+row('scatter_add')(lambda o, x, dim, index, src: o.scatter_add(x, dim, index, src))
+for v in 'sum prod mean amax amin'.split():
+    CALLS['scatter_reduce/' + v] = lambda o, x, dim, index, src, reduce, include_self=True: o.scatter_reduce(
+        x, dim, index, src, reduction(reduce), include_self)
+    CALLS['index_reduce/' + v] = lambda o, x, dim, index, src, reduce, include_self=True: o.index_reduce(
+        x, dim, index, src, reduction(reduce), include_self)
+row('index_select')(lambda o, x, dim, index: o.index_select(x, dim, index))
+row('index_add')(lambda o, x, dim, index, src, alpha=1: o.index_add(x, dim, index, src, alpha))
+row('index_copy')(lambda o, x, dim, index, src: o.index_copy(x, dim, index, src))
+row('index_fill')(lambda o, x, dim, index, value: o.index_fill(x, dim, index, value))
+row('index_put')(lambda o, x, indices, values, accumulate=False: o.index_put(x, list(indices), values, accumulate))
+row('_unsafe_masked_index_put_accumulate')(lambda o, x, mask, indices, values: o.index_put(
+    x, [None if i is None else o.clamp(i, -x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)],
+    o.where(mask, values, 0.0), True))
+row('_unsafe_masked_index')(lambda o, x, mask, indices, fill: o.where(mask, o.index(
+    x, [None if i is None else o.clamp(i, -x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)]), fill))
+row('take')(lambda o, x, index: o.take(x, index))
+row('take_along_dim')(lambda o, x, index, dim=None: o.take_along_dim(x, index, FLAT if dim is None else dim))
+row('put')(lambda o, x, index, src, accumulate=False: o.put(x, index, src, accumulate))
+row('masked_select')(lambda o, x, mask: o.masked_select(x, mask))
+row('masked_scatter')(lambda o, x, mask, src: o.masked_scatter(x, mask, src))
+row('nonzero_static')(lambda o, x, size, fill_value=-1: o.nonzero_static(x, size, fill_value))
+row('isin')(lambda o, x, among, assume_unique=False, invert=False: o.isin(x, among, invert))
+row('bucketize')(lambda o, x, edges, out_int32=False, right=False: o.cast(
+    o.bucketize(x, edges, right), torch.int32 if out_int32 else torch.int64))
+
+
+@row('searchsorted')
+def _searchsorted(o, edges, x, out_int32=False, right=False, side=None, sorter=None):
+    if sorter is not None:
+        edges = o.gather(edges, -1, sorter)
+    return o.cast(o.searchsorted(edges, x, right or side == 'right'), torch.int32 if out_int32 else torch.int64)
+
+
+def unique(name):
+    def call(o, x, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        values, inverse, counts = getattr(o, name)(x, FLAT if dim is None else dim)
+        return [values] + [inverse] * return_inverse + [counts] * return_counts
+    return call
+
+
+CALLS['unique'] = unique('unique')
+CALLS['unique_consecutive'] = lambda o, x, return_inverse=False, return_counts=False, dim=None: unique(
+    'unique_consecutive')(o, x, True, return_inverse, return_counts, dim)
+row('unravel_index')(lambda o, x, shape: o.unravel_index(x, list(shape.to_torch().tolist() if hasattr(
+    shape, 'pointer') else [shape] if isinstance(shape, int) else shape)))
+row('nn.functional.one_hot')(lambda o, x, num_classes=-1: o.one_hot(x, num_classes))
+row('nn.functional.embedding')(lambda o, weight, ids, padding_idx=None, max_norm=None, norm_type=2.0,
+                               scale_grad_by_freq=False, sparse=False: o.embedding(ids, weight))
+
+
+@row('__getitem__')
+def _getitem(o, x, index):
+    index = list(index) if isinstance(index, tuple) else [index]
+    dim, tensors, at = 0, [], None
+    if Ellipsis in [i if not hasattr(i, 'pointer') else None for i in index]:
+        where = [k for k, i in enumerate(index) if i is Ellipsis][0]
+        count = x.ndim - sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
+        index[where:where + 1] = [slice(None)] * count
+    out = []
+    for i in index:
+        if i is None:
+            x = o.unsqueeze(x, dim)
+            dim += 1
+        elif isinstance(i, bool):
+            x = o.unsqueeze(x, dim) if i else o.narrow(o.unsqueeze(x, dim), dim, 0, 0)
+            dim += 1
+        elif isinstance(i, int):
+            x = o.select(x, dim, i)
+        elif isinstance(i, slice):
+            x = o.slice(x, dim, i.start or 0, END if i.stop is None else i.stop, i.step or 1)
+            dim += 1
+        else:
+            if isinstance(i, list):
+                i = o.from_torch(torch.tensor(i))
+            out += [None] * (dim - len(out)) + [i]
+            dim += i.ndim if i.dtype == torch.bool else 1
+    if not out:
+        return o.view(x, x.shape) if x.numel() == 0 else o.cast(x, x.dtype)
+    while len(out) < dim and False:
+        out.append(None)
+    return o.index(x, out)
+
+
+# ---- products --------------------------------------------------------------------------------------------
+
+row('addmm', 'addmm/decomposed')(lambda o, c, a, b, beta=1, alpha=1: o.addmm(c, a, b, beta, alpha))
+for n in 'addmv addr addbmm baddbmm'.split():
+    CALLS[n] = lambda o, c, a, b, beta=1, alpha=1, _n=n: getattr(o, _n)(c, a, b, beta, alpha)
+row('nn.functional.linear')(lambda o, x, w, b=None: o.linear(x, w, b))
+row('nn.functional.bilinear')(lambda o, a, b, w, bias=None: o.bilinear(a, b, w, bias))
+row('einsum')(lambda o, ts, equation: o.einsum(equation, ts))
+row('tensordot')(lambda o, a, b, dims=2: o.tensordot(
+    a, b, *((list(range(a.ndim - dims, a.ndim)), list(range(dims))) if isinstance(dims, int) else dims)))
+row('cross', 'linalg.cross')(lambda o, a, b, dim=None, _d=None: o.cross(
+    a, b, dim if dim is not None else next((i for i, s in enumerate(a.shape) if s == 3), 0)))
+row('linalg.cross')(lambda o, a, b, dim=-1: o.cross(a, b, dim))
+row('linalg.vecdot')(lambda o, a, b, dim=-1: o.vecdot(a, b, dim))
+row('linalg.vander')(lambda o, x, N=None: o.vander(x, x.shape[-1] if N is None else N, True))
+row('vander')(lambda o, x, N=None, increasing=False: o.vander(x, x.shape[-1] if N is None else N, increasing))
+row('linalg.multi_dot')(lambda o, ts: o.multi_dot(ts))
+
+# ---- masked ----------------------------------------------------------------------------------------------
+
+
+def masked(name):
+    def call(o, x, dim=None, *, keepdim=False, dtype=None, mask=None):
+        if dtype is not None:
+            x = o.cast(x, dtype)
+        made = getattr(o, 'masked_' + name)(x, mask, dim, bool(keepdim))
+        return made if dtype is None else o.cast(made, dtype)
+    CALLS['masked.' + name] = call
+
+
+for name in 'sum prod amax amin mean logsumexp'.split():
+    masked(name)
+for n in ('var', 'std'):
+    CALLS['masked.' + n] = lambda o, x, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, \
+        mask=None, _n=n: getattr(o, 'masked_' + _n)(x if dtype is None else o.cast(x, dtype), mask, dim,
+                                                    correction if correction is not None else int(unbiased is None or unbiased), bool(keepdim))
+row('masked.norm')(lambda o, x, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None: o.masked_norm(
+    x if dtype is None else o.cast(x, dtype), mask, ord, dim, bool(keepdim)))
+for n in 'softmax log_softmax softmin cumsum cumprod'.split():
+    CALLS['masked.' + n] = lambda o, x, dim, *, dtype=None, mask=None, _n=n: getattr(o, 'masked_' + _n)(
+        x if dtype is None else o.cast(x, dtype), mask, dim)
+row('masked.median')(lambda o, x, dim=-1, *, keepdim=False, dtype=None, mask=None: o.masked_median(
+    x if dtype is None else o.cast(x, dtype), mask, dim, bool(keepdim))[0])
+row('masked.argmax')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.cast(o.argmax(
+    x if mask is None else o.where(mask, x, -INF), FLAT if dim is None else dim, bool(keepdim)), x.dtype))
+row('masked.argmin')(lambda o, x, dim=None, *, keepdim=False, dtype=None, mask=None: o.cast(o.argmin(
+    x if mask is None else o.where(mask, x, INF), FLAT if dim is None else dim, bool(keepdim)), x.dtype))
+row('masked.logaddexp')(lambda o, a, b, *, dtype=None, input_mask=None, other_mask=None: o.logaddexp(
+    a if input_mask is None else o.where(input_mask, a, -INF),
+    b if other_mask is None else o.where(other_mask, b, -INF)))
+row('masked.normalize')(lambda o, x, ord, dim, *, eps=1e-12, dtype=None, mask=None: o.div(
+    x if mask is None else o.where(mask, x, 0.0), o.clamp(o.masked_norm(x, mask, ord, dim, True), eps, INF)))
+
+# ---- created ---------------------------------------------------------------------------------------------
+
+row('arange')(lambda o, *a, dtype=None, end=None, step=None, **k: arange(o, *(a + (end,) * (end is not None) + (step,) * (step is not None)), dtype=dtype))
+arange = (lambda o, *a, dtype=None, **k: o.arange(*((0, a[0], 1) if len(a) == 1 else (a[0], a[1], 1) if len(a) == 2
+                                                      else a), dtype or (torch.int64 if all(
+                                                          isinstance(v, int) for v in a) else torch.float32)))
+row('linspace', 'linspace/tensor_overload')(lambda o, a, b, n, dtype=None, **k: o.linspace(
+    number(a), number(b), n, dtype or torch.float32))
+
+
+def number(v):
+    return v.to_torch().item() if hasattr(v, 'pointer') else v
+
+
+row('logspace', 'logspace/tensor_overload')(lambda o, a, b, n, base=10.0, dtype=None, **k: o.cast(o.rpow_number(
+    o.linspace(number(a), number(b), n, torch.float64), base), dtype or torch.float32))
+row('eye')(lambda o, n, m=None, dtype=None, **k: o.eye(n, n if m is None else m, dtype or torch.float32))
+row('zeros')(lambda o, *s, dtype=None, **k: o.zeros(flat_shape(s), dtype or torch.float32))
+row('ones')(lambda o, *s, dtype=None, **k: o.ones(flat_shape(s), dtype or torch.float32))
+row('empty', 'empty_permuted')(lambda o, s, *a, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
+row('empty_strided')(lambda o, s, st, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
+row('full')(lambda o, s, v, dtype=None, **k: o.full(list(s) if not isinstance(s, int) else [s], v,
+                                                   dtype or torch.float32))
+row('scalar_tensor')(lambda o, v, dtype=None, **k: o.full([], v, dtype or torch.float32))
+row('empty_like')(lambda o, x, dtype=None, **k: o.empty(x.shape, dtype or x.dtype))
+row('new_empty')(lambda o, x, s, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
+row('new_empty_strided')(lambda o, x, s, st, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
+row('new_full')(lambda o, x, s, v, dtype=None, **k: o.full(list(s), v, dtype or x.dtype))
+row('new_ones')(lambda o, x, s, dtype=None, **k: o.ones(list(s), dtype or x.dtype))
+row('new_zeros')(lambda o, x, s, dtype=None, **k: o.zeros(list(s), dtype or x.dtype))
+row('zeros_like')(lambda o, x, dtype=None, **k: o.zeros(x.shape, dtype or x.dtype))
+row('ones_like')(lambda o, x, dtype=None, **k: o.ones(x.shape, dtype or x.dtype))
+row('rand_like')(lambda o, x, dtype=None, **k: o.rand(x.shape, dtype or x.dtype))
+row('randn_like')(lambda o, x, dtype=None, **k: o.randn(x.shape, dtype or x.dtype))
+row('randn')(lambda o, *s, dtype=None, **k: o.randn(flat_shape(s), dtype or torch.float32))
+row('randint')(lambda o, low, *a, dtype=torch.int64, **k: o.randint(low, a[0], list(a[1]), dtype) if len(a) == 2
+               else o.randint(0, low, list(a[0]), dtype))
+row('randint_like')(lambda o, x, low, high=None, dtype=None, **k: o.randint(
+    *((0, low) if high is None else (low, high)), x.shape, dtype or x.dtype))
+row('bernoulli')(lambda o, x: o.bernoulli(x))
+row('multinomial')(lambda o, x, n, replacement=False: o.multinomial(x, n, replacement))
+row('uniform')(lambda o, x, a=0, b=1: o.uniform_(o.empty_like(x), a, b))
+row('normal/in_place')(lambda o, x, mean=0, std=1: o.normal_(o.empty_like(x), mean, std))
+row('normal')(lambda o, mean, std, size=None, dtype=None, **k: o.add_number(o.mul_number(o.randn(list(size), dtype), std),
+                                                                            mean) if size is not None else
+              o.add(o.mul(o.randn_like(mean), std), mean))
+row('normal/number_mean')(lambda o, mean, std, *a, **k: o.add_number(o.mul(o.randn_like(std), std), mean)
+                          if hasattr(std, 'pointer') else CALLS['normal'](o, mean, std, *a, **k))
+DRAWN |= {'empty', 'empty_permuted', 'empty_strided', 'empty_like', 'new_empty', 'new_empty_strided', 'rand_like',
+          'randn_like', 'randn', 'randint', 'randint_like', 'bernoulli', 'multinomial', 'uniform', 'normal',
+          'nn.functional.rrelu'}
+for short, dtype in (('bool', torch.bool), ('byte', torch.uint8), ('char', torch.int8), ('short', torch.int16),
+                     ('int', torch.int32), ('long', torch.int64), ('half', torch.float16), ('float', torch.float32),
+                     ('bfloat16', torch.bfloat16), ('double', torch.float64), ('cfloat', torch.complex64)):
+    CALLS[short] = lambda o, x, memory_format=None, _d=dtype: o.cast(x, _d)
+row('to')(lambda o, x, *a, **k: o.cast(x, next((getattr(v, 'dtype', v) for v in list(a) + list(k.values()) if isinstance(
+    v, torch.dtype) or hasattr(v, 'pointer')), x.dtype)))
+row('type_as')(lambda o, x, other: o.cast(x, other.dtype))
+row('clone')(lambda o, x, memory_format=None: o.clone(x))
+row('contiguous')(lambda o, x, memory_format=None: o.contiguous(x))
+
+# ---- windows ---------------------------------------------------------------------------------------------
+
+for n in 'bartlett blackman cosine hamming hann nuttall'.split():
+    CALLS['signal.windows.' + n] = lambda o, m, *, sym=True, dtype=None, _n=n, **k: getattr(o, 'window_' + _n)(
+        m, sym, dtype)
+row('signal.windows.exponential')(lambda o, m, *, center=None, tau=1.0, sym=True, dtype=None, **k:
+                                  o.window_exponential(m, math.nan if center is None else center, tau, sym, dtype))
+row('signal.windows.gaussian')(lambda o, m, *, std=1.0, sym=True, dtype=None, **k: o.window_gaussian(m, std, sym, dtype))
+row('signal.windows.kaiser')(lambda o, m, *, beta=12.0, sym=True, dtype=None, **k: o.window_kaiser(m, beta, sym, dtype))
+
+
+def cosine_terms(o, m, a, sym, dtype):
+    return o.window_general_cosine(m, a, len(a), sym, dtype)
+
+
+row('signal.windows.general_cosine')(lambda o, m, *, a, sym=True, dtype=None, **k: cosine_terms(o, m, a, sym, dtype))
+row('signal.windows.general_hamming')(lambda o, m, *, alpha=0.54, sym=True, dtype=None, **k: cosine_terms(
+    o, m, [alpha, 1 - alpha], sym, dtype))
+
+# ---- norms, losses ---------------------------------------------------------------------------------------
+
+row('nn.functional.layer_norm')(lambda o, x, shape, weight=None, bias=None, eps=1e-5: o.layer_norm(
+    x, len(shape), weight, bias, eps))
+row('nn.functional.rms_norm')(lambda o, x, shape, weight=None, eps=None: o.rms_norm(
+    x, len(shape), weight, torch.finfo(x.dtype).eps if eps is None else eps))
+row('nn.functional.group_norm')(lambda o, x, groups, weight=None, bias=None, eps=1e-5: o.group_norm(
+    x, groups, weight, bias, eps))
+row('nn.functional.instance_norm')(lambda o, x, running_mean=None, running_var=None, weight=None, bias=None,
+                                   use_input_stats=True, momentum=0.1, eps=1e-5: o.instance_norm(x, weight, bias, eps))
+row('native_layer_norm')(lambda o, x, shape, weight, bias, eps: (
+    o.layer_norm(x, len(shape), weight, bias, eps),
+    o.mean(x, [-1 - i for i in range(len(shape))], True),
+    o.rsqrt(o.add_number(o.var(x, [-1 - i for i in range(len(shape))], 0, True), eps))))
+
+
+def loss(reduction):
+    return 'OX_LOSS_' + reduction.upper()
+
+
+row('nn.functional.mse_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', weight=None:
+                              o.mse_loss(x, t, loss(reduction)))
+row('nn.functional.l1_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', weight=None:
+                             o.l1_loss(x, t, loss(reduction)))
+row('nn.functional.huber_loss')(lambda o, x, t, reduction='mean', delta=1.0, weight=None: o.huber_loss(
+    x, t, loss(reduction), delta))
+row('nn.functional.smooth_l1_loss')(lambda o, x, t, size_average=None, reduce=None, reduction='mean', beta=1.0:
+                                    o.smooth_l1_loss(x, t, loss(reduction), beta))
+row('nn.functional.soft_margin_loss')(lambda o, x, t, reduction='mean', **k: o.soft_margin_loss(x, t, loss(reduction)))
+row('nn.functional.binary_cross_entropy')(lambda o, x, t, weight=None, reduction='mean', **k:
+                                          o.binary_cross_entropy(x, t, weight, loss(reduction)))
+row('nn.functional.binary_cross_entropy_with_logits')(
+    lambda o, x, t, weight=None, reduction='mean', pos_weight=None, **k: o.binary_cross_entropy_with_logits(
+        x, t, weight, pos_weight, loss(reduction)))
+row('nn.functional.kl_div')(lambda o, x, t, reduction='mean', log_target=False, **k: o.kl_div(
+    x, t, loss(reduction), log_target))
+row('nn.functional.gaussian_nll_loss')(lambda o, x, t, var, full=False, eps=1e-6, reduction='mean':
+                                       o.gaussian_nll_loss(x, t, var if hasattr(var, 'pointer') else o.full(
+                                           t.shape, var, t.dtype), full, eps, loss(reduction)))
+row('nn.functional.poisson_nll_loss')(lambda o, x, t, log_input=True, full=False, eps=1e-8, reduction='mean', **k:
+                                      o.poisson_nll_loss(x, t, log_input, full, eps, loss(reduction)))
+row('nn.functional.hinge_embedding_loss')(lambda o, x, t, margin=1.0, reduction='mean', **k: o.hinge_embedding_loss(
+    x, t, margin, loss(reduction)))
+row('nn.functional.margin_ranking_loss')(lambda o, a, b, t, margin=0.0, reduction='mean', **k: o.margin_ranking_loss(
+    a, b, t, margin, loss(reduction)))
+row('nn.functional.cosine_embedding_loss')(lambda o, a, b, t, margin=0.0, reduction='mean', **k:
+                                           o.cosine_embedding_loss(a, b, t, margin, loss(reduction)))
+row('nn.functional.multi_margin_loss')(lambda o, x, t, p=1, margin=1.0, weight=None, reduction='mean', **k:
+                                       o.multi_margin_loss(x, t, p, margin, weight, loss(reduction)))
+row('nn.functional.multilabel_margin_loss')(lambda o, x, t, reduction='mean', **k: o.multilabel_margin_loss(
+    x, t, loss(reduction)))
+row('nn.functional.multilabel_soft_margin_loss')(lambda o, x, t, weight=None, reduction='mean', **k:
+                                                 o.multilabel_soft_margin_loss(x, t, weight, loss(reduction)))
+row('nn.functional.cosine_similarity')(lambda o, a, b, dim=1, eps=1e-8: o.cosine_similarity(a, b, dim, eps))
+row('nn.functional.pairwise_distance')(lambda o, a, b, p=2.0, eps=1e-6, keepdim=False: o.pairwise_distance(
+    a, b, p, eps, keepdim))
+
+
+# ---- linear algebra --------------------------------------------------------------------------------------
+
+
+def herm(t):
+    return t.mH
+
+
+def zeros_i32(o, x):
+    return o.zeros(list(x.shape[:-2]), torch.int32)
+
+
+row('linalg.cholesky')(lambda o, x, upper=False: o.cholesky(x, upper))
+row('linalg.cholesky_ex')(lambda o, x, upper=False, check_errors=False: o.cholesky_ex(x, upper))
+row('cholesky_solve')(lambda o, b, l, upper=False: o.cholesky_solve(b, l, upper))
+row('cholesky_inverse')(lambda o, l, upper=False: o.cholesky_inverse(l, upper))
+row('linalg.inv')(lambda o, x: o.inv(x))
+row('linalg.inv_ex')(lambda o, x, check_errors=False: (o.inv(x), zeros_i32(o, x)))
+row('linalg.solve')(lambda o, a, b, left=True: o.solve(a, b, left))
+row('linalg.solve_ex')(lambda o, a, b, left=True, check_errors=False: (o.solve(a, b, left), zeros_i32(o, a)))
+row('linalg.solve_triangular')(lambda o, a, b, upper, left=True, unitriangular=False: o.solve_triangular(
+    a, b, upper, left, unitriangular))
+
+
+@row('triangular_solve')
+def _triangular_solve(o, b, a, upper=True, transpose=False, unitriangular=False):
+    x = o.solve_triangular(o.transpose(a, -1, -2), b, not upper, True, unitriangular) if transpose else \
+        o.solve_triangular(a, b, upper, True, unitriangular)
+    return x, o.expand(a, list(x.shape[:-2]) + list(a.shape[-2:]))
+
+
+row('linalg.lu_factor')(lambda o, x, pivot=True: o.lu_factor(x, pivot))
+row('linalg.lu_factor_ex')(lambda o, x, pivot=True, check_errors=False: (*o.lu_factor(x, pivot), zeros_i32(o, x)))
+row('lu')(lambda o, x, pivot=True, get_infos=False: (*o.lu_factor(x, pivot), *([zeros_i32(o, x)] * bool(get_infos))))
+row('linalg.lu')(lambda o, x, pivot=True: o.lu(x, pivot))
+
+
+@row('lu_unpack')
+def _lu_unpack(o, lu, pivots, unpack_data=True, unpack_pivots=True):
+    p, l, u = o.lu_unpack(lu, pivots)
+    return p, l, u
+
+
+EXPECT['lu_unpack'] = lambda lu, pivots, **k: torch.lu_unpack(lu, pivots)
+row('lu_solve')(lambda o, b, lu, pivots: o.lu_solve(lu, pivots, b, True, False))
+row('linalg.lu_solve')(lambda o, lu, pivots, b, left=True, adjoint=False: o.lu_solve(lu, pivots, b, left, adjoint))
+row('linalg.det', 'linalg.det/singular')(lambda o, x: o.det(x))
+row('linalg.slogdet')(lambda o, x: o.slogdet(x))
+row('logdet')(lambda o, x: o.logdet(x))
+row('linalg.pinv', 'linalg.pinv/singular', 'linalg.pinv/hermitian', 'pinverse')(
+    lambda o, x, rcond=None, hermitian=False, atol=None, rtol=None: pinv(o, x, rcond, hermitian, atol, rtol))
+row('linalg.pinv/singular')(lambda o, a, b: o.pinv(o.matmul(a, o.transpose(b, -1, -2)), 0, -1, False))
+row('pinverse')(lambda o, x, rcond=1e-15: o.pinv(x, 0, rcond, False))
+
+
+def pinv(o, x, rcond, hermitian, atol, rtol):
+    if rcond is not None:
+        rtol = rcond
+    if hasattr(rtol, 'pointer') or hasattr(atol, 'pointer'):
+        rtol = None if rtol is None else float(rtol.to_torch().flatten()[0])
+        atol = None if atol is None else float(atol.to_torch().flatten()[0])
+    return o.pinv(x, atol or 0, -1 if rtol is None else rtol, hermitian)
+
+
+def rank(o, x, tol=None, hermitian=False, atol=None, rtol=None):
+    one = lambda v: float(v.to_torch().flatten()[0]) if hasattr(v, 'pointer') else v  # noqa: E731
+    tol, atol, rtol = one(tol), one(atol), one(rtol)
+    return o.matrix_rank(x, (tol if tol is not None else atol) or 0, -1 if rtol is None and tol is None else rtol or 0,
+                         hermitian)
+
+
+row('linalg.matrix_rank', 'linalg.matrix_rank/hermitian')(rank)
+row('linalg.lstsq')(lambda o, a, b, rcond=None, driver=None: o.lstsq(a, b, -1 if rcond is None else rcond)[0])
+EXPECT['linalg.lstsq'] = lambda a, b, **k: torch.linalg.lstsq(a, b, driver='gelsd')[0] if not a.requires_grad else \
+    torch.linalg.pinv(a) @ (b if b.ndim > 1 else b.unsqueeze(-1)) if b.ndim > 1 else \
+    (torch.linalg.pinv(a) @ b.unsqueeze(-1)).squeeze(-1)
+
+
+def gauge_qr(q, r, matmul):
+    return matmul(q, r), q, r
+
+
+def signs_of(r):
+    d = torch.diagonal(r, 0, -2, -1)
+    return torch.where(d < 0, -1.0, 1.0).to(r.dtype)
+
+
+row('linalg.qr', 'qr')(lambda o, x, mode='reduced', some=True: qr_like(o, x, mode if some else 'complete'))
+
+
+def qr_like(o, x, mode):
+    """Signs so that R's diagonal is positive; of a complete Q what the product shows."""
+    q, r = o.qr(x, mode)
+    d = o.diagonal(r, 0, -2, -1)
+    s = o.where(o.lt_number(d, 0), -1.0, 1.0)
+    s = o.cast(s, x.dtype)
+    k = d.shape[-1]
+    rows = o.mul(o.narrow(r, -2, 0, k), o.unsqueeze(s, -1))
+    if mode == 'r':
+        return rows
+    return o.mul(o.narrow(q, -1, 0, k), o.unsqueeze(s, -2)), rows
+
+
+def expect_qr(x, mode='reduced', some=True):
+    q, r = torch.linalg.qr(x, mode if some else 'complete')
+    s = signs_of(r).detach()
+    k = s.shape[-1]
+    rows = r[..., :k, :] * s.unsqueeze(-1)
+    return rows if mode == 'r' else (q[..., :, :k] * s.unsqueeze(-2), rows)
+
+
+EXPECT['linalg.qr'] = EXPECT['qr'] = expect_qr
+
+
+@row('geqrf')
+def _geqrf(o, x):
+    return o.geqrf(x)
+
+
+row('linalg.householder_product')(lambda o, x, tau: o.householder_product(x, tau))
+row('ormqr')(lambda o, x, tau, other, left=True, transpose=False: o.ormqr(x, tau, other, left, transpose))
+row('linalg.eigvalsh')(lambda o, x, UPLO='L': o.eigvalsh(x, UPLO == 'U'))
+
+
+@row('linalg.eigh')
+def _eigh(o, x, UPLO='L'):
+    values, v = o.eigh(x, UPLO == 'U')
+    return values, o.abs(v)
+
+
+EXPECT['linalg.eigh'] = lambda x, UPLO='L': (lambda e: (e[0], e[1].abs()))(torch.linalg.eigh(x, UPLO))
+
+
+@row('linalg.eig')
+def _eig(o, x):
+    values, v = o.eig(x)
+    order = o.argsort(o.add(o.real(values), o.mul_number(o.imag(values), 0.7310585)), -1, False)
+    index = o.expand(o.unsqueeze(order, -2), v.shape)
+    return o.abs(o.gather(values, -1, order)), o.abs(o.gather(v, -1, o.contiguous(index)))
+
+
+def expect_eig(x):
+    values, v = torch.linalg.eig(x)
+    order = torch.argsort(values.real + values.imag * 0.7310585, -1)
+    index = order.unsqueeze(-2).expand(v.shape)
+    return torch.gather(values, -1, order).abs(), torch.gather(v, -1, index).abs()
+
+
+EXPECT['linalg.eig'] = expect_eig
+row('linalg.eigvals')(lambda o, x: _eig(o, x)[0])
+EXPECT['linalg.eigvals'] = lambda x: expect_eig(x)[0]
+NEEDS_C128 |= {'linalg.eig', 'linalg.eigvals'}
+row('linalg.svdvals')(lambda o, x: o.svdvals(x))
+
+
+@row('linalg.svd', 'svd')
+def _svd(o, x, full_matrices=None, some=True, compute_uv=True):
+    full = (not some) if full_matrices is None else full_matrices
+    u, s, vh = o.svd(x, False)
+    if full and x.shape[-1] != x.shape[-2]:
+        o.svd(x, True)
+    return o.abs(u), s, o.abs(vh)
+
+
+def expect_svd(x, full_matrices=None, some=True, compute_uv=True):
+    u, s, vh = torch.linalg.svd(x, full_matrices=False)
+    return u.abs(), s, vh.abs()
+
+
+EXPECT['linalg.svd'] = EXPECT['svd'] = expect_svd
+row('linalg.matrix_norm')(lambda o, x, ord='fro', dim=(-2, -1), keepdim=False, dtype=None: o.matrix_norm(
+    x if dtype is None else o.cast(x, dtype), ord if isinstance(ord, str) else None, 0 if isinstance(ord, str) else ord,
+    list(dim), keepdim))
+
+
+@row('linalg.norm', 'linalg.norm/subgradients_at_zero')
+def _norm(o, x, ord=None, dim=None, keepdim=False, dtype=None):
+    x = x if dtype is None else o.cast(x, dtype)
+    if isinstance(dim, int):
+        dim = [dim]
+    if ord is not None and (dim is not None and len(dim) == 2 or dim is None and x.ndim == 2):
+        return o.matrix_norm(x, ord if isinstance(ord, str) else None, 0 if isinstance(ord, str) else ord,
+                             [-2, -1] if dim is None else list(dim), keepdim)
+    return o.norm(x, 2 if ord is None else ord, dim, keepdim)
+
+
+row('norm/nuc')(lambda o, x, p='nuc', dim=None, keepdim=False: o.matrix_norm(x, 'nuc', 0, [-2, -1] if dim is None else dim,
+                                                                            keepdim))
+row('linalg.cond')(lambda o, x, p=None: o.cond(x, p if isinstance(p, str) else None, 2 if p is None else 0 if isinstance(
+    p, str) else p))
+row('linalg.matrix_power')(lambda o, x, n: o.matrix_power(x, n))
+row('matrix_exp')(lambda o, x: o.matrix_exp(x))
+row('linalg.tensorinv')(lambda o, x, ind=2: o.tensorinv(x, ind))
+row('linalg.tensorsolve')(lambda o, a, b, dims=None: o.tensorsolve(a, b, dims))
+
+
+# ---- Fourier transforms ----------------------------------------------------------------------------------
+
+for n in 'fft ifft rfft irfft hfft ihfft'.split():
+    CALLS['fft.' + n] = lambda o, x, n=None, dim=-1, norm=None, _f=n: getattr(o, _f)(x, n or 0, dim, norm)
+    CALLS['fft.' + n + '2'] = lambda o, x, s=None, dim=(-2, -1), norm=None, _f=n + '2': getattr(o, _f)(x, s, dim, norm)
+    CALLS['fft.' + n + 'n'] = lambda o, x, s=None, dim=None, norm=None, _f=n + 'n': getattr(o, _f)(x, s, dim, norm)
+    NEEDS_C128 |= {'fft.' + n, 'fft.' + n + '2', 'fft.' + n + 'n'}
+row('fft.fftshift')(lambda o, x, dim=None: o.fftshift(x, dim))
+row('fft.ifftshift')(lambda o, x, dim=None: o.ifftshift(x, dim))
+
+
+class Stft(ctypes.Structure):
+    _fields_ = [('hop', ctypes.c_int64), ('window_length', ctypes.c_int64), ('window', ctypes.c_void_p),
+                ('center', ctypes.c_bool), ('normalized', ctypes.c_bool), ('onesided', ctypes.c_bool)]
+
+
+@row('stft')
+def _stft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False,
+          onesided=None, return_complex=None):
+    if pad_mode != 'reflect':
+        raise NotImplementedError('pad_mode')
+    made = o.stft(x, n_fft, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None else None,
+                                 center, bool(normalized), onesided is None or onesided))
+    return made if return_complex else o.view_as_real(made)
+
+
+@row('istft')
+def _istft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
+           length=None, return_complex=False):
+    made = o.istft(x, n_fft, length or 0, Stft(hop_length or 0, win_length or 0, window.pointer if window is not None
+                                               else None, center, bool(normalized), onesided is None or onesided))
+    return made if return_complex or not made.is_complex else o.real(made)
+
+
+NEEDS_C128 |= {'stft', 'istft'}
+
+
+# ---- functions with descriptions, drawing ----------------------------------------------------------------
+
+
+class CrossEntropy(ctypes.Structure):
+    _fields_ = [('weight', ctypes.c_void_p), ('reduction', ctypes.c_int), ('ignores', ctypes.c_bool),
+                ('ignore_index', ctypes.c_int64), ('label_smoothing', ctypes.c_double)]
+
+
+class Nll(ctypes.Structure):
+    _fields_ = CrossEntropy._fields_[:4]
+
+
+class Triplet(ctypes.Structure):
+    _fields_ = [('margin', ctypes.c_double), ('p', ctypes.c_double), ('eps', ctypes.c_double), ('swap', ctypes.c_bool),
+                ('reduction', ctypes.c_int)]
+
+
+class Attention(ctypes.Structure):
+    _fields_ = [('mask', ctypes.c_void_p), ('causal', ctypes.c_bool), ('query_start', ctypes.c_int64),
+                ('window', ctypes.c_int64), ('scale', ctypes.c_double), ('softcap', ctypes.c_double),
+                ('sinks', ctypes.c_void_p)]
+
+
+def pointer(t):
+    return t.pointer if t is not None else None
+
+
+row('nn.functional.cross_entropy')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0,
+                                   **k: o.cross_entropy(x, t, CrossEntropy(pointer(weight), o.enums[loss(reduction)],
+                                                                           not t.is_floating, ignore_index,
+                                                                           label_smoothing)))
+row('nn.functional.nll_loss')(lambda o, x, t, weight=None, ignore_index=-100, reduction='mean', **k: o.nll_loss(
+    x, t, Nll(pointer(weight), o.enums[loss(reduction)], True, ignore_index)))
+row('nn.functional.triplet_margin_loss', 'nn.functional.triplet_margin_with_distance_loss')(
+    lambda o, a, p, n, margin=1.0, **k: triplet(o, a, p, n, margin, **k))
+
+
+def triplet(o, a, pos, neg, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction='mean', distance_function=None, **k):
+    if distance_function is not None:
+        raise NotImplementedError('a distance of one\'s own')
+    return o.triplet_margin_loss(a, pos, neg, Triplet(margin, p, eps, swap, o.enums[loss(reduction)]))
+
+
+@row('nn.functional.scaled_dot_product_attention')
+def _attention(o, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    if dropout_p:
+        raise NotImplementedError('dropout')
+    return o.scaled_dot_product_attention(q, k, v, Attention(pointer(attn_mask), is_causal, 0, 0, scale or 0, 0, None))
+
+
+row('nn.functional.unfold')(lambda o, x, kernel_size, dilation=1, padding=0, stride=1: o.im2col(
+    x, kernel_size, dilation, padding, stride))
+row('nn.functional.ctc_loss')(lambda o, x, t, tx, tt, blank=0, reduction='mean', zero_infinity=False: o.ctc_loss(
+    x, t, lengths_of(o, tx), lengths_of(o, tt), blank, loss(reduction), zero_infinity))
+
+
+def lengths_of(o, v):
+    return v if hasattr(v, 'pointer') else o.from_torch(torch.tensor(v, dtype=torch.int64))
+
+
+row('exponential')(lambda o, x, rate=1: o.exponential_(o.empty_like(x), rate))
+row('cauchy')(lambda o, x, median=0, sigma=1: o.cauchy_(o.empty_like(x), median, sigma))
+row('log_normal')(lambda o, x, mean=1, std=2: o.log_normal_(o.empty_like(x), mean, std))
+row('geometric')(lambda o, x, p: o.geometric_(o.empty_like(x), p))
+row('nn.functional.dropout2d', 'nn.functional.dropout3d')(lambda o, x, p=0.5, training=True, inplace=False:
+                                                          o.feature_dropout(x, p, training))
+row('nn.functional.alpha_dropout')(lambda o, x, p=0.5, training=False, inplace=False: o.alpha_dropout(x, p, training))
+row('nn.functional.feature_alpha_dropout')(lambda o, x, p=0.5, training=False, inplace=False: o.feature_alpha_dropout(
+    x, p, training))
+row('native_dropout_backward')(lambda o, g, mask, scale: o.mul_number(o.mul(g, mask), scale))
+DRAWN |= {'exponential', 'cauchy', 'log_normal', 'geometric', 'nn.functional.dropout2d', 'nn.functional.dropout3d',
+          'nn.functional.alpha_dropout', 'nn.functional.feature_alpha_dropout'}
+row('_chunk_cat')(lambda o, ts, dim, n: chunk_cat(o, ts, dim, n))
+
+
+def chunk_cat(o, tensors, dim, n):
+    """Each padded with zeros to n equal parts along dim, the parts flat, side by side."""
+    rows = []
+    for t in tensors:
+        dim = dim % t.ndim
+        size = -(-t.shape[dim] // n) * n
+        if size != t.shape[dim]:
+            t = o.cat([t, o.zeros([size - s if d == dim else s for d, s in enumerate(t.shape)][:0] or
+                                  [size - t.shape[d] if d == dim else t.shape[d] for d in range(t.ndim)], t.dtype)], dim)
+        rows.append(o.reshape(t, list(t.shape[:dim]) + [n, -1]))
+    return o.cat(rows, dim + 1)
+
+
+@row('native_group_norm')
+def _native_group_norm(o, x, weight, bias, n, c, hw, groups, eps):
+    grouped = o.reshape(x, [n, groups, c // groups * hw])
+    return (o.group_norm(x, groups, weight, bias, eps), o.mean(grouped, [2], False),
+            o.rsqrt(o.add_number(o.var(grouped, [2], 0, False), eps)))
+
+
+row('nn.functional.channel_shuffle')(lambda o, x, groups: o.reshape(o.transpose(o.unflatten(
+    x, 1, [groups, -1]), 1, 2), x.shape))
+row('nn.functional.pixel_shuffle')(lambda o, x, upscale_factor: pixels(o, x, upscale_factor, True))
+row('nn.functional.pixel_unshuffle')(lambda o, x, downscale_factor: pixels(o, x, downscale_factor, False))
+
+
+def pixels(o, x, r, out):
+    lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
+    n = len(lead)
+    if out:
+        y = o.permute(o.reshape(x, lead + [c // (r * r), r, r, h, w]), list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2])
+        return o.reshape(y, lead + [c // (r * r), h * r, w * r])
+    y = o.permute(o.reshape(x, lead + [c, h // r, r, w // r, r]), list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3])
+    return o.reshape(y, lead + [c * r * r, h // r, w // r])
+
+
+LATER = 'not yet: a later part of training (convolution, pooling, padding, interpolation, batch norm)'
+MISSING.update({name: LATER for name in """_batch_norm_with_update _native_batch_norm_legit native_batch_norm
+    _upsample_bilinear2d_aa constant_pad_nd grid_sampler_2d grid_sampler_3d max_pool2d_with_indices_backward
+    nn.functional.adaptive_* nn.functional.avg_* nn.functional.batch_norm nn.functional.conv* nn.functional.fractional_*
+    nn.functional.grid_sample nn.functional.interpolate nn.functional.local_response_norm nn.functional.max_* nn.functional.pad
+    nn.functional.upsample_*""".split()})
+MISSING.update({
+    'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
+    'jiterator_*': 'compiles CUDA source when it is called', 'sparse': 'no sparse layouts', 'to_sparse': 'no sparse layouts',
+    'broadcast_shapes': 'no tensors: ox_broadcast_tensors broadcasts', 'item': 'a number, not a tensor: ox_item, ox_item_scalar',
+    'resize_': 'tensors keep their storage: a new tensor and a copy', 'resize_as_': 'as resize_',
+    'torch._scaled_mm': 'f8 products with scales, for GPUs that have them', 'torch._scaled_mm_v2': 'as torch._scaled_mm',
+    'torch.ops.aten._efficient_attention_forward': 'CUDA alone', 'torch.ops.aten._flash_attention_forward': 'CUDA alone',
+    'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
+        'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
+    'hash_tensor': 'not yet: one xor of bits', 'histogramdd': 'not yet: ox_histogram is of one dim',
+    'linalg.ldl_factor': 'not yet: ox_solve, ox_eigh serve symmetric systems', 'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
+    'linalg.ldl_solve': 'as linalg.ldl_factor', 'pca_lowrank': 'random projections: ox_svd is exact',
+    'svd_lowrank': 'random projections: ox_svd is exact', 'linalg.polar': 'not yet: U V^T and V S V^T of ox_svd',
+    'linalg.matrix_sqrth': 'not yet: by ox_eigh', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
+    'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
+    'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
+    'nn.functional.multi_head_attention_forward': 'a module, of ox_linear and ox_scaled_dot_product_attention',
+})
+
+
+def reason(name):
+    for key, why in MISSING.items():
+        if name == key or name.startswith(key + '.') or key.endswith('*') and name.startswith(key[:-1]):
+            return why
+    return 'not yet'
+
+
+CALLS = {k: v for k, v in CALLS.items() if v is not None}
