@@ -447,19 +447,48 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
- * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+ * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one
+ * sample, [C,H,W], and so is the result then. ox_conv1d and ox_conv3d have one and three spatial dims.
  * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
- * memory    the windows lie side by side meanwhile: N C h w H' W' elements
- * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
+ * memory    the result, and panels of the windows while it is computed; windows are never laid out
+ * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
- *           it may be; OX_ERR_DTYPE */
+ *           it may be; OX_ERR_DTYPE
+ * grad      dx is a transposed convolution of g, dweight the product of g with the windows
+ * source    torch.nn.functional.conv2d */
+#define OX_PADDING_SAME (INT64_MIN + 1) /* ox_conv_desc.padding = OX_DIMS(OX_PADDING_SAME): torch's "same" */
 typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
     ox_shape stride; /* empty = 1 */
     ox_shape padding; /* zeros on either side; empty = 0 */
     ox_shape dilation; /* between elements of a kernel; empty = 1: side by side */
     int64_t groups; /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_conv1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+OX_API ox_tensor *ox_conv3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
+/* ox_conv_transpose2d - what flows back to the operand of a convolution, as torch's conv_transpose2d:
+ * x [N,C,H,W], weight [C,O/groups,h,w] -> [N,O,H',W'],
+ * H' = (H - 1) stride - 2 padding + dilation (h - 1) + output_padding + 1. Else as ox_conv2d.
+ * errors    OX_ERR_ARG also an output_padding that is neither below stride nor dilation */
+typedef struct ox_conv_transpose_desc {
+    ox_shape stride; /* each as in ox_conv_desc */
+    ox_shape padding;
+    ox_shape output_padding; /* more elements at the end of the result; empty = 0 */
+    int64_t groups;
+    ox_shape dilation;
+} ox_conv_transpose_desc;
+OX_API ox_tensor *ox_conv_transpose1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+
+/* ox_conv_back_weight - what flows back to the weight of a convolution of x [N,C,..] whose result has the
+ * gradient g [N,O,..]: [O,C/groups,..], its last dims those of `size`. desc as the convolution had it. Sums
+ * in f32 (f64: f64); rounded to g's dtype. torch.nn.grad.conv2d_weight */
+OX_API ox_tensor *ox_conv_back_weight(ox_tensor *g, ox_tensor *x, ox_shape size, const ox_conv_desc *desc);
 
 /* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
  * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or

@@ -21,6 +21,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
+    {NULL, NULL},                             /* CONV: by its parts */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
@@ -32,7 +33,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
     }
-    return executor->can(d, call);
+    return executor->can && executor->can(d, call);
 }
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {

@@ -194,6 +194,14 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
     plan->space.times[4][plan->space.ndim - 1] = group;
 }
 
+/* ---- convolutions: samples, but for what sums over them ------------------------------------------------- */
+
+static void oxi_space_samples(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_conv_back_weight) return;
+    int d = oxi_space_add(&plan->space, plan->operand[0].shape[0]);
+    plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -212,6 +220,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_product,
     oxi_space_rope,
     oxi_space_attention,
+    oxi_space_samples,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
