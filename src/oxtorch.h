@@ -223,6 +223,7 @@ OXI_LIGHT_BEGIN
 #include "ops/rules/index.c"
 #include "ops/rules/product.c"
 #include "ops/rules/conv.c"
+#include "ops/rules/pool.c"
 #include "ops/rules/attention.c"
 #include "ops/rules/view.c"
 #include "ops/call/profile.c"
@@ -239,6 +240,7 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/einsum.c"
 #include "ops/functions/nn.c"
 #include "ops/functions/conv.c"
+#include "ops/functions/pool.c"
 #include "ops/functions/random.c"
 #include "ops/functions/data.c"
 #include "ops/functions/move.c"
@@ -289,7 +291,9 @@ OXI_LIGHT_BEGIN
 #include "cpu/product/product.c"
 #include "cpu/product/experts.c"
 #include "cpu/rows/attention.c"
+#include "cpu/windows/depthwise.c"
 #include "cpu/windows/conv.c"
+#include "cpu/windows/pool.c"
 #include "cpu/device.c"
 OXI_LIGHT_END
 

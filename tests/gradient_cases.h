@@ -107,6 +107,16 @@ RUN(g_conv_weight, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.stride
     desc.padding = OX_DIMS(1, 0); desc.groups = 2;
     out[0] = ox_conv_back_weight(in[0], in[1], OX_SHAPE(3, 2), &desc))
 
+GIVES(g_batch_norm_plain, ox_batch_norm(in[0], NULL, NULL, NULL, NULL, true, 0.1, 1e-3))
+GIVES(g_batch_norm_run, ox_batch_norm(in[0], in[1], in[2], ox_full(OX_SHAPE(4), 0.5, in[0]->dtype),
+                                      ox_full(OX_SHAPE(4), 2, in[0]->dtype), false, 0.1, 1e-3))
+GIVES(g_max_pool1d, ox_max_pool1d(in[0], OX_DIMS(2), OX_DIMS(1), OX_DIMS(1), OX_DIMS(1), false))
+GIVES(g_max_pool_even, ox_adaptive_max_pool2d(in[0], OX_DIMS(3, 2)).values)
+GIVES(g_avg_pool_even, ox_adaptive_avg_pool2d(in[0], OX_DIMS(3, 2)))
+GIVES(g_avg_pool_by, ox_avg_pool3d(in[0], OX_DIMS(2), OX_DIMS(1, 2, 1), OX_DIMS(1), true, true, 5))
+GIVES(g_avg_pool_back_even, ox_avg_pool_back(in[0], OX_DIMS(5, 4), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS, false,
+                                             true, 0))
+
 GIVES(g_rope_plain, ox_rope(in[0], NULL, NULL))
 RUN(g_rope_part, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.dims = 6; desc.scale = 0.5;
     desc.magnitude = 1.5; desc.base = 100; out[0] = ox_rope(in[0], in[1], &desc))
@@ -194,6 +204,11 @@ static const gradient_case gradient_cases[] = {
     G2(conv, g_conv3d, X4(1, 2, 4, 5), X4(3, 2, 3, 2))
     G3(conv_back_input, g_transposed, X4(1, 4, 3, 4), X4(4, 2, 3, 2), X1(4))
     G2(conv_back_input, g_transposed_1d, X3(2, 3, 4), X3(3, 2, 2))
+    G1(batch_norm, g_batch_norm_plain, X4(2, 4, 3, 2))
+    G3(batch_norm, g_batch_norm_run, X2(3, 4), X1(4), X1(4))
+    G1(max_pool, g_max_pool1d, X3(2, 3, 6)) G1(max_pool, g_max_pool_even, X3(2, 5, 4))
+    G1(avg_pool, g_avg_pool_even, X4(2, 2, 5, 4)) G1(avg_pool, g_avg_pool_by, X4(2, 3, 4, 3))
+    G1(avg_pool_back, g_avg_pool_back_even, X4(2, 2, 3, 2))
     G2(conv_back_weight, g_conv_weight, X4(2, 4, 3, 5), X4(2, 4, 5, 6))
     G1(rope, g_rope_plain, X4(2, 3, 5, 8)) G2(rope, g_rope_part, X3(2, 5, 8), INDEX1('j', 5, 100))
     G3(attention, g_attend_plain, X4(2, 4, 5, 8), X4(2, 4, 7, 8), X4(2, 4, 7, 6))

@@ -366,7 +366,7 @@ static void test_layouts(void) {
             bool pairs =
                 strcmp(cases[i].row, "view_as_complex") == 0 || strcmp(cases[i].label, "view_as_real") == 0;
             bool alike = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST; /* ties */
-            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std",
+            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std max_pool",
                                   cases[i].row) != NULL ||
                            strncmp(cases[i].label, "g_norm_inf", 10) == 0 ||
                            strncmp(cases[i].label, "g_norm_least", 12) == 0;
@@ -467,6 +467,7 @@ static void check_narrow(const gradient_case *c, ox_dtype dtype, double relative
 static void test_narrow(void) {
     for (int i = 0; i < case_count; i++) {
         const gradient_case *c = &cases[i];
+        test_random_state = 1000003u; /* the same numbers, whatever cases come before */
         bool pairs = strstr("view_as_complex view_as_real", c->row) != NULL;
         bool breaks = strstr("remainder fmod floor_divide", c->row) != NULL; /* at whole quotients */
         if (pairs || c->in[0].kind == 'b' || strcmp(c->row, "as_strided") == 0) continue;

@@ -409,6 +409,13 @@ OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, do
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
 /* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
 OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
+/* ox_batch_norm - each channel of x [N,C,..] by its mean and variance over all else, times weight [C] plus bias
+ * [C] (NULL: without). training: its own, which running_mean and running_variance [C] (NULL: none) follow by
+ * `momentum`, the variance unbiased; else those two. Of narrow floats in f32.
+ * errors    OX_ERR_SHAPE no channel dim, not a number a channel, one number alone to train on
+ * source    torch.nn.functional.batch_norm; Ioffe & Szegedy 2015 */
+OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, ox_tensor *running_mean,
+                                ox_tensor *running_variance, bool training, double momentum, double eps);
 
 /* ox_rope - rotary position embedding.
  *   pair i of a row at position p is rotated by p * scale / (base^(2i/dims) * factor[i])
@@ -503,6 +510,48 @@ OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox
                             ox_shape stride);
 OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
                             ox_shape padding, ox_shape stride);
+
+/* ---- pooling ---------------------------------------------------------------------------------------------
+ * ox_max_pool2d - the largest of each window of x [N,C,H,W] or [C,H,W]; with_indices: and where it is in H W,
+ * the first of equals, NaN before all.
+ * ox_avg_pool2d - the mean of each window, f16 and bf16 summed in f32. include_pad: zeros of the padding are
+ * counted; divisor: what sums are divided by, 0 = their count.
+ * ox_adaptive_avg_pool2d, ox_adaptive_max_pool2d - as many windows as size says, which cover x evenly.
+ * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; an empty stride is
+ * the kernel. ceil: a window may reach over the end, as in torch.
+ * dtypes    max: floats and integers; avg: floats
+ * errors    OX_ERR_SHAPE no window fits; OX_ERR_ARG a number below what it may be, padding above half of a
+ *           window
+ * grad      max: g goes to where the largest is; avg: ox_avg_pool_back
+ * source    torch.nn.functional.max_pool2d, avg_pool2d */
+OX_API ox_tensor *ox_max_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool1d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool2d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool3d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool3d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool3d(ox_tensor *x, ox_shape size);
+/* What flows back through ox_avg_pool: g spread over an operand with the spatial dims `size`; an empty kernel:
+ * through ox_adaptive_avg_pool. */
+OX_API ox_tensor *ox_avg_pool_back(ox_tensor *g, ox_shape size, ox_shape kernel, ox_shape stride,
+                                   ox_shape padding, bool ceil, bool include_pad, int64_t divisor);
 
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);

@@ -196,6 +196,18 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
     return oxi_apply_list(OXI_OP_instance_norm, &attr, in, 3, NULL);
 }
 
+/* x scale + shift, in one pass over x: scale = weight / sqrt(variance + eps), shift = bias - mean scale. */
+OXI_PARTS(batch_norm) {
+    bool eight_bits = oxi_info(call->in[0]->dtype)->block_bytes == 1; /* which promote to nothing */
+    ox_tensor *x = eight_bits ? oxi_wide(call->in[0]) : call->in[0];
+    ox_tensor *weight = call->in[3], *bias = call->in[4];
+    ox_tensor *scale = ox_rsqrt(ox_add_number(oxi_wide(call->in[2]), call->attr.batch_norm.eps));
+    if (weight) scale = ox_mul(scale, oxi_wide(weight));
+    ox_tensor *shift = ox_neg(ox_mul(oxi_wide(call->in[1]), scale));
+    if (bias) shift = ox_add(shift, oxi_wide(bias));
+    return x && scale && shift ? ox_addcmul(oxi_by_channel(shift, x), x, oxi_by_channel(scale, x), 1) : NULL;
+}
+
 /* ---- products ------------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_activated(ox_activation activation, ox_tensor *y) {

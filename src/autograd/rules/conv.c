@@ -1,4 +1,4 @@
-/* Gradients of convolutions. Of y = conv(x, w), gx = back_input(y, w) and gw = back_weight(y, x) each is
+/* Gradients of convolutions and pooling. Of y = conv(x, w), gx = back_input(y, w) and gw = back_weight(y, x) each is
  * linear in both operands, and what flows back through one is another of them: gradients of any order are
  * these three. */
 
@@ -76,4 +76,38 @@ OXI_GRADIENT_RULE(conv_back_weight) {
                            oxi_conv_again(b, OXI_OP_conv_back_input, b->call->in[0], g, b->operand[1].shape,
                                           &b->operand[1]));
     return status;
+}
+
+/* ---- pooling ------------------------------------------------------------------------------------------- */
+
+/* Images as lines: their elements as one dim. */
+static ox_tensor *oxi_image_lines(ox_tensor *t, int64_t dims) {
+    return t ? ox_flatten(t, t->ndim - (int)dims, -1) : NULL;
+}
+
+OXI_GRADIENT_RULE(max_pool) {
+    int64_t dims = b->call->attr.pool.dims;
+    const oxi_outline *x = &b->operand[0];
+    ox_tensor *g = b->g[0], *zeros = oxi_zeros_for(b, 0, g);
+    if (!g || oxi_outline_numel(&b->result[0]) == 0) return oxi_gives(b, 0, zeros);
+    ox_tensor *lines = oxi_image_lines(b->out[1], dims);
+    ox_tensor *image = ox_scatter_add(oxi_image_lines(zeros, dims), -1, lines, oxi_image_lines(g, dims));
+    return oxi_gives(b, 0, ox_reshape(image, oxi_outline_shape(x)));
+}
+
+OXI_GRADIENT_RULE(avg_pool) {
+    oxi_attrs attr = b->call->attr;
+    const oxi_outline *x = &b->operand[0];
+    for (int d = 0; d < attr.pool.dims; d++)
+        attr.pool.size.n[d] = x->shape[x->ndim - (int)attr.pool.dims + d];
+    return oxi_gives(b, 0, oxi_apply_1(OXI_OP_avg_pool_back, &attr, b->g[0]));
+}
+
+OXI_GRADIENT_RULE(avg_pool_back) {
+    oxi_attrs attr = b->call->attr;
+    const oxi_outline *g = &b->operand[0];
+    for (int d = 0; d < attr.pool.dims; d++)
+        attr.pool.size.n[d] = g->shape[g->ndim - (int)attr.pool.dims + d];
+    if (oxi_outline_numel(g) == 0) return OX_OK;
+    return oxi_gives(b, 0, oxi_apply_1(OXI_OP_avg_pool, &attr, b->g[0]));
 }

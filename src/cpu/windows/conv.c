@@ -233,6 +233,7 @@ static ox_status oxi_cpu_conv(const oxi_call *call) {
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     memset(&c, 0, sizeof c);
     oxi_conv_form_of(call, &c.form);
+    if (oxi_conv_is_depthwise(&c.form)) return oxi_depthwise_run(&c.form, call);
     c.call = call;
     c.group = call->op == OXI_OP_conv              ? oxi_conv_forward
               : call->op == OXI_OP_conv_back_input ? oxi_conv_back_input

@@ -202,6 +202,12 @@ static void oxi_space_samples(oxi_stream_plan *plan) {
     plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
 }
 
+static void oxi_space_planes(oxi_stream_plan *plan) {
+    const ox_tensor *x = &plan->operand[0];
+    int planes = x->ndim - (int)plan->call->attr.pool.dims;
+    oxi_space_other_dims(plan, (1u << x->ndim) - (1u << planes));
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -221,6 +227,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_rope,
     oxi_space_attention,
     oxi_space_samples,
+    oxi_space_planes,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
