@@ -75,8 +75,8 @@ PAIR(max_pool2d, ox_max_pool2d_with_indices(in[0], OX_DIMS(3, 2), OX_DIMS(2), OX
                                             true))
 GIVES(avg_pool2d, ox_avg_pool2d(in[0], OX_DIMS(3, 2), OX_DIMS(2), OX_DIMS(1), true, false, 0))
 GIVES(avg_pool3d, ox_adaptive_avg_pool3d(in[0], OX_DIMS(2, 3, 2)))
-GIVES(avg_pool_back, ox_avg_pool_back(in[0], OX_DIMS(7, 5), OX_DIMS(3, 2), OX_DIMS(2, 1), OX_DIMS(1, 0), false,
-                                      true, 0))
+GIVES(avg_pool_back, ox_avg_pool_back(in[0], OX_DIMS(7, 5), OX_DIMS(3, 2), OX_DIMS(2, 1), OX_DIMS(1, 0),
+                                      false, true, 0))
 GIVES(batch_norm, ox_batch_norm(in[0], in[1], in[2], NULL, NULL, true, 0.1, 1e-3))
 GIVES(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
 

@@ -114,8 +114,8 @@ GIVES(g_max_pool1d, ox_max_pool1d(in[0], OX_DIMS(2), OX_DIMS(1), OX_DIMS(1), OX_
 GIVES(g_max_pool_even, ox_adaptive_max_pool2d(in[0], OX_DIMS(3, 2)).values)
 GIVES(g_avg_pool_even, ox_adaptive_avg_pool2d(in[0], OX_DIMS(3, 2)))
 GIVES(g_avg_pool_by, ox_avg_pool3d(in[0], OX_DIMS(2), OX_DIMS(1, 2, 1), OX_DIMS(1), true, true, 5))
-GIVES(g_avg_pool_back_even, ox_avg_pool_back(in[0], OX_DIMS(5, 4), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS, false,
-                                             true, 0))
+GIVES(g_avg_pool_back_even, ox_avg_pool_back(in[0], OX_DIMS(5, 4), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS,
+                                             false, true, 0))
 
 GIVES(g_rope_plain, ox_rope(in[0], NULL, NULL))
 RUN(g_rope_part, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.dims = 6; desc.scale = 0.5;

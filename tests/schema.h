@@ -170,8 +170,10 @@ static bool schema_read_results(const char **at, schema *s) {
     }
     do {
         schema_argument *r = &s->result[s->results];
-        if (s->results == SCHEMA_MOST || !schema_read_argument(at, r) || r->has_value) return false;
-        if (schema_named(s->result, s->results, r->name)) return false;
+        memset(r, 0, sizeof *r);
+        if (s->results == SCHEMA_MOST || !schema_read_type(at, &r->type)) return false;
+        if (schema_take(at, " ") && !schema_word(at, r->name)) return false; /* or it has none */
+        if (*r->name && schema_named(s->result, s->results, r->name)) return false;
         s->results++;
     } while (schema_take(at, ", "));
     return s->results > 1 && schema_take(at, ")");

@@ -409,9 +409,9 @@ OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, do
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
 /* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
 OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
-/* ox_batch_norm - each channel of x [N,C,..] by its mean and variance over all else, times weight [C] plus bias
- * [C] (NULL: without). training: its own, which running_mean and running_variance [C] (NULL: none) follow by
- * `momentum`, the variance unbiased; else those two. Of narrow floats in f32.
+/* ox_batch_norm - each channel of x [N,C,..] by its mean and variance over all else, times weight [C] plus
+ * bias [C] (NULL: without). training: its own, which running_mean and running_variance [C] (NULL: none)
+ * follow by `momentum`, the variance unbiased; else those two. Of narrow floats in f32.
  * errors    OX_ERR_SHAPE no channel dim, not a number a channel, one number alone to train on
  * source    torch.nn.functional.batch_norm; Ioffe & Szegedy 2015 */
 OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, ox_tensor *running_mean,
@@ -548,8 +548,8 @@ OX_API ox_tensor *ox_avg_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, 
                                 bool include_pad, int64_t divisor);
 OX_API ox_pair ox_adaptive_max_pool3d(ox_tensor *x, ox_shape size);
 OX_API ox_tensor *ox_adaptive_avg_pool3d(ox_tensor *x, ox_shape size);
-/* What flows back through ox_avg_pool: g spread over an operand with the spatial dims `size`; an empty kernel:
- * through ox_adaptive_avg_pool. */
+/* What flows back through ox_avg_pool: g spread over an operand with the spatial dims `size`; an empty
+ * kernel: through ox_adaptive_avg_pool. */
 OX_API ox_tensor *ox_avg_pool_back(ox_tensor *g, ox_shape size, ox_shape kernel, ox_shape stride,
                                    ox_shape padding, bool ceil, bool include_pad, int64_t divisor);
 

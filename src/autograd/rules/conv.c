@@ -1,6 +1,6 @@
-/* Gradients of convolutions and pooling. Of y = conv(x, w), gx = back_input(y, w) and gw = back_weight(y, x) each is
- * linear in both operands, and what flows back through one is another of them: gradients of any order are
- * these three. */
+/* Gradients of convolutions and pooling. Of y = conv(x, w), gx = back_input(y, w) and gw = back_weight(y, x)
+ * each is linear in both operands, and what flows back through one is another of them: gradients of any order
+ * are these three. */
 
 /* operand: what the result is the gradient of; it is not rounded to a narrower dtype on the way. */
 static ox_tensor *oxi_conv_again(const oxi_backward *b, oxi_op op, ox_tensor *first, ox_tensor *second,

@@ -108,9 +108,10 @@ OXI_GRADIENT_RULE(batch_norm) {
     ox_status status = g ? OX_OK : ox_error();
     bool training = call->attr.batch_norm.training;
     if (oxi_outline_numel(outline) == 0) return status;
-    ox_tensor *total = training || b->wants[4] ? oxi_summed_by_channel(g) : NULL, *apart = NULL, *along = NULL;
+    ox_tensor *total = training || b->wants[4] ? oxi_summed_by_channel(g) : NULL;
+    ox_tensor *apart = NULL, *along = NULL;
     ox_tensor *mean = oxi_wide(call->in[1]), *variance = oxi_wide(call->in[2]);
-    if (training && call->in[0] && ox_is_grad_enabled()) { /* these depend on x where that is differentiated */
+    if (training && call->in[0] && ox_is_grad_enabled()) { /* differentiated: these depend on x */
         ox_shape dims = oxi_dims_of_set(((1u << outline->ndim) - 1) & ~2u);
         mean = ox_mean(oxi_wide(call->in[0]), dims, false);
         variance = ox_var(oxi_wide(call->in[0]), dims, 0, false);

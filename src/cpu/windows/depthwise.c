@@ -1,5 +1,5 @@
-/* Convolutions whose groups have few channels: each image of the result is a sum of a few images times a number,
- * line by line. A product of so few rows would spend its time on packing. Called by conv.c for the three rows:
+/* Convolutions whose groups have few channels: each image of the result is a sum of a few images times a
+ * number, line by line. A product of so few rows would spend its time on packing. Called by conv.c:
  *   y += w[k] x, shifted by tap k           gx += w[k] g, shifted back           gw[k] = x, shifted, times g
  * f32 and f64 sums; a sum is taken tap by tap whatever the threads do. */
 
@@ -31,8 +31,8 @@ static oxi_depthwise_reach oxi_depthwise_reach_of(const oxi_conv_form *f, int d,
     return r;
 }
 
-static void oxi_depthwise_load(const oxi_depthwise *w, const oxi_conv_side *side, const int64_t *at, int64_t n,
-                               int64_t step, void *out) {
+static void oxi_depthwise_load(const oxi_depthwise *w, const oxi_conv_side *side, const int64_t *at,
+                               int64_t n, int64_t step, void *out) {
     int64_t offset = 0;
     for (int d = 0; d < 5; d++) offset += at[d] * side->stride[d];
     const char *from = (const char *)oxi_ptr(side->t) + oxi_signed_bytes(side->t->dtype, offset);
@@ -59,8 +59,8 @@ static double oxi_depthwise_dot(const oxi_depthwise *w, int64_t n, const void *a
 
 /* Lines of one tap: of image `c` of x and `o` of y, of one sample. sums: the image that is added to, if any;
  * returns the tap's gradient where that is asked for. */
-static double oxi_depthwise_tap(const oxi_depthwise *w, int64_t sample, int64_t c, int64_t o, const int64_t *k,
-                                double number, char *sums, char *line) {
+static double oxi_depthwise_tap(const oxi_depthwise *w, int64_t sample, int64_t c, int64_t o,
+                                const int64_t *k, double number, char *sums, char *line) {
     const oxi_conv_form *f = w->form;
     oxi_depthwise_reach r[3];
     double total = 0;
@@ -73,7 +73,8 @@ static double oxi_depthwise_tap(const oxi_depthwise *w, int64_t sample, int64_t 
             int64_t at_x[5] = {sample, c, z * f->stride[0] + r[0].shift, y * f->stride[1] + r[1].shift,
                                r[2].first * f->stride[2] + r[2].shift};
             const int64_t *at = w->op == OXI_OP_conv ? at_y : at_x;
-            char *row = sums + ((at[2] * to->shape[3] + at[3]) * to->shape[4] + at[4]) * w->element;
+            int64_t place = (at[2] * to->shape[3] + at[3]) * to->shape[4] + at[4];
+            char *row = sums ? sums + place * w->element : NULL;
             if (w->op == OXI_OP_conv) oxi_depthwise_load(w, &f->x, at_x, n, f->stride[2], line);
             else oxi_depthwise_load(w, &f->y, at_y, n, 1, line);
             if (w->op == OXI_OP_conv) oxi_depthwise_add(w, n, number, line, row, 1);
@@ -98,8 +99,8 @@ static double oxi_depthwise_number(const oxi_depthwise *w, int64_t o, int64_t c,
     return w->lane == OXI_LANE_F64 ? number.f64 : number.f32;
 }
 
-static void oxi_depthwise_store(const oxi_depthwise *w, const oxi_conv_side *side, const int64_t *at, int64_t n,
-                                const void *from) {
+static void oxi_depthwise_store(const oxi_depthwise *w, const oxi_conv_side *side, const int64_t *at,
+                                int64_t n, const void *from) {
     int64_t offset = 0;
     for (int d = 0; d < 5; d++) offset += at[d] * side->stride[d];
     char *to = (char *)oxi_ptr(side->t) + oxi_signed_bytes(side->t->dtype, offset);

@@ -41,51 +41,58 @@ static oxi_pool_window oxi_pool_window_at(const oxi_attr_pool *told, int i, int6
 
 /* ---- one image ----------------------------------------------------------------------------------------- */
 
-/* The windows of the place at [z,y,x]. */
+/* The windows of a place; its count is what an average divides by. */
 typedef struct oxi_pool_place {
-    oxi_pool_window w[3];
-    int64_t at, divisor;
+    const oxi_pool_window *z, *y, *x;
+    int64_t at; /* the place itself */
 } oxi_pool_place;
 
-static void oxi_pool_place_at(const oxi_pool *p, int64_t at, oxi_pool_place *place) {
-    const oxi_attr_pool *told = &p->call->attr.pool;
-    int64_t padded = 1, count = 1;
-    place->at = at;
-    for (int d = 2; d >= 0; d--) {
-        place->w[d] = p->window[d][at % p->place_count[d]];
-        at /= p->place_count[d];
-        padded *= place->w[d].padded;
-        count *= place->w[d].count;
-    }
-    place->divisor = told->divisor ? told->divisor : told->include_pad ? padded : count;
+static inline double oxi_pool_divisor(const oxi_attr_pool *told, const oxi_pool_place *p) {
+    if (told->divisor) return (double)told->divisor;
+    if (told->include_pad) return (double)(p->z->padded * p->y->padded * p->x->padded);
+    return (double)(p->z->count * p->y->count * p->x->count);
+}
+
+/* The next place, the last dim fastest; false behind the end. */
+static inline bool oxi_pool_next(const oxi_pool *p, oxi_pool_place *place) {
+    place->at++;
+    if (++place->x < p->window[2] + p->place_count[2]) return true;
+    place->x = p->window[2];
+    if (++place->y < p->window[1] + p->place_count[1]) return true;
+    place->y = p->window[1];
+    return ++place->z < p->window[0] + p->place_count[0];
+}
+
+static oxi_pool_place oxi_pool_first(const oxi_pool *p) {
+    oxi_pool_place place = {p->window[0], p->window[1], p->window[2], 0};
+    return place;
 }
 
 #define OXI_POOL_EACH(p, place, position, work)                                                           \
-    for (int64_t z = 0; z < (place)->w[0].count; z++)                                                     \
-        for (int64_t y = 0; y < (place)->w[1].count; y++) {                                               \
-            int64_t position = (((place)->w[0].first + z * (p)->dilation[0]) * (p)->size[1] +             \
-                                (place)->w[1].first + y * (p)->dilation[1]) * (p)->size[2] +              \
-                               (place)->w[2].first;                                                       \
-            for (int64_t x = 0; x < (place)->w[2].count; x++, position += (p)->dilation[2]) work;         \
+    for (int64_t z = 0; z < (place).z->count; z++)                                                        \
+        for (int64_t y = 0; y < (place).y->count; y++) {                                                  \
+            int64_t position = (((place).z->first + z * (p)->dilation[0]) * (p)->size[1] +                \
+                                (place).y->first + y * (p)->dilation[1]) * (p)->size[2] +                 \
+                               (place).x->first;                                                          \
+            for (int64_t x = (place).x->count; x > 0; x--, position += (p)->dilation[2]) work;            \
         }
 
 #define OXI_POOL_MAX(type)                                                                                \
     static void oxi_pool_max_##type(const oxi_pool *p, const void *from, void *to, int64_t *indices) {    \
         const type *image = (const type *)from;                                                           \
-        for (int64_t at = 0; at < p->all; at++) {                                                         \
-            oxi_pool_place place;                                                                         \
+        oxi_pool_place place = oxi_pool_first(p);                                                         \
+        do {                                                                                              \
             int64_t best = -1;                                                                            \
             type most = 0;                                                                                \
-            oxi_pool_place_at(p, at, &place);                                                             \
-            OXI_POOL_EACH(p, &place, position, {                                                          \
+            OXI_POOL_EACH(p, place, position, {                                                           \
                 type v = image[position];                                                                 \
                 if (best >= 0 && !(v > most) && v == v) continue;                                         \
                 most = v;                                                                                 \
                 best = position;                                                                          \
             })                                                                                            \
-            ((type *)to)[at] = most;                                                                      \
-            indices[at] = best;                                                                           \
-        }                                                                                                 \
+            ((type *)to)[place.at] = most;                                                                \
+            indices[place.at] = best;                                                                     \
+        } while (oxi_pool_next(p, &place));                                                               \
     }
 OXI_POOL_MAX(float)
 OXI_POOL_MAX(double)
@@ -94,24 +101,25 @@ OXI_POOL_MAX(uint64_t)
 
 #define OXI_POOL_AVG(type)                                                                                \
     static void oxi_pool_avg_##type(const oxi_pool *p, const void *from, void *to) {                      \
+        const oxi_attr_pool *told = &p->call->attr.pool;                                                  \
         const type *image = (const type *)from;                                                           \
-        for (int64_t at = 0; at < p->all; at++) {                                                         \
-            oxi_pool_place place;                                                                         \
+        oxi_pool_place place = oxi_pool_first(p);                                                         \
+        do {                                                                                              \
             type sum = 0;                                                                                 \
-            oxi_pool_place_at(p, at, &place);                                                             \
-            OXI_POOL_EACH(p, &place, position, sum += image[position])                                    \
-            ((type *)to)[at] = sum / (type)place.divisor;                                                 \
-        }                                                                                                 \
+            OXI_POOL_EACH(p, place, position, sum += image[position])                                     \
+            ((type *)to)[place.at] = sum / (type)oxi_pool_divisor(told, &place);                          \
+        } while (oxi_pool_next(p, &place));                                                               \
     }                                                                                                     \
     static void oxi_pool_avg_back_##type(const oxi_pool *p, void *to, const void *from) {                 \
+        const oxi_attr_pool *told = &p->call->attr.pool;                                                  \
         type *image = (type *)to;                                                                         \
-        for (int64_t at = 0; at < p->pixels; at++) image[at] = 0;                                         \
-        for (int64_t at = 0; at < p->all; at++) {                                                         \
-            oxi_pool_place place;                                                                         \
-            oxi_pool_place_at(p, at, &place);                                                             \
-            type share = ((const type *)from)[at] / (type)place.divisor;                                  \
-            OXI_POOL_EACH(p, &place, position, image[position] += share)                                  \
-        }                                                                                                 \
+        oxi_pool_place place = oxi_pool_first(p);                                                         \
+        memset(image, 0, (size_t)p->pixels * sizeof *image);                                              \
+        if (p->all == 0) return;                                                                          \
+        do {                                                                                              \
+            type share = ((const type *)from)[place.at] / (type)oxi_pool_divisor(told, &place);           \
+            OXI_POOL_EACH(p, place, position, image[position] += share)                                   \
+        } while (oxi_pool_next(p, &place));                                                               \
     }
 OXI_POOL_AVG(float)
 OXI_POOL_AVG(double)

@@ -67,7 +67,7 @@ static ox_tensor *oxi_batch_norm_training(ox_tensor *const *in, ox_tensor *const
     const ox_tensor *x = in[0];
     int64_t count = x->shape[1] ? ox_numel(x) / x->shape[1] : 0;
     if (count <= 1)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s has not more than one number a channel to train on",
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s has less than two numbers a channel",
                              oxi_tensor_text(x));
     ox_tensor *wide = oxi_cast_quiet(in[0], x->dtype == OX_F64 ? OX_F64 : OX_F32);
     ox_tensor *mean = wide ? oxi_measure_channels(OXI_OP_mean, wide) : NULL;
@@ -90,8 +90,8 @@ OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias
     if (!training && oxi_any_null("batch_norm", running, 2)) return NULL;
     if (!training) return oxi_apply_list(OXI_OP_batch_norm, &attr, all, 5, NULL);
     if (x->ndim < 2 || !oxi_is_float(x->dtype))
-        return OXI_FAIL_NULL(x->ndim < 2 ? OX_ERR_SHAPE : OX_ERR_DTYPE, "batch_norm: %s is not floats [N,C,..]",
-                             oxi_tensor_text(x));
+        return OXI_FAIL_NULL(x->ndim < 2 ? OX_ERR_SHAPE : OX_ERR_DTYPE,
+                             "batch_norm: %s is not floats [N,C,..]", oxi_tensor_text(x));
     for (int i = 0; i < 2; i++)
         if (running[i] && (running[i]->ndim != 1 || running[i]->shape[0] != x->shape[1]))
             return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s does not fit the %lld channels of %s",

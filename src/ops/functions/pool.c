@@ -43,8 +43,8 @@ static ox_pair oxi_max_pool(const char *name, oxi_attrs *attr, ox_tensor *x) {
     return pair;
 }
 
-static ox_pair oxi_max_pool_windows(const char *name, int dims, ox_tensor *x, ox_shape kernel, ox_shape stride,
-                                    ox_shape padding, ox_shape dilation, bool ceil) {
+static ox_pair oxi_max_pool_windows(const char *name, int dims, ox_tensor *x, ox_shape kernel,
+                                    ox_shape stride, ox_shape padding, ox_shape dilation, bool ceil) {
     ox_pair none = {NULL, NULL};
     oxi_attrs attr = oxi_attrs_pool();
     if (oxi_any_null(name, &x, 1)) return none;
@@ -64,35 +64,39 @@ static ox_tensor *oxi_avg_pool(const char *name, int dims, ox_tensor *x, ox_shap
     return told ? oxi_apply_as(name, OXI_OP_avg_pool, &attr, &x, 1, NULL) : NULL;
 }
 
-#define OXI_X(dims)                                                                                              \
-    OX_API ox_pair ox_max_pool##dims##d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride,             \
-                                                  ox_shape padding, ox_shape dilation, bool ceil) {              \
-        return oxi_max_pool_windows("max_pool" #dims "d", dims, x, kernel, stride, padding, dilation, ceil);     \
-    }                                                                                                            \
-    OX_API ox_tensor *ox_max_pool##dims##d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,     \
-                                        ox_shape dilation, bool ceil) {                                          \
-        ox_pair pair = ox_max_pool##dims##d_with_indices(x, kernel, stride, padding, dilation, ceil);            \
-        ox_release(pair.indices);                                                                                \
-        return pair.values;                                                                                      \
-    }                                                                                                            \
-    OX_API ox_tensor *ox_avg_pool##dims##d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,     \
-                                        bool ceil, bool include_pad, int64_t divisor) {                          \
-        return oxi_avg_pool("avg_pool" #dims "d", dims, x, kernel, stride, padding, ceil, include_pad, divisor); \
-    }                                                                                                            \
-    OX_API ox_pair ox_adaptive_max_pool##dims##d(ox_tensor *x, ox_shape size) {                                  \
-        ox_pair none = {NULL, NULL};                                                                             \
-        oxi_attrs attr = oxi_attrs_pool();                                                                       \
-        if (oxi_any_null("adaptive_max_pool" #dims "d", &x, 1) ||                                                \
-            !oxi_pool_adaptive("adaptive_max_pool" #dims "d", dims, size, &attr.pool))                           \
-            return none;                                                                                         \
-        return oxi_max_pool("adaptive_max_pool" #dims "d", &attr, x);                                            \
-    }                                                                                                            \
-    OX_API ox_tensor *ox_adaptive_avg_pool##dims##d(ox_tensor *x, ox_shape size) {                               \
-        oxi_attrs attr = oxi_attrs_pool();                                                                       \
-        if (oxi_any_null("adaptive_avg_pool" #dims "d", &x, 1) ||                                                \
-            !oxi_pool_adaptive("adaptive_avg_pool" #dims "d", dims, size, &attr.pool))                           \
-            return NULL;                                                                                         \
-        return oxi_apply_as("adaptive_avg_pool" #dims "d", OXI_OP_avg_pool, &attr, &x, 1, NULL);                 \
+#define OXI_X(dims)                                                                                      \
+    OX_API ox_pair ox_max_pool##dims##d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride,     \
+                                                  ox_shape padding, ox_shape dilation, bool ceil) {      \
+        return oxi_max_pool_windows("max_pool" #dims "d_with_indices", dims, x, kernel, stride, padding, \
+                                    dilation, ceil);                                                     \
+    }                                                                                                    \
+    OX_API ox_tensor *ox_max_pool##dims##d(ox_tensor *x, ox_shape kernel, ox_shape stride,               \
+                                           ox_shape padding, ox_shape dilation, bool ceil) {             \
+        ox_pair pair = oxi_max_pool_windows("max_pool" #dims "d", dims, x, kernel, stride, padding,      \
+                                            dilation, ceil);                                             \
+        ox_release(pair.indices);                                                                        \
+        return pair.values;                                                                              \
+    }                                                                                                    \
+    OX_API ox_tensor *ox_avg_pool##dims##d(ox_tensor *x, ox_shape kernel, ox_shape stride,               \
+                                           ox_shape padding, bool ceil, bool include_pad,                \
+                                           int64_t divisor) {                                            \
+        return oxi_avg_pool("avg_pool" #dims "d", dims, x, kernel, stride, padding, ceil, include_pad,   \
+                            divisor);                                                                    \
+    }                                                                                                    \
+    OX_API ox_pair ox_adaptive_max_pool##dims##d(ox_tensor *x, ox_shape size) {                          \
+        ox_pair none = {NULL, NULL};                                                                     \
+        oxi_attrs attr = oxi_attrs_pool();                                                               \
+        if (oxi_any_null("adaptive_max_pool" #dims "d", &x, 1) ||                                        \
+            !oxi_pool_adaptive("adaptive_max_pool" #dims "d", dims, size, &attr.pool))                   \
+            return none;                                                                                 \
+        return oxi_max_pool("adaptive_max_pool" #dims "d", &attr, x);                                    \
+    }                                                                                                    \
+    OX_API ox_tensor *ox_adaptive_avg_pool##dims##d(ox_tensor *x, ox_shape size) {                       \
+        oxi_attrs attr = oxi_attrs_pool();                                                               \
+        if (oxi_any_null("adaptive_avg_pool" #dims "d", &x, 1) ||                                        \
+            !oxi_pool_adaptive("adaptive_avg_pool" #dims "d", dims, size, &attr.pool))                   \
+            return NULL;                                                                                 \
+        return oxi_apply_as("adaptive_avg_pool" #dims "d", OXI_OP_avg_pool, &attr, &x, 1, NULL);         \
     }
 OXI_X(1) OXI_X(2) OXI_X(3)
 #undef OXI_X

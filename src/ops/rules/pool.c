@@ -37,14 +37,15 @@ static ox_status oxi_pool_shape(const oxi_call *call, int64_t *shape) {
     const ox_tensor *x = call->in[0];
     int first = x->ndim - (int)told->dims;
     if (first != 1 && first != 2)
-        return oxi_fail(OX_ERR_SHAPE, "%s: %s is not [N,C,..] or [C,..] of %d spatial dims", oxi_op_name(call),
-                        oxi_tensor_text(x), (int)told->dims);
+        return oxi_fail(OX_ERR_SHAPE, "%s: %s is not [N,C,..] or [C,..] of %d spatial dims",
+                        oxi_op_name(call), oxi_tensor_text(x), (int)told->dims);
     ox_status status = oxi_check_pool_numbers(call);
     for (int d = 0; d < x->ndim && status == OX_OK; d++) {
         shape[d] = d < first ? x->shape[d] : oxi_pool_places(told, d - first, x->shape[d]);
         bool adaptive = d >= first && told->kernel.n[d - first] == 0;
         if (d > 0 && ((d >= first && !adaptive && shape[d] < 1) || x->shape[d] < 1))
-            status = oxi_fail(OX_ERR_SHAPE, "%s: no window fits into %s", oxi_op_name(call), oxi_tensor_text(x));
+            status = oxi_fail(OX_ERR_SHAPE, "%s: no window fits into %s", oxi_op_name(call),
+                              oxi_tensor_text(x));
     }
     return status;
 }
@@ -72,8 +73,8 @@ OXI_RULE(avg_pool_back) {
     int first = g->ndim - (int)told->dims;
     int64_t shape[OX_MAX_DIMS];
     if (first != 1 && first != 2)
-        return oxi_fail(OX_ERR_SHAPE, "%s: %s is not [N,C,..] or [C,..] of %d spatial dims", oxi_op_name(call),
-                        oxi_tensor_text(g), (int)told->dims);
+        return oxi_fail(OX_ERR_SHAPE, "%s: %s is not [N,C,..] or [C,..] of %d spatial dims",
+                        oxi_op_name(call), oxi_tensor_text(g), (int)told->dims);
     ox_status status = oxi_check_pool_numbers(call);
     for (int d = 0; d < g->ndim && status == OX_OK; d++) {
         shape[d] = d < first ? g->shape[d] : told->size.n[d - first];

@@ -194,7 +194,7 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
     plan->space.times[4][plan->space.ndim - 1] = group;
 }
 
-/* ---- convolutions: samples, but for what sums over them ------------------------------------------------- */
+/* ---- convolutions: samples, but for what sums over them ----------------------------------------------- */
 
 static void oxi_space_samples(oxi_stream_plan *plan) {
     if (plan->call->op == OXI_OP_conv_back_weight) return;
