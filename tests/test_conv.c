@@ -1,6 +1,6 @@
 /* test_conv.c - convolutions in one to three dims, transposed ones and what flows back, against plain loops
  * in double: dtypes, layouts, strides, padding, dilation, groups, threads, errors.
- * OX_TIERS OX_BASE OX_VULKAN(matmul add) */
+ * OX_TIERS OX_BASE OX_VULKAN(conv conv_back_input conv_back_weight) */
 #include "operands.h"
 #include "oxtorch_nn.h"
 
