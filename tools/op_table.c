@@ -57,6 +57,8 @@ static const word headings[] = {
     {"PRODUCT", "Matrix products"},
     {"ROPE", "Rotary position embedding"},
     {"ATTENTION", "Attention"},
+    {"CONV", "Convolutions"},
+    {"POOL", "Pooling"},
     {"RANDOM", "Random draws"},
     {"COPY", "Copies and conversions"},
     {"FILL", "New tensors"},
