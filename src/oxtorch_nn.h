@@ -79,6 +79,7 @@
 #include "autograd/rules/index.c"
 #include "autograd/rules/views.c"
 #include "autograd/rules/products.c"
+#include "autograd/rules/conv.c"
 #include "autograd/rules/attention.c"
 #include "autograd/rules/special.c"
 #include "autograd/rules/linalg.c"

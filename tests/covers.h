@@ -67,6 +67,17 @@ GIVES(instance_norm, ox_instance_norm(in[0], in[1], in[2], 1e-5))
 GIVES(clamp_tensor, ox_clamp_tensor(in[0], in[1], in[2]))
 GIVES(clamp_low, ox_clamp_tensor(in[0], in[1], NULL))
 GIVES(conv2d, ox_conv2d(in[0], in[1], in[2], NULL))
+GIVES(conv1d, ox_conv1d(in[0], in[1], in[2], NULL))
+RUN(conv_transpose2d, ox_conv_transpose_desc desc; memset(&desc, 0, sizeof desc); desc.stride = OX_DIMS(2);
+    out[0] = ox_conv_transpose2d(in[0], in[1], in[2], &desc))
+GIVES(conv_back_weight, ox_conv_back_weight(in[0], in[1], OX_SHAPE(3, 2), NULL))
+PAIR(max_pool2d, ox_max_pool2d_with_indices(in[0], OX_DIMS(3, 2), OX_DIMS(2), OX_DIMS(1), OX_DIMS(1, 2),
+                                            true))
+GIVES(avg_pool2d, ox_avg_pool2d(in[0], OX_DIMS(3, 2), OX_DIMS(2), OX_DIMS(1), true, false, 0))
+GIVES(avg_pool3d, ox_adaptive_avg_pool3d(in[0], OX_DIMS(2, 3, 2)))
+GIVES(avg_pool_back, ox_avg_pool_back(in[0], OX_DIMS(7, 5), OX_DIMS(3, 2), OX_DIMS(2, 1), OX_DIMS(1, 0),
+                                      false, true, 0))
+GIVES(batch_norm, ox_batch_norm(in[0], in[1], in[2], NULL, NULL, true, 0.1, 1e-3))
 GIVES(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
 
 /* ---- index, products, transformers ------------------------------------------------------------------- */
@@ -207,10 +218,20 @@ static const cover covers[] = {
     {"layer_norm", "layer_norm", {X3(3, 4, 17), X2(4, 17), X2(4, 17), NOTHING}, cover_layer_norm, ""},
     {"rms_norm", "rms_norm", {X3(3, 4, 17), X1(17), NOTHING, NOTHING}, cover_rms_norm, ""},
     {"group_norm", "group_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_group_norm, ""},
+    {"batch_norm", "batch_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_batch_norm, ""},
     {"instance_norm", "instance_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_instance_norm, ""},
     {"clamp_tensor", "clamp_tensor", {X3(3, 1, 5), X2(4, 5), X1(1), NOTHING}, cover_clamp_tensor, ""},
     {"clamp_tensor", "clamp_tensor low", {X2(3, 5), X2(3, 5), NOTHING, NOTHING}, cover_clamp_low, ""},
-    {"conv2d", "conv2d", {X4(2, 3, 5, 6), X4(4, 3, 3, 2), X1(4), NOTHING}, cover_conv2d, ""},
+    {"conv", "conv2d", {X4(2, 3, 5, 6), X4(4, 3, 3, 2), X1(4), NOTHING}, cover_conv2d, ""},
+    {"conv", "conv1d", {X3(2, 3, 6), X3(4, 3, 2), X1(4), NOTHING}, cover_conv1d, ""},
+    {"conv_back_input", "conv_transpose2d", {X4(2, 3, 4, 3), X4(3, 4, 3, 2), X1(4), NOTHING},
+     cover_conv_transpose2d, ""},
+    {"max_pool", "max_pool2d", {X4(2, 3, 5, 6), NOTHING, NOTHING, NOTHING}, cover_max_pool2d, ""},
+    {"avg_pool", "avg_pool2d", {X4(2, 3, 5, 6), NOTHING, NOTHING, NOTHING}, cover_avg_pool2d, ""},
+    {"avg_pool", "avg_pool3d", {X4(2, 3, 5, 6), NOTHING, NOTHING, NOTHING}, cover_avg_pool3d, ""},
+    {"avg_pool_back", "avg_pool_back", {X4(2, 3, 4, 4), NOTHING, NOTHING, NOTHING}, cover_avg_pool_back, ""},
+    {"conv_back_weight", "conv_back_weight", {X4(2, 4, 3, 5), X4(2, 3, 5, 6), NOTHING, NOTHING},
+     cover_conv_back_weight, ""},
     {"gather", "gather", {X2(4, 7), INDEX2('i', 4, 9, 7), NOTHING, NOTHING}, cover_gather, ""},
     {"gather", "gather by i32", {X2(4, 7), INDEX2('j', 3, 5, 7), NOTHING, NOTHING}, cover_gather, ""},
     {"gather", "take_along_dim", {X2(4, 7), INDEX2('i', 1, 9, 7), NOTHING, NOTHING}, cover_take_along_dim,

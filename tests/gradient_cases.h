@@ -93,6 +93,30 @@ RUN(g_conv2d_apart, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.strid
 RUN(g_conv2d_alone, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.padding = OX_DIMS(1);
     desc.groups = 4; out[0] = ox_conv2d(in[0], in[1], NULL, &desc))
 
+RUN(g_conv2d_same, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.dilation = OX_DIMS(1, 3);
+    desc.padding = OX_DIMS(OX_PADDING_SAME); out[0] = ox_conv2d(in[0], in[1], in[2], &desc))
+RUN(g_conv3d, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.padding = OX_DIMS(1, 0, 1);
+    desc.stride = OX_DIMS(2, 1, 2); ox_tensor *x = ox_unsqueeze(in[0], -2);
+    out[0] = ox_conv3d(ox_cat(&x, 1, -1), ox_unsqueeze(in[1], -2), NULL, &desc))
+RUN(g_transposed, ox_conv_transpose_desc desc; memset(&desc, 0, sizeof desc); desc.stride = OX_DIMS(2, 3);
+    desc.padding = OX_DIMS(1); desc.dilation = OX_DIMS(1, 2); desc.output_padding = OX_DIMS(1);
+    desc.groups = 2; out[0] = ox_conv_transpose2d(in[0], in[1], in[2], &desc))
+RUN(g_transposed_1d, ox_conv_transpose_desc desc; memset(&desc, 0, sizeof desc); desc.dilation = OX_DIMS(3);
+    desc.output_padding = OX_DIMS(2); out[0] = ox_conv_transpose1d(in[0], in[1], NULL, &desc))
+RUN(g_conv_weight, ox_conv_desc desc; memset(&desc, 0, sizeof desc); desc.stride = OX_DIMS(2, 1);
+    desc.padding = OX_DIMS(1, 0); desc.groups = 2;
+    out[0] = ox_conv_back_weight(in[0], in[1], OX_SHAPE(3, 2), &desc))
+
+GIVES(g_batch_norm_plain, ox_batch_norm(in[0], NULL, NULL, NULL, NULL, true, 0.1, 1e-3))
+GIVES(g_batch_norm_run, ox_batch_norm(in[0], in[1], in[2], ox_full(OX_SHAPE(4), 0.5, in[0]->dtype),
+                                      ox_full(OX_SHAPE(4), 2, in[0]->dtype), false, 0.1, 1e-3))
+GIVES(g_max_pool1d, ox_max_pool1d(in[0], OX_DIMS(2), OX_DIMS(1), OX_DIMS(1), OX_DIMS(1), false))
+GIVES(g_max_pool_even, ox_adaptive_max_pool2d(in[0], OX_DIMS(3, 2)).values)
+GIVES(g_avg_pool_even, ox_adaptive_avg_pool2d(in[0], OX_DIMS(3, 2)))
+GIVES(g_avg_pool_by, ox_avg_pool3d(in[0], OX_DIMS(2), OX_DIMS(1, 2, 1), OX_DIMS(1), true, true, 5))
+GIVES(g_avg_pool_back_even, ox_avg_pool_back(in[0], OX_DIMS(5, 4), OX_ALL_DIMS, OX_ALL_DIMS, OX_ALL_DIMS,
+                                             false, true, 0))
+
 GIVES(g_rope_plain, ox_rope(in[0], NULL, NULL))
 RUN(g_rope_part, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.dims = 6; desc.scale = 0.5;
     desc.magnitude = 1.5; desc.base = 100; out[0] = ox_rope(in[0], in[1], &desc))
@@ -174,8 +198,18 @@ static const gradient_case gradient_cases[] = {
     G3(linear, g_linear_sigmoid, X2(3, 7), X2(4, 7), X1(4))
     G3(linear, g_linear_tanh, X2(3, 7), X2(4, 7), X1(4))
     G3(addmm, g_addmm_row, X1(6), X2(5, 7), X2(7, 6)) G3(addmm, g_addmm_alone, X2(5, 1), X2(5, 7), X2(7, 6))
-    G3(conv2d, g_conv2d_apart, X4(2, 4, 6, 7), X4(6, 2, 3, 2), X1(6))
-    G2(conv2d, g_conv2d_alone, X4(1, 4, 5, 5), X4(4, 1, 3, 3))
+    G3(conv, g_conv2d_apart, X4(2, 4, 6, 7), X4(6, 2, 3, 2), X1(6))
+    G2(conv, g_conv2d_alone, X4(1, 4, 5, 5), X4(4, 1, 3, 3))
+    G3(conv, g_conv2d_same, X4(2, 2, 4, 5), X4(3, 2, 2, 4), X1(3))
+    G2(conv, g_conv3d, X4(1, 2, 4, 5), X4(3, 2, 3, 2))
+    G3(conv_back_input, g_transposed, X4(1, 4, 3, 4), X4(4, 2, 3, 2), X1(4))
+    G2(conv_back_input, g_transposed_1d, X3(2, 3, 4), X3(3, 2, 2))
+    G1(batch_norm, g_batch_norm_plain, X4(2, 4, 3, 2))
+    G3(batch_norm, g_batch_norm_run, X2(3, 4), X1(4), X1(4))
+    G1(max_pool, g_max_pool1d, X3(2, 3, 6)) G1(max_pool, g_max_pool_even, X3(2, 5, 4))
+    G1(avg_pool, g_avg_pool_even, X4(2, 2, 5, 4)) G1(avg_pool, g_avg_pool_by, X4(2, 3, 4, 3))
+    G1(avg_pool_back, g_avg_pool_back_even, X4(2, 2, 3, 2))
+    G2(conv_back_weight, g_conv_weight, X4(2, 4, 3, 5), X4(2, 4, 5, 6))
     G1(rope, g_rope_plain, X4(2, 3, 5, 8)) G2(rope, g_rope_part, X3(2, 5, 8), INDEX1('j', 5, 100))
     G3(attention, g_attend_plain, X4(2, 4, 5, 8), X4(2, 4, 7, 8), X4(2, 4, 7, 6))
     G3(attention, g_attend_plain, X2(5, 8), X2(7, 8), X2(7, 6))

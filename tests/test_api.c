@@ -130,6 +130,7 @@ static void test_reader(void) {
         "f(Tensor(a -> *) self, SymInt[1] b, int[]? c=None, *, str d=\"x\", bool e=True) -> Tensor(a)[]",
         "f(Tensor? a=None, float b=-1e-05, *, ScalarType? d=long, Device? e=None) -> (Tensor x, Tensor y)",
         "f(int a=1, *, int b) -> Tensor",
+        "f(int a) -> (Tensor, Tensor)",
     };
     schema s;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_MSG(!schema_read(bad[i], &s), "%s", bad[i]);
@@ -307,7 +308,9 @@ static const char *check_results(const schema *s, const prototype *p) {
         return s->results >= 2 && s->results <= 4 ? NULL : "not two to four tensors";
     }
     if (!same(type, "ox_pair") || s->results != 2 || !tensor) return "other results than in C";
-    return same(s->result[0].name, "values") && same(s->result[1].name, "indices") ? NULL : "no pair";
+    bool unnamed = !*s->result[0].name && !*s->result[1].name; /* as PyTorch's pooling has them */
+    bool named = same(s->result[0].name, "values") && same(s->result[1].name, "indices");
+    return named || unnamed ? NULL : "no pair";
 }
 
 /* A name that ends in _ writes to its first argument, and gives that; no other is written to. */

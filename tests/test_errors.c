@@ -65,6 +65,30 @@ static void check_call(const char *name, const char *text, bool gave_error_value
 
 /* ---- NULL -------------------------------------------------------------------------------------------- */
 
+static void check_null_windows(ox_tensor *x) {
+    ox_shape none = OX_SCALAR_SHAPE, two = OX_DIMS(2);
+#define EACH(dims)                                                                                   \
+    NULLS(conv##dims##d, !ox_conv##dims##d(NULL, x, x, NULL));                                       \
+    NULLS(conv##dims##d, !ox_conv##dims##d(x, NULL, x, NULL));                                       \
+    NULLS(conv_transpose##dims##d, !ox_conv_transpose##dims##d(NULL, x, x, NULL));                   \
+    NULLS(conv_transpose##dims##d, !ox_conv_transpose##dims##d(x, NULL, x, NULL));                   \
+    NULLS(max_pool##dims##d, !ox_max_pool##dims##d(NULL, two, none, none, none, false));             \
+    NULLS(max_pool##dims##d_with_indices,                                                            \
+          !ox_max_pool##dims##d_with_indices(NULL, two, none, none, none, false).values);            \
+    NULLS(avg_pool##dims##d, !ox_avg_pool##dims##d(NULL, two, none, none, false, true, 0));          \
+    NULLS(adaptive_max_pool##dims##d, !ox_adaptive_max_pool##dims##d(NULL, two).values);             \
+    NULLS(adaptive_avg_pool##dims##d, !ox_adaptive_avg_pool##dims##d(NULL, two));
+    EACH(1)
+    EACH(2)
+    EACH(3)
+#undef EACH
+    NULLS(conv_back_weight, !ox_conv_back_weight(NULL, x, two, NULL));
+    NULLS(conv_back_weight, !ox_conv_back_weight(x, NULL, two, NULL));
+    NULLS(avg_pool_back, !ox_avg_pool_back(NULL, two, two, none, none, false, true, 0));
+    NULLS(batch_norm, !ox_batch_norm(NULL, x, x, x, x, true, 0.1, 1e-5));
+    NULLS(batch_norm, !ox_batch_norm(x, x, x, NULL, x, false, 0.1, 1e-5));
+}
+
 static void check_null_elementwise(ox_tensor *x) {
 #define EACH(op)               \
     NULLS(op, !ox_##op(NULL)); \
@@ -241,8 +265,6 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(im2col, !ox_im2col(NULL, OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
     NULLS(col2im,
           !ox_col2im(NULL, OX_DIMS(4, 4), OX_DIMS(2), OX_SCALAR_SHAPE, OX_SCALAR_SHAPE, OX_SCALAR_SHAPE));
-    NULLS(conv2d, !ox_conv2d(NULL, x, x, NULL));
-    NULLS(conv2d, !ox_conv2d(x, NULL, x, NULL));
     NULLS(instance_norm, !ox_instance_norm(NULL, x, x, 1e-5));
     NULLS(group_norm, !ox_group_norm(NULL, 1, x, x, 1e-5));
     NULLS(rope, !ox_rope(NULL, x, &rope));
@@ -983,7 +1005,8 @@ static void check_header(const char *path) {
 int main(void) {
     OX_SCOPE {
         ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32);
-        check_null_elementwise(x);
+        check_null_windows(x);
+    check_null_elementwise(x);
         check_null_rest(x);
         check_null_views_and_making(x);
     }

@@ -57,6 +57,8 @@ static const word headings[] = {
     {"PRODUCT", "Matrix products"},
     {"ROPE", "Rotary position embedding"},
     {"ATTENTION", "Attention"},
+    {"CONV", "Convolutions"},
+    {"POOL", "Pooling"},
     {"RANDOM", "Random draws"},
     {"SPECIAL", "Special functions"},
     {"LINALG", "Linear algebra"},

@@ -343,6 +343,8 @@ static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c 
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
+static ox_status oxi_cpu_conv(const oxi_call *call);       /* cpu/windows/conv.c */
+static ox_status oxi_cpu_pool(const oxi_call *call);       /* cpu/windows/pool.c */
 
 /* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n
  * elements of one that can (whole blocks) as floats. */
@@ -391,6 +393,10 @@ typedef struct oxi_gemm {
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
     bool repacked; /* the operand of a block type is (product/repack.c), and lies as whole groups of rows */
+    /* NULL, or where the numbers of a, b are in place of their strides (cpu/windows/windows.h), and columns
+     * of c. a is taps by places, b likewise if b_by_taps, else places by taps; by WAY_PANELS alone */
+    const struct oxi_windows *a_windows, *b_windows, *c_places;
+    bool b_by_taps;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

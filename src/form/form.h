@@ -9,7 +9,10 @@
  *     row            the elements that a softmax or a norm takes together, however they lie
  *     most, least    maximum, minimum
  *     to join        to see several leading dims of a product as more rows of one
- *     layer          a product whose b is a constant weight (ox_linear) */
+ *     layer          a product whose b is a constant weight (ox_linear)
+ *     window         the elements of an image that meet a kernel at once
+ *     place          where a window lies: a sample, and a position of each spatial dim
+ *     tap            one element of a window: a channel, and a position in the kernel */
 #ifndef OX_FORM_FORM_H
 #define OX_FORM_FORM_H
 
@@ -107,6 +110,27 @@ static void oxi_product_form_of(const oxi_call *call, oxi_product_form *out);
 static void oxi_product_form_join(oxi_product_form *p);
 /* Multiplications and additions. */
 static double oxi_product_form_flops(const oxi_product_form *p);
+
+/* ---- convolutions (form/conv.c) ------------------------------------------------------------------------ */
+
+/* What a convolution reads or writes: dims are (samples or outputs, channels, depth, height, width); spatial
+ * dims that a tensor lacks have size 1. */
+typedef struct oxi_conv_side {
+    const ox_tensor *t;
+    int64_t shape[5], stride[5];
+} oxi_conv_side;
+
+/* y = conv(x, weight) for each group, whichever of the three is the result: x [N,C,..], weight [O,C/groups,..],
+ * y [N,O,..]. Output position p, tap k and input position q meet where q = p stride - padding + k dilation. */
+typedef struct oxi_conv_form {
+    oxi_conv_side x, y, weight;
+    const ox_tensor *bias;           /* or NULL; of the result's channels */
+    int64_t samples, groups;
+    int64_t channels, outputs;       /* of one group */
+    int64_t stride[3], padding[3], dilation[3];
+} oxi_conv_form;
+static void oxi_conv_form_of(const oxi_call *call, oxi_conv_form *out);
+static double oxi_conv_form_flops(const oxi_conv_form *f);
 
 /* ---- indices (form/index.c) ---------------------------------------------------------------------------- */
 

@@ -409,6 +409,13 @@ OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, do
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
 /* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
 OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
+/* ox_batch_norm - each channel of x [N,C,..] by its mean and variance over all else, times weight [C] plus
+ * bias [C] (NULL: without). training: its own, which running_mean and running_variance [C] (NULL: none)
+ * follow by `momentum`, the variance unbiased; else those two. Of narrow floats in f32.
+ * errors    OX_ERR_SHAPE no channel dim, not a number a channel, one number alone to train on
+ * source    torch.nn.functional.batch_norm; Ioffe & Szegedy 2015 */
+OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, ox_tensor *running_mean,
+                                ox_tensor *running_variance, bool training, double momentum, double eps);
 
 /* ox_rope - rotary position embedding.
  *   pair i of a row at position p is rotated by p * scale / (base^(2i/dims) * factor[i])
@@ -447,19 +454,48 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
- * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+ * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one
+ * sample, [C,H,W], and so is the result then. ox_conv1d and ox_conv3d have one and three spatial dims.
  * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
- * memory    the windows lie side by side meanwhile: N C h w H' W' elements
- * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
+ * memory    the result, and panels of the windows while it is computed; windows are never laid out
+ * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
- *           it may be; OX_ERR_DTYPE */
+ *           it may be; OX_ERR_DTYPE
+ * grad      dx is a transposed convolution of g, dweight the product of g with the windows
+ * source    torch.nn.functional.conv2d */
+#define OX_PADDING_SAME (INT64_MIN + 1) /* ox_conv_desc.padding = OX_DIMS(OX_PADDING_SAME): torch's "same" */
 typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
     ox_shape stride; /* empty = 1 */
     ox_shape padding; /* zeros on either side; empty = 0 */
     ox_shape dilation; /* between elements of a kernel; empty = 1: side by side */
     int64_t groups; /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_conv1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+OX_API ox_tensor *ox_conv3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
+/* ox_conv_transpose2d - what flows back to the operand of a convolution, as torch's conv_transpose2d:
+ * x [N,C,H,W], weight [C,O/groups,h,w] -> [N,O,H',W'],
+ * H' = (H - 1) stride - 2 padding + dilation (h - 1) + output_padding + 1. Else as ox_conv2d.
+ * errors    OX_ERR_ARG also an output_padding that is neither below stride nor dilation */
+typedef struct ox_conv_transpose_desc {
+    ox_shape stride; /* each as in ox_conv_desc */
+    ox_shape padding;
+    ox_shape output_padding; /* more elements at the end of the result; empty = 0 */
+    int64_t groups;
+    ox_shape dilation;
+} ox_conv_transpose_desc;
+OX_API ox_tensor *ox_conv_transpose1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+
+/* ox_conv_back_weight - what flows back to the weight of a convolution of x [N,C,..] whose result has the
+ * gradient g [N,O,..]: [O,C/groups,..], its last dims those of `size`. desc as the convolution had it. Sums
+ * in f32 (f64: f64); rounded to g's dtype. torch.nn.grad.conv2d_weight */
+OX_API ox_tensor *ox_conv_back_weight(ox_tensor *g, ox_tensor *x, ox_shape size, const ox_conv_desc *desc);
 
 /* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
  * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or
@@ -474,6 +510,48 @@ OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox
                             ox_shape stride);
 OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
                             ox_shape padding, ox_shape stride);
+
+/* ---- pooling ---------------------------------------------------------------------------------------------
+ * ox_max_pool2d - the largest of each window of x [N,C,H,W] or [C,H,W]; with_indices: and where it is in H W,
+ * the first of equals, NaN before all.
+ * ox_avg_pool2d - the mean of each window, f16 and bf16 summed in f32. include_pad: zeros of the padding are
+ * counted; divisor: what sums are divided by, 0 = their count.
+ * ox_adaptive_avg_pool2d, ox_adaptive_max_pool2d - as many windows as size says, which cover x evenly.
+ * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; an empty stride is
+ * the kernel. ceil: a window may reach over the end, as in torch.
+ * dtypes    max: floats and integers; avg: floats
+ * errors    OX_ERR_SHAPE no window fits; OX_ERR_ARG a number below what it may be, padding above half of a
+ *           window
+ * grad      max: g goes to where the largest is; avg: ox_avg_pool_back
+ * source    torch.nn.functional.max_pool2d, avg_pool2d */
+OX_API ox_tensor *ox_max_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool1d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool2d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool3d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool3d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool3d(ox_tensor *x, ox_shape size);
+/* What flows back through ox_avg_pool: g spread over an operand with the spatial dims `size`; an empty
+ * kernel: through ox_adaptive_avg_pool. */
+OX_API ox_tensor *ox_avg_pool_back(ox_tensor *g, ox_shape size, ox_shape kernel, ox_shape stride,
+                                   ox_shape padding, bool ceil, bool include_pad, int64_t divisor);
 
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);

@@ -196,6 +196,18 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
     return oxi_apply_list(OXI_OP_instance_norm, &attr, in, 3, NULL);
 }
 
+/* x scale + shift, in one pass over x: scale = weight / sqrt(variance + eps), shift = bias - mean scale. */
+OXI_PARTS(batch_norm) {
+    bool eight_bits = oxi_info(call->in[0]->dtype)->block_bytes == 1; /* which promote to nothing */
+    ox_tensor *x = eight_bits ? oxi_wide(call->in[0]) : call->in[0];
+    ox_tensor *weight = call->in[3], *bias = call->in[4];
+    ox_tensor *scale = ox_rsqrt(ox_add_number(oxi_wide(call->in[2]), call->attr.batch_norm.eps));
+    if (weight) scale = ox_mul(scale, oxi_wide(weight));
+    ox_tensor *shift = ox_neg(ox_mul(oxi_wide(call->in[1]), scale));
+    if (bias) shift = ox_add(shift, oxi_wide(bias));
+    return x && scale && shift ? ox_addcmul(oxi_by_channel(shift, x), x, oxi_by_channel(scale, x), 1) : NULL;
+}
+
 /* ---- products ------------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_activated(ox_activation activation, ox_tensor *y) {
@@ -336,98 +348,148 @@ OXI_PARTS(attention) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* Places of a window along dim 2 + i of x, 0 if it does not fit:
- * floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. */
-static int64_t oxi_conv_places(const oxi_call *call, int i) {
-    const oxi_attr_conv *told = &call->attr.conv;
-    const ox_tensor *x = call->in[0], *weight = call->in[1];
-    int64_t reach = told->dilation.n[i] * (weight->shape[2 + i] - 1) + 1;
-    int64_t room = x->shape[2 + i] + 2 * told->padding.n[i] - reach;
-    return room < 0 ? 0 : room / told->stride.n[i] + 1;
-}
-
-static ox_status oxi_check_conv_numbers(const oxi_call *call, int dims) {
-    const oxi_attr_conv *told = &call->attr.conv;
-    for (int i = 0; i < dims; i++) {
-        const int64_t most = INT32_MAX, stride = told->stride.n[i], padding = told->padding.n[i],
-                      dilation = told->dilation.n[i];
-        if (stride >= 1 && stride <= most && padding >= 0 && padding <= most && dilation >= 1 &&
-            dilation <= most && call->in[1]->shape[2 + i] <= most)
-            continue;
-        return oxi_fail(OX_ERR_ARG, "%s: stride %lld, padding %lld, dilation %lld of a kernel of %lld",
-                        oxi_op_name(call), (long long)stride, (long long)padding, (long long)dilation,
-                        (long long)call->in[1]->shape[2 + i]);
-    }
-    return OX_OK;
-}
-
-OXI_RULE(conv2d) {
-    const ox_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
-    const char *name = oxi_op_name(call);
-    bool floats = oxi_is_float(weight->dtype) && (!bias || oxi_is_float(bias->dtype));
-    if (x->ndim != 4 || weight->ndim != 4 || !floats || (bias && bias->ndim != 1))
-        return oxi_fail(OX_ERR_SHAPE,
-                        "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]", name,
-                        oxi_tensor_text(x), oxi_tensor_text(weight), bias ? oxi_tensor_text(bias) : "none");
-    int64_t groups = call->attr.conv.groups, outputs = weight->shape[0];
-    if (groups < 1)
-        return oxi_fail(OX_ERR_ARG, "%s: %lld groups, at least one is needed", name, (long long)groups);
-    if (x->shape[1] % groups || outputs % groups || x->shape[1] / groups != weight->shape[1])
-        return oxi_fail(OX_ERR_SHAPE, "%s: weight %s does not fit the channels of %s in %lld groups", name,
-                        oxi_tensor_text(weight), oxi_tensor_text(x), (long long)groups);
-    if (bias && bias->shape[0] != outputs)
-        return oxi_fail(OX_ERR_SHAPE, "%s: bias %s is not one number for each of %lld channels", name,
-                        oxi_tensor_text(bias), (long long)outputs);
-    for (int i = 1; i < call->in_count; i++) {
-        ox_status status = oxi_check_weight_dtype(call, x, call->in[i]);
-        if (status != OX_OK) return status;
-    }
-    ox_status status = oxi_check_conv_numbers(call, 2);
-    if (status != OX_OK) return status;
-    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
-    if (rows < 1 || columns < 1 || weight->shape[2] < 1 || weight->shape[3] < 1)
-        return oxi_fail(OX_ERR_SHAPE, "%s: a window of %s does not fit into %s", name,
-                        oxi_tensor_text(weight), oxi_tensor_text(x));
-    oxi_meta(out, x->dtype, 4, OX_SHAPE(x->shape[0], outputs, rows, columns).dim);
-    return OX_OK;
-}
-
-/* x [N,C,H,W] with zeros around. */
-static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *padding) {
-    int64_t rows = padding->n[0], columns = padding->n[1];
-    if (!x || (rows == 0 && columns == 0)) return x;
+/* x [N,C,..] with zeros around: so many before and behind each spatial dim. */
+static ox_tensor *oxi_padded(ox_tensor *x, const oxi_span *before, const oxi_span *behind) {
+    if (!x) return NULL;
     ox_shape shape = ox_shape_of(x);
-    shape.dim[2] += 2 * rows;
-    shape.dim[3] += 2 * columns;
+    bool any = false;
+    for (int d = 2; d < shape.ndim; d++) {
+        shape.dim[d] += before->n[d - 2] + behind->n[d - 2];
+        any = any || shape.dim[d] != x->shape[d];
+    }
+    if (!any) return x;
     ox_tensor *zeros = oxi_full("zeros", shape, 0, x->dtype, ox_cpu());
-    ox_tensor *wide = ox_to(zeros, oxi_working_device(ox_device_of(x)));
-    ox_tensor *middle = ox_narrow(ox_narrow(wide, 2, rows, x->shape[2]), 3, columns, x->shape[3]);
+    ox_tensor *wide = ox_to(zeros, oxi_working_device(ox_device_of(x))), *middle = wide;
+    for (int d = 2; d < shape.ndim; d++) middle = ox_narrow(middle, d, before->n[d - 2], x->shape[d]);
     return ox_copy_(middle, x) ? wide : NULL;
 }
 
 /* Every window along `dim`, its elements in a new last dim; kernel elements `dilation` apart. */
-static ox_tensor *oxi_windows(ox_tensor *x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
+static ox_tensor *oxi_windows_of(ox_tensor *x, int dim, int64_t kernel, int64_t dilation, int64_t stride) {
     return ox_slice(ox_unfold(x, dim, dilation * (kernel - 1) + 1, stride), -1, 0, OX_END, dilation);
 }
 
-/* A product for each group: its weights [O/g, K] by the windows of its channels [N, g, K, places]. */
-OXI_PARTS(conv2d) {
-    const oxi_attr_conv *told = &call->attr.conv;
-    const ox_tensor *x = call->in[0], *weight = call->in[1];
-    int64_t samples = x->shape[0], groups = told->groups, outputs = weight->shape[0], terms;
-    int64_t rows = oxi_conv_places(call, 0), columns = oxi_conv_places(call, 1);
-    terms = weight->shape[1] * weight->shape[2] * weight->shape[3];
-    bool mixed = x->dtype != weight->dtype; /* f16 by bf16, say */
-    ox_tensor *weights = mixed ? oxi_wide(call->in[1]) : call->in[1];
-    ox_tensor *windows = oxi_padded(mixed ? oxi_wide(call->in[0]) : call->in[0], &told->padding);
-    windows = oxi_windows(windows, 2, weight->shape[2], told->dilation.n[0], told->stride.n[0]);
-    windows = oxi_windows(windows, 3, weight->shape[3], told->dilation.n[1], told->stride.n[1]);
-    windows = ox_reshape(ox_permute(windows, OX_DIMS(0, 1, 4, 5, 2, 3)), /* of [N,C,rows,columns,h,w] */
-                         OX_SHAPE(samples, groups, terms, rows * columns));
-    ox_tensor *y = ox_matmul(ox_reshape(weights, OX_SHAPE(groups, outputs / groups, terms)), windows);
-    y = ox_reshape(y, OX_SHAPE(samples, outputs, rows, columns));
-    return call->in[2] ? ox_add(y, ox_reshape(call->in[2], OX_SHAPE(outputs, 1, 1))) : y;
+/* The windows of x that a result of `places` positions has: [N,C,places..,kernel..]. Zeros stand around x as
+ * far as they reach; what no window reaches is cut off. */
+static ox_tensor *oxi_conv_windows_of(ox_tensor *x, const oxi_attr_conv *told, const int64_t *places,
+                                      const int64_t *kernel) {
+    oxi_span behind = told->padding;
+    if (!x) return NULL;
+    int dims = x->ndim - 2;
+    for (int d = 0; d < dims; d++) {
+        int64_t end = (places[d] - 1) * told->stride.n[d] + told->dilation.n[d] * (kernel[d] - 1) + 1;
+        behind.n[d] = end - told->padding.n[d] - x->shape[2 + d];
+        if (behind.n[d] < 0) behind.n[d] = 0;
+    }
+    x = oxi_padded(x, &told->padding, &behind);
+    for (int d = 0; d < dims; d++) {
+        int64_t end = (places[d] - 1) * told->stride.n[d] + told->dilation.n[d] * (kernel[d] - 1) + 1;
+        x = ox_narrow(x, 2 + d, 0, end);
+        x = oxi_windows_of(x, 2 + d, kernel[d], told->dilation.n[d], told->stride.n[d]);
+    }
+    return x;
 }
+
+static int64_t oxi_spatial_count(const ox_tensor *t) {
+    int64_t count = 1;
+    for (int d = 2; d < t->ndim; d++) count *= t->shape[d];
+    return count;
+}
+
+/* Both operands as f32 where they are of different dtypes: f16 by bf16, say. */
+static void oxi_conv_operands(const oxi_call *call, ox_tensor **a, ox_tensor **b) {
+    bool mixed = call->in[0]->dtype != call->in[1]->dtype;
+    *a = mixed ? oxi_wide(call->in[0]) : call->in[0];
+    *b = mixed ? oxi_wide(call->in[1]) : call->in[1];
+}
+
+static ox_tensor *oxi_conv_biased(const oxi_call *call, ox_tensor *y) {
+    return call->in[2] ? ox_add(y, oxi_by_channel(call->in[2], call->out[0])) : y;
+}
+
+/* A product for each group: its weights [O/g, K] by the windows of its channels [N, g, K, places]. */
+OXI_PARTS(conv) {
+    const ox_tensor *x = call->in[0], *weight = call->in[1], *out = call->out[0];
+    int64_t groups = call->attr.conv.groups, outputs = weight->shape[0];
+    int64_t terms = weight->shape[1] * oxi_spatial_count(weight);
+    ox_tensor *images, *weights;
+    ox_shape order;
+    oxi_conv_operands(call, &images, &weights);
+    ox_tensor *windows = oxi_conv_windows_of(images, &call->attr.conv, out->shape + 2, weight->shape + 2);
+    int dims = x->ndim - 2;
+    memset(&order, 0, sizeof order);
+    order.ndim = 2 + 2 * dims;
+    for (int d = 0; d < order.ndim; d++) order.dim[d] = d < 2 ? d : d < 2 + dims ? d + dims : d - dims;
+    windows = ox_reshape(ox_permute(windows, order), /* of [N,C,kernel..,places..] */
+                         OX_SHAPE(x->shape[0], groups, terms, oxi_spatial_count(out)));
+    ox_tensor *y = ox_matmul(ox_reshape(weights, OX_SHAPE(groups, outputs / groups, terms)), windows);
+    return oxi_conv_biased(call, ox_reshape(y, ox_shape_of(out)));
+}
+
+/* Each group's weights [K, O/g] by g [N, g, O/g, places] are windows' elements, which are added up where they
+ * overlap: [N, C, .., kernel.., places..], a kernel's element at a time. */
+OXI_PARTS(conv_back_input) {
+    const oxi_attr_conv *told = &call->attr.conv;
+    const ox_tensor *g = call->in[0], *weight = call->in[1], *out = call->out[0];
+    int64_t groups = told->groups, places = oxi_spatial_count(g), each = oxi_spatial_count(weight);
+    int64_t terms = weight->shape[1] * each;
+    ox_shape grouped = OX_SHAPE(g->shape[0], groups, weight->shape[0] / groups, places), apart, wide;
+    ox_tensor *gradients, *weights;
+    oxi_conv_operands(call, &gradients, &weights);
+    weights = ox_transpose(ox_reshape(weights, OX_SHAPE(groups, weight->shape[0] / groups, terms)), 1, 2);
+    ox_tensor *columns = oxi_wide(ox_matmul(weights, ox_reshape(gradients, grouped)));
+    apart = wide = ox_shape_of(g);
+    apart.dim[1] = wide.dim[1] = out->shape[1];
+    for (int d = 2; d < g->ndim; d++) {
+        int64_t end = (g->shape[d] - 1) * told->stride.n[d - 2] +
+                      told->dilation.n[d - 2] * (weight->shape[d] - 1) + 1;
+        wide.dim[d] = told->padding.n[d - 2] + out->shape[d];
+        if (wide.dim[d] < end) wide.dim[d] = end;
+    }
+    if (!columns) return NULL;
+    columns = ox_reshape(columns, OX_SHAPE(g->shape[0], out->shape[1], each, places));
+    ox_tensor *image = ox_to(oxi_full("zeros", wide, 0, columns->dtype, ox_cpu()),
+                             oxi_working_device(ox_device_of(columns)));
+    for (int64_t k = 0; k < each && image; k++) {
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *to = image;
+        for (int64_t d = g->ndim - 1, rest = k; d >= 2; d--) {
+            int64_t from = rest % weight->shape[d] * told->dilation.n[d - 2], stride = told->stride.n[d - 2];
+            to = ox_slice(to, (int)d, from, from + (g->shape[d] - 1) * stride + 1, stride);
+            rest /= weight->shape[d];
+        }
+        bool added = ox_add_(to, ox_reshape(ox_select(columns, 2, k), apart)) != NULL;
+        ox_scope_end(&scope);
+        if (!added) return NULL;
+    }
+    for (int d = 2; d < g->ndim; d++) image = ox_narrow(image, d, told->padding.n[d - 2], out->shape[d]);
+    return oxi_conv_biased(call, image);
+}
+
+/* g by the windows of all samples, one product a group: [g, O/g, N places] by [g, N places, K]. */
+OXI_PARTS(conv_back_weight) {
+    const ox_tensor *g = call->in[0], *x = call->in[1], *out = call->out[0];
+    int64_t groups = call->attr.conv.groups, places = oxi_spatial_count(g), rows = x->shape[0] * places;
+    int64_t terms = out->shape[1] * oxi_spatial_count(out);
+    int dims = x->ndim - 2;
+    ox_tensor *gradients, *images;
+    ox_shape order;
+    oxi_conv_operands(call, &gradients, &images);
+    if (x->shape[0] == 0) return oxi_filled_beside(g, ox_shape_of(out), 0);
+    ox_tensor *windows = oxi_conv_windows_of(images, &call->attr.conv, g->shape + 2, out->shape + 2);
+    memset(&order, 0, sizeof order);
+    order.ndim = 2 + 2 * dims;
+    order.dim[0] = 1; /* [C,kernel..,N,places..] */
+    for (int d = 0; d < dims; d++) order.dim[1 + d] = 2 + dims + d;
+    for (int d = 0; d < dims; d++) order.dim[2 + dims + d] = 2 + d;
+    windows = ox_reshape(ox_permute(windows, order), OX_SHAPE(groups, terms, rows));
+    ox_tensor *left = ox_permute(ox_reshape(gradients, OX_SHAPE(x->shape[0], g->shape[1], places)),
+                                 OX_DIMS(1, 0, 2));
+    left = ox_reshape(left, OX_SHAPE(groups, g->shape[1] / groups, rows));
+    return ox_reshape(ox_matmul(left, ox_transpose(windows, 1, 2)), ox_shape_of(out));
+}
+
+/* ---- windows as columns -------------------------------------------------------------------------------- */
 
 /* One number for all spatial dims, or one for each; none leaves the default. */
 static bool oxi_span_of(const char *function, const char *what, ox_shape numbers, int dims, oxi_span *out) {
@@ -439,20 +501,6 @@ static bool oxi_span_of(const char *function, const char *what, ox_shape numbers
     for (int i = 0; numbers.ndim && i < dims; i++) out->n[i] = numbers.dim[numbers.ndim == 1 ? 0 : i];
     return true;
 }
-
-OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc) {
-    ox_tensor *in[3] = {x, weight, bias};
-    oxi_attrs attr = oxi_attrs_conv();
-    if (oxi_any_null("conv2d", in, 2)) return NULL;
-    if (desc && !(oxi_span_of("conv2d", "stride", desc->stride, 2, &attr.conv.stride) &&
-                  oxi_span_of("conv2d", "padding", desc->padding, 2, &attr.conv.padding) &&
-                  oxi_span_of("conv2d", "dilation", desc->dilation, 2, &attr.conv.dilation)))
-        return NULL;
-    if (desc && desc->groups) attr.conv.groups = desc->groups;
-    return oxi_apply_list(OXI_OP_conv2d, &attr, in, 3, NULL);
-}
-
-/* ---- windows as columns -------------------------------------------------------------------------------- */
 
 /* What im2col and col2im are told, of the two dims of an image. */
 typedef struct oxi_columns {
@@ -507,9 +555,9 @@ OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox
     ox_tensor *all = oxi_with_batch("im2col", x, 3), *y = NULL;
     if (all && oxi_columns_of("im2col", kernel, dilation, padding, stride, all->shape + 2, &c)) {
         int64_t terms = all->shape[1] * c.kernel.n[0] * c.kernel.n[1], places = c.places[0] * c.places[1];
-        y = oxi_padded(all, &c.padding);
-        y = oxi_windows(y, 2, c.kernel.n[0], c.dilation.n[0], c.stride.n[0]);
-        y = oxi_windows(y, 3, c.kernel.n[1], c.dilation.n[1], c.stride.n[1]);
+        y = oxi_padded(all, &c.padding, &c.padding);
+        y = oxi_windows_of(y, 2, c.kernel.n[0], c.dilation.n[0], c.stride.n[0]);
+        y = oxi_windows_of(y, 3, c.kernel.n[1], c.dilation.n[1], c.stride.n[1]);
         y = ox_clone(ox_permute(y, OX_DIMS(0, 1, 4, 5, 2, 3))); /* of [N,C,rows,columns,h,w] */
         y = ox_view(y, OX_SHAPE(all->shape[0], terms, places));
         if (x->ndim == 3) y = ox_squeeze(y, 0);

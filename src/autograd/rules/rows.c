@@ -93,3 +93,49 @@ OXI_GRADIENT_RULE(group_norm) {
     if (status == OX_OK && b->wants[2]) status = oxi_gives(b, 2, oxi_summed_by_channel(g));
     return status;
 }
+
+/* A number a channel, beside t [N,C,..]. */
+static ox_tensor *oxi_beside_channels(ox_tensor *numbers, const ox_tensor *t) {
+    return numbers && t ? oxi_by_channel(numbers, t) : NULL;
+}
+
+/* With s = weight / sqrt(variance + eps): dx = s g; in training s (g - mean(g) - y mean(g y)), y the
+ * normalized x, mean and variance being x's own. */
+OXI_GRADIENT_RULE(batch_norm) {
+    const oxi_call *call = b->call;
+    const oxi_outline *outline = &b->operand[0];
+    ox_tensor *g = oxi_wide(b->g[0]);
+    ox_status status = g ? OX_OK : ox_error();
+    bool training = call->attr.batch_norm.training;
+    if (oxi_outline_numel(outline) == 0) return status;
+    ox_tensor *total = training || b->wants[4] ? oxi_summed_by_channel(g) : NULL;
+    ox_tensor *apart = NULL, *along = NULL;
+    ox_tensor *mean = oxi_wide(call->in[1]), *variance = oxi_wide(call->in[2]);
+    if (training && call->in[0] && ox_is_grad_enabled()) { /* differentiated: these depend on x */
+        ox_shape dims = oxi_dims_of_set(((1u << outline->ndim) - 1) & ~2u);
+        mean = ox_mean(oxi_wide(call->in[0]), dims, false);
+        variance = ox_var(oxi_wide(call->in[0]), dims, 0, false);
+    }
+    ox_tensor *deviation = NULL; /* 1 / sqrt(variance + eps) */
+    if (status == OX_OK && (b->wants[0] || b->wants[3]))
+        deviation = ox_rsqrt(ox_add_number(variance, call->attr.batch_norm.eps));
+    if (status == OX_OK && ((training && b->wants[0]) || b->wants[3])) {
+        apart = ox_sub(oxi_wide(call->in[0]), oxi_beside_channels(mean, g));
+        along = ox_mul(oxi_summed_by_channel(ox_mul(g, apart)), deviation); /* sum of g y */
+    }
+    if (status == OX_OK && b->wants[0]) {
+        ox_tensor *scale = call->in[3] ? ox_mul(deviation, oxi_wide(call->in[3])) : deviation, *own = NULL;
+        double each = (double)outline->shape[1] / (double)oxi_outline_numel(outline);
+        if (!training) own = ox_mul(g, oxi_beside_channels(scale, g));
+        else {
+            ox_tensor *less = ox_mul_number(ox_mul(total, scale), -each);
+            ox_tensor *slope = ox_mul_number(ox_mul(ox_mul(along, scale), deviation), -each);
+            own = ox_addcmul(oxi_beside_channels(less, g), apart, oxi_beside_channels(slope, g), 1);
+            own = ox_addcmul(own, g, oxi_beside_channels(scale, g), 1);
+        }
+        status = oxi_gives(b, 0, own);
+    }
+    if (status == OX_OK && b->wants[3]) status = oxi_gives(b, 3, along);
+    if (status == OX_OK && b->wants[4]) status = oxi_gives(b, 4, total);
+    return status;
+}

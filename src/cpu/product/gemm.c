@@ -31,12 +31,14 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     }
     p->own_a = n <= p->tile_n && !p->a.all_lines;
     p->own_b = m <= p->tile_m && !p->b.all_lines;
+    p->own_b_whole = p->type.copies || p->b.windows; /* long lines of windows are read faster */
     p->packs_a = !p->own_a && !p->a.all_lines;
     p->packs_b = !p->own_b && !p->b.all_lines;
     /* the next lines are prefetched while these are multiplied: wide ones stay in the cache only beside as
      * much again */
     bool stay = p->a.dtype != OX_F32 || p->tile_n * p->depth <= cache / 2;
-    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay;
+    p->copies_lines = p->own_a && p->type.copies_along && p->a.k_stride == 1 && stay &&
+                      !p->a.windows;
 }
 
 /* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
@@ -126,6 +128,10 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->a.k = p->b.k = g->k;
     p->a.pack = p->type.pack_a;
     p->b.pack = p->type.pack_b;
+    p->a.windows = g->a_windows;
+    p->a.by_taps = true;
+    p->b.windows = g->b_windows;
+    p->b.by_taps = g->b_by_taps;
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -157,7 +163,7 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alon
 static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
     oxi_panels_key key;
     oxi_prepacked *home = oxi_prepacked_of(storage);
-    if (!home || p->k == 0 || oxi_is_block(s->dtype)) return;
+    if (!home || p->k == 0 || oxi_is_block(s->dtype) || s->windows) return;
     key.data = s->data;
     key.dtype = s->dtype;
     key.lines = lines;
@@ -225,14 +231,15 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     size_t b_lines = p->packs_b ? (size_t)oxi_round_up(p->block_n, p->b.width) : 0;
     *a_bytes = oxi_align_up(a_lines * shared_k * element);
     *b_bytes = oxi_align_up(b_lines * shared_k * element);
-    p->edge_at = OXI_GEMM_STAGE;
+    p->slab_at = OXI_GEMM_STAGE;
+    p->edge_at = p->slab_at + (p->a.windows || p->b.windows ? OXI_GEMM_SLAB : 0);
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
     size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
     p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
     size_t own_a = p->own_a && !p->copies_lines ? (size_t)p->tile_m * depth * element : 0;
     p->b_at = p->a_at + oxi_align_up(own_a);
     p->sums_at =
-        p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
+        p->b_at + (p->own_b ? oxi_align_up((p->own_b_whole ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
@@ -255,7 +262,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t tile_k = p.type.kernel->tile_k;
     p.k = p.type.pieces ? oxi_round_up(g->k, tile_k) : oxi_parts(g->k, p.type.k_each);
     p.depth = p.type.kernel->depth;
-    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows &&
+    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows && !g->c_places &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     int64_t piece = OXI_GEMM_PIECE / p.type.k_each;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
@@ -269,7 +276,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     int64_t c_bytes = oxi_info(g->c_dtype)->block_bytes;
-    p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
+    p.streams = !p.direct && g->c_col == 1 && !g->c_places && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
     if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&
         oxi_gemm_is_plain(g))

@@ -10,6 +10,7 @@ enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way to panels, half at a time */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
+    OXI_GEMM_SLAB = 16384,      /* bytes: windows are laid out here on their way to panels */
     OXI_GEMM_STAGE_DEPTH = 16,  /* as much k of all these has room */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
@@ -51,6 +52,8 @@ typedef struct oxi_gemm_side {
     int64_t k;                     /* of the whole operand */
     int width;                     /* lines of a panel */
     oxi_packs pack;
+    const oxi_windows *windows;    /* or NULL: where its numbers are in place of strides; lines are taps or */
+    bool by_taps;                  /* else places */
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
     int64_t all_lines;             /* 0 if packed is the block at work, else how many lines the operand has */
     oxi_panels *kept;              /* whose panels these are */
@@ -72,10 +75,11 @@ typedef struct oxi_gemm_plan {
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    bool own_b_whole;  /* all lines of a tile at once, not a panel at a time */
     bool copies_lines; /* and A is copied as it lies, without panels */
     bool packs_a, packs_b; /* else, unless panels are kept: threads pack a block for each other */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
-    size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
+    size_t slab_at, edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
     int64_t a_tasks;

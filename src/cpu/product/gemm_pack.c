@@ -153,7 +153,7 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_ge
     const oxi_kernels *k = p->kernels;
     ox_dtype dtype = s->dtype;
     if (dtype == p->type.dtype && p->type.groups && !along)
-        return s == &p->b || !p->type.groups->pack_a.across ? p->type.groups->interleave : NULL;
+        return s->pack.across != p->type.groups->pack_a.across ? p->type.groups->interleave : NULL;
     if (dtype == p->type.dtype) return along ? s->pack.along : s->pack.across;
     if (p->type.dtype != OX_F32) return NULL;
     if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
@@ -168,9 +168,11 @@ static bool oxi_gemm_is_whole(const oxi_gemm_plan *p, const oxi_gemm_side *s, in
     return (k + depth) * each <= s->k && line_stride % each == 0;
 }
 
+/* panel_stride: from one panel to the next, packed elements; more than these `depth` steps where they are
+ * part of a deeper chunk. */
 static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                 int64_t k, int64_t depth, char *panels, char *stage) {
-    int64_t element = p->type.element, panel_stride = depth * s->width;
+                                 int64_t k, int64_t depth, char *panels, int64_t panel_stride, char *stage) {
+    int64_t element = p->type.element;
     oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s, false) : NULL;
     if (pack && oxi_gemm_is_whole(p, s, k, depth, 0)) {
         pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->k_stride, s->width, panels,
@@ -235,8 +237,8 @@ static void oxi_gemm_pack_repacked(const oxi_gemm_plan *p, const oxi_gemm_side *
 }
 
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                                int64_t k, int64_t depth, char *panels, char *stage) {
-    int64_t element = p->type.element, panel_stride = depth * s->width;
+                                int64_t k, int64_t depth, char *panels, int64_t panel_stride, char *stage) {
+    int64_t element = p->type.element;
     if (oxi_gemm_packs_repacked(p, s)) {
         oxi_gemm_pack_repacked(p, s, line, lines, k, depth, panels, stage);
         return;
@@ -251,7 +253,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_min_i64(lines - first, s->width);
-        char *panel = panels + first * depth * element;
+        char *panel = panels + first / s->width * panel_stride * element;
         for (int64_t at = 0; at < depth; at += most) {
             int64_t count = oxi_min_i64(depth - at, most);
             for (int64_t i = 0; i < here; i++) {
@@ -264,6 +266,40 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
     }
 }
 
+/* The same for windows: a slab of them at a time is laid out, its lines or else its steps of k side by side,
+ * and packed as a matrix. */
+static void oxi_gemm_pack_windows(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                  int64_t k, int64_t depth, char *panels, char *stage) {
+    int64_t each = p->type.k_each, bytes = oxi_info(s->dtype)->block_bytes, element = p->type.element;
+    const int64_t unit = 16;
+    int64_t most = s->by_taps ? s->width : OXI_GEMM_SLAB / (unit * each * bytes) / s->width * s->width;
+    char *slab = stage + p->slab_at;
+    oxi_gemm_side flat = *s;
+    flat.windows = NULL;
+    flat.data = slab;
+    for (int64_t first = 0; first < lines; first += most) {
+        int64_t here = oxi_min_i64(lines - first, most);
+        int64_t step = OXI_GEMM_SLAB / (here * each * bytes) / unit * unit;
+        if (step < unit) step = unit;
+        for (int64_t at = 0; at < depth; at += step) {
+            int64_t count = oxi_min_i64(depth - at, step), from = (k + at) * each;
+            char *to = panels + (first / s->width * depth + at) * s->width * element;
+            flat.k = from < s->k ? oxi_min_i64(s->k - from, count * each) : 0;
+            if (s->by_taps) {
+                flat.line_stride = count * each;
+                flat.k_stride = 1;
+                oxi_windows_read(s->windows, line + first, here, from, flat.k, slab, flat.line_stride);
+                oxi_gemm_pack_along(p, &flat, 0, here, 0, count, to, depth * s->width, stage);
+                continue;
+            }
+            flat.line_stride = 1;
+            flat.k_stride = here;
+            oxi_windows_read(s->windows, from, flat.k, line + first, here, slab, here);
+            oxi_gemm_pack_across(p, &flat, 0, here, 0, count, to, depth * s->width, stage);
+        }
+    }
+}
+
 /* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into
  * panels. */
 static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
@@ -271,16 +307,20 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     bool converts = p->type.groups && s->dtype != p->type.dtype;
+    if (s->windows) {
+        oxi_gemm_pack_windows(p, s, line, lines, k, depth, panels, stage);
+        return;
+    }
     bool along = converts || oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
     if (along) {
-        oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
+        oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, depth * s->width, stage);
         return;
     }
     int64_t most = OXI_GEMM_STAGE_LINES;
     if (p->type.pieces) most = most * OXI_GEMM_STAGE_DEPTH / p->type.kernel->tile_k;
     for (int64_t first = 0; first < lines; first += most)
         oxi_gemm_pack_across(p, s, line + first, oxi_min_i64(lines - first, most), k, depth,
-                             panels + first * depth * p->type.element, stage);
+                             panels + first * depth * p->type.element, depth * s->width, stage);
 }
 
 /* The two packings for 8-byte elements; those for 4 bytes belong to the tier. */

@@ -30,7 +30,7 @@ static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t coun
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
     return g->alpha == 1 && !g->addend && !g->bias && g->activation == OX_ACTIVATION_NONE &&
-           !g->c_rows;
+           !g->c_rows && !g->c_places;
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
@@ -55,9 +55,22 @@ static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi
     }
 }
 
+/* With places, of column 0 alone. */
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     int64_t row = g->c_rows ? g->c_rows[m] : m * g->c_row;
     return (char *)g->c + (row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
+}
+
+/* A row of finished sums from column n on to where the places are; to: column 0 of their row. */
+static void oxi_gemm_store_places(const oxi_gemm_plan *p, int64_t n, int64_t columns, const char *row,
+                                  char *to) {
+    const oxi_gemm *g = p->g;
+    oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
+    oxi_window_run run;
+    for (int64_t at = 0; at < columns; at += run.count) {
+        run = oxi_windows_run(g->c_places, n + at, columns - at);
+        store(run.count, row + at * p->type.element, to + oxi_signed_bytes(g->c_dtype, run.offset), run.step);
+    }
 }
 
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
@@ -97,6 +110,10 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
+        if (g->c_places) {
+            oxi_gemm_store_places(p, n, columns, row, oxi_gemm_c(g, m + i, 0));
+            continue;
+        }
         if (!p->direct) oxi_gemm_store(p, columns, row, to, stage);
     }
 }
@@ -150,6 +167,15 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     else if (c) oxi_gemm_finish(p, to, ld, t->m + i, t->n + j, rows, columns, t->lane);
 }
 
+/* All of the tile's columns, packed by the tile itself. */
+static void oxi_gemm_pack_columns(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                  char *own) {
+    int64_t group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
+    for (int64_t j = 0; j < t->columns; j += group)
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
+                      own + j * depth * p->type.element, t->lane);
+}
+
 /* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
  * panels of the first row and column; b NULL if tiles pack it. */
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
@@ -181,13 +207,8 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
 /* The same for a kernel that wants copies: a panel of A at a time. */
 static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k,
                                       int64_t depth, const char *a, const char *b) {
-    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element,
-            group = OXI_GEMM_STAGE_LINES / nr * nr;
-    char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
-    for (int64_t j = 0; !b && j < t->columns; j += group)
-        oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
-                      own + j * depth * element, t->lane);
-    if (!b) b = own;
+    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element;
+    char *copies = t->lane + p->copies_at;
     for (int64_t i = 0; i < t->rows; i += mr) {
         if (p->copies_lines)
             p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
@@ -280,6 +301,10 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
         t.rounds = p->round && p->k0 + at + depth == p->k;
         oxi_gemm_find_next(p, &t, i, j, at);
+        if (p->own_b && p->own_b_whole) {
+            oxi_gemm_pack_columns(p, &t, p->k0 + at, depth, t.lane + p->b_at);
+            b = t.lane + p->b_at;
+        }
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }

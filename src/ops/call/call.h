@@ -42,6 +42,8 @@ typedef enum oxi_family {
     OXI_FAMILY_SPECIAL,
     OXI_FAMILY_LINALG,
     OXI_FAMILY_FFT,
+    OXI_FAMILY_CONV,
+    OXI_FAMILY_POOL,
     OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
     OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
     OXI_FAMILY_VIEW,

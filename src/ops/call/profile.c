@@ -50,9 +50,10 @@ static double oxi_call_flops(const oxi_call *call) {
         double half = call->attr.attention.causal ? 0.5 : 1.0;
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
-    if (row->family == OXI_FAMILY_PARTS) { /* a layer: each number takes one of the weight's rows */
-        const ox_tensor *weight = call->in[1];
-        return weight->shape[0] ? 2 * most * (double)(ox_numel(weight) / weight->shape[0]) : 0;
+    if (row->family == OXI_FAMILY_CONV) {
+        oxi_conv_form form;
+        oxi_conv_form_of(call, &form);
+        return oxi_conv_form_flops(&form);
     }
     oxi_product_form product;
     oxi_product_form_of(call, &product);

@@ -41,6 +41,65 @@ OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight,
     return oxi_any_null("group_norm", in, 1) ? NULL : oxi_apply_list(OXI_OP_group_norm, &attr, in, 3, NULL);
 }
 
+/* A reduction over all dims of x but the channels, unheard: no gradient flows through what it gives. */
+static ox_tensor *oxi_measure_channels(oxi_op op, ox_tensor *x) {
+    oxi_call call = oxi_call_of(op, &x, 1, NULL);
+    call.attr = oxi_attrs_moments();
+    call.attr.moments.dims = ((1u << x->ndim) - 1) & ~2u;
+    call.attr.moments.correction = 0;
+    return oxi_apply_quiet(&call) == OX_OK ? call.out[0] : NULL;
+}
+
+/* running = (1 - momentum) running + momentum fresh, times `factor`; unheard. */
+static bool oxi_run_statistics(ox_tensor *running, ox_tensor *fresh, double factor, double momentum) {
+    if (!running) return true;
+    ox_tensor *by[2] = {fresh, ox_number(factor)};
+    oxi_call times = oxi_call_of(OXI_OP_mul, by, 2, NULL);
+    if (oxi_apply_quiet(&times) != OX_OK) return false;
+    ox_tensor *in[3] = {running, oxi_cast_quiet(times.out[0], running->dtype), ox_number(momentum)};
+    oxi_call lerp = oxi_call_of(OXI_OP_lerp, in, 3, running);
+    return in[1] && oxi_apply_quiet(&lerp) == OX_OK;
+}
+
+/* x [N,C,..] by its own mean and variance, which the running ones follow. */
+static ox_tensor *oxi_batch_norm_training(ox_tensor *const *in, ox_tensor *const *running, double momentum,
+                                          const oxi_attrs *attr) {
+    const ox_tensor *x = in[0];
+    int64_t count = x->shape[1] ? ox_numel(x) / x->shape[1] : 0;
+    if (count <= 1)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s has less than two numbers a channel",
+                             oxi_tensor_text(x));
+    ox_tensor *wide = oxi_cast_quiet(in[0], x->dtype == OX_F64 ? OX_F64 : OX_F32);
+    ox_tensor *mean = wide ? oxi_measure_channels(OXI_OP_mean, wide) : NULL;
+    ox_tensor *variance = mean ? oxi_measure_channels(OXI_OP_var, wide) : NULL;
+    if (!variance || !oxi_run_statistics(running[0], mean, 1, momentum) ||
+        !oxi_run_statistics(running[1], variance, (double)count / (double)(count - 1), momentum))
+        return NULL;
+    ox_tensor *all[5] = {in[0], mean, variance, in[1], in[2]};
+    return oxi_apply_list(OXI_OP_batch_norm, attr, all, 5, NULL);
+}
+
+OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, ox_tensor *running_mean,
+                                ox_tensor *running_variance, bool training, double momentum, double eps) {
+    ox_tensor *in[3] = {x, weight, bias}, *running[2] = {running_mean, running_variance};
+    ox_tensor *all[5] = {x, running_mean, running_variance, weight, bias};
+    oxi_attrs attr = oxi_attrs_batch_norm();
+    if (oxi_any_null("batch_norm", in, 1)) return NULL;
+    attr.batch_norm.eps = eps;
+    attr.batch_norm.training = training;
+    if (!training && oxi_any_null("batch_norm", running, 2)) return NULL;
+    if (!training) return oxi_apply_list(OXI_OP_batch_norm, &attr, all, 5, NULL);
+    if (x->ndim < 2 || !oxi_is_float(x->dtype))
+        return OXI_FAIL_NULL(x->ndim < 2 ? OX_ERR_SHAPE : OX_ERR_DTYPE,
+                             "batch_norm: %s is not floats [N,C,..]", oxi_tensor_text(x));
+    for (int i = 0; i < 2; i++)
+        if (running[i] && (running[i]->ndim != 1 || running[i]->shape[0] != x->shape[1]))
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s does not fit the %lld channels of %s",
+                                 oxi_tensor_text(running[i]), (long long)x->shape[1], oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin("batch_norm");
+    return oxi_work_end(&work, oxi_batch_norm_training(in, running, momentum, &attr));
+}
+
 OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc *desc) {
     ox_rope_desc plain;
     memset(&plain, 0, sizeof plain);

@@ -51,3 +51,19 @@ OXI_RULE(group_norm) {
     }
     return oxi_rule_row(call, out);
 }
+
+/* Four tensors with a number a channel of x [N,C,..]. */
+OXI_RULE(batch_norm) {
+    const ox_tensor *x = call->in[0];
+    if (x->ndim < 2)
+        return oxi_fail(OX_ERR_SHAPE, "%s: %s has no channel dim", oxi_op_name(call), oxi_tensor_text(x));
+    for (int i = 1; i < call->in_count; i++) {
+        const ox_tensor *w = call->in[i];
+        if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
+                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
+    }
+    return oxi_rule_row(call, out);
+}

@@ -194,6 +194,20 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
     plan->space.times[4][plan->space.ndim - 1] = group;
 }
 
+/* ---- convolutions: samples, but for what sums over them ----------------------------------------------- */
+
+static void oxi_space_samples(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_conv_back_weight) return;
+    int d = oxi_space_add(&plan->space, plan->operand[0].shape[0]);
+    plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+}
+
+static void oxi_space_planes(oxi_stream_plan *plan) {
+    const ox_tensor *x = &plan->operand[0];
+    int planes = x->ndim - (int)plan->call->attr.pool.dims;
+    oxi_space_other_dims(plan, (1u << x->ndim) - (1u << planes));
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -212,6 +226,8 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_product,
     oxi_space_rope,
     oxi_space_attention,
+    oxi_space_samples,
+    oxi_space_planes,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {

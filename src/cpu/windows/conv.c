@@ -1,0 +1,251 @@
+/* Convolutions and what flows back, as products of a matrix with windows that are never laid out as a whole
+ * (windows.h): their panels are packed from the image itself.
+ *   y        [O, places]  = weight [O, taps] windows of x [taps, places]
+ *   g weight [C, places]  = weight [C, taps] windows of g [taps, places], once for each phase of the stride
+ *   g x      [O, taps]    = g [O, places] windows of x [places, taps]
+ * Places are those of all samples, so that weights are packed once. Groups are products of their own. */
+
+typedef struct oxi_conv {
+    oxi_conv_form form;
+    const oxi_call *call;
+    int64_t failed; /* atomic: status of a product that failed, or 0 */
+    ox_status (*group)(const struct oxi_conv *c, int64_t group);
+} oxi_conv;
+
+static const char *oxi_conv_data(const oxi_conv_side *side, int64_t first, int64_t second) {
+    return (const char *)oxi_ptr(side->t) +
+           oxi_signed_bytes(side->t->dtype, first * side->stride[0] + second * side->stride[1]);
+}
+
+/* The elements of a side from `data` on as windows: a tap for each channel, all positions as places. */
+static oxi_windows oxi_conv_elements(const oxi_conv_side *side, const char *data, bool channels_first) {
+    oxi_windows w;
+    w.data = data;
+    w.dtype = side->t->dtype;
+    w.channel_stride = side->stride[channels_first ? 0 : 1];
+    w.sample_stride = side->stride[channels_first ? 1 : 0];
+    for (int d = 0; d < 3; d++) {
+        w.taps[d] = w.step[d] = 1;
+        w.spacing[d] = w.origin[d] = 0;
+        w.places[d] = w.size[d] = side->shape[2 + d];
+        w.stride[d] = side->stride[2 + d];
+    }
+    return w;
+}
+
+/* The windows of x that y has. */
+static oxi_windows oxi_conv_windows(const oxi_conv_form *f, const char *data) {
+    oxi_windows w = oxi_conv_elements(&f->x, data, false);
+    for (int d = 0; d < 3; d++) {
+        w.taps[d] = f->weight.shape[2 + d];
+        w.spacing[d] = f->dilation[d];
+        w.places[d] = f->y.shape[2 + d];
+        w.origin[d] = -f->padding[d];
+        w.step[d] = f->stride[d];
+    }
+    oxi_windows_join(&w);
+    return w;
+}
+
+/* ---- operands of products ------------------------------------------------------------------------------ */
+
+/* a: rows are taps of w, which has `samples`. Numbers that lie evenly are read by strides. */
+static void oxi_conv_set_a(oxi_gemm *g, oxi_windows *w, int64_t samples, ox_storage *storage) {
+    int64_t offset, step;
+    oxi_windows_join(w);
+    g->a = w->data;
+    g->a_dtype = w->dtype;
+    g->a_windows = w;
+    if (!oxi_windows_are_even(w, samples, &offset, &step)) return;
+    g->a = w->data + oxi_signed_bytes(w->dtype, offset);
+    g->a_row = w->channel_stride;
+    g->a_col = step;
+    g->a_windows = NULL;
+    g->a_storage = storage;
+}
+
+static void oxi_conv_set_b(oxi_gemm *g, const oxi_windows *w, bool by_taps) {
+    g->b = w->data;
+    g->b_dtype = w->dtype;
+    g->b_windows = w;
+    g->b_by_taps = by_taps;
+}
+
+/* c: columns are places of w. */
+static void oxi_conv_set_c(oxi_gemm *g, oxi_windows *w, int64_t samples) {
+    int64_t offset, step;
+    oxi_windows_join(w);
+    g->c = (void *)(uintptr_t)w->data;
+    g->c_dtype = w->dtype;
+    g->c_row = w->channel_stride;
+    g->c_places = w;
+    if (!oxi_windows_are_even(w, samples, &offset, &step)) return;
+    g->c = (char *)g->c + oxi_signed_bytes(w->dtype, offset);
+    g->c_col = step;
+    g->c_places = NULL;
+}
+
+/* A number a row of c. */
+static void oxi_conv_add_bias(const oxi_conv *c, oxi_gemm *g, int64_t first) {
+    const ox_tensor *bias = c->form.bias;
+    if (!bias) return;
+    g->addend = (const char *)oxi_ptr(bias) + oxi_signed_bytes(bias->dtype, first * bias->stride[0]);
+    g->addend_dtype = bias->dtype;
+    g->addend_row = bias->stride[0];
+    g->addend_col = 0;
+    g->beta = 1;
+}
+
+static oxi_gemm oxi_conv_product(const oxi_conv *c, int64_t m, int64_t n, int64_t k) {
+    oxi_gemm g;
+    memset(&g, 0, sizeof g);
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.alpha = 1;
+    g.exact = c->call->exact;
+    g.way = OXI_WAY_PANELS;
+    return g;
+}
+
+static int64_t oxi_spatial(const int64_t *sizes) {
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
+/* ---- the three ----------------------------------------------------------------------------------------- */
+
+static ox_status oxi_conv_forward(const oxi_conv *c, int64_t group) {
+    const oxi_conv_form *f = &c->form;
+    int64_t first = group * f->outputs, places = oxi_spatial(f->y.shape + 2);
+    int64_t taps = f->channels * oxi_spatial(f->weight.shape + 2);
+    oxi_gemm g = oxi_conv_product(c, f->outputs, f->samples * places, taps);
+    oxi_windows a = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), true);
+    oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
+    oxi_windows y = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
+    oxi_conv_set_a(&g, &a, f->channels, f->weight.t->storage);
+    oxi_conv_set_b(&g, &b, false);
+    oxi_conv_set_c(&g, &y, f->samples);
+    oxi_conv_add_bias(c, &g, first);
+    return oxi_gemm_run(&g);
+}
+
+static ox_status oxi_conv_back_weight(const oxi_conv *c, int64_t group) {
+    const oxi_conv_form *f = &c->form;
+    int64_t first = group * f->outputs, places = oxi_spatial(f->y.shape + 2);
+    int64_t taps = f->channels * oxi_spatial(f->weight.shape + 2);
+    oxi_gemm g = oxi_conv_product(c, f->outputs, taps, f->samples * places);
+    oxi_windows a = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
+    oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
+    oxi_windows w = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), true);
+    oxi_conv_set_a(&g, &a, f->samples, NULL);
+    oxi_conv_set_b(&g, &b, true);
+    oxi_conv_set_c(&g, &w, f->channels);
+    return oxi_gemm_run(&g);
+}
+
+/* Positions of x along one dim that are `stride` apart meet the same taps of the kernel, `period` apart. */
+typedef struct oxi_conv_phase {
+    int64_t start, count;      /* positions */
+    int64_t tap, taps, period; /* the first tap, how many */
+    int64_t place, spacing;    /* of g, where the first tap meets the first position; from tap to tap */
+} oxi_conv_phase;
+
+static oxi_conv_phase oxi_conv_phase_of(const oxi_conv_form *f, int d, int64_t start) {
+    oxi_conv_phase p;
+    int64_t stride = f->stride[d], dilation = f->dilation[d], kernel = f->weight.shape[2 + d];
+    int64_t above = stride, common = dilation; /* greatest common divisor */
+    while (above % common) {
+        int64_t rest = above % common;
+        above = common;
+        common = rest;
+    }
+    p.start = start;
+    p.count = (f->x.shape[2 + d] - 1 - start) / stride + 1;
+    p.period = stride / common;
+    p.spacing = dilation / common;
+    p.tap = 0;
+    while (p.tap < kernel && p.tap < p.period && (start + f->padding[d] - p.tap * dilation) % stride) p.tap++;
+    bool meets = p.tap < kernel && p.tap < p.period;
+    p.taps = meets ? (kernel - 1 - p.tap) / p.period + 1 : 0;
+    p.place = (start + f->padding[d] - p.tap * dilation) / stride;
+    return p;
+}
+
+static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi_conv_phase *phase) {
+    const oxi_conv_form *f = &c->form;
+    int64_t first = group * f->outputs, places = 1, taps = f->outputs;
+    for (int d = 0; d < 3; d++) {
+        places *= phase[d].count;
+        taps *= phase[d].taps;
+    }
+    oxi_gemm g = oxi_conv_product(c, f->channels, f->samples * places, taps);
+    oxi_windows a = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), false);
+    oxi_windows b = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
+    oxi_windows x = oxi_conv_elements(&f->x, oxi_conv_data(&f->x, 0, group * f->channels), false);
+    for (int d = 0; d < 3 && taps > 0; d++) {
+        a.origin[d] = phase[d].tap;
+        a.step[d] = phase[d].period;
+        a.places[d] = b.taps[d] = phase[d].taps;
+        b.origin[d] = phase[d].place;
+        b.spacing[d] = -phase[d].spacing;
+        b.places[d] = phase[d].count;
+    }
+    for (int d = 0; d < 3; d++) {
+        x.origin[d] = phase[d].start;
+        x.step[d] = f->stride[d];
+        x.places[d] = phase[d].count;
+    }
+    oxi_windows_join(&b);
+    oxi_conv_set_a(&g, &a, f->outputs, NULL);
+    oxi_conv_set_b(&g, &b, false);
+    oxi_conv_set_c(&g, &x, f->samples);
+    oxi_conv_add_bias(c, &g, group * f->channels);
+    return oxi_gemm_run(&g);
+}
+
+static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {
+    const oxi_conv_form *f = &c->form;
+    int64_t count[3];
+    ox_status status = OX_OK;
+    oxi_conv_phase phase[3];
+    for (int d = 0; d < 3; d++) count[d] = oxi_min_i64(f->stride[d], f->x.shape[2 + d]);
+    for (int64_t i = 0; i < oxi_spatial(count) && status == OX_OK; i++) {
+        phase[0] = oxi_conv_phase_of(f, 0, i / count[2] / count[1]);
+        phase[1] = oxi_conv_phase_of(f, 1, i / count[2] % count[1]);
+        phase[2] = oxi_conv_phase_of(f, 2, i % count[2]);
+        status = oxi_conv_back_phase(c, group, phase);
+    }
+    return status;
+}
+
+/* ---- the executor -------------------------------------------------------------------------------------- */
+
+static void oxi_conv_task(void *arg, int64_t group, int lane) {
+    oxi_conv *c = (oxi_conv *)arg;
+    (void)lane;
+    if (oxi_atomic_load(&c->failed)) return;
+    ox_status status = c->group(c, group);
+    if (status != OX_OK) oxi_atomic_store(&c->failed, (int64_t)status);
+}
+
+static ox_status oxi_cpu_conv(const oxi_call *call) {
+    oxi_conv c;
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    memset(&c, 0, sizeof c);
+    oxi_conv_form_of(call, &c.form);
+    if (oxi_conv_is_depthwise(&c.form)) return oxi_depthwise_run(&c.form, call);
+    c.call = call;
+    c.group = call->op == OXI_OP_conv              ? oxi_conv_forward
+              : call->op == OXI_OP_conv_back_input ? oxi_conv_back_input
+                                                   : oxi_conv_back_weight;
+    double each = oxi_conv_form_flops(&c.form) / (double)c.form.groups;
+    if (c.form.groups > 1 && (each < 5e7 || c.form.groups >= 8 * (int64_t)oxi_lanes(c.form.groups))) {
+        oxi_parallel_for(c.form.groups, oxi_conv_task, &c);
+        return (ox_status)oxi_atomic_load(&c.failed);
+    }
+    for (int64_t group = 0; group < c.form.groups; group++) {
+        ox_status status = c.group(&c, group);
+        if (status != OX_OK) return status;
+    }
+    return OX_OK;
+}

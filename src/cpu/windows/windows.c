@@ -1,0 +1,157 @@
+/* Reading windows. Called by cpu/product/gemm_pack.c on the way to panels, by gemm_tile.c for the places of
+ * results, and by the room's executors. */
+
+/* memcpy and zeros for lines of an image, which are often too short for a call. */
+static inline void oxi_copy_line(char *to, const char *from, int64_t bytes) {
+    if (bytes >= 16) {
+        for (int64_t at = 0; at + 16 < bytes; at += 16) memcpy(to + at, from + at, 16);
+        memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else
+        for (int64_t at = 0; at < bytes; at++) to[at] = from[at];
+}
+
+static inline void oxi_zero_line(char *to, int64_t bytes) {
+    if (bytes > 64)
+        memset(to, 0, (size_t)bytes);
+    else
+        for (; bytes > 0; bytes--) *to++ = 0;
+}
+
+/* Of n elements from position x on, `step` apart: those from `before` to `end` are within `size`. */
+typedef struct oxi_line_part {
+    int64_t before, end;
+} oxi_line_part;
+
+static inline oxi_line_part oxi_part_inside(int64_t x, int64_t n, int64_t step, int64_t size) {
+    oxi_line_part part = {0, n};
+    if (x < 0) part.before = step == 1 ? -x : (-x + step - 1) / step;
+    if (x + (n - 1) * step >= size)
+        part.end = x >= size ? 0 : step == 1 ? size - x : (size - x + step - 1) / step;
+    if (part.before > n) part.before = n;
+    if (part.end < part.before) part.end = part.before;
+    return part;
+}
+
+/* A tap on its way along places: where it is, and what does not change from line to line. */
+typedef struct oxi_window_reader {
+    const oxi_windows *w;
+    const char *channel; /* of the tap, sample 0 */
+    int64_t bytes, shift[3];
+    int64_t apart;       /* bytes from one place of a line to the next */
+    oxi_line_part whole; /* of a line from its first place to its last */
+} oxi_window_reader;
+
+/* `count` places from (sample, z, y, x) on. */
+static void oxi_windows_read_tap(const oxi_window_reader *r, int64_t sample, int64_t z, int64_t y, int64_t x,
+                                 int64_t count, char *out) {
+    const oxi_windows *w = r->w;
+    const int64_t bytes = r->bytes, columns = w->places[2], rows = w->places[1], step = w->step[2];
+    const int64_t height = w->size[1], down = w->step[1], line_bytes = w->stride[1] * bytes;
+    while (count > 0) {
+        int64_t at_z = r->shift[0] + z * w->step[0], end_y = rows;
+        bool inside = at_z >= 0 && at_z < w->size[0];
+        const char *plane = r->channel;
+        if (inside) plane += (sample * w->sample_stride + at_z * w->stride[0]) * bytes;
+        for (; y < end_y && count > 0; y++, x = 0) {
+            int64_t n = oxi_min_i64(count, columns - x), at_y = r->shift[1] + y * down;
+            char *to = out;
+            out += n * bytes;
+            count -= n;
+            if (!inside || at_y < 0 || at_y >= height) {
+                oxi_zero_line(to, n * bytes);
+                continue;
+            }
+            int64_t at_x = r->shift[2] + x * step;
+            oxi_line_part part = n == columns ? r->whole : oxi_part_inside(at_x, n, step, w->size[2]);
+            if (part.before > 0) oxi_zero_line(to, part.before * bytes);
+            if (part.end < n) oxi_zero_line(to + part.end * bytes, (n - part.end) * bytes);
+            if (part.end == part.before) continue;
+            const char *from =
+                plane + at_y * line_bytes + at_x * w->stride[2] * bytes + part.before * r->apart;
+            to += part.before * bytes;
+            if (r->apart == bytes)
+                oxi_copy_line(to, from, (part.end - part.before) * bytes);
+            else
+                oxi_cpu_kernels()->gather[oxi_width_index((int)bytes)](part.end - part.before, from, r->apart,
+                                                                       to);
+        }
+        y = 0;
+        if (++z < w->places[0]) continue;
+        z = 0;
+        sample++;
+    }
+}
+
+static void oxi_windows_read(const oxi_windows *w, int64_t tap, int64_t taps, int64_t place, int64_t count,
+                             char *out, int64_t row) {
+    int64_t at[3], i[3];
+    oxi_window_reader r;
+    r.w = w;
+    r.bytes = oxi_info(w->dtype)->block_bytes;
+    r.apart = w->step[2] * w->stride[2] * r.bytes;
+    for (int d = 2; d >= 0; d--) {
+        i[d] = tap % w->taps[d];
+        tap /= w->taps[d];
+        at[d] = place % w->places[d];
+        place /= w->places[d];
+    }
+    for (; taps > 0; taps--, out += row * r.bytes) {
+        r.channel = w->data + tap * w->channel_stride * r.bytes;
+        for (int d = 0; d < 3; d++) r.shift[d] = w->origin[d] + i[d] * w->spacing[d];
+        r.whole = oxi_part_inside(r.shift[2], w->places[2], w->step[2], w->size[2]);
+        oxi_windows_read_tap(&r, place, at[0], at[1], at[2], count, out);
+        int d = 2;
+        while (d >= 0 && ++i[d] == w->taps[d]) i[d--] = 0;
+        if (d < 0) tap++;
+    }
+}
+
+static oxi_window_run oxi_windows_run(const oxi_windows *w, int64_t place, int64_t count) {
+    oxi_window_run run;
+    run.step = w->step[2] * w->stride[2];
+    run.count = 0;
+    run.offset = 0;
+    for (int d = 2; d >= 0; d--) {
+        int64_t at = place % w->places[d];
+        if (d == 2) run.count = oxi_min_i64(count, w->places[2] - at);
+        run.offset += (w->origin[d] + at * w->step[d]) * w->stride[d];
+        place /= w->places[d];
+    }
+    run.offset += place * w->sample_stride;
+    return run;
+}
+
+/* Whether dim d is read as it lies: one tap, no place outside. */
+static bool oxi_windows_dim_is_plain(const oxi_windows *w, int d) {
+    return w->taps[d] == 1 && w->origin[d] >= 0 &&
+           w->origin[d] + (w->places[d] - 1) * w->step[d] < w->size[d];
+}
+
+static void oxi_windows_join(oxi_windows *w) {
+    for (int d = 1; d >= 0; d--) {
+        int64_t apart = w->step[2] * w->stride[2];
+        if (!oxi_windows_dim_is_plain(w, d) || !oxi_windows_dim_is_plain(w, 2)) return;
+        if (w->places[d] != 1 && w->step[d] * w->stride[d] != w->places[2] * apart) return;
+        w->data +=
+            (w->origin[d] * w->stride[d] + w->origin[2] * w->stride[2]) * oxi_info(w->dtype)->block_bytes;
+        w->places[2] *= w->places[d];
+        w->size[2] = (w->places[2] - 1) * w->step[2] + 1;
+        w->origin[d] = w->origin[2] = 0;
+        w->places[d] = w->step[d] = w->size[d] = 1;
+    }
+}
+
+static bool oxi_windows_are_even(const oxi_windows *w, int64_t samples, int64_t *offset, int64_t *step) {
+    oxi_windows joined = *w;
+    oxi_windows_join(&joined);
+    for (int d = 0; d < 3; d++)
+        if (!oxi_windows_dim_is_plain(&joined, d) || (d < 2 && joined.places[d] != 1)) return false;
+    oxi_window_run run = oxi_windows_run(&joined, 0, 1);
+    if (samples != 1 && joined.sample_stride != joined.places[2] * run.step) return false;
+    *offset = run.offset + (joined.data - w->data) / oxi_info(w->dtype)->block_bytes;
+    *step = run.step;
+    return true;
+}
