@@ -206,6 +206,7 @@ OXI_PLAIN_END
 OXI_LIGHT_BEGIN
 
 #include "ops/call/call.h"
+#include "ops/call/chain.h"
 #include "ops/call/attributes.c"
 #include "form/form.h"
 #include "form/reduce.c"
@@ -227,6 +228,7 @@ OXI_LIGHT_BEGIN
 #include "ops/parts.c"
 #include "ops/call/call.c"
 #include "ops/call/kept.c"
+#include "ops/call/chain.c"
 #include "ops/call/numbers.c"
 #include "ops/functions/view.c"
 #include "ops/functions/map.c"
@@ -271,6 +273,7 @@ OXI_FULL_END
 
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"
+#include "cpu/map/chain.c"
 #include "cpu/reduce/reduce.c"
 #include "cpu/rows/softmax_norm.c"
 #include "cpu/product/prepack.c"

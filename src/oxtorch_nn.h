@@ -80,6 +80,7 @@
 #include "autograd/rules/views.c"
 #include "autograd/rules/products.c"
 #include "autograd/rules/attention.c"
+#include "autograd/rules/chain.c"
 #include "autograd/rules/formula.c"
 
 /* the tape and the engine */
