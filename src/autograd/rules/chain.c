@@ -240,7 +240,8 @@ static ox_status oxi_gradient_chain_run(const oxi_gradient_chain *chain, oxi_bac
     const oxi_chain *program = chain->program;
     ox_tensor *in[OXI_CHAIN_OPERANDS];
     oxi_attrs attr = oxi_attrs_chain();
-    ox_dtype *dtypes[OXI_MAX_OUT] = {&attr.chain.dtype, &attr.chain.dtype_2, &attr.chain.dtype_3};
+    ox_dtype *dtypes[OXI_MAX_OUT] = {&attr.chain.dtype, &attr.chain.dtype_2, &attr.chain.dtype_3,
+                                      &attr.chain.dtype_4};
     for (int i = 0; i < program->operand_count; i++)
         in[i] = values->letter[oxi_chain_letters[chain->letter_of[i]] - 'a'];
     for (int j = 0; j < program->number_count; j++) {

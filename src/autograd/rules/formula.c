@@ -42,21 +42,6 @@ static int oxi_formula_row_of(oxi_op op) {
     }
 }
 
-/* The elementwise row of that name; OXI_OP_COUNT: there is none. */
-static oxi_op oxi_op_of_word(const char *word, size_t length) {
-    static const struct { const char *sign; oxi_op op; } signs[] = {
-        {"+", OXI_OP_add}, {"-", OXI_OP_sub}, {"*", OXI_OP_mul}, {"/", OXI_OP_div}};
-    for (size_t i = 0; length == 1 && i < sizeof signs / sizeof *signs; i++)
-        if (word[0] == signs[i].sign[0]) return signs[i].op;
-    for (int op = 0; op < OXI_OP_COUNT; op++) {
-        const oxi_op_row *row = oxi_op_row_of((oxi_op)op);
-        if (row->family == OXI_FAMILY_MAP && strlen(row->name) == length &&
-            memcmp(row->name, word, length) == 0)
-            return (oxi_op)op;
-    }
-    return OXI_OP_COUNT;
-}
-
 /* What a word is: letters and f0 p =p by their form, then numbers, then names. False: nothing. */
 static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_word *out) {
     char first = text[0], *end;
@@ -71,7 +56,7 @@ static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_wor
         out->index = (uint16_t)(text[1] - (first == 'f' ? '0' : 'p'));
         return out->index < 3;
     }
-    oxi_op op = oxi_op_of_word(text, length);
+    oxi_op op = oxi_map_op_named(text, length);
     out->kind = OXI_WORD_OP;
     out->index = (uint16_t)op;
     if (op != OXI_OP_COUNT) return true;

@@ -98,6 +98,127 @@ OXI_UNUSED static const oxi_chain *oxi_chain_finish(oxi_chain *chain) {
     return found;
 }
 
+/* ---- of text ------------------------------------------------------------------------------------------- */
+
+static oxi_op oxi_map_op_named(const char *word, size_t length) {
+    static const struct { const char *sign; oxi_op op; } signs[] = {
+        {"+", OXI_OP_add}, {"-", OXI_OP_sub}, {"*", OXI_OP_mul}, {"/", OXI_OP_div}};
+    for (size_t i = 0; length == 1 && i < sizeof signs / sizeof *signs; i++)
+        if (word[0] == signs[i].sign[0]) return signs[i].op;
+    for (int op = 0; op < OXI_OP_COUNT; op++) {
+        const oxi_op_row *row = oxi_op_row_of((oxi_op)op);
+        if (row->family == OXI_FAMILY_MAP && strlen(row->name) == length &&
+            memcmp(row->name, word, length) == 0)
+            return (oxi_op)op;
+    }
+    return OXI_OP_COUNT;
+}
+
+enum { OXI_CHAIN_STACK = 8, OXI_CHAIN_KEPT = 6 }; /* p .. u */
+
+/* What is known while a text is read. */
+typedef struct oxi_chain_reader {
+    oxi_chain chain;
+    int stack[OXI_CHAIN_STACK], height, kept[OXI_CHAIN_KEPT];
+} oxi_chain_reader;
+
+static bool oxi_reader_push(oxi_chain_reader *r, int value) {
+    if (value < 0 || r->height == OXI_CHAIN_STACK) return false;
+    r->stack[r->height++] = value;
+    return true;
+}
+
+static bool oxi_reader_op(oxi_chain_reader *r, oxi_op op) {
+    int count = oxi_op_row_of(op)->operands->in_count;
+    if (count > r->height) return false;
+    r->height -= count;
+    return oxi_reader_push(r, oxi_chain_add(&r->chain, op, &r->stack[r->height], count));
+}
+
+/* False: the word is none. */
+static bool oxi_reader_word(oxi_chain_reader *r, const char *word, size_t length) {
+    char first = word[0];
+    if (length == 1 && first == ';') return r->height > 0 && oxi_chain_give(&r->chain, r->stack[--r->height]);
+    if (length == 1 && first >= 'a' && first < 'a' + OXI_CHAIN_OPERANDS) {
+        if (first - 'a' >= r->chain.operand_count) r->chain.operand_count = first - 'a' + 1;
+        return oxi_reader_push(r, oxi_chain_operand(first - 'a'));
+    }
+    if (length == 1 && first >= 'p' && first < 'p' + OXI_CHAIN_KEPT)
+        return oxi_reader_push(r, r->kept[first - 'p']);
+    if (length == 2 && first == '=' && word[1] >= 'p' && word[1] < 'p' + OXI_CHAIN_KEPT && r->height > 0) {
+        r->kept[word[1] - 'p'] = r->stack[r->height - 1];
+        return true;
+    }
+    if (length >= 2 && first == 'n' && word[1] >= '0' && word[1] <= '9') {
+        int place = atoi(word + 1);
+        if (place >= OXI_CHAIN_NUMBERS) return false;
+        if (place >= r->chain.number_count) r->chain.number_count = place + 1;
+        return oxi_reader_push(r, oxi_chain_number(place));
+    }
+    if (length == 4 && memcmp(word, "drop", 4) == 0) return r->height-- > 0;
+    oxi_op op = oxi_map_op_named(word, length);
+    return op != OXI_OP_COUNT && oxi_reader_op(r, op);
+}
+
+static const oxi_chain *oxi_chain_read_text(const char *text) {
+    oxi_chain_reader r;
+    memset(&r, 0, sizeof r);
+    for (int i = 0; i < OXI_CHAIN_KEPT; i++) r.kept[i] = -1;
+    for (const char *at = text; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (!oxi_reader_word(&r, at, length))
+            return (const oxi_chain *)OXI_FAIL_NULL(OX_ERR_ARG, "chain: \"%s\" at \"%s\"", text, at);
+        at += length;
+    }
+    const oxi_chain *chain = r.height == 0 ? oxi_chain_finish(&r.chain) : NULL;
+    if (!chain) (void)oxi_fail(OX_ERR_ARG, "chain: \"%s\" is no program, or one too many", text);
+    return chain;
+}
+
+enum { OXI_CHAIN_TEXT = 240 };
+static struct {
+    int64_t ready; /* atomic */
+    char text[OXI_CHAIN_TEXT];
+    const oxi_chain *chain;
+} oxi_chain_texts[64];
+static oxi_lock oxi_chain_text_lock;
+
+OXI_UNUSED static const oxi_chain *oxi_chain_of(const char *text) {
+    const uint64_t hash = oxi_attr_hash(14695981039346656037u, text, strlen(text));
+    if (strlen(text) >= OXI_CHAIN_TEXT) return oxi_chain_read_text(text);
+    for (int tries = 0; tries < 8; tries++) {
+        int place = (int)((hash >> 20) + (uint64_t)tries) & 63;
+        if (!oxi_atomic_load(&oxi_chain_texts[place].ready)) {
+            oxi_lock_take(&oxi_chain_text_lock);
+            const oxi_chain *chain = NULL;
+            if (!oxi_atomic_load(&oxi_chain_texts[place].ready) && (chain = oxi_chain_read_text(text)) != NULL) {
+                strcpy(oxi_chain_texts[place].text, text);
+                oxi_chain_texts[place].chain = chain;
+                oxi_atomic_store(&oxi_chain_texts[place].ready, 1);
+            }
+            oxi_lock_give(&oxi_chain_text_lock);
+            if (!oxi_atomic_load(&oxi_chain_texts[place].ready)) return NULL;
+        }
+        if (strcmp(oxi_chain_texts[place].text, text) == 0) return oxi_chain_texts[place].chain;
+    }
+    return oxi_chain_read_text(text);
+}
+
+OXI_UNUSED static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count,
+                                          const double *numbers, int number_count, ox_tensor **out) {
+    const oxi_chain *chain = oxi_chain_of(text);
+    if (!chain || oxi_any_null("chain", in, count)) return ox_error();
+    oxi_call call = oxi_call_of(OXI_OP_chain, in, count, NULL);
+    call.out_count = chain->result_count;
+    call.attr = oxi_attrs_chain();
+    call.attr.chain.program = chain;
+    memcpy(call.attr.chain.numbers.n, numbers, (size_t)number_count * sizeof *numbers);
+    for (int r = 0; r < chain->result_count; r++) call.out[r] = out[r];
+    ox_status status = oxi_apply(&call);
+    for (int r = 0; r < chain->result_count; r++) out[r] = call.out[r];
+    return status;
+}
+
 /* ---- as text ------------------------------------------------------------------------------------------- */
 
 static int oxi_chain_text(const oxi_chain *chain, char *out, size_t room) {

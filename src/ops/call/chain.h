@@ -40,6 +40,16 @@ static bool oxi_chain_give(oxi_chain *chain, int value);
  * tiles than there are. */
 static const oxi_chain *oxi_chain_finish(oxi_chain *chain);
 
+/* The program of a text in postfix, compiled when it is first seen: a b .. f operands, n0 n1 .. numbers, + - * /
+ * and names of rows of map.def, =p to keep the top of the stack as p .. u and p to have it again, ";" behind
+ * each result, drop. NULL and an error: what it says is no program, or there are too many. */
+static const oxi_chain *oxi_chain_of(const char *text);
+/* Runs it; results are written to `out`, where there are any. */
+static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count, const double *numbers,
+                               int number_count, ox_tensor **out);
+/* The elementwise row of that name, or of the sign + - * /; OXI_OP_COUNT: there is none. */
+static oxi_op oxi_map_op_named(const char *word, size_t length);
+
 /* Whether a value is a condition. */
 static bool oxi_chain_is_condition(const oxi_chain *chain, int value);
 /* "a n0 mul"; snprintf's length. */

@@ -73,7 +73,7 @@ OXI_RULE(map) {
 OXI_RULE(chain) {
     const oxi_attr_chain *told = &call->attr.chain;
     const oxi_chain *program = told->program;
-    const ox_dtype given[OXI_MAX_OUT] = {told->dtype, told->dtype_2, told->dtype_3};
+    const ox_dtype given[OXI_MAX_OUT] = {told->dtype, told->dtype_2, told->dtype_3, told->dtype_4};
     ox_dtype dtype;
     if (!program || call->in_count != program->operand_count || call->out_count != program->result_count)
         return oxi_fail(OX_ERR_ARG, "chain: %d operands, %d results are not what its program has",
