@@ -156,7 +156,7 @@ static ox_status oxi_cpu_chain(const oxi_call *call) {
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     if (w.numel == 0) return OX_OK;
     oxi_chain_plan(&work, k, &w, call, lane);
-    int64_t most = oxi_min_i64(OXI_CHAIN_TILE_BYTES / oxi_lane_bytes(lane), w.numel), grain = 1 << 13;
+    int64_t most = oxi_min_i64(OXI_CHAIN_TILE_BYTES / oxi_lane_bytes(lane), w.numel), grain = 1 << 14;
     work.tile_bytes = oxi_round_up(most * oxi_lane_bytes(lane), OXI_LINE);
     work.lane_bytes = (program->tile_count + program->operand_count) * work.tile_bytes + oxi_round_up(most * 8, OXI_LINE);
     int64_t shared = oxi_chain_fill_constants(&work, k, call, lane, most, NULL);
