@@ -213,6 +213,7 @@ OXI_PLAIN_END
 OXI_LIGHT_BEGIN
 
 #include "ops/call/call.h"
+#include "ops/call/chain.h"
 #include "ops/call/attributes.c"
 #include "form/form.h"
 #include "form/reduce.c"
@@ -240,6 +241,7 @@ OXI_LIGHT_BEGIN
 #include "linalg/parts.c"
 #include "ops/call/call.c"
 #include "ops/call/kept.c"
+#include "ops/call/chain.c"
 #include "ops/call/numbers.c"
 #include "ops/functions/view.c"
 #include "ops/functions/map.c"
@@ -313,6 +315,7 @@ OXI_LIGHT_END
 
 OXI_LIGHT_BEGIN
 #include "cpu/map/map.c"
+#include "cpu/map/chain.c"
 #include "cpu/reduce/reduce.c"
 #include "cpu/rows/softmax_norm.c"
 #include "cpu/product/prepack.c"

@@ -84,6 +84,7 @@
 #include "autograd/rules/special.c"
 #include "autograd/rules/linalg.c"
 #include "autograd/rules/fourier.c"
+#include "autograd/rules/chain.c"
 #include "autograd/rules/formula.c"
 
 /* the tape and the engine */

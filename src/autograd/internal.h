@@ -80,6 +80,14 @@ typedef struct oxi_formula {
     double numbers[OXI_FORMULA_NUMBERS];
     oxi_word words[OXI_FORMULA_WORDS];
 } oxi_formula;
+/* What letters and f0 f1 f2 stand for; ready: letters as formulas read them. */
+typedef struct oxi_formula_values {
+    ox_tensor *letter[26], *ready[26];
+    double attribute[3];
+} oxi_formula_values;
+/* Gradients that one chain computes (rules/chain.c): what it gives is in grad[], the rest is as it was. */
+static ox_status oxi_gradients_by_chain(oxi_backward *b, const oxi_formula_values *values);
+
 /* The gradient of operand i of `op`, compiled when it is first asked for; NULL: it has none. */
 static const oxi_formula *oxi_formula_of(oxi_op op, int i);
 /* The gradient of operand 0 of an op of one operand: x and y where the formula reads them. */

@@ -1,10 +1,10 @@
-/* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
+/* Walking strided operands: up to ten over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbors that lie end to end are merged; the last dim left is handed out in pieces
  * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
  * transposed, tile by tile in L1, and handed out from there (cpu/transpose.c). Used by every executor of
  * cpu/. */
 
-#define OXI_WALK_MAX 4
+#define OXI_WALK_MAX 10 /* results and operands of a chain */
 
 /* Filled in three steps:  oxi_walk_begin(&w, ndim, shape);  oxi_walk_add(&w, tensor) for each operand;
  * oxi_walk_ready(&w, order).  It is plain data: copies are independent, and base may be moved afterwards. */

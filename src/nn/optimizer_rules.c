@@ -51,11 +51,59 @@ static ox_tensor *oxi_state_of(const oxi_optimizer_update *u, int k) {
     return u->state[k];
 }
 
-/* The gradient to descend along: its sign turned to maximize, and weight_decay times the parameter added. The
- * leaf's own is not changed. */
-static ox_tensor *oxi_descent(const oxi_optimizer_update *u, double maximize, double weight_decay) {
-    ox_tensor *g = maximize != 0 ? ox_neg(u->gradient) : u->gradient;
-    return weight_decay != 0 ? ox_add_scaled(g, u->parameter, weight_decay) : g;
+/* ---- steps as chains ----------------------------------------------------------------------------------- */
+
+enum { OXI_STEP_TEXT = 200 };
+
+/* A step of one parameter, which one chain computes: what it does as text, piece by piece, and the numbers and
+ * tensors that the text names. */
+typedef struct oxi_step {
+    char text[OXI_STEP_TEXT];
+    double numbers[OXI_CHAIN_NUMBERS];
+    ox_tensor *in[OXI_CHAIN_OPERANDS], *out[OXI_MAX_OUT];
+    int in_count, number_count, out_count;
+} oxi_step;
+
+/* Adds words; "#" in them stands for the place of each number in turn. */
+static void oxi_step_say(oxi_step *step, const char *words, const double *numbers) {
+    size_t used = strlen(step->text);
+    for (; *words && used + 8 < sizeof step->text; words++) {
+        if (*words != '#') {
+            step->text[used++] = *words;
+            continue;
+        }
+        step->numbers[step->number_count] = *numbers++;
+        used += (size_t)snprintf(step->text + used, sizeof step->text - used, "n%d", step->number_count++);
+    }
+    step->text[used] = 0;
+}
+
+static void oxi_step_say_1(oxi_step *step, const char *words, double number) {
+    oxi_step_say(step, words, &number);
+}
+
+/* Begins with the gradient to descend along, kept as p: its sign turned to maximize, and weight_decay times the
+ * parameter added. a is the parameter, b the gradient. */
+static void oxi_step_begin(oxi_step *step, const oxi_optimizer_update *u, double maximize, double weight_decay) {
+    memset(step, 0, sizeof *step);
+    step->in[step->in_count++] = u->parameter;
+    step->in[step->in_count++] = u->gradient;
+    oxi_step_say(step, maximize != 0 ? "b neg " : "b ", NULL);
+    if (weight_decay != 0) oxi_step_say_1(step, "a # * + ", weight_decay);
+    oxi_step_say(step, "=p drop ", NULL);
+}
+
+/* The next operand, which a result is written to as well: results come in the order of these, and the
+ * parameter's last. False: t is NULL. */
+static bool oxi_step_changes(oxi_step *step, ox_tensor *t) {
+    step->in[step->in_count++] = t;
+    step->out[step->out_count++] = t;
+    return t != NULL;
+}
+
+static ox_status oxi_step_run(oxi_step *step, ox_tensor *parameter) {
+    step->out[step->out_count++] = parameter;
+    return oxi_chain_run(step->text, step->in, step->in_count, step->numbers, step->number_count, step->out);
 }
 
 /* ---- SGD ----------------------------------------------------------------------------------------------- */
@@ -77,16 +125,18 @@ static ox_status oxi_update_sgd(const oxi_optimizer_update *u) {
     if (o.nesterov != 0 && (o.momentum == 0 || o.dampening != 0))
         return oxi_fail(OX_ERR_ARG, "sgd: nesterov wants a momentum and no dampening; they are %g and %g",
                         o.momentum, o.dampening);
-    ox_tensor *g = oxi_descent(u, o.maximize, o.weight_decay), **buffer = &u->state[0];
-    if (g && o.momentum != 0) {
-        if (!*buffer) {
-            if (oxi_keep_state(buffer, ox_clone(g)) != OX_OK) return ox_error();
-        } else if (!ox_mul_number_(*buffer, o.momentum) || !ox_add_scaled_(*buffer, g, 1 - o.dampening)) {
-            return ox_error();
-        }
-        g = o.nesterov != 0 ? ox_add_scaled(g, *buffer, o.momentum) : *buffer;
+    const bool begun = u->state[0] != NULL; /* else the buffer becomes the gradient */
+    const double kept[] = {o.momentum, begun ? 1 - o.dampening : 1}, ahead[] = {o.momentum, -o.lr};
+    oxi_step step;
+    oxi_step_begin(&step, u, o.maximize, o.weight_decay);
+    if (o.momentum != 0) {
+        if (!oxi_step_changes(&step, oxi_state_of(u, 0))) return ox_error();
+        oxi_step_say(&step, "c # * p # * + =q ; ", kept);
     }
-    return ox_add_scaled_(u->parameter, g, -o.lr) ? OX_OK : ox_error();
+    if (o.momentum == 0) oxi_step_say_1(&step, "a p # * + ;", -o.lr);
+    else if (o.nesterov == 0) oxi_step_say_1(&step, "a q # * + ;", -o.lr);
+    else oxi_step_say(&step, "a p q # * + # * + ;", ahead);
+    return oxi_step_run(&step, u->parameter);
 }
 
 /* ---- Adam ---------------------------------------------------------------------------------------------- */
@@ -110,19 +160,23 @@ static const oxi_optimizer_option oxi_adamw_option_list[] = {
 static ox_status oxi_update_adam(const oxi_optimizer_update *u) {
     oxi_adam_options o;
     memcpy(&o, u->options, sizeof o);
-    bool decoupled = o.decoupled_weight_decay != 0;
-    double correction1 = 1 - pow(o.beta1, (double)u->step), correction2 = 1 - pow(o.beta2, (double)u->step);
-    ox_tensor *p = u->parameter, *g = oxi_descent(u, o.maximize, decoupled ? 0 : o.weight_decay);
-    ox_tensor *m = oxi_state_of(u, 0), *v = oxi_state_of(u, 1);
-    ox_tensor *most = o.amsgrad != 0 ? oxi_state_of(u, 2) : v;
-    if (!g || !m || !v || !most) return ox_error();
-    if (decoupled && o.weight_decay != 0 && !ox_mul_number_(p, 1 - o.lr * o.weight_decay)) return ox_error();
-    if (!ox_lerp_(m, g, ox_number(1 - o.beta1))) return ox_error();
-    if (!ox_mul_number_(v, o.beta2) || !ox_addcmul_(v, g, g, 1 - o.beta2)) return ox_error();
-    if (most != v && !ox_maximum_(most, v)) return ox_error();
-    ox_tensor *root = ox_sqrt(most);
-    if (!root || !ox_div_number_(root, sqrt(correction2)) || !ox_add_number_(root, o.eps)) return ox_error();
-    return ox_addcdiv_(p, m, root, -o.lr / correction1) ? OX_OK : ox_error();
+    const bool decoupled = o.decoupled_weight_decay != 0;
+    const double correction1 = 1 - pow(o.beta1, (double)u->step), correction2 = 1 - pow(o.beta2, (double)u->step);
+    const double squares[] = {o.beta2, 1 - o.beta2}, end[] = {-o.lr / correction1, sqrt(correction2), o.eps};
+    oxi_step step;
+    oxi_step_begin(&step, u, o.maximize, decoupled ? 0 : o.weight_decay);
+    if (!oxi_step_changes(&step, oxi_state_of(u, 0)) || !oxi_step_changes(&step, oxi_state_of(u, 1)))
+        return ox_error();
+    oxi_step_say_1(&step, "c p # lerp =q ; ", 1 - o.beta1);
+    oxi_step_say(&step, "d # * # p * p * + =r ; ", squares);
+    if (o.amsgrad != 0) {
+        if (!oxi_step_changes(&step, oxi_state_of(u, 2))) return ox_error();
+        oxi_step_say(&step, "e r maximum =r ; ", NULL);
+    }
+    oxi_step_say(&step, "a ", NULL);
+    if (decoupled && o.weight_decay != 0) oxi_step_say_1(&step, "# * ", 1 - o.lr * o.weight_decay);
+    oxi_step_say(&step, "q # * r sqrt # / # + / + ;", end);
+    return oxi_step_run(&step, u->parameter);
 }
 
 /* ---- the table, in the order of ox_optimizer_rule ------------------------------------------------------ */

@@ -42,21 +42,6 @@ static int oxi_formula_row_of(oxi_op op) {
     }
 }
 
-/* The elementwise row of that name; OXI_OP_COUNT: there is none. */
-static oxi_op oxi_op_of_word(const char *word, size_t length) {
-    static const struct { const char *sign; oxi_op op; } signs[] = {
-        {"+", OXI_OP_add}, {"-", OXI_OP_sub}, {"*", OXI_OP_mul}, {"/", OXI_OP_div}};
-    for (size_t i = 0; length == 1 && i < sizeof signs / sizeof *signs; i++)
-        if (word[0] == signs[i].sign[0]) return signs[i].op;
-    for (int op = 0; op < OXI_OP_COUNT; op++) {
-        const oxi_op_row *row = oxi_op_row_of((oxi_op)op);
-        if (row->family == OXI_FAMILY_MAP && strlen(row->name) == length &&
-            memcmp(row->name, word, length) == 0)
-            return (oxi_op)op;
-    }
-    return OXI_OP_COUNT;
-}
-
 /* What a word is: letters and f0 p =p by their form, then numbers, then names. False: nothing. */
 static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_word *out) {
     char first = text[0], *end;
@@ -71,7 +56,7 @@ static bool oxi_word_of(oxi_formula *f, const char *text, size_t length, oxi_wor
         out->index = (uint16_t)(text[1] - (first == 'f' ? '0' : 'p'));
         return out->index < 3;
     }
-    oxi_op op = oxi_op_of_word(text, length);
+    oxi_op op = oxi_map_op_named(text, length);
     out->kind = OXI_WORD_OP;
     out->index = (uint16_t)op;
     if (op != OXI_OP_COUNT) return true;
@@ -180,54 +165,27 @@ typedef struct oxi_operand {
     double number;
 } oxi_operand;
 
-/* What letters and f0 f1 f2 stand for; ready: letters as formulas read them. */
-typedef struct oxi_formula_values {
-    ox_tensor *letter[26], *ready[26];
-    double attribute[3];
-} oxi_formula_values;
-
-static oxi_attrs oxi_default_attrs(oxi_op op) {
-    switch (op) {
-#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, ...) \
-    case OXI_OP_##name: return oxi_attrs_##attributes();
-#include "ops/ops.def"
-    default: return oxi_attrs_none();
-    }
-}
-
-/* Numbers among themselves, by the processor's kernel; false: the op has none for doubles. */
-static bool oxi_fold_numbers(oxi_op op, const oxi_operand *in, int count, double *out) {
-    oxi_map_kernel kernel = oxi_cpu_kernels()->map[op][OXI_LANE_F64];
-    const void *at[3] = {NULL, NULL, NULL};
-    oxi_map_numbers numbers = oxi_plain_numbers;
-    oxi_attrs attr = oxi_default_attrs(op);
-    uint8_t truth = 0;
-    bool gives_truth = oxi_op_row_of(op)->gives == OXI_GIVES_BOOL;
-    if (!kernel) return false;
-    oxi_attrs_numbers(op, &attr, numbers.f, 3);
-    for (int i = 0; i < count; i++) at[i] = &in[i].number;
-    kernel(1, at, gives_truth ? (void *)&truth : (void *)out, &numbers);
-    if (gives_truth) *out = truth;
-    return true;
-}
-
 /* The op of values on the stack, which the result takes the place of. */
 static bool oxi_run_word(oxi_op op, oxi_operand *in, int count) {
     ox_tensor *t[3] = {NULL, NULL, NULL};
+    double number[3];
     bool numbers = true;
-    for (int i = 0; i < count; i++) numbers = numbers && !in[i].t;
+    for (int i = 0; i < count; i++) {
+        numbers = numbers && !in[i].t;
+        number[i] = in[i].number;
+    }
     if (oxi_op_row_of(op)->flag == OXI_FLAG_MASKED && !in[0].t) {
         in[0] = in[0].number != 0 ? in[1] : in[2];
         return true;
     }
-    if (numbers && oxi_fold_numbers(op, in, count, &in[0].number)) return true;
+    if (numbers && oxi_fold_numbers(op, number, count, &in[0].number)) return true;
     bool by_one = op == OXI_OP_mul && !in[1].t && in[1].number == 1; /* f0 of add, mostly */
     if (by_one) return true;
     for (int i = 0; i < count; i++) {
         t[i] = in[i].t ? in[i].t : ox_number(in[i].number);
         if (!t[i]) return false;
     }
-    oxi_attrs attr = oxi_default_attrs(op);
+    oxi_attrs attr = oxi_attrs_by_default(op);
     in[0].t = oxi_apply_list(op, &attr, t, count, NULL);
     if (in[0].t && numbers) in[0].t->is_number = true; /* which goes beside tensors of any device */
     return in[0].t != NULL;
@@ -286,10 +244,12 @@ static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backwa
     memset(&values, 0, sizeof values);
     (void)oxi_attrs_numbers(call->op, &call->attr, values.attribute, 3);
     for (int i = 0; i < call->in_count; i++) values.letter[i] = call->in[i];
-    for (int i = 0; i < OXI_MAX_OUT; i++) values.letter['y' - 'a' + i] = b->out[i];
+    for (int i = 0; i < 2; i++) values.letter['y' - 'a' + i] = b->out[i];
     values.letter['g' - 'a'] = b->g[0];
+    ox_status status = oxi_gradients_by_chain(b, &values);
+    if (status != OX_OK) return status;
     for (int i = 0; i < call->in_count && i < 3; i++) {
-        const oxi_formula *f = b->wants[i] && row->formula[i] ? oxi_formula_of(call->op, i) : NULL;
+        const oxi_formula *f = b->wants[i] && row->formula[i] && !b->grad[i] ? oxi_formula_of(call->op, i) : NULL;
         if (!f) continue;
         b->grad[i] = oxi_formula_value(f, &values);
         if (!b->grad[i]) return ox_error();

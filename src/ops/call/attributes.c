@@ -17,6 +17,16 @@ static const void *oxi_attr_at(const oxi_attrs *attr, const oxi_attr_member *m) 
     return (const char *)attr + m->offset;
 }
 
+/* The defaults of an op's set. */
+OXI_UNUSED static oxi_attrs oxi_attrs_by_default(oxi_op op) {
+    switch (op) {
+#define OXI_OP(name, family, operands, rule, gives, accepts, flag, flops, attributes, ...) \
+    case OXI_OP_##name: return oxi_attrs_##attributes();
+#include "ops/ops.def"
+    default: return oxi_attrs_none();
+    }
+}
+
 /* A number as its bits: -0 is not 0, NaN is itself. Lists beyond their count do not matter. */
 static bool oxi_attr_same(const oxi_attr_member *m, const void *a, const void *b) {
     if (m->kind == OXI_ATTR_NOTHING) return true;
@@ -112,6 +122,7 @@ static int oxi_attr_text(const oxi_attr_member *m, const void *at, char *out, si
     case OXI_ATTR_DEVICE: return snprintf(out, room, "%s", ox_device_name(*(ox_device *const *)at));
     case OXI_ATTR_ACTIVATION:
         return snprintf(out, room, "%s", oxi_activation_name(*(const ox_activation *)at));
+    case OXI_ATTR_PROGRAM: return oxi_chain_text(*(const oxi_chain *const *)at, out, room);
     default: return 0;
     }
 }

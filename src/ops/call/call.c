@@ -107,11 +107,14 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
 
 /* An elementwise op may read and write the same element; anything else needs its operands unchanged to the
  * end. */
-static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
-    const ox_tensor *out = call->out[0];
-    bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY;
-    if (meta->dtype != out->dtype && row->family != OXI_FAMILY_MAP && row->family != OXI_FAMILY_COPY)
-        return true;
+static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, int result,
+                                      const ox_tensor *meta) {
+    const ox_tensor *out = call->out[result];
+    bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
+                       row->family == OXI_FAMILY_CHAIN;
+    if (meta->dtype != out->dtype && !elementwise) return true;
+    for (int i = 0; i < result; i++) /* results that share memory: the last one is what stays */
+        if (oxi_overlaps(call->out[i], out)) return true;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || !oxi_overlaps(t, out)) continue;
@@ -123,8 +126,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
-    const ox_tensor *out = call->out[0];
+static ox_status oxi_check_given_result(const oxi_op_row *row, const ox_tensor *out, const ox_tensor *meta) {
     if (out->storage->read_only)
         return oxi_fail(OX_ERR_ARG, "%s_: the tensor lies where nothing may be written; clone it first",
                         row->name);
@@ -308,14 +310,24 @@ static ox_tensor *oxi_result_of_parts(const oxi_call *call, const oxi_op_row *ro
     return oxi_work_end(&work, made);
 }
 
-/* Runs into a fresh tensor and copies that into the given one. */
-static ox_status oxi_run_detached(ox_device *device, const oxi_call *call, const ox_tensor *meta) {
+/* Runs into fresh tensors where results are `given` and must be apart, and copies those into them. */
+static ox_status oxi_run_given(ox_device *device, const oxi_call *call, const oxi_op_row *row,
+                               const ox_tensor *meta, const bool *given) {
     oxi_call detached = *call;
-    detached.out[0] = oxi_result_new(device, meta);
-    if (!detached.out[0]) return OX_ERR_NOMEM;
-    ox_status status = oxi_run(device, &detached);
-    if (status == OX_OK) status = oxi_copy_quiet(call->out[0], detached.out[0]);
-    ox_release(detached.out[0]);
+    bool apart[OXI_MAX_OUT] = {false};
+    ox_status status = OX_OK;
+    for (int i = 0; i < call->out_count; i++) {
+        apart[i] = given[i] && oxi_needs_detached_result(call, row, i, &meta[i]);
+        if (!apart[i]) continue;
+        detached.out[i] = oxi_result_new(device, &meta[i]);
+        if (!detached.out[i]) status = OX_ERR_NOMEM;
+    }
+    if (status == OX_OK) status = oxi_run(device, &detached);
+    for (int i = 0; i < call->out_count; i++) {
+        if (!apart[i]) continue;
+        if (status == OX_OK) status = oxi_copy_quiet(call->out[i], detached.out[i]);
+        ox_release(detached.out[i]);
+    }
     return status;
 }
 
@@ -339,26 +351,29 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
 
 /* Everything but the run: what the call is, where it runs, what it gives. */
 static ox_status oxi_check_call(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device **device) {
-    bool given = call->out[0] != NULL;
     ox_status status = oxi_check_operands(call, row);
     if (status == OX_OK) status = oxi_find_device(call, row, device);
     if (status == OX_OK) status = row->rule(call, meta);
-    if (status == OX_OK && given) status = oxi_check_given_result(call, row, &meta[0]);
+    for (int i = 0; i < call->out_count && status == OX_OK; i++)
+        if (call->out[i]) status = oxi_check_given_result(row, call->out[i], &meta[i]);
     return status;
 }
 
 /* Makes the results and computes them. */
 static ox_status oxi_execute(oxi_call *call, const oxi_op_row *row, ox_tensor *meta, ox_device *device) {
-    bool made[OXI_MAX_OUT] = {false, false}, given = call->out[0] != NULL;
+    bool made[OXI_MAX_OUT] = {false}, given[OXI_MAX_OUT], any = false;
+    for (int i = 0; i < call->out_count; i++) {
+        given[i] = call->out[i] != NULL;
+        any = any || given[i];
+    }
     ox_status status = oxi_make_results(call, row, device, meta, made);
     if (status == OX_OK && row->family < OXI_FAMILY_COMPUTED)
-        status = given && oxi_needs_detached_result(call, row, &meta[0])
-                     ? oxi_run_detached(device, call, &meta[0])
-                     : oxi_run(device, call);
-    if (status == OX_OK && row->family == OXI_FAMILY_PARTS && given) status = oxi_run_by_parts(call);
-    if (status == OX_OK && row->family == OXI_FAMILY_MOVE && given)
+        status = any ? oxi_run_given(device, call, row, meta, given) : oxi_run(device, call);
+    if (status == OX_OK && row->family == OXI_FAMILY_PARTS && any) status = oxi_run_by_parts(call);
+    if (status == OX_OK && row->family == OXI_FAMILY_MOVE && any)
         status = oxi_move_into(call->out[0], call->in[0], !call->attr.device.non_blocking);
-    if (given) oxi_atomic_add(&call->out[0]->storage->version, 1); /* a part may be written after an error */
+    for (int i = 0; i < call->out_count && any; i++) /* a part may be written after an error */
+        if (given[i]) oxi_atomic_add(&call->out[i]->storage->version, 1);
     if (status != OX_OK) oxi_drop_results(call, made);
     return status;
 }
@@ -426,7 +441,7 @@ static ox_status oxi_apply_to(oxi_call *call, bool heard) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
     ox_tensor meta[OXI_MAX_OUT];
     ox_device *device = NULL;
-    call->out_count = row->operands->out_count;
+    if (row->operands->out_count >= 0) call->out_count = row->operands->out_count;
     bool speaks = oxi_speak_for(call->name ? call->name : row->name, call->out[0] != NULL);
     ox_status status = oxi_check_call(call, row, meta, &device);
     if (status == OX_OK)

@@ -16,6 +16,7 @@
  *     quiet          unheard by listeners: calls within a call
  *     layout         how a storage's bytes lie (tensor/internal.h); devices see the plain one, but where
  *                    they hold another
+ *     chain          elementwise ops in one pass, tile by tile; program: which ops (ops/call/chain.h)
  *     lane           of the profiler's trace: a row of it, for calls, a GPU, a disk */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
@@ -44,6 +45,7 @@ typedef enum oxi_family {
     OXI_FAMILY_FFT,
     OXI_FAMILY_CONV,
     OXI_FAMILY_POOL,
+    OXI_FAMILY_CHAIN,
     OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
     OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
     OXI_FAMILY_VIEW,
@@ -57,11 +59,11 @@ enum { OXI_GIVES_SAME, OXI_GIVES_FLOAT, OXI_GIVES_REAL, OXI_GIVES_BOOL, OXI_GIVE
 enum { OXI_GRADIENT_none, OXI_GRADIENT_flat, OXI_GRADIENT_yes };
 /* By the letters of the classes, as ops.def has them. */
 enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16,
-       OXI_ACCEPT_BI = 3, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12, OXI_ACCEPT_IFC = 14,
+       OXI_ACCEPT_BI = 3, OXI_ACCEPT_BF = 5, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12, OXI_ACCEPT_IFC = 14,
        OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
 #define OXI_MAX_IN 5      /* operands of an op that does not take a list */
-#define OXI_MAX_OUT 2
+#define OXI_MAX_OUT 4
 
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */
 
@@ -74,6 +76,12 @@ typedef struct oxi_order {
 typedef struct oxi_span {
     int64_t n[3];
 } oxi_span;
+
+/* Numbers that a chain reads, in the order in which its program counts them. */
+enum { OXI_CHAIN_NUMBERS = 12 };
+typedef struct oxi_chain_numbers {
+    double n[OXI_CHAIN_NUMBERS];
+} oxi_chain_numbers;
 
 #define OXI_TYPE_NOTHING char
 #define OXI_TYPE_F64 double
@@ -89,6 +97,8 @@ typedef struct oxi_span {
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device *
 #define OXI_TYPE_ACTIVATION ox_activation
+#define OXI_TYPE_PROGRAM const struct oxi_chain *
+#define OXI_TYPE_NUMBERS oxi_chain_numbers
 
 #define OXI_ATTR(kind, name, otherwise) OXI_TYPE_##kind name;
 #define OXI_ATTRIBUTES(name, list) typedef struct oxi_attr_##name { list } oxi_attr_##name;
@@ -106,6 +116,7 @@ typedef union oxi_attrs {
 #define OXI_DEFAULT_NOTHING(a, otherwise)
 #define OXI_DEFAULT_ORDER(a, otherwise)
 #define OXI_DEFAULT_SIZES(a, otherwise)
+#define OXI_DEFAULT_NUMBERS(a, otherwise)
 #define OXI_DEFAULT_SPAN(a, otherwise) a.n[0] = a.n[1] = a.n[2] = otherwise;
 #define OXI_DEFAULT_F64(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_SCALAR(a, otherwise) a = otherwise;
@@ -117,6 +128,7 @@ typedef union oxi_attrs {
 #define OXI_DEFAULT_DTYPE(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_DEVICE(a, otherwise) a = otherwise;
 #define OXI_DEFAULT_ACTIVATION(a, otherwise) a = otherwise;
+#define OXI_DEFAULT_PROGRAM(a, otherwise) a = otherwise;
 #define OXI_ATTR(kind, name, otherwise) OXI_DEFAULT_##kind(own->name, otherwise)
 #define OXI_ATTRIBUTES(name, list)                       \
     OXI_UNUSED static inline oxi_attrs oxi_attrs_##name(void) { \
@@ -138,10 +150,10 @@ typedef struct oxi_random_state {
 
 typedef struct oxi_call {
     oxi_op op;
-    int in_count, out_count;
+    int in_count, out_count;         /* results: of a row that says how many, they are that many */
     bool exact;                      /* ox_set_exact, when it was called */
     ox_tensor *const *in;            /* operands marked with "?" may be NULL */
-    ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
+    ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes them; given: results are written there */
     oxi_attrs attr;
     oxi_random_state random;
     const char *name;                /* the function that was called, for messages; NULL: the row's name */
@@ -165,7 +177,7 @@ typedef struct oxi_part {
 } oxi_part;
 
 typedef struct oxi_operand_names {
-    int in_count, out_count;         /* in_count -1 = any number */
+    int in_count, out_count;         /* -1 = any number; of results: as many as the call says */
     const char *in, *out;            /* "q k v mask?" */
 } oxi_operand_names;
 
@@ -184,7 +196,9 @@ typedef enum oxi_attr_kind {
     OXI_ATTR_SPAN,
     OXI_ATTR_DTYPE,
     OXI_ATTR_DEVICE,
-    OXI_ATTR_ACTIVATION
+    OXI_ATTR_ACTIVATION,
+    OXI_ATTR_PROGRAM,
+    OXI_ATTR_NUMBERS
 } oxi_attr_kind;
 typedef struct oxi_attr_member {
     const char *name;

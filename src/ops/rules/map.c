@@ -69,6 +69,30 @@ OXI_RULE(map) {
     return status == OX_OK ? oxi_broadcast(call, out, oxi_given_dtype(call, dtype)) : status;
 }
 
+/* Results of one shape. */
+OXI_RULE(chain) {
+    const oxi_attr_chain *told = &call->attr.chain;
+    const oxi_chain *program = told->program;
+    const ox_dtype given[OXI_MAX_OUT] = {told->dtype, told->dtype_2, told->dtype_3, told->dtype_4};
+    ox_dtype dtype;
+    if (!program || call->in_count != program->operand_count || call->out_count != program->result_count)
+        return oxi_fail(OX_ERR_ARG, "chain: %d operands, %d results are not what its program has",
+                        call->in_count, call->out_count);
+    for (int i = 0; i < call->in_count; i++)
+        if (!call->in[i] || ((program->conditions >> i & 1) && call->in[i]->dtype != OX_BOOL))
+            return oxi_fail(OX_ERR_DTYPE, "chain: operand %d is not a condition", i + 1);
+    ox_status status = oxi_promoted(call, &dtype);
+    if (status == OX_OK && oxi_info(dtype)->cls != OX_CLASS_FLOAT)
+        status = oxi_fail(OX_ERR_DTYPE, "chain: not defined for %s", ox_dtype_name(dtype));
+    for (int i = 0; i < call->out_count && status == OX_OK; i++) {
+        ox_dtype result = given[i] ? given[i] : dtype;
+        if (oxi_info(result)->cls != OX_CLASS_FLOAT)
+            return oxi_fail(OX_ERR_DTYPE, "chain: results are no %s", ox_dtype_name(result));
+        status = oxi_broadcast(call, &out[i], result);
+    }
+    return status;
+}
+
 /* ---- elementwise ops that torch refuses some numbers ---- */
 
 OXI_RULE(map_celu) {
