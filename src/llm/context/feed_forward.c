@@ -75,13 +75,17 @@ static ox_tensor *oxi_llm_router_scores(const oxi_llm_numbers *n, ox_tensor *log
     return n->router == OXI_LLM_ROUTER_SIGMOID ? ox_sigmoid(logits) : logits;
 }
 
-/* The weights of chosen experts [S, used], of their scores. */
-static ox_tensor *oxi_llm_weigh(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
-    ox_tensor *w = ox_gather(scores, 1, chosen);
+/* The weights of chosen experts [S, used], of their scores `w`. */
+static ox_tensor *oxi_llm_weigh_chosen(const oxi_llm_numbers *n, ox_tensor *w) {
     if (n->router == OXI_LLM_ROUTER_LATE) w = ox_softmax(w, -1);
     if (n->routed_norm && n->router != OXI_LLM_ROUTER_LATE) /* the bound is the smallest normal half float */
         w = ox_div(w, ox_clamp(ox_sum(w, OX_DIMS(1), true), 6.103515625e-5, INFINITY));
     return n->routed_scale > 0 ? ox_mul_number(w, n->routed_scale) : w;
+}
+
+/* The same, of all scores. */
+static ox_tensor *oxi_llm_weigh(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
+    return oxi_llm_weigh_chosen(n, ox_gather(scores, 1, chosen));
 }
 
 /* The weights of a sparse mixer's experts [S, used]: the share that each has among those that are near it and
@@ -100,15 +104,18 @@ static ox_tensor *oxi_llm_weigh_sparse(const oxi_llm_numbers *n, ox_tensor *scor
     return ox_cat(list, (int)n->experts_used, 1);
 }
 
-/* The experts of each token, i64 [S, used], and all scores [S, experts]. */
-static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
-                                ox_tensor **scores) {
+/* The experts of each token, i64 [S, used], all scores [S, experts] and, where these alone decide, those of
+ * the chosen, else NULL. */
+static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor **scores,
+                                ox_tensor **best) {
     const oxi_llm_numbers *n = &model->numbers;
     *scores = oxi_llm_router_scores(n, oxi_llm_product(&l->part[OXI_LLM_ROUTER], x));
     const oxi_llm_part *own = &l->part[OXI_LLM_ROUTER_CHOICE];
     ox_tensor *bias = own->bias ? own->bias : own->weight, *choice = bias ? ox_add(*scores, bias) : *scores;
     if (n->expert_groups > 1) choice = oxi_llm_choose_groups(n, choice);
-    return ox_topk(choice, n->experts_used, 1, true).indices;
+    const ox_pair top = ox_topk(choice, n->experts_used, 1, true);
+    *best = choice == *scores ? top.values : NULL;
+    return top.indices;
 }
 
 /* ---- experts ------------------------------------------------------------------------------------------- */
@@ -159,9 +166,11 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     const oxi_llm_part *p = l->part;
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
-    ox_tensor *scores = NULL, *chosen = oxi_llm_route(model, l, router_x, &scores),
-              *weights = model->numbers.jitter > 0 ? oxi_llm_weigh_sparse(&model->numbers, scores, chosen)
-                                                   : oxi_llm_weigh(&model->numbers, scores, chosen),
+    const oxi_llm_numbers *n = &model->numbers;
+    ox_tensor *scores = NULL, *best = NULL, *chosen = oxi_llm_route(model, l, router_x, &scores, &best),
+              *weights = n->jitter > 0 ? oxi_llm_weigh_sparse(n, scores, chosen)
+                         : best        ? oxi_llm_weigh_chosen(n, best)
+                                       : oxi_llm_weigh(n, scores, chosen),
               *experts = ox_cast(chosen, OX_I32);
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
