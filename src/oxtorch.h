@@ -284,6 +284,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/product/product.c"
 #include "cpu/product/experts.c"
 #include "cpu/rows/attention.c"
+#include "cpu/rows/linear_attention.c"
 #include "cpu/device.c"
 OXI_LIGHT_END
 

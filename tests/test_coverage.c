@@ -46,7 +46,7 @@ static bool is_view_row(const char *row) {
  * reductions the table says which take more together than the largest, the least or a count. */
 static const char *const rows_that_add[] = {"softmax",    "log_softmax", "layer_norm", "rms_norm",
                                             "group_norm", "matmul",      "linear",     "addmm",
-                                            "attention",  "linear_experts"};
+                                            "attention",  "linear_experts", "linear_attention"};
 static const char *const reductions[][2] = {
 #define OXI_REDUCTION(op, kind, ...) {#op, #kind},
 #include "../src/form/reduce.def"

@@ -53,6 +53,7 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     case OXI_FAMILY_PRODUCT: return oxi_cpu_product(call, part);
     case OXI_FAMILY_ROPE: return oxi_cpu_rope(call);
     case OXI_FAMILY_ATTENTION: return oxi_cpu_attention(call, part);
+    case OXI_FAMILY_RECURRENCE: return oxi_cpu_recurrence(call);
     default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: nothing to run", oxi_op_row_of(call->op)->name);
     }
 }

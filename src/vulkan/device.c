@@ -21,6 +21,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
+    {oxi_vk_can_recurrence, oxi_vk_recurrence}, /* RECURRENCE */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {

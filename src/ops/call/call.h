@@ -39,6 +39,7 @@ typedef enum oxi_family {
     OXI_FAMILY_PRODUCT,
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
+    OXI_FAMILY_RECURRENCE,
     OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
     OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
     OXI_FAMILY_VIEW,
@@ -55,7 +56,7 @@ enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, O
        OXI_ACCEPT_BI = 3, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12, OXI_ACCEPT_IFC = 14,
        OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
-#define OXI_MAX_IN 5      /* operands of an op that does not take a list */
+#define OXI_MAX_IN 7      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 2
 
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */

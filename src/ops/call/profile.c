@@ -40,6 +40,8 @@ static double oxi_call_flops(const oxi_call *call) {
         double half = call->attr.attention.causal ? 0.5 : 1.0;
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
+    if (row->family == OXI_FAMILY_RECURRENCE) /* each number of the memory decays, is written to and read */
+        return (call->in[5] ? 10.0 : 6.0) * (double)ox_numel(call->in[4]) * (double)call->in[0]->shape[1];
     if (row->family == OXI_FAMILY_PARTS) { /* a layer: each number takes one of the weight's rows */
         const ox_tensor *weight = call->in[1];
         return weight->shape[0] ? 2 * most * (double)(ox_numel(weight) / weight->shape[0]) : 0;
