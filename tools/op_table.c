@@ -57,6 +57,7 @@ static const word headings[] = {
     {"PRODUCT", "Matrix products"},
     {"ROPE", "Rotary position embedding"},
     {"ATTENTION", "Attention"},
+    {"RECURRENCE", "Linear attention"},
     {"RANDOM", "Random draws"},
     {"COPY", "Copies and conversions"},
     {"FILL", "New tensors"},
