@@ -193,8 +193,9 @@ static void test_views(void) {
 static void test_heads_of_one_position(void) {
     for (int heads = 2; heads <= 16; heads += 7)
         OX_SCOPE {
-            ox_tensor *q = ox_randn(OX_SHAPE(heads, 1, 40), OX_F32), *k = ox_randn(OX_SHAPE(1, 90, 40), OX_F16),
-                      *v = ox_narrow(k, 2, 0, 32), *all = ox_scaled_dot_product_attention(q, k, v, NULL);
+            ox_tensor *q = ox_randn(OX_SHAPE(heads, 1, 40), OX_F32),
+                      *k = ox_randn(OX_SHAPE(1, 90, 40), OX_F16), *v = ox_narrow(k, 2, 0, 32),
+                      *all = ox_scaled_dot_product_attention(q, k, v, NULL);
             for (int h = 0; h < heads; h++) {
                 ox_tensor *one = ox_scaled_dot_product_attention(ox_narrow(q, 0, h, 1), k, v, NULL);
                 CHECK(same_bits(ox_clone(ox_narrow(all, 0, h, 1)), one));

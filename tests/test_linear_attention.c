@@ -1,5 +1,5 @@
-/* test_linear_attention.c - ox_linear_attention against a loop in double: sizes, decays of a head, a row and a
- * number, memories that are erased, dtypes and layouts, calls one behind the other, threads, errors.
+/* test_linear_attention.c - ox_linear_attention against a loop in double: sizes, decays of a head, a row and
+ * a number, memories that are erased, dtypes and layouts, calls one behind the other, threads, errors.
  * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN(linear_attention) */
 #include "oxtorch.h"
 #include "check.h"
@@ -58,8 +58,7 @@ static double column_error(const sizes *n, ox_tensor **in, ox_tensor *out, int64
         }
         worst = fmax(worst, fabs(at(out, h, t, j) - y));
     }
-    for (int64_t i = 0; i < n->keys; i++)
-        worst = fmax(worst, fabs(at(out, h, n->length + i, j) - m[i]));
+    for (int64_t i = 0; i < n->keys; i++) worst = fmax(worst, fabs(at(out, h, n->length + i, j) - m[i]));
     return worst;
 }
 
@@ -81,9 +80,9 @@ static void check_case(const sizes *n, int decay, bool erases, layout l, ox_dtyp
 }
 
 static void test_sizes(void) {
-    static const sizes all[] = {{1, 1, 1, 1},  {2, 1, 16, 64}, {3, 2, 5, 33},  {1, 1, 16, 200}, {2, 7, 128, 65},
-                                {4, 3, 64, 8}, {1, 0, 3, 5},   {0, 2, 3, 4},   {2, 3, 0, 4},    {2, 3, 4, 0},
-                                {1, 2, 300, 3}, {5, 1, 70, 130}};
+    static const sizes all[] = {{1, 1, 1, 1},    {2, 1, 16, 64}, {3, 2, 5, 33},  {1, 1, 16, 200},
+                                {2, 7, 128, 65}, {4, 3, 64, 8},  {1, 0, 3, 5},   {0, 2, 3, 4},
+                                {2, 3, 0, 4},    {2, 3, 4, 0},   {1, 2, 300, 3}, {5, 1, 70, 130}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (int decay = 0; decay < DECAYS; decay++)
             for (int erases = 0; erases < 2; erases++) {
@@ -104,13 +103,14 @@ static void test_dtypes_and_layouts(void) {
 static void test_mixed(void) {
     OX_SCOPE {
         ox_tensor *q = ox_randn(OX_SHAPE(1, 2, 8), OX_F16), *v = ox_randn(OX_SHAPE(3, 2, 70), OX_F32),
-                  *state = ox_randn(OX_SHAPE(3, 8, 70), OX_F32), *decay = ox_full(OX_SHAPE(1, 1, 1), -0.5, OX_F32);
+                  *state = ox_randn(OX_SHAPE(3, 8, 70), OX_F32),
+                  *decay = ox_full(OX_SHAPE(1, 1, 1), -0.5, OX_F32);
         ox_tensor *wide = ox_expand(q, OX_SHAPE(3, -1, -1)), *all = ox_expand(decay, OX_SHAPE(3, 2, 1));
         ox_tensor *out = ox_linear_attention(wide, wide, v, all, state, NULL, NULL);
         ox_tensor *plain = ox_clone(ox_cast(wide, OX_F32));
         CHECK(out && out->dtype == OX_F32);
-        CHECK(same_bits(out, ox_linear_attention(plain, plain, v, ox_full(OX_SHAPE(3, 2, 8), -0.5, OX_F32), state,
-                                                 NULL, NULL)));
+        CHECK(same_bits(out, ox_linear_attention(plain, plain, v, ox_full(OX_SHAPE(3, 2, 8), -0.5, OX_F32),
+                                                 state, NULL, NULL)));
     }
 }
 

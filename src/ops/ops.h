@@ -445,8 +445,8 @@ typedef struct ox_attention_desc {
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
 
-/* ox_linear_attention - a memory [K,V] of each head, position by position: what it decays to, what is written,
- * and what a query reads of it.
+/* ox_linear_attention - a memory [K,V] of each head, position by position: what it decays to, what is
+ * written, and what a query reads of it.
  *     M = exp(decay) M + k^T v + write^T (erase M);  out = q M         (erase M: of M before it decays)
  * shapes    q, k, erase, write [H,S,K], v [H,S,V], state [H,K,V]; decay, logarithms: [H,S,1] a number a head,
  *           [H,S,K] one a row of M, or [H,S,K,V] -> [H,S+K,V]: out, and behind it M as the last position

@@ -1,5 +1,5 @@
-/* Linear attention with decays: a task is some columns of a head's memory, which stay in the first cache while
- * the positions go by; each column is computed by itself. Called by the CPU device for RECURRENCE. */
+/* Linear attention with decays: a task is some columns of a head's memory, which stay in the first cache
+ * while the positions go by; each column is computed by itself. Called by the CPU device for RECURRENCE. */
 
 enum {
     OXI_MEMORY_COLUMNS = 64,   /* of a task, where rows are many */
@@ -12,18 +12,24 @@ typedef struct oxi_memory_job {
     const oxi_kernels *kernels;
     oxi_lane lane;
     int64_t length, keys, values, columns, tiles; /* columns of a task */
-    bool wide;   /* decays are of each number */
-    bool direct; /* the memory is read and written where it lies */
-    char *scratch; /* of each lane: q k decay erase write [keys], v out [columns], decays, memory [keys][columns] */
+    bool wide;                                    /* decays are of each number */
+    bool direct;                                  /* the memory is read and written where it lies */
+    char *scratch; /* of each lane: q k decay erase write [keys], v out [columns], memory [keys][columns],
+                    * decays likewise */
     size_t lane_bytes, number;
 } oxi_memory_job;
 
-/* `n` numbers of t along its last dim, from [head, row, column] on, as the lane's; of a size of 1 all alike. */
+/* `n` numbers of t along its last dim, from element `offset` on, as the lane's; of a size of 1 all alike. */
 static void oxi_memory_load(const oxi_memory_job *job, const ox_tensor *t, int64_t offset, int64_t n,
                             char *to) {
     const int last = t->ndim - 1;
     const char *from = oxi_ptr(t) + oxi_signed_bytes(t->dtype, offset);
     job->kernels->load[t->dtype][job->lane](n, from, t->shape[last] == 1 ? 0 : t->stride[last], to);
+}
+
+static char *oxi_memory_at(const ox_tensor *t, int64_t head, int64_t row, int64_t column) {
+    return oxi_ptr(t) +
+           oxi_signed_bytes(t->dtype, head * t->stride[0] + row * t->stride[1] + column * t->stride[2]);
 }
 
 static void oxi_memory_exp(const oxi_memory_job *job, int64_t n, char *numbers) {
@@ -89,10 +95,8 @@ static void oxi_memory_move(const oxi_memory_job *job, int64_t head, int64_t col
             oxi_memory_load(job, state, at, columns, scratch);
             continue;
         }
-        const int64_t at =
-            head * out->stride[0] + (job->length + i) * out->stride[1] + column * out->stride[2];
         job->kernels->store[out->dtype][job->lane](
-            columns, scratch, oxi_ptr(out) + oxi_signed_bytes(out->dtype, at), out->stride[2]);
+            columns, scratch, oxi_memory_at(out, head, job->length + i, column), out->stride[2]);
     }
 }
 
@@ -119,9 +123,8 @@ static void oxi_memory_task(void *arg, int64_t index, int lane) {
     r.from = r.to = (float *)(void *)memory;
     r.from_step = r.to_step = job->columns;
     if (job->direct) {
-        r.from = (float *)(void *)(oxi_ptr(state) + oxi_signed_bytes(state->dtype, head * state->stride[0] + column));
-        r.to = (float *)(void *)(oxi_ptr(out) + oxi_signed_bytes(out->dtype, head * out->stride[0] +
-                                                       job->length * out->stride[1] + column));
+        r.from = (float *)(void *)oxi_memory_at(state, head, 0, column);
+        r.to = (float *)(void *)oxi_memory_at(out, head, job->length, column);
         r.from_step = state->stride[1];
         r.to_step = out->stride[1];
     } else {
@@ -133,9 +136,8 @@ static void oxi_memory_task(void *arg, int64_t index, int lane) {
             oxi_memory_step_f64(&r);
         else
             job->kernels->linear_attention(&r);
-        char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, head * out->stride[0] + t * out->stride[1] +
-                                                           column * out->stride[2]);
-        job->kernels->store[out->dtype][job->lane](r.columns, r.out, to, out->stride[2]);
+        job->kernels->store[out->dtype][job->lane](r.columns, r.out, oxi_memory_at(out, head, t, column),
+                                                   out->stride[2]);
         r.from = r.to;
         r.from_step = r.to_step;
     }

@@ -1,4 +1,4 @@
-/* The public functions of neural networks: softmax, norms, rope, attention, linear attention (dropout: random.c).
+/* The public functions of neural networks: softmax, norms, rope, attentions (dropout: random.c).
  * Convolutions and what else is made of other ops are in ops/parts.c. */
 
 /* ---- softmax ------------------------------------------------------------------------------------------- */
@@ -81,6 +81,6 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
                                       ox_tensor *state, ox_tensor *erase, ox_tensor *write) {
     ox_tensor *in[7] = {q, k, v, decay, state, erase, write};
-    return oxi_any_null("linear_attention", in, 5) ? NULL
-                                                   : oxi_apply_list(OXI_OP_linear_attention, NULL, in, 7, NULL);
+    if (oxi_any_null("linear_attention", in, 5)) return NULL;
+    return oxi_apply_list(OXI_OP_linear_attention, NULL, in, 7, NULL);
 }

@@ -87,8 +87,8 @@ OXI_RULE(linear_attention) {
     if (!fits)
         return oxi_fail(OX_ERR_SHAPE,
                         "linear_attention: q %s, k %s, v %s, decay %s, state %s do not fit [H,S,K], [H,S,K], "
-                        "[H,S,V], [H,S,1], [H,S,K] or [H,S,K,V], [H,K,V], or erase and write, both or neither, "
-                        "are not as k",
+                        "[H,S,V], [H,S,1], [H,S,K] or [H,S,K,V], [H,K,V], or erase and write, both or "
+                        "neither, are not as k",
                         oxi_tensor_text(q), oxi_tensor_text(call->in[1]), oxi_tensor_text(call->in[2]),
                         oxi_tensor_text(decay), oxi_tensor_text(state));
     for (int i = 0; i < call->in_count; i++) {
