@@ -12,7 +12,6 @@ static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) 
 static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
     static const int operand[4] = {0, 1, 2, 4};
     const ox_tensor *decay = call->in[3], *out = call->out[0];
-    const bool wide = decay->ndim == 4;
     oxi_vk_linear_attention_params params;
     oxi_vk_dispatch dispatch;
     if (ox_numel(out) == 0) return OX_OK;
@@ -39,7 +38,6 @@ static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, out, true);
     for (int i = 0; i < 5; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
     dispatch.shader = OXI_VK_SHADER_linear_attention;
-    dispatch.special.linear_attention.wide = wide;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_invocations(&dispatch, (uint64_t)params.heads * params.values);
