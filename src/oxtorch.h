@@ -334,6 +334,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/windows/depthwise.c"
 #include "cpu/windows/conv.c"
 #include "cpu/windows/pool.c"
+#include "cpu/rows/linear_attention.c"
 #include "cpu/device.c"
 OXI_LIGHT_END
 

@@ -121,6 +121,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/generate/draws.c"
 #include "vulkan/ops/fault.c"
 #include "vulkan/ops/transformer.c"
+#include "vulkan/ops/linear_attention.c"
 #include "vulkan/ops/attention_turned.c"
 #include "vulkan/ops/fuse.c"
 #include "vulkan/device.c"

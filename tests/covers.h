@@ -7,7 +7,7 @@
 #include "op_cases.h"
 #include "reduce_cases.h"
 
-#define MOST_OPERANDS 5
+#define MOST_OPERANDS 7
 #define MOST_RESULTS 2
 
 /* An operand: x the dtype under test, i and j indices of i64 and i32 below `limit`, b a mask, f an f32. */
@@ -112,6 +112,7 @@ RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = t
 RUN(attention, ox_attention_desc desc; memset(&desc, 0, sizeof desc); desc.causal = true; desc.mask = in[3];
     desc.sinks = in[4];
     out[0] = ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc))
+GIVES(linear_attention, ox_linear_attention(in[0], in[1], in[2], in[3], in[4], in[5], in[6]))
 
 /* ---- special functions, linear algebra, Fourier transforms ------------------------------------------- */
 
@@ -304,6 +305,12 @@ static const cover covers[] = {
      DOMAIN_NOT_ZERO, 0}}, cover_attention, ",bool,"},
     {"attention", "attention with sinks", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},
      DOMAIN_NOT_ZERO, 0}, {'f', 1, {4}, DOMAIN_MODEST, 0}}, cover_attention, ",bool,"},
+    {"linear_attention", "linear_attention", {X3(2, 3, 6), X3(2, 3, 6), X3(2, 3, 9), X3(2, 3, 1),
+     X3(2, 6, 9)}, cover_linear_attention, ""},
+    {"linear_attention", "linear_attention of each number", {X3(2, 3, 6), X3(2, 3, 6), X3(2, 3, 9),
+     X4(2, 3, 6, 9), X3(2, 6, 9)}, cover_linear_attention, ""},
+    {"linear_attention", "linear_attention that erases", {X3(2, 3, 6), X3(2, 3, 6), X3(2, 3, 9), X3(2, 3, 6),
+     X3(2, 6, 9), X3(2, 3, 6), X3(2, 3, 6)}, cover_linear_attention, ""},
     ONE_X3(copy, clone) LONG_X3(copy, clone) ONE_X3(copy, contiguous) ONE_X2(copy, copy_)
     ONE_X2(copy, cast_f32) ONE_X2(copy, cast_u8)
     ONE_X2(copy, cast_bf16) ONE_X2(copy, repeat)

@@ -127,8 +127,9 @@ static void test_shapes(void) {
         {1, 6, 2, 40, 130, 24, 40}, {1, 2, 1, 300, 300, 16, 16}, {1, 8, 1, 1, 1100, 12, 20},
         {1, 1, 1, 20, 5000, 8, 8},  {1, 3, 3, 17, 0, 4, 4},      {1, 2, 2, 0, 5, 4, 4},
         {0, 2, 2, 3, 5, 4, 4},      {1, 2, 2, 11, 4, 0, 3},      {1, 1, 1, 12, 12, 300, 10},
-        {1, 1, 1, 3, 40, 7, 257},   {1, 10, 1, 1, 513, 8, 8}};
-    for (int i = 0; i < 17; i++) {
+        {1, 1, 1, 3, 40, 7, 257},   {1, 10, 1, 1, 513, 8, 8},
+        {2, 12, 1, 1, 48, 36, 32},  {1, 16, 1, 1, 600, 20, 16},  {1, 17, 1, 1, 40, 8, 8}};
+    for (int i = 0; i < 20; i++) {
         char name[64];
         ox_attention_desc desc = plain_desc();
         if (sizes[i].depth == 0) desc.scale = 1;
@@ -188,9 +189,24 @@ static void test_views(void) {
     }
 }
 
+/* A token's heads are cut among threads where there are few keys' heads: each has its own bits. */
+static void test_heads_of_one_position(void) {
+    for (int heads = 2; heads <= 16; heads += 7)
+        OX_SCOPE {
+            ox_tensor *q = ox_randn(OX_SHAPE(heads, 1, 40), OX_F32),
+                      *k = ox_randn(OX_SHAPE(1, 90, 40), OX_F16), *v = ox_narrow(k, 2, 0, 32),
+                      *all = ox_scaled_dot_product_attention(q, k, v, NULL);
+            for (int h = 0; h < heads; h++) {
+                ox_tensor *one = ox_scaled_dot_product_attention(ox_narrow(q, 0, h, 1), k, v, NULL);
+                CHECK(same_bits(ox_clone(ox_narrow(all, 0, h, 1)), one));
+            }
+        }
+}
+
 static void test_masks(void) {
-    static const shapes sizes[] = {{2, 4, 2, 3, 50, 8, 8}, {2, 4, 2, 23, 150, 8, 8}, {2, 4, 4, 2, 600, 8, 8}};
-    for (int i = 0; i < 3; i++)
+    static const shapes sizes[] = {{2, 4, 2, 3, 50, 8, 8}, {2, 4, 2, 23, 150, 8, 8}, {2, 4, 4, 2, 600, 8, 8},
+                                   {2, 26, 2, 1, 70, 8, 8}};
+    for (int i = 0; i < 4; i++)
         for (int kind = 0; kind < 10; kind++)
             OX_SCOPE {
                 const shapes *n = &sizes[i];
@@ -607,6 +623,7 @@ int main(void) {
     test_blocks();
     test_dtypes_and_layouts();
     test_views();
+    test_heads_of_one_position();
     test_masks();
     test_numbers();
     test_threads();

@@ -59,6 +59,7 @@ static const word headings[] = {
     {"ATTENTION", "Attention"},
     {"CONV", "Convolutions"},
     {"POOL", "Pooling"},
+    {"RECURRENCE", "Linear attention"},
     {"RANDOM", "Random draws"},
     {"SPECIAL", "Special functions"},
     {"LINALG", "Linear algebra"},

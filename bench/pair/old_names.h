@@ -37,6 +37,7 @@ static inline ox_tensor *old_int_mm(ox_tensor *a, ox_tensor *b) {
 #define ox_instance_norm(...) NULL
 #define ox_scatter_reduce(...) NULL
 #define ox_linear_experts(...) NULL
+#define ox_linear_attention(...) NULL
 /* an operand of attention that came later: `desc.sinks = in[4]` */
 #define sinks scale; \
     if (in[4]) return; \

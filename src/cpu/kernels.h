@@ -227,6 +227,18 @@ typedef struct oxi_row_sums {
     double sum, squares;
 } oxi_row_sums;
 
+/* A position of linear attention: q k decay erase write of each row of the memory, v and out of each column.
+ * to = decay from + k^T v + write^T (erase from), out = q to; to may be from. */
+typedef struct oxi_recurrence {
+    int64_t keys, columns;
+    const float *q, *k, *erase, *write; /* erase NULL: nothing is erased */
+    const float *decay;                 /* as factors: a number a row, or rows decay_step apart */
+    int64_t decay_step;                 /* or 0 */
+    const float *v, *from;
+    float *out, *to;
+    int64_t from_step, to_step; /* from row to row */
+} oxi_recurrence;
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
@@ -288,6 +300,7 @@ typedef struct oxi_kernels {
      * multiplication of x [rows][nr] */
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
+    void (*linear_attention)(const oxi_recurrence *r);
     /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and
      * v are step elements apart, of dtype f32, f16 or bf16 (NULL for others) */
     void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,

@@ -452,6 +452,20 @@ typedef struct ox_attention_desc {
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
 
+/* ox_linear_attention - a memory [K,V] of each head, position by position: what it decays to, what is
+ * written, and what a query reads of it.
+ *     M = exp(decay) M + k^T v + write^T (erase M);  out = q M         (erase M: of M before it decays)
+ * shapes    q, k, erase, write [H,S,K], v [H,S,V], state [H,K,V]; decay, logarithms: [H,S,1] a number a head,
+ *           [H,S,K] one a row of M, or [H,S,K,V] -> [H,S+K,V]: out, and behind it M as the last position
+ *           leaves it, the state of the next call (views: ox_narrow(result, 1, 0, S) and ox_narrow(result, 1,
+ *           S, K)). erase and write: both, or NULL
+ * dtypes    f16 bf16 f32, f64 with f64 alone; the result has the state's; computed in f32 (f64: f64)
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; there is no gradient
+ * source    Dao and Gu 2024, "Transformers are SSMs"; Yang et al. 2024, "Gated Delta Networks" (erase
+ *           -exp(decay) k, write rate k, v rate v); Peng et al. 2025, "RWKV-7" */
+OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
+                                      ox_tensor *state, ox_tensor *erase, ox_tensor *write);
+
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
  * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one

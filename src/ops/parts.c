@@ -346,6 +346,39 @@ OXI_PARTS(attention) {
     return v ? ox_reshape(ox_matmul(ox_cast(weights, v->dtype), v), shape) : NULL; /* a mask may be f64 */
 }
 
+/* Position t of what each position has, [H,1,n]. */
+static ox_tensor *oxi_at_position(ox_tensor *x, int64_t t) {
+    return x ? ox_narrow(oxi_wide(x), 1, t, 1) : NULL;
+}
+
+/* The memory [H,K,V] after position t of the call, of that before it. */
+static ox_tensor *oxi_memory_after(const oxi_call *call, int64_t t, ox_tensor *memory) {
+    ox_tensor *left = ox_exp(oxi_at_position(call->in[3], t)), *erase = oxi_at_position(call->in[5], t);
+    if (!left) return NULL;
+    left = left->ndim == 4 ? ox_squeeze(left, 1) : ox_transpose(left, 1, 2);
+    ox_tensor *after = ox_mul(memory, left), *written = ox_transpose(oxi_at_position(call->in[1], t), 1, 2);
+    after = ox_add(after, ox_matmul(written, oxi_at_position(call->in[2], t)));
+    if (!erase) return after;
+    written = ox_transpose(oxi_at_position(call->in[6], t), 1, 2);
+    return ox_add(after, ox_matmul(written, ox_matmul(erase, memory)));
+}
+
+OXI_PARTS(linear_attention) {
+    const int64_t count = call->in[0]->shape[1];
+    const size_t bytes = (size_t)(count + 1) * sizeof(ox_tensor *);
+    ox_tensor **list = (ox_tensor **)oxi_alloc(bytes), *memory = oxi_wide(call->in[4]), *out = NULL;
+    if (!list) return NULL;
+    for (int64_t t = 0; memory && t < count; t++) {
+        memory = oxi_memory_after(call, t, memory);
+        list[t] = ox_matmul(oxi_at_position(call->in[0], t), memory);
+        if (!list[t]) memory = NULL;
+    }
+    list[count] = memory;
+    if (memory) out = ox_cat(list, (int)(count + 1), 1);
+    oxi_free(list, bytes);
+    return out;
+}
+
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
 /* x [N,C,..] with zeros around: so many before and behind each spatial dim. */

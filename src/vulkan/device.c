@@ -23,6 +23,11 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
     {NULL, NULL},                             /* CONV: by its parts */
     {NULL, NULL},                             /* POOL */
+    {oxi_vk_can_recurrence, oxi_vk_recurrence}, /* RECURRENCE */
+    {NULL, NULL},                             /* CHAIN */
+    {NULL, NULL},                             /* SPECIAL */
+    {NULL, NULL},                             /* LINALG */
+    {NULL, NULL},                             /* FFT */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {

@@ -4,6 +4,8 @@
 
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
+    OXI_ATTENTION_FEW_HEADS = 16,  /* the same of one position, for which no keys are packed */
+    OXI_ATTENTION_FEW_TASKS = 4,   /* fewer are cut along the rows then */
     OXI_ATTENTION_CHUNK = 512,     /* keys of a chunk then */
     OXI_ATTENTION_BAND = 32,       /* keys that all queries of a chunk meet before the next */
     OXI_ATTENTION_TILE_ROWS = 256, /* most queries of a tile */
@@ -360,26 +362,28 @@ static const void *oxi_attention_rows(const oxi_attention *job, const oxi_attent
     return oxi_attention_widen(job, side, data, n, columns, stage, step);
 }
 
-/* Task: all rows of a kv head against a chunk of keys, which are read once. Scratch: q [rows][depth], out
- * [rows][value_depth], scores [rows][CHUNK], a stage [BAND][depth or value_depth]. */
+/* Task: a tile of a kv head's rows, each by itself, against a chunk of keys, which are read once. Scratch:
+ * q [rows][depth], out [rows][value_depth], scores [rows][CHUNK], a stage [BAND][depth or value_depth]. */
 static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     const oxi_attention *job = (const oxi_attention *)arg;
     const oxi_kernels *kernels = job->kernels;
-    int64_t chunk = index % job->chunks, unit = index / job->chunks, batch = unit / job->kv_heads,
-            kv_head = unit % job->kv_heads;
-    int64_t rows = job->rows, depth = job->depth, value_depth = job->value_depth, first, end, step;
+    int64_t chunk = index % job->chunks, at = index / job->chunks % job->tiles,
+            unit = index / job->chunks / job->tiles, batch = unit / job->kv_heads,
+            kv_head = unit % job->kv_heads, row = at * job->tile_rows;
+    int64_t rows = oxi_min_i64(job->rows - row, job->tile_rows), depth = job->depth,
+            value_depth = job->value_depth, first, end, step;
     float *q = (float *)(void *)(job->scratch + (size_t)lane * job->lane_bytes), *out = q + rows * depth;
     float *scores = out + rows * value_depth, *stage = scores + rows * OXI_ATTENTION_CHUNK;
     const char *q_data = oxi_attention_at(job, &job->q, batch, kv_head * job->group);
     const char *k = oxi_attention_at(job, &job->k, batch, kv_head),
                *v = oxi_attention_at(job, &job->v, batch, kv_head);
     const char *mask = job->mask.t ? oxi_attention_at(job, &job->mask, batch, kv_head * job->group) : NULL;
-    oxi_attention_rows_range(job, 0, rows, &first, &end);
+    oxi_attention_rows_range(job, 0, job->rows, &first, &end);
     first = oxi_max_i64(first, chunk * job->chunk_keys);
     end = oxi_min_i64(end, (chunk + 1) * job->chunk_keys);
     for (int64_t r = 0; r < rows; r++) {
         const char *from = oxi_attention_move(
-            &job->q, q_data, r % job->group * job->q.head + r / job->group * job->q.row);
+            &job->q, q_data, (row + r) % job->group * job->q.head + (row + r) / job->group * job->q.row);
         kernels->load[job->q.t->dtype][OXI_LANE_F32](depth, from, job->q.column, q + r * depth);
     }
     kernels->row_scale(rows * depth, q, job->scale, q);
@@ -395,14 +399,15 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
                                            scores + r * OXI_ATTENTION_CHUNK + t - first);
     }
     for (int64_t r = 0; r < rows; r++) {
-        float *row = scores + r * OXI_ATTENTION_CHUNK;
+        float *line = scores + r * OXI_ATTENTION_CHUNK;
         max[r] = -INFINITY;
         sum[r] = 0;
         if (first >= end) continue;
-        oxi_attention_cap(job, end - first, row);
-        oxi_attention_mask_row(job, mask, r % job->group, r / job->group, first, end - first, row, 1);
-        max[r] = kernels->row_max(end - first, row);
-        sum[r] = (float)kernels->row_exp_sum(end - first, row, max[r] == -INFINITY ? 0 : max[r], row);
+        oxi_attention_cap(job, end - first, line);
+        oxi_attention_mask_row(job, mask, (row + r) % job->group, (row + r) / job->group, first, end - first,
+                               line, 1);
+        max[r] = kernels->row_max(end - first, line);
+        sum[r] = (float)kernels->row_exp_sum(end - first, line, max[r] == -INFINITY ? 0 : max[r], line);
     }
     for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
@@ -413,7 +418,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
                                           step, out + r * value_depth);
     }
     for (int64_t r = 0; r < rows; r++)
-        oxi_attention_emit(job, unit, 0, chunk, r, max[r], sum[r], out + r * value_depth);
+        oxi_attention_emit(job, unit, at, chunk, r, max[r], sum[r], out + r * value_depth);
 }
 
 /* ---- f64: a query at a time ---------------------------------------------------------------------------- */
@@ -500,6 +505,10 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     job->sink_step = call->in[4]->stride[0];
 }
 
+static bool oxi_attention_is_few(const oxi_attention *job) {
+    return job->rows <= (job->length == 1 ? OXI_ATTENTION_FEW_HEADS : OXI_ATTENTION_FEW_ROWS);
+}
+
 /* Tiles of queries so that they and their results stay in the second cache level, with tiles of keys
  * beside them. */
 static void oxi_attention_cut(oxi_attention *job) {
@@ -507,11 +516,14 @@ static void oxi_attention_cut(oxi_attention *job) {
     if (job->part && job->part->heads > 0) units = job->part->heads; /* of the whole */
     job->mr = job->kernels->gemm_f32.mr;
     job->nr = job->kernels->gemm_f32.nr;
-    if (job->rows <= OXI_ATTENTION_FEW_ROWS) {
-        job->tile_rows = job->rows;
-        job->tiles = 1;
+    if (oxi_attention_is_few(job)) {
         job->chunk_keys = OXI_ATTENTION_CHUNK;
-        job->chunks = oxi_max_i64((job->keys + job->chunk_keys - 1) / job->chunk_keys, 1);
+        job->chunks = oxi_max_i64(oxi_parts(job->keys, job->chunk_keys), 1);
+        bool direct = job->k.column == 1 && job->kernels->attention_dots[job->k.t->dtype]; /* not widened */
+        int64_t wanted = direct ? oxi_parts(OXI_ATTENTION_FEW_TASKS, oxi_max_i64(units * job->chunks, 1)) : 1;
+        job->tile_rows =
+            oxi_parts(job->rows, oxi_max_i64(wanted, oxi_parts(job->rows, OXI_ATTENTION_FEW_ROWS)));
+        job->tiles = oxi_parts(job->rows, job->tile_rows);
         return;
     }
     job->value_lines = oxi_round_up(job->value_depth, job->mr);
@@ -576,9 +588,9 @@ static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part) {
     }
     oxi_attention_cut(&job);
     int64_t count = job.batches * job.kv_heads * job.tiles * job.chunks;
-    if (job.rows <= OXI_ATTENTION_FEW_ROWS) {
+    if (oxi_attention_is_few(&job)) {
         size_t numbers =
-            (size_t)job.rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + OXI_ATTENTION_BAND * widest;
+            (size_t)job.tile_rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + OXI_ATTENTION_BAND * widest;
         return oxi_attention_run(&job, count, oxi_attention_few_task, numbers, sizeof(float));
     }
     oxi_attention_tile tile;

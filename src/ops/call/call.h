@@ -40,12 +40,13 @@ typedef enum oxi_family {
     OXI_FAMILY_PRODUCT,
     OXI_FAMILY_ROPE,
     OXI_FAMILY_ATTENTION,
+    OXI_FAMILY_CONV,
+    OXI_FAMILY_POOL,
+    OXI_FAMILY_RECURRENCE,
+    OXI_FAMILY_CHAIN,
     OXI_FAMILY_SPECIAL,
     OXI_FAMILY_LINALG,
     OXI_FAMILY_FFT,
-    OXI_FAMILY_CONV,
-    OXI_FAMILY_POOL,
-    OXI_FAMILY_CHAIN,
     OXI_FAMILY_COMPUTED,             /* so many have executors on devices; the others are ops/'s own */
     OXI_FAMILY_PARTS = OXI_FAMILY_COMPUTED, /* made of other ops (ops/parts.c) */
     OXI_FAMILY_VIEW,
@@ -59,10 +60,10 @@ enum { OXI_GIVES_SAME, OXI_GIVES_FLOAT, OXI_GIVES_REAL, OXI_GIVES_BOOL, OXI_GIVE
 enum { OXI_GRADIENT_none, OXI_GRADIENT_flat, OXI_GRADIENT_yes };
 /* By the letters of the classes, as ops.def has them. */
 enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16,
-       OXI_ACCEPT_BI = 3, OXI_ACCEPT_BF = 5, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12, OXI_ACCEPT_IFC = 14,
-       OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
+       OXI_ACCEPT_BI = 3, OXI_ACCEPT_BF = 5, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12,
+       OXI_ACCEPT_IFC = 14, OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
-#define OXI_MAX_IN 5      /* operands of an op that does not take a list */
+#define OXI_MAX_IN 7      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 4
 
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */

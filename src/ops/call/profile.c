@@ -55,6 +55,12 @@ static double oxi_call_flops(const oxi_call *call) {
         oxi_conv_form_of(call, &form);
         return oxi_conv_form_flops(&form);
     }
+    if (row->family == OXI_FAMILY_RECURRENCE) /* each number of the memory decays, is written to and read */
+        return (call->in[5] ? 10.0 : 6.0) * (double)ox_numel(call->in[4]) * (double)call->in[0]->shape[1];
+    if (row->family == OXI_FAMILY_PARTS) { /* a layer: each number takes one of the weight's rows */
+        const ox_tensor *weight = call->in[1];
+        return weight->shape[0] ? 2 * most * (double)(ox_numel(weight) / weight->shape[0]) : 0;
+    }
     oxi_product_form product;
     oxi_product_form_of(call, &product);
     return oxi_product_form_flops(&product);

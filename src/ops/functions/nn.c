@@ -1,4 +1,4 @@
-/* The public functions of neural networks: softmax, norms, rope, attention (dropout: random.c).
+/* The public functions of neural networks: softmax, norms, rope, attentions (dropout: random.c).
  * Convolutions and what else is made of other ops are in ops/parts.c. */
 
 /* ---- softmax ------------------------------------------------------------------------------------------- */
@@ -135,4 +135,11 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
     attr.attention.window = d->window;
     attr.attention.causal = d->causal;
     return oxi_apply_as("scaled_dot_product_attention", OXI_OP_attention, &attr, in, 5, NULL);
+}
+
+OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
+                                      ox_tensor *state, ox_tensor *erase, ox_tensor *write) {
+    ox_tensor *in[7] = {q, k, v, decay, state, erase, write};
+    if (oxi_any_null("linear_attention", in, 5)) return NULL;
+    return oxi_apply_list(OXI_OP_linear_attention, NULL, in, 7, NULL);
 }

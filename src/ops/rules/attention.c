@@ -1,4 +1,4 @@
-/* Rules of rope and attention. */
+/* Rules of rope, attention and linear attention. */
 
 OXI_RULE(rope) {
     const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
@@ -67,5 +67,37 @@ OXI_RULE(attention) {
     memcpy(shape, q->shape, sizeof shape);
     shape[n - 1] = v->shape[n - 1];
     oxi_meta(out, q->dtype, n, shape);
+    return OX_OK;
+}
+
+OXI_RULE(linear_attention) {
+    const ox_tensor *q = call->in[0], *decay = call->in[3], *state = call->in[4];
+    bool fits = q->ndim == 3 && call->in[2]->ndim == 3 && (!call->in[5] == !call->in[6]);
+    const int64_t keys = fits ? q->shape[2] : 0, values = fits ? call->in[2]->shape[2] : 0;
+    for (int i = 0; fits && i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (!t) continue;
+        const int64_t rows = i == 4 ? keys : q->shape[1], last = i == 2 || i == 4 ? values : keys;
+        fits = t->ndim == 3 && t->shape[0] == q->shape[0] && t->shape[1] == rows &&
+               (t->shape[2] == last || (i == 3 && t->shape[2] == 1));
+        if (i == 3 && t->ndim == 4)
+            fits = t->shape[0] == q->shape[0] && t->shape[1] == rows && t->shape[2] == keys &&
+                   t->shape[3] == values;
+    }
+    if (!fits)
+        return oxi_fail(OX_ERR_SHAPE,
+                        "linear_attention: q %s, k %s, v %s, decay %s, state %s do not fit [H,S,K], [H,S,K], "
+                        "[H,S,V], [H,S,1], [H,S,K] or [H,S,K,V], [H,K,V], or erase and write, both or "
+                        "neither, are not as k",
+                        oxi_tensor_text(q), oxi_tensor_text(call->in[1]), oxi_tensor_text(call->in[2]),
+                        oxi_tensor_text(decay), oxi_tensor_text(state));
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (t && (!oxi_is_float(t->dtype) || (t->dtype == OX_F64) != (state->dtype == OX_F64)))
+            return oxi_fail(OX_ERR_DTYPE, "linear_attention: operands of different dtypes: %s x %s",
+                            oxi_tensor_text(state), oxi_tensor_text(t));
+    }
+    const int64_t shape[3] = {q->shape[0], q->shape[1] + keys, values};
+    oxi_meta(out, state->dtype, 3, shape);
     return OX_OK;
 }

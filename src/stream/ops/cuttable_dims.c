@@ -208,6 +208,13 @@ static void oxi_space_planes(oxi_stream_plan *plan) {
     oxi_space_other_dims(plan, (1u << x->ndim) - (1u << planes));
 }
 
+/* ---- memories: heads, which all operands begin with ---------------------------------------------------- */
+
+static void oxi_space_heads(oxi_stream_plan *plan) {
+    const int d = oxi_space_add(&plan->space, plan->operand[OXI_PLAN_OUT].shape[0]);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_map(plan, i, d, 0);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -228,6 +235,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_attention,
     oxi_space_samples,
     oxi_space_planes,
+    oxi_space_heads,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {

@@ -92,6 +92,9 @@ static const uint32_t oxi_vk_code_select[] = {
 static const uint32_t oxi_vk_code_pattern[] = {
 #include "vulkan/spirv/pattern.inc"
 };
+static const uint32_t oxi_vk_code_linear_attention[] = {
+#include "vulkan/spirv/linear_attention.inc"
+};
 static const uint32_t oxi_vk_code_rope[] = {
 #include "vulkan/spirv/rope.inc"
 };

@@ -33,8 +33,7 @@ static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *
 /* ---- Mamba --------------------------------------------------------------------------------------------- */
 
 /* h = exp(step A) h + step x B, y = h C, channel by channel: steps, x [S, channels]; B, C [S, state].
- * The state's numbers decay each by their own, so products do not help: rows of many positions are made at
- * once, and one multiply-add runs through them. Channels lie side by side.
+ * The state's numbers decay each by their own, so that products do not help; channels lie side by side.
  * source: Gu and Dao 2023, "Mamba" */
 static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
                                ox_tensor *b, ox_tensor *c) {
@@ -43,29 +42,25 @@ static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_ten
     const oxi_llm_part *p = model->layers[index].part;
     const int64_t channels = m->key, state = m->value, shape[2] = {batch->count, channels};
     const int64_t fits = ((int64_t)1 << 21) / (channels * state), most = fits < 1 ? 1 : fits > 64 ? 64 : fits;
-    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(state, channels));
+    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(1, state, channels));
     ox_tensor *rates = p[OXI_LLM_MIXER_DECAY].weight; /* [state, channels] */
     ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 2, shape), *written = ox_mul(steps, x);
-    if (!h || !written || !b || !c) return NULL;
     for (int64_t start = 0; out && start < batch->count; start += most) {
         const int64_t count = batch->count - start < most ? batch->count - start : most;
         ox_scope scope = ox_scope_begin();
-        ox_tensor *left = ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps, 0, start, count), 1), rates));
-        ox_tensor *all =
-            ox_mul(ox_unsqueeze(ox_narrow(written, 0, start, count), 1),
-                   ox_unsqueeze(ox_narrow(b, 0, start, count), 2)); /* [count, state, channels] */
-        for (int64_t t = 0; all && left && h && t < count; t++) {
-            ox_tensor *next = ox_select(all, 0, t);
-            h = ox_addcmul_(next, h, ox_select(left, 0, t), 1) ? next : NULL;
-        }
-        ox_tensor *y =
-            ox_matmul(ox_unsqueeze(ox_narrow(c, 0, start, count), 1), all); /* [count, 1, channels] */
-        h = h && y ? ox_reshape(count > 1 ? ox_clone(h) : h, OX_SHAPE(1, state, channels)) : NULL;
-        const bool done = h && oxi_llm_write_state(&batch->context->written[index].memory, h) &&
-                          ox_copy_(ox_narrow(out, 0, start, count), ox_squeeze(y, 1));
+        oxi_llm_linear in;
+        memset(&in, 0, sizeof in);
+        in.q = ox_unsqueeze(ox_narrow(c, 0, start, count), 0);
+        in.k = ox_unsqueeze(ox_narrow(b, 0, start, count), 0);
+        in.v = ox_unsqueeze(ox_narrow(written, 0, start, count), 0);
+        in.decay = ox_mul(ox_unsqueeze(ox_narrow(steps, 0, start, count), 1), rates);
+        in.decay = ox_unsqueeze(in.decay, 0); /* [1, count, state, channels] */
+        ox_tensor *y = oxi_llm_linear_steps(&in, &h);
+        const bool done = y && oxi_llm_write_state(&batch->context->written[index].memory, h) &&
+                          ox_copy_(ox_narrow(out, 0, start, count), ox_squeeze(y, 0));
         ox_scope_end(&scope);
         if (!done) return NULL;
-        h = ox_reshape(batch->context->written[index].memory, OX_SHAPE(state, channels));
+        h = batch->context->written[index].memory;
     }
     return out;
 }

@@ -128,13 +128,20 @@ typedef struct oxi_llm_linear {
 
 enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16 }; /* positions at once, with one decay or with many */
 
-/* One position: the formula as it stands. */
-static ox_tensor *oxi_llm_linear_step(const oxi_llm_linear *in, ox_tensor **memory) {
-    ox_tensor *m = ox_mul(*memory, ox_exp(ox_transpose(in->decay, 1, 2))), *u = in->v;
-    if (in->erase) m = ox_addcmul_(m, ox_transpose(in->write, 1, 2), ox_matmul(in->erase, *memory), 1);
-    if (in->rate) u = ox_mul(ox_sub(in->v, ox_matmul(in->k, m)), in->rate);
-    *memory = m = ox_addcmul_(m, ox_transpose(in->k, 1, 2), u, 1);
-    return ox_matmul(in->q, m);
+/* Positions one by one, in one pass over the memory. What the delta rule takes off is erased of the memory as
+ * it was: rate (k exp(decay) M). */
+static ox_tensor *oxi_llm_linear_steps(const oxi_llm_linear *in, ox_tensor **memory) {
+    ox_tensor *v = in->v, *erase = in->erase, *write = in->write;
+    if (!in->q || !*memory) return NULL;
+    if (in->rate) {
+        v = ox_mul(v, in->rate);
+        erase = ox_neg_(ox_mul(in->k, ox_exp(in->decay)));
+        write = ox_mul(in->k, in->rate);
+        if (!erase || !write) return NULL;
+    }
+    ox_tensor *both = ox_linear_attention(in->q, in->k, v, in->decay, *memory, erase, write);
+    *memory = ox_narrow(both, 1, in->q->shape[1], in->q->shape[2]);
+    return ox_narrow(both, 1, 0, in->q->shape[1]);
 }
 
 /* What decays leave of position s at position t >= s, [heads, decays, T, T]; 0 before. Sums are taken from s
@@ -235,7 +242,7 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         part.erase = in->erase ? ox_narrow(in->erase, 1, start, count) : NULL;
         part.write = in->erase ? ox_narrow(in->write, 1, start, count) : NULL;
         ox_tensor *rows =
-            count == 1 ? oxi_llm_linear_step(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
+            count == 1 ? oxi_llm_linear_steps(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
                           oxi_llm_write_state(&batch->context->written[index].memory, memory);
         ox_scope_end(&scope);
