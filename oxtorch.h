@@ -76,7 +76,8 @@
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, linear algebra beyond products, no c128; some functions of c64 are missing.
+ *     No c128; some functions of c64 are missing, linear algebra but solve and inv among them. Gradients
+ *     are in oxtorch_nn.h.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -86,6 +87,8 @@
  *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
  *     >>tensor/device.h budgets, names          >>ops/move.h       pinned memory, copies not waited for
  *     >>ops/view.h      views                   >>ops/ops.h        the operations, the profiler
+ *     >>composed/composed.h  functions made of others     >>special/special.h  special functions
+ *     >>linalg/linalg.h linear algebra          >>fft/fft.h        Fourier transforms
  *     >>files/file.h    model and array files
  */
 #ifndef OXI_SECTION
@@ -94,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x0f7f19cb
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xc0696c89
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -125,6 +128,9 @@
  *   OX_NO_SIMD          portable C kernels only
  *   OX_C_TIER           portable C kernels too where each machine has better ones (x86-64, aarch64): OX_ISA=c
  *   OX_NO_IQ            the block types iq1, iq2 and iq3 are listed, not computed with: a smaller program
+ *   OX_NO_LINALG, OX_NO_FFT, OX_NO_SPECIAL
+ *                       linear algebra, Fourier transforms, special functions are declared, and
+ *                       refused when they are called: a smaller program
  *   OX_TORCH_FILE       the name of this file, quoted, where it is not "oxtorch.h": it includes itself, and
  *                       the other headers include it
  *   OX_NO_AVX, OX_NO_AVX2, OX_NO_AVX512, OX_NO_NEON     leave one processor tier (and those above it) out
@@ -1242,6 +1248,13 @@ OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, do
 OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
 /* x [N,C,..]: each channel of a sample by its own mean and variance; weight, bias [C] or NULL. */
 OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, double eps);
+/* ox_batch_norm - each channel of x [N,C,..] by its mean and variance over all else, times weight [C] plus
+ * bias [C] (NULL: without). training: its own, which running_mean and running_variance [C] (NULL: none)
+ * follow by `momentum`, the variance unbiased; else those two. Of narrow floats in f32.
+ * errors    OX_ERR_SHAPE no channel dim, not a number a channel, one number alone to train on
+ * source    torch.nn.functional.batch_norm; Ioffe & Szegedy 2015 */
+OX_API ox_tensor *ox_batch_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, ox_tensor *running_mean,
+                                ox_tensor *running_variance, bool training, double momentum, double eps);
 
 /* ox_rope - rotary position embedding.
  *   pair i of a row at position p is rotated by p * scale / (base^(2i/dims) * factor[i])
@@ -1278,21 +1291,64 @@ typedef struct ox_attention_desc {
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc);
 
+/* ox_linear_attention - a memory [K,V] of each head, position by position: what it decays to, what is
+ * written, and what a query reads of it.
+ *     M = exp(decay) M + k^T v + write^T (erase M);  out = q M         (erase M: of M before it decays)
+ * shapes    q, k, erase, write [H,S,K], v [H,S,V], state [H,K,V]; decay, logarithms: [H,S,1] a number a head,
+ *           [H,S,K] one a row of M, or [H,S,K,V] -> [H,S+K,V]: out, and behind it M as the last position
+ *           leaves it, the state of the next call (views: ox_narrow(result, 1, 0, S) and ox_narrow(result, 1,
+ *           S, K)). erase and write: both, or NULL
+ * dtypes    f16 bf16 f32, f64 with f64 alone; the result has the state's; computed in f32 (f64: f64)
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; there is no gradient
+ * source    Dao and Gu 2024, "Transformers are SSMs"; Yang et al. 2024, "Gated Delta Networks" (erase
+ *           -exp(decay) k, write rate k, v rate v); Peng et al. 2025, "RWKV-7" */
+OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
+                                      ox_tensor *state, ox_tensor *erase, ox_tensor *write);
+
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
- * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+ * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one
+ * sample, [C,H,W], and so is the result then. ox_conv1d and ox_conv3d have one and three spatial dims.
  * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
- * memory    the windows lie side by side meanwhile: N C h w H' W' elements
- * numerics  as ox_matmul; of f16 and bf16 the bias is added to a rounded product
+ * memory    the result, and panels of the windows while it is computed; windows are never laid out
+ * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
- *           it may be; OX_ERR_DTYPE */
+ *           it may be; OX_ERR_DTYPE
+ * grad      dx is a transposed convolution of g, dweight the product of g with the windows
+ * source    torch.nn.functional.conv2d */
+#define OX_PADDING_SAME (INT64_MIN + 1) /* ox_conv_desc.padding = OX_DIMS(OX_PADDING_SAME): torch's "same" */
 typedef struct ox_conv_desc { /* OX_DIMS(2) for all spatial dims, OX_DIMS(2, 1) for rows and columns */
     ox_shape stride; /* empty = 1 */
     ox_shape padding; /* zeros on either side; empty = 0 */
     ox_shape dilation; /* between elements of a kernel; empty = 1: side by side */
     int64_t groups; /* 0 = 1 */
 } ox_conv_desc;               /* all zeros, or NULL for it: torch's defaults */
+OX_API ox_tensor *ox_conv1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
 OX_API ox_tensor *ox_conv2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+OX_API ox_tensor *ox_conv3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, const ox_conv_desc *desc);
+
+/* ox_conv_transpose2d - what flows back to the operand of a convolution, as torch's conv_transpose2d:
+ * x [N,C,H,W], weight [C,O/groups,h,w] -> [N,O,H',W'],
+ * H' = (H - 1) stride - 2 padding + dilation (h - 1) + output_padding + 1. Else as ox_conv2d.
+ * errors    OX_ERR_ARG also an output_padding that is neither below stride nor dilation */
+typedef struct ox_conv_transpose_desc {
+    ox_shape stride; /* each as in ox_conv_desc */
+    ox_shape padding;
+    ox_shape output_padding; /* more elements at the end of the result; empty = 0 */
+    int64_t groups;
+    ox_shape dilation;
+} ox_conv_transpose_desc;
+OX_API ox_tensor *ox_conv_transpose1d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose2d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+OX_API ox_tensor *ox_conv_transpose3d(ox_tensor *x, ox_tensor *weight, ox_tensor *bias,
+                                      const ox_conv_transpose_desc *desc);
+
+/* ox_conv_back_weight - what flows back to the weight of a convolution of x [N,C,..] whose result has the
+ * gradient g [N,O,..]: [O,C/groups,..], its last dims those of `size`. desc as the convolution had it. Sums
+ * in f32 (f64: f64); rounded to g's dtype. torch.nn.grad.conv2d_weight */
+OX_API ox_tensor *ox_conv_back_weight(ox_tensor *g, ox_tensor *x, ox_shape size, const ox_conv_desc *desc);
 
 /* ox_im2col - the windows of x [N,C,H,W] or [C,H,W] as columns [N,C h w,places] or [C h w,places]: what a
  * convolution multiplies by its weights. kernel, dilation, padding, stride: OX_DIMS(2) for both dims, or
@@ -1307,6 +1363,48 @@ OX_API ox_tensor *ox_im2col(ox_tensor *x, ox_shape kernel, ox_shape dilation, ox
                             ox_shape stride);
 OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
                             ox_shape padding, ox_shape stride);
+
+/* ---- pooling ---------------------------------------------------------------------------------------------
+ * ox_max_pool2d - the largest of each window of x [N,C,H,W] or [C,H,W]; with_indices: and where it is in H W,
+ * the first of equals, NaN before all.
+ * ox_avg_pool2d - the mean of each window, f16 and bf16 summed in f32. include_pad: zeros of the padding are
+ * counted; divisor: what sums are divided by, 0 = their count.
+ * ox_adaptive_avg_pool2d, ox_adaptive_max_pool2d - as many windows as size says, which cover x evenly.
+ * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; an empty stride is
+ * the kernel. ceil: a window may reach over the end, as in torch.
+ * dtypes    max: floats and integers; avg: floats
+ * errors    OX_ERR_SHAPE no window fits; OX_ERR_ARG a number below what it may be, padding above half of a
+ *           window
+ * grad      max: g goes to where the largest is; avg: ox_avg_pool_back
+ * source    torch.nn.functional.max_pool2d, avg_pool2d */
+OX_API ox_tensor *ox_max_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool1d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool1d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool1d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool2d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool2d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool2d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_max_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                ox_shape dilation, bool ceil);
+OX_API ox_pair ox_max_pool3d_with_indices(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding,
+                                          ox_shape dilation, bool ceil);
+OX_API ox_tensor *ox_avg_pool3d(ox_tensor *x, ox_shape kernel, ox_shape stride, ox_shape padding, bool ceil,
+                                bool include_pad, int64_t divisor);
+OX_API ox_pair ox_adaptive_max_pool3d(ox_tensor *x, ox_shape size);
+OX_API ox_tensor *ox_adaptive_avg_pool3d(ox_tensor *x, ox_shape size);
+/* What flows back through ox_avg_pool: g spread over an operand with the spatial dims `size`; an empty
+ * kernel: through ox_adaptive_avg_pool. */
+OX_API ox_tensor *ox_avg_pool_back(ox_tensor *g, ox_shape size, ox_shape kernel, ox_shape stride,
+                                   ox_shape padding, bool ceil, bool include_pad, int64_t divisor);
 
 /* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
@@ -1329,6 +1427,338 @@ OX_API ox_status ox_profile_trace(const char *path);                    /* Chrom
  * lowers it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products).
  * The log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
+
+OX_EXTERN_C_END
+#endif
+/* >>composed/composed.h */
+/* Functions that are made of other functions. They run wherever those run, any strides, and their gradients
+ * are those of their parts. Names and meaning are PyTorch's; where it says it differently, the comment tells.
+ * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
+#ifndef OX_COMPOSED_H
+#define OX_COMPOSED_H
+
+OX_EXTERN_C_BEGIN
+
+/* Several results of one call, in the order of the comment; those that it has not are NULL, all on error. */
+typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
+
+/* ---- elementwise --------------------------------------------------------------------------------------- */
+/* sinc sin(pi x)/(pi x)   sgn x/|x|, of real numbers sign   deg2rad rad2deg   signbit bool, of -0 true
+ * tanhshrink x - tanh(x)  isposinf isneginf isreal bool
+ * logaddexp log(e^a+e^b), logaddexp2 of 2   xlogy a log(b), xlog1py a log(1+b): 0 where a is 0
+ * heaviside 0, b, 1 for a below, at, above 0   fmax fmin: NaN loses   ldexp a 2^b   float_power in f64
+ * nextafter a's neighbor towards b   gcd lcm of integers; they read whether they are done
+ * complex a + b i, polar a e^(b i): c64, also of f64 */
+/* clang-format off */
+#define OX_COMPOSED_1(X) \
+    X(sinc) X(sgn) X(deg2rad) X(rad2deg) X(signbit) X(tanhshrink) X(isposinf) X(isneginf) X(isreal) X(trace) \
+    X(corrcoef) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+#define OX_COMPOSED_2(X) \
+    X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(fmax) X(fmin) X(ldexp) X(float_power) \
+    X(nextafter) X(gcd) X(lcm) X(complex) X(polar) X(inner) X(vdot)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_COMPOSED_1(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
+OX_COMPOSED_2(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);       /* log(x/(1-x)); eps -1: x is not clamped */
+OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda);           /* 0 where |x| <= lambda */
+OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda);           /* nearer to 0 by lambda */
+OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight);            /* weight of one, or one a channel (dim 1) */
+OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
+OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
+OX_API ox_tuple ox_frexp(ox_tensor *x);                      /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
+
+/* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
+/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
+OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim, ox_tensor **out,
+                                  int64_t room);
+OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out, int64_t room);
+OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
+OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
+OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
+OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);       /* i64 [2, count] */
+OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
+/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
+ * total. */
+OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
+/* Copies of x, of which what the view of that name shows is source. */
+OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
+OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
+                                   int64_t step);
+OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
+                                        int64_t offset);
+
+/* ---- taken and put by index ---------------------------------------------------------------------------- */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast, negative
+ * ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is true. Both
+ * read whether an index is out of range (OX_ERR_INDEX). */
+OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
+OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
+                               bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
+OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
+OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
+OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
+OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
+OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
+
+/* ---- order --------------------------------------------------------------------------------------------- */
+/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
+OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
+OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
+OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
+/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
+OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
+OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
+OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
+OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
+OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim);          /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim);            /* of equally frequent ones the smallest */
+OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
+OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
+/* q: one number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+
+/* ---- statistics, differences, distances ---------------------------------------------------------------- */
+OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
+/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
+OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
+/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
+OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
+OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
+OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
+OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p);       /* from differences, never from products */
+OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
+OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
+OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
+
+/* ---- products: beta c + alpha product ------------------------------------------------------------------ */
+OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addr(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
+OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
+OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
+OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
+
+/* ---- over what a mask lets see (torch.masked); mask NULL: all ------------------------------------------ */
+#define OX_MASKED_DIMS(X) X(sum) X(prod) X(amax) X(amin) X(mean) X(logsumexp)
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
+OX_MASKED_DIMS(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
+#define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
+#define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
+OX_MASKED_ALONG(OXI_X)
+#undef OXI_X
+OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
+
+/* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
+OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
+OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
+OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
+/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
+OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
+
+/* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
+OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
+                                           ox_dtype dtype);
+OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
+
+OX_EXTERN_C_END
+#endif
+/* >>special/special.h */
+/* Special functions (torch.special). dtypes as of exp: integers and bool give f32; every one is computed in
+ * double and rounded once, on the CPU also for tensors of a GPU.
+ * numerics  relative 1e-14 in f64 (polynomials, igamma: 1e-12), where the function is not near a zero
+ * OX_NO_SPECIAL leaves the computations out: the functions say OX_ERR_UNSUPPORTED then */
+#ifndef OX_SPECIAL_H
+#define OX_SPECIAL_H
+
+OX_EXTERN_C_BEGIN
+
+/* lgamma log|Gamma(x)|   digamma its derivative   erfinv   erfcx e^(x x) erfc(x)
+ * ndtr the normal distribution up to x, log_ndtr its log, ndtri its inverse   entr -x log(x)
+ * i0 i1 modified Bessel functions, i0e i1e times e^-|x|; K: modified_bessel_k0 .., scaled ones times e^x
+ * bessel_j0 j1 y0 y1   spherical_bessel_j0 sin(x)/x   airy_ai */
+/* clang-format off */
+#define OX_SPECIAL_1(X) \
+    X(lgamma) X(digamma) X(erfinv) X(erfcx) X(ndtri) X(log_ndtr) X(i0) X(i0e) X(i1) X(i1e) X(bessel_j0) \
+    X(bessel_j1) X(bessel_y0) X(bessel_y1) X(modified_bessel_k0) X(modified_bessel_k1) \
+    X(scaled_modified_bessel_k0) X(scaled_modified_bessel_k1) X(spherical_bessel_j0) X(airy_ai)
+#define OX_SPECIAL_COMPOSED(X) X(ndtr) X(entr)
+/* zeta(s, q) sum of (k + q)^-s   igamma(a, x), igammac: the regularized incomplete gamma functions
+ * polynomials of x and degree n, of which the whole part counts */
+#define OX_SPECIAL_2(X) \
+    X(zeta) X(igamma) X(igammac) X(chebyshev_polynomial_t) X(chebyshev_polynomial_u) \
+    X(chebyshev_polynomial_v) X(chebyshev_polynomial_w) X(shifted_chebyshev_polynomial_t) \
+    X(shifted_chebyshev_polynomial_u) X(shifted_chebyshev_polynomial_v) X(shifted_chebyshev_polynomial_w) \
+    X(hermite_polynomial_h) X(hermite_polynomial_he) X(laguerre_polynomial_l) X(legendre_polynomial_p)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_SPECIAL_1(OXI_X) OX_SPECIAL_COMPOSED(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
+OX_SPECIAL_2(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_polygamma(int64_t n, ox_tensor *x);    /* the nth derivative of digamma */
+OX_API ox_tensor *ox_mvlgamma(ox_tensor *x, int64_t p);     /* log of the multivariate gamma function */
+
+OX_EXTERN_C_END
+#endif
+/* >>linalg/linalg.h */
+/* Linear algebra (torch.linalg): matrices in the last two dims, leading dims are a batch and broadcast where
+ * two operands meet.
+ * dtypes    f32 and f64; solve and inv c64 as well, as real matrices of twice the size. eig gives c64
+ * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
+ *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues; residuals
+ *           of a small multiple of eps times the matrix's size (tests/test_linalg.c)
+ * gradients all but geqrf. Of vectors only what does not depend on their signs and order; of eigenvalues and
+ *           singular values that are the same the vectors have none
+ * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
+ *           finite (eigh, svd, eig); OX_ERR_SHAPE, OX_ERR_DTYPE
+ * devices   the CPU computes it for tensors of a GPU too
+ * OX_NO_LINALG leaves the computations out: the functions say OX_ERR_UNSUPPORTED then */
+#ifndef OX_LINALG_H
+#define OX_LINALG_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- systems ------------------------------------------------------------------------------------------- */
+/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false: x a = b */
+OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
+OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
+OX_API ox_tensor *ox_inv(ox_tensor *x);
+OX_API ox_tensor *ox_det(ox_tensor *x);
+OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
+OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where the determinant is below 0 */
+/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
+ * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
+OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
+/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0 where
+ * atol is given. hermitian: the lower triangle counts. */
+OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
+OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
+
+/* ---- factors ------------------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);    /* and i32: 0, or the order of the minor that is not */
+OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
+OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
+OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
+OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
+OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
+OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
+OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
+OX_API ox_tuple ox_geqrf(ox_tensor *x);                      /* R and reflectors below it, their factors tau */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* the first columns of their product */
+OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
+OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
+OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
+OX_API ox_tuple ox_eig(ox_tensor *x);                       /* values, vectors in columns: c64 */
+OX_API ox_tensor *ox_eigvals(ox_tensor *x);
+OX_API ox_tuple ox_svd(ox_tensor *x, bool full_matrices);   /* U, S falling, V^T: x = U S V^T */
+OX_API ox_tensor *ox_svdvals(ox_tensor *x);
+
+/* ---- norms, powers, functions -------------------------------------------------------------------------- */
+/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
+OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
+OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
+OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
+OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
+OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
+OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
+
+OX_EXTERN_C_END
+#endif
+/* >>fft/fft.h */
+/* Fourier transforms (torch.fft): of any length, in f64 and rounded to f32 parts.
+ * dtypes    c64, real numbers are taken as c64; rfft, ihfft of real numbers give c64; irfft, hfft give f32.
+ *           f64 gives c64 too, where torch gives c128, which is no dtype here
+ * n, sizes  the length along the dim: cut, or filled with zeros; 0 as it is. irfft, hfft: of the result; 0
+ *           for 2 (size - 1). OX_ALL_DIMS for none
+ * dims      OX_ALL_DIMS: all, with sizes the last ones; transforms in two dims take the last two
+ * norm      "backward" (NULL): 1/n on the way back, "forward", "ortho"
+ * errors    OX_ERR_ARG no elements to transform, an unknown norm; OX_ERR_DTYPE complex for rfft, ihfft
+ * devices   the CPU computes it for tensors of a GPU too
+ * OX_NO_FFT leaves the computations out: the functions say OX_ERR_UNSUPPORTED then */
+#ifndef OX_FFT_H
+#define OX_FFT_H
+
+OX_EXTERN_C_BEGIN
+
+#define OX_FFT(X) X(fft) X(ifft) X(rfft) X(irfft) X(hfft) X(ihfft)
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm);
+OX_FFT(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+OX_FFT(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+OX_FFT(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
+OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims);
+OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype);
+OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype);
+
+/* Short-time transforms: windows of n_fft samples, `hop` apart, times window [window length <= n_fft] (NULL:
+ * ones). x [.., samples] -> [.., frequencies, frames], c64. Zeros: hop n_fft / 4, window length n_fft.
+ * center: frames are around their samples, the ends mirrored. normalized: over sqrt(n_fft). onesided: of real
+ * samples, n_fft / 2 + 1 frequencies. */
+typedef struct ox_stft_desc {
+    int64_t hop;
+    int64_t window_length;
+    ox_tensor *window;
+    bool center;
+    bool normalized;
+    bool onesided;
+} ox_stft_desc;
+OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
+/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows leave
+ * some samples out. */
+OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
 #endif
@@ -4522,6 +4952,7 @@ typedef enum oxi_op{
 #define OXI_ROWS_OF_OPS_OPS \
 OXI_OPERANDS(generated,0,"",1,"out")\
 OXI_OPERANDS(unary,1,"x",1,"out")\
+OXI_OPERANDS(special,2,"x other?",1,"out")\
 OXI_OPERANDS(binary,2,"a b",1,"out")\
 OXI_OPERANDS(where,3,"condition a b",1,"out")\
 OXI_OPERANDS(lerp,3,"a b weight",1,"out")\
@@ -4535,11 +4966,18 @@ OXI_OPERANDS(scattered,3,"x index source",1,"out")\
 OXI_OPERANDS(masked,2,"x mask",1,"out")\
 OXI_OPERANDS(table,2,"table ids",1,"out")\
 OXI_OPERANDS(list,-1,"tensors",1,"out")\
+OXI_OPERANDS(chained,-1,"tensors",-1,"results")\
 OXI_OPERANDS(linear,3,"x weight bias?",1,"out")\
+OXI_OPERANDS(measured,5,"x mean variance weight? bias?",1,"out")\
+OXI_OPERANDS(conv,3,"x weight bias?",1,"out")\
+OXI_OPERANDS(conv_back,2,"g x",1,"out")\
 OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out")\
+OXI_OPERANDS(solve,2,"a b",1,"out")\
+OXI_OPERANDS(factored,1,"x",2,"first second")\
 OXI_OPERANDS(addmm,3,"c a b",1,"out")\
 OXI_OPERANDS(rope,3,"x positions? factors?",1,"out")\
 OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out")\
+OXI_OPERANDS(recurrence,7,"q k v decay state erase? write?",1,"out")\
 OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0))\
 OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01))\
 OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1))\
@@ -4574,6 +5012,7 @@ OXI_ATTRIBUTES(sort,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,descending,false))\
 OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k,0))\
 OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5))\
 OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5))\
+OXI_ATTRIBUTES(batch_norm,OXI_ATTR(F64,eps,1e-5)OXI_ATTR(FLAG,training,false))\
 OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1))\
 OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0))\
 OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0))\
@@ -4586,8 +5025,14 @@ OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,ma
 OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0)\
  OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false))\
 OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)\
- OXI_ATTR(I64,groups,1))\
+ OXI_ATTR(I64,groups,1)OXI_ATTR(SPAN,size,0))\
+OXI_ATTRIBUTES(pool,OXI_ATTR(I64,dims,2)OXI_ATTR(SPAN,kernel,0)\
+ OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)OXI_ATTR(SPAN,size,0)\
+ OXI_ATTR(FLAG,ceil,false)OXI_ATTR(FLAG,include_pad,true)OXI_ATTR(I64,divisor,0))\
 OXI_ATTRIBUTES(order,OXI_ATTR(ORDER,dims,0))\
+OXI_ATTRIBUTES(chain,OXI_ATTR(PROGRAM,program,NULL)OXI_ATTR(NUMBERS,numbers,0)\
+ OXI_ATTR(DTYPE,dtype,OX_DTYPE_NONE)OXI_ATTR(DTYPE,dtype_2,OX_DTYPE_NONE)\
+ OXI_ATTR(DTYPE,dtype_3,OX_DTYPE_NONE)OXI_ATTR(DTYPE,dtype_4,OX_DTYPE_NONE))\
 OXI_ATTRIBUTES(sizes,OXI_ATTR(SIZES,shape,0))\
 OXI_ATTRIBUTES(slice,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,start,0)OXI_ATTR(I64,length,0)OXI_ATTR(I64,step,1))\
 OXI_ATTRIBUTES(select,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,index,0))\
@@ -4595,6 +5040,14 @@ OXI_ATTRIBUTES(dims,OXI_ATTR(DIMS,dims,0))\
 OXI_ATTRIBUTES(between,OXI_ATTR(DIM,first,0)OXI_ATTR(DIM,second,1)OXI_ATTR(I64,offset,0))\
 OXI_ATTRIBUTES(strided,OXI_ATTR(SIZES,shape,0)OXI_ATTR(SIZES,strides,0)OXI_ATTR(I64,offset,0))\
 OXI_ATTRIBUTES(part,OXI_ATTR(I64,part,0))\
+OXI_ATTRIBUTES(triangle,OXI_ATTR(FLAG,upper,false))\
+OXI_ATTRIBUTES(triangular,OXI_ATTR(FLAG,upper,false)OXI_ATTR(FLAG,right,false)OXI_ATTR(FLAG,unit,false))\
+OXI_ATTRIBUTES(pivot,OXI_ATTR(FLAG,pivot,true))\
+OXI_ATTRIBUTES(complete,OXI_ATTR(FLAG,complete,false))\
+OXI_ATTRIBUTES(tolerance,OXI_ATTR(F64,atol,0)OXI_ATTR(F64,rtol,-1)OXI_ATTR(FLAG,hermitian,false))\
+OXI_ATTRIBUTES(fourier,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,length,0)OXI_ATTR(FLAG,inverse,false)\
+ OXI_ATTR(F64,scale,1))\
+OXI_ATTRIBUTES(special,OXI_ATTR(I64,function,0))\
 OXI_ATTRIBUTES(windows,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,size,1)OXI_ATTR(I64,step,1))\
 OXI_OP(abs,MAP,unary,map_abs,REAL,IFC,INPLACE,1,none,yes,none)\
 OXI_OP(neg,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)\
@@ -4689,6 +5142,7 @@ OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none)\
 OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp)\
 OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none)\
 OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv)\
+OXI_OP(special,SPECIAL,special,map,FLOAT,BIF,PLAIN,60,special,yes,none)\
 OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none)\
 OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none)\
 OXI_OP(fill,FILL,generated,fill,OTHER,BIFC,PLAIN,0,fill,none,none)\
@@ -4727,10 +5181,11 @@ OXI_OP(log_softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,log_softmax)\
 OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm)\
 OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm)\
 OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm)\
+OXI_OP(chain,CHAIN,chained,chain,OTHER,BF,PLAIN,8,chain,none,none)\
 OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)\
 OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)\
+OXI_OP(batch_norm,PARTS,measured,batch_norm,SAME,F,PLAIN,2,batch_norm,yes,batch_norm)\
 OXI_OP(flip,PARTS,unary,flip,SAME,BIFCQ,PLAIN,0,dims,yes,flip)\
-OXI_OP(conv2d,PARTS,linear,conv2d,SAME,F,PLAIN,-1,conv,yes,conv2d)\
 OXI_OP(gather,INDEX,indexed,gather,SAME,BIFC,PLAIN,0,along,yes,none)\
 OXI_OP(scatter,INDEX,scattered,scatter,SAME,BIFC,INPLACE,0,along,yes,none)\
 OXI_OP(scatter_add,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)\
@@ -4752,8 +5207,29 @@ OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none)\
 OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear)\
 OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none)\
 OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm)\
+OXI_OP(conv,CONV,conv,conv,SAME,F,PLAIN,-1,conv,yes,conv)\
+OXI_OP(conv_back_input,CONV,conv,conv_back_input,SAME,F,PLAIN,-1,conv,yes,conv_back_input)\
+OXI_OP(conv_back_weight,CONV,conv_back,conv_back_weight,SAME,F,PLAIN,-1,conv,yes,conv_back_weight)\
+OXI_OP(max_pool,POOL,pair,max_pool,SAME,IF,PLAIN,1,pool,yes,none)\
+OXI_OP(avg_pool,POOL,unary,avg_pool,SAME,F,PLAIN,1,pool,yes,none)\
+OXI_OP(avg_pool_back,POOL,unary,avg_pool_back,SAME,F,PLAIN,1,pool,yes,none)\
+OXI_OP(cholesky,LINALG,factored,factor_square,SAME,F,PLAIN,-1,triangle,yes,none)\
+OXI_OP(lu_factor,LINALG,factored,factor_lu,SAME,F,PLAIN,-1,pivot,yes,none)\
+OXI_OP(solve,LINALG,solve,solve,SAME,F,PLAIN,-1,none,yes,none)\
+OXI_OP(solve_triangular,LINALG,solve,solve,SAME,F,PLAIN,-1,triangular,yes,none)\
+OXI_OP(qr,LINALG,factored,factor_qr,SAME,F,PLAIN,-1,complete,yes,none)\
+OXI_OP(geqrf,LINALG,factored,factor_geqrf,SAME,F,PLAIN,-1,none,none,none)\
+OXI_OP(eigh,LINALG,factored,factor_square,SAME,F,PLAIN,-1,triangle,yes,none)\
+OXI_OP(svd,LINALG,factored,factor_svd,SAME,F,PLAIN,-1,none,yes,none)\
+OXI_OP(eig,LINALG,factored,factor_square,OTHER,F,PLAIN,-1,none,yes,none)\
+OXI_OP(pinv,PARTS,unary,pinv,SAME,F,PLAIN,-1,tolerance,yes,pinv)\
+OXI_OP(det,PARTS,unary,det,SAME,F,PLAIN,-1,none,yes,det)\
+OXI_OP(fft_c2c,FFT,unary,fourier,SAME,C,PLAIN,-1,fourier,yes,none)\
+OXI_OP(fft_r2c,FFT,unary,fourier,OTHER,BIF,PLAIN,-1,fourier,yes,none)\
+OXI_OP(fft_c2r,FFT,unary,fourier,OTHER,C,PLAIN,-1,fourier,yes,none)\
 OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope)\
 OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention)\
+OXI_OP(linear_attention,RECURRENCE,recurrence,linear_attention,OTHER,F,PLAIN,-1,none,none,linear_attention)\
 OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none)\
 OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none)\
 OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none)\
@@ -4795,21 +5271,25 @@ OXI_OP_COUNT}oxi_op;
 typedef enum oxi_family{
 OXI_FAMILY_MAP,OXI_FAMILY_COPY,OXI_FAMILY_FILL,OXI_FAMILY_RANDOM,OXI_FAMILY_REDUCE,OXI_FAMILY_SCAN,
  OXI_FAMILY_SORT,OXI_FAMILY_ROW,OXI_FAMILY_INDEX,OXI_FAMILY_PRODUCT,OXI_FAMILY_ROPE,OXI_FAMILY_ATTENTION,
- OXI_FAMILY_COMPUTED,OXI_FAMILY_PARTS=OXI_FAMILY_COMPUTED,OXI_FAMILY_VIEW,OXI_FAMILY_MOVE,OXI_FAMILY_COUNT
- }oxi_family;
+ OXI_FAMILY_CONV,OXI_FAMILY_POOL,OXI_FAMILY_RECURRENCE,OXI_FAMILY_CHAIN,OXI_FAMILY_SPECIAL,
+ OXI_FAMILY_LINALG,OXI_FAMILY_FFT,OXI_FAMILY_COMPUTED,OXI_FAMILY_PARTS=OXI_FAMILY_COMPUTED,OXI_FAMILY_VIEW,
+ OXI_FAMILY_MOVE,OXI_FAMILY_COUNT}oxi_family;
 enum{OXI_FLAG_PLAIN,OXI_FLAG_INPLACE,OXI_FLAG_RANDOM,OXI_FLAG_MASKED,OXI_FLAG_NONEMPTY};
 enum{OXI_GIVES_SAME,OXI_GIVES_FLOAT,OXI_GIVES_REAL,OXI_GIVES_BOOL,OXI_GIVES_TRUTH,
  OXI_GIVES_INDEX,OXI_GIVES_TOTAL,OXI_GIVES_OTHER};
 enum{OXI_GRADIENT_none,OXI_GRADIENT_flat,OXI_GRADIENT_yes};
 enum{OXI_ACCEPT_B=1,OXI_ACCEPT_I=2,OXI_ACCEPT_F=4,OXI_ACCEPT_C=8,OXI_ACCEPT_Q=16,
- OXI_ACCEPT_BI=3,OXI_ACCEPT_IF=6,OXI_ACCEPT_BIF=7,OXI_ACCEPT_FC=12,OXI_ACCEPT_IFC=14,
- OXI_ACCEPT_BIFC=15,OXI_ACCEPT_FQ=20,OXI_ACCEPT_IFCQ=30,OXI_ACCEPT_BIFCQ=31};
-#define OXI_MAX_IN 5
-#define OXI_MAX_OUT 2
+ OXI_ACCEPT_BI=3,OXI_ACCEPT_BF=5,OXI_ACCEPT_IF=6,OXI_ACCEPT_BIF=7,OXI_ACCEPT_FC=12,
+ OXI_ACCEPT_IFC=14,OXI_ACCEPT_BIFC=15,OXI_ACCEPT_FQ=20,OXI_ACCEPT_IFCQ=30,OXI_ACCEPT_BIFCQ=31};
+#define OXI_MAX_IN 7
+#define OXI_MAX_OUT 4
 typedef struct oxi_order{
 int8_t count,dim[OX_MAX_DIMS];}oxi_order;
 typedef struct oxi_span{
 int64_t n[3];}oxi_span;
+enum{OXI_CHAIN_NUMBERS=12};
+typedef struct oxi_chain_numbers{
+double n[OXI_CHAIN_NUMBERS];}oxi_chain_numbers;
 #define OXI_TYPE_NOTHING char
 #define OXI_TYPE_F64 double
 #define OXI_TYPE_SCALAR double
@@ -4824,6 +5304,8 @@ int64_t n[3];}oxi_span;
 #define OXI_TYPE_DTYPE ox_dtype
 #define OXI_TYPE_DEVICE ox_device*
 #define OXI_TYPE_ACTIVATION ox_activation
+#define OXI_TYPE_PROGRAM const struct oxi_chain*
+#define OXI_TYPE_NUMBERS oxi_chain_numbers
 #define OXI_ATTR(kind,name,otherwise)OXI_TYPE_##kind name;
 #define OXI_ATTRIBUTES(name,list)typedef struct oxi_attr_##name{list}oxi_attr_##name;
 #ifndef OXI_OPERANDS
@@ -4869,6 +5351,7 @@ OXI_ROWS_OF_OPS_OPS
 #define OXI_DEFAULT_NOTHING(a,otherwise)
 #define OXI_DEFAULT_ORDER(a,otherwise)
 #define OXI_DEFAULT_SIZES(a,otherwise)
+#define OXI_DEFAULT_NUMBERS(a,otherwise)
 #define OXI_DEFAULT_SPAN(a,otherwise)a.n[0] =a.n[1]=a.n[2]=otherwise;
 #define OXI_DEFAULT_F64(a,otherwise)a =otherwise;
 #define OXI_DEFAULT_SCALAR(a,otherwise)a =otherwise;
@@ -4880,6 +5363,7 @@ OXI_ROWS_OF_OPS_OPS
 #define OXI_DEFAULT_DTYPE(a,otherwise)a =otherwise;
 #define OXI_DEFAULT_DEVICE(a,otherwise)a =otherwise;
 #define OXI_DEFAULT_ACTIVATION(a,otherwise)a =otherwise;
+#define OXI_DEFAULT_PROGRAM(a,otherwise)a =otherwise;
 #define OXI_ATTR(kind,name,otherwise)OXI_DEFAULT_##kind(own->name,otherwise)
 #define OXI_ATTRIBUTES(name,list)\
 OXI_UNUSED static inline oxi_attrs oxi_attrs_##name(void){\
@@ -4934,7 +5418,7 @@ const char*in,*out;}oxi_operand_names;
 typedef enum oxi_attr_kind{
 OXI_ATTR_NOTHING,OXI_ATTR_F64,OXI_ATTR_SCALAR,OXI_ATTR_FACTOR,OXI_ATTR_I64,OXI_ATTR_FLAG,OXI_ATTR_DIM,
  OXI_ATTR_DIMS,OXI_ATTR_ORDER,OXI_ATTR_SIZES,OXI_ATTR_SPAN,OXI_ATTR_DTYPE,OXI_ATTR_DEVICE,
- OXI_ATTR_ACTIVATION}oxi_attr_kind;
+ OXI_ATTR_ACTIVATION,OXI_ATTR_PROGRAM,OXI_ATTR_NUMBERS}oxi_attr_kind;
 typedef struct oxi_attr_member{
 const char*name;
 oxi_attr_kind kind;
@@ -5003,6 +5487,33 @@ static oxi_work oxi_work_begin(const char*name);
 static ox_tensor*oxi_work_end(oxi_work*work,ox_tensor*result);
 static ox_dtype oxi_compute_dtype(const oxi_call*call);
 #endif
+/* >>ops/call/chain.h */
+#ifndef OX_OPS_CHAIN_H
+#define OX_OPS_CHAIN_H
+enum{
+OXI_CHAIN_OPERANDS=6,OXI_CHAIN_STEPS=40,OXI_CHAIN_PROGRAMS=256,OXI_CHAIN_TILES=12};
+typedef struct oxi_chain_step{
+uint16_t op;
+uint8_t in[3];
+uint8_t tile;}oxi_chain_step;
+typedef struct oxi_chain{
+int operand_count,number_count,step_count,result_count,tile_count;
+unsigned conditions;
+oxi_chain_step step[OXI_CHAIN_STEPS];
+uint8_t result[OXI_MAX_OUT];}oxi_chain;
+OXI_SMALL int oxi_chain_operand(int i){return i;}
+OXI_SMALL int oxi_chain_number(int j){return OXI_CHAIN_OPERANDS+j;}
+OXI_SMALL int oxi_chain_value(int k){return OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS+k;}
+static int oxi_chain_add(oxi_chain*chain,oxi_op op,const int*in,int count);
+static bool oxi_chain_give(oxi_chain*chain,int value);
+static const oxi_chain*oxi_chain_finish(oxi_chain*chain);
+static const oxi_chain*oxi_chain_of(const char*text);
+static ox_status oxi_chain_run(const char*text,ox_tensor*const*in,int count,const double*numbers,
+ int number_count,ox_tensor**out);
+static oxi_op oxi_map_op_named(const char*word,size_t length);
+static bool oxi_chain_is_condition(const oxi_chain*chain,int value);
+static int oxi_chain_text(const oxi_chain*chain,char*out,size_t room);
+#endif
 /* >>ops/call/attributes.c */
 #define OXI_OPERANDS(name,inputs,input_names,results,result_names)\
 static const oxi_operand_names oxi_operands_##name={inputs,results,input_names,result_names};
@@ -5033,6 +5544,29 @@ OXI_ROWS_OF_OPS_OPS
 #undef OXI_ATTR
 static const void*oxi_attr_at(const oxi_attrs*attr,const oxi_attr_member*m){
 return(const char*)attr+m->offset;}
+OXI_UNUSED static oxi_attrs oxi_attrs_by_default(oxi_op op){
+switch(op){
+#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes, ...)\
+case OXI_OP_##name:return oxi_attrs_##attributes();
+#ifndef OXI_OPERANDS
+#define OXI_OPERANDS(...)
+#endif
+#ifndef OXI_ATTRIBUTES
+#define OXI_ATTRIBUTES(...)
+#endif
+#ifndef OXI_NEEDS
+#define OXI_NEEDS(...)
+#endif
+#ifndef OXI_OP
+#define OXI_OP(...)
+#endif
+OXI_ROWS_OF_OPS_OPS
+#undef OXI_OPERANDS
+#undef OXI_ATTRIBUTES
+#undef OXI_NEEDS
+#undef OXI_OP
+#undef OXI_ATTR
+default:return oxi_attrs_none();}}
 static bool oxi_attr_same(const oxi_attr_member*m,const void*a,const void*b){
 if(m->kind==OXI_ATTR_NOTHING)return true;
 if(m->kind==OXI_ATTR_SIZES){
@@ -5101,6 +5635,7 @@ case OXI_ATTR_DTYPE:return snprintf(out,room,"%s",ox_dtype_name(*(const ox_dtype
 case OXI_ATTR_DEVICE:return snprintf(out,room,"%s",ox_device_name(*(ox_device*const*)at));
 case OXI_ATTR_ACTIVATION:
 return snprintf(out,room,"%s",oxi_activation_name(*(const ox_activation*)at));
+case OXI_ATTR_PROGRAM:return oxi_chain_text(*(const oxi_chain*const*)at,out,room);
 default:return 0;}}
 OXI_UNUSED static int oxi_attrs_text(oxi_op op,const oxi_attrs*attr,char*out,size_t room){
 int used=0;
@@ -5160,6 +5695,17 @@ int64_t expert;}oxi_product_form;
 static void oxi_product_form_of(const oxi_call*call,oxi_product_form*out);
 static void oxi_product_form_join(oxi_product_form*p);
 static double oxi_product_form_flops(const oxi_product_form*p);
+typedef struct oxi_conv_side{
+const ox_tensor*t;
+int64_t shape[5],stride[5];}oxi_conv_side;
+typedef struct oxi_conv_form{
+oxi_conv_side x,y,weight;
+const ox_tensor*bias;
+int64_t samples,groups;
+int64_t channels,outputs;
+int64_t stride[3],padding[3],dilation[3];}oxi_conv_form;
+static void oxi_conv_form_of(const oxi_call*call,oxi_conv_form*out);
+static double oxi_conv_form_flops(const oxi_conv_form*f);
 typedef enum oxi_index_kind{
 OXI_INDEX_PICK,OXI_INDEX_PUT,OXI_INDEX_PATTERN,OXI_INDEX_SELECT,OXI_INDEX_COPIES}oxi_index_kind;
 typedef enum oxi_index_by{
@@ -5373,6 +5919,38 @@ p->ndim--;}}
 OXI_UNUSED static double oxi_product_form_flops(const oxi_product_form*p){
 double each=p->t[OXI_PRODUCT_A]->dtype==OX_C64?8.0:2.0;
 return each*(double)ox_numel(p->t[OXI_PRODUCT_C])*(double)p->k;}
+/* >>form/conv.c */
+static oxi_conv_side oxi_conv_side_of(const ox_tensor*t){
+oxi_conv_side side;
+int missing=5-t->ndim;
+side.t=t;
+for(int d=0;d<5;d++){
+bool there=d<2||d>=2+missing;
+int dim=d<2?d:d-missing;
+side.shape[d]=there?t->shape[dim]:1;
+side.stride[d]=there?t->stride[dim]:0;}
+return side;}
+static void oxi_conv_form_of(const oxi_call*call,oxi_conv_form*f){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*a=call->in[0],*b=call->in[1],*c=call->out[0];
+int missing=5-a->ndim;
+memset(f,0,sizeof*f);
+f->x=oxi_conv_side_of(call->op==OXI_OP_conv?a:call->op==OXI_OP_conv_back_input?c:b);
+f->y=oxi_conv_side_of(call->op==OXI_OP_conv?c:a);
+f->weight=oxi_conv_side_of(call->op==OXI_OP_conv_back_weight?c:b);
+f->bias=call->in_count>2?call->in[2]:NULL;
+f->samples=f->x.shape[0];
+f->groups=told->groups;
+f->channels=f->weight.shape[1];
+f->outputs=f->weight.shape[0]/f->groups;
+for(int d=0;d<3;d++){
+f->stride[d]=d<missing?1:told->stride.n[d-missing];
+f->padding[d]=d<missing?0:told->padding.n[d-missing];
+f->dilation[d]=d<missing?1:told->dilation.n[d-missing];}}
+static double oxi_conv_form_flops(const oxi_conv_form*f){
+double flops=2.0*(double)f->channels;
+for(int d=0;d<5;d++)flops*=(double)f->y.shape[d]*(d<2?1:(double)f->weight.shape[d]);
+return flops;}
 /* >>form/index.c */
 static const oxi_index_form oxi_index_table[]={
 #define OXI_INDEX(op,kind,by,does){OXI_OP_##op,OXI_INDEX_##kind,OXI_BY_##by,OXI_DOES_##does},
@@ -5866,6 +6444,26 @@ if(status==OX_OK&& !(oxi_class_bit(dtype)&oxi_op_row_of(call->op)->accepts))
 status=oxi_fail(OX_ERR_DTYPE,"%s: not defined for %s",oxi_op_name(call),ox_dtype_name(dtype));
 if(status==OX_OK)status=oxi_check_factors(call,dtype);
 return status==OX_OK?oxi_broadcast(call,out,oxi_given_dtype(call,dtype)):status;}
+OXI_RULE(chain){
+const oxi_attr_chain*told= &call->attr.chain;
+const oxi_chain*program=told->program;
+const ox_dtype given[OXI_MAX_OUT]={told->dtype,told->dtype_2,told->dtype_3,told->dtype_4};
+ox_dtype dtype;
+if(!program||call->in_count!=program->operand_count||call->out_count!=program->result_count)
+return oxi_fail(OX_ERR_ARG,"chain: %d operands, %d results are not what its program has",
+ call->in_count,call->out_count);
+for(int i=0;i<call->in_count;i++)
+if(!call->in[i]||((program->conditions>>i&1)&&call->in[i]->dtype!=OX_BOOL))
+return oxi_fail(OX_ERR_DTYPE,"chain: operand %d is not a condition",i+1);
+ox_status status=oxi_promoted(call,&dtype);
+if(status==OX_OK&&oxi_info(dtype)->cls!=OX_CLASS_FLOAT)
+status=oxi_fail(OX_ERR_DTYPE,"chain: not defined for %s",ox_dtype_name(dtype));
+for(int i=0;i<call->out_count&&status==OX_OK;i++){
+ox_dtype result=given[i]?given[i]:dtype;
+if(oxi_info(result)->cls!=OX_CLASS_FLOAT)
+return oxi_fail(OX_ERR_DTYPE,"chain: results are no %s",ox_dtype_name(result));
+status=oxi_broadcast(call,&out[i],result);}
+return status;}
 OXI_RULE(map_celu){
 if(call->attr.alpha.alpha==0)return oxi_fail(OX_ERR_ARG,"celu: alpha is 0");
 return oxi_rule_map(call,out);}
@@ -6082,6 +6680,18 @@ if(x->ndim<2)return oxi_fail(OX_ERR_SHAPE,"%s: %s has no channel dim",oxi_op_nam
 if(groups<1||x->shape[1]%groups)
 return oxi_fail(OX_ERR_SHAPE,"%s: %lld channels do not fall into %lld groups",
  oxi_op_name(call),(long long)x->shape[1],(long long)groups);
+for(int i=1;i<call->in_count;i++){
+const ox_tensor*w=call->in[i];
+if(w&&(w->ndim!=1||w->shape[0]!=x->shape[1]|| !oxi_is_float(w->dtype)))
+return oxi_fail(OX_ERR_SHAPE,"%s: %s does not fit the %lld channels of %s",oxi_op_name(call),
+ oxi_tensor_text(w),(long long)x->shape[1],oxi_tensor_text(x));
+ox_status status=oxi_check_weight_dtype(call,x,w);
+if(status!=OX_OK)return status;}
+return oxi_rule_row(call,out);}
+OXI_RULE(batch_norm){
+const ox_tensor*x=call->in[0];
+if(x->ndim<2)
+return oxi_fail(OX_ERR_SHAPE,"%s: %s has no channel dim",oxi_op_name(call),oxi_tensor_text(x));
 for(int i=1;i<call->in_count;i++){
 const ox_tensor*w=call->in[i];
 if(w&&(w->ndim!=1||w->shape[0]!=x->shape[1]|| !oxi_is_float(w->dtype)))
@@ -6340,6 +6950,181 @@ return oxi_fail(OX_ERR_SHAPE,"addmm: %s does not fit the product %s%s",oxi_tenso
  ox_dtype_name(dtype),oxi_shape_text(2,shape));
 oxi_meta(out,dtype,2,shape);
 return oxi_check_factors(call,dtype);}
+/* >>ops/rules/conv.c */
+static int64_t oxi_conv_places(const oxi_attr_conv*told,int i,int64_t size,int64_t kernel,int64_t behind){
+int64_t reach=told->dilation.n[i]*(kernel-1)+1;
+int64_t room=size +2*told->padding.n[i]+behind-reach;
+return room<0?0:room/told->stride.n[i]+1;}
+static ox_status oxi_check_conv_numbers(const oxi_call*call,const int64_t*kernel,int dims){
+const oxi_attr_conv*told= &call->attr.conv;
+for(int i=0;i<dims;i++){
+const int64_t most=INT32_MAX,stride=told->stride.n[i],padding=told->padding.n[i],
+ dilation=told->dilation.n[i],size=told->size.n[i];
+if(stride>=1&&stride<=most&&padding>=0&&padding<=most&&dilation>=1&&
+ dilation<=most&&kernel[i]<=most&&size>=0&&size<=INT64_MAX/4)
+continue;
+return oxi_fail(OX_ERR_ARG,"%s: stride %lld, padding %lld, dilation %lld of a kernel of %lld",
+ oxi_op_name(call),(long long)stride,(long long)padding,(long long)dilation,(long long)kernel[i]);}
+if(told->groups<1)
+return oxi_fail(OX_ERR_ARG,"%s: %lld groups, at least one is needed",oxi_op_name(call),
+ (long long)told->groups);
+return OX_OK;}
+static ox_status oxi_check_conv_operands(const oxi_call*call){
+const ox_tensor*a=call->in[0],*b=call->in[1];
+const char*name=oxi_op_name(call);
+bool floats=true;
+for(int i=1;i<call->in_count;i++)
+floats=floats&&(!call->in[i]||oxi_is_float(call->in[i]->dtype));
+const ox_tensor*bias=call->in_count>2?call->in[2]:NULL;
+if(a->ndim<3||a->ndim>5||b->ndim!=a->ndim|| !floats||(bias&&bias->ndim!=1))
+return oxi_fail(OX_ERR_SHAPE,
+ "%s: x %s, weight %s, bias %s are not floats [N,C,..], [O,C/groups,..], [O] of "
+ "one to three spatial dims",name,oxi_tensor_text(a),oxi_tensor_text(b),bias?oxi_tensor_text(bias):"none");
+for(int i=1;i<call->in_count;i++){
+ox_status status=oxi_check_weight_dtype(call,a,call->in[i]);
+if(status!=OX_OK)return status;}
+return OX_OK;}
+static ox_status oxi_check_conv_bias(const oxi_call*call,int64_t outputs){
+const ox_tensor*bias=call->in[2];
+if(!bias||bias->shape[0]==outputs)return OX_OK;
+return oxi_fail(OX_ERR_SHAPE,"%s: bias %s is not one number for each of %lld channels",
+ oxi_op_name(call),oxi_tensor_text(bias),(long long)outputs);}
+OXI_RULE(conv){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*x=call->in[0],*weight=call->in[1];
+const char*name=oxi_op_name(call);
+int64_t shape[5];
+ox_status status=oxi_check_conv_operands(call);
+if(status==OX_OK)status=oxi_check_conv_numbers(call,weight->shape +2,x->ndim-2);
+if(status!=OX_OK)return status;
+int64_t groups=told->groups,outputs=weight->shape[0];
+if(x->shape[1]%groups||outputs%groups||x->shape[1]/groups!=weight->shape[1])
+return oxi_fail(OX_ERR_SHAPE,"%s: weight %s does not fit the channels of %s in %lld groups",name,
+ oxi_tensor_text(weight),oxi_tensor_text(x),(long long)groups);
+status=oxi_check_conv_bias(call,outputs);
+shape[0]=x->shape[0];
+shape[1]=outputs;
+for(int d=2;status==OX_OK&&d<x->ndim;d++){
+shape[d]=oxi_conv_places(told,d-2,x->shape[d],weight->shape[d],told->size.n[d-2]);
+if(shape[d]<1||weight->shape[d]<1)
+status=oxi_fail(OX_ERR_SHAPE,"%s: a window of %s does not fit into %s",name,
+ oxi_tensor_text(weight),oxi_tensor_text(x));}
+if(status==OX_OK)oxi_meta(out,x->dtype,x->ndim,shape);
+return status;}
+static ox_status oxi_check_conv_places(const oxi_call*call,const int64_t*size,const int64_t*kernel){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*y=call->in[0];
+for(int d=0;d<y->ndim-2;d++){
+int64_t reach=told->dilation.n[d]*(kernel[d]-1);
+int64_t last=kernel[d]<1? -1:(size[d]+told->padding.n[d]+reach)/told->stride.n[d];
+if(y->shape[2+d]>=1&&y->shape[2+d]-1<=last)continue;
+return oxi_fail(OX_ERR_SHAPE,"%s: %s is not of windows of %lld over %lld elements",
+ oxi_op_name(call),oxi_tensor_text(y),(long long)kernel[d],(long long)size[d]);}
+return OX_OK;}
+OXI_RULE(conv_back_input){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*g=call->in[0],*weight=call->in[1];
+int64_t shape[5];
+ox_status status=oxi_check_conv_operands(call);
+if(status==OX_OK)status=oxi_check_conv_numbers(call,weight->shape +2,g->ndim-2);
+if(status!=OX_OK)return status;
+if(weight->shape[0]%told->groups||g->shape[1]!=weight->shape[0]||
+ (weight->shape[1]>0&&told->groups>INT64_MAX/weight->shape[1]))
+return oxi_fail(OX_ERR_SHAPE,"%s: weight %s does not fit the channels of %s in %lld groups",
+ oxi_op_name(call),oxi_tensor_text(weight),oxi_tensor_text(g),(long long)told->groups);
+shape[0]=g->shape[0];
+shape[1]=weight->shape[1]*told->groups;
+for(int d=2;d<g->ndim;d++)shape[d]=told->size.n[d-2];
+status=oxi_check_conv_bias(call,shape[1]);
+if(status==OX_OK)status=oxi_check_conv_places(call,shape +2,weight->shape +2);
+if(status==OX_OK)oxi_meta(out,g->dtype,g->ndim,shape);
+return status;}
+OXI_RULE(conv_back_weight){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*g=call->in[0],*x=call->in[1];
+int64_t shape[5];
+ox_status status=oxi_check_conv_operands(call);
+if(status==OX_OK)status=oxi_check_conv_numbers(call,told->size.n,g->ndim-2);
+if(status!=OX_OK)return status;
+if(x->shape[1]%told->groups||g->shape[1]%told->groups||x->shape[0]!=g->shape[0])
+return oxi_fail(OX_ERR_SHAPE,"%s: %s and %s do not go together in %lld groups",oxi_op_name(call),
+ oxi_tensor_text(g),oxi_tensor_text(x),(long long)told->groups);
+shape[0]=g->shape[1];
+shape[1]=x->shape[1]/told->groups;
+for(int d=2;d<g->ndim;d++)shape[d]=told->size.n[d-2];
+status=oxi_check_conv_places(call,x->shape +2,shape +2);
+if(status==OX_OK)oxi_meta(out,g->dtype,g->ndim,shape);
+return status;}
+/* >>ops/rules/pool.c */
+static int64_t oxi_pool_places(const oxi_attr_pool*told,int i,int64_t size){
+int64_t stride=told->stride.n[i],padding=told->padding.n[i];
+int64_t room=size +2*padding-told->dilation.n[i]*(told->kernel.n[i]-1)-1;
+if(told->kernel.n[i]==0)return told->size.n[i];
+if(told->ceil)room+=stride -1;
+if(room<0)return 0;
+int64_t places=room/stride +1;
+return told->ceil&&(places-1)*stride>=size +padding?places-1:places;}
+static ox_status oxi_check_pool_numbers(const oxi_call*call){
+const oxi_attr_pool*told= &call->attr.pool;
+const int64_t most=INT32_MAX;
+for(int i=0;i<told->dims;i++){
+int64_t kernel=told->kernel.n[i],stride=told->stride.n[i],padding=told->padding.n[i];
+int64_t dilation=told->dilation.n[i];
+bool known=kernel>=0&&kernel<=most&&stride>=1&&stride<=most&&dilation>=1&&
+ dilation<=most&&padding>=0&&padding<=most&&told->size.n[i]>=0;
+if(known&&kernel==0&&(stride!=1||padding!=0||dilation!=1))known=false;
+if(!known)
+return oxi_fail(OX_ERR_ARG,"%s: kernel %lld, stride %lld, padding %lld, dilation %lld",
+ oxi_op_name(call),(long long)kernel,(long long)stride,(long long)padding,(long long)dilation);
+if(padding>(dilation*(kernel-1)+1)/2)
+return oxi_fail(OX_ERR_ARG,"%s: padding %lld is more than half of a window of %lld",
+ oxi_op_name(call),(long long)padding,(long long)(dilation*(kernel-1)+1));}
+return OX_OK;}
+static ox_status oxi_pool_shape(const oxi_call*call,int64_t*shape){
+const oxi_attr_pool*told= &call->attr.pool;
+const ox_tensor*x=call->in[0];
+int first=x->ndim-(int)told->dims;
+if(first!=1&&first!=2)
+return oxi_fail(OX_ERR_SHAPE,"%s: %s is not [N,C,..] or [C,..] of %d spatial dims",
+ oxi_op_name(call),oxi_tensor_text(x),(int)told->dims);
+ox_status status=oxi_check_pool_numbers(call);
+for(int d=0;d<x->ndim&&status==OX_OK;d++){
+shape[d]=d<first?x->shape[d]:oxi_pool_places(told,d-first,x->shape[d]);
+bool adaptive=d>=first&&told->kernel.n[d-first]==0;
+if(d>0&&((d>=first&& !adaptive&&shape[d]<1)||x->shape[d]<1))
+status=oxi_fail(OX_ERR_SHAPE,"%s: no window fits into %s",oxi_op_name(call),oxi_tensor_text(x));}
+return status;}
+OXI_RULE(max_pool){
+int64_t shape[OX_MAX_DIMS];
+ox_status status=oxi_pool_shape(call,shape);
+if(status!=OX_OK)return status;
+oxi_meta(&out[0],call->in[0]->dtype,call->in[0]->ndim,shape);
+oxi_meta(&out[1],OX_I64,call->in[0]->ndim,shape);
+return OX_OK;}
+OXI_RULE(avg_pool){
+int64_t shape[OX_MAX_DIMS];
+ox_status status=oxi_pool_shape(call,shape);
+if(status==OX_OK)oxi_meta(out,call->in[0]->dtype,call->in[0]->ndim,shape);
+return status;}
+OXI_RULE(avg_pool_back){
+const oxi_attr_pool*told= &call->attr.pool;
+const ox_tensor*g=call->in[0];
+int first=g->ndim-(int)told->dims;
+int64_t shape[OX_MAX_DIMS];
+if(first!=1&&first!=2)
+return oxi_fail(OX_ERR_SHAPE,"%s: %s is not [N,C,..] or [C,..] of %d spatial dims",
+ oxi_op_name(call),oxi_tensor_text(g),(int)told->dims);
+ox_status status=oxi_check_pool_numbers(call);
+for(int d=0;d<g->ndim&&status==OX_OK;d++){
+shape[d]=d<first?g->shape[d]:told->size.n[d-first];
+if(d<first||told->kernel.n[d-first]==0)continue;
+oxi_attr_pool up= *told;
+up.ceil=true;
+if(oxi_pool_places(told,d-first,shape[d])!=g->shape[d]&&oxi_pool_places(&up,d-first,shape[d])!=g->shape[d])
+status=oxi_fail(OX_ERR_SHAPE,"%s: %s is not of windows over %lld elements",oxi_op_name(call),
+ oxi_tensor_text(g),(long long)shape[d]);}
+if(status==OX_OK)oxi_meta(out,g->dtype,g->ndim,shape);
+return status;}
 /* >>ops/rules/attention.c */
 OXI_RULE(rope){
 const ox_tensor*x=call->in[0],*positions=call->in[1],*factors=call->in[2];
@@ -6398,6 +7183,31 @@ int64_t shape[OX_MAX_DIMS];
 memcpy(shape,q->shape,sizeof shape);
 shape[n-1]=v->shape[n-1];
 oxi_meta(out,q->dtype,n,shape);
+return OX_OK;}
+OXI_RULE(linear_attention){
+const ox_tensor*q=call->in[0],*decay=call->in[3],*state=call->in[4];
+bool fits=q->ndim==3&&call->in[2]->ndim==3&&(!call->in[5]== !call->in[6]);
+const int64_t keys=fits?q->shape[2]:0,values=fits?call->in[2]->shape[2]:0;
+for(int i=0;fits&&i<call->in_count;i++){
+const ox_tensor*t=call->in[i];
+if(!t)continue;
+const int64_t rows=i==4?keys:q->shape[1],last=i==2||i==4?values:keys;
+fits=t->ndim==3&&t->shape[0]==q->shape[0]&&t->shape[1]==rows&&(t->shape[2]==last||(i==3&&t->shape[2]==1));
+if(i==3&&t->ndim==4)
+fits=t->shape[0]==q->shape[0]&&t->shape[1]==rows&&t->shape[2]==keys&&t->shape[3]==values;}
+if(!fits)
+return oxi_fail(OX_ERR_SHAPE,
+ "linear_attention: q %s, k %s, v %s, decay %s, state %s do not fit [H,S,K], [H,S,K], "
+ "[H,S,V], [H,S,1], [H,S,K] or [H,S,K,V], [H,K,V], or erase and write, both or ""neither, are not as k",
+ oxi_tensor_text(q),oxi_tensor_text(call->in[1]),oxi_tensor_text(call->in[2]),
+ oxi_tensor_text(decay),oxi_tensor_text(state));
+for(int i=0;i<call->in_count;i++){
+const ox_tensor*t=call->in[i];
+if(t&&(!oxi_is_float(t->dtype)||(t->dtype==OX_F64)!=(state->dtype==OX_F64)))
+return oxi_fail(OX_ERR_DTYPE,"linear_attention: operands of different dtypes: %s x %s",
+ oxi_tensor_text(state),oxi_tensor_text(t));}
+const int64_t shape[3]={q->shape[0],q->shape[1]+keys,values};
+oxi_meta(out,state->dtype,3,shape);
 return OX_OK;}
 /* >>ops/rules/view.c */
 static void oxi_view_of(const ox_tensor*x,ox_tensor*out){
@@ -6606,6 +7416,104 @@ return oxi_fail(OX_ERR_DTYPE,"view_dtype: %s as %s: the widths differ",oxi_tenso
 oxi_view_of(x,out);
 out->dtype=dtype;
 return OX_OK;}
+/* >>ops/rules/linalg.c */
+static ox_status oxi_check_matrices(const oxi_call*call,bool square){
+for(int i=0;i<call->in_count;i++){
+const ox_tensor*x=call->in[i];
+if(x->dtype!=OX_F32&&x->dtype!=OX_F64)
+return oxi_fail(OX_ERR_DTYPE,"%s: %s is not of f32 or f64",oxi_op_name(call),oxi_tensor_text(x));
+if(x->ndim<2||(i==0&&square&&x->shape[x->ndim-2]!=x->shape[x->ndim-1]))
+return oxi_fail(OX_ERR_SHAPE,"%s: %s is no %smatrix",oxi_op_name(call),oxi_tensor_text(x),
+ square&&i==0?"square ":"");}
+return OX_OK;}
+static void oxi_factor_meta(const ox_tensor*x,ox_tensor*out,ox_dtype dtype,int64_t rows,int64_t columns){
+int64_t shape[OX_MAX_DIMS];
+int ndim=x->ndim-2;
+memcpy(shape,x->shape,sizeof shape);
+if(rows>=0)shape[ndim++]=rows;
+if(columns>=0)shape[ndim++]=columns;
+oxi_meta(out,dtype,ndim,shape);}
+static int64_t oxi_least_side(const ox_tensor*x){
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];
+return m<n?m:n;}
+OXI_RULE(factor_square){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,true);
+if(status!=OX_OK)return status;
+int64_t n=x->shape[x->ndim-1];
+if(call->op==OXI_OP_cholesky){
+oxi_factor_meta(x,&out[0],x->dtype,n,n);
+oxi_factor_meta(x,&out[1],OX_I32,-1,-1);}else{
+ox_dtype dtype=call->op==OXI_OP_eig?OX_C64:x->dtype;
+oxi_factor_meta(x,&out[0],dtype,n,-1);
+oxi_factor_meta(x,&out[1],dtype,n,n);}
+return OX_OK;}
+OXI_RULE(factor_lu){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,false);
+if(status!=OX_OK)return status;
+oxi_factor_meta(x,&out[0],x->dtype,x->shape[x->ndim-2],x->shape[x->ndim-1]);
+oxi_factor_meta(x,&out[1],OX_I32,oxi_least_side(x),-1);
+return OX_OK;}
+OXI_RULE(factor_geqrf){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,false);
+if(status!=OX_OK)return status;
+oxi_factor_meta(x,&out[0],x->dtype,x->shape[x->ndim-2],x->shape[x->ndim-1]);
+oxi_factor_meta(x,&out[1],x->dtype,oxi_least_side(x),-1);
+return OX_OK;}
+OXI_RULE(factor_qr){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,false);
+if(status!=OX_OK)return status;
+int64_t m=x->shape[x->ndim-2],k=call->attr.complete.complete?m:oxi_least_side(x);
+oxi_factor_meta(x,&out[0],x->dtype,m,k);
+oxi_factor_meta(x,&out[1],x->dtype,k,x->shape[x->ndim-1]);
+return OX_OK;}
+OXI_RULE(factor_svd){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,false);
+if(status!=OX_OK)return status;
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],k=oxi_least_side(x);
+oxi_factor_meta(x,&out[0],x->dtype,k,-1);
+oxi_factor_meta(x,&out[1],x->dtype,n+m,k);
+return OX_OK;}
+OXI_RULE(solve){
+const ox_tensor*a=call->in[0],*b=call->in[1];
+ox_status status=oxi_check_matrices(call,true);
+if(status!=OX_OK)return status;
+bool right=call->op==OXI_OP_solve_triangular&&call->attr.triangular.right;
+bool fits=a->ndim==b->ndim&&a->dtype==b->dtype;
+for(int d=0;fits&&d+2<a->ndim;d++)fits=a->shape[d]==b->shape[d];
+if(!fits||b->shape[b->ndim-(right?1:2)]!=a->shape[a->ndim-1])
+return oxi_fail(OX_ERR_SHAPE,"%s: %s does not go with %s",oxi_op_name(call),oxi_tensor_text(b),
+ oxi_tensor_text(a));
+oxi_factor_meta(b,out,b->dtype,b->shape[b->ndim-2],b->shape[b->ndim-1]);
+return OX_OK;}
+OXI_RULE(pinv){
+const ox_tensor*x=call->in[0];
+ox_status status=oxi_check_matrices(call,call->attr.tolerance.hermitian);
+if(status==OX_OK)oxi_factor_meta(x,out,x->dtype,x->shape[x->ndim-1],x->shape[x->ndim-2]);
+return status;}
+OXI_RULE(det){
+ox_status status=oxi_check_matrices(call,true);
+if(status==OX_OK)oxi_factor_meta(call->in[0],out,call->in[0]->dtype,-1,-1);
+return status;}
+/* >>fft/rules.c */
+OXI_RULE(fourier){
+const oxi_attr_fourier*told= &call->attr.fourier;
+const ox_tensor*x=call->in[0];
+int64_t shape[OX_MAX_DIMS],n=x->shape[told->dim],made=n;
+bool real=call->op==OXI_OP_fft_r2c,half=call->op==OXI_OP_fft_c2r;
+if(real)made=n/2+1;
+if(half)made=told->length;
+if(n<1||made<1||(half&&made/2+1!=n))
+return oxi_fail(OX_ERR_SHAPE,"%s: %lld elements along dim %d of %s",oxi_op_name(call),
+ (long long)made,told->dim,oxi_tensor_text(x));
+memcpy(shape,x->shape,sizeof shape);
+shape[told->dim]=made;
+oxi_meta(out,half?OX_F32:OX_C64,x->ndim,shape);
+return OX_OK;}
 /* >>ops/call/profile.c */
 static const char*const oxi_profile_lane_names[OXI_PROFILE_LANES][2]={
 {"calls",""},{"gpu",""},{"disk","transfer"},{"ring","wait"},{"compute","tile"}};
@@ -6630,10 +7538,24 @@ if(row->flops>=0){
 for(int i=0;i<call->in_count;i++)
 if(call->in[i]&&(double)ox_numel(call->in[i])>most)most=(double)ox_numel(call->in[i]);
 return most*row->flops;}
+if(row->family==OXI_FAMILY_LINALG){
+const ox_tensor*x=call->in[0];
+double m=(double)x->shape[x->ndim-2],n=(double)x->shape[x->ndim-1];
+return 2*(double)ox_numel(x)*(m<n?m:n);}
+if(row->family==OXI_FAMILY_FFT){
+const ox_tensor*x=call->in[0];
+return 5*(double)ox_numel(x)*log2((double)x->shape[call->attr.fourier.dim]+1);}
+if(call->op==OXI_OP_pinv||call->op==OXI_OP_det)return 0;
 if(row->family==OXI_FAMILY_ATTENTION){
 const ox_tensor*q=call->in[0],*k=call->in[1];
 double half=call->attr.attention.causal?0.5:1.0;
 return half*4.0*(double)ox_numel(q)*(double)k->shape[k->ndim-2];}
+if(row->family==OXI_FAMILY_CONV){
+oxi_conv_form form;
+oxi_conv_form_of(call,&form);
+return oxi_conv_form_flops(&form);}
+if(row->family==OXI_FAMILY_RECURRENCE)
+return(call->in[5]?10.0:6.0)*(double)ox_numel(call->in[4])*(double)call->in[0]->shape[1];
 if(row->family==OXI_FAMILY_PARTS){
 const ox_tensor*weight=call->in[1];
 return weight->shape[0]?2*most*(double)(ox_numel(weight)/weight->shape[0]):0;}
@@ -6918,6 +7840,15 @@ if(oxi_any_null("instance_norm",in,1))return NULL;
 if(x->ndim>1&&x->shape[1]>0)attr.groups.groups=x->shape[1];
 attr.groups.eps=eps;
 return oxi_apply_list(OXI_OP_instance_norm,&attr,in,3,NULL);}
+OXI_PARTS(batch_norm){
+bool eight_bits=oxi_info(call->in[0]->dtype)->block_bytes==1;
+ox_tensor*x=eight_bits?oxi_wide(call->in[0]):call->in[0];
+ox_tensor*weight=call->in[3],*bias=call->in[4];
+ox_tensor*scale=ox_rsqrt(ox_add_number(oxi_wide(call->in[2]),call->attr.batch_norm.eps));
+if(weight)scale=ox_mul(scale,oxi_wide(weight));
+ox_tensor*shift=ox_neg(ox_mul(oxi_wide(call->in[1]),scale));
+if(bias)shift=ox_add(shift,oxi_wide(bias));
+return x&&scale&&shift?ox_addcmul(oxi_by_channel(shift,x),x,oxi_by_channel(scale,x),1):NULL;}
 static ox_tensor*oxi_activated(ox_activation activation,ox_tensor*y){
 switch(activation){
 case OX_ACTIVATION_RELU:return ox_relu(y);
@@ -7017,95 +7948,141 @@ ox_tensor*weights=ox_where(ox_eq(most,ox_number(-INFINITY)),ox_number(0),ox_soft
 if(sinks)weights=ox_narrow(weights,-1,0,k->shape[k->ndim-2]);
 ox_tensor*v=oxi_grouped_heads(oxi_wide(call->in[2]),1);
 return v?ox_reshape(ox_matmul(ox_cast(weights,v->dtype),v),shape):NULL;}
-static int64_t oxi_conv_places(const oxi_call*call,int i){
-const oxi_attr_conv*told= &call->attr.conv;
-const ox_tensor*x=call->in[0],*weight=call->in[1];
-int64_t reach=told->dilation.n[i]*(weight->shape[2+i]-1)+1;
-int64_t room=x->shape[2+i]+2*told->padding.n[i]-reach;
-return room<0?0:room/told->stride.n[i]+1;}
-static ox_status oxi_check_conv_numbers(const oxi_call*call,int dims){
-const oxi_attr_conv*told= &call->attr.conv;
-for(int i=0;i<dims;i++){
-const int64_t most=INT32_MAX,stride=told->stride.n[i],padding=told->padding.n[i],
- dilation=told->dilation.n[i];
-if(stride>=1&&stride<=most&&padding>=0&&padding<=most&&dilation>=1&&
- dilation<=most&&call->in[1]->shape[2+i]<=most)
-continue;
-return oxi_fail(OX_ERR_ARG,"%s: stride %lld, padding %lld, dilation %lld of a kernel of %lld",
- oxi_op_name(call),(long long)stride,(long long)padding,(long long)dilation,
- (long long)call->in[1]->shape[2+i]);}
-return OX_OK;}
-OXI_RULE(conv2d){
-const ox_tensor*x=call->in[0],*weight=call->in[1],*bias=call->in[2];
-const char*name=oxi_op_name(call);
-bool floats=oxi_is_float(weight->dtype)&&(!bias||oxi_is_float(bias->dtype));
-if(x->ndim!=4||weight->ndim!=4|| !floats||(bias&&bias->ndim!=1))
-return oxi_fail(OX_ERR_SHAPE,
- "%s: x %s, weight %s, bias %s are not floats [N,C,H,W], [O,C/groups,h,w], [O]",name,
- oxi_tensor_text(x),oxi_tensor_text(weight),bias?oxi_tensor_text(bias):"none");
-int64_t groups=call->attr.conv.groups,outputs=weight->shape[0];
-if(groups<1)
-return oxi_fail(OX_ERR_ARG,"%s: %lld groups, at least one is needed",name,(long long)groups);
-if(x->shape[1]%groups||outputs%groups||x->shape[1]/groups!=weight->shape[1])
-return oxi_fail(OX_ERR_SHAPE,"%s: weight %s does not fit the channels of %s in %lld groups",name,
- oxi_tensor_text(weight),oxi_tensor_text(x),(long long)groups);
-if(bias&&bias->shape[0]!=outputs)
-return oxi_fail(OX_ERR_SHAPE,"%s: bias %s is not one number for each of %lld channels",name,
- oxi_tensor_text(bias),(long long)outputs);
-for(int i=1;i<call->in_count;i++){
-ox_status status=oxi_check_weight_dtype(call,x,call->in[i]);
-if(status!=OX_OK)return status;}
-ox_status status=oxi_check_conv_numbers(call,2);
-if(status!=OX_OK)return status;
-int64_t rows=oxi_conv_places(call,0),columns=oxi_conv_places(call,1);
-if(rows<1||columns<1||weight->shape[2]<1||weight->shape[3]<1)
-return oxi_fail(OX_ERR_SHAPE,"%s: a window of %s does not fit into %s",name,
- oxi_tensor_text(weight),oxi_tensor_text(x));
-oxi_meta(out,x->dtype,4,OX_SHAPE(x->shape[0],outputs,rows,columns).dim);
-return OX_OK;}
-static ox_tensor*oxi_padded(ox_tensor*x,const oxi_span*padding){
-int64_t rows=padding->n[0],columns=padding->n[1];
-if(!x||(rows==0&&columns==0))return x;
+static ox_tensor*oxi_at_position(ox_tensor*x,int64_t t){
+return x?ox_narrow(oxi_wide(x),1,t,1):NULL;}
+static ox_tensor*oxi_memory_after(const oxi_call*call,int64_t t,ox_tensor*memory){
+ox_tensor*left=ox_exp(oxi_at_position(call->in[3],t)),*erase=oxi_at_position(call->in[5],t);
+if(!left)return NULL;
+left=left->ndim==4?ox_squeeze(left,1):ox_transpose(left,1,2);
+ox_tensor*after=ox_mul(memory,left),*written=ox_transpose(oxi_at_position(call->in[1],t),1,2);
+after=ox_add(after,ox_matmul(written,oxi_at_position(call->in[2],t)));
+if(!erase)return after;
+written=ox_transpose(oxi_at_position(call->in[6],t),1,2);
+return ox_add(after,ox_matmul(written,ox_matmul(erase,memory)));}
+OXI_PARTS(linear_attention){
+const int64_t count=call->in[0]->shape[1];
+const size_t bytes=(size_t)(count+1)*sizeof(ox_tensor*);
+ox_tensor**list=(ox_tensor**)oxi_alloc(bytes),*memory=oxi_wide(call->in[4]),*out=NULL;
+if(!list)return NULL;
+for(int64_t t=0;memory&&t<count;t++){
+memory=oxi_memory_after(call,t,memory);
+list[t]=ox_matmul(oxi_at_position(call->in[0],t),memory);
+if(!list[t])memory=NULL;}
+list[count]=memory;
+if(memory)out=ox_cat(list,(int)(count+1),1);
+oxi_free(list,bytes);
+return out;}
+static ox_tensor*oxi_padded(ox_tensor*x,const oxi_span*before,const oxi_span*behind){
+if(!x)return NULL;
 ox_shape shape=ox_shape_of(x);
-shape.dim[2]+=2*rows;
-shape.dim[3]+=2*columns;
+bool any=false;
+for(int d=2;d<shape.ndim;d++){
+shape.dim[d]+=before->n[d-2]+behind->n[d-2];
+any=any||shape.dim[d]!=x->shape[d];}
+if(!any)return x;
 ox_tensor*zeros=oxi_full("zeros",shape,0,x->dtype,ox_cpu());
-ox_tensor*wide=ox_to(zeros,oxi_working_device(ox_device_of(x)));
-ox_tensor*middle=ox_narrow(ox_narrow(wide,2,rows,x->shape[2]),3,columns,x->shape[3]);
+ox_tensor*wide=ox_to(zeros,oxi_working_device(ox_device_of(x))),*middle=wide;
+for(int d=2;d<shape.ndim;d++)middle=ox_narrow(middle,d,before->n[d-2],x->shape[d]);
 return ox_copy_(middle,x)?wide:NULL;}
-static ox_tensor*oxi_windows(ox_tensor*x,int dim,int64_t kernel,int64_t dilation,int64_t stride){
+static ox_tensor*oxi_windows_of(ox_tensor*x,int dim,int64_t kernel,int64_t dilation,int64_t stride){
 return ox_slice(ox_unfold(x,dim,dilation*(kernel-1)+1,stride),-1,0,OX_END,dilation);}
-OXI_PARTS(conv2d){
-const oxi_attr_conv*told= &call->attr.conv;
-const ox_tensor*x=call->in[0],*weight=call->in[1];
-int64_t samples=x->shape[0],groups=told->groups,outputs=weight->shape[0],terms;
-int64_t rows=oxi_conv_places(call,0),columns=oxi_conv_places(call,1);
-terms=weight->shape[1]*weight->shape[2]*weight->shape[3];
-bool mixed=x->dtype!=weight->dtype;
-ox_tensor*weights=mixed?oxi_wide(call->in[1]):call->in[1];
-ox_tensor*windows=oxi_padded(mixed?oxi_wide(call->in[0]):call->in[0],&told->padding);
-windows=oxi_windows(windows,2,weight->shape[2],told->dilation.n[0],told->stride.n[0]);
-windows=oxi_windows(windows,3,weight->shape[3],told->dilation.n[1],told->stride.n[1]);
-windows=ox_reshape(ox_permute(windows,OX_DIMS(0,1,4,5,2,3)),OX_SHAPE(samples,groups,terms,rows*columns));
+static ox_tensor*oxi_conv_windows_of(ox_tensor*x,const oxi_attr_conv*told,const int64_t*places,
+ const int64_t*kernel){
+oxi_span behind=told->padding;
+if(!x)return NULL;
+int dims=x->ndim-2;
+for(int d=0;d<dims;d++){
+int64_t end=(places[d]-1)*told->stride.n[d]+told->dilation.n[d]*(kernel[d]-1)+1;
+behind.n[d]=end-told->padding.n[d]-x->shape[2+d];
+if(behind.n[d]<0)behind.n[d]=0;}
+x=oxi_padded(x,&told->padding,&behind);
+for(int d=0;d<dims;d++){
+int64_t end=(places[d]-1)*told->stride.n[d]+told->dilation.n[d]*(kernel[d]-1)+1;
+x=ox_narrow(x,2+d,0,end);
+x=oxi_windows_of(x,2+d,kernel[d],told->dilation.n[d],told->stride.n[d]);}
+return x;}
+static int64_t oxi_spatial_count(const ox_tensor*t){
+int64_t count=1;
+for(int d=2;d<t->ndim;d++)count*=t->shape[d];
+return count;}
+static void oxi_conv_operands(const oxi_call*call,ox_tensor**a,ox_tensor**b){
+bool mixed=call->in[0]->dtype!=call->in[1]->dtype;
+*a=mixed?oxi_wide(call->in[0]):call->in[0];
+*b=mixed?oxi_wide(call->in[1]):call->in[1];}
+static ox_tensor*oxi_conv_biased(const oxi_call*call,ox_tensor*y){
+return call->in[2]?ox_add(y,oxi_by_channel(call->in[2],call->out[0])):y;}
+OXI_PARTS(conv){
+const ox_tensor*x=call->in[0],*weight=call->in[1],*out=call->out[0];
+int64_t groups=call->attr.conv.groups,outputs=weight->shape[0];
+int64_t terms=weight->shape[1]*oxi_spatial_count(weight);
+ox_tensor*images,*weights;
+ox_shape order;
+oxi_conv_operands(call,&images,&weights);
+ox_tensor*windows=oxi_conv_windows_of(images,&call->attr.conv,out->shape +2,weight->shape +2);
+int dims=x->ndim-2;
+memset(&order,0,sizeof order);
+order.ndim=2+2*dims;
+for(int d=0;d<order.ndim;d++)order.dim[d]=d<2?d:d<2+dims?d+dims:d-dims;
+windows=ox_reshape(ox_permute(windows,order),OX_SHAPE(x->shape[0],groups,terms,oxi_spatial_count(out)));
 ox_tensor*y=ox_matmul(ox_reshape(weights,OX_SHAPE(groups,outputs/groups,terms)),windows);
-y=ox_reshape(y,OX_SHAPE(samples,outputs,rows,columns));
-return call->in[2]?ox_add(y,ox_reshape(call->in[2],OX_SHAPE(outputs,1,1))):y;}
+return oxi_conv_biased(call,ox_reshape(y,ox_shape_of(out)));}
+OXI_PARTS(conv_back_input){
+const oxi_attr_conv*told= &call->attr.conv;
+const ox_tensor*g=call->in[0],*weight=call->in[1],*out=call->out[0];
+int64_t groups=told->groups,places=oxi_spatial_count(g),each=oxi_spatial_count(weight);
+int64_t terms=weight->shape[1]*each;
+ox_shape grouped=OX_SHAPE(g->shape[0],groups,weight->shape[0]/groups,places),apart,wide;
+ox_tensor*gradients,*weights;
+oxi_conv_operands(call,&gradients,&weights);
+weights=ox_transpose(ox_reshape(weights,OX_SHAPE(groups,weight->shape[0]/groups,terms)),1,2);
+ox_tensor*columns=oxi_wide(ox_matmul(weights,ox_reshape(gradients,grouped)));
+apart=wide=ox_shape_of(g);
+apart.dim[1]=wide.dim[1]=out->shape[1];
+for(int d=2;d<g->ndim;d++){
+int64_t end=(g->shape[d]-1)*told->stride.n[d-2]+told->dilation.n[d-2]*(weight->shape[d]-1)+1;
+wide.dim[d]=told->padding.n[d-2]+out->shape[d];
+if(wide.dim[d]<end)wide.dim[d]=end;}
+if(!columns)return NULL;
+columns=ox_reshape(columns,OX_SHAPE(g->shape[0],out->shape[1],each,places));
+ox_tensor*image=ox_to(oxi_full("zeros",wide,0,columns->dtype,ox_cpu()),
+ oxi_working_device(ox_device_of(columns)));
+for(int64_t k=0;k<each&&image;k++){
+ox_scope scope=ox_scope_begin();
+ox_tensor*to=image;
+for(int64_t d=g->ndim-1,rest=k;d>=2;d--){
+int64_t from=rest%weight->shape[d]*told->dilation.n[d-2],stride=told->stride.n[d-2];
+to=ox_slice(to,(int)d,from,from+(g->shape[d]-1)*stride +1,stride);
+rest/=weight->shape[d];}
+bool added=ox_add_(to,ox_reshape(ox_select(columns,2,k),apart))!=NULL;
+ox_scope_end(&scope);
+if(!added)return NULL;}
+for(int d=2;d<g->ndim;d++)image=ox_narrow(image,d,told->padding.n[d-2],out->shape[d]);
+return oxi_conv_biased(call,image);}
+OXI_PARTS(conv_back_weight){
+const ox_tensor*g=call->in[0],*x=call->in[1],*out=call->out[0];
+int64_t groups=call->attr.conv.groups,places=oxi_spatial_count(g),rows=x->shape[0]*places;
+int64_t terms=out->shape[1]*oxi_spatial_count(out);
+int dims=x->ndim-2;
+ox_tensor*gradients,*images;
+ox_shape order;
+oxi_conv_operands(call,&gradients,&images);
+if(x->shape[0]==0)return oxi_filled_beside(g,ox_shape_of(out),0);
+ox_tensor*windows=oxi_conv_windows_of(images,&call->attr.conv,g->shape +2,out->shape +2);
+memset(&order,0,sizeof order);
+order.ndim=2+2*dims;
+order.dim[0]=1;
+for(int d=0;d<dims;d++)order.dim[1+d]=2+dims+d;
+for(int d=0;d<dims;d++)order.dim[2+dims+d]=2+d;
+windows=ox_reshape(ox_permute(windows,order),OX_SHAPE(groups,terms,rows));
+ox_tensor*left=ox_permute(ox_reshape(gradients,OX_SHAPE(x->shape[0],g->shape[1],places)),OX_DIMS(1,0,2));
+left=ox_reshape(left,OX_SHAPE(groups,g->shape[1]/groups,rows));
+return ox_reshape(ox_matmul(left,ox_transpose(windows,1,2)),ox_shape_of(out));}
 static bool oxi_span_of(const char*function,const char*what,ox_shape numbers,int dims,oxi_span*out){
 if(numbers.ndim!=0&&numbers.ndim!=1&&numbers.ndim!=dims){
 (void)oxi_fail(OX_ERR_ARG,"%s: %d numbers for the %s, not 1 or %d",function,numbers.ndim,what,dims);
 return false;}
 for(int i=0;numbers.ndim&&i<dims;i++)out->n[i]=numbers.dim[numbers.ndim==1?0:i];
 return true;}
-OX_API ox_tensor*ox_conv2d(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,const ox_conv_desc*desc){
-ox_tensor*in[3]={x,weight,bias};
-oxi_attrs attr=oxi_attrs_conv();
-if(oxi_any_null("conv2d",in,2))return NULL;
-if(desc&& !(oxi_span_of("conv2d","stride",desc->stride,2,&attr.conv.stride)&&
- oxi_span_of("conv2d","padding",desc->padding,2,&attr.conv.padding)&&
- oxi_span_of("conv2d","dilation",desc->dilation,2,&attr.conv.dilation)))
-return NULL;
-if(desc&&desc->groups)attr.conv.groups=desc->groups;
-return oxi_apply_list(OXI_OP_conv2d,&attr,in,3,NULL);}
 typedef struct oxi_columns{
 oxi_span kernel,dilation,padding,stride;
 int64_t places[2];}oxi_columns;
@@ -7145,9 +8122,9 @@ oxi_work work=oxi_work_begin("im2col");
 ox_tensor*all=oxi_with_batch("im2col",x,3),*y=NULL;
 if(all&&oxi_columns_of("im2col",kernel,dilation,padding,stride,all->shape +2,&c)){
 int64_t terms=all->shape[1]*c.kernel.n[0]*c.kernel.n[1],places=c.places[0]*c.places[1];
-y=oxi_padded(all,&c.padding);
-y=oxi_windows(y,2,c.kernel.n[0],c.dilation.n[0],c.stride.n[0]);
-y=oxi_windows(y,3,c.kernel.n[1],c.dilation.n[1],c.stride.n[1]);
+y=oxi_padded(all,&c.padding,&c.padding);
+y=oxi_windows_of(y,2,c.kernel.n[0],c.dilation.n[0],c.stride.n[0]);
+y=oxi_windows_of(y,3,c.kernel.n[1],c.dilation.n[1],c.stride.n[1]);
 y=ox_clone(ox_permute(y,OX_DIMS(0,1,4,5,2,3)));
 y=ox_view(y,OX_SHAPE(all->shape[0],terms,places));
 if(x->ndim==3)y=ox_squeeze(y,0);}
@@ -7188,6 +8165,50 @@ y=y?ox_narrow(y,2,c.padding.n[0],size.dim[0]):NULL;
 y=y?ox_narrow(y,3,c.padding.n[1],size.dim[1]):NULL;
 y=y?ox_contiguous(x->ndim==2?ox_squeeze(y,0):y):NULL;}
 return oxi_work_end(&work,y);}
+/* >>linalg/parts.c */
+static ox_tensor*oxi_adjoint(ox_tensor*x){
+ox_tensor*turned=ox_transpose(x,-2,-1);
+return x&&x->dtype==OX_C64?ox_conj(turned):turned;}
+static ox_tensor*oxi_times_columns(ox_tensor*x,ox_tensor*numbers){
+return ox_mul(x,ox_unsqueeze(numbers,-2));}
+typedef struct oxi_svd_parts{
+ox_tensor*u,*s,*v;}oxi_svd_parts;
+static bool oxi_svd_of(ox_tensor*x,oxi_svd_parts*out){
+if(!x)return false;
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];
+oxi_call call=oxi_call_of(OXI_OP_svd,&x,1,NULL);
+if(oxi_apply(&call)!=OX_OK)return false;
+out->s=call.out[0];
+out->v=ox_narrow(call.out[1],-2,0,n);
+out->u=ox_narrow(call.out[1],-2,n,m);
+return out->v&&out->u;}
+static ox_tensor*oxi_rank_limit(ox_tensor*x,ox_tensor*s,double atol,double rtol){
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];
+double eps=x->dtype==OX_F64?DBL_EPSILON:FLT_EPSILON;
+if(rtol<0)rtol=atol>0?0:eps*(double)(m>n?m:n);
+return ox_clamp(ox_mul_number(ox_amax(s,OX_DIMS(-1),true),rtol),atol,INFINITY);}
+OXI_PARTS(pinv){
+const oxi_attr_tolerance*told= &call->attr.tolerance;
+ox_tensor*x=call->in[0],*limit,*counts;
+oxi_svd_parts p;
+if(oxi_least_side(x)==0)return oxi_filled_beside(x,ox_shape_of(call->out[0]),0);
+if(told->hermitian){
+ox_tensor*low=ox_tril(x,-1);
+x=ox_add(ox_tril(x,0),oxi_adjoint(low));}
+if(!oxi_svd_of(x,&p)|| !(limit=oxi_rank_limit(x,p.s,told->atol,told->rtol)))return NULL;
+counts=ox_gt(p.s,limit);
+ox_tensor*inverse=ox_where(counts,ox_reciprocal(ox_where(counts,p.s,ox_number(1))),ox_number(0));
+return ox_matmul(oxi_times_columns(p.v,inverse),oxi_adjoint(p.u));}
+static ox_tensor*oxi_sign_of_pivots(ox_tensor*pivots){
+int64_t n=pivots->shape[pivots->ndim-1];
+ox_tensor*own=oxi_ramp_beside(pivots,n,OX_I32);
+ox_tensor*moved=ox_ne(pivots,ox_add(own,ox_integer(1)));
+ox_tensor*odd=ox_remainder(ox_sum(moved,OX_DIMS(-1),false),ox_integer(2));
+return ox_sub(ox_integer(1),ox_mul(odd,ox_integer(2)));}
+OXI_PARTS(det){
+ox_tuple lu=ox_lu_factor(call->in[0],true);
+if(!lu.t[0])return NULL;
+return ox_mul(ox_prod(ox_diagonal(lu.t[0],0,-2,-1),OX_DIMS(-1),false),oxi_sign_of_pivots(lu.t[1]));}
 /* >>ops/call/call.c */
 static const oxi_op_row oxi_op_rows[OXI_OP_COUNT]={
 #define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes,gradient,parts)\
@@ -7276,19 +8297,20 @@ size_t t_first=oxi_byte_offset(t->dtype,a0),
 size_t o_first=oxi_byte_offset(out->dtype,b0),
  o_end=oxi_byte_offset(out->dtype,b1)+(size_t)oxi_info(out->dtype)->block_bytes;
 return t_first<o_end&&o_first<t_end;}
-static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,const ox_tensor*meta){
-const ox_tensor*out=call->out[0];
-bool elementwise=row->family==OXI_FAMILY_MAP||row->family==OXI_FAMILY_COPY;
-if(meta->dtype!=out->dtype&&row->family!=OXI_FAMILY_MAP&&row->family!=OXI_FAMILY_COPY)
-return true;
+static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,int result,
+ const ox_tensor*meta){
+const ox_tensor*out=call->out[result];
+bool elementwise=row->family==OXI_FAMILY_MAP||row->family==OXI_FAMILY_COPY||row->family==OXI_FAMILY_CHAIN;
+if(meta->dtype!=out->dtype&& !elementwise)return true;
+for(int i=0;i<result;i++)
+if(oxi_overlaps(call->out[i],out))return true;
 for(int i=0;i<call->in_count;i++){
 const ox_tensor*t=call->in[i];
 if(!t|| !oxi_overlaps(t,out))continue;
 if(!oxi_same_layout(t,out))return true;
 if(!elementwise&&i>0)return true;}
 return false;}
-static ox_status oxi_check_given_result(const oxi_call*call,const oxi_op_row*row,const ox_tensor*meta){
-const ox_tensor*out=call->out[0];
+static ox_status oxi_check_given_result(const oxi_op_row*row,const ox_tensor*out,const ox_tensor*meta){
 if(out->storage->read_only)
 return oxi_fail(OX_ERR_ARG,"%s_: the tensor lies where nothing may be written; clone it first",row->name);
 bool same=meta->ndim==out->ndim;
@@ -7416,13 +8438,21 @@ oxi_work work=oxi_work_begin(call->name?call->name:row->name);
 ox_tensor*made=oxi_compute_by_parts(&inner,row);
 if(made)made=oxi_cast_quiet(made,meta->dtype);
 return oxi_work_end(&work,made);}
-static ox_status oxi_run_detached(ox_device*device,const oxi_call*call,const ox_tensor*meta){
+static ox_status oxi_run_given(ox_device*device,const oxi_call*call,const oxi_op_row*row,
+ const ox_tensor*meta,const bool*given){
 oxi_call detached= *call;
-detached.out[0]=oxi_result_new(device,meta);
-if(!detached.out[0])return OX_ERR_NOMEM;
-ox_status status=oxi_run(device,&detached);
-if(status==OX_OK)status=oxi_copy_quiet(call->out[0],detached.out[0]);
-ox_release(detached.out[0]);
+bool apart[OXI_MAX_OUT]={false};
+ox_status status=OX_OK;
+for(int i=0;i<call->out_count;i++){
+apart[i]=given[i]&&oxi_needs_detached_result(call,row,i,&meta[i]);
+if(!apart[i])continue;
+detached.out[i]=oxi_result_new(device,&meta[i]);
+if(!detached.out[i])status=OX_ERR_NOMEM;}
+if(status==OX_OK)status=oxi_run(device,&detached);
+for(int i=0;i<call->out_count;i++){
+if(!apart[i])continue;
+if(status==OX_OK)status=oxi_copy_quiet(call->out[i],detached.out[i]);
+ox_release(detached.out[i]);}
 return status;}
 static ox_status oxi_make_results(oxi_call*call,const oxi_op_row*row,ox_device*device,ox_tensor*meta,
  bool*made){
@@ -7440,22 +8470,25 @@ if(!call->out[i])return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 made[i]=true;}
 return OX_OK;}
 static ox_status oxi_check_call(oxi_call*call,const oxi_op_row*row,ox_tensor*meta,ox_device**device){
-bool given=call->out[0]!=NULL;
 ox_status status=oxi_check_operands(call,row);
 if(status==OX_OK)status=oxi_find_device(call,row,device);
 if(status==OX_OK)status=row->rule(call,meta);
-if(status==OX_OK&&given)status=oxi_check_given_result(call,row,&meta[0]);
+for(int i=0;i<call->out_count&&status==OX_OK;i++)
+if(call->out[i])status=oxi_check_given_result(row,call->out[i],&meta[i]);
 return status;}
 static ox_status oxi_execute(oxi_call*call,const oxi_op_row*row,ox_tensor*meta,ox_device*device){
-bool made[OXI_MAX_OUT]={false,false},given=call->out[0]!=NULL;
+bool made[OXI_MAX_OUT]={false},given[OXI_MAX_OUT],any=false;
+for(int i=0;i<call->out_count;i++){
+given[i]=call->out[i]!=NULL;
+any=any||given[i];}
 ox_status status=oxi_make_results(call,row,device,meta,made);
 if(status==OX_OK&&row->family<OXI_FAMILY_COMPUTED)
-status=given&&oxi_needs_detached_result(call,row,&meta[0])?oxi_run_detached(device,call,&meta[0])
- :oxi_run(device,call);
-if(status==OX_OK&&row->family==OXI_FAMILY_PARTS&&given)status=oxi_run_by_parts(call);
-if(status==OX_OK&&row->family==OXI_FAMILY_MOVE&&given)
+status=any?oxi_run_given(device,call,row,meta,given):oxi_run(device,call);
+if(status==OX_OK&&row->family==OXI_FAMILY_PARTS&&any)status=oxi_run_by_parts(call);
+if(status==OX_OK&&row->family==OXI_FAMILY_MOVE&&any)
 status=oxi_move_into(call->out[0],call->in[0],!call->attr.device.non_blocking);
-if(given)oxi_atomic_add(&call->out[0]->storage->version,1);
+for(int i=0;i<call->out_count&&any;i++)
+if(given[i])oxi_atomic_add(&call->out[i]->storage->version,1);
 if(status!=OX_OK)oxi_drop_results(call,made);
 return status;}
 enum{OXI_LISTENERS=8};
@@ -7504,7 +8537,7 @@ static ox_status oxi_apply_to(oxi_call*call,bool heard){
 const oxi_op_row*row=oxi_op_row_of(call->op);
 ox_tensor meta[OXI_MAX_OUT];
 ox_device*device=NULL;
-call->out_count=row->operands->out_count;
+if(row->operands->out_count>=0)call->out_count=row->operands->out_count;
 bool speaks=oxi_speak_for(call->name?call->name:row->name,call->out[0]!=NULL);
 ox_status status=oxi_check_call(call,row,meta,&device);
 if(status==OX_OK)
@@ -7578,6 +8611,180 @@ for(int i=0;i<kept->call.in_count;i++)ox_release(kept->in[i]);
 for(int i=0;i<OXI_MAX_OUT;i++)ox_release(kept->call.out[i]);
 if(kept->in!=kept->few)oxi_free(kept->in,(size_t)kept->call.in_count*sizeof*kept->in);
 oxi_free(kept,sizeof*kept);}
+/* >>ops/call/chain.c */
+static oxi_chain oxi_chains[OXI_CHAIN_PROGRAMS];
+static int64_t oxi_chain_count;
+static oxi_lock oxi_chain_lock;
+static bool oxi_chain_is_condition(const oxi_chain*chain,int value){
+if(value<OXI_CHAIN_OPERANDS)return chain->conditions>>value&1;
+if(value<oxi_chain_value(0))return false;
+return oxi_op_row_of((oxi_op)chain->step[value -oxi_chain_value(0)].op)->gives==OXI_GIVES_BOOL;}
+static int oxi_chain_step_of(oxi_chain*chain,const oxi_chain_step*step){
+for(int k=0;k<chain->step_count;k++)
+if(memcmp(&chain->step[k],step,sizeof*step)==0)return oxi_chain_value(k);
+if(chain->step_count==OXI_CHAIN_STEPS)return-1;
+chain->step[chain->step_count]= *step;
+return oxi_chain_value(chain->step_count++);}
+static int oxi_chain_widen(oxi_chain*chain,int value){
+oxi_chain_step step;
+memset(&step,0,sizeof step);
+step.op=OXI_OP_copy;
+step.in[0]=(uint8_t)value;
+return oxi_chain_step_of(chain,&step);}
+OXI_UNUSED static int oxi_chain_add(oxi_chain*chain,oxi_op op,const int*in,int count){
+bool masked=oxi_op_row_of(op)->flag==OXI_FLAG_MASKED;
+oxi_chain_step step;
+memset(&step,0,sizeof step);
+step.op=(uint16_t)op;
+for(int i=0;i<count;i++){
+int value=in[i];
+bool condition=value>=0&&oxi_chain_is_condition(chain,value),wanted=masked&&i==0;
+if(condition&& !wanted)value=oxi_chain_widen(chain,value);
+if(value<0||(wanted&& !condition))return-1;
+step.in[i]=(uint8_t)value;}
+return oxi_chain_step_of(chain,&step);}
+OXI_UNUSED static bool oxi_chain_give(oxi_chain*chain,int value){
+if(value>=0&&oxi_chain_is_condition(chain,value))value=oxi_chain_widen(chain,value);
+if(value<oxi_chain_value(0)||chain->result_count==OXI_MAX_OUT)return false;
+chain->result[chain->result_count++]=(uint8_t)value;
+return true;}
+static int oxi_chain_last_use(const oxi_chain*chain,int k){
+int last=k;
+for(int r=0;r<chain->result_count;r++)
+if(chain->result[r]==oxi_chain_value(k))return chain->step_count;
+for(int s=k+1;s<chain->step_count;s++)
+for(int i=0;i<3;i++)
+if(chain->step[s].in[i]==oxi_chain_value(k))last=s;
+return last;}
+static bool oxi_chain_place(oxi_chain*chain){
+int busy_until[OXI_CHAIN_TILES];
+memset(busy_until,0,sizeof busy_until);
+chain->tile_count=0;
+for(int k=0;k<chain->step_count;k++){
+int tile=0;
+while(tile<OXI_CHAIN_TILES&&busy_until[tile]>=k+1)tile++;
+if(tile==OXI_CHAIN_TILES)return false;
+busy_until[tile]=oxi_chain_last_use(chain,k)+1;
+chain->step[k].tile=(uint8_t)tile;
+if(tile>=chain->tile_count)chain->tile_count=tile +1;}
+return true;}
+OXI_UNUSED static const oxi_chain*oxi_chain_finish(oxi_chain*chain){
+const oxi_chain*found=NULL;
+if(chain->result_count==0|| !oxi_chain_place(chain))return NULL;
+oxi_lock_take(&oxi_chain_lock);
+int count=(int)oxi_atomic_load(&oxi_chain_count);
+for(int i=0;i<count&& !found;i++)
+if(memcmp(&oxi_chains[i],chain,sizeof*chain)==0)found= &oxi_chains[i];
+if(!found&&count<OXI_CHAIN_PROGRAMS){
+oxi_chains[count]= *chain;
+found= &oxi_chains[count];
+oxi_atomic_store(&oxi_chain_count,count+1);}
+oxi_lock_give(&oxi_chain_lock);
+return found;}
+static oxi_op oxi_map_op_named(const char*word,size_t length){
+static const struct{const char*sign;oxi_op op;}signs[]={
+{"+",OXI_OP_add},{"-",OXI_OP_sub},{"*",OXI_OP_mul},{"/",OXI_OP_div}};
+for(size_t i=0;length==1&&i<sizeof signs/sizeof*signs;i++)
+if(word[0]==signs[i].sign[0])return signs[i].op;
+for(int op=0;op<OXI_OP_COUNT;op++){
+const oxi_op_row*row=oxi_op_row_of((oxi_op)op);
+if(row->family==OXI_FAMILY_MAP&&strlen(row->name)==length&&memcmp(row->name,word,length)==0)
+return(oxi_op)op;}
+return OXI_OP_COUNT;}
+enum{OXI_CHAIN_STACK=8,OXI_CHAIN_KEPT=6};
+typedef struct oxi_chain_reader{
+oxi_chain chain;
+int stack[OXI_CHAIN_STACK],height,kept[OXI_CHAIN_KEPT];}oxi_chain_reader;
+static bool oxi_reader_push(oxi_chain_reader*r,int value){
+if(value<0||r->height==OXI_CHAIN_STACK)return false;
+r->stack[r->height++]=value;
+return true;}
+static bool oxi_reader_op(oxi_chain_reader*r,oxi_op op){
+int count=oxi_op_row_of(op)->operands->in_count;
+if(count>r->height)return false;
+r->height-=count;
+return oxi_reader_push(r,oxi_chain_add(&r->chain,op,&r->stack[r->height],count));}
+static bool oxi_reader_word(oxi_chain_reader*r,const char*word,size_t length){
+char first=word[0];
+if(length==1&&first==';')return r->height>0&&oxi_chain_give(&r->chain,r->stack[--r->height]);
+if(length==1&&first>='a'&&first<'a'+OXI_CHAIN_OPERANDS){
+if(first-'a'>=r->chain.operand_count)r->chain.operand_count=first-'a'+1;
+return oxi_reader_push(r,oxi_chain_operand(first-'a'));}
+if(length==1&&first>='p'&&first<'p'+OXI_CHAIN_KEPT)
+return oxi_reader_push(r,r->kept[first-'p']);
+if(length==2&&first=='='&&word[1]>='p'&&word[1]<'p'+OXI_CHAIN_KEPT&&r->height>0){
+r->kept[word[1]-'p']=r->stack[r->height-1];
+return true;}
+if(length>=2&&first=='n'&&word[1]>='0'&&word[1]<='9'){
+int place=atoi(word+1);
+if(place>=OXI_CHAIN_NUMBERS)return false;
+if(place>=r->chain.number_count)r->chain.number_count=place +1;
+return oxi_reader_push(r,oxi_chain_number(place));}
+if(length==4&&memcmp(word,"drop",4)==0)return r->height-- >0;
+oxi_op op=oxi_map_op_named(word,length);
+return op!=OXI_OP_COUNT&&oxi_reader_op(r,op);}
+static const oxi_chain*oxi_chain_read_text(const char*text){
+oxi_chain_reader r;
+memset(&r,0,sizeof r);
+for(int i=0;i<OXI_CHAIN_KEPT;i++)r.kept[i]= -1;
+for(const char*at=text;*at;at+=strspn(at," ")){
+size_t length=strcspn(at," ");
+if(!oxi_reader_word(&r,at,length))
+return(const oxi_chain*)OXI_FAIL_NULL(OX_ERR_ARG,"chain: \"%s\" at \"%s\"",text,at);
+at+=length;}
+const oxi_chain*chain=r.height==0?oxi_chain_finish(&r.chain):NULL;
+if(!chain)(void)oxi_fail(OX_ERR_ARG,"chain: \"%s\" is no program, or one too many",text);
+return chain;}
+enum{OXI_CHAIN_TEXT=240};
+static struct{
+int64_t ready;
+char text[OXI_CHAIN_TEXT];
+const oxi_chain*chain;}oxi_chain_texts[64];
+static oxi_lock oxi_chain_text_lock;
+OXI_UNUSED static const oxi_chain*oxi_chain_of(const char*text){
+const uint64_t hash=oxi_attr_hash(14695981039346656037u,text,strlen(text));
+if(strlen(text)>=OXI_CHAIN_TEXT)return oxi_chain_read_text(text);
+for(int tries=0;tries<8;tries++){
+int place=(int)((hash>>20)+(uint64_t)tries)&63;
+if(!oxi_atomic_load(&oxi_chain_texts[place].ready)){
+oxi_lock_take(&oxi_chain_text_lock);
+const oxi_chain*chain=NULL;
+if(!oxi_atomic_load(&oxi_chain_texts[place].ready)&&(chain=oxi_chain_read_text(text))!=NULL){
+strcpy(oxi_chain_texts[place].text,text);
+oxi_chain_texts[place].chain=chain;
+oxi_atomic_store(&oxi_chain_texts[place].ready,1);}
+oxi_lock_give(&oxi_chain_text_lock);
+if(!oxi_atomic_load(&oxi_chain_texts[place].ready))return NULL;}
+if(strcmp(oxi_chain_texts[place].text,text)==0)return oxi_chain_texts[place].chain;}
+return oxi_chain_read_text(text);}
+OXI_UNUSED static ox_status oxi_chain_run(const char*text,ox_tensor*const*in,int count,
+ const double*numbers,int number_count,ox_tensor**out){
+const oxi_chain*chain=oxi_chain_of(text);
+if(!chain||oxi_any_null("chain",in,count))return ox_error();
+oxi_call call=oxi_call_of(OXI_OP_chain,in,count,NULL);
+call.out_count=chain->result_count;
+call.attr=oxi_attrs_chain();
+call.attr.chain.program=chain;
+memcpy(call.attr.chain.numbers.n,numbers,(size_t)number_count*sizeof*numbers);
+for(int r=0;r<chain->result_count;r++)call.out[r]=out[r];
+ox_status status=oxi_apply(&call);
+for(int r=0;r<chain->result_count;r++)out[r]=call.out[r];
+return status;}
+static int oxi_chain_text(const oxi_chain*chain,char*out,size_t room){
+int used=0;
+for(int k=0;chain&&k<chain->step_count;k++){
+const oxi_chain_step*step= &chain->step[k];
+int count=oxi_op_row_of((oxi_op)step->op)->operands->in_count;
+for(int i=0;i<=count;i++){
+size_t left=(size_t)used<room?room-(size_t)used:0;
+char*at=left?out+used:NULL;
+int value=i<count?step->in[i]:0;
+int more=i==count?snprintf(at,left,"%s -> t%d; ",oxi_op_row_of((oxi_op)step->op)->name,k)
+ :value<OXI_CHAIN_OPERANDS?snprintf(at,left,"%c ",'a'+value)
+ :value<oxi_chain_value(0)?snprintf(at,left,"n%d ",value -OXI_CHAIN_OPERANDS)
+ :snprintf(at,left,"t%d ",value -oxi_chain_value(0));
+used+=more>0?more:0;}}
+return used;}
 /* >>ops/call/numbers.c */
 typedef enum oxi_need{
 OXI_NEED_NONE,OXI_NEED_DIVISOR,OXI_NEED_COUNT,OXI_NEED_CLASSES}oxi_need;
@@ -9244,6 +10451,53 @@ oxi_attrs attr=oxi_attrs_groups();
 attr.groups.groups=groups;
 attr.groups.eps=eps;
 return oxi_any_null("group_norm",in,1)?NULL:oxi_apply_list(OXI_OP_group_norm,&attr,in,3,NULL);}
+static ox_tensor*oxi_measure_channels(oxi_op op,ox_tensor*x){
+oxi_call call=oxi_call_of(op,&x,1,NULL);
+call.attr=oxi_attrs_moments();
+call.attr.moments.dims=((1u<<x->ndim)-1)& ~2u;
+call.attr.moments.correction=0;
+return oxi_apply_quiet(&call)==OX_OK?call.out[0]:NULL;}
+static bool oxi_run_statistics(ox_tensor*running,ox_tensor*fresh,double factor,double momentum){
+if(!running)return true;
+ox_tensor*by[2]={fresh,ox_number(factor)};
+oxi_call times=oxi_call_of(OXI_OP_mul,by,2,NULL);
+if(oxi_apply_quiet(&times)!=OX_OK)return false;
+ox_tensor*in[3]={running,oxi_cast_quiet(times.out[0],running->dtype),ox_number(momentum)};
+oxi_call lerp=oxi_call_of(OXI_OP_lerp,in,3,running);
+return in[1]&&oxi_apply_quiet(&lerp)==OX_OK;}
+static ox_tensor*oxi_batch_norm_training(ox_tensor*const*in,ox_tensor*const*running,double momentum,
+ const oxi_attrs*attr){
+const ox_tensor*x=in[0];
+int64_t count=x->shape[1]?ox_numel(x)/x->shape[1]:0;
+if(count<=1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"batch_norm: %s has less than two numbers a channel",oxi_tensor_text(x));
+ox_tensor*wide=oxi_cast_quiet(in[0],x->dtype==OX_F64?OX_F64:OX_F32);
+ox_tensor*mean=wide?oxi_measure_channels(OXI_OP_mean,wide):NULL;
+ox_tensor*variance=mean?oxi_measure_channels(OXI_OP_var,wide):NULL;
+if(!variance|| !oxi_run_statistics(running[0],mean,1,momentum)||
+ !oxi_run_statistics(running[1],variance,(double)count/(double)(count-1),momentum))
+return NULL;
+ox_tensor*all[5]={in[0],mean,variance,in[1],in[2]};
+return oxi_apply_list(OXI_OP_batch_norm,attr,all,5,NULL);}
+OX_API ox_tensor*ox_batch_norm(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,ox_tensor*running_mean,
+ ox_tensor*running_variance,bool training,double momentum,double eps){
+ox_tensor*in[3]={x,weight,bias},*running[2]={running_mean,running_variance};
+ox_tensor*all[5]={x,running_mean,running_variance,weight,bias};
+oxi_attrs attr=oxi_attrs_batch_norm();
+if(oxi_any_null("batch_norm",in,1))return NULL;
+attr.batch_norm.eps=eps;
+attr.batch_norm.training=training;
+if(!training&&oxi_any_null("batch_norm",running,2))return NULL;
+if(!training)return oxi_apply_list(OXI_OP_batch_norm,&attr,all,5,NULL);
+if(x->ndim<2|| !oxi_is_float(x->dtype))
+return OXI_FAIL_NULL(x->ndim<2?OX_ERR_SHAPE:OX_ERR_DTYPE,
+ "batch_norm: %s is not floats [N,C,..]",oxi_tensor_text(x));
+for(int i=0;i<2;i++)
+if(running[i]&&(running[i]->ndim!=1||running[i]->shape[0]!=x->shape[1]))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"batch_norm: %s does not fit the %lld channels of %s",
+ oxi_tensor_text(running[i]),(long long)x->shape[1],oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("batch_norm");
+return oxi_work_end(&work,oxi_batch_norm_training(in,running,momentum,&attr));}
 OX_API ox_tensor*ox_rope(ox_tensor*x,ox_tensor*positions,const ox_rope_desc*desc){
 ox_rope_desc plain;
 memset(&plain,0,sizeof plain);
@@ -9276,6 +10530,203 @@ attr.attention.query_start=d->query_start;
 attr.attention.window=d->window;
 attr.attention.causal=d->causal;
 return oxi_apply_as("scaled_dot_product_attention",OXI_OP_attention,&attr,in,5,NULL);}
+OX_API ox_tensor*ox_linear_attention(ox_tensor*q,ox_tensor*k,ox_tensor*v,ox_tensor*decay,
+ ox_tensor*state,ox_tensor*erase,ox_tensor*write){
+ox_tensor*in[7]={q,k,v,decay,state,erase,write};
+if(oxi_any_null("linear_attention",in,5))return NULL;
+return oxi_apply_list(OXI_OP_linear_attention,NULL,in,7,NULL);}
+/* >>ops/functions/conv.c */
+static bool oxi_conv_told(const char*name,const ox_conv_desc*desc,int dims,oxi_attr_conv*told){
+if(!desc)return true;
+if(desc->groups)told->groups=desc->groups;
+return oxi_span_of(name,"stride",desc->stride,dims,&told->stride)&&
+ oxi_span_of(name,"padding",desc->padding,dims,&told->padding)&&
+ oxi_span_of(name,"dilation",desc->dilation,dims,&told->dilation);}
+static bool oxi_conv_keeps_size(const char*name,const ox_tensor*weight,int dims,oxi_attr_conv*told){
+for(int d=0;d<dims&&d+2<weight->ndim;d++){
+int64_t kernel=weight->shape[2+d],dilation=told->dilation.n[d];
+bool fits=kernel>=1&&kernel<=INT32_MAX&&dilation>=1&&dilation<=INT32_MAX;
+int64_t zeros=fits?dilation*(kernel-1):INT64_MAX;
+if(told->stride.n[d]!=1||zeros/2>INT32_MAX){
+(void)oxi_fail(OX_ERR_ARG,"%s: padding \"same\" of stride %lld, dilation %lld",name,
+ (long long)told->stride.n[d],(long long)dilation);
+return false;}
+told->padding.n[d]=zeros/2;
+told->size.n[d]=zeros%2;}
+return true;}
+static ox_tensor*oxi_conv_call(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,int dims){
+if(in[0]->ndim!=dims+1&&in[0]->ndim!=dims+2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: x %s is not [N,C,..] or [C,..] of %d spatial dims",name,
+ oxi_tensor_text(in[0]),dims);
+if(in[1]->ndim!=dims+2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: weight %s has not %d spatial dims",name,
+ oxi_tensor_text(in[1]),dims);
+if(in[0]->ndim==dims+2)return oxi_apply_as(name,op,attr,in,3,NULL);
+oxi_work work=oxi_work_begin(name);
+ox_tensor*one[3]={ox_unsqueeze(in[0],0),in[1],in[2]};
+ox_tensor*y=one[0]?oxi_apply_as(name,op,attr,one,3,NULL):NULL;
+return oxi_work_end(&work,ox_squeeze(y,0));}
+static ox_tensor*oxi_convolve(const char*name,int dims,ox_tensor*x,ox_tensor*weight,ox_tensor*bias,
+ const ox_conv_desc*desc){
+ox_tensor*in[3]={x,weight,bias};
+oxi_attrs attr=oxi_attrs_conv();
+ox_conv_desc own;
+if(oxi_any_null(name,in,2))return NULL;
+bool same=desc&&desc->padding.ndim==1&&desc->padding.dim[0]==OX_PADDING_SAME;
+if(same){
+own= *desc;
+own.padding=OX_SCALAR_SHAPE;
+desc= &own;}
+if(!oxi_conv_told(name,desc,dims,&attr.conv))return NULL;
+if(same&& !oxi_conv_keeps_size(name,weight,dims,&attr.conv))return NULL;
+return oxi_conv_call(name,OXI_OP_conv,&attr,in,dims);}
+#define OXI_X(dims)\
+OX_API ox_tensor*ox_conv##dims##d(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,const ox_conv_desc*desc){\
+return oxi_convolve("conv"#dims "d",dims,x,weight,bias,desc);}
+OXI_X(1)OXI_X(2)OXI_X(3)
+#undef OXI_X
+static bool oxi_conv_transposed_size(const char*name,const ox_tensor*x,const ox_tensor*weight,int dims,
+ const oxi_span*more,oxi_attr_conv*told){
+for(int d=0;d<dims&&weight->ndim==dims+2;d++){
+const int64_t most=INT32_MAX,in=x->shape[x->ndim-dims+d],kernel=weight->shape[2+d],
+ stride=told->stride.n[d],dilation=told->dilation.n[d],padding=told->padding.n[d];
+bool known=stride>=1&&stride<=most&&dilation>=1&&dilation<=most&&padding>=0&&
+ padding<=most&&kernel<=most&&in<=INT64_MAX/8/stride;
+if(known&&(more->n[d]<0||(more->n[d]>=stride&&more->n[d]>=dilation))){
+(void)oxi_fail(OX_ERR_ARG,"%s: output padding %lld is not below stride %lld or dilation %lld",
+ name,(long long)more->n[d],(long long)stride,(long long)dilation);
+return false;}
+int64_t size=known?(in-1)*stride -2*padding+dilation*(kernel-1)+more->n[d]+1:1;
+if(!known||size>=1){
+told->size.n[d]=size;
+continue;}
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s and weight %s leave %lld elements of a result",name,
+ oxi_tensor_text(x),oxi_tensor_text(weight),(long long)size);
+return false;}
+return true;}
+static ox_tensor*oxi_convolve_transposed(const char*name,int dims,ox_tensor*x,ox_tensor*weight,
+ ox_tensor*bias,const ox_conv_transpose_desc*desc){
+ox_tensor*in[3]={x,weight,bias};
+oxi_attrs attr=oxi_attrs_conv();
+oxi_span more=attr.conv.padding;
+ox_conv_desc plain;
+if(oxi_any_null(name,in,2))return NULL;
+if(desc){
+plain.stride=desc->stride;
+plain.padding=desc->padding;
+plain.dilation=desc->dilation;
+plain.groups=desc->groups;
+if(!oxi_span_of(name,"output padding",desc->output_padding,dims,&more)||
+ !oxi_conv_told(name,&plain,dims,&attr.conv))
+return NULL;}
+if(x->ndim>=dims&& !oxi_conv_transposed_size(name,x,weight,dims,&more,&attr.conv))return NULL;
+return oxi_conv_call(name,OXI_OP_conv_back_input,&attr,in,dims);}
+#define OXI_X(dims)\
+OX_API ox_tensor*ox_conv_transpose##dims##d(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,\
+ const ox_conv_transpose_desc*desc){\
+return oxi_convolve_transposed("conv_transpose"#dims "d",dims,x,weight,bias,desc);}
+OXI_X(1)OXI_X(2)OXI_X(3)
+#undef OXI_X
+OX_API ox_tensor*ox_conv_back_weight(ox_tensor*g,ox_tensor*x,ox_shape size,const ox_conv_desc*desc){
+const char*name="conv_back_weight";
+ox_tensor*in[2]={g,x};
+oxi_attrs attr=oxi_attrs_conv();
+if(oxi_any_null(name,in,2))return NULL;
+if(size.ndim<1||size.ndim>3||size.ndim!=g->ndim-2)
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %d sizes of a kernel for %s",name,size.ndim,oxi_tensor_text(g));
+for(int d=0;d<size.ndim;d++)attr.conv.size.n[d]=size.dim[d];
+if(!oxi_conv_told(name,desc,size.ndim,&attr.conv))return NULL;
+return oxi_apply_list(OXI_OP_conv_back_weight,&attr,in,2,NULL);}
+/* >>ops/functions/pool.c */
+static bool oxi_pool_told(const char*name,int dims,ox_shape kernel,ox_shape stride,ox_shape padding,
+ ox_shape dilation,oxi_attr_pool*told){
+told->dims=dims;
+if(kernel.ndim==0){
+(void)oxi_fail(OX_ERR_ARG,"%s: no size of a kernel",name);
+return false;}
+if(!oxi_span_of(name,"kernel",kernel,dims,&told->kernel))return false;
+told->stride=told->kernel;
+for(int d=0;d<dims;d++){
+if(told->kernel.n[d]>=1)continue;
+(void)oxi_fail(OX_ERR_ARG,"%s: a kernel of %lld elements",name,(long long)told->kernel.n[d]);
+return false;}
+return oxi_span_of(name,"stride",stride,dims,&told->stride)&&
+ oxi_span_of(name,"padding",padding,dims,&told->padding)&&
+ oxi_span_of(name,"dilation",dilation,dims,&told->dilation);}
+static bool oxi_pool_adaptive(const char*name,int dims,ox_shape size,oxi_attr_pool*told){
+told->dims=dims;
+if(size.ndim==0){
+(void)oxi_fail(OX_ERR_ARG,"%s: no size of a result",name);
+return false;}
+return oxi_span_of(name,"size",size,dims,&told->size);}
+static ox_pair oxi_max_pool(const char*name,oxi_attrs*attr,ox_tensor*x){
+ox_pair pair={NULL,NULL};
+oxi_call call=oxi_call_of(OXI_OP_max_pool,&x,1,NULL);
+call.out_count=2;
+call.attr= *attr;
+call.name=name;
+if(oxi_apply(&call)!=OX_OK)return pair;
+pair.values=call.out[0];
+pair.indices=call.out[1];
+return pair;}
+static ox_pair oxi_max_pool_windows(const char*name,int dims,ox_tensor*x,ox_shape kernel,
+ ox_shape stride,ox_shape padding,ox_shape dilation,bool ceil){
+ox_pair none={NULL,NULL};
+oxi_attrs attr=oxi_attrs_pool();
+if(oxi_any_null(name,&x,1))return none;
+attr.pool.ceil=ceil;
+bool told=oxi_pool_told(name,dims,kernel,stride,padding,dilation,&attr.pool);
+return told?oxi_max_pool(name,&attr,x):none;}
+static ox_tensor*oxi_avg_pool(const char*name,int dims,ox_tensor*x,ox_shape kernel,ox_shape stride,
+ ox_shape padding,bool ceil,bool include_pad,int64_t divisor){
+oxi_attrs attr=oxi_attrs_pool();
+if(oxi_any_null(name,&x,1))return NULL;
+attr.pool.ceil=ceil;
+attr.pool.include_pad=include_pad;
+attr.pool.divisor=divisor;
+bool told=oxi_pool_told(name,dims,kernel,stride,padding,OX_SCALAR_SHAPE,&attr.pool);
+return told?oxi_apply_as(name,OXI_OP_avg_pool,&attr,&x,1,NULL):NULL;}
+#define OXI_X(dims)\
+OX_API ox_pair ox_max_pool##dims##d_with_indices(ox_tensor*x,ox_shape kernel,ox_shape stride,\
+ ox_shape padding,ox_shape dilation,bool ceil){\
+return oxi_max_pool_windows("max_pool"#dims "d_with_indices",dims,x,kernel,stride,padding,dilation,ceil);}\
+OX_API ox_tensor*ox_max_pool##dims##d(ox_tensor*x,ox_shape kernel,ox_shape stride,\
+ ox_shape padding,ox_shape dilation,bool ceil){\
+ox_pair pair=oxi_max_pool_windows("max_pool"#dims "d",dims,x,kernel,stride,padding,dilation,ceil);\
+ox_release(pair.indices);\
+return pair.values;}\
+OX_API ox_tensor*ox_avg_pool##dims##d(ox_tensor*x,ox_shape kernel,ox_shape stride,\
+ ox_shape padding,bool ceil,bool include_pad,int64_t divisor){\
+return oxi_avg_pool("avg_pool"#dims "d",dims,x,kernel,stride,padding,ceil,include_pad,divisor);}\
+OX_API ox_pair ox_adaptive_max_pool##dims##d(ox_tensor*x,ox_shape size){\
+ox_pair none={NULL,NULL};\
+oxi_attrs attr=oxi_attrs_pool();\
+if(oxi_any_null("adaptive_max_pool"#dims "d",&x,1)||\
+ !oxi_pool_adaptive("adaptive_max_pool"#dims "d",dims,size,&attr.pool))\
+return none;\
+return oxi_max_pool("adaptive_max_pool"#dims "d",&attr,x);}\
+OX_API ox_tensor*ox_adaptive_avg_pool##dims##d(ox_tensor*x,ox_shape size){\
+oxi_attrs attr=oxi_attrs_pool();\
+if(oxi_any_null("adaptive_avg_pool"#dims "d",&x,1)||\
+ !oxi_pool_adaptive("adaptive_avg_pool"#dims "d",dims,size,&attr.pool))\
+return NULL;\
+return oxi_apply_as("adaptive_avg_pool"#dims "d",OXI_OP_avg_pool,&attr,&x,1,NULL);}
+OXI_X(1)OXI_X(2)OXI_X(3)
+#undef OXI_X
+OX_API ox_tensor*ox_avg_pool_back(ox_tensor*g,ox_shape size,ox_shape kernel,ox_shape stride,
+ ox_shape padding,bool ceil,bool include_pad,int64_t divisor){
+const char*name="avg_pool_back";
+oxi_attrs attr=oxi_attrs_pool();
+if(oxi_any_null(name,&g,1))return NULL;
+if(size.ndim<1||size.ndim>3)
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %d sizes of an operand",name,size.ndim);
+attr.pool.ceil=ceil;
+attr.pool.include_pad=include_pad;
+attr.pool.divisor=divisor;
+if(!oxi_pool_adaptive(name,size.ndim,size,&attr.pool))return NULL;
+if(kernel.ndim>0&& !oxi_pool_told(name,size.ndim,kernel,stride,padding,OX_SCALAR_SHAPE,&attr.pool))
+return NULL;
+return oxi_apply_list(OXI_OP_avg_pool_back,&attr,&g,1,NULL);}
 /* >>ops/functions/random.c */
 struct ox_generator{
 int64_t seed,counter;};
@@ -9651,6 +11102,2154 @@ return oxi_event_done(&last);}
 OX_API ox_status ox_wait(ox_tensor*t){
 if(oxi_any_null("wait",&t,1))return ox_error();
 return t->storage->pin?oxi_pin_settle(t->storage->pin):OX_OK;}
+/* >>composed/elementwise.c */
+#define OXI_MADE_1(name, ...)\
+OX_API ox_tensor*ox_##name(ox_tensor*x){\
+if(oxi_any_null(#name,&x,1))return NULL;\
+oxi_work work=oxi_work_begin(#name);\
+ox_tensor*made=(__VA_ARGS__);\
+return oxi_work_end(&work,made);}
+#define OXI_MADE_2(name, ...)\
+OX_API ox_tensor*ox_##name(ox_tensor*a,ox_tensor*b){\
+ox_tensor*in[2]={a,b};\
+if(oxi_any_null(#name,in,2))return NULL;\
+oxi_work work=oxi_work_begin(#name);\
+ox_tensor*made=(__VA_ARGS__);\
+return oxi_work_end(&work,made);}
+#define OXI_PI_F64 3.14159265358979323846
+static ox_tensor*oxi_as_float(ox_tensor*x){
+if(!x||oxi_info(x->dtype)->cls>=OX_CLASS_FLOAT)return x;
+return x->is_number?ox_mul(x,ox_number(1)):ox_cast(x,OX_F32);}
+static bool oxi_is_complex(const ox_tensor*x){
+return oxi_info(x->dtype)->cls==OX_CLASS_COMPLEX;}
+static ox_tensor*oxi_log_of_sum(ox_tensor*a,ox_tensor*b,bool of_two){
+ox_tensor*same=ox_logical_and(ox_eq(a,b),ox_isinf(a));
+ox_tensor*apart=ox_neg(ox_abs(ox_sub(a,ox_where(same,ox_number(0),b))));
+ox_tensor*more=
+ of_two?ox_mul_number(ox_log1p(ox_exp2(apart)),1.44269504088896340736):ox_log1p(ox_exp(apart));
+return ox_where(same,a,ox_add(ox_maximum(a,b),more));}
+OXI_MADE_2(logaddexp,oxi_log_of_sum(a,b,false))
+OXI_MADE_2(logaddexp2,oxi_log_of_sum(a,b,true))
+static ox_tensor*oxi_times_log(ox_tensor*a,ox_tensor*b,double edge){
+a=oxi_as_float(a);
+b=oxi_as_float(b);
+ox_tensor*none=
+ ox_logical_and(ox_eq_number(a,0),ox_logical_or(ox_le_number(b,edge),ox_eq_number(b,INFINITY)));
+ox_tensor*safe=ox_where(none,ox_number(1),b);
+return ox_where(none,ox_number(0),ox_mul(a,edge<0?ox_log1p(safe):ox_log(safe)));}
+OXI_MADE_2(xlogy,oxi_times_log(a,b,0))
+OXI_MADE_2(xlog1py,oxi_times_log(a,b,-1))
+OXI_MADE_2(heaviside,ox_where(ox_eq_number(a,0),b,ox_cast(ox_gt_number(a,0),a->dtype)))
+OXI_MADE_2(fmax,ox_where(ox_logical_or(ox_ge(a,b),ox_isnan(b)),a,b))
+OXI_MADE_2(fmin,ox_where(ox_logical_or(ox_le(a,b),ox_isnan(b)),a,b))
+OXI_MADE_2(ldexp,ox_mul(a,ox_rpow_number(b,2)))
+OXI_MADE_2(float_power,ox_pow(ox_cast(a,OX_F64),ox_cast(b,OX_F64)))
+OXI_MADE_1(deg2rad,ox_mul_number(x,OXI_PI_F64/180))
+OXI_MADE_1(rad2deg,ox_mul_number(x,180/OXI_PI_F64))
+OXI_MADE_1(isposinf,ox_eq_number(x,INFINITY))
+OXI_MADE_1(isneginf,ox_eq_number(x,-INFINITY))
+OXI_MADE_1(isreal,oxi_is_complex(x)?ox_eq_number(ox_imag(x),0)
+ :oxi_full("isreal",ox_shape_of(x),1,OX_BOOL,ox_device_of(x)))
+OXI_MADE_1(tanhshrink,ox_sub(x,ox_tanh(x)))
+static ox_tensor*oxi_sinc(ox_tensor*x){
+ox_tensor*zero=ox_eq_number(x,0);
+ox_tensor*angle=ox_mul_number(ox_where(zero,ox_number(1),oxi_as_float(x)),OXI_PI_F64);
+return ox_where(zero,ox_number(1),ox_div(ox_sin(angle),angle));}
+OXI_MADE_1(sinc,oxi_sinc(x))
+static ox_tensor*oxi_sgn(ox_tensor*x){
+if(!oxi_is_complex(x))return ox_sign(x);
+ox_tensor*size=ox_abs(x);
+return ox_mul(x,ox_reciprocal(ox_where(ox_eq_number(size,0),ox_number(1),size)));}
+OXI_MADE_1(sgn,oxi_sgn(x))
+static ox_dtype oxi_bits_type(ox_dtype dtype){
+static const ox_dtype of_bytes[9]={OX_DTYPE_NONE,OX_I8,OX_I16,OX_DTYPE_NONE,OX_I32,
+ OX_DTYPE_NONE,OX_DTYPE_NONE,OX_DTYPE_NONE,OX_I64};
+return of_bytes[oxi_info(dtype)->block_bytes];}
+static ox_tensor*oxi_signbit(ox_tensor*x){
+if(x->dtype==OX_BOOL)return ox_zeros_like(x);
+return ox_lt_number(oxi_is_float(x->dtype)?ox_view_dtype(x,oxi_bits_type(x->dtype)):x,0);}
+OXI_MADE_1(signbit,oxi_signbit(x))
+static ox_tensor*oxi_nextafter(ox_tensor*a,ox_tensor*b){
+ox_dtype bits=oxi_bits_type(a->dtype);
+ox_tensor*both[2],*wide;
+wide=ox_add(a,b);
+if(!wide||a->dtype!=b->dtype|| !oxi_is_float(a->dtype)){
+if(wide)
+(void)oxi_fail(OX_ERR_DTYPE,"nextafter: %s x %s are not floats of one dtype",oxi_tensor_text(a),
+ oxi_tensor_text(b));
+return NULL;}
+both[0]=ox_contiguous(ox_expand(a,ox_shape_of(wide)));
+both[1]=ox_expand(b,ox_shape_of(wide));
+ox_tensor*grows=ox_eq(ox_lt(both[0],both[1]),ox_gt_number(both[0],0));
+ox_tensor*step=ox_cast(ox_sub_number(ox_mul_number(ox_cast(grows,OX_F32),2),1),bits);
+ox_tensor*next=ox_view_dtype(ox_add(ox_view_dtype(both[0],bits),step),a->dtype);
+ox_tensor*least=ox_view_dtype(ox_ones_like(step),a->dtype);
+next=ox_where(ox_eq_number(both[0],0),ox_copysign(least,both[1]),next);
+return ox_where(ox_eq(both[0],both[1]),both[1],ox_where(ox_isnan(wide),wide,next));}
+OXI_MADE_2(nextafter,oxi_nextafter(a,b))
+static ox_tensor*oxi_gcd(ox_tensor*a,ox_tensor*b){
+a=ox_abs(a);
+b=ox_abs(b);
+ox_tensor*sum=ox_add(a,b);
+if(!sum|| !oxi_is_int(sum->dtype))
+return sum?OXI_FAIL_NULL(OX_ERR_DTYPE,"gcd: of integers only"):NULL;
+a=ox_expand(ox_cast(a,sum->dtype),ox_shape_of(sum));
+b=ox_expand(ox_cast(b,sum->dtype),ox_shape_of(sum));
+while(b&&ox_numel(b)&&ox_item_int(ox_any(ox_ne_number(b,0),OX_ALL_DIMS,false))){
+ox_tensor*done=ox_eq_number(b,0),*rest=ox_remainder(a,ox_where(done,ox_integer(1),b));
+a=ox_where(done,a,b);
+b=ox_where(done,b,rest);}
+return ox_error()?NULL:a;}
+OXI_MADE_2(gcd,oxi_gcd(a,b))
+static ox_tensor*oxi_lcm(ox_tensor*a,ox_tensor*b){
+ox_tensor*common=oxi_gcd(a,b),*none=ox_eq_number(common,0);
+return ox_abs(ox_mul(ox_trunc_divide(a,ox_where(none,ox_integer(1),common)),b));}
+OXI_MADE_2(lcm,oxi_lcm(a,b))
+OX_API ox_tensor*ox_logit(ox_tensor*x,double eps){
+if(oxi_any_null("logit",&x,1))return NULL;
+oxi_work work=oxi_work_begin("logit");
+ox_tensor*p=oxi_as_float(x);
+if(eps>=0){
+ox_tensor*below=ox_where(ox_gt_number(p,1-eps),ox_number(1-eps),p);
+p=ox_where(ox_lt_number(p,eps),ox_number(eps),below);}
+return oxi_work_end(&work,ox_log(ox_div(p,ox_rsub_number(p,1))));}
+OX_API ox_tensor*ox_hardshrink(ox_tensor*x,double lambda){
+if(oxi_any_null("hardshrink",&x,1))return NULL;
+oxi_work work=oxi_work_begin("hardshrink");
+return oxi_work_end(&work,ox_where(ox_le_number(ox_abs(x),lambda),ox_number(0),x));}
+OX_API ox_tensor*ox_softshrink(ox_tensor*x,double lambda){
+if(oxi_any_null("softshrink",&x,1))return NULL;
+oxi_work work=oxi_work_begin("softshrink");
+ox_tensor*inside=ox_where(ox_isnan(x),x,ox_number(0));
+ox_tensor*below=ox_where(ox_lt_number(x,-lambda),ox_add_number(x,lambda),inside);
+return oxi_work_end(&work,ox_where(ox_gt_number(x,lambda),ox_sub_number(x,lambda),below));}
+OX_API ox_tensor*ox_softmin(ox_tensor*x,int dim){
+if(oxi_any_null("softmin",&x,1))return NULL;
+oxi_work work=oxi_work_begin("softmin");
+return oxi_work_end(&work,ox_softmax(ox_neg(x),dim));}
+OX_API ox_tensor*ox_prelu(ox_tensor*x,ox_tensor*weight){
+ox_tensor*in[2]={x,weight};
+if(oxi_any_null("prelu",in,2))return NULL;
+oxi_work work=oxi_work_begin("prelu");
+if(ox_numel(weight)>1&&x->ndim>1)weight=oxi_by_channel(weight,x);
+if(x->ndim==0)weight=ox_reshape(weight,OX_ALL_DIMS);
+ox_tensor*y=ox_where(ox_gt_number(x,0),x,ox_mul(x,weight));
+return oxi_work_end(&work,y);}
+OX_API ox_tensor*ox_rrelu(ox_tensor*x,double lower,double upper,bool training){
+if(oxi_any_null("rrelu",&x,1))return NULL;
+oxi_work work=oxi_work_begin("rrelu");
+ox_tensor*slope=training?ox_uniform_(ox_empty_like(x),lower,upper):ox_number((lower+upper)/2);
+return oxi_work_end(&work,ox_where(ox_gt_number(x,0),x,ox_mul(x,slope)));}
+OX_API ox_tensor*ox_isclose(ox_tensor*a,ox_tensor*b,double rtol,double atol,bool equal_nan){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("isclose",in,2))return NULL;
+oxi_work work=oxi_work_begin("isclose");
+ox_tensor*close=ox_eq(a,b);
+if(equal_nan)close=ox_logical_or(close,ox_logical_and(ox_isnan(a),ox_isnan(b)));
+ox_tensor*off=ox_abs(ox_sub(oxi_as_float(a),oxi_as_float(b)));
+ox_tensor*may=ox_add_number(ox_abs(ox_mul_number(oxi_as_float(b),rtol)),atol);
+close=ox_logical_or(close,ox_logical_and(ox_isfinite(off),ox_le(off,may)));
+return oxi_work_end(&work,close);}
+static ox_tensor*oxi_complex_of(ox_tensor*re,ox_tensor*im){
+ox_tensor*sum=ox_add(re,im),*both[2];
+if(!sum)return NULL;
+both[0]=ox_expand(ox_cast(re,OX_F32),ox_shape_of(sum));
+both[1]=ox_expand(ox_cast(im,OX_F32),ox_shape_of(sum));
+return ox_view_as_complex(ox_stack(both,2,-1));}
+OXI_MADE_2(complex,oxi_complex_of(a,b))
+OXI_MADE_2(polar,oxi_complex_of(ox_mul(a,ox_cos(b)),ox_mul(a,ox_sin(b))))
+OX_API ox_tuple ox_frexp(ox_tensor*x){
+ox_tuple made;
+memset(&made,0,sizeof made);
+if(oxi_any_null("frexp",&x,1))return made;
+oxi_work work=oxi_work_begin("frexp");
+ox_tensor*plain=ox_logical_and(ox_isfinite(x),ox_ne_number(x,0));
+ox_tensor*size=ox_where(plain,ox_abs(ox_cast(x,OX_F64)),ox_number(0.5));
+ox_tensor*power=ox_add_number(ox_floor(ox_log2(size)),1);
+ox_tensor*half=ox_floor(ox_mul_number(power,-0.5));
+ox_tensor*part=ox_mul(ox_mul(size,ox_exp2(half)),ox_exp2(ox_sub(ox_neg(power),half)));
+power=ox_add(power,ox_sub(ox_cast(ox_ge_number(part,1),OX_F64),ox_cast(ox_lt_number(part,0.5),OX_F64)));
+half=ox_floor(ox_mul_number(power,-0.5));
+ox_tensor*rest=ox_sub(ox_neg(power),half);
+made.t[0]=ox_mul(ox_mul(x,ox_cast(ox_exp2(half),x->dtype)),ox_cast(ox_exp2(rest),x->dtype));
+made.t[1]=ox_cast(ox_where(plain,power,ox_number(0)),OX_I32);
+if(!made.t[0]|| !made.t[1])made.t[0]=made.t[1]=NULL;
+ox_keep(made.t[0]);
+(void)oxi_work_end(&work,made.t[1]);
+return made;}
+/* >>composed/arrange.c */
+static ox_shape oxi_no_shape(void){
+ox_shape shape;
+memset(&shape,0,sizeof shape);
+return shape;}
+static ox_tensor*oxi_atleast(ox_tensor*x,int ndim){
+ox_shape shape=ox_shape_of(x);
+if(x->ndim>=ndim)return oxi_same_again(x);
+if(ndim==3&&x->ndim==2)return ox_unsqueeze(x,2);
+if(ndim==3&&x->ndim==1)return ox_view(x,OX_SHAPE(1,shape.dim[0],1));
+return ox_unsqueeze(ndim==1?x:oxi_atleast(x,ndim-1),0);}
+OXI_MADE_1(atleast_1d,oxi_atleast(x,1))
+OXI_MADE_1(atleast_2d,oxi_atleast(x,2))
+OXI_MADE_1(atleast_3d,oxi_atleast(x,3))
+static ox_tensor**oxi_list_new(int64_t count,size_t*bytes){
+if(count<0|| !oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
+return(ox_tensor**)oxi_alloc(*bytes? *bytes:sizeof(ox_tensor*));}
+static ox_tensor*oxi_joined(const char*name,ox_tensor*const*list,int count,int ndim,int dim,bool columns){
+size_t bytes;
+if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensors",name);
+if(oxi_any_null(name,list,count))return NULL;
+ox_tensor**parts=oxi_list_new(count,&bytes);
+if(!parts)return NULL;
+oxi_work work=oxi_work_begin(name);
+bool made=true;
+for(int i=0;i<count;i++){
+parts[i]=columns&&list[i]->ndim<=1?ox_reshape(list[i],OX_SHAPE(-1,1)):oxi_atleast(list[i],ndim);
+made=made&&parts[i];}
+int along=made&&dim==OX_FLATTENED?(parts[0]->ndim>1):dim;
+ox_tensor*result=oxi_work_end(&work,made?ox_cat(parts,count,along):NULL);
+oxi_free(parts,bytes?bytes:sizeof*parts);
+return result;}
+OX_API ox_tensor*ox_hstack(ox_tensor*const*list,int count){
+return oxi_joined("hstack",list,count,1,OX_FLATTENED,false);}
+OX_API ox_tensor*ox_vstack(ox_tensor*const*list,int count){
+return oxi_joined("vstack",list,count,2,0,false);}
+OX_API ox_tensor*ox_dstack(ox_tensor*const*list,int count){
+return oxi_joined("dstack",list,count,3,2,false);}
+OX_API ox_tensor*ox_column_stack(ox_tensor*const*list,int count){
+return oxi_joined("column_stack",list,count,1,1,true);}
+OX_API ox_tensor*ox_block_diag(ox_tensor*const*list,int count){
+int64_t rows=0,columns=0;
+if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"block_diag: no tensors");
+if(oxi_any_null("block_diag",list,count))return NULL;
+ox_dtype dtype=list[0]->dtype;
+for(int i=0;i<count;i++){
+const ox_tensor*t=list[i];
+if(t->ndim>2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"block_diag: %s has more than 2 dims",oxi_tensor_text(t));
+rows+=t->ndim>1?t->shape[0]:1;
+columns+=t->ndim?t->shape[t->ndim-1]:1;
+dtype=ox_promote_types(dtype,t->dtype);}
+oxi_work work=oxi_work_begin("block_diag");
+ox_tensor*out=oxi_full("block_diag",OX_SHAPE(rows,columns),0,dtype,ox_device_of(list[0]));
+rows=columns=0;
+bool done=out!=NULL;
+for(int i=0;done&&i<count;i++){
+ox_tensor*block=oxi_atleast(list[i],2);
+if(!block)break;
+ox_tensor*place=ox_narrow(ox_narrow(out,0,rows,block->shape[0]),1,columns,block->shape[1]);
+done=ox_copy_(place,block)!=NULL;
+rows+=block->shape[0];
+columns+=block->shape[1];}
+return oxi_work_end(&work,done?out:NULL);}
+static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
+*out=oxi_no_shape();
+for(int i=0;i<count;i++)
+if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
+for(int d=0;d<out->ndim;d++)out->dim[d]=1;
+for(int i=0;i<count;i++)
+for(int d=0;d<list[i]->ndim;d++){
+int64_t*size= &out->dim[out->ndim-list[i]->ndim+d],own=list[i]->shape[d];
+if(*size==1)*size=own;
+if(own==1||own== *size)continue;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
+return false;}
+return true;}
+static int64_t oxi_results_end(ox_tensor**out,int64_t made,int64_t count){
+if(made==count)return count;
+while(made-- >0){
+ox_release(out[made]);
+out[made]=NULL;}
+return-1;}
+OX_API int64_t ox_broadcast_tensors(ox_tensor*const*list,int count,ox_tensor**out,int64_t room){
+ox_shape shape;
+int64_t made=0;
+if(count<0||oxi_any_null("broadcast_tensors",list,count))return-1;
+if(!oxi_common_shape("broadcast_tensors",list,count,&shape))return-1;
+int64_t wanted= !out?0:room<count?room:count;
+for(;made<wanted;made++)
+if(!(out[made]=ox_expand(list[made],shape)))break;
+return oxi_results_end(out,made,wanted)<0? -1:count;}
+OX_API int64_t ox_meshgrid(ox_tensor*const*list,int count,const char*indexing,ox_tensor**out,int64_t room){
+ox_shape shape=oxi_no_shape();
+int64_t made=0;
+bool swaps=indexing&&strcmp(indexing,"xy")==0&&count>1;
+if(count<1||count>OX_MAX_DIMS||(indexing&& !swaps&&strcmp(indexing,"ij")&&strcmp(indexing,"xy"))){
+(void)oxi_fail(OX_ERR_ARG,"meshgrid: %d tensors as \"%s\"",count,indexing?indexing:"ij");
+return-1;}
+if(oxi_any_null("meshgrid",list,count))return-1;
+shape.ndim=count;
+for(int i=0;i<count;i++)shape.dim[swaps&&i<2?1-i:i]=ox_numel(list[i]);
+int64_t wanted= !out?0:room<count?room:count;
+for(;made<wanted;made++){
+ox_shape own=oxi_no_shape();
+own.ndim=count;
+for(int d=0;d<count;d++)own.dim[d]=1;
+own.dim[swaps&&made<2?1-made:made]=ox_numel(list[made]);
+oxi_work work=oxi_work_begin("meshgrid");
+out[made]=oxi_work_end(&work,ox_expand(ox_reshape(list[made],own),shape));
+if(!out[made])break;}
+return oxi_results_end(out,made,wanted)<0? -1:count;}
+OX_API ox_tensor*ox_cartesian_prod(ox_tensor*const*list,int count){
+ox_tensor*grid[OX_MAX_DIMS];
+ox_scope scope=ox_scope_begin();
+ox_tensor*made=NULL;
+if(count==1&&list[0])
+made=oxi_same_again(list[0]);
+else if(ox_meshgrid(list,count,"ij",grid,OX_MAX_DIMS)==count)
+made=ox_reshape(ox_stack(grid,count,-1),OX_SHAPE(-1,count));
+ox_keep(made);
+ox_scope_end(&scope);
+return made;}
+OX_API ox_tensor*ox_combinations(ox_tensor*x,int r,bool with_replacement){
+ox_tensor*grid[OX_MAX_DIMS],*list[OX_MAX_DIMS],*places=NULL,*keep=NULL;
+if(oxi_any_null("combinations",&x,1))return NULL;
+if(x->ndim!=1||r<0||r>OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_ARG,"combinations: %d of %s",r,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("combinations");
+if(r==0)return oxi_work_end(&work,ox_narrow(x,0,0,0));
+ox_tensor*ramp=oxi_ramp_beside(x,x->shape[0],OX_I64);
+for(int i=0;i<r;i++)list[i]=ramp;
+if(!ramp||ox_meshgrid(list,r,"ij",grid,r)!=r)return oxi_work_end(&work,NULL);
+for(int i=0;i+1<r;i++){
+ox_tensor*rises=with_replacement?ox_le(grid[i],grid[i+1]):ox_lt(grid[i],grid[i+1]);
+keep=keep?ox_logical_and(keep,rises):rises;}
+for(int i=0;i<r;i++)grid[i]=keep?ox_masked_select(grid[i],keep):grid[i];
+places=ox_reshape(ox_stack(grid,r,-1),OX_SHAPE(-1));
+return oxi_work_end(&work,ox_reshape(ox_index_select(x,0,places),OX_SHAPE(-1,r)));}
+OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
+ ox_tensor**out,int64_t room){
+int64_t made=0,start=0;
+if(oxi_any_null("tensor_split",&x,1))return-1;
+int at=oxi_own_dim("tensor_split",x,dim);
+if(at<0||count<0)return-1;
+int64_t wanted= !out?0:room<count+1?room:count+1;
+for(;made<wanted;made++){
+int64_t end=made<count?indices[made]:OX_END;
+out[made]=ox_slice(x,at,start,end,1);
+if(!out[made])break;
+start=end;}
+return oxi_results_end(out,made,wanted)<0? -1:count+1;}
+OX_API int64_t ox_tensor_split(ox_tensor*x,int64_t sections,int dim,ox_tensor**out,int64_t room){
+int64_t made=0,start=0;
+if(oxi_any_null("tensor_split",&x,1))return-1;
+int at=oxi_own_dim("tensor_split",x,dim);
+if(at<0)return-1;
+if(sections<1){
+(void)oxi_fail(OX_ERR_ARG,"tensor_split: %lld sections",(long long)sections);
+return-1;}
+int64_t each=x->shape[at]/sections,longer=x->shape[at]%sections;
+int64_t wanted= !out?0:room<sections?room:sections;
+for(;made<wanted;made++){
+int64_t length=each+(made<longer);
+out[made]=ox_narrow(x,at,start,length);
+if(!out[made])break;
+start+=length;}
+return oxi_results_end(out,made,wanted)<0? -1:sections;}
+OX_API ox_tensor*ox_rot90(ox_tensor*x,int64_t times,int dim0,int dim1){
+if(oxi_any_null("rot90",&x,1))return NULL;
+int a=oxi_own_dim("rot90",x,dim0),b=oxi_own_dim("rot90",x,dim1);
+if(a<0||b<0)return NULL;
+if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"rot90: dim %d twice",a);
+oxi_work work=oxi_work_begin("rot90");
+int64_t turns=((times%4)+4)%4;
+ox_tensor*made=turns==0?ox_clone(x):turns==2?ox_flip(x,OX_DIMS(a,b))
+ :turns==1?ox_transpose(ox_flip(x,OX_DIMS(b)),a,b):ox_transpose(ox_flip(x,OX_DIMS(a)),a,b);
+return oxi_work_end(&work,made);}
+OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
+if(oxi_any_null("diag_embed",&x,1))return NULL;
+if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag_embed: %s",oxi_tensor_text(x));
+int ndim=x->ndim+1,a=oxi_wrap_dim("diag_embed",dim1,ndim),b=oxi_wrap_dim("diag_embed",dim2,ndim);
+if(a<0||b<0)return NULL;
+if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"diag_embed: dim %d twice",a);
+if(offset>INT32_MAX||offset< -INT32_MAX)
+return OXI_FAIL_NULL(OX_ERR_ARG,"diag_embed: the offset %lld",(long long)offset);
+int64_t size=x->shape[x->ndim-1]+(offset<0? -offset:offset);
+ox_shape shape=oxi_no_shape();
+shape.ndim=ndim;
+for(int d=0,from=0;d<ndim;d++)shape.dim[d]=d==a||d==b?size:x->shape[from++];
+oxi_work work=oxi_work_begin("diag_embed");
+ox_tensor*out=oxi_full("diag_embed",shape,0,x->dtype,ox_device_of(x));
+bool done=out&&ox_copy_(ox_diagonal(out,offset,a,b),x);
+return oxi_work_end(&work,done?out:NULL);}
+OX_API ox_tensor*ox_diag(ox_tensor*x,int64_t diagonal){
+if(oxi_any_null("diag",&x,1))return NULL;
+if(x->ndim!=1&&x->ndim!=2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag: %s has not 1 or 2 dims",oxi_tensor_text(x));
+if(x->ndim==1)return ox_diag_embed(x,diagonal,0,1);
+oxi_work work=oxi_work_begin("diag");
+return oxi_work_end(&work,ox_clone(ox_diagonal(x,diagonal,0,1)));}
+OX_API ox_tensor*ox_diagflat(ox_tensor*x,int64_t offset){
+if(oxi_any_null("diagflat",&x,1))return NULL;
+oxi_work work=oxi_work_begin("diagflat");
+return oxi_work_end(&work,ox_diag_embed(ox_reshape(x,OX_SHAPE(-1)),offset,0,1));}
+static ox_tensor*oxi_triangle_places(const char*name,int64_t rows,int64_t columns,int64_t offset,
+ bool upper){
+if(rows<0||columns<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld x %lld",name,(long long)rows,(long long)columns);
+oxi_work work=oxi_work_begin(name);
+ox_tensor*ones=ox_ones(OX_SHAPE(rows,columns),OX_BOOL);
+ox_tensor*places=ox_nonzero(upper?ox_triu(ones,offset):ox_tril(ones,offset));
+return oxi_work_end(&work,ox_contiguous(ox_t(places)));}
+OX_API ox_tensor*ox_tril_indices(int64_t rows,int64_t columns,int64_t offset){
+return oxi_triangle_places("tril_indices",rows,columns,offset,false);}
+OX_API ox_tensor*ox_triu_indices(int64_t rows,int64_t columns,int64_t offset){
+return oxi_triangle_places("triu_indices",rows,columns,offset,true);}
+OXI_MADE_1(trace,ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false))
+static bool oxi_same_shape(const ox_tensor*a,const ox_tensor*b){
+bool same=a->ndim==b->ndim;
+for(int d=0;same&&d<a->ndim;d++)same=a->shape[d]==b->shape[d];
+return same;}
+typedef ox_tensor*(*oxi_window)(ox_tensor*copy,const int64_t*told);
+static ox_tensor*oxi_with_part(const char*name,ox_tensor*x,ox_tensor*source,oxi_window window,
+ const int64_t*told){
+ox_tensor*in[2]={x,source};
+if(oxi_any_null(name,in,2))return NULL;
+oxi_work work=oxi_work_begin(name);
+ox_tensor*copy=ox_clone(x),*part=copy?window(copy,told):NULL;
+if(part&& !oxi_same_shape(part,source)){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s in the place of %s",name,oxi_tensor_text(source),
+ oxi_tensor_text(part));
+part=NULL;}
+return oxi_work_end(&work,part&&ox_copy_(part,source)?copy:NULL);}
+static ox_tensor*oxi_window_select(ox_tensor*copy,const int64_t*told){
+return ox_select(copy,(int)told[0],told[1]);}
+static ox_tensor*oxi_window_slice(ox_tensor*copy,const int64_t*told){
+return ox_slice(copy,(int)told[0],told[1],told[2],told[3]);}
+static ox_tensor*oxi_window_diagonal(ox_tensor*copy,const int64_t*told){
+return ox_diagonal(copy,told[0],(int)told[1],(int)told[2]);}
+OX_API ox_tensor*ox_select_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t index){
+const int64_t told[2]={dim,index};
+return oxi_with_part("select_scatter",x,source,oxi_window_select,told);}
+OX_API ox_tensor*ox_slice_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t start,int64_t end,
+ int64_t step){
+const int64_t told[4]={dim,start,end,step};
+return oxi_with_part("slice_scatter",x,source,oxi_window_slice,told);}
+OX_API ox_tensor*ox_diagonal_scatter(ox_tensor*x,ox_tensor*source,int64_t offset,int dim1,int dim2){
+const int64_t told[3]={offset,dim1,dim2};
+return oxi_with_part("diagonal_scatter",x,source,oxi_window_diagonal,told);}
+OX_API ox_tensor*ox_as_strided_scatter(ox_tensor*x,ox_tensor*source,ox_shape shape,ox_shape strides,
+ int64_t offset){
+ox_tensor*in[2]={x,source};
+if(oxi_any_null("as_strided_scatter",in,2))return NULL;
+oxi_work work=oxi_work_begin("as_strided_scatter");
+ox_tensor*places=ox_as_strided(oxi_ramp_beside(x,ox_numel(x),OX_I64),shape,strides,offset);
+if(places&& !oxi_same_shape(places,source)){
+(void)oxi_fail(OX_ERR_SHAPE,"as_strided_scatter: %s in the place of %s",oxi_tensor_text(source),
+ oxi_tensor_text(places));
+places=NULL;}
+return oxi_work_end(&work,places?ox_put(x,places,source,false):NULL);}
+OX_API ox_tensor*ox_repeat_interleave(ox_tensor*x,ox_tensor*repeats,int dim){
+ox_tensor*in[2]={x,repeats};
+if(oxi_any_null("repeat_interleave",in,2))return NULL;
+oxi_work work=oxi_work_begin("repeat_interleave");
+if(dim==OX_FLATTENED){
+x=ox_reshape(x,OX_SHAPE(-1));
+dim=0;}
+int at=x?oxi_own_dim("repeat_interleave",x,dim): -1;
+if(at<0)return oxi_work_end(&work,NULL);
+if(repeats->ndim>1||(ox_numel(repeats)!=1&&ox_numel(repeats)!=x->shape[at])){
+(void)oxi_fail(OX_ERR_SHAPE,"repeat_interleave: repeats %s for dim %d of %s",
+ oxi_tensor_text(repeats),at,oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+ox_tensor*each=ox_expand(ox_reshape(ox_cast(repeats,OX_I64),OX_SHAPE(-1)),OX_SHAPE(x->shape[at]));
+ox_tensor*ends=ox_cumsum(each,0);
+int64_t total=ends&&x->shape[at]?ox_item_int(ox_select(ends,0,-1)):0;
+if(ox_error()||total<0)return oxi_work_end(&work,NULL);
+ox_tensor*places=ox_searchsorted(ends,oxi_ramp_beside(x,total,OX_I64),true);
+return oxi_work_end(&work,ox_index_select(x,at,places));}
+/* >>composed/choose.c */
+static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){
+index=ox_cast(index,OX_I64);
+return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
+static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){
+ox_shape own=shape;
+for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
+shape.dim[dim]=ox_numel(index);
+return ox_expand(ox_reshape(index,own),shape);}
+OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
+ox_tensor*in[3]={x,index,source};
+if(oxi_any_null("index_copy",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_copy");
+if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
+int at=oxi_own_dim("index_copy",x,dim);
+if(at<0)return oxi_work_end(&work,NULL);
+if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
+ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
+return oxi_work_end(&work,ox_scatter(x,at,places,source));}
+OX_API ox_tensor*ox_index_fill(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*value){
+ox_tensor*in[3]={x,index,value};
+if(oxi_any_null("index_fill",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_fill");
+if(x->ndim==0){
+ox_tensor*made=ox_numel(index)?ox_reshape(ox_cast(value,x->dtype),ox_shape_of(x)):x;
+return oxi_work_end(&work,ox_clone(made));}
+int at=oxi_own_dim("index_fill",x,dim);
+if(at<0)return oxi_work_end(&work,NULL);
+ox_tensor*line=oxi_full("index_fill",OX_SHAPE(x->shape[at]),0,OX_F32,ox_device_of(x));
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),x->shape[at]);
+ox_tensor*ones=oxi_full("index_fill",OX_SHAPE(ox_numel(index)),1,OX_F32,ox_device_of(x));
+ox_tensor*mask=ox_cast(ox_scatter(line,0,places,ones),OX_BOOL);
+ox_shape shape=ox_shape_of(x);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?x->shape[at]:1;
+return oxi_work_end(&work,ox_where(ox_reshape(mask,shape),ox_cast(value,x->dtype),x));}
+OX_API ox_tensor*ox_take(ox_tensor*x,ox_tensor*index){
+ox_tensor*in[2]={x,index};
+if(oxi_any_null("take",in,2))return NULL;
+oxi_work work=oxi_work_begin("take");
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
+ox_tensor*taken=ox_index_select(ox_reshape(x,OX_SHAPE(-1)),0,places);
+return oxi_work_end(&work,ox_reshape(taken,ox_shape_of(index)));}
+OX_API ox_tensor*ox_put(ox_tensor*x,ox_tensor*index,ox_tensor*source,bool accumulate){
+ox_tensor*in[3]={x,index,source};
+if(oxi_any_null("put",in,3))return NULL;
+oxi_work work=oxi_work_begin("put");
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1)),*values=ox_reshape(source,OX_SHAPE(-1));
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
+flat=accumulate?ox_scatter_add(flat,0,places,values):ox_scatter(flat,0,places,values);
+return oxi_work_end(&work,ox_reshape(flat,ox_shape_of(x)));}
+OX_API ox_tensor*ox_masked_scatter(ox_tensor*x,ox_tensor*mask,ox_tensor*source){
+ox_tensor*in[3]={x,mask,source};
+ox_shape shape;
+if(oxi_any_null("masked_scatter",in,3))return NULL;
+if(!oxi_common_shape("masked_scatter",in,2,&shape))return NULL;
+oxi_work work=oxi_work_begin("masked_scatter");
+ox_tensor*flat=ox_reshape(ox_expand(mask,shape),OX_SHAPE(-1));
+ox_tensor*values=ox_reshape(source,OX_SHAPE(-1));
+ox_tensor*order=ox_sub(ox_cumsum(ox_cast(flat,OX_I64),0),ox_integer(1));
+if(!order|| !values||ox_numel(order)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
+order=ox_where(flat,order,ox_integer(0));
+if(ox_numel(values)==0&&ox_item_int(ox_any(flat,OX_ALL_DIMS,false))){
+(void)oxi_fail(OX_ERR_SHAPE,"masked_scatter: the source has no elements");
+return oxi_work_end(&work,NULL);}
+if(ox_numel(values)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
+ox_tensor*taken=ox_reshape(ox_index_select(values,0,order),shape);
+return oxi_work_end(&work,ox_where(ox_expand(mask,shape),taken,x));}
+typedef struct oxi_indexed_dims{
+ox_tensor*front,*place;
+ox_shape broadcast,rest,order;
+int at;}oxi_indexed_dims;
+static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
+int used=0;
+for(int i=0;i<count;i++){
+ox_tensor*t=given[i];
+bool mask=t&&(t->dtype==OX_BOOL||t->dtype==OX_U8);
+int takes=mask?t->ndim:1;
+if(used+takes>x->ndim){
+(void)oxi_fail(OX_ERR_DIM,"%s: more indices than dims of %s",name,oxi_tensor_text(x));
+return-1;}
+if(!mask)list[used++]=t;
+ox_tensor*places=mask?ox_nonzero(t):NULL;
+for(int d=0;d<takes&&mask;d++){
+if(t->shape[d]!=x->shape[used]){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: the mask %s does not fit %s",name,oxi_tensor_text(t),oxi_tensor_text(x));
+return-1;}
+list[used++]=ox_select(places,1,d);
+if(!list[used-1])return-1;}}
+return used;}
+static bool oxi_index_dims(const char*name,ox_tensor*x,ox_tensor*const*given,int count,
+ oxi_indexed_dims*out){
+ox_tensor*list[OX_MAX_DIMS],*few[OX_MAX_DIMS];
+int used=oxi_plain_indices(name,x,given,count,list),first= -1,last= -1,indexed=0;
+if(used<0)return false;
+memset(out,0,sizeof*out);
+for(int d=0;d<used;d++){
+if(!list[d])continue;
+if(first<0)first=d;
+last=d;
+few[indexed]=list[d];
+out->order.dim[indexed++]=d;}
+if(indexed==0){
+(void)oxi_fail(OX_ERR_ARG,"%s: no index",name);
+return false;}
+if(!oxi_common_shape(name,few,indexed,&out->broadcast))return false;
+out->at=last-first+1==indexed?first:0;
+int64_t room=1;
+for(int i=0;i<indexed;i++){
+int64_t size=x->shape[out->order.dim[i]];
+ox_tensor*own=ox_expand(oxi_wrapped_index(few[i],size),out->broadcast);
+if(own&&ox_numel(own)){
+ox_tensor*beyond=ox_logical_or(ox_lt_number(own,0),ox_ge(own,ox_integer(size)));
+if(ox_item_int(ox_any(beyond,OX_ALL_DIMS,false))){
+(void)oxi_fail(OX_ERR_INDEX,"%s: an index is out of range for dim %d of %s",name,
+ (int)out->order.dim[i],oxi_tensor_text(x));
+return false;}}
+out->place=i?ox_add(ox_mul(out->place,ox_integer(size)),own):own;
+room*=size;}
+out->place=ox_reshape(out->place,OX_SHAPE(-1));
+out->order.ndim=x->ndim;
+out->rest.ndim=x->ndim-indexed;
+for(int d=0,to=0;d<x->ndim;d++){
+if(d<used&&list[d])continue;
+out->order.dim[indexed+to]=d;
+out->rest.dim[to++]=x->shape[d];}
+ox_shape flat=out->rest;
+flat.ndim++;
+for(int d=flat.ndim-1;d>0;d--)flat.dim[d]=flat.dim[d-1];
+flat.dim[0]=room;
+out->front=ox_reshape(ox_permute(x,out->order),flat);
+return out->front&&out->place;}
+static ox_shape oxi_indexed_shape(const oxi_indexed_dims*i){
+ox_shape shape=oxi_no_shape();
+for(int d=0;d<i->at;d++)shape.dim[shape.ndim++]=i->rest.dim[d];
+for(int d=0;d<i->broadcast.ndim&&shape.ndim<OX_MAX_DIMS;d++)
+shape.dim[shape.ndim++]=i->broadcast.dim[d];
+for(int d=i->at;d<i->rest.ndim&&shape.ndim<OX_MAX_DIMS;d++)
+shape.dim[shape.ndim++]=i->rest.dim[d];
+return shape;}
+static ox_shape oxi_indexed_order(const oxi_indexed_dims*i,bool back){
+ox_shape order=oxi_no_shape();
+int wide=i->broadcast.ndim;
+order.ndim=wide +i->rest.ndim;
+for(int d=0;d<order.ndim;d++){
+int from=d<i->at?wide +d:d<i->at+wide?d-i->at:d;
+order.dim[back?from:d]=back?d:from;}
+return order;}
+OX_API ox_tensor*ox_index(ox_tensor*x,ox_tensor*const*indices,int count){
+oxi_indexed_dims i;
+if(oxi_any_null("index",&x,1))return NULL;
+oxi_work work=oxi_work_begin("index");
+if(!oxi_index_dims("index",x,indices,count,&i))return oxi_work_end(&work,NULL);
+ox_tensor*rows=ox_index_select(i.front,0,i.place);
+ox_shape shape=i.broadcast;
+if(shape.ndim+i.rest.ndim>OX_MAX_DIMS){
+(void)oxi_fail(OX_ERR_SHAPE,"index: more than %d dims",OX_MAX_DIMS);
+return oxi_work_end(&work,NULL);}
+for(int d=0;d<i.rest.ndim;d++)shape.dim[shape.ndim++]=i.rest.dim[d];
+rows=ox_reshape(rows,shape);
+return oxi_work_end(&work,i.at?ox_contiguous(ox_permute(rows,oxi_indexed_order(&i,false))):rows);}
+OX_API ox_tensor*ox_index_put(ox_tensor*x,ox_tensor*const*indices,int count,ox_tensor*values,
+ bool accumulate){
+ox_tensor*in[2]={x,values};
+oxi_indexed_dims i;
+if(oxi_any_null("index_put",in,2))return NULL;
+oxi_work work=oxi_work_begin("index_put");
+if(!oxi_index_dims("index_put",x,indices,count,&i))return oxi_work_end(&work,NULL);
+values=ox_permute(ox_expand(ox_cast(values,x->dtype),oxi_indexed_shape(&i)),oxi_indexed_order(&i,true));
+if(!values)return oxi_work_end(&work,NULL);
+ox_shape flat=ox_shape_of(i.front),was=oxi_no_shape(),back=oxi_no_shape();
+flat.dim[0]=ox_numel(i.place);
+values=ox_reshape(values,flat);
+ox_tensor*made=accumulate?ox_index_add(i.front,0,i.place,values,1):ox_index_copy(i.front,0,i.place,values);
+was.ndim=back.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
+for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
+return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
+OX_API int64_t ox_unravel_index(ox_tensor*indices,ox_shape shape,ox_tensor**out,int64_t room){
+int64_t made=0,below=1;
+if(oxi_any_null("unravel_index",&indices,1)||shape.ndim<0)return-1;
+int64_t wanted= !out?0:room<shape.ndim?room:shape.ndim;
+for(int d=0;d<shape.ndim;d++)below*=shape.dim[d];
+for(;made<wanted;made++){
+oxi_work work=oxi_work_begin("unravel_index");
+below=shape.dim[made]?below/shape.dim[made]:0;
+ox_tensor*place=ox_floor_divide(indices,ox_integer(below?below:1));
+out[made]=oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
+if(!out[made])break;}
+return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
+OX_API ox_tensor*ox_nonzero_static(ox_tensor*x,int64_t size,int64_t fill_value){
+if(oxi_any_null("nonzero_static",&x,1))return NULL;
+if(size<0)return OXI_FAIL_NULL(OX_ERR_ARG,"nonzero_static: size %lld",(long long)size);
+oxi_work work=oxi_work_begin("nonzero_static");
+ox_tensor*places=ox_nonzero(x);
+ox_tensor*out=oxi_full("full",OX_SHAPE(size,x->ndim),(double)fill_value,OX_I64,ox_device_of(x));
+int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
+bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
+return oxi_work_end(&work,done?out:NULL);}
+/* >>composed/order.c */
+static ox_pair oxi_pair_end(oxi_work*work,ox_tensor*values,ox_tensor*indices){
+ox_pair pair={NULL,NULL};
+bool made=values&&indices;
+if(made){
+pair.values=values;
+pair.indices=indices;
+ox_keep(values);}
+(void)oxi_work_end(work,made?indices:NULL);
+return pair;}
+static ox_tuple oxi_tuple_end(oxi_work*work,ox_tensor*a,ox_tensor*b,ox_tensor*c){
+ox_tuple tuple;
+memset(&tuple,0,sizeof tuple);
+if(a&&b){
+tuple.t[0]=ox_keep(a);
+tuple.t[1]=ox_keep(b);
+tuple.t[2]=c?ox_keep(c):NULL;}
+(void)oxi_work_end(work,NULL);
+return tuple;}
+static ox_tuple oxi_no_tuple(void){
+ox_tuple tuple;
+memset(&tuple,0,sizeof tuple);
+return tuple;}
+static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
+int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
+ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));
+ox_tensor*high=oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
+if(size==0)return low;
+for(int64_t left=size;left>0&&low&&high;left/=2){
+ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
+ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;
+if(sorted->ndim==1)
+there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
+else
+there=ox_gather(sorted,-1,place);
+ox_tensor*below=right?ox_le(there,values):ox_lt(there,values);
+if(oxi_is_float(there?there->dtype:OX_BOOL)){
+ox_tensor*nan=ox_isnan(values);
+below=ox_where(nan,right?ox_logical_or(below,nan):ox_logical_not(ox_isnan(there)),below);}
+below=ox_logical_and(below,ox_lt(low,high));
+ox_tensor*moved=ox_where(below,ox_add(middle,ox_integer(1)),low);
+high=ox_where(ox_logical_or(below,ox_ge(low,high)),high,middle);
+low=moved;}
+return low;}
+OX_API ox_tensor*ox_searchsorted(ox_tensor*sorted,ox_tensor*values,bool right){
+ox_tensor*in[2]={sorted,values};
+if(oxi_any_null("searchsorted",in,2))return NULL;
+bool fits=sorted->ndim==1||sorted->ndim==values->ndim;
+for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
+fits=sorted->shape[d]==values->shape[d];
+if(!fits||sorted->ndim==0)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
+ oxi_tensor_text(sorted));
+oxi_work work=oxi_work_begin("searchsorted");
+return oxi_work_end(&work,oxi_searched(sorted,values,right));}
+OX_API ox_tensor*ox_bucketize(ox_tensor*values,ox_tensor*boundaries,bool right){
+ox_tensor*in[2]={values,boundaries};
+if(oxi_any_null("bucketize",in,2))return NULL;
+if(boundaries->ndim!=1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"bucketize: boundaries %s",oxi_tensor_text(boundaries));
+oxi_work work=oxi_work_begin("bucketize");
+return oxi_work_end(&work,oxi_searched(boundaries,values,right));}
+OX_API ox_tensor*ox_isin(ox_tensor*x,ox_tensor*among,bool invert){
+ox_tensor*in[2]={x,among};
+if(oxi_any_null("isin",in,2))return NULL;
+oxi_work work=oxi_work_begin("isin");
+ox_tensor*has,*sorted=ox_sort(ox_reshape(among,OX_SHAPE(-1)),0,false).values;
+if(ox_numel(among)==0)
+has=oxi_full("isin",ox_shape_of(x),0,OX_BOOL,ox_device_of(x));
+else
+has=ox_ne(oxi_searched(sorted,x,false),oxi_searched(sorted,x,true));
+return oxi_work_end(&work,invert?ox_logical_not(has):has);}
+static ox_tensor*oxi_starts_of_runs(ox_tensor*lines){
+int64_t count=lines->shape[0];
+ox_tensor*parts[2];
+parts[0]=oxi_full("unique",OX_SHAPE(count>0?1:0),1,OX_BOOL,ox_device_of(lines));
+if(count<2)return parts[0];
+ox_tensor*flat=ox_reshape(lines,OX_SHAPE(count,-1));
+parts[1]=ox_any(ox_ne(ox_narrow(flat,0,1,count-1),ox_narrow(flat,0,0,count-1)),OX_DIMS(1),false);
+return ox_cat(parts,2,0);}
+static ox_tuple oxi_unique_runs(oxi_work*work,ox_tensor*lines,ox_tensor*sources){
+ox_tensor*starts=oxi_starts_of_runs(lines);
+ox_tensor*places=starts?ox_reshape(ox_nonzero(starts),OX_SHAPE(-1)):NULL;
+ox_tensor*run=places?ox_sub(ox_cumsum(ox_cast(starts,OX_I64),0),ox_integer(1)):NULL;
+if(!run)return oxi_tuple_end(work,NULL,NULL,NULL);
+ox_tensor*parts[2],*values=ox_index_select(lines,0,places);
+parts[0]=places;
+parts[1]=oxi_full("unique",OX_SHAPE(ox_numel(places)?1:0),(double)lines->shape[0],OX_I64,
+ ox_device_of(lines));
+ox_tensor*ends=ox_cat(parts,2,0);
+ox_tensor*lengths=ox_numel(places)?ox_sub(ox_narrow(ends,0,1,ox_numel(places)),places):places;
+if(sources)run=ox_scatter(run,0,sources,run);
+return oxi_tuple_end(work,values,run,lengths);}
+static ox_tensor*oxi_sorted_lines(ox_tensor*lines,ox_tensor**order){
+ox_tensor*flat=ox_reshape(lines,OX_SHAPE(lines->shape[0],-1));
+*order=oxi_ramp_beside(lines,lines->shape[0],OX_I64);
+for(int64_t c=flat?flat->shape[1]-1: -1;c>=0&& *order;c--){
+ox_tensor*column=ox_index_select(ox_select(flat,1,c),0,*order);
+*order=ox_index_select(*order,0,ox_argsort(column,0,false));}
+return ox_index_select(lines,0,*order);}
+static ox_tuple oxi_unique(const char*name,ox_tensor*x,int dim,bool sorts){
+if(oxi_any_null(name,&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin(name);
+int at=dim==OX_FLATTENED?0:oxi_own_dim(name,x,dim);
+if(at<0)return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tensor*lines=dim==OX_FLATTENED?ox_reshape(x,OX_SHAPE(-1)):ox_movedim(x,at,0),*order=NULL;
+if(lines&&sorts&&ox_numel(lines))lines=oxi_sorted_lines(lines,&order);
+if(!lines)return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tuple made=oxi_unique_runs(&work,lines,order);
+if(dim!=OX_FLATTENED&&at>0&&made.t[0]){
+ox_tensor*turned=ox_contiguous(ox_movedim(made.t[0],0,at));
+ox_release(made.t[0]);
+made.t[0]=turned;}
+if(dim==OX_FLATTENED&&made.t[1]){
+ox_tensor*shaped=ox_reshape(made.t[1],ox_shape_of(x));
+ox_release(made.t[1]);
+made.t[1]=shaped;}
+return made;}
+OX_API ox_tuple ox_unique(ox_tensor*x,int dim){
+return oxi_unique("unique",x,dim,true);}
+OX_API ox_tuple ox_unique_consecutive(ox_tensor*x,int dim){
+return oxi_unique("unique_consecutive",x,dim,false);}
+OX_API ox_tensor*ox_bincount(ox_tensor*x,ox_tensor*weights,int64_t least){
+if(oxi_any_null("bincount",&x,1))return NULL;
+if(x->ndim!=1|| !oxi_is_int(x->dtype)||least<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"bincount: %s, at least %lld",oxi_tensor_text(x),(long long)least);
+oxi_work work=oxi_work_begin("bincount");
+int64_t bins=ox_numel(x)?ox_item_int(ox_amax(x,OX_ALL_DIMS,false))+1:0;
+if(bins<least)bins=least;
+ox_dtype dtype= !weights?OX_I64:weights->dtype==OX_F32?OX_F32:OX_F64;
+ox_tensor*zeros=oxi_full("bincount",OX_SHAPE(bins),0,dtype,ox_device_of(x));
+ox_tensor*each=weights?ox_cast(weights,dtype):oxi_full("bincount",ox_shape_of(x),1,dtype,ox_device_of(x));
+return oxi_work_end(&work,ox_index_add(zeros,0,ox_cast(x,OX_I64),each,1));}
+static ox_tensor*oxi_binned(ox_tensor*values,ox_tensor*edges,ox_tensor*weights){
+int64_t bins=edges->shape[0]-1;
+ox_tensor*place=ox_sub(oxi_searched(edges,values,true),ox_integer(1));
+ox_tensor*at_end=ox_eq(values,ox_select(edges,0,-1));
+place=ox_where(at_end,ox_integer(bins-1),place);
+ox_tensor*inside=ox_logical_and(ox_ge_number(place,0),ox_lt(place,ox_integer(bins)));
+ox_tensor*each=weights?weights:ox_ones_like(values);
+each=ox_where(inside,each,ox_number(0));
+place=ox_clamp(place,0,(double)(bins-1));
+ox_tensor*zeros=oxi_full("histogram",OX_SHAPE(bins),0,values->dtype,ox_device_of(values));
+return ox_index_add(zeros,0,place,each,1);}
+static bool oxi_histogram_range(const char*name,ox_tensor*x,int64_t bins,double*low,double*high){
+if(bins<1|| *low> *high|| !oxi_is_float(x->dtype)){
+(void)oxi_fail(OX_ERR_ARG,"%s: %s in %lld bins from %g to %g",name,oxi_tensor_text(x),
+ (long long)bins,*low,*high);
+return false;}
+if(*low== *high&&ox_numel(x)&& *low==0){
+*low=ox_item(ox_amin(x,OX_ALL_DIMS,false));
+*high=ox_item(ox_amax(x,OX_ALL_DIMS,false));}
+if(*low== *high){
+*low-=1;
+*high+=1;}
+if(isfinite(*low)&&isfinite(*high))return ox_error()==OX_OK;
+(void)oxi_fail(OX_ERR_ARG,"%s: the range from %g to %g is not finite",name,*low,*high);
+return false;}
+OX_API ox_tensor*ox_histc(ox_tensor*x,int64_t bins,double low,double high){
+if(oxi_any_null("histc",&x,1))return NULL;
+oxi_work work=oxi_work_begin("histc");
+if(!oxi_histogram_range("histc",x,bins,&low,&high))return oxi_work_end(&work,NULL);
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
+ox_tensor*span=ox_mul_number(ox_sub_number(flat,low),(double)bins);
+ox_tensor*place=ox_floor(ox_div_number(span,high-low));
+ox_tensor*inside=ox_logical_and(ox_ge_number(flat,low),ox_le_number(flat,high));
+place=ox_clamp(ox_cast(ox_where(inside,place,ox_number(0)),OX_I64),0,(double)(bins-1));
+ox_tensor*zeros=oxi_full("histc",OX_SHAPE(bins),0,x->dtype,ox_device_of(x));
+return oxi_work_end(&work,ox_index_add(zeros,0,place,ox_cast(inside,x->dtype),1));}
+OX_API ox_tuple ox_histogram(ox_tensor*x,ox_tensor*edges,ox_tensor*weights,bool density){
+ox_tensor*in[2]={x,edges};
+if(oxi_any_null("histogram",in,2))return oxi_no_tuple();
+if(edges->ndim!=1||edges->shape[0]<2){
+(void)oxi_fail(OX_ERR_SHAPE,"histogram: edges %s",oxi_tensor_text(edges));
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("histogram");
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
+ox_tensor*counts=flat?oxi_binned(flat,edges,weights?ox_reshape(weights,OX_SHAPE(-1)):NULL):NULL;
+int64_t bins=edges->shape[0]-1;
+if(counts&&density){
+ox_tensor*widths=ox_sub(ox_narrow(edges,0,1,bins),ox_narrow(edges,0,0,bins));
+counts=ox_div(counts,ox_mul(ox_sum(counts,OX_ALL_DIMS,false),widths));}
+return oxi_tuple_end(&work,counts,ox_clone(edges),NULL);}
+static ox_pair oxi_sorted_element(oxi_work*work,ox_tensor*x,ox_tensor*order,ox_tensor*place,int at,
+ bool keepdim){
+ox_tensor*index=ox_gather(order,at,place),*value=ox_gather(x,at,index);
+if(!keepdim){
+index=ox_squeeze(index,at);
+value=ox_squeeze(value,at);}
+return oxi_pair_end(work,value,index);}
+static ox_shape oxi_line_shape(const ox_tensor*x,int at){
+ox_shape shape=ox_shape_of(x);
+shape.dim[at]=1;
+return shape;}
+static bool oxi_lines(const char*name,ox_tensor**x,int dim,int*at){
+*at=0;
+if(dim==OX_FLATTENED||(*x)->ndim==0){
+if(dim!=OX_FLATTENED&&oxi_wrap_dim(name,dim,(*x)->ndim)<0)return false;
+*x=ox_reshape(*x,OX_SHAPE(-1));
+return*x!=NULL;}
+*at=oxi_own_dim(name,*x,dim);
+return*at>=0;}
+static ox_pair oxi_pair_of_number(ox_pair pair,bool number){
+if(!number|| !pair.values)return pair;
+ox_tensor*value=ox_reshape(pair.values,OX_ALL_DIMS),*index=ox_reshape(pair.indices,OX_ALL_DIMS);
+ox_release(pair.values);
+ox_release(pair.indices);
+pair.values=value;
+pair.indices=index;
+return pair;}
+OX_API ox_pair ox_kthvalue(ox_tensor*x,int64_t k,int dim,bool keepdim){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null("kthvalue",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("kthvalue");
+if(!oxi_lines("kthvalue",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+if(k<1||k>x->shape[at]){
+(void)oxi_fail(OX_ERR_ARG,"kthvalue: the %lldth of lines of %s",(long long)k,oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_tensor*place=oxi_full("kthvalue",oxi_line_shape(x,at),(double)(k-1),OX_I64,ox_device_of(x));
+ox_tensor*order=ox_argsort(x,at,false);
+return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
+static ox_pair oxi_median(const char*name,ox_tensor*x,int dim,bool keepdim,bool skips){
+int at;
+bool number=x&&(x->ndim==0||dim==OX_FLATTENED);
+if(oxi_any_null(name,&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_pair sorted=ox_sort(x,at,false);
+ox_tensor*place,*order=sorted.indices;
+if(!oxi_is_float(x->dtype))
+place=oxi_full(name,oxi_line_shape(x,at),(double)((size -1)/2),OX_I64,ox_device_of(x));
+else{
+ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),OX_DIMS(at),true);
+ox_tensor*middle=ox_floor_divide(ox_sub(known,ox_integer(1)),ox_integer(2));
+middle=ox_maximum(middle,ox_integer(0));
+place=skips?middle:ox_where(ox_lt(known,ox_integer(size)),known,middle);
+place=ox_minimum(place,ox_integer(size -1));}
+return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
+OX_API ox_pair ox_median(ox_tensor*x,int dim,bool keepdim){
+return oxi_median("median",x,dim,keepdim,false);}
+OX_API ox_pair ox_nanmedian(ox_tensor*x,int dim,bool keepdim){
+return oxi_median("nanmedian",x,dim,keepdim,true);}
+OX_API ox_pair ox_mode(ox_tensor*x,int dim,bool keepdim){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null("mode",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("mode");
+if(!oxi_lines("mode",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"mode: of lines without elements: %s",oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_pair sorted=ox_sort(x,at,false);
+ox_shape ramp_shape=oxi_no_shape();
+ramp_shape.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)ramp_shape.dim[d]=d==at?size:1;
+ox_tensor*ramp=ox_reshape(oxi_ramp_beside(x,size,OX_I64),ramp_shape),*parts[2];
+parts[0]=ox_ones_like(ox_narrow(sorted.indices,at,0,1));
+parts[1]=ox_cast(
+ ox_ne(ox_narrow(sorted.values,at,1,size -1),ox_narrow(sorted.values,at,0,size -1)),OX_I64);
+ox_tensor*starts=ox_mul(ox_cat(parts,2,at),ramp);
+ox_tensor*length=ox_sub(ramp,ox_cummax(starts,at).values);
+ox_tensor*place=ox_max(length,at,true).indices;
+return oxi_pair_of_number(oxi_sorted_element(&work,x,sorted.indices,place,at,keepdim||number),number);}
+static ox_pair oxi_running_extreme(const char*name,ox_tensor*x,int dim,bool largest){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null(name,&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+ox_tensor*index=oxi_index_along(oxi_ramp_beside(x,size,OX_I64),ox_shape_of(x),at),*values=x;
+for(int64_t span=1;span<size&&values&&index;span*=2){
+ox_tensor*late=ox_narrow(values,at,span,size -span),*v[2],*i[2];
+ox_tensor*early=ox_narrow(values,at,0,size -span);
+ox_tensor*stays=largest?ox_ge(late,early):ox_le(late,early);
+if(oxi_is_float(x->dtype))stays=ox_logical_or(stays,ox_isnan(late));
+v[0]=ox_narrow(values,at,0,span);
+i[0]=ox_narrow(index,at,0,span);
+v[1]=ox_where(stays,late,early);
+i[1]=ox_where(stays,ox_narrow(index,at,span,size -span),ox_narrow(index,at,0,size -span));
+values=ox_cat(v,2,at);
+index=ox_cat(i,2,at);}
+ox_tensor*place=ox_contiguous(index);
+return oxi_pair_of_number(oxi_pair_end(&work,ox_gather(x,at,place),place),number);}
+OX_API ox_pair ox_cummax(ox_tensor*x,int dim){
+return oxi_running_extreme("cummax",x,dim,true);}
+OX_API ox_pair ox_cummin(ox_tensor*x,int dim){
+return oxi_running_extreme("cummin",x,dim,false);}
+OX_API ox_tensor*ox_logcumsumexp(ox_tensor*x,int dim){
+if(oxi_any_null("logcumsumexp",&x,1))return NULL;
+oxi_work work=oxi_work_begin("logcumsumexp");
+if(x->ndim==0)return oxi_work_end(&work,ox_clone(x));
+int at=oxi_own_dim("logcumsumexp",x,dim);
+if(at<0)return oxi_work_end(&work,NULL);
+int64_t size=x->shape[at];
+ox_tensor*sums=ox_clone(x);
+for(int64_t span=1;span<size&&sums;span*=2){
+ox_tensor*parts[2];
+parts[0]=ox_narrow(sums,at,0,span);
+parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
+sums=ox_cat(parts,2,at);}
+return oxi_work_end(&work,sums);}
+/* >>composed/statistics.c */
+OX_API ox_tensor*ox_nanmean(ox_tensor*x,ox_shape dims,bool keepdim){
+if(oxi_any_null("nanmean",&x,1))return NULL;
+oxi_work work=oxi_work_begin("nanmean");
+ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),dims,keepdim);
+return oxi_work_end(&work,ox_div(ox_nansum(x,dims,keepdim),known));}
+static ox_tensor*oxi_covariance(ox_tensor*x,double correction,ox_tensor*counts,ox_tensor*weights){
+ox_tensor*each=counts,*factor,*mean;
+if(weights)each=counts?ox_mul(counts,weights):weights;
+ox_tensor*total=each?ox_sum(each,OX_ALL_DIMS,false):ox_number((double)x->shape[1]);
+mean=each?ox_div(ox_sum(ox_mul(x,each),OX_DIMS(1),true),total):ox_mean(x,OX_DIMS(1),true);
+if(weights&&correction!=0){
+ox_tensor*squares=ox_sum(ox_mul(each,weights),OX_ALL_DIMS,false);
+factor=ox_sub(total,ox_div(ox_mul_number(squares,correction),total));}else
+factor=ox_sub_number(total,correction);
+factor=ox_clamp(oxi_as_float(factor),0,INFINITY);
+ox_tensor*apart=ox_sub(x,mean);
+ox_tensor*other=each?ox_mul(apart,each):apart;
+if(x->dtype==OX_C64)other=ox_conj(other);
+return ox_div(ox_matmul(apart,ox_t(ox_cast(other,apart?apart->dtype:OX_F32))),factor);}
+OX_API ox_tensor*ox_cov(ox_tensor*x,int64_t correction,ox_tensor*counts,ox_tensor*weights){
+if(oxi_any_null("cov",&x,1))return NULL;
+if(x->ndim>2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: %s has more than 2 dims",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("cov");
+ox_tensor*lines=oxi_as_float(x->ndim==2?x:ox_reshape(x,OX_SHAPE(1,-1)));
+ox_tensor*made=lines?oxi_covariance(lines,(double)correction,counts,weights):NULL;
+return oxi_work_end(&work,lines&&lines->shape[0]==1?ox_reshape(made,OX_ALL_DIMS):made);}
+OX_API ox_tensor*ox_corrcoef(ox_tensor*x){
+if(oxi_any_null("corrcoef",&x,1))return NULL;
+if(x->ndim>2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"corrcoef: %s has more than 2 dims",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("corrcoef");
+ox_tensor*c=ox_cov(x,1,NULL,NULL);
+if(c&&c->ndim==0)return oxi_work_end(&work,ox_div(c,c));
+ox_tensor*size=ox_sqrt(ox_diagonal(c&&c->dtype==OX_C64?ox_real(c):c,0,0,1));
+c=ox_div(ox_div(c,ox_unsqueeze(size,1)),ox_unsqueeze(size,0));
+return oxi_work_end(&work,c&&c->dtype!=OX_C64?ox_clamp(c,-1,1):c);}
+static ox_tensor*oxi_between_elements(ox_tensor*sorted,ox_tensor*place,int at,const char*how){
+ox_tensor*below=ox_floor(place),*above=ox_ceil(place),*share=ox_sub(place,below);
+if(strcmp(how,"lower")==0)above=below;
+if(strcmp(how,"higher")==0)below=above;
+if(strcmp(how,"nearest")==0)below=above=ox_round(place);
+ox_tensor*a=ox_gather(sorted,at,ox_cast(below,OX_I64));
+if(below==above)return a;
+ox_tensor*b=ox_gather(sorted,at,ox_cast(above,OX_I64));
+if(strcmp(how,"midpoint")==0)share=ox_full_like(share,0.5);
+return ox_lerp(a,b,ox_cast(share,sorted->dtype));}
+static ox_tensor*oxi_quantile(const char*name,ox_tensor*x,ox_tensor*q,int dim,bool keepdim,
+ const char*how,bool skips){
+static const char*const known[]={"linear","lower","higher","nearest","midpoint"};
+ox_tensor*in[2]={x,q};
+int at,ndim,listed=0;
+if(oxi_any_null(name,in,2))return NULL;
+if(!how)how=known[0];
+for(int i=0;i<5;i++)listed+=strcmp(how,known[i])==0;
+ndim=x->ndim;
+if(!listed||q->ndim>1|| !oxi_is_float(x->dtype))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %s at %s, \"%s\"",name,oxi_tensor_text(x),oxi_tensor_text(q),how);
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_work_end(&work,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+ox_tensor*sorted=ox_movedim(ox_sort(x,at,false).values,at,-1);
+ox_tensor*nan=ox_isnan(sorted),*last;
+ox_tensor*count=ox_sum(ox_logical_not(nan),OX_DIMS(-1),true);
+if(skips)
+last=ox_clamp(ox_sub(count,ox_integer(1)),0,INFINITY);
+else
+last=ox_full_like(count,(double)(size -1));
+ox_tensor*points=ox_reshape(ox_cast(q,x->dtype),OX_SHAPE(-1));
+ox_tensor*made=oxi_between_elements(sorted,ox_mul(ox_cast(last,x->dtype),points),-1,how);
+ox_tensor*none=skips?ox_eq_number(count,0):ox_any(nan,OX_DIMS(-1),true);
+made=ox_movedim(ox_where(none,ox_number(NAN),made),-1,0);
+if(made&&keepdim&&dim!=OX_FLATTENED&&ndim)made=ox_unsqueeze(made,at+1);
+if(made&&(dim==OX_FLATTENED||ndim==0)){
+ox_shape shape=oxi_no_shape();
+shape.ndim=1+(keepdim&&dim==OX_FLATTENED?ndim:0);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d?1:ox_numel(q);
+made=ox_reshape(made,shape);}
+return oxi_work_end(&work,q->ndim?ox_contiguous(made):ox_contiguous(ox_select(made,0,0)));}
+OX_API ox_tensor*ox_quantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
+return oxi_quantile("quantile",x,q,dim,keepdim,interpolation,false);}
+OX_API ox_tensor*ox_nanquantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
+return oxi_quantile("nanquantile",x,q,dim,keepdim,interpolation,true);}
+OX_API ox_tensor*ox_diff(ox_tensor*x,int64_t times,int dim,ox_tensor*before,ox_tensor*after){
+if(oxi_any_null("diff",&x,1))return NULL;
+int at=x->ndim?oxi_own_dim("diff",x,dim):oxi_wrap_dim("diff",dim,0);
+if(at<0)return NULL;
+if(x->ndim==0||times<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"diff: %lld times, of %s",(long long)times,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("diff");
+ox_tensor*parts[3],*line=x;
+int count=0;
+if(before&&times)parts[count++]=before;
+parts[count++]=x;
+if(after&&times)parts[count++]=after;
+if(count>1)line=ox_cat(parts,count,at);
+if(line&&times==0)line=ox_clone(line);
+for(int64_t i=0;line&&i<times;i++){
+int64_t size=line->shape[at],rest=size>0?size -1:0;
+ox_tensor*late=ox_narrow(line,at,size -rest,rest),*early=ox_narrow(line,at,0,rest);
+line=x->dtype==OX_BOOL?ox_logical_xor(late,early):ox_sub(late,early);
+if(rest==0)break;}
+return oxi_work_end(&work,line);}
+OX_API ox_tensor*ox_gradient_along(ox_tensor*x,ox_tensor*spacing,int dim,int edge_order){
+if(oxi_any_null("gradient_along",&x,1))return NULL;
+int at=oxi_own_dim("gradient_along",x,dim);
+if(at<0)return NULL;
+int64_t n=x->shape[at];
+if((edge_order!=1&&edge_order!=2)||n<edge_order+1||
+ (spacing&&spacing->ndim>0&&(spacing->ndim!=1||spacing->shape[0]!=n)))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"gradient_along: dim %d of %s with edges of order %d",at,
+ oxi_tensor_text(x),edge_order);
+oxi_work work=oxi_work_begin("gradient_along");
+ox_shape wide=oxi_no_shape();
+wide.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)wide.dim[d]=d==at? -1:1;
+bool even= !spacing||spacing->ndim==0;
+ox_tensor*one=spacing&&even?spacing:ox_number(1);
+ox_tensor*gaps=even?NULL:ox_reshape(ox_diff(spacing,1,0,NULL,NULL),wide),*parts[3];
+ox_tensor*rise=ox_diff(oxi_as_float(x),1,at,NULL,NULL);
+ox_tensor*slope=ox_div(rise,even?one:gaps);
+if(!slope)return oxi_work_end(&work,NULL);
+ox_tensor*left=ox_narrow(slope,at,0,n-2),*right=ox_narrow(slope,at,1,n-2);
+if(even)
+parts[1]=ox_mul_number(ox_add(left,right),0.5);
+else{
+ox_tensor*g=ox_narrow(gaps,at,0,n-2),*h=ox_narrow(gaps,at,1,n-2);
+parts[1]=ox_div(ox_add(ox_mul(left,h),ox_mul(right,g)),ox_add(g,h));}
+parts[0]=ox_narrow(slope,at,0,1);
+parts[2]=ox_narrow(slope,at,n-2,1);
+if(edge_order==2&&even){
+parts[0]=ox_sub(ox_mul_number(parts[0],1.5),ox_mul_number(ox_narrow(slope,at,1,1),0.5));
+parts[2]=ox_sub(ox_mul_number(parts[2],1.5),ox_mul_number(ox_narrow(slope,at,n-3,1),0.5));
+ }else if(edge_order==2){
+ox_tensor*g0=ox_narrow(gaps,at,0,1),*g1=ox_narrow(gaps,at,1,1);
+ox_tensor*h0=ox_narrow(gaps,at,n-2,1),*h1=ox_narrow(gaps,at,n-3,1);
+ox_tensor*bend0=ox_sub(ox_narrow(slope,at,1,1),parts[0]);
+ox_tensor*bend1=ox_sub(parts[2],ox_narrow(slope,at,n-3,1));
+parts[0]=ox_sub(parts[0],ox_mul(bend0,ox_div(g0,ox_add(g0,g1))));
+parts[2]=ox_add(parts[2],ox_mul(bend1,ox_div(h0,ox_add(h0,h1))));}
+return oxi_work_end(&work,ox_cat(parts,3,at));}
+static ox_tensor*oxi_areas(const char*name,ox_tensor*y,ox_tensor*x,double dx,int dim,int*at){
+*at=oxi_own_dim(name,y,dim);
+if(*at<0)return NULL;
+int64_t n=y->shape[*at],rest=n>0?n-1:0;
+ox_tensor*sums=ox_add(ox_narrow(y,*at,n-rest,rest),ox_narrow(y,*at,0,rest));
+if(!x)return ox_mul_number(sums,dx/2);
+ox_shape wide=oxi_no_shape();
+wide.ndim=y->ndim;
+for(int d=0;d<y->ndim;d++)wide.dim[d]=d== *at? -1:1;
+if(x->ndim==1)x=ox_reshape(x,wide);
+int places= *at-y->ndim;
+if(!x||x->ndim< -places)
+return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: places %s of %s",name,oxi_tensor_text(x),oxi_tensor_text(y)):NULL;
+int64_t known=x->shape[x->ndim+places];
+ox_tensor*widths=known==1?ox_zeros_like(x):ox_diff(x,1,places,NULL,NULL);
+return ox_mul_number(ox_mul(sums,widths),0.5);}
+OX_API ox_tensor*ox_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
+int at;
+if(oxi_any_null("trapezoid",&y,1))return NULL;
+oxi_work work=oxi_work_begin("trapezoid");
+ox_tensor*areas=oxi_areas("trapezoid",y,x,dx,dim,&at);
+return oxi_work_end(&work,areas?ox_sum(areas,OX_DIMS(at-y->ndim),false):NULL);}
+OX_API ox_tensor*ox_cumulative_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
+int at;
+if(oxi_any_null("cumulative_trapezoid",&y,1))return NULL;
+oxi_work work=oxi_work_begin("cumulative_trapezoid");
+ox_tensor*areas=oxi_areas("cumulative_trapezoid",y,x,dx,dim,&at);
+return oxi_work_end(&work,areas?ox_cumsum(areas,at-y->ndim):NULL);}
+OX_API ox_tensor*ox_dist(ox_tensor*a,ox_tensor*b,double p){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("dist",in,2))return NULL;
+oxi_work work=oxi_work_begin("dist");
+return oxi_work_end(&work,ox_norm(ox_sub(a,b),p,OX_ALL_DIMS,false));}
+OX_API ox_tensor*ox_cdist(ox_tensor*a,ox_tensor*b,double p){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("cdist",in,2))return NULL;
+if(a->ndim<2||b->ndim<2||a->shape[a->ndim-1]!=b->shape[b->ndim-1]|| !(p>=0))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cdist: %s and %s, p %g",oxi_tensor_text(a),oxi_tensor_text(b),p);
+oxi_work work=oxi_work_begin("cdist");
+ox_tensor*apart=ox_sub(ox_unsqueeze(a,-2),ox_unsqueeze(b,-3));
+if(apart&&apart->shape[apart->ndim-1]==0)
+return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
+return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
+OX_API ox_tensor*ox_pdist(ox_tensor*x,double p){
+if(oxi_any_null("pdist",&x,1))return NULL;
+if(x->ndim!=2|| !(p>=0))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"pdist: %s, p %g",oxi_tensor_text(x),p);
+oxi_work work=oxi_work_begin("pdist");
+ox_tensor*pairs=ox_triu_indices(x->shape[0],x->shape[0],1);
+if(pairs)pairs=ox_to(pairs,oxi_working_device(ox_device_of(x)));
+ox_tensor*apart=
+ ox_sub(ox_index_select(x,0,ox_select(pairs,0,0)),ox_index_select(x,0,ox_select(pairs,0,1)));
+if(apart&&x->shape[1]==0)return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
+return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
+OX_API ox_tensor*ox_renorm(ox_tensor*x,double p,int dim,double most){
+if(oxi_any_null("renorm",&x,1))return NULL;
+int at=oxi_own_dim("renorm",x,dim);
+if(at<0)return NULL;
+if(!(p>0)|| !(most>=0)||x->ndim<2)
+return OXI_FAIL_NULL(OX_ERR_ARG,"renorm: %s, p %g, at most %g",oxi_tensor_text(x),p,most);
+oxi_work work=oxi_work_begin("renorm");
+ox_tensor*size=ox_norm(x,p,oxi_dims_of_set(((1u<<x->ndim)-1)& ~(1u<<at)),true);
+ox_tensor*factor=ox_rdiv_number(ox_add_number(size,1e-7),most);
+return oxi_work_end(&work,ox_mul(x,ox_where(ox_gt_number(size,most),factor,ox_number(1))));}
+OX_API ox_tensor*ox_normalize(ox_tensor*x,double p,int dim,double eps){
+if(oxi_any_null("normalize",&x,1))return NULL;
+oxi_work work=oxi_work_begin("normalize");
+ox_tensor*size=ox_norm(x,p,x->ndim?OX_DIMS(dim):OX_ALL_DIMS,true);
+return oxi_work_end(&work,ox_div(x,ox_clamp(size,eps,INFINITY)));}
+/* >>composed/products.c */
+static ox_tensor*oxi_scaled_by(ox_tensor*x,double factor){
+if(!x||factor==1)return x;
+if(oxi_is_int(x->dtype)||x->dtype==OX_BOOL)return ox_mul(x,ox_integer((int64_t)factor));
+return ox_mul_number(x,factor);}
+static ox_tensor*oxi_onto(oxi_work*work,ox_tensor*c,ox_tensor*product,double beta,double alpha){
+product=oxi_scaled_by(product,alpha);
+if(beta!=0)
+product=ox_add(oxi_scaled_by(c,beta),product);
+else if(product&&c->ndim>product->ndim)
+product=ox_expand(product,ox_shape_of(c));
+return oxi_work_end(work,product);}
+#define OXI_ONTO(name, ...)\
+OX_API ox_tensor*ox_##name(ox_tensor*c,ox_tensor*a,ox_tensor*b,double beta,double alpha){\
+ox_tensor*in[3]={c,a,b};\
+if(oxi_any_null(#name,in,3))return NULL;\
+oxi_work work=oxi_work_begin(#name);\
+return oxi_onto(&work,c,(__VA_ARGS__),beta,alpha);}
+OXI_ONTO(addmv,ox_matmul(a,b))
+OXI_ONTO(addr,a->dtype==OX_BOOL?ox_logical_and(ox_unsqueeze(a,1),b):ox_outer(a,b))
+OXI_ONTO(baddbmm,ox_matmul(a,b))
+OXI_ONTO(addbmm,ox_sum_as(ox_matmul(a,b),OX_DIMS(0),false,a->dtype))
+OXI_MADE_2(inner,!a->ndim|| !b->ndim?ox_mul(a,b):ox_matmul(a,b->ndim==1?b:ox_transpose(b,-1,-2)))
+OXI_MADE_2(vdot,ox_dot(oxi_is_complex(a)?ox_conj(a):a,b))
+OX_API ox_tensor*ox_vecdot(ox_tensor*a,ox_tensor*b,int dim){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("vecdot",in,2))return NULL;
+oxi_work work=oxi_work_begin("vecdot");
+return oxi_work_end(&work,ox_sum(ox_mul(oxi_is_complex(a)?ox_conj(a):a,b),OX_DIMS(dim),false));}
+OX_API ox_tensor*ox_tensordot(ox_tensor*a,ox_tensor*b,ox_shape dims_a,ox_shape dims_b){
+ox_tensor*in[2]={a,b};
+uint32_t sets[2]={0,0};
+ox_shape order[2],kept=oxi_no_shape();
+int64_t inner=1;
+if(oxi_any_null("tensordot",in,2))return NULL;
+if(dims_a.ndim!=dims_b.ndim||dims_a.ndim<0)
+return OXI_FAIL_NULL(OX_ERR_DIM,"tensordot: %d dims with %d",dims_a.ndim,dims_b.ndim);
+if((dims_a.ndim&& !oxi_dim_set("tensordot",a,&dims_a,&sets[0]))||
+ (dims_b.ndim&& !oxi_dim_set("tensordot",b,&dims_b,&sets[1])))
+return NULL;
+for(int side=0;side<2;side++){
+ox_shape*o= &order[side],joined=side?dims_b:dims_a;
+int n=in[side]->ndim,to=0;
+*o=oxi_no_shape();
+o->ndim=n;
+for(int i=0;i<joined.ndim;i++){
+int d=(int)(joined.dim[i]<0?joined.dim[i]+n:joined.dim[i]);
+o->dim[side?i:n-joined.ndim+i]=d;}
+for(int d=0;d<n;d++){
+if(sets[side]>>d&1)continue;
+o->dim[side?joined.ndim+to:to]=d;
+to++;
+if(kept.ndim==OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"tensordot: more than %d dims",OX_MAX_DIMS);
+kept.dim[kept.ndim++]=in[side]->shape[d];}}
+oxi_work work=oxi_work_begin("tensordot");
+for(int i=0;i<dims_a.ndim;i++){
+int d=(int)(dims_a.dim[i]<0?dims_a.dim[i]+a->ndim:dims_a.dim[i]);
+int e=(int)(dims_b.dim[i]<0?dims_b.dim[i]+b->ndim:dims_b.dim[i]);
+if(a->shape[d]==1&&b->shape[e]!=1)
+b=ox_sum(b,OX_DIMS(e),true);
+else if(b->shape[e]==1&&a->shape[d]!=1)
+a=ox_sum(a,OX_DIMS(d),true);
+if(!a|| !b)return oxi_work_end(&work,NULL);
+if(a->shape[d]!=b->shape[e]){
+(void)oxi_fail(OX_ERR_SHAPE,"tensordot: dim %d of %s with dim %d of %s",d,oxi_tensor_text(a),
+ e,oxi_tensor_text(b));
+return oxi_work_end(&work,NULL);}
+inner*=a->shape[d];}
+int64_t rows=1,columns=1;
+for(int i=0;i<kept.ndim;i++)*(i<a->ndim-dims_a.ndim? &rows: &columns)*=kept.dim[i];
+ox_tensor*left=ox_reshape(ox_permute(a,order[0]),OX_SHAPE(rows,inner));
+ox_tensor*right=ox_reshape(ox_permute(b,order[1]),OX_SHAPE(inner,columns));
+return oxi_work_end(&work,ox_reshape(ox_matmul(left,right),kept));}
+OX_API ox_tensor*ox_kron(ox_tensor*a,ox_tensor*b){
+ox_tensor*in[2]={a,b};
+ox_shape wide[2],shape=oxi_no_shape();
+if(oxi_any_null("kron",in,2))return NULL;
+int n=a->ndim>b->ndim?a->ndim:b->ndim;
+if(2*n>OX_MAX_DIMS)return OXI_FAIL_NULL(OX_ERR_SHAPE,"kron: more than %d dims",OX_MAX_DIMS/2);
+wide[0]=wide[1]=shape;
+wide[0].ndim=wide[1].ndim=2*n;
+shape.ndim=n;
+for(int d=0;d<n;d++){
+int64_t own[2];
+for(int s=0;s<2;s++){
+int from=d-(n-in[s]->ndim);
+own[s]=from<0?1:in[s]->shape[from];
+wide[s].dim[2*d+s]=own[s];
+wide[s].dim[2*d+1-s]=1;}
+shape.dim[d]=own[0]*own[1];}
+oxi_work work=oxi_work_begin("kron");
+return oxi_work_end(&work,ox_reshape(ox_mul(ox_reshape(a,wide[0]),ox_reshape(b,wide[1])),shape));}
+OX_API ox_tensor*ox_cross(ox_tensor*a,ox_tensor*b,int dim){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("cross",in,2))return NULL;
+int at=oxi_own_dim("cross",a->ndim>=b->ndim?a:b,dim),back=at-(a->ndim>=b->ndim?a:b)->ndim;
+if(at<0)return NULL;
+for(int s=0;s<2;s++)
+if(in[s]->ndim< -back||in[s]->shape[in[s]->ndim+back]!=3)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cross: %s has not 3 elements along dim %d",oxi_tensor_text(in[s]),dim);
+oxi_work work=oxi_work_begin("cross");
+ox_tensor*left=ox_mul(ox_roll(a,OX_DIMS(-1),OX_DIMS(back)),ox_roll(b,OX_DIMS(-2),OX_DIMS(back)));
+ox_tensor*right=ox_mul(ox_roll(a,OX_DIMS(-2),OX_DIMS(back)),ox_roll(b,OX_DIMS(-1),OX_DIMS(back)));
+return oxi_work_end(&work,ox_sub(left,right));}
+OX_API ox_tensor*ox_vander(ox_tensor*x,int64_t columns,bool increasing){
+if(oxi_any_null("vander",&x,1))return NULL;
+if(columns<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"vander: %lld columns of %s",(long long)columns,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("vander");
+if(x->ndim==0)x=ox_unsqueeze(x,0);
+ox_tensor*ones=ox_ones_like(ox_unsqueeze(x,-1)),*parts[2],*made;
+if(ones&&(ones->dtype==OX_BOOL||oxi_is_int(ones->dtype)))ones=ox_cast(ones,OX_I64);
+if(columns==0)return oxi_work_end(&work,ox_narrow(ones,-1,0,0));
+ox_shape wide=ones?ox_shape_of(ones):oxi_no_shape();
+if(wide.ndim)wide.dim[wide.ndim-1]=columns-1;
+parts[0]=ones;
+parts[1]=ones?ox_cumprod(ox_expand(ox_cast(ox_unsqueeze(x,-1),ones->dtype),wide),-1):NULL;
+made=columns==1?ones:ox_cat(parts,2,-1);
+return oxi_work_end(&work,increasing?made:ox_flip(made,OX_DIMS(-1)));}
+OX_API ox_tensor*ox_bilinear(ox_tensor*a,ox_tensor*b,ox_tensor*weight,ox_tensor*bias){
+ox_tensor*in[3]={a,b,weight};
+if(oxi_any_null("bilinear",in,3))return NULL;
+if(weight->ndim!=3||a->ndim<1||b->ndim<1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"bilinear: weight %s",oxi_tensor_text(weight));
+oxi_work work=oxi_work_begin("bilinear");
+ox_tensor*left=ox_tensordot(a,weight,OX_DIMS(-1),OX_DIMS(1));
+ox_tensor*made=ox_sum(ox_mul(left,ox_unsqueeze(b,-2)),OX_DIMS(-1),false);
+if(made&&made->dtype!=a->dtype)made=ox_cast(made,a->dtype);
+return oxi_work_end(&work,bias?ox_add(made,bias):made);}
+enum{OXI_MULTI_DOT_MOST=64};
+static ox_tensor*oxi_dot_between(ox_tensor*const*list,const unsigned char(*cut)[OXI_MULTI_DOT_MOST],int first,
+ int last){
+if(first==last)return list[first];
+int at=cut[first][last];
+return ox_matmul(oxi_dot_between(list,cut,first,at),oxi_dot_between(list,cut,at+1,last));}
+OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){
+ox_tensor*chain[OXI_MULTI_DOT_MOST];
+double size[OXI_MULTI_DOT_MOST+1],cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+if(count<2||count>OXI_MULTI_DOT_MOST)
+return OXI_FAIL_NULL(OX_ERR_ARG,"multi_dot: %d matrices, not 2 to %d",count,OXI_MULTI_DOT_MOST);
+if(oxi_any_null("multi_dot",list,count))return NULL;
+for(int i=0;i<count;i++){
+bool end=i==0||i==count-1;
+if(list[i]->ndim!=2&& !(end&&list[i]->ndim==1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_dot: %s is no matrix",oxi_tensor_text(list[i]));}
+oxi_work work=oxi_work_begin("multi_dot");
+for(int i=0;i<count;i++){
+chain[i]=list[i]->ndim==2?list[i]:ox_unsqueeze(list[i],i?1:0);
+if(!chain[i])return oxi_work_end(&work,NULL);
+size[i]=(double)chain[i]->shape[0];
+size[i+1]=(double)chain[i]->shape[1];
+cost[i][i]=0;}
+for(int span=1;span<count;span++)
+for(int i=0;i+span<count;i++){
+cost[i][i+span]=INFINITY;
+for(int k=i;k<i+span;k++){
+double c=cost[i][k]+cost[k+1][i+span]+size[i]*size[k+1]*size[i+span+1];
+if(c>=cost[i][i+span])continue;
+cost[i][i+span]=c;
+cut[i][i+span]=(unsigned char)k;}}
+ox_tensor*made=oxi_dot_between(chain,(const unsigned char(*)[OXI_MULTI_DOT_MOST])cut,0,count-1);
+if(list[count-1]->ndim==1)made=ox_squeeze(made,-1);
+if(list[0]->ndim==1)made=ox_squeeze(made,0);
+return oxi_work_end(&work,made);}
+/* >>composed/masked.c */
+static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
+return mask?ox_where(mask,x,ox_number(value)):x;}
+static ox_tensor*oxi_seen_count(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){
+ox_tensor*ones=mask?ox_expand(mask,ox_shape_of(x))
+ :oxi_full("count",ox_shape_of(x),1,OX_BOOL,ox_device_of(x));
+return ox_sum(ones,dims,keepdim);}
+#define OXI_MASKED(name, ...)\
+OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){\
+if(oxi_any_null("masked_"#name,&x,1))return NULL;\
+oxi_work work=oxi_work_begin("masked_"#name);\
+return oxi_work_end(&work,(__VA_ARGS__));}
+static ox_tensor*oxi_seen_extreme(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim,bool largest){
+if(x->dtype==OX_BOOL||oxi_is_int(x->dtype)){
+double least=x->dtype==OX_BOOL?0:oxi_integer_least(x->dtype);
+int64_t most=x->dtype==OX_BOOL?1:x->dtype==OX_I64||x->dtype==OX_U64?INT64_MAX
+ :(int64_t)(oxi_integer_end(x->dtype)-1);
+ox_tensor*edge=ox_integer(largest?(int64_t)least:most);
+x=mask?ox_where(mask,x,edge):x;}else
+x=oxi_seen(x,mask,largest? -INFINITY:INFINITY);
+return largest?ox_amax(x,dims,keepdim):ox_amin(x,dims,keepdim);}
+static ox_tensor*oxi_seen_or(ox_tensor*x,ox_tensor*mask,int64_t value){
+return mask?ox_where(mask,x,ox_integer(value)):x;}
+OXI_MASKED(sum,ox_sum(oxi_seen_or(x,mask,0),dims,keepdim))
+OXI_MASKED(prod,ox_prod(oxi_seen_or(x,mask,1),dims,keepdim))
+OXI_MASKED(amax,oxi_seen_extreme(x,mask,dims,keepdim,true))
+OXI_MASKED(amin,oxi_seen_extreme(x,mask,dims,keepdim,false))
+OXI_MASKED(mean,ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,keepdim),oxi_seen_count(x,mask,dims,keepdim)))
+OXI_MASKED(logsumexp,ox_logsumexp(oxi_seen(oxi_as_float(x),mask,-INFINITY),dims,keepdim))
+static ox_tensor*oxi_seen_variance(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,
+ bool keepdim){
+x=oxi_as_float(x);
+ox_tensor*count=oxi_seen_count(x,mask,dims,true);
+ox_tensor*mean=ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,true),count);
+ox_tensor*apart=ox_sub(x,mean);
+apart=oxi_is_complex(x)?ox_square(ox_abs(apart)):ox_square(apart);
+ox_tensor*freedom=ox_cast(oxi_seen_count(x,mask,dims,keepdim),apart?apart->dtype:OX_F32);
+freedom=ox_sub_number(freedom,correction);
+return ox_div(ox_sum(oxi_seen(apart,mask,0),dims,keepdim),ox_clamp(freedom,0,INFINITY));}
+OX_API ox_tensor*ox_masked_var(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("masked_var",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_var");
+return oxi_work_end(&work,oxi_seen_variance(x,mask,dims,correction,keepdim));}
+OX_API ox_tensor*ox_masked_std(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("masked_std",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_std");
+return oxi_work_end(&work,ox_sqrt(oxi_seen_variance(x,mask,dims,correction,keepdim)));}
+OX_API ox_tensor*ox_masked_norm(ox_tensor*x,ox_tensor*mask,double p,ox_shape dims,bool keepdim){
+if(oxi_any_null("masked_norm",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_norm");
+return oxi_work_end(&work,ox_norm(oxi_seen(x,mask,p<0?INFINITY:0),p,dims,keepdim));}
+#define OXI_MASKED_ALONG(name, ...)\
+OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,int dim){\
+if(oxi_any_null("masked_"#name,&x,1))return NULL;\
+oxi_work work=oxi_work_begin("masked_"#name);\
+return oxi_work_end(&work,(__VA_ARGS__));}
+OXI_MASKED_ALONG(softmax,ox_softmax(oxi_seen(x,mask,-INFINITY),dim))
+OXI_MASKED_ALONG(log_softmax,ox_log_softmax(oxi_seen(x,mask,-INFINITY),dim))
+OXI_MASKED_ALONG(softmin,ox_softmin(oxi_seen(x,mask,INFINITY),dim))
+OXI_MASKED_ALONG(cumsum,ox_cumsum(oxi_seen_or(x,mask,0),dim))
+OXI_MASKED_ALONG(cumprod,ox_cumprod(oxi_seen_or(x,mask,1),dim))
+OX_API ox_pair ox_masked_median(ox_tensor*x,ox_tensor*mask,int dim,bool keepdim){
+if(oxi_any_null("masked_median",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("masked_median");
+ox_pair pair=ox_nanmedian(oxi_seen(x,mask,NAN),dim,keepdim);
+return oxi_pair_end(&work,pair.values,pair.indices);}
+static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
+if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+if(length<0|| !oxi_is_float(dtype))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
+*last=(double)(symmetric?length-1:length);
+if(length<2)*last=1;
+return ox_arange(0,(double)length,1,dtype);}
+OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
+ ox_dtype dtype){
+double last;
+oxi_work work=oxi_work_begin("window_general_cosine");
+ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
+if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
+for(int i=0;i<count&&ramp;i++){
+double size=i%2? -a[i]:a[i];
+ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
+sum=i?ox_add(sum,term):term;}
+return oxi_work_end(&work,sum);}
+#define OXI_WINDOW(name, ...)\
+OX_API ox_tensor*ox_window_##name(int64_t length,bool symmetric,ox_dtype dtype){\
+static const double terms[]={__VA_ARGS__};\
+return ox_window_general_cosine(length,terms,(int)(sizeof terms/sizeof*terms),symmetric,dtype);}
+OXI_WINDOW(hann,0.5,0.5)
+OXI_WINDOW(hamming,0.54,0.46)
+OXI_WINDOW(blackman,0.42,0.5,0.08)
+OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
+#define OXI_WINDOW_OF(name,parameters, ...)\
+OX_API ox_tensor*ox_window_##name parameters{\
+double last;\
+oxi_work work=oxi_work_begin("window_"#name);\
+ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
+if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
+return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
+#define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
+OXI_WINDOW_OF(bartlett,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
+OXI_WINDOW_OF(cosine,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
+OXI_WINDOW_OF(gaussian,(int64_t length,double deviation,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
+OXI_WINDOW_OF(exponential,(int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
+OXI_WINDOW_OF(kaiser,(int64_t length,double beta,bool symmetric,ox_dtype dtype),ox_div(ox_i0(ox_mul_number(
+ ox_sqrt(ox_clamp(ox_rsub_number(ox_square(ox_sub_number(ox_mul_number(ramp,2/last),1)),1),0,1)),beta)),
+ ox_i0(ox_full_like(ramp,beta))))
+/* >>composed/random.c */
+static ox_tensor*oxi_drawn_above_0(ox_tensor*x){
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+ox_tensor*u=oxi_full("draw",ox_shape_of(x),0,dtype,oxi_working_device(ox_device_of(x)));
+return ox_rsub_number(ox_uniform_(u,0,1),1);}
+static ox_tensor*oxi_drawn_into(const char*name,ox_tensor*x,bool fits,double a,double b){
+if(oxi_any_null(name,&x,1))return NULL;
+if(!fits)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: of %g, %g",name,a,b);
+oxi_work work=oxi_work_begin(name);
+ox_tensor*u=oxi_drawn_above_0(x),*made=NULL;
+if(strcmp(name,"exponential_")==0)made=ox_mul_number(ox_log(u),-1/a);
+if(strcmp(name,"cauchy_")==0)
+made=ox_add_number(ox_mul_number(ox_tan(ox_mul_number(ox_sub_number(u,0.5),OXI_PI_F64)),b),a);
+if(strcmp(name,"log_normal_")==0)made=ox_exp(ox_normal_(u,a,b));
+if(strcmp(name,"geometric_")==0)
+made=ox_clamp(ox_ceil(ox_mul_number(ox_log(u),1/log1p(-a))),1,INFINITY);
+bool done=made&&ox_copy_(x,made);
+(void)oxi_work_end(&work,NULL);
+return done?x:NULL;}
+OX_API ox_tensor*ox_exponential_(ox_tensor*x,double rate){
+return oxi_drawn_into("exponential_",x,rate>0,rate,0);}
+OX_API ox_tensor*ox_cauchy_(ox_tensor*x,double median,double scale){
+return oxi_drawn_into("cauchy_",x,scale>0,median,scale);}
+OX_API ox_tensor*ox_log_normal_(ox_tensor*x,double mean,double deviation){
+return oxi_drawn_into("log_normal_",x,deviation>0,mean,deviation);}
+OX_API ox_tensor*ox_geometric_(ox_tensor*x,double p){
+return oxi_drawn_into("geometric_",x,p>0&&p<1,p,0);}
+static ox_tensor*oxi_keeps(ox_tensor*x,double p,bool whole){
+ox_shape shape=ox_shape_of(x);
+for(int d=2;whole&&d<shape.ndim;d++)shape.dim[d]=1;
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+return ox_bernoulli_(oxi_full("dropout",shape,0,dtype,oxi_working_device(ox_device_of(x))),1-p);}
+static ox_tensor*oxi_dropped(const char*name,ox_tensor*x,double p,bool training,bool whole,bool selu){
+if(oxi_any_null(name,&x,1))return NULL;
+if(p>=0&&p<=1&&(!training||p==0))return ox_clone(x);
+if(!(p>=0&&p<=1)||(whole&&x->ndim<2))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: p %g of %s",name,p,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin(name);
+const double least=1.7580993408473766,a=1/sqrt((least*least*p +1)*(1-p));
+if(p==1)return oxi_work_end(&work,ox_mul_number(x,0));
+ox_tensor*keeps=oxi_keeps(x,p,whole),*more;
+if(!selu)return oxi_work_end(&work,ox_mul(x,ox_cast(ox_mul_number(keeps,1/(1-p)),x->dtype)));
+more=ox_add_number(ox_mul_number(ox_sub_number(keeps,1),least*a),least*a*p);
+keeps=ox_cast(ox_mul_number(keeps,a),x->dtype);
+return oxi_work_end(&work,ox_add(ox_mul(x,keeps),ox_cast(more,x->dtype)));}
+OX_API ox_tensor*ox_feature_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("feature_dropout",x,p,training,true,false);}
+OX_API ox_tensor*ox_alpha_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("alpha_dropout",x,p,training,false,true);}
+OX_API ox_tensor*ox_feature_alpha_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("feature_alpha_dropout",x,p,training,true,true);}
+/* >>linalg/factor.c */
+static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
+ox_tuple tuple=oxi_no_tuple();
+if(oxi_any_null(name,&x,1))return tuple;
+ox_pair pair=oxi_apply_pair(name,op,attr,x);
+tuple.t[0]=pair.values;
+tuple.t[1]=pair.indices;
+return tuple;}
+static ox_tensor*oxi_eye_beside(const ox_tensor*x,int64_t n){
+ox_device*device=oxi_working_device(ox_device_of(x));
+ox_device_scope scope=ox_device_scope_begin(device);
+ox_tensor*eye=ox_eye(n,n,x->dtype);
+ox_device_scope_end(&scope);
+return eye;}
+static bool oxi_same_batch(const char*name,ox_tensor**a,ox_tensor**b){
+ox_tensor*both[2]={*a,*b};
+ox_shape batch=oxi_no_shape();
+if(!*a|| !*b)return false;
+for(int i=0;i<2;i++)
+if(both[i]->ndim<2){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s is no matrix",name,oxi_tensor_text(both[i]));
+return false;}
+for(int i=0;i<2;i++)
+if(both[i]->ndim-2>batch.ndim)batch.ndim=both[i]->ndim-2;
+for(int d=0;d<batch.ndim;d++)batch.dim[d]=1;
+for(int i=0;i<2;i++)
+for(int d=0;d+2<both[i]->ndim;d++){
+int64_t*size= &batch.dim[batch.ndim-(both[i]->ndim-2)+d],own=both[i]->shape[d];
+if(*size==1)*size=own;
+if(own==1||own== *size)continue;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: leading dims do not broadcast: %s x %s",name,
+ oxi_tensor_text(*a),oxi_tensor_text(*b));
+return false;}
+for(int i=0;i<2;i++){
+ox_shape whole=batch;
+whole.dim[whole.ndim++]=both[i]->shape[both[i]->ndim-2];
+whole.dim[whole.ndim++]=both[i]->shape[both[i]->ndim-1];
+ox_tensor*wide=ox_expand(both[i],whole);
+if(i)
+*b=wide;
+else
+*a=wide;}
+return*a&& *b;}
+static ox_tensor*oxi_as_real_matrix(ox_tensor*x,bool whole){
+ox_tensor*re=ox_contiguous(ox_real(x)),*im=ox_contiguous(ox_imag(x)),*rows[2],*columns[2];
+rows[0]=re;
+rows[1]=im;
+columns[0]=ox_cat(rows,2,-2);
+if(!whole)return columns[0];
+rows[0]=ox_neg(im);
+rows[1]=re;
+columns[1]=ox_cat(rows,2,-2);
+return ox_cat(columns,2,-1);}
+static ox_tensor*oxi_as_complex_matrix(ox_tensor*x){
+if(!x)return NULL;
+int64_t n=x->shape[x->ndim-2]/2;
+return ox_complex(ox_narrow(x,-2,0,n),ox_narrow(x,-2,n,n));}
+static ox_tensor*oxi_solved(const char*name,ox_tensor*a,ox_tensor*b){
+if(!oxi_same_batch(name,&a,&b))return NULL;
+bool complex=a->dtype==OX_C64&&b->dtype==OX_C64;
+ox_tensor*in[2];
+in[0]=complex?oxi_as_real_matrix(a,true):a;
+in[1]=complex?oxi_as_real_matrix(b,false):b;
+if(!in[0]|| !in[1])return NULL;
+ox_tensor*x=oxi_apply_as(name,OXI_OP_solve,NULL,in,2,NULL);
+return complex?oxi_as_complex_matrix(x):x;}
+static bool oxi_is_vector_beside(const ox_tensor*a,const ox_tensor*b){
+bool vectors=b->ndim==1||b->ndim==a->ndim-1;
+for(int d=0;vectors&&b->ndim>1&&d<b->ndim;d++)vectors=b->shape[d]==a->shape[d];
+return vectors;}
+OX_API ox_tensor*ox_solve(ox_tensor*a,ox_tensor*b,bool left){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("solve",in,2))return NULL;
+oxi_work work=oxi_work_begin("solve");
+bool vector=oxi_is_vector_beside(a,b);
+ox_tensor*right=vector?ox_unsqueeze(b,-1):b,*x;
+x=left||vector?oxi_solved("solve",a,right)
+ :ox_transpose(oxi_solved("solve",ox_transpose(a,-2,-1),ox_transpose(right,-2,-1)),-2,-1);
+return oxi_work_end(&work,vector?ox_squeeze(x,-1):x);}
+OX_API ox_tensor*ox_solve_triangular(ox_tensor*a,ox_tensor*b,bool upper,bool left,bool unitriangular){
+ox_tensor*in[2]={a,b};
+oxi_attrs attr=oxi_attrs_triangular();
+if(oxi_any_null("solve_triangular",in,2))return NULL;
+oxi_work work=oxi_work_begin("solve_triangular");
+attr.triangular.upper=upper;
+attr.triangular.right= !left;
+attr.triangular.unit=unitriangular;
+if(!oxi_same_batch("solve_triangular",&in[0],&in[1]))return oxi_work_end(&work,NULL);
+return oxi_work_end(&work,oxi_apply_list(OXI_OP_solve_triangular,&attr,in,2,NULL));}
+OX_API ox_tensor*ox_inv(ox_tensor*x){
+if(oxi_any_null("inv",&x,1))return NULL;
+if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"inv: %s is no matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("inv");
+return oxi_work_end(&work,oxi_solved("inv",x,oxi_eye_beside(x,x->shape[x->ndim-1])));}
+OX_API ox_tensor*ox_det(ox_tensor*x){
+return oxi_apply_1(OXI_OP_det,NULL,x);}
+OX_API ox_tuple ox_slogdet(ox_tensor*x){
+if(oxi_any_null("slogdet",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("slogdet");
+ox_tuple lu=oxi_no_tuple();
+if(x->ndim<2||x->shape[x->ndim-2]==x->shape[x->ndim-1])lu=ox_lu_factor(x,true);
+if(!lu.t[0]){
+if(ox_error()==OX_OK)
+(void)oxi_fail(OX_ERR_SHAPE,"slogdet: %s is not square",oxi_tensor_text(x));
+return oxi_tuple_end(&work,NULL,NULL,NULL);}
+ox_tensor*d=ox_diagonal(lu.t[0],0,-2,-1);
+ox_tensor*sign=ox_mul(ox_prod(ox_sign(d),OX_DIMS(-1),false),oxi_sign_of_pivots(lu.t[1]));
+return oxi_tuple_end(&work,sign,ox_sum(ox_log(ox_abs(d)),OX_DIMS(-1),false),NULL);}
+OX_API ox_tensor*ox_logdet(ox_tensor*x){
+if(oxi_any_null("logdet",&x,1))return NULL;
+oxi_work work=oxi_work_begin("logdet");
+ox_tuple parts=ox_slogdet(x);
+return oxi_work_end(&work,ox_where(ox_lt_number(parts.t[0],0),ox_number(NAN),parts.t[1]));}
+OX_API ox_tensor*ox_pinv(ox_tensor*x,double atol,double rtol,bool hermitian){
+oxi_attrs attr=oxi_attrs_tolerance();
+attr.tolerance.atol=atol;
+attr.tolerance.rtol=rtol;
+attr.tolerance.hermitian=hermitian;
+return oxi_apply_1(OXI_OP_pinv,&attr,x);}
+OX_API ox_tensor*ox_matrix_rank(ox_tensor*x,double atol,double rtol,bool hermitian){
+if(oxi_any_null("matrix_rank",&x,1))return NULL;
+if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_rank: %s is no matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("matrix_rank");
+if(oxi_least_side(x)==0)
+return oxi_work_end(&work,ox_sum(ox_ne_number(x,0),OX_DIMS(-2,-1),false));
+ox_tensor*s=hermitian?ox_abs(ox_eigvalsh(x,false)):ox_svdvals(x);
+ox_tensor*limit=s?oxi_rank_limit(x,s,atol,rtol):NULL;
+return oxi_work_end(&work,ox_sum(ox_gt(s,limit),OX_DIMS(-1),false));}
+OX_API ox_tuple ox_lstsq(ox_tensor*a,ox_tensor*b,double rcond){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("lstsq",in,2))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("lstsq");
+bool vector=oxi_is_vector_beside(a,b);
+ox_tensor*right=vector?ox_unsqueeze(b,-1):b;
+if(!oxi_same_batch("lstsq",&a,&right))return oxi_tuple_end(&work,NULL,NULL,NULL);
+int64_t m=a->shape[a->ndim-2],n=a->shape[a->ndim-1];
+ox_tensor*x=ox_matmul(ox_pinv(a,0,rcond,false),right),*s,*rank,*rest;
+s=ox_svdvals(a);
+rank=ox_matrix_rank(a,0,rcond,false);
+if(!rank|| !s)return oxi_tuple_end(&work,NULL,NULL,NULL);
+bool whole=m>n&&ox_item_int(ox_all(ox_eq_number(rank,(double)n),OX_ALL_DIMS,false));
+rest=whole?ox_sum(ox_square(ox_sub(ox_matmul(a,x),right)),OX_DIMS(-2),false)
+ :oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
+if(vector)x=ox_squeeze(x,-1);
+ox_keep(s);
+ox_tuple made=oxi_tuple_end(&work,x,rest,rank);
+made.t[3]=s;
+return made;}
+OX_API ox_tuple ox_cholesky_ex(ox_tensor*x,bool upper){
+oxi_attrs attr=oxi_attrs_triangle();
+attr.triangle.upper=upper;
+return oxi_apply_factor("cholesky_ex",OXI_OP_cholesky,&attr,x);}
+OX_API ox_tensor*ox_cholesky(ox_tensor*x,bool upper){
+if(oxi_any_null("cholesky",&x,1))return NULL;
+oxi_work work=oxi_work_begin("cholesky");
+ox_tuple made=ox_cholesky_ex(x,upper);
+int64_t info=made.t[1]&&ox_numel(made.t[1])?ox_item_int(ox_amax(made.t[1],OX_ALL_DIMS,false)):0;
+if(info){
+(void)oxi_fail(OX_ERR_ARG,"cholesky: the leading minor of order %lld is not positive",(long long)info);
+return oxi_work_end(&work,NULL);}
+return oxi_work_end(&work,made.t[0]);}
+OX_API ox_tensor*ox_cholesky_solve(ox_tensor*b,ox_tensor*l,bool upper){
+ox_tensor*in[2]={b,l};
+if(oxi_any_null("cholesky_solve",in,2))return NULL;
+oxi_work work=oxi_work_begin("cholesky_solve");
+ox_tensor*turned=oxi_adjoint(l);
+ox_tensor*first=ox_solve_triangular(upper?turned:l,b,false,true,false);
+return oxi_work_end(&work,ox_solve_triangular(upper?l:turned,first,true,true,false));}
+OX_API ox_tensor*ox_cholesky_inverse(ox_tensor*l,bool upper){
+if(oxi_any_null("cholesky_inverse",&l,1))return NULL;
+if(l->ndim<2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cholesky_inverse: %s is no matrix",oxi_tensor_text(l));
+oxi_work work=oxi_work_begin("cholesky_inverse");
+return oxi_work_end(&work,ox_cholesky_solve(oxi_eye_beside(l,l->shape[l->ndim-1]),l,upper));}
+OX_API ox_tuple ox_lu_factor(ox_tensor*x,bool pivot){
+oxi_attrs attr=oxi_attrs_pivot();
+attr.pivot.pivot=pivot;
+return oxi_apply_factor("lu_factor",OXI_OP_lu_factor,&attr,x);}
+static ox_tensor*oxi_rows_of_pivots(ox_tensor*pivots,int64_t rows,bool back,const ox_tensor*x){
+int64_t count=pivots->shape[pivots->ndim-1],batch=count?ox_numel(pivots)/count:1;
+ox_shape shape=ox_shape_of(pivots);
+for(int d=0;!count&&d+1<pivots->ndim;d++)batch*=pivots->shape[d];
+shape.dim[shape.ndim-1]=rows;
+ox_tensor*host=ox_contiguous(ox_to(ox_cast(pivots,OX_I64),ox_cpu()));
+ox_tensor*made=oxi_tensor_new(ox_cpu(),OX_I64,shape.ndim,shape.dim);
+const int64_t*from=host?(const int64_t*)ox_data(host):NULL;
+int64_t*to=made?(int64_t*)ox_data(made):NULL,bytes=(rows?rows:1)*8;
+int64_t*order=(int64_t*)oxi_alloc((size_t)bytes);
+bool done=order&&host&&made;
+for(int64_t b=0;done&&b<batch;b++){
+for(int64_t i=0;i<rows;i++)order[i]=i;
+for(int64_t i=0;i<count;i++){
+int64_t other=from[b*count+i]-1,was=order[i];
+if(other<0||other>=rows){
+(void)oxi_fail(OX_ERR_ARG,"lu: the pivot %lld of %lld rows",(long long)other+1,(long long)rows);
+done=false;
+break;}
+order[i]=order[other];
+order[other]=was;}
+for(int64_t i=0;done&&i<rows;i++)to[b*rows+(back?order[i]:i)]=back?i:order[i];}
+if(order)oxi_free(order,(size_t)bytes);
+return done?ox_to(made,oxi_working_device(ox_device_of(x))):NULL;}
+static ox_tensor*oxi_with_rows(ox_tensor*x,ox_tensor*rows){
+if(!x|| !rows)return NULL;
+ox_tensor*index=ox_unsqueeze(rows,-1);
+ox_shape shape=ox_shape_of(x);
+return ox_gather(x,-2,ox_contiguous(ox_expand(index,shape)));}
+OX_API ox_tuple ox_lu_unpack(ox_tensor*lu,ox_tensor*pivots){
+ox_tensor*in[2]={lu,pivots};
+if(oxi_any_null("lu_unpack",in,2))return oxi_no_tuple();
+if(lu->ndim<2||pivots->ndim!=lu->ndim-1){
+(void)oxi_fail(OX_ERR_SHAPE,"lu_unpack: pivots %s of %s",oxi_tensor_text(pivots),oxi_tensor_text(lu));
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("lu_unpack");
+int64_t m=lu->shape[lu->ndim-2],k=oxi_least_side(lu);
+ox_tensor*left=ox_tril(ox_narrow(lu,-1,0,k),-1),*ones=NULL;
+if(left){
+ones=ox_cast(ox_tril(ox_triu(oxi_full("lu",OX_SHAPE(m,k),1,OX_BOOL,ox_device_of(lu)),0),0),lu->dtype);
+left=ox_add(left,ones);}
+ox_tensor*u=ox_triu(ox_narrow(lu,-2,0,k),0);
+ox_tensor*rows=oxi_rows_of_pivots(pivots,m,true,lu),*eye=oxi_eye_beside(lu,m);
+ox_shape whole=ox_shape_of(lu);
+whole.dim[whole.ndim-1]=m;
+return oxi_tuple_end(&work,oxi_with_rows(ox_expand(eye,whole),rows),left,u);}
+OX_API ox_tuple ox_lu(ox_tensor*x,bool pivot){
+if(oxi_any_null("lu",&x,1))return oxi_no_tuple();
+ox_scope scope=ox_scope_begin();
+ox_tuple packed=ox_lu_factor(x,pivot);
+ox_tuple made=packed.t[0]?ox_lu_unpack(packed.t[0],packed.t[1]):oxi_no_tuple();
+for(int i=0;i<3;i++)ox_keep(made.t[i]);
+ox_scope_end(&scope);
+return made;}
+OX_API ox_tensor*ox_lu_solve(ox_tensor*lu,ox_tensor*pivots,ox_tensor*b,bool left,bool adjoint){
+ox_tensor*in[3]={lu,pivots,b};
+if(oxi_any_null("lu_solve",in,3))return NULL;
+oxi_work work=oxi_work_begin("lu_solve");
+if(!left){
+ox_tensor*x=ox_lu_solve(lu,pivots,ox_transpose(b,-2,-1),true,!adjoint);
+return oxi_work_end(&work,ox_transpose(x,-2,-1));}
+if(lu->ndim<2){
+(void)oxi_fail(OX_ERR_SHAPE,"lu_solve: %s is no matrix",oxi_tensor_text(lu));
+return oxi_work_end(&work,NULL);}
+ox_tensor*rows=oxi_rows_of_pivots(pivots,lu->shape[lu->ndim-2],adjoint,lu),*wide=lu;
+if(!rows|| !oxi_same_batch("lu_solve",&wide,&b))return oxi_work_end(&work,NULL);
+if(!adjoint)b=oxi_with_rows(b,rows);
+ox_tensor*turned=adjoint?oxi_adjoint(wide):wide;
+b=ox_solve_triangular(turned,b,false,true,!adjoint);
+if(adjoint)
+b=ox_solve_triangular(turned,b,true,true,true);
+else
+b=ox_solve_triangular(wide,b,true,true,false);
+return oxi_work_end(&work,adjoint?oxi_with_rows(b,rows):b);}
+OX_API ox_tuple ox_qr(ox_tensor*x,const char*mode){
+oxi_attrs attr=oxi_attrs_complete();
+bool alone=mode&&strcmp(mode,"r")==0;
+if(mode&& !alone&&strcmp(mode,"reduced")!=0&&strcmp(mode,"complete")!=0){
+(void)oxi_fail(OX_ERR_ARG,"qr: mode \"%s\"",mode);
+return oxi_no_tuple();}
+attr.complete.complete=mode&&strcmp(mode,"complete")==0;
+ox_tuple made=oxi_apply_factor("qr",OXI_OP_qr,&attr,x);
+if(alone&&made.t[0]){
+ox_tensor*none=oxi_full("qr",OX_SHAPE(0),0,x->dtype,ox_device_of(x));
+ox_release(made.t[0]);
+made.t[0]=none;}
+return made;}
+OX_API ox_tuple ox_geqrf(ox_tensor*x){
+oxi_attrs attr=oxi_attrs_none();
+return oxi_apply_factor("geqrf",OXI_OP_geqrf,&attr,x);}
+static ox_tensor*oxi_reflected(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool back){
+int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];
+for(int64_t i=0;i<count&&other;i++){
+int64_t k=back?i:count-1-i;
+ox_tensor*v=ox_narrow(x,-1,k,1),*ramp=ox_unsqueeze(oxi_ramp_beside(x,m,OX_I64),1);
+v=ox_where(ox_gt_number(ramp,(double)k),v,ox_cast(ox_eq_number(ramp,(double)k),x->dtype));
+ox_tensor*part=ox_matmul(oxi_adjoint(v),other);
+other=ox_sub(other,ox_mul(ox_matmul(v,part),ox_unsqueeze(ox_narrow(tau,-1,k,1),-1)));}
+return other;}
+OX_API ox_tensor*ox_ormqr(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool left,bool transpose){
+ox_tensor*in[3]={x,tau,other};
+if(oxi_any_null("ormqr",in,3))return NULL;
+if(x->ndim<2||tau->ndim!=x->ndim-1||other->ndim!=x->ndim)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"ormqr: %s, tau %s, other %s",oxi_tensor_text(x),
+ oxi_tensor_text(tau),oxi_tensor_text(other));
+oxi_work work=oxi_work_begin("ormqr");
+ox_tensor*made=left?other:ox_transpose(other,-2,-1);
+made=oxi_reflected(x,tau,made,left?transpose: !transpose);
+return oxi_work_end(&work,left?made:ox_transpose(made,-2,-1));}
+OX_API ox_tensor*ox_householder_product(ox_tensor*x,ox_tensor*tau){
+ox_tensor*in[2]={x,tau};
+if(oxi_any_null("householder_product",in,2))return NULL;
+if(x->ndim<2||tau->ndim!=x->ndim-1||x->shape[x->ndim-2]<x->shape[x->ndim-1]||
+ tau->shape[tau->ndim-1]>x->shape[x->ndim-1])
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"householder_product: %s, tau %s",oxi_tensor_text(x),
+ oxi_tensor_text(tau));
+oxi_work work=oxi_work_begin("householder_product");
+ox_tensor*eye=oxi_eye_beside(x,x->shape[x->ndim-2]);
+eye=ox_narrow(eye,-1,0,x->shape[x->ndim-1]);
+return oxi_work_end(&work,oxi_reflected(x,tau,ox_clone(ox_expand(eye,ox_shape_of(x))),false));}
+OX_API ox_tuple ox_eigh(ox_tensor*x,bool upper){
+oxi_attrs attr=oxi_attrs_triangle();
+attr.triangle.upper=upper;
+return oxi_apply_factor("eigh",OXI_OP_eigh,&attr,x);}
+OX_API ox_tuple ox_eig(ox_tensor*x){
+oxi_attrs attr=oxi_attrs_none();
+return oxi_apply_factor("eig",OXI_OP_eig,&attr,x);}
+static ox_tensor*oxi_first_of(oxi_work*work,ox_tuple made){
+return oxi_work_end(work,made.t[0]);}
+OX_API ox_tensor*ox_eigvalsh(ox_tensor*x,bool upper){
+oxi_work work=oxi_work_begin("eigvalsh");
+return oxi_first_of(&work,ox_eigh(x,upper));}
+OX_API ox_tensor*ox_eigvals(ox_tensor*x){
+oxi_work work=oxi_work_begin("eigvals");
+return oxi_first_of(&work,ox_eig(x));}
+OX_API ox_tuple ox_svd(ox_tensor*x,bool full_matrices){
+oxi_svd_parts p;
+if(oxi_any_null("svd",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("svd");
+if(!oxi_svd_of(x,&p))return oxi_tuple_end(&work,NULL,NULL,NULL);
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],k=m<n?m:n;
+ox_tensor**longer=m>n? &p.u: &p.v,*parts[2];
+if(full_matrices&&m!=n&&x->ndim>0){
+ox_tuple whole=ox_qr(*longer,"complete");
+parts[0]= *longer;
+parts[1]=whole.t[0]?ox_narrow(whole.t[0],-1,k,(m>n?m:n)-k):NULL;
+*longer=parts[1]?ox_cat(parts,2,-1):NULL;}
+return oxi_tuple_end(&work,ox_contiguous(p.u),p.s,oxi_adjoint(p.v));}
+OX_API ox_tensor*ox_svdvals(ox_tensor*x){
+oxi_svd_parts p;
+if(oxi_any_null("svdvals",&x,1))return NULL;
+oxi_work work=oxi_work_begin("svdvals");
+return oxi_work_end(&work,oxi_svd_of(x,&p)?p.s:NULL);}
+/* >>linalg/norms.c */
+static ox_tensor*oxi_matrix_last(const char*name,ox_tensor*x,ox_shape dims,int at[2]){
+if(dims.ndim==0)dims=OX_DIMS(-2,-1);
+if(dims.ndim!=2)return OXI_FAIL_NULL(OX_ERR_DIM,"%s: of 2 dims, not %d",name,dims.ndim);
+for(int i=0;i<2;i++){
+at[i]=oxi_own_dim(name,x,(int)dims.dim[i]);
+if(at[i]<0)return NULL;}
+if(at[0]==at[1])return OXI_FAIL_NULL(OX_ERR_DIM,"%s: dim %d twice",name,at[0]);
+ox_shape order=oxi_no_shape();
+for(int d=0;d<x->ndim;d++)
+if(d!=at[0]&&d!=at[1])order.dim[order.ndim++]=d;
+order.dim[order.ndim++]=at[0];
+order.dim[order.ndim++]=at[1];
+return ox_permute(x,order);}
+static ox_tensor*oxi_matrix_norm(const char*name,ox_tensor*x,const char*order,double p){
+if(order&&strcmp(order,"fro")==0)return ox_norm(x,2,OX_DIMS(-2,-1),false);
+if(order&&strcmp(order,"nuc")==0)return ox_sum(ox_svdvals(x),OX_DIMS(-1),false);
+double size=fabs(p);
+if(order||(size!=1&&size!=2&& !isinf(size)))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: order %s%g",name,order?order:"",order?0:p);
+ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1? -2: -1),false);
+return p>0?ox_amax(lines,OX_DIMS(-1),false):ox_amin(lines,OX_DIMS(-1),false);}
+OX_API ox_tensor*ox_matrix_norm(ox_tensor*x,const char*order,double p,ox_shape dims,bool keepdim){
+int at[2];
+if(oxi_any_null("matrix_norm",&x,1))return NULL;
+oxi_work work=oxi_work_begin("matrix_norm");
+ox_tensor*turned=oxi_matrix_last("matrix_norm",x,dims,at);
+ox_tensor*made=turned?oxi_matrix_norm("matrix_norm",turned,order,p):NULL;
+if(made&&keepdim){
+int low=at[0]<at[1]?at[0]:at[1],high=at[0]<at[1]?at[1]:at[0];
+made=ox_unsqueeze(ox_unsqueeze(made,low),high);}
+return oxi_work_end(&work,made);}
+OX_API ox_tensor*ox_cond(ox_tensor*x,const char*order,double p){
+if(oxi_any_null("cond",&x,1))return NULL;
+if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cond: %s is no matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("cond");
+if(!order&&fabs(p)==2){
+ox_tensor*s=ox_svdvals(x),*most,*least;
+if(s&&s->shape[s->ndim-1]==0)return oxi_work_end(&work,ox_sum(s,OX_DIMS(-1),false));
+most=ox_select(s,-1,0);
+least=ox_select(s,-1,-1);
+return oxi_work_end(&work,p>0?ox_div(most,least):ox_div(least,most));}
+if(ox_numel(x)==0)return oxi_work_end(&work,ox_sum(x,OX_DIMS(-2,-1),false));
+ox_tensor*own=oxi_matrix_norm("cond",x,order,p);
+return oxi_work_end(&work,ox_mul(own,oxi_matrix_norm("cond",ox_inv(x),order,p)));}
+OX_API ox_tensor*ox_matrix_power(ox_tensor*x,int64_t n){
+if(oxi_any_null("matrix_power",&x,1))return NULL;
+if(x->ndim<2||n==INT64_MIN||x->shape[x->ndim-2]!=x->shape[x->ndim-1])
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_power: %s to the %lld",oxi_tensor_text(x),(long long)n);
+oxi_work work=oxi_work_begin("matrix_power");
+ox_tensor*square=n<0?ox_inv(x):x,*made=NULL;
+if(n==0)made=ox_clone(ox_expand(oxi_eye_beside(x,x->shape[x->ndim-1]),ox_shape_of(x)));
+for(int64_t rest=n<0? -n:n;rest>0&&square;rest/=2){
+if(rest%2)made=made?ox_matmul(made,square):square;
+if(rest>1)square=ox_matmul(square,square);}
+return oxi_work_end(&work,made==x?ox_clone(x):made);}
+static ox_tensor*oxi_exponential(ox_tensor*x){
+static const double b[14]={64764752532480000.,32382376266240000.,7771770303897600.,1187353796428800.,
+ 129060195264000.,10559470521600.,670442572800.,33522128640.,1323241920.,40840800.,960960.,16380.,182.,1.};
+ox_tensor*wide=ox_cast(x,OX_F64),*eye=oxi_eye_beside(wide,x->shape[x->ndim-1]),*p[4],*odd,*even;
+double size=ox_item(ox_amax(ox_sum(ox_abs(wide),OX_DIMS(-2),false),OX_ALL_DIMS,false));
+if(!eye||ox_error())return NULL;
+int halves=0;
+for(;size>5.371920351148152&&halves<1100;size/=2)halves++;
+if(!(size<=6))return ox_mul_number(wide,NAN);
+wide=ox_mul_number(wide,ldexp(1.0,-halves));
+p[0]=eye;
+p[1]=ox_matmul(wide,wide);
+p[2]=ox_matmul(p[1],p[1]);
+p[3]=ox_matmul(p[2],p[1]);
+odd=ox_mul_number(p[3],b[13]);
+even=ox_mul_number(p[3],b[12]);
+for(int i=1;i<3;i++){
+odd=ox_add_scaled(odd,p[i],b[7+2*i]);
+even=ox_add_scaled(even,p[i],b[6+2*i]);}
+odd=ox_matmul(p[3],odd);
+even=ox_matmul(p[3],even);
+for(int i=0;i<4;i++){
+odd=ox_add_scaled(odd,p[i],b[2*i+1]);
+even=ox_add_scaled(even,p[i],b[2*i]);}
+odd=ox_matmul(wide,odd);
+ox_tensor*made=ox_solve(ox_sub(even,odd),ox_add(even,odd),true);
+for(;halves>0;halves--)made=ox_matmul(made,made);
+return made;}
+OX_API ox_tensor*ox_matrix_exp(ox_tensor*x){
+if(oxi_any_null("matrix_exp",&x,1))return NULL;
+if(x->ndim<2||x->shape[x->ndim-2]!=x->shape[x->ndim-1]|| !oxi_is_float(x->dtype))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_exp: %s",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("matrix_exp");
+return oxi_work_end(&work,ox_numel(x)?ox_cast(oxi_exponential(x),x->dtype):ox_clone(x));}
+OX_API ox_tensor*ox_tensorinv(ox_tensor*x,int ind){
+if(oxi_any_null("tensorinv",&x,1))return NULL;
+ox_shape shape=oxi_no_shape();
+int64_t rows=1;
+if(ind<1||ind>x->ndim)
+return OXI_FAIL_NULL(OX_ERR_DIM,"tensorinv: %d dims of %s",ind,oxi_tensor_text(x));
+for(int d=0;d<ind;d++)rows*=x->shape[d];
+for(int d=0;d<x->ndim;d++)shape.dim[shape.ndim++]=x->shape[(d+ind)%x->ndim];
+if(rows*rows!=ox_numel(x))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"tensorinv: %s is no square matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("tensorinv");
+return oxi_work_end(&work,ox_reshape(ox_inv(ox_reshape(x,OX_SHAPE(rows,rows))),shape));}
+OX_API ox_tensor*ox_tensorsolve(ox_tensor*a,ox_tensor*b,ox_shape dims){
+ox_tensor*in[2]={a,b};
+uint32_t set=0;
+if(oxi_any_null("tensorsolve",in,2))return NULL;
+if(dims.ndim&& !oxi_dim_set("tensorsolve",a,&dims,&set))return NULL;
+ox_shape order=oxi_no_shape(),shape=oxi_no_shape();
+for(int d=0;d<a->ndim;d++)
+if(!(set>>d&1))order.dim[order.ndim++]=d;
+for(int i=0;i<dims.ndim;i++)
+order.dim[order.ndim++]=dims.dim[i]<0?dims.dim[i]+a->ndim:dims.dim[i];
+int64_t rows=ox_numel(b);
+oxi_work work=oxi_work_begin("tensorsolve");
+ox_tensor*turned=ox_permute(a,order);
+if(!turned||rows*rows!=ox_numel(a)||b->ndim>a->ndim){
+if(turned)
+(void)oxi_fail(OX_ERR_SHAPE,"tensorsolve: %s with %s",oxi_tensor_text(a),oxi_tensor_text(b));
+return oxi_work_end(&work,NULL);}
+for(int d=b->ndim;d<a->ndim;d++)shape.dim[shape.ndim++]=turned->shape[d];
+ox_tensor*x=ox_solve(ox_reshape(turned,OX_SHAPE(rows,rows)),ox_reshape(b,OX_SHAPE(rows)),true);
+return oxi_work_end(&work,ox_reshape(x,shape));}
+/* >>fft/functions.c */
+static ox_tensor*oxi_resized(ox_tensor*x,int at,int64_t n){
+if(!x||x->shape[at]==n)return x;
+if(x->shape[at]>n)return ox_narrow(x,at,0,n);
+ox_shape shape=ox_shape_of(x);
+shape.dim[at]=n-x->shape[at];
+ox_tensor*parts[2];
+parts[0]=x;
+parts[1]=oxi_full("fft",shape,0,x->dtype,oxi_working_device(ox_device_of(x)));
+return ox_cat(parts,2,at);}
+typedef struct oxi_fft_kind{
+const char*name;
+oxi_op op;
+bool inverse;}oxi_fft_kind;
+static bool oxi_fft_scale(const oxi_fft_kind*kind,const char*norm,double n,double*scale){
+bool forward=norm&&strcmp(norm,"forward")==0,ortho=norm&&strcmp(norm,"ortho")==0;
+if(norm&& !forward&& !ortho&&strcmp(norm,"backward")!=0){
+(void)oxi_fail(OX_ERR_ARG,"%s: norm \"%s\"",kind->name,norm);
+return false;}
+*scale=ortho?1/sqrt(n):forward==kind->inverse?1:1/n;
+return true;}
+static ox_tensor*oxi_fft_call(oxi_op op,ox_tensor*x,int dim,int64_t length,bool inverse,double scale){
+oxi_attrs attr=oxi_attrs_fourier();
+attr.fourier.dim=dim;
+attr.fourier.length=length;
+attr.fourier.inverse=inverse;
+attr.fourier.scale=scale;
+return oxi_apply_1(op,&attr,x);}
+static ox_tensor*oxi_fft_as_complex(ox_tensor*x){
+return x&&x->dtype!=OX_C64?ox_cast(ox_cast(x,OX_F32),OX_C64):x;}
+static ox_tensor*oxi_fft_dim(const oxi_fft_kind*kind,oxi_op op,ox_tensor*x,int at,int64_t n,double scale){
+if(op==OXI_OP_fft_r2c){
+if(x&&x->dtype==OX_C64)
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"%s: of real numbers, not %s",kind->name,oxi_tensor_text(x));}else
+x=oxi_fft_as_complex(x);
+x=oxi_resized(x,at,op==OXI_OP_fft_c2r?n/2+1:n);
+return oxi_fft_call(op,x,at,n,kind->inverse,scale);}
+static bool oxi_fft_sizes(const oxi_fft_kind*kind,const ox_tensor*x,ox_shape sizes,int count,
+ const int*at,int64_t*n){
+for(int i=0;i<count;i++){
+int64_t own=x->shape[at[i]];
+bool last=i==count-1&&kind->op==OXI_OP_fft_c2r;
+n[i]=sizes.ndim&&sizes.dim[i]>0?sizes.dim[i]:last?2*(own-1):own;
+bool fits=n[i]>=1&&n[i]<=INT64_MAX/64&& !(sizes.ndim&&sizes.dim[i]< -1);
+for(int k=0;k<i;k++)fits=fits&&at[k]!=at[i];
+if(fits)continue;
+(void)oxi_fail(OX_ERR_ARG,"%s: %lld elements along dim %d of %s",kind->name,(long long)n[i],at[i],
+ oxi_tensor_text(x));
+return false;}
+return true;}
+static ox_tensor*oxi_fft_dims(const oxi_fft_kind*kind,ox_tensor*x,ox_shape sizes,ox_shape dims,
+ const char*norm){
+int at[OX_MAX_DIMS],count=dims.ndim?dims.ndim:sizes.ndim?sizes.ndim:x->ndim;
+int64_t n[OX_MAX_DIMS];
+double scale,total=1;
+if(count<1||count>x->ndim||(sizes.ndim&&sizes.ndim!=count))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %d sizes for %d dims of %s",kind->name,sizes.ndim,count,
+ oxi_tensor_text(x));
+for(int i=0;i<count;i++){
+at[i]=oxi_own_dim(kind->name,x,dims.ndim?(int)dims.dim[i]:x->ndim-count+i);
+if(at[i]<0)return NULL;}
+if(!oxi_fft_sizes(kind,x,sizes,count,at,n))return NULL;
+for(int i=0;i<count;i++)total*=(double)n[i];
+if(!oxi_fft_scale(kind,norm,total,&scale))return NULL;
+if(kind->op==OXI_OP_fft_r2c)x=oxi_fft_dim(kind,kind->op,x,at[count-1],n[count-1],scale);
+for(int i=0;i<count&&x;i++){
+if(i==count-1&&kind->op!=OXI_OP_fft_c2c)break;
+bool carries=kind->op==OXI_OP_fft_c2c&&i==count-1;
+x=oxi_fft_dim(kind,OXI_OP_fft_c2c,x,at[i],n[i],carries?scale:1);}
+if(kind->op==OXI_OP_fft_c2r)x=oxi_fft_dim(kind,kind->op,x,at[count-1],n[count-1],scale);
+return x;}
+static ox_tensor*oxi_fft_work(const oxi_fft_kind*kind,ox_tensor*x,ox_shape sizes,ox_shape dims,
+ const char*norm){
+if(oxi_any_null(kind->name,&x,1))return NULL;
+oxi_work work=oxi_work_begin(kind->name);
+return oxi_work_end(&work,oxi_fft_dims(kind,x,sizes,dims,norm));}
+#define OXI_FFT(name,op,inverse)\
+OX_API ox_tensor*ox_##name(ox_tensor*x,int64_t n,int dim,const char*norm){\
+static const oxi_fft_kind kind={#name,OXI_OP_##op,inverse};\
+return oxi_fft_work(&kind,x,n?OX_SHAPE(n):OX_ALL_DIMS,OX_DIMS(dim),norm);}\
+OX_API ox_tensor*ox_##name##2(ox_tensor*x,ox_shape sizes,ox_shape dims,const char*norm){\
+static const oxi_fft_kind kind={#name "2",OXI_OP_##op,inverse};\
+return oxi_fft_work(&kind,x,sizes,dims.ndim?dims:OX_DIMS(-2,-1),norm);}\
+OX_API ox_tensor*ox_##name##n(ox_tensor*x,ox_shape sizes,ox_shape dims,const char*norm){\
+static const oxi_fft_kind kind={#name "n",OXI_OP_##op,inverse};\
+return oxi_fft_work(&kind,x,sizes,dims,norm);}
+OXI_FFT(fft,fft_c2c,false)
+OXI_FFT(ifft,fft_c2c,true)
+OXI_FFT(rfft,fft_r2c,false)
+OXI_FFT(irfft,fft_c2r,true)
+OXI_FFT(hfft,fft_c2r,false)
+OXI_FFT(ihfft,fft_r2c,true)
+static ox_tensor*oxi_fft_shifted(const char*name,ox_tensor*x,ox_shape dims,bool back){
+if(oxi_any_null(name,&x,1))return NULL;
+if(dims.ndim==0)
+for(;dims.ndim<x->ndim;dims.ndim++)dims.dim[dims.ndim]=dims.ndim;
+if(dims.ndim==0)return oxi_same_again(x);
+ox_shape shifts=dims;
+for(int i=0;i<dims.ndim;i++){
+int at=oxi_own_dim(name,x,(int)dims.dim[i]);
+if(at<0)return NULL;
+shifts.dim[i]=back?(x->shape[at]+1)/2:x->shape[at]/2;}
+oxi_work work=oxi_work_begin(name);
+return oxi_work_end(&work,ox_roll(x,shifts,dims));}
+OX_API ox_tensor*ox_fftshift(ox_tensor*x,ox_shape dims){
+return oxi_fft_shifted("fftshift",x,dims,false);}
+OX_API ox_tensor*ox_ifftshift(ox_tensor*x,ox_shape dims){
+return oxi_fft_shifted("ifftshift",x,dims,true);}
+OX_API ox_tensor*ox_rfftfreq(int64_t n,double d,ox_dtype dtype){
+if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"rfftfreq: %lld elements",(long long)n);
+oxi_work work=oxi_work_begin("rfftfreq");
+if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+return oxi_work_end(&work,ox_mul_number(ox_arange(0,(double)(n/2+1),1,dtype),1/((double)n*d)));}
+OX_API ox_tensor*ox_fftfreq(int64_t n,double d,ox_dtype dtype){
+if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"fftfreq: %lld elements",(long long)n);
+oxi_work work=oxi_work_begin("fftfreq");
+if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+ox_tensor*ramp=ox_arange(-(double)(n/2),(double)(n-n/2),1,dtype);
+return oxi_work_end(&work,ox_mul_number(ox_ifftshift(ramp,OX_ALL_DIMS),1/((double)n*d)));}
+static bool oxi_stft_told(const char*name,int64_t n_fft,const ox_stft_desc*desc,ox_stft_desc*told,
+ ox_tensor*x){
+ox_tensor*parts[3];
+memset(told,0,sizeof*told);
+told->center=told->onesided=true;
+if(desc)*told= *desc;
+if(told->hop==0)told->hop=n_fft/4;
+if(told->window_length==0)told->window_length=told->window?ox_numel(told->window):n_fft;
+if(n_fft<1||told->hop<1||told->window_length<1||told->window_length>n_fft||
+ (told->window&&(told->window->ndim!=1||told->window->shape[0]!=told->window_length))){
+(void)oxi_fail(OX_ERR_ARG,"%s: %lld samples, %lld apart, a window of %lld",name,(long long)n_fft,
+ (long long)told->hop,(long long)told->window_length);
+return false;}
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+int64_t left=(n_fft-told->window_length)/2,right=n_fft-told->window_length-left;
+ox_device*device=oxi_working_device(ox_device_of(x));
+parts[0]=oxi_full(name,OX_SHAPE(left),0,dtype,device);
+parts[1]=told->window?told->window:oxi_full(name,OX_SHAPE(told->window_length),1,dtype,device);
+parts[2]=oxi_full(name,OX_SHAPE(right),0,dtype,device);
+if(parts[0]&&parts[1]&&parts[2])told->window=ox_cat(parts,3,0);
+return told->window!=NULL;}
+static ox_tensor*oxi_mirrored(ox_tensor*x,int64_t more){
+int64_t n=x->shape[x->ndim-1];
+if(more>=n)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"stft: %lld samples are fewer than are mirrored",(long long)n);
+ox_tensor*parts[3];
+parts[0]=ox_flip(ox_narrow(x,-1,1,more),OX_DIMS(-1));
+parts[1]=x;
+parts[2]=ox_flip(ox_narrow(x,-1,n-1-more,more),OX_DIMS(-1));
+return ox_cat(parts,3,-1);}
+OX_API ox_tensor*ox_stft(ox_tensor*x,int64_t n_fft,const ox_stft_desc*desc){
+ox_stft_desc told;
+if(oxi_any_null("stft",&x,1))return NULL;
+oxi_work work=oxi_work_begin("stft");
+if(!oxi_stft_told("stft",n_fft,desc,&told,x))return oxi_work_end(&work,NULL);
+ox_tensor*wide=told.center?oxi_mirrored(x,n_fft/2):x;
+ox_tensor*frames=ox_mul(ox_unfold(wide,-1,n_fft,told.hop),told.window);
+const char*norm=told.normalized?"ortho":NULL;
+ox_tensor*made=told.onesided?ox_rfft(frames,0,-1,norm):ox_fft(frames,0,-1,norm);
+return oxi_work_end(&work,ox_transpose(made,-1,-2));}
+static ox_tensor*oxi_overlapped(ox_tensor*frames,int64_t hop){
+int64_t count=frames->shape[frames->ndim-2],n=frames->shape[frames->ndim-1],total=n+hop*(count-1);
+ox_tensor*places=ox_unfold(oxi_ramp_beside(frames,total,OX_I64),0,n,hop);
+ox_shape shape=ox_shape_of(frames);
+shape.ndim--;
+shape.dim[shape.ndim-1]= -1;
+ox_tensor*flat=ox_reshape(frames,shape);
+shape.dim[shape.ndim-1]=total;
+ox_tensor*zeros=oxi_full("istft",shape,0,frames->dtype,oxi_working_device(ox_device_of(frames)));
+return ox_index_add(zeros,-1,ox_reshape(places,OX_SHAPE(-1)),flat,1);}
+OX_API ox_tensor*ox_istft(ox_tensor*x,int64_t n_fft,int64_t length,const ox_stft_desc*desc){
+ox_stft_desc told;
+if(oxi_any_null("istft",&x,1))return NULL;
+oxi_work work=oxi_work_begin("istft");
+if(x->ndim<2||x->dtype!=OX_C64|| !oxi_stft_told("istft",n_fft,desc,&told,x)){
+if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_SHAPE,"istft: of %s",oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+const char*norm=told.normalized?"ortho":NULL;
+ox_tensor*turned=ox_transpose(x,-1,-2);
+ox_tensor*frames=told.onesided?ox_irfft(turned,n_fft,-1,norm):ox_ifft(turned,0,-1,norm);
+frames=ox_mul(frames,told.window);
+if(!frames)return oxi_work_end(&work,NULL);
+ox_tensor*weight=ox_expand(ox_square(told.window),OX_SHAPE(frames->shape[frames->ndim-2],n_fft));
+ox_tensor*sum=oxi_overlapped(frames,told.hop),*whole=weight?oxi_overlapped(weight,told.hop):NULL;
+int64_t start=told.center?n_fft/2:0,total=n_fft+told.hop*(frames->shape[frames->ndim-2]-1);
+int64_t end=length>0?start+length:told.center?total-n_fft/2:total,known=end<total?end:total;
+sum=ox_narrow(sum,-1,start,known-start);
+whole=ox_narrow(whole,-1,start,known-start);
+if(whole&&ox_numel(whole)&&ox_item(ox_amin(ox_abs(whole),OX_ALL_DIMS,false))<1e-11){
+(void)oxi_fail(OX_ERR_ARG,"istft: windows leave samples out");
+return oxi_work_end(&work,NULL);}
+sum=ox_div(sum,whole);
+return oxi_work_end(&work,sum?oxi_resized(sum,sum->ndim-1,end-start):NULL);}
 OXI_LIGHT_END
 /* >>cpu/kernels.h */
 #ifndef OX_CPU_KERNELS_H
@@ -9752,6 +13351,14 @@ int64_t n;
 bool centered,measured;
 float about;
 double sum,squares;}oxi_row_sums;
+typedef struct oxi_recurrence{
+int64_t keys,columns;
+const float*q,*k,*erase,*write;
+const float*decay;
+int64_t decay_step;
+const float*v,*from;
+float*out,*to;
+int64_t from_step,to_step;}oxi_recurrence;
 typedef struct oxi_kernels{
 const char*name;
 int vector_bytes;
@@ -9776,6 +13383,9 @@ float(*dot_f32)(int64_t n,const float*a,const float*b);
 float(*dot_bf16)(int64_t n,const uint16_t*a,const float*b);
 float(*dot_f16)(int64_t n,const uint16_t*a,const float*b);
 void(*axpy_f32)(int64_t n,float s,const float*x,float*y);
+void(*axpy_f64)(int64_t n,double s,const double*x,double*y);
+double(*dot_f64)(int64_t n,const double*a,const double*b);
+void(*rotate_f64)(int64_t n,double c,double s,double*x,double*y);
 float(*row_max)(int64_t n,const float*x);
 float(*row_min)(int64_t n,const float*x);
 double(*row_sum)(int64_t n,const float*x,bool asks);
@@ -9791,6 +13401,7 @@ void(*row_affine)(int64_t n,const float*x,float mean,float scale,const float*wei
 void(*stream)(size_t bytes,const void*from,void*to);
 void(*attention_softmax)(int64_t keys,float*scores,float*max,float*sum,float*rescale);
 void(*attention_rescale)(int64_t rows,const float*factor,float*x);
+void(*linear_attention)(const oxi_recurrence*r);
 void(*attention_dots[OX_DTYPE_COUNT])(int64_t keys,int64_t depth,const float*q,const void*k,
  int64_t step,float*scores);
 void(*attention_mix[OX_DTYPE_COUNT])(int64_t keys,int64_t depth,const float*weights,const void*v,
@@ -9822,6 +13433,8 @@ static ox_status oxi_cpu_index(const oxi_call*call);
 static ox_status oxi_cpu_product(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_rope(const oxi_call*call);
 static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part);
+static ox_status oxi_cpu_conv(const oxi_call*call);
+static ox_status oxi_cpu_pool(const oxi_call*call);
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype,int64_t n,const void*blocks,float*out);
 enum{OXI_STREAM_BYTES=8<<20};
@@ -9850,7 +13463,9 @@ bool rough;
 oxi_shared*shared;
 ox_storage*a_storage,*b_storage;
 oxi_gemm_way way;
-bool repacked;}oxi_gemm;
+bool repacked;
+const struct oxi_windows*a_windows,*b_windows,*c_places;
+bool b_by_taps;}oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm*g);
 enum{
 OXI_BOOK_IQ2_XXS=0,OXI_BOOK_IQ2_XS=OXI_BOOK_IQ2_XXS+256,OXI_BOOK_IQ2_S=OXI_BOOK_IQ2_XS+512,
@@ -13125,7 +16740,7 @@ OX_API const char*ox_isa(void){
 return oxi_cpu_kernels()->name;}
 OXI_STRAIGHT_BEGIN
 /* >>cpu/walk.c */
-#define OXI_WALK_MAX 4
+#define OXI_WALK_MAX 10
 typedef struct oxi_walk{
 int operands,ndim;
 int64_t shape[OX_MAX_DIMS];
@@ -16056,6 +19671,1557 @@ oxi_free(memory,bytes);
 return OX_OK;}
 OXI_FULL_END
 OXI_LIGHT_BEGIN
+#ifndef OX_NO_SPECIAL
+/* >>special/gamma.c */
+static double oxi_special_lgamma(double x){
+return lgamma(x);}
+static double oxi_special_digamma(double x){
+static const double b[]={1.0/12,-1.0/120,1.0/252,-1.0/240,1.0/132,-691.0/32760,1.0/12};
+double less=0;
+if(x==0)return copysign(INFINITY,-x);
+if(x<0){
+if(x==floor(x))return NAN;
+double part=x-floor(x);
+return oxi_special_digamma(1-x)-OXI_PI_F64/tan(OXI_PI_F64*part);}
+for(;x<10;x++)less+=1/x;
+if(x>1e17)return log(x)-less;
+double sum=0,square=1/(x*x);
+for(int i=6;i>=0;i--)sum=(sum+b[i])*square;
+return log(x)-0.5/x-sum-less;}
+static double oxi_special_zeta(double s,double q){
+static const double a[]={12.0,-720.0,30240.0,-1209600.0,47900160.0,-1.8924375803183791606e9,7.47242496e10,
+ -2.950130727918164224e12,1.1646782814350067249e14,-4.5979787224074726105e15,1.8152105401943546773e17,
+ -7.1661652561756670113e18};
+if(s==1)return INFINITY;
+if(s<1||s!=s||q!=q)return NAN;
+if(q<=0&&q==floor(q))return INFINITY;
+if(q<=0&&s!=floor(s))return NAN;
+double sum=pow(q,-s),b=0,at=q;
+for(int i=0;i<9||at<=9;i++){
+at+=1;
+b=pow(at,-s);
+sum+=b;
+if(fabs(b)<1e-17*fabs(sum))return sum;}
+sum+=b*at/(s-1)-0.5*b;
+double factor=1,k=0;
+for(int i=0;i<12;i++){
+factor*=s+k;
+b/=at;
+double term=factor*b/a[i];
+sum+=term;
+if(fabs(term)<1e-17*fabs(sum))break;
+factor*=s+k+1;
+b/=at;
+k+=2;}
+return sum;}
+static double oxi_special_trigamma(double x){
+if(x>0||x!=x)return oxi_special_zeta(2,x);
+if(x==floor(x))return INFINITY;
+double s=sin(OXI_PI_F64*(x-floor(x)));
+return OXI_PI_F64*OXI_PI_F64/(s*s)-oxi_special_zeta(2,1-x);}
+static double oxi_special_polygamma(double n,double x){
+if(n==0)return oxi_special_digamma(x);
+if(n==1)return oxi_special_trigamma(x);
+return(fmod(n,2)==0? -1:1)*tgamma(n+1)*oxi_special_zeta(n+1,x);}
+static double oxi_exp_of_square(double x){
+double high=x*x,low=fma(x,x,-high);
+return exp(high)*(1+low);}
+static double oxi_special_erfcx(double x){
+if(x<0)return x< -26.7?INFINITY:2*oxi_exp_of_square(x)-oxi_special_erfcx(-x);
+if(x<12)return oxi_exp_of_square(x)*erfc(x);
+if(x>1e8)return 0.56418958354775628695/x;
+double f=x;
+for(int k=24;k>=1;k--)f=x+0.5*k/f;
+return 0.56418958354775628695/f;}
+static double oxi_erfc_inverse(double c){
+double l=sqrt(-2*log(0.5*c)),y;
+if(c==0)return INFINITY;
+if(c==1)return 0;
+if(c>0.4){
+double t=0.88622692545275801365*(1-c);
+y=t+t*t*t/3;}else
+y=(l-(2.515517+l*(0.802853+l*0.010328))/(1+l*(1.432788+l*(0.189269+l*0.001308))))*0.70710678118654752440;
+for(int i=0;i<4;i++){
+double slope=1.12837916709551257390*exp(-y*y),e=(erfc(y)-c)/slope;
+y+=e/(1-y*e);
+if(fabs(e)<1e-17*fabs(y))break;}
+return y;}
+static double oxi_special_erfinv(double x){
+double size=fabs(x);
+if(size>1||x!=x)return NAN;
+if(size==1)return copysign(INFINITY,x);
+if(size>0.6)return copysign(oxi_erfc_inverse(1-size),x);
+double t=0.88622692545275801365*x,y=t+t*t*t/3;
+for(int i=0;i<4;i++){
+double e=(erf(y)-x)*exp(y*y)*0.88622692545275801365;
+y-=e/(1+y*e);}
+return x==0?x:y;}
+static double oxi_special_ndtri(double p){
+if(!(p>=0&&p<=1))return NAN;
+if(p==0)return-INFINITY;
+if(p==1)return INFINITY;
+if(p<=0.5)return-1.41421356237309504880*oxi_erfc_inverse(2*p);
+return 1.41421356237309504880*(p<0.75?oxi_special_erfinv(2*p -1):oxi_erfc_inverse(2*(1-p)));}
+static double oxi_special_log_ndtr(double x){
+double t=x*0.70710678118654752440;
+if(x< -1)return log(0.5*oxi_special_erfcx(-t))-t*t;
+return log1p(-0.5*erfc(t));}
+static double oxi_gamma_factor(double a,double x){
+if(a<20)return exp(a*log(x)-x-lgamma(a+1));
+double m=(x-a)/a,exponent;
+if(fabs(m)<0.1){
+double power=m*m,sum=0;
+for(int k=2;k<40;k++,power*= -m)sum-=power/k;
+exponent=a*sum;}else
+exponent=a*log(x/a)-(x-a);
+double r=1/a,square=r*r;
+double rest=r*(1.0/12-square*(1.0/360-square*(1.0/1260-square/1680)));
+return exp(exponent-rest)/sqrt(2*OXI_PI_F64*a);}
+static double oxi_incomplete_gamma(double a,double x,bool*upper){
+*upper=x>1.1&&x>a;
+double factor=oxi_gamma_factor(a,x);
+if(!*upper){
+double term=1,sum=1;
+for(double k=1;k<1e6&&term>1e-17*sum;k++)sum+=term*=x/(a+k);
+return factor*sum;}
+double b=x+1-a,c=1e300,d=1/(b!=0?b:1e-300),h=d;
+for(double i=1;i<1e6;i++){
+double n= -i*(i-a);
+b+=2;
+d=n*d+b;
+c=b+n/c;
+d=1/(fabs(d)<1e-300?1e-300:d);
+if(fabs(c)<1e-300)c=1e-300;
+h*=d*c;
+if(fabs(d*c-1)<1e-16)break;}
+return factor*a*h;}
+static double oxi_gamma_part(double a,double x,bool lower){
+bool upper;
+if(!(a>=0&&x>=0)||(isinf(a)&&isinf(x))||(a==0&&x==0))return NAN;
+if(a==0||isinf(x))return lower;
+if(x==0||isinf(a))return!lower;
+double part=oxi_incomplete_gamma(a,x,&upper);
+return upper==lower?1-part:part;}
+static double oxi_special_igamma(double a,double x){
+return oxi_gamma_part(a,x,true);}
+static double oxi_special_igammac(double a,double x){
+return oxi_gamma_part(a,x,false);}
+/* >>special/bessel.c */
+#define OXI_EULER 0.57721566490153286061
+static double oxi_scaled_i(int n,double x){
+double size=fabs(x),sum=1,term=1;
+double sign=n%2&&x<0? -1:1;
+if(size<=20){
+double quarter=0.25*size*size;
+for(int k=1;k<80&&term>1e-18*sum;k++)sum+=term*=quarter/(k*(double)(k+n));
+return sign*sum*(n?0.5*size:1)*exp(-size);}
+if(isinf(size))return 0;
+for(int k=1;k<30;k++){
+double odd=2*k-1,next= -term*(4.0*n*n-odd*odd)/(8*k*size);
+if(fabs(next)>=fabs(term)||fabs(next)<1e-18*sum)break;
+sum+=term=next;}
+return sign*sum/sqrt(2*OXI_PI_F64*size);}
+static double oxi_special_i0e(double x){
+return x!=x?x:oxi_scaled_i(0,x);}
+static double oxi_special_i1e(double x){
+return x!=x||x==0?x:oxi_scaled_i(1,x);}
+static double oxi_unscaled(double scaled,double x){
+double half=exp(0.5*fabs(x));
+return isinf(x)?half:scaled*half*half;}
+static double oxi_special_i0(double x){
+return x!=x?x:oxi_unscaled(oxi_special_i0e(x),x);}
+static double oxi_special_i1(double x){
+return x!=x||x==0||isinf(x)?x:oxi_unscaled(oxi_special_i1e(x),x);}
+static double oxi_scaled_k_integral(double n,double x){
+double step=x>9?0.6/sqrt(x):0.2,sum=0.5;
+for(double t=step;;t+=step){
+double s=sinh(0.5*t),power=2*x*s*s,term=exp(-power)*cosh(n*t);
+sum+=term;
+if(power>45||term<1e-18*sum)break;}
+return sum*step;}
+static double oxi_small_k(int n,double x){
+double l=log(0.5*x)+OXI_EULER,q=0.25*x*x,term=1,harmonic=0,sum;
+if(n==0){
+sum= -l;
+for(int k=1;k<30;k++){
+term*=q/((double)k*k);
+harmonic+=1.0/k;
+sum+=term*(harmonic-l);}
+return sum;}
+sum=0;
+for(int k=0;k<30;k++){
+sum+=term*(l-0.5*(2*harmonic+1.0/(k+1)));
+harmonic+=1.0/(k+1);
+term*=q/((k+1.0)*(k+2.0));}
+return 1/x+0.5*x*sum;}
+static double oxi_bessel_k(int n,double x,bool scaled){
+if(x!=x||x<0)return NAN;
+if(x==0)return INFINITY;
+if(isinf(x))return 0;
+if(x<1)return oxi_small_k(n,x)*(scaled?exp(x):1);
+return oxi_scaled_k_integral(n,x)*(scaled?1:exp(-x));}
+static double oxi_special_k0(double x){
+return oxi_bessel_k(0,x,false);}
+static double oxi_special_k1(double x){
+return oxi_bessel_k(1,x,false);}
+static double oxi_special_k0e(double x){
+return oxi_bessel_k(0,x,true);}
+static double oxi_special_k1e(double x){
+return oxi_bessel_k(1,x,true);}
+static void oxi_bessel_miller(double x,double out[4]){
+int start=2*(int)(0.5*x+30);
+double above=0,now=1e-280,even=0,odd=0,scale=0,j[2];
+for(int n=start;n>=0;n--){
+int k=n/2;
+double sign=k%2? -1:1;
+if(n%2==0)scale +=(n?2:1)*now;
+if(n%2==0&&n)even+=sign*now/k;
+if(n%2&&k)odd+=sign*now*n/(k*(k+1.0));
+if(n<2)j[n]=now;
+double below=2*n/x*now-above;
+above=now;
+now=below;
+if(fabs(now)>1e200){
+now*=1e-200,above*=1e-200,even*=1e-200,odd*=1e-200,scale*=1e-200;
+if(n<2)j[n]*=1e-200;
+if(n==0)j[1]*=1e-200;}}
+double l=log(0.5*x)+OXI_EULER,c=2/OXI_PI_F64;
+out[0]=j[0]/scale;
+out[1]=j[1]/scale;
+out[2]=c*l*out[0]-2*c*even/scale;
+out[3]= -c/x*out[0]+c*(l-1)*out[1]-c*odd/scale;}
+static void oxi_bessel_hankel(int n,double x,double*j,double*y){
+double p=1,q=0,term=1,mu=4.0*n*n,c=cos(x),s=sin(x),r=sqrt(1/(OXI_PI_F64*x));
+for(int k=1;k<40;k++){
+double odd=2*k-1,next=term*(mu-odd*odd)/(8*k*x);
+if(fabs(next)>=fabs(term)||fabs(next)<1e-18)break;
+term=next;
+if(k%2)
+q+=k%4==1?term: -term;
+else
+p +=k%4==0?term: -term;}
+double co=n?s-c:c+s,si=n? -(c+s):s-c;
+*j=r*(p*co-q*si);
+*y=r*(p*si+q*co);}
+static double oxi_bessel(int which,double x){
+double out[4],size=fabs(x),j,y;
+if(x!=x)return x;
+if(which<2){
+if(x==0)return which?0:1;
+if(isinf(x))return 0;}else{
+if(x<0)return NAN;
+if(x==0)return-INFINITY;
+if(isinf(x))return 0;}
+double sign=which==1&&x<0? -1:1;
+if(size<1e-8&&which<2)return which?0.5*x:1;
+if(size<1e-8)return which==2?2/OXI_PI_F64*(log(0.5*x)+OXI_EULER): -2/(OXI_PI_F64*x);
+if(size<=25){
+oxi_bessel_miller(size,out);
+return sign*out[which];}
+oxi_bessel_hankel(which%2,size,&j,&y);
+return sign*(which<2?j:y);}
+static double oxi_special_j0(double x){
+return oxi_bessel(0,x);}
+static double oxi_special_j1(double x){
+return oxi_bessel(1,x);}
+static double oxi_special_y0(double x){
+return oxi_bessel(2,x);}
+static double oxi_special_y1(double x){
+return oxi_bessel(3,x);}
+static double oxi_special_spherical_j0(double x){
+if(isinf(x))return 0;
+if(fabs(x)<0.1){
+double s=x*x;
+return 1-s/6*(1-s/20*(1-s/42*(1-s/72*(1-s/110))));}
+return sin(x)/x;}
+static void oxi_airy_step(double at,double h,double*y,double*slope){
+double c[40],sum=0,rise=0;
+c[0]= *y;
+c[1]= *slope;
+c[2]=0.5*at*c[0];
+for(int k=3;k<40;k++)c[k]=(at*c[k-2]+c[k-3])/(k*(k-1.0));
+for(int k=39;k>0;k--){
+sum=(sum+c[k])*h;
+rise=rise*h+k*c[k];}
+*y=c[0]+sum;
+*slope=rise;}
+static double oxi_special_airy_ai(double x){
+double y=0.35502805388781723926,slope= -0.25881940379280679840;
+if(x!=x||isinf(x))return x!=x?x:0;
+double z=2.0/3*fabs(x)*sqrt(fabs(x));
+if(x>1)return x>110?0:sqrt(x/3)/OXI_PI_F64*oxi_scaled_k_integral(1.0/3,z)*exp(-z);
+if(x> -12){
+int steps=(int)ceil(fabs(x));
+for(int i=0;i<steps;i++)oxi_airy_step(x/steps*i,x/steps,&y,&slope);
+return y;}
+double even=1,odd=0,term=1;
+for(int k=1;k<30;k++){
+double next=term*(6*k-5)*(6*k-3.0)*(6*k-1)/(216.0*k*(2*k-1)*z);
+if(fabs(next)>=fabs(term)||fabs(next)<1e-18)break;
+term=next;
+if(k%2)
+odd+=k%4==1?term: -term;
+else
+even+=k%4==0?term: -term;}
+double c=cos(z),s=sin(z),r=1/sqrt(2*OXI_PI_F64*sqrt(-x));
+return r*((s+c)*even-(c-s)*odd);}
+typedef enum oxi_polynomial{
+OXI_CHEBYSHEV,OXI_HERMITE,OXI_HERMITE_E,OXI_LAGUERRE,OXI_LEGENDRE}oxi_polynomial;
+static double oxi_three_terms(oxi_polynomial kind,double x,int64_t n,double first){
+double p=1,q=first;
+if(n<0)return 0;
+if(n==0)return 1;
+for(int64_t i=1;i<n&&q==q;i++){
+double k=(double)i,next;
+switch(kind){
+case OXI_HERMITE:next=2*x*q-2*k*p;break;
+case OXI_HERMITE_E:next=x*q-k*p;break;
+case OXI_LAGUERRE:next=((2*k+1-x)*q-k*p)/(k+1);break;
+case OXI_LEGENDRE:next=((2*k+1)*x*q-k*p)/(k+1);break;
+default:next=2*x*q-p;}
+p=q;
+q=next;}
+return q;}
+static int64_t oxi_degree(double n){
+return n!=n||n<= -1? -1:n>16777216?16777216:(int64_t)n;}
+static double oxi_parity(int64_t n,double odd){
+return n%2?odd: -odd;}
+static double oxi_special_chebyshev_t(double x,double degree){
+int64_t n=oxi_degree(degree);
+if(n<0)return 0;
+if(fabs(x)==1)return x>0||n%2==0?1: -1;
+if(n>6&&fabs(x)<1)return cos((double)n*acos(x));
+return oxi_three_terms(OXI_CHEBYSHEV,x,n,x);}
+static double oxi_special_chebyshev_u(double x,double degree){
+int64_t n=oxi_degree(degree);
+if(n<0)return 0;
+if(fabs(x)==1)return x>0||n%2==0?(double)n+1: -((double)n+1);
+if(n>8&&fabs(x)<1)return sin(((double)n+1)*acos(x))/sin(acos(x));
+return oxi_three_terms(OXI_CHEBYSHEV,x,n,2*x);}
+static double oxi_special_chebyshev_v(double x,double degree){
+int64_t n=oxi_degree(degree);
+if(n<0)return 0;
+if(fabs(x)==1)return x>0?1:oxi_parity(n,-(2*(double)n+1));
+if(n>8&&fabs(x)<1)return cos(((double)n+0.5)*acos(x))/cos(acos(x)/2);
+return oxi_three_terms(OXI_CHEBYSHEV,x,n,2*x-1);}
+static double oxi_special_chebyshev_w(double x,double degree){
+int64_t n=oxi_degree(degree);
+if(n<0)return 0;
+if(fabs(x)==1)return x>0?2*(double)n+1:oxi_parity(n,-1);
+if(n>8&&fabs(x)<1)return sin(((double)n+0.5)*acos(x))/sin(acos(x)/2);
+return oxi_three_terms(OXI_CHEBYSHEV,x,n,2*x+1);}
+static double oxi_special_shifted_t(double x,double n){
+return oxi_special_chebyshev_t(2*x-1,n);}
+static double oxi_special_shifted_u(double x,double n){
+return oxi_special_chebyshev_u(2*x-1,n);}
+static double oxi_special_shifted_v(double x,double n){
+return oxi_special_chebyshev_v(2*x-1,n);}
+static double oxi_special_shifted_w(double x,double n){
+return oxi_special_chebyshev_w(2*x-1,n);}
+static double oxi_special_hermite_h(double x,double n){
+return oxi_three_terms(OXI_HERMITE,x,oxi_degree(n),2*x);}
+static double oxi_special_hermite_he(double x,double n){
+return oxi_three_terms(OXI_HERMITE_E,x,oxi_degree(n),x);}
+static double oxi_special_laguerre(double x,double n){
+return oxi_three_terms(OXI_LAGUERRE,x,oxi_degree(n),1-x);}
+static double oxi_special_legendre(double x,double degree){
+int64_t n=oxi_degree(degree);
+if(n>=0&&fabs(x)==1)return x>0||n%2==0?1: -1;
+return oxi_three_terms(OXI_LEGENDRE,x,n,x);}
+#endif
+/* >>special/special.c */
+typedef enum oxi_special_function{
+#define OXI_SPECIAL(name,operands,f64)OXI_SPECIAL_##name,
+/* >>special/special.def */
+#define OXI_ROWS_OF_SPECIAL_SPECIAL \
+OXI_SPECIAL(lgamma,1,lgamma)\
+OXI_SPECIAL(digamma,1,digamma)\
+OXI_SPECIAL(erfinv,1,erfinv)\
+OXI_SPECIAL(erfcx,1,erfcx)\
+OXI_SPECIAL(ndtri,1,ndtri)\
+OXI_SPECIAL(log_ndtr,1,log_ndtr)\
+OXI_SPECIAL(i0,1,i0)\
+OXI_SPECIAL(i0e,1,i0e)\
+OXI_SPECIAL(i1,1,i1)\
+OXI_SPECIAL(i1e,1,i1e)\
+OXI_SPECIAL(bessel_j0,1,j0)\
+OXI_SPECIAL(bessel_j1,1,j1)\
+OXI_SPECIAL(bessel_y0,1,y0)\
+OXI_SPECIAL(bessel_y1,1,y1)\
+OXI_SPECIAL(modified_bessel_k0,1,k0)\
+OXI_SPECIAL(modified_bessel_k1,1,k1)\
+OXI_SPECIAL(scaled_modified_bessel_k0,1,k0e)\
+OXI_SPECIAL(scaled_modified_bessel_k1,1,k1e)\
+OXI_SPECIAL(spherical_bessel_j0,1,spherical_j0)\
+OXI_SPECIAL(airy_ai,1,airy_ai)\
+OXI_SPECIAL(zeta,2,zeta)\
+OXI_SPECIAL(igamma,2,igamma)\
+OXI_SPECIAL(igammac,2,igammac)\
+OXI_SPECIAL(polygamma,2,polygamma)\
+OXI_SPECIAL(chebyshev_polynomial_t,2,chebyshev_t)\
+OXI_SPECIAL(chebyshev_polynomial_u,2,chebyshev_u)\
+OXI_SPECIAL(chebyshev_polynomial_v,2,chebyshev_v)\
+OXI_SPECIAL(chebyshev_polynomial_w,2,chebyshev_w)\
+OXI_SPECIAL(shifted_chebyshev_polynomial_t,2,shifted_t)\
+OXI_SPECIAL(shifted_chebyshev_polynomial_u,2,shifted_u)\
+OXI_SPECIAL(shifted_chebyshev_polynomial_v,2,shifted_v)\
+OXI_SPECIAL(shifted_chebyshev_polynomial_w,2,shifted_w)\
+OXI_SPECIAL(hermite_polynomial_h,2,hermite_h)\
+OXI_SPECIAL(hermite_polynomial_he,2,hermite_he)\
+OXI_SPECIAL(laguerre_polynomial_l,2,laguerre)\
+OXI_SPECIAL(legendre_polynomial_p,2,legendre)
+OXI_ROWS_OF_SPECIAL_SPECIAL
+#undef OXI_SPECIAL
+OXI_SPECIAL_COUNT}oxi_special_function;
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name(ox_tensor*x){\
+ox_tensor*in[2]={x,NULL};\
+oxi_attrs attr=oxi_attrs_special();\
+attr.special.function=OXI_SPECIAL_##name;\
+if(oxi_any_null(#name,in,1))return NULL;\
+return oxi_apply_as(#name,OXI_OP_special,&attr,in,2,NULL);}
+OX_SPECIAL_1(OXI_X)
+#undef OXI_X
+#define OXI_X(name)\
+OX_API ox_tensor*ox_##name(ox_tensor*a,ox_tensor*b){\
+ox_tensor*in[2]={a,b};\
+oxi_attrs attr=oxi_attrs_special();\
+attr.special.function=OXI_SPECIAL_##name;\
+if(oxi_any_null(#name,in,2))return NULL;\
+return oxi_apply_as(#name,OXI_OP_special,&attr,in,2,NULL);}
+OX_SPECIAL_2(OXI_X)
+#undef OXI_X
+OX_API ox_tensor*ox_polygamma(int64_t n,ox_tensor*x){
+oxi_attrs attr=oxi_attrs_special();
+if(oxi_any_null("polygamma",&x,1))return NULL;
+if(n<0||n>1000)return OXI_FAIL_NULL(OX_ERR_ARG,"polygamma: derivative %lld",(long long)n);
+attr.special.function=OXI_SPECIAL_polygamma;
+oxi_work work=oxi_work_begin("polygamma");
+ox_tensor*in[2];
+in[0]=ox_number((double)n);
+in[1]=x;
+return oxi_work_end(&work,in[0]?oxi_apply_as("polygamma",OXI_OP_special,&attr,in,2,NULL):NULL);}
+OX_API ox_tensor*ox_mvlgamma(ox_tensor*x,int64_t p){
+if(oxi_any_null("mvlgamma",&x,1))return NULL;
+if(p<1||p>1000)return OXI_FAIL_NULL(OX_ERR_ARG,"mvlgamma: p %lld",(long long)p);
+oxi_work work=oxi_work_begin("mvlgamma");
+ox_tensor*ramp=ox_mul_number(oxi_ramp_beside(x,p,x->dtype==OX_F64?OX_F64:OX_F32),-0.5);
+ox_tensor*each=ox_lgamma(ox_add(ox_unsqueeze(oxi_as_float(x),-1),ramp));
+double more=(double)p*(double)(p -1)/4*log(OXI_PI_F64);
+return oxi_work_end(&work,ox_add_number(ox_sum(each,OX_DIMS(-1),false),more));}
+OXI_MADE_1(ndtr,ox_mul_number(ox_erfc(ox_mul_number(x,-0.70710678118654752440)),0.5))
+static ox_tensor*oxi_entropy(ox_tensor*x){
+x=oxi_as_float(x);
+ox_tensor*inside=ox_neg(ox_mul(x,ox_log(ox_clamp(x,0,INFINITY))));
+ox_tensor*edge=ox_where(ox_lt_number(x,0),ox_number(-INFINITY),ox_where(ox_eq_number(x,0),ox_number(0),x));
+return ox_where(ox_gt_number(x,0),inside,edge);}
+OXI_MADE_1(entr,oxi_entropy(x))
+#ifdef OX_NO_SPECIAL
+static ox_status oxi_cpu_special(const oxi_call*call){
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_SPECIAL",call->name);}
+#else
+typedef struct oxi_special_job{
+double(*one)(double);
+double(*two)(double,double);
+const double*a,*b;
+double*out;
+int64_t count;}oxi_special_job;
+enum{OXI_SPECIAL_GRAIN=1024};
+static void oxi_special_task(void*arg,int64_t index,int lane){
+const oxi_special_job*job=(const oxi_special_job*)arg;
+int64_t first=index*OXI_SPECIAL_GRAIN,end=oxi_min_i64(first+OXI_SPECIAL_GRAIN,job->count);
+(void)lane;
+for(int64_t i=first;i<end;i++)
+job->out[i]=job->one?job->one(job->a[i]):job->two(job->a[i],job->b[i]);}
+static bool oxi_special_of(int64_t function,oxi_special_job*job){
+static const struct{
+double(*one)(double);
+double(*two)(double,double);}table[]={
+#define OXI_SPECIAL_FUNCTION_1(f64){oxi_special_##f64,NULL},
+#define OXI_SPECIAL_FUNCTION_2(f64){NULL,oxi_special_##f64},
+#define OXI_SPECIAL(name,operands,f64)OXI_SPECIAL_FUNCTION_##operands(f64)
+OXI_ROWS_OF_SPECIAL_SPECIAL
+#undef OXI_SPECIAL
+};
+if(function<0||function>=OXI_SPECIAL_COUNT)return false;
+job->one=table[function].one;
+job->two=table[function].two;
+return true;}
+static ox_tensor*oxi_special_operand(ox_tensor*t,const ox_tensor*out){
+ox_tensor*wide=ox_cast(t,OX_F64);
+return ox_contiguous(ox_expand(wide,ox_shape_of(out)));}
+static ox_status oxi_cpu_special(const oxi_call*call){
+oxi_special_job job;
+ox_tensor*out=call->out[0],*in[2]={NULL,NULL};
+memset(&job,0,sizeof job);
+if(!oxi_special_of(call->attr.special.function,&job)||(job.two&& !call->in[1]))
+return oxi_fail(OX_ERR_ARG,"special: no function %lld",(long long)call->attr.special.function);
+job.count=ox_numel(out);
+if(job.count==0)return OX_OK;
+ox_scope scope=ox_scope_begin();
+bool made=true;
+for(int i=0;i<(job.two?2:1);i++){
+in[i]=oxi_special_operand(call->in[i],out);
+made=made&&in[i];}
+bool direct=out->dtype==OX_F64&&ox_is_contiguous(out);
+ox_tensor*result=direct?out:made?oxi_tensor_new(ox_cpu(),OX_F64,out->ndim,out->shape):NULL;
+ox_status status=made&&result?OX_OK:OX_ERR_NOMEM;
+if(status==OX_OK){
+job.a=(const double*)(const void*)oxi_ptr(in[0]);
+job.b=in[1]?(const double*)(const void*)oxi_ptr(in[1]):NULL;
+job.out=(double*)(void*)oxi_ptr(result);
+oxi_parallel_for((job.count-1)/OXI_SPECIAL_GRAIN+1,oxi_special_task,&job);
+if(!direct)status=oxi_copy_quiet(out,result);}
+if(!direct&&result)ox_release(result);
+ox_scope_end(&scope);
+return status;}
+#endif
+#ifndef OX_NO_LINALG
+/* >>linalg/dense.c */
+enum{OXI_LINALG_BLOCK=48,OXI_LINALG_SMALL=96};
+typedef struct oxi_dense{
+ox_tensor*t;
+double*p;
+int64_t at,rows,columns,step;}oxi_dense;
+static oxi_dense oxi_dense_of(ox_tensor*t,int64_t matrix,int64_t rows,int64_t columns){
+oxi_dense d;
+d.t=t;
+d.at=matrix*rows*columns;
+d.p=(double*)(void*)oxi_ptr(t)+d.at;
+d.rows=rows;
+d.columns=columns;
+d.step=columns;
+return d;}
+static oxi_dense oxi_dense_new(int64_t rows,int64_t columns){
+const int64_t shape[2]={rows,columns};
+ox_tensor*t=oxi_tensor_new(ox_cpu(),OX_F64,2,shape);
+oxi_dense none;
+memset(&none,0,sizeof none);
+return t?oxi_dense_of(t,0,rows,columns):none;}
+static double*oxi_dense_row(const oxi_dense*d,int64_t i){
+return d->p +i*d->step;}
+static oxi_dense oxi_block(const oxi_dense*d,int64_t row,int64_t column,int64_t rows,int64_t columns){
+oxi_dense b= *d;
+b.p +=row*d->step +column;
+b.at+=row*d->step +column;
+b.rows=rows;
+b.columns=columns;
+return b;}
+static void oxi_dense_copy(const oxi_dense*to,const oxi_dense*from){
+for(int64_t i=0;i<to->rows;i++)
+memcpy(oxi_dense_row(to,i),oxi_dense_row(from,i),(size_t)to->columns*sizeof(double));}
+static void oxi_dense_transpose(const oxi_dense*to,const oxi_dense*from){
+const int64_t tile=32;
+for(int64_t i0=0;i0<from->rows;i0+=tile)
+for(int64_t j0=0;j0<from->columns;j0+=tile)
+for(int64_t i=i0;i<i0+tile&&i<from->rows;i++)
+for(int64_t j=j0;j<j0+tile&&j<from->columns;j++)
+oxi_dense_row(to,j)[i]=oxi_dense_row(from,i)[j];}
+static ox_tensor*oxi_dense_view(const oxi_dense*d,bool transposed){
+ox_shape shape=OX_SHAPE(transposed?d->columns:d->rows,transposed?d->rows:d->columns);
+return ox_as_strided(d->t,shape,OX_SHAPE(transposed?1:d->step,transposed?d->step:1),d->at);}
+static bool oxi_dense_product(const oxi_dense*c,double beta,double alpha,const oxi_dense*a,
+ bool a_turned,const oxi_dense*b,bool b_turned){
+if(c->rows==0||c->columns==0)return true;
+ox_scope scope=ox_scope_begin();
+ox_tensor*view=oxi_dense_view(c,false);
+bool done=view&&ox_addmm_(view,oxi_dense_view(a,a_turned),oxi_dense_view(b,b_turned),beta,alpha);
+ox_scope_end(&scope);
+return done;}
+static void oxi_swap_rows(const oxi_dense*d,int64_t i,int64_t j){
+double*a=oxi_dense_row(d,i),*b=oxi_dense_row(d,j);
+for(int64_t k=0;i!=j&&k<d->columns;k++){
+double t=a[k];
+a[k]=b[k];
+b[k]=t;}}
+static void oxi_lu_panel(const oxi_dense*a,int64_t first,int64_t width,bool exchanges,int32_t*pivots){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+for(int64_t j=first;j<first+width;j++){
+int64_t best=j;
+double most=fabs(oxi_dense_row(a,j)[j]);
+for(int64_t i=j+1;exchanges&&i<a->rows;i++){
+double size=fabs(oxi_dense_row(a,i)[j]);
+if(!(size>most))continue;
+most=size;
+best=i;}
+pivots[j]=(int32_t)best+1;
+oxi_swap_rows(a,j,best);
+double pivot=oxi_dense_row(a,j)[j];
+if(pivot==0)continue;
+const double*right=oxi_dense_row(a,j)+j+1;
+for(int64_t i=j+1;i<a->rows;i++){
+double*row=oxi_dense_row(a,i),factor=row[j]/=pivot;
+if(factor!=0)kernels->axpy_f64(first+width-j-1,-factor,right,row+j+1);}}}
+static bool oxi_lu_right(const oxi_dense*a,int64_t first,int64_t width){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t end=first+width,right=a->columns-end,below=a->rows-end;
+if(right==0)return true;
+for(int64_t i=first+1;i<end;i++)
+for(int64_t j=first;j<i;j++)
+kernels->axpy_f64(right,-oxi_dense_row(a,i)[j],oxi_dense_row(a,j)+end,oxi_dense_row(a,i)+end);
+if(below==0)return true;
+oxi_dense l=oxi_dense_new(below,width),u=oxi_dense_new(width,right),rest,from;
+if(!l.p|| !u.p)return false;
+from=oxi_block(a,end,first,below,width);
+oxi_dense_copy(&l,&from);
+from=oxi_block(a,first,end,width,right);
+oxi_dense_copy(&u,&from);
+rest=oxi_block(a,end,end,below,right);
+return oxi_dense_product(&rest,1,-1,&l,false,&u,false);}
+static bool oxi_lu(const oxi_dense*a,bool exchanges,int32_t*pivots){
+int64_t count=a->rows<a->columns?a->rows:a->columns;
+int64_t width=count<=OXI_LINALG_SMALL?count:(int64_t)OXI_LINALG_BLOCK;
+for(int64_t first=0;first<count;first+=width){
+ox_scope scope=ox_scope_begin();
+if(width>count-first)width=count-first;
+oxi_lu_panel(a,first,width,exchanges,pivots);
+bool done=oxi_lu_right(a,first,width);
+ox_scope_end(&scope);
+if(!done)return false;}
+return true;}
+static bool oxi_solve_triangular(const oxi_dense*t,const oxi_dense*x,bool upper,bool unit){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t n=t->rows,width=n<=OXI_LINALG_SMALL?n:(int64_t)OXI_LINALG_BLOCK;
+for(int64_t done=0;done<n;done +=width){
+if(width>n-done)width=n-done;
+int64_t first=upper?n-done -width:done,known=upper?first+width:0;
+oxi_dense here=oxi_block(x,first,0,width,x->columns),there=oxi_block(x,known,0,done,x->columns);
+oxi_dense factor=oxi_block(t,first,known,width,done);
+if(done&& !oxi_dense_product(&here,1,-1,&factor,false,&there,false))return false;
+for(int64_t k=0;k<width;k++){
+int64_t i=upper?first+width-1-k:first+k;
+const double*row=oxi_dense_row(t,i);
+double*to=oxi_dense_row(x,i);
+for(int64_t j=upper?i+1:first;j<(upper?first+width:i);j++)
+if(row[j]!=0)kernels->axpy_f64(x->columns,-row[j],oxi_dense_row(x,j),to);
+for(int64_t c=0;!unit&&c<x->columns;c++)to[c]/=row[i];}}
+return true;}
+static bool oxi_solve_dense(const oxi_dense*a,const oxi_dense*x,int32_t*pivots,bool*singular){
+if(!oxi_lu(a,true,pivots))return false;
+for(int64_t i=0;i<a->rows;i++)
+if(oxi_dense_row(a,i)[i]==0)*singular=true;
+if(*singular)return true;
+for(int64_t i=0;i<a->rows;i++)oxi_swap_rows(x,i,pivots[i]-1);
+return oxi_solve_triangular(a,x,false,true)&&oxi_solve_triangular(a,x,true,false);}
+static int64_t oxi_cholesky_panel(const oxi_dense*a,int64_t first,int64_t width){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+for(int64_t j=first;j<first+width;j++){
+double*own=oxi_dense_row(a,j),rest=own[j]-kernels->dot_f64(j-first,own+first,own+first);
+if(!(rest>0))return j+1;
+own[j]=sqrt(rest);
+for(int64_t i=j+1;i<a->rows;i++){
+double*row=oxi_dense_row(a,i);
+row[j]=(row[j]-kernels->dot_f64(j-first,row+first,own+first))/own[j];}}
+return 0;}
+static bool oxi_cholesky(const oxi_dense*a,int32_t*info){
+int64_t n=a->rows,width=n<=OXI_LINALG_SMALL?n:(int64_t)OXI_LINALG_BLOCK;
+*info=0;
+for(int64_t i=0;i<n;i++)
+for(int64_t j=i+1;j<n;j++)oxi_dense_row(a,i)[j]=0;
+for(int64_t first=0;first<n&& *info==0;first+=width){
+if(width>n-first)width=n-first;
+oxi_dense panel=oxi_block(a,first,first,n-first,width);
+if(first){
+ox_scope scope=ox_scope_begin();
+oxi_dense work=oxi_dense_new(n-first,width);
+oxi_dense left=oxi_block(a,first,0,n-first,first),top=oxi_block(a,first,0,width,first);
+if(work.p)oxi_dense_copy(&work,&panel);
+bool done=work.p&&oxi_dense_product(&work,1,-1,&left,false,&top,true);
+for(int64_t i=0;done&&i<n-first;i++)
+memcpy(oxi_dense_row(&panel,i),oxi_dense_row(&work,i),(size_t)(i<width?i+1:width)*sizeof(double));
+ox_scope_end(&scope);
+if(!done)return false;}
+*info=(int32_t)oxi_cholesky_panel(a,first,width);}
+return true;}
+/* >>linalg/orthogonal.c */
+static double oxi_reflector(int64_t n,double*x){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+double most=0;
+for(int64_t i=1;i<n;i++)most=fabs(x[i])>most?fabs(x[i]):most;
+if(most==0)return 0;
+if(fabs(x[0])>most)most=fabs(x[0]);
+int power;
+(void)frexp(most,&power);
+double scale=ldexp(1.0,power< -1000?1000: -power);
+for(int64_t i=0;i<n;i++)x[i]*=scale;
+double size=sqrt(kernels->dot_f64(n,x,x)),alpha=x[0],beta=alpha>0? -size:size;
+for(int64_t i=1;i<n;i++)x[i]/=alpha-beta;
+x[0]=beta/scale;
+return(beta-alpha)/beta;}
+static void oxi_reflect_rows(const oxi_dense*rows,int64_t at,double tau,const double*v){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t n=rows->columns-at;
+for(int64_t i=0;i<rows->rows;i++){
+double*c=oxi_dense_row(rows,i)+at;
+double s=tau*(c[0]+kernels->dot_f64(n-1,v+1,c+1));
+c[0]-=s;
+kernels->axpy_f64(n-1,-s,v+1,c+1);}}
+static bool oxi_panel_product(const oxi_dense*at,int64_t first,int64_t width,const double*tau,
+ oxi_dense*v,oxi_dense*t){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t n=at->columns-first;
+*v=oxi_dense_new(width,n);
+*t=oxi_dense_new(width,width);
+if(!v->p|| !t->p)return false;
+memset(t->p,0,(size_t)(width*width)*sizeof(double));
+for(int64_t i=0;i<width;i++){
+double*row=oxi_dense_row(v,i);
+memset(row,0,(size_t)i*sizeof(double));
+row[i]=1;
+memcpy(row+i+1,oxi_dense_row(at,first+i)+first+i+1,(size_t)(n-i-1)*sizeof(double));}
+for(int64_t i=0;i<width;i++){
+double z[OXI_LINALG_SMALL];
+for(int64_t j=0;j<i;j++)
+z[j]= -tau[first+i]*kernels->dot_f64(n,oxi_dense_row(v,j),oxi_dense_row(v,i));
+for(int64_t j=0;j<i;j++){
+double sum=0;
+for(int64_t k=j;k<i;k++)sum+=oxi_dense_row(t,j)[k]*z[k];
+oxi_dense_row(t,j)[i]=sum;}
+oxi_dense_row(t,i)[i]=tau[first+i];}
+return true;}
+static bool oxi_reflect_block(const oxi_dense*rows,int64_t first,const oxi_dense*v,const oxi_dense*t,
+ bool back){
+if(rows->rows==0)return true;
+oxi_dense part=oxi_block(rows,0,first,rows->rows,rows->columns-first);
+oxi_dense w=oxi_dense_new(rows->rows,v->rows),wt=oxi_dense_new(rows->rows,v->rows);
+return w.p&&wt.p&&oxi_dense_product(&w,0,1,&part,false,v,true)&&
+ oxi_dense_product(&wt,0,1,&w,false,t,back)&&oxi_dense_product(&part,1,-1,&wt,false,v,false);}
+static bool oxi_qr(const oxi_dense*at,double*tau){
+int64_t count=at->rows<at->columns?at->rows:at->columns,width=OXI_LINALG_BLOCK;
+if(count<=OXI_LINALG_SMALL)width=count?count:1;
+for(int64_t first=0;first<count;first+=width){
+ox_scope scope=ox_scope_begin();
+if(width>count-first)width=count-first;
+for(int64_t j=first;j<first+width;j++){
+double*x=oxi_dense_row(at,j)+j;
+tau[j]=oxi_reflector(at->columns-j,x);
+oxi_dense rest=oxi_block(at,j+1,0,first+width-j-1,at->columns);
+oxi_reflect_rows(&rest,j,tau[j],x);}
+bool done=true;
+if(first+width<at->rows){
+oxi_dense v,t,rest=oxi_block(at,first+width,0,at->rows-first-width,at->columns);
+done=oxi_panel_product(at,first,width,tau,&v,&t)&&oxi_reflect_block(&rest,first,&v,&t,false);}
+ox_scope_end(&scope);
+if(!done)return false;}
+return true;}
+static bool oxi_qr_vectors(const oxi_dense*at,int64_t count,const double*tau,const oxi_dense*qt){
+int64_t width=count<=OXI_LINALG_SMALL?(count?count:1):(int64_t)OXI_LINALG_BLOCK;
+memset(qt->p,0,(size_t)(qt->rows*qt->columns)*sizeof(double));
+for(int64_t i=0;i<qt->rows;i++)oxi_dense_row(qt,i)[i]=1;
+int64_t first=count?(count-1)/width*width:0;
+for(;count&&first>=0;first-=width){
+int64_t own=width<count-first?width:count-first;
+ox_scope scope=ox_scope_begin();
+oxi_dense v,t,rows=oxi_block(qt,first,0,qt->rows-first,qt->columns);
+bool done=oxi_panel_product(at,first,own,tau,&v,&t)&&oxi_reflect_block(&rows,first,&v,&t,true);
+ox_scope_end(&scope);
+if(!done)return false;}
+return true;}
+/* >>linalg/symmetric.c */
+typedef struct oxi_rotations{
+const oxi_dense*rows;
+int64_t first,count,strip;
+const double*c,*s;}oxi_rotations;
+static void oxi_rotate_strip(void*arg,int64_t index,int lane){
+const oxi_rotations*r=(const oxi_rotations*)arg;
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t at=index*r->strip,n=oxi_min_i64(r->strip,r->rows->columns-at);
+(void)lane;
+for(int64_t i=r->count-1;i>=0;i--){
+double*x=oxi_dense_row(r->rows,r->first+i)+at;
+kernels->rotate_f64(n,r->c[i],r->s[i],x,x+r->rows->step);}}
+static void oxi_rotate_rows(oxi_rotations*r){
+r->strip=r->rows->columns>512?256:r->rows->columns;
+if(r->count>0&&r->strip>0)
+oxi_parallel_for((r->rows->columns-1)/r->strip +1,oxi_rotate_strip,r);}
+typedef struct oxi_symmetric_job{
+const oxi_dense*a;
+int64_t first,count;
+const double*v,*w;
+double*out;}oxi_symmetric_job;
+enum{OXI_SYMMETRIC_ROWS=32};
+static void oxi_symmetric_times(void*arg,int64_t index,int lane){
+const oxi_symmetric_job*j=(const oxi_symmetric_job*)arg;
+int64_t at=index*OXI_SYMMETRIC_ROWS,end=oxi_min_i64(at+OXI_SYMMETRIC_ROWS,j->count);
+(void)lane;
+for(int64_t i=at;i<end;i++)
+j->out[i]=oxi_cpu_kernels()->dot_f64(j->count,oxi_dense_row(j->a,j->first+i)+j->first,j->v);}
+static void oxi_symmetric_less(void*arg,int64_t index,int lane){
+const oxi_symmetric_job*j=(const oxi_symmetric_job*)arg;
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t at=index*OXI_SYMMETRIC_ROWS,end=oxi_min_i64(at+OXI_SYMMETRIC_ROWS,j->count);
+(void)lane;
+for(int64_t i=at;i<end;i++){
+double*row=oxi_dense_row(j->a,j->first+i)+j->first;
+kernels->axpy_f64(j->count,-j->v[i],j->w,row);
+kernels->axpy_f64(j->count,-j->w[i],j->v,row);}}
+static void oxi_tridiagonal(const oxi_dense*a,double*d,double*e,double*tau,double*work){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t n=a->rows;
+oxi_symmetric_job job;
+job.a=a;
+for(int64_t k=0;k+1<n;k++){
+double*x=oxi_dense_row(a,k)+k+1;
+int64_t rest=n-k-1,tasks=(rest-1)/OXI_SYMMETRIC_ROWS+1;
+d[k]=oxi_dense_row(a,k)[k];
+tau[k]=oxi_reflector(rest,x);
+e[k]=x[0];
+if(tau[k]==0)continue;
+x[0]=1;
+job.first=k+1;
+job.count=rest;
+job.v=x;
+job.out=work;
+oxi_parallel_for(tasks,oxi_symmetric_times,&job);
+for(int64_t i=0;i<rest;i++)work[i]*=tau[k];
+kernels->axpy_f64(rest,-0.5*tau[k]*kernels->dot_f64(rest,work,x),x,work);
+job.w=work;
+oxi_parallel_for(tasks,oxi_symmetric_less,&job);}
+if(n)d[n-1]=oxi_dense_row(a,n-1)[n-1];}
+static void oxi_tridiagonal_vectors(const oxi_dense*a,const double*tau,const oxi_dense*z){
+int64_t n=a->rows;
+memset(z->p,0,(size_t)(n*n)*sizeof(double));
+for(int64_t i=0;i<n;i++)oxi_dense_row(z,i)[i]=1;
+for(int64_t k=n-2;k>=0;k--){
+if(tau[k]==0)continue;
+oxi_dense part=oxi_block(z,k+1,0,n-k-1,n);
+oxi_reflect_rows(&part,k+1,tau[k],oxi_dense_row(a,k)+k+1);}}
+static void oxi_ql_step(double*d,double*e,int64_t l,int64_t m,double*c,double*s){
+double g=(d[l+1]-d[l])/(2*e[l]),r=hypot(g,1),sine=1,cosine=1,p=0;
+g=d[m]-d[l]+e[l]/(g+copysign(r,g));
+int64_t i=m-1;
+for(;i>=l;i--){
+double f=sine*e[i],b=cosine*e[i];
+r=hypot(f,g);
+e[i+1]=r;
+if(r==0){
+d[i+1]-=p;
+e[m]=0;
+break;}
+sine=f/r;
+cosine=g/r;
+g=d[i+1]-p;
+r=(d[i]-g)*sine +2*cosine*b;
+p=sine*r;
+d[i+1]=g+p;
+g=cosine*r-b;
+c[i-l]=cosine;
+s[i-l]= -sine;}
+for(int64_t k=i;k>=l;k--){
+c[k-l]=1;
+s[k-l]=0;}
+if(i>=l)return;
+d[l]-=p;
+e[l]=g;
+e[m]=0;}
+static bool oxi_ql(int64_t n,double*d,double*e,const oxi_dense*z,double*work){
+oxi_rotations r;
+r.rows=z;
+r.c=work;
+r.s=work+n;
+if(n)e[n-1]=0;
+for(int64_t l=0;l<n;l++)
+for(int turn=0;;turn++){
+int64_t m=l;
+for(;m+1<n;m++){
+double size=fabs(d[m])+fabs(d[m+1]);
+if(fabs(e[m])<=DBL_EPSILON*size)break;}
+if(m==l)break;
+if(turn==60)return false;
+oxi_ql_step(d,e,l,m,work,work+n);
+r.first=l;
+r.count=m-l;
+if(z)oxi_rotate_rows(&r);}
+return true;}
+static void oxi_sort_rows(int64_t n,double*d,const oxi_dense*z,const oxi_dense*more,bool falls){
+for(int64_t i=0;i+1<n;i++){
+int64_t best=i;
+for(int64_t j=i+1;j<n;j++)
+if(falls?d[j]>d[best]:d[j]<d[best])best=j;
+if(best==i)continue;
+double t=d[i];
+d[i]=d[best];
+d[best]=t;
+if(z)oxi_swap_rows(z,i,best);
+if(more)oxi_swap_rows(more,i,best);}}
+static bool oxi_eigh(const oxi_dense*a,double*d,const oxi_dense*z){
+int64_t n=a->rows;
+oxi_dense work=oxi_dense_new(4,n?n:1);
+if(!work.p)return false;
+double*e=oxi_dense_row(&work,0),*tau=oxi_dense_row(&work,1);
+for(int64_t i=0;i<n;i++)
+for(int64_t j=i+1;j<n;j++)oxi_dense_row(a,i)[j]=oxi_dense_row(a,j)[i];
+for(int64_t i=0;i<n*n;i++)
+if(!isfinite(a->p[i])){
+(void)oxi_fail(OX_ERR_ARG,"eigh: an element is not finite");
+return false;}
+oxi_tridiagonal(a,d,e,tau,oxi_dense_row(&work,2));
+if(z)oxi_tridiagonal_vectors(a,tau,z);
+if(!oxi_ql(n,d,e,z,oxi_dense_row(&work,2))){
+(void)oxi_fail(OX_ERR_ARG,"eigh: does not converge");
+return false;}
+oxi_sort_rows(n,d,z,NULL,false);
+return true;}
+typedef struct oxi_jacobi_job{
+const oxi_dense*rows,*turned;
+const int64_t*order;
+int64_t count;
+double*size;
+int64_t*rotated;}oxi_jacobi_job;
+static void oxi_jacobi_pair(void*arg,int64_t index,int lane){
+const oxi_jacobi_job*j=(const oxi_jacobi_job*)arg;
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t a=j->order[index],b=j->order[j->count-1-index],n=j->rows->columns;
+(void)lane;
+if(a>=j->rows->rows||b>=j->rows->rows)return;
+double*x=oxi_dense_row(j->rows,a),*y=oxi_dense_row(j->rows,b),dot=kernels->dot_f64(n,x,y);
+double limit=2*DBL_EPSILON*sqrt(j->size[a])*sqrt(j->size[b]);
+if(!(fabs(dot)>limit))return;
+double zeta=(j->size[b]-j->size[a])/(2*dot),t,c;
+t=copysign(1,zeta)/(fabs(zeta)+sqrt(1+zeta*zeta));
+if(fabs(zeta)>1e150)t=0.5/zeta;
+c=1/sqrt(1+t*t);
+kernels->rotate_f64(n,c,-c*t,x,y);
+if(j->turned)
+kernels->rotate_f64(j->turned->columns,c,-c*t,oxi_dense_row(j->turned,a),oxi_dense_row(j->turned,b));
+j->size[a]=kernels->dot_f64(n,x,x);
+j->size[b]=kernels->dot_f64(n,y,y);
+oxi_atomic_add(j->rotated,1);}
+static bool oxi_jacobi(const oxi_dense*rows,const oxi_dense*turned,double*size){
+int64_t n=rows->rows,even=n+n%2,rotated=1;
+oxi_jacobi_job job;
+ox_scope scope=ox_scope_begin();
+ox_tensor*list=n>1?oxi_tensor_new(ox_cpu(),OX_I64,1,&even):NULL;
+int64_t*order=list?(int64_t*)(void*)oxi_ptr(list):NULL;
+for(int64_t i=0;i<n;i++)
+size[i]=oxi_cpu_kernels()->dot_f64(rows->columns,oxi_dense_row(rows,i),oxi_dense_row(rows,i));
+for(int64_t i=0;order&&i<even;i++)order[i]=i;
+job.rows=rows;
+job.turned=turned;
+job.order=order;
+job.count=even;
+job.size=size;
+job.rotated= &rotated;
+for(int sweep=0;order&&rotated&&sweep<60;sweep++){
+rotated=0;
+for(int64_t round=0;round+1<even;round++){
+oxi_parallel_for(even/2,oxi_jacobi_pair,&job);
+int64_t last=order[even-1];
+memmove(order+2,order+1,(size_t)(even-2)*sizeof*order);
+if(even>1)order[1]=last;}}
+ox_scope_end(&scope);
+return n<2||order;}
+static void oxi_fill_rows(const oxi_dense*q,const bool*known){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t next=0;
+for(int64_t i=0;i<q->rows;i++){
+if(known[i])continue;
+double*row=oxi_dense_row(q,i),size=0;
+while(size<0.3&&next<2*q->columns){
+memset(row,0,(size_t)q->columns*sizeof(double));
+row[next++ %q->columns]=1;
+for(int pass=0;pass<2;pass++)
+for(int64_t k=0;k<q->rows;k++)
+if(k<i||known[k])
+kernels->axpy_f64(q->columns,-kernels->dot_f64(q->columns,oxi_dense_row(q,k),row),oxi_dense_row(q,k),row);
+size=sqrt(kernels->dot_f64(q->columns,row,row));}
+for(int64_t c=0;size>0&&c<q->columns;c++)row[c]/=size;}}
+static double oxi_dense_scale(const oxi_dense*a){
+double most=0;
+int power=0;
+for(int64_t i=0;i<a->rows;i++)
+for(int64_t k=0;k<a->columns;k++)most=fmax(most,fabs(oxi_dense_row(a,i)[k]));
+if(most>0)(void)frexp(most,&power);
+if(power> -300&&power<300)return 1;
+for(int half=0;half<2;half++)
+for(int64_t i=0;i<a->rows;i++)
+for(int64_t k=0;k<a->columns;k++)
+oxi_dense_row(a,i)[k]*=ldexp(1.0,half? -(power-power/2): -(power/2));
+return ldexp(1.0,power);}
+static bool oxi_svd_rows(const oxi_dense*r,const oxi_dense*j,double*s){
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t n=r->rows;
+bool*known=(bool*)oxi_alloc((size_t)n),done=known&&oxi_jacobi(r,j,s);
+for(int64_t i=0;i<n;i++)s[i]=sqrt(s[i]);
+oxi_sort_rows(n,s,r,j,true);
+for(int64_t i=0;done&&i<n;i++){
+known[i]=s[i]>0;
+double*row=oxi_dense_row(r,i),size=s[i]>1e-150?s[i]:1;
+if(known[i]&&s[i]<=1e-150){
+for(int64_t k=0;k<n;k++)row[k]*=1e200;
+size=sqrt(kernels->dot_f64(n,row,row));}
+for(int64_t k=0;k<n;k++)row[k]/=size;}
+if(done)oxi_fill_rows(r,known);
+if(known)oxi_free(known,(size_t)n);
+return done;}
+static bool oxi_svd_tall(const oxi_dense*at,double*s,const oxi_dense*ut,const oxi_dense*vt){
+int64_t n=at->rows;
+if(n==0)return true;
+oxi_dense r=oxi_dense_new(n,n),j=oxi_dense_new(n,n),tau=oxi_dense_new(1,n),q=oxi_dense_new(n,at->columns);
+double scale=oxi_dense_scale(at);
+if(!r.p|| !j.p|| !tau.p|| !q.p|| !oxi_qr(at,tau.p)|| !oxi_qr_vectors(at,n,tau.p,&q))return false;
+for(int64_t i=0;i<n;i++)
+for(int64_t k=0;k<n;k++){
+oxi_dense_row(&r,i)[k]=k<i?0:oxi_dense_row(at,k)[i];
+oxi_dense_row(&j,i)[k]=i==k;}
+if(!oxi_svd_rows(&r,&j,s))return false;
+for(int64_t i=0;i<n;i++)s[i]*=scale;
+oxi_dense_copy(vt,&r);
+return oxi_dense_product(ut,0,1,&j,false,&q,false);}
+/* >>linalg/general.c */
+static oxi_complex oxi_z_add(oxi_complex a,oxi_complex b){
+return oxi_make_complex(a.re +b.re,a.im+b.im);}
+static oxi_complex oxi_z_sub(oxi_complex a,oxi_complex b){
+return oxi_make_complex(a.re -b.re,a.im-b.im);}
+static oxi_complex oxi_z_conj(oxi_complex a){
+return oxi_make_complex(a.re,-a.im);}
+static oxi_complex oxi_z_scale(oxi_complex a,double s){
+return oxi_make_complex(a.re*s,a.im*s);}
+static double oxi_z_size(oxi_complex a){
+return hypot(a.re,a.im);}
+static void oxi_hessenberg(int64_t n,oxi_complex*h,oxi_complex*z,oxi_complex*v){
+for(int64_t k=0;k+2<n;k++){
+double size=0;
+for(int64_t i=k+1;i<n;i++)size=hypot(size,oxi_z_size(h[i*n+k]));
+oxi_complex first=h[(k+1)*n+k];
+double head=oxi_z_size(first),rest=0;
+if(size==0)continue;
+oxi_complex phase=head>0?oxi_z_scale(first,1/head):oxi_make_complex(1,0);
+for(int64_t i=k+1;i<n;i++)v[i]=h[i*n+k];
+v[k+1]=oxi_z_add(first,oxi_z_scale(phase,size));
+for(int64_t i=k+1;i<n;i++)rest+=v[i].re*v[i].re +v[i].im*v[i].im;
+if(rest==0)continue;
+double beta=2/rest;
+for(int64_t j=k;j<n;j++){
+oxi_complex sum=oxi_make_complex(0,0);
+for(int64_t i=k+1;i<n;i++)
+sum=oxi_z_add(sum,oxi_multiply_complex(oxi_z_conj(v[i]),h[i*n+j]));
+sum=oxi_z_scale(sum,beta);
+for(int64_t i=k+1;i<n;i++)
+h[i*n+j]=oxi_z_sub(h[i*n+j],oxi_multiply_complex(v[i],sum));}
+for(int side=0;side<2;side++)
+for(int64_t i=0;i<n;i++){
+oxi_complex*row=(side?z:h)+i*n,sum=oxi_make_complex(0,0);
+for(int64_t j=k+1;j<n;j++)sum=oxi_z_add(sum,oxi_multiply_complex(row[j],v[j]));
+sum=oxi_z_scale(sum,beta);
+for(int64_t j=k+1;j<n;j++)
+row[j]=oxi_z_sub(row[j],oxi_multiply_complex(sum,oxi_z_conj(v[j])));}}}
+static oxi_complex oxi_wilkinson_shift(const oxi_complex*h,int64_t n,int64_t high){
+oxi_complex a=h[(high-1)*n+high-1],b=h[(high-1)*n+high],c=h[high*n+high-1],d=h[high*n+high];
+oxi_complex half=oxi_z_scale(oxi_z_sub(a,d),0.5),bc=oxi_multiply_complex(b,c);
+oxi_complex root=oxi_sqrt_complex(oxi_z_add(oxi_multiply_complex(half,half),bc));
+if(half.re*root.re +half.im*root.im<0)root=oxi_z_scale(root,-1);
+oxi_complex below=oxi_z_add(half,root);
+return oxi_z_size(below)>0?oxi_z_sub(d,oxi_divide_complex(bc,below)):d;}
+static void oxi_qr_step(int64_t n,oxi_complex*h,oxi_complex*z,int64_t low,int64_t high,
+ oxi_complex shift,double*c,oxi_complex*s){
+for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_sub(h[i*n+i],shift);
+for(int64_t k=low;k<high;k++){
+oxi_complex*x=h+k*n,*y=x+n,a=x[k],b=y[k];
+double size=hypot(oxi_z_size(a),oxi_z_size(b)),head=oxi_z_size(a);
+oxi_complex phase=head>0?oxi_z_scale(a,1/head):oxi_make_complex(1,0);
+c[k]=size>0?head/size:1;
+s[k]=size>0?oxi_z_scale(oxi_multiply_complex(phase,oxi_z_conj(b)),1/size):oxi_make_complex(0,0);
+for(int64_t j=k;j<n;j++){
+oxi_complex p=x[j],q=y[j];
+x[j]=oxi_z_add(oxi_z_scale(p,c[k]),oxi_multiply_complex(s[k],q));
+y[j]=oxi_z_sub(oxi_z_scale(q,c[k]),oxi_multiply_complex(oxi_z_conj(s[k]),p));}}
+for(int side=0;side<2;side++)
+for(int64_t i=0;i<(side?n:high+1);i++){
+oxi_complex*row=(side?z:h)+i*n;
+for(int64_t k=side||i<=low?low:i-1;k<high;k++){
+oxi_complex p=row[k],q=row[k+1];
+row[k]=oxi_z_add(oxi_z_scale(p,c[k]),oxi_multiply_complex(oxi_z_conj(s[k]),q));
+row[k+1]=oxi_z_sub(oxi_z_scale(q,c[k]),oxi_multiply_complex(s[k],p));}}
+for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_add(h[i*n+i],shift);}
+static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*z,double*c,oxi_complex*s){
+for(int64_t high=n-1,turn=0;high>0;){
+int64_t low=high;
+for(;low>0;low--){
+double size=oxi_z_size(h[(low-1)*n+low-1])+oxi_z_size(h[low*n+low]);
+oxi_complex*below= &h[low*n+low-1];
+if(oxi_z_size(*below)>DBL_EPSILON*size)continue;
+*below=oxi_make_complex(0,0);
+break;}
+if(low==high){
+high--;
+turn=0;
+continue;}
+if(turn++ ==90)return false;
+oxi_complex shift=oxi_wilkinson_shift(h,n,high);
+if(turn%15==0)shift=oxi_make_complex(shift.re +oxi_z_size(h[high*n+high-1]),shift.im);
+oxi_qr_step(n,h,z,low,high,shift,c,s);}
+return true;}
+static void oxi_schur_vectors(int64_t n,const oxi_complex*h,const oxi_complex*z,oxi_complex*y,
+ oxi_complex*x){
+double norm=0;
+for(int64_t i=0;i<n*n;i++)norm=fmax(norm,oxi_z_size(h[i]));
+for(int64_t k=0;k<n;k++){
+double size=0;
+y[k]=oxi_make_complex(1,0);
+for(int64_t i=k-1;i>=0;i--){
+oxi_complex sum=oxi_make_complex(0,0),apart=oxi_z_sub(h[k*n+k],h[i*n+i]);
+for(int64_t j=i+1;j<=k;j++)
+sum=oxi_z_add(sum,oxi_multiply_complex(h[i*n+j],y[j]));
+if(oxi_z_size(apart)<DBL_EPSILON*norm)
+apart=oxi_make_complex(DBL_EPSILON*norm+1e-300,0);
+y[i]=oxi_divide_complex(sum,apart);
+if(oxi_z_size(y[i])>1e100)
+for(int64_t j=i;j<=k;j++)y[j]=oxi_z_scale(y[j],1e-100);}
+for(int64_t i=0;i<n;i++){
+oxi_complex sum=oxi_make_complex(0,0);
+for(int64_t j=0;j<=k;j++)sum=oxi_z_add(sum,oxi_multiply_complex(z[i*n+j],y[j]));
+x[i*n+k]=sum;
+size=hypot(size,oxi_z_size(sum));}
+for(int64_t i=0;size>0&&i<n;i++)x[i*n+k]=oxi_z_scale(x[i*n+k],1/size);}}
+static bool oxi_eig(const oxi_dense*a,float*values,float*vectors){
+int64_t n=a->rows;
+oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);
+if(!memory.p)return false;
+oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;
+double*c=(double*)(void*)(v+n);
+for(int64_t i=0;i<n*n;i++){
+if(!isfinite(a->p[i])){
+(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
+return false;}
+h[i]=oxi_make_complex(a->p[i],0);
+z[i]=oxi_make_complex(i%(n+1)==0,0);}
+oxi_hessenberg(n,h,z,v);
+if(!oxi_schur(n,h,z,c,v)){
+(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
+return false;}
+oxi_schur_vectors(n,h,z,v,x);
+for(int64_t i=0;i<n;i++){
+values[2*i]=(float)h[i*n+i].re;
+values[2*i+1]=(float)h[i*n+i].im;}
+for(int64_t i=0;i<n*n;i++){
+vectors[2*i]=(float)x[i].re;
+vectors[2*i+1]=(float)x[i].im;}
+return true;}
+#endif
+/* >>linalg/run.c */
+#ifdef OX_NO_LINALG
+static ox_status oxi_cpu_linalg(const oxi_call*call){
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_LINALG",oxi_op_row_of(call->op)->name);}
+#else
+typedef struct oxi_linalg_job{
+const oxi_call*call;
+ox_tensor*a,*b,*out[2];
+int64_t rows,columns,least,batch;
+int64_t failed;}oxi_linalg_job;
+static oxi_dense oxi_job_matrix(ox_tensor*t,int64_t i){
+return oxi_dense_of(t,i,t->shape[t->ndim-2],t->shape[t->ndim-1]);}
+static double*oxi_job_vector(ox_tensor*t,int64_t i){
+return(double*)(void*)oxi_ptr(t)+i*t->shape[t->ndim-1];}
+static int32_t*oxi_job_pivots(const oxi_linalg_job*j,int64_t i){
+return(int32_t*)(void*)oxi_ptr(j->out[1])+i*j->least;}
+static oxi_dense oxi_turned(const oxi_dense*of){
+oxi_dense d=oxi_dense_new(of->columns,of->rows);
+if(d.p)oxi_dense_transpose(&d,of);
+return d;}
+static bool oxi_job_cholesky(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),l=oxi_job_matrix(j->out[0],i);
+bool upper=j->call->attr.triangle.upper;
+if(upper)
+oxi_dense_transpose(&l,&a);
+else
+oxi_dense_copy(&l,&a);
+if(!oxi_cholesky(&l,(int32_t*)(void*)oxi_ptr(j->out[1])+i))return false;
+if(!upper)return true;
+oxi_dense_copy(&a,&l);
+oxi_dense_transpose(&l,&a);
+return true;}
+static bool oxi_job_lu(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),lu=oxi_job_matrix(j->out[0],i);
+oxi_dense_copy(&lu,&a);
+return oxi_lu(&lu,j->call->attr.pivot.pivot,oxi_job_pivots(j,i));}
+static bool oxi_job_solve(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),b=oxi_job_matrix(j->b,i),x=oxi_job_matrix(j->out[0],i);
+bool singular=false,done=false;
+size_t bytes=(size_t)(a.rows?a.rows:1)*sizeof(int32_t);
+int32_t*pivots=(int32_t*)oxi_alloc(bytes);
+oxi_dense_copy(&x,&b);
+if(pivots)done=oxi_solve_dense(&a,&x,pivots,&singular);
+if(pivots)oxi_free(pivots,bytes);
+if(!singular)return done;
+(void)oxi_fail(OX_ERR_ARG,"%s: matrix %lld is singular",j->call->name?j->call->name:"solve",(long long)i);
+return false;}
+static bool oxi_job_triangular(oxi_linalg_job*j,int64_t i){
+const oxi_attr_triangular*told= &j->call->attr.triangular;
+oxi_dense a=oxi_job_matrix(j->a,i),b=oxi_job_matrix(j->b,i),x=oxi_job_matrix(j->out[0],i);
+if(!told->right){
+oxi_dense_copy(&x,&b);
+return oxi_solve_triangular(&a,&x,told->upper,told->unit);}
+oxi_dense at=oxi_turned(&a),bt=oxi_turned(&b);
+if(!at.p|| !bt.p|| !oxi_solve_triangular(&at,&bt,!told->upper,told->unit))return false;
+oxi_dense_transpose(&x,&bt);
+return true;}
+static bool oxi_job_qr(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),q=oxi_job_matrix(j->out[0],i),r=oxi_job_matrix(j->out[1],i);
+oxi_dense at=oxi_turned(&a),tau=oxi_dense_new(1,j->least+1),qt=oxi_dense_new(q.columns,q.rows);
+if(!at.p|| !tau.p|| !qt.p|| !oxi_qr(&at,tau.p)|| !oxi_qr_vectors(&at,j->least,tau.p,&qt))
+return false;
+oxi_dense_transpose(&q,&qt);
+for(int64_t row=0;row<r.rows;row++)
+for(int64_t c=0;c<r.columns;c++)
+oxi_dense_row(&r,row)[c]=c<row?0:oxi_dense_row(&at,c)[row];
+return true;}
+static bool oxi_job_geqrf(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),packed=oxi_job_matrix(j->out[0],i),at=oxi_turned(&a);
+if(!at.p|| !oxi_qr(&at,oxi_job_vector(j->out[1],i)))return false;
+oxi_dense_transpose(&packed,&at);
+return true;}
+static bool oxi_job_eigh(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),v=oxi_job_matrix(j->out[1],i),z=oxi_dense_new(a.rows,a.rows);
+if(!z.p)return false;
+if(j->call->attr.triangle.upper){
+oxi_dense_copy(&z,&a);
+oxi_dense_transpose(&a,&z);}
+if(!oxi_eigh(&a,oxi_job_vector(j->out[0],i),&z))return false;
+oxi_dense_transpose(&v,&z);
+return true;}
+static bool oxi_job_svd(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i),both=oxi_job_matrix(j->out[1],i);
+bool wide=a.rows<a.columns;
+oxi_dense at=wide?oxi_dense_new(a.rows,a.columns):oxi_turned(&a);
+oxi_dense ut=oxi_dense_new(at.rows,at.columns),vt=oxi_dense_new(at.rows,at.rows);
+if(!at.p|| !ut.p|| !vt.p)return false;
+if(wide)oxi_dense_copy(&at,&a);
+for(int64_t k=0;k<at.rows*at.columns;k++)
+if(!isfinite(at.p[k])){
+(void)oxi_fail(OX_ERR_ARG,"svd: an element is not finite");
+return false;}
+if(!oxi_svd_tall(&at,oxi_job_vector(j->out[0],i),&ut,&vt))return false;
+oxi_dense v=oxi_block(&both,0,0,a.columns,j->least),u=oxi_block(&both,a.columns,0,a.rows,j->least);
+oxi_dense_transpose(&v,wide? &ut: &vt);
+oxi_dense_transpose(&u,wide? &vt: &ut);
+return true;}
+static bool oxi_job_eig(oxi_linalg_job*j,int64_t i){
+oxi_dense a=oxi_job_matrix(j->a,i);
+return oxi_eig(&a,(float*)(void*)oxi_ptr(j->out[0])+2*i*a.rows,
+ (float*)(void*)oxi_ptr(j->out[1])+2*i*a.rows*a.rows);}
+typedef bool(*oxi_linalg_function)(oxi_linalg_job*j,int64_t i);
+static oxi_linalg_function oxi_linalg_of(oxi_op op){
+switch(op){
+case OXI_OP_cholesky:return oxi_job_cholesky;
+case OXI_OP_lu_factor:return oxi_job_lu;
+case OXI_OP_solve:return oxi_job_solve;
+case OXI_OP_solve_triangular:return oxi_job_triangular;
+case OXI_OP_qr:return oxi_job_qr;
+case OXI_OP_geqrf:return oxi_job_geqrf;
+case OXI_OP_eigh:return oxi_job_eigh;
+case OXI_OP_svd:return oxi_job_svd;
+default:return oxi_job_eig;}}
+static void oxi_linalg_task(void*arg,int64_t index,int lane){
+oxi_linalg_job*j=(oxi_linalg_job*)arg;
+bool unheard=oxi_unheard;
+(void)lane;
+ox_scope scope=ox_scope_begin();
+oxi_unheard=true;
+if(!oxi_linalg_of(j->call->op)(j,index))oxi_atomic_add(&j->failed,1);
+oxi_unheard=unheard;
+ox_scope_end(&scope);}
+static ox_tensor*oxi_linalg_operand(ox_tensor*t){
+ox_tensor*wide=oxi_tensor_new(ox_cpu(),OX_F64,t->ndim,t->shape);
+return wide?ox_copy_(wide,t):NULL;}
+static ox_status oxi_cpu_linalg(const oxi_call*call){
+oxi_linalg_job j;
+const ox_tensor*x=call->in[0];
+memset(&j,0,sizeof j);
+j.call=call;
+j.rows=x->shape[x->ndim-2];
+j.columns=x->shape[x->ndim-1];
+j.least=j.rows<j.columns?j.rows:j.columns;
+j.batch=1;
+for(int d=0;d+2<x->ndim;d++)j.batch*=x->shape[d];
+ox_scope scope=ox_scope_begin();
+j.a=oxi_linalg_operand(call->in[0]);
+j.b=call->in_count>1?oxi_linalg_operand(call->in[1]):NULL;
+bool made=j.a&&(j.b||call->in_count<2);
+for(int i=0;made&&i<call->out_count;i++){
+const ox_tensor*out=call->out[i];
+bool wide=oxi_is_float(out->dtype);
+j.out[i]=oxi_tensor_new(ox_cpu(),wide?OX_F64:out->dtype,out->ndim,out->shape);
+made=j.out[i]!=NULL;}
+if(made)oxi_parallel_for(j.batch,oxi_linalg_task,&j);
+ox_status status=made&& !j.failed?OX_OK:ox_error()?ox_error():OX_ERR_NOMEM;
+for(int i=0;status==OX_OK&&i<call->out_count;i++)
+status=oxi_copy_quiet(call->out[i],j.out[i]);
+ox_scope_end(&scope);
+return status;}
+#endif
+/* >>fft/fft.c */
+#ifdef OX_NO_FFT
+static ox_status oxi_cpu_fft(const oxi_call*call){
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_FFT",oxi_op_row_of(call->op)->name);}
+#else
+enum{OXI_FFT_FACTORS=64,OXI_FFT_PRIME=61};
+typedef struct oxi_fft_plan{
+int64_t n;
+int count,factor[OXI_FFT_FACTORS];
+double*twiddle;
+struct oxi_fft_plan*inner;
+double*chirp,*kernel;
+size_t bytes,inner_bytes;}oxi_fft_plan;
+static void oxi_fft_root(int64_t t,int64_t n,double*out){
+int64_t eighth=(8*t+n/2)/n;
+double rest=(double)(8*t-eighth*n)/(double)n*(OXI_PI_F64/4),c=cos(rest),s=sin(rest);
+static const double r=0.70710678118654752440;
+static const signed char turn[8][2]={{1,0},{1,1},{0,1},{-1,1},{-1,0},{-1,-1},{0,-1},{1,-1}};
+int k=(int)(eighth&7);
+double a=turn[k][0]*(k%2?r:1),b=turn[k][1]*(k%2?r:1);
+out[0]=a*c-b*s;
+out[1]= -(b*c+a*s);}
+static int64_t oxi_fft_factors(oxi_fft_plan*p,int64_t n){
+p->count=0;
+while(n%4==0){
+p->factor[p->count++]=4;
+n/=4;}
+for(int f=2;f<=OXI_FFT_PRIME;f++)
+while(n%f==0){
+p->factor[p->count++]=f;
+n/=f;}
+return n;}
+static void oxi_fft_times(const double*a,const double*b,double*out){
+double re=a[0]*b[0]-a[1]*b[1],im=a[0]*b[1]+a[1]*b[0];
+out[0]=re;
+out[1]=im;}
+static void oxi_fft_pass_2(const oxi_fft_plan*p,int64_t m,int64_t s,const double*x,double*y){
+for(int64_t j=0;j<m;j++){
+const double*w=p->twiddle +2*j*s,*a=x+2*s*j,*b=a+2*s*m;
+double*to=y+4*s*j,*more=to+2*s,wr=w[0],wi=w[1];
+for(int64_t q=0;q<s;q++){
+double re=a[2*q]-b[2*q],im=a[2*q+1]-b[2*q+1];
+to[2*q]=a[2*q]+b[2*q];
+to[2*q+1]=a[2*q+1]+b[2*q+1];
+more[2*q]=re*wr-im*wi;
+more[2*q+1]=re*wi+im*wr;}}}
+static void oxi_fft_pass_4(const oxi_fft_plan*p,int64_t m,int64_t s,const double*x,double*y){
+for(int64_t j=0;j<m;j++){
+const double*w1=p->twiddle +2*j*s,*w2=p->twiddle +4*j*s,*w3=p->twiddle +6*j*s;
+const double*a=x+2*s*j,*b=a+2*s*m,*c=b+2*s*m,*d=c+2*s*m;
+double*to=y+8*s*j;
+for(int64_t q=0;q<2*s;q+=2){
+double er=a[q]+c[q],ei=a[q+1]+c[q+1],fr=a[q]-c[q],fi=a[q+1]-c[q+1];
+double gr=b[q]+d[q],gi=b[q+1]+d[q+1],hr=b[q+1]-d[q+1],hi=d[q]-b[q];
+double r1=fr+hr,i1=fi+hi,r2=er-gr,i2=ei-gi,r3=fr-hr,i3=fi-hi;
+to[q]=er+gr;
+to[q+1]=ei+gi;
+to[q+2*s]=r1*w1[0]-i1*w1[1];
+to[q+2*s+1]=r1*w1[1]+i1*w1[0];
+to[q+4*s]=r2*w2[0]-i2*w2[1];
+to[q+4*s+1]=r2*w2[1]+i2*w2[0];
+to[q+6*s]=r3*w3[0]-i3*w3[1];
+to[q+6*s+1]=r3*w3[1]+i3*w3[0];}}}
+static void oxi_fft_pass(const oxi_fft_plan*p,int r,int64_t m,int64_t s,const double*x,double*y){
+int64_t apart=p->n/r;
+for(int64_t j=0;j<m;j++)
+for(int64_t q=0;q<s;q++){
+const double*a=x+2*(q+s*j);
+double sum[OXI_FFT_PRIME +1],less[OXI_FFT_PRIME +1],re=a[0],im=a[1];
+for(int i=1;2*i<r;i++){
+const double*b=a+2*s*m*i,*c=a+2*s*m*(r-i);
+sum[2*i-2]=b[0]+c[0];
+sum[2*i-1]=b[1]+c[1];
+less[2*i-2]=b[0]-c[0];
+less[2*i-1]=b[1]-c[1];
+re +=sum[2*i-2];
+im+=sum[2*i-1];}
+double*to=y+2*(q+s*r*j);
+to[0]=re;
+to[1]=im;
+for(int k=1;2*k<r;k++){
+double cr=a[0],ci=a[1],sr=0,si=0;
+for(int i=1,at=k;2*i<r;i++,at=(at+k)%r){
+const double*w=p->twiddle +2*apart*at;
+cr+=sum[2*i-2]*w[0];
+ci+=sum[2*i-1]*w[0];
+sr-=less[2*i-1]*w[1];
+si+=less[2*i-2]*w[1];}
+double up[2],down[2];
+up[0]=cr+sr;
+up[1]=ci+si;
+down[0]=cr-sr;
+down[1]=ci-si;
+oxi_fft_times(up,p->twiddle +2*j*k*s,to+2*s*k);
+oxi_fft_times(down,p->twiddle +2*j*(r-k)*s,to+2*s*(r-k));}}}
+static double*oxi_fft_by_factors(const oxi_fft_plan*p,double*x,double*work){
+int64_t s=1,n=p->n;
+for(int i=0;i<p->count;i++){
+int r=p->factor[i];
+int64_t m=n/r;
+if(r==4)
+oxi_fft_pass_4(p,m,s,x,work);
+else if(r==2)
+oxi_fft_pass_2(p,m,s,x,work);
+else
+oxi_fft_pass(p,r,m,s,x,work);
+double*swap=x;
+x=work;
+work=swap;
+n=m;
+s*=r;}
+return x;}
+static double*oxi_fft_by_chirp(const oxi_fft_plan*p,double*x,double*work){
+const oxi_fft_plan*inner=p->inner;
+int64_t m=inner->n;
+double*z=work,*scratch=work+2*m;
+for(int64_t t=0;t<p->n;t++)oxi_fft_times(x+2*t,p->chirp +2*t,z+2*t);
+memset(z+2*p->n,0,(size_t)(m-p->n)*2*sizeof(double));
+double*f=oxi_fft_by_factors(inner,z,scratch),*other=f==z?scratch:z;
+for(int64_t t=0;t<m;t++){
+oxi_fft_times(f+2*t,p->kernel+2*t,f+2*t);
+f[2*t+1]= -f[2*t+1];}
+f=oxi_fft_by_factors(inner,f,other);
+for(int64_t t=0;t<p->n;t++){
+f[2*t]/=(double)m;
+f[2*t+1]/= -(double)m;
+oxi_fft_times(f+2*t,p->chirp +2*t,x+2*t);}
+return x;}
+static double*oxi_fft_line(const oxi_fft_plan*p,double*x,double*work){
+return p->inner?oxi_fft_by_chirp(p,x,work):oxi_fft_by_factors(p,x,work);}
+static int64_t oxi_fft_room(const oxi_fft_plan*p){
+return p->inner?4*p->inner->n:2*p->n;}
+static void oxi_fft_plan_close(oxi_fft_plan*p){
+if(!p)return;
+oxi_fft_plan_close(p->inner);
+if(p->twiddle)oxi_free(p->twiddle,p->bytes);
+if(p->chirp)oxi_free(p->chirp,p->inner_bytes);
+oxi_free(p,sizeof*p);}
+static bool oxi_fft_plan_chirp(oxi_fft_plan*p);
+static oxi_fft_plan*oxi_fft_plan_open(int64_t n){
+oxi_fft_plan*p=(oxi_fft_plan*)oxi_alloc(sizeof*p);
+if(!p)return NULL;
+memset(p,0,sizeof*p);
+p->n=n;
+if(oxi_fft_factors(p,n)==1){
+p->bytes=(size_t)n*2*sizeof(double);
+p->twiddle=(double*)oxi_alloc(p->bytes);
+for(int64_t t=0;p->twiddle&&t<n;t++)oxi_fft_root(t,n,p->twiddle +2*t);
+if(p->twiddle)return p;}else if(oxi_fft_plan_chirp(p))
+return p;
+oxi_fft_plan_close(p);
+return NULL;}
+static bool oxi_fft_plan_chirp(oxi_fft_plan*p){
+int64_t m=1,n=p->n;
+while(m<2*n-1)m*=2;
+p->inner=oxi_fft_plan_open(m);
+p->inner_bytes=(size_t)(n+2*m)*2*sizeof(double);
+p->chirp=p->inner?(double*)oxi_alloc(p->inner_bytes):NULL;
+if(!p->chirp)return false;
+double*kernel=p->chirp +2*n,*work=kernel+2*m;
+memset(kernel,0,(size_t)m*2*sizeof(double));
+for(int64_t t=0,square=0;t<n;t++){
+oxi_fft_root(square,2*n,p->chirp +2*t);
+square=(square +2*t+1)%(2*n);
+int64_t back=t?m-t:0;
+kernel[2*t]=kernel[2*back]=p->chirp[2*t];
+kernel[2*t+1]=kernel[2*back+1]= -p->chirp[2*t+1];}
+double*f=oxi_fft_by_factors(p->inner,kernel,work);
+p->kernel=kernel;
+if(f!=kernel)memcpy(kernel,f,(size_t)m*2*sizeof(double));
+return true;}
+typedef struct oxi_fft_job{
+const oxi_fft_plan*plan;
+const ox_tensor*x,*out;
+int64_t lines,from,to;
+double*work;
+int64_t room;
+double scale;
+bool inverse;}oxi_fft_job;
+static void oxi_fft_task_complex(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;
+const float*x=(const float*)(const void*)oxi_ptr(j->x)+2*index*j->from;
+float*to=(float*)(void*)oxi_ptr(j->out)+2*index*j->to;
+double*z=j->work+lane*j->room;
+int swap=j->inverse;
+for(int64_t i=0;i<j->from;i++){
+z[2*i+swap]=(double)x[2*i];
+z[2*i+1-swap]=(double)x[2*i+1];}
+const double*f=oxi_fft_line(j->plan,z,z+2*j->from);
+for(int64_t i=0;i<j->to;i++){
+to[2*i]=(float)(f[2*i+swap]*j->scale);
+to[2*i+1]=(float)(f[2*i+1-swap]*j->scale);}}
+static void oxi_fft_task_real(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;
+bool both=2*index+1<j->lines;
+const double*x=(const double*)(const void*)oxi_ptr(j->x)+2*index*j->from,*y=x+(both?j->from:0);
+float*to=(float*)(void*)oxi_ptr(j->out)+4*index*j->to,*more=to+2*j->to;
+double*z=j->work+lane*j->room,sign=j->inverse? -1:1;
+for(int64_t i=0;i<j->from;i++){
+z[2*i]=x[i];
+z[2*i+1]=y[i];}
+const double*f=oxi_fft_line(j->plan,z,z+2*j->from);
+for(int64_t i=0;i<j->to;i++){
+const double*a=f+2*i,*b=f+2*(i?j->from-i:0);
+to[2*i]=(float)(0.5*(a[0]+b[0])*j->scale);
+to[2*i+1]=(float)(sign*0.5*(a[1]-b[1])*j->scale);
+if(!both)continue;
+more[2*i]=(float)(0.5*(a[1]+b[1])*j->scale);
+more[2*i+1]=(float)(sign*0.5*(b[0]-a[0])*j->scale);}}
+static void oxi_fft_task_half(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;
+bool both=2*index+1<j->lines;
+const float*x=(const float*)(const void*)oxi_ptr(j->x)+4*index*j->from,*y=x+(both?2*j->from:0);
+float*to=(float*)(void*)oxi_ptr(j->out)+2*index*j->to;
+int64_t n=j->to;
+double*z=j->work+lane*j->room,sign=j->inverse? -1:1;
+for(int64_t i=0;2*i<=n;i++){
+bool end=i==0||2*i==n;
+double ar=(double)x[2*i],ai=end?0:sign*(double)x[2*i+1];
+double br=(double)y[2*i],bi=end?0:sign*(double)y[2*i+1];
+z[2*i]=ar-bi;
+z[2*i+1]=ai+br;
+if(end)continue;
+z[2*(n-i)]=ar+bi;
+z[2*(n-i)+1]=br-ai;}
+const double*f=oxi_fft_line(j->plan,z,z+2*n);
+for(int64_t i=0;i<n;i++){
+to[i]=(float)(f[2*i]*j->scale);
+if(both)to[n+i]=(float)(f[2*i+1]*j->scale);}}
+static ox_status oxi_fft_run(oxi_fft_job*j,int64_t n,oxi_lane_task task,int64_t tasks){
+size_t bytes=0;
+oxi_fft_plan*plan=oxi_fft_plan_open(n);
+j->plan=plan;
+j->room=plan?2*n+oxi_fft_room(plan):0;
+bool fits=plan&&oxi_mul_size((size_t)j->room,(size_t)oxi_lanes(tasks)*sizeof(double),&bytes);
+j->work=fits?(double*)oxi_alloc(bytes):NULL;
+if(j->work)oxi_parallel_for(tasks,task,j);
+ox_status status=j->work?OX_OK:OX_ERR_NOMEM;
+if(j->work)oxi_free(j->work,bytes);
+oxi_fft_plan_close(plan);
+return status;}
+static ox_status oxi_cpu_fft(const oxi_call*call){
+const oxi_attr_fourier*told= &call->attr.fourier;
+oxi_fft_job j;
+ox_tensor*out=call->out[0];
+bool real=call->op==OXI_OP_fft_r2c,half=call->op==OXI_OP_fft_c2r;
+if(ox_numel(out)==0)return OX_OK;
+memset(&j,0,sizeof j);
+ox_scope scope=ox_scope_begin();
+ox_tensor*x=ox_contiguous(ox_movedim(real?ox_cast(call->in[0],OX_F64):call->in[0],told->dim,-1)),
+ *made=NULL;
+if(x){
+ox_shape shape=ox_shape_of(x);
+j.from=shape.dim[x->ndim-1];
+j.to=shape.dim[x->ndim-1]=out->shape[told->dim];
+made=oxi_tensor_new(ox_cpu(),half?OX_F32:OX_C64,x->ndim,shape.dim);}
+j.x=x;
+j.out=made;
+j.scale=told->scale;
+j.inverse=told->inverse;
+ox_status status=made?OX_OK:ox_error()?ox_error():OX_ERR_NOMEM;
+if(made){
+j.lines=ox_numel(made)/j.to;
+bool pairs=real||half;
+status=oxi_fft_run(&j,half?j.to:j.from,real?oxi_fft_task_real:half?oxi_fft_task_half:oxi_fft_task_complex,
+ pairs?(j.lines+1)/2:j.lines);}
+if(status==OX_OK)status=oxi_copy_quiet(out,ox_movedim(made,-1,told->dim));
+ox_scope_end(&scope);
+return status;}
+#endif
+OXI_LIGHT_END
+OXI_LIGHT_BEGIN
 /* >>cpu/map/map.c */
 #define OXI_MAP_TILE 512
 #define OXI_MAP_NEAR (10<<10)
@@ -16206,6 +21372,143 @@ for(int i=0;i<call->in_count;i++)
 if(numbers>>i&1)
 oxi_map_constant(&work,&w,call->in[i],i,i>=first?compute:OX_BOOL,most,room+constants[i]);
 ox_status status=oxi_walk_all(&w,grain,most,oxi_map_piece,&work);
+if(room!=line)oxi_free(room,held);
+return status;}
+/* >>cpu/map/chain.c */
+enum{OXI_CHAIN_TILE_BYTES=2048};
+typedef struct oxi_chain_work{
+const oxi_chain*program;
+oxi_map_kernel kernel[OXI_CHAIN_STEPS];
+oxi_map_numbers numbers[OXI_CHAIN_STEPS];
+oxi_load_kernel load[OXI_CHAIN_OPERANDS];
+oxi_store_kernel store[OXI_MAX_OUT];
+bool streams[OXI_MAX_OUT],direct;
+const char*constant[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS];
+char*tiles;
+int64_t lane_bytes,tile_bytes;
+void(*stream)(size_t bytes,const void*from,void*to);
+oxi_load_kernel widen;}oxi_chain_work;
+static const void*oxi_chain_read(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int i,
+ char*tile,char*gathered){
+int k=work->program->result_count+i;
+int64_t step=w->step[k],bytes=w->bytes[k];
+const void*from=c->p[k];
+if(work->constant[i])return work->constant[i];
+if(!work->load[i]&&step==1)return from;
+if(!work->load[i]&&step==0){
+oxi_splat_run(c->n,bytes,c->p[k],tile,bytes);}else if(!work->load[i]){
+oxi_copy_run(c->n,bytes,c->p[k],step*bytes,tile,bytes);}else{
+from=oxi_side_by_side(c->n,bytes,from,&step,gathered);
+work->load[i](c->n,from,step,tile);}
+return tile;}
+static void oxi_chain_store(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int r,
+ const char*tile){
+int64_t bytes=w->bytes[r];
+if(work->store[r])
+work->store[r](c->n,tile,c->p[r],w->step[r]);
+else if(work->streams[r])
+work->stream((size_t)(c->n*bytes),tile,c->p[r]);
+else
+oxi_copy_run(c->n,bytes,tile,bytes,c->p[r],w->step[r]*bytes);}
+static void oxi_chain_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
+const oxi_chain_work*work=(const oxi_chain_work*)arg;
+const oxi_chain*program=work->program;
+const void*value[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS+OXI_CHAIN_STEPS];
+char*tiles=work->tiles+lane*work->lane_bytes,*loaded=tiles+program->tile_count*work->tile_bytes;
+char*gathered=loaded+program->operand_count*work->tile_bytes;
+int last=program->step_count-1;
+for(int i=0;i<program->operand_count;i++)
+value[i]=oxi_chain_read(work,w,c,i,loaded+i*work->tile_bytes,gathered);
+for(int j=0;j<program->number_count;j++)
+value[oxi_chain_number(j)]=work->constant[oxi_chain_number(j)];
+for(int k=0;k<=last;k++){
+const oxi_chain_step*step= &program->step[k];
+const void*in[3]={value[step->in[0]],value[step->in[1]],value[step->in[2]]};
+char*to=k==last&&work->direct?c->p[program->result_count-1]:tiles+step->tile*work->tile_bytes;
+value[oxi_chain_value(k)]=to;
+if(work->kernel[k])
+work->kernel[k](c->n,in,to,&work->numbers[k]);
+else
+work->widen(c->n,in[0],1,to);}
+for(int r=0;r<program->result_count;r++)
+if(value[program->result[r]]!=(const void*)c->p[r])
+oxi_chain_store(work,w,c,r,(const char*)value[program->result[r]]);}
+static bool oxi_chain_find_kernels(oxi_chain_work*work,const oxi_kernels*k,oxi_lane lane){
+const oxi_chain*program=work->program;
+for(int s=0;s<program->step_count;s++){
+oxi_op op=(oxi_op)program->step[s].op;
+bool widens=oxi_op_row_of(op)->family==OXI_FAMILY_COPY;
+oxi_attrs attr=oxi_attrs_by_default(op);
+work->numbers[s]=oxi_plain_numbers;
+(void)oxi_attrs_numbers(op,&attr,work->numbers[s].f,3);
+work->kernel[s]=widens?NULL:k->map[op][lane];
+if(!widens&& !work->kernel[s])return false;}
+return true;}
+static bool oxi_chain_is_read(const oxi_call*call,const ox_tensor*out){
+for(int i=0;i<call->in_count;i++)
+if(call->in[i]->storage==out->storage)return true;
+return false;}
+static void oxi_chain_plan(oxi_chain_work*work,const oxi_kernels*k,const oxi_walk*w,
+ const oxi_call*call,oxi_lane lane){
+const oxi_chain*program=work->program;
+int last=program->result_count-1;
+for(int i=0;i<program->operand_count;i++){
+ox_dtype dtype=call->in[i]->dtype;
+bool as_it_is=program->conditions>>i&1||dtype==oxi_lane_dtype(lane);
+work->load[i]=as_it_is?NULL:k->load[dtype][lane];}
+for(int r=0;r<=last;r++){
+const ox_tensor*out=call->out[r];
+work->store[r]=out->dtype==oxi_lane_dtype(lane)?NULL:k->store[out->dtype][lane];
+work->streams[r]= !work->store[r]&&w->step[r]==1&&oxi_streams(out)&&k->stream&&
+ w->length*w->bytes[r]>=OXI_CHAIN_TILE_BYTES&& !oxi_chain_is_read(call,out);}
+work->direct=program->result[last]==oxi_chain_value(program->step_count-1)&& !work->store[last]&&
+ w->step[last]==1&& !work->streams[last];
+work->stream=k->stream;
+work->widen=k->load[OX_BOOL][lane];}
+static int64_t oxi_chain_fill_constants(oxi_chain_work*work,const oxi_kernels*k,const oxi_call*call,
+ oxi_lane lane,int64_t most,char*room){
+const oxi_chain*program=work->program;
+int64_t used=0;
+for(int i=0;i<program->operand_count;i++){
+const ox_tensor*t=call->in[i];
+bool condition=program->conditions>>i&1;
+if(ox_numel(t)!=1)continue;
+if(room&&condition)memset(room+used,*(const char*)oxi_ptr(t),(size_t)most);
+if(room&& !condition)k->load[t->dtype][lane](most,oxi_ptr(t),0,room+used);
+if(room)work->constant[i]=room+used;
+used+=work->tile_bytes;}
+for(int j=0;j<program->number_count;j++){
+if(room)k->load[OX_F64][lane](most,&call->attr.chain.numbers.n[j],0,room+used);
+if(room)work->constant[oxi_chain_number(j)]=room+used;
+used+=work->tile_bytes;}
+return used;}
+static ox_status oxi_cpu_chain(const oxi_call*call){
+const oxi_kernels*k=oxi_cpu_kernels();
+const oxi_chain*program=call->attr.chain.program;
+oxi_lane lane=oxi_lane_of(oxi_compute_dtype(call));
+oxi_chain_work work;
+oxi_walk w;
+memset(&work,0,sizeof work);
+work.program=program;
+if(!oxi_chain_find_kernels(&work,k,lane))
+return oxi_fail(OX_ERR_UNSUPPORTED,"chain: no kernel for %s",ox_dtype_name(oxi_compute_dtype(call)));
+oxi_walk_begin(&w,call->out[0]->ndim,call->out[0]->shape);
+for(int r=0;r<program->result_count;r++)oxi_walk_add(&w,call->out[r]);
+for(int i=0;i<program->operand_count;i++)oxi_walk_add(&w,call->in[i]);
+oxi_walk_ready(&w,OXI_WALK_ANY_ORDER);
+if(w.numel==0)return OX_OK;
+oxi_chain_plan(&work,k,&w,call,lane);
+int64_t most=oxi_min_i64(OXI_CHAIN_TILE_BYTES/oxi_lane_bytes(lane),w.numel),grain=1<<14;
+work.tile_bytes=oxi_round_up(most*oxi_lane_bytes(lane),OXI_LINE);
+work.lane_bytes=(program->tile_count+program->operand_count)*work.tile_bytes+oxi_round_up(most*8,OXI_LINE);
+int64_t shared=oxi_chain_fill_constants(&work,k,call,lane,most,NULL);
+size_t held=(size_t)(shared+oxi_walk_lanes(&w,grain)*work.lane_bytes);
+char near_by[OXI_MAP_NEAR+OXI_LINE],*line=near_by+(0-(uintptr_t)near_by)%OXI_LINE;
+char*room=held<=OXI_MAP_NEAR?line:(char*)oxi_alloc(held);
+if(!room)return OX_ERR_NOMEM;
+(void)oxi_chain_fill_constants(&work,k,call,lane,most,room);
+work.tiles=room+shared;
+ox_status status=oxi_walk_all(&w,grain,most,oxi_chain_piece,&work);
 if(room!=line)oxi_free(room,held);
 return status;}
 /* >>cpu/reduce/reduce.c */
@@ -17108,15 +22411,33 @@ OX_API ox_status ox_unpack(ox_tensor*weight){
 if(!weight)return oxi_fail(OX_ERR_ARG,"unpack: the tensor is NULL");
 if(weight->storage->device==ox_cpu())oxi_storage_unpack(weight->storage);
 return OX_OK;}
+/* >>cpu/windows/windows.h */
+#ifndef OX_CPU_WINDOWS_H
+#define OX_CPU_WINDOWS_H
+typedef struct oxi_windows{
+const char*data;
+ox_dtype dtype;
+int64_t channel_stride,sample_stride;
+int64_t taps[3],spacing[3];
+int64_t places[3],origin[3],step[3];
+int64_t size[3],stride[3];}oxi_windows;
+typedef struct oxi_window_run{
+int64_t offset,step,count;}oxi_window_run;
+static void oxi_windows_read(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,int64_t count,
+ char*out,int64_t row);
+static oxi_window_run oxi_windows_run(const oxi_windows*w,int64_t place,int64_t count);
+static void oxi_windows_join(oxi_windows*w);
+static bool oxi_windows_are_even(const oxi_windows*w,int64_t samples,int64_t*offset,int64_t*step);
+#endif
 /* >>cpu/product/gemm.h */
 #ifndef OX_CPU_GEMM_H
 #define OX_CPU_GEMM_H
 static ox_status oxi_block_product(const oxi_gemm*g);
 static int oxi_codes_group(ox_dtype dtype);
 enum{
-OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,OXI_GEMM_STAGE_LINES=512,OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,
- OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_TASK=4<<20,
- OXI_GEMM_PACKED=32<<20};
+OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,OXI_GEMM_STAGE_LINES=512,OXI_GEMM_SLAB=16384,
+ OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,
+ OXI_GEMM_ALONE=1<<19,OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
 typedef enum oxi_shared_form{
 OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_CODES}oxi_shared_form;
 typedef struct oxi_gemm_type{
@@ -17139,6 +22460,8 @@ int64_t line_stride,k_stride;
 int64_t k;
 int width;
 oxi_packs pack;
+const oxi_windows*windows;
+bool by_taps;
 char*packed;
 int64_t all_lines;
 oxi_panels*kept;
@@ -17158,13 +22481,130 @@ oxi_round_kernel round;
 bool streams;
 char*partial;
 bool own_a,own_b;
+bool own_b_whole;
 bool copies_lines;
 bool packs_a,packs_b;
 char*scratch;
-size_t edge_at,copies_at,a_at,b_at,sums_at,lane_bytes;
+size_t slab_at,edge_at,copies_at,a_at,b_at,sums_at,lane_bytes;
 int64_t m0,n0,k0,rows,columns,ks;
 int64_t a_tasks;}oxi_gemm_plan;
 #endif
+/* >>cpu/windows/windows.c */
+static inline void oxi_copy_line(char*to,const char*from,int64_t bytes){
+if(bytes>=16){
+for(int64_t at=0;at+16<bytes;at+=16)memcpy(to+at,from+at,16);
+memcpy(to+bytes-16,from+bytes-16,16);}else if(bytes>=8){
+memcpy(to,from,8);
+memcpy(to+bytes-8,from+bytes-8,8);}else
+for(int64_t at=0;at<bytes;at++)to[at]=from[at];}
+static inline void oxi_zero_line(char*to,int64_t bytes){
+if(bytes>64)
+memset(to,0,(size_t)bytes);
+else
+for(;bytes>0;bytes--)*to++ =0;}
+typedef struct oxi_line_part{
+int64_t before,end;}oxi_line_part;
+static inline oxi_line_part oxi_part_inside(int64_t x,int64_t n,int64_t step,int64_t size){
+oxi_line_part part={0,n};
+if(x<0)part.before=step==1? -x:(-x+step -1)/step;
+if(x+(n-1)*step>=size)
+part.end=x>=size?0:step==1?size -x:(size -x+step -1)/step;
+if(part.before>n)part.before=n;
+if(part.end<part.before)part.end=part.before;
+return part;}
+typedef struct oxi_window_reader{
+const oxi_windows*w;
+const char*channel;
+int64_t bytes,shift[3];
+int64_t apart;
+oxi_line_part whole;}oxi_window_reader;
+static void oxi_windows_read_tap(const oxi_window_reader*r,int64_t sample,int64_t z,int64_t y,int64_t x,
+ int64_t count,char*out){
+const oxi_windows*w=r->w;
+const int64_t bytes=r->bytes,columns=w->places[2],rows=w->places[1],step=w->step[2];
+const int64_t height=w->size[1],down=w->step[1],line_bytes=w->stride[1]*bytes;
+while(count>0){
+int64_t at_z=r->shift[0]+z*w->step[0],end_y=rows;
+bool inside=at_z>=0&&at_z<w->size[0];
+const char*plane=r->channel;
+if(inside)plane +=(sample*w->sample_stride +at_z*w->stride[0])*bytes;
+for(;y<end_y&&count>0;y++,x=0){
+int64_t n=oxi_min_i64(count,columns-x),at_y=r->shift[1]+y*down;
+char*to=out;
+out+=n*bytes;
+count-=n;
+if(!inside||at_y<0||at_y>=height){
+oxi_zero_line(to,n*bytes);
+continue;}
+int64_t at_x=r->shift[2]+x*step;
+oxi_line_part part=n==columns?r->whole:oxi_part_inside(at_x,n,step,w->size[2]);
+if(part.before>0)oxi_zero_line(to,part.before*bytes);
+if(part.end<n)oxi_zero_line(to+part.end*bytes,(n-part.end)*bytes);
+if(part.end==part.before)continue;
+const char*from=plane +at_y*line_bytes+at_x*w->stride[2]*bytes+part.before*r->apart;
+to+=part.before*bytes;
+if(r->apart==bytes)
+oxi_copy_line(to,from,(part.end-part.before)*bytes);
+else
+oxi_cpu_kernels()->gather[oxi_width_index((int)bytes)](part.end-part.before,from,r->apart,to);}
+y=0;
+if(++z<w->places[0])continue;
+z=0;
+sample++;}}
+static void oxi_windows_read(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,int64_t count,
+ char*out,int64_t row){
+int64_t at[3],i[3];
+oxi_window_reader r;
+r.w=w;
+r.bytes=oxi_info(w->dtype)->block_bytes;
+r.apart=w->step[2]*w->stride[2]*r.bytes;
+for(int d=2;d>=0;d--){
+i[d]=tap%w->taps[d];
+tap/=w->taps[d];
+at[d]=place%w->places[d];
+place/=w->places[d];}
+for(;taps>0;taps--,out+=row*r.bytes){
+r.channel=w->data+tap*w->channel_stride*r.bytes;
+for(int d=0;d<3;d++)r.shift[d]=w->origin[d]+i[d]*w->spacing[d];
+r.whole=oxi_part_inside(r.shift[2],w->places[2],w->step[2],w->size[2]);
+oxi_windows_read_tap(&r,place,at[0],at[1],at[2],count,out);
+int d=2;
+while(d>=0&& ++i[d]==w->taps[d])i[d--]=0;
+if(d<0)tap++;}}
+static oxi_window_run oxi_windows_run(const oxi_windows*w,int64_t place,int64_t count){
+oxi_window_run run;
+run.step=w->step[2]*w->stride[2];
+run.count=0;
+run.offset=0;
+for(int d=2;d>=0;d--){
+int64_t at=place%w->places[d];
+if(d==2)run.count=oxi_min_i64(count,w->places[2]-at);
+run.offset+=(w->origin[d]+at*w->step[d])*w->stride[d];
+place/=w->places[d];}
+run.offset+=place*w->sample_stride;
+return run;}
+static bool oxi_windows_dim_is_plain(const oxi_windows*w,int d){
+return w->taps[d]==1&&w->origin[d]>=0&&w->origin[d]+(w->places[d]-1)*w->step[d]<w->size[d];}
+static void oxi_windows_join(oxi_windows*w){
+for(int d=1;d>=0;d--){
+int64_t apart=w->step[2]*w->stride[2];
+if(!oxi_windows_dim_is_plain(w,d)|| !oxi_windows_dim_is_plain(w,2))return;
+if(w->places[d]!=1&&w->step[d]*w->stride[d]!=w->places[2]*apart)return;
+w->data+=(w->origin[d]*w->stride[d]+w->origin[2]*w->stride[2])*oxi_info(w->dtype)->block_bytes;
+w->places[2]*=w->places[d];
+w->size[2]=(w->places[2]-1)*w->step[2]+1;
+w->origin[d]=w->origin[2]=0;
+w->places[d]=w->step[d]=w->size[d]=1;}}
+static bool oxi_windows_are_even(const oxi_windows*w,int64_t samples,int64_t*offset,int64_t*step){
+oxi_windows joined= *w;
+oxi_windows_join(&joined);
+for(int d=0;d<3;d++)
+if(!oxi_windows_dim_is_plain(&joined,d)||(d<2&&joined.places[d]!=1))return false;
+oxi_window_run run=oxi_windows_run(&joined,0,1);
+if(samples!=1&&joined.sample_stride!=joined.places[2]*run.step)return false;
+*offset=run.offset+(joined.data-w->data)/oxi_info(w->dtype)->block_bytes;
+*step=run.step;
+return true;}
 /* >>cpu/product/gemm_pack.c */
 static size_t oxi_align_up(size_t bytes){return(bytes+OXI_ALIGN-1)/OXI_ALIGN*OXI_ALIGN;}
 static int64_t oxi_signed_bytes(ox_dtype dtype,int64_t elements){
@@ -17270,7 +22710,7 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan*p,const oxi_gemm
 const oxi_kernels*k=p->kernels;
 ox_dtype dtype=s->dtype;
 if(dtype==p->type.dtype&&p->type.groups&& !along)
-return s== &p->b|| !p->type.groups->pack_a.across?p->type.groups->interleave:NULL;
+return s->pack.across!=p->type.groups->pack_a.across?p->type.groups->interleave:NULL;
 if(dtype==p->type.dtype)return along?s->pack.along:s->pack.across;
 if(p->type.dtype!=OX_F32)return NULL;
 if(dtype==OX_BF16)return along?k->pack_along_bf16:k->pack_across_bf16;
@@ -17280,8 +22720,8 @@ static bool oxi_gemm_is_whole(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_
 int64_t each=p->type.k_each;
 return(k+depth)*each<=s->k&&line_stride%each==0;}
 static void oxi_gemm_pack_across(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
- int64_t k,int64_t depth,char*panels,char*stage){
-int64_t element=p->type.element,panel_stride=depth*s->width;
+ int64_t k,int64_t depth,char*panels,int64_t panel_stride,char*stage){
+int64_t element=p->type.element;
 oxi_pack_kernel pack=s->line_stride==1?oxi_gemm_pack_kernel(p,s,false):NULL;
 if(pack&&oxi_gemm_is_whole(p,s,k,depth,0)){
 pack(lines,depth,oxi_gemm_at(s,line,p->type.k_each*k),s->k_stride,s->width,panels,panel_stride);
@@ -17326,8 +22766,8 @@ for(int64_t b=0;b<bytes;b+=64)OXI_PREFETCH_READ(next+b);}
 oxi_repacked_panel(s->dtype,s->data,line +first,here,row_bytes,each*k+at,count,width,true,&all);
 p->type.groups->of_codes(count,oxi_codes_group(s->dtype),&all,panels+at/each*width*element);}}}
 static void oxi_gemm_pack_along(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
- int64_t k,int64_t depth,char*panels,char*stage){
-int64_t element=p->type.element,panel_stride=depth*s->width;
+ int64_t k,int64_t depth,char*panels,int64_t panel_stride,char*stage){
+int64_t element=p->type.element;
 if(oxi_gemm_packs_repacked(p,s)){
 oxi_gemm_pack_repacked(p,s,line,lines,k,depth,panels,stage);
 return;}
@@ -17340,27 +22780,57 @@ int64_t most=OXI_GEMM_STAGE/2/(s->width*element)/16*16;
 if(oxi_is_block(s->dtype))most=OXI_GEMM_PIECE;
 for(int64_t first=0;first<lines;first+=s->width){
 int64_t here=oxi_min_i64(lines-first,s->width);
-char*panel=panels+first*depth*element;
+char*panel=panels+first/s->width*panel_stride*element;
 for(int64_t at=0;at<depth;at+=most){
 int64_t count=oxi_min_i64(depth-at,most);
 for(int64_t i=0;i<here;i++){
 oxi_gemm_prefetch(p,s,line +first+i,k+at,count);
 oxi_gemm_widen(p,s,line +first+i,k+at,count,true,stage +i*count*element);}
 s->pack.along(here,count,stage,count,s->width,panel+at*s->width*element,panel_stride);}}}
+static void oxi_gemm_pack_windows(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
+ int64_t k,int64_t depth,char*panels,char*stage){
+int64_t each=p->type.k_each,bytes=oxi_info(s->dtype)->block_bytes,element=p->type.element;
+const int64_t unit=16;
+int64_t most=s->by_taps?s->width:OXI_GEMM_SLAB/(unit*each*bytes)/s->width*s->width;
+char*slab=stage +p->slab_at;
+oxi_gemm_side flat= *s;
+flat.windows=NULL;
+flat.data=slab;
+for(int64_t first=0;first<lines;first+=most){
+int64_t here=oxi_min_i64(lines-first,most);
+int64_t step=OXI_GEMM_SLAB/(here*each*bytes)/unit*unit;
+if(step<unit)step=unit;
+for(int64_t at=0;at<depth;at+=step){
+int64_t count=oxi_min_i64(depth-at,step),from=(k+at)*each;
+char*to=panels+(first/s->width*depth+at)*s->width*element;
+flat.k=from<s->k?oxi_min_i64(s->k-from,count*each):0;
+if(s->by_taps){
+flat.line_stride=count*each;
+flat.k_stride=1;
+oxi_windows_read(s->windows,line +first,here,from,flat.k,slab,flat.line_stride);
+oxi_gemm_pack_along(p,&flat,0,here,0,count,to,depth*s->width,stage);
+continue;}
+flat.line_stride=1;
+flat.k_stride=here;
+oxi_windows_read(s->windows,from,flat.k,line +first,here,slab,here);
+oxi_gemm_pack_across(p,&flat,0,here,0,count,to,depth*s->width,stage);}}}
 static void oxi_gemm_pack(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
  int64_t k,int64_t depth,char*panels,char*stage){
 int64_t across_step=s->line_stride<0? -s->line_stride:s->line_stride;
 int64_t along_step=s->k_stride<0? -s->k_stride:s->k_stride;
 bool converts=p->type.groups&&s->dtype!=p->type.dtype;
+if(s->windows){
+oxi_gemm_pack_windows(p,s,line,lines,k,depth,panels,stage);
+return;}
 bool along=converts||oxi_is_block(s->dtype)||(s->k>1&&along_step<across_step);
 if(along){
-oxi_gemm_pack_along(p,s,line,lines,k,depth,panels,stage);
+oxi_gemm_pack_along(p,s,line,lines,k,depth,panels,depth*s->width,stage);
 return;}
 int64_t most=OXI_GEMM_STAGE_LINES;
 if(p->type.pieces)most=most*OXI_GEMM_STAGE_DEPTH/p->type.kernel->tile_k;
 for(int64_t first=0;first<lines;first+=most)
 oxi_gemm_pack_across(p,s,line +first,oxi_min_i64(lines-first,most),k,depth,
- panels+first*depth*p->type.element,stage);}
+ panels+first*depth*p->type.element,depth*s->width,stage);}
 static void oxi_pack_across_f64(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
  void*panels,int64_t panel_stride){
 for(int64_t i=0;i<k;i++){
@@ -17407,7 +22877,7 @@ oxi_gemm_add_f64(count,scale,(const double*)stage,(double*)sums);
 else
 kernels->axpy_f32(count,(float)scale,(const float*)stage,(float*)sums);}
 static bool oxi_gemm_is_plain(const oxi_gemm*g){
-return g->alpha==1&& !g->addend&& !g->bias&&g->activation==OX_ACTIVATION_NONE&& !g->c_rows;}
+return g->alpha==1&& !g->addend&& !g->bias&&g->activation==OX_ACTIVATION_NONE&& !g->c_rows&& !g->c_places;}
 static void oxi_gemm_epilogue(const oxi_gemm*g,const oxi_kernels*kernels,oxi_lane lane,int64_t m,
  int64_t n,int64_t count,bool along_n,void*sums,void*stage){
 if(g->alpha!=1){
@@ -17426,6 +22896,13 @@ kernels->map[oxi_activation_op(g->activation)][lane](count,&in,sums,&oxi_plain_n
 static char*oxi_gemm_c(const oxi_gemm*g,int64_t m,int64_t n){
 int64_t row=g->c_rows?g->c_rows[m]:m*g->c_row;
 return(char*)g->c+(row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
+static void oxi_gemm_store_places(const oxi_gemm_plan*p,int64_t n,int64_t columns,const char*row,char*to){
+const oxi_gemm*g=p->g;
+oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];
+oxi_window_run run;
+for(int64_t at=0;at<columns;at+=run.count){
+run=oxi_windows_run(g->c_places,n+at,columns-at);
+store(run.count,row+at*p->type.element,to+oxi_signed_bytes(g->c_dtype,run.offset),run.step);}}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
 const oxi_gemm*g=p->g;
 int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;
@@ -17453,6 +22930,9 @@ if(p->type.sums==OX_I32){
 oxi_gemm_store_ints(g,columns,row,to);
 continue;}
 if(!plain)oxi_gemm_epilogue(g,p->kernels,p->type.lane,m+i,n,columns,true,row,stage);
+if(g->c_places){
+oxi_gemm_store_places(p,n,columns,row,oxi_gemm_c(g,m+i,0));
+continue;}
 if(!p->direct)oxi_gemm_store(p,columns,row,to,stage);}}
 typedef struct oxi_gemm_tile{
 int64_t m,n,rows,columns;
@@ -17486,6 +22966,11 @@ kernel->run(depth,a,b,to,ld,accumulate,next);
 else oxi_gemm_edge(p,depth,a,b,to,ld,rows,columns,accumulate,t->lane +p->edge_at,next);
 if(c&&columns==kernel->nr)p->round(rows,(const float*)(void*)to,ld,c,p->g->c_row);
 else if(c)oxi_gemm_finish(p,to,ld,t->m+i,t->n+j,rows,columns,t->lane);}
+static void oxi_gemm_pack_columns(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+ char*own){
+int64_t group=OXI_GEMM_STAGE_LINES/p->b.width*p->b.width;
+for(int64_t j=0;j<t->columns;j+=group)
+oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,group),k,depth,own+j*depth*p->type.element,t->lane);}
 static void oxi_gemm_panels(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
  const char*a,const char*b){
 int64_t mr=p->a.width,nr=p->b.width,a_bytes=depth*mr*p->type.element;
@@ -17506,11 +22991,8 @@ a_fetched+=each;}
 oxi_gemm_micro_tile(p,t,depth,a_panel,b_panel,i,j,k>0,next);}}}
 static void oxi_gemm_panels_of_copies(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,
  int64_t depth,const char*a,const char*b){
-int64_t mr=p->a.width,nr=p->b.width,element=p->type.element,group=OXI_GEMM_STAGE_LINES/nr*nr;
-char*own=t->lane +p->b_at,*copies=t->lane +p->copies_at;
-for(int64_t j=0;!b&&j<t->columns;j+=group)
-oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,group),k,depth,own+j*depth*element,t->lane);
-if(!b)b=own;
+int64_t mr=p->a.width,nr=p->b.width,element=p->type.element;
+char*copies=t->lane +p->copies_at;
 for(int64_t i=0;i<t->rows;i+=mr){
 if(p->copies_lines)
 p->type.copies_along(oxi_min_i64(t->rows-i,mr),depth,oxi_gemm_at(&p->a,t->m+i,k),p->a.line_stride,copies);
@@ -17579,6 +23061,9 @@ if(p->own_a&& !p->copies_lines)
 oxi_gemm_pack(p,&p->a,t.m,t.rows,p->k0+at,depth,t.lane +p->a_at,t.lane);
 t.rounds=p->round&&p->k0+at+depth==p->k;
 oxi_gemm_find_next(p,&t,i,j,at);
+if(p->own_b&&p->own_b_whole){
+oxi_gemm_pack_columns(p,&t,p->k0+at,depth,t.lane +p->b_at);
+b=t.lane +p->b_at;}
 if(p->type.copies)oxi_gemm_panels_of_copies(p,&t,p->k0+at,depth,a,b);
 else oxi_gemm_panels(p,&t,p->k0+at,depth,a,b);}
 if(p->type.kernel->leave)p->type.kernel->leave();
@@ -17699,10 +23184,11 @@ if(lower)p->tile_m=oxi_round_up(p->tile_m/2,mr);
 else p->tile_n=oxi_round_up(p->tile_n/2,nr);}
 p->own_a=n<=p->tile_n&& !p->a.all_lines;
 p->own_b=m<=p->tile_m&& !p->b.all_lines;
+p->own_b_whole=p->type.copies||p->b.windows;
 p->packs_a= !p->own_a&& !p->a.all_lines;
 p->packs_b= !p->own_b&& !p->b.all_lines;
 bool stay=p->a.dtype!=OX_F32||p->tile_n*p->depth<=cache/2;
-p->copies_lines=p->own_a&&p->type.copies_along&&p->a.k_stride==1&&stay;}
+p->copies_lines=p->own_a&&p->type.copies_along&&p->a.k_stride==1&&stay&& !p->a.windows;}
 static void oxi_gemm_size_blocks(oxi_gemm_plan*p){
 int64_t mr=p->type.kernel->mr,nr=p->type.kernel->nr,m=p->g->m,n=p->g->n;
 int64_t room=OXI_GEMM_PACKED/p->type.element*(p->type.kernel->tile_k?2:1);
@@ -17778,7 +23264,11 @@ p->b.k_stride=g->b_row;
 p->b.width=p->type.kernel->nr;
 p->a.k=p->b.k=g->k;
 p->a.pack=p->type.pack_a;
-p->b.pack=p->type.pack_b;}
+p->b.pack=p->type.pack_b;
+p->a.windows=g->a_windows;
+p->a.by_taps=true;
+p->b.windows=g->b_windows;
+p->b.by_taps=g->b_by_taps;}
 static void oxi_gemm_region(oxi_gemm_plan*p,int64_t count,oxi_lane_task task,bool alone){
 if(!alone)
 oxi_parallel_for(count,task,p);
@@ -17797,7 +23287,7 @@ oxi_gemm_region(p,oxi_parts(p->rows,p->tile_m)*oxi_parts(p->columns,p->tile_n),o
 static void oxi_gemm_find_kept(const oxi_gemm_plan*p,oxi_gemm_side*s,ox_storage*storage,int64_t lines){
 oxi_panels_key key;
 oxi_prepacked*home=oxi_prepacked_of(storage);
-if(!home||p->k==0||oxi_is_block(s->dtype))return;
+if(!home||p->k==0||oxi_is_block(s->dtype)||s->windows)return;
 key.data=s->data;
 key.dtype=s->dtype;
 key.lines=lines;
@@ -17851,13 +23341,14 @@ size_t a_lines=p->packs_a?(size_t)oxi_round_up(p->block_m,p->a.width):0;
 size_t b_lines=p->packs_b?(size_t)oxi_round_up(p->block_n,p->b.width):0;
 *a_bytes=oxi_align_up(a_lines*shared_k*element);
 *b_bytes=oxi_align_up(b_lines*shared_k*element);
-p->edge_at=OXI_GEMM_STAGE;
+p->slab_at=OXI_GEMM_STAGE;
+p->edge_at=p->slab_at+(p->a.windows||p->b.windows?OXI_GEMM_SLAB:0);
 p->copies_at=p->edge_at+oxi_align_up(mr*nr*element);
 size_t copies=mr*(size_t)p->type.lanes*((depth+7)/8*8)*element;
 p->a_at=p->copies_at+(p->type.copies?oxi_align_up(copies):0);
 size_t own_a=p->own_a&& !p->copies_lines?(size_t)p->tile_m*depth*element:0;
 p->b_at=p->a_at+oxi_align_up(own_a);
-p->sums_at=p->b_at+(p->own_b?oxi_align_up((p->type.copies?(size_t)p->tile_n:nr)*depth*element):0);
+p->sums_at=p->b_at+(p->own_b?oxi_align_up((p->own_b_whole?(size_t)p->tile_n:nr)*depth*element):0);
 p->lane_bytes=p->sums_at;
 p->sums_ld=oxi_gemm_spaced(p,p->tile_n);
 p->partial_ld=oxi_gemm_spaced(p,p->block_n);
@@ -17877,7 +23368,7 @@ oxi_gemm_sides(&p);
 int64_t tile_k=p.type.kernel->tile_k;
 p.k=p.type.pieces?oxi_round_up(g->k,tile_k):oxi_parts(g->k,p.type.k_each);
 p.depth=p.type.kernel->depth;
-p.direct=g->c_dtype==p.type.sums&&g->c_col==1&& !g->addend&& !g->c_rows&&
+p.direct=g->c_dtype==p.type.sums&&g->c_col==1&& !g->addend&& !g->c_rows&& !g->c_places&&
  !(tile_k&&p.k>p.depth&&g->c_row%256==0);
 int64_t piece=OXI_GEMM_PIECE/p.type.k_each;
 if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
@@ -17890,7 +23381,8 @@ oxi_gemm_find_kept(&p,&p.b,g->b_storage,g->n);
 oxi_gemm_size_tiles(&p);
 oxi_gemm_size_blocks(&p);
 int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
-p.streams= !p.direct&&g->c_col==1&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
+p.streams= !p.direct&&g->c_col==1&& !g->c_places&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&
+ g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
 if(p.type.kernel== &p.kernels->spread_f32&&p.k>0&&g->c_col==1&& !p.streams&&oxi_gemm_is_plain(g))
 p.round=g->c_dtype==OX_BF16?p.kernels->round_tile_bf16:g->c_dtype==OX_F16?p.kernels->round_tile_f16:NULL;
 bool alone=oxi_gemm_is_small(g);
@@ -18727,8 +24219,8 @@ oxi_free(ids,3*(size_t)job.slots*sizeof*ids);
 return status;}
 /* >>cpu/rows/attention.c */
 enum{
-OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_CHUNK=512,OXI_ATTENTION_BAND=32,OXI_ATTENTION_TILE_ROWS=256,
- OXI_ATTENTION_TILE_KEYS=256,OXI_ATTENTION_TASKS=64};
+OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_FEW_HEADS=16,OXI_ATTENTION_FEW_TASKS=4,OXI_ATTENTION_CHUNK=512,
+ OXI_ATTENTION_BAND=32,OXI_ATTENTION_TILE_ROWS=256,OXI_ATTENTION_TILE_KEYS=256,OXI_ATTENTION_TASKS=64};
 typedef struct oxi_attention_side{
 const ox_tensor*t;
 const char*data;
@@ -18965,18 +24457,22 @@ return oxi_attention_widen(job,side,data,n,columns,stage,step);}
 static void oxi_attention_few_task(void*arg,int64_t index,int lane){
 const oxi_attention*job=(const oxi_attention*)arg;
 const oxi_kernels*kernels=job->kernels;
-int64_t chunk=index%job->chunks,unit=index/job->chunks,batch=unit/job->kv_heads,kv_head=unit%job->kv_heads;
-int64_t rows=job->rows,depth=job->depth,value_depth=job->value_depth,first,end,step;
+int64_t chunk=index%job->chunks,at=index/job->chunks%job->tiles,
+ unit=index/job->chunks/job->tiles,batch=unit/job->kv_heads,
+ kv_head=unit%job->kv_heads,row=at*job->tile_rows;
+int64_t rows=oxi_min_i64(job->rows-row,job->tile_rows),depth=job->depth,
+ value_depth=job->value_depth,first,end,step;
 float*q=(float*)(void*)(job->scratch+(size_t)lane*job->lane_bytes),*out=q+rows*depth;
 float*scores=out+rows*value_depth,*stage=scores+rows*OXI_ATTENTION_CHUNK;
 const char*q_data=oxi_attention_at(job,&job->q,batch,kv_head*job->group);
 const char*k=oxi_attention_at(job,&job->k,batch,kv_head),*v=oxi_attention_at(job,&job->v,batch,kv_head);
 const char*mask=job->mask.t?oxi_attention_at(job,&job->mask,batch,kv_head*job->group):NULL;
-oxi_attention_rows_range(job,0,rows,&first,&end);
+oxi_attention_rows_range(job,0,job->rows,&first,&end);
 first=oxi_max_i64(first,chunk*job->chunk_keys);
 end=oxi_min_i64(end,(chunk+1)*job->chunk_keys);
 for(int64_t r=0;r<rows;r++){
-const char*from=oxi_attention_move(&job->q,q_data,r%job->group*job->q.head+r/job->group*job->q.row);
+const char*from=oxi_attention_move(
+ &job->q,q_data,(row+r)%job->group*job->q.head+(row+r)/job->group*job->q.row);
 kernels->load[job->q.t->dtype][OXI_LANE_F32](depth,from,job->q.column,q+r*depth);}
 kernels->row_scale(rows*depth,q,job->scale,q);
 memset(out,0,(size_t)(rows*value_depth)*sizeof(float));
@@ -18989,14 +24485,14 @@ const void*band=oxi_attention_rows(job,&job->k,from,n,depth,stage,&dtype,&step);
 for(int64_t r=0;r<rows;r++)
 kernels->attention_dots[dtype](n,depth,q+r*depth,band,step,scores+r*OXI_ATTENTION_CHUNK+t-first);}
 for(int64_t r=0;r<rows;r++){
-float*row=scores+r*OXI_ATTENTION_CHUNK;
+float*line=scores+r*OXI_ATTENTION_CHUNK;
 max[r]= -INFINITY;
 sum[r]=0;
 if(first>=end)continue;
-oxi_attention_cap(job,end-first,row);
-oxi_attention_mask_row(job,mask,r%job->group,r/job->group,first,end-first,row,1);
-max[r]=kernels->row_max(end-first,row);
-sum[r]=(float)kernels->row_exp_sum(end-first,row,max[r]== -INFINITY?0:max[r],row);}
+oxi_attention_cap(job,end-first,line);
+oxi_attention_mask_row(job,mask,(row+r)%job->group,(row+r)/job->group,first,end-first,line,1);
+max[r]=kernels->row_max(end-first,line);
+sum[r]=(float)kernels->row_exp_sum(end-first,line,max[r]== -INFINITY?0:max[r],line);}
 for(int64_t t=first;t<end;t+=OXI_ATTENTION_BAND){
 int64_t n=oxi_min_i64(end-t,OXI_ATTENTION_BAND);
 const char*from=oxi_attention_move(&job->v,v,t*job->v.row);
@@ -19005,7 +24501,7 @@ for(int64_t r=0;r<rows;r++)
 kernels->attention_mix[dtype](n,value_depth,scores+r*OXI_ATTENTION_CHUNK+t-first,band,
  step,out+r*value_depth);}
 for(int64_t r=0;r<rows;r++)
-oxi_attention_emit(job,unit,0,chunk,r,max[r],sum[r],out+r*value_depth);}
+oxi_attention_emit(job,unit,at,chunk,r,max[r],sum[r],out+r*value_depth);}
 static void oxi_attention_f64_task(void*arg,int64_t index,int lane){
 const oxi_attention*job=(const oxi_attention*)arg;
 const oxi_attr_attention*attr= &job->call->attr.attention;
@@ -19075,16 +24571,20 @@ if(call->in[3])oxi_attention_side_of(&job->mask,call->in[3],job->heads,job->leng
 if(!call->in[4])return;
 job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);
 job->sink_step=call->in[4]->stride[0];}
+static bool oxi_attention_is_few(const oxi_attention*job){
+return job->rows<=(job->length==1?OXI_ATTENTION_FEW_HEADS:OXI_ATTENTION_FEW_ROWS);}
 static void oxi_attention_cut(oxi_attention*job){
 int64_t width=job->depth+job->value_depth,units=job->batches*job->kv_heads;
 if(job->part&&job->part->heads>0)units=job->part->heads;
 job->mr=job->kernels->gemm_f32.mr;
 job->nr=job->kernels->gemm_f32.nr;
-if(job->rows<=OXI_ATTENTION_FEW_ROWS){
-job->tile_rows=job->rows;
-job->tiles=1;
+if(oxi_attention_is_few(job)){
 job->chunk_keys=OXI_ATTENTION_CHUNK;
-job->chunks=oxi_max_i64((job->keys+job->chunk_keys-1)/job->chunk_keys,1);
+job->chunks=oxi_max_i64(oxi_parts(job->keys,job->chunk_keys),1);
+bool direct=job->k.column==1&&job->kernels->attention_dots[job->k.t->dtype];
+int64_t wanted=direct?oxi_parts(OXI_ATTENTION_FEW_TASKS,oxi_max_i64(units*job->chunks,1)):1;
+job->tile_rows=oxi_parts(job->rows,oxi_max_i64(wanted,oxi_parts(job->rows,OXI_ATTENTION_FEW_ROWS)));
+job->tiles=oxi_parts(job->rows,job->tile_rows);
 return;}
 job->value_lines=oxi_round_up(job->value_depth,job->mr);
 job->tile_keys=oxi_round_up(oxi_min_i64(oxi_max_i64(16384/width,32),OXI_ATTENTION_TILE_KEYS),job->mr);
@@ -19134,12 +24634,644 @@ return oxi_attention_run(&job,job.batches*job.heads*job.length,oxi_attention_f64
  sizeof(double));}
 oxi_attention_cut(&job);
 int64_t count=job.batches*job.kv_heads*job.tiles*job.chunks;
-if(job.rows<=OXI_ATTENTION_FEW_ROWS){
-size_t numbers=(size_t)job.rows*(depth+value_depth+OXI_ATTENTION_CHUNK)+OXI_ATTENTION_BAND*widest;
+if(oxi_attention_is_few(&job)){
+size_t numbers=(size_t)job.tile_rows*(depth+value_depth+OXI_ATTENTION_CHUNK)+OXI_ATTENTION_BAND*widest;
 return oxi_attention_run(&job,count,oxi_attention_few_task,numbers,sizeof(float));}
 oxi_attention_tile tile;
 return oxi_attention_run(&job,count,oxi_attention_tile_task,oxi_attention_lay_out(&job,NULL,&tile),
  sizeof(float));}
+/* >>cpu/windows/depthwise.c */
+enum{OXI_DEPTHWISE_CHANNELS=4};
+typedef struct oxi_depthwise{
+const oxi_conv_form*form;
+const oxi_kernels*kernels;
+oxi_lane lane;
+oxi_op op;
+int element;
+char*scratch;
+size_t lane_bytes;}oxi_depthwise;
+typedef struct oxi_depthwise_reach{
+int64_t first,end,shift;}oxi_depthwise_reach;
+static oxi_depthwise_reach oxi_depthwise_reach_of(const oxi_conv_form*f,int d,int64_t i){
+oxi_depthwise_reach r;
+int64_t stride=f->stride[d];
+r.shift=i*f->dilation[d]-f->padding[d];
+r.first=r.shift>=0?0:(-r.shift+stride -1)/stride;
+int64_t left=f->x.shape[2+d]-1-r.shift;
+r.end=left<0?0:oxi_min_i64(f->y.shape[2+d],left/stride +1);
+if(r.end<r.first)r.end=r.first;
+return r;}
+static void oxi_depthwise_load(const oxi_depthwise*w,const oxi_conv_side*side,const int64_t*at,
+ int64_t n,int64_t step,void*out){
+int64_t offset=0;
+for(int d=0;d<5;d++)offset+=at[d]*side->stride[d];
+const char*from=(const char*)oxi_ptr(side->t)+oxi_signed_bytes(side->t->dtype,offset);
+w->kernels->load[side->t->dtype][w->lane](n,from,step*side->stride[4],out);}
+static void oxi_depthwise_add(const oxi_depthwise*w,int64_t n,double s,const void*x,char*y,int64_t step){
+if(w->lane==OXI_LANE_F64)
+for(int64_t i=0;i<n;i++)((double*)(void*)y)[i*step]+=s*((const double*)x)[i];
+else if(step==1)
+w->kernels->axpy_f32(n,(float)s,(const float*)x,(float*)(void*)y);
+else
+for(int64_t i=0;i<n;i++)((float*)(void*)y)[i*step]+=(float)s*((const float*)x)[i];}
+static double oxi_depthwise_dot(const oxi_depthwise*w,int64_t n,const void*a,const void*b){
+double sum=0;
+if(w->lane==OXI_LANE_F32)return w->kernels->dot_f32(n,(const float*)a,(const float*)b);
+for(int64_t i=0;i<n;i++)sum+=((const double*)a)[i]*((const double*)b)[i];
+return sum;}
+static double oxi_depthwise_tap(const oxi_depthwise*w,int64_t sample,int64_t c,int64_t o,
+ const int64_t*k,double number,char*sums,char*line){
+const oxi_conv_form*f=w->form;
+oxi_depthwise_reach r[3];
+double total=0;
+for(int d=0;d<3;d++)r[d]=oxi_depthwise_reach_of(f,d,k[d]);
+int64_t n=r[2].end-r[2].first;
+const oxi_conv_side*to=w->op==OXI_OP_conv? &f->y: &f->x;
+for(int64_t z=r[0].first;z<r[0].end&&n>0;z++)
+for(int64_t y=r[1].first;y<r[1].end;y++){
+int64_t at_y[5]={sample,o,z,y,r[2].first};
+int64_t at_x[5]={sample,c,z*f->stride[0]+r[0].shift,y*f->stride[1]+r[1].shift,
+ r[2].first*f->stride[2]+r[2].shift};
+const int64_t*at=w->op==OXI_OP_conv?at_y:at_x;
+int64_t place=(at[2]*to->shape[3]+at[3])*to->shape[4]+at[4];
+char*row=sums?sums+place*w->element:NULL;
+if(w->op==OXI_OP_conv)oxi_depthwise_load(w,&f->x,at_x,n,f->stride[2],line);
+else oxi_depthwise_load(w,&f->y,at_y,n,1,line);
+if(w->op==OXI_OP_conv)oxi_depthwise_add(w,n,number,line,row,1);
+else if(w->op==OXI_OP_conv_back_input)
+oxi_depthwise_add(w,n,number,line,row,f->stride[2]);
+else{
+char*other=line +oxi_align_up((size_t)(f->y.shape[4]*w->element));
+oxi_depthwise_load(w,&f->x,at_x,n,f->stride[2],other);
+total+=oxi_depthwise_dot(w,n,line,other);}}
+return total;}
+static double oxi_depthwise_number(const oxi_depthwise*w,int64_t o,int64_t c,const int64_t*k){
+const int64_t at[5]={o,c,k[0],k[1],k[2]};
+union{
+float f32;
+double f64;}number;
+oxi_depthwise_load(w,&w->form->weight,at,1,1,&number);
+return w->lane==OXI_LANE_F64?number.f64:number.f32;}
+static void oxi_depthwise_store(const oxi_depthwise*w,const oxi_conv_side*side,const int64_t*at,
+ int64_t n,const void*from){
+int64_t offset=0;
+for(int d=0;d<5;d++)offset+=at[d]*side->stride[d];
+char*to=(char*)oxi_ptr(side->t)+oxi_signed_bytes(side->t->dtype,offset);
+w->kernels->store[side->t->dtype][w->lane](n,from,to,side->stride[4]);}
+static void oxi_depthwise_image(void*arg,int64_t index,int lane){
+const oxi_depthwise*w=(const oxi_depthwise*)arg;
+const oxi_conv_form*f=w->form;
+bool back=w->op==OXI_OP_conv_back_input;
+const oxi_conv_side*to=back? &f->x: &f->y;
+int64_t own=index%to->shape[1],sample=index/to->shape[1],k[3];
+int64_t group=own/(back?f->channels:f->outputs),others=back?f->outputs:f->channels;
+int64_t lines=to->shape[2]*to->shape[3],columns=to->shape[4];
+char*sums=w->scratch+(size_t)lane*w->lane_bytes;
+char*line=sums+oxi_align_up((size_t)(lines*columns*w->element));
+memset(sums,0,(size_t)(lines*columns*w->element));
+for(int64_t i=0;i<others;i++){
+int64_t other=group*others+i,c=back?own:other,o=back?other:own;
+for(k[0]=0;k[0]<f->weight.shape[2];k[0]++)
+for(k[1]=0;k[1]<f->weight.shape[3];k[1]++)
+for(k[2]=0;k[2]<f->weight.shape[4];k[2]++)
+(void)oxi_depthwise_tap(w,sample,c,o,k,oxi_depthwise_number(w,o,c%f->channels,k),sums,line);}
+if(f->bias){
+char one[8];
+const char*from=(const char*)oxi_ptr(f->bias)+oxi_signed_bytes(f->bias->dtype,own*f->bias->stride[0]);
+w->kernels->load[f->bias->dtype][w->lane](1,from,1,one);
+for(int64_t i=0;i<lines*columns;i++){
+if(w->lane==OXI_LANE_F64)((double*)(void*)sums)[i]+= *(double*)(void*)one;
+else((float*)(void*)sums)[i]+= *(float*)(void*)one;}}
+for(int64_t i=0;i<lines;i++){
+int64_t at[5]={sample,own,i/to->shape[3],i%to->shape[3],0};
+oxi_depthwise_store(w,to,at,columns,sums+i*columns*w->element);}}
+static void oxi_depthwise_weight(void*arg,int64_t index,int lane){
+const oxi_depthwise*w=(const oxi_depthwise*)arg;
+const oxi_conv_form*f=w->form;
+char*line=w->scratch+(size_t)lane*w->lane_bytes;
+int64_t at[5];
+for(int d=4;d>=0;d--){
+at[d]=index%f->weight.shape[d];
+index/=f->weight.shape[d];}
+double total=0;
+int64_t c=at[0]/f->outputs*f->channels+at[1];
+for(int64_t sample=0;sample<f->samples;sample++)
+total+=oxi_depthwise_tap(w,sample,c,at[0],at+2,0,NULL,line);
+float narrow=(float)total;
+oxi_depthwise_store(w,&f->weight,at,1,w->lane==OXI_LANE_F64?(void*)&total:(void*)&narrow);}
+static bool oxi_conv_is_depthwise(const oxi_conv_form*f){
+return f->groups>1&&f->channels<=OXI_DEPTHWISE_CHANNELS&&f->outputs<=OXI_DEPTHWISE_CHANNELS;}
+static ox_status oxi_depthwise_run(const oxi_conv_form*f,const oxi_call*call){
+oxi_depthwise w;
+bool weight=call->op==OXI_OP_conv_back_weight;
+const oxi_conv_side*to=call->op==OXI_OP_conv? &f->y: &f->x;
+w.form=f;
+w.kernels=oxi_cpu_kernels();
+w.op=call->op;
+w.lane=call->out[0]->dtype==OX_F64?OXI_LANE_F64:OXI_LANE_F32;
+w.element=w.lane==OXI_LANE_F64?8:4;
+int64_t pixels=weight?0:to->shape[2]*to->shape[3]*to->shape[4];
+w.lane_bytes=oxi_align_up((size_t)(pixels*w.element))+2*oxi_align_up((size_t)(f->y.shape[4]*w.element));
+int64_t tasks=weight?ox_numel(call->out[0]):to->shape[0]*to->shape[1];
+size_t bytes=(size_t)oxi_lanes(tasks)*w.lane_bytes;
+w.scratch=(char*)oxi_alloc(bytes);
+if(!w.scratch)return OX_ERR_NOMEM;
+oxi_parallel_for(tasks,weight?oxi_depthwise_weight:oxi_depthwise_image,&w);
+oxi_free(w.scratch,bytes);
+return OX_OK;}
+/* >>cpu/windows/conv.c */
+typedef struct oxi_conv{
+oxi_conv_form form;
+const oxi_call*call;
+int64_t failed;
+ox_status(*group)(const struct oxi_conv*c,int64_t group);}oxi_conv;
+static const char*oxi_conv_data(const oxi_conv_side*side,int64_t first,int64_t second){
+return(const char*)oxi_ptr(side->t)+
+ oxi_signed_bytes(side->t->dtype,first*side->stride[0]+second*side->stride[1]);}
+static oxi_windows oxi_conv_elements(const oxi_conv_side*side,const char*data,bool channels_first){
+oxi_windows w;
+w.data=data;
+w.dtype=side->t->dtype;
+w.channel_stride=side->stride[channels_first?0:1];
+w.sample_stride=side->stride[channels_first?1:0];
+for(int d=0;d<3;d++){
+w.taps[d]=w.step[d]=1;
+w.spacing[d]=w.origin[d]=0;
+w.places[d]=w.size[d]=side->shape[2+d];
+w.stride[d]=side->stride[2+d];}
+return w;}
+static oxi_windows oxi_conv_windows(const oxi_conv_form*f,const char*data){
+oxi_windows w=oxi_conv_elements(&f->x,data,false);
+for(int d=0;d<3;d++){
+w.taps[d]=f->weight.shape[2+d];
+w.spacing[d]=f->dilation[d];
+w.places[d]=f->y.shape[2+d];
+w.origin[d]= -f->padding[d];
+w.step[d]=f->stride[d];}
+oxi_windows_join(&w);
+return w;}
+static void oxi_conv_set_a(oxi_gemm*g,oxi_windows*w,int64_t samples,ox_storage*storage){
+int64_t offset,step;
+oxi_windows_join(w);
+g->a=w->data;
+g->a_dtype=w->dtype;
+g->a_windows=w;
+if(!oxi_windows_are_even(w,samples,&offset,&step))return;
+g->a=w->data+oxi_signed_bytes(w->dtype,offset);
+g->a_row=w->channel_stride;
+g->a_col=step;
+g->a_windows=NULL;
+g->a_storage=storage;}
+static void oxi_conv_set_b(oxi_gemm*g,const oxi_windows*w,bool by_taps){
+g->b=w->data;
+g->b_dtype=w->dtype;
+g->b_windows=w;
+g->b_by_taps=by_taps;}
+static void oxi_conv_set_c(oxi_gemm*g,oxi_windows*w,int64_t samples){
+int64_t offset,step;
+oxi_windows_join(w);
+g->c=(void*)(uintptr_t)w->data;
+g->c_dtype=w->dtype;
+g->c_row=w->channel_stride;
+g->c_places=w;
+if(!oxi_windows_are_even(w,samples,&offset,&step))return;
+g->c=(char*)g->c+oxi_signed_bytes(w->dtype,offset);
+g->c_col=step;
+g->c_places=NULL;}
+static void oxi_conv_add_bias(const oxi_conv*c,oxi_gemm*g,int64_t first){
+const ox_tensor*bias=c->form.bias;
+if(!bias)return;
+g->addend=(const char*)oxi_ptr(bias)+oxi_signed_bytes(bias->dtype,first*bias->stride[0]);
+g->addend_dtype=bias->dtype;
+g->addend_row=bias->stride[0];
+g->addend_col=0;
+g->beta=1;}
+static oxi_gemm oxi_conv_product(const oxi_conv*c,int64_t m,int64_t n,int64_t k){
+oxi_gemm g;
+memset(&g,0,sizeof g);
+g.m=m;
+g.n=n;
+g.k=k;
+g.alpha=1;
+g.exact=c->call->exact;
+g.way=OXI_WAY_PANELS;
+return g;}
+static int64_t oxi_spatial(const int64_t*sizes){
+return sizes[0]*sizes[1]*sizes[2];}
+static ox_status oxi_conv_forward(const oxi_conv*c,int64_t group){
+const oxi_conv_form*f= &c->form;
+int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
+int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
+oxi_gemm g=oxi_conv_product(c,f->outputs,f->samples*places,taps);
+oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
+oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,0,group*f->channels));
+oxi_windows y=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
+oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);
+oxi_conv_set_b(&g,&b,false);
+oxi_conv_set_c(&g,&y,f->samples);
+oxi_conv_add_bias(c,&g,first);
+return oxi_gemm_run(&g);}
+static ox_status oxi_conv_back_weight(const oxi_conv*c,int64_t group){
+const oxi_conv_form*f= &c->form;
+int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
+int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
+oxi_gemm g=oxi_conv_product(c,f->outputs,taps,f->samples*places);
+oxi_windows a=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
+oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,0,group*f->channels));
+oxi_windows w=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
+oxi_conv_set_a(&g,&a,f->samples,NULL);
+oxi_conv_set_b(&g,&b,true);
+oxi_conv_set_c(&g,&w,f->channels);
+return oxi_gemm_run(&g);}
+typedef struct oxi_conv_phase{
+int64_t start,count;
+int64_t tap,taps,period;
+int64_t place,spacing;}oxi_conv_phase;
+static oxi_conv_phase oxi_conv_phase_of(const oxi_conv_form*f,int d,int64_t start){
+oxi_conv_phase p;
+int64_t stride=f->stride[d],dilation=f->dilation[d],kernel=f->weight.shape[2+d];
+int64_t above=stride,common=dilation;
+while(above%common){
+int64_t rest=above%common;
+above=common;
+common=rest;}
+p.start=start;
+p.count=(f->x.shape[2+d]-1-start)/stride +1;
+p.period=stride/common;
+p.spacing=dilation/common;
+p.tap=0;
+while(p.tap<kernel&&p.tap<p.period&&(start+f->padding[d]-p.tap*dilation)%stride)p.tap++;
+bool meets=p.tap<kernel&&p.tap<p.period;
+p.taps=meets?(kernel-1-p.tap)/p.period+1:0;
+p.place=(start+f->padding[d]-p.tap*dilation)/stride;
+return p;}
+static ox_status oxi_conv_back_phase(const oxi_conv*c,int64_t group,const oxi_conv_phase*phase){
+const oxi_conv_form*f= &c->form;
+int64_t first=group*f->outputs,places=1,taps=f->outputs;
+for(int d=0;d<3;d++){
+places*=phase[d].count;
+taps*=phase[d].taps;}
+oxi_gemm g=oxi_conv_product(c,f->channels,f->samples*places,taps);
+oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),false);
+oxi_windows b=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
+oxi_windows x=oxi_conv_elements(&f->x,oxi_conv_data(&f->x,0,group*f->channels),false);
+for(int d=0;d<3&&taps>0;d++){
+a.origin[d]=phase[d].tap;
+a.step[d]=phase[d].period;
+a.places[d]=b.taps[d]=phase[d].taps;
+b.origin[d]=phase[d].place;
+b.spacing[d]= -phase[d].spacing;
+b.places[d]=phase[d].count;}
+for(int d=0;d<3;d++){
+x.origin[d]=phase[d].start;
+x.step[d]=f->stride[d];
+x.places[d]=phase[d].count;}
+oxi_windows_join(&b);
+oxi_conv_set_a(&g,&a,f->outputs,NULL);
+oxi_conv_set_b(&g,&b,false);
+oxi_conv_set_c(&g,&x,f->samples);
+oxi_conv_add_bias(c,&g,group*f->channels);
+return oxi_gemm_run(&g);}
+static ox_status oxi_conv_back_input(const oxi_conv*c,int64_t group){
+const oxi_conv_form*f= &c->form;
+int64_t count[3];
+ox_status status=OX_OK;
+oxi_conv_phase phase[3];
+for(int d=0;d<3;d++)count[d]=oxi_min_i64(f->stride[d],f->x.shape[2+d]);
+for(int64_t i=0;i<oxi_spatial(count)&&status==OX_OK;i++){
+phase[0]=oxi_conv_phase_of(f,0,i/count[2]/count[1]);
+phase[1]=oxi_conv_phase_of(f,1,i/count[2]%count[1]);
+phase[2]=oxi_conv_phase_of(f,2,i%count[2]);
+status=oxi_conv_back_phase(c,group,phase);}
+return status;}
+static void oxi_conv_task(void*arg,int64_t group,int lane){
+oxi_conv*c=(oxi_conv*)arg;
+(void)lane;
+if(oxi_atomic_load(&c->failed))return;
+ox_status status=c->group(c,group);
+if(status!=OX_OK)oxi_atomic_store(&c->failed,(int64_t)status);}
+static ox_status oxi_cpu_conv(const oxi_call*call){
+oxi_conv c;
+if(ox_numel(call->out[0])==0)return OX_OK;
+memset(&c,0,sizeof c);
+oxi_conv_form_of(call,&c.form);
+if(oxi_conv_is_depthwise(&c.form))return oxi_depthwise_run(&c.form,call);
+c.call=call;
+c.group=call->op==OXI_OP_conv?oxi_conv_forward:call->op==OXI_OP_conv_back_input?oxi_conv_back_input
+ :oxi_conv_back_weight;
+double each=oxi_conv_form_flops(&c.form)/(double)c.form.groups;
+if(c.form.groups>1&&(each<5e7||c.form.groups>=8*(int64_t)oxi_lanes(c.form.groups))){
+oxi_parallel_for(c.form.groups,oxi_conv_task,&c);
+return(ox_status)oxi_atomic_load(&c.failed);}
+for(int64_t group=0;group<c.form.groups;group++){
+ox_status status=c.group(&c,group);
+if(status!=OX_OK)return status;}
+return OX_OK;}
+/* >>cpu/windows/pool.c */
+typedef struct oxi_pool_window{
+int64_t first,count,padded;}oxi_pool_window;
+typedef struct oxi_pool{
+const oxi_call*call;
+const oxi_kernels*kernels;
+oxi_lane lane;
+int element;
+const ox_tensor*image,*places;
+int planes;
+int64_t size[3],place_count[3],dilation[3];
+oxi_pool_window*window[3];
+char*scratch;
+int64_t pixels,all;
+size_t lane_bytes;}oxi_pool;
+static oxi_pool_window oxi_pool_window_at(const oxi_attr_pool*told,int i,int64_t size,int64_t places,
+ int64_t at){
+oxi_pool_window w;
+int64_t kernel=told->kernel.n[i],padding=told->padding.n[i],dilation=told->dilation.n[i];
+if(kernel==0){
+w.first=at/places*size +at%places*size/places;
+int64_t next=at+1,end=next/places*size +(next%places*size +places-1)/places;
+w.count=w.padded=end-w.first;
+return w;}
+int64_t start=at*told->stride.n[i]-padding,end=start+dilation*(kernel-1)+1;
+w.padded=oxi_min_i64(end,size +padding)-start;
+int64_t skip=start<0?(-start+dilation-1)/dilation:0;
+w.first=start+skip*dilation;
+w.count=kernel-skip;
+if(w.count>0&&w.first+(w.count-1)*dilation>=size)
+w.count=w.first>=size?0:(size -1-w.first)/dilation+1;
+return w;}
+typedef struct oxi_pool_place{
+const oxi_pool_window*z,*y,*x;
+int64_t at;}oxi_pool_place;
+static inline double oxi_pool_divisor(const oxi_attr_pool*told,const oxi_pool_place*p){
+if(told->divisor)return(double)told->divisor;
+if(told->include_pad)return(double)(p->z->padded*p->y->padded*p->x->padded);
+return(double)(p->z->count*p->y->count*p->x->count);}
+static inline bool oxi_pool_next(const oxi_pool*p,oxi_pool_place*place){
+place->at++;
+if(++place->x<p->window[2]+p->place_count[2])return true;
+place->x=p->window[2];
+if(++place->y<p->window[1]+p->place_count[1])return true;
+place->y=p->window[1];
+return++place->z<p->window[0]+p->place_count[0];}
+static oxi_pool_place oxi_pool_first(const oxi_pool*p){
+oxi_pool_place place={p->window[0],p->window[1],p->window[2],0};
+return place;}
+#define OXI_POOL_EACH(p,place,position,work)\
+for(int64_t z=0;z<(place).z->count;z++)\
+for(int64_t y=0;y<(place).y->count;y++){\
+int64_t position=(((place).z->first+z*(p)->dilation[0])*(p)->size[1]+\
+ (place).y->first+y*(p)->dilation[1])*(p)->size[2]+(place).x->first;\
+for(int64_t x=(place).x->count;x>0;x--,position+=(p)->dilation[2])work;}
+#define OXI_POOL_MAX(type)\
+static void oxi_pool_max_##type(const oxi_pool*p,const void*from,void*to,int64_t*indices){\
+const type*image=(const type*)from;\
+oxi_pool_place place=oxi_pool_first(p);\
+do{\
+int64_t best= -1;\
+type most=0;\
+OXI_POOL_EACH(p,place,position,{type v=image[position];if(best>=0&& !(v>most)&&v==v)continue;most=v;\
+ best=position;})\
+((type*)to)[place.at]=most;\
+indices[place.at]=best;}while(oxi_pool_next(p,&place));}
+OXI_POOL_MAX(float)
+OXI_POOL_MAX(double)
+OXI_POOL_MAX(int64_t)
+OXI_POOL_MAX(uint64_t)
+#define OXI_POOL_AVG(type)\
+static void oxi_pool_avg_##type(const oxi_pool*p,const void*from,void*to){\
+const oxi_attr_pool*told= &p->call->attr.pool;\
+const type*image=(const type*)from;\
+oxi_pool_place place=oxi_pool_first(p);\
+do{\
+type sum=0;\
+OXI_POOL_EACH(p,place,position,sum+=image[position])\
+((type*)to)[place.at]=sum/(type)oxi_pool_divisor(told,&place);}while(oxi_pool_next(p,&place));}\
+static void oxi_pool_avg_back_##type(const oxi_pool*p,void*to,const void*from){\
+const oxi_attr_pool*told= &p->call->attr.pool;\
+type*image=(type*)to;\
+oxi_pool_place place=oxi_pool_first(p);\
+memset(image,0,(size_t)p->pixels*sizeof*image);\
+if(p->all==0)return;\
+do{\
+type share=((const type*)from)[place.at]/(type)oxi_pool_divisor(told,&place);\
+OXI_POOL_EACH(p,place,position,image[position]+=share)}while(oxi_pool_next(p,&place));}
+OXI_POOL_AVG(float)
+OXI_POOL_AVG(double)
+static void oxi_pool_move(const oxi_pool*p,const ox_tensor*t,int64_t plane,oxi_lane lane,int element,
+ char*numbers,bool load){
+int64_t offset=0,lines=1,n=t->shape[t->ndim-1],step=t->stride[t->ndim-1];
+for(int d=p->planes-1;d>=0;d--){
+offset+=plane%t->shape[d]*t->stride[d];
+plane/=t->shape[d];}
+int last=t->ndim-1;
+while(last>p->planes&&t->stride[last-1]==n*step)n*=t->shape[--last];
+for(int d=p->planes;d<last;d++)lines*=t->shape[d];
+for(int64_t line=0;line<lines;line++,numbers+=n*element){
+int64_t at=offset,rest=line;
+for(int d=last-1;d>=p->planes;d--){
+at+=rest%t->shape[d]*t->stride[d];
+rest/=t->shape[d];}
+char*where=(char*)oxi_ptr(t)+oxi_signed_bytes(t->dtype,at);
+if(load)p->kernels->load[t->dtype][lane](n,where,step,numbers);
+else p->kernels->store[t->dtype][lane](n,numbers,where,step);}}
+static void oxi_pool_task(void*arg,int64_t plane,int lane){
+const oxi_pool*p=(const oxi_pool*)arg;
+char*image=p->scratch+(size_t)lane*p->lane_bytes;
+char*places=image +oxi_align_up((size_t)(p->pixels*p->element));
+int64_t*indices=(int64_t*)(void*)(places+oxi_align_up((size_t)(p->all*p->element)));
+bool back=p->call->op==OXI_OP_avg_pool_back,wide=p->lane==OXI_LANE_F64;
+oxi_pool_move(p,back?p->places:p->image,plane,p->lane,p->element,back?places:image,true);
+if(back&&wide)oxi_pool_avg_back_double(p,image,places);
+else if(back)oxi_pool_avg_back_float(p,image,places);
+else if(p->call->op==OXI_OP_avg_pool&&wide)oxi_pool_avg_double(p,image,places);
+else if(p->call->op==OXI_OP_avg_pool)oxi_pool_avg_float(p,image,places);
+else if(wide)oxi_pool_max_double(p,image,places,indices);
+else if(p->lane==OXI_LANE_F32)oxi_pool_max_float(p,image,places,indices);
+else if(p->lane==OXI_LANE_U64)oxi_pool_max_uint64_t(p,image,places,indices);
+else oxi_pool_max_int64_t(p,image,places,indices);
+oxi_pool_move(p,back?p->image:p->places,plane,p->lane,p->element,back?image:places,false);
+if(p->call->op==OXI_OP_max_pool)
+oxi_pool_move(p,p->call->out[1],plane,OXI_LANE_I64,8,(char*)indices,false);}
+static void oxi_pool_plan(oxi_pool*p,const oxi_call*call){
+const oxi_attr_pool*told= &call->attr.pool;
+bool back=call->op==OXI_OP_avg_pool_back;
+memset(p,0,sizeof*p);
+p->call=call;
+p->kernels=oxi_cpu_kernels();
+p->image=back?call->out[0]:call->in[0];
+p->places=back?call->in[0]:call->out[0];
+ox_dtype dtype=p->image->dtype;
+p->lane=dtype==OX_F64?OXI_LANE_F64:dtype==OX_U64?OXI_LANE_U64:oxi_is_int(dtype)?OXI_LANE_I64:OXI_LANE_F32;
+p->element=p->lane==OXI_LANE_F32?4:8;
+p->planes=p->image->ndim-(int)told->dims;
+p->pixels=p->all=1;
+for(int d=0;d<3;d++){
+int i=d-(3-(int)told->dims);
+p->size[d]=i<0?1:p->image->shape[p->planes+i];
+p->place_count[d]=i<0?1:p->places->shape[p->planes+i];
+p->dilation[d]=i<0?1:told->dilation.n[i];
+p->pixels*=p->size[d];
+p->all*=p->place_count[d];}
+p->lane_bytes=oxi_align_up((size_t)(p->pixels*p->element))+
+ oxi_align_up((size_t)(p->all*p->element))+oxi_align_up((size_t)p->all*8);}
+static ox_status oxi_cpu_pool(const oxi_call*call){
+oxi_pool p;
+if(ox_numel(call->out[0])==0)return OX_OK;
+oxi_pool_plan(&p,call);
+const oxi_pool_window one={0,1,1};
+int64_t planes=ox_numel(p.image)/p.pixels,windows=0;
+for(int d=0;d<3;d++)windows+=p.place_count[d];
+size_t table=oxi_align_up((size_t)windows*sizeof(oxi_pool_window));
+size_t bytes=table +(size_t)oxi_lanes(planes)*p.lane_bytes;
+char*memory=(char*)oxi_alloc(bytes);
+if(!memory)return OX_ERR_NOMEM;
+oxi_pool_window*next=(oxi_pool_window*)(void*)memory;
+p.scratch=memory+table;
+for(int d=0;d<3;d++){
+int i=d-(3-(int)call->attr.pool.dims);
+p.window[d]=next;
+for(int64_t at=0;at<p.place_count[d];at++)
+*next++ =i<0?one:oxi_pool_window_at(&call->attr.pool,i,p.size[d],p.place_count[d],at);}
+oxi_parallel_for(planes,oxi_pool_task,&p);
+oxi_free(memory,bytes);
+return OX_OK;}
+/* >>cpu/rows/linear_attention.c */
+enum{
+OXI_MEMORY_COLUMNS=64,OXI_MEMORY_TASK=4096,OXI_MEMORY_ALONE=1<<14};
+typedef struct oxi_memory_job{
+const oxi_call*call;
+const oxi_kernels*kernels;
+oxi_lane lane;
+int64_t length,keys,values,columns,tiles;
+bool wide;
+bool direct;
+char*scratch;
+size_t lane_bytes,number;}oxi_memory_job;
+static void oxi_memory_load(const oxi_memory_job*job,const ox_tensor*t,int64_t offset,int64_t n,char*to){
+const int last=t->ndim-1;
+const char*from=oxi_ptr(t)+oxi_signed_bytes(t->dtype,offset);
+job->kernels->load[t->dtype][job->lane](n,from,t->shape[last]==1?0:t->stride[last],to);}
+static char*oxi_memory_at(const ox_tensor*t,int64_t head,int64_t row,int64_t column){
+return oxi_ptr(t)+oxi_signed_bytes(t->dtype,head*t->stride[0]+row*t->stride[1]+column*t->stride[2]);}
+static void oxi_memory_exp(const oxi_memory_job*job,int64_t n,char*numbers){
+const void*in=numbers;
+job->kernels->map[OXI_OP_exp][job->lane](n,&in,numbers,&oxi_plain_numbers);}
+static void oxi_memory_step_f64(const oxi_recurrence*r){
+const double*q=(const double*)(const void*)r->q,*k=(const double*)(const void*)r->k,
+ *v=(const double*)(const void*)r->v,*from=(const double*)(const void*)r->from,
+ *erase=(const double*)(const void*)r->erase,*write=(const double*)(const void*)r->write,
+ *decay=(const double*)(const void*)r->decay;
+double*out=(double*)(void*)r->out,*to=(double*)(void*)r->to;
+for(int64_t c=0;c<r->columns;c++){
+double z=0,y=0;
+for(int64_t i=0;erase&&i<r->keys;i++)z+=erase[i]*from[i*r->from_step +c];
+for(int64_t i=0;i<r->keys;i++){
+double left=r->decay_step?decay[i*r->decay_step +c]:decay[i];
+double m=from[i*r->from_step +c]*left+k[i]*v[c];
+if(erase)m+=write[i]*z;
+to[i*r->to_step +c]=m;
+y+=q[i]*m;}
+out[c]=y;}}
+static void oxi_memory_position(const oxi_memory_job*job,const oxi_recurrence*r,int64_t head,int64_t t,
+ int64_t column){
+static const int operand[]={0,1,5,6};
+const float*rows[]={r->q,r->k,r->erase,r->write};
+const ox_tensor*v=job->call->in[2],*decay=job->call->in[3];
+for(int i=0;i<4;i++){
+const ox_tensor*one=job->call->in[operand[i]];
+if(one)
+oxi_memory_load(job,one,head*one->stride[0]+t*one->stride[1],job->keys,(char*)rows[i]);}
+oxi_memory_load(job,v,head*v->stride[0]+t*v->stride[1]+column*v->stride[2],r->columns,(char*)r->v);
+int64_t at=head*decay->stride[0]+t*decay->stride[1];
+if(!job->wide){
+oxi_memory_load(job,decay,at,job->keys,(char*)r->decay);
+oxi_memory_exp(job,job->keys,(char*)r->decay);
+return;}
+for(int64_t i=0;i<job->keys;i++){
+char*row=(char*)r->decay+(size_t)(i*r->decay_step)*job->number;
+oxi_memory_load(job,decay,at+i*decay->stride[2]+column*decay->stride[3],r->columns,row);}
+oxi_memory_exp(job,job->keys*r->columns,(char*)r->decay);}
+static void oxi_memory_move(const oxi_memory_job*job,int64_t head,int64_t column,int64_t columns,
+ char*scratch,bool back){
+const ox_tensor*state=job->call->in[4],*out=job->call->out[0];
+for(int64_t i=0;i<job->keys;i++,scratch+=(size_t)job->columns*job->number){
+if(!back){
+const int64_t at=head*state->stride[0]+i*state->stride[1]+column*state->stride[2];
+oxi_memory_load(job,state,at,columns,scratch);
+continue;}
+job->kernels->store[out->dtype][job->lane](
+ columns,scratch,oxi_memory_at(out,head,job->length+i,column),out->stride[2]);}}
+static void oxi_memory_task(void*arg,int64_t index,int lane){
+const oxi_memory_job*job=(const oxi_memory_job*)arg;
+const ox_tensor*state=job->call->in[4],*out=job->call->out[0];
+const int64_t head=index/job->tiles,column=index%job->tiles*job->columns;
+char*at=job->scratch+(size_t)lane*job->lane_bytes;
+const size_t row=(size_t)job->keys*job->number,line=(size_t)job->columns*job->number;
+oxi_recurrence r;
+memset(&r,0,sizeof r);
+r.keys=job->keys;
+r.columns=oxi_min_i64(job->values-column,job->columns);
+r.q=(float*)(void*)at;
+r.k=(float*)(void*)(at+=row);
+r.decay=(float*)(void*)(at+=row);
+r.erase=job->call->in[5]?(float*)(void*)(at+row):NULL;
+r.write=(float*)(void*)(at+=2*row);
+r.v=(float*)(void*)(at+=row);
+r.out=(float*)(void*)(at+=line);
+char*memory=at+line,*decays=memory+(job->direct?0:(size_t)job->keys*line);
+if(job->wide)r.decay=(float*)(void*)decays;
+r.decay_step=job->wide?r.columns:0;
+r.from=r.to=(float*)(void*)memory;
+r.from_step=r.to_step=job->columns;
+if(job->direct){
+r.from=(float*)(void*)oxi_memory_at(state,head,0,column);
+r.to=(float*)(void*)oxi_memory_at(out,head,job->length,column);
+r.from_step=state->stride[1];
+r.to_step=out->stride[1];}else{
+oxi_memory_move(job,head,column,r.columns,memory,false);}
+for(int64_t t=0;t<job->length;t++){
+oxi_memory_position(job,&r,head,t,column);
+if(job->lane==OXI_LANE_F64)
+oxi_memory_step_f64(&r);
+else
+job->kernels->linear_attention(&r);
+job->kernels->store[out->dtype][job->lane](r.columns,r.out,oxi_memory_at(out,head,t,column),
+ out->stride[2]);
+r.from=r.to;
+r.from_step=r.to_step;}
+if(!job->direct)oxi_memory_move(job,head,column,r.columns,memory,true);}
+static ox_status oxi_cpu_recurrence(const oxi_call*call){
+const ox_tensor*q=call->in[0],*state=call->in[4],*out=call->out[0];
+oxi_memory_job job;
+size_t bytes=0,tile=0;
+memset(&job,0,sizeof job);
+if(ox_numel(out)==0)return OX_OK;
+job.call=call;
+job.kernels=oxi_cpu_kernels();
+job.lane=state->dtype==OX_F64?OXI_LANE_F64:OXI_LANE_F32;
+job.number=(size_t)oxi_lane_bytes(job.lane);
+job.length=q->shape[1];
+job.keys=state->shape[1];
+job.values=state->shape[2];
+job.columns=OXI_MEMORY_COLUMNS*oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK/64/(job.keys+1),1),8);
+job.tiles=oxi_parts(job.values,job.columns);
+job.wide=call->in[3]->ndim==4;
+job.direct=(state->dtype==OX_F32||state->dtype==OX_F64)&&state->stride[2]==1&&
+ out->stride[2]==1&&job.length>0;
+const int64_t count=q->shape[0]*job.tiles,lanes=oxi_lanes(count);
+const size_t columns=(size_t)job.columns;
+const bool fits=oxi_mul_size((size_t)job.keys,(columns*2+5)*job.number,&tile)&&
+ oxi_add_size(tile,2*columns*job.number+63,&tile)&&oxi_mul_size(tile/64*64,(size_t)lanes,&bytes);
+if(!fits)return oxi_fail(OX_ERR_NOMEM,"linear_attention: too large for this machine");
+job.lane_bytes=tile/64*64;
+job.scratch=(char*)oxi_alloc(bytes);
+if(!job.scratch)return OX_ERR_NOMEM;
+if((double)ox_numel(state)*(double)job.length>=OXI_MEMORY_ALONE)
+oxi_parallel_for(count,oxi_memory_task,&job);
+else
+for(int64_t i=0;i<count;i++)oxi_memory_task(&job,i,0);
+oxi_free(job.scratch,bytes);
+return OX_OK;}
 /* >>cpu/device.c */
 static ox_status oxi_cpu_alloc(ox_device*self,size_t bytes,void**out){
 (void)self;
@@ -19181,6 +25313,13 @@ case OXI_FAMILY_INDEX:return oxi_cpu_index(call);
 case OXI_FAMILY_PRODUCT:return oxi_cpu_product(call,part);
 case OXI_FAMILY_ROPE:return oxi_cpu_rope(call);
 case OXI_FAMILY_ATTENTION:return oxi_cpu_attention(call,part);
+case OXI_FAMILY_SPECIAL:return oxi_cpu_special(call);
+case OXI_FAMILY_LINALG:return oxi_cpu_linalg(call);
+case OXI_FAMILY_FFT:return oxi_cpu_fft(call);
+case OXI_FAMILY_CONV:return oxi_cpu_conv(call);
+case OXI_FAMILY_POOL:return oxi_cpu_pool(call);
+case OXI_FAMILY_CHAIN:return oxi_cpu_chain(call);
+case OXI_FAMILY_RECURRENCE:return oxi_cpu_recurrence(call);
 default:return oxi_fail(OX_ERR_UNSUPPORTED,"%s: nothing to run",oxi_op_row_of(call->op)->name);}}
 static ox_status oxi_cpu_run(ox_device*self,const oxi_call*call){
 return oxi_cpu_run_part(self,call,NULL);}
@@ -22548,7 +28687,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf7f19cb
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc0696c89
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -24303,6 +30442,80 @@ k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16c);
 k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16c);}
 #endif
 }
+/* >>cpu/kernels/linear_attention.inc */
+OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count){
+enum{most=4};
+const int used=vectors?vectors:1;
+vf v[most],z[most],y[most];
+for(int j=0;j<used;j++){
+v[j]=vectors?vf_load(r->v+at+j*VF):vf_load_n(r->v+at,count);
+z[j]=y[j]=vf_zero();}
+const float*from=r->from+at;
+for(int64_t i=0;r->erase&&i<r->keys;i++,from+=r->from_step){
+vf erase=vf_set1(r->erase[i]);
+for(int j=0;j<used;j++)
+z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),erase,z[j]);}
+const float*decay=r->decay+(r->decay_step?at:0);
+float*to=r->to+at;
+from=r->from+at;
+for(int64_t i=0;i<r->keys;i++,from+=r->from_step,to+=r->to_step){
+vf k=vf_set1(r->k[i]),q=vf_set1(r->q[i]),write=vf_set1(r->erase?r->write[i]:0);
+for(int j=0;j<used;j++){
+vf m=vectors?vf_load(from+j*VF):vf_load_n(from,count);
+vf left= !r->decay_step?vf_set1(r->decay[i]):vectors?vf_load(decay+i*r->decay_step +j*VF)
+ :vf_load_n(decay+i*r->decay_step,count);
+m=vf_fma(k,v[j],vf_mul(m,left));
+if(r->erase)m=vf_fma(write,z[j],m);
+if(vectors)
+vf_store(to+j*VF,m);
+else
+vf_store_n(to,m,count);
+y[j]=vf_fma(q,m,y[j]);}}
+for(int j=0;j<used;j++){
+if(vectors)
+vf_store(r->out+at+j*VF,y[j]);
+else
+vf_store_n(r->out+at,y[j],count);}}
+OXI_KERNEL void OXI_ISA(linear_attention)(const oxi_recurrence*r){
+int64_t at=0;
+for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0);
+for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0);
+if(at<r->columns)OXI_ISA(memory_columns)(r,at,0,r->columns-at);}
+#ifndef OX_NO_LINALG
+/* >>cpu/kernels/vector.inc */
+OXI_KERNEL double OXI_ISA(dot_f64)(int64_t n,const double*a,const double*b){
+vd s0=vd_zero(),s1=vd_zero(),s2=vd_zero(),s3=vd_zero();
+int64_t i=0;
+for(;i+4*VD<=n;i+=4*VD){
+s0=vd_fma(vd_load(a+i),vd_load(b+i),s0);
+s1=vd_fma(vd_load(a+i+VD),vd_load(b+i+VD),s1);
+s2=vd_fma(vd_load(a+i+2*VD),vd_load(b+i+2*VD),s2);
+s3=vd_fma(vd_load(a+i+3*VD),vd_load(b+i+3*VD),s3);}
+for(;i+VD<=n;i+=VD)s0=vd_fma(vd_load(a+i),vd_load(b+i),s0);
+double sum=vd_hsum(vd_add(vd_add(s0,s1),vd_add(s2,s3)));
+for(;i<n;i++)sum+=a[i]*b[i];
+return sum;}
+OXI_KERNEL void OXI_ISA(axpy_f64)(int64_t n,double s,const double*x,double*y){
+vd scale=vd_set1(s);
+int64_t i=0;
+for(;i+VD<=n;i+=VD)vd_store(y+i,vd_fma(scale,vd_load(x+i),vd_load(y+i)));
+for(;i<n;i++)y[i]+=s*x[i];}
+OXI_KERNEL void OXI_ISA(rotate_f64)(int64_t n,double c,double s,double*x,double*y){
+vd cosine=vd_set1(c),sine=vd_set1(s);
+int64_t i=0;
+for(;i+VD<=n;i+=VD){
+vd a=vd_load(x+i),b=vd_load(y+i);
+vd_store(x+i,vd_fma(sine,b,vd_mul(cosine,a)));
+vd_store(y+i,vd_sub(vd_mul(cosine,b),vd_mul(sine,a)));}
+for(;i<n;i++){
+double a=x[i],b=y[i];
+x[i]=c*a+s*b;
+y[i]=c*b-s*a;}}
+static void OXI_ISA(fill_vector)(oxi_kernels*k){
+k->dot_f64=OXI_ISA(dot_f64);
+k->axpy_f64=OXI_ISA(axpy_f64);
+k->rotate_f64=OXI_ISA(rotate_f64);}
+#endif
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
 /* >>cpu/kernels/move.inc */
@@ -26082,7 +32295,12 @@ OXI_ISA(fill_gemm)(k);
 OXI_ISA(fill_blocks)(k);
 OXI_ISA(fill_repacked)(k);
 OXI_ISA(fill_codes)(k);
-OXI_ISA(fill_attention)(k);}
+OXI_ISA(fill_attention)(k);
+k->linear_attention=OXI_ISA(linear_attention);
+#ifndef OX_NO_LINALG
+OXI_ISA(fill_vector)(k);
+#endif
+}
 #undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART

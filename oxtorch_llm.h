@@ -16734,12 +16734,17 @@ ox_tensor*decay;
 ox_tensor*rate;
 ox_tensor*erase,*write;}oxi_llm_linear;
 enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16};
-static ox_tensor*oxi_llm_linear_step(const oxi_llm_linear*in,ox_tensor**memory){
-ox_tensor*m=ox_mul(*memory,ox_exp(ox_transpose(in->decay,1,2))),*u=in->v;
-if(in->erase)m=ox_addcmul_(m,ox_transpose(in->write,1,2),ox_matmul(in->erase,*memory),1);
-if(in->rate)u=ox_mul(ox_sub(in->v,ox_matmul(in->k,m)),in->rate);
-*memory=m=ox_addcmul_(m,ox_transpose(in->k,1,2),u,1);
-return ox_matmul(in->q,m);}
+static ox_tensor*oxi_llm_linear_steps(const oxi_llm_linear*in,ox_tensor**memory){
+ox_tensor*v=in->v,*erase=in->erase,*write=in->write;
+if(!in->q|| !*memory)return NULL;
+if(in->rate){
+v=ox_mul(v,in->rate);
+erase=ox_neg_(ox_mul(in->k,ox_exp(in->decay)));
+write=ox_mul(in->k,in->rate);
+if(!erase|| !write)return NULL;}
+ox_tensor*both=ox_linear_attention(in->q,in->k,v,in->decay,*memory,erase,write);
+*memory=ox_narrow(both,1,in->q->shape[1],in->q->shape[2]);
+return ox_narrow(both,1,0,in->q->shape[1]);}
 static ox_tensor*oxi_llm_decays(ox_tensor*decay){
 ox_tensor*rows=ox_unsqueeze(ox_transpose(decay,1,2),3);
 if(!rows)return NULL;
@@ -16813,7 +16818,7 @@ part.decay=ox_narrow(in->decay,1,start,count);
 part.rate=in->rate?ox_narrow(in->rate,1,start,count):NULL;
 part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;
 part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;
-ox_tensor*rows=count==1?oxi_llm_linear_step(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
+ox_tensor*rows=count==1?oxi_llm_linear_steps(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
 const bool done=rows&&ox_copy_(ox_narrow(out,1,start,count),rows)&&
  oxi_llm_write_state(&batch->context->written[index].memory,memory);
 ox_scope_end(&scope);
@@ -17056,26 +17061,25 @@ const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;
 const int64_t channels=m->key,state=m->value,shape[2]={batch->count,channels};
 const int64_t fits=((int64_t)1<<21)/(channels*state),most=fits<1?1:fits>64?64:fits;
-ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(state,channels));
+ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,state,channels));
 ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;
 ox_tensor*out=oxi_tensor_new(model->device,OX_F32,2,shape),*written=ox_mul(steps,x);
-if(!h|| !written|| !b|| !c)return NULL;
 for(int64_t start=0;out&&start<batch->count;start+=most){
 const int64_t count=batch->count-start<most?batch->count-start:most;
 ox_scope scope=ox_scope_begin();
-ox_tensor*left=ox_exp_(ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),1),rates));
-ox_tensor*all=ox_mul(ox_unsqueeze(ox_narrow(written,0,start,count),1),
- ox_unsqueeze(ox_narrow(b,0,start,count),2));
-for(int64_t t=0;all&&left&&h&&t<count;t++){
-ox_tensor*next=ox_select(all,0,t);
-h=ox_addcmul_(next,h,ox_select(left,0,t),1)?next:NULL;}
-ox_tensor*y=ox_matmul(ox_unsqueeze(ox_narrow(c,0,start,count),1),all);
-h=h&&y?ox_reshape(count>1?ox_clone(h):h,OX_SHAPE(1,state,channels)):NULL;
-const bool done=h&&oxi_llm_write_state(&batch->context->written[index].memory,h)&&
- ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,1));
+oxi_llm_linear in;
+memset(&in,0,sizeof in);
+in.q=ox_unsqueeze(ox_narrow(c,0,start,count),0);
+in.k=ox_unsqueeze(ox_narrow(b,0,start,count),0);
+in.v=ox_unsqueeze(ox_narrow(written,0,start,count),0);
+in.decay=ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),1),rates);
+in.decay=ox_unsqueeze(in.decay,0);
+ox_tensor*y=oxi_llm_linear_steps(&in,&h);
+const bool done=y&&oxi_llm_write_state(&batch->context->written[index].memory,h)&&
+ ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,0));
 ox_scope_end(&scope);
 if(!done)return NULL;
-h=ox_reshape(batch->context->written[index].memory,OX_SHAPE(state,channels));}
+h=batch->context->written[index].memory;}
 return out;}
 static ox_tensor*oxi_llm_mamba(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;

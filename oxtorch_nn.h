@@ -344,6 +344,14 @@ OX_API ox_tensor *ox_multilabel_soft_margin_loss(ox_tensor *input, ox_tensor *ta
 OX_API ox_tensor *ox_cosine_similarity(ox_tensor *x1, ox_tensor *x2, int dim, double eps);
 OX_API ox_tensor *ox_pairwise_distance(ox_tensor *x1, ox_tensor *x2, double p, double eps, bool keepdim);
 
+/* Connectionist temporal classification. log_probs [T,N,C] (or [T,C]) of log_softmax; targets [N,S], or of all
+ * samples one behind the other; lengths [N] of both. A sum over all alignments: minus its logarithm; mean
+ * divides each by its target's length first. zero_infinity: samples without an alignment count as 0.
+ * source    torch.nn.functional.ctc_loss, with its gradient, which is that behind a log_softmax */
+OX_API ox_tensor *ox_ctc_loss(ox_tensor *log_probs, ox_tensor *targets, ox_tensor *input_lengths,
+                              ox_tensor *target_lengths, int64_t blank, ox_loss_reduction reduction,
+                              bool zero_infinity);
+
 OX_EXTERN_C_END
 #endif
 /* >>nn/optimizers.h */
@@ -490,6 +498,10 @@ unsigned letters;
 const char*refused;
 double numbers[OXI_FORMULA_NUMBERS];
 oxi_word words[OXI_FORMULA_WORDS];}oxi_formula;
+typedef struct oxi_formula_values{
+ox_tensor*letter[26],*ready[26];
+double attribute[3];}oxi_formula_values;
+static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values);
 static const oxi_formula*oxi_formula_of(oxi_op op,int i);
 static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g);
 #endif
@@ -760,6 +772,41 @@ status=oxi_gives(b,0,ox_reshape(own,shape));}
 if(status==OX_OK&&b->wants[1])
 status=oxi_gives(b,1,oxi_summed_by_channel(ox_mul(g,ox_reshape(row.y,shape))));}
 if(status==OX_OK&&b->wants[2])status=oxi_gives(b,2,oxi_summed_by_channel(g));
+return status;}
+static ox_tensor*oxi_beside_channels(ox_tensor*numbers,const ox_tensor*t){
+return numbers&&t?oxi_by_channel(numbers,t):NULL;}
+OXI_GRADIENT_RULE(batch_norm){
+const oxi_call*call=b->call;
+const oxi_outline*outline= &b->operand[0];
+ox_tensor*g=oxi_wide(b->g[0]);
+ox_status status=g?OX_OK:ox_error();
+bool training=call->attr.batch_norm.training;
+if(oxi_outline_numel(outline)==0)return status;
+ox_tensor*total=training||b->wants[4]?oxi_summed_by_channel(g):NULL;
+ox_tensor*apart=NULL,*along=NULL;
+ox_tensor*mean=oxi_wide(call->in[1]),*variance=oxi_wide(call->in[2]);
+if(training&&call->in[0]&&ox_is_grad_enabled()){
+ox_shape dims=oxi_dims_of_set(((1u<<outline->ndim)-1)& ~2u);
+mean=ox_mean(oxi_wide(call->in[0]),dims,false);
+variance=ox_var(oxi_wide(call->in[0]),dims,0,false);}
+ox_tensor*deviation=NULL;
+if(status==OX_OK&&(b->wants[0]||b->wants[3]))
+deviation=ox_rsqrt(ox_add_number(variance,call->attr.batch_norm.eps));
+if(status==OX_OK&&((training&&b->wants[0])||b->wants[3])){
+apart=ox_sub(oxi_wide(call->in[0]),oxi_beside_channels(mean,g));
+along=ox_mul(oxi_summed_by_channel(ox_mul(g,apart)),deviation);}
+if(status==OX_OK&&b->wants[0]){
+ox_tensor*scale=call->in[3]?ox_mul(deviation,oxi_wide(call->in[3])):deviation,*own=NULL;
+double each=(double)outline->shape[1]/(double)oxi_outline_numel(outline);
+if(!training)own=ox_mul(g,oxi_beside_channels(scale,g));
+else{
+ox_tensor*less=ox_mul_number(ox_mul(total,scale),-each);
+ox_tensor*slope=ox_mul_number(ox_mul(ox_mul(along,scale),deviation),-each);
+own=ox_addcmul(oxi_beside_channels(less,g),apart,oxi_beside_channels(slope,g),1);
+own=ox_addcmul(own,g,oxi_beside_channels(scale,g),1);}
+status=oxi_gives(b,0,own);}
+if(status==OX_OK&&b->wants[3])status=oxi_gives(b,3,along);
+if(status==OX_OK&&b->wants[4])status=oxi_gives(b,4,total);
 return status;}
 /* >>autograd/rules/index.c */
 static ox_tensor*oxi_filled_up(ox_tensor*t,const oxi_outline*outline){
@@ -1146,64 +1193,88 @@ if(status==OX_OK&&call->in_count>3&&b->wants[3]){
 ox_tensor*zeros=oxi_zeros_for(b,3,g);
 status=oxi_gives(b,3,ox_index_add(zeros,0,ox_flatten(experts,0,-1),oxi_as_rows(g),1));}
 return status;}
-static ox_tensor*oxi_window_places(const oxi_backward*b,const ox_tensor*beside,int64_t width){
+/* >>autograd/rules/conv.c */
+static ox_tensor*oxi_conv_again(const oxi_backward*b,oxi_op op,ox_tensor*first,ox_tensor*second,
+ const int64_t*size,const oxi_outline*operand){
+oxi_attrs attr=b->call->attr;
+if(!first|| !second)return NULL;
+if(first->dtype!=operand->dtype&&operand->dtype==OX_F32)first=oxi_wide(first);
+ox_tensor*in[3]={first,second,NULL};
+if(!first)return NULL;
+for(int d=0;d<3;d++)attr.conv.size.n[d]=size&&d<first->ndim-2?size[2+d]:0;
+return oxi_apply_list(op,&attr,in,op==OXI_OP_conv_back_weight?2:3,NULL);}
+static ox_tensor*oxi_conv_onto(const oxi_backward*b,ox_tensor*x,ox_tensor*w){
+const oxi_outline*y= &b->operand[0];
 const oxi_attr_conv*told= &b->call->attr.conv;
-const oxi_outline*w= &b->operand[1],*y= &b->result[0];
-ox_tensor*sum=NULL;
-for(int i=0;i<4;i++){
-int dim=i%2;
-int64_t count=i<2?w->shape[2+dim]:y->shape[2+dim];
-int64_t step=(i<2?told->dilation.n[dim]:told->stride.n[dim])*(dim?1:width);
-ox_shape line=OX_SHAPE(1,1,1,1);
-line.dim[i]=count;
-ox_tensor*steps=ox_view(oxi_steps_beside(beside,0,count,step),line);
-sum=sum?ox_add(sum,steps):steps;}
-return ox_flatten(sum,0,-1);}
-static ox_tensor*oxi_conv_image_back(const oxi_backward*b,ox_tensor*g,int64_t terms){
-const oxi_span*padding= &b->call->attr.conv.padding;
-const oxi_outline*x= &b->operand[0],*w= &b->operand[1];
-int64_t groups=b->call->attr.conv.groups,each=w->shape[2]*w->shape[3];
-int64_t height=x->shape[2]+2*padding->n[0],width=x->shape[3]+2*padding->n[1];
-ox_tensor*weights=ox_reshape(b->call->in[1],OX_SHAPE(groups,w->shape[0]/groups,terms));
-weights=oxi_as_dtype_of(weights,g);
-ox_tensor*columns=oxi_wide(ox_matmul(ox_transpose(weights,1,2),g));
-if(!columns)return NULL;
-columns=ox_reshape(columns,OX_SHAPE(x->shape[0],x->shape[1],each*columns->shape[3]));
-ox_tensor*image=oxi_constant_beside(columns,OX_SHAPE(x->shape[0],x->shape[1],height*width),0);
-image=ox_index_add(image,2,oxi_window_places(b,columns,width),columns,1);
-image=ox_view(image,OX_SHAPE(x->shape[0],x->shape[1],height,width));
-return ox_narrow(ox_narrow(image,2,padding->n[0],x->shape[2]),3,padding->n[1],x->shape[3]);}
-static ox_tensor*oxi_conv_weight_back(const oxi_backward*b,ox_tensor*g,int64_t terms){
-const oxi_attr_conv*told= &b->call->attr.conv;
-const oxi_outline*w= &b->operand[1];
-int64_t groups=told->groups,outputs=w->shape[0]/groups,samples=b->operand[0].shape[0];
-ox_tensor*windows=oxi_as_dtype_of(b->call->in[0],g);
-for(int i=0;i<2;i++){
-windows=oxi_between_zeros(windows,2+i,told->padding.n[i],told->padding.n[i]);
-windows=oxi_windows(windows,2+i,w->shape[2+i],told->dilation.n[i],told->stride.n[i]);}
-if(!windows|| !g)return NULL;
-int64_t rows=samples*g->shape[3];
-windows=ox_unflatten(windows,1,OX_SHAPE(groups,w->shape[1]));
-windows=ox_permute(windows,OX_DIMS(1,0,3,4,2,5,6));
-windows=ox_reshape(windows,OX_SHAPE(groups,rows,terms));
-ox_tensor*left=ox_reshape(ox_permute(g,OX_DIMS(1,2,0,3)),OX_SHAPE(groups,outputs,rows));
-return ox_reshape(ox_matmul(left,windows),oxi_outline_shape(w));}
-OXI_GRADIENT_RULE(conv2d){
-const oxi_outline*w= &b->operand[1];
-const oxi_outline*y= &b->result[0];
-int64_t groups=b->call->attr.conv.groups,terms=w->shape[1]*w->shape[2]*w->shape[3];
+int64_t size[OX_MAX_DIMS];
+if(!x|| !w)return NULL;
+for(int d=2;d<x->ndim;d++){
+int64_t reach=told->dilation.n[d-2]*(w->shape[d]-1)+1;
+int64_t end=(y->shape[d]-1)*told->stride.n[d-2]+reach;
+size[d]=end-x->shape[d]-2*told->padding.n[d-2];
+if(size[d]<0)size[d]=0;}
+ox_tensor*made=oxi_conv_again(b,OXI_OP_conv,x,w,size,y);
+for(int d=2;made&&d<y->ndim;d++)
+if(made->shape[d]>y->shape[d])made=ox_narrow(made,d,0,y->shape[d]);
+return made;}
+OXI_GRADIENT_RULE(conv){
 ox_tensor*g=oxi_product_operand(b->g[0]);
-if(g&&b->operand[0].dtype!=w->dtype)g=oxi_wide(g);
-ox_shape grouped=OX_SHAPE(y->shape[0],groups,y->shape[1]/groups,y->shape[2]*y->shape[3]);
-ox_tensor*by_group=ox_reshape(g,grouped);
-ox_status status=by_group?OX_OK:ox_error();
-bool empty=oxi_outline_numel(y)==0;
+ox_status status=g?OX_OK:ox_error();
+bool empty=oxi_outline_numel(&b->result[0])==0;
 if(status==OX_OK&&b->wants[0]&& !empty)
-status=oxi_gives(b,0,oxi_conv_image_back(b,by_group,terms));
+status=oxi_gives(b,0,oxi_conv_again(b,OXI_OP_conv_back_input,g,b->call->in[1],b->operand[0].shape,
+ &b->operand[0]));
 if(status==OX_OK&&b->wants[1]&& !empty)
-status=oxi_gives(b,1,oxi_conv_weight_back(b,by_group,terms));
-if(status==OX_OK&&b->wants[2])status=oxi_gives(b,2,oxi_summed_by_channel(g));
+status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_weight,g,b->call->in[0],b->operand[1].shape,
+ &b->operand[1]));
+if(status==OX_OK&&b->call->in_count>2&&b->wants[2])
+status=oxi_gives(b,2,oxi_summed_by_channel(g));
 return status;}
+OXI_GRADIENT_RULE(conv_back_input){
+ox_tensor*g=oxi_product_operand(b->g[0]);
+ox_status status=g?OX_OK:ox_error();
+bool empty=oxi_outline_numel(&b->operand[0])==0||oxi_outline_numel(&b->result[0])==0;
+if(status==OX_OK&&b->wants[0]&& !empty)
+status=oxi_gives(b,0,oxi_conv_onto(b,g,b->call->in[1]));
+if(status==OX_OK&&b->wants[1]&& !empty)
+status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_weight,b->call->in[0],g,b->operand[1].shape,
+ &b->operand[1]));
+if(status==OX_OK&&b->call->in_count>2&&b->wants[2])
+status=oxi_gives(b,2,oxi_summed_by_channel(g));
+return status;}
+OXI_GRADIENT_RULE(conv_back_weight){
+ox_tensor*g=oxi_product_operand(b->g[0]);
+ox_status status=g?OX_OK:ox_error();
+bool empty=oxi_outline_numel(&b->operand[0])==0||oxi_outline_numel(&b->result[0])==0;
+if(status==OX_OK&&b->wants[0]&& !empty)
+status=oxi_gives(b,0,oxi_conv_onto(b,b->call->in[1],g));
+if(status==OX_OK&&b->wants[1]&& !empty)
+status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_input,b->call->in[0],g,b->operand[1].shape,
+ &b->operand[1]));
+return status;}
+static ox_tensor*oxi_image_lines(ox_tensor*t,int64_t dims){
+return t?ox_flatten(t,t->ndim-(int)dims,-1):NULL;}
+OXI_GRADIENT_RULE(max_pool){
+int64_t dims=b->call->attr.pool.dims;
+const oxi_outline*x= &b->operand[0];
+ox_tensor*g=b->g[0],*zeros=oxi_zeros_for(b,0,g);
+if(!g||oxi_outline_numel(&b->result[0])==0)return oxi_gives(b,0,zeros);
+ox_tensor*lines=oxi_image_lines(b->out[1],dims);
+ox_tensor*image=ox_scatter_add(oxi_image_lines(zeros,dims),-1,lines,oxi_image_lines(g,dims));
+return oxi_gives(b,0,ox_reshape(image,oxi_outline_shape(x)));}
+OXI_GRADIENT_RULE(avg_pool){
+oxi_attrs attr=b->call->attr;
+const oxi_outline*x= &b->operand[0];
+for(int d=0;d<attr.pool.dims;d++)
+attr.pool.size.n[d]=x->shape[x->ndim-(int)attr.pool.dims+d];
+return oxi_gives(b,0,oxi_apply_1(OXI_OP_avg_pool_back,&attr,b->g[0]));}
+OXI_GRADIENT_RULE(avg_pool_back){
+oxi_attrs attr=b->call->attr;
+const oxi_outline*g= &b->operand[0];
+for(int d=0;d<attr.pool.dims;d++)
+attr.pool.size.n[d]=g->shape[g->ndim-(int)attr.pool.dims+d];
+if(oxi_outline_numel(g)==0)return OX_OK;
+return oxi_gives(b,0,oxi_apply_1(OXI_OP_avg_pool,&attr,b->g[0]));}
 /* >>autograd/rules/attention.c */
 OXI_GRADIENT_RULE(rope){
 ox_tensor*in[3];
@@ -1419,6 +1490,458 @@ if(status==OX_OK&&b->wants[OXI_ATTENTION_MASK]&&a.mask_has_rows)
 status=oxi_gives(b,OXI_ATTENTION_MASK,ox_cat(a.rows+a.chunks,(int)a.chunks,-2));
 oxi_free(a.rows,bytes);
 return status;}
+/* >>autograd/rules/special.c */
+static ox_tensor*oxi_special_i1_slope(ox_tensor*x,ox_tensor*y,bool scaled){
+ox_tensor*zero=ox_eq_number(x,0),*safe=ox_where(zero,ox_number(1),x);
+ox_tensor*other=ox_div(y,safe);
+if(scaled)other=ox_add(other,ox_mul(y,ox_sign(x)));
+return ox_where(zero,ox_number(0.5),ox_sub(scaled?ox_i0e(x):ox_i0(x),other));}
+static ox_tensor*oxi_special_gamma_density(ox_tensor*a,ox_tensor*x){
+ox_tensor*power=ox_sub(ox_mul(ox_sub_number(a,1),ox_log(x)),x);
+return ox_exp(ox_sub(power,ox_lgamma(a)));}
+static ox_tensor*oxi_special_slope(int64_t function,ox_tensor*a,ox_tensor*x,ox_tensor*y){
+switch(function){
+case OXI_SPECIAL_lgamma:return ox_digamma(a);
+case OXI_SPECIAL_digamma:return ox_polygamma(1,a);
+case OXI_SPECIAL_polygamma:return ox_polygamma((int64_t)ox_item(a)+1,x);
+case OXI_SPECIAL_erfinv:return ox_mul_number(ox_exp(ox_square(y)),0.88622692545275801365);
+case OXI_SPECIAL_erfcx:return ox_sub_number(ox_mul_number(ox_mul(a,y),2),1.12837916709551257390);
+case OXI_SPECIAL_ndtri:
+return ox_mul_number(ox_exp(ox_mul_number(ox_square(y),0.5)),2.50662827463100050242);
+case OXI_SPECIAL_log_ndtr:
+return ox_rdiv_number(ox_erfcx(ox_mul_number(a,-0.70710678118654752440)),0.79788456080286535588);
+case OXI_SPECIAL_i0:return ox_i1(a);
+case OXI_SPECIAL_i0e:return ox_sub(ox_i1e(a),ox_mul(ox_sign(a),y));
+case OXI_SPECIAL_i1:return oxi_special_i1_slope(a,y,false);
+case OXI_SPECIAL_i1e:return oxi_special_i1_slope(a,y,true);
+case OXI_SPECIAL_igamma:return oxi_special_gamma_density(a,x);
+case OXI_SPECIAL_igammac:return ox_neg(oxi_special_gamma_density(a,x));
+default:return NULL;}}
+OXI_GRADIENT_RULE(special){
+static const char*const names[]={
+#define OXI_SPECIAL(name,operands,f64) #name,
+/* >>special/special.def */
+OXI_SPECIAL(lgamma,1,lgamma)
+OXI_SPECIAL(digamma,1,digamma)
+OXI_SPECIAL(erfinv,1,erfinv)
+OXI_SPECIAL(erfcx,1,erfcx)
+OXI_SPECIAL(ndtri,1,ndtri)
+OXI_SPECIAL(log_ndtr,1,log_ndtr)
+OXI_SPECIAL(i0,1,i0)
+OXI_SPECIAL(i0e,1,i0e)
+OXI_SPECIAL(i1,1,i1)
+OXI_SPECIAL(i1e,1,i1e)
+OXI_SPECIAL(bessel_j0,1,j0)
+OXI_SPECIAL(bessel_j1,1,j1)
+OXI_SPECIAL(bessel_y0,1,y0)
+OXI_SPECIAL(bessel_y1,1,y1)
+OXI_SPECIAL(modified_bessel_k0,1,k0)
+OXI_SPECIAL(modified_bessel_k1,1,k1)
+OXI_SPECIAL(scaled_modified_bessel_k0,1,k0e)
+OXI_SPECIAL(scaled_modified_bessel_k1,1,k1e)
+OXI_SPECIAL(spherical_bessel_j0,1,spherical_j0)
+OXI_SPECIAL(airy_ai,1,airy_ai)
+OXI_SPECIAL(zeta,2,zeta)
+OXI_SPECIAL(igamma,2,igamma)
+OXI_SPECIAL(igammac,2,igammac)
+OXI_SPECIAL(polygamma,2,polygamma)
+OXI_SPECIAL(chebyshev_polynomial_t,2,chebyshev_t)
+OXI_SPECIAL(chebyshev_polynomial_u,2,chebyshev_u)
+OXI_SPECIAL(chebyshev_polynomial_v,2,chebyshev_v)
+OXI_SPECIAL(chebyshev_polynomial_w,2,chebyshev_w)
+OXI_SPECIAL(shifted_chebyshev_polynomial_t,2,shifted_t)
+OXI_SPECIAL(shifted_chebyshev_polynomial_u,2,shifted_u)
+OXI_SPECIAL(shifted_chebyshev_polynomial_v,2,shifted_v)
+OXI_SPECIAL(shifted_chebyshev_polynomial_w,2,shifted_w)
+OXI_SPECIAL(hermite_polynomial_h,2,hermite_h)
+OXI_SPECIAL(hermite_polynomial_he,2,hermite_he)
+OXI_SPECIAL(laguerre_polynomial_l,2,laguerre)
+OXI_SPECIAL(legendre_polynomial_p,2,legendre)
+#undef OXI_SPECIAL
+};
+int64_t function=b->call->attr.special.function;
+bool second=function==OXI_SPECIAL_polygamma||function==OXI_SPECIAL_igamma||function==OXI_SPECIAL_igammac;
+int by=second?1:0;
+ox_tensor*y=b->out[0],*slope=NULL;
+if(b->wants[by]&&function>=0&&function<OXI_SPECIAL_COUNT)
+slope=oxi_special_slope(function,b->call->in[0],b->call->in[1],y);
+if(!slope&&ox_error()==OX_OK)
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: has no derivative by operand %d",
+ function>=0&&function<OXI_SPECIAL_COUNT?names[function]:"special",b->wants[by]?by+1:2-by);
+return slope?oxi_gives(b,by,ox_mul(b->g[0],slope)):ox_error();}
+/* >>autograd/rules/linalg.c */
+static ox_tensor*oxi_half_diagonal(ox_tensor*x){
+return ox_mul_number(ox_add(ox_tril(x,0),ox_tril(x,-1)),0.5);}
+OXI_GRADIENT_RULE(cholesky){
+bool upper=b->call->attr.triangle.upper;
+ox_tensor*l=upper?oxi_adjoint(b->out[0]):b->out[0],*g=upper?oxi_adjoint(b->g[0]):b->g[0];
+if(!b->g[0])return OX_OK;
+ox_tensor*turned=oxi_adjoint(l),*middle=oxi_half_diagonal(ox_matmul(turned,g));
+middle=ox_solve_triangular(turned,middle,true,true,false);
+middle=ox_solve_triangular(l,middle,false,false,false);
+return oxi_gives(b,0,ox_mul_number(ox_add(middle,oxi_adjoint(middle)),0.5));}
+static ox_tensor*oxi_lu_middle(ox_tensor*factors,ox_tensor*lower,ox_tensor*upper){
+ox_tensor*middle=ox_add(ox_tril(lower,-1),ox_triu(upper,0));
+middle=ox_solve_triangular(oxi_adjoint(factors),middle,true,true,true);
+return ox_solve_triangular(oxi_adjoint(factors),middle,false,false,false);}
+static ox_tensor*oxi_with_ones(ox_tensor*x){
+ox_tensor*eye=x?oxi_eye_beside(x,x->shape[x->ndim-2]):NULL;
+return eye?ox_add(ox_tril(x,-1),ox_narrow(eye,-1,0,x->shape[x->ndim-1])):NULL;}
+OXI_GRADIENT_RULE(lu_factor){
+ox_tensor*lu=b->out[0],*g=b->g[0],*made,*parts[2];
+if(!g)return OX_OK;
+int64_t m=lu->shape[lu->ndim-2],n=lu->shape[lu->ndim-1],k=m<n?m:n;
+ox_tensor*square=ox_narrow(ox_narrow(lu,-2,0,k),-1,0,k),*u=ox_triu(square,0);
+ox_tensor*l=oxi_with_ones(square);
+ox_tensor*gs=ox_narrow(ox_narrow(g,-2,0,k),-1,0,k);
+ox_tensor*lower=ox_matmul(oxi_adjoint(l),ox_tril(gs,-1)),*upper=ox_matmul(ox_triu(gs,0),oxi_adjoint(u));
+if(m<n){
+ox_tensor*u2=ox_narrow(lu,-1,k,n-k),*g2=ox_narrow(g,-1,k,n-k);
+lower=ox_sub(lower,ox_matmul(g2,oxi_adjoint(u2)));
+parts[0]=oxi_lu_middle(square,lower,upper);
+parts[1]=ox_solve_triangular(oxi_adjoint(square),g2,true,true,true);
+made=ox_cat(parts,2,-1);}else if(m>n){
+ox_tensor*l2=ox_narrow(lu,-2,k,m-k),*g2=ox_narrow(g,-2,k,m-k);
+upper=ox_sub(upper,ox_matmul(oxi_adjoint(l2),g2));
+parts[0]=oxi_lu_middle(square,lower,upper);
+parts[1]=ox_solve_triangular(oxi_adjoint(square),g2,false,false,false);
+made=ox_cat(parts,2,-2);}else
+made=oxi_lu_middle(square,lower,upper);
+if(!made|| !b->call->attr.pivot.pivot)return oxi_gives(b,0,made);
+return oxi_gives(b,0,oxi_with_rows(made,oxi_rows_of_pivots(b->out[1],m,true,lu)));}
+OXI_GRADIENT_RULE(solve){
+ox_tensor*gb=ox_solve(oxi_adjoint(b->call->in[0]),b->g[0],true);
+ox_status status=OX_OK;
+if(b->wants[1])status=oxi_gives(b,1,gb);
+if(status==OX_OK&&b->wants[0])
+status=oxi_gives(b,0,ox_neg(ox_matmul(gb,oxi_adjoint(b->out[0]))));
+return status;}
+OXI_GRADIENT_RULE(solve_triangular){
+const oxi_attr_triangular*told= &b->call->attr.triangular;
+ox_tensor*turned=oxi_adjoint(b->call->in[0]),*ga;
+ox_tensor*gb=ox_solve_triangular(turned,b->g[0],!told->upper,!told->right,told->unit);
+ox_status status=OX_OK;
+if(b->wants[1])status=oxi_gives(b,1,gb);
+if(status!=OX_OK|| !b->wants[0])return status;
+ga=told->right?ox_matmul(oxi_adjoint(b->out[0]),gb):ox_matmul(gb,oxi_adjoint(b->out[0]));
+ga=told->upper?ox_triu(ga,told->unit):ox_tril(ga,-(int64_t)told->unit);
+return oxi_gives(b,0,ox_neg(ga));}
+static ox_tensor*oxi_qr_square(ox_tensor*q,ox_tensor*r,ox_tensor*gq,ox_tensor*gr){
+ox_tensor*m=gr?ox_matmul(r,oxi_adjoint(gr)):NULL,*right=gq;
+if(gq){
+ox_tensor*less=ox_matmul(oxi_adjoint(gq),q);
+m=m?ox_sub(m,less):ox_neg(less);}
+m=ox_add(ox_tril(m,0),oxi_adjoint(ox_tril(m,-1)));
+right=gq?ox_add(gq,ox_matmul(q,m)):ox_matmul(q,m);
+return ox_solve_triangular(oxi_adjoint(r),right,false,false,false);}
+OXI_GRADIENT_RULE(qr){
+ox_tensor*q=b->out[0],*r=b->out[1],*gq=b->g[0],*gr=b->g[1],*parts[2];
+int64_t m=q->shape[q->ndim-2],n=r->shape[r->ndim-1],k=r->shape[r->ndim-2];
+if(k>n)
+return oxi_fail(OX_ERR_UNSUPPORTED,"qr: no gradient of a complete Q with more rows than columns");
+if(m>=n)return oxi_gives(b,0,oxi_qr_square(q,r,gq,gr));
+ox_tensor*right=ox_narrow(r,-1,m,n-m),*g1=gr?ox_narrow(gr,-1,0,m):NULL;
+ox_tensor*g2=gr?ox_narrow(gr,-1,m,n-m):NULL;
+parts[1]=g2?ox_matmul(q,g2):ox_zeros_like(right);
+if(g2){
+ox_tensor*beside=ox_matmul(ox_matmul(q,right),oxi_adjoint(g2));
+gq=gq?ox_add(gq,beside):beside;}
+parts[0]=oxi_qr_square(q,ox_narrow(r,-1,0,m),gq,g1);
+return oxi_gives(b,0,ox_cat(parts,2,-1));}
+static ox_tensor*oxi_inverse_gaps(ox_tensor*x){
+ox_tensor*gaps=ox_sub(ox_unsqueeze(x,-2),ox_unsqueeze(x,-1));
+if(!gaps)return NULL;
+ox_tensor*eye=oxi_eye_beside(gaps,gaps->shape[gaps->ndim-1]);
+return ox_sub(ox_reciprocal(ox_add(gaps,eye)),eye);}
+OXI_GRADIENT_RULE(eigh){
+ox_tensor*v=b->out[1],*turned=oxi_adjoint(v),*middle=NULL;
+if(b->g[1])middle=ox_mul(ox_matmul(turned,b->g[1]),oxi_inverse_gaps(b->out[0]));
+if(b->g[0]){
+ox_tensor*diagonal=ox_diag_embed(b->g[0],0,-2,-1);
+middle=middle?ox_add(middle,diagonal):diagonal;}
+middle=ox_matmul(ox_matmul(v,middle),turned);
+return oxi_gives(b,0,ox_mul_number(ox_add(middle,oxi_adjoint(middle)),0.5));}
+static ox_tensor*oxi_outside(ox_tensor*q,ox_tensor*g,ox_tensor*s){
+return oxi_times_columns(ox_sub(g,ox_matmul(q,ox_matmul(oxi_adjoint(q),g))),ox_reciprocal(s));}
+OXI_GRADIENT_RULE(svd){
+ox_tensor*s=b->out[0],*both=b->out[1],*middle=NULL,*made;
+int64_t m=b->operand[0].shape[b->operand[0].ndim-2],n=b->operand[0].shape[b->operand[0].ndim-1];
+int64_t k=m<n?m:n;
+ox_tensor*v=ox_narrow(both,-2,0,n),*u=ox_narrow(both,-2,n,m);
+if(b->g[0])middle=ox_diag_embed(b->g[0],0,-2,-1);
+if(b->g[1]){
+ox_tensor*gv=ox_narrow(b->g[1],-2,0,n),*gu=ox_narrow(b->g[1],-2,n,m);
+ox_tensor*gaps=oxi_inverse_gaps(ox_square(s));
+ox_tensor*su=ox_matmul(oxi_adjoint(u),gu),*sv=ox_matmul(oxi_adjoint(v),gv);
+su=oxi_times_columns(ox_mul(ox_sub(su,oxi_adjoint(su)),gaps),s);
+sv=ox_mul(ox_mul(ox_sub(sv,oxi_adjoint(sv)),gaps),ox_unsqueeze(s,-1));
+su=ox_add(su,sv);
+middle=middle?ox_add(middle,su):su;
+made=ox_matmul(ox_matmul(u,middle),oxi_adjoint(v));
+if(m>k)made=ox_add(made,ox_matmul(oxi_outside(u,gu,s),oxi_adjoint(v)));
+if(n>k)made=ox_add(made,ox_matmul(u,oxi_adjoint(oxi_outside(v,gv,s))));
+return oxi_gives(b,0,made);}
+return oxi_gives(b,0,ox_matmul(ox_matmul(u,middle),oxi_adjoint(v)));}
+OXI_GRADIENT_RULE(eig){
+ox_tensor*v=b->out[1],*turned=oxi_adjoint(v),*middle=NULL;
+if(b->g[1]){
+ox_tensor*own=ox_matmul(turned,b->g[1]),*along=ox_real(ox_diagonal(own,0,-2,-1));
+own=ox_sub(own,oxi_times_columns(ox_matmul(turned,v),along));
+middle=ox_mul(own,ox_conj(oxi_inverse_gaps(b->out[0])));}
+if(b->g[0]){
+ox_tensor*diagonal=ox_diag_embed(b->g[0],0,-2,-1);
+middle=middle?ox_add(middle,diagonal):diagonal;}
+return oxi_gives(b,0,ox_real(ox_solve(turned,ox_matmul(middle,turned),true)));}
+OXI_GRADIENT_RULE(pinv){
+ox_tensor*a=b->call->in[0],*p=b->out[0],*pt=oxi_adjoint(p),*gt=oxi_adjoint(b->g[0]),*made;
+int64_t m=b->operand[0].shape[b->operand[0].ndim-2],n=b->operand[0].shape[b->operand[0].ndim-1];
+if(m<=n){
+ox_tensor*k=ox_matmul(gt,p),*kpt=ox_matmul(k,pt);
+made=ox_sub(kpt,oxi_adjoint(ox_matmul(p,k)));
+made=ox_sub(made,ox_matmul(ox_matmul(a,p),kpt));
+made=ox_add(made,ox_matmul(ox_matmul(pt,p),ox_sub(gt,ox_matmul(k,a))));}else{
+ox_tensor*k=ox_matmul(p,gt),*ptk=ox_matmul(pt,k);
+made=ox_sub(ptk,oxi_adjoint(ox_matmul(k,p)));
+made=ox_add(made,ox_matmul(ox_matmul(ox_sub(gt,ox_matmul(a,k)),p),pt));
+made=ox_sub(made,ox_matmul(ox_matmul(ptk,p),a));}
+return oxi_gives(b,0,made);}
+OXI_GRADIENT_RULE(det){
+oxi_svd_parts p;
+if(!oxi_svd_of(b->call->in[0],&p))return ox_error();
+int64_t k=p.s->shape[p.s->ndim-1];
+if(k==0)return oxi_gives(b,0,ox_zeros_like(b->call->in[0]));
+ox_tensor*one=ox_ones_like(ox_narrow(p.s,-1,0,1)),*parts[2],*left,*right;
+parts[0]=one;
+parts[1]=ox_narrow(ox_cumprod(p.s,-1),-1,0,k-1);
+left=ox_cat(parts,2,-1);
+parts[1]=ox_narrow(ox_cumprod(ox_flip(p.s,OX_DIMS(-1)),-1),-1,0,k-1);
+right=ox_flip(ox_cat(parts,2,-1),OX_DIMS(-1));
+ox_tensor*sign=ox_round(ox_mul(ox_det(p.u),ox_det(p.v)));
+ox_tensor*made=ox_matmul(oxi_times_columns(p.u,ox_mul(left,right)),oxi_adjoint(p.v));
+ox_tensor*factor=ox_unsqueeze(ox_unsqueeze(ox_mul(b->g[0],sign),-1),-1);
+return oxi_gives(b,0,ox_mul(made,factor));}
+/* >>autograd/rules/fourier.c */
+OXI_GRADIENT_RULE(fft_c2c){
+const oxi_attr_fourier*told= &b->call->attr.fourier;
+return oxi_gives(b,0,oxi_fft_call(OXI_OP_fft_c2c,b->g[0],told->dim,0,!told->inverse,told->scale));}
+OXI_GRADIENT_RULE(fft_r2c){
+const oxi_attr_fourier*told= &b->call->attr.fourier;
+ox_tensor*g=oxi_resized(b->g[0],told->dim,b->operand[0].shape[told->dim]);
+return oxi_gives(b,0,ox_real(oxi_fft_call(OXI_OP_fft_c2c,g,told->dim,0,!told->inverse,told->scale)));}
+OXI_GRADIENT_RULE(fft_c2r){
+const oxi_attr_fourier*told= &b->call->attr.fourier;
+int64_t n=told->length,twice=(n-1)/2;
+ox_tensor*g=oxi_fft_call(OXI_OP_fft_r2c,b->g[0],told->dim,0,!told->inverse,told->scale),*parts[3];
+if(twice==0|| !g)return oxi_gives(b,0,g);
+parts[0]=ox_narrow(g,told->dim,0,1);
+parts[1]=ox_mul_number(ox_narrow(g,told->dim,1,twice),2);
+parts[2]=ox_narrow(g,told->dim,1+twice,n/2-twice);
+return oxi_gives(b,0,ox_cat(parts,3,told->dim));}
+/* >>autograd/rules/chain.c */
+enum{OXI_CHAIN_LETTERS=6,OXI_GRADIENT_CHAINS=512,OXI_CHAIN_STEPS_LEAST=2};
+static const char oxi_chain_letters[]="abcyzg";
+typedef enum oxi_letter_kind{
+OXI_LETTER_ABSENT,OXI_LETTER_TENSOR,OXI_LETTER_CONDITION,OXI_LETTER_NUMBER}oxi_letter_kind;
+typedef struct oxi_number_source{
+int8_t attribute,letter;
+double value;}oxi_number_source;
+typedef struct oxi_chain_item{
+bool known;
+int value;
+double number;}oxi_chain_item;
+typedef struct oxi_gradient_chain{
+uint64_t key;
+int64_t ready;
+const oxi_chain*program;
+int8_t letter_of[OXI_CHAIN_OPERANDS],gradient_of[OXI_MAX_OUT];
+oxi_number_source number[OXI_CHAIN_NUMBERS];}oxi_gradient_chain;
+static oxi_gradient_chain oxi_gradient_chains[OXI_GRADIENT_CHAINS];
+static oxi_lock oxi_gradient_chain_lock;
+static bool oxi_fold_numbers(oxi_op op,const double*in,int count,double*out){
+oxi_map_kernel kernel=oxi_cpu_kernels()->map[op][OXI_LANE_F64];
+const void*at[3]={NULL,NULL,NULL};
+oxi_map_numbers numbers=oxi_plain_numbers;
+oxi_attrs attr=oxi_attrs_by_default(op);
+uint8_t truth=0;
+bool gives_truth=oxi_op_row_of(op)->gives==OXI_GIVES_BOOL;
+if(!kernel)return false;
+oxi_attrs_numbers(op,&attr,numbers.f,3);
+for(int i=0;i<count;i++)at[i]= &in[i];
+kernel(1,at,gives_truth?(void*)&truth:(void*)out,&numbers);
+if(gives_truth)*out=truth;
+return true;}
+typedef struct oxi_chain_writer{
+oxi_chain chain;
+oxi_gradient_chain*out;
+const uint8_t*kind;
+const double*attribute;
+unsigned ones;}oxi_chain_writer;
+static int oxi_writer_number(oxi_chain_writer*w,int attribute,int letter,double value){
+oxi_number_source source;
+memset(&source,0,sizeof source);
+source.attribute=(int8_t)attribute;
+source.letter=(int8_t)letter;
+source.value=value;
+int count=w->chain.number_count;
+for(int j=0;j<count;j++)
+if(memcmp(&w->out->number[j],&source,sizeof source)==0)return oxi_chain_number(j);
+if(count==OXI_CHAIN_NUMBERS)return-1;
+w->out->number[count]=source;
+w->chain.number_count++;
+return oxi_chain_number(count);}
+static oxi_chain_item oxi_writer_letter(oxi_chain_writer*w,int letter){
+oxi_chain_item item={false,-1,0};
+int place=(int)(strchr(oxi_chain_letters,'a'+letter)-oxi_chain_letters);
+if(w->kind[place]==OXI_LETTER_NUMBER)item.value=oxi_writer_number(w,-1,place,0);
+for(int i=0;i<w->chain.operand_count;i++)
+if(w->out->letter_of[i]==place)item.value=oxi_chain_operand(i);
+return item;}
+static int oxi_writer_value(oxi_chain_writer*w,oxi_chain_item item){
+return item.known?oxi_writer_number(w,-1,-1,item.number):item.value;}
+static bool oxi_writer_passes(oxi_op op,const oxi_chain_item*in,oxi_chain_item*item){
+if(oxi_op_row_of(op)->flag==OXI_FLAG_MASKED&&in[0].known){
+*item=in[0].number!=0?in[1]:in[2];
+return true;}
+if(op==OXI_OP_mul&&in[1].known&&in[1].number==1){
+*item=in[0];
+return true;}
+return false;}
+static oxi_chain_item oxi_writer_op(oxi_chain_writer*w,oxi_op op,const oxi_chain_item*in,int count){
+oxi_chain_item item={false,-1,0};
+double numbers[3];
+int values[3];
+bool known=true;
+if(oxi_writer_passes(op,in,&item))return item;
+for(int i=0;i<count;i++){
+known=known&&in[i].known;
+numbers[i]=in[i].number;}
+if(known&&oxi_fold_numbers(op,numbers,count,&item.number)){
+item.known=true;
+return item;}
+for(int i=0;i<count;i++)values[i]=oxi_writer_value(w,in[i]);
+item.value=oxi_chain_add(&w->chain,op,values,count);
+return item;}
+static oxi_chain_item oxi_writer_formula(oxi_chain_writer*w,const oxi_formula*f){
+oxi_chain_item stack[OXI_FORMULA_DEPTH],kept[OXI_FORMULA_KEPT];
+int height=0;
+for(int i=0;i<f->count;i++){
+const oxi_word*word= &f->words[i];
+if(word->kind==OXI_WORD_OP){
+int count=oxi_op_row_of((oxi_op)word->index)->operands->in_count;
+height-=count-1;
+stack[height-1]=oxi_writer_op(w,(oxi_op)word->index,&stack[height-1],count);
+continue;}
+if(word->kind==OXI_WORD_KEEP){
+kept[word->index]=stack[height-1];
+continue;}
+oxi_chain_item*top= &stack[height++];
+top->known=word->kind==OXI_WORD_NUMBER;
+if(top->known)top->number=f->numbers[word->index];
+if(word->kind==OXI_WORD_KEPT)*top=kept[word->index];
+if(word->kind==OXI_WORD_LETTER)*top=oxi_writer_letter(w,word->index);
+if(word->kind==OXI_WORD_ATTRIBUTE){
+top->known=w->ones>>word->index&1;
+top->number=1;
+if(!top->known)top->value=oxi_writer_number(w,word->index,-1,0);}}
+return stack[0];}
+static void oxi_gradient_chain_write(oxi_gradient_chain*out,oxi_op op,unsigned wants,const uint8_t*kind,
+ unsigned ones){
+oxi_chain_writer w;
+bool fits=true;
+memset(&w,0,sizeof w);
+w.out=out;
+w.kind=kind;
+w.ones=ones;
+memset(out->letter_of,-1,sizeof out->letter_of);
+for(int l=0;l<OXI_CHAIN_LETTERS;l++){
+if(kind[l]!=OXI_LETTER_TENSOR&&kind[l]!=OXI_LETTER_CONDITION)continue;
+if(kind[l]==OXI_LETTER_CONDITION)w.chain.conditions|=1u<<w.chain.operand_count;
+out->letter_of[w.chain.operand_count++]=(int8_t)l;}
+for(int i=0;i<3&&fits;i++){
+const oxi_formula*f=wants>>i&1?oxi_formula_of(op,i):NULL;
+if(!f||f->refused)continue;
+oxi_chain_item item=oxi_writer_formula(&w,f);
+if(item.known||(item.value>=0&&item.value<oxi_chain_value(0)))continue;
+out->gradient_of[w.chain.result_count]=(int8_t)i;
+fits=oxi_chain_give(&w.chain,item.value);}
+bool pays=w.chain.step_count>=OXI_CHAIN_STEPS_LEAST;
+out->program=fits&&pays?oxi_chain_finish(&w.chain):NULL;}
+static const oxi_gradient_chain*oxi_gradient_chain_find(oxi_op op,unsigned wants,const uint8_t*kind,
+ unsigned ones){
+uint64_t key=(uint64_t)op<<24|wants<<20|ones<<16;
+for(int l=0;l<OXI_CHAIN_LETTERS;l++)key|=(uint64_t)kind[l]<<(2*l);
+uint64_t place=key*0x9E3779B97F4A7C15u>>55;
+for(int tries=0;tries<16;tries++,place=(place +1)%OXI_GRADIENT_CHAINS){
+oxi_gradient_chain*at= &oxi_gradient_chains[place];
+if(!oxi_atomic_load(&at->ready)){
+oxi_lock_take(&oxi_gradient_chain_lock);
+if(!oxi_atomic_load(&at->ready)){
+at->key=key;
+oxi_gradient_chain_write(at,op,wants,kind,ones);
+oxi_atomic_store(&at->ready,1);}
+oxi_lock_give(&oxi_gradient_chain_lock);}
+if(at->key==key)return at;}
+return NULL;}
+static bool oxi_chain_kinds(oxi_op op,unsigned wants,const oxi_formula_values*values,uint8_t*kind){
+unsigned letters=1u<<('g'-'a');
+for(int i=0;i<3;i++){
+const oxi_formula*f=wants>>i&1?oxi_formula_of(op,i):NULL;
+if(f)letters|=f->letters;}
+for(int l=0;l<OXI_CHAIN_LETTERS;l++){
+int letter=oxi_chain_letters[l]-'a';
+const ox_tensor*t=values->letter[letter];
+kind[l]=OXI_LETTER_ABSENT;
+if(!(letters>>letter&1))continue;
+if(!t)return false;
+ox_dtype_class of=oxi_info(t->dtype)->cls;
+if(t->is_number&& !ox_device_of(t)->host)return false;
+kind[l]=t->is_number?OXI_LETTER_NUMBER:t->dtype==OX_BOOL?OXI_LETTER_CONDITION:OXI_LETTER_TENSOR;
+if(kind[l]!=OXI_LETTER_CONDITION&&of!=OX_CLASS_FLOAT&& !(t->is_number&&of==OX_CLASS_INT))
+return false;}
+return true;}
+static ox_dtype oxi_chain_result_dtype(const oxi_backward*b,int i){
+const oxi_outline*to= &b->operand[i],*from= &b->result[0];
+bool summed=to->ndim!=from->ndim||memcmp(to->shape,from->shape,(size_t)to->ndim*sizeof*to->shape);
+if(!summed&&oxi_info(to->dtype)->cls==OX_CLASS_FLOAT)return to->dtype;
+return b->g[0]->dtype==OX_F64?OX_F64:OX_F32;}
+static ox_status oxi_gradient_chain_run(const oxi_gradient_chain*chain,oxi_backward*b,
+ const oxi_formula_values*values){
+const oxi_chain*program=chain->program;
+ox_tensor*in[OXI_CHAIN_OPERANDS];
+oxi_attrs attr=oxi_attrs_chain();
+ox_dtype*dtypes[OXI_MAX_OUT]={&attr.chain.dtype,&attr.chain.dtype_2,&attr.chain.dtype_3,
+ &attr.chain.dtype_4};
+for(int i=0;i<program->operand_count;i++)
+in[i]=values->letter[oxi_chain_letters[chain->letter_of[i]]-'a'];
+for(int j=0;j<program->number_count;j++){
+const oxi_number_source*from= &chain->number[j];
+const ox_tensor*t=from->letter<0?NULL:values->letter[oxi_chain_letters[from->letter]-'a'];
+attr.chain.numbers.n[j]=t?oxi_element_to_f64(t->dtype,oxi_ptr(t))
+ :from->attribute>=0?values->attribute[from->attribute]:from->value;}
+oxi_call call=oxi_call_of(OXI_OP_chain,in,program->operand_count,NULL);
+call.out_count=program->result_count;
+attr.chain.program=program;
+for(int r=0;r<program->result_count;r++)
+*dtypes[r]=oxi_chain_result_dtype(b,chain->gradient_of[r]);
+call.attr=attr;
+ox_status status=oxi_apply(&call);
+for(int r=0;status==OX_OK&&r<program->result_count;r++)
+b->grad[chain->gradient_of[r]]=call.out[r];
+return status;}
+static bool oxi_chain_runs_there(const oxi_gradient_chain*chain,const oxi_formula_values*values){
+for(int i=0;i<chain->program->operand_count;i++)
+if(!ox_device_of(values->letter[oxi_chain_letters[chain->letter_of[i]]-'a'])->host)return false;
+return true;}
+static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values){
+uint8_t kind[OXI_CHAIN_LETTERS];
+unsigned wants=0,ones=0;
+if(ox_is_grad_enabled()|| !b->g[0])return OX_OK;
+for(int i=0;i<b->call->in_count&&i<3;i++)wants|=(unsigned)b->wants[i]<<i;
+for(int i=0;i<3;i++)ones|=(unsigned)(values->attribute[i]==1)<<i;
+if(!oxi_chain_kinds(b->call->op,wants,values,kind))return OX_OK;
+const oxi_gradient_chain*chain=oxi_gradient_chain_find(b->call->op,wants,kind,ones);
+if(!chain|| !chain->program|| !oxi_chain_runs_there(chain,values))return OX_OK;
+return oxi_gradient_chain_run(chain,b,values);}
 /* >>autograd/rules/formula.c */
 #define OXI_FORMULAS(op, ...)\
 static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__}};
@@ -1498,6 +2021,7 @@ OXI_FORMULAS(lerp,"1 c - g *","g c *","b a - g *")\
 OXI_FORMULAS(addcmul,"g","g f0 * c *","g f0 * b *")\
 OXI_FORMULAS(addcdiv,"g","g f0 * c /","g f0 * c / b * c / neg")\
 OXI_GRADIENT(clamp_tensor,"abc",clamp_tensor)\
+OXI_GRADIENT(special,"aby;aby",special)\
 OXI_GRADIENT(copy,"",same)\
 OXI_GRADIENT(to,"",same)\
 OXI_GRADIENT(alias,"",same)\
@@ -1534,6 +2058,7 @@ OXI_GRADIENT(layer_norm,"ab;a;",layer_norm)\
 OXI_GRADIENT(rms_norm,"ab;a",rms_norm)\
 OXI_GRADIENT(group_norm,"ab;a;",group_norm)\
 OXI_GRADIENT(instance_norm,"ab;a;",group_norm)\
+OXI_GRADIENT(batch_norm,"abcd;;;abc;",batch_norm)\
 OXI_GRADIENT(gather,"b",gather)\
 OXI_GRADIENT(scatter,"b;;b",scatter)\
 OXI_GRADIENT(scatter_add,";;b",scatter_add)\
@@ -1552,7 +2077,25 @@ OXI_GRADIENT(matmul,"b;a",matmul)\
 OXI_GRADIENT(linear,"abcy;abcy;abcy",linear)\
 OXI_GRADIENT(linear_experts,"bc;ac;;c",linear_experts)\
 OXI_GRADIENT(addmm,";c;b",addmm)\
-OXI_GRADIENT(conv2d,"b;a;",conv2d)\
+OXI_GRADIENT(conv,"b;a;",conv)\
+OXI_GRADIENT(conv_back_input,"b;a;",conv_back_input)\
+OXI_GRADIENT(conv_back_weight,"b;a",conv_back_weight)\
+OXI_GRADIENT(max_pool,"z",max_pool)\
+OXI_GRADIENT(avg_pool,"",avg_pool)\
+OXI_GRADIENT(avg_pool_back,"",avg_pool_back)\
+OXI_GRADIENT(cholesky,"y",cholesky)\
+OXI_GRADIENT(lu_factor,"yz",lu_factor)\
+OXI_GRADIENT(solve,"ay;a",solve)\
+OXI_GRADIENT(solve_triangular,"ay;a",solve_triangular)\
+OXI_GRADIENT(qr,"yz",qr)\
+OXI_GRADIENT(eigh,"yz",eigh)\
+OXI_GRADIENT(svd,"yz",svd)\
+OXI_GRADIENT(eig,"yz",eig)\
+OXI_GRADIENT(pinv,"ay",pinv)\
+OXI_GRADIENT(det,"a",det)\
+OXI_GRADIENT(fft_c2c,"",fft_c2c)\
+OXI_GRADIENT(fft_r2c,"",fft_r2c)\
+OXI_GRADIENT(fft_c2r,"",fft_c2r)\
 OXI_GRADIENT(rope,"bc",rope)\
 OXI_GRADIENT(attention,"abcde",attention)
 #ifndef OXI_FORMULAS
@@ -1626,16 +2169,6 @@ OXI_ROWS_OF_AUTOGRAD_GRADS
 #undef OXI_FORMULAS_BUT
 #undef OXI_GRADIENT
 default:return-1;}}
-static oxi_op oxi_op_of_word(const char*word,size_t length){
-static const struct{const char*sign;oxi_op op;}signs[]={
-{"+",OXI_OP_add},{"-",OXI_OP_sub},{"*",OXI_OP_mul},{"/",OXI_OP_div}};
-for(size_t i=0;length==1&&i<sizeof signs/sizeof*signs;i++)
-if(word[0]==signs[i].sign[0])return signs[i].op;
-for(int op=0;op<OXI_OP_COUNT;op++){
-const oxi_op_row*row=oxi_op_row_of((oxi_op)op);
-if(row->family==OXI_FAMILY_MAP&&strlen(row->name)==length&&memcmp(row->name,word,length)==0)
-return(oxi_op)op;}
-return OXI_OP_COUNT;}
 static bool oxi_word_of(oxi_formula*f,const char*text,size_t length,oxi_word*out){
 char first=text[0],*end;
 if(length==1&&first>='a'&&first<='z'){
@@ -1647,7 +2180,7 @@ if(length==2&&(first=='f'||first=='=')){
 out->kind=first=='f'?OXI_WORD_ATTRIBUTE:OXI_WORD_KEEP;
 out->index=(uint16_t)(text[1]-(first=='f'?'0':'p'));
 return out->index<3;}
-oxi_op op=oxi_op_of_word(text,length);
+oxi_op op=oxi_map_op_named(text,length);
 out->kind=OXI_WORD_OP;
 out->index=(uint16_t)op;
 if(op!=OXI_OP_COUNT)return true;
@@ -1726,312 +2259,23 @@ return letters;}
 typedef struct oxi_operand{
 ox_tensor*t;
 double number;}oxi_operand;
-typedef struct oxi_formula_values{
-ox_tensor*letter[26],*ready[26];
-double attribute[3];}oxi_formula_values;
-static oxi_attrs oxi_default_attrs(oxi_op op){
-switch(op){
-#define OXI_OP(name,family,operands,rule,gives,accepts,flag,flops,attributes, ...)\
-case OXI_OP_##name:return oxi_attrs_##attributes();
-/* >>ops/ops.def */
-#ifndef OXI_OPERANDS
-#define OXI_OPERANDS(...)
-#endif
-#ifndef OXI_ATTRIBUTES
-#define OXI_ATTRIBUTES(...)
-#endif
-#ifndef OXI_NEEDS
-#define OXI_NEEDS(...)
-#endif
-#ifndef OXI_OP
-#define OXI_OP(...)
-#endif
-OXI_OPERANDS(generated,0,"",1,"out")
-OXI_OPERANDS(unary,1,"x",1,"out")
-OXI_OPERANDS(binary,2,"a b",1,"out")
-OXI_OPERANDS(where,3,"condition a b",1,"out")
-OXI_OPERANDS(lerp,3,"a b weight",1,"out")
-OXI_OPERANDS(fused,3,"t a b",1,"out")
-OXI_OPERANDS(bounded,3,"x low? high?",1,"out")
-OXI_OPERANDS(pair,1,"x",2,"values indices")
-OXI_OPERANDS(norm,3,"x weight? bias?",1,"out")
-OXI_OPERANDS(scaled,2,"x weight?",1,"out")
-OXI_OPERANDS(indexed,2,"x index",1,"out")
-OXI_OPERANDS(scattered,3,"x index source",1,"out")
-OXI_OPERANDS(masked,2,"x mask",1,"out")
-OXI_OPERANDS(table,2,"table ids",1,"out")
-OXI_OPERANDS(list,-1,"tensors",1,"out")
-OXI_OPERANDS(linear,3,"x weight bias?",1,"out")
-OXI_OPERANDS(experts,4,"x weight experts bias?",1,"out")
-OXI_OPERANDS(addmm,3,"c a b",1,"out")
-OXI_OPERANDS(rope,3,"x positions? factors?",1,"out")
-OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out")
-OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0))
-OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01))
-OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1))
-OXI_ATTRIBUTES(range,OXI_ATTR(F64,low,-INFINITY)OXI_ATTR(F64,high,INFINITY))
-OXI_ATTRIBUTES(nan_to_num,OXI_ATTR(F64,nan,0)OXI_ATTR(F64,positive,INFINITY)
- OXI_ATTR(F64,negative,-INFINITY))
-OXI_ATTRIBUTES(softplus,OXI_ATTR(F64,beta,1)OXI_ATTR(F64,threshold,20))
-OXI_ATTRIBUTES(threshold,OXI_ATTR(F64,threshold,0)OXI_ATTR(F64,value,0))
-OXI_ATTRIBUTES(scale,OXI_ATTR(SCALAR,scale,1))
-OXI_ATTRIBUTES(value,OXI_ATTR(FACTOR,value,1))
-OXI_ATTRIBUTES(device,OXI_ATTR(DEVICE,device,NULL)OXI_ATTR(FLAG,non_blocking,false))
-OXI_ATTRIBUTES(dtype,OXI_ATTR(DTYPE,dtype,OX_DTYPE_NONE))
-OXI_ATTRIBUTES(shape,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32))
-OXI_ATTRIBUTES(fill,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
- OXI_ATTR(F64,value,0)OXI_ATTR(I64,whole,0))
-OXI_ATTRIBUTES(ramp,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)
- OXI_ATTR(F64,start,0)OXI_ATTR(F64,step,1))
-OXI_ATTRIBUTES(ends,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
- OXI_ATTR(F64,start,0)OXI_ATTR(F64,end,0))
-OXI_ATTRIBUTES(uniform,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
- OXI_ATTR(F64,low,0)OXI_ATTR(F64,high,1))
-OXI_ATTRIBUTES(normal,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_F32)
- OXI_ATTR(F64,mean,0)OXI_ATTR(F64,deviation,1))
-OXI_ATTRIBUTES(randint,OXI_ATTR(SIZES,shape,0)OXI_ATTR(DTYPE,dtype,OX_I64)
- OXI_ATTR(I64,low,0)OXI_ATTR(I64,high,0))
-OXI_ATTRIBUTES(multinomial,OXI_ATTR(I64,samples,1)OXI_ATTR(FLAG,replacement,false))
-OXI_ATTRIBUTES(reduce,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false))
-OXI_ATTRIBUTES(moments,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,correction,1))
-OXI_ATTRIBUTES(power,OXI_ATTR(DIMS,dims,0)OXI_ATTR(FLAG,keepdim,false)OXI_ATTR(F64,p,2))
-OXI_ATTRIBUTES(along,OXI_ATTR(DIM,dim,0))
-OXI_ATTRIBUTES(sort,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,descending,false))
-OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k,0))
-OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5))
-OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5))
-OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1))
-OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0))
-OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0))
-OXI_ATTRIBUTES(diagonal,OXI_ATTR(I64,diagonal,0))
-OXI_ATTRIBUTES(roll,OXI_ATTR(SIZES,shifts,0)OXI_ATTR(ORDER,dims,0))
-OXI_ATTRIBUTES(activation,OXI_ATTR(ACTIVATION,activation,OX_ACTIVATION_NONE))
-OXI_ATTRIBUTES(addmm,OXI_ATTR(FACTOR,beta,1)OXI_ATTR(FACTOR,alpha,1))
-OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,magnitude,1)
- OXI_ATTR(I64,dims,0)OXI_ATTR(FLAG,interleaved,false))
-OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0)
- OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false))
-OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)
- OXI_ATTR(I64,groups,1))
-OXI_ATTRIBUTES(order,OXI_ATTR(ORDER,dims,0))
-OXI_ATTRIBUTES(sizes,OXI_ATTR(SIZES,shape,0))
-OXI_ATTRIBUTES(slice,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,start,0)OXI_ATTR(I64,length,0)OXI_ATTR(I64,step,1))
-OXI_ATTRIBUTES(select,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,index,0))
-OXI_ATTRIBUTES(dims,OXI_ATTR(DIMS,dims,0))
-OXI_ATTRIBUTES(between,OXI_ATTR(DIM,first,0)OXI_ATTR(DIM,second,1)OXI_ATTR(I64,offset,0))
-OXI_ATTRIBUTES(strided,OXI_ATTR(SIZES,shape,0)OXI_ATTR(SIZES,strides,0)OXI_ATTR(I64,offset,0))
-OXI_ATTRIBUTES(part,OXI_ATTR(I64,part,0))
-OXI_ATTRIBUTES(windows,OXI_ATTR(DIM,dim,0)OXI_ATTR(I64,size,1)OXI_ATTR(I64,step,1))
-OXI_OP(abs,MAP,unary,map_abs,REAL,IFC,INPLACE,1,none,yes,none)
-OXI_OP(neg,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)
-OXI_OP(sign,MAP,unary,map,SAME,BIF,INPLACE,1,none,flat,none)
-OXI_OP(square,MAP,unary,map,SAME,IFC,INPLACE,1,none,yes,none)
-OXI_OP(floor,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
-OXI_OP(ceil,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
-OXI_OP(round,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
-OXI_OP(trunc,MAP,unary,map,SAME,IF,INPLACE,1,none,flat,none)
-OXI_OP(frac,MAP,unary,map,SAME,F,INPLACE,2,none,yes,none)
-OXI_OP(clamp,MAP,unary,map_clamp,SAME,IF,INPLACE,2,range,yes,none)
-OXI_OP(nan_to_num,MAP,unary,map,SAME,BIF,INPLACE,3,nan_to_num,yes,none)
-OXI_OP(bitwise_not,MAP,unary,map,SAME,BI,INPLACE,1,none,none,none)
-OXI_OP(exp,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none)
-OXI_OP(exp2,MAP,unary,map,FLOAT,BIF,INPLACE,10,none,yes,none)
-OXI_OP(exp10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(expm1,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(log,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)
-OXI_OP(log2,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(log10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(log1p,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(sqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
-OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIF,INPLACE,2,none,yes,none)
-OXI_OP(reciprocal,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
-OXI_OP(sin,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)
-OXI_OP(cos,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)
-OXI_OP(tan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(asin,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(acos,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(atan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(sinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(cosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(tanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)
-OXI_OP(asinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(acosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(atanh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)
-OXI_OP(erf,MAP,unary,map,FLOAT,BIF,INPLACE,14,none,yes,none)
-OXI_OP(erfc,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)
-OXI_OP(isnan,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
-OXI_OP(isinf,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
-OXI_OP(isfinite,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)
-OXI_OP(logical_not,MAP,unary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(relu,MAP,unary,map,SAME,IF,INPLACE,1,none,yes,none)
-OXI_OP(relu6,MAP,unary,map,SAME,IF,INPLACE,2,none,yes,none)
-OXI_OP(leaky_relu,MAP,unary,map,SAME,F,INPLACE,2,slope,yes,none)
-OXI_OP(elu,MAP,unary,map,SAME,F,INPLACE,12,alpha,yes,none)
-OXI_OP(selu,MAP,unary,map,SAME,F,INPLACE,12,none,yes,none)
-OXI_OP(celu,MAP,unary,map_celu,SAME,F,INPLACE,12,alpha,yes,none)
-OXI_OP(gelu,MAP,unary,map,SAME,F,INPLACE,16,none,yes,none)
-OXI_OP(gelu_tanh,MAP,unary,map,SAME,F,INPLACE,18,none,yes,none)
-OXI_OP(silu,MAP,unary,map,SAME,F,INPLACE,13,none,yes,silu)
-OXI_OP(mish,MAP,unary,map,SAME,F,INPLACE,26,none,yes,none)
-OXI_OP(softplus,MAP,unary,map,SAME,F,INPLACE,24,softplus,yes,none)
-OXI_OP(softsign,MAP,unary,map,SAME,F,INPLACE,3,none,yes,none)
-OXI_OP(hardtanh,MAP,unary,map_hardtanh,SAME,IF,INPLACE,2,range,yes,none)
-OXI_OP(hardsigmoid,MAP,unary,map,SAME,F,INPLACE,4,none,yes,none)
-OXI_OP(hardswish,MAP,unary,map,SAME,F,INPLACE,5,none,yes,none)
-OXI_OP(logsigmoid,MAP,unary,map,SAME,F,INPLACE,24,none,yes,none)
-OXI_OP(threshold,MAP,unary,map_threshold,SAME,IF,INPLACE,1,threshold,yes,none)
-OXI_OP(add,MAP,binary,map,SAME,BIFC,INPLACE,1,scale,yes,none)
-OXI_OP(sub,MAP,binary,map_sub,SAME,IFC,INPLACE,1,scale,yes,none)
-OXI_OP(mul,MAP,binary,map,SAME,BIFC,INPLACE,1,none,yes,none)
-OXI_OP(div,MAP,binary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)
-OXI_OP(floor_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)
-OXI_OP(trunc_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)
-OXI_OP(remainder,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)
-OXI_OP(fmod,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)
-OXI_OP(pow,MAP,binary,map_pow,SAME,IF,INPLACE,30,none,yes,none)
-OXI_OP(maximum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)
-OXI_OP(minimum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)
-OXI_OP(atan2,MAP,binary,map,FLOAT,BIF,INPLACE,20,none,yes,none)
-OXI_OP(hypot,MAP,binary,map,SAME,F,INPLACE,8,none,yes,none)
-OXI_OP(copysign,MAP,binary,map,FLOAT,BIF,INPLACE,1,none,yes,none)
-OXI_OP(eq,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(ne,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(lt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
-OXI_OP(le,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
-OXI_OP(gt,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
-OXI_OP(ge,MAP,binary,map,BOOL,BIF,INPLACE,1,none,none,none)
-OXI_OP(logical_and,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(logical_or,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(logical_xor,MAP,binary,map,BOOL,BIFC,INPLACE,1,none,none,none)
-OXI_OP(bitwise_and,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
-OXI_OP(bitwise_or,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
-OXI_OP(bitwise_xor,MAP,binary,map,SAME,BI,INPLACE,1,none,none,none)
-OXI_OP(bitwise_left_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)
-OXI_OP(bitwise_right_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)
-OXI_OP(silu_mul,MAP,binary,map,SAME,F,INPLACE,14,none,yes,silu_mul)
-OXI_OP(gelu_mul,MAP,binary,map,SAME,F,INPLACE,18,none,yes,gelu_mul)
-OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none)
-OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp)
-OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none)
-OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv)
-OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none)
-OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none)
-OXI_OP(fill,FILL,generated,fill,OTHER,BIFC,PLAIN,0,fill,none,none)
-OXI_OP(arange,FILL,generated,generated,OTHER,BIF,PLAIN,1,ramp,none,none)
-OXI_OP(linspace,FILL,generated,linspace,OTHER,BIF,PLAIN,1,ends,none,none)
-OXI_OP(eye,FILL,generated,generated,OTHER,BIFC,PLAIN,0,shape,none,none)
-OXI_OP(uniform,FILL,generated,generated,OTHER,F,RANDOM,10,uniform,none,none)
-OXI_OP(normal,FILL,generated,generated,OTHER,F,RANDOM,20,normal,none,none)
-OXI_OP(randint,FILL,generated,generated,OTHER,BIF,RANDOM,10,randint,none,none)
-OXI_OP(randperm,FILL,generated,generated,OTHER,IF,RANDOM,10,shape,none,none)
-OXI_OP(bernoulli,RANDOM,unary,map,SAME,F,RANDOM,10,none,flat,none)
-OXI_OP(multinomial,RANDOM,unary,multinomial,INDEX,F,RANDOM,10,multinomial,none,none)
-OXI_OP(sum,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)
-OXI_OP(nansum,REDUCE,unary,reduce,TOTAL,BIF,PLAIN,1,reduce,yes,none)
-OXI_OP(mean,REDUCE,unary,reduce,FLOAT,FC,PLAIN,1,reduce,yes,none)
-OXI_OP(prod,REDUCE,unary,reduce,TOTAL,BIFC,PLAIN,1,reduce,yes,none)
-OXI_OP(amax,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
-OXI_OP(amin,REDUCE,unary,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
-OXI_OP(all,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)
-OXI_OP(any,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)
-OXI_OP(var,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,var)
-OXI_OP(std,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,std)
-OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIF,PLAIN,12,reduce,yes,logsumexp)
-OXI_OP(norm,REDUCE,unary,reduce_norm,REAL,FC,PLAIN,3,power,yes,none)
-OXI_OP(count_nonzero,REDUCE,unary,reduce,INDEX,BIFC,PLAIN,1,reduce,none,none)
-OXI_OP(argmax,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)
-OXI_OP(argmin,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)
-OXI_OP(max_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
-OXI_OP(min_dim,REDUCE,pair,reduce,SAME,BIF,NONEMPTY,1,reduce,yes,none)
-OXI_OP(cumsum,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)
-OXI_OP(cumprod,SCAN,unary,scan,TOTAL,BIFC,INPLACE,1,along,yes,none)
-OXI_OP(sort,SORT,pair,sort,SAME,BIF,PLAIN,20,sort,yes,none)
-OXI_OP(topk,SORT,pair,topk,SAME,BIF,PLAIN,4,topk,yes,none)
-OXI_OP(softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,softmax)
-OXI_OP(log_softmax,ROW,unary,row,SAME,F,INPLACE,12,along,yes,log_softmax)
-OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm)
-OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm)
-OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm)
-OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)
-OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)
-OXI_OP(flip,PARTS,unary,flip,SAME,BIFCQ,PLAIN,0,dims,yes,flip)
-OXI_OP(conv2d,PARTS,linear,conv2d,SAME,F,PLAIN,-1,conv,yes,conv2d)
-OXI_OP(gather,INDEX,indexed,gather,SAME,BIFC,PLAIN,0,along,yes,none)
-OXI_OP(scatter,INDEX,scattered,scatter,SAME,BIFC,INPLACE,0,along,yes,none)
-OXI_OP(scatter_add,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)
-OXI_OP(scatter_prod,INDEX,scattered,scatter,SAME,BIFC,INPLACE,1,along,yes,none)
-OXI_OP(scatter_amax,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)
-OXI_OP(scatter_amin,INDEX,scattered,scatter,SAME,BIF,INPLACE,1,along,yes,none)
-OXI_OP(index_select,INDEX,indexed,index_select,SAME,BIFC,PLAIN,0,along,yes,none)
-OXI_OP(index_add,INDEX,scattered,index_add,SAME,BIFC,INPLACE,1,index_add,yes,none)
-OXI_OP(masked_select,INDEX,masked,masked_select,SAME,BIFC,PLAIN,0,counted,yes,none)
-OXI_OP(nonzero,INDEX,unary,nonzero,INDEX,BIFC,PLAIN,0,counted,none,none)
-OXI_OP(embedding,INDEX,table,embedding,OTHER,FQ,PLAIN,0,none,yes,none)
-OXI_OP(one_hot,INDEX,unary,one_hot,INDEX,I,PLAIN,0,classes,none,none)
-OXI_OP(triu,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)
-OXI_OP(tril,INDEX,unary,triangle,SAME,BIFC,INPLACE,0,diagonal,yes,none)
-OXI_OP(cat,INDEX,list,cat,SAME,BIFC,PLAIN,0,along,yes,none)
-OXI_OP(roll,INDEX,unary,row,SAME,BIFC,PLAIN,0,roll,yes,none)
-OXI_OP(matmul,PRODUCT,binary,matmul,OTHER,IFCQ,PLAIN,-1,none,yes,none)
-OXI_OP(int_mm,PRODUCT,binary,int_mm,OTHER,I,PLAIN,-1,none,none,none)
-OXI_OP(linear,PRODUCT,linear,linear,OTHER,IFCQ,PLAIN,-1,activation,yes,linear)
-OXI_OP(linear_experts,PRODUCT,experts,linear_experts,OTHER,FQ,PLAIN,-1,none,yes,none)
-OXI_OP(addmm,PRODUCT,addmm,addmm,OTHER,IFCQ,PLAIN,-1,addmm,yes,addmm)
-OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope)
-OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention)
-OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none)
-OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none)
-OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none)
-OXI_OP(slice,VIEW,unary,slice,SAME,BIFCQ,PLAIN,0,slice,yes,none)
-OXI_OP(select,VIEW,unary,select,SAME,BIFCQ,PLAIN,0,select,yes,none)
-OXI_OP(expand,VIEW,unary,expand,SAME,BIFCQ,PLAIN,0,sizes,yes,none)
-OXI_OP(diagonal,VIEW,unary,diagonal,SAME,BIFC,PLAIN,0,between,yes,none)
-OXI_OP(as_strided,VIEW,unary,as_strided,SAME,BIFC,PLAIN,0,strided,yes,none)
-OXI_OP(unfold,VIEW,unary,unfold,SAME,BIFC,PLAIN,0,windows,yes,none)
-OXI_OP(view_as_real,VIEW,unary,view_as_real,OTHER,C,PLAIN,0,part,yes,none)
-OXI_OP(view_as_complex,VIEW,unary,view_as_complex,OTHER,F,PLAIN,0,none,yes,none)
-OXI_OP(view_dtype,VIEW,unary,view_dtype,OTHER,BIFC,PLAIN,0,dtype,none,none)
-OXI_NEEDS(floor_divide,DIVISOR)
-OXI_NEEDS(trunc_divide,DIVISOR)
-OXI_NEEDS(remainder,DIVISOR)
-OXI_NEEDS(fmod,DIVISOR)
-OXI_NEEDS(masked_select,COUNT)
-OXI_NEEDS(nonzero,COUNT)
-OXI_NEEDS(one_hot,CLASSES)
-#undef OXI_OPERANDS
-#undef OXI_ATTRIBUTES
-#undef OXI_NEEDS
-#undef OXI_OP
-#undef OXI_ATTR
-default:return oxi_attrs_none();}}
-static bool oxi_fold_numbers(oxi_op op,const oxi_operand*in,int count,double*out){
-oxi_map_kernel kernel=oxi_cpu_kernels()->map[op][OXI_LANE_F64];
-const void*at[3]={NULL,NULL,NULL};
-oxi_map_numbers numbers=oxi_plain_numbers;
-oxi_attrs attr=oxi_default_attrs(op);
-uint8_t truth=0;
-bool gives_truth=oxi_op_row_of(op)->gives==OXI_GIVES_BOOL;
-if(!kernel)return false;
-oxi_attrs_numbers(op,&attr,numbers.f,3);
-for(int i=0;i<count;i++)at[i]= &in[i].number;
-kernel(1,at,gives_truth?(void*)&truth:(void*)out,&numbers);
-if(gives_truth)*out=truth;
-return true;}
 static bool oxi_run_word(oxi_op op,oxi_operand*in,int count){
 ox_tensor*t[3]={NULL,NULL,NULL};
+double number[3];
 bool numbers=true;
-for(int i=0;i<count;i++)numbers=numbers&& !in[i].t;
+for(int i=0;i<count;i++){
+numbers=numbers&& !in[i].t;
+number[i]=in[i].number;}
 if(oxi_op_row_of(op)->flag==OXI_FLAG_MASKED&& !in[0].t){
 in[0]=in[0].number!=0?in[1]:in[2];
 return true;}
-if(numbers&&oxi_fold_numbers(op,in,count,&in[0].number))return true;
+if(numbers&&oxi_fold_numbers(op,number,count,&in[0].number))return true;
 bool by_one=op==OXI_OP_mul&& !in[1].t&&in[1].number==1;
 if(by_one)return true;
 for(int i=0;i<count;i++){
 t[i]=in[i].t?in[i].t:ox_number(in[i].number);
 if(!t[i])return false;}
-oxi_attrs attr=oxi_default_attrs(op);
+oxi_attrs attr=oxi_attrs_by_default(op);
 in[0].t=oxi_apply_list(op,&attr,t,count,NULL);
 if(in[0].t&&numbers)in[0].t->is_number=true;
 return in[0].t!=NULL;}
@@ -2076,10 +2320,12 @@ oxi_formula_values values;
 memset(&values,0,sizeof values);
 (void)oxi_attrs_numbers(call->op,&call->attr,values.attribute,3);
 for(int i=0;i<call->in_count;i++)values.letter[i]=call->in[i];
-for(int i=0;i<OXI_MAX_OUT;i++)values.letter['y'-'a'+i]=b->out[i];
+for(int i=0;i<2;i++)values.letter['y'-'a'+i]=b->out[i];
 values.letter['g'-'a']=b->g[0];
+ox_status status=oxi_gradients_by_chain(b,&values);
+if(status!=OX_OK)return status;
 for(int i=0;i<call->in_count&&i<3;i++){
-const oxi_formula*f=b->wants[i]&&row->formula[i]?oxi_formula_of(call->op,i):NULL;
+const oxi_formula*f=b->wants[i]&&row->formula[i]&& !b->grad[i]?oxi_formula_of(call->op,i):NULL;
 if(!f)continue;
 b->grad[i]=oxi_formula_value(f,&values);
 if(!b->grad[i])return ox_error();}
@@ -3725,6 +3971,7 @@ if(p!=1&&p!=2)return OXI_FAIL_NULL(OX_ERR_ARG,"multi_margin_loss: p %g is not 1 
 if(input&&input->ndim>2)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_margin_loss: an input %s",oxi_tensor_text(input));
 oxi_work work=oxi_work_begin("multi_margin_loss");
+if(input&&input->ndim==0)input=ox_unsqueeze(input,0);
 if(input&&target&&input->ndim==1&&target->ndim==1)target=ox_squeeze(target,0);
 if(!oxi_class_loss_of(&c,input,target,weight,INT64_MIN))return oxi_work_end(&work,NULL);
 ox_tensor*own=ox_unsqueeze(c.target,c.dim),*right=ox_gather(input,c.dim,own);
@@ -3736,10 +3983,13 @@ return oxi_loss_end(&work,oxi_weighted(terms,c.weight),reduction);}
 OX_API ox_tensor*ox_multilabel_margin_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
 ox_tensor*both[2]={input,target};
 if(oxi_any_null("multilabel_margin_loss",both,2))return NULL;
-if(input->ndim<1||input->ndim>2|| !oxi_same_sizes(target,input,-1))
+if(input->ndim>2|| !oxi_same_sizes(target,input,-1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multilabel_margin_loss: a target %s of an input %s",
  oxi_tensor_text(target),oxi_tensor_text(input));
 oxi_work work=oxi_work_begin("multilabel_margin_loss");
+if(input->ndim==0){
+input=ox_unsqueeze(input,0);
+target=ox_reshape(target,OX_SHAPE(1));}
 ox_tensor*labels=ox_cast(target,OX_I64),*listed,*is_label,*over;
 listed=ox_cast(ox_cumprod(ox_cast(ox_ge_number(labels,0),OX_I64),-1),OX_BOOL);
 labels=ox_masked_fill(labels,ox_logical_not(listed),0);
@@ -3771,6 +4021,81 @@ ox_tensor*size_1=oxi_raise(ox_norm(x1,2,OX_DIMS(dim),true),eps);
 ox_tensor*size_2=oxi_raise(ox_norm(x2,2,OX_DIMS(dim),true),eps);
 ox_tensor*products=ox_mul(ox_div(x1,size_1),ox_div(x2,size_2));
 return oxi_work_end(&work,ox_sum(products,OX_DIMS(dim),false));}
+/* >>nn/ctc.c */
+static ox_tensor*oxi_ctc_labels(ox_tensor*targets,ox_tensor*lengths,int64_t samples,int64_t blank){
+int64_t longest=targets->ndim==2?targets->shape[1]:0;
+if(targets->ndim==1&&samples)longest=ox_item_int(ox_amax(lengths,OX_ALL_DIMS,false));
+ox_device*device=oxi_working_device(ox_device_of(targets));
+ox_tensor*labels=oxi_full("ctc_loss",OX_SHAPE(samples,2*longest+1),(double)blank,OX_I64,device);
+if(!labels||longest==0||samples==0)return labels;
+if(targets->ndim==1){
+ox_tensor*starts=ox_unsqueeze(ox_sub(ox_cumsum(lengths,0),lengths),1);
+ox_tensor*places=ox_add(starts,oxi_ramp_beside(targets,longest,OX_I64));
+places=ox_minimum(places,ox_integer(targets->shape[0]-1));
+targets=ox_reshape(ox_index_select(targets,0,ox_reshape(places,OX_SHAPE(-1))),OX_SHAPE(samples,-1));}
+return ox_copy_(ox_slice(labels,1,1,OX_END,2),ox_cast(targets,OX_I64))?labels:NULL;}
+static ox_tensor*oxi_ctc_shifted(ox_tensor*x,int64_t by){
+ox_tensor*parts[2];
+if(!x)return NULL;
+int64_t rest=x->shape[1]>by?x->shape[1]-by:0;
+parts[0]=oxi_constant_beside(x,OX_SHAPE(x->shape[0],x->shape[1]-rest),-INFINITY);
+parts[1]=ox_narrow(x,1,0,rest);
+return parts[0]&&parts[1]?ox_cat(parts,2,1):NULL;}
+static ox_tensor*oxi_ctc_samples(ox_tensor*log_probs,ox_tensor*labels,ox_tensor*times,
+ ox_tensor*lengths,int64_t blank){
+int64_t width=labels->shape[1];
+ox_tensor*parts[2],*before;
+parts[0]=ox_full_like(ox_narrow(labels,1,0,width>2?2:width),(double)blank);
+parts[1]=ox_narrow(labels,1,0,width>2?width-2:0);
+before=parts[0]&&parts[1]?ox_cat(parts,2,1):NULL;
+ox_tensor*skips=ox_logical_and(ox_ne(labels,ox_integer(blank)),ox_ne(labels,before));
+ox_tensor*ramp=oxi_ramp_beside(labels,width,OX_I64),*state=NULL;
+for(int64_t t=0;t<log_probs->shape[0];t++){
+ox_tensor*emitted=ox_gather(ox_select(log_probs,0,t),1,labels),*next;
+if(t==0){
+next=ox_where(ox_lt_number(ramp,2),emitted,ox_number(-INFINITY));}else{
+next=ox_logaddexp(state,oxi_ctc_shifted(state,1));
+next=ox_logaddexp(next,ox_where(skips,oxi_ctc_shifted(state,2),ox_number(-INFINITY)));
+next=ox_add(next,emitted);}
+ox_tensor*runs=ox_unsqueeze(ox_gt_number(times,(double)t),1);
+state=state?ox_where(runs,next,state)
+ :ox_where(runs,next,ox_where(ox_eq_number(ramp,0),ox_number(0),ox_number(-INFINITY)));
+if(!state)return NULL;}
+ox_tensor*last=ox_unsqueeze(ox_mul(lengths,ox_integer(2)),1);
+ox_tensor*one=ox_gather(state,1,last),
+ *two=ox_gather(state,1,ox_maximum(ox_sub(last,ox_integer(1)),ox_integer(0)));
+two=ox_where(ox_eq_number(last,0),ox_number(-INFINITY),two);
+return ox_neg(ox_squeeze(ox_logaddexp(one,two),1));}
+static ox_tensor*oxi_ctc_normalizer(ox_tensor*log_probs,ox_tensor*times){
+ox_tensor*ramp=oxi_ramp_beside(log_probs,log_probs->shape[0],OX_I64);
+ox_tensor*runs=ox_unsqueeze(ox_lt(ox_unsqueeze(ramp,1),times),2);
+ox_tensor*sum=ox_sum(ox_where(runs,ox_exp(log_probs),ox_number(0)),OX_DIMS(0,2),false);
+return ox_sub(sum,ox_detach(sum));}
+OX_API ox_tensor*ox_ctc_loss(ox_tensor*log_probs,ox_tensor*targets,ox_tensor*input_lengths,
+ ox_tensor*target_lengths,int64_t blank,ox_loss_reduction reduction,bool zero_infinity){
+ox_tensor*in[4]={log_probs,targets,input_lengths,target_lengths};
+if(oxi_any_null("ctc_loss",in,4))return NULL;
+oxi_work work=oxi_work_begin("ctc_loss");
+bool single=log_probs->ndim==2;
+ox_tensor*all=single?ox_unsqueeze(log_probs,1):log_probs;
+ox_tensor*times=ox_reshape(ox_cast(input_lengths,OX_I64),OX_SHAPE(-1));
+ox_tensor*lengths=ox_reshape(ox_cast(target_lengths,OX_I64),OX_SHAPE(-1));
+if(!all|| !times|| !lengths)return oxi_work_end(&work,NULL);
+int64_t samples=all->ndim==3?all->shape[1]: -1;
+if(all->ndim!=3||times->shape[0]!=samples||lengths->shape[0]!=samples||targets->ndim>2||
+ targets->ndim<1||(targets->ndim==2&&targets->shape[0]!=samples)||blank<0||
+ blank>=all->shape[2]||all->shape[0]<1){
+(void)oxi_fail(OX_ERR_SHAPE,"ctc_loss: targets %s, lengths %s, %s, blank %lld of %s",
+ oxi_tensor_text(targets),oxi_tensor_text(input_lengths),
+ oxi_tensor_text(target_lengths),(long long)blank,oxi_tensor_text(log_probs));
+return oxi_work_end(&work,NULL);}
+ox_tensor*labels=oxi_ctc_labels(targets,lengths,samples,blank);
+ox_tensor*loss=labels?oxi_ctc_samples(all,labels,times,lengths,blank):NULL;
+if(zero_infinity&&loss)loss=ox_where(ox_eq_number(loss,INFINITY),ox_number(0),loss);
+loss=ox_add(loss,oxi_ctc_normalizer(all,times));
+if(reduction==OX_LOSS_MEAN)loss=ox_div(loss,ox_maximum(lengths,ox_integer(1)));
+if(single&&reduction==OX_LOSS_NONE)loss=ox_reshape(loss,OX_SCALAR_SHAPE);
+return oxi_loss_end(&work,loss,reduction);}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
 typedef enum oxi_option_range{
@@ -3799,9 +4124,37 @@ return OX_OK;}
 static ox_tensor*oxi_state_of(const oxi_optimizer_update*u,int k){
 if(!u->state[k]&&oxi_keep_state(&u->state[k],ox_zeros_like(u->parameter))!=OX_OK)return NULL;
 return u->state[k];}
-static ox_tensor*oxi_descent(const oxi_optimizer_update*u,double maximize,double weight_decay){
-ox_tensor*g=maximize!=0?ox_neg(u->gradient):u->gradient;
-return weight_decay!=0?ox_add_scaled(g,u->parameter,weight_decay):g;}
+enum{OXI_STEP_TEXT=200};
+typedef struct oxi_update{
+char text[OXI_STEP_TEXT];
+double numbers[OXI_CHAIN_NUMBERS];
+ox_tensor*in[OXI_CHAIN_OPERANDS],*out[OXI_MAX_OUT];
+int in_count,number_count,out_count;}oxi_update;
+static void oxi_update_say(oxi_update*step,const char*words,const double*numbers){
+size_t used=strlen(step->text);
+for(;*words&&used+8<sizeof step->text;words++){
+if(*words!='#'){
+step->text[used++]= *words;
+continue;}
+step->numbers[step->number_count]= *numbers++;
+used+=(size_t)snprintf(step->text+used,sizeof step->text-used,"n%d",step->number_count++);}
+step->text[used]=0;}
+static void oxi_update_say_1(oxi_update*step,const char*words,double number){
+oxi_update_say(step,words,&number);}
+static void oxi_update_begin(oxi_update*step,const oxi_optimizer_update*u,double maximize,double weight_decay){
+memset(step,0,sizeof*step);
+step->in[step->in_count++]=u->parameter;
+step->in[step->in_count++]=u->gradient;
+oxi_update_say(step,maximize!=0?"b neg ":"b ",NULL);
+if(weight_decay!=0)oxi_update_say_1(step,"a # * + ",weight_decay);
+oxi_update_say(step,"=p drop ",NULL);}
+static bool oxi_update_changes(oxi_update*step,ox_tensor*t){
+step->in[step->in_count++]=t;
+step->out[step->out_count++]=t;
+return t!=NULL;}
+static ox_status oxi_update_run(oxi_update*step,ox_tensor*parameter){
+step->out[step->out_count++]=parameter;
+return oxi_chain_run(step->text,step->in,step->in_count,step->numbers,step->number_count,step->out);}
 #define OXI_SGD_OPTIONS(X)\
 X(lr,1e-3,OXI_NOT_NEGATIVE)\
 X(momentum,0,OXI_NOT_NEGATIVE)\
@@ -3818,14 +4171,17 @@ memcpy(&o,u->options,sizeof o);
 if(o.nesterov!=0&&(o.momentum==0||o.dampening!=0))
 return oxi_fail(OX_ERR_ARG,"sgd: nesterov wants a momentum and no dampening; they are %g and %g",
  o.momentum,o.dampening);
-ox_tensor*g=oxi_descent(u,o.maximize,o.weight_decay),**buffer= &u->state[0];
-if(g&&o.momentum!=0){
-if(!*buffer){
-if(oxi_keep_state(buffer,ox_clone(g))!=OX_OK)return ox_error();
- }else if(!ox_mul_number_(*buffer,o.momentum)|| !ox_add_scaled_(*buffer,g,1-o.dampening)){
-return ox_error();}
-g=o.nesterov!=0?ox_add_scaled(g,*buffer,o.momentum): *buffer;}
-return ox_add_scaled_(u->parameter,g,-o.lr)?OX_OK:ox_error();}
+const bool begun=u->state[0]!=NULL;
+const double kept[]={o.momentum,begun?1-o.dampening:1},ahead[]={o.momentum,-o.lr};
+oxi_update step;
+oxi_update_begin(&step,u,o.maximize,o.weight_decay);
+if(o.momentum!=0){
+if(!oxi_update_changes(&step,oxi_state_of(u,0)))return ox_error();
+oxi_update_say(&step,"c # * p # * + =q ; ",kept);}
+if(o.momentum==0)oxi_update_say_1(&step,"a p # * + ;",-o.lr);
+else if(o.nesterov==0)oxi_update_say_1(&step,"a q # * + ;",-o.lr);
+else oxi_update_say(&step,"a p q # * + # * + ;",ahead);
+return oxi_update_run(&step,u->parameter);}
 #define OXI_ADAM_OPTIONS(X,decay,decoupled)\
 X(lr,1e-3,OXI_NOT_NEGATIVE)\
 X(beta1,0.9,OXI_BELOW_1)\
@@ -3843,19 +4199,22 @@ OXI_ADAM_OPTIONS(OXI_OPTION_ENTRY,0.01,1){NULL,0,OXI_ANY}};
 static ox_status oxi_update_adam(const oxi_optimizer_update*u){
 oxi_adam_options o;
 memcpy(&o,u->options,sizeof o);
-bool decoupled=o.decoupled_weight_decay!=0;
-double correction1=1-pow(o.beta1,(double)u->step),correction2=1-pow(o.beta2,(double)u->step);
-ox_tensor*p=u->parameter,*g=oxi_descent(u,o.maximize,decoupled?0:o.weight_decay);
-ox_tensor*m=oxi_state_of(u,0),*v=oxi_state_of(u,1);
-ox_tensor*most=o.amsgrad!=0?oxi_state_of(u,2):v;
-if(!g|| !m|| !v|| !most)return ox_error();
-if(decoupled&&o.weight_decay!=0&& !ox_mul_number_(p,1-o.lr*o.weight_decay))return ox_error();
-if(!ox_lerp_(m,g,ox_number(1-o.beta1)))return ox_error();
-if(!ox_mul_number_(v,o.beta2)|| !ox_addcmul_(v,g,g,1-o.beta2))return ox_error();
-if(most!=v&& !ox_maximum_(most,v))return ox_error();
-ox_tensor*root=ox_sqrt(most);
-if(!root|| !ox_div_number_(root,sqrt(correction2))|| !ox_add_number_(root,o.eps))return ox_error();
-return ox_addcdiv_(p,m,root,-o.lr/correction1)?OX_OK:ox_error();}
+const bool decoupled=o.decoupled_weight_decay!=0;
+const double correction1=1-pow(o.beta1,(double)u->step),correction2=1-pow(o.beta2,(double)u->step);
+const double squares[]={o.beta2,1-o.beta2},end[]={-o.lr/correction1,sqrt(correction2),o.eps};
+oxi_update step;
+oxi_update_begin(&step,u,o.maximize,decoupled?0:o.weight_decay);
+if(!oxi_update_changes(&step,oxi_state_of(u,0))|| !oxi_update_changes(&step,oxi_state_of(u,1)))
+return ox_error();
+oxi_update_say_1(&step,"c p # lerp =q ; ",1-o.beta1);
+oxi_update_say(&step,"d # * # p * p * + =r ; ",squares);
+if(o.amsgrad!=0){
+if(!oxi_update_changes(&step,oxi_state_of(u,2)))return ox_error();
+oxi_update_say(&step,"e r maximum =r ; ",NULL);}
+oxi_update_say(&step,"a ",NULL);
+if(decoupled&&o.weight_decay!=0)oxi_update_say_1(&step,"# * ",1-o.lr*o.weight_decay);
+oxi_update_say(&step,"q # * r sqrt # / # + / + ;",end);
+return oxi_update_run(&step,u->parameter);}
 static const oxi_optimizer_row oxi_optimizer_rows[]={
 {"sgd",oxi_sgd_option_list,{"momentum_buffer",NULL,NULL,NULL},oxi_update_sgd},
  {"adam",oxi_adam_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},

@@ -326,8 +326,9 @@ OX_EXTERN_C_END
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 enum{
-OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=7,OXI_STREAM_WINDOW=16,
- OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1};
+OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+OXI_MAX_OUT,
+ OXI_STREAM_WINDOW=16,OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1
+ };
 typedef struct oxi_stream_file{
 struct oxi_stream_file*next;
 struct oxi_stream_region*regions;
@@ -2339,10 +2340,22 @@ oxi_space_attention_dim(plan,3,heads,group);
 if(!plan->there[4])return;
 plan->space.dim[4][plan->space.ndim-1]=0;
 plan->space.times[4][plan->space.ndim-1]=group;}
+static void oxi_space_samples(oxi_stream_plan*plan){
+if(plan->call->op==OXI_OP_conv_back_weight)return;
+int d=oxi_space_add(&plan->space,plan->operand[0].shape[0]);
+plan->space.dim[0][d]=plan->space.dim[OXI_PLAN_OUT][d]=0;}
+static void oxi_space_planes(oxi_stream_plan*plan){
+const ox_tensor*x= &plan->operand[0];
+int planes=x->ndim-(int)plan->call->attr.pool.dims;
+oxi_space_other_dims(plan,(1u<<x->ndim)-(1u<<planes));}
+static void oxi_space_heads(oxi_stream_plan*plan){
+const int d=oxi_space_add(&plan->space,plan->operand[OXI_PLAN_OUT].shape[0]);
+for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_map(plan,i,d,0);}
 typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={
 oxi_space_elementwise,oxi_space_elementwise,oxi_space_fill,NULL,NULL,oxi_space_one_dim,oxi_space_one_dim,
- oxi_space_rows,NULL,oxi_space_product,oxi_space_rope,oxi_space_attention,};
+ oxi_space_rows,NULL,oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,
+ oxi_space_planes,oxi_space_heads,};
 static void oxi_plan_operand(oxi_stream_plan*plan,int at,const ox_tensor*t){
 if(!t)return;
 plan->operand[at]=oxi_borrowed(t);

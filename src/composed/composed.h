@@ -34,10 +34,10 @@ OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);       /* log(x/(1-x)); eps
 OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda);           /* 0 where |x| <= lambda */
 OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda);           /* nearer to 0 by lambda */
 OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
-OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight);            /* weight of one, or one a channel (dim 1) */
+OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight); /* weight of one, or one a channel (dim 1) */
 OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
-OX_API ox_tuple ox_frexp(ox_tensor *x);                      /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
+OX_API ox_tuple ox_frexp(ox_tensor *x); /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
 
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
@@ -49,10 +49,11 @@ OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
 OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
-OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim, ox_tensor **out,
-                                  int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
+                                   ox_tensor **out,                                  int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
-OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out, int64_t room);
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
+                           int64_t room);
 OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
@@ -95,17 +96,18 @@ OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
 OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
 OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* and edges */
 OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
-OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim);          /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
 OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
-OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim);            /* of equally frequent ones the smallest */
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: one number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
+                                 const char *interpolation);
 
 /* ---- statistics, differences, distances ---------------------------------------------------------------- */
 OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
@@ -117,7 +119,7 @@ OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, i
 OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
 OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
 OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
-OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p);       /* from differences, never from products */
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
 OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
 OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
 OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
@@ -141,8 +143,10 @@ OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in th
     OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
 OX_MASKED_DIMS(OXI_X)
 #undef OXI_X
-OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
-OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
+OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
 OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
 #define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
 #define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
@@ -170,7 +174,8 @@ OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtyp
 OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
                                            ox_dtype dtype);
 OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
+                                        ox_dtype dtype);
 OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END

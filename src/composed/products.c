@@ -164,23 +164,23 @@ OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_
     return oxi_work_end(&work, bias ? ox_add(made, bias) : made);
 }
 
-/* ---- a chain of matrices, in the cheapest order ----------------------------------------------------------- */
+/* ---- a chain of matrices, in the cheapest order -------------------------------------------------------- */
 
-enum { OXI_CHAIN_MOST = 64 };
+enum { OXI_MULTI_DOT_MOST = 64 };
 
-static ox_tensor *oxi_chain(ox_tensor *const *list, const unsigned char (*cut)[OXI_CHAIN_MOST], int first,
-                            int last) {
+static ox_tensor *oxi_dot_between(ox_tensor *const *list, const unsigned char (*cut)[OXI_MULTI_DOT_MOST],
+                                  int first,                            int last) {
     if (first == last) return list[first];
     int at = cut[first][last];
-    return ox_matmul(oxi_chain(list, cut, first, at), oxi_chain(list, cut, at + 1, last));
+    return ox_matmul(oxi_dot_between(list, cut, first, at), oxi_dot_between(list, cut, at + 1, last));
 }
 
 OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count) {
-    ox_tensor *chain[OXI_CHAIN_MOST];
-    double size[OXI_CHAIN_MOST + 1], cost[OXI_CHAIN_MOST][OXI_CHAIN_MOST];
-    unsigned char cut[OXI_CHAIN_MOST][OXI_CHAIN_MOST];
-    if (count < 2 || count > OXI_CHAIN_MOST)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "multi_dot: %d matrices, not 2 to %d", count, OXI_CHAIN_MOST);
+    ox_tensor *chain[OXI_MULTI_DOT_MOST];
+    double size[OXI_MULTI_DOT_MOST + 1], cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+    unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+    if (count < 2 || count > OXI_MULTI_DOT_MOST)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "multi_dot: %d matrices, not 2 to %d", count, OXI_MULTI_DOT_MOST);
     if (oxi_any_null("multi_dot", list, count)) return NULL;
     for (int i = 0; i < count; i++) {
         bool end = i == 0 || i == count - 1;
@@ -205,7 +205,7 @@ OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count) {
                 cut[i][i + span] = (unsigned char)k;
             }
         }
-    ox_tensor *made = oxi_chain(chain, (const unsigned char(*)[OXI_CHAIN_MOST])cut, 0, count - 1);
+    ox_tensor *made = oxi_dot_between(chain, (const unsigned char(*)[OXI_MULTI_DOT_MOST])cut, 0, count - 1);
     if (list[count - 1]->ndim == 1) made = ox_squeeze(made, -1);
     if (list[0]->ndim == 1) made = ox_squeeze(made, 0);
     return oxi_work_end(&work, made);

@@ -17,10 +17,12 @@ OX_EXTERN_C_BEGIN
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-#define OXI_X(name) OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-#define OXI_X(name) OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);

@@ -125,7 +125,7 @@ OXI_FFT(irfft, fft_c2r, true)
 OXI_FFT(hfft, fft_c2r, false)
 OXI_FFT(ihfft, fft_r2c, true)
 
-/* ---- shifts and frequencies ------------------------------------------------------------------------------ */
+/* ---- shifts and frequencies ---------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_fft_shifted(const char *name, ox_tensor *x, ox_shape dims, bool back) {
     if (oxi_any_null(name, &x, 1)) return NULL;
@@ -163,7 +163,7 @@ OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype) {
     return oxi_work_end(&work, ox_mul_number(ox_ifftshift(ramp, OX_ALL_DIMS), 1 / ((double)n * d)));
 }
 
-/* ---- short-time transforms ------------------------------------------------------------------------------- */
+/* ---- short-time transforms ----------------------------------------------------------------------------- */
 
 /* The window as [n_fft], its own elements in the middle; NULL for ones. */
 static bool oxi_stft_told(const char *name, int64_t n_fft, const ox_stft_desc *desc, ox_stft_desc *told,

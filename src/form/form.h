@@ -214,7 +214,7 @@ typedef struct oxi_map_row {
 } oxi_map_row;
 static oxi_map_row oxi_map_row_of(oxi_op op);
 
-/* ---- generated numbers (form/generate.c) ------------------------------------------------------------ */
+/* ---- generated numbers (form/generate.c) --------------------------------------------------------------- */
 
 typedef enum oxi_generated_kind {
     OXI_GENERATES_CONSTANT,

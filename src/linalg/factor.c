@@ -326,7 +326,7 @@ OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bo
     return oxi_work_end(&work, adjoint ? oxi_with_rows(b, rows) : b);
 }
 
-/* ---- QR, eigenvalues, singular values ------------------------------------------------------------------- */
+/* ---- QR, eigenvalues, singular values ------------------------------------------------------------------ */
 
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode) {
     oxi_attrs attr = oxi_attrs_complete();

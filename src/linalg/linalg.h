@@ -33,7 +33,7 @@ OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool he
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
-OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);    /* and i32: 0, or the order of the minor that is not */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper); /* and i32: 0, or the order of the minor that is not */
 OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
 OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
@@ -41,8 +41,8 @@ OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
 OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
 OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
-OX_API ox_tuple ox_geqrf(ox_tensor *x);                      /* R and reflectors below it, their factors tau */
-OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* the first columns of their product */
+OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
 OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);

@@ -317,7 +317,8 @@ static bool oxi_svd_tall(const oxi_dense *at, double *s, const oxi_dense *ut, co
     oxi_dense r = oxi_dense_new(n, n), j = oxi_dense_new(n, n), tau = oxi_dense_new(1, n),
               q = oxi_dense_new(n, at->columns);
     double scale = oxi_dense_scale(at);
-    if (!r.p || !j.p || !tau.p || !q.p || !oxi_qr(at, tau.p) || !oxi_qr_vectors(at, n, tau.p, &q)) return false;
+    if (!r.p || !j.p || !tau.p || !q.p) return false;
+    if (!oxi_qr(at, tau.p) || !oxi_qr_vectors(at, n, tau.p, &q)) return false;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++) {
             oxi_dense_row(&r, i)[k] = k < i ? 0 : oxi_dense_row(at, k)[i];

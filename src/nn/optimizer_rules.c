@@ -57,15 +57,15 @@ enum { OXI_STEP_TEXT = 200 };
 
 /* A step of one parameter, which one chain computes: what it does as text, piece by piece, and the numbers and
  * tensors that the text names. */
-typedef struct oxi_step {
+typedef struct oxi_update {
     char text[OXI_STEP_TEXT];
     double numbers[OXI_CHAIN_NUMBERS];
     ox_tensor *in[OXI_CHAIN_OPERANDS], *out[OXI_MAX_OUT];
     int in_count, number_count, out_count;
-} oxi_step;
+} oxi_update;
 
 /* Adds words; "#" in them stands for the place of each number in turn. */
-static void oxi_step_say(oxi_step *step, const char *words, const double *numbers) {
+static void oxi_update_say(oxi_update *step, const char *words, const double *numbers) {
     size_t used = strlen(step->text);
     for (; *words && used + 8 < sizeof step->text; words++) {
         if (*words != '#') {
@@ -78,30 +78,31 @@ static void oxi_step_say(oxi_step *step, const char *words, const double *number
     step->text[used] = 0;
 }
 
-static void oxi_step_say_1(oxi_step *step, const char *words, double number) {
-    oxi_step_say(step, words, &number);
+static void oxi_update_say_1(oxi_update *step, const char *words, double number) {
+    oxi_update_say(step, words, &number);
 }
 
 /* Begins with the gradient to descend along, kept as p: its sign turned to maximize, and weight_decay times the
  * parameter added. a is the parameter, b the gradient. */
-static void oxi_step_begin(oxi_step *step, const oxi_optimizer_update *u, double maximize, double weight_decay) {
+static void oxi_update_begin(oxi_update *step, const oxi_optimizer_update *u, double maximize,
+                             double weight_decay) {
     memset(step, 0, sizeof *step);
     step->in[step->in_count++] = u->parameter;
     step->in[step->in_count++] = u->gradient;
-    oxi_step_say(step, maximize != 0 ? "b neg " : "b ", NULL);
-    if (weight_decay != 0) oxi_step_say_1(step, "a # * + ", weight_decay);
-    oxi_step_say(step, "=p drop ", NULL);
+    oxi_update_say(step, maximize != 0 ? "b neg " : "b ", NULL);
+    if (weight_decay != 0) oxi_update_say_1(step, "a # * + ", weight_decay);
+    oxi_update_say(step, "=p drop ", NULL);
 }
 
 /* The next operand, which a result is written to as well: results come in the order of these, and the
  * parameter's last. False: t is NULL. */
-static bool oxi_step_changes(oxi_step *step, ox_tensor *t) {
+static bool oxi_update_changes(oxi_update *step, ox_tensor *t) {
     step->in[step->in_count++] = t;
     step->out[step->out_count++] = t;
     return t != NULL;
 }
 
-static ox_status oxi_step_run(oxi_step *step, ox_tensor *parameter) {
+static ox_status oxi_update_run(oxi_update *step, ox_tensor *parameter) {
     step->out[step->out_count++] = parameter;
     return oxi_chain_run(step->text, step->in, step->in_count, step->numbers, step->number_count, step->out);
 }
@@ -127,16 +128,16 @@ static ox_status oxi_update_sgd(const oxi_optimizer_update *u) {
                         o.momentum, o.dampening);
     const bool begun = u->state[0] != NULL; /* else the buffer becomes the gradient */
     const double kept[] = {o.momentum, begun ? 1 - o.dampening : 1}, ahead[] = {o.momentum, -o.lr};
-    oxi_step step;
-    oxi_step_begin(&step, u, o.maximize, o.weight_decay);
+    oxi_update step;
+    oxi_update_begin(&step, u, o.maximize, o.weight_decay);
     if (o.momentum != 0) {
-        if (!oxi_step_changes(&step, oxi_state_of(u, 0))) return ox_error();
-        oxi_step_say(&step, "c # * p # * + =q ; ", kept);
+        if (!oxi_update_changes(&step, oxi_state_of(u, 0))) return ox_error();
+        oxi_update_say(&step, "c # * p # * + =q ; ", kept);
     }
-    if (o.momentum == 0) oxi_step_say_1(&step, "a p # * + ;", -o.lr);
-    else if (o.nesterov == 0) oxi_step_say_1(&step, "a q # * + ;", -o.lr);
-    else oxi_step_say(&step, "a p q # * + # * + ;", ahead);
-    return oxi_step_run(&step, u->parameter);
+    if (o.momentum == 0) oxi_update_say_1(&step, "a p # * + ;", -o.lr);
+    else if (o.nesterov == 0) oxi_update_say_1(&step, "a q # * + ;", -o.lr);
+    else oxi_update_say(&step, "a p q # * + # * + ;", ahead);
+    return oxi_update_run(&step, u->parameter);
 }
 
 /* ---- Adam ---------------------------------------------------------------------------------------------- */
@@ -161,22 +162,23 @@ static ox_status oxi_update_adam(const oxi_optimizer_update *u) {
     oxi_adam_options o;
     memcpy(&o, u->options, sizeof o);
     const bool decoupled = o.decoupled_weight_decay != 0;
-    const double correction1 = 1 - pow(o.beta1, (double)u->step), correction2 = 1 - pow(o.beta2, (double)u->step);
+    const double correction1 = 1 - pow(o.beta1, (double)u->step);
+    const double correction2 = 1 - pow(o.beta2, (double)u->step);
     const double squares[] = {o.beta2, 1 - o.beta2}, end[] = {-o.lr / correction1, sqrt(correction2), o.eps};
-    oxi_step step;
-    oxi_step_begin(&step, u, o.maximize, decoupled ? 0 : o.weight_decay);
-    if (!oxi_step_changes(&step, oxi_state_of(u, 0)) || !oxi_step_changes(&step, oxi_state_of(u, 1)))
+    oxi_update step;
+    oxi_update_begin(&step, u, o.maximize, decoupled ? 0 : o.weight_decay);
+    if (!oxi_update_changes(&step, oxi_state_of(u, 0)) || !oxi_update_changes(&step, oxi_state_of(u, 1)))
         return ox_error();
-    oxi_step_say_1(&step, "c p # lerp =q ; ", 1 - o.beta1);
-    oxi_step_say(&step, "d # * # p * p * + =r ; ", squares);
+    oxi_update_say_1(&step, "c p # lerp =q ; ", 1 - o.beta1);
+    oxi_update_say(&step, "d # * # p * p * + =r ; ", squares);
     if (o.amsgrad != 0) {
-        if (!oxi_step_changes(&step, oxi_state_of(u, 2))) return ox_error();
-        oxi_step_say(&step, "e r maximum =r ; ", NULL);
+        if (!oxi_update_changes(&step, oxi_state_of(u, 2))) return ox_error();
+        oxi_update_say(&step, "e r maximum =r ; ", NULL);
     }
-    oxi_step_say(&step, "a ", NULL);
-    if (decoupled && o.weight_decay != 0) oxi_step_say_1(&step, "# * ", 1 - o.lr * o.weight_decay);
-    oxi_step_say(&step, "q # * r sqrt # / # + / + ;", end);
-    return oxi_step_run(&step, u->parameter);
+    oxi_update_say(&step, "a ", NULL);
+    if (decoupled && o.weight_decay != 0) oxi_update_say_1(&step, "# * ", 1 - o.lr * o.weight_decay);
+    oxi_update_say(&step, "q # * r sqrt # / # + / + ;", end);
+    return oxi_update_run(&step, u->parameter);
 }
 
 /* ---- the table, in the order of ox_optimizer_rule ------------------------------------------------------ */

@@ -228,7 +228,7 @@ typedef enum oxi_polynomial {
     OXI_LAGUERRE,
     OXI_LEGENDRE
 } oxi_polynomial;
-static double oxi_recurrence(oxi_polynomial kind, double x, int64_t n, double first) {
+static double oxi_three_terms(oxi_polynomial kind, double x, int64_t n, double first) {
     double p = 1, q = first;
     if (n < 0) return 0;
     if (n == 0) return 1;
@@ -259,28 +259,28 @@ static double oxi_special_chebyshev_t(double x, double degree) {
     if (n < 0) return 0;
     if (fabs(x) == 1) return x > 0 || n % 2 == 0 ? 1 : -1;
     if (n > 6 && fabs(x) < 1) return cos((double)n * acos(x));
-    return oxi_recurrence(OXI_CHEBYSHEV, x, n, x);
+    return oxi_three_terms(OXI_CHEBYSHEV, x, n, x);
 }
 static double oxi_special_chebyshev_u(double x, double degree) {
     int64_t n = oxi_degree(degree);
     if (n < 0) return 0;
     if (fabs(x) == 1) return x > 0 || n % 2 == 0 ? (double)n + 1 : -((double)n + 1);
     if (n > 8 && fabs(x) < 1) return sin(((double)n + 1) * acos(x)) / sin(acos(x));
-    return oxi_recurrence(OXI_CHEBYSHEV, x, n, 2 * x);
+    return oxi_three_terms(OXI_CHEBYSHEV, x, n, 2 * x);
 }
 static double oxi_special_chebyshev_v(double x, double degree) {
     int64_t n = oxi_degree(degree);
     if (n < 0) return 0;
     if (fabs(x) == 1) return x > 0 ? 1 : oxi_parity(n, -(2 * (double)n + 1));
     if (n > 8 && fabs(x) < 1) return cos(((double)n + 0.5) * acos(x)) / cos(acos(x) / 2);
-    return oxi_recurrence(OXI_CHEBYSHEV, x, n, 2 * x - 1);
+    return oxi_three_terms(OXI_CHEBYSHEV, x, n, 2 * x - 1);
 }
 static double oxi_special_chebyshev_w(double x, double degree) {
     int64_t n = oxi_degree(degree);
     if (n < 0) return 0;
     if (fabs(x) == 1) return x > 0 ? 2 * (double)n + 1 : oxi_parity(n, -1);
     if (n > 8 && fabs(x) < 1) return sin(((double)n + 0.5) * acos(x)) / sin(acos(x) / 2);
-    return oxi_recurrence(OXI_CHEBYSHEV, x, n, 2 * x + 1);
+    return oxi_three_terms(OXI_CHEBYSHEV, x, n, 2 * x + 1);
 }
 static double oxi_special_shifted_t(double x, double n) {
     return oxi_special_chebyshev_t(2 * x - 1, n);
@@ -295,16 +295,16 @@ static double oxi_special_shifted_w(double x, double n) {
     return oxi_special_chebyshev_w(2 * x - 1, n);
 }
 static double oxi_special_hermite_h(double x, double n) {
-    return oxi_recurrence(OXI_HERMITE, x, oxi_degree(n), 2 * x);
+    return oxi_three_terms(OXI_HERMITE, x, oxi_degree(n), 2 * x);
 }
 static double oxi_special_hermite_he(double x, double n) {
-    return oxi_recurrence(OXI_HERMITE_E, x, oxi_degree(n), x);
+    return oxi_three_terms(OXI_HERMITE_E, x, oxi_degree(n), x);
 }
 static double oxi_special_laguerre(double x, double n) {
-    return oxi_recurrence(OXI_LAGUERRE, x, oxi_degree(n), 1 - x);
+    return oxi_three_terms(OXI_LAGUERRE, x, oxi_degree(n), 1 - x);
 }
 static double oxi_special_legendre(double x, double degree) {
     int64_t n = oxi_degree(degree);
     if (n >= 0 && fabs(x) == 1) return x > 0 || n % 2 == 0 ? 1 : -1;
-    return oxi_recurrence(OXI_LEGENDRE, x, n, x);
+    return oxi_three_terms(OXI_LEGENDRE, x, n, x);
 }
