@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xc0696c89
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xbf412407
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1467,10 +1467,10 @@ OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);       /* log(x/(1-x)); eps
 OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda);           /* 0 where |x| <= lambda */
 OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda);           /* nearer to 0 by lambda */
 OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
-OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight);            /* weight of one, or one a channel (dim 1) */
+OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight); /* weight of one, or one a channel (dim 1) */
 OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
-OX_API ox_tuple ox_frexp(ox_tensor *x);                      /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
+OX_API ox_tuple ox_frexp(ox_tensor *x); /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
 
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
@@ -1482,10 +1482,11 @@ OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
 OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
-OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim, ox_tensor **out,
-                                  int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
+                                   ox_tensor **out,                                  int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
-OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out, int64_t room);
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
+                           int64_t room);
 OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
@@ -1528,17 +1529,18 @@ OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
 OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
 OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* counts, edges */
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* and edges */
 OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
-OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim);          /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
 OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
-OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim);            /* of equally frequent ones the smallest */
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: one number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
+                                 const char *interpolation);
 
 /* ---- statistics, differences, distances ---------------------------------------------------------------- */
 OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
@@ -1550,7 +1552,7 @@ OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, i
 OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
 OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
 OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
-OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p);       /* from differences, never from products */
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
 OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
 OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
 OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
@@ -1574,8 +1576,10 @@ OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in th
     OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
 OX_MASKED_DIMS(OXI_X)
 #undef OXI_X
-OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
-OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
+OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
 OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
 #define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
 #define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
@@ -1603,7 +1607,8 @@ OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtyp
 OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
                                            ox_dtype dtype);
 OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
+                                        ox_dtype dtype);
 OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END
@@ -1683,7 +1688,7 @@ OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool he
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
-OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);    /* and i32: 0, or the order of the minor that is not */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper); /* and i32: 0, or the order of the minor that is not */
 OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
 OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
@@ -1691,8 +1696,8 @@ OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
 OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
 OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
-OX_API ox_tuple ox_geqrf(ox_tensor *x);                      /* R and reflectors below it, their factors tau */
-OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* the first columns of their product */
+OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
 OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
@@ -1732,10 +1737,12 @@ OX_EXTERN_C_BEGIN
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x, int64_t n, int dim, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-#define OXI_X(name) OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_##name##2(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-#define OXI_X(name) OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
@@ -12408,8 +12415,8 @@ ox_tensor*made=ox_sum(ox_mul(left,ox_unsqueeze(b,-2)),OX_DIMS(-1),false);
 if(made&&made->dtype!=a->dtype)made=ox_cast(made,a->dtype);
 return oxi_work_end(&work,bias?ox_add(made,bias):made);}
 enum{OXI_MULTI_DOT_MOST=64};
-static ox_tensor*oxi_dot_between(ox_tensor*const*list,const unsigned char(*cut)[OXI_MULTI_DOT_MOST],int first,
- int last){
+static ox_tensor*oxi_dot_between(ox_tensor*const*list,const unsigned char(*cut)[OXI_MULTI_DOT_MOST],
+ int first,int last){
 if(first==last)return list[first];
 int at=cut[first][last];
 return ox_matmul(oxi_dot_between(list,cut,first,at),oxi_dot_between(list,cut,at+1,last));}
@@ -20659,7 +20666,8 @@ int64_t n=at->rows;
 if(n==0)return true;
 oxi_dense r=oxi_dense_new(n,n),j=oxi_dense_new(n,n),tau=oxi_dense_new(1,n),q=oxi_dense_new(n,at->columns);
 double scale=oxi_dense_scale(at);
-if(!r.p|| !j.p|| !tau.p|| !q.p|| !oxi_qr(at,tau.p)|| !oxi_qr_vectors(at,n,tau.p,&q))return false;
+if(!r.p|| !j.p|| !tau.p|| !q.p)return false;
+if(!oxi_qr(at,tau.p)|| !oxi_qr_vectors(at,n,tau.p,&q))return false;
 for(int64_t i=0;i<n;i++)
 for(int64_t k=0;k<n;k++){
 oxi_dense_row(&r,i)[k]=k<i?0:oxi_dense_row(at,k)[i];
@@ -28687,7 +28695,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc0696c89
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbf412407
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -4141,7 +4141,8 @@ used+=(size_t)snprintf(step->text+used,sizeof step->text-used,"n%d",step->number
 step->text[used]=0;}
 static void oxi_update_say_1(oxi_update*step,const char*words,double number){
 oxi_update_say(step,words,&number);}
-static void oxi_update_begin(oxi_update*step,const oxi_optimizer_update*u,double maximize,double weight_decay){
+static void oxi_update_begin(oxi_update*step,const oxi_optimizer_update*u,double maximize,
+ double weight_decay){
 memset(step,0,sizeof*step);
 step->in[step->in_count++]=u->parameter;
 step->in[step->in_count++]=u->gradient;
@@ -4200,7 +4201,8 @@ static ox_status oxi_update_adam(const oxi_optimizer_update*u){
 oxi_adam_options o;
 memcpy(&o,u->options,sizeof o);
 const bool decoupled=o.decoupled_weight_decay!=0;
-const double correction1=1-pow(o.beta1,(double)u->step),correction2=1-pow(o.beta2,(double)u->step);
+const double correction1=1-pow(o.beta1,(double)u->step);
+const double correction2=1-pow(o.beta2,(double)u->step);
 const double squares[]={o.beta2,1-o.beta2},end[]={-o.lr/correction1,sqrt(correction2),o.eps};
 oxi_update step;
 oxi_update_begin(&step,u,o.maximize,decoupled?0:o.weight_decay);
