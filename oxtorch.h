@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xbf412407
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x7b566c26
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -12415,15 +12415,25 @@ ox_tensor*made=ox_sum(ox_mul(left,ox_unsqueeze(b,-2)),OX_DIMS(-1),false);
 if(made&&made->dtype!=a->dtype)made=ox_cast(made,a->dtype);
 return oxi_work_end(&work,bias?ox_add(made,bias):made);}
 enum{OXI_MULTI_DOT_MOST=64};
-static ox_tensor*oxi_dot_between(ox_tensor*const*list,const unsigned char(*cut)[OXI_MULTI_DOT_MOST],
- int first,int last){
-if(first==last)return list[first];
-int at=cut[first][last];
-return ox_matmul(oxi_dot_between(list,cut,first,at),oxi_dot_between(list,cut,at+1,last));}
-OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){
-ox_tensor*chain[OXI_MULTI_DOT_MOST];
+typedef struct oxi_multi_dot{
+ox_tensor*list[OXI_MULTI_DOT_MOST];
 double size[OXI_MULTI_DOT_MOST+1],cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
-unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];}oxi_multi_dot;
+static void oxi_multi_dot_order(oxi_multi_dot*m,int count){
+for(int span=1;span<count;span++)
+for(int i=0;i+span<count;i++){
+const int last=i+span;
+m->cost[i][last]=INFINITY;
+for(int k=i;k<last;k++){
+double c=m->cost[i][k]+m->cost[k+1][last]+m->size[i]*m->size[k+1]*m->size[last+1];
+if(c>=m->cost[i][last])continue;
+m->cost[i][last]=c;
+m->cut[i][last]=(unsigned char)k;}}}
+static ox_tensor*oxi_dot_between(const oxi_multi_dot*m,int first,int last){
+if(first==last)return m->list[first];
+int at=m->cut[first][last];
+return ox_matmul(oxi_dot_between(m,first,at),oxi_dot_between(m,at+1,last));}
+OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){
 if(count<2||count>OXI_MULTI_DOT_MOST)
 return OXI_FAIL_NULL(OX_ERR_ARG,"multi_dot: %d matrices, not 2 to %d",count,OXI_MULTI_DOT_MOST);
 if(oxi_any_null("multi_dot",list,count))return NULL;
@@ -12431,24 +12441,23 @@ for(int i=0;i<count;i++){
 bool end=i==0||i==count-1;
 if(list[i]->ndim!=2&& !(end&&list[i]->ndim==1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_dot: %s is no matrix",oxi_tensor_text(list[i]));}
+oxi_multi_dot*m=(oxi_multi_dot*)oxi_calloc(1,sizeof*m);
+if(!m)return NULL;
 oxi_work work=oxi_work_begin("multi_dot");
-for(int i=0;i<count;i++){
-chain[i]=list[i]->ndim==2?list[i]:ox_unsqueeze(list[i],i?1:0);
-if(!chain[i])return oxi_work_end(&work,NULL);
-size[i]=(double)chain[i]->shape[0];
-size[i+1]=(double)chain[i]->shape[1];
-cost[i][i]=0;}
-for(int span=1;span<count;span++)
-for(int i=0;i+span<count;i++){
-cost[i][i+span]=INFINITY;
-for(int k=i;k<i+span;k++){
-double c=cost[i][k]+cost[k+1][i+span]+size[i]*size[k+1]*size[i+span+1];
-if(c>=cost[i][i+span])continue;
-cost[i][i+span]=c;
-cut[i][i+span]=(unsigned char)k;}}
-ox_tensor*made=oxi_dot_between(chain,(const unsigned char(*)[OXI_MULTI_DOT_MOST])cut,0,count-1);
+ox_tensor*made=NULL;
+bool fine=true;
+for(int i=0;i<count&&fine;i++){
+m->list[i]=list[i]->ndim==2?list[i]:ox_unsqueeze(list[i],i?1:0);
+fine=m->list[i]!=NULL;
+if(!fine)break;
+m->size[i]=(double)m->list[i]->shape[0];
+m->size[i+1]=(double)m->list[i]->shape[1];}
+if(fine){
+oxi_multi_dot_order(m,count);
+made=oxi_dot_between(m,0,count-1);}
 if(list[count-1]->ndim==1)made=ox_squeeze(made,-1);
 if(list[0]->ndim==1)made=ox_squeeze(made,0);
+oxi_free(m,sizeof*m);
 return oxi_work_end(&work,made);}
 /* >>composed/masked.c */
 static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
@@ -28695,7 +28704,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbf412407
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7b566c26
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -326,9 +326,8 @@ OX_EXTERN_C_END
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 enum{
-OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+OXI_MAX_OUT,
- OXI_STREAM_WINDOW=16,OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1
- };
+OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+2,OXI_STREAM_WINDOW=16,
+ OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1};
 typedef struct oxi_stream_file{
 struct oxi_stream_file*next;
 struct oxi_stream_region*regions;
@@ -2371,7 +2370,8 @@ plan->flow.prepare=oxi_plan_prepare;
 plan->flow.compute=oxi_plan_compute;
 plan->flow.device=compute->host?NULL:compute;
 for(int i=0;i<call->in_count;i++)oxi_plan_operand(plan,i,call->in[i]);
-for(int i=0;i<call->out_count;i++)oxi_plan_operand(plan,OXI_PLAN_OUT+i,call->out[i]);
+for(int i=0;i<call->out_count&&OXI_PLAN_OUT+i<OXI_STREAM_OPERANDS;i++)
+oxi_plan_operand(plan,OXI_PLAN_OUT+i,call->out[i]);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)plan->flow.cells+=plan->streamed[i];}
 static void oxi_plan_open(oxi_stream_plan*plan,ox_device*compute,const oxi_call*call){
 oxi_space_fn space=oxi_spaces[oxi_op_row_of(call->op)->family];
@@ -2379,7 +2379,7 @@ bool empty=false;
 oxi_plan_operands(plan,compute,call);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)
 empty=empty||(plan->there[i]&&ox_numel(&plan->operand[i])==0);
-if(space&& !empty)space(plan);}
+if(space&& !empty&&call->out_count<=OXI_STREAM_OPERANDS-OXI_PLAN_OUT)space(plan);}
 static size_t oxi_stream_room(const ox_stream*stream){
 return stream->desc.tile_bytes-2*OXI_STREAM_PAGE;}
 static bool oxi_plan_shares(const oxi_stream_plan*plan){
@@ -3049,14 +3049,16 @@ static ox_status oxi_stream_run_locked(ox_stream*stream,const oxi_call*call){
 if(call->op==OXI_OP_cat)return oxi_stream_cat(stream,call);
 if(oxi_stream_picks(call))return oxi_stream_rows(stream,call);
 if(oxi_stream_reduces(call))return oxi_stream_reduce(stream,call);
-oxi_stream_plan plan;
-oxi_plan_open(&plan,stream->desc.compute,call);
-oxi_plan_cut(&plan,oxi_stream_room(stream));
-if(oxi_stream_has_long_rows(stream,&plan)){
+oxi_stream_plan*plan=(oxi_stream_plan*)oxi_alloc(sizeof*plan);
 bool done=false;
-ox_status status=oxi_stream_long_rows_run(stream,call,&done);
-if(done)return status;}
-return oxi_stream_run_cut(stream,&plan);}
+ox_status status=OX_OK;
+if(!plan)return OX_ERR_NOMEM;
+oxi_plan_open(plan,stream->desc.compute,call);
+oxi_plan_cut(plan,oxi_stream_room(stream));
+if(oxi_stream_has_long_rows(stream,plan))status=oxi_stream_long_rows_run(stream,call,&done);
+if(!done)status=oxi_stream_run_cut(stream,plan);
+oxi_free(plan,sizeof*plan);
+return status;}
 static bool oxi_stream_has_index(const oxi_call*call){
 return oxi_op_row_of(call->op)->family==OXI_FAMILY_INDEX&&call->in_count>1&&oxi_is_int(call->in[1]->dtype);
  }
@@ -4456,7 +4458,7 @@ hash=(hash^word)*0x9e3779b97f4a7c15u;
 return hash^hash>>29;}
 static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
 return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
- (m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+ m->kind==OXI_ATTR_NUMBERS||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
 for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++){
 const char*at=(const char*)node->attr+m->offset;

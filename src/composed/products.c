@@ -168,17 +168,35 @@ OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_
 
 enum { OXI_MULTI_DOT_MOST = 64 };
 
-static ox_tensor *oxi_dot_between(ox_tensor *const *list, const unsigned char (*cut)[OXI_MULTI_DOT_MOST],
-                                  int first,                            int last) {
-    if (first == last) return list[first];
-    int at = cut[first][last];
-    return ox_matmul(oxi_dot_between(list, cut, first, at), oxi_dot_between(list, cut, at + 1, last));
+/* Matrix i has size[i] rows and size[i + 1] columns; matrices first to last cost[first][last] multiplications,
+ * those up to cut[first][last] before the others. */
+typedef struct oxi_multi_dot {
+    ox_tensor *list[OXI_MULTI_DOT_MOST];
+    double size[OXI_MULTI_DOT_MOST + 1], cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+    unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+} oxi_multi_dot;
+
+static void oxi_multi_dot_order(oxi_multi_dot *m, int count) {
+    for (int span = 1; span < count; span++)
+        for (int i = 0; i + span < count; i++) {
+            const int last = i + span;
+            m->cost[i][last] = INFINITY;
+            for (int k = i; k < last; k++) {
+                double c = m->cost[i][k] + m->cost[k + 1][last] + m->size[i] * m->size[k + 1] * m->size[last + 1];
+                if (c >= m->cost[i][last]) continue;
+                m->cost[i][last] = c;
+                m->cut[i][last] = (unsigned char)k;
+            }
+        }
+}
+
+static ox_tensor *oxi_dot_between(const oxi_multi_dot *m, int first, int last) {
+    if (first == last) return m->list[first];
+    int at = m->cut[first][last];
+    return ox_matmul(oxi_dot_between(m, first, at), oxi_dot_between(m, at + 1, last));
 }
 
 OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count) {
-    ox_tensor *chain[OXI_MULTI_DOT_MOST];
-    double size[OXI_MULTI_DOT_MOST + 1], cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
-    unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
     if (count < 2 || count > OXI_MULTI_DOT_MOST)
         return OXI_FAIL_NULL(OX_ERR_ARG, "multi_dot: %d matrices, not 2 to %d", count, OXI_MULTI_DOT_MOST);
     if (oxi_any_null("multi_dot", list, count)) return NULL;
@@ -187,26 +205,24 @@ OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count) {
         if (list[i]->ndim != 2 && !(end && list[i]->ndim == 1))
             return OXI_FAIL_NULL(OX_ERR_SHAPE, "multi_dot: %s is no matrix", oxi_tensor_text(list[i]));
     }
+    oxi_multi_dot *m = (oxi_multi_dot *)oxi_calloc(1, sizeof *m);
+    if (!m) return NULL;
     oxi_work work = oxi_work_begin("multi_dot");
-    for (int i = 0; i < count; i++) {
-        chain[i] = list[i]->ndim == 2 ? list[i] : ox_unsqueeze(list[i], i ? 1 : 0);
-        if (!chain[i]) return oxi_work_end(&work, NULL);
-        size[i] = (double)chain[i]->shape[0];
-        size[i + 1] = (double)chain[i]->shape[1];
-        cost[i][i] = 0;
+    ox_tensor *made = NULL;
+    bool fine = true;
+    for (int i = 0; i < count && fine; i++) {
+        m->list[i] = list[i]->ndim == 2 ? list[i] : ox_unsqueeze(list[i], i ? 1 : 0);
+        fine = m->list[i] != NULL;
+        if (!fine) break;
+        m->size[i] = (double)m->list[i]->shape[0];
+        m->size[i + 1] = (double)m->list[i]->shape[1];
     }
-    for (int span = 1; span < count; span++)
-        for (int i = 0; i + span < count; i++) {
-            cost[i][i + span] = INFINITY;
-            for (int k = i; k < i + span; k++) {
-                double c = cost[i][k] + cost[k + 1][i + span] + size[i] * size[k + 1] * size[i + span + 1];
-                if (c >= cost[i][i + span]) continue;
-                cost[i][i + span] = c;
-                cut[i][i + span] = (unsigned char)k;
-            }
-        }
-    ox_tensor *made = oxi_dot_between(chain, (const unsigned char(*)[OXI_MULTI_DOT_MOST])cut, 0, count - 1);
+    if (fine) {
+        oxi_multi_dot_order(m, count);
+        made = oxi_dot_between(m, 0, count - 1);
+    }
     if (list[count - 1]->ndim == 1) made = ox_squeeze(made, -1);
     if (list[0]->ndim == 1) made = ox_squeeze(made, 0);
+    oxi_free(m, sizeof *m);
     return oxi_work_end(&work, made);
 }

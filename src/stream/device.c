@@ -178,15 +178,17 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (call->op == OXI_OP_cat) return oxi_stream_cat(stream, call);
     if (oxi_stream_picks(call)) return oxi_stream_rows(stream, call);
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
-    oxi_stream_plan plan;
-    oxi_plan_open(&plan, stream->desc.compute, call);
-    oxi_plan_cut(&plan, oxi_stream_room(stream));
-    if (oxi_stream_has_long_rows(stream, &plan)) {
-        bool done = false;
-        ox_status status = oxi_stream_long_rows_run(stream, call, &done);
-        if (done) return status;
-    }
-    return oxi_stream_run_cut(stream, &plan);
+    /* not on the stack, of which a program's threads may have little: kernels run below it */
+    oxi_stream_plan *plan = (oxi_stream_plan *)oxi_alloc(sizeof *plan);
+    bool done = false;
+    ox_status status = OX_OK;
+    if (!plan) return OX_ERR_NOMEM;
+    oxi_plan_open(plan, stream->desc.compute, call);
+    oxi_plan_cut(plan, oxi_stream_room(stream));
+    if (oxi_stream_has_long_rows(stream, plan)) status = oxi_stream_long_rows_run(stream, call, &done);
+    if (!done) status = oxi_stream_run_cut(stream, plan);
+    oxi_free(plan, sizeof *plan);
+    return status;
 }
 
 static bool oxi_stream_has_index(const oxi_call *call) {

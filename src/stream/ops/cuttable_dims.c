@@ -256,7 +256,8 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->flow.compute = oxi_plan_compute;
     plan->flow.device = compute->host ? NULL : compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
-    for (int i = 0; i < call->out_count; i++) oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
+    for (int i = 0; i < call->out_count && OXI_PLAN_OUT + i < OXI_STREAM_OPERANDS; i++)
+        oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];
 }
 
@@ -267,7 +268,7 @@ static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_c
     oxi_plan_operands(plan, compute, call);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
         empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
-    if (space && !empty) space(plan);
+    if (space && !empty && call->out_count <= OXI_STREAM_OPERANDS - OXI_PLAN_OUT) space(plan);
 }
 
 /* ---- running a plan ----------------------------------------------------------------------------------- */

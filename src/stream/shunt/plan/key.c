@@ -9,6 +9,7 @@ static uint64_t oxi_shunt_mix(uint64_t hash, uint64_t word) {
 /* Factors, learning rates and the like differ from step to step, and so do the numbers of a fill. */
 static bool oxi_shunt_varies(const oxi_attr_member *m, oxi_op op) {
     return m->kind == OXI_ATTR_F64 || m->kind == OXI_ATTR_SCALAR || m->kind == OXI_ATTR_FACTOR ||
+           m->kind == OXI_ATTR_NUMBERS ||
            (m->kind == OXI_ATTR_I64 && op == OXI_OP_fill);
 }
 
