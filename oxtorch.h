@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x7b566c26
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x4fcf4aa1
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3772,6 +3772,7 @@ bool read_only;
 const oxi_layout*layout;
 void*packed;
 int64_t version;
+bool inference;
 struct oxi_pin*pin;};
 typedef struct oxi_pin{
 ox_device*device;
@@ -3797,6 +3798,7 @@ static bool oxi_storage_is_pinned_for(const ox_storage*storage,const ox_device*d
 static ox_status oxi_storage_move(ox_storage*to,size_t to_offset,ox_storage*from,size_t from_offset,
  size_t bytes,bool waits);
 static void oxi_device_leaves(ox_device*device);
+static OXI_THREAD_LOCAL bool oxi_inference_mode;
 static ox_storage*oxi_storage_new(ox_device*device,size_t bytes);
 static ox_storage*oxi_storage_borrow(ox_device*device,void*data,size_t bytes,ox_release_fn release,
  void*user);
@@ -4298,6 +4300,7 @@ storage->references=1;
 storage->device=device;
 storage->data=data;
 storage->bytes=bytes;
+storage->inference=oxi_inference_mode;
 oxi_atomic_add(&oxi_stat_storages,1);
 return storage;}
 static ox_storage*oxi_storage_new(ox_device*device,size_t bytes){
@@ -28704,7 +28707,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x7b566c26
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4fcf4aa1
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

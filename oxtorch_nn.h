@@ -135,6 +135,17 @@ OX_API ox_grad_scope ox_grad_scope_begin(bool enabled);
 OX_API void ox_grad_scope_end(ox_grad_scope *scope);
 #define OX_NO_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(false), ox_grad_scope_end)
 #define OX_ENABLE_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(true), ox_grad_scope_end)
+/* OX_INFERENCE_MODE { ... } records nothing either, and what is made inside, an inference tensor, has no part
+ * in gradients ever: what needs its numbers for a gradient, wants one of it, or changes it in place outside
+ * is refused (OX_ERR_ARG); ox_clone gives a plain one. Views of other tensors stay plain.
+ * source    torch.inference_mode */
+OX_API bool ox_is_inference_mode_enabled(void);
+OX_API bool ox_is_inference(const ox_tensor *t);
+typedef struct ox_inference_scope { bool previous, grad, open; } ox_inference_scope;
+OX_API ox_inference_scope ox_inference_scope_begin(bool enabled);
+OX_API void ox_inference_scope_end(ox_inference_scope *scope);
+#define OX_INFERENCE_MODE \
+    OXI_SCOPE_OF(ox_inference_scope, ox_inference_scope_begin(true), ox_inference_scope_end)
 /* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look
  * at every gradient. A setting of the process. */
 OX_API void ox_set_detect_anomaly(bool detect);
@@ -148,6 +159,12 @@ OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user)
 /* Called with the leaf when its gradient was added up, so that an optimizer may step at once. */
 typedef void (*ox_accumulated_hook)(ox_tensor *leaf, void *user);
 OX_API int64_t ox_register_accumulated_hook(ox_tensor *leaf, ox_accumulated_hook hook, void *user);
+/* A hook of the operation that gave t: called when it made the gradients of its operands, which it may look
+ * at and replace (NULL: zeros), with those of its results. What is not OX_OK ends the backward.
+ * source    torch.autograd.graph.Node.register_hook */
+typedef ox_status (*ox_operation_hook)(ox_tensor **operand_gradients, int operand_count,
+                                       ox_tensor *const *result_gradients, int result_count, void *user);
+OX_API int64_t ox_register_operation_hook(ox_tensor *t, ox_operation_hook hook, void *user);
 OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
@@ -209,6 +226,27 @@ OX_API ox_status ox_gradcheck(ox_checked_function function, void *user, ox_tenso
                               int input_count, const ox_gradcheck_desc *desc);
 OX_API ox_status ox_gradgradcheck(ox_checked_function function, void *user, ox_tensor *const *inputs,
                                   int input_count, const ox_gradcheck_desc *desc);
+
+/* ---- derivatives of functions -----------------------------------------------------------------------------
+ * Of a function of inputs [input_count] with one result, at the inputs' numbers; what the inputs are recorded
+ * for and their gradients stay as they are. NULL or a status after an error, of the function or the
+ * gradients.
+ * source    torch.autograd.functional */
+
+/* The product of a vector of the result's shape (NULL: 1, of one element) with the Jacobian, one tensor for
+ * each input into products. *value: the result, if wanted. */
+OX_API ox_status ox_vjp(ox_checked_function function, void *user, ox_tensor *const *inputs, int input_count,
+                        ox_tensor *vector, ox_tensor **products, ox_tensor **value);
+/* The product of the Jacobian with tangents, one of each input's shape: of the result's shape. By gradients
+ * of gradients. */
+OX_API ox_tensor *ox_jvp(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                         int input_count, ox_tensor *const *tangents, ox_tensor **value);
+/* Of input `which`: the result's dims, then the input's. */
+OX_API ox_tensor *ox_jacobian(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                              int input_count, int which);
+/* Second derivatives of a result of one element: the dims of input `first`, then those of input `second`. */
+OX_API ox_tensor *ox_hessian(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                             int input_count, int first, int second);
 
 OX_EXTERN_C_END
 #endif
@@ -2357,6 +2395,7 @@ struct oxi_hook*next;
 int64_t number;
 ox_gradient_hook change;
 ox_accumulated_hook accumulated;
+ox_operation_hook operation;
 ox_tensor*header;
 void*user;}oxi_hook;
 struct oxi_tape{
@@ -2392,6 +2431,7 @@ bool*wants;
 oxi_saved*saved;
 bool released;
 oxi_hook**hooks;
+oxi_hook*watchers;
 oxi_tape**keeper;
 const ox_function*function;
 void*user;
@@ -2452,6 +2492,7 @@ static void oxi_node_free(oxi_node*node,oxi_counted**dead){
 for(int i=0;i<node->in_count;i++)oxi_edge_give(&node->edges[i],dead);
 for(int i=0;i<node->saved_count;i++)oxi_saved_drop(&node->saved[i],dead);
 for(int i=0;i<node->out_count;i++)oxi_hooks_free(node->hooks[i]);
+oxi_hooks_free(node->watchers);
 if(node->kind==OXI_NODE_CUSTOM&&node->function->drop)node->function->drop(node->user);
 oxi_free(node,node->bytes);}
 static void oxi_bury(oxi_counted*dead){
@@ -2634,6 +2675,9 @@ const ox_saved_hooks*before=oxi_saved_hooks;
 oxi_saved_hooks=hooks;
 return before;}
 static ox_status oxi_save_tensor(oxi_saved*saved,const ox_tensor*t,int64_t version,const oxi_edge*edge){
+if(t->storage->inference&& !t->is_number)
+return oxi_fail(OX_ERR_ARG,"%s is an inference tensor, which no gradient may need; ox_clone gives a "
+ "plain one",oxi_tensor_text(t));
 saved->tensor=oxi_plain_header(t);
 if(!saved->tensor)return OX_ERR_NOMEM;
 saved->version=version;
@@ -2757,6 +2801,9 @@ ox_status status=OX_OK;
 (void)self,(void)device;
 oxi_recorded.node=NULL;
 oxi_recorded.given=call->out[0]!=NULL;
+if(oxi_recorded.given&&call->out[0]->storage->inference&& !oxi_inference_mode)
+return oxi_fail(OX_ERR_ARG,"%s: an inference tensor is changed in place outside of inference mode",
+ oxi_call_name(call));
 if(oxi_grad_off)return oxi_grad_seen?oxi_look_for_gradients(call):OX_OK;
 if(call->op==OXI_OP_alias)return OX_OK;
 for(int i=0;i<call->in_count;i++)taped=taped||(call->in[i]&&call->in[i]->tape);
@@ -2958,6 +3005,10 @@ if(next+1<run->ready_count&&oxi_task_before(run,next+1,next))next++;
 if(!oxi_task_before(run,next,at))return first;
 oxi_ready_swap(run,at,next);
 at=next;}}
+static bool oxi_same_as_outline(const ox_tensor*t,const oxi_outline*outline){
+bool same=t->ndim==outline->ndim;
+for(int d=0;d<outline->ndim&&same;d++)same=t->shape[d]==outline->shape[d];
+return same;}
 static ox_tensor*oxi_fit_gradient(ox_tensor*g,const oxi_outline*to){
 bool smaller=g->ndim<to->ndim;
 for(int d=0;d<to->ndim&& !smaller;d++){
@@ -3114,6 +3165,22 @@ static bool oxi_came(const oxi_node*node,const oxi_sum*sums){
 bool came=false;
 for(int k=0;k<node->out_count;k++)came=came||sums[k].sum;
 return came;}
+static ox_status oxi_run_watchers(const oxi_node*node,const oxi_sum*sums,const bool*wants,ox_tensor**grad){
+ox_tensor*g[OXI_MAX_OUT]={NULL};
+ox_status status=OX_OK;
+for(int k=0;k<node->out_count&&k<OXI_MAX_OUT;k++)g[k]=sums[k].sum;
+for(int i=0;i<node->in_count;i++)
+if(wants[i]&&grad[i]&& !(grad[i]=oxi_fit_gradient(grad[i],&node->operand[i])))
+return ox_error();
+for(const oxi_hook*hook=node->watchers;hook&&status==OX_OK;hook=hook->next){
+status=hook->operation(grad,node->in_count,g,node->out_count,hook->user);
+if(status!=OX_OK&&ox_error()==OX_OK)
+(void)oxi_fail(status,"backward: a hook of %s failed",oxi_node_name(node));}
+for(int i=0;i<node->in_count&&status==OX_OK;i++)
+if(wants[i]&&grad[i]&& !oxi_same_as_outline(grad[i],&node->operand[i]))
+status=oxi_fail(OX_ERR_SHAPE,"backward: a hook of %s made %s of a gradient of operand %d",
+ oxi_node_name(node),oxi_tensor_text(grad[i]),i+1);
+return status;}
 static ox_status oxi_run_any_node(oxi_pass*run,oxi_node*node,oxi_sum*sums){
 int room=node->in_count>node->saved_count?node->in_count:node->saved_count;
 size_t each=2*sizeof(ox_tensor*)+sizeof(bool),bytes=(size_t)room*each;
@@ -3132,6 +3199,7 @@ else if(node->kind==OXI_NODE_PUT_BACK)
 status=oxi_run_put_back(node,sums[0].sum,wants,grad);
 else
 status=oxi_run_custom(run,node,sums,wants,in,grad);}
+if(status==OX_OK&&node->watchers)status=oxi_run_watchers(node,sums,wants,grad);
 if(status==OX_OK)status=oxi_bring_all(run,node,wants,grad);
 oxi_free(in,bytes);
 return status;}
@@ -3205,7 +3273,7 @@ static ox_status oxi_run_from(oxi_pass*run,ox_tensor*const*results,const oxi_edg
  ox_tensor*const*gradients){
 ox_status status=OX_OK;
 bool off=oxi_grad_off;
-oxi_grad_off= !run->create_graph;
+oxi_grad_off= !run->create_graph||oxi_inference_mode;
 for(int i=0;i<count&&status==OX_OK;i++){
 oxi_outline outline;
 ox_scope scope=ox_scope_begin();
@@ -3223,6 +3291,9 @@ if(oxi_any_null("requires_grad_",&t,1))return NULL;
 if(!requires_grad&& !t->tape)return t;
 if(!oxi_has_gradients(t->dtype))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"requires_grad_: %s has no gradient, only floats and c64 have",
+ oxi_tensor_text(t));
+if(t->storage->inference&&requires_grad&& !oxi_inference_mode)
+return OXI_FAIL_NULL(OX_ERR_ARG,"requires_grad_: %s is an inference tensor; ox_clone gives a plain one",
  oxi_tensor_text(t));
 oxi_tape*tape=oxi_tape_of(t);
 if(!tape||oxi_start_recording("requires_grad_")!=OX_OK||oxi_tape_edge(tape,&edge)!=OX_OK)
@@ -3278,7 +3349,7 @@ OX_API bool ox_is_grad_enabled(void){
 return!oxi_grad_off;}
 OX_API bool ox_set_grad_enabled(bool enabled){
 bool before= !oxi_grad_off;
-oxi_grad_off= !enabled;
+oxi_grad_off= !enabled||oxi_inference_mode;
 return before;}
 OX_API ox_grad_scope ox_grad_scope_begin(bool enabled){
 ox_grad_scope scope;
@@ -3288,6 +3359,22 @@ return scope;}
 OX_API void ox_grad_scope_end(ox_grad_scope*scope){
 if(scope&&scope->open)(void)ox_set_grad_enabled(scope->previous);
 if(scope)scope->open=false;}
+OX_API bool ox_is_inference_mode_enabled(void){
+return oxi_inference_mode;}
+OX_API bool ox_is_inference(const ox_tensor*t){
+return t&&t->storage->inference;}
+OX_API ox_inference_scope ox_inference_scope_begin(bool enabled){
+ox_inference_scope scope;
+scope.previous=oxi_inference_mode;
+scope.grad= !oxi_grad_off;
+scope.open=true;
+oxi_inference_mode=oxi_grad_off=enabled;
+return scope;}
+OX_API void ox_inference_scope_end(ox_inference_scope*scope){
+if(!scope|| !scope->open)return;
+oxi_inference_mode=scope->previous;
+oxi_grad_off= !scope->grad;
+scope->open=false;}
 static oxi_hook**oxi_hooks_of(const char*name,ox_tensor*t){
 oxi_edge edge;
 if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return NULL;
@@ -3322,16 +3409,31 @@ return 0;}
 hook->accumulated=accumulated;
 hook->header=header;
 return hook->number;}
-OX_API void ox_remove_hook(ox_tensor*t,int64_t number){
-oxi_edge edge=oxi_edge_of(t);
-oxi_hook**list=edge.node? &edge.node->hooks[edge.output]:edge.leaf? &edge.leaf->hooks:NULL;
-for(;list&& *list;list= &(*list)->next){
+OX_API int64_t ox_register_operation_hook(ox_tensor*t,ox_operation_hook operation,void*user){
+const char*name="register_operation_hook";
+oxi_edge edge;
+if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return 0;
+if(!operation|| !edge.node){
+(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,operation?"a leaf comes from no operation":"no function");
+return 0;}
+oxi_hook*hook=oxi_hook_add(&edge.node->watchers,user);
+if(!hook)return 0;
+hook->operation=operation;
+return hook->number;}
+static bool oxi_hook_remove(oxi_hook**list,int64_t number){
+for(;*list;list= &(*list)->next){
 oxi_hook*hook= *list;
 if(hook->number!=number)continue;
 *list=hook->next;
 hook->next=NULL;
 oxi_hooks_free(hook);
-return;}}
+return true;}
+return false;}
+OX_API void ox_remove_hook(ox_tensor*t,int64_t number){
+oxi_edge edge=oxi_edge_of(t);
+oxi_hook**list=edge.node? &edge.node->hooks[edge.output]:edge.leaf? &edge.leaf->hooks:NULL;
+if(list&& !oxi_hook_remove(list,number)&&edge.node)
+(void)oxi_hook_remove(&edge.node->watchers,number);}
 static oxi_edge*oxi_edges_of_list(const char*name,ox_tensor*const*list,int count){
 oxi_edge*edges=NULL;
 if(count<0||(count>0&& !list)){
@@ -3560,6 +3662,124 @@ oxi_checkpoint_drop(c);
 return status;}
 return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,
  inputs,input_count,true);}
+/* >>autograd/functional.c */
+typedef struct oxi_derivation{
+oxi_work work;
+bool enabled;
+int count;
+ox_tensor**leaf;
+ox_tensor*result;}oxi_derivation;
+static void oxi_derivation_begin(oxi_derivation*d,const char*name,ox_checked_function function,
+ void*user,ox_tensor*const*inputs,int count){
+memset(d,0,sizeof*d);
+d->enabled=ox_set_grad_enabled(true);
+d->count=count;
+d->work=oxi_work_begin(name);
+const char*wrong= !function?"no function":count<1?"no inputs"
+ : !ox_is_grad_enabled()?"nothing is recorded in inference mode":NULL;
+if(wrong)(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,wrong);
+if(wrong||oxi_any_null(name,inputs,count))return;
+d->leaf=(ox_tensor**)oxi_calloc((size_t)count,sizeof*d->leaf);
+bool fine=d->leaf!=NULL;
+for(int i=0;i<count&&fine;i++)
+fine=(d->leaf[i]=ox_requires_grad_(ox_detach(inputs[i]),true))!=NULL;
+d->result=fine?function(d->leaf,user):NULL;
+if(fine&& !d->result&&ox_error()==OX_OK)
+(void)oxi_fail(OX_ERR_ARG,"%s: the function gave NULL",name);}
+static ox_tensor*oxi_derivation_keep(ox_tensor*t){
+return t?ox_keep(ox_detach(t)):NULL;}
+static ox_tensor*oxi_derivation_end(oxi_derivation*d,ox_tensor*made,ox_tensor**value){
+made=oxi_derivation_keep(made);
+if(value)*value=made?oxi_derivation_keep(d->result):NULL;
+if(d->leaf)oxi_free(d->leaf,(size_t)d->count*sizeof*d->leaf);
+(void)oxi_work_end(&d->work,NULL);
+(void)ox_set_grad_enabled(d->enabled);
+return made;}
+static ox_status oxi_leaf_gradients(ox_tensor*y,ox_tensor*const*leaf,int count,ox_tensor*vector,
+ bool create_graph,ox_tensor**grads){
+ox_grad_desc desc;
+memset(&desc,0,sizeof desc);
+desc.gradients=vector? &vector:NULL;
+desc.create_graph=create_graph;
+desc.retain_graph=desc.allow_unused=true;
+for(int i=0;i<count;i++)grads[i]=NULL;
+ox_status status=ox_requires_grad(y)?ox_grad(&y,1,leaf,count,&desc,grads):OX_OK;
+for(int i=0;i<count&&status==OX_OK;i++)
+if(!grads[i]&& !(grads[i]=ox_zeros_like(leaf[i])))status=ox_error();
+return status;}
+OX_API ox_status ox_vjp(ox_checked_function function,void*user,ox_tensor*const*inputs,int input_count,
+ ox_tensor*vector,ox_tensor**products,ox_tensor**value){
+oxi_derivation d;
+if(!products)return oxi_fail(OX_ERR_ARG,"vjp: no room for the products");
+oxi_derivation_begin(&d,"vjp",function,user,inputs,input_count);
+ox_status status=d.result?oxi_leaf_gradients(d.result,d.leaf,input_count,vector,false,products):ox_error();
+for(int i=0;i<input_count;i++)
+products[i]=status==OX_OK?oxi_derivation_keep(products[i]):NULL;
+(void)oxi_derivation_end(&d,status==OX_OK?d.result:NULL,value);
+return status;}
+OX_API ox_tensor*ox_jvp(ox_checked_function function,void*user,ox_tensor*const*inputs,
+ int input_count,ox_tensor*const*tangents,ox_tensor**value){
+oxi_derivation d;
+ox_tensor*sum=NULL,*product;
+oxi_derivation_begin(&d,"jvp",function,user,inputs,input_count);
+bool fine=d.result&& !oxi_any_null("jvp",tangents,input_count);
+for(int i=0;i<input_count&&fine;i++)
+if(!oxi_same_sizes(tangents[i],inputs[i],-1)){
+(void)oxi_fail(OX_ERR_SHAPE,"jvp: the tangent %s of input %d, %s",oxi_tensor_text(tangents[i]),
+ i+1,oxi_tensor_text(inputs[i]));
+fine=false;}
+ox_tensor*u=fine?ox_requires_grad_(ox_zeros_like(ox_detach(d.result)),true):NULL;
+for(int i=0;i<input_count&&u;i++){
+ox_tensor*g=NULL;
+if(oxi_leaf_gradients(d.result,&d.leaf[i],1,u,true,&g)!=OX_OK||
+ oxi_leaf_gradients(g,&u,1,tangents[i],false,&product)!=OX_OK)
+u=sum=NULL;
+else
+sum=sum?ox_add(sum,product):product;
+if(!sum)break;}
+return oxi_derivation_end(&d,u?sum:NULL,value);}
+static ox_tensor*oxi_rows_of_gradients(ox_tensor*y,ox_tensor*leaf){
+int64_t dims[2*OX_MAX_DIMS],count=ox_numel(y);
+ox_tensor*g=NULL;
+if(y->ndim+leaf->ndim>OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"jacobian: %s by %s would have more than %d dims",
+ oxi_tensor_text(y),oxi_tensor_text(leaf),OX_MAX_DIMS);
+memcpy(dims,y->shape,(size_t)y->ndim*sizeof*dims);
+memcpy(dims+y->ndim,leaf->shape,(size_t)leaf->ndim*sizeof*dims);
+oxi_work work=oxi_work_begin("jacobian");
+ox_set_grad_enabled(false);
+ox_tensor*rows=ox_zeros_like(ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf),0,-1),0),
+ OX_SHAPE(count,ox_numel(leaf))));
+bool fine=rows!=NULL;
+for(int64_t i=0;i<count&&fine;i++)OX_SCOPE{
+ox_tensor*one=ox_zeros(OX_SHAPE(count),y->dtype);
+one=one?ox_to(one,ox_device_of(y)):NULL;
+fine=one&&ox_fill_(ox_select(one,0,i),1);
+one=fine?ox_reshape(one,ox_shape_of(y)):NULL;
+fine=one&&oxi_leaf_gradients(y,&leaf,1,one,false,&g)==OX_OK&&
+ ox_copy_(ox_select(rows,0,i),ox_flatten(g,0,-1));}
+rows=fine?ox_reshape(rows,ox_shape_from(y->ndim+leaf->ndim,dims)):NULL;
+ox_set_grad_enabled(true);
+return oxi_work_end(&work,rows);}
+static bool oxi_is_input(const char*name,int which,int count){
+if(which>=0&&which<count)return true;
+(void)oxi_fail(OX_ERR_ARG,"%s: input %d of %d",name,which,count);
+return false;}
+OX_API ox_tensor*ox_jacobian(ox_checked_function function,void*user,ox_tensor*const*inputs,
+ int input_count,int which){
+oxi_derivation d;
+oxi_derivation_begin(&d,"jacobian",function,user,inputs,input_count);
+ox_tensor*made=d.result&&oxi_is_input("jacobian",which,input_count)
+ ?oxi_rows_of_gradients(d.result,d.leaf[which]):NULL;
+return oxi_derivation_end(&d,made,NULL);}
+OX_API ox_tensor*ox_hessian(ox_checked_function function,void*user,ox_tensor*const*inputs,
+ int input_count,int first,int second){
+oxi_derivation d;
+ox_tensor*g=NULL;
+oxi_derivation_begin(&d,"hessian",function,user,inputs,input_count);
+bool fine=d.result&&oxi_is_input("hessian",first,input_count)&&oxi_is_input("hessian",second,input_count)&&
+ oxi_leaf_gradients(d.result,&d.leaf[first],1,NULL,true,&g)==OX_OK;
+return oxi_derivation_end(&d,fine?oxi_rows_of_gradients(g,d.leaf[second]):NULL,NULL);}
 /* >>autograd/gradcheck.c */
 typedef struct oxi_gradcheck{
 ox_checked_function function;

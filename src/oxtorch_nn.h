@@ -94,6 +94,7 @@
 #include "autograd/engine.c"
 #include "autograd/functions.c"
 #include "autograd/custom.c"
+#include "autograd/functional.c"
 #include "autograd/gradcheck.c"
 
 /* training */

@@ -324,6 +324,42 @@ static void test_modes(void) {
     }
 }
 
+static void test_inference(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *made = NULL, *view = NULL, *y;
+        OX_INFERENCE_MODE {
+            CHECK(ox_is_inference_mode_enabled() && !ox_is_grad_enabled());
+            OX_ENABLE_GRAD made = ox_mul(x, x);
+            view = ox_slice(x, 0, 0, 1, 1);
+            CHECK(ox_add_(made, ox_number(1)) == made);
+            ox_inference_scope plain = ox_inference_scope_begin(false);
+            y = ox_mul(x, x);
+            CHECK(!ox_is_inference_mode_enabled() && ox_requires_grad(y) && !ox_is_inference(y));
+            ox_inference_scope_end(&plain);
+            CHECK(ox_is_inference_mode_enabled() && !ox_is_grad_enabled());
+        }
+        CHECK(!ox_is_inference_mode_enabled() && ox_is_grad_enabled());
+        CHECK(ox_is_inference(made) && !ox_requires_grad(made) && !ox_is_inference(view));
+        ARE(made, 2, 5);
+        CHECK(!ox_mul(x, made)); /* its numbers would be needed */
+        refused(ox_error(), OX_ERR_ARG, "an inference tensor");
+        y = ox_add(x, made); /* and here they are not */
+        CHECK(y && ox_requires_grad(y) && !ox_is_inference(y));
+        CHECK(!ox_add_(made, ox_number(1)));
+        refused(ox_error(), OX_ERR_ARG, "outside of inference mode");
+        CHECK(!ox_requires_grad_(made, true));
+        refused(ox_error(), OX_ERR_ARG, "an inference tensor");
+        ox_tensor *plain = ox_clone(made);
+        CHECK(!ox_is_inference(plain) && ox_backward(total(ox_mul(x, plain)), NULL) == OX_OK);
+        ARE(ox_gradient(x), 2, 5);
+        for (int i = 0; i < 2; i++) OX_INFERENCE_MODE {
+                if (i == 0) continue;
+                break;
+            }
+        CHECK(!ox_is_inference_mode_enabled() && ox_is_grad_enabled());
+    }
+}
+
 static ox_tensor *doubled(ox_tensor *g, void *user) {
     (*(int *)user)++;
     return ox_mul(g, ox_number(2));
@@ -368,6 +404,113 @@ static void test_hooks(void) {
         refused(ox_error(), OX_ERR_ARG, "wants no gradient");
         CHECK(ox_register_hook(x, misshapen, NULL) > 0);
         refused(ox_backward(total(x), NULL), OX_ERR_SHAPE, "a hook made");
+    }
+}
+
+static ox_status swapped(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
+    ox_tensor *first = in[0];
+    (*(int *)user)++;
+    CHECK(in_count == 2 && out_count == 1 && out[0]);
+    ARE(out[0], 1, 1);
+    in[0] = in[1];
+    in[1] = first;
+    return OX_OK;
+}
+static ox_status shortened(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
+    (void)in_count, (void)out, (void)out_count, (void)user;
+    in[0] = ox_sum(in[0], OX_ALL_DIMS, false);
+    return OX_OK;
+}
+static ox_status broken(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
+    (void)in, (void)in_count, (void)out, (void)out_count, (void)user;
+    return OX_ERR_IO;
+}
+
+static void test_operation_hooks(void) {
+    OX_SCOPE {
+        int calls = 0;
+        ox_tensor *a = leaf(2, 1, 1), *b = leaf(2, 5, 1), *y = ox_mul(a, b);
+        int64_t number = ox_register_operation_hook(y, swapped, &calls);
+        ox_backward_desc again;
+        memset(&again, 0, sizeof again);
+        again.retain_graph = true;
+        CHECK(number > 0 && ox_backward(total(y), &again) == OX_OK && calls == 1);
+        ARE(ox_gradient(a), 1, 2); /* 5, 6 without */
+        ARE(ox_gradient(b), 5, 6);
+        ox_remove_hook(y, number);
+        CHECK(ox_backward(total(y), &again) == OX_OK && calls == 1);
+        ARE(ox_gradient(a), 6, 8);
+        number = ox_register_operation_hook(y, shortened, NULL);
+        refused(ox_backward(total(y), &again), OX_ERR_SHAPE, "a hook of mul made");
+        ox_remove_hook(y, number);
+        CHECK(ox_register_operation_hook(y, broken, NULL) > 0);
+        refused(ox_backward(total(y), &again), OX_ERR_IO, "a hook of mul failed");
+        CHECK(ox_register_operation_hook(a, swapped, &calls) == 0);
+        refused(ox_error(), OX_ERR_ARG, "no operation");
+        CHECK(ox_register_operation_hook(y, NULL, NULL) == 0);
+        refused(ox_error(), OX_ERR_ARG, "no function");
+    }
+}
+
+/* y[i] = sum over j of (i + 1) x[j]^2 z[i]: [3] of x [2], z [3] */
+static ox_tensor *of_two(ox_tensor *const *in, void *user) {
+    (*(int *)user)++;
+    ox_tensor *factors = ox_arange(1, 4, 1, OX_F64);
+    return ox_mul(ox_mul(factors, total(ox_mul(in[0], in[0]))), in[1]);
+}
+static ox_tensor *sum_of_two(ox_tensor *const *in, void *user) {
+    return total(of_two(in, user));
+}
+static ox_tensor *constant(ox_tensor *const *in, void *user) {
+    (void)in, (void)user;
+    return ox_ones(OX_SHAPE(2), OX_F64);
+}
+static ox_tensor *nothing(ox_tensor *const *in, void *user) {
+    (void)in, (void)user;
+    return NULL;
+}
+
+static void test_functional(void) {
+    OX_SCOPE {
+        int calls = 0;
+        ox_tensor *in[2] = {leaf(2, 1, 1), leaf(3, 4, 1)}, *products[2], *value = NULL; /* 1 2, 4 5 6 */
+        ox_tensor *tangents[2] = {leaf(2, 0, 1), leaf(3, 1, 0)}, *v = leaf(3, 0, 1), *made;
+        CHECK(ox_vjp(of_two, &calls, in, 2, v, products, &value) == OX_OK && calls == 1);
+        ARE(value, 20, 50, 90);
+        ARE(products[0], 2 * 46, 4 * 46);
+        ARE(products[1], 0, 10, 30);
+        CHECK(!ox_gradient(in[0]) && !ox_requires_grad(value) && !ox_requires_grad(products[0]));
+        made = ox_jvp(of_two, &calls, in, 2, tangents, &value); /* tangents 0 1, 1 1 1 */
+        ARE(value, 20, 50, 90);
+        ARE(made, 4 * 4 + 5, 2 * (4 * 5 + 5), 3 * (4 * 6 + 5));
+        made = ox_jacobian(of_two, &calls, in, 2, 0);
+        CHECK(made && made->ndim == 2 && made->shape[0] == 3 && made->shape[1] == 2);
+        ARE(ox_flatten(made, 0, -1), 8, 16, 20, 40, 36, 72);
+        made = ox_hessian(sum_of_two, &calls, in, 2, 0, 1);
+        ARE(ox_flatten(made, 0, -1), 2, 4, 6, 4, 8, 12);
+        made = ox_hessian(sum_of_two, &calls, in, 2, 0, 0);
+        ARE(ox_flatten(made, 0, -1), 64, 0, 0, 64);
+        ARE(ox_jvp(constant, NULL, in, 2, tangents, NULL), 0, 0);
+        made = ox_jacobian(constant, NULL, in, 2, 1);
+        ARE(ox_flatten(made, 0, -1), 0, 0, 0, 0, 0, 0);
+        ox_tensor *cut = ox_flip(ox_slice(leaf(4, 0, 1), 0, 1, 4, 2), OX_DIMS(0)); /* 3 1 */
+        ox_tensor *views[2] = {cut, in[1]};
+        CHECK(ox_vjp(of_two, &calls, views, 2, v, products, NULL) == OX_OK);
+        ARE(products[0], 6 * 46, 2 * 46);
+        CHECK(ox_is_grad_enabled());
+        CHECK(!ox_jacobian(nothing, NULL, in, 2, 0));
+        refused(ox_error(), OX_ERR_ARG, "gave NULL");
+        CHECK(!ox_jacobian(of_two, &calls, in, 2, 2));
+        refused(ox_error(), OX_ERR_ARG, "input 2 of 2");
+        tangents[0] = tangents[1];
+        CHECK(!ox_jvp(of_two, &calls, in, 2, tangents, NULL) && ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+        CHECK(!ox_hessian(of_two, &calls, in, 2, 0, 0));
+        refused(ox_error(), OX_ERR_ARG, "3 elements");
+        OX_INFERENCE_MODE CHECK(!ox_jacobian(of_two, &calls, in, 2, 0));
+        refused(ox_error(), OX_ERR_ARG, "inference mode");
+        CHECK(!ox_jacobian(NULL, NULL, in, 2, 0) && ox_is_grad_enabled());
+        ox_error_clear();
     }
 }
 
@@ -581,7 +724,10 @@ int main(void) {
     test_in_place();
     test_views();
     test_modes();
+    test_inference();
     test_hooks();
+    test_operation_hooks();
+    test_functional();
     test_saved_hooks();
     test_anomaly();
     test_double();

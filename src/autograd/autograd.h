@@ -68,6 +68,17 @@ OX_API ox_grad_scope ox_grad_scope_begin(bool enabled);
 OX_API void ox_grad_scope_end(ox_grad_scope *scope);
 #define OX_NO_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(false), ox_grad_scope_end)
 #define OX_ENABLE_GRAD OXI_SCOPE_OF(ox_grad_scope, ox_grad_scope_begin(true), ox_grad_scope_end)
+/* OX_INFERENCE_MODE { ... } records nothing either, and what is made inside, an inference tensor, has no part
+ * in gradients ever: what needs its numbers for a gradient, wants one of it, or changes it in place outside
+ * is refused (OX_ERR_ARG); ox_clone gives a plain one. Views of other tensors stay plain.
+ * source    torch.inference_mode */
+OX_API bool ox_is_inference_mode_enabled(void);
+OX_API bool ox_is_inference(const ox_tensor *t);
+typedef struct ox_inference_scope { bool previous, grad, open; } ox_inference_scope;
+OX_API ox_inference_scope ox_inference_scope_begin(bool enabled);
+OX_API void ox_inference_scope_end(ox_inference_scope *scope);
+#define OX_INFERENCE_MODE \
+    OXI_SCOPE_OF(ox_inference_scope, ox_inference_scope_begin(true), ox_inference_scope_end)
 /* true: a gradient that is NaN is OX_ERR_ARG with the name of the operation that gave it, which costs a look
  * at every gradient. A setting of the process. */
 OX_API void ox_set_detect_anomaly(bool detect);
@@ -81,6 +92,12 @@ OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user)
 /* Called with the leaf when its gradient was added up, so that an optimizer may step at once. */
 typedef void (*ox_accumulated_hook)(ox_tensor *leaf, void *user);
 OX_API int64_t ox_register_accumulated_hook(ox_tensor *leaf, ox_accumulated_hook hook, void *user);
+/* A hook of the operation that gave t: called when it made the gradients of its operands, which it may look
+ * at and replace (NULL: zeros), with those of its results. What is not OX_OK ends the backward.
+ * source    torch.autograd.graph.Node.register_hook */
+typedef ox_status (*ox_operation_hook)(ox_tensor **operand_gradients, int operand_count,
+                                       ox_tensor *const *result_gradients, int result_count, void *user);
+OX_API int64_t ox_register_operation_hook(ox_tensor *t, ox_operation_hook hook, void *user);
 OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
@@ -142,6 +159,27 @@ OX_API ox_status ox_gradcheck(ox_checked_function function, void *user, ox_tenso
                               int input_count, const ox_gradcheck_desc *desc);
 OX_API ox_status ox_gradgradcheck(ox_checked_function function, void *user, ox_tensor *const *inputs,
                                   int input_count, const ox_gradcheck_desc *desc);
+
+/* ---- derivatives of functions -----------------------------------------------------------------------------
+ * Of a function of inputs [input_count] with one result, at the inputs' numbers; what the inputs are recorded
+ * for and their gradients stay as they are. NULL or a status after an error, of the function or the
+ * gradients.
+ * source    torch.autograd.functional */
+
+/* The product of a vector of the result's shape (NULL: 1, of one element) with the Jacobian, one tensor for
+ * each input into products. *value: the result, if wanted. */
+OX_API ox_status ox_vjp(ox_checked_function function, void *user, ox_tensor *const *inputs, int input_count,
+                        ox_tensor *vector, ox_tensor **products, ox_tensor **value);
+/* The product of the Jacobian with tangents, one of each input's shape: of the result's shape. By gradients
+ * of gradients. */
+OX_API ox_tensor *ox_jvp(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                         int input_count, ox_tensor *const *tangents, ox_tensor **value);
+/* Of input `which`: the result's dims, then the input's. */
+OX_API ox_tensor *ox_jacobian(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                              int input_count, int which);
+/* Second derivatives of a result of one element: the dims of input `first`, then those of input `second`. */
+OX_API ox_tensor *ox_hessian(ox_checked_function function, void *user, ox_tensor *const *inputs,
+                             int input_count, int first, int second);
 
 OX_EXTERN_C_END
 #endif

@@ -182,6 +182,12 @@ static int oxi_ready_take(oxi_pass *run) {
 
 /* ---- gradients on their way ---------------------------------------------------------------------------- */
 
+static bool oxi_same_as_outline(const ox_tensor *t, const oxi_outline *outline) {
+    bool same = t->ndim == outline->ndim;
+    for (int d = 0; d < outline->ndim && same; d++) same = t->shape[d] == outline->shape[d];
+    return same;
+}
+
 /* Of the operand's shape, dtype and device. A gradient that stands for more of the same number may be
  * smaller. */
 static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
@@ -399,6 +405,27 @@ static bool oxi_came(const oxi_node *node, const oxi_sum *sums) {
     return came;
 }
 
+/* What the operation's hooks make of the gradients of its operands. */
+static ox_status oxi_run_watchers(const oxi_node *node, const oxi_sum *sums, const bool *wants,
+                                  ox_tensor **grad) {
+    ox_tensor *g[OXI_MAX_OUT] = {NULL};
+    ox_status status = OX_OK;
+    for (int k = 0; k < node->out_count && k < OXI_MAX_OUT; k++) g[k] = sums[k].sum;
+    for (int i = 0; i < node->in_count; i++)
+        if (wants[i] && grad[i] && !(grad[i] = oxi_fit_gradient(grad[i], &node->operand[i])))
+            return ox_error();
+    for (const oxi_hook *hook = node->watchers; hook && status == OX_OK; hook = hook->next) {
+        status = hook->operation(grad, node->in_count, g, node->out_count, hook->user);
+        if (status != OX_OK && ox_error() == OX_OK)
+            (void)oxi_fail(status, "backward: a hook of %s failed", oxi_node_name(node));
+    }
+    for (int i = 0; i < node->in_count && status == OX_OK; i++)
+        if (wants[i] && grad[i] && !oxi_same_as_outline(grad[i], &node->operand[i]))
+            status = oxi_fail(OX_ERR_SHAPE, "backward: a hook of %s made %s of a gradient of operand %d",
+                              oxi_node_name(node), oxi_tensor_text(grad[i]), i + 1);
+    return status;
+}
+
 static ox_status oxi_run_any_node(oxi_pass *run, oxi_node *node, oxi_sum *sums) {
     int room = node->in_count > node->saved_count ? node->in_count : node->saved_count;
     size_t each = 2 * sizeof(ox_tensor *) + sizeof(bool), bytes = (size_t)room * each;
@@ -418,6 +445,7 @@ static ox_status oxi_run_any_node(oxi_pass *run, oxi_node *node, oxi_sum *sums) 
         else
             status = oxi_run_custom(run, node, sums, wants, in, grad);
     }
+    if (status == OX_OK && node->watchers) status = oxi_run_watchers(node, sums, wants, grad);
     if (status == OX_OK) status = oxi_bring_all(run, node, wants, grad);
     oxi_free(in, bytes);
     return status;
@@ -519,7 +547,7 @@ static ox_status oxi_run_from(oxi_pass *run, ox_tensor *const *results, const ox
                               ox_tensor *const *gradients) {
     ox_status status = OX_OK;
     bool off = oxi_grad_off;
-    oxi_grad_off = !run->create_graph;
+    oxi_grad_off = !run->create_graph || oxi_inference_mode;
     for (int i = 0; i < count && status == OX_OK; i++) {
         oxi_outline outline;
         ox_scope scope = ox_scope_begin();

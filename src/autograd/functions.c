@@ -9,6 +9,10 @@ OX_API ox_tensor *ox_requires_grad_(ox_tensor *t, bool requires_grad) {
     if (!oxi_has_gradients(t->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "requires_grad_: %s has no gradient, only floats and c64 have",
                              oxi_tensor_text(t));
+    if (t->storage->inference && requires_grad && !oxi_inference_mode)
+        return OXI_FAIL_NULL(OX_ERR_ARG,
+                             "requires_grad_: %s is an inference tensor; ox_clone gives a plain one",
+                             oxi_tensor_text(t));
     oxi_tape *tape = oxi_tape_of(t);
     if (!tape || oxi_start_recording("requires_grad_") != OX_OK || oxi_tape_edge(tape, &edge) != OX_OK)
         return NULL;
@@ -85,7 +89,7 @@ OX_API bool ox_is_grad_enabled(void) {
 
 OX_API bool ox_set_grad_enabled(bool enabled) {
     bool before = !oxi_grad_off;
-    oxi_grad_off = !enabled;
+    oxi_grad_off = !enabled || oxi_inference_mode;
     return before;
 }
 
@@ -99,6 +103,30 @@ OX_API ox_grad_scope ox_grad_scope_begin(bool enabled) {
 OX_API void ox_grad_scope_end(ox_grad_scope *scope) {
     if (scope && scope->open) (void)ox_set_grad_enabled(scope->previous);
     if (scope) scope->open = false;
+}
+
+OX_API bool ox_is_inference_mode_enabled(void) {
+    return oxi_inference_mode;
+}
+
+OX_API bool ox_is_inference(const ox_tensor *t) {
+    return t && t->storage->inference;
+}
+
+OX_API ox_inference_scope ox_inference_scope_begin(bool enabled) {
+    ox_inference_scope scope;
+    scope.previous = oxi_inference_mode;
+    scope.grad = !oxi_grad_off;
+    scope.open = true;
+    oxi_inference_mode = oxi_grad_off = enabled;
+    return scope;
+}
+
+OX_API void ox_inference_scope_end(ox_inference_scope *scope) {
+    if (!scope || !scope->open) return;
+    oxi_inference_mode = scope->previous;
+    oxi_grad_off = !scope->grad;
+    scope->open = false;
 }
 
 /* ---- hooks --------------------------------------------------------------------------------------------- */
@@ -149,17 +177,38 @@ OX_API int64_t ox_register_accumulated_hook(ox_tensor *leaf, ox_accumulated_hook
     return hook->number;
 }
 
-OX_API void ox_remove_hook(ox_tensor *t, int64_t number) {
-    oxi_edge edge = oxi_edge_of(t);
-    oxi_hook **list = edge.node ? &edge.node->hooks[edge.output] : edge.leaf ? &edge.leaf->hooks : NULL;
-    for (; list && *list; list = &(*list)->next) {
+OX_API int64_t ox_register_operation_hook(ox_tensor *t, ox_operation_hook operation, void *user) {
+    const char *name = "register_operation_hook";
+    oxi_edge edge;
+    if (oxi_any_null(name, &t, 1) || oxi_variable_edge(name, t, &edge) != OX_OK) return 0;
+    if (!operation || !edge.node) {
+        (void)oxi_fail(OX_ERR_ARG, "%s: %s", name,
+                       operation ? "a leaf comes from no operation" : "no function");
+        return 0;
+    }
+    oxi_hook *hook = oxi_hook_add(&edge.node->watchers, user);
+    if (!hook) return 0;
+    hook->operation = operation;
+    return hook->number;
+}
+
+static bool oxi_hook_remove(oxi_hook **list, int64_t number) {
+    for (; *list; list = &(*list)->next) {
         oxi_hook *hook = *list;
         if (hook->number != number) continue;
         *list = hook->next;
         hook->next = NULL;
         oxi_hooks_free(hook);
-        return;
+        return true;
     }
+    return false;
+}
+
+OX_API void ox_remove_hook(ox_tensor *t, int64_t number) {
+    oxi_edge edge = oxi_edge_of(t);
+    oxi_hook **list = edge.node ? &edge.node->hooks[edge.output] : edge.leaf ? &edge.leaf->hooks : NULL;
+    if (list && !oxi_hook_remove(list, number) && edge.node)
+        (void)oxi_hook_remove(&edge.node->watchers, number);
 }
 
 /* ---- backward ------------------------------------------------------------------------------------------ */

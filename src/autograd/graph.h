@@ -26,6 +26,7 @@ typedef struct oxi_hook {
     int64_t number;
     ox_gradient_hook change;         /* NULL: it is one of these, and has a header of the leaf */
     ox_accumulated_hook accumulated;
+    ox_operation_hook operation;     /* of a node */
     ox_tensor *header;
     void *user;
 } oxi_hook;
@@ -74,6 +75,7 @@ struct oxi_node {
     oxi_saved *saved; /* of calls: operands in order, then results; custom: what it asked for */
     bool released;    /* what was saved is gone */
     oxi_hook **hooks;                /* out_count */
+    oxi_hook *watchers;              /* of the operation */
     oxi_tape **keeper;               /* out_count: the tape that keeps the gradient of a result, or NULL; it
                                       * takes itself out when it goes */
     const ox_function *function;     /* of CUSTOM */

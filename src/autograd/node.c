@@ -89,6 +89,9 @@ OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks) {
 /* version: of the storage, when the numbers were those that are saved. */
 static ox_status oxi_save_tensor(oxi_saved *saved, const ox_tensor *t, int64_t version,
                                  const oxi_edge *edge) {
+    if (t->storage->inference && !t->is_number)
+        return oxi_fail(OX_ERR_ARG, "%s is an inference tensor, which no gradient may need; ox_clone gives a "
+                                    "plain one", oxi_tensor_text(t));
     saved->tensor = oxi_plain_header(t);
     if (!saved->tensor) return OX_ERR_NOMEM;
     saved->version = version;
@@ -260,6 +263,9 @@ static ox_status oxi_record_before(oxi_listener *self, const oxi_call *call, ox_
     (void)self, (void)device;
     oxi_recorded.node = NULL;
     oxi_recorded.given = call->out[0] != NULL;
+    if (oxi_recorded.given && call->out[0]->storage->inference && !oxi_inference_mode)
+        return oxi_fail(OX_ERR_ARG, "%s: an inference tensor is changed in place outside of inference mode",
+                        oxi_call_name(call));
     if (oxi_grad_off) return oxi_grad_seen ? oxi_look_for_gradients(call) : OX_OK;
     if (call->op == OXI_OP_alias) return OX_OK;
     for (int i = 0; i < call->in_count; i++) taped = taped || (call->in[i] && call->in[i]->tape);

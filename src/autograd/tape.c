@@ -58,6 +58,7 @@ static void oxi_node_free(oxi_node *node, oxi_counted **dead) {
     for (int i = 0; i < node->in_count; i++) oxi_edge_give(&node->edges[i], dead);
     for (int i = 0; i < node->saved_count; i++) oxi_saved_drop(&node->saved[i], dead);
     for (int i = 0; i < node->out_count; i++) oxi_hooks_free(node->hooks[i]);
+    oxi_hooks_free(node->watchers);
     if (node->kind == OXI_NODE_CUSTOM && node->function->drop) node->function->drop(node->user);
     oxi_free(node, node->bytes);
 }

@@ -139,6 +139,7 @@ struct ox_storage {
     const oxi_layout *layout;        /* NULL: plain; else it may lie so, by itself or by another storage */
     void *packed;                    /* the layout's own: what is kept beside the bytes */
     int64_t version;                 /* counts in-place changes */
+    bool inference;                  /* made in inference mode: no part of any gradient */
     struct oxi_pin *pin;             /* NULL, or what it is pinned by (tensor/pin.c) */
 };
 
@@ -187,6 +188,7 @@ static void oxi_device_leaves(ox_device *device);
 
 /* ---- storages ------------------------------------------------------------------------------------------ */
 
+static OXI_THREAD_LOCAL bool oxi_inference_mode;         /* what this thread makes has no part in gradients */
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);

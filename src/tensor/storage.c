@@ -9,6 +9,7 @@ static ox_storage *oxi_storage_header(ox_device *device, void *data, size_t byte
     storage->device = device;
     storage->data = data;
     storage->bytes = bytes;
+    storage->inference = oxi_inference_mode;
     oxi_atomic_add(&oxi_stat_storages, 1);
     return storage;
 }
