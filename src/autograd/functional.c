@@ -4,10 +4,10 @@
 /* A run of the function. */
 typedef struct oxi_derivation {
     oxi_work work;
-    bool enabled;                    /* whether the thread recorded before */
+    bool enabled; /* whether the thread recorded before */
     int count;
-    ox_tensor **leaf;                /* of each input */
-    ox_tensor *result;               /* NULL: an error */
+    ox_tensor **leaf;  /* of each input */
+    ox_tensor *result; /* NULL: an error */
 } oxi_derivation;
 
 /* What is made lives until oxi_derivation_end, which has to follow. */
@@ -17,10 +17,10 @@ static void oxi_derivation_begin(oxi_derivation *d, const char *name, ox_checked
     d->enabled = ox_set_grad_enabled(true);
     d->count = count;
     d->work = oxi_work_begin(name);
-    const char *wrong = !function                  ? "no function"
-                        : count < 1                ? "no inputs"
-                        : !ox_is_grad_enabled()    ? "nothing is recorded in inference mode"
-                                                   : NULL;
+    const char *wrong = !function               ? "no function"
+                        : count < 1             ? "no inputs"
+                        : !ox_is_grad_enabled() ? "nothing is recorded in inference mode"
+                                                : NULL;
     if (wrong) (void)oxi_fail(OX_ERR_ARG, "%s: %s", name, wrong);
     if (wrong || oxi_any_null(name, inputs, count)) return;
     d->leaf = (ox_tensor **)oxi_calloc((size_t)count, sizeof *d->leaf);
@@ -66,8 +66,8 @@ OX_API ox_status ox_vjp(ox_checked_function function, void *user, ox_tensor *con
     oxi_derivation d;
     if (!products) return oxi_fail(OX_ERR_ARG, "vjp: no room for the products");
     oxi_derivation_begin(&d, "vjp", function, user, inputs, input_count);
-    ox_status status = d.result ? oxi_leaf_gradients(d.result, d.leaf, input_count, vector, false, products)
-                                : ox_error();
+    ox_status status =
+        d.result ? oxi_leaf_gradients(d.result, d.leaf, input_count, vector, false, products) : ox_error();
     for (int i = 0; i < input_count; i++)
         products[i] = status == OX_OK ? oxi_derivation_keep(products[i]) : NULL;
     (void)oxi_derivation_end(&d, status == OX_OK ? d.result : NULL, value);
@@ -76,8 +76,8 @@ OX_API ox_status ox_vjp(ox_checked_function function, void *user, ox_tensor *con
 
 /* The gradients by the inputs are linear in the vector u that they are products with, with the Jacobian's
  * transpose: the gradient of those by u, with the tangents for a vector, is the product with the Jacobian. */
-OX_API ox_tensor *ox_jvp(ox_checked_function function, void *user, ox_tensor *const *inputs,
-                         int input_count, ox_tensor *const *tangents, ox_tensor **value) {
+OX_API ox_tensor *ox_jvp(ox_checked_function function, void *user, ox_tensor *const *inputs, int input_count,
+                         ox_tensor *const *tangents, ox_tensor **value) {
     oxi_derivation d;
     ox_tensor *sum = NULL, *product;
     oxi_derivation_begin(&d, "jvp", function, user, inputs, input_count);
@@ -112,10 +112,11 @@ static ox_tensor *oxi_rows_of_gradients(ox_tensor *y, ox_tensor *leaf) {
     memcpy(dims + y->ndim, leaf->shape, (size_t)leaf->ndim * sizeof *dims);
     oxi_work work = oxi_work_begin("jacobian");
     ox_set_grad_enabled(false);
-    ox_tensor *rows = ox_zeros_like(ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf), 0, -1), 0),
-                                              OX_SHAPE(count, ox_numel(leaf))));
+    ox_tensor *rows = ox_zeros_like(
+        ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf), 0, -1), 0), OX_SHAPE(count, ox_numel(leaf))));
     bool fine = rows != NULL;
-    for (int64_t i = 0; i < count && fine; i++) OX_SCOPE {
+    for (int64_t i = 0; i < count && fine; i++)
+        OX_SCOPE {
             ox_tensor *one = ox_zeros(OX_SHAPE(count), y->dtype);
             one = one ? ox_to(one, ox_device_of(y)) : NULL;
             fine = one && ox_fill_(ox_select(one, 0, i), 1);
