@@ -531,8 +531,8 @@ OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_sha
  * ox_avg_pool2d - the mean of each window, f16 and bf16 summed in f32. include_pad: zeros of the padding are
  * counted; divisor: what sums are divided by, 0 = their count.
  * ox_adaptive_avg_pool2d, ox_adaptive_max_pool2d - as many windows as size says, which cover x evenly.
- * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; an empty stride is
- * the kernel. ceil: a window may reach over the end, as in torch.
+ * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; OX_SCALAR_SHAPE:
+ * the kernel as stride, no padding, dilation 1. ceil: a window may reach over the end, as in torch.
  * dtypes    max: floats and integers; avg: floats
  * errors    OX_ERR_SHAPE no window fits; OX_ERR_ARG a number below what it may be, padding above half of a
  *           window
