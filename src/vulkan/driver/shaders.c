@@ -20,6 +20,18 @@ static const uint32_t oxi_vk_code_map_integer[] = {
 static const uint32_t oxi_vk_code_map_double[] = {
 #include "vulkan/spirv/map_double.inc"
 };
+static const uint32_t oxi_vk_code_chain[] = {
+#include "vulkan/spirv/chain.inc"
+};
+static const uint32_t oxi_vk_code_chain_double[] = {
+#include "vulkan/spirv/chain_double.inc"
+};
+static const uint32_t oxi_vk_code_pool[] = {
+#include "vulkan/spirv/pool.inc"
+};
+static const uint32_t oxi_vk_code_pool_double[] = {
+#include "vulkan/spirv/pool_double.inc"
+};
 static const uint32_t oxi_vk_code_generate[] = {
 #include "vulkan/spirv/generate.inc"
 };
@@ -76,6 +88,15 @@ static const uint32_t oxi_vk_code_product_integer[] = {
 };
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
+};
+static const uint32_t oxi_vk_code_conv[] = {
+#include "vulkan/spirv/conv.inc"
+};
+static const uint32_t oxi_vk_code_conv_few[] = {
+#include "vulkan/spirv/conv_few.inc"
+};
+static const uint32_t oxi_vk_code_conv_tiles[] = {
+#include "vulkan/spirv/conv_tiles.inc"
 };
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
