@@ -27,9 +27,12 @@ typedef struct transformer {
 } transformer;
 
 static ox_tensor *parameter(transformer *m, ox_shape shape, double deviation, double center, ox_dtype dtype) {
-    ox_tensor *t = ox_add_number(ox_mul_number(ox_randn(shape, OX_F32), deviation), center);
-    t = ox_requires_grad_(ox_cast(t, dtype), true);
-    return m->all[m->count++] = t;
+    ox_tensor *t = NULL;
+    OX_SCOPE {
+        t = ox_add_number_(ox_mul_number_(ox_randn(shape, OX_F32), deviation), center);
+        t = ox_keep(ox_cast(t, dtype));
+    }
+    return m->all[m->count++] = ox_requires_grad_(t, true);
 }
 
 static void make(transformer *m, bool causal, int layers, int64_t vocabulary, ox_dtype dtype) {

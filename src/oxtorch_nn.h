@@ -97,6 +97,7 @@
 #include "autograd/gradcheck.c"
 
 /* training */
+#include "nn/class_logs.c"
 #include "nn/losses.c"
 #include "nn/ctc.c"
 #include "nn/optimizer_rules.c"
