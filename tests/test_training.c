@@ -66,9 +66,8 @@ static void check_head(const head_case *h) {
     ox_tensor *expected = plain_loss(wide, target, &desc);
     double near_by = h->dtype == OX_F64 ? 1e-13 : h->dtype == OX_F32 ? 2e-5 : 6e-2;
     bool same = loss && ox_allclose(ox_cast(loss, OX_F64), expected, near_by, near_by, true);
-    CHECK_MSG(same && loss->dtype == h->dtype,
-              "loss of %s, %d%d%d%d%d %d: %s", ox_dtype_name(h->dtype), h->chunked, h->biased, h->weighted,
-              h->ignores, h->views, (int)h->reduction, ox_error_text());
+    CHECK_MSG(same && loss->dtype == h->dtype, "loss of %s, %d%d%d%d%d %d: %s", ox_dtype_name(h->dtype),
+              h->chunked, h->biased, h->weighted, h->ignores, h->views, (int)h->reduction, ox_error_text());
     if (!loss) return;
     gradients_of(loss, leaf, h->biased ? 3 : 2, ours);
     gradients_of(expected, leaf, h->biased ? 3 : 2, theirs);
@@ -82,8 +81,9 @@ static void test_heads(void) {
     static const ox_dtype dtypes[3] = {OX_F64, OX_F32, OX_BF16};
     for (int i = 0; i < 32 * 3 * 3; i++)
         OX_SCOPE {
-            head_case h = {(i & 1) != 0, (i & 2) != 0, (i & 4) != 0, (i & 8) != 0, (i & 16) != 0,
-                           (ox_loss_reduction)(i / 32 % 3), dtypes[i / 96]};
+            head_case h = {(i & 1) != 0,  (i & 2) != 0,  (i & 4) != 0,
+                           (i & 8) != 0,  (i & 16) != 0, (ox_loss_reduction)(i / 32 % 3),
+                           dtypes[i / 96]};
             check_head(&h);
         }
     CHECK(ox_error() == OX_OK);

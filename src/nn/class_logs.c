@@ -61,7 +61,8 @@ static ox_status oxi_class_logs_forward(const oxi_class_head *h, ox_tensor *targ
         ox_scope scope = ox_scope_begin();
         int64_t count = h->rows - first < h->chunk ? h->rows - first : h->chunk;
         ox_tensor *logits = oxi_class_logits(h, first, count);
-        if (!logits) status = ox_error();
+        if (!logits)
+            status = ox_error();
         else {
             oxi_class_head part = oxi_class_head_of(logits, NULL, NULL, OXI_CLASS_LOGS_READ);
             for (int64_t at = 0; at < count && status == OX_OK; at += part.chunk) {
@@ -94,8 +95,10 @@ static ox_tensor *oxi_class_logits_back(ox_tensor *const *saved, ox_tensor *logi
 
 /* Adds a chunk's part to *sum, which is of f32 where there are several chunks of narrow numbers. */
 static ox_status oxi_class_add(ox_tensor **sum, ox_tensor *part, bool more) {
-    if (*sum) part = ox_add_(*sum, part);
-    else if (more) part = oxi_wide(part);
+    if (*sum)
+        part = ox_add_(*sum, part);
+    else if (more)
+        part = oxi_wide(part);
     if (!part) return ox_error();
     *sum = ox_keep(part);
     return OX_OK;
@@ -108,11 +111,13 @@ static ox_status oxi_class_layer_back(const oxi_class_head *h, const ox_function
     bool more = h->chunk < h->rows;
     if (!own) return ox_error();
     if (c->wants[0]) {
-        ox_tensor *x = oxi_is_block(w->dtype) ? oxi_times_blocks(own, w)
-                                              : ox_matmul(oxi_as_dtype_of(own, w), w);
+        ox_tensor *x =
+            oxi_is_block(w->dtype) ? oxi_times_blocks(own, w) : ox_matmul(oxi_as_dtype_of(own, w), w);
         if (more && !grad[0]) grad[0] = ox_keep(ox_empty_like(h->x));
-        if (more) x = ox_copy_(ox_narrow(grad[0], 0, first, count), x);
-        else grad[0] = ox_keep(x);
+        if (more)
+            x = ox_copy_(ox_narrow(grad[0], 0, first, count), x);
+        else
+            grad[0] = ox_keep(x);
         if (!x) return ox_error();
     }
     if (c->wants[1]) {
@@ -136,8 +141,10 @@ static ox_status oxi_class_logs_backward(const ox_function_context *c) {
         int64_t count = h.rows - first < h.chunk ? h.rows - first : h.chunk;
         ox_tensor *logits = oxi_class_logits(&h, first, count);
         ox_tensor *own = oxi_class_logits_back(saved, logits, c->gradients[0], first, count);
-        if (layer) status = oxi_class_layer_back(&h, c, own, first, count);
-        else if (!(c->input_gradients[0] = ox_keep(own))) status = ox_error();
+        if (layer)
+            status = oxi_class_layer_back(&h, c, own, first, count);
+        else if (!(c->input_gradients[0] = ox_keep(own)))
+            status = ox_error();
         ox_scope_end(&scope);
     }
     return status;
