@@ -178,7 +178,8 @@ static void test_attention(void) {
         {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0},        {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1},
         {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0},     {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2},
         {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3},      {1, 2, 2, 200, 190, 64, 64, true, false, 0, 0},
-        {3, 4, 4, 150, 150, 32, 32, false, false, 0, 0}, {1, 1, 1, 300, 700, 16, 16, true, false, 50, 0}};
+        {3, 4, 4, 150, 150, 32, 32, false, false, 0, 0}, {1, 1, 1, 300, 700, 16, 16, true, false, 50, 0},
+        {1, 2, 1, 70, 1300, 8, 8, false, true, 0, 1}, {1, 1, 1, 1200, 1200, 8, 4, true, false, 0, 0}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             for (int l = 0; l<LAYOUT_COUNT; l += cases[i].queries> 100 ? 5 : 1)
