@@ -27,9 +27,12 @@ typedef struct transformer {
 } transformer;
 
 static ox_tensor *parameter(transformer *m, ox_shape shape, double deviation, double center, ox_dtype dtype) {
-    ox_tensor *t = ox_add_number(ox_mul_number(ox_randn(shape, OX_F32), deviation), center);
-    t = ox_requires_grad_(ox_cast(t, dtype), true);
-    return m->all[m->count++] = t;
+    ox_tensor *t = NULL;
+    OX_SCOPE {
+        t = ox_add_number_(ox_mul_number_(ox_randn(shape, OX_F32), deviation), center);
+        t = ox_keep(ox_cast(t, dtype));
+    }
+    return m->all[m->count++] = ox_requires_grad_(t, true);
 }
 
 static void make(transformer *m, bool causal, int layers, int64_t vocabulary, ox_dtype dtype) {
@@ -107,9 +110,12 @@ static ox_tensor *forward(transformer *m, ox_tensor *ids, int64_t first, bool pa
 static double train_step(transformer *m, ox_optimizer *optimizer, ox_tensor *ids, ox_tensor *targets) {
     double loss = 0;
     OX_SCOPE {
-        ox_tensor *logits = forward(m, ids, 0, false);
-        ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, m->tokens->shape[0]));
-        ox_tensor *mean = ox_cross_entropy(flat, ox_flatten(targets, 0, -1), NULL);
+        ox_tensor *mean = NULL;
+        OX_SCOPE { /* of the way there, only what gradients need stays */
+            ox_tensor *logits = forward(m, ids, 0, false);
+            ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, m->tokens->shape[0]));
+            mean = ox_keep(ox_cross_entropy(flat, ox_flatten(targets, 0, -1), NULL));
+        }
         ox_optimizer_zero_grad(optimizer);
         ox_backward(mean, NULL);
         ox_optimizer_step(optimizer);

@@ -71,8 +71,8 @@ static inline ox_tensor *gpt2_attend(const gpt2 *m, int l, ox_tensor *x) {
                      m->p[ATTPROJB][l]);
 }
 
-/* ids [B,T] -> logits [B,T,V] */
-static inline ox_tensor *gpt2_forward(const gpt2 *m, ox_tensor *ids) {
+/* ids [B,T] -> [B,T,C], of which the table makes logits. */
+static inline ox_tensor *gpt2_hidden(const gpt2 *m, ox_tensor *ids) {
     ox_tensor *x = ox_add(ox_embedding(ids, m->p[WTE][0]), ox_narrow(m->p[WPE][0], 0, 0, ids->shape[1]));
     for (int l = 0; l < m->config.layers; l++) {
         x = ox_add(x, gpt2_attend(m, l, ox_layer_norm(x, 1, m->p[LN1W][l], m->p[LN1B][l], 1e-5)));
@@ -80,12 +80,21 @@ static inline ox_tensor *gpt2_forward(const gpt2 *m, ox_tensor *ids) {
         h = ox_gelu_tanh(ox_linear(h, m->p[FCW][l], m->p[FCB][l]));
         x = ox_add(x, ox_linear(h, m->p[FCPROJW][l], m->p[FCPROJB][l]));
     }
-    x = ox_layer_norm(x, 1, m->p[LNFW][0], m->p[LNFB][0], 1e-5);
-    return ox_linear(x, m->p[WTE][0], NULL); /* the table is the last layer, too */
+    return ox_layer_norm(x, 1, m->p[LNFW][0], m->p[LNFB][0], 1e-5);
 }
 
-/* Mean cross-entropy of logits [B,T,V] with targets [B,T]. */
-static inline ox_tensor *gpt2_loss(ox_tensor *logits, ox_tensor *targets) {
+/* ids [B,T] -> logits [B,T,V] */
+static inline ox_tensor *gpt2_forward(const gpt2 *m, ox_tensor *ids) {
+    return ox_linear(gpt2_hidden(m, ids), m->p[WTE][0], NULL); /* the table is the last layer, too */
+}
+
+/* Mean cross-entropy of what follows ids [B,T], targets [B,T]; logits are never all there. */
+static inline ox_tensor *gpt2_loss(const gpt2 *m, ox_tensor *ids, ox_tensor *targets) {
+    return ox_linear_cross_entropy(gpt2_hidden(m, ids), m->p[WTE][0], targets, NULL, NULL);
+}
+
+/* The same, of logits [B,T,V]. */
+static inline ox_tensor *gpt2_loss_of(ox_tensor *logits, ox_tensor *targets) {
     return ox_cross_entropy(ox_reshape(logits, OX_SHAPE(-1, logits->shape[2])), ox_flatten(targets, 0, -1),
                             NULL);
 }

@@ -182,7 +182,7 @@ static bool check(gpt2 *m, int64_t padded, const char *path) {
     ox_optimizer_set(adamw, OX_ALL_GROUPS, "weight_decay", 0.01);
     for (int step = 0; step < 10; step++)
         OX_SCOPE {
-            ox_tensor *got = gpt2_forward(m, ids), *loss = gpt2_loss(got, targets);
+            ox_tensor *got = gpt2_forward(m, ids), *loss = gpt2_loss_of(got, targets);
             ox_optimizer_zero_grad(adamw);
             if (ox_backward(loss, NULL) != OX_OK) good = false;
             if (step == 0 && good) {
@@ -275,8 +275,7 @@ static bool learn(gpt2 *m, ox_tensor *text, int64_t steps, int64_t batch, int64_
             ox_tensor *both = ox_cast(
                 ox_reshape(ox_index_select(text, 0, ox_flatten(at, 0, -1)), OX_SHAPE(batch, length + 1)),
                 OX_I64);
-            ox_tensor *loss = gpt2_loss(gpt2_forward(m, ox_narrow(both, 1, 0, length)),
-                                        ox_contiguous(ox_narrow(both, 1, 1, length)));
+            ox_tensor *loss = gpt2_loss(m, ox_narrow(both, 1, 0, length), ox_narrow(both, 1, 1, length));
             ox_optimizer_zero_grad(adamw);
             ox_backward(loss, NULL);
             ox_clip_grad_norm_(all, count, 1, 2);

@@ -73,6 +73,9 @@
 
 /* gradients of the rows of the table */
 #include "autograd/rules/shapes.c"
+#include "autograd/back/rows.c"
+#include "autograd/back/attention.c"
+#include "autograd/back/back.c"
 #include "autograd/rules/reductions.c"
 #include "autograd/rules/scans.c"
 #include "autograd/rules/rows.c"
@@ -98,6 +101,7 @@
 #include "autograd/gradcheck.c"
 
 /* training */
+#include "nn/class_logs.c"
 #include "nn/losses.c"
 #include "nn/ctc.c"
 #include "nn/optimizer_rules.c"

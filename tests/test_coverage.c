@@ -331,6 +331,8 @@ int main(void) {
     run_to();
     run_blocks();
     for (int r = 0; r < OP_ROW_COUNT; r++) {
+        bool apart = strcmp(op_rows[r].family, "BACK") == 0 || strcmp(op_rows[r].family, "CHAIN") == 0;
+        if (apart) continue; /* no function calls them by name: test_back, test_optimizers, test_gradients */
         int cases = 0;
         if (strcmp(covered_elsewhere[0], op_rows[r].name) == 0) continue;
         for (int n = 0; n < COVER_COUNT; n++) cases += strcmp(covers[n].row, op_rows[r].name) == 0;

@@ -178,20 +178,30 @@ static oxi_checkpoint *oxi_checkpoint_new(ox_checkpoint_function function, void 
     return NULL;
 }
 
+/* The function, of whose tensors only the outputs stay. */
+static ox_status oxi_checkpoint_forward(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
+                                        ox_tensor **outputs, int output_count) {
+    ox_scope scope = ox_scope_begin();
+    ox_status status = function(inputs, outputs, user);
+    for (int k = 0; k < output_count; k++) ox_keep(outputs[k]);
+    ox_scope_end(&scope);
+    return status;
+}
+
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
                                int input_count, ox_tensor **outputs, int output_count) {
     ox_status status = OX_OK;
     if (!function || !outputs || output_count < 1 || input_count < 0 || (input_count > 0 && !inputs))
         return oxi_fail(OX_ERR_ARG, "checkpoint: %s", function ? "no outputs, or no inputs" : "no function");
     if (oxi_any_null("checkpoint", inputs, input_count)) return ox_error();
-    if (oxi_grad_off) return function(inputs, outputs, user);
+    for (int k = 0; k < output_count; k++) outputs[k] = NULL;
+    if (oxi_grad_off) return oxi_checkpoint_forward(function, user, inputs, outputs, output_count);
     oxi_checkpoint *c = oxi_checkpoint_new(function, user, input_count, output_count);
     if (!c) return OX_ERR_NOMEM;
     bool seen = false, *outside = oxi_grad_seen;
-    for (int k = 0; k < output_count; k++) outputs[k] = NULL;
     oxi_grad_seen = &seen;
     oxi_grad_off = true;
-    status = function(inputs, outputs, user);
+    status = oxi_checkpoint_forward(function, user, inputs, outputs, output_count);
     oxi_grad_off = false;
     oxi_grad_seen = outside;
     if (seen && outside) *outside = true;

@@ -19,7 +19,7 @@ typedef struct oxi_sum {
     bool wanted;                     /* by ox_grad, which takes it in the end */
 } oxi_sum;
 
-typedef struct oxi_pass {
+struct oxi_pass {
     oxi_task *tasks;
     int count;
     size_t room;
@@ -31,7 +31,7 @@ typedef struct oxi_pass {
     bool create_graph, retain_graph;
     bool only;                       /* what is wanted, and no leaf besides */
     bool keeps;                      /* leaves keep their gradients: ox_backward */
-} oxi_pass;
+};
 
 static int64_t oxi_task_sequence(const oxi_task *task) {
     return task->what->is_node ? ((const oxi_node *)task->what)->sequence : INT64_MAX;
@@ -203,20 +203,37 @@ static ox_tensor *oxi_fit_gradient(ox_tensor *g, const oxi_outline *to) {
     return g;
 }
 
-/* Adds g, of the edge's shape, to what came before. */
+static int64_t oxi_detects_anomaly; /* atomic */
+
+/* Whether nobody but one sum or scope can see the memory of a gradient. */
+static bool oxi_gradient_is_own(const ox_tensor *g) {
+    return g->references == 1 && g->storage->references == 1 && !g->storage->read_only && ox_is_contiguous(g);
+}
+
+/* Adds g, of the edge's shape, to what came before: in memory that nobody else sees, if one of them has such. */
 static ox_status oxi_add_gradient(const oxi_pass *run, oxi_sum *sum, ox_tensor *g) {
     ox_tensor *total;
     if (!sum->sum) {
         sum->sum = ox_retain(g);
         return OX_OK;
     }
-    if (sum->fresh) return ox_add_(sum->sum, g) ? OX_OK : ox_error();
+    bool into = !run->create_graph && sum->sum->dtype == g->dtype && oxi_same_sizes(g, sum->sum, -1);
+    if (sum->fresh || (into && oxi_gradient_is_own(sum->sum)))
+        return ox_add_(sum->sum, g) ? OX_OK : ox_error();
     total = ox_add(sum->sum, g);
     if (!total) return ox_error();
     ox_release(sum->sum);
     sum->sum = ox_retain(total);
     sum->fresh = !run->create_graph;
     return OX_OK;
+}
+
+static ox_tensor *oxi_sum_so_far(const oxi_backward *b, int i) {
+    oxi_pass *run = (oxi_pass *)b->pass;
+    if (!run || run->create_graph || oxi_atomic_load(&oxi_detects_anomaly)) return NULL;
+    const oxi_edge *edge = &b->node->edges[i];
+    ox_tensor *sum = oxi_sum_of_edge(run, oxi_task_of_edge(run, edge), edge)->sum;
+    return sum && oxi_gradient_is_own(sum) ? sum : NULL;
 }
 
 /* Brings a gradient along an edge; g NULL: zeros, but what waits for it is told. */
@@ -324,6 +341,8 @@ static ox_status oxi_run_call(oxi_pass *run, oxi_node *node, oxi_sum *sums, cons
     b.result = node->result;
     b.wants = wants;
     b.grad = grad;
+    b.pass = run;
+    b.node = node;
     for (int k = 0; k < node->out_count; k++) b.g[k] = sums[k].sum;
     if (node->row) return node->row->rule ? node->row->rule(&b) : oxi_gradient_by_formula(node->row, &b);
     for (int i = 0; i < node->in_count; i++)
@@ -370,8 +389,6 @@ static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, co
     oxi_free(g, bytes);
     return status;
 }
-
-static int64_t oxi_detects_anomaly; /* atomic */
 
 OX_API void ox_set_detect_anomaly(bool detect) {
     oxi_atomic_store(&oxi_detects_anomaly, detect);

@@ -12,7 +12,6 @@ typedef struct oxi_counted {
 } oxi_counted;
 
 typedef struct oxi_tape oxi_tape;
-typedef struct oxi_node oxi_node;
 
 /* Where a gradient goes: node and output, or leaf, or nowhere. Owns a reference. */
 typedef struct oxi_edge {

@@ -25,6 +25,9 @@ typedef struct oxi_outline {
     ox_device *device;
 } oxi_outline;
 
+typedef struct oxi_pass oxi_pass;
+typedef struct oxi_node oxi_node;
+
 /* A recorded call on its way backward. Rules fill grad[] by public functions. A gradient may have any shape
  * that the operand broadcasts to, any float dtype and device: the engine sums, converts and moves it. */
 typedef struct oxi_backward {
@@ -36,7 +39,13 @@ typedef struct oxi_backward {
     ox_tensor *g[OXI_MAX_OUT];       /* their gradients; NULL: none came. One of the two is there */
     const bool *wants;               /* whether operand i wants a gradient */
     ox_tensor **grad;                /* to be filled where wants[i]; NULL is a gradient of zeros */
+    const oxi_pass *pass;            /* the engine's, or NULL */
+    const oxi_node *node;            /* of its */
 } oxi_backward;
+
+/* What was added up for operand i so far, where a rule may add to it itself and leave grad[i] NULL, as one does
+ * that would fill up zeros; NULL: nothing, or others see it. */
+static ox_tensor *oxi_sum_so_far(const oxi_backward *b, int i);
 
 /* Gradients of a row's operands. An error is recorded where a function gives NULL. */
 typedef ox_status (*oxi_gradient_rule)(oxi_backward *b);

@@ -373,6 +373,11 @@ static oxi_listener oxi_recorder = {oxi_record_before, oxi_record_after, NULL};
 
 /* From the first variable on that wants a gradient. */
 static ox_status oxi_start_recording(const char *name) {
+    if (!oxi_cpu_back) {
+        oxi_lock_take(&oxi_gradient_chain_lock);
+        oxi_cpu_back = oxi_run_back;
+        oxi_lock_give(&oxi_gradient_chain_lock);
+    }
     if (oxi_listen(&oxi_recorder)) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: too many listen to calls", name);
 }

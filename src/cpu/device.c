@@ -59,6 +59,7 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     case OXI_FAMILY_CONV: return oxi_cpu_conv(call);
     case OXI_FAMILY_POOL: return oxi_cpu_pool(call);
     case OXI_FAMILY_CHAIN: return oxi_cpu_chain(call);
+    case OXI_FAMILY_BACK: return oxi_cpu_back(call);
     case OXI_FAMILY_RECURRENCE: return oxi_cpu_recurrence(call);
     default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: nothing to run", oxi_op_row_of(call->op)->name);
     }

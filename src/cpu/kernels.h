@@ -358,6 +358,7 @@ static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 static ox_status oxi_cpu_conv(const oxi_call *call);       /* cpu/windows/conv.c */
 static ox_status oxi_cpu_pool(const oxi_call *call);       /* cpu/windows/pool.c */
+OXI_UNUSED static ox_status (*oxi_cpu_back)(const oxi_call *call); /* BACK: set by autograd/node.c */
 
 /* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n
  * elements of one that can (whole blocks) as floats. */

@@ -96,12 +96,9 @@ static int oxi_class_dim(ox_tensor *input, ox_tensor *target, ox_tensor *weight)
     return oxi_class_weight_fits(weight, input, dim) ? dim : -1;
 }
 
-static bool oxi_class_loss_of(oxi_class_loss *c, ox_tensor *input, ox_tensor *target, ox_tensor *weight,
-                              int64_t ignored) {
+static bool oxi_class_targets(oxi_class_loss *c, ox_tensor *target, ox_tensor *weight, int64_t ignored) {
+    bool whole = target && (target->dtype == OX_I64 || target->dtype == OX_I32);
     memset(c, 0, sizeof *c);
-    c->dim = oxi_class_dim(input, target, weight);
-    if (c->dim < 0) return false;
-    bool whole = target->dtype == OX_I64 || target->dtype == OX_I32;
     target = whole ? target : ox_cast(target, OX_I64);
     c->counts = ox_ne_number(target, (double)ignored);
     c->target = ox_masked_fill(target, ox_logical_not(c->counts), 0);
@@ -112,6 +109,14 @@ static bool oxi_class_loss_of(oxi_class_loss *c, ox_tensor *input, ox_tensor *ta
         if (!c->weight) return false;
     }
     return c->target != NULL;
+}
+
+static bool oxi_class_loss_of(oxi_class_loss *c, ox_tensor *input, ox_tensor *target, ox_tensor *weight,
+                              int64_t ignored) {
+    int dim = oxi_class_dim(input, target, weight);
+    if (dim < 0 || !oxi_class_targets(c, target, weight, ignored)) return false;
+    c->dim = dim;
+    return true;
 }
 
 /* -weight[target] input[target], 0 where it is ignored, whatever input is there. */
@@ -146,20 +151,39 @@ static ox_tensor *oxi_weight_along(ox_tensor *weight, const ox_tensor *input, in
     return weight ? ox_reshape(weight, shape) : NULL;
 }
 
+/* Terms in f32 as what they are made of: of the dtype that input and weight are promoted to. */
+static ox_tensor *oxi_as_loss_of(ox_tensor *loss, const ox_tensor *input, const ox_tensor *weight) {
+    if (!loss || (weight && weight->dtype != input->dtype)) return loss;
+    return ox_cast(loss, input->dtype);
+}
+
+/* -weight[target] log(softmax(logits)[target]), logits being input, or what layer [C,D] makes of it. */
+static ox_tensor *oxi_class_terms(const oxi_class_loss *c, ox_tensor *input, ox_tensor *layer,
+                                  ox_tensor *bias) {
+    bool one = input->ndim == 1; /* without a dim of rows */
+    ox_tensor *x = one ? ox_unsqueeze(input, 0) : input;
+    ox_tensor *target = one ? ox_unsqueeze(c->target, 0) : c->target;
+    ox_tensor *logs = x && target ? oxi_class_logs(x, layer, bias, target) : NULL;
+    if (one) logs = ox_squeeze(logs, 0);
+    return oxi_weighted(ox_neg(ox_masked_fill(logs, ox_logical_not(c->counts), 0)), c->weight);
+}
+
 static ox_tensor *oxi_cross_entropy_of_classes(ox_tensor *input, ox_tensor *target,
                                                const ox_cross_entropy_desc *desc) {
     oxi_class_loss c;
     double smoothing = desc->label_smoothing;
     int64_t ignored = desc->ignores ? desc->ignore_index : -100;
     if (!oxi_class_loss_of(&c, input, target, desc->weight, ignored)) return NULL;
-    ox_tensor *logs = ox_log_softmax(input, c.dim), *terms = oxi_nll_terms(&c, logs);
-    if (smoothing > 0) {
-        ox_tensor *all = oxi_weighted(logs, oxi_weight_along(desc->weight, input, c.dim));
-        all = ox_sum(all, OX_DIMS(c.dim), false);
-        all = ox_masked_fill(all, ox_logical_not(c.counts), 0);
-        double share = smoothing / (double)input->shape[c.dim];
-        terms = ox_add_scaled(ox_mul_number(terms, 1 - smoothing), all, -share);
+    if (!(smoothing > 0)) {
+        ox_tensor *loss = oxi_reduce_classes(&c, oxi_class_terms(&c, input, NULL, NULL), desc->reduction);
+        return oxi_as_loss_of(loss, input, desc->weight);
     }
+    ox_tensor *logs = ox_log_softmax(input, c.dim), *terms = oxi_nll_terms(&c, logs);
+    ox_tensor *all = oxi_weighted(logs, oxi_weight_along(desc->weight, input, c.dim));
+    all = ox_sum(all, OX_DIMS(c.dim), false);
+    all = ox_masked_fill(all, ox_logical_not(c.counts), 0);
+    double share = smoothing / (double)input->shape[c.dim];
+    terms = ox_add_scaled(ox_mul_number(terms, 1 - smoothing), all, -share);
     return oxi_reduce_classes(&c, terms, desc->reduction);
 }
 
@@ -190,6 +214,59 @@ OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox
         loss = oxi_cross_entropy_of_probabilities(input, target, desc);
     else
         loss = oxi_cross_entropy_of_classes(input, target, desc);
+    return oxi_work_end(&work, loss);
+}
+
+/* The product of all sizes but the last ones. */
+static int64_t oxi_outer_count(const ox_tensor *t, int last) {
+    int64_t count = 1;
+    for (int d = 0; d < t->ndim - last; d++) count *= t->shape[d];
+    return count;
+}
+
+/* Whether the operands of linear_cross_entropy go together; *of_classes: as targets of classes. */
+static bool oxi_layer_fits(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
+                           ox_tensor *weight, bool *of_classes) {
+    bool fits = x->ndim > 0 && layer->ndim == 2 && layer->shape[1] == x->shape[x->ndim - 1];
+    *of_classes = fits && oxi_same_sizes(target, x, x->ndim - 1);
+    if (fits && !*of_classes)
+        fits = target->ndim == x->ndim && target->shape[x->ndim - 1] == layer->shape[0];
+    if (fits && bias) fits = bias->ndim == 1 && bias->shape[0] == layer->shape[0];
+    if (fits) return oxi_class_weight_fits(weight, layer, 0);
+    (void)oxi_fail(OX_ERR_SHAPE, "loss: targets %s of %s through a layer %s", oxi_tensor_text(target),
+                   oxi_tensor_text(x), oxi_tensor_text(layer));
+    return false;
+}
+
+/* Of rows x [N,D]: in chunks, where what is wanted of a row is the logarithm of its class. */
+static ox_tensor *oxi_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
+                                           const ox_cross_entropy_desc *desc) {
+    oxi_class_loss c;
+    if (target->ndim == 2 || desc->label_smoothing != 0)
+        return ox_cross_entropy(ox_linear(x, layer, bias), target, desc);
+    if (!oxi_class_targets(&c, target, desc->weight, desc->ignores ? desc->ignore_index : -100)) return NULL;
+    ox_tensor *loss = oxi_reduce_classes(&c, oxi_class_terms(&c, x, layer, bias), desc->reduction);
+    return oxi_as_loss_of(loss, x, desc->weight);
+}
+
+OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
+                                          const ox_cross_entropy_desc *desc) {
+    ox_cross_entropy_desc plain;
+    ox_tensor *all[3] = {x, layer, target}, *loss = NULL;
+    bool of_classes;
+    memset(&plain, 0, sizeof plain);
+    if (!desc) desc = &plain;
+    if (oxi_any_null("linear_cross_entropy", all, 3)) return NULL;
+    oxi_work work = oxi_work_begin("linear_cross_entropy");
+    if (oxi_layer_fits(x, layer, target, bias, desc->weight, &of_classes)) {
+        ox_shape shape = ox_shape_of(target);
+        if (!of_classes) shape.ndim--;
+        ox_tensor *rows = ox_reshape(x, OX_SHAPE(oxi_outer_count(x, 1), x->shape[x->ndim - 1]));
+        ox_tensor *flat = ox_flatten(target, 0, -1);
+        if (!of_classes) flat = ox_reshape(target, OX_SHAPE(oxi_outer_count(x, 1), layer->shape[0]));
+        if (rows && flat) loss = oxi_linear_cross_entropy(rows, layer, flat, bias, desc);
+        if (desc->reduction == OX_LOSS_NONE) loss = ox_reshape(loss, shape);
+    }
     return oxi_work_end(&work, loss);
 }
 

@@ -264,8 +264,10 @@ OXI_GRADIENT_RULE(attention) {
     if (oxi_outline_numel(&b->operand[OXI_ATTENTION_Q]) == 0 || oxi_outline_numel(&b->result[0]) == 0 ||
         b->operand[OXI_ATTENTION_K].shape[b->operand[0].ndim - 2] == 0)
         return OX_OK;
-    ox_status status = oxi_attention_back_begin(&a, b);
-    if (status != OX_OK) return status;
+    bool done;
+    ox_status status = oxi_attention_back_by_row(b, &done);
+    if (!done && status == OX_OK) status = oxi_attention_back_begin(&a, b);
+    if (done || status != OX_OK) return status;
     size_t bytes = (size_t)a.chunks * 2 * sizeof *a.rows;
     a.rows = (ox_tensor **)oxi_alloc(bytes);
     if (!a.rows) return OX_ERR_NOMEM;

@@ -212,10 +212,19 @@ static bool oxi_formula_letter(const oxi_formula *f, oxi_formula_values *values,
     return out->t != NULL;
 }
 
+/* "g f0 *" with a factor of 1: g as it comes, in its own dtype. */
+static bool oxi_formula_is_g(const oxi_formula *f, const oxi_formula_values *values) {
+    const oxi_word *w = f->words;
+    return f->count == 3 && w[0].kind == OXI_WORD_LETTER && w[0].index == 'g' - 'a' &&
+           w[1].kind == OXI_WORD_ATTRIBUTE && values->attribute[w[1].index] == 1 &&
+           w[2].kind == OXI_WORD_OP && w[2].index == OXI_OP_mul;
+}
+
 static ox_tensor *oxi_formula_value(const oxi_formula *f, oxi_formula_values *values) {
     oxi_operand stack[OXI_FORMULA_DEPTH], kept[OXI_FORMULA_KEPT];
     int height = 0;
     if (f->refused) return OXI_FAIL_NULL(OX_ERR_ARG, "a formula of grads.def at \"%s\"", f->refused);
+    if (oxi_formula_is_g(f, values)) return values->letter['g' - 'a'];
     for (int i = 0; i < f->count; i++) {
         const oxi_word *word = &f->words[i];
         if (word->kind == OXI_WORD_OP) {

@@ -116,6 +116,9 @@ OXI_GRADIENT_RULE(embedding) {
     ox_tensor *ids = ox_flatten(b->call->in[1], 0, -1), *g = b->g[0];
     if (!ids || !g) return ox_error();
     ox_tensor *rows = ox_reshape(g, OX_SHAPE(ox_numel(ids), b->operand[0].shape[1]));
+    ox_tensor *sum = oxi_sum_so_far(b, 0); /* a table that is a layer's weight too */
+    if (sum && rows && sum->dtype == rows->dtype)
+        return ox_index_add_(sum, 0, ids, rows, 1) ? OX_OK : ox_error();
     return oxi_gives(b, 0, oxi_added_back(b, 0, ids, rows));
 }
 

@@ -5,11 +5,17 @@ static ox_shape oxi_along_dims(const oxi_backward *b) {
 }
 
 OXI_GRADIENT_RULE(softmax) {
+    bool done;
+    ox_status status = oxi_softmax_back(b, OXI_OP_softmax_back, &done);
+    if (done || status != OX_OK) return status;
     ox_tensor *y = oxi_wide(b->out[0]), *weighted = ox_mul(oxi_wide(b->g[0]), y);
     return oxi_gives(b, 0, ox_sub(weighted, ox_mul(y, ox_sum(weighted, oxi_along_dims(b), true))));
 }
 
 OXI_GRADIENT_RULE(log_softmax) {
+    bool done;
+    ox_status status = oxi_softmax_back(b, OXI_OP_log_softmax_back, &done);
+    if (done || status != OX_OK) return status;
     ox_tensor *y = oxi_wide(b->out[0]), *g = oxi_wide(b->g[0]);
     return oxi_gives(b, 0, ox_sub(g, ox_mul(ox_exp(y), ox_sum(g, oxi_along_dims(b), true))));
 }
@@ -42,8 +48,10 @@ static ox_tensor *oxi_normal_row_back(const oxi_normal_row *row, ox_tensor *g) {
 
 static ox_status oxi_norm_rows_back(oxi_backward *b, bool centered) {
     const oxi_call *call = b->call;
+    bool done;
+    ox_status status = oxi_norm_back(b, centered ? OXI_OP_layer_norm_back : OXI_OP_rms_norm_back, &done);
+    if (done || status != OX_OK) return status;
     ox_tensor *g = oxi_wide(b->g[0]);
-    ox_status status = OX_OK;
     if (b->wants[0] || b->wants[1]) {
         ox_tensor *x = oxi_wide(call->in[0]);
         ox_shape dims = x ? oxi_last_dims(x, call->attr.norm.last_dims) : OX_SCALAR_SHAPE;

@@ -16,8 +16,20 @@ OXI_GRADIENT_RULE(view) {
     return oxi_gives(b, 0, ox_reshape(b->g[0], oxi_outline_shape(&b->operand[0])));
 }
 
+/* Adds g where the view lies in what was added up so far; *done: there was such. */
+static ox_status oxi_added_in_view(const oxi_backward *b, bool *done) {
+    ox_tensor *sum = oxi_sum_so_far(b, 0), *part;
+    *done = sum && b->g[0] && sum->dtype == b->g[0]->dtype;
+    if (!*done) return OX_OK;
+    part = oxi_apply_1(b->call->op, &b->call->attr, sum);
+    return part && ox_add_(part, b->g[0]) ? OX_OK : ox_error();
+}
+
 /* Steps of 1 and -1 join with zeros, others are added row by row. */
 OXI_GRADIENT_RULE(slice) {
+    bool done;
+    ox_status status = oxi_added_in_view(b, &done);
+    if (done) return status;
     const oxi_attr_slice *told = &b->call->attr.slice;
     int64_t size = b->operand[0].shape[told->dim], first = told->start;
     ox_tensor *g = b->g[0];
@@ -34,6 +46,9 @@ OXI_GRADIENT_RULE(slice) {
 }
 
 OXI_GRADIENT_RULE(select) {
+    bool done;
+    ox_status status = oxi_added_in_view(b, &done);
+    if (done) return status;
     const oxi_attr_select *told = &b->call->attr.select;
     int64_t behind = b->operand[0].shape[told->dim] - told->index - 1;
     ox_tensor *g = ox_unsqueeze(b->g[0], told->dim);

@@ -5,6 +5,15 @@ OXI_RULE(row) {
     return OX_OK;
 }
 
+OXI_RULE(back) {
+    for (int i = 0; i < call->out_count; i++) {
+        const ox_tensor *like = call->in[i + 1 < call->in_count ? i + 1 : call->in_count - 1];
+        if (!like) return oxi_fail(OX_ERR_ARG, "%s: no operand for result %d", oxi_op_name(call), i + 1);
+        oxi_meta(&out[i], like->dtype, like->ndim, like->shape);
+    }
+    return OX_OK;
+}
+
 /* f16, bf16 and f32 may meet in weights; f64 meets only its own. */
 static ox_status oxi_check_weight_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w) {
     if (!w || (x->dtype == OX_F64) == (w->dtype == OX_F64)) return OX_OK;
