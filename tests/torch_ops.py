@@ -3,7 +3,10 @@
 
     python3 tests/torch_ops.py LIBRARY [NAME ...]     says how each name does
     python3 tests/torch_ops.py LIBRARY --write        writes tests/torch_ops.txt
-    options: --dtypes f32,f64   --seeds 1,2   --strided (operands in other layouts)   --errors   --verbose
+    options: --dtypes f32,f64   --seeds 1,2   --samples 40   --verbose
+             --strided     operands in other layouts
+             --reference   op_db's reference inputs instead of its sample inputs
+             --errors      op_db's error inputs: each must give an error here, never a result or a crash
 
 It wants PyTorch 2.14 and LIBRARY, the implementation of oxtorch_nn.h as a shared library:
 
@@ -30,7 +33,10 @@ import torch  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-MAX_DIMS = 8
+import torch_ops_calls as calls  # noqa: E402
+import torch_ops_nn  # noqa: E402, F401   more rows of it
+from torch_ops_calls import MAX_DIMS, Shape  # noqa: E402
+
 DTYPES = {torch.bool: 'OX_BOOL', torch.uint8: 'OX_U8', torch.int8: 'OX_I8', torch.int16: 'OX_I16',
           torch.int32: 'OX_I32', torch.int64: 'OX_I64', torch.float16: 'OX_F16', torch.bfloat16: 'OX_BF16',
           torch.float32: 'OX_F32', torch.float64: 'OX_F64', torch.complex64: 'OX_C64'}
@@ -46,8 +52,19 @@ class Failed(Exception):
     """A function gave an error."""
 
 
-class Shape(ctypes.Structure):
-    _fields_ = [('ndim', ctypes.c_int), ('dim', ctypes.c_int64 * MAX_DIMS)]
+OF_A_CALL = (Failed, AssertionError, TypeError, KeyError, RuntimeError, ValueError, IndexError, AttributeError,
+             NotImplementedError, ctypes.ArgumentError)
+
+
+def one_line(value, most):
+    return re.sub(r'\s+', ' ', str(value))[:most]
+
+
+def call_text(sample):
+    """A sample's arguments, tensors as their dtype and shape."""
+    def outline(t):
+        return '%s%s' % (str(t.dtype)[6:], list(t.shape)) if t.numel() > 4 or t.numel() == 0 else one_line(t, 80)
+    return one_line(map_tensors((sample.input,) + tuple(sample.args) + tuple(sample.kwargs.items()), outline), 300)
 
 
 class Scalar(ctypes.Structure):
@@ -449,36 +466,83 @@ class Bench:
         seed_all(seed, op.name)
         differentiable = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and \
             op.supports_dtype(dtype, 'cpu')
-        samples = op.sample_inputs('cpu', dtype, requires_grad=differentiable)
+        inputs = op.reference_inputs if self.options.reference else op.sample_inputs
+        samples = inputs('cpu', dtype, requires_grad=differentiable)
         for number, sample in enumerate(samples):
             if number >= self.options.samples:
                 break
-            text = lambda: '%s %s sample %d %s' % (op.name, dtype, number, re.sub(r'\s+', ' ', str(sample))[:200])  # noqa: E731
+            text = '%s %s sample %d' % (op.name, dtype, number)
             counts[1] += 1
-            scope = self.library.raw.ox_scope_begin
             self.library.raw.ox_error_clear()
             try:
                 back = self.sample(op, sample, dtype, differentiable, strided)
-            except Missing as error:
-                wrong = wrong or '%s: %s' % (text(), error)
+            except (Missing,) + OF_A_CALL as error:
+                wrong = wrong or '%s %s: %s: %s' % (text, call_text(sample), type(error).__name__,
+                                                    one_line(error, 300))
                 continue
-            except (Failed, AssertionError, TypeError, KeyError, RuntimeError, ValueError, IndexError,
-                    AttributeError, NotImplementedError, ctypes.ArgumentError) as error:
-                message = re.sub(r'\s+', ' ', str(error))[:300]
-                if isinstance(error, (RuntimeError, NotImplementedError)) and 'ox' not in message and \
-                        'sample' in message:
-                    counts[1] -= 1
-                wrong = wrong or '%s: %s: %s' % (text(), type(error).__name__, message)
-                continue
-            finally:
-                del scope
             counts[0] += 1
             if back is not None:
                 counts[3] += 1
                 counts[2] += back is True
                 if back is not True:
-                    wrong = wrong or '%s: back: %s' % (text(), re.sub(r'\s+', ' ', str(back))[:300])
+                    wrong = wrong or '%s %s: back: %s' % (text, call_text(sample), one_line(back, 300))
         return counts, wrong
+
+    def refuse(self, op):
+        """What the error inputs of an operator give: (sort, words) each. The sorts: error, result, and row,
+        where the row of torch_ops_calls.py does not get as far as the library."""
+        keys = [k for k in (op.name + '/' + op.variant_test_name, op.name) if k in self.calls.CALLS]
+        seed_all(1, op.name)
+        for number, given in enumerate(op.error_inputs('cpu')):
+            sample, words = given.sample_input, one_line(given.error_regex, 100)
+            if not words or 'out' in sample.kwargs or sample.kwargs.get('layout'):
+                continue        # numbers where Python wants a tensor; arguments that no function has
+            self.library.raw.ox_error_clear()
+            convert = self.library.from_torch
+            try:
+                arguments = map_tensors((sample.input,) + tuple(sample.args), convert)
+                kwargs = map_tensors(dict(sample.kwargs), convert)
+                self.calls.CALLS[keys[0]](self.library, *arguments, **kwargs)
+            except Failed as error:
+                yield 'error', one_line(error, 200)
+                continue
+            except Exception as error:
+                yield 'row', '%d %s: %s' % (number, type(error).__name__, one_line(error, 200))
+                continue
+            yield 'result', '%d %s: PyTorch: %s' % (number, call_text(sample), words)
+
+    def refuse_apart(self, op):
+        """The same in a process of its own, for a crash ends it: ('crash', signal) then."""
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with os.fdopen(theirs, 'w') as out:
+                for sort, words in self.refuse(op):
+                    out.write('%s\t%s\n' % (sort, words))
+                    out.flush()
+            os._exit(0)
+        os.close(theirs)
+        with os.fdopen(ours) as said:
+            rows = [tuple(line.rstrip('\n').split('\t', 1)) for line in said]
+        status = os.waitpid(child, 0)[1]
+        return rows + [('crash', '%d after %d' % (status, len(rows)))] * (status != 0)
+
+
+def test_errors(bench, infos):
+    """Prints what gave no error; the count of results and crashes that no reason stands for."""
+    sums, bad = dict.fromkeys(('error', 'row', 'result', 'taken', 'crash'), 0), 0
+    for name in sorted(infos):
+        for op in infos[name]:
+            known = name in bench.calls.CALLS or name + '/' + op.variant_test_name in bench.calls.CALLS
+            for sort, words in bench.refuse_apart(op) if known and op.error_inputs_func else []:
+                if sort == 'result' and bench.calls.takes(name, words):
+                    sort = 'taken'
+                sums[sort] += 1
+                bad += sort in ('result', 'crash')
+                if sort in ('result', 'crash') or bench.options.verbose:
+                    print('%s: %s: %s' % (name, sort, words))
+    print(', '.join('%s %d' % pair for pair in sums.items()))
+    return bad
 
 
 def main():
@@ -491,10 +555,11 @@ def main():
     parser.add_argument('--seeds', default='1')
     parser.add_argument('--samples', type=int, default=40)
     parser.add_argument('--strided', action='store_true')
+    parser.add_argument('--reference', action='store_true')
+    parser.add_argument('--errors', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument('--missing', action='store_true')
     options = parser.parse_args()
-    import torch_ops_calls as calls
     torch.set_num_threads(1)
     library = Library(options.library)
     bench = Bench(library, calls, options)
@@ -502,6 +567,8 @@ def main():
     for op in op_db:
         if not options.names or op.name in options.names or op.name.rpartition('.')[2] in options.names:
             infos.setdefault(op.name, []).append(op)
+    if options.errors:
+        sys.exit(test_errors(bench, infos) > 0)
     for name in sorted(infos):
         total, wrong = [0, 0, 0, 0], []
         library.used = set()

@@ -7,14 +7,19 @@ MISSING says why a name is not here.
 """
 import ctypes
 import math
+import re
 
 import torch
 
-FLAT = -2147483648
+FLAT, MAX_DIMS = -2147483648, 8
 INF = float('inf')
 CALLS, EXPECT, MISSING, LOOSE = {}, {}, {}, {}
 NEEDS_C128, DRAWN = set(), set()
 END = 2**63 - 1
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [('ndim', ctypes.c_int), ('dim', ctypes.c_int64 * MAX_DIMS)]
 
 
 def row(*names, **marks):
@@ -275,7 +280,8 @@ row('bincount')(lambda o, x, weights=None, minlength=0: o.bincount(x, weights, m
 
 # ---- views, joins, splits --------------------------------------------------------------------------------
 
-row('T', 't', 't_copy')(lambda o, x: o.permute(x, list(range(x.ndim))[::-1]))
+row('t', 't_copy')(lambda o, x: o.t(x) if x.ndim > 1 else o.clone(x))
+row('T')(lambda o, x: o.permute(x, list(range(x.ndim))[::-1]))
 row('H')(lambda o, x: o.t(o.conj(x)) if x.is_complex else o.t(x))
 row('mT')(lambda o, x: o.transpose(x, -1, -2))
 row('mH')(lambda o, x: o.transpose(o.conj(x) if x.is_complex else x, -1, -2))
@@ -341,7 +347,7 @@ row('real')(lambda o, x: o.real(x) if x.is_complex else o.contiguous(x))
 row('flip')(lambda o, x, dims: o.flip(x, dims))
 row('fliplr')(lambda o, x: o.flip(x, 1))
 row('flipud')(lambda o, x: o.flip(x, 0))
-row('rot90')(lambda o, x, k=1, dims=(0, 1): o.rot90(x, k, *dims))
+row('rot90')(lambda o, x, k=1, dims=(0, 1): o.rot90(x, k, dims[0], dims[-1]))
 row('roll')(lambda o, x, shifts, dims=None: o.roll(x, shifts, dims))
 row('cat', 'concat', 'concatenate')(lambda o, ts, dim=0: o.cat(ts, dim))
 row('stack')(lambda o, ts, dim=0: o.stack(ts, dim))
@@ -600,7 +606,7 @@ row('randint')(lambda o, low, *a, dtype=torch.int64, **k: o.randint(low, a[0], l
 row('randint_like')(lambda o, x, low, high=None, dtype=None, **k: o.randint(
     *((0, low) if high is None else (low, high)), x.shape, dtype or x.dtype))
 row('bernoulli')(lambda o, x: o.bernoulli(x))
-row('multinomial')(lambda o, x, n, replacement=False: o.multinomial(x, n, replacement))
+row('multinomial')(lambda o, x, num_samples, replacement=False, **k: o.multinomial(x, num_samples, replacement))
 row('uniform')(lambda o, x, a=0, b=1: o.uniform_(o.empty_like(x), a, b))
 row('normal/in_place')(lambda o, x, mean=0, std=1: o.normal_(o.empty_like(x), mean, std))
 row('normal')(lambda o, mean, std, size=None, dtype=None, **k: o.add_number(o.mul_number(o.randn(list(size), dtype), std),
@@ -1041,12 +1047,6 @@ def pixels(o, x, r, out):
     return o.reshape(y, lead + [c * r * r, h // r, w // r])
 
 
-LATER = 'not yet: a later part of training (convolution, pooling, padding, interpolation, batch norm)'
-MISSING.update({name: LATER for name in """_batch_norm_with_update _native_batch_norm_legit native_batch_norm
-    _upsample_bilinear2d_aa constant_pad_nd grid_sampler_2d grid_sampler_3d max_pool2d_with_indices_backward
-    nn.functional.adaptive_* nn.functional.avg_* nn.functional.batch_norm nn.functional.conv* nn.functional.fractional_*
-    nn.functional.grid_sample nn.functional.interpolate nn.functional.local_response_norm nn.functional.max_* nn.functional.pad
-    nn.functional.upsample_*""".split()})
 MISSING.update({
     'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
     'jiterator_*': 'compiles CUDA source when it is called', 'sparse': 'no sparse layouts', 'to_sparse': 'no sparse layouts',
@@ -1074,4 +1074,31 @@ def reason(name):
     return 'not yet'
 
 
-CALLS = {k: v for k, v in CALLS.items() if v is not None}
+# What PyTorch refuses and is taken here: operators, words of PyTorch's message, and why.
+TAKES = [
+    ('_chunk_cat', 'non-empty', 'made of ox_cat in its row'),
+    ('complex', 'Expected', 'operands are promoted'),
+    ('cov', 'cannot be negative', 'numbers are not read'),
+    ('linalg.cross', 'same number of dimensions', 'operands broadcast'),
+    ('empty_permuted', '', 'the order in memory is no option'),
+    ('flipud roll', '', 'a tensor without dims takes dim 0, as everywhere; no shifts, no roll'),
+    ('gradient', 'spacing|multiple times', 'one dim a call'),
+    ('movedim', '', 'one dim a call'),
+    ('linspace logspace', 'combination', 'a matter of Python'),
+    ('masked_fill', '', 'made of where, for the gradient of the value'),
+    ('multinomial', 'must be 1 or 2 dim', 'any number of leading dims'),
+    ('narrow', 'integral Tensor', 'a matter of Python'),
+    ('native_layer_norm nn.functional.rms_norm', 'normalized_shape', 'how many dims, not their sizes'),
+    ('nn.functional.avg_pool*', 'divisor', '0 is the count'),
+    ('nn.functional.conv*', 'non-positive groups', '0 is 1'),
+    ('nn.functional.gelu', 'approximate', 'a function each'),
+    ('nn.functional.group_norm nn.functional.max_pool* nn.functional.multilabel_margin_loss', 'Expected',
+     'of nothing comes nothing'),
+    ('signal.windows.*', 'dtypes, got', 'floats of any width'),
+]
+
+
+def takes(name, words):
+    return any(re.search(part, words) and any(
+        name == key or key[-1] == '*' and name.startswith(key[:-1]) for key in names.split())
+        for names, part, why in TAKES)
