@@ -63,6 +63,7 @@
 #include "autograd/autograd.h"
 #include "nn/losses.h"
 #include "nn/optimizers.h"
+#include "nn/images/images.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -99,6 +100,10 @@
 /* training */
 #include "nn/losses.c"
 #include "nn/ctc.c"
+#include "nn/images/pad.c"
+#include "nn/images/interpolate.c"
+#include "nn/images/grid.c"
+#include "nn/images/windows.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -48,6 +48,10 @@ class Missing(Exception):
     """Nothing here computes this sample."""
 
 
+class Refused(Exception):
+    """PyTorch refuses a sample, in the layout that it was given."""
+
+
 class Failed(Exception):
     """A function gave an error."""
 
@@ -411,7 +415,10 @@ class Bench:
         arguments = map_tensors((sample.input,) + tuple(sample.args), convert)
         kwargs = map_tensors(dict(sample.kwargs), convert)
         seed_all(99, op.name)
-        theirs = leaves(expect(sample.input, *sample.args, **sample.kwargs))
+        try:
+            theirs = leaves(expect(sample.input, *sample.args, **sample.kwargs))
+        except RuntimeError as error:
+            raise Refused from error
         keys = [k for k in (op.name + '/' + op.variant_test_name, op.name) if k in self.calls.CALLS]
         ours = leaves(self.calls.CALLS[keys[0]](lib, *arguments, **kwargs))
         if len(ours) != len(theirs):
@@ -431,6 +438,10 @@ class Bench:
         cotangents = [torch.randn_like(theirs[i].detach()).contiguous() for i in used]
         expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
                                        allow_unused=True)
+        follows = lib.raw.ox_requires_grad
+        follows.restype, follows.argtypes = ctypes.c_bool, [ctypes.c_void_p]
+        if any(follows(ours[i].pointer) for i in used):     # the others have gradients of zeros
+            used, cotangents = zip(*[(i, c) for i, c in zip(used, cotangents) if follows(ours[i].pointer)])
         outs = [ours[i] for i in used]
         try:
             given = [lib.from_torch(c) for c in cotangents]
@@ -476,6 +487,9 @@ class Bench:
             self.library.raw.ox_error_clear()
             try:
                 back = self.sample(op, sample, dtype, differentiable, strided)
+            except Refused:
+                counts[1] -= 1
+                continue
             except (Missing,) + OF_A_CALL as error:
                 wrong = wrong or '%s %s: %s: %s' % (text, call_text(sample), type(error).__name__,
                                                     one_line(error, 300))

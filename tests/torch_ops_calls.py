@@ -114,8 +114,17 @@ row('div')(lambda o, a, b, rounding_mode=None: o.div_mode(a, b, rounding_mode))
 row('addcmul')(lambda o, t, a, b, value=1: o.addcmul(t, a, b, value))
 row('addcdiv')(lambda o, t, a, b, value=1: o.addcdiv(t, a, b, value))
 row('where')(lambda o, a, c, b: o.where(c, a, b))
-row('torch.ops.aten._safe_softmax.default')(lambda o, x, dim, dtype=None: o.where(
-    o.eq_number(o.amax(x, dim, True), -INF), 0.0, o.softmax_as(x, dim, dtype)) if x.ndim else o.softmax_as(x, dim, dtype))
+
+
+@row('torch.ops.aten._safe_softmax.default')
+def _safe_softmax(o, x, dim, dtype=None):
+    """Zeros where there is nothing but -inf."""
+    if x.ndim == 0:
+        return o.softmax_as(x, dim, dtype)
+    none = o.eq_number(o.amax(x, dim, True), -INF)
+    return o.where(none, 0.0, o.softmax_as(o.where(none, 0.0, x), dim, dtype))
+
+
 row('lerp')(lambda o, a, b, w: o.lerp(a, b, w))
 row('clamp')(lambda o, x, low=None, high=None: o.clamp_tensor(x, low, high))
 row('nan_to_num')(lambda o, x, nan=None, posinf=None, neginf=None: o.nan_to_num(
@@ -974,7 +983,7 @@ row('nn.functional.triplet_margin_loss', 'nn.functional.triplet_margin_with_dist
 
 
 def triplet(o, a, pos, neg, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction='mean', distance_function=None, **k):
-    if distance_function is not None:
+    if distance_function is not None and not isinstance(distance_function, torch.nn.PairwiseDistance):
         raise NotImplementedError('a distance of one\'s own')
     return o.triplet_margin_loss(a, pos, neg, Triplet(margin, p, eps, swap, o.enums[loss(reduction)]))
 
@@ -1029,22 +1038,6 @@ def _native_group_norm(o, x, weight, bias, n, c, hw, groups, eps):
     grouped = o.reshape(x, [n, groups, c // groups * hw])
     return (o.group_norm(x, groups, weight, bias, eps), o.mean(grouped, [2], False),
             o.rsqrt(o.add_number(o.var(grouped, [2], 0, False), eps)))
-
-
-row('nn.functional.channel_shuffle')(lambda o, x, groups: o.reshape(o.transpose(o.unflatten(
-    x, 1, [groups, -1]), 1, 2), x.shape))
-row('nn.functional.pixel_shuffle')(lambda o, x, upscale_factor: pixels(o, x, upscale_factor, True))
-row('nn.functional.pixel_unshuffle')(lambda o, x, downscale_factor: pixels(o, x, downscale_factor, False))
-
-
-def pixels(o, x, r, out):
-    lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
-    n = len(lead)
-    if out:
-        y = o.permute(o.reshape(x, lead + [c // (r * r), r, r, h, w]), list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2])
-        return o.reshape(y, lead + [c // (r * r), h * r, w * r])
-    y = o.permute(o.reshape(x, lead + [c, h // r, r, w // r, r]), list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3])
-    return o.reshape(y, lead + [c * r * r, h // r, w // r])
 
 
 MISSING.update({

@@ -97,3 +97,74 @@ def _updated(o, x, weight, bias, mean, var, momentum, eps):
 
 
 EXPECT['_batch_norm_with_update'] = lambda *a, **k: torch.ops.aten._batch_norm_with_update(*a, **k)[:3]
+
+
+# ---- images ----------------------------------------------------------------------------------------------
+
+
+row('nn.functional.pad', 'nn.functional.pad/constant', 'nn.functional.pad/reflect', 'nn.functional.pad/replicate',
+    'nn.functional.pad/circular', 'nn.functional.pad/replicate_negative')(
+        lambda o, x, pad, mode='constant', value=None: o.pad(x, list(pad), mode, value or 0))
+row('constant_pad_nd')(lambda o, x, pad, value=0: o.pad(x, list(pad), 'constant', value or 0))
+
+
+def interpolate(o, x, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None,
+                antialias=False):
+    if antialias:
+        raise NotImplementedError('antialias')
+    scale = [] if scale_factor is None else [scale_factor] if isinstance(scale_factor, (int, float)) else scale_factor
+    return o.interpolate(x, size, list(scale), len(scale), mode, bool(align_corners), bool(recompute_scale_factor))
+
+
+row('nn.functional.interpolate', *['nn.functional.interpolate/' + m for m in (
+    'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area')])(interpolate)
+row('nn.functional.upsample_nearest')(lambda o, x, size=None, scale_factor=None: interpolate(o, x, size, scale_factor))
+row('nn.functional.upsample_bilinear')(lambda o, x, size=None, scale_factor=None: interpolate(
+    o, x, size, scale_factor, 'bilinear', True))
+row('nn.functional.grid_sample')(lambda o, x, grid, mode='bilinear', padding_mode='zeros', align_corners=None:
+                                 o.grid_sample(x, grid, mode, padding_mode, bool(align_corners)))
+row('grid_sampler_2d', 'grid_sampler_3d')(lambda o, x, grid, mode, padding, align_corners: o.grid_sample(
+    x, grid, ('bilinear', 'nearest', 'bicubic')[mode], ('zeros', 'border', 'reflection')[padding], align_corners))
+row('nn.functional.pixel_shuffle')(lambda o, x, upscale_factor: o.pixel_shuffle(x, upscale_factor))
+row('nn.functional.pixel_unshuffle')(lambda o, x, downscale_factor: o.pixel_unshuffle(x, downscale_factor))
+row('nn.functional.channel_shuffle')(lambda o, x, groups: o.channel_shuffle(x, groups))
+row('nn.functional.local_response_norm')(lambda o, x, size, alpha=1e-4, beta=0.75, k=1.0: o.local_response_norm(
+    x, size, alpha, beta, k))
+
+
+def max_unpool(dims):
+    def call(o, x, indices, kernel_size, stride=None, padding=0, output_size=None):
+        return o.call('max_unpool%dd' % dims, x, indices, kernel_size, stride, padding, output_size)
+    return call
+
+
+for n in (1, 2, 3):
+    CALLS['nn.functional.max_unpool%dd' % n] = CALLS['nn.functional.max_unpool%dd/grad' % n] = max_unpool(n)
+
+
+def samples_of(x, dims):
+    """Where windows lie, the same on both sides."""
+    batch = x.shape[0] if x.ndim == dims + 2 else 1
+    made = torch.rand(batch, x.shape[-1 - dims], dims, dtype=torch.float64,
+                      generator=torch.Generator().manual_seed(7))
+    return made.to(x.dtype)
+
+
+def fractional(dims):
+    name = 'fractional_max_pool%dd' % dims
+
+    def call(o, x, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        if output_size is None:
+            ratio = [output_ratio] * dims if isinstance(output_ratio, float) else output_ratio
+            output_size = [int(n * r) for n, r in zip(x.shape[-dims:], ratio)]
+        made = o.call(name, x, kernel_size, output_size, o.from_torch(samples_of(x, dims)))
+        return made if return_indices else made[0]
+
+    def expect(x, *args, _random_samples=None, **kwargs):
+        return getattr(torch.nn.functional, name)(x, *args, _random_samples=samples_of(x, dims), **kwargs)
+    return call, expect
+
+
+for n in (2, 3):
+    name = 'nn.functional.fractional_max_pool%dd' % n
+    CALLS[name], EXPECT[name] = fractional(n)
