@@ -64,6 +64,8 @@
 #include "nn/losses.h"
 #include "nn/optimizers.h"
 #include "nn/images/images.h"
+#include "nn/recurrent/recurrent.h"
+#include "nn/distributions/distributions.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -104,6 +106,11 @@
 #include "nn/images/interpolate.c"
 #include "nn/images/grid.c"
 #include "nn/images/windows.c"
+#include "nn/recurrent/recurrent.c"
+#include "nn/distributions/densities.c"
+#include "nn/distributions/draws.c"
+#include "nn/distributions/divergences.c"
+#include "nn/distributions/distributions.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 
