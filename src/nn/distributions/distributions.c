@@ -12,7 +12,7 @@ typedef struct oxi_distribution_row {
     ox_tensor *(*divergence)(const ox_distribution *d, ox_tensor *const *p, ox_tensor *const *q);
 } oxi_distribution_row;
 
-static const oxi_distribution_row oxi_distribution_rows[OXI_DISTRIBUTION_COUNT] = {
+static const oxi_distribution_row oxi_distribution_rows[] = {
     {NULL, 0, 0, 0, false, NULL, NULL, NULL, NULL, NULL, NULL},
 #define OXI_DISTRIBUTION(KIND, name, parameters, least, event, by_sample) \
     {#name,                                                               \
@@ -26,12 +26,12 @@ static const oxi_distribution_row oxi_distribution_rows[OXI_DISTRIBUTION_COUNT] 
      oxi_mean_##name,                                                     \
      oxi_variance_##name,                                                 \
      oxi_divergence_##name},
-#include "distributions.def"
+#include "nn/distributions/distributions.def"
 };
 
 /* The row of a distribution whose parameters go together; NULL and an error. */
 static const oxi_distribution_row *oxi_distribution_of(const char *what, const ox_distribution *d) {
-    if (!d || (int)d->kind < 1 || d->kind >= OXI_DISTRIBUTION_COUNT) {
+    if (!d || (int)d->kind < 1 || d->kind >= OX_DISTRIBUTION_KINDS) {
         (void)oxi_fail(OX_ERR_ARG, "%s: no such distribution", what);
         return NULL;
     }

@@ -48,14 +48,15 @@ OX_API ox_tensor *ox_channel_shuffle(ox_tensor *x, int64_t groups);
  * ox_fractional_max_pool2d - the largest of windows whose places are drawn: kernel and size of the result as
  * OX_DIMS; samples [N,C,2] (of 3-d x: [N,C,3]) in [0, 1), one a dim. With where it is (Graham 2015).
  * Likewise of the other numbers of spatial dims. x [N,C,..] or [C,..]. */
-#define OX_NN_WINDOWS(X) X(1) X(2) X(3)
-#define OXI_X(dims)                                                                                 \
-    OX_API ox_tensor *ox_lp_pool##dims##d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, \
-                                          bool ceil);                                               \
-    OX_API ox_tensor *ox_max_unpool##dims##d(ox_tensor *x, ox_tensor *indices, ox_shape kernel,     \
-                                             ox_shape stride, ox_shape padding, ox_shape size);
-OX_NN_WINDOWS(OXI_X)
-#undef OXI_X
+OX_API ox_tensor *ox_lp_pool1d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool1d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
+OX_API ox_tensor *ox_lp_pool2d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool2d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
+OX_API ox_tensor *ox_lp_pool3d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool3d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
 OX_API ox_pair ox_fractional_max_pool2d(ox_tensor *x, ox_shape kernel, ox_shape size, ox_tensor *samples);
 OX_API ox_pair ox_fractional_max_pool3d(ox_tensor *x, ox_shape kernel, ox_shape size, ox_tensor *samples);
 

@@ -152,7 +152,7 @@ static ox_tensor *oxi_max_unpool(const char *name, int dims, ox_tensor *x, ox_te
                                              ox_shape stride, ox_shape padding, ox_shape size) {        \
         return oxi_max_unpool("max_unpool" #dims "d", dims, x, indices, kernel, stride, padding, size); \
     }
-OX_NN_WINDOWS(OXI_X)
+OXI_X(1) OXI_X(2) OXI_X(3)
 #undef OXI_X
 
 /* ---- windows at drawn places --------------------------------------------------------------------------- */

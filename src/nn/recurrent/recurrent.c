@@ -223,5 +223,5 @@ OX_API ox_tuple ox_lstm_cell(ox_tensor *x, ox_tensor *const *states, int state_c
         bool made = oxi_recurrent_cell(&oxi_kind_##name, x, &state, w, u, b, d);                             \
         return oxi_work_end(&work, made ? state : NULL);                                                     \
     }
-OX_NN_RECURRENT(OXI_X)
+OXI_X(gru) OXI_X(rnn_tanh) OXI_X(rnn_relu)
 #undef OXI_X

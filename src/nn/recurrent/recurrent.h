@@ -23,18 +23,24 @@ OX_API ox_tuple ox_lstm(ox_tensor *x, ox_tensor *const *states, int state_count,
                         int param_count, bool has_biases, int64_t layers, double dropout, bool train,
                         bool bidirectional, bool batch_first);
 /* t[0] outputs, t[1] h */
-#define OX_NN_RECURRENT(X) X(gru) X(rnn_tanh) X(rnn_relu)
-#define OXI_X(name)                                                                                          \
-    OX_API ox_tuple ox_##name(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,         \
-                              bool has_biases, int64_t layers, double dropout, bool train,                   \
-                              bool bidirectional, bool batch_first);                                         \
-    OX_API ox_tensor *ox_##name##_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b, \
-                                       ox_tensor *d);
-OX_NN_RECURRENT(OXI_X)
-#undef OXI_X
+OX_API ox_tuple ox_gru(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                       bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                       bool batch_first);
+OX_API ox_tuple ox_rnn_tanh(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                            bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                            bool batch_first);
+OX_API ox_tuple ox_rnn_relu(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                            bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                            bool batch_first);
 /* One step: x [N,I] or [I], states as x; b and d may be NULL. lstm_cell gives h and c. */
 OX_API ox_tuple ox_lstm_cell(ox_tensor *x, ox_tensor *const *states, int state_count, ox_tensor *w,
                              ox_tensor *u, ox_tensor *b, ox_tensor *d);
+OX_API ox_tensor *ox_gru_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                              ox_tensor *d);
+OX_API ox_tensor *ox_rnn_tanh_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                                   ox_tensor *d);
+OX_API ox_tensor *ox_rnn_relu_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                                   ox_tensor *d);
 
 OX_EXTERN_C_END
 #endif
