@@ -106,6 +106,16 @@ static ox_tensor *oxi_recurrent_layers(const oxi_recurrent *r, ox_tensor *x, ox_
     return x;
 }
 
+/* Whether W and U have the rows of all gates: sizes of 1 would broadcast. False and an error. */
+static bool oxi_gates_fit(const oxi_recurrent_kind *kind, const ox_tensor *w, const ox_tensor *u,
+                          const ox_tensor *state) {
+    int64_t rows = kind->gates * state->shape[state->ndim - 1];
+    if (w->ndim == 2 && u->ndim == 2 && w->shape[0] == rows && u->shape[0] == rows) return true;
+    (void)oxi_fail(OX_ERR_SHAPE, "%s: weights %s, %s beside a state %s", kind->name, oxi_tensor_text(w),
+                   oxi_tensor_text(u), oxi_tensor_text(state));
+    return false;
+}
+
 static bool oxi_recurrent_fits(const oxi_recurrent *r, const ox_tensor *x, ox_tensor *const *states,
                                int state_count, int param_count, int batch_dim) {
     const char *name = r->kind->name;
@@ -127,6 +137,10 @@ static bool oxi_recurrent_fits(const oxi_recurrent *r, const ox_tensor *x, ox_te
         (void)oxi_fail(OX_ERR_SHAPE, "%s: a state %s beside %s", name, oxi_tensor_text(t),
                        oxi_tensor_text(x));
         return false;
+    }
+    for (int64_t i = 0; i < all; i++) {
+        ox_tensor *const *own = r->params + i * (param_count / all);
+        if (!oxi_gates_fit(r->kind, own[0], own[1], states[state_count - 1])) return false;
     }
     return true;
 }
@@ -189,6 +203,7 @@ static bool oxi_recurrent_cell(const oxi_recurrent_kind *kind, ox_tensor *x, ox_
                        oxi_tensor_text(x));
         return false;
     }
+    if (!oxi_gates_fit(kind, w, u, state[kind->states - 1])) return false;
     if (single) x = ox_unsqueeze(x, 0);
     for (int s = 0; s < kind->states && single; s++) state[s] = ox_unsqueeze(state[s], 0);
     kind->step(ox_linear(x, w, b), ox_linear(state[0], u, d), state);
