@@ -49,7 +49,7 @@ class Missing(Exception):
 
 
 class Refused(Exception):
-    """PyTorch refuses a sample, in the layout that it was given."""
+    """PyTorch refuses a sample, in the layout that it was given, or an operand is of a dtype that is none here."""
 
 
 class Failed(Exception):
@@ -195,7 +195,7 @@ class Library:
     def from_torch(self, t, strided=True):
         """The same numbers with the same strides and offset; or in the order of the dims."""
         if t.dtype not in self.code:
-            raise Missing('dtype ' + str(t.dtype))
+            raise Refused('dtype ' + str(t.dtype))
         t = t.detach().resolve_conj().resolve_neg()
         if not strided:
             t = t.contiguous()
@@ -436,8 +436,11 @@ class Bench:
         if not used:
             return None
         cotangents = [torch.randn_like(theirs[i].detach()).contiguous() for i in used]
-        expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
-                                       allow_unused=True)
+        try:
+            expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
+                                           allow_unused=True)
+        except RuntimeError as error:
+            raise Refused from error
         follows = lib.raw.ox_requires_grad
         follows.restype, follows.argtypes = ctypes.c_bool, [ctypes.c_void_p]
         if any(follows(ours[i].pointer) for i in used):     # the others have gradients of zeros
@@ -471,15 +474,21 @@ class Bench:
             return error
         return True
 
+    def drawn(self, op, dtype, differentiable):
+        """The samples; some of the reference inputs are integers that cannot want a gradient."""
+        inputs = op.reference_inputs if self.options.reference else op.sample_inputs
+        try:
+            yield from inputs('cpu', dtype, requires_grad=differentiable)
+        except ValueError:
+            yield from inputs('cpu', dtype, requires_grad=False)
+
     def operator(self, op, dtype, seed, strided):
         """(forward equal, of, gradient equal, of, what was wrong first)."""
         counts, wrong = [0, 0, 0, 0], None
         seed_all(seed, op.name)
         differentiable = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and \
             op.supports_dtype(dtype, 'cpu')
-        inputs = op.reference_inputs if self.options.reference else op.sample_inputs
-        samples = inputs('cpu', dtype, requires_grad=differentiable)
-        for number, sample in enumerate(samples):
+        for number, sample in enumerate(self.drawn(op, dtype, differentiable)):
             if number >= self.options.samples:
                 break
             text = '%s %s sample %d' % (op.name, dtype, number)
