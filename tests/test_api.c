@@ -485,10 +485,10 @@ static void test_list(void) {
     free(list);
 }
 
-/* ---- PyTorch's operators --------------------------------------------------------------------------------- */
+/* ---- PyTorch's operators ------------------------------------------------------------------------------- */
 
-/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them of
- * the table, and how many samples are equal; or why there is none. */
+/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them
+ * of the table, and how many samples are equal; or why there is none. */
 static void test_operators(void) {
     char *list = read_file("tests/torch_ops.txt", NULL), name[TEXT], middle[TEXT], rest[TEXT],
          word[SCHEMA_TEXT];

@@ -29,7 +29,8 @@ static double number_at(ox_tensor *t, int64_t i) {
     return ((const double *)ox_data(t))[i];
 }
 
-/* Numbers that differ from tensor to tensor; with `transposed` the same ones, the other way round in memory. */
+/* Numbers that differ from tensor to tensor; with `transposed` the same ones, the other way round in
+ * memory. */
 static ox_tensor *numbers(ox_shape shape, int which, bool transposed) {
     ox_tensor *t = ox_empty(shape, OX_F64);
     for (int64_t i = 0; i < ox_numel(t); i++)

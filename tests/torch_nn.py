@@ -27,7 +27,8 @@ def report(what, fits, words=''):
 
 def compare(what, ours, theirs, bound=1e-10):
     ours = ours.to_torch()
-    same = ours.shape == theirs.shape and torch.allclose(ours, theirs.to(ours.dtype), bound, bound, equal_nan=True)
+    same = ours.shape == theirs.shape and torch.allclose(ours, theirs.to(ours.dtype), bound, bound,
+        equal_nan=True)
     report(what, same, '%s, not %s' % (ours, theirs))
 
 
@@ -54,8 +55,10 @@ def leaf(lib, t):
 
 def recurrent(lib, name, layers, bidirectional, batch_first, bias, projection, single):
     kind = {'lstm': torch.nn.LSTM, 'gru': torch.nn.GRU}.get(name, torch.nn.RNN)
-    more = {'proj_size': projection} if name == 'lstm' else {'nonlinearity': name[4:]} if kind is torch.nn.RNN else {}
-    module = kind(3, 4, layers, bias=bias, batch_first=batch_first, bidirectional=bidirectional, dtype=F64, **more)
+    more = {'proj_size': projection} if name == 'lstm' else {
+        'nonlinearity': name[4:]} if kind is torch.nn.RNN else {}
+    module = kind(3, 4, layers, bias=bias, batch_first=batch_first, bidirectional=bidirectional, dtype=F64,
+        **more)
     x = torch.randn(*((5, 3) if single else (2, 5, 3)), dtype=F64, requires_grad=True)
     batch = [] if single else [2 if batch_first else 5]
     places = layers * (1 + bidirectional)
@@ -67,7 +70,8 @@ def recurrent(lib, name, layers, bidirectional, batch_first, bias, projection, s
     params = list(module.parameters())
     inputs = [leaf(lib, t) for t in [x] + states + params]
     own = inputs[1:1 + len(states)]
-    ours = lib.call(name, inputs[0], own if name == 'lstm' else own[0], inputs[1 + len(states):], bias, layers, 0.0,
+    ours = lib.call(name, inputs[0], own if name == 'lstm' else own[0], inputs[1 + len(states):], bias,
+        layers, 0.0,
                     False, bidirectional, batch_first)
     what = '%s %s' % (name, (layers, bidirectional, batch_first, bias, projection, single))
     report(what, len(ours) == len(theirs), 'results')
@@ -83,7 +87,8 @@ def recurrent(lib, name, layers, bidirectional, batch_first, bias, projection, s
 def cells(lib):
     for name in ('lstm', 'gru', 'rnn_tanh', 'rnn_relu'):
         gates = {'lstm': 4, 'gru': 3}.get(name, 1)
-        w, u, b, d = [torch.randn(*s, dtype=F64) for s in ((gates * 4, 3), (gates * 4, 4), (gates * 4,), (gates * 4,))]
+        w, u, b, d = [torch.randn(*s, dtype=F64)
+            for s in ((gates * 4, 3), (gates * 4, 4), (gates * 4,), (gates * 4,))]
         x, h, c = [torch.randn(2, n, dtype=F64) for n in (3, 4, 4)]
         ours = [lib.from_torch(t) for t in (x, h, c, w, u, b, d)]
         if name == 'lstm':
@@ -146,7 +151,8 @@ KINDS = [
     ('BETA', td.Beta, [lambda: above(3, 1), lambda: above(2)], 0),
     ('DIRICHLET', td.Dirichlet, [lambda: above(2, 4)], 0),
     ('STUDENT_T', td.StudentT, [lambda: above(3, 1) + 5, lambda: anything(2), lambda: above(1)], 0),
-    ('MULTIVARIATE_NORMAL', lambda m, f: td.MultivariateNormal(m, scale_tril=f), [lambda: anything(3), factor], 0),
+    ('MULTIVARIATE_NORMAL', lambda m, f:
+    td.MultivariateNormal(m, scale_tril=f), [lambda: anything(3), factor], 0),
 ]
 
 
@@ -192,18 +198,22 @@ def distribution(lib, kind, theirs_of, makers, count):
     second, _ = made(lib, kind, others, count)
     value = p.sample((4,)).detach()
     ask_value = lib.from_torch(value.contiguous())
-    compare_with_gradient(lib, kind + ' log_prob', lambda: ask(lib, 'log_prob', ours, ask_value), p.log_prob(value),
+    compare_with_gradient(lib, kind + ' log_prob', lambda:
+        ask(lib, 'log_prob', ours, ask_value), p.log_prob(value),
                           inputs, wanted)
     for what in ('entropy', 'mean', 'variance'):
         try:
             expected = getattr(p, what)() if what == 'entropy' else getattr(p, what)
         except NotImplementedError:
             continue
-        if kind == 'CATEGORICAL' and what != 'entropy' or kind in ('MULTINOMIAL', 'BINOMIAL') and what == 'entropy':
+        if kind == 'CATEGORICAL' and what != 'entropy' or kind in ('MULTINOMIAL',
+            'BINOMIAL') and what == 'entropy':
             continue
-        compare_with_gradient(lib, '%s %s' % (kind, what), lambda: ask(lib, what, ours), expected, inputs, wanted)
+        compare_with_gradient(lib, '%s %s' % (kind, what), lambda:
+            ask(lib, what, ours), expected, inputs, wanted)
     if kind not in ('STUDENT_T', 'MULTINOMIAL'):
-        compare_with_gradient(lib, kind + ' kl', lambda: ask(lib, 'kl', ours, second), td.kl_divergence(p, q), inputs,
+        compare_with_gradient(lib, kind + ' kl', lambda:
+            ask(lib, 'kl', ours, second), td.kl_divergence(p, q), inputs,
                               wanted)
     samples(lib, kind, p, ours)
 

@@ -111,7 +111,8 @@ OXI_DRAW(multinomial) {
 
 /* ---- in rounds ----------------------------------------------------------------------------------------- */
 
-/* Puts what a round made where it counts and nothing was before: false where all have something, or on error. */
+/* Puts what a round made where it counts and nothing was before: false where all have something, or
+ * on error. */
 static bool oxi_round(ox_tensor **made, ox_tensor **missing, ox_tensor *candidate, ox_tensor *taken) {
     ox_tensor *now = ox_logical_and(*missing, taken);
     *made = ox_where(now, candidate, *made);

@@ -1,14 +1,15 @@
-/* Recurrent nets: torch's lstm, gru, rnn_tanh, rnn_relu and their cells, by name, meaning and order of weights.
+/* Recurrent nets: torch's lstm, gru, rnn_tanh, rnn_relu and their cells, by name, meaning and order of
+ * weights.
  *     lstm  i, f, g, o = W x + b + U h + d;  c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c)
  *     gru   r, z = sigmoid(W x + b + U h + d);  n = tanh(W x + b + r (U h + d));  h = (1 - z) n + z h
  *     rnn   h = tanh or relu of W x + b + U h + d
  * shapes    x [T,N,I], [N,T,I] if batch_first, or one sequence [T,I] -> [T,N,D H] ..; states [L D,N,H] of L
  *           layers, D directions (one sequence: [L D,H])
- * params    of each layer, of each direction: W [G H,I], U [G H,H] and, if has_biases, b and d [G H], G gates;
- *           lstm with a last weight [P,H]: h is projected by it, and has P numbers
+ * params    of each layer, of each direction: W [G H,I], U [G H,H] and, if has_biases, b and d [G H], G
+ *           gates; lstm with a last weight [P,H]: h is projected by it, and has P numbers
  * dropout   between the layers, if train
- * results   the outputs of the last layer, forward beside backward; the last state of each layer and direction
- *           (lstm: h and c)
+ * results   the outputs of the last layer, forward beside backward; the last state of each layer and
+ *           direction (lstm: h and c)
  * made of other functions, a product for all times and one a step: any strides, any device, gradients of any
  * order. Packed sequences are not there: sort by length and run the parts.
  * errors    OX_ERR_SHAPE, OX_ERR_ARG counts that do not fit
