@@ -63,6 +63,9 @@
 #include "autograd/autograd.h"
 #include "nn/losses.h"
 #include "nn/optimizers.h"
+#include "nn/images/images.h"
+#include "nn/recurrent/recurrent.h"
+#include "nn/distributions/distributions.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -104,6 +107,15 @@
 #include "nn/class_logs.c"
 #include "nn/losses.c"
 #include "nn/ctc.c"
+#include "nn/images/pad.c"
+#include "nn/images/interpolate.c"
+#include "nn/images/grid.c"
+#include "nn/images/windows.c"
+#include "nn/recurrent/recurrent.c"
+#include "nn/distributions/densities.c"
+#include "nn/distributions/draws.c"
+#include "nn/distributions/divergences.c"
+#include "nn/distributions/distributions.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -1,5 +1,5 @@
-/* special_golden.h - what mpmath gives with 40 digits for the special functions, of arguments that are exact in
- * f64. Written once by a script; not to be edited by hand. */
+/* special_golden.h - what mpmath gives with 40 digits for the special functions, of arguments that are exact
+ * in f64. Written once by a script; not to be edited by hand. */
 #ifndef SPECIAL_GOLDEN_H
 #define SPECIAL_GOLDEN_H
 

@@ -169,13 +169,19 @@ typedef struct slot {
     char type[PROTOTYPE_TEXT];
 } slot;
 
+/* "count", or "state_count" where there is more than one list. */
+static bool is_count(const char *name) {
+    size_t length = strlen(name);
+    return length >= 5 && same(name + length - 5, "count");
+}
+
 static int add_slots(slot *slots, int count, const prototype_variable *v, int variables) {
     for (int i = 0; i < variables && count < PROTOTYPE_MOST; i++) {
-        const char *next = i + 1 < variables ? v[i + 1].name : "";
-        slots[count].kind = same(v[i].type, "ox_tensor *const *") && same(next, "count") ? SLOT_TENSORS
-                            : same(v[i].type, "const int64_t *") && same(next, "count")  ? SLOT_SIZES
-                            : same(v[i].type, "const double *") && same(next, "count")   ? SLOT_FLOATS
-                                                                                         : SLOT_PLAIN;
+        bool counted = i + 1 < variables && is_count(v[i + 1].name);
+        slots[count].kind = counted && same(v[i].type, "ox_tensor *const *") ? SLOT_TENSORS
+                            : counted && same(v[i].type, "const int64_t *")  ? SLOT_SIZES
+                            : counted && same(v[i].type, "const double *")   ? SLOT_FLOATS
+                                                                             : SLOT_PLAIN;
         strcpy(slots[count].type, v[i].type);
         i += slots[count].kind != SLOT_PLAIN;
         count++;
@@ -479,10 +485,10 @@ static void test_list(void) {
     free(list);
 }
 
-/* ---- PyTorch's operators --------------------------------------------------------------------------------- */
+/* ---- PyTorch's operators ------------------------------------------------------------------------------- */
 
-/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them of
- * the table, and how many samples are equal; or why there is none. */
+/* tests/torch_ops.txt has a line for each name of PyTorch's op_db: the functions that compute it, all of them
+ * of the table, and how many samples are equal; or why there is none. */
 static void test_operators(void) {
     char *list = read_file("tests/torch_ops.txt", NULL), name[TEXT], middle[TEXT], rest[TEXT],
          word[SCHEMA_TEXT];

@@ -247,8 +247,37 @@ static void test_layouts(void) {
         }
 }
 
+/* What PyTorch refuses too: each gives no tensor and this error. */
+static void test_refused(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *cube = ox_ones(OX_SHAPE(2, 3, 4), OX_F32),
+                  *two = ox_ones(OX_SHAPE(2), OX_F32), *three = ox_ones(OX_SHAPE(3), OX_I64);
+#define REFUSED(status, ...)                                                          \
+    do {                                                                              \
+        CHECK_MSG(!(__VA_ARGS__) && ox_error() == status, #__VA_ARGS__ " is a result"); \
+        ox_error_clear();                                                             \
+    } while (0)
+        REFUSED(OX_ERR_ARG, ox_softshrink(x, -0.5));
+        REFUSED(OX_ERR_ARG, ox_rrelu(x, 0.3, 0.1, true));
+        REFUSED(OX_ERR_ARG, ox_isclose(x, x, -0.4, 0, false));
+        REFUSED(OX_ERR_ARG, ox_isclose(x, x, 0, -0.4, false));
+        REFUSED(OX_ERR_SHAPE, ox_prelu(x, x));
+        REFUSED(OX_ERR_SHAPE, ox_trace(cube));
+        REFUSED(OX_ERR_SHAPE, ox_cov(x, 1, NULL, two));
+        REFUSED(OX_ERR_SHAPE, ox_cov(x, 1, two, NULL));
+        REFUSED(OX_ERR_SHAPE, ox_cov(x, 1, ox_cast(three, OX_F32), NULL));
+        CHECK(ox_cov(x, 1, three, NULL) != NULL);
+        REFUSED(OX_ERR_ARG, ox_window_gaussian(3, -1, true, OX_F32));
+        REFUSED(OX_ERR_ARG, ox_window_exponential(3, NAN, -1, true, OX_F32));
+        REFUSED(OX_ERR_ARG, ox_window_exponential(3, 1, 1, true, OX_F32));
+        REFUSED(OX_ERR_ARG, ox_window_kaiser(3, -1, true, OX_F32));
+        REFUSED(OX_ERR_ARG, ox_window_general_cosine(3, NULL, 0, true, OX_F32));
+    }
+}
+
 int main(void) {
     test_elementwise();
+    test_refused();
     test_arrange();
     test_index();
     test_order();

@@ -387,8 +387,8 @@ static void test_layouts(void) {
                          strcmp(cases[i].label, "view_as_real") == 0 ||
                          accepts_of(cases[i].row) == OXI_ACCEPT_C;
             bool alike = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST; /* ties */
-            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std max_pool",
-                                  cases[i].row) != NULL ||
+            bool chooses = strstr("amax amin max_dim min_dim sort topk scatter_amax scatter_amin std "
+                                  "max_pool", cases[i].row) != NULL ||
                            is_of_matrices(&cases[i]) || /* singular ones */
                            strncmp(cases[i].label, "g_norm_inf", 10) == 0 ||
                            strncmp(cases[i].label, "g_norm_least", 12) == 0;

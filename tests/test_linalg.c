@@ -54,7 +54,7 @@ static void check_orthogonal(ox_tensor *q, ox_dtype dtype, int64_t n, const char
     check_residual(ox_expand(eye, ox_shape_of(got)), got, dtype, n, 4, what);
 }
 
-/* ---- factors --------------------------------------------------------------------------------------------- */
+/* ---- factors ------------------------------------------------------------------------------------------- */
 
 static void check_lu(ox_tensor *x, int64_t n) {
     ox_tuple f = ox_lu(x, true), plain = ox_lu_factor(x, true);
@@ -193,7 +193,7 @@ static void test_hard(void) {
     }
 }
 
-/* ---- eigenvalues of general matrices -------------------------------------------------------------------- */
+/* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
 static void test_eig(void) {
     static const int64_t some[] = {0, 1, 2, 5, 31, 64};
@@ -226,7 +226,7 @@ static void test_eig(void) {
     }
 }
 
-/* ---- batches, layouts ------------------------------------------------------------------------------------ */
+/* ---- batches, layouts ---------------------------------------------------------------------------------- */
 
 static void test_layouts(void) {
     static const int64_t shape[4] = {2, 3, 7, 7}, side[3] = {3, 7, 2};
@@ -267,7 +267,7 @@ static void test_complex_systems(void) {
     }
 }
 
-/* ---- powers, exponential, the rest ---------------------------------------------------------------------- */
+/* ---- powers, exponential, the rest --------------------------------------------------------------------- */
 
 static void test_functions(void) {
     OX_SCOPE {

@@ -654,8 +654,8 @@ static void test_nothing_left(void) {
 
 enum { CTC_CLASSES = 3, CTC_MOST = 6 };
 
-/* The probability of the labels: that of all paths of `times` classes that become them without repetitions and
- * blanks (class 0). */
+/* The probability of the labels: that of all paths of `times` classes that become them without repetitions
+ * and blanks (class 0). */
 static double paths_of(const double *p, int times, int stride, const int64_t *labels, int count) {
     double sum = 0;
     int paths = 1;

@@ -3,7 +3,10 @@
 
     python3 tests/torch_ops.py LIBRARY [NAME ...]     says how each name does
     python3 tests/torch_ops.py LIBRARY --write        writes tests/torch_ops.txt
-    options: --dtypes f32,f64   --seeds 1,2   --strided (operands in other layouts)   --errors   --verbose
+    options: --dtypes f32,f64   --seeds 1,2   --samples 40   --verbose
+             --strided     operands in other layouts
+             --reference   op_db's reference inputs instead of its sample inputs
+             --errors      op_db's error inputs: each must give an error here, never a result or a crash
 
 It wants PyTorch 2.14 and LIBRARY, the implementation of oxtorch_nn.h as a shared library:
 
@@ -30,24 +33,46 @@ import torch  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-MAX_DIMS = 8
+import torch_ops_calls as calls  # noqa: E402
+import torch_ops_algebra  # noqa: E402, F401   more rows of it
+import torch_ops_nn  # noqa: E402, F401
+from torch_ops_calls import MAX_DIMS, Shape  # noqa: E402
+
 DTYPES = {torch.bool: 'OX_BOOL', torch.uint8: 'OX_U8', torch.int8: 'OX_I8', torch.int16: 'OX_I16',
           torch.int32: 'OX_I32', torch.int64: 'OX_I64', torch.float16: 'OX_F16', torch.bfloat16: 'OX_BF16',
           torch.float32: 'OX_F32', torch.float64: 'OX_F64', torch.complex64: 'OX_C64'}
 SHORT = {'f32': torch.float32, 'f64': torch.float64, 'f16': torch.float16, 'bf16': torch.bfloat16,
-         'i64': torch.int64, 'i32': torch.int32, 'u8': torch.uint8, 'bool': torch.bool, 'c64': torch.complex64}
+         'i64': torch.int64, 'i32': torch.int32, 'u8': torch.uint8, 'bool': torch.bool,
+         'c64': torch.complex64}
 
 
 class Missing(Exception):
     """Nothing here computes this sample."""
 
 
+class Refused(Exception):
+    """PyTorch refuses a sample in the layout that it was given, or it has a dtype that is none here."""
+
+
 class Failed(Exception):
     """A function gave an error."""
 
 
-class Shape(ctypes.Structure):
-    _fields_ = [('ndim', ctypes.c_int), ('dim', ctypes.c_int64 * MAX_DIMS)]
+OF_A_CALL = (Failed, AssertionError, TypeError, KeyError, RuntimeError, ValueError, IndexError,
+             AttributeError, NotImplementedError, ctypes.ArgumentError)
+
+
+def one_line(value, most):
+    return re.sub(r'\s+', ' ', str(value))[:most]
+
+
+def call_text(sample):
+    """A sample's arguments, tensors as their dtype and shape."""
+    def outline(t):
+        few = 0 < t.numel() <= 4
+        return one_line(t, 80) if few else '%s%s' % (str(t.dtype)[6:], list(t.shape))
+    arguments = (sample.input,) + tuple(sample.args) + tuple(sample.kwargs.items())
+    return one_line(map_tensors(arguments, outline), 300)
 
 
 class Scalar(ctypes.Structure):
@@ -107,7 +132,8 @@ class Tensor:
             raise Failed(self.library.said())
         if self.numel() == 0:
             return torch.empty(self.shape, dtype=self.dtype)
-        return torch.frombuffer(bytearray(memory.raw), dtype=self.dtype, count=self.numel()).reshape(self.shape)
+        numbers = torch.frombuffer(bytearray(memory.raw), dtype=self.dtype, count=self.numel())
+        return numbers.reshape(self.shape)
 
 
 class Library:
@@ -118,7 +144,8 @@ class Library:
         self.raw.ox_error_text.restype = ctypes.c_char_p
         self.used, self.prototypes = set(), {}
         text = subprocess.run(['cc', '-E', '-P', '-I' + os.path.join(HERE, '..', 'src'),
-                               os.path.join(HERE, '..', 'src', 'oxtorch_nn.h')], check=True, capture_output=True,
+                               os.path.join(HERE, '..', 'src', 'oxtorch_nn.h')], check=True,
+                               capture_output=True,
                               text=True).stdout
         enums = {}
         for body in re.findall(r'enum\s*\w*\s*\{(.*?)\}', text, re.S):
@@ -142,7 +169,8 @@ class Library:
 
     @staticmethod
     def plain(kind):
-        return re.sub(r'\s+', ' ', kind.replace('extern', '').replace('static', '')).replace(' *', '*').strip()
+        words = kind.replace('extern', '').replace('static', '')
+        return re.sub(r'\s+', ' ', words).replace(' *', '*').strip()
 
     def said(self):
         text = (self.raw.ox_error_text() or b'').decode()
@@ -174,7 +202,7 @@ class Library:
     def from_torch(self, t, strided=True):
         """The same numbers with the same strides and offset; or in the order of the dims."""
         if t.dtype not in self.code:
-            raise Missing('dtype ' + str(t.dtype))
+            raise Refused('dtype ' + str(t.dtype))
         t = t.detach().resolve_conj().resolve_neg()
         if not strided:
             t = t.contiguous()
@@ -225,7 +253,8 @@ class Library:
                 values.append(a.pointer if a is not None else None)
                 types.append(ctypes.c_void_p)
             elif p in ('ox_tensor*const*',):
-                values += [(ctypes.c_void_p * max(len(a), 1))(*[t.pointer if t is not None else None for t in a])]
+                pointers = [t.pointer if t is not None else None for t in a]
+                values += [(ctypes.c_void_p * max(len(a), 1))(*pointers)]
                 types += [ctypes.c_void_p]
                 if k < len(parameters) and parameters[k] in ('int', 'int64_t'):
                     values.append(len(a))
@@ -380,7 +409,8 @@ class Bench:
                 made = made.detach().requires_grad_(True)
             return made
         known = {}
-        sample = sample.transform(lambda v: known.setdefault(id(v), fresh(v)) if isinstance(v, torch.Tensor) else v)
+        sample = sample.transform(
+            lambda v: known.setdefault(id(v), fresh(v)) if isinstance(v, torch.Tensor) else v)
         inputs, ours_of = [], {}
 
         def convert(t):
@@ -394,7 +424,10 @@ class Bench:
         arguments = map_tensors((sample.input,) + tuple(sample.args), convert)
         kwargs = map_tensors(dict(sample.kwargs), convert)
         seed_all(99, op.name)
-        theirs = leaves(expect(sample.input, *sample.args, **sample.kwargs))
+        try:
+            theirs = leaves(expect(sample.input, *sample.args, **sample.kwargs))
+        except RuntimeError as error:
+            raise Refused from error
         keys = [k for k in (op.name + '/' + op.variant_test_name, op.name) if k in self.calls.CALLS]
         ours = leaves(self.calls.CALLS[keys[0]](lib, *arguments, **kwargs))
         if len(ours) != len(theirs):
@@ -412,8 +445,15 @@ class Bench:
         if not used:
             return None
         cotangents = [torch.randn_like(theirs[i].detach()).contiguous() for i in used]
-        expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
-                                       allow_unused=True)
+        try:
+            expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
+                                           allow_unused=True)
+        except RuntimeError as error:
+            raise Refused from error
+        follows = lib.raw.ox_requires_grad
+        follows.restype, follows.argtypes = ctypes.c_bool, [ctypes.c_void_p]
+        if any(follows(ours[i].pointer) for i in used):     # the others have gradients of zeros
+            used, cotangents = zip(*[(i, c) for i, c in zip(used, cotangents) if follows(ours[i].pointer)])
         outs = [ours[i] for i in used]
         try:
             given = [lib.from_torch(c) for c in cotangents]
@@ -427,7 +467,8 @@ class Bench:
             if lib.raw.ox_grad(array(outs), len(outs), array([o for _, o in inputs]), count,
                                ctypes.byref(desc), got):
                 said = lib.said()
-                if 'nothing was recorded' not in said or any(e is not None and e.abs().any() for e in expected):
+                known = any(e is not None and e.abs().any() for e in expected)
+                if known or 'nothing was recorded' not in said:
                     raise Failed(said)
                 return True             # all zeros, and nothing is recorded here
             for k, e in enumerate(expected):
@@ -443,47 +484,104 @@ class Bench:
             return error
         return True
 
+    def drawn(self, op, dtype, differentiable):
+        """The samples; some of the reference inputs are integers that cannot want a gradient."""
+        inputs = op.reference_inputs if self.options.reference else op.sample_inputs
+        try:
+            yield from inputs('cpu', dtype, requires_grad=differentiable)
+        except ValueError:
+            yield from inputs('cpu', dtype, requires_grad=False)
+
     def operator(self, op, dtype, seed, strided):
         """(forward equal, of, gradient equal, of, what was wrong first)."""
         counts, wrong = [0, 0, 0, 0], None
         seed_all(seed, op.name)
         differentiable = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and \
             op.supports_dtype(dtype, 'cpu')
-        samples = op.sample_inputs('cpu', dtype, requires_grad=differentiable)
-        for number, sample in enumerate(samples):
+        for number, sample in enumerate(self.drawn(op, dtype, differentiable)):
             if number >= self.options.samples:
                 break
-            text = lambda: '%s %s sample %d %s' % (op.name, dtype, number, re.sub(r'\s+', ' ', str(sample))[:200])  # noqa: E731
+            text = '%s %s sample %d' % (op.name, dtype, number)
             counts[1] += 1
-            scope = self.library.raw.ox_scope_begin
             self.library.raw.ox_error_clear()
             try:
                 back = self.sample(op, sample, dtype, differentiable, strided)
-            except Missing as error:
-                wrong = wrong or '%s: %s' % (text(), error)
+            except Refused:
+                counts[1] -= 1
                 continue
-            except (Failed, AssertionError, TypeError, KeyError, RuntimeError, ValueError, IndexError,
-                    AttributeError, NotImplementedError, ctypes.ArgumentError) as error:
-                message = re.sub(r'\s+', ' ', str(error))[:300]
-                if isinstance(error, (RuntimeError, NotImplementedError)) and 'ox' not in message and \
-                        'sample' in message:
-                    counts[1] -= 1
-                wrong = wrong or '%s: %s: %s' % (text(), type(error).__name__, message)
+            except (Missing,) + OF_A_CALL as error:
+                wrong = wrong or '%s %s: %s: %s' % (text, call_text(sample), type(error).__name__,
+                                                    one_line(error, 300))
                 continue
-            finally:
-                del scope
             counts[0] += 1
             if back is not None:
                 counts[3] += 1
                 counts[2] += back is True
                 if back is not True:
-                    wrong = wrong or '%s: back: %s' % (text(), re.sub(r'\s+', ' ', str(back))[:300])
+                    wrong = wrong or '%s %s: back: %s' % (text, call_text(sample), one_line(back, 300))
         return counts, wrong
+
+    def refuse(self, op):
+        """What the error inputs of an operator give: (sort, words) each. The sorts: error, result, and row,
+        where the row of torch_ops_calls.py does not get as far as the library."""
+        keys = [k for k in (op.name + '/' + op.variant_test_name, op.name) if k in self.calls.CALLS]
+        seed_all(1, op.name)
+        for number, given in enumerate(op.error_inputs('cpu')):
+            sample, words = given.sample_input, one_line(given.error_regex, 100)
+            if not words or 'out' in sample.kwargs or sample.kwargs.get('layout'):
+                continue        # numbers where Python wants a tensor; arguments that no function has
+            self.library.raw.ox_error_clear()
+            convert = self.library.from_torch
+            try:
+                arguments = map_tensors((sample.input,) + tuple(sample.args), convert)
+                kwargs = map_tensors(dict(sample.kwargs), convert)
+                self.calls.CALLS[keys[0]](self.library, *arguments, **kwargs)
+            except Failed as error:
+                yield 'error', one_line(error, 200)
+                continue
+            except Exception as error:
+                yield 'row', '%d %s: %s' % (number, type(error).__name__, one_line(error, 200))
+                continue
+            yield 'result', '%d %s: PyTorch: %s' % (number, call_text(sample), words)
+
+    def refuse_apart(self, op):
+        """The same in a process of its own, for a crash ends it: ('crash', signal) then."""
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with os.fdopen(theirs, 'w') as out:
+                for sort, words in self.refuse(op):
+                    out.write('%s\t%s\n' % (sort, words))
+                    out.flush()
+            os._exit(0)
+        os.close(theirs)
+        with os.fdopen(ours) as said:
+            rows = [tuple(line.rstrip('\n').split('\t', 1)) for line in said]
+        status = os.waitpid(child, 0)[1]
+        return rows + [('crash', '%d after %d' % (status, len(rows)))] * (status != 0)
+
+
+def test_errors(bench, infos):
+    """Prints what gave no error; the count of results and crashes that no reason stands for."""
+    sums, bad = dict.fromkeys(('error', 'row', 'result', 'taken', 'crash'), 0), 0
+    for name in sorted(infos):
+        for op in infos[name]:
+            known = name in bench.calls.CALLS or name + '/' + op.variant_test_name in bench.calls.CALLS
+            for sort, words in bench.refuse_apart(op) if known and op.error_inputs_func else []:
+                if sort == 'result' and bench.calls.takes(name, words):
+                    sort = 'taken'
+                sums[sort] += 1
+                bad += sort in ('result', 'crash')
+                if sort in ('result', 'crash') or bench.options.verbose:
+                    print('%s: %s: %s' % (name, sort, words))
+    print(', '.join('%s %d' % pair for pair in sums.items()))
+    return bad
 
 
 def main():
     from torch.testing._internal.common_methods_invocations import op_db
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('library')
     parser.add_argument('names', nargs='*')
     parser.add_argument('--write', action='store_true')
@@ -491,10 +589,11 @@ def main():
     parser.add_argument('--seeds', default='1')
     parser.add_argument('--samples', type=int, default=40)
     parser.add_argument('--strided', action='store_true')
+    parser.add_argument('--reference', action='store_true')
+    parser.add_argument('--errors', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument('--missing', action='store_true')
     options = parser.parse_args()
-    import torch_ops_calls as calls
     torch.set_num_threads(1)
     library = Library(options.library)
     bench = Bench(library, calls, options)
@@ -502,6 +601,8 @@ def main():
     for op in op_db:
         if not options.names or op.name in options.names or op.name.rpartition('.')[2] in options.names:
             infos.setdefault(op.name, []).append(op)
+    if options.errors:
+        sys.exit(test_errors(bench, infos) > 0)
     for name in sorted(infos):
         total, wrong = [0, 0, 0, 0], []
         library.used = set()
@@ -514,7 +615,8 @@ def main():
                 d.is_floating_point or d.is_complex for d in op.dtypes))
             if not known:
                 continue
-            for dtype in floats or [d for d in (torch.int64, torch.bool, torch.float32) if d in op.dtypes][:1]:
+            others = [d for d in (torch.int64, torch.bool, torch.float32) if d in op.dtypes]
+            for dtype in floats or others[:1]:
                 if dtype == torch.float64 and name in calls.NEEDS_C128:
                     continue
                 for seed in options.seeds.split(','):
@@ -525,7 +627,8 @@ def main():
         known = any(k.split('/')[0] == name for k in calls.CALLS)
         rows[name] = (known, total, sorted(library.used), differentiable, wrong)
         if not options.write and (known or options.missing):
-            print('%-44s forward %d/%d gradient %d/%d%s' % (name, *total, '' if not wrong else '  ! ' + wrong[0]))
+            first = '  ! ' + wrong[0] if wrong else ''
+            print('%-44s forward %d/%d gradient %d/%d%s' % (name, *total, first))
             if options.verbose:
                 for w in wrong[1:]:
                     print('      ! ' + w)

@@ -289,7 +289,8 @@ OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset)
 OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset) {
     return oxi_triangle_places("triu_indices", rows, columns, offset, true);
 }
-OXI_MADE_1(trace, ox_sum(ox_diagonal(x, 0, 0, 1), OX_ALL_DIMS, false))
+OXI_MADE_1(trace, x->ndim == 2 ? ox_sum(ox_diagonal(x, 0, 0, 1), OX_ALL_DIMS, false)
+                               : OXI_FAIL_NULL(OX_ERR_SHAPE, "trace: of %s", oxi_tensor_text(x)))
 
 static bool oxi_same_shape(const ox_tensor *a, const ox_tensor *b) {
     bool same = a->ndim == b->ndim;

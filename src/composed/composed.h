@@ -72,9 +72,9 @@ OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shap
                                         int64_t offset);
 
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
-/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast, negative
- * ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is true. Both
- * read whether an index is out of range (OX_ERR_INDEX). */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
+ * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
+ * true. Both read whether an index is out of range (OX_ERR_INDEX). */
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
@@ -96,7 +96,8 @@ OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
 OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
 OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* and edges */
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
+                             bool density); /* and edges */
 OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
 OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
 OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
@@ -104,7 +105,8 @@ OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequ
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
+ * midpoint */
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
 OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
                                  const char *interpolation);

@@ -20,6 +20,12 @@
 
 #define OXI_PI_F64 3.14159265358979323846
 
+/* fits; or false and an error about the number that does not. */
+static bool oxi_number_fits(const char *name, bool fits, double number) {
+    if (!fits) (void)oxi_fail(OX_ERR_ARG, "%s: of %g", name, number);
+    return fits;
+}
+
 /* Integers and bool as the float that they promote to. */
 static ox_tensor *oxi_as_float(ox_tensor *x) {
     if (!x || oxi_info(x->dtype)->cls >= OX_CLASS_FLOAT) return x;
@@ -157,7 +163,7 @@ OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda) {
 }
 
 OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda) {
-    if (oxi_any_null("softshrink", &x, 1)) return NULL;
+    if (oxi_any_null("softshrink", &x, 1) || !oxi_number_fits("softshrink", lambda >= 0, lambda)) return NULL;
     oxi_work work = oxi_work_begin("softshrink");
     ox_tensor *inside = ox_where(ox_isnan(x), x, ox_number(0));
     ox_tensor *below = ox_where(ox_lt_number(x, -lambda), ox_add_number(x, lambda), inside);
@@ -173,6 +179,8 @@ OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim) {
 OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight) {
     ox_tensor *in[2] = {x, weight};
     if (oxi_any_null("prelu", in, 2)) return NULL;
+    if (weight->ndim > 1)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "prelu: %s is not a weight a channel", oxi_tensor_text(weight));
     oxi_work work = oxi_work_begin("prelu");
     if (ox_numel(weight) > 1 && x->ndim > 1) weight = oxi_by_channel(weight, x);
     if (x->ndim == 0) weight = ox_reshape(weight, OX_ALL_DIMS);
@@ -181,7 +189,7 @@ OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight) {
 }
 
 OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training) {
-    if (oxi_any_null("rrelu", &x, 1)) return NULL;
+    if (oxi_any_null("rrelu", &x, 1) || !oxi_number_fits("rrelu", lower <= upper, lower)) return NULL;
     oxi_work work = oxi_work_begin("rrelu");
     ox_tensor *slope =
         training ? ox_uniform_(ox_empty_like(x), lower, upper) : ox_number((lower + upper) / 2);
@@ -190,7 +198,9 @@ OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool traini
 
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan) {
     ox_tensor *in[2] = {a, b};
-    if (oxi_any_null("isclose", in, 2)) return NULL;
+    if (oxi_any_null("isclose", in, 2) || !oxi_number_fits("isclose", rtol >= 0, rtol) ||
+        !oxi_number_fits("isclose", atol >= 0, atol))
+        return NULL;
     oxi_work work = oxi_work_begin("isclose");
     ox_tensor *close = ox_eq(a, b);
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(a), ox_isnan(b)));

@@ -30,6 +30,10 @@ static ox_tensor *oxi_covariance(ox_tensor *x, double correction, ox_tensor *cou
 OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights) {
     if (oxi_any_null("cov", &x, 1)) return NULL;
     if (x->ndim > 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "cov: %s has more than 2 dims", oxi_tensor_text(x));
+    int64_t each = x->ndim ? x->shape[x->ndim - 1] : 1;
+    if ((counts && (ox_numel(counts) != each || oxi_info(counts->dtype)->cls >= OX_CLASS_FLOAT)) ||
+        (weights && ox_numel(weights) != each))
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "cov: not an integer count, or a weight, an observation");
     oxi_work work = oxi_work_begin("cov");
     ox_tensor *lines = oxi_as_float(x->ndim == 2 ? x : ox_reshape(x, OX_SHAPE(1, -1)));
     ox_tensor *made = lines ? oxi_covariance(lines, (double)correction, counts, weights) : NULL;

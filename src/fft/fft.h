@@ -43,8 +43,8 @@ typedef struct ox_stft_desc {
     bool onesided;
 } ox_stft_desc;
 OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
-/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows leave
- * some samples out. */
+/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows
+ * leave some samples out. */
 OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END

@@ -120,8 +120,9 @@ typedef struct oxi_conv_side {
     int64_t shape[5], stride[5];
 } oxi_conv_side;
 
-/* y = conv(x, weight) for each group, whichever of the three is the result: x [N,C,..], weight [O,C/groups,..],
- * y [N,O,..]. Output position p, tap k and input position q meet where q = p stride - padding + k dilation. */
+/* y = conv(x, weight) for each group, whichever of the three is the result: x [N,C,..], weight
+ * [O,C/groups,..], y [N,O,..]. Output position p, tap k and input position q meet where q = p stride -
+ * padding + k dilation. */
 typedef struct oxi_conv_form {
     oxi_conv_side x, y, weight;
     const ox_tensor *bias;           /* or NULL; of the result's channels */

@@ -53,7 +53,8 @@ static bool oxi_same_batch(const char *name, ox_tensor **a, ox_tensor **b) {
     return *a && *b;
 }
 
-/* Complex matrices as real ones: [[re, -im], [im, re]]; of what they are multiplied with only the left half. */
+/* Complex matrices as real ones: [[re, -im], [im, re]]; of what they are multiplied with only the
+ * left half. */
 static ox_tensor *oxi_as_real_matrix(ox_tensor *x, bool whole) {
     ox_tensor *re = ox_contiguous(ox_real(x)), *im = ox_contiguous(ox_imag(x)), *rows[2], *columns[2];
     rows[0] = re;

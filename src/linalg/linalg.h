@@ -16,7 +16,8 @@
 OX_EXTERN_C_BEGIN
 
 /* ---- systems ------------------------------------------------------------------------------------------- */
-/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false: x a = b */
+/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false:
+ * x a = b */
 OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
 OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
 OX_API ox_tensor *ox_inv(ox_tensor *x);
@@ -26,14 +27,15 @@ OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where the det
 /* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
  * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
 OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
-/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0 where
- * atol is given. hermitian: the lower triangle counts. */
+/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0
+ * where atol is given. hermitian: the lower triangle counts. */
 OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
 OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
-OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper); /* and i32: 0, or the order of the minor that is not */
+/* The same, and i32: 0, or the order of the minor that is not positive. */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);
 OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
 OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */

@@ -29,7 +29,8 @@ static void oxi_reflect_rows(const oxi_dense *rows, int64_t at, double tau, cons
     }
 }
 
-/* V [width, n] of a panel's reflectors with their ones and zeros, and T so that their product is I - V^T T V. */
+/* V [width, n] of a panel's reflectors with their ones and zeros, and T so that their product is
+ * I - V^T T V. */
 static bool oxi_panel_product(const oxi_dense *at, int64_t first, int64_t width, const double *tau,
                               oxi_dense *v, oxi_dense *t) {
     const oxi_kernels *kernels = oxi_cpu_kernels();

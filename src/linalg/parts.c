@@ -25,8 +25,8 @@ static bool oxi_svd_of(ox_tensor *x, oxi_svd_parts *out) {
     return out->v && out->u;
 }
 
-/* Below what singular values count as 0, broadcast to s [.., k]: the larger of atol and rtol times the largest
- * one; rtol below 0: max(rows, columns) of the dtype's eps, where atol is 0. */
+/* Below what singular values count as 0, broadcast to s [.., k]: the larger of atol and rtol times the
+ * largest one; rtol below 0: max(rows, columns) of the dtype's eps, where atol is 0. */
 static ox_tensor *oxi_rank_limit(ox_tensor *x, ox_tensor *s, double atol, double rtol) {
     int64_t m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];
     double eps = x->dtype == OX_F64 ? DBL_EPSILON : FLT_EPSILON;

@@ -253,7 +253,8 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
     return n < 2 || order;
 }
 
-/* Rows of length 0 among orthonormal ones become orthonormal too: unit vectors less their part in the rest. */
+/* Rows of length 0 among orthonormal ones become orthonormal too: unit vectors less their part in
+ * the rest. */
 static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t next = 0;

@@ -1,7 +1,8 @@
 /* Connectionist temporal classification (Graves et al. 2006): the sum over all alignments of labels with
  * blanks between them, forward in time, in logarithms. */
 
-/* Labels with blanks around each, [N, 2 S + 1], from targets [N, S] or one after the other [sum of lengths]. */
+/* Labels with blanks around each, [N, 2 S + 1], from targets [N, S] or one after the other
+ * [sum of lengths]. */
 static ox_tensor *oxi_ctc_labels(ox_tensor *targets, ox_tensor *lengths, int64_t samples, int64_t blank) {
     int64_t longest = targets->ndim == 2 ? targets->shape[1] : 0;
     if (targets->ndim == 1 && samples) longest = ox_item_int(ox_amax(lengths, OX_ALL_DIMS, false));

@@ -136,8 +136,8 @@ OX_API ox_tensor *ox_multilabel_soft_margin_loss(ox_tensor *input, ox_tensor *ta
 OX_API ox_tensor *ox_cosine_similarity(ox_tensor *x1, ox_tensor *x2, int dim, double eps);
 OX_API ox_tensor *ox_pairwise_distance(ox_tensor *x1, ox_tensor *x2, double p, double eps, bool keepdim);
 
-/* Connectionist temporal classification. log_probs [T,N,C] (or [T,C]) of log_softmax; targets [N,S], or of all
- * samples one behind the other; lengths [N] of both. A sum over all alignments: minus its logarithm; mean
+/* Connectionist temporal classification. log_probs [T,N,C] (or [T,C]) of log_softmax; targets [N,S], or of
+ * all samples one behind the other; lengths [N] of both. A sum over all alignments: minus its logarithm; mean
  * divides each by its target's length first. zero_infinity: samples without an alignment count as 0.
  * source    torch.nn.functional.ctc_loss, with its gradient, which is that behind a log_softmax */
 OX_API ox_tensor *ox_ctc_loss(ox_tensor *log_probs, ox_tensor *targets, ox_tensor *input_lengths,

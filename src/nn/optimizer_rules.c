@@ -55,8 +55,8 @@ static ox_tensor *oxi_state_of(const oxi_optimizer_update *u, int k) {
 
 enum { OXI_STEP_TEXT = 200 };
 
-/* A step of one parameter, which one chain computes: what it does as text, piece by piece, and the numbers and
- * tensors that the text names. */
+/* A step of one parameter, which one chain computes: what it does as text, piece by piece, and the numbers
+ * and tensors that the text names. */
 typedef struct oxi_update {
     char text[OXI_STEP_TEXT];
     double numbers[OXI_CHAIN_NUMBERS];
@@ -82,8 +82,8 @@ static void oxi_update_say_1(oxi_update *step, const char *words, double number)
     oxi_update_say(step, words, &number);
 }
 
-/* Begins with the gradient to descend along, kept as p: its sign turned to maximize, and weight_decay times the
- * parameter added. a is the parameter, b the gradient. */
+/* Begins with the gradient to descend along, kept as p: its sign turned to maximize, and weight_decay times
+ * the parameter added. a is the parameter, b the gradient. */
 static void oxi_update_begin(oxi_update *step, const oxi_optimizer_update *u, double maximize,
                              double weight_decay) {
     memset(step, 0, sizeof *step);

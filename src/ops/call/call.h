@@ -62,7 +62,8 @@ enum { OXI_GRADIENT_none, OXI_GRADIENT_flat, OXI_GRADIENT_yes };
 /* By the letters of the classes, as ops.def has them. */
 enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, OXI_ACCEPT_Q = 16,
        OXI_ACCEPT_BI = 3, OXI_ACCEPT_BF = 5, OXI_ACCEPT_IF = 6, OXI_ACCEPT_BIF = 7, OXI_ACCEPT_FC = 12,
-       OXI_ACCEPT_IFC = 14, OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20, OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
+       OXI_ACCEPT_IFC = 14, OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20,
+       OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
 #define OXI_MAX_IN 7      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 4
