@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x4fcf4aa1
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xb74d7830
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1370,8 +1370,8 @@ OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_sha
  * ox_avg_pool2d - the mean of each window, f16 and bf16 summed in f32. include_pad: zeros of the padding are
  * counted; divisor: what sums are divided by, 0 = their count.
  * ox_adaptive_avg_pool2d, ox_adaptive_max_pool2d - as many windows as size says, which cover x evenly.
- * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; an empty stride is
- * the kernel. ceil: a window may reach over the end, as in torch.
+ * Likewise of one and three spatial dims. OX_DIMS(2) for all dims, OX_DIMS(2, 1) for each; OX_SCALAR_SHAPE:
+ * the kernel as stride, no padding, dilation 1. ceil: a window may reach over the end, as in torch.
  * dtypes    max: floats and integers; avg: floats
  * errors    OX_ERR_SHAPE no window fits; OX_ERR_ARG a number below what it may be, padding above half of a
  *           window
@@ -1505,9 +1505,9 @@ OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shap
                                         int64_t offset);
 
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
-/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast, negative
- * ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is true. Both
- * read whether an index is out of range (OX_ERR_INDEX). */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
+ * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
+ * true. Both read whether an index is out of range (OX_ERR_INDEX). */
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
@@ -1529,7 +1529,8 @@ OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
 OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
 OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights, bool density); /* and edges */
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
+                             bool density); /* and edges */
 OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
 OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
 OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
@@ -1537,7 +1538,8 @@ OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequ
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest midpoint */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
+ * midpoint */
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
 OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
                                  const char *interpolation);
@@ -1671,7 +1673,8 @@ OX_EXTERN_C_END
 OX_EXTERN_C_BEGIN
 
 /* ---- systems ------------------------------------------------------------------------------------------- */
-/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false: x a = b */
+/* x with a x = b. b [.., N, K], or a vector (a batch of them: with one dim less than a); left false:
+ * x a = b */
 OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
 OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
 OX_API ox_tensor *ox_inv(ox_tensor *x);
@@ -1681,14 +1684,15 @@ OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where the det
 /* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
  * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
 OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
-/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0 where
- * atol is given. hermitian: the lower triangle counts. */
+/* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0
+ * where atol is given. hermitian: the lower triangle counts. */
 OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
 OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
-OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper); /* and i32: 0, or the order of the minor that is not */
+/* The same, and i32: 0, or the order of the minor that is not positive. */
+OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);
 OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
 OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
@@ -1763,8 +1767,8 @@ typedef struct ox_stft_desc {
     bool onesided;
 } ox_stft_desc;
 OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
-/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows leave
- * some samples out. */
+/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows
+ * leave some samples out. */
 OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
@@ -5192,6 +5196,11 @@ OXI_OP(layer_norm,ROW,norm,norm_rows,SAME,F,PLAIN,8,norm,yes,layer_norm)\
 OXI_OP(rms_norm,ROW,scaled,norm_rows,SAME,F,PLAIN,5,norm,yes,rms_norm)\
 OXI_OP(group_norm,ROW,norm,group_norm,SAME,F,PLAIN,8,groups,yes,group_norm)\
 OXI_OP(chain,CHAIN,chained,chain,OTHER,BF,PLAIN,8,chain,none,none)\
+OXI_OP(softmax_back,BACK,chained,back,OTHER,F,PLAIN,4,along,none,none)\
+OXI_OP(log_softmax_back,BACK,chained,back,OTHER,F,PLAIN,12,along,none,none)\
+OXI_OP(layer_norm_back,BACK,chained,back,OTHER,F,PLAIN,16,norm,none,none)\
+OXI_OP(rms_norm_back,BACK,chained,back,OTHER,F,PLAIN,12,norm,none,none)\
+OXI_OP(attention_back,BACK,chained,back,OTHER,BF,PLAIN,16,attention,none,none)\
 OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)\
 OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)\
 OXI_OP(batch_norm,PARTS,measured,batch_norm,SAME,F,PLAIN,2,batch_norm,yes,batch_norm)\
@@ -5281,7 +5290,7 @@ OXI_OP_COUNT}oxi_op;
 typedef enum oxi_family{
 OXI_FAMILY_MAP,OXI_FAMILY_COPY,OXI_FAMILY_FILL,OXI_FAMILY_RANDOM,OXI_FAMILY_REDUCE,OXI_FAMILY_SCAN,
  OXI_FAMILY_SORT,OXI_FAMILY_ROW,OXI_FAMILY_INDEX,OXI_FAMILY_PRODUCT,OXI_FAMILY_ROPE,OXI_FAMILY_ATTENTION,
- OXI_FAMILY_CONV,OXI_FAMILY_POOL,OXI_FAMILY_RECURRENCE,OXI_FAMILY_CHAIN,OXI_FAMILY_SPECIAL,
+ OXI_FAMILY_CONV,OXI_FAMILY_POOL,OXI_FAMILY_RECURRENCE,OXI_FAMILY_CHAIN,OXI_FAMILY_BACK,OXI_FAMILY_SPECIAL,
  OXI_FAMILY_LINALG,OXI_FAMILY_FFT,OXI_FAMILY_COMPUTED,OXI_FAMILY_PARTS=OXI_FAMILY_COMPUTED,OXI_FAMILY_VIEW,
  OXI_FAMILY_MOVE,OXI_FAMILY_COUNT}oxi_family;
 enum{OXI_FLAG_PLAIN,OXI_FLAG_INPLACE,OXI_FLAG_RANDOM,OXI_FLAG_MASKED,OXI_FLAG_NONEMPTY};
@@ -5594,19 +5603,19 @@ return true;}
 static uint64_t oxi_attr_hash(uint64_t hash,const void*bytes,size_t count){
 for(size_t i=0;i<count;i++)hash=(hash^((const unsigned char*)bytes)[i])*1099511628211u;
 return hash;}
-OXI_UNUSED static uint64_t oxi_attrs_hash(oxi_op op,const oxi_attrs*attr){
-uint64_t hash=14695981039346656037u;
-for(const oxi_attr_member*m=oxi_op_row_of(op)->attributes();m->name;m++){
-const void*at=oxi_attr_at(attr,m);
-size_t bytes=m->bytes;
+OXI_UNUSED static uint64_t oxi_attr_hash_member(uint64_t hash,const oxi_attr_member*m,const void*at){
+size_t bytes=m->kind==OXI_ATTR_NOTHING?0:m->bytes;
 if(m->kind==OXI_ATTR_SIZES){
 const ox_shape*shape=(const ox_shape*)at;
 hash=oxi_attr_hash(hash,&shape->ndim,sizeof shape->ndim);
 at=shape->dim;
 bytes=shape->ndim>0?(size_t)shape->ndim*sizeof*shape->dim:0;}else if(m->kind==OXI_ATTR_ORDER){
-bytes=1+(size_t)((const oxi_order*)at)->count;}else if(m->kind==OXI_ATTR_NOTHING){
-bytes=0;}
-hash=oxi_attr_hash(hash,at,bytes);}
+bytes=1+(size_t)((const oxi_order*)at)->count;}
+return oxi_attr_hash(hash,at,bytes);}
+OXI_UNUSED static uint64_t oxi_attrs_hash(oxi_op op,const oxi_attrs*attr){
+uint64_t hash=14695981039346656037u;
+for(const oxi_attr_member*m=oxi_op_row_of(op)->attributes();m->name;m++)
+hash=oxi_attr_hash_member(hash,m,oxi_attr_at(attr,m));
 return hash;}
 OXI_UNUSED static int oxi_attrs_numbers(oxi_op op,const oxi_attrs*attr,double*numbers,int most){
 int count=0;
@@ -6660,6 +6669,12 @@ return OX_OK;}
 /* >>ops/rules/rows.c */
 OXI_RULE(row){
 oxi_meta(out,call->in[0]->dtype,call->in[0]->ndim,call->in[0]->shape);
+return OX_OK;}
+OXI_RULE(back){
+for(int i=0;i<call->out_count;i++){
+const ox_tensor*like=call->in[i+1<call->in_count?i+1:call->in_count-1];
+if(!like)return oxi_fail(OX_ERR_ARG,"%s: no operand for result %d",oxi_op_name(call),i+1);
+oxi_meta(&out[i],like->dtype,like->ndim,like->shape);}
 return OX_OK;}
 static ox_status oxi_check_weight_dtype(const oxi_call*call,const ox_tensor*x,const ox_tensor*w){
 if(!w||(x->dtype==OX_F64)==(w->dtype==OX_F64))return OX_OK;
@@ -11127,6 +11142,9 @@ oxi_work work=oxi_work_begin(#name);\
 ox_tensor*made=(__VA_ARGS__);\
 return oxi_work_end(&work,made);}
 #define OXI_PI_F64 3.14159265358979323846
+static bool oxi_number_fits(const char*name,bool fits,double number){
+if(!fits)(void)oxi_fail(OX_ERR_ARG,"%s: of %g",name,number);
+return fits;}
 static ox_tensor*oxi_as_float(ox_tensor*x){
 if(!x||oxi_info(x->dtype)->cls>=OX_CLASS_FLOAT)return x;
 return x->is_number?ox_mul(x,ox_number(1)):ox_cast(x,OX_F32);}
@@ -11228,7 +11246,7 @@ if(oxi_any_null("hardshrink",&x,1))return NULL;
 oxi_work work=oxi_work_begin("hardshrink");
 return oxi_work_end(&work,ox_where(ox_le_number(ox_abs(x),lambda),ox_number(0),x));}
 OX_API ox_tensor*ox_softshrink(ox_tensor*x,double lambda){
-if(oxi_any_null("softshrink",&x,1))return NULL;
+if(oxi_any_null("softshrink",&x,1)|| !oxi_number_fits("softshrink",lambda>=0,lambda))return NULL;
 oxi_work work=oxi_work_begin("softshrink");
 ox_tensor*inside=ox_where(ox_isnan(x),x,ox_number(0));
 ox_tensor*below=ox_where(ox_lt_number(x,-lambda),ox_add_number(x,lambda),inside);
@@ -11240,19 +11258,23 @@ return oxi_work_end(&work,ox_softmax(ox_neg(x),dim));}
 OX_API ox_tensor*ox_prelu(ox_tensor*x,ox_tensor*weight){
 ox_tensor*in[2]={x,weight};
 if(oxi_any_null("prelu",in,2))return NULL;
+if(weight->ndim>1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"prelu: %s is not a weight a channel",oxi_tensor_text(weight));
 oxi_work work=oxi_work_begin("prelu");
 if(ox_numel(weight)>1&&x->ndim>1)weight=oxi_by_channel(weight,x);
 if(x->ndim==0)weight=ox_reshape(weight,OX_ALL_DIMS);
 ox_tensor*y=ox_where(ox_gt_number(x,0),x,ox_mul(x,weight));
 return oxi_work_end(&work,y);}
 OX_API ox_tensor*ox_rrelu(ox_tensor*x,double lower,double upper,bool training){
-if(oxi_any_null("rrelu",&x,1))return NULL;
+if(oxi_any_null("rrelu",&x,1)|| !oxi_number_fits("rrelu",lower<=upper,lower))return NULL;
 oxi_work work=oxi_work_begin("rrelu");
 ox_tensor*slope=training?ox_uniform_(ox_empty_like(x),lower,upper):ox_number((lower+upper)/2);
 return oxi_work_end(&work,ox_where(ox_gt_number(x,0),x,ox_mul(x,slope)));}
 OX_API ox_tensor*ox_isclose(ox_tensor*a,ox_tensor*b,double rtol,double atol,bool equal_nan){
 ox_tensor*in[2]={a,b};
-if(oxi_any_null("isclose",in,2))return NULL;
+if(oxi_any_null("isclose",in,2)|| !oxi_number_fits("isclose",rtol>=0,rtol)||
+ !oxi_number_fits("isclose",atol>=0,atol))
+return NULL;
 oxi_work work=oxi_work_begin("isclose");
 ox_tensor*close=ox_eq(a,b);
 if(equal_nan)close=ox_logical_or(close,ox_logical_and(ox_isnan(a),ox_isnan(b)));
@@ -11505,7 +11527,8 @@ OX_API ox_tensor*ox_tril_indices(int64_t rows,int64_t columns,int64_t offset){
 return oxi_triangle_places("tril_indices",rows,columns,offset,false);}
 OX_API ox_tensor*ox_triu_indices(int64_t rows,int64_t columns,int64_t offset){
 return oxi_triangle_places("triu_indices",rows,columns,offset,true);}
-OXI_MADE_1(trace,ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false))
+OXI_MADE_1(trace,x->ndim==2?ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false)
+ :OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
 static bool oxi_same_shape(const ox_tensor*a,const ox_tensor*b){
 bool same=a->ndim==b->ndim;
 for(int d=0;same&&d<a->ndim;d++)same=a->shape[d]==b->shape[d];
@@ -12097,6 +12120,10 @@ return ox_div(ox_matmul(apart,ox_t(ox_cast(other,apart?apart->dtype:OX_F32))),fa
 OX_API ox_tensor*ox_cov(ox_tensor*x,int64_t correction,ox_tensor*counts,ox_tensor*weights){
 if(oxi_any_null("cov",&x,1))return NULL;
 if(x->ndim>2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: %s has more than 2 dims",oxi_tensor_text(x));
+int64_t each=x->ndim?x->shape[x->ndim-1]:1;
+if((counts&&(ox_numel(counts)!=each||oxi_info(counts->dtype)->cls>=OX_CLASS_FLOAT))||
+ (weights&&ox_numel(weights)!=each))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: not an integer count, or a weight, an observation");
 oxi_work work=oxi_work_begin("cov");
 ox_tensor*lines=oxi_as_float(x->ndim==2?x:ox_reshape(x,OX_SHAPE(1,-1)));
 ox_tensor*made=lines?oxi_covariance(lines,(double)correction,counts,weights):NULL;
@@ -12538,6 +12565,7 @@ return ox_arange(0,(double)length,1,dtype);}
 OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
  ox_dtype dtype){
 double last;
+if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
 oxi_work work=oxi_work_begin("window_general_cosine");
 ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
 if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
@@ -12554,23 +12582,27 @@ OXI_WINDOW(hann,0.5,0.5)
 OXI_WINDOW(hamming,0.54,0.46)
 OXI_WINDOW(blackman,0.42,0.5,0.08)
 OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
-#define OXI_WINDOW_OF(name,parameters, ...)\
+#define OXI_WINDOW_OF(name,fits,number,parameters, ...)\
 OX_API ox_tensor*ox_window_##name parameters{\
 double last;\
+if(!oxi_number_fits("window_"#name,fits,number))return NULL;\
 oxi_work work=oxi_work_begin("window_"#name);\
 ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
 if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
 return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
 #define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
-OXI_WINDOW_OF(bartlett,(int64_t length,bool symmetric,ox_dtype dtype),
+OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
  ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
-OXI_WINDOW_OF(cosine,(int64_t length,bool symmetric,ox_dtype dtype),
+OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
  ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
-OXI_WINDOW_OF(gaussian,(int64_t length,double deviation,bool symmetric,ox_dtype dtype),
+OXI_WINDOW_OF(gaussian,deviation>0,deviation,
+ (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
  ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
-OXI_WINDOW_OF(exponential,(int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
+OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
+ (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
  ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
-OXI_WINDOW_OF(kaiser,(int64_t length,double beta,bool symmetric,ox_dtype dtype),ox_div(ox_i0(ox_mul_number(
+OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
+ ox_div(ox_i0(ox_mul_number(
  ox_sqrt(ox_clamp(ox_rsub_number(ox_square(ox_sub_number(ox_mul_number(ramp,2/last),1)),1),0,1)),beta)),
  ox_i0(ox_full_like(ramp,beta))))
 /* >>composed/random.c */
@@ -13454,6 +13486,7 @@ static ox_status oxi_cpu_rope(const oxi_call*call);
 static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_conv(const oxi_call*call);
 static ox_status oxi_cpu_pool(const oxi_call*call);
+OXI_UNUSED static ox_status(*oxi_cpu_back)(const oxi_call*call);
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype,int64_t n,const void*blocks,float*out);
 enum{OXI_STREAM_BYTES=8<<20};
@@ -25339,6 +25372,7 @@ case OXI_FAMILY_FFT:return oxi_cpu_fft(call);
 case OXI_FAMILY_CONV:return oxi_cpu_conv(call);
 case OXI_FAMILY_POOL:return oxi_cpu_pool(call);
 case OXI_FAMILY_CHAIN:return oxi_cpu_chain(call);
+case OXI_FAMILY_BACK:return oxi_cpu_back(call);
 case OXI_FAMILY_RECURRENCE:return oxi_cpu_recurrence(call);
 default:return oxi_fail(OX_ERR_UNSUPPORTED,"%s: nothing to run",oxi_op_row_of(call->op)->name);}}
 static ox_status oxi_cpu_run(ox_device*self,const oxi_call*call){
@@ -28707,7 +28741,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4fcf4aa1
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb74d7830
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -205,7 +205,7 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
 
 /* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
  * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
- * from inputs; it may use leaves besides, which get their gradients.
+ * from inputs, in a scope of its own; it may use leaves besides, which get their gradients.
  * source    torch.utils.checkpoint */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
@@ -304,6 +304,13 @@ typedef struct ox_cross_entropy_desc {
 } ox_cross_entropy_desc;             /* all zeros, or NULL for it: torch's defaults */
 OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox_cross_entropy_desc *desc);
 
+/* The same of linear(x, layer, bias): x [..,D], layer [C,D], bias [C] or NULL, target [..] of classes or
+ * [..,C]. Of classes, without smoothing, logits are made of some rows at a time, on the way back once more, and
+ * never kept: memory grows with N + C D.
+ * source    torch.nn.functional.linear_cross_entropy; Wijmans et al. 2024, "Cut Your Losses" */
+OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
+                                          const ox_cross_entropy_desc *desc);
+
 /* The same with classes, of an input that is log_softmax's result: -weight[target] input[target]. */
 typedef struct ox_nll_loss_desc {
     ox_tensor *weight;
@@ -382,8 +389,8 @@ OX_API ox_tensor *ox_multilabel_soft_margin_loss(ox_tensor *input, ox_tensor *ta
 OX_API ox_tensor *ox_cosine_similarity(ox_tensor *x1, ox_tensor *x2, int dim, double eps);
 OX_API ox_tensor *ox_pairwise_distance(ox_tensor *x1, ox_tensor *x2, double p, double eps, bool keepdim);
 
-/* Connectionist temporal classification. log_probs [T,N,C] (or [T,C]) of log_softmax; targets [N,S], or of all
- * samples one behind the other; lengths [N] of both. A sum over all alignments: minus its logarithm; mean
+/* Connectionist temporal classification. log_probs [T,N,C] (or [T,C]) of log_softmax; targets [N,S], or of
+ * all samples one behind the other; lengths [N] of both. A sum over all alignments: minus its logarithm; mean
  * divides each by its target's length first. zero_infinity: samples without an alignment count as 0.
  * source    torch.nn.functional.ctc_loss, with its gradient, which is that behind a log_softmax */
 OX_API ox_tensor *ox_ctc_loss(ox_tensor *log_probs, ox_tensor *targets, ox_tensor *input_lengths,
@@ -492,6 +499,197 @@ OX_API ox_status ox_clip_grad_value_(ox_tensor *const *parameters, int count, do
 
 OX_EXTERN_C_END
 #endif
+/* >>nn/images/images.h */
+/* Images: padding, resampling, and what goes with convolutions and pooling. torch.nn.functional's by name and
+ * meaning. All are made of other functions: any strides, any device, gradients of any order.
+ * shapes    x [N,C,..] of one to three spatial dims; [C,..] where the comment says so
+ * dtypes    floats where numbers are weighted (f16 and bf16 in f32, rounded once), else all that ox_cat and
+ *           ox_index_select take
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; OX_ERR_ARG sizes, scales and modes that make no sense
+ * source    the functions of the same names in torch.nn.functional */
+#ifndef OX_NN_IMAGES_H
+#define OX_NN_IMAGES_H
+
+OX_EXTERN_C_BEGIN
+
+/* ox_pad - x with more at its ends: pad = {before, behind} of the last dim, then of the one before it ..;
+ * below 0 takes away. mode "constant" (NULL): value; "reflect": mirrored without the edge, "replicate": the
+ * edge, "circular": the other end. These three pad up to three spatial dims of [N,C,..] or [C,..].
+ * errors    OX_ERR_ARG more pairs than dims, a mirror or circle longer than x */
+OX_API ox_tensor *ox_pad(ox_tensor *x, const int64_t *pad, int64_t count, const char *mode, double value);
+
+/* ox_interpolate - x [N,C,..] resampled to `size` (a number for all spatial dims, or one each), or to scale
+ * times its own where size is OX_SCALAR_SHAPE; scale_count is 1 or the number of dims, 0 with a size.
+ * mode "nearest" (NULL) as OpenCV's, "nearest-exact" as Pillow's, "linear" (3-d x), "bilinear" and "bicubic"
+ * (4-d), "trilinear" (5-d), "area". align_corners: first and last elements meet; of the linear and cubic ones
+ * alone. recompute: the scale is that of the sizes, not the one that was given.
+ * There is no antialias: shrink with "area", or blur first. */
+OX_API ox_tensor *ox_interpolate(ox_tensor *x, ox_shape size, const double *scale, int scale_count,
+                                 const char *mode, bool align_corners, bool recompute);
+
+/* ox_grid_sample - x [N,C,H,W] read at grid [N,h,w,2], places (x, y) from -1 to 1, -> [N,C,h,w]; or
+ * [N,C,D,H,W] at [N,d,h,w,3]. mode "bilinear" (NULL; of 5-d x trilinear), "nearest", "bicubic" (4-d x).
+ * padding "zeros" (NULL), "border", "reflection": what lies outside. align_corners: -1 and 1 are the centers
+ * of the outermost elements, else their outer edges. Gradients of x and, but for "nearest", of grid.
+ * ox_affine_grid - such a grid for ox_grid_sample from theta [N,2,3] and size [N,C,H,W], or [N,3,4] and
+ * [N,C,D,H,W]. */
+OX_API ox_tensor *ox_grid_sample(ox_tensor *x, ox_tensor *grid, const char *mode, const char *padding,
+                                 bool align_corners);
+OX_API ox_tensor *ox_affine_grid(ox_tensor *theta, ox_shape size, bool align_corners);
+
+/* pixel_shuffle [..,C r r,H,W] -> [..,C,H r,W r], pixel_unshuffle back; channel_shuffle [N,C,..]: the groups
+ * of channels interleaved. */
+OX_API ox_tensor *ox_pixel_shuffle(ox_tensor *x, int64_t factor);
+OX_API ox_tensor *ox_pixel_unshuffle(ox_tensor *x, int64_t factor);
+OX_API ox_tensor *ox_channel_shuffle(ox_tensor *x, int64_t groups);
+
+/* ox_lp_pool2d - (sum x^p)^(1/p) of each window, as ox_avg_pool2d: sizes of one or two numbers, an empty
+ * stride is the kernel. torch's sign(sum) |sum|^(1/p).
+ * ox_max_unpool2d - zeros with x where ox_max_pool2d_with_indices found it: kernel, stride, padding as there;
+ * `size` the spatial dims of the result where these leave a choice, OX_SCALAR_SHAPE for the smallest.
+ * ox_fractional_max_pool2d - the largest of windows whose places are drawn: kernel and size of the result as
+ * OX_DIMS; samples [N,C,2] (of 3-d x: [N,C,3]) in [0, 1), one a dim. With where it is (Graham 2015).
+ * Likewise of the other numbers of spatial dims. x [N,C,..] or [C,..]. */
+OX_API ox_tensor *ox_lp_pool1d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool1d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
+OX_API ox_tensor *ox_lp_pool2d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool2d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
+OX_API ox_tensor *ox_lp_pool3d(ox_tensor *x, double p, ox_shape kernel, ox_shape stride, bool ceil);
+OX_API ox_tensor *ox_max_unpool3d(ox_tensor *x, ox_tensor *indices, ox_shape kernel, ox_shape stride,
+                                  ox_shape padding, ox_shape size);
+OX_API ox_pair ox_fractional_max_pool2d(ox_tensor *x, ox_shape kernel, ox_shape size, ox_tensor *samples);
+OX_API ox_pair ox_fractional_max_pool3d(ox_tensor *x, ox_shape kernel, ox_shape size, ox_tensor *samples);
+
+/* x / (k + alpha mean(x x))^beta over `size` channels around each of x [N,C,..]. torch's alpha is 1e-4, beta
+ * 0.75, k 1. Krizhevsky et al. 2012 */
+OX_API ox_tensor *ox_local_response_norm(ox_tensor *x, int64_t size, double alpha, double beta, double k);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/recurrent/recurrent.h */
+/* Recurrent nets: torch's lstm, gru, rnn_tanh, rnn_relu and their cells, by name, meaning and order of
+ * weights.
+ *     lstm  i, f, g, o = W x + b + U h + d;  c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c)
+ *     gru   r, z = sigmoid(W x + b + U h + d);  n = tanh(W x + b + r (U h + d));  h = (1 - z) n + z h
+ *     rnn   h = tanh or relu of W x + b + U h + d
+ * shapes    x [T,N,I], [N,T,I] if batch_first, or one sequence [T,I] -> [T,N,D H] ..; states [L D,N,H] of L
+ *           layers, D directions (one sequence: [L D,H])
+ * params    of each layer, of each direction: W [G H,I], U [G H,H] and, if has_biases, b and d [G H], G
+ *           gates; lstm with a last weight [P,H]: h is projected by it, and has P numbers
+ * dropout   between the layers, if train
+ * results   the outputs of the last layer, forward beside backward; the last state of each layer and
+ *           direction (lstm: h and c)
+ * made of other functions, a product for all times and one a step: any strides, any device, gradients of any
+ * order. Packed sequences are not there: sort by length and run the parts.
+ * errors    OX_ERR_SHAPE, OX_ERR_ARG counts that do not fit
+ * source    torch.lstm; Hochreiter & Schmidhuber 1997, Cho et al. 2014 */
+#ifndef OX_NN_RECURRENT_H
+#define OX_NN_RECURRENT_H
+
+OX_EXTERN_C_BEGIN
+
+/* states: h and c. t[0] outputs, t[1] h, t[2] c */
+OX_API ox_tuple ox_lstm(ox_tensor *x, ox_tensor *const *states, int state_count, ox_tensor *const *params,
+                        int param_count, bool has_biases, int64_t layers, double dropout, bool train,
+                        bool bidirectional, bool batch_first);
+/* t[0] outputs, t[1] h */
+OX_API ox_tuple ox_gru(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                       bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                       bool batch_first);
+OX_API ox_tuple ox_rnn_tanh(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                            bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                            bool batch_first);
+OX_API ox_tuple ox_rnn_relu(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int param_count,
+                            bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
+                            bool batch_first);
+/* One step: x [N,I] or [I], states as x; b and d may be NULL. lstm_cell gives h and c. */
+OX_API ox_tuple ox_lstm_cell(ox_tensor *x, ox_tensor *const *states, int state_count, ox_tensor *w,
+                             ox_tensor *u, ox_tensor *b, ox_tensor *d);
+OX_API ox_tensor *ox_gru_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                              ox_tensor *d);
+OX_API ox_tensor *ox_rnn_tanh_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                                   ox_tensor *d);
+OX_API ox_tensor *ox_rnn_relu_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
+                                   ox_tensor *d);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/distributions/distributions.h */
+/* Distributions: those of torch.distributions, by its names and formulas. One is a kind and its parameters,
+ * which broadcast; nothing is computed before it is asked for.
+ *     ox_distribution normal = {OX_DISTRIBUTION_NORMAL, {mean, deviation}, 0};
+ *     ox_tensor *loss = ox_neg(ox_distribution_log_prob(&normal, x));
+ *
+ * kind                  parameters
+ * NORMAL LOG_NORMAL LAPLACE CAUCHY GUMBEL      location, scale
+ * UNIFORM               low, high                 EXPONENTIAL POISSON     rate
+ * BERNOULLI GEOMETRIC   probabilities, or NULL and logits
+ * BINOMIAL              the same, of `count` trials
+ * CATEGORICAL           probabilities [..,K] (they need not sum to 1), or NULL and logits; outcomes are i64
+ * MULTINOMIAL           the same, outcomes are how often each of `count` came [..,K]
+ * GAMMA                 concentration, rate       BETA                    concentration of 1, of 0
+ * DIRICHLET             concentration [..,K]      STUDENT_T               degrees of freedom, location, scale
+ * MULTIVARIATE_NORMAL   location [..,K], lower Cholesky factor of the covariance [..,K,K]
+ *
+ * dtypes    floats
+ * numbers   of parameters are not looked at: those out of range give NaN, or what the formula gives
+ * gradients of any order by value and parameters, but for samples of kinds without rsample
+ * errors    OX_ERR_ARG no such kind, a parameter too few; OX_ERR_UNSUPPORTED what a kind does not have;
+ *           OX_ERR_SHAPE, OX_ERR_DTYPE
+ * source    torch.distributions; Marsaglia & Tsang 2000 (gamma), Hoermann 1993 (Poisson) */
+#ifndef OX_NN_DISTRIBUTIONS_H
+#define OX_NN_DISTRIBUTIONS_H
+
+OX_EXTERN_C_BEGIN
+
+typedef enum ox_distribution_kind {
+    OX_DISTRIBUTION_NONE = 0,
+    OX_DISTRIBUTION_NORMAL,
+    OX_DISTRIBUTION_LOG_NORMAL,
+    OX_DISTRIBUTION_UNIFORM,
+    OX_DISTRIBUTION_EXPONENTIAL,
+    OX_DISTRIBUTION_LAPLACE,
+    OX_DISTRIBUTION_CAUCHY,
+    OX_DISTRIBUTION_GUMBEL,
+    OX_DISTRIBUTION_BERNOULLI,
+    OX_DISTRIBUTION_GEOMETRIC,
+    OX_DISTRIBUTION_BINOMIAL,
+    OX_DISTRIBUTION_CATEGORICAL,
+    OX_DISTRIBUTION_MULTINOMIAL,
+    OX_DISTRIBUTION_POISSON,
+    OX_DISTRIBUTION_GAMMA,
+    OX_DISTRIBUTION_BETA,
+    OX_DISTRIBUTION_DIRICHLET,
+    OX_DISTRIBUTION_STUDENT_T,
+    OX_DISTRIBUTION_MULTIVARIATE_NORMAL,
+    OX_DISTRIBUTION_KINDS
+} ox_distribution_kind;
+
+typedef struct ox_distribution {
+    ox_distribution_kind kind;
+    ox_tensor *parameter[3];
+    int64_t count; /* of BINOMIAL and MULTINOMIAL: trials */
+} ox_distribution;
+
+/* Independent samples: [shape.., batch.., event..]. sample: without gradients. rsample: with gradients by the
+ * parameters, where the kind has them (NORMAL LOG_NORMAL UNIFORM EXPONENTIAL LAPLACE CAUCHY GUMBEL
+ * MULTIVARIATE_NORMAL). GAMMA, BETA, DIRICHLET, STUDENT_T and POISSON are drawn in rounds, each of which
+ * reads whether one is missing. */
+OX_API ox_tensor *ox_distribution_sample(const ox_distribution *d, ox_shape shape);
+OX_API ox_tensor *ox_distribution_rsample(const ox_distribution *d, ox_shape shape);
+/* The logarithm of the density, or of the probability, of value: broadcast with the parameters. */
+OX_API ox_tensor *ox_distribution_log_prob(const ox_distribution *d, ox_tensor *value);
+OX_API ox_tensor *ox_distribution_entropy(
+    const ox_distribution *d);                                    /* not of POISSON, (MULTI- and) BINOMIAL */
+OX_API ox_tensor *ox_distribution_mean(const ox_distribution *d); /* not of CATEGORICAL; CAUCHY: NaN */
+OX_API ox_tensor *ox_distribution_variance(const ox_distribution *d);
+/* The Kullback-Leibler divergence of p from q, of one kind; not of STUDENT_T and MULTINOMIAL. */
+OX_API ox_tensor *ox_distribution_kl(const ox_distribution *p, const ox_distribution *q);
+
+OX_EXTERN_C_END
+#endif
 
 #endif /* OX_TORCH_NN_H */
 
@@ -507,6 +705,8 @@ ox_dtype dtype;
 int ndim;
 int64_t shape[OX_MAX_DIMS];
 ox_device*device;}oxi_outline;
+typedef struct oxi_pass oxi_pass;
+typedef struct oxi_node oxi_node;
 typedef struct oxi_backward{
 const oxi_call*call;
 const oxi_outline*operand;
@@ -514,7 +714,10 @@ ox_tensor*out[OXI_MAX_OUT];
 const oxi_outline*result;
 ox_tensor*g[OXI_MAX_OUT];
 const bool*wants;
-ox_tensor**grad;}oxi_backward;
+ox_tensor**grad;
+const oxi_pass*pass;
+const oxi_node*node;}oxi_backward;
+static ox_tensor*oxi_sum_so_far(const oxi_backward*b,int i);
 typedef ox_status(*oxi_gradient_rule)(oxi_backward*b);
 typedef struct oxi_gradient_row{
 const char*saves;
@@ -610,6 +813,439 @@ return ox_reshape(ox_sum(t,dims,true),shape);}
 static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
 bool same= !t|| !like||t->dtype==like->dtype||oxi_is_block(like->dtype);
 return same?t:ox_cast(t,like->dtype);}
+/* >>autograd/back/rows.c */
+enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384,OXI_BACK_ROW_MOST=1<<16};
+typedef struct oxi_rows_back oxi_rows_back;
+typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*x,float*out,float*room,
+ float*sums);
+struct oxi_rows_back{
+const oxi_call*call;
+const oxi_kernels*k;
+oxi_row_back row;
+int64_t n,rows,tasks,block;
+double eps;
+const float*weight;
+bool streams;
+float*sums,*scratch;
+int64_t lane_numbers;};
+static void oxi_back_multiply(const oxi_rows_back*r,const float*a,const float*b,float*out){
+const void*in[2];
+in[0]=a;
+in[1]=b;
+r->k->map[OXI_OP_mul][OXI_LANE_F32](r->n,in,out,&oxi_plain_numbers);}
+static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
+ float*room,float*sums){
+(void)room,(void)sums;
+r->k->row_affine(r->n,g,r->k->dot_f32(r->n,g,y),1,y,NULL,out,NULL);}
+static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
+ float*room,float*sums){
+(void)sums;
+r->k->row_exp_sum(r->n,y,0,room);
+double sum=r->k->row_sum(r->n,g,false);
+memcpy(out,g,(size_t)r->n*sizeof*g);
+r->k->axpy_f32(r->n,-(float)sum,room,out);}
+static void oxi_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*room,
+ float*sums,bool centered){
+const oxi_kernels*k=r->k;
+int64_t n=r->n;
+double count=(double)n,a=0,b=0;
+oxi_partial p=oxi_partial_of(&a,&b);
+if(centered)
+oxi_moments_row(k,&p,n,x,0);
+else
+oxi_squares_row(k,&p,n,x,0);
+double mean=centered?a:0,scale=1/sqrt((centered?b:a)/count+r->eps);
+float*y=room,*own=room+n;
+k->row_affine(n,x,(float)mean,(float)scale,NULL,NULL,y,NULL);
+double rest=mean-(float)mean;
+if(fabs(rest)*scale>1e-6)k->row_affine(n,y,(float)(rest*scale),1,NULL,NULL,y,NULL);
+const float*h=g;
+if(r->weight){
+oxi_back_multiply(r,g,r->weight,own);
+h=own;}
+double total=centered?k->row_sum(n,h,false)/count:0,along=k->dot_f32(n,h,y)/count;
+k->row_affine(n,h,(float)total,(float)scale,NULL,NULL,out,NULL);
+k->axpy_f32(n,(float)(-scale*along),y,out);
+if(!sums)return;
+const void*in[3];
+in[0]=sums;
+in[1]=g;
+in[2]=y;
+k->map[OXI_OP_addcmul][OXI_LANE_F32](n,in,sums,&oxi_plain_numbers);
+if(r->call->out_count>2)k->axpy_f32(n,1,g,sums+n);}
+static void oxi_layer_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,
+ float*room,float*sums){
+oxi_norm_row_back(r,g,x,out,room,sums,true);}
+static void oxi_rms_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,
+ float*room,float*sums){
+oxi_norm_row_back(r,g,x,out,room,sums,false);}
+static const float*oxi_back_read(const oxi_rows_back*r,const ox_tensor*t,int64_t i,float*room){
+const char*at=oxi_ptr(t)+oxi_signed_bytes(t->dtype,i*r->n);
+if(t->dtype==OX_F32)return(const float*)(const void*)at;
+r->k->load[t->dtype][OXI_LANE_F32](r->n,at,1,room);
+return room;}
+static void oxi_back_write(const oxi_rows_back*r,int64_t first,int64_t count,const float*block){
+ox_tensor*out=r->call->out[0];
+char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,first*r->n);
+if(r->streams)
+r->k->stream((size_t)(count*r->n)*sizeof*block,block,to);
+else
+r->k->store[out->dtype][OXI_LANE_F32](count*r->n,block,to,1);}
+static void oxi_rows_back_task(void*arg,int64_t index,int lane){
+const oxi_rows_back*r=(const oxi_rows_back*)arg;
+const ox_tensor*g=r->call->in[0],*x=r->call->in[1],*out=r->call->out[0];
+int64_t n=r->n,each=oxi_parts(r->rows,r->tasks),end=oxi_min_i64((index+1)*each,r->rows);
+float*room=r->scratch+lane*r->lane_numbers,*block=room+4*n;
+float*sums=r->sums?r->sums+index*2*n:NULL;
+bool direct=out->dtype==OX_F32&& !r->streams;
+for(int64_t first=index*each,count;first<end;first+=count){
+count=oxi_min_i64(end-first,r->block);
+for(int64_t i=first;i<first+count;i++){
+float*to=direct?(float*)(void*)oxi_ptr(out)+i*n:block+(i-first)*n;
+r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),to,room+2*n,sums);}
+if(!direct)oxi_back_write(r,first,count,block);}}
+static void oxi_rows_back_join(const oxi_rows_back*r){
+for(int k=1;k<r->call->out_count;k++){
+float*sum=r->sums+(k-1)*r->n;
+ox_tensor*out=r->call->out[k];
+for(int64_t t=1;t<r->tasks;t++)r->k->axpy_f32(r->n,1,sum+t*2*r->n,sum);
+r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
+static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call){
+static const struct{
+oxi_op op;
+oxi_row_back row;}rows[]={{OXI_OP_softmax_back,oxi_softmax_row_back},
+ {OXI_OP_log_softmax_back,oxi_log_softmax_row_back},{OXI_OP_layer_norm_back,oxi_layer_norm_row_back},
+ {OXI_OP_rms_norm_back,oxi_rms_norm_row_back}};
+const ox_tensor*x=call->in[1];
+memset(r,0,sizeof*r);
+for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
+if(rows[i].op==call->op)r->row=rows[i].row;
+bool norm=call->op==OXI_OP_layer_norm_back||call->op==OXI_OP_rms_norm_back;
+int last=norm?(int)call->attr.norm.last_dims:1;
+r->eps=norm?call->attr.norm.eps:0;
+r->call=call;
+r->k=oxi_cpu_kernels();
+r->n=1;
+for(int d=x->ndim-last;d<x->ndim;d++)r->n*=x->shape[d];
+r->rows=ox_numel(x)/r->n;
+r->tasks=oxi_min_i64(oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),r->rows);
+r->streams=oxi_streams(call->out[0])&&call->out[0]->dtype==OX_F32;
+r->block=OXI_BACK_BLOCK/r->n+1;
+r->lane_numbers=oxi_round_up((4+r->block)*r->n,OXI_LINE);}
+static ox_status oxi_rows_back_run(const oxi_call*call){
+oxi_rows_back r;
+oxi_rows_back_shape(&r,call);
+const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;
+size_t sums=call->out_count>1?(size_t)(r.tasks*2*r.n):0,own=weight?(size_t)r.n:0;
+size_t lanes=(size_t)(oxi_lanes(r.tasks)*r.lane_numbers);
+size_t bytes=(lanes+sums+own)*sizeof(float);
+float*memory=(float*)oxi_alloc(bytes);
+if(!memory)return OX_ERR_NOMEM;
+r.scratch=memory;
+if(sums)r.sums=memory+lanes;
+if(sums)memset(r.sums,0,sums*sizeof(float));
+if(weight){
+r.k->load[weight->dtype][OXI_LANE_F32](r.n,oxi_ptr(weight),1,memory+lanes+sums);
+r.weight=memory+lanes+sums;}
+oxi_parallel_for(r.tasks,oxi_rows_back_task,&r);
+if(sums)oxi_rows_back_join(&r);
+oxi_free(memory,bytes);
+return OX_OK;}
+/* >>autograd/back/attention.c */
+enum{
+OXI_ATTENTION_BACK_UNITS=8,OXI_ATTENTION_BACK_KEYS=1024,OXI_ATTENTION_BACK_SCORES=1<<15};
+typedef struct oxi_attention_back_job{
+oxi_attention a;
+oxi_attention_side dq,dk,dv;
+int64_t tile,span;
+int64_t blocks;
+float*sums,*scratch;
+int64_t unit_numbers,lane_numbers;
+int64_t failed;}oxi_attention_back_job;
+typedef struct oxi_back_matrix{
+const void*at;
+ox_dtype dtype;
+int64_t row,column;}oxi_back_matrix;
+static oxi_back_matrix oxi_back_numbers(const float*at,int64_t row,int64_t column){
+oxi_back_matrix m={at,OX_F32,row,column};
+return m;}
+static oxi_back_matrix oxi_back_rows(const oxi_attention_side*side,const char*head,int64_t row,
+ bool transposed){
+oxi_back_matrix m={oxi_attention_move(side,head,row*side->row),side->t->dtype,side->row,side->column};
+if(!transposed)return m;
+m.row=side->column;
+m.column=side->row;
+return m;}
+static void oxi_back_product(oxi_attention_back_job*job,int64_t m,int64_t n,int64_t k,oxi_back_matrix a,
+ oxi_back_matrix b,oxi_back_matrix c,double alpha,bool adds){
+oxi_gemm g;
+memset(&g,0,sizeof g);
+g.m=m;
+g.n=n;
+g.k=k;
+g.a=a.at;
+g.a_row=a.row;
+g.a_col=a.column;
+g.a_dtype=a.dtype;
+g.b=b.at;
+g.b_row=b.row;
+g.b_col=b.column;
+g.b_dtype=b.dtype;
+g.c=(void*)(uintptr_t)c.at;
+g.c_row=c.row;
+g.c_col=c.column;
+g.c_dtype=c.dtype;
+g.alpha=alpha;
+g.rough=job->a.q.t->dtype==OX_BF16;
+if(adds){
+g.addend=c.at;
+g.addend_dtype=c.dtype;
+g.addend_row=c.row;
+g.addend_col=c.column;
+g.beta=1;}
+g.way=oxi_gemm_choose_way(&g);
+if(oxi_gemm_run(&g)!=OX_OK)oxi_atomic_store(&job->failed,1);}
+typedef struct oxi_attention_back_task{
+int64_t batch,kv_head;
+float*dk,*dv,*scores,*back;
+float*dq;
+double*most,*sum,*along;
+const char*k,*v,*mask;}oxi_attention_back_task;
+typedef struct oxi_attention_back_tile{
+int64_t h,s,n,first,keys;
+oxi_back_matrix q,g;}oxi_attention_back_tile;
+static void oxi_attention_back_scores(oxi_attention_back_job*job,const oxi_attention_back_task*t,
+ const oxi_attention_back_tile*tile,int64_t first,int64_t keys){
+const oxi_attention*a= &job->a;
+int64_t seen,end;
+oxi_back_product(job,tile->n,keys,a->depth,tile->q,oxi_back_rows(&a->k,t->k,first,true),
+ oxi_back_numbers(t->scores,keys,1),a->scale,false);
+oxi_back_product(job,tile->n,keys,a->value_depth,tile->g,oxi_back_rows(&a->v,t->v,first,true),
+ oxi_back_numbers(t->back,keys,1),1,false);
+for(int64_t i=0;i<tile->n;i++){
+oxi_attention_range(a,tile->s+i,&seen,&end);
+if(a->mask.t||seen>first||end<first+keys)
+oxi_attention_mask_row(a,t->mask,tile->h,tile->s+i,first,keys,t->scores+i*keys,1);}}
+static void oxi_attention_back_measure(const oxi_attention_back_job*job,const oxi_attention_back_task*t,
+ int64_t n,int64_t keys){
+const oxi_kernels*k=job->a.kernels;
+for(int64_t i=0;i<n;i++){
+float*row=t->scores+i*keys,most=k->row_max(keys,row);
+if(most== -INFINITY)continue;
+double next=(double)most>t->most[i]||most!=most?(double)most:t->most[i];
+double rescale=t->most[i]== -INFINITY?0:exp(t->most[i]-next);
+t->sum[i]=t->sum[i]*rescale +k->row_exp_sum(keys,row,(float)next,row);
+t->along[i]=t->along[i]*rescale +k->dot_f32(keys,row,t->back+i*keys);
+t->most[i]=next;}}
+static void oxi_attention_back_finish(const oxi_attention*a,const oxi_attention_back_task*t,int64_t head,
+ int64_t n){
+for(int64_t i=0;i<n;i++){
+if(a->sinks&&t->sum[i]!=0)t->sum[i]+=exp((double)a->sinks[head*a->sink_step]-t->most[i]);
+t->sum[i]=t->sum[i]==0?0:1/t->sum[i];
+t->along[i]*=t->sum[i];}}
+static void oxi_attention_back_keys(oxi_attention_back_job*job,const oxi_attention_back_task*t,
+ const oxi_attention_back_tile*tile,int64_t first,int64_t keys,bool fresh){
+const oxi_attention*a= &job->a;
+const oxi_kernels*k=a->kernels;
+int64_t depth=a->depth,wide=a->value_depth,n=tile->n;
+oxi_back_matrix weights=oxi_back_numbers(t->scores,1,keys),back=oxi_back_numbers(t->back,keys,1);
+for(int64_t i=0;i<n;i++){
+float*row=t->scores+i*keys,*own=t->back+i*keys;
+if(t->sum[i]==0)
+memset(row,0,(size_t)keys*sizeof*row);
+else if(fresh)
+k->row_exp_sum(keys,row,(float)t->most[i],row);
+k->row_scale(keys,row,(float)t->sum[i],row);
+k->row_affine(keys,own,(float)t->along[i],a->scale,row,NULL,own,NULL);}
+oxi_back_product(job,keys,wide,n,weights,tile->g,oxi_back_numbers(t->dv+first*wide,wide,1),1,true);
+oxi_back_product(job,n,depth,keys,back,oxi_back_rows(&a->k,t->k,first,false),
+ oxi_back_numbers(t->dq,depth,1),1,first!=tile->first);
+back=oxi_back_numbers(t->back,1,keys);
+oxi_back_product(job,keys,depth,n,back,tile->q,oxi_back_numbers(t->dk+first*depth,depth,1),1,true);}
+static void oxi_attention_back_one(oxi_attention_back_job*job,const oxi_attention_back_task*t,
+ oxi_attention_back_tile*tile){
+const oxi_attention*a= &job->a;
+int64_t head=t->kv_head*a->group +tile->h,end=tile->first+tile->keys,span=job->span;
+char*dq=oxi_attention_at(a,&job->dq,t->batch,head);
+tile->q=oxi_back_rows(&a->q,oxi_attention_at(a,&a->q,t->batch,head),tile->s,false);
+tile->g=oxi_back_rows(&a->out,oxi_attention_at(a,&a->out,t->batch,head),tile->s,false);
+for(int64_t i=0;i<tile->n;i++){
+t->most[i]= -INFINITY;
+t->sum[i]=t->along[i]=0;}
+for(int64_t first=tile->first;first<end;first+=span){
+int64_t keys=oxi_min_i64(end-first,span);
+oxi_attention_back_scores(job,t,tile,first,keys);
+oxi_attention_back_measure(job,t,tile->n,keys);}
+oxi_attention_back_finish(a,t,head,tile->n);
+for(int64_t first=tile->first;first<end;first+=span){
+int64_t keys=oxi_min_i64(end-first,span);
+bool again=tile->keys>span;
+if(again)oxi_attention_back_scores(job,t,tile,first,keys);
+oxi_attention_back_keys(job,t,tile,first,keys,again);}
+if(tile->keys<=0)memset(t->dq,0,(size_t)(tile->n*a->depth)*sizeof*t->dq);
+for(int64_t i=0;i<tile->n;i++)
+a->kernels->store[job->dq.t->dtype][OXI_LANE_F32](
+ a->depth,t->dq+i*a->depth,oxi_attention_move(&job->dq,dq,(tile->s+i)*job->dq.row),job->dq.column);}
+static void oxi_attention_back_store(const oxi_attention_back_job*job,int64_t unit,const float*sums,
+ int64_t first,int64_t count){
+const oxi_attention*a= &job->a;
+const float*dk=sums,*dv=sums+a->keys*a->depth;
+char*k=oxi_attention_at(a,&job->dk,unit/a->kv_heads,unit%a->kv_heads);
+char*v=oxi_attention_at(a,&job->dv,unit/a->kv_heads,unit%a->kv_heads);
+for(int64_t t=first;t<first+count;t++){
+a->kernels->store[job->dk.t->dtype][OXI_LANE_F32](
+ a->depth,dk+t*a->depth,oxi_attention_move(&job->dk,k,t*job->dk.row),job->dk.column);
+a->kernels->store[job->dv.t->dtype][OXI_LANE_F32](a->value_depth,dv+t*a->value_depth,
+ oxi_attention_move(&job->dv,v,t*job->dv.row),job->dv.column);}}
+static void oxi_attention_back_run_task(void*arg,int64_t index,int lane){
+oxi_attention_back_job*job=(oxi_attention_back_job*)arg;
+const oxi_attention*a= &job->a;
+int64_t unit=index/job->blocks,block=index%job->blocks;
+float*own=job->scratch+lane*job->lane_numbers;
+oxi_attention_back_task t;
+t.batch=unit/a->kv_heads;
+t.kv_head=unit%a->kv_heads;
+t.most=(double*)(void*)own;
+t.sum=t.most+job->tile;
+t.along=t.sum+job->tile;
+t.dq=own+6*job->tile;
+t.scores=t.dq+job->tile*a->depth;
+t.back=t.scores+job->tile*job->span;
+t.dk=job->blocks>1?job->sums+index*job->unit_numbers:t.back+job->tile*job->span;
+t.dv=t.dk+a->keys*a->depth;
+t.k=oxi_attention_at(a,&a->k,t.batch,t.kv_head);
+t.v=oxi_attention_at(a,&a->v,t.batch,t.kv_head);
+t.mask=a->mask.t?oxi_attention_at(a,&a->mask,t.batch,t.kv_head*a->group):NULL;
+memset(t.dk,0,(size_t)job->unit_numbers*sizeof*t.dk);
+for(int64_t h=0;h<a->group;h++)
+for(int64_t s=block*job->tile;s<a->length;s+=job->blocks*job->tile){
+oxi_attention_back_tile tile;
+int64_t end,ignored;
+tile.h=h;
+tile.s=s;
+tile.n=oxi_min_i64(job->tile,a->length-s);
+oxi_attention_range(a,s,&tile.first,&ignored);
+oxi_attention_range(a,s+tile.n-1,&ignored,&end);
+tile.keys=end-tile.first;
+oxi_attention_back_one(job,&t,&tile);}
+if(job->blocks==1)oxi_attention_back_store(job,unit,t.dk,0,a->keys);}
+static void oxi_attention_back_join(void*arg,int64_t index,int lane){
+const oxi_attention_back_job*job=(const oxi_attention_back_job*)arg;
+const oxi_attention*a= &job->a;
+int64_t parts=OXI_ATTENTION_BACK_UNITS,each=oxi_parts(a->keys,parts),unit=index/parts;
+int64_t first=index%parts*each,count=oxi_min_i64(each,a->keys-first);
+float*sums=job->sums+unit*job->blocks*job->unit_numbers,*dv=sums+a->keys*a->depth;
+(void)lane;
+if(count<=0)return;
+for(int64_t b=1;b<job->blocks;b++){
+int64_t from=b*job->unit_numbers;
+a->kernels->axpy_f32(count*a->depth,1,sums+from+first*a->depth,sums+first*a->depth);
+a->kernels->axpy_f32(count*a->value_depth,1,dv+from+first*a->value_depth,dv+first*a->value_depth);}
+oxi_attention_back_store(job,unit,sums,first,count);}
+static void oxi_attention_back_shape(oxi_attention_back_job*job,const oxi_call*call){
+ox_tensor*in[5]={call->in[1],call->in[2],call->in[3],call->in[4],call->in[5]};
+oxi_call forth= *call;
+memset(job,0,sizeof*job);
+forth.in=in;
+forth.in_count=5;
+forth.out[0]=call->in[0];
+oxi_attention_shape(&job->a,&forth);
+oxi_attention*a= &job->a;
+a->call=call;
+oxi_attention_side_of(&job->dq,call->out[0],a->heads,a->length,a->depth);
+oxi_attention_side_of(&job->dk,call->out[1],a->kv_heads,a->keys,a->depth);
+oxi_attention_side_of(&job->dv,call->out[2],a->kv_heads,a->keys,a->value_depth);
+int64_t units=a->batches*a->kv_heads;
+job->span=a->keys<=OXI_ATTENTION_BACK_KEYS?a->keys:OXI_ATTENTION_BACK_KEYS/2;
+job->tile=oxi_min_i64(oxi_max_i64(OXI_ATTENTION_BACK_SCORES/job->span/16*16,16),128);
+job->tile=oxi_min_i64(job->tile,a->length);
+job->blocks=oxi_min_i64(oxi_parts(OXI_ATTENTION_BACK_UNITS,units),oxi_parts(a->length,job->tile));
+job->unit_numbers=a->keys*(a->depth+a->value_depth);
+job->lane_numbers=job->tile*(2*job->span+a->depth+6);
+if(job->blocks==1)job->lane_numbers+=job->unit_numbers;
+job->lane_numbers=oxi_round_up(job->lane_numbers,OXI_LINE);}
+static ox_status oxi_attention_back_run(const oxi_call*call){
+oxi_attention_back_job job;
+oxi_attention_back_shape(&job,call);
+int64_t units=job.a.batches*job.a.kv_heads,tasks=units*job.blocks;
+size_t lanes=(size_t)oxi_lanes(tasks),bytes=0,sums=0;
+bool fits=oxi_mul_size(lanes,(size_t)job.lane_numbers*sizeof(float),&bytes);
+if(job.blocks>1)
+fits=fits&&oxi_mul_size((size_t)tasks,(size_t)job.unit_numbers*sizeof(float),&sums);
+if(!fits)return oxi_fail(OX_ERR_NOMEM,"attention_back: too large for this machine");
+job.scratch=(float*)oxi_alloc(bytes);
+job.sums=job.scratch&&sums?(float*)oxi_alloc(sums):NULL;
+bool there=job.scratch&&(job.sums|| !sums);
+if(there)oxi_parallel_for(tasks,oxi_attention_back_run_task,&job);
+if(there&&sums)oxi_parallel_for(units*OXI_ATTENTION_BACK_UNITS,oxi_attention_back_join,&job);
+oxi_free(job.sums,sums);
+oxi_free(job.scratch,bytes);
+return there&& !job.failed?OX_OK:OX_ERR_NOMEM;}
+/* >>autograd/back/back.c */
+static ox_status oxi_run_back(const oxi_call*call){
+return call->op==OXI_OP_attention_back?oxi_attention_back_run(call):oxi_rows_back_run(call);}
+static bool oxi_back_reads(const ox_tensor*t){
+return oxi_is_float(t->dtype)&&t->dtype!=OX_F64&&ox_device_of(t)->host;}
+static bool oxi_back_may(const oxi_backward*b){
+return!ox_is_grad_enabled()&&oxi_cpu_back&&b->g[0]&&oxi_back_reads(b->g[0]);}
+static ox_status oxi_back_call(oxi_op op,const oxi_backward*b,ox_tensor*const*in,int in_count,
+ int count,ox_tensor**out){
+oxi_call call=oxi_call_of(op,in,in_count,NULL);
+call.attr=b->call->attr;
+call.out_count=count;
+ox_status status=oxi_apply(&call);
+for(int k=0;k<count;k++)out[k]=call.out[k];
+return status;}
+static bool oxi_back_rows_fit(const ox_tensor*x,int last){
+int64_t n=1;
+if(!x|| !oxi_back_reads(x)||ox_numel(x)==0||last>x->ndim)return false;
+for(int d=x->ndim-last;d<x->ndim;d++)n*=x->shape[d];
+return n<=OXI_BACK_ROW_MOST;}
+static ox_status oxi_softmax_back(oxi_backward*b,oxi_op op,bool*done){
+ox_tensor*y=b->out[0],*in[2];
+*done=false;
+if(!oxi_back_may(b)|| !y||y->ndim==0||b->call->attr.along.dim!=y->ndim-1)return OX_OK;
+if(!oxi_back_rows_fit(y,1))return OX_OK;
+in[0]=ox_contiguous(b->g[0]);
+in[1]=ox_contiguous(y);
+ox_status status=in[0]&&in[1]?oxi_back_call(op,b,in,2,1,b->grad):ox_error();
+*done=status==OX_OK;
+return status;}
+static ox_status oxi_norm_back(oxi_backward*b,oxi_op op,bool*done){
+const oxi_call*call=b->call;
+ox_tensor*x=call->in[0],*weight=call->in[1],*in[3],*out[3];
+int last=(int)call->attr.norm.last_dims,count=1;
+*done=false;
+if(!oxi_back_may(b)|| !b->wants[0]|| !oxi_back_rows_fit(x,last))return OX_OK;
+if(weight&& !oxi_back_reads(weight))return OX_OK;
+if(weight&&b->wants[1])count=2;
+bool biased=call->in_count>2&&b->wants[2];
+if(count==2&&biased&&b->operand[2].dtype==weight->dtype)count=3;
+in[0]=ox_contiguous(b->g[0]);
+in[1]=ox_contiguous(x);
+in[2]=weight?ox_contiguous(weight):NULL;
+if(!in[0]|| !in[1]||(weight&& !in[2]))return ox_error();
+ox_status status=oxi_back_call(op,b,in,weight?3:2,count,out);
+if(status!=OX_OK)return status;
+*done=true;
+for(int k=0;k<count;k++)b->grad[k]=out[k];
+if(biased&&count<3)b->grad[2]=b->g[0];
+return OX_OK;}
+static ox_status oxi_attention_back_by_row(oxi_backward*b,bool*done){
+const oxi_call*call=b->call;
+ox_tensor*in[6],*out[3];
+*done=false;
+if(!oxi_back_may(b)||call->attr.attention.softcap>0||b->wants[3]||b->wants[4])return OX_OK;
+in[0]=b->g[0];
+for(int i=0;i<5;i++){
+ox_tensor*t=in[i+1]=call->in[i];
+bool reads=t?oxi_back_reads(t)||(i==3&&t->dtype==OX_BOOL&&ox_device_of(t)->host):i>2;
+if(!reads)return OX_OK;}
+ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,6,3,out);
+if(status!=OX_OK)return status;
+*done=true;
+for(int i=0;i<3;i++)b->grad[i]=out[i];
+return OX_OK;}
 /* >>autograd/rules/reductions.c */
 OXI_GRADIENT_RULE(sum){return oxi_gives(b,0,oxi_spread(b,b->g[0]));}
 OXI_GRADIENT_RULE(nansum){
@@ -749,9 +1385,15 @@ return oxi_gives(b,0,ox_scatter(oxi_zeros_for(b,0,g),b->call->attr.sort.dim,b->o
 static ox_shape oxi_along_dims(const oxi_backward*b){
 return oxi_dims_of_set(b->operand[0].ndim?1u<<b->call->attr.along.dim:0);}
 OXI_GRADIENT_RULE(softmax){
+bool done;
+ox_status status=oxi_softmax_back(b,OXI_OP_softmax_back,&done);
+if(done||status!=OX_OK)return status;
 ox_tensor*y=oxi_wide(b->out[0]),*weighted=ox_mul(oxi_wide(b->g[0]),y);
 return oxi_gives(b,0,ox_sub(weighted,ox_mul(y,ox_sum(weighted,oxi_along_dims(b),true))));}
 OXI_GRADIENT_RULE(log_softmax){
+bool done;
+ox_status status=oxi_softmax_back(b,OXI_OP_log_softmax_back,&done);
+if(done||status!=OX_OK)return status;
 ox_tensor*y=oxi_wide(b->out[0]),*g=oxi_wide(b->g[0]);
 return oxi_gives(b,0,ox_sub(g,ox_mul(ox_exp(y),ox_sum(g,oxi_along_dims(b),true))));}
 typedef struct oxi_normal_row{
@@ -772,8 +1414,10 @@ ox_tensor*rest=row->centered?ox_sub(g,ox_mean(g,row->dims,true)):g;
 return ox_mul(ox_sub(rest,along),row->scale);}
 static ox_status oxi_norm_rows_back(oxi_backward*b,bool centered){
 const oxi_call*call=b->call;
+bool done;
+ox_status status=oxi_norm_back(b,centered?OXI_OP_layer_norm_back:OXI_OP_rms_norm_back,&done);
+if(done||status!=OX_OK)return status;
 ox_tensor*g=oxi_wide(b->g[0]);
-ox_status status=OX_OK;
 if(b->wants[0]||b->wants[1]){
 ox_tensor*x=oxi_wide(call->in[0]);
 ox_shape dims=x?oxi_last_dims(x,call->attr.norm.last_dims):OX_SCALAR_SHAPE;
@@ -929,6 +1573,9 @@ OXI_GRADIENT_RULE(embedding){
 ox_tensor*ids=ox_flatten(b->call->in[1],0,-1),*g=b->g[0];
 if(!ids|| !g)return ox_error();
 ox_tensor*rows=ox_reshape(g,OX_SHAPE(ox_numel(ids),b->operand[0].shape[1]));
+ox_tensor*sum=oxi_sum_so_far(b,0);
+if(sum&&rows&&sum->dtype==rows->dtype)
+return ox_index_add_(sum,0,ids,rows,1)?OX_OK:ox_error();
 return oxi_gives(b,0,oxi_added_back(b,0,ids,rows));}
 OXI_GRADIENT_RULE(triangle){
 int64_t diagonal=b->call->attr.diagonal.diagonal;
@@ -961,7 +1608,16 @@ for(int i=0;i<order->count;i++)back.dim[order->dim[i]]=i;
 return oxi_gives(b,0,ox_permute(b->g[0],back));}
 OXI_GRADIENT_RULE(view){
 return oxi_gives(b,0,ox_reshape(b->g[0],oxi_outline_shape(&b->operand[0])));}
+static ox_status oxi_added_in_view(const oxi_backward*b,bool*done){
+ox_tensor*sum=oxi_sum_so_far(b,0),*part;
+*done=sum&&b->g[0]&&sum->dtype==b->g[0]->dtype;
+if(!*done)return OX_OK;
+part=oxi_apply_1(b->call->op,&b->call->attr,sum);
+return part&&ox_add_(part,b->g[0])?OX_OK:ox_error();}
 OXI_GRADIENT_RULE(slice){
+bool done;
+ox_status status=oxi_added_in_view(b,&done);
+if(done)return status;
 const oxi_attr_slice*told= &b->call->attr.slice;
 int64_t size=b->operand[0].shape[told->dim],first=told->start;
 ox_tensor*g=b->g[0];
@@ -974,6 +1630,9 @@ g=oxi_backwards(g,told->dim);}
 if(told->length==0)first=0;
 return oxi_gives(b,0,oxi_between_zeros(g,told->dim,first,size -first-told->length));}
 OXI_GRADIENT_RULE(select){
+bool done;
+ox_status status=oxi_added_in_view(b,&done);
+if(done)return status;
 const oxi_attr_select*told= &b->call->attr.select;
 int64_t behind=b->operand[0].shape[told->dim]-told->index-1;
 ox_tensor*g=ox_unsqueeze(b->g[0],told->dim);
@@ -1512,8 +2171,10 @@ oxi_attention_back a;
 if(oxi_outline_numel(&b->operand[OXI_ATTENTION_Q])==0||oxi_outline_numel(&b->result[0])==0||
  b->operand[OXI_ATTENTION_K].shape[b->operand[0].ndim-2]==0)
 return OX_OK;
-ox_status status=oxi_attention_back_begin(&a,b);
-if(status!=OX_OK)return status;
+bool done;
+ox_status status=oxi_attention_back_by_row(b,&done);
+if(!done&&status==OX_OK)status=oxi_attention_back_begin(&a,b);
+if(done||status!=OX_OK)return status;
 size_t bytes=(size_t)a.chunks*2*sizeof*a.rows;
 a.rows=(ox_tensor**)oxi_alloc(bytes);
 if(!a.rows)return OX_ERR_NOMEM;
@@ -1939,13 +2600,13 @@ return false;}
 return true;}
 static ox_dtype oxi_chain_result_dtype(const oxi_backward*b,int i){
 const oxi_outline*to= &b->operand[i],*from= &b->result[0];
-bool summed=to->ndim!=from->ndim||memcmp(to->shape,from->shape,(size_t)to->ndim*sizeof*to->shape);
+const size_t bytes=(size_t)to->ndim*sizeof*to->shape;
+bool summed=to->ndim!=from->ndim||memcmp(to->shape,from->shape,bytes);
 if(!summed&&oxi_info(to->dtype)->cls==OX_CLASS_FLOAT)return to->dtype;
 return b->g[0]->dtype==OX_F64?OX_F64:OX_F32;}
-static ox_status oxi_gradient_chain_run(const oxi_gradient_chain*chain,oxi_backward*b,
- const oxi_formula_values*values){
+static oxi_call oxi_gradient_chain_call(const oxi_gradient_chain*chain,const oxi_backward*b,
+ const oxi_formula_values*values,ox_tensor**in){
 const oxi_chain*program=chain->program;
-ox_tensor*in[OXI_CHAIN_OPERANDS];
 oxi_attrs attr=oxi_attrs_chain();
 ox_dtype*dtypes[OXI_MAX_OUT]={&attr.chain.dtype,&attr.chain.dtype_2,&attr.chain.dtype_3,
  &attr.chain.dtype_4};
@@ -1962,14 +2623,14 @@ attr.chain.program=program;
 for(int r=0;r<program->result_count;r++)
 *dtypes[r]=oxi_chain_result_dtype(b,chain->gradient_of[r]);
 call.attr=attr;
-ox_status status=oxi_apply(&call);
-for(int r=0;status==OX_OK&&r<program->result_count;r++)
-b->grad[chain->gradient_of[r]]=call.out[r];
-return status;}
-static bool oxi_chain_runs_there(const oxi_gradient_chain*chain,const oxi_formula_values*values){
-for(int i=0;i<chain->program->operand_count;i++)
-if(!ox_device_of(values->letter[oxi_chain_letters[chain->letter_of[i]]-'a'])->host)return false;
-return true;}
+return call;}
+static bool oxi_chain_runs_there(const oxi_call*call){
+ox_device*device=ox_device_of(call->in[0]);
+bool host=true,together=true;
+for(int i=0;i<call->in_count;i++){
+host=host&&ox_device_of(call->in[i])->host;
+together=together&&ox_device_of(call->in[i])==device;}
+return host||(together&& !device->partner&&device->supports(device,call));}
 static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values){
 uint8_t kind[OXI_CHAIN_LETTERS];
 unsigned wants=0,ones=0;
@@ -1978,8 +2639,13 @@ for(int i=0;i<b->call->in_count&&i<3;i++)wants|=(unsigned)b->wants[i]<<i;
 for(int i=0;i<3;i++)ones|=(unsigned)(values->attribute[i]==1)<<i;
 if(!oxi_chain_kinds(b->call->op,wants,values,kind))return OX_OK;
 const oxi_gradient_chain*chain=oxi_gradient_chain_find(b->call->op,wants,kind,ones);
-if(!chain|| !chain->program|| !oxi_chain_runs_there(chain,values))return OX_OK;
-return oxi_gradient_chain_run(chain,b,values);}
+if(!chain|| !chain->program)return OX_OK;
+ox_tensor*in[OXI_CHAIN_OPERANDS];
+oxi_call call=oxi_gradient_chain_call(chain,b,values,in);
+ox_status status=oxi_chain_runs_there(&call)?oxi_apply(&call):OX_OK;
+for(int r=0;status==OX_OK&&r<call.out_count&&call.out[r];r++)
+b->grad[chain->gradient_of[r]]=call.out[r];
+return status;}
 /* >>autograd/rules/formula.c */
 #define OXI_FORMULAS(op, ...)\
 static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__}};
@@ -2331,10 +2997,16 @@ t=oxi_wide(t);
 values->ready[letter]=t&&t->dtype==OX_C64&&letter!='g'-'a'?ox_conj(t):t;}
 out->t=values->ready[letter];
 return out->t!=NULL;}
+static bool oxi_formula_is_g(const oxi_formula*f,const oxi_formula_values*values){
+const oxi_word*w=f->words;
+return f->count==3&&w[0].kind==OXI_WORD_LETTER&&w[0].index=='g'-'a'&&
+ w[1].kind==OXI_WORD_ATTRIBUTE&&values->attribute[w[1].index]==1&&
+ w[2].kind==OXI_WORD_OP&&w[2].index==OXI_OP_mul;}
 static ox_tensor*oxi_formula_value(const oxi_formula*f,oxi_formula_values*values){
 oxi_operand stack[OXI_FORMULA_DEPTH],kept[OXI_FORMULA_KEPT];
 int height=0;
 if(f->refused)return OXI_FAIL_NULL(OX_ERR_ARG,"a formula of grads.def at \"%s\"",f->refused);
+if(oxi_formula_is_g(f,values))return values->letter['g'-'a'];
 for(int i=0;i<f->count;i++){
 const oxi_word*word= &f->words[i];
 if(word->kind==OXI_WORD_OP){
@@ -2385,7 +3057,6 @@ int64_t references;
 struct oxi_counted*next_dead;
 bool is_node;}oxi_counted;
 typedef struct oxi_tape oxi_tape;
-typedef struct oxi_node oxi_node;
 typedef struct oxi_edge{
 oxi_node*node;
 int output;
@@ -2880,6 +3551,10 @@ if(recorded.node)recorded.node->released=true;}
 if(recorded.node)oxi_counted_drop(&recorded.node->counted);}
 static oxi_listener oxi_recorder={oxi_record_before,oxi_record_after,NULL};
 static ox_status oxi_start_recording(const char*name){
+if(!oxi_cpu_back){
+oxi_lock_take(&oxi_gradient_chain_lock);
+oxi_cpu_back=oxi_run_back;
+oxi_lock_give(&oxi_gradient_chain_lock);}
 if(oxi_listen(&oxi_recorder))return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: too many listen to calls",name);}
 /* >>autograd/engine.c */
@@ -2892,7 +3567,7 @@ typedef struct oxi_sum{
 ox_tensor*sum;
 bool fresh;
 bool wanted;}oxi_sum;
-typedef struct oxi_pass{
+struct oxi_pass{
 oxi_task*tasks;
 int count;
 size_t room;
@@ -2903,7 +3578,7 @@ size_t g_room;
 int*ready,ready_count;
 bool create_graph,retain_graph;
 bool only;
-bool keeps;}oxi_pass;
+bool keeps;};
 static int64_t oxi_task_sequence(const oxi_task*task){
 return task->what->is_node?((const oxi_node*)task->what)->sequence:INT64_MAX;}
 static int*oxi_place_of(const oxi_pass*run,const oxi_counted*what){
@@ -3019,18 +3694,29 @@ if(g)g=oxi_summed_to(g,oxi_outline_shape(to));
 if(g&&g->dtype!=to->dtype)g=ox_cast(g,to->dtype);
 if(g&& !oxi_common_device(ox_device_of(g),to->device))g=ox_to(g,to->device);
 return g;}
+static int64_t oxi_detects_anomaly;
+static bool oxi_gradient_is_own(const ox_tensor*g){
+return g->references==1&&g->storage->references==1&& !g->storage->read_only&&ox_is_contiguous(g);}
 static ox_status oxi_add_gradient(const oxi_pass*run,oxi_sum*sum,ox_tensor*g){
 ox_tensor*total;
 if(!sum->sum){
 sum->sum=ox_retain(g);
 return OX_OK;}
-if(sum->fresh)return ox_add_(sum->sum,g)?OX_OK:ox_error();
+bool into= !run->create_graph&&sum->sum->dtype==g->dtype&&oxi_same_sizes(g,sum->sum,-1);
+if(sum->fresh||(into&&oxi_gradient_is_own(sum->sum)))
+return ox_add_(sum->sum,g)?OX_OK:ox_error();
 total=ox_add(sum->sum,g);
 if(!total)return ox_error();
 ox_release(sum->sum);
 sum->sum=ox_retain(total);
 sum->fresh= !run->create_graph;
 return OX_OK;}
+static ox_tensor*oxi_sum_so_far(const oxi_backward*b,int i){
+oxi_pass*run=(oxi_pass*)b->pass;
+if(!run||run->create_graph||oxi_atomic_load(&oxi_detects_anomaly))return NULL;
+const oxi_edge*edge= &b->node->edges[i];
+ox_tensor*sum=oxi_sum_of_edge(run,oxi_task_of_edge(run,edge),edge)->sum;
+return sum&&oxi_gradient_is_own(sum)?sum:NULL;}
 static ox_status oxi_bring(oxi_pass*run,const oxi_edge*edge,const oxi_outline*to,ox_tensor*g){
 int task=oxi_task_of_edge(run,edge);
 ox_status status=OX_OK;
@@ -3107,6 +3793,8 @@ b.operand=node->operand;
 b.result=node->result;
 b.wants=wants;
 b.grad=grad;
+b.pass=run;
+b.node=node;
 for(int k=0;k<node->out_count;k++)b.g[k]=sums[k].sum;
 if(node->row)return node->row->rule?node->row->rule(&b):oxi_gradient_by_formula(node->row,&b);
 for(int i=0;i<node->in_count;i++)
@@ -3144,7 +3832,6 @@ if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"backward: %s failed",oxi_node_name(node));
 oxi_free(g,bytes);
 return status;}
-static int64_t oxi_detects_anomaly;
 OX_API void ox_set_detect_anomaly(bool detect){
 oxi_atomic_store(&oxi_detects_anomaly,detect);}
 static ox_status oxi_check_gradient(const oxi_node*node,int i,ox_tensor*g){
@@ -3640,20 +4327,27 @@ c->room=(ox_tensor**)oxi_alloc(oxi_checkpoint_bytes(c));
 if(c->room)return c;
 oxi_free(c,sizeof*c);
 return NULL;}
+static ox_status oxi_checkpoint_forward(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
+ ox_tensor**outputs,int output_count){
+ox_scope scope=ox_scope_begin();
+ox_status status=function(inputs,outputs,user);
+for(int k=0;k<output_count;k++)ox_keep(outputs[k]);
+ox_scope_end(&scope);
+return status;}
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
  int input_count,ox_tensor**outputs,int output_count){
 ox_status status=OX_OK;
 if(!function|| !outputs||output_count<1||input_count<0||(input_count>0&& !inputs))
 return oxi_fail(OX_ERR_ARG,"checkpoint: %s",function?"no outputs, or no inputs":"no function");
 if(oxi_any_null("checkpoint",inputs,input_count))return ox_error();
-if(oxi_grad_off)return function(inputs,outputs,user);
+for(int k=0;k<output_count;k++)outputs[k]=NULL;
+if(oxi_grad_off)return oxi_checkpoint_forward(function,user,inputs,outputs,output_count);
 oxi_checkpoint*c=oxi_checkpoint_new(function,user,input_count,output_count);
 if(!c)return OX_ERR_NOMEM;
 bool seen=false,*outside=oxi_grad_seen;
-for(int k=0;k<output_count;k++)outputs[k]=NULL;
 oxi_grad_seen= &seen;
 oxi_grad_off=true;
-status=function(inputs,outputs,user);
+status=oxi_checkpoint_forward(function,user,inputs,outputs,output_count);
 oxi_grad_off=false;
 oxi_grad_seen=outside;
 if(seen&&outside)*outside=true;
@@ -3717,8 +4411,8 @@ for(int i=0;i<input_count;i++)
 products[i]=status==OX_OK?oxi_derivation_keep(products[i]):NULL;
 (void)oxi_derivation_end(&d,status==OX_OK?d.result:NULL,value);
 return status;}
-OX_API ox_tensor*ox_jvp(ox_checked_function function,void*user,ox_tensor*const*inputs,
- int input_count,ox_tensor*const*tangents,ox_tensor**value){
+OX_API ox_tensor*ox_jvp(ox_checked_function function,void*user,ox_tensor*const*inputs,int input_count,
+ ox_tensor*const*tangents,ox_tensor**value){
 oxi_derivation d;
 ox_tensor*sum=NULL,*product;
 oxi_derivation_begin(&d,"jvp",function,user,inputs,input_count);
@@ -3748,10 +4442,11 @@ memcpy(dims,y->shape,(size_t)y->ndim*sizeof*dims);
 memcpy(dims+y->ndim,leaf->shape,(size_t)leaf->ndim*sizeof*dims);
 oxi_work work=oxi_work_begin("jacobian");
 ox_set_grad_enabled(false);
-ox_tensor*rows=ox_zeros_like(ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf),0,-1),0),
- OX_SHAPE(count,ox_numel(leaf))));
+ox_tensor*rows=ox_zeros_like(
+ ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf),0,-1),0),OX_SHAPE(count,ox_numel(leaf))));
 bool fine=rows!=NULL;
-for(int64_t i=0;i<count&&fine;i++)OX_SCOPE{
+for(int64_t i=0;i<count&&fine;i++)
+OX_SCOPE{
 ox_tensor*one=ox_zeros(OX_SHAPE(count),y->dtype);
 one=one?ox_to(one,ox_device_of(y)):NULL;
 fine=one&&ox_fill_(ox_select(one,0,i),1);
@@ -3927,6 +4622,134 @@ ox_status status=all[input_count]?ox_gradcheck(oxi_gradients_in_a_row,&c,all,inp
 ox_scope_end(&scope);
 oxi_free(all,bytes);
 return status;}
+/* >>nn/class_logs.c */
+#ifndef OXI_CLASS_LOGS_READ
+#define OXI_CLASS_LOGS_READ ((int64_t)1<<18)
+#define OXI_CLASS_LOGS_MADE ((int64_t)1<<24)
+#endif
+typedef struct oxi_class_head{
+ox_tensor*x,*weight,*bias;
+int64_t rows,chunk;}oxi_class_head;
+enum{OXI_CLASS_X,OXI_CLASS_TARGET,OXI_CLASS_MOST,OXI_CLASS_LOG,OXI_CLASS_WEIGHT,OXI_CLASS_BIAS};
+static oxi_class_head oxi_class_head_of(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,int64_t most){
+oxi_class_head h={x,weight,bias,x->shape[0],x->shape[0]};
+int64_t each=weight?weight->shape[0]:h.rows?ox_numel(x)/h.rows:1;
+if(each>0&&ox_device_of(x)->host)h.chunk=most/each+1;
+if(h.chunk>h.rows||h.chunk==0)h.chunk=h.rows?h.rows:1;
+return h;}
+static ox_tensor*oxi_class_logits(const oxi_class_head*h,int64_t first,int64_t count){
+ox_tensor*x=ox_narrow(h->x,0,first,count);
+return h->weight?ox_linear(x,h->weight,h->bias):x;}
+static ox_tensor*oxi_class_rows(ox_tensor*t,int64_t first,int64_t count){
+return ox_unsqueeze(ox_narrow(t,0,first,count),1);}
+static ox_status oxi_class_logs_chunk(const oxi_class_head*h,ox_tensor*logits,ox_tensor*target,
+ ox_tensor*const*out,int64_t first,int64_t from,int64_t count){
+ox_scope scope=ox_scope_begin();
+ox_tensor*z=oxi_wide(ox_narrow(logits,0,from,count)),*values[3];
+values[0]=ox_amax(z,OX_DIMS(1),true);
+values[1]=ox_logsumexp(ox_sub(z,values[0]),OX_DIMS(1),true);
+values[2]=ox_sub(ox_gather(z,1,oxi_class_rows(target,first,count)),values[0]);
+values[2]=ox_sub(values[2],values[1]);
+ox_status status=OX_OK;
+for(int k=0;k<3&&status==OX_OK;k++){
+bool whole=count==h->rows;
+ox_tensor*to=whole?out[k]:ox_narrow(out[k],0,first,count);
+if(!ox_copy_(to,ox_squeeze(values[k],1)))status=ox_error();}
+ox_scope_end(&scope);
+return status;}
+static ox_status oxi_class_logs_forward(const oxi_class_head*h,ox_tensor*target,ox_tensor*const*out){
+ox_status status=OX_OK;
+for(int64_t first=0;first<h->rows&&status==OX_OK;first+=h->chunk){
+ox_scope scope=ox_scope_begin();
+int64_t count=h->rows-first<h->chunk?h->rows-first:h->chunk;
+ox_tensor*logits=oxi_class_logits(h,first,count);
+if(!logits)
+status=ox_error();
+else{
+oxi_class_head part=oxi_class_head_of(logits,NULL,NULL,OXI_CLASS_LOGS_READ);
+for(int64_t at=0;at<count&&status==OX_OK;at+=part.chunk){
+int64_t some=count-at<part.chunk?count-at:part.chunk;
+status=oxi_class_logs_chunk(h,logits,target,out,first+at,at,some);}}
+ox_scope_end(&scope);}
+return status;}
+static ox_tensor*oxi_class_logits_back(ox_tensor*const*saved,ox_tensor*logits,ox_tensor*g,
+ int64_t first,int64_t count){
+ox_tensor*target=oxi_class_rows(saved[OXI_CLASS_TARGET],first,count);
+g=oxi_class_rows(g,first,count);
+if(!logits|| !g|| !target)return NULL;
+if(ox_is_grad_enabled()|| !ox_device_of(logits)->host){
+ox_tensor*z=oxi_wide(logits),*hot=z?oxi_constant_beside(z,ox_shape_of(z),0):NULL;
+return ox_sub(ox_scatter_add(hot,1,target,oxi_as_dtype_of(g,z)),ox_mul(ox_softmax(z,1),g));}
+const double none=0;
+ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
+ oxi_class_rows(saved[OXI_CLASS_LOG],first,count),g};
+ox_tensor*own=ox_empty_like(logits);
+if(!own||oxi_chain_run("a b - c - exp d * neg ;",in,4,&none,0,&own)!=OX_OK)return NULL;
+return ox_scatter_add_(own,1,target,oxi_as_dtype_of(g,own));}
+static ox_status oxi_class_add(ox_tensor**sum,ox_tensor*part,bool more){
+if(*sum)
+part=ox_add_(*sum,part);
+else if(more)
+part=oxi_wide(part);
+if(!part)return ox_error();
+*sum=ox_keep(part);
+return OX_OK;}
+static ox_status oxi_class_layer_back(const oxi_class_head*h,const ox_function_context*c,ox_tensor*own,
+ int64_t first,int64_t count){
+ox_tensor**grad=c->input_gradients,*w=h->weight;
+bool more=h->chunk<h->rows;
+if(!own)return ox_error();
+if(c->wants[0]){
+ox_tensor*x=oxi_is_block(w->dtype)?oxi_times_blocks(own,w):ox_matmul(oxi_as_dtype_of(own,w),w);
+if(more&& !grad[0])grad[0]=ox_keep(ox_empty_like(h->x));
+if(more)
+x=ox_copy_(ox_narrow(grad[0],0,first,count),x);
+else
+grad[0]=ox_keep(x);
+if(!x)return ox_error();}
+if(c->wants[1]){
+ox_tensor*x=oxi_as_dtype_of(ox_narrow(h->x,0,first,count),own),*t=ox_t(own);
+bool adds=grad[1]&&own->dtype==grad[1]->dtype;
+if(adds&& !ox_addmm_(grad[1],t,x,1,1))return ox_error();
+if(!adds&&oxi_class_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
+return h->bias&&c->wants[2]?oxi_class_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more):OX_OK;}
+static ox_status oxi_class_logs_backward(const ox_function_context*c){
+bool layer=c->user!=NULL,biased=c->user==(void*)(uintptr_t)2;
+ox_tensor*const*saved=c->saved;
+oxi_class_head h=oxi_class_head_of(saved[OXI_CLASS_X],layer?saved[OXI_CLASS_WEIGHT]:NULL,
+ biased?saved[OXI_CLASS_BIAS]:NULL,OXI_CLASS_LOGS_MADE);
+ox_status status=OX_OK;
+if(!layer||ox_is_grad_enabled())h.chunk=h.rows;
+for(int64_t first=0;first<h.rows&&status==OX_OK;first+=h.chunk){
+ox_scope scope=ox_scope_begin();
+int64_t count=h.rows-first<h.chunk?h.rows-first:h.chunk;
+ox_tensor*logits=oxi_class_logits(&h,first,count);
+ox_tensor*own=oxi_class_logits_back(saved,logits,c->gradients[0],first,count);
+if(layer)
+status=oxi_class_layer_back(&h,c,own,first,count);
+else if(!(c->input_gradients[0]=ox_keep(own)))
+status=ox_error();
+ox_scope_end(&scope);}
+return status;}
+static ox_tensor*oxi_class_logs(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,ox_tensor*target){
+static const ox_function function={"cross_entropy",oxi_class_logs_backward,NULL};
+ox_tensor*out[3],*inputs[3]={x,weight,bias};
+oxi_class_head h=oxi_class_head_of(x,weight,bias,OXI_CLASS_LOGS_MADE);
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+int layer=weight?bias?2:1:0;
+if(!weight)h.chunk=h.rows?h.rows:1;
+bool enabled=ox_set_grad_enabled(false);
+ox_status status=OX_OK;
+ox_device*device=oxi_working_device(ox_device_of(x));
+for(int k=0;k<3;k++){
+out[k]=oxi_full("cross_entropy",ox_shape_of(target),0,dtype,device);
+if(!out[k])status=ox_error();}
+if(status==OX_OK)status=oxi_class_logs_forward(&h,target,out);
+(void)ox_set_grad_enabled(enabled);
+if(status!=OX_OK)return NULL;
+ox_tensor*saved[6]={x,target,out[0],out[1],weight,bias};
+status=ox_attach_function(&function,(void*)(uintptr_t)layer,inputs,1+layer,&out[2],1,saved,4+layer);
+return status==OX_OK?out[2]:NULL;}
 /* >>nn/losses.c */
 #define OXI_LOG_2_PI 1.8378770664093454
 static ox_tensor*oxi_reduce_loss(ox_tensor*terms,ox_loss_reduction reduction){
@@ -3983,12 +4806,9 @@ if(input->ndim==0|| !oxi_same_sizes(target,input,dim)){
  oxi_tensor_text(input));
 return-1;}
 return oxi_class_weight_fits(weight,input,dim)?dim: -1;}
-static bool oxi_class_loss_of(oxi_class_loss*c,ox_tensor*input,ox_tensor*target,ox_tensor*weight,
- int64_t ignored){
+static bool oxi_class_targets(oxi_class_loss*c,ox_tensor*target,ox_tensor*weight,int64_t ignored){
+bool whole=target&&(target->dtype==OX_I64||target->dtype==OX_I32);
 memset(c,0,sizeof*c);
-c->dim=oxi_class_dim(input,target,weight);
-if(c->dim<0)return false;
-bool whole=target->dtype==OX_I64||target->dtype==OX_I32;
 target=whole?target:ox_cast(target,OX_I64);
 c->counts=ox_ne_number(target,(double)ignored);
 c->target=ox_masked_fill(target,ox_logical_not(c->counts),0);
@@ -3998,6 +4818,12 @@ each=ox_reshape(each,ox_shape_of(c->target));
 c->weight=ox_masked_fill(each,ox_logical_not(c->counts),0);
 if(!c->weight)return false;}
 return c->target!=NULL;}
+static bool oxi_class_loss_of(oxi_class_loss*c,ox_tensor*input,ox_tensor*target,ox_tensor*weight,
+ int64_t ignored){
+int dim=oxi_class_dim(input,target,weight);
+if(dim<0|| !oxi_class_targets(c,target,weight,ignored))return false;
+c->dim=dim;
+return true;}
 static ox_tensor*oxi_nll_terms(const oxi_class_loss*c,ox_tensor*input){
 ox_tensor*picked=ox_squeeze(ox_gather(input,c->dim,ox_unsqueeze(c->target,c->dim)),c->dim);
 return oxi_weighted(ox_neg(ox_masked_fill(picked,ox_logical_not(c->counts),0)),c->weight);}
@@ -4019,19 +4845,31 @@ static ox_tensor*oxi_weight_along(ox_tensor*weight,const ox_tensor*input,int dim
 ox_shape shape=ox_shape_of(input);
 for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==dim?input->shape[dim]:1;
 return weight?ox_reshape(weight,shape):NULL;}
+static ox_tensor*oxi_as_loss_of(ox_tensor*loss,const ox_tensor*input,const ox_tensor*weight){
+if(!loss||(weight&&weight->dtype!=input->dtype))return loss;
+return ox_cast(loss,input->dtype);}
+static ox_tensor*oxi_class_terms(const oxi_class_loss*c,ox_tensor*input,ox_tensor*layer,ox_tensor*bias){
+bool one=input->ndim==1;
+ox_tensor*x=one?ox_unsqueeze(input,0):input;
+ox_tensor*target=one?ox_unsqueeze(c->target,0):c->target;
+ox_tensor*logs=x&&target?oxi_class_logs(x,layer,bias,target):NULL;
+if(one)logs=ox_squeeze(logs,0);
+return oxi_weighted(ox_neg(ox_masked_fill(logs,ox_logical_not(c->counts),0)),c->weight);}
 static ox_tensor*oxi_cross_entropy_of_classes(ox_tensor*input,ox_tensor*target,
  const ox_cross_entropy_desc*desc){
 oxi_class_loss c;
 double smoothing=desc->label_smoothing;
 int64_t ignored=desc->ignores?desc->ignore_index: -100;
 if(!oxi_class_loss_of(&c,input,target,desc->weight,ignored))return NULL;
+if(!(smoothing>0)){
+ox_tensor*loss=oxi_reduce_classes(&c,oxi_class_terms(&c,input,NULL,NULL),desc->reduction);
+return oxi_as_loss_of(loss,input,desc->weight);}
 ox_tensor*logs=ox_log_softmax(input,c.dim),*terms=oxi_nll_terms(&c,logs);
-if(smoothing>0){
 ox_tensor*all=oxi_weighted(logs,oxi_weight_along(desc->weight,input,c.dim));
 all=ox_sum(all,OX_DIMS(c.dim),false);
 all=ox_masked_fill(all,ox_logical_not(c.counts),0);
 double share=smoothing/(double)input->shape[c.dim];
-terms=ox_add_scaled(ox_mul_number(terms,1-smoothing),all,-share);}
+terms=ox_add_scaled(ox_mul_number(terms,1-smoothing),all,-share);
 return oxi_reduce_classes(&c,terms,desc->reduction);}
 static ox_tensor*oxi_cross_entropy_of_probabilities(ox_tensor*input,ox_tensor*target,
  const ox_cross_entropy_desc*desc){
@@ -4058,6 +4896,47 @@ if(input->ndim>0&&oxi_same_sizes(target,input,-1))
 loss=oxi_cross_entropy_of_probabilities(input,target,desc);
 else
 loss=oxi_cross_entropy_of_classes(input,target,desc);
+return oxi_work_end(&work,loss);}
+static int64_t oxi_outer_count(const ox_tensor*t,int last){
+int64_t count=1;
+for(int d=0;d<t->ndim-last;d++)count*=t->shape[d];
+return count;}
+static bool oxi_layer_fits(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
+ ox_tensor*weight,bool*of_classes){
+bool fits=x->ndim>0&&layer->ndim==2&&layer->shape[1]==x->shape[x->ndim-1];
+*of_classes=fits&&oxi_same_sizes(target,x,x->ndim-1);
+if(fits&& !*of_classes)
+fits=target->ndim==x->ndim&&target->shape[x->ndim-1]==layer->shape[0];
+if(fits&&bias)fits=bias->ndim==1&&bias->shape[0]==layer->shape[0];
+if(fits)return oxi_class_weight_fits(weight,layer,0);
+(void)oxi_fail(OX_ERR_SHAPE,"loss: targets %s of %s through a layer %s",oxi_tensor_text(target),
+ oxi_tensor_text(x),oxi_tensor_text(layer));
+return false;}
+static ox_tensor*oxi_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
+ const ox_cross_entropy_desc*desc){
+oxi_class_loss c;
+if(target->ndim==2||desc->label_smoothing!=0)
+return ox_cross_entropy(ox_linear(x,layer,bias),target,desc);
+if(!oxi_class_targets(&c,target,desc->weight,desc->ignores?desc->ignore_index: -100))return NULL;
+ox_tensor*loss=oxi_reduce_classes(&c,oxi_class_terms(&c,x,layer,bias),desc->reduction);
+return oxi_as_loss_of(loss,x,desc->weight);}
+OX_API ox_tensor*ox_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
+ const ox_cross_entropy_desc*desc){
+ox_cross_entropy_desc plain;
+ox_tensor*all[3]={x,layer,target},*loss=NULL;
+bool of_classes;
+memset(&plain,0,sizeof plain);
+if(!desc)desc= &plain;
+if(oxi_any_null("linear_cross_entropy",all,3))return NULL;
+oxi_work work=oxi_work_begin("linear_cross_entropy");
+if(oxi_layer_fits(x,layer,target,bias,desc->weight,&of_classes)){
+ox_shape shape=ox_shape_of(target);
+if(!of_classes)shape.ndim--;
+ox_tensor*rows=ox_reshape(x,OX_SHAPE(oxi_outer_count(x,1),x->shape[x->ndim-1]));
+ox_tensor*flat=ox_flatten(target,0,-1);
+if(!of_classes)flat=ox_reshape(target,OX_SHAPE(oxi_outer_count(x,1),layer->shape[0]));
+if(rows&&flat)loss=oxi_linear_cross_entropy(rows,layer,flat,bias,desc);
+if(desc->reduction==OX_LOSS_NONE)loss=ox_reshape(loss,shape);}
 return oxi_work_end(&work,loss);}
 static ox_tensor*oxi_cut_log(ox_tensor*x,bool of_the_rest){
 ox_tensor*end=ox_eq_number(x,of_the_rest?1:0);
@@ -4316,6 +5195,1289 @@ loss=ox_add(loss,oxi_ctc_normalizer(all,times));
 if(reduction==OX_LOSS_MEAN)loss=ox_div(loss,ox_maximum(lengths,ox_integer(1)));
 if(single&&reduction==OX_LOSS_NONE)loss=ox_reshape(loss,OX_SCALAR_SHAPE);
 return oxi_loss_end(&work,loss,reduction);}
+/* >>nn/images/pad.c */
+#define OXI_PAD_MOST ((int64_t)1<<60)
+typedef enum oxi_pad_mode{
+OXI_PAD_CONSTANT,OXI_PAD_REFLECT,OXI_PAD_REPLICATE,OXI_PAD_CIRCULAR}oxi_pad_mode;
+static int oxi_mode_word(const char*name,const char*const*words,int count,const char*given){
+for(int i=0;i<count;i++)
+if(!given||strcmp(given,words[i])==0)return i;
+(void)oxi_fail(OX_ERR_ARG,"%s: no mode \"%s\"",name,given);
+return-1;}
+static ox_tensor*oxi_pad_constant(ox_tensor*x,int dim,int64_t before,int64_t behind,double value){
+ox_tensor*parts[3];
+int count=0;
+ox_shape shape=ox_shape_of(x);
+ox_scalar number=ox_scalar_float(value);
+ox_tensor*one=oxi_full_scalar(OX_SCALAR_SHAPE,number,x->dtype,oxi_working_device(ox_device_of(x)));
+shape.dim[dim]=before;
+if(before>0)parts[count++]=ox_expand(one,shape);
+parts[count++]=x;
+shape.dim[dim]=behind;
+if(behind>0)parts[count++]=ox_expand(one,shape);
+for(int i=0;i<count;i++)
+if(!parts[i])return NULL;
+return ox_cat(parts,count,dim);}
+static ox_tensor*oxi_pad_places(ox_tensor*x,int64_t n,int64_t before,int64_t behind,oxi_pad_mode mode){
+ox_tensor*at=oxi_ramp_beside(x,before +n+behind,OX_I64);
+at=ox_sub(at,ox_integer(before));
+ox_tensor*last=ox_integer(n-1);
+if(mode==OXI_PAD_CIRCULAR)return ox_remainder(at,ox_integer(n));
+if(mode==OXI_PAD_REPLICATE)return ox_clamp(at,0,(double)(n-1));
+return ox_sub(last,ox_abs(ox_sub(last,ox_abs(at))));}
+static bool oxi_pad_fits(const ox_tensor*x,int dim,int64_t before,int64_t behind,oxi_pad_mode mode){
+int64_t n=x->shape[dim],longest=before>behind?before:behind,most=OXI_PAD_MOST;
+if(mode==OXI_PAD_REFLECT)most=n-1;
+if(mode==OXI_PAD_CIRCULAR)most=n;
+if(mode==OXI_PAD_REPLICATE&&n==0)most=0;
+bool in_range=before> -OXI_PAD_MOST&&before<OXI_PAD_MOST&&behind> -OXI_PAD_MOST&&behind<OXI_PAD_MOST;
+if(in_range&&longest<=most&&n+before +behind>=0)return true;
+(void)oxi_fail(OX_ERR_ARG,"pad: %lld and %lld at the ends of dim %d of %s",(long long)before,
+ (long long)behind,dim,oxi_tensor_text(x));
+return false;}
+static ox_tensor*oxi_pad_dim(ox_tensor*x,int dim,int64_t before,int64_t behind,oxi_pad_mode mode,
+ double value){
+if(!x||(before==0&&behind==0))return x;
+if(!oxi_pad_fits(x,dim,before,behind,mode))return NULL;
+int64_t cut=before<0? -before:0,end=x->shape[dim]-(behind<0? -behind:0);
+before=before<0?0:before;
+behind=behind<0?0:behind;
+if(mode==OXI_PAD_CONSTANT){
+if(end<cut)
+x=oxi_pad_constant(x,dim,before,behind,value);
+else
+return oxi_pad_constant(ox_narrow(x,dim,cut,end-cut),dim,before,behind,value);
+return before?ox_narrow(x,dim,0,before +end):ox_narrow(x,dim,cut,x->shape[dim]-cut);}
+if(mode==OXI_PAD_CIRCULAR&&end>cut){
+x=ox_narrow(x,dim,cut,end-cut);
+cut=0;
+end-=x?end-x->shape[dim]:0;}
+if(!x)return NULL;
+ox_tensor*places=oxi_pad_places(x,x->shape[dim],before,behind,mode);
+if(cut||end<x->shape[dim])places=ox_narrow(places,0,cut,before +end+behind-cut);
+return ox_index_select(x,dim,places);}
+OX_API ox_tensor*ox_pad(ox_tensor*x,const int64_t*pad,int64_t count,const char*mode,double value){
+static const char*const words[]={"constant","reflect","replicate","circular"};
+if(oxi_any_null("pad",&x,1))return NULL;
+int how=oxi_mode_word("pad",words,4,mode);
+if(how<0)return NULL;
+bool spatial=how!=OXI_PAD_CONSTANT;
+if(count<0||count%2||count/2>x->ndim||(spatial&&(count==0||count>6||count/2+1>x->ndim||count/2+2<x->ndim)))
+return OXI_FAIL_NULL(OX_ERR_ARG,"pad: %lld numbers for %s, %s",(long long)count,oxi_tensor_text(x),
+ words[how]);
+oxi_work work=oxi_work_begin("pad");
+ox_tensor*y=x;
+for(int i=0;i<count/2&&y;i++)
+y=oxi_pad_dim(y,x->ndim-1-i,pad[2*i],pad[2*i+1],(oxi_pad_mode)how,value);
+return oxi_work_end(&work,y==x?ox_clone(x):y);}
+/* >>nn/images/interpolate.c */
+typedef enum oxi_sampling{
+OXI_SAMPLE_NEAREST,OXI_SAMPLE_NEAREST_EXACT,OXI_SAMPLE_LINEAR,OXI_SAMPLE_CUBIC,OXI_SAMPLE_AREA
+ }oxi_sampling;
+typedef struct oxi_interpolation{
+const char*mode;
+oxi_sampling how;
+int dims;}oxi_interpolation;
+typedef struct oxi_resampling{
+int64_t in,out;
+double step;
+oxi_sampling how;
+bool align_corners,single;}oxi_resampling;
+enum{OXI_TAPS=4};
+static double oxi_rounded_to(bool single,double v){
+return single?(double)(float)v:v;}
+static double oxi_sampled_at(const oxi_resampling*r,int64_t i){
+if(r->align_corners)return oxi_rounded_to(r->single,r->step*(double)i);
+if(r->how==OXI_SAMPLE_NEAREST)return oxi_rounded_to(r->single,r->step*(double)i);
+double at=oxi_rounded_to(r->single,r->step*((double)i+0.5));
+if(r->how==OXI_SAMPLE_NEAREST_EXACT)return at;
+at=oxi_rounded_to(r->single,at-0.5);
+return at<0&&r->how!=OXI_SAMPLE_CUBIC?0:at;}
+static void oxi_cubic_weights(double t,double*weight){
+const double a= -0.75;
+for(int k=0;k<OXI_TAPS;k++){
+double d=fabs(t+1-k);
+weight[k]=d<=1?((a+2)*d-(a+3))*d*d+1:((a*d-5*a)*d+8*a)*d-4*a;}}
+static int oxi_taps_of(const oxi_resampling*r,int64_t i,int64_t*index,double*weight){
+double at=oxi_sampled_at(r,i);
+int64_t last=r->in-1,first=at>=(double)last?last:(int64_t)floor(at);
+double t=at-(double)first;
+if(t>1)t=1;
+weight[0]=1;
+index[0]=first;
+if(r->how==OXI_SAMPLE_NEAREST||r->how==OXI_SAMPLE_NEAREST_EXACT)return 1;
+if(r->how==OXI_SAMPLE_LINEAR){
+if(r->in==r->out){
+index[0]=i;
+t=0;}
+index[1]=index[0]+(index[0]<last);
+weight[0]=oxi_rounded_to(r->single,1-t);
+weight[1]=t;
+return 2;}
+oxi_cubic_weights(t,weight);
+for(int k=0;k<OXI_TAPS;k++){
+int64_t at_k=first-1+k;
+index[k]=at_k<0?0:at_k>last?last:at_k;}
+return OXI_TAPS;}
+static ox_tensor*oxi_list_beside(const ox_tensor*x,const void*numbers,int64_t count,ox_dtype dtype){
+return ox_to(oxi_copied(numbers,OX_SHAPE(count),dtype),oxi_working_device(ox_device_of(x)));}
+static ox_tensor*oxi_tap_sum(ox_tensor*x,int dim,int64_t places,int taps,const int64_t*index,
+ const double*weight){
+ox_tensor*sum=NULL;
+ox_shape shape=ox_shape_of(x);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==dim?places:1;
+for(int k=0;k<taps;k++){
+ox_tensor*term=ox_index_select(x,dim,oxi_list_beside(x,index+k*places,places,OX_I64));
+if(taps>1){
+ox_tensor*each=oxi_list_beside(x,weight+k*places,places,OX_F64);
+term=ox_mul(term,ox_reshape(ox_cast(each,x->dtype),shape));}
+sum=k?ox_add(sum,term):term;}
+return sum;}
+static ox_tensor*oxi_resampled(ox_tensor*x,int dim,const oxi_resampling*r){
+size_t bytes;
+if(!x|| !oxi_mul_size((size_t)r->out,OXI_TAPS*(sizeof(int64_t)+sizeof(double)),&bytes))
+return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"interpolate: %lld places",(long long)r->out):NULL;
+int64_t*index=(int64_t*)oxi_alloc(bytes?bytes:1);
+if(!index)return NULL;
+double*weight=(double*)(index+OXI_TAPS*r->out);
+int taps=1;
+for(int64_t i=0;i<r->out;i++){
+int64_t at[OXI_TAPS];
+double much[OXI_TAPS];
+taps=oxi_taps_of(r,i,at,much);
+for(int k=0;k<taps;k++){
+index[k*r->out+i]=at[k];
+weight[k*r->out+i]=much[k];}}
+ox_tensor*y=oxi_tap_sum(x,dim,r->out,taps,index,weight);
+oxi_free(index,bytes?bytes:1);
+return y;}
+static const oxi_interpolation*oxi_interpolation_of(const ox_tensor*x,const char*mode,bool align_corners){
+static const oxi_interpolation rows[]={
+{"nearest",OXI_SAMPLE_NEAREST,0},{"nearest-exact",OXI_SAMPLE_NEAREST_EXACT,0},
+ {"linear",OXI_SAMPLE_LINEAR,1},{"bilinear",OXI_SAMPLE_LINEAR,2},
+ {"trilinear",OXI_SAMPLE_LINEAR,3},{"bicubic",OXI_SAMPLE_CUBIC,2},{"area",OXI_SAMPLE_AREA,0},};
+for(size_t i=0;i<sizeof rows/sizeof*rows;i++){
+if(mode&&strcmp(mode,rows[i].mode)!=0)continue;
+bool corners=rows[i].how==OXI_SAMPLE_LINEAR||rows[i].how==OXI_SAMPLE_CUBIC;
+bool floats=oxi_is_float(x->dtype)||rows[i].how<=OXI_SAMPLE_NEAREST_EXACT;
+if(x->ndim>=3&&x->ndim<=5&&(rows[i].dims==0||rows[i].dims==x->ndim-2)&&floats&&(corners|| !align_corners))
+return&rows[i];
+(void)oxi_fail(floats?OX_ERR_SHAPE:OX_ERR_DTYPE,"interpolate: \"%s\"%s of %s",rows[i].mode,
+ align_corners?" with align_corners":"",oxi_tensor_text(x));
+return NULL;}
+(void)oxi_fail(OX_ERR_ARG,"interpolate: no mode \"%s\"",mode);
+return NULL;}
+static bool oxi_interpolate_sizes(const ox_tensor*x,ox_shape*size,const double*given,int count,
+ double*scale){
+int dims=x->ndim-2;
+bool fits=(size->ndim==0)==(count>0)&&(!count||given)&&
+ (size->ndim?size->ndim==1||size->ndim==dims:count==1||count==dims);
+bool one=size->ndim==1;
+for(int d=0;d<dims&&fits;d++){
+int64_t in=x->shape[d+2];
+scale[d]=count?given[count==1?0:d]:0;
+if(count&& !(scale[d]>0&&scale[d]*(double)in<(double)OXI_PAD_MOST))fits=false;
+if(fits)size->dim[d]=count?(int64_t)floor((double)in*scale[d]):size->dim[one?0:d];
+fits=fits&&size->dim[d]>0&&in>0;}
+size->ndim=dims;
+if(!fits)(void)oxi_fail(OX_ERR_ARG,"interpolate: sizes or scales of %s",oxi_tensor_text(x));
+return fits;}
+static ox_tensor*oxi_area_of(ox_tensor*x,ox_shape size){
+if(size.ndim==1)return ox_adaptive_avg_pool1d(x,size);
+return size.ndim==2?ox_adaptive_avg_pool2d(x,size):ox_adaptive_avg_pool3d(x,size);}
+OX_API ox_tensor*ox_interpolate(ox_tensor*x,ox_shape size,const double*scale,int scale_count,
+ const char*mode,bool align_corners,bool recompute){
+double scales[3];
+if(oxi_any_null("interpolate",&x,1))return NULL;
+const oxi_interpolation*row=oxi_interpolation_of(x,mode,align_corners);
+if(!row|| !oxi_interpolate_sizes(x,&size,scale,scale_count,scales))return NULL;
+oxi_work work=oxi_work_begin("interpolate");
+if(row->how==OXI_SAMPLE_AREA)return oxi_work_end(&work,oxi_area_of(x,size));
+bool weighted=row->how>OXI_SAMPLE_NEAREST_EXACT;
+ox_tensor*y=weighted?oxi_wide(x):x;
+for(int d=0;d<size.ndim;d++){
+oxi_resampling r;
+r.in=x->shape[d+2];
+r.out=size.dim[d];
+r.how=row->how;
+r.align_corners=align_corners;
+r.single=x->dtype!=OX_F64;
+r.step=scales[d]>0&& !recompute?1/scales[d]:(double)r.in/(double)r.out;
+if(align_corners)r.step=r.out>1?(double)(r.in-1)/(double)(r.out-1):0;
+r.step=oxi_rounded_to(r.single,r.step);
+y=oxi_resampled(y,d+2,&r);}
+return oxi_work_end(&work,y&&weighted?ox_cast(y,x->dtype):y);}
+/* >>nn/images/grid.c */
+typedef struct oxi_grid{
+ox_tensor*flat;
+int dims;
+int64_t size[3];
+bool zeros;}oxi_grid;
+static ox_tensor*oxi_cut_coordinate(ox_tensor*x,double high){
+ox_tensor*inside=ox_logical_and(ox_gt_number(x,0),ox_lt_number(x,high));
+return ox_where(inside,x,ox_clamp(ox_detach(x),0,high));}
+static ox_tensor*oxi_mirrored_at(ox_tensor*x,double low,double span){
+if(span<=0)return ox_mul_number(x,0);
+ox_tensor*away=ox_abs(ox_sub_number(x,low));
+ox_tensor*times=ox_floor(ox_div_number(ox_detach(away),span));
+ox_tensor*rest=ox_sub(away,ox_mul_number(times,span));
+ox_tensor*odd=ox_ne_number(ox_remainder_number(times,2),0);
+return ox_add_number(ox_where(odd,ox_rsub_number(rest,span),rest),low);}
+static ox_tensor*oxi_grid_place(ox_tensor*x,int64_t size,int padding,bool align_corners,bool cut){
+double n=(double)size;
+ox_tensor*place=align_corners?ox_mul_number(ox_add_number(x,1),(n-1)/2)
+ :ox_mul_number(ox_sub_number(ox_mul_number(ox_add_number(x,1),n),1),0.5);
+if(!cut||padding==0)return place;
+if(padding==2)
+place=align_corners?oxi_mirrored_at(place,0,n-1):oxi_mirrored_at(place,-0.5,n);
+return oxi_cut_coordinate(place,n-1);}
+static ox_tensor*oxi_read_places(const oxi_grid*g,ox_tensor*const*place){
+ox_tensor*index=NULL,*inside=NULL;
+for(int d=0;d<g->dims;d++){
+double last=(double)(g->size[d]-1);
+ox_tensor*at=ox_detach(place[d]);
+ox_tensor*in=ox_logical_and(ox_ge_number(at,0),ox_le_number(at,last));
+at=ox_cast(ox_clamp(ox_where(in,at,ox_number(0)),0,last),OX_I64);
+inside=d?ox_logical_and(inside,in):in;
+index=d?ox_add(ox_mul(index,ox_integer(g->size[d])),at):at;}
+if(!index)return NULL;
+ox_shape shape=ox_shape_of(index);
+shape.dim[1]=g->flat->shape[1];
+ox_tensor*read=ox_gather(g->flat,2,ox_expand(index,shape));
+return g->zeros?ox_where(inside,read,ox_number(0)):read;}
+static ox_tensor*oxi_sample_linear(const oxi_grid*g,ox_tensor*const*place){
+ox_tensor*low[3],*part[3],*sum=NULL;
+for(int d=0;d<g->dims;d++){
+low[d]=ox_floor(ox_detach(place[d]));
+part[d]=ox_sub(place[d],low[d]);}
+for(int corner=0;corner<1<<g->dims;corner++){
+ox_tensor*at[3],*weight=NULL;
+for(int d=0;d<g->dims;d++){
+bool high=corner>>d&1;
+at[d]=high?ox_add_number(low[d],1):low[d];
+ox_tensor*much=high?part[d]:ox_rsub_number(part[d],1);
+weight=weight?ox_mul(weight,much):much;}
+ox_tensor*term=ox_mul(oxi_read_places(g,at),weight);
+sum=sum?ox_add(sum,term):term;}
+return sum;}
+static ox_tensor*oxi_cubic_weight(ox_tensor*t,int k){
+const double a= -0.75;
+ox_tensor*d=k<2?ox_add_number(t,1-k):ox_rsub_number(t,k-1);
+if(k==1||k==2)
+return ox_add_number(ox_mul(ox_sub_number(ox_mul_number(d,a+2),a+3),ox_square(d)),1);
+d=ox_add_number(ox_mul(ox_sub_number(ox_mul_number(d,a),5*a),d),8*a);
+ox_tensor*away=k<2?ox_add_number(t,1-k):ox_rsub_number(t,k-1);
+return ox_sub_number(ox_mul(d,away),4*a);}
+static ox_tensor*oxi_sample_cubic(const oxi_grid*g,ox_tensor*const*place,int padding,bool align_corners){
+ox_tensor*low[2],*part[2],*sum=NULL;
+for(int d=0;d<2;d++){
+low[d]=ox_floor(ox_detach(place[d]));
+part[d]=ox_sub(place[d],low[d]);}
+for(int tap=0;tap<16;tap++){
+ox_tensor*at[2],*weight[2];
+const int k[2]={tap/4,tap%4};
+for(int d=0;d<2;d++){
+double n=(double)g->size[d];
+at[d]=ox_add_number(low[d],k[d]-1);
+if(padding==2)
+at[d]=align_corners?oxi_mirrored_at(at[d],0,n-1):oxi_mirrored_at(at[d],-0.5,n);
+if(padding)at[d]=ox_clamp(at[d],0,n-1);
+weight[d]=oxi_cubic_weight(part[d],k[d]);}
+ox_tensor*term=ox_mul(ox_mul(oxi_read_places(g,at),weight[0]),weight[1]);
+sum=sum?ox_add(sum,term):term;}
+return sum;}
+static bool oxi_grid_fits(const ox_tensor*x,const ox_tensor*grid,int mode){
+int dims=x->ndim-2;
+bool fits=(dims==2||dims==3)&&grid->ndim==x->ndim&&grid->shape[0]==x->shape[0]&&
+ grid->shape[dims+1]==dims&&(mode!=2||dims==2);
+for(int d=0;d<dims&&fits;d++)fits=x->shape[2+d]>0;
+if(!fits)
+(void)oxi_fail(OX_ERR_SHAPE,"grid_sample: %s at %s%s",oxi_tensor_text(x),oxi_tensor_text(grid),
+ mode==2?", bicubic":"");
+else if(!oxi_is_float(x->dtype)||grid->dtype!=x->dtype)
+(void)oxi_fail(OX_ERR_DTYPE,"grid_sample: %s at %s",oxi_tensor_text(x),oxi_tensor_text(grid));
+return fits&&oxi_is_float(x->dtype)&&grid->dtype==x->dtype;}
+OX_API ox_tensor*ox_grid_sample(ox_tensor*x,ox_tensor*grid,const char*mode,const char*padding,
+ bool align_corners){
+static const char*const modes[]={"bilinear","nearest","bicubic"};
+static const char*const paddings[]={"zeros","border","reflection"};
+ox_tensor*in[2]={x,grid},*place[3],*y;
+if(oxi_any_null("grid_sample",in,2))return NULL;
+int how=oxi_mode_word("grid_sample",modes,3,mode),outside=oxi_mode_word("grid_sample",paddings,3,padding);
+if(how<0||outside<0|| !oxi_grid_fits(x,grid,how))return NULL;
+oxi_work work=oxi_work_begin("grid_sample");
+oxi_grid g;
+ox_tensor*wide=oxi_wide(grid),*at=ox_reshape(wide,OX_SHAPE(grid->shape[0],1,-1,grid->shape[x->ndim-1]));
+g.dims=x->ndim-2;
+g.zeros=outside==0;
+g.flat=ox_flatten(oxi_wide(x),2,-1);
+if(ox_numel(grid)==0)
+at=ox_reshape(wide,OX_SHAPE(grid->shape[0],1,grid->shape[0]?0:1,grid->shape[x->ndim-1]));
+for(int d=0;d<g.dims;d++){
+g.size[d]=x->shape[2+d];
+place[d]=oxi_grid_place(ox_select(at,-1,g.dims-1-d),g.size[d],outside,align_corners,how!=2);
+if(how==1)place[d]=ox_round(place[d]);}
+if(!g.flat|| !at)return oxi_work_end(&work,NULL);
+if(how==2)
+y=oxi_sample_cubic(&g,place,outside,align_corners);
+else
+y=how==1?oxi_read_places(&g,place):oxi_sample_linear(&g,place);
+ox_shape shape=ox_shape_of(grid);
+for(int d=shape.ndim-1;d>1;d--)shape.dim[d]=shape.dim[d-1];
+shape.dim[1]=x->shape[1];
+return oxi_work_end(&work,ox_cast(ox_reshape(y,shape),x->dtype));}
+OX_API ox_tensor*ox_affine_grid(ox_tensor*theta,ox_shape size,bool align_corners){
+if(oxi_any_null("affine_grid",&theta,1))return NULL;
+int dims=size.ndim-2;
+if((dims!=2&&dims!=3)||theta->ndim!=3||theta->shape[0]!=size.dim[0]||
+ theta->shape[1]!=dims||theta->shape[2]!=dims+1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"affine_grid: %s for %d sizes",oxi_tensor_text(theta),size.ndim);
+if(!oxi_is_float(theta->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"affine_grid: %s",oxi_tensor_text(theta));
+oxi_work work=oxi_work_begin("affine_grid");
+ox_shape shape=size;
+ox_tensor*parts[4];
+shape.ndim=dims+1;
+for(int d=0;d<dims;d++)shape.dim[d]=size.dim[d+2];
+shape.dim[dims]=1;
+for(int c=0;c<dims;c++){
+int d=dims-1-c;
+double n=(double)shape.dim[d],most=align_corners?1:1-1/n;
+ox_shape along=shape;
+for(int i=0;i<=dims;i++)along.dim[i]=i==d?shape.dim[d]:1;
+ox_tensor*ramp=ox_linspace(n>1? -most:0,n>1?most:0,shape.dim[d],theta->dtype==OX_F64?OX_F64:OX_F32);
+ramp=ox_to(ramp,oxi_working_device(ox_device_of(theta)));
+parts[c]=ox_expand(ox_reshape(ramp,along),shape);}
+parts[dims]=ox_ones_like(parts[0]);
+ox_tensor*base=ox_reshape(ox_cat(parts,dims+1,dims),OX_SHAPE(-1,dims+1));
+ox_tensor*made=ox_matmul(base,ox_transpose(oxi_wide(theta),1,2));
+ox_shape out=shape;
+out.ndim=dims+2;
+for(int d=dims;d>0;d--)out.dim[d]=shape.dim[d-1];
+out.dim[0]=size.dim[0];
+out.dim[dims+1]=dims;
+return oxi_work_end(&work,ox_cast(ox_reshape(made,out),theta->dtype));}
+/* >>nn/images/windows.c */
+static ox_tensor*oxi_shuffled(const char*name,ox_tensor*x,int64_t r,bool out){
+if(oxi_any_null(name,&x,1))return NULL;
+int n=x->ndim-3;
+bool fits=n>=0&&n+5<=OX_MAX_DIMS&&r>0&&r<INT32_MAX;
+if(fits)fits=out?x->shape[n]%(r*r)==0:x->shape[n+1]%r==0&&x->shape[n+2]%r==0;
+if(!fits)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: by %lld of %s",name,(long long)r,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin(name);
+static const int out_order[5]={0,3,1,4,2},in_order[5]={0,2,4,1,3};
+ox_shape parts=ox_shape_of(x),order,made=parts;
+int64_t c=x->shape[n],h=x->shape[n+1],w=x->shape[n+2];
+const int64_t out_parts[5]={c/(r*r),r,r,h,w},in_parts[5]={c,h/r,r,w/r,r};
+parts.ndim=order.ndim=n+5;
+for(int d=0;d<n;d++)order.dim[d]=d;
+for(int d=0;d<5;d++){
+parts.dim[n+d]=out?out_parts[d]:in_parts[d];
+order.dim[n+d]=n+(out?out_order[d]:in_order[d]);}
+made.dim[n]=out?c/(r*r):c*r*r;
+made.dim[n+1]=out?h*r:h/r;
+made.dim[n+2]=out?w*r:w/r;
+ox_tensor*y=ox_reshape(ox_permute(ox_reshape(x,parts),order),made);
+return oxi_work_end(&work,y);}
+OX_API ox_tensor*ox_pixel_shuffle(ox_tensor*x,int64_t factor){
+return oxi_shuffled("pixel_shuffle",x,factor,true);}
+OX_API ox_tensor*ox_pixel_unshuffle(ox_tensor*x,int64_t factor){
+return oxi_shuffled("pixel_unshuffle",x,factor,false);}
+OX_API ox_tensor*ox_channel_shuffle(ox_tensor*x,int64_t groups){
+if(oxi_any_null("channel_shuffle",&x,1))return NULL;
+if(x->ndim<3||x->ndim==OX_MAX_DIMS||groups<1||x->shape[1]%groups)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"channel_shuffle: %lld groups of %s",(long long)groups,
+ oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("channel_shuffle");
+ox_tensor*apart=ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups));
+return oxi_work_end(&work,ox_reshape(ox_transpose(apart,1,2),ox_shape_of(x)));}
+static ox_tensor*oxi_avg_pool_of(int dims,ox_tensor*x,ox_shape kernel,ox_shape stride,bool ceil){
+if(dims==1)return ox_avg_pool1d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);
+if(dims==2)return ox_avg_pool2d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);
+return ox_avg_pool3d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);}
+static ox_tensor*oxi_lp_pool(const char*name,int dims,ox_tensor*x,double p,ox_shape kernel,
+ ox_shape stride,bool ceil){
+oxi_span each;
+if(oxi_any_null(name,&x,1)|| !oxi_number_fits(name,p!=0,p)|| !oxi_span_of(name,"kernel",kernel,dims,&each))
+return NULL;
+double count=1;
+for(int d=0;d<dims;d++)count*=(double)each.n[d];
+oxi_work work=oxi_work_begin(name);
+ox_tensor*mean=oxi_avg_pool_of(dims,ox_pow_number(x,p),kernel,stride,ceil);
+ox_tensor*size=ox_mul(ox_sign(mean),ox_relu(ox_abs(mean)));
+return oxi_work_end(&work,ox_pow_number(ox_mul_number(size,count),1/p));}
+OX_API ox_tensor*ox_local_response_norm(ox_tensor*x,int64_t size,double alpha,double beta,double k){
+if(oxi_any_null("local_response_norm",&x,1))return NULL;
+if(x->ndim<3||size<1||size>INT32_MAX)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"local_response_norm: %lld channels of %s",(long long)size,
+ oxi_tensor_text(x));
+if(ox_numel(x)==0)return ox_clone(x);
+oxi_work work=oxi_work_begin("local_response_norm");
+const int64_t pad[2]={size/2,(size -1)/2};
+ox_tensor*lines=ox_movedim(ox_square(x),1,-1);
+ox_shape shape=ox_shape_of(lines);
+lines=ox_pad(ox_reshape(lines,OX_SHAPE(-1,1,x->shape[1])),pad,2,NULL,0);
+ox_tensor*mean=ox_avg_pool1d(lines,OX_DIMS(size),OX_DIMS(1),OX_SCALAR_SHAPE,false,true,0);
+mean=ox_movedim(ox_reshape(mean,shape),-1,1);
+ox_tensor*divisor=ox_pow_number(ox_add_number(ox_mul_number(mean,alpha),k),beta);
+return oxi_work_end(&work,ox_div(x,divisor));}
+static bool oxi_unpooled_sizes(const char*name,const ox_tensor*x,const oxi_attr_pool*told,ox_shape*size){
+int dims=(int)told->dims,first=x->ndim-dims;
+bool fits=size->ndim==0||size->ndim==dims||size->ndim==x->ndim;
+int skip=size->ndim==x->ndim?first:0;
+bool given=size->ndim>0;
+for(int d=0;d<dims&&fits;d++){
+int64_t stride=told->stride.n[d],most;
+fits=oxi_mul_i64(x->shape[first+d],stride,&most);
+most=fits?most-stride -2*told->padding.n[d]+told->kernel.n[d]:0;
+int64_t asked=given&&fits?size->dim[skip +d]:most;
+fits=fits&&(!given||(asked>most-stride&&asked<most+stride));
+size->dim[d]=asked;
+fits=fits&&asked>0;}
+size->ndim=dims;
+if(!fits)(void)oxi_fail(OX_ERR_ARG,"%s: no such image pools to %s",name,oxi_tensor_text(x));
+return fits;}
+static ox_tensor*oxi_unpooled(ox_tensor*x,ox_tensor*indices,ox_shape shape,int first){
+ox_tensor*zeros=oxi_constant_beside(x,shape,0),*at=ox_flatten(indices,first,-1);
+ox_tensor*fixed=ox_detach(x),*put=ox_scatter(zeros,first,at,ox_flatten(fixed,first,-1));
+ox_tensor*none=ox_where(ox_isfinite(fixed),ox_sub(x,fixed),ox_number(0));
+return ox_scatter_add(put,first,at,ox_flatten(none,first,-1));}
+static ox_tensor*oxi_max_unpool(const char*name,int dims,ox_tensor*x,ox_tensor*indices,
+ ox_shape kernel,ox_shape stride,ox_shape padding,ox_shape size){
+ox_tensor*in[2]={x,indices};
+oxi_attrs attr=oxi_attrs_pool();
+if(oxi_any_null(name,in,2))return NULL;
+int first=x->ndim-dims;
+if((first!=1&&first!=2)|| !oxi_same_sizes(indices,x,-1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: %s at %s",name,oxi_tensor_text(x),oxi_tensor_text(indices));
+if(indices->dtype!=OX_I64)
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"%s: indices %s",name,oxi_tensor_text(indices));
+if(!oxi_pool_told(name,dims,kernel,stride,padding,OX_SCALAR_SHAPE,&attr.pool)||
+ !oxi_unpooled_sizes(name,x,&attr.pool,&size))
+return NULL;
+oxi_work work=oxi_work_begin(name);
+ox_shape shape=ox_shape_of(x),flat=shape;
+flat.ndim=first+1;
+flat.dim[first]=1;
+bool fits=true;
+for(int d=0;d<dims;d++){
+shape.dim[first+d]=size.dim[d];
+fits=fits&&oxi_mul_i64(flat.dim[first],size.dim[d],&flat.dim[first]);}
+if(!fits)return oxi_work_end(&work,OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: too large",name));
+return oxi_work_end(&work,ox_reshape(oxi_unpooled(x,indices,flat,first),shape));}
+#define OXI_X(dims)\
+OX_API ox_tensor*ox_lp_pool##dims##d(ox_tensor*x,double p,ox_shape kernel,ox_shape stride,bool ceil){\
+return oxi_lp_pool("lp_pool"#dims "d",dims,x,p,kernel,stride,ceil);}\
+OX_API ox_tensor*ox_max_unpool##dims##d(ox_tensor*x,ox_tensor*indices,ox_shape kernel,\
+ ox_shape stride,ox_shape padding,ox_shape size){\
+return oxi_max_unpool("max_unpool"#dims "d",dims,x,indices,kernel,stride,padding,size);}
+OXI_X(1)OXI_X(2)OXI_X(3)
+#undef OXI_X
+static ox_tensor*oxi_fractional_starts(ox_tensor*samples,int64_t in,int64_t out,int64_t kernel){
+ox_tensor*last=ox_expand(ox_integer(in-kernel),OX_SHAPE(samples->shape[0],samples->shape[1],1));
+if(out==1)return last;
+double alpha=(double)(in-kernel)/(double)(out-1);
+if(samples->dtype!=OX_F64)alpha=(double)(float)alpha;
+ox_tensor*ramp=oxi_ramp_beside(samples,out-1,samples->dtype),*parts[2];
+ox_tensor*each=ox_unsqueeze(samples,2);
+ox_tensor*from=ox_trunc(ox_mul_number(each,alpha));
+ox_tensor*places=ox_sub(ox_trunc(ox_mul_number(ox_add(ramp,each),alpha)),from);
+parts[0]=ox_cast(places,OX_I64);
+parts[1]=ox_to(ox_cast(last,OX_I64),oxi_working_device(ox_device_of(samples)));
+return parts[0]&&parts[1]?ox_cat(parts,2,2):NULL;}
+static ox_tensor*oxi_fractional_places(ox_tensor*starts,int dims,int d,int64_t kernel){
+ox_tensor*at=ox_add(ox_unsqueeze(starts,3),oxi_ramp_beside(starts,kernel,OX_I64));
+ox_shape shape=ox_make_shape(2+2*dims,1,1,1,1,1,1,1,1);
+if(!at)return NULL;
+shape.dim[0]=at->shape[0];
+shape.dim[1]=at->shape[1];
+shape.dim[2+d]=at->shape[2];
+shape.dim[2+dims+d]=kernel;
+return ox_reshape(at,shape);}
+static ox_pair oxi_fractional_pool(const char*name,int dims,ox_tensor*x,ox_shape kernel,ox_shape size,
+ ox_tensor*samples){
+ox_pair none={NULL,NULL};
+ox_tensor*in[2]={x,samples},*index=NULL;
+oxi_span each,places;
+if(oxi_any_null(name,in,2)|| !oxi_span_of(name,"kernel",kernel,dims,&each)||
+ !oxi_span_of(name,"size",size,dims,&places))
+return none;
+int first=x->ndim-dims;
+bool fits=(first==1||first==2)&&kernel.ndim&&size.ndim&&samples->ndim==3&&
+ samples->shape[2]==dims&&oxi_is_float(samples->dtype);
+for(int d=0;d<dims&&fits;d++)
+fits=each.n[d]>0&&places.n[d]>0&&each.n[d]<=x->shape[first+d]&&places.n[d]<=x->shape[first+d]-each.n[d]+1;
+fits=fits&&samples->shape[1]==x->shape[first-1]&&
+ (first==1||samples->shape[0]==x->shape[0])&&samples->shape[0]>0&&samples->shape[1]>0;
+if(!fits){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: windows over %s by %s",name,oxi_tensor_text(x),oxi_tensor_text(samples));
+return none;}
+oxi_work work=oxi_work_begin(name);
+if(first==1)samples=ox_narrow(samples,0,0,1);
+ox_tensor*image=ox_flatten(first==1?ox_unsqueeze(x,0):x,2,-1);
+for(int d=0;d<dims;d++){
+int64_t n=x->shape[first+d];
+ox_tensor*starts=oxi_fractional_starts(ox_select(samples,2,dims==2?1-d:d),n,places.n[d],each.n[d]);
+ox_tensor*at=starts?oxi_fractional_places(starts,dims,d,each.n[d]):NULL;
+index=index?ox_add(ox_mul(index,ox_integer(n)),at):at;}
+index=ox_flatten(index,2+dims,-1);
+ox_tensor*all=index?ox_gather(image,2,ox_flatten(index,2,-1)):NULL;
+ox_pair most=all?ox_max(ox_reshape(all,ox_shape_of(index)),-1,true):none;
+ox_tensor*where=ox_squeeze(ox_gather(index,-1,most.indices),-1),*y=ox_squeeze(most.values,-1);
+return oxi_pair_end(&work,first==1?ox_squeeze(y,0):y,first==1?ox_squeeze(where,0):where);}
+OX_API ox_pair ox_fractional_max_pool2d(ox_tensor*x,ox_shape kernel,ox_shape size,ox_tensor*samples){
+return oxi_fractional_pool("fractional_max_pool2d",2,x,kernel,size,samples);}
+OX_API ox_pair ox_fractional_max_pool3d(ox_tensor*x,ox_shape kernel,ox_shape size,ox_tensor*samples){
+return oxi_fractional_pool("fractional_max_pool3d",3,x,kernel,size,samples);}
+/* >>nn/recurrent/recurrent.c */
+typedef struct oxi_recurrent_kind{
+const char*name;
+int gates,states;
+void(*step)(ox_tensor*x,ox_tensor*h,ox_tensor**state);}oxi_recurrent_kind;
+typedef struct oxi_recurrent_weights{
+ox_tensor*w,*u,*b,*d,*projection;}oxi_recurrent_weights;
+typedef struct oxi_recurrent{
+const oxi_recurrent_kind*kind;
+ox_tensor*const*params;
+int64_t layers;
+int directions,each;
+bool has_biases,train;
+double dropout;}oxi_recurrent;
+static ox_tensor*oxi_gate_of(ox_tensor*gates,int i,int of){
+int64_t width=gates?gates->shape[1]/of:0;
+return ox_narrow(gates,1,i*width,width);}
+static void oxi_step_lstm(ox_tensor*x,ox_tensor*h,ox_tensor**state){
+ox_tensor*all=ox_add(x,h),*keep=ox_sigmoid(oxi_gate_of(all,1,4));
+ox_tensor*write=ox_mul(ox_sigmoid(oxi_gate_of(all,0,4)),ox_tanh(oxi_gate_of(all,2,4)));
+state[1]=ox_add(ox_mul(keep,state[1]),write);
+state[0]=ox_mul(ox_sigmoid(oxi_gate_of(all,3,4)),ox_tanh(state[1]));}
+static void oxi_step_gru(ox_tensor*x,ox_tensor*h,ox_tensor**state){
+ox_tensor*reset=ox_sigmoid(ox_add(oxi_gate_of(x,0,3),oxi_gate_of(h,0,3)));
+ox_tensor*keep=ox_sigmoid(ox_add(oxi_gate_of(x,1,3),oxi_gate_of(h,1,3)));
+ox_tensor*made=ox_tanh(ox_add(oxi_gate_of(x,2,3),ox_mul(reset,oxi_gate_of(h,2,3))));
+state[0]=ox_add(made,ox_mul(keep,ox_sub(state[0],made)));}
+static void oxi_step_tanh(ox_tensor*x,ox_tensor*h,ox_tensor**state){
+state[0]=ox_tanh(ox_add(x,h));}
+static void oxi_step_relu(ox_tensor*x,ox_tensor*h,ox_tensor**state){
+state[0]=ox_relu(ox_add(x,h));}
+static const oxi_recurrent_kind oxi_kind_lstm={"lstm",4,2,oxi_step_lstm};
+static const oxi_recurrent_kind oxi_kind_gru={"gru",3,1,oxi_step_gru};
+static const oxi_recurrent_kind oxi_kind_rnn_tanh={"rnn_tanh",1,1,oxi_step_tanh};
+static const oxi_recurrent_kind oxi_kind_rnn_relu={"rnn_relu",1,1,oxi_step_relu};
+static oxi_recurrent_weights oxi_weights_of(const oxi_recurrent*r,int64_t place){
+ox_tensor*const*from=r->params+place*r->each;
+oxi_recurrent_weights weights={from[0],from[1],NULL,NULL,NULL};
+if(r->has_biases){
+weights.b=from[2];
+weights.d=from[3];}
+int plain=r->has_biases?4:2;
+if(r->each>plain)weights.projection=from[plain];
+return weights;}
+static ox_tensor*oxi_recurrent_run(const oxi_recurrent*r,int64_t place,bool backward,ox_tensor*x,
+ ox_tensor**state,ox_tensor**list){
+oxi_recurrent_weights weights=oxi_weights_of(r,place);
+ox_tensor*gates=ox_linear(x,weights.w,weights.b);
+int64_t times=x->shape[0];
+for(int64_t i=0;i<times;i++){
+int64_t t=backward?times-1-i:i;
+ox_tensor*from_x=ox_select(gates,0,t),*from_h=ox_linear(state[0],weights.u,weights.d);
+r->kind->step(from_x,from_h,state);
+if(weights.projection)state[0]=ox_linear(state[0],weights.projection,NULL);
+if(!state[0])return NULL;
+list[t]=state[0];}
+return ox_stack(list,(int)times,0);}
+static ox_tensor*oxi_recurrent_layers(const oxi_recurrent*r,ox_tensor*x,ox_tensor*const*states,
+ ox_tensor**last,ox_tensor**list){
+for(int64_t layer=0;layer<r->layers;layer++){
+ox_tensor*sides[2]={NULL,NULL};
+for(int side=0;side<r->directions;side++){
+int64_t place=layer*r->directions+side,all=r->layers*r->directions;
+ox_tensor*state[2]={NULL,NULL};
+for(int s=0;s<r->kind->states;s++)state[s]=ox_select(states[s],0,place);
+sides[side]=oxi_recurrent_run(r,place,side==1,x,state,list);
+if(!sides[side])return NULL;
+for(int s=0;s<r->kind->states;s++)last[s*all+place]=state[s];}
+x=r->directions==2?ox_cat(sides,2,2):sides[0];
+if(layer+1<r->layers&&r->dropout>0)x=ox_dropout(x,r->dropout,r->train);
+if(!x)return NULL;}
+return x;}
+static bool oxi_gates_fit(const oxi_recurrent_kind*kind,const ox_tensor*w,const ox_tensor*u,
+ const ox_tensor*state){
+int64_t rows=kind->gates*state->shape[state->ndim-1];
+if(w->ndim==2&&u->ndim==2&&w->shape[0]==rows&&u->shape[0]==rows)return true;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: weights %s, %s beside a state %s",kind->name,oxi_tensor_text(w),
+ oxi_tensor_text(u),oxi_tensor_text(state));
+return false;}
+static bool oxi_recurrent_fits(const oxi_recurrent*r,const ox_tensor*x,ox_tensor*const*states,
+ int state_count,int param_count,int batch_dim){
+const char*name=r->kind->name;
+int64_t all=r->layers*r->directions,plain=r->has_biases?4:2;
+bool counts=r->layers>=1&&r->layers<=1024&&state_count==r->kind->states&&param_count%all==0&&
+ (param_count/all==plain||(r->kind->states==2&&param_count/all==plain+1));
+if(!counts|| !(r->dropout>=0&&r->dropout<=1)){
+(void)oxi_fail(OX_ERR_ARG,"%s: %d weights, %d states, %lld layers, dropout %g",name,param_count,
+ state_count,(long long)r->layers,r->dropout);
+return false;}
+for(int s=0;s<state_count;s++){
+const ox_tensor*t=states[s];
+bool fits=(x->ndim==2||x->ndim==3)&&t->ndim==x->ndim&&t->shape[0]==all&&
+ (x->ndim==2||t->shape[1]==x->shape[batch_dim])&&x->shape[x->ndim==3?1-batch_dim:0]>0;
+if(fits)continue;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: a state %s beside %s",name,oxi_tensor_text(t),oxi_tensor_text(x));
+return false;}
+for(int64_t i=0;i<all;i++){
+ox_tensor*const*own=r->params+i*(param_count/all);
+if(!oxi_gates_fit(r->kind,own[0],own[1],states[state_count-1]))return false;}
+return true;}
+static ox_tensor*oxi_last_states(ox_tensor**last,int64_t count,bool single){
+ox_tensor*all=ox_stack(last,(int)count,0);
+return single?ox_squeeze(all,1):all;}
+static ox_tuple oxi_recurrent_call(oxi_recurrent*r,ox_tensor*x,ox_tensor*const*states,int state_count,
+ int param_count,bool batch_first){
+const char*name=r->kind->name;
+size_t bytes;
+if(oxi_any_null(name,&x,1)||state_count<1||param_count<1||
+ oxi_any_null(name,states,state_count)||oxi_any_null(name,r->params,param_count))
+return oxi_no_tuple();
+bool single=x->ndim==2,turned=batch_first&& !single;
+if(r->layers<1|| !oxi_recurrent_fits(r,x,states,state_count,param_count,turned?0:1)){
+if(r->layers<1)(void)oxi_fail(OX_ERR_ARG,"%s: %lld layers",name,(long long)r->layers);
+return oxi_no_tuple();}
+int64_t all=r->layers*r->directions,times=x->shape[turned?1:0];
+r->each=(int)(param_count/all);
+ox_tensor**list=times<=INT32_MAX?oxi_list_new(times+2*all,&bytes):NULL;
+if(!list)return oxi_no_tuple();
+oxi_work work=oxi_work_begin(name);
+ox_tensor*begin[2]={NULL,NULL},*last[2]={NULL,NULL};
+for(int s=0;s<state_count;s++)begin[s]=single?ox_unsqueeze(states[s],1):states[s];
+x=single?ox_unsqueeze(x,1):turned?ox_transpose(x,0,1):x;
+bool made=x&&begin[0]&&(state_count==1||begin[1]);
+ox_tensor*y=made?oxi_recurrent_layers(r,x,begin,list+times,list):NULL;
+for(int s=0;s<state_count&&y;s++)last[s]=oxi_last_states(list+times+s*all,all,single);
+y= !y?NULL:single?ox_squeeze(y,1):turned?ox_transpose(y,0,1):y;
+if(state_count==2&& !last[1])y=NULL;
+oxi_free(list,bytes?bytes:sizeof*list);
+return oxi_tuple_end(&work,y,last[0],last[1]);}
+OX_API ox_tuple ox_lstm(ox_tensor*x,ox_tensor*const*states,int state_count,ox_tensor*const*params,
+ int param_count,bool has_biases,int64_t layers,double dropout,bool train,
+ bool bidirectional,bool batch_first){
+oxi_recurrent r={&oxi_kind_lstm,params,layers,bidirectional?2:1,0,has_biases,train,dropout};
+return oxi_recurrent_call(&r,x,states,state_count,param_count,batch_first);}
+static bool oxi_recurrent_cell(const oxi_recurrent_kind*kind,ox_tensor*x,ox_tensor**state,ox_tensor*w,
+ ox_tensor*u,ox_tensor*b,ox_tensor*d){
+ox_tensor*in[3]={x,w,u};
+if(oxi_any_null(kind->name,in,3)||oxi_any_null(kind->name,state,kind->states))return false;
+bool single=x->ndim==1;
+bool fits=single||x->ndim==2;
+for(int s=0;s<kind->states;s++)
+fits=fits&&state[s]->ndim==x->ndim&&(single||state[s]->shape[0]==x->shape[0]);
+if(!fits){
+(void)oxi_fail(OX_ERR_SHAPE,"%s_cell: a state %s beside %s",kind->name,oxi_tensor_text(state[0]),
+ oxi_tensor_text(x));
+return false;}
+if(!oxi_gates_fit(kind,w,u,state[kind->states-1]))return false;
+if(single)x=ox_unsqueeze(x,0);
+for(int s=0;s<kind->states&&single;s++)state[s]=ox_unsqueeze(state[s],0);
+kind->step(ox_linear(x,w,b),ox_linear(state[0],u,d),state);
+for(int s=0;s<kind->states&&single;s++)state[s]=ox_squeeze(state[s],0);
+return state[0]!=NULL;}
+OX_API ox_tuple ox_lstm_cell(ox_tensor*x,ox_tensor*const*states,int state_count,ox_tensor*w,
+ ox_tensor*u,ox_tensor*b,ox_tensor*d){
+if(state_count!=2){
+(void)oxi_fail(OX_ERR_ARG,"lstm_cell: %d states",state_count);
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("lstm_cell");
+ox_tensor*state[2]={states[0],states[1]};
+bool made=oxi_recurrent_cell(&oxi_kind_lstm,x,state,w,u,b,d);
+return oxi_tuple_end(&work,made?state[0]:NULL,state[1],NULL);}
+#define OXI_X(name)\
+OX_API ox_tuple ox_##name(ox_tensor*x,ox_tensor*h,ox_tensor*const*params,int param_count,\
+ bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional,bool batch_first){\
+oxi_recurrent r={&oxi_kind_##name,params,layers,bidirectional?2:1,0,has_biases,train,dropout};\
+return oxi_recurrent_call(&r,x,&h,1,param_count,batch_first);}\
+OX_API ox_tensor*ox_##name##_cell(ox_tensor*x,ox_tensor*h,ox_tensor*w,ox_tensor*u,ox_tensor*b,ox_tensor*d){\
+oxi_work work=oxi_work_begin(#name "_cell");\
+ox_tensor*state=h;\
+bool made=oxi_recurrent_cell(&oxi_kind_##name,x,&state,w,u,b,d);\
+return oxi_work_end(&work,made?state:NULL);}
+OXI_X(gru)OXI_X(rnn_tanh)OXI_X(rnn_relu)
+#undef OXI_X
+/* >>nn/distributions/densities.c */
+#define OXI_GUMBEL_MEAN 0.57721566490153286
+#define OXI_LOG_PI 1.1447298858494002
+#define OXI_DENSITY(name)\
+static ox_tensor*oxi_density_##name(const ox_distribution*d,ox_tensor*const*p,ox_tensor*x)
+#define OXI_MOMENT(what,name)\
+static ox_tensor*oxi_##what##_##name(const ox_distribution*d,ox_tensor*const*p)
+#define OXI_MOMENT_OF(what,name, ...)\
+OXI_MOMENT(what,name){\
+(void)d;\
+return(__VA_ARGS__);}
+static ox_tensor*oxi_plus(ox_tensor*x,double number){
+return ox_add_number(x,number);}
+static ox_tensor*oxi_times(ox_tensor*x,double number){
+return ox_mul_number(x,number);}
+static ox_tensor*oxi_sum_last(ox_tensor*x){
+return ox_sum(x,OX_DIMS(-1),false);}
+static ox_tensor*oxi_nan_like(ox_tensor*x){
+return x?ox_full_like(x,NAN):NULL;}
+static ox_tensor*oxi_not_there(const char*what){
+return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"distribution: %s of this kind is not there",what);}
+static ox_tensor*oxi_inside_0_1(ox_tensor*p){
+double eps= !p?0:p->dtype==OX_F64?DBL_EPSILON:p->dtype==OX_F32?FLT_EPSILON:0.0009765625;
+if(p&&p->dtype==OX_BF16)eps=0.0078125;
+return ox_clamp(p,eps,1-eps);}
+static ox_tensor*oxi_binary_logits(ox_tensor*const*p){
+if(!p[0])return p[1];
+ox_tensor*inside=oxi_inside_0_1(p[0]);
+return ox_sub(ox_log(inside),ox_log1p(ox_neg(inside)));}
+static ox_tensor*oxi_binary_probs(ox_tensor*const*p){
+return p[0]?p[0]:ox_sigmoid(p[1]);}
+static ox_tensor*oxi_class_probs(ox_tensor*const*p){
+return p[0]?ox_div(p[0],ox_sum(p[0],OX_DIMS(-1),true)):ox_softmax(p[1],-1);}
+static ox_tensor*oxi_class_logits(ox_tensor*const*p){
+return p[0]?ox_log(oxi_inside_0_1(oxi_class_probs(p))):ox_log_softmax(p[1],-1);}
+static ox_tensor*oxi_softplus_of(ox_tensor*x){
+return ox_neg(ox_logsigmoid(ox_neg(x)));}
+static ox_tensor*oxi_standard(ox_tensor*const*p,ox_tensor*x){
+return ox_div(ox_sub(x,p[0]),p[1]);}
+OXI_DENSITY(normal){
+(void)d;
+ox_tensor*terms=ox_add(oxi_times(ox_square(oxi_standard(p,x)),0.5),ox_log(p[1]));
+return ox_neg(oxi_plus(terms,0.5*OXI_LOG_2_PI));}
+OXI_MOMENT_OF(entropy,normal,ox_add(oxi_plus(ox_log(p[1]),0.5+0.5*OXI_LOG_2_PI),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(mean,normal,ox_add(p[0],ox_zeros_like(p[1])))
+OXI_MOMENT_OF(variance,normal,ox_add(ox_square(p[1]),ox_zeros_like(p[0])))
+OXI_DENSITY(log_normal){
+ox_tensor*log=ox_log(x);
+return ox_sub(oxi_density_normal(d,p,log),log);}
+OXI_MOMENT_OF(entropy,log_normal,ox_add(oxi_entropy_normal(d,p),p[0]))
+OXI_MOMENT_OF(mean,log_normal,ox_exp(ox_add(p[0],oxi_times(ox_square(p[1]),0.5))))
+OXI_MOMENT(variance,log_normal){
+(void)d;
+ox_tensor*square=ox_square(p[1]);
+return ox_mul(ox_expm1(square),ox_exp(ox_add(oxi_times(p[0],2),square)));}
+OXI_DENSITY(laplace){
+(void)d;
+return ox_neg(ox_add(ox_log(oxi_times(p[1],2)),ox_div(ox_abs(ox_sub(x,p[0])),p[1])));}
+OXI_MOMENT_OF(entropy,laplace,ox_add(oxi_plus(ox_log(oxi_times(p[1],2)),1),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(mean,laplace,oxi_mean_normal(d,p))
+OXI_MOMENT_OF(variance,laplace,oxi_times(oxi_variance_normal(d,p),2))
+OXI_DENSITY(cauchy){
+(void)d;
+ox_tensor*tail=ox_log1p(ox_square(oxi_standard(p,x)));
+return ox_neg(oxi_plus(ox_add(ox_log(p[1]),tail),OXI_LOG_PI));}
+OXI_MOMENT_OF(entropy,cauchy,
+ ox_add(oxi_plus(ox_log(p[1]),OXI_LOG_PI+2*0.69314718055994531),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(mean,cauchy,oxi_nan_like(oxi_mean_normal(d,p)))
+OXI_MOMENT_OF(variance,cauchy,ox_full_like(oxi_mean_normal(d,p),INFINITY))
+OXI_DENSITY(gumbel){
+(void)d;
+ox_tensor*y=ox_neg(oxi_standard(p,x));
+return ox_sub(ox_sub(y,ox_exp(y)),ox_log(p[1]));}
+OXI_MOMENT_OF(entropy,gumbel,ox_add(oxi_plus(ox_log(p[1]),1+OXI_GUMBEL_MEAN),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(mean,gumbel,ox_add(p[0],oxi_times(p[1],OXI_GUMBEL_MEAN)))
+OXI_MOMENT_OF(variance,gumbel,oxi_times(oxi_variance_normal(d,p),OXI_PI_F64*OXI_PI_F64/6))
+OXI_DENSITY(student_t){
+(void)d;
+ox_tensor*y=oxi_standard(p +1,x),*half=oxi_times(p[0],0.5),*more=oxi_plus(half,0.5);
+ox_tensor*size=ox_add(ox_log(p[2]),oxi_times(oxi_plus(ox_log(p[0]),OXI_LOG_PI),0.5));
+size=ox_sub(ox_add(size,ox_lgamma(half)),ox_lgamma(more));
+return ox_neg(ox_add(ox_mul(more,ox_log1p(ox_div(ox_square(y),p[0]))),size));}
+OXI_MOMENT(entropy,student_t){
+(void)d;
+ox_tensor*half=oxi_times(p[0],0.5),*more=oxi_plus(half,0.5);
+ox_tensor*beta=ox_sub(ox_lgamma(half),ox_lgamma(more));
+beta=oxi_plus(ox_add(beta,oxi_times(ox_log(p[0]),0.5)),0.5*OXI_LOG_PI);
+ox_tensor*curve=ox_mul(more,ox_sub(ox_digamma(more),ox_digamma(half)));
+return ox_add(ox_add(ox_log(p[2]),ox_add(curve,beta)),ox_zeros_like(p[1]));}
+OXI_MOMENT_OF(mean,student_t,
+ ox_where(ox_le_number(p[0],1),ox_number(NAN),ox_add(p[1],ox_zeros_like(p[2]))))
+OXI_MOMENT(variance,student_t){
+(void)d;
+ox_tensor*some=ox_gt_number(p[0],2),*safe=ox_where(some,p[0],ox_number(3));
+ox_tensor*made=ox_div(ox_mul(ox_square(p[2]),safe),oxi_plus(safe,-2));
+made=ox_where(some,made,ox_where(ox_gt_number(p[0],1),ox_number(INFINITY),ox_number(NAN)));
+return ox_add(made,ox_zeros_like(p[1]));}
+static ox_tensor*oxi_whitened(ox_tensor*factor,ox_tensor*x){
+return ox_squeeze(ox_solve_triangular(factor,ox_unsqueeze(x,-1),false,true,false),-1);}
+static ox_tensor*oxi_half_log_det(ox_tensor*factor){
+return oxi_sum_last(ox_log(ox_diagonal(factor,0,-2,-1)));}
+OXI_DENSITY(multivariate_normal){
+(void)d;
+ox_tensor*y=oxi_sum_last(ox_square(oxi_whitened(p[1],ox_sub(x,p[0]))));
+y=oxi_times(oxi_plus(y,(double)p[0]->shape[p[0]->ndim-1]*OXI_LOG_2_PI),0.5);
+return ox_neg(ox_add(y,oxi_half_log_det(p[1])));}
+OXI_MOMENT(entropy,multivariate_normal){
+(void)d;
+double k=(double)p[0]->shape[p[0]->ndim-1];
+ox_tensor*made=oxi_plus(oxi_half_log_det(p[1]),0.5*k*(1+OXI_LOG_2_PI));
+return ox_add(made,oxi_times(oxi_sum_last(ox_zeros_like(p[0])),0));}
+OXI_MOMENT_OF(mean,multivariate_normal,ox_add(p[0],oxi_sum_last(ox_zeros_like(p[1]))))
+OXI_MOMENT_OF(variance,multivariate_normal,ox_add(oxi_sum_last(ox_square(p[1])),ox_zeros_like(p[0])))
+OXI_DENSITY(uniform){
+(void)d;
+ox_tensor*inside=ox_logical_and(ox_le(p[0],x),ox_lt(x,p[1]));
+return ox_where(inside,ox_neg(ox_log(ox_sub(p[1],p[0]))),ox_number(-INFINITY));}
+OXI_MOMENT_OF(entropy,uniform,ox_log(ox_sub(p[1],p[0])))
+OXI_MOMENT_OF(mean,uniform,oxi_times(ox_add(p[0],p[1]),0.5))
+OXI_MOMENT_OF(variance,uniform,oxi_times(ox_square(ox_sub(p[1],p[0])),1.0/12))
+OXI_DENSITY(exponential){
+(void)d;
+return ox_sub(ox_log(p[0]),ox_mul(p[0],x));}
+OXI_MOMENT_OF(entropy,exponential,ox_rsub_number(ox_log(p[0]),1))
+OXI_MOMENT_OF(mean,exponential,ox_reciprocal(p[0]))
+OXI_MOMENT_OF(variance,exponential,ox_square(ox_reciprocal(p[0])))
+OXI_DENSITY(gamma){
+(void)d;
+ox_tensor*made=ox_add(ox_xlogy(p[0],p[1]),ox_xlogy(oxi_plus(p[0],-1),x));
+return ox_sub(ox_sub(made,ox_mul(p[1],x)),ox_lgamma(p[0]));}
+OXI_MOMENT(entropy,gamma){
+(void)d;
+ox_tensor*curve=ox_mul(ox_rsub_number(p[0],1),ox_digamma(p[0]));
+return ox_add(ox_add(ox_sub(p[0],ox_log(p[1])),ox_lgamma(p[0])),curve);}
+OXI_MOMENT_OF(mean,gamma,ox_div(p[0],p[1]))
+OXI_MOMENT_OF(variance,gamma,ox_div(p[0],ox_square(p[1])))
+static ox_tensor*oxi_log_beta(ox_tensor*const*p){
+return ox_sub(ox_add(ox_lgamma(p[0]),ox_lgamma(p[1])),ox_lgamma(ox_add(p[0],p[1])));}
+OXI_DENSITY(beta){
+(void)d;
+ox_tensor*made=ox_add(ox_xlogy(oxi_plus(p[0],-1),x),ox_xlog1py(oxi_plus(p[1],-1),ox_neg(x)));
+return ox_sub(made,oxi_log_beta(p));}
+OXI_MOMENT(entropy,beta){
+(void)d;
+ox_tensor*sum=ox_add(p[0],p[1]),*made=ox_mul(oxi_plus(sum,-2),ox_digamma(sum));
+for(int i=0;i<2;i++)made=ox_sub(made,ox_mul(oxi_plus(p[i],-1),ox_digamma(p[i])));
+return ox_add(made,oxi_log_beta(p));}
+OXI_MOMENT_OF(mean,beta,ox_div(p[0],ox_add(p[0],p[1])))
+OXI_MOMENT(variance,beta){
+(void)d;
+ox_tensor*sum=ox_add(p[0],p[1]);
+return ox_div(ox_mul(p[0],p[1]),ox_mul(ox_square(sum),oxi_plus(sum,1)));}
+OXI_DENSITY(dirichlet){
+(void)d;
+ox_tensor*made=oxi_sum_last(ox_xlogy(oxi_plus(p[0],-1),x));
+return ox_sub(ox_add(made,ox_lgamma(oxi_sum_last(p[0]))),oxi_sum_last(ox_lgamma(p[0])));}
+OXI_MOMENT(entropy,dirichlet){
+(void)d;
+ox_tensor*sum=oxi_sum_last(p[0]);
+ox_tensor*made=ox_sub(oxi_sum_last(ox_lgamma(p[0])),ox_lgamma(sum));
+made=ox_sub(made,ox_mul(ox_rsub_number(sum,(double)p[0]->shape[p[0]->ndim-1]),ox_digamma(sum)));
+return ox_sub(made,oxi_sum_last(ox_mul(oxi_plus(p[0],-1),ox_digamma(p[0]))));}
+OXI_MOMENT_OF(mean,dirichlet,ox_div(p[0],ox_sum(p[0],OX_DIMS(-1),true)))
+OXI_MOMENT(variance,dirichlet){
+(void)d;
+ox_tensor*sum=ox_sum(p[0],OX_DIMS(-1),true);
+return ox_div(ox_mul(p[0],ox_sub(sum,p[0])),ox_mul(ox_square(sum),oxi_plus(sum,1)));}
+OXI_DENSITY(bernoulli){
+(void)d;
+return ox_neg(oxi_logit_terms(oxi_binary_logits(p),x,NULL));}
+OXI_MOMENT_OF(entropy,bernoulli,oxi_logit_terms(oxi_binary_logits(p),oxi_binary_probs(p),NULL))
+OXI_MOMENT_OF(mean,bernoulli,oxi_times(oxi_binary_probs(p),1))
+OXI_MOMENT(variance,bernoulli){
+(void)d;
+ox_tensor*probs=oxi_binary_probs(p);
+return ox_mul(probs,ox_rsub_number(probs,1));}
+OXI_DENSITY(geometric){
+(void)d;
+ox_tensor*probs=oxi_binary_probs(p);
+return ox_add(ox_xlog1py(x,ox_neg(probs)),ox_log(probs));}
+OXI_MOMENT_OF(entropy,geometric,ox_div(oxi_entropy_bernoulli(d,p),oxi_binary_probs(p)))
+OXI_MOMENT_OF(mean,geometric,oxi_plus(ox_reciprocal(oxi_binary_probs(p)),-1))
+OXI_MOMENT(variance,geometric){
+(void)d;
+ox_tensor*probs=oxi_binary_probs(p);
+return ox_div(oxi_plus(ox_reciprocal(probs),-1),probs);}
+OXI_DENSITY(binomial){
+double n=(double)d->count;
+ox_tensor*logits=oxi_binary_logits(p),*ways=ox_lgamma(ox_rsub_number(x,n+1));
+ways=ox_rsub_number(ox_add(ox_lgamma(oxi_plus(x,1)),ways),lgamma(n+1));
+return ox_sub(ox_add(ways,ox_mul(x,logits)),oxi_times(oxi_softplus_of(logits),n));}
+OXI_MOMENT_OF(entropy,binomial,(void)p,oxi_not_there("entropy"))
+OXI_MOMENT_OF(mean,binomial,oxi_times(oxi_binary_probs(p),(double)d->count))
+OXI_MOMENT_OF(variance,binomial,oxi_times(oxi_variance_bernoulli(d,p),(double)d->count))
+OXI_DENSITY(categorical){
+(void)d;
+ox_tensor*logits=oxi_class_logits(p),*at=ox_unsqueeze(ox_cast(x,OX_I64),-1);
+if(!logits|| !at)return NULL;
+ox_tensor*one=ox_narrow(logits,-1,0,1),*both[2]={one,at};
+ox_shape shape;
+if(!one|| !oxi_common_shape("log_prob",both,2,&shape))return NULL;
+at=ox_contiguous(ox_expand(at,shape));
+shape.dim[shape.ndim-1]=logits->shape[logits->ndim-1];
+return ox_squeeze(ox_gather(ox_expand(logits,shape),-1,at),-1);}
+OXI_MOMENT(entropy,categorical){
+(void)d;
+ox_tensor*probs=oxi_class_probs(p),*logits=oxi_class_logits(p);
+return ox_neg(oxi_sum_last(ox_where(ox_eq_number(probs,0),ox_number(0),ox_mul(probs,logits))));}
+OXI_MOMENT_OF(mean,categorical,(void)p,oxi_not_there("mean"))
+OXI_MOMENT_OF(variance,categorical,(void)p,oxi_not_there("variance"))
+OXI_DENSITY(multinomial){
+(void)d;
+ox_tensor*logits=oxi_class_logits(p);
+ox_tensor*terms=ox_where(ox_eq_number(x,0),ox_number(0),ox_mul(x,logits));
+ox_tensor*ways=ox_sub(ox_lgamma(oxi_plus(oxi_sum_last(x),1)),oxi_sum_last(ox_lgamma(oxi_plus(x,1))));
+return ox_add(ways,oxi_sum_last(terms));}
+OXI_MOMENT_OF(entropy,multinomial,(void)p,oxi_not_there("entropy"))
+OXI_MOMENT_OF(mean,multinomial,oxi_times(oxi_class_probs(p),(double)d->count))
+OXI_MOMENT(variance,multinomial){
+ox_tensor*probs=oxi_class_probs(p);
+return oxi_times(ox_mul(probs,ox_rsub_number(probs,1)),(double)d->count);}
+OXI_DENSITY(poisson){
+(void)d;
+return ox_sub(ox_sub(ox_xlogy(x,p[0]),p[0]),ox_lgamma(oxi_plus(x,1)));}
+OXI_MOMENT_OF(entropy,poisson,(void)p,oxi_not_there("entropy"))
+OXI_MOMENT_OF(mean,poisson,oxi_times(p[0],1))
+OXI_MOMENT_OF(variance,poisson,oxi_times(p[0],1))
+/* >>nn/distributions/draws.c */
+#define OXI_DRAW(name)\
+static ox_tensor*oxi_draw_##name(const ox_distribution*d,ox_tensor*const*p,ox_shape shape)
+enum{OXI_DRAW_ROUNDS=64};
+static ox_tensor*oxi_blank(ox_tensor*const*p,ox_shape shape){
+ox_tensor*beside=p[0]?p[0]:p[1];
+ox_dtype dtype=beside->dtype==OX_F64?OX_F64:OX_F32;
+return oxi_full("sample",shape,0,dtype,oxi_working_device(ox_device_of(beside)));}
+static ox_tensor*oxi_normals(ox_tensor*const*p,ox_shape shape){
+return ox_normal_(oxi_blank(p,shape),0,1);}
+static ox_tensor*oxi_uniforms(ox_tensor*const*p,ox_shape shape){
+return ox_uniform_(oxi_blank(p,shape),0,1);}
+static ox_tensor*oxi_exponentials(ox_tensor*const*p,ox_shape shape){
+return ox_exponential_(oxi_blank(p,shape),1);}
+static ox_tensor*oxi_located(ox_tensor*const*p,ox_tensor*standard){
+return ox_add(p[0],ox_mul(p[1],standard));}
+OXI_DRAW(normal){
+(void)d;
+return oxi_located(p,oxi_normals(p,shape));}
+OXI_DRAW(log_normal){
+return ox_exp(oxi_draw_normal(d,p,shape));}
+OXI_DRAW(uniform){
+(void)d;
+return ox_add(p[0],ox_mul(ox_sub(p[1],p[0]),oxi_uniforms(p,shape)));}
+OXI_DRAW(exponential){
+(void)d;
+return ox_div(oxi_exponentials(p,shape),p[0]);}
+OXI_DRAW(laplace){
+(void)d;
+ox_tensor*side=ox_sub_number(ox_mul_number(oxi_uniforms(p,shape),2),1);
+return oxi_located(p,ox_mul(ox_sign(side),oxi_exponentials(p,shape)));}
+OXI_DRAW(cauchy){
+(void)d;
+return oxi_located(p,ox_cauchy_(oxi_blank(p,shape),0,1));}
+OXI_DRAW(gumbel){
+(void)d;
+return oxi_located(p,ox_neg(ox_log(oxi_exponentials(p,shape))));}
+OXI_DRAW(multivariate_normal){
+(void)d;
+ox_tensor*standard=ox_unsqueeze(oxi_normals(p,shape),-1);
+return ox_add(p[0],ox_squeeze(ox_matmul(p[1],standard),-1));}
+OXI_DRAW(bernoulli){
+(void)d;
+ox_tensor*probs=oxi_binary_probs(p);
+return probs?ox_bernoulli(ox_expand(probs,shape)):NULL;}
+OXI_DRAW(geometric){
+(void)d;
+ox_tensor*rate=ox_neg(ox_log1p(ox_neg(oxi_binary_probs(p))));
+return ox_floor(ox_div(oxi_exponentials(p,shape),rate));}
+OXI_DRAW(binomial){
+ox_tensor*sum=oxi_blank(p,shape),*probs=ox_expand(oxi_binary_probs(p),shape);
+for(int64_t i=0;i<d->count&&sum;i++)sum=ox_add_(sum,ox_bernoulli(probs));
+return sum;}
+static ox_tensor*oxi_draw_classes(ox_tensor*const*p,int64_t count){
+ox_tensor*probs=oxi_class_probs(p);
+if(!probs)return NULL;
+ox_shape batch=ox_shape_of(probs);
+int64_t classes=batch.dim[--batch.ndim];
+ox_tensor*rows=ox_multinomial(ox_reshape(probs,OX_SHAPE(-1,classes)),count,true);
+for(int i=batch.ndim;i>0;i--)batch.dim[i]=batch.dim[i-1];
+batch.dim[0]=count;
+batch.ndim++;
+return ox_reshape(ox_t(rows),batch);}
+OXI_DRAW(categorical){
+int64_t count=1,batch=1;
+const ox_tensor*given=p[0]?p[0]:p[1];
+(void)d;
+for(int i=0;i<given->ndim-1;i++)batch*=given->shape[i];
+for(int i=0;i<shape.ndim-given->ndim+1;i++)count*=shape.dim[i];
+if(count==0||batch==0)return oxi_full("sample",shape,0,OX_I64,ox_device_of(given));
+return ox_reshape(oxi_draw_classes(p,count),shape);}
+OXI_DRAW(multinomial){
+ox_shape trials=shape;
+ox_tensor*sum=NULL;
+trials.ndim--;
+for(int64_t i=0;i<d->count;i++){
+ox_tensor*one=ox_one_hot(oxi_draw_categorical(d,p,trials),shape.dim[shape.ndim-1]);
+sum=sum?ox_add(sum,one):one;}
+ox_tensor*blank=oxi_blank(p,shape);
+return sum?ox_cast(sum,blank?blank->dtype:OX_F32):blank;}
+static bool oxi_round(ox_tensor**made,ox_tensor**missing,ox_tensor*candidate,ox_tensor*taken){
+ox_tensor*now=ox_logical_and(*missing,taken);
+*made=ox_where(now,candidate,*made);
+*missing=ox_logical_and(*missing,ox_logical_not(taken));
+return*made&& *missing&&ox_item_int(ox_any(*missing,OX_ALL_DIMS,false))!=0;}
+static ox_tensor*oxi_gammas(ox_tensor*a,ox_shape shape){
+ox_tensor*p[2]={a,NULL},*made=oxi_blank(p,shape),*missing=made?ox_eq_number(made,0):NULL;
+ox_tensor*small=ox_lt_number(a,1),*raised=ox_where(small,ox_add_number(a,1),a);
+ox_tensor*scale=ox_sub_number(raised,1.0/3),*c=ox_rsqrt(ox_mul_number(scale,9));
+for(int round=0;round<OXI_DRAW_ROUNDS&&missing;round++){
+ox_tensor*x=oxi_normals(p,shape),*v=ox_add_number(ox_mul(c,x),1);
+v=ox_mul(v,ox_square(v));
+ox_tensor*above=ox_gt_number(v,0),*log=ox_log(ox_where(above,v,ox_number(1)));
+ox_tensor*bound=ox_add(ox_mul_number(ox_square(x),0.5),ox_mul(scale,ox_rsub_number(ox_sub(v,log),1)));
+ox_tensor*taken=ox_logical_and(above,ox_gt(bound,ox_neg(oxi_exponentials(p,shape))));
+if(!oxi_round(&made,&missing,ox_mul(scale,v),taken))break;}
+ox_tensor*less=ox_exp(ox_neg(ox_div(oxi_exponentials(p,shape),a)));
+return ox_where(small,ox_mul(made,less),made);}
+OXI_DRAW(gamma){
+(void)d;
+return ox_div(oxi_gammas(p[0],shape),p[1]);}
+OXI_DRAW(beta){
+(void)d;
+ox_tensor*one=oxi_gammas(p[0],shape),*other=oxi_gammas(p[1],shape);
+return ox_div(one,ox_add(one,other));}
+OXI_DRAW(dirichlet){
+(void)d;
+ox_tensor*parts=oxi_gammas(p[0],shape);
+return ox_div(parts,ox_sum(parts,OX_DIMS(-1),true));}
+OXI_DRAW(student_t){
+(void)d;
+ox_tensor*mean_square=ox_div(oxi_gammas(ox_mul_number(p[0],0.5),shape),ox_mul_number(p[0],0.5));
+return oxi_located(p +1,ox_mul(oxi_normals(p,shape),ox_rsqrt(mean_square)));}
+static ox_tensor*oxi_poisson_small(ox_tensor*rate,ox_shape shape){
+ox_tensor*p[2]={rate,NULL},*time=oxi_exponentials(p,shape),*made=oxi_blank(p,shape);
+for(int round=0;round<4*OXI_DRAW_ROUNDS&&made&&time;round++){
+ox_tensor*inside=ox_lt(time,rate);
+if(ox_item_int(ox_any(inside,OX_ALL_DIMS,false))==0)break;
+made=ox_add(made,ox_cast(inside,made->dtype));
+time=ox_add(time,oxi_exponentials(p,shape));}
+return made;}
+static ox_tensor*oxi_poisson_large(ox_tensor*rate,ox_shape shape){
+ox_tensor*p[2]={rate,NULL},*made=oxi_blank(p,shape),*missing=made?ox_eq_number(made,0):NULL;
+ox_tensor*b=ox_add_number(ox_mul_number(ox_sqrt(rate),2.53),0.931);
+ox_tensor*a=ox_sub_number(ox_mul_number(b,0.02483),0.059),*log_rate=ox_log(rate);
+ox_tensor*inverse=ox_add_number(ox_rdiv_number(ox_sub_number(b,3.4),1.1328),1.1239);
+ox_tensor*quick=ox_rsub_number(ox_rdiv_number(ox_sub_number(b,2),3.6224),0.9277);
+for(int round=0;round<OXI_DRAW_ROUNDS&&missing;round++){
+ox_tensor*u=ox_sub_number(oxi_uniforms(p,shape),0.5),*v=ox_rsub_number(oxi_uniforms(p,shape),1);
+ox_tensor*us=ox_rsub_number(ox_abs(u),0.5);
+ox_tensor*wide=ox_add(ox_div(ox_mul_number(a,2),us),b);
+ox_tensor*k=ox_floor(ox_add_number(ox_add(ox_mul(wide,u),rate),0.43));
+ox_tensor*at_once=ox_logical_and(ox_ge_number(us,0.07),ox_le(v,quick));
+ox_tensor*never=ox_logical_or(ox_lt_number(k,0),ox_logical_and(ox_lt_number(us,0.013),ox_gt(v,us)));
+ox_tensor*left=ox_log(ox_div(ox_mul(v,inverse),ox_add(ox_div(a,ox_square(us)),b)));
+ox_tensor*kept=ox_where(never,ox_number(0),k);
+ox_tensor*right=ox_sub(ox_sub(ox_mul(kept,log_rate),rate),ox_lgamma(ox_add_number(kept,1)));
+ox_tensor*taken=ox_logical_and(ox_logical_not(never),ox_le(left,right));
+if(!oxi_round(&made,&missing,k,ox_logical_or(at_once,taken)))break;}
+return made;}
+OXI_DRAW(poisson){
+(void)d;
+ox_tensor*large=ox_ge_number(p[0],10);
+ox_tensor*few=oxi_poisson_small(ox_clamp(p[0],-INFINITY,10),shape);
+return ox_where(large,oxi_poisson_large(ox_clamp(p[0],10,INFINITY),shape),few);}
+/* >>nn/distributions/divergences.c */
+#define OXI_DIVERGENCE(name)\
+static ox_tensor*oxi_divergence_##name(const ox_distribution*d,ox_tensor*const*p,ox_tensor*const*q)
+OXI_DIVERGENCE(normal){
+(void)d;
+ox_tensor*ratio=ox_square(ox_div(p[1],q[1])),*apart=ox_square(ox_div(ox_sub(p[0],q[0]),q[1]));
+return oxi_times(ox_sub(oxi_plus(ox_add(ratio,apart),-1),ox_log(ratio)),0.5);}
+OXI_DIVERGENCE(log_normal){
+return oxi_divergence_normal(d,p,q);}
+OXI_DIVERGENCE(uniform){
+(void)d;
+ox_tensor*outside=ox_logical_or(ox_gt(q[0],p[0]),ox_lt(q[1],p[1]));
+ox_tensor*ratio=ox_div(ox_sub(q[1],q[0]),ox_sub(p[1],p[0]));
+return ox_where(outside,ox_number(INFINITY),ox_log(ratio));}
+OXI_DIVERGENCE(exponential){
+(void)d;
+ox_tensor*ratio=ox_div(q[0],p[0]);
+return oxi_plus(ox_sub(ratio,ox_log(ratio)),-1);}
+OXI_DIVERGENCE(laplace){
+(void)d;
+ox_tensor*ratio=ox_div(p[1],q[1]),*apart=ox_abs(ox_sub(p[0],q[0]));
+ox_tensor*bend=ox_mul(ratio,ox_exp(ox_neg(ox_div(apart,p[1]))));
+return oxi_plus(ox_add(ox_sub(ox_div(apart,q[1]),ox_log(ratio)),bend),-1);}
+OXI_DIVERGENCE(cauchy){
+(void)d;
+ox_tensor*all=ox_add(ox_square(ox_add(p[1],q[1])),ox_square(ox_sub(p[0],q[0])));
+return ox_sub(ox_log(all),ox_log(oxi_times(ox_mul(p[1],q[1]),4)));}
+OXI_DIVERGENCE(gumbel){
+(void)d;
+ox_tensor*ratio=ox_div(p[1],q[1]),*apart=ox_div(ox_sub(p[0],q[0]),q[1]);
+ox_tensor*bend=ox_exp(ox_sub(ox_lgamma(oxi_plus(ratio,1)),apart));
+ox_tensor*line=ox_add(ox_sub(apart,ox_log(ratio)),oxi_times(ratio,OXI_GUMBEL_MEAN));
+return oxi_plus(ox_add(line,bend),-1-OXI_GUMBEL_MEAN);}
+static ox_tensor*oxi_outcome(ox_tensor*a,ox_tensor*other,ox_tensor*logs){
+ox_tensor*never=ox_eq_number(a,0);
+ox_tensor*made=ox_mul(a,ox_where(never,ox_number(0),logs));
+return ox_where(never,ox_number(0),ox_where(ox_eq_number(other,0),ox_number(INFINITY),made));}
+OXI_DIVERGENCE(bernoulli){
+(void)d;
+ox_tensor*lp=oxi_binary_logits(p),*lq=oxi_binary_logits(q);
+ox_tensor*pp=oxi_binary_probs(p),*pq=oxi_binary_probs(q);
+ox_tensor*yes=oxi_outcome(pp,pq,ox_sub(ox_logsigmoid(lp),ox_logsigmoid(lq)));
+ox_tensor*no=ox_sub(ox_logsigmoid(ox_neg(lp)),ox_logsigmoid(ox_neg(lq)));
+return ox_add(yes,oxi_outcome(ox_rsub_number(pp,1),ox_rsub_number(pq,1),no));}
+OXI_DIVERGENCE(geometric){
+ox_tensor*pp=oxi_binary_probs(p),*pq=oxi_binary_probs(q);
+ox_tensor*rest=ox_div(ox_log1p(ox_neg(pq)),pp);
+return ox_neg(ox_add(ox_add(oxi_entropy_geometric(d,p),rest),oxi_binary_logits(q)));}
+OXI_DIVERGENCE(binomial){
+return oxi_times(oxi_divergence_bernoulli(d,p,q),(double)d->count);}
+OXI_DIVERGENCE(categorical){
+(void)d;
+ox_tensor*logs=ox_sub(oxi_class_logits(p),oxi_class_logits(q));
+return oxi_sum_last(oxi_outcome(oxi_class_probs(p),oxi_class_probs(q),logs));}
+OXI_DIVERGENCE(poisson){
+(void)d;
+ox_tensor*ratio=ox_sub(ox_log(p[0]),ox_log(q[0]));
+return ox_sub(ox_mul(p[0],ratio),ox_sub(p[0],q[0]));}
+OXI_DIVERGENCE(gamma){
+(void)d;
+ox_tensor*scale=ox_mul(q[0],ox_log(ox_div(p[1],q[1])));
+ox_tensor*size=ox_sub(ox_lgamma(q[0]),ox_lgamma(p[0]));
+ox_tensor*curve=ox_mul(ox_sub(p[0],q[0]),ox_digamma(p[0]));
+ox_tensor*mean=ox_mul(ox_sub(q[1],p[1]),ox_div(p[0],p[1]));
+return ox_add(ox_add(scale,size),ox_add(curve,mean));}
+OXI_DIVERGENCE(beta){
+(void)d;
+ox_tensor*sum=ox_add(p[0],p[1]),*made=ox_sub(oxi_log_beta(q),oxi_log_beta(p));
+for(int i=0;i<2;i++)made=ox_add(made,ox_mul(ox_sub(p[i],q[i]),ox_digamma(p[i])));
+return ox_add(made,ox_mul(ox_sub(ox_add(q[0],q[1]),sum),ox_digamma(sum)));}
+OXI_DIVERGENCE(dirichlet){
+(void)d;
+ox_tensor*sum=ox_sum(p[0],OX_DIMS(-1),true);
+ox_tensor*size=ox_sub(ox_lgamma(oxi_sum_last(p[0])),ox_lgamma(oxi_sum_last(q[0])));
+size=ox_sub(size,oxi_sum_last(ox_sub(ox_lgamma(p[0]),ox_lgamma(q[0]))));
+ox_tensor*curve=ox_sub(ox_digamma(p[0]),ox_digamma(sum));
+return ox_add(size,oxi_sum_last(ox_mul(ox_sub(p[0],q[0]),curve)));}
+OXI_DIVERGENCE(multivariate_normal){
+(void)d;
+double k=(double)p[0]->shape[p[0]->ndim-1];
+ox_tensor*size=ox_sub(oxi_half_log_det(q[1]),oxi_half_log_det(p[1]));
+ox_tensor*spread=ox_solve_triangular(q[1],p[1],false,true,false);
+spread=ox_sum(ox_square(spread),OX_DIMS(-2,-1),false);
+ox_tensor*apart=oxi_sum_last(ox_square(oxi_whitened(q[1],ox_sub(p[0],q[0]))));
+return ox_add(size,oxi_times(oxi_plus(ox_add(spread,apart),-k),0.5));}
+#define oxi_divergence_student_t NULL
+#define oxi_divergence_multinomial NULL
+/* >>nn/distributions/distributions.c */
+typedef struct oxi_distribution_row{
+const char*name;
+int parameters,least,event;
+bool by_sample;
+ox_tensor*(*draw)(const ox_distribution*d,ox_tensor*const*p,ox_shape shape);
+ox_tensor*(*density)(const ox_distribution*d,ox_tensor*const*p,ox_tensor*x);
+ox_tensor*(*entropy)(const ox_distribution*d,ox_tensor*const*p);
+ox_tensor*(*mean)(const ox_distribution*d,ox_tensor*const*p);
+ox_tensor*(*variance)(const ox_distribution*d,ox_tensor*const*p);
+ox_tensor*(*divergence)(const ox_distribution*d,ox_tensor*const*p,ox_tensor*const*q);}oxi_distribution_row;
+static const oxi_distribution_row oxi_distribution_rows[]={
+{NULL,0,0,0,false,NULL,NULL,NULL,NULL,NULL,NULL},
+#define OXI_DISTRIBUTION(KIND,name,parameters,least,event,by_sample)\
+{#name,parameters,least,event,by_sample,oxi_draw_##name,oxi_density_##name,oxi_entropy_##name,\
+ oxi_mean_##name,oxi_variance_##name,oxi_divergence_##name},
+/* >>nn/distributions/distributions.def */
+OXI_DISTRIBUTION(NORMAL,normal,2,2,0,true)
+OXI_DISTRIBUTION(LOG_NORMAL,log_normal,2,2,0,true)
+OXI_DISTRIBUTION(UNIFORM,uniform,2,2,0,true)
+OXI_DISTRIBUTION(EXPONENTIAL,exponential,1,1,0,true)
+OXI_DISTRIBUTION(LAPLACE,laplace,2,2,0,true)
+OXI_DISTRIBUTION(CAUCHY,cauchy,2,2,0,true)
+OXI_DISTRIBUTION(GUMBEL,gumbel,2,2,0,true)
+OXI_DISTRIBUTION(BERNOULLI,bernoulli,2,0,0,false)
+OXI_DISTRIBUTION(GEOMETRIC,geometric,2,0,0,false)
+OXI_DISTRIBUTION(BINOMIAL,binomial,2,0,0,false)
+OXI_DISTRIBUTION(CATEGORICAL,categorical,2,0,0,false)
+OXI_DISTRIBUTION(MULTINOMIAL,multinomial,2,0,1,false)
+OXI_DISTRIBUTION(POISSON,poisson,1,1,0,false)
+OXI_DISTRIBUTION(GAMMA,gamma,2,2,0,false)
+OXI_DISTRIBUTION(BETA,beta,2,2,0,false)
+OXI_DISTRIBUTION(DIRICHLET,dirichlet,1,1,1,false)
+OXI_DISTRIBUTION(STUDENT_T,student_t,3,3,0,false)
+OXI_DISTRIBUTION(MULTIVARIATE_NORMAL,multivariate_normal,2,2,1,true)
+#undef OXI_DISTRIBUTION
+};
+static const oxi_distribution_row*oxi_distribution_of(const char*what,const ox_distribution*d){
+if(!d||(int)d->kind<1||d->kind>=OX_DISTRIBUTION_KINDS){
+(void)oxi_fail(OX_ERR_ARG,"%s: no such distribution",what);
+return NULL;}
+const oxi_distribution_row*row= &oxi_distribution_rows[d->kind];
+int given=0;
+for(int i=0;i<3;i++){
+const ox_tensor*t=d->parameter[i];
+given+=t!=NULL;
+bool fits=t?i<row->parameters&&oxi_is_float(t->dtype):i>=row->least;
+if(fits)continue;
+(void)oxi_fail(OX_ERR_ARG,"%s: %s: parameter %d is %s",what,row->name,i,oxi_tensor_text(t));
+return NULL;}
+bool classes=d->kind==OX_DISTRIBUTION_CATEGORICAL,matrix=d->kind==OX_DISTRIBUTION_MULTIVARIATE_NORMAL;
+bool fits=row->least>0||given==1;
+for(int i=0;i<row->parameters;i++)
+if(d->parameter[i])
+fits=fits&&d->parameter[i]->ndim>=row->event+(classes||(matrix&&i==1));
+if(fits&&d->count>=0)return row;
+(void)oxi_fail(OX_ERR_ARG,"%s: %s: parameters %s, %s, count %lld",what,row->name,
+ oxi_tensor_text(d->parameter[0]),oxi_tensor_text(d->parameter[1]),(long long)d->count);
+return NULL;}
+static bool oxi_outcome_shape(const ox_distribution*d,ox_shape*shape){
+ox_tensor*list[3];
+int count=0;
+ox_shape each;
+for(int i=0;i<3;i++){
+ox_tensor*t=d->parameter[i];
+if(!t)continue;
+bool inner=d->kind==OX_DISTRIBUTION_CATEGORICAL||(d->kind==OX_DISTRIBUTION_MULTIVARIATE_NORMAL&&i==1);
+list[count]=inner?ox_squeeze(ox_narrow(t,-1,0,1),-1):t;
+if(!list[count++])return false;}
+if(!oxi_common_shape("sample",list,count,&each))return false;
+if(shape->ndim+each.ndim>OX_MAX_DIMS){
+(void)oxi_fail(OX_ERR_SHAPE,"sample: %d dims more than %d",shape->ndim,each.ndim);
+return false;}
+for(int i=0;i<each.ndim;i++)shape->dim[shape->ndim++]=each.dim[i];
+return true;}
+static ox_tensor*oxi_distribution_draw(const char*name,const ox_distribution*d,ox_shape shape,
+ bool follows){
+const oxi_distribution_row*row=oxi_distribution_of(name,d);
+ox_tensor*p[3];
+if(!row)return NULL;
+if(follows&& !row->by_sample)
+return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"%s: a sample of %s has no gradient",name,row->name);
+oxi_work work=oxi_work_begin(name);
+for(int i=0;i<3;i++){
+p[i]=d->parameter[i]&& !follows?ox_detach(d->parameter[i]):d->parameter[i];
+if(d->parameter[i]&& !p[i])return oxi_work_end(&work,NULL);}
+if(!oxi_outcome_shape(d,&shape))return oxi_work_end(&work,NULL);
+ox_tensor*made=row->draw(d,p,shape);
+ox_dtype dtype=d->kind==OX_DISTRIBUTION_CATEGORICAL?OX_I64:(p[0]?p[0]:p[1])->dtype;
+return oxi_work_end(&work,made?ox_cast(made,dtype):NULL);}
+OX_API ox_tensor*ox_distribution_sample(const ox_distribution*d,ox_shape shape){
+return oxi_distribution_draw("sample",d,shape,false);}
+OX_API ox_tensor*ox_distribution_rsample(const ox_distribution*d,ox_shape shape){
+return oxi_distribution_draw("rsample",d,shape,true);}
+OX_API ox_tensor*ox_distribution_log_prob(const ox_distribution*d,ox_tensor*value){
+if(oxi_any_null("log_prob",&value,1))return NULL;
+const oxi_distribution_row*row=oxi_distribution_of("log_prob",d);
+if(!row)return NULL;
+oxi_work work=oxi_work_begin("log_prob");
+return oxi_work_end(&work,row->density(d,d->parameter,value));}
+#define OXI_X(name)\
+OX_API ox_tensor*ox_distribution_##name(const ox_distribution*d){\
+const oxi_distribution_row*row=oxi_distribution_of(#name,d);\
+if(!row)return NULL;\
+oxi_work work=oxi_work_begin(#name);\
+return oxi_work_end(&work,row->name(d,d->parameter));}
+OXI_X(entropy)
+OXI_X(mean)OXI_X(variance)
+#undef OXI_X
+OX_API ox_tensor*ox_distribution_kl(const ox_distribution*p,const ox_distribution*q){
+const oxi_distribution_row*row=oxi_distribution_of("kl",p);
+if(!row|| !oxi_distribution_of("kl",q))return NULL;
+if(p->kind!=q->kind|| !row->divergence||p->count!=q->count)
+return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"kl: of %s from %s",row->name,oxi_distribution_rows[q->kind].name);
+oxi_work work=oxi_work_begin("kl");
+return oxi_work_end(&work,row->divergence(p,p->parameter,q->parameter));}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
 typedef enum oxi_option_range{

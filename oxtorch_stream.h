@@ -2928,16 +2928,20 @@ return(size_t)2047<<20;}
 #endif
 /* >>stream/device.c */
 #ifdef OX_NO_THREADS
-static void oxi_stream_lock(ox_stream*stream){
-(void)stream;}
-static void oxi_stream_unlock(ox_stream*stream){
-(void)stream;}
+static void oxi_stream_take(oxi_stream_mutex*m){
+(void)m;}
+static void oxi_stream_give(oxi_stream_mutex*m){
+(void)m;}
 #else
-static void oxi_stream_lock(ox_stream*stream){
-oxi_mutex_take(&stream->lock);}
-static void oxi_stream_unlock(ox_stream*stream){
-oxi_mutex_give(&stream->lock);}
+static void oxi_stream_take(oxi_stream_mutex*m){
+oxi_mutex_take(m);}
+static void oxi_stream_give(oxi_stream_mutex*m){
+oxi_mutex_give(m);}
 #endif
+static void oxi_stream_lock(ox_stream*stream){
+oxi_stream_take(&stream->lock);}
+static void oxi_stream_unlock(ox_stream*stream){
+oxi_stream_give(&stream->lock);}
 static ox_stream*oxi_stream_of(ox_device*device){
 return(ox_stream*)device->state;}
 static bool oxi_stream_is_inherited(const ox_stream*stream){
@@ -3313,10 +3317,11 @@ uint8_t kind;
 uint8_t packed;
 ox_storage*storage;
 uint64_t place;
+uint32_t skew;
 void*host;
 size_t host_bytes;
 ox_storage*disk;
-size_t disk_bytes;
+size_t disk_bytes,disk_at;
 int32_t index;
 int64_t mark;
 int64_t used_at;
@@ -3474,17 +3479,6 @@ size_t span_room,span_count;
 double origin;};
 #endif
 /* >>stream/shunt/capture.c */
-#ifdef OX_NO_THREADS
-static void oxi_shunt_take(oxi_stream_mutex*m){
-(void)m;}
-static void oxi_shunt_give(oxi_stream_mutex*m){
-(void)m;}
-#else
-static void oxi_shunt_take(oxi_stream_mutex*m){
-oxi_mutex_take(m);}
-static void oxi_shunt_give(oxi_stream_mutex*m){
-oxi_mutex_give(m);}
-#endif
 static ox_shunt*oxi_shunt_of(ox_device*device){
 return(ox_shunt*)device->state;}
 static bool oxi_shunt_is_inherited(const ox_shunt*s){
@@ -3493,12 +3487,12 @@ static ox_status oxi_shunt_enter(ox_shunt*s){
 if(oxi_shunt_is_inherited(s))
 return oxi_fail(OX_ERR_DEVICE,"%s: it was opened before a fork, by the parent process; a child opens "
  "its own",s->name);
-oxi_shunt_take(&s->lock);
+oxi_stream_take(&s->lock);
 return OX_OK;}
 static void oxi_shunt_free(ox_shunt*s);
 static void oxi_shunt_release(ox_shunt*s){
 bool last= --s->references==0;
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 if(last)oxi_shunt_free(s);}
 static ox_status oxi_shunt_flush(ox_shunt*s);
 static bool oxi_shunt_is_planned(const ox_shunt*s){
@@ -3506,8 +3500,15 @@ return s->desc.device_bytes>0;}
 static uint64_t oxi_shunt_room_of(size_t bytes){
 uint64_t align=bytes<4*OXI_SHUNT_PAGE?OXI_SHUNT_ALIGN:OXI_SHUNT_PAGE;
 return((uint64_t)bytes+align-1+(bytes==0))/align*align;}
-static oxi_shunt_item*oxi_shunt_item_new(ox_shunt*s,size_t bytes){
+static uint64_t oxi_shunt_item_room(const oxi_shunt_item*item){
+return oxi_shunt_room_of(item->bytes+item->skew);}
+static oxi_shunt_item*oxi_shunt_item_new(ox_shunt*s,size_t bytes,uint64_t file){
+uint32_t skew=file%8==0&&s->compute->host?(uint32_t)(file%OXI_SHUNT_PAGE):0;
 uint64_t room=oxi_shunt_room_of(bytes);
+if(room<=s->small_most)
+skew=0;
+else
+room=oxi_shunt_room_of(bytes+skew);
 if(oxi_shunt_is_planned(s)&&room>s->main_bytes){
 (void)oxi_fail(OX_ERR_NOMEM,
  "%s: out of memory: %llu bytes needed at once, a budget of %llu for them",s->name,
@@ -3516,6 +3517,7 @@ return NULL;}
 oxi_shunt_item*item=(oxi_shunt_item*)oxi_calloc(1,sizeof*item);
 if(!item)return NULL;
 item->bytes=bytes;
+item->skew=skew;
 item->held=true;
 item->all_f32=true;
 item->small=room<=s->small_most;
@@ -3539,12 +3541,12 @@ ox_shunt*s=oxi_shunt_of(self);
 *out=NULL;
 ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
-*out=oxi_shunt_item_new(s,bytes);
-oxi_shunt_give(&s->lock);
+*out=oxi_shunt_item_new(s,bytes,0);
+oxi_stream_give(&s->lock);
 return*out?OX_OK:OX_ERR_NOMEM;}
 static void oxi_shunt_item_released(ox_shunt*s,oxi_shunt_item*item){
 if(oxi_shunt_is_inherited(s))return;
-oxi_shunt_take(&s->lock);
+oxi_stream_take(&s->lock);
 s->references++;
 item->held=false;
 oxi_shunt_item_settle(s,item);
@@ -3567,7 +3569,7 @@ if(status!=OX_OK)return status;
 status=s->node_count>0?oxi_shunt_flush(s):OX_OK;
 if(status==OX_OK)status=item->failed?oxi_shunt_lost(s):OX_OK;
 if(status==OX_OK&&bytes>0)status=oxi_shunt_item_read(s,item,offset,out,bytes);
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 return status;}
 static ox_status oxi_shunt_write(ox_device*self,void*memory,size_t offset,const void*data,size_t bytes){
 ox_shunt*s=oxi_shunt_of(self);
@@ -3578,7 +3580,7 @@ status=oxi_shunt_ready(s,item);
 if(status==OX_OK&&item->failed&&bytes<item->bytes)status=oxi_shunt_lost(s);
 if(status==OX_OK&&bytes>0)status=oxi_shunt_item_write(s,item,offset,data,bytes);
 if(status==OX_OK)item->failed=false;
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 return status;}
 static ox_status oxi_shunt_copy(ox_device*self,void*to,size_t to_offset,const void*from,
  size_t from_offset,size_t bytes){
@@ -3612,12 +3614,12 @@ static oxi_shunt_item*oxi_shunt_snapshot(ox_shunt*s,const ox_tensor*t,int64_t*of
 int64_t first,last;
 if(ox_numel(t)==0){
 *offset=0;
-return oxi_shunt_item_new(s,0);}
+return oxi_shunt_item_new(s,0,0);}
 oxi_reach(t,&first,&last);
 size_t from=oxi_byte_offset(t->dtype,first);
 size_t bytes=oxi_byte_offset(t->dtype,last)+(size_t)oxi_info(t->dtype)->block_bytes-from;
 *offset=t->offset-first;
-oxi_shunt_item*item=oxi_shunt_item_new(s,bytes);
+oxi_shunt_item*item=oxi_shunt_item_new(s,bytes,0);
 ox_device*device=ox_device_of(t);
 ox_status status=item?OX_OK:OX_ERR_NOMEM;
 if(status==OX_OK&&device->host){
@@ -3730,14 +3732,14 @@ ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
 status=s->node_count>0?oxi_shunt_flush(s):OX_OK;
 if(status==OX_OK)status=s->compute->sync(s->compute);
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 return status;}
 /* >>stream/shunt/trace.c */
 enum{OXI_SHUNT_PLAN_LANE=OXI_LANES};
 static const char*const oxi_shunt_lane_names[OXI_LANES+1]={"compute","up","down","disk","plan"};
 static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes){
 if(!s->trace_path)return;
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 if(s->span_count==s->span_room){
 size_t room=s->span_room?2*s->span_room:1024;
 void*grown=oxi_try_alloc(room*sizeof*s->spans);
@@ -3753,7 +3755,7 @@ span->name=name;
 span->start=start;
 span->end=end;
 span->bytes=bytes;}
-oxi_shunt_give(&s->tiers);}
+oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_trace_write(ox_shunt*s){
 if(!s->trace_path)return OX_OK;
 FILE*file=fopen(s->trace_path,"wb");
@@ -3888,40 +3890,53 @@ s->stream=ox_stream_open(&desc);
 if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
- bool write){
+ bool write,bool owns){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;
 ox_stream*stream=region->stream;
 oxi_stream_load load;
 memset(&load,0,sizeof load);
 uint64_t offset=region->offset+at;
-bool direct=region->file->direct!= -1&&(uintptr_t)memory%OXI_STREAM_PAGE==0&&offset%OXI_STREAM_PAGE==0;
-size_t whole=direct?bytes/OXI_STREAM_PAGE*OXI_STREAM_PAGE:0;
+size_t skew=(size_t)(offset%OXI_STREAM_PAGE),lead=0,whole=0,done=bytes;
+bool direct=region->file->direct!= -1&&(uintptr_t)memory%OXI_STREAM_PAGE==skew;
+if(direct&&owns&&write){
+offset-=skew;
+memory-=skew;
+bytes=(bytes+skew+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
+if(direct&&owns){
+whole=bytes;}else if(direct){
+lead=(OXI_STREAM_PAGE -skew)%OXI_STREAM_PAGE;
+if(lead<bytes)whole=(bytes-lead)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
+if(whole==0)lead=0;}
 double start=oxi_now();
 oxi_stream_lock(stream);
-if(whole>0)oxi_ring_request(stream,&load,region->file,offset,whole,memory,write,true);
-if(bytes>whole)
-oxi_ring_request(stream,&load,region->file,offset+whole,bytes-whole,memory+whole,write,false);
+const size_t parts[4]={0,lead,lead+whole,bytes};
+for(int i=0;i<3;i++)
+if(parts[i+1]>parts[i])
+oxi_ring_request(stream,&load,region->file,offset+parts[i],parts[i+1]-parts[i],memory+parts[i],write,i==1);
 oxi_ring_wait_for(stream,&load);
 ox_status status=load.cause!=0?oxi_ring_fail(&load,region->file):OX_OK;
 oxi_stream_unlock(stream);
-oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,oxi_now(),bytes);
-oxi_shunt_take(&s->tiers);
-*(write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)bytes;
-oxi_shunt_give(&s->tiers);
+oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,oxi_now(),done);
+oxi_stream_take(&s->tiers);
+*(write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)done;
+oxi_stream_give(&s->tiers);
 return status;}
+static bool oxi_shunt_owns_pages(const ox_shunt*s,const oxi_shunt_item*item){
+return s->compute->host&&oxi_shunt_is_planned(s)&& !item->small&&item->place%OXI_SHUNT_PAGE==0&&
+ oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
 static void oxi_shunt_host_drop(ox_shunt*s,oxi_shunt_item*item){
 if(!item->host)return;
 oxi_free(item->host,item->host_bytes);
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->stats.host_bytes-=item->host_bytes;
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 item->host=NULL;
 item->host_bytes=0;}
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){
 oxi_storage_release(item->disk);
 item->disk=NULL;
 item->disk_valid=item->file=false;
-item->disk_bytes=0;}
+item->disk_bytes=item->disk_at=0;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){
 item->valid=true;
 item->failed=false;
@@ -3934,17 +3949,17 @@ item->packed=OX_COMPRESSION_NONE;}
 static bool oxi_shunt_has_copy(const oxi_shunt_item*item){
 return item->host||item->disk_valid;}
 static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->device_in_use +=more?bytes:0-bytes;
 s->stats.device_bytes=s->device_in_use;
 if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
-oxi_shunt_give(&s->tiers);}
+oxi_stream_give(&s->tiers);}
 static void oxi_shunt_device_drop(ox_shunt*s,oxi_shunt_item*item){
 if(!item->storage)return;
 oxi_storage_release(item->storage);
 item->storage=NULL;
 item->valid=false;
-oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),false);}
+oxi_shunt_count_device(s,oxi_shunt_item_room(item),false);}
 static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item);
 static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item){
 if(item->storage&&oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
@@ -3952,31 +3967,32 @@ oxi_shunt_device_drop(s,item);
 oxi_shunt_host_drop(s,item);
 oxi_shunt_disk_drop(item);}
 static void*oxi_shunt_host_take(ox_shunt*s,size_t bytes){
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 bool fits=s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
 if(fits)s->stats.host_bytes+=bytes;
 if(s->stats.host_bytes>s->stats.host_peak)s->stats.host_peak=s->stats.host_bytes;
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 void*memory=fits?oxi_try_alloc(bytes):NULL;
 if(fits&& !memory){
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->stats.host_bytes-=bytes;
-oxi_shunt_give(&s->tiers);}
+oxi_stream_give(&s->tiers);}
 return memory;}
 static ox_status oxi_shunt_disk_take(ox_shunt*s,oxi_shunt_item*item,size_t bytes){
 if(item->disk&& !item->file&&item->disk->bytes>=bytes)return OX_OK;
 oxi_shunt_disk_drop(item);
-oxi_shunt_take(&s->opening);
+oxi_stream_take(&s->opening);
 ox_status status=oxi_shunt_stream_open(s);
-oxi_shunt_give(&s->opening);
+oxi_stream_give(&s->opening);
 if(status==OX_OK)item->disk=oxi_storage_new(ox_stream_device(s->stream),bytes);
 if(!item->disk)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 ox_device_stats now=ox_device_get_stats(ox_stream_device(s->stream));
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->stats.disk_peak=now.bytes_peak;
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 return OX_OK;}
-static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes){
+static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes,
+ size_t at,bool owns){
 double start=oxi_now();
 void*host=oxi_shunt_host_take(s,bytes);
 if(host){
@@ -3985,15 +4001,17 @@ oxi_shunt_host_drop(s,item);
 item->host=host;
 item->host_bytes=bytes;
 oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,oxi_now(),bytes);
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->stats.up_bytes+=(int64_t)bytes;
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 return OX_OK;}
-ox_status status=oxi_shunt_disk_take(s,item,bytes);
-if(status==OX_OK)status=oxi_shunt_disk_move(s,item->disk,0,(char*)(uintptr_t)data,bytes,true);
+ox_status status=oxi_shunt_disk_take(s,item,bytes+at);
+if(status==OX_OK)
+status=oxi_shunt_disk_move(s,item->disk,at,(char*)(uintptr_t)data,bytes,true,owns);
 if(status!=OX_OK)return status;
 item->disk_valid=true;
 item->disk_bytes=bytes;
+item->disk_at=at;
 return OX_OK;}
 static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
 return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&& !item->small&&
@@ -4010,24 +4028,25 @@ data=through=oxi_alloc(item->bytes);
 status=data?s->compute->read(s->compute,item->storage->data,0,data,item->bytes):OX_ERR_NOMEM;}
 if(status==OX_OK)
 status=oxi_shunt_packs(s,item)?oxi_shunt_save_packed(s,item,data)
- :oxi_shunt_put_copy(s,item,data,item->bytes);
+ :oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,oxi_shunt_owns_pages(s,item));
 oxi_free(through,item->bytes);
 return status;}
 static ox_status oxi_shunt_get_copy(ox_shunt*s,const oxi_shunt_item*item,size_t offset,void*out,
- size_t bytes){
-if(!item->host)return oxi_shunt_disk_move(s,item->disk,offset,(char*)out,bytes,false);
+ size_t bytes,bool owns){
+if(!item->host)
+return oxi_shunt_disk_move(s,item->disk,item->disk_at+offset,(char*)out,bytes,false,owns);
 double start=oxi_now();
 if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
 oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,oxi_now(),bytes);
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 s->stats.down_bytes+=(int64_t)bytes;
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 return OX_OK;}
-static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out){
-if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes);
+static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out,bool owns){
+if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes,owns);
 size_t bytes=item->host?item->host_bytes:item->disk_bytes;
 void*packed=oxi_alloc(bytes);
-ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes):OX_ERR_NOMEM;
+ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes,false):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_unpack(s,item,packed,out);
 oxi_free(packed,bytes);
 return status;}
@@ -4035,9 +4054,9 @@ static ox_status oxi_shunt_load(ox_shunt*s,oxi_shunt_item*item){
 ox_status status;
 if(item->valid|| !oxi_shunt_has_copy(item))return OX_OK;
 if(s->compute->host){
-status=oxi_shunt_fetch(s,item,item->storage->data);}else{
+status=oxi_shunt_fetch(s,item,item->storage->data,oxi_shunt_owns_pages(s,item));}else{
 void*through=oxi_alloc(item->bytes);
-status=through?oxi_shunt_fetch(s,item,through):OX_ERR_NOMEM;
+status=through?oxi_shunt_fetch(s,item,through,false):OX_ERR_NOMEM;
 if(status==OX_OK)
 status=s->compute->write(s->compute,item->storage->data,0,through,item->bytes);
 oxi_free(through,item->bytes);}
@@ -4051,10 +4070,10 @@ return s->compute->read(s->compute,item->storage->data,offset,out,bytes);}
 if(!oxi_shunt_has_copy(item)){
 memset(out,0,bytes);
 return OX_OK;}
-if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,offset,out,bytes);
-if(offset==0&&bytes==item->bytes)return oxi_shunt_fetch(s,item,out);
+if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,offset,out,bytes,false);
+if(offset==0&&bytes==item->bytes)return oxi_shunt_fetch(s,item,out,false);
 void*all=oxi_alloc(item->bytes);
-ox_status status=all?oxi_shunt_fetch(s,item,all):OX_ERR_NOMEM;
+ox_status status=all?oxi_shunt_fetch(s,item,all,false):OX_ERR_NOMEM;
 if(status==OX_OK)memcpy(out,(const char*)all+offset,bytes);
 oxi_free(all,item->bytes);
 return status;}
@@ -4066,7 +4085,7 @@ oxi_shunt_host_drop(s,item);
 if(item->file)oxi_shunt_disk_drop(item);
 item->disk_valid=false;
 item->packed=OX_COMPRESSION_NONE;
-return oxi_shunt_put_copy(s,item,data,bytes);}
+return oxi_shunt_put_copy(s,item,data,bytes,item->skew,false);}
 ox_status status=oxi_shunt_bring(s,item,!whole);
 if(status!=OX_OK)return status;
 oxi_storage_plain(item->storage);
@@ -4127,7 +4146,7 @@ oxi_shunt_to_f8((const float*)data,blocks,(float*)(void*)packed,
  (uint8_t*)packed+(size_t)blocks*sizeof(float));
 else if(status==OX_OK)
 status=oxi_shunt_cast(data,OX_F32,packed,oxi_shunt_packed_dtype(compression),count);
-if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes);
+if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
 if(status==OX_OK)item->packed=(uint8_t)compression;
 oxi_free(packed,bytes);
 return status;}
@@ -4151,19 +4170,19 @@ else
 high=middle;}
 return low;}
 static uint64_t oxi_shunt_end_of(const oxi_shunt_item*item){
-return item->place +oxi_shunt_room_of(item->bytes);}
+return item->place +oxi_shunt_item_room(item);}
 static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item){
 oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 int64_t at=oxi_shunt_resident_from(list,item->place);
 if(at<list->count&&list->item[at]==item){
 list->count--;
 memmove(list->item+at,list->item+at+1,(size_t)(list->count-at)*sizeof*list->item);}
-oxi_shunt_give(&s->tiers);}
+oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_resident_add(ox_shunt*s,oxi_shunt_item*item){
 oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];
 ox_status status=OX_OK;
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 void*grown=oxi_grow(list->item,&list->room,(size_t)list->count+1,sizeof*list->item,false);
 if(grown){
 list->item=(oxi_shunt_item**)grown;
@@ -4172,7 +4191,7 @@ memmove(list->item+at+1,list->item+at,(size_t)(list->count-at)*sizeof*list->item
 list->item[at]=item;
 list->count++;}else{
 status=OX_ERR_NOMEM;}
-oxi_shunt_give(&s->tiers);
+oxi_stream_give(&s->tiers);
 return status;}
 static ox_status oxi_shunt_evict(ox_shunt*s,oxi_shunt_item*item){
 ox_status status=item->held||item->pending>0?oxi_shunt_save(s,item):OX_OK;
@@ -4185,13 +4204,13 @@ if(!s->compute->host||s->arena)return OX_OK;
 return s->compute->alloc(s->compute,(size_t)s->desc.device_bytes,&s->arena);}
 static ox_status oxi_shunt_put_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 if(s->compute->host){
-item->storage=oxi_storage_borrow(s->compute,(char*)s->arena+place,item->bytes,NULL,NULL);}else{
+item->storage=oxi_storage_borrow(s->compute,(char*)s->arena+place +item->skew,item->bytes,NULL,NULL);}else{
 item->storage=oxi_storage_new(s->compute,item->bytes);}
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 item->place=place;
 item->valid=false;
 ox_status status=oxi_shunt_resident_add(s,item);
-oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),true);
+oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);
 if(status!=OX_OK)oxi_shunt_device_drop(s,item);
 return status;}
 static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write);
@@ -4242,7 +4261,7 @@ if(at>=list->count||list->item[at]->place>=place +bytes)return OX_OK;
 ox_status status=oxi_shunt_evict(s,list->item[at]);
 if(status!=OX_OK)return status;}}
 static ox_status oxi_shunt_make_room(ox_shunt*s,const oxi_shunt_item*item,uint64_t*place,bool*found){
-uint64_t bytes=oxi_shunt_room_of(item->bytes);
+uint64_t bytes=oxi_shunt_item_room(item);
 oxi_shunt_window window;
 window.found=false;
 if(item->small)window=oxi_shunt_find(s,bytes,s->main_bytes,s->desc.device_bytes);
@@ -4254,7 +4273,7 @@ static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads){
 if(!item->storage&& !oxi_shunt_is_planned(s)){
 item->storage=oxi_storage_new(s->compute,item->bytes);
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
-oxi_shunt_count_device(s,oxi_shunt_room_of(item->bytes),true);}else if(!item->storage){
+oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);}else if(!item->storage){
 uint64_t place=0;
 bool found=false;
 ox_status status=oxi_shunt_make_room(s,item,&place,&found);
@@ -4363,7 +4382,7 @@ if(!disk)status=OX_ERR_NOMEM;
 if(memory)memset(memory,7,sizes[i]+OXI_SHUNT_PAGE);
 for(int way=0;way<2&&status==OX_OK;way++){
 double start=oxi_now();
-status=oxi_shunt_disk_move(s,disk,0,pages,sizes[i],way==0);
+status=oxi_shunt_disk_move(s,disk,0,pages,sizes[i],way==0,true);
 seconds[way][i]=oxi_now()-start;}
 oxi_storage_release(disk);
 oxi_free(memory,sizes[i]+OXI_SHUNT_PAGE);}
@@ -4396,7 +4415,7 @@ for(int i=0;i<node->in_count+node->out_count;i++){
 const oxi_shunt_item*item=node->operand[i].item;
 bool seen= !item;
 for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
-if(!seen)bytes+=oxi_shunt_room_of(item->bytes);}
+if(!seen)bytes+=oxi_shunt_item_room(item);}
 return oxi_fail(OX_ERR_NOMEM,"out of memory: %llu bytes needed at once, a budget of %llu",
  (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes);}
 static ox_status oxi_shunt_bring_all(ox_shunt*s,const oxi_shunt_node*node){
@@ -4457,20 +4476,13 @@ static uint64_t oxi_shunt_mix(uint64_t hash,uint64_t word){
 hash=(hash^word)*0x9e3779b97f4a7c15u;
 return hash^hash>>29;}
 static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
-return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
- m->kind==OXI_ATTR_NUMBERS||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR|| <<<<<<<HEAD
+m->kind==OXI_ATTR_NUMBERS|| =======m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES|| >>>>>>>plan
+(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
-for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++){
-const char*at=(const char*)node->attr+m->offset;
-size_t bytes=m->bytes;
-if(m->kind==OXI_ATTR_NOTHING||oxi_shunt_varies(m,node->op))continue;
-if(m->kind==OXI_ATTR_SIZES){
-continue;}
-if(m->kind==OXI_ATTR_ORDER)bytes=1+(size_t)((const oxi_order*)(const void*)at)->count;
-for(size_t i=0;i<bytes;i+=8){
-uint64_t word=0;
-memcpy(&word,at+i,bytes-i<8?bytes-i:8);
-hash=oxi_shunt_mix(hash,word);}}
+for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++)
+if(!oxi_shunt_varies(m,node->op))
+hash=oxi_attr_hash_member(hash,m,oxi_attr_at(node->attr,m));
 return hash;}
 static uint64_t oxi_shunt_hash_shape(uint64_t hash,const oxi_shunt_operand*o){
 hash=oxi_shunt_mix(hash,(uint64_t)o->dtype<<16|(uint64_t)(uint8_t)o->ndim<<4|
@@ -4507,7 +4519,7 @@ hash=oxi_shunt_mix(hash,own);
 items=oxi_shunt_mix(items,(uint64_t)node->in_count);}
 for(int32_t i=0;i<s->table_count;i++){
 const oxi_shunt_item*item=s->table[i];
-items=oxi_shunt_mix(items,(uint64_t)item->bytes<<2|(uint64_t)item->held<<1|
+items=oxi_shunt_mix(items,(uint64_t)(item->bytes+item->skew)<<2|(uint64_t)item->held<<1|
  (uint64_t)(item->valid||oxi_shunt_has_copy(item)));}
 key[0]=oxi_shunt_mix(oxi_shunt_mix(5,hash),items);
 key[1]=oxi_shunt_mix(oxi_shunt_mix(7,items),hash);
@@ -4631,7 +4643,7 @@ size_t moved=oxi_shunt_packs(s,item)
  ?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,(int64_t)(item->bytes/4)),(int64_t)(item->bytes/4))
  :item->bytes;
 memset(known,0,sizeof*known);
-known->room=item->small?0:oxi_shunt_room_of(item->bytes);
+known->room=item->small?0:oxi_shunt_item_room(item);
 known->held=item->held;
 known->had=item->valid||oxi_shunt_has_copy(item);
 known->small=item->small;
@@ -4660,7 +4672,7 @@ for(int64_t n=0;n<s->node_count;n++){
 uint64_t small=0;
 for(int i=0;i<s->nodes[n]->in_count+s->nodes[n]->out_count;i++,operands++){
 const oxi_shunt_item*item=s->nodes[n]->operand[i].item;
-if(item&&item->small)small+=oxi_shunt_room_of(item->bytes);}
+if(item&&item->small)small+=oxi_shunt_item_room(item);}
 if(small>shared/2)return false;}
 p->node_count=(int32_t)s->node_count;
 p->item_count=s->table_count;
@@ -5300,6 +5312,7 @@ int32_t rank_count;
 oxi_shunt_plan*trial,*best;
 uint8_t*best_keep,*best_pins;
 int packing;
+int64_t improved;
 uint64_t random;
 oxi_shunt_choice best_choice;
 double bound,disk,end;
@@ -5333,18 +5346,22 @@ room-=part*(double)list[i].room;}
 oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);
 return seconds;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
-return(s->found&&s->best->simulated<=1.003*s->bound)||oxi_now()>s->end;}
+if(!s->found)return oxi_now()>s->end+10*s->p->time_most;
+return s->best->simulated<=1.003*s->bound||oxi_now()>s->end;}
 static bool oxi_shunt_judge(oxi_shunt_search*s){
 if(s->found&&s->trial->simulated>=s->best->simulated*(1-1e-6))return false;
 oxi_shunt_plan*other=s->best;
 s->best=s->trial;
 s->trial=other;
 s->found=true;
+s->improved++;
+s->best_choice.packing=s->packing;
 memcpy(s->best_keep,s->placing.keep,(size_t)s->order.access_count);
 for(int32_t i=0;i<s->p->item_count;i++)s->best_pins[i]=s->p->known[i].pinned;
 return true;}
 static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
+s->packing=c->packing;
 if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)||
  !oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,c->packing,s->trial))
 return false;
@@ -5380,23 +5397,44 @@ memset(s->placing.keep,0,(size_t)s->order.access_count);
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
 s->packing=packing;
 (void)oxi_shunt_run_trial(s);
-s->best_choice.packing=packing;
 s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
-static void oxi_shunt_refine_gaps(oxi_shunt_search*s,bool*better){
+typedef struct oxi_shunt_gaps{
+int32_t*access,*item,count;
+uint64_t*used;
+int64_t left;}oxi_shunt_gaps;
+static bool oxi_shunt_gaps_open(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){
+const oxi_shunt_order*o= &s->order;
+size_t most=(size_t)o->access_count;
+memset(gaps,0,sizeof*gaps);
+gaps->access=(int32_t*)oxi_shunt_list(2*most,sizeof*gaps->access);
+gaps->used=(uint64_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*gaps->used);
+if(!gaps->access|| !gaps->used)return false;
+gaps->item=gaps->access+most;
 for(int32_t i=0;i<s->p->item_count;i++)
-for(int32_t a=s->order.first[i];a<s->order.first[i+1];a++){
+for(int32_t a=o->first[i];a<o->first[i+1];a++){
+bool last=a+1==o->first[i+1];
+if(s->p->known[i].small|| !oxi_shunt_needed_after(o,s->p,i,a))continue;
+if(last&&s->p->known[i].had)continue;
+gaps->access[gaps->count]=a;
+gaps->item[gaps->count++]=i;}
+return true;}
+static void oxi_shunt_gaps_close(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){
+oxi_shunt_unlist(gaps->access,2*(size_t)s->order.access_count,sizeof*gaps->access);
+oxi_shunt_unlist(gaps->used,(size_t)s->order.slot_count,sizeof*gaps->used);}
+static void oxi_shunt_refine_gaps(oxi_shunt_search*s,const oxi_shunt_gaps*gaps,bool*better){
+for(int32_t g=0;g<gaps->count;g++){
 if(oxi_shunt_is_over(s))return;
 oxi_shunt_recall(s);
-if(s->p->known[i].pinned|| !oxi_shunt_needed_after(&s->order,s->p,i,a))continue;
-s->placing.keep[a]= !s->placing.keep[a];
+if(s->p->known[gaps->item[g]].pinned)continue;
+s->placing.keep[gaps->access[g]]^=1;
 *better=oxi_shunt_run_trial(s)|| *better;}}
-static void oxi_shunt_refine_pairs(oxi_shunt_search*s,bool*better){
-for(int32_t a=0;a<s->order.access_count;a++)
-for(int32_t b=a+1;b<s->order.access_count;b++){
+static void oxi_shunt_refine_pairs(oxi_shunt_search*s,const oxi_shunt_gaps*gaps,bool*better){
+for(int32_t a=0;a<gaps->count;a++)
+for(int32_t b=a+1;b<gaps->count;b++){
 if(oxi_shunt_is_over(s))return;
 oxi_shunt_recall(s);
-s->placing.keep[a]= !s->placing.keep[a];
-s->placing.keep[b]= !s->placing.keep[b];
+s->placing.keep[gaps->access[a]]^=1;
+s->placing.keep[gaps->access[b]]^=1;
 *better=oxi_shunt_run_trial(s)|| *better;}}
 static void oxi_shunt_refine_pins(oxi_shunt_search*s,bool*better){
 for(int32_t r=0;r<s->rank_count;r++)
@@ -5410,7 +5448,47 @@ if(s->placing.pinned_bytes>s->p->capacity)continue;
 if(oxi_shunt_run_trial(s))*better=true;
 if(oxi_shunt_place(s->p,&s->order,&s->best_choice,&s->placing)&&oxi_shunt_run_trial(s))
 *better=true;}}
-static void oxi_shunt_refine_subsets(oxi_shunt_search*s){
+static double oxi_shunt_gap_seconds(const oxi_shunt_search*s,int32_t access,int32_t item){
+const oxi_shunt_known*k= &s->p->known[item];
+bool read=access+1<s->order.first[item+1]&&s->order.use[access+1]&1;
+return read&& !k->on_host&&s->p->host_room==0?k->load[1]:0;}
+static void oxi_shunt_walk_gaps(oxi_shunt_search*s,oxi_shunt_gaps*gaps,int32_t from,double disk){
+if(gaps->left<=0||disk>=s->best->simulated||oxi_shunt_is_over(s))return;
+if(from==gaps->count){
+for(s->packing=0;s->packing<=OXI_PACK_TIGHT;s->packing++,gaps->left--)
+(void)oxi_shunt_run_trial(s);
+return;}
+int32_t a=gaps->access[from],i=gaps->item[from],end;
+uint64_t room=s->p->known[i].room,all=s->p->capacity-s->placing.pinned_bytes;
+bool fits=true;
+end=a+1<s->order.first[i+1]?s->order.at[a+1]:s->order.slot_count;
+s->placing.keep[a]=0;
+if(s->p->known[i].pinned){
+oxi_shunt_walk_gaps(s,gaps,from+1,disk);
+return;}
+for(int32_t j=s->order.at[a]+1;j<end;j++){
+gaps->used[j]+=room;
+fits=fits&&gaps->used[j]<=all;}
+s->placing.keep[a]=1;
+if(fits)oxi_shunt_walk_gaps(s,gaps,from+1,disk);
+for(int32_t j=s->order.at[a]+1;j<end;j++)gaps->used[j]-=room;
+s->placing.keep[a]=0;
+oxi_shunt_walk_gaps(s,gaps,from+1,disk+oxi_shunt_gap_seconds(s,a,i));}
+static bool oxi_shunt_refine_all(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
+enum{TRIES=20000};
+gaps->left=TRIES;
+for(uint32_t pins=0;pins<1u<<s->rank_count;pins++){
+for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
+s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
+if(s->placing.pinned_bytes>s->p->capacity)continue;
+memset(s->placing.keep,0,(size_t)s->order.access_count);
+memset(gaps->used,0,(size_t)s->order.slot_count*sizeof*gaps->used);
+for(int32_t i=0;i<s->p->item_count;i++)
+for(int32_t a=s->order.first[i];a<s->order.first[i+1];a++)
+if(!oxi_shunt_is_apart(&s->p->known[i]))gaps->used[s->order.at[a]]+=s->p->known[i].room;
+oxi_shunt_walk_gaps(s,gaps,0,0);}
+return gaps->left>0&& !oxi_shunt_is_over(s);}
+static void oxi_shunt_refine_subsets(oxi_shunt_search*s,const oxi_shunt_gaps*gaps){
 static const double parts[]={1,0.7,0.5};
 for(uint32_t pins=0;pins<1u<<s->rank_count;pins++)
 for(int k=0;k<6;k++){
@@ -5422,12 +5500,12 @@ s->packing=c.packing;
 if(s->placing.pinned_bytes>s->p->capacity|| !oxi_shunt_place(s->p,&s->order,&c,&s->placing))
 continue;
 if(oxi_shunt_run_trial(s))s->best_choice=c;
-for(int32_t a=0;a<s->order.access_count;a++){
-s->placing.keep[a]^=1;
-if(!oxi_shunt_run_trial(s))s->placing.keep[a]^=1;}}}
-static void oxi_shunt_shake(oxi_shunt_search*s){
+for(int32_t g=0;g<gaps->count;g++){
+s->placing.keep[gaps->access[g]]^=1;
+if(!oxi_shunt_run_trial(s))s->placing.keep[gaps->access[g]]^=1;}}}
+static void oxi_shunt_shake(oxi_shunt_search*s,const oxi_shunt_gaps*gaps){
 enum{TRIES=8000,WALK=24};
-for(int t=0;t<TRIES&& !oxi_shunt_is_over(s);t++){
+for(int t=0;t<TRIES&&gaps->count>0&& !oxi_shunt_is_over(s);t++){
 bool walks=t/WALK%2==1&&t%WALK>0;
 if(!walks)oxi_shunt_recall(s);
 for(int k=0;k<(walks?1:3+t%3);k++){
@@ -5436,28 +5514,30 @@ uint64_t pick=s->random>>20;
 if(k==0&&s->rank_count>0&&pick&1){
 oxi_shunt_known*known= &s->p->known[s->rank[pick/2%(uint64_t)s->rank_count].item];
 known->pinned= !known->pinned;}else{
-s->placing.keep[pick%(uint64_t)s->order.access_count]^=1;}}
+s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
 if(s->placing.pinned_bytes>s->p->capacity)continue;
 s->packing=t&OXI_PACK_TIGHT;
-(void)oxi_shunt_run_trial(s);}
-s->packing=s->best_choice.packing;}
+(void)oxi_shunt_run_trial(s);}}
 static void oxi_shunt_refine(oxi_shunt_search*s){
 enum{FEW=400,VERY_FEW=64,SUBSETS=5};
-bool better=s->found&&s->order.access_count<=FEW;
-if(s->found&&s->order.access_count<=VERY_FEW&&s->rank_count<=SUBSETS)
-oxi_shunt_refine_subsets(s);
-s->packing=s->best_choice.packing;
+bool better=s->found&&s->order.access_count<=FEW,very_few=s->order.access_count<=VERY_FEW;
+oxi_shunt_gaps gaps;
+if(!better)return;
+if(oxi_shunt_gaps_open(s,&gaps)){
+if(very_few&&s->rank_count<=SUBSETS)oxi_shunt_refine_subsets(s,&gaps);
 while(better&& !oxi_shunt_is_over(s)){
 better=false;
-oxi_shunt_refine_gaps(s,&better);
+s->packing=s->best_choice.packing;
+oxi_shunt_refine_gaps(s,&gaps,&better);
 if(s->rank_count<=VERY_FEW)oxi_shunt_refine_pins(s,&better);
-if(!better&&s->order.access_count<=VERY_FEW)oxi_shunt_refine_pairs(s,&better);}
-if(s->found&&s->order.access_count<=VERY_FEW)oxi_shunt_shake(s);}
+if(!better&&very_few)oxi_shunt_refine_pairs(s,&gaps,&better);}
+bool all=very_few&&s->rank_count<=SUBSETS&&oxi_shunt_refine_all(s,&gaps);
+if(very_few&& !all)oxi_shunt_shake(s,&gaps);}
+oxi_shunt_gaps_close(s,&gaps);}
 static bool oxi_shunt_try_repeats(oxi_shunt_search*s,const oxi_shunt_repeat*list,int32_t count){
 oxi_shunt_order order,before=s->order;
-oxi_shunt_plan*best=s->best;
-bool found=s->found;
+int64_t improved=s->improved;
 uint8_t*pins=(uint8_t*)oxi_alloc((size_t)s->p->item_count+1),*keep=s->best_keep;
 uint8_t*placing=s->placing.keep;
 if(!pins|| !oxi_shunt_order_with(s->p,&s->original,list,count,&order)){
@@ -5469,9 +5549,9 @@ s->placing.keep=(uint8_t*)oxi_shunt_list(accesses,1);
 s->best_keep=(uint8_t*)oxi_shunt_list(accesses,1);
 s->order=order;
 if(s->placing.keep&&s->best_keep){
-if(found)(void)oxi_shunt_try(s,&s->best_choice);
-if(s->best==best&&oxi_now()<s->end)oxi_shunt_try_all(s);}
-bool better=s->best!=best||s->found!=found;
+(void)oxi_shunt_try(s,&s->best_choice);
+if(s->improved==improved&&oxi_now()<s->end)oxi_shunt_try_all(s);}
+bool better=s->improved!=improved;
 if(better){
 oxi_shunt_unlist(keep,(size_t)before.access_count,1);
 oxi_shunt_unlist(placing,(size_t)before.access_count,1);
@@ -6009,7 +6089,7 @@ if(names)oxi_shunt_unlist(names,(size_t)plan->node_count,sizeof*names);
 if(file)ok=fclose(file)==0&&ok;
 if(file&& !ok)
 status=oxi_fail(OX_ERR_IO,"shunt_dump: %s could not be written whole",oxi_path_text(path));
-oxi_shunt_give(&shunt->lock);
+oxi_stream_give(&shunt->lock);
 return status;}
 /* >>stream/shunt/device.c */
 static ox_status oxi_shunt_flush(ox_shunt*s){
@@ -6046,7 +6126,7 @@ ox_storage*disk=NULL;
 ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
 status=oxi_shunt_stream_open(s);
-oxi_shunt_item*item=status==OX_OK?oxi_shunt_item_new(s,bytes):NULL;
+oxi_shunt_item*item=status==OX_OK?oxi_shunt_item_new(s,bytes,offset):NULL;
 if(status==OX_OK&& !item)status=OX_ERR_NOMEM;
 if(status==OX_OK){
 ox_device*stream=ox_stream_device(s->stream);
@@ -6060,7 +6140,7 @@ if(!*out)status=OX_ERR_NOMEM;}
 if(status!=OX_OK&&item){
 item->held=false;
 oxi_shunt_item_settle(s,item);}
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 return status;}
 static ox_status oxi_shunt_hold(ox_device*self,bool holds){
 ox_shunt*s=oxi_shunt_of(self);
@@ -6069,7 +6149,7 @@ ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
 s->references++;
 if(holds){
-oxi_shunt_give(&s->lock);
+oxi_stream_give(&s->lock);
 return OX_OK;}
 s->references--;
 oxi_shunt_release(s);
@@ -6077,12 +6157,12 @@ return OX_OK;}
 static void oxi_shunt_statistics(ox_device*self,ox_device_stats*out){
 ox_shunt*s=oxi_shunt_of(self);
 if(oxi_shunt_is_inherited(s))return;
-oxi_shunt_take(&s->tiers);
+oxi_stream_take(&s->tiers);
 out->bytes_in_use=s->stats.device_bytes;
 out->bytes_peak=s->stats.device_peak;
 out->bytes_reserved=s->arena?s->desc.device_bytes:s->stats.device_bytes;
 out->bytes_budget=s->desc.device_bytes;
-oxi_shunt_give(&s->tiers);}
+oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_budget(ox_device*self,uint64_t bytes){
 ox_shunt*s=oxi_shunt_of(self);
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: its budgets are those that it was opened with, not %llu bytes",
@@ -6130,7 +6210,7 @@ static ox_status oxi_shunt_close_device(ox_device*self){
 ox_shunt*s=oxi_shunt_of(self);
 if(oxi_shunt_is_inherited(s))return OX_OK;
 if(oxi_capture==self)oxi_capture=NULL;
-oxi_shunt_take(&s->lock);
+oxi_stream_take(&s->lock);
 oxi_shunt_drop_nodes(s);
 oxi_shunt_nodes_free(s,false);
 oxi_shunt_release(s);
@@ -6221,14 +6301,14 @@ OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt*shunt){
 ox_shunt_stats stats;
 memset(&stats,0,sizeof stats);
 if(!shunt||oxi_shunt_is_inherited(shunt))return stats;
-oxi_shunt_take(&shunt->lock);
-oxi_shunt_take(&shunt->tiers);
+oxi_stream_take(&shunt->lock);
+oxi_stream_take(&shunt->tiers);
 stats=shunt->stats;
-oxi_shunt_give(&shunt->tiers);
+oxi_stream_give(&shunt->tiers);
 if(shunt->stream){
 ox_device_stats disk=ox_device_get_stats(ox_stream_device(shunt->stream));
 stats.disk_bytes=disk.bytes_in_use;
 stats.disk_peak=disk.bytes_peak;}
-oxi_shunt_give(&shunt->lock);
+oxi_stream_give(&shunt->lock);
 return stats;}
 #endif

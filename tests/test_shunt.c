@@ -1,14 +1,17 @@
 /* test_shunt.c - the planning device: what is kept and when it runs, deaths, views, changes in place, errors
  * with the call's number and name, files, captures, training; all with the bits of eager runs, without a
  * budget and within small ones. OX_TSAN */
+#define _GNU_SOURCE 1
 #include "check.h"
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -229,6 +232,60 @@ static void test_files(const shunt_case *c) {
     remove(path);
 }
 
+#ifdef __linux__
+/* Part of a file's pages that the page cache has. */
+static double cached_part(const char *path, size_t bytes) {
+    size_t pages = bytes / 4096, there = 0;
+    unsigned char *is_there = (unsigned char *)calloc(1, pages);
+    int file = open(path, O_RDONLY);
+    void *memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+    CHECK(memory != MAP_FAILED && mincore(memory, bytes, is_there) == 0);
+    for (size_t i = 0; i < pages; i++) there += is_there[i] & 1;
+    munmap(memory, bytes);
+    close(file);
+    free(is_there);
+    return (double)there / (double)pages;
+}
+
+/* Weights lie in files where no page begins; within a budget they come past the page cache all the same, also
+ * when they were changed and went to the spill folder. */
+static void test_direct(void) {
+    char path[300];
+    const char *name = "w", *test = getenv("OX_TEST_TMP");
+    snprintf(path, sizeof path, "%s/oxtorch-direct-%d.safetensors", test ? test : ".", (int)getpid());
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = (uint64_t)12 << 20; /* two of them, not three */
+    desc.spill = test ? test : ".";
+    OX_SCOPE {
+        ox_tensor *w = ox_randn(OX_SHAPE(1024, 1024), OX_F32);
+        CHECK(ox_save_safetensors(path, &name, &w, 1, NULL, 0, 0) == OX_OK);
+        int file = open(path, O_RDONLY), direct = open(path, O_RDONLY | O_DIRECT);
+        CHECK(fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0);
+        close(file);
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        ox_file *opened = ox_file_open(path, ox_shunt_device(shunt));
+        ox_tensor *far = ox_file_tensor(opened, "w");
+        for (int i = 0; i < 3; i++) {
+            ox_tensor *wanted = ox_sum(w, OX_DIMS(1), false);
+            CHECK_MSG(same_bits(ox_sum(far, OX_DIMS(1), false), wanted), "%s", ox_error_text());
+            ox_add_number_(w, 1);
+            ox_add_number_(far, 1);
+            ox_tensor *wide = ox_mul_number(ox_to(w, ox_shunt_device(shunt)), 2); /* in its way */
+            CHECK(same_bits(wide, ox_mul_number(w, 2)) && same_bits(far, w));
+        }
+        if (direct < 0)
+            check_skip("shunt: reads past the page cache", "no direct reads in the folder of tests");
+        else
+            CHECK_MSG(cached_part(path, 4 << 20) < 0.5, "%.2f", cached_part(path, 4 << 20));
+        if (direct >= 0) close(direct);
+        ox_file_close(opened);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    remove(path);
+}
+#endif
+
 /* ---- captures ------------------------------------------------------------------------------------------ */
 
 static void test_captures(const shunt_case *c) {
@@ -359,6 +416,9 @@ int main(void) {
     }
     test_deaths();
     test_refused();
+#ifdef __linux__
+    test_direct();
+#endif
     test_fork();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0,

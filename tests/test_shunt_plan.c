@@ -278,14 +278,17 @@ static bool obeys(const graph *g, const oxi_shunt_plan *plan) {
 }
 
 static void test_optimum(long graphs, uint64_t first) {
-    double worst = 1, sum = 0;
+    double worst = 1, sum = 0, longest = 0, planning = 0;
     long compared = 0;
     for (uint64_t seed = first; compared < graphs; seed++) {
         graph g;
         draw_graph(&g, seed);
         if (gaps_of(&g) > 18) continue; /* beyond what all ways of can be tried */
+        double start = oxi_now();
         oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
-        double best = best_of_all(&g);
+        double took = oxi_now() - start, best = best_of_all(&g);
+        planning += took;
+        if (took > longest) longest = took;
         compared++;
         CHECK_MSG(plan != NULL, "seed %llu: no plan", (unsigned long long)seed);
         if (!plan) continue;
@@ -299,8 +302,9 @@ static void test_optimum(long graphs, uint64_t first) {
         sum += factor;
         oxi_shunt_plan_free(plan);
     }
-    printf("%ld graphs: at most %.4f of the best, %.4f in the mean\n", compared, worst,
-           sum / (double)compared);
+    if (compared == 1) return;
+    printf("%ld graphs: at most %.4f of the best, %.4f in the mean; planned in %.1f ms, at most %.1f\n",
+           compared, worst, sum / (double)compared, 1e3 * planning / (double)compared, 1e3 * longest);
 }
 
 /* ---- time
@@ -384,6 +388,9 @@ static void test_time(int32_t nodes) {
 int main(int count, char **words) {
     long graphs = count > 1 ? atol(words[1]) : 100;
     test_optimum(graphs, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough. */
+    static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110};
+    for (int i = 0; i < 5; i++) test_optimum(1, found[i]);
     test_time(1000);
     test_time(10000);
     return check_done("shunt_plan");

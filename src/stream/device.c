@@ -4,20 +4,27 @@
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
-static void oxi_stream_lock(ox_stream *stream) {
-    (void)stream;
+static void oxi_stream_take(oxi_stream_mutex *m) {
+    (void)m;
 }
-static void oxi_stream_unlock(ox_stream *stream) {
-    (void)stream;
+static void oxi_stream_give(oxi_stream_mutex *m) {
+    (void)m;
 }
 #else
-static void oxi_stream_lock(ox_stream *stream) {
-    oxi_mutex_take(&stream->lock);
+static void oxi_stream_take(oxi_stream_mutex *m) {
+    oxi_mutex_take(m);
 }
-static void oxi_stream_unlock(ox_stream *stream) {
-    oxi_mutex_give(&stream->lock);
+static void oxi_stream_give(oxi_stream_mutex *m) {
+    oxi_mutex_give(m);
 }
 #endif
+
+static void oxi_stream_lock(ox_stream *stream) {
+    oxi_stream_take(&stream->lock);
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    oxi_stream_give(&stream->lock);
+}
 
 static ox_stream *oxi_stream_of(ox_device *device) {
     return (ox_stream *)device->state;

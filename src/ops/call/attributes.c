@@ -54,23 +54,23 @@ static uint64_t oxi_attr_hash(uint64_t hash, const void *bytes, size_t count) {
     return hash;
 }
 
+OXI_UNUSED static uint64_t oxi_attr_hash_member(uint64_t hash, const oxi_attr_member *m, const void *at) {
+    size_t bytes = m->kind == OXI_ATTR_NOTHING ? 0 : m->bytes;
+    if (m->kind == OXI_ATTR_SIZES) {
+        const ox_shape *shape = (const ox_shape *)at;
+        hash = oxi_attr_hash(hash, &shape->ndim, sizeof shape->ndim);
+        at = shape->dim;
+        bytes = shape->ndim > 0 ? (size_t)shape->ndim * sizeof *shape->dim : 0;
+    } else if (m->kind == OXI_ATTR_ORDER) {
+        bytes = 1 + (size_t)((const oxi_order *)at)->count;
+    }
+    return oxi_attr_hash(hash, at, bytes);
+}
+
 OXI_UNUSED static uint64_t oxi_attrs_hash(oxi_op op, const oxi_attrs *attr) {
     uint64_t hash = 14695981039346656037u;
-    for (const oxi_attr_member *m = oxi_op_row_of(op)->attributes(); m->name; m++) {
-        const void *at = oxi_attr_at(attr, m);
-        size_t bytes = m->bytes;
-        if (m->kind == OXI_ATTR_SIZES) {
-            const ox_shape *shape = (const ox_shape *)at;
-            hash = oxi_attr_hash(hash, &shape->ndim, sizeof shape->ndim);
-            at = shape->dim;
-            bytes = shape->ndim > 0 ? (size_t)shape->ndim * sizeof *shape->dim : 0;
-        } else if (m->kind == OXI_ATTR_ORDER) {
-            bytes = 1 + (size_t)((const oxi_order *)at)->count;
-        } else if (m->kind == OXI_ATTR_NOTHING) {
-            bytes = 0;
-        }
-        hash = oxi_attr_hash(hash, at, bytes);
-    }
+    for (const oxi_attr_member *m = oxi_op_row_of(op)->attributes(); m->name; m++)
+        hash = oxi_attr_hash_member(hash, m, oxi_attr_at(attr, m));
     return hash;
 }
 

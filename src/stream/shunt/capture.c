@@ -1,22 +1,6 @@
 /* The device's functions: items for storages, nodes for calls. Nothing runs here but what cannot wait: a call
  * in place on another device's memory, and all of them where the shunt is eager. */
 
-#ifdef OX_NO_THREADS
-static void oxi_shunt_take(oxi_stream_mutex *m) {
-    (void)m;
-}
-static void oxi_shunt_give(oxi_stream_mutex *m) {
-    (void)m;
-}
-#else
-static void oxi_shunt_take(oxi_stream_mutex *m) {
-    oxi_mutex_take(m);
-}
-static void oxi_shunt_give(oxi_stream_mutex *m) {
-    oxi_mutex_give(m);
-}
-#endif
-
 static ox_shunt *oxi_shunt_of(ox_device *device) {
     return (ox_shunt *)device->state;
 }
@@ -32,7 +16,7 @@ static ox_status oxi_shunt_enter(ox_shunt *s) {
                         "%s: it was opened before a fork, by the parent process; a child opens "
                         "its own",
                         s->name);
-    oxi_shunt_take(&s->lock);
+    oxi_stream_take(&s->lock);
     return OX_OK;
 }
 
@@ -41,7 +25,7 @@ static void oxi_shunt_free(ox_shunt *s);
 /* Gives one reference back and the lock, or all of it. */
 static void oxi_shunt_release(ox_shunt *s) {
     bool last = --s->references == 0;
-    oxi_shunt_give(&s->lock);
+    oxi_stream_give(&s->lock);
     if (last) oxi_shunt_free(s);
 }
 
@@ -59,8 +43,18 @@ static uint64_t oxi_shunt_room_of(size_t bytes) {
     return ((uint64_t)bytes + align - 1 + (bytes == 0)) / align * align;
 }
 
-static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes) {
+static uint64_t oxi_shunt_item_room(const oxi_shunt_item *item) {
+    return oxi_shunt_room_of(item->bytes + item->skew);
+}
+
+/* file: where its bytes lie in one, or 0. */
+static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes, uint64_t file) {
+    uint32_t skew = file % 8 == 0 && s->compute->host ? (uint32_t)(file % OXI_SHUNT_PAGE) : 0;
     uint64_t room = oxi_shunt_room_of(bytes);
+    if (room <= s->small_most)
+        skew = 0;
+    else
+        room = oxi_shunt_room_of(bytes + skew);
     if (oxi_shunt_is_planned(s) && room > s->main_bytes) {
         (void)oxi_fail(OX_ERR_NOMEM,
                        "%s: out of memory: %llu bytes needed at once, a budget of %llu for them", s->name,
@@ -70,6 +64,7 @@ static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes) {
     oxi_shunt_item *item = (oxi_shunt_item *)oxi_calloc(1, sizeof *item);
     if (!item) return NULL;
     item->bytes = bytes;
+    item->skew = skew;
     item->held = true;
     item->all_f32 = true;
     item->small = room <= s->small_most;
@@ -99,14 +94,14 @@ static ox_status oxi_shunt_alloc(ox_device *self, size_t bytes, void **out) {
     *out = NULL;
     ox_status status = oxi_shunt_enter(s);
     if (status != OX_OK) return status;
-    *out = oxi_shunt_item_new(s, bytes);
-    oxi_shunt_give(&s->lock);
+    *out = oxi_shunt_item_new(s, bytes, 0);
+    oxi_stream_give(&s->lock);
     return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
 static void oxi_shunt_item_released(ox_shunt *s, oxi_shunt_item *item) {
     if (oxi_shunt_is_inherited(s)) return;
-    oxi_shunt_take(&s->lock);
+    oxi_stream_take(&s->lock);
     s->references++;
     item->held = false;
     oxi_shunt_item_settle(s, item);
@@ -142,7 +137,7 @@ static ox_status oxi_shunt_read(ox_device *self, const void *memory, size_t offs
     status = s->node_count > 0 ? oxi_shunt_flush(s) : OX_OK;
     if (status == OX_OK) status = item->failed ? oxi_shunt_lost(s) : OX_OK;
     if (status == OX_OK && bytes > 0) status = oxi_shunt_item_read(s, item, offset, out, bytes);
-    oxi_shunt_give(&s->lock);
+    oxi_stream_give(&s->lock);
     return status;
 }
 
@@ -156,7 +151,7 @@ static ox_status oxi_shunt_write(ox_device *self, void *memory, size_t offset, c
     if (status == OX_OK && item->failed && bytes < item->bytes) status = oxi_shunt_lost(s);
     if (status == OX_OK && bytes > 0) status = oxi_shunt_item_write(s, item, offset, data, bytes);
     if (status == OX_OK) item->failed = false;
-    oxi_shunt_give(&s->lock);
+    oxi_stream_give(&s->lock);
     return status;
 }
 
@@ -206,13 +201,13 @@ static oxi_shunt_item *oxi_shunt_snapshot(ox_shunt *s, const ox_tensor *t, int64
     int64_t first, last;
     if (ox_numel(t) == 0) {
         *offset = 0;
-        return oxi_shunt_item_new(s, 0);
+        return oxi_shunt_item_new(s, 0, 0);
     }
     oxi_reach(t, &first, &last);
     size_t from = oxi_byte_offset(t->dtype, first);
     size_t bytes = oxi_byte_offset(t->dtype, last) + (size_t)oxi_info(t->dtype)->block_bytes - from;
     *offset = t->offset - first;
-    oxi_shunt_item *item = oxi_shunt_item_new(s, bytes);
+    oxi_shunt_item *item = oxi_shunt_item_new(s, bytes, 0);
     ox_device *device = ox_device_of(t);
     ox_status status = item ? OX_OK : OX_ERR_NOMEM;
     if (status == OX_OK && device->host) {
@@ -350,6 +345,6 @@ static ox_status oxi_shunt_sync(ox_device *self) {
     if (status != OX_OK) return status;
     status = s->node_count > 0 ? oxi_shunt_flush(s) : OX_OK;
     if (status == OX_OK) status = s->compute->sync(s->compute);
-    oxi_shunt_give(&s->lock);
+    oxi_stream_give(&s->lock);
     return status;
 }

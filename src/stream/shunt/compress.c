@@ -76,7 +76,7 @@ static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const 
                         (uint8_t *)packed + (size_t)blocks * sizeof(float));
     else if (status == OX_OK)
         status = oxi_shunt_cast(data, OX_F32, packed, oxi_shunt_packed_dtype(compression), count);
-    if (status == OX_OK) status = oxi_shunt_put_copy(s, item, packed, bytes);
+    if (status == OX_OK) status = oxi_shunt_put_copy(s, item, packed, bytes, 0, false);
     if (status == OX_OK) item->packed = (uint8_t)compression;
     oxi_free(packed, bytes);
     return status;

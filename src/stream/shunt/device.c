@@ -44,7 +44,7 @@ static ox_status oxi_shunt_region(ox_device *self, const char *path, const oxi_f
     ox_status status = oxi_shunt_enter(s);
     if (status != OX_OK) return status;
     status = oxi_shunt_stream_open(s);
-    oxi_shunt_item *item = status == OX_OK ? oxi_shunt_item_new(s, bytes) : NULL;
+    oxi_shunt_item *item = status == OX_OK ? oxi_shunt_item_new(s, bytes, offset) : NULL;
     if (status == OX_OK && !item) status = OX_ERR_NOMEM;
     if (status == OX_OK) {
         ox_device *stream = ox_stream_device(s->stream);
@@ -61,7 +61,7 @@ static ox_status oxi_shunt_region(ox_device *self, const char *path, const oxi_f
         item->held = false;
         oxi_shunt_item_settle(s, item);
     }
-    oxi_shunt_give(&s->lock);
+    oxi_stream_give(&s->lock);
     return status;
 }
 
@@ -72,7 +72,7 @@ static ox_status oxi_shunt_hold(ox_device *self, bool holds) {
     if (status != OX_OK) return status;
     s->references++;
     if (holds) {
-        oxi_shunt_give(&s->lock);
+        oxi_stream_give(&s->lock);
         return OX_OK;
     }
     s->references--;
@@ -83,12 +83,12 @@ static ox_status oxi_shunt_hold(ox_device *self, bool holds) {
 static void oxi_shunt_statistics(ox_device *self, ox_device_stats *out) {
     ox_shunt *s = oxi_shunt_of(self);
     if (oxi_shunt_is_inherited(s)) return;
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     out->bytes_in_use = s->stats.device_bytes;
     out->bytes_peak = s->stats.device_peak;
     out->bytes_reserved = s->arena ? s->desc.device_bytes : s->stats.device_bytes;
     out->bytes_budget = s->desc.device_bytes;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
 }
 
 static ox_status oxi_shunt_budget(ox_device *self, uint64_t bytes) {
@@ -155,7 +155,7 @@ static ox_status oxi_shunt_close_device(ox_device *self) {
     ox_shunt *s = oxi_shunt_of(self);
     if (oxi_shunt_is_inherited(s)) return OX_OK;
     if (oxi_capture == self) oxi_capture = NULL;
-    oxi_shunt_take(&s->lock);
+    oxi_stream_take(&s->lock);
     oxi_shunt_drop_nodes(s);
     oxi_shunt_nodes_free(s, false);
     oxi_shunt_release(s);
@@ -271,15 +271,15 @@ OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt *shunt) {
     ox_shunt_stats stats;
     memset(&stats, 0, sizeof stats);
     if (!shunt || oxi_shunt_is_inherited(shunt)) return stats;
-    oxi_shunt_take(&shunt->lock);
-    oxi_shunt_take(&shunt->tiers);
+    oxi_stream_take(&shunt->lock);
+    oxi_stream_take(&shunt->tiers);
     stats = shunt->stats;
-    oxi_shunt_give(&shunt->tiers);
+    oxi_stream_give(&shunt->tiers);
     if (shunt->stream) {
         ox_device_stats disk = ox_device_get_stats(ox_stream_device(shunt->stream));
         stats.disk_bytes = disk.bytes_in_use;
         stats.disk_peak = disk.bytes_peak;
     }
-    oxi_shunt_give(&shunt->lock);
+    oxi_stream_give(&shunt->lock);
     return stats;
 }

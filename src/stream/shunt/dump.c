@@ -165,6 +165,6 @@ OX_API ox_status ox_shunt_dump(ox_shunt *shunt, const char *path) {
     if (file) ok = fclose(file) == 0 && ok;
     if (file && !ok)
         status = oxi_fail(OX_ERR_IO, "shunt_dump: %s could not be written whole", oxi_path_text(path));
-    oxi_shunt_give(&shunt->lock);
+    oxi_stream_give(&shunt->lock);
     return status;
 }

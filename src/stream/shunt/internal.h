@@ -75,10 +75,11 @@ typedef struct oxi_shunt_item {
     uint8_t packed;                  /* ox_compression of the host's or disk's copy */
     ox_storage *storage;             /* on the compute device; NULL: it is not there */
     uint64_t place;                  /* with a budget: where, in bytes of it */
+    uint32_t skew;                   /* bytes of its place before its own: they lie in pages as a file's do */
     void *host;                      /* NULL: no copy */
     size_t host_bytes;
     ox_storage *disk;                /* of the inner stream; NULL: none */
-    size_t disk_bytes;               /* of the copy */
+    size_t disk_bytes, disk_at;      /* of the copy; where it begins in `disk` */
     int32_t index;                   /* in the table of the step that is looked at */
     int64_t mark;                    /* the number of that step */
     int64_t used_at;                 /* the node of all that used it last */

@@ -7,7 +7,7 @@ static ox_status oxi_shunt_too_large(const ox_shunt *s, const oxi_shunt_node *no
         const oxi_shunt_item *item = node->operand[i].item;
         bool seen = !item;
         for (int k = 0; k < i && !seen; k++) seen = node->operand[k].item == item;
-        if (!seen) bytes += oxi_shunt_room_of(item->bytes);
+        if (!seen) bytes += oxi_shunt_item_room(item);
     }
     return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes needed at once, a budget of %llu",
                     (unsigned long long)bytes, (unsigned long long)s->desc.device_bytes);

@@ -18,31 +18,50 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
     return s->desc.disk_bytes ? ox_device_set_budget(ox_stream_device(s->stream), s->desc.disk_bytes) : OX_OK;
 }
 
-/* Whole pages straight from or to memory, the rest through the page cache. */
+/* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
+ * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
 static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
-                                     bool write) {
+                                     bool write, bool owns) {
     const oxi_stream_region *region = (const oxi_stream_region *)disk->data;
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
     uint64_t offset = region->offset + at;
-    bool direct = region->file->direct != -1 && (uintptr_t)memory % OXI_STREAM_PAGE == 0 &&
-                  offset % OXI_STREAM_PAGE == 0;
-    size_t whole = direct ? bytes / OXI_STREAM_PAGE * OXI_STREAM_PAGE : 0;
+    size_t skew = (size_t)(offset % OXI_STREAM_PAGE), lead = 0, whole = 0, done = bytes;
+    bool direct = region->file->direct != -1 && (uintptr_t)memory % OXI_STREAM_PAGE == skew;
+    if (direct && owns && write) { /* what is around the bytes is nobody's */
+        offset -= skew;
+        memory -= skew;
+        bytes = (bytes + skew + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    }
+    if (direct && owns) {
+        whole = bytes;
+    } else if (direct) {
+        lead = (OXI_STREAM_PAGE - skew) % OXI_STREAM_PAGE;
+        if (lead < bytes) whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+        if (whole == 0) lead = 0;
+    }
     double start = oxi_now();
     oxi_stream_lock(stream);
-    if (whole > 0) oxi_ring_request(stream, &load, region->file, offset, whole, memory, write, true);
-    if (bytes > whole)
-        oxi_ring_request(stream, &load, region->file, offset + whole, bytes - whole, memory + whole, write,
-                         false);
+    const size_t parts[4] = {0, lead, lead + whole, bytes};
+    for (int i = 0; i < 3; i++)
+        if (parts[i + 1] > parts[i])
+            oxi_ring_request(stream, &load, region->file, offset + parts[i], parts[i + 1] - parts[i],
+                             memory + parts[i], write, i == 1);
     oxi_ring_wait_for(stream, &load);
     ox_status status = load.cause != 0 ? oxi_ring_fail(&load, region->file) : OX_OK;
     oxi_stream_unlock(stream);
-    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, oxi_now(), bytes);
-    oxi_shunt_take(&s->tiers);
-    *(write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)bytes;
-    oxi_shunt_give(&s->tiers);
+    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, oxi_now(), done);
+    oxi_stream_take(&s->tiers);
+    *(write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)done;
+    oxi_stream_give(&s->tiers);
     return status;
+}
+
+/* Whether the item's place has whole pages to itself. */
+static bool oxi_shunt_owns_pages(const ox_shunt *s, const oxi_shunt_item *item) {
+    return s->compute->host && oxi_shunt_is_planned(s) && !item->small && item->place % OXI_SHUNT_PAGE == 0 &&
+           oxi_shunt_item_room(item) % OXI_SHUNT_PAGE == 0;
 }
 
 /* ---- giving up ----------------------------------------------------------------------------------------- */
@@ -50,9 +69,9 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
 static void oxi_shunt_host_drop(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->host) return;
     oxi_free(item->host, item->host_bytes);
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     s->stats.host_bytes -= item->host_bytes;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
     item->host = NULL;
     item->host_bytes = 0;
 }
@@ -61,7 +80,7 @@ static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
     oxi_storage_release(item->disk);
     item->disk = NULL;
     item->disk_valid = item->file = false;
-    item->disk_bytes = 0;
+    item->disk_bytes = item->disk_at = 0;
 }
 
 static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
@@ -80,11 +99,11 @@ static bool oxi_shunt_has_copy(const oxi_shunt_item *item) {
 }
 
 static void oxi_shunt_count_device(ox_shunt *s, uint64_t bytes, bool more) {
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     s->device_in_use += more ? bytes : 0 - bytes;
     s->stats.device_bytes = s->device_in_use;
     if (s->device_in_use > s->stats.device_peak) s->stats.device_peak = s->device_in_use;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
 }
 
 /* From the compute device, whatever it is worth. */
@@ -93,7 +112,7 @@ static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
     oxi_storage_release(item->storage);
     item->storage = NULL;
     item->valid = false;
-    oxi_shunt_count_device(s, oxi_shunt_room_of(item->bytes), false);
+    oxi_shunt_count_device(s, oxi_shunt_item_room(item), false);
 }
 
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item);
@@ -109,17 +128,17 @@ static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
 
 /* Memory of the host's budget; NULL, and no error: it has none left. */
 static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     bool fits =
         s->stats.host_bytes <= s->desc.host_bytes && bytes <= s->desc.host_bytes - s->stats.host_bytes;
     if (fits) s->stats.host_bytes += bytes;
     if (s->stats.host_bytes > s->stats.host_peak) s->stats.host_peak = s->stats.host_bytes;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
     void *memory = fits ? oxi_try_alloc(bytes) : NULL;
     if (fits && !memory) {
-        oxi_shunt_take(&s->tiers);
+        oxi_stream_take(&s->tiers);
         s->stats.host_bytes -= bytes;
-        oxi_shunt_give(&s->tiers);
+        oxi_stream_give(&s->tiers);
     }
     return memory;
 }
@@ -127,20 +146,21 @@ static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
 static ox_status oxi_shunt_disk_take(ox_shunt *s, oxi_shunt_item *item, size_t bytes) {
     if (item->disk && !item->file && item->disk->bytes >= bytes) return OX_OK;
     oxi_shunt_disk_drop(item);
-    oxi_shunt_take(&s->opening);
+    oxi_stream_take(&s->opening);
     ox_status status = oxi_shunt_stream_open(s);
-    oxi_shunt_give(&s->opening);
+    oxi_stream_give(&s->opening);
     if (status == OX_OK) item->disk = oxi_storage_new(ox_stream_device(s->stream), bytes);
     if (!item->disk) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
     ox_device_stats now = ox_device_get_stats(ox_stream_device(s->stream));
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     s->stats.disk_peak = now.bytes_peak;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
     return OX_OK;
 }
 
-/* data: bytes of the host, of which the item gets a copy on the host or the disk. */
-static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const void *data, size_t bytes) {
+/* data: bytes of the host, of which the item gets a copy on the host, or on the disk, there from `at` on. */
+static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const void *data, size_t bytes,
+                                    size_t at, bool owns) {
     double start = oxi_now();
     void *host = oxi_shunt_host_take(s, bytes);
     if (host) {
@@ -149,16 +169,18 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
         item->host = host;
         item->host_bytes = bytes;
         oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, oxi_now(), bytes);
-        oxi_shunt_take(&s->tiers);
+        oxi_stream_take(&s->tiers);
         s->stats.up_bytes += (int64_t)bytes;
-        oxi_shunt_give(&s->tiers);
+        oxi_stream_give(&s->tiers);
         return OX_OK;
     }
-    ox_status status = oxi_shunt_disk_take(s, item, bytes);
-    if (status == OX_OK) status = oxi_shunt_disk_move(s, item->disk, 0, (char *)(uintptr_t)data, bytes, true);
+    ox_status status = oxi_shunt_disk_take(s, item, bytes + at);
+    if (status == OX_OK)
+        status = oxi_shunt_disk_move(s, item->disk, at, (char *)(uintptr_t)data, bytes, true, owns);
     if (status != OX_OK) return status;
     item->disk_valid = true;
     item->disk_bytes = bytes;
+    item->disk_at = at;
     return OX_OK;
 }
 
@@ -183,7 +205,8 @@ static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
     }
     if (status == OX_OK)
         status = oxi_shunt_packs(s, item) ? oxi_shunt_save_packed(s, item, data)
-                                          : oxi_shunt_put_copy(s, item, data, item->bytes);
+                                          : oxi_shunt_put_copy(s, item, data, item->bytes, item->skew,
+                                                               oxi_shunt_owns_pages(s, item));
     oxi_free(through, item->bytes);
     return status;
 }
@@ -192,23 +215,24 @@ static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
 
 /* Bytes [offset, ..) of the copy off the device, as they are kept. */
 static ox_status oxi_shunt_get_copy(ox_shunt *s, const oxi_shunt_item *item, size_t offset, void *out,
-                                    size_t bytes) {
-    if (!item->host) return oxi_shunt_disk_move(s, item->disk, offset, (char *)out, bytes, false);
+                                    size_t bytes, bool owns) {
+    if (!item->host)
+        return oxi_shunt_disk_move(s, item->disk, item->disk_at + offset, (char *)out, bytes, false, owns);
     double start = oxi_now();
     if (bytes > 0) memcpy(out, (const char *)item->host + offset, bytes);
     oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, oxi_now(), bytes);
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     s->stats.down_bytes += (int64_t)bytes;
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
     return OX_OK;
 }
 
 /* All of the item's bytes into memory of the host. */
-static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *out) {
-    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, 0, out, item->bytes);
+static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *out, bool owns) {
+    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, 0, out, item->bytes, owns);
     size_t bytes = item->host ? item->host_bytes : item->disk_bytes;
     void *packed = oxi_alloc(bytes);
-    ox_status status = packed ? oxi_shunt_get_copy(s, item, 0, packed, bytes) : OX_ERR_NOMEM;
+    ox_status status = packed ? oxi_shunt_get_copy(s, item, 0, packed, bytes, false) : OX_ERR_NOMEM;
     if (status == OX_OK) status = oxi_shunt_unpack(s, item, packed, out);
     oxi_free(packed, bytes);
     return status;
@@ -219,10 +243,10 @@ static ox_status oxi_shunt_load(ox_shunt *s, oxi_shunt_item *item) {
     ox_status status;
     if (item->valid || !oxi_shunt_has_copy(item)) return OX_OK; /* a blank one is whatever it is */
     if (s->compute->host) {
-        status = oxi_shunt_fetch(s, item, item->storage->data);
+        status = oxi_shunt_fetch(s, item, item->storage->data, oxi_shunt_owns_pages(s, item));
     } else {
         void *through = oxi_alloc(item->bytes);
-        status = through ? oxi_shunt_fetch(s, item, through) : OX_ERR_NOMEM;
+        status = through ? oxi_shunt_fetch(s, item, through, false) : OX_ERR_NOMEM;
         if (status == OX_OK)
             status = s->compute->write(s->compute, item->storage->data, 0, through, item->bytes);
         oxi_free(through, item->bytes);
@@ -245,10 +269,10 @@ static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t o
         memset(out, 0, bytes);
         return OX_OK;
     }
-    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, offset, out, bytes);
-    if (offset == 0 && bytes == item->bytes) return oxi_shunt_fetch(s, item, out);
+    if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, offset, out, bytes, false);
+    if (offset == 0 && bytes == item->bytes) return oxi_shunt_fetch(s, item, out, false);
     void *all = oxi_alloc(item->bytes);
-    ox_status status = all ? oxi_shunt_fetch(s, item, all) : OX_ERR_NOMEM;
+    ox_status status = all ? oxi_shunt_fetch(s, item, all, false) : OX_ERR_NOMEM;
     if (status == OX_OK) memcpy(out, (const char *)all + offset, bytes);
     oxi_free(all, item->bytes);
     return status;
@@ -263,7 +287,7 @@ static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t 
         if (item->file) oxi_shunt_disk_drop(item);
         item->disk_valid = false;
         item->packed = OX_COMPRESSION_NONE;
-        return oxi_shunt_put_copy(s, item, data, bytes);
+        return oxi_shunt_put_copy(s, item, data, bytes, item->skew, false);
     }
     ox_status status = oxi_shunt_bring(s, item, !whole);
     if (status != OX_OK) return status;

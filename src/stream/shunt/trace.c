@@ -7,7 +7,7 @@ static const char *const oxi_shunt_lane_names[OXI_LANES + 1] = {"compute", "up",
 static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double start, double end,
                                uint64_t bytes) {
     if (!s->trace_path) return;
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     if (s->span_count == s->span_room) {
         size_t room = s->span_room ? 2 * s->span_room : 1024;
         void *grown = oxi_try_alloc(room * sizeof *s->spans);
@@ -26,7 +26,7 @@ static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double s
         span->end = end;
         span->bytes = bytes;
     }
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
 }
 
 static ox_status oxi_shunt_trace_write(ox_shunt *s) {

@@ -20,24 +20,24 @@ static int64_t oxi_shunt_resident_from(const oxi_shunt_residents *list, uint64_t
 }
 
 static uint64_t oxi_shunt_end_of(const oxi_shunt_item *item) {
-    return item->place + oxi_shunt_room_of(item->bytes);
+    return item->place + oxi_shunt_item_room(item);
 }
 
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item) {
     oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, item->place)];
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     int64_t at = oxi_shunt_resident_from(list, item->place);
     if (at < list->count && list->item[at] == item) {
         list->count--;
         memmove(list->item + at, list->item + at + 1, (size_t)(list->count - at) * sizeof *list->item);
     }
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
 }
 
 static ox_status oxi_shunt_resident_add(ox_shunt *s, oxi_shunt_item *item) {
     oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, item->place)];
     ox_status status = OX_OK;
-    oxi_shunt_take(&s->tiers);
+    oxi_stream_take(&s->tiers);
     void *grown = oxi_grow(list->item, &list->room, (size_t)list->count + 1, sizeof *list->item, false);
     if (grown) {
         list->item = (oxi_shunt_item **)grown;
@@ -48,7 +48,7 @@ static ox_status oxi_shunt_resident_add(ox_shunt *s, oxi_shunt_item *item) {
     } else {
         status = OX_ERR_NOMEM;
     }
-    oxi_shunt_give(&s->tiers);
+    oxi_stream_give(&s->tiers);
     return status;
 }
 
@@ -70,7 +70,7 @@ static ox_status oxi_shunt_arena_open(ox_shunt *s) {
 /* A storage at a place, which is free. */
 static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
     if (s->compute->host) {
-        item->storage = oxi_storage_borrow(s->compute, (char *)s->arena + place, item->bytes, NULL, NULL);
+        item->storage = oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew, item->bytes, NULL, NULL);
     } else {
         item->storage = oxi_storage_new(s->compute, item->bytes);
     }
@@ -78,7 +78,7 @@ static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t pl
     item->place = place;
     item->valid = false;
     ox_status status = oxi_shunt_resident_add(s, item);
-    oxi_shunt_count_device(s, oxi_shunt_room_of(item->bytes), true);
+    oxi_shunt_count_device(s, oxi_shunt_item_room(item), true);
     if (status != OX_OK) oxi_shunt_device_drop(s, item);
     return status;
 }
@@ -153,7 +153,7 @@ static ox_status oxi_shunt_clear(ox_shunt *s, uint64_t place, uint64_t bytes) {
 /* Where a new item of so many bytes may lie, its window cleared. found false: what is protected is in the
  * way everywhere. */
 static ox_status oxi_shunt_make_room(ox_shunt *s, const oxi_shunt_item *item, uint64_t *place, bool *found) {
-    uint64_t bytes = oxi_shunt_room_of(item->bytes);
+    uint64_t bytes = oxi_shunt_item_room(item);
     oxi_shunt_window window;
     window.found = false;
     if (item->small) window = oxi_shunt_find(s, bytes, s->main_bytes, s->desc.device_bytes);
@@ -170,7 +170,7 @@ static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads) 
     if (!item->storage && !oxi_shunt_is_planned(s)) {
         item->storage = oxi_storage_new(s->compute, item->bytes);
         if (!item->storage) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
-        oxi_shunt_count_device(s, oxi_shunt_room_of(item->bytes), true);
+        oxi_shunt_count_device(s, oxi_shunt_item_room(item), true);
     } else if (!item->storage) {
         uint64_t place = 0;
         bool found = false;

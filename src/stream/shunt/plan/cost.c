@@ -121,7 +121,7 @@ static void oxi_shunt_calibrate_disk(ox_shunt *s) {
         if (memory) memset(memory, 7, sizes[i] + OXI_SHUNT_PAGE);
         for (int way = 0; way < 2 && status == OX_OK; way++) {
             double start = oxi_now();
-            status = oxi_shunt_disk_move(s, disk, 0, pages, sizes[i], way == 0);
+            status = oxi_shunt_disk_move(s, disk, 0, pages, sizes[i], way == 0, true);
             seconds[way][i] = oxi_now() - start;
         }
         oxi_storage_release(disk);

@@ -6,28 +6,18 @@ static uint64_t oxi_shunt_mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-/* Factors, learning rates and the like differ from step to step, and so do the numbers of a fill. */
+/* Factors, learning rates and the like differ from step to step, and so do the numbers of a fill. What a fill
+ * makes is said by its result. */
 static bool oxi_shunt_varies(const oxi_attr_member *m, oxi_op op) {
     return m->kind == OXI_ATTR_F64 || m->kind == OXI_ATTR_SCALAR || m->kind == OXI_ATTR_FACTOR ||
-           m->kind == OXI_ATTR_NUMBERS ||
+           m->kind == OXI_ATTR_NUMBERS || m->kind == OXI_ATTR_SIZES ||
            (m->kind == OXI_ATTR_I64 && op == OXI_OP_fill);
 }
 
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash, const oxi_shunt_node *node) {
-    for (const oxi_attr_member *m = oxi_op_row_of(node->op)->attributes(); m->name; m++) {
-        const char *at = (const char *)node->attr + m->offset;
-        size_t bytes = m->bytes;
-        if (m->kind == OXI_ATTR_NOTHING || oxi_shunt_varies(m, node->op)) continue;
-        if (m->kind == OXI_ATTR_SIZES) { /* of what a fill makes: its result says it */
-            continue;
-        }
-        if (m->kind == OXI_ATTR_ORDER) bytes = 1 + (size_t)((const oxi_order *)(const void *)at)->count;
-        for (size_t i = 0; i < bytes; i += 8) {
-            uint64_t word = 0;
-            memcpy(&word, at + i, bytes - i < 8 ? bytes - i : 8);
-            hash = oxi_shunt_mix(hash, word);
-        }
-    }
+    for (const oxi_attr_member *m = oxi_op_row_of(node->op)->attributes(); m->name; m++)
+        if (!oxi_shunt_varies(m, node->op))
+            hash = oxi_attr_hash_member(hash, m, oxi_attr_at(node->attr, m));
     return hash;
 }
 
@@ -74,7 +64,7 @@ static bool oxi_shunt_key(ox_shunt *s, uint64_t key[2]) {
     }
     for (int32_t i = 0; i < s->table_count; i++) {
         const oxi_shunt_item *item = s->table[i];
-        items = oxi_shunt_mix(items, (uint64_t)item->bytes << 2 | (uint64_t)item->held << 1 |
+        items = oxi_shunt_mix(items, (uint64_t)(item->bytes + item->skew) << 2 | (uint64_t)item->held << 1 |
                                          (uint64_t)(item->valid || oxi_shunt_has_copy(item)));
     }
     key[0] = oxi_shunt_mix(oxi_shunt_mix(5, hash), items);

@@ -121,7 +121,7 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
                                                 (int64_t)(item->bytes / 4))
                        : item->bytes;
     memset(known, 0, sizeof *known);
-    known->room = item->small ? 0 : oxi_shunt_room_of(item->bytes);
+    known->room = item->small ? 0 : oxi_shunt_item_room(item);
     known->held = item->held;
     known->had = item->valid || oxi_shunt_has_copy(item);
     known->small = item->small;
@@ -160,7 +160,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
         uint64_t small = 0;
         for (int i = 0; i < s->nodes[n]->in_count + s->nodes[n]->out_count; i++, operands++) {
             const oxi_shunt_item *item = s->nodes[n]->operand[i].item;
-            if (item && item->small) small += oxi_shunt_room_of(item->bytes);
+            if (item && item->small) small += oxi_shunt_item_room(item);
         }
         if (small > shared / 2) return false;
     }

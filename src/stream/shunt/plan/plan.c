@@ -12,6 +12,7 @@ typedef struct oxi_shunt_search {
     oxi_shunt_plan *trial, *best;
     uint8_t *best_keep, *best_pins;
     int packing;
+    int64_t improved;      /* how often the best one was replaced */
     uint64_t random;
     oxi_shunt_choice best_choice;
     double bound, disk, end;
@@ -59,8 +60,10 @@ static double oxi_shunt_disk_bound(const oxi_shunt_problem *p, const oxi_shunt_o
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
+/* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
-    return (s->found && s->best->simulated <= 1.003 * s->bound) || oxi_now() > s->end;
+    if (!s->found) return oxi_now() > s->end + 10 * s->p->time_most;
+    return s->best->simulated <= 1.003 * s->bound || oxi_now() > s->end;
 }
 
 /* The trial becomes the best one if it is better. */
@@ -70,6 +73,8 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
     s->best = s->trial;
     s->trial = other;
     s->found = true;
+    s->improved++;
+    s->best_choice.packing = s->packing;
     memcpy(s->best_keep, s->placing.keep, (size_t)s->order.access_count);
     for (int32_t i = 0; i < s->p->item_count; i++) s->best_pins[i] = s->p->known[i].pinned;
     return true;
@@ -77,6 +82,7 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
+    s->packing = c->packing;
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
         !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing,
                                 s->trial))
@@ -128,31 +134,61 @@ static void oxi_shunt_try_least(oxi_shunt_search *s) {
         s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
         s->packing = packing;
         (void)oxi_shunt_run_trial(s);
-        s->best_choice.packing = packing;
         s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
     }
 }
 
-/* One gap more or less, as long as that helps. */
-static void oxi_shunt_refine_gaps(oxi_shunt_search *s, bool *better) {
+/* Gaps that an item may be kept over: somebody needs its bytes afterwards, and what comes round again does
+ * not just stay when the step is over, where the next one would have to save it. */
+typedef struct oxi_shunt_gaps {
+    int32_t *access, *item, count;
+    uint64_t *used; /* by slot, while all ways are walked */
+    int64_t left;   /* of the ways that may be tried */
+} oxi_shunt_gaps;
+
+static bool oxi_shunt_gaps_open(const oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    const oxi_shunt_order *o = &s->order;
+    size_t most = (size_t)o->access_count;
+    memset(gaps, 0, sizeof *gaps);
+    gaps->access = (int32_t *)oxi_shunt_list(2 * most, sizeof *gaps->access);
+    gaps->used = (uint64_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *gaps->used);
+    if (!gaps->access || !gaps->used) return false;
+    gaps->item = gaps->access + most;
     for (int32_t i = 0; i < s->p->item_count; i++)
-        for (int32_t a = s->order.first[i]; a < s->order.first[i + 1]; a++) {
-            if (oxi_shunt_is_over(s)) return;
-            oxi_shunt_recall(s);
-            if (s->p->known[i].pinned || !oxi_shunt_needed_after(&s->order, s->p, i, a)) continue;
-            s->placing.keep[a] = !s->placing.keep[a];
-            *better = oxi_shunt_run_trial(s) || *better;
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) {
+            bool last = a + 1 == o->first[i + 1];
+            if (s->p->known[i].small || !oxi_shunt_needed_after(o, s->p, i, a)) continue;
+            if (last && s->p->known[i].had) continue;
+            gaps->access[gaps->count] = a;
+            gaps->item[gaps->count++] = i;
         }
+    return true;
+}
+
+static void oxi_shunt_gaps_close(const oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    oxi_shunt_unlist(gaps->access, 2 * (size_t)s->order.access_count, sizeof *gaps->access);
+    oxi_shunt_unlist(gaps->used, (size_t)s->order.slot_count, sizeof *gaps->used);
+}
+
+/* One gap more or less, as long as that helps. */
+static void oxi_shunt_refine_gaps(oxi_shunt_search *s, const oxi_shunt_gaps *gaps, bool *better) {
+    for (int32_t g = 0; g < gaps->count; g++) {
+        if (oxi_shunt_is_over(s)) return;
+        oxi_shunt_recall(s);
+        if (s->p->known[gaps->item[g]].pinned) continue;
+        s->placing.keep[gaps->access[g]] ^= 1;
+        *better = oxi_shunt_run_trial(s) || *better;
+    }
 }
 
 /* Two gaps at once, where one alone does not fit or does not pay. */
-static void oxi_shunt_refine_pairs(oxi_shunt_search *s, bool *better) {
-    for (int32_t a = 0; a < s->order.access_count; a++)
-        for (int32_t b = a + 1; b < s->order.access_count; b++) {
+static void oxi_shunt_refine_pairs(oxi_shunt_search *s, const oxi_shunt_gaps *gaps, bool *better) {
+    for (int32_t a = 0; a < gaps->count; a++)
+        for (int32_t b = a + 1; b < gaps->count; b++) {
             if (oxi_shunt_is_over(s)) return;
             oxi_shunt_recall(s);
-            s->placing.keep[a] = !s->placing.keep[a];
-            s->placing.keep[b] = !s->placing.keep[b];
+            s->placing.keep[gaps->access[a]] ^= 1;
+            s->placing.keep[gaps->access[b]] ^= 1;
             *better = oxi_shunt_run_trial(s) || *better;
         }
 }
@@ -173,8 +209,61 @@ static void oxi_shunt_refine_pins(oxi_shunt_search *s, bool *better) {
         }
 }
 
+/* What the gap costs the disk at least where it is not kept: where the host takes it, nothing. */
+static double oxi_shunt_gap_seconds(const oxi_shunt_search *s, int32_t access, int32_t item) {
+    const oxi_shunt_known *k = &s->p->known[item];
+    bool read = access + 1 < s->order.first[item + 1] && s->order.use[access + 1] & 1;
+    return read && !k->on_host && s->p->host_room == 0 ? k->load[1] : 0;
+}
+
+/* All ways to keep gaps from `from` on that fit and that the disk does in less than the best one takes. */
+static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from, double disk) {
+    if (gaps->left <= 0 || disk >= s->best->simulated || oxi_shunt_is_over(s)) return;
+    if (from == gaps->count) {
+        for (s->packing = 0; s->packing <= OXI_PACK_TIGHT; s->packing++, gaps->left--)
+            (void)oxi_shunt_run_trial(s);
+        return;
+    }
+    int32_t a = gaps->access[from], i = gaps->item[from], end;
+    uint64_t room = s->p->known[i].room, all = s->p->capacity - s->placing.pinned_bytes;
+    bool fits = true;
+    end = a + 1 < s->order.first[i + 1] ? s->order.at[a + 1] : s->order.slot_count;
+    s->placing.keep[a] = 0;
+    if (s->p->known[i].pinned) {
+        oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+        return;
+    }
+    for (int32_t j = s->order.at[a] + 1; j < end; j++) {
+        gaps->used[j] += room;
+        fits = fits && gaps->used[j] <= all;
+    }
+    s->placing.keep[a] = 1;
+    if (fits) oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+    for (int32_t j = s->order.at[a] + 1; j < end; j++) gaps->used[j] -= room;
+    s->placing.keep[a] = 0;
+    oxi_shunt_walk_gaps(s, gaps, from + 1, disk + oxi_shunt_gap_seconds(s, a, i));
+}
+
+/* Every way to pin, where there are few, with every way to keep. False: that was not done with in the end. */
+static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    enum { TRIES = 20000 };
+    gaps->left = TRIES;
+    for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++) {
+        for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
+        s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
+        if (s->placing.pinned_bytes > s->p->capacity) continue;
+        memset(s->placing.keep, 0, (size_t)s->order.access_count);
+        memset(gaps->used, 0, (size_t)s->order.slot_count * sizeof *gaps->used);
+        for (int32_t i = 0; i < s->p->item_count; i++) /* where it is used it is there */
+            for (int32_t a = s->order.first[i]; a < s->order.first[i + 1]; a++)
+                if (!oxi_shunt_is_apart(&s->p->known[i])) gaps->used[s->order.at[a]] += s->p->known[i].room;
+        oxi_shunt_walk_gaps(s, gaps, 0, 0);
+    }
+    return gaps->left > 0 && !oxi_shunt_is_over(s);
+}
+
 /* Every way to pin, where there are few: with what MIN makes of the rest, and then single changes of that. */
-static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
+static void oxi_shunt_refine_subsets(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
     static const double parts[] = {1, 0.7, 0.5};
     for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++)
         for (int k = 0; k < 6; k++) {
@@ -187,18 +276,18 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search *s) {
                 !oxi_shunt_place(s->p, &s->order, &c, &s->placing))
                 continue;
             if (oxi_shunt_run_trial(s)) s->best_choice = c;
-            for (int32_t a = 0; a < s->order.access_count; a++) {
-                s->placing.keep[a] ^= 1;
-                if (!oxi_shunt_run_trial(s)) s->placing.keep[a] ^= 1;
+            for (int32_t g = 0; g < gaps->count; g++) {
+                s->placing.keep[gaps->access[g]] ^= 1;
+                if (!oxi_shunt_run_trial(s)) s->placing.keep[gaps->access[g]] ^= 1;
             }
         }
 }
 
 /* A few changes at random, where there are few to choose from: of the best, or of the last ones, so that a
  * walk leads through ways that are worse. */
-static void oxi_shunt_shake(oxi_shunt_search *s) {
+static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
     enum { TRIES = 8000, WALK = 24 };
-    for (int t = 0; t < TRIES && !oxi_shunt_is_over(s); t++) {
+    for (int t = 0; t < TRIES && gaps->count > 0 && !oxi_shunt_is_over(s); t++) {
         bool walks = t / WALK % 2 == 1 && t % WALK > 0;
         if (!walks) oxi_shunt_recall(s);
         for (int k = 0; k < (walks ? 1 : 3 + t % 3); k++) {
@@ -208,7 +297,7 @@ static void oxi_shunt_shake(oxi_shunt_search *s) {
                 oxi_shunt_known *known = &s->p->known[s->rank[pick / 2 % (uint64_t)s->rank_count].item];
                 known->pinned = !known->pinned;
             } else {
-                s->placing.keep[pick % (uint64_t)s->order.access_count] ^= 1;
+                s->placing.keep[gaps->access[pick % (uint64_t)gaps->count]] ^= 1;
             }
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
@@ -216,22 +305,26 @@ static void oxi_shunt_shake(oxi_shunt_search *s) {
         s->packing = t & OXI_PACK_TIGHT;
         (void)oxi_shunt_run_trial(s);
     }
-    s->packing = s->best_choice.packing;
 }
 
 static void oxi_shunt_refine(oxi_shunt_search *s) {
     enum { FEW = 400, VERY_FEW = 64, SUBSETS = 5 };
-    bool better = s->found && s->order.access_count <= FEW;
-    if (s->found && s->order.access_count <= VERY_FEW && s->rank_count <= SUBSETS)
-        oxi_shunt_refine_subsets(s);
-    s->packing = s->best_choice.packing;
-    while (better && !oxi_shunt_is_over(s)) {
-        better = false;
-        oxi_shunt_refine_gaps(s, &better);
-        if (s->rank_count <= VERY_FEW) oxi_shunt_refine_pins(s, &better);
-        if (!better && s->order.access_count <= VERY_FEW) oxi_shunt_refine_pairs(s, &better);
+    bool better = s->found && s->order.access_count <= FEW, very_few = s->order.access_count <= VERY_FEW;
+    oxi_shunt_gaps gaps;
+    if (!better) return;
+    if (oxi_shunt_gaps_open(s, &gaps)) {
+        if (very_few && s->rank_count <= SUBSETS) oxi_shunt_refine_subsets(s, &gaps);
+        while (better && !oxi_shunt_is_over(s)) {
+            better = false;
+            s->packing = s->best_choice.packing;
+            oxi_shunt_refine_gaps(s, &gaps, &better);
+            if (s->rank_count <= VERY_FEW) oxi_shunt_refine_pins(s, &better);
+            if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
+        }
+        bool all = very_few && s->rank_count <= SUBSETS && oxi_shunt_refine_all(s, &gaps);
+        if (very_few && !all) oxi_shunt_shake(s, &gaps);
     }
-    if (s->found && s->order.access_count <= VERY_FEW) oxi_shunt_shake(s);
+    oxi_shunt_gaps_close(s, &gaps);
 }
 
 /* ---- second runs --------------------------------------------------------------------------------------- */
@@ -239,8 +332,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
 /* Tries the order with so many of the list; whether it is better, and stays. */
 static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *list, int32_t count) {
     oxi_shunt_order order, before = s->order;
-    oxi_shunt_plan *best = s->best;
-    bool found = s->found;
+    int64_t improved = s->improved;
     uint8_t *pins = (uint8_t *)oxi_alloc((size_t)s->p->item_count + 1), *keep = s->best_keep;
     uint8_t *placing = s->placing.keep;
     if (!pins || !oxi_shunt_order_with(s->p, &s->original, list, count, &order)) {
@@ -253,10 +345,10 @@ static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *l
     s->best_keep = (uint8_t *)oxi_shunt_list(accesses, 1);
     s->order = order;
     if (s->placing.keep && s->best_keep) {
-        if (found) (void)oxi_shunt_try(s, &s->best_choice);
-        if (s->best == best && oxi_now() < s->end) oxi_shunt_try_all(s);
+        (void)oxi_shunt_try(s, &s->best_choice);
+        if (s->improved == improved && oxi_now() < s->end) oxi_shunt_try_all(s);
     }
-    bool better = s->best != best || s->found != found;
+    bool better = s->improved != improved;
     if (better) {
         oxi_shunt_unlist(keep, (size_t)before.access_count, 1);
         oxi_shunt_unlist(placing, (size_t)before.access_count, 1);
