@@ -232,8 +232,9 @@ typedef struct oxi_row_sums {
 typedef struct oxi_recurrence {
     int64_t keys, columns;
     const float *q, *k, *erase, *write; /* erase NULL: nothing is erased */
-    const float *decay;                 /* as factors: a number a row, or rows decay_step apart */
-    int64_t decay_step;                 /* or 0 */
+    bool wide;                          /* decays are of each number */
+    const float *decay;                 /* factors of rows, or, wide, logarithms in rows decay_step apart */
+    int64_t decay_step;
     const float *v, *from;
     float *out, *to;
     int64_t from_step, to_step; /* from row to row */

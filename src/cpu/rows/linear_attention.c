@@ -12,7 +12,7 @@ typedef struct oxi_memory_job {
     const oxi_kernels *kernels;
     oxi_lane lane;
     int64_t length, keys, values, columns, tiles; /* columns of a task */
-    bool wide;                                    /* decays are of each number */
+    bool wide, decays_lie;                        /* decays are of each number; are read where they lie */
     bool direct;                                  /* the memory is read and written where it lies */
     char *scratch; /* of each lane: q k decay erase write [keys], v out [columns], memory [keys][columns],
                     * decays likewise */
@@ -32,11 +32,6 @@ static char *oxi_memory_at(const ox_tensor *t, int64_t head, int64_t row, int64_
            oxi_signed_bytes(t->dtype, head * t->stride[0] + row * t->stride[1] + column * t->stride[2]);
 }
 
-static void oxi_memory_exp(const oxi_memory_job *job, int64_t n, char *numbers) {
-    const void *in = numbers;
-    job->kernels->map[OXI_OP_exp][job->lane](n, &in, numbers, &oxi_plain_numbers);
-}
-
 /* kernels->linear_attention in f64. */
 static void oxi_memory_step_f64(const oxi_recurrence *r) {
     const double *q = (const double *)(const void *)r->q, *k = (const double *)(const void *)r->k,
@@ -49,7 +44,7 @@ static void oxi_memory_step_f64(const oxi_recurrence *r) {
         double z = 0, y = 0;
         for (int64_t i = 0; erase && i < r->keys; i++) z += erase[i] * from[i * r->from_step + c];
         for (int64_t i = 0; i < r->keys; i++) {
-            double left = r->decay_step ? decay[i * r->decay_step + c] : decay[i];
+            double left = r->wide ? exp(decay[i * r->decay_step + c]) : decay[i];
             double m = from[i * r->from_step + c] * left + k[i] * v[c];
             if (erase) m += write[i] * z;
             to[i * r->to_step + c] = m;
@@ -60,7 +55,7 @@ static void oxi_memory_step_f64(const oxi_recurrence *r) {
 }
 
 /* What position t of a head has, into the places that r tells. */
-static void oxi_memory_position(const oxi_memory_job *job, const oxi_recurrence *r, int64_t head, int64_t t,
+static void oxi_memory_position(const oxi_memory_job *job, oxi_recurrence *r, int64_t head, int64_t t,
                                 int64_t column) {
     static const int operand[] = {0, 1, 5, 6};
     const float *rows[] = {r->q, r->k, r->erase, r->write};
@@ -73,16 +68,19 @@ static void oxi_memory_position(const oxi_memory_job *job, const oxi_recurrence 
     oxi_memory_load(job, v, head * v->stride[0] + t * v->stride[1] + column * v->stride[2], r->columns,
                     (char *)r->v);
     int64_t at = head * decay->stride[0] + t * decay->stride[1];
-    if (!job->wide) {
+    const void *rows_of_decay = r->decay;
+    if (!r->wide) {
         oxi_memory_load(job, decay, at, job->keys, (char *)r->decay);
-        oxi_memory_exp(job, job->keys, (char *)r->decay);
-        return;
+        job->kernels->map[OXI_OP_exp][job->lane](job->keys, &rows_of_decay, (char *)r->decay,
+                                                 &oxi_plain_numbers);
+    } else if (job->decays_lie) {
+        r->decay = (const float *)(const void *)oxi_ptr(decay) + at + column;
+        r->decay_step = decay->stride[2];
+    } else {
+        for (int64_t i = 0; i < job->keys; i++)
+            oxi_memory_load(job, decay, at + i * decay->stride[2] + column * decay->stride[3], r->columns,
+                            (char *)r->decay + (size_t)(i * r->decay_step) * job->number);
     }
-    for (int64_t i = 0; i < job->keys; i++) {
-        char *row = (char *)r->decay + (size_t)(i * r->decay_step) * job->number;
-        oxi_memory_load(job, decay, at + i * decay->stride[2] + column * decay->stride[3], r->columns, row);
-    }
-    oxi_memory_exp(job, job->keys * r->columns, (char *)r->decay);
 }
 
 /* Rows of the memory between where they lie and `scratch`. */
@@ -118,8 +116,9 @@ static void oxi_memory_task(void *arg, int64_t index, int lane) {
     r.v = (float *)(void *)(at += row);
     r.out = (float *)(void *)(at += line);
     char *memory = at + line, *decays = memory + (job->direct ? 0 : (size_t)job->keys * line);
+    r.wide = job->wide;
     if (job->wide) r.decay = (float *)(void *)decays;
-    r.decay_step = job->wide ? r.columns : 0;
+    r.decay_step = r.columns;
     r.from = r.to = (float *)(void *)memory;
     r.from_step = r.to_step = job->columns;
     if (job->direct) {
@@ -162,6 +161,9 @@ static ox_status oxi_cpu_recurrence(const oxi_call *call) {
     job.wide = call->in[3]->ndim == 4;
     job.direct = (state->dtype == OX_F32 || state->dtype == OX_F64) && state->stride[2] == 1 &&
                  out->stride[2] == 1 && job.length > 0;
+    const ox_tensor *decay = call->in[3];
+    job.decays_lie = job.wide && job.lane == OXI_LANE_F32 && decay->dtype == OX_F32 &&
+                     decay->stride[3] == 1 && decay->shape[3] == job.values;
     const int64_t count = q->shape[0] * job.tiles, lanes = oxi_lanes(count);
     const size_t columns = (size_t)job.columns;
     const bool fits = oxi_mul_size((size_t)job.keys, (columns * 2 + 5) * job.number, &tile) &&

@@ -424,20 +424,21 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
 /* ---- matrices of heads --------------------------------------------------------------------------------- */
 
 /* The matrices that make a head's plain keys [heads, latent, plain] and values [heads, value, latent] of the
- * latent, of one in the file. */
+ * latent, of one in the file. Values lie in it as products take them; keys do not, and are in f32. */
 static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox_tensor **keys,
                                  ox_tensor **values) {
     const oxi_llm_numbers *n = &model->numbers;
     const int64_t plain = n->latent_key - model->rope.size;
     ox_tensor *both =
         ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight, 0, OX_SHAPE(l->heads, plain + n->latent_value));
-    if (both && both->dtype != OX_F32) both = ox_cast(both, OX_F32);
-    *keys = ox_transpose(ox_narrow(both, 1, 0, plain), 1, 2);
+    ox_tensor *wide = ox_narrow(both, 1, 0, plain);
+    if (wide && wide->dtype != OX_F32) wide = ox_cast(wide, OX_F32);
+    *keys = ox_transpose(wide, 1, 2);
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }
 
 /* Matrices that are multiplied head by head are kept as the products want them: in their dtype on the CPU, in
- * f32 elsewhere, but those that stream. Of one that is split, blocks become f16. */
+ * f32 elsewhere, but those that stream. Of one that is split, blocks of keys become f16. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
                                                OXI_LLM_MERGE_DOWN};
@@ -447,10 +448,11 @@ static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer 
     const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
     if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
         ox_tensor *made[2] = {NULL, NULL};
-        const ox_dtype dtype = !keeps ? OX_F32 : oxi_is_block(up->dtype) ? OX_F16 : up->dtype;
+        const bool blocks = oxi_is_block(up->dtype);
+        const ox_dtype dtype[2] = {!keeps ? OX_F32 : blocks ? OX_F16 : up->dtype, keeps ? up->dtype : OX_F32};
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
-            made[i] = ox_cast(ox_contiguous(made[i]), dtype);
+            made[i] = ox_cast(ox_contiguous(made[i]), dtype[i]);
             ox_release(p[roles[i]].weight);
             p[roles[i]].weight = ox_retain(made[i]);
             done = done && made[i];

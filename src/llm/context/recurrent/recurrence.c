@@ -84,21 +84,42 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
+/* sum + x k of one tap, or of two in one pass where the CPU computes; sum NULL: 0. */
+static ox_tensor *oxi_llm_add_taps(ox_tensor *sum, ox_tensor *const *x, ox_tensor *const *k, int count) {
+    ox_tensor *in[5] = {sum, x[0], k[0], x[1], k[1]}, *out = NULL;
+    const double no_numbers = 0;
+    if (count == 1) return sum ? ox_addcmul_(sum, x[0], k[0], 1) : ox_mul(x[0], k[0]);
+    const char *text = sum ? "a b c addcmul d e addcmul ;" : "a b * c d addcmul ;";
+    return oxi_chain_run(text, sum ? in : in + 1, sum ? 5 : 4, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+}
+
 /* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a
- * kernel [taps, channels]. The rows before the batch are the layer's state. */
+ * kernel [taps, channels]. The rows before the batch are the layer's state; a single position reads them
+ * where they lie. */
 static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, int64_t apart,
                                         ox_tensor *kept, ox_tensor **written, ox_tensor *x) {
     if (!x) return NULL;
     const int64_t taps = kernel->shape[0], before = (taps - 1) * apart, count = x->shape[0];
-    ox_tensor *list[2];
-    list[0] = oxi_llm_state_or_zeros(model, *written, kept, OX_SHAPE(before, kernel->shape[1]));
+    const bool one = count == 1 && before > 0;
+    const int most = model->device == ox_cpu() ? 2 : 1;
+    ox_tensor *list[2], *old, *sum = NULL;
+    old = oxi_llm_state_or_zeros(model, *written, kept, OX_SHAPE(before, kernel->shape[1]));
+    list[0] = one ? ox_narrow(old, 0, 1, before - 1) : old;
     list[1] = x;
     if (!list[0]) return NULL;
-    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels] */
-    ox_tensor *out = ox_mul(ox_narrow(all, 0, 0, count), ox_select(kernel, 0, 0));
-    for (int64_t k = 1; k < taps; k++)
-        out = ox_addcmul_(out, ox_narrow(all, 0, k * apart, count), ox_select(kernel, 0, k), 1);
-    return oxi_llm_write_state(written, ox_clone(ox_narrow(all, 0, count, before))) ? out : NULL;
+    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels], or what is kept of them */
+    for (int64_t k = 0, next; k < taps; k = next) {
+        ox_tensor *rows[2] = {NULL, NULL}, *weights[2] = {NULL, NULL};
+        next = k + most < taps ? k + most : taps;
+        for (int64_t i = k; i < next; i++) {
+            rows[i - k] = !one ? ox_narrow(all, 0, i * apart, count)
+                          : i < taps - 1 ? ox_narrow(old, 0, i * apart, 1)
+                                         : x;
+            weights[i - k] = ox_select(kernel, 0, i);
+        }
+        if (!(sum = oxi_llm_add_taps(sum, rows, weights, (int)(next - k)))) return NULL;
+    }
+    return oxi_llm_write_state(written, one ? all : ox_clone(ox_narrow(all, 0, count, before))) ? sum : NULL;
 }
 
 /* The same over the last positions, with the layer's bias if there is one. */
