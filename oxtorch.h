@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xb74d7830
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x4ba1beb9
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -13405,6 +13405,7 @@ double sum,squares;}oxi_row_sums;
 typedef struct oxi_recurrence{
 int64_t keys,columns;
 const float*q,*k,*erase,*write;
+bool wide;
 const float*decay;
 int64_t decay_step;
 const float*v,*from;
@@ -25196,7 +25197,7 @@ const oxi_call*call;
 const oxi_kernels*kernels;
 oxi_lane lane;
 int64_t length,keys,values,columns,tiles;
-bool wide;
+bool wide,decays_lie;
 bool direct;
 char*scratch;
 size_t lane_bytes,number;}oxi_memory_job;
@@ -25206,9 +25207,6 @@ const char*from=oxi_ptr(t)+oxi_signed_bytes(t->dtype,offset);
 job->kernels->load[t->dtype][job->lane](n,from,t->shape[last]==1?0:t->stride[last],to);}
 static char*oxi_memory_at(const ox_tensor*t,int64_t head,int64_t row,int64_t column){
 return oxi_ptr(t)+oxi_signed_bytes(t->dtype,head*t->stride[0]+row*t->stride[1]+column*t->stride[2]);}
-static void oxi_memory_exp(const oxi_memory_job*job,int64_t n,char*numbers){
-const void*in=numbers;
-job->kernels->map[OXI_OP_exp][job->lane](n,&in,numbers,&oxi_plain_numbers);}
 static void oxi_memory_step_f64(const oxi_recurrence*r){
 const double*q=(const double*)(const void*)r->q,*k=(const double*)(const void*)r->k,
  *v=(const double*)(const void*)r->v,*from=(const double*)(const void*)r->from,
@@ -25219,13 +25217,13 @@ for(int64_t c=0;c<r->columns;c++){
 double z=0,y=0;
 for(int64_t i=0;erase&&i<r->keys;i++)z+=erase[i]*from[i*r->from_step +c];
 for(int64_t i=0;i<r->keys;i++){
-double left=r->decay_step?decay[i*r->decay_step +c]:decay[i];
+double left=r->wide?exp(decay[i*r->decay_step +c]):decay[i];
 double m=from[i*r->from_step +c]*left+k[i]*v[c];
 if(erase)m+=write[i]*z;
 to[i*r->to_step +c]=m;
 y+=q[i]*m;}
 out[c]=y;}}
-static void oxi_memory_position(const oxi_memory_job*job,const oxi_recurrence*r,int64_t head,int64_t t,
+static void oxi_memory_position(const oxi_memory_job*job,oxi_recurrence*r,int64_t head,int64_t t,
  int64_t column){
 static const int operand[]={0,1,5,6};
 const float*rows[]={r->q,r->k,r->erase,r->write};
@@ -25236,14 +25234,16 @@ if(one)
 oxi_memory_load(job,one,head*one->stride[0]+t*one->stride[1],job->keys,(char*)rows[i]);}
 oxi_memory_load(job,v,head*v->stride[0]+t*v->stride[1]+column*v->stride[2],r->columns,(char*)r->v);
 int64_t at=head*decay->stride[0]+t*decay->stride[1];
-if(!job->wide){
+const void*rows_of_decay=r->decay;
+if(!r->wide){
 oxi_memory_load(job,decay,at,job->keys,(char*)r->decay);
-oxi_memory_exp(job,job->keys,(char*)r->decay);
-return;}
-for(int64_t i=0;i<job->keys;i++){
-char*row=(char*)r->decay+(size_t)(i*r->decay_step)*job->number;
-oxi_memory_load(job,decay,at+i*decay->stride[2]+column*decay->stride[3],r->columns,row);}
-oxi_memory_exp(job,job->keys*r->columns,(char*)r->decay);}
+job->kernels->map[OXI_OP_exp][job->lane](job->keys,&rows_of_decay,(char*)r->decay,&oxi_plain_numbers);
+ }else if(job->decays_lie){
+r->decay=(const float*)(const void*)oxi_ptr(decay)+at+column;
+r->decay_step=decay->stride[2];}else{
+for(int64_t i=0;i<job->keys;i++)
+oxi_memory_load(job,decay,at+i*decay->stride[2]+column*decay->stride[3],r->columns,
+ (char*)r->decay+(size_t)(i*r->decay_step)*job->number);}}
 static void oxi_memory_move(const oxi_memory_job*job,int64_t head,int64_t column,int64_t columns,
  char*scratch,bool back){
 const ox_tensor*state=job->call->in[4],*out=job->call->out[0];
@@ -25272,8 +25272,9 @@ r.write=(float*)(void*)(at+=2*row);
 r.v=(float*)(void*)(at+=row);
 r.out=(float*)(void*)(at+=line);
 char*memory=at+line,*decays=memory+(job->direct?0:(size_t)job->keys*line);
+r.wide=job->wide;
 if(job->wide)r.decay=(float*)(void*)decays;
-r.decay_step=job->wide?r.columns:0;
+r.decay_step=r.columns;
 r.from=r.to=(float*)(void*)memory;
 r.from_step=r.to_step=job->columns;
 if(job->direct){
@@ -25311,6 +25312,9 @@ job.tiles=oxi_parts(job.values,job.columns);
 job.wide=call->in[3]->ndim==4;
 job.direct=(state->dtype==OX_F32||state->dtype==OX_F64)&&state->stride[2]==1&&
  out->stride[2]==1&&job.length>0;
+const ox_tensor*decay=call->in[3];
+job.decays_lie=job.wide&&job.lane==OXI_LANE_F32&&decay->dtype==OX_F32&&
+ decay->stride[3]==1&&decay->shape[3]==job.values;
 const int64_t count=q->shape[0]*job.tiles,lanes=oxi_lanes(count);
 const size_t columns=(size_t)job.columns;
 const bool fits=oxi_mul_size((size_t)job.keys,(columns*2+5)*job.number,&tile)&&
@@ -28741,7 +28745,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb74d7830
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4ba1beb9
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -30498,7 +30502,7 @@ k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16c);}
 }
 /* >>cpu/kernels/linear_attention.inc */
 OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count){
-enum{most=4};
+enum{most=4,line=16,ahead=16};
 const int used=vectors?vectors:1;
 vf v[most],z[most],y[most];
 for(int j=0;j<used;j++){
@@ -30509,15 +30513,18 @@ for(int64_t i=0;r->erase&&i<r->keys;i++,from+=r->from_step){
 vf erase=vf_set1(r->erase[i]);
 for(int j=0;j<used;j++)
 z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),erase,z[j]);}
-const float*decay=r->decay+(r->decay_step?at:0);
+const float*decay=r->decay+(r->wide?at:0);
 float*to=r->to+at;
 from=r->from+at;
 for(int64_t i=0;i<r->keys;i++,from+=r->from_step,to+=r->to_step){
+for(int c=0;c<used*VF;c+=line){
+OXI_PREFETCH_READ(from+ahead*r->from_step +c);
+OXI_PREFETCH_WRITE(to+ahead*r->to_step +c);}
 vf k=vf_set1(r->k[i]),q=vf_set1(r->q[i]),write=vf_set1(r->erase?r->write[i]:0);
 for(int j=0;j<used;j++){
 vf m=vectors?vf_load(from+j*VF):vf_load_n(from,count);
-vf left= !r->decay_step?vf_set1(r->decay[i]):vectors?vf_load(decay+i*r->decay_step +j*VF)
- :vf_load_n(decay+i*r->decay_step,count);
+vf left= !r->wide?vf_set1(r->decay[i]):vectors?vf_exp(vf_load(decay+i*r->decay_step +j*VF))
+ :vf_exp(vf_load_n(decay+i*r->decay_step,count));
 m=vf_fma(k,v[j],vf_mul(m,left));
 if(r->erase)m=vf_fma(write,z[j],m);
 if(vectors)

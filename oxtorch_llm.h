@@ -15809,8 +15809,9 @@ static void oxi_llm_split_latent(const ox_llm*model,const oxi_llm_layer*l,ox_ten
 const oxi_llm_numbers*n= &model->numbers;
 const int64_t plain=n->latent_key-model->rope.size;
 ox_tensor*both=ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight,0,OX_SHAPE(l->heads,plain+n->latent_value));
-if(both&&both->dtype!=OX_F32)both=ox_cast(both,OX_F32);
-*keys=ox_transpose(ox_narrow(both,1,0,plain),1,2);
+ox_tensor*wide=ox_narrow(both,1,0,plain);
+if(wide&&wide->dtype!=OX_F32)wide=ox_cast(wide,OX_F32);
+*keys=ox_transpose(wide,1,2);
 *values=ox_narrow(both,1,plain,n->latent_value);}
 static ox_status oxi_llm_place_head_matrices(const ox_llm*model,oxi_llm_layer*l){
 static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP,
@@ -15821,10 +15822,11 @@ ox_scope scope=ox_scope_begin();
 const ox_tensor*up=p[OXI_LLM_LATENT_UP].weight;
 if(up&&l->attends&&model->numbers.latent&&ox_device_of(up)==model->device){
 ox_tensor*made[2]={NULL,NULL};
-const ox_dtype dtype= !keeps?OX_F32:oxi_is_block(up->dtype)?OX_F16:up->dtype;
+const bool blocks=oxi_is_block(up->dtype);
+const ox_dtype dtype[2]={!keeps?OX_F32:blocks?OX_F16:up->dtype,keeps?up->dtype:OX_F32};
 oxi_llm_split_latent(model,l,&made[0],&made[1]);
 for(int i=0;i<2;i++){
-made[i]=ox_cast(ox_contiguous(made[i]),dtype);
+made[i]=ox_cast(ox_contiguous(made[i]),dtype[i]);
 ox_release(p[roles[i]].weight);
 p[roles[i]].weight=ox_retain(made[i]);
 done=done&&made[i];}
@@ -16709,19 +16711,32 @@ const ox_llm_context*context=batch->context;
 const oxi_llm_mixing*m= &context->model->numbers.mixing;
 return oxi_llm_state_or_zeros(context->model,context->written[index].memory,
  context->states[index].memory,OX_SHAPE(m->heads,m->key,m->value));}
+static ox_tensor*oxi_llm_add_taps(ox_tensor*sum,ox_tensor*const*x,ox_tensor*const*k,int count){
+ox_tensor*in[5]={sum,x[0],k[0],x[1],k[1]},*out=NULL;
+const double no_numbers=0;
+if(count==1)return sum?ox_addcmul_(sum,x[0],k[0],1):ox_mul(x[0],k[0]);
+const char*text=sum?"a b c addcmul d e addcmul ;":"a b * c d addcmul ;";
+return oxi_chain_run(text,sum?in:in+1,sum?5:4,&no_numbers,0,&out)==OX_OK?out:NULL;}
 static ox_tensor*oxi_llm_convolve_over(const ox_llm*model,ox_tensor*kernel,int64_t apart,
  ox_tensor*kept,ox_tensor**written,ox_tensor*x){
 if(!x)return NULL;
 const int64_t taps=kernel->shape[0],before=(taps-1)*apart,count=x->shape[0];
-ox_tensor*list[2];
-list[0]=oxi_llm_state_or_zeros(model,*written,kept,OX_SHAPE(before,kernel->shape[1]));
+const bool one=count==1&&before>0;
+const int most=model->device==ox_cpu()?2:1;
+ox_tensor*list[2],*old,*sum=NULL;
+old=oxi_llm_state_or_zeros(model,*written,kept,OX_SHAPE(before,kernel->shape[1]));
+list[0]=one?ox_narrow(old,0,1,before -1):old;
 list[1]=x;
 if(!list[0])return NULL;
 ox_tensor*all=ox_cat(list,2,0);
-ox_tensor*out=ox_mul(ox_narrow(all,0,0,count),ox_select(kernel,0,0));
-for(int64_t k=1;k<taps;k++)
-out=ox_addcmul_(out,ox_narrow(all,0,k*apart,count),ox_select(kernel,0,k),1);
-return oxi_llm_write_state(written,ox_clone(ox_narrow(all,0,count,before)))?out:NULL;}
+for(int64_t k=0,next;k<taps;k=next){
+ox_tensor*rows[2]={NULL,NULL},*weights[2]={NULL,NULL};
+next=k+most<taps?k+most:taps;
+for(int64_t i=k;i<next;i++){
+rows[i-k]= !one?ox_narrow(all,0,i*apart,count):i<taps-1?ox_narrow(old,0,i*apart,1):x;
+weights[i-k]=ox_select(kernel,0,i);}
+if(!(sum=oxi_llm_add_taps(sum,rows,weights,(int)(next-k))))return NULL;}
+return oxi_llm_write_state(written,one?all:ox_clone(ox_narrow(all,0,count,before)))?sum:NULL;}
 static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;
 const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV];

@@ -5936,7 +5936,7 @@ static ox_tensor*oxi_binary_probs(ox_tensor*const*p){
 return p[0]?p[0]:ox_sigmoid(p[1]);}
 static ox_tensor*oxi_class_probs(ox_tensor*const*p){
 return p[0]?ox_div(p[0],ox_sum(p[0],OX_DIMS(-1),true)):ox_softmax(p[1],-1);}
-static ox_tensor*oxi_class_logits(ox_tensor*const*p){
+static ox_tensor*oxi_categorical_logits(ox_tensor*const*p){
 return p[0]?ox_log(oxi_inside_0_1(oxi_class_probs(p))):ox_log_softmax(p[1],-1);}
 static ox_tensor*oxi_softplus_of(ox_tensor*x){
 return ox_neg(ox_logsigmoid(ox_neg(x)));}
@@ -6099,7 +6099,7 @@ OXI_MOMENT_OF(mean,binomial,oxi_times(oxi_binary_probs(p),(double)d->count))
 OXI_MOMENT_OF(variance,binomial,oxi_times(oxi_variance_bernoulli(d,p),(double)d->count))
 OXI_DENSITY(categorical){
 (void)d;
-ox_tensor*logits=oxi_class_logits(p),*at=ox_unsqueeze(ox_cast(x,OX_I64),-1);
+ox_tensor*logits=oxi_categorical_logits(p),*at=ox_unsqueeze(ox_cast(x,OX_I64),-1);
 if(!logits|| !at)return NULL;
 ox_tensor*one=ox_narrow(logits,-1,0,1),*both[2]={one,at};
 ox_shape shape;
@@ -6109,13 +6109,13 @@ shape.dim[shape.ndim-1]=logits->shape[logits->ndim-1];
 return ox_squeeze(ox_gather(ox_expand(logits,shape),-1,at),-1);}
 OXI_MOMENT(entropy,categorical){
 (void)d;
-ox_tensor*probs=oxi_class_probs(p),*logits=oxi_class_logits(p);
+ox_tensor*probs=oxi_class_probs(p),*logits=oxi_categorical_logits(p);
 return ox_neg(oxi_sum_last(ox_where(ox_eq_number(probs,0),ox_number(0),ox_mul(probs,logits))));}
 OXI_MOMENT_OF(mean,categorical,(void)p,oxi_not_there("mean"))
 OXI_MOMENT_OF(variance,categorical,(void)p,oxi_not_there("variance"))
 OXI_DENSITY(multinomial){
 (void)d;
-ox_tensor*logits=oxi_class_logits(p);
+ox_tensor*logits=oxi_categorical_logits(p);
 ox_tensor*terms=ox_where(ox_eq_number(x,0),ox_number(0),ox_mul(x,logits));
 ox_tensor*ways=ox_sub(ox_lgamma(oxi_plus(oxi_sum_last(x),1)),oxi_sum_last(ox_lgamma(oxi_plus(x,1))));
 return ox_add(ways,oxi_sum_last(terms));}

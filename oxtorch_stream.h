@@ -4476,9 +4476,8 @@ static uint64_t oxi_shunt_mix(uint64_t hash,uint64_t word){
 hash=(hash^word)*0x9e3779b97f4a7c15u;
 return hash^hash>>29;}
 static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
-return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR|| <<<<<<<HEAD
-m->kind==OXI_ATTR_NUMBERS|| =======m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES|| >>>>>>>plan
-(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
+ m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
 for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++)
 if(!oxi_shunt_varies(m,node->op))

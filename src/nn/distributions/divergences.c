@@ -66,7 +66,7 @@ OXI_DIVERGENCE(binomial) {
 }
 OXI_DIVERGENCE(categorical) {
     (void)d;
-    ox_tensor *logs = ox_sub(oxi_class_logits(p), oxi_class_logits(q));
+    ox_tensor *logs = ox_sub(oxi_categorical_logits(p), oxi_categorical_logits(q));
     return oxi_sum_last(oxi_outcome(oxi_class_probs(p), oxi_class_probs(q), logs));
 }
 OXI_DIVERGENCE(poisson) {
