@@ -98,7 +98,7 @@ $(BUILD)/amalgamate: tools/amalgamate.c
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
 # The tables of docs/OPERATIONS.md are generated as well.
-$(BUILD)/op_table: tools/op_table.c src/ops/ops.def $(wildcard src/*/api.def) src/ops/ops.h
+$(BUILD)/op_table: tools/op_table.c src/ops/ops.def $(wildcard src/*/*.def) src/ops/ops.h
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@

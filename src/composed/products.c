@@ -168,8 +168,8 @@ OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_
 
 enum { OXI_MULTI_DOT_MOST = 64 };
 
-/* Matrix i has size[i] rows and size[i + 1] columns; matrices first to last cost[first][last] multiplications,
- * those up to cut[first][last] before the others. */
+/* Matrix i has size[i] rows and size[i + 1] columns; first to last cost[first][last] multiplications, those up
+ * to cut[first][last] before the others. */
 typedef struct oxi_multi_dot {
     ox_tensor *list[OXI_MULTI_DOT_MOST];
     double size[OXI_MULTI_DOT_MOST + 1], cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
@@ -182,7 +182,8 @@ static void oxi_multi_dot_order(oxi_multi_dot *m, int count) {
             const int last = i + span;
             m->cost[i][last] = INFINITY;
             for (int k = i; k < last; k++) {
-                double c = m->cost[i][k] + m->cost[k + 1][last] + m->size[i] * m->size[k + 1] * m->size[last + 1];
+                double c = m->cost[i][k] + m->cost[k + 1][last] +
+                           m->size[i] * m->size[k + 1] * m->size[last + 1];
                 if (c >= m->cost[i][last]) continue;
                 m->cost[i][last] = c;
                 m->cut[i][last] = (unsigned char)k;

@@ -258,7 +258,8 @@ static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backwa
     ox_status status = oxi_gradients_by_chain(b, &values);
     if (status != OX_OK) return status;
     for (int i = 0; i < call->in_count && i < 3; i++) {
-        const oxi_formula *f = b->wants[i] && row->formula[i] && !b->grad[i] ? oxi_formula_of(call->op, i) : NULL;
+        const bool open = b->wants[i] && row->formula[i] && !b->grad[i];
+        const oxi_formula *f = open ? oxi_formula_of(call->op, i) : NULL;
         if (!f) continue;
         b->grad[i] = oxi_formula_value(f, &values);
         if (!b->grad[i]) return ox_error();

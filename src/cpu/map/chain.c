@@ -8,7 +8,7 @@ typedef struct oxi_chain_work {
     const oxi_chain *program;
     oxi_map_kernel kernel[OXI_CHAIN_STEPS];
     oxi_map_numbers numbers[OXI_CHAIN_STEPS];
-    oxi_load_kernel load[OXI_CHAIN_OPERANDS];   /* NULL: the operand's elements are the lane's, or conditions */
+    oxi_load_kernel load[OXI_CHAIN_OPERANDS]; /* NULL: the operand's elements are the lane's, or conditions */
     oxi_store_kernel store[OXI_MAX_OUT];        /* NULL: the result's elements are the lane's */
     bool streams[OXI_MAX_OUT], direct;          /* past the caches; the last step's result where it belongs */
     const char *constant[OXI_CHAIN_OPERANDS + OXI_CHAIN_NUMBERS]; /* tiles full of what is one number */
@@ -52,7 +52,8 @@ static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
     const oxi_chain_work *work = (const oxi_chain_work *)arg;
     const oxi_chain *program = work->program;
     const void *value[OXI_CHAIN_OPERANDS + OXI_CHAIN_NUMBERS + OXI_CHAIN_STEPS];
-    char *tiles = work->tiles + lane * work->lane_bytes, *loaded = tiles + program->tile_count * work->tile_bytes;
+    char *tiles = work->tiles + lane * work->lane_bytes;
+    char *loaded = tiles + program->tile_count * work->tile_bytes;
     char *gathered = loaded + program->operand_count * work->tile_bytes;
     int last = program->step_count - 1;
     for (int i = 0; i < program->operand_count; i++)
@@ -149,7 +150,8 @@ static ox_status oxi_cpu_chain(const oxi_call *call) {
     memset(&work, 0, sizeof work);
     work.program = program;
     if (!oxi_chain_find_kernels(&work, k, lane))
-        return oxi_fail(OX_ERR_UNSUPPORTED, "chain: no kernel for %s", ox_dtype_name(oxi_compute_dtype(call)));
+        return oxi_fail(OX_ERR_UNSUPPORTED, "chain: no kernel for %s",
+                        ox_dtype_name(oxi_compute_dtype(call)));
     oxi_walk_begin(&w, call->out[0]->ndim, call->out[0]->shape);
     for (int r = 0; r < program->result_count; r++) oxi_walk_add(&w, call->out[r]);
     for (int i = 0; i < program->operand_count; i++) oxi_walk_add(&w, call->in[i]);
@@ -158,7 +160,8 @@ static ox_status oxi_cpu_chain(const oxi_call *call) {
     oxi_chain_plan(&work, k, &w, call, lane);
     int64_t most = oxi_min_i64(OXI_CHAIN_TILE_BYTES / oxi_lane_bytes(lane), w.numel), grain = 1 << 14;
     work.tile_bytes = oxi_round_up(most * oxi_lane_bytes(lane), OXI_LINE);
-    work.lane_bytes = (program->tile_count + program->operand_count) * work.tile_bytes + oxi_round_up(most * 8, OXI_LINE);
+    work.lane_bytes = (program->tile_count + program->operand_count) * work.tile_bytes +
+                      oxi_round_up(most * 8, OXI_LINE);
     int64_t shared = oxi_chain_fill_constants(&work, k, call, lane, most, NULL);
     size_t held = (size_t)(shared + oxi_walk_lanes(&w, grain) * work.lane_bytes);
     char near_by[OXI_MAP_NEAR + OXI_LINE], *line = near_by + (0 - (uintptr_t)near_by) % OXI_LINE;

@@ -191,7 +191,8 @@ OXI_UNUSED static const oxi_chain *oxi_chain_of(const char *text) {
         if (!oxi_atomic_load(&oxi_chain_texts[place].ready)) {
             oxi_lock_take(&oxi_chain_text_lock);
             const oxi_chain *chain = NULL;
-            if (!oxi_atomic_load(&oxi_chain_texts[place].ready) && (chain = oxi_chain_read_text(text)) != NULL) {
+            if (!oxi_atomic_load(&oxi_chain_texts[place].ready) &&
+                (chain = oxi_chain_read_text(text)) != NULL) {
                 strcpy(oxi_chain_texts[place].text, text);
                 oxi_chain_texts[place].chain = chain;
                 oxi_atomic_store(&oxi_chain_texts[place].ready, 1);
@@ -230,7 +231,8 @@ static int oxi_chain_text(const oxi_chain *chain, char *out, size_t room) {
             size_t left = (size_t)used < room ? room - (size_t)used : 0;
             char *at = left ? out + used : NULL;
             int value = i < count ? step->in[i] : 0;
-            int more = i == count ? snprintf(at, left, "%s -> t%d; ", oxi_op_row_of((oxi_op)step->op)->name, k)
+            int more = i == count
+                           ? snprintf(at, left, "%s -> t%d; ", oxi_op_row_of((oxi_op)step->op)->name, k)
                        : value < OXI_CHAIN_OPERANDS ? snprintf(at, left, "%c ", 'a' + value)
                        : value < oxi_chain_value(0) ? snprintf(at, left, "n%d ", value - OXI_CHAIN_OPERANDS)
                                                     : snprintf(at, left, "t%d ", value - oxi_chain_value(0));

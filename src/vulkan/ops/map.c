@@ -192,74 +192,94 @@ static oxi_vk_shader oxi_vk_map_shader(oxi_map_shader shader, uint32_t lane) {
     return shader == OXI_MAP_SHADER_plain ? OXI_VK_SHADER_map_plain : OXI_VK_SHADER_map_function;
 }
 
-static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *out = call->out[0];
+/* A dispatch in the making: the result is operand 0 of the walk. */
+typedef struct oxi_vk_map_job {
     oxi_vk_map_params params;
     oxi_vk_dispatch dispatch;
-    oxi_walk w;
-    memset(&params, 0, sizeof params);
-    memset(&dispatch, 0, sizeof dispatch);
-    ox_dtype compute = oxi_vk_map_compute(call), from[3] = {OX_F32, OX_F32, OX_F32};
-    uint32_t lane = oxi_vk_map_lane(call), immediate = 0;
-    int operand[3] = {0, 0, 0}; /* places in the walk */
-    oxi_walk_begin(&w, out->ndim, out->shape);
-    oxi_vk_walk_add(&w, out);
-    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_walk walk;
+    int operand[3];                  /* places in the walk; 0: absent, or a number */
+    ox_dtype from[3];
+    uint32_t lane, immediate;
+} oxi_vk_map_job;
+
+static void oxi_vk_map_operands(oxi_vk_map_job *job, const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    oxi_walk_begin(&job->walk, out->ndim, out->shape);
+    oxi_vk_walk_add(&job->walk, out);
+    oxi_vk_bind(&job->dispatch, 0, out, true);
+    for (int i = 0; i < 3; i++) job->from[i] = OX_F32;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
-        from[i] = t->dtype;
+        job->from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
             bool mask = i == 0 && oxi_vk_has_mask(call);
-            from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
-            immediate |= 2u << i;
+            job->from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : job->lane,
+                                                job->params.immediate[i]);
+            job->immediate |= 2u << i;
             continue;
         }
-        operand[i] = w.operands;
-        oxi_vk_walk_add(&w, t);
-        oxi_vk_bind(&dispatch, 1 + i, t, false);
+        job->operand[i] = job->walk.operands;
+        oxi_vk_walk_add(&job->walk, t);
+        oxi_vk_bind(&job->dispatch, 1 + i, t, false);
     }
-    oxi_vk_bind_rest(&dispatch);
-    oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
-    if (w.numel == 0) return OX_OK;
-    int transposed = oxi_vk_is_copy(call) && lane == OXI_VK_LANE_RAW ? oxi_vk_transposed_dim(&w) : -1;
-    if (transposed >= 0) return oxi_vk_transpose(d, &w, transposed, &dispatch);
-    params.n = (uint32_t)w.numel;
-    params.ndim = (uint32_t)w.ndim;
+    oxi_vk_bind_rest(&job->dispatch);
+    oxi_walk_ready(&job->walk, OXI_WALK_MEMORY_ORDER);
+}
+
+/* Sizes, places and the numbers among the attributes. */
+static void oxi_vk_map_fill(oxi_vk_map_job *job, const oxi_call *call, ox_dtype compute) {
+    const oxi_walk *w = &job->walk;
+    oxi_vk_map_params *params = &job->params;
     double f[3] = {0, 0, 0};
+    params->n = (uint32_t)w->numel;
+    params->ndim = (uint32_t)w->ndim;
+    params->bits = 8u * (uint32_t)oxi_info(compute)->block_bytes;
     oxi_attrs_numbers(call->op, &call->attr, f, 3);
-    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(f[i]);
-    params.bits = 8u * (uint32_t)oxi_info(compute)->block_bytes;
-    bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
-    if (wide)
-        oxi_vk_map_doubles(f, &params);
+    for (int i = 0; i < 3; i++) params->f[i] = oxi_vk_float_bits(f[i]);
+    if (job->lane == OXI_LANE_F64 || job->lane == OXI_LANE_C64)
+        oxi_vk_map_doubles(f, params);
     else
-        oxi_vk_map_whole(call, f, lane, params.whole);
+        oxi_vk_map_whole(call, f, job->lane, params->whole);
     for (int k = 0; k < 4; k++) {
-        int place = k == 0 ? 0 : operand[k - 1];
-        if (k > 0 && place == 0) continue; /* absent, or a number */
-        params.at[k] = oxi_vk_walk_at(&w, place);
-        for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[place][e];
+        int place = k == 0 ? 0 : job->operand[k - 1];
+        if (k > 0 && place == 0) continue;
+        params->at[k] = oxi_vk_walk_at(w, place);
+        for (int e = 0; e < w->ndim; e++) params->stride[e][k] = (uint32_t)w->stride[place][e];
     }
-    for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    uint32_t width = oxi_vk_width(out->dtype);
-    bool packed = width < 2 && oxi_vk_map_packs(&w);
+    for (int e = 0; e < w->ndim; e++) params->shape[e] = (uint32_t)w->shape[e];
+    job->dispatch.params = params;
+    job->dispatch.param_bytes = sizeof *params;
+}
+
+static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
+    const ox_dtype compute = oxi_vk_map_compute(call), to = call->out[0]->dtype;
+    oxi_vk_map_job job;
+    memset(&job, 0, sizeof job);
+    job.lane = oxi_vk_map_lane(call);
+    oxi_vk_map_operands(&job, call);
+    if (job.walk.numel == 0) return OX_OK;
+    bool copies = oxi_vk_is_copy(call) && job.lane == OXI_VK_LANE_RAW;
+    int transposed = copies ? oxi_vk_transposed_dim(&job.walk) : -1;
+    if (transposed >= 0) return oxi_vk_transpose(d, &job.walk, transposed, &job.dispatch);
+    oxi_vk_map_fill(&job, call, compute);
+    uint32_t width = oxi_vk_width(to);
+    bool packed = width < 2 && oxi_vk_map_packs(&job.walk);
     uint32_t each = packed ? 4u >> width : 1;
-    uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
+    uint32_t quads = oxi_vk_map_quads(d, &job.walk, job.operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_map_row row = oxi_map_row_of(call->op);
-    dispatch.shader = oxi_vk_map_shader(row.shader, lane);
-    dispatch.special.map.op = (uint32_t)row.code;
-    dispatch.special.map.lane = lane;
-    dispatch.special.map.to = (uint32_t)out->dtype;
-    for (int i = 0; i < 3; i++) dispatch.special.map.from[i] = (uint32_t)from[i];
-    dispatch.special.map.packed = packed && !quads;
-    dispatch.special.map.immediate = immediate;
-    dispatch.special.map.compute = (uint32_t)compute;
-    dispatch.special.map.each = quads ? 1 : each;
-    dispatch.special.map.count = (uint32_t)call->in_count;
-    dispatch.special.map.quads = quads;
-    dispatch.params = &params;
-    dispatch.param_bytes = sizeof params;
-    oxi_vk_invocations(&dispatch, ((uint64_t)w.numel + each - 1) / each);
-    return oxi_vk_record(d, &dispatch);
+    job.dispatch.shader = oxi_vk_map_shader(row.shader, job.lane);
+    oxi_vk_map_specials *special = &job.dispatch.special.map;
+    special->op = (uint32_t)row.code;
+    special->lane = job.lane;
+    special->to = (uint32_t)to;
+    for (int i = 0; i < 3; i++) special->from[i] = (uint32_t)job.from[i];
+    special->packed = packed && !quads;
+    special->immediate = job.immediate;
+    special->compute = (uint32_t)compute;
+    special->each = quads ? 1 : each;
+    special->count = (uint32_t)call->in_count;
+    special->quads = quads;
+    oxi_vk_invocations(&job.dispatch, ((uint64_t)job.walk.numel + each - 1) / each);
+    return oxi_vk_record(d, &job.dispatch);
 }
