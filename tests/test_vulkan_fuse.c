@@ -192,6 +192,50 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
 static int attention(const operands *o, ox_tensor **r) { return attends(o, r, false, 0, 1); }
 static int attention_of_norms(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1); }
 static int attention_of_large(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1e22); }
+/* A second layer turns by what the first one's rope has worked out, .. */
+static int attention_twice(const operands *o, ox_tensor **r) {
+    (void)attends(o, r, false, 0, 1);
+    return attends(o, r, false, 0, 2);
+}
+/* .. unless the position has changed. */
+static int attention_moved(const operands *o, ox_tensor **r) {
+    (void)attends(o, r, false, 0, 1);
+    (void)ox_copy_(o->positions, ox_add(o->positions, ox_ones_like(o->positions)));
+    return attends(o, r, false, 0, 1);
+}
+
+/* Without rope: keys and values go into their caches as they are. */
+static int attention_plain(const operands *o, ox_tensor **r) {
+    const int64_t rows = o->heads->shape[0], kept = 3;
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.causal = true;
+    desc.query_start = kept;
+    ox_tensor *all = ox_transpose(o->heads, 0, 1), *keys = ox_narrow(o->cache, 0, 1, 2);
+    (void)ox_copy_(ox_narrow(keys, 1, kept, rows), ox_narrow(all, 0, 0, 2));
+    (void)ox_copy_(ox_narrow(o->values, 1, kept, rows), ox_narrow(all, 0, 2, 2));
+    r[0] = ox_scaled_dot_product_attention(all, ox_narrow(keys, 1, 0, kept + rows),
+                                           ox_narrow(o->values, 1, 0, kept + rows), &desc);
+    r[1] = o->cache;
+    r[2] = o->values;
+    return 3;
+}
+/* Copies that only look like those: their attention never comes, or is to others. */
+static int not_that_plain(const operands *o, ox_tensor **r) {
+    const int64_t rows = o->heads->shape[0];
+    ox_tensor *all = ox_transpose(o->heads, 0, 1), *keys = ox_narrow(o->cache, 0, 1, 2);
+    (void)ox_copy_(ox_narrow(keys, 1, 2, rows), ox_narrow(all, 0, 0, 2));
+    (void)ox_copy_(ox_narrow(o->values, 1, 1, rows), ox_narrow(all, 0, 2, 2));
+    r[0] = ox_scaled_dot_product_attention(all, ox_narrow(keys, 1, 0, 2 + rows),
+                                           ox_narrow(o->values, 1, 0, 2 + rows), NULL);
+    (void)ox_copy_(ox_narrow(keys, 1, 0, rows), ox_narrow(all, 0, 1, 2));
+    (void)ox_copy_(ox_narrow(keys, 1, 1, rows), ox_narrow(keys, 1, 0, rows));
+    (void)ox_copy_(ox_narrow(o->values, 1, 0, rows), ox_narrow(all, 0, 0, 2));
+    r[1] = o->cache;
+    r[2] = o->values;
+    return 3;
+}
+
 static int attention_before(const operands *o, ox_tensor **r) { return attends(o, r, false, 1, 1); }
 
 /* The values go elsewhere than what attention reads. */
@@ -261,8 +305,12 @@ static const row table[] = {
     {"norm that goes, sum, norm", norm_that_goes, 2, 3, false},
     {"norm, sum, products", products_of_sum, 2, 3, false},
     {"heads", heads, 1, 3, true},
-    {"attention", attention, 1, 1, true},
-    {"attention of norms", attention_of_norms, 1, 1, true},
+    {"attention", attention, 2, 1, true}, /* what rope turns by is a dispatch of its own, of all layers */
+    {"attention of norms", attention_of_norms, 2, 1, true},
+    {"attention twice", attention_twice, 4, 1, true}, /* and what is attended to is made twice as large */
+    {"attention at two positions", attention_moved, 0, 3, true},
+    {"attention without rope", attention_plain, 1, 1, true},
+    {"not that attention without rope", not_that_plain, 0, 3, true},
     {"attention of norms of large numbers", attention_of_large, 0, 3, true}, /* their squares are infinite */
     {"attention before the newest", attention_before, 0, 3, true},
     {"not that attention", not_that_attention, 0, 3, true},

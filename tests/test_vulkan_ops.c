@@ -156,6 +156,41 @@ static double distance(ox_tensor *got, ox_tensor *want) {
     return got && want ? off / most : 1;
 }
 
+static ox_tensor *ids_of(ox_tensor *ids, int way) {
+    switch (way) {
+    case 0: return ids;
+    case 1: return ox_transpose(ids, 0, 1);
+    case 2: return ox_narrow(ids, 1, 1, 2);
+    case 3: return ox_select(ids, 0, 1);
+    case 4: return ox_expand(ox_narrow(ids, 0, 0, 1), OX_SHAPE(4, 3));
+    default: return ox_narrow(ids, 0, 0, 0);
+    }
+}
+
+/* Rows of blocks that indices pick: of a part of the matrix, by indices of any layout, in range or not. */
+static void check_picked(ox_dtype dtype) {
+    const char *name = ox_dtype_name(dtype);
+    const int64_t numbers[6] = {5, 0, 3, 3, 1, 2};
+    ox_tensor *whole = blocks_of(dtype, 9, 512, 255), *w = ox_narrow(whole, 0, 2, 6);
+    ox_tensor *v = ox_narrow(there(whole), 0, 2, 6);
+    ox_tensor *ids = ox_cast(ox_from_data(numbers, OX_SHAPE(2, 3), OX_I64), OX_I32), *far = there(ids);
+    for (int i = 0; i < 6; i++) {
+        ox_tensor *got = back(ox_embedding(ids_of(far, i), v)), *want = ox_embedding(ids_of(ids, i), w);
+        CHECK_MSG(got && ox_allclose(got, want, 0, 0, true), "%s, indices %d: %s", name, i, ox_error_text());
+    }
+    for (int64_t wrong = -1; wrong <= 6; wrong += 7) {
+        const int64_t some[3] = {4, wrong, 1};
+        ox_tensor *got = ox_embedding(there(ox_from_data(some, OX_SHAPE(3), OX_I64)), v);
+        CHECK_MSG(got && !ox_to(got, ox_cpu()) && ox_error() == OX_ERR_INDEX, "%s: %d", name, (int)wrong);
+        CHECK_MSG(strstr(ox_error_text(), "is out of range for a size of 6"), "%s", ox_error_text());
+        ox_error_clear();
+        ox_tensor *rows = back(got), *last = ox_embedding(ox_from_data(some + 2, OX_SHAPE(1), OX_I64), w);
+        CHECK_MSG(ox_item(ox_amax(ox_abs(ox_narrow(rows, 0, 1, 1)), OX_ALL_DIMS, false)) == 0 &&
+                      ox_allclose(ox_narrow(rows, 0, 2, 1), last, 0, 0, true),
+                  "%s: a row that is not there", name);
+    }
+}
+
 static void check_blocks(void) {
     int64_t detours = ox_memory_get_stats().detours;
     for (int dtype = OX_Q4_0; dtype <= OX_Q2_0; dtype++)
@@ -164,6 +199,7 @@ static void check_blocks(void) {
             ox_tensor *ids = ox_arange(6, -1, -1, OX_I64);
             CHECK_MSG(ox_allclose(back(ox_embedding(there(ids), v)), ox_embedding(ids, w), 0, 0, true),
                       "%s expanded: %s", ox_dtype_name((ox_dtype)dtype), ox_error_text());
+            check_picked((ox_dtype)dtype);
             w = blocks_of((ox_dtype)dtype, 40, 512, 0x3f);
             v = there(w);
             for (int rows = 3; rows < 100; rows += 61)

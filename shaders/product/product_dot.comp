@@ -28,8 +28,7 @@ uint slot_of(const uint i) {
 // dispatch and takes longer than what it does. They are taken as they are before the norm's factor, which
 // changes no rounding and comes at the end (PLAIN_FACTOR), or with all of it.
 const bool PLAIN_FACTOR = KIND == NORM_RMS && !BIASED, TOGETHER = LANES >= 4;
-const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x,
-           AT_ONCE = ROUNDS < 4 ? ROUNDS : 4;
+const uint AT_ONCE = ROUNDS < 4 ? ROUNDS : 4;
 
 shared uint quarter[TOGETHER ? 1 : gl_WorkGroupSize.x];
 
@@ -61,12 +60,14 @@ int sum_of_sixteen(int x) {
 void take_four(const uint row, const uint four, const vec4 x) {
     uvec4 bits = floatBitsToUint(x) & 0x7fffffffu; /* as bits NaN is above all */
     float one = uintBitsToFloat(most_of_sixteen(max(max(bits.x, bits.y), max(bits.z, bits.w)))) / 127;
-    ivec4 q = ivec4(roundEven(x * (one > 0 ? 1 / one : 0)));
-    int whole = sum_of_sixteen(q.x + q.y + (q.z + q.w));
+    precise vec4 q = x * (one > 0 ? 1 / one : 0);
+    q = q + 12582912; /* rounds to even, the number in the lowest bits, which takes less than converting */
+    uvec4 b = floatBitsToUint(q) & 0xff;
+    uint bytes = b.x | b.y << 8 | b.z << 16 | b.w << 24;
+    int whole = sum_of_sixteen(dotPacked4x8EXT(int(bytes), 0x01010101));
     if (four >= FOURS) return;
     uint place = row * (INNER / 16) + slot_of(four / 4);
-    uvec4 b = uvec4(q) & 0xff;
-    quants[place][four & 3] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
+    quants[place][four & 3] = bytes;
     if (four % 4 == 0) sizes[place] = vec2(one, one * float(whole));
 }
 // A row; the sum of the squares of `factor` times its numbers before the weights (PLAIN_FACTOR).
@@ -79,13 +80,16 @@ float take_fours(const uint row, const uint from, const float mean, const float 
             uint four = first + i * gl_WorkGroupSize.x;
             x[i] = vec4(0);
             if (four >= FOURS) continue;
+            source s;
+            if (HELD > 0) s = held[i];
+            else s = source_at(row, from, 4 * four);
             if (!PLAIN_FACTOR) {
-                x[i] = normalized(row, from, 4 * four, mean, factor);
+                x[i] = normalized(s, mean, factor);
                 continue;
             }
-            vec4 plain = factor * plain_at(row, from, 4 * four);
+            vec4 plain = factor * plain_of(s);
             sum += dot(plain, plain);
-            x[i] = plain * norm_weight(4 * four);
+            x[i] = WEIGHTED ? plain * s.weight : plain;
         }
         [[dont_unroll]] for (uint i = 0; i < AT_ONCE; i++) {
             take_four(row, first + i * gl_WorkGroupSize.x, x[0]);
@@ -95,24 +99,29 @@ float take_fours(const uint row, const uint from, const float mean, const float 
     return sum;
 }
 void take_quants(const uint at) {
+    float mean, factor;
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
-        float mean = 0, factor = 1, last = 1;
-        take_other(row);
+        float last = 1;
+        mean = 0;
+        factor = 1;
+        hold_row(row, from);
+        take_other(row, from);
         if (KIND == NORM_LAYER) mean = mean_of(row, from);
         if (KIND != 0 && !PLAIN_FACTOR)
-            factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
+            factor = norm_factor(SUM_SQUARES, row, from, mean, sum_of_row(SUM_SQUARES, row, from, mean, 1));
         for (uint attempt = 0; attempt < 2; attempt++) {
             float sum = take_fours(row, from, mean, factor);
             if (!PLAIN_FACTOR || attempt == 1) break;
-            factor = last = norm_factor(false, row, from, 0, sum);
+            factor = last = norm_factor(SUM_SQUARES, row, from, 0, sum);
             if (last >= 1e-18 && last <= 1e12) break;
             last = 1; /* numbers near the range's ends are taken at size 1 */
         }
         if (gl_LocalInvocationID.x == 0) factors[row] = last;
-        remember_row(row, mean, factor);
+        if (ROWS > 1) row_is_made(row, mean, factor);
     }
     barrier();
+    if (ROWS == 1) row_is_made(0, mean, factor); /* while others go on */
 }
 // ---- weights ----
 

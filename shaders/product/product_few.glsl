@@ -37,7 +37,9 @@ float sum_of_all(float sum) {
         }
         barrier();
     }
-    uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
+    const uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
+    if (LANES > 1 && count <= LANES) /* little code: it is fetched anew for each dispatch */
+        return subgroupAdd(id % LANES < count ? partial[id % LANES] : 0);
     uint from = LANES == 1 ? gl_WorkGroupSize.x : 0;
     sum = 0;
     for (uint i = 0; i < count; i++) sum += partial[from + i];
@@ -48,34 +50,66 @@ float sum_of_all(float sum) {
 
 float other_factor = 0;    // what the other row is multiplied by
 
-vec4 other_at(const uint row, const uint k) {
-    return uintBitsToFloat(w1.d[(P_other + row * P_k + k) >> 2]);
-}
 vec4 weights_at(const uint at, const uint k) {
     return uintBitsToFloat(w3.d[(at + k) >> 2]);
 }
-// Numbers k .. k + 3 of a row before its norm.
-vec4 plain_at(const uint row, const uint from, const uint k) {
-    vec4 x = wide_a(F32, from + k);
+// What numbers k .. k + 3 of a row are made from, as it lies.
+struct source {
+    vec4 x, other, other_weight, weight, bias;
+};
+source source_at(const uint row, const uint from, const uint k) {
+    source s;
+    s.x = wide_a(F32, from + k);
+    if (ADDED) s.other = uintBitsToFloat(w1.d[(P_other + row * P_k + k) >> 2]);
+    if (ADDED) s.other_weight = weights_at(P_other_weight, k);
+    if (WEIGHTED) s.weight = weights_at(P_norm_weight, k);
+    if (BIASED) s.bias = weights_at(P_norm_bias, k);
+    return s;
+}
+// Invocation i of a workgroup takes fours i, i + THREADS .. of a row. Those of a short row are fetched once,
+// all together, before the first of them is needed.
+const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x,
+           HELD = (KIND != 0 || ADDED) && ROUNDS <= 2 ? ROUNDS : 0;
+source held[HELD > 0 ? HELD : 1];
+
+uint four_in_round(const uint round) {
+    return gl_LocalInvocationID.x + round * gl_WorkGroupSize.x;
+}
+void hold_row(const uint row, const uint from) {
+    [[unroll]] for (uint i = 0; i < HELD; i++)
+        if (four_in_round(i) < FOURS) held[i] = source_at(row, from, 4 * four_in_round(i));
+}
+// Before the norm.
+vec4 plain_of(const source s) {
+    vec4 x = s.x;
     if (ADDED) {
-        precise vec4 y = other_at(row, k) * other_factor;
-        y = y * weights_at(P_other_weight, k);
+        precise vec4 y = s.other * other_factor;
+        y = y * s.other_weight;
         precise vec4 sum = x + y;
         x = sum;
     }
     return x;
 }
-float sum_of_squares(const bool other, const uint row, const uint from, const float shift, const float size) {
+// What a pass over a row adds up: its numbers, or the squares of their distances from `shift` times `size`,
+// of itself or of the other row.
+const uint SUM_NUMBERS = 0, SUM_SQUARES = 1, SUM_OTHER = 2;
+float part_of_sum(const uint what, const source s, const float shift, const float size) {
+    vec4 x = what == SUM_OTHER ? s.other : plain_of(s);
+    if (what == SUM_NUMBERS) return dot(x, vec4(1));
+    x = size * (x - shift);
+    return dot(x, x);
+}
+float sum_of_row(const uint what, const uint row, const uint from, const float shift, const float size) {
     float sum = 0;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x) {
-        vec4 x = size * ((other ? other_at(row, k) : plain_at(row, from, k)) - shift);
-        sum += dot(x, x);
-    }
+    [[unroll]] for (uint i = 0; i < HELD; i++)
+        if (four_in_round(i) < FOURS) sum += part_of_sum(what, held[i], shift, size);
+    for (uint four = four_in_round(HELD); four < FOURS; four += gl_WorkGroupSize.x)
+        sum += part_of_sum(what, source_at(row, from, 4 * four), shift, size);
     return sum;
 }
 // What a row's distances from `shift` are multiplied by, from the invocations' sums of their squares; squares
 // that leave the range of f32 are taken again, of numbers of another size.
-float norm_factor(const bool other, const uint row, const uint from, const float shift, float sum) {
+float norm_factor(const uint what, const uint row, const uint from, const float shift, float sum) {
     float size = 1;
     for (uint attempt = 0; attempt < 2; attempt++) {
         sum = sum_of_all(sum) / float(P_k);
@@ -83,52 +117,59 @@ float norm_factor(const bool other, const uint row, const uint from, const float
         if (!(sum < 1e37)) size = 5.42101086e-20;
         else if (sum < 1e-25) size = 1.84467441e19;
         else break;
-        sum = sum_of_squares(other, row, from, shift, size);
+        sum = sum_of_row(what, row, from, shift, size);
     }
-    float epsilon = uintBitsToFloat(other ? P_other_epsilon : P_epsilon);
+    float epsilon = uintBitsToFloat(what == SUM_OTHER ? P_other_epsilon : P_epsilon);
     precise float squares = sum + epsilon * size * size;
     return size / sqrt(squares);
 }
 // Before anything else of a row is asked for.
-void take_other(const uint row) {
-    if (ADDED) other_factor = norm_factor(true, row, 0, 0, sum_of_squares(true, row, 0, 0, 1));
+void take_other(const uint row, const uint from) {
+    if (ADDED) other_factor = norm_factor(SUM_OTHER, row, from, 0, sum_of_row(SUM_OTHER, row, from, 0, 1));
 }
 float mean_of(const uint row, const uint from) {
-    float sum = 0;
-    for (uint k = 4 * gl_LocalInvocationID.x; k < P_k; k += 4 * gl_WorkGroupSize.x)
-        sum += dot(plain_at(row, from, k), vec4(1));
-    return sum_of_all(sum) / float(P_k);
+    return sum_of_all(sum_of_row(SUM_NUMBERS, row, from, 0, 1)) / float(P_k);
 }
-vec4 norm_weight(const uint k) {
-    return WEIGHTED ? weights_at(P_norm_weight, k) : vec4(1);
-}
-// Numbers k .. k + 3 of a row of a.
-vec4 normalized(const uint row, const uint from, const uint k, const float mean, const float factor) {
-    precise vec4 r = plain_at(row, from, k);
+// Four numbers of a row of a.
+vec4 normalized(const source s, const float mean, const float factor) {
+    precise vec4 r = plain_of(s);
     if (KIND == 0) return r;
     if (KIND == NORM_LAYER) r = r - mean;
     r = r * factor;
-    if (WEIGHTED) r = r * weights_at(P_norm_weight, k);
-    if (BIASED) r = r + weights_at(P_norm_bias, k);
+    if (WEIGHTED) r = r * s.weight;
+    if (BIASED) r = r + s.bias;
     return r;
 }
-// What rows were made with, for those that are written behind the products: nobody waits for them there.
-vec3 made_with[WRITTEN ? ROWS : 1];
-void remember_row(const uint row, const float mean, const float factor) {
-    if (WRITTEN) made_with[row] = vec3(mean, factor, other_factor);
+void write_four(const uint row, const uint four, const vec4 x) {
+    uint to = P_normal + row * P_k + 4 * four;
+    if ((NORM & NORM_APART) == 0) w0.d[to >> 2] = floatBitsToUint(x);
+    else
+        for (uint j = 0; j < 4; j++) b4.d[to + j] = floatBitsToUint(x[j]);
 }
-// Each workgroup writes a share of each row.
+// Each workgroup writes a share of each row: of one that is held here, for only their stores are left; of
+// others behind the products, where nobody waits for them.
+vec3 made_with[WRITTEN && HELD == 0 ? ROWS : 1];
+void row_is_made(const uint row, const float mean, const float factor) {
+    if (!WRITTEN) return;
+    if (HELD == 0) {
+        made_with[row] = vec3(mean, factor, other_factor);
+        return;
+    }
+    uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y, group = group_index();
+    [[unroll]] for (uint i = 0; i < HELD; i++) {
+        uint four = four_in_round(i);
+        if (four < FOURS && four % groups == group) write_four(row, four, normalized(held[i], mean, factor));
+    }
+}
 void write_normal(const uint at) {
-    uint begin = 4 * (group_index() + gl_LocalInvocationID.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y),
-         step = 4 * gl_WorkGroupSize.x * gl_NumWorkGroups.x * gl_NumWorkGroups.y;
-    for (uint row = 0; row < ROWS && WRITTEN; row++) {
+    if (!WRITTEN || HELD > 0) return;
+    uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+    for (uint row = 0; row < ROWS; row++) {
         other_factor = made_with[row].z;
-        for (uint k = begin; k < P_k; k += step) {
-            vec4 x = normalized(row, at + row * P_row.y, k, made_with[row].x, made_with[row].y);
-            uint to = P_normal + row * P_k + k;
-            if ((NORM & NORM_APART) == 0) w0.d[to >> 2] = floatBitsToUint(x);
-            else
-                for (uint j = 0; j < 4; j++) b4.d[to + j] = floatBitsToUint(x[j]);
+        for (uint four = group_index() + gl_LocalInvocationID.x * groups; four < FOURS;
+             four += gl_WorkGroupSize.x * groups) {
+            source s = source_at(row, at + row * P_row.y, 4 * four);
+            write_four(row, four, normalized(s, made_with[row].x, made_with[row].y));
         }
     }
 }

@@ -49,18 +49,25 @@ void eight_b(const eight w, const uint e, const uvec2 k, inout vec4 x, inout vec
     }
 }
 void take_norm(const uint at) {
+    float mean, factor;
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
-        float mean = 0, factor = 1;
-        take_other(row);
+        mean = 0;
+        factor = 1;
+        hold_row(row, from);
+        take_other(row, from);
         if (KIND == NORM_LAYER) mean = mean_of(row, from);
         if (KIND != 0)
-            factor = norm_factor(false, row, from, mean, sum_of_squares(false, row, from, mean, 1));
-        for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
-            normal[(row * INNER + k) / 4] = normalized(row, from, k, mean, factor);
-        remember_row(row, mean, factor);
+            factor = norm_factor(SUM_SQUARES, row, from, mean, sum_of_row(SUM_SQUARES, row, from, mean, 1));
+        [[unroll]] for (uint i = 0; i < HELD; i++)
+            if (four_in_round(i) < FOURS)
+                normal[row * FOURS + four_in_round(i)] = normalized(held[i], mean, factor);
+        for (uint four = four_in_round(HELD); four < FOURS; four += gl_WorkGroupSize.x)
+            normal[row * FOURS + four] = normalized(source_at(row, from, 4 * four), mean, factor);
+        if (ROWS > 1) row_is_made(row, mean, factor);
     }
     barrier();
+    if (ROWS == 1) row_is_made(0, mean, factor); /* while others go on */
 }
 // Where in its pair of fours, or of blocks, chunk c begins.
 uvec2 place_of_chunk(const uint c) {

@@ -17,6 +17,7 @@ shared vec4 query[DEPTH / 4];
 shared float weights[THREADS], few[16];
 shared vec4 sums[512];
 
+const bool HALVES = CACHE == F16 || CACHE == BF16; // elements of the caches have 16 bits
 #include "rows/turned.glsl"
 
 #define DEFINE_EIGHT(name, block, wide)                                                           \
@@ -41,11 +42,11 @@ DEFINE_EIGHT(eight_v, b3, w3)
 
 // Keys and values of 16 bits are fetched ahead of their use, as they lie: an invocation's key, and the first
 // eights of AT_ONCE values. The newest ones are not there yet.
-const bool HALVES = CACHE == F16 || CACHE == BF16, FETCHES = HALVES && DEPTH <= 256;
+const bool FETCHES = HALVES && DEPTH <= 256;
 uvec4 next_key[FETCHES ? DEPTH / 8 : 1], next_values[AT_ONCE];
 
 bool is_newest(const uint key) {
-    return TURNS == 1 && key == P_newest;
+    return TURNS != 0 && key == P_newest;
 }
 void fetch_key(const uint row, const uint key, const uint end) {
     if (!FETCHES || key >= end || is_newest(key)) return;
@@ -59,10 +60,17 @@ void fetch_values(const uint row, const uint key0, const uint first, const uint 
         if (j < here && !is_newest(key0 + j)) next_values[u] = w3.d[(row + (key0 + j) * P_row.w) >> 3];
     }
 }
+vec4 newest_four(const uint i) { /* of a cache of f32 */
+    return uintBitsToFloat(uvec4(newest_bits[i], newest_bits[i + 1], newest_bits[i + 2], newest_bits[i + 3]));
+}
+void take_newest_key(const uint key) {
+    if (!FETCHES || !is_newest(key)) return;
+    [[unroll]] for (uint i = 0; i < DEPTH / 8; i++) next_key[i] = newest_words[i];
+}
 void key_eight(const uint e, const uint key, const uint i, out vec4 x, out vec4 y) {
-    if (is_newest(key)) {
-        x = newest[i / 4];
-        y = newest[i / 4 + 1];
+    if (!FETCHES && is_newest(key)) {
+        x = newest_four(i);
+        y = newest_four(i + 4);
     } else if (FETCHES) {
         x = four_halves(CACHE, next_key[i / 8].xy);
         y = four_halves(CACHE, next_key[i / 8].zw);
@@ -71,12 +79,13 @@ void key_eight(const uint e, const uint key, const uint i, out vec4 x, out vec4 
     }
 }
 void value_eight(const uint e, const uint key, const uint i, const uvec4 fetched, out vec4 x, out vec4 y) {
-    if (is_newest(key)) {
-        x = newest[(DEPTH + i) / 4];
-        y = newest[(DEPTH + i) / 4 + 1];
-    } else if (HALVES) {
-        x = four_halves(CACHE, fetched.xy);
-        y = four_halves(CACHE, fetched.zw);
+    if (HALVES) {
+        uvec4 words = is_newest(key) ? newest_words[(DEPTH + i) / 8] : fetched;
+        x = four_halves(CACHE, words.xy);
+        y = four_halves(CACHE, words.zw);
+    } else if (is_newest(key)) {
+        x = newest_four(DEPTH + i);
+        y = newest_four(DEPTH + i + 4);
     } else {
         eight_v(e, i, x, y);
     }
@@ -147,11 +156,10 @@ void main() {
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
     fetch_key(at.z, begin + lane, end);
-    if (TURNS == 1) {
+    if (TURNS != 0) {
         bool sees = P_newest >= begin && P_newest < end, keeps = sees && gl_WorkGroupID.y % P_group == 0;
         make_rows(gl_WorkGroupID.y, sees, part == 0, keeps);
-        if (keeps) keep_key(at.z + P_newest * P_row.z, 0, DEPTH);
-        if (keeps) keep_value(at.w + P_newest * P_row.w, DEPTH, DEPTH_V);
+        keep_newest(at.z + P_newest * P_row.z, at.w + P_newest * P_row.w, keeps);
     } else {
         for (uint i = lane; i < DEPTH; i += THREADS)
             query[i / 4][i & 3] =
@@ -166,6 +174,7 @@ void main() {
         float score = -INF;
         if (group < GROUPS) fetch_values(at.w + column, key0, group, GROUPS, here);
         if (key < end) {
+            take_newest_key(key);
             vec4 dots = vec4(0);
             [[unroll]] for (uint i = 0; i < DEPTH; i += 8) {
                 vec4 x, y;

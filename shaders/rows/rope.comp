@@ -14,6 +14,19 @@
 #include "common/wide.glsl"
 #include "rows/rope.glsl"
 
+// Cosine and sine of a frequency (in two floats) times a position, times `magnitude`: the angle is formed in
+// two floats and reduced exactly. scale: of the position, in two floats.
+vec2 turn_at(const vec2 frequency, const int position, const vec2 scale, const float magnitude) {
+    vec2 at = vec2(float(position), float(position - int(float(position))));
+    vec2 angle = mul2(mul2(frequency, at), scale);
+    int quarter;
+    vec2 r = turns_of(angle.x, quarter);
+    r = add2(r, vec2(angle.y, 0));
+    precise float c = magnitude * sine_of_quarter(r, quarter + 1),
+                  s = magnitude * sine_of_quarter(r, quarter);
+    return vec2(c, s);
+}
+
 DEFINE_LOAD(load_x, b1)
 DEFINE_LOAD(load_position, b2)
 DEFINE_STORE(store, b0)

@@ -1,15 +1,14 @@
 // turned.glsl - queries, and the key and value of the newest position, as attention_row.comp makes them
 // itself (TURNS) instead of finding them: rms_norm of each head (NORM), rope, and what is kept of key and
 // value in the cache's type. Each workgroup makes its head's own; one of them writes each result where calls
-// of their own would have. Raw rows lie in block 1, results in block 0; positions, frequencies, factors and
-// the norms' weights in block 4.
-#include "math/math_angle.glsl"
+// of their own would have. Raw rows lie in block 1, results in block 0; the turns of the position, a cosine
+// and a sine for each pair, and the norms' weights in block 4. With TURNS 2 there is no rope: P_pairs is 0.
 #include "rows/rope.glsl"
 
-shared vec4 raw_rows[TURNS == 1 ? DEPTH / 2 : 1];                // of q, of k
-shared vec4 newest[TURNS == 1 ? (DEPTH + DEPTH_V + 3) / 4 : 1];  // the key, the value, as they are kept
-
-DEFINE_LOAD(load_position, b4)
+shared vec4 raw_rows[TURNS != 0 ? DEPTH / 2 : 1];                // of q, of k
+// The key and the value as they are kept: bits of each element, and words of two.
+shared uint newest_bits[TURNS != 0 ? DEPTH + DEPTH_V : 1];
+shared uvec4 newest_words[TURNS != 0 && HALVES ? (DEPTH + DEPTH_V) / 8 : 1];
 
 vec4 four_of_raw(const uint i) {
     return raw_rows[i / 4];
@@ -27,8 +26,8 @@ float factor_of_raw(const uint side) {
     return 1 / sqrt(squares);
 }
 
-float as_kept(const float x) {
-    return uintBitsToFloat(f32_of(CACHE, narrow_of_f32(CACHE, floatBitsToUint(x))));
+uint as_kept(const float x) {
+    return narrow_of_f32(CACHE, floatBitsToUint(x));
 }
 // Element i of the row of q (side 0) or k, with its norm; `writes` that too.
 float normed(const uint side, const uint head, const uint i, const float factor, const bool writes) {
@@ -41,30 +40,24 @@ float normed(const uint side, const uint head, const uint i, const float factor,
 }
 void put_turned(const uint side, const uint head, const uint i, const float x, const bool writes) {
     if (side == 0) query[i / 4][i & 3] = x;
-    else newest[i / 4][i & 3] = as_kept(x);
-    if (writes) b0.d[P_turned_at[side] + head * P_turned_head[side] + i] = floatBitsToUint(x);
+    else newest_bits[i] = as_kept(x);
+    if (TURNS == 1 && writes) b0.d[P_turned_at[side] + head * P_turned_head[side] + i] = floatBitsToUint(x);
 }
 // The turn of pair `place`, where there is one.
 vec2 turn_of(const uint place) {
     if (place >= P_pairs) return vec2(0);
-    uint f = P_frequencies + 2 * place;
-    vec2 angle = vec2(uintBitsToFloat(b4.d[f]), uintBitsToFloat(b4.d[f + 1]));
-    if (FACTORS == 1)
-        angle = div2(angle, vec2(uintBitsToFloat(b4.d[P_factors + place * P_factors_stride]), 0));
-    int position = int(load_position(POSITIONS, P_position).x);
-    return turn_at(angle, position, uintBitsToFloat(P_turn_scale), uintBitsToFloat(P_magnitude));
+    uint t = P_turns + 2 * place;
+    return vec2(uintBitsToFloat(b4.d[t]), uintBitsToFloat(b4.d[t + 1]));
 }
-// Pair `place` of a row, or the element behind the pairs that stays as it is.
+// Pair `place` of a row, or the element behind the pairs that stays as it is, which is done twice.
 void turn_place(const uint side, const uint head, const uint place, const vec2 turn, const float factor,
                 const bool writes) {
-    uint pairs = P_pairs;
-    if (place >= pairs) {
-        put_turned(side, head, place + pairs, normed(side, head, place + pairs, factor, writes), writes);
-        return;
-    }
-    uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
+    const bool turns = place < P_pairs;
+    uint first = turns && INTERLEAVED == 1 ? 2 * place : place, second = first + 1;
+    if (INTERLEAVED == 0 || !turns) second = place + P_pairs;
+    if (!turns) first = second;
     float a = normed(side, head, first, factor, writes), b = normed(side, head, second, factor, writes);
-    vec2 r = turned_pair(a, b, turn);
+    vec2 r = turns ? turned_pair(a, b, turn) : vec2(a);
     put_turned(side, head, first, r.x, writes);
     put_turned(side, head, second, r.y, writes);
 }
@@ -76,7 +69,7 @@ void make_rows(const uint head, const bool sees, const bool writes_q, const bool
         raw_rows[(DEPTH + i) / 4][i & 3] = uintBitsToFloat(b1.d[P_raw_at.y + own * P_raw_head.y + i]);
     }
     for (uint i = lane; i < DEPTH_V && sees; i += THREADS)
-        newest[(DEPTH + i) / 4][i & 3] = as_kept(uintBitsToFloat(b1.d[P_raw_at.z + own * P_raw_head.z + i]));
+        newest_bits[DEPTH + i] = as_kept(uintBitsToFloat(b1.d[P_raw_at.z + own * P_raw_head.z + i]));
     vec2 turn = turn_of(lane % each); /* while the rows are on their way */
     barrier();
     if (NORM == 1) {
@@ -91,18 +84,19 @@ void make_rows(const uint head, const bool sees, const bool writes_q, const bool
     }
     barrier();
 }
-// Keeps elements first .. first + size - 1 of `newest` in a row of a cache that begins at element `to`.
-#define DEFINE_KEEP(name, block)                                                                         \
-    void name(const uint to, const uint first, const uint size) {                                        \
-        uint each = CACHE == F32 ? 1 : 2;                                                                \
-        for (uint i = each * gl_LocalInvocationID.x; i < size; i += each * THREADS) {                    \
-            uint e = first + i, word = narrow_of_f32(CACHE, floatBitsToUint(newest[e / 4][e & 3]));      \
-            if (each == 2) {                                                                             \
-                e++;                                                                                     \
-                word |= narrow_of_f32(CACHE, floatBitsToUint(newest[e / 4][e & 3])) << 16;               \
-            }                                                                                            \
-            block.d[(to + i) / each] = word;                                                             \
-        }                                                                                                \
+// Makes words of the newest key and value; `keeps`: in the rows of the caches too that begin at these
+// elements.
+void keep_newest(const uint key_at, const uint value_at, const bool keeps) {
+    const uint each = HALVES ? 2 : 1;
+    for (uint i = gl_LocalInvocationID.x; i < (DEPTH + DEPTH_V) / each; i += THREADS) {
+        uint e = each * i, word = newest_bits[e];
+        if (HALVES) {
+            word |= newest_bits[e + 1] << 16;
+            newest_words[i / 4][i & 3] = word;
+        }
+        if (!keeps) continue;
+        if (e < DEPTH) b2.d[(key_at + e) / each] = word;
+        else b3.d[(value_at + e - DEPTH) / each] = word;
     }
-DEFINE_KEEP(keep_key, b2)
-DEFINE_KEEP(keep_value, b3)
+    barrier();
+}

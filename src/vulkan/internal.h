@@ -211,12 +211,24 @@ typedef enum oxi_vk_shader {
     OXI_VK_SHADER_COUNT
 } oxi_vk_shader;
 
-/* Frequencies of rope that are on the device. */
+/* Frequencies of rope that are on the device, and behind them as many pairs of one and zero. */
 typedef struct oxi_vk_frequency {
     double base;
     int64_t dims;
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
+
+/* What rope turns pairs by at a position, cosines and sines that are on the device: of that position as long
+ * as it, and the factors, are not written anew. */
+typedef struct oxi_vk_turns {
+    double base, scale, magnitude;
+    int64_t dims;
+    ox_dtype dtype;                    /* of the position */
+    const oxi_vk_chunk *of[2];         /* the position; the factors or NULL */
+    uint64_t at[2];                    /* their bytes in the block */
+    int64_t written[2], carried[2];    /* when they were written last */
+    oxi_vk_chunk *chunk;
+} oxi_vk_turns;
 
 /* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded
  * while the other runs. A box: what goes up, what shaders found wrong, what comes down. */
@@ -244,10 +256,10 @@ typedef struct oxi_vk_held_call {
     ox_storage storage[OXI_VK_HELD_IN], result_storage;
 } oxi_vk_held_call;
 
-/* A rope that is held back, with the norm before it and the copy behind it where there are any. */
+/* A rope that is held back, with the norm before it and the copy behind it; any of them may be missing. */
 typedef struct oxi_vk_held_turn {
     oxi_vk_held_call heads, rope, copy;
-    bool normed, copied;
+    bool normed, turned, copied;
 } oxi_vk_held_turn;
 
 typedef struct oxi_vk_device {
@@ -352,6 +364,7 @@ typedef struct oxi_vk_device {
     oxi_vk_chunk *books;               /* of block types; NULL until one needs them */
     bool fault_told;                   /* one that may have was recorded since it was looked at */
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
+    oxi_vk_turns turns[OXI_VK_FREQUENCIES];
 
     ox_vulkan_stats counters;
 } oxi_vk_device;

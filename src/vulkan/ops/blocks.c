@@ -116,9 +116,25 @@ static ox_status oxi_vk_bind_books(oxi_vk_device *d, oxi_vk_dispatch *dispatch, 
     return OX_OK;
 }
 
+/* The indices that pick rows of a matrix of blocks. */
+static void oxi_vk_expand_picks(oxi_vk_device *d, const oxi_call *pick, oxi_vk_expand_params *params,
+                                oxi_vk_dispatch *dispatch) {
+    const ox_tensor *blocks = pick->in[0], *ids = pick->in[1];
+    params->step = params->stride[0][0];
+    params->size = (uint32_t)blocks->shape[0];
+    params->index = oxi_vk_element_at(ids);
+    params->kind = (uint32_t)pick->op + 1;
+    params->fault = (uint32_t)(d->fault->offset / 4);
+    dispatch->special.expand.index = (uint32_t)ids->dtype;
+    oxi_vk_bind(dispatch, 3, ids, false);
+    oxi_vk_bind_fault(d, dispatch, OXI_VK_FAULT_BINDING);
+}
+
 /* Blocks along the last dim of `blocks` to contiguous `to`, bf16 or f32 of the same shape, whose first
- * element is a multiple of four. */
-static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const ox_tensor *to) {
+ * element is a multiple of four; with `pick` the rows of them that its indices, element behind element, are
+ * of. */
+static ox_status oxi_vk_expand_rows(oxi_vk_device *d, const ox_tensor *blocks, const oxi_call *pick,
+                                    const ox_tensor *to) {
     oxi_vk_expand_params params;
     oxi_vk_dispatch dispatch;
     int last = blocks->ndim - 1;
@@ -140,12 +156,17 @@ static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const 
     ox_status status = oxi_vk_bind_books(d, &dispatch, 2, blocks->dtype, &params.books);
     if (status != OX_OK) return status;
     dispatch.shader = OXI_VK_SHADER_expand;
+    if (pick) oxi_vk_expand_picks(d, pick, &params, &dispatch);
     dispatch.special.expand.from = (uint32_t)blocks->dtype;
     dispatch.special.expand.to = (uint32_t)to->dtype;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_invocations(&dispatch, (uint64_t)ox_numel(to) / 8);
     return oxi_vk_record(d, &dispatch);
+}
+
+static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const ox_tensor *to) {
+    return oxi_vk_expand_rows(d, blocks, NULL, to);
 }
 
 /* Blocks to floats of any dtype and strides; shapes broadcast. */

@@ -7,6 +7,7 @@
  *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
  *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
  *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
+ *     copies of k and v, attention to both                     the same
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
 enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 12 }; /* at once */
@@ -40,7 +41,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     for (int i = 0; i < d->held_turns; i++) {
         oxi_vk_held_turn *turn = &d->turn[i];
         if (turn->normed) out[count++] = &turn->heads;
-        out[count++] = &turn->rope;
+        if (turn->turned) out[count++] = &turn->rope;
         if (turn->copied) out[count++] = &turn->copy;
     }
     if (d->held_store) out[count++] = &d->store;
@@ -269,6 +270,7 @@ static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
 static void oxi_vk_set_aside(oxi_vk_device *d, const oxi_call *copy) {
     oxi_vk_held_turn *turn = &d->turn[d->held_turns++];
     turn->normed = d->held_heads;
+    turn->turned = true;
     turn->copied = copy != NULL;
     if (d->held_heads) oxi_vk_hold(&turn->heads, &d->heads.call);
     oxi_vk_hold(&turn->rope, &d->rope.call);
@@ -284,11 +286,19 @@ static bool oxi_vk_turns_queries(const oxi_vk_device *d, const ox_tensor *next) 
            next->ndim == 3;
 }
 
-/* A copy that may be of the values of an attention into their cache. */
-static bool oxi_vk_stores_values(const oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *v = call->in[0];
-    return d->held_turns == 2 && !d->held_store && v->dtype == OX_F32 && v->ndim == 3 &&
-           oxi_vk_is_here(d, v) && oxi_vk_product_reads(call->out[0]->dtype) && v->shape[1] == 1;
+/* A copy that may be of the keys or values of an attention into their cache. */
+static bool oxi_vk_stores_row(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *row = call->in[0];
+    return row->dtype == OX_F32 && row->ndim == 3 && call->out[0]->ndim == 3 && oxi_vk_is_here(d, row) &&
+           oxi_vk_product_reads(call->out[0]->dtype) && row->shape[1] == 1;
+}
+
+/* Sets it aside as the keys of queries and keys without rope. */
+static void oxi_vk_set_key_aside(oxi_vk_device *d, const oxi_call *copy) {
+    for (int i = 0; i < 2; i++) d->turn[i].normed = d->turn[i].turned = d->turn[i].copied = false;
+    oxi_vk_hold(&d->turn[1].copy, copy);
+    d->turn[1].copied = true;
+    d->held_turns = 2;
 }
 
 /* ---- letting go ---------------------------------------------------------------------------------------- */
@@ -333,8 +343,12 @@ static ox_status oxi_vk_flush_turns(oxi_vk_device *d) {
     ox_status status = OX_OK;
     for (int i = 0; i < d->held_turns && status == OX_OK; i++) {
         oxi_vk_held_turn *turn = &d->turn[i];
-        oxi_vk_time_call(d, &turn->rope.call);
-        status = oxi_vk_rope(d, &turn->rope.call, turn->normed ? &turn->heads.call : NULL,
+        if (!turn->turned && !turn->copied) continue;
+        oxi_vk_time_call(d, turn->turned ? &turn->rope.call : &turn->copy.call);
+        if (!turn->turned)
+            status = oxi_vk_copy_any(d, &turn->copy.call);
+        else
+            status = oxi_vk_rope(d, &turn->rope.call, turn->normed ? &turn->heads.call : NULL,
                              turn->copied ? turn->copy.call.out[0] : NULL);
     }
     if (status != OX_OK || !d->held_store) return status;
@@ -465,18 +479,25 @@ static ox_status oxi_vk_join_rope(oxi_vk_device *d, const oxi_call *call, bool *
 }
 
 static ox_status oxi_vk_join_copy(oxi_vk_device *d, const oxi_call *call, bool *joined) {
-    if (oxi_vk_stores_values(d, call)) {
+    ox_status status = OX_OK;
+    const bool row = oxi_vk_stores_row(d, call);
+    if (row && d->held_turns == 2 && !d->held_store) {
         oxi_vk_hold(&d->store, call);
         d->held_store = *joined = true;
         return OX_OK;
     }
-    if (!oxi_vk_copies_rope(d, call)) return oxi_vk_flush(d);
+    if (!oxi_vk_copies_rope(d, call)) {
+        status = oxi_vk_flush(d);
+        *joined = row && status == OX_OK;
+        if (*joined) oxi_vk_set_key_aside(d, call);
+        return status;
+    }
     *joined = true;
     if (d->held_turns == 1) {
         oxi_vk_set_aside(d, call);
         return OX_OK;
     }
-    ox_status status = oxi_vk_record_rope(d, call->out[0]);
+    status = oxi_vk_record_rope(d, call->out[0]);
     oxi_vk_let_go(d);
     return status;
 }
@@ -485,9 +506,10 @@ static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, b
     if (d->held_turns < 2 || !d->held_store) return oxi_vk_flush(d);
     oxi_vk_turned_group group;
     for (int i = 0; i < 2; i++) {
-        group.rope[i] = &d->turn[i].rope.call;
+        group.rope[i] = d->turn[i].turned ? &d->turn[i].rope.call : NULL;
         group.norm[i] = d->turn[i].normed ? &d->turn[i].heads.call : NULL;
     }
+    group.query = call->in[0];
     group.keep[0] = &d->turn[1].copy.call;
     group.keep[1] = &d->store.call;
     if (!oxi_vk_attends_turned(&group, call)) return oxi_vk_flush(d);

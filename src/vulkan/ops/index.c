@@ -202,9 +202,17 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     return oxi_vk_record(d, &dispatch);
 }
 
-/* Rows of a block type: picked as they are, then expanded. */
+/* Whether rows are expanded where they lie. */
+static bool oxi_vk_expands_picked(const oxi_call *call) {
+    const ox_tensor *ids = call->in[1], *out = call->out[0];
+    return oxi_index_form_of(call->op)->by == OXI_BY_ROWS && ox_is_contiguous(ids) && out->dtype == OX_F32 &&
+           ox_is_contiguous(out) && oxi_vk_element_at(out) % 4 == 0;
+}
+
+/* Rows of a block type: else they are picked as they are, then expanded. */
 static ox_status oxi_vk_embed_blocks(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
+    if (oxi_vk_expands_picked(call)) return oxi_vk_expand_rows(d, call->in[0], call, out);
     ox_tensor x = oxi_borrowed(call->in[0]), units, to, *in[2] = {&x, call->in[1]};
     oxi_vk_temporary rows;
     oxi_call pick = *call;

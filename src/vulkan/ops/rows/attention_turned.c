@@ -6,13 +6,15 @@ enum { OXI_VK_TURNED_DEPTH = 256 }; /* of a row, at most: both rows lie in share
 
 /* As they are called: q and k with their norms or without, then k and v into the caches. */
 typedef struct oxi_vk_turned_group {
-    const oxi_call *rope[2], *norm[2]; /* norm: NULL, or of what rope turns */
+    const ox_tensor *query;            /* of the attention */
+    const oxi_call *rope[2], *norm[2]; /* NULL; norm: or of what rope turns */
     const oxi_call *keep[2];           /* copies of the turned k, and of v */
 } oxi_vk_turned_group;
 
 /* Row `side` (q, k, v) before anything is done to it, as [heads, 1, size]. */
 static ox_tensor oxi_vk_turned_raw(const oxi_vk_turned_group *g, int side) {
-    ox_tensor raw = side < 2 ? *g->rope[side]->in[0] : *g->keep[1]->in[0];
+    if (side == 0 && !g->rope[0]) return *g->query;
+    ox_tensor raw = side < 2 && g->rope[side] ? *g->rope[side]->in[0] : *g->keep[side - 1]->in[0];
     if (side < 2 && g->norm[side]) raw.storage = g->norm[side]->in[0]->storage;
     if (side < 2 && g->norm[side]) raw.offset = g->norm[side]->in[0]->offset;
     return raw;
@@ -39,6 +41,7 @@ static int64_t oxi_vk_row_of_cache(const ox_tensor *cache, const ox_tensor *row)
 /* Both ropes do the same, of one position. */
 static bool oxi_vk_turn_alike(const oxi_vk_turned_group *g) {
     const oxi_call *q = g->rope[0], *k = g->rope[1];
+    if (!q || !k) return !q && !k;
     const ox_tensor *positions = q->in[1], *factors = q->in[2];
     if (!positions || !k->in[1] || !oxi_vk_same_memory(positions, k->in[1]) || ox_numel(positions) != 1)
         return false;
@@ -53,23 +56,107 @@ static bool oxi_vk_turn_alike(const oxi_vk_turned_group *g) {
 /* What is written beside the result of attention: q and k turned, and with their norms. */
 static int oxi_vk_turned_written(const oxi_vk_turned_group *g, const ox_tensor **out) {
     int count = 0;
-    for (int i = 0; i < 2; i++) out[count++] = g->rope[i]->out[0];
+    for (int i = 0; i < 2; i++)
+        if (g->rope[i]) out[count++] = g->rope[i]->out[0];
     for (int i = 0; i < 2; i++)
         if (g->norm[i]) out[count++] = g->norm[i]->out[0];
     return count;
 }
 
-/* What is read of block 4, where it lies beside `frequencies`; -1: elsewhere. */
-static int oxi_vk_turned_small(const oxi_vk_turned_group *g, const oxi_vk_chunk *frequencies,
+/* ---- turns --------------------------------------------------------------------------------------------- */
+
+/* A row of the turns that this rope makes use of, still to be made. */
+static oxi_vk_turns oxi_vk_turns_for(oxi_vk_device *d, const oxi_call *rope) {
+    oxi_vk_turns t;
+    memset(&t, 0, sizeof t);
+    t.base = rope->attr.rope.base;
+    t.scale = rope->attr.rope.scale;
+    t.magnitude = rope->attr.rope.magnitude;
+    t.dims = rope->attr.rope.dims;
+    t.dtype = rope->in[1]->dtype;
+    for (int i = 0; i < 2; i++) {
+        const ox_tensor *of = rope->in[1 + i];
+        if (!of) continue;
+        oxi_vk_chunk *chunk = oxi_vk_chunk_of(of);
+        t.of[i] = chunk;
+        t.at[i] = oxi_vk_byte_at(of);
+        t.written[i] = oxi_vk_epochs_of(d, chunk)->written;
+        t.carried[i] = chunk->carried[OXI_VK_UP];
+    }
+    return t;
+}
+
+/* of the same rope, perhaps at another position */
+static bool oxi_vk_turns_alike(const oxi_vk_turns *a, const oxi_vk_turns *b) {
+    return a->base == b->base && a->scale == b->scale && a->magnitude == b->magnitude && a->dims == b->dims;
+}
+
+/* Memory that others may write is never known to be the same. */
+static bool oxi_vk_turns_hold(const oxi_vk_turns *a, const oxi_vk_turns *b) {
+    bool same = oxi_vk_turns_alike(a, b) && a->dtype == b->dtype;
+    for (int i = 0; i < 2 && same; i++)
+        same = a->of[i] == b->of[i] && a->at[i] == b->at[i] && a->written[i] == b->written[i] &&
+               a->carried[i] == b->carried[i] && !(b->of[i] && b->of[i]->block->lent);
+    return same;
+}
+
+/* Turns pairs (1, 0) by the rope: their cosines and sines. */
+static ox_status oxi_vk_turns_make(oxi_vk_device *d, const oxi_call *rope, oxi_vk_chunk *frequencies,
+                                   oxi_vk_chunk *to) {
+    const int64_t shape[3] = {1, 1, rope->attr.rope.dims};
+    ox_tensor x, out, *in[3] = {&x, rope->in[1], rope->in[2]};
+    ox_storage storage[2];
+    oxi_call call = *rope;
+    memset(storage, 0, sizeof storage);
+    storage[0].data = frequencies;
+    storage[1].data = to;
+    storage[0].device = storage[1].device = &d->base;
+    oxi_meta(&x, OX_F32, 3, shape);
+    oxi_meta(&out, OX_F32, 3, shape);
+    x.storage = &storage[0];
+    x.offset = rope->attr.rope.dims; /* behind the frequencies */
+    out.storage = &storage[1];
+    call.in = in;
+    call.out[0] = &out;
+    call.attr.rope.interleaved = true;
+    return oxi_vk_rope(d, &call, NULL, NULL);
+}
+
+/* The chunk with the turns of a rope's one position. All layers share them: working them out takes longer
+ * than what else attention to few keys does. */
+static ox_status oxi_vk_turns_of(oxi_vk_device *d, const oxi_call *rope, oxi_vk_chunk **out) {
+    oxi_vk_turns own = oxi_vk_turns_for(d, rope), *row = NULL;
+    oxi_vk_chunk *frequencies = NULL;
+    for (int i = 0; i < OXI_VK_FREQUENCIES && !(row && row->chunk); i++) {
+        oxi_vk_turns *t = &d->turns[i];
+        if (t->chunk && oxi_vk_turns_alike(t, &own)) row = t;
+        else if (!t->chunk && !row) row = t;
+    }
+    if (!row) row = &d->turns[OXI_VK_FREQUENCIES - 1]; /* the list is full: the last one goes */
+    *out = row->chunk;
+    if (row->chunk && oxi_vk_turns_hold(row, &own)) return OX_OK;
+    ox_status status = oxi_vk_frequencies(d, own.base, own.dims, &frequencies);
+    own.chunk = row->chunk;
+    if (row->chunk && row->dims != own.dims) oxi_vk_chunk_give(d, row->chunk);
+    if (!row->chunk || row->dims != own.dims)
+        own.chunk = oxi_vk_chunk_alloc(d, (uint64_t)own.dims * sizeof(float));
+    *row = own;
+    if (!own.chunk) return OX_ERR_NOMEM;
+    if (status == OX_OK) status = oxi_vk_turns_make(d, rope, frequencies, own.chunk);
+    if (status != OX_OK) row->of[0] = NULL;
+    *out = own.chunk;
+    return status;
+}
+
+/* What is read of block 4, where it lies beside the turns; -1: elsewhere. */
+static int oxi_vk_turned_small(const oxi_vk_turned_group *g, const oxi_vk_chunk *turns,
                                const ox_tensor **out) {
     int count = 0;
-    out[count++] = g->rope[0]->in[1];
-    if (g->rope[0]->in[2]) out[count++] = g->rope[0]->in[2];
     for (int i = 0; i < 2; i++)
         if (g->norm[i]) out[count++] = g->norm[i]->in[1];
     for (int i = 0; i < count; i++)
-        if (oxi_vk_chunk_of(out[i])->block != frequencies->block) return -1;
-    return g->norm[0] && g->rope[0]->in[2] ? -1 : count;
+        if (oxi_vk_chunk_of(out[i])->block != turns->block) return -1;
+    return count;
 }
 
 /* Whether workgroups can write all that without reading what others write: each other's rows of the caches
@@ -107,44 +194,36 @@ static bool oxi_vk_attends_turned(const oxi_vk_turned_group *g, const oxi_call *
     if (k->dtype != v->dtype) return false;
     if (k->dtype != OX_F32 && k->dtype != OX_F16 && k->dtype != OX_BF16) return false;
     const int64_t heads = q->shape[0], size = q->shape[2], kept = k->shape[0], depth = v->shape[2];
-    if (size > OXI_VK_TURNED_DEPTH || depth > OXI_VK_TURNED_DEPTH || g->rope[0]->attr.rope.dims > size)
-        return false;
+    if (size > OXI_VK_TURNED_DEPTH || depth > OXI_VK_TURNED_DEPTH || !oxi_vk_turn_alike(g)) return false;
     oxi_vk_attention_params_of(call, &p);
-    if (!oxi_vk_attention_is_few(call, &p) || !oxi_vk_same_memory(q, g->rope[0]->out[0])) return false;
+    if (!oxi_vk_attention_is_few(call, &p)) return false;
     for (int i = 0; i < 3; i++) {
         const ox_tensor raw = oxi_vk_turned_raw(g, i);
         if (!oxi_vk_is_row_of_heads(&raw, i ? kept : heads, i < 2 ? size : depth)) return false;
     }
-    if (!oxi_vk_is_row_of_heads(g->rope[1]->out[0], kept, size) ||
-        !oxi_vk_is_row_of_heads(g->rope[0]->out[0], heads, size))
+    if (g->rope[0] && (g->rope[0]->attr.rope.dims > size || !oxi_vk_same_memory(q, g->rope[0]->out[0]) ||
+                       !oxi_vk_is_row_of_heads(g->rope[1]->out[0], kept, size) ||
+                       !oxi_vk_is_row_of_heads(g->rope[0]->out[0], heads, size)))
         return false;
     const int64_t row = oxi_vk_row_of_cache(k, g->keep[0]->out[0]);
     const int64_t start = call->attr.attention.query_start, window = call->attr.attention.window;
     /* who sees the newest key writes it */
     const bool seen = (!call->attr.attention.causal || row <= start) && (!window || row + window > start);
-    return row >= 0 && seen && row == oxi_vk_row_of_cache(v, g->keep[1]->out[0]) && oxi_vk_turn_alike(g) &&
+    return row >= 0 && seen && row == oxi_vk_row_of_cache(v, g->keep[1]->out[0]) &&
            oxi_vk_turned_apart(g, call);
 }
 
 static void oxi_vk_turned_params(const oxi_vk_turned_group *g, const oxi_call *call,
-                                 const oxi_vk_chunk *frequencies, oxi_vk_attention_params *p) {
-    const oxi_call *rope = g->rope[0];
-    const double scale = rope->attr.rope.scale;
+                                 const oxi_vk_chunk *turns, oxi_vk_attention_params *p) {
     p->newest = (uint32_t)oxi_vk_row_of_cache(call->in[1], g->keep[0]->out[0]);
-    p->pairs = (uint32_t)(rope->attr.rope.dims / 2);
-    p->position = oxi_vk_element_at(rope->in[1]);
-    p->frequencies = (uint32_t)(frequencies->offset / 4);
-    p->turn_scale[0] = oxi_vk_float_bits(scale);
-    p->turn_scale[1] = oxi_vk_float_bits(scale - (double)(float)scale);
-    p->magnitude = oxi_vk_float_bits(rope->attr.rope.magnitude);
-    if (rope->in[2]) p->factors = oxi_vk_element_at(rope->in[2]);
-    if (rope->in[2]) p->factors_stride = (uint32_t)rope->in[2]->stride[0];
+    p->pairs = turns ? (uint32_t)(g->rope[0]->attr.rope.dims / 2) : 0;
+    p->turns = turns ? (uint32_t)(turns->offset / 4) : 0;
     for (int i = 0; i < 3; i++) {
         const ox_tensor raw = oxi_vk_turned_raw(g, i);
         p->raw_at[i] = oxi_vk_element_at(&raw);
         p->raw_head[i] = (uint32_t)raw.stride[0];
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && turns; i++) {
         const ox_tensor *out = g->rope[i]->out[0];
         p->turned_at[i] = oxi_vk_element_at(out);
         p->turned_head[i] = (uint32_t)out->stride[0];
@@ -157,44 +236,40 @@ static void oxi_vk_turned_params(const oxi_vk_turned_group *g, const oxi_call *c
 }
 
 /* Binds what attention reads and writes beside its own operands, and tells its shader of it. */
-static void oxi_vk_turned_bind(const oxi_vk_turned_group *g, oxi_vk_chunk *frequencies,
+static void oxi_vk_turned_bind(const oxi_vk_turned_group *g, oxi_vk_chunk *turns,
                                const ox_tensor *const *small, int small_count, oxi_vk_dispatch *dispatch) {
-    const oxi_call *rope = g->rope[0];
     const ox_tensor *written[4];
     ox_tensor raw[3];
     int more = OXI_VK_BINDINGS;
     oxi_vk_attention_row_specials *special = &dispatch->special.attention_row;
     for (int i = 0; i < 3; i++) raw[i] = oxi_vk_turned_raw(g, i);
     oxi_vk_bind(dispatch, 1, &raw[0], false);
-    dispatch->use[4].chunk = frequencies;
+    if (turns) dispatch->use[4].chunk = turns;
     for (int i = 1; i < 3; i++) oxi_vk_bind(dispatch, more++, &raw[i], false);
     for (int i = 0; i < small_count; i++) oxi_vk_bind(dispatch, more++, small[i], false);
     for (int i = 0; i < 2; i++) oxi_vk_bind(dispatch, more++, g->keep[i]->out[0], true);
     for (int i = oxi_vk_turned_written(g, written); i-- > 0;)
         oxi_vk_bind(dispatch, more++, written[i], true);
-    special->turns = 1;
-    special->positions = (uint32_t)rope->in[1]->dtype;
-    special->interleaved = rope->attr.rope.interleaved;
-    special->factors = rope->in[2] != NULL;
+    special->turns = turns ? 1 : 2;
+    special->interleaved = turns && g->rope[0]->attr.rope.interleaved;
     special->norm = g->norm[0] != NULL;
 }
 
 /* Records it all; *done = false: it has to go one by one, for what is small lies in several blocks. */
 static ox_status oxi_vk_attention_turned(oxi_vk_device *d, const oxi_vk_turned_group *g, const oxi_call *call,
                                          bool *done) {
-    const oxi_call *rope = g->rope[0];
-    const ox_tensor *small[4];
+    const ox_tensor *small[2];
     oxi_vk_attention_params p;
     oxi_vk_dispatch dispatch;
-    oxi_vk_chunk *frequencies = NULL;
+    oxi_vk_chunk *turns = NULL;
     *done = false;
-    ox_status status = oxi_vk_frequencies(d, rope->attr.rope.base, rope->attr.rope.dims, &frequencies);
-    const int count = status == OX_OK ? oxi_vk_turned_small(g, frequencies, small) : -1;
+    ox_status status = g->rope[0] ? oxi_vk_turns_of(d, g->rope[0], &turns) : OX_OK;
+    const int count = status == OX_OK ? oxi_vk_turned_small(g, turns, small) : -1;
     if (status != OX_OK || count < 0) return status;
     *done = true;
     oxi_vk_attention_params_of(call, &p);
     oxi_vk_attention_begin(call, &p, &dispatch);
-    oxi_vk_turned_params(g, call, frequencies, &p);
-    oxi_vk_turned_bind(g, frequencies, small, count, &dispatch);
+    oxi_vk_turned_params(g, call, turns, &p);
+    oxi_vk_turned_bind(g, turns, small, count, &dispatch);
     return oxi_vk_attention_few(d, &dispatch, &p);
 }

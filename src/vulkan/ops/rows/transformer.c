@@ -11,7 +11,7 @@ static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
     return oxi_vk_product_reads(x->dtype) && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
 }
 
-/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each. */
+/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each, and as many pairs (1, 0). */
 static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims, oxi_vk_chunk **out) {
     oxi_vk_frequency *row = &d->frequencies[0];
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) {
@@ -23,13 +23,15 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         if (!row->chunk) break;
     }
     int64_t half = dims / 2;
-    size_t bytes = (size_t)half * 2 * sizeof(float);
+    size_t bytes = (size_t)half * 4 * sizeof(float);
     float *pairs = (float *)oxi_alloc(bytes);
     if (!pairs) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < half; i++) {
         double f = pow(base, -2.0 * (double)i / (double)dims);
         pairs[2 * i] = (float)f;
         pairs[2 * i + 1] = (float)(f - (double)pairs[2 * i]);
+        pairs[2 * (half + i)] = 1;
+        pairs[2 * (half + i) + 1] = 0;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     row->chunk = oxi_vk_chunk_alloc(d, bytes);
@@ -245,7 +247,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->use[5].chunk = chunk;
     dispatch->use[5].writes = true;
     if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
-    dispatch->use[0] = dispatch->use[dispatch->special.attention_row.turns ? dispatch->uses - 1 : 1];
+    dispatch->use[0] = dispatch->use[dispatch->special.attention_row.turns == 1 ? dispatch->uses - 1 : 1];
     oxi_vk_bind_open(dispatch, 1);
     ox_status status = oxi_vk_record(d, dispatch); /* the result is not written yet */
     dispatch->use[0] = out;
