@@ -158,13 +158,10 @@ static ox_status mirror_not_taken(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
 }
 
-/* What is the CPU's alone so far: pooling; scatters that do not add; products, running sums and two
+/* What is the CPU's alone so far: scatters that do not add; products, running sums and two
  * reductions of complex numbers. */
 static bool mirror_leaves(const oxi_call *call) {
     switch (call->op) {
-    case OXI_OP_max_pool:
-    case OXI_OP_avg_pool:
-    case OXI_OP_avg_pool_back:
     case OXI_OP_scatter_prod:
     case OXI_OP_scatter_amax:
     case OXI_OP_scatter_amin: return true;

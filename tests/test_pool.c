@@ -1,6 +1,6 @@
 /* test_pool.c - pooling and batch_norm against plain loops in double: dtypes, layouts, strides, padding,
  * dilation, ceil, adaptive sizes, running statistics, second gradients, errors.
- * OX_TIERS OX_VULKAN(batch_norm) */
+ * OX_TIERS OX_VULKAN(max_pool avg_pool avg_pool_back batch_norm) */
 #include "operands.h"
 #include "oxtorch_nn.h"
 

@@ -236,7 +236,7 @@ static int modules_count(const uint32_t *code, size_t bytes, uint32_t op, uint32
 
 static void test_modules(void) {
     oxi_vk_code whole = {modules_code, sizeof modules_code, 1, 0};
-    uint32_t special[OXI_VK_SPECIALS] = {0}, out[sizeof modules_code / 4];
+    uint32_t special[OXI_VK_CONSTANTS] = {0}, out[sizeof modules_code / 4];
     CHECK(modules_form(modules_code, sizeof modules_code) == NULL);
     for (uint32_t op = 0; op < 11; op++)
         for (uint32_t twice = 0; twice < 2; twice++) {

@@ -22,6 +22,7 @@
 #include "base/internal.h"
 #include "tensor/internal.h"
 #include "ops/call/call.h"
+#include "ops/call/chain.h"
 #include "form/form.h"
 #include "cpu/kernels.h"
 #include "vulkan/shared.h"
@@ -93,6 +94,37 @@ static void put_specials(void) {
     PUT("layout(local_size_x_id = %zu) in;\n", offsetof(its, member) / 4);
 #define OXI_SPECIAL_GAP(member, count)
 #include "vulkan/specialization.def"
+}
+
+/* Constants of chains, which follow from their programs: lists of them for the shader to go through. */
+static void put_chain(void) {
+    static const char *const numbers[] = {"A", "B", "C", "D", "E", "F"};
+    current = file_of("chain");
+    for (unsigned k = 0; k < OXI_CHAIN_STEPS; k++) {
+        size_t first = OXI_VK_SPECIALS + (size_t)k * OXI_VK_STEP_CONSTANTS;
+        char name[24];
+        snprintf(name, sizeof name, "%u", k);
+        put_special(4 * first, "STEP", name, 0);
+        for (unsigned i = 0; i < 6; i++) {
+            snprintf(name, sizeof name, "_%s%u", numbers[i], k);
+            put_special(4 * (first + 1 + i), "NUMBER", name, 0);
+        }
+    }
+    for (unsigned r = 0; r < OXI_MAX_OUT; r++) {
+        char name[24];
+        snprintf(name, sizeof name, "%u", r);
+        put_special(4 * ((size_t)OXI_VK_CHAIN_RESULTS + r), "RESULT", name, OXI_CHAIN_OPERANDS);
+    }
+    put_special(4 * (size_t)OXI_VK_CHAIN_COUNT, "STEPS", "", 0);
+    PUT("const uint OPERANDS = %d, NUMBERS = %d, VALUES = %d;\n", OXI_CHAIN_OPERANDS, OXI_CHAIN_NUMBERS,
+        oxi_chain_value(OXI_CHAIN_STEPS));
+    PUT("#define ALL_STEPS(X)");
+    for (unsigned k = 0; k < OXI_CHAIN_STEPS; k++) PUT(" X(%u)", k);
+    PUT("\n#define ALL_OPERANDS(X)");
+    for (unsigned i = 0; i < OXI_CHAIN_OPERANDS; i++) PUT(" X(%u)", i);
+    PUT("\n#define ALL_RESULTS(X)");
+    for (unsigned r = 0; r < OXI_MAX_OUT; r++) PUT(" X(%u, %u)", r, OXI_CHAIN_OPERANDS + r);
+    PUT("\n");
 }
 
 /* ---- workgroups and memory ----------------------------------------------------------------------------- */
@@ -335,6 +367,7 @@ int main(int argc, char **argv) {
     if (argc < 2) fail("give the folder", "tables FOLDER");
     bool compares = argc > 2;
     put_specials();
+    put_chain();
     put_workgroups();
     put_memory();
     put_params();

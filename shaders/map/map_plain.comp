@@ -11,7 +11,7 @@
 float mapped_further(const float a, const float b, const float c, const vec3 f) {
     switch (OP) {
 #include "tables/map_plain_cases.glsl"
-    default: return mapped(a, b, c, f.x, f.y, f.z);
+    default: return mapped(OP, a, b, c, f.x, f.y, f.z);
     }
 }
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {

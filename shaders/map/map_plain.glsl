@@ -20,12 +20,13 @@ REAL plus_quotient(const REAL f, const REAL b, const REAL c, const REAL a) {
     r = a + quotient(r, d);
     return r;
 }
-REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1, const REAL f2) {
+REAL mapped(const uint op, const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1,
+            const REAL f2) {
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);
     const bool known = !is_nan(a) && !is_nan(b), above = rank_of(a) > rank_of(b),
                below = rank_of(a) < rank_of(b);
     precise REAL r = zero;
-    switch (OP) {
+    switch (op) {
 #include "tables/map_real_cases.glsl"
     }
     return r;

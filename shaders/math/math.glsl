@@ -2,6 +2,8 @@
 // additions, multiplications and divisions that are not contracted or reordered (`precise`). Where f32 alone
 // would lose bits, a number is two floats (math_two.glsl). Where a device takes subnormals for 0, a result
 // that is subnormal may be 0; none is lost on the way. Needs number.glsl.
+#ifndef MATH
+#define MATH
 
 const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 
@@ -120,3 +122,4 @@ float inverse_root(const float a) {
     precise float r = 1.0 / sqrt(a);
     return r;
 }
+#endif

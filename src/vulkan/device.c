@@ -22,9 +22,9 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
     {NULL, NULL},                             /* CONV: by its parts */
-    {NULL, NULL},                             /* POOL */
+    {oxi_vk_can_pool, oxi_vk_pool},           /* POOL */
     {oxi_vk_can_recurrence, oxi_vk_recurrence}, /* RECURRENCE */
-    {NULL, NULL},                             /* CHAIN */
+    {oxi_vk_can_chain, oxi_vk_chain},         /* CHAIN */
     {NULL, NULL},                             /* SPECIAL */
     {NULL, NULL},                             /* LINALG */
     {NULL, NULL},                             /* FFT */

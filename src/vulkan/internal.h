@@ -199,7 +199,8 @@ enum {
     OXI_VK_KEEPS_SUBNORMALS = 1,
     OXI_VK_IN_BF16 = 2,
     OXI_VK_SUBGROUPS = 4,
-    OXI_VK_NO_ARITHMETIC = 8
+    OXI_VK_NO_ARITHMETIC = 8,
+    OXI_VK_COPIES = 16
 };
 
 /* The shaders; their code is in shaders.c. */
@@ -373,6 +374,12 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
+
+/* ---- ops/chain.c -------------------------------------------------------------------------------------- */
+
+/* All constants of a pipeline, [OXI_VK_CONSTANTS]: those of its key, and what follows from them; how many
+ * count. */
+static uint32_t oxi_vk_constants_of(const oxi_vk_pipeline_key *key, uint32_t *constants);
 
 /* ---- prerecorded.c ------------------------------------------------------------------------------------ */
 

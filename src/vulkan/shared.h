@@ -26,6 +26,7 @@ enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
 /* Whole lines; what segments of lines come to; segments, which carry on from those. */
 enum { OXI_VK_SCAN_WHOLE, OXI_VK_SCAN_TOTALS, OXI_VK_SCAN_CARRIED };
 enum { OXI_VK_SELECT_COUNT, OXI_VK_SELECT_ADD_UP, OXI_VK_SELECT_WRITE, OXI_VK_SELECT_PASSES };
+enum { OXI_VK_POOL_MOST, OXI_VK_POOL_AVERAGE, OXI_VK_POOL_BACK };
 enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
 /* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c. */
@@ -78,6 +79,16 @@ typedef union oxi_vk_specials {
 #undef OXI_SPECIALS
 } oxi_vk_specials;
 enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
+
+/* Constants of a chain's shader behind those, which follow from its program: a step's op and the places of its
+ * operands, 8 bits each; the op's numbers as f32 or f64 bits; then the values that are results, and the number
+ * of steps. */
+enum {
+    OXI_VK_STEP_CONSTANTS = 7,
+    OXI_VK_CHAIN_RESULTS = OXI_VK_SPECIALS + OXI_CHAIN_STEPS * OXI_VK_STEP_CONSTANTS,
+    OXI_VK_CHAIN_COUNT = OXI_VK_CHAIN_RESULTS + OXI_MAX_OUT,
+    OXI_VK_CONSTANTS
+};
 
 /* ---- parameters ---------------------------------------------------------------------------------------- */
 

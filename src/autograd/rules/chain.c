@@ -235,10 +235,9 @@ static ox_dtype oxi_chain_result_dtype(const oxi_backward *b, int i) {
     return b->g[0]->dtype == OX_F64 ? OX_F64 : OX_F32;
 }
 
-static ox_status oxi_gradient_chain_run(const oxi_gradient_chain *chain, oxi_backward *b,
-                                        const oxi_formula_values *values) {
+static oxi_call oxi_gradient_chain_call(const oxi_gradient_chain *chain, const oxi_backward *b,
+                                        const oxi_formula_values *values, ox_tensor **in) {
     const oxi_chain *program = chain->program;
-    ox_tensor *in[OXI_CHAIN_OPERANDS];
     oxi_attrs attr = oxi_attrs_chain();
     ox_dtype *dtypes[OXI_MAX_OUT] = {&attr.chain.dtype, &attr.chain.dtype_2, &attr.chain.dtype_3,
                                       &attr.chain.dtype_4};
@@ -257,17 +256,18 @@ static ox_status oxi_gradient_chain_run(const oxi_gradient_chain *chain, oxi_bac
     for (int r = 0; r < program->result_count; r++)
         *dtypes[r] = oxi_chain_result_dtype(b, chain->gradient_of[r]);
     call.attr = attr;
-    ox_status status = oxi_apply(&call);
-    for (int r = 0; status == OX_OK && r < program->result_count; r++)
-        b->grad[chain->gradient_of[r]] = call.out[r];
-    return status;
+    return call;
 }
 
-/* Whether the letters lie where chains run. */
-static bool oxi_chain_runs_there(const oxi_gradient_chain *chain, const oxi_formula_values *values) {
-    for (int i = 0; i < chain->program->operand_count; i++)
-        if (!ox_device_of(values->letter[oxi_chain_letters[chain->letter_of[i]] - 'a'])->host) return false;
-    return true;
+/* Whether the operands lie together on a device that runs chains. */
+static bool oxi_chain_runs_there(const oxi_call *call) {
+    ox_device *device = ox_device_of(call->in[0]);
+    bool host = true, together = true;
+    for (int i = 0; i < call->in_count; i++) {
+        host = host && ox_device_of(call->in[i])->host;
+        together = together && ox_device_of(call->in[i]) == device;
+    }
+    return host || (together && !device->partner && device->supports(device, call));
 }
 
 static ox_status oxi_gradients_by_chain(oxi_backward *b, const oxi_formula_values *values) {
@@ -278,6 +278,11 @@ static ox_status oxi_gradients_by_chain(oxi_backward *b, const oxi_formula_value
     for (int i = 0; i < 3; i++) ones |= (unsigned)(values->attribute[i] == 1) << i;
     if (!oxi_chain_kinds(b->call->op, wants, values, kind)) return OX_OK;
     const oxi_gradient_chain *chain = oxi_gradient_chain_find(b->call->op, wants, kind, ones);
-    if (!chain || !chain->program || !oxi_chain_runs_there(chain, values)) return OX_OK;
-    return oxi_gradient_chain_run(chain, b, values);
+    if (!chain || !chain->program) return OX_OK;
+    ox_tensor *in[OXI_CHAIN_OPERANDS];
+    oxi_call call = oxi_gradient_chain_call(chain, b, values, in);
+    ox_status status = oxi_chain_runs_there(&call) ? oxi_apply(&call) : OX_OK;
+    for (int r = 0; status == OX_OK && r < call.out_count && call.out[r]; r++)
+        b->grad[chain->gradient_of[r]] = call.out[r];
+    return status;
 }

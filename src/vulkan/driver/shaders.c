@@ -20,6 +20,18 @@ static const uint32_t oxi_vk_code_map_integer[] = {
 static const uint32_t oxi_vk_code_map_double[] = {
 #include "vulkan/spirv/map_double.inc"
 };
+static const uint32_t oxi_vk_code_chain[] = {
+#include "vulkan/spirv/chain.inc"
+};
+static const uint32_t oxi_vk_code_chain_double[] = {
+#include "vulkan/spirv/chain_double.inc"
+};
+static const uint32_t oxi_vk_code_pool[] = {
+#include "vulkan/spirv/pool.inc"
+};
+static const uint32_t oxi_vk_code_pool_double[] = {
+#include "vulkan/spirv/pool_double.inc"
+};
 static const uint32_t oxi_vk_code_generate[] = {
 #include "vulkan/spirv/generate.inc"
 };

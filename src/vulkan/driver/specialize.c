@@ -138,7 +138,7 @@ static void oxi_vk_spv_list(oxi_vk_special_module *m, uint32_t at, uint32_t *hom
     const uint32_t *in = m->code + at;
     uint32_t code = in[0] & 0xffff, words = in[0] >> 16;
     oxi_vk_spv_id *id = m->id;
-    if (code == OXI_VK_SPV_DECORATE && words == 4 && in[2] == OXI_VK_SPV_SPEC_ID && in[3] < OXI_VK_SPECIALS) {
+    if (code == OXI_VK_SPV_DECORATE && words == 4 && in[2] == OXI_VK_SPV_SPEC_ID && in[3] < OXI_VK_CONSTANTS) {
         id[in[1]].special = true;
         id[in[1]].value = in[3];
     } else if ((code >= OXI_VK_SPV_TYPES && code < OXI_VK_SPV_TYPES_END) || code == OXI_VK_SPV_TYPE_MATRIX) {
@@ -347,7 +347,7 @@ static uint32_t *oxi_vk_spv_write(const oxi_vk_special_module *m, uint32_t *out)
     return out;
 }
 
-/* Writes the module of `shader` as its constants `special`, [OXI_VK_SPECIALS], leave it to `out`, which has
+/* Writes the module of `shader` as its constants `special`, [OXI_VK_CONSTANTS], leave it to `out`, which has
  * room for all of it, and its bytes to *bytes. */
 static ox_status oxi_vk_specialize(const oxi_vk_code *shader, const uint32_t *special, uint32_t *out,
                                    size_t *bytes) {

@@ -116,8 +116,18 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 #define OXI_VK_QUADS 2 /* quads of an invocation, where elements are taken four at a time */
 #endif
 
-/* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
- * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
+/* Whether operand k of a walk, of up to 32 bits, lies element behind element along the last dim or stands
+ * still there, and starts at a quad. *still: which. */
+static bool oxi_vk_walks_quads(const oxi_walk *w, int k, bool *still) {
+    int last = w->ndim - 1;
+    *still = w->step[k] == 0;
+    if (w->bytes[k] > 4 || (!*still && (w->step[k] != 1 || oxi_vk_walk_at(w, k) % 4 != 0))) return false;
+    for (int e = 0; e < last; e++)
+        if (!*still && w->stride[k][e] % 4 != 0) return false;
+    return true;
+}
+
+/* How elements are taken four at a time, as the shader's QUADS; 0 where they are not. */
 static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
     uint32_t still = 0, flat = 1, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
@@ -126,15 +136,10 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
     for (int i = 0; i <= count; i++) {
         int k = i == 0 ? 0 : operand[i - 1];
         if (i > 0 && k == 0) continue;
-        bool stands = w->step[k] == 0;
+        bool stands = false;
         if (!oxi_walk_flat(w, k)) flat = 0;
-        if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
-        if (stands)
-            still |= 1u << i;
-        else if (oxi_vk_walk_at(w, k) % 4 != 0)
-            return 0;
-        for (int e = 0; e < last; e++)
-            if (!stands && w->stride[k][e] % 4 != 0) return 0;
+        if (!oxi_vk_walks_quads(w, k, &stands)) return 0;
+        still |= (uint32_t)stands << i;
     }
     return quads | still << 8 | flat << 16;
 }

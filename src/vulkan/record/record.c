@@ -111,48 +111,79 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
     return status;
 }
 
+/* What `constants`, [OXI_VK_CONSTANTS], leave of a shader's words: at *words, which the caller frees, in the
+ * first half of *room bytes and a little more than that. */
+static ox_status oxi_vk_special_words(const oxi_vk_code *shader, const uint32_t *constants, uint32_t **words,
+                                      size_t *bytes, size_t *room) {
+    *room = 2 * shader->bytes + 4 * OXI_VK_CHANGE_WORDS;
+    *words = (uint32_t *)oxi_alloc(*room);
+    if (!*words) return OX_ERR_NOMEM;
+    ox_status status = oxi_vk_specialize(shader, constants, *words, bytes);
+    if (status != OX_OK) oxi_free(*words, *room);
+    return status;
+}
+
+/* The same with functions copied for the constants that they are called with. */
+static ox_status oxi_vk_special_copies(const oxi_vk_code *shader, const uint32_t *constants, uint32_t **words,
+                                       size_t *bytes, size_t *room) {
+    oxi_vk_code copied = *shader;
+    size_t copied_words = 0, copied_room = 0;
+    ox_status status = oxi_vk_special_words(shader, constants, words, bytes, room);
+    if (status != OX_OK) return status;
+    uint32_t *copies = oxi_vk_copy_functions(*words, (uint32_t)(*bytes / 4), &copied_words, &copied_room);
+    oxi_free(*words, *room);
+    if (!copies) return OX_ERR_NOMEM;
+    copied.code = copies;
+    copied.bytes = 4 * copied_words;
+    status = oxi_vk_special_words(&copied, constants, words, bytes, room);
+    oxi_free(copies, 4 * copied_room);
+    return status;
+}
+
 /* A shader's module for one pipeline: what its constants leave of it, with what the device wants said. */
-static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkShaderModule *out) {
+static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key *key,
+                                    const uint32_t *constants, VkShaderModule *out) {
     oxi_vk_code code = oxi_vk_shaders[key->shader];
+    uint32_t *words = NULL;
+    size_t room = 0, bytes = 0;
     if (!(d->caps & OX_VULKAN_CAP_SUBNORMALS)) code.traits &= ~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
     if (!(d->caps & OX_VULKAN_CAP_SUBGROUP)) code.traits |= OXI_VK_NO_ARITHMETIC;
-    size_t room = 2 * code.bytes + 4 * OXI_VK_CHANGE_WORDS;
-    uint32_t *words = (uint32_t *)oxi_alloc(room);
-    if (!words) return OX_ERR_NOMEM;
-    uint32_t *changed = words + code.bytes / 4;
-    ox_status status = oxi_vk_specialize(&code, key->special.word, words, &code.bytes);
-    if (status == OX_OK) {
-        VkShaderModuleCreateInfo info;
-        memset(&info, 0, sizeof info);
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-        code.code = words;
-        info.codeSize = oxi_vk_change_module(&code, changed);
-        info.pCode = changed;
-        VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, out);
-        status = oxi_vk_check(d, result, "a shader");
-    }
+    ox_status status = code.traits & OXI_VK_COPIES
+                           ? oxi_vk_special_copies(&code, constants, &words, &bytes, &room)
+                           : oxi_vk_special_words(&code, constants, &words, &bytes, &room);
+    if (status != OX_OK) return status;
+    VkShaderModuleCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    uint32_t *changed = words + (room - 4 * OXI_VK_CHANGE_WORDS) / 8;
+    code.code = words;
+    code.bytes = bytes;
+    info.codeSize = oxi_vk_change_module(&code, changed);
+    info.pCode = changed;
+    status = oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, out), "a shader");
     oxi_free(words, room);
     return status;
 }
 
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
     VkShaderModule module = VK_NULL_HANDLE;
-    ox_status status = oxi_vk_make_module(d, key, &module);
+    uint32_t constants[OXI_VK_CONSTANTS], count = oxi_vk_constants_of(key, constants);
+    ox_status status = oxi_vk_make_module(d, key, constants, &module);
     if (status != OX_OK) return status;
-    VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
+    VkSpecializationMapEntry entries[OXI_VK_CONSTANTS];
     VkSpecializationInfo special;
     VkComputePipelineCreateInfo info;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
     memset(&info, 0, sizeof info);
-    for (uint32_t i = 0; i < OXI_VK_SPECIALS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         entries[i].constantID = i;
         entries[i].offset = 4 * i;
         entries[i].size = 4;
     }
-    special.mapEntryCount = OXI_VK_SPECIALS;
+    special.mapEntryCount = count;
     special.pMapEntries = entries;
-    special.dataSize = sizeof key->special;
-    special.pData = &key->special;
+    special.dataSize = count * sizeof *constants;
+    special.pData = constants;
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
