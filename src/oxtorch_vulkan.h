@@ -119,6 +119,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/softmax_norm.c"
 #include "vulkan/ops/sort.c"
 #include "vulkan/ops/product.c"
+#include "vulkan/ops/conv.c"
 #include "vulkan/ops/select.c"
 #include "vulkan/ops/index.c"
 #include "vulkan/ops/generate/draws.c"

@@ -21,7 +21,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
-    {NULL, NULL},                             /* CONV: by its parts */
+    {oxi_vk_can_conv, oxi_vk_conv},           /* CONV */
     {oxi_vk_can_pool, oxi_vk_pool},           /* POOL */
     {oxi_vk_can_recurrence, oxi_vk_recurrence}, /* RECURRENCE */
     {oxi_vk_can_chain, oxi_vk_chain},         /* CHAIN */

@@ -89,6 +89,12 @@ static const uint32_t oxi_vk_code_product_integer[] = {
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
 };
+static const uint32_t oxi_vk_code_conv[] = {
+#include "vulkan/spirv/conv.inc"
+};
+static const uint32_t oxi_vk_code_conv_tiles[] = {
+#include "vulkan/spirv/conv_tiles.inc"
+};
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
 };

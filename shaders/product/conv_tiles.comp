@@ -1,0 +1,140 @@
+// conv_tiles.comp - convolutions by cooperative matrices, as product_tiles.comp has products. What is
+// contiguous of a and b lies in eights: b along k where B_ALONG is 1, else along n; a likewise.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#define ONLY_F32
+#include "tables/conv_tiles.glsl"
+#include "product/conv.glsl"
+#include "common/wide.glsl"
+#define IN_BF16 (DTYPE_B != F16)
+#include "common/element.glsl"
+
+const uint THREADS = gl_WorkGroupSize.x;
+const uint FETCHES_A = TILE_M * DEEP / 8 / THREADS, FETCHES_B = TILE_N * DEEP / 8 / THREADS;
+const uint ACROSS_A = A_ALONG == 1 ? DEEP / 8 : TILE_M / 8, ACROSS_B = B_ALONG == 1 ? DEEP / 8 : TILE_N / 8;
+const uint LINE_A = ACROSS_A + 1, LINE_B = ACROSS_B + 1;
+const uint SIZE_A = LINE_A * (A_ALONG == 1 ? TILE_M : DEEP), SIZE_B = LINE_B * (B_ALONG == 1 ? TILE_N : DEEP);
+const uint COUNT_M = TILE_M / SUBS_M / SIDE, COUNT_N = TILE_N / SUBS_N / SIDE;
+const uint FOURS = COUNT_N * SIDE / 4, LINE_C = FOURS + 1, SIZE_C = SUBS_M * SUBS_N * SIDE * LINE_C;
+const uint SIZE = SIZE_A + SIZE_B;
+
+shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
+shared ivec4 spots_n[TILE_N], spots_k[DEEP];
+shared uint places_c[TILE_N];
+uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
+
+void look(const uint k0, const uint end) {
+    for (uint i = gl_LocalInvocationID.x; i < DEEP; i += THREADS) spots_k[i] = spot_of_k(k0 + i, end);
+}
+// Terms are one behind the other in a, DEEP at a time within a part.
+void fetch(const uint at_a, const uint at_b, const uint row0, const uint k0, const uint end) {
+    uint lane = gl_LocalInvocationID.x;
+    [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
+        uint u = lane + i * THREADS, across = u % ACROSS_A * 8, down = u / ACROSS_A;
+        uint row = row0 + (A_ALONG == 1 ? down : across), k = k0 + (A_ALONG == 1 ? across : down);
+        bool there = row < P_m && k < end;
+        next_a[i] = there ? w1.d[(at_a + row * P_row.y + k * P_a_k.w) >> 3] : uvec4(0);
+    }
+    [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
+        uint u = lane + i * THREADS, across = u % ACROSS_B * 8, down = u / ACROSS_B, place;
+        ivec4 spot = spots_n[B_ALONG == 1 ? down : across] + spots_k[B_ALONG == 1 ? across : down];
+        next_b[i] = is_inside(spot, place) ? w2.d[(at_b + place) >> 3] : uvec4(0);
+    }
+}
+void put() {
+    uint lane = gl_LocalInvocationID.x;
+    [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
+        uint u = lane + i * THREADS;
+        tiles[u / ACROSS_A * LINE_A + u % ACROSS_A] = next_a[i];
+    }
+    [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
+        uint u = lane + i * THREADS;
+        tiles[SIZE_A + u / ACROSS_B * LINE_B + u % ACROSS_B] = next_b[i];
+    }
+}
+
+// Four neighbors of a row of c, from `column` of the tile on, as far as they exist.
+void write_four(const vec4 sum, const uint at_c, const uint row, const uint column0, const uint column) {
+    if (row >= P_m || column0 + column >= P_n) return;
+    uint here = at_c + row * P_row.x, e = here + places_c[column];
+    uvec4 bits;
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(biased(sum[j], row)));
+    bool whole = column0 + column + 4 <= P_n && places_c[column + 3] == places_c[column] + 3 && e % 4 == 0;
+    if (whole && width_of(DTYPE_C) == 2) {
+        w0.d[e >> 2] = bits;
+    } else if (whole && width_of(DTYPE_C) == 1) {
+        b0.d[e >> 1] = bits.x | bits.y << 16;
+        b0.d[(e >> 1) + 1] = bits.z | bits.w << 16;
+    } else {
+        for (uint j = 0; j < 4 && column0 + column + j < P_n; j++)
+            store_c(DTYPE_C, here + places_c[column + j], uvec2(bits[j], 0));
+    }
+}
+
+void main() {
+    uint lane = gl_LocalInvocationID.x, group = group_of();
+    uint row0 = gl_WorkGroupID.y * TILE_M, column0 = gl_WorkGroupID.x * TILE_N;
+    uint at_a = P_at.y + group * P_group.y, at_b = P_at.z + group * P_group.z;
+    uint at_c = P_at.x + part_of() * P_part_c + group * P_group.x;
+    uint begin = part_of() * P_part_k, end = min(begin + P_part_k, P_k);
+    uint sub_m = gl_SubgroupID / SUBS_N, sub_n = gl_SubgroupID % SUBS_N;
+    uint sub_row = sub_m * (TILE_M / SUBS_M), sub_column = sub_n * (TILE_N / SUBS_N);
+    for (uint i = lane; i < TILE_N; i += THREADS) {
+        spots_n[i] = spot_of_n(column0 + i);
+        places_c[i] = place_of_c(column0 + i);
+    }
+    look(begin, end);
+    SUMS sum[COUNT_M][COUNT_N];
+    [[unroll]] for (uint i = 0; i < COUNT_M; i++)
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++) sum[i][j] = SUMS(0.0);
+    barrier();
+    fetch(at_a, at_b, row0, begin, end);
+    barrier();
+    put();
+    look(begin + DEEP, end);
+    barrier();
+    for (uint k0 = begin + DEEP;; k0 += DEEP) {
+        bool more = k0 < end;
+        if (more) fetch(at_a, at_b, row0, k0, end);
+        [[unroll]] for (uint k = 0; k < DEEP; k += SIDE) {
+            LEFT a[COUNT_M];
+            RIGHT b;
+            [[unroll]] for (uint i = 0; i < COUNT_M; i++) {
+                uint row = sub_row + SIDE * i;
+                if (A_ALONG == 1) coopMatLoad(a[i], tiles, row * LINE_A + k / 8, LINE_A, BY_ROWS);
+                else coopMatLoad(a[i], tiles, k * LINE_A + row / 8, LINE_A, BY_COLUMNS);
+            }
+            [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
+                uint column = sub_column + SIDE * j;
+                if (B_ALONG == 1) coopMatLoad(b, tiles, SIZE_A + column * LINE_B + k / 8, LINE_B, BY_COLUMNS);
+                else coopMatLoad(b, tiles, SIZE_A + k * LINE_B + column / 8, LINE_B, BY_ROWS);
+                [[unroll]] for (uint i = 0; i < COUNT_M; i++) sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]);
+            }
+        }
+        if (!more) break;
+        barrier();
+        put();
+        look(k0 + DEEP, end);
+        barrier();
+    }
+    uint own = gl_SubgroupID * SIDE * LINE_C;
+    barrier();
+    [[unroll]] for (uint i = 0; i < COUNT_M; i++) { /* strip by strip through shared memory */
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
+            coopMatStore(sum[i][j], tiles, own + SIDE / 4 * j, LINE_C, BY_ROWS);
+        SUBGROUP_STEP
+        for (uint u = gl_SubgroupInvocationID; u < SIDE * FOURS; u += gl_SubgroupSize) {
+            uint down = u / FOURS, across = u % FOURS;
+            write_four(uintBitsToFloat(tiles[own + down * LINE_C + across]), at_c,
+                       row0 + sub_row + SIDE * i + down, column0, sub_column + 4 * across);
+        }
+        SUBGROUP_STEP
+    }
+}
