@@ -67,7 +67,7 @@ static void check_case(int k, ox_dtype dtype, int way) {
     check_same("conv", k, way, dtype, y, want, taps * (double)(c->c / c->groups));
     if (!want) return;
     ox_tensor *g = ox_cast(ox_randn(ox_shape_of(want), OX_F32), dtype), *flows = lies(ox_to(g, gpu), way);
-    ox_shape size = OX_SHAPE(c->o, c->c / c->groups, c->kernel, c->kernel);
+    ox_shape size = OX_SHAPE(c->kernel, c->kernel);
     detours = ox_memory_get_stats().detours;
     ox_tensor *gw = ox_conv_back_weight(flows, there, size, &desc);
     ox_conv_transpose_desc back;
