@@ -60,6 +60,7 @@ static const word headings[] = {
     {"CONV", "Convolutions"},
     {"POOL", "Pooling"},
     {"RECURRENCE", "Linear attention"},
+    {"CHAIN", "Chains of elementwise operations"},
     {"RANDOM", "Random draws"},
     {"SPECIAL", "Special functions"},
     {"LINALG", "Linear algebra"},

@@ -3,8 +3,8 @@
  *   driver/
  *     loader, capabilities, device_objects, share
  *                                          find devices, open one or take over a program's, close it
- *     shaders, specialize, cache           compiled shaders: words in this file, what one pipeline needs of
- *                                          them, pipelines on disk
+ *     shaders, specialize, copies, cache   compiled shaders: words in this file, what one pipeline needs of
+ *                                          them, functions for each constant, pipelines on disk
  *   memory/
  *     memory                               blocks from the driver, chunks of them for tensors
  *     transfer, transfer_queue, pin        bytes between host and device: through a ring of mapped memory, on

@@ -92,6 +92,9 @@ static const uint32_t oxi_vk_code_product_tiles[] = {
 static const uint32_t oxi_vk_code_conv[] = {
 #include "vulkan/spirv/conv.inc"
 };
+static const uint32_t oxi_vk_code_conv_few[] = {
+#include "vulkan/spirv/conv_few.inc"
+};
 static const uint32_t oxi_vk_code_conv_tiles[] = {
 #include "vulkan/spirv/conv_tiles.inc"
 };

@@ -9,6 +9,7 @@
 
 enum {
     OXI_VK_CONV_TILE = 64,             /* of conv.comp */
+    OXI_VK_CONV_ROWS = 4,              /* most of conv_few.comp */
     OXI_VK_CONV_PARTS = 32,            /* most parts that terms are cut into, */
     OXI_VK_CONV_PART_LEAST = 256,      /* and the fewest terms of one */
     OXI_VK_CONV_GROUPS = 132,          /* workgroups that a device is to have */
@@ -179,10 +180,10 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_
 /* ---- a call -------------------------------------------------------------------------------------------- */
 
 /* Into how many parts terms are cut, where there are few tiles. */
-static void oxi_vk_conv_cut(oxi_vk_conv_job *job) {
+static void oxi_vk_conv_cut(oxi_vk_conv_job *job, oxi_vk_shader shader) {
     uint64_t tiles = oxi_vk_conv_tiles_of(job, &job->tiling);
     job->parts = 1;
-    while (job->parts < OXI_VK_CONV_PARTS && tiles * (uint64_t)job->parts < OXI_VK_CONV_GROUPS &&
+    while (shader != OXI_VK_SHADER_conv_few && job->parts < OXI_VK_CONV_PARTS && tiles * (uint64_t)job->parts < OXI_VK_CONV_GROUPS &&
            job->k / (2 * job->parts) >= OXI_VK_CONV_PART_LEAST)
         job->parts *= 2;
 }
@@ -201,7 +202,7 @@ static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_co
     return OX_OK;
 }
 
-static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job, oxi_vk_shader matrices) {
+static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job, oxi_vk_shader shader) {
     const ox_tensor *bias = job->form.bias;
     const oxi_vk_tiling *tiling = &job->tiling;
     oxi_vk_conv_params params;
@@ -223,7 +224,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     params.parts = (uint32_t)job->parts;
     params.part_k = (uint32_t)(oxi_parts(oxi_parts(job->k, job->parts), tiling->deep) * tiling->deep);
     params.part_c = job->parts > 1 ? (uint32_t)ox_numel(job->c->t) : 0;
-    dispatch.shader = matrices == OXI_VK_SHADER_COUNT ? OXI_VK_SHADER_conv : matrices;
+    dispatch.shader = shader;
     oxi_vk_conv_specials *special = &dispatch.special.conv;
     special->dtype_c = (uint32_t)job->c->t->dtype;
     special->dtype_a = (uint32_t)job->a->t->dtype;
@@ -231,7 +232,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     special->dtype_bias = bias ? (uint32_t)bias->dtype : 0;
     special->a_along = job->op != OXI_OP_conv_back_weight;
     for (int i = 0; i < 3; i++) special->apart = special->apart || params.apart[i] != 1;
-    if (matrices != OXI_VK_SHADER_COUNT) {
+    if (tiling->subs_m) {
         oxi_vk_conv_tiles_specials *tiles = &dispatch.special.conv_tiles;
         tiles->threads = tiling->subs_m * tiling->subs_n * d->subgroup_size;
         tiles->b_along = job->op != OXI_OP_conv_back_weight;
@@ -250,8 +251,25 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     return oxi_vk_record(d, &dispatch);
 }
 
+/* The shader of a call, and the tiles of c that its workgroups take. */
+static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job *job) {
+    static const oxi_vk_tiling simple = {OXI_VK_CONV_TILE, OXI_VK_CONV_TILE, 16, 0, 0, 1, 0, 0},
+                               few = {OXI_VK_CONV_ROWS, OXI_VK_THREADS, 1, 0, 0, 1, 0, 0};
+    const oxi_vk_tiling *row = oxi_vk_conv_tilings;
+    oxi_vk_shader matrices = oxi_vk_conv_matrices(d, job);
+    bool is_few = job->m <= OXI_VK_CONV_ROWS && job->op != OXI_OP_conv_back_weight;
+    if (matrices == OXI_VK_SHADER_COUNT) {
+        job->tiling = is_few ? few : simple;
+        return is_few ? OXI_VK_SHADER_conv_few : OXI_VK_SHADER_conv;
+    }
+    while (row->least && (oxi_vk_conv_tiles_of(job, row) < row->least ||
+                          row->shared > d->limits.maxComputeSharedMemorySize))
+        row++;
+    job->tiling = *row;
+    return matrices;
+}
+
 static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
-    static const oxi_vk_tiling simple = {OXI_VK_CONV_TILE, OXI_VK_CONV_TILE, 16, 0, 0, 1, 0, 0};
     oxi_vk_conv_job job;
     ox_tensor views[3], *in = &job.sums.t, out = oxi_borrowed(call->out[0]);
     ox_status status = OX_OK;
@@ -260,18 +278,13 @@ static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
     job.op = call->op;
     oxi_conv_form_of(call, &job.form);
     oxi_vk_conv_roles(&job);
-    oxi_vk_shader matrices = oxi_vk_conv_matrices(d, &job);
-    const oxi_vk_tiling *row = matrices == OXI_VK_SHADER_COUNT ? &simple : oxi_vk_conv_tilings;
-    while (row->least && (oxi_vk_conv_tiles_of(&job, row) < row->least ||
-                          row->shared > d->limits.maxComputeSharedMemorySize))
-        row++;
-    job.tiling = *row;
-    if (matrices != OXI_VK_SHADER_COUNT) status = oxi_vk_conv_lay_all(d, &job, views);
-    oxi_vk_conv_cut(&job);
+    oxi_vk_shader shader = oxi_vk_conv_shader(d, &job);
+    if (job.tiling.subs_m) status = oxi_vk_conv_lay_all(d, &job, views);
+    oxi_vk_conv_cut(&job, shader);
     oxi_conv_side *c = job.op == OXI_OP_conv ? &job.form.y
                        : job.op == OXI_OP_conv_back_input ? &job.form.x : &job.form.weight;
     if (status == OX_OK && job.parts > 1) status = oxi_vk_conv_part(d, &job, c, &views[2]);
-    if (status == OX_OK) status = oxi_vk_conv_dispatch(d, &job, matrices);
+    if (status == OX_OK) status = oxi_vk_conv_dispatch(d, &job, shader);
     if (status == OX_OK && job.parts > 1) {
         oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &out);
         sum.attr = oxi_attrs_by_default(OXI_OP_sum);
