@@ -1,5 +1,6 @@
-// scatter.glsl - elements moved to, or added to, where an index says: an invocation takes a line along the
-// indexed dim, in order, so that equal indices act one after the other and results are the same every time.
+// scatter.glsl - elements moved to, or added to, where an index says: an invocation goes through a line along
+// the indexed dim, in order, so that equal indices act one after the other and results are the same every time.
+// Of lines that are few each has SLICES invocations, which take every SLICES-th place each.
 // lines.glsl with operands result, index, source. The includer brings sum_of.
 #extension GL_GOOGLE_include_directive : require
 #include "tables/scatter.glsl"
@@ -18,16 +19,20 @@ uvec2 sum_of(const uvec2 a, const uvec2 b);          // a + alpha b
 
 void main() {
     uint position = group_index() * THREADS + gl_LocalInvocationID.x, size = P_f2;
-    if (position >= P_kept) return;
-    uvec4 at = kept_places(position);
+    uint lines = P_kept, line = BESIDE == 1 ? position / SLICES : position % lines,
+         slice = BESIDE == 1 ? position % SLICES : position / lines;
+    if (position >= lines * SLICES) return;
+    uvec4 at = kept_places(line);
     for (uint i = 0; i < P_length; i++) {
         uvec4 e = at + line_places(i);
-        uvec2 index = i64_of(INDEX, load_index(INDEX, e.y)), raw = load_source(DTYPE, e.z);
+        uvec2 index = i64_of(INDEX, load_index(INDEX, e.y)), raw;
         if (index.y != 0 || index.x >= size) {
             tell(P_extra, KIND, index, size);
             continue;
         }
+        if (SLICES > 1 && index.x % SLICES != slice) continue;
         uint to = e.x + index.x * P_f1;
+        raw = load_source(DTYPE, e.z);
         if (LANE == LANE_C64) raw = sum_of(load(DTYPE, to), raw); /* as they lie */
         else if (LANE != LANE_RAW)
             raw =

@@ -1,5 +1,5 @@
 // conv.comp - convolutions in f32, of any strides and dtypes that are computed in it: a workgroup takes TILE x
-// TILE of c, an invocation 4 x 4 of them.
+// TILE of c, an invocation EACH x EACH of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -7,7 +7,7 @@
 #include "tables/conv_f32.glsl"
 #include "product/conv.glsl"
 
-const uint TILE = 64, DEEP = 16, LINE = TILE + 4;
+const uint TILE = 16 * EACH, DEEP = 16, LINE = TILE + 4;
 shared float tile_a[DEEP * LINE], tile_b[DEEP * LINE];
 shared ivec4 spots[DEEP];
 shared uint places_a[DEEP];
@@ -22,16 +22,16 @@ void main() {
     uint at_a = P_at.y + group * P_group.y, at_b = P_at.z + group * P_group.z;
     uint begin = part_of() * P_part_k, end = min(begin + P_part_k, P_k);
     ivec4 spot = spot_of_n(column0 + lane % TILE);
-    float sum[4][4];
-    for (uint i = 0; i < 4; i++)
-        for (uint j = 0; j < 4; j++) sum[i][j] = 0;
+    float sum[EACH][EACH];
+    [[unroll]] for (uint i = 0; i < EACH; i++)
+        [[unroll]] for (uint j = 0; j < EACH; j++) sum[i][j] = 0;
     for (uint k0 = begin; k0 < end; k0 += DEEP) {
         if (lane < DEEP) {
             spots[lane] = spot_of_k(k0 + lane, end);
             places_a[lane] = place_of_a(k0 + lane);
         }
         barrier();
-        for (uint i = 0; i < 4; i++) {
+        for (uint i = 0; i < EACH; i++) {
             uint u = lane + THREADS * i, k = A_ALONG == 1 ? u % DEEP : u / TILE,
                  row = A_ALONG == 1 ? u / DEEP : u % TILE, place;
             bool there = k0 + k < end && row0 + row < P_m;
@@ -43,21 +43,21 @@ void main() {
         }
         barrier();
         for (uint k = 0; k < DEEP; k++) {
-            float a[4], b[4];
-            [[unroll]] for (uint i = 0; i < 4; i++) {
-                a[i] = tile_a[k * LINE + 4 * ty + i];
+            float a[EACH], b[EACH];
+            [[unroll]] for (uint i = 0; i < EACH; i++) {
+                a[i] = tile_a[k * LINE + EACH * ty + i];
                 b[i] = tile_b[k * LINE + tx + 16 * i];
             }
-            [[unroll]] for (uint i = 0; i < 4; i++)
-                [[unroll]] for (uint j = 0; j < 4; j++) sum[i][j] = fma(a[i], b[j], sum[i][j]);
+            [[unroll]] for (uint i = 0; i < EACH; i++)
+                [[unroll]] for (uint j = 0; j < EACH; j++) sum[i][j] = fma(a[i], b[j], sum[i][j]);
         }
     }
-    for (uint j = 0; j < 4; j++) {
+    [[unroll]] for (uint j = 0; j < EACH; j++) {
         uint column = column0 + tx + 16 * j;
         if (column >= P_n) continue;
         uint place = P_at.x + part_of() * P_part_c + group * P_group.x + place_of_c(column);
-        for (uint i = 0; i < 4; i++) {
-            uint row = row0 + 4 * ty + i;
+        [[unroll]] for (uint i = 0; i < EACH; i++) {
+            uint row = row0 + EACH * ty + i;
             if (row >= P_m) continue;
             float r = biased(sum[i][j], row);
             store_c(DTYPE_C, place + row * P_row.x, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));

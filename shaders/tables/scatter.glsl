@@ -3,6 +3,8 @@ layout(constant_id = 0) const uint DTYPE = 12;
 layout(constant_id = 1) const uint LANE = 0;
 layout(constant_id = 2) const uint INDEX = 9;
 layout(constant_id = 3) const uint KIND = 1;
+layout(constant_id = 4) const uint SLICES = 1;
+layout(constant_id = 5) const uint BESIDE = 0;
 layout(local_size_x = 64) in;
 const uint THREADS = 64;
 #define ROW_alpha 23

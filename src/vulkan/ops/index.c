@@ -62,6 +62,18 @@ static void oxi_vk_scatter_alpha(double alpha, ox_dtype dtype, uint32_t *words) 
         words[0] = oxi_vk_float_bits(alpha);
 }
 
+enum {
+    OXI_VK_SCATTER_THREADS = 1 << 16,  /* invocations that a device is to have */
+    OXI_VK_SCATTER_SLICES = 64,        /* most of a line, each of which goes through all of it */
+    OXI_VK_SCATTER_LONG = 64           /* elements of a line that is worth more than one */
+};
+
+static uint32_t oxi_vk_scatter_slices(const oxi_vk_device *d, int64_t lines, int64_t length) {
+    int64_t most = oxi_vk_is_software(d) ? 4 : OXI_VK_SCATTER_SLICES, slices = 1;
+    while (length >= OXI_VK_SCATTER_LONG && slices < most && lines * slices < OXI_VK_SCATTER_THREADS) slices *= 2;
+    return (uint32_t)slices;
+}
+
 static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     const bool adds = oxi_index_form_of(call->op)->does == OXI_DOES_ADDS;
     oxi_places p;
@@ -94,13 +106,15 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special.scatter.lane = adds ? (uint32_t)oxi_lane_of(out->dtype) : (uint32_t)OXI_VK_LANE_RAW;
     dispatch.special.scatter.index = (uint32_t)p.index.dtype;
     dispatch.special.scatter.kind = (uint32_t)call->op + 1;
+    dispatch.special.scatter.slices = oxi_vk_scatter_slices(d, l.kept.numel, p.shape[p.dim]);
+    dispatch.special.scatter.beside = p.step == 1;
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, &p.index, false);
     oxi_vk_bind(&dispatch, 2, &p.moved, false);
     oxi_vk_bind_fault(d, &dispatch, OXI_VK_FAULT_BINDING);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel);
+    oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * dispatch.special.scatter.slices);
     return oxi_vk_record(d, &dispatch);
 }
 
