@@ -26,7 +26,8 @@ const uint SIZE = SIZE_A + SIZE_B;
 
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
 shared ivec4 spots_n[TILE_N], spots_k[DEEP];
-shared uint places_c[TILE_N];
+shared uint places_c[TILE_N]; // NOWHERE: of what was added to make eights
+const uint NOWHERE = ~0u;
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
 void look(const uint k0, const uint end) {
@@ -74,7 +75,8 @@ void write_four(const vec4 sum, const uint at_c, const uint row, const uint colu
         b0.d[(e >> 1) + 1] = bits.z | bits.w << 16;
     } else {
         for (uint j = 0; j < 4 && column0 + column + j < P_n; j++)
-            store_c(DTYPE_C, here + places_c[column + j], uvec2(bits[j], 0));
+            if (places_c[column + j] != NOWHERE)
+                store_c(DTYPE_C, here + places_c[column + j], uvec2(bits[j], 0));
     }
 }
 
@@ -88,7 +90,7 @@ void main() {
     uint sub_row = sub_m * (TILE_M / SUBS_M), sub_column = sub_n * (TILE_N / SUBS_N);
     for (uint i = lane; i < TILE_N; i += THREADS) {
         spots_n[i] = spot_of_n(column0 + i);
-        places_c[i] = place_of_c(column0 + i);
+        places_c[i] = (column0 + i) % P_n_size.w < P_columns ? place_of_c(column0 + i) : NOWHERE;
     }
     look(begin, end);
     SUMS sum[COUNT_M][COUNT_N];

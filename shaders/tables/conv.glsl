@@ -13,6 +13,7 @@ layout(constant_id = 5) const uint APART = 0;
 #define ROW_part_k 1
 #define P_part_k param[1].x
 #define P_part_c param[1].y
+#define P_columns param[1].z
 #define ROW_at 2
 #define P_at param[2]
 #define P_at0 param[2].x

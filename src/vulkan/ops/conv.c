@@ -20,7 +20,7 @@ enum {
 typedef struct oxi_vk_conv_job {
     oxi_conv_form form;
     oxi_op op;
-    bool inner;                        /* channels are counted innermost */
+    bool inner;                        /* channels are counted innermost, by eights: those behind are 0 */
     const oxi_conv_side *a, *b, *c;
     int64_t m, n, k;
     oxi_vk_tiling tiling;
@@ -32,18 +32,24 @@ static int64_t oxi_vk_conv_count(const oxi_conv_side *side) {
     return side->shape[2] * side->shape[3] * side->shape[4];
 }
 
+/* Channels, or outputs where an input is made, as taps count them. */
+static int64_t oxi_vk_conv_channels(const oxi_vk_conv_job *job) {
+    int64_t channels = job->op == OXI_OP_conv_back_input ? job->form.outputs : job->form.channels;
+    return job->inner ? oxi_round_up(channels, 8) : channels;
+}
+
 static void oxi_vk_conv_roles(oxi_vk_conv_job *job) {
     const oxi_conv_form *f = &job->form;
-    int64_t taps = oxi_vk_conv_count(&f->weight), places = f->samples * oxi_vk_conv_count(&f->y);
+    int64_t taps = oxi_vk_conv_count(&f->weight) * oxi_vk_conv_channels(job);
+    int64_t places = f->samples * oxi_vk_conv_count(&f->y);
     job->a = job->op == OXI_OP_conv_back_weight ? &f->y : &f->weight;
     job->b = job->op == OXI_OP_conv_back_input ? &f->y : &f->x;
     job->c = job->op == OXI_OP_conv ? &f->y : job->op == OXI_OP_conv_back_input ? &f->x : &f->weight;
     job->m = job->op == OXI_OP_conv_back_input ? f->channels : f->outputs;
-    job->n = job->op == OXI_OP_conv ? places : f->channels * taps;
-    job->k = job->op == OXI_OP_conv_back_weight ? places : f->channels * taps;
-    if (job->op != OXI_OP_conv_back_input) return;
-    job->n = f->samples * oxi_vk_conv_count(&f->x);
-    job->k = f->outputs * taps;
+    job->n = job->op == OXI_OP_conv               ? places
+             : job->op == OXI_OP_conv_back_weight ? taps
+                                                  : f->samples * oxi_vk_conv_count(&f->x);
+    job->k = job->op == OXI_OP_conv_back_weight ? places : taps;
 }
 
 static bool oxi_vk_can_conv(const oxi_vk_device *d, const oxi_call *call) {
@@ -55,6 +61,7 @@ static bool oxi_vk_can_conv(const oxi_vk_device *d, const oxi_call *call) {
     }
     oxi_conv_form_of(call, &job.form);
     job.op = call->op;
+    job.inner = false;
     oxi_vk_conv_roles(&job);
     for (int i = 0; i < 3; i++) {
         const oxi_conv_form *f = &job.form;
@@ -72,8 +79,7 @@ static bool oxi_vk_can_conv(const oxi_vk_device *d, const oxi_call *call) {
 /* How columns or terms are counted where they are (channels, taps), or (samples, positions in `image`). */
 static void oxi_vk_conv_taps(const oxi_vk_conv_job *job, uint32_t *size) {
     for (int i = 0; i < 3; i++) size[i] = (uint32_t)job->form.weight.shape[2 + i];
-    int64_t channels = job->op == OXI_OP_conv_back_input ? job->form.outputs : job->form.channels;
-    size[3] = job->inner ? (uint32_t)channels : 1;
+    size[3] = job->inner ? (uint32_t)oxi_vk_conv_channels(job) : 1;
 }
 static void oxi_vk_conv_positions(const oxi_conv_side *image, uint32_t *size) {
     for (int i = 0; i < 3; i++) size[i] = (uint32_t)image->shape[2 + i];
@@ -115,6 +121,7 @@ static void oxi_vk_conv_params_of(const oxi_vk_conv_job *job, oxi_vk_conv_params
     out->outer[2 + taps] = job->inner ? 0 : (uint32_t)b->stride[1];
     out->outer[2 + samples] = (uint32_t)b->stride[0];
     out->inner[taps] = (uint32_t)b->stride[1];
+    out->columns = weight ? (uint32_t)f->channels : 1;
     out->c_n[3] = weight ? (uint32_t)channel : 0;
     out->a_k[3] = weight ? (uint32_t)a->stride[4] : (uint32_t)channel;
 }
@@ -143,28 +150,32 @@ static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_ti
 static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device *d, const oxi_vk_conv_job *job) {
     const oxi_conv_form *f = &job->form;
     ox_dtype dtype = job->b->t->dtype;
-    if (job->a->t->dtype != dtype || f->groups != 1 || f->channels % 8 != 0 || f->outputs % 8 != 0)
-        return OXI_VK_SHADER_COUNT;
+    if (job->a->t->dtype != dtype || f->groups != 1) return OXI_VK_SHADER_COUNT;
     if (job->m < 16 || job->n < 32 || job->k < 32) return OXI_VK_SHADER_COUNT;
     if (dtype == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE) return OXI_VK_SHADER_conv_tiles;
     return dtype == OX_BF16 && d->caps & OX_VULKAN_CAP_BF16 ? OXI_VK_SHADER_conv_tiles_bf16
                                                             : OXI_VK_SHADER_COUNT;
 }
 
-/* Makes `side` one whose dim `last` (0 or 1) is innermost and all is dense: a copy, if it does not lie so. */
+/* Makes `side` one whose dim `last` (0 or 1) is innermost, in eights, and all is dense: a copy, if it does not
+ * lie so. */
 static ox_status oxi_vk_conv_lay(oxi_vk_device *d, oxi_conv_side *side, int last, oxi_vk_temporary *copy,
                                  ox_tensor *view) {
     const ox_tensor *t = side->t;
     int64_t shape[OX_MAX_DIMS], dense = 1;
+    bool whole = t->shape[last] % 8 == 0;
     *view = oxi_borrowed(t);
     for (int i = t->ndim; i-- > 0;) { /* the innermost first: `last`, spatial dims from behind, the other */
         int dim = i == t->ndim - 1 ? last : i > 0 ? i + 1 : 1 - last;
         view->stride[dim] = dense;
-        shape[i] = t->shape[dim];
-        dense *= t->shape[dim];
+        shape[i] = dim == last ? oxi_round_up(t->shape[dim], 8) : t->shape[dim];
+        dense *= shape[i];
     }
-    if (oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) return OX_OK;
+    if (whole && oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) return OX_OK;
     ox_status status = oxi_vk_temporary_make(d, copy, t->dtype, t->ndim, shape);
+    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, &copy->t);
+    zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
+    if (status == OX_OK && !whole) status = oxi_vk_make(d, &zeros);
     if (status != OX_OK) return status;
     view->storage = copy->t.storage;
     view->offset = 0;
@@ -178,6 +189,7 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_
     oxi_conv_side *a = job->op == OXI_OP_conv_back_weight ? &f->y : &f->weight;
     oxi_conv_side *b = job->op == OXI_OP_conv_back_input ? &f->y : &f->x;
     job->inner = true;
+    oxi_vk_conv_roles(job);
     ox_status status =
         oxi_vk_conv_lay(d, a, job->op == OXI_OP_conv_back_input ? 0 : 1, &job->copy[0], &views[0]);
     return status == OX_OK ? oxi_vk_conv_lay(d, b, 1, &job->copy[1], &views[1]) : status;
