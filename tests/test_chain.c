@@ -20,7 +20,7 @@
 
 static ox_device *place; /* where chains run */
 
-/* ---- the text, a word at a time, in double -------------------------------------------------------------- */
+/* ---- the text, a word at a time, in double ------------------------------------------------------------- */
 
 typedef struct said {
     double result[OXI_MAX_OUT], around; /* around: how large what it went through was */
@@ -114,7 +114,8 @@ static const char *const ways[] = {"plain", "transposed", "sliced", "backwards",
 
 static ox_tensor *laid_out(int way, ox_dtype dtype, int seed) {
     static float v[2 * 4 * 6 * 8];
-    for (int i = 0; i < 2 * 4 * 6 * 8; i++) v[i] = (float)(((i * 37 + seed * 101) % 193) - 96) / 64 + 0.03125f;
+    for (int i = 0; i < 2 * 4 * 6 * 8; i++)
+        v[i] = (float)(((i * 37 + seed * 101) % 193) - 96) / 64 + 0.03125f;
     ox_tensor *t = NULL;
     switch (way) {
     case PLAIN: t = oxi_copied(v, OX_SHAPE(4, 6, 8), OX_F32); break;
@@ -271,7 +272,8 @@ static void test_texts(void) {
     const oxi_chain *twice = oxi_chain_of("a exp a exp * ;");
     CHECK(twice && twice->step_count == 2);
     char shown[100];
-    CHECK(oxi_chain_text(twice, shown, sizeof shown) > 0 && strcmp(shown, "a exp -> t0; t0 t0 mul -> t1; ") == 0);
+    CHECK(oxi_chain_text(twice, shown, sizeof shown) > 0);
+    CHECK(strcmp(shown, "a exp -> t0; t0 t0 mul -> t1; ") == 0);
 }
 
 static void test_operands_refused(void) {

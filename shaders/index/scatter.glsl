@@ -1,6 +1,6 @@
 // scatter.glsl - elements moved to, or added to, where an index says: an invocation goes through a line along
-// the indexed dim, in order, so that equal indices act one after the other and results are the same every time.
-// Of lines that are few each has SLICES invocations, which take every SLICES-th place each.
+// the indexed dim, in order, so that equal indices act one after the other and results are the same every
+// time. Of lines that are few each has SLICES invocations, which take every SLICES-th place each.
 // lines.glsl with operands result, index, source. The includer brings sum_of.
 #extension GL_GOOGLE_include_directive : require
 #include "tables/scatter.glsl"

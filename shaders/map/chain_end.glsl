@@ -1,5 +1,5 @@
-// chain_end.glsl - the rest of a chain's shader. The includer defines the functions of values: taken, applied,
-// given; WIDE is how many elements an invocation has.
+// chain_end.glsl - the rest of a chain's shader. The includer defines the functions of values (number, taken,
+// applied, given) and WIDE, how many elements an invocation has.
 
 uint stride_of(const uint k, const uint d) {
     return param[ROW_stride + 2 * k + (d >> 2)][d & 3];

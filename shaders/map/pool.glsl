@@ -1,7 +1,7 @@
 // pool.glsl - pooling: an invocation an element of the result, or as many as fill a word. Images have up to
-// three dims, the others count them; sums go through a window in the CPU's order. The includer brings numbers:
-// NUMBER, ZERO, number_of(dtype, raw), raw_number(dtype, v), is_above(a, b), is_no_number(v), plus(a, b) and
-// share(v, count).
+// three dims, the others count them; sums go through a window in the CPU's order. The includer brings
+// numbers: NUMBER, ZERO, number_of(dtype, raw), raw_number(dtype, v), is_above(a, b), is_no_number(v),
+// plus(a, b) and share(v, count).
 
 DEFINE_LOAD(load_x, b1)
 DEFINE_STORE(store, b0)
@@ -36,7 +36,8 @@ ivec2 places_over(const uint d, const int q) {
     if (kernel == 0) return ivec2(q * places / size, min(((q + 1) * places + size - 1) / size, places) - 1);
     int stride = int(P_stride[d]), padded = q + int(P_padding[d]),
         reach = int(P_dilation[d]) * (kernel - 1);
-    return ivec2(padded <= reach ? 0 : (padded - reach + stride - 1) / stride, min(padded / stride, places - 1));
+    int first = padded <= reach ? 0 : (padded - reach + stride - 1) / stride;
+    return ivec2(first, min(padded / stride, places - 1));
 }
 bool holds(const uint d, const window w, const int q) {
     int off = q - w.first, dilation = P_kernel[d] == 0 ? 1 : int(P_dilation[d]);

@@ -1,5 +1,5 @@
-// conv.comp - convolutions in f32, of any strides and dtypes that are computed in it: a workgroup takes TILE x
-// TILE of c, an invocation EACH x EACH of them.
+// conv.comp - convolutions in f32, of any strides and dtypes that are computed in it: a workgroup takes TILE
+// x TILE of c, an invocation EACH x EACH of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

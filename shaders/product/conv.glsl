@@ -1,7 +1,7 @@
-// conv.glsl - what convolutions share: one product a group, c [m,n] = a [m,k] b [k,n], whose b is not laid out
-// in memory. Element (k, n) of b stands in an image at the sum of two positions, one of k and one of n, or is 0
-// where that lies outside; a column n and a term k are counted as (outer, z, y, x, inner). Which of the three
-// tensors is a, b and c is the host's (vulkan/ops/conv.c).
+// conv.glsl - what convolutions share: one product a group, c [m,n] = a [m,k] b [k,n], whose b is not laid
+// out in memory. Element (k, n) of b stands in an image at the sum of two positions, one of k and one of n,
+// or is 0 where that lies outside; a column n and a term k are counted as (outer, z, y, x, inner). Which of
+// the three tensors is a, b and c is the host's (vulkan/ops/conv.c).
 #include "tables/conv.glsl"
 #include "common/common.glsl"
 #include "common/number.glsl"

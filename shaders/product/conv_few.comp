@@ -1,5 +1,5 @@
-// conv_few.comp - convolutions with so few rows that each column of c is an invocation's: a channel or a few of
-// a group.
+// conv_few.comp - convolutions with so few rows that each column of c is an invocation's: a channel or a few
+// of a group.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ONLY_F32

@@ -80,9 +80,9 @@ typedef union oxi_vk_specials {
 } oxi_vk_specials;
 enum { OXI_VK_SPECIALS = sizeof(oxi_vk_specials) / sizeof(uint32_t) };
 
-/* Constants of a chain's shader behind those, which follow from its program: a step's op and the places of its
- * operands, 8 bits each; the op's numbers as f32 or f64 bits; then the values that are results, and the number
- * of steps. */
+/* Constants of a chain's shader behind those, which follow from its program: a step's op and the places of
+ * its operands, 8 bits each; the op's numbers as f32 or f64 bits; then the values that are results, and the
+ * number of steps. */
 enum {
     OXI_VK_STEP_CONSTANTS = 7,
     OXI_VK_CHAIN_RESULTS = OXI_VK_SPECIALS + OXI_CHAIN_STEPS * OXI_VK_STEP_CONSTANTS,

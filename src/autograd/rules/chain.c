@@ -230,7 +230,8 @@ static bool oxi_chain_kinds(oxi_op op, unsigned wants, const oxi_formula_values 
 
 static ox_dtype oxi_chain_result_dtype(const oxi_backward *b, int i) {
     const oxi_outline *to = &b->operand[i], *from = &b->result[0];
-    bool summed = to->ndim != from->ndim || memcmp(to->shape, from->shape, (size_t)to->ndim * sizeof *to->shape);
+    const size_t bytes = (size_t)to->ndim * sizeof *to->shape;
+    bool summed = to->ndim != from->ndim || memcmp(to->shape, from->shape, bytes);
     if (!summed && oxi_info(to->dtype)->cls == OX_CLASS_FLOAT) return to->dtype;
     return b->g[0]->dtype == OX_F64 ? OX_F64 : OX_F32;
 }

@@ -41,9 +41,9 @@ static bool oxi_chain_give(oxi_chain *chain, int value);
 static const oxi_chain *oxi_chain_finish(oxi_chain *chain);
 
 /* The program of a text in postfix, compiled when it is first seen. Its words: a .. f are operands, n0 n1 ..
- * numbers; + - * / and names of rows of map.def are ops; =p .. =u keep the top of the stack, which p .. u push
- * again; ; takes it as the next result, drop takes it away. NULL and an error: it is no program, or there are
- * too many. */
+ * numbers; + - * / and names of rows of map.def are ops; =p .. =u keep the top of the stack, which p .. u
+ * push again; ";" takes it as the next result, "drop" takes it away. NULL and an error: it is no program, or
+ * there are too many. */
 static const oxi_chain *oxi_chain_of(const char *text);
 /* Runs it; results are written to `out`, where there are any. */
 static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count, const double *numbers,

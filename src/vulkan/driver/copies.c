@@ -1,6 +1,6 @@
-/* A module in which a function that is called with constants is one for each of them. specialize.c knows what a
- * constant rules out; of a function that is called for many, it only knows that with a copy for each. What is
- * called from a copy with what the copy was made for is copied in its turn.
+/* A module in which a function that is called with constants is one for each of them. specialize.c knows what
+ * a constant rules out; of a function that is called for many, it only knows that with a copy for each. What
+ * is called from a copy with what the copy was made for is copied in its turn.
  * The literals of an instruction, which are not renumbered, are the specification's (SPIR-V 1.6, 3.49). */
 
 enum {

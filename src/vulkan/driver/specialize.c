@@ -138,7 +138,8 @@ static void oxi_vk_spv_list(oxi_vk_special_module *m, uint32_t at, uint32_t *hom
     const uint32_t *in = m->code + at;
     uint32_t code = in[0] & 0xffff, words = in[0] >> 16;
     oxi_vk_spv_id *id = m->id;
-    if (code == OXI_VK_SPV_DECORATE && words == 4 && in[2] == OXI_VK_SPV_SPEC_ID && in[3] < OXI_VK_CONSTANTS) {
+    if (code == OXI_VK_SPV_DECORATE && words == 4 && in[2] == OXI_VK_SPV_SPEC_ID &&
+        in[3] < OXI_VK_CONSTANTS) {
         id[in[1]].special = true;
         id[in[1]].value = in[3];
     } else if ((code >= OXI_VK_SPV_TYPES && code < OXI_VK_SPV_TYPES_END) || code == OXI_VK_SPV_TYPE_MATRIX) {

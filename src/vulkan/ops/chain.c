@@ -29,19 +29,19 @@ static uint32_t oxi_vk_constants_of(const oxi_vk_pipeline_key *key, uint32_t *co
     return OXI_VK_CONSTANTS;
 }
 
-/* What a dispatch of a chain is made of. A place: of operand i, or of result r behind the operands. */
+/* What a dispatch of a chain is made of. `which`: operand i, or result r behind the operands. */
 typedef struct oxi_vk_chain_job {
     const oxi_call *call;
     const oxi_chain *program;
     oxi_walk walk;
-    int walked[OXI_VK_CHAIN_TENSORS];  /* a place's number in the walk */
+    int walked[OXI_VK_CHAIN_TENSORS];  /* its number in the walk */
     oxi_vk_dispatch dispatch;
     oxi_vk_chain_params params;
 } oxi_vk_chain_job;
 
-static const ox_tensor *oxi_vk_chain_tensor(const oxi_vk_chain_job *job, int place) {
-    int r = place - OXI_CHAIN_OPERANDS;
-    if (r < 0) return place < job->program->operand_count ? job->call->in[place] : NULL;
+static const ox_tensor *oxi_vk_chain_tensor(const oxi_vk_chain_job *job, int which) {
+    int r = which - OXI_CHAIN_OPERANDS;
+    if (r < 0) return which < job->program->operand_count ? job->call->in[which] : NULL;
     return r < job->program->result_count ? job->call->out[r] : NULL;
 }
 
@@ -99,14 +99,14 @@ static bool oxi_vk_can_chain(const oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- a dispatch ---------------------------------------------------------------------------------------- */
 
-/* Binds the tensor at a place; its binding. */
-static int oxi_vk_chain_bind(oxi_vk_chain_job *job, int *bound, int place) {
-    const ox_tensor *t = oxi_vk_chain_tensor(job, place);
+/* Binds that tensor; its binding. */
+static int oxi_vk_chain_bind(oxi_vk_chain_job *job, int *bound, int which) {
+    const ox_tensor *t = oxi_vk_chain_tensor(job, which);
     oxi_vk_dispatch *dispatch = &job->dispatch;
-    bool writes = place >= OXI_CHAIN_OPERANDS;
+    bool writes = which >= OXI_CHAIN_OPERANDS;
     for (int i = 0; i < *bound; i++) {
         if (dispatch->use[i].chunk->block != oxi_vk_chunk_of(t)->block) continue;
-        oxi_vk_bind(dispatch, OXI_VK_BINDINGS + place, t, writes); /* for what must be waited for */
+        oxi_vk_bind(dispatch, OXI_VK_BINDINGS + which, t, writes); /* for what must be waited for */
         return i;
     }
     oxi_vk_bind(dispatch, *bound, t, writes);
@@ -118,13 +118,13 @@ static void oxi_vk_chain_bind_all(oxi_vk_chain_job *job, unsigned results) {
     oxi_vk_chain_specials *special = &job->dispatch.special.chain;
     int bound = 0;
     memset(&job->dispatch, 0, sizeof job->dispatch);
-    for (int place = 0; place < OXI_VK_CHAIN_TENSORS; place++) {
-        int r = place - OXI_CHAIN_OPERANDS;
-        const ox_tensor *t = oxi_vk_chain_tensor(job, place);
+    for (int which = 0; which < OXI_VK_CHAIN_TENSORS; which++) {
+        int r = which - OXI_CHAIN_OPERANDS;
+        const ox_tensor *t = oxi_vk_chain_tensor(job, which);
         if (!t || (r >= 0 && !(results >> r & 1))) continue;
-        special->blocks |= (uint32_t)oxi_vk_chain_bind(job, &bound, place) << (3 * place);
-        special->used |= 1u << place;
-        *(r < 0 ? &special->from[place] : &special->to[r]) = (uint32_t)t->dtype;
+        special->blocks |= (uint32_t)oxi_vk_chain_bind(job, &bound, which) << (3 * which);
+        special->used |= 1u << which;
+        *(r < 0 ? &special->from[which] : &special->to[r]) = (uint32_t)t->dtype;
     }
     oxi_vk_bind_rest(&job->dispatch);
 }
@@ -143,16 +143,16 @@ static void oxi_vk_chain_layout(oxi_vk_chain_job *job) {
     const oxi_walk *w = &job->walk;
     bool quads = job->dispatch.shader == OXI_VK_SHADER_chain &&
                  (w->ndim == 1 || w->shape[w->ndim - 1] % 4 == 0);
-    for (int place = 0; place < OXI_VK_CHAIN_TENSORS; place++) {
-        if (!(special->used >> place & 1)) continue;
-        int k = job->walked[place];
+    for (int which = 0; which < OXI_VK_CHAIN_TENSORS; which++) {
+        if (!(special->used >> which & 1)) continue;
+        int k = job->walked[which];
         bool still = false;
-        quads = oxi_vk_walks_quads(w, k, &still) && quads && !(place >= OXI_CHAIN_OPERANDS && still);
-        special->still |= (uint32_t)still << place;
-        special->flat |= (uint32_t)oxi_vk_chain_flat(w, k) << place;
-        job->params.at[place] = oxi_vk_walk_at(w, k);
+        quads = oxi_vk_walks_quads(w, k, &still) && quads && !(which >= OXI_CHAIN_OPERANDS && still);
+        special->still |= (uint32_t)still << which;
+        special->flat |= (uint32_t)oxi_vk_chain_flat(w, k) << which;
+        job->params.at[which] = oxi_vk_walk_at(w, k);
         for (int e = 0; e < w->ndim; e++)
-            job->params.stride[place * OX_MAX_DIMS + e] = (uint32_t)w->stride[k][e];
+            job->params.stride[which * OX_MAX_DIMS + e] = (uint32_t)w->stride[k][e];
     }
     special->quads = quads;
     if (!quads) special->still = 0;
@@ -186,10 +186,10 @@ static ox_status oxi_vk_chain(oxi_vk_device *d, const oxi_call *call) {
     job.program = call->attr.chain.program;
     oxi_walk_begin(&job.walk, call->out[0]->ndim, call->out[0]->shape);
     for (int i = 0; i < OXI_VK_CHAIN_TENSORS; i++) { /* results first: memory is walked in their order */
-        int place = (i + OXI_CHAIN_OPERANDS) % OXI_VK_CHAIN_TENSORS;
-        const ox_tensor *t = oxi_vk_chain_tensor(&job, place);
+        int which = (i + OXI_CHAIN_OPERANDS) % OXI_VK_CHAIN_TENSORS;
+        const ox_tensor *t = oxi_vk_chain_tensor(&job, which);
         if (!t) continue;
-        job.walked[place] = job.walk.operands;
+        job.walked[which] = job.walk.operands;
         oxi_vk_walk_add(&job.walk, t);
     }
     oxi_walk_ready(&job.walk, OXI_WALK_MEMORY_ORDER);

@@ -146,6 +146,12 @@ static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_ti
            (uint64_t)job->form.groups;
 }
 
+static int64_t oxi_vk_conv_most_parts(const oxi_vk_conv_job *job) {
+    int64_t parts = 1;
+    while (parts < OXI_VK_CONV_PARTS && job->k / (2 * parts) >= OXI_VK_CONV_PART_LEAST) parts *= 2;
+    return parts;
+}
+
 /* The shader of cooperative matrices for this call, or OXI_VK_SHADER_COUNT. */
 static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device *d, const oxi_vk_conv_job *job) {
     const oxi_conv_form *f = &job->form;
@@ -157,8 +163,8 @@ static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device *d, const oxi_vk_c
                                                             : OXI_VK_SHADER_COUNT;
 }
 
-/* Makes `side` one whose dim `last` (0 or 1) is innermost, in eights, and all is dense: a copy, if it does not
- * lie so. */
+/* Makes `side` one whose dim `last` (0 or 1) is innermost, in eights, and all is dense: a copy, if it does
+ * not lie so. */
 static ox_status oxi_vk_conv_lay(oxi_vk_device *d, oxi_conv_side *side, int last, oxi_vk_temporary *copy,
                                  ox_tensor *view) {
     const ox_tensor *t = side->t;
@@ -171,7 +177,10 @@ static ox_status oxi_vk_conv_lay(oxi_vk_device *d, oxi_conv_side *side, int last
         shape[i] = dim == last ? oxi_round_up(t->shape[dim], 8) : t->shape[dim];
         dense *= shape[i];
     }
-    if (whole && oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) return OX_OK;
+    if (whole && oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) {
+        *side = oxi_conv_side_of(view); /* dims of size 1 have strides, too */
+        return OX_OK;
+    }
     ox_status status = oxi_vk_temporary_make(d, copy, t->dtype, t->ndim, shape);
     oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, &copy->t);
     zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
@@ -201,8 +210,8 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_
 static void oxi_vk_conv_cut(oxi_vk_conv_job *job, oxi_vk_shader shader) {
     uint64_t tiles = oxi_vk_conv_tiles_of(job, &job->tiling);
     job->parts = 1;
-    while (shader != OXI_VK_SHADER_conv_few && job->parts < OXI_VK_CONV_PARTS && tiles * (uint64_t)job->parts < OXI_VK_CONV_GROUPS &&
-           job->k / (2 * job->parts) >= OXI_VK_CONV_PART_LEAST)
+    if (shader == OXI_VK_SHADER_conv_few) return;
+    while (tiles * (uint64_t)job->parts < OXI_VK_CONV_GROUPS && job->parts < oxi_vk_conv_most_parts(job))
         job->parts *= 2;
 }
 
@@ -270,6 +279,14 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     return oxi_vk_record(d, &dispatch);
 }
 
+/* Whether these tiles suit c: large enough for it, but not far larger, and enough of them with terms in
+ * parts. */
+static bool oxi_vk_conv_suits(const oxi_vk_device *d, const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
+    if (row->shared > d->limits.maxComputeSharedMemorySize) return false;
+    if (job->m <= row->m / 2 || job->n <= row->n / 2) return false;
+    return oxi_vk_conv_tiles_of(job, row) * (uint64_t)oxi_vk_conv_most_parts(job) >= row->least;
+}
+
 /* The shader of a call, and the tiles of c that its workgroups take. */
 static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job *job) {
     static const oxi_vk_tiling few = {OXI_VK_CONV_ROWS, OXI_VK_THREADS, 1, 0, 0, 1, 0, 0};
@@ -280,9 +297,7 @@ static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job 
         job->tiling = few;
         return OXI_VK_SHADER_conv_few;
     }
-    while (row->least && (oxi_vk_conv_tiles_of(job, row) < row->least ||
-                          row->shared > d->limits.maxComputeSharedMemorySize))
-        row++;
+    while (row->least && !oxi_vk_conv_suits(d, job, row)) row++;
     job->tiling = *row;
     return shader == OXI_VK_SHADER_COUNT ? OXI_VK_SHADER_conv : shader;
 }

@@ -70,7 +70,8 @@ enum {
 
 static uint32_t oxi_vk_scatter_slices(const oxi_vk_device *d, int64_t lines, int64_t length) {
     int64_t most = oxi_vk_is_software(d) ? 4 : OXI_VK_SCATTER_SLICES, slices = 1;
-    while (length >= OXI_VK_SCATTER_LONG && slices < most && lines * slices < OXI_VK_SCATTER_THREADS) slices *= 2;
+    if (length < OXI_VK_SCATTER_LONG) return 1;
+    while (slices < most && lines * slices < OXI_VK_SCATTER_THREADS) slices *= 2;
     return (uint32_t)slices;
 }
 

@@ -146,11 +146,12 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
 
 /* ---- copies that transpose dims ----------------------------------------------------------------------- */
 
-/* The dim along which x (operand 1 of a walk of elements of 32 or 16 bits) lies element behind element, where the
- * result does so along the last one and both are long enough for tiles; -1: none. */
+/* The dim along which x (operand 1 of a walk of elements of 32 or 16 bits) lies element behind element, where
+ * the result does so along the last one and both are long enough for tiles; -1: none. */
 static int oxi_vk_transposed_dim(const oxi_walk *w) {
     int last = w->ndim - 1;
-    if (w->operands != 2 || (w->bytes[0] != 4 && w->bytes[0] != 2) || w->step[0] != 1 || w->step[1] == 1) return -1;
+    if (w->operands != 2 || (w->bytes[0] != 4 && w->bytes[0] != 2)) return -1;
+    if (w->step[0] != 1 || w->step[1] == 1) return -1;
     for (int e = 0; e < last && w->shape[last] >= OXI_VK_TILE / 2; e++)
         if (w->stride[1][e] == 1 && w->shape[e] >= OXI_VK_TILE / 2) return e;
     return -1;

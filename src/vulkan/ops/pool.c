@@ -12,7 +12,7 @@ static bool oxi_vk_can_pool(const oxi_vk_device *d, const oxi_call *call) {
         int64_t reach = told->kernel.n[i] * told->dilation.n[i] + 2 * told->padding.n[i];
         if (told->kernel.n[i] == 0 ? (from + 1) * (to + 1) >= INT32_MAX : from + to + reach >= INT32_MAX / 2)
             return false;
-        if (to * told->stride.n[i] >= INT32_MAX / 2 || from * told->stride.n[i] >= INT32_MAX / 2) return false;
+        if ((to + from) * told->stride.n[i] >= INT32_MAX / 2) return false;
     }
     return true;
 }
