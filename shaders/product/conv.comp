@@ -7,7 +7,7 @@
 #include "tables/conv_f32.glsl"
 #include "product/conv.glsl"
 
-const uint TILE = 16 * EACH, DEEP = 16, LINE = TILE + 4;
+const uint EACH = 4, TILE = 16 * EACH, DEEP = 16, LINE = TILE + 4;
 shared float tile_a[DEEP * LINE], tile_b[DEEP * LINE];
 shared ivec4 spots[DEEP];
 shared uint places_a[DEEP];

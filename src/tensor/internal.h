@@ -188,7 +188,6 @@ static void oxi_device_leaves(ox_device *device);
 
 /* ---- storages ------------------------------------------------------------------------------------------ */
 
-static OXI_THREAD_LOCAL bool oxi_inference_mode;         /* what this thread makes has no part in gradients */
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
 static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
                                       void *user);

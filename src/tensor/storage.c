@@ -2,6 +2,8 @@
  * The last release gives borrowed memory back to its lender and the rest to the device.
  * Shared by all views of a tensor; called by tensor.c and the file readers. */
 
+static OXI_THREAD_LOCAL bool oxi_inference_mode; /* what this thread makes has no part in gradients */
+
 static ox_storage *oxi_storage_header(ox_device *device, void *data, size_t bytes) {
     ox_storage *storage = (ox_storage *)oxi_calloc(1, sizeof *storage);
     if (!storage) return NULL;

@@ -106,10 +106,16 @@ static void oxi_vk_map_whole(const oxi_call *call, const double *f, uint32_t lan
     }
 }
 
-/* Whether the result's elements follow each other and start at a word. */
+/* Whether the result's elements, in order, fill words: they follow each other, or do so along the last dim,
+ * whose lines are whole words. */
 static bool oxi_vk_map_packs(const oxi_walk *w) {
     uint64_t first = (uint64_t)(uintptr_t)w->base[0];
-    return oxi_walk_flat(w, 0) && first % 4 == 0;
+    int64_t each = 4 / w->bytes[0];
+    int last = w->ndim - 1;
+    if (each == 0 || first % 4 != 0 || w->step[0] != 1) return false;
+    for (int e = 0; e < last; e++)
+        if (w->stride[0][e] % each != 0) return false;
+    return last == 0 || w->shape[last] % each == 0;
 }
 
 #ifndef OXI_VK_QUADS

@@ -8,7 +8,7 @@
  * neighbors, which are counted innermost then. Called by the Vulkan device for CONV. */
 
 enum {
-    OXI_VK_CONV_TILE = 64,             /* the smaller one of conv.comp */
+    OXI_VK_CONV_TILE = 64,             /* of conv.comp */
     OXI_VK_CONV_ROWS = 4,              /* most of conv_few.comp */
     OXI_VK_CONV_PARTS = 32,            /* most parts that terms are cut into, */
     OXI_VK_CONV_PART_LEAST = 256,      /* and the fewest terms of one */
@@ -129,16 +129,10 @@ static void oxi_vk_conv_params_of(const oxi_vk_conv_job *job, oxi_vk_conv_params
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
 
 static const oxi_vk_tiling oxi_vk_conv_tilings[] = {
-    {128, 128, 64, 2, 2, 1, 36864 + 3584, 100},
+    {128, 128, 32, 2, 4, 1, 20480 + 3072, 100},
     {64, 128, 64, 2, 2, 1, 27648 + 3584, 100},
     {64, 64, 64, 2, 2, 1, 18432 + 2304, 100},
     {64, 64, 32, 2, 2, 1, 10240 + 1792, 0},
-};
-
-/* Of conv.comp: an invocation takes m/16 x n/16. */
-static const oxi_vk_tiling oxi_vk_conv_f32_tilings[] = {
-    {128, 128, 16, 0, 0, 1, 17280, 100},
-    {OXI_VK_CONV_TILE, OXI_VK_CONV_TILE, 16, 0, 0, 1, 9088, 0},
 };
 
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
@@ -259,7 +253,6 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     special->dtype_bias = bias ? (uint32_t)bias->dtype : 0;
     special->a_along = job->op != OXI_OP_conv_back_weight;
     for (int i = 0; i < 3; i++) special->apart = special->apart || params.apart[i] != 1;
-    if (shader == OXI_VK_SHADER_conv) dispatch.special.conv_f32.each = tiling->m / 16;
     if (tiling->subs_m) {
         oxi_vk_conv_tiles_specials *tiles = &dispatch.special.conv_tiles;
         tiles->threads = tiling->subs_m * tiling->subs_n * d->subgroup_size;
@@ -290,16 +283,17 @@ static bool oxi_vk_conv_suits(const oxi_vk_device *d, const oxi_vk_conv_job *job
 /* The shader of a call, and the tiles of c that its workgroups take. */
 static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job *job) {
     static const oxi_vk_tiling few = {OXI_VK_CONV_ROWS, OXI_VK_THREADS, 1, 0, 0, 1, 0, 0};
+    static const oxi_vk_tiling plain = {OXI_VK_CONV_TILE, OXI_VK_CONV_TILE, 16, 0, 0, 1, 0, 0};
     oxi_vk_shader shader = oxi_vk_conv_matrices(d, job);
-    const oxi_vk_tiling *row = shader == OXI_VK_SHADER_COUNT ? oxi_vk_conv_f32_tilings : oxi_vk_conv_tilings;
+    const oxi_vk_tiling *row = oxi_vk_conv_tilings;
     bool is_few = job->m <= OXI_VK_CONV_ROWS && job->op != OXI_OP_conv_back_weight;
-    if (shader == OXI_VK_SHADER_COUNT && is_few) {
-        job->tiling = few;
-        return OXI_VK_SHADER_conv_few;
+    if (shader == OXI_VK_SHADER_COUNT) {
+        job->tiling = is_few ? few : plain;
+        return is_few ? OXI_VK_SHADER_conv_few : OXI_VK_SHADER_conv;
     }
     while (row->least && !oxi_vk_conv_suits(d, job, row)) row++;
     job->tiling = *row;
-    return shader == OXI_VK_SHADER_COUNT ? OXI_VK_SHADER_conv : shader;
+    return shader;
 }
 
 static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
