@@ -101,6 +101,20 @@ static char *read_all(const char *path) {
     return text;
 }
 
+/* Spans of a line follow each other: viewers drop what overlaps. */
+static void check_lines(const char *json) {
+    double over[16] = {0}, start, length;
+    int line, spans = 0;
+    for (const char *at = json; (at = strstr(at, "\"ph\":\"X\"")) != NULL; at++, spans++) {
+        CHECK(sscanf(at, "\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%lf,\"dur\":%lf", &line, &start,
+                     &length) == 3);
+        CHECK_MSG(line >= 1 && line <= 10 && start >= over[line] - 0.002 && length >= 0,
+                  "line %d: %.3f begins before %.3f", line, start, over[line]);
+        over[line] = start + length;
+    }
+    CHECK(spans > 100);
+}
+
 static void test_trace(void) {
     char trace[300], plan[300], drawing[300];
     snprintf(trace, sizeof trace, "%s/shunt-trace-%d.json", folder(), (int)getpid());
@@ -131,6 +145,7 @@ static void test_trace(void) {
         snprintf(event, sizeof event, "\"pid\":1,\"tid\":%d,\"ts\"", i + 1);
         CHECK_MSG(strstr(json, name) && strstr(json, event), "no %s in the trace", lanes[i]);
     }
+    check_lines(json);
     free(text);
     free(svg);
     free(json);

@@ -43,8 +43,8 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
         if (lead < bytes) whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
         if (whole == 0) lead = 0;
     }
-    double start = oxi_now();
     oxi_stream_lock(stream);
+    double start = oxi_now(); /* of its turn: who waits for another's move is not moving yet */
     const size_t parts[4] = {0, lead, lead + whole, bytes};
     for (int i = 0; i < 3; i++)
         if (parts[i + 1] > parts[i])
@@ -52,8 +52,8 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
                              memory + parts[i], write, i == 1);
     oxi_ring_wait_for(stream, &load);
     ox_status status = load.cause != 0 ? oxi_ring_fail(&load, region->file) : OX_OK;
-    oxi_stream_unlock(stream);
     double end = oxi_now();
+    oxi_stream_unlock(stream);
     oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, end, done);
     if (status == OX_OK) oxi_shunt_rate_put(s, OXI_LANE_DISK, write, done, end - start);
     oxi_stream_take(&s->tiers);

@@ -135,7 +135,7 @@ static void oxi_shunt_calibrate_disk(ox_shunt *s) {
     oxi_error_put_back(&earlier);
 }
 
-/* ---- what moves took ------------------------------------------------------------------------------------ */
+/* ---- what moves took ----------------------------------------------------------------------------------- */
 
 static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
     return lane == OXI_LANE_UP     ? &rates->up
@@ -144,8 +144,8 @@ static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
                                    : &rates->disk_read;
 }
 
-/* A move of a size that says something: its speed is what steps have, beside the computing. The first one says
- * more than the calibration, which had the machine for itself. */
+/* A move of a size that says something: its speed is what steps have, beside the computing. The first one
+ * says more than the calibration, which had the machine for itself. */
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
     enum { LEAST = 1 << 18, MEAN = 8 };
     double net = seconds - s->rates.start[lane];
