@@ -147,14 +147,15 @@ static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
 /* A move of a size that says something: its speed is what steps have, beside the computing. The first one
  * says more than the calibration, which had the machine for itself. */
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
-    enum { LEAST = 1 << 18, MEAN = 8 };
+    enum { LEAST = 1 << 18 };
+    const int64_t most = 8; /* moves that a mean is of */
     double net = seconds - s->rates.start[lane];
     if (bytes < LEAST || net <= 0 || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
     double *rate = oxi_shunt_rate_of(&s->rates, lane, write), now = (double)bytes / net;
     int64_t count = ++s->rates.moves[lane][write];
     if (*rate > 0) /* a mean of times, not of speeds: moves are added up */
-        now = 1 / (1 / *rate + (1 / now - 1 / *rate) / (double)(count < MEAN ? count : MEAN));
+        now = 1 / (1 / *rate + (1 / now - 1 / *rate) / (double)(count < most ? count : most));
     *rate = now;
     oxi_stream_give(&s->tiers);
 }
