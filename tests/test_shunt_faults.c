@@ -3,13 +3,12 @@
  * allocations that fail, a kill in the middle of a step: an error or the right answer, never anything
  * else; the
  * shunt works afterwards, files of the user's are as they were, and nothing stays in the spill folder. */
+#include "disk_faults.h"
 #include "hook_alloc.h"
 #include "oxtorch_stream.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,33 +16,7 @@
 
 #include "check.h"
 
-typedef enum fault_kind {
-    FAULT_ERROR,
-    FAULT_END,
-    FAULT_SHORT,
-    FAULT_INTERRUPT,
-    FAULT_NO_ROOM,
-    FAULT_KINDS
-} fault_kind;
-
-/* One word, for lanes ask for it at once: kind + FAULT_KINDS * every; every 0 = none. */
-static int64_t fault;
-
-static void set_fault(int kind, int64_t every) {
-    __atomic_store_n(&fault, kind + FAULT_KINDS * every, __ATOMIC_RELEASE);
-}
-
-static int64_t fault_at(void *user, int64_t number, int64_t bytes) {
-    const int64_t f = __atomic_load_n((const int64_t *)user, __ATOMIC_ACQUIRE), every = f / FAULT_KINDS;
-    if (every == 0 || number % every != 0) return bytes;
-    switch ((fault_kind)(f % FAULT_KINDS)) {
-    case FAULT_ERROR: return -EIO;
-    case FAULT_END: return 0;
-    case FAULT_INTERRUPT: return number % 3 ? -EINTR : -EAGAIN;
-    case FAULT_NO_ROOM: return -ENOSPC;
-    default: return number % 2 ? (bytes + 1) / 2 : (bytes + 4096) / 8192 * 4096 + 1;
-    }
-}
+static fault now;
 
 static char folder[400];
 static hook memory;
@@ -96,7 +69,7 @@ static ox_shunt *open_small(bool eager) {
     desc.spill = folder;
     desc.eager = eager;
     desc.fault = fault_at;
-    desc.fault_user = &fault;
+    desc.fault_user = &now;
     return ox_shunt_open(&desc);
 }
 
@@ -112,10 +85,10 @@ static void test_every(bool eager) {
             ox_shunt *shunt = open_small(eager);
             make_weights(ox_shunt_device(shunt), w);
             ox_error_clear();
-            set_fault(kind, every);
+            set_fault(&now, kind, every);
             bool good = answer(w, got);
-            set_fault(0, 0);
-            bool harmless = kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
+            set_fault(&now, 0, 0);
+            bool harmless = is_harmless(kind, every);
             CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0 : ox_error() != OX_OK && !harmless,
                       "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
             errors += !good;

@@ -1,7 +1,6 @@
 /* test_shunt_vulkan.c - the planner over a GPU: steps that are planned over its memory, the host's and the
  * disk have the bits of the same operations in its memory, run at once. Skipped without a Vulkan device. */
 #include "check.h"
-#include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
 
@@ -10,25 +9,9 @@
 #include <unistd.h>
 
 enum { LAYERS = 6, WIDTH = 64 };
+#include "shunt_network.h"
 
 static ox_device *gpu;
-
-typedef struct network {
-    ox_tensor *weight[LAYERS];
-    ox_optimizer *adamw;
-} network;
-
-static network make_network(ox_device *device) {
-    network n;
-    ox_manual_seed(4);
-    for (int i = 0; i < LAYERS; i++)
-        OX_SCOPE {
-            ox_tensor *w = ox_mul_number(ox_randn(OX_SHAPE(WIDTH, WIDTH), OX_F32), 0.1);
-            n.weight[i] = ox_retain(ox_requires_grad_(ox_to(w, device), true));
-        }
-    n.adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, n.weight, LAYERS);
-    return n;
-}
 
 static double step(network *n, int seed) {
     double loss = 0;
@@ -73,8 +56,7 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
               "%llu bytes", (unsigned long long)s.device_peak);
     CHECK(host_bytes == 0 || s.host_peak <= host_bytes);
     CHECK(device_bytes == 0 || s.up_bytes + s.written_bytes > 0);
-    ox_optimizer_close(n.adamw);
-    for (int i = 0; i < LAYERS; i++) ox_release(n.weight[i]);
+    drop_network(&n);
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
@@ -89,8 +71,7 @@ int main(void) {
         run(0, 0, wanted, n.weight, STEPS);
         run(320 << 10, 8 << 20, wanted, n.weight, STEPS);
         run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
-        ox_optimizer_close(n.adamw);
-        for (int i = 0; i < LAYERS; i++) ox_release(n.weight[i]);
+        drop_network(&n);
     }
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

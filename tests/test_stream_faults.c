@@ -1,44 +1,16 @@
 /* test_stream_faults.c - reads and writes that fail, end early or are interrupted at every n-th transfer,
  * files that become shorter, disks without room: the right answer or an error, never anything else, never a
  * hang. The stream works afterwards. OX_TSAN */
+#include "disk_faults.h"
 #include "hook_alloc.h"
 #include "stream_works.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-typedef enum fault_kind {
-    FAULT_ERROR,
-    FAULT_END,
-    FAULT_SHORT,
-    FAULT_INTERRUPT,
-    FAULT_NO_ROOM,
-    FAULT_KINDS
-} fault_kind;
-
-/* One word, for reads ahead still fly while a test goes on: kind + FAULT_KINDS * every; every 0 = none. */
-typedef int64_t fault;
-
-static void set_fault(fault *f, int kind, int64_t every) {
-    __atomic_store_n(f, kind + FAULT_KINDS * every, __ATOMIC_RELEASE);
-}
-
-static int64_t fault_at(void *user, int64_t number, int64_t bytes) {
-    const int64_t f = __atomic_load_n((const fault *)user, __ATOMIC_ACQUIRE), every = f / FAULT_KINDS;
-    if (every == 0 || number % every != 0) return bytes;
-    switch ((fault_kind)(f % FAULT_KINDS)) {
-    case FAULT_ERROR: return -EIO;
-    case FAULT_END: return 0;
-    case FAULT_INTERRUPT: return number % 3 ? -EINTR : -EAGAIN;
-    case FAULT_NO_ROOM: return -ENOSPC;
-    default: return number % 2 ? (bytes + 1) / 2 : (bytes + 4096) / 8192 * 4096 + 1;
-    }
-}
 
 static ox_stream *open_faulty(const stream_case *c, fault *f) {
     ox_stream_desc desc = case_desc(c);
@@ -60,11 +32,6 @@ static ox_tensor *work(ox_stream *stream, const char *path, ox_tensor *x) {
     ox_tensor *e = ox_embedding(ox_arange(0, 5, 1, OX_I64), a);
     ox_tensor *parts[2] = {ox_add(c, d), ox_sum(e, OX_DIMS(0), false)};
     return ox_to(ox_cat(parts, 2, 0), ox_cpu());
-}
-
-/* Transfers that are done again must be all that a fault costs. */
-static bool is_harmless(int kind, int64_t every) {
-    return kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
 }
 
 /* Whether `got` of a run with faults is what it may be: the right bits, or an error where a fault is one. */
@@ -417,8 +384,7 @@ static void test_scarce_memory(const stream_case *c) {
         ox_device_close(ox_stream_device(stream));
         ox_error_clear();
         CHECK(ox_set_allocator(NULL) == OX_OK);
-        CHECK_MSG(hook_out(&h) == 0, "request %lld: %lld blocks leak",
-                  (long long)n, (long long)hook_out(&h));
+        CHECK_MSG(hook_out(&h) == 0, "request %lld: %lld blocks leak", (long long)n, (long long)hook_out(&h));
     }
     CHECK(done);
     remove(path);

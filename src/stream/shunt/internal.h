@@ -126,6 +126,7 @@ typedef struct oxi_shunt_rates {
     double flops, bytes;             /* of the compute device, a second */
     double up, down;                 /* of the link */
     double disk_read, disk_write;
+    int64_t moves[OXI_LANES][2];     /* that were measured since: to and from */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
 } oxi_shunt_rates;
 
@@ -228,6 +229,7 @@ typedef struct oxi_shunt_plan {
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
     double simulated, compute, bound, disk; /* seconds; disk: what it has to do at least */
+    double disk_read, disk_write;    /* the speeds that it was made for */
     char *text;                      /* names of nodes for people, one behind the other; NULL: none */
     size_t text_bytes;
 } oxi_shunt_plan;

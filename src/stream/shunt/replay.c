@@ -321,6 +321,9 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         const oxi_shunt_mean *mean =
             in->action == OXI_ACT_NODE ? oxi_shunt_mean_of(s, s->nodes[in->node]->shape_key) : NULL;
         if (mean && mean->count > 0) in->seconds = mean->seconds;
+        if (in->action != OXI_ACT_NODE)
+            in->seconds = oxi_shunt_lane_seconds(s, in->lane, oxi_shunt_moved_bytes(s, s->table[in->item]),
+                                                 in->action == OXI_ACT_SAVE);
         in->start = end[in->lane];
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)
@@ -328,7 +331,8 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
         if (in->action == OXI_ACT_NODE) plan->compute += in->seconds;
     }
-    plan->bound = plan->compute > plan->disk ? plan->compute : plan->disk;
+    double slower = plan->disk_read / s->rates.disk_read; /* than the plan was made for */
+    plan->bound = plan->compute > plan->disk * slower ? plan->compute : plan->disk * slower;
     plan->simulated = 0;
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (end[lane] > plan->simulated) plan->simulated = end[lane];
@@ -367,6 +371,8 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     oxi_shunt_unlist(known, items, sizeof *known);
     if (plan) {
         oxi_shunt_plan_name(s, plan);
+        plan->disk_read = s->rates.disk_read;
+        plan->disk_write = s->rates.disk_write;
         oxi_shunt_plan_keep(s, plan, key);
     }
     double end = oxi_now();
@@ -382,7 +388,10 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
         plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
     if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
     plan->measured = true;
-    if (!moves || fabs(plan->compute - plan->expected) < 0.2 * plan->expected) return plan;
+    bool same_disk = plan->lane_count[OXI_LANE_DISK] == 0 ||
+                     (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&
+                      fabs(plan->disk_write / s->rates.disk_write - 1) < 0.2);
+    if (!moves || (same_disk && fabs(plan->compute - plan->expected) < 0.2 * plan->expected)) return plan;
     oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
     if (!better) return plan;
     better->measured = true;

@@ -18,6 +18,8 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
     return s->desc.disk_bytes ? ox_device_set_budget(ox_stream_device(s->stream), s->desc.disk_bytes) : OX_OK;
 }
 
+static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds);
+
 /* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
  * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
 static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
@@ -41,8 +43,8 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
         if (lead < bytes) whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
         if (whole == 0) lead = 0;
     }
-    double start = oxi_now();
     oxi_stream_lock(stream);
+    double start = oxi_now(); /* of its turn: who waits for another's move is not moving yet */
     const size_t parts[4] = {0, lead, lead + whole, bytes};
     for (int i = 0; i < 3; i++)
         if (parts[i + 1] > parts[i])
@@ -50,8 +52,10 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
                              memory + parts[i], write, i == 1);
     oxi_ring_wait_for(stream, &load);
     ox_status status = load.cause != 0 ? oxi_ring_fail(&load, region->file) : OX_OK;
+    double end = oxi_now();
     oxi_stream_unlock(stream);
-    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, oxi_now(), done);
+    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, end, done);
+    if (status == OX_OK) oxi_shunt_rate_put(s, OXI_LANE_DISK, write, done, end - start);
     oxi_stream_take(&s->tiers);
     *(write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)done;
     oxi_stream_give(&s->tiers);
@@ -168,7 +172,9 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
         oxi_shunt_host_drop(s, item);
         item->host = host;
         item->host_bytes = bytes;
-        oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, oxi_now(), bytes);
+        double end = oxi_now();
+        oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, end, bytes);
+        oxi_shunt_rate_put(s, OXI_LANE_UP, true, bytes, end - start);
         oxi_stream_take(&s->tiers);
         s->stats.up_bytes += (int64_t)bytes;
         oxi_stream_give(&s->tiers);
@@ -220,7 +226,9 @@ static ox_status oxi_shunt_get_copy(ox_shunt *s, const oxi_shunt_item *item, siz
         return oxi_shunt_disk_move(s, item->disk, item->disk_at + offset, (char *)out, bytes, false, owns);
     double start = oxi_now();
     if (bytes > 0) memcpy(out, (const char *)item->host + offset, bytes);
-    oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, oxi_now(), bytes);
+    double end = oxi_now();
+    oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, end, bytes);
+    oxi_shunt_rate_put(s, OXI_LANE_DOWN, false, bytes, end - start);
     oxi_stream_take(&s->tiers);
     s->stats.down_bytes += (int64_t)bytes;
     oxi_stream_give(&s->tiers);

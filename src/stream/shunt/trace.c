@@ -1,5 +1,6 @@
-/* What lanes did, as a Chrome trace: compute, up, down, disk, plan. Spans grow in one block while a path is
- * given; without memory for more the rest is not recorded. Opens in Perfetto and chrome://tracing. */
+/* What lanes did, as a Chrome trace: compute, up, down, disk, plan; and beside a lane what the thread that
+ * computes moved itself meanwhile, for spans of a line must not overlap. Spans grow in one block while a path
+ * is given; without memory for more the rest is not recorded. Opens in Perfetto and chrome://tracing. */
 
 enum { OXI_SHUNT_PLAN_LANE = OXI_LANES };
 static const char *const oxi_shunt_lane_names[OXI_LANES + 1] = {"compute", "up", "down", "disk", "plan"};
@@ -34,19 +35,25 @@ static ox_status oxi_shunt_trace_write(ox_shunt *s) {
     FILE *file = fopen(s->trace_path, "wb");
     if (!file)
         return oxi_fail(OX_ERR_IO, "shunt_close: %s: %s", oxi_path_text(s->trace_path), strerror(errno));
+    enum { LINES = OXI_LANES + 1 };
+    double over[2 * LINES];
     bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
-    for (int i = 0; i <= OXI_LANES && ok; i++)
+    for (int i = 0; i < 2 * LINES && ok; i++) {
+        over[i] = 0;
         ok = fprintf(file,
                      "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
-                     "{\"name\":\"%s\"}}",
-                     i ? ",\n" : "", 1 + i, oxi_shunt_lane_names[i]) > 0;
-    for (size_t i = 0; i < s->span_count && ok; i++) {
+                     "{\"name\":\"%s%s\"}}",
+                     i ? ",\n" : "", 1 + i, i < LINES ? "" : "beside ", oxi_shunt_lane_names[i % LINES]) > 0;
+    }
+    for (size_t i = 0; i < s->span_count && ok; i++) { /* in the order in which they ended */
         const oxi_shunt_span *span = &s->spans[i];
+        int line = span->lane + (span->start < over[span->lane] ? LINES : 0);
+        over[line] = span->end;
         ok = fprintf(file,
                      ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
                      "\"args\":{\"bytes\":%llu}}",
-                     span->name, 1 + (int)span->lane, 1e6 * (span->start - s->origin),
-                     1e6 * (span->end - span->start), (unsigned long long)span->bytes) > 0;
+                     span->name, 1 + line, 1e6 * (span->start - s->origin), 1e6 * (span->end - span->start),
+                     (unsigned long long)span->bytes) > 0;
     }
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;

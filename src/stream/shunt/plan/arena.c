@@ -4,7 +4,9 @@
  * "Dynamic tensor rematerialization" (Kirisame et al. 2021), with moves as what an item costs. Plans put
  * items at places of their own. Small items have a range to themselves, in which plans have no say. */
 
-static int oxi_shunt_part_of(const ox_shunt *s, uint64_t place) { return place >= s->main_bytes; }
+static int oxi_shunt_part_of(const ox_shunt *s, uint64_t place) {
+    return place >= s->main_bytes;
+}
 
 /* The first item of a list at or behind a place. */
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents *list, uint64_t place) {
@@ -70,7 +72,8 @@ static ox_status oxi_shunt_arena_open(ox_shunt *s) {
 /* A storage at a place, which is free. */
 static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
     if (s->compute->host) {
-        item->storage = oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew, item->bytes, NULL, NULL);
+        item->storage =
+            oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew, item->bytes, NULL, NULL);
     } else {
         item->storage = oxi_storage_new(s->compute, item->bytes);
     }

@@ -135,13 +135,38 @@ static void oxi_shunt_calibrate_disk(ox_shunt *s) {
     oxi_error_put_back(&earlier);
 }
 
+/* ---- what moves took ----------------------------------------------------------------------------------- */
+
+static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
+    return lane == OXI_LANE_UP     ? &rates->up
+           : lane == OXI_LANE_DOWN ? &rates->down
+           : write                 ? &rates->disk_write
+                                   : &rates->disk_read;
+}
+
+/* A move of a size that says something: its speed is what steps have, beside the computing. The first one
+ * says more than the calibration, which had the machine for itself. */
+static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
+    enum { LEAST = 1 << 18 };
+    const int64_t most = 8; /* moves that a mean is of */
+    double net = seconds - s->rates.start[lane];
+    if (bytes < LEAST || net <= 0 || !s->rates.known) return;
+    oxi_stream_take(&s->tiers);
+    double *rate = oxi_shunt_rate_of(&s->rates, lane, write), now = (double)bytes / net;
+    int64_t count = ++s->rates.moves[lane][write];
+    if (*rate > 0) /* a mean of times, not of speeds: moves are added up */
+        now = 1 / (1 / *rate + (1 / now - 1 / *rate) / (double)(count < most ? count : most));
+    *rate = now;
+    oxi_stream_give(&s->tiers);
+}
+
 /* ---- what things take ---------------------------------------------------------------------------------- */
 
-static double oxi_shunt_lane_seconds(const ox_shunt *s, int lane, uint64_t bytes, bool write) {
-    double rate = lane == OXI_LANE_UP     ? s->rates.up
-                  : lane == OXI_LANE_DOWN ? s->rates.down
-                  : write                 ? s->rates.disk_write
-                                          : s->rates.disk_read;
+static double oxi_shunt_lane_seconds(const ox_shunt *shunt, int lane, uint64_t bytes, bool write) {
+    ox_shunt *s = (ox_shunt *)(uintptr_t)shunt; /* for the lock: lanes measure while others ask */
+    oxi_stream_take(&s->tiers);
+    double rate = *oxi_shunt_rate_of(&s->rates, lane, write);
+    oxi_stream_give(&s->tiers);
     return s->rates.start[lane] + (rate > 0 ? (double)bytes / rate : 0);
 }
 

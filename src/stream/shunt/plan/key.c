@@ -16,8 +16,7 @@ static bool oxi_shunt_varies(const oxi_attr_member *m, oxi_op op) {
 
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash, const oxi_shunt_node *node) {
     for (const oxi_attr_member *m = oxi_op_row_of(node->op)->attributes(); m->name; m++)
-        if (!oxi_shunt_varies(m, node->op))
-            hash = oxi_attr_hash_member(hash, m, oxi_attr_at(node->attr, m));
+        if (!oxi_shunt_varies(m, node->op)) hash = oxi_attr_hash_member(hash, m, oxi_attr_at(node->attr, m));
     return hash;
 }
 

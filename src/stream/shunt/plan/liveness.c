@@ -115,11 +115,15 @@ static bool oxi_shunt_may_repeat(const oxi_shunt_node *node) {
     return true;
 }
 
+/* What a move takes is what it moves. */
+static size_t oxi_shunt_moved_bytes(const ox_shunt *s, const oxi_shunt_item *item) {
+    int64_t count = (int64_t)(item->bytes / 4);
+    return oxi_shunt_packs(s, item) ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, count), count)
+                                    : item->bytes;
+}
+
 static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_known *known) {
-    size_t moved = oxi_shunt_packs(s, item) /* what a move takes is what it moves */
-                       ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, (int64_t)(item->bytes / 4)),
-                                                (int64_t)(item->bytes / 4))
-                       : item->bytes;
+    size_t moved = oxi_shunt_moved_bytes(s, item);
     memset(known, 0, sizeof *known);
     known->room = item->small ? 0 : oxi_shunt_item_room(item);
     known->held = item->held;

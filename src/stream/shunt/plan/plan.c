@@ -12,7 +12,7 @@ typedef struct oxi_shunt_search {
     oxi_shunt_plan *trial, *best;
     uint8_t *best_keep, *best_pins;
     int packing;
-    int64_t improved;      /* how often the best one was replaced */
+    int64_t improved; /* how often the best one was replaced */
     uint64_t random;
     oxi_shunt_choice best_choice;
     double bound, disk, end;
