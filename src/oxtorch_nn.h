@@ -66,6 +66,7 @@
 #include "nn/images/images.h"
 #include "nn/recurrent/recurrent.h"
 #include "nn/distributions/distributions.h"
+#include "nn/algebra/algebra.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -111,6 +112,7 @@
 #include "nn/distributions/draws.c"
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
+#include "nn/algebra/algebra.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 
