@@ -48,6 +48,11 @@
  *     Whatever changes parameters by itself does it under OX_NO_GRAD: ox_add_scaled_(w, ox_gradient(w),
  *     -0.1).
  *
+ * IMAGES, RECURRENT NETS, DISTRIBUTIONS
+ *     torch.nn.functional's padding, interpolation, sampling by grids and what goes with pooling
+ *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
+ *     torch.distributions (distributions.h). Each header says what its functions take.
+ *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
  *     packs what is kept. Tensors that were kept and changed in place since are found: ox_backward says so.

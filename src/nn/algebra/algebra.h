@@ -1,4 +1,5 @@
-/* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a batch.
+/* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
+ * batch.
  * dtypes    f32 and f64
  * gradients through the factors: where singular values or eigenvalues are the same there are none
  * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
