@@ -14,7 +14,8 @@ It wants PyTorch 2.14 and LIBRARY, the implementation of oxtorch_nn.h as a share
     cc -O1 -fPIC -shared -Isrc all.c -o libox.so -lm -lpthread
 
 The list has a line a name: the functions that were called, how many samples came out equal, forward and
-gradient, and why the others are not; or, after "missing", why there is none. tests/torch_ops_calls.py says how a name is called.
+gradient, and why the others are not; or, after "missing", why there is none. tests/torch_ops_calls.py says
+how a name is called.
 tests/test_api.c holds the list against the table of public functions.
 """
 import argparse

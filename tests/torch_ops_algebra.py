@@ -279,7 +279,8 @@ def expect_lowrank(x, q):
     return s, (u[..., :q] * s.unsqueeze(-2)) @ vh[..., :q, :]
 
 
-EXPECT['svd_lowrank'] = lambda a, b, q=6, M=None, niter=2: expect_lowrank(a @ b.mT - (0 if M is None else M), q)
+EXPECT['svd_lowrank'] = lambda a, b, q=6, M=None, niter=2: expect_lowrank(
+    a @ b.mT - (0 if M is None else M), q)
 
 
 def expect_pca(a, b, q=None, center=True, niter=2):
