@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x4ba1beb9
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x26d66074
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -3802,7 +3802,6 @@ static bool oxi_storage_is_pinned_for(const ox_storage*storage,const ox_device*d
 static ox_status oxi_storage_move(ox_storage*to,size_t to_offset,ox_storage*from,size_t from_offset,
  size_t bytes,bool waits);
 static void oxi_device_leaves(ox_device*device);
-static OXI_THREAD_LOCAL bool oxi_inference_mode;
 static ox_storage*oxi_storage_new(ox_device*device,size_t bytes);
 static ox_storage*oxi_storage_borrow(ox_device*device,void*data,size_t bytes,ox_release_fn release,
  void*user);
@@ -4297,6 +4296,7 @@ else
 memset(out,0,16);
 return memcmp(out,none,16)!=0;}
 /* >>tensor/storage.c */
+static OXI_THREAD_LOCAL bool oxi_inference_mode;
 static ox_storage*oxi_storage_header(ox_device*device,void*data,size_t bytes){
 ox_storage*storage=(ox_storage*)oxi_calloc(1,sizeof*storage);
 if(!storage)return NULL;
@@ -21468,7 +21468,8 @@ static void oxi_chain_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lan
 const oxi_chain_work*work=(const oxi_chain_work*)arg;
 const oxi_chain*program=work->program;
 const void*value[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS+OXI_CHAIN_STEPS];
-char*tiles=work->tiles+lane*work->lane_bytes,*loaded=tiles+program->tile_count*work->tile_bytes;
+char*tiles=work->tiles+lane*work->lane_bytes;
+char*loaded=tiles+program->tile_count*work->tile_bytes;
 char*gathered=loaded+program->operand_count*work->tile_bytes;
 int last=program->step_count-1;
 for(int i=0;i<program->operand_count;i++)
@@ -28745,7 +28746,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4ba1beb9
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x26d66074
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -3035,7 +3035,8 @@ values.letter['g'-'a']=b->g[0];
 ox_status status=oxi_gradients_by_chain(b,&values);
 if(status!=OX_OK)return status;
 for(int i=0;i<call->in_count&&i<3;i++){
-const oxi_formula*f=b->wants[i]&&row->formula[i]&& !b->grad[i]?oxi_formula_of(call->op,i):NULL;
+const bool open=b->wants[i]&&row->formula[i]&& !b->grad[i];
+const oxi_formula*f=open?oxi_formula_of(call->op,i):NULL;
 if(!f)continue;
 b->grad[i]=oxi_formula_value(f,&values);
 if(!b->grad[i])return ox_error();}
@@ -4686,7 +4687,7 @@ ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
 ox_tensor*own=ox_empty_like(logits);
 if(!own||oxi_chain_run("a b - c - exp d * neg ;",in,4,&none,0,&own)!=OX_OK)return NULL;
 return ox_scatter_add_(own,1,target,oxi_as_dtype_of(g,own));}
-static ox_status oxi_class_add(ox_tensor**sum,ox_tensor*part,bool more){
+static ox_status oxi_class_sum_add(ox_tensor**sum,ox_tensor*part,bool more){
 if(*sum)
 part=ox_add_(*sum,part);
 else if(more)
@@ -4711,8 +4712,8 @@ if(c->wants[1]){
 ox_tensor*x=oxi_as_dtype_of(ox_narrow(h->x,0,first,count),own),*t=ox_t(own);
 bool adds=grad[1]&&own->dtype==grad[1]->dtype;
 if(adds&& !ox_addmm_(grad[1],t,x,1,1))return ox_error();
-if(!adds&&oxi_class_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
-return h->bias&&c->wants[2]?oxi_class_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more):OX_OK;}
+if(!adds&&oxi_class_sum_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
+return h->bias&&c->wants[2]?oxi_class_sum_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more):OX_OK;}
 static ox_status oxi_class_logs_backward(const ox_function_context*c){
 bool layer=c->user!=NULL,biased=c->user==(void*)(uintptr_t)2;
 ox_tensor*const*saved=c->saved;
@@ -6327,7 +6328,7 @@ OXI_DIVERGENCE(binomial){
 return oxi_times(oxi_divergence_bernoulli(d,p,q),(double)d->count);}
 OXI_DIVERGENCE(categorical){
 (void)d;
-ox_tensor*logs=ox_sub(oxi_class_logits(p),oxi_class_logits(q));
+ox_tensor*logs=ox_sub(oxi_categorical_logits(p),oxi_categorical_logits(q));
 return oxi_sum_last(oxi_outcome(oxi_class_probs(p),oxi_class_probs(q),logs));}
 OXI_DIVERGENCE(poisson){
 (void)d;

@@ -48,6 +48,11 @@
  *     Whatever changes parameters by itself does it under OX_NO_GRAD: ox_add_scaled_(w, ox_gradient(w),
  *     -0.1).
  *
+ * IMAGES, RECURRENT NETS, DISTRIBUTIONS
+ *     torch.nn.functional's padding, interpolation, sampling by grids and what goes with pooling
+ *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
+ *     torch.distributions (distributions.h). Each header says what its functions take.
+ *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
  *     packs what is kept. Tensors that were kept and changed in place since are found: ox_backward says so.
@@ -66,6 +71,7 @@
 #include "nn/images/images.h"
 #include "nn/recurrent/recurrent.h"
 #include "nn/distributions/distributions.h"
+#include "nn/algebra/algebra.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -116,6 +122,7 @@
 #include "nn/distributions/draws.c"
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
+#include "nn/algebra/algebra.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -713,8 +713,25 @@ static void test_flat(void) {
     }
 }
 
+/* fmax and fmin: equal operands get half each, what is beside NaN all of it. */
+static void test_ties(void) {
+    static const double half[3] = {0.5, 1, 0}, other[3] = {0.5, 0, 1};
+    OX_SCOPE {
+        for (int least = 0; least < 2; least++) {
+            ox_tensor *a = leaf(3, 1, least ? -1 : 1), *b = leaf(3, 1, 0), *beside = ox_detach(b);
+            ((double *)ox_data(beside))[2] = least ? -9 : 9;
+            CHECK(ox_backward(total(least ? ox_fmin(a, b) : ox_fmax(a, b)), NULL) == OX_OK);
+            CHECK(are(ox_gradient(a), 3, half) && are(ox_gradient(b), 3, other));
+        }
+        ox_tensor *a = leaf(2, 1, 1), *b = ox_full_like(a, NAN);
+        static const double all[2] = {1, 1};
+        CHECK(ox_backward(total(ox_fmax(a, b)), NULL) == OX_OK && are(ox_gradient(a), 2, all));
+    }
+}
+
 int main(void) {
     test_leaves();
+    test_ties();
     test_shapes();
     test_no_sharing();
     test_released();

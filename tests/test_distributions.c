@@ -175,16 +175,16 @@ static void test_classes(void) {
 /* ---- gradients ----------------------------------------------------------------------------------------- */
 
 typedef struct asked {
-    const row *row;
+    const row *of;
     int what;
 } asked;
 
 static ox_tensor *checked(ox_tensor *const *in, void *user) {
     const asked *a = (const asked *)user;
-    ox_distribution d = made(a->row, a->row->p), q = made(a->row, a->row->q);
-    for (int i = 0; i < a->row->parameters; i++) d.parameter[i] = in[i];
+    ox_distribution d = made(a->of, a->of->p), q = made(a->of, a->of->q);
+    for (int i = 0; i < a->of->parameters; i++) d.parameter[i] = in[i];
     switch (a->what) {
-    case 0: return ox_distribution_log_prob(&d, ox_full(OX_SHAPE(2), a->row->whole ? 1 : 0.6, OX_F64));
+    case 0: return ox_distribution_log_prob(&d, ox_full(OX_SHAPE(2), a->of->whole ? 1 : 0.6, OX_F64));
     case 1: return ox_distribution_entropy(&d);
     case 2: return ox_distribution_kl(&d, &q);
     default: ox_manual_seed(3); return ox_distribution_rsample(&d, OX_SHAPE(3));
@@ -197,7 +197,7 @@ static void test_gradients(void) {
             OX_SCOPE {
                 const row *r = &rows[i];
                 asked a;
-                a.row = r;
+                a.of = r;
                 a.what = what;
                 if ((what == 1 && !r->entropy) || (what == 2 && !r->kl) || (what == 3 && i > 5)) continue;
                 ox_distribution d = made(r, r->p);

@@ -10,12 +10,12 @@
 
 enum { T = 4, N = 2, I = 3, H = 2, MOST = 64, WEIGHTS = 40 };
 
-typedef enum kind { LSTM, GRU, TANH, RELU, KINDS } kind;
+typedef enum net_kind { LSTM, GRU, TANH, RELU, KINDS } net_kind;
 static const int gates_of[KINDS] = {4, 3, 1, 1};
 static const char *const name_of[KINDS] = {"lstm", "gru", "rnn_tanh", "rnn_relu"};
 
 typedef struct net {
-    kind kind;
+    net_kind kind;
     int layers, directions, projection;
     bool biases, batch_first, transposed;
     ox_tensor *x, *state[2], *weight[WEIGHTS];
@@ -175,7 +175,7 @@ static void test_nets(void) {
             OX_SCOPE {
                 net n;
                 memset(&n, 0, sizeof n);
-                n.kind = (kind)k;
+                n.kind = (net_kind)k;
                 n.layers = i & 1 ? 2 : 1;
                 n.directions = i & 2 ? 2 : 1;
                 n.biases = i & 4;
@@ -227,7 +227,7 @@ static ox_tensor *checked(ox_tensor *const *in, void *user) {
 static void test_gradients(void) {
     for (int k = 0; k < KINDS; k++)
         OX_SCOPE {
-            net n = {(kind)k, 1, 2, 0, true, false, true, NULL, {NULL, NULL}, {NULL}, 0, 0};
+            net n = {(net_kind)k, 1, 2, 0, true, false, true, NULL, {NULL, NULL}, {NULL}, 0, 0};
             ox_tensor *in[3 + WEIGHTS];
             int count = 0;
             make(&n);
@@ -249,7 +249,7 @@ static void test_gradients(void) {
 static void test_cells(void) {
     for (int k = 0; k < KINDS; k++)
         OX_SCOPE {
-            net n = {(kind)k, 1, 1, 0, true, false, false, NULL, {NULL, NULL}, {NULL}, 0, 0};
+            net n = {(net_kind)k, 1, 1, 0, true, false, false, NULL, {NULL, NULL}, {NULL}, 0, 0};
             make(&n);
             ox_tensor **w = n.weight, *x = ox_select(n.x, 0, 0), *h = ox_select(n.state[0], 0, 0), *made;
             n.x = ox_narrow(n.x, 0, 0, 1);

@@ -14,7 +14,8 @@ It wants PyTorch 2.14 and LIBRARY, the implementation of oxtorch_nn.h as a share
     cc -O1 -fPIC -shared -Isrc all.c -o libox.so -lm -lpthread
 
 The list has a line a name: the functions that were called, how many samples came out equal, forward and
-gradient; or, after "missing", why there is none. tests/torch_ops_calls.py says how a name is called.
+gradient, and why the others are not; or, after "missing", why there is none. tests/torch_ops_calls.py says
+how a name is called.
 tests/test_api.c holds the list against the table of public functions.
 """
 import argparse
@@ -645,9 +646,10 @@ def main():
                  '# name | missing | why', '# ' + summary]
         for name, (known, t, used, has, wrong) in sorted(rows.items()):
             if known and used or known and t[0]:
-                lines.append('%s | %s | forward %d of %d%s' % (
-                    name, ' '.join(used) or 'ox_alias', t[0], t[1],
-                    ', gradient %d of %d' % (t[2], t[3]) if has else ''))
+                back = ', gradient %d of %d' % (t[2], t[3]) if has else ''
+                note = '; ' + calls.NOTES[name] if name in calls.NOTES else ''
+                lines.append('%s | %s | forward %d of %d%s%s' % (
+                    name, ' '.join(used) or 'ox_alias', t[0], t[1], back, note))
             else:
                 lines.append('%s | missing | %s' % (name, calls.reason(name)))
         with open(os.path.join(HERE, 'torch_ops.txt'), 'w') as out:

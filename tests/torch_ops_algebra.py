@@ -3,7 +3,7 @@ torch_ops_calls.py, which says what a row is."""
 import ctypes
 
 import torch
-from torch_ops_calls import CALLS, EXPECT, NEEDS_C128, row
+from torch_ops_calls import CALLS, EXPECT, LOOSE, NEEDS_C128, row
 
 # ---- linear algebra --------------------------------------------------------------------------------------
 
@@ -240,13 +240,53 @@ def _stft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 
 @row('istft')
 def _istft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False,
-    onesided=None,
-           length=None, return_complex=False):
+           onesided=None, length=None, return_complex=False):
+    onesided = x.shape[-2] != n_fft if onesided is None else onesided
+    if not return_complex and not onesided:     # the other half is not looked at
+        x, onesided = o.narrow(x, -2, 0, n_fft // 2 + 1), True
     made = o.istft(x, n_fft, length or 0,
         Stft(hop_length or 0, win_length or 0, window.pointer if window is not None
-                                               else None, center, bool(normalized), onesided is None
-                                               or onesided))
+                                               else None, center, bool(normalized), onesided))
     return made if return_complex or not made.is_complex else o.real(made)
 
 
 NEEDS_C128 |= {'stft', 'istft'}
+
+
+# ---- made of factors -------------------------------------------------------------------------------------
+
+row('linalg.polar')(lambda o, x: o.linalg_polar(x))
+row('linalg.matrix_sqrth')(lambda o, x: o.matrix_sqrth(x))
+
+
+@row('svd_lowrank')
+def _svd_lowrank(o, a, b, q=6, M=None, niter=2):
+    """The singular values and the product: the vectors have signs of their own."""
+    rounds = niter if M is None else 60         # of full rank: until it is the best of rank q
+    u, s, v = o.svd_lowrank(o.matmul(a, o.transpose(b, -1, -2)), q, rounds, M)
+    return s, o.matmul(o.mul(u, o.unsqueeze(s, -2)), o.transpose(v, -1, -2))
+
+
+@row('pca_lowrank')
+def _pca_lowrank(o, a, b, q=None, center=True, niter=2):
+    u, s, v = o.pca_lowrank(o.matmul(a, o.transpose(b, -1, -2)), q or 0, center, niter)
+    return s, o.matmul(o.mul(u, o.unsqueeze(s, -2)), o.transpose(v, -1, -2))
+
+
+def expect_lowrank(x, q):
+    u, s, vh = torch.linalg.svd(x, full_matrices=False)
+    s = s[..., :q]
+    return s, (u[..., :q] * s.unsqueeze(-2)) @ vh[..., :q, :]
+
+
+EXPECT['svd_lowrank'] = lambda a, b, q=6, M=None, niter=2: expect_lowrank(
+    a @ b.mT - (0 if M is None else M), q)
+
+
+def expect_pca(a, b, q=None, center=True, niter=2):
+    x = a @ b.mT
+    return expect_lowrank(x - x.mean(-2, keepdim=True) if center else x, q or min(6, *x.shape[-2:]))
+
+
+EXPECT['pca_lowrank'] = expect_pca
+LOOSE['svd_lowrank'] = 30

@@ -95,9 +95,8 @@ binary('maximum', 'max/binary')
 binary('minimum', 'min/binary')
 binary('outer', 'outer', 'ger')
 binary('fmax', 'fmax')
-binary('clamp_tensor', 'clamp_min')
-row('clamp_max')(lambda o, x, b: o.clamp_tensor(x, None, b))
-row('clamp_min')(lambda o, x, b: o.clamp_tensor(x, b, None))
+row('clamp_max')(lambda o, x, b: o.minimum(x, b))
+row('clamp_min')(lambda o, x, b: o.maximum(x, b))
 row('__rdiv__')(lambda o, a, b: o.div(b, a))
 row('__rsub__')(lambda o, a, b, alpha=1: o.sub(b, a))
 row('__rpow__')(lambda o, a, b: o.pow(b, a))
@@ -709,12 +708,9 @@ MISSING.update({
     'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
         'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
     'hash_tensor': 'not yet: one xor of bits', 'histogramdd': 'not yet: ox_histogram is of one dim',
-    'linalg.ldl_factor': 'not yet: ox_solve, ox_eigh serve symmetric systems',
+    'linalg.ldl_factor': 'the pivots of LAPACK\'s Bunch-Kaufman: ox_solve, ox_eigh serve symmetric systems',
     'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
-    'linalg.ldl_solve': 'as linalg.ldl_factor', 'pca_lowrank': 'random projections: ox_svd is exact',
-    'svd_lowrank': 'random projections: ox_svd is exact',
-    'linalg.polar': 'not yet: U V^T and V S V^T of ox_svd',
-    'linalg.matrix_sqrth': 'not yet: by ox_eigh', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
+    'linalg.ldl_solve': 'as linalg.ldl_factor', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
     'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
     'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
     'nn.functional.multi_head_attention_forward':
@@ -728,6 +724,18 @@ def reason(name):
             return why
     return 'not yet'
 
+
+# Where a sample or a gradient is another one than PyTorch's, and why.
+NOTES = {
+    'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
+    'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
+    'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
+    'gather': 'an empty index of more dims than the operand is refused',
+    'nextafter': 'a step of the last bit has no gradient here',
+    'nn.functional.batch_norm': 'an empty operand without a dim of channels is refused',
+    'nn.functional.scaled_dot_product_attention': 'no dropout of weights',
+    'nn.functional.silu': 'no complex numbers',
+}
 
 # What PyTorch refuses and is taken here: operators, words of PyTorch's message, and why.
 TAKES = [

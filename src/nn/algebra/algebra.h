@@ -1,0 +1,26 @@
+/* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
+ * batch.
+ * dtypes    f32 and f64
+ * gradients through the factors: where singular values or eigenvalues are the same there are none
+ * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
+ * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
+ *           2011 */
+#ifndef OX_NN_ALGEBRA_H
+#define OX_NN_ALGEBRA_H
+
+OX_EXTERN_C_BEGIN
+
+/* x [..,M,N], M >= N: U with orthonormal columns and H symmetric, not below 0, of which x is the product
+ * (ox_polar is another function: complex numbers of a length and an angle). */
+OX_API ox_tuple ox_linalg_polar(ox_tensor *x);
+/* The symmetric root of a symmetric matrix that is not below 0; its lower triangle counts. */
+OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x);
+
+/* ox_svd_lowrank - U [..,M,q], S [..,q], V [..,N,q] so that U S V^T is near x less shift (NULL: 0): by
+ * products with q random vectors and `rounds` refinements (torch: q 6, niter 2). Exact for ranks up to q.
+ * ox_pca_lowrank - the same of x less the mean of its columns, if center; q 0 = min(6, M, N). */
+OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tensor *shift);
+OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
+
+OX_EXTERN_C_END
+#endif
