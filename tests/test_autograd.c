@@ -426,6 +426,14 @@ static ox_status broken(ox_tensor **in, int in_count, ox_tensor *const *out, int
     return OX_ERR_IO;
 }
 
+/* The gradient of an operand is whole, also where it could be added to what came before. */
+static ox_status sized(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
+    (void)in_count, (void)out, (void)out_count;
+    (*(int *)user)++;
+    ARE(in[0], 0, 1, 1);
+    return OX_OK;
+}
+
 static void test_operation_hooks(void) {
     OX_SCOPE {
         int calls = 0;
@@ -445,6 +453,11 @@ static void test_operation_hooks(void) {
         ox_remove_hook(y, number);
         CHECK(ox_register_operation_hook(y, broken, NULL) > 0);
         refused(ox_backward(total(y), &again), OX_ERR_IO, "a hook of mul failed");
+        ox_tensor *x = leaf(3, 1, 1), *part = ox_slice(x, 0, 1, 3, 1);
+        calls = 0;
+        CHECK(ox_register_operation_hook(part, sized, &calls) > 0);
+        CHECK(ox_backward(ox_add(total(part), total(ox_mul(x, x))), NULL) == OX_OK && calls == 1);
+        ARE(ox_gradient(x), 2, 5, 7);
         CHECK(ox_register_operation_hook(a, swapped, &calls) == 0);
         refused(ox_error(), OX_ERR_ARG, "no operation");
         CHECK(ox_register_operation_hook(y, NULL, NULL) == 0);

@@ -230,7 +230,7 @@ static ox_status oxi_add_gradient(const oxi_pass *run, oxi_sum *sum, ox_tensor *
 
 static ox_tensor *oxi_sum_so_far(const oxi_backward *b, int i) {
     oxi_pass *run = (oxi_pass *)b->pass;
-    if (!run || run->create_graph || oxi_atomic_load(&oxi_detects_anomaly)) return NULL;
+    if (!run || run->create_graph || b->node->watchers || oxi_atomic_load(&oxi_detects_anomaly)) return NULL;
     const oxi_edge *edge = &b->node->edges[i];
     ox_tensor *sum = oxi_sum_of_edge(run, oxi_task_of_edge(run, edge), edge)->sum;
     return sum && oxi_gradient_is_own(sum) ? sum : NULL;

@@ -10,6 +10,7 @@
  *     sequence       the number of a node in the order of recording; the engine goes from large to small
  *     formula        the derivative of an elementwise op in postfix, a column of grads.def
  *     rule           a function that makes gradients of a row from public functions
+ *     row of back/   a row of ops.def that computes a gradient in one pass, where a rule may call it
  *     base, chain    the variable that a view shows a part of; the view calls that lead from it to the view
  *     generation     of a base: counts changes in place, after which the tapes of its views are stale */
 #ifndef OX_AUTOGRAD_INTERNAL_H

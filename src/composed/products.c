@@ -168,8 +168,8 @@ OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_
 
 enum { OXI_MULTI_DOT_MOST = 64 };
 
-/* Matrix i has size[i] rows and size[i + 1] columns; first to last cost[first][last] multiplications, those up
- * to cut[first][last] before the others. */
+/* Matrix i has size[i] rows and size[i + 1] columns; first to last cost[first][last] multiplications, those
+ * up to cut[first][last] before the others. */
 typedef struct oxi_multi_dot {
     ox_tensor *list[OXI_MULTI_DOT_MOST];
     double size[OXI_MULTI_DOT_MOST + 1], cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];

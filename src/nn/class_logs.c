@@ -94,7 +94,7 @@ static ox_tensor *oxi_class_logits_back(ox_tensor *const *saved, ox_tensor *logi
 }
 
 /* Adds a chunk's part to *sum, which is of f32 where there are several chunks of narrow numbers. */
-static ox_status oxi_class_sum_add(ox_tensor **sum, ox_tensor *part, bool more) {
+static ox_status oxi_class_logs_add(ox_tensor **sum, ox_tensor *part, bool more) {
     if (*sum)
         part = ox_add_(*sum, part);
     else if (more)
@@ -124,9 +124,10 @@ static ox_status oxi_class_layer_back(const oxi_class_head *h, const ox_function
         ox_tensor *x = oxi_as_dtype_of(ox_narrow(h->x, 0, first, count), own), *t = ox_t(own);
         bool adds = grad[1] && own->dtype == grad[1]->dtype;
         if (adds && !ox_addmm_(grad[1], t, x, 1, 1)) return ox_error();
-        if (!adds && oxi_class_sum_add(&grad[1], ox_matmul(t, x), more) != OX_OK) return ox_error();
+        if (!adds && oxi_class_logs_add(&grad[1], ox_matmul(t, x), more) != OX_OK) return ox_error();
     }
-    return h->bias && c->wants[2] ? oxi_class_sum_add(&grad[2], ox_sum(own, OX_DIMS(0), false), more) : OX_OK;
+    if (!h->bias || !c->wants[2]) return OX_OK;
+    return oxi_class_logs_add(&grad[2], ox_sum(own, OX_DIMS(0), false), more);
 }
 
 static ox_status oxi_class_logs_backward(const ox_function_context *c) {

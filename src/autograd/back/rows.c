@@ -98,6 +98,13 @@ static const float *oxi_back_read(const oxi_rows_back *r, const ox_tensor *t, in
     return room;
 }
 
+/* What lies behind a row of floats, mostly the next one, is on its way while the row is computed. */
+static void oxi_back_prefetch(const oxi_rows_back *r, const ox_tensor *t, int64_t row) {
+    const float *at = (const float *)(const void *)oxi_ptr(t) + row * r->n;
+    if (t->dtype != OX_F32 || row >= r->rows) return;
+    for (int64_t i = 0; i < r->n; i += OXI_LINE / (int64_t)sizeof *at) OXI_PREFETCH_READ(at + i);
+}
+
 static void oxi_back_write(const oxi_rows_back *r, int64_t first, int64_t count, const float *block) {
     ox_tensor *out = r->call->out[0];
     char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, first * r->n);
@@ -118,6 +125,8 @@ static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     for (int64_t first = index * each, count; first < end; first += count) {
         count = oxi_min_i64(end - first, r->block);
         for (int64_t i = first; i < first + count; i++) {
+            if (r->streams) oxi_back_prefetch(r, g, i + 1);
+            if (r->streams) oxi_back_prefetch(r, x, i + 1);
             float *to = direct ? (float *)(void *)oxi_ptr(out) + i * n : block + (i - first) * n;
             r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), to, room + 2 * n, sums);
         }
