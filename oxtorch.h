@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x26d66074
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xfb97c5ab
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -11168,8 +11168,8 @@ return ox_where(none,ox_number(0),ox_mul(a,edge<0?ox_log1p(safe):ox_log(safe)));
 OXI_MADE_2(xlogy,oxi_times_log(a,b,0))
 OXI_MADE_2(xlog1py,oxi_times_log(a,b,-1))
 OXI_MADE_2(heaviside,ox_where(ox_eq_number(a,0),b,ox_cast(ox_gt_number(a,0),a->dtype)))
-OXI_MADE_2(fmax,ox_where(ox_logical_or(ox_ge(a,b),ox_isnan(b)),a,b))
-OXI_MADE_2(fmin,ox_where(ox_logical_or(ox_le(a,b),ox_isnan(b)),a,b))
+OXI_MADE_2(fmax,ox_maximum(ox_where(ox_isnan(a),b,a),ox_where(ox_isnan(b),a,b)))
+OXI_MADE_2(fmin,ox_minimum(ox_where(ox_isnan(a),b,a),ox_where(ox_isnan(b),a,b)))
 OXI_MADE_2(ldexp,ox_mul(a,ox_rpow_number(b,2)))
 OXI_MADE_2(float_power,ox_pow(ox_cast(a,OX_F64),ox_cast(b,OX_F64)))
 OXI_MADE_1(deg2rad,ox_mul_number(x,OXI_PI_F64/180))
@@ -28746,7 +28746,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x26d66074
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xfb97c5ab
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -49,6 +49,11 @@
  *     Whatever changes parameters by itself does it under OX_NO_GRAD: ox_add_scaled_(w, ox_gradient(w),
  *     -0.1).
  *
+ * IMAGES, RECURRENT NETS, DISTRIBUTIONS
+ *     torch.nn.functional's padding, interpolation, sampling by grids and what goes with pooling
+ *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
+ *     torch.distributions (distributions.h). Each header says what its functions take.
+ *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
  *     packs what is kept. Tensors that were kept and changed in place since are found: ox_backward says so.
@@ -305,8 +310,8 @@ typedef struct ox_cross_entropy_desc {
 OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox_cross_entropy_desc *desc);
 
 /* The same of linear(x, layer, bias): x [..,D], layer [C,D], bias [C] or NULL, target [..] of classes or
- * [..,C]. Of classes, without smoothing, logits are made of some rows at a time, on the way back once more, and
- * never kept: memory grows with N + C D.
+ * [..,C]. Of classes, without smoothing, logits are made of some rows at a time, on the way back once more,
+ * and never kept: memory grows with N + C D.
  * source    torch.nn.functional.linear_cross_entropy; Wijmans et al. 2024, "Cut Your Losses" */
 OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                                           const ox_cross_entropy_desc *desc);
@@ -690,6 +695,33 @@ OX_API ox_tensor *ox_distribution_kl(const ox_distribution *p, const ox_distribu
 
 OX_EXTERN_C_END
 #endif
+/* >>nn/algebra/algebra.h */
+/* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
+ * batch.
+ * dtypes    f32 and f64
+ * gradients through the factors: where singular values or eigenvalues are the same there are none
+ * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
+ * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
+ *           2011 */
+#ifndef OX_NN_ALGEBRA_H
+#define OX_NN_ALGEBRA_H
+
+OX_EXTERN_C_BEGIN
+
+/* x [..,M,N], M >= N: U with orthonormal columns and H symmetric, not below 0, of which x is the product
+ * (ox_polar is another function: complex numbers of a length and an angle). */
+OX_API ox_tuple ox_linalg_polar(ox_tensor *x);
+/* The symmetric root of a symmetric matrix that is not below 0; its lower triangle counts. */
+OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x);
+
+/* ox_svd_lowrank - U [..,M,q], S [..,q], V [..,N,q] so that U S V^T is near x less shift (NULL: 0): by
+ * products with q random vectors and `rounds` refinements (torch: q 6, niter 2). Exact for ranks up to q.
+ * ox_pca_lowrank - the same of x less the mean of its columns, if center; q 0 = min(6, M, N). */
+OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tensor *shift);
+OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
+
+OX_EXTERN_C_END
+#endif
 
 #endif /* OX_TORCH_NN_H */
 
@@ -884,6 +916,10 @@ const char*at=oxi_ptr(t)+oxi_signed_bytes(t->dtype,i*r->n);
 if(t->dtype==OX_F32)return(const float*)(const void*)at;
 r->k->load[t->dtype][OXI_LANE_F32](r->n,at,1,room);
 return room;}
+static void oxi_back_prefetch(const oxi_rows_back*r,const ox_tensor*t,int64_t row){
+const float*at=(const float*)(const void*)oxi_ptr(t)+row*r->n;
+if(t->dtype!=OX_F32||row>=r->rows)return;
+for(int64_t i=0;i<r->n;i+=OXI_LINE/(int64_t)sizeof*at)OXI_PREFETCH_READ(at+i);}
 static void oxi_back_write(const oxi_rows_back*r,int64_t first,int64_t count,const float*block){
 ox_tensor*out=r->call->out[0];
 char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,first*r->n);
@@ -901,6 +937,8 @@ bool direct=out->dtype==OX_F32&& !r->streams;
 for(int64_t first=index*each,count;first<end;first+=count){
 count=oxi_min_i64(end-first,r->block);
 for(int64_t i=first;i<first+count;i++){
+if(r->streams)oxi_back_prefetch(r,g,i+1);
+if(r->streams)oxi_back_prefetch(r,x,i+1);
 float*to=direct?(float*)(void*)oxi_ptr(out)+i*n:block+(i-first)*n;
 r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),to,room+2*n,sums);}
 if(!direct)oxi_back_write(r,first,count,block);}}
@@ -2693,7 +2731,7 @@ OXI_FORMULAS(leaky_relu,"a 0 gt g g f0 * where")\
 OXI_FORMULAS(elu,"a 0 le a 0 minimum exp f0 * g * g where")\
 OXI_FORMULAS(selu,"a 0 le a 0 minimum exp 1.7580993408473766 * g * g 1.0507009873554805 * where")\
 OXI_FORMULAS(celu,"a 0 le a 0 minimum f0 / exp g * g where")\
-OXI_FORMULAS(gelu,"a -0.7071067811865476 * erfc 0.5 * a a * -0.5 * exp a * 0.3989422804014327 * +"" g *")\
+OXI_FORMULAS(gelu,"a 0.7071067811865476 * erf 1 + 0.5 * a a * -0.5 * exp a * 0.3989422804014327 *"" + g *")\
 OXI_FORMULAS(gelu_tanh,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
  " a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
 OXI_FORMULAS(silu,"a sigmoid =p 1 p - a * 1 + * g *")\
@@ -3714,7 +3752,7 @@ sum->fresh= !run->create_graph;
 return OX_OK;}
 static ox_tensor*oxi_sum_so_far(const oxi_backward*b,int i){
 oxi_pass*run=(oxi_pass*)b->pass;
-if(!run||run->create_graph||oxi_atomic_load(&oxi_detects_anomaly))return NULL;
+if(!run||run->create_graph||b->node->watchers||oxi_atomic_load(&oxi_detects_anomaly))return NULL;
 const oxi_edge*edge= &b->node->edges[i];
 ox_tensor*sum=oxi_sum_of_edge(run,oxi_task_of_edge(run,edge),edge)->sum;
 return sum&&oxi_gradient_is_own(sum)?sum:NULL;}
@@ -4687,7 +4725,7 @@ ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
 ox_tensor*own=ox_empty_like(logits);
 if(!own||oxi_chain_run("a b - c - exp d * neg ;",in,4,&none,0,&own)!=OX_OK)return NULL;
 return ox_scatter_add_(own,1,target,oxi_as_dtype_of(g,own));}
-static ox_status oxi_class_sum_add(ox_tensor**sum,ox_tensor*part,bool more){
+static ox_status oxi_class_logs_add(ox_tensor**sum,ox_tensor*part,bool more){
 if(*sum)
 part=ox_add_(*sum,part);
 else if(more)
@@ -4712,8 +4750,9 @@ if(c->wants[1]){
 ox_tensor*x=oxi_as_dtype_of(ox_narrow(h->x,0,first,count),own),*t=ox_t(own);
 bool adds=grad[1]&&own->dtype==grad[1]->dtype;
 if(adds&& !ox_addmm_(grad[1],t,x,1,1))return ox_error();
-if(!adds&&oxi_class_sum_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
-return h->bias&&c->wants[2]?oxi_class_sum_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more):OX_OK;}
+if(!adds&&oxi_class_logs_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
+if(!h->bias|| !c->wants[2])return OX_OK;
+return oxi_class_logs_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more);}
 static ox_status oxi_class_logs_backward(const ox_function_context*c){
 bool layer=c->user!=NULL,biased=c->user==(void*)(uintptr_t)2;
 ox_tensor*const*saved=c->saved;
@@ -6479,6 +6518,63 @@ if(p->kind!=q->kind|| !row->divergence||p->count!=q->count)
 return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"kl: of %s from %s",row->name,oxi_distribution_rows[q->kind].name);
 oxi_work work=oxi_work_begin("kl");
 return oxi_work_end(&work,row->divergence(p,p->parameter,q->parameter));}
+/* >>nn/algebra/algebra.c */
+static ox_tensor*oxi_from_spectrum(ox_tensor*v,ox_tensor*s){
+return v&&s?ox_matmul(ox_mul(v,ox_unsqueeze(s,-2)),ox_transpose(v,-1,-2)):NULL;}
+OX_API ox_tuple ox_linalg_polar(ox_tensor*x){
+if(oxi_any_null("linalg_polar",&x,1))return oxi_no_tuple();
+if(x->ndim<2||x->shape[x->ndim-2]<x->shape[x->ndim-1]){
+(void)oxi_fail(OX_ERR_SHAPE,"linalg_polar: %s has more columns than rows",oxi_tensor_text(x));
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("linalg_polar");
+ox_tuple parts=ox_svd(x,false);
+if(!parts.t[0])return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tensor*v=ox_transpose(parts.t[2],-1,-2);
+return oxi_tuple_end(&work,ox_matmul(parts.t[0],parts.t[2]),oxi_from_spectrum(v,parts.t[1]),NULL);}
+OX_API ox_tensor*ox_matrix_sqrth(ox_tensor*x){
+if(oxi_any_null("matrix_sqrth",&x,1))return NULL;
+oxi_work work=oxi_work_begin("matrix_sqrth");
+ox_tuple parts=ox_eigh(x,false);
+return oxi_work_end(&work,parts.t[0]?oxi_from_spectrum(parts.t[1],ox_sqrt(parts.t[0])):NULL);}
+static ox_tensor*oxi_column_range(ox_tensor*x,int64_t q,int64_t rounds){
+ox_tensor*back=ox_transpose(x,-1,-2),*probe;
+if(!back)return NULL;
+ox_shape shape=ox_shape_of(back);
+shape.dim[shape.ndim-1]=q;
+probe=oxi_full("svd_lowrank",shape,0,x->dtype,oxi_working_device(ox_device_of(x)));
+ox_tensor*basis=ox_qr(ox_matmul(x,ox_normal_(probe,0,1)),NULL).t[0];
+for(int64_t i=0;i<rounds&&basis;i++){
+ox_tensor*other=ox_qr(ox_matmul(back,basis),NULL).t[0];
+basis=ox_qr(ox_matmul(x,other),NULL).t[0];}
+return basis;}
+static ox_tuple oxi_lowrank(oxi_work*work,const char*name,ox_tensor*x,int64_t q,int64_t rounds){
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];
+if(q<1||q>(m<n?m:n)||rounds<0){
+(void)oxi_fail(OX_ERR_ARG,"%s: rank %lld, %lld rounds of %s",name,(long long)q,(long long)rounds,
+ oxi_tensor_text(x));
+return oxi_tuple_end(work,NULL,NULL,NULL);}
+ox_tensor*basis=oxi_column_range(x,q,rounds);
+ox_tuple parts=basis?ox_svd(ox_matmul(ox_transpose(basis,-1,-2),x),false):oxi_no_tuple();
+if(!parts.t[0])return oxi_tuple_end(work,NULL,NULL,NULL);
+ox_tensor*v=ox_transpose(parts.t[2],-1,-2);
+return oxi_tuple_end(work,ox_matmul(basis,parts.t[0]),parts.t[1],v);}
+OX_API ox_tuple ox_svd_lowrank(ox_tensor*x,int64_t q,int64_t rounds,ox_tensor*shift){
+if(oxi_any_null("svd_lowrank",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("svd_lowrank");
+ox_tensor*from=shift?ox_sub(x,shift):x;
+if(from&&from->ndim>=2)return oxi_lowrank(&work,"svd_lowrank",from,q,rounds);
+if(from)(void)oxi_fail(OX_ERR_SHAPE,"svd_lowrank: %s is no matrix",oxi_tensor_text(from));
+return oxi_tuple_end(&work,NULL,NULL,NULL);}
+OX_API ox_tuple ox_pca_lowrank(ox_tensor*x,int64_t q,bool center,int64_t rounds){
+if(oxi_any_null("pca_lowrank",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("pca_lowrank");
+if(x->ndim<2){
+(void)oxi_fail(OX_ERR_SHAPE,"pca_lowrank: %s is no matrix",oxi_tensor_text(x));
+return oxi_tuple_end(&work,NULL,NULL,NULL);}
+int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],least=m<n?m:n;
+ox_tensor*from=center?ox_sub(x,ox_mean(x,OX_DIMS(-2),true)):x;
+if(!from)return oxi_tuple_end(&work,NULL,NULL,NULL);
+return oxi_lowrank(&work,"pca_lowrank",from,q?q:least<6?least:6,rounds);}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
 typedef enum oxi_option_range{

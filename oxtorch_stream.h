@@ -3356,6 +3356,7 @@ bool known,disk_known;
 double flops,bytes;
 double up,down;
 double disk_read,disk_write;
+int64_t moves[OXI_LANES][2];
 double start[OXI_LANES];}oxi_shunt_rates;
 typedef struct oxi_shunt_touch{
 int32_t item;
@@ -3431,6 +3432,7 @@ int64_t runs;
 bool measured;
 double expected;
 double simulated,compute,bound,disk;
+double disk_read,disk_write;
 char*text;
 size_t text_bytes;}oxi_shunt_plan;
 typedef struct oxi_shunt_span{
@@ -3761,15 +3763,20 @@ if(!s->trace_path)return OX_OK;
 FILE*file=fopen(s->trace_path,"wb");
 if(!file)
 return oxi_fail(OX_ERR_IO,"shunt_close: %s: %s",oxi_path_text(s->trace_path),strerror(errno));
+enum{LINES=OXI_LANES+1};
+double over[2*LINES];
 bool ok=fprintf(file,"{\"traceEvents\":[\n")>0;
-for(int i=0;i<=OXI_LANES&&ok;i++)
+for(int i=0;i<2*LINES&&ok;i++){
+over[i]=0;
 ok=fprintf(file,"%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
- "{\"name\":\"%s\"}}",i?",\n":"",1+i,oxi_shunt_lane_names[i])>0;
+ "{\"name\":\"%s%s\"}}",i?",\n":"",1+i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES])>0;}
 for(size_t i=0;i<s->span_count&&ok;i++){
 const oxi_shunt_span*span= &s->spans[i];
+int line=span->lane +(span->start<over[span->lane]?LINES:0);
+over[line]=span->end;
 ok=fprintf(file,",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
- "\"args\":{\"bytes\":%llu}}",span->name,1+(int)span->lane,1e6*(span->start-s->origin),
- 1e6*(span->end-span->start),(unsigned long long)span->bytes)>0;}
+ "\"args\":{\"bytes\":%llu}}",span->name,1+line,1e6*(span->start-s->origin),1e6*(span->end-span->start),
+ (unsigned long long)span->bytes)>0;}
 ok=ok&&fprintf(file,"\n]}\n")>0;
 ok=fclose(file)==0&&ok;
 return ok?OX_OK:oxi_fail(OX_ERR_IO,"shunt_close: %s could not be written whole",
@@ -3889,6 +3896,7 @@ desc.fault_user=s->desc.fault_user;
 s->stream=ox_stream_open(&desc);
 if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
+static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
  bool write,bool owns){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;
@@ -3907,16 +3915,18 @@ whole=bytes;}else if(direct){
 lead=(OXI_STREAM_PAGE -skew)%OXI_STREAM_PAGE;
 if(lead<bytes)whole=(bytes-lead)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 if(whole==0)lead=0;}
-double start=oxi_now();
 oxi_stream_lock(stream);
+double start=oxi_now();
 const size_t parts[4]={0,lead,lead+whole,bytes};
 for(int i=0;i<3;i++)
 if(parts[i+1]>parts[i])
 oxi_ring_request(stream,&load,region->file,offset+parts[i],parts[i+1]-parts[i],memory+parts[i],write,i==1);
 oxi_ring_wait_for(stream,&load);
 ox_status status=load.cause!=0?oxi_ring_fail(&load,region->file):OX_OK;
+double end=oxi_now();
 oxi_stream_unlock(stream);
-oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,oxi_now(),done);
+oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,end,done);
+if(status==OX_OK)oxi_shunt_rate_put(s,OXI_LANE_DISK,write,done,end-start);
 oxi_stream_take(&s->tiers);
 *(write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)done;
 oxi_stream_give(&s->tiers);
@@ -4000,7 +4010,9 @@ if(bytes>0)memcpy(host,data,bytes);
 oxi_shunt_host_drop(s,item);
 item->host=host;
 item->host_bytes=bytes;
-oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,oxi_now(),bytes);
+double end=oxi_now();
+oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,end,bytes);
+oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);
 oxi_stream_take(&s->tiers);
 s->stats.up_bytes+=(int64_t)bytes;
 oxi_stream_give(&s->tiers);
@@ -4037,7 +4049,9 @@ if(!item->host)
 return oxi_shunt_disk_move(s,item->disk,item->disk_at+offset,(char*)out,bytes,false,owns);
 double start=oxi_now();
 if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
-oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,oxi_now(),bytes);
+double end=oxi_now();
+oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,end,bytes);
+oxi_shunt_rate_put(s,OXI_LANE_DOWN,false,bytes,end-start);
 oxi_stream_take(&s->tiers);
 s->stats.down_bytes+=(int64_t)bytes;
 oxi_stream_give(&s->tiers);
@@ -4159,7 +4173,8 @@ oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*siz
  (float*)out);
 return OX_OK;}
 /* >>stream/shunt/plan/arena.c */
-static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
+static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){
+return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
 int64_t low=0,high=list->count;
 while(low<high){
@@ -4391,9 +4406,26 @@ s->rates.disk_write=oxi_shunt_slope(seconds[0],sizes);
 s->rates.disk_read=oxi_shunt_slope(seconds[1],sizes);}
 ox_error_clear();
 oxi_error_put_back(&earlier);}
-static double oxi_shunt_lane_seconds(const ox_shunt*s,int lane,uint64_t bytes,bool write){
-double rate=lane==OXI_LANE_UP?s->rates.up:lane==OXI_LANE_DOWN?s->rates.down:write?s->rates.disk_write
- :s->rates.disk_read;
+static double*oxi_shunt_rate_of(oxi_shunt_rates*rates,int lane,bool write){
+return lane==OXI_LANE_UP? &rates->up:lane==OXI_LANE_DOWN? &rates->down:write? &rates->disk_write
+ : &rates->disk_read;}
+static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds){
+enum{LEAST=1<<18};
+const int64_t most=8;
+double net=seconds-s->rates.start[lane];
+if(bytes<LEAST||net<=0|| !s->rates.known)return;
+oxi_stream_take(&s->tiers);
+double*rate=oxi_shunt_rate_of(&s->rates,lane,write),now=(double)bytes/net;
+int64_t count= ++s->rates.moves[lane][write];
+if(*rate>0)
+now=1/(1/ *rate +(1/now-1/ *rate)/(double)(count<most?count:most));
+*rate=now;
+oxi_stream_give(&s->tiers);}
+static double oxi_shunt_lane_seconds(const ox_shunt*shunt,int lane,uint64_t bytes,bool write){
+ox_shunt*s=(ox_shunt*)(uintptr_t)shunt;
+oxi_stream_take(&s->tiers);
+double rate= *oxi_shunt_rate_of(&s->rates,lane,write);
+oxi_stream_give(&s->tiers);
 return s->rates.start[lane]+(rate>0?(double)bytes/rate:0);}
 static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write){
 int lane=s->desc.host_bytes==0?OXI_LANE_DISK:write?OXI_LANE_UP:OXI_LANE_DOWN;
@@ -4480,8 +4512,7 @@ return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR
  m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
 for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++)
-if(!oxi_shunt_varies(m,node->op))
-hash=oxi_attr_hash_member(hash,m,oxi_attr_at(node->attr,m));
+if(!oxi_shunt_varies(m,node->op))hash=oxi_attr_hash_member(hash,m,oxi_attr_at(node->attr,m));
 return hash;}
 static uint64_t oxi_shunt_hash_shape(uint64_t hash,const oxi_shunt_operand*o){
 hash=oxi_shunt_mix(hash,(uint64_t)o->dtype<<16|(uint64_t)(uint8_t)o->ndim<<4|
@@ -4637,10 +4668,12 @@ if(node->out_count!=1|| !out->item|| !out->covers||out->item->small)return false
 for(int i=0;i<node->in_count;i++)
 if(node->operand[i].item==out->item)return false;
 return true;}
+static size_t oxi_shunt_moved_bytes(const ox_shunt*s,const oxi_shunt_item*item){
+int64_t count=(int64_t)(item->bytes/4);
+return oxi_shunt_packs(s,item)?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,count),count):item->bytes;
+ }
 static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*known){
-size_t moved=oxi_shunt_packs(s,item)
- ?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,(int64_t)(item->bytes/4)),(int64_t)(item->bytes/4))
- :item->bytes;
+size_t moved=oxi_shunt_moved_bytes(s,item);
 memset(known,0,sizeof*known);
 known->room=item->small?0:oxi_shunt_item_room(item);
 known->held=item->held;
@@ -5883,13 +5916,17 @@ for(int32_t i=0;i<plan->instruction_count;i++){
 oxi_shunt_instruction*in= &plan->instruction[i];
 const oxi_shunt_mean*mean=in->action==OXI_ACT_NODE?oxi_shunt_mean_of(s,s->nodes[in->node]->shape_key):NULL;
 if(mean&&mean->count>0)in->seconds=mean->seconds;
+if(in->action!=OXI_ACT_NODE)
+in->seconds=oxi_shunt_lane_seconds(s,in->lane,oxi_shunt_moved_bytes(s,s->table[in->item]),
+ in->action==OXI_ACT_SAVE);
 in->start=end[in->lane];
 for(int lane=0;lane<OXI_LANES;lane++)
 if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>in->start)
 in->start=finish[lane][in->wait[lane]-1];
 end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;
 if(in->action==OXI_ACT_NODE)plan->compute +=in->seconds;}
-plan->bound=plan->compute>plan->disk?plan->compute:plan->disk;
+double slower=plan->disk_read/s->rates.disk_read;
+plan->bound=plan->compute>plan->disk*slower?plan->compute:plan->disk*slower;
 plan->simulated=0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(end[lane]>plan->simulated)plan->simulated=end[lane];
@@ -5922,6 +5959,8 @@ if(known)oxi_shunt_problem_close(&p,&touches);
 oxi_shunt_unlist(known,items,sizeof*known);
 if(plan){
 oxi_shunt_plan_name(s,plan);
+plan->disk_read=s->rates.disk_read;
+plan->disk_write=s->rates.disk_write;
 oxi_shunt_plan_keep(s,plan,key);}
 double end=oxi_now();
 s->stats.plan_seconds+=end-start;
@@ -5931,7 +5970,9 @@ static oxi_shunt_plan*oxi_shunt_plan_revise(ox_shunt*s,oxi_shunt_plan*plan,const
 bool moves=plan->lane_count[OXI_LANE_UP]+plan->lane_count[OXI_LANE_DOWN]+plan->lane_count[OXI_LANE_DISK]>0;
 if(plan->measured|| ++plan->runs<2|| !s->compute->host)return plan;
 plan->measured=true;
-if(!moves||fabs(plan->compute -plan->expected)<0.2*plan->expected)return plan;
+bool same_disk=plan->lane_count[OXI_LANE_DISK]==0||(fabs(plan->disk_read/s->rates.disk_read-1)<0.2&&
+ fabs(plan->disk_write/s->rates.disk_write -1)<0.2);
+if(!moves||(same_disk&&fabs(plan->compute -plan->expected)<0.2*plan->expected))return plan;
 oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);
 if(!better)return plan;
 better->measured=true;

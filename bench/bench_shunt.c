@@ -3,7 +3,7 @@
  *
  *     bench_shunt [--layers 48] [--width 2048] [--tokens 16] [--memory MIB, 256] [--rounds 3]
  *                 [--folder PATH] [--trace PATH]
- *     bench_shunt --calls N        only keeps N calls of few bytes (instructions: perf stat -e instructions:u)
+ *     bench_shunt --calls N        only keeps N calls of few bytes (perf stat -e instructions:u)
  *     bench_shunt --calls N --eager 1                                         the same calls, run at once
  *
  * The disk's speed is that of a plain loop: threads that read the layers' files past the page cache, in

@@ -1,5 +1,5 @@
-/* shunt_network.h - a small residual network with AdamW, for tests that train on a shunt. LAYERS and WIDTH come
- * before it. */
+/* shunt_network.h - a small residual network with AdamW, for tests that train on a shunt. LAYERS and WIDTH
+ * come before it. */
 #ifndef OX_TESTS_SHUNT_NETWORK_H
 #define OX_TESTS_SHUNT_NETWORK_H
 

@@ -210,7 +210,8 @@ static bool oxi_gradient_is_own(const ox_tensor *g) {
     return g->references == 1 && g->storage->references == 1 && !g->storage->read_only && ox_is_contiguous(g);
 }
 
-/* Adds g, of the edge's shape, to what came before: in memory that nobody else sees, if one of them has such. */
+/* Adds g, of the edge's shape, to what came before: in memory that nobody else sees, if one of them has
+ * such. */
 static ox_status oxi_add_gradient(const oxi_pass *run, oxi_sum *sum, ox_tensor *g) {
     ox_tensor *total;
     if (!sum->sum) {

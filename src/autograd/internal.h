@@ -44,8 +44,8 @@ typedef struct oxi_backward {
     const oxi_node *node;            /* of its */
 } oxi_backward;
 
-/* What was added up for operand i so far, where a rule may add to it itself and leave grad[i] NULL, as one does
- * that would fill up zeros; NULL: nothing, or others see it. */
+/* What was added up for operand i so far, where a rule may add to it itself and leave grad[i] NULL, as one
+ * does that would fill up zeros; NULL: nothing, or others see it. */
 static ox_tensor *oxi_sum_so_far(const oxi_backward *b, int i);
 
 /* Gradients of a row's operands. An error is recorded where a function gives NULL. */

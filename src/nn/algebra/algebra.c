@@ -26,7 +26,7 @@ OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x) {
 }
 
 /* Orthonormal columns [..,M,q] that span nearly what x does. */
-static ox_tensor *oxi_range_of(ox_tensor *x, int64_t q, int64_t rounds) {
+static ox_tensor *oxi_column_range(ox_tensor *x, int64_t q, int64_t rounds) {
     ox_tensor *back = ox_transpose(x, -1, -2), *probe;
     if (!back) return NULL;
     ox_shape shape = ox_shape_of(back);
@@ -47,7 +47,7 @@ static ox_tuple oxi_lowrank(oxi_work *work, const char *name, ox_tensor *x, int6
                        oxi_tensor_text(x));
         return oxi_tuple_end(work, NULL, NULL, NULL);
     }
-    ox_tensor *basis = oxi_range_of(x, q, rounds);
+    ox_tensor *basis = oxi_column_range(x, q, rounds);
     ox_tuple parts = basis ? ox_svd(ox_matmul(ox_transpose(basis, -1, -2), x), false) : oxi_no_tuple();
     if (!parts.t[0]) return oxi_tuple_end(work, NULL, NULL, NULL);
     ox_tensor *v = ox_transpose(parts.t[2], -1, -2);
