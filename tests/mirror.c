@@ -217,7 +217,8 @@ static ox_status mirror_run_alone(ox_device *self, const oxi_call *call, const o
 }
 
 static ox_status mirror_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
-    if (mirror_inside || call->in_count > 60 || (mirror_streams && !mirror_is_ours(call)))
+    /* calls of a task of the CPU's, whose caller has the lock, are the CPU's */
+    if (mirror_inside || oxi_in_task || call->in_count > 60 || (mirror_streams && !mirror_is_ours(call)))
         return mirror_cpu_run(self, call, part);
     if (mirror_depth++ == 0) oxi_lock_take(&mirror_lock);
     const ox_status status = mirror_run_alone(self, call, part);

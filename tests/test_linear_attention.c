@@ -109,8 +109,10 @@ static void test_mixed(void) {
         ox_tensor *out = ox_linear_attention(wide, wide, v, all, state, NULL, NULL);
         ox_tensor *plain = ox_clone(ox_cast(wide, OX_F32));
         CHECK(out && out->dtype == OX_F32);
-        CHECK(same_bits(out, ox_linear_attention(plain, plain, v, ox_full(OX_SHAPE(3, 2, 8), -0.5, OX_F32),
-                                                 state, NULL, NULL)));
+        ox_tensor *halves = ox_full(OX_SHAPE(3, 2, 8), -0.5, OX_F32);
+        ox_tensor *other = ox_linear_attention(plain, plain, v, halves, state, NULL, NULL);
+        /* where a part of the calls is a GPU's, the two are of different devices */
+        CHECK(getenv("OX_MIRROR_PART") ? ox_allclose(out, other, 1e-5, 1e-6, false) : same_bits(out, other));
     }
 }
 
