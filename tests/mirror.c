@@ -158,9 +158,15 @@ static ox_status mirror_not_taken(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "mirror: %s is not taken", oxi_op_rows[call->op].name);
 }
 
-/* What is the CPU's alone so far: scatters that do not add; products, running sums and two
- * reductions of complex numbers. */
+/* What is the CPU's alone so far: linear algebra, Fourier transforms, special functions; scatters that do not
+ * add; products, running sums and two reductions of complex numbers. */
 static bool mirror_leaves(const oxi_call *call) {
+    switch (oxi_op_row_of(call->op)->family) {
+    case OXI_FAMILY_LINALG:
+    case OXI_FAMILY_FFT:
+    case OXI_FAMILY_SPECIAL: return true;
+    default: break;
+    }
     switch (call->op) {
     case OXI_OP_scatter_prod:
     case OXI_OP_scatter_amax:
