@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xfb97c5ab
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x57695b62
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -6697,6 +6697,16 @@ return oxi_fail(OX_ERR_SHAPE,"%s: %s %s does not fit the last %lld dims of %s",
 ox_status status=oxi_check_weight_dtype(call,x,w);
 if(status!=OX_OK)return status;}
 return oxi_rule_row(call,out);}
+static ox_status oxi_check_channels(const oxi_call*call){
+const ox_tensor*x=call->in[0];
+for(int i=1;i<call->in_count;i++){
+const ox_tensor*w=call->in[i];
+if(w&&(w->ndim!=1||w->shape[0]!=x->shape[1]|| !oxi_is_float(w->dtype)))
+return oxi_fail(OX_ERR_SHAPE,"%s: %s does not fit the %lld channels of %s",oxi_op_name(call),
+ oxi_tensor_text(w),(long long)x->shape[1],oxi_tensor_text(x));
+ox_status status=oxi_check_weight_dtype(call,x,w);
+if(status!=OX_OK)return status;}
+return OX_OK;}
 OXI_RULE(group_norm){
 const ox_tensor*x=call->in[0];
 int64_t groups=call->attr.groups.groups;
@@ -6705,26 +6715,14 @@ if(x->ndim<2)return oxi_fail(OX_ERR_SHAPE,"%s: %s has no channel dim",oxi_op_nam
 if(groups<1||x->shape[1]%groups)
 return oxi_fail(OX_ERR_SHAPE,"%s: %lld channels do not fall into %lld groups",
  oxi_op_name(call),(long long)x->shape[1],(long long)groups);
-for(int i=1;i<call->in_count;i++){
-const ox_tensor*w=call->in[i];
-if(w&&(w->ndim!=1||w->shape[0]!=x->shape[1]|| !oxi_is_float(w->dtype)))
-return oxi_fail(OX_ERR_SHAPE,"%s: %s does not fit the %lld channels of %s",oxi_op_name(call),
- oxi_tensor_text(w),(long long)x->shape[1],oxi_tensor_text(x));
-ox_status status=oxi_check_weight_dtype(call,x,w);
-if(status!=OX_OK)return status;}
-return oxi_rule_row(call,out);}
+ox_status status=oxi_check_channels(call);
+return status==OX_OK?oxi_rule_row(call,out):status;}
 OXI_RULE(batch_norm){
 const ox_tensor*x=call->in[0];
 if(x->ndim<2)
 return oxi_fail(OX_ERR_SHAPE,"%s: %s has no channel dim",oxi_op_name(call),oxi_tensor_text(x));
-for(int i=1;i<call->in_count;i++){
-const ox_tensor*w=call->in[i];
-if(w&&(w->ndim!=1||w->shape[0]!=x->shape[1]|| !oxi_is_float(w->dtype)))
-return oxi_fail(OX_ERR_SHAPE,"%s: %s does not fit the %lld channels of %s",oxi_op_name(call),
- oxi_tensor_text(w),(long long)x->shape[1],oxi_tensor_text(x));
-ox_status status=oxi_check_weight_dtype(call,x,w);
-if(status!=OX_OK)return status;}
-return oxi_rule_row(call,out);}
+ox_status status=oxi_check_channels(call);
+return status==OX_OK?oxi_rule_row(call,out):status;}
 /* >>ops/rules/index.c */
 static ox_status oxi_check_index(const oxi_call*call,const ox_tensor*index){
 if(index->dtype==OX_I64||index->dtype==OX_I32)return OX_OK;
@@ -28746,7 +28744,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xfb97c5ab
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x57695b62
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

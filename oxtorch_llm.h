@@ -17322,6 +17322,12 @@ if(!zeros|| !ox_zero_(zeros))return NULL;
 list[0]=front?zeros:t;
 list[1]=front?t:zeros;
 return ox_cat(list,2,1);}
+static ox_tensor*oxi_llm_rwkv_shifted(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;
+ox_tensor*before=
+ oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
+if(!before)return NULL;
+return oxi_llm_shift_all(context->model,&context->model->layers[index],x,ox_sub(before,x));}
 static ox_tensor*oxi_llm_rwkv6(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;
@@ -17329,9 +17335,7 @@ const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_layer*l= &model->layers[index];
 const oxi_llm_part*p=l->part;
 const bool late=p[OXI_LLM_MIXER_BONUS].weight!=NULL;
-ox_tensor*before=
- oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
-ox_tensor*all=before?oxi_llm_shift_all(model,l,x,ox_sub(before,x)):NULL;
+ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);
 if(!all)return NULL;
 oxi_llm_linear in;
 memset(&in,0,sizeof in);
@@ -17371,9 +17375,7 @@ const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_layer*l= &model->layers[index];
 const oxi_llm_part*p=l->part;
 const bool gated=p[OXI_LLM_MIXER_GATE].weight!=NULL;
-ox_tensor*before=
- oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
-ox_tensor*all=before?oxi_llm_shift_all(model,l,x,ox_sub(before,x)):NULL;
+ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);
 if(!all)return NULL;
 oxi_llm_linear in;
 memset(&in,0,sizeof in);

@@ -42,6 +42,20 @@ OXI_RULE(norm_rows) {
     return oxi_rule_row(call, out);
 }
 
+/* What follows x [N,C,..] has a number a channel each. */
+static ox_status oxi_check_channels(const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    for (int i = 1; i < call->in_count; i++) {
+        const ox_tensor *w = call->in[i];
+        if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
+                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
+    }
+    return OX_OK;
+}
+
 OXI_RULE(group_norm) {
     const ox_tensor *x = call->in[0];
     int64_t groups = call->attr.groups.groups;
@@ -50,15 +64,8 @@ OXI_RULE(group_norm) {
     if (groups < 1 || x->shape[1] % groups)
         return oxi_fail(OX_ERR_SHAPE, "%s: %lld channels do not fall into %lld groups",
                         oxi_op_name(call), (long long)x->shape[1], (long long)groups);
-    for (int i = 1; i < call->in_count; i++) {
-        const ox_tensor *w = call->in[i];
-        if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
-                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
-        ox_status status = oxi_check_weight_dtype(call, x, w);
-        if (status != OX_OK) return status;
-    }
-    return oxi_rule_row(call, out);
+    ox_status status = oxi_check_channels(call);
+    return status == OX_OK ? oxi_rule_row(call, out) : status;
 }
 
 /* Four tensors with a number a channel of x [N,C,..]. */
@@ -66,13 +73,6 @@ OXI_RULE(batch_norm) {
     const ox_tensor *x = call->in[0];
     if (x->ndim < 2)
         return oxi_fail(OX_ERR_SHAPE, "%s: %s has no channel dim", oxi_op_name(call), oxi_tensor_text(x));
-    for (int i = 1; i < call->in_count; i++) {
-        const ox_tensor *w = call->in[i];
-        if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
-            return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit the %lld channels of %s", oxi_op_name(call),
-                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
-        ox_status status = oxi_check_weight_dtype(call, x, w);
-        if (status != OX_OK) return status;
-    }
-    return oxi_rule_row(call, out);
+    ox_status status = oxi_check_channels(call);
+    return status == OX_OK ? oxi_rule_row(call, out) : status;
 }

@@ -76,6 +76,15 @@ static ox_tensor *oxi_llm_with_zeros(ox_tensor *t, bool front) {
 
 /* ---- the mixers ---------------------------------------------------------------------------------------- */
 
+/* What the layer's products take: x beside the rows before it, which the state keeps, [shifts, S, width]. */
+static ox_tensor *oxi_llm_rwkv_shifted(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    ox_tensor *before =
+        oxi_llm_rows_before(batch, context->states[index].window, &context->written[index].window, x);
+    if (!before) return NULL;
+    return oxi_llm_shift_all(context->model, &context->model->layers[index], x, ox_sub(before, x));
+}
+
 /* Where there is a bonus, a query sees the memory before its own position, which counts by the bonus: all
  * that is written comes a row later then. */
 static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
@@ -85,9 +94,7 @@ static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_te
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const bool late = p[OXI_LLM_MIXER_BONUS].weight != NULL;
-    ox_tensor *before =
-        oxi_llm_rows_before(batch, context->states[index].window, &context->written[index].window, x);
-    ox_tensor *all = before ? oxi_llm_shift_all(model, l, x, ox_sub(before, x)) : NULL;
+    ox_tensor *all = oxi_llm_rwkv_shifted(batch, index, x);
     if (!all) return NULL;
     oxi_llm_linear in;
     memset(&in, 0, sizeof in);
@@ -135,9 +142,7 @@ static ox_tensor *oxi_llm_rwkv7(const oxi_llm_batch *batch, int64_t index, ox_te
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const bool gated = p[OXI_LLM_MIXER_GATE].weight != NULL;
-    ox_tensor *before =
-        oxi_llm_rows_before(batch, context->states[index].window, &context->written[index].window, x);
-    ox_tensor *all = before ? oxi_llm_shift_all(model, l, x, ox_sub(before, x)) : NULL;
+    ox_tensor *all = oxi_llm_rwkv_shifted(batch, index, x);
     if (!all) return NULL;
     oxi_llm_linear in;
     memset(&in, 0, sizeof in);
