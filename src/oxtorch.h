@@ -310,6 +310,7 @@ OXI_LIGHT_BEGIN
 #include "linalg/general.c"
 #endif
 #include "linalg/run.c"
+#include "fft/plan.c"
 #include "fft/fft.c"
 OXI_LIGHT_END
 

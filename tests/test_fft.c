@@ -76,6 +76,57 @@ static void test_lengths(void) {
         }
 }
 
+/* Many lines at once, as many as lie side by side and others, give what each gives alone: sums in double. */
+static void check_lines(int64_t lines, int64_t n, ox_dtype real) {
+    static double x[2 * 20000];
+    ox_tensor *z = ox_complex(ox_randn(OX_SHAPE(lines, n), OX_F32), ox_randn(OX_SHAPE(lines, n), OX_F32));
+    ox_tensor *re = ox_cast(ox_real(z), real), *there = ox_fft(z, 0, -1, NULL), *half = ox_rfft(re, 0, -1, NULL);
+    ox_tensor *back = ox_ifft(z, 0, -1, "ortho"), *again = ox_irfft(half, n, -1, NULL),
+              *other = ox_ihfft(re, 0, -1, "forward");
+    CHECK_MSG(there && half && back && again && other, "%lld lines of %lld: %s", (long long)lines, (long long)n,
+              ox_error_text());
+    if (!there || !half || !back || !again || !other) return;
+    double worst = 0, real_worst = 0, allowed = 4e-7 * sqrt((double)(2 * n) * 4), out[2];
+    for (int64_t l = 0; l < lines; l += lines > 9 ? 7 : 1) {
+        for (int64_t i = 0; i < 2 * n; i++) x[i] = part(z, l * n + i / 2, (int)(i % 2));
+        for (int64_t k = 0; k < n; k += n > 60 ? n / 19 : 1) {
+            plain_transform(n, x, k, false, out);
+            worst = fmax(worst, fabs(part(there, l * n + k, 0) - out[0]) + fabs(part(there, l * n + k, 1) - out[1]));
+            plain_transform(n, x, k, true, out);
+            for (int c = 0; c < 2; c++)
+                worst = fmax(worst, fabs(part(back, l * n + k, c) * sqrt((double)n) - out[c]));
+        }
+        for (int64_t i = 0; i < n; i++) x[2 * i + 1] = 0;
+        for (int64_t k = 0, to = n / 2 + 1; k < to; k += n > 60 ? n / 19 : 1) {
+            plain_transform(n, x, k, false, out);
+            real_worst = fmax(real_worst, fabs(part(half, l * to + k, 0) - out[0]));
+            real_worst = fmax(real_worst, fabs(part(half, l * to + k, 1) - out[1]));
+            real_worst = fmax(real_worst, fabs(part(other, l * to + k, 0) - out[0]));
+            real_worst = fmax(real_worst, fabs(part(other, l * to + k, 1) + out[1]));
+        }
+    }
+    CHECK_MSG(worst <= allowed && real_worst <= allowed, "%lld lines of %lld: off by %g, %g of %g",
+              (long long)lines, (long long)n, worst, real_worst, allowed);
+    CHECK_MSG(ox_allclose(again, ox_real(z), 1e-5, 1e-5, false), "%lld lines of %lld: irfft of rfft",
+              (long long)lines, (long long)n);
+}
+
+static void test_lines(void) {
+    static const int64_t lines[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
+    static const int64_t lengths[] = {1, 2, 3, 4, 5, 6, 9, 14, 16, 20, 37, 64, 67, 90, 128, 134, 366, 1000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+            OX_SCOPE {
+                check_lines(lines[k], lengths[i], k % 2 ? OX_F64 : OX_F32);
+            }
+    static const int64_t longer[] = {1025, 1092, 2048, 2662, 3600, 4094, 9973, 9999, 16384, 19683, 20000};
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
+        for (int64_t k = 1; k <= 3; k += 2)
+            OX_SCOPE {
+                check_lines(k, longer[i], k == 1 ? OX_F32 : OX_F64);
+            }
+}
+
 /* Along any dim of any layout: what a contiguous copy gives; several dims: one after the other. */
 static void test_dims(void) {
     static const int64_t shape[3] = {5, 6, 7};
@@ -146,6 +197,7 @@ static void test_short_time(void) {
 
 int main(void) {
     test_lengths();
+    test_lines();
     test_dims();
     test_errors();
     test_short_time();

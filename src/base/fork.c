@@ -15,6 +15,9 @@ static oxi_lock *const oxi_fork_locks[] = {
 #ifndef OX_NO_STDIO
     &oxi_format_lock,
 #endif
+#ifndef OX_NO_FFT
+    &oxi_fft_lock,
+#endif
     &oxi_listener_lock, &oxi_panels_lock, &oxi_header_lock, &oxi_profile_lock,
     &oxi_host_lock,   &oxi_memory_lock, &oxi_log_lock,
 };

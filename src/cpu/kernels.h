@@ -240,6 +240,14 @@ typedef struct oxi_recurrence {
     int64_t from_step, to_step; /* from row to row */
 } oxi_recurrence;
 
+/* A length as small factors, and its roots exp(-2 pi i t / n), t < n, for Fourier transforms. */
+enum { OXI_FFT_FACTORS = 64, OXI_FFT_PRIME = 61 }; /* the largest factor that is not worth a convolution */
+typedef struct oxi_fft_factors {
+    int64_t n;
+    int count, factor[OXI_FFT_FACTORS];
+    const double *root;
+} oxi_fft_factors;
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
@@ -275,6 +283,13 @@ typedef struct oxi_kernels {
     void (*axpy_f64)(int64_t n, double s, const double *x, double *y);
     double (*dot_f64)(int64_t n, const double *a, const double *b);
     void (*rotate_f64)(int64_t n, double c, double s, double *x, double *y);
+    /* Fourier transforms of fft_lines lines side by side, z[n][2][fft_lines] (cpu/kernels/fourier.inc) */
+    int fft_lines;
+    double *(*fft)(const oxi_fft_factors *f, bool back, double scale, double *z, double *work);
+    void (*fft_turn)(int64_t n, bool back, const double *z, const double *root, const double *turn,
+                     double *to, int64_t step, int64_t count);
+    void (*fft_split)(int64_t n, double sign, const double *z, double *a, double *b);
+    void (*fft_join)(int64_t n, double sign, const double *a, const double *b, double *z);
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
