@@ -53,6 +53,10 @@
  *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
  *     torch.distributions (distributions.h). Each header says what its functions take.
  *
+ * STATISTICS
+ *     What torch makes of other operations too: covariance, quantiles, differences, distances
+ *     (statistics.h), and reductions over what a mask lets see (masked.h).
+ *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
  *     packs what is kept. Tensors that were kept and changed in place since are found: ox_backward says so.
@@ -72,6 +76,8 @@
 #include "nn/recurrent/recurrent.h"
 #include "nn/distributions/distributions.h"
 #include "nn/algebra/algebra.h"
+#include "nn/masked.h"
+#include "nn/statistics.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -123,6 +129,8 @@
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
 #include "nn/algebra/algebra.c"
+#include "nn/statistics.c"
+#include "nn/masked.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -1,6 +1,7 @@
 /* test_composed.c - functions that are made of others, against plain loops and small tables worked out by
  * hand: layouts, edges, errors. PyTorch's own cases are run by torch_ops.py. OX_VULKAN(where gather) */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 static ox_tensor *numbers(const double *x, int64_t n, ox_dtype dtype) {
     return ox_from_doubles(x, OX_SHAPE(n), dtype);

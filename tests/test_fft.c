@@ -54,7 +54,7 @@ static void check_length(int64_t n) {
         plain_transform(n, x, k, false, out);
         real_worst = fmax(real_worst, fabs(part(half, k, 0) - out[0]) + fabs(part(half, k, 1) - out[1]));
     }
-    double allowed = 3e-7 * sqrt(size); /* f32 parts, rounded once */
+    double allowed = 5.5e-7 * sqrt(size) * (1 + log2((double)n) / 6); /* of f32, pass by pass */
     CHECK_MSG(worst <= allowed && real_worst <= allowed, "%lld: off by %g, %g of %g", (long long)n, worst,
               real_worst, allowed);
     CHECK_MSG(ox_allclose(again, re, 1e-5, 1e-5, false), "%lld: irfft of rfft", (long long)n);
@@ -80,18 +80,19 @@ static void test_lengths(void) {
 static void check_lines(int64_t lines, int64_t n, ox_dtype real) {
     static double x[2 * 20000];
     ox_tensor *z = ox_complex(ox_randn(OX_SHAPE(lines, n), OX_F32), ox_randn(OX_SHAPE(lines, n), OX_F32));
-    ox_tensor *re = ox_cast(ox_real(z), real), *there = ox_fft(z, 0, -1, NULL), *half = ox_rfft(re, 0, -1, NULL);
-    ox_tensor *back = ox_ifft(z, 0, -1, "ortho"), *again = ox_irfft(half, n, -1, NULL),
-              *other = ox_ihfft(re, 0, -1, "forward");
-    CHECK_MSG(there && half && back && again && other, "%lld lines of %lld: %s", (long long)lines, (long long)n,
-              ox_error_text());
+    ox_tensor *re = ox_cast(ox_real(z), real), *there = ox_fft(z, 0, -1, NULL);
+    ox_tensor *half = ox_rfft(re, 0, -1, NULL), *back = ox_ifft(z, 0, -1, "ortho"),
+              *again = ox_irfft(half, n, -1, NULL), *other = ox_ihfft(re, 0, -1, "forward");
+    CHECK_MSG(there && half && back && again && other, "%lld lines of %lld: %s", (long long)lines,
+              (long long)n, ox_error_text());
     if (!there || !half || !back || !again || !other) return;
-    double worst = 0, real_worst = 0, allowed = 4e-7 * sqrt((double)(2 * n) * 4), out[2];
+    double worst = 0, real_worst = 0, out[2];
+    double allowed = 5.5e-7 * sqrt(2.5 * (double)n + 4) * (1 + log2((double)n) / 6);
     for (int64_t l = 0; l < lines; l += lines > 9 ? 7 : 1) {
         for (int64_t i = 0; i < 2 * n; i++) x[i] = part(z, l * n + i / 2, (int)(i % 2));
         for (int64_t k = 0; k < n; k += n > 60 ? n / 19 : 1) {
             plain_transform(n, x, k, false, out);
-            worst = fmax(worst, fabs(part(there, l * n + k, 0) - out[0]) + fabs(part(there, l * n + k, 1) - out[1]));
+            for (int c = 0; c < 2; c++) worst = fmax(worst, fabs(part(there, l * n + k, c) - out[c]));
             plain_transform(n, x, k, true, out);
             for (int c = 0; c < 2; c++)
                 worst = fmax(worst, fabs(part(back, l * n + k, c) * sqrt((double)n) - out[c]));

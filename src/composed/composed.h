@@ -19,7 +19,7 @@ typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
 /* clang-format off */
 #define OX_COMPOSED_1(X) \
     X(sinc) X(sgn) X(deg2rad) X(rad2deg) X(signbit) X(tanhshrink) X(isposinf) X(isneginf) X(isreal) X(trace) \
-    X(corrcoef) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+    X(atleast_1d) X(atleast_2d) X(atleast_3d)
 #define OX_COMPOSED_2(X) \
     X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(fmax) X(fmin) X(ldexp) X(float_power) \
     X(nextafter) X(gcd) X(lcm) X(complex) X(polar) X(inner) X(vdot)
@@ -105,26 +105,6 @@ OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequ
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
- * midpoint */
-OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
-                                 const char *interpolation);
-
-/* ---- statistics, differences, distances ---------------------------------------------------------------- */
-OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
-/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
-OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
-OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
-/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
-OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
-OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
-OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
-OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
-OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
-OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
-OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
-OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
 
 /* ---- products: beta c + alpha product ------------------------------------------------------------------ */
 OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -138,23 +118,6 @@ OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
 OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
 OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
-
-/* ---- over what a mask lets see (torch.masked); mask NULL: all ------------------------------------------ */
-#define OX_MASKED_DIMS(X) X(sum) X(prod) X(amax) X(amin) X(mean) X(logsumexp)
-#define OXI_X(name) \
-    OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
-OX_MASKED_DIMS(OXI_X)
-#undef OXI_X
-OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
-                                bool keepdim);
-OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
-                                bool keepdim);
-OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
-#define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
-#define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
-OX_MASKED_ALONG(OXI_X)
-#undef OXI_X
-OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
 
 /* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
 OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);

@@ -245,7 +245,7 @@ enum { OXI_FFT_FACTORS = 64, OXI_FFT_PRIME = 61 }; /* the largest factor that is
 typedef struct oxi_fft_factors {
     int64_t n;
     int count, factor[OXI_FFT_FACTORS];
-    const double *root;
+    const float *root;
 } oxi_fft_factors;
 
 typedef struct oxi_kernels {
@@ -285,11 +285,12 @@ typedef struct oxi_kernels {
     void (*rotate_f64)(int64_t n, double c, double s, double *x, double *y);
     /* Fourier transforms of fft_lines lines side by side, z[n][2][fft_lines] (cpu/kernels/fourier.inc) */
     int fft_lines;
-    double *(*fft)(const oxi_fft_factors *f, bool back, double scale, double *z, double *work);
-    void (*fft_turn)(int64_t n, bool back, const double *z, const double *root, const double *turn,
-                     double *to, int64_t step, int64_t count);
-    void (*fft_split)(int64_t n, double sign, const double *z, double *a, double *b);
-    void (*fft_join)(int64_t n, double sign, const double *a, const double *b, double *z);
+    float *(*fft)(const oxi_fft_factors *f, bool back, float scale, float *z, float *work);
+    void (*fft_times)(int64_t n, bool back, float *z, const float *factor);
+    void (*fft_turn)(int64_t n, bool back, const float *z, const float *root, const float *turn,
+                     float *to, int64_t step, int64_t count);
+    void (*fft_split)(int64_t n, float sign, const float *z, float *a, float *b);
+    void (*fft_join)(int64_t n, float sign, const float *a, const float *b, float *z);
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);

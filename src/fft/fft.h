@@ -1,4 +1,4 @@
-/* Fourier transforms (torch.fft): of any length, in f64 and rounded to f32 parts.
+/* Fourier transforms (torch.fft): of any length, in f32.
  * dtypes    c64, real numbers are taken as c64; rfft, ihfft of real numbers give c64; irfft, hfft give f32.
  *           f64 gives c64 too, where torch gives c128, which is no dtype here
  * n, sizes  the length along the dim: cut, or filled with zeros; 0 as it is. irfft, hfft: of the result; 0

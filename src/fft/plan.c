@@ -5,20 +5,22 @@
 typedef enum oxi_fft_way {
     OXI_FFT_LINES, /* small prime factors: pass by pass, lines side by side in the lanes of vectors */
     OXI_FFT_STEPS, /* as a matrix of n1 rows of n2: its columns, turned by roots of n, then its rows */
-    OXI_FFT_CHIRP, /* any length, as a convolution of a power of two */
-    OXI_FFT_HALVES /* an even length of real numbers: as complex ones of half of it */
+    OXI_FFT_CHIRP  /* any length, as a convolution of a power of two */
 } oxi_fft_way;
 
 typedef struct oxi_fft_plan {
     int64_t n;
+    bool several; /* lines go side by side; else one by one, in steps where that is possible */
     oxi_fft_way way;
     oxi_fft_factors passes;             /* LINES */
-    struct oxi_fft_plan *first, *other; /* STEPS: of n1 and n2; CHIRP, HALVES: of the inner length */
-    /* exp(-2 pi i t / n) as coarse[t / grain] fine[t % grain]; turns [n1][2][lines], exp(-2 pi i k1 t / n) */
+    struct oxi_fft_plan *first, *other; /* STEPS: of n1 and n2; CHIRP: of the convolution's length */
+    /* STEPS: exp(-2 pi i t / n) as coarse[t / grain] fine[t % grain]; turns [n1][2][lines], the roots of
+     * k1 t */
     int64_t grain;
-    double *coarse, *fine, *turns;
-    double *chirp, *kernel; /* CHIRP: exp(-pi i t^2 / n), and its transform of the inner length */
-    double *memory;         /* all of these */
+    double *coarse, *fine;
+    float *turns;
+    float *chirp, *kernel; /* CHIRP: exp(-pi i t^2 / n), and its transform of that length */
+    double *memory;        /* all of these */
     size_t bytes;
     int64_t users, used; /* guarded by the lock: calls that work with it, and when the last one began */
 } oxi_fft_plan;
@@ -41,6 +43,12 @@ static void oxi_fft_times(const double *a, const double *b, double *out) {
     double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
     out[0] = re;
     out[1] = im;
+}
+static void oxi_fft_root_f32(int64_t t, int64_t n, float *out) {
+    double root[2];
+    oxi_fft_root(t, n, root);
+    out[0] = (float)root[0];
+    out[1] = (float)root[1];
 }
 /* exp(-2 pi i t / n) from the plan's two tables. */
 static void oxi_fft_root_of(const oxi_fft_plan *p, int64_t t, double *out) {
@@ -71,13 +79,11 @@ static int64_t oxi_fft_divisor(int64_t n) {
     return d;
 }
 
-/* The way of a length; several: enough lines at once to fill vectors. */
 static oxi_fft_way oxi_fft_way_of(int64_t n, bool several) {
-    enum { few = 64, most = 1024 };
+    enum { few = 64 };
     oxi_fft_factors f;
     if (oxi_fft_factorize(&f, n) != 1) return OXI_FFT_CHIRP;
-    if (n < few || (several && n <= most)) return OXI_FFT_LINES;
-    return oxi_fft_divisor(n) >= 4 ? OXI_FFT_STEPS : OXI_FFT_LINES;
+    return several || n < few || oxi_fft_divisor(n) < 4 ? OXI_FFT_LINES : OXI_FFT_STEPS;
 }
 
 static void oxi_fft_plan_close(oxi_fft_plan *p) {
@@ -105,75 +111,72 @@ static void oxi_fft_tables(oxi_fft_plan *p, double *at) {
     for (int64_t t = 0; t <= p->n / p->grain; t++) oxi_fft_root(t * p->grain % p->n, p->n, p->coarse + 2 * t);
 }
 
-static oxi_fft_plan *oxi_fft_plan_open(int64_t n, oxi_fft_way way);
+static oxi_fft_plan *oxi_fft_plan_open(int64_t n, bool several);
 
 static bool oxi_fft_plan_lines(oxi_fft_plan *p) {
-    if (!oxi_fft_room_for(p, 2 * p->n)) return false;
-    for (int64_t t = 0; t < p->n; t++) oxi_fft_root(t, p->n, p->memory + 2 * t);
+    if (!oxi_fft_room_for(p, p->n)) return false;
+    float *root = (float *)p->memory;
+    for (int64_t t = 0; t < p->n; t++) oxi_fft_root_f32(t, p->n, root + 2 * t);
     (void)oxi_fft_factorize(&p->passes, p->n);
-    p->passes.root = p->memory;
+    p->passes.root = root;
     return true;
 }
 
 static bool oxi_fft_plan_steps(oxi_fft_plan *p) {
     int64_t n1 = oxi_fft_divisor(p->n), lines = oxi_cpu_kernels()->fft_lines;
-    p->first = oxi_fft_plan_open(n1, OXI_FFT_LINES);
-    p->other = p->first ? oxi_fft_plan_open(p->n / n1, OXI_FFT_LINES) : NULL;
-    if (!p->other || !oxi_fft_room_for(p, oxi_fft_table_size(p->n) + 2 * n1 * lines)) return false;
-    p->turns = p->memory;
-    oxi_fft_tables(p, p->memory + 2 * n1 * lines);
+    p->first = oxi_fft_plan_open(n1, true);
+    p->other = p->first ? oxi_fft_plan_open(p->n / n1, true) : NULL;
+    if (!p->other || !oxi_fft_room_for(p, oxi_fft_table_size(p->n) + n1 * lines)) return false;
+    p->turns = (float *)(p->memory + oxi_fft_table_size(p->n));
+    oxi_fft_tables(p, p->memory);
     for (int64_t k = 0; k < n1; k++)
         for (int64_t t = 0; t < lines; t++) {
-            double root[2];
-            oxi_fft_root(k * t % p->n, p->n, root);
+            float root[2];
+            oxi_fft_root_f32(k * t % p->n, p->n, root);
             p->turns[2 * k * lines + t] = root[0];
             p->turns[(2 * k + 1) * lines + t] = root[1];
         }
     return true;
 }
 
-static bool oxi_fft_plan_halves(oxi_fft_plan *p) {
-    p->first = oxi_fft_plan_open(p->n / 2, oxi_fft_way_of(p->n / 2, false));
-    if (!p->first || !oxi_fft_room_for(p, oxi_fft_table_size(p->n))) return false;
-    oxi_fft_tables(p, p->memory);
-    return true;
-}
-
-static void oxi_fft_numbers(const oxi_fft_plan *p, double *z, bool back, double scale, double *work);
+static void oxi_fft_line(const oxi_fft_plan *p, bool back, float scale, const float *from, float *to,
+                         float *work);
 static int64_t oxi_fft_room(const oxi_fft_plan *p);
 
 static bool oxi_fft_plan_chirp(oxi_fft_plan *p) {
     int64_t m = 1, n = p->n;
     while (m < 2 * n - 1) m *= 2;
-    p->first = oxi_fft_plan_open(m, oxi_fft_way_of(m, false));
-    if (!p->first || !oxi_fft_room_for(p, 2 * (n + m))) return false;
-    size_t bytes = (size_t)oxi_fft_room(p->first) * sizeof(double);
-    double *work = (double *)oxi_alloc(bytes);
+    p->first = oxi_fft_plan_open(m, p->several);
+    if (!p->first || !oxi_fft_room_for(p, n + m)) return false;
+    size_t bytes = (size_t)oxi_fft_room(p->first) * sizeof(float);
+    float *work = (float *)oxi_alloc(bytes);
     if (!work) return false;
-    p->chirp = p->memory;
+    memset(work, 0, bytes);
+    p->chirp = (float *)p->memory;
     p->kernel = p->chirp + 2 * n;
-    memset(p->kernel, 0, (size_t)m * 2 * sizeof(double));
+    memset(p->kernel, 0, (size_t)m * 2 * sizeof(float));
     for (int64_t t = 0, square = 0; t < n; t++) { /* square: t^2 mod 2 n */
-        oxi_fft_root(square, 2 * n, p->chirp + 2 * t);
+        oxi_fft_root_f32(square, 2 * n, p->chirp + 2 * t);
         square = (square + 2 * t + 1) % (2 * n);
         int64_t back = t ? m - t : 0;
         p->kernel[2 * t] = p->kernel[2 * back] = p->chirp[2 * t];
         p->kernel[2 * t + 1] = p->kernel[2 * back + 1] = -p->chirp[2 * t + 1];
     }
-    oxi_fft_numbers(p->first, p->kernel, false, 1 / (double)m, work);
+    oxi_fft_line(p->first, false, (float)(1 / (double)m), p->kernel, p->kernel, work);
     oxi_free(work, bytes);
     return true;
 }
 
-static oxi_fft_plan *oxi_fft_plan_open(int64_t n, oxi_fft_way way) {
+static oxi_fft_plan *oxi_fft_plan_open(int64_t n, bool several) {
     static bool (*const make[])(oxi_fft_plan * p) = {oxi_fft_plan_lines, oxi_fft_plan_steps,
-                                                     oxi_fft_plan_chirp, oxi_fft_plan_halves};
+                                                     oxi_fft_plan_chirp};
     oxi_fft_plan *p = (oxi_fft_plan *)oxi_alloc(sizeof *p);
     if (!p) return NULL;
     memset(p, 0, sizeof *p);
     p->n = n;
-    p->way = way;
-    if (make[way](p)) return p;
+    p->several = several;
+    p->way = oxi_fft_way_of(n, several);
+    if (make[p->way](p)) return p;
     oxi_fft_plan_close(p);
     return NULL;
 }
@@ -213,14 +216,16 @@ static oxi_fft_plan *oxi_fft_keep(oxi_fft_plan *p) {
 }
 
 /* A plan to work with until it is let go; NULL and an error. */
-static oxi_fft_plan *oxi_fft_plan_take(int64_t n, oxi_fft_way way) {
+static oxi_fft_plan *oxi_fft_plan_take(int64_t n, bool several) {
     oxi_fft_plan *p = NULL;
     oxi_lock_take(&oxi_fft_lock);
-    for (int i = 0; i < OXI_FFT_KEPT; i++)
-        if (oxi_fft_kept[i] && oxi_fft_kept[i]->n == n && oxi_fft_kept[i]->way == way) p = oxi_fft_kept[i];
+    for (int i = 0; i < OXI_FFT_KEPT; i++) {
+        oxi_fft_plan *kept = oxi_fft_kept[i];
+        if (kept && kept->n == n && kept->several == several) p = kept;
+    }
     if (p) p->users++, p->used = ++oxi_fft_time;
     oxi_lock_give(&oxi_fft_lock);
-    return p ? p : oxi_fft_plan_open(n, way);
+    return p ? p : oxi_fft_plan_open(n, several);
 }
 
 static void oxi_fft_plan_give(oxi_fft_plan *p) {
