@@ -2,6 +2,7 @@
  * schema is one and goes together with the C prototype, rows of ops.def are reached, and the comparison with
  * PyTorch in tests/torch_schemas.txt is that of this table. Headers are read as text, schemas strictly. */
 #include "oxtorch.h"
+#include "oxtorch_nn.h"
 
 #include "check.h"
 #include "prototypes.h"

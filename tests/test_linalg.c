@@ -2,6 +2,7 @@
  * ill-conditioned matrices, layouts, errors. A residual is measured in eps of the dtype times the size of the
  * matrix and of its numbers, as LAPACK's own tests do. OX_TIERS OX_TSAN */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 #ifdef OX_NO_LINALG
 int main(void) {
