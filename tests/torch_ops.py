@@ -19,6 +19,7 @@ how a name is called.
 tests/test_api.c holds the list against the table of public functions.
 """
 import argparse
+import contextlib
 import ctypes
 import math
 import os
@@ -94,6 +95,10 @@ class Raw(ctypes.Structure):
                 ('stride', ctypes.c_int64 * MAX_DIMS), ('offset', ctypes.c_int64)]
 
 
+class Scope(ctypes.Structure):
+    _fields_ = [('scope', ctypes.c_void_p), ('thread', ctypes.c_int64), ('open', ctypes.c_bool)]
+
+
 class GradDesc(ctypes.Structure):
     _fields_ = [('gradients', ctypes.c_void_p), ('retain', ctypes.c_bool), ('create', ctypes.c_bool),
                 ('allow_unused', ctypes.c_bool)]
@@ -143,6 +148,7 @@ class Library:
     def __init__(self, path):
         self.raw = ctypes.CDLL(path)
         self.raw.ox_error_text.restype = ctypes.c_char_p
+        self.raw.ox_scope_begin.restype = Scope
         self.used, self.prototypes = set(), {}
         text = subprocess.run(['cc', '-E', '-P', '-I' + os.path.join(HERE, '..', 'src'),
                                os.path.join(HERE, '..', 'src', 'oxtorch_nn.h')], check=True,
@@ -172,6 +178,15 @@ class Library:
     def plain(kind):
         words = kind.replace('extern', '').replace('static', '')
         return re.sub(r'\s+', ' ', words).replace(' *', '*').strip()
+
+    @contextlib.contextmanager
+    def scope(self):
+        """What is made inside lives as long as it."""
+        scope = self.raw.ox_scope_begin()
+        try:
+            yield
+        finally:
+            self.raw.ox_scope_end(ctypes.byref(scope))
 
     def said(self):
         text = (self.raw.ox_error_text() or b'').decode()
@@ -506,7 +521,8 @@ class Bench:
             counts[1] += 1
             self.library.raw.ox_error_clear()
             try:
-                back = self.sample(op, sample, dtype, differentiable, strided)
+                with self.library.scope():
+                    back = self.sample(op, sample, dtype, differentiable, strided)
             except Refused:
                 counts[1] -= 1
                 continue
