@@ -72,6 +72,7 @@
 #include "nn/recurrent/recurrent.h"
 #include "nn/distributions/distributions.h"
 #include "nn/algebra/algebra.h"
+#include "nn/sparse/sparse.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -123,6 +124,8 @@
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
 #include "nn/algebra/algebra.c"
+#include "nn/sparse/sparse.c"
+#include "nn/sparse/bags.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

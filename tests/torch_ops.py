@@ -90,6 +90,11 @@ class Tuple(ctypes.Structure):
     _fields_ = [('t', ctypes.c_void_p * 4)]
 
 
+class Sparse(ctypes.Structure):
+    _fields_ = [('values', ctypes.c_void_p), ('indices', ctypes.c_void_p), ('pointers', ctypes.c_void_p),
+                ('shape', Shape), ('coalesced', ctypes.c_bool)]
+
+
 class Raw(ctypes.Structure):
     _fields_ = [('dtype', ctypes.c_int), ('ndim', ctypes.c_int), ('shape', ctypes.c_int64 * MAX_DIMS),
                 ('stride', ctypes.c_int64 * MAX_DIMS), ('offset', ctypes.c_int64)]
@@ -304,7 +309,7 @@ class Library:
             elif p == 'const char*':
                 values.append(a.encode() if a is not None else None)
                 types.append(ctypes.c_char_p)
-            elif p.startswith('const ox_') and p.endswith('_desc*'):
+            elif p.startswith('const ox_') and (p.endswith('_desc*') or p == 'const ox_sparse*'):
                 values.append(ctypes.byref(a) if a is not None else None)
                 types.append(ctypes.c_void_p)
             else:                                       # int and enumerations
@@ -313,6 +318,7 @@ class Library:
         function = self.raw['ox_' + name]
         function.argtypes = types
         function.restype = {'ox_tensor*': ctypes.c_void_p, 'ox_pair': Pair, 'ox_tuple': Tuple,
+                            'ox_sparse': Sparse,
                             'int64_t': ctypes.c_int64, 'bool': ctypes.c_bool}.get(kind, ctypes.c_int)
         result = function(*values)
         if kind == 'ox_pair':
@@ -322,6 +328,10 @@ class Library:
             if not got:
                 raise Failed(self.said())
             return tuple(got)
+        if kind == 'ox_sparse':
+            if not result.values:
+                raise Failed(self.said())
+            return result
         if out is not None:
             if result < 0:
                 raise Failed(self.said())

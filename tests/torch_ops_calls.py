@@ -737,8 +737,8 @@ row('signal.windows.general_hamming')(lambda o, m, *, alpha=0.54, sym=True, dtyp
 
 MISSING.update({
     'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
-    'jiterator_*': 'compiles CUDA source when it is called', 'sparse': 'no sparse layouts',
-    'to_sparse': 'no sparse layouts',
+    'jiterator_*': 'compiles CUDA source when it is called',
+    'sparse': 'op_db has operands that are sparse there: ox_sparse_mm, ox_sparse_sampled_addmm do it',
     'broadcast_shapes': 'no tensors: ox_broadcast_tensors broadcasts',
     'item': 'a number, not a tensor: ox_item, ox_item_scalar',
     'resize_': 'tensors keep their storage: a new tensor and a copy', 'resize_as_': 'as resize_',
@@ -748,12 +748,10 @@ MISSING.update({
     'torch.ops.aten._flash_attention_forward': 'CUDA alone',
     'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
         'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
-    'hash_tensor': 'not yet: one xor of bits', 'histogramdd': 'not yet: ox_histogram is of one dim',
+    'hash_tensor': 'not yet: one xor of bits',
     'linalg.ldl_factor': 'the pivots of LAPACK\'s Bunch-Kaufman: ox_solve, ox_eigh serve symmetric systems',
     'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
     'linalg.ldl_solve': 'as linalg.ldl_factor', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
-    'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
-    'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
     'nn.functional.multi_head_attention_forward':
         'a module, of ox_linear and ox_scaled_dot_product_attention',
 })
@@ -768,6 +766,9 @@ def reason(name):
 
 # Where a sample or a gradient is another one than PyTorch's, and why.
 NOTES = {
+    'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
+    'nn.functional.linear_cross_entropy': 'one layer, not one for each of more dims',
+    'to_sparse': 'COO and CSR alone',
     'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
     'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
     'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
