@@ -78,6 +78,7 @@
 #include "nn/algebra/algebra.h"
 #include "nn/masked.h"
 #include "nn/statistics.h"
+#include "nn/sparse/sparse.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -131,6 +132,8 @@
 #include "nn/algebra/algebra.c"
 #include "nn/statistics.c"
 #include "nn/masked.c"
+#include "nn/sparse/sparse.c"
+#include "nn/sparse/bags.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -742,7 +742,24 @@ static void test_ties(void) {
     }
 }
 
+/* Slopes where a function has an edge: those that PyTorch gives. */
+static void test_edges(void) {
+    OX_SCOPE {
+        const double places[] = {NAN, -2, 3, 0};
+        ox_tensor *x = ox_requires_grad_(ox_from_doubles(places, OX_SHAPE(4), OX_F64), true);
+        CHECK(ox_backward(ox_sum(ox_angle(x), OX_ALL_DIMS, false), NULL) == OX_OK);
+        for (int i = 0; i < 4; i++) CHECK(ox_item(ox_select(ox_gradient(x), 0, i)) == 0);
+        ox_tensor *zero = ox_requires_grad_(ox_zeros(OX_SHAPE(1), OX_F64), true);
+        CHECK(ox_backward(ox_sum(ox_entr(zero), OX_ALL_DIMS, false), NULL) == OX_OK);
+        CHECK(ox_item(ox_gradient(zero)) == INFINITY);
+        ox_tensor *far = ox_requires_grad_(ox_full(OX_SHAPE(1), INFINITY, OX_F64), true);
+        CHECK(ox_backward(ox_sum(ox_digamma(far), OX_ALL_DIMS, false), NULL) == OX_OK);
+        CHECK(ox_item(ox_gradient(far)) == 0);
+    }
+}
+
 int main(void) {
+    test_edges();
     test_leaves();
     test_ties();
     test_shapes();

@@ -248,6 +248,34 @@ static void test_layouts(void) {
         }
 }
 
+/* Dtypes of results as PyTorch has them, and numbers that a narrow step would lose. */
+static void test_dtypes(void) {
+    OX_SCOPE {
+        ox_tensor *whole = ox_from_ints((const int64_t[]){17, -3, 2}, OX_SHAPE(3), OX_I32);
+        ox_tensor *half = ox_full(OX_SHAPE(3), 0.0001220703125, OX_F16), *places[2];
+        ox_tensor *scaled = ox_ldexp(half, whole);
+        CHECK(scaled && scaled->dtype == OX_F16);
+        CHECK_LIST(scaled, 0, 16, 1.52587890625e-05, 0.00048828125);
+        CHECK_LIST(ox_ldexp(ox_ones(OX_SHAPE(1), OX_F64), ox_full(OX_SHAPE(1), 200, OX_I64)), 0, 0x1p200);
+        CHECK(ox_mvlgamma(ox_ones(OX_SHAPE(2), OX_F16), 1)->dtype == OX_F16);
+        ox_tensor *one = ox_full(OX_SHAPE(1, 1), 3, OX_I32), *many = ox_full(OX_SHAPE(1, 4), 2, OX_I32);
+        ox_tensor *product = ox_tensordot(one, many, OX_DIMS(1), OX_DIMS(1));
+        CHECK(product && product->dtype == OX_I32);
+        CHECK_LIST(product, 0, 24);
+        CHECK(ox_unravel_index(ox_full(OX_SHAPE(1), 7, OX_U8), OX_SHAPE(3, 4), places, 2) == 2);
+        CHECK(places[0]->dtype == OX_I64 && ox_item_int(places[0]) == 1 && ox_item_int(places[1]) == 3);
+        ox_tensor *yes = ox_ones(OX_SHAPE(2), OX_BOOL), *all = ox_ones(OX_SHAPE(2, 2), OX_BOOL);
+        CHECK(ox_addr(all, yes, yes, 3, 2)->dtype == OX_BOOL);
+        CHECK(ox_masked_cumsum(whole, NULL, 0)->dtype == OX_I32);
+        CHECK_LIST(ox_masked_cumprod(whole, NULL, 0), 0, 17, -51, -102);
+        ox_tensor *window = ox_window_kaiser(3, 800, true, OX_F32);
+        CHECK_LIST(window, 1e-30, 0, 1, 0);
+        ox_tensor *small = ox_full(OX_SHAPE(1024), 1, OX_F16), *sums = ox_logcumsumexp(small, 0);
+        CHECK(sums && sums->dtype == OX_F16);
+        CHECK(fabs(at(sums, 1023) - (1 + log(1024.0))) < 0.004);
+    }
+}
+
 /* What PyTorch refuses too: each gives no tensor and this error. */
 static void test_refused(void) {
     OX_SCOPE {
@@ -279,6 +307,7 @@ static void test_refused(void) {
 int main(void) {
     test_elementwise();
     test_refused();
+    test_dtypes();
     test_arrange();
     test_index();
     test_order();

@@ -116,6 +116,20 @@ static void test_edges(void) {
                  {"erfcx", INFINITY, 0, 0},
                  {"log_ndtr", INFINITY, 0, 0},
                  {"chebyshev_polynomial_t", 0.5, -1, 0}};
+    static const struct {
+        double a, x, upper; /* by quadrature of the density, mpmath with 40 digits */
+    } many[] = {{1e9, 1e9 + 3e4, 0.171390587401841386},
+                {1e9, 1e9, 0.499995794779129943},
+                {1e9, 1e9 - 5e4, 0.943078658280839443},
+                {1e12, 1e12 + 2e6, 0.0227501859391187249},
+                {1e20, 1e20, 0.499999999986701924}};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        double upper = call(entry_of("igammac"), many[i].a, many[i].x, OX_F64);
+        CHECK_MSG(fabs(upper - many[i].upper) < 1e-11, "igammac(%g, %g): %.17g", many[i].a, many[i].x, upper);
+        double lower = call(entry_of("igamma"), many[i].a, many[i].x, OX_F64);
+        CHECK_MSG(fabs(lower - (1 - many[i].upper)) < 1e-11, "igamma(%g, %g): %.17g", many[i].a, many[i].x,
+                  lower);
+    }
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         double got = call(entry_of(edges[i].name), edges[i].a, edges[i].b, OX_F64);
         CHECK_MSG(got == edges[i].value || (isnan(got) && isnan(edges[i].value)), "%s(%g, %g): %g, not %g",

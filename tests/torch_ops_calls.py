@@ -6,6 +6,7 @@ gives c128 there, which is no dtype here, so f32 is compared alone. DRAWN: rando
 MISSING says why a name is not here.
 """
 import ctypes
+import fnmatch
 import math
 import re
 
@@ -143,8 +144,8 @@ row('equal')(lambda o, a, b: o.equal(a, b))
 row('frexp')(lambda o, x: o.frexp(x))
 row('polygamma', 'special.polygamma')(lambda o, x, n: o.polygamma(n, x))
 row('mvlgamma')(lambda o, x, p: o.mvlgamma(x, p))
-row('masked_fill')(lambda o, x, mask, value: o.where(mask, o.cast(value, x.dtype) if hasattr(value, 'pointer')
-                                                    else value, x))
+row('masked_fill')(lambda o, x, mask, value: o.where(mask, o.cast(value, x.dtype), x)
+                   if hasattr(value, 'pointer') else o.masked_fill_scalar(x, mask, value))
 row('fill')(lambda o, x, value:
     o.copy_(o.clone(x), value) if hasattr(value, 'pointer') else o.fill_(o.clone(x), value))
 row('zero_')(lambda o, x, **k: o.zero_(o.clone(x)))
@@ -259,6 +260,41 @@ row('median')(lambda o, x, dim=None, keepdim=False: o.median(x, FLAT, False)[0] 
 row('nanmedian')(lambda o, x, dim=None, keepdim=False: o.nanmedian(x, FLAT, False)[0] if dim is None
                  else o.nanmedian(x, dim, keepdim))
 row('mode')(lambda o, x, dim=-1, keepdim=False: o.mode(x, dim, keepdim))
+
+
+def any_of_equal_ones(name):
+    """Where numbers are equal it is not said which is found: what the indices lead to is compared."""
+    ours, theirs = CALLS[name], getattr(torch, name)
+
+    def ours_of(o, x, *a, **k):
+        values, at = ours(o, x, *a, **k)
+        return values, led_to(o.take_along_dim, o.unsqueeze, x, at, *places(name, a, k)), o.full(at.shape, 0,
+                                                                                             at.dtype)
+
+    def theirs_of(x, *a, **k):
+        values, at = theirs(x, *a, **k)
+        return values, led_to(torch.take_along_dim, torch.unsqueeze, x, at, *places(name, a, k)), at * 0
+    CALLS[name], EXPECT[name] = ours_of, theirs_of
+
+
+def places(name, a, k):
+    at = {'sort': 0, 'mode': 0}.get(name, 1)
+    dim = k.get('dim', a[at] if len(a) > at else -1)
+    keep = name in ('sort', 'topk') or k.get('keepdim', a[at + 1] if len(a) > at + 1 else False)
+    return dim, keep
+
+
+def led_to(take, unsqueeze, x, at, dim, keep):
+    if x.ndim == 0:
+        return at
+    return take(x, at if keep else unsqueeze(at, dim), dim)
+
+
+for n in ('sort', 'mode', 'kthvalue', 'topk'):
+    any_of_equal_ones(n)
+EXPECT['argsort'] = lambda x, dim=-1, descending=False, stable=None: torch.argsort(
+    x, dim=dim, descending=descending, stable=True)
+EXPECT['msort'] = lambda x: torch.sort(x, dim=0, stable=True)[0]
 for n in ('quantile', 'nanquantile'):
     CALLS[n] = lambda o, x, q, dim=None, keepdim=False, interpolation='linear', _n=n: getattr(o, _n)(
         x, o.cast(o.full([], q, torch.float64), x.dtype) if not hasattr(q, 'pointer') else q,
@@ -327,8 +363,10 @@ def flat_shape(shape):
     return list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
 
 
-row('view', 'view_copy')(lambda o, x, *s: o.view_dtype(x, s[0]) if isinstance(s[0], torch.dtype)
-                         else o.view(x, flat_shape(s)))
+row('view')(lambda o, x, *s: o.view_dtype(x, s[0]) if isinstance(s[0], torch.dtype)
+            else o.view(x, flat_shape(s)))
+row('view_copy')(lambda o, x, *s: o.view_dtype(x, s[0]) if isinstance(s[0], torch.dtype)
+                 else o.reshape(x, flat_shape(s)))
 row('reshape')(lambda o, x, *s: o.reshape(x, flat_shape(s)))
 row('view_as', 'reshape_as')(lambda o, x, other: o.reshape(x, other.shape))
 row('ravel')(lambda o, x: o.flatten(x, 0, -1))
@@ -407,8 +445,9 @@ row('vsplit')(lambda o, x, at: tensor_split(o, x, at, 0))
 row('dsplit')(lambda o, x, at: tensor_split(o, x, at, 2))
 row('tril')(lambda o, x, k=0: o.tril(x, k))
 row('triu')(lambda o, x, k=0: o.triu(x, k))
-row('tril_indices')(lambda o, r, c, offset=0, **k: o.tril_indices(r, c, offset))
-row('triu_indices')(lambda o, r, c, offset=0, **k: o.triu_indices(r, c, offset))
+for n in ('tril_indices', 'triu_indices'):
+    CALLS[n] = lambda o, r, c, offset=0, dtype=torch.int64, _n=n, **k: o.cast(getattr(o, _n)(r, c, offset),
+                                                                              dtype)
 row('diag')(lambda o, x, k=0: o.diag(x, k))
 row('diagflat')(lambda o, x, offset=0: o.diagflat(x, offset))
 row('diag_embed')(lambda o, x, offset=0, dim1=-2, dim2=-1: o.diag_embed(x, offset, dim1, dim2))
@@ -425,6 +464,8 @@ row('sum_to_size')(lambda o, x, *s: sum_to(o, x, flat_shape(s)))
 
 
 def sum_to(o, x, shape):
+    if not shape:
+        return o.sum(x, None, False)
     lead = x.ndim - len(shape)
     dims = list(range(lead)) + [lead + d for d, s in enumerate(shape) if s == 1 and x.shape[lead + d] != 1]
     return o.reshape(o.sum(x, dims, True), shape) if dims else o.contiguous(x)
@@ -696,8 +737,8 @@ row('signal.windows.general_hamming')(lambda o, m, *, alpha=0.54, sym=True, dtyp
 
 MISSING.update({
     'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
-    'jiterator_*': 'compiles CUDA source when it is called', 'sparse': 'no sparse layouts',
-    'to_sparse': 'no sparse layouts',
+    'jiterator_*': 'compiles CUDA source when it is called',
+    'sparse': 'op_db has operands that are sparse there: ox_sparse_mm, ox_sparse_sampled_addmm do it',
     'broadcast_shapes': 'no tensors: ox_broadcast_tensors broadcasts',
     'item': 'a number, not a tensor: ox_item, ox_item_scalar',
     'resize_': 'tensors keep their storage: a new tensor and a copy', 'resize_as_': 'as resize_',
@@ -707,12 +748,10 @@ MISSING.update({
     'torch.ops.aten._flash_attention_forward': 'CUDA alone',
     'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
         'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
-    'hash_tensor': 'not yet: one xor of bits', 'histogramdd': 'not yet: ox_histogram is of one dim',
+    'hash_tensor': 'not yet: one xor of bits',
     'linalg.ldl_factor': 'the pivots of LAPACK\'s Bunch-Kaufman: ox_solve, ox_eigh serve symmetric systems',
     'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
     'linalg.ldl_solve': 'as linalg.ldl_factor', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
-    'nn.functional.embedding_bag': 'not yet: ox_embedding and a reduction serve',
-    'nn.functional.linear_cross_entropy': 'not yet: ox_linear and ox_cross_entropy serve',
     'nn.functional.multi_head_attention_forward':
         'a module, of ox_linear and ox_scaled_dot_product_attention',
 })
@@ -727,6 +766,9 @@ def reason(name):
 
 # Where a sample or a gradient is another one than PyTorch's, and why.
 NOTES = {
+    'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
+    'nn.functional.linear_cross_entropy': 'one layer, not one for each of more dims',
+    'to_sparse': 'COO and CSR alone',
     'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
     'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
     'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
@@ -736,6 +778,56 @@ NOTES = {
     'nn.functional.scaled_dot_product_attention': 'no dropout of weights',
     'nn.functional.silu': 'no complex numbers',
 }
+
+# Differences that remain beside reference inputs, other dtypes and NaN (--reference, --dtypes): operators, and
+# why ours are as they are.
+DIFFERS = [
+    ('addcdiv addcmul', 'with a bf16 operand PyTorch rounds its products to bf16; f32 here'),
+    ('_softmax_backward_data clamp grid_sampler_2d grid_sampler_3d nn.functional.grid_sample '
+     'masked.normalize nn.functional.hinge_embedding_loss nn.functional.multilabel_soft_margin_loss '
+     'nn.functional.normalize nn.functional.soft_margin_loss logcumsumexp pow __rpow__ tan matrix_exp',
+     'of f16 and bf16: PyTorch rounds, and overflows, between its steps; these are in f32 here'),
+    ('complex polar view_as_complex', 'no complex numbers of f16'),
+    ('celu nn.functional.celu', "1 / alpha is an f32 number in PyTorch's gradient"),
+    ('nn.functional.relu6 nn.functional.hardtanh nn.functional.elu nn.functional.selu nn.functional.hardshrink '
+     'nn.functional.softshrink', "at NaN PyTorch's vectors give other gradients than its tails; as its tails"),
+    ('fmax fmin', 'of a NaN beside a number PyTorch gives both the whole gradient; the number has it here'),
+    ('digamma polygamma special.polygamma', "at whole numbers below 0 it is infinite, PyTorch's sin(pi x) is not 0"),
+    ('i0 special.i1 special.modified_bessel_i0 special.modified_bessel_i1 special.bessel_j0 special.bessel_j1 '
+     'special.bessel_y0 special.bessel_y1 special.airy_ai', 'limits at infinities, where PyTorch has NaN'),
+    ('special.i1 special.i1e', 'NaN has a gradient of NaN'),
+    ('igamma igammac', 'NaN beside an infinity is NaN'),
+    ('logaddexp', 'equal infinities share the gradient, where PyTorch has NaN'),
+    ('logit', 'where the result is NaN the gradient is 1 / (x (1 - x))'),
+    ('nn.functional.softsign', 'the gradient at infinities is 0, where PyTorch has NaN'),
+    ('index_copy', 'what is written twice has the gradient of what stayed'),
+    ('polar', 'a length of 0 has a gradient, its direction'),
+    ('xlogy special.xlog1py', "numbers of Python are f64 here, f32 there; 0 / 0 is 0 beside x = 0"),
+    ('special.log_ndtr', "PyTorch's is 1e-9 off far below 0"),
+    ('special.entr', 'the gradient at infinity'),
+    ('signal.windows.kaiser', 'PyTorch overflows'),
+    ('sinc', 'near 0 the gradient cancels, in another order'),
+    ('special.*polynomial*', 'degrees beyond 2^63 have none in PyTorch'),
+    ('clone contiguous', 'at most 8 dims'),
+    ('nn.functional.avg_pool* nn.functional.conv* nn.functional.local_response_norm', 'no integers'),
+    ('nn.functional.interpolate nn.functional.upsample_bilinear', 'of u8 by no weights'),
+    ('nn.functional.softsign square nn.functional.cosine_embedding_loss', 'no bool, or no integers'),
+    ('masked.logsumexp', 'of integers a float, where PyTorch truncates it'),
+    ('nn.functional.softmin', "of unsigned numbers: they wrap where PyTorch negates them"),
+    ('div', 'truncated once, where PyTorch rounds the quotient to f16 before'),
+    ('linalg.* lu* cholesky* svd* pca_lowrank geqrf ormqr pinverse matrix_exp triangular_solve stft norm logdet',
+     'complex matrices are not there'),
+    ('*', 'of complex numbers not all functions are there'),
+]
+
+
+def differs(name, words):
+    """Why an operator may differ where its samples of floats do not."""
+    for names, why in DIFFERS[:-1]:
+        if any(fnmatch.fnmatch(name, n) for n in names.split()):
+            return why
+    return DIFFERS[-1][1] if 'complex' in words or 'c64' in words else None
+
 
 # What PyTorch refuses and is taken here: operators, words of PyTorch's message, and why.
 TAKES = [

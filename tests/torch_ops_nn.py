@@ -347,3 +347,63 @@ def fractional(dims):
 for n in (2, 3):
     name = 'nn.functional.fractional_max_pool%dd' % n
     CALLS[name], EXPECT[name] = fractional(n)
+
+
+# ---- sparse tensors, bags, histograms --------------------------------------------------------------------
+
+
+@row('nn.functional.embedding_bag')
+def _embedding_bag(o, weight, ids, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                   mode='mean', sparse=False, per_sample_weights=None, include_last_offset=False,
+                   padding_idx=None):
+    if max_norm is not None or scale_grad_by_freq:
+        raise NotImplementedError('max_norm, scale_grad_by_freq')
+    rows = weight.shape[0]
+    padding = -1 if padding_idx is None else padding_idx % rows
+    return o.embedding_bag(ids, weight, offsets, mode, per_sample_weights, include_last_offset, padding)
+
+
+def _bag_of_dense(weight, ids, *a, **k):
+    """With a gradient that is not sparse."""
+    return torch.nn.functional.embedding_bag(ids, weight, *a, **dict(k, sparse=False))
+
+
+EXPECT['nn.functional.embedding_bag'] = _bag_of_dense
+
+
+@row('histogramdd')
+def _histogramdd(o, x, bins, range=None, weight=None, density=False):
+    dims = x.shape[-1]
+    if isinstance(bins, int):
+        bins = [bins] * dims
+    if all(isinstance(b, int) for b in bins):
+        t = x.to_torch().reshape(-1, dims)
+        ends = [(range[2 * d], range[2 * d + 1]) if range is not None else
+                (float(t[:, d].min()), float(t[:, d].max())) if t.numel() else (0, 1) for d in builtin_range(dims)]
+        ends = [(a - 0.5, b + 0.5) if a == b else (a, b) for a, b in ends]
+        bins = [o.linspace(a, b, n + 1, x.dtype) for (a, b), n in zip(ends, bins)]
+    return (o.histogramdd(x, list(bins), weight, density), *bins)
+
+
+builtin_range = range
+
+
+@row('to_sparse')
+def _to_sparse(o, x, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    if layout not in (None, torch.sparse_coo, torch.sparse_csr) or dense_dim or layout and sparse_dim:
+        raise NotImplementedError('layout')
+    s = o.to_sparse_csr(x) if layout == torch.sparse_csr else o.to_sparse(x, sparse_dim or 0)
+    return o.to_dense(s)
+
+
+EXPECT['to_sparse'] = lambda x, *a, **k: x.to_sparse(*a, **k).to_dense()
+
+
+@row('nn.functional.linear_cross_entropy')
+def _linear_cross_entropy(o, x, layer, t, linear_bias=None, weight=None, reduction='mean', ignore_index=None,
+                          label_smoothing=0.0, options=None):
+    if layer.ndim > 2:
+        raise NotImplementedError('a layer for each of more dims')
+    ignored = -100 if ignore_index is None else ignore_index
+    return o.linear_cross_entropy(x, layer, t, linear_bias, CrossEntropy(
+        pointer(weight), o.enums[loss(reduction)], not t.is_floating, ignored, label_smoothing))

@@ -245,7 +245,7 @@ OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **
     for (; made < wanted; made++) {
         oxi_work work = oxi_work_begin("unravel_index");
         below = shape.dim[made] ? below / shape.dim[made] : 0;
-        ox_tensor *place = ox_floor_divide(indices, ox_integer(below ? below : 1));
+        ox_tensor *place = ox_floor_divide(ox_cast(indices, OX_I64), ox_integer(below ? below : 1));
         out[made] =
             oxi_work_end(&work, ox_remainder(place, ox_integer(shape.dim[made] ? shape.dim[made] : 1)));
         if (!out[made]) break;

@@ -62,7 +62,13 @@ OXI_MADE_2(xlog1py, oxi_times_log(a, b, -1))
 OXI_MADE_2(heaviside, ox_where(ox_eq_number(a, 0), b, ox_cast(ox_gt_number(a, 0), a->dtype)))
 OXI_MADE_2(fmax, ox_maximum(ox_where(ox_isnan(a), b, a), ox_where(ox_isnan(b), a, b)))
 OXI_MADE_2(fmin, ox_minimum(ox_where(ox_isnan(a), b, a), ox_where(ox_isnan(b), a, b)))
-OXI_MADE_2(ldexp, ox_mul(a, ox_rpow_number(b, 2)))
+/* Powers of whole numbers are of a's type, or wider. */
+static ox_tensor *oxi_ldexp(ox_tensor *a, ox_tensor *b) {
+    if (!oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return ox_mul(a, ox_rpow_number(b, 2));
+    ox_tensor *wide = oxi_wide(a);
+    return ox_cast(ox_mul(wide, ox_rpow_number(ox_cast(b, wide->dtype), 2)), a->dtype);
+}
+OXI_MADE_2(ldexp, oxi_ldexp(a, b))
 OXI_MADE_2(float_power, ox_pow(ox_cast(a, OX_F64), ox_cast(b, OX_F64)))
 OXI_MADE_1(deg2rad, ox_mul_number(x, OXI_PI_F64 / 180))
 OXI_MADE_1(rad2deg, ox_mul_number(x, 180 / OXI_PI_F64))

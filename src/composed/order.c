@@ -403,12 +403,12 @@ OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim) {
     int at = oxi_own_dim("logcumsumexp", x, dim);
     if (at < 0) return oxi_work_end(&work, NULL);
     int64_t size = x->shape[at];
-    ox_tensor *sums = ox_clone(x);
+    ox_tensor *sums = ox_clone(oxi_wide(x));
     for (int64_t span = 1; span < size && sums; span *= 2) {
         ox_tensor *parts[2];
         parts[0] = ox_narrow(sums, at, 0, span);
         parts[1] = ox_logaddexp(ox_narrow(sums, at, span, size - span), ox_narrow(sums, at, 0, size - span));
         sums = ox_cat(parts, 2, at);
     }
-    return oxi_work_end(&work, sums);
+    return oxi_work_end(&work, sums ? ox_cast(sums, x->dtype) : NULL);
 }

@@ -13,7 +13,8 @@ static ox_tensor *oxi_onto(oxi_work *work, ox_tensor *c, ox_tensor *product, dou
         product = ox_add(oxi_scaled_by(c, beta), product);
     else if (product && c->ndim > product->ndim)
         product = ox_expand(product, ox_shape_of(c));
-    return oxi_work_end(work, product);
+    bool whole = product && product->dtype == OX_I64 && c->dtype == OX_BOOL; /* of factors of bool */
+    return oxi_work_end(work, whole ? ox_cast(product, OX_BOOL) : product);
 }
 
 #define OXI_ONTO(name, ...)                                                                            \
@@ -75,9 +76,9 @@ OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_s
         int d = (int)(dims_a.dim[i] < 0 ? dims_a.dim[i] + a->ndim : dims_a.dim[i]);
         int e = (int)(dims_b.dim[i] < 0 ? dims_b.dim[i] + b->ndim : dims_b.dim[i]);
         if (a->shape[d] == 1 && b->shape[e] != 1)
-            b = ox_sum(b, OX_DIMS(e), true);
+            b = ox_sum_as(b, OX_DIMS(e), true, b->dtype);
         else if (b->shape[e] == 1 && a->shape[d] != 1)
-            a = ox_sum(a, OX_DIMS(d), true);
+            a = ox_sum_as(a, OX_DIMS(d), true, a->dtype);
         if (!a || !b) return oxi_work_end(&work, NULL);
         if (a->shape[d] != b->shape[e]) {
             (void)oxi_fail(OX_ERR_SHAPE, "tensordot: dim %d of %s with dim %d of %s", d, oxi_tensor_text(a),

@@ -60,10 +60,13 @@ OXI_WINDOW_OF(exponential, tau > 0 && (isnan(center) || !symmetric), tau,
               (int64_t length, double center, double tau, bool symmetric, ox_dtype dtype),
               ox_exp(ox_mul_number(ox_abs(isnan(center) ? OXI_FROM_MIDDLE : ox_sub_number(ramp, center)),
                                    -1 / tau)))
+/* i0(b) / i0(beta), b = beta sqrt(1 - x^2), without the powers of e that overflow. */
+static ox_tensor *oxi_kaiser(ox_tensor *ramp, double last, double beta) {
+    ox_tensor *x = ox_sub_number(ox_mul_number(ox_cast(ramp, OX_F64), 2 / last), 1);
+    ox_tensor *b = ox_mul_number(ox_sqrt(ox_clamp(ox_rsub_number(ox_square(x), 1), 0, 1)), beta);
+    ox_tensor *y = ox_div(ox_mul(ox_i0e(b), ox_exp(ox_sub_number(b, beta))), ox_i0e(ox_number(beta)));
+    return y ? ox_cast(y, ramp->dtype) : NULL;
+}
 OXI_WINDOW_OF(
     kaiser, beta >= 0, beta, (int64_t length, double beta, bool symmetric, ox_dtype dtype),
-    ox_div(ox_i0(ox_mul_number(
-               ox_sqrt(ox_clamp(ox_rsub_number(ox_square(ox_sub_number(ox_mul_number(ramp, 2 / last), 1)), 1),
-                                0, 1)),
-               beta)),
-           ox_i0(ox_full_like(ramp, beta))))
+    oxi_kaiser(ramp, last, beta))

@@ -81,8 +81,8 @@ OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_sha
 OXI_MASKED_ALONG(softmax, ox_softmax(oxi_seen(x, mask, -INFINITY), dim))
 OXI_MASKED_ALONG(log_softmax, ox_log_softmax(oxi_seen(x, mask, -INFINITY), dim))
 OXI_MASKED_ALONG(softmin, ox_softmin(oxi_seen(x, mask, INFINITY), dim))
-OXI_MASKED_ALONG(cumsum, ox_cumsum(oxi_seen_or(x, mask, 0), dim))
-OXI_MASKED_ALONG(cumprod, ox_cumprod(oxi_seen_or(x, mask, 1), dim))
+OXI_MASKED_ALONG(cumsum, ox_cumsum_as(oxi_seen_or(x, mask, 0), dim, x->dtype))
+OXI_MASKED_ALONG(cumprod, ox_cumprod_as(oxi_seen_or(x, mask, 1), dim, x->dtype))
 
 OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim) {
     if (oxi_any_null("masked_median", &x, 1)) return oxi_no_pair();

@@ -65,6 +65,7 @@ static double oxi_special_zeta(double s, double q) {
 }
 
 static double oxi_special_trigamma(double x) {
+    if (x == INFINITY) return 0;
     if (x > 0 || x != x) return oxi_special_zeta(2, x);
     if (x == floor(x)) return INFINITY;
     double s = sin(OXI_PI_F64 * (x - floor(x)));
@@ -144,16 +145,19 @@ static double oxi_special_log_ndtr(double x) {
 
 /* ---- the incomplete gamma function --------------------------------------------------------------------- */
 
-/* x^a e^-x / Gamma(a + 1). Where a is large by its distance from x: a (log(1 + m) - m), m = (x - a) / a. */
+/* log(1 + m) - m of m = (x - a) / a, a times which is log(x^a e^-x / (a^a e^-a)). */
+static double oxi_gamma_exponent(double a, double x) {
+    double m = (x - a) / a;
+    if (fabs(m) >= 0.1) return log(x / a) - m;
+    double power = m * m, sum = 0;
+    for (int k = 2; k < 40; k++, power *= -m) sum -= power / k;
+    return sum;
+}
+
+/* x^a e^-x / Gamma(a + 1). */
 static double oxi_gamma_factor(double a, double x) {
     if (a < 20) return exp(a * log(x) - x - lgamma(a + 1));
-    double m = (x - a) / a, exponent;
-    if (fabs(m) < 0.1) {
-        double power = m * m, sum = 0;
-        for (int k = 2; k < 40; k++, power *= -m) sum -= power / k;
-        exponent = a * sum;
-    } else
-        exponent = a * log(x / a) - (x - a);
+    double exponent = a * oxi_gamma_exponent(a, x);
     double r = 1 / a, square = r * r; /* of Stirling's series */
     double rest = r * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
     return exp(exponent - rest) / sqrt(2 * OXI_PI_F64 * a);
@@ -182,11 +186,20 @@ static double oxi_incomplete_gamma(double a, double x, bool *upper) {
     return factor * a * h;
 }
 
+/* Where a is so large that both take too many terms: the normal distribution (DLMF 8.12, its first term). */
+static double oxi_gamma_of_many(double a, double x, bool lower) {
+    double e = oxi_gamma_exponent(a, x), t = copysign(sqrt(-2 * e), x - a), m = (x - a) / a;
+    double c = fabs(t) < 0.01 ? t / 12 - t * t * 2 / 135 - 1.0 / 3 : 1 / m - 1 / t;
+    double rest = c * exp(a * e) / sqrt(2 * OXI_PI_F64 * a), z = t * sqrt(a / 2);
+    return lower ? erfc(-z) / 2 - rest : erfc(z) / 2 + rest;
+}
+
 static double oxi_gamma_part(double a, double x, bool lower) {
     bool upper;
     if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return NAN;
     if (a == 0 || isinf(x)) return lower;
     if (x == 0 || isinf(a)) return !lower;
+    if (a > 1e8) return oxi_gamma_of_many(a, x, lower);
     double part = oxi_incomplete_gamma(a, x, &upper);
     return upper == lower ? 1 - part : part;
 }

@@ -46,17 +46,18 @@ OX_API ox_tensor *ox_mvlgamma(ox_tensor *x, int64_t p) {
     ox_tensor *ramp = ox_mul_number(oxi_ramp_beside(x, p, x->dtype == OX_F64 ? OX_F64 : OX_F32), -0.5);
     ox_tensor *each = ox_lgamma(ox_add(ox_unsqueeze(oxi_as_float(x), -1), ramp));
     double more = (double)p * (double)(p - 1) / 4 * log(OXI_PI_F64);
-    return oxi_work_end(&work, ox_add_number(ox_sum(each, OX_DIMS(-1), false), more));
+    ox_tensor *sum = ox_add_number(ox_sum(each, OX_DIMS(-1), false), more);
+    return oxi_work_end(&work, sum && oxi_is_float(x->dtype) ? ox_cast(sum, x->dtype) : sum);
 }
 
 OXI_MADE_1(ndtr, ox_mul_number(ox_erfc(ox_mul_number(x, -0.70710678118654752440)), 0.5))
 
 static ox_tensor *oxi_entropy(ox_tensor *x) {
     x = oxi_as_float(x);
-    ox_tensor *inside = ox_neg(ox_mul(x, ox_log(ox_clamp(x, 0, INFINITY))));
-    ox_tensor *edge =
-        ox_where(ox_lt_number(x, 0), ox_number(-INFINITY), ox_where(ox_eq_number(x, 0), ox_number(0), x));
-    return ox_where(ox_gt_number(x, 0), inside, edge);
+    ox_tensor *above = ox_gt_number(x, 0), *zero = ox_eq_number(x, 0), *safe = ox_where(zero, ox_number(1), x);
+    ox_tensor *root = ox_sqrt(ox_where(zero, x, ox_number(1))); /* 0, and as steep there as entr */
+    ox_tensor *edge = ox_where(ox_lt_number(x, 0), ox_number(-INFINITY), ox_where(zero, root, x));
+    return ox_where(above, ox_neg(ox_mul(safe, ox_log(safe))), edge);
 }
 OXI_MADE_1(entr, oxi_entropy(x))
 

@@ -233,12 +233,12 @@ OX_API ox_tensor *ox_conj(ox_tensor *x) {
     return oxi_work_end(&work, result);
 }
 
-/* Of a real number: 0, or pi below 0. -0 + 0 is 0, whose angle is 0. */
+/* Of a real number: 0, or pi below 0, without a slope, of NaN too. -0 + 0 is 0, whose angle is 0. */
 OX_API ox_tensor *ox_angle(ox_tensor *x) {
     if (oxi_any_null("angle", &x, 1)) return NULL;
     bool pairs = x->dtype == OX_C64;
     oxi_work work = oxi_work_begin("angle");
-    ox_tensor *real = pairs ? ox_real(x) : ox_add(x, ox_number(0));
+    ox_tensor *real = pairs ? ox_real(x) : ox_where(ox_isnan(x), ox_number(NAN), ox_add(x, ox_number(0)));
     ox_tensor *imaginary = pairs ? ox_imag(x) : ox_number(0);
     return oxi_work_end(&work, ox_atan2(imaginary, real));
 }
