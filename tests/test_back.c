@@ -50,7 +50,8 @@ static double off_by(ox_tensor *a, ox_tensor *b) {
 /* in: f64. Each is taken as `dtype` too, in a layout; g's is g_layout. row NULL: any may compute it. */
 static void check_laid_out(const char *row, back_function f, void *user, ox_tensor *const *in, int count,
                            ox_dtype dtype, layout l, layout g_layout, double near_by) {
-    ox_tensor *narrow[MOST_IN] = {NULL}, *wide[MOST_IN] = {NULL}, *ours[MOST_IN] = {NULL}, *theirs[MOST_IN] = {NULL};
+    ox_tensor *narrow[MOST_IN] = {NULL}, *wide[MOST_IN] = {NULL};
+    ox_tensor *ours[MOST_IN] = {NULL}, *theirs[MOST_IN] = {NULL};
     for (int i = 0; i < count; i++) {
         narrow[i] = wide[i] = in[i];
         if (!in[i] || !ox_requires_grad(in[i])) continue;
