@@ -1,15 +1,19 @@
-/* bench_training.c - steps of transformers as PyTorch users write them: BERT, GPT-2 of 6 and of 12 layers.
- * A training step is forward, backward and AdamW; `prefill` and `decode` are GPT-2's forward alone, of a
- * prompt and of one token behind a cache that grows. Prints the median time of a step, the most memory that
+/* bench_training.c - steps of networks as PyTorch users write them: BERT, GPT-2 of 6 and of 12 layers,
+ * ResNet-18. A training step is forward, backward and AdamW; `prefill` and `decode` are GPT-2's forward
+ * alone, of a prompt and of one token behind a cache that grows; `forward` is that of images, whose rows and
+ * columns are as many as length says. Prints the median time of a step, the most memory that
  * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
  *
- *     bench_training [bert|gpt2_6|gpt2_12] [step|prefill|decode] [f32|bf16] [batch] [length] [steps] */
+ *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16]
+ *         [batch] [length] [steps] */
 #include "oxtorch_nn.h"
 
 #include "bench.h"
 
 #include <math.h>
 #include <sys/resource.h>
+
+#include "resnet.h"
 
 enum { WIDTH = 768, HEADS = 12, HEAD = WIDTH / HEADS, LAYERS_MOST = 12, LAYER_PARAMETERS = 12 };
 enum { POSITIONS = 1024 };
@@ -107,18 +111,26 @@ static ox_tensor *forward(transformer *m, ox_tensor *ids, int64_t first, bool pa
     return ox_linear(x, m->tokens, NULL);
 }
 
-static double train_step(transformer *m, ox_optimizer *optimizer, ox_tensor *ids, ox_tensor *targets) {
+/* What is measured: m or images NULL. */
+typedef struct work {
+    transformer *m;
+    resnet *images;
+    ox_optimizer *optimizer;
+    ox_tensor *in, *targets;
+} work;
+
+static double train_step(const work *w) {
     double loss = 0;
     OX_SCOPE {
         ox_tensor *mean = NULL;
         OX_SCOPE { /* of the way there, only what gradients need stays */
-            ox_tensor *logits = forward(m, ids, 0, false);
-            ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, m->tokens->shape[0]));
-            mean = ox_keep(ox_cross_entropy(flat, ox_flatten(targets, 0, -1), NULL));
+            ox_tensor *logits = w->m ? forward(w->m, w->in, 0, false) : resnet_forward(w->images, w->in);
+            ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, logits->shape[logits->ndim - 1]));
+            mean = ox_keep(ox_cross_entropy(flat, ox_flatten(w->targets, 0, -1), NULL));
         }
-        ox_optimizer_zero_grad(optimizer);
+        ox_optimizer_zero_grad(w->optimizer);
         ox_backward(mean, NULL);
-        ox_optimizer_step(optimizer);
+        ox_optimizer_step(w->optimizer);
         loss = ox_item(mean);
     }
     return loss;
@@ -143,41 +155,71 @@ static double infer(transformer *m, ox_tensor *ids, int64_t first, bool begins) 
     return sum;
 }
 
+/* Step i of the work that is called so; step -1 does not count. */
+static double run(const work *w, const char *name, int64_t length, int i) {
+    double sum = 0;
+    if (strcmp(name, "step") == 0) return train_step(w);
+    if (w->m && strcmp(name, "decode") == 0)
+        return infer(w->m, ox_narrow(w->in, 1, 0, 1), length + i + 1, false);
+    if (w->m) return infer(w->m, w->in, 0, true);
+    OX_NO_GRAD
+        OX_SCOPE {
+            ox_tensor *logits = ox_cast(resnet_forward(w->images, w->in), OX_F32);
+            sum = ox_item(ox_mean(logits, OX_ALL_DIMS, false));
+        }
+    return sum;
+}
+
+static void make_work(work *w, const char *model, const char *name, ox_dtype dtype, int64_t batch,
+                      int64_t length) {
+    static transformer m;
+    static resnet images;
+    bool bert = strcmp(model, "bert") == 0;
+    int64_t vocabulary = bert ? 30522 : 50257;
+    memset(w, 0, sizeof *w);
+    ox_manual_seed(1);
+    if (strcmp(model, "resnet18") == 0) {
+        w->images = &images;
+        resnet_make(&images, dtype);
+        images.training = strcmp(name, "step") == 0;
+        w->in = ox_cast(ox_randn(OX_SHAPE(batch, 3, length, length), OX_F32), dtype);
+        w->targets = ox_randint(0, RESNET_CLASSES, OX_SHAPE(batch), OX_I64);
+    } else {
+        w->m = &m;
+        make(&m, !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+        w->in = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
+        w->targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
+    }
+    w->optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, w->m ? m.all : images.all,
+                                     w->m ? m.count : images.count);
+}
+
 int main(int argc, char **argv) {
-    const char *model = argc > 1 ? argv[1] : "gpt2_6", *work = argc > 2 ? argv[2] : "step";
+    const char *model = argc > 1 ? argv[1] : "gpt2_6", *name = argc > 2 ? argv[2] : "step";
     ox_dtype dtype = argc > 3 && strcmp(argv[3], "bf16") == 0 ? OX_BF16 : OX_F32;
     int64_t batch = argc > 4 ? atoi(argv[4]) : 4, length = argc > 5 ? atoi(argv[5]) : 128;
     int steps = argc > 6 ? atoi(argv[6]) : 5;
-    bool bert = strcmp(model, "bert") == 0;
-    int64_t vocabulary = bert ? 30522 : 50257;
     double seconds[BENCH_MAX_RUNS], last = 0;
-    transformer m;
     struct rusage usage;
+    work w;
     bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;
     if (!counts || length + steps + 1 > POSITIONS) return 2;
     ox_scope scope = ox_scope_begin();
-    ox_manual_seed(1);
-    make(&m, !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
-    ox_optimizer *optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, m.all, m.count);
-    ox_tensor *ids = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
-    ox_tensor *targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
-    ox_tensor *one = ox_narrow(ids, 1, 0, 1);
-    if (strcmp(work, "decode") == 0) last = infer(&m, ids, 0, true);
-    for (int i = -1; i < steps && !ox_error(); i++) { /* the first one does not count */
+    make_work(&w, model, name, dtype, batch, length);
+    if (w.m && strcmp(name, "decode") == 0) last = infer(w.m, w.in, 0, true);
+    for (int i = -1; i < steps && !ox_error(); i++) {
         double start = bench_now();
-        last = strcmp(work, "step") == 0     ? train_step(&m, optimizer, ids, targets)
-               : strcmp(work, "decode") == 0 ? infer(&m, one, length + i + 1, false)
-                                             : infer(&m, ids, 0, true);
+        last = run(&w, name, length, i);
         if (i >= 0) seconds[i] = bench_now() - start;
     }
     getrusage(RUSAGE_SELF, &usage);
     if (!ox_error())
-        printf("%s %s %s: %.2f ms, %.1f MB, %.4f\n", model, work, ox_dtype_name(dtype),
+        printf("%s %s %s: %.2f ms, %.1f MB, %.4f\n", model, name, ox_dtype_name(dtype),
                bench_median(seconds, steps) * 1e3, (double)usage.ru_maxrss / 1024, last);
     else
         printf("%s\n", ox_error_text());
-    forget(&m);
-    ox_optimizer_close(optimizer);
+    if (w.m) forget(w.m);
+    ox_optimizer_close(w.optimizer);
     ox_scope_end(&scope);
     return ox_error() ? 1 : 0;
 }

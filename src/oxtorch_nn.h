@@ -89,6 +89,8 @@
 
 /* gradients of the rows of the table */
 #include "autograd/rules/shapes.c"
+#include "autograd/back/kernels.c"
+#include "autograd/back/functions.c"
 #include "autograd/back/rows.c"
 #include "autograd/back/attention.c"
 #include "autograd/back/back.c"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Measures steps of transformers beside PyTorch: BERT, GPT-2 of 6 and 12 layers; training, prompts, tokens.
+"""Measures steps of networks beside PyTorch: BERT, GPT-2 of 6 and 12 layers, ResNet-18; training, prompts,
+tokens, images.
 
-    python3 bench/peers/training.py [--models bert,gpt2_6,gpt2_12] [--works step,prefill,decode]
+    python3 bench/peers/training.py [--models bert,gpt2_6,gpt2_12,resnet18]
+        [--works step,prefill,decode,forward]
         [--dtypes f32,bf16] [--steps 5] [--turns 3] [--threads 2] [--python "python3"] [--json FILE]
 
 Both sides build the same model (bench/bench_training.c says which), a process each, and take turns (A B A
@@ -21,10 +23,34 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WIDTH, HEADS, POSITIONS = 768, 12, 1024
 SHAPES = {('bert', 'step'): (4, 128), ('gpt2_6', 'step'): (4, 128), ('gpt2_6', 'prefill'): (1, 128),
-          ('gpt2_6', 'decode'): (1, 128), ('gpt2_12', 'step'): (4, 64)}
+          ('gpt2_6', 'decode'): (1, 128), ('gpt2_12', 'step'): (4, 64),
+          ('resnet18', 'forward'): (4, 224), ('resnet18', 'step'): (4, 224)}
 
 
 # ---- PyTorch's side ----
+
+def resnet18():
+    """As bench/resnet.h: torchvision's layers."""
+    import torch.nn.functional as F
+    from torch import nn
+
+    def layer(a, b, size, stride):
+        return nn.Sequential(nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b))
+
+    class Block(nn.Module):
+        def __init__(self, a, b):
+            super().__init__()
+            stride = 1 if a == b else 2
+            self.first, self.second = layer(a, b, 3, stride), layer(b, b, 3, 1)
+            self.past = layer(a, b, 1, 2) if stride == 2 else nn.Identity()
+
+        def forward(self, x):
+            return F.relu(self.second(F.relu(self.first(x))) + self.past(x))
+
+    blocks = [Block(64 << max(i - 1, 0) // 2, 64 << i // 2) for i in range(8)]
+    return nn.Sequential(layer(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
+
 
 def peer(model, work, dtype, batch, length, steps):
     import resource
@@ -86,10 +112,15 @@ def peer(model, work, dtype, batch, length, steps):
     torch.manual_seed(1)
     bert = model == 'bert'
     vocabulary = 30522 if bert else 50257
-    m = Transformer(not bert, 12 if model == 'gpt2_12' else 6, vocabulary)
+    images = model == 'resnet18'
+    m = resnet18() if images else Transformer(not bert, 12 if model == 'gpt2_12' else 6, vocabulary)
     m = m.to(torch.bfloat16 if dtype == 'bf16' else torch.float32)
     optimizer = torch.optim.AdamW(m.parameters(), fused=True)
     ids, targets = (torch.randint(0, vocabulary, (batch, length)) for _ in range(2))
+    if images:
+        m.train(work == 'step')
+        ids, targets = torch.randn(batch, 3, length, length), torch.randint(0, 1000, (batch,))
+        ids = ids.to(next(m.parameters()).dtype)
 
     def infer(ids, first, begins):
         with torch.no_grad():
@@ -103,7 +134,11 @@ def peer(model, work, dtype, batch, length, steps):
             return infer(ids[:, :1], length + i + 1, False)
         if work == 'prefill':
             return infer(ids, 0, True)
-        loss = F.cross_entropy(m(ids).view(-1, vocabulary), targets.view(-1))
+        if work == 'forward':
+            with torch.no_grad():
+                return m(ids).float().mean().item()
+        logits = m(ids)
+        loss = F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -125,7 +160,7 @@ def peer(model, work, dtype, batch, length, steps):
 def build():
     """Path of bench_training, built if it is missing or older than the headers."""
     program, source = ROOT + '/build/peers_training', ROOT + '/bench/bench_training.c'
-    inputs = [source, ROOT + '/oxtorch.h', ROOT + '/oxtorch_nn.h']
+    inputs = [source, ROOT + '/bench/resnet.h', ROOT + '/oxtorch.h', ROOT + '/oxtorch_nn.h']
     if os.path.exists(program) and os.path.getmtime(program) >= max(map(os.path.getmtime, inputs)):
         return program
     os.makedirs(ROOT + '/build', exist_ok=True)
@@ -147,8 +182,8 @@ def run(command, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--models', default='bert,gpt2_6,gpt2_12')
-    parser.add_argument('--works', default='step,prefill,decode')
+    parser.add_argument('--models', default='bert,gpt2_6,gpt2_12,resnet18')
+    parser.add_argument('--works', default='step,prefill,decode,forward')
     parser.add_argument('--dtypes', default='f32,bf16')
     parser.add_argument('--steps', type=int, default=5)
     parser.add_argument('--turns', type=int, default=3)

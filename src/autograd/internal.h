@@ -56,6 +56,7 @@ typedef struct oxi_gradient_row {
     const char *saves;               /* letters: a b c d e operands, y z results; NULL: of the formulas */
     oxi_gradient_rule rule;          /* NULL: formulas */
     const char *formula[3];          /* of elementwise ops, one an operand; NULL: none, or zeros */
+    oxi_op row;                      /* that computes the first of them in one kernel; OXI_OP_COUNT: none */
 } oxi_gradient_row;
 static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op); /* NULL: there is no gradient */
 

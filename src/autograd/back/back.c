@@ -3,7 +3,13 @@
 
 /* The executor of the family BACK (cpu/kernels.h). */
 static ox_status oxi_run_back(const oxi_call *call) {
-    return call->op == OXI_OP_attention_back ? oxi_attention_back_run(call) : oxi_rows_back_run(call);
+    switch (call->op) {
+    case OXI_OP_attention_back: return oxi_attention_back_run(call);
+    case OXI_OP_gelu_back:
+    case OXI_OP_gelu_tanh_back:
+    case OXI_OP_silu_back: return oxi_function_back_run(call);
+    default: return oxi_rows_back_run(call);
+    }
 }
 
 /* Numbers in this machine's memory, of f32, f16 or bf16. */
@@ -14,6 +20,23 @@ static bool oxi_back_reads(const ox_tensor *t) {
 /* Whether a row for gradients may be called at all. */
 static bool oxi_back_may(const oxi_backward *b) {
     return !ox_is_grad_enabled() && oxi_cpu_back && b->g[0] && oxi_back_reads(b->g[0]);
+}
+
+/* g f'(x) by the row of a function; *out NULL: its formula computes it. */
+static ox_status oxi_function_back(oxi_op op, ox_tensor *x, ox_tensor *g, ox_tensor **out) {
+    *out = NULL;
+    if (op == OXI_OP_COUNT || ox_is_grad_enabled() || !oxi_cpu_back || !x || !g) return OX_OK;
+    if (!oxi_back_reads(x) || !oxi_back_reads(g) || ox_numel(x) == 0) return OX_OK;
+    bool alike = x->ndim == g->ndim && memcmp(x->shape, g->shape, (size_t)x->ndim * sizeof *x->shape) == 0;
+    if (!alike || !ox_is_contiguous(x) || !ox_is_contiguous(g)) return OX_OK;
+    ox_tensor *in[2];
+    in[0] = g;
+    in[1] = x;
+    oxi_call call = oxi_call_of(op, in, 2, NULL);
+    call.out_count = 1;
+    ox_status status = oxi_apply(&call);
+    *out = call.out[0];
+    return status;
 }
 
 /* Results [count] of a row. */

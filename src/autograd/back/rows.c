@@ -5,89 +5,66 @@
 enum { OXI_BACK_TASKS = 64, OXI_BACK_BLOCK = 16384, OXI_BACK_ROW_MOST = 1 << 16 };
 
 typedef struct oxi_rows_back oxi_rows_back;
-/* g, x: rows of n numbers, x the operand or softmax's result; room: two rows; sums: NULL, or what is added up
- * for weight and bias. */
-typedef void (*oxi_row_back)(const oxi_rows_back *r, const float *g, const float *x, float *out, float *room,
-                             float *sums);
+/* g, x: rows of n numbers, x the operand or softmax's result; sums: NULL, or what is added up for weight and
+ * bias. */
+typedef void (*oxi_row_back)(const oxi_rows_back *r, const float *g, const float *x, float *out, float *sums);
 
 struct oxi_rows_back {
     const oxi_call *call;
     const oxi_kernels *k;
+    const oxi_back_kernels *own;
     oxi_row_back row;
-    int64_t n, rows, tasks, block; /* block: rows that are written together */
+    int64_t n, rows, tasks;
     double eps;
     const float *weight; /* NULL, or n numbers */
-    bool streams;
-    float *sums, *scratch; /* sums [tasks][2][n]; of a lane: g, x, room, a block of results */
+    bool streams, narrow; /* narrow: results are no floats of 32 bits */
+    float *sums, *scratch; /* sums [tasks][2][n]; of a lane: g, x, a row of results */
     int64_t lane_numbers;
 };
 
-static void oxi_back_multiply(const oxi_rows_back *r, const float *a, const float *b, float *out) {
-    const void *in[2];
-    in[0] = a;
-    in[1] = b;
-    r->k->map[OXI_OP_mul][OXI_LANE_F32](r->n, in, out, &oxi_plain_numbers);
-}
-
 /* (g - g . y) y */
 static void oxi_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out,
-                                 float *room, float *sums) {
-    (void)room, (void)sums;
-    r->k->row_affine(r->n, g, r->k->dot_f32(r->n, g, y), 1, y, NULL, out, NULL);
+                                 float *sums) {
+    (void)sums;
+    r->own->softmax(r->n, g, y, r->k->dot_f32(r->n, g, y), out, r->streams);
 }
 
 /* g - e^y sum(g) */
 static void oxi_log_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out,
-                                     float *room, float *sums) {
+                                     float *sums) {
     (void)sums;
-    r->k->row_exp_sum(r->n, y, 0, room);
-    double sum = r->k->row_sum(r->n, g, false);
-    memcpy(out, g, (size_t)r->n * sizeof *g);
-    r->k->axpy_f32(r->n, -(float)sum, room, out);
+    r->own->log_softmax(r->n, g, y, (float)r->k->row_sum(r->n, g, false), out, r->streams);
 }
 
 /* With y the normalized x and h = weight g: (h - mean(h) - y mean(h y)) / deviation; where it is not centered
  * without mean(h). y (g) goes to weight, g to bias. */
-static void oxi_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out, float *room,
-                              float *sums, bool centered) {
-    const oxi_kernels *k = r->k;
-    int64_t n = r->n;
-    double count = (double)n, a = 0, b = 0;
+static void oxi_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out, float *sums,
+                              bool centered) {
+    double count = (double)r->n, a = 0, b = 0;
     oxi_partial p = oxi_partial_of(&a, &b);
+    oxi_norm_row row = {r->n, g, x, r->weight, 0, 0, 0, 0, 0, sums};
     if (centered)
-        oxi_moments_row(k, &p, n, x, 0);
+        oxi_moments_row(r->k, &p, r->n, x, 0);
     else
-        oxi_squares_row(k, &p, n, x, 0);
+        oxi_squares_row(r->k, &p, r->n, x, 0);
     double mean = centered ? a : 0, scale = 1 / sqrt((centered ? b : a) / count + r->eps);
-    float *y = room, *own = room + n;
-    k->row_affine(n, x, (float)mean, (float)scale, NULL, NULL, y, NULL);
-    double rest = mean - (float)mean; /* what f32 cannot hold of it */
-    if (fabs(rest) * scale > 1e-6) k->row_affine(n, y, (float)(rest * scale), 1, NULL, NULL, y, NULL);
-    const float *h = g;
-    if (r->weight) {
-        oxi_back_multiply(r, g, r->weight, own);
-        h = own;
-    }
-    double total = centered ? k->row_sum(n, h, false) / count : 0, along = k->dot_f32(n, h, y) / count;
-    k->row_affine(n, h, (float)total, (float)scale, NULL, NULL, out, NULL);
-    k->axpy_f32(n, (float)(-scale * along), y, out);
-    if (!sums) return;
-    const void *in[3];
-    in[0] = sums;
-    in[1] = g;
-    in[2] = y;
-    k->map[OXI_OP_addcmul][OXI_LANE_F32](n, in, sums, &oxi_plain_numbers);
-    if (r->call->out_count > 2) k->axpy_f32(n, 1, g, sums + n);
+    row.mean = (float)mean;
+    row.scale = (float)scale;
+    row.rest = (float)((row.mean - mean) * scale); /* what f32 cannot hold of the mean */
+    r->own->norm_sums(&row);
+    row.total = centered ? row.total / count : 0;
+    row.along /= count;
+    r->own->norm_write(&row, out, r->streams);
 }
 
 static void oxi_layer_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out,
-                                    float *room, float *sums) {
-    oxi_norm_row_back(r, g, x, out, room, sums, true);
+                                    float *sums) {
+    oxi_norm_row_back(r, g, x, out, sums, true);
 }
 
 static void oxi_rms_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out,
-                                  float *room, float *sums) {
-    oxi_norm_row_back(r, g, x, out, room, sums, false);
+                                  float *sums) {
+    oxi_norm_row_back(r, g, x, out, sums, false);
 }
 
 /* Row i of a tensor of rows as floats: where they are, or in room. */
@@ -98,39 +75,18 @@ static const float *oxi_back_read(const oxi_rows_back *r, const ox_tensor *t, in
     return room;
 }
 
-/* What lies behind a row of floats, mostly the next one, is on its way while the row is computed. */
-static void oxi_back_prefetch(const oxi_rows_back *r, const ox_tensor *t, int64_t row) {
-    const float *at = (const float *)(const void *)oxi_ptr(t) + row * r->n;
-    if (t->dtype != OX_F32 || row >= r->rows) return;
-    for (int64_t i = 0; i < r->n; i += OXI_LINE / (int64_t)sizeof *at) OXI_PREFETCH_READ(at + i);
-}
-
-static void oxi_back_write(const oxi_rows_back *r, int64_t first, int64_t count, const float *block) {
-    ox_tensor *out = r->call->out[0];
-    char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, first * r->n);
-    if (r->streams)
-        r->k->stream((size_t)(count * r->n) * sizeof *block, block, to);
-    else
-        r->k->store[out->dtype][OXI_LANE_F32](count * r->n, block, to, 1);
-}
-
 /* Task: rows one behind the other. */
 static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     const oxi_rows_back *r = (const oxi_rows_back *)arg;
     const ox_tensor *g = r->call->in[0], *x = r->call->in[1], *out = r->call->out[0];
     int64_t n = r->n, each = oxi_parts(r->rows, r->tasks), end = oxi_min_i64((index + 1) * each, r->rows);
-    float *room = r->scratch + lane * r->lane_numbers, *block = room + 4 * n;
+    float *room = r->scratch + lane * r->lane_numbers;
     float *sums = r->sums ? r->sums + index * 2 * n : NULL;
-    bool direct = out->dtype == OX_F32 && !r->streams;
-    for (int64_t first = index * each, count; first < end; first += count) {
-        count = oxi_min_i64(end - first, r->block);
-        for (int64_t i = first; i < first + count; i++) {
-            if (r->streams) oxi_back_prefetch(r, g, i + 1);
-            if (r->streams) oxi_back_prefetch(r, x, i + 1);
-            float *to = direct ? (float *)(void *)oxi_ptr(out) + i * n : block + (i - first) * n;
-            r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), to, room + 2 * n, sums);
-        }
-        if (!direct) oxi_back_write(r, first, count, block);
+    for (int64_t i = index * each; i < end; i++) {
+        char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * n);
+        float *result = r->narrow ? room + 2 * n : (float *)(void *)to;
+        r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), result, sums);
+        if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](n, result, to, 1);
     }
 }
 
@@ -161,13 +117,14 @@ static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
     r->eps = norm ? call->attr.norm.eps : 0;
     r->call = call;
     r->k = oxi_cpu_kernels();
+    r->own = oxi_back_kernels_in_use();
     r->n = 1;
     for (int d = x->ndim - last; d < x->ndim; d++) r->n *= x->shape[d];
     r->rows = ox_numel(x) / r->n;
     r->tasks = oxi_min_i64(oxi_min_i64(ox_numel(x) / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS), r->rows);
-    r->streams = oxi_streams(call->out[0]) && call->out[0]->dtype == OX_F32;
-    r->block = OXI_BACK_BLOCK / r->n + 1;
-    r->lane_numbers = oxi_round_up((4 + r->block) * r->n, OXI_LINE);
+    r->narrow = call->out[0]->dtype != OX_F32;
+    r->streams = oxi_streams(call->out[0]) && !r->narrow;
+    r->lane_numbers = oxi_round_up(3 * r->n, OXI_LINE);
 }
 
 /* Operands and results are contiguous, of floats other than f64, and not empty; rows are not longer than

@@ -3,11 +3,15 @@
  * beside this one. */
 
 #define OXI_FORMULAS(op, ...) \
-    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}};
+    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}, OXI_OP_COUNT};
+#define OXI_FORMULAS_ROW(op, row, ...) \
+    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, NULL, {__VA_ARGS__}, OXI_OP_##row};
 #define OXI_FORMULAS_BUT(op, rule, ...) \
-    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, oxi_gradient_##rule, {__VA_ARGS__}};
+    static const oxi_gradient_row oxi_gradient_of_##op = {NULL, oxi_gradient_##rule, {__VA_ARGS__}, \
+                                                          OXI_OP_COUNT};
 #define OXI_GRADIENT(op, saves, rule) \
-    static const oxi_gradient_row oxi_gradient_of_##op = {saves, oxi_gradient_##rule, {NULL, NULL, NULL}};
+    static const oxi_gradient_row oxi_gradient_of_##op = {saves, oxi_gradient_##rule, {NULL, NULL, NULL}, \
+                                                          OXI_OP_COUNT};
 #include "autograd/grads.def"
 
 static const oxi_gradient_row *oxi_gradient_row_of(oxi_op op) {
@@ -255,7 +259,9 @@ static ox_status oxi_gradient_by_formula(const oxi_gradient_row *row, oxi_backwa
     for (int i = 0; i < call->in_count; i++) values.letter[i] = call->in[i];
     for (int i = 0; i < 2; i++) values.letter['y' - 'a' + i] = b->out[i];
     values.letter['g' - 'a'] = b->g[0];
-    ox_status status = oxi_gradients_by_chain(b, &values);
+    ox_status status = oxi_function_back(row->row, call->in[0], b->g[0], &b->grad[0]);
+    if (status != OX_OK || b->grad[0]) return status;
+    status = oxi_gradients_by_chain(b, &values);
     if (status != OX_OK) return status;
     for (int i = 0; i < call->in_count && i < 3; i++) {
         const bool open = b->wants[i] && row->formula[i] && !b->grad[i];
@@ -271,6 +277,9 @@ static ox_tensor *oxi_formula_run(oxi_op op, const oxi_attrs *attr, ox_tensor *x
                                   ox_tensor *g) {
     const oxi_formula *f = oxi_formula_of(op, 0);
     oxi_formula_values values;
+    ox_tensor *by_row = NULL;
+    if (f && oxi_function_back(oxi_gradient_row_of(op)->row, x, g, &by_row) != OX_OK) return NULL;
+    if (by_row) return by_row;
     memset(&values, 0, sizeof values);
     if (attr) (void)oxi_attrs_numbers(op, attr, values.attribute, 3);
     values.letter[0] = x;

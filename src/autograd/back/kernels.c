@@ -1,0 +1,88 @@
+/* The kernels of gradients (kernels.inc), stamped for each tier as cpu/tiers.c stamps those of all else, and
+ * the table of the tier that it picked. Called by rows.c and functions.c. */
+
+/* A row of a norm: y = (x - mean) scale + rest is the normalized x. */
+typedef struct oxi_norm_row {
+    int64_t n;
+    const float *g, *x, *weight; /* weight: NULL, or n numbers */
+    float mean, scale, rest;
+    double total, along;
+    float *sums; /* NULL, or [2][n]: of weight and bias; only beside a weight */
+} oxi_norm_row;
+
+typedef struct oxi_back_kernels {
+    void (*silu)(int64_t n, const float *g, const float *x, float *out, bool streams);
+    void (*gelu_tanh)(int64_t n, const float *g, const float *x, float *out, bool streams);
+    void (*gelu)(int64_t n, const float *g, const float *x, float *out, bool streams);
+    /* (g - along) y; g - e^y along */
+    void (*softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
+    void (*log_softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
+    void (*norm_sums)(oxi_norm_row *r);
+    void (*norm_write)(const oxi_norm_row *r, float *out, bool streams);
+} oxi_back_kernels;
+
+#include "cpu/simd/vocabulary.inc"
+OXI_STRAIGHT_BEGIN
+#undef OXI_TIER
+#ifdef OXI_BUILD_C
+#define OXI_TIER c
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_SSE2
+#define OXI_TIER sse2
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX
+#define OXI_TIER avx
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX2
+#define OXI_TIER avx2
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX512
+#define OXI_TIER avx512
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_NEON
+#define OXI_TIER neon
+#include "autograd/back/kernels.inc"
+#undef OXI_TIER
+#endif
+OXI_STRAIGHT_END
+#include "cpu/simd/vocabulary_end.inc"
+
+static const oxi_back_kernels *oxi_back_kernels_in_use(void) {
+    static const struct {
+        const char *tier;
+        const oxi_back_kernels *kernels;
+    } tiers[] = {
+#ifdef OXI_BUILD_C
+        {"c", &oxi_c_back},
+#endif
+#ifdef OXI_BUILD_SSE2
+        {"sse2", &oxi_sse2_back},
+#endif
+#ifdef OXI_BUILD_AVX
+        {"avx", &oxi_avx_back},
+#endif
+#ifdef OXI_BUILD_AVX2
+        {"avx2", &oxi_avx2_back},
+#endif
+#ifdef OXI_BUILD_AVX512
+        {"avx512", &oxi_avx512_back}, {"amx", &oxi_avx512_back},
+#endif
+#ifdef OXI_BUILD_NEON
+        {"neon", &oxi_neon_back},
+#endif
+    };
+    const char *used = oxi_cpu_kernels()->name;
+    for (size_t i = 1; i < sizeof tiers / sizeof *tiers; i++)
+        if (strcmp(tiers[i].tier, used) == 0) return tiers[i].kernels;
+    return tiers[0].kernels;
+}
