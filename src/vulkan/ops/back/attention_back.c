@@ -236,7 +236,7 @@ static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
     static const int operand[6] = {1, 2, 3, 0, 4, 5};
     oxi_vk_attention_back_job job;
     oxi_vk_dispatch dispatch;
-    const uint32_t both = OXI_VK_BACK_KEYS | OXI_VK_BACK_VALUES;
+    const uint32_t keys = OXI_VK_BACK_KEYS, both = keys | OXI_VK_BACK_VALUES;
     memset(&job, 0, sizeof job);
     job.call = call;
     for (int i = 0; i < 6; i++) job.t[i] = call->in[operand[i]];
@@ -254,7 +254,7 @@ static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
         oxi_vk_attention_back_specials_of(d, &job);
         status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_QUERIES);
     }
-    if (status == OX_OK) status = oxi_vk_attention_back_pass(d, &job, together ? both : OXI_VK_BACK_KEYS);
+    if (status == OX_OK) status = oxi_vk_attention_back_pass(d, &job, together ? both : keys);
     if (status == OX_OK && !together) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_VALUES);
     oxi_vk_temporary_drop(d, &job.own);
     return status;
