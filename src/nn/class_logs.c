@@ -3,10 +3,13 @@
  * the layer's result. Called by losses.c. */
 
 /* Elements of logits that are looked at together; and that a linear layer makes at once: products of more
- * rows take the weight apart less often. */
+ * rows take the weight apart less often. On another device they are looked at as they are made. */
 #ifndef OXI_CLASS_LOGS_READ
 #define OXI_CLASS_LOGS_READ ((int64_t)1 << 18)
 #define OXI_CLASS_LOGS_MADE ((int64_t)1 << 24)
+#endif
+#ifndef OXI_CLASS_LOGS_FAR
+#define OXI_CLASS_LOGS_FAR ((int64_t)1 << 26)
 #endif
 
 /* Logits [N,C,..]: x itself, or those of x [N,D] by weight [C,D] and bias [C]. */
@@ -20,7 +23,8 @@ enum { OXI_CLASS_X, OXI_CLASS_TARGET, OXI_CLASS_MOST, OXI_CLASS_LOG, OXI_CLASS_W
 static oxi_class_head oxi_class_head_of(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, int64_t most) {
     oxi_class_head h = {x, weight, bias, x->shape[0], x->shape[0]};
     int64_t each = weight ? weight->shape[0] : h.rows ? ox_numel(x) / h.rows : 1;
-    if (each > 0 && ox_device_of(x)->host) h.chunk = most / each + 1;
+    bool host = ox_device_of(x)->host;
+    if (each > 0 && (host || weight)) h.chunk = (host ? most : OXI_CLASS_LOGS_FAR) / each + 1;
     if (h.chunk > h.rows || h.chunk == 0) h.chunk = h.rows ? h.rows : 1;
     return h;
 }
@@ -80,16 +84,19 @@ static ox_tensor *oxi_class_logits_back(ox_tensor *const *saved, ox_tensor *logi
                                         int64_t first, int64_t count) {
     ox_tensor *target = oxi_class_rows(saved[OXI_CLASS_TARGET], first, count);
     g = oxi_class_rows(g, first, count);
-    if (!logits || !g || !target) return NULL;
-    if (ox_is_grad_enabled() || !ox_device_of(logits)->host) {
+    ox_tensor *in[4] = {logits, oxi_class_rows(saved[OXI_CLASS_MOST], first, count),
+                        oxi_class_rows(saved[OXI_CLASS_LOG], first, count), g};
+    if (!logits || !g || !target || !in[1] || !in[2]) return NULL;
+    const char *text = "a b - c - exp d * neg ;";
+    oxi_call call = oxi_call_of(OXI_OP_chain, in, 4, NULL);
+    call.attr.chain.program = oxi_chain_of(text);
+    if (ox_is_grad_enabled() || !call.attr.chain.program || !oxi_call_runs_there(&call)) {
         ox_tensor *z = oxi_wide(logits), *hot = z ? oxi_constant_beside(z, ox_shape_of(z), 0) : NULL;
         return ox_sub(ox_scatter_add(hot, 1, target, oxi_as_dtype_of(g, z)), ox_mul(ox_softmax(z, 1), g));
     }
     const double none = 0;
-    ox_tensor *in[4] = {logits, oxi_class_rows(saved[OXI_CLASS_MOST], first, count),
-                        oxi_class_rows(saved[OXI_CLASS_LOG], first, count), g};
     ox_tensor *own = ox_empty_like(logits);
-    if (!own || oxi_chain_run("a b - c - exp d * neg ;", in, 4, &none, 0, &own) != OX_OK) return NULL;
+    if (!own || oxi_chain_run(text, in, 4, &none, 0, &own) != OX_OK) return NULL;
     return ox_scatter_add_(own, 1, target, oxi_as_dtype_of(g, own));
 }
 

@@ -25,6 +25,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED] = {
     {oxi_vk_can_pool, oxi_vk_pool},           /* POOL */
     {oxi_vk_can_recurrence, oxi_vk_recurrence}, /* RECURRENCE */
     {oxi_vk_can_chain, oxi_vk_chain},         /* CHAIN */
+    {oxi_vk_can_back, oxi_vk_back},           /* BACK */
     {NULL, NULL},                             /* SPECIAL */
     {NULL, NULL},                             /* LINALG */
     {NULL, NULL},                             /* FFT */

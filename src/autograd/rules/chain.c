@@ -260,17 +260,6 @@ static oxi_call oxi_gradient_chain_call(const oxi_gradient_chain *chain, const o
     return call;
 }
 
-/* Whether the operands lie together on a device that runs chains. */
-static bool oxi_chain_runs_there(const oxi_call *call) {
-    ox_device *device = ox_device_of(call->in[0]);
-    bool host = true, together = true;
-    for (int i = 0; i < call->in_count; i++) {
-        host = host && ox_device_of(call->in[i])->host;
-        together = together && ox_device_of(call->in[i]) == device;
-    }
-    return host || (together && !device->partner && device->supports(device, call));
-}
-
 static ox_status oxi_gradients_by_chain(oxi_backward *b, const oxi_formula_values *values) {
     uint8_t kind[OXI_CHAIN_LETTERS];
     unsigned wants = 0, ones = 0;
@@ -282,7 +271,7 @@ static ox_status oxi_gradients_by_chain(oxi_backward *b, const oxi_formula_value
     if (!chain || !chain->program) return OX_OK;
     ox_tensor *in[OXI_CHAIN_OPERANDS];
     oxi_call call = oxi_gradient_chain_call(chain, b, values, in);
-    ox_status status = oxi_chain_runs_there(&call) ? oxi_apply(&call) : OX_OK;
+    ox_status status = oxi_call_runs_there(&call) ? oxi_apply(&call) : OX_OK;
     for (int r = 0; status == OX_OK && r < call.out_count && call.out[r]; r++)
         b->grad[chain->gradient_of[r]] = call.out[r];
     return status;

@@ -47,6 +47,12 @@ static const uint32_t oxi_vk_code_reduce_double[] = {
 static const uint32_t oxi_vk_code_softmax_norm[] = {
 #include "vulkan/spirv/softmax_norm.inc"
 };
+static const uint32_t oxi_vk_code_rows_back[] = {
+#include "vulkan/spirv/rows_back.inc"
+};
+static const uint32_t oxi_vk_code_attention_back[] = {
+#include "vulkan/spirv/attention_back.inc"
+};
 static const uint32_t oxi_vk_code_scan[] = {
 #include "vulkan/spirv/scan.inc"
 };

@@ -1,0 +1,288 @@
+// attention_back.comp - what comes back through attention: a workgroup takes SIDE rows of a head, which are
+// queries or keys, and meets the rows of the other kind SIDE at a time. Memory grows with rows and not with
+// their product: weights are computed anew from three numbers a query (its largest score, the inverse of the
+// sum of e^(score - it), the sum of weight times what comes back to it), which the pass of queries measures
+// first and leaves for the one of keys. Each result is written by one invocation: the same bits in every run.
+// Source: Dao 2023, "FlashAttention-2", algorithm 2.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "tables/attention_back.glsl"
+
+#include "common/common.glsl"
+#include "back/blocks.glsl"
+#include "common/number.glsl"
+#include "math/math_exp.glsl"
+
+const uint SIDE = 32, PITCH = DEEP / 4 + 1, LINE = SIDE / 4 + 1;
+const uint Q = 0, K = 1, V = 2, G = 3, MASKS = 4, SINKS_OF = 5, MEASURES = 6, TO = 7, TO_V = 8;
+const bool OF_QUERIES = WHAT == BACK_QUERIES, WANTS_V = (WHAT & BACK_VALUES) != 0,
+           WANTS_K = WHAT != BACK_VALUES; /* or q: what comes back to scores */
+const uint UNITS = DEEP / 32; /* fours of a part of a row's sum that an invocation has */
+const uint SUMS = (DEPTH + DEEP - 1) / DEEP * UNITS, SUMS_V = (DEPTH_V + DEEP - 1) / DEEP * UNITS;
+
+shared vec4 near_tile[SIDE * PITCH], far_tile[SIDE * PITCH];    /* [row][DEEP / 4], and one to keep apart */
+shared vec4 weights[SIDE * LINE], back[SIDE * LINE];            /* [near][far] */
+shared vec3 measure[SIDE];                                      /* of queries: most, inverse, along */
+
+#define BLOCK_OF(which) (BLOCKS >> (3 * (which)) & 7u)
+#define DTYPE_OF(which) ((which) == Q ? DTYPE : (which) == G ? GRADIENT : CACHE)
+
+// Up to four neighbors of a row that begins at e.
+vec4 four_of(const uint which, const uint e, const uint i, const uint size) {
+    uvec4 raw = uvec4(0);
+    uint step = P_column[which];
+    if (i >= size) return vec4(0);
+    if ((WIDE >> which & 1) == 1) raw = load_quad(BLOCK_OF(which), DTYPE_OF(which), e + i);
+    else
+        for (uint j = 0; j < 4 && i + j < size; j++)
+            raw[j] = load(BLOCK_OF(which), DTYPE_OF(which), e + (i + j) * step);
+    [[unroll]] for (int j = 0; j < 4; j++) raw[j] = f32_of(DTYPE_OF(which), raw[j]);
+    return uintBitsToFloat(raw);
+}
+
+uint lane = gl_LocalInvocationID.x;
+uint row0 = lane / 16 * 2, column0 = lane % 16; /* of scores: rows row0, + 1, columns column0, + 16 */
+uint near0 = gl_WorkGroupID.x * SIDE, far0, head; /* head: of queries */
+uint mask_at;
+uvec4 at; // first elements of q, k, v, g of the head
+
+void begin_head(const uint query_head) {
+    uint rest = gl_WorkGroupID.z;
+    head = query_head;
+    at = P_at + query_head * uvec4(P_head.x, 0, 0, P_head.w) + query_head / P_group * uvec4(0, P_head.yz, 0);
+    at = places_of(at, rest, P_lead, ROW_stride, ROW_shape);
+    mask_at = P_mask_at + query_head * P_mask_head;
+    if (MASK != 0)
+        for (uint d = P_lead; d-- > 0;) {
+            mask_at += rest % size_at(ROW_shape, d) * size_at(ROW_mask_stride, d);
+            rest /= size_at(ROW_shape, d);
+        }
+}
+
+#define LOAD_TILE(tile, which, first, count, part, size)                                             \
+    for (uint i = lane; i < SIDE * DEEP / 4; i += THREADS) {                                         \
+        uint r = (first) + i / (DEEP / 4), column = (part) + i % (DEEP / 4) * 4;                     \
+        tile[i / (DEEP / 4) * PITCH + i % (DEEP / 4)] =                                              \
+            r < (count) ? four_of(which, at[which] + r * P_row[which], column, size) : vec4(0);      \
+    }
+
+// Rows of `near` times rows of `far`, this invocation's four: x y of row0, z w of row0 + 1. The last part of
+// `far` stays in its tile.
+#define PRODUCT(result, near, near_count, far, far_count, size)                                      \
+    vec4 result = vec4(0);                                                                           \
+    for (uint part = 0; part < (size); part += DEEP) {                                               \
+        barrier();                                                                                   \
+        LOAD_TILE(near_tile, near, near0, near_count, part, size)                                    \
+        LOAD_TILE(far_tile, far, far0, far_count, part, size)                                        \
+        barrier();                                                                                   \
+        for (uint i = 0; i < DEEP / 4; i++) {                                                        \
+            vec4 a = near_tile[row0 * PITCH + i], b = near_tile[(row0 + 1) * PITCH + i];             \
+            vec4 c = far_tile[column0 * PITCH + i], e = far_tile[(column0 + 16) * PITCH + i];        \
+            result += vec4(dot(a, c), dot(a, e), dot(b, c), dot(b, e));                              \
+        }                                                                                            \
+    }
+
+// sum [near][size] += by [near][far] times rows of `far`, whose tile is loaded already if it has one part.
+#define ADD_PRODUCT(sum, by, far, far_count, size, loaded)                                           \
+    [[unroll]] for (uint part = 0; part < (size); part += DEEP) {                                    \
+        if (!(loaded) || (size) > DEEP) {                                                            \
+            barrier();                                                                               \
+            LOAD_TILE(far_tile, far, far0, far_count, part, size)                                    \
+            barrier();                                                                               \
+        }                                                                                            \
+        [[unroll]] for (uint u = 0; u < UNITS; u++) {                                                \
+            uint unit = lane + THREADS * u, r = unit / (DEEP / 4), column = unit % (DEEP / 4);       \
+            vec4 more = vec4(0);                                                                     \
+            for (uint i = 0; i < SIDE / 4; i++) {                                                    \
+                vec4 w = by[r * LINE + i];                                                           \
+                more += w.x * far_tile[(4 * i) * PITCH + column];                                    \
+                more += w.y * far_tile[(4 * i + 1) * PITCH + column];                                \
+                more += w.z * far_tile[(4 * i + 2) * PITCH + column];                                \
+                more += w.w * far_tile[(4 * i + 3) * PITCH + column];                                \
+            }                                                                                        \
+            sum[part / DEEP * UNITS + u] += more;                                                    \
+        }                                                                                            \
+    }
+
+bool sees(const uint query, const uint key) {
+    uint position = P_start + query, window = P_window;
+    return query < P_length && key < P_keys && (CAUSAL == 0 || key <= position) &&
+           (window == 0 || key + window > position);
+}
+// A product as it goes into the softmax; -INF: unseen.
+float score_of(const float product, const uint query, const uint key) {
+    if (!sees(query, key)) return -INF;
+    float score = product * uintBitsToFloat(P_scale);
+    if (MASK == 0) return score;
+    uint m = load(BLOCK_OF(MASKS), MASK, mask_at + query * P_mask_row + key * P_mask_column);
+    if (MASK == BOOL) return m != 0 ? score : -INF;
+    return score + uintBitsToFloat(f32_of(MASK, m));
+}
+// Element j of this invocation's four: its row and column.
+uint row_of(const uint j) {
+    return row0 + j / 2;
+}
+uint column_of(const uint j) {
+    return column0 + 16 * (j % 2);
+}
+
+// ---- measures ----
+
+float most[2], total[2], along[2]; // of rows row0 and row0 + 1, over this invocation's columns
+
+void measured(const uint j, const float score, const float comes) {
+    uint r = j / 2;
+    if (score == -INF) return;
+    float now = is_nan(most[r]) || is_nan(score) ? most[r] + score : max(most[r], score);
+    float rescale = most[r] == -INF ? 0 : my_exp(most[r] - now), power = my_exp(score - now);
+    total[r] = total[r] * rescale + power;
+    along[r] = along[r] * rescale + power * comes;
+    most[r] = now;
+}
+uint measures_of(const uint query) {
+    return P_measures + 3 * ((gl_WorkGroupID.z * P_heads + head) * P_length + query);
+}
+void join_measures() {
+    barrier();
+    [[unroll]] for (uint r = 0; r < 2; r++) {
+        uint i = (row0 + r) * 16 + column0;
+        weights[i / 4][i % 4] = most[r];
+        weights[SIDE * 4 + i / 4][i % 4] = total[r];
+        back[i / 4][i % 4] = along[r];
+    }
+    barrier();
+    if (lane < SIDE) {
+        float top = -INF, sum = 0, product = 0;
+        for (uint c = 0; c < 16; c++) {
+            uint i = lane * 16 + c;
+            float m = weights[i / 4][i % 4];
+            top = is_nan(top) || is_nan(m) ? top + m : max(top, m);
+        }
+        for (uint c = 0; c < 16; c++) {
+            uint i = lane * 16 + c;
+            float m = weights[i / 4][i % 4], rescale = m == -INF ? 0 : my_exp(m - top);
+            sum += weights[SIDE * 4 + i / 4][i % 4] * rescale;
+            product += back[i / 4][i % 4] * rescale;
+        }
+        if (SINKS != 0 && sum != 0) {
+            uint sink = load(BLOCK_OF(SINKS_OF), F32, P_sinks_at + head * P_sinks_stride);
+            sum += my_exp(uintBitsToFloat(sink) - top);
+        }
+        float inverse = sum == 0 ? 0 : 1 / sum;
+        measure[lane] = vec3(top, inverse, product * inverse);
+        if (near0 + lane < P_length)
+            for (uint i = 0; i < 3; i++) {
+                uint bits = floatBitsToUint(measure[lane][i]);
+                store(BLOCK_OF(MEASURES), F32, measures_of(near0 + lane) + i, bits);
+            }
+    }
+    barrier();
+}
+// Keys that the queries of this workgroup may see: from x on, up to y.
+uvec2 keys_seen() {
+    uint last = min(near0 + SIDE, P_length) - 1, end = P_keys, begin = 0;
+    if (CAUSAL == 1) end = min(end, P_start + last + 1);
+    if (P_window > 0 && P_start + near0 + 1 > P_window) begin = P_start + near0 + 1 - P_window;
+    return uvec2(begin, end);
+}
+// Queries that may see the keys of this workgroup.
+uvec2 queries_seen() {
+    uint last = min(near0 + SIDE, P_keys) - 1, end = P_length, begin = 0;
+    if (CAUSAL == 1 && near0 > P_start) begin = near0 - P_start;
+    if (P_window > 0) end = min(end, last + P_window > P_start ? last + P_window - P_start : 0);
+    return uvec2(begin, end);
+}
+
+// ---- results ----
+
+// Of a weight's product and what comes back to it: the weight, and what goes on to the product.
+vec2 weight_of(const float product, const float comes, const uint query, const uint key, const uint of) {
+    float score = score_of(product, query, key);
+    vec3 m = measure[of];
+    if (score == -INF || m.y == 0) return vec2(0);
+    float weight = my_exp(score - m.x) * m.y;
+    return vec2(weight, weight == 0 ? 0 : weight * (comes - m.z) * uintBitsToFloat(P_scale));
+}
+#define WRITE(sum, which, place, wide, dtype, heads, own, count, size)                               \
+    [[unroll]] for (uint part = 0; part < (size); part += DEEP)                                      \
+        [[unroll]] for (uint u = 0; u < UNITS; u++) {                                                \
+            uint unit = lane + THREADS * u, r = near0 + unit / (DEEP / 4),                           \
+                 column = part + unit % (DEEP / 4) * 4;                                              \
+            if (r >= (count) || column >= (size)) continue;                                          \
+            uint e = ((gl_WorkGroupID.z * (heads) + (own)) * (count) + r) * (size) + column;         \
+            e += P_to[place];                                                                        \
+            uvec4 bits = floatBitsToUint(sum[part / DEEP * UNITS + u]);                              \
+            [[unroll]] for (int j = 0; j < 4; j++) bits[j] = narrow_of_f32(dtype, bits[j]);          \
+            if ((wide) == 1) store_quad(BLOCK_OF(which), dtype, e, bits);                            \
+            else                                                                                     \
+                for (uint j = 0; j < 4 && column + j < (size); j++)                                  \
+                    store(BLOCK_OF(which), dtype, e + j, bits[j]);                                   \
+        }
+
+void give_queries() {
+    vec4 sum[SUMS];
+    [[unroll]] for (uint i = 0; i < SUMS; i++) sum[i] = vec4(0);
+    begin_head(gl_WorkGroupID.y);
+    uvec2 range = keys_seen();
+    most[0] = most[1] = -INF;
+    total[0] = total[1] = along[0] = along[1] = 0;
+    [[dont_unroll]] for (uint pass = 0; pass < 2; pass++) {
+        [[dont_unroll]] for (far0 = range.x; far0 < range.y; far0 += SIDE) {
+            PRODUCT(comes, G, P_length, V, P_keys, DEPTH_V)
+            PRODUCT(product, Q, P_length, K, P_keys, DEPTH)
+            if (pass == 0) {
+                [[unroll]] for (uint j = 0; j < 4; j++)
+                    measured(j, score_of(product[j], near0 + row_of(j), far0 + column_of(j)), comes[j]);
+                continue;
+            }
+            [[unroll]] for (uint j = 0; j < 4; j++) {
+                uint r = row_of(j), c = column_of(j);
+                back[r * LINE + c / 4][c % 4] =
+                    weight_of(product[j], comes[j], near0 + r, far0 + c, r).y;
+            }
+            barrier();
+            ADD_PRODUCT(sum, back, K, P_keys, DEPTH, true)
+        }
+        if (pass == 0) join_measures();
+    }
+    WRITE(sum, TO, 0, WIDE >> 4 & 1, DTYPE, P_heads, head, P_length, DEPTH)
+}
+
+void give_keys() {
+    vec4 sum[SUMS], sum_v[SUMS_V];
+    [[unroll]] for (uint i = 0; i < SUMS; i++) sum[i] = vec4(0);
+    [[unroll]] for (uint i = 0; i < SUMS_V; i++) sum_v[i] = vec4(0);
+    uvec2 range = queries_seen();
+    [[dont_unroll]] for (uint j0 = 0; j0 < P_group; j0++) {
+        begin_head(gl_WorkGroupID.y * P_group + j0);
+        [[dont_unroll]] for (far0 = range.x; far0 < range.y; far0 += SIDE) {
+            PRODUCT(comes, V, P_keys, G, P_length, (WANTS_K ? DEPTH_V : 0))
+            PRODUCT(product, K, P_keys, Q, P_length, DEPTH)
+            if (lane < SIDE && far0 + lane < P_length) {
+                uvec3 m;
+                for (uint i = 0; i < 3; i++)
+                    m[i] = load(BLOCK_OF(MEASURES), F32, measures_of(far0 + lane) + i);
+                measure[lane] = uintBitsToFloat(m);
+            }
+            barrier();
+            [[unroll]] for (uint j = 0; j < 4; j++) {
+                uint r = row_of(j), c = column_of(j);
+                vec2 w = weight_of(product[j], comes[j], far0 + c, near0 + r, c);
+                weights[r * LINE + c / 4][c % 4] = w.x;
+                back[r * LINE + c / 4][c % 4] = w.y;
+            }
+            barrier();
+            if (WANTS_K) { ADD_PRODUCT(sum, back, Q, P_length, DEPTH, true) }
+            if (WANTS_V) { ADD_PRODUCT(sum_v, weights, G, P_length, DEPTH_V, false) }
+        }
+    }
+    uint kv_heads = P_heads / P_group;
+    if (WANTS_K) { WRITE(sum, TO, 1, WIDE >> 5 & 1, CACHE, kv_heads, gl_WorkGroupID.y, P_keys, DEPTH) }
+    if (WANTS_V) { WRITE(sum_v, TO_V, 2, WIDE >> 6 & 1, CACHE, kv_heads, gl_WorkGroupID.y, P_keys, DEPTH_V) }
+}
+
+void main() {
+    if (OF_QUERIES) give_queries();
+    else give_keys();
+}
