@@ -61,6 +61,7 @@ enum {
 enum {
     OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
     OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen */
+    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp */
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
     OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */
