@@ -127,6 +127,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/rows/transformer.c"
 #include "vulkan/ops/rows/linear_attention.c"
 #include "vulkan/ops/rows/attention_turned.c"
+#include "vulkan/ops/steps.c"
 #include "vulkan/ops/rows/routing.c"
 #include "vulkan/ops/fuse_experts.c"
 #include "vulkan/ops/fuse.c"

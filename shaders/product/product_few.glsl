@@ -5,8 +5,8 @@
 // meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
 // block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4 or,
 // where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
-// Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights that lie in
-// block 3, their sum is written, and what it is added to.
+// Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights, their sum
+// is written, and what it is added to. Weights, sum and that lie in block 3.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
@@ -215,7 +215,8 @@ uint part_of(const uint column) {
 }
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
-    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0, from = OWN ? 0 : b;
+    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0;
+    uint from = OWN ? 0 : b;
     if (PAIR == 1 && j == 1) from = IDS == 0 ? P_part_b0 : P_part_b0 + (b - param[ROW_at].z);
     if (PRODUCTS > 1) { /* all at once: no branch that a parameter decides keeps others from coming */
         const uvec4 parts = uvec4(P_begin, P_part_b);
@@ -318,10 +319,10 @@ void write_weighed(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
     }
     if (lane > 0) return;
     uint to = gl_WorkGroupID.z * P_n + column;
-    b0.d[P_part_c0 + to] = floatBitsToUint(total);
+    b3.d[P_part_c0 + to] = floatBitsToUint(total);
     if (TAIL != TAIL_ADD) return;
-    precise float all = uintBitsToFloat(b0.d[P_tail + to]) + total;
-    b0.d[P_tail + to] = floatBitsToUint(all);
+    precise float all = uintBitsToFloat(b3.d[P_tail + to]) + total;
+    b3.d[P_tail + to] = floatBitsToUint(all);
 }
 void write_results(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
     if (OWN) write_weighed(at, first, sum);

@@ -82,7 +82,8 @@ eight fetched_part(const uint place, const uint i) {
 }
 
 void main() {
-    uint columns = P_n, inner = OWN ? ROWS * INNER : P_k, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
+    uint columns = P_n, inner = OWN ? ROWS * INNER : P_k, id = gl_LocalInvocationID.x;
+    uint lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
@@ -111,7 +112,8 @@ void main() {
                     x[ahead][j] = y[ahead][j] = vec4(0);
                     terms[ahead][j] = vec4(1, 1, 0, 0);
                     if (8 * c < inner)
-                        eight_b(next[ahead][j], column_of_part(place[j], c, EIGHTS), k, x[ahead][j], y[ahead][j], terms[ahead][j]);
+                        eight_b(next[ahead][j], column_of_part(place[j], c, EIGHTS), k, x[ahead][j],
+                                y[ahead][j], terms[ahead][j]);
                 }
             }
             if (ends) following = lane;

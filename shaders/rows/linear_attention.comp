@@ -1,6 +1,6 @@
-// linear_attention.comp - columns of a head's memory, which decay, are written to and read position by position,
-// where they lie in the result: a workgroup takes COLUMNS of them, and PARTS invocations share the keys of one.
-// f32; nothing is erased.
+// linear_attention.comp - columns of a head's memory, which decay, are written to and read position by
+// position, where they lie in the result: a workgroup takes COLUMNS of them, and PARTS invocations share the
+// keys of one. f32; nothing is erased.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

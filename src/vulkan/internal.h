@@ -262,9 +262,18 @@ typedef struct oxi_vk_held_turn {
     bool normed, turned, copied;
 } oxi_vk_held_turn;
 
+/* A product of two tensors that is held back with what is done to it in place (steps.c). */
+typedef struct oxi_vk_steps {
+    oxi_vk_held_call first;
+    int count;                         /* with the first; 0: nothing is held */
+    uint32_t codes;
+    oxi_vk_chunk *chunk[2 * OXI_VK_STEPS_MOST]; /* of two tensors a step, or NULL */
+    uint32_t at[2 * OXI_VK_STEPS_MOST];
+} oxi_vk_steps;
+
 /* A router's calls that are held back (routing.c). Results are what route.comp gives, by its numbers. */
 typedef struct oxi_vk_routing {
-    oxi_vk_held_call call[2];          /* what makes scores and choices of the numbers, where topk may follow */
+    oxi_vk_held_call call[2];          /* what makes scores and choices of the numbers, before topk */
     int calls;                         /* of those, before topk; 0 and not `chosen`: nothing is held */
     bool chosen;                       /* by topk: then one dispatch gives all of it */
     uint32_t scores, biased, picked, late, given;
@@ -353,6 +362,7 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call store;            /* the copy of v into its cache */
     bool held_store;
     oxi_vk_routing routing;
+    oxi_vk_steps steps;
     oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */
     bool norm_written;                 /* a product that met the held norm has written its result */
 

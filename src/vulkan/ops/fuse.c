@@ -10,7 +10,7 @@
  *     copies of k and v, attention to both                     the same
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
-enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 16 }; /* at once */
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 17 }; /* at once */
 
 /* All that are held; their number. */
 static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
@@ -28,6 +28,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     if (d->held_store) out[count++] = &d->store;
     if (d->held_weigh) out[count++] = &d->weigh;
     if (d->held_slots) out[count++] = &d->slots;
+    if (d->steps.count > 0) out[count++] = &d->steps.first;
     for (int i = 0; i < d->routing.calls; i++) out[count++] = &d->routing.call[i];
     if (d->held_heads) out[count++] = &d->heads;
     if (d->held_rope) out[count++] = &d->rope;
@@ -38,7 +39,7 @@ static void oxi_vk_let_go(oxi_vk_device *d) {
     d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = false;
     d->held_weigh = d->held_slots = false;
     d->held_products = d->held_turns = 0;
-    d->routing.calls = 0;
+    d->routing.calls = d->steps.count = 0;
     d->routing.chosen = false;
     for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
     d->kept_count = 0;
@@ -47,7 +48,8 @@ static void oxi_vk_let_go(oxi_vk_device *d) {
 /* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     oxi_vk_held_call *held[OXI_VK_HELD_CALLS];
-    bool used = oxi_vk_is_routed(d) && oxi_vk_route_uses(&d->routing, chunk);
+    bool used = oxi_vk_steps_use(&d->steps, chunk) ||
+                (oxi_vk_is_routed(d) && oxi_vk_route_uses(&d->routing, chunk));
     for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
         used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
         for (int k = 0; k < held[i]->call.in_count; k++)
@@ -113,7 +115,8 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a product can share a dispatch with the held ones. */
 static bool oxi_vk_joins_products(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || oxi_vk_holds_experts(d) || first->exact != call->exact)
+    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || oxi_vk_holds_experts(d) ||
+        first->exact != call->exact)
         return false;
     if (first->attr.activation.activation || call->attr.activation.activation) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *bias = first->in[2];
@@ -381,6 +384,7 @@ static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
 static ox_status oxi_vk_flush(oxi_vk_device *d) {
     ox_status status = d->held_products > 0 ? oxi_vk_record_products(d, NULL) : OX_OK;
     if (status == OX_OK) status = oxi_vk_route_record(d);
+    if (status == OX_OK) status = oxi_vk_steps_record(d);
     if (status == OX_OK) return oxi_vk_flush_rest(d);
     oxi_vk_let_go(d);
     return status;
@@ -424,6 +428,13 @@ static ox_status oxi_vk_join_held(oxi_vk_device *d, oxi_vk_held_call *held, bool
     oxi_vk_hold(held, call);
     *is_held = *joined = true;
     return OX_OK;
+}
+
+static ox_status oxi_vk_join_mul(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    const bool weighs = oxi_vk_weighs_experts(d, call);
+    const ox_status status = oxi_vk_join_held(d, &d->weigh, &d->held_weigh, weighs, call, joined);
+    if (status == OX_OK && !*joined) *joined = oxi_vk_steps_begin(d, call);
+    return status;
 }
 
 static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *joined) {
@@ -534,7 +545,7 @@ static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, b
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
-    if (oxi_vk_routes_on(d, call)) {
+    if (oxi_vk_routes_on(d, call) || oxi_vk_steps_on(d, call)) {
         *joined = true;
         return OX_OK;
     }
@@ -544,11 +555,14 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         *joined = oxi_vk_is_route(call) && oxi_vk_route_begins(d, call);
         if (*joined) return OX_OK;
     }
+    if (d->steps.count > 0) {
+        ox_status status = oxi_vk_flush(d);
+        if (status != OX_OK) return status;
+    }
     switch (row->role) {
     case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
     case OXI_VK_JOINS_EXPERTS: return oxi_vk_join_experts(d, call, joined);
-    case OXI_VK_JOINS_WEIGHTS:
-        return oxi_vk_join_held(d, &d->weigh, &d->held_weigh, oxi_vk_weighs_experts(d, call), call, joined);
+    case OXI_VK_JOINS_WEIGHTS: return oxi_vk_join_mul(d, call, joined);
     case OXI_VK_JOINS_SLOTS:
         return oxi_vk_join_held(d, &d->slots, &d->held_slots, oxi_vk_sums_experts(d, call), call, joined);
     case OXI_VK_JOINS_SUM: return oxi_vk_join_sum(d, call, joined);

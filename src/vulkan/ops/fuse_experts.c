@@ -1,5 +1,6 @@
 /* Which calls of a mixture of experts become one dispatch: the products of a gate and its other half, and the
- * product behind them with the weights of its results, their sum and what that is added to. Called by fuse.c. */
+ * product behind them with the weights of its results, their sum and what that is added to. Called by
+ * fuse.c. */
 
 static bool oxi_vk_holds_experts(const oxi_vk_device *d) {
     return d->held_products > 0 && d->product[0].call.op == OXI_OP_linear_experts;
@@ -49,8 +50,8 @@ static bool oxi_vk_sums_experts(const oxi_vk_device *d, const oxi_call *call) {
     if (product->in[0]->ndim != 3 || c->shape[1] > OXI_VK_PRODUCT_ROWS || b->shape[2] % 16 != 0 ||
         oxi_vk_needs_books(b->dtype))
         return false;
-    return oxi_vk_is_plain_f32(sum) && oxi_vk_same_block(sum, c) && oxi_vk_chunk_of(sum) != oxi_vk_chunk_of(c) &&
-           oxi_vk_same_block(d->weigh.call.in[1], ids);
+    return oxi_vk_is_plain_f32(sum) && oxi_vk_same_block(sum, ids) &&
+           oxi_vk_chunk_of(sum) != oxi_vk_chunk_of(c) && oxi_vk_same_block(d->weigh.call.in[1], ids);
 }
 
 /* x += that sum. */

@@ -372,7 +372,8 @@ static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_produc
                                     oxi_vk_dispatch *dispatch, int *more) {
     uint32_t columns = params->n;
     for (int i = 1; i < g->products; i++) {
-        const ox_tensor *b = g->product[i]->in[1], *bias = oxi_vk_bias_of(g->product[i]), *c = g->product[i]->out[0];
+        const ox_tensor *b = g->product[i]->in[1], *c = g->product[i]->out[0],
+                        *bias = oxi_vk_bias_of(g->product[i]);
         params->begin[i - 1] = columns;
         params->part_b[i - 1] = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
         params->part_c[i - 1] = oxi_vk_element_at(c);

@@ -8,7 +8,7 @@ static bool oxi_llm_has_states(const ox_llm *model) {
     return model->numbers.mixing.kind || model->numbers.blocks || model->grams.rows > 0;
 }
 
-/* Whether a step can be recorded before the one that it goes on from is over: states are all on the device. */
+/* Whether a step can be recorded before the one that it goes on from is over: all of it is on the device. */
 static bool oxi_llm_states_go_ahead(const ox_llm *model) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
     if (!oxi_llm_has_states(model)) return true;
@@ -167,59 +167,13 @@ static bool oxi_llm_is_short_step(const oxi_llm_batch *batch) {
     return batch->count == 1 && batch->context->model->device != ox_cpu();
 }
 
-/* A single position, three taps at a time, with the layer's bias and, where it `opens`, silu. */
-static ox_tensor *oxi_llm_convolve_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *x, bool opens) {
-    static const char *const first[] = {"", "a b *", "a b * c d addcmul", "a b * c d addcmul e f addcmul"},
-                      *const more[] = {"a", "a b c addcmul", "a b c addcmul d e addcmul"},
-                      *const ends[2][2] = {{"", " silu"}, {" +", " + silu"}};
-    const ox_llm_context *context = batch->context;
-    const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-    const int64_t taps = part->weight->shape[0];
-    ox_tensor **window = &context->written[index].window, *list[2], *sum = NULL;
-    ox_tensor *old = oxi_llm_state_or_zeros(context->model, *window, context->states[index].window,
-                                            OX_SHAPE(taps - 1, part->weight->shape[1]));
-    const double no_numbers = 0;
-    if (!old) return NULL;
-    bool whole = false;
-    for (int64_t k = 0; !whole;) { /* sum, pairs of a row and a tap, the bias: what a chain takes at once */
-        ox_tensor *in[OXI_CHAIN_OPERANDS];
-        int count = 0, pairs = 0;
-        char text[64];
-        if (sum) in[count++] = sum;
-        for (; k < taps && count + 2 <= OXI_CHAIN_OPERANDS; k++, pairs++) {
-            in[count++] = k < taps - 1 ? ox_narrow(old, 0, k, 1) : x;
-            in[count++] = ox_select(part->weight, 0, k);
-        }
-        whole = k == taps && (!part->bias || count < OXI_CHAIN_OPERANDS);
-        const bool biased = whole && part->bias;
-        char *end = text + snprintf(text, sizeof text, "%s", sum ? more[pairs] : first[pairs]);
-        if (biased) *end++ = ' ', *end++ = (char)('a' + count);
-        if (biased) in[count++] = part->bias;
-        (void)snprintf(end, sizeof text - (size_t)(end - text), "%s ;", ends[biased][whole && opens]);
-        ox_tensor *out = NULL;
-        if (oxi_chain_run(text, in, count, &no_numbers, 0, &out) != OX_OK) return NULL;
-        sum = out;
-    }
-    list[0] = ox_narrow(old, 0, 1, taps - 2);
-    list[1] = x;
-    if (taps == 1) return sum;
-    return list[0] && oxi_llm_write_state(window, ox_cat(list, 2, 0)) ? sum : NULL;
-}
-
 /* The same over the last positions, with the layer's bias if there is one. */
 static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-    if (x && oxi_llm_is_short_step(batch)) return oxi_llm_convolve_step(batch, index, x, false);
     ox_tensor *out = oxi_llm_convolve_over(context->model, part->weight, 1, context->states[index].window,
                                            &context->written[index].window, x);
     return part->bias ? ox_add_(out, part->bias) : out;
-}
-
-/* silu of that. */
-static ox_tensor *oxi_llm_convolve_open(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
-    if (x && oxi_llm_is_short_step(batch)) return oxi_llm_convolve_step(batch, index, x, true);
-    return ox_silu_(oxi_llm_convolve(batch, index, x));
 }
 
 /* ---- linear attention with decays ---------------------------------------------------------------------- */

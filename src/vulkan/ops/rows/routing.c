@@ -19,7 +19,8 @@ static bool oxi_vk_route_gives(oxi_vk_routing *r, int which, const ox_tensor *t)
     if (!ox_is_contiguous(t) || t->dtype != (which == OXI_VK_ROUTE_IDS ? OX_I32 : OX_F32)) return false;
     for (int i = 0; i < OXI_VK_ROUTE_IDS && which != OXI_VK_ROUTE_IDS && any; i++) {
         if (!(r->given >> i & 1)) continue;
-        if (r->chunk[i]->block != oxi_vk_chunk_of(t)->block || r->chunk[i] == oxi_vk_chunk_of(t)) return false;
+        if (r->chunk[i]->block != oxi_vk_chunk_of(t)->block || r->chunk[i] == oxi_vk_chunk_of(t))
+            return false;
     }
     r->given |= 1u << which;
     r->chunk[which] = oxi_vk_chunk_of(t);
@@ -47,7 +48,8 @@ static void oxi_vk_route_numbers(oxi_vk_routing *r, const ox_tensor *x) {
 /* topk of what is held, or of numbers as they are. */
 static bool oxi_vk_routes_best(oxi_vk_routing *r, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *values = call->out[0], *indices = call->out[1];
-    if (r->chosen || !oxi_vk_is_router(x) || call->attr.topk.dim != 1 || !call->attr.topk.largest) return false;
+    if (r->chosen || !oxi_vk_is_router(x) || call->attr.topk.dim != 1 || !call->attr.topk.largest)
+        return false;
     if (call->attr.topk.k < 1 || call->attr.topk.k > OXI_VK_ROUTE_USED || !ox_is_contiguous(indices))
         return false;
     if (r->calls > 0 && !oxi_vk_is_result(r, r->shown, x)) return false;
@@ -67,8 +69,8 @@ static bool oxi_vk_routes_bias(oxi_vk_routing *r, const oxi_call *call) {
     const ox_tensor *bias = call->in[1];
     if (r->chosen || r->calls != 1 || call->attr.scale.scale != 1 || bias->is_number) return false;
     if (!oxi_vk_is_result(r, OXI_VK_ROUTE_SCORES, call->in[0]) || !oxi_vk_is_plain_f32(bias)) return false;
-    if (ox_numel(bias) != r->experts || call->out[0]->ndim != 2 || ox_numel(call->out[0]) != r->rows * r->experts)
-        return false;
+    if (ox_numel(bias) != r->experts || call->out[0]->ndim != 2) return false;
+    if (ox_numel(call->out[0]) != r->rows * r->experts) return false;
     if (!oxi_vk_route_gives(r, OXI_VK_ROUTE_CHOICE, call->out[0])) return false;
     r->biased = 1;
     r->bias = oxi_vk_chunk_of(bias);
@@ -98,37 +100,36 @@ static bool oxi_vk_route_has(const oxi_vk_routing *r, int which) {
 /* Behind topk: scores at the chosen places, their softmax, or the sum of weights and what comes of it. */
 static bool oxi_vk_routes_weights(oxi_vk_routing *r, const oxi_call *call) {
     const int weights = oxi_vk_route_weights(r);
+    const bool summed = oxi_vk_route_has(r, OXI_VK_ROUTE_SUM), bounded = oxi_vk_route_has(r, OXI_VK_ROUTE_BOUND);
     const ox_tensor *x = call->in[0];
     switch (call->op) {
     case OXI_OP_gather:
-        if (weights != OXI_VK_ROUTE_VALUES || call->attr.along.dim != 1 || oxi_vk_route_has(r, OXI_VK_ROUTE_SUM) ||
+        if (weights != OXI_VK_ROUTE_VALUES || call->attr.along.dim != 1 || summed ||
             !oxi_vk_is_result(r, OXI_VK_ROUTE_SCORES, x) || !oxi_vk_is_chosen(r, call->in[1]) ||
             !oxi_vk_route_gives(r, OXI_VK_ROUTE_PICKED, call->out[0]))
             return false;
         r->picked = 1;
         return true;
     case OXI_OP_softmax:
-        if (weights > OXI_VK_ROUTE_PICKED || call->attr.along.dim != 1 || oxi_vk_route_has(r, OXI_VK_ROUTE_SUM) ||
+        if (weights > OXI_VK_ROUTE_PICKED || call->attr.along.dim != 1 || summed ||
             !oxi_vk_is_result(r, weights, x) || !oxi_vk_route_gives(r, OXI_VK_ROUTE_LATE, call->out[0]))
             return false;
         r->late = 1;
         return true;
     case OXI_OP_sum:
         return weights <= OXI_VK_ROUTE_PICKED && call->attr.reduce.dims == 2 && call->attr.reduce.keepdim &&
-               !oxi_vk_route_has(r, OXI_VK_ROUTE_SUM) && oxi_vk_is_result(r, weights, x) &&
+               !summed && oxi_vk_is_result(r, weights, x) &&
                oxi_vk_route_gives(r, OXI_VK_ROUTE_SUM, call->out[0]);
     case OXI_OP_clamp:
-        if (oxi_vk_route_has(r, OXI_VK_ROUTE_BOUND) || call->attr.range.high != INFINITY ||
+        if (bounded || call->attr.range.high != INFINITY ||
             !oxi_vk_is_result(r, OXI_VK_ROUTE_SUM, x) ||
             !oxi_vk_route_gives(r, OXI_VK_ROUTE_BOUND, call->out[0]))
             return false;
         r->least = (float)call->attr.range.low;
         return true;
     case OXI_OP_div:
-        return weights <= OXI_VK_ROUTE_PICKED && oxi_vk_is_result(r, weights, x) &&
-               oxi_vk_route_has(r, OXI_VK_ROUTE_SUM) &&
-               oxi_vk_is_result(r, oxi_vk_route_has(r, OXI_VK_ROUTE_BOUND) ? OXI_VK_ROUTE_BOUND : OXI_VK_ROUTE_SUM,
-                                call->in[1]) &&
+        return weights <= OXI_VK_ROUTE_PICKED && oxi_vk_is_result(r, weights, x) && summed &&
+               oxi_vk_is_result(r, bounded ? OXI_VK_ROUTE_BOUND : OXI_VK_ROUTE_SUM, call->in[1]) &&
                oxi_vk_route_gives(r, OXI_VK_ROUTE_SHARES, call->out[0]);
     default: return false;
     }
@@ -178,7 +179,8 @@ static bool oxi_vk_route_begins(oxi_vk_device *d, const oxi_call *call) {
 }
 
 static bool oxi_vk_is_route(const oxi_call *call) {
-    const bool first = call->op == OXI_OP_sigmoid || (call->op == OXI_OP_softmax && call->attr.along.dim == 1);
+    const bool rows = call->op == OXI_OP_softmax && call->attr.along.dim == 1;
+    const bool first = call->op == OXI_OP_sigmoid || rows;
     if (call->op == OXI_OP_topk) return oxi_vk_is_router(call->in[0]);
     return first && oxi_vk_is_router(call->in[0]) && !oxi_vk_same_memory(call->in[0], call->out[0]);
 }
