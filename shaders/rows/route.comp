@@ -1,6 +1,6 @@
 // route.comp - the experts of a row, a workgroup each: scores of a router's numbers, the largest of them and
-// the weights that they get, as calls of softmax, topk, sum, clamp, div, mul and copy would give them. Block 0
-// has all results in f32, block 1 the numbers, block 4 what is added to scores before they are compared,
+// the weights that they get, as calls of softmax, topk, sum, clamp, div, mul and copy would give them. Block
+// 0 has all results in f32, block 1 the numbers, block 4 what is added to scores before they are compared,
 // blocks 2 and 3 the indices as i64 and i32.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -8,6 +8,10 @@
  *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
  *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
  *     copies of k and v, attention to both                     the same
+ *     a router's scores, the best of them, their weights       routing (rows/routing.c)
+ *     gate and up by experts, silu(gate) up                    product[]
+ *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
+ *     s = a b, s += c d, s += bias, silu(s)                    steps (steps.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
 enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 17 }; /* at once */

@@ -100,7 +100,8 @@ static bool oxi_vk_route_has(const oxi_vk_routing *r, int which) {
 /* Behind topk: scores at the chosen places, their softmax, or the sum of weights and what comes of it. */
 static bool oxi_vk_routes_weights(oxi_vk_routing *r, const oxi_call *call) {
     const int weights = oxi_vk_route_weights(r);
-    const bool summed = oxi_vk_route_has(r, OXI_VK_ROUTE_SUM), bounded = oxi_vk_route_has(r, OXI_VK_ROUTE_BOUND);
+    const bool summed = oxi_vk_route_has(r, OXI_VK_ROUTE_SUM);
+    const bool bounded = oxi_vk_route_has(r, OXI_VK_ROUTE_BOUND);
     const ox_tensor *x = call->in[0];
     switch (call->op) {
     case OXI_OP_gather:
