@@ -1,8 +1,9 @@
 /* test_llm_recurrent.c - models with recurrent layers, written here: prompts at once, in batches and token by
  * token agree; errors leave the state as it was; rewinding; files without a tensor, or with one of another
- * size.
+ * size; steps that a GPU records before the ones that they go on from are over.
  */
 #include "oxtorch_llm.h"
+#include "oxtorch_vulkan.h"
 #include "check.h"
 #include "gguf_make.h"
 
@@ -229,7 +230,7 @@ static void add_key(gguf_make *g, const family_row *f, const char *key, int valu
 }
 
 /* Two layers; NULL with an error where the file is refused. */
-static ox_llm *open_family(const family_row *f) {
+static ox_llm *open_family_on(const family_row *f, ox_device *device) {
     char key[64];
     gguf_make g;
     memset(&g, 0, sizeof g);
@@ -260,9 +261,12 @@ static ox_llm *open_family(const family_row *f) {
     }
     const char *path = gguf_path("llm_recurrent.gguf");
     CHECK(gguf_write(&g, path) == 0);
-    ox_llm *llm = ox_llm_open(path, NULL);
+    ox_llm *llm = ox_llm_open(path, device);
     remove(path);
     return llm;
+}
+static ox_llm *open_family(const family_row *f) {
+    return open_family_on(f, NULL);
 }
 
 static ox_llm_context *open_context(ox_llm *llm, int64_t batch) {
@@ -324,6 +328,43 @@ static void test_rewind(const family_row *f, ox_llm *llm) {
     CHECK(ox_llm_decode_all(context, text, TEXT, other) == OX_OK);
     CHECK_MSG(memcmp(other, whole, sizeof whole) == 0, "%s is not as at first after it was rewound", f->name);
     ox_llm_context_close(context);
+}
+
+/* Token by token on a GPU: what is recorded ahead goes on from states that are not there yet, and is void when
+ * something else comes between. Counted: a token is one submission (RWKV 7 records nothing ahead). */
+static void test_ahead(const family_row *f) {
+    enum { STEPS = 20 };
+    float aside[VOCABULARY];
+    ox_device *gpu = ox_vulkan(0);
+    if (!gpu) {
+        check_skip("steps recorded ahead", ox_error_text());
+        ox_error_clear();
+        return;
+    }
+    ox_llm *llm = open_family_on(f, gpu);
+    CHECK_MSG(llm != NULL, "%s: %s", f->name, ox_error_text());
+    if (!llm) return;
+    ox_llm_context *context = open_context(llm, 0), *beside = open_context(llm, 0);
+    for (int round = 0; round < 3; round++) {
+        int64_t before = 0;
+        CHECK(ox_llm_rewind(context, 0) == OX_OK && ox_llm_rewind(beside, 0) == OX_OK);
+        for (int i = 0; i < STEPS; i++) {
+            if (i == 4) before = ox_vulkan_get_stats(gpu).submits;
+            if (round == 1 && i == 7) CHECK(ox_llm_decode(beside, text, 5, aside) == OX_OK);
+            if (round == 1 && i % 5 == 2) CHECK(ox_llm_rewind(context, i) == OX_OK); /* forgets nothing */
+            if (round == 1 && i > 12) CHECK(ox_llm_decode_one(beside, text[i - 8], aside) == OX_OK);
+            CHECK(ox_llm_decode_one(context, text[i], other + i * VOCABULARY) == OX_OK);
+        }
+        const int64_t submits = ox_vulkan_get_stats(gpu).submits - before;
+        const double off = worst(other, whole, STEPS * VOCABULARY);
+        CHECK_MSG(off < 1e-4, "%s on a GPU, round %d: off by %g", f->name, round, off);
+        if (round != 1 && !strstr(f->name, "rwkv7"))
+            CHECK_MSG(submits == STEPS - 4, "%s: %lld submissions", f->name, (long long)submits);
+    }
+    ox_llm_context_close(context);
+    ox_llm_context_close(beside);
+    ox_llm_close(llm);
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
 }
 
 static int64_t allowed = INT64_MAX;
@@ -429,6 +470,7 @@ int main(void) {
         test_batches(f, llm);
         test_rewind(f, llm);
         ox_llm_close(llm);
+        test_ahead(f);
         test_files(f);
         test_facts(f);
         test_scarce(f);

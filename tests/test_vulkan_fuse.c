@@ -284,6 +284,31 @@ static int spread(const operands *o, ox_tensor **r) {
     return 6;
 }
 
+/* Taps of a convolution over the last positions, as a step of a model takes them. */
+static int taps(const operands *o, ox_tensor **r) {
+    ox_tensor *sum = ox_mul(o->x, o->c);
+    for (int i = 0; i < 3; i++) sum = ox_addcmul_(sum, o->c, i < 2 ? o->c : o->x, 1);
+    r[0] = ox_silu_(ox_mul_(ox_add_(sum, o->x), o->c));
+    return 1;
+}
+
+/* Calls that only look like those: numbers of the host, other shapes, what is read and written at once, and
+ * one whose result others take before it is done. */
+static int not_those_taps(const operands *o, ox_tensor **r) {
+    r[0] = ox_addcmul_(ox_mul(o->x, o->c), o->x, o->c, 0.5);
+    r[1] = ox_add_(ox_mul_(ox_mul(o->x, o->c), ox_number(3)), o->norm[0]);
+    ox_tensor *sum = ox_mul(o->x, o->c);
+    r[2] = ox_addcmul_(sum, sum, o->x, 1);
+    ox_tensor *first = ox_mul(o->c, o->x);
+    r[3] = ox_mul(first, o->c);
+    r[4] = ox_add_(first, o->x);
+    r[5] = ox_mul(ox_mul(o->x, o->norm[1]), o->c);
+    ox_tensor *many = ox_mul(o->x, o->x);
+    for (int i = 0; i < 10; i++) many = ox_addcmul_(many, o->c, o->x, 1);
+    r[6] = many;
+    return 7;
+}
+
 typedef struct row {
     const char *name;
     pattern run;
@@ -317,6 +342,8 @@ static const row table[] = {
     {"norm and product", norm_and_product, 1, 3, false},
     {"not that sum", not_that_sum, 0, 3, false},
     {"spread", spread, 0, 3, false},
+    {"taps", taps, 1, 3, false},
+    {"not those taps", not_those_taps, 0, 3, false},
 };
 
 /* ---- both sides ---------------------------------------------------------------------------------------- */

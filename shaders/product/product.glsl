@@ -23,18 +23,25 @@ DEFINE_LOAD(load_bias, b4)
 DEFINE_STORE(store_c, b0)
 
 DEFINE_TELL(tell_without_bias, b4) /* block 5 may have books then */
-// With IDS b is that of the expert, and w the place of its bias, counted from that of the first.
+// With IDS: the expert whose number lies at `place`.
+uint expert_at_place(const uint place) {
+    uvec2 id = i64_of(IDS, load_addend(IDS, place));
+    if (id.y == 0 && id.x < P_experts) return id.x;
+    if (DTYPE_BIAS == 0) tell_without_bias(P_fault, P_kind, id, P_experts);
+    else tell(P_fault, P_kind, id, P_experts);
+    return 0;
+}
+#ifndef OWN_EXPERTS
+#define OWN_EXPERTS false
+#endif
+// With IDS b is that of the expert, and w the place of its bias, counted from that of the first; where each
+// row has an expert of its own, b is that of the first one.
 uvec4 batch_places(const uint i) {
     uvec4 at = param[ROW_at];
     if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
-    if (IDS == 0) return at;
-    uvec2 id = i64_of(IDS, load_addend(IDS, at.w));
-    if (id.y != 0 || id.x >= P_experts) {
-        if (DTYPE_BIAS == 0) tell_without_bias(P_fault, P_kind, id, P_experts);
-        else tell(P_fault, P_kind, id, P_experts);
-        id.x = 0;
-    }
-    return uvec4(at.xy, at.z + id.x * P_expert_b, id.x * P_expert_bias);
+    if (IDS == 0 || OWN_EXPERTS) return at;
+    uint expert = expert_at_place(at.w);
+    return uvec4(at.xy, at.z + expert * P_expert_b, expert * P_expert_bias);
 }
 uint place_of_bias(const uvec4 at, const uint column) {
     return P_bias_at + (IDS == 0 ? 0 : at.w) + column * P_bias_stride;

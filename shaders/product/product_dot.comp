@@ -306,35 +306,53 @@ int dot_of(const uvec4 x, const uvec4 y) {
     return sum;
 }
 
+// What an invocation fetches for part `i` of a column.
+pieces fetched_part(const uint place, const uint i, const uint units) {
+    return fetched_of(column_of_part(place, i, units), part_in_row(i, units), units);
+}
+
 void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
-    uint units = INNER / 16 / PARTS;
+    const uint units = INNER / 16 / PARTS, all = OWN ? ROWS * units : units;
     uvec4 at = batch_places(gl_WorkGroupID.z);
+    take_experts(at);
     uint place[COLUMNS];
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
-        if (STAGED == 1 || lane < units) next[j] = fetched_of(place[j], lane, units);
+        if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane, units);
     }
     take_quants(at.y);
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
         fetch_added(at, first);
-        for (uint chunk = 0; chunk < units; chunk += TEAM) {
+        for (uint chunk = 0; chunk < all; chunk += TEAM) {
             uint unit = chunk + lane, following = unit + TEAM;
-            bool ends = chunk + TEAM >= units, more = !ends || first + step < columns;
+            bool ends = chunk + TEAM >= all, more = !ends || first + step < columns;
             weights t[COLUMNS];
-            [[unroll]] for (uint j = 0; j < COLUMNS; j++) 
-                t[j] = weights_of(pieces_of_fetched(next[j], place[j], unit), place[j], unit);
+            uint own = row_of_part(unit, units), part = part_in_row(unit, units);
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+                uint b = column_of_part(place[j], unit, units);
+                t[j] = weights_of(pieces_of_fetched(next[j], b, part), b, part);
+            }
             if (ends) following = lane;
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                 if (ends) place[j] = place_of_b(at.z, first + step, team, j);
-                if (more && (STAGED == 1 || following < units))
-                    next[j] = fetched_of(place[j], following, units);
+                if (more && (STAGED == 1 || following < all))
+                    next[j] = fetched_part(place[j], following, units);
             }
-            if (unit < units)
+            if (OWN && unit < all) {
+                float more = 0;
+                [[unroll]] for (uint i = 0; i < PARTS; i++) {
+                    uint slot = own * (INNER / 16) + i * units + part;
+                    vec2 s = sizes[slot];
+                    more += t[0].terms[i].x * s.x * float(dot_of(t[0].w[i], quants[slot])) -
+                            t[0].terms[i].y * s.y;
+                }
+                [[unroll]] for (uint row = 0; row < ROWS; row++) sum[row] += row == own ? more : 0;
+            } else if (unit < all)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
                         uint slot = row * (INNER / 16) + i * units + unit;
@@ -346,7 +364,7 @@ void main() {
                     }
         }
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
-        write_outputs(at, first, sum);
+        write_results(at, first, sum);
     }
     write_normal(at.y);
 }

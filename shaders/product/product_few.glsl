@@ -5,10 +5,13 @@
 // meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
 // block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4 or,
 // where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
+// Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights, their sum
+// is written, and what it is added to. Weights, sum and that lie in block 3.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/product_few.glsl"
+#define OWN_EXPERTS (EXPERTS == 1)
 #include "product/product.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
@@ -174,6 +177,35 @@ void write_normal(const uint at) {
     }
 }
 
+// ---- experts: each row's ----
+
+const bool OWN = OWN_EXPERTS;
+shared uint expert_b[OWN ? ROWS : 1], expert_bias[OWN ? ROWS : 1];
+shared float expert_weight[OWN ? ROWS : 1];
+
+void take_experts(const uvec4 at) {
+    uint id = gl_LocalInvocationID.x;
+    if (!OWN) return;
+    if (id < ROWS) {
+        uint expert = expert_at_place(at.w + id * P_row.w);
+        expert_b[id] = at.z + expert * P_expert_b;
+        expert_bias[id] = expert * P_expert_bias;
+        expert_weight[id] = uintBitsToFloat(b3.d[P_part_b0 + gl_WorkGroupID.z * ROWS + id]);
+    }
+    barrier();
+}
+// A column is what those of all experts are, one behind the other. The row that part `i` of it belongs to,
+// where each expert's has `each`; the part's number in that; where the expert's column begins.
+uint row_of_part(const uint i, const uint each) {
+    return OWN ? min(i / each, ROWS - 1) : 0;
+}
+uint part_in_row(const uint i, const uint each) {
+    return OWN ? i % each : i;
+}
+uint column_of_part(const uint place, const uint i, const uint each) {
+    return OWN ? expert_b[row_of_part(i, each)] + place : place;
+}
+
 // ---- columns ----
 
 // Which of the products column `column` belongs to.
@@ -183,8 +215,9 @@ uint part_of(const uint column) {
 }
 // Where column j of a team lies in b; columns behind the last one repeat it.
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
-    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0, from = b;
-    if (PAIR == 1 && j == 1) from = P_part_b0;
+    uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0;
+    uint from = OWN ? 0 : b;
+    if (PAIR == 1 && j == 1) from = IDS == 0 ? P_part_b0 : P_part_b0 + (b - param[ROW_at].z);
     if (PRODUCTS > 1) { /* all at once: no branch that a parameter decides keeps others from coming */
         const uvec4 parts = uvec4(P_begin, P_part_b);
         bool second = column >= parts.x, third = PRODUCTS > 2 && column >= parts.y;
@@ -216,11 +249,11 @@ vec2 biases;
 float residual;
 void fetch_added(const uvec4 at, const uint first) {
     uint row, column;
-    if ((DTYPE_BIAS == 0 && TAIL != TAIL_ADD) || !place_of_output(first, row, column)) return;
+    if (OWN || (DTYPE_BIAS == 0 && TAIL != TAIL_ADD) || !place_of_output(first, row, column)) return;
     uint part = part_of(column);
     if (part == 0) biases.x = bias_at(place_of_bias(at, column));
     else biases.x = bias_at(part == 1 ? P_part_bias0 + column - P_begin0 : P_part_bias1 + column - P_begin1);
-    if (PAIR == 1) biases.y = bias_at(P_part_bias0 + column);
+    if (PAIR == 1) biases.y = bias_at(P_part_bias0 + (IDS == 0 ? 0 : at.w) + column);
     if (TAIL == TAIL_ADD) residual = uintBitsToFloat(b0.d[P_tail + row * P_row.x + column * P_column.x]);
 }
 void write_output(const uvec4 at, const uint row, const uint column, const vec2 sum) {
@@ -233,6 +266,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
         return;
     }
     store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
+    if (SINGLE == 0) offset += at.x - param[ROW_at].x; /* of a pair: all three lie alike */
     if (PAIR == 1) {
         float other = finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
@@ -261,4 +295,36 @@ void write_outputs(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
         barrier();
     }
     if (has) write_output(at, row, column, own);
+}
+// The same where rows have an expert each: by weights, and their sum.
+void write_weighed(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
+    uint id = gl_LocalInvocationID.x, team = id / TEAM, lane = id % TEAM, column = first + team;
+    float own[OUTPUTS], total = 0;
+    [[unroll]] for (uint i = 0; i < OUTPUTS; i++) {
+        own[i] = LANES > 1 ? subgroupAdd(sum[i]) : sum[i];
+        if (!ALONE && lane % LANES == 0) partial[(team * OUTPUTS + i) * (SUMS + 1) + lane / LANES] = own[i];
+    }
+    if (!ALONE) {
+        barrier();
+        if (lane == 0)
+            [[unroll]] for (uint i = 0; i < OUTPUTS; i++) own[i] = total_of(team, i);
+        barrier();
+    }
+    if (column >= P_n || (lane > 0 && !ALONE)) return;
+    [[unroll]] for (uint i = 0; i < OUTPUTS; i++) {
+        float bias = bias_at(P_bias_at + expert_bias[i] + column * P_bias_stride);
+        precise float weighed = finished_with(own[i], 0, bias) * expert_weight[i], all = total + weighed;
+        total = all;
+        if (!ALONE || lane == i) b0.d[at.x + i * P_row.x + column * P_column.x] = floatBitsToUint(weighed);
+    }
+    if (lane > 0) return;
+    uint to = gl_WorkGroupID.z * P_n + column;
+    b3.d[P_part_c0 + to] = floatBitsToUint(total);
+    if (TAIL != TAIL_ADD) return;
+    precise float all = uintBitsToFloat(b3.d[P_tail + to]) + total;
+    b3.d[P_tail + to] = floatBitsToUint(all);
+}
+void write_results(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
+    if (OWN) write_weighed(at, first, sum);
+    else write_outputs(at, first, sum);
 }

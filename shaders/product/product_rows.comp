@@ -75,10 +75,18 @@ uvec2 place_of_chunk(const uint c) {
     return c / (pair / 4) * 2 * pair + c % (pair / 4) * 4 + uvec2(0, pair);
 }
 
+const uint EIGHTS = INNER / 8; // of a row; where rows have an expert each, INNER is their length
+// What an invocation fetches for part `i` of a column.
+eight fetched_part(const uint place, const uint i) {
+    return fetched(column_of_part(place, i, EIGHTS), 8 * part_in_row(i, EIGHTS));
+}
+
 void main() {
-    uint columns = P_n, inner = P_k, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
+    uint columns = P_n, inner = OWN ? ROWS * INNER : P_k, id = gl_LocalInvocationID.x;
+    uint lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     uvec4 at = batch_places(gl_WorkGroupID.z);
+    take_experts(at);
     uint place[COLUMNS];
     eight next[AHEAD][COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
@@ -86,7 +94,7 @@ void main() {
         if (FETCHED)
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
                 if (8 * (lane + TEAM * ahead) < inner)
-                    next[ahead][j] = fetched(place[j], 8 * (lane + TEAM * ahead));
+                    next[ahead][j] = fetched_part(place[j], lane + TEAM * ahead);
     }
     if (KIND != 0 || ADDED) take_norm(at.y);
     for (; first < columns; first += step) {
@@ -99,12 +107,13 @@ void main() {
             vec4 x[AHEAD][COLUMNS], y[AHEAD][COLUMNS], terms[AHEAD][COLUMNS];
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {
                 uint c = chunk + TEAM * ahead;
-                uvec2 k = place_of_chunk(c);
+                uvec2 k = place_of_chunk(part_in_row(c, EIGHTS));
                 [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                     x[ahead][j] = y[ahead][j] = vec4(0);
                     terms[ahead][j] = vec4(1, 1, 0, 0);
                     if (8 * c < inner)
-                        eight_b(next[ahead][j], place[j], k, x[ahead][j], y[ahead][j], terms[ahead][j]);
+                        eight_b(next[ahead][j], column_of_part(place[j], c, EIGHTS), k, x[ahead][j],
+                                y[ahead][j], terms[ahead][j]);
                 }
             }
             if (ends) following = lane;
@@ -113,13 +122,14 @@ void main() {
                 if (FETCHED)
                     [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
                         if (more && 8 * (following + TEAM * ahead) < inner)
-                            next[ahead][j] = fetched(place[j], 8 * (following + TEAM * ahead));
+                            next[ahead][j] = fetched_part(place[j], following + TEAM * ahead);
             }
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {
                 uint c = chunk + TEAM * ahead;
-                uvec2 k = place_of_chunk(c);
+                uvec2 k = place_of_chunk(part_in_row(c, EIGHTS));
                 if (8 * c >= inner) continue;
                 [[unroll]] for (uint row = 0; row < ROWS; row++) {
+                    if (OWN && row != row_of_part(c, EIGHTS)) continue;
                     vec4 p = four_a(at.y, row, k.x), q = four_a(at.y, row, k.y);
                     float p_sum = dot(p, vec4(1)), q_sum = dot(q, vec4(1));
                     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
@@ -131,7 +141,7 @@ void main() {
                 }
             }
         }
-        write_outputs(at, first, sum);
+        write_results(at, first, sum);
     }
     write_normal(at.y);
 }

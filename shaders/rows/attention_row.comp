@@ -11,6 +11,11 @@
 
 const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row of v; keys at a time
 const uint AT_ONCE = 4;                                 // values that are on their way at a time
+// Neighbors that share a key: an instruction that runs once takes longer than what it does, so that half the
+// numbers of a key take little more than half the time.
+const uint WISHED = DEPTH >= 256 ? 4 : DEPTH >= 64 ? 2 : 1, SHARE = DEPTH % (8 * WISHED) == 0 ? WISHED : 1;
+const uint KEYS = THREADS / SHARE;                      // at a time
+const uint OWN = DEPTH / SHARE;                         // numbers of a key that an invocation takes
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
@@ -43,14 +48,19 @@ DEFINE_EIGHT(eight_v, b3, w3)
 // Keys and values of 16 bits are fetched ahead of their use, as they lie: an invocation's key, and the first
 // eights of AT_ONCE values. The newest ones are not there yet.
 const bool FETCHES = HALVES && DEPTH <= 256;
-uvec4 next_key[FETCHES ? DEPTH / 8 : 1], next_values[AT_ONCE];
+uvec4 next_key[FETCHES ? OWN / 8 : 1], next_values[AT_ONCE];
 
 bool is_newest(const uint key) {
     return TURNS != 0 && key == P_newest;
 }
+// The first number that the invocation takes of its key.
+uint own_first() {
+    return gl_LocalInvocationID.x % SHARE * OWN;
+}
 void fetch_key(const uint row, const uint key, const uint end) {
     if (!FETCHES || key >= end || is_newest(key)) return;
-    [[unroll]] for (uint i = 0; i < DEPTH / 8; i++) next_key[i] = w2.d[((row + key * P_row.z) >> 3) + i];
+    uint first = (row + key * P_row.z + own_first()) >> 3;
+    [[unroll]] for (uint i = 0; i < OWN / 8; i++) next_key[i] = w2.d[first + i];
 }
 // Eights at `column` of values first, first + step .. of those from key0 on, up to `here`.
 void fetch_values(const uint row, const uint key0, const uint first, const uint step, const uint here) {
@@ -65,17 +75,18 @@ vec4 newest_four(const uint i) { /* of a cache of f32 */
 }
 void take_newest_key(const uint key) {
     if (!FETCHES || !is_newest(key)) return;
-    [[unroll]] for (uint i = 0; i < DEPTH / 8; i++) next_key[i] = newest_words[i];
+    [[unroll]] for (uint i = 0; i < OWN / 8; i++) next_key[i] = newest_words[own_first() / 8 + i];
 }
-void key_eight(const uint e, const uint key, const uint i, out vec4 x, out vec4 y) {
+void key_eight(const uint e, const uint key, const uint i, out vec4 x, out vec4 y) { /* i: of its own */
+    uint place = own_first() + i;
     if (!FETCHES && is_newest(key)) {
-        x = newest_four(i);
-        y = newest_four(i + 4);
+        x = newest_four(place);
+        y = newest_four(place + 4);
     } else if (FETCHES) {
         x = four_halves(CACHE, next_key[i / 8].xy);
         y = four_halves(CACHE, next_key[i / 8].zw);
     } else {
-        eight_k(e, i, x, y);
+        eight_k(e, place, x, y);
     }
 }
 void value_eight(const uint e, const uint key, const uint i, const uvec4 fetched, out vec4 x, out vec4 y) {
@@ -120,6 +131,18 @@ float sum_of_all(float x) {
     return x;
 }
 
+// Of those who share a key, in all of them.
+float sum_of_sharers(float x) {
+    if (SHARE == 1) return x;
+    uint lane = gl_LocalInvocationID.x, first = lane - lane % SHARE;
+    weights[lane] = x;
+    barrier();
+    x = weights[first];
+    [[unroll]] for (uint i = 1; i < SHARE; i++) x += weights[first + i];
+    barrier();
+    return x;
+}
+
 // Where the parts of a query of a head lie.
 uint parts_at(const uint s) {
     return P_parts_at +
@@ -155,7 +178,7 @@ void main() {
     uvec2 range = keys_of(s, s);
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
-    fetch_key(at.z, begin + lane, end);
+    fetch_key(at.z, begin + lane / SHARE, end);
     if (TURNS != 0) {
         bool sees = P_newest >= begin && P_newest < end, keeps = sees && gl_WorkGroupID.y % P_group == 0;
         make_rows(gl_WorkGroupID.y, sees, part == 0, keeps);
@@ -168,27 +191,30 @@ void main() {
     }
     float most = -INF, total = 0;
     vec4 low = vec4(0), high = vec4(0);
-    for (uint key0 = begin; key0 < end; key0 += THREADS) {
-        uint key = key0 + lane;
-        uint here = min(THREADS, end - key0);
-        float score = -INF;
+    for (uint key0 = begin; key0 < end; key0 += KEYS) {
+        uint key = key0 + lane / SHARE;
+        uint here = min(KEYS, end - key0);
+        float score = -INF, sum_of_dots = 0;
         if (group < GROUPS) fetch_values(at.w + column, key0, group, GROUPS, here);
         if (key < end) {
             take_newest_key(key);
             vec4 dots = vec4(0);
-            [[unroll]] for (uint i = 0; i < DEPTH; i += 8) {
+            [[unroll]] for (uint i = 0; i < OWN; i += 8) {
                 vec4 x, y;
                 key_eight(at.z + key * P_row.z, key, i, x, y);
-                dots += query[i / 4] * x + query[i / 4 + 1] * y;
+                uint place = (own_first() + i) / 4;
+                dots += query[place] * x + query[place + 1] * y;
             }
-            score = score_of(dot(dots, vec4(1)), mask_at, s, key);
+            sum_of_dots = dot(dots, vec4(1));
         }
-        fetch_key(at.z, key + THREADS, end);
+        sum_of_dots = sum_of_sharers(sum_of_dots);
+        if (key < end) score = score_of(sum_of_dots, mask_at, s, key);
+        fetch_key(at.z, key + KEYS, end);
         float fresh = max(most, most_of_all(score)), rescale = most == -INF ? 0 : my_exp(most - fresh);
         float weight = score == -INF ? 0 : my_exp(score - fresh);
         most = fresh;
-        total = total * rescale + weight;
-        weights[lane] = weight;
+        total = total * rescale + (lane % SHARE == 0 ? weight : 0);
+        if (lane % SHARE == 0) weights[lane / SHARE] = weight;
         barrier();
         low *= rescale;
         high *= rescale;

@@ -1,33 +1,58 @@
-// linear_attention.comp - a column of a head's memory an invocation: it decays, is written to and read position
-// by position, where it lies in the result. f32; nothing is erased.
+// linear_attention.comp - columns of a head's memory, which decay, are written to and read position by
+// position, where they lie in the result: a workgroup takes COLUMNS of them, and PARTS invocations share the
+// keys of one. f32; nothing is erased.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "tables/linear_attention.glsl"
 
 #include "common/common.glsl"
 #include "common/number.glsl"
 #include "math/math_exp.glsl"
 
+const uint PARTS = THREADS / COLUMNS, AT_ONCE = 4; // keys of an invocation on their way together
+shared float sums[THREADS];
+
 void main() {
-    uint i = group_index() * THREADS + gl_LocalInvocationID.x;
-    if (i >= P_heads * P_values) return;
-    uint head = i / P_values, column = i % P_values;
+    uint id = gl_LocalInvocationID.x, blocks = (P_values + COLUMNS - 1) / COLUMNS, part = id / COLUMNS;
+    uint head = group_index() / blocks, column = group_index() % blocks * COLUMNS + id % COLUMNS;
+    if (head >= P_heads) return;
+    bool there = column < P_values;
+    if (!there) column = 0;
     uvec4 from = P_at + head * P_head;
     uint to = P_out_at + head * P_out_head + column * P_out_column, memory = to + P_length * P_out_row;
     uint state = from.w + column * P_column.w, decay = P_decay_at + head * P_decay.x + column * P_decay.w;
-    if (P_length == 0)
-        for (uint k = 0; k < P_keys; k++) b0.d[memory + k * P_out_row] = b5.d[state + k * P_row.w];
+    if (P_length == 0 && there)
+        for (uint k = part; k < P_keys; k += PARTS) b0.d[memory + k * P_out_row] = b5.d[state + k * P_row.w];
     for (uint t = 0; t < P_length; t++) {
         uvec4 row = from + t * P_row;
-        float v = uintBitsToFloat(b3.d[row.z + column * P_column.z]), y = 0;
-        for (uint k = 0; k < P_keys; k++) {
-            uint there = memory + k * P_out_row;
-            float m = uintBitsToFloat(t == 0 ? b5.d[state + k * P_row.w] : b0.d[there]);
-            m *= my_exp(uintBitsToFloat(b4.d[decay + t * P_decay.y + k * P_decay.z]));
-            m += uintBitsToFloat(b2.d[row.y + k * P_column.y]) * v;
-            b0.d[there] = floatBitsToUint(m);
-            y += uintBitsToFloat(b1.d[row.x + k * P_column.x]) * m;
+        uint left = decay + t * P_decay.y;
+        float v = uintBitsToFloat(b3.d[row.z + column * P_column.z]), y = 0, same = 0;
+        if (P_decay.z == 0) same = my_exp(uintBitsToFloat(b4.d[left]));
+        for (uint first = part; first < P_keys; first += PARTS * AT_ONCE) {
+            float m[AT_ONCE], q[AT_ONCE], written[AT_ONCE], kept[AT_ONCE];
+            [[unroll]] for (uint i = 0; i < AT_ONCE; i++) {
+                uint k = min(first + i * PARTS, P_keys - 1), here = memory + k * P_out_row;
+                m[i] = uintBitsToFloat(t == 0 ? b5.d[state + k * P_row.w] : b0.d[here]);
+                q[i] = uintBitsToFloat(b1.d[row.x + k * P_column.x]);
+                written[i] = uintBitsToFloat(b2.d[row.y + k * P_column.y]);
+                kept[i] = P_decay.z == 0 ? same : uintBitsToFloat(b4.d[left + k * P_decay.z]);
+            }
+            [[unroll]] for (uint i = 0; i < AT_ONCE; i++) {
+                uint k = first + i * PARTS;
+                if (k >= P_keys) break;
+                m[i] *= P_decay.z == 0 ? same : my_exp(kept[i]);
+                m[i] += written[i] * v;
+                if (there) b0.d[memory + k * P_out_row] = floatBitsToUint(m[i]);
+                y += q[i] * m[i];
+            }
         }
-        b0.d[to + t * P_out_row] = floatBitsToUint(y);
+        sums[id] = y;
+        barrier();
+        if (part == 0 && there) {
+            for (uint i = 1; i < PARTS; i++) y += sums[id + i * COLUMNS];
+            b0.d[to + t * P_out_row] = floatBitsToUint(y);
+        }
+        barrier();
     }
 }

@@ -43,3 +43,4 @@ const uint THREADS = 256;
 #define P_out_row param[6].w
 #define ROW_out_column 7
 #define P_out_column param[7].x
+const uint COLUMNS = 32;

@@ -11,6 +11,7 @@ layout(constant_id = 22) const uint INNER = 32;
 layout(constant_id = 23) const uint LANES = 1;
 layout(constant_id = 24) const uint PRODUCTS = 1;
 layout(constant_id = 25) const uint STAGED = 0;
+layout(constant_id = 26) const uint EXPERTS = 0;
 const uint TAIL_NONE = 0;
 const uint TAIL_ADD = 1;
 const uint TAIL_SILU = 2;

@@ -41,7 +41,7 @@ enum {
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
     OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
-    OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
+    OXI_VK_HELD_IN = 4,                /* operands of a call that is held back */
     OXI_VK_GROUP = 3,                  /* products of one dispatch, at most */
     OXI_VK_KEPT = 16,                  /* chunks that wait for calls that are held back, */
     OXI_VK_KEPT_BYTES = 1 << 20,       /* and the most that one of them has */
@@ -262,6 +262,28 @@ typedef struct oxi_vk_held_turn {
     bool normed, turned, copied;
 } oxi_vk_held_turn;
 
+/* A product of two tensors that is held back with what is done to it in place (steps.c). */
+typedef struct oxi_vk_steps {
+    oxi_vk_held_call first;
+    int count;                         /* with the first; 0: nothing is held */
+    uint32_t codes;
+    oxi_vk_chunk *chunk[2 * OXI_VK_STEPS_MOST]; /* of two tensors a step, or NULL */
+    uint32_t at[2 * OXI_VK_STEPS_MOST];
+} oxi_vk_steps;
+
+/* A router's calls that are held back (routing.c). Results are what route.comp gives, by its numbers. */
+typedef struct oxi_vk_routing {
+    oxi_vk_held_call call[2];          /* what makes scores and choices of the numbers, before topk */
+    int calls;                         /* of those, before topk; 0 and not `chosen`: nothing is held */
+    bool chosen;                       /* by topk: then one dispatch gives all of it */
+    uint32_t scores, biased, picked, late, given;
+    int shown;                         /* the result that the next call may be of */
+    int64_t rows, experts, used;
+    float least, scale;
+    oxi_vk_chunk *chunk[OXI_VK_ROUTE_RESULTS], *numbers, *bias, *indices;
+    uint32_t at[OXI_VK_ROUTE_RESULTS], numbers_at, bias_at, indices_at;
+} oxi_vk_routing;
+
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
     bool open, lost, shared;
@@ -331,13 +353,16 @@ typedef struct oxi_vk_device {
     oxi_vk_host_buffer params;
 
     /* fuse.c */
-    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope;
+    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope, weigh, slots;
     int held_products, kept_count;
     bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
+    bool held_weigh, held_slots;       /* of a product by experts that is held */
     oxi_vk_held_turn turn[2];          /* of q and k, set aside for the attention that they are made for */
     int held_turns;
     oxi_vk_held_call store;            /* the copy of v into its cache */
     bool held_store;
+    oxi_vk_routing routing;
+    oxi_vk_steps steps;
     oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */
     bool norm_written;                 /* a product that met the held norm has written its result */
 

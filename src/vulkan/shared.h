@@ -43,7 +43,29 @@ enum {
     OXI_VK_NORM_ADDED = 32,           /* rms_norm of other rows is added first */
     OXI_VK_NORM_APART = 64            /* what is written lies in block 4, where no biases are */
 };
+enum { OXI_VK_STEPS_MUL, OXI_VK_STEPS_ADDCMUL, OXI_VK_STEPS_ADD, OXI_VK_STEPS_SILU }; /* of steps.comp */
+enum { OXI_VK_ROUTE_SOFTMAX = 1, OXI_VK_ROUTE_SIGMOID }; /* what a router's scores are of its numbers */
+/* What route.comp gives beside indices: scores, the same with a bias, the largest of them, scores at their
+ * places, their softmax; the sum of weights, at least a bound, what they are divided by it and multiplied;
+ * indices as i32. */
 enum {
+    OXI_VK_ROUTE_SCORES,
+    OXI_VK_ROUTE_CHOICE,
+    OXI_VK_ROUTE_VALUES,
+    OXI_VK_ROUTE_PICKED,
+    OXI_VK_ROUTE_LATE,
+    OXI_VK_ROUTE_SUM,
+    OXI_VK_ROUTE_BOUND,
+    OXI_VK_ROUTE_SHARES,
+    OXI_VK_ROUTE_SCALED,
+    OXI_VK_ROUTE_IDS,
+    OXI_VK_ROUTE_RESULTS
+};
+enum {
+    OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
+    OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen */
+    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp */
+    OXI_VK_STEPS_MOST = 8,            /* of a dispatch of steps.comp */
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
     OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */

@@ -51,7 +51,7 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     /* weights that stream are computed with tile by tile, as they come */
     if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
         model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.buckets > 0 ||
-        oxi_llm_has_states(model))
+        !oxi_llm_states_go_ahead(model))
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
@@ -109,6 +109,7 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
                         "llm: recurrent layers cannot forget positions %lld to %lld, only all of them",
                         (long long)length, (long long)context->length - 1);
     if (length == 0) oxi_llm_clear_states(context);
+    if (context->states) context->ahead = 0; /* the step that is recorded goes on from the old ones */
     context->length = length;
     context->pending = -1;
     return OX_OK;
@@ -355,16 +356,25 @@ static int64_t oxi_llm_start_step(ox_llm_context *context, int32_t token) {
     const int32_t next[2] = {token, (int32_t)context->length};
     int64_t number = context->ahead;
     context->ahead = 0;
-    if (context->ahead_at == context->length && device->ahead->start(device, number, next)) return number;
+    const bool there = context->ahead_at == context->length && device->ahead->start(device, number, next);
+    oxi_llm_take_recorded(context, there);
+    if (there) return number;
     number = oxi_llm_record_step(context, context->length);
-    return device->ahead->start(device, number, next) ? number : 0;
+    if (device->ahead->start(device, number, next)) return number;
+    oxi_llm_settle_states(context, false);
+    return 0;
 }
 
 /* Records the step after this one, if its keys and values have room. */
 static void oxi_llm_look_ahead(ox_llm_context *context) {
     const int64_t position = context->length + 1, layers = context->model->config.layers;
-    if (context->keys[layers - 1]->shape[1] <= position) return; /* all layers have the same room */
+    int64_t room = context->capacity, i = 0;
+    while (i < layers && !context->keys[i]) i++;
+    if (i < layers) room = context->keys[i]->shape[1]; /* all layers have the same */
+    if (room <= position) return;
+    oxi_llm_go_on_from_written(context);
     context->ahead = oxi_llm_record_step(context, position);
+    oxi_llm_keep_recorded(context, context->ahead != 0);
 }
 
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits) {
@@ -381,6 +391,8 @@ OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float
     if (!number) return oxi_llm_run(context, &token, 1, false, true, logits);
     oxi_llm_look_ahead(context);
     status = device->ahead->take(device, number, logits);
+    oxi_llm_settle_states(context, status == OX_OK);
+    if (status) context->ahead = 0;
     if (status) return status;
     context->length++;
     context->pending = -1;

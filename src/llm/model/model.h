@@ -332,7 +332,8 @@ struct ox_llm_context {
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
-    oxi_llm_state *states, *written; /* a layer's: so far, and of the tokens that run; NULL = no mixers */
+    /* a layer's: so far, of the tokens that run, and of the step that is recorded ahead; NULL = no mixers */
+    oxi_llm_state *states, *written, *recorded;
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */

@@ -119,6 +119,12 @@ static const uint32_t oxi_vk_code_select[] = {
 static const uint32_t oxi_vk_code_pattern[] = {
 #include "vulkan/spirv/pattern.inc"
 };
+static const uint32_t oxi_vk_code_steps[] = {
+#include "vulkan/spirv/steps.inc"
+};
+static const uint32_t oxi_vk_code_route[] = {
+#include "vulkan/spirv/route.inc"
+};
 static const uint32_t oxi_vk_code_linear_attention[] = {
 #include "vulkan/spirv/linear_attention.inc"
 };

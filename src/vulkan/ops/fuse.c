@@ -8,28 +8,13 @@
  *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
  *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
  *     copies of k and v, attention to both                     the same
+ *     a router's scores, the best of them, their weights       routing (rows/routing.c)
+ *     gate and up by experts, silu(gate) up                    product[]
+ *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
+ *     s = a b, s += c d, s += bias, silu(s)                    steps (steps.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
-enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 12 }; /* at once */
-
-/* With its tensors and their storages as they were: those may be gone when the call is recorded, but not the
- * memory (oxi_vk_keep). */
-static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
-    held->call = *call;
-    for (int i = 0; i < call->in_count && i < OXI_VK_HELD_IN; i++) {
-        held->in[i] = call->in[i];
-        if (!call->in[i]) continue;
-        held->operand[i] = *call->in[i];
-        held->storage[i] = *call->in[i]->storage;
-        held->operand[i].storage = &held->storage[i];
-        held->in[i] = &held->operand[i];
-    }
-    held->call.in = held->in;
-    held->result = *call->out[0];
-    held->result_storage = *call->out[0]->storage;
-    held->result.storage = &held->result_storage;
-    held->call.out[0] = &held->result;
-}
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 17 }; /* at once */
 
 /* All that are held; their number. */
 static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
@@ -45,6 +30,10 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
         if (turn->copied) out[count++] = &turn->copy;
     }
     if (d->held_store) out[count++] = &d->store;
+    if (d->held_weigh) out[count++] = &d->weigh;
+    if (d->held_slots) out[count++] = &d->slots;
+    if (d->steps.count > 0) out[count++] = &d->steps.first;
+    for (int i = 0; i < d->routing.calls; i++) out[count++] = &d->routing.call[i];
     if (d->held_heads) out[count++] = &d->heads;
     if (d->held_rope) out[count++] = &d->rope;
     return count;
@@ -52,7 +41,10 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
     d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = false;
+    d->held_weigh = d->held_slots = false;
     d->held_products = d->held_turns = 0;
+    d->routing.calls = d->steps.count = 0;
+    d->routing.chosen = false;
     for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
     d->kept_count = 0;
 }
@@ -60,7 +52,8 @@ static void oxi_vk_let_go(oxi_vk_device *d) {
 /* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     oxi_vk_held_call *held[OXI_VK_HELD_CALLS];
-    bool used = false;
+    bool used = oxi_vk_steps_use(&d->steps, chunk) ||
+                (oxi_vk_is_routed(d) && oxi_vk_route_uses(&d->routing, chunk));
     for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
         used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
         for (int k = 0; k < held[i]->call.in_count; k++)
@@ -76,15 +69,6 @@ static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
 }
 
 /* ---- what goes together -------------------------------------------------------------------------------- */
-
-static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
-    return t->dtype == OX_F32 && ox_is_contiguous(t);
-}
-
-/* Of f32 in quads that shaders reach. */
-static bool oxi_vk_is_quads(const ox_tensor *t) {
-    return oxi_vk_is_plain_f32(t) && oxi_vk_element_at(t) % 4 == 0;
-}
 
 /* A norm over the last dim of few rows, which every workgroup of a product could take again. */
 static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
@@ -135,7 +119,8 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a product can share a dispatch with the held ones. */
 static bool oxi_vk_joins_products(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || first->exact != call->exact)
+    if (d->held_products == 0 || d->held_products == OXI_VK_GROUP || oxi_vk_holds_experts(d) ||
+        first->exact != call->exact)
         return false;
     if (first->attr.activation.activation || call->attr.activation.activation) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *bias = first->in[2];
@@ -163,6 +148,7 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0];
     if (d->held_products != 1 || call->in_count != 2 || call->attr.scale.scale != 1) return false;
+    if (oxi_vk_holds_experts(d)) return oxi_vk_adds_experts(d, call);
     if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
         return false;
     if (ox_numel(x) != ox_numel(product->out[0])) return false; /* it is spread over more rows */
@@ -173,7 +159,7 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
 /* An activation of the held product's result, in its place. */
 static bool oxi_vk_activates_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
-    return d->held_products == 1 && !product->attr.activation.activation &&
+    return d->held_products == 1 && !oxi_vk_holds_experts(d) && !product->attr.activation.activation &&
            oxi_vk_same_memory(call->in[0], product->out[0]) &&
            oxi_vk_same_memory(call->out[0], product->out[0]);
 }
@@ -202,7 +188,7 @@ static ox_tensor oxi_vk_half(const ox_tensor *t, bool second, int dim) {
 /* A gate over the two halves of the only product's result, in the first one's place. */
 static bool oxi_vk_gates_halves(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
-    if (d->held_products != 1 || product->attr.activation.activation) return false;
+    if (d->held_products != 1 || oxi_vk_holds_experts(d) || product->attr.activation.activation) return false;
     const ox_tensor *c = product->out[0];
     int last = c->ndim - 1;
     if (c->shape[last] % 2 != 0) return false;
@@ -306,11 +292,16 @@ static void oxi_vk_set_key_aside(oxi_vk_device *d, const oxi_call *copy) {
 /* Records the held products, with what makes their a before them and `tail` (or NULL) behind. */
 static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) {
     oxi_vk_product_group group;
+    if (oxi_vk_holds_experts(d) && d->held_products == 2 && !tail) { /* only a gate makes one of them */
+        ox_status first = oxi_vk_product_run(d, &d->product[0].call);
+        d->held_products = 0;
+        return first == OX_OK ? oxi_vk_product_run(d, &d->product[1].call) : first;
+    }
     memset(&group, 0, sizeof group);
     group.products = d->held_products;
     for (int i = 0; i < d->held_products; i++) group.product[i] = &d->product[i].call;
     group.pair = group.products == 2 && tail;
-    if (oxi_vk_meets_norm(d, group.product[0])) {
+    if (!oxi_vk_holds_experts(d) && oxi_vk_meets_norm(d, group.product[0])) {
         if (d->held_norm) group.norm = &d->norm.call;
         if (d->held_post) group.post = &d->post.call;
         if (d->held_post) group.x = d->sum.call.out[0];
@@ -318,9 +309,16 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
         d->norm_written = true;
     }
     group.tail = tail;
+    if (d->held_slots) group.weigh = &d->weigh.call;
+    if (d->held_slots) group.sum = &d->slots.call;
+    const bool weighs = d->held_weigh && !d->held_slots;
     d->held_products = 0;
+    d->held_weigh = d->held_slots = false;
     oxi_vk_time_call(d, group.product[0]);
-    return oxi_vk_product_group_run(d, &group);
+    const ox_status status = oxi_vk_product_group_run(d, &group);
+    if (status != OX_OK || !weighs) return status;
+    oxi_vk_time_call(d, &d->weigh.call);
+    return oxi_vk_map(d, &d->weigh.call);
 }
 
 /* The two halves of the held product as two products, with a gate behind them. */
@@ -389,6 +387,8 @@ static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
 /* Records whatever is held. */
 static ox_status oxi_vk_flush(oxi_vk_device *d) {
     ox_status status = d->held_products > 0 ? oxi_vk_record_products(d, NULL) : OX_OK;
+    if (status == OX_OK) status = oxi_vk_route_record(d);
+    if (status == OX_OK) status = oxi_vk_steps_record(d);
     if (status == OX_OK) return oxi_vk_flush_rest(d);
     oxi_vk_let_go(d);
     return status;
@@ -413,6 +413,32 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     d->held_products = 1;
     *joined = true;
     return OX_OK;
+}
+
+static ox_status oxi_vk_join_experts(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    const bool joins = oxi_vk_can_hold_experts(d, call);
+    ox_status status = OX_OK;
+    if (!joins || !oxi_vk_joins_experts(d, call)) status = oxi_vk_flush(d);
+    if (status != OX_OK || !joins) return status;
+    oxi_vk_hold(&d->product[d->held_products++], call);
+    *joined = true;
+    return OX_OK;
+}
+
+/* Holds a call that is of what is held, or records all. */
+static ox_status oxi_vk_join_held(oxi_vk_device *d, oxi_vk_held_call *held, bool *is_held, bool fits,
+                                  const oxi_call *call, bool *joined) {
+    if (!fits) return oxi_vk_flush(d);
+    oxi_vk_hold(held, call);
+    *is_held = *joined = true;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_join_mul(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    const bool weighs = oxi_vk_weighs_experts(d, call);
+    const ox_status status = oxi_vk_join_held(d, &d->weigh, &d->held_weigh, weighs, call, joined);
+    if (status == OX_OK && !*joined) *joined = oxi_vk_steps_begin(d, call);
+    return status;
 }
 
 static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *joined) {
@@ -523,8 +549,26 @@ static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, b
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
+    if (oxi_vk_routes_on(d, call) || oxi_vk_steps_on(d, call)) {
+        *joined = true;
+        return OX_OK;
+    }
+    if (oxi_vk_is_routed(d) || oxi_vk_is_route(call)) {
+        ox_status status = oxi_vk_flush(d);
+        if (status != OX_OK) return status;
+        *joined = oxi_vk_is_route(call) && oxi_vk_route_begins(d, call);
+        if (*joined) return OX_OK;
+    }
+    if (d->steps.count > 0) {
+        ox_status status = oxi_vk_flush(d);
+        if (status != OX_OK) return status;
+    }
     switch (row->role) {
     case OXI_VK_JOINS_PRODUCT: return oxi_vk_join_product(d, call, joined);
+    case OXI_VK_JOINS_EXPERTS: return oxi_vk_join_experts(d, call, joined);
+    case OXI_VK_JOINS_WEIGHTS: return oxi_vk_join_mul(d, call, joined);
+    case OXI_VK_JOINS_SLOTS:
+        return oxi_vk_join_held(d, &d->slots, &d->held_slots, oxi_vk_sums_experts(d, call), call, joined);
     case OXI_VK_JOINS_SUM: return oxi_vk_join_sum(d, call, joined);
     case OXI_VK_JOINS_GATE: return oxi_vk_join_gate(d, call, joined);
     case OXI_VK_JOINS_NORM: return oxi_vk_join_norm(d, call, joined);

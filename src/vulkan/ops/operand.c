@@ -63,6 +63,16 @@ static bool oxi_vk_fits(const ox_tensor *t) {
     return ox_numel(t) < (int64_t)1 << 32;
 }
 
+/* Element behind element. */
+static bool oxi_vk_is_plain_f32(const ox_tensor *t) {
+    return t->dtype == OX_F32 && ox_is_contiguous(t);
+}
+
+/* Of f32 in quads that shaders reach. */
+static bool oxi_vk_is_quads(const ox_tensor *t) {
+    return oxi_vk_is_plain_f32(t) && oxi_vk_element_at(t) % 4 == 0;
+}
+
 static void oxi_vk_bind(oxi_vk_dispatch *dispatch, int binding, const ox_tensor *t, bool writes) {
     dispatch->use[binding].chunk = oxi_vk_chunk_of(t);
     dispatch->use[binding].writes = writes;
@@ -119,6 +129,25 @@ static void oxi_vk_walk_add(oxi_walk *w, const ox_tensor *t) {
 /* The first element of a walk's operand, after it was made ready. */
 static uint32_t oxi_vk_walk_at(const oxi_walk *w, int operand) {
     return (uint32_t)(((uint64_t)(uintptr_t)w->base[operand] - OXI_VK_ORIGIN) / (uint64_t)w->bytes[operand]);
+}
+
+/* Holds a call back (fuse.c), with its tensors and their storages as they were: those may be gone when the
+ * call is recorded, but not the memory (oxi_vk_keep). */
+static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
+    held->call = *call;
+    for (int i = 0; i < call->in_count && i < OXI_VK_HELD_IN; i++) {
+        held->in[i] = call->in[i];
+        if (!call->in[i]) continue;
+        held->operand[i] = *call->in[i];
+        held->storage[i] = *call->in[i]->storage;
+        held->operand[i].storage = &held->storage[i];
+        held->in[i] = &held->operand[i];
+    }
+    held->call.in = held->in;
+    held->result = *call->out[0];
+    held->result_storage = *call->out[0]->storage;
+    held->result.storage = &held->result_storage;
+    held->call.out[0] = &held->result;
 }
 
 static uint32_t oxi_vk_float_bits(double value) {

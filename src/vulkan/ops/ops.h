@@ -25,6 +25,9 @@ static ox_status oxi_vk_fault_error(const oxi_vk_fault *found);
 typedef enum oxi_vk_joins {
     OXI_VK_JOINS_NOTHING,
     OXI_VK_JOINS_PRODUCT,
+    OXI_VK_JOINS_EXPERTS,
+    OXI_VK_JOINS_WEIGHTS,
+    OXI_VK_JOINS_SLOTS,
     OXI_VK_JOINS_SUM,
     OXI_VK_JOINS_GATE,
     OXI_VK_JOINS_ACTIVATION,

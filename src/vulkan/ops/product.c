@@ -29,6 +29,7 @@ typedef struct oxi_vk_tiling {
 typedef struct oxi_vk_product {
     oxi_product_form form;    /* of block types, b is */
     int64_t whole_m, whole_n; /* of the call that this is a part of: they decide in what order is summed */
+    bool own;                 /* each row has an expert of its own, and results are weighed and summed */
     bool weights;             /* b is a layer's: what meets it may be rounded */
     bool rough;               /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
@@ -242,7 +243,8 @@ typedef struct oxi_vk_product_group {
     bool writes_normal;    /* its result is not in memory yet */
     const oxi_call *post;  /* rms_norm whose result is to be added to x, which the norm or a is of */
     const ox_tensor *x;    /* with post */
-    const oxi_call *tail;  /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    const oxi_call *weigh, *sum; /* mul_ of the only product's result, of experts, and its sum; or NULL */
+    const oxi_call *tail;  /* add_ of the only product or that sum, silu_mul or gelu_mul of both, or NULL */
     const oxi_call *whole; /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
@@ -263,6 +265,11 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     case OX_Q6_K: return 4;
     default: return 0;
     }
+}
+
+/* What is added to a product's columns, or NULL. */
+static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
+    return product->in[product->op == OXI_OP_linear_experts ? 3 : 2];
 }
 
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
@@ -297,20 +304,20 @@ static uint32_t oxi_vk_stage_words(uint32_t lanes) {
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
- * made: a is not what lies in memory, but made by each workgroup. */
+ * made: a is not what lies in memory, but made by each workgroup. own: each row has an expert of its own. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
-                                bool pair, bool made) {
+                                bool pair, bool made, bool own) {
     const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
     const uint32_t parts = oxi_vk_dot_parts(p->form.t[2]->dtype);
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
     f.lines = oxi_vk_dot_lines(d);
-    f.columns = pair || (n >= 2048 && m <= 4) ? 2 : 1;
+    f.columns = pair || (n >= 2048 && m <= 4 && !own) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
-    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && oxi_vk_few_lanes(d) >= 4) {
+    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && !own && oxi_vk_few_lanes(d) >= 4) {
         oxi_vk_few staged = f;
         staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(oxi_vk_few_lanes(d));
         f.staged = oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
@@ -318,10 +325,10 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
     if (!f.dot) f.lines = OXI_VK_LINES;
     if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
-    uint32_t units = f.dot ? k / 16 / parts : k / 16;
+    uint32_t units = (f.dot ? k / 16 / parts : k / 16) * (own ? m : 1);
     const int64_t enough = f.dot ? OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES / 2 : 8191; /* lines */
     while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
-    f.ahead = f.dot || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    f.ahead = f.dot || own || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
 }
 
@@ -340,7 +347,8 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->products = 1;
     few->staged = f->staged;
     few->lanes = oxi_vk_few_lanes(d);
-    few->inner = f->shared ? (uint32_t)p->form.k : 32;
+    few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
+    few->experts = p->own;
     const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
     if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
@@ -364,7 +372,8 @@ static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_produc
                                     oxi_vk_dispatch *dispatch, int *more) {
     uint32_t columns = params->n;
     for (int i = 1; i < g->products; i++) {
-        const ox_tensor *b = g->product[i]->in[1], *bias = g->product[i]->in[2], *c = g->product[i]->out[0];
+        const ox_tensor *b = g->product[i]->in[1], *c = g->product[i]->out[0],
+                        *bias = oxi_vk_bias_of(g->product[i]);
         params->begin[i - 1] = columns;
         params->part_b[i - 1] = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
         params->part_c[i - 1] = oxi_vk_element_at(c);
@@ -418,11 +427,23 @@ static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product
     oxi_vk_bind(dispatch, dispatch->use[3].chunk ? (*more)++ : 3, weight, false);
 }
 
+/* Weights lie where the numbers of experts do. */
+static void oxi_vk_product_weighed(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                   oxi_vk_dispatch *dispatch, int *more) {
+    const ox_tensor *ids = g->product[0]->in[2];
+    params->row[3] = (uint32_t)ids->stride[1];
+    params->part_b[0] = oxi_vk_element_at(g->weigh->in[1]);
+    params->part_c[0] = oxi_vk_element_at(g->sum->out[0]);
+    oxi_vk_bind(dispatch, (*more)++, g->weigh->in[1], false);
+    oxi_vk_bind(dispatch, (*more)++, g->sum->out[0], true);
+}
+
 /* What the group has beside its first product. */
 static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                   oxi_vk_dispatch *dispatch) {
     int more = OXI_VK_BINDINGS;
     if (g->products > 1) oxi_vk_product_parts_of(g, params, dispatch, &more);
+    if (g->sum) oxi_vk_product_weighed(g, params, dispatch, &more);
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
         dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
@@ -578,7 +599,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
         int64_t more = 0;
         for (int i = 1; i < group->products && !group->pair; i++) more += group->product[i]->in[1]->shape[0];
         oxi_vk_few f = oxi_vk_few_of(d, p, p->whole_n + more, special->a_wide, group->pair,
-                                     group->norm || group->post);
+                                     group->norm || group->post, p->own);
         oxi_vk_product_few(d, p, &f, p->form.n + more, group->pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
@@ -674,6 +695,15 @@ static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_gro
     return status;
 }
 
+/* Slots become rows, which have an expert each: what is summed over them is one product. */
+static void oxi_vk_product_by_slots(oxi_vk_product *p) {
+    oxi_product_form *form = &p->form;
+    p->own = true;
+    p->whole_m = form->m = form->shape[1];
+    for (int i = 0; i < 2; i++) form->row[i] = form->stride[i][1];
+    form->ndim = form->shape[0] > 1;
+}
+
 /* Large weights are expanded some columns at a time. */
 static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
     oxi_vk_product p = oxi_vk_product_of(group->product[0], group->whole);
@@ -681,6 +711,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_status status = OX_OK;
     if (ox_numel(p.form.t[0]) == 0) return OX_OK;
     p.rough = p.weights && !group->product[0]->exact;
+    if (group->sum) oxi_vk_product_by_slots(&p);
     ox_dtype expand = p.form.k > 0 ? oxi_vk_product_expands(d, &p) : OX_DTYPE_NONE;
     int64_t each = p.form.n;
     if (expand != OX_DTYPE_NONE && p.form.ndim == 0) {

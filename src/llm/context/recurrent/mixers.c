@@ -65,6 +65,34 @@ static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_ten
     return out;
 }
 
+/* Runs a chain of ops over tensors, in one pass. */
+static ox_tensor *oxi_llm_chained(const char *text, ox_tensor *const *in, int count) {
+    const double no_numbers = 0;
+    ox_tensor *out = NULL;
+    for (int i = 0; i < count; i++)
+        if (!in[i]) return NULL;
+    return oxi_chain_run(text, in, count, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+}
+
+/* A single position, of steps before softplus, with what skips the state and the gate: [1, channels]. */
+static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
+                                    ox_tensor *b, ox_tensor *c, ox_tensor *gate) {
+    const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(1, m->value, m->key));
+    ox_tensor *written[2] = {steps, x}, *decay[2] = {steps, p[OXI_LLM_MIXER_DECAY].weight};
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    in.q = ox_unsqueeze(c, 0);
+    in.k = ox_unsqueeze(b, 0);
+    in.v = ox_unsqueeze(oxi_llm_chained("a softplus b * ;", written, 2), 0);
+    in.decay = ox_unsqueeze(ox_unsqueeze(oxi_llm_chained("a softplus b * ;", decay, 2), 0), 0);
+    ox_tensor *y = ox_squeeze(oxi_llm_linear_steps(&in, &h), 0);
+    ox_tensor *ends[4] = {gate, y, x, ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(m->inner))};
+    if (!y || !oxi_llm_write_state(&batch->context->written[index].memory, h)) return NULL;
+    return oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4);
+}
+
 static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_mixing *m = &model->numbers.mixing;
@@ -79,7 +107,12 @@ static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_te
         oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, m->rank, state));
     ox_tensor *c = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM],
                                         oxi_llm_columns(made, m->rank + state, state));
-    steps = ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP], ox_contiguous(steps)), 1, 20);
+    steps = oxi_llm_product(&p[OXI_LLM_MIXER_STEP], ox_contiguous(steps));
+    if (steps && oxi_llm_is_short_step(batch)) {
+        ox_tensor *gate = oxi_llm_columns(both, inner, inner);
+        return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], oxi_llm_scan_step(batch, index, steps, u, b, c, gate));
+    }
+    steps = ox_softplus(steps, 1, 20);
     ox_tensor *y = oxi_llm_scan(batch, index, steps, u, b, c);
     y = ox_addcmul_(y, u, ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(inner)), 1);
     y = ox_silu_mul(oxi_llm_columns(both, inner, inner), y);
@@ -105,6 +138,32 @@ static ox_tensor *oxi_llm_state_space(const oxi_llm_batch *batch, int64_t index,
     return oxi_llm_join_heads(ox_addcmul_(y, heads, skips, 1));
 }
 
+/* A single position of it, of steps before their bias and softplus, with the gate: [1, inner]. */
+static ox_tensor *oxi_llm_state_space_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
+                                           ox_tensor *b, ox_tensor *c, ox_tensor *steps, ox_tensor *gate) {
+    const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    ox_tensor *rates = ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads, 1, 1));
+    ox_tensor *skips = ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(m->heads, 1, 1));
+    ox_tensor *heads = oxi_llm_by_head(x, m->heads, m->value), *memory = oxi_llm_memory(batch, index);
+    ox_tensor *bias = p[OXI_LLM_MIXER_STEP].bias;
+    ox_tensor *list[3] = {oxi_llm_by_head(steps, m->heads, 1), heads, NULL};
+    if (bias) list[2] = ox_reshape(bias, OX_SHAPE(m->heads, 1, 1));
+    const int count = bias ? 3 : 2;
+    oxi_llm_linear in;
+    memset(&in, 0, sizeof in);
+    in.q = oxi_llm_share_groups(oxi_llm_by_head(c, m->groups, m->key), m->heads, true);
+    in.k = oxi_llm_share_groups(oxi_llm_by_head(b, m->groups, m->key), m->heads, true);
+    in.v = oxi_llm_chained(bias ? "a c + softplus b * ;" : "a softplus b * ;", list, count);
+    list[1] = rates;
+    in.decay = oxi_llm_chained(bias ? "a c + softplus b * ;" : "a softplus b * ;", list, count);
+    if (!in.v || !in.decay || !memory) return NULL;
+    ox_tensor *y = oxi_llm_linear_steps(&in, &memory);
+    ox_tensor *ends[4] = {oxi_llm_by_head(gate, m->heads, m->value), y, heads, skips};
+    if (!y || !oxi_llm_write_state(&batch->context->written[index].memory, memory)) return NULL;
+    return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4));
+}
+
 static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_mixing *m = &model->numbers.mixing;
@@ -113,12 +172,18 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     ox_tensor *all = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, gate | x | B | C | step] */
     ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(all, inner, channels)));
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
-    steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
-    ox_tensor *y =
-        oxi_llm_state_space(batch, index, oxi_llm_columns(u, 0, inner), oxi_llm_columns(u, inner, keys),
-                            oxi_llm_columns(u, inner + keys, keys), steps);
-    y = ox_silu_mul(oxi_llm_columns(all, 0, inner), y);
-    if (p[OXI_LLM_MIXER_NORM].weight) { /* of each group */
+    ox_tensor *gate = oxi_llm_columns(all, 0, inner), *values = oxi_llm_columns(u, 0, inner), *y;
+    ox_tensor *b = oxi_llm_columns(u, inner, keys), *c = oxi_llm_columns(u, inner + keys, keys);
+    if (oxi_llm_is_short_step(batch)) {
+        y = oxi_llm_state_space_step(batch, index, values, b, c, steps, gate);
+    } else {
+        steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
+        y = ox_silu_mul(gate, oxi_llm_state_space(batch, index, values, b, c, steps));
+    }
+    if (p[OXI_LLM_MIXER_NORM].weight && m->norm_groups == 1 && model->numbers.norm == OXI_LLM_NORM_RMS) {
+        y = ox_rms_norm(y, 1, ox_reshape(p[OXI_LLM_MIXER_NORM].weight, OX_SHAPE(inner)),
+                        model->numbers.epsilon);
+    } else if (p[OXI_LLM_MIXER_NORM].weight) { /* of each group */
         y = oxi_llm_normalize(model, NULL,
                               ox_unflatten(y, 1, OX_SHAPE(m->norm_groups, inner / m->norm_groups)));
         y = ox_mul_(ox_flatten(y, 1, 2), ox_reshape(p[OXI_LLM_MIXER_NORM].weight, OX_SHAPE(inner)));

@@ -8,13 +8,21 @@ static bool oxi_llm_has_states(const ox_llm *model) {
     return model->numbers.mixing.kind || model->numbers.blocks || model->grams.rows > 0;
 }
 
+/* Whether a step can be recorded before the one that it goes on from is over: all of it is on the device. */
+static bool oxi_llm_states_go_ahead(const ox_llm *model) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    if (!oxi_llm_has_states(model)) return true;
+    return m->kind && m->kind != OXI_LLM_MIXES_RWKV7 && !model->numbers.blocks && model->grams.rows == 0;
+}
+
 /* False: no memory. Models without recurrences have none. */
 static bool oxi_llm_open_states(ox_llm_context *context) {
     const size_t layers = (size_t)context->model->config.layers;
     if (!oxi_llm_has_states(context->model)) return true;
     context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
     context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
-    return context->states && context->written;
+    context->recorded = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->recorded);
+    return context->states && context->written && context->recorded;
 }
 
 static void oxi_llm_drop_states(const ox_llm_context *context, oxi_llm_state *states) {
@@ -35,6 +43,8 @@ static void oxi_llm_close_states(ox_llm_context *context) {
     const size_t bytes = (size_t)context->model->config.layers * sizeof *context->states;
     oxi_llm_drop_states(context, context->states);
     oxi_llm_drop_states(context, context->written);
+    oxi_llm_drop_states(context, context->recorded);
+    oxi_free(context->recorded, context->recorded ? bytes : 0);
     oxi_free(context->states, context->states ? bytes : 0);
     oxi_free(context->written, context->written ? bytes : 0);
 }
@@ -56,6 +66,35 @@ static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
         oxi_llm_settle_state(&context->states[i].grams, &context->written[i].grams);
     }
     oxi_llm_drop_states(context, context->written);
+}
+
+/* The step that is recorded next goes on from what the one before it writes; what it writes itself is kept
+ * apart until it is started. */
+static void oxi_llm_turn_states(ox_llm_context *context) {
+    oxi_llm_state *kept = context->states;
+    context->states = context->written;
+    context->written = context->recorded;
+    context->recorded = kept;
+}
+static void oxi_llm_go_on_from_written(ox_llm_context *context) {
+    oxi_llm_turn_states(context);
+}
+
+/* Behind it: everything is in its place again. */
+static void oxi_llm_keep_recorded(ox_llm_context *context, bool good) {
+    oxi_llm_turn_states(context);
+    oxi_llm_turn_states(context);
+    if (!good && context->states) oxi_llm_drop_states(context, context->recorded);
+}
+
+/* The step that was recorded is started: what it writes is what is written now. Else it is forgotten. */
+static void oxi_llm_take_recorded(ox_llm_context *context, bool started) {
+    if (!context->states) return;
+    oxi_llm_state *written = context->written;
+    if (!started) oxi_llm_drop_states(context, context->recorded);
+    if (!started) return;
+    context->written = context->recorded;
+    context->recorded = written;
 }
 
 /* What there is of it, or zeros. */
@@ -120,6 +159,12 @@ static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, 
         if (!(sum = oxi_llm_add_taps(sum, rows, weights, (int)(next - k)))) return NULL;
     }
     return oxi_llm_write_state(written, one ? all : ox_clone(ox_narrow(all, 0, count, before))) ? sum : NULL;
+}
+
+/* Whether a step's pieces are better made in as few calls as they can be: a GPU waits longer for each than it
+ * computes. */
+static bool oxi_llm_is_short_step(const oxi_llm_batch *batch) {
+    return batch->count == 1 && batch->context->model->device != ox_cpu();
 }
 
 /* The same over the last positions, with the layer's bias if there is one. */

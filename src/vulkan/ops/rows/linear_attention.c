@@ -1,4 +1,4 @@
-/* Linear attention that erases nothing: an invocation a column of a head's memory. What erases goes by its
+/* Linear attention that erases nothing: a workgroup some columns of a head's memory. What erases goes by its
  * parts, for which there are as many buffers as there are. Called by the Vulkan device for RECURRENCE. */
 
 static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) {
@@ -40,6 +40,7 @@ static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
     dispatch.shader = OXI_VK_SHADER_linear_attention;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    oxi_vk_invocations(&dispatch, (uint64_t)params.heads * params.values);
+    const uint64_t columns = OXI_VK_RECURRENCE_COLUMNS;
+    oxi_vk_groups(&dispatch, params.heads * ((params.values + columns - 1) / columns));
     return oxi_vk_record(d, &dispatch);
 }

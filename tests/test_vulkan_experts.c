@@ -1,0 +1,292 @@
+/* test_vulkan_experts.c - a mixture of experts on a GPU: its router as one dispatch, gate and up as one, what
+ * stands behind them as one. That they are, counted, and that every result is what the CPU gives, also where
+ * calls only look like those. */
+#include "oxtorch.h"
+#include "oxtorch_vulkan.h"
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESULTS = 12, EXPERTS = 12, OTHERS = 5 };
+
+typedef struct setting {
+    ox_device *gpu;
+    ox_dtype weights;
+    int64_t rows, used, width, hidden;
+} setting;
+
+/* The same on the CPU and on the device. x [rows, width], numbers [rows, EXPERTS]. */
+typedef struct operands {
+    ox_tensor *x, *numbers, *bias, *router, *gate, *up, *down, *gate_bias, *up_bias, *down_bias, *norm, *ids;
+} operands;
+
+typedef int (*pattern)(const setting *s, const operands *o, ox_tensor **results);
+
+static ox_tensor *made(ox_shape shape, double scale, ox_dtype dtype) {
+    return ox_cast(ox_mul_number(ox_randn(shape, OX_F32), scale), dtype);
+}
+
+static operands make(const setting *s) {
+    operands o;
+    o.x = made(OX_SHAPE(s->rows, s->width), 1, OX_F32);
+    o.numbers = made(OX_SHAPE(s->rows, EXPERTS), 2, OX_F32);
+    o.bias = made(OX_SHAPE(EXPERTS), 0.5, OX_F32);
+    o.router = made(OX_SHAPE(EXPERTS, s->width), 0.1, OX_F32);
+    o.gate = made(OX_SHAPE(EXPERTS, s->hidden, s->width), 0.1, s->weights);
+    o.up = made(OX_SHAPE(EXPERTS, s->hidden, s->width), 0.1, s->weights);
+    o.down = made(OX_SHAPE(EXPERTS, s->width, s->hidden), 0.1, s->weights);
+    o.gate_bias = made(OX_SHAPE(EXPERTS, s->hidden), 1, OX_F32);
+    o.up_bias = made(OX_SHAPE(EXPERTS, s->hidden), 1, OX_F32);
+    o.down_bias = made(OX_SHAPE(EXPERTS, s->width), 1, OX_F32);
+    o.norm = made(OX_SHAPE(s->width), 1, OX_F32);
+    o.ids = ox_cast(ox_topk(made(OX_SHAPE(s->rows, EXPERTS), 1, OX_F32), s->used, 1, true).indices, OX_I32);
+    return o;
+}
+
+static operands there(const operands *o, ox_device *device) {
+    operands t = *o;
+    ox_tensor **first = (ox_tensor **)&t;
+    for (size_t i = 0; i < sizeof t / sizeof *first; i++) first[i] = ox_to(first[i], device);
+    t.x = ox_clone(t.x);
+    return t;
+}
+
+/* ---- routers ------------------------------------------------------------------------------------------- */
+
+static int with_indices(ox_tensor **r, int count, ox_tensor *indices) {
+    r[count] = indices;
+    r[count + 1] = ox_cast(indices, OX_I32);
+    return count + 2;
+}
+
+static int softmax_router(const setting *s, const operands *o, ox_tensor **r) {
+    r[0] = ox_softmax(o->numbers, -1);
+    const ox_pair top = ox_topk(r[0], s->used, 1, true);
+    r[1] = top.values;
+    r[2] = ox_sum(r[1], OX_DIMS(1), true);
+    r[3] = ox_clamp(r[2], 6e-5, INFINITY);
+    r[4] = ox_div(r[1], r[3]);
+    r[5] = ox_mul_number(r[4], 2.5);
+    return with_indices(r, 6, top.indices);
+}
+
+static int late_router(const setting *s, const operands *o, ox_tensor **r) {
+    const ox_pair top = ox_topk(o->numbers, s->used, 1, true);
+    r[0] = top.values;
+    r[1] = ox_softmax(r[0], -1);
+    return with_indices(r, 2, top.indices);
+}
+
+static int sigmoid_router(const setting *s, const operands *o, ox_tensor **r) {
+    r[0] = ox_sigmoid(o->numbers);
+    r[1] = ox_add(r[0], o->bias);
+    const ox_pair top = ox_topk(r[1], s->used, 1, true);
+    r[2] = top.values;
+    r[3] = ox_gather(r[0], 1, top.indices);
+    r[4] = ox_sum(r[3], OX_DIMS(1), true);
+    r[5] = ox_div(r[3], ox_clamp(r[4], 6e-5, INFINITY));
+    return with_indices(r, 6, top.indices);
+}
+
+/* Plain numbers, of which some are equal; what is not weighed further. */
+static int equal_numbers(const setting *s, const operands *o, ox_tensor **r) {
+    const ox_pair top = ox_topk(ox_round(o->numbers), s->used, 1, true);
+    r[0] = top.values;
+    return with_indices(r, 1, top.indices);
+}
+
+static int strange_numbers(const setting *s, const operands *o, ox_tensor **r) {
+    ox_tensor *x = ox_div(o->numbers, ox_round(o->numbers)); /* infinite, NaN where 0 / 0 */
+    const ox_pair top = ox_topk(ox_softmax(x, -1), s->used, 1, true), plain = ox_topk(x, s->used, 1, true);
+    r[0] = ox_isnan(top.values);
+    r[1] = top.indices;
+    return with_indices(r, 2, plain.indices);
+}
+
+/* Calls that only look like a router's: the smallest, other dims, in place, scores that nobody picks from. */
+static int not_that_router(const setting *s, const operands *o, ox_tensor **r) {
+    const ox_pair least = ox_topk(ox_softmax(o->numbers, -1), s->used, 1, false);
+    const ox_pair down = ox_topk(ox_sigmoid(o->numbers), 1, 0, true);
+    r[0] = least.values;
+    r[1] = down.values;
+    r[2] = ox_add(ox_softmax(o->numbers, 0), o->bias);
+    r[3] = ox_add(ox_sigmoid(o->numbers), o->bias);
+    r[4] = ox_sigmoid_(ox_clone(o->numbers));
+    const ox_pair top = ox_topk(r[4], s->used, 1, true);
+    r[5] = ox_sum(top.values, OX_DIMS(0), true);
+    r[6] = ox_div(top.values, ox_add_number(ox_sum(top.values, OX_DIMS(1), true), 1));
+    r[7] = ox_softmax(top.values, 0);
+    r[8] = ox_gather(o->numbers, 1, top.indices);
+    r[9] = ox_mul(top.values, r[8]);
+    return with_indices(r, 10, least.indices);
+}
+
+/* Scores go before what is made of them is asked for. */
+static int scores_that_go(const setting *s, const operands *o, ox_tensor **r) {
+    ox_scope scope = ox_scope_begin();
+    ox_pair top = ox_topk(ox_softmax(o->numbers, -1), s->used, 1, true);
+    top.values = ox_retain(ox_div(top.values, ox_sum(top.values, OX_DIMS(1), true)));
+    ox_scope_end(&scope);
+    r[0] = ox_mul_number(top.values, 1);
+    ox_release(top.values);
+    return 1;
+}
+
+/* ---- experts ------------------------------------------------------------------------------------------- */
+
+static int mixture_of(const setting *s, const operands *o, ox_tensor **r, bool biased) {
+    r[0] = ox_rms_norm(o->x, 1, o->norm, 1e-5);
+    r[1] = ox_softmax(ox_linear(r[0], o->router, NULL), -1);
+    const ox_pair top = ox_topk(r[1], s->used, 1, true);
+    r[2] = ox_div(top.values, ox_clamp(ox_sum(top.values, OX_DIMS(1), true), 6e-5, INFINITY));
+    ox_tensor *ids = ox_cast(top.indices, OX_I32);
+    r[3] = ox_linear_experts(r[0], o->gate, ids, biased ? o->gate_bias : NULL);
+    r[4] = ox_linear_experts(r[0], o->up, ids, biased ? o->up_bias : NULL);
+    r[5] = ox_silu_mul_(r[3], r[4]);
+    r[6] = ox_linear_experts(r[5], o->down, ids, biased ? o->down_bias : NULL);
+    r[6] = ox_mul_(r[6], ox_unsqueeze(r[2], 2));
+    r[7] = ox_sum(r[6], OX_DIMS(1), false);
+    r[8] = ox_add_(o->x, r[7]);
+    return 9;
+}
+static int mixture(const setting *s, const operands *o, ox_tensor **r) { return mixture_of(s, o, r, false); }
+static int biased_mixture(const setting *s, const operands *o, ox_tensor **r) {
+    return mixture_of(s, o, r, true);
+}
+
+/* A gate elsewhere, a sum without a residual; and products without one. */
+static int loose_experts(const setting *s, const operands *o, ox_tensor **r) {
+    ox_tensor *weights = ox_narrow(ox_softmax(o->numbers, -1), 1, 0, s->used);
+    r[0] = ox_linear_experts(o->x, o->gate, o->ids, NULL);
+    r[1] = ox_linear_experts(o->x, o->up, o->ids, NULL);
+    r[2] = ox_gelu_mul(r[0], r[1]);
+    r[3] = ox_mul_(ox_linear_experts(r[2], o->down, o->ids, NULL), ox_unsqueeze(ox_contiguous(weights), 2));
+    r[4] = ox_sum(r[3], OX_DIMS(1), false);
+    r[5] = ox_linear_experts(o->x, o->gate, o->ids, NULL);
+    r[6] = ox_linear_experts(o->x, o->up, o->ids, NULL);
+    r[7] = ox_linear_experts(r[2], o->down, o->ids, NULL);
+    return 8;
+}
+
+/* Calls that only look like those that are taken. */
+static int not_those_experts(const setting *s, const operands *o, ox_tensor **r) {
+    ox_tensor *first = ox_linear_experts(o->x, o->gate, o->ids, NULL);
+    r[0] = ox_linear_experts(o->x, o->up, o->ids, o->up_bias);
+    r[1] = ox_silu_mul_(first, r[0]);
+    r[2] = ox_mul_(ox_linear_experts(r[1], o->down, o->ids, NULL), r[1]->shape[1] ? ox_number(0.5) : NULL);
+    r[3] = ox_mul_(ox_linear_experts(r[1], o->down, o->ids, NULL), o->norm);
+    r[4] = ox_sum(r[3], OX_DIMS(1), true);
+    r[5] = ox_sum(ox_linear_experts(r[1], o->down, o->ids, NULL), OX_DIMS(1), false);
+    ox_tensor *weights = ox_unsqueeze(ox_narrow(o->numbers, 1, 0, s->used), 2); /* not side by side */
+    r[6] = ox_mul_(ox_linear_experts(r[1], o->down, o->ids, NULL), weights);
+    r[7] = ox_sum(r[6], OX_DIMS(2), false);
+    r[8] = ox_add_(ox_linear_experts(r[1], o->down, o->ids, NULL), r[6]);
+    r[9] = ox_relu_(ox_linear_experts(o->x, o->up, o->ids, NULL));
+    return 10;
+}
+
+typedef struct row {
+    const char *name;
+    pattern run;
+    int dispatches; /* 0: any number */
+} row;
+
+static const row table[] = {
+    {"router by softmax", softmax_router, 1},
+    {"router by softmax of the chosen", late_router, 1},
+    {"router by sigmoid, with a bias", sigmoid_router, 1},
+    {"equal numbers", equal_numbers, 2},
+    {"infinite numbers and NaN", strange_numbers, 0},
+    {"not that router", not_that_router, 0},
+    {"scores that go", scores_that_go, 1},
+    {"mixture", mixture, 4},
+    {"mixture with biases", biased_mixture, 4},
+    {"loose experts", loose_experts, 0},
+    {"not those experts", not_those_experts, 0},
+};
+
+/* ---- both sides ---------------------------------------------------------------------------------------- */
+
+static void compare(const setting *s, const row *t, int i, ox_tensor *got, ox_tensor *want) {
+    const int64_t n = want ? ox_numel(want) : 0;
+    CHECK_MSG(got && want && ox_numel(got) == n && got->dtype == want->dtype, "%s, result %d: %s", t->name, i,
+              ox_error_text());
+    if (!got || !want || n == 0) return;
+    float *a = (float *)malloc((size_t)n * sizeof *a), *b = (float *)malloc((size_t)n * sizeof *b);
+    double off = 0, most = 0;
+    CHECK(ox_to_floats(ox_cast(ox_contiguous(got), OX_F32), a, n) == OX_OK &&
+          ox_to_floats(ox_cast(ox_contiguous(want), OX_F32), b, n) == OX_OK);
+    for (int64_t k = 0; k < n; k++) {
+        if (isfinite(b[k])) most = fmax(most, fabs(b[k]));
+        const bool same = a[k] == b[k] || (isnan(a[k]) && isnan(b[k]));
+        if (!same && !(fabs(a[k] - b[k]) <= off)) off = fabs(a[k] - b[k]);
+    }
+    const double coarse = s->weights == OX_F32 ? 2e-5 : s->weights == OX_F16 ? 2e-3 : 0.03;
+    CHECK_MSG(off <= (want->dtype == OX_F32 ? coarse * most : 0),
+              "%s, %s, %lld rows, %lld used, result %d: off by %g of %g", t->name, ox_dtype_name(s->weights),
+              (long long)s->rows, (long long)s->used, i, off, most);
+    free(a);
+    free(b);
+}
+
+static void check(const setting *s, const row *t) {
+    OX_SCOPE {
+        ox_tensor *got[RESULTS] = {NULL}, *want[RESULTS] = {NULL};
+        ox_manual_seed(17);
+        const operands here = make(s), on_host = there(&here, ox_cpu()), on_gpu = there(&here, s->gpu);
+        const int count = t->run(s, &on_host, want);
+        CHECK(ox_device_sync(s->gpu) == OX_OK);
+        const int64_t before = ox_vulkan_get_stats(s->gpu).dispatches;
+        (void)t->run(s, &on_gpu, got);
+        CHECK_MSG(ox_device_sync(s->gpu) == OX_OK, "%s", ox_error_text());
+        const int64_t count_made = ox_vulkan_get_stats(s->gpu).dispatches - before;
+        if (t->dispatches > 0 && s->rows == 1 && s->used <= 8 && !getenv("OX_VULKAN_BLOCKS"))
+            CHECK_MSG(count_made == t->dispatches, "%s, %s: %lld dispatches", t->name,
+                      ox_dtype_name(s->weights), (long long)count_made);
+        for (int i = 0; i < count; i++) compare(s, t, i, got[i], want[i]);
+    }
+}
+
+/* Numbers of experts that do not exist are told of. */
+static void wrong_experts(const setting *s) {
+    OX_SCOPE {
+        const operands here = make(s);
+        operands o = there(&here, s->gpu);
+        o.ids = ox_to(ox_full(OX_SHAPE(s->rows, s->used), EXPERTS, OX_I32), s->gpu);
+        ox_tensor *weights = ox_to(ox_ones(OX_SHAPE(s->rows, s->used, 1), OX_F32), s->gpu);
+        ox_tensor *h = ox_to(made(OX_SHAPE(s->rows, s->used, s->hidden), 1, OX_F32), s->gpu);
+        ox_tensor *out = ox_mul_(ox_linear_experts(h, o.down, o.ids, NULL), weights);
+        (void)ox_add_(o.x, ox_sum(out, OX_DIMS(1), false));
+        CHECK(ox_device_sync(s->gpu) == OX_ERR_INDEX);
+        ox_error_clear();
+    }
+}
+
+int main(void) {
+    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_Q5_1};
+    ox_device *gpu = ox_vulkan(0);
+    if (!gpu) return check_skipped("vulkan_experts", ox_error_text());
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        setting s = {gpu, OX_F32, 1, 3, 256, 512};
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+            s.weights = types[k];
+            if (k == 0 || table[i].run == mixture || table[i].run == biased_mixture ||
+                table[i].run == loose_experts)
+                check(&s, &table[i]);
+        }
+        const setting others[OTHERS] = {
+            {gpu, OX_F32, 1, 8, 64, 96},   {gpu, OX_Q4_0, 3, 2, 96, 160}, {gpu, OX_Q8_0, 2, 1, 64, 64},
+            {gpu, OX_F16, 2, 10, 48, 80}, /* too many for rows of one product */
+            {gpu, OX_F32, 2, 3, 20, 36},  /* lengths that are no multiples of 16 */
+        };
+        for (size_t k = 0; k < OTHERS; k++) check(&others[k], &table[i]);
+    }
+    const setting wrong = {gpu, OX_F32, 1, 2, 64, 64};
+    wrong_experts(&wrong);
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
+    return check_done("vulkan_experts");
+}
