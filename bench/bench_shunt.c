@@ -68,7 +68,7 @@ enum { NORM_A, QUERY, KEY, VALUE, OUT, NORM_B, GATE, UP, DOWN };
 enum { EMBEDDING, NORM_LAST, LOGITS };
 enum { DIM = 4096, KEYS = 1024, HIDDEN = 14336, WORDS = 32000, HEAD = 128 };
 static const part layer_parts[PARTS_MOST] = {
-    {"norm_a", 0, DIM}, {"query", DIM, DIM},  {"key", KEYS, DIM},    {"value", KEYS, DIM}, {"out", DIM, DIM},
+    {"norm_a", 0, DIM}, {"query", DIM, DIM},   {"key", KEYS, DIM},  {"value", KEYS, DIM}, {"out", DIM, DIM},
     {"norm_b", 0, DIM}, {"gate", HIDDEN, DIM}, {"up", HIDDEN, DIM}, {"down", DIM, HIDDEN}};
 static const part outer_parts[3] = {{"embedding", WORDS, DIM}, {"norm", 0, DIM}, {"logits", WORDS, DIM}};
 
@@ -279,9 +279,12 @@ static double run_pass(const options *o, weights *w, ox_tensor *x, float *sum) {
     OX_SCOPE {
         ox_tensor *const *outer = w->part[o->layers], *h = x;
         if (o->model) h = ox_cast(ox_embedding(x, outer[EMBEDDING]), OX_F32);
-        for (long i = 0; i < o->layers; i++)
-            h = o->model ? layer_pass(o, h, w->part[i])
-                         : ox_linear_act(h, w->part[i][0], NULL, OX_ACTIVATION_GELU);
+        for (long i = 0; i < o->layers; i++) {
+            ox_scope layer = ox_scope_begin(); /* what a layer makes for itself goes with it */
+            h = ox_keep(o->model ? layer_pass(o, h, w->part[i])
+                                 : ox_linear_act(h, w->part[i][0], NULL, OX_ACTIVATION_GELU));
+            ox_scope_end(&layer);
+        }
         if (o->model)
             h = ox_linear(ox_rms_norm(ox_narrow(h, 0, o->tokens - 1, 1), 1, outer[NORM_LAST], 1e-5),
                           outer[LOGITS], NULL);
@@ -291,22 +294,12 @@ static double run_pass(const options *o, weights *w, ox_tensor *x, float *sum) {
 }
 
 /* A few layers' weights in RAM, over and over: what computing takes. */
-static double compute_seconds(const options *o, ox_tensor *x) {
-    static weights few;
+static void make_few(const options *o, weights *few) {
     long some = o->model ? 2 : 8;
-    double best = 1e9;
-    float sum;
-    OX_SCOPE {
-        for (long i = 0; i < file_count(o); i++)
-            for (int k = 0; k < part_count(o, i); k++)
-                few.part[i][k] = i >= some && i < o->layers ? few.part[i % some][k]
-                                                            : make_part(o, part_of(o, i, k));
-        for (int i = 0; i < 3; i++) {
-            double seconds = run_pass(o, &few, x, &sum);
-            if (seconds < best) best = seconds;
-        }
-    }
-    return best;
+    for (long i = 0; i < file_count(o); i++)
+        for (int k = 0; k < part_count(o, i); k++)
+            few->part[i][k] =
+                i >= some && i < o->layers ? few->part[i % some][k] : make_part(o, part_of(o, i, k));
 }
 
 static bool open_model(const options *o, ox_device *device, weights *w) {
@@ -332,8 +325,7 @@ typedef struct passes {
     const options *o;
     ox_shunt *shunt;
     ox_tensor *x, *far_x;
-    weights far, streamed;
-    double computing;
+    weights far, streamed, few;
 } passes;
 
 static double longest(double a, double b, double c) {
@@ -344,23 +336,24 @@ static double longest(double a, double b, double c) {
 /* A pass of each, with the bounds of this minute. */
 static void measure_pass(passes *p, const char *name) {
     const options *o = p->o;
-    float sum = 0, other_sum = 0;
-    double disk = disk_speed(o), copy = copy_speed();
+    float sum = 0, other_sum = 0; /* of memory: before and after, the better one */
+    double disk = disk_speed(o), copy = copy_speed(), computing = run_pass(o, &p->few, p->x, &sum), again;
     ox_shunt_stats before = ox_shunt_get_stats(p->shunt);
     double wall = run_pass(o, &p->far, p->far_x, &sum);
     ox_shunt_stats s = ox_shunt_get_stats(p->shunt);
     double after = disk_speed(o), other = 0;
     if (after > disk) disk = after;
+    again = run_pass(o, &p->few, p->x, &other_sum);
+    if (again < computing) computing = again;
     if (o->stream) other = run_pass(o, &p->streamed, p->x, &other_sum);
     double all = (double)model_bytes(o), device = (double)(o->memory << 20), host = (double)(o->host << 20);
     double left = all - device - host, up = all - device < host ? all - device : host;
-    double bound = longest(p->computing, left / disk, up / copy);
+    double bound = longest(computing, left / disk, up / copy);
     printf("%s: disk %.2f GB/s, copy %.1f; %.0f ms, read %.0f MB, copied %.0f, bound %.0f ms (computing "
            "%.0f, disk %.0f, copies %.0f), eta %.3f; simulated %.0f, computing %.0f, own eta %.2f",
            name, disk / 1e9, copy / 1e9, 1e3 * wall, (double)(s.read_bytes - before.read_bytes) / 1e6,
-           (double)(s.down_bytes - before.down_bytes) / 1e6, 1e3 * bound, 1e3 * p->computing,
-           1e3 * left / disk, 1e3 * up / copy, bound / wall, 1e3 * s.simulated_seconds,
-           1e3 * s.compute_seconds, s.eta);
+           (double)(s.down_bytes - before.down_bytes) / 1e6, 1e3 * bound, 1e3 * computing, 1e3 * left / disk,
+           1e3 * up / copy, bound / wall, 1e3 * s.simulated_seconds, 1e3 * s.compute_seconds, s.eta);
     if (o->stream)
         printf("; stream %.0f ms, %.2f of it; same bits %s", 1e3 * other, wall / other,
                sum == other_sum ? "yes" : "no");
@@ -377,9 +370,9 @@ static void measure_forward(const options *o, ox_shunt *shunt, ox_stream *stream
     p.far_x = ox_to(p.x, ox_shunt_device(shunt));
     if (!open_model(o, ox_shunt_device(shunt), &p.far)) return;
     if (o->stream && !open_model(o, ox_stream_device(stream), &p.streamed)) return;
-    p.computing = compute_seconds(o, p.x);
-    printf("%ld layers, %.0f MB, budgets of %ld and %ld MiB, %ld tokens: computing takes %.0f ms\n",
-           o->layers, (double)model_bytes(o) / 1e6, o->memory, o->host, o->tokens, 1e3 * p.computing);
+    make_few(o, &p.few);
+    printf("%ld layers, %.0f MB, budgets of %ld and %ld MiB, %ld tokens\n", o->layers,
+           (double)model_bytes(o) / 1e6, o->memory, o->host, o->tokens);
     for (long i = 0; i < 3 + o->rounds && !ox_error(); i++) { /* planned, measured, revised */
         snprintf(name, sizeof name, i < 3 ? "pass %ld" : "round %ld", i < 3 ? i + 1 : i - 2);
         measure_pass(&p, name);

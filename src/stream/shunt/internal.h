@@ -16,6 +16,7 @@
  *     plan/liveness.c        who reads and writes an item, in which order
  *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
  *     plan/rematerialize.c   which calls run a second time
+ *     plan/exact.c           all orders with second runs, of small steps
  *     plan/schedule.c        places, prefetches walking backward, instructions on four lanes, what they take
  *     plan/plan.c            the search over all of that */
 /* WORDS OF THIS ROOM
@@ -230,6 +231,7 @@ typedef struct oxi_shunt_plan {
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */
+    bool whole;                      /* OX_RECOMPUTE_EXACT: no order with second runs takes less */
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
     double simulated, compute, bound, disk, link; /* seconds; the last two: what they have to do at least */

@@ -229,8 +229,8 @@ static void oxi_shunt_work_begin(oxi_shunt_disk_lane *d, const oxi_shunt_instruc
     if (!plain) {
         status = in ? oxi_shunt_do(r, in) : oxi_shunt_load(s, item);
     } else if (in) {
-        status = item->failed ? oxi_shunt_lost(s)
-                              : oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
+        status =
+            item->failed ? oxi_shunt_lost(s) : oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
     }
     if (plain && status == OX_OK) {
         oxi_shunt_disk_work *w = &d->work[d->begun++ % OXI_SHUNT_FLIGHTS];
@@ -550,9 +550,9 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
         plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
     if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
     plan->measured = true;
-    bool same_disk = plan->lane_count[OXI_LANE_DISK] == 0 ||
-                     (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&
-                      fabs(plan->disk_write / s->rates.disk_write - 1) < 0.2);
+    bool same_disk =
+        plan->lane_count[OXI_LANE_DISK] == 0 || (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&
+                                                 fabs(plan->disk_write / s->rates.disk_write - 1) < 0.2);
     if (!moves || (same_disk && fabs(plan->compute - plan->expected) < 0.2 * plan->expected)) return plan;
     oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
     if (!better) return plan;

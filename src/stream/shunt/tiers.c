@@ -34,7 +34,7 @@ typedef struct oxi_shunt_flight {
 /* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
  * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
 static void oxi_shunt_flight_begin(oxi_shunt_flight *f, ox_storage *disk, size_t at, char *memory,
-                                   size_t bytes, bool write, bool owns) {
+                                   size_t bytes, bool write, bool owns, bool urgent) {
     const oxi_stream_region *region = (const oxi_stream_region *)disk->data;
     ox_stream *stream = region->stream;
     memset(f, 0, sizeof *f);
@@ -59,11 +59,13 @@ static void oxi_shunt_flight_begin(oxi_shunt_flight *f, ox_storage *disk, size_t
     }
     oxi_stream_lock(stream);
     f->start = oxi_now(); /* of its turn: who waits for another's move is not moving yet */
+    stream->reader.urgent = urgent;
     const size_t parts[4] = {0, lead, lead + whole, bytes};
     for (int i = 0; i < 3; i++)
         if (parts[i + 1] > parts[i])
             oxi_ring_request(stream, &f->load, region->file, offset + parts[i], parts[i + 1] - parts[i],
                              memory + parts[i], write, i == 1);
+    stream->reader.urgent = false;
     oxi_stream_unlock(stream);
 }
 
@@ -95,7 +97,7 @@ static ox_status oxi_shunt_flight_end(ox_shunt *s, oxi_shunt_flight *f) {
 static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
                                      bool write, bool owns) {
     oxi_shunt_flight flight;
-    oxi_shunt_flight_begin(&flight, disk, at, memory, bytes, write, owns);
+    oxi_shunt_flight_begin(&flight, disk, at, memory, bytes, write, owns, true);
     return oxi_shunt_flight_end(s, &flight);
 }
 
@@ -328,7 +330,7 @@ static bool oxi_shunt_loads_plainly(const ox_shunt *s, const oxi_shunt_item *ite
 
 static void oxi_shunt_load_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_flight *flight) {
     oxi_shunt_flight_begin(flight, item->disk, item->disk_at, (char *)item->storage->data, item->bytes, false,
-                           oxi_shunt_owns_pages(s, item));
+                           oxi_shunt_owns_pages(s, item), false);
 }
 
 /* ---- reads and writes of the user's -------------------------------------------------------------------- */

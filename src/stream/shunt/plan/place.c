@@ -3,7 +3,9 @@
  * and what is clean leaves before what has to be saved first, unless that is used again much later. */
 
 /* The run that leaves the least; no load before its slot; loads in the order of their uses. */
-enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4 };
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACKINGS = 4 };
+static const int oxi_shunt_packings[OXI_PACKINGS] = {0, OXI_PACK_TIGHT, OXI_PACK_RING,
+                                                     OXI_PACK_RING | OXI_PACK_TIGHT};
 
 typedef struct oxi_shunt_choice {
     double pinned_part, capacity_part, dirty_weight;
@@ -54,7 +56,8 @@ static void oxi_shunt_rank_spread(oxi_shunt_rank *rank, int32_t count) {
         for (end = r + 1; end < count && rank[end].worth > 0.8 * rank[r].worth;) end++;
         for (int32_t q = r; q < end; q++) rank[q].worth = rank[r].worth;
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare); /* by first use */
-        for (int32_t q = r; q < end; q++) rank[q].first = (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
+        for (int32_t q = r; q < end; q++)
+            rank[q].first = (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare);
     }
 }

@@ -3,6 +3,8 @@
  * also says when it does not fit. It ends with time_most, with the first way that reaches the bound, or when
  * nothing is left to try. */
 
+enum { OXI_SHUNT_VERY_FEW = 64 }; /* uses of items by nodes */
+
 typedef struct oxi_shunt_search {
     oxi_shunt_problem *p;
     oxi_shunt_order order, original;
@@ -16,7 +18,7 @@ typedef struct oxi_shunt_search {
     uint64_t random;
     oxi_shunt_choice best_choice;
     double bound, disk, link, end;
-    bool found;
+    bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
 
 /* ---- the bound ----------------------------------------------------------------------------------------- */
@@ -43,9 +45,8 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
         bool writes = false, reads = o->first[i] < o->first[i + 1] && o->use[o->first[i]] & 1;
         for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
         if (!k->had || !k->held || k->on_host == (tier == 1)) continue;
-        list[count].seconds =
-            (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
-            (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
+        list[count].seconds = (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
+                              (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
         list[count].room = k->room;
         list[count].worth = list[count].seconds / (double)k->room;
         count++;
@@ -233,8 +234,10 @@ static double oxi_shunt_gap_seconds(const oxi_shunt_search *s, int32_t access, i
 static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from, double disk) {
     if (gaps->left <= 0 || disk >= s->best->simulated || oxi_shunt_is_over(s)) return;
     if (from == gaps->count) {
-        for (s->packing = 0; s->packing <= OXI_PACK_TIGHT; s->packing++, gaps->left--)
+        for (int w = 0; w < OXI_PACKINGS; w++, gaps->left--) {
+            s->packing = oxi_shunt_packings[w] | (s->best_choice.packing & OXI_PACK_LATE);
             (void)oxi_shunt_run_trial(s);
+        }
         return;
     }
     int32_t a = gaps->access[from], i = gaps->item[from], end;
@@ -261,6 +264,7 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
 static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
     enum { TRIES = 20000 };
     gaps->left = TRIES;
+    if (s->rank_count > 16) return false;
     for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++) {
         for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
@@ -315,14 +319,15 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
-        s->packing = t & OXI_PACK_TIGHT;
+        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (s->best_choice.packing & OXI_PACK_LATE);
         (void)oxi_shunt_run_trial(s);
     }
 }
 
 static void oxi_shunt_refine(oxi_shunt_search *s) {
-    enum { FEW = 400, VERY_FEW = 64, SUBSETS = 5 };
-    bool better = s->found && s->order.access_count <= FEW, very_few = s->order.access_count <= VERY_FEW;
+    enum { FEW = 400, SUBSETS = 5 };
+    bool better = s->found && s->order.access_count <= FEW;
+    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW;
     oxi_shunt_gaps gaps;
     if (!better) return;
     if (oxi_shunt_gaps_open(s, &gaps)) {
@@ -331,7 +336,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
             better = false;
             s->packing = s->best_choice.packing;
             oxi_shunt_refine_gaps(s, &gaps, &better);
-            if (s->rank_count <= VERY_FEW) oxi_shunt_refine_pins(s, &better);
+            if (s->rank_count <= OXI_SHUNT_VERY_FEW) oxi_shunt_refine_pins(s, &better);
             if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
         }
         bool all = very_few && s->rank_count <= SUBSETS && oxi_shunt_refine_all(s, &gaps);
@@ -342,14 +347,23 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
 
 /* ---- second runs --------------------------------------------------------------------------------------- */
 
-/* Tries the order with so many of the list; whether it is better, and stays. */
-static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *list, int32_t count) {
-    oxi_shunt_order order, before = s->order;
+/* Every way to keep and to pin with the order at hand. */
+static bool oxi_shunt_try_ways(oxi_shunt_search *s) {
+    oxi_shunt_gaps gaps;
+    bool all = oxi_shunt_gaps_open(s, &gaps) && oxi_shunt_refine_all(s, &gaps);
+    oxi_shunt_gaps_close(s, &gaps);
+    return all;
+}
+
+/* Tries an order, which it takes; whether it is better, and stays. whole: with every way to keep and to pin,
+ * and it becomes false where those were not done with; NULL: with what was the best so far, and some more. */
+static bool oxi_shunt_try_other(oxi_shunt_search *s, oxi_shunt_order order, bool *whole) {
+    oxi_shunt_order before = s->order;
     int64_t improved = s->improved;
     uint8_t *pins = (uint8_t *)oxi_alloc((size_t)s->p->item_count + 1), *keep = s->best_keep;
     uint8_t *placing = s->placing.keep;
-    if (!pins || !oxi_shunt_order_with(s->p, &s->original, list, count, &order)) {
-        oxi_free(pins, (size_t)s->p->item_count + 1);
+    if (!pins) {
+        oxi_shunt_order_close(&order, s->p);
         return false;
     }
     size_t accesses = (size_t)order.access_count;
@@ -359,7 +373,8 @@ static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *l
     s->order = order;
     if (s->placing.keep && s->best_keep) {
         (void)oxi_shunt_try(s, &s->best_choice);
-        if (s->improved == improved && oxi_now() < s->end) oxi_shunt_try_all(s);
+        if (!whole && s->improved == improved && oxi_now() < s->end) oxi_shunt_try_all(s);
+        if (whole && !oxi_shunt_try_ways(s)) *whole = false;
     }
     bool better = s->improved != improved;
     if (better) {
@@ -379,6 +394,26 @@ static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *l
     return better;
 }
 
+/* Tries the order with so many of the list. */
+static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *list, int32_t count) {
+    oxi_shunt_order order;
+    return oxi_shunt_order_with(s->p, &s->original, list, count, &order) &&
+           oxi_shunt_try_other(s, order, NULL);
+}
+
+/* Tries nodes in an order of their own. */
+static bool oxi_shunt_try_order(oxi_shunt_search *s, const int32_t *nodes, int32_t count, bool *whole) {
+    oxi_shunt_order order;
+    memset(&order, 0, sizeof order);
+    order.slot_count = count;
+    order.slot = (int32_t *)oxi_shunt_list((size_t)count, sizeof *order.slot);
+    if (order.slot) memcpy(order.slot, nodes, (size_t)count * sizeof *nodes);
+    if (order.slot && oxi_shunt_order_fill(&order, s->p)) return oxi_shunt_try_other(s, order, whole);
+    oxi_shunt_order_close(&order, s->p);
+    *whole = false;
+    return false;
+}
+
 /* One, two, four .. of the loads of the best plan, then its others. */
 static void oxi_shunt_try_again(oxi_shunt_search *s) {
     size_t room = (size_t)s->best->segment_count;
@@ -395,6 +430,8 @@ static void oxi_shunt_try_again(oxi_shunt_search *s) {
     }
     oxi_shunt_unlist(list, room, sizeof *list);
 }
+
+static bool oxi_shunt_exact_all(oxi_shunt_search *s);
 
 /* ---- the plan ------------------------------------------------------------------------------------------ */
 
@@ -451,6 +488,7 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     plan->bound = s->bound;
     plan->disk = s->disk;
     plan->link = s->link;
+    plan->whole = s->whole;
     return true;
 }
 
@@ -473,6 +511,8 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
             oxi_shunt_try_again(&s);
             oxi_shunt_refine(&s);
         }
+        if (s.found && p->recompute == OX_RECOMPUTE_EXACT && s.original.access_count <= OXI_SHUNT_VERY_FEW)
+            s.whole = oxi_shunt_exact_all(&s);
         if (s.found && oxi_shunt_plan_finish(&s)) {
             made = s.best;
             s.best = NULL;

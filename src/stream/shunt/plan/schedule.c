@@ -370,7 +370,8 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
     if (one->stays) return true;
     clock[OXI_LANE_COMPUTE] = s->plan->lane_count[OXI_LANE_COMPUTE];
     double free_at = s->lane_end[OXI_LANE_COMPUTE], now = free_at;
-    bool caches = k->caches && !one->dirty && !one->dies && s->tier[one->item] == 2 && k->room <= s->host_left;
+    bool caches =
+        k->caches && !one->dirty && !one->dies && s->tier[one->item] == 2 && k->room <= s->host_left;
     if (one->saves || caches) {
         bool host = k->room <= s->host_left;
         int lane = host ? OXI_LANE_UP : OXI_LANE_DISK;
