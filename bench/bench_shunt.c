@@ -7,6 +7,8 @@
  *                 [--stream 0]
  *     bench_shunt --model 1 ..     a language model of 7 billion parameters, f16, with its 32 layers 14.5 GB.
  *                                  --keep 1 leaves the files there and takes them up again
+ *     bench_shunt --vulkan 1 ..    computing on a GPU
+ *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall
  *     bench_shunt --calls N        only keeps N calls of few bytes (perf stat -e instructions:u)
  *     bench_shunt --calls N --eager 1                                         the same calls, run at once
  *
@@ -17,6 +19,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
 
 #ifdef __linux__
 #include <fcntl.h>
@@ -28,12 +31,12 @@
 enum { LAYERS_MOST = 512, READERS_MOST = 16, PIECE = 1 << 20, PARTS_MOST = 9 };
 
 typedef struct options {
-    long layers, width, tokens, memory, host, rounds, calls, eager, model, keep, stream;
+    long layers, width, tokens, memory, host, rounds, calls, eager, model, keep, stream, graphs, seed, vulkan;
     const char *folder, *trace, *plan;
 } options;
 
 static bool read_options(options *o, int argc, char **argv) {
-    const options usual = {48, 2048, 16, 256, 0, 3, 0, 0, 0, 0, 1, "/tmp", NULL, NULL};
+    const options usual = {48, 2048, 16, 256, 0, 3, 0, 0, 0, 0, 1, 0, 1, 0, "/tmp", NULL, NULL};
     *o = usual;
     struct {
         const char *name, **text;
@@ -43,7 +46,8 @@ static bool read_options(options *o, int argc, char **argv) {
         {"--memory", NULL, &o->memory}, {"--rounds", NULL, &o->rounds}, {"--calls", NULL, &o->calls},
         {"--eager", NULL, &o->eager},   {"--host", NULL, &o->host},     {"--model", NULL, &o->model},
         {"--keep", NULL, &o->keep},     {"--stream", NULL, &o->stream}, {"--folder", &o->folder, NULL},
-        {"--trace", &o->trace, NULL},   {"--plan", &o->plan, NULL}};
+        {"--trace", &o->trace, NULL},   {"--plan", &o->plan, NULL},     {"--graphs", NULL, &o->graphs},
+        {"--seed", NULL, &o->seed},     {"--vulkan", NULL, &o->vulkan}};
     bool layers = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         size_t k = 0;
@@ -228,6 +232,22 @@ static double disk_speed(const options *o) {
     return best;
 }
 
+/* From pinned memory of the host to the GPU. */
+static double link_speed(ox_device *gpu) {
+    double best = 0;
+    OX_SCOPE {
+        ox_tensor *host = ox_empty_pinned(OX_SHAPE(16 << 20), OX_F32, gpu);
+        ox_tensor *there = ox_to(ox_fill_(host, 1), gpu);
+        for (int i = 0; i < 4; i++) {
+            double start = bench_now();
+            if (!ox_copy_(there, host) || ox_device_sync(gpu) != OX_OK) break;
+            double speed = (double)ox_nbytes(host) / (bench_now() - start);
+            if (speed > best) best = speed;
+        }
+    }
+    return best;
+}
+
 static double copy_speed(void) {
     const size_t bytes = (size_t)256 << 20;
     char *a = malloc(bytes), *b = malloc(bytes);
@@ -298,8 +318,9 @@ static void make_few(const options *o, weights *few) {
     long some = o->model ? 2 : 8;
     for (long i = 0; i < file_count(o); i++)
         for (int k = 0; k < part_count(o, i); k++)
-            few->part[i][k] =
-                i >= some && i < o->layers ? few->part[i % some][k] : make_part(o, part_of(o, i, k));
+            few->part[i][k] = i >= some && i < o->layers ? few->part[i % some][k]
+                                                         : ox_to(make_part(o, part_of(o, i, k)),
+                                                                 o->vulkan ? ox_vulkan(0) : ox_cpu());
 }
 
 static bool open_model(const options *o, ox_device *device, weights *w) {
@@ -324,7 +345,7 @@ static ox_tensor *make_input(const options *o) {
 typedef struct passes {
     const options *o;
     ox_shunt *shunt;
-    ox_tensor *x, *far_x;
+    ox_tensor *x, *far_x, *few_x; /* on the CPU, the shunt, and what computes */
     weights far, streamed, few;
 } passes;
 
@@ -337,13 +358,14 @@ static double longest(double a, double b, double c) {
 static void measure_pass(passes *p, const char *name) {
     const options *o = p->o;
     float sum = 0, other_sum = 0; /* of memory: before and after, the better one */
-    double disk = disk_speed(o), copy = copy_speed(), computing = run_pass(o, &p->few, p->x, &sum), again;
+    double disk = disk_speed(o), copy = o->vulkan ? link_speed(ox_vulkan(0)) : copy_speed(),
+           computing = run_pass(o, &p->few, p->few_x, &sum), again;
     ox_shunt_stats before = ox_shunt_get_stats(p->shunt);
     double wall = run_pass(o, &p->far, p->far_x, &sum);
     ox_shunt_stats s = ox_shunt_get_stats(p->shunt);
     double after = disk_speed(o), other = 0;
     if (after > disk) disk = after;
-    again = run_pass(o, &p->few, p->x, &other_sum);
+    again = run_pass(o, &p->few, p->few_x, &other_sum);
     if (again < computing) computing = again;
     if (o->stream) other = run_pass(o, &p->streamed, p->x, &other_sum);
     double all = (double)model_bytes(o), device = (double)(o->memory << 20), host = (double)(o->host << 20);
@@ -368,6 +390,7 @@ static void measure_forward(const options *o, ox_shunt *shunt, ox_stream *stream
     p.shunt = shunt;
     p.x = make_input(o);
     p.far_x = ox_to(p.x, ox_shunt_device(shunt));
+    p.few_x = ox_to(p.x, o->vulkan ? ox_vulkan(0) : ox_cpu());
     if (!open_model(o, ox_shunt_device(shunt), &p.far)) return;
     if (o->stream && !open_model(o, ox_stream_device(stream), &p.streamed)) return;
     make_few(o, &p.few);
@@ -378,6 +401,76 @@ static void measure_forward(const options *o, ox_shunt *shunt, ox_stream *stream
         measure_pass(&p, name);
     }
     if (o->plan) (void)ox_shunt_dump(shunt, o->plan);
+}
+
+/* ---- random graphs ------------------------------------------------------------------------------------- */
+
+static uint64_t graph_state;
+
+static uint64_t graph_draw(uint64_t below) {
+    graph_state ^= graph_state << 13;
+    graph_state ^= graph_state >> 7;
+    graph_state ^= graph_state << 17;
+    return (graph_state >> 11) % below;
+}
+
+enum { GRAPH_LIVE = 6, GRAPH_WEIGHTS = 24 };
+
+/* One pass over a graph: the same calls for the same seed. */
+static void run_graph(uint64_t seed, ox_tensor *const *weight, ox_tensor *x) {
+    graph_state = seed;
+    long calls = 30 + (long)graph_draw(60);
+    OX_SCOPE {
+        ox_tensor *live[GRAPH_LIVE], *sum = NULL;
+        for (int i = 0; i < GRAPH_LIVE; i++) live[i] = ox_mul_number(x, 1 + 0.1 * i);
+        for (long i = 0; i < calls; i++) {
+            ox_tensor *a = live[graph_draw(GRAPH_LIVE)], *b = live[graph_draw(GRAPH_LIVE)];
+            ox_tensor **to = &live[graph_draw(GRAPH_LIVE)], *before = *to;
+            switch (graph_draw(6)) {
+            case 0: *to = ox_gelu(a); break;
+            case 1: *to = ox_add(a, b); break;
+            case 2: *to = ox_softmax(a, -1); break;
+            default: *to = ox_linear(a, weight[graph_draw(GRAPH_WEIGHTS)], NULL);
+            }
+            ox_release(before);
+        }
+        for (int i = 0; i < GRAPH_LIVE; i++) sum = sum ? ox_add(sum, live[i]) : live[i];
+        (void)ox_item(ox_sum(sum, OX_ALL_DIMS, false));
+    }
+}
+
+/* What the simulation said of a pass, by its wall time, once the plan has been measured. */
+static void measure_graph(const options *o, uint64_t seed) {
+    graph_state = seed * 0x9e3779b97f4a7c15u + 1;
+    for (int i = 0; i < 8; i++) (void)graph_draw(2);
+    long width = 512 + 256 * (long)graph_draw(7), rows = 64 << graph_draw(4);
+    uint64_t weights = (uint64_t)GRAPH_WEIGHTS * (uint64_t)(width * width) * 4;
+    uint64_t live = (uint64_t)(GRAPH_LIVE + 3) * (uint64_t)(rows * width) * 4;
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = live + weights / (2 + graph_draw(3)) + ((uint64_t)8 << 20);
+    desc.host_bytes = graph_draw(2) ? weights / 4 : 0;
+    desc.spill = o->folder;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *weight[GRAPH_WEIGHTS],
+            *x = ox_to(ox_randn(OX_SHAPE(rows, width), OX_F32), ox_shunt_device(shunt));
+        for (int i = 0; i < GRAPH_WEIGHTS; i++)
+            weight[i] =
+                ox_to(ox_mul_number(ox_randn(OX_SHAPE(width, width), OX_F32), 0.02), ox_shunt_device(shunt));
+        double ratio[5];
+        for (int i = 0; i < 8 && !ox_error(); i++) {
+            run_graph(seed + 77, weight, x);
+            ox_shunt_stats s = ox_shunt_get_stats(shunt);
+            if (i >= 3) ratio[i - 3] = s.simulated_seconds / s.wall_seconds;
+        }
+        ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms, predicted/wall %.3f, eta %.2f\n",
+               (unsigned long long)seed, rows, width, (double)desc.device_bytes / 1e6, (double)weights / 1e6,
+               (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, bench_median(ratio, 5), s.eta);
+        fflush(stdout);
+    }
+    ox_shunt_close(shunt);
 }
 
 /* ---- keeping calls ------------------------------------------------------------------------------------- */
@@ -407,24 +500,27 @@ int main(int argc, char **argv) {
     }
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.device_bytes = o.calls ? 0 : (uint64_t)o.memory << 20;
+    desc.device_bytes = o.calls || o.graphs ? 0 : (uint64_t)o.memory << 20;
     desc.host_bytes = (uint64_t)o.host << 20;
     desc.spill = o.folder;
     desc.trace = o.trace;
+    if (o.vulkan) desc.compute = ox_vulkan(0); /* the bound of copies is that of its link then */
     ox_stream_desc other;
     memset(&other, 0, sizeof other);
     other.ram_bytes = (size_t)(o.memory + o.host) << 20;
     other.spill = o.folder;
     ox_shunt *shunt = ox_shunt_open(&desc);
-    ox_stream *stream = o.calls || !o.stream ? NULL : ox_stream_open(&other);
+    ox_stream *stream = o.calls || o.graphs || !o.stream ? NULL : ox_stream_open(&other);
     OX_SCOPE {
-        if (o.calls)
+        if (o.graphs)
+            for (long i = 0; i < o.graphs && !ox_error(); i++) measure_graph(&o, (uint64_t)(o.seed + i));
+        else if (o.calls)
             measure_calls(&o, shunt);
         else if (shunt && (stream || !o.stream) && write_model(&o))
             measure_forward(&o, shunt, stream);
     }
     if (ox_error()) fprintf(stderr, "bench_shunt: %s\n", ox_error_text());
-    for (long i = 0; i < file_count(&o) && !o.calls && !o.keep; i++) remove(file_path(&o, i));
+    for (long i = 0; i < file_count(&o) && !o.calls && !o.graphs && !o.keep; i++) remove(file_path(&o, i));
     if (stream) (void)ox_device_close(ox_stream_device(stream));
     ox_shunt_close(shunt);
     return ox_error() != OX_OK;
