@@ -20,7 +20,7 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
 
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds);
 
-/* A move between memory and the disk that was begun: reads and writes go on while its owner does other things,
+/* A move between memory and the disk that was begun: it goes on while its owner does other things,
  * begins the next one among them, so that the disk's queue does not run empty between two items. */
 typedef struct oxi_shunt_flight {
     oxi_stream_load load;

@@ -34,7 +34,7 @@ static bool oxi_shunt_unchanged(const oxi_shunt_order *o, int32_t i, int32_t fro
     return true;
 }
 
-/* The slot of the last write of item i before access a; -1: none, or it may not run again before slot `to`. */
+/* The slot of the last write of item i before access a; -1: none, or it may not run again before `to`. */
 static int32_t oxi_shunt_maker_before(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t i,
                                       int32_t a, int32_t to) {
     int32_t w = a - 1;
