@@ -1,34 +1,42 @@
-/* bench_shunt.c - the planner beside what bounds it: a pass through layers in files, beside the disk's own
- * speed, computing in RAM and a stream within the same budget; what it costs to keep a call.
+/* bench_shunt.c - the planner beside what bounds it: a pass through a model in files, beside the disk's own
+ * speed, that of a plain copy, computing in RAM, and a stream within the same budget; what it costs to keep a
+ * call.
  *
- *     bench_shunt [--layers 48] [--width 2048] [--tokens 16] [--memory MIB, 256] [--rounds 3]
- *                 [--folder PATH] [--trace PATH]
+ *     bench_shunt [--layers 48] [--width 2048] [--tokens 16] [--memory MIB, 256] [--host MIB, 0]
+ *                 [--rounds 3] [--folder PATH] [--trace PATH] [--plan PATH] [--keep 1]
+ *                 [--stream 0]
+ *     bench_shunt --model 1 ..     a language model of 7 billion parameters, f16, with its 32 layers 14.5 GB.
+ *                                  --keep 1 leaves the files there and takes them up again
+ *     bench_shunt --vulkan 1 ..    computing on a GPU
+ *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall
  *     bench_shunt --calls N        only keeps N calls of few bytes (perf stat -e instructions:u)
  *     bench_shunt --calls N --eager 1                                         the same calls, run at once
  *
- * The disk's speed is that of a plain loop: threads that read the layers' files past the page cache, in
- * pieces of 1 MiB, the best of 4, 8 and 16, right before and after each pass. eta is the longer of computing
- * in RAM and of what the pass read at that speed, over its wall time: nothing in it is the planner's own
- * measurement. */
+ * The disk's speed is that of a plain loop: threads that read the files past the page cache, in pieces of
+ * 1 MiB, the best of 4, 8 and 16, right before and after each pass. A copy's is that of memcpy between blocks
+ * of 256 MiB. eta is the longest of computing in RAM, of what fits no budget at the disk's speed and of what
+ * the host's budget holds at a copy's, over the wall time: nothing in it is the planner's own measurement. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
 
 #ifdef __linux__
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LAYERS_MOST = 512, READERS_MOST = 16, PIECE = 1 << 20 };
+enum { LAYERS_MOST = 512, READERS_MOST = 16, PIECE = 1 << 20, PARTS_MOST = 9 };
 
 typedef struct options {
-    long layers, width, tokens, memory, rounds, calls, eager;
-    const char *folder, *trace;
+    long layers, width, tokens, memory, host, rounds, calls, eager, model, keep, stream, graphs, seed, vulkan;
+    const char *folder, *trace, *plan;
 } options;
 
 static bool read_options(options *o, int argc, char **argv) {
-    const options usual = {48, 2048, 16, 256, 3, 0, 0, "/tmp", NULL};
+    const options usual = {48, 2048, 16, 256, 0, 3, 0, 0, 0, 0, 1, 0, 1, 0, "/tmp", NULL, NULL};
     *o = usual;
     struct {
         const char *name, **text;
@@ -36,45 +44,125 @@ static bool read_options(options *o, int argc, char **argv) {
     } known[] = {
         {"--layers", NULL, &o->layers}, {"--width", NULL, &o->width},   {"--tokens", NULL, &o->tokens},
         {"--memory", NULL, &o->memory}, {"--rounds", NULL, &o->rounds}, {"--calls", NULL, &o->calls},
-        {"--eager", NULL, &o->eager},   {"--folder", &o->folder, NULL}, {"--trace", &o->trace, NULL}};
+        {"--eager", NULL, &o->eager},   {"--host", NULL, &o->host},     {"--model", NULL, &o->model},
+        {"--keep", NULL, &o->keep},     {"--stream", NULL, &o->stream}, {"--folder", &o->folder, NULL},
+        {"--trace", &o->trace, NULL},   {"--plan", &o->plan, NULL},     {"--graphs", NULL, &o->graphs},
+        {"--seed", NULL, &o->seed},     {"--vulkan", NULL, &o->vulkan}};
+    bool layers = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         size_t k = 0;
         while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0) k++;
         if (k == sizeof known / sizeof *known) return false;
         if (known[k].text) *known[k].text = argv[i + 1];
         if (known[k].number) *known[k].number = strtol(argv[i + 1], NULL, 10);
+        layers = layers || k == 0;
     }
-    return argc % 2 == 1 && o->layers > 0 && o->layers <= LAYERS_MOST && o->width > 0 && o->tokens > 0;
+    if (o->model && !layers) o->layers = 32;
+    return argc % 2 == 1 && o->layers > 0 && o->layers < LAYERS_MOST && o->width > 0 && o->tokens > 0;
 }
 
-static const char *layer_path(const options *o, long i) {
+/* ---- models in files: a file a layer, and one for what is before and behind them ----------------------- */
+
+typedef struct part {
+    const char *name;
+    int64_t rows, columns; /* rows 0: one number a column */
+} part;
+
+enum { NORM_A, QUERY, KEY, VALUE, OUT, NORM_B, GATE, UP, DOWN };
+enum { EMBEDDING, NORM_LAST, LOGITS };
+enum { DIM = 4096, KEYS = 1024, HIDDEN = 14336, WORDS = 32000, HEAD = 128 };
+static const part layer_parts[PARTS_MOST] = {
+    {"norm_a", 0, DIM}, {"query", DIM, DIM},   {"key", KEYS, DIM},  {"value", KEYS, DIM}, {"out", DIM, DIM},
+    {"norm_b", 0, DIM}, {"gate", HIDDEN, DIM}, {"up", HIDDEN, DIM}, {"down", DIM, HIDDEN}};
+static const part outer_parts[3] = {{"embedding", WORDS, DIM}, {"norm", 0, DIM}, {"logits", WORDS, DIM}};
+
+static part part_of(const options *o, long file, int k) {
+    const part square = {"weight", o->width, o->width};
+    return !o->model ? square : file < o->layers ? layer_parts[k] : outer_parts[k];
+}
+
+static int part_count(const options *o, long file) {
+    return !o->model ? 1 : file < o->layers ? PARTS_MOST : 3;
+}
+
+static long file_count(const options *o) {
+    return o->layers + (o->model != 0);
+}
+
+static long long model_bytes(const options *o) {
+    long long bytes = 0;
+    for (long f = 0; f < file_count(o); f++)
+        for (int k = 0; k < part_count(o, f); k++) {
+            part one = part_of(o, f, k);
+            bytes += (one.rows ? one.rows : 1) * one.columns * (o->model ? 2 : 4);
+        }
+    return bytes;
+}
+
+static const char *file_path(const options *o, long i) {
     static char path[1024];
     snprintf(path, sizeof path, "%s/bench-shunt-%ld.safetensors", o->folder, i);
     return path;
 }
 
-static bool write_layers(const options *o) {
-    const char *name = "weight";
-    for (long i = 0; i < o->layers; i++)
+static ox_tensor *make_part(const options *o, part one) {
+    ox_dtype dtype = o->model ? OX_F16 : OX_F32;
+    if (one.rows == 0) return ox_ones(OX_SHAPE(one.columns), dtype);
+    return ox_mul_number(ox_randn(OX_SHAPE(one.rows, one.columns), dtype), 0.02);
+}
+
+/* Onto the disk and out of the page cache. */
+static bool settle(const char *path) {
+    int file = open(path, O_RDWR);
+    bool good = file >= 0 && fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
+    if (file >= 0) close(file);
+    return good;
+}
+
+/* Layers of the language model have the numbers of the first one: random ones take longer than the disk. */
+static bool write_copy(const options *o, long file) {
+    enum { BLOCK = 4 << 20 };
+    char *block = malloc(BLOCK), from[1024];
+    snprintf(from, sizeof from, "%s", file_path(o, 0));
+    FILE *in = fopen(from, "rb"), *out = fopen(file_path(o, file), "wb");
+    bool good = block && in && out;
+    for (size_t got; good && (got = fread(block, 1, BLOCK, in)) > 0;)
+        good = fwrite(block, 1, got, out) == got;
+    if (in) fclose(in);
+    if (out) good = fclose(out) == 0 && good;
+    free(block);
+    return good;
+}
+
+static bool write_model(const options *o) {
+    struct stat there;
+    if (o->keep && stat(file_path(o, file_count(o) - 1), &there) == 0) return true;
+    for (long f = 0; f < file_count(o); f++)
         OX_SCOPE {
-            ox_tensor *w = ox_mul_number(ox_randn(OX_SHAPE(o->width, o->width), OX_F32), 0.02);
-            if (ox_save_safetensors(layer_path(o, i), &name, &w, 1, NULL, 0, 0) != OX_OK) return false;
-            int file = open(layer_path(o, i), O_RDWR);
-            if (file < 0 || fsync(file) != 0) return false;
-            posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-            close(file);
+            const char *names[PARTS_MOST];
+            ox_tensor *parts[PARTS_MOST];
+            int count = part_count(o, f);
+            bool copy = o->model && f > 0 && f < o->layers;
+            for (int k = 0; k < count && !copy; k++) {
+                names[k] = part_of(o, f, k).name;
+                parts[k] = make_part(o, part_of(o, f, k));
+            }
+            if (copy ? !write_copy(o, f)
+                     : ox_save_safetensors(file_path(o, f), names, parts, count, NULL, 0, 0) != OX_OK)
+                return false;
+            if (!settle(file_path(o, f))) return false;
         }
     return true;
 }
 
-/* ---- the disk by itself -------------------------------------------------------------------------------- */
+/* ---- the disk and memory by themselves ----------------------------------------------------------------- */
 
 typedef struct reading {
     const options *o;
-    int file[LAYERS_MOST];
-    long layer, bytes_each, done, place;
+    int file[LAYERS_MOST + 1];
+    long long bytes[LAYERS_MOST + 1], done, left, total;
+    long at, place, room;
     char *block;
-    long long total;
     pthread_mutex_t lock;
 } reading;
 
@@ -84,126 +172,305 @@ static void *read_pieces(void *argument) {
     reading *r = (reading *)argument;
     for (;;) {
         pthread_mutex_lock(&r->lock);
-        long layer = r->layer, at = r->done;
+        long at = r->at;
+        long long from = r->done;
         char *memory = r->block + r->place;
-        r->place = (r->place + PIECE) % (r->o->memory << 20);
+        bool over = r->left <= 0 || at >= file_count(r->o);
+        r->place = (r->place + PIECE) % r->room;
+        r->left -= PIECE;
         r->done += PIECE;
-        if (r->done >= r->bytes_each) {
+        if (r->done + PIECE > r->bytes[at]) {
             r->done = 0;
-            r->layer++;
+            r->at++;
         }
         pthread_mutex_unlock(&r->lock);
-        if (layer >= r->o->layers) break;
-        ssize_t got = pread(r->file[layer], memory, PIECE, at);
+        if (over) break;
+        ssize_t got = pread(r->file[at], memory, PIECE, from);
         if (got <= 0) break;
         __atomic_fetch_add(&r->total, got, __ATOMIC_RELAXED);
     }
     return NULL;
 }
 
-/* Bytes a second, with so many reads at once. */
+/* Bytes a second, with so many reads at once, of at most 1 GB from a layer that moves on. */
 static double disk_speed_of(const options *o, int readers) {
     static reading r;
+    static long next;
     pthread_t thread[READERS_MOST];
     char *block = r.block;
     memset(&r, 0, sizeof r);
+    r.room = (o->memory < 1024 ? o->memory : 1024) << 20;
     r.block = block;
-    if (!block && posix_memalign((void **)&r.block, 2 << 20, (size_t)o->memory << 20) != 0) exit(1);
+    if (!block && posix_memalign((void **)&r.block, 2 << 20, (size_t)r.room) != 0) exit(1);
     if (!block) {
-        madvise(r.block, (size_t)o->memory << 20, MADV_HUGEPAGE); /* as the planner's and a stream's */
-        memset(r.block, 1, (size_t)o->memory << 20);
+        madvise(r.block, (size_t)r.room, MADV_HUGEPAGE); /* as the planner's and a stream's */
+        memset(r.block, 1, (size_t)r.room);
     }
     r.o = o;
-    r.bytes_each = o->width * o->width * 4;
+    r.left = 1000000000;
+    if (r.left < model_bytes(o)) r.at = next++ * 7 % (o->layers / 2 + 1);
     pthread_mutex_init(&r.lock, NULL);
-    for (long i = 0; i < o->layers; i++) r.file[i] = open(layer_path(o, i), O_RDONLY | O_DIRECT);
+    for (long i = 0; i < file_count(o); i++) {
+        struct stat info;
+        r.file[i] = open(file_path(o, i), O_RDONLY | O_DIRECT);
+        r.bytes[i] = r.file[i] >= 0 && fstat(r.file[i], &info) == 0 ? (long long)info.st_size : 0;
+    }
     double start = bench_now();
     for (int i = 0; i < readers; i++) pthread_create(&thread[i], NULL, read_pieces, &r);
     for (int i = 0; i < readers; i++) pthread_join(thread[i], NULL);
     double seconds = bench_now() - start;
-    for (long i = 0; i < o->layers; i++) close(r.file[i]);
+    for (long i = 0; i < file_count(o); i++) close(r.file[i]);
     return (double)r.total / seconds;
 }
 
 static double disk_speed(const options *o) {
     double best = 0;
-    for (int readers = 1; readers <= READERS_MOST; readers *= 2) {
+    for (int readers = 4; readers <= READERS_MOST; readers *= 2) {
         double speed = disk_speed_of(o, readers);
         if (speed > best) best = speed;
     }
     return best;
 }
 
-/* ---- a pass -------------------------------------------------------------------------------------------- */
-
-static double run_pass(const options *o, ox_tensor *const *weight, ox_tensor *x, float *sum) {
-    double start = bench_now();
+/* From pinned memory of the host to the GPU. */
+static double link_speed(ox_device *gpu) {
+    double best = 0;
     OX_SCOPE {
-        ox_tensor *h = x;
-        for (long i = 0; i < o->layers; i++) h = ox_linear_act(h, weight[i], NULL, OX_ACTIVATION_GELU);
-        *sum = (float)ox_item(ox_sum(h, OX_ALL_DIMS, false));
-    }
-    return bench_now() - start;
-}
-
-/* One layer's weights in RAM, over and over: what computing takes. */
-static double compute_seconds(const options *o, ox_tensor *x) {
-    ox_tensor *few[LAYERS_MOST];
-    double best = 1e9;
-    float sum;
-    OX_SCOPE {
-        ox_tensor *w[8];
-        for (int i = 0; i < 8; i++)
-            w[i] = ox_mul_number(ox_randn(OX_SHAPE(o->width, o->width), OX_F32), 0.02);
-        for (long i = 0; i < o->layers; i++) few[i] = w[i % 8];
-        for (int i = 0; i < 3; i++) {
-            double seconds = run_pass(o, few, x, &sum);
-            if (seconds < best) best = seconds;
+        ox_tensor *host = ox_empty_pinned(OX_SHAPE(16 << 20), OX_F32, gpu);
+        ox_tensor *there = ox_to(ox_fill_(host, 1), gpu);
+        for (int i = 0; i < 4; i++) {
+            double start = bench_now();
+            if (!ox_copy_(there, host) || ox_device_sync(gpu) != OX_OK) break;
+            double speed = (double)ox_nbytes(host) / (bench_now() - start);
+            if (speed > best) best = speed;
         }
     }
     return best;
 }
 
-static bool open_layers(const options *o, ox_device *device, ox_tensor **weight) {
-    for (long i = 0; i < o->layers; i++) {
-        ox_file *file = ox_file_open(layer_path(o, i), device);
-        weight[i] = file ? ox_file_tensor(file, "weight") : NULL;
+static double copy_speed(void) {
+    const size_t bytes = (size_t)256 << 20;
+    char *a = malloc(bytes), *b = malloc(bytes);
+    double best = 0;
+    if (!a || !b) exit(1);
+    memset(a, 1, bytes);
+    memset(b, 2, bytes);
+    for (int i = 0; i < 4; i++) {
+        double start = bench_now();
+        memcpy(i % 2 ? a : b, i % 2 ? b : a, bytes);
+        double speed = (double)bytes / (bench_now() - start);
+        if (speed > best) best = speed;
+    }
+    free(a);
+    free(b);
+    return best;
+}
+
+/* ---- a pass -------------------------------------------------------------------------------------------- */
+
+typedef struct weights {
+    ox_tensor *part[LAYERS_MOST + 1][PARTS_MOST];
+} weights;
+
+static ox_tensor *heads_of(ox_tensor *x, long tokens, long heads) {
+    return ox_transpose(ox_reshape(x, OX_SHAPE(tokens, heads, HEAD)), 0, 1);
+}
+
+static ox_tensor *layer_pass(const options *o, ox_tensor *h, ox_tensor *const *w) {
+    const long tokens = o->tokens;
+    ox_attention_desc attention;
+    memset(&attention, 0, sizeof attention);
+    attention.causal = true;
+    ox_tensor *n = ox_rms_norm(h, 1, w[NORM_A], 1e-5);
+    ox_tensor *q = ox_rope(heads_of(ox_linear(n, w[QUERY], NULL), tokens, DIM / HEAD), NULL, NULL);
+    ox_tensor *k = ox_rope(heads_of(ox_linear(n, w[KEY], NULL), tokens, KEYS / HEAD), NULL, NULL);
+    ox_tensor *v = heads_of(ox_linear(n, w[VALUE], NULL), tokens, KEYS / HEAD);
+    ox_tensor *a = ox_scaled_dot_product_attention(q, k, v, &attention);
+    a = ox_reshape(ox_transpose(a, 0, 1), OX_SHAPE(tokens, DIM));
+    h = ox_add(h, ox_linear(a, w[OUT], NULL));
+    n = ox_rms_norm(h, 1, w[NORM_B], 1e-5);
+    n = ox_mul(ox_linear_act(n, w[GATE], NULL, OX_ACTIVATION_SILU), ox_linear(n, w[UP], NULL));
+    return ox_add(h, ox_linear(n, w[DOWN], NULL));
+}
+
+/* x: numbers [tokens, width], or words [tokens]. */
+static double run_pass(const options *o, weights *w, ox_tensor *x, float *sum) {
+    double start = bench_now();
+    OX_SCOPE {
+        ox_tensor *const *outer = w->part[o->layers], *h = x;
+        if (o->model) h = ox_cast(ox_embedding(x, outer[EMBEDDING]), OX_F32);
+        for (long i = 0; i < o->layers; i++) {
+            ox_scope layer = ox_scope_begin(); /* what a layer makes for itself goes with it */
+            h = ox_keep(o->model ? layer_pass(o, h, w->part[i])
+                                 : ox_linear_act(h, w->part[i][0], NULL, OX_ACTIVATION_GELU));
+            ox_scope_end(&layer);
+        }
+        if (o->model)
+            h = ox_linear(ox_rms_norm(ox_narrow(h, 0, o->tokens - 1, 1), 1, outer[NORM_LAST], 1e-5),
+                          outer[LOGITS], NULL);
+        *sum = (float)ox_item(ox_sum(h, OX_ALL_DIMS, false));
+    }
+    return bench_now() - start;
+}
+
+/* A few layers' weights in RAM, over and over: what computing takes. */
+static void make_few(const options *o, weights *few) {
+    long some = o->model ? 2 : 8;
+    for (long i = 0; i < file_count(o); i++)
+        for (int k = 0; k < part_count(o, i); k++)
+            few->part[i][k] = i >= some && i < o->layers ? few->part[i % some][k]
+                                                         : ox_to(make_part(o, part_of(o, i, k)),
+                                                                 o->vulkan ? ox_vulkan(0) : ox_cpu());
+}
+
+static bool open_model(const options *o, ox_device *device, weights *w) {
+    for (long i = 0; i < file_count(o); i++) {
+        ox_file *file = ox_file_open(file_path(o, i), device);
+        for (int k = 0; k < part_count(o, i); k++) {
+            w->part[i][k] = file ? ox_file_tensor(file, part_of(o, i, k).name) : NULL;
+            if (!w->part[i][k]) return false;
+        }
         ox_file_close(file);
-        if (!weight[i]) return false;
     }
     return true;
 }
 
+static ox_tensor *make_input(const options *o) {
+    int64_t words[1 << 12];
+    if (!o->model) return ox_randn(OX_SHAPE(o->tokens, o->width), OX_F32);
+    for (long i = 0; i < o->tokens && i < 1 << 12; i++) words[i] = i * 7919 % WORDS;
+    return ox_from_data(words, OX_SHAPE(o->tokens), OX_I64);
+}
+
+typedef struct passes {
+    const options *o;
+    ox_shunt *shunt;
+    ox_tensor *x, *far_x, *few_x; /* on the CPU, the shunt, and what computes */
+    weights far, streamed, few;
+} passes;
+
+static double longest(double a, double b, double c) {
+    double most = a > b ? a : b;
+    return most > c ? most : c;
+}
+
+/* A pass of each, with the bounds of this minute. */
+static void measure_pass(passes *p, const char *name) {
+    const options *o = p->o;
+    float sum = 0, other_sum = 0; /* of memory: before and after, the better one */
+    double disk = disk_speed(o), copy = o->vulkan ? link_speed(ox_vulkan(0)) : copy_speed(),
+           computing = run_pass(o, &p->few, p->few_x, &sum), again;
+    ox_shunt_stats before = ox_shunt_get_stats(p->shunt);
+    double wall = run_pass(o, &p->far, p->far_x, &sum);
+    ox_shunt_stats s = ox_shunt_get_stats(p->shunt);
+    double after = disk_speed(o), other = 0;
+    if (after > disk) disk = after;
+    again = run_pass(o, &p->few, p->few_x, &other_sum);
+    if (again < computing) computing = again;
+    if (o->stream) other = run_pass(o, &p->streamed, p->x, &other_sum);
+    double all = (double)model_bytes(o), device = (double)(o->memory << 20), host = (double)(o->host << 20);
+    double left = all - device - host, up = all - device < host ? all - device : host;
+    double bound = longest(computing, left / disk, up / copy);
+    printf("%s: disk %.2f GB/s, copy %.1f; %.0f ms, read %.0f MB, copied %.0f, bound %.0f ms (computing "
+           "%.0f, disk %.0f, copies %.0f), eta %.3f; simulated %.0f, computing %.0f, own eta %.2f",
+           name, disk / 1e9, copy / 1e9, 1e3 * wall, (double)(s.read_bytes - before.read_bytes) / 1e6,
+           (double)(s.down_bytes - before.down_bytes) / 1e6, 1e3 * bound, 1e3 * computing, 1e3 * left / disk,
+           1e3 * up / copy, bound / wall, 1e3 * s.simulated_seconds, 1e3 * s.compute_seconds, s.eta);
+    if (o->stream)
+        printf("; stream %.0f ms, %.2f of it; same bits %s", 1e3 * other, wall / other,
+               sum == other_sum ? "yes" : "no");
+    printf("\n");
+    fflush(stdout);
+}
+
 static void measure_forward(const options *o, ox_shunt *shunt, ox_stream *stream) {
-    static ox_tensor *far[LAYERS_MOST], *streamed[LAYERS_MOST];
-    ox_tensor *x = ox_randn(OX_SHAPE(o->tokens, o->width), OX_F32), *far_x = ox_to(x, ox_shunt_device(shunt));
-    float sum, stream_sum;
-    if (!open_layers(o, ox_shunt_device(shunt), far) || !open_layers(o, ox_stream_device(stream), streamed))
-        return;
-    double computing = compute_seconds(o, x), all = (double)o->layers * (double)(o->width * o->width) * 4;
-    printf("%ld layers of %ldx%ld, %.0f MB, a budget of %ld MiB, %ld tokens: computing takes %.1f ms\n",
-           o->layers, o->width, o->width, all / 1e6, o->memory, o->tokens, 1e3 * computing);
-    run_pass(o, far, far_x, &sum); /* planned, measured, revised */
-    run_pass(o, far, far_x, &sum);
-    run_pass(o, streamed, x, &stream_sum);
-    for (long i = 0; i < o->rounds && !ox_error(); i++) {
-        double disk = disk_speed(o);
-        ox_shunt_stats before = ox_shunt_get_stats(shunt);
-        double wall = run_pass(o, far, far_x, &sum);
-        ox_shunt_stats s = ox_shunt_get_stats(shunt);
-        double read = (double)(s.read_bytes - before.read_bytes), after = disk_speed(o);
-        if (after > disk) disk = after;
-        double bound = read / disk > computing ? read / disk : computing;
-        double other = run_pass(o, streamed, x, &stream_sum);
-        printf(
-            "disk %.2f GB/s; %.1f ms, %.0f MB read, bound %.1f ms, eta %.3f (of all that does not fit %.3f, "
-            "simulated %.1f, own eta %.2f); stream %.1f ms, %.2f of it; same bits %s\n",
-            disk / 1e9, 1e3 * wall, read / 1e6, 1e3 * bound, bound / wall,
-            ((all - (double)(o->memory << 20)) / disk > computing ? (all - (double)(o->memory << 20)) / disk
-                                                                  : computing) /
-                wall,
-            1e3 * s.simulated_seconds, s.eta, 1e3 * other, wall / other, sum == stream_sum ? "yes" : "no");
+    static passes p;
+    char name[32];
+    p.o = o;
+    p.shunt = shunt;
+    p.x = make_input(o);
+    p.far_x = ox_to(p.x, ox_shunt_device(shunt));
+    p.few_x = ox_to(p.x, o->vulkan ? ox_vulkan(0) : ox_cpu());
+    if (!open_model(o, ox_shunt_device(shunt), &p.far)) return;
+    if (o->stream && !open_model(o, ox_stream_device(stream), &p.streamed)) return;
+    make_few(o, &p.few);
+    printf("%ld layers, %.0f MB, budgets of %ld and %ld MiB, %ld tokens\n", o->layers,
+           (double)model_bytes(o) / 1e6, o->memory, o->host, o->tokens);
+    for (long i = 0; i < 3 + o->rounds && !ox_error(); i++) { /* planned, measured, revised */
+        snprintf(name, sizeof name, i < 3 ? "pass %ld" : "round %ld", i < 3 ? i + 1 : i - 2);
+        measure_pass(&p, name);
     }
+    if (o->plan) (void)ox_shunt_dump(shunt, o->plan);
+}
+
+/* ---- random graphs ------------------------------------------------------------------------------------- */
+
+static uint64_t graph_state;
+
+static uint64_t graph_draw(uint64_t below) {
+    graph_state ^= graph_state << 13;
+    graph_state ^= graph_state >> 7;
+    graph_state ^= graph_state << 17;
+    return (graph_state >> 11) % below;
+}
+
+enum { GRAPH_LIVE = 6, GRAPH_WEIGHTS = 24 };
+
+/* One pass over a graph: the same calls for the same seed. */
+static void run_graph(uint64_t seed, ox_tensor *const *weight, ox_tensor *x) {
+    graph_state = seed;
+    long calls = 30 + (long)graph_draw(60);
+    OX_SCOPE {
+        ox_tensor *live[GRAPH_LIVE], *sum = NULL;
+        for (int i = 0; i < GRAPH_LIVE; i++) live[i] = ox_mul_number(x, 1 + 0.1 * i);
+        for (long i = 0; i < calls; i++) {
+            ox_tensor *a = live[graph_draw(GRAPH_LIVE)], *b = live[graph_draw(GRAPH_LIVE)];
+            ox_tensor **to = &live[graph_draw(GRAPH_LIVE)], *before = *to;
+            switch (graph_draw(6)) {
+            case 0: *to = ox_gelu(a); break;
+            case 1: *to = ox_add(a, b); break;
+            case 2: *to = ox_softmax(a, -1); break;
+            default: *to = ox_linear(a, weight[graph_draw(GRAPH_WEIGHTS)], NULL);
+            }
+            ox_release(before);
+        }
+        for (int i = 0; i < GRAPH_LIVE; i++) sum = sum ? ox_add(sum, live[i]) : live[i];
+        (void)ox_item(ox_sum(sum, OX_ALL_DIMS, false));
+    }
+}
+
+/* What the simulation said of a pass, by its wall time, once the plan has been measured. */
+static void measure_graph(const options *o, uint64_t seed) {
+    graph_state = seed * 0x9e3779b97f4a7c15u + 1;
+    for (int i = 0; i < 8; i++) (void)graph_draw(2);
+    long width = 512 + 256 * (long)graph_draw(7), rows = 64 << graph_draw(4);
+    uint64_t weights = (uint64_t)GRAPH_WEIGHTS * (uint64_t)(width * width) * 4;
+    uint64_t live = (uint64_t)(GRAPH_LIVE + 3) * (uint64_t)(rows * width) * 4;
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = live + weights / (2 + graph_draw(3)) + ((uint64_t)8 << 20);
+    desc.host_bytes = graph_draw(2) ? weights / 4 : 0;
+    desc.spill = o->folder;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *weight[GRAPH_WEIGHTS],
+            *x = ox_to(ox_randn(OX_SHAPE(rows, width), OX_F32), ox_shunt_device(shunt));
+        for (int i = 0; i < GRAPH_WEIGHTS; i++)
+            weight[i] =
+                ox_to(ox_mul_number(ox_randn(OX_SHAPE(width, width), OX_F32), 0.02), ox_shunt_device(shunt));
+        double ratio[5];
+        for (int i = 0; i < 8 && !ox_error(); i++) {
+            run_graph(seed + 77, weight, x);
+            ox_shunt_stats s = ox_shunt_get_stats(shunt);
+            if (i >= 3) ratio[i - 3] = s.simulated_seconds / s.wall_seconds;
+        }
+        ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms, predicted/wall %.3f, eta %.2f\n",
+               (unsigned long long)seed, rows, width, (double)desc.device_bytes / 1e6, (double)weights / 1e6,
+               (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, bench_median(ratio, 5), s.eta);
+        fflush(stdout);
+    }
+    ox_shunt_close(shunt);
 }
 
 /* ---- keeping calls ------------------------------------------------------------------------------------- */
@@ -226,29 +493,34 @@ static void measure_calls(const options *o, ox_shunt *shunt) {
 int main(int argc, char **argv) {
     options o;
     if (!read_options(&o, argc, argv)) {
-        fprintf(stderr, "bench_shunt [--layers N] [--width N] [--tokens N] [--memory MIB] [--rounds N] "
-                        "[--folder PATH] [--calls N] [--eager 1]\n");
+        fprintf(stderr, "bench_shunt [--layers N] [--width N] [--tokens N] [--memory MIB] [--host MIB] "
+                        "[--rounds N] [--folder PATH] [--model 1] [--keep 1] [--stream 0] [--calls N] "
+                        "[--eager 1]\n");
         return 2;
     }
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.device_bytes = o.calls ? 0 : (uint64_t)o.memory << 20;
+    desc.device_bytes = o.calls || o.graphs ? 0 : (uint64_t)o.memory << 20;
+    desc.host_bytes = (uint64_t)o.host << 20;
     desc.spill = o.folder;
     desc.trace = o.trace;
+    if (o.vulkan) desc.compute = ox_vulkan(0); /* the bound of copies is that of its link then */
     ox_stream_desc other;
     memset(&other, 0, sizeof other);
-    other.ram_bytes = (size_t)o.memory << 20;
+    other.ram_bytes = (size_t)(o.memory + o.host) << 20;
     other.spill = o.folder;
     ox_shunt *shunt = ox_shunt_open(&desc);
-    ox_stream *stream = o.calls ? NULL : ox_stream_open(&other);
+    ox_stream *stream = o.calls || o.graphs || !o.stream ? NULL : ox_stream_open(&other);
     OX_SCOPE {
-        if (o.calls)
+        if (o.graphs)
+            for (long i = 0; i < o.graphs && !ox_error(); i++) measure_graph(&o, (uint64_t)(o.seed + i));
+        else if (o.calls)
             measure_calls(&o, shunt);
-        else if (shunt && stream && write_layers(&o))
+        else if (shunt && (stream || !o.stream) && write_model(&o))
             measure_forward(&o, shunt, stream);
     }
     if (ox_error()) fprintf(stderr, "bench_shunt: %s\n", ox_error_text());
-    for (long i = 0; i < o.layers && !o.calls; i++) remove(layer_path(&o, i));
+    for (long i = 0; i < file_count(&o) && !o.calls && !o.graphs && !o.keep; i++) remove(file_path(&o, i));
     if (stream) (void)ox_device_close(ox_stream_device(stream));
     ox_shunt_close(shunt);
     return ox_error() != OX_OK;

@@ -114,6 +114,7 @@
 #include "stream/shunt/plan/schedule.c"
 #include "stream/shunt/plan/rematerialize.c"
 #include "stream/shunt/plan/plan.c"
+#include "stream/shunt/plan/exact.c"
 #include "stream/shunt/replay.c"
 #include "stream/shunt/dump.c"
 #include "stream/shunt/device.c"

@@ -150,7 +150,7 @@ static void run_seed(uint64_t seed, totals *t) {
     uint64_t one = (uint64_t)p.side * (uint64_t)p.side * 4, least = 6 * (one + 8192);
     desc.device_bytes = draw(8) == 0 ? 0 : (least > 65536 ? least : 65536) + draw(20 * one);
     desc.host_bytes = draw(2) ? draw(12 * one) : 0;
-    desc.recompute = (ox_recompute)draw(4);
+    desc.recompute = (ox_recompute)draw(5);
     desc.eager = draw(10) == 0;
     const char *folder = getenv("OX_TEST_TMP");
     desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";

@@ -101,6 +101,7 @@ typedef struct oxi_stream_reader {
     int64_t fault_number;           /* atomic */
     int64_t progress;               /* atomic: transfers that moved something */
     oxi_stream_queue waiting, finished;
+    bool urgent;                    /* requests come before all that wait */
     bool uses_uring;
 #ifdef OX_USE_LIBURING
     struct io_uring uring;

@@ -107,6 +107,13 @@ static void oxi_queue_put(oxi_stream_queue *queue, oxi_stream_request *r) {
     queue->last = r;
 }
 
+/* Before all others: what somebody waits for while much is read ahead. */
+static void oxi_queue_push(oxi_stream_queue *queue, oxi_stream_request *r) {
+    r->next = queue->first;
+    queue->first = r;
+    if (!queue->last) queue->last = r;
+}
+
 static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
     oxi_stream_request *r = queue->first;
     if (!r) return NULL;
@@ -372,9 +379,10 @@ static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *f
 /* Begins a request, which belongs to the reader until oxi_reader_take gives it back. */
 static void oxi_reader_submit(oxi_stream_reader *reader, oxi_stream_request *r) {
     reader->flying++;
+    void (*put)(oxi_stream_queue *, oxi_stream_request *) = reader->urgent ? oxi_queue_push : oxi_queue_put;
 #ifdef OX_USE_LIBURING
     if (reader->uses_uring) {
-        oxi_queue_put(&reader->waiting, r);
+        put(&reader->waiting, r);
         oxi_uring_feed(reader);
         return;
     }
@@ -382,12 +390,13 @@ static void oxi_reader_submit(oxi_stream_reader *reader, oxi_stream_request *r) 
 #ifndef OX_NO_THREADS
     if (reader->thread_count > 0) {
         oxi_mutex_take(&reader->mutex);
-        oxi_queue_put(&reader->waiting, r);
+        put(&reader->waiting, r);
         oxi_condition_wake(&reader->work);
         oxi_mutex_give(&reader->mutex);
         return;
     }
 #endif
+    (void)put;
     oxi_request_execute(reader, r);
     oxi_queue_put(&reader->finished, r);
 }

@@ -16,6 +16,7 @@
  *     plan/liveness.c        who reads and writes an item, in which order
  *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
  *     plan/rematerialize.c   which calls run a second time
+ *     plan/exact.c           all orders with second runs, of small steps
  *     plan/schedule.c        places, prefetches walking backward, instructions on four lanes, what they take
  *     plan/plan.c            the search over all of that */
 /* WORDS OF THIS ROOM
@@ -144,6 +145,8 @@ typedef struct oxi_shunt_known {
     bool small;                      /* no matter for plans */
     bool pinned;
     bool on_host;                    /* where the bytes are before, if not on the device */
+    bool on_disk;                    /* they are there, whatever else has them */
+    bool caches;                     /* the host is to keep a copy beside the disk's */
     uint8_t kind;
     uint64_t place;                  /* of a pinned one */
     double load[2], save[2];         /* seconds, over the link and from the disk */
@@ -157,6 +160,7 @@ typedef struct oxi_shunt_problem {
     const bool *again;               /* which of them may run twice; NULL: none */
     oxi_shunt_known *known;
     uint64_t capacity, host_room;
+    uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
     double time_most;                /* seconds to search for */
     ox_recompute recompute;
@@ -226,9 +230,11 @@ typedef struct oxi_shunt_plan {
     uint64_t peak, pinned_bytes;
     int32_t recomputed;
     int64_t runs;
+    int32_t moved;                   /* how often it was made again because items lie elsewhere now */
+    bool whole;                      /* OX_RECOMPUTE_EXACT: no order with second runs takes less */
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
-    double simulated, compute, bound, disk; /* seconds; disk: what it has to do at least */
+    double simulated, compute, bound, disk, link; /* seconds; the last two: what they have to do at least */
     double disk_read, disk_write;    /* the speeds that it was made for */
     char *text;                      /* names of nodes for people, one behind the other; NULL: none */
     size_t text_bytes;
@@ -280,6 +286,7 @@ struct ox_shunt {
     oxi_stream_mutex opening;        /* guards the opening of: */
     ox_stream *stream;               /* of the spill folder and of files */
     uint64_t device_in_use;
+    double disk_moved_at;            /* the end of the disk's last move */
 
     oxi_shunt_rates rates;
     oxi_shunt_mean means[OXI_SHUNT_MEANS];

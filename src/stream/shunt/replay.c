@@ -1,6 +1,5 @@
-/* Carries a plan out. A thread a lane goes through its instructions in order; each begins when the other
- * lanes
- * are as far as its clock says. The compute lane is the thread that asked for the step. Where a lane gets no
+/* Carries a plan out. A thread a lane goes through its instructions in order; each begins when all lanes are
+ * as far as its clock says. The compute lane is the thread that asked for the step. Where a lane gets no
  * thread, all are done in the plan's order, which is one that the clocks allow. What is pinned and not there
  * yet is loaded ahead of everything else, in the order of its use. */
 
@@ -8,7 +7,8 @@ typedef struct oxi_shunt_replay {
     ox_shunt *s;
     const oxi_shunt_plan *plan;
     int64_t done[OXI_LANES];   /* instructions that are over */
-    int32_t *late, late_count; /* pinned items that are not there when the step begins */
+    int32_t *late, late_count; /* pinned items that are not there when the step begins, by their first use; */
+    int32_t *late_slot;        /* that use */
     bool *awaited;             /* of items: those, until they are */
     bool failed, alone;        /* alone: no thread but this one */
     oxi_error error;
@@ -94,6 +94,7 @@ static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruct
 }
 
 static ox_status oxi_shunt_do_save(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    if (r->plan->known[in->item].caches) oxi_shunt_cache(r->s, r->s->table[in->item]);
     ox_status status = oxi_shunt_save(r->s, r->s->table[in->item]);
     if (status == OX_OK) oxi_shunt_leave(r->s, r->s->table[in->item], false);
     return status;
@@ -153,28 +154,134 @@ static ox_status oxi_shunt_do(oxi_shunt_replay *r, const oxi_shunt_instruction *
                                         : oxi_shunt_do_save(r, in);
 }
 
-/* Pinned items that are not there yet, by their first use. */
+/* A pinned item that was not there is, or the step has failed. */
+static void oxi_shunt_late_over(oxi_shunt_replay *r, int32_t item, ox_status status) {
+    oxi_shunt_replay_take(r);
+    r->awaited[item] = false;
+    if (status != OX_OK && !r->failed) oxi_error_move(&r->error);
+    if (status != OX_OK) r->failed = true;
+    oxi_shunt_replay_wake(r);
+    oxi_shunt_replay_give(r);
+}
+
 static void oxi_shunt_load_late(oxi_shunt_replay *r) {
-    bool failed = false;
-    for (int32_t i = 0; i < r->late_count && !failed; i++) {
-        ox_status status = oxi_shunt_load(r->s, r->s->table[r->late[i]]);
-        oxi_shunt_replay_take(r);
-        r->awaited[r->late[i]] = false;
-        if (status != OX_OK && !r->failed) oxi_error_move(&r->error);
-        if (status != OX_OK) r->failed = true;
-        failed = r->failed;
-        oxi_shunt_replay_wake(r);
-        oxi_shunt_replay_give(r);
-    }
+    for (int32_t i = 0; i < r->late_count && !r->failed; i++)
+        oxi_shunt_late_over(r, r->late[i], oxi_shunt_load(r->s, r->s->table[r->late[i]]));
 }
 
 static void oxi_shunt_lane_run(oxi_shunt_replay *r, int lane) {
-    if (lane == OXI_LANE_DISK) oxi_shunt_load_late(r);
     for (int32_t i = 0; i < r->plan->instruction_count; i++) {
         const oxi_shunt_instruction *in = &r->plan->instruction[i];
         if (!r->alone && in->lane != lane) continue;
         if (!oxi_shunt_await(r, in)) return;
         oxi_shunt_done(r, in->lane, oxi_shunt_do(r, in));
+    }
+}
+
+/* ---- the disk's lane ----------------------------------------------------------------------------------- */
+
+/* Works ahead of itself: the next loads are begun while one is still coming in, and pinned items that are not
+ * there yet come in between by their first use. Ends are in order. */
+typedef struct oxi_shunt_disk_work {
+    const oxi_shunt_instruction *in; /* NULL: a pinned item that is late */
+    int32_t item;
+    oxi_shunt_flight flight;
+} oxi_shunt_disk_work;
+
+enum { OXI_SHUNT_FLIGHTS = 4 };
+
+typedef struct oxi_shunt_disk_lane {
+    oxi_shunt_replay *r;
+    oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];
+    int64_t begun, over;
+    int32_t at, late; /* the next instruction, and pinned item */
+} oxi_shunt_disk_lane;
+
+static bool oxi_shunt_may_go(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    oxi_shunt_replay_take(r);
+    bool due = in && oxi_shunt_is_due(r, in), goes_on = !r->failed;
+    oxi_shunt_replay_give(r);
+    return goes_on && (due || !in);
+}
+
+static void oxi_shunt_work_end(oxi_shunt_disk_lane *d) {
+    oxi_shunt_disk_work *w = &d->work[d->over++ % OXI_SHUNT_FLIGHTS];
+    ox_shunt *s = d->r->s;
+    ox_status status = OX_OK;
+    if (w->flight.stream) {
+        status = oxi_shunt_flight_end(s, &w->flight);
+        s->table[w->item]->valid = status == OX_OK;
+    }
+    if (w->in)
+        oxi_shunt_done(d->r, OXI_LANE_DISK, status);
+    else
+        oxi_shunt_late_over(d->r, w->item, status);
+}
+
+/* What is no plain read is done at once, after all that was begun. */
+static void oxi_shunt_work_begin(oxi_shunt_disk_lane *d, const oxi_shunt_instruction *in, int32_t i) {
+    oxi_shunt_replay *r = d->r;
+    ox_shunt *s = r->s;
+    oxi_shunt_item *item = s->table[i];
+    bool load = !in || in->action == OXI_ACT_LOAD, plain = load && oxi_shunt_loads_plainly(s, item);
+    ox_status status = OX_OK;
+    while (!plain && d->over < d->begun) oxi_shunt_work_end(d);
+    if (!plain) {
+        status = in ? oxi_shunt_do(r, in) : oxi_shunt_load(s, item);
+    } else if (in) {
+        status =
+            item->failed ? oxi_shunt_lost(s) : oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
+    }
+    if (plain && status == OX_OK) {
+        oxi_shunt_disk_work *w = &d->work[d->begun++ % OXI_SHUNT_FLIGHTS];
+        w->in = in;
+        w->item = i;
+        oxi_shunt_load_begin(s, item, &w->flight);
+        return;
+    }
+    while (d->over < d->begun) oxi_shunt_work_end(d);
+    if (in)
+        oxi_shunt_done(r, OXI_LANE_DISK, status);
+    else
+        oxi_shunt_late_over(r, i, status);
+}
+
+/* The next thing to begin: a late item unless an instruction is needed before it and may begin. False: there
+ * is nothing, or not yet. */
+static bool oxi_shunt_disk_next(oxi_shunt_disk_lane *d, const oxi_shunt_instruction **in, int32_t *item) {
+    oxi_shunt_replay *r = d->r;
+    const oxi_shunt_plan *plan = r->plan;
+    while (d->at < plan->instruction_count && plan->instruction[d->at].lane != OXI_LANE_DISK) d->at++;
+    *in = d->at < plan->instruction_count ? &plan->instruction[d->at] : NULL;
+    bool late = d->late < r->late_count;
+    if (late && *in) {
+        int32_t needed = (*in)->action == OXI_ACT_LOAD ? plan->segment[(*in)->segment].first : 0;
+        late = r->late_slot[d->late] <= needed || !oxi_shunt_may_go(r, *in);
+    }
+    if (late) *in = NULL;
+    if (!late && !*in) return false;
+    *item = late ? r->late[d->late] : (*in)->item;
+    return oxi_shunt_may_go(r, *in);
+}
+
+static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
+    oxi_shunt_disk_lane d;
+    const oxi_shunt_instruction *in = NULL;
+    int32_t item = 0;
+    memset(&d, 0, sizeof d);
+    d.r = r;
+    for (;;) {
+        bool goes = d.begun - d.over < OXI_SHUNT_FLIGHTS && oxi_shunt_disk_next(&d, &in, &item);
+        if (goes) {
+            d.late += in == NULL;
+            d.at += in != NULL;
+            oxi_shunt_work_begin(&d, in, item);
+        } else if (d.over < d.begun) { /* a request at a time: the next load may be due meanwhile */
+            oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_FLIGHTS];
+            if (oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
+        } else if (r->failed || (!in && d.late == r->late_count) || !oxi_shunt_await(r, in)) {
+            return;
+        }
     }
 }
 
@@ -190,7 +297,11 @@ typedef struct oxi_shunt_worker {
 
 #if defined(_WIN32)
 static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument) {
-    oxi_shunt_lane_run(((oxi_shunt_worker *)argument)->replay, ((oxi_shunt_worker *)argument)->lane);
+    oxi_shunt_worker *w = (oxi_shunt_worker *)argument;
+    if (w->lane == OXI_LANE_DISK)
+        oxi_shunt_disk_run(w->replay);
+    else
+        oxi_shunt_lane_run(w->replay, w->lane);
     return 0;
 }
 static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
@@ -199,7 +310,11 @@ static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
 }
 #else
 static void *oxi_shunt_worker_main(void *argument) {
-    oxi_shunt_lane_run(((oxi_shunt_worker *)argument)->replay, ((oxi_shunt_worker *)argument)->lane);
+    oxi_shunt_worker *w = (oxi_shunt_worker *)argument;
+    if (w->lane == OXI_LANE_DISK)
+        oxi_shunt_disk_run(w->replay);
+    else
+        oxi_shunt_lane_run(w->replay, w->lane);
     return NULL;
 }
 static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
@@ -243,6 +358,26 @@ static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
 
 /* ---- before and after ---------------------------------------------------------------------------------- */
 
+/* The slots that late items are needed in first; the list goes by them. */
+static void oxi_shunt_order_late(oxi_shunt_replay *r) {
+    const oxi_shunt_plan *plan = r->plan;
+    int32_t count = 0;
+    if (r->late_count == 0) return;
+    for (int32_t k = 0; k < plan->instruction_count && count < r->late_count; k++) {
+        const oxi_shunt_instruction *in = &plan->instruction[k];
+        if (in->action != OXI_ACT_NODE) continue;
+        const oxi_shunt_node *node = r->s->nodes[in->node];
+        for (int i = 0; i < node->in_count + node->out_count; i++) {
+            const oxi_shunt_item *item = node->operand[i].item;
+            if (!item || !r->awaited[item->index]) continue;
+            r->awaited[item->index] = false; /* for a moment */
+            r->late[count] = item->index;
+            r->late_slot[count++] = in->slot;
+        }
+    }
+    for (int32_t i = 0; i < r->late_count; i++) r->awaited[r->late[i]] = true;
+}
+
 /* What is where the plan wants something else to be leaves; what is pinned comes to its place. */
 static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
     const oxi_shunt_plan *plan = r->plan;
@@ -263,6 +398,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
         r->late[r->late_count++] = i;
         r->awaited[i] = true;
     }
+    oxi_shunt_order_late(r);
     return status;
 }
 
@@ -284,10 +420,11 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
     r.s = s;
     r.plan = plan;
     r.late = (int32_t *)oxi_shunt_list(items, sizeof *r.late);
+    r.late_slot = (int32_t *)oxi_shunt_list(items, sizeof *r.late_slot);
     r.awaited = (bool *)oxi_shunt_list(items, sizeof *r.awaited);
     r.ran = (bool *)oxi_shunt_list(nodes, sizeof *r.ran);
     bool clean = ox_error() == OX_OK;
-    ox_status status = r.late && r.awaited && r.ran ? oxi_shunt_arena_open(s) : OX_ERR_NOMEM;
+    ox_status status = r.late && r.late_slot && r.awaited && r.ran ? oxi_shunt_arena_open(s) : OX_ERR_NOMEM;
     if (status == OX_OK) status = oxi_shunt_settle_pins(s, &r);
     s->planned = true;
     if (status == OX_OK) {
@@ -300,6 +437,7 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
     s->stats.recomputed += status == OX_OK ? plan->recomputed : 0;
     for (int64_t n = 0; n < s->node_count; n++) oxi_shunt_node_over(s, s->nodes[n]);
     oxi_shunt_unlist(r.late, items, sizeof *r.late);
+    oxi_shunt_unlist(r.late_slot, items, sizeof *r.late_slot);
     oxi_shunt_unlist(r.awaited, items, sizeof *r.awaited);
     oxi_shunt_unlist(r.ran, nodes, sizeof *r.ran);
     return status;
@@ -333,6 +471,7 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     }
     double slower = plan->disk_read / s->rates.disk_read; /* than the plan was made for */
     plan->bound = plan->compute > plan->disk * slower ? plan->compute : plan->disk * slower;
+    if (plan->link > plan->bound) plan->bound = plan->link;
     plan->simulated = 0;
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (end[lane] > plan->simulated) plan->simulated = end[lane];
@@ -381,20 +520,44 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     return plan;
 }
 
+/* Whether items wait on another tier than the plan was made for: as after its first run, which gave the host
+ * copies of files. */
+static bool oxi_shunt_lies_elsewhere(const ox_shunt *s, const oxi_shunt_plan *plan) {
+    uint64_t all = 0, moved = 0;
+    for (int32_t i = 0; i < plan->item_count; i++) {
+        const oxi_shunt_known *k = &plan->known[i];
+        if (!k->had || k->small || k->pinned || s->table[i]->valid) continue;
+        all += k->room;
+        if (k->on_host != (s->table[i]->host != NULL)) moved += k->room;
+    }
+    return moved > all / 16;
+}
+
 /* Once its calls have run twice, a plan that moves anything is made again if they take other times than it
  * was made for. */
 static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
+    if (plan->moved < 2 && oxi_shunt_lies_elsewhere(s, plan)) {
+        oxi_shunt_plan *other = oxi_shunt_plan_new(s, key);
+        if (!other) return plan;
+        other->moved = plan->moved + 1;
+        other->runs = plan->runs;
+        other->measured = plan->measured;
+        oxi_shunt_plan_drop(s, plan);
+        s->stats.revised++;
+        return other;
+    }
     bool moves =
         plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
     if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
     plan->measured = true;
-    bool same_disk = plan->lane_count[OXI_LANE_DISK] == 0 ||
-                     (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&
-                      fabs(plan->disk_write / s->rates.disk_write - 1) < 0.2);
+    bool same_disk =
+        plan->lane_count[OXI_LANE_DISK] == 0 || (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&
+                                                 fabs(plan->disk_write / s->rates.disk_write - 1) < 0.2);
     if (!moves || (same_disk && fabs(plan->compute - plan->expected) < 0.2 * plan->expected)) return plan;
     oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
     if (!better) return plan;
     better->measured = true;
+    better->moved = plan->moved;
     oxi_shunt_plan_drop(s, plan);
     s->stats.revised++;
     return better;

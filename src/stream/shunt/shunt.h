@@ -28,13 +28,15 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_shunt ox_shunt;
 
 /* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
- * what pays by the plan, up to eight times the move; whatever pays. Random operations give the same numbers
- * again. */
+ * what pays by the plan, up to eight times the move; whatever pays; or, in steps that use tensors at most 64
+ * times, of all orders with second runs the one that takes the least by the plan, sought for a second at most
+ * (larger ones: whatever pays). Random operations give the same numbers again. */
 typedef enum ox_recompute {
     OX_RECOMPUTE_AUTO = 0,
     OX_RECOMPUTE_OFF,
     OX_RECOMPUTE_CHEAP,
-    OX_RECOMPUTE_AGGRESSIVE
+    OX_RECOMPUTE_AGGRESSIVE,
+    OX_RECOMPUTE_EXACT
 } ox_recompute;
 
 /* How f32 tensors are moved to the host and the disk. All but NONE change bits. */

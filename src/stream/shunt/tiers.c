@@ -20,16 +20,30 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
 
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds);
 
+/* A move between memory and the disk that was begun: it goes on while its owner does other things,
+ * begins the next one among them, so that the disk's queue does not run empty between two items. */
+typedef struct oxi_shunt_flight {
+    oxi_stream_load load;
+    ox_stream *stream; /* NULL: none */
+    const oxi_stream_file *file;
+    size_t bytes;
+    bool write;
+    double start;
+} oxi_shunt_flight;
+
 /* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
  * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
-static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
-                                     bool write, bool owns) {
+static void oxi_shunt_flight_begin(oxi_shunt_flight *f, ox_storage *disk, size_t at, char *memory,
+                                   size_t bytes, bool write, bool owns, bool urgent) {
     const oxi_stream_region *region = (const oxi_stream_region *)disk->data;
     ox_stream *stream = region->stream;
-    oxi_stream_load load;
-    memset(&load, 0, sizeof load);
+    memset(f, 0, sizeof *f);
+    f->stream = stream;
+    f->file = region->file;
+    f->bytes = bytes;
+    f->write = write;
     uint64_t offset = region->offset + at;
-    size_t skew = (size_t)(offset % OXI_STREAM_PAGE), lead = 0, whole = 0, done = bytes;
+    size_t skew = (size_t)(offset % OXI_STREAM_PAGE), lead = 0, whole = 0;
     bool direct = region->file->direct != -1 && (uintptr_t)memory % OXI_STREAM_PAGE == skew;
     if (direct && owns && write) { /* what is around the bytes is nobody's */
         offset -= skew;
@@ -44,22 +58,47 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
         if (whole == 0) lead = 0;
     }
     oxi_stream_lock(stream);
-    double start = oxi_now(); /* of its turn: who waits for another's move is not moving yet */
+    f->start = oxi_now(); /* of its turn: who waits for another's move is not moving yet */
+    stream->reader.urgent = urgent;
     const size_t parts[4] = {0, lead, lead + whole, bytes};
     for (int i = 0; i < 3; i++)
         if (parts[i + 1] > parts[i])
-            oxi_ring_request(stream, &load, region->file, offset + parts[i], parts[i + 1] - parts[i],
+            oxi_ring_request(stream, &f->load, region->file, offset + parts[i], parts[i + 1] - parts[i],
                              memory + parts[i], write, i == 1);
-    oxi_ring_wait_for(stream, &load);
-    ox_status status = load.cause != 0 ? oxi_ring_fail(&load, region->file) : OX_OK;
-    double end = oxi_now();
+    stream->reader.urgent = false;
     oxi_stream_unlock(stream);
-    oxi_shunt_span_put(s, OXI_LANE_DISK, write ? "write" : "read", start, end, done);
-    if (status == OX_OK) oxi_shunt_rate_put(s, OXI_LANE_DISK, write, done, end - start);
+}
+
+/* Sleeps for one request of the disk; true: none of this move's is left. */
+static bool oxi_shunt_flight_step(oxi_shunt_flight *f) {
+    oxi_stream_lock(f->stream);
+    if (f->load.pending > 0) (void)oxi_ring_deliver(f->stream, true);
+    bool over = f->load.pending == 0;
+    oxi_stream_unlock(f->stream);
+    return over;
+}
+
+/* Waits, and counts it. Moves that overlap take their time from the end of the one before. */
+static ox_status oxi_shunt_flight_end(ox_shunt *s, oxi_shunt_flight *f) {
+    while (!oxi_shunt_flight_step(f)) {}
+    ox_status status = f->load.cause != 0 ? oxi_ring_fail(&f->load, f->file) : OX_OK;
+    double end = oxi_now();
     oxi_stream_take(&s->tiers);
-    *(write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)done;
+    double start = f->start > s->disk_moved_at ? f->start : s->disk_moved_at;
+    s->disk_moved_at = end;
+    *(f->write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)f->bytes;
     oxi_stream_give(&s->tiers);
+    oxi_shunt_span_put(s, OXI_LANE_DISK, f->write ? "write" : "read", start, end, f->bytes);
+    if (status == OX_OK) oxi_shunt_rate_put(s, OXI_LANE_DISK, f->write, f->bytes, end - start);
+    f->stream = NULL;
     return status;
+}
+
+static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, char *memory, size_t bytes,
+                                     bool write, bool owns) {
+    oxi_shunt_flight flight;
+    oxi_shunt_flight_begin(&flight, disk, at, memory, bytes, write, owns, true);
+    return oxi_shunt_flight_end(s, &flight);
 }
 
 /* Whether the item's place has whole pages to itself. */
@@ -70,12 +109,16 @@ static bool oxi_shunt_owns_pages(const ox_shunt *s, const oxi_shunt_item *item) 
 
 /* ---- giving up ----------------------------------------------------------------------------------------- */
 
+static void oxi_shunt_host_return(ox_shunt *s, void *memory, size_t bytes) {
+    oxi_free(memory, bytes);
+    oxi_stream_take(&s->tiers);
+    s->stats.host_bytes -= bytes;
+    oxi_stream_give(&s->tiers);
+}
+
 static void oxi_shunt_host_drop(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->host) return;
-    oxi_free(item->host, item->host_bytes);
-    oxi_stream_take(&s->tiers);
-    s->stats.host_bytes -= item->host_bytes;
-    oxi_stream_give(&s->tiers);
+    oxi_shunt_host_return(s, item->host, item->host_bytes);
     item->host = NULL;
     item->host_bytes = 0;
 }
@@ -139,11 +182,7 @@ static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
     if (s->stats.host_bytes > s->stats.host_peak) s->stats.host_peak = s->stats.host_bytes;
     oxi_stream_give(&s->tiers);
     void *memory = fits ? oxi_try_alloc(bytes) : NULL;
-    if (fits && !memory) {
-        oxi_stream_take(&s->tiers);
-        s->stats.host_bytes -= bytes;
-        oxi_stream_give(&s->tiers);
-    }
+    if (fits && !memory) oxi_shunt_host_return(s, NULL, bytes);
     return memory;
 }
 
@@ -162,6 +201,15 @@ static ox_status oxi_shunt_disk_take(ox_shunt *s, oxi_shunt_item *item, size_t b
     return OX_OK;
 }
 
+static void oxi_shunt_count_up(ox_shunt *s, size_t bytes, double start) {
+    double end = oxi_now();
+    oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, end, bytes);
+    oxi_shunt_rate_put(s, OXI_LANE_UP, true, bytes, end - start);
+    oxi_stream_take(&s->tiers);
+    s->stats.up_bytes += (int64_t)bytes;
+    oxi_stream_give(&s->tiers);
+}
+
 /* data: bytes of the host, of which the item gets a copy on the host, or on the disk, there from `at` on. */
 static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const void *data, size_t bytes,
                                     size_t at, bool owns) {
@@ -172,12 +220,7 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
         oxi_shunt_host_drop(s, item);
         item->host = host;
         item->host_bytes = bytes;
-        double end = oxi_now();
-        oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, end, bytes);
-        oxi_shunt_rate_put(s, OXI_LANE_UP, true, bytes, end - start);
-        oxi_stream_take(&s->tiers);
-        s->stats.up_bytes += (int64_t)bytes;
-        oxi_stream_give(&s->tiers);
+        oxi_shunt_count_up(s, bytes, start);
         return OX_OK;
     }
     ox_status status = oxi_shunt_disk_take(s, item, bytes + at);
@@ -197,6 +240,22 @@ static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
 
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
 static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const void *packed, void *out);
+
+/* A copy on the host beside the disk's, where there is room for one. */
+static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->valid || item->host || !item->disk_valid || item->packed != OX_COMPRESSION_NONE) return;
+    void *host = oxi_shunt_host_take(s, item->bytes);
+    if (!host) return;
+    double start = oxi_now();
+    oxi_storage_plain(item->storage);
+    if (s->compute->read(s->compute, item->storage->data, 0, host, item->bytes) == OX_OK) {
+        item->host = host;
+        item->host_bytes = item->bytes;
+        oxi_shunt_count_up(s, item->bytes, start);
+        return;
+    }
+    oxi_shunt_host_return(s, host, item->bytes); /* whoever needs it finds the device's error */
+}
 
 /* A copy off the device, where there is none. */
 static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
@@ -261,6 +320,17 @@ static ox_status oxi_shunt_load(ox_shunt *s, oxi_shunt_item *item) {
     }
     item->valid = status == OX_OK;
     return status;
+}
+
+/* Whether the item comes straight from the disk to where it lies on the device. */
+static bool oxi_shunt_loads_plainly(const ox_shunt *s, const oxi_shunt_item *item) {
+    return s->compute->host && !item->valid && !item->host && item->disk_valid &&
+           item->packed == OX_COMPRESSION_NONE;
+}
+
+static void oxi_shunt_load_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_flight *flight) {
+    oxi_shunt_flight_begin(flight, item->disk, item->disk_at, (char *)item->storage->data, item->bytes, false,
+                           oxi_shunt_owns_pages(s, item), false);
 }
 
 /* ---- reads and writes of the user's -------------------------------------------------------------------- */

@@ -130,6 +130,7 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->had = item->valid || oxi_shunt_has_copy(item);
     known->small = item->small;
     known->on_host = item->host != NULL;
+    known->on_disk = item->disk_valid;
     known->kind = item->kind;
     known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, moved, false);
     known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false);
@@ -151,6 +152,36 @@ static void oxi_shunt_classify(ox_shunt *s) {
             oxi_shunt_item *item = s->nodes[n]->operand[s->nodes[n]->in_count + i].item;
             if (item && item->kind == OXI_KIND_WEIGHT) item->kind = OXI_KIND_STATE;
         }
+}
+
+/* Of the host's room, what is left beside all that the step makes or changes, where that is the most: copies
+ * of files shall not drive those to the disk. */
+static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
+    size_t items = (size_t)p->item_count, nodes = (size_t)p->node_count;
+    int32_t *first = (int32_t *)oxi_shunt_list(3 * items, sizeof *first), *last = first + items,
+            *writes = last + items;
+    uint64_t *live = (uint64_t *)oxi_shunt_list(nodes + 1, sizeof *live), most = p->host_room, now = 0;
+    for (int32_t n = 0; first && n < p->node_count; n++)
+        for (int32_t t = p->first[n]; t < p->first[n + 1]; t++) {
+            int32_t i = p->touch[t].item;
+            if (first[i] == 0) first[i] = n + 1;
+            last[i] = n + 1;
+            writes[i] |= p->touch[t].writes;
+        }
+    for (int32_t i = 0; first && live && i < p->item_count; i++) {
+        const oxi_shunt_known *k = &p->known[i];
+        if (first[i] == 0 || k->small || (k->had && !writes[i])) continue;
+        live[k->had ? 0 : first[i] - 1] += k->room;
+        live[k->held ? p->node_count : last[i]] -= k->room;
+    }
+    if (first && live) most = 0;
+    for (int32_t n = 0; first && live && n < p->node_count; n++) {
+        now += live[n];
+        if (now > most) most = now;
+    }
+    oxi_shunt_unlist(first, 3 * items, sizeof *first);
+    oxi_shunt_unlist(live, nodes + 1, sizeof *live);
+    return most < p->host_room ? p->host_room - most : 0;
 }
 
 /* The step whose table is filled. False: no memory, or more small items in one node than they have room. */
@@ -191,8 +222,9 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->again = t->again;
     p->capacity = s->main_bytes;
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
+    p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
-    p->time_most = 0.02 + 1.5e-6 * p->node_count;
+    p->time_most = p->recompute == OX_RECOMPUTE_EXACT ? 1 : 0.02 + 1.5e-6 * p->node_count;
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

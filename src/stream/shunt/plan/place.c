@@ -2,11 +2,14 @@
  * that it saves for its bytes; for the rest, Belady's MIN with weights: who is used again the latest leaves,
  * and what is clean leaves before what has to be saved first, unless that is used again much later. */
 
-enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2 }; /* the run that leaves the least; no load before its slot */
+/* The run that leaves the least; no load before its slot; loads in the order of their uses. */
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACKINGS = 4 };
+static const int oxi_shunt_packings[OXI_PACKINGS] = {0, OXI_PACK_TIGHT, OXI_PACK_RING,
+                                                     OXI_PACK_RING | OXI_PACK_TIGHT};
 
 typedef struct oxi_shunt_choice {
     double pinned_part, capacity_part, dirty_weight;
-    int packing;
+    int packing, spread; /* spread: which of the orders of items to pin */
 } oxi_shunt_choice;
 
 /* keep[a]: the item stays on the device from access a to the next one. */
@@ -40,6 +43,25 @@ static int oxi_shunt_rank_compare(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
+static uint32_t oxi_shunt_reversed(uint32_t bits) {
+    uint32_t out = 0;
+    for (int i = 0; i < 32; i++) out |= (bits >> i & 1u) << (31 - i);
+    return out;
+}
+
+/* What is worth about the same goes by the reversed bits of where it comes in the step (van der Corput), so
+ * that whatever part of it is pinned lies evenly over the step, and the disk has work all the time. */
+static void oxi_shunt_rank_spread(oxi_shunt_rank *rank, int32_t count) {
+    for (int32_t r = 0, end; r < count; r = end) {
+        for (end = r + 1; end < count && rank[end].worth > 0.8 * rank[r].worth;) end++;
+        for (int32_t q = r; q < end; q++) rank[q].worth = rank[r].worth;
+        qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare); /* by first use */
+        for (int32_t q = r; q < end; q++)
+            rank[q].first = (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
+        qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare);
+    }
+}
+
 /* Items that are there before and after the step, the best first; how many. */
 static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_order *o,
                                   oxi_shunt_rank *rank) {
@@ -53,7 +75,8 @@ static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_or
             writes = writes || o->use[a] & 2;
             if (o->use[a] & 1 && (a == o->first[i] || o->at[a] > o->at[a - 1] + 2)) uses++;
         }
-        double load = k->load[k->on_host ? 0 : 1], save = k->save[k->on_host ? 0 : 1];
+        int from = k->on_host && !k->on_disk ? 0 : 1; /* what the host has as well may leave it again */
+        double load = k->load[from], save = k->save[from];
         rank[count].item = i;
         rank[count].first = o->at[o->first[i]];
         rank[count++].worth = (load * (uses > 0) + 1e-3 * load * uses + save * writes) / (double)k->room;
@@ -79,6 +102,16 @@ static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *r
         }
     }
     return bytes;
+}
+
+/* Of what is not pinned, which of the files' the host keeps: the next in the list. */
+static void oxi_shunt_cache_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count) {
+    uint64_t left = p->cache_room;
+    for (int32_t r = 0; r < count; r++) {
+        oxi_shunt_known *k = &p->known[rank[r].item];
+        k->caches = !k->pinned && !k->on_host && k->on_disk && k->room <= left;
+        if (k->caches) left -= k->room;
+    }
 }
 
 /* Items that come and go by themselves, or not at all. */

@@ -3,11 +3,13 @@
  * also says when it does not fit. It ends with time_most, with the first way that reaches the bound, or when
  * nothing is left to try. */
 
+enum { OXI_SHUNT_VERY_FEW = 64 }; /* uses of items by nodes */
+
 typedef struct oxi_shunt_search {
     oxi_shunt_problem *p;
     oxi_shunt_order order, original;
     oxi_shunt_placing placing;
-    oxi_shunt_rank *rank;
+    oxi_shunt_rank *rank, *ranks[2]; /* by first use, and spread; rank: the one that is tried */
     int32_t rank_count;
     oxi_shunt_plan *trial, *best;
     uint8_t *best_keep, *best_pins;
@@ -15,8 +17,8 @@ typedef struct oxi_shunt_search {
     int64_t improved; /* how often the best one was replaced */
     uint64_t random;
     oxi_shunt_choice best_choice;
-    double bound, disk, end;
-    bool found;
+    double bound, disk, link, end;
+    bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
 
 /* ---- the bound ----------------------------------------------------------------------------------------- */
@@ -32,18 +34,19 @@ static int oxi_shunt_saving_compare(const void *a, const void *b) {
     return x->worth > y->worth ? -1 : x->worth < y->worth;
 }
 
-/* What has to come from the disk once and go back once, but for what fits the device and the host. */
-static double oxi_shunt_disk_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o) {
+/* What has to come from a tier (0 the host, 1 the disk) once and go back once, but for what fits the device,
+ * and of the disk's the host. */
+static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o, int tier) {
     oxi_shunt_saving *list = (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
-    double seconds = 0, room = (double)(p->capacity + p->host_room);
+    double seconds = 0, room = (double)(p->capacity + (tier ? p->host_room : 0));
     int32_t count = 0;
     for (int32_t i = 0; list && i < p->item_count; i++) {
         const oxi_shunt_known *k = &p->known[i];
         bool writes = false, reads = o->first[i] < o->first[i + 1] && o->use[o->first[i]] & 1;
         for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
-        if (!k->had || !k->held) continue;
-        list[count].seconds = (reads ? k->load[1] - p->least[OXI_LANE_DISK] : 0) +
-                              (writes ? k->save[1] - p->least[OXI_LANE_DISK] : 0);
+        if (!k->had || !k->held || k->on_host == (tier == 1)) continue;
+        list[count].seconds = (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
+                              (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
         list[count].room = k->room;
         list[count].worth = list[count].seconds / (double)k->room;
         count++;
@@ -76,12 +79,15 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
     s->improved++;
     s->best_choice.packing = s->packing;
     memcpy(s->best_keep, s->placing.keep, (size_t)s->order.access_count);
-    for (int32_t i = 0; i < s->p->item_count; i++) s->best_pins[i] = s->p->known[i].pinned;
+    for (int32_t i = 0; i < s->p->item_count; i++)
+        s->best_pins[i] = (uint8_t)(s->p->known[i].pinned | s->p->known[i].caches << 1);
     return true;
 }
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
+    s->rank = s->ranks[c->spread];
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
+    oxi_shunt_cache_some(s->p, s->rank, s->rank_count);
     s->packing = c->packing;
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
         !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing,
@@ -93,12 +99,17 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
-    static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5},
-                        weights[] = {1, 3};
-    for (int w = 0; w < 4; w++)
+    static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5};
+    static const struct {
+        double weight;
+        int packing, spread;
+    } ways[] = {{1, OXI_PACK_RING, 1},  {1, 0, 0}, {1, OXI_PACK_TIGHT, 1}, {1, OXI_PACK_RING, 0}, {1, 0, 1},
+                {1, OXI_PACK_TIGHT, 0}, {3, 0, 0}, {3, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_RING, 1}, {3, 0, 1}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-                const oxi_shunt_choice c = {pins[i], parts[k], weights[w % 2], w / 2 * OXI_PACK_TIGHT};
+                const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
+                                            ways[w].spread};
                 if (oxi_shunt_is_over(s)) return;
                 (void)oxi_shunt_try(s, &c);
                 if (s->rank_count == 0 && i > 0) break;
@@ -117,7 +128,10 @@ static uint64_t oxi_shunt_pins_place(oxi_shunt_problem *p) {
 
 static void oxi_shunt_recall(oxi_shunt_search *s) {
     memcpy(s->placing.keep, s->best_keep, (size_t)s->order.access_count);
-    for (int32_t i = 0; i < s->p->item_count; i++) s->p->known[i].pinned = s->best_pins[i];
+    for (int32_t i = 0; i < s->p->item_count; i++) {
+        s->p->known[i].pinned = s->best_pins[i] & 1;
+        s->p->known[i].caches = s->best_pins[i] >> 1;
+    }
     s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
 }
 
@@ -220,8 +234,10 @@ static double oxi_shunt_gap_seconds(const oxi_shunt_search *s, int32_t access, i
 static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from, double disk) {
     if (gaps->left <= 0 || disk >= s->best->simulated || oxi_shunt_is_over(s)) return;
     if (from == gaps->count) {
-        for (s->packing = 0; s->packing <= OXI_PACK_TIGHT; s->packing++, gaps->left--)
+        for (int w = 0; w < OXI_PACKINGS; w++, gaps->left--) {
+            s->packing = oxi_shunt_packings[w] | (s->best_choice.packing & OXI_PACK_LATE);
             (void)oxi_shunt_run_trial(s);
+        }
         return;
     }
     int32_t a = gaps->access[from], i = gaps->item[from], end;
@@ -248,6 +264,7 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
 static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
     enum { TRIES = 20000 };
     gaps->left = TRIES;
+    if (s->rank_count > 16) return false;
     for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++) {
         for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
@@ -267,7 +284,7 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search *s, const oxi_shunt_gaps *
     static const double parts[] = {1, 0.7, 0.5};
     for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++)
         for (int k = 0; k < 6; k++) {
-            oxi_shunt_choice c = {0, parts[k / 2], 1, k % 2};
+            oxi_shunt_choice c = {0, parts[k / 2], 1, k % 2, 0};
             if (oxi_shunt_is_over(s)) return;
             for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
             s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
@@ -302,14 +319,15 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
-        s->packing = t & OXI_PACK_TIGHT;
+        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (s->best_choice.packing & OXI_PACK_LATE);
         (void)oxi_shunt_run_trial(s);
     }
 }
 
 static void oxi_shunt_refine(oxi_shunt_search *s) {
-    enum { FEW = 400, VERY_FEW = 64, SUBSETS = 5 };
-    bool better = s->found && s->order.access_count <= FEW, very_few = s->order.access_count <= VERY_FEW;
+    enum { FEW = 400, SUBSETS = 5 };
+    bool better = s->found && s->order.access_count <= FEW;
+    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW;
     oxi_shunt_gaps gaps;
     if (!better) return;
     if (oxi_shunt_gaps_open(s, &gaps)) {
@@ -318,7 +336,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
             better = false;
             s->packing = s->best_choice.packing;
             oxi_shunt_refine_gaps(s, &gaps, &better);
-            if (s->rank_count <= VERY_FEW) oxi_shunt_refine_pins(s, &better);
+            if (s->rank_count <= OXI_SHUNT_VERY_FEW) oxi_shunt_refine_pins(s, &better);
             if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
         }
         bool all = very_few && s->rank_count <= SUBSETS && oxi_shunt_refine_all(s, &gaps);
@@ -329,14 +347,23 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
 
 /* ---- second runs --------------------------------------------------------------------------------------- */
 
-/* Tries the order with so many of the list; whether it is better, and stays. */
-static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *list, int32_t count) {
-    oxi_shunt_order order, before = s->order;
+/* Every way to keep and to pin with the order at hand. */
+static bool oxi_shunt_try_ways(oxi_shunt_search *s) {
+    oxi_shunt_gaps gaps;
+    bool all = oxi_shunt_gaps_open(s, &gaps) && oxi_shunt_refine_all(s, &gaps);
+    oxi_shunt_gaps_close(s, &gaps);
+    return all;
+}
+
+/* Tries an order, which it takes; whether it is better, and stays. whole: with every way to keep and to pin,
+ * and it becomes false where those were not done with; NULL: with what was the best so far, and some more. */
+static bool oxi_shunt_try_other(oxi_shunt_search *s, oxi_shunt_order order, bool *whole) {
+    oxi_shunt_order before = s->order;
     int64_t improved = s->improved;
     uint8_t *pins = (uint8_t *)oxi_alloc((size_t)s->p->item_count + 1), *keep = s->best_keep;
     uint8_t *placing = s->placing.keep;
-    if (!pins || !oxi_shunt_order_with(s->p, &s->original, list, count, &order)) {
-        oxi_free(pins, (size_t)s->p->item_count + 1);
+    if (!pins) {
+        oxi_shunt_order_close(&order, s->p);
         return false;
     }
     size_t accesses = (size_t)order.access_count;
@@ -346,7 +373,8 @@ static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *l
     s->order = order;
     if (s->placing.keep && s->best_keep) {
         (void)oxi_shunt_try(s, &s->best_choice);
-        if (s->improved == improved && oxi_now() < s->end) oxi_shunt_try_all(s);
+        if (!whole && s->improved == improved && oxi_now() < s->end) oxi_shunt_try_all(s);
+        if (whole && !oxi_shunt_try_ways(s)) *whole = false;
     }
     bool better = s->improved != improved;
     if (better) {
@@ -366,6 +394,26 @@ static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *l
     return better;
 }
 
+/* Tries the order with so many of the list. */
+static bool oxi_shunt_try_repeats(oxi_shunt_search *s, const oxi_shunt_repeat *list, int32_t count) {
+    oxi_shunt_order order;
+    return oxi_shunt_order_with(s->p, &s->original, list, count, &order) &&
+           oxi_shunt_try_other(s, order, NULL);
+}
+
+/* Tries nodes in an order of their own. */
+static bool oxi_shunt_try_order(oxi_shunt_search *s, const int32_t *nodes, int32_t count, bool *whole) {
+    oxi_shunt_order order;
+    memset(&order, 0, sizeof order);
+    order.slot_count = count;
+    order.slot = (int32_t *)oxi_shunt_list((size_t)count, sizeof *order.slot);
+    if (order.slot) memcpy(order.slot, nodes, (size_t)count * sizeof *nodes);
+    if (order.slot && oxi_shunt_order_fill(&order, s->p)) return oxi_shunt_try_other(s, order, whole);
+    oxi_shunt_order_close(&order, s->p);
+    *whole = false;
+    return false;
+}
+
 /* One, two, four .. of the loads of the best plan, then its others. */
 static void oxi_shunt_try_again(oxi_shunt_search *s) {
     size_t room = (size_t)s->best->segment_count;
@@ -383,6 +431,8 @@ static void oxi_shunt_try_again(oxi_shunt_search *s) {
     oxi_shunt_unlist(list, room, sizeof *list);
 }
 
+static bool oxi_shunt_exact_all(oxi_shunt_search *s);
+
 /* ---- the plan ------------------------------------------------------------------------------------------ */
 
 static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
@@ -392,7 +442,8 @@ static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
     size_t items = (size_t)p->item_count;
     s->trial = (oxi_shunt_plan *)oxi_calloc(1, sizeof *s->trial);
     s->best = (oxi_shunt_plan *)oxi_calloc(1, sizeof *s->best);
-    s->rank = (oxi_shunt_rank *)oxi_shunt_list(items, sizeof *s->rank);
+    s->ranks[0] = s->rank = (oxi_shunt_rank *)oxi_shunt_list(2 * items, sizeof *s->rank);
+    s->ranks[1] = s->rank + items;
     s->best_pins = (uint8_t *)oxi_shunt_list(items, 1);
     if (!s->trial || !s->best || !s->rank || !s->best_pins) return false;
     if (!oxi_shunt_order_open(&s->order, p) || !oxi_shunt_order_open(&s->original, p)) return false;
@@ -405,7 +456,7 @@ static void oxi_shunt_search_close(oxi_shunt_search *s) {
     size_t items = (size_t)s->p->item_count, accesses = (size_t)s->order.access_count;
     oxi_shunt_plan_free(s->trial);
     oxi_shunt_plan_free(s->best);
-    oxi_shunt_unlist(s->rank, items, sizeof *s->rank);
+    oxi_shunt_unlist(s->ranks[0], 2 * items, sizeof *s->rank);
     oxi_shunt_unlist(s->best_pins, items, 1);
     oxi_shunt_unlist(s->placing.keep, accesses, 1);
     oxi_shunt_unlist(s->best_keep, accesses, 1);
@@ -436,6 +487,8 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     plan->compute = plan->expected = s->original.start[p->node_count];
     plan->bound = s->bound;
     plan->disk = s->disk;
+    plan->link = s->link;
+    plan->whole = s->whole;
     return true;
 }
 
@@ -444,9 +497,13 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     oxi_shunt_search s;
     oxi_shunt_plan *made = NULL;
     if (oxi_shunt_search_open(&s, p)) {
-        s.disk = oxi_shunt_disk_bound(p, &s.order);
+        s.disk = oxi_shunt_tier_bound(p, &s.order, 1);
+        s.link = oxi_shunt_tier_bound(p, &s.order, 0);
         s.bound = s.order.start[p->node_count] > s.disk ? s.order.start[p->node_count] : s.disk;
+        if (s.link > s.bound) s.bound = s.link;
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
+        memcpy(s.ranks[1], s.rank, (size_t)s.rank_count * sizeof *s.rank);
+        oxi_shunt_rank_spread(s.ranks[1], s.rank_count);
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);
         oxi_shunt_refine(&s);
@@ -454,6 +511,8 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
             oxi_shunt_try_again(&s);
             oxi_shunt_refine(&s);
         }
+        if (s.found && p->recompute == OX_RECOMPUTE_EXACT && s.original.access_count <= OXI_SHUNT_VERY_FEW)
+            s.whole = oxi_shunt_exact_all(&s);
         if (s.found && oxi_shunt_plan_finish(&s)) {
             made = s.best;
             s.best = NULL;

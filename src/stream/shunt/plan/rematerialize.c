@@ -34,8 +34,9 @@ static bool oxi_shunt_unchanged(const oxi_shunt_order *o, int32_t i, int32_t fro
     return true;
 }
 
-/* The slot of the last write of item i before access a; -1: none, or it may not run again before a's slot. */
-static int32_t oxi_shunt_maker(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t i, int32_t a) {
+/* The slot of the last write of item i before access a; -1: none, or it may not run again before `to`. */
+static int32_t oxi_shunt_maker_before(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t i,
+                                      int32_t a, int32_t to) {
     int32_t w = a - 1;
     while (w >= o->first[i] && !(o->use[w] & 2)) w--;
     if (w < o->first[i] || o->use[w] & 1 || !p->again) return -1;
@@ -44,9 +45,13 @@ static int32_t oxi_shunt_maker(const oxi_shunt_problem *p, const oxi_shunt_order
     for (int32_t t = p->first[node]; t < p->first[node + 1]; t++) {
         int32_t in = p->touch[t].item;
         if (in == i) continue;
-        if (!oxi_shunt_unchanged(o, in, slot, o->at[a])) return -1;
+        if (!oxi_shunt_unchanged(o, in, slot, to)) return -1;
     }
     return slot;
+}
+
+static int32_t oxi_shunt_maker(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t i, int32_t a) {
+    return oxi_shunt_maker_before(p, o, i, a, o->at[a]);
 }
 
 /* Loads of the best plan that a second run could take the place of, the best first; how many. */
@@ -63,7 +68,7 @@ static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_ord
         double moves = k->load[k->on_host ? 0 : 1] + k->save[k->on_host ? 0 : 1];
         double seconds = p->seconds[o->slot[slot]];
         if (p->recompute == OX_RECOMPUTE_CHEAP && seconds > moves) continue;
-        if (p->recompute != OX_RECOMPUTE_AGGRESSIVE && seconds > 8 * moves) continue;
+        if (p->recompute < OX_RECOMPUTE_AGGRESSIVE && seconds > 8 * moves) continue;
         out[count].node = o->slot[slot];
         out[count].before = one->first;
         out[count++].worth = moves / (seconds + 1e-12);

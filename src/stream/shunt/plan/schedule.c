@@ -101,12 +101,9 @@ static int32_t oxi_shunt_slot_at(const oxi_shunt_order *o, double time) {
     return low;
 }
 
-/* Loads before all that are there, by the slot of their first access: a list per slot, walked backward. */
-static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
-    const oxi_shunt_order *o = s->o;
-    uint64_t room = s->p->capacity - s->plan->pinned_bytes;
-    double next[2];
-    for (int32_t g = s->plan->segment_count - 1; g >= 0; g--) { /* by first slot, for now */
+/* Segments by the slot of their first access, and of their last. */
+static void oxi_shunt_list_segments(oxi_shunt_schedule *s) {
+    for (int32_t g = s->plan->segment_count - 1; g >= 0; g--) {
         oxi_shunt_segment *one = &s->plan->segment[g];
         one->next_end = s->ends[one->last];
         s->ends[one->last] = g;
@@ -114,27 +111,49 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
         one->next = *list;
         *list = g;
     }
+}
+
+/* The slots that loads want to begin with, walking backward: as late as all that come after them allow. */
+static void oxi_shunt_want(oxi_shunt_schedule *s) {
+    const oxi_shunt_order *o = s->o;
+    double next[2];
     next[0] = next[1] = o->start[o->slot_count];
-    for (int32_t j = o->slot_count - 1; j >= 0; j--) {
-        int32_t list = s->loads[j];
-        while (list >= 0) {
-            int32_t g = list;
+    for (int32_t j = o->slot_count - 1; j >= 0; j--)
+        for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
             const oxi_shunt_known *k = &s->p->known[one->item];
-            int lane = k->on_host ? 0 : 1, before = g > 0 && s->plan->segment[g - 1].item == one->item;
-            int32_t least = before ? s->plan->segment[g - 1].last + 1 : 0;
-            list = one->next;
-            double start = (next[lane] < o->start[j] ? next[lane] : o->start[j]) - k->load[lane];
-            next[lane] = start;
-            int32_t wanted = start > 0 ? oxi_shunt_slot_at(o, start) : 0;
-            if (wanted < least) wanted = least;
-            if (s->packing & OXI_PACK_LATE) wanted = j;
-            while (one->from > wanted && s->used[one->from - 1] + k->room <= room)
+            int lane = k->on_host ? 0 : 1;
+            int32_t least = g > 0 && one[-1].item == one->item ? one[-1].last + 1 : 0;
+            next[lane] = (next[lane] < o->start[j] ? next[lane] : o->start[j]) - k->load[lane];
+            one->block = next[lane] > 0 ? oxi_shunt_slot_at(o, next[lane]) : 0;
+            if (one->block < least) one->block = least;
+            if (s->packing & OXI_PACK_LATE) one->block = j;
+        }
+}
+
+/* Those that are needed first have the first say on memory; with OXI_PACK_RING none overtakes another. */
+static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
+    uint64_t room = s->p->capacity - s->plan->pinned_bytes;
+    int32_t before[2] = {0, 0};
+    oxi_shunt_list_segments(s);
+    oxi_shunt_want(s);
+    for (int32_t j = 0; j < s->o->slot_count; j++)
+        for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
+            oxi_shunt_segment *one = &s->plan->segment[g];
+            const oxi_shunt_known *k = &s->p->known[one->item];
+            int32_t *last = &before[k->on_host ? 0 : 1], least = one->block;
+            if (s->packing & OXI_PACK_RING && *last > least) least = *last;
+            while (one->from > least && s->used[one->from - 1] + k->room <= room)
                 s->used[--one->from] += k->room;
+            if (one->from > *last) *last = one->from;
+        }
+    for (int32_t j = s->o->slot_count - 1; j >= 0; j--)
+        for (int32_t g = s->loads[j], next; g >= 0; g = next) {
+            oxi_shunt_segment *one = &s->plan->segment[g];
+            next = one->next;
             one->next = s->issues[one->from]; /* those that are needed earlier come before it */
             s->issues[one->from] = g;
         }
-    }
 }
 
 /* ---- places -------------------------------------------------------------------------------------------- */
@@ -274,7 +293,6 @@ static oxi_shunt_instruction *oxi_shunt_emit(oxi_shunt_schedule *s, int action, 
     in->lane = (uint8_t)lane;
     in->number = plan->lane_count[lane]++;
     memcpy(in->wait, wait, sizeof in->wait);
-    in->wait[lane] = 0; /* a lane is as far as it is */
     in->seconds = seconds;
     in->start = oxi_shunt_time_of(s, in->wait);
     if (s->lane_end[lane] > in->start) in->start = s->lane_end[lane];
@@ -352,7 +370,9 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
     if (one->stays) return true;
     clock[OXI_LANE_COMPUTE] = s->plan->lane_count[OXI_LANE_COMPUTE];
     double free_at = s->lane_end[OXI_LANE_COMPUTE], now = free_at;
-    if (one->saves) {
+    bool caches =
+        k->caches && !one->dirty && !one->dies && s->tier[one->item] == 2 && k->room <= s->host_left;
+    if (one->saves || caches) {
         bool host = k->room <= s->host_left;
         int lane = host ? OXI_LANE_UP : OXI_LANE_DISK;
         oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_SAVE, lane, clock, k->save[host ? 0 : 1]);
