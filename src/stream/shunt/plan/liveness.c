@@ -54,12 +54,12 @@ static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p)
     return true;
 }
 
-/* As the program said it. */
+/* As the program said it, or as the problem says. */
 static bool oxi_shunt_order_open(oxi_shunt_order *o, const oxi_shunt_problem *p) {
     memset(o, 0, sizeof *o);
     o->slot_count = p->node_count;
     o->slot = (int32_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *o->slot);
-    for (int32_t j = 0; o->slot && j < o->slot_count; j++) o->slot[j] = j;
+    for (int32_t j = 0; o->slot && j < o->slot_count; j++) o->slot[j] = p->order ? p->order[j] : j;
     if (o->slot && oxi_shunt_order_fill(o, p)) return true;
     oxi_shunt_order_close(o, p);
     return false;
