@@ -20,7 +20,7 @@ enum { OXI_CLASS_X, OXI_CLASS_TARGET, OXI_CLASS_MOST, OXI_CLASS_LOG, OXI_CLASS_W
 static oxi_class_head oxi_class_head_of(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, int64_t most) {
     oxi_class_head h = {x, weight, bias, x->shape[0], x->shape[0]};
     int64_t each = weight ? weight->shape[0] : h.rows ? ox_numel(x) / h.rows : 1;
-    if (each > 0 && ox_device_of(x)->host) h.chunk = most / each + 1;
+    if (each > 0 && ox_device_of(x)->like_cpu) h.chunk = most / each + 1;
     if (h.chunk > h.rows || h.chunk == 0) h.chunk = h.rows ? h.rows : 1;
     return h;
 }
@@ -81,7 +81,7 @@ static ox_tensor *oxi_class_logits_back(ox_tensor *const *saved, ox_tensor *logi
     ox_tensor *target = oxi_class_rows(saved[OXI_CLASS_TARGET], first, count);
     g = oxi_class_rows(g, first, count);
     if (!logits || !g || !target) return NULL;
-    if (ox_is_grad_enabled() || !ox_device_of(logits)->host) {
+    if (ox_is_grad_enabled() || !ox_device_of(logits)->like_cpu) {
         ox_tensor *z = oxi_wide(logits), *hot = z ? oxi_constant_beside(z, ox_shape_of(z), 0) : NULL;
         return ox_sub(ox_scatter_add(hot, 1, target, oxi_as_dtype_of(g, z)), ox_mul(ox_softmax(z, 1), g));
     }
