@@ -183,6 +183,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
         oxi_shunt_touch_node(s->nodes[n], t, &end);
         t->first[n + 1] = end;
         t->seconds[n] = oxi_shunt_node_seconds(s, s->nodes[n]);
+        p->time_most += 0.005 * t->seconds[n];
         t->again[n] = oxi_shunt_may_repeat(s->nodes[n]);
     }
     p->first = t->first;
@@ -192,7 +193,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->capacity = s->main_bytes;
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
     p->recompute = s->desc.recompute;
-    p->time_most = 0.02 + 1.5e-6 * p->node_count;
+    p->time_most = 0.02 + 1.5e-6 * p->node_count + (p->time_most < 1 ? p->time_most : 1);
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

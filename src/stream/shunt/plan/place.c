@@ -2,7 +2,9 @@
  * that it saves for its bytes; for the rest, Belady's MIN with weights: who is used again the latest leaves,
  * and what is clean leaves before what has to be saved first, unless that is used again much later. */
 
-enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2 }; /* the run that leaves the least; no load before its slot */
+/* The run that leaves the least; no load before its slot; large items from the end of memory, small ones from
+ * its beginning, so that they do not cut what a large one will want. */
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_APART = 8 };
 
 typedef struct oxi_shunt_choice {
     double pinned_part, capacity_part, dirty_weight;

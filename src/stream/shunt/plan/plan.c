@@ -95,10 +95,11 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
     static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5},
                         weights[] = {1, 3};
-    for (int w = 0; w < 4; w++)
+    static const int packings[] = {0, OXI_PACK_TIGHT, OXI_PACK_APART};
+    for (int w = 0; w < 6; w++)
         for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-                const oxi_shunt_choice c = {pins[i], parts[k], weights[w % 2], w / 2 * OXI_PACK_TIGHT};
+                const oxi_shunt_choice c = {pins[i], parts[k], weights[w % 2], packings[w / 2]};
                 if (oxi_shunt_is_over(s)) return;
                 (void)oxi_shunt_try(s, &c);
                 if (s->rank_count == 0 && i > 0) break;
