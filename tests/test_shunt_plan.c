@@ -388,6 +388,50 @@ static void test_early(void) {
     }
 }
 
+/* ---- large items beside small ones
+ * ----------------------------------------------------------------------- */
+
+/* A large item, a small one that is made before it goes and stays, and a larger one: the small one lies in the
+ * way of the last unless they are kept apart. */
+static void test_apart(void) {
+    enum { FIRST_LARGE, SMALL, LAST_LARGE, UNIT = 4096 };
+    static const uint64_t rooms[] = {30, 2, 40};
+    uint8_t keep[TOUCHES];
+    graph g;
+    oxi_shunt_order o;
+    int32_t n = 0, end = 0;
+    memset(&g, 0, sizeof g);
+    put_touch(&g, &end, FIRST_LARGE, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, FIRST_LARGE, true, false);
+    put_touch(&g, &end, SMALL, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, LAST_LARGE, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, LAST_LARGE, true, false);
+    put_touch(&g, &end, SMALL, true, false);
+    g.first[++n] = end;
+    for (int i = 0; i < 3; i++) g.known[i].room = rooms[i] * UNIT;
+    for (int i = 0; i < n; i++) g.seconds[i] = 1e-3;
+    g.p.node_count = n;
+    g.p.item_count = 3;
+    g.p.first = g.first;
+    g.p.touch = g.touch;
+    g.p.seconds = g.seconds;
+    g.p.known = g.known;
+    g.p.capacity = 64 * UNIT;
+    memset(keep, 1, sizeof keep);
+    oxi_shunt_plan *plan = (oxi_shunt_plan *)oxi_calloc(1, sizeof *plan);
+    CHECK(plan && oxi_shunt_order_open(&o, &g.p));
+    CHECK(!oxi_shunt_schedule_run(&g.p, &o, keep, 0, 0, plan));
+    CHECK(!oxi_shunt_schedule_run(&g.p, &o, keep, 0, OXI_PACK_TIGHT, plan));
+    CHECK(oxi_shunt_schedule_run(&g.p, &o, keep, 0, OXI_PACK_APART, plan));
+    plan->item_count = 0; /* nothing is pinned */
+    CHECK(obeys(&g, plan));
+    oxi_shunt_order_close(&o, &g.p);
+    oxi_shunt_plan_free(plan);
+}
+
 /* ---- time
  * ------------------------------------------------------------------------------------------------ */
 
@@ -473,6 +517,7 @@ int main(int count, char **words) {
     static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110};
     for (int i = 0; i < 5; i++) test_optimum(1, found[i]);
     test_early();
+    test_apart();
     test_time(1000);
     test_time(10000);
     return check_done("shunt_plan");
