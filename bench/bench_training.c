@@ -185,8 +185,8 @@ static double planned_step(planned *run, int i) {
 
 /* What a step did, of differences of counts: to host and disk, and back, and what ran again. */
 static void planned_tell(const ox_shunt_stats *a, const ox_shunt_stats *b, int steps) {
-    printf("    computing %.1f ms, simulated %.1f, at least %.1f; a step: %.1f MB up, %.1f down, %.1f written, "
-           "%.1f read, %lld of %lld calls again\n",
+    printf("    computing %.1f ms, simulated %.1f, at least %.1f; a step: %.1f MB up, %.1f down, "
+           "%.1f written, %.1f read, %lld of %lld calls again\n",
            1e3 * b->compute_seconds, 1e3 * b->simulated_seconds, 1e3 * b->bound_seconds,
            (double)(b->up_bytes - a->up_bytes) / steps / 1e6,
            (double)(b->down_bytes - a->down_bytes) / steps / 1e6,

@@ -1,14 +1,14 @@
 /* shunt_train.c - trains a GPT-2 whose weights, gradients and optimizer state do not fit into memory.
  *
- * Shows   training on ox_shunt_device: autograd and AdamW as they are, a step planned once and replayed; the
- *         losses of the same steps in RAM; what was moved and computed a second time. A weight changes as soon
- *         as its gradient is there, so gradients are never all in memory.
+ * Shows   training on ox_shunt_device: autograd and AdamW as they are, a step planned once and replayed;
+ *         the losses of the same steps in RAM; what was moved and computed a second time. A weight changes as
+ *         soon as its gradient is there, so gradients are never all in memory.
  * build   cc -O2 examples/shunt_train.c -I. -o shunt_train -lm -lpthread   (options.h and gpt2.h beside it)
  * run     ./shunt_train [--layers N] [--width N] [--memory MIB] [--steps N] [--folder PATH] ...
  * refuses --steps 0 => shunt_train: --steps wants a whole number from 1 to 1000000 (0)
  * refuses --width 100 => shunt_train: a width of 100 is no number of heads of 64
  * prints
- *     4 layers of width 128, 0.8 million parameters: 13.3 MB of weights, gradients and state, a budget of 3.1 MB
+ *     4 layers of width 128, 0.8 million parameters: 13.3 MB of weights, ...
  *     step 1: loss 5.5...
  *     step 2: loss 5...
  *     step 3: loss 5...

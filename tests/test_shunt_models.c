@@ -1,6 +1,7 @@
-/* test_shunt_models.c - models on a planner: a language model whose weights stay in their file gives the logits
- * of the CPU, bit by bit, and the step of a token is planned once for as long as its cache has room; a GPT-2
- * trains with the bits of RAM within a fraction of what it takes there, and gradients go as they come. */
+/* test_shunt_models.c - models on a planner: a language model whose weights stay in their file gives the
+ * logits of the CPU, bit by bit, and the step of a token is planned once for as long as its cache has room;
+ * a GPT-2 trains with the bits of RAM within a fraction of what it takes there, and gradients go as they
+ * come. */
 #include "oxtorch_llm.h"
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"

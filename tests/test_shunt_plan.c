@@ -247,8 +247,9 @@ static int changes_before(const graph *g, int32_t touch) {
     return changes;
 }
 
-/* Goes through a plan: every use finds its item on the device, with the changes that the program made before
- * it and no others, every load a copy with the last change, no two items share a byte, no clock waits for what never comes, and what is held is somewhere in the end. */
+/* Goes through a plan: every use finds its item on the device, with the changes that the program made
+ * before it and no others, every load a copy with the last change, no two items share a byte, no clock
+ * waits for what never comes, and what is held is somewhere in the end. */
 static bool obeys(const graph *g, const oxi_shunt_plan *plan) {
     static memory_map m;
     int done[OXI_LANES] = {0, 0, 0, 0}, version[ITEMS] = {0}, saved[ITEMS];
@@ -391,8 +392,8 @@ static void test_early(void) {
 /* ---- large items beside small ones
  * ----------------------------------------------------------------------- */
 
-/* A large item, a small one that is made before it goes and stays, and a larger one: the small one lies in the
- * way of the last unless they are kept apart. */
+/* A large item, a small one that is made before it goes and stays, and a larger one: the small one lies in
+ * the way of the last unless they are kept apart. */
 static void test_apart(void) {
     enum { FIRST_LARGE, SMALL, LAST_LARGE, UNIT = 4096 };
     static const uint64_t rooms[] = {30, 2, 40};

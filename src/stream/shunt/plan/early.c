@@ -1,7 +1,7 @@
-/* Another order of a step's nodes: what needs no more memory than it gives back comes as early as it may. So an
- * optimizer changes a weight right after its gradient is there, and gradients are never all there at once,
- * though the program makes all of them first. Nodes stay behind whoever wrote what they read, or used what they
- * write. */
+/* Another order of a step's nodes: what needs no more memory than it gives back comes as early as it may. So
+ * an optimizer changes a weight right after its gradient is there, and gradients are never all there at once,
+ * though the program makes all of them first. Nodes stay behind whoever wrote what they read, or used what
+ * they write. */
 
 /* Bytes that a node makes beyond those that it is the last to use. */
 static int64_t oxi_shunt_growth(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t n) {

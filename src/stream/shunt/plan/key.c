@@ -1,7 +1,8 @@
-/* What makes two steps the same: ops, attributes but for numbers that vary, dtypes, shapes and strides, which
- * operand is which item, and what becomes of items. Where items lie when the step begins is no part of it, nor
- * which part of an item an operand is: plans move whole ones. How large that part is counts by powers of two,
- * for what it costs: so a text that grows in a cache of one size has the same step, token by token. */
+/* What makes two steps the same: ops, attributes but for numbers that vary, dtypes, shapes and strides,
+ * which operand is which item, and what becomes of items. Where items lie when the step begins is no part
+ * of it, nor which part of an item an operand is: plans move whole ones. How large that part is counts by
+ * powers of two, for what it costs: so a text that grows in a cache of one size has the same step, token by
+ * token. */
 
 static uint64_t oxi_shunt_mix(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
