@@ -5,8 +5,13 @@
  * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
  *
  *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16]
- *         [batch] [length] [steps] */
+ *         [batch] [length] [steps]
+ *     bench_training MODEL shunt f32 4 128 5 [percent, 25] [vulkan]
+ *                                     the planner: a step without a limit of memory and one within so much of
+ *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM */
 #include "oxtorch_nn.h"
+#include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
 
 #include "bench.h"
 
@@ -22,6 +27,7 @@ enum { POSITIONS = 1024 };
 enum { NORM1, NORM1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, NORM2, NORM2_BIAS, UP, UP_BIAS, DOWN, DOWN_BIAS };
 
 typedef struct transformer {
+    ox_device *device;
     bool causal; /* GPT-2: norms before, tanh's gelu; BERT: norms behind, erf's gelu */
     int layers;
     ox_tensor *tokens, *positions, *norm, *norm_bias, *layer[LAYERS_MOST][LAYER_PARAMETERS];
@@ -34,17 +40,19 @@ static ox_tensor *parameter(transformer *m, ox_shape shape, double deviation, do
     ox_tensor *t = NULL;
     OX_SCOPE {
         t = ox_add_number_(ox_mul_number_(ox_randn(shape, OX_F32), deviation), center);
-        t = ox_keep(ox_cast(t, dtype));
+        t = ox_keep(ox_to(ox_cast(t, dtype), m->device));
     }
     return m->all[m->count++] = ox_requires_grad_(t, true);
 }
 
-static void make(transformer *m, bool causal, int layers, int64_t vocabulary, ox_dtype dtype) {
+static void make(transformer *m, ox_device *device, bool causal, int layers, int64_t vocabulary,
+                 ox_dtype dtype) {
     static const struct { int rows, columns; double deviation, center; } shapes[LAYER_PARAMETERS] = {
         {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0}, {3 * WIDTH, WIDTH, 0.02, 0}, {3 * WIDTH, 0, 0, 0},
         {WIDTH, WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}, {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0},
         {4 * WIDTH, WIDTH, 0.02, 0}, {4 * WIDTH, 0, 0, 0}, {WIDTH, 4 * WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}};
     memset(m, 0, sizeof *m);
+    m->device = device;
     m->causal = causal;
     m->layers = layers;
     m->tokens = parameter(m, OX_SHAPE(vocabulary, WIDTH), 0.02, 0, dtype);
@@ -128,9 +136,9 @@ static double train_step(const work *w) {
             ox_tensor *flat = ox_reshape(logits, OX_SHAPE(-1, logits->shape[logits->ndim - 1]));
             mean = ox_keep(ox_cross_entropy(flat, ox_flatten(w->targets, 0, -1), NULL));
         }
-        ox_optimizer_zero_grad(w->optimizer);
         ox_backward(mean, NULL);
         ox_optimizer_step(w->optimizer);
+        ox_optimizer_zero_grad(w->optimizer); /* nobody looks at them: a planner need not keep them */
         loss = ox_item(mean);
     }
     return loss;
@@ -186,12 +194,99 @@ static void make_work(work *w, const char *model, const char *name, ox_dtype dty
         w->targets = ox_randint(0, RESNET_CLASSES, OX_SHAPE(batch), OX_I64);
     } else {
         w->m = &m;
-        make(&m, !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+        make(&m, ox_cpu(), !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
         w->in = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
         w->targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
     }
     w->optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, w->m ? m.all : images.all,
                                      w->m ? m.count : images.count);
+}
+
+/* ---- the planner --------------------------------------------------------------------------------------- */
+
+/* A model that trains on a shunt of its own. */
+typedef struct planned {
+    ox_shunt *shunt;
+    transformer model;
+    work w;
+    double seconds[BENCH_MAX_RUNS];
+} planned;
+
+static bool planned_open(planned *run, const ox_shunt_desc *desc, const char *name, int64_t batch,
+                         int64_t length, ox_dtype dtype) {
+    bool bert = strcmp(name, "bert") == 0;
+    int64_t vocabulary = bert ? 30522 : 50257;
+    run->shunt = ox_shunt_open(desc);
+    if (!run->shunt) return false;
+    ox_device *device = ox_shunt_device(run->shunt);
+    ox_manual_seed(1);
+    make(&run->model, device, !bert, strcmp(name, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+    run->w.m = &run->model;
+    run->w.optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, run->model.all, run->model.count);
+    run->w.in = ox_to(ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64), device);
+    run->w.targets = ox_to(ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64), device);
+    return run->w.optimizer && run->w.targets;
+}
+
+static double planned_step(planned *run, int i) {
+    double start = bench_now();
+    double loss = train_step(&run->w);
+    if (i >= 0 && i < BENCH_MAX_RUNS) run->seconds[i] = bench_now() - start;
+    return loss;
+}
+
+/* What a step did, of differences of counts: to host and disk, and back, and what ran again. */
+static void planned_tell(const ox_shunt_stats *a, const ox_shunt_stats *b, int steps) {
+    printf("    computing %.1f ms, simulated %.1f, at least %.1f; a step: %.1f MB up, %.1f down, "
+           "%.1f written, %.1f read, %lld of %lld calls again\n",
+           1e3 * b->compute_seconds, 1e3 * b->simulated_seconds, 1e3 * b->bound_seconds,
+           (double)(b->up_bytes - a->up_bytes) / steps / 1e6,
+           (double)(b->down_bytes - a->down_bytes) / steps / 1e6,
+           (double)(b->written_bytes - a->written_bytes) / steps / 1e6,
+           (double)(b->read_bytes - a->read_bytes) / steps / 1e6,
+           (long long)(b->recomputed - a->recomputed) / steps, (long long)(b->calls - a->calls) / steps);
+}
+
+static int measure_planned(const char *name, int64_t batch, int64_t length, int steps, ox_dtype dtype,
+                           double percent, bool vulkan) {
+    enum { FIRST = 5 }; /* plans are made, measured and made again */
+    static planned all, some;
+    ox_shunt_desc desc;
+    bool same = true;
+    memset(&desc, 0, sizeof desc);
+    if (vulkan) desc.compute = ox_vulkan(0);
+    ox_scope scope = ox_scope_begin();
+    bool open = planned_open(&all, &desc, name, batch, length, dtype);
+    double wanted[BENCH_MAX_RUNS + FIRST];
+    for (int i = 0; open && i < 2; i++) wanted[i] = planned_step(&all, -1);
+    uint64_t peak = ox_shunt_get_stats(all.shunt).device_peak;
+    desc.device_bytes = (uint64_t)((double)peak * percent / 100);
+    open = open && planned_open(&some, &desc, name, batch, length, dtype);
+    for (int i = 0; open && i < 2; i++) same = planned_step(&some, -1) == wanted[i] && same;
+    ox_shunt_stats before = ox_shunt_get_stats(some.shunt);
+    for (int i = 2 - FIRST; open && i < steps && !ox_error(); i++) {
+        double loss = planned_step(&all, i);
+        if (i == 0) before = ox_shunt_get_stats(some.shunt);
+        same = planned_step(&some, i) == loss && same;
+    }
+    ox_shunt_stats after = ox_shunt_get_stats(some.shunt);
+    if (open && !ox_error()) {
+        double near = bench_median(all.seconds, steps), far = bench_median(some.seconds, steps);
+        printf("%s, %lld x %lld: %.1f ms with %.1f MB; %.1f ms within %.1f MB (%.1f at most): %.3f of it; "
+               "same losses %s\n",
+               name, (long long)batch, (long long)length, 1e3 * near, (double)peak / 1e6, 1e3 * far,
+               (double)desc.device_bytes / 1e6, (double)after.device_peak / 1e6, far / near,
+               same ? "yes" : "NO");
+        planned_tell(&before, &after, steps);
+    } else {
+        printf("%s\n", ox_error_text());
+    }
+    ox_optimizer_close(all.w.optimizer);
+    ox_optimizer_close(some.w.optimizer);
+    ox_scope_end(&scope);
+    ox_shunt_close(all.shunt);
+    ox_shunt_close(some.shunt);
+    return ox_error() || !same ? 1 : 0;
 }
 
 int main(int argc, char **argv) {
@@ -204,6 +299,8 @@ int main(int argc, char **argv) {
     work w;
     bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;
     if (!counts || length + steps + 1 > POSITIONS) return 2;
+    if (strcmp(name, "shunt") == 0)
+        return measure_planned(model, batch, length, steps, dtype, argc > 7 ? atof(argv[7]) : 25, argc > 8);
     ox_scope scope = ox_scope_begin();
     make_work(&w, model, name, dtype, batch, length);
     if (w.m && strcmp(name, "decode") == 0) last = infer(w.m, w.in, 0, true);

@@ -110,6 +110,7 @@
 #include "stream/shunt/online.c"
 #include "stream/shunt/plan/key.c"
 #include "stream/shunt/plan/liveness.c"
+#include "stream/shunt/plan/early.c"
 #include "stream/shunt/plan/place.c"
 #include "stream/shunt/plan/schedule.c"
 #include "stream/shunt/plan/rematerialize.c"

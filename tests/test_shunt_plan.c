@@ -253,8 +253,18 @@ static bool take(memory_map *m, int32_t item) {
     return true;
 }
 
-/* Goes through a plan: every use finds its item on the device, every load a copy with the last change, no two
- * items share a byte, no clock waits for what never comes, and what is held is somewhere in the end. */
+/* In-place changes of a touch's item before its node, as the program says it. */
+static int changes_before(const graph *g, int32_t touch) {
+    int changes = 0, node = 0;
+    while (touch >= g->first[node + 1]) node++;
+    for (int32_t t = 0; t < g->first[node]; t++)
+        changes += g->touch[t].item == g->touch[touch].item && g->touch[t].reads && g->touch[t].writes;
+    return changes;
+}
+
+/* Goes through a plan: every use finds its item on the device, with the changes that the program made
+ * before it and no others, every load a copy with the last change, no two items share a byte, no clock
+ * waits for what never comes, and what is held is somewhere in the end. */
 static bool obeys(const graph *g, const oxi_shunt_plan *plan) {
     static memory_map m;
     int done[OXI_LANES] = {0, 0, 0, 0}, version[ITEMS] = {0}, saved[ITEMS];
@@ -280,7 +290,7 @@ static bool obeys(const graph *g, const oxi_shunt_plan *plan) {
             if (plan->change[c].begins) good = good && put(&m, plan->change[c].item, plan->change[c].place);
         for (int32_t t = g->first[in->node]; in->action == OXI_ACT_NODE && t < g->first[in->node + 1]; t++) {
             int32_t i = g->touch[t].item;
-            good = good && m.there[i];
+            good = good && m.there[i] && version[i] == changes_before(g, t);
             used[i] = true;
             if (g->touch[t].writes && g->touch[t].reads) version[i]++;
         }
@@ -406,6 +416,118 @@ static void test_exact(long graphs, uint64_t first) {
     }
     CHECK(again > 0 && left <= graphs / 20);
     printf("%ld exact plans: %ld with second runs, %ld better than the usual\n", compared, again, gained);
+/* ---- an order that gives memory back ------------------------------------------------------------------- */
+
+enum { TRAINED = 4 };
+
+static void put_touch(graph *g, int32_t *end, int32_t item, bool reads, bool writes) {
+    g->touch[*end].item = item;
+    g->touch[*end].reads = reads;
+    g->touch[(*end)++].writes = writes;
+}
+
+/* Layers whose gradients are made one after the other, and whose weights change when all of them are there;
+ * clips: each of them after a look at all gradients. */
+static void draw_training(graph *g, bool clips) {
+    enum { WEIGHT = 0, GRADIENT = TRAINED, STATE = 2 * TRAINED, SUM = 3 * TRAINED };
+    int32_t n = 0, end = 0;
+    memset(g, 0, sizeof *g);
+    for (int layer = TRAINED - 1; layer >= 0; layer--) {
+        put_touch(g, &end, WEIGHT + layer, true, false);
+        put_touch(g, &end, GRADIENT + layer, false, true);
+        g->first[++n] = end;
+    }
+    for (int layer = 0; layer < TRAINED && clips; layer++) put_touch(g, &end, GRADIENT + layer, true, false);
+    if (clips) put_touch(g, &end, SUM, false, true);
+    if (clips) g->first[++n] = end;
+    for (int layer = 0; layer < TRAINED; layer++) {
+        const int32_t in[3] = {WEIGHT + layer, GRADIENT + layer, STATE + layer};
+        for (int i = 0; i < 3; i++) put_touch(g, &end, in[i], true, i != 1);
+        if (clips) put_touch(g, &end, SUM, true, false);
+        g->first[++n] = end;
+    }
+    for (int32_t i = 0; i <= SUM; i++) {
+        oxi_shunt_known *k = &g->known[i];
+        k->room = 1 << 20;
+        k->had = k->held = i < GRADIENT || (i >= STATE && i < SUM);
+        for (int disk = 0; disk < 2; disk++) k->load[disk] = k->save[disk] = 1e-3;
+    }
+    for (int i = 0; i < n; i++) g->seconds[i] = 1e-3;
+    g->p.node_count = n;
+    g->p.item_count = SUM + 1;
+    g->p.first = g->first;
+    g->p.touch = g->touch;
+    g->p.seconds = g->seconds;
+    g->p.known = g->known;
+    g->p.capacity = 6 << 20;
+    g->p.time_most = 0.5;
+}
+
+/* A change comes right behind its gradient, so that no gradient leaves the device; where all of them are
+ * needed first, the order is the program's. */
+static void test_early(void) {
+    graph g;
+    for (int clips = 0; clips < 2; clips++) {
+        draw_training(&g, clips != 0);
+        int32_t *order = oxi_shunt_order_early(&g.p);
+        for (int32_t k = 0; order && k < g.p.node_count; k++)
+            CHECK(order[k] == (k % 2 ? g.p.node_count - 1 - k / 2 : k / 2));
+        CHECK((order != NULL) == !clips);
+        oxi_shunt_unlist(order, (size_t)g.p.node_count, sizeof *order);
+        oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p), *late = oxi_shunt_plan_search(&g.p);
+        CHECK(plan && late && obeys(&g, plan));
+        int moved = 0;
+        for (int32_t k = 0; plan && k < plan->instruction_count; k++)
+            moved += plan->instruction[k].action != OXI_ACT_NODE && plan->instruction[k].item / TRAINED == 1;
+        CHECK_MSG(clips || moved == 0, "%d moves of gradients", moved);
+        CHECK_MSG(clips || plan->simulated < 0.9 * late->simulated, "%.4f s, in the program's order %.4f",
+                  plan->simulated, late->simulated);
+        oxi_shunt_plan_free(plan);
+        oxi_shunt_plan_free(late);
+    }
+}
+
+/* ---- large items beside small ones --------------------------------------------------------------------- */
+
+/* A large item, a small one that is made before it goes and stays, and a larger one: the small one lies in
+ * the way of the last unless they are kept apart. */
+static void test_apart(void) {
+    enum { FIRST_LARGE, SMALL, LAST_LARGE, UNIT = 4096 };
+    static const uint64_t rooms[] = {30, 2, 40};
+    uint8_t keep[TOUCHES];
+    graph g;
+    oxi_shunt_order o;
+    int32_t n = 0, end = 0;
+    memset(&g, 0, sizeof g);
+    put_touch(&g, &end, FIRST_LARGE, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, FIRST_LARGE, true, false);
+    put_touch(&g, &end, SMALL, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, LAST_LARGE, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, LAST_LARGE, true, false);
+    put_touch(&g, &end, SMALL, true, false);
+    g.first[++n] = end;
+    for (int i = 0; i < 3; i++) g.known[i].room = rooms[i] * UNIT;
+    for (int i = 0; i < n; i++) g.seconds[i] = 1e-3;
+    g.p.node_count = n;
+    g.p.item_count = 3;
+    g.p.first = g.first;
+    g.p.touch = g.touch;
+    g.p.seconds = g.seconds;
+    g.p.known = g.known;
+    g.p.capacity = 64 * UNIT;
+    memset(keep, 1, sizeof keep);
+    oxi_shunt_plan *plan = (oxi_shunt_plan *)oxi_calloc(1, sizeof *plan);
+    CHECK(plan && oxi_shunt_order_open(&o, &g.p));
+    CHECK(!oxi_shunt_schedule_run(&g.p, &o, keep, 0, 0, plan));
+    CHECK(!oxi_shunt_schedule_run(&g.p, &o, keep, 0, OXI_PACK_TIGHT, plan));
+    CHECK(oxi_shunt_schedule_run(&g.p, &o, keep, 0, OXI_PACK_APART, plan));
+    plan->item_count = 0; /* nothing is pinned */
+    CHECK(obeys(&g, plan));
+    oxi_shunt_order_close(&o, &g.p);
+    oxi_shunt_plan_free(plan);
 }
 
 /* ---- time
@@ -493,6 +615,8 @@ int main(int count, char **words) {
     static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110};
     for (int i = 0; i < 5; i++) test_optimum(1, found[i]);
     test_exact(count > 1 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    test_early();
+    test_apart();
     test_time(1000);
     test_time(10000);
     return check_done("shunt_plan");

@@ -145,7 +145,7 @@ static ox_device oxi_cpu_device = {
     false,        NULL,          NULL,          oxi_cpu_pin,
     oxi_cpu_unpin, oxi_cpu_pin_event, oxi_cpu_copy_async, oxi_cpu_event_done,
     oxi_cpu_event_wait, oxi_cpu_peer, oxi_cpu_statistics, oxi_cpu_set_budget,
-    {0},
+    {0},          true,
 };
 
 OX_API ox_device *ox_cpu(void) {

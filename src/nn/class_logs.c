@@ -23,7 +23,7 @@ enum { OXI_CLASS_X, OXI_CLASS_TARGET, OXI_CLASS_MOST, OXI_CLASS_LOG, OXI_CLASS_W
 static oxi_class_head oxi_class_head_of(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, int64_t most) {
     oxi_class_head h = {x, weight, bias, x->shape[0], x->shape[0]};
     int64_t each = weight ? weight->shape[0] : h.rows ? ox_numel(x) / h.rows : 1;
-    bool host = ox_device_of(x)->host;
+    bool host = ox_device_of(x)->like_cpu;
     if (each > 0 && (host || weight)) h.chunk = (host ? most : OXI_CLASS_LOGS_FAR) / each + 1;
     if (h.chunk > h.rows || h.chunk == 0) h.chunk = h.rows ? h.rows : 1;
     return h;

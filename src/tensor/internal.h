@@ -105,6 +105,7 @@ struct ox_device {
     void (*statistics)(ox_device *self, ox_device_stats *out);
     ox_status (*budget)(ox_device *self, uint64_t bytes);
     uint8_t uuid[16];                /* the same in every process; zeros: it has none */
+    bool like_cpu;                   /* the CPU runs its calls: what is cut for caches is cut as there */
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */

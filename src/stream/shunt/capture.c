@@ -318,9 +318,25 @@ static ox_status oxi_shunt_keep(ox_shunt *s, const oxi_call *call, bool *at_once
     return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
 }
 
+/* The compute device's run knows what it does without kernels. But rows for gradients are called only where
+ * it has them: it is asked with operands as it would get them. */
 static bool oxi_shunt_supports(ox_device *self, const oxi_call *call) {
-    (void)self, (void)call;
-    return true; /* the compute device's run knows what it does without kernels */
+    const ox_shunt *s = oxi_shunt_of(self);
+    ox_tensor header[OXI_MAX_IN], *in[OXI_MAX_IN];
+    ox_storage storage;
+    if (s->compute->host || oxi_op_row_of(call->op)->family != OXI_FAMILY_BACK) return true;
+    memset(&storage, 0, sizeof storage);
+    storage.references = 1;
+    storage.device = s->compute;
+    oxi_call asked = *call;
+    asked.in = in;
+    for (int i = 0; i < call->in_count; i++) {
+        in[i] = call->in[i] ? &header[i] : NULL;
+        if (!in[i]) continue;
+        header[i] = *call->in[i];
+        header[i].storage = &storage;
+    }
+    return s->compute->supports(s->compute, &asked);
 }
 
 static ox_status oxi_shunt_run(ox_device *self, const oxi_call *call) {

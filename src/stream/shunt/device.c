@@ -177,6 +177,7 @@ static void oxi_shunt_make_device(ox_shunt *s) {
     device->sync = oxi_shunt_sync;
     device->close = oxi_shunt_close_device;
     device->state = s;
+    device->like_cpu = s->compute->host;
     device->times_calls = true;
     device->region = oxi_shunt_region;
     device->hold = oxi_shunt_hold;

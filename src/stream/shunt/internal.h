@@ -14,6 +14,7 @@
  *     plan/key.c             what makes two steps the same; the plans that are known
  *     plan/cost.c            what calls and moves take: calibrated, then measured
  *     plan/liveness.c        who reads and writes an item, in which order
+ *     plan/early.c           the order that gives memory back as early as it may
  *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
  *     plan/rematerialize.c   which calls run a second time
  *     plan/exact.c           all orders with second runs, of small steps
@@ -158,6 +159,7 @@ typedef struct oxi_shunt_problem {
     const oxi_shunt_touch *touch;
     const double *seconds;           /* of nodes */
     const bool *again;               /* which of them may run twice; NULL: none */
+    const int32_t *order;            /* in which they run; NULL: the program's */
     oxi_shunt_known *known;
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */

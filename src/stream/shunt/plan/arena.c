@@ -168,10 +168,41 @@ static ox_status oxi_shunt_make_room(ox_shunt *s, const oxi_shunt_item *item, ui
 
 /* ---- an item on the device ----------------------------------------------------------------------------- */
 
+typedef struct oxi_shunt_pages {
+    size_t bytes;
+    char *memory;
+} oxi_shunt_pages;
+
+static void oxi_shunt_pages_free(void *user, void *data) {
+    oxi_shunt_pages *pages = (oxi_shunt_pages *)user;
+    (void)data;
+    oxi_free(pages->memory, pages->bytes);
+    oxi_free(pages, sizeof *pages);
+}
+
+/* Without a budget: memory of its own. A file's bytes lie in pages as in the file, which a disk reads into
+ * them. */
+static ox_storage *oxi_shunt_storage_new(ox_shunt *s, const oxi_shunt_item *item) {
+    if (!item->file || !s->compute->host || item->bytes < OXI_SHUNT_CHUNK)
+        return oxi_storage_new(s->compute, item->bytes);
+    oxi_shunt_pages *pages = (oxi_shunt_pages *)oxi_alloc(sizeof *pages);
+    if (!pages) return NULL;
+    pages->bytes = item->bytes + 2 * OXI_SHUNT_PAGE;
+    pages->memory = (char *)oxi_alloc(pages->bytes);
+    if (!pages->memory) {
+        oxi_free(pages, sizeof *pages);
+        return NULL;
+    }
+    char *place = pages->memory + (OXI_SHUNT_PAGE - (uintptr_t)pages->memory % OXI_SHUNT_PAGE) + item->skew;
+    ox_storage *made = oxi_storage_borrow(s->compute, place, item->bytes, oxi_shunt_pages_free, pages);
+    if (!made) oxi_shunt_pages_free(pages, NULL);
+    return made;
+}
+
 /* On the device, with its bytes if `loads`; it is not protected by that. */
 static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads) {
     if (!item->storage && !oxi_shunt_is_planned(s)) {
-        item->storage = oxi_storage_new(s->compute, item->bytes);
+        item->storage = oxi_shunt_storage_new(s, item);
         if (!item->storage) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
         oxi_shunt_count_device(s, oxi_shunt_item_room(item), true);
     } else if (!item->storage) {

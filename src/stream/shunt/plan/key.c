@@ -1,5 +1,8 @@
-/* What makes two steps the same: ops, attributes but for numbers that vary, dtypes, shapes and strides, which
- * operand is which item, and what becomes of items. Where items lie when the step begins is no part of it. */
+/* What makes two steps the same: ops, attributes but for numbers that vary, dtypes, shapes and strides,
+ * which operand is which item, and what becomes of items. Where items lie when the step begins is no part
+ * of it, nor which part of an item an operand is: plans move whole ones. How large that part is counts by
+ * powers of two, for what it costs: so a text that grows in a cache of one size has the same step, token by
+ * token. */
 
 static uint64_t oxi_shunt_mix(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -14,16 +17,33 @@ static bool oxi_shunt_varies(const oxi_attr_member *m, oxi_op op) {
            (m->kind == OXI_ATTR_I64 && op == OXI_OP_fill);
 }
 
+/* The least power of two that is not less. */
+static uint64_t oxi_shunt_round(uint64_t number) {
+    uint64_t power = 1;
+    while (power < number && power < UINT64_MAX / 2) power *= 2;
+    return power;
+}
+
+/* Counts: position 256 is that of the 257th row. */
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash, const oxi_shunt_node *node) {
-    for (const oxi_attr_member *m = oxi_op_row_of(node->op)->attributes(); m->name; m++)
-        if (!oxi_shunt_varies(m, node->op)) hash = oxi_attr_hash_member(hash, m, oxi_attr_at(node->attr, m));
+    for (const oxi_attr_member *m = oxi_op_row_of(node->op)->attributes(); m->name; m++) {
+        const void *at = oxi_attr_at(node->attr, m);
+        if (oxi_shunt_varies(m, node->op)) continue;
+        hash = m->kind == OXI_ATTR_I64
+                   ? oxi_shunt_mix(hash, oxi_shunt_round((uint64_t)*(const int64_t *)at + 1))
+                   : oxi_attr_hash_member(hash, m, at);
+    }
     return hash;
 }
 
 static uint64_t oxi_shunt_hash_shape(uint64_t hash, const oxi_shunt_operand *o) {
     hash = oxi_shunt_mix(hash, (uint64_t)o->dtype << 16 | (uint64_t)(uint8_t)o->ndim << 4 |
                                    (uint64_t)o->there << 1 | (uint64_t)o->is_number);
-    for (int d = 0; d < 2 * o->ndim; d++) hash = oxi_shunt_mix(hash, (uint64_t)o->dims[d]);
+    for (int d = 0; d < 2 * o->ndim; d++) {
+        bool counts = d < o->ndim && o->item && !o->covers;
+        uint64_t number = (uint64_t)o->dims[d];
+        hash = oxi_shunt_mix(hash, counts ? oxi_shunt_round(number) : number);
+    }
     return hash;
 }
 
@@ -55,7 +75,6 @@ static bool oxi_shunt_key(ox_shunt *s, uint64_t key[2]) {
             if (!oxi_shunt_tabulate(s, o->item)) return false;
             items = oxi_shunt_mix(items, (uint64_t)o->item->index << 3 | (uint64_t)o->covers << 1 |
                                              (uint64_t)(i >= node->in_count));
-            items = oxi_shunt_mix(items, (uint64_t)o->offset);
         }
         node->shape_key = own | 1;
         hash = oxi_shunt_mix(hash, own);

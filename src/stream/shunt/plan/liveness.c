@@ -54,12 +54,12 @@ static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p)
     return true;
 }
 
-/* As the program said it. */
+/* As the program said it, or as the problem says. */
 static bool oxi_shunt_order_open(oxi_shunt_order *o, const oxi_shunt_problem *p) {
     memset(o, 0, sizeof *o);
     o->slot_count = p->node_count;
     o->slot = (int32_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *o->slot);
-    for (int32_t j = 0; o->slot && j < o->slot_count; j++) o->slot[j] = j;
+    for (int32_t j = 0; o->slot && j < o->slot_count; j++) o->slot[j] = p->order ? p->order[j] : j;
     if (o->slot && oxi_shunt_order_fill(o, p)) return true;
     oxi_shunt_order_close(o, p);
     return false;
@@ -214,6 +214,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
         oxi_shunt_touch_node(s->nodes[n], t, &end);
         t->first[n + 1] = end;
         t->seconds[n] = oxi_shunt_node_seconds(s, s->nodes[n]);
+        p->time_most += 0.005 * t->seconds[n];
         t->again[n] = oxi_shunt_may_repeat(s->nodes[n]);
     }
     p->first = t->first;
@@ -224,7 +225,9 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
-    p->time_most = p->recompute == OX_RECOMPUTE_EXACT ? 1 : 0.02 + 1.5e-6 * p->node_count;
+    p->time_most = p->recompute == OX_RECOMPUTE_EXACT
+                       ? 1
+                       : 0.02 + 1.5e-6 * p->node_count + (p->time_most < 1 ? p->time_most : 1);
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

@@ -2,8 +2,9 @@
  * that it saves for its bytes; for the rest, Belady's MIN with weights: who is used again the latest leaves,
  * and what is clean leaves before what has to be saved first, unless that is used again much later. */
 
-/* The run that leaves the least; no load before its slot; loads in the order of their uses. */
-enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACKINGS = 4 };
+/* The run that leaves the least; no load before its slot; loads in the order of their uses; large items from
+ * the end of memory, small ones from its beginning, so that they do not cut what a large one will want. */
+enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACK_APART = 8, OXI_PACKINGS = 4 };
 static const int oxi_shunt_packings[OXI_PACKINGS] = {0, OXI_PACK_TIGHT, OXI_PACK_RING,
                                                      OXI_PACK_RING | OXI_PACK_TIGHT};
 

@@ -103,8 +103,9 @@ static void oxi_shunt_try_all(oxi_shunt_search *s) {
     static const struct {
         double weight;
         int packing, spread;
-    } ways[] = {{1, OXI_PACK_RING, 1},  {1, 0, 0}, {1, OXI_PACK_TIGHT, 1}, {1, OXI_PACK_RING, 0}, {1, 0, 1},
-                {1, OXI_PACK_TIGHT, 0}, {3, 0, 0}, {3, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_RING, 1}, {3, 0, 1}};
+    } ways[] = {{1, OXI_PACK_RING, 1},  {1, 0, 0}, {1, OXI_PACK_TIGHT, 1}, {1, OXI_PACK_RING, 0},
+                {1, OXI_PACK_APART, 1}, {1, 0, 1}, {1, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_APART, 1},
+                {3, 0, 0}, {3, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_RING, 1},  {3, 0, 1}};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -492,8 +493,8 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     return true;
 }
 
-/* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
-static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
+/* The best plan of an order. */
+static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
     oxi_shunt_search s;
     oxi_shunt_plan *made = NULL;
     if (oxi_shunt_search_open(&s, p)) {
@@ -520,4 +521,20 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     }
     oxi_shunt_search_close(&s);
     return made;
+}
+
+/* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
+static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
+    int32_t *early = oxi_shunt_order_early(p);
+    double most = p->time_most;
+    if (early) p->time_most = most / 2;
+    oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
+    p->order = early;
+    if (early && (!plan || plan->simulated > 1.003 * plan->bound)) other = oxi_shunt_plan_search(p);
+    p->order = NULL;
+    p->time_most = most;
+    oxi_shunt_unlist(early, (size_t)p->node_count, sizeof *early);
+    bool better = other && (!plan || other->simulated < plan->simulated);
+    oxi_shunt_plan_free(better ? plan : other);
+    return better ? other : plan;
 }

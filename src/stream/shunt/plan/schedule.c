@@ -201,12 +201,44 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
     return bytes >= room;
 }
 
+/* Block `at` is an item's from now on. */
+static void oxi_shunt_occupy(oxi_shunt_schedule *s, int32_t at, uint64_t place, uint64_t room) {
+    oxi_shunt_block *one = &s->block[at];
+    memset(one, 0, sizeof *one);
+    one->used = true;
+    one->place = place;
+    one->bytes = room;
+    if (place + room > s->plan->peak) s->plan->peak = place + room;
+}
+
+/* The same at the end of the last run of free blocks that is large enough. */
+static bool oxi_shunt_take_end(oxi_shunt_schedule *s, uint64_t room, oxi_shunt_segment *g, int32_t *clock) {
+    for (int32_t end = s->block_count, first; end > 0; end = first > 0 ? first - 1 : 0) {
+        uint64_t bytes = 0;
+        for (first = end; first > 0 && !s->block[first - 1].used && bytes < room; first--)
+            bytes += s->block[first - 1].bytes;
+        if (bytes < room) continue; /* block first - 1 is used: on before it */
+        for (int32_t b = first; b < end; b++) oxi_shunt_clock_join(clock, s->block[b].clock);
+        g->place = s->block[first].place + bytes - room;
+        if (bytes > room) s->block[first++].bytes = bytes - room;
+        if (first == end && !oxi_shunt_block_insert(s, first)) return false;
+        if (end - first > 1) oxi_shunt_block_remove(s, first, end - first - 1);
+        oxi_shunt_occupy(s, first, g->place, room);
+        return true;
+    }
+    return false;
+}
+
 /* The place of an item from now on, and the clock that its bytes wait for. False: nowhere. */
 static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double now, oxi_shunt_segment *g,
                                  int32_t *clock) {
+    enum { LARGE = 16 };
+    bool apart = (s->packing & OXI_PACK_APART) != 0;
+    if (apart && room > (s->p->capacity - s->plan->pinned_bytes) / LARGE)
+        return oxi_shunt_take_end(s, room, g, clock);
     oxi_shunt_fit best = {0, 0, 0, 0, 0}, fit;
     bool found = false;
-    for (int32_t b = 0; b < s->block_count; b++) {
+    for (int32_t b = 0; b < s->block_count && !(apart && found); b++) {
         bool inside = b > 0 && !s->block[b - 1].used; /* of a run */
         if (s->block[b].used || (inside && s->packing & OXI_PACK_TIGHT)) continue;
         if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
@@ -232,12 +264,7 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double no
     }
     if (best.count == 0 && !oxi_shunt_block_insert(s, best.first)) return false;
     if (best.count > 1) oxi_shunt_block_remove(s, best.first, best.count - 1);
-    one = &s->block[best.first];
-    memset(one, 0, sizeof *one);
-    one->used = true;
-    one->place = g->place;
-    one->bytes = room;
-    if (g->place + room > s->plan->peak) s->plan->peak = g->place + room;
+    oxi_shunt_occupy(s, best.first, g->place, room);
     return true;
 }
 
