@@ -457,6 +457,58 @@ static void test_facts(const family_row *f) {
     left_key = "";
 }
 
+static void expect_logits(const family_row *f, const float *logits, int at, int count, const char *how) {
+    const double off = worst(logits, whole + at * VOCABULARY, count * VOCABULARY);
+    CHECK_MSG(off < 1e-4, "%s %s, position %d: %g", f->name, how, at, off);
+}
+
+/* Single tokens between batches: what a state holds of the last position comes into the others. */
+static void test_mixed(const family_row *f, ox_llm *llm) {
+    static const int counts[] = {1, 1, 7, 1, 1, 1, 9, 4, 1};
+    ox_llm_context *context = open_context(llm, 0);
+    int at = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; at += counts[i++]) {
+        CHECK(ox_llm_decode_all(context, text + at, counts[i], other) == OX_OK);
+        expect_logits(f, other, at, counts[i], "in turn");
+    }
+    CHECK(ox_llm_rewind(context, 0) == OX_OK);
+    CHECK(ox_llm_decode_one(context, text[0], other) == OX_OK);
+    expect_logits(f, other, 0, 1, "rewound");
+    ox_llm_context_close(context);
+}
+
+/* Memory is short somewhere in a token, and in some tokens that run one by one: each state stays that of the
+ * tokens before. */
+static void test_scarce_tokens(const family_row *f) {
+    const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    ox_trim();
+    CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());
+    ox_llm *llm = open_family(f);
+    ox_llm_context *context = open_context(llm, 1);
+    int failed = 0, count = 1;
+    for (int i = 0; i + count <= TEXT; i += count) {
+        count = i % 3 == 2 ? 3 : 1;
+        for (int64_t n = i % 5; i + count <= TEXT && n < 4000; n += 7 + n / 4) {
+            ox_trim();
+            allowed = n;
+            const ox_status status = ox_llm_decode_all(context, text + i, count, other);
+            allowed = INT64_MAX;
+            if (status == OX_OK) break;
+            CHECK(status == OX_ERR_NOMEM && ox_llm_length(context) == i);
+            ox_error_clear();
+            failed++;
+        }
+        if (ox_llm_length(context) == i) break;
+        expect_logits(f, other, i, count, "after errors");
+    }
+    CHECK_MSG(failed > TEXT && ox_llm_length(context) > TEXT - 4, "%s: %d failed, %d tokens", f->name, failed,
+              (int)ox_llm_length(context));
+    ox_llm_context_close(context);
+    ox_llm_close(llm);
+    ox_trim();
+    CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s", ox_error_text());
+}
+
 int main(void) {
     for (int i = 0; i < TEXT; i++) text[i] = (i * 7 + i * i) % VOCABULARY;
     for (int i = 0; i < FAMILIES; i++) {
@@ -469,11 +521,13 @@ int main(void) {
         ox_llm_context_close(context);
         test_batches(f, llm);
         test_rewind(f, llm);
+        test_mixed(f, llm);
         ox_llm_close(llm);
         test_ahead(f);
         test_files(f);
         test_facts(f);
         test_scarce(f);
+        test_scarce_tokens(f);
     }
     return check_done("llm_recurrent");
 }

@@ -100,15 +100,17 @@ static ox_status oxi_experts_sort(oxi_experts *job, int64_t *ids) {
 static ox_status oxi_experts_tasks(oxi_experts *job) {
     int64_t tasks = 0, lanes = oxi_lanes(INT32_MAX);
     ox_status status = OX_OK;
+    /* where there are many, each of whose rows is its own, a task makes them ready too */
+    const bool whole = job->used >= 4 * lanes && (job->p->shape[0] > 1 || job->p->a_stride[1] != 0);
     if (job->used < job->slots) oxi_parallel_for(job->slots, oxi_expert_row, job);
     for (oxi_expert *e = job->expert; e < job->expert + job->used && status == OX_OK; e++) {
         const oxi_gemm *g = &e->g;
         bool few = g->way == OXI_WAY_FEW_ROWS || g->way == OXI_WAY_THIN_A;
         bool large = !few && (double)g->m * (double)g->n * (double)g->k > OXI_EXPERT_LARGE;
-        int64_t parts = few && lanes > 1 ? oxi_parts(8 * lanes, job->used) : 1;
+        int64_t parts = few && lanes > 1 && !whole ? oxi_parts(8 * lanes, job->used) : 1;
         e->columns = oxi_round_up(oxi_parts(g->n, parts), OXI_EXPERT_LEAST);
         if (large || job->used == 1) continue;
-        if (g->way == OXI_WAY_FEW_ROWS && g->k > 0) {
+        if (g->way == OXI_WAY_FEW_ROWS && g->k > 0 && !whole) {
             status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used);
             e->columns = e->few.task_rows;
         }

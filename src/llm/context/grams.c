@@ -58,8 +58,8 @@ static ox_tensor *oxi_llm_add_grams(const oxi_llm_batch *batch, int64_t index, o
     ox_tensor *score = ox_sum(ox_mul_(key, query), OX_DIMS(2), true); /* [S, hyper, 1] */
     value = ox_mul(value, oxi_llm_root_gate(ox_mul_number_(score, 1 / sqrt((double)width))));
     ox_tensor *mixed = ox_flatten(oxi_llm_normalize_rows(model, &p[OXI_LLM_GRAM_CONV_NORM], value), 1, 2);
-    mixed = oxi_llm_convolve_over(model, p[OXI_LLM_GRAM_CONV].weight, model->grams.most,
+    mixed = oxi_llm_convolve_over(model, p[OXI_LLM_GRAM_CONV].weight, NULL, true, model->grams.most,
                                   context->states[index].grams, &context->written[index].grams, mixed);
-    mixed = ox_unflatten(ox_silu_(mixed), 1, OX_SHAPE(rows, width));
+    mixed = ox_unflatten(mixed, 1, OX_SHAPE(rows, width));
     return ox_add_(ox_add_(x, value), mixed);
 }

@@ -322,6 +322,8 @@ enum { OXI_LLM_TRIES = 8 };
 typedef struct oxi_llm_state {
     ox_tensor *window; /* [taps - 1, channels]: the last inputs of its convolution */
     ox_tensor *memory; /* [heads, key, value] */
+    ox_tensor *home;   /* [heads, 1 + key, value] whose end memory is, written in place; or NULL */
+    ox_tensor *late[3]; /* keys, values, decays of a last position that memory lacks, or NULL */
     ox_tensor *grams;  /* [(taps - 1) * most, hyper * width]: the last that n-grams made */
     ox_tensor *fed;    /* [1, width]: the last input of its feed-forward, where that mixes it in */
 } oxi_llm_state;

@@ -676,6 +676,20 @@ static ox_status oxi_llm_make_slopes(ox_llm *model) {
     return model->slopes ? OX_OK : oxi_llm_error();
 }
 
+/* Shares of all experts that are divided by the sum of the chosen ones are the softmax of these: fewer
+ * passes, where each is a call of its own. */
+static void oxi_llm_choose_router(ox_llm *model) {
+    oxi_llm_numbers *n = &model->numbers;
+    bool same = n->router == OXI_LLM_ROUTER_SOFTMAX && n->routed_norm && n->expert_groups < 2 &&
+                n->jitter == 0 && model->device == ox_cpu();
+    for (int64_t i = 0; same && i < model->config.layers; i++) {
+        const oxi_llm_part *p = model->layers[i].part, *choice = &p[OXI_LLM_ROUTER_CHOICE];
+        same = !choice->weight && !choice->bias && !p[OXI_LLM_CHUNKS_DOWN].weight &&
+               !p[OXI_LLM_VALUE_ROUTER].weight;
+    }
+    if (same) n->router = OXI_LLM_ROUTER_LATE;
+}
+
 static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_status status = OX_OK;
     for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
@@ -719,6 +733,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (!status) status = oxi_llm_check_gram_table(model);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
+    if (!status) oxi_llm_choose_router(model);
     return status ? status : oxi_llm_make_slopes(model);
 }
 

@@ -105,6 +105,19 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
     return t_first < o_end && o_first < t_end;
 }
 
+/* A recurrence's memory on the CPU, where the result has that of the last position: each number is read
+ * before it is written. */
+static bool oxi_is_own_memory(const oxi_call *call, const oxi_op_row *row, int operand,
+                              const ox_tensor *out) {
+    const ox_tensor *t = call->in[operand];
+    ox_tensor end = *out;
+    if (row->family != OXI_FAMILY_RECURRENCE || operand != 4 || out->storage->device != ox_cpu())
+        return false;
+    end.shape[1] = t->shape[1];
+    end.offset += (out->shape[1] - t->shape[1]) * out->stride[1];
+    return oxi_same_layout(t, &end);
+}
+
 /* An elementwise op may read and write the same element; anything else needs its operands unchanged to the
  * end. */
 static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, int result,
@@ -118,6 +131,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || !oxi_overlaps(t, out)) continue;
+        if (oxi_is_own_memory(call, row, i, out)) continue;
         if (!oxi_same_layout(t, out)) return true;
         if (!elementwise && i > 0) return true;
     }

@@ -56,7 +56,7 @@ static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_ten
         in.decay = ox_mul(ox_unsqueeze(ox_narrow(steps, 0, start, count), 1), rates);
         in.decay = ox_unsqueeze(in.decay, 0); /* [1, count, state, channels] */
         ox_tensor *y = oxi_llm_linear_steps(&in, &h);
-        const bool done = y && oxi_llm_write_state(&batch->context->written[index].memory, h) &&
+        const bool done = y && oxi_llm_write_memory(batch, index, h) &&
                           ox_copy_(ox_narrow(out, 0, start, count), ox_squeeze(y, 0));
         ox_scope_end(&scope);
         if (!done) return NULL;
@@ -99,7 +99,7 @@ static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_te
     const oxi_llm_part *p = model->layers[index].part;
     const int64_t inner = m->inner, state = m->value;
     ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, x | gate] */
-    ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(both, 0, inner)));
+    ox_tensor *u = oxi_llm_convolve(batch, index, true, oxi_llm_columns(both, 0, inner));
     ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, step | B | C] */
     ox_tensor *steps =
         oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_STEP_NORM], oxi_llm_columns(made, 0, m->rank));
@@ -170,7 +170,7 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     const oxi_llm_part *p = model->layers[index].part;
     const int64_t inner = m->inner, keys = m->groups * m->key, channels = inner + 2 * keys;
     ox_tensor *all = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, gate | x | B | C | step] */
-    ox_tensor *u = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_columns(all, inner, channels)));
+    ox_tensor *u = oxi_llm_convolve(batch, index, true, oxi_llm_columns(all, inner, channels));
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
     ox_tensor *gate = oxi_llm_columns(all, 0, inner), *values = oxi_llm_columns(u, 0, inner), *y;
     ox_tensor *b = oxi_llm_columns(u, inner, keys), *c = oxi_llm_columns(u, inner + keys, keys);
@@ -200,7 +200,7 @@ static ox_tensor *oxi_llm_plamo2(const oxi_llm_batch *batch, int64_t index, ox_t
     both = ox_unflatten(both, 1, OX_SHAPE(m->heads, 2 * m->value));
     ox_tensor *gate = ox_flatten(ox_narrow(both, 2, 0, m->value), 1, 2);
     ox_tensor *u = ox_flatten(ox_narrow(both, 2, m->value, m->value), 1, 2);
-    u = ox_silu_(oxi_llm_convolve(batch, index, u));
+    u = oxi_llm_convolve(batch, index, true, u);
     ox_tensor *made = oxi_llm_product(&p[OXI_LLM_MIXER_X], u); /* [S, B | C | step] */
     ox_tensor *b = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_KEY_NORM], oxi_llm_columns(made, 0, state));
     ox_tensor *c =
@@ -220,7 +220,7 @@ static ox_tensor *oxi_llm_short_conv(const oxi_llm_batch *batch, int64_t index, 
     const int64_t width = batch->context->model->numbers.mixing.inner;
     ox_tensor *all = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, gate in | gate out | x] */
     ox_tensor *in = ox_mul(oxi_llm_columns(all, 0, width), oxi_llm_columns(all, 2 * width, width));
-    ox_tensor *out = ox_mul_(oxi_llm_convolve(batch, index, in), oxi_llm_columns(all, width, width));
+    ox_tensor *out = ox_mul_(oxi_llm_convolve(batch, index, false, in), oxi_llm_columns(all, width, width));
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], out);
 }
 
@@ -284,7 +284,7 @@ static ox_tensor *oxi_llm_delta_net(const oxi_llm_batch *batch, int64_t index, o
     if (!oxi_llm_delta_numbers(model, l, x, &rates, &decays)) return NULL;
     decays = ox_softplus(bias ? ox_add(decays, bias) : decays, 1, 20);
     decays = ox_mul_(decays, ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads)));
-    x = ox_silu_(oxi_llm_convolve(batch, index, oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x)));
+    x = oxi_llm_convolve(batch, index, true, oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x));
     if (!oxi_llm_place_delta(model, x, &in)) return NULL;
     in.decay = oxi_llm_by_head(decays, m->heads, 1);
     in.rate = oxi_llm_by_head(ox_sigmoid(rates), m->heads, 1);
@@ -327,7 +327,7 @@ static ox_tensor *oxi_llm_kda(const oxi_llm_batch *batch, int64_t index, ox_tens
     ox_tensor *list[3];
     for (int i = 0; i < 3; i++) /* biases of these are not added */
         if (!(list[i] = ox_linear(x, p[OXI_LLM_QUERY + i].weight, NULL))) return NULL;
-    ox_tensor *mixed = ox_silu_(oxi_llm_convolve(batch, index, ox_cat(list, 3, 1)));
+    ox_tensor *mixed = oxi_llm_convolve(batch, index, true, ox_cat(list, 3, 1));
     if (!oxi_llm_place_delta(model, mixed, &in)) return NULL;
     in.decay = ox_transpose(oxi_llm_kda_decays(model, l, x), 0, 1);
     in.rate = oxi_llm_by_head(ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_MIXER_BETA], x)), m->heads, 1);

@@ -25,10 +25,19 @@ static bool oxi_llm_open_states(ox_llm_context *context) {
     return context->states && context->written && context->recorded;
 }
 
+static void oxi_llm_drop_late(oxi_llm_state *state) {
+    for (int i = 0; i < 3; i++) {
+        ox_release(state->late[i]);
+        state->late[i] = NULL;
+    }
+}
+
 static void oxi_llm_drop_states(const ox_llm_context *context, oxi_llm_state *states) {
     for (int64_t i = 0; states && i < context->model->config.layers; i++) {
         ox_release(states[i].window);
         ox_release(states[i].memory);
+        ox_release(states[i].home);
+        oxi_llm_drop_late(&states[i]);
         ox_release(states[i].fed);
         ox_release(states[i].grams);
         memset(&states[i], 0, sizeof states[i]);
@@ -56,12 +65,24 @@ static void oxi_llm_settle_state(ox_tensor **kept, ox_tensor **written) {
     *written = NULL;
 }
 
+/* A memory that was written holds all positions but its own late one. */
+static void oxi_llm_settle_memory(oxi_llm_state *kept, oxi_llm_state *written) {
+    if (written->memory || written->late[0]) oxi_llm_drop_late(kept);
+    if (written->memory && !written->home) {
+        ox_release(kept->home);
+        kept->home = NULL;
+    }
+    oxi_llm_settle_state(&kept->memory, &written->memory);
+    oxi_llm_settle_state(&kept->home, &written->home);
+    for (int i = 0; i < 3; i++) oxi_llm_settle_state(&kept->late[i], &written->late[i]);
+}
+
 /* What was written while tokens ran becomes the state, or is forgotten: an error leaves all as it was. */
 static void oxi_llm_settle_states(const ox_llm_context *context, bool good) {
     if (!context->states) return;
     for (int64_t i = 0; good && i < context->model->config.layers; i++) {
         oxi_llm_settle_state(&context->states[i].window, &context->written[i].window);
-        oxi_llm_settle_state(&context->states[i].memory, &context->written[i].memory);
+        oxi_llm_settle_memory(&context->states[i], &context->written[i]);
         oxi_llm_settle_state(&context->states[i].fed, &context->written[i].fed);
         oxi_llm_settle_state(&context->states[i].grams, &context->written[i].grams);
     }
@@ -114,29 +135,67 @@ static bool oxi_llm_write_state(ox_tensor **slot, ox_tensor *t) {
     return true;
 }
 
-static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
+/* Keeps a memory that holds all positions. */
+static bool oxi_llm_write_memory(const oxi_llm_batch *batch, int64_t index, ox_tensor *memory) {
+    oxi_llm_state *written = &batch->context->written[index];
+    if (!oxi_llm_write_state(&written->memory, memory)) return false;
+    ox_release(written->home);
+    written->home = NULL;
+    oxi_llm_drop_late(written);
+    return true;
+}
+
+/* The memory without its late position, and where both are: states, or what was written. */
+static ox_tensor *oxi_llm_early_memory(const oxi_llm_batch *batch, int64_t index, oxi_llm_state **of) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_mixing *m = &context->model->numbers.mixing;
-    return oxi_llm_state_or_zeros(context->model, context->written[index].memory,
-                                  context->states[index].memory, OX_SHAPE(m->heads, m->key, m->value));
+    *of = context->written[index].memory ? &context->written[index] : &context->states[index];
+    return oxi_llm_state_or_zeros(context->model, NULL, (*of)->memory, OX_SHAPE(m->heads, m->key, m->value));
+}
+
+/* The late position, or NULL. */
+static ox_tensor *const *oxi_llm_late_of(const oxi_llm_batch *batch, int64_t index, const oxi_llm_state *of) {
+    const oxi_llm_state *written = &batch->context->written[index];
+    return written->late[0] ? written->late : of->late[0] ? of->late : NULL;
+}
+
+static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
+    oxi_llm_state *of;
+    ox_tensor *memory = oxi_llm_early_memory(batch, index, &of);
+    ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
+    if (!memory || !late) return memory;
+    ox_tensor *both = ox_linear_attention(late[0], late[0], late[1], late[2], memory, NULL, NULL);
+    return ox_narrow(both, 1, 1, memory->shape[1]);
 }
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* sum + x k of one tap, or of two in one pass where the CPU computes; sum NULL: 0. */
-static ox_tensor *oxi_llm_add_taps(ox_tensor *sum, ox_tensor *const *x, ox_tensor *const *k, int count) {
-    ox_tensor *in[5] = {sum, x[0], k[0], x[1], k[1]}, *out = NULL;
+/* sum + x k of one tap, or of two in one pass where the CPU computes; sum NULL: 0. bias, or NULL, and silu
+ * come into the same pass. */
+static ox_tensor *oxi_llm_add_taps(ox_tensor *sum, ox_tensor *const *x, ox_tensor *const *k, int count,
+                                   ox_tensor *bias, bool silu) {
+    static const char *const texts[] = {
+        "a b * c d addcmul ;",          "a b c addcmul d e addcmul ;",
+        "a b * c d addcmul silu ;",     "a b c addcmul d e addcmul silu ;",
+        "a b * c d addcmul e + ;",      "a b c addcmul d e addcmul f + ;",
+        "a b * c d addcmul e + silu ;", "a b c addcmul d e addcmul f + silu ;"};
+    ox_tensor *in[6] = {sum, x[0], k[0], x[1], k[1], bias}, *out = NULL;
     const double no_numbers = 0;
-    if (count == 1) return sum ? ox_addcmul_(sum, x[0], k[0], 1) : ox_mul(x[0], k[0]);
-    const char *text = sum ? "a b c addcmul d e addcmul ;" : "a b * c d addcmul ;";
-    return oxi_chain_run(text, sum ? in : in + 1, sum ? 5 : 4, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+    if (count == 1) {
+        out = sum ? ox_addcmul_(sum, x[0], k[0], 1) : ox_mul(x[0], k[0]);
+        if (bias) out = ox_add_(out, bias);
+        return silu ? ox_silu_(out) : out;
+    }
+    const char *text = texts[4 * (bias != NULL) + 2 * silu + (sum != NULL)];
+    const int used = 4 + (sum != NULL) + (bias != NULL);
+    return oxi_chain_run(text, sum ? in : in + 1, used, &no_numbers, 0, &out) == OX_OK ? out : NULL;
 }
 
 /* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a
  * kernel [taps, channels]. The rows before the batch are the layer's state; a single position reads them
  * where they lie. */
-static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, int64_t apart,
-                                        ox_tensor *kept, ox_tensor **written, ox_tensor *x) {
+static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, ox_tensor *bias, bool silu,
+                                        int64_t apart, ox_tensor *kept, ox_tensor **written, ox_tensor *x) {
     if (!x) return NULL;
     const int64_t taps = kernel->shape[0], before = (taps - 1) * apart, count = x->shape[0];
     const bool one = count == 1 && before > 0;
@@ -151,12 +210,14 @@ static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, 
         ox_tensor *rows[2] = {NULL, NULL}, *weights[2] = {NULL, NULL};
         next = k + most < taps ? k + most : taps;
         for (int64_t i = k; i < next; i++) {
-            rows[i - k] = !one ? ox_narrow(all, 0, i * apart, count)
+            rows[i - k] = !one           ? ox_narrow(all, 0, i * apart, count)
                           : i < taps - 1 ? ox_narrow(old, 0, i * apart, 1)
                                          : x;
             weights[i - k] = ox_select(kernel, 0, i);
         }
-        if (!(sum = oxi_llm_add_taps(sum, rows, weights, (int)(next - k)))) return NULL;
+        const bool last = next == taps;
+        sum = oxi_llm_add_taps(sum, rows, weights, (int)(next - k), last ? bias : NULL, last && silu);
+        if (!sum) return NULL;
     }
     return oxi_llm_write_state(written, one ? all : ox_clone(ox_narrow(all, 0, count, before))) ? sum : NULL;
 }
@@ -167,13 +228,12 @@ static bool oxi_llm_is_short_step(const oxi_llm_batch *batch) {
     return batch->count == 1 && batch->context->model->device != ox_cpu();
 }
 
-/* The same over the last positions, with the layer's bias if there is one. */
-static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+/* The same over the last positions, with the layer's bias if there is one, and its silu if that is wanted. */
+static ox_tensor *oxi_llm_convolve(const oxi_llm_batch *batch, int64_t index, bool silu, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_part *part = &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-    ox_tensor *out = oxi_llm_convolve_over(context->model, part->weight, 1, context->states[index].window,
-                                           &context->written[index].window, x);
-    return part->bias ? ox_add_(out, part->bias) : out;
+    return oxi_llm_convolve_over(context->model, part->weight, part->bias, silu, 1,
+                                 context->states[index].window, &context->written[index].window, x);
 }
 
 /* ---- linear attention with decays ---------------------------------------------------------------------- */
@@ -287,12 +347,45 @@ static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **mem
     return *memory ? out : NULL;
 }
 
+/* One position, whose own key and value come into the memory with the next one: a memory that need not stay
+ * as it was is read and written once, in place. Its state is the same before and behind that, so that an
+ * error later on takes nothing back. [heads, 1, value] */
+static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index, const oxi_llm_linear *in) {
+    oxi_llm_state *of, *written = &batch->context->written[index];
+    ox_tensor *memory = oxi_llm_early_memory(batch, index, &of), *own[3] = {in->k, in->v, in->decay};
+    ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
+    const bool alone = of == written || !written->late[0]; /* what is late is of the same tokens */
+    ox_tensor *q = ox_mul(in->q, ox_exp(in->decay)), *none[2] = {NULL, NULL};
+    if (!late) { /* nothing is written */
+        none[0] = ox_zeros_like(in->k);
+        none[1] = ox_zeros_like(in->decay);
+    }
+    ox_tensor *all[7] = {
+        q, late ? late[0] : none[0], late ? late[1] : in->v, late ? late[2] : none[1], memory, NULL, NULL};
+    ox_tensor *both = oxi_any_null("llm", all, 5)
+                          ? NULL
+                          : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7, alone ? of->home : NULL);
+    if (!both) return NULL;
+    if (!alone) of = written;
+    if (of->home != both) {
+        ox_tensor *end = ox_narrow(both, 1, 1, memory->shape[1]);
+        if (!oxi_llm_write_state(&of->memory, end)) return NULL;
+        (void)oxi_llm_write_state(&of->home, both);
+    }
+    oxi_llm_drop_late(of); /* now memory holds it */
+    for (int i = 0; i < 3; i++) (void)oxi_llm_write_state(&written->late[i], own[i]);
+    return ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v, 1);
+}
+
 /* All of a batch: [heads, S, value]; the memory is the layer's state. */
 static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, const oxi_llm_linear *in) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_mixing *m = &model->numbers.mixing;
+    if (!in->q || !in->k || !in->v || !in->decay) return NULL;
+    if (in->q->shape[1] == 1 && !in->rate && !in->erase && model->device == ox_cpu())
+        return oxi_llm_linear_late(batch, index, in);
     ox_tensor *memory = oxi_llm_memory(batch, index);
-    if (!memory || !in->q || !in->k || !in->v || !in->decay) return NULL;
+    if (!memory) return NULL;
     const int64_t most = in->decay->shape[2] == 1 ? OXI_LLM_CHUNK : OXI_LLM_CHUNK_WIDE;
     const int64_t all = in->q->shape[1], shape[3] = {m->heads, all, m->value};
     ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 3, shape);
@@ -310,7 +403,7 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         ox_tensor *rows =
             count == 1 ? oxi_llm_linear_steps(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
-                          oxi_llm_write_state(&batch->context->written[index].memory, memory);
+                          oxi_llm_write_memory(batch, index, memory);
         ox_scope_end(&scope);
         if (!done) return NULL;
         memory = batch->context->written[index].memory;
