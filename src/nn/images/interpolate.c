@@ -135,7 +135,7 @@ static ox_tensor *oxi_tap_sum(ox_tensor *x, int dim, int64_t places, int taps, c
 static ox_tensor *oxi_resampled(ox_tensor *x, int dim, const oxi_resampling *r) {
     size_t bytes, each;
     bool smooth = oxi_is_smooth(r->how);
-    int64_t most = smooth ? 2 * (int64_t)ceil(oxi_smooth_reach(r)) + 1 : OXI_TAPS;
+    int64_t most = smooth ? 2 * (int64_t)ceil(oxi_smooth_reach(r)) + 1 : (int64_t)OXI_TAPS;
     if (!x || most > INT32_MAX || !oxi_mul_size((size_t)most, sizeof(int64_t) + sizeof(double), &each) ||
         !oxi_mul_size((size_t)r->out, each, &bytes))
         return x ? OXI_FAIL_NULL(OX_ERR_SHAPE, "interpolate: %lld places", (long long)r->out) : NULL;
