@@ -51,7 +51,8 @@
  * IMAGES, RECURRENT NETS, DISTRIBUTIONS
  *     torch.nn.functional's padding, interpolation, sampling by grids and what goes with pooling
  *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
- *     torch.distributions (distributions.h). Each header says what its functions take.
+ *     torch.distributions (distributions.h); sparse tensors, bags of embeddings (sparse.h). Each header says
+ *     what its functions take.
  *
  * STATISTICS
  *     What torch makes of other operations too: covariance, quantiles, differences, distances

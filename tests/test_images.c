@@ -159,6 +159,43 @@ static void test_interpolate(void) {
 
 /* ---- grids --------------------------------------------------------------------------------------------- */
 
+/* Antialias along one dim by a loop: the filter's weights of all elements, divided by their sum. */
+static double smooth_at(const double *x, int64_t in, int64_t out, int64_t i, bool cubic) {
+    double scale = (double)in / (double)out, wide = scale > 1 ? scale : 1, sum = 0, all = 0;
+    for (int64_t k = 0; k < in; k++) {
+        double t = fabs(((double)k + 0.5 - scale * ((double)i + 0.5)) / wide), w = t < 1 ? 1 - t : 0;
+        if (cubic)
+            w = t < 1   ? 1.5 * t * t * t - 2.5 * t * t + 1
+                : t < 2 ? -0.5 * t * t * t + 2.5 * t * t - 4 * t + 2
+                        : 0;
+        sum += w * x[k];
+        all += w;
+    }
+    return sum / all;
+}
+
+static void test_antialias(void) {
+    static const int64_t sizes[] = {1, 3, 5, 7, 12, 23};
+    double x[12];
+    for (int i = 0; i < 12; i++) x[i] = sin(2.3 * i) + 0.1 * i;
+    for (int cubic = 0; cubic < 2; cubic++)
+        for (int s = 0; s < 6; s++)
+            OX_SCOPE {
+                const char *mode = cubic ? "bicubic-antialias" : "bilinear-antialias";
+                ox_tensor *line = ox_from_doubles(x, OX_SHAPE(1, 1, 1, 12), OX_F64);
+                ox_tensor *wide = ox_interpolate(line, OX_SHAPE(1, sizes[s]), NULL, 0, mode, false, false);
+                ox_tensor *tall = ox_interpolate(ox_transpose(line, 2, 3), OX_SHAPE(sizes[s], 1), NULL, 0,
+                                                 mode, false, false);
+                CHECK_MSG(wide && tall, "%s", ox_error_text());
+                CHECK(ox_allclose(wide, ox_transpose(tall, 2, 3), 0, 0, false));
+                for (int64_t i = 0; i < sizes[s] && wide; i++)
+                    CHECK(fabs(ox_item(ox_select(ox_flatten(wide, 0, -1), 0, i)) -
+                               smooth_at(x, 12, sizes[s], i, cubic == 1)) < 1e-12);
+                CHECK(!ox_interpolate(ox_squeeze(line, 2), OX_SHAPE(3), NULL, 0, mode, false, false));
+                ox_error_clear();
+            }
+}
+
 static void test_grid(void) {
     enum { H = 3, W = 4, P = 5 };
     OX_SCOPE {
@@ -409,6 +446,7 @@ static void test_refused(void) {
 int main(void) {
     test_pad();
     test_interpolate();
+    test_antialias();
     test_grid();
     test_shuffles();
     test_windows();

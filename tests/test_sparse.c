@@ -21,7 +21,8 @@ static void test_layouts(void) {
     for (int l = 0; l < LAYOUT_EXPANDED_FIRST; l++)
         OX_SCOPE {
             static const int64_t wide[2] = {7, 3}, tall[2] = {5, 4}, deep[2] = {4, 7};
-            ox_tensor *x = holes((layout)l, OX_F64), *d = random_layout((layout)l, DOMAIN_UNIT, 2, wide, OX_F64);
+            ox_tensor *x = holes((layout)l, OX_F64),
+                      *d = random_layout((layout)l, DOMAIN_UNIT, 2, wide, OX_F64);
             ox_sparse coo = ox_to_sparse(x, 0), csr = ox_to_sparse_csr(x), rows = ox_to_sparse(x, 1);
             CHECK_MSG(coo.values && csr.values && rows.values, "%s: %s", layout_name((layout)l),
                       ox_error_text());
@@ -119,7 +120,8 @@ static void test_bags(void) {
         for (int m = 0; m < 3; m++)
             for (int64_t padding = -1; padding < 4; padding += 2)
                 OX_SCOPE {
-                    ox_tensor *table = random_layout((layout)l, DOMAIN_UNIT, 2, (const int64_t[]){4, 3}, OX_F64);
+                    ox_tensor *table =
+                        random_layout((layout)l, DOMAIN_UNIT, 2, (const int64_t[]){4, 3}, OX_F64);
                     ox_tensor *ids = ox_from_ints(numbers, OX_SHAPE(7), m ? OX_I32 : OX_I64);
                     ox_tensor *offsets = ox_from_ints(begins, OX_SHAPE(4), OX_I64);
                     ox_tensor *got = ox_embedding_bag(ids, table, offsets, modes[m], NULL, false, padding);
@@ -134,7 +136,10 @@ static void test_bags(void) {
                                 most = x > most ? x : most;
                                 count++;
                             }
-                            double want = m == 0 ? sum / (count > 0 ? count : 1) : m == 1 ? sum : count > 0 ? most : 0;
+                            double want = m == 0      ? sum / (count > 0 ? count : 1)
+                                          : m == 1    ? sum
+                                          : count > 0 ? most
+                                                      : 0;
                             CHECK(fabs(ox_item(ox_select(ox_select(got, 0, b), 0, c)) - want) < 1e-14);
                         }
                     ox_tensor *rows = ox_reshape(ox_narrow(ids, 0, 0, 6), OX_SHAPE(2, 3));
@@ -146,12 +151,14 @@ static void test_bags(void) {
 
 static void test_histogram(void) {
     OX_SCOPE {
-        ox_tensor *x = ox_from_doubles((const double[]){0, 0, 1, 2, 0.5, 1.5, 3, 0, 1, -1}, OX_SHAPE(5, 2), OX_F64);
+        ox_tensor *x =
+            ox_from_doubles((const double[]){0, 0, 1, 2, 0.5, 1.5, 3, 0, 1, -1}, OX_SHAPE(5, 2), OX_F64);
         ox_tensor *edges[2] = {ox_from_doubles((const double[]){0, 0.5, 1}, OX_SHAPE(3), OX_F64),
                                ox_from_doubles((const double[]){0, 1, 2}, OX_SHAPE(3), OX_F64)};
         ox_tensor *weights = ox_from_doubles((const double[]){1, 2, 3, 4, 5}, OX_SHAPE(5), OX_F64);
         static const double plain[] = {1, 0, 0, 2}, weighed[] = {1, 0, 0, 5};
-        ox_tensor *a = ox_histogramdd(x, edges, 2, NULL, false), *b = ox_histogramdd(x, edges, 2, weights, false);
+        ox_tensor *a = ox_histogramdd(x, edges, 2, NULL, false),
+                  *b = ox_histogramdd(x, edges, 2, weights, false);
         ox_tensor *c = ox_histogramdd(x, edges, 2, weights, true);
         for (int i = 0; i < 4; i++) {
             CHECK(a && ox_item(ox_select(ox_flatten(a, 0, -1), 0, i)) == plain[i]);
@@ -171,7 +178,8 @@ static void test_refused(void) {
         ox_error_clear();
         CHECK(!ox_sparse_coo_tensor(i, d, OX_SHAPE(6, 4)).values && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
-        CHECK(!ox_sparse_coo_tensor(ox_cast(i, OX_F32), v, OX_SHAPE(6, 4)).values && ox_error() == OX_ERR_DTYPE);
+        CHECK(!ox_sparse_coo_tensor(ox_cast(i, OX_F32), v, OX_SHAPE(6, 4)).values &&
+              ox_error() == OX_ERR_DTYPE);
         ox_error_clear();
         ox_tensor *p = ox_from_ints((const int64_t[]){0, 2, 1}, OX_SHAPE(3), OX_I64);
         CHECK(!ox_sparse_csr_tensor(p, ox_select(i, 0, 1), v, OX_SHAPE(2, 4)).values &&
@@ -203,7 +211,7 @@ int main(void) {
     test_bags();
     test_histogram();
     test_refused();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors);
     return check_done("sparse");
 }

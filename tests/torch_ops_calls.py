@@ -769,6 +769,7 @@ NOTES = {
     'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
     'nn.functional.linear_cross_entropy': 'one layer, not one for each of more dims',
     'to_sparse': 'COO and CSR alone',
+    '_upsample_bilinear2d_aa': 'a size or scales, not both',
     'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
     'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
     'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
@@ -779,8 +780,8 @@ NOTES = {
     'nn.functional.silu': 'no complex numbers',
 }
 
-# Differences that remain beside reference inputs, other dtypes and NaN (--reference, --dtypes): operators, and
-# why ours are as they are.
+# Differences that remain with reference inputs and other dtypes (--reference, --dtypes): operators, and why
+# ours are as they are.
 DIFFERS = [
     ('addcdiv addcmul', 'with a bf16 operand PyTorch rounds its products to bf16; f32 here'),
     ('_softmax_backward_data clamp grid_sampler_2d grid_sampler_3d nn.functional.grid_sample '
@@ -789,12 +790,14 @@ DIFFERS = [
      'of f16 and bf16: PyTorch rounds, and overflows, between its steps; these are in f32 here'),
     ('complex polar view_as_complex', 'no complex numbers of f16'),
     ('celu nn.functional.celu', "1 / alpha is an f32 number in PyTorch's gradient"),
-    ('nn.functional.relu6 nn.functional.hardtanh nn.functional.elu nn.functional.selu nn.functional.hardshrink '
-     'nn.functional.softshrink', "at NaN PyTorch's vectors give other gradients than its tails; as its tails"),
+    ('nn.functional.relu6 nn.functional.hardtanh nn.functional.elu nn.functional.selu '
+     'nn.functional.hardshrink nn.functional.softshrink',
+     "at NaN PyTorch's vectors give other gradients than its tails; as its tails"),
     ('fmax fmin', 'of a NaN beside a number PyTorch gives both the whole gradient; the number has it here'),
-    ('digamma polygamma special.polygamma', "at whole numbers below 0 it is infinite, PyTorch's sin(pi x) is not 0"),
-    ('i0 special.i1 special.modified_bessel_i0 special.modified_bessel_i1 special.bessel_j0 special.bessel_j1 '
-     'special.bessel_y0 special.bessel_y1 special.airy_ai', 'limits at infinities, where PyTorch has NaN'),
+    ('digamma polygamma special.polygamma',
+     "at whole numbers below 0 it is infinite, PyTorch's sin(pi x) is not 0"),
+    ('i0 special.i1 special.modified_bessel_i0 special.modified_bessel_i1 special.bessel_j0 '
+     'special.bessel_j1 special.bessel_y0 special.bessel_y1 special.airy_ai', 'limits at infinities, where PyTorch has NaN'),
     ('special.i1 special.i1e', 'NaN has a gradient of NaN'),
     ('igamma igammac', 'NaN beside an infinity is NaN'),
     ('logaddexp', 'equal infinities share the gradient, where PyTorch has NaN'),
@@ -815,7 +818,8 @@ DIFFERS = [
     ('masked.logsumexp', 'of integers a float, where PyTorch truncates it'),
     ('nn.functional.softmin', "of unsigned numbers: they wrap where PyTorch negates them"),
     ('div', 'truncated once, where PyTorch rounds the quotient to f16 before'),
-    ('linalg.* lu* cholesky* svd* pca_lowrank geqrf ormqr pinverse matrix_exp triangular_solve stft norm logdet',
+    ('linalg.* lu* cholesky* svd* pca_lowrank geqrf ormqr pinverse matrix_exp triangular_solve stft norm '
+     'logdet',
      'complex matrices are not there'),
     ('*', 'of complex numbers not all functions are there'),
 ]

@@ -283,8 +283,7 @@ row('constant_pad_nd')(lambda o, x, pad, value=0: o.pad(x, list(pad), 'constant'
 def interpolate(o, x, size=None, scale_factor=None, mode='nearest', align_corners=None,
     recompute_scale_factor=None,
                 antialias=False):
-    if antialias:
-        raise NotImplementedError('antialias')
+    mode += '-antialias' * antialias
     scale = [] if scale_factor is None else [scale_factor] if isinstance(scale_factor,
         (int, float)) else scale_factor
     return o.interpolate(x, size, list(scale), len(scale), mode, bool(align_corners),
@@ -379,7 +378,8 @@ def _histogramdd(o, x, bins, range=None, weight=None, density=False):
     if all(isinstance(b, int) for b in bins):
         t = x.to_torch().reshape(-1, dims)
         ends = [(range[2 * d], range[2 * d + 1]) if range is not None else
-                (float(t[:, d].min()), float(t[:, d].max())) if t.numel() else (0, 1) for d in builtin_range(dims)]
+                (float(t[:, d].min()), float(t[:, d].max())) if t.numel() else (0, 1)
+                for d in builtin_range(dims)]
         ends = [(a - 0.5, b + 0.5) if a == b else (a, b) for a, b in ends]
         bins = [o.linspace(a, b, n + 1, x.dtype) for (a, b), n in zip(ends, bins)]
     return (o.histogramdd(x, list(bins), weight, density), *bins)
@@ -407,3 +407,11 @@ def _linear_cross_entropy(o, x, layer, t, linear_bias=None, weight=None, reducti
     ignored = -100 if ignore_index is None else ignore_index
     return o.linear_cross_entropy(x, layer, t, linear_bias, CrossEntropy(
         pointer(weight), o.enums[loss(reduction)], not t.is_floating, ignored, label_smoothing))
+
+
+@row('_upsample_bilinear2d_aa')
+def _upsample_bilinear2d_aa(o, x, output_size=None, align_corners=False, scales_h=None,
+                            scales_w=None, scale_factors=None):
+    scale = list(scale_factors or [s for s in (scales_h, scales_w) if s is not None])
+    size = None if scale else output_size
+    return o.interpolate(x, size, scale, len(scale), 'bilinear-antialias', bool(align_corners), False)

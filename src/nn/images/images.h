@@ -21,7 +21,8 @@ OX_API ox_tensor *ox_pad(ox_tensor *x, const int64_t *pad, int64_t count, const 
  * mode "nearest" (NULL) as OpenCV's, "nearest-exact" as Pillow's, "linear" (3-d x), "bilinear" and "bicubic"
  * (4-d), "trilinear" (5-d), "area". align_corners: first and last elements meet; of the linear and cubic ones
  * alone. recompute: the scale is that of the sizes, not the one that was given.
- * There is no antialias: shrink with "area", or blur first. */
+ * "bilinear-antialias", "bicubic-antialias": torch's antialias, a filter as wide as the scale where x
+ * shrinks. */
 OX_API ox_tensor *ox_interpolate(ox_tensor *x, ox_shape size, const double *scale, int scale_count,
                                  const char *mode, bool align_corners, bool recompute);
 

@@ -6,6 +6,8 @@ typedef enum oxi_sampling {
     OXI_SAMPLE_NEAREST_EXACT,
     OXI_SAMPLE_LINEAR,
     OXI_SAMPLE_CUBIC,
+    OXI_SAMPLE_SMOOTH_LINEAR, /* with antialias */
+    OXI_SAMPLE_SMOOTH_CUBIC,
     OXI_SAMPLE_AREA
 } oxi_sampling;
 
@@ -75,6 +77,39 @@ static int oxi_taps_of(const oxi_resampling *r, int64_t i, int64_t *index, doubl
     return OXI_TAPS;
 }
 
+static bool oxi_is_smooth(oxi_sampling how) {
+    return how == OXI_SAMPLE_SMOOTH_LINEAR || how == OXI_SAMPLE_SMOOTH_CUBIC;
+}
+
+/* How far the filter of antialias reaches to each side of a place, in elements. */
+static double oxi_smooth_reach(const oxi_resampling *r) {
+    return (r->how == OXI_SAMPLE_SMOOTH_LINEAR ? 1 : 2) * (r->step > 1 ? r->step : 1);
+}
+
+/* The filter at t elements of the lesser size: a triangle, or Keys' with a = -0.5, as Pillow has them. */
+static double oxi_smooth_filter(oxi_sampling how, double t) {
+    t = fabs(t);
+    if (how == OXI_SAMPLE_SMOOTH_LINEAR) return t < 1 ? 1 - t : 0;
+    return t < 1 ? (1.5 * t - 2.5) * t * t + 1 : t < 2 ? -0.5 * (((t - 5) * t + 8) * t - 4) : 0;
+}
+
+/* The taps of place i, `most` of them, each r->out numbers behind the one before; behind the last: 0. */
+static void oxi_smooth_taps(const oxi_resampling *r, int64_t i, int64_t most, int64_t *index,
+                            double *weight) {
+    double reach = oxi_smooth_reach(r), center = r->step * ((double)i + 0.5), sum = 0;
+    double inverse = r->step > 1 ? 1 / r->step : 1, low = center - reach + 0.5;
+    int64_t first = low > 0 ? (int64_t)low : 0, end = (int64_t)(center + reach + 0.5);
+    if (end > r->in) end = r->in;
+    for (int64_t k = 0; k < most; k++) {
+        bool there = first + k < end;
+        double t = ((double)(first + k) - center + 0.5) * inverse;
+        index[k * r->out] = there ? first + k : 0;
+        weight[k * r->out] = there ? oxi_smooth_filter(r->how, t) : 0;
+        sum += weight[k * r->out];
+    }
+    for (int64_t k = 0; k < most && sum != 0; k++) weight[k * r->out] /= sum;
+}
+
 /* Numbers of the host as a tensor of `count` where x is computed. */
 static ox_tensor *oxi_list_beside(const ox_tensor *x, const void *numbers, int64_t count, ox_dtype dtype) {
     return ox_to(oxi_copied(numbers, OX_SHAPE(count), dtype), oxi_working_device(ox_device_of(x)));
@@ -98,14 +133,18 @@ static ox_tensor *oxi_tap_sum(ox_tensor *x, int dim, int64_t places, int taps, c
 }
 
 static ox_tensor *oxi_resampled(ox_tensor *x, int dim, const oxi_resampling *r) {
-    size_t bytes;
-    if (!x || !oxi_mul_size((size_t)r->out, OXI_TAPS * (sizeof(int64_t) + sizeof(double)), &bytes))
+    size_t bytes, each;
+    bool smooth = oxi_is_smooth(r->how);
+    int64_t most = smooth ? 2 * (int64_t)ceil(oxi_smooth_reach(r)) + 1 : (int64_t)OXI_TAPS;
+    if (!x || most > INT32_MAX || !oxi_mul_size((size_t)most, sizeof(int64_t) + sizeof(double), &each) ||
+        !oxi_mul_size((size_t)r->out, each, &bytes))
         return x ? OXI_FAIL_NULL(OX_ERR_SHAPE, "interpolate: %lld places", (long long)r->out) : NULL;
     int64_t *index = (int64_t *)oxi_alloc(bytes ? bytes : 1);
     if (!index) return NULL;
-    double *weight = (double *)(index + OXI_TAPS * r->out);
-    int taps = 1;
-    for (int64_t i = 0; i < r->out; i++) {
+    double *weight = (double *)(index + most * r->out);
+    int taps = smooth ? (int)most : 1;
+    for (int64_t i = 0; i < r->out && smooth; i++) oxi_smooth_taps(r, i, most, index + i, weight + i);
+    for (int64_t i = 0; i < r->out && !smooth; i++) {
         int64_t at[OXI_TAPS];
         double much[OXI_TAPS];
         taps = oxi_taps_of(r, i, at, much);
@@ -125,11 +164,12 @@ static const oxi_interpolation *oxi_interpolation_of(const ox_tensor *x, const c
         {"nearest", OXI_SAMPLE_NEAREST, 0},  {"nearest-exact", OXI_SAMPLE_NEAREST_EXACT, 0},
         {"linear", OXI_SAMPLE_LINEAR, 1},    {"bilinear", OXI_SAMPLE_LINEAR, 2},
         {"trilinear", OXI_SAMPLE_LINEAR, 3}, {"bicubic", OXI_SAMPLE_CUBIC, 2},
-        {"area", OXI_SAMPLE_AREA, 0},
+        {"area", OXI_SAMPLE_AREA, 0},        {"bilinear-antialias", OXI_SAMPLE_SMOOTH_LINEAR, 2},
+        {"bicubic-antialias", OXI_SAMPLE_SMOOTH_CUBIC, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (mode && strcmp(mode, rows[i].mode) != 0) continue;
-        bool corners = rows[i].how == OXI_SAMPLE_LINEAR || rows[i].how == OXI_SAMPLE_CUBIC;
+        bool corners = rows[i].how > OXI_SAMPLE_NEAREST_EXACT && rows[i].how != OXI_SAMPLE_AREA;
         bool floats = oxi_is_float(x->dtype) || rows[i].how <= OXI_SAMPLE_NEAREST_EXACT;
         if (x->ndim >= 3 && x->ndim <= 5 && (rows[i].dims == 0 || rows[i].dims == x->ndim - 2) && floats &&
             (corners || !align_corners))

@@ -17,8 +17,9 @@ static bool oxi_offsets_fit(ox_tensor *offsets, int64_t count, bool has_end) {
                ox_item_int(ox_all(ox_ge_number(ox_diff(wide, 1, 0, NULL, NULL), 0), OX_ALL_DIMS, false)) == 1;
     }
     ox_scope_end(&scope);
-    if (!fits) (void)oxi_fail(OX_ERR_INDEX, "embedding_bag: offsets %s of %lld ids", oxi_tensor_text(offsets),
-                              (long long)count);
+    if (!fits)
+        (void)oxi_fail(OX_ERR_INDEX, "embedding_bag: offsets %s of %lld ids", oxi_tensor_text(offsets),
+                       (long long)count);
     return fits;
 }
 

@@ -110,8 +110,8 @@ OX_API ox_sparse ox_sparse_coo_tensor(ox_tensor *indices, ox_tensor *values, ox_
     }
     for (int d = 0; d < rest; d++) shape.dim[dims + d] = values->shape[1 + d];
     shape.ndim = dims + rest;
-    return oxi_sparse_end(&work, indices ? ox_view(values, ox_shape_of(values)) : NULL, indices, NULL, false,
-                          shape, false);
+    values = indices ? ox_view(values, ox_shape_of(values)) : NULL;
+    return oxi_sparse_end(&work, values, indices, NULL, false, shape, false);
 }
 
 OX_API ox_sparse ox_sparse_csr_tensor(ox_tensor *pointers, ox_tensor *columns, ox_tensor *values,
@@ -147,7 +147,8 @@ OX_API ox_sparse ox_to_sparse(ox_tensor *x, int sparse_dims) {
     if (sparse_dims == 0) sparse_dims = x->ndim;
     ox_shape shape = ox_shape_of(x), flat = shape;
     if (sparse_dims < 1 || sparse_dims > x->ndim || !oxi_sparse_cells(name, shape, sparse_dims, &cells)) {
-        if (!ox_error()) (void)oxi_fail(OX_ERR_DIM, "%s: %d dims of %s", name, sparse_dims, oxi_tensor_text(x));
+        if (!ox_error())
+            (void)oxi_fail(OX_ERR_DIM, "%s: %d dims of %s", name, sparse_dims, oxi_tensor_text(x));
         return oxi_no_sparse();
     }
     oxi_work work = oxi_work_begin(name);
@@ -250,8 +251,8 @@ OX_API ox_sparse ox_sparse_t(const ox_sparse *s) {
     oxi_work work = oxi_work_begin("sparse_t");
     ox_sparse coo = ox_sparse_to_coo(s);
     ox_shape shape = OX_SHAPE(s->shape.dim[1], s->shape.dim[0]);
-    return oxi_sparse_end(&work, coo.values, coo.indices ? ox_flip(coo.indices, OX_DIMS(0)) : NULL, NULL, false,
-                          shape, false);
+    return oxi_sparse_end(&work, coo.values, coo.indices ? ox_flip(coo.indices, OX_DIMS(0)) : NULL, NULL,
+                          false, shape, false);
 }
 
 /* ---- sums and products --------------------------------------------------------------------------------- */
@@ -348,8 +349,8 @@ static ox_sparse oxi_sparse_softmax_of(const char *name, const ox_sparse *s, int
     if (!coo.values) return oxi_sparse_end(&work, NULL, NULL, NULL, false, s->shape, true);
     int other = dim == 1 || dim == -1 ? 0 : 1;
     ox_tensor *at = ox_select(coo.indices, 0, other);
-    ox_tensor *zeros = oxi_full("zeros", OX_SHAPE(s->shape.dim[other]), 0, coo.values->dtype,
-                                ox_device_of(coo.values));
+    ox_tensor *zeros =
+        oxi_full("zeros", OX_SHAPE(s->shape.dim[other]), 0, coo.values->dtype, ox_device_of(coo.values));
     ox_tensor *most = ox_index_reduce(zeros, 0, at, ox_detach(coo.values), OX_REDUCTION_AMAX, false);
     ox_tensor *less = ox_sub(coo.values, ox_index_select(most, 0, at));
     ox_tensor *sums = ox_index_select(ox_index_add(zeros, 0, at, ox_exp(less), 1), 0, at);

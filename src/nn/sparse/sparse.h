@@ -1,15 +1,15 @@
 /* Sparse tensors, and sums of rows that are picked: torch's COO and CSR layouts as values of three tensors.
  *     ox_sparse s = ox_to_sparse(x, 0);
  *     ox_tensor *y = ox_sparse_mm(&s, dense);
- * COO       indices i64 [sparse dims, count], values [count, ..]; the dims of values behind the first are dense
- * CSR       pointers i64 [rows + 1], indices i64 [count] (columns, row after row), values [count]; matrices
+ * COO       indices i64 [sparse dims, count], values [count, ..]; dims of values behind the first are dense
+ * CSR       pointers i64 [rows + 1], indices i64 [count] (columns, row by row), values [count]; matrices
  * memory    the tensors belong to the scope, as results do; a product makes count rows of the dense operand
  * dtypes    values of all that ox_index_add takes
- * gradients of any order by values and dense operands: all is made of ox_index_select and ox_index_add. Layouts
- *           do not run through ox_requires_grad_: that is asked of values, or of what was dense before
+ * gradients of any order by values and dense operands: all is made of ox_index_select and ox_index_add.
+ *           ox_requires_grad_ is asked of values, or of what was dense before
  * devices   where the tensors are
- * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; OX_ERR_INDEX where indices lie outside. Then values is NULL, and such a
- *           value is refused without another error
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; OX_ERR_INDEX where indices lie outside. Then values is NULL, and
+ *           such a value is refused without another error
  * source    torch.sparse */
 #ifndef OX_NN_SPARSE_H
 #define OX_NN_SPARSE_H
@@ -50,16 +50,16 @@ OX_API ox_sparse ox_sparse_sampled_addmm(const ox_sparse *s, ox_tensor *a, ox_te
 OX_API ox_sparse ox_sparse_softmax(const ox_sparse *s, int dim);
 OX_API ox_sparse ox_sparse_log_softmax(const ox_sparse *s, int dim);
 
-/* ox_embedding_bag - rows of table [V,D] by ids, added up in bags: ids [B,L] a bag a row; or ids [n] and offsets
- * [B], where each bag begins (the last ends with ids; has_end: offsets has one more, the end). mode "mean"
- * (NULL), "sum" or "max"; weights as ids, or NULL: of sums alone. Ids that are `padding` do not count (below 0:
- * none is). Empty bags are 0. -> [B,D]. ids without offsets and offsets are read.
+/* ox_embedding_bag - rows of table [V,D] by ids, added up in bags: ids [B,L] a bag a row; or ids [n] and
+ * offsets [B], where each bag begins (the last ends with ids; has_end: offsets has one more, the end). mode
+ * "mean" (NULL), "sum" or "max"; weights as ids, or NULL: of sums alone. Ids that are `padding` do not count
+ * (below 0: none is). Empty bags are 0. -> [B,D]. Offsets are read.
  * source    torch.nn.functional.embedding_bag, without max_norm */
 OX_API ox_tensor *ox_embedding_bag(ox_tensor *ids, ox_tensor *table, ox_tensor *offsets, const char *mode,
                                    ox_tensor *weights, bool has_end, int64_t padding);
 
-/* How many of x [..,D] lie between edges[d] of each dim (1-d, rising; the last cell holds its end), each with a
- * weight [..] or 1; density: divided by their sum and the cells' volumes. source torch.histogramdd */
+/* How many of x [..,D] lie between edges[d] of each dim (1-d, rising; the last cell holds its end), each with
+ * a weight [..] or 1; density: divided by their sum and the cells' volumes. source torch.histogramdd */
 OX_API ox_tensor *ox_histogramdd(ox_tensor *x, ox_tensor *const *edges, int count, ox_tensor *weights,
                                  bool density);
 
