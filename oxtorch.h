@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x57695b62
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x5aea9e0c
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1452,7 +1452,7 @@ typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
 /* clang-format off */
 #define OX_COMPOSED_1(X) \
     X(sinc) X(sgn) X(deg2rad) X(rad2deg) X(signbit) X(tanhshrink) X(isposinf) X(isneginf) X(isreal) X(trace) \
-    X(corrcoef) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+    X(atleast_1d) X(atleast_2d) X(atleast_3d)
 #define OX_COMPOSED_2(X) \
     X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(fmax) X(fmin) X(ldexp) X(float_power) \
     X(nextafter) X(gcd) X(lcm) X(complex) X(polar) X(inner) X(vdot)
@@ -1538,26 +1538,6 @@ OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequ
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
-/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
- * midpoint */
-OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
-                                 const char *interpolation);
-
-/* ---- statistics, differences, distances ---------------------------------------------------------------- */
-OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
-/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
-OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
-OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
-/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
-OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
-OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
-OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
-OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
-OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
-OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
-OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
-OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
 
 /* ---- products: beta c + alpha product ------------------------------------------------------------------ */
 OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -1571,23 +1551,6 @@ OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
 OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
 OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
-
-/* ---- over what a mask lets see (torch.masked); mask NULL: all ------------------------------------------ */
-#define OX_MASKED_DIMS(X) X(sum) X(prod) X(amax) X(amin) X(mean) X(logsumexp)
-#define OXI_X(name) \
-    OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
-OX_MASKED_DIMS(OXI_X)
-#undef OXI_X
-OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
-                                bool keepdim);
-OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
-                                bool keepdim);
-OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
-#define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
-#define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
-OX_MASKED_ALONG(OXI_X)
-#undef OXI_X
-OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
 
 /* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
 OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
@@ -1722,7 +1685,7 @@ OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 OX_EXTERN_C_END
 #endif
 /* >>fft/fft.h */
-/* Fourier transforms (torch.fft): of any length, in f64 and rounded to f32 parts.
+/* Fourier transforms (torch.fft): of any length, in f32.
  * dtypes    c64, real numbers are taken as c64; rfft, ihfft of real numbers give c64; irfft, hfft give f32.
  *           f64 gives c64 too, where torch gives c128, which is no dtype here
  * n, sizes  the length along the dim: cut, or filled with zeros; 0 as it is. irfft, hfft: of the result; 0
@@ -3756,7 +3719,8 @@ ox_status(*event_wait)(ox_device*self,const oxi_event*event);
 oxi_peer(*peer)(ox_device*self,ox_device*other);
 void(*statistics)(ox_device*self,ox_device_stats*out);
 ox_status(*budget)(ox_device*self,uint64_t bytes);
-uint8_t uuid[16];};
+uint8_t uuid[16];
+bool like_cpu;};
 static ox_device*oxi_common_device(ox_device*a,ox_device*b);
 static ox_device*oxi_working_device(ox_device*device);
 typedef struct oxi_layout{
@@ -5201,6 +5165,9 @@ OXI_OP(log_softmax_back,BACK,chained,back,OTHER,F,PLAIN,12,along,none,none)\
 OXI_OP(layer_norm_back,BACK,chained,back,OTHER,F,PLAIN,16,norm,none,none)\
 OXI_OP(rms_norm_back,BACK,chained,back,OTHER,F,PLAIN,12,norm,none,none)\
 OXI_OP(attention_back,BACK,chained,back,OTHER,BF,PLAIN,16,attention,none,none)\
+OXI_OP(gelu_back,BACK,chained,back,OTHER,F,PLAIN,32,none,none,none)\
+OXI_OP(gelu_tanh_back,BACK,chained,back,OTHER,F,PLAIN,32,none,none,none)\
+OXI_OP(silu_back,BACK,chained,back,OTHER,F,PLAIN,28,none,none,none)\
 OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)\
 OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)\
 OXI_OP(batch_norm,PARTS,measured,batch_norm,SAME,F,PLAIN,2,batch_norm,yes,batch_norm)\
@@ -8320,6 +8287,14 @@ size_t t_first=oxi_byte_offset(t->dtype,a0),
 size_t o_first=oxi_byte_offset(out->dtype,b0),
  o_end=oxi_byte_offset(out->dtype,b1)+(size_t)oxi_info(out->dtype)->block_bytes;
 return t_first<o_end&&o_first<t_end;}
+static bool oxi_is_own_memory(const oxi_call*call,const oxi_op_row*row,int operand,const ox_tensor*out){
+const ox_tensor*t=call->in[operand];
+ox_tensor end= *out;
+if(row->family!=OXI_FAMILY_RECURRENCE||operand!=4||out->storage->device!=ox_cpu())
+return false;
+end.shape[1]=t->shape[1];
+end.offset+=(out->shape[1]-t->shape[1])*out->stride[1];
+return oxi_same_layout(t,&end);}
 static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,int result,
  const ox_tensor*meta){
 const ox_tensor*out=call->out[result];
@@ -8330,6 +8305,7 @@ if(oxi_overlaps(call->out[i],out))return true;
 for(int i=0;i<call->in_count;i++){
 const ox_tensor*t=call->in[i];
 if(!t|| !oxi_overlaps(t,out))continue;
+if(oxi_is_own_memory(call,row,i,out))continue;
 if(!oxi_same_layout(t,out))return true;
 if(!elementwise&&i>0)return true;}
 return false;}
@@ -9375,7 +9351,7 @@ OX_API ox_tensor*ox_angle(ox_tensor*x){
 if(oxi_any_null("angle",&x,1))return NULL;
 bool pairs=x->dtype==OX_C64;
 oxi_work work=oxi_work_begin("angle");
-ox_tensor*real=pairs?ox_real(x):ox_add(x,ox_number(0));
+ox_tensor*real=pairs?ox_real(x):ox_where(ox_isnan(x),ox_number(NAN),ox_add(x,ox_number(0)));
 ox_tensor*imaginary=pairs?ox_imag(x):ox_number(0);
 return oxi_work_end(&work,ox_atan2(imaginary,real));}
 static ox_tensor*oxi_map_3(oxi_op op,ox_tensor*a,ox_tensor*b,ox_tensor*c,bool in_place,double value){
@@ -11168,7 +11144,11 @@ OXI_MADE_2(xlog1py,oxi_times_log(a,b,-1))
 OXI_MADE_2(heaviside,ox_where(ox_eq_number(a,0),b,ox_cast(ox_gt_number(a,0),a->dtype)))
 OXI_MADE_2(fmax,ox_maximum(ox_where(ox_isnan(a),b,a),ox_where(ox_isnan(b),a,b)))
 OXI_MADE_2(fmin,ox_minimum(ox_where(ox_isnan(a),b,a),ox_where(ox_isnan(b),a,b)))
-OXI_MADE_2(ldexp,ox_mul(a,ox_rpow_number(b,2)))
+static ox_tensor*oxi_ldexp(ox_tensor*a,ox_tensor*b){
+if(!oxi_is_float(a->dtype)||oxi_is_float(b->dtype))return ox_mul(a,ox_rpow_number(b,2));
+ox_tensor*wide=oxi_wide(a);
+return ox_cast(ox_mul(wide,ox_rpow_number(ox_cast(b,wide->dtype),2)),a->dtype);}
+OXI_MADE_2(ldexp,oxi_ldexp(a,b))
 OXI_MADE_2(float_power,ox_pow(ox_cast(a,OX_F64),ox_cast(b,OX_F64)))
 OXI_MADE_1(deg2rad,ox_mul_number(x,OXI_PI_F64/180))
 OXI_MADE_1(rad2deg,ox_mul_number(x,180/OXI_PI_F64))
@@ -11774,7 +11754,7 @@ for(int d=0;d<shape.ndim;d++)below*=shape.dim[d];
 for(;made<wanted;made++){
 oxi_work work=oxi_work_begin("unravel_index");
 below=shape.dim[made]?below/shape.dim[made]:0;
-ox_tensor*place=ox_floor_divide(indices,ox_integer(below?below:1));
+ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(below?below:1));
 out[made]=oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
 if(!out[made])break;}
 return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
@@ -12088,230 +12068,13 @@ if(x->ndim==0)return oxi_work_end(&work,ox_clone(x));
 int at=oxi_own_dim("logcumsumexp",x,dim);
 if(at<0)return oxi_work_end(&work,NULL);
 int64_t size=x->shape[at];
-ox_tensor*sums=ox_clone(x);
+ox_tensor*sums=ox_clone(oxi_wide(x));
 for(int64_t span=1;span<size&&sums;span*=2){
 ox_tensor*parts[2];
 parts[0]=ox_narrow(sums,at,0,span);
 parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
 sums=ox_cat(parts,2,at);}
-return oxi_work_end(&work,sums);}
-/* >>composed/statistics.c */
-OX_API ox_tensor*ox_nanmean(ox_tensor*x,ox_shape dims,bool keepdim){
-if(oxi_any_null("nanmean",&x,1))return NULL;
-oxi_work work=oxi_work_begin("nanmean");
-ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),dims,keepdim);
-return oxi_work_end(&work,ox_div(ox_nansum(x,dims,keepdim),known));}
-static ox_tensor*oxi_covariance(ox_tensor*x,double correction,ox_tensor*counts,ox_tensor*weights){
-ox_tensor*each=counts,*factor,*mean;
-if(weights)each=counts?ox_mul(counts,weights):weights;
-ox_tensor*total=each?ox_sum(each,OX_ALL_DIMS,false):ox_number((double)x->shape[1]);
-mean=each?ox_div(ox_sum(ox_mul(x,each),OX_DIMS(1),true),total):ox_mean(x,OX_DIMS(1),true);
-if(weights&&correction!=0){
-ox_tensor*squares=ox_sum(ox_mul(each,weights),OX_ALL_DIMS,false);
-factor=ox_sub(total,ox_div(ox_mul_number(squares,correction),total));}else
-factor=ox_sub_number(total,correction);
-factor=ox_clamp(oxi_as_float(factor),0,INFINITY);
-ox_tensor*apart=ox_sub(x,mean);
-ox_tensor*other=each?ox_mul(apart,each):apart;
-if(x->dtype==OX_C64)other=ox_conj(other);
-return ox_div(ox_matmul(apart,ox_t(ox_cast(other,apart?apart->dtype:OX_F32))),factor);}
-OX_API ox_tensor*ox_cov(ox_tensor*x,int64_t correction,ox_tensor*counts,ox_tensor*weights){
-if(oxi_any_null("cov",&x,1))return NULL;
-if(x->ndim>2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: %s has more than 2 dims",oxi_tensor_text(x));
-int64_t each=x->ndim?x->shape[x->ndim-1]:1;
-if((counts&&(ox_numel(counts)!=each||oxi_info(counts->dtype)->cls>=OX_CLASS_FLOAT))||
- (weights&&ox_numel(weights)!=each))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: not an integer count, or a weight, an observation");
-oxi_work work=oxi_work_begin("cov");
-ox_tensor*lines=oxi_as_float(x->ndim==2?x:ox_reshape(x,OX_SHAPE(1,-1)));
-ox_tensor*made=lines?oxi_covariance(lines,(double)correction,counts,weights):NULL;
-return oxi_work_end(&work,lines&&lines->shape[0]==1?ox_reshape(made,OX_ALL_DIMS):made);}
-OX_API ox_tensor*ox_corrcoef(ox_tensor*x){
-if(oxi_any_null("corrcoef",&x,1))return NULL;
-if(x->ndim>2)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"corrcoef: %s has more than 2 dims",oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("corrcoef");
-ox_tensor*c=ox_cov(x,1,NULL,NULL);
-if(c&&c->ndim==0)return oxi_work_end(&work,ox_div(c,c));
-ox_tensor*size=ox_sqrt(ox_diagonal(c&&c->dtype==OX_C64?ox_real(c):c,0,0,1));
-c=ox_div(ox_div(c,ox_unsqueeze(size,1)),ox_unsqueeze(size,0));
-return oxi_work_end(&work,c&&c->dtype!=OX_C64?ox_clamp(c,-1,1):c);}
-static ox_tensor*oxi_between_elements(ox_tensor*sorted,ox_tensor*place,int at,const char*how){
-ox_tensor*below=ox_floor(place),*above=ox_ceil(place),*share=ox_sub(place,below);
-if(strcmp(how,"lower")==0)above=below;
-if(strcmp(how,"higher")==0)below=above;
-if(strcmp(how,"nearest")==0)below=above=ox_round(place);
-ox_tensor*a=ox_gather(sorted,at,ox_cast(below,OX_I64));
-if(below==above)return a;
-ox_tensor*b=ox_gather(sorted,at,ox_cast(above,OX_I64));
-if(strcmp(how,"midpoint")==0)share=ox_full_like(share,0.5);
-return ox_lerp(a,b,ox_cast(share,sorted->dtype));}
-static ox_tensor*oxi_quantile(const char*name,ox_tensor*x,ox_tensor*q,int dim,bool keepdim,
- const char*how,bool skips){
-static const char*const known[]={"linear","lower","higher","nearest","midpoint"};
-ox_tensor*in[2]={x,q};
-int at,ndim,listed=0;
-if(oxi_any_null(name,in,2))return NULL;
-if(!how)how=known[0];
-for(int i=0;i<5;i++)listed+=strcmp(how,known[i])==0;
-ndim=x->ndim;
-if(!listed||q->ndim>1|| !oxi_is_float(x->dtype))
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %s at %s, \"%s\"",name,oxi_tensor_text(x),oxi_tensor_text(q),how);
-oxi_work work=oxi_work_begin(name);
-if(!oxi_lines(name,&x,dim,&at))return oxi_work_end(&work,NULL);
-int64_t size=x->shape[at];
-if(size==0){
-(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
-return oxi_work_end(&work,NULL);}
-ox_tensor*sorted=ox_movedim(ox_sort(x,at,false).values,at,-1);
-ox_tensor*nan=ox_isnan(sorted),*last;
-ox_tensor*count=ox_sum(ox_logical_not(nan),OX_DIMS(-1),true);
-if(skips)
-last=ox_clamp(ox_sub(count,ox_integer(1)),0,INFINITY);
-else
-last=ox_full_like(count,(double)(size -1));
-ox_tensor*points=ox_reshape(ox_cast(q,x->dtype),OX_SHAPE(-1));
-ox_tensor*made=oxi_between_elements(sorted,ox_mul(ox_cast(last,x->dtype),points),-1,how);
-ox_tensor*none=skips?ox_eq_number(count,0):ox_any(nan,OX_DIMS(-1),true);
-made=ox_movedim(ox_where(none,ox_number(NAN),made),-1,0);
-if(made&&keepdim&&dim!=OX_FLATTENED&&ndim)made=ox_unsqueeze(made,at+1);
-if(made&&(dim==OX_FLATTENED||ndim==0)){
-ox_shape shape=oxi_no_shape();
-shape.ndim=1+(keepdim&&dim==OX_FLATTENED?ndim:0);
-for(int d=0;d<shape.ndim;d++)shape.dim[d]=d?1:ox_numel(q);
-made=ox_reshape(made,shape);}
-return oxi_work_end(&work,q->ndim?ox_contiguous(made):ox_contiguous(ox_select(made,0,0)));}
-OX_API ox_tensor*ox_quantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
-return oxi_quantile("quantile",x,q,dim,keepdim,interpolation,false);}
-OX_API ox_tensor*ox_nanquantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
-return oxi_quantile("nanquantile",x,q,dim,keepdim,interpolation,true);}
-OX_API ox_tensor*ox_diff(ox_tensor*x,int64_t times,int dim,ox_tensor*before,ox_tensor*after){
-if(oxi_any_null("diff",&x,1))return NULL;
-int at=x->ndim?oxi_own_dim("diff",x,dim):oxi_wrap_dim("diff",dim,0);
-if(at<0)return NULL;
-if(x->ndim==0||times<0)
-return OXI_FAIL_NULL(OX_ERR_ARG,"diff: %lld times, of %s",(long long)times,oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("diff");
-ox_tensor*parts[3],*line=x;
-int count=0;
-if(before&&times)parts[count++]=before;
-parts[count++]=x;
-if(after&&times)parts[count++]=after;
-if(count>1)line=ox_cat(parts,count,at);
-if(line&&times==0)line=ox_clone(line);
-for(int64_t i=0;line&&i<times;i++){
-int64_t size=line->shape[at],rest=size>0?size -1:0;
-ox_tensor*late=ox_narrow(line,at,size -rest,rest),*early=ox_narrow(line,at,0,rest);
-line=x->dtype==OX_BOOL?ox_logical_xor(late,early):ox_sub(late,early);
-if(rest==0)break;}
-return oxi_work_end(&work,line);}
-OX_API ox_tensor*ox_gradient_along(ox_tensor*x,ox_tensor*spacing,int dim,int edge_order){
-if(oxi_any_null("gradient_along",&x,1))return NULL;
-int at=oxi_own_dim("gradient_along",x,dim);
-if(at<0)return NULL;
-int64_t n=x->shape[at];
-if((edge_order!=1&&edge_order!=2)||n<edge_order+1||
- (spacing&&spacing->ndim>0&&(spacing->ndim!=1||spacing->shape[0]!=n)))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"gradient_along: dim %d of %s with edges of order %d",at,
- oxi_tensor_text(x),edge_order);
-oxi_work work=oxi_work_begin("gradient_along");
-ox_shape wide=oxi_no_shape();
-wide.ndim=x->ndim;
-for(int d=0;d<x->ndim;d++)wide.dim[d]=d==at? -1:1;
-bool even= !spacing||spacing->ndim==0;
-ox_tensor*one=spacing&&even?spacing:ox_number(1);
-ox_tensor*gaps=even?NULL:ox_reshape(ox_diff(spacing,1,0,NULL,NULL),wide),*parts[3];
-ox_tensor*rise=ox_diff(oxi_as_float(x),1,at,NULL,NULL);
-ox_tensor*slope=ox_div(rise,even?one:gaps);
-if(!slope)return oxi_work_end(&work,NULL);
-ox_tensor*left=ox_narrow(slope,at,0,n-2),*right=ox_narrow(slope,at,1,n-2);
-if(even)
-parts[1]=ox_mul_number(ox_add(left,right),0.5);
-else{
-ox_tensor*g=ox_narrow(gaps,at,0,n-2),*h=ox_narrow(gaps,at,1,n-2);
-parts[1]=ox_div(ox_add(ox_mul(left,h),ox_mul(right,g)),ox_add(g,h));}
-parts[0]=ox_narrow(slope,at,0,1);
-parts[2]=ox_narrow(slope,at,n-2,1);
-if(edge_order==2&&even){
-parts[0]=ox_sub(ox_mul_number(parts[0],1.5),ox_mul_number(ox_narrow(slope,at,1,1),0.5));
-parts[2]=ox_sub(ox_mul_number(parts[2],1.5),ox_mul_number(ox_narrow(slope,at,n-3,1),0.5));
- }else if(edge_order==2){
-ox_tensor*g0=ox_narrow(gaps,at,0,1),*g1=ox_narrow(gaps,at,1,1);
-ox_tensor*h0=ox_narrow(gaps,at,n-2,1),*h1=ox_narrow(gaps,at,n-3,1);
-ox_tensor*bend0=ox_sub(ox_narrow(slope,at,1,1),parts[0]);
-ox_tensor*bend1=ox_sub(parts[2],ox_narrow(slope,at,n-3,1));
-parts[0]=ox_sub(parts[0],ox_mul(bend0,ox_div(g0,ox_add(g0,g1))));
-parts[2]=ox_add(parts[2],ox_mul(bend1,ox_div(h0,ox_add(h0,h1))));}
-return oxi_work_end(&work,ox_cat(parts,3,at));}
-static ox_tensor*oxi_areas(const char*name,ox_tensor*y,ox_tensor*x,double dx,int dim,int*at){
-*at=oxi_own_dim(name,y,dim);
-if(*at<0)return NULL;
-int64_t n=y->shape[*at],rest=n>0?n-1:0;
-ox_tensor*sums=ox_add(ox_narrow(y,*at,n-rest,rest),ox_narrow(y,*at,0,rest));
-if(!x)return ox_mul_number(sums,dx/2);
-ox_shape wide=oxi_no_shape();
-wide.ndim=y->ndim;
-for(int d=0;d<y->ndim;d++)wide.dim[d]=d== *at? -1:1;
-if(x->ndim==1)x=ox_reshape(x,wide);
-int places= *at-y->ndim;
-if(!x||x->ndim< -places)
-return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: places %s of %s",name,oxi_tensor_text(x),oxi_tensor_text(y)):NULL;
-int64_t known=x->shape[x->ndim+places];
-ox_tensor*widths=known==1?ox_zeros_like(x):ox_diff(x,1,places,NULL,NULL);
-return ox_mul_number(ox_mul(sums,widths),0.5);}
-OX_API ox_tensor*ox_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
-int at;
-if(oxi_any_null("trapezoid",&y,1))return NULL;
-oxi_work work=oxi_work_begin("trapezoid");
-ox_tensor*areas=oxi_areas("trapezoid",y,x,dx,dim,&at);
-return oxi_work_end(&work,areas?ox_sum(areas,OX_DIMS(at-y->ndim),false):NULL);}
-OX_API ox_tensor*ox_cumulative_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
-int at;
-if(oxi_any_null("cumulative_trapezoid",&y,1))return NULL;
-oxi_work work=oxi_work_begin("cumulative_trapezoid");
-ox_tensor*areas=oxi_areas("cumulative_trapezoid",y,x,dx,dim,&at);
-return oxi_work_end(&work,areas?ox_cumsum(areas,at-y->ndim):NULL);}
-OX_API ox_tensor*ox_dist(ox_tensor*a,ox_tensor*b,double p){
-ox_tensor*in[2]={a,b};
-if(oxi_any_null("dist",in,2))return NULL;
-oxi_work work=oxi_work_begin("dist");
-return oxi_work_end(&work,ox_norm(ox_sub(a,b),p,OX_ALL_DIMS,false));}
-OX_API ox_tensor*ox_cdist(ox_tensor*a,ox_tensor*b,double p){
-ox_tensor*in[2]={a,b};
-if(oxi_any_null("cdist",in,2))return NULL;
-if(a->ndim<2||b->ndim<2||a->shape[a->ndim-1]!=b->shape[b->ndim-1]|| !(p>=0))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"cdist: %s and %s, p %g",oxi_tensor_text(a),oxi_tensor_text(b),p);
-oxi_work work=oxi_work_begin("cdist");
-ox_tensor*apart=ox_sub(ox_unsqueeze(a,-2),ox_unsqueeze(b,-3));
-if(apart&&apart->shape[apart->ndim-1]==0)
-return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
-return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
-OX_API ox_tensor*ox_pdist(ox_tensor*x,double p){
-if(oxi_any_null("pdist",&x,1))return NULL;
-if(x->ndim!=2|| !(p>=0))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"pdist: %s, p %g",oxi_tensor_text(x),p);
-oxi_work work=oxi_work_begin("pdist");
-ox_tensor*pairs=ox_triu_indices(x->shape[0],x->shape[0],1);
-if(pairs)pairs=ox_to(pairs,oxi_working_device(ox_device_of(x)));
-ox_tensor*apart=
- ox_sub(ox_index_select(x,0,ox_select(pairs,0,0)),ox_index_select(x,0,ox_select(pairs,0,1)));
-if(apart&&x->shape[1]==0)return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
-return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
-OX_API ox_tensor*ox_renorm(ox_tensor*x,double p,int dim,double most){
-if(oxi_any_null("renorm",&x,1))return NULL;
-int at=oxi_own_dim("renorm",x,dim);
-if(at<0)return NULL;
-if(!(p>0)|| !(most>=0)||x->ndim<2)
-return OXI_FAIL_NULL(OX_ERR_ARG,"renorm: %s, p %g, at most %g",oxi_tensor_text(x),p,most);
-oxi_work work=oxi_work_begin("renorm");
-ox_tensor*size=ox_norm(x,p,oxi_dims_of_set(((1u<<x->ndim)-1)& ~(1u<<at)),true);
-ox_tensor*factor=ox_rdiv_number(ox_add_number(size,1e-7),most);
-return oxi_work_end(&work,ox_mul(x,ox_where(ox_gt_number(size,most),factor,ox_number(1))));}
-OX_API ox_tensor*ox_normalize(ox_tensor*x,double p,int dim,double eps){
-if(oxi_any_null("normalize",&x,1))return NULL;
-oxi_work work=oxi_work_begin("normalize");
-ox_tensor*size=ox_norm(x,p,x->ndim?OX_DIMS(dim):OX_ALL_DIMS,true);
-return oxi_work_end(&work,ox_div(x,ox_clamp(size,eps,INFINITY)));}
+return oxi_work_end(&work,sums?ox_cast(sums,x->dtype):NULL);}
 /* >>composed/products.c */
 static ox_tensor*oxi_scaled_by(ox_tensor*x,double factor){
 if(!x||factor==1)return x;
@@ -12323,7 +12086,8 @@ if(beta!=0)
 product=ox_add(oxi_scaled_by(c,beta),product);
 else if(product&&c->ndim>product->ndim)
 product=ox_expand(product,ox_shape_of(c));
-return oxi_work_end(work,product);}
+bool whole=product&&product->dtype==OX_I64&&c->dtype==OX_BOOL;
+return oxi_work_end(work,whole?ox_cast(product,OX_BOOL):product);}
 #define OXI_ONTO(name, ...)\
 OX_API ox_tensor*ox_##name(ox_tensor*c,ox_tensor*a,ox_tensor*b,double beta,double alpha){\
 ox_tensor*in[3]={c,a,b};\
@@ -12372,9 +12136,9 @@ for(int i=0;i<dims_a.ndim;i++){
 int d=(int)(dims_a.dim[i]<0?dims_a.dim[i]+a->ndim:dims_a.dim[i]);
 int e=(int)(dims_b.dim[i]<0?dims_b.dim[i]+b->ndim:dims_b.dim[i]);
 if(a->shape[d]==1&&b->shape[e]!=1)
-b=ox_sum(b,OX_DIMS(e),true);
+b=ox_sum_as(b,OX_DIMS(e),true,b->dtype);
 else if(b->shape[e]==1&&a->shape[d]!=1)
-a=ox_sum(a,OX_DIMS(d),true);
+a=ox_sum_as(a,OX_DIMS(d),true,a->dtype);
 if(!a|| !b)return oxi_work_end(&work,NULL);
 if(a->shape[d]!=b->shape[e]){
 (void)oxi_fail(OX_ERR_SHAPE,"tensordot: dim %d of %s with dim %d of %s",d,oxi_tensor_text(a),
@@ -12487,122 +12251,6 @@ if(list[count-1]->ndim==1)made=ox_squeeze(made,-1);
 if(list[0]->ndim==1)made=ox_squeeze(made,0);
 oxi_free(m,sizeof*m);
 return oxi_work_end(&work,made);}
-/* >>composed/masked.c */
-static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
-return mask?ox_where(mask,x,ox_number(value)):x;}
-static ox_tensor*oxi_seen_count(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){
-ox_tensor*ones=mask?ox_expand(mask,ox_shape_of(x))
- :oxi_full("count",ox_shape_of(x),1,OX_BOOL,ox_device_of(x));
-return ox_sum(ones,dims,keepdim);}
-#define OXI_MASKED(name, ...)\
-OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){\
-if(oxi_any_null("masked_"#name,&x,1))return NULL;\
-oxi_work work=oxi_work_begin("masked_"#name);\
-return oxi_work_end(&work,(__VA_ARGS__));}
-static ox_tensor*oxi_seen_extreme(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim,bool largest){
-if(x->dtype==OX_BOOL||oxi_is_int(x->dtype)){
-double least=x->dtype==OX_BOOL?0:oxi_integer_least(x->dtype);
-int64_t most=x->dtype==OX_BOOL?1:x->dtype==OX_I64||x->dtype==OX_U64?INT64_MAX
- :(int64_t)(oxi_integer_end(x->dtype)-1);
-ox_tensor*edge=ox_integer(largest?(int64_t)least:most);
-x=mask?ox_where(mask,x,edge):x;}else
-x=oxi_seen(x,mask,largest? -INFINITY:INFINITY);
-return largest?ox_amax(x,dims,keepdim):ox_amin(x,dims,keepdim);}
-static ox_tensor*oxi_seen_or(ox_tensor*x,ox_tensor*mask,int64_t value){
-return mask?ox_where(mask,x,ox_integer(value)):x;}
-OXI_MASKED(sum,ox_sum(oxi_seen_or(x,mask,0),dims,keepdim))
-OXI_MASKED(prod,ox_prod(oxi_seen_or(x,mask,1),dims,keepdim))
-OXI_MASKED(amax,oxi_seen_extreme(x,mask,dims,keepdim,true))
-OXI_MASKED(amin,oxi_seen_extreme(x,mask,dims,keepdim,false))
-OXI_MASKED(mean,ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,keepdim),oxi_seen_count(x,mask,dims,keepdim)))
-OXI_MASKED(logsumexp,ox_logsumexp(oxi_seen(oxi_as_float(x),mask,-INFINITY),dims,keepdim))
-static ox_tensor*oxi_seen_variance(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,
- bool keepdim){
-x=oxi_as_float(x);
-ox_tensor*count=oxi_seen_count(x,mask,dims,true);
-ox_tensor*mean=ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,true),count);
-ox_tensor*apart=ox_sub(x,mean);
-apart=oxi_is_complex(x)?ox_square(ox_abs(apart)):ox_square(apart);
-ox_tensor*freedom=ox_cast(oxi_seen_count(x,mask,dims,keepdim),apart?apart->dtype:OX_F32);
-freedom=ox_sub_number(freedom,correction);
-return ox_div(ox_sum(oxi_seen(apart,mask,0),dims,keepdim),ox_clamp(freedom,0,INFINITY));}
-OX_API ox_tensor*ox_masked_var(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
-if(oxi_any_null("masked_var",&x,1))return NULL;
-oxi_work work=oxi_work_begin("masked_var");
-return oxi_work_end(&work,oxi_seen_variance(x,mask,dims,correction,keepdim));}
-OX_API ox_tensor*ox_masked_std(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
-if(oxi_any_null("masked_std",&x,1))return NULL;
-oxi_work work=oxi_work_begin("masked_std");
-return oxi_work_end(&work,ox_sqrt(oxi_seen_variance(x,mask,dims,correction,keepdim)));}
-OX_API ox_tensor*ox_masked_norm(ox_tensor*x,ox_tensor*mask,double p,ox_shape dims,bool keepdim){
-if(oxi_any_null("masked_norm",&x,1))return NULL;
-oxi_work work=oxi_work_begin("masked_norm");
-return oxi_work_end(&work,ox_norm(oxi_seen(x,mask,p<0?INFINITY:0),p,dims,keepdim));}
-#define OXI_MASKED_ALONG(name, ...)\
-OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,int dim){\
-if(oxi_any_null("masked_"#name,&x,1))return NULL;\
-oxi_work work=oxi_work_begin("masked_"#name);\
-return oxi_work_end(&work,(__VA_ARGS__));}
-OXI_MASKED_ALONG(softmax,ox_softmax(oxi_seen(x,mask,-INFINITY),dim))
-OXI_MASKED_ALONG(log_softmax,ox_log_softmax(oxi_seen(x,mask,-INFINITY),dim))
-OXI_MASKED_ALONG(softmin,ox_softmin(oxi_seen(x,mask,INFINITY),dim))
-OXI_MASKED_ALONG(cumsum,ox_cumsum(oxi_seen_or(x,mask,0),dim))
-OXI_MASKED_ALONG(cumprod,ox_cumprod(oxi_seen_or(x,mask,1),dim))
-OX_API ox_pair ox_masked_median(ox_tensor*x,ox_tensor*mask,int dim,bool keepdim){
-if(oxi_any_null("masked_median",&x,1))return oxi_no_pair();
-oxi_work work=oxi_work_begin("masked_median");
-ox_pair pair=ox_nanmedian(oxi_seen(x,mask,NAN),dim,keepdim);
-return oxi_pair_end(&work,pair.values,pair.indices);}
-static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
-if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-if(length<0|| !oxi_is_float(dtype))
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
-*last=(double)(symmetric?length-1:length);
-if(length<2)*last=1;
-return ox_arange(0,(double)length,1,dtype);}
-OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
- ox_dtype dtype){
-double last;
-if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
-oxi_work work=oxi_work_begin("window_general_cosine");
-ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
-if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
-for(int i=0;i<count&&ramp;i++){
-double size=i%2? -a[i]:a[i];
-ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
-sum=i?ox_add(sum,term):term;}
-return oxi_work_end(&work,sum);}
-#define OXI_WINDOW(name, ...)\
-OX_API ox_tensor*ox_window_##name(int64_t length,bool symmetric,ox_dtype dtype){\
-static const double terms[]={__VA_ARGS__};\
-return ox_window_general_cosine(length,terms,(int)(sizeof terms/sizeof*terms),symmetric,dtype);}
-OXI_WINDOW(hann,0.5,0.5)
-OXI_WINDOW(hamming,0.54,0.46)
-OXI_WINDOW(blackman,0.42,0.5,0.08)
-OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
-#define OXI_WINDOW_OF(name,fits,number,parameters, ...)\
-OX_API ox_tensor*ox_window_##name parameters{\
-double last;\
-if(!oxi_number_fits("window_"#name,fits,number))return NULL;\
-oxi_work work=oxi_work_begin("window_"#name);\
-ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
-if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
-return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
-#define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
-OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
-OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
-OXI_WINDOW_OF(gaussian,deviation>0,deviation,
- (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
- ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
-OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
- (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
- ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
-OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
- ox_div(ox_i0(ox_mul_number(
- ox_sqrt(ox_clamp(ox_rsub_number(ox_square(ox_sub_number(ox_mul_number(ramp,2/last),1)),1),0,1)),beta)),
- ox_i0(ox_full_like(ramp,beta))))
 /* >>composed/random.c */
 static ox_tensor*oxi_drawn_above_0(ox_tensor*x){
 ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
@@ -12654,6 +12302,60 @@ OX_API ox_tensor*ox_alpha_dropout(ox_tensor*x,double p,bool training){
 return oxi_dropped("alpha_dropout",x,p,training,false,true);}
 OX_API ox_tensor*ox_feature_alpha_dropout(ox_tensor*x,double p,bool training){
 return oxi_dropped("feature_alpha_dropout",x,p,training,true,true);}
+/* >>composed/windows.c */
+static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
+if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+if(length<0|| !oxi_is_float(dtype))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
+*last=(double)(symmetric?length-1:length);
+if(length<2)*last=1;
+return ox_arange(0,(double)length,1,dtype);}
+OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
+ ox_dtype dtype){
+double last;
+if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
+oxi_work work=oxi_work_begin("window_general_cosine");
+ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
+if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
+for(int i=0;i<count&&ramp;i++){
+double size=i%2? -a[i]:a[i];
+ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
+sum=i?ox_add(sum,term):term;}
+return oxi_work_end(&work,sum);}
+#define OXI_WINDOW(name, ...)\
+OX_API ox_tensor*ox_window_##name(int64_t length,bool symmetric,ox_dtype dtype){\
+static const double terms[]={__VA_ARGS__};\
+return ox_window_general_cosine(length,terms,(int)(sizeof terms/sizeof*terms),symmetric,dtype);}
+OXI_WINDOW(hann,0.5,0.5)
+OXI_WINDOW(hamming,0.54,0.46)
+OXI_WINDOW(blackman,0.42,0.5,0.08)
+OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
+#define OXI_WINDOW_OF(name,fits,number,parameters, ...)\
+OX_API ox_tensor*ox_window_##name parameters{\
+double last;\
+if(!oxi_number_fits("window_"#name,fits,number))return NULL;\
+oxi_work work=oxi_work_begin("window_"#name);\
+ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
+if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
+return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
+#define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
+OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
+OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
+OXI_WINDOW_OF(gaussian,deviation>0,deviation,
+ (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
+OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
+ (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
+static ox_tensor*oxi_kaiser(ox_tensor*ramp,double last,double beta){
+ox_tensor*x=ox_sub_number(ox_mul_number(ox_cast(ramp,OX_F64),2/last),1);
+ox_tensor*b=ox_mul_number(ox_sqrt(ox_clamp(ox_rsub_number(ox_square(x),1),0,1)),beta);
+ox_tensor*y=ox_div(ox_mul(ox_i0e(b),ox_exp(ox_sub_number(b,beta))),ox_i0e(ox_number(beta)));
+return y?ox_cast(y,ramp->dtype):NULL;}
+OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
+ oxi_kaiser(ramp,last,beta))
 /* >>linalg/factor.c */
 static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
 ox_tuple tuple=oxi_no_tuple();
@@ -13409,6 +13111,11 @@ int64_t decay_step;
 const float*v,*from;
 float*out,*to;
 int64_t from_step,to_step;}oxi_recurrence;
+enum{OXI_FFT_FACTORS=64,OXI_FFT_PRIME=61};
+typedef struct oxi_fft_factors{
+int64_t n;
+int count,factor[OXI_FFT_FACTORS];
+const float*root;}oxi_fft_factors;
 typedef struct oxi_kernels{
 const char*name;
 int vector_bytes;
@@ -13436,6 +13143,13 @@ void(*axpy_f32)(int64_t n,float s,const float*x,float*y);
 void(*axpy_f64)(int64_t n,double s,const double*x,double*y);
 double(*dot_f64)(int64_t n,const double*a,const double*b);
 void(*rotate_f64)(int64_t n,double c,double s,double*x,double*y);
+int fft_lines;
+float*(*fft)(const oxi_fft_factors*f,bool back,float scale,float*z,float*work);
+void(*fft_times)(int64_t n,bool back,float*z,const float*factor);
+void(*fft_turn)(int64_t n,bool back,const float*z,const float*root,const float*turn,
+ float*to,int64_t step,int64_t count);
+void(*fft_split)(int64_t n,float sign,const float*z,float*a,float*b);
+void(*fft_join)(int64_t n,float sign,const float*a,const float*b,float*z);
 float(*row_max)(int64_t n,const float*x);
 float(*row_min)(int64_t n,const float*x);
 double(*row_sum)(int64_t n,const float*x,bool asks);
@@ -19766,6 +19480,7 @@ b/=at;
 k+=2;}
 return sum;}
 static double oxi_special_trigamma(double x){
+if(x==INFINITY)return 0;
 if(x>0||x!=x)return oxi_special_zeta(2,x);
 if(x==floor(x))return INFINITY;
 double s=sin(OXI_PI_F64*(x-floor(x)));
@@ -19817,14 +19532,15 @@ static double oxi_special_log_ndtr(double x){
 double t=x*0.70710678118654752440;
 if(x< -1)return log(0.5*oxi_special_erfcx(-t))-t*t;
 return log1p(-0.5*erfc(t));}
-static double oxi_gamma_factor(double a,double x){
-if(a<20)return exp(a*log(x)-x-lgamma(a+1));
-double m=(x-a)/a,exponent;
-if(fabs(m)<0.1){
+static double oxi_gamma_exponent(double a,double x){
+double m=(x-a)/a;
+if(fabs(m)>=0.1)return log(x/a)-m;
 double power=m*m,sum=0;
 for(int k=2;k<40;k++,power*= -m)sum-=power/k;
-exponent=a*sum;}else
-exponent=a*log(x/a)-(x-a);
+return sum;}
+static double oxi_gamma_factor(double a,double x){
+if(a<20)return exp(a*log(x)-x-lgamma(a+1));
+double exponent=a*oxi_gamma_exponent(a,x);
 double r=1/a,square=r*r;
 double rest=r*(1.0/12-square*(1.0/360-square*(1.0/1260-square/1680)));
 return exp(exponent-rest)/sqrt(2*OXI_PI_F64*a);}
@@ -19846,11 +19562,17 @@ if(fabs(c)<1e-300)c=1e-300;
 h*=d*c;
 if(fabs(d*c-1)<1e-16)break;}
 return factor*a*h;}
+static double oxi_gamma_of_many(double a,double x,bool lower){
+double e=oxi_gamma_exponent(a,x),t=copysign(sqrt(-2*e),x-a),m=(x-a)/a;
+double c=fabs(t)<0.01?t/12-t*t*2/135-1.0/3:1/m-1/t;
+double rest=c*exp(a*e)/sqrt(2*OXI_PI_F64*a),z=t*sqrt(a/2);
+return lower?erfc(-z)/2-rest:erfc(z)/2+rest;}
 static double oxi_gamma_part(double a,double x,bool lower){
 bool upper;
 if(!(a>=0&&x>=0)||(isinf(a)&&isinf(x))||(a==0&&x==0))return NAN;
 if(a==0||isinf(x))return lower;
 if(x==0||isinf(a))return!lower;
+if(a>1e8)return oxi_gamma_of_many(a,x,lower);
 double part=oxi_incomplete_gamma(a,x,&upper);
 return upper==lower?1-part:part;}
 static double oxi_special_igamma(double a,double x){
@@ -20159,13 +19881,16 @@ oxi_work work=oxi_work_begin("mvlgamma");
 ox_tensor*ramp=ox_mul_number(oxi_ramp_beside(x,p,x->dtype==OX_F64?OX_F64:OX_F32),-0.5);
 ox_tensor*each=ox_lgamma(ox_add(ox_unsqueeze(oxi_as_float(x),-1),ramp));
 double more=(double)p*(double)(p -1)/4*log(OXI_PI_F64);
-return oxi_work_end(&work,ox_add_number(ox_sum(each,OX_DIMS(-1),false),more));}
+ox_tensor*sum=ox_add_number(ox_sum(each,OX_DIMS(-1),false),more);
+return oxi_work_end(&work,sum&&oxi_is_float(x->dtype)?ox_cast(sum,x->dtype):sum);}
 OXI_MADE_1(ndtr,ox_mul_number(ox_erfc(ox_mul_number(x,-0.70710678118654752440)),0.5))
 static ox_tensor*oxi_entropy(ox_tensor*x){
 x=oxi_as_float(x);
-ox_tensor*inside=ox_neg(ox_mul(x,ox_log(ox_clamp(x,0,INFINITY))));
-ox_tensor*edge=ox_where(ox_lt_number(x,0),ox_number(-INFINITY),ox_where(ox_eq_number(x,0),ox_number(0),x));
-return ox_where(ox_gt_number(x,0),inside,edge);}
+ox_tensor*above=ox_gt_number(x,0),*zero=ox_eq_number(x,0);
+ox_tensor*safe=ox_where(zero,ox_number(1),x);
+ox_tensor*root=ox_sqrt(ox_where(zero,x,ox_number(1)));
+ox_tensor*edge=ox_where(ox_lt_number(x,0),ox_number(-INFINITY),ox_where(zero,root,x));
+return ox_where(above,ox_neg(ox_mul(safe,ox_log(safe))),edge);}
 OXI_MADE_1(entr,oxi_entropy(x))
 #ifdef OX_NO_SPECIAL
 static ox_status oxi_cpu_special(const oxi_call*call){
@@ -21002,19 +20727,23 @@ status=oxi_copy_quiet(call->out[i],j.out[i]);
 ox_scope_end(&scope);
 return status;}
 #endif
-/* >>fft/fft.c */
-#ifdef OX_NO_FFT
-static ox_status oxi_cpu_fft(const oxi_call*call){
-return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_FFT",oxi_op_row_of(call->op)->name);}
-#else
-enum{OXI_FFT_FACTORS=64,OXI_FFT_PRIME=61};
+/* >>fft/plan.c */
+#ifndef OX_NO_FFT
+typedef enum oxi_fft_way{
+OXI_FFT_LINES,OXI_FFT_STEPS,OXI_FFT_CHIRP}oxi_fft_way;
 typedef struct oxi_fft_plan{
 int64_t n;
-int count,factor[OXI_FFT_FACTORS];
-double*twiddle;
-struct oxi_fft_plan*inner;
-double*chirp,*kernel;
-size_t bytes,inner_bytes;}oxi_fft_plan;
+bool several;
+oxi_fft_way way;
+oxi_fft_factors passes;
+struct oxi_fft_plan*first,*other;
+int64_t grain;
+double*coarse,*fine;
+float*turns;
+float*chirp,*kernel;
+double*memory;
+size_t bytes;
+int64_t users,used;}oxi_fft_plan;
 static void oxi_fft_root(int64_t t,int64_t n,double*out){
 int64_t eighth=(8*t+n/2)/n;
 double rest=(double)(8*t-eighth*n)/(double)n*(OXI_PI_F64/4),c=cos(rest),s=sin(rest);
@@ -21024,251 +20753,474 @@ int k=(int)(eighth&7);
 double a=turn[k][0]*(k%2?r:1),b=turn[k][1]*(k%2?r:1);
 out[0]=a*c-b*s;
 out[1]= -(b*c+a*s);}
-static int64_t oxi_fft_factors(oxi_fft_plan*p,int64_t n){
-p->count=0;
-while(n%4==0){
-p->factor[p->count++]=4;
-n/=4;}
-for(int f=2;f<=OXI_FFT_PRIME;f++)
-while(n%f==0){
-p->factor[p->count++]=f;
-n/=f;}
-return n;}
 static void oxi_fft_times(const double*a,const double*b,double*out){
 double re=a[0]*b[0]-a[1]*b[1],im=a[0]*b[1]+a[1]*b[0];
 out[0]=re;
 out[1]=im;}
-static void oxi_fft_pass_2(const oxi_fft_plan*p,int64_t m,int64_t s,const double*x,double*y){
-for(int64_t j=0;j<m;j++){
-const double*w=p->twiddle +2*j*s,*a=x+2*s*j,*b=a+2*s*m;
-double*to=y+4*s*j,*more=to+2*s,wr=w[0],wi=w[1];
-for(int64_t q=0;q<s;q++){
-double re=a[2*q]-b[2*q],im=a[2*q+1]-b[2*q+1];
-to[2*q]=a[2*q]+b[2*q];
-to[2*q+1]=a[2*q+1]+b[2*q+1];
-more[2*q]=re*wr-im*wi;
-more[2*q+1]=re*wi+im*wr;}}}
-static void oxi_fft_pass_4(const oxi_fft_plan*p,int64_t m,int64_t s,const double*x,double*y){
-for(int64_t j=0;j<m;j++){
-const double*w1=p->twiddle +2*j*s,*w2=p->twiddle +4*j*s,*w3=p->twiddle +6*j*s;
-const double*a=x+2*s*j,*b=a+2*s*m,*c=b+2*s*m,*d=c+2*s*m;
-double*to=y+8*s*j;
-for(int64_t q=0;q<2*s;q+=2){
-double er=a[q]+c[q],ei=a[q+1]+c[q+1],fr=a[q]-c[q],fi=a[q+1]-c[q+1];
-double gr=b[q]+d[q],gi=b[q+1]+d[q+1],hr=b[q+1]-d[q+1],hi=d[q]-b[q];
-double r1=fr+hr,i1=fi+hi,r2=er-gr,i2=ei-gi,r3=fr-hr,i3=fi-hi;
-to[q]=er+gr;
-to[q+1]=ei+gi;
-to[q+2*s]=r1*w1[0]-i1*w1[1];
-to[q+2*s+1]=r1*w1[1]+i1*w1[0];
-to[q+4*s]=r2*w2[0]-i2*w2[1];
-to[q+4*s+1]=r2*w2[1]+i2*w2[0];
-to[q+6*s]=r3*w3[0]-i3*w3[1];
-to[q+6*s+1]=r3*w3[1]+i3*w3[0];}}}
-static void oxi_fft_pass(const oxi_fft_plan*p,int r,int64_t m,int64_t s,const double*x,double*y){
-int64_t apart=p->n/r;
-for(int64_t j=0;j<m;j++)
-for(int64_t q=0;q<s;q++){
-const double*a=x+2*(q+s*j);
-double sum[OXI_FFT_PRIME +1],less[OXI_FFT_PRIME +1],re=a[0],im=a[1];
-for(int i=1;2*i<r;i++){
-const double*b=a+2*s*m*i,*c=a+2*s*m*(r-i);
-sum[2*i-2]=b[0]+c[0];
-sum[2*i-1]=b[1]+c[1];
-less[2*i-2]=b[0]-c[0];
-less[2*i-1]=b[1]-c[1];
-re +=sum[2*i-2];
-im+=sum[2*i-1];}
-double*to=y+2*(q+s*r*j);
-to[0]=re;
-to[1]=im;
-for(int k=1;2*k<r;k++){
-double cr=a[0],ci=a[1],sr=0,si=0;
-for(int i=1,at=k;2*i<r;i++,at=(at+k)%r){
-const double*w=p->twiddle +2*apart*at;
-cr+=sum[2*i-2]*w[0];
-ci+=sum[2*i-1]*w[0];
-sr-=less[2*i-1]*w[1];
-si+=less[2*i-2]*w[1];}
-double up[2],down[2];
-up[0]=cr+sr;
-up[1]=ci+si;
-down[0]=cr-sr;
-down[1]=ci-si;
-oxi_fft_times(up,p->twiddle +2*j*k*s,to+2*s*k);
-oxi_fft_times(down,p->twiddle +2*j*(r-k)*s,to+2*s*(r-k));}}}
-static double*oxi_fft_by_factors(const oxi_fft_plan*p,double*x,double*work){
-int64_t s=1,n=p->n;
-for(int i=0;i<p->count;i++){
-int r=p->factor[i];
-int64_t m=n/r;
-if(r==4)
-oxi_fft_pass_4(p,m,s,x,work);
-else if(r==2)
-oxi_fft_pass_2(p,m,s,x,work);
-else
-oxi_fft_pass(p,r,m,s,x,work);
-double*swap=x;
-x=work;
-work=swap;
-n=m;
-s*=r;}
-return x;}
-static double*oxi_fft_by_chirp(const oxi_fft_plan*p,double*x,double*work){
-const oxi_fft_plan*inner=p->inner;
-int64_t m=inner->n;
-double*z=work,*scratch=work+2*m;
-for(int64_t t=0;t<p->n;t++)oxi_fft_times(x+2*t,p->chirp +2*t,z+2*t);
-memset(z+2*p->n,0,(size_t)(m-p->n)*2*sizeof(double));
-double*f=oxi_fft_by_factors(inner,z,scratch),*other=f==z?scratch:z;
-for(int64_t t=0;t<m;t++){
-oxi_fft_times(f+2*t,p->kernel+2*t,f+2*t);
-f[2*t+1]= -f[2*t+1];}
-f=oxi_fft_by_factors(inner,f,other);
-for(int64_t t=0;t<p->n;t++){
-f[2*t]/=(double)m;
-f[2*t+1]/= -(double)m;
-oxi_fft_times(f+2*t,p->chirp +2*t,x+2*t);}
-return x;}
-static double*oxi_fft_line(const oxi_fft_plan*p,double*x,double*work){
-return p->inner?oxi_fft_by_chirp(p,x,work):oxi_fft_by_factors(p,x,work);}
-static int64_t oxi_fft_room(const oxi_fft_plan*p){
-return p->inner?4*p->inner->n:2*p->n;}
+static void oxi_fft_root_f32(int64_t t,int64_t n,float*out){
+double root[2];
+oxi_fft_root(t,n,root);
+out[0]=(float)root[0];
+out[1]=(float)root[1];}
+static void oxi_fft_root_of(const oxi_fft_plan*p,int64_t t,double*out){
+oxi_fft_times(p->coarse +2*(t/p->grain),p->fine +2*(t%p->grain),out);}
+static int64_t oxi_fft_factorize(oxi_fft_factors*f,int64_t n){
+f->n=n;
+f->count=0;
+while(n%4==0){
+f->factor[f->count++]=4;
+n/=4;}
+for(int prime=2;prime<=OXI_FFT_PRIME;prime++)
+while(n%prime==0){
+f->factor[f->count++]=prime;
+n/=prime;}
+return n;}
+static int64_t oxi_fft_divisor(int64_t n){
+int64_t d=(int64_t)sqrt((double)n)+1;
+while(d*d>n)d--;
+while(n%d!=0)d--;
+return d;}
+static oxi_fft_way oxi_fft_way_of(int64_t n,bool several){
+enum{few=64};
+oxi_fft_factors f;
+if(oxi_fft_factorize(&f,n)!=1)return OXI_FFT_CHIRP;
+return several||n<few||oxi_fft_divisor(n)<4?OXI_FFT_LINES:OXI_FFT_STEPS;}
 static void oxi_fft_plan_close(oxi_fft_plan*p){
 if(!p)return;
-oxi_fft_plan_close(p->inner);
-if(p->twiddle)oxi_free(p->twiddle,p->bytes);
-if(p->chirp)oxi_free(p->chirp,p->inner_bytes);
+oxi_fft_plan_close(p->first);
+oxi_fft_plan_close(p->other);
+if(p->memory)oxi_free(p->memory,p->bytes);
 oxi_free(p,sizeof*p);}
-static bool oxi_fft_plan_chirp(oxi_fft_plan*p);
-static oxi_fft_plan*oxi_fft_plan_open(int64_t n){
+static bool oxi_fft_room_for(oxi_fft_plan*p,int64_t doubles){
+p->bytes=(size_t)doubles*sizeof(double);
+p->memory=(double*)oxi_alloc(p->bytes);
+return p->memory!=NULL;}
+static int64_t oxi_fft_grain(int64_t n){return(int64_t)sqrt((double)n)+1;}
+static int64_t oxi_fft_table_size(int64_t n){return 2*(oxi_fft_grain(n)+n/oxi_fft_grain(n)+1);}
+static void oxi_fft_tables(oxi_fft_plan*p,double*at){
+p->grain=oxi_fft_grain(p->n);
+p->fine=at;
+p->coarse=at+2*p->grain;
+for(int64_t t=0;t<p->grain;t++)oxi_fft_root(t,p->n,p->fine +2*t);
+for(int64_t t=0;t<=p->n/p->grain;t++)oxi_fft_root(t*p->grain%p->n,p->n,p->coarse +2*t);}
+static oxi_fft_plan*oxi_fft_plan_open(int64_t n,bool several);
+static bool oxi_fft_plan_lines(oxi_fft_plan*p){
+if(!oxi_fft_room_for(p,p->n))return false;
+float*root=(float*)p->memory;
+for(int64_t t=0;t<p->n;t++)oxi_fft_root_f32(t,p->n,root+2*t);
+(void)oxi_fft_factorize(&p->passes,p->n);
+p->passes.root=root;
+return true;}
+static bool oxi_fft_plan_steps(oxi_fft_plan*p){
+int64_t n1=oxi_fft_divisor(p->n),lines=oxi_cpu_kernels()->fft_lines;
+p->first=oxi_fft_plan_open(n1,true);
+p->other=p->first?oxi_fft_plan_open(p->n/n1,true):NULL;
+if(!p->other|| !oxi_fft_room_for(p,oxi_fft_table_size(p->n)+n1*lines))return false;
+p->turns=(float*)(p->memory+oxi_fft_table_size(p->n));
+oxi_fft_tables(p,p->memory);
+for(int64_t k=0;k<n1;k++)
+for(int64_t t=0;t<lines;t++){
+float root[2];
+oxi_fft_root_f32(k*t%p->n,p->n,root);
+p->turns[2*k*lines+t]=root[0];
+p->turns[(2*k+1)*lines+t]=root[1];}
+return true;}
+static void oxi_fft_line(const oxi_fft_plan*p,bool back,float scale,const float*from,float*to,float*work);
+static int64_t oxi_fft_room(const oxi_fft_plan*p);
+static bool oxi_fft_plan_chirp(oxi_fft_plan*p){
+int64_t m=1,n=p->n;
+while(m<2*n-1)m*=2;
+p->first=oxi_fft_plan_open(m,p->several);
+if(!p->first|| !oxi_fft_room_for(p,n+m))return false;
+size_t bytes=(size_t)oxi_fft_room(p->first)*sizeof(float);
+float*work=(float*)oxi_alloc(bytes);
+if(!work)return false;
+memset(work,0,bytes);
+p->chirp=(float*)p->memory;
+p->kernel=p->chirp +2*n;
+memset(p->kernel,0,(size_t)m*2*sizeof(float));
+for(int64_t t=0,square=0;t<n;t++){
+oxi_fft_root_f32(square,2*n,p->chirp +2*t);
+square=(square +2*t+1)%(2*n);
+int64_t back=t?m-t:0;
+p->kernel[2*t]=p->kernel[2*back]=p->chirp[2*t];
+p->kernel[2*t+1]=p->kernel[2*back+1]= -p->chirp[2*t+1];}
+oxi_fft_line(p->first,false,(float)(1/(double)m),p->kernel,p->kernel,work);
+oxi_free(work,bytes);
+return true;}
+static oxi_fft_plan*oxi_fft_plan_open(int64_t n,bool several){
+static bool(*const make[])(oxi_fft_plan*p)={oxi_fft_plan_lines,oxi_fft_plan_steps,oxi_fft_plan_chirp};
 oxi_fft_plan*p=(oxi_fft_plan*)oxi_alloc(sizeof*p);
 if(!p)return NULL;
 memset(p,0,sizeof*p);
 p->n=n;
-if(oxi_fft_factors(p,n)==1){
-p->bytes=(size_t)n*2*sizeof(double);
-p->twiddle=(double*)oxi_alloc(p->bytes);
-for(int64_t t=0;p->twiddle&&t<n;t++)oxi_fft_root(t,n,p->twiddle +2*t);
-if(p->twiddle)return p;}else if(oxi_fft_plan_chirp(p))
-return p;
+p->several=several;
+p->way=oxi_fft_way_of(n,several);
+if(make[p->way](p))return p;
 oxi_fft_plan_close(p);
 return NULL;}
-static bool oxi_fft_plan_chirp(oxi_fft_plan*p){
-int64_t m=1,n=p->n;
-while(m<2*n-1)m*=2;
-p->inner=oxi_fft_plan_open(m);
-p->inner_bytes=(size_t)(n+2*m)*2*sizeof(double);
-p->chirp=p->inner?(double*)oxi_alloc(p->inner_bytes):NULL;
-if(!p->chirp)return false;
-double*kernel=p->chirp +2*n,*work=kernel+2*m;
-memset(kernel,0,(size_t)m*2*sizeof(double));
-for(int64_t t=0,square=0;t<n;t++){
-oxi_fft_root(square,2*n,p->chirp +2*t);
-square=(square +2*t+1)%(2*n);
-int64_t back=t?m-t:0;
-kernel[2*t]=kernel[2*back]=p->chirp[2*t];
-kernel[2*t+1]=kernel[2*back+1]= -p->chirp[2*t+1];}
-double*f=oxi_fft_by_factors(p->inner,kernel,work);
-p->kernel=kernel;
-if(f!=kernel)memcpy(kernel,f,(size_t)m*2*sizeof(double));
-return true;}
+enum{OXI_FFT_KEPT=8};
+static oxi_lock oxi_fft_lock;
+static oxi_fft_plan*oxi_fft_kept[OXI_FFT_KEPT];
+static int64_t oxi_fft_time;
+static void oxi_fft_give_back(void){
+for(int i=0;i<OXI_FFT_KEPT;i++){
+oxi_lock_take(&oxi_fft_lock);
+oxi_fft_plan*p=oxi_fft_kept[i];
+bool idle=p&&p->users==0;
+if(idle)oxi_fft_kept[i]=NULL;
+oxi_lock_give(&oxi_fft_lock);
+if(idle)oxi_fft_plan_close(p);}}
+static oxi_fft_plan*oxi_fft_keep(oxi_fft_plan*p){
+int at= -1;
+oxi_lock_take(&oxi_fft_lock);
+for(int i=0;i<OXI_FFT_KEPT;i++){
+const oxi_fft_plan*there=oxi_fft_kept[i],*before=at<0?NULL:oxi_fft_kept[at];
+if(there&&there->users>0)continue;
+if(at<0|| !there||(before&&there->used<before->used))at=i;}
+oxi_fft_plan*out=at<0?p:oxi_fft_kept[at];
+if(at>=0)oxi_fft_kept[at]=p;
+oxi_lock_give(&oxi_fft_lock);
+return out;}
+static oxi_fft_plan*oxi_fft_plan_take(int64_t n,bool several){
+oxi_fft_plan*p=NULL;
+oxi_lock_take(&oxi_fft_lock);
+for(int i=0;i<OXI_FFT_KEPT;i++){
+oxi_fft_plan*kept=oxi_fft_kept[i];
+if(kept&&kept->n==n&&kept->several==several)p=kept;}
+if(p)p->users++,p->used= ++oxi_fft_time;
+oxi_lock_give(&oxi_fft_lock);
+return p?p:oxi_fft_plan_open(n,several);}
+static void oxi_fft_plan_give(oxi_fft_plan*p){
+enum{large=4<<20};
+bool was_kept=false;
+oxi_lock_take(&oxi_fft_lock);
+for(int i=0;i<OXI_FFT_KEPT;i++)was_kept=was_kept||oxi_fft_kept[i]==p;
+if(was_kept)p->users--;
+p->used= ++oxi_fft_time;
+oxi_lock_give(&oxi_fft_lock);
+if(was_kept)return;
+oxi_on_memory_change(oxi_fft_give_back);
+oxi_fft_plan_close(p->bytes>large?p:oxi_fft_keep(p));}
+#endif
+/* >>fft/fft.c */
+#ifdef OX_NO_FFT
+static ox_status oxi_cpu_fft(const oxi_call*call){
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_FFT",oxi_op_row_of(call->op)->name);}
+#else
+typedef struct oxi_fft_bench{
+float*z,*other,*roots;}oxi_fft_bench;
+static int64_t oxi_fft_bench_room(int64_t most){
+return(most+2)*(4*oxi_cpu_kernels()->fft_lines+2);}
+static oxi_fft_bench oxi_fft_bench_at(float*work,int64_t most){
+int64_t row=2*oxi_cpu_kernels()->fft_lines;
+oxi_fft_bench b;
+b.z=work;
+b.other=b.z+(most+2)*row;
+b.roots=b.other+(most+2)*row;
+return b;}
+static int64_t oxi_fft_least(int64_t left){
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+return left<lines?left:lines;}
+static int64_t oxi_fft_groups(int64_t n){
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+return(n+lines-1)/lines;}
+static void oxi_fft_cross(bool pairs,int64_t rows,int64_t columns,const float*from,int64_t from_step,
+ float*to,int64_t to_step){
+const int64_t bytes=(int64_t)sizeof(float);
+oxi_cpu_kernels()->transpose[oxi_width_index(pairs?2*sizeof(float):sizeof(float))](
+ rows,columns,(const char*)from,from_step*bytes,(char*)to,to_step*bytes);}
+static float*oxi_fft_lanes(const oxi_fft_plan*p,bool back,float scale,oxi_fft_bench b){
+const oxi_kernels*k=oxi_cpu_kernels();
+if(p->way==OXI_FFT_LINES)return k->fft(&p->passes,back,scale,b.z,b.other);
+int64_t m=p->first->n,row=2*k->fft_lines;
+k->fft_times(p->n,back,b.z,p->chirp);
+memset(b.z+p->n*row,0,(size_t)((m-p->n)*row)*sizeof(float));
+float*z=k->fft(&p->first->passes,back,1,b.z,b.other);
+k->fft_times(m,back,z,p->kernel);
+z=k->fft(&p->first->passes,!back,scale,z,z==b.z?b.other:b.z);
+k->fft_times(p->n,back,z,p->chirp);
+return z;}
+static int64_t oxi_fft_most(const oxi_fft_plan*p){return p->way==OXI_FFT_CHIRP?p->first->n:p->n;}
+static void oxi_fft_side(const oxi_fft_plan*p,bool back,float scale,const float*from,float*to,
+ int64_t count,float*work){
+int64_t row=2*p->n,lines=oxi_cpu_kernels()->fft_lines;
+oxi_fft_bench b=oxi_fft_bench_at(work,oxi_fft_most(p));
+oxi_fft_cross(false,count,row,from,row,b.z,lines);
+oxi_fft_cross(false,row,count,oxi_fft_lanes(p,back,scale,b),lines,to,row);}
+static void oxi_fft_negate(float*z,int64_t first,int64_t end){
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+for(int64_t c=first;c<end;c++)
+for(int64_t l=0;l<lines;l++)z[(2*c+1)*lines+l]= -z[(2*c+1)*lines+l];}
+typedef struct oxi_fft_steps{
+const oxi_fft_plan*plan;
+const float*from;
+float*to;
+bool back;
+float scale,*between,*work;
+int64_t rows,columns;
+int64_t most,room;}oxi_fft_steps;
+static oxi_fft_bench oxi_fft_bench_of(const oxi_fft_steps*s,int lane){
+return oxi_fft_bench_at(s->work+lane*s->room,s->most);}
+static void oxi_fft_turned(const oxi_fft_steps*s,bool back,const float*z,int64_t t2,int64_t count,
+ float*roots){
+for(int64_t k1=0;k1<s->rows;k1++){
+double root[2];
+oxi_fft_root_of(s->plan,k1*t2,root);
+roots[2*k1]=(float)root[0];
+roots[2*k1+1]=(float)root[1];}
+oxi_cpu_kernels()->fft_turn(s->rows,back,z,roots,s->plan->turns,s->between+t2,s->columns,count);}
+static void oxi_fft_fetch(const oxi_fft_steps*s,int64_t k1,int64_t count,float*z){
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+for(int part=0;part<2;part++)
+oxi_fft_cross(false,count,s->columns,s->between+(2*k1+part)*s->columns,2*s->columns,z+part*lines,2*lines);}
+static void oxi_fft_columns(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t t2=index*lines,count=oxi_fft_least(n2-t2);
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+oxi_fft_cross(true,n1,count,s->from+2*t2,2*n2,b.other,2*n1);
+oxi_fft_cross(false,count,2*n1,b.other,2*n1,b.z,lines);
+oxi_fft_turned(s,s->back,oxi_fft_lanes(s->plan->first,s->back,1,b),t2,count,b.roots);}
+static void oxi_fft_rows(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t k1=index*lines,count=oxi_fft_least(n1-k1);
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+oxi_fft_fetch(s,k1,count,b.z);
+const float*z=oxi_fft_lanes(s->plan->other,s->back,s->scale,b);
+float*rows=z==b.z?b.other:b.z;
+oxi_fft_cross(false,2*n2,count,z,lines,rows,2*n2);
+oxi_fft_cross(true,count,n2,rows,2*n2,s->to+2*k1,2*n1);}
+static void oxi_fft_real_columns(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t row=2*lines,t2=index*row,left=n2-t2<row?n2-t2:row;
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+if(left<row)memset(b.z,0,(size_t)(n1*row)*sizeof(float));
+for(int64_t t=0;t<n1;t++)
+memcpy(b.z+t*row,s->from+t*n2+t2,(size_t)left*sizeof(float));
+const float*z=oxi_fft_lanes(s->plan->first,false,1,b);
+float*pair=z==b.z?b.other:b.z;
+oxi_cpu_kernels()->fft_split(n1,1,z,pair,pair+s->rows*row);
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_turned(s,false,pair+i*s->rows*row,t2+i*lines,oxi_fft_least(left-i*lines),b.roots);}
+static void oxi_fft_real_rows(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t k1=index*lines,count=oxi_fft_least(s->rows-k1),direct=(n2+1)/2;
+int64_t begin=k1?k1:1,end=(n1+1)/2<k1+count?(n1+1)/2:k1+count;
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+oxi_fft_fetch(s,k1,count,b.z);
+float*z=oxi_fft_lanes(s->plan->other,false,s->scale,b),*rows=z==b.z?b.other:b.z;
+oxi_fft_negate(z,s->back?0:direct,s->back?direct:n2);
+oxi_fft_cross(false,2*n2,count,z,lines,rows,2*n2);
+oxi_fft_cross(true,count,direct,rows,2*n2,s->to+2*k1,2*n1);
+if(end>begin)
+oxi_fft_cross(true,end-begin,n2-direct,rows+2*n2*(end-1-k1)+2*direct,-2*n2,
+ s->to+2*(n1*(n2-direct)-(end-1)),-2*n1);
+if(k1>0||n2%2!=0)return;
+s->to[s->plan->n]=rows[n2];
+s->to[s->plan->n+1]=s->back? -rows[n2+1]:rows[n2+1];}
+static void oxi_fft_half_columns(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t t2=index*lines,count=oxi_fft_least(s->columns-t2),direct=(n1+1)/2;
+int64_t last=t2+count-1;
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+float*columns=b.other;
+oxi_fft_cross(true,direct,count,s->from+2*t2,2*n2,columns,2*n1);
+if(n1>direct)
+oxi_fft_cross(true,n1-direct,count,s->from+2*((n1-direct)*n2-last),-2*n2,
+ columns+2*(n1*(count-1)+direct),-2*n1);
+oxi_fft_cross(false,count,2*n1,columns,2*n1,b.z,lines);
+oxi_fft_negate(b.z,s->back?0:direct,s->back?direct:n1);
+if(t2==0)b.z[lines]=0;
+if(t2==0&&n1%2==0)b.z[(n1+1)*lines]=0;
+if(last==n2/2&&n1%2!=0&&n2%2==0)b.z[n1*lines+count-1]=0;
+oxi_fft_turned(s,false,oxi_fft_lanes(s->plan->first,false,1,b),t2,count,b.roots);}
+static void oxi_fft_half_rows(void*arg,int64_t index,int lane){
+const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
+int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
+int64_t row=2*lines,t1=index*row,left=n1-t1<row?n1-t1:row;
+oxi_fft_bench b=oxi_fft_bench_of(s,lane);
+if(left<row)memset(b.other,0,(size_t)(2*s->columns*row)*sizeof(float));
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_fetch(s,t1+i*lines,oxi_fft_least(left-i*lines),b.other+i*s->columns*row);
+oxi_cpu_kernels()->fft_join(n2,1,b.other,b.other+s->columns*row,b.z);
+const float*z=oxi_fft_lanes(s->plan->other,false,s->scale,b);
+for(int64_t t=0;t<n2;t++)
+memcpy(s->to+t*n1+t1,z+t*row,(size_t)left*sizeof(float));}
+enum{OXI_FFT_LONG=1<<14};
+typedef enum oxi_fft_line_kind{OXI_FFT_COMPLEX,OXI_FFT_REAL,OXI_FFT_HALF}oxi_fft_line_kind;
+static void oxi_fft_by_steps(const oxi_fft_plan*p,oxi_fft_line_kind kind,bool back,float scale,
+ const float*from,float*to,float*work){
+static const oxi_lane_task tasks[3][2]={{oxi_fft_columns,oxi_fft_rows},
+ {oxi_fft_real_columns,oxi_fft_real_rows},{oxi_fft_half_columns,oxi_fft_half_rows}};
+int64_t n1=p->first->n,n2=p->other->n,groups[2];
+oxi_fft_steps s;
+s.plan=p;
+s.from=from;
+s.to=to;
+s.back=back;
+s.scale=scale;
+s.rows=kind==OXI_FFT_REAL?n1/2+1:n1;
+s.columns=kind==OXI_FFT_HALF?n2/2+1:n2;
+groups[0]=oxi_fft_groups(kind==OXI_FFT_REAL?(n2+1)/2:s.columns);
+groups[1]=oxi_fft_groups(kind==OXI_FFT_HALF?(n1+1)/2:s.rows);
+s.between=work;
+s.work=work+2*p->n;
+s.most=n2;
+s.room=oxi_fft_bench_room(s.most);
+for(int i=0;i<2;i++)
+if(p->n<OXI_FFT_LONG)
+for(int64_t g=0;g<groups[i];g++)tasks[kind][i](&s,g,0);
+else
+oxi_parallel_for(groups[i],tasks[kind][i],&s);}
+static int64_t oxi_fft_room(const oxi_fft_plan*p){
+if(p->way==OXI_FFT_LINES||p->several)return oxi_fft_bench_room(oxi_fft_most(p));
+if(p->way==OXI_FFT_CHIRP)return 2*p->first->n+oxi_fft_room(p->first);
+int lanes=p->n<OXI_FFT_LONG?1:oxi_lanes(oxi_fft_groups(p->other->n));
+return 2*(p->n+p->other->n)+lanes*oxi_fft_bench_room(p->other->n);}
+static void oxi_fft_multiply(int64_t n,bool back,float*z,const float*w){
+float sign=back? -1.0f:1.0f;
+for(int64_t t=0;t<2*n;t+=2){
+float re=z[t],im=sign*z[t+1];
+z[t]=re*w[t]-im*w[t+1];
+z[t+1]=re*w[t+1]+im*w[t];}}
+static void oxi_fft_line(const oxi_fft_plan*p,bool back,float scale,const float*from,float*to,float*work){
+if(p->way==OXI_FFT_LINES||p->several){
+oxi_fft_side(p,back,scale,from,to,1,work);
+return;}
+if(p->way==OXI_FFT_STEPS){
+oxi_fft_by_steps(p,OXI_FFT_COMPLEX,back,scale,from,to,work);
+return;}
+int64_t m=p->first->n;
+float*z=work;
+memcpy(z,from,(size_t)p->n*2*sizeof(float));
+memset(z+2*p->n,0,(size_t)(m-p->n)*2*sizeof(float));
+oxi_fft_multiply(p->n,back,z,p->chirp);
+oxi_fft_line(p->first,false,1,z,z,work+2*m);
+oxi_fft_multiply(m,false,z,p->kernel);
+oxi_fft_line(p->first,true,scale,z,z,work+2*m);
+oxi_fft_multiply(p->n,false,z,p->chirp);
+for(int64_t t=1;back&&t<2*p->n;t+=2)z[t]= -z[t];
+memcpy(to,z,(size_t)p->n*2*sizeof(float));}
 typedef struct oxi_fft_job{
 const oxi_fft_plan*plan;
-const ox_tensor*x,*out;
-int64_t lines,from,to;
-double*work;
+oxi_fft_line_kind kind;
+const float*x;
+float*out;
+int64_t lines,n,from,to;
+int64_t x_step,out_step;
+float*work,scale;
 int64_t room;
-double scale;
 bool inverse;}oxi_fft_job;
-static void oxi_fft_task_complex(void*arg,int64_t index,int lane){
+static void oxi_fft_task_side(void*arg,int64_t index,int lane){
 const oxi_fft_job*j=(const oxi_fft_job*)arg;
-const float*x=(const float*)(const void*)oxi_ptr(j->x)+2*index*j->from;
-float*to=(float*)(void*)oxi_ptr(j->out)+2*index*j->to;
-double*z=j->work+lane*j->room;
-int swap=j->inverse;
-for(int64_t i=0;i<j->from;i++){
-z[2*i+swap]=(double)x[2*i];
-z[2*i+1-swap]=(double)x[2*i+1];}
-const double*f=oxi_fft_line(j->plan,z,z+2*j->from);
-for(int64_t i=0;i<j->to;i++){
-to[2*i]=(float)(f[2*i+swap]*j->scale);
-to[2*i+1]=(float)(f[2*i+1-swap]*j->scale);}}
-static void oxi_fft_task_real(void*arg,int64_t index,int lane){
+int64_t first=index*oxi_cpu_kernels()->fft_lines;
+oxi_fft_side(j->plan,j->inverse,j->scale,j->x+first*j->x_step,j->out+first*j->out_step,
+ oxi_fft_least(j->lines-first),j->work+lane*j->room);}
+static void oxi_fft_task_pairs(void*arg,int64_t index,int lane){
 const oxi_fft_job*j=(const oxi_fft_job*)arg;
-bool both=2*index+1<j->lines;
-const double*x=(const double*)(const void*)oxi_ptr(j->x)+2*index*j->from,*y=x+(both?j->from:0);
-float*to=(float*)(void*)oxi_ptr(j->out)+4*index*j->to,*more=to+2*j->to;
-double*z=j->work+lane*j->room,sign=j->inverse? -1:1;
-for(int64_t i=0;i<j->from;i++){
-z[2*i]=x[i];
-z[2*i+1]=y[i];}
-const double*f=oxi_fft_line(j->plan,z,z+2*j->from);
-for(int64_t i=0;i<j->to;i++){
-const double*a=f+2*i,*b=f+2*(i?j->from-i:0);
-to[2*i]=(float)(0.5*(a[0]+b[0])*j->scale);
-to[2*i+1]=(float)(sign*0.5*(a[1]-b[1])*j->scale);
-if(!both)continue;
-more[2*i]=(float)(0.5*(a[1]+b[1])*j->scale);
-more[2*i+1]=(float)(sign*0.5*(b[0]-a[0])*j->scale);}}
-static void oxi_fft_task_half(void*arg,int64_t index,int lane){
+oxi_fft_bench b=oxi_fft_bench_at(j->work+lane*j->room,oxi_fft_most(j->plan));
+int64_t lines=oxi_cpu_kernels()->fft_lines,row=2*lines,first=index*row,left=j->lines-first;
+if(left<row)memset(b.z,0,(size_t)(j->n*row)*sizeof(float));
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_cross(false,oxi_fft_least(left-i*lines),j->n,j->x+(first+i*lines)*j->x_step,
+ j->x_step,b.z+i*lines,row);
+const float*z=oxi_fft_lanes(j->plan,false,j->scale,b);
+float*pair=z==b.z?b.other:b.z;
+oxi_cpu_kernels()->fft_split(j->n,j->inverse? -1.0f:1.0f,z,pair,pair+j->to*row);
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_cross(false,2*j->to,oxi_fft_least(left-i*lines),pair+i*j->to*row,lines,
+ j->out+(first+i*lines)*j->out_step,j->out_step);}
+static void oxi_fft_task_halves(void*arg,int64_t index,int lane){
 const oxi_fft_job*j=(const oxi_fft_job*)arg;
-bool both=2*index+1<j->lines;
-const float*x=(const float*)(const void*)oxi_ptr(j->x)+4*index*j->from,*y=x+(both?2*j->from:0);
-float*to=(float*)(void*)oxi_ptr(j->out)+2*index*j->to;
-int64_t n=j->to;
-double*z=j->work+lane*j->room,sign=j->inverse? -1:1;
-for(int64_t i=0;2*i<=n;i++){
-bool end=i==0||2*i==n;
-double ar=(double)x[2*i],ai=end?0:sign*(double)x[2*i+1];
-double br=(double)y[2*i],bi=end?0:sign*(double)y[2*i+1];
-z[2*i]=ar-bi;
-z[2*i+1]=ai+br;
-if(end)continue;
-z[2*(n-i)]=ar+bi;
-z[2*(n-i)+1]=br-ai;}
-const double*f=oxi_fft_line(j->plan,z,z+2*n);
-for(int64_t i=0;i<n;i++){
-to[i]=(float)(f[2*i]*j->scale);
-if(both)to[n+i]=(float)(f[2*i+1]*j->scale);}}
-static ox_status oxi_fft_run(oxi_fft_job*j,int64_t n,oxi_lane_task task,int64_t tasks){
+oxi_fft_bench b=oxi_fft_bench_at(j->work+lane*j->room,oxi_fft_most(j->plan));
+int64_t lines=oxi_cpu_kernels()->fft_lines,row=2*lines,first=index*row,left=j->lines-first;
+if(left<row)memset(b.other,0,(size_t)(2*j->from*row)*sizeof(float));
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_cross(false,oxi_fft_least(left-i*lines),2*j->from,
+ j->x+(first+i*lines)*j->x_step,j->x_step,b.other+i*j->from*row,lines);
+oxi_cpu_kernels()->fft_join(j->n,j->inverse? -1.0f:1.0f,b.other,b.other+j->from*row,b.z);
+const float*z=oxi_fft_lanes(j->plan,false,j->scale,b);
+for(int64_t i=0;i<2&&i*lines<left;i++)
+oxi_fft_cross(false,j->n,oxi_fft_least(left-i*lines),z+i*lines,row,
+ j->out+(first+i*lines)*j->out_step,j->out_step);}
+static void oxi_fft_task_line(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;
+const float*from=j->x+index*j->x_step;
+float*to=j->out+index*j->out_step,*work=j->work+lane*j->room;
+if(j->plan->way==OXI_FFT_STEPS)
+oxi_fft_by_steps(j->plan,j->kind,j->inverse,j->scale,from,to,work);
+else
+oxi_fft_line(j->plan,j->inverse,j->scale,from,to,work);}
+static void oxi_fft_task_wide(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;
+const float*from=j->x+index*j->x_step;
+float*to=j->out+index*j->out_step,*z=j->work+lane*j->room,sign=j->inverse? -1.0f:1.0f;
+bool half=j->kind==OXI_FFT_HALF;
+for(int64_t t=0;t<j->from;t++){
+bool end=t==0||2*t==j->n;
+z[2*t]=from[half?2*t:t];
+z[2*t+1]=half&& !end?sign*from[2*t+1]:0;
+if(!half||end)continue;
+z[2*(j->n-t)]=z[2*t];
+z[2*(j->n-t)+1]= -z[2*t+1];}
+oxi_fft_line(j->plan,false,j->scale,z,z,z+2*j->n);
+for(int64_t k=0;k<j->to;k++){
+to[half?k:2*k]=z[2*k];
+if(!half)to[2*k+1]=sign*z[2*k+1];}}
+static ox_status oxi_fft_run(oxi_fft_job*j){
+enum{most_side=1024};
+static const oxi_lane_task side_tasks[3]={oxi_fft_task_side,oxi_fft_task_pairs,oxi_fft_task_halves};
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+bool pairs=j->kind!=OXI_FFT_COMPLEX,several=j->lines>=(pairs?lines:lines/2);
 size_t bytes=0;
-oxi_fft_plan*plan=oxi_fft_plan_open(n);
+several=j->n<=most_side&&(several||oxi_fft_way_of(j->n,false)==OXI_FFT_LINES);
+oxi_fft_plan*plan=oxi_fft_plan_take(j->n,several);
+if(!plan)return ox_error()?ox_error():OX_ERR_NOMEM;
+bool side=several||plan->way==OXI_FFT_LINES,wide=pairs&&plan->way==OXI_FFT_CHIRP&& !side;
+int64_t each= !side?1:pairs?2*lines:lines,tasks=(j->lines+each-1)/each;
 j->plan=plan;
-j->room=plan?2*n+oxi_fft_room(plan):0;
-bool fits=plan&&oxi_mul_size((size_t)j->room,(size_t)oxi_lanes(tasks)*sizeof(double),&bytes);
-j->work=fits?(double*)oxi_alloc(bytes):NULL;
-if(j->work)oxi_parallel_for(tasks,task,j);
-ox_status status=j->work?OX_OK:OX_ERR_NOMEM;
-if(j->work)oxi_free(j->work,bytes);
-oxi_fft_plan_close(plan);
-return status;}
+j->room=oxi_fft_room(plan)+(wide?2*j->n:0);
+bool fits=oxi_mul_size((size_t)j->room,(size_t)oxi_lanes(tasks)*sizeof(float),&bytes);
+j->work=fits?(float*)oxi_alloc(bytes):NULL;
+if(j->work){
+memset(j->work,0,bytes);
+oxi_parallel_for(tasks,side?side_tasks[j->kind]:wide?oxi_fft_task_wide:oxi_fft_task_line,j);
+oxi_free(j->work,bytes);}
+oxi_fft_plan_give(plan);
+return fits&&j->work?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_cpu_fft(const oxi_call*call){
 const oxi_attr_fourier*told= &call->attr.fourier;
 oxi_fft_job j;
-ox_tensor*out=call->out[0];
-bool real=call->op==OXI_OP_fft_r2c,half=call->op==OXI_OP_fft_c2r;
+ox_tensor*out=call->out[0],*in=call->in[0],*x,*made=out;
 if(ox_numel(out)==0)return OX_OK;
 memset(&j,0,sizeof j);
-ox_scope scope=ox_scope_begin();
-ox_tensor*x=ox_contiguous(ox_movedim(real?ox_cast(call->in[0],OX_F64):call->in[0],told->dim,-1)),
- *made=NULL;
-if(x){
-ox_shape shape=ox_shape_of(x);
-j.from=shape.dim[x->ndim-1];
-j.to=shape.dim[x->ndim-1]=out->shape[told->dim];
-made=oxi_tensor_new(ox_cpu(),half?OX_F32:OX_C64,x->ndim,shape.dim);}
-j.x=x;
-j.out=made;
-j.scale=told->scale;
+j.from=in->shape[told->dim];
+j.to=out->shape[told->dim];
+bool real=call->op==OXI_OP_fft_r2c,half=call->op==OXI_OP_fft_c2r;
+j.kind=real?OXI_FFT_REAL:half?OXI_FFT_HALF:OXI_FFT_COMPLEX;
+j.n=half?j.to:j.from;
+j.x_step=real?j.from:2*j.from;
+j.out_step=half?j.to:2*j.to;
+j.lines=ox_numel(out)/j.to;
+j.scale=(float)told->scale;
 j.inverse=told->inverse;
-ox_status status=made?OX_OK:ox_error()?ox_error():OX_ERR_NOMEM;
-if(made){
-j.lines=ox_numel(made)/j.to;
-bool pairs=real||half;
-status=oxi_fft_run(&j,half?j.to:j.from,real?oxi_fft_task_real:half?oxi_fft_task_half:oxi_fft_task_complex,
- pairs?(j.lines+1)/2:j.lines);}
-if(status==OX_OK)status=oxi_copy_quiet(out,ox_movedim(made,-1,told->dim));
+ox_scope scope=ox_scope_begin();
+x=ox_contiguous(ox_movedim(real?ox_cast(in,OX_F32):in,told->dim,-1));
+if(x&&(told->dim!=out->ndim-1|| !ox_is_contiguous(out))){
+ox_shape shape=ox_shape_of(x);
+shape.dim[x->ndim-1]=j.to;
+made=oxi_tensor_new(ox_cpu(),out->dtype,x->ndim,shape.dim);}
+ox_status status=x&&made?OX_OK:ox_error()?ox_error():OX_ERR_NOMEM;
+if(status==OX_OK){
+j.x=(const float*)(const void*)oxi_ptr(x);
+j.out=(float*)(void*)oxi_ptr(made);
+status=oxi_fft_run(&j);}
+if(status==OX_OK&&made!=out)status=oxi_copy_quiet(out,ox_movedim(made,-1,told->dim));
 ox_scope_end(&scope);
 return status;}
 #endif
@@ -24222,15 +24174,16 @@ return status;}
 static ox_status oxi_experts_tasks(oxi_experts*job){
 int64_t tasks=0,lanes=oxi_lanes(INT32_MAX);
 ox_status status=OX_OK;
+const bool whole=job->used>=4*lanes&&(job->p->shape[0]>1||job->p->a_stride[1]!=0);
 if(job->used<job->slots)oxi_parallel_for(job->slots,oxi_expert_row,job);
 for(oxi_expert*e=job->expert;e<job->expert+job->used&&status==OX_OK;e++){
 const oxi_gemm*g= &e->g;
 bool few=g->way==OXI_WAY_FEW_ROWS||g->way==OXI_WAY_THIN_A;
 bool large= !few&&(double)g->m*(double)g->n*(double)g->k>OXI_EXPERT_LARGE;
-int64_t parts=few&&lanes>1?oxi_parts(8*lanes,job->used):1;
+int64_t parts=few&&lanes>1&& !whole?oxi_parts(8*lanes,job->used):1;
 e->columns=oxi_round_up(oxi_parts(g->n,parts),OXI_EXPERT_LEAST);
 if(large||job->used==1)continue;
-if(g->way==OXI_WAY_FEW_ROWS&&g->k>0){
+if(g->way==OXI_WAY_FEW_ROWS&&g->k>0&& !whole){
 status=oxi_block_rows_begin(&e->few,g,g->exact||g->a_dtype==OX_F64,job->used);
 e->columns=e->few.task_rows;}
 e->tasks=oxi_parts(g->n,e->columns);
@@ -25428,7 +25381,7 @@ static ox_device oxi_cpu_device={
 "cpu",true,oxi_cpu_alloc,oxi_cpu_free,oxi_cpu_read,oxi_cpu_write,oxi_cpu_move,oxi_cpu_supports,
  oxi_cpu_run,oxi_cpu_run_part,oxi_cpu_sync,NULL,oxi_cpu_expand,NULL,NULL,0,NULL,
  false,NULL,NULL,oxi_cpu_pin,oxi_cpu_unpin,oxi_cpu_pin_event,oxi_cpu_copy_async,oxi_cpu_event_done,
- oxi_cpu_event_wait,oxi_cpu_peer,oxi_cpu_statistics,oxi_cpu_set_budget,{0},};
+ oxi_cpu_event_wait,oxi_cpu_peer,oxi_cpu_statistics,oxi_cpu_set_budget,{0},true,};
 OX_API ox_device*ox_cpu(void){
 return&oxi_cpu_device;}
 OXI_LIGHT_END
@@ -28698,6 +28651,9 @@ static oxi_lock*const oxi_fork_locks[]={
 #ifndef OX_NO_STDIO
 &oxi_format_lock,
 #endif
+#ifndef OX_NO_FFT
+&oxi_fft_lock,
+#endif
 &oxi_listener_lock,&oxi_panels_lock,&oxi_header_lock,&oxi_profile_lock,
  &oxi_host_lock,&oxi_memory_lock,&oxi_log_lock,};
 enum{OXI_FORK_LOCKS=(int)(sizeof oxi_fork_locks/sizeof*oxi_fork_locks),OXI_FORK_HOOKS=8};
@@ -28744,7 +28700,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x57695b62
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x5aea9e0c
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -30576,6 +30532,173 @@ k->dot_f64=OXI_ISA(dot_f64);
 k->axpy_f64=OXI_ISA(axpy_f64);
 k->rotate_f64=OXI_ISA(rotate_f64);}
 #endif
+#ifndef OX_NO_FFT
+/* >>fft/kernels.inc */
+enum{OXI_ISA(FFT_LINES)=VF<4?4:VF};
+#define OXI_FFT_ROW (2*OXI_ISA(FFT_LINES))
+typedef struct OXI_ISA(fft_pass){
+const oxi_fft_factors*f;
+int64_t m,s;
+const float*x;
+float*y,scale;
+int re,im;}OXI_ISA(fft_pass);
+OXI_INLINE void OXI_ISA(fft_put)(const OXI_ISA(fft_pass)*p,vf re,vf im,const float*root,float*to){
+if(root){
+vf wr=vf_set1(root[0]),wi=vf_set1(root[1]);
+vf_store(to+p->re,vf_fnma(im,wi,vf_mul(re,wr)));
+vf_store(to+p->im,vf_fma(re,wi,vf_mul(im,wr)));}else{
+vf_store(to+p->re,p->m==1?vf_mul(re,vf_set1(p->scale)):re);
+vf_store(to+p->im,p->m==1?vf_mul(im,vf_set1(p->scale)):im);}}
+OXI_INLINE void OXI_ISA(fft_2)(const OXI_ISA(fft_pass)*p,const float*x,float*to,const float*w){
+int64_t apart=p->s*p->m*OXI_FFT_ROW,next=p->s*OXI_FFT_ROW;
+const float*b=x+apart;
+vf ar=vf_load(x+p->re),ai=vf_load(x+p->im),br=vf_load(b+p->re),bi=vf_load(b+p->im);
+OXI_ISA(fft_put)(p,vf_add(ar,br),vf_add(ai,bi),NULL,to);
+OXI_ISA(fft_put)(p,vf_sub(ar,br),vf_sub(ai,bi),w,to+next);}
+OXI_INLINE void OXI_ISA(fft_4)(const OXI_ISA(fft_pass)*p,const float*x,float*to,const float*w){
+int64_t apart=p->s*p->m*OXI_FFT_ROW,next=p->s*OXI_FFT_ROW;
+const float*b=x+apart,*c=b+apart,*d=c+apart;
+vf ar=vf_load(x+p->re),ai=vf_load(x+p->im),br=vf_load(b+p->re),bi=vf_load(b+p->im);
+vf cr=vf_load(c+p->re),ci=vf_load(c+p->im),dr=vf_load(d+p->re),di=vf_load(d+p->im);
+vf er=vf_add(ar,cr),ei=vf_add(ai,ci),fr=vf_sub(ar,cr),fi=vf_sub(ai,ci);
+vf gr=vf_add(br,dr),gi=vf_add(bi,di),hr=vf_sub(bi,di),hi=vf_sub(dr,br);
+OXI_ISA(fft_put)(p,vf_add(er,gr),vf_add(ei,gi),NULL,to);
+OXI_ISA(fft_put)(p,vf_add(fr,hr),vf_add(fi,hi),w,to+next);
+OXI_ISA(fft_put)(p,vf_sub(er,gr),vf_sub(ei,gi),w?w+2:NULL,to+2*next);
+OXI_ISA(fft_put)(p,vf_sub(fr,hr),vf_sub(fi,hi),w?w+4:NULL,to+3*next);}
+OXI_INLINE void OXI_ISA(fft_odd)(const OXI_ISA(fft_pass)*p,int r,const float*x,float*to,const float*w){
+enum{most=OXI_FFT_PRIME/2};
+int64_t apart=p->s*p->m*OXI_FFT_ROW,next=p->s*OXI_FFT_ROW,of_roots=p->f->n/r;
+vf sum_re[most],sum_im[most],less_re[most],less_im[most];
+vf re=vf_load(x+p->re),im=vf_load(x+p->im),all_re=re,all_im=im;
+for(int i=1;2*i<r;i++){
+const float*b=x+i*apart,*c=x+(r-i)*apart;
+vf br=vf_load(b+p->re),bi=vf_load(b+p->im),cr=vf_load(c+p->re),ci=vf_load(c+p->im);
+sum_re[i-1]=vf_add(br,cr);
+sum_im[i-1]=vf_add(bi,ci);
+less_re[i-1]=vf_sub(br,cr);
+less_im[i-1]=vf_sub(bi,ci);
+all_re=vf_add(all_re,sum_re[i-1]);
+all_im=vf_add(all_im,sum_im[i-1]);}
+OXI_ISA(fft_put)(p,all_re,all_im,NULL,to);
+for(int k=1;2*k<r;k++){
+vf cr=re,ci=im,sr=vf_zero(),si=vf_zero();
+for(int i=1,at=k;2*i<r;i++,at=at+k<r?at+k:at+k-r){
+const float*root=p->f->root+2*of_roots*at;
+vf wr=vf_set1(root[0]),wi=vf_set1(root[1]);
+cr=vf_fma(sum_re[i-1],wr,cr);
+ci=vf_fma(sum_im[i-1],wr,ci);
+sr=vf_fnma(less_im[i-1],wi,sr);
+si=vf_fma(less_re[i-1],wi,si);}
+OXI_ISA(fft_put)(p,vf_add(cr,sr),vf_add(ci,si),w?w+2*(k-1):NULL,to+k*next);
+OXI_ISA(fft_put)(p,vf_sub(cr,sr),vf_sub(ci,si),w?w+2*(r-k-1):NULL,to+(r-k)*next);}}
+#define OXI_FFT_BUTTERFLIES(r,of)\
+for(int64_t j=0;j<p->m;j++){\
+float w[2*OXI_FFT_PRIME];\
+for(int k=1;j>0&&k<(r);k++)\
+memcpy(w+2*(k-1),p->f->root+2*j*k*p->s,2*sizeof(float));\
+const float*x=p->x+j*p->s*OXI_FFT_ROW;\
+float*y=p->y+j*(r)*p->s*OXI_FFT_ROW;\
+for(int64_t q=0;q<p->s;q++,x+=OXI_FFT_ROW,y+=OXI_FFT_ROW)\
+for(int v=0;v<OXI_ISA(FFT_LINES);v+=VF)of;}
+OXI_SHARED void OXI_ISA(fft_pass_2)(const OXI_ISA(fft_pass)*p){
+OXI_FFT_BUTTERFLIES(2,OXI_ISA(fft_2)(p,x+v,y+v,j?w:NULL))}
+OXI_SHARED void OXI_ISA(fft_pass_4)(const OXI_ISA(fft_pass)*p){
+OXI_FFT_BUTTERFLIES(4,OXI_ISA(fft_4)(p,x+v,y+v,j?w:NULL))}
+OXI_SHARED void OXI_ISA(fft_pass_3)(const OXI_ISA(fft_pass)*p){
+OXI_FFT_BUTTERFLIES(3,OXI_ISA(fft_odd)(p,3,x+v,y+v,j?w:NULL))}
+OXI_SHARED void OXI_ISA(fft_pass_5)(const OXI_ISA(fft_pass)*p){
+OXI_FFT_BUTTERFLIES(5,OXI_ISA(fft_odd)(p,5,x+v,y+v,j?w:NULL))}
+OXI_SHARED void OXI_ISA(fft_pass_odd)(const OXI_ISA(fft_pass)*p,int r){
+OXI_FFT_BUTTERFLIES(r,OXI_ISA(fft_odd)(p,r,x+v,y+v,j?w:NULL))}
+#undef OXI_FFT_BUTTERFLIES
+OXI_KERNEL float*OXI_ISA(fft)(const oxi_fft_factors*f,bool back,float scale,float*z,float*work){
+OXI_ISA(fft_pass)p;
+int64_t n=f->n;
+p.f=f;
+p.s=1;
+p.scale=scale;
+p.re=back?OXI_ISA(FFT_LINES):0;
+p.im=back?0:OXI_ISA(FFT_LINES);
+for(int i=0;n==1&&i<OXI_FFT_ROW;i++)z[i]*=scale;
+for(int i=0;i<f->count;i++){
+int r=f->factor[i];
+p.m=n/=r;
+p.x=z;
+p.y=work;
+if(r==4)
+OXI_ISA(fft_pass_4)(&p);
+else if(r==2)
+OXI_ISA(fft_pass_2)(&p);
+else if(r==3)
+OXI_ISA(fft_pass_3)(&p);
+else if(r==5)
+OXI_ISA(fft_pass_5)(&p);
+else
+OXI_ISA(fft_pass_odd)(&p,r);
+p.s*=r;
+work=z;
+z=p.y;}
+return z;}
+OXI_KERNEL void OXI_ISA(fft_times)(int64_t n,bool back,float*z,const float*factor){
+int re=back?OXI_ISA(FFT_LINES):0,im=back?0:OXI_ISA(FFT_LINES);
+for(int64_t k=0;k<n;k++,z+=OXI_FFT_ROW,factor+=2)
+for(int v=0;v<OXI_ISA(FFT_LINES);v+=VF){
+vf wr=vf_set1(factor[0]),wi=vf_set1(factor[1]);
+vf zr=vf_load(z+re +v),zi=vf_load(z+im+v);
+vf_store(z+re +v,vf_fnma(zi,wi,vf_mul(zr,wr)));
+vf_store(z+im+v,vf_fma(zr,wi,vf_mul(zi,wr)));}}
+OXI_KERNEL void OXI_ISA(fft_turn)(int64_t n,bool back,const float*z,const float*root,
+ const float*turn,float*to,int64_t step,int64_t count){
+int re=back?OXI_ISA(FFT_LINES):0,im=back?0:OXI_ISA(FFT_LINES);
+int64_t to_re=back?step:0,to_im=back?0:step;
+for(int64_t k=0;k<n;k++,z+=OXI_FFT_ROW,turn+=OXI_FFT_ROW,root+=2,to+=2*step)
+for(int64_t v=0;v<count;v+=VF){
+vf ur=vf_set1(root[0]),ui=vf_set1(root[1]);
+vf tr=vf_load(turn+v),ti=vf_load(turn+OXI_ISA(FFT_LINES)+v);
+vf wr=vf_fnma(ui,ti,vf_mul(ur,tr)),wi=vf_fma(ur,ti,vf_mul(ui,tr));
+vf zr=vf_load(z+re +v),zi=vf_load(z+im+v);
+vf yr=vf_fnma(zi,wi,vf_mul(zr,wr)),yi=vf_fma(zr,wi,vf_mul(zi,wr));
+if(count-v>=VF){
+vf_store(to+to_re +v,yr);
+vf_store(to+to_im+v,yi);}else{
+vf_store_n(to+to_re +v,yr,count-v);
+vf_store_n(to+to_im+v,yi,count-v);}}}
+OXI_KERNEL void OXI_ISA(fft_split)(int64_t n,float sign,const float*z,float*a,float*b){
+vf half=vf_set1(0.5f),turned=vf_set1(0.5f*sign);
+for(int64_t k=0;2*k<=n;k++)
+for(int v=0;v<OXI_ISA(FFT_LINES);v+=VF){
+const float*up=z+k*OXI_FFT_ROW+v,*down=z+(k?n-k:0)*OXI_FFT_ROW+v;
+float*to=a+k*OXI_FFT_ROW+v,*more=b+k*OXI_FFT_ROW+v;
+vf ur=vf_load(up),ui=vf_load(up +OXI_ISA(FFT_LINES));
+vf dr=vf_load(down),di=vf_load(down+OXI_ISA(FFT_LINES));
+vf_store(to,vf_mul(half,vf_add(ur,dr)));
+vf_store(to+OXI_ISA(FFT_LINES),vf_mul(turned,vf_sub(ui,di)));
+vf_store(more,vf_mul(half,vf_add(ui,di)));
+vf_store(more +OXI_ISA(FFT_LINES),vf_mul(turned,vf_sub(dr,ur)));}}
+OXI_KERNEL void OXI_ISA(fft_join)(int64_t n,float sign,const float*a,const float*b,float*z){
+for(int64_t k=0;2*k<=n;k++)
+for(int v=0;v<OXI_ISA(FFT_LINES);v+=VF){
+bool end=k==0||2*k==n;
+const float*one=a+k*OXI_FFT_ROW+v,*other=b+k*OXI_FFT_ROW+v;
+float*up=z+k*OXI_FFT_ROW+v,*down=z+(k?n-k:0)*OXI_FFT_ROW+v;
+vf turned=vf_set1(sign),ar=vf_load(one),br=vf_load(other),ai=vf_zero(),bi=vf_zero();
+if(!end){
+ai=vf_mul(turned,vf_load(one +OXI_ISA(FFT_LINES)));
+bi=vf_mul(turned,vf_load(other+OXI_ISA(FFT_LINES)));
+vf_store(down,vf_add(ar,bi));
+vf_store(down+OXI_ISA(FFT_LINES),vf_sub(br,ai));}
+vf_store(up,vf_sub(ar,bi));
+vf_store(up +OXI_ISA(FFT_LINES),vf_add(ai,br));}}
+static void OXI_ISA(fill_fourier)(oxi_kernels*k){
+k->fft_lines=OXI_ISA(FFT_LINES);
+k->fft=OXI_ISA(fft);
+k->fft_times=OXI_ISA(fft_times);
+k->fft_turn=OXI_ISA(fft_turn);
+k->fft_split=OXI_ISA(fft_split);
+k->fft_join=OXI_ISA(fft_join);}
+#undef OXI_FFT_ROW
+#endif
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
 /* >>cpu/kernels/move.inc */
@@ -32359,6 +32482,9 @@ OXI_ISA(fill_attention)(k);
 k->linear_attention=OXI_ISA(linear_attention);
 #ifndef OX_NO_LINALG
 OXI_ISA(fill_vector)(k);
+#endif
+#ifndef OX_NO_FFT
+OXI_ISA(fill_fourier)(k);
 #endif
 }
 #undef OXI_VNNI

@@ -14286,6 +14286,8 @@ enum{OXI_LLM_TRIES=8};
 typedef struct oxi_llm_state{
 ox_tensor*window;
 ox_tensor*memory;
+ox_tensor*home;
+ox_tensor*late[3];
 ox_tensor*grams;
 ox_tensor*fed;}oxi_llm_state;
 struct ox_llm_context{
@@ -14294,7 +14296,7 @@ int64_t capacity,length,batch;
 int32_t pending;
 ox_dtype dtype;
 ox_tensor**keys,**values;
-oxi_llm_state*states,*written;
+oxi_llm_state*states,*written,*recorded;
 ox_llm_context*encoder;
 ox_tensor**source;
 const int32_t*types;
@@ -14315,6 +14317,11 @@ return ox_mul_(ox_relu_(gate),up);}
 static ox_tensor*oxi_llm_relu2_gated(ox_tensor*gate,ox_tensor*up){
 return ox_mul_(oxi_llm_relu2(gate),up);}
 static ox_tensor*oxi_llm_clamped_gated(ox_tensor*gate,ox_tensor*up){
+static const double numbers[]={7,1.702,-7,1};
+ox_tensor*in[2]={gate,up},*out=NULL;
+const char*text="a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;";
+if(gate&&up&&ox_device_of(gate)==ox_cpu())
+return oxi_chain_run(text,in,2,numbers,4,&out)==OX_OK?out:NULL;
 gate=ox_clamp_(gate,-INFINITY,7);
 ox_tensor*opened=ox_mul_(ox_sigmoid_(ox_mul_number(gate,1.702)),gate);
 return ox_mul_(opened,ox_add_number_(ox_clamp_(up,-7,7),1));}
@@ -15998,6 +16005,14 @@ model->slopes=ox_retain(ox_to(oxi_copied(slopes,OX_SHAPE(heads,1,1),OX_F32),mode
 ox_scope_end(&scope);
 oxi_free(slopes,(size_t)heads*sizeof*slopes);
 return model->slopes?OX_OK:oxi_llm_error();}
+static void oxi_llm_choose_router(ox_llm*model){
+oxi_llm_numbers*n= &model->numbers;
+bool same=n->router==OXI_LLM_ROUTER_SOFTMAX&&n->routed_norm&&n->expert_groups<2&&
+ n->jitter==0&&model->device==ox_cpu();
+for(int64_t i=0;same&&i<model->config.layers;i++){
+const oxi_llm_part*p=model->layers[i].part,*choice= &p[OXI_LLM_ROUTER_CHOICE];
+same= !choice->weight&& !choice->bias&& !p[OXI_LLM_CHUNKS_DOWN].weight&& !p[OXI_LLM_VALUE_ROUTER].weight;}
+if(same)n->router=OXI_LLM_ROUTER_LATE;}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){
 ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){
@@ -16035,6 +16050,7 @@ if(!status)status=oxi_llm_check_last_rows(model);
 if(!status)status=oxi_llm_check_gram_table(model);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
+if(!status)oxi_llm_choose_router(model);
 return status?status:oxi_llm_make_slopes(model);}
 static ox_status oxi_llm_prepack(const ox_llm*model,const ox_file*file){
 ox_tensor*output=model->part[OXI_LLM_OUTPUT].weight;
@@ -16661,16 +16677,27 @@ return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
 /* >>llm/context/recurrent/recurrence.c */
 static bool oxi_llm_has_states(const ox_llm*model){
 return model->numbers.mixing.kind||model->numbers.blocks||model->grams.rows>0;}
+static bool oxi_llm_states_go_ahead(const ox_llm*model){
+const oxi_llm_mixing*m= &model->numbers.mixing;
+if(!oxi_llm_has_states(model))return true;
+return m->kind&&m->kind!=OXI_LLM_MIXES_RWKV7&& !model->numbers.blocks&&model->grams.rows==0;}
 static bool oxi_llm_open_states(ox_llm_context*context){
 const size_t layers=(size_t)context->model->config.layers;
 if(!oxi_llm_has_states(context->model))return true;
 context->states=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->states);
 context->written=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->written);
-return context->states&&context->written;}
+context->recorded=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->recorded);
+return context->states&&context->written&&context->recorded;}
+static void oxi_llm_drop_late(oxi_llm_state*state){
+for(int i=0;i<3;i++){
+ox_release(state->late[i]);
+state->late[i]=NULL;}}
 static void oxi_llm_drop_states(const ox_llm_context*context,oxi_llm_state*states){
 for(int64_t i=0;states&&i<context->model->config.layers;i++){
 ox_release(states[i].window);
 ox_release(states[i].memory);
+ox_release(states[i].home);
+oxi_llm_drop_late(&states[i]);
 ox_release(states[i].fed);
 ox_release(states[i].grams);
 memset(&states[i],0,sizeof states[i]);}}
@@ -16680,6 +16707,8 @@ static void oxi_llm_close_states(ox_llm_context*context){
 const size_t bytes=(size_t)context->model->config.layers*sizeof*context->states;
 oxi_llm_drop_states(context,context->states);
 oxi_llm_drop_states(context,context->written);
+oxi_llm_drop_states(context,context->recorded);
+oxi_free(context->recorded,context->recorded?bytes:0);
 oxi_free(context->states,context->states?bytes:0);
 oxi_free(context->written,context->written?bytes:0);}
 static void oxi_llm_settle_state(ox_tensor**kept,ox_tensor**written){
@@ -16687,14 +16716,40 @@ if(!*written)return;
 ox_release(*kept);
 *kept= *written;
 *written=NULL;}
+static void oxi_llm_settle_memory(oxi_llm_state*kept,oxi_llm_state*written){
+if(written->memory||written->late[0])oxi_llm_drop_late(kept);
+if(written->memory&& !written->home){
+ox_release(kept->home);
+kept->home=NULL;}
+oxi_llm_settle_state(&kept->memory,&written->memory);
+oxi_llm_settle_state(&kept->home,&written->home);
+for(int i=0;i<3;i++)oxi_llm_settle_state(&kept->late[i],&written->late[i]);}
 static void oxi_llm_settle_states(const ox_llm_context*context,bool good){
 if(!context->states)return;
 for(int64_t i=0;good&&i<context->model->config.layers;i++){
 oxi_llm_settle_state(&context->states[i].window,&context->written[i].window);
-oxi_llm_settle_state(&context->states[i].memory,&context->written[i].memory);
+oxi_llm_settle_memory(&context->states[i],&context->written[i]);
 oxi_llm_settle_state(&context->states[i].fed,&context->written[i].fed);
 oxi_llm_settle_state(&context->states[i].grams,&context->written[i].grams);}
 oxi_llm_drop_states(context,context->written);}
+static void oxi_llm_turn_states(ox_llm_context*context){
+oxi_llm_state*kept=context->states;
+context->states=context->written;
+context->written=context->recorded;
+context->recorded=kept;}
+static void oxi_llm_go_on_from_written(ox_llm_context*context){
+oxi_llm_turn_states(context);}
+static void oxi_llm_keep_recorded(ox_llm_context*context,bool good){
+oxi_llm_turn_states(context);
+oxi_llm_turn_states(context);
+if(!good&&context->states)oxi_llm_drop_states(context,context->recorded);}
+static void oxi_llm_take_recorded(ox_llm_context*context,bool started){
+if(!context->states)return;
+oxi_llm_state*written=context->written;
+if(!started)oxi_llm_drop_states(context,context->recorded);
+if(!started)return;
+context->written=context->recorded;
+context->recorded=written;}
 static ox_tensor*oxi_llm_state_or_zeros(const ox_llm*model,ox_tensor*written,ox_tensor*kept,
  ox_shape shape){
 if(written)return written;
@@ -16706,19 +16761,46 @@ if(!t)return false;
 ox_release(*slot);
 *slot=ox_retain(t);
 return true;}
-static ox_tensor*oxi_llm_memory(const oxi_llm_batch*batch,int64_t index){
+static bool oxi_llm_write_memory(const oxi_llm_batch*batch,int64_t index,ox_tensor*memory){
+oxi_llm_state*written= &batch->context->written[index];
+if(!oxi_llm_write_state(&written->memory,memory))return false;
+ox_release(written->home);
+written->home=NULL;
+oxi_llm_drop_late(written);
+return true;}
+static ox_tensor*oxi_llm_early_memory(const oxi_llm_batch*batch,int64_t index,oxi_llm_state**of){
 const ox_llm_context*context=batch->context;
 const oxi_llm_mixing*m= &context->model->numbers.mixing;
-return oxi_llm_state_or_zeros(context->model,context->written[index].memory,
- context->states[index].memory,OX_SHAPE(m->heads,m->key,m->value));}
-static ox_tensor*oxi_llm_add_taps(ox_tensor*sum,ox_tensor*const*x,ox_tensor*const*k,int count){
-ox_tensor*in[5]={sum,x[0],k[0],x[1],k[1]},*out=NULL;
+*of=context->written[index].memory? &context->written[index]: &context->states[index];
+return oxi_llm_state_or_zeros(context->model,NULL,(*of)->memory,OX_SHAPE(m->heads,m->key,m->value));}
+static ox_tensor*const*oxi_llm_late_of(const oxi_llm_batch*batch,int64_t index,const oxi_llm_state*of){
+const oxi_llm_state*written= &batch->context->written[index];
+return written->late[0]?written->late:of->late[0]?of->late:NULL;}
+static ox_tensor*oxi_llm_memory(const oxi_llm_batch*batch,int64_t index){
+oxi_llm_state*of;
+ox_tensor*memory=oxi_llm_early_memory(batch,index,&of);
+ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
+if(!memory|| !late)return memory;
+ox_tensor*both=ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL);
+return ox_narrow(both,1,1,memory->shape[1]);}
+static ox_tensor*oxi_llm_add_taps(ox_tensor*sum,ox_tensor*const*x,ox_tensor*const*k,int count,
+ ox_tensor*bias,bool silu){
+static const char*const texts[]={
+"a b * c d addcmul ;","a b c addcmul d e addcmul ;",
+ "a b * c d addcmul silu ;","a b c addcmul d e addcmul silu ;",
+ "a b * c d addcmul e + ;","a b c addcmul d e addcmul f + ;",
+ "a b * c d addcmul e + silu ;","a b c addcmul d e addcmul f + silu ;"};
+ox_tensor*in[6]={sum,x[0],k[0],x[1],k[1],bias},*out=NULL;
 const double no_numbers=0;
-if(count==1)return sum?ox_addcmul_(sum,x[0],k[0],1):ox_mul(x[0],k[0]);
-const char*text=sum?"a b c addcmul d e addcmul ;":"a b * c d addcmul ;";
-return oxi_chain_run(text,sum?in:in+1,sum?5:4,&no_numbers,0,&out)==OX_OK?out:NULL;}
-static ox_tensor*oxi_llm_convolve_over(const ox_llm*model,ox_tensor*kernel,int64_t apart,
- ox_tensor*kept,ox_tensor**written,ox_tensor*x){
+if(count==1){
+out=sum?ox_addcmul_(sum,x[0],k[0],1):ox_mul(x[0],k[0]);
+if(bias)out=ox_add_(out,bias);
+return silu?ox_silu_(out):out;}
+const char*text=texts[4*(bias!=NULL)+2*silu+(sum!=NULL)];
+const int used=4+(sum!=NULL)+(bias!=NULL);
+return oxi_chain_run(text,sum?in:in+1,used,&no_numbers,0,&out)==OX_OK?out:NULL;}
+static ox_tensor*oxi_llm_convolve_over(const ox_llm*model,ox_tensor*kernel,ox_tensor*bias,bool silu,
+ int64_t apart,ox_tensor*kept,ox_tensor**written,ox_tensor*x){
 if(!x)return NULL;
 const int64_t taps=kernel->shape[0],before=(taps-1)*apart,count=x->shape[0];
 const bool one=count==1&&before>0;
@@ -16735,14 +16817,17 @@ next=k+most<taps?k+most:taps;
 for(int64_t i=k;i<next;i++){
 rows[i-k]= !one?ox_narrow(all,0,i*apart,count):i<taps-1?ox_narrow(old,0,i*apart,1):x;
 weights[i-k]=ox_select(kernel,0,i);}
-if(!(sum=oxi_llm_add_taps(sum,rows,weights,(int)(next-k))))return NULL;}
+const bool last=next==taps;
+sum=oxi_llm_add_taps(sum,rows,weights,(int)(next-k),last?bias:NULL,last&&silu);
+if(!sum)return NULL;}
 return oxi_llm_write_state(written,one?all:ox_clone(ox_narrow(all,0,count,before)))?sum:NULL;}
-static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+static bool oxi_llm_is_short_step(const oxi_llm_batch*batch){
+return batch->count==1&&batch->context->model->device!=ox_cpu();}
+static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,bool silu,ox_tensor*x){
 const ox_llm_context*context=batch->context;
 const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
-ox_tensor*out=oxi_llm_convolve_over(context->model,part->weight,1,context->states[index].window,
- &context->written[index].window,x);
-return part->bias?ox_add_(out,part->bias):out;}
+return oxi_llm_convolve_over(context->model,part->weight,part->bias,silu,1,
+ context->states[index].window,&context->written[index].window,x);}
 typedef struct oxi_llm_linear{
 ox_tensor*q,*k,*v;
 ox_tensor*decay;
@@ -16814,11 +16899,36 @@ ox_tensor*kept=ox_mul(*memory,ox_transpose(ox_narrow(from,1,last,1),1,2));
 if(in->erase)kept=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->write,to_end),1,2),z));
 *memory=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->k,to_end),1,2),u));
 return*memory?out:NULL;}
+static ox_tensor*oxi_llm_linear_late(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
+oxi_llm_state*of,*written= &batch->context->written[index];
+ox_tensor*memory=oxi_llm_early_memory(batch,index,&of),*own[3]={in->k,in->v,in->decay};
+ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
+const bool alone=of==written|| !written->late[0];
+ox_tensor*q=ox_mul(in->q,ox_exp(in->decay)),*none[2]={NULL,NULL};
+if(!late){
+none[0]=ox_zeros_like(in->k);
+none[1]=ox_zeros_like(in->decay);}
+ox_tensor*all[7]={
+q,late?late[0]:none[0],late?late[1]:in->v,late?late[2]:none[1],memory,NULL,NULL};
+ox_tensor*both=oxi_any_null("llm",all,5)?NULL
+ :oxi_apply_list(OXI_OP_linear_attention,NULL,all,7,alone?of->home:NULL);
+if(!both)return NULL;
+if(!alone)of=written;
+if(of->home!=both){
+ox_tensor*end=ox_narrow(both,1,1,memory->shape[1]);
+if(!oxi_llm_write_state(&of->memory,end))return NULL;
+(void)oxi_llm_write_state(&of->home,both);}
+oxi_llm_drop_late(of);
+for(int i=0;i<3;i++)(void)oxi_llm_write_state(&written->late[i],own[i]);
+return ox_addcmul(ox_narrow(both,1,0,1),ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1);}
 static ox_tensor*oxi_llm_run_linear(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
+if(!in->q|| !in->k|| !in->v|| !in->decay)return NULL;
+if(in->q->shape[1]==1&& !in->rate&& !in->erase&&model->device==ox_cpu())
+return oxi_llm_linear_late(batch,index,in);
 ox_tensor*memory=oxi_llm_memory(batch,index);
-if(!memory|| !in->q|| !in->k|| !in->v|| !in->decay)return NULL;
+if(!memory)return NULL;
 const int64_t most=in->decay->shape[2]==1?OXI_LLM_CHUNK:OXI_LLM_CHUNK_WIDE;
 const int64_t all=in->q->shape[1],shape[3]={m->heads,all,m->value};
 ox_tensor*out=oxi_tensor_new(model->device,OX_F32,3,shape);
@@ -16835,7 +16945,7 @@ part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;
 part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;
 ox_tensor*rows=count==1?oxi_llm_linear_steps(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
 const bool done=rows&&ox_copy_(ox_narrow(out,1,start,count),rows)&&
- oxi_llm_write_state(&batch->context->written[index].memory,memory);
+ oxi_llm_write_memory(batch,index,memory);
 ox_scope_end(&scope);
 if(!done)return NULL;
 memory=batch->context->written[index].memory;}
@@ -17090,25 +17200,51 @@ in.v=ox_unsqueeze(ox_narrow(written,0,start,count),0);
 in.decay=ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),1),rates);
 in.decay=ox_unsqueeze(in.decay,0);
 ox_tensor*y=oxi_llm_linear_steps(&in,&h);
-const bool done=y&&oxi_llm_write_state(&batch->context->written[index].memory,h)&&
+const bool done=y&&oxi_llm_write_memory(batch,index,h)&&
  ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,0));
 ox_scope_end(&scope);
 if(!done)return NULL;
 h=batch->context->written[index].memory;}
 return out;}
+static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){
+const double no_numbers=0;
+ox_tensor*out=NULL;
+for(int i=0;i<count;i++)
+if(!in[i])return NULL;
+return oxi_chain_run(text,in,count,&no_numbers,0,&out)==OX_OK?out:NULL;}
+static ox_tensor*oxi_llm_scan_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
+ ox_tensor*b,ox_tensor*c,ox_tensor*gate){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const oxi_llm_part*p=batch->context->model->layers[index].part;
+ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,m->value,m->key));
+ox_tensor*written[2]={steps,x},*decay[2]={steps,p[OXI_LLM_MIXER_DECAY].weight};
+oxi_llm_linear in;
+memset(&in,0,sizeof in);
+in.q=ox_unsqueeze(c,0);
+in.k=ox_unsqueeze(b,0);
+in.v=ox_unsqueeze(oxi_llm_chained("a softplus b * ;",written,2),0);
+in.decay=ox_unsqueeze(ox_unsqueeze(oxi_llm_chained("a softplus b * ;",decay,2),0),0);
+ox_tensor*y=ox_squeeze(oxi_llm_linear_steps(&in,&h),0);
+ox_tensor*ends[4]={gate,y,x,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->inner))};
+if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,h))return NULL;
+return oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4);}
 static ox_tensor*oxi_llm_mamba(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;
 const int64_t inner=m->inner,state=m->value;
 ox_tensor*both=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
-ox_tensor*u=ox_silu_(oxi_llm_convolve(batch,index,oxi_llm_columns(both,0,inner)));
+ox_tensor*u=oxi_llm_convolve(batch,index,true,oxi_llm_columns(both,0,inner));
 ox_tensor*made=oxi_llm_product(&p[OXI_LLM_MIXER_X],u);
 ox_tensor*steps=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_STEP_NORM],oxi_llm_columns(made,0,m->rank));
 ox_tensor*b=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_KEY_NORM],oxi_llm_columns(made,m->rank,state));
 ox_tensor*c=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_QUERY_NORM],
  oxi_llm_columns(made,m->rank+state,state));
-steps=ox_softplus(oxi_llm_product(&p[OXI_LLM_MIXER_STEP],ox_contiguous(steps)),1,20);
+steps=oxi_llm_product(&p[OXI_LLM_MIXER_STEP],ox_contiguous(steps));
+if(steps&&oxi_llm_is_short_step(batch)){
+ox_tensor*gate=oxi_llm_columns(both,inner,inner);
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],oxi_llm_scan_step(batch,index,steps,u,b,c,gate));}
+steps=ox_softplus(steps,1,20);
 ox_tensor*y=oxi_llm_scan(batch,index,steps,u,b,c);
 y=ox_addcmul_(y,u,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(inner)),1);
 y=ox_silu_mul(oxi_llm_columns(both,inner,inner),y);
@@ -17128,19 +17264,46 @@ in.v=ox_mul(heads,oxi_llm_by_head(steps,m->heads,1));
 in.decay=oxi_llm_by_head(ox_mul(steps,rates),m->heads,1);
 ox_tensor*y=oxi_llm_run_linear(batch,index,&in);
 return oxi_llm_join_heads(ox_addcmul_(y,heads,skips,1));}
+static ox_tensor*oxi_llm_state_space_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
+ ox_tensor*b,ox_tensor*c,ox_tensor*steps,ox_tensor*gate){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const oxi_llm_part*p=batch->context->model->layers[index].part;
+ox_tensor*rates=ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(m->heads,1,1));
+ox_tensor*skips=ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->heads,1,1));
+ox_tensor*heads=oxi_llm_by_head(x,m->heads,m->value),*memory=oxi_llm_memory(batch,index);
+ox_tensor*bias=p[OXI_LLM_MIXER_STEP].bias;
+ox_tensor*list[3]={oxi_llm_by_head(steps,m->heads,1),heads,NULL};
+if(bias)list[2]=ox_reshape(bias,OX_SHAPE(m->heads,1,1));
+const int count=bias?3:2;
+oxi_llm_linear in;
+memset(&in,0,sizeof in);
+in.q=oxi_llm_share_groups(oxi_llm_by_head(c,m->groups,m->key),m->heads,true);
+in.k=oxi_llm_share_groups(oxi_llm_by_head(b,m->groups,m->key),m->heads,true);
+in.v=oxi_llm_chained(bias?"a c + softplus b * ;":"a softplus b * ;",list,count);
+list[1]=rates;
+in.decay=oxi_llm_chained(bias?"a c + softplus b * ;":"a softplus b * ;",list,count);
+if(!in.v|| !in.decay|| !memory)return NULL;
+ox_tensor*y=oxi_llm_linear_steps(&in,&memory);
+ox_tensor*ends[4]={oxi_llm_by_head(gate,m->heads,m->value),y,heads,skips};
+if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,memory))return NULL;
+return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4));}
 static ox_tensor*oxi_llm_mamba2(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;
 const int64_t inner=m->inner,keys=m->groups*m->key,channels=inner+2*keys;
 ox_tensor*all=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
-ox_tensor*u=ox_silu_(oxi_llm_convolve(batch,index,oxi_llm_columns(all,inner,channels)));
+ox_tensor*u=oxi_llm_convolve(batch,index,true,oxi_llm_columns(all,inner,channels));
 ox_tensor*steps=oxi_llm_columns(all,inner+channels,m->heads),*bias=p[OXI_LLM_MIXER_STEP].bias;
+ox_tensor*gate=oxi_llm_columns(all,0,inner),*values=oxi_llm_columns(u,0,inner),*y;
+ox_tensor*b=oxi_llm_columns(u,inner,keys),*c=oxi_llm_columns(u,inner+keys,keys);
+if(oxi_llm_is_short_step(batch)){
+y=oxi_llm_state_space_step(batch,index,values,b,c,steps,gate);}else{
 steps=ox_softplus(bias?ox_add(steps,bias):steps,1,20);
-ox_tensor*y=oxi_llm_state_space(batch,index,oxi_llm_columns(u,0,inner),oxi_llm_columns(u,inner,keys),
- oxi_llm_columns(u,inner+keys,keys),steps);
-y=ox_silu_mul(oxi_llm_columns(all,0,inner),y);
-if(p[OXI_LLM_MIXER_NORM].weight){
+y=ox_silu_mul(gate,oxi_llm_state_space(batch,index,values,b,c,steps));}
+if(p[OXI_LLM_MIXER_NORM].weight&&m->norm_groups==1&&model->numbers.norm==OXI_LLM_NORM_RMS){
+y=ox_rms_norm(y,1,ox_reshape(p[OXI_LLM_MIXER_NORM].weight,OX_SHAPE(inner)),model->numbers.epsilon);
+ }else if(p[OXI_LLM_MIXER_NORM].weight){
 y=oxi_llm_normalize(model,NULL,ox_unflatten(y,1,OX_SHAPE(m->norm_groups,inner/m->norm_groups)));
 y=ox_mul_(ox_flatten(y,1,2),ox_reshape(p[OXI_LLM_MIXER_NORM].weight,OX_SHAPE(inner)));}
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
@@ -17153,7 +17316,7 @@ ox_tensor*both=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
 both=ox_unflatten(both,1,OX_SHAPE(m->heads,2*m->value));
 ox_tensor*gate=ox_flatten(ox_narrow(both,2,0,m->value),1,2);
 ox_tensor*u=ox_flatten(ox_narrow(both,2,m->value,m->value),1,2);
-u=ox_silu_(oxi_llm_convolve(batch,index,u));
+u=oxi_llm_convolve(batch,index,true,u);
 ox_tensor*made=oxi_llm_product(&p[OXI_LLM_MIXER_X],u);
 ox_tensor*b=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_KEY_NORM],oxi_llm_columns(made,0,state));
 ox_tensor*c=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_QUERY_NORM],oxi_llm_columns(made,state,state));
@@ -17167,7 +17330,7 @@ const oxi_llm_part*p=batch->context->model->layers[index].part;
 const int64_t width=batch->context->model->numbers.mixing.inner;
 ox_tensor*all=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
 ox_tensor*in=ox_mul(oxi_llm_columns(all,0,width),oxi_llm_columns(all,2*width,width));
-ox_tensor*out=ox_mul_(oxi_llm_convolve(batch,index,in),oxi_llm_columns(all,width,width));
+ox_tensor*out=ox_mul_(oxi_llm_convolve(batch,index,false,in),oxi_llm_columns(all,width,width));
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],out);}
 static ox_tensor*oxi_llm_of_length(ox_tensor*x,double length,double epsilon){
 if(!x)return NULL;
@@ -17211,7 +17374,7 @@ ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x);
 if(!oxi_llm_delta_numbers(model,l,x,&rates,&decays))return NULL;
 decays=ox_softplus(bias?ox_add(decays,bias):decays,1,20);
 decays=ox_mul_(decays,ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(m->heads)));
-x=ox_silu_(oxi_llm_convolve(batch,index,oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x)));
+x=oxi_llm_convolve(batch,index,true,oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x));
 if(!oxi_llm_place_delta(model,x,&in))return NULL;
 in.decay=oxi_llm_by_head(decays,m->heads,1);
 in.rate=oxi_llm_by_head(ox_sigmoid(rates),m->heads,1);
@@ -17243,7 +17406,7 @@ memset(&in,0,sizeof in);
 ox_tensor*list[3];
 for(int i=0;i<3;i++)
 if(!(list[i]=ox_linear(x,p[OXI_LLM_QUERY+i].weight,NULL)))return NULL;
-ox_tensor*mixed=ox_silu_(oxi_llm_convolve(batch,index,ox_cat(list,3,1)));
+ox_tensor*mixed=oxi_llm_convolve(batch,index,true,ox_cat(list,3,1));
 if(!oxi_llm_place_delta(model,mixed,&in))return NULL;
 in.decay=ox_transpose(oxi_llm_kda_decays(model,l,x),0,1);
 in.rate=oxi_llm_by_head(ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_MIXER_BETA],x)),m->heads,1);
@@ -17557,9 +17720,9 @@ ox_tensor*query=oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_QUERY_NORM],x);
 ox_tensor*score=ox_sum(ox_mul_(key,query),OX_DIMS(2),true);
 value=ox_mul(value,oxi_llm_root_gate(ox_mul_number_(score,1/sqrt((double)width))));
 ox_tensor*mixed=ox_flatten(oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_CONV_NORM],value),1,2);
-mixed=oxi_llm_convolve_over(model,p[OXI_LLM_GRAM_CONV].weight,model->grams.most,
+mixed=oxi_llm_convolve_over(model,p[OXI_LLM_GRAM_CONV].weight,NULL,true,model->grams.most,
  context->states[index].grams,&context->written[index].grams,mixed);
-mixed=ox_unflatten(ox_silu_(mixed),1,OX_SHAPE(rows,width));
+mixed=ox_unflatten(mixed,1,OX_SHAPE(rows,width));
 return ox_add_(ox_add_(x,value),mixed);}
 /* >>llm/context/forward.c */
 static ox_tensor*oxi_llm_normalize_before(const ox_llm*model,const oxi_llm_layer*l,
@@ -17732,7 +17895,8 @@ if(!model->numbers.causal)context->batch=context->capacity;
 context->pending= -1;
 context->dtype=cache;
 if(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight)!=model->device||model->numbers.alibi>0||
- model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.buckets>0||oxi_llm_has_states(model))
+ model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.buckets>0||
+ !oxi_llm_states_go_ahead(model))
 context->not_ahead=OXI_LLM_TRIES;
 (void)oxi_atomic_add(&model->references,1);
 context->keys=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->keys);
@@ -17776,6 +17940,7 @@ return oxi_fail(OX_ERR_UNSUPPORTED,
  "llm: recurrent layers cannot forget positions %lld to %lld, only all of them",
  (long long)length,(long long)context->length-1);
 if(length==0)oxi_llm_clear_states(context);
+if(context->states)context->ahead=0;
 context->length=length;
 context->pending= -1;
 return OX_OK;}
@@ -17956,13 +18121,22 @@ ox_device*device=context->model->device;
 const int32_t next[2]={token,(int32_t)context->length};
 int64_t number=context->ahead;
 context->ahead=0;
-if(context->ahead_at==context->length&&device->ahead->start(device,number,next))return number;
+const bool there=context->ahead_at==context->length&&device->ahead->start(device,number,next);
+oxi_llm_take_recorded(context,there);
+if(there)return number;
 number=oxi_llm_record_step(context,context->length);
-return device->ahead->start(device,number,next)?number:0;}
+if(device->ahead->start(device,number,next))return number;
+oxi_llm_settle_states(context,false);
+return 0;}
 static void oxi_llm_look_ahead(ox_llm_context*context){
 const int64_t position=context->length+1,layers=context->model->config.layers;
-if(context->keys[layers-1]->shape[1]<=position)return;
-context->ahead=oxi_llm_record_step(context,position);}
+int64_t room=context->capacity,i=0;
+while(i<layers&& !context->keys[i])i++;
+if(i<layers)room=context->keys[i]->shape[1];
+if(room<=position)return;
+oxi_llm_go_on_from_written(context);
+context->ahead=oxi_llm_record_step(context,position);
+oxi_llm_keep_recorded(context,context->ahead!=0);}
 OX_API ox_status ox_llm_decode_one(ox_llm_context*context,int32_t token,float*logits){
 ox_status status=oxi_llm_check_tokens(context,&token,1);
 if(!status)status=oxi_llm_check_decoder(context);
@@ -17977,6 +18151,8 @@ const int64_t number=oxi_llm_start_step(context,token);
 if(!number)return oxi_llm_run(context,&token,1,false,true,logits);
 oxi_llm_look_ahead(context);
 status=device->ahead->take(device,number,logits);
+oxi_llm_settle_states(context,status==OX_OK);
+if(status)context->ahead=0;
 if(status)return status;
 context->length++;
 context->pending= -1;

@@ -52,7 +52,12 @@
  * IMAGES, RECURRENT NETS, DISTRIBUTIONS
  *     torch.nn.functional's padding, interpolation, sampling by grids and what goes with pooling
  *     (images.h); lstm, gru and plain recurrent nets with torch's order of weights (recurrent.h); 18 of
- *     torch.distributions (distributions.h). Each header says what its functions take.
+ *     torch.distributions (distributions.h); sparse tensors, bags of embeddings (sparse.h). Each header says
+ *     what its functions take.
+ *
+ * STATISTICS
+ *     What torch makes of other operations too: covariance, quantiles, differences, distances
+ *     (statistics.h), and reductions over what a mask lets see (masked.h).
  *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
@@ -62,6 +67,14 @@
  *     As everywhere: ox_backward and ox_grad give a status, ox_error_text says what is wrong. Results of a
  *     call whose recording ran out of memory are right; backward through them is an error.
  */
+#ifndef OXI_SECTION
+/* Kernels are written once, behind the end of this header, and it includes itself for each kind of
+ * processor. Another name than oxtorch_nn.h: #define OX_TORCH_NN_FILE "name.h" before it. */
+#ifndef OX_TORCH_NN_FILE
+#define OX_TORCH_NN_FILE "oxtorch_nn.h"
+#endif
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x29671878
+
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
 
@@ -528,7 +541,8 @@ OX_API ox_tensor *ox_pad(ox_tensor *x, const int64_t *pad, int64_t count, const 
  * mode "nearest" (NULL) as OpenCV's, "nearest-exact" as Pillow's, "linear" (3-d x), "bilinear" and "bicubic"
  * (4-d), "trilinear" (5-d), "area". align_corners: first and last elements meet; of the linear and cubic ones
  * alone. recompute: the scale is that of the sizes, not the one that was given.
- * There is no antialias: shrink with "area", or blur first. */
+ * "bilinear-antialias", "bicubic-antialias": torch's antialias, a filter as wide as the scale where x
+ * shrinks. */
 OX_API ox_tensor *ox_interpolate(ox_tensor *x, ox_shape size, const double *scale, int scale_count,
                                  const char *mode, bool align_corners, bool recompute);
 
@@ -722,6 +736,131 @@ OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rou
 
 OX_EXTERN_C_END
 #endif
+/* >>nn/masked.h */
+/* Reductions, softmax and sums along a dim over what a mask lets see (torch.masked). mask: bool, of a shape
+ * that broadcasts to x's; NULL lets all see. Elements that it hides count as the operation's identity.
+ * errors    of shapes, dims and dtypes, as everywhere */
+#ifndef OX_NN_MASKED_H
+#define OX_NN_MASKED_H
+
+OX_EXTERN_C_BEGIN
+
+#define OX_MASKED_DIMS(X) X(sum) X(prod) X(amax) X(amin) X(mean) X(logsumexp)
+#define OXI_X(name) \
+    OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, ox_shape dims, bool keepdim);
+OX_MASKED_DIMS(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_masked_var(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
+OX_API ox_tensor *ox_masked_std(ox_tensor *x, ox_tensor *mask, ox_shape dims, double correction,
+                                bool keepdim);
+OX_API ox_tensor *ox_masked_norm(ox_tensor *x, ox_tensor *mask, double p, ox_shape dims, bool keepdim);
+#define OX_MASKED_ALONG(X) X(softmax) X(log_softmax) X(softmin) X(cumsum) X(cumprod)
+#define OXI_X(name) OX_API ox_tensor *ox_masked_##name(ox_tensor *x, ox_tensor *mask, int dim);
+OX_MASKED_ALONG(OXI_X)
+#undef OXI_X
+OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool keepdim);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/statistics.h */
+/* Statistics, differences, distances, made of other functions. Names and meaning are PyTorch's.
+ * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
+#ifndef OX_NN_STATISTICS_H
+#define OX_NN_STATISTICS_H
+
+OX_EXTERN_C_BEGIN
+
+OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
+/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
+OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
+/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
+OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
+OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
+OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
+OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
+OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
+OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
+OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
+OX_API ox_tensor *ox_corrcoef(ox_tensor *x); /* x [variables, observations] */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
+ * midpoint */
+OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
+                                 const char *interpolation);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/sparse/sparse.h */
+/* Sparse tensors, and sums of rows that are picked: torch's COO and CSR layouts as values of three tensors.
+ *     ox_sparse s = ox_to_sparse(x, 0);
+ *     ox_tensor *y = ox_sparse_mm(&s, dense);
+ * COO       indices i64 [sparse dims, count], values [count, ..]; dims of values behind the first are dense
+ * CSR       pointers i64 [rows + 1], indices i64 [count] (columns, row by row), values [count]; matrices
+ * memory    the tensors belong to the scope, as results do; a product makes count rows of the dense operand
+ * dtypes    values of all that ox_index_add takes
+ * gradients of any order by values and dense operands: all is made of ox_index_select and ox_index_add.
+ *           ox_requires_grad_ is asked of values, or of what was dense before
+ * devices   where the tensors are
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; OX_ERR_INDEX where indices lie outside. Then values is NULL, and
+ *           such a value is refused without another error
+ * source    torch.sparse */
+#ifndef OX_NN_SPARSE_H
+#define OX_NN_SPARSE_H
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_sparse {
+    ox_tensor *values, *indices;
+    ox_tensor *pointers;             /* NULL: COO */
+    ox_shape shape;                  /* of the whole */
+    bool coalesced;                  /* COO: indices are sorted, and no two are the same */
+} ox_sparse;
+
+/* shape may be OX_SCALAR_SHAPE for COO: the least that holds the indices, which are read. */
+OX_API ox_sparse ox_sparse_coo_tensor(ox_tensor *indices, ox_tensor *values, ox_shape shape);
+OX_API ox_sparse ox_sparse_csr_tensor(ox_tensor *pointers, ox_tensor *columns, ox_tensor *values,
+                                      ox_shape shape);
+/* What is not 0 of x, or of its first `sparse_dims` dims what is not 0 everywhere (0: all dims). */
+OX_API ox_sparse ox_to_sparse(ox_tensor *x, int sparse_dims);
+OX_API ox_sparse ox_to_sparse_csr(ox_tensor *x);
+OX_API ox_tensor *ox_to_dense(const ox_sparse *s);
+OX_API ox_sparse ox_sparse_to_coo(const ox_sparse *s);
+OX_API ox_sparse ox_sparse_to_csr(const ox_sparse *s);      /* of a matrix */
+OX_API ox_sparse ox_sparse_coalesce(const ox_sparse *s);    /* sorted; equal indices are added up. COO */
+OX_API ox_sparse ox_sparse_t(const ox_sparse *s);           /* of a matrix; COO */
+
+OX_API ox_sparse ox_sparse_add(const ox_sparse *a, const ox_sparse *b);      /* coalesced COO */
+OX_API ox_sparse ox_sparse_mul_number(const ox_sparse *s, double factor);
+OX_API ox_tensor *ox_sparse_sum(const ox_sparse *s);
+/* s [M,K] times dense [K,N] or [K]; and beta c + alpha s dense */
+OX_API ox_tensor *ox_sparse_mm(const ox_sparse *s, ox_tensor *dense);
+OX_API ox_tensor *ox_sparse_addmm(ox_tensor *c, const ox_sparse *s, ox_tensor *dense, double beta,
+                                  double alpha);
+/* beta s + alpha a b where s has values: a [M,K], b [K,N]. In the layout of s. */
+OX_API ox_sparse ox_sparse_sampled_addmm(const ox_sparse *s, ox_tensor *a, ox_tensor *b, double beta,
+                                         double alpha);
+/* Of a matrix's rows (dim 1) or columns (dim 0): what is not there counts as -inf. Coalesced COO. */
+OX_API ox_sparse ox_sparse_softmax(const ox_sparse *s, int dim);
+OX_API ox_sparse ox_sparse_log_softmax(const ox_sparse *s, int dim);
+
+/* ox_embedding_bag - rows of table [V,D] by ids, added up in bags: ids [B,L] a bag a row; or ids [n] and
+ * offsets [B], where each bag begins (the last ends with ids; has_end: offsets has one more, the end). mode
+ * "mean" (NULL), "sum" or "max"; weights as ids, or NULL: of sums alone. Ids that are `padding` do not count
+ * (below 0: none is). Empty bags are 0. -> [B,D]. Offsets are read.
+ * source    torch.nn.functional.embedding_bag, without max_norm */
+OX_API ox_tensor *ox_embedding_bag(ox_tensor *ids, ox_tensor *table, ox_tensor *offsets, const char *mode,
+                                   ox_tensor *weights, bool has_end, int64_t padding);
+
+/* How many of x [..,D] lie between edges[d] of each dim (1-d, rising; the last cell holds its end), each with
+ * a weight [..] or 1; density: divided by their sum and the cells' volumes. source torch.histogramdd */
+OX_API ox_tensor *ox_histogramdd(ox_tensor *x, ox_tensor *const *edges, int count, ox_tensor *weights,
+                                 bool density);
+
+OX_EXTERN_C_END
+#endif
 
 #endif /* OX_TORCH_NN_H */
 
@@ -754,7 +893,8 @@ typedef ox_status(*oxi_gradient_rule)(oxi_backward*b);
 typedef struct oxi_gradient_row{
 const char*saves;
 oxi_gradient_rule rule;
-const char*formula[3];}oxi_gradient_row;
+const char*formula[3];
+oxi_op row;}oxi_gradient_row;
 static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op);
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b);
 static unsigned oxi_formula_letters(const char*formula);
@@ -845,103 +985,816 @@ return ox_reshape(ox_sum(t,dims,true),shape);}
 static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
 bool same= !t|| !like||t->dtype==like->dtype||oxi_is_block(like->dtype);
 return same?t:ox_cast(t,like->dtype);}
+static bool oxi_call_runs_there(const oxi_call*call){
+ox_device*device=ox_device_of(call->in[0]);
+bool host=true,together=true;
+for(int i=0;i<call->in_count;i++){
+if(!call->in[i])continue;
+host=host&&ox_device_of(call->in[i])->host;
+together=together&&ox_device_of(call->in[i])==device;}
+return host||(together&& !device->partner&&device->supports(device,call));}
+/* >>autograd/back/kernels.c */
+typedef struct oxi_norm_row{
+int64_t n;
+const float*g,*x,*weight;
+float mean,scale,rest;
+double total,along;
+float*sums;}oxi_norm_row;
+typedef struct oxi_back_kernels{
+void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams);
+void(*gelu_tanh)(int64_t n,const float*g,const float*x,float*out,bool streams);
+void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams);
+void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
+void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
+void(*norm_sums)(oxi_norm_row*r);
+void(*norm_write)(const oxi_norm_row*r,float*out,bool streams);}oxi_back_kernels;
+/* >>cpu/simd/vocabulary.inc */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
+#define OXI_MULTIPLY_ADD(class,sums,w,x,way){\
+__typeof__(sums)product;\
+if(way==OXI_CODES_BYTES)\
+__asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}" \
+ :"+" class(sums),"=&" class(product):class(w),class(x));\
+else \
+__asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}" \
+ :"+" class(sums),"=&" class(product):class(w),class(x));}
+#define OXI_PASTE_TIER(tier,name)oxi_##tier##_##name
+#define OXI_PASTE_TIER_EXPANDED(tier,name)OXI_PASTE_TIER(tier,name)
+#define OXI_ISA(name)OXI_PASTE_TIER_EXPANDED(OXI_TIER,name)
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_INLINE static inline __attribute__((always_inline,unused))OXI_ISA(TARGET)
+#else
+#define OXI_INLINE static inline
+#endif
+#define OXI_KERNEL static OXI_ALIGNED OXI_UNUSED OXI_ISA(TARGET)
+#define OXI_SHARED static OXI_ALIGNED OXI_NOINLINE OXI_UNUSED OXI_ISA(TARGET)
+#define vf OXI_ISA(vf)
+#define vi OXI_ISA(vi)
+#define vd OXI_ISA(vd)
+#define vl OXI_ISA(vl)
+#define vm OXI_ISA(vm)
+#define vmd OXI_ISA(vmd)
+#define VF OXI_ISA(VF)
+#define VD OXI_ISA(VD)
+#define vf_load OXI_ISA(vf_load)
+#define vf_store OXI_ISA(vf_store)
+#define vf_stream OXI_ISA(vf_stream)
+#define vf_load_n OXI_ISA(vf_load_n)
+#define vf_store_n OXI_ISA(vf_store_n)
+#define vf_set1 OXI_ISA(vf_set1)
+#define vf_constant OXI_ISA(vf_constant)
+#define vf_zero OXI_ISA(vf_zero)
+#define vf_add OXI_ISA(vf_add)
+#define vf_sub OXI_ISA(vf_sub)
+#define vf_mul OXI_ISA(vf_mul)
+#define vf_div OXI_ISA(vf_div)
+#define vf_fma OXI_ISA(vf_fma)
+#define vf_fnma OXI_ISA(vf_fnma)
+#define vf_min OXI_ISA(vf_min)
+#define vf_max OXI_ISA(vf_max)
+#define vf_sqrt OXI_ISA(vf_sqrt)
+#define vf_abs OXI_ISA(vf_abs)
+#define vf_neg OXI_ISA(vf_neg)
+#define vf_copysign OXI_ISA(vf_copysign)
+#define vf_round OXI_ISA(vf_round)
+#define vf_floor OXI_ISA(vf_floor)
+#define vf_ceil OXI_ISA(vf_ceil)
+#define vf_trunc OXI_ISA(vf_trunc)
+#define vf_and OXI_ISA(vf_and)
+#define vf_or OXI_ISA(vf_or)
+#define vf_xor OXI_ISA(vf_xor)
+#define vf_andnot OXI_ISA(vf_andnot)
+#define vf_lt OXI_ISA(vf_lt)
+#define vf_le OXI_ISA(vf_le)
+#define vf_gt OXI_ISA(vf_gt)
+#define vf_ge OXI_ISA(vf_ge)
+#define vf_eq OXI_ISA(vf_eq)
+#define vf_ne OXI_ISA(vf_ne)
+#define vf_unord OXI_ISA(vf_unord)
+#define vf_select OXI_ISA(vf_select)
+#define vf_hsum OXI_ISA(vf_hsum)
+#define vf_hmax OXI_ISA(vf_hmax)
+#define vf_hmin OXI_ISA(vf_hmin)
+#define vf_load_f16 OXI_ISA(vf_load_f16)
+#define vf_load2_f16 OXI_ISA(vf_load2_f16)
+#define vf_store_f16 OXI_ISA(vf_store_f16)
+#define vf_store2_f16 OXI_ISA(vf_store2_f16)
+#define vf_load_bf16 OXI_ISA(vf_load_bf16)
+#define vf_load2_bf16 OXI_ISA(vf_load2_bf16)
+#define vf_store_bf16 OXI_ISA(vf_store_bf16)
+#define vf_store2_bf16 OXI_ISA(vf_store2_bf16)
+#define vf_pairs_f16 OXI_ISA(vf_pairs_f16)
+#define vf_pairs_bf16 OXI_ISA(vf_pairs_bf16)
+#define vf_scale OXI_ISA(vf_scale)
+#define vi_load OXI_ISA(vi_load)
+#define vi_store OXI_ISA(vi_store)
+#define vi_set1 OXI_ISA(vi_set1)
+#define vi_add OXI_ISA(vi_add)
+#define vi_sub OXI_ISA(vi_sub)
+#define vi_and OXI_ISA(vi_and)
+#define vi_or OXI_ISA(vi_or)
+#define vi_xor OXI_ISA(vi_xor)
+#define vi_sll OXI_ISA(vi_sll)
+#define vi_srl OXI_ISA(vi_srl)
+#define vi_sra OXI_ISA(vi_sra)
+#define vi_cmpeq OXI_ISA(vi_cmpeq)
+#define vi_cmpgt OXI_ISA(vi_cmpgt)
+#define vi_select OXI_ISA(vi_select)
+#define vi_load_u8 OXI_ISA(vi_load_u8)
+#define vi_load_i8 OXI_ISA(vi_load_i8)
+#define vi_load_u16 OXI_ISA(vi_load_u16)
+#define vi_load_i16 OXI_ISA(vi_load_i16)
+#define vi_store_8 OXI_ISA(vi_store_8)
+#define vi_store_16 OXI_ISA(vi_store_16)
+#define vf_to_vi OXI_ISA(vf_to_vi)
+#define vf_to_vi_trunc OXI_ISA(vf_to_vi_trunc)
+#define vi_to_vf OXI_ISA(vi_to_vf)
+#define vf_as_vi OXI_ISA(vf_as_vi)
+#define vi_as_vf OXI_ISA(vi_as_vf)
+#define vm_and OXI_ISA(vm_and)
+#define vm_or OXI_ISA(vm_or)
+#define vm_not OXI_ISA(vm_not)
+#define vm_any OXI_ISA(vm_any)
+#define vm_bits OXI_ISA(vm_bits)
+#define vm_load_bool OXI_ISA(vm_load_bool)
+#define vm_store_bool OXI_ISA(vm_store_bool)
+#define vd_load OXI_ISA(vd_load)
+#define vd_store OXI_ISA(vd_store)
+#define vd_load_n OXI_ISA(vd_load_n)
+#define vd_store_n OXI_ISA(vd_store_n)
+#define vd_set1 OXI_ISA(vd_set1)
+#define vd_constant OXI_ISA(vd_constant)
+#define vd_zero OXI_ISA(vd_zero)
+#define vd_add OXI_ISA(vd_add)
+#define vd_sub OXI_ISA(vd_sub)
+#define vd_mul OXI_ISA(vd_mul)
+#define vd_div OXI_ISA(vd_div)
+#define vd_fma OXI_ISA(vd_fma)
+#define vd_fnma OXI_ISA(vd_fnma)
+#define vd_min OXI_ISA(vd_min)
+#define vd_max OXI_ISA(vd_max)
+#define vd_sqrt OXI_ISA(vd_sqrt)
+#define vd_abs OXI_ISA(vd_abs)
+#define vd_neg OXI_ISA(vd_neg)
+#define vd_copysign OXI_ISA(vd_copysign)
+#define vd_round OXI_ISA(vd_round)
+#define vd_floor OXI_ISA(vd_floor)
+#define vd_ceil OXI_ISA(vd_ceil)
+#define vd_trunc OXI_ISA(vd_trunc)
+#define vd_and OXI_ISA(vd_and)
+#define vd_or OXI_ISA(vd_or)
+#define vd_xor OXI_ISA(vd_xor)
+#define vd_andnot OXI_ISA(vd_andnot)
+#define vd_lt OXI_ISA(vd_lt)
+#define vd_le OXI_ISA(vd_le)
+#define vd_gt OXI_ISA(vd_gt)
+#define vd_ge OXI_ISA(vd_ge)
+#define vd_eq OXI_ISA(vd_eq)
+#define vd_ne OXI_ISA(vd_ne)
+#define vd_unord OXI_ISA(vd_unord)
+#define vd_select OXI_ISA(vd_select)
+#define vd_hsum OXI_ISA(vd_hsum)
+#define vd_from_vf_lo OXI_ISA(vd_from_vf_lo)
+#define vd_from_vf_hi OXI_ISA(vd_from_vf_hi)
+#define vf_from_vd OXI_ISA(vf_from_vd)
+#define vd_load_f32 OXI_ISA(vd_load_f32)
+#define vd_store_f32 OXI_ISA(vd_store_f32)
+#define vd_nearest OXI_ISA(vd_nearest)
+#define vd_from_vi_lo OXI_ISA(vd_from_vi_lo)
+#define vd_from_vi_hi OXI_ISA(vd_from_vi_hi)
+#define vmd_and OXI_ISA(vmd_and)
+#define vmd_or OXI_ISA(vmd_or)
+#define vmd_not OXI_ISA(vmd_not)
+#define vmd_any OXI_ISA(vmd_any)
+#define vmd_bits OXI_ISA(vmd_bits)
+#define vmd_store_bool OXI_ISA(vmd_store_bool)
+#define vl_set1 OXI_ISA(vl_set1)
+#define vl_add OXI_ISA(vl_add)
+#define vl_sub OXI_ISA(vl_sub)
+#define vl_and OXI_ISA(vl_and)
+#define vl_or OXI_ISA(vl_or)
+#define vl_sll OXI_ISA(vl_sll)
+#define vl_srl OXI_ISA(vl_srl)
+#define vd_as_vl OXI_ISA(vd_as_vl)
+#define vl_as_vd OXI_ISA(vl_as_vd)
+#define VS OXI_ISA(VS)
+#define VR OXI_ISA(VR)
+#define VQ OXI_ISA(VQ)
+#define vb OXI_ISA(vb)
+#define vs OXI_ISA(vs)
+#define vb_load OXI_ISA(vb_load)
+#define vb_store OXI_ISA(vb_store)
+#define vb_set1 OXI_ISA(vb_set1)
+#define vb_and OXI_ISA(vb_and)
+#define vb_or OXI_ISA(vb_or)
+#define vb_sub OXI_ISA(vb_sub)
+#define vb_right OXI_ISA(vb_right)
+#define vb_left OXI_ISA(vb_left)
+#define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
+#define vs_zero OXI_ISA(vs_zero)
+#define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
+#define vs_add OXI_ISA(vs_add)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
+#define vb_pair OXI_ISA(vb_pair)
+#define vr OXI_ISA(vr)
+#define vrs OXI_ISA(vrs)
+#define vr_load OXI_ISA(vr_load)
+#define vr_store OXI_ISA(vr_store)
+#define vr_set1 OXI_ISA(vr_set1)
+#define vr_spread OXI_ISA(vr_spread)
+#define vr_and OXI_ISA(vr_and)
+#define vr_or OXI_ISA(vr_or)
+#define vr_sub OXI_ISA(vr_sub)
+#define vr_look_up OXI_ISA(vr_look_up)
+#define vr_right OXI_ISA(vr_right)
+#define vr_left OXI_ISA(vr_left)
+#define vrs_number OXI_ISA(vrs_number)
+#define vrs_bits OXI_ISA(vrs_bits)
+#define vrs_words OXI_ISA(vrs_words)
+#define vrs_zero OXI_ISA(vrs_zero)
+#define vrs_load OXI_ISA(vrs_load)
+#define vrs_store OXI_ISA(vrs_store)
+#define vrs_one OXI_ISA(vrs_one)
+#define vrs_step OXI_ISA(vrs_step)
+#define vrs_scaled OXI_ISA(vrs_scaled)
+#define vrs_dot OXI_ISA(vrs_dot)
+#define vrw_even OXI_ISA(vrw_even)
+#define vrw_odd OXI_ISA(vrw_odd)
+#define vrw_mul OXI_ISA(vrw_mul)
+#define vrw_low OXI_ISA(vrw_low)
+#define vrw_high OXI_ISA(vrw_high)
+#define vq OXI_ISA(vq)
+#define vqw OXI_ISA(vqw)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_weights OXI_ISA(vq_weights)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+#define vf_exp_reduce OXI_ISA(vf_exp_reduce)
+#define vf_expm1_poly OXI_ISA(vf_expm1_poly)
+#define vf_exp_poly OXI_ISA(vf_exp_poly)
+#define vf_exp_within OXI_ISA(vf_exp_within)
+#define vf_exp OXI_ISA(vf_exp)
+#define vf_exp_weight OXI_ISA(vf_exp_weight)
+#define vf_exp2 OXI_ISA(vf_exp2)
+#define vf_log_parts OXI_ISA(vf_log_parts)
+#define vf_log_is_rare OXI_ISA(vf_log_is_rare)
+#define vf_log_special OXI_ISA(vf_log_special)
+#define vf_log_parts_any OXI_ISA(vf_log_parts_any)
+#define vf_log OXI_ISA(vf_log)
+#define vf_log2 OXI_ISA(vf_log2)
+#define vf_log1p OXI_ISA(vf_log1p)
+#define vf_softplus OXI_ISA(vf_softplus)
+#define vf_logsigmoid OXI_ISA(vf_logsigmoid)
+#define vf_tanh OXI_ISA(vf_tanh)
+#define vf_sigmoid OXI_ISA(vf_sigmoid)
+#define vf_erf OXI_ISA(vf_erf)
+#define vf_gate OXI_ISA(vf_gate)
+#define vf_gate_logistic OXI_ISA(vf_gate_logistic)
+#define vf_silu OXI_ISA(vf_silu)
+#define vd_gelu_tanh_argument OXI_ISA(vd_gelu_tanh_argument)
+#define vf_gelu_tanh OXI_ISA(vf_gelu_tanh)
+#define vf_gelu_term OXI_ISA(vf_gelu_term)
+#define vf_gelu_any OXI_ISA(vf_gelu_any)
+#define vf_gelu OXI_ISA(vf_gelu)
+#define vd_minus_turns OXI_ISA(vd_minus_turns)
+#define vf_reduce_turns OXI_ISA(vf_reduce_turns)
+#define vf_sin_quarter OXI_ISA(vf_sin_quarter)
+#define vf_sin OXI_ISA(vf_sin)
+#define vf_cos OXI_ISA(vf_cos)
+#define vd_exp_reduce OXI_ISA(vd_exp_reduce)
+#define vd_expm1_poly OXI_ISA(vd_expm1_poly)
+#define vd_exp OXI_ISA(vd_exp)
+#define vd_expm1 OXI_ISA(vd_expm1)
+#define vd_log OXI_ISA(vd_log)
+#define vd_log1p OXI_ISA(vd_log1p)
+#define vd_sinh OXI_ISA(vd_sinh)
+#define vd_cosh OXI_ISA(vd_cosh)
+#define vd_asinh OXI_ISA(vd_asinh)
+#define vd_acosh OXI_ISA(vd_acosh)
+#define vd_atanh OXI_ISA(vd_atanh)
+#define vd_asin_poly OXI_ISA(vd_asin_poly)
+#define vd_asin_part OXI_ISA(vd_asin_part)
+#define vd_asin OXI_ISA(vd_asin)
+#define vd_acos OXI_ISA(vd_acos)
+#define vd_atan_poly OXI_ISA(vd_atan_poly)
+#define vd_atan OXI_ISA(vd_atan)
+#define vd_atan2 OXI_ISA(vd_atan2)
+#define vd_tan OXI_ISA(vd_tan)
+#define vd_erfc OXI_ISA(vd_erfc)
+#define vd_pow OXI_ISA(vd_pow)
+#define vd_hypot OXI_ISA(vd_hypot)
+#define vd_fmod OXI_ISA(vd_fmod)
+#define vd_rest_opposes OXI_ISA(vd_rest_opposes)
+#define vd_remainder OXI_ISA(vd_remainder)
+#define vd_floor_divide OXI_ISA(vd_floor_divide)
+#define vd_mish OXI_ISA(vd_mish)
+#define vd_softplus OXI_ISA(vd_softplus)
+#define vd_elu OXI_ISA(vd_elu)
+OXI_STRAIGHT_BEGIN
+#undef OXI_TIER
+#ifdef OXI_BUILD_C
+#define OXI_TIER c
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_SSE2
+#define OXI_TIER sse2
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX
+#define OXI_TIER avx
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX2
+#define OXI_TIER avx2
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_AVX512
+#define OXI_TIER avx512
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+#ifdef OXI_BUILD_NEON
+#define OXI_TIER neon
+#undef OXI_SECTION
+#define OXI_SECTION 1
+#include OX_TORCH_NN_FILE
+#undef OXI_SECTION
+#undef OXI_TIER
+#endif
+OXI_STRAIGHT_END
+/* >>cpu/simd/vocabulary_end.inc */
+#undef vf
+#undef vi
+#undef vd
+#undef vl
+#undef vm
+#undef vmd
+#undef vf_load
+#undef vf_store
+#undef vf_stream
+#undef vf_load_n
+#undef vf_store_n
+#undef vf_set1
+#undef vf_constant
+#undef vf_zero
+#undef vf_add
+#undef vf_sub
+#undef vf_mul
+#undef vf_div
+#undef vf_fma
+#undef vf_fnma
+#undef vf_min
+#undef vf_max
+#undef vf_sqrt
+#undef vf_abs
+#undef vf_neg
+#undef vf_copysign
+#undef vf_round
+#undef vf_floor
+#undef vf_ceil
+#undef vf_trunc
+#undef vf_and
+#undef vf_or
+#undef vf_xor
+#undef vf_andnot
+#undef vf_lt
+#undef vf_le
+#undef vf_gt
+#undef vf_ge
+#undef vf_eq
+#undef vf_ne
+#undef vf_unord
+#undef vf_select
+#undef vf_hsum
+#undef vf_hmax
+#undef vf_hmin
+#undef vf_load_f16
+#undef vf_load2_f16
+#undef vf_store_f16
+#undef vf_store2_f16
+#undef vf_load_bf16
+#undef vf_load2_bf16
+#undef vf_store_bf16
+#undef vf_store2_bf16
+#undef vf_pairs_f16
+#undef vf_pairs_bf16
+#undef vf_scale
+#undef vi_load
+#undef vi_store
+#undef vi_set1
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_sll
+#undef vi_srl
+#undef vi_sra
+#undef vi_cmpeq
+#undef vi_cmpgt
+#undef vi_select
+#undef vi_load_u8
+#undef vi_load_i8
+#undef vi_load_u16
+#undef vi_load_i16
+#undef vi_store_8
+#undef vi_store_16
+#undef vf_to_vi
+#undef vf_to_vi_trunc
+#undef vi_to_vf
+#undef vf_as_vi
+#undef vi_as_vf
+#undef vm_and
+#undef vm_or
+#undef vm_not
+#undef vm_any
+#undef vm_bits
+#undef vm_load_bool
+#undef vm_store_bool
+#undef vd_load
+#undef vd_store
+#undef vd_load_n
+#undef vd_store_n
+#undef vd_set1
+#undef vd_constant
+#undef vd_zero
+#undef vd_add
+#undef vd_sub
+#undef vd_mul
+#undef vd_div
+#undef vd_fma
+#undef vd_fnma
+#undef vd_min
+#undef vd_max
+#undef vd_sqrt
+#undef vd_abs
+#undef vd_neg
+#undef vd_copysign
+#undef vd_round
+#undef vd_floor
+#undef vd_ceil
+#undef vd_trunc
+#undef vd_and
+#undef vd_or
+#undef vd_xor
+#undef vd_andnot
+#undef vd_lt
+#undef vd_le
+#undef vd_gt
+#undef vd_ge
+#undef vd_eq
+#undef vd_ne
+#undef vd_unord
+#undef vd_select
+#undef vd_hsum
+#undef vd_from_vf_lo
+#undef vd_from_vf_hi
+#undef vf_from_vd
+#undef vd_load_f32
+#undef vd_store_f32
+#undef vd_nearest
+#undef vd_from_vi_lo
+#undef vd_from_vi_hi
+#undef vmd_and
+#undef vmd_or
+#undef vmd_not
+#undef vmd_any
+#undef vmd_bits
+#undef vmd_store_bool
+#undef vl_set1
+#undef vl_add
+#undef vl_sub
+#undef vl_and
+#undef vl_or
+#undef vl_sll
+#undef vl_srl
+#undef vd_as_vl
+#undef vl_as_vd
+#undef vf_exp_reduce
+#undef vf_expm1_poly
+#undef vf_exp_poly
+#undef vf_exp_within
+#undef vf_exp
+#undef vf_exp_weight
+#undef vf_exp2
+#undef vf_log_parts
+#undef vf_log_is_rare
+#undef vf_log_special
+#undef vf_log_parts_any
+#undef vf_log
+#undef vf_log2
+#undef vf_log1p
+#undef vf_softplus
+#undef vf_logsigmoid
+#undef vf_tanh
+#undef vf_sigmoid
+#undef vf_erf
+#undef vf_gate
+#undef vf_gate_logistic
+#undef vf_silu
+#undef vd_gelu_tanh_argument
+#undef vf_gelu_tanh
+#undef vf_gelu_term
+#undef vf_gelu_any
+#undef vf_gelu
+#undef vd_minus_turns
+#undef vf_reduce_turns
+#undef vf_sin_quarter
+#undef vf_sin
+#undef vf_cos
+#undef vd_exp_reduce
+#undef vd_expm1_poly
+#undef vd_exp
+#undef vd_expm1
+#undef vd_log
+#undef vd_log1p
+#undef vd_sinh
+#undef vd_cosh
+#undef vd_asinh
+#undef vd_acosh
+#undef vd_atanh
+#undef vd_asin_poly
+#undef vd_asin_part
+#undef vd_asin
+#undef vd_acos
+#undef vd_atan_poly
+#undef vd_atan
+#undef vd_atan2
+#undef vd_tan
+#undef vd_erfc
+#undef vd_pow
+#undef vd_hypot
+#undef vd_fmod
+#undef vd_rest_opposes
+#undef vd_remainder
+#undef vd_floor_divide
+#undef vd_mish
+#undef vd_softplus
+#undef vd_elu
+#undef vb
+#undef vs
+#undef vb_load
+#undef vb_store
+#undef vb_set1
+#undef vb_and
+#undef vb_or
+#undef vb_sub
+#undef vb_right
+#undef vb_left
+#undef vb_nibbles
+#undef vb_look_up
+#undef vb_bits
+#undef vs_zero
+#undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
+#undef vs_add
+#undef vs_fma
+#undef vs_products
+#undef vs_add_four
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
+#undef vb_pair
+#undef vr
+#undef vrs
+#undef vr_load
+#undef vr_store
+#undef vr_set1
+#undef vr_spread
+#undef vr_and
+#undef vr_or
+#undef vr_sub
+#undef vr_look_up
+#undef vr_right
+#undef vr_left
+#undef vrs_number
+#undef vrs_bits
+#undef vrs_words
+#undef vrs_zero
+#undef vrs_load
+#undef vrs_store
+#undef vrs_one
+#undef vrs_step
+#undef vrs_scaled
+#undef vrs_dot
+#undef vrw_even
+#undef vrw_odd
+#undef vrw_mul
+#undef vrw_low
+#undef vrw_high
+#undef vq
+#undef vqw
+#undef vq_zero
+#undef vq_load
+#undef vq_weights
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
+#undef VS
+#undef VR
+#undef VQ
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MULTIPLY_ADD
+#undef VF
+#undef VD
+#undef OXI_INLINE
+#undef OXI_KERNEL
+#undef OXI_SHARED
+#undef OXI_ISA
+#undef OXI_PASTE_TIER_EXPANDED
+#undef OXI_PASTE_TIER
+static const oxi_back_kernels*oxi_back_kernels_in_use(void){
+static const struct{
+const char*tier;
+const oxi_back_kernels*kernels;}tiers[]={
+#ifdef OXI_BUILD_C
+{"c",&oxi_c_back},
+#endif
+#ifdef OXI_BUILD_SSE2
+{"sse2",&oxi_sse2_back},
+#endif
+#ifdef OXI_BUILD_AVX
+{"avx",&oxi_avx_back},
+#endif
+#ifdef OXI_BUILD_AVX2
+{"avx2",&oxi_avx2_back},
+#endif
+#ifdef OXI_BUILD_AVX512
+{"avx512",&oxi_avx512_back},{"amx",&oxi_avx512_back},
+#endif
+#ifdef OXI_BUILD_NEON
+{"neon",&oxi_neon_back},
+#endif
+};
+const char*used=oxi_cpu_kernels()->name;
+for(size_t i=1;i<sizeof tiers/sizeof*tiers;i++)
+if(strcmp(tiers[i].tier,used)==0)return tiers[i].kernels;
+return tiers[0].kernels;}
+/* >>autograd/back/functions.c */
+enum{OXI_FUNCTION_BACK_TASK=1<<14,OXI_FUNCTION_BACK_TILE=1024};
+typedef struct oxi_function_job{
+const ox_tensor*g,*x,*out;
+const oxi_kernels*k;
+void(*kernel)(int64_t n,const float*g,const float*x,float*out,bool streams);
+int64_t count;
+bool narrow,streams;}oxi_function_job;
+static char*oxi_numbers_at(const ox_tensor*t,int64_t first){
+return oxi_ptr(t)+oxi_signed_bytes(t->dtype,first);}
+static void oxi_function_back_tile(const oxi_function_job*f,int64_t first,int64_t n){
+OXI_ALIGNED float g[OXI_FUNCTION_BACK_TILE],x[OXI_FUNCTION_BACK_TILE];
+f->k->load[f->g->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->g,first),1,g);
+f->k->load[f->x->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->x,first),1,x);
+f->kernel(n,g,x,x,false);
+f->k->store[f->out->dtype][OXI_LANE_F32](n,x,oxi_numbers_at(f->out,first),1);}
+static void oxi_function_back_task(void*arg,int64_t index,int lane){
+const oxi_function_job*f=(const oxi_function_job*)arg;
+int64_t first=index*OXI_FUNCTION_BACK_TASK,n=oxi_min_i64(OXI_FUNCTION_BACK_TASK,f->count-first);
+(void)lane;
+if(!f->narrow)
+f->kernel(n,(const float*)(const void*)oxi_numbers_at(f->g,first),
+ (const float*)(const void*)oxi_numbers_at(f->x,first),
+ (float*)(void*)oxi_numbers_at(f->out,first),f->streams);
+for(int64_t end=first+n;f->narrow&&first<end;first+=OXI_FUNCTION_BACK_TILE)
+oxi_function_back_tile(f,first,oxi_min_i64(OXI_FUNCTION_BACK_TILE,end-first));}
+static ox_status oxi_function_back_run(const oxi_call*call){
+const oxi_back_kernels*own=oxi_back_kernels_in_use();
+oxi_function_job f={call->in[0],call->in[1],call->out[0],oxi_cpu_kernels(),own->silu,0,false,false};
+if(call->op==OXI_OP_gelu_back)f.kernel=own->gelu;
+if(call->op==OXI_OP_gelu_tanh_back)f.kernel=own->gelu_tanh;
+f.count=ox_numel(f.x);
+f.narrow=f.g->dtype!=OX_F32||f.x->dtype!=OX_F32||f.out->dtype!=OX_F32;
+f.streams=oxi_streams(f.out);
+oxi_parallel_for(oxi_parts(f.count,OXI_FUNCTION_BACK_TASK),oxi_function_back_task,&f);
+return OX_OK;}
 /* >>autograd/back/rows.c */
 enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384,OXI_BACK_ROW_MOST=1<<16};
 typedef struct oxi_rows_back oxi_rows_back;
-typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*x,float*out,float*room,
- float*sums);
+typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums);
 struct oxi_rows_back{
 const oxi_call*call;
 const oxi_kernels*k;
+const oxi_back_kernels*own;
 oxi_row_back row;
-int64_t n,rows,tasks,block;
+int64_t n,rows,tasks;
 double eps;
 const float*weight;
-bool streams;
+bool streams,narrow;
 float*sums,*scratch;
 int64_t lane_numbers;};
-static void oxi_back_multiply(const oxi_rows_back*r,const float*a,const float*b,float*out){
-const void*in[2];
-in[0]=a;
-in[1]=b;
-r->k->map[OXI_OP_mul][OXI_LANE_F32](r->n,in,out,&oxi_plain_numbers);}
-static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
- float*room,float*sums){
-(void)room,(void)sums;
-r->k->row_affine(r->n,g,r->k->dot_f32(r->n,g,y),1,y,NULL,out,NULL);}
-static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
- float*room,float*sums){
+static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,float*sums){
 (void)sums;
-r->k->row_exp_sum(r->n,y,0,room);
-double sum=r->k->row_sum(r->n,g,false);
-memcpy(out,g,(size_t)r->n*sizeof*g);
-r->k->axpy_f32(r->n,-(float)sum,room,out);}
-static void oxi_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*room,
- float*sums,bool centered){
-const oxi_kernels*k=r->k;
-int64_t n=r->n;
-double count=(double)n,a=0,b=0;
+r->own->softmax(r->n,g,y,r->k->dot_f32(r->n,g,y),out,r->streams);}
+static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
+ float*sums){
+(void)sums;
+r->own->log_softmax(r->n,g,y,(float)r->k->row_sum(r->n,g,false),out,r->streams);}
+static void oxi_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums,
+ bool centered){
+double count=(double)r->n,a=0,b=0;
 oxi_partial p=oxi_partial_of(&a,&b);
+oxi_norm_row row={r->n,g,x,r->weight,0,0,0,0,0,sums};
 if(centered)
-oxi_moments_row(k,&p,n,x,0);
+oxi_moments_row(r->k,&p,r->n,x,0);
 else
-oxi_squares_row(k,&p,n,x,0);
+oxi_squares_row(r->k,&p,r->n,x,0);
 double mean=centered?a:0,scale=1/sqrt((centered?b:a)/count+r->eps);
-float*y=room,*own=room+n;
-k->row_affine(n,x,(float)mean,(float)scale,NULL,NULL,y,NULL);
-double rest=mean-(float)mean;
-if(fabs(rest)*scale>1e-6)k->row_affine(n,y,(float)(rest*scale),1,NULL,NULL,y,NULL);
-const float*h=g;
-if(r->weight){
-oxi_back_multiply(r,g,r->weight,own);
-h=own;}
-double total=centered?k->row_sum(n,h,false)/count:0,along=k->dot_f32(n,h,y)/count;
-k->row_affine(n,h,(float)total,(float)scale,NULL,NULL,out,NULL);
-k->axpy_f32(n,(float)(-scale*along),y,out);
-if(!sums)return;
-const void*in[3];
-in[0]=sums;
-in[1]=g;
-in[2]=y;
-k->map[OXI_OP_addcmul][OXI_LANE_F32](n,in,sums,&oxi_plain_numbers);
-if(r->call->out_count>2)k->axpy_f32(n,1,g,sums+n);}
+row.mean=(float)mean;
+row.scale=(float)scale;
+row.rest=(float)((row.mean-mean)*scale);
+r->own->norm_sums(&row);
+row.total=centered?row.total/count:0;
+row.along/=count;
+r->own->norm_write(&row,out,r->streams);}
 static void oxi_layer_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,
- float*room,float*sums){
-oxi_norm_row_back(r,g,x,out,room,sums,true);}
-static void oxi_rms_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,
- float*room,float*sums){
-oxi_norm_row_back(r,g,x,out,room,sums,false);}
+ float*sums){
+oxi_norm_row_back(r,g,x,out,sums,true);}
+static void oxi_rms_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums){
+oxi_norm_row_back(r,g,x,out,sums,false);}
 static const float*oxi_back_read(const oxi_rows_back*r,const ox_tensor*t,int64_t i,float*room){
 const char*at=oxi_ptr(t)+oxi_signed_bytes(t->dtype,i*r->n);
 if(t->dtype==OX_F32)return(const float*)(const void*)at;
 r->k->load[t->dtype][OXI_LANE_F32](r->n,at,1,room);
 return room;}
-static void oxi_back_prefetch(const oxi_rows_back*r,const ox_tensor*t,int64_t row){
-const float*at=(const float*)(const void*)oxi_ptr(t)+row*r->n;
-if(t->dtype!=OX_F32||row>=r->rows)return;
-for(int64_t i=0;i<r->n;i+=OXI_LINE/(int64_t)sizeof*at)OXI_PREFETCH_READ(at+i);}
-static void oxi_back_write(const oxi_rows_back*r,int64_t first,int64_t count,const float*block){
-ox_tensor*out=r->call->out[0];
-char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,first*r->n);
-if(r->streams)
-r->k->stream((size_t)(count*r->n)*sizeof*block,block,to);
-else
-r->k->store[out->dtype][OXI_LANE_F32](count*r->n,block,to,1);}
 static void oxi_rows_back_task(void*arg,int64_t index,int lane){
 const oxi_rows_back*r=(const oxi_rows_back*)arg;
 const ox_tensor*g=r->call->in[0],*x=r->call->in[1],*out=r->call->out[0];
 int64_t n=r->n,each=oxi_parts(r->rows,r->tasks),end=oxi_min_i64((index+1)*each,r->rows);
-float*room=r->scratch+lane*r->lane_numbers,*block=room+4*n;
+float*room=r->scratch+lane*r->lane_numbers;
 float*sums=r->sums?r->sums+index*2*n:NULL;
-bool direct=out->dtype==OX_F32&& !r->streams;
-for(int64_t first=index*each,count;first<end;first+=count){
-count=oxi_min_i64(end-first,r->block);
-for(int64_t i=first;i<first+count;i++){
-if(r->streams)oxi_back_prefetch(r,g,i+1);
-if(r->streams)oxi_back_prefetch(r,x,i+1);
-float*to=direct?(float*)(void*)oxi_ptr(out)+i*n:block+(i-first)*n;
-r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),to,room+2*n,sums);}
-if(!direct)oxi_back_write(r,first,count,block);}}
+for(int64_t i=index*each;i<end;i++){
+char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
+float*result=r->narrow?room+2*n:(float*)(void*)to;
+r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),result,sums);
+if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,result,to,1);}}
 static void oxi_rows_back_join(const oxi_rows_back*r){
 for(int k=1;k<r->call->out_count;k++){
 float*sum=r->sums+(k-1)*r->n;
@@ -963,13 +1816,14 @@ int last=norm?(int)call->attr.norm.last_dims:1;
 r->eps=norm?call->attr.norm.eps:0;
 r->call=call;
 r->k=oxi_cpu_kernels();
+r->own=oxi_back_kernels_in_use();
 r->n=1;
 for(int d=x->ndim-last;d<x->ndim;d++)r->n*=x->shape[d];
 r->rows=ox_numel(x)/r->n;
 r->tasks=oxi_min_i64(oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),r->rows);
-r->streams=oxi_streams(call->out[0])&&call->out[0]->dtype==OX_F32;
-r->block=OXI_BACK_BLOCK/r->n+1;
-r->lane_numbers=oxi_round_up((4+r->block)*r->n,OXI_LINE);}
+r->narrow=call->out[0]->dtype!=OX_F32;
+r->streams=oxi_streams(call->out[0])&& !r->narrow;
+r->lane_numbers=oxi_round_up(3*r->n,OXI_LINE);}
 static ox_status oxi_rows_back_run(const oxi_call*call){
 oxi_rows_back r;
 oxi_rows_back_shape(&r,call);
@@ -1221,18 +2075,41 @@ oxi_free(job.scratch,bytes);
 return there&& !job.failed?OX_OK:OX_ERR_NOMEM;}
 /* >>autograd/back/back.c */
 static ox_status oxi_run_back(const oxi_call*call){
-return call->op==OXI_OP_attention_back?oxi_attention_back_run(call):oxi_rows_back_run(call);}
+switch(call->op){
+case OXI_OP_attention_back:return oxi_attention_back_run(call);
+case OXI_OP_gelu_back:
+case OXI_OP_gelu_tanh_back:
+case OXI_OP_silu_back:return oxi_function_back_run(call);
+default:return oxi_rows_back_run(call);}}
 static bool oxi_back_reads(const ox_tensor*t){
-return oxi_is_float(t->dtype)&&t->dtype!=OX_F64&&ox_device_of(t)->host;}
+return oxi_is_float(t->dtype)&&t->dtype!=OX_F64;}
 static bool oxi_back_may(const oxi_backward*b){
 return!ox_is_grad_enabled()&&oxi_cpu_back&&b->g[0]&&oxi_back_reads(b->g[0]);}
+static ox_status oxi_function_back(oxi_op op,ox_tensor*x,ox_tensor*g,ox_tensor**out){
+*out=NULL;
+if(op==OXI_OP_COUNT||ox_is_grad_enabled()|| !oxi_cpu_back|| !x|| !g)return OX_OK;
+if(!oxi_back_reads(x)|| !oxi_back_reads(g)||ox_numel(x)==0)return OX_OK;
+bool alike=x->ndim==g->ndim&&memcmp(x->shape,g->shape,(size_t)x->ndim*sizeof*x->shape)==0;
+if(!alike|| !ox_is_contiguous(x)|| !ox_is_contiguous(g))return OX_OK;
+ox_tensor*in[2];
+in[0]=g;
+in[1]=x;
+oxi_call call=oxi_call_of(op,in,2,NULL);
+call.out_count=1;
+if(!oxi_call_runs_there(&call))return OX_OK;
+ox_status status=oxi_apply(&call);
+*out=call.out[0];
+return status;}
 static ox_status oxi_back_call(oxi_op op,const oxi_backward*b,ox_tensor*const*in,int in_count,
- int count,ox_tensor**out){
+ int count,ox_tensor**out,bool*done){
 oxi_call call=oxi_call_of(op,in,in_count,NULL);
 call.attr=b->call->attr;
 call.out_count=count;
+*done=false;
+if(!oxi_call_runs_there(&call))return OX_OK;
 ox_status status=oxi_apply(&call);
 for(int k=0;k<count;k++)out[k]=call.out[k];
+*done=status==OX_OK;
 return status;}
 static bool oxi_back_rows_fit(const ox_tensor*x,int last){
 int64_t n=1;
@@ -1246,9 +2123,7 @@ if(!oxi_back_may(b)|| !y||y->ndim==0||b->call->attr.along.dim!=y->ndim-1)return 
 if(!oxi_back_rows_fit(y,1))return OX_OK;
 in[0]=ox_contiguous(b->g[0]);
 in[1]=ox_contiguous(y);
-ox_status status=in[0]&&in[1]?oxi_back_call(op,b,in,2,1,b->grad):ox_error();
-*done=status==OX_OK;
-return status;}
+return in[0]&&in[1]?oxi_back_call(op,b,in,2,1,b->grad,done):ox_error();}
 static ox_status oxi_norm_back(oxi_backward*b,oxi_op op,bool*done){
 const oxi_call*call=b->call;
 ox_tensor*x=call->in[0],*weight=call->in[1],*in[3],*out[3];
@@ -1263,9 +2138,8 @@ in[0]=ox_contiguous(b->g[0]);
 in[1]=ox_contiguous(x);
 in[2]=weight?ox_contiguous(weight):NULL;
 if(!in[0]|| !in[1]||(weight&& !in[2]))return ox_error();
-ox_status status=oxi_back_call(op,b,in,weight?3:2,count,out);
-if(status!=OX_OK)return status;
-*done=true;
+ox_status status=oxi_back_call(op,b,in,weight?3:2,count,out,done);
+if(status!=OX_OK|| !*done)return status;
 for(int k=0;k<count;k++)b->grad[k]=out[k];
 if(biased&&count<3)b->grad[2]=b->g[0];
 return OX_OK;}
@@ -1277,11 +2151,10 @@ if(!oxi_back_may(b)||call->attr.attention.softcap>0||b->wants[3]||b->wants[4])re
 in[0]=b->g[0];
 for(int i=0;i<5;i++){
 ox_tensor*t=in[i+1]=call->in[i];
-bool reads=t?oxi_back_reads(t)||(i==3&&t->dtype==OX_BOOL&&ox_device_of(t)->host):i>2;
+bool reads=t?oxi_back_reads(t)||(i==3&&t->dtype==OX_BOOL):i>2;
 if(!reads)return OX_OK;}
-ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,6,3,out);
-if(status!=OX_OK)return status;
-*done=true;
+ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,6,3,out,done);
+if(status!=OX_OK|| !*done)return status;
 for(int i=0;i<3;i++)b->grad[i]=out[i];
 return OX_OK;}
 /* >>autograd/rules/reductions.c */
@@ -2662,13 +3535,6 @@ for(int r=0;r<program->result_count;r++)
 *dtypes[r]=oxi_chain_result_dtype(b,chain->gradient_of[r]);
 call.attr=attr;
 return call;}
-static bool oxi_chain_runs_there(const oxi_call*call){
-ox_device*device=ox_device_of(call->in[0]);
-bool host=true,together=true;
-for(int i=0;i<call->in_count;i++){
-host=host&&ox_device_of(call->in[i])->host;
-together=together&&ox_device_of(call->in[i])==device;}
-return host||(together&& !device->partner&&device->supports(device,call));}
 static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values){
 uint8_t kind[OXI_CHAIN_LETTERS];
 unsigned wants=0,ones=0;
@@ -2680,17 +3546,20 @@ const oxi_gradient_chain*chain=oxi_gradient_chain_find(b->call->op,wants,kind,on
 if(!chain|| !chain->program)return OX_OK;
 ox_tensor*in[OXI_CHAIN_OPERANDS];
 oxi_call call=oxi_gradient_chain_call(chain,b,values,in);
-ox_status status=oxi_chain_runs_there(&call)?oxi_apply(&call):OX_OK;
+ox_status status=oxi_call_runs_there(&call)?oxi_apply(&call):OX_OK;
 for(int r=0;status==OX_OK&&r<call.out_count&&call.out[r];r++)
 b->grad[chain->gradient_of[r]]=call.out[r];
 return status;}
 /* >>autograd/rules/formula.c */
 #define OXI_FORMULAS(op, ...)\
-static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__}};
+static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__},OXI_OP_COUNT};
+#define OXI_FORMULAS_ROW(op,row, ...)\
+static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__},OXI_OP_##row};
 #define OXI_FORMULAS_BUT(op,rule, ...)\
-static const oxi_gradient_row oxi_gradient_of_##op={NULL,oxi_gradient_##rule,{__VA_ARGS__}};
+static const oxi_gradient_row oxi_gradient_of_##op={NULL,oxi_gradient_##rule,{__VA_ARGS__},OXI_OP_COUNT};
 #define OXI_GRADIENT(op,saves,rule)\
-static const oxi_gradient_row oxi_gradient_of_##op={saves,oxi_gradient_##rule,{NULL,NULL,NULL}};
+static const oxi_gradient_row oxi_gradient_of_##op={saves,oxi_gradient_##rule,{NULL,NULL,NULL},\
+ OXI_OP_COUNT};
 /* >>autograd/grads.def */
 #define OXI_ROWS_OF_AUTOGRAD_GRADS \
 OXI_FORMULAS_BUT(abs,abs,"a sign g *")\
@@ -2731,10 +3600,12 @@ OXI_FORMULAS(leaky_relu,"a 0 gt g g f0 * where")\
 OXI_FORMULAS(elu,"a 0 le a 0 minimum exp f0 * g * g where")\
 OXI_FORMULAS(selu,"a 0 le a 0 minimum exp 1.7580993408473766 * g * g 1.0507009873554805 * where")\
 OXI_FORMULAS(celu,"a 0 le a 0 minimum f0 / exp g * g where")\
-OXI_FORMULAS(gelu,"a 0.7071067811865476 * erf 1 + 0.5 * a a * -0.5 * exp a * 0.3989422804014327 *"" + g *")\
-OXI_FORMULAS(gelu_tanh,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
+OXI_FORMULAS_ROW(gelu,gelu_back,\
+ "a 0.7071067811865476 * erf 1 + 0.5 * a a * -0.5 * exp a * 0.3989422804014327 *"" + g *")\
+OXI_FORMULAS_ROW(gelu_tanh,gelu_tanh_back,\
+ "a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
  " a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
-OXI_FORMULAS(silu,"a sigmoid =p 1 p - a * 1 + * g *")\
+OXI_FORMULAS_ROW(silu,silu_back,"a sigmoid =p 1 p - a * 1 + * g *")\
 OXI_FORMULAS(mish,"a softplus tanh =p a sigmoid a * 1 p p * - * + g *")\
 OXI_FORMULAS(softplus,"a f0 * =p f1 gt g p sigmoid g * where")\
 OXI_FORMULAS(softsign,"g a abs 1 + square /")\
@@ -2846,12 +3717,16 @@ OXI_GRADIENT(attention,"abcde",attention)
 #ifndef OXI_FORMULAS_BUT
 #define OXI_FORMULAS_BUT(...)
 #endif
+#ifndef OXI_FORMULAS_ROW
+#define OXI_FORMULAS_ROW(op,row, ...)OXI_FORMULAS(op,__VA_ARGS__)
+#endif
 #ifndef OXI_GRADIENT
 #define OXI_GRADIENT(...)
 #endif
 OXI_ROWS_OF_AUTOGRAD_GRADS
 #undef OXI_FORMULAS
 #undef OXI_FORMULAS_BUT
+#undef OXI_FORMULAS_ROW
 #undef OXI_GRADIENT
 static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op){
 switch(op){
@@ -2865,12 +3740,16 @@ case OXI_OP_##op:return&oxi_gradient_of_##op;
 #ifndef OXI_FORMULAS_BUT
 #define OXI_FORMULAS_BUT(...)
 #endif
+#ifndef OXI_FORMULAS_ROW
+#define OXI_FORMULAS_ROW(op,row, ...)OXI_FORMULAS(op,__VA_ARGS__)
+#endif
 #ifndef OXI_GRADIENT
 #define OXI_GRADIENT(...)
 #endif
 OXI_ROWS_OF_AUTOGRAD_GRADS
 #undef OXI_FORMULAS
 #undef OXI_FORMULAS_BUT
+#undef OXI_FORMULAS_ROW
 #undef OXI_GRADIENT
 default:return NULL;}}
 enum{
@@ -2882,12 +3761,16 @@ enum{
 #ifndef OXI_FORMULAS_BUT
 #define OXI_FORMULAS_BUT(...)
 #endif
+#ifndef OXI_FORMULAS_ROW
+#define OXI_FORMULAS_ROW(op,row, ...)OXI_FORMULAS(op,__VA_ARGS__)
+#endif
 #ifndef OXI_GRADIENT
 #define OXI_GRADIENT(...)
 #endif
 OXI_ROWS_OF_AUTOGRAD_GRADS
 #undef OXI_FORMULAS
 #undef OXI_FORMULAS_BUT
+#undef OXI_FORMULAS_ROW
 #undef OXI_GRADIENT
 OXI_FORMULA_ROWS};
 static oxi_formula oxi_formulas[OXI_FORMULA_ROWS][3];
@@ -2903,12 +3786,16 @@ case OXI_OP_##op:return OXI_FORMULA_ROW_##op;
 #ifndef OXI_FORMULAS_BUT
 #define OXI_FORMULAS_BUT(...)
 #endif
+#ifndef OXI_FORMULAS_ROW
+#define OXI_FORMULAS_ROW(op,row, ...)OXI_FORMULAS(op,__VA_ARGS__)
+#endif
 #ifndef OXI_GRADIENT
 #define OXI_GRADIENT(...)
 #endif
 OXI_ROWS_OF_AUTOGRAD_GRADS
 #undef OXI_FORMULAS
 #undef OXI_FORMULAS_BUT
+#undef OXI_FORMULAS_ROW
 #undef OXI_GRADIENT
 default:return-1;}}
 static bool oxi_word_of(oxi_formula*f,const char*text,size_t length,oxi_word*out){
@@ -3070,7 +3957,9 @@ memset(&values,0,sizeof values);
 for(int i=0;i<call->in_count;i++)values.letter[i]=call->in[i];
 for(int i=0;i<2;i++)values.letter['y'-'a'+i]=b->out[i];
 values.letter['g'-'a']=b->g[0];
-ox_status status=oxi_gradients_by_chain(b,&values);
+ox_status status=oxi_function_back(row->row,call->in[0],b->g[0],&b->grad[0]);
+if(status!=OX_OK||b->grad[0])return status;
+status=oxi_gradients_by_chain(b,&values);
 if(status!=OX_OK)return status;
 for(int i=0;i<call->in_count&&i<3;i++){
 const bool open=b->wants[i]&&row->formula[i]&& !b->grad[i];
@@ -3082,6 +3971,9 @@ return OX_OK;}
 static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g){
 const oxi_formula*f=oxi_formula_of(op,0);
 oxi_formula_values values;
+ox_tensor*by_row=NULL;
+if(f&&oxi_function_back(oxi_gradient_row_of(op)->row,x,g,&by_row)!=OX_OK)return NULL;
+if(by_row)return by_row;
 memset(&values,0,sizeof values);
 if(attr)(void)oxi_attrs_numbers(op,attr,values.attribute,3);
 values.letter[0]=x;
@@ -4666,6 +5558,9 @@ return status;}
 #define OXI_CLASS_LOGS_READ ((int64_t)1<<18)
 #define OXI_CLASS_LOGS_MADE ((int64_t)1<<24)
 #endif
+#ifndef OXI_CLASS_LOGS_FAR
+#define OXI_CLASS_LOGS_FAR ((int64_t)1<<26)
+#endif
 typedef struct oxi_class_head{
 ox_tensor*x,*weight,*bias;
 int64_t rows,chunk;}oxi_class_head;
@@ -4673,7 +5568,8 @@ enum{OXI_CLASS_X,OXI_CLASS_TARGET,OXI_CLASS_MOST,OXI_CLASS_LOG,OXI_CLASS_WEIGHT,
 static oxi_class_head oxi_class_head_of(ox_tensor*x,ox_tensor*weight,ox_tensor*bias,int64_t most){
 oxi_class_head h={x,weight,bias,x->shape[0],x->shape[0]};
 int64_t each=weight?weight->shape[0]:h.rows?ox_numel(x)/h.rows:1;
-if(each>0&&ox_device_of(x)->host)h.chunk=most/each+1;
+bool host=ox_device_of(x)->like_cpu;
+if(each>0&&(host||weight))h.chunk=(host?most:OXI_CLASS_LOGS_FAR)/each+1;
 if(h.chunk>h.rows||h.chunk==0)h.chunk=h.rows?h.rows:1;
 return h;}
 static ox_tensor*oxi_class_logits(const oxi_class_head*h,int64_t first,int64_t count){
@@ -4715,15 +5611,18 @@ static ox_tensor*oxi_class_logits_back(ox_tensor*const*saved,ox_tensor*logits,ox
  int64_t first,int64_t count){
 ox_tensor*target=oxi_class_rows(saved[OXI_CLASS_TARGET],first,count);
 g=oxi_class_rows(g,first,count);
-if(!logits|| !g|| !target)return NULL;
-if(ox_is_grad_enabled()|| !ox_device_of(logits)->host){
+ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
+ oxi_class_rows(saved[OXI_CLASS_LOG],first,count),g};
+if(!logits|| !g|| !target|| !in[1]|| !in[2])return NULL;
+const char*text="a b - c - exp d * neg ;";
+oxi_call call=oxi_call_of(OXI_OP_chain,in,4,NULL);
+call.attr.chain.program=oxi_chain_of(text);
+if(ox_is_grad_enabled()|| !call.attr.chain.program|| !oxi_call_runs_there(&call)){
 ox_tensor*z=oxi_wide(logits),*hot=z?oxi_constant_beside(z,ox_shape_of(z),0):NULL;
 return ox_sub(ox_scatter_add(hot,1,target,oxi_as_dtype_of(g,z)),ox_mul(ox_softmax(z,1),g));}
 const double none=0;
-ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
- oxi_class_rows(saved[OXI_CLASS_LOG],first,count),g};
 ox_tensor*own=ox_empty_like(logits);
-if(!own||oxi_chain_run("a b - c - exp d * neg ;",in,4,&none,0,&own)!=OX_OK)return NULL;
+if(!own||oxi_chain_run(text,in,4,&none,0,&own)!=OX_OK)return NULL;
 return ox_scatter_add_(own,1,target,oxi_as_dtype_of(g,own));}
 static ox_status oxi_class_logs_add(ox_tensor**sum,ox_tensor*part,bool more){
 if(*sum)
@@ -5312,8 +6211,8 @@ y=oxi_pad_dim(y,x->ndim-1-i,pad[2*i],pad[2*i+1],(oxi_pad_mode)how,value);
 return oxi_work_end(&work,y==x?ox_clone(x):y);}
 /* >>nn/images/interpolate.c */
 typedef enum oxi_sampling{
-OXI_SAMPLE_NEAREST,OXI_SAMPLE_NEAREST_EXACT,OXI_SAMPLE_LINEAR,OXI_SAMPLE_CUBIC,OXI_SAMPLE_AREA
- }oxi_sampling;
+OXI_SAMPLE_NEAREST,OXI_SAMPLE_NEAREST_EXACT,OXI_SAMPLE_LINEAR,OXI_SAMPLE_CUBIC,OXI_SAMPLE_SMOOTH_LINEAR,
+ OXI_SAMPLE_SMOOTH_CUBIC,OXI_SAMPLE_AREA}oxi_sampling;
 typedef struct oxi_interpolation{
 const char*mode;
 oxi_sampling how;
@@ -5359,6 +6258,26 @@ for(int k=0;k<OXI_TAPS;k++){
 int64_t at_k=first-1+k;
 index[k]=at_k<0?0:at_k>last?last:at_k;}
 return OXI_TAPS;}
+static bool oxi_is_smooth(oxi_sampling how){
+return how==OXI_SAMPLE_SMOOTH_LINEAR||how==OXI_SAMPLE_SMOOTH_CUBIC;}
+static double oxi_smooth_reach(const oxi_resampling*r){
+return(r->how==OXI_SAMPLE_SMOOTH_LINEAR?1:2)*(r->step>1?r->step:1);}
+static double oxi_smooth_filter(oxi_sampling how,double t){
+t=fabs(t);
+if(how==OXI_SAMPLE_SMOOTH_LINEAR)return t<1?1-t:0;
+return t<1?(1.5*t-2.5)*t*t+1:t<2? -0.5*(((t-5)*t+8)*t-4):0;}
+static void oxi_smooth_taps(const oxi_resampling*r,int64_t i,int64_t most,int64_t*index,double*weight){
+double reach=oxi_smooth_reach(r),center=r->step*((double)i+0.5),sum=0;
+double inverse=r->step>1?1/r->step:1,low=center-reach+0.5;
+int64_t first=low>0?(int64_t)low:0,end=(int64_t)(center+reach+0.5);
+if(end>r->in)end=r->in;
+for(int64_t k=0;k<most;k++){
+bool there=first+k<end;
+double t=((double)(first+k)-center+0.5)*inverse;
+index[k*r->out]=there?first+k:0;
+weight[k*r->out]=there?oxi_smooth_filter(r->how,t):0;
+sum+=weight[k*r->out];}
+for(int64_t k=0;k<most&&sum!=0;k++)weight[k*r->out]/=sum;}
 static ox_tensor*oxi_list_beside(const ox_tensor*x,const void*numbers,int64_t count,ox_dtype dtype){
 return ox_to(oxi_copied(numbers,OX_SHAPE(count),dtype),oxi_working_device(ox_device_of(x)));}
 static ox_tensor*oxi_tap_sum(ox_tensor*x,int dim,int64_t places,int taps,const int64_t*index,
@@ -5374,14 +6293,18 @@ term=ox_mul(term,ox_reshape(ox_cast(each,x->dtype),shape));}
 sum=k?ox_add(sum,term):term;}
 return sum;}
 static ox_tensor*oxi_resampled(ox_tensor*x,int dim,const oxi_resampling*r){
-size_t bytes;
-if(!x|| !oxi_mul_size((size_t)r->out,OXI_TAPS*(sizeof(int64_t)+sizeof(double)),&bytes))
+size_t bytes,each;
+bool smooth=oxi_is_smooth(r->how);
+int64_t most=smooth?2*(int64_t)ceil(oxi_smooth_reach(r))+1:(int64_t)OXI_TAPS;
+if(!x||most>INT32_MAX|| !oxi_mul_size((size_t)most,sizeof(int64_t)+sizeof(double),&each)||
+ !oxi_mul_size((size_t)r->out,each,&bytes))
 return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"interpolate: %lld places",(long long)r->out):NULL;
 int64_t*index=(int64_t*)oxi_alloc(bytes?bytes:1);
 if(!index)return NULL;
-double*weight=(double*)(index+OXI_TAPS*r->out);
-int taps=1;
-for(int64_t i=0;i<r->out;i++){
+double*weight=(double*)(index+most*r->out);
+int taps=smooth?(int)most:1;
+for(int64_t i=0;i<r->out&&smooth;i++)oxi_smooth_taps(r,i,most,index+i,weight+i);
+for(int64_t i=0;i<r->out&& !smooth;i++){
 int64_t at[OXI_TAPS];
 double much[OXI_TAPS];
 taps=oxi_taps_of(r,i,at,much);
@@ -5395,10 +6318,12 @@ static const oxi_interpolation*oxi_interpolation_of(const ox_tensor*x,const char
 static const oxi_interpolation rows[]={
 {"nearest",OXI_SAMPLE_NEAREST,0},{"nearest-exact",OXI_SAMPLE_NEAREST_EXACT,0},
  {"linear",OXI_SAMPLE_LINEAR,1},{"bilinear",OXI_SAMPLE_LINEAR,2},
- {"trilinear",OXI_SAMPLE_LINEAR,3},{"bicubic",OXI_SAMPLE_CUBIC,2},{"area",OXI_SAMPLE_AREA,0},};
+ {"trilinear",OXI_SAMPLE_LINEAR,3},{"bicubic",OXI_SAMPLE_CUBIC,2},
+ {"area",OXI_SAMPLE_AREA,0},{"bilinear-antialias",OXI_SAMPLE_SMOOTH_LINEAR,2},
+ {"bicubic-antialias",OXI_SAMPLE_SMOOTH_CUBIC,2},};
 for(size_t i=0;i<sizeof rows/sizeof*rows;i++){
 if(mode&&strcmp(mode,rows[i].mode)!=0)continue;
-bool corners=rows[i].how==OXI_SAMPLE_LINEAR||rows[i].how==OXI_SAMPLE_CUBIC;
+bool corners=rows[i].how>OXI_SAMPLE_NEAREST_EXACT&&rows[i].how!=OXI_SAMPLE_AREA;
 bool floats=oxi_is_float(x->dtype)||rows[i].how<=OXI_SAMPLE_NEAREST_EXACT;
 if(x->ndim>=3&&x->ndim<=5&&(rows[i].dims==0||rows[i].dims==x->ndim-2)&&floats&&(corners|| !align_corners))
 return&rows[i];
@@ -6575,6 +7500,682 @@ int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],least=m<n?m:n;
 ox_tensor*from=center?ox_sub(x,ox_mean(x,OX_DIMS(-2),true)):x;
 if(!from)return oxi_tuple_end(&work,NULL,NULL,NULL);
 return oxi_lowrank(&work,"pca_lowrank",from,q?q:least<6?least:6,rounds);}
+/* >>nn/statistics.c */
+OX_API ox_tensor*ox_nanmean(ox_tensor*x,ox_shape dims,bool keepdim){
+if(oxi_any_null("nanmean",&x,1))return NULL;
+oxi_work work=oxi_work_begin("nanmean");
+ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),dims,keepdim);
+return oxi_work_end(&work,ox_div(ox_nansum(x,dims,keepdim),known));}
+static ox_tensor*oxi_covariance(ox_tensor*x,double correction,ox_tensor*counts,ox_tensor*weights){
+ox_tensor*each=counts,*factor,*mean;
+if(weights)each=counts?ox_mul(counts,weights):weights;
+ox_tensor*total=each?ox_sum(each,OX_ALL_DIMS,false):ox_number((double)x->shape[1]);
+mean=each?ox_div(ox_sum(ox_mul(x,each),OX_DIMS(1),true),total):ox_mean(x,OX_DIMS(1),true);
+if(weights&&correction!=0){
+ox_tensor*squares=ox_sum(ox_mul(each,weights),OX_ALL_DIMS,false);
+factor=ox_sub(total,ox_div(ox_mul_number(squares,correction),total));}else
+factor=ox_sub_number(total,correction);
+factor=ox_clamp(oxi_as_float(factor),0,INFINITY);
+ox_tensor*apart=ox_sub(x,mean);
+ox_tensor*other=each?ox_mul(apart,each):apart;
+if(x->dtype==OX_C64)other=ox_conj(other);
+return ox_div(ox_matmul(apart,ox_t(ox_cast(other,apart?apart->dtype:OX_F32))),factor);}
+OX_API ox_tensor*ox_cov(ox_tensor*x,int64_t correction,ox_tensor*counts,ox_tensor*weights){
+if(oxi_any_null("cov",&x,1))return NULL;
+if(x->ndim>2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: %s has more than 2 dims",oxi_tensor_text(x));
+int64_t each=x->ndim?x->shape[x->ndim-1]:1;
+if((counts&&(ox_numel(counts)!=each||oxi_info(counts->dtype)->cls>=OX_CLASS_FLOAT))||
+ (weights&&ox_numel(weights)!=each))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: not an integer count, or a weight, an observation");
+oxi_work work=oxi_work_begin("cov");
+ox_tensor*lines=oxi_as_float(x->ndim==2?x:ox_reshape(x,OX_SHAPE(1,-1)));
+ox_tensor*made=lines?oxi_covariance(lines,(double)correction,counts,weights):NULL;
+return oxi_work_end(&work,lines&&lines->shape[0]==1?ox_reshape(made,OX_ALL_DIMS):made);}
+OX_API ox_tensor*ox_corrcoef(ox_tensor*x){
+if(oxi_any_null("corrcoef",&x,1))return NULL;
+if(x->ndim>2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"corrcoef: %s has more than 2 dims",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("corrcoef");
+ox_tensor*c=ox_cov(x,1,NULL,NULL);
+if(c&&c->ndim==0)return oxi_work_end(&work,ox_div(c,c));
+ox_tensor*size=ox_sqrt(ox_diagonal(c&&c->dtype==OX_C64?ox_real(c):c,0,0,1));
+c=ox_div(ox_div(c,ox_unsqueeze(size,1)),ox_unsqueeze(size,0));
+return oxi_work_end(&work,c&&c->dtype!=OX_C64?ox_clamp(c,-1,1):c);}
+static ox_tensor*oxi_between_elements(ox_tensor*sorted,ox_tensor*place,int at,const char*how){
+ox_tensor*below=ox_floor(place),*above=ox_ceil(place),*share=ox_sub(place,below);
+if(strcmp(how,"lower")==0)above=below;
+if(strcmp(how,"higher")==0)below=above;
+if(strcmp(how,"nearest")==0)below=above=ox_round(place);
+ox_tensor*a=ox_gather(sorted,at,ox_cast(below,OX_I64));
+if(below==above)return a;
+ox_tensor*b=ox_gather(sorted,at,ox_cast(above,OX_I64));
+if(strcmp(how,"midpoint")==0)share=ox_full_like(share,0.5);
+return ox_lerp(a,b,ox_cast(share,sorted->dtype));}
+static ox_tensor*oxi_quantile(const char*name,ox_tensor*x,ox_tensor*q,int dim,bool keepdim,
+ const char*how,bool skips){
+static const char*const known[]={"linear","lower","higher","nearest","midpoint"};
+ox_tensor*in[2]={x,q};
+int at,ndim,listed=0;
+if(oxi_any_null(name,in,2))return NULL;
+if(!how)how=known[0];
+for(int i=0;i<5;i++)listed+=strcmp(how,known[i])==0;
+ndim=x->ndim;
+if(!listed||q->ndim>1|| !oxi_is_float(x->dtype))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %s at %s, \"%s\"",name,oxi_tensor_text(x),oxi_tensor_text(q),how);
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_work_end(&work,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+ox_tensor*sorted=ox_movedim(ox_sort(x,at,false).values,at,-1);
+ox_tensor*nan=ox_isnan(sorted),*last;
+ox_tensor*count=ox_sum(ox_logical_not(nan),OX_DIMS(-1),true);
+if(skips)
+last=ox_clamp(ox_sub(count,ox_integer(1)),0,INFINITY);
+else
+last=ox_full_like(count,(double)(size -1));
+ox_tensor*points=ox_reshape(ox_cast(q,x->dtype),OX_SHAPE(-1));
+ox_tensor*made=oxi_between_elements(sorted,ox_mul(ox_cast(last,x->dtype),points),-1,how);
+ox_tensor*none=skips?ox_eq_number(count,0):ox_any(nan,OX_DIMS(-1),true);
+made=ox_movedim(ox_where(none,ox_number(NAN),made),-1,0);
+if(made&&keepdim&&dim!=OX_FLATTENED&&ndim)made=ox_unsqueeze(made,at+1);
+if(made&&(dim==OX_FLATTENED||ndim==0)){
+ox_shape shape=oxi_no_shape();
+shape.ndim=1+(keepdim&&dim==OX_FLATTENED?ndim:0);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d?1:ox_numel(q);
+made=ox_reshape(made,shape);}
+return oxi_work_end(&work,q->ndim?ox_contiguous(made):ox_contiguous(ox_select(made,0,0)));}
+OX_API ox_tensor*ox_quantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
+return oxi_quantile("quantile",x,q,dim,keepdim,interpolation,false);}
+OX_API ox_tensor*ox_nanquantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
+return oxi_quantile("nanquantile",x,q,dim,keepdim,interpolation,true);}
+OX_API ox_tensor*ox_diff(ox_tensor*x,int64_t times,int dim,ox_tensor*before,ox_tensor*after){
+if(oxi_any_null("diff",&x,1))return NULL;
+int at=x->ndim?oxi_own_dim("diff",x,dim):oxi_wrap_dim("diff",dim,0);
+if(at<0)return NULL;
+if(x->ndim==0||times<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"diff: %lld times, of %s",(long long)times,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("diff");
+ox_tensor*parts[3],*line=x;
+int count=0;
+if(before&&times)parts[count++]=before;
+parts[count++]=x;
+if(after&&times)parts[count++]=after;
+if(count>1)line=ox_cat(parts,count,at);
+if(line&&times==0)line=ox_clone(line);
+for(int64_t i=0;line&&i<times;i++){
+int64_t size=line->shape[at],rest=size>0?size -1:0;
+ox_tensor*late=ox_narrow(line,at,size -rest,rest),*early=ox_narrow(line,at,0,rest);
+line=x->dtype==OX_BOOL?ox_logical_xor(late,early):ox_sub(late,early);
+if(rest==0)break;}
+return oxi_work_end(&work,line);}
+OX_API ox_tensor*ox_gradient_along(ox_tensor*x,ox_tensor*spacing,int dim,int edge_order){
+if(oxi_any_null("gradient_along",&x,1))return NULL;
+int at=oxi_own_dim("gradient_along",x,dim);
+if(at<0)return NULL;
+int64_t n=x->shape[at];
+if((edge_order!=1&&edge_order!=2)||n<edge_order+1||
+ (spacing&&spacing->ndim>0&&(spacing->ndim!=1||spacing->shape[0]!=n)))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"gradient_along: dim %d of %s with edges of order %d",at,
+ oxi_tensor_text(x),edge_order);
+oxi_work work=oxi_work_begin("gradient_along");
+ox_shape wide=oxi_no_shape();
+wide.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)wide.dim[d]=d==at? -1:1;
+bool even= !spacing||spacing->ndim==0;
+ox_tensor*one=spacing&&even?spacing:ox_number(1);
+ox_tensor*gaps=even?NULL:ox_reshape(ox_diff(spacing,1,0,NULL,NULL),wide),*parts[3];
+ox_tensor*rise=ox_diff(oxi_as_float(x),1,at,NULL,NULL);
+ox_tensor*slope=ox_div(rise,even?one:gaps);
+if(!slope)return oxi_work_end(&work,NULL);
+ox_tensor*left=ox_narrow(slope,at,0,n-2),*right=ox_narrow(slope,at,1,n-2);
+if(even)
+parts[1]=ox_mul_number(ox_add(left,right),0.5);
+else{
+ox_tensor*g=ox_narrow(gaps,at,0,n-2),*h=ox_narrow(gaps,at,1,n-2);
+parts[1]=ox_div(ox_add(ox_mul(left,h),ox_mul(right,g)),ox_add(g,h));}
+parts[0]=ox_narrow(slope,at,0,1);
+parts[2]=ox_narrow(slope,at,n-2,1);
+if(edge_order==2&&even){
+parts[0]=ox_sub(ox_mul_number(parts[0],1.5),ox_mul_number(ox_narrow(slope,at,1,1),0.5));
+parts[2]=ox_sub(ox_mul_number(parts[2],1.5),ox_mul_number(ox_narrow(slope,at,n-3,1),0.5));
+ }else if(edge_order==2){
+ox_tensor*g0=ox_narrow(gaps,at,0,1),*g1=ox_narrow(gaps,at,1,1);
+ox_tensor*h0=ox_narrow(gaps,at,n-2,1),*h1=ox_narrow(gaps,at,n-3,1);
+ox_tensor*bend0=ox_sub(ox_narrow(slope,at,1,1),parts[0]);
+ox_tensor*bend1=ox_sub(parts[2],ox_narrow(slope,at,n-3,1));
+parts[0]=ox_sub(parts[0],ox_mul(bend0,ox_div(g0,ox_add(g0,g1))));
+parts[2]=ox_add(parts[2],ox_mul(bend1,ox_div(h0,ox_add(h0,h1))));}
+return oxi_work_end(&work,ox_cat(parts,3,at));}
+static ox_tensor*oxi_areas(const char*name,ox_tensor*y,ox_tensor*x,double dx,int dim,int*at){
+*at=oxi_own_dim(name,y,dim);
+if(*at<0)return NULL;
+int64_t n=y->shape[*at],rest=n>0?n-1:0;
+ox_tensor*sums=ox_add(ox_narrow(y,*at,n-rest,rest),ox_narrow(y,*at,0,rest));
+if(!x)return ox_mul_number(sums,dx/2);
+ox_shape wide=oxi_no_shape();
+wide.ndim=y->ndim;
+for(int d=0;d<y->ndim;d++)wide.dim[d]=d== *at? -1:1;
+if(x->ndim==1)x=ox_reshape(x,wide);
+int places= *at-y->ndim;
+if(!x||x->ndim< -places)
+return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: places %s of %s",name,oxi_tensor_text(x),oxi_tensor_text(y)):NULL;
+int64_t known=x->shape[x->ndim+places];
+ox_tensor*widths=known==1?ox_zeros_like(x):ox_diff(x,1,places,NULL,NULL);
+return ox_mul_number(ox_mul(sums,widths),0.5);}
+OX_API ox_tensor*ox_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
+int at;
+if(oxi_any_null("trapezoid",&y,1))return NULL;
+oxi_work work=oxi_work_begin("trapezoid");
+ox_tensor*areas=oxi_areas("trapezoid",y,x,dx,dim,&at);
+return oxi_work_end(&work,areas?ox_sum(areas,OX_DIMS(at-y->ndim),false):NULL);}
+OX_API ox_tensor*ox_cumulative_trapezoid(ox_tensor*y,ox_tensor*x,double dx,int dim){
+int at;
+if(oxi_any_null("cumulative_trapezoid",&y,1))return NULL;
+oxi_work work=oxi_work_begin("cumulative_trapezoid");
+ox_tensor*areas=oxi_areas("cumulative_trapezoid",y,x,dx,dim,&at);
+return oxi_work_end(&work,areas?ox_cumsum(areas,at-y->ndim):NULL);}
+OX_API ox_tensor*ox_dist(ox_tensor*a,ox_tensor*b,double p){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("dist",in,2))return NULL;
+oxi_work work=oxi_work_begin("dist");
+return oxi_work_end(&work,ox_norm(ox_sub(a,b),p,OX_ALL_DIMS,false));}
+OX_API ox_tensor*ox_cdist(ox_tensor*a,ox_tensor*b,double p){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("cdist",in,2))return NULL;
+if(a->ndim<2||b->ndim<2||a->shape[a->ndim-1]!=b->shape[b->ndim-1]|| !(p>=0))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cdist: %s and %s, p %g",oxi_tensor_text(a),oxi_tensor_text(b),p);
+oxi_work work=oxi_work_begin("cdist");
+ox_tensor*apart=ox_sub(ox_unsqueeze(a,-2),ox_unsqueeze(b,-3));
+if(apart&&apart->shape[apart->ndim-1]==0)
+return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
+return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
+OX_API ox_tensor*ox_pdist(ox_tensor*x,double p){
+if(oxi_any_null("pdist",&x,1))return NULL;
+if(x->ndim!=2|| !(p>=0))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"pdist: %s, p %g",oxi_tensor_text(x),p);
+oxi_work work=oxi_work_begin("pdist");
+ox_tensor*pairs=ox_triu_indices(x->shape[0],x->shape[0],1);
+if(pairs)pairs=ox_to(pairs,oxi_working_device(ox_device_of(x)));
+ox_tensor*apart=
+ ox_sub(ox_index_select(x,0,ox_select(pairs,0,0)),ox_index_select(x,0,ox_select(pairs,0,1)));
+if(apart&&x->shape[1]==0)return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
+return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
+OX_API ox_tensor*ox_renorm(ox_tensor*x,double p,int dim,double most){
+if(oxi_any_null("renorm",&x,1))return NULL;
+int at=oxi_own_dim("renorm",x,dim);
+if(at<0)return NULL;
+if(!(p>0)|| !(most>=0)||x->ndim<2)
+return OXI_FAIL_NULL(OX_ERR_ARG,"renorm: %s, p %g, at most %g",oxi_tensor_text(x),p,most);
+oxi_work work=oxi_work_begin("renorm");
+ox_tensor*size=ox_norm(x,p,oxi_dims_of_set(((1u<<x->ndim)-1)& ~(1u<<at)),true);
+ox_tensor*factor=ox_rdiv_number(ox_add_number(size,1e-7),most);
+return oxi_work_end(&work,ox_mul(x,ox_where(ox_gt_number(size,most),factor,ox_number(1))));}
+OX_API ox_tensor*ox_normalize(ox_tensor*x,double p,int dim,double eps){
+if(oxi_any_null("normalize",&x,1))return NULL;
+oxi_work work=oxi_work_begin("normalize");
+ox_tensor*size=ox_norm(x,p,x->ndim?OX_DIMS(dim):OX_ALL_DIMS,true);
+return oxi_work_end(&work,ox_div(x,ox_clamp(size,eps,INFINITY)));}
+/* >>nn/masked.c */
+static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
+return mask?ox_where(mask,x,ox_number(value)):x;}
+static ox_tensor*oxi_seen_count(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){
+ox_tensor*ones=mask?ox_expand(mask,ox_shape_of(x))
+ :oxi_full("count",ox_shape_of(x),1,OX_BOOL,ox_device_of(x));
+return ox_sum(ones,dims,keepdim);}
+#define OXI_MASKED(name, ...)\
+OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){\
+if(oxi_any_null("masked_"#name,&x,1))return NULL;\
+oxi_work work=oxi_work_begin("masked_"#name);\
+return oxi_work_end(&work,(__VA_ARGS__));}
+static ox_tensor*oxi_seen_extreme(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim,bool largest){
+if(x->dtype==OX_BOOL||oxi_is_int(x->dtype)){
+double least=x->dtype==OX_BOOL?0:oxi_integer_least(x->dtype);
+int64_t most=x->dtype==OX_BOOL?1:x->dtype==OX_I64||x->dtype==OX_U64?INT64_MAX
+ :(int64_t)(oxi_integer_end(x->dtype)-1);
+ox_tensor*edge=ox_integer(largest?(int64_t)least:most);
+x=mask?ox_where(mask,x,edge):x;}else
+x=oxi_seen(x,mask,largest? -INFINITY:INFINITY);
+return largest?ox_amax(x,dims,keepdim):ox_amin(x,dims,keepdim);}
+static ox_tensor*oxi_seen_or(ox_tensor*x,ox_tensor*mask,int64_t value){
+return mask?ox_where(mask,x,ox_integer(value)):x;}
+OXI_MASKED(sum,ox_sum(oxi_seen_or(x,mask,0),dims,keepdim))
+OXI_MASKED(prod,ox_prod(oxi_seen_or(x,mask,1),dims,keepdim))
+OXI_MASKED(amax,oxi_seen_extreme(x,mask,dims,keepdim,true))
+OXI_MASKED(amin,oxi_seen_extreme(x,mask,dims,keepdim,false))
+OXI_MASKED(mean,ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,keepdim),oxi_seen_count(x,mask,dims,keepdim)))
+OXI_MASKED(logsumexp,ox_logsumexp(oxi_seen(oxi_as_float(x),mask,-INFINITY),dims,keepdim))
+static ox_tensor*oxi_seen_variance(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,
+ bool keepdim){
+x=oxi_as_float(x);
+ox_tensor*count=oxi_seen_count(x,mask,dims,true);
+ox_tensor*mean=ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,true),count);
+ox_tensor*apart=ox_sub(x,mean);
+apart=oxi_is_complex(x)?ox_square(ox_abs(apart)):ox_square(apart);
+ox_tensor*freedom=ox_cast(oxi_seen_count(x,mask,dims,keepdim),apart?apart->dtype:OX_F32);
+freedom=ox_sub_number(freedom,correction);
+return ox_div(ox_sum(oxi_seen(apart,mask,0),dims,keepdim),ox_clamp(freedom,0,INFINITY));}
+OX_API ox_tensor*ox_masked_var(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("masked_var",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_var");
+return oxi_work_end(&work,oxi_seen_variance(x,mask,dims,correction,keepdim));}
+OX_API ox_tensor*ox_masked_std(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("masked_std",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_std");
+return oxi_work_end(&work,ox_sqrt(oxi_seen_variance(x,mask,dims,correction,keepdim)));}
+OX_API ox_tensor*ox_masked_norm(ox_tensor*x,ox_tensor*mask,double p,ox_shape dims,bool keepdim){
+if(oxi_any_null("masked_norm",&x,1))return NULL;
+oxi_work work=oxi_work_begin("masked_norm");
+return oxi_work_end(&work,ox_norm(oxi_seen(x,mask,p<0?INFINITY:0),p,dims,keepdim));}
+#define OXI_MASKED_ALONG(name, ...)\
+OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,int dim){\
+if(oxi_any_null("masked_"#name,&x,1))return NULL;\
+oxi_work work=oxi_work_begin("masked_"#name);\
+return oxi_work_end(&work,(__VA_ARGS__));}
+OXI_MASKED_ALONG(softmax,ox_softmax(oxi_seen(x,mask,-INFINITY),dim))
+OXI_MASKED_ALONG(log_softmax,ox_log_softmax(oxi_seen(x,mask,-INFINITY),dim))
+OXI_MASKED_ALONG(softmin,ox_softmin(oxi_seen(x,mask,INFINITY),dim))
+OXI_MASKED_ALONG(cumsum,ox_cumsum_as(oxi_seen_or(x,mask,0),dim,x->dtype))
+OXI_MASKED_ALONG(cumprod,ox_cumprod_as(oxi_seen_or(x,mask,1),dim,x->dtype))
+OX_API ox_pair ox_masked_median(ox_tensor*x,ox_tensor*mask,int dim,bool keepdim){
+if(oxi_any_null("masked_median",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("masked_median");
+ox_pair pair=ox_nanmedian(oxi_seen(x,mask,NAN),dim,keepdim);
+return oxi_pair_end(&work,pair.values,pair.indices);}
+/* >>nn/sparse/sparse.c */
+static ox_sparse oxi_no_sparse(void){
+ox_sparse none;
+memset(&none,0,sizeof none);
+return none;}
+static ox_sparse oxi_sparse_fail(ox_status status,const char*name,const ox_tensor*a,const ox_tensor*b){
+(void)oxi_fail(status,"%s: %s with %s",name,oxi_tensor_text(a),oxi_tensor_text(b));
+return oxi_no_sparse();}
+static ox_sparse oxi_sparse_end(oxi_work*work,ox_tensor*values,ox_tensor*indices,ox_tensor*pointers,
+ bool csr,ox_shape shape,bool coalesced){
+bool made=values&&indices&&(pointers|| !csr);
+ox_tuple kept=oxi_tuple_end(work,made?values:NULL,indices,pointers);
+ox_sparse s=oxi_no_sparse();
+if(!kept.t[0])return s;
+s.values=kept.t[0];
+s.indices=kept.t[1];
+s.pointers=kept.t[2];
+s.shape=shape;
+s.coalesced=coalesced;
+return s;}
+static bool oxi_sparse_is(const char*name,const ox_sparse*s){
+ox_tensor*values=s?s->values:NULL;
+return!oxi_any_null(name,&values,1);}
+static bool oxi_sparse_matrix(const char*name,const ox_sparse*s){
+if(!oxi_sparse_is(name,s))return false;
+if(s->shape.ndim==2&&s->values->ndim==1)return true;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: values %s of %d dims are no sparse matrix",name,
+ oxi_tensor_text(s->values),s->shape.ndim);
+return false;}
+static int oxi_sparse_dims(const ox_sparse*s){
+return s->pointers?2:(int)s->indices->shape[0];}
+static bool oxi_sparse_cells(const char*name,ox_shape shape,int dims,int64_t*cells){
+int64_t count=1;
+for(int d=0;d<dims;d++){
+if(shape.dim[d]<0||(shape.dim[d]&&count>INT64_MAX/shape.dim[d])){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: sizes that no tensor has",name);
+return false;}
+count*=shape.dim[d];}
+*cells=count;
+return true;}
+static ox_tensor*oxi_sparse_places(const ox_sparse*s){
+int dims=oxi_sparse_dims(s);
+ox_tensor*place=NULL;
+for(int d=0;d<dims;d++){
+ox_tensor*at=ox_select(s->indices,0,d);
+place=d?ox_add(ox_mul(place,ox_integer(s->shape.dim[d])),at):at;}
+return place;}
+static ox_tensor*oxi_csr_rows(const ox_tensor*pointers,ox_tensor*columns){
+ox_tensor*from=(ox_tensor*)(uintptr_t)pointers;
+ox_tensor*ramp=oxi_ramp_beside(columns,columns->shape[0],OX_I64);
+return ox_sub(ox_searchsorted(from,ramp,true),ox_integer(1));}
+static bool oxi_sparse_inside(const char*name,ox_tensor*indices,int64_t end){
+if(ox_numel(indices)==0)return true;
+int64_t least=ox_item_int(ox_amin(indices,OX_ALL_DIMS,false)),
+ most=ox_item_int(ox_amax(indices,OX_ALL_DIMS,false));
+if(ox_error())return false;
+if(least>=0&&most<end)return true;
+(void)oxi_fail(OX_ERR_INDEX,"%s: indices from %lld to %lld of %lld",name,(long long)least,
+ (long long)most,(long long)end);
+return false;}
+OX_API ox_sparse ox_sparse_coo_tensor(ox_tensor*indices,ox_tensor*values,ox_shape shape){
+const char*name="sparse_coo_tensor";
+ox_tensor*both[2]={indices,values};
+if(oxi_any_null(name,both,2))return oxi_no_sparse();
+if(indices->ndim!=2||values->ndim<1||values->shape[0]!=indices->shape[1]||
+ indices->shape[0]<1||indices->shape[0]+values->ndim-1>OX_MAX_DIMS)
+return oxi_sparse_fail(OX_ERR_SHAPE,name,indices,values);
+if(!oxi_is_int(indices->dtype))return oxi_sparse_fail(OX_ERR_DTYPE,name,indices,values);
+oxi_work work=oxi_work_begin(name);
+int dims=(int)indices->shape[0],rest=values->ndim-1;
+indices=ox_cast(indices,OX_I64);
+bool fits=indices&&(shape.ndim==0||shape.ndim==dims+rest);
+for(int d=0;d<rest&&fits&&shape.ndim;d++)fits=shape.dim[dims+d]==values->shape[1+d];
+if(!fits){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %d dims of values %s",name,shape.ndim,oxi_tensor_text(values));
+indices=NULL;}
+bool grows=shape.ndim==0;
+for(int d=0;d<dims&&indices;d++){
+ox_tensor*own=ox_select(indices,0,d);
+if(grows)shape.dim[d]=ox_numel(own)?ox_item_int(ox_amax(own,OX_ALL_DIMS,false))+1:0;
+if(!oxi_sparse_inside(name,own,shape.dim[d]))indices=NULL;}
+for(int d=0;d<rest;d++)shape.dim[dims+d]=values->shape[1+d];
+shape.ndim=dims+rest;
+values=indices?ox_view(values,ox_shape_of(values)):NULL;
+return oxi_sparse_end(&work,values,indices,NULL,false,shape,false);}
+OX_API ox_sparse ox_sparse_csr_tensor(ox_tensor*pointers,ox_tensor*columns,ox_tensor*values,
+ ox_shape shape){
+const char*name="sparse_csr_tensor";
+ox_tensor*all[3]={pointers,columns,values};
+if(oxi_any_null(name,all,3))return oxi_no_sparse();
+if(pointers->ndim!=1||columns->ndim!=1||values->ndim!=1||shape.ndim!=2||
+ pointers->shape[0]!=shape.dim[0]+1||columns->shape[0]!=values->shape[0])
+return oxi_sparse_fail(OX_ERR_SHAPE,name,columns,values);
+if(!oxi_is_int(pointers->dtype)|| !oxi_is_int(columns->dtype))
+return oxi_sparse_fail(OX_ERR_DTYPE,name,pointers,columns);
+oxi_work work=oxi_work_begin(name);
+pointers=ox_cast(pointers,OX_I64);
+columns=ox_cast(columns,OX_I64);
+bool fits=pointers&&columns&&oxi_sparse_inside(name,columns,shape.dim[1]);
+if(fits){
+bool rises=ox_item_int(ox_select(pointers,0,0))==0&&
+ ox_item_int(ox_select(pointers,0,-1))==columns->shape[0]&&
+ ox_item_int(ox_all(ox_ge_number(ox_diff(pointers,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;
+if(!rises)(void)oxi_fail(OX_ERR_INDEX,"%s: pointers do not rise from 0 to the count",name);
+fits=rises;}
+return oxi_sparse_end(&work,fits?ox_view(values,ox_shape_of(values)):NULL,columns,pointers,true,
+ shape,false);}
+OX_API ox_sparse ox_to_sparse(ox_tensor*x,int sparse_dims){
+const char*name="to_sparse";
+int64_t cells;
+if(oxi_any_null(name,&x,1))return oxi_no_sparse();
+if(sparse_dims==0)sparse_dims=x->ndim;
+ox_shape shape=ox_shape_of(x),flat=shape;
+if(sparse_dims<1||sparse_dims>x->ndim|| !oxi_sparse_cells(name,shape,sparse_dims,&cells)){
+if(!ox_error())
+(void)oxi_fail(OX_ERR_DIM,"%s: %d dims of %s",name,sparse_dims,oxi_tensor_text(x));
+return oxi_no_sparse();}
+oxi_work work=oxi_work_begin(name);
+ox_shape tail=oxi_no_shape();
+for(int d=sparse_dims;d<x->ndim;d++)tail.dim[tail.ndim++]=d;
+ox_tensor*some=ox_ne_number(x,0);
+if(tail.ndim)some=ox_any(some,tail,false);
+ox_tensor*indices=ox_t(ox_nonzero(some));
+flat.ndim=1+tail.ndim;
+flat.dim[0]=cells;
+for(int d=0;d<tail.ndim;d++)flat.dim[1+d]=shape.dim[sparse_dims+d];
+ox_sparse s=oxi_no_sparse();
+s.indices=indices=indices?ox_contiguous(indices):NULL;
+s.shape=shape;
+ox_tensor*values=indices?ox_index_select(ox_reshape(x,flat),0,oxi_sparse_places(&s)):NULL;
+return oxi_sparse_end(&work,values,indices,NULL,false,shape,true);}
+OX_API ox_sparse ox_sparse_to_coo(const ox_sparse*s){
+if(!oxi_sparse_is("sparse_to_coo",s))return oxi_no_sparse();
+oxi_work work=oxi_work_begin("sparse_to_coo");
+ox_tensor*indices=ox_view(s->indices,ox_shape_of(s->indices));
+if(s->pointers){
+ox_tensor*both[2]={oxi_csr_rows(s->pointers,s->indices),s->indices};
+indices=both[0]?ox_stack(both,2,0):NULL;}
+return oxi_sparse_end(&work,ox_view(s->values,ox_shape_of(s->values)),indices,NULL,false,s->shape,
+ !s->pointers&&s->coalesced);}
+OX_API ox_sparse ox_sparse_coalesce(const ox_sparse*s){
+if(!oxi_sparse_is("sparse_coalesce",s))return oxi_no_sparse();
+if(s->coalesced&& !s->pointers)return ox_sparse_to_coo(s);
+oxi_work work=oxi_work_begin("sparse_coalesce");
+ox_sparse coo=ox_sparse_to_coo(s);
+int dims=coo.values?oxi_sparse_dims(&coo):0;
+int64_t cells;
+ox_tensor*parts[OX_MAX_DIMS],*values=NULL,*indices=NULL;
+if(coo.values&&oxi_sparse_cells("sparse_coalesce",s->shape,dims,&cells)){
+ox_tuple each=ox_unique(oxi_sparse_places(&coo),OX_FLATTENED);
+ox_shape shape=ox_shape_of(coo.values);
+if(each.t[0]){
+shape.dim[0]=ox_numel(each.t[0]);
+values=ox_index_add(oxi_full("zeros",shape,0,coo.values->dtype,ox_device_of(coo.values)),0,
+ each.t[1],coo.values,1);}
+ox_shape first=s->shape;
+first.ndim=dims;
+if(values&&ox_unravel_index(each.t[0],first,parts,dims)==dims)
+indices=ox_stack(parts,dims,0);}
+return oxi_sparse_end(&work,values,indices,NULL,false,s->shape,true);}
+OX_API ox_sparse ox_sparse_to_csr(const ox_sparse*s){
+if(!oxi_sparse_matrix("sparse_to_csr",s))return oxi_no_sparse();
+oxi_work work=oxi_work_begin("sparse_to_csr");
+ox_tensor*values=NULL,*columns=NULL,*pointers=NULL;
+if(s->pointers){
+values=ox_view(s->values,ox_shape_of(s->values));
+columns=ox_view(s->indices,ox_shape_of(s->indices));
+pointers=ox_view(s->pointers,ox_shape_of(s->pointers));}else{
+ox_sparse coo=ox_sparse_coalesce(s);
+if(coo.values){
+ox_tensor*rows=ox_contiguous(ox_select(coo.indices,0,0));
+ox_tensor*ends=rows?oxi_ramp_beside(rows,s->shape.dim[0]+1,OX_I64):NULL;
+pointers=ends?ox_searchsorted(rows,ends,false):NULL;
+columns=ox_contiguous(ox_select(coo.indices,0,1));
+values=coo.values;}}
+return oxi_sparse_end(&work,values,columns,pointers,true,s->shape,false);}
+OX_API ox_sparse ox_to_sparse_csr(ox_tensor*x){
+if(oxi_any_null("to_sparse_csr",&x,1))return oxi_no_sparse();
+oxi_work work=oxi_work_begin("to_sparse_csr");
+ox_sparse coo=ox_to_sparse(x,0),csr=oxi_no_sparse();
+if(coo.values)csr=ox_sparse_to_csr(&coo);
+return oxi_sparse_end(&work,csr.values,csr.indices,csr.pointers,true,csr.shape,false);}
+OX_API ox_tensor*ox_to_dense(const ox_sparse*s){
+int64_t cells;
+if(!oxi_sparse_is("to_dense",s))return NULL;
+oxi_work work=oxi_work_begin("to_dense");
+ox_sparse coo=ox_sparse_to_coo(s);
+if(!coo.values|| !oxi_sparse_cells("to_dense",s->shape,oxi_sparse_dims(&coo),&cells))
+return oxi_work_end(&work,NULL);
+ox_shape shape=ox_shape_of(coo.values);
+shape.dim[0]=cells;
+ox_tensor*zeros=oxi_full("zeros",shape,0,coo.values->dtype,ox_device_of(coo.values));
+ox_tensor*whole=ox_index_add(zeros,0,oxi_sparse_places(&coo),coo.values,1);
+return oxi_work_end(&work,ox_reshape(whole,s->shape));}
+OX_API ox_sparse ox_sparse_t(const ox_sparse*s){
+if(!oxi_sparse_matrix("sparse_t",s))return oxi_no_sparse();
+oxi_work work=oxi_work_begin("sparse_t");
+ox_sparse coo=ox_sparse_to_coo(s);
+ox_shape shape=OX_SHAPE(s->shape.dim[1],s->shape.dim[0]);
+return oxi_sparse_end(&work,coo.values,coo.indices?ox_flip(coo.indices,OX_DIMS(0)):NULL,NULL,
+ false,shape,false);}
+OX_API ox_sparse ox_sparse_add(const ox_sparse*a,const ox_sparse*b){
+if(!oxi_sparse_is("sparse_add",a)|| !oxi_sparse_is("sparse_add",b))return oxi_no_sparse();
+bool same=a->shape.ndim==b->shape.ndim&&oxi_sparse_dims(a)==oxi_sparse_dims(b);
+for(int d=0;d<a->shape.ndim&&same;d++)same=a->shape.dim[d]==b->shape.dim[d];
+if(!same)return oxi_sparse_fail(OX_ERR_SHAPE,"sparse_add",a->values,b->values);
+oxi_work work=oxi_work_begin("sparse_add");
+ox_sparse left=ox_sparse_to_coo(a),right=ox_sparse_to_coo(b),both=oxi_no_sparse(),sum=both;
+ox_tensor*values[2]={left.values,right.values},*indices[2]={left.indices,right.indices};
+if(left.values&&right.values){
+both.values=ox_cat(values,2,0);
+both.indices=ox_cat(indices,2,1);
+both.shape=a->shape;
+if(both.values&&both.indices)sum=ox_sparse_coalesce(&both);}
+return oxi_sparse_end(&work,sum.values,sum.indices,NULL,false,a->shape,true);}
+static ox_sparse oxi_sparse_with(oxi_work*work,const ox_sparse*s,ox_tensor*values){
+ox_tensor*pointers=s->pointers?ox_view(s->pointers,ox_shape_of(s->pointers)):NULL;
+return oxi_sparse_end(work,values,ox_view(s->indices,ox_shape_of(s->indices)),pointers,
+ s->pointers!=NULL,s->shape,s->coalesced);}
+OX_API ox_sparse ox_sparse_mul_number(const ox_sparse*s,double factor){
+if(!oxi_sparse_is("sparse_mul_number",s))return oxi_no_sparse();
+oxi_work work=oxi_work_begin("sparse_mul_number");
+return oxi_sparse_with(&work,s,ox_mul_number(s->values,factor));}
+OX_API ox_tensor*ox_sparse_sum(const ox_sparse*s){
+return oxi_sparse_is("sparse_sum",s)?ox_sum(s->values,OX_ALL_DIMS,false):NULL;}
+OX_API ox_tensor*ox_sparse_mm(const ox_sparse*s,ox_tensor*dense){
+const char*name="sparse_mm";
+if(oxi_any_null(name,&dense,1)|| !oxi_sparse_matrix(name,s))return NULL;
+if(dense->ndim<1||dense->ndim>2||dense->shape[0]!=s->shape.dim[1]||dense->dtype!=s->values->dtype)
+return OXI_FAIL_NULL(dense->dtype==s->values->dtype?OX_ERR_SHAPE:OX_ERR_DTYPE,
+ "%s: values %s of [%lld,%lld] x %s",name,oxi_tensor_text(s->values),
+ (long long)s->shape.dim[0],(long long)s->shape.dim[1],oxi_tensor_text(dense));
+oxi_work work=oxi_work_begin(name);
+ox_sparse coo=ox_sparse_to_coo(s);
+if(!coo.values)return oxi_work_end(&work,NULL);
+ox_tensor*rows=ox_index_select(dense,0,ox_select(coo.indices,0,1));
+ox_tensor*each=dense->ndim==2?ox_unsqueeze(coo.values,1):coo.values;
+ox_shape shape=ox_shape_of(dense);
+shape.dim[0]=s->shape.dim[0];
+ox_tensor*zeros=oxi_full("zeros",shape,0,dense->dtype,ox_device_of(dense));
+return oxi_work_end(&work,ox_index_add(zeros,0,ox_select(coo.indices,0,0),ox_mul(rows,each),1));}
+OX_API ox_tensor*ox_sparse_addmm(ox_tensor*c,const ox_sparse*s,ox_tensor*dense,double beta,double alpha){
+if(oxi_any_null("sparse_addmm",&c,1))return NULL;
+oxi_work work=oxi_work_begin("sparse_addmm");
+ox_tensor*product=ox_sparse_mm(s,dense);
+if(!product)return oxi_work_end(&work,NULL);
+return oxi_onto(&work,c,product,beta,alpha);}
+OX_API ox_sparse ox_sparse_sampled_addmm(const ox_sparse*s,ox_tensor*a,ox_tensor*b,double beta,
+ double alpha){
+const char*name="sparse_sampled_addmm";
+ox_tensor*both[2]={a,b};
+if(oxi_any_null(name,both,2)|| !oxi_sparse_matrix(name,s))return oxi_no_sparse();
+if(a->ndim!=2||b->ndim!=2||a->shape[0]!=s->shape.dim[0]||b->shape[1]!=s->shape.dim[1]||
+ a->shape[1]!=b->shape[0])
+return oxi_sparse_fail(OX_ERR_SHAPE,name,a,b);
+oxi_work work=oxi_work_begin(name);
+ox_sparse coo=ox_sparse_to_coo(s);
+if(!coo.values)return oxi_sparse_with(&work,s,NULL);
+ox_tensor*rows=ox_index_select(a,0,ox_select(coo.indices,0,0));
+ox_tensor*columns=ox_index_select(ox_t(b),0,ox_select(coo.indices,0,1));
+ox_tensor*product=ox_mul_number(ox_sum(ox_mul(rows,columns),OX_DIMS(1),false),alpha);
+if(beta!=0)product=ox_add(ox_mul_number(s->values,beta),product);
+return oxi_sparse_with(&work,s,product);}
+static ox_sparse oxi_sparse_softmax_of(const char*name,const ox_sparse*s,int dim,bool logs){
+if(!oxi_sparse_matrix(name,s))return oxi_no_sparse();
+if(dim< -2||dim>1|| !oxi_is_float(s->values->dtype)){
+(void)oxi_fail(OX_ERR_DIM,"%s: dim %d, values %s",name,dim,oxi_tensor_text(s->values));
+return oxi_no_sparse();}
+oxi_work work=oxi_work_begin(name);
+ox_sparse coo=ox_sparse_coalesce(s);
+if(!coo.values)return oxi_sparse_end(&work,NULL,NULL,NULL,false,s->shape,true);
+int other=dim==1||dim== -1?0:1;
+ox_tensor*at=ox_select(coo.indices,0,other);
+ox_tensor*zeros=
+ oxi_full("zeros",OX_SHAPE(s->shape.dim[other]),0,coo.values->dtype,ox_device_of(coo.values));
+ox_tensor*most=ox_index_reduce(zeros,0,at,ox_detach(coo.values),OX_REDUCTION_AMAX,false);
+ox_tensor*less=ox_sub(coo.values,ox_index_select(most,0,at));
+ox_tensor*sums=ox_index_select(ox_index_add(zeros,0,at,ox_exp(less),1),0,at);
+less=ox_sub(less,ox_log(sums));
+return oxi_sparse_end(&work,logs?less:ox_exp(less),coo.indices,NULL,false,s->shape,true);}
+OX_API ox_sparse ox_sparse_softmax(const ox_sparse*s,int dim){
+return oxi_sparse_softmax_of("sparse_softmax",s,dim,false);}
+OX_API ox_sparse ox_sparse_log_softmax(const ox_sparse*s,int dim){
+return oxi_sparse_softmax_of("sparse_log_softmax",s,dim,true);}
+/* >>nn/sparse/bags.c */
+static ox_tensor*oxi_bag_of(ox_tensor*ids,ox_tensor*offsets,int64_t each){
+ox_tensor*ramp=oxi_ramp_beside(ids,ox_numel(ids),OX_I64);
+if(!offsets)return ox_floor_divide(ramp,ox_integer(each?each:1));
+return ox_sub(ox_searchsorted(ox_contiguous(ox_cast(offsets,OX_I64)),ramp,true),ox_integer(1));}
+static bool oxi_offsets_fit(ox_tensor*offsets,int64_t count,bool has_end){
+ox_scope scope=ox_scope_begin();
+bool fits=offsets->ndim==1&&oxi_is_int(offsets->dtype)&&offsets->shape[0]>=has_end;
+if(fits&&ox_numel(offsets)){
+ox_tensor*wide=ox_cast(offsets,OX_I64);
+fits=ox_item_int(ox_select(wide,0,0))==0&&ox_item_int(ox_select(wide,0,-1))<=count&&
+ ox_item_int(ox_all(ox_ge_number(ox_diff(wide,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;}
+ox_scope_end(&scope);
+if(!fits)
+(void)oxi_fail(OX_ERR_INDEX,"embedding_bag: offsets %s of %lld ids",oxi_tensor_text(offsets),
+ (long long)count);
+return fits;}
+typedef struct oxi_bags{
+ox_tensor*ids,*bag,*weights;
+int64_t count;}oxi_bags;
+static bool oxi_bags_without(oxi_bags*b,int64_t padding){
+if(padding<0)return b->ids&&b->bag;
+ox_tensor*keep=ox_flatten(ox_nonzero(ox_ne(b->ids,ox_integer(padding))),0,-1);
+b->ids=ox_index_select(b->ids,0,keep);
+b->bag=ox_index_select(b->bag,0,keep);
+if(b->weights)b->weights=ox_index_select(b->weights,0,keep);
+return b->ids&&b->bag;}
+static ox_tensor*oxi_bags_reduced(const oxi_bags*b,ox_tensor*table,char mode){
+ox_tensor*rows=ox_embedding(b->ids,table);
+if(!rows)return NULL;
+ox_tensor*zeros=oxi_full("zeros",OX_SHAPE(b->count,table->shape[1]),0,rows->dtype,ox_device_of(rows));
+if(mode=='x')return ox_index_reduce(zeros,0,b->bag,rows,OX_REDUCTION_AMAX,false);
+if(b->weights)rows=ox_mul(rows,ox_unsqueeze(b->weights,1));
+ox_tensor*sums=ox_index_add(zeros,0,b->bag,rows,1);
+if(mode=='s')return sums;
+ox_tensor*ones=oxi_constant_beside(rows,OX_SHAPE(ox_numel(b->bag)),1);
+ox_tensor*none=oxi_constant_beside(rows,OX_SHAPE(b->count),0);
+ox_tensor*counts=ox_clamp(ox_index_add(none,0,b->bag,ones,1),1,INFINITY);
+return ox_div(sums,ox_unsqueeze(counts,1));}
+OX_API ox_tensor*ox_embedding_bag(ox_tensor*ids,ox_tensor*table,ox_tensor*offsets,const char*mode,
+ ox_tensor*weights,bool has_end,int64_t padding){
+ox_tensor*both[2]={ids,table};
+if(oxi_any_null("embedding_bag",both,2))return NULL;
+char how= !mode||strcmp(mode,"mean")==0?'m':strcmp(mode,"sum")==0?'s':strcmp(mode,"max")==0?'x':0;
+if(!how||(weights&&how!='s')||padding>=(table->ndim?table->shape[0]:0))
+return OXI_FAIL_NULL(OX_ERR_ARG,"embedding_bag: mode \"%s\"%s, padding %lld",mode?mode:"mean",
+ weights?" with weights":"",(long long)padding);
+bool fits=table->ndim==2&&(offsets?ids->ndim==1:ids->ndim==2&& !has_end)&&
+ (!weights||oxi_same_sizes(weights,ids,-1));
+if(!fits)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"embedding_bag: ids %s%s of a table %s",oxi_tensor_text(ids),
+ offsets?" with offsets":"",oxi_tensor_text(table));
+if(!oxi_is_int(ids->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"embedding_bag: ids %s",oxi_tensor_text(ids));
+if(offsets&& !oxi_offsets_fit(offsets,ids->shape[0],has_end))return NULL;
+oxi_work work=oxi_work_begin("embedding_bag");
+oxi_bags b;
+memset(&b,0,sizeof b);
+b.count=offsets?offsets->shape[0]-has_end:ids->shape[0];
+ox_tensor*bag=oxi_bag_of(ids,offsets,ids->ndim==2?ids->shape[1]:0);
+b.ids=ox_flatten(ox_cast(ids,OX_I64),0,-1);
+b.weights=weights?ox_flatten(weights,0,-1):NULL;
+b.bag=bag;
+if(has_end&&bag&&b.ids){
+int64_t end=ox_item_int(ox_select(offsets,0,-1));
+b.ids=ox_narrow(b.ids,0,0,end);
+b.bag=ox_narrow(bag,0,0,end);
+if(b.weights)b.weights=ox_narrow(b.weights,0,0,end);}
+return oxi_work_end(&work,oxi_bags_without(&b,padding)?oxi_bags_reduced(&b,table,how):NULL);}
+static ox_tensor*oxi_histogram_cells(ox_tensor*x,ox_tensor*edges,ox_tensor**inside){
+int64_t cells=edges->shape[0]-1;
+ox_tensor*at=ox_sub(ox_searchsorted(ox_contiguous(edges),ox_contiguous(x),true),ox_integer(1));
+ox_tensor*last=ox_eq(x,ox_select(edges,0,cells));
+at=ox_where(last,ox_integer(cells-1),at);
+ox_tensor*own=ox_logical_and(ox_ge_number(at,0),ox_lt_number(at,(double)cells));
+*inside= *inside?ox_logical_and(*inside,own):own;
+return at;}
+OX_API ox_tensor*ox_histogramdd(ox_tensor*x,ox_tensor*const*edges,int count,ox_tensor*weights,
+ bool density){
+if(oxi_any_null("histogramdd",&x,1)||count<1||oxi_any_null("histogramdd",edges,count))
+return count<1&&x?OXI_FAIL_NULL(OX_ERR_ARG,"histogramdd: %d dims",count):NULL;
+bool fits=x->ndim>=2&&x->shape[x->ndim-1]==count&&count<=OX_MAX_DIMS;
+ox_shape shape=oxi_no_shape();
+int64_t cells=1;
+for(int d=0;d<count&&fits;d++){
+fits=edges[d]->ndim==1&&edges[d]->shape[0]>=2&&edges[d]->dtype==x->dtype&&
+ cells<=INT64_MAX/edges[d]->shape[0];
+if(fits)cells*=shape.dim[shape.ndim++]=edges[d]->shape[0]-1;}
+int64_t points=fits&&count?ox_numel(x)/count:0;
+if(!fits||(weights&&ox_numel(weights)!=points))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"histogramdd: %d dims of edges for %s",count,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("histogramdd");
+ox_tensor*rows=ox_reshape(x,OX_SHAPE(points,count)),*place=NULL,*inside=NULL;
+for(int d=0;d<count;d++){
+ox_tensor*at=oxi_histogram_cells(ox_select(rows,1,d),edges[d],&inside);
+place=d?ox_add(ox_mul(place,ox_integer(shape.dim[d])),at):at;}
+ox_tensor*each=weights?ox_reshape(ox_cast(weights,x->dtype),OX_SHAPE(points))
+ :oxi_constant_beside(x,OX_SHAPE(points),1);
+each=ox_where(inside,each,ox_number(0));
+ox_tensor*zeros=oxi_constant_beside(x,OX_SHAPE(cells),0);
+ox_tensor*sums=ox_index_add(zeros,0,ox_where(inside,place,ox_integer(0)),each,1);
+sums=ox_reshape(sums,shape);
+if(density)sums=ox_div(sums,ox_sum(sums,OX_ALL_DIMS,false));
+for(int d=0;d<count&&density&&sums;d++){
+ox_shape along=shape;
+for(int e=0;e<count;e++)
+if(e!=d)along.dim[e]=1;
+sums=ox_div(sums,ox_reshape(ox_diff(edges[d],1,0,NULL,NULL),along));}
+return oxi_work_end(&work,sums);}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
 typedef enum oxi_option_range{
@@ -6939,4 +8540,156 @@ if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);
 (void)ox_set_grad_enabled(enabled);
 return status;}
+#endif
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x29671878
+#error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
+#elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
+#define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
+#define OXI_NOTHING_AHEAD(i)
+#define OXI_WRITE_AHEAD(n,out,streams,OF,AHEAD){\
+const int64_t skewed=(int64_t)((uintptr_t)(out)/sizeof(float)%VF);\
+int64_t i=0,head=(streams)&&skewed?VF-skewed:0,left;\
+if(head>(n))head=(n);\
+left=head;\
+if(head)vf_store_n(out,OF(OXI_LOAD_LEFT,0),left);\
+for(i=head;(streams)&&i+VF<=(n);i+=VF){\
+AHEAD(i)\
+vf_stream((out)+i,OF(vf_load,i));}\
+for(;i+VF<=(n);i+=VF)vf_store((out)+i,OF(vf_load,i));\
+left=(n)-i;\
+if(left)vf_store_n((out)+i,OF(OXI_LOAD_LEFT,i),left);}
+#define OXI_LOAD_LEFT(p)vf_load_n(p,left)
+#define OXI_NEXT_ROW(r,n,i){if (VF==16||(i)%16==0)OXI_PREFETCH_READ((r)+(n)+(i));}
+OXI_INLINE vf OXI_ISA(gate_back)(vf g,vf x,vf q){
+return vf_mul(g,vf_select(vf_lt(x,vf_zero()),q,vf_sub(vf_constant(1.0f),q)));}
+OXI_INLINE vf OXI_ISA(logistic_back)(vf g,vf x,vi n,vf r,vf v){
+vf e=vf_constant(1.32764758e-3f),d;
+e=vf_fma(e,r,vf_constant(9.67554154e-3f));
+e=vf_fma(e,r,vf_constant(5.55071327e-2f));
+e=vf_fma(e,r,vf_constant(0.240221197f));
+e=vf_fma(e,r,vf_constant(0.693146967f));
+e=vf_fma(e,r,vf_constant(1.0f));
+e=vi_as_vf(vi_sub(vf_as_vi(e),vi_sll(n,23)));
+d=vf_fma(x,vf_zero(),vf_add(vf_constant(1.0f),e));
+return OXI_ISA(gate_back)(g,x,vf_div(vf_mul(e,vf_sub(d,v)),vf_mul(d,d)));}
+OXI_INLINE vf OXI_ISA(silu_back_of)(vf g,vf x){
+vf a=vf_min(vf_constant(87.0f),vf_abs(x));
+vi n=vf_to_vi(vf_mul(a,vf_constant(1.44269504f)));
+return OXI_ISA(logistic_back)(g,x,n,vf_fnma(a,vf_constant(1.44269504f),vi_to_vf(n)),a);}
+OXI_INLINE vf OXI_ISA(gelu_tanh_back_of)(vf g,vf x){
+vf a=vf_min(vf_constant(9.5f),vf_abs(x)),t=vf_mul(a,a);
+vf w=vf_mul(a,vf_fma(t,vf_constant(0.102943240f),vf_constant(2.30220818f)));
+vf v=vf_mul(a,vf_fma(t,vf_constant(0.214064449f),vf_constant(1.59576912f)));
+vi n=vf_to_vi(w);
+return OXI_ISA(logistic_back)(g,x,n,vf_sub(vi_to_vf(n),w),v);}
+OXI_INLINE vf OXI_ISA(gelu_back_of)(vf g,vf x){
+vf a=vf_min(vf_constant(13.0f),vf_abs(x)),t=vf_mul(a,a),even,odd;
+vi n=vf_to_vi(vf_mul(t,vf_constant(0.721347520f)));
+vf r=vf_fnma(t,vf_constant(0.721347520f),vi_to_vf(n)),p=vf_constant(1.53458103e-4f);
+p=vf_fma(p,r,vf_constant(1.33999313e-3f));
+p=vf_fma(p,r,vf_constant(9.61848896e-3f));
+p=vf_fma(p,r,vf_constant(5.55032878e-2f));
+p=vf_fma(p,r,vf_constant(0.240226469f));
+p=vf_fma(p,r,vf_constant(0.693147206f));
+p=vf_fma(p,r,vf_constant(1.0f));
+p=vi_as_vf(vi_sub(vf_as_vi(p),vi_sll(n,23)));
+even=vf_fma(vf_constant(7.70789465e-6f),t,vf_constant(5.63625327e-4f));
+odd=vf_fma(vf_constant(-3.15491420e-7f),t,vf_constant(-8.47644831e-5f));
+even=vf_fma(even,t,vf_constant(9.00371824e-3f));
+odd=vf_fma(odd,t,vf_constant(-2.59001698e-3f));
+even=vf_fma(even,t,vf_constant(6.19238286e-2f));
+odd=vf_fma(odd,t,vf_constant(-2.54716699e-2f));
+even=vf_fma(even,t,vf_constant(0.249972564f));
+odd=vf_fma(odd,t,vf_constant(-0.132805745f));
+even=vf_fma(even,t,vf_fma(x,vf_zero(),vf_constant(0.499999983f)));
+odd=vf_fma(odd,t,vf_constant(-0.797882882f));
+return OXI_ISA(gate_back)(g,x,vf_mul(p,vf_fma(odd,a,even)));}
+#define OXI_DEFINE_FUNCTION_BACK(name)\
+OXI_KERNEL void OXI_ISA(name)(int64_t n,const float*g,const float*x,float*out,bool streams){\
+OXI_WRITE(n,out,streams,OXI_FUNCTION_BACK)}
+#define OXI_FUNCTION_BACK(load,i)OXI_ISA(silu_back_of)(load(g +i),load(x+i))
+OXI_DEFINE_FUNCTION_BACK(silu_back)
+#undef OXI_FUNCTION_BACK
+#define OXI_FUNCTION_BACK(load,i)OXI_ISA(gelu_tanh_back_of)(load(g +i),load(x+i))
+OXI_DEFINE_FUNCTION_BACK(gelu_tanh_back)
+#undef OXI_FUNCTION_BACK
+#define OXI_FUNCTION_BACK(load,i)OXI_ISA(gelu_back_of)(load(g +i),load(x+i))
+OXI_DEFINE_FUNCTION_BACK(gelu_back)
+#undef OXI_FUNCTION_BACK
+#undef OXI_DEFINE_FUNCTION_BACK
+#define OXI_SOFTMAX_AHEAD(i)OXI_NEXT_ROW(g,n,i)OXI_NEXT_ROW(y,n,i)
+OXI_KERNEL void OXI_ISA(softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
+ bool streams){
+const vf d=vf_set1(along);
+#define OXI_SOFTMAX_BACK(load,i)vf_mul(vf_sub(load(g +i),d),load(y+i))
+OXI_WRITE_AHEAD(n,out,streams,OXI_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
+#undef OXI_SOFTMAX_BACK
+}
+OXI_KERNEL void OXI_ISA(log_softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
+ bool streams){
+const vf sum=vf_set1(along);
+#define OXI_LOG_SOFTMAX_BACK(load,i)vf_fnma(vf_exp(load(y +i)),sum,load(g+i))
+OXI_WRITE_AHEAD(n,out,streams,OXI_LOG_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
+#undef OXI_LOG_SOFTMAX_BACK
+}
+#undef OXI_SOFTMAX_AHEAD
+#define OXI_NORM_Y(load,i)vf_fma(vf_sub(load(r->x +i),mean),scale,rest)
+#define OXI_NORM_H(load,i)(weighted ?vf_mul(load(r->g+i),load(r->weight+i)):load(r->g+i))
+#define OXI_NORM_STEP(load,store,i){\
+vf y=OXI_NORM_Y(load,i),h=OXI_NORM_H(load,i);\
+total=vf_add(total,h);\
+along=vf_fma(h,y,along);\
+if(sums){\
+vf own=load(r->g+i);\
+store(r->sums+i,vf_fma(own,y,load(r->sums+i)));\
+store(r->sums+r->n+i,vf_add(load(r->sums+r->n+i),own));}}
+OXI_INLINE void OXI_ISA(norm_sums_of)(oxi_norm_row*r,bool weighted,bool sums){
+const int64_t flush=64*VF;
+const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
+r->total=r->along=0;
+for(int64_t i=0,end;i<r->n;i=end){
+vf total=vf_zero(),along=vf_zero();
+end=i+flush<r->n?i+flush:r->n;
+for(;i+VF<=end;i+=VF){
+OXI_NEXT_ROW(r->g,r->n,i)
+OXI_NORM_STEP(vf_load,vf_store,i)}
+const int64_t left=end-i;
+#define OXI_STORE_LEFT(p,a)vf_store_n(p,a,left)
+if(left)OXI_NORM_STEP(OXI_LOAD_LEFT,OXI_STORE_LEFT,i)
+#undef OXI_STORE_LEFT
+r->total+=(double)vf_hsum(total);
+r->along+=(double)vf_hsum(along);}}
+OXI_KERNEL void OXI_ISA(norm_sums)(oxi_norm_row*r){
+if(r->weight&&r->sums)
+OXI_ISA(norm_sums_of)(r,true,true);
+else if(r->weight)
+OXI_ISA(norm_sums_of)(r,true,false);
+else
+OXI_ISA(norm_sums_of)(r,false,false);}
+OXI_INLINE void OXI_ISA(norm_write_of)(const oxi_norm_row*r,float*out,bool streams,bool weighted){
+const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
+const vf total=vf_set1((float)r->total),along=vf_set1((float)r->along);
+#define OXI_NORM_BACK(load,i)\
+vf_mul(vf_fnma(OXI_NORM_Y(load,i),along,vf_sub(OXI_NORM_H(load,i),total)),scale)
+#define OXI_NORM_AHEAD(i)OXI_NEXT_ROW(r->x,r->n,i)
+OXI_WRITE_AHEAD(r->n,out,streams,OXI_NORM_BACK,OXI_NORM_AHEAD)
+#undef OXI_NORM_AHEAD
+#undef OXI_NORM_BACK
+}
+OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,float*out,bool streams){
+if(r->weight)
+OXI_ISA(norm_write_of)(r,out,streams,true);
+else
+OXI_ISA(norm_write_of)(r,out,streams,false);}
+#undef OXI_NORM_Y
+#undef OXI_NORM_H
+#undef OXI_NORM_STEP
+static const oxi_back_kernels OXI_ISA(back)={
+OXI_ISA(silu_back),OXI_ISA(gelu_tanh_back),OXI_ISA(gelu_back),
+ OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write)};
+#undef OXI_WRITE
+#undef OXI_WRITE_AHEAD
+#undef OXI_NOTHING_AHEAD
+#undef OXI_NEXT_ROW
+#undef OXI_LOAD_LEFT
 #endif

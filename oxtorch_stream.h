@@ -214,13 +214,15 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_shunt ox_shunt;
 
 /* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
- * what pays by the plan, up to eight times the move; whatever pays. Random operations give the same numbers
- * again. */
+ * what pays by the plan, up to eight times the move; whatever pays; or, in steps that use tensors at most 64
+ * times, of all orders with second runs the one that takes the least by the plan, sought for a second at most
+ * (larger ones: whatever pays). Random operations give the same numbers again. */
 typedef enum ox_recompute {
     OX_RECOMPUTE_AUTO = 0,
     OX_RECOMPUTE_OFF,
     OX_RECOMPUTE_CHEAP,
-    OX_RECOMPUTE_AGGRESSIVE
+    OX_RECOMPUTE_AGGRESSIVE,
+    OX_RECOMPUTE_EXACT
 } ox_recompute;
 
 /* How f32 tensors are moved to the host and the disk. All but NONE change bits. */
@@ -380,6 +382,7 @@ void*fault_user;
 int64_t fault_number;
 int64_t progress;
 oxi_stream_queue waiting,finished;
+bool urgent;
 bool uses_uring;
 #ifdef OX_USE_LIBURING
 struct io_uring uring;
@@ -973,6 +976,10 @@ queue->last->next=r;
 else
 queue->first=r;
 queue->last=r;}
+static void oxi_queue_push(oxi_stream_queue*queue,oxi_stream_request*r){
+r->next=queue->first;
+queue->first=r;
+if(!queue->last)queue->last=r;}
 static oxi_stream_request*oxi_queue_take(oxi_stream_queue*queue){
 oxi_stream_request*r=queue->first;
 if(!r)return NULL;
@@ -1169,20 +1176,22 @@ for(int i=0;i<2;i++)oxi_uring_forget_handle(reader,&file->slot[i]);
 }
 static void oxi_reader_submit(oxi_stream_reader*reader,oxi_stream_request*r){
 reader->flying++;
+void(*put)(oxi_stream_queue*,oxi_stream_request*)=reader->urgent?oxi_queue_push:oxi_queue_put;
 #ifdef OX_USE_LIBURING
 if(reader->uses_uring){
-oxi_queue_put(&reader->waiting,r);
+put(&reader->waiting,r);
 oxi_uring_feed(reader);
 return;}
 #endif
 #ifndef OX_NO_THREADS
 if(reader->thread_count>0){
 oxi_mutex_take(&reader->mutex);
-oxi_queue_put(&reader->waiting,r);
+put(&reader->waiting,r);
 oxi_condition_wake(&reader->work);
 oxi_mutex_give(&reader->mutex);
 return;}
 #endif
+(void)put;
 oxi_request_execute(reader,r);
 oxi_queue_put(&reader->finished,r);}
 static oxi_stream_request*oxi_reader_take(oxi_stream_reader*reader,bool sleep){
@@ -3367,6 +3376,8 @@ bool held,had;
 bool small;
 bool pinned;
 bool on_host;
+bool on_disk;
+bool caches;
 uint8_t kind;
 uint64_t place;
 double load[2],save[2];}oxi_shunt_known;
@@ -3376,8 +3387,10 @@ const int32_t*first;
 const oxi_shunt_touch*touch;
 const double*seconds;
 const bool*again;
+const int32_t*order;
 oxi_shunt_known*known;
 uint64_t capacity,host_room;
+uint64_t cache_room;
 double least[OXI_LANES];
 double time_most;
 ox_recompute recompute;
@@ -3429,9 +3442,11 @@ size_t instruction_room,change_room,segment_room;
 uint64_t peak,pinned_bytes;
 int32_t recomputed;
 int64_t runs;
+int32_t moved;
+bool whole;
 bool measured;
 double expected;
-double simulated,compute,bound,disk;
+double simulated,compute,bound,disk,link;
 double disk_read,disk_write;
 char*text;
 size_t text_bytes;}oxi_shunt_plan;
@@ -3471,6 +3486,7 @@ oxi_stream_mutex tiers;
 oxi_stream_mutex opening;
 ox_stream*stream;
 uint64_t device_in_use;
+double disk_moved_at;
 oxi_shunt_rates rates;
 oxi_shunt_mean means[OXI_SHUNT_MEANS];
 oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
@@ -3713,8 +3729,21 @@ node->operand[i].item->pending--;
 oxi_shunt_item_settle(s,node->operand[i].item);}
 return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;}
 static bool oxi_shunt_supports(ox_device*self,const oxi_call*call){
-(void)self,(void)call;
-return true;}
+const ox_shunt*s=oxi_shunt_of(self);
+ox_tensor header[OXI_MAX_IN],*in[OXI_MAX_IN];
+ox_storage storage;
+if(s->compute->host||oxi_op_row_of(call->op)->family!=OXI_FAMILY_BACK)return true;
+memset(&storage,0,sizeof storage);
+storage.references=1;
+storage.device=s->compute;
+oxi_call asked= *call;
+asked.in=in;
+for(int i=0;i<call->in_count;i++){
+in[i]=call->in[i]? &header[i]:NULL;
+if(!in[i])continue;
+header[i]= *call->in[i];
+header[i].storage= &storage;}
+return s->compute->supports(s->compute,&asked);}
 static ox_status oxi_shunt_run(ox_device*self,const oxi_call*call){
 ox_shunt*s=oxi_shunt_of(self);
 bool at_once=s->desc.eager;
@@ -3897,14 +3926,24 @@ s->stream=ox_stream_open(&desc);
 if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
-static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
- bool write,bool owns){
+typedef struct oxi_shunt_flight{
+oxi_stream_load load;
+ox_stream*stream;
+const oxi_stream_file*file;
+size_t bytes;
+bool write;
+double start;}oxi_shunt_flight;
+static void oxi_shunt_flight_begin(oxi_shunt_flight*f,ox_storage*disk,size_t at,char*memory,
+ size_t bytes,bool write,bool owns,bool urgent){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;
 ox_stream*stream=region->stream;
-oxi_stream_load load;
-memset(&load,0,sizeof load);
+memset(f,0,sizeof*f);
+f->stream=stream;
+f->file=region->file;
+f->bytes=bytes;
+f->write=write;
 uint64_t offset=region->offset+at;
-size_t skew=(size_t)(offset%OXI_STREAM_PAGE),lead=0,whole=0,done=bytes;
+size_t skew=(size_t)(offset%OXI_STREAM_PAGE),lead=0,whole=0;
 bool direct=region->file->direct!= -1&&(uintptr_t)memory%OXI_STREAM_PAGE==skew;
 if(direct&&owns&&write){
 offset-=skew;
@@ -3916,30 +3955,50 @@ lead=(OXI_STREAM_PAGE -skew)%OXI_STREAM_PAGE;
 if(lead<bytes)whole=(bytes-lead)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 if(whole==0)lead=0;}
 oxi_stream_lock(stream);
-double start=oxi_now();
+f->start=oxi_now();
+stream->reader.urgent=urgent;
 const size_t parts[4]={0,lead,lead+whole,bytes};
 for(int i=0;i<3;i++)
 if(parts[i+1]>parts[i])
-oxi_ring_request(stream,&load,region->file,offset+parts[i],parts[i+1]-parts[i],memory+parts[i],write,i==1);
-oxi_ring_wait_for(stream,&load);
-ox_status status=load.cause!=0?oxi_ring_fail(&load,region->file):OX_OK;
+oxi_ring_request(stream,&f->load,region->file,offset+parts[i],parts[i+1]-parts[i],
+ memory+parts[i],write,i==1);
+stream->reader.urgent=false;
+oxi_stream_unlock(stream);}
+static bool oxi_shunt_flight_step(oxi_shunt_flight*f){
+oxi_stream_lock(f->stream);
+if(f->load.pending>0)(void)oxi_ring_deliver(f->stream,true);
+bool over=f->load.pending==0;
+oxi_stream_unlock(f->stream);
+return over;}
+static ox_status oxi_shunt_flight_end(ox_shunt*s,oxi_shunt_flight*f){
+while(!oxi_shunt_flight_step(f)){}
+ox_status status=f->load.cause!=0?oxi_ring_fail(&f->load,f->file):OX_OK;
 double end=oxi_now();
-oxi_stream_unlock(stream);
-oxi_shunt_span_put(s,OXI_LANE_DISK,write?"write":"read",start,end,done);
-if(status==OX_OK)oxi_shunt_rate_put(s,OXI_LANE_DISK,write,done,end-start);
 oxi_stream_take(&s->tiers);
-*(write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)done;
+double start=f->start>s->disk_moved_at?f->start:s->disk_moved_at;
+s->disk_moved_at=end;
+*(f->write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)f->bytes;
 oxi_stream_give(&s->tiers);
+oxi_shunt_span_put(s,OXI_LANE_DISK,f->write?"write":"read",start,end,f->bytes);
+if(status==OX_OK)oxi_shunt_rate_put(s,OXI_LANE_DISK,f->write,f->bytes,end-start);
+f->stream=NULL;
 return status;}
+static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
+ bool write,bool owns){
+oxi_shunt_flight flight;
+oxi_shunt_flight_begin(&flight,disk,at,memory,bytes,write,owns,true);
+return oxi_shunt_flight_end(s,&flight);}
 static bool oxi_shunt_owns_pages(const ox_shunt*s,const oxi_shunt_item*item){
 return s->compute->host&&oxi_shunt_is_planned(s)&& !item->small&&item->place%OXI_SHUNT_PAGE==0&&
  oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
+static void oxi_shunt_host_return(ox_shunt*s,void*memory,size_t bytes){
+oxi_free(memory,bytes);
+oxi_stream_take(&s->tiers);
+s->stats.host_bytes-=bytes;
+oxi_stream_give(&s->tiers);}
 static void oxi_shunt_host_drop(ox_shunt*s,oxi_shunt_item*item){
 if(!item->host)return;
-oxi_free(item->host,item->host_bytes);
-oxi_stream_take(&s->tiers);
-s->stats.host_bytes-=item->host_bytes;
-oxi_stream_give(&s->tiers);
+oxi_shunt_host_return(s,item->host,item->host_bytes);
 item->host=NULL;
 item->host_bytes=0;}
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){
@@ -3983,10 +4042,7 @@ if(fits)s->stats.host_bytes+=bytes;
 if(s->stats.host_bytes>s->stats.host_peak)s->stats.host_peak=s->stats.host_bytes;
 oxi_stream_give(&s->tiers);
 void*memory=fits?oxi_try_alloc(bytes):NULL;
-if(fits&& !memory){
-oxi_stream_take(&s->tiers);
-s->stats.host_bytes-=bytes;
-oxi_stream_give(&s->tiers);}
+if(fits&& !memory)oxi_shunt_host_return(s,NULL,bytes);
 return memory;}
 static ox_status oxi_shunt_disk_take(ox_shunt*s,oxi_shunt_item*item,size_t bytes){
 if(item->disk&& !item->file&&item->disk->bytes>=bytes)return OX_OK;
@@ -4001,6 +4057,13 @@ oxi_stream_take(&s->tiers);
 s->stats.disk_peak=now.bytes_peak;
 oxi_stream_give(&s->tiers);
 return OX_OK;}
+static void oxi_shunt_count_up(ox_shunt*s,size_t bytes,double start){
+double end=oxi_now();
+oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,end,bytes);
+oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);
+oxi_stream_take(&s->tiers);
+s->stats.up_bytes+=(int64_t)bytes;
+oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes,
  size_t at,bool owns){
 double start=oxi_now();
@@ -4010,12 +4073,7 @@ if(bytes>0)memcpy(host,data,bytes);
 oxi_shunt_host_drop(s,item);
 item->host=host;
 item->host_bytes=bytes;
-double end=oxi_now();
-oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,end,bytes);
-oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);
-oxi_stream_take(&s->tiers);
-s->stats.up_bytes+=(int64_t)bytes;
-oxi_stream_give(&s->tiers);
+oxi_shunt_count_up(s,bytes,start);
 return OX_OK;}
 ox_status status=oxi_shunt_disk_take(s,item,bytes+at);
 if(status==OX_OK)
@@ -4030,6 +4088,18 @@ return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&& !item->small&&
  item->bytes%4==0&&s->desc.compress>>item->kind&1;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
 static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
+static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
+if(!item->valid||item->host|| !item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
+void*host=oxi_shunt_host_take(s,item->bytes);
+if(!host)return;
+double start=oxi_now();
+oxi_storage_plain(item->storage);
+if(s->compute->read(s->compute,item->storage->data,0,host,item->bytes)==OX_OK){
+item->host=host;
+item->host_bytes=item->bytes;
+oxi_shunt_count_up(s,item->bytes,start);
+return;}
+oxi_shunt_host_return(s,host,item->bytes);}
 static ox_status oxi_shunt_save(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
 ox_status status=OX_OK;
@@ -4076,6 +4146,11 @@ status=s->compute->write(s->compute,item->storage->data,0,through,item->bytes);
 oxi_free(through,item->bytes);}
 item->valid=status==OX_OK;
 return status;}
+static bool oxi_shunt_loads_plainly(const ox_shunt*s,const oxi_shunt_item*item){
+return s->compute->host&& !item->valid&& !item->host&&item->disk_valid&&item->packed==OX_COMPRESSION_NONE;}
+static void oxi_shunt_load_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
+oxi_shunt_flight_begin(flight,item->disk,item->disk_at,(char*)item->storage->data,item->bytes,false,
+ oxi_shunt_owns_pages(s,item),false);}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
 static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes){
 if(item->valid){
@@ -4284,9 +4359,31 @@ if(!window.found&& !s->planned)window=oxi_shunt_find(s,bytes,0,s->main_bytes);
 *found=window.found;
 *place=window.place;
 return window.found?oxi_shunt_clear(s,window.place,bytes):OX_OK;}
+typedef struct oxi_shunt_pages{
+size_t bytes;
+char*memory;}oxi_shunt_pages;
+static void oxi_shunt_pages_free(void*user,void*data){
+oxi_shunt_pages*pages=(oxi_shunt_pages*)user;
+(void)data;
+oxi_free(pages->memory,pages->bytes);
+oxi_free(pages,sizeof*pages);}
+static ox_storage*oxi_shunt_storage_new(ox_shunt*s,const oxi_shunt_item*item){
+if(!item->file|| !s->compute->host||item->bytes<OXI_SHUNT_CHUNK)
+return oxi_storage_new(s->compute,item->bytes);
+oxi_shunt_pages*pages=(oxi_shunt_pages*)oxi_alloc(sizeof*pages);
+if(!pages)return NULL;
+pages->bytes=item->bytes+2*OXI_SHUNT_PAGE;
+pages->memory=(char*)oxi_alloc(pages->bytes);
+if(!pages->memory){
+oxi_free(pages,sizeof*pages);
+return NULL;}
+char*place=pages->memory+(OXI_SHUNT_PAGE -(uintptr_t)pages->memory%OXI_SHUNT_PAGE)+item->skew;
+ox_storage*made=oxi_storage_borrow(s->compute,place,item->bytes,oxi_shunt_pages_free,pages);
+if(!made)oxi_shunt_pages_free(pages,NULL);
+return made;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads){
 if(!item->storage&& !oxi_shunt_is_planned(s)){
-item->storage=oxi_storage_new(s->compute,item->bytes);
+item->storage=oxi_shunt_storage_new(s,item);
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);}else if(!item->storage){
 uint64_t place=0;
@@ -4510,14 +4607,24 @@ return hash^hash>>29;}
 static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
 return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
  m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+static uint64_t oxi_shunt_round(uint64_t number){
+uint64_t power=1;
+while(power<number&&power<UINT64_MAX/2)power*=2;
+return power;}
 static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*node){
-for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++)
-if(!oxi_shunt_varies(m,node->op))hash=oxi_attr_hash_member(hash,m,oxi_attr_at(node->attr,m));
+for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++){
+const void*at=oxi_attr_at(node->attr,m);
+if(oxi_shunt_varies(m,node->op))continue;
+hash=m->kind==OXI_ATTR_I64?oxi_shunt_mix(hash,oxi_shunt_round((uint64_t)*(const int64_t*)at+1))
+ :oxi_attr_hash_member(hash,m,at);}
 return hash;}
 static uint64_t oxi_shunt_hash_shape(uint64_t hash,const oxi_shunt_operand*o){
 hash=oxi_shunt_mix(hash,(uint64_t)o->dtype<<16|(uint64_t)(uint8_t)o->ndim<<4|
  (uint64_t)o->there<<1|(uint64_t)o->is_number);
-for(int d=0;d<2*o->ndim;d++)hash=oxi_shunt_mix(hash,(uint64_t)o->dims[d]);
+for(int d=0;d<2*o->ndim;d++){
+bool counts=d<o->ndim&&o->item&& !o->covers;
+uint64_t number=(uint64_t)o->dims[d];
+hash=oxi_shunt_mix(hash,counts?oxi_shunt_round(number):number);}
 return hash;}
 static bool oxi_shunt_tabulate(ox_shunt*s,oxi_shunt_item*item){
 if(item->mark==s->step_number)return true;
@@ -4542,8 +4649,7 @@ if(o->there)own=oxi_shunt_hash_shape(own,o);
 if(!o->item)continue;
 if(!oxi_shunt_tabulate(s,o->item))return false;
 items=oxi_shunt_mix(items,(uint64_t)o->item->index<<3|(uint64_t)o->covers<<1|
- (uint64_t)(i>=node->in_count));
-items=oxi_shunt_mix(items,(uint64_t)o->offset);}
+ (uint64_t)(i>=node->in_count));}
 node->shape_key=own|1;
 hash=oxi_shunt_mix(hash,own);
 items=oxi_shunt_mix(items,(uint64_t)node->in_count);}
@@ -4631,7 +4737,7 @@ static bool oxi_shunt_order_open(oxi_shunt_order*o,const oxi_shunt_problem*p){
 memset(o,0,sizeof*o);
 o->slot_count=p->node_count;
 o->slot=(int32_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*o->slot);
-for(int32_t j=0;o->slot&&j<o->slot_count;j++)o->slot[j]=j;
+for(int32_t j=0;o->slot&&j<o->slot_count;j++)o->slot[j]=p->order?p->order[j]:j;
 if(o->slot&&oxi_shunt_order_fill(o,p))return true;
 oxi_shunt_order_close(o,p);
 return false;}
@@ -4680,6 +4786,7 @@ known->held=item->held;
 known->had=item->valid||oxi_shunt_has_copy(item);
 known->small=item->small;
 known->on_host=item->host!=NULL;
+known->on_disk=item->disk_valid;
 known->kind=item->kind;
 known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,moved,false);
 known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false);
@@ -4694,6 +4801,28 @@ for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++){
 oxi_shunt_item*item=s->nodes[n]->operand[s->nodes[n]->in_count+i].item;
 if(item&&item->kind==OXI_KIND_WEIGHT)item->kind=OXI_KIND_STATE;}}
+static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem*p){
+size_t items=(size_t)p->item_count,nodes=(size_t)p->node_count;
+int32_t*first=(int32_t*)oxi_shunt_list(3*items,sizeof*first),*last=first+items,*writes=last+items;
+uint64_t*live=(uint64_t*)oxi_shunt_list(nodes+1,sizeof*live),most=p->host_room,now=0;
+for(int32_t n=0;first&&n<p->node_count;n++)
+for(int32_t t=p->first[n];t<p->first[n+1];t++){
+int32_t i=p->touch[t].item;
+if(first[i]==0)first[i]=n+1;
+last[i]=n+1;
+writes[i]|=p->touch[t].writes;}
+for(int32_t i=0;first&&live&&i<p->item_count;i++){
+const oxi_shunt_known*k= &p->known[i];
+if(first[i]==0||k->small||(k->had&& !writes[i]))continue;
+live[k->had?0:first[i]-1]+=k->room;
+live[k->held?p->node_count:last[i]]-=k->room;}
+if(first&&live)most=0;
+for(int32_t n=0;first&&live&&n<p->node_count;n++){
+now+=live[n];
+if(now>most)most=now;}
+oxi_shunt_unlist(first,3*items,sizeof*first);
+oxi_shunt_unlist(live,nodes+1,sizeof*live);
+return most<p->host_room?p->host_room-most:0;}
 static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,
  oxi_shunt_known*known){
 uint64_t shared=s->desc.device_bytes-s->main_bytes;
@@ -4721,6 +4850,7 @@ for(int32_t n=0,end=0;n<p->node_count;n++){
 oxi_shunt_touch_node(s->nodes[n],t,&end);
 t->first[n+1]=end;
 t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);
+p->time_most+=0.005*t->seconds[n];
 t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
 p->first=t->first;
 p->touch=t->touch;
@@ -4728,15 +4858,66 @@ p->seconds=t->seconds;
 p->again=t->again;
 p->capacity=s->main_bytes;
 p->host_room=s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;
+p->cache_room=oxi_shunt_cache_room(p);
 p->recompute=s->desc.recompute;
-p->time_most=0.02+1.5e-6*p->node_count;
+p->time_most=p->recompute==OX_RECOMPUTE_EXACT?1:0.02+1.5e-6*p->node_count+(p->time_most<1?p->time_most:1);
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
+/* >>stream/shunt/plan/early.c */
+static int64_t oxi_shunt_growth(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t n){
+int64_t bytes=0;
+for(int32_t k=o->from[n];k<o->from[n+1];k++){
+int32_t a=o->access[k],i=p->touch[p->first[n]+k-o->from[n]].item;
+const oxi_shunt_known*known= &p->known[i];
+if(a==o->first[i]&& !known->had)bytes+=(int64_t)known->room;
+if(a+1==o->first[i+1]&& !known->held)bytes-=(int64_t)known->room;}
+return bytes;}
+static bool oxi_shunt_has_weight(const oxi_shunt_problem*p,int32_t n){
+for(int32_t t=p->first[n];t<p->first[n+1];t++)
+if(p->known[p->touch[t].item].room>0)return true;
+return false;}
+static void oxi_shunt_anchor(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t*behind,
+ int32_t(*used)[2]){
+for(int32_t i=0;i<p->item_count;i++)used[i][0]=used[i][1]= -1;
+for(int32_t n=0;n<p->node_count;n++){
+int32_t least= -1;
+for(int32_t t=p->first[n];t<p->first[n+1];t++){
+int32_t last=used[p->touch[t].item][p->touch[t].writes?0:1];
+if(last>least)least=last;}
+bool early=least>=0&&oxi_shunt_has_weight(p,n)&&oxi_shunt_growth(p,o,n)<=0;
+behind[n]=early?least:n;
+for(int32_t t=p->first[n];t<p->first[n+1];t++){
+int32_t*last=used[p->touch[t].item];
+if(behind[n]>last[0])last[0]=behind[n];
+if(p->touch[t].writes)last[1]=behind[n];}}}
+static int32_t*oxi_shunt_order_early(const oxi_shunt_problem*p){
+size_t nodes=(size_t)p->node_count,items=(size_t)p->item_count;
+oxi_shunt_order o;
+if(!oxi_shunt_order_open(&o,p))return NULL;
+int32_t*behind=(int32_t*)oxi_shunt_list(nodes,sizeof*behind);
+int32_t*start=(int32_t*)oxi_shunt_list(nodes,sizeof*start);
+int32_t*order=(int32_t*)oxi_shunt_list(nodes,sizeof*order);
+int32_t(*used)[2]=(int32_t(*)[2])oxi_shunt_list(items,sizeof*used);
+bool made=behind&&start&&order&&used,moves=false;
+if(made)oxi_shunt_anchor(p,&o,behind,used);
+for(int32_t n=0;made&&n<p->node_count;n++)start[behind[n]+1]++;
+for(int32_t n=0;made&&n<p->node_count;n++)start[n+1]+=start[n];
+for(int32_t n=0;made&&n<p->node_count;n++)order[start[behind[n]]++]=n;
+for(int32_t n=0;made&&n<p->node_count;n++)moves=moves||order[n]!=n;
+oxi_shunt_unlist(behind,nodes,sizeof*behind);
+oxi_shunt_unlist(start,nodes,sizeof*start);
+oxi_shunt_unlist(used,items,sizeof*used);
+oxi_shunt_order_close(&o,p);
+if(moves)return order;
+oxi_shunt_unlist(order,nodes,sizeof*order);
+return NULL;}
 /* >>stream/shunt/plan/place.c */
-enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2};
+enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACKINGS=4};
+static const int oxi_shunt_packings[OXI_PACKINGS]={0,OXI_PACK_TIGHT,OXI_PACK_RING,
+ OXI_PACK_RING|OXI_PACK_TIGHT};
 typedef struct oxi_shunt_choice{
 double pinned_part,capacity_part,dirty_weight;
-int packing;}oxi_shunt_choice;
+int packing,spread;}oxi_shunt_choice;
 typedef struct oxi_shunt_placing{
 uint8_t*keep;
 uint64_t pinned_bytes;}oxi_shunt_placing;
@@ -4755,6 +4936,18 @@ static int oxi_shunt_rank_compare(const void*a,const void*b){
 const oxi_shunt_rank*x=(const oxi_shunt_rank*)a,*y=(const oxi_shunt_rank*)b;
 if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
 return x->first<y->first? -1:x->first>y->first;}
+static uint32_t oxi_shunt_reversed(uint32_t bits){
+uint32_t out=0;
+for(int i=0;i<32;i++)out|=(bits>>i&1u)<<(31-i);
+return out;}
+static void oxi_shunt_rank_spread(oxi_shunt_rank*rank,int32_t count){
+for(int32_t r=0,end;r<count;r=end){
+for(end=r+1;end<count&&rank[end].worth>0.8*rank[r].worth;)end++;
+for(int32_t q=r;q<end;q++)rank[q].worth=rank[r].worth;
+qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);
+for(int32_t q=r;q<end;q++)
+rank[q].first=(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);
+qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);}}
 static int32_t oxi_shunt_rank_all(const oxi_shunt_problem*p,const oxi_shunt_order*o,oxi_shunt_rank*rank){
 int32_t count=0;
 for(int32_t i=0;i<p->item_count;i++){
@@ -4765,7 +4958,8 @@ bool writes=false;
 for(int32_t a=o->first[i];a<o->first[i+1];a++){
 writes=writes||o->use[a]&2;
 if(o->use[a]&1&&(a==o->first[i]||o->at[a]>o->at[a-1]+2))uses++;}
-double load=k->load[k->on_host?0:1],save=k->save[k->on_host?0:1];
+int from=k->on_host&& !k->on_disk?0:1;
+double load=k->load[from],save=k->save[from];
 rank[count].item=i;
 rank[count].first=o->at[o->first[i]];
 rank[count++].worth=(load*(uses>0)+1e-3*load*uses+save*writes)/(double)k->room;}
@@ -4785,6 +4979,12 @@ k->pinned=true;
 k->place=bytes;
 bytes+=k->room;}}
 return bytes;}
+static void oxi_shunt_cache_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank,int32_t count){
+uint64_t left=p->cache_room;
+for(int32_t r=0;r<count;r++){
+oxi_shunt_known*k= &p->known[rank[r].item];
+k->caches= !k->pinned&& !k->on_host&&k->on_disk&&k->room<=left;
+if(k->caches)left-=k->room;}}
 static bool oxi_shunt_is_apart(const oxi_shunt_known*k){
 return k->pinned||k->small;}
 typedef struct oxi_shunt_heap{
@@ -4971,36 +5171,48 @@ low=middle;
 else
 high=middle -1;}
 return low;}
-static void oxi_shunt_prefetch(oxi_shunt_schedule*s){
-const oxi_shunt_order*o=s->o;
-uint64_t room=s->p->capacity-s->plan->pinned_bytes;
-double next[2];
+static void oxi_shunt_list_segments(oxi_shunt_schedule*s){
 for(int32_t g=s->plan->segment_count-1;g>=0;g--){
 oxi_shunt_segment*one= &s->plan->segment[g];
 one->next_end=s->ends[one->last];
 s->ends[one->last]=g;
 int32_t*list=one->loads? &s->loads[one->first]: &s->defines[one->first];
 one->next= *list;
-*list=g;}
+*list=g;}}
+static void oxi_shunt_want(oxi_shunt_schedule*s){
+const oxi_shunt_order*o=s->o;
+double next[2];
 next[0]=next[1]=o->start[o->slot_count];
-for(int32_t j=o->slot_count-1;j>=0;j--){
-int32_t list=s->loads[j];
-while(list>=0){
-int32_t g=list;
+for(int32_t j=o->slot_count-1;j>=0;j--)
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){
 oxi_shunt_segment*one= &s->plan->segment[g];
 const oxi_shunt_known*k= &s->p->known[one->item];
-int lane=k->on_host?0:1,before=g>0&&s->plan->segment[g-1].item==one->item;
-int32_t least=before?s->plan->segment[g-1].last+1:0;
-list=one->next;
-double start=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
-next[lane]=start;
-int32_t wanted=start>0?oxi_shunt_slot_at(o,start):0;
-if(wanted<least)wanted=least;
-if(s->packing&OXI_PACK_LATE)wanted=j;
-while(one->from>wanted&&s->used[one->from-1]+k->room<=room)
+int lane=k->on_host?0:1;
+int32_t least=g>0&&one[-1].item==one->item?one[-1].last+1:0;
+next[lane]=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
+one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;
+if(one->block<least)one->block=least;
+if(s->packing&OXI_PACK_LATE)one->block=j;}}
+static void oxi_shunt_prefetch(oxi_shunt_schedule*s){
+uint64_t room=s->p->capacity-s->plan->pinned_bytes;
+int32_t before[2]={0,0};
+oxi_shunt_list_segments(s);
+oxi_shunt_want(s);
+for(int32_t j=0;j<s->o->slot_count;j++)
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){
+oxi_shunt_segment*one= &s->plan->segment[g];
+const oxi_shunt_known*k= &s->p->known[one->item];
+int32_t*last= &before[k->on_host?0:1],least=one->block;
+if(s->packing&OXI_PACK_RING&& *last>least)least= *last;
+while(one->from>least&&s->used[one->from-1]+k->room<=room)
 s->used[--one->from]+=k->room;
+if(one->from> *last)*last=one->from;}
+for(int32_t j=s->o->slot_count-1;j>=0;j--)
+for(int32_t g=s->loads[j],next;g>=0;g=next){
+oxi_shunt_segment*one= &s->plan->segment[g];
+next=one->next;
 one->next=s->issues[one->from];
-s->issues[one->from]=g;}}}
+s->issues[one->from]=g;}}
 static bool oxi_shunt_block_insert(oxi_shunt_schedule*s,int32_t at){
 void*grown=oxi_grow(s->block,&s->block_room,(size_t)s->block_count+1,sizeof*s->block,false);
 if(!grown)return false;
@@ -5032,11 +5244,36 @@ fit->left=fit->run_left=bytes-room;
 for(int32_t b=first+fit->count;b<s->block_count&& !s->block[b].used;b++)
 fit->run_left+=s->block[b].bytes;
 return bytes>=room;}
+static void oxi_shunt_occupy(oxi_shunt_schedule*s,int32_t at,uint64_t place,uint64_t room){
+oxi_shunt_block*one= &s->block[at];
+memset(one,0,sizeof*one);
+one->used=true;
+one->place=place;
+one->bytes=room;
+if(place +room>s->plan->peak)s->plan->peak=place +room;}
+static bool oxi_shunt_take_end(oxi_shunt_schedule*s,uint64_t room,oxi_shunt_segment*g,int32_t*clock){
+for(int32_t end=s->block_count,first;end>0;end=first>0?first-1:0){
+uint64_t bytes=0;
+for(first=end;first>0&& !s->block[first-1].used&&bytes<room;first--)
+bytes+=s->block[first-1].bytes;
+if(bytes<room)continue;
+for(int32_t b=first;b<end;b++)oxi_shunt_clock_join(clock,s->block[b].clock);
+g->place=s->block[first].place +bytes-room;
+if(bytes>room)s->block[first++].bytes=bytes-room;
+if(first==end&& !oxi_shunt_block_insert(s,first))return false;
+if(end-first>1)oxi_shunt_block_remove(s,first,end-first-1);
+oxi_shunt_occupy(s,first,g->place,room);
+return true;}
+return false;}
 static bool oxi_shunt_take_place(oxi_shunt_schedule*s,uint64_t room,double now,oxi_shunt_segment*g,
  int32_t*clock){
+enum{LARGE=16};
+bool apart=(s->packing&OXI_PACK_APART)!=0;
+if(apart&&room>(s->p->capacity-s->plan->pinned_bytes)/LARGE)
+return oxi_shunt_take_end(s,room,g,clock);
 oxi_shunt_fit best={0,0,0,0,0},fit;
 bool found=false;
-for(int32_t b=0;b<s->block_count;b++){
+for(int32_t b=0;b<s->block_count&& !(apart&&found);b++){
 bool inside=b>0&& !s->block[b-1].used;
 if(s->block[b].used||(inside&&s->packing&OXI_PACK_TIGHT))continue;
 if(!oxi_shunt_fit_at(s,b,room,&fit))continue;
@@ -5059,12 +5296,7 @@ last->bytes=best.left;
 best.count--;}
 if(best.count==0&& !oxi_shunt_block_insert(s,best.first))return false;
 if(best.count>1)oxi_shunt_block_remove(s,best.first,best.count-1);
-one= &s->block[best.first];
-memset(one,0,sizeof*one);
-one->used=true;
-one->place=g->place;
-one->bytes=room;
-if(g->place +room>s->plan->peak)s->plan->peak=g->place +room;
+oxi_shunt_occupy(s,best.first,g->place,room);
 return true;}
 static void oxi_shunt_leave_place(oxi_shunt_schedule*s,const oxi_shunt_segment*g,const int32_t*clock,
  double free_at,double now){
@@ -5108,7 +5340,6 @@ in->action=(uint8_t)action;
 in->lane=(uint8_t)lane;
 in->number=plan->lane_count[lane]++;
 memcpy(in->wait,wait,sizeof in->wait);
-in->wait[lane]=0;
 in->seconds=seconds;
 in->start=oxi_shunt_time_of(s,in->wait);
 if(s->lane_end[lane]>in->start)in->start=s->lane_end[lane];
@@ -5173,7 +5404,8 @@ const oxi_shunt_known*k= &s->p->known[one->item];
 if(one->stays)return true;
 clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];
 double free_at=s->lane_end[OXI_LANE_COMPUTE],now=free_at;
-if(one->saves){
+bool caches=k->caches&& !one->dirty&& !one->dies&&s->tier[one->item]==2&&k->room<=s->host_left;
+if(one->saves||caches){
 bool host=k->room<=s->host_left;
 int lane=host?OXI_LANE_UP:OXI_LANE_DISK;
 oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_SAVE,lane,clock,k->save[host?0:1]);
@@ -5284,7 +5516,8 @@ static bool oxi_shunt_unchanged(const oxi_shunt_order*o,int32_t i,int32_t from,i
 for(int32_t a=oxi_shunt_access_from(o,i,from);a<o->first[i+1]&&o->at[a]<to;a++)
 if(o->use[a]&2)return false;
 return true;}
-static int32_t oxi_shunt_maker(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,int32_t a){
+static int32_t oxi_shunt_maker_before(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,
+ int32_t a,int32_t to){
 int32_t w=a-1;
 while(w>=o->first[i]&& !(o->use[w]&2))w--;
 if(w<o->first[i]||o->use[w]&1|| !p->again)return-1;
@@ -5293,8 +5526,10 @@ if(!p->again[node])return-1;
 for(int32_t t=p->first[node];t<p->first[node +1];t++){
 int32_t in=p->touch[t].item;
 if(in==i)continue;
-if(!oxi_shunt_unchanged(o,in,slot,o->at[a]))return-1;}
+if(!oxi_shunt_unchanged(o,in,slot,to))return-1;}
 return slot;}
+static int32_t oxi_shunt_maker(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,int32_t a){
+return oxi_shunt_maker_before(p,o,i,a,o->at[a]);}
 static int32_t oxi_shunt_repeats(const oxi_shunt_problem*p,const oxi_shunt_order*o,
  const oxi_shunt_plan*best,oxi_shunt_repeat*out){
 int32_t count=0;
@@ -5308,7 +5543,7 @@ const oxi_shunt_known*k= &p->known[one->item];
 double moves=k->load[k->on_host?0:1]+k->save[k->on_host?0:1];
 double seconds=p->seconds[o->slot[slot]];
 if(p->recompute==OX_RECOMPUTE_CHEAP&&seconds>moves)continue;
-if(p->recompute!=OX_RECOMPUTE_AGGRESSIVE&&seconds>8*moves)continue;
+if(p->recompute<OX_RECOMPUTE_AGGRESSIVE&&seconds>8*moves)continue;
 out[count].node=o->slot[slot];
 out[count].before=one->first;
 out[count++].worth=moves/(seconds+1e-12);}
@@ -5335,11 +5570,12 @@ made=made&&oxi_shunt_order_fill(out,p);
 if(!made)oxi_shunt_order_close(out,p);
 return made;}
 /* >>stream/shunt/plan/plan.c */
+enum{OXI_SHUNT_VERY_FEW=64};
 typedef struct oxi_shunt_search{
 oxi_shunt_problem*p;
 oxi_shunt_order order,original;
 oxi_shunt_placing placing;
-oxi_shunt_rank*rank;
+oxi_shunt_rank*rank,*ranks[2];
 int32_t rank_count;
 oxi_shunt_plan*trial,*best;
 uint8_t*best_keep,*best_pins;
@@ -5347,8 +5583,8 @@ int packing;
 int64_t improved;
 uint64_t random;
 oxi_shunt_choice best_choice;
-double bound,disk,end;
-bool found;}oxi_shunt_search;
+double bound,disk,link,end;
+bool found,whole;}oxi_shunt_search;
 typedef struct oxi_shunt_saving{
 double worth;
 uint64_t room;
@@ -5356,17 +5592,17 @@ double seconds;}oxi_shunt_saving;
 static int oxi_shunt_saving_compare(const void*a,const void*b){
 const oxi_shunt_saving*x=(const oxi_shunt_saving*)a,*y=(const oxi_shunt_saving*)b;
 return x->worth>y->worth? -1:x->worth<y->worth;}
-static double oxi_shunt_disk_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o){
+static double oxi_shunt_tier_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o,int tier){
 oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
-double seconds=0,room=(double)(p->capacity+p->host_room);
+double seconds=0,room=(double)(p->capacity+(tier?p->host_room:0));
 int32_t count=0;
 for(int32_t i=0;list&&i<p->item_count;i++){
 const oxi_shunt_known*k= &p->known[i];
 bool writes=false,reads=o->first[i]<o->first[i+1]&&o->use[o->first[i]]&1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
-if(!k->had|| !k->held)continue;
-list[count].seconds=(reads?k->load[1]-p->least[OXI_LANE_DISK]:0)+
- (writes?k->save[1]-p->least[OXI_LANE_DISK]:0);
+if(!k->had|| !k->held||k->on_host==(tier==1))continue;
+list[count].seconds=(reads?k->load[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_DOWN]:0)+
+ (writes?k->save[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_UP]:0);
 list[count].room=k->room;
 list[count].worth=list[count].seconds/(double)k->room;
 count++;}
@@ -5389,10 +5625,13 @@ s->found=true;
 s->improved++;
 s->best_choice.packing=s->packing;
 memcpy(s->best_keep,s->placing.keep,(size_t)s->order.access_count);
-for(int32_t i=0;i<s->p->item_count;i++)s->best_pins[i]=s->p->known[i].pinned;
+for(int32_t i=0;i<s->p->item_count;i++)
+s->best_pins[i]=(uint8_t)(s->p->known[i].pinned|s->p->known[i].caches<<1);
 return true;}
 static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){
+s->rank=s->ranks[c->spread];
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
+oxi_shunt_cache_some(s->p,s->rank,s->rank_count);
 s->packing=c->packing;
 if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)||
  !oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,c->packing,s->trial))
@@ -5401,11 +5640,16 @@ bool better=oxi_shunt_judge(s);
 if(better)s->best_choice= *c;
 return better;}
 static void oxi_shunt_try_all(oxi_shunt_search*s){
-static const double pins[]={1,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5},weights[]={1,3};
-for(int w=0;w<4;w++)
+static const double pins[]={1,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5};
+static const struct{
+double weight;
+int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
+ {1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},
+ {3,0,0},{3,OXI_PACK_TIGHT,0},{3,OXI_PACK_RING,1},{3,0,1}};
+for(size_t w=0;w<sizeof ways/sizeof*ways;w++)
 for(size_t i=0;i<sizeof pins/sizeof*pins;i++)
 for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
-const oxi_shunt_choice c={pins[i],parts[k],weights[w%2],w/2*OXI_PACK_TIGHT};
+const oxi_shunt_choice c={pins[i],parts[k],ways[w].weight,ways[w].packing,ways[w].spread};
 if(oxi_shunt_is_over(s))return;
 (void)oxi_shunt_try(s,&c);
 if(s->rank_count==0&&i>0)break;}}
@@ -5418,7 +5662,9 @@ bytes+=p->known[i].room;}
 return bytes;}
 static void oxi_shunt_recall(oxi_shunt_search*s){
 memcpy(s->placing.keep,s->best_keep,(size_t)s->order.access_count);
-for(int32_t i=0;i<s->p->item_count;i++)s->p->known[i].pinned=s->best_pins[i];
+for(int32_t i=0;i<s->p->item_count;i++){
+s->p->known[i].pinned=s->best_pins[i]&1;
+s->p->known[i].caches=s->best_pins[i]>>1;}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
 static bool oxi_shunt_run_trial(oxi_shunt_search*s){
 return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&
@@ -5487,8 +5733,9 @@ return read&& !k->on_host&&s->p->host_room==0?k->load[1]:0;}
 static void oxi_shunt_walk_gaps(oxi_shunt_search*s,oxi_shunt_gaps*gaps,int32_t from,double disk){
 if(gaps->left<=0||disk>=s->best->simulated||oxi_shunt_is_over(s))return;
 if(from==gaps->count){
-for(s->packing=0;s->packing<=OXI_PACK_TIGHT;s->packing++,gaps->left--)
-(void)oxi_shunt_run_trial(s);
+for(int w=0;w<OXI_PACKINGS;w++,gaps->left--){
+s->packing=oxi_shunt_packings[w]|(s->best_choice.packing&OXI_PACK_LATE);
+(void)oxi_shunt_run_trial(s);}
 return;}
 int32_t a=gaps->access[from],i=gaps->item[from],end;
 uint64_t room=s->p->known[i].room,all=s->p->capacity-s->placing.pinned_bytes;
@@ -5509,6 +5756,7 @@ oxi_shunt_walk_gaps(s,gaps,from+1,disk+oxi_shunt_gap_seconds(s,a,i));}
 static bool oxi_shunt_refine_all(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
 enum{TRIES=20000};
 gaps->left=TRIES;
+if(s->rank_count>16)return false;
 for(uint32_t pins=0;pins<1u<<s->rank_count;pins++){
 for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
@@ -5524,7 +5772,7 @@ static void oxi_shunt_refine_subsets(oxi_shunt_search*s,const oxi_shunt_gaps*gap
 static const double parts[]={1,0.7,0.5};
 for(uint32_t pins=0;pins<1u<<s->rank_count;pins++)
 for(int k=0;k<6;k++){
-oxi_shunt_choice c={0,parts[k/2],1,k%2};
+oxi_shunt_choice c={0,parts[k/2],1,k%2,0};
 if(oxi_shunt_is_over(s))return;
 for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
@@ -5549,11 +5797,12 @@ known->pinned= !known->pinned;}else{
 s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
 if(s->placing.pinned_bytes>s->p->capacity)continue;
-s->packing=t&OXI_PACK_TIGHT;
+s->packing=oxi_shunt_packings[t%OXI_PACKINGS]|(s->best_choice.packing&OXI_PACK_LATE);
 (void)oxi_shunt_run_trial(s);}}
 static void oxi_shunt_refine(oxi_shunt_search*s){
-enum{FEW=400,VERY_FEW=64,SUBSETS=5};
-bool better=s->found&&s->order.access_count<=FEW,very_few=s->order.access_count<=VERY_FEW;
+enum{FEW=400,SUBSETS=5};
+bool better=s->found&&s->order.access_count<=FEW;
+bool very_few=s->order.access_count<=OXI_SHUNT_VERY_FEW;
 oxi_shunt_gaps gaps;
 if(!better)return;
 if(oxi_shunt_gaps_open(s,&gaps)){
@@ -5562,18 +5811,23 @@ while(better&& !oxi_shunt_is_over(s)){
 better=false;
 s->packing=s->best_choice.packing;
 oxi_shunt_refine_gaps(s,&gaps,&better);
-if(s->rank_count<=VERY_FEW)oxi_shunt_refine_pins(s,&better);
+if(s->rank_count<=OXI_SHUNT_VERY_FEW)oxi_shunt_refine_pins(s,&better);
 if(!better&&very_few)oxi_shunt_refine_pairs(s,&gaps,&better);}
 bool all=very_few&&s->rank_count<=SUBSETS&&oxi_shunt_refine_all(s,&gaps);
 if(very_few&& !all)oxi_shunt_shake(s,&gaps);}
 oxi_shunt_gaps_close(s,&gaps);}
-static bool oxi_shunt_try_repeats(oxi_shunt_search*s,const oxi_shunt_repeat*list,int32_t count){
-oxi_shunt_order order,before=s->order;
+static bool oxi_shunt_try_ways(oxi_shunt_search*s){
+oxi_shunt_gaps gaps;
+bool all=oxi_shunt_gaps_open(s,&gaps)&&oxi_shunt_refine_all(s,&gaps);
+oxi_shunt_gaps_close(s,&gaps);
+return all;}
+static bool oxi_shunt_try_other(oxi_shunt_search*s,oxi_shunt_order order,bool*whole){
+oxi_shunt_order before=s->order;
 int64_t improved=s->improved;
 uint8_t*pins=(uint8_t*)oxi_alloc((size_t)s->p->item_count+1),*keep=s->best_keep;
 uint8_t*placing=s->placing.keep;
-if(!pins|| !oxi_shunt_order_with(s->p,&s->original,list,count,&order)){
-oxi_free(pins,(size_t)s->p->item_count+1);
+if(!pins){
+oxi_shunt_order_close(&order,s->p);
 return false;}
 size_t accesses=(size_t)order.access_count;
 memcpy(pins,s->best_pins,(size_t)s->p->item_count);
@@ -5582,7 +5836,8 @@ s->best_keep=(uint8_t*)oxi_shunt_list(accesses,1);
 s->order=order;
 if(s->placing.keep&&s->best_keep){
 (void)oxi_shunt_try(s,&s->best_choice);
-if(s->improved==improved&&oxi_now()<s->end)oxi_shunt_try_all(s);}
+if(!whole&&s->improved==improved&&oxi_now()<s->end)oxi_shunt_try_all(s);
+if(whole&& !oxi_shunt_try_ways(s))*whole=false;}
 bool better=s->improved!=improved;
 if(better){
 oxi_shunt_unlist(keep,(size_t)before.access_count,1);
@@ -5597,6 +5852,19 @@ s->order=before;
 memcpy(s->best_pins,pins,(size_t)s->p->item_count);}
 oxi_free(pins,(size_t)s->p->item_count+1);
 return better;}
+static bool oxi_shunt_try_repeats(oxi_shunt_search*s,const oxi_shunt_repeat*list,int32_t count){
+oxi_shunt_order order;
+return oxi_shunt_order_with(s->p,&s->original,list,count,&order)&&oxi_shunt_try_other(s,order,NULL);}
+static bool oxi_shunt_try_order(oxi_shunt_search*s,const int32_t*nodes,int32_t count,bool*whole){
+oxi_shunt_order order;
+memset(&order,0,sizeof order);
+order.slot_count=count;
+order.slot=(int32_t*)oxi_shunt_list((size_t)count,sizeof*order.slot);
+if(order.slot)memcpy(order.slot,nodes,(size_t)count*sizeof*nodes);
+if(order.slot&&oxi_shunt_order_fill(&order,s->p))return oxi_shunt_try_other(s,order,whole);
+oxi_shunt_order_close(&order,s->p);
+*whole=false;
+return false;}
 static void oxi_shunt_try_again(oxi_shunt_search*s){
 size_t room=(size_t)s->best->segment_count;
 oxi_shunt_repeat*list=(oxi_shunt_repeat*)oxi_shunt_list(room,sizeof*list);
@@ -5609,6 +5877,7 @@ for(int32_t r=0;r<count&&count<=16&&oxi_now()<s->end;r++){
 oxi_shunt_repeat one=list[r];
 if(taken==0&&oxi_shunt_try_repeats(s,&one,1))break;}
 oxi_shunt_unlist(list,room,sizeof*list);}
+static bool oxi_shunt_exact_all(oxi_shunt_search*s);
 static bool oxi_shunt_search_open(oxi_shunt_search*s,oxi_shunt_problem*p){
 memset(s,0,sizeof*s);
 s->p=p;
@@ -5616,7 +5885,8 @@ s->end=oxi_now()+p->time_most;
 size_t items=(size_t)p->item_count;
 s->trial=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->trial);
 s->best=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->best);
-s->rank=(oxi_shunt_rank*)oxi_shunt_list(items,sizeof*s->rank);
+s->ranks[0]=s->rank=(oxi_shunt_rank*)oxi_shunt_list(2*items,sizeof*s->rank);
+s->ranks[1]=s->rank+items;
 s->best_pins=(uint8_t*)oxi_shunt_list(items,1);
 if(!s->trial|| !s->best|| !s->rank|| !s->best_pins)return false;
 if(!oxi_shunt_order_open(&s->order,p)|| !oxi_shunt_order_open(&s->original,p))return false;
@@ -5627,7 +5897,7 @@ static void oxi_shunt_search_close(oxi_shunt_search*s){
 size_t items=(size_t)s->p->item_count,accesses=(size_t)s->order.access_count;
 oxi_shunt_plan_free(s->trial);
 oxi_shunt_plan_free(s->best);
-oxi_shunt_unlist(s->rank,items,sizeof*s->rank);
+oxi_shunt_unlist(s->ranks[0],2*items,sizeof*s->rank);
 oxi_shunt_unlist(s->best_pins,items,1);
 oxi_shunt_unlist(s->placing.keep,accesses,1);
 oxi_shunt_unlist(s->best_keep,accesses,1);
@@ -5654,31 +5924,120 @@ memcpy(plan->seconds,p->seconds,(size_t)p->node_count*sizeof*plan->seconds);
 plan->compute=plan->expected=s->original.start[p->node_count];
 plan->bound=s->bound;
 plan->disk=s->disk;
+plan->link=s->link;
+plan->whole=s->whole;
 return true;}
-static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
+static oxi_shunt_plan*oxi_shunt_plan_search(oxi_shunt_problem*p){
 oxi_shunt_search s;
 oxi_shunt_plan*made=NULL;
 if(oxi_shunt_search_open(&s,p)){
-s.disk=oxi_shunt_disk_bound(p,&s.order);
+s.disk=oxi_shunt_tier_bound(p,&s.order,1);
+s.link=oxi_shunt_tier_bound(p,&s.order,0);
 s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;
+if(s.link>s.bound)s.bound=s.link;
 s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
+memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);
+oxi_shunt_rank_spread(s.ranks[1],s.rank_count);
 oxi_shunt_try_all(&s);
 if(!s.found)oxi_shunt_try_least(&s);
 oxi_shunt_refine(&s);
 if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&& !oxi_shunt_is_over(&s)){
 oxi_shunt_try_again(&s);
 oxi_shunt_refine(&s);}
+if(s.found&&p->recompute==OX_RECOMPUTE_EXACT&&s.original.access_count<=OXI_SHUNT_VERY_FEW)
+s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){
 made=s.best;
 s.best=NULL;}}
 oxi_shunt_search_close(&s);
 return made;}
+static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
+int32_t*early=oxi_shunt_order_early(p);
+double most=p->time_most;
+if(early)p->time_most=most/2;
+oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;
+p->order=early;
+if(early&&(!plan||plan->simulated>1.003*plan->bound))other=oxi_shunt_plan_search(p);
+p->order=NULL;
+p->time_most=most;
+oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
+bool better=other&&(!plan||other->simulated<plan->simulated);
+oxi_shunt_plan_free(better?plan:other);
+return better?other:plan;}
+/* >>stream/shunt/plan/exact.c */
+typedef struct oxi_shunt_exact{
+oxi_shunt_search*s;
+int32_t*order,room,front;
+int32_t slot;
+double seconds;
+bool whole;}oxi_shunt_exact;
+static void oxi_shunt_exact_push(oxi_shunt_exact*e,int32_t node){
+e->order[--e->front]=node;}
+static int32_t oxi_shunt_exact_maker(const oxi_shunt_exact*e,int32_t i){
+const oxi_shunt_search*s=e->s;
+int32_t a=oxi_shunt_access_from(&s->original,i,e->slot);
+if(s->p->known[i].small)return-1;
+int32_t slot=oxi_shunt_maker_before(s->p,&s->original,i,a,e->slot);
+return slot<0? -1:s->original.slot[slot];}
+static bool oxi_shunt_exact_has(const oxi_shunt_exact*e,int32_t at,int32_t node){
+for(int32_t k=e->front;k<at;k++)
+if(e->order[k]==node)return true;
+return false;}
+static void oxi_shunt_exact_walk(oxi_shunt_exact*e,int32_t at);
+static void oxi_shunt_exact_next(oxi_shunt_exact*e){
+const oxi_shunt_search*s=e->s;
+if(e->slot==0){
+int32_t count=e->room-e->front;
+if(count==s->p->node_count)return;
+(void)oxi_shunt_try_order(e->s,e->order+e->front,count,&e->whole);
+return;}
+int32_t before=e->front,slot=e->slot--;
+oxi_shunt_exact_push(e,s->original.slot[e->slot]);
+oxi_shunt_exact_walk(e,e->front);
+e->front=before;
+e->slot=slot;}
+static void oxi_shunt_exact_walk(oxi_shunt_exact*e,int32_t at){
+const oxi_shunt_problem*p=e->s->p;
+if(e->seconds>=e->s->best->simulated*(1-1e-6))return;
+if(oxi_now()>e->s->end){
+e->whole=false;
+return;}
+int32_t node=e->order[at];
+for(int32_t t=p->first[node];t<p->first[node +1];t++){
+int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item): -1;
+if(maker<0||maker==node||oxi_shunt_exact_has(e,at,maker))continue;
+if(e->front<=e->slot){
+e->whole=false;
+continue;}
+oxi_shunt_exact_push(e,maker);
+e->seconds+=p->seconds[maker];
+oxi_shunt_exact_walk(e,at);
+e->seconds-=p->seconds[maker];
+e->front++;}
+if(at>e->front)
+oxi_shunt_exact_walk(e,at-1);
+else
+oxi_shunt_exact_next(e);}
+static bool oxi_shunt_exact_all(oxi_shunt_search*s){
+oxi_shunt_exact e;
+memset(&e,0,sizeof e);
+e.s=s;
+e.whole=true;
+e.slot=s->p->node_count;
+e.room=e.front=3*s->p->node_count;
+e.seconds=s->original.start[s->p->node_count];
+e.order=(int32_t*)oxi_shunt_list((size_t)e.room,sizeof*e.order);
+if(!e.order)return false;
+oxi_shunt_exact_next(&e);
+oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);
+return e.whole&&oxi_now()<=s->end;}
 /* >>stream/shunt/replay.c */
 typedef struct oxi_shunt_replay{
 ox_shunt*s;
 const oxi_shunt_plan*plan;
 int64_t done[OXI_LANES];
 int32_t*late,late_count;
+int32_t*late_slot;
 bool*awaited;
 bool failed,alone;
 oxi_error error;
@@ -5740,6 +6099,7 @@ if(item->failed)return oxi_shunt_lost(s);
 ox_status status=oxi_shunt_put_at(s,item,r->plan->segment[in->segment].place);
 return status==OX_OK?oxi_shunt_load(s,item):status;}
 static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+if(r->plan->known[in->item].caches)oxi_shunt_cache(r->s,r->s->table[in->item]);
 ox_status status=oxi_shunt_save(r->s,r->s->table[in->item]);
 if(status==OX_OK)oxi_shunt_leave(r->s,r->s->table[in->item],false);
 return status;}
@@ -5786,24 +6146,98 @@ return OX_OK;}
 static ox_status oxi_shunt_do(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 return in->action==OXI_ACT_NODE?oxi_shunt_do_node(r,in):in->action==OXI_ACT_LOAD?oxi_shunt_do_load(r,in)
  :oxi_shunt_do_save(r,in);}
-static void oxi_shunt_load_late(oxi_shunt_replay*r){
-bool failed=false;
-for(int32_t i=0;i<r->late_count&& !failed;i++){
-ox_status status=oxi_shunt_load(r->s,r->s->table[r->late[i]]);
+static void oxi_shunt_late_over(oxi_shunt_replay*r,int32_t item,ox_status status){
 oxi_shunt_replay_take(r);
-r->awaited[r->late[i]]=false;
+r->awaited[item]=false;
 if(status!=OX_OK&& !r->failed)oxi_error_move(&r->error);
 if(status!=OX_OK)r->failed=true;
-failed=r->failed;
 oxi_shunt_replay_wake(r);
-oxi_shunt_replay_give(r);}}
+oxi_shunt_replay_give(r);}
+static void oxi_shunt_load_late(oxi_shunt_replay*r){
+for(int32_t i=0;i<r->late_count&& !r->failed;i++)
+oxi_shunt_late_over(r,r->late[i],oxi_shunt_load(r->s,r->s->table[r->late[i]]));}
 static void oxi_shunt_lane_run(oxi_shunt_replay*r,int lane){
-if(lane==OXI_LANE_DISK)oxi_shunt_load_late(r);
 for(int32_t i=0;i<r->plan->instruction_count;i++){
 const oxi_shunt_instruction*in= &r->plan->instruction[i];
 if(!r->alone&&in->lane!=lane)continue;
 if(!oxi_shunt_await(r,in))return;
 oxi_shunt_done(r,in->lane,oxi_shunt_do(r,in));}}
+typedef struct oxi_shunt_disk_work{
+const oxi_shunt_instruction*in;
+int32_t item;
+oxi_shunt_flight flight;}oxi_shunt_disk_work;
+enum{OXI_SHUNT_FLIGHTS=4};
+typedef struct oxi_shunt_disk_lane{
+oxi_shunt_replay*r;
+oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];
+int64_t begun,over;
+int32_t at,late;}oxi_shunt_disk_lane;
+static bool oxi_shunt_may_go(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+oxi_shunt_replay_take(r);
+bool due=in&&oxi_shunt_is_due(r,in),goes_on= !r->failed;
+oxi_shunt_replay_give(r);
+return goes_on&&(due|| !in);}
+static void oxi_shunt_work_end(oxi_shunt_disk_lane*d){
+oxi_shunt_disk_work*w= &d->work[d->over++ %OXI_SHUNT_FLIGHTS];
+ox_shunt*s=d->r->s;
+ox_status status=OX_OK;
+if(w->flight.stream){
+status=oxi_shunt_flight_end(s,&w->flight);
+s->table[w->item]->valid=status==OX_OK;}
+if(w->in)
+oxi_shunt_done(d->r,OXI_LANE_DISK,status);
+else
+oxi_shunt_late_over(d->r,w->item,status);}
+static void oxi_shunt_work_begin(oxi_shunt_disk_lane*d,const oxi_shunt_instruction*in,int32_t i){
+oxi_shunt_replay*r=d->r;
+ox_shunt*s=r->s;
+oxi_shunt_item*item=s->table[i];
+bool load= !in||in->action==OXI_ACT_LOAD,plain=load&&oxi_shunt_loads_plainly(s,item);
+ox_status status=OX_OK;
+while(!plain&&d->over<d->begun)oxi_shunt_work_end(d);
+if(!plain){
+status=in?oxi_shunt_do(r,in):oxi_shunt_load(s,item);}else if(in){
+status=item->failed?oxi_shunt_lost(s):oxi_shunt_put_at(s,item,r->plan->segment[in->segment].place);}
+if(plain&&status==OX_OK){
+oxi_shunt_disk_work*w= &d->work[d->begun++ %OXI_SHUNT_FLIGHTS];
+w->in=in;
+w->item=i;
+oxi_shunt_load_begin(s,item,&w->flight);
+return;}
+while(d->over<d->begun)oxi_shunt_work_end(d);
+if(in)
+oxi_shunt_done(r,OXI_LANE_DISK,status);
+else
+oxi_shunt_late_over(r,i,status);}
+static bool oxi_shunt_disk_next(oxi_shunt_disk_lane*d,const oxi_shunt_instruction**in,int32_t*item){
+oxi_shunt_replay*r=d->r;
+const oxi_shunt_plan*plan=r->plan;
+while(d->at<plan->instruction_count&&plan->instruction[d->at].lane!=OXI_LANE_DISK)d->at++;
+*in=d->at<plan->instruction_count? &plan->instruction[d->at]:NULL;
+bool late=d->late<r->late_count;
+if(late&& *in){
+int32_t needed=(*in)->action==OXI_ACT_LOAD?plan->segment[(*in)->segment].first:0;
+late=r->late_slot[d->late]<=needed|| !oxi_shunt_may_go(r,*in);}
+if(late)*in=NULL;
+if(!late&& !*in)return false;
+*item=late?r->late[d->late]:(*in)->item;
+return oxi_shunt_may_go(r,*in);}
+static void oxi_shunt_disk_run(oxi_shunt_replay*r){
+oxi_shunt_disk_lane d;
+const oxi_shunt_instruction*in=NULL;
+int32_t item=0;
+memset(&d,0,sizeof d);
+d.r=r;
+for(;;){
+bool goes=d.begun-d.over<OXI_SHUNT_FLIGHTS&&oxi_shunt_disk_next(&d,&in,&item);
+if(goes){
+d.late +=in==NULL;
+d.at+=in!=NULL;
+oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
+oxi_shunt_disk_work*first= &d.work[d.over%OXI_SHUNT_FLIGHTS];
+if(oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
+ }else if(r->failed||(!in&&d.late==r->late_count)|| !oxi_shunt_await(r,in)){
+return;}}}
 #ifndef OX_NO_THREADS
 typedef struct oxi_shunt_worker{
 oxi_shunt_replay*replay;
@@ -5812,14 +6246,22 @@ bool started;
 oxi_thread thread;}oxi_shunt_worker;
 #if defined(_WIN32)
 static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument){
-oxi_shunt_lane_run(((oxi_shunt_worker*)argument)->replay,((oxi_shunt_worker*)argument)->lane);
+oxi_shunt_worker*w=(oxi_shunt_worker*)argument;
+if(w->lane==OXI_LANE_DISK)
+oxi_shunt_disk_run(w->replay);
+else
+oxi_shunt_lane_run(w->replay,w->lane);
 return 0;}
 static bool oxi_shunt_worker_start(oxi_shunt_worker*w){
 w->thread=CreateThread(NULL,(SIZE_T)1<<20,oxi_shunt_worker_main,w,0,NULL);
 return w->thread!=NULL;}
 #else
 static void*oxi_shunt_worker_main(void*argument){
-oxi_shunt_lane_run(((oxi_shunt_worker*)argument)->replay,((oxi_shunt_worker*)argument)->lane);
+oxi_shunt_worker*w=(oxi_shunt_worker*)argument;
+if(w->lane==OXI_LANE_DISK)
+oxi_shunt_disk_run(w->replay);
+else
+oxi_shunt_lane_run(w->replay,w->lane);
 return NULL;}
 static bool oxi_shunt_worker_start(oxi_shunt_worker*w){
 return pthread_create(&w->thread,NULL,oxi_shunt_worker_main,w)==0;}
@@ -5854,6 +6296,21 @@ r->alone=true;
 oxi_shunt_load_late(r);
 oxi_shunt_lane_run(r,OXI_LANE_COMPUTE);}
 #endif
+static void oxi_shunt_order_late(oxi_shunt_replay*r){
+const oxi_shunt_plan*plan=r->plan;
+int32_t count=0;
+if(r->late_count==0)return;
+for(int32_t k=0;k<plan->instruction_count&&count<r->late_count;k++){
+const oxi_shunt_instruction*in= &plan->instruction[k];
+if(in->action!=OXI_ACT_NODE)continue;
+const oxi_shunt_node*node=r->s->nodes[in->node];
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_item*item=node->operand[i].item;
+if(!item|| !r->awaited[item->index])continue;
+r->awaited[item->index]=false;
+r->late[count]=item->index;
+r->late_slot[count++]=in->slot;}}
+for(int32_t i=0;i<r->late_count;i++)r->awaited[r->late[i]]=true;}
 static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){
 const oxi_shunt_plan*plan=r->plan;
 ox_status status=OX_OK;
@@ -5871,6 +6328,7 @@ if(!plan->known[i].pinned||s->table[i]->storage)continue;
 status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);
 r->late[r->late_count++]=i;
 r->awaited[i]=true;}
+oxi_shunt_order_late(r);
 return status;}
 static void oxi_shunt_after_failure(oxi_shunt_replay*r){
 ox_shunt*s=r->s;
@@ -5886,10 +6344,11 @@ memset(&r,0,sizeof r);
 r.s=s;
 r.plan=plan;
 r.late=(int32_t*)oxi_shunt_list(items,sizeof*r.late);
+r.late_slot=(int32_t*)oxi_shunt_list(items,sizeof*r.late_slot);
 r.awaited=(bool*)oxi_shunt_list(items,sizeof*r.awaited);
 r.ran=(bool*)oxi_shunt_list(nodes,sizeof*r.ran);
 bool clean=ox_error()==OX_OK;
-ox_status status=r.late&&r.awaited&&r.ran?oxi_shunt_arena_open(s):OX_ERR_NOMEM;
+ox_status status=r.late&&r.late_slot&&r.awaited&&r.ran?oxi_shunt_arena_open(s):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_settle_pins(s,&r);
 s->planned=true;
 if(status==OX_OK){
@@ -5901,6 +6360,7 @@ if(status!=OX_OK&&r.ran)oxi_shunt_after_failure(&r);
 s->stats.recomputed+=status==OX_OK?plan->recomputed:0;
 for(int64_t n=0;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);
 oxi_shunt_unlist(r.late,items,sizeof*r.late);
+oxi_shunt_unlist(r.late_slot,items,sizeof*r.late_slot);
 oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);
 oxi_shunt_unlist(r.ran,nodes,sizeof*r.ran);
 return status;}
@@ -5927,6 +6387,7 @@ end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;
 if(in->action==OXI_ACT_NODE)plan->compute +=in->seconds;}
 double slower=plan->disk_read/s->rates.disk_read;
 plan->bound=plan->compute>plan->disk*slower?plan->compute:plan->disk*slower;
+if(plan->link>plan->bound)plan->bound=plan->link;
 plan->simulated=0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(end[lane]>plan->simulated)plan->simulated=end[lane];
@@ -5966,7 +6427,24 @@ double end=oxi_now();
 s->stats.plan_seconds+=end-start;
 oxi_shunt_span_put(s,OXI_SHUNT_PLAN_LANE,"plan",start,end,0);
 return plan;}
+static bool oxi_shunt_lies_elsewhere(const ox_shunt*s,const oxi_shunt_plan*plan){
+uint64_t all=0,moved=0;
+for(int32_t i=0;i<plan->item_count;i++){
+const oxi_shunt_known*k= &plan->known[i];
+if(!k->had||k->small||k->pinned||s->table[i]->valid)continue;
+all+=k->room;
+if(k->on_host!=(s->table[i]->host!=NULL))moved+=k->room;}
+return moved>all/16;}
 static oxi_shunt_plan*oxi_shunt_plan_revise(ox_shunt*s,oxi_shunt_plan*plan,const uint64_t key[2]){
+if(plan->moved<2&&oxi_shunt_lies_elsewhere(s,plan)){
+oxi_shunt_plan*other=oxi_shunt_plan_new(s,key);
+if(!other)return plan;
+other->moved=plan->moved+1;
+other->runs=plan->runs;
+other->measured=plan->measured;
+oxi_shunt_plan_drop(s,plan);
+s->stats.revised++;
+return other;}
 bool moves=plan->lane_count[OXI_LANE_UP]+plan->lane_count[OXI_LANE_DOWN]+plan->lane_count[OXI_LANE_DISK]>0;
 if(plan->measured|| ++plan->runs<2|| !s->compute->host)return plan;
 plan->measured=true;
@@ -5976,6 +6454,7 @@ if(!moves||(same_disk&&fabs(plan->compute -plan->expected)<0.2*plan->expected))r
 oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);
 if(!better)return plan;
 better->measured=true;
+better->moved=plan->moved;
 oxi_shunt_plan_drop(s,plan);
 s->stats.revised++;
 return better;}
@@ -6270,6 +6749,7 @@ device->run=oxi_shunt_run;
 device->sync=oxi_shunt_sync;
 device->close=oxi_shunt_close_device;
 device->state=s;
+device->like_cpu=s->compute->host;
 device->times_calls=true;
 device->region=oxi_shunt_region;
 device->hold=oxi_shunt_hold;

@@ -283,7 +283,7 @@ typedef struct oxi_kernels {
     void (*axpy_f64)(int64_t n, double s, const double *x, double *y);
     double (*dot_f64)(int64_t n, const double *a, const double *b);
     void (*rotate_f64)(int64_t n, double c, double s, double *x, double *y);
-    /* Fourier transforms of fft_lines lines side by side, z[n][2][fft_lines] (cpu/kernels/fourier.inc) */
+    /* Fourier transforms of fft_lines lines side by side, z[n][2][fft_lines] (fft/kernels.inc) */
     int fft_lines;
     float *(*fft)(const oxi_fft_factors *f, bool back, float scale, float *z, float *work);
     void (*fft_times)(int64_t n, bool back, float *z, const float *factor);
