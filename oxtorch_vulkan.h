@@ -27224,7 +27224,13 @@ oxi_vk_temporary_drop(d,&job.own);
 return status;}
 /* >>vulkan/ops/back/back.c */
 static bool oxi_vk_can_back(const oxi_vk_device*d,const oxi_call*call){
-if(call->op==OXI_OP_attention_back)return oxi_vk_can_attention_back(d,call);
+switch(call->op){
+case OXI_OP_attention_back:return oxi_vk_can_attention_back(d,call);
+case OXI_OP_gelu_back:
+case OXI_OP_gelu_tanh_back:
+case OXI_OP_silu_back:
+return false;
+default:break;}
 for(int i=0;i<call->in_count;i++)
 if(call->in[i]&&(!oxi_vk_product_reads(call->in[i]->dtype)|| !oxi_vk_fits(call->in[i])))
 return false;

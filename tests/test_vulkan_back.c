@@ -6,6 +6,7 @@
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION
+#define OX_NO_VOLK_IMPLEMENTATION
 #define OXI_CLASS_LOGS_FAR 40
 #include "oxtorch_nn.h"
 #include "oxtorch_vulkan.h"

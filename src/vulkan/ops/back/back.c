@@ -3,7 +3,14 @@
 
 /* Results may be missing: then all that is asked is whether there is a shader. */
 static bool oxi_vk_can_back(const oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_attention_back) return oxi_vk_can_attention_back(d, call);
+    switch (call->op) {
+    case OXI_OP_attention_back: return oxi_vk_can_attention_back(d, call);
+    case OXI_OP_gelu_back:
+    case OXI_OP_gelu_tanh_back:
+    case OXI_OP_silu_back:
+        return false; /* their formulas are chains here */
+    default: break;
+    }
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && (!oxi_vk_product_reads(call->in[i]->dtype) || !oxi_vk_fits(call->in[i])))
             return false;
