@@ -416,6 +416,8 @@ static void test_exact(long graphs, uint64_t first) {
     }
     CHECK(again > 0 && left <= graphs / 20);
     printf("%ld exact plans: %ld with second runs, %ld better than the usual\n", compared, again, gained);
+}
+
 /* ---- an order that gives memory back ------------------------------------------------------------------- */
 
 enum { TRAINED = 4 };

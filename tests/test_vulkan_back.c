@@ -134,14 +134,14 @@ static void check_rows(int64_t rows, int64_t n, ox_dtype dtype, double near_by, 
                                 {"rms_norm_back", rms_norm_of, &one, &one, 1, {x, none, none}},
                                 {"rms_norm_back", rms_norm_of, &one, &one, 2, {x, w, none}}};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        check_back(&subjects[i], dtype, l, i < 2 ? near_by : near_by * 4);
+        check_back(&subjects[i], dtype, l, i < 2 ? near_by : near_by * 8);
 }
 
 static void test_rows(void) {
     static const int64_t sizes[][2] = {{1, 5}, {3, 1}, {7, 33}, {40, 768}, {300, 64}, {2, 5000}};
     for (int d = 0; d < 3; d++)
         for (int s = 0; s < 6; s++)
-            for (int l = 0; l<LAYOUT_COUNT; l += sizes[s][0]> 10 || sizes[s][1] > 1000 ? 4 : 1)
+            for (int l = 0; l < LAYOUT_COUNT; l += sizes[s][0] > 10 || sizes[s][1] > 1000 ? 4 : d ? 3 : 1)
                 OX_SCOPE {
                     check_rows(sizes[s][0], sizes[s][1], dtypes[d].dtype, dtypes[d].near_by, (layout)l);
                 }
@@ -215,7 +215,7 @@ static void test_attention(void) {
         {1, 1, 1, 70, 150, 80, 130, true, false, 50, 0}, {1, 2, 1, 10, 300, 8, 8, false, true, 0, 1}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-            for (int l = 0; l<LAYOUT_COUNT; l += cases[i].queries> 20 ? 5 : d ? 3 : 1)
+            for (int l = 0; l < LAYOUT_COUNT; l += cases[i].queries > 20 ? 7 : d ? 4 : 2)
                 OX_SCOPE {
                     check_attention(&cases[i], dtypes[d].dtype, dtypes[d].near_by * 4, (layout)l);
                 }
