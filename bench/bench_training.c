@@ -5,7 +5,7 @@
  * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
  *
  *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16]
- *         [batch] [length] [steps]
+ *         [batch] [length] [steps] [vulkan]
  *     bench_training MODEL shunt f32 4 128 5 [percent, 25] [vulkan]
  *                                     the planner: a step without a limit of memory and one within so much of
  *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM */
@@ -194,7 +194,7 @@ static void make_work(work *w, const char *model, const char *name, ox_dtype dty
         w->targets = ox_randint(0, RESNET_CLASSES, OX_SHAPE(batch), OX_I64);
     } else {
         w->m = &m;
-        make(&m, ox_cpu(), !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+        make(&m, ox_default_device(), !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
         w->in = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
         w->targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
     }
@@ -301,9 +301,10 @@ int main(int argc, char **argv) {
     if (!counts || length + steps + 1 > POSITIONS) return 2;
     if (strcmp(name, "shunt") == 0)
         return measure_planned(model, batch, length, steps, dtype, argc > 7 ? atof(argv[7]) : 25, argc > 8);
+    if (argc > 7 && strcmp(argv[7], "vulkan") == 0 && ox_vulkan(0)) ox_set_default_device(ox_vulkan(0));
     ox_scope scope = ox_scope_begin();
     make_work(&w, model, name, dtype, batch, length);
-    if (w.m && strcmp(name, "decode") == 0) last = infer(w.m, w.in, 0, true);
+    if (w.m && !ox_error() && strcmp(name, "decode") == 0) last = infer(w.m, w.in, 0, true);
     for (int i = -1; i < steps && !ox_error(); i++) {
         double start = bench_now();
         last = run(&w, name, length, i);
