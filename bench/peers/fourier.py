@@ -4,7 +4,8 @@
     python3 bench/peers/fourier.py [--turns 3] [--program build/bench/bench_fourier] [--python "python3"]
 
 Both sides take turns; a figure is the median of the turns. --python: a command that runs a Python with
-PyTorch. (--peer is such a process: it reads lines of kind, lines and length, and prints them with microseconds.)
+PyTorch.
+(--peer is such a process: it reads lines of kind, lines and length, and prints them with microseconds.)
 """
 import argparse
 import os
