@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x5aea9e0c
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xf35ebb21
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -20835,7 +20835,6 @@ if(!p->first|| !oxi_fft_room_for(p,n+m))return false;
 size_t bytes=(size_t)oxi_fft_room(p->first)*sizeof(float);
 float*work=(float*)oxi_alloc(bytes);
 if(!work)return false;
-memset(work,0,bytes);
 p->chirp=(float*)p->memory;
 p->kernel=p->chirp +2*n;
 memset(p->kernel,0,(size_t)m*2*sizeof(float));
@@ -20919,12 +20918,8 @@ b.z=work;
 b.other=b.z+(most+2)*row;
 b.roots=b.other+(most+2)*row;
 return b;}
-static int64_t oxi_fft_least(int64_t left){
-int64_t lines=oxi_cpu_kernels()->fft_lines;
-return left<lines?left:lines;}
-static int64_t oxi_fft_groups(int64_t n){
-int64_t lines=oxi_cpu_kernels()->fft_lines;
-return(n+lines-1)/lines;}
+static int64_t oxi_fft_least(int64_t left){return oxi_min_i64(left,oxi_cpu_kernels()->fft_lines);}
+static int64_t oxi_fft_groups(int64_t n){return oxi_parts(n,oxi_cpu_kernels()->fft_lines);}
 static void oxi_fft_cross(bool pairs,int64_t rows,int64_t columns,const float*from,int64_t from_step,
  float*to,int64_t to_step){
 const int64_t bytes=(int64_t)sizeof(float);
@@ -20942,11 +20937,15 @@ z=k->fft(&p->first->passes,!back,scale,z,z==b.z?b.other:b.z);
 k->fft_times(p->n,back,z,p->chirp);
 return z;}
 static int64_t oxi_fft_most(const oxi_fft_plan*p){return p->way==OXI_FFT_CHIRP?p->first->n:p->n;}
+static void oxi_fft_lay(int64_t count,int64_t floats,const float*from,int64_t step,float*z){
+int64_t lines=oxi_cpu_kernels()->fft_lines;
+if(count<lines)memset(z,0,(size_t)(floats*lines)*sizeof(float));
+oxi_fft_cross(false,count,floats,from,step,z,lines);}
 static void oxi_fft_side(const oxi_fft_plan*p,bool back,float scale,const float*from,float*to,
  int64_t count,float*work){
 int64_t row=2*p->n,lines=oxi_cpu_kernels()->fft_lines;
 oxi_fft_bench b=oxi_fft_bench_at(work,oxi_fft_most(p));
-oxi_fft_cross(false,count,row,from,row,b.z,lines);
+oxi_fft_lay(count,row,from,row,b.z);
 oxi_fft_cross(false,row,count,oxi_fft_lanes(p,back,scale,b),lines,to,row);}
 static void oxi_fft_negate(float*z,int64_t first,int64_t end){
 int64_t lines=oxi_cpu_kernels()->fft_lines;
@@ -20972,6 +20971,7 @@ roots[2*k1+1]=(float)root[1];}
 oxi_cpu_kernels()->fft_turn(s->rows,back,z,roots,s->plan->turns,s->between+t2,s->columns,count);}
 static void oxi_fft_fetch(const oxi_fft_steps*s,int64_t k1,int64_t count,float*z){
 int64_t lines=oxi_cpu_kernels()->fft_lines;
+if(count<lines)memset(z,0,(size_t)(2*s->columns*lines)*sizeof(float));
 for(int part=0;part<2;part++)
 oxi_fft_cross(false,count,s->columns,s->between+(2*k1+part)*s->columns,2*s->columns,z+part*lines,2*lines);}
 static void oxi_fft_columns(void*arg,int64_t index,int lane){
@@ -20980,7 +20980,7 @@ int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->othe
 int64_t t2=index*lines,count=oxi_fft_least(n2-t2);
 oxi_fft_bench b=oxi_fft_bench_of(s,lane);
 oxi_fft_cross(true,n1,count,s->from+2*t2,2*n2,b.other,2*n1);
-oxi_fft_cross(false,count,2*n1,b.other,2*n1,b.z,lines);
+oxi_fft_lay(count,2*n1,b.other,2*n1,b.z);
 oxi_fft_turned(s,s->back,oxi_fft_lanes(s->plan->first,s->back,1,b),t2,count,b.roots);}
 static void oxi_fft_rows(void*arg,int64_t index,int lane){
 const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
@@ -20995,7 +20995,7 @@ oxi_fft_cross(true,count,n2,rows,2*n2,s->to+2*k1,2*n1);}
 static void oxi_fft_real_columns(void*arg,int64_t index,int lane){
 const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
 int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
-int64_t row=2*lines,t2=index*row,left=n2-t2<row?n2-t2:row;
+int64_t row=2*lines,t2=index*row,left=oxi_min_i64(n2-t2,row);
 oxi_fft_bench b=oxi_fft_bench_of(s,lane);
 if(left<row)memset(b.z,0,(size_t)(n1*row)*sizeof(float));
 for(int64_t t=0;t<n1;t++)
@@ -21033,7 +21033,7 @@ oxi_fft_cross(true,direct,count,s->from+2*t2,2*n2,columns,2*n1);
 if(n1>direct)
 oxi_fft_cross(true,n1-direct,count,s->from+2*((n1-direct)*n2-last),-2*n2,
  columns+2*(n1*(count-1)+direct),-2*n1);
-oxi_fft_cross(false,count,2*n1,columns,2*n1,b.z,lines);
+oxi_fft_lay(count,2*n1,columns,2*n1,b.z);
 oxi_fft_negate(b.z,s->back?0:direct,s->back?direct:n1);
 if(t2==0)b.z[lines]=0;
 if(t2==0&&n1%2==0)b.z[(n1+1)*lines]=0;
@@ -21042,9 +21042,9 @@ oxi_fft_turned(s,false,oxi_fft_lanes(s->plan->first,false,1,b),t2,count,b.roots)
 static void oxi_fft_half_rows(void*arg,int64_t index,int lane){
 const oxi_fft_steps*s=(const oxi_fft_steps*)arg;
 int64_t lines=oxi_cpu_kernels()->fft_lines,n1=s->plan->first->n,n2=s->plan->other->n;
-int64_t row=2*lines,t1=index*row,left=n1-t1<row?n1-t1:row;
+int64_t row=2*lines,t1=index*row,left=oxi_min_i64(n1-t1,row);
 oxi_fft_bench b=oxi_fft_bench_of(s,lane);
-if(left<row)memset(b.other,0,(size_t)(2*s->columns*row)*sizeof(float));
+if(left<=lines)memset(b.other+s->columns*row,0,(size_t)(s->columns*row)*sizeof(float));
 for(int64_t i=0;i<2&&i*lines<left;i++)
 oxi_fft_fetch(s,t1+i*lines,oxi_fft_least(left-i*lines),b.other+i*s->columns*row);
 oxi_cpu_kernels()->fft_join(n2,1,b.other,b.other+s->columns*row,b.z);
@@ -21178,17 +21178,16 @@ static const oxi_lane_task side_tasks[3]={oxi_fft_task_side,oxi_fft_task_pairs,o
 int64_t lines=oxi_cpu_kernels()->fft_lines;
 bool pairs=j->kind!=OXI_FFT_COMPLEX,several=j->lines>=(pairs?lines:lines/2);
 size_t bytes=0;
-several=j->n<=most_side&&(several||oxi_fft_way_of(j->n,false)==OXI_FFT_LINES);
+several=several&&j->n<=most_side;
 oxi_fft_plan*plan=oxi_fft_plan_take(j->n,several);
 if(!plan)return ox_error()?ox_error():OX_ERR_NOMEM;
 bool side=several||plan->way==OXI_FFT_LINES,wide=pairs&&plan->way==OXI_FFT_CHIRP&& !side;
-int64_t each= !side?1:pairs?2*lines:lines,tasks=(j->lines+each-1)/each;
+int64_t each= !side?1:pairs?2*lines:lines,tasks=oxi_parts(j->lines,each);
 j->plan=plan;
 j->room=oxi_fft_room(plan)+(wide?2*j->n:0);
 bool fits=oxi_mul_size((size_t)j->room,(size_t)oxi_lanes(tasks)*sizeof(float),&bytes);
 j->work=fits?(float*)oxi_alloc(bytes):NULL;
 if(j->work){
-memset(j->work,0,bytes);
 oxi_parallel_for(tasks,side?side_tasks[j->kind]:wide?oxi_fft_task_wide:oxi_fft_task_line,j);
 oxi_free(j->work,bytes);}
 oxi_fft_plan_give(plan);
@@ -28700,7 +28699,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x5aea9e0c
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf35ebb21
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -29,14 +29,8 @@ static oxi_fft_bench oxi_fft_bench_at(float *work, int64_t most) {
 }
 
 /* As many lines as lie side by side, or all that are left. */
-static int64_t oxi_fft_least(int64_t left) {
-    int64_t lines = oxi_cpu_kernels()->fft_lines;
-    return left < lines ? left : lines;
-}
-static int64_t oxi_fft_groups(int64_t n) {
-    int64_t lines = oxi_cpu_kernels()->fft_lines;
-    return (n + lines - 1) / lines;
-}
+static int64_t oxi_fft_least(int64_t left) { return oxi_min_i64(left, oxi_cpu_kernels()->fft_lines); }
+static int64_t oxi_fft_groups(int64_t n) { return oxi_parts(n, oxi_cpu_kernels()->fft_lines); }
 
 /* to[c][r] = from[r][c], of floats or, pairs, of complex numbers; steps from row to row, in floats. */
 static void oxi_fft_cross(bool pairs, int64_t rows, int64_t columns, const float *from, int64_t from_step,
@@ -63,12 +57,19 @@ static float *oxi_fft_lanes(const oxi_fft_plan *p, bool back, float scale, oxi_f
 /* Rows of such a bench. */
 static int64_t oxi_fft_most(const oxi_fft_plan *p) { return p->way == OXI_FFT_CHIRP ? p->first->n : p->n; }
 
+/* `count` lines of so many floats side by side; lanes without a line hold zeros, which compute too. */
+static void oxi_fft_lay(int64_t count, int64_t floats, const float *from, int64_t step, float *z) {
+    int64_t lines = oxi_cpu_kernels()->fft_lines;
+    if (count < lines) memset(z, 0, (size_t)(floats * lines) * sizeof(float));
+    oxi_fft_cross(false, count, floats, from, step, z, lines);
+}
+
 /* Up to as many complex lines as lie side by side. */
 static void oxi_fft_side(const oxi_fft_plan *p, bool back, float scale, const float *from, float *to,
                          int64_t count, float *work) {
     int64_t row = 2 * p->n, lines = oxi_cpu_kernels()->fft_lines;
     oxi_fft_bench b = oxi_fft_bench_at(work, oxi_fft_most(p));
-    oxi_fft_cross(false, count, row, from, row, b.z, lines);
+    oxi_fft_lay(count, row, from, row, b.z);
     oxi_fft_cross(false, row, count, oxi_fft_lanes(p, back, scale, b), lines, to, row);
 }
 
@@ -109,6 +110,7 @@ static void oxi_fft_turned(const oxi_fft_steps *s, bool back, const float *z, in
 /* Rows k1, k1 + 1, ... of what is between, side by side. */
 static void oxi_fft_fetch(const oxi_fft_steps *s, int64_t k1, int64_t count, float *z) {
     int64_t lines = oxi_cpu_kernels()->fft_lines;
+    if (count < lines) memset(z, 0, (size_t)(2 * s->columns * lines) * sizeof(float));
     for (int part = 0; part < 2; part++)
         oxi_fft_cross(false, count, s->columns, s->between + (2 * k1 + part) * s->columns, 2 * s->columns,
                       z + part * lines, 2 * lines);
@@ -120,7 +122,7 @@ static void oxi_fft_columns(void *arg, int64_t index, int lane) {
     int64_t t2 = index * lines, count = oxi_fft_least(n2 - t2);
     oxi_fft_bench b = oxi_fft_bench_of(s, lane);
     oxi_fft_cross(true, n1, count, s->from + 2 * t2, 2 * n2, b.other, 2 * n1);
-    oxi_fft_cross(false, count, 2 * n1, b.other, 2 * n1, b.z, lines);
+    oxi_fft_lay(count, 2 * n1, b.other, 2 * n1, b.z);
     oxi_fft_turned(s, s->back, oxi_fft_lanes(s->plan->first, s->back, 1, b), t2, count, b.roots);
 }
 /* Numbers k1 + n1 k2 of the result. */
@@ -141,7 +143,7 @@ static void oxi_fft_rows(void *arg, int64_t index, int lane) {
 static void oxi_fft_real_columns(void *arg, int64_t index, int lane) {
     const oxi_fft_steps *s = (const oxi_fft_steps *)arg;
     int64_t lines = oxi_cpu_kernels()->fft_lines, n1 = s->plan->first->n, n2 = s->plan->other->n;
-    int64_t row = 2 * lines, t2 = index * row, left = n2 - t2 < row ? n2 - t2 : row;
+    int64_t row = 2 * lines, t2 = index * row, left = oxi_min_i64(n2 - t2, row);
     oxi_fft_bench b = oxi_fft_bench_of(s, lane);
     if (left < row) memset(b.z, 0, (size_t)(n1 * row) * sizeof(float));
     for (int64_t t = 0; t < n1; t++)
@@ -186,7 +188,7 @@ static void oxi_fft_half_columns(void *arg, int64_t index, int lane) {
     if (n1 > direct) /* number n - k, the last of the columns first */
         oxi_fft_cross(true, n1 - direct, count, s->from + 2 * ((n1 - direct) * n2 - last), -2 * n2,
                       columns + 2 * (n1 * (count - 1) + direct), -2 * n1);
-    oxi_fft_cross(false, count, 2 * n1, columns, 2 * n1, b.z, lines);
+    oxi_fft_lay(count, 2 * n1, columns, 2 * n1, b.z);
     oxi_fft_negate(b.z, s->back ? 0 : direct, s->back ? direct : n1);
     if (t2 == 0) b.z[lines] = 0;
     if (t2 == 0 && n1 % 2 == 0) b.z[(n1 + 1) * lines] = 0;
@@ -196,9 +198,9 @@ static void oxi_fft_half_columns(void *arg, int64_t index, int lane) {
 static void oxi_fft_half_rows(void *arg, int64_t index, int lane) {
     const oxi_fft_steps *s = (const oxi_fft_steps *)arg;
     int64_t lines = oxi_cpu_kernels()->fft_lines, n1 = s->plan->first->n, n2 = s->plan->other->n;
-    int64_t row = 2 * lines, t1 = index * row, left = n1 - t1 < row ? n1 - t1 : row;
+    int64_t row = 2 * lines, t1 = index * row, left = oxi_min_i64(n1 - t1, row);
     oxi_fft_bench b = oxi_fft_bench_of(s, lane);
-    if (left < row) memset(b.other, 0, (size_t)(2 * s->columns * row) * sizeof(float));
+    if (left <= lines) memset(b.other + s->columns * row, 0, (size_t)(s->columns * row) * sizeof(float));
     for (int64_t i = 0; i < 2 && i * lines < left; i++)
         oxi_fft_fetch(s, t1 + i * lines, oxi_fft_least(left - i * lines), b.other + i * s->columns * row);
     oxi_cpu_kernels()->fft_join(n2, 1, b.other, b.other + s->columns * row, b.z);
@@ -379,17 +381,16 @@ static ox_status oxi_fft_run(oxi_fft_job *j) {
     int64_t lines = oxi_cpu_kernels()->fft_lines;
     bool pairs = j->kind != OXI_FFT_COMPLEX, several = j->lines >= (pairs ? lines : lines / 2);
     size_t bytes = 0;
-    several = j->n <= most_side && (several || oxi_fft_way_of(j->n, false) == OXI_FFT_LINES);
+    several = several && j->n <= most_side;
     oxi_fft_plan *plan = oxi_fft_plan_take(j->n, several);
     if (!plan) return ox_error() ? ox_error() : OX_ERR_NOMEM;
     bool side = several || plan->way == OXI_FFT_LINES, wide = pairs && plan->way == OXI_FFT_CHIRP && !side;
-    int64_t each = !side ? 1 : pairs ? 2 * lines : lines, tasks = (j->lines + each - 1) / each;
+    int64_t each = !side ? 1 : pairs ? 2 * lines : lines, tasks = oxi_parts(j->lines, each);
     j->plan = plan;
     j->room = oxi_fft_room(plan) + (wide ? 2 * j->n : 0);
     bool fits = oxi_mul_size((size_t)j->room, (size_t)oxi_lanes(tasks) * sizeof(float), &bytes);
     j->work = fits ? (float *)oxi_alloc(bytes) : NULL;
     if (j->work) {
-        memset(j->work, 0, bytes); /* lanes without a line compute too */
         oxi_parallel_for(tasks,
                          side   ? side_tasks[j->kind]
                          : wide ? oxi_fft_task_wide

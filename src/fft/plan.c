@@ -151,7 +151,6 @@ static bool oxi_fft_plan_chirp(oxi_fft_plan *p) {
     size_t bytes = (size_t)oxi_fft_room(p->first) * sizeof(float);
     float *work = (float *)oxi_alloc(bytes);
     if (!work) return false;
-    memset(work, 0, bytes);
     p->chirp = (float *)p->memory;
     p->kernel = p->chirp + 2 * n;
     memset(p->kernel, 0, (size_t)m * 2 * sizeof(float));
