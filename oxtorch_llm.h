@@ -16783,6 +16783,12 @@ ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
 if(!memory|| !late)return memory;
 ox_tensor*both=ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL);
 return ox_narrow(both,1,1,memory->shape[1]);}
+static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){
+const double no_numbers=0;
+ox_tensor*out=NULL;
+for(int i=0;i<count;i++)
+if(!in[i])return NULL;
+return oxi_chain_run(text,in,count,&no_numbers,0,&out)==OX_OK?out:NULL;}
 static ox_tensor*oxi_llm_add_taps(ox_tensor*sum,ox_tensor*const*x,ox_tensor*const*k,int count,
  ox_tensor*bias,bool silu){
 static const char*const texts[]={
@@ -16790,15 +16796,14 @@ static const char*const texts[]={
  "a b * c d addcmul silu ;","a b c addcmul d e addcmul silu ;",
  "a b * c d addcmul e + ;","a b c addcmul d e addcmul f + ;",
  "a b * c d addcmul e + silu ;","a b c addcmul d e addcmul f + silu ;"};
-ox_tensor*in[6]={sum,x[0],k[0],x[1],k[1],bias},*out=NULL;
-const double no_numbers=0;
+ox_tensor*in[6]={sum,x[0],k[0],x[1],k[1],bias};
 if(count==1){
-out=sum?ox_addcmul_(sum,x[0],k[0],1):ox_mul(x[0],k[0]);
+ox_tensor*out=sum?ox_addcmul_(sum,x[0],k[0],1):ox_mul(x[0],k[0]);
 if(bias)out=ox_add_(out,bias);
 return silu?ox_silu_(out):out;}
 const char*text=texts[4*(bias!=NULL)+2*silu+(sum!=NULL)];
 const int used=4+(sum!=NULL)+(bias!=NULL);
-return oxi_chain_run(text,sum?in:in+1,used,&no_numbers,0,&out)==OX_OK?out:NULL;}
+return oxi_llm_chained(text,sum?in:in+1,used);}
 static ox_tensor*oxi_llm_convolve_over(const ox_llm*model,ox_tensor*kernel,ox_tensor*bias,bool silu,
  int64_t apart,ox_tensor*kept,ox_tensor**written,ox_tensor*x){
 if(!x)return NULL;
@@ -17206,12 +17211,6 @@ ox_scope_end(&scope);
 if(!done)return NULL;
 h=batch->context->written[index].memory;}
 return out;}
-static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){
-const double no_numbers=0;
-ox_tensor*out=NULL;
-for(int i=0;i<count;i++)
-if(!in[i])return NULL;
-return oxi_chain_run(text,in,count,&no_numbers,0,&out)==OX_OK?out:NULL;}
 static ox_tensor*oxi_llm_scan_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
  ox_tensor*b,ox_tensor*c,ox_tensor*gate){
 const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;

@@ -2,45 +2,16 @@
  * in f64: gelu and silu, softmax, norms, attention; operands of every layout and dtype, masks, groups of
  * heads, sizes from 1, tasks and blocks of all numbers. Whether a row ran is read from the profiler.
  * OX_TIERS */
-#include "operands.h"
+#include "back_rows.h"
 
 #include "oxtorch_nn.h"
 
 #include <math.h>
 
-enum { MOST_IN = 5 };
-
-typedef ox_tensor *(*back_function)(ox_tensor *const *in, void *user);
-
-/* Whether the profiler's table has a line for the row. */
-static bool ran(const char *row) {
-    static char table[20000];
-    ox_profile_table(table, sizeof table);
-    for (const char *at = table; (at = strstr(at, row)) != NULL; at++)
-        if ((at == table || at[-1] == '\n') && at[strlen(row)] == ' ') return true;
-    return false;
-}
-
-static void gradients(back_function f, void *user, ox_tensor *const *in, int count, ox_tensor *g,
-                      bool composed, ox_tensor **out) {
-    ox_tensor *leaf[MOST_IN], *result = f(in, user), *list[1] = {ox_cast(g, result ? result->dtype : OX_F32)};
-    ox_grad_desc desc;
-    int leaves = 0;
-    memset(&desc, 0, sizeof desc);
-    desc.gradients = list;
-    desc.create_graph = composed; /* recorded gradients are the composed ones */
-    for (int i = 0; i < count; i++)
-        if (in[i] && ox_requires_grad(in[i])) leaf[leaves++] = in[i];
-    CHECK_MSG(result && ox_grad(&result, 1, leaf, leaves, &desc, out) == OX_OK, "%s", ox_error_text());
-}
-
 /* A tensor of that layout; the numbers of `values`, but where several elements share memory: other ones. */
 static ox_tensor *laid_out(layout l, ox_tensor *values, ox_dtype dtype) {
-    ox_tensor *base, *t = new_layout(l, values->ndim, values->shape, dtype, &base);
-    bool shared = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST;
-    ox_tensor *to = shared ? base : t;
-    CHECK(ox_copy_(to, shared ? ox_randn(ox_shape_of(base), OX_F32) : values) != NULL);
-    return t;
+    ox_tensor *base;
+    return laid_out_over(l, values, dtype, &base);
 }
 
 static double off_by(ox_tensor *a, ox_tensor *b) {

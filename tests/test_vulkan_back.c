@@ -11,35 +11,9 @@
 #include "oxtorch_nn.h"
 #include "oxtorch_vulkan.h"
 
-#include "operands.h"
-
-enum { MOST_IN = 3 };
-
-typedef ox_tensor *(*back_function)(ox_tensor *const *in, void *user);
+#include "back_rows.h"
 
 static ox_device *gpu;
-
-/* Whether the profiler's table has a line for the row. */
-static bool ran(const char *row) {
-    static char table[20000];
-    ox_profile_table(table, sizeof table);
-    for (const char *at = table; (at = strstr(at, row)) != NULL; at++)
-        if ((at == table || at[-1] == '\n') && at[strlen(row)] == ' ') return true;
-    return false;
-}
-
-static void gradients(back_function f, void *user, ox_tensor *const *in, int count, ox_tensor *g,
-                      bool composed, ox_tensor **out) {
-    ox_tensor *leaf[MOST_IN], *result = f(in, user), *list[1] = {g};
-    ox_grad_desc desc;
-    int leaves = 0;
-    memset(&desc, 0, sizeof desc);
-    desc.gradients = list;
-    desc.create_graph = composed; /* recorded gradients are the composed ones */
-    for (int i = 0; i < count; i++)
-        if (in[i]) leaf[leaves++] = in[i];
-    CHECK_MSG(result && ox_grad(&result, 1, leaf, leaves, &desc, out) == OX_OK, "%s", ox_error_text());
-}
 
 /* On the GPU, as it lies here; base is what it is a view of. */
 static ox_tensor *there(ox_tensor *t, ox_tensor *base) {
@@ -51,10 +25,7 @@ static ox_tensor *there(ox_tensor *t, ox_tensor *base) {
 /* A tensor of that layout here, and the same on the GPU; the numbers of `values`, but where several elements
  * share memory: other ones. */
 static ox_tensor *laid_out(layout l, ox_tensor *values, ox_dtype dtype, ox_tensor **far) {
-    ox_tensor *base, *t = new_layout(l, values->ndim, values->shape, dtype, &base);
-    bool shared = l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST;
-    ox_tensor *to = shared ? base : t;
-    CHECK(ox_copy_(to, shared ? ox_randn(ox_shape_of(base), OX_F32) : values) != NULL);
+    ox_tensor *base, *t = laid_out_over(l, values, dtype, &base);
     CHECK((*far = there(t, base)) != NULL);
     return t;
 }

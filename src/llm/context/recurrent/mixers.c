@@ -65,15 +65,6 @@ static ox_tensor *oxi_llm_scan(const oxi_llm_batch *batch, int64_t index, ox_ten
     return out;
 }
 
-/* Runs a chain of ops over tensors, in one pass. */
-static ox_tensor *oxi_llm_chained(const char *text, ox_tensor *const *in, int count) {
-    const double no_numbers = 0;
-    ox_tensor *out = NULL;
-    for (int i = 0; i < count; i++)
-        if (!in[i]) return NULL;
-    return oxi_chain_run(text, in, count, &no_numbers, 0, &out) == OX_OK ? out : NULL;
-}
-
 /* A single position, of steps before softplus, with what skips the state and the gate: [1, channels]. */
 static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
                                     ox_tensor *b, ox_tensor *c, ox_tensor *gate) {

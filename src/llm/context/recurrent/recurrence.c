@@ -170,6 +170,15 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
+/* Runs a chain of ops over tensors, in one pass. */
+static ox_tensor *oxi_llm_chained(const char *text, ox_tensor *const *in, int count) {
+    const double no_numbers = 0;
+    ox_tensor *out = NULL;
+    for (int i = 0; i < count; i++)
+        if (!in[i]) return NULL;
+    return oxi_chain_run(text, in, count, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+}
+
 /* sum + x k of one tap, or of two in one pass where the CPU computes; sum NULL: 0. bias, or NULL, and silu
  * come into the same pass. */
 static ox_tensor *oxi_llm_add_taps(ox_tensor *sum, ox_tensor *const *x, ox_tensor *const *k, int count,
@@ -179,16 +188,15 @@ static ox_tensor *oxi_llm_add_taps(ox_tensor *sum, ox_tensor *const *x, ox_tenso
         "a b * c d addcmul silu ;",     "a b c addcmul d e addcmul silu ;",
         "a b * c d addcmul e + ;",      "a b c addcmul d e addcmul f + ;",
         "a b * c d addcmul e + silu ;", "a b c addcmul d e addcmul f + silu ;"};
-    ox_tensor *in[6] = {sum, x[0], k[0], x[1], k[1], bias}, *out = NULL;
-    const double no_numbers = 0;
+    ox_tensor *in[6] = {sum, x[0], k[0], x[1], k[1], bias};
     if (count == 1) {
-        out = sum ? ox_addcmul_(sum, x[0], k[0], 1) : ox_mul(x[0], k[0]);
+        ox_tensor *out = sum ? ox_addcmul_(sum, x[0], k[0], 1) : ox_mul(x[0], k[0]);
         if (bias) out = ox_add_(out, bias);
         return silu ? ox_silu_(out) : out;
     }
     const char *text = texts[4 * (bias != NULL) + 2 * silu + (sum != NULL)];
     const int used = 4 + (sum != NULL) + (bias != NULL);
-    return oxi_chain_run(text, sum ? in : in + 1, used, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+    return oxi_llm_chained(text, sum ? in : in + 1, used);
 }
 
 /* Each channel's weighted sum over positions `apart` from each other, up to its own: x [S, channels] by a
