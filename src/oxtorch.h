@@ -261,8 +261,6 @@ OXI_LIGHT_BEGIN
 #include "composed/choose.c"
 #include "composed/order.c"
 #include "composed/products.c"
-#include "composed/random.c"
-#include "composed/windows.c"
 #include "linalg/factor.c"
 #include "linalg/norms.c"
 #include "fft/functions.c"

@@ -55,8 +55,10 @@
  *     what its functions take.
  *
  * STATISTICS
- *     What torch makes of other operations too: covariance, quantiles, differences, distances
- *     (statistics.h), and reductions over what a mask lets see (masked.h).
+ *     What torch makes of other operations too: covariance, quantiles, medians, histograms, differences,
+ *     distances (statistics.h), reductions over what a mask lets see (masked.h), products of lists and of
+ *     matrices that are rarely needed (algebra.h), drawing and dropping (random.h), windows of signals
+ *     (signal.h).
  *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
@@ -77,8 +79,10 @@
 #include "nn/recurrent/recurrent.h"
 #include "nn/distributions/distributions.h"
 #include "nn/algebra/algebra.h"
-#include "nn/masked.h"
-#include "nn/statistics.h"
+#include "nn/statistics/statistics.h"
+#include "nn/statistics/masked.h"
+#include "nn/random.h"
+#include "nn/signal.h"
 #include "nn/sparse/sparse.h"
 
 #endif /* OX_TORCH_NN_H */
@@ -133,8 +137,12 @@
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
 #include "nn/algebra/algebra.c"
-#include "nn/statistics.c"
-#include "nn/masked.c"
+#include "nn/algebra/products.c"
+#include "nn/statistics/order.c"
+#include "nn/statistics/statistics.c"
+#include "nn/statistics/masked.c"
+#include "nn/random.c"
+#include "nn/signal.c"
 #include "nn/sparse/sparse.c"
 #include "nn/sparse/bags.c"
 #include "nn/optimizer_rules.c"

@@ -2,6 +2,7 @@
  * beyond (primes, their squares, powers), both directions, norms, dims, layouts; there and back; short-time
  * transforms. OX_TIERS */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 #ifdef OX_NO_FFT
 int main(void) {

@@ -60,34 +60,6 @@ OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count) {
     return oxi_joined("column_stack", list, count, 1, 1, true);
 }
 
-OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count) {
-    int64_t rows = 0, columns = 0;
-    if (count < 1) return OXI_FAIL_NULL(OX_ERR_ARG, "block_diag: no tensors");
-    if (oxi_any_null("block_diag", list, count)) return NULL;
-    ox_dtype dtype = list[0]->dtype;
-    for (int i = 0; i < count; i++) {
-        const ox_tensor *t = list[i];
-        if (t->ndim > 2)
-            return OXI_FAIL_NULL(OX_ERR_SHAPE, "block_diag: %s has more than 2 dims", oxi_tensor_text(t));
-        rows += t->ndim > 1 ? t->shape[0] : 1;
-        columns += t->ndim ? t->shape[t->ndim - 1] : 1;
-        dtype = ox_promote_types(dtype, t->dtype);
-    }
-    oxi_work work = oxi_work_begin("block_diag");
-    ox_tensor *out = oxi_full("block_diag", OX_SHAPE(rows, columns), 0, dtype, ox_device_of(list[0]));
-    rows = columns = 0;
-    bool done = out != NULL;
-    for (int i = 0; done && i < count; i++) {
-        ox_tensor *block = oxi_atleast(list[i], 2);
-        if (!block) break;
-        ox_tensor *place = ox_narrow(ox_narrow(out, 0, rows, block->shape[0]), 1, columns, block->shape[1]);
-        done = ox_copy_(place, block) != NULL;
-        rows += block->shape[0];
-        columns += block->shape[1];
-    }
-    return oxi_work_end(&work, done ? out : NULL);
-}
-
 /* The shape that all of a list broadcast to; false and an error. */
 static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
     *out = oxi_no_shape();
@@ -150,38 +122,6 @@ OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexi
         if (!out[made]) break;
     }
     return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
-}
-
-OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count) {
-    ox_tensor *grid[OX_MAX_DIMS];
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *made = NULL;
-    if (count == 1 && list[0])
-        made = oxi_same_again(list[0]);
-    else if (ox_meshgrid(list, count, "ij", grid, OX_MAX_DIMS) == count)
-        made = ox_reshape(ox_stack(grid, count, -1), OX_SHAPE(-1, count));
-    ox_keep(made);
-    ox_scope_end(&scope);
-    return made;
-}
-
-OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement) {
-    ox_tensor *grid[OX_MAX_DIMS], *list[OX_MAX_DIMS], *places = NULL, *keep = NULL;
-    if (oxi_any_null("combinations", &x, 1)) return NULL;
-    if (x->ndim != 1 || r < 0 || r > OX_MAX_DIMS)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "combinations: %d of %s", r, oxi_tensor_text(x));
-    oxi_work work = oxi_work_begin("combinations");
-    if (r == 0) return oxi_work_end(&work, ox_narrow(x, 0, 0, 0));
-    ox_tensor *ramp = oxi_ramp_beside(x, x->shape[0], OX_I64);
-    for (int i = 0; i < r; i++) list[i] = ramp;
-    if (!ramp || ox_meshgrid(list, r, "ij", grid, r) != r) return oxi_work_end(&work, NULL);
-    for (int i = 0; i + 1 < r; i++) {
-        ox_tensor *rises = with_replacement ? ox_le(grid[i], grid[i + 1]) : ox_lt(grid[i], grid[i + 1]);
-        keep = keep ? ox_logical_and(keep, rises) : rises;
-    }
-    for (int i = 0; i < r; i++) grid[i] = keep ? ox_masked_select(grid[i], keep) : grid[i];
-    places = ox_reshape(ox_stack(grid, r, -1), OX_SHAPE(-1));
-    return oxi_work_end(&work, ox_reshape(ox_index_select(x, 0, places), OX_SHAPE(-1, r)));
 }
 
 /* ---- splits -------------------------------------------------------------------------------------------- */

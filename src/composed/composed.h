@@ -44,9 +44,6 @@ OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
 OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
 OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
@@ -94,14 +91,6 @@ OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 /* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
 OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
-OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
-OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
-                             bool density); /* and edges */
-OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
-OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
-OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
-OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
@@ -113,35 +102,6 @@ OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double bet
 OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
-OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
-OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
-OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
-OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
-OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
-
-/* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
-OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
-OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
-OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
-OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
-/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
-OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
-OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
-OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
-
-/* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
-OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
-                                           ox_dtype dtype);
-OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
-                                        ox_dtype dtype);
-OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END
 #endif

@@ -22,5 +22,16 @@ OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x);
 OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tensor *shift);
 OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
 
+/* ---- products that are made of others, of any dtype ---------------------------------------------------- */
+OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
+OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
+OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
+/* Of a list: blocks along a diagonal; each with each, a row a choice; r of one at a time. */
+OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
+
 OX_EXTERN_C_END
 #endif

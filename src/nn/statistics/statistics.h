@@ -1,4 +1,4 @@
-/* Statistics, differences, distances, made of other functions. Names and meaning are PyTorch's.
+/* Statistics, histograms, differences, distances, made of other functions. Names and meaning are PyTorch's.
  * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
 #ifndef OX_NN_STATISTICS_H
 #define OX_NN_STATISTICS_H
@@ -24,6 +24,16 @@ OX_API ox_tensor *ox_corrcoef(ox_tensor *x); /* x [variables, observations] */
 OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
 OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
                                  const char *interpolation);
+
+/* ---- histograms, and one of a sorted line -------------------------------------------------------------- */
+OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
+OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
+                             bool density); /* and edges */
+OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
 
 OX_EXTERN_C_END
 #endif
