@@ -86,23 +86,29 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
 #define OXI_STREAM_CAN_SETTLE 1
 #endif
 
-/* What direct writes left in the page cache goes: where pages beside them were written through it meanwhile,
- * the system may keep what they held before, and give that to later reads through the cache. */
-static void oxi_stream_handle_settle(intptr_t handle) {
+/* The page cache of a file that is also written past it: what was written through the cache goes to the disk,
+ * and what the cache holds goes, for where both met in one of its folios it may keep what was there before.
+ * 0, or what the system says of a page that did not get to the disk, or of one that the cache kept. */
+static int oxi_stream_handle_settle(intptr_t handle) {
 #ifdef OXI_STREAM_CAN_SETTLE
     const long wait_write_wait = 7, not_needed = 4;
-    if (syscall(SYS_sync_file_range, (long)handle, 0L, 0L, wait_write_wait) != 0) return;
+    int cause = syscall(SYS_sync_file_range, (long)handle, 0L, 0L, wait_write_wait) == 0 ? 0 : errno;
     (void)syscall(SYS_fadvise64, (long)handle, 0L, 0L, not_needed);
+    return cause;
 #else
     (void)handle;
+    return 0;
 #endif
 }
 
-/* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
+/* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. From
+ * then on reads through the cache bring in their own pages alone: others may be written past it meanwhile. */
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
 #if defined(OXI_STREAM_CAN_SETTLE) && defined(OXI_STREAM_DIRECT)
+    const long random = 1;
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
+    if (syscall(SYS_fadvise64, (long)handle, 0L, 0L, random) != 0) return -1;
     return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
 #else
     (void)handle;
@@ -230,8 +236,9 @@ static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     return -1;
 }
 
-static void oxi_stream_handle_settle(intptr_t handle) {
+static int oxi_stream_handle_settle(intptr_t handle) {
     (void)handle;
+    return 0;
 }
 
 #endif

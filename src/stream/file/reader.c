@@ -44,12 +44,25 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
         reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
     if (*result <= 0) return false;
     if ((size_t)*result < out->bytes) out->bytes = (size_t)*result;
-    if (r->direct && out->bytes % OXI_STREAM_PAGE != 0) { /* as a file system might end a direct read early */
+    if (!r->direct) return true;
+    out->bytes -= out->bytes % OXI_STREAM_PAGE; /* as oxi_request_moved makes of an end within a page */
+    if (out->bytes > 0) return true;
+    oxi_request_make_plain(r);
+    *result = -EINTR;
+    return false;
+}
+
+/* So many bytes more are there. A direct transfer that ended within a page goes on at that page's start, and
+ * where it did not get any further, through the page cache. */
+static void oxi_request_moved(oxi_stream_request *r, size_t bytes) {
+    size_t before = r->done;
+    r->done += bytes;
+    if (r->done >= oxi_request_need(r) || !r->direct || r->done % OXI_STREAM_PAGE == 0) return;
+    size_t whole = r->done - r->done % OXI_STREAM_PAGE;
+    if (whole > before)
+        r->done = whole;
+    else
         oxi_request_make_plain(r);
-        *result = -EINTR;
-        return false;
-    }
-    return true;
 }
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
@@ -57,10 +70,8 @@ static bool oxi_request_is_over(oxi_stream_reader *reader, oxi_stream_request *r
     enum { RETRIES_MOST = 256 };
     if (result > 0) {
         oxi_atomic_add(&reader->progress, 1);
-        r->done += (size_t)result;
-        if (r->done >= oxi_request_need(r)) return true;
-        if (r->direct && r->done % OXI_STREAM_PAGE != 0) oxi_request_make_plain(r);
-        return false;
+        oxi_request_moved(r, (size_t)result);
+        return r->done >= oxi_request_need(r);
     }
     if (result == 0) {
         r->cause = r->write ? ENOSPC : OXI_STREAM_ENDED;

@@ -597,6 +597,16 @@ static ox_status oxi_ring_finish_stores(ox_stream *stream, const oxi_stream_file
     return status;
 }
 
+/* The same at the end of a flow, and for what the page cache has of them. */
+static ox_status oxi_ring_end_stores(ox_stream *stream, const oxi_stream_file *file) {
+    int cause = 0;
+    ox_status status = oxi_ring_finish_stores(stream, file);
+    if (file->direct >= 0) cause = oxi_stream_handle_settle(file->plain);
+    if (status != OX_OK || cause == 0) return status;
+    return oxi_fail(OX_ERR_IO, "%s: what was written did not get to the disk: %s", oxi_path_text(file->path),
+                    strerror(cause));
+}
+
 /* ---- the flow ---------------------------------------------------------------------------------------- */
 
 typedef struct oxi_flow_run {
@@ -668,9 +678,8 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     }
     for (; run.tail < run.head; run.tail++) oxi_step_release(oxi_flow_step(&run, run.tail));
     if (run.stores) {
-        ox_status stored = oxi_ring_finish_stores(stream, run.stores);
+        ox_status stored = oxi_ring_end_stores(stream, run.stores);
         if (status == OX_OK) status = stored;
-        if (run.stores->direct >= 0) oxi_stream_handle_settle(run.stores->plain);
     }
     stream->busy_seconds += oxi_now() - start;
     return status;
