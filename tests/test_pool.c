@@ -129,9 +129,9 @@ static void test_lines(void) {
                     at[i] = kind == 3 ? -INFINITY : odd[i * 13 % 11 % 5];
                 if (n % 2) x = ox_transpose(ox_contiguous(ox_transpose(x, 1, 3)), 1, 3);
                 if (kind == 1) x = ox_flip(ox_cast(x, OX_BF16), OX_DIMS(3));
-                ox_pair most =
-                    ox_max_pool2d_with_indices(x, ox_shape_from(2, c->kernel), ox_shape_from(2, c->stride),
-                                               ox_shape_from(2, c->padding), ox_shape_from(2, c->dilation), c->ceil);
+                ox_shape kernel = ox_shape_from(2, c->kernel), stride = ox_shape_from(2, c->stride),
+                         padding = ox_shape_from(2, c->padding), dilation = ox_shape_from(2, c->dilation);
+                ox_pair most = ox_max_pool2d_with_indices(x, kernel, stride, padding, dilation, c->ceil);
                 CHECK_MSG(most.values, "%s", ox_error_text());
                 for (int64_t i = 0; most.values && i < ox_numel(most.values); i++) {
                     int64_t rows = most.values->shape[2], columns = most.values->shape[3];

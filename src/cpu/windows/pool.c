@@ -160,8 +160,8 @@ static void oxi_pool_move(const oxi_pool *p, const ox_tensor *t, int64_t plane, 
 }
 
 /* ---- the largest of floats, a line of places at a time ---------------------------------------------------
- * A line of an image is laid out by phases, numbers a stride apart side by side, with what is never the largest
- * around them: a tap meets all places of a line as one run. */
+ * A line of an image is laid out by phases, numbers a stride apart side by side, with what is never the
+ * largest around them: a tap meets all places of a line as one run. */
 
 enum { OXI_POOL_TAPS = 64, OXI_POOL_PHASES = 16, OXI_POOL_SLACK = 16 }; /* slack: floats of a vector */
 
@@ -207,7 +207,8 @@ static void oxi_pool_max_line(const oxi_pool *p, const oxi_pool_place *place, co
     }
     for (int64_t tap = 0; tap < place->z->count * place->y->count * kernel; tap++) {
         int64_t z = tap / kernel / place->y->count, y = tap / kernel % place->y->count;
-        int64_t row = (place->z->first + z * p->dilation[0]) * p->size[1] + place->y->first + y * p->dilation[1];
+        int64_t row = (place->z->first + z * p->dilation[0]) * p->size[1] + place->y->first;
+        row += y * p->dilation[1];
         int64_t shift = tap % kernel * p->dilation[2] - padding + p->left * p->phases; /* not below 0 */
         where[taps] = (int32_t)(row * p->size[2] + shift - p->left * p->phases);
         x[taps++] = lines + (row * p->phases + shift % p->phases) * p->width + shift / p->phases;
@@ -252,8 +253,8 @@ static void oxi_pool_task(void *arg, int64_t plane, int lane) {
     char *places = image + p->image_bytes;
     int64_t *indices = (int64_t *)(void *)(places + p->place_bytes);
     bool back = p->call->op == OXI_OP_avg_pool_back, wide = p->lane == OXI_LANE_F64;
-    if (!p->phases)
-        oxi_pool_move(p, back ? p->places : p->image, plane, p->lane, p->element, back ? places : image, true);
+    const ox_tensor *from = back ? p->places : p->image;
+    if (!p->phases) oxi_pool_move(p, from, plane, p->lane, p->element, back ? places : image, true);
     if (p->phases) oxi_pool_max_lines(p, plane, image, places, indices);
     else if (back && wide) oxi_pool_avg_back_double(p, image, places);
     else if (back) oxi_pool_avg_back_float(p, image, places);
@@ -292,8 +293,8 @@ static void oxi_pool_plan(oxi_pool *p, const oxi_call *call) {
     }
 }
 
-/* The windows of each dim, and what lines are made with: one block of memory at p->window[0], which the caller
- * frees; 0 bytes where there was none. */
+/* The windows of each dim, and what lines are made with: one block of memory at p->window[0], which the
+ * caller frees; 0 bytes where there was none. */
 static size_t oxi_pool_windows(oxi_pool *p) {
     const oxi_pool_window one = {0, 1, 1};
     const oxi_attr_pool *told = &p->call->attr.pool;
