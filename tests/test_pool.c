@@ -111,6 +111,38 @@ static void test_windows(void) {
     }
 }
 
+/* Lines longer than vectors, strides up to more than are laid out, many taps, all that orders oddly. */
+static void test_lines(void) {
+    static const pool_case cases[] = {
+        {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false},  {{2, 5}, {1, 3}, {1, 2}, {1, 2}, true},
+        {{9, 10}, {3, 1}, {4, 5}, {1, 1}, false}, {{2, 18}, {2, 17}, {0, 9}, {1, 1}, true},
+        {{1, 2}, {1, 16}, {0, 1}, {1, 16}, true}, {{3, 3}, {1, 1}, {1, 1}, {4, 4}, false},
+    };
+    static const float odd[] = {-INFINITY, NAN, INFINITY, 0.0f, -0.0f};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        for (int kind = 0; kind < 4; kind++)
+            OX_SCOPE {
+                const pool_case *c = &cases[n];
+                ox_tensor *x = ox_randint(-3, 4, OX_SHAPE(2, 2, 19, 71), OX_F32);
+                float *at = (float *)ox_data(x);
+                for (int64_t i = 0; kind > 0 && i < ox_numel(x); i += kind == 1 ? 7 : 1)
+                    at[i] = kind == 3 ? -INFINITY : odd[i * 13 % 11 % 5];
+                if (n % 2) x = ox_transpose(ox_contiguous(ox_transpose(x, 1, 3)), 1, 3);
+                if (kind == 1) x = ox_flip(ox_cast(x, OX_BF16), OX_DIMS(3));
+                ox_shape kernel = ox_shape_from(2, c->kernel), stride = ox_shape_from(2, c->stride),
+                         padding = ox_shape_from(2, c->padding), dilation = ox_shape_from(2, c->dilation);
+                ox_pair most = ox_max_pool2d_with_indices(x, kernel, stride, padding, dilation, c->ceil);
+                CHECK_MSG(most.values, "%s", ox_error_text());
+                for (int64_t i = 0; most.values && i < ox_numel(most.values); i++) {
+                    int64_t rows = most.values->shape[2], columns = most.values->shape[3];
+                    window v = look(c, x, i / (rows * columns), i / columns % rows, i % columns);
+                    double got = real_at(most.values, i);
+                    CHECK((got == v.most || (got != got && v.most != v.most)) &&
+                          (int64_t)real_at(most.indices, i) == v.at);
+                }
+            }
+}
+
 static void test_adaptive(void) {
     static const int64_t sizes[][3] = {{1, 1, 1}, {3, 2, 4}, {5, 4, 6}, {7, 3, 9}};
     for (int s = 0; s < 4; s++)
@@ -227,6 +259,7 @@ static void test_refuses(void) {
 
 int main(void) {
     test_windows();
+    test_lines();
     test_adaptive();
     test_batch_norm();
     test_refuses();

@@ -294,6 +294,10 @@ typedef struct oxi_kernels {
     /* rows */
     float (*row_max)(int64_t n, const float *x);                         /* NaN wins */
     float (*row_min)(int64_t n, const float *x);
+    /* of n numbers at each of x, shifted in turn against most: the larger ones, NaN wins, and where they are:
+     * best = place + at. All lines have room for whole vectors */
+    void (*row_max_places)(int64_t n, int taps, const float *const *x, const int32_t *place,
+                           const int32_t *at, float *most, int32_t *best);
     /* asks: x lies in memory, and what is behind it is read next: it is prefetched */
     double (*row_sum)(int64_t n, const float *x, bool asks);
     double (*row_sum_numbers)(int64_t n, const float *x, bool asks); /* NaN is 0 */

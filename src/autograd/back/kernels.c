@@ -1,12 +1,15 @@
 /* The kernels of gradients (kernels.inc), stamped for each tier as cpu/tiers.c stamps those of all else, and
  * the table of the tier that it picked. Called by rows.c and functions.c. */
 
-/* A row of a norm: y = (x - mean) scale + rest is the normalized x. */
+/* A row of a norm: y = (x - mean) scale + rest is the normalized x, h = weight g. `sum` and `squares` are of
+ * distances from `about` (where it is not centered: of squares alone, and about is 0), `total` of h, `along`
+ * of h times these distances, or times y by norm_sums. */
 typedef struct oxi_norm_row {
     int64_t n;
     const float *g, *x, *weight; /* weight: NULL, or n numbers */
-    float mean, scale, rest;
-    double total, along;
+    bool centered;
+    float about, mean, scale, rest;
+    double sum, squares, total, along;
     float *sums; /* NULL, or [2][n]: of weight and bias; only beside a weight */
 } oxi_norm_row;
 
@@ -18,7 +21,10 @@ typedef struct oxi_back_kernels {
     void (*softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
     void (*log_softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
     void (*norm_sums)(oxi_norm_row *r);
-    void (*norm_write)(const oxi_norm_row *r, float *out, bool streams);
+    /* scale (h - total - along y), which are means here, of numbers [first, first + n); adds g y and g to the
+     * sums. Meanwhile next, or NULL, is measured */
+    void (*norm_write)(const oxi_norm_row *r, int64_t first, int64_t n, float *out, bool streams,
+                       oxi_norm_row *next);
 } oxi_back_kernels;
 
 #include "cpu/simd/vocabulary.inc"

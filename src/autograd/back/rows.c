@@ -5,66 +5,30 @@
 enum { OXI_BACK_TASKS = 64, OXI_BACK_BLOCK = 16384, OXI_BACK_ROW_MOST = 1 << 16 };
 
 typedef struct oxi_rows_back oxi_rows_back;
-/* g, x: rows of n numbers, x the operand or softmax's result; sums: NULL, or what is added up for weight and
- * bias. */
-typedef void (*oxi_row_back)(const oxi_rows_back *r, const float *g, const float *x, float *out, float *sums);
+/* g, y: rows of n numbers, y softmax's result. */
+typedef void (*oxi_row_back)(const oxi_rows_back *r, const float *g, const float *y, float *out);
 
 struct oxi_rows_back {
     const oxi_call *call;
     const oxi_kernels *k;
     const oxi_back_kernels *own;
-    oxi_row_back row;
+    oxi_row_back row; /* of softmax; NULL: a norm */
     int64_t n, rows, tasks;
     double eps;
     const float *weight; /* NULL, or n numbers */
     bool streams, narrow; /* narrow: results are no floats of 32 bits */
-    float *sums, *scratch; /* sums [tasks][2][n]; of a lane: g, x, a row of results */
+    float *sums, *scratch; /* sums [tasks][2][n]; of a lane: g, x, the next ones, a row of results */
     int64_t lane_numbers;
 };
 
 /* (g - g . y) y */
-static void oxi_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out,
-                                 float *sums) {
-    (void)sums;
+static void oxi_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out) {
     r->own->softmax(r->n, g, y, r->k->dot_f32(r->n, g, y), out, r->streams);
 }
 
 /* g - e^y sum(g) */
-static void oxi_log_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out,
-                                     float *sums) {
-    (void)sums;
+static void oxi_log_softmax_row_back(const oxi_rows_back *r, const float *g, const float *y, float *out) {
     r->own->log_softmax(r->n, g, y, (float)r->k->row_sum(r->n, g, false), out, r->streams);
-}
-
-/* With y the normalized x and h = weight g: (h - mean(h) - y mean(h y)) / deviation; where it is not centered
- * without mean(h). y (g) goes to weight, g to bias. */
-static void oxi_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out, float *sums,
-                              bool centered) {
-    double count = (double)r->n, a = 0, b = 0;
-    oxi_partial p = oxi_partial_of(&a, &b);
-    oxi_norm_row row = {r->n, g, x, r->weight, 0, 0, 0, 0, 0, sums};
-    if (centered)
-        oxi_moments_row(r->k, &p, r->n, x, 0);
-    else
-        oxi_squares_row(r->k, &p, r->n, x, 0);
-    double mean = centered ? a : 0, scale = 1 / sqrt((centered ? b : a) / count + r->eps);
-    row.mean = (float)mean;
-    row.scale = (float)scale;
-    row.rest = (float)((row.mean - mean) * scale); /* what f32 cannot hold of the mean */
-    r->own->norm_sums(&row);
-    row.total = centered ? row.total / count : 0;
-    row.along /= count;
-    r->own->norm_write(&row, out, r->streams);
-}
-
-static void oxi_layer_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out,
-                                    float *sums) {
-    oxi_norm_row_back(r, g, x, out, sums, true);
-}
-
-static void oxi_rms_norm_row_back(const oxi_rows_back *r, const float *g, const float *x, float *out,
-                                  float *sums) {
-    oxi_norm_row_back(r, g, x, out, sums, false);
 }
 
 /* Row i of a tensor of rows as floats: where they are, or in room. */
@@ -75,17 +39,100 @@ static const float *oxi_back_read(const oxi_rows_back *r, const ox_tensor *t, in
     return room;
 }
 
-/* Task: rows one behind the other. */
+/* ---- norms: with y the normalized x and h = weight g: (h - mean(h) - y mean(h y)) / deviation; where it is
+ * not centered without mean(h). y g goes to weight, g to bias ---- */
+
+/* Row i, not measured yet; room: of g and x. */
+static void oxi_norm_row_begin(const oxi_rows_back *r, int64_t i, float *room, float *sums,
+                               oxi_norm_row *row) {
+    memset(row, 0, sizeof *row);
+    row->n = r->n;
+    row->g = oxi_back_read(r, r->call->in[0], i, room);
+    row->x = oxi_back_read(r, r->call->in[1], i, room + r->n);
+    row->weight = r->weight;
+    row->sums = sums;
+    row->centered = r->call->op == OXI_OP_layer_norm_back;
+    row->about = row->centered ? oxi_row_about(r->n, row->x) : 0;
+}
+
+/* Of a measured row, what it is written by. Where squares leave f32, or products with h might, or `about` is
+ * off by more than the deviation (oxi_moments_take), it is measured once more. */
+static void oxi_norm_row_take(const oxi_rows_back *r, oxi_norm_row *row) {
+    double count = (double)r->n, off = row->sum / count, squares = row->squares - off * row->sum;
+    double mean = row->about + off, a = 0, b = 0;
+    bool fits = row->squares > 1e-12 * count && row->squares < 1e30 && off * row->sum <= 0.5 * row->squares &&
+                fabs(row->along) < 1e38;
+    oxi_partial p = oxi_partial_of(&a, &b);
+    if (!fits) {
+        (row->centered ? oxi_moments_row : oxi_squares_row)(r->k, &p, r->n, row->x, 0);
+        mean = row->centered ? a : 0;
+        squares = row->centered ? b : a;
+    }
+    double scale = 1 / sqrt(squares / count + r->eps);
+    row->mean = (float)mean;
+    row->scale = (float)scale;
+    row->rest = (float)((row->mean - mean) * scale); /* what f32 cannot hold of the mean */
+    if (fits)
+        row->along = (row->along - off * row->total) * scale;
+    else
+        r->own->norm_sums(row);
+    row->total = row->centered ? row->total / count : 0;
+    row->along /= count;
+}
+
+/* Numbers [first, first + n) of a row, up to the end of a line at most. */
+static void oxi_norm_row_edge(const oxi_rows_back *r, oxi_row_past *past, const oxi_norm_row *row,
+                              int64_t first, int64_t n, float *out) {
+    if (n == 0) return;
+    float *room = oxi_row_past_room(r->k, past, (char *)(out + first), n);
+    r->own->norm_write(row, first, n, room, false, NULL);
+    oxi_row_past_close(r->k, past);
+}
+
+/* A row, while the next one is measured; what goes past the caches does so in whole lines. */
+static void oxi_norm_row_write(const oxi_rows_back *r, oxi_row_past *past, const oxi_norm_row *row,
+                               float *out, oxi_norm_row *next) {
+    int64_t in_line = OXI_LINE / (int64_t)sizeof(float), head = r->streams ? oxi_row_past_head(out, r->n) : 0;
+    int64_t end = r->streams ? head + (r->n - head) / in_line * in_line : r->n;
+    oxi_norm_row_edge(r, past, row, 0, head, out);
+    r->own->norm_write(row, head, end - head, out + head, r->streams, next);
+    oxi_norm_row_edge(r, past, row, end, r->n - end, out);
+}
+
+/* Rows [first, end): each is measured while the one before it is written. */
+static void oxi_norm_rows(const oxi_rows_back *r, int64_t first, int64_t end, float *room, float *sums) {
+    const ox_tensor *out = r->call->out[0];
+    oxi_norm_row row[2], nothing;
+    oxi_row_past past;
+    oxi_row_past_begin(&past);
+    oxi_norm_row_begin(r, first, room, sums, &row[first & 1]);
+    nothing = row[first & 1];
+    r->own->norm_write(&nothing, 0, 0, room, false, &row[first & 1]);
+    for (int64_t i = first; i < end; i++) {
+        oxi_norm_row *at = &row[i & 1], *next = i + 1 < end ? &row[1 - (i & 1)] : NULL;
+        char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * r->n);
+        float *result = r->narrow ? room + 4 * r->n : (float *)(void *)to;
+        oxi_norm_row_take(r, at);
+        if (next) oxi_norm_row_begin(r, i + 1, room + ((i + 1 - first) & 1) * 2 * r->n, sums, next);
+        oxi_norm_row_write(r, &past, at, result, next);
+        if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](r->n, result, to, 1);
+    }
+    oxi_row_past_end(r->k, &past);
+}
+
+/* ---- tasks: rows one behind the other ------------------------------------------------------------------ */
+
 static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     const oxi_rows_back *r = (const oxi_rows_back *)arg;
     const ox_tensor *g = r->call->in[0], *x = r->call->in[1], *out = r->call->out[0];
     int64_t n = r->n, each = oxi_parts(r->rows, r->tasks), end = oxi_min_i64((index + 1) * each, r->rows);
     float *room = r->scratch + lane * r->lane_numbers;
-    float *sums = r->sums ? r->sums + index * 2 * n : NULL;
-    for (int64_t i = index * each; i < end; i++) {
+    if (!r->row && index * each < end)
+        oxi_norm_rows(r, index * each, end, room, r->sums ? r->sums + index * 2 * n : NULL);
+    for (int64_t i = index * each; r->row && i < end; i++) {
         char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * n);
-        float *result = r->narrow ? room + 2 * n : (float *)(void *)to;
-        r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), result, sums);
+        float *result = r->narrow ? room + 4 * n : (float *)(void *)to;
+        r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), result);
         if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](n, result, to, 1);
     }
 }
@@ -101,17 +148,10 @@ static void oxi_rows_back_join(const oxi_rows_back *r) {
 }
 
 static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
-    static const struct {
-        oxi_op op;
-        oxi_row_back row;
-    } rows[] = {{OXI_OP_softmax_back, oxi_softmax_row_back},
-                {OXI_OP_log_softmax_back, oxi_log_softmax_row_back},
-                {OXI_OP_layer_norm_back, oxi_layer_norm_row_back},
-                {OXI_OP_rms_norm_back, oxi_rms_norm_row_back}};
     const ox_tensor *x = call->in[1];
     memset(r, 0, sizeof *r);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].op == call->op) r->row = rows[i].row;
+    if (call->op == OXI_OP_softmax_back) r->row = oxi_softmax_row_back;
+    if (call->op == OXI_OP_log_softmax_back) r->row = oxi_log_softmax_row_back;
     bool norm = call->op == OXI_OP_layer_norm_back || call->op == OXI_OP_rms_norm_back;
     int last = norm ? (int)call->attr.norm.last_dims : 1;
     r->eps = norm ? call->attr.norm.eps : 0;
@@ -124,7 +164,7 @@ static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
     r->tasks = oxi_min_i64(oxi_min_i64(ox_numel(x) / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS), r->rows);
     r->narrow = call->out[0]->dtype != OX_F32;
     r->streams = oxi_streams(call->out[0]) && !r->narrow;
-    r->lane_numbers = oxi_round_up(3 * r->n, OXI_LINE);
+    r->lane_numbers = oxi_round_up(5 * r->n, OXI_LINE);
 }
 
 /* Operands and results are contiguous, of floats other than f64, and not empty; rows are not longer than

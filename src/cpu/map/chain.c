@@ -48,6 +48,19 @@ static void oxi_chain_store(const oxi_chain_work *work, const oxi_walk *w, const
         oxi_copy_run(c->n, bytes, tile, bytes, c->p[r], w->step[r] * bytes);
 }
 
+/* Before step k: of what the next piece reads, the part that is this step's. Kernels that wait for memory one
+ * after the other would have all others wait. */
+static void oxi_chain_prefetch(const oxi_chain_work *work, const oxi_walk *w, const oxi_cursor *c, int k) {
+    const oxi_chain *program = work->program;
+    for (int i = 0; i < program->operand_count; i++) {
+        int operand = program->result_count + i;
+        int64_t bytes = c->n * w->bytes[operand], lines = bytes / OXI_LINE, steps = program->step_count;
+        if (w->step[operand] != 1) continue;
+        for (int64_t line = k * lines / steps; line < (k + 1) * lines / steps; line++)
+            OXI_PREFETCH_READ(c->p[operand] + bytes + line * OXI_LINE);
+    }
+}
+
 static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_chain_work *work = (const oxi_chain_work *)arg;
     const oxi_chain *program = work->program;
@@ -62,6 +75,7 @@ static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
         value[oxi_chain_number(j)] = work->constant[oxi_chain_number(j)];
     for (int k = 0; k <= last; k++) {
         const oxi_chain_step *step = &program->step[k];
+        oxi_chain_prefetch(work, w, c, k);
         const void *in[3] = {value[step->in[0]], value[step->in[1]], value[step->in[2]]};
         char *to = k == last && work->direct ? c->p[program->result_count - 1]
                                              : tiles + step->tile * work->tile_bytes;

@@ -61,15 +61,22 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
 }
 
-/* A row of finished sums from column n on to where the places are; to: column 0 of their row. */
-static void oxi_gemm_store_places(const oxi_gemm_plan *p, int64_t n, int64_t columns, const char *row,
-                                  char *to) {
+/* Finished sums, row stride ld, to where their places are: the same runs in all rows. */
+static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int64_t ld, int64_t m, int64_t n,
+                                  int64_t rows, int64_t columns) {
     const oxi_gemm *g = p->g;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
-    oxi_window_run run;
-    for (int64_t at = 0; at < columns; at += run.count) {
-        run = oxi_windows_run(g->c_places, n + at, columns - at);
-        store(run.count, row + at * p->type.element, to + oxi_signed_bytes(g->c_dtype, run.offset), run.step);
+    oxi_window_run runs[OXI_GEMM_TILE];
+    for (int64_t done = 0, at; done < columns; done = at) {
+        int count = 0;
+        for (at = done; at < columns && count < OXI_GEMM_TILE; at += runs[count++].count)
+            runs[count] = oxi_windows_run(g->c_places, n + at, columns - at);
+        for (int64_t i = 0; i < rows; i++) {
+            const char *row = sums + (i * ld + done) * p->type.element;
+            char *to = oxi_gemm_c(g, m + i, 0);
+            for (int r = 0; r < count; row += runs[r++].count * p->type.element)
+                store(runs[r].count, row, to + oxi_signed_bytes(g->c_dtype, runs[r].offset), runs[r].step);
+        }
     }
 }
 
@@ -110,12 +117,9 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
-        if (g->c_places) {
-            oxi_gemm_store_places(p, n, columns, row, oxi_gemm_c(g, m + i, 0));
-            continue;
-        }
-        if (!p->direct) oxi_gemm_store(p, columns, row, to, stage);
+        if (!p->direct && !g->c_places) oxi_gemm_store(p, columns, row, to, stage);
     }
+    if (g->c_places) oxi_gemm_store_places(p, sums, ld, m, n, rows, columns);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------------- */

@@ -143,16 +143,16 @@ static void oxi_row_past_begin(oxi_row_past *past) {
     oxi_row_sums_begin(&past->next, 0, NULL, false);
 }
 
-static void oxi_row_past_write_whole(const oxi_row *r, oxi_row_past *past) {
-    if (past->whole) r->measure.kernels->stream(OXI_LINE, past->line[1 - past->at], past->whole);
+static void oxi_row_past_write_whole(const oxi_kernels *k, oxi_row_past *past) {
+    if (past->whole) k->stream(OXI_LINE, past->line[1 - past->at], past->whole);
     past->whole = NULL;
 }
 
 /* The line at work is not gone on with. */
-static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
+static void oxi_row_past_leave(const oxi_kernels *k, oxi_row_past *past) {
     int64_t each = sizeof(float), bytes = (past->end - past->begin) * each;
     if (bytes == OXI_LINE) {
-        oxi_row_past_write_whole(r, past);
+        oxi_row_past_write_whole(k, past);
         past->whole = past->to;
         past->at = 1 - past->at;
     } else if (bytes > 0) {
@@ -161,9 +161,30 @@ static void oxi_row_past_leave(const oxi_row *r, oxi_row_past *past) {
     past->begin = past->end = 0;
 }
 
-static void oxi_row_past_end(const oxi_row *r, oxi_row_past *past) {
-    oxi_row_past_leave(r, past);
-    oxi_row_past_write_whole(r, past);
+static void oxi_row_past_end(const oxi_kernels *k, oxi_row_past *past) {
+    oxi_row_past_leave(k, past);
+    oxi_row_past_write_whole(k, past);
+}
+
+/* Room for n numbers of out, up to the end of a line at most; when they are there, oxi_row_past_close. */
+static float *oxi_row_past_room(const oxi_kernels *k, oxi_row_past *past, char *out, int64_t n) {
+    int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
+    if (past->to != out - at * each || past->end != at) {
+        oxi_row_past_leave(k, past);
+        past->to = out - at * each;
+        past->begin = at;
+    }
+    past->end = at + n;
+    return past->line[past->at] + at;
+}
+
+static void oxi_row_past_close(const oxi_kernels *k, oxi_row_past *past) {
+    if (past->end == OXI_LINE / (int64_t)sizeof(float)) oxi_row_past_leave(k, past);
+}
+
+/* Numbers of a row of n that lie before its first whole line. */
+static int64_t oxi_row_past_head(const void *out, int64_t n) {
+    return oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE / sizeof(float)));
 }
 
 /* Elements [first, first + n) of a piece of floats. */
@@ -179,24 +200,15 @@ static oxi_row_piece oxi_row_piece_part(const oxi_row_piece *p, int64_t first, i
 
 /* A piece up to the end of a line at most. */
 static void oxi_row_past_edge(const oxi_row *r, oxi_row_past *past, oxi_row_piece p) {
-    char *out = (char *)p.out;
-    int64_t each = sizeof(float), at = (int64_t)((uintptr_t)out % OXI_LINE) / each;
     if (p.n == 0) return;
-    if (past->to != out - at * each || past->end != at) {
-        oxi_row_past_leave(r, past);
-        past->to = out - at * each;
-        past->begin = at;
-    }
-    p.out = past->line[past->at] + at;
+    p.out = oxi_row_past_room(r->measure.kernels, past, (char *)p.out, p.n);
     r->finish(r, &p);
-    past->end = at + p.n;
-    if (past->end == OXI_LINE / each) oxi_row_past_leave(r, past);
+    oxi_row_past_close(r->measure.kernels, past);
 }
 
 /* A piece of a row, while past->next is measured. */
 static void oxi_row_past_finish(const oxi_row *r, oxi_row_past *past, const oxi_row_piece *p) {
-    int64_t each = sizeof(float), in_line = OXI_LINE / each;
-    int64_t head = oxi_min_i64(p->n, (int64_t)((0 - (uintptr_t)p->out) % OXI_LINE) / each);
+    int64_t in_line = OXI_LINE / (int64_t)sizeof(float), head = oxi_row_past_head(p->out, p->n);
     int64_t end = head + (p->n - head) / in_line * in_line;
     oxi_row_past_edge(r, past, oxi_row_piece_part(p, 0, head));
     if (end > head) {
@@ -259,7 +271,7 @@ static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first,
             r->finish(r, &p);
         if (p.out == (void *)x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
     }
-    oxi_row_past_end(r, &past);
+    oxi_row_past_end(r->measure.kernels, &past);
 }
 
 static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
@@ -475,7 +487,7 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
                 oxi_row_line(r, &line, &past, r->streams ? oxi_row_behind(r, &c, i) : NULL, scratch);
         }
     }
-    oxi_row_past_end(r, &past);
+    oxi_row_past_end(r->measure.kernels, &past);
 }
 
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */

@@ -208,12 +208,17 @@ static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {
     int64_t count[3];
     ox_status status = OX_OK;
     oxi_conv_phase phase[3];
+    bool apart = f->stride[0] > f->weight.shape[2] || f->stride[1] > f->weight.shape[3] ||
+                 f->stride[2] > f->weight.shape[4]; /* some positions meet no tap */
+    bool zeros = apart && !f->bias && f->groups == 1 && ox_is_contiguous(f->x.t);
+    if (zeros) memset(oxi_ptr(f->x.t), 0, ox_nbytes(f->x.t));
     for (int d = 0; d < 3; d++) count[d] = oxi_min_i64(f->stride[d], f->x.shape[2 + d]);
     for (int64_t i = 0; i < oxi_spatial(count) && status == OX_OK; i++) {
         phase[0] = oxi_conv_phase_of(f, 0, i / count[2] / count[1]);
         phase[1] = oxi_conv_phase_of(f, 1, i / count[2] % count[1]);
         phase[2] = oxi_conv_phase_of(f, 2, i % count[2]);
-        status = oxi_conv_back_phase(c, group, phase);
+        bool meets = phase[0].taps > 0 && phase[1].taps > 0 && phase[2].taps > 0;
+        if (meets || !zeros) status = oxi_conv_back_phase(c, group, phase);
     }
     return status;
 }

@@ -16,7 +16,10 @@ typedef struct oxi_pool {
     oxi_pool_window *window[3];      /* of each place along a dim */
     char *scratch;                   /* of each lane: an image, its places, their indices */
     int64_t pixels, all;
-    size_t lane_bytes;
+    size_t image_bytes, place_bytes, lane_bytes;
+    /* images as lines of floats (below): a line of each phase has so many, of which `left` are outside */
+    int64_t phases, width, left; /* phases 0: not so */
+    int32_t *at;                 /* [places of a line], padded: the stride times the place */
 } oxi_pool;
 
 static oxi_pool_window oxi_pool_window_at(const oxi_attr_pool *told, int i, int64_t size, int64_t places,
@@ -126,14 +129,21 @@ OXI_POOL_AVG(double)
 
 /* ---- images as numbers of a lane ----------------------------------------------------------------------- */
 
-/* Moves one image, all dims behind p->planes, between its tensor and a contiguous run. */
-static void oxi_pool_move(const oxi_pool *p, const ox_tensor *t, int64_t plane, oxi_lane lane, int element,
-                          char *numbers, bool load) {
-    int64_t offset = 0, lines = 1, n = t->shape[t->ndim - 1], step = t->stride[t->ndim - 1];
+/* Elements from the first one of t to that of an image. */
+static int64_t oxi_pool_plane(const oxi_pool *p, const ox_tensor *t, int64_t plane) {
+    int64_t offset = 0;
     for (int d = p->planes - 1; d >= 0; d--) {
         offset += plane % t->shape[d] * t->stride[d];
         plane /= t->shape[d];
     }
+    return offset;
+}
+
+/* Moves one image, all dims behind p->planes, between its tensor and a contiguous run. */
+static void oxi_pool_move(const oxi_pool *p, const ox_tensor *t, int64_t plane, oxi_lane lane, int element,
+                          char *numbers, bool load) {
+    int64_t lines = 1, n = t->shape[t->ndim - 1], step = t->stride[t->ndim - 1];
+    int64_t offset = oxi_pool_plane(p, t, plane);
     int last = t->ndim - 1;
     while (last > p->planes && t->stride[last - 1] == n * step) n *= t->shape[--last]; /* one run */
     for (int d = p->planes; d < last; d++) lines *= t->shape[d];
@@ -149,14 +159,104 @@ static void oxi_pool_move(const oxi_pool *p, const ox_tensor *t, int64_t plane, 
     }
 }
 
+/* ---- the largest of floats, a line of places at a time ---------------------------------------------------
+ * A line of an image is laid out by phases, numbers a stride apart side by side, with what is never the
+ * largest around them: a tap meets all places of a line as one run. */
+
+enum { OXI_POOL_TAPS = 64, OXI_POOL_PHASES = 16, OXI_POOL_SLACK = 16 }; /* slack: floats of a vector */
+
+/* Numbers of a line's phase that lie in the image. */
+static int64_t oxi_pool_phase_count(const oxi_pool *p, int64_t phase) {
+    return oxi_min_i64(oxi_parts(p->size[2] - phase, p->phases), p->width - p->left);
+}
+
+static void oxi_pool_read_lines(const oxi_pool *p, int64_t plane, float *lines, float *row) {
+    const ox_tensor *t = p->image;
+    int last = t->ndim - 1;
+    int64_t offset = oxi_pool_plane(p, t, plane), n = p->size[2], step = t->stride[last];
+    for (int64_t r = 0; r < p->size[0] * p->size[1]; r++) {
+        int64_t at = offset;
+        if (last > p->planes) at += r % p->size[1] * t->stride[last - 1];
+        if (last > p->planes + 1) at += r / p->size[1] * t->stride[last - 2];
+        const char *from = oxi_ptr(t) + oxi_signed_bytes(t->dtype, at);
+        int64_t apart = step * p->phases;
+        if (t->dtype != OX_F32) {
+            p->kernels->load[t->dtype][OXI_LANE_F32](n, from, step, row);
+            from = (const char *)row;
+            apart = p->phases;
+        }
+        for (int64_t phase = 0; phase < p->phases; phase++, lines += p->width)
+            p->kernels->load[OX_F32][OXI_LANE_F32](
+                oxi_pool_phase_count(p, phase), from + phase * (apart / p->phases) * (int64_t)sizeof(float),
+                apart, lines + p->left);
+    }
+}
+
+/* The places of a line, their windows along x counted from place->x on. */
+static void oxi_pool_max_line(const oxi_pool *p, const oxi_pool_place *place, const float *lines, float *most,
+                              int32_t *best) {
+    const float *x[OXI_POOL_TAPS];
+    int32_t where[OXI_POOL_TAPS];
+    const int64_t n = p->place_count[2], kernel = p->call->attr.pool.kernel.n[p->call->attr.pool.dims - 1];
+    const int64_t padding = p->call->attr.pool.padding.n[p->call->attr.pool.dims - 1];
+    int64_t first = (place->z->first * p->size[1] + place->y->first) * p->size[2];
+    int taps = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most[i] = -INFINITY;
+        best[i] = (int32_t)(first + p->window[2][i].first);
+    }
+    for (int64_t tap = 0; tap < place->z->count * place->y->count * kernel; tap++) {
+        int64_t z = tap / kernel / place->y->count, y = tap / kernel % place->y->count;
+        int64_t row = (place->z->first + z * p->dilation[0]) * p->size[1] + place->y->first;
+        row += y * p->dilation[1];
+        int64_t shift = tap % kernel * p->dilation[2] - padding + p->left * p->phases; /* not below 0 */
+        where[taps] = (int32_t)(row * p->size[2] + shift - p->left * p->phases);
+        x[taps++] = lines + (row * p->phases + shift % p->phases) * p->width + shift / p->phases;
+        if (taps < OXI_POOL_TAPS && tap + 1 < place->z->count * place->y->count * kernel) continue;
+        p->kernels->row_max_places(n, taps, x, where, p->at, most, best);
+        taps = 0;
+    }
+}
+
+static void oxi_pool_max_lines(const oxi_pool *p, int64_t plane, char *image, char *places,
+                               int64_t *indices) {
+    float *lines = (float *)(void *)image;
+    int32_t *best = (int32_t *)(void *)((char *)indices + oxi_align_up((size_t)p->all * sizeof *indices));
+    oxi_pool_place place = oxi_pool_first(p);
+    oxi_pool_read_lines(p, plane, lines, lines + p->size[0] * p->size[1] * p->phases * p->width);
+    do {
+        oxi_pool_max_line(p, &place, lines, (float *)(void *)places + place.at, best + place.at);
+        place.at += p->place_count[2] - 1;
+        place.x = p->window[2] + p->place_count[2] - 1;
+    } while (oxi_pool_next(p, &place));
+    for (int64_t i = 0; i < p->all; i++) indices[i] = best[i];
+}
+
+/* Whether windows are met line by line; then how lines are laid out. */
+static void oxi_pool_plan_lines(oxi_pool *p) {
+    const oxi_attr_pool *told = &p->call->attr.pool;
+    int64_t last = told->dims - 1, stride = told->stride.n[last], kernel = told->kernel.n[last];
+    if (p->call->op != OXI_OP_max_pool || p->lane != OXI_LANE_F32 || kernel == 0) return;
+    if (stride > OXI_POOL_PHASES || p->pixels > INT32_MAX / 2 || p->place_count[2] < 4) return;
+    for (int d = 0; d < 3; d++)
+        for (int64_t i = 0; i < p->place_count[d]; i++)
+            if (p->window[d][i].count < 1) return;
+    int64_t reach = (kernel - 1) * told->dilation.n[last] - told->padding.n[last];
+    p->phases = stride;
+    p->left = oxi_parts(told->padding.n[last], stride);
+    p->width = p->left + p->place_count[2] + (reach > 0 ? reach / stride : 0) + OXI_POOL_SLACK;
+}
+
 static void oxi_pool_task(void *arg, int64_t plane, int lane) {
     const oxi_pool *p = (const oxi_pool *)arg;
     char *image = p->scratch + (size_t)lane * p->lane_bytes;
-    char *places = image + oxi_align_up((size_t)(p->pixels * p->element));
-    int64_t *indices = (int64_t *)(void *)(places + oxi_align_up((size_t)(p->all * p->element)));
+    char *places = image + p->image_bytes;
+    int64_t *indices = (int64_t *)(void *)(places + p->place_bytes);
     bool back = p->call->op == OXI_OP_avg_pool_back, wide = p->lane == OXI_LANE_F64;
-    oxi_pool_move(p, back ? p->places : p->image, plane, p->lane, p->element, back ? places : image, true);
-    if (back && wide) oxi_pool_avg_back_double(p, image, places);
+    const ox_tensor *from = back ? p->places : p->image;
+    if (!p->phases) oxi_pool_move(p, from, plane, p->lane, p->element, back ? places : image, true);
+    if (p->phases) oxi_pool_max_lines(p, plane, image, places, indices);
+    else if (back && wide) oxi_pool_avg_back_double(p, image, places);
     else if (back) oxi_pool_avg_back_float(p, image, places);
     else if (p->call->op == OXI_OP_avg_pool && wide) oxi_pool_avg_double(p, image, places);
     else if (p->call->op == OXI_OP_avg_pool) oxi_pool_avg_float(p, image, places);
@@ -191,30 +291,58 @@ static void oxi_pool_plan(oxi_pool *p, const oxi_call *call) {
         p->pixels *= p->size[d];
         p->all *= p->place_count[d];
     }
-    p->lane_bytes = oxi_align_up((size_t)(p->pixels * p->element)) +
-                    oxi_align_up((size_t)(p->all * p->element)) + oxi_align_up((size_t)p->all * 8);
+}
+
+/* The windows of each dim, and what lines are made with: one block of memory at p->window[0], which the
+ * caller frees; 0 bytes where there was none. */
+static size_t oxi_pool_windows(oxi_pool *p) {
+    const oxi_pool_window one = {0, 1, 1};
+    const oxi_attr_pool *told = &p->call->attr.pool;
+    int64_t windows = p->place_count[0] + p->place_count[1] + p->place_count[2];
+    size_t table = oxi_align_up((size_t)windows * sizeof(oxi_pool_window));
+    size_t bytes = table + (size_t)(p->place_count[2] + OXI_POOL_SLACK) * sizeof(int32_t);
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!memory) return 0;
+    oxi_pool_window *next = (oxi_pool_window *)(void *)memory;
+    for (int d = 0; d < 3; d++) {
+        int i = d - (3 - (int)told->dims);
+        p->window[d] = next;
+        for (int64_t at = 0; at < p->place_count[d]; at++)
+            *next++ = i < 0 ? one : oxi_pool_window_at(told, i, p->size[d], p->place_count[d], at);
+    }
+    p->at = (int32_t *)(void *)(memory + table);
+    oxi_pool_plan_lines(p);
+    for (int64_t i = 0; p->phases && i < p->place_count[2] + OXI_POOL_SLACK; i++)
+        p->at[i] = (int32_t)(i * p->phases);
+    return bytes;
+}
+
+/* Bytes of a lane: an image, its places, their indices, and in 32 bits. */
+static void oxi_pool_plan_lane(oxi_pool *p) {
+    int64_t lines = p->size[0] * p->size[1] * p->phases * p->width, slack = p->phases ? OXI_POOL_SLACK : 0;
+    p->image_bytes = oxi_align_up((size_t)(p->phases ? (lines + p->size[2]) * 4 : p->pixels * p->element));
+    p->place_bytes = oxi_align_up((size_t)((p->all + slack) * p->element));
+    p->lane_bytes = p->image_bytes + p->place_bytes + oxi_align_up((size_t)p->all * 8);
+    if (p->phases) p->lane_bytes += oxi_align_up((size_t)(p->all + slack) * sizeof(int32_t));
 }
 
 static ox_status oxi_cpu_pool(const oxi_call *call) {
     oxi_pool p;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     oxi_pool_plan(&p, call);
-    const oxi_pool_window one = {0, 1, 1};
-    int64_t planes = ox_numel(p.image) / p.pixels, windows = 0;
-    for (int d = 0; d < 3; d++) windows += p.place_count[d];
-    size_t table = oxi_align_up((size_t)windows * sizeof(oxi_pool_window));
-    size_t bytes = table + (size_t)oxi_lanes(planes) * p.lane_bytes;
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!memory) return OX_ERR_NOMEM;
-    oxi_pool_window *next = (oxi_pool_window *)(void *)memory;
-    p.scratch = memory + table;
-    for (int d = 0; d < 3; d++) {
-        int i = d - (3 - (int)call->attr.pool.dims);
-        p.window[d] = next;
-        for (int64_t at = 0; at < p.place_count[d]; at++)
-            *next++ = i < 0 ? one : oxi_pool_window_at(&call->attr.pool, i, p.size[d], p.place_count[d], at);
-    }
-    oxi_parallel_for(planes, oxi_pool_task, &p);
-    oxi_free(memory, bytes);
-    return OX_OK;
+    size_t table = oxi_pool_windows(&p);
+    if (table == 0) return OX_ERR_NOMEM;
+    oxi_pool_plan_lane(&p);
+    int64_t planes = ox_numel(p.image) / p.pixels;
+    int lanes = oxi_lanes(planes);
+    size_t bytes = (size_t)lanes * p.lane_bytes;
+    p.scratch = (char *)oxi_alloc(bytes);
+    for (int lane = 0; p.scratch && p.phases && lane < lanes; lane++)
+        for (size_t i = 0; i < p.image_bytes / sizeof(float); i++)
+            ((float *)(void *)(p.scratch + (size_t)lane * p.lane_bytes))[i] = -INFINITY;
+    if (p.scratch) oxi_parallel_for(planes, oxi_pool_task, &p);
+    ox_status status = p.scratch ? OX_OK : OX_ERR_NOMEM;
+    if (p.scratch) oxi_free(p.scratch, bytes);
+    oxi_free(p.window[0], table);
+    return status;
 }

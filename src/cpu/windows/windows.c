@@ -85,12 +85,82 @@ static void oxi_windows_read_tap(const oxi_window_reader *r, int64_t sample, int
     }
 }
 
+/* The few places of a sample, all of one tap: in elements from its first number, -1 where nothing is. */
+enum { OXI_WINDOW_FEW = 16 };
+typedef struct oxi_window_few {
+    int64_t count, at[OXI_WINDOW_FEW];
+    bool run; /* side by side */
+} oxi_window_few;
+
+static void oxi_windows_few(const oxi_windows *w, oxi_window_few *few) {
+    few->count = w->places[0] * w->places[1] * w->places[2];
+    few->run = true;
+    for (int64_t p = 0; p < few->count; p++) {
+        int64_t place = p;
+        few->at[p] = 0;
+        for (int d = 2; d >= 0; d--) {
+            int64_t at = w->origin[d] + place % w->places[d] * w->step[d];
+            place /= w->places[d];
+            if (at < 0 || at >= w->size[d] || few->at[p] < 0) few->at[p] = -1;
+            else few->at[p] += at * w->stride[d];
+        }
+        if (few->at[p] < 0 || few->at[p] != few->at[0] + p) few->run = false;
+    }
+}
+
+#define OXI_READ_FEW(type) { \
+        const type *numbers = (const type *)(const void *)from; \
+        for (int64_t p = 0; p < n; p++) { \
+            type number = 0; \
+            if (at[p] >= 0) memcpy(&number, numbers + at[p], sizeof number); \
+            memcpy(to + p * (int64_t)sizeof number, &number, sizeof number); \
+        } \
+    }
+static inline void oxi_windows_read_few(const int64_t *at, int64_t n, int64_t bytes, const char *from,
+                                        char *to) {
+    if (bytes == 2) OXI_READ_FEW(uint16_t)
+    else if (bytes == 4) OXI_READ_FEW(uint32_t)
+    else OXI_READ_FEW(uint64_t)
+}
+#undef OXI_READ_FEW
+
+/* Weights seen from their inputs: of each sample a few numbers, which lie beside those of the next channels.
+ * They are read as they lie, all channels of a sample before the next one. */
+static void oxi_windows_read_samples(const oxi_windows *w, int64_t tap, int64_t taps, int64_t place,
+                                     int64_t count, int64_t bytes, char *out, int64_t row) {
+    oxi_window_few few;
+    oxi_windows_few(w, &few);
+    for (int64_t n; count > 0; place += n, count -= n, out += n * bytes) {
+        int64_t sample = place / few.count, first = place % few.count;
+        const char *from = w->data + (tap * w->channel_stride + sample * w->sample_stride) * bytes;
+        n = oxi_min_i64(count, few.count - first);
+        for (int64_t t = 0; t < taps; t++, from += w->channel_stride * bytes)
+            if (few.run)
+                oxi_copy_line(out + t * row * bytes, from + few.at[first] * bytes, n * bytes);
+            else
+                oxi_windows_read_few(few.at + first, n, bytes, from, out + t * row * bytes);
+    }
+}
+
+static bool oxi_windows_have_samples(const oxi_windows *w, int64_t count, int64_t bytes) {
+    int64_t places = w->places[0] * w->places[1] * w->places[2];
+    if (places > OXI_WINDOW_FEW || count <= places || (bytes != 2 && bytes != 4 && bytes != 8)) return false;
+    for (int d = 0; d < 3; d++)
+        if (w->taps[d] != 1 || w->stride[d] < 0) return false;
+    return true;
+}
+
 static void oxi_windows_read(const oxi_windows *w, int64_t tap, int64_t taps, int64_t place, int64_t count,
                              char *out, int64_t row) {
     int64_t at[3], i[3];
+    int64_t bytes = oxi_info(w->dtype)->block_bytes;
+    if (oxi_windows_have_samples(w, count, bytes)) {
+        oxi_windows_read_samples(w, tap, taps, place, count, bytes, out, row);
+        return;
+    }
     oxi_window_reader r;
     r.w = w;
-    r.bytes = oxi_info(w->dtype)->block_bytes;
+    r.bytes = bytes;
     r.apart = w->step[2] * w->stride[2] * r.bytes;
     for (int d = 2; d >= 0; d--) {
         i[d] = tap % w->taps[d];
