@@ -43,4 +43,22 @@ static ox_tensor *laid_out_over(layout l, ox_tensor *values, ox_dtype dtype, ox_
     return t;
 }
 
+/* ---- recurrent nets ------------------------------------------------------------------------------------ */
+
+enum { NET_LSTM, NET_GRU, NET_TANH, NET_RELU, NETS };
+TEST_UNUSED static const int net_gates[NETS] = {4, 3, 1, 1};
+
+/* in: x [T,N,I], h [1,N,H], W, U, and of an lstm c; user: which. Outputs and last states side by side. */
+TEST_UNUSED static ox_tensor *net_of(ox_tensor *const *in, void *user) {
+    ox_tensor *params[2] = {in[2], in[3]}, *states[2] = {in[1], in[4]};
+    ox_tuple t;
+    switch (*(int *)user) {
+    case NET_LSTM: t = ox_lstm(in[0], states, 2, params, 2, false, 1, 0, true, false, false); break;
+    case NET_GRU: t = ox_gru(in[0], in[1], params, 2, false, 1, 0, true, false, false); break;
+    case NET_TANH: t = ox_rnn_tanh(in[0], in[1], params, 2, false, 1, 0, true, false, false); break;
+    default: t = ox_rnn_relu(in[0], in[1], params, 2, false, 1, 0, true, false, false); break;
+    }
+    return ox_cat(t.t, in[4] ? 3 : 2, 0);
+}
+
 #endif
