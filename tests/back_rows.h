@@ -11,6 +11,15 @@ enum { MOST_IN = 5 };
 
 typedef ox_tensor *(*back_function)(ox_tensor *const *in, void *user);
 
+/* All rows of the family BACK, each of which a suite has seen run: test_vulkan_back.c compares this with the
+ * table, test_back.c with what it ran. */
+TEST_UNUSED static const char *const back_rows[] = {
+    "softmax_back",    "log_softmax_back", "layer_norm_back", "rms_norm_back",  "attention_back",
+    "group_norm_back", "gelu_back",        "gelu_tanh_back",  "silu_back",      "recurrent_step",
+    "recurrent_step_back"};
+enum { BACK_ROWS = sizeof back_rows / sizeof *back_rows };
+TEST_UNUSED static bool back_row_ran[BACK_ROWS];
+
 /* Whether the profiler's table has a line for the row. */
 static bool ran(const char *row) {
     static char table[20000];

@@ -36,6 +36,7 @@ static void check_laid_out(const char *row, back_function f, void *user, ox_tens
     ox_profile_begin();
     gradients(f, user, narrow, count, g, false, ours);
     ox_profile_end();
+    for (int r = 0; r < BACK_ROWS; r++) back_row_ran[r] = back_row_ran[r] || ran(back_rows[r]);
     CHECK_MSG(!row || ran(row), "%s did not run for %s, %s", row ? row : "", ox_dtype_name(dtype),
               layout_name(l));
     for (int i = 0; i < count && theirs[i]; i++) {
@@ -481,6 +482,49 @@ static void test_threads(void) {
     }
 }
 
+/* Of nothing: gradients are zeros, or none. */
+static void check_empty(back_function f, void *user, ox_tensor *const *in, int count) {
+    ox_tensor *g[MOST_IN] = {NULL}, *leaf[MOST_IN], *y = f(in, user);
+    ox_grad_desc desc;
+    int leaves = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.allow_unused = true;
+    for (int i = 0; i < count; i++)
+        if (in[i]) leaf[leaves++] = in[i];
+    ox_tensor *loss = ox_sum(y, OX_ALL_DIMS, false);
+    CHECK_MSG(ox_grad(&loss, 1, leaf, leaves, &desc, g) == OX_OK, "%s", ox_error_text());
+    for (int i = 0; i < leaves; i++) CHECK(!g[i] || ox_equal(g[i], ox_zeros_like(leaf[i])));
+    ox_error_clear();
+}
+static ox_tensor *empty_leaf(ox_shape shape) {
+    return ox_requires_grad_(ox_randn(shape, OX_F32), true);
+}
+
+static void test_empty(void) {
+    OX_SCOPE {
+        attention_run run;
+        int one = 1, net;
+        ox_tensor *running[2] = {ox_ones(OX_SHAPE(4), OX_F32), ox_ones(OX_SHAPE(4), OX_F32)};
+        memset(&run, 0, sizeof run);
+        ox_tensor *no_queries[3] = {empty_leaf(OX_SHAPE(2, 0, 4)), empty_leaf(OX_SHAPE(2, 3, 4)),
+                                    empty_leaf(OX_SHAPE(2, 3, 4))};
+        check_empty(attention_of, &run, no_queries, 3);
+        ox_tensor *no_keys[3] = {empty_leaf(OX_SHAPE(2, 3, 4)), empty_leaf(OX_SHAPE(2, 0, 4)),
+                                 empty_leaf(OX_SHAPE(2, 0, 4))};
+        check_empty(attention_of, &run, no_keys, 3);
+        ox_tensor *x[3] = {empty_leaf(OX_SHAPE(0, 4, 3)), empty_leaf(OX_SHAPE(4)), empty_leaf(OX_SHAPE(4))};
+        check_empty(group_norm_of, &one, x, 3);
+        check_empty(batch_norm_of, running, x, 3);
+        for (net = 0; net < NETS; net++) {
+            int64_t rows = net_gates[net] * 4;
+            ox_tensor *in[5] = {empty_leaf(OX_SHAPE(2, 0, 3)), empty_leaf(OX_SHAPE(1, 0, 4)),
+                                empty_leaf(OX_SHAPE(rows, 3)), empty_leaf(OX_SHAPE(rows, 4)),
+                                net == NET_LSTM ? empty_leaf(OX_SHAPE(1, 0, 4)) : NULL};
+            check_empty(net_of, &net, in, 5);
+        }
+    }
+}
+
 int main(void) {
     ox_manual_seed(5);
     test_functions();
@@ -497,6 +541,8 @@ int main(void) {
     test_sinks();
     test_blind();
     test_threads();
+    test_empty();
+    for (int r = 0; r < BACK_ROWS; r++) CHECK_MSG(back_row_ran[r], "%s did not run", back_rows[r]);
     CHECK(ox_error() == OX_OK);
     return check_done("back");
 }
