@@ -128,6 +128,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/rows/linear_attention.c"
 #include "vulkan/ops/rows/attention_turned.c"
 #include "vulkan/ops/back/rows_back.c"
+#include "vulkan/ops/back/channels_back.c"
+#include "vulkan/ops/back/recurrent_step.c"
 #include "vulkan/ops/back/attention_back.c"
 #include "vulkan/ops/back/back.c"
 #include "vulkan/ops/steps.c"

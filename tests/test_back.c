@@ -36,6 +36,7 @@ static void check_laid_out(const char *row, back_function f, void *user, ox_tens
     ox_profile_begin();
     gradients(f, user, narrow, count, g, false, ours);
     ox_profile_end();
+    for (int r = 0; r < BACK_ROWS; r++) back_row_ran[r] = back_row_ran[r] || ran(back_rows[r]);
     CHECK_MSG(!row || ran(row), "%s did not run for %s, %s", row ? row : "", ox_dtype_name(dtype),
               layout_name(l));
     for (int i = 0; i < count && theirs[i]; i++) {
@@ -158,6 +159,65 @@ static void test_rows(void) {
                 }
 }
 
+/* ---- batch, group and instance norm -------------------------------------------------------------------- */
+
+static ox_tensor *group_norm_of(ox_tensor *const *in, void *user) {
+    return ox_group_norm(in[0], *(int *)user, in[1], in[2], 1e-5);
+}
+static ox_tensor *instance_norm_of(ox_tensor *const *in, void *user) {
+    (void)user;
+    return ox_instance_norm(in[0], in[1], in[2], 1e-5);
+}
+/* user: running mean and variance, of f32; the statistics of these where it is not training. */
+static ox_tensor *batch_norm_of(ox_tensor *const *in, void *user) {
+    ox_tensor **running = (ox_tensor **)user;
+    bool wide = in[0]->dtype == OX_F64;
+    ox_tensor *mean = running[0] && wide ? ox_cast(running[0], OX_F64) : running[0];
+    ox_tensor *variance = running[1] && wide ? ox_cast(running[1], OX_F64) : running[1];
+    return ox_batch_norm(in[0], in[1], in[2], mean, variance, !running[0], 0.1, 1e-5);
+}
+
+static void check_channels(ox_shape shape, int groups, ox_dtype dtype, double near_by, layout l) {
+    int64_t channels = shape.dim[1];
+    ox_tensor *in[3] = {leaf_of(shape), NULL, NULL}, *running[2] = {NULL, NULL};
+    for (int weights = 0; weights < 3; weights++) {
+        if (weights) in[weights] = leaf_of(OX_SHAPE(channels));
+        check_back("group_norm_back", group_norm_of, &groups, in, 3, dtype, l, near_by * 8);
+        check_back("group_norm_back", instance_norm_of, NULL, in, 3, dtype, l, near_by * 8);
+        check_back("group_norm_back", batch_norm_of, running, in, 3, dtype, l, near_by * 8);
+        running[0] = ox_randn(OX_SHAPE(channels), OX_F32);
+        running[1] = ox_add_number(ox_rand(OX_SHAPE(channels), OX_F32), 0.5);
+        check_back("group_norm_back", batch_norm_of, running, in, 3, dtype, l, near_by * 8);
+        running[0] = running[1] = NULL;
+    }
+}
+
+static void test_channels(void) {
+    static const struct {
+        ox_shape shape;
+        int groups;
+    } cases[] = {{{3, {5, 4, 3}}, 2},      {{3, {2, 6, 33}}, 3},     {{4, {3, 4, 7, 9}}, 1},
+                 {{4, {9, 32, 30, 31}}, 8}, {{3, {1, 2, 9000}}, 2}, {{5, {2, 4, 3, 4, 5}}, 4}};
+    for (int d = 0; d < 3; d++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            for (int l = 0; l < LAYOUT_COUNT; l += i == 3 || i == 4 ? 4 : 1)
+                OX_SCOPE {
+                    check_channels(cases[i].shape, cases[i].groups, dtypes[d].dtype, dtypes[d].near_by,
+                                   (layout)l);
+                }
+}
+
+/* x [N,C], where a channel's numbers lie apart, and there is no instance of several. */
+static void test_two_dims(void) {
+    OX_SCOPE {
+        int groups = 3;
+        ox_tensor *in[3] = {leaf_of(OX_SHAPE(70, 6)), leaf_of(OX_SHAPE(6)), leaf_of(OX_SHAPE(6))};
+        ox_tensor *running[2] = {NULL, NULL};
+        check_back("group_norm_back", batch_norm_of, running, in, 3, OX_F32, LAYOUT_PLAIN, 2e-5);
+        check_back("group_norm_back", group_norm_of, &groups, in, 3, OX_F32, LAYOUT_PLAIN, 2e-4);
+    }
+}
+
 /* A mean far larger than the deviation, which f32 holds in part. */
 static void test_far_mean(void) {
     OX_SCOPE {
@@ -165,6 +225,12 @@ static void test_far_mean(void) {
         ox_tensor *x = ox_requires_grad_(ox_add_number(ox_randn(OX_SHAPE(6, 500), OX_F64), 3000), true);
         ox_tensor *in[3] = {x, leaf_of(OX_SHAPE(500)), NULL};
         check_back("layer_norm_back", layer_norm_of, &one, in, 3, OX_F32, LAYOUT_PLAIN, 1e-5);
+        x = ox_requires_grad_(ox_view(ox_detach(x), OX_SHAPE(3, 2, 500)), true);
+        ox_tensor *channels[3] = {x, leaf_of(OX_SHAPE(2)), NULL}, *running[2] = {NULL, NULL};
+        check_back("group_norm_back", group_norm_of, &one, channels, 3, OX_F32, LAYOUT_PLAIN, 1e-5);
+        /* the mean of a batch is an operand, of f32 */
+        channels[0] = ox_requires_grad_(ox_sub_number(ox_detach(x), 2970), true);
+        check_back("group_norm_back", batch_norm_of, running, channels, 3, OX_F32, LAYOUT_PLAIN, 1e-4);
     }
 }
 
@@ -179,6 +245,67 @@ static void test_large_rows(void) {
     }
 }
 
+/* ---- recurrent nets ------------------------------------------------------------------------------------ */
+
+static void check_net(int net, int64_t times, int64_t samples, int64_t width, ox_dtype dtype, layout l,
+                      double near_by) {
+    int64_t from = 3, rows = net_gates[net] * width;
+    ox_tensor *in[5] = {leaf_of(OX_SHAPE(times, samples, from)), leaf_of(OX_SHAPE(1, samples, width)),
+                        leaf_of(OX_SHAPE(rows, from)), leaf_of(OX_SHAPE(rows, width)),
+                        net == NET_LSTM ? leaf_of(OX_SHAPE(1, samples, width)) : NULL};
+    for (int i = 2; i < 4; i++) in[i] = ox_requires_grad_(ox_mul_number(ox_detach(in[i]), 0.4), true);
+    check_back("recurrent_step_back", net_of, &net, in, 5, dtype, l, near_by);
+    check_back("recurrent_step", net_of, &net, in, 5, dtype, l, near_by);
+}
+
+static void test_nets(void) {
+    static const int64_t sizes[][3] = {{1, 1, 1}, {3, 2, 5}, {4, 7, 33}, {2, 150, 64}};
+    for (int net = 0; net < NETS; net++)
+        for (int d = 0; d < 3; d++)
+            for (int s = 0; s < 4; s++)
+                for (int l = 0; l < LAYOUT_COUNT; l += s > 1 ? 5 : 1)
+                    OX_SCOPE {
+                        /* relu of f16 and bf16 sums, whose sign is left to rounding */
+                        if (net == NET_RELU && d > 0) continue;
+                        check_net(net, sizes[s][0], sizes[s][1], sizes[s][2], dtypes[d].dtype, (layout)l,
+                                  dtypes[d].near_by * 20);
+                    }
+}
+
+/* Gradients of gradients, which are made of functions behind the row: as those of f64. */
+static void test_net_twice(void) {
+    for (int net = 0; net < NETS; net++)
+        OX_SCOPE {
+            int64_t rows = net_gates[net] * 4;
+            ox_tensor *numbers[5] = {ox_randn(OX_SHAPE(3, 2, 3), OX_F32), ox_randn(OX_SHAPE(1, 2, 4), OX_F32),
+                                     ox_randn(OX_SHAPE(rows, 3), OX_F32), ox_randn(OX_SHAPE(rows, 4), OX_F32),
+                                     net == NET_LSTM ? ox_randn(OX_SHAPE(1, 2, 4), OX_F32) : NULL};
+            ox_tensor *twice[2][5];
+            int count = net == NET_LSTM ? 5 : 4;
+            for (int wide = 0; wide < 2; wide++) {
+                ox_tensor *in[5] = {NULL}, *first[5], *sum = NULL;
+                ox_grad_desc desc;
+                memset(&desc, 0, sizeof desc);
+                desc.create_graph = true;
+                for (int i = 0; i < count; i++)
+                    in[i] = ox_requires_grad_(ox_clone(ox_cast(numbers[i], wide ? OX_F64 : OX_F32)), true);
+                ox_profile_begin();
+                ox_tensor *loss = ox_sum(ox_square(net_of(in, &net)), OX_ALL_DIMS, false);
+                ox_profile_end();
+                CHECK(ran("recurrent_step") == !wide);
+                CHECK(ox_grad(&loss, 1, in, count, &desc, first) == OX_OK);
+                for (int i = 0; i < count; i++) {
+                    ox_tensor *own = ox_sum(ox_square(first[i]), OX_ALL_DIMS, false);
+                    sum = sum ? ox_add(sum, own) : own;
+                }
+                CHECK_MSG(ox_grad(&sum, 1, in, count, NULL, twice[wide]) == OX_OK, "%s", ox_error_text());
+            }
+            for (int i = 0; i < count; i++)
+                CHECK_MSG(ox_allclose(ox_cast(twice[0][i], OX_F64), twice[1][i], 1e-3, 1e-3, false),
+                          "net %d, gradient %d: off by %g", net, i, off_by(twice[0][i], twice[1][i]));
+        }
+}
+
 /* ---- attention ----------------------------------------------------------------------------------------- */
 
 typedef struct attention_case {
@@ -186,6 +313,7 @@ typedef struct attention_case {
     bool causal, sinks;
     int64_t window;
     int mask; /* 1: bool [S,T], 2: f32 [B,1,1,T], 3: f32 [H,S,T] */
+    double softcap;
 } attention_case;
 
 typedef struct attention_run {
@@ -205,6 +333,7 @@ static void check_attention(const attention_case *c, ox_dtype dtype, double near
     in[2] = leaf_of(OX_SHAPE(c->batch, c->kv_heads, c->keys, c->value_depth));
     run.desc.causal = c->causal;
     run.desc.window = c->window;
+    run.desc.softcap = c->softcap;
     if (c->sinks) run.desc.sinks = ox_randn(OX_SHAPE(c->heads), OX_F32);
     if (c->mask == 1) run.desc.mask = ox_gt_number(ox_rand(OX_SHAPE(c->queries, c->keys), OX_F32), 0.4);
     if (c->mask == 2) run.desc.mask = ox_randn(OX_SHAPE(c->batch, 1, 1, c->keys), OX_F32);
@@ -215,18 +344,100 @@ static void check_attention(const attention_case *c, ox_dtype dtype, double near
 
 static void test_attention(void) {
     static const attention_case cases[] = {
-        {1, 1, 1, 1, 1, 1, 1, false, false, 0, 0},       {2, 3, 3, 5, 7, 4, 6, false, false, 0, 0},
-        {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0},        {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1},
-        {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0},     {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2},
-        {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3},      {1, 2, 2, 200, 190, 64, 64, true, false, 0, 0},
-        {3, 4, 4, 150, 150, 32, 32, false, false, 0, 0}, {1, 1, 1, 300, 700, 16, 16, true, false, 50, 0},
-        {1, 2, 1, 70, 1300, 8, 8, false, true, 0, 1}, {1, 1, 1, 1200, 1200, 8, 4, true, false, 0, 0}};
+        {1, 1, 1, 1, 1, 1, 1, false, false, 0, 0, 0}, {2, 3, 3, 5, 7, 4, 6, false, false, 0, 0, 0},
+        {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0, 0}, {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1, 0},
+        {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0, 0}, {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2, 0},
+        {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3, 0},
+        {1, 2, 2, 200, 190, 64, 64, true, false, 0, 0, 0},
+        {3, 4, 4, 150, 150, 32, 32, false, false, 0, 0, 0},
+        {1, 1, 1, 300, 700, 16, 16, true, false, 50, 0, 0},
+        {1, 2, 1, 70, 1300, 8, 8, false, true, 0, 1, 0},
+        {1, 1, 1, 1200, 1200, 8, 4, true, false, 0, 0, 0},
+        {2, 4, 2, 19, 30, 8, 6, true, true, 0, 3, 1.5},
+        {1, 2, 1, 70, 1300, 8, 8, false, false, 0, 0, 0.7}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             for (int l = 0; l<LAYOUT_COUNT; l += cases[i].queries> 100 ? 5 : 1)
                 OX_SCOPE {
                     check_attention(&cases[i], dtypes[d].dtype, dtypes[d].near_by * 4, (layout)l);
                 }
+}
+
+/* What the way there keeps for the way back: one tensor of logsumexps, and none where nothing is recorded. */
+static int kept;
+static float kept_numbers[100];
+static void *note_kept(ox_tensor *t, void *user) {
+    if (t->dtype != OX_F32 || t->ndim != *(int *)user || ox_numel(t) > 100) return NULL;
+    kept++;
+    memcpy(kept_numbers, ox_data(t), ox_nbytes(t));
+    return NULL;
+}
+
+static void test_logsumexp(void) {
+    int ndim = 2;
+    ox_saved_hooks hooks;
+    memset(&hooks, 0, sizeof hooks);
+    hooks.pack = note_kept;
+    hooks.user = &ndim;
+    for (int sinks = 0; sinks < 2; sinks++)
+        OX_SCOPE {
+            ox_attention_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.scale = 0.5;
+            desc.mask = ox_gt_number(ox_rand(OX_SHAPE(11, 23), OX_F32), 0.4);
+            ox_fill_(ox_select(desc.mask, 0, 4), 0);
+            if (sinks) desc.sinks = ox_randn(OX_SHAPE(3), OX_F32);
+            ox_tensor *q = ox_randn(OX_SHAPE(3, 11, 5), OX_F32), *k = ox_randn(OX_SHAPE(3, 23, 5), OX_F32);
+            ox_tensor *v = ox_randn(OX_SHAPE(3, 23, 4), OX_F32);
+            ox_tensor *scores = ox_matmul(ox_cast(q, OX_F64), ox_transpose(ox_cast(k, OX_F64), 1, 2));
+            scores = ox_where(desc.mask, ox_mul_number(scores, 0.5), ox_number(-INFINITY));
+            ox_tensor *wanted = ox_logsumexp(scores, OX_DIMS(2), false);
+            if (sinks) wanted = ox_logaddexp(wanted, ox_unsqueeze(ox_cast(desc.sinks, OX_F64), 1));
+            ox_fill_(ox_select(wanted, 1, 4), INFINITY); /* sees nothing */
+            kept = 0;
+            const ox_saved_hooks *before = ox_set_saved_hooks(&hooks);
+            CHECK(ox_scaled_dot_product_attention(q, k, v, &desc) && kept == 0);
+            q = ox_requires_grad_(q, true);
+            ox_set_grad_enabled(false);
+            CHECK(ox_scaled_dot_product_attention(q, k, v, &desc) && kept == 0);
+            ox_set_grad_enabled(true);
+            CHECK(ox_scaled_dot_product_attention(q, k, v, &desc) && kept == 1);
+            ox_set_saved_hooks(before);
+            ox_tensor *numbers = ox_from_data(kept_numbers, OX_SHAPE(3, 11), OX_F32);
+            CHECK(ox_allclose(ox_cast(numbers, OX_F64), wanted, 1e-6, 1e-6, false));
+        }
+}
+
+/* What comes back to sinks, beside q, k and v by the row. */
+static ox_tensor *attention_with_sinks(ox_tensor *const *in, void *user) {
+    ox_attention_desc desc = *(ox_attention_desc *)user;
+    desc.sinks = in[3];
+    return ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc);
+}
+
+static void test_sinks(void) {
+    for (int ndim = 2; ndim < 5; ndim++)
+        OX_SCOPE {
+            ox_attention_desc desc;
+            ox_tensor *in[4], *ours[4], *theirs[4];
+            memset(&desc, 0, sizeof desc);
+            desc.causal = true;
+            for (int i = 0; i < 3; i++) {
+                ox_tensor *t = ox_randn(OX_SHAPE(2, i ? 2 : 4, 9, 8), OX_F32);
+                for (int d = ndim; d < 4; d++) t = ox_select(t, 0, 1);
+                in[i] = ox_requires_grad_(ox_detach(t), true);
+            }
+            in[3] = ox_requires_grad_(ox_randn(OX_SHAPE(ndim > 2 ? 4 : 1), OX_F32), true);
+            ox_tensor *g = ox_randn(ox_shape_of(in[0]), OX_F32);
+            gradients(attention_with_sinks, &desc, in, 4, g, true, theirs);
+            ox_profile_begin();
+            gradients(attention_with_sinks, &desc, in, 4, g, false, ours);
+            ox_profile_end();
+            CHECK(ran("attention_back"));
+            for (int i = 0; i < 4; i++)
+                CHECK_MSG(ox_allclose(ours[i], theirs[i], 1e-5, 1e-5, false), "gradient %d of %d dims", i,
+                          ndim);
+        }
 }
 
 /* Rows that see no key have gradients of zeros. */
@@ -250,19 +461,67 @@ static void test_threads(void) {
         int one = 1;
         memset(&run, 0, sizeof run);
         run.desc.causal = true;
-        ox_tensor *q[3], *x[3], *first[6], *g[6];
+        ox_tensor *q[3], *x[3], *first[12], *g[12], *c[3], *running[2] = {NULL, NULL};
         for (int i = 0; i < 3; i++) q[i] = ox_requires_grad_(ox_randn(OX_SHAPE(3, 300, 32), OX_F32), true);
         x[0] = ox_requires_grad_(ox_randn(OX_SHAPE(500, 96), OX_F32), true);
         for (int i = 1; i < 3; i++) x[i] = ox_requires_grad_(ox_randn(OX_SHAPE(96), OX_F32), true);
         ox_tensor *gq = ox_randn(OX_SHAPE(3, 300, 32), OX_F32), *gx = ox_randn(OX_SHAPE(500, 96), OX_F32);
+        c[0] = ox_requires_grad_(ox_randn(OX_SHAPE(7, 12, 900), OX_F32), true);
+        for (int i = 1; i < 3; i++) c[i] = ox_requires_grad_(ox_randn(OX_SHAPE(12), OX_F32), true);
+        ox_tensor *gc = ox_randn(OX_SHAPE(7, 12, 900), OX_F32);
         for (int threads = 1; threads <= 4; threads *= 2) {
             ox_set_threads(threads);
             gradients(attention_of, &run, q, 3, gq, false, threads == 1 ? first : g);
             gradients(layer_norm_of, &one, x, 3, gx, false, threads == 1 ? first + 3 : g + 3);
-            for (int i = 0; threads > 1 && i < 6; i++)
+            gradients(batch_norm_of, running, c, 3, gc, false, threads == 1 ? first + 6 : g + 6);
+            gradients(group_norm_of, &one, c, 3, gc, false, threads == 1 ? first + 9 : g + 9);
+            for (int i = 0; threads > 1 && i < 12; i++)
                 CHECK_MSG(ox_equal(first[i], g[i]), "gradient %d of %d threads", i, threads);
         }
         ox_set_threads(0);
+    }
+}
+
+/* Of nothing: gradients are zeros, or none. */
+static void check_empty(back_function f, void *user, ox_tensor *const *in, int count) {
+    ox_tensor *g[MOST_IN] = {NULL}, *leaf[MOST_IN], *y = f(in, user);
+    ox_grad_desc desc;
+    int leaves = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.allow_unused = true;
+    for (int i = 0; i < count; i++)
+        if (in[i]) leaf[leaves++] = in[i];
+    ox_tensor *loss = ox_sum(y, OX_ALL_DIMS, false);
+    CHECK_MSG(ox_grad(&loss, 1, leaf, leaves, &desc, g) == OX_OK, "%s", ox_error_text());
+    for (int i = 0; i < leaves; i++) CHECK(!g[i] || ox_equal(g[i], ox_zeros_like(leaf[i])));
+    ox_error_clear();
+}
+static ox_tensor *empty_leaf(ox_shape shape) {
+    return ox_requires_grad_(ox_randn(shape, OX_F32), true);
+}
+
+static void test_empty(void) {
+    OX_SCOPE {
+        attention_run run;
+        int one = 1, net;
+        ox_tensor *running[2] = {ox_ones(OX_SHAPE(4), OX_F32), ox_ones(OX_SHAPE(4), OX_F32)};
+        memset(&run, 0, sizeof run);
+        ox_tensor *no_queries[3] = {empty_leaf(OX_SHAPE(2, 0, 4)), empty_leaf(OX_SHAPE(2, 3, 4)),
+                                    empty_leaf(OX_SHAPE(2, 3, 4))};
+        check_empty(attention_of, &run, no_queries, 3);
+        ox_tensor *no_keys[3] = {empty_leaf(OX_SHAPE(2, 3, 4)), empty_leaf(OX_SHAPE(2, 0, 4)),
+                                 empty_leaf(OX_SHAPE(2, 0, 4))};
+        check_empty(attention_of, &run, no_keys, 3);
+        ox_tensor *x[3] = {empty_leaf(OX_SHAPE(0, 4, 3)), empty_leaf(OX_SHAPE(4)), empty_leaf(OX_SHAPE(4))};
+        check_empty(group_norm_of, &one, x, 3);
+        check_empty(batch_norm_of, running, x, 3);
+        for (net = 0; net < NETS; net++) {
+            int64_t rows = net_gates[net] * 4;
+            ox_tensor *in[5] = {empty_leaf(OX_SHAPE(2, 0, 3)), empty_leaf(OX_SHAPE(1, 0, 4)),
+                                empty_leaf(OX_SHAPE(rows, 3)), empty_leaf(OX_SHAPE(rows, 4)),
+                                net == NET_LSTM ? empty_leaf(OX_SHAPE(1, 0, 4)) : NULL};
+            check_empty(net_of, &net, in, 5);
+        }
     }
 }
 
@@ -271,11 +530,19 @@ int main(void) {
     test_functions();
     test_function_ends();
     test_rows();
+    test_channels();
+    test_two_dims();
+    test_nets();
+    test_net_twice();
     test_far_mean();
     test_large_rows();
     test_attention();
+    test_logsumexp();
+    test_sinks();
     test_blind();
     test_threads();
+    test_empty();
+    for (int r = 0; r < BACK_ROWS; r++) CHECK_MSG(back_row_ran[r], "%s did not run", back_rows[r]);
     CHECK(ox_error() == OX_OK);
     return check_done("back");
 }

@@ -1,8 +1,9 @@
 // attention_back.comp - what comes back through attention: a workgroup takes SIDE rows of a head, which are
 // queries or keys, and meets the rows of the other kind SIDE at a time. Memory grows with rows and not with
 // their product: weights are computed anew from three numbers a query (its largest score, the inverse of the
-// sum of e^(score - it), the sum of weight times what comes back to it), which the pass of queries measures
-// first and leaves for the one of keys. Each result is written by one invocation: the same bits in every run.
+// sum of e^(score - it), the sum of weight times what comes back to it). The pass of queries measures them
+// first and leaves them for the one of keys; where there is a logsumexp, a small pass makes them of it. Each
+// result is written by one invocation: the same bits in every run.
 // Source: Dao 2023, "FlashAttention-2", algorithm 2.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -15,7 +16,8 @@
 #include "math/math_exp.glsl"
 
 const uint SIDE = 32, PITCH = DEEP / 4 + 1, LINE = SIDE / 4 + 1;
-const uint Q = 0, K = 1, V = 2, G = 3, MASKS = 4, SINKS_OF = 5, MEASURES = 6, TO = 7, TO_V = 8;
+const uint Q = 0, K = 1, V = 2, G = 3, MASKS = 4, SINKS_OF = 5, MEASURES = 6, TO = 7, TO_V = 8,
+           MADE = 9;
 const bool OF_QUERIES = WHAT == BACK_QUERIES, WANTS_V = (WHAT & BACK_VALUES) != 0,
            WANTS_K = WHAT != BACK_VALUES; /* or q: what comes back to scores */
 const uint UNITS = DEEP / 32; /* fours of a part of a row's sum that an invocation has */
@@ -114,6 +116,7 @@ bool sees(const uint query, const uint key) {
 float score_of(const float product, const uint query, const uint key) {
     if (!sees(query, key)) return -INF;
     float score = product * uintBitsToFloat(P_scale);
+    if (SOFTCAP == 1) score = uintBitsToFloat(P_softcap) * my_tanh(score / uintBitsToFloat(P_softcap));
     if (MASK == 0) return score;
     uint m = load(BLOCK_OF(MASKS), MASK, mask_at + query * P_mask_row + key * P_mask_column);
     if (MASK == BOOL) return m != 0 ? score : -INF;
@@ -179,6 +182,36 @@ void join_measures() {
     }
     barrier();
 }
+// The measures of the query first + lane, into measure[lane]; all that follows is behind a barrier.
+void load_measure(const uint first) {
+    if (lane < SIDE && first + lane < P_length) {
+        uvec3 m;
+        for (uint i = 0; i < 3; i++) m[i] = load(BLOCK_OF(MEASURES), F32, measures_of(first + lane) + i);
+        measure[lane] = uintBitsToFloat(m);
+    }
+    barrier();
+}
+// Of a logsumexp, in the place of sinks: it, 1, and g times the result, by PARTS invocations a query.
+void give_measures() {
+    const uint PARTS = THREADS / SIDE;
+    uint r = lane / PARTS, query = near0 + r;
+    float sum = 0;
+    begin_head(gl_WorkGroupID.y);
+    uint place = (gl_WorkGroupID.z * P_heads + head) * P_length + query;
+    if (query < P_length)
+        for (uint i = lane % PARTS; i < DEPTH_V; i += PARTS) {
+            uint g = load(BLOCK_OF(G), GRADIENT, at.w + query * P_row.w + i * P_column.w);
+            uint made = load(BLOCK_OF(MADE), DTYPE, P_made_at + place * DEPTH_V + i);
+            sum += uintBitsToFloat(f32_of(GRADIENT, g)) * uintBitsToFloat(f32_of(DTYPE, made));
+        }
+    weights[lane / 4][lane % 4] = sum;
+    barrier();
+    if (lane % PARTS != 0 || query >= P_length) return;
+    for (uint i = 1; i < PARTS; i++) sum += weights[(lane + i) / 4][(lane + i) % 4];
+    store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place, load(BLOCK_OF(SINKS_OF), F32, P_sinks_at + place));
+    store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place + 1, floatBitsToUint(1));
+    store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place + 2, floatBitsToUint(sum));
+}
 // Keys that the queries of this workgroup may see: from x on, up to y.
 uvec2 keys_seen() {
     uint last = min(near0 + SIDE, P_length) - 1, end = P_keys, begin = 0;
@@ -202,7 +235,12 @@ vec2 weight_of(const float product, const float comes, const uint query, const u
     vec3 m = measure[of];
     if (score == -INF || m.y == 0) return vec2(0);
     float weight = my_exp(score - m.x) * m.y;
-    return vec2(weight, weight == 0 ? 0 : weight * (comes - m.z) * uintBitsToFloat(P_scale));
+    float slope = uintBitsToFloat(P_scale);
+    if (SOFTCAP == 1) {
+        float t = my_tanh(product * slope / uintBitsToFloat(P_softcap));
+        slope *= 1 - t * t;
+    }
+    return vec2(weight, weight == 0 ? 0 : weight * (comes - m.z) * slope);
 }
 #define WRITE(sum, which, place, wide, dtype, heads, own, count, size)                               \
     [[unroll]] for (uint part = 0; part < (size); part += DEEP)                                      \
@@ -227,7 +265,8 @@ void give_queries() {
     uvec2 range = keys_seen();
     most[0] = most[1] = -INF;
     total[0] = total[1] = along[0] = along[1] = 0;
-    [[dont_unroll]] for (uint pass = 0; pass < 2; pass++) {
+    if (KNOWN == 1) load_measure(near0);
+    [[dont_unroll]] for (uint pass = KNOWN; pass < 2; pass++) {
         [[dont_unroll]] for (far0 = range.x; far0 < range.y; far0 += SIDE) {
             PRODUCT(comes, G, P_length, V, P_keys, DEPTH_V)
             PRODUCT(product, Q, P_length, K, P_keys, DEPTH)
@@ -259,13 +298,7 @@ void give_keys() {
         [[dont_unroll]] for (far0 = range.x; far0 < range.y; far0 += SIDE) {
             PRODUCT(comes, V, P_keys, G, P_length, (WANTS_K ? DEPTH_V : 0))
             PRODUCT(product, K, P_keys, Q, P_length, DEPTH)
-            if (lane < SIDE && far0 + lane < P_length) {
-                uvec3 m;
-                for (uint i = 0; i < 3; i++)
-                    m[i] = load(BLOCK_OF(MEASURES), F32, measures_of(far0 + lane) + i);
-                measure[lane] = uintBitsToFloat(m);
-            }
-            barrier();
+            load_measure(far0);
             [[unroll]] for (uint j = 0; j < 4; j++) {
                 uint r = row_of(j), c = column_of(j);
                 vec2 w = weight_of(product[j], comes[j], far0 + c, near0 + r, c);
@@ -283,6 +316,7 @@ void give_keys() {
 }
 
 void main() {
-    if (OF_QUERIES) give_queries();
+    if (WHAT == BACK_KNOWN) give_measures();
+    else if (OF_QUERIES) give_queries();
     else give_keys();
 }

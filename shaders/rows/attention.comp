@@ -92,6 +92,7 @@ void main() {
         }
         barrier();
     }
+    if (lane < QUERIES) keep_logsumexp(first + lane, most[lane], total[lane]);
     if (SINKS == 1 && lane < QUERIES)
         rescale[lane] = share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most[lane], total[lane]);
     barrier();

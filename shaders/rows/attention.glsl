@@ -7,7 +7,7 @@
 #include "common/common.glsl"
 #include "common/number.glsl"
 #include "common/words.glsl"
-#include "math/math_exp.glsl"
+#include "math/math_log.glsl"
 
 DEFINE_LOAD(load_q, b1)
 DEFINE_LOAD(load_k, b2)
@@ -60,6 +60,20 @@ float share_of_keys(const float sink, const float most, const float total) {
     if (total == 0) return 0;
     float top = max(most, sink), keys = total * my_exp(most - top);
     return keys / (keys + my_exp(sink - top));
+}
+// For the way back: the logarithm of the sum of e^score, without and with a sink; inf where nothing is seen.
+void keep_logsumexp(const uint query, const float most, const float total) {
+    if (KEPT == 0 || query >= P_length) return;
+    float top = most, all = total;
+    uint e = P_kept_at + (gl_WorkGroupID.z * P_heads + gl_WorkGroupID.y) * P_length + query;
+    if (SINKS == 1 && total != 0) {
+        float sink = SINK_OF(b5, gl_WorkGroupID.y);
+        top = max(most, sink);
+        all = total * my_exp(most - top) + my_exp(sink - top);
+    }
+    uint bits = floatBitsToUint(total == 0 ? INF : top + my_log(all));
+    if (KEPT == 4) b4.d[e] = bits;
+    else b5.d[e] = bits;
 }
 // Up to four neighbors of a row of the result.
 void write_four(const vec4 r, const uint row, const uint column) {

@@ -176,6 +176,7 @@ void main() {
         [[unroll]] for (uint j = 0; j < SIDE / 4; j++) four += uintBitsToFloat(weights[own + i * LINE_P + j]);
         float all = dot(four, vec4(1));
         factor[row0 + i] = all == 0 ? 0 : 1 / all;
+        keep_logsumexp(first + row0 + i, most[row0 + i] / LOG2_E, all);
         if (SINKS == 1)
             factor[row0 + i] *= share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most[row0 + i] / LOG2_E, all);
     }

@@ -8,6 +8,7 @@ layout(constant_id = 5) const uint DEPTH = 64;
 layout(constant_id = 6) const uint ALIGNED = 0;
 layout(constant_id = 7) const uint SINKS = 0;
 layout(constant_id = 8) const uint SINGLE = 0;
+layout(constant_id = 9) const uint KEPT = 0;
 #define ROW_length 0
 #define P_length param[0].x
 #define P_keys param[0].y
@@ -62,6 +63,7 @@ layout(constant_id = 8) const uint SINGLE = 0;
 #define P_raw_at0 param[9].x
 #define P_raw_at1 param[9].y
 #define P_raw_at2 param[9].z
+#define P_kept_at param[9].w
 #define ROW_raw_head 10
 #define P_raw_head param[10].xyz
 #define P_raw_head0 param[10].x

@@ -6,11 +6,13 @@ layout(constant_id = 3) const uint GRADIENT = 12;
 layout(constant_id = 4) const uint MASK = 0;
 layout(constant_id = 5) const uint CAUSAL = 0;
 layout(constant_id = 6) const uint SINKS = 0;
-layout(constant_id = 7) const uint DEPTH = 64;
-layout(constant_id = 8) const uint DEPTH_V = 64;
-layout(constant_id = 9) const uint DEEP = 32;
-layout(constant_id = 10) const uint WIDE = 0;
-layout(constant_id = 11) const uint BLOCKS = 0;
+layout(constant_id = 7) const uint SOFTCAP = 0;
+layout(constant_id = 8) const uint KNOWN = 0;
+layout(constant_id = 9) const uint DEPTH = 64;
+layout(constant_id = 10) const uint DEPTH_V = 64;
+layout(constant_id = 11) const uint DEEP = 32;
+layout(constant_id = 12) const uint WIDE = 0;
+layout(constant_id = 13) const uint BLOCKS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_length 0
@@ -61,9 +63,12 @@ const uint THREADS = 256;
 #define ROW_sinks_at 8
 #define P_sinks_at param[8].x
 #define P_sinks_stride param[8].y
+#define P_made_at param[8].z
+#define P_softcap param[8].w
 #define ROW_stride 9
 #define ROW_mask_stride 15
 #define ROW_shape 17
 const uint BACK_QUERIES = 1;
 const uint BACK_KEYS = 2;
 const uint BACK_VALUES = 4;
+const uint BACK_KNOWN = 8;

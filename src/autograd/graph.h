@@ -86,8 +86,6 @@ struct oxi_node {
 
 /* ---- tapes (tape.c) ------------------------------------------------------------------------------------ */
 
-static OXI_THREAD_LOCAL bool oxi_grad_off;             /* this thread records nothing */
-
 /* t's tape, made if it has none; NULL and an error where memory ends. */
 static oxi_tape *oxi_tape_of(ox_tensor *t);
 /* Where the gradient of a tape's variable goes, as it is now; borrowed. A stale view is recorded anew. */

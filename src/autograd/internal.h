@@ -67,6 +67,7 @@ static unsigned oxi_formula_letters(const char *formula);
 
 /* Letters that a call's gradients read when only operands with wants[i] ask for one; no more than the row's
  * `saves` or its formulas name. */
+#define OXI_LETTER_RESULTS ('y' - 'a') /* y and z are results */
 static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants);
 
 /* ---- formulas as programs (rules/formula.c) ------------------------------------------------------------ */

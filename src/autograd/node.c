@@ -146,8 +146,6 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
 
 /* ---- what is saved ------------------------------------------------------------------------------------- */
 
-#define OXI_LETTER_RESULTS ('y' - 'a') /* y and z are results */
-
 static bool oxi_is_saved(unsigned letters, const oxi_call *call, int i) {
     return call->in[i] && (call->in[i]->is_number || (i < OXI_LETTER_RESULTS && letters >> i & 1));
 }
@@ -223,8 +221,8 @@ static ox_status oxi_record(const oxi_call *call, const oxi_op_row *row, const o
     const oxi_gradient_row *known = oxi_gradient_row_of(call->op);
     if (!known && row->gradient == OXI_GRADIENT_yes)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no gradient is known", row->name);
-    oxi_node *node = oxi_node_new(OXI_NODE_CALL, call->in_count, row->operands->out_count,
-                                  call->in_count + row->operands->out_count);
+    oxi_node *node =
+        oxi_node_new(OXI_NODE_CALL, call->in_count, call->out_count, call->in_count + call->out_count);
     if (!node) return OX_ERR_NOMEM;
     node->row = known; /* flat ones have none */
     node->call = *call;
@@ -371,13 +369,17 @@ static void oxi_record_after(oxi_listener *self, const oxi_call *call, ox_device
 
 static oxi_listener oxi_recorder = {oxi_record_before, oxi_record_after, NULL};
 
+/* So that the CPU runs rows of the family BACK. */
+static void oxi_start_back(void) {
+    if (oxi_cpu_back) return;
+    oxi_lock_take(&oxi_gradient_chain_lock);
+    oxi_cpu_back = oxi_run_back;
+    oxi_lock_give(&oxi_gradient_chain_lock);
+}
+
 /* From the first variable on that wants a gradient. */
 static ox_status oxi_start_recording(const char *name) {
-    if (!oxi_cpu_back) {
-        oxi_lock_take(&oxi_gradient_chain_lock);
-        oxi_cpu_back = oxi_run_back;
-        oxi_lock_give(&oxi_gradient_chain_lock);
-    }
+    oxi_start_back();
     if (oxi_listen(&oxi_recorder)) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: too many listen to calls", name);
 }

@@ -1,5 +1,6 @@
 /* What comes back through attention: a tile of a head's queries against the keys that it sees, in two buffers
- * of scores, so memory grows with queries and keys and not with their product. Weights are computed anew.
+ * of scores, so memory grows with queries and keys and not with their product. Weights are computed anew:
+ * from the logsumexp of each query, or, where the way there left none, from a first pass that measures them.
  * What goes to keys and values is added up by each task on its own: the heads that share them, in order, and
  * then the tasks, in order. Called by back.c. (Dao et al. 2022, "FlashAttention", algorithm 4) */
 
@@ -12,6 +13,7 @@ enum {
 typedef struct oxi_attention_back_job {
     oxi_attention a; /* of the way there; a.out has the result's gradient */
     oxi_attention_side dq, dk, dv;
+    oxi_attention_side made; /* the result, beside a.logsumexp, which is read here */
     int64_t tile, span;    /* queries of a tile, keys that it meets at once */
     int64_t blocks;        /* tasks of a unit, which take its tiles in turn */
     float *sums, *scratch; /* sums: blocks > 1: [unit][block][keys][depth + value_depth] */
@@ -79,7 +81,8 @@ static void oxi_back_product(oxi_attention_back_job *job, int64_t m, int64_t n, 
 typedef struct oxi_attention_back_task {
     int64_t batch, kv_head;
     float *dk, *dv, *scores, *back; /* dk [keys][depth], dv [keys][value_depth]; [tile][span] */
-    float *dq;                      /* [tile][depth] */
+    float *slope;                   /* [tile][span]: of the cap, where there is one */
+    float *dq, *rows;               /* [tile][depth]; [2][value_depth] */
     double *most, *sum, *along;     /* of each query of a tile */
     const char *k, *v, *mask;
 } oxi_attention_back_task;
@@ -99,6 +102,11 @@ static void oxi_attention_back_scores(oxi_attention_back_job *job, const oxi_att
                      oxi_back_numbers(t->scores, keys, 1), a->scale, false);
     oxi_back_product(job, tile->n, keys, a->value_depth, tile->g, oxi_back_rows(&a->v, t->v, first, true),
                      oxi_back_numbers(t->back, keys, 1), 1, false);
+    oxi_attention_cap(a, tile->n * keys, t->scores);
+    for (int64_t i = 0; a->softcap > 0 && i < tile->n * keys; i++) {
+        float capped = t->scores[i] / a->softcap;
+        t->slope[i] = 1 - capped * capped;
+    }
     for (int64_t i = 0; i < tile->n; i++) {
         oxi_attention_range(a, tile->s + i, &seen, &end);
         if (a->mask.t || seen > first || end < first + keys)
@@ -132,6 +140,27 @@ static void oxi_attention_back_finish(const oxi_attention *a, const oxi_attentio
     }
 }
 
+/* What there is to measure, from the logsumexp; the sum of weight times what comes back to it is g times the
+ * result. */
+static void oxi_attention_back_known(const oxi_attention_back_job *job, const oxi_attention_back_task *t,
+                                     const oxi_attention_back_tile *tile, int64_t head) {
+    const oxi_attention *a = &job->a;
+    const oxi_attention_side *sides[2] = {&a->out, &job->made};
+    const char *kept = oxi_attention_at(a, &a->logsumexp, t->batch, head);
+    for (int64_t i = 0; i < tile->n; i++) {
+        for (int k = 0; k < 2; k++) {
+            const char *from = oxi_attention_at(a, sides[k], t->batch, head);
+            from = oxi_attention_move(sides[k], from, (tile->s + i) * sides[k]->row);
+            a->kernels->load[sides[k]->t->dtype][OXI_LANE_F32](a->value_depth, from, sides[k]->column,
+                                                               t->rows + k * a->value_depth);
+        }
+        const char *at = oxi_attention_move(&a->logsumexp, kept, (tile->s + i) * a->logsumexp.row);
+        t->most[i] = *(const float *)(const void *)at;
+        t->sum[i] = 1;
+        t->along[i] = a->kernels->dot_f32(a->value_depth, t->rows, t->rows + a->value_depth);
+    }
+}
+
 /* Scores become weights, and what comes back to weights what comes back to scores; from there to all three.
  * fresh: scores are as they came. */
 static void oxi_attention_back_keys(oxi_attention_back_job *job, const oxi_attention_back_task *t,
@@ -147,8 +176,9 @@ static void oxi_attention_back_keys(oxi_attention_back_job *job, const oxi_atten
             memset(row, 0, (size_t)keys * sizeof *row);
         else if (fresh)
             k->row_exp_sum(keys, row, (float)t->most[i], row);
-        k->row_scale(keys, row, (float)t->sum[i], row);
+        if (t->sum[i] != 1) k->row_scale(keys, row, (float)t->sum[i], row);
         k->row_affine(keys, own, (float)t->along[i], a->scale, row, NULL, own, NULL);
+        for (int64_t j = 0; a->softcap > 0 && j < keys; j++) own[j] *= t->slope[i * keys + j];
     }
     oxi_back_product(job, keys, wide, n, weights, tile->g, oxi_back_numbers(t->dv + first * wide, wide, 1), 1,
                      true);
@@ -159,8 +189,8 @@ static void oxi_attention_back_keys(oxi_attention_back_job *job, const oxi_atten
                      true);
 }
 
-/* A tile: its keys at once, or, where these are many, some at a time: once for the softmax, once more for the
- * gradients. */
+/* A tile: its keys at once, or, where these are many, some at a time: once for the softmax, if that has to be
+ * measured, once more for the gradients. */
 static void oxi_attention_back_one(oxi_attention_back_job *job, const oxi_attention_back_task *t,
                                    oxi_attention_back_tile *tile) {
     const oxi_attention *a = &job->a;
@@ -172,15 +202,19 @@ static void oxi_attention_back_one(oxi_attention_back_job *job, const oxi_attent
         t->most[i] = -INFINITY;
         t->sum[i] = t->along[i] = 0;
     }
-    for (int64_t first = tile->first; first < end; first += span) {
+    bool known = a->logsumexp.t != NULL;
+    for (int64_t first = tile->first; !known && first < end; first += span) {
         int64_t keys = oxi_min_i64(end - first, span);
         oxi_attention_back_scores(job, t, tile, first, keys);
         oxi_attention_back_measure(job, t, tile->n, keys);
     }
-    oxi_attention_back_finish(a, t, head, tile->n);
+    if (known)
+        oxi_attention_back_known(job, t, tile, head);
+    else
+        oxi_attention_back_finish(a, t, head, tile->n);
     for (int64_t first = tile->first; first < end; first += span) {
         int64_t keys = oxi_min_i64(end - first, span);
-        bool again = tile->keys > span;
+        bool again = known || tile->keys > span;
         if (again) oxi_attention_back_scores(job, t, tile, first, keys);
         oxi_attention_back_keys(job, t, tile, first, keys, again);
     }
@@ -219,9 +253,12 @@ static void oxi_attention_back_run_task(void *arg, int64_t index, int lane) {
     t.sum = t.most + job->tile;
     t.along = t.sum + job->tile;
     t.dq = own + 6 * job->tile;
-    t.scores = t.dq + job->tile * a->depth;
+    t.rows = t.dq + job->tile * a->depth;
+    t.scores = t.rows + 2 * a->value_depth;
     t.back = t.scores + job->tile * job->span;
-    t.dk = job->blocks > 1 ? job->sums + index * job->unit_numbers : t.back + job->tile * job->span;
+    t.slope = t.back + job->tile * job->span;
+    own = a->softcap > 0 ? t.slope + job->tile * job->span : t.slope;
+    t.dk = job->blocks > 1 ? job->sums + index * job->unit_numbers : own;
     t.dv = t.dk + a->keys * a->depth;
     t.k = oxi_attention_at(a, &a->k, t.batch, t.kv_head);
     t.v = oxi_attention_at(a, &a->v, t.batch, t.kv_head);
@@ -265,12 +302,17 @@ static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call
     ox_tensor *in[5] = {call->in[1], call->in[2], call->in[3], call->in[4], call->in[5]};
     oxi_call forth = *call;
     memset(job, 0, sizeof *job);
+    bool known = call->in_count > 6; /* logsumexp and result in the place of sinks */
+    if (known) in[4] = NULL;
     forth.in = in;
     forth.in_count = 5;
+    forth.out_count = known ? 2 : 1;
     forth.out[0] = call->in[0];
+    forth.out[1] = known ? call->in[5] : NULL;
     oxi_attention_shape(&job->a, &forth);
     oxi_attention *a = &job->a;
     a->call = call;
+    if (known) oxi_attention_side_of(&job->made, call->in[6], a->heads, a->length, a->value_depth);
     oxi_attention_side_of(&job->dq, call->out[0], a->heads, a->length, a->depth);
     oxi_attention_side_of(&job->dk, call->out[1], a->kv_heads, a->keys, a->depth);
     oxi_attention_side_of(&job->dv, call->out[2], a->kv_heads, a->keys, a->value_depth);
@@ -280,12 +322,13 @@ static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call
     job->tile = oxi_min_i64(job->tile, a->length);
     job->blocks = oxi_min_i64(oxi_parts(OXI_ATTENTION_BACK_UNITS, units), oxi_parts(a->length, job->tile));
     job->unit_numbers = a->keys * (a->depth + a->value_depth);
-    job->lane_numbers = job->tile * (2 * job->span + a->depth + 6);
+    job->lane_numbers = job->tile * ((a->softcap > 0 ? 3 : 2) * job->span + a->depth + 6);
+    job->lane_numbers += 2 * a->value_depth;
     if (job->blocks == 1) job->lane_numbers += job->unit_numbers;
     job->lane_numbers = oxi_round_up(job->lane_numbers, OXI_LINE);
 }
 
-/* Floats other than f64; there are queries, keys and results, softcap is 0. */
+/* Floats other than f64; there are queries, keys and results. */
 static ox_status oxi_attention_back_run(const oxi_call *call) {
     oxi_attention_back_job job;
     oxi_attention_back_shape(&job, call);

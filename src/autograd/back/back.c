@@ -9,6 +9,9 @@ static ox_status oxi_run_back(const oxi_call *call) {
     case OXI_OP_gelu_back:
     case OXI_OP_gelu_tanh_back:
     case OXI_OP_silu_back: return oxi_function_back_run(call);
+    case OXI_OP_group_norm_back: return oxi_channels_back_run(call);
+    case OXI_OP_recurrent_step:
+    case OXI_OP_recurrent_step_back: return oxi_steps_run(call);
     default: return oxi_rows_back_run(call);
     }
 }
@@ -96,20 +99,75 @@ static ox_status oxi_norm_back(oxi_backward *b, oxi_op op, bool *done) {
     return OX_OK;
 }
 
-/* Gradients of attention's q, k and v; *done: by the row. Operands have elements. */
+/* Gradients of what normalizes channels of x [N,C,..]: of x, and of weight and bias if `count` says so;
+ * *done: by the row. told: with no groups it is a batch, of mean and variance. */
+static ox_status oxi_channels_back_apply(oxi_backward *b, const oxi_attr_group_norm_back *told,
+                                         ox_tensor *weight, ox_tensor *mean, ox_tensor *variance, int count,
+                                         ox_tensor **out, bool *done) {
+    ox_tensor *x = b->call->in[0], *own[3] = {weight, mean, variance}, *in[5];
+    int64_t row = 1;
+    *done = false;
+    if (!oxi_back_may(b) || !x || !oxi_back_reads(x) || ox_numel(x) == 0) return OX_OK;
+    for (int d = 1; d < x->ndim; d++) row *= x->shape[d];
+    if (told->groups > 0 && x->dtype != OX_F32 && row / told->groups > OXI_BACK_ROW_MOST) return OX_OK;
+    for (int i = 0; i < 3; i++)
+        if (own[i] && !oxi_back_reads(own[i])) return OX_OK;
+    in[0] = ox_contiguous(b->g[0]);
+    in[1] = ox_contiguous(x);
+    for (int i = 0; i < 3; i++) in[2 + i] = own[i] ? ox_contiguous(own[i]) : NULL;
+    if (!in[0] || !in[1]) return ox_error();
+    oxi_backward with = *b;
+    oxi_call call = *b->call;
+    call.attr = oxi_attrs_group_norm_back();
+    call.attr.group_norm_back = *told;
+    with.call = &call;
+    return oxi_back_call(OXI_OP_group_norm_back, &with, in, 5, count, out, done);
+}
+
+/* The same for a rule: weight and bias are its operands `at` and the next one. */
+static ox_status oxi_channels_back_by_row(oxi_backward *b, const oxi_attr_group_norm_back *told, int at,
+                                          ox_tensor *mean, ox_tensor *variance, bool *done) {
+    ox_tensor *weight = b->call->in[at], *out[3];
+    int count = weight && b->wants[at] ? 2 : 1;
+    *done = false;
+    if (!b->wants[0]) return OX_OK;
+    if (count == 2 && b->wants[at + 1] && b->operand[at + 1].dtype == weight->dtype) count = 3;
+    ox_status status = oxi_channels_back_apply(b, told, weight, mean, variance, count, out, done);
+    if (status != OX_OK || !*done) return status;
+    b->grad[0] = out[0];
+    for (int k = 1; k < count; k++) b->grad[at + k - 1] = out[k];
+    if (b->wants[at + 1] && count < 3)
+        status = oxi_gives(b, at + 1, oxi_summed_by_channel(oxi_wide(b->g[0])));
+    return status;
+}
+
+/* Sinks [H] take their weight, e^(sink - logsumexp), off each row: what comes back to them is -weight times
+ * the sum of g and the result. */
+static ox_tensor *oxi_sinks_back(const oxi_backward *b) {
+    ox_tensor *along = ox_sum(ox_mul(oxi_wide(b->g[0]), oxi_wide(b->out[0])), OX_DIMS(-1), false);
+    ox_tensor *weight = ox_exp(ox_sub(ox_unsqueeze(b->call->in[4], 1), b->out[1]));
+    return ox_neg(ox_sum(ox_mul(weight, along), OX_DIMS(-1), false));
+}
+
+/* Gradients of attention's q, k, v and sinks; *done: by the row. Operands have elements. */
 static ox_status oxi_attention_back_by_row(oxi_backward *b, bool *done) {
     const oxi_call *call = b->call;
-    ox_tensor *in[6], *out[3];
+    ox_tensor *in[7], *out[3];
+    bool known = b->out[0] && b->out[1];
     *done = false;
-    if (!oxi_back_may(b) || call->attr.attention.softcap > 0 || b->wants[3] || b->wants[4]) return OX_OK;
+    if (!oxi_back_may(b) || b->wants[3] || (b->wants[4] && !known)) return OX_OK;
     in[0] = b->g[0];
     for (int i = 0; i < 5; i++) {
         ox_tensor *t = in[i + 1] = call->in[i];
         bool reads = t ? oxi_back_reads(t) || (i == 3 && t->dtype == OX_BOOL) : i > 2;
         if (!reads) return OX_OK;
     }
-    ox_status status = oxi_back_call(OXI_OP_attention_back, b, in, 6, 3, out, done);
+    if (known) {
+        in[5] = b->out[1];
+        in[6] = b->out[0];
+    }
+    ox_status status = oxi_back_call(OXI_OP_attention_back, b, in, known ? 7 : 6, 3, out, done);
     if (status != OX_OK || !*done) return status;
     for (int i = 0; i < 3; i++) b->grad[i] = out[i];
-    return OX_OK;
+    return b->wants[4] ? oxi_gives(b, 4, oxi_sinks_back(b)) : OX_OK;
 }

@@ -33,10 +33,7 @@ static void oxi_log_softmax_row_back(const oxi_rows_back *r, const float *g, con
 
 /* Row i of a tensor of rows as floats: where they are, or in room. */
 static const float *oxi_back_read(const oxi_rows_back *r, const ox_tensor *t, int64_t i, float *room) {
-    const char *at = oxi_ptr(t) + oxi_signed_bytes(t->dtype, i * r->n);
-    if (t->dtype == OX_F32) return (const float *)(const void *)at;
-    r->k->load[t->dtype][OXI_LANE_F32](r->n, at, 1, room);
-    return room;
+    return oxi_floats_of(r->k, t, i * r->n, r->n, room);
 }
 
 /* ---- norms: with y the normalized x and h = weight g: (h - mean(h) - y mean(h y)) / deviation; where it is

@@ -158,6 +158,8 @@ static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants) {
         else if (!apart || wants[i])
             letters |= 1u << (*at - 'a');
     }
+    /* without the second result the way back measures anew, and reads none */
+    if (call->op == OXI_OP_attention && call->out_count == 1) letters &= (1u << OXI_LETTER_RESULTS) - 1;
     return letters;
 }
 

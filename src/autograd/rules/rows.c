@@ -69,20 +69,15 @@ static ox_status oxi_norm_rows_back(oxi_backward *b, bool centered) {
 OXI_GRADIENT_RULE(layer_norm) { return oxi_norm_rows_back(b, true); }
 OXI_GRADIENT_RULE(rms_norm) { return oxi_norm_rows_back(b, false); }
 
-/* t [N, C, ..] summed for each channel. */
-static ox_tensor *oxi_summed_by_channel(ox_tensor *t) {
-    ox_shape dims = OX_SCALAR_SHAPE;
-    for (int d = 0; t && d < t->ndim; d++)
-        if (d != 1) dims.dim[dims.ndim++] = d;
-    return ox_sum(t, dims, false);
-}
-
 /* Rows are a sample's channels of one group: x as [N, groups, ..]. */
 OXI_GRADIENT_RULE(group_norm) {
     const oxi_call *call = b->call;
     const oxi_outline *outline = &b->operand[0];
+    oxi_attr_group_norm_back told = {call->attr.groups.groups, call->attr.groups.eps, true};
+    bool done;
+    ox_status status = oxi_channels_back_by_row(b, &told, 1, NULL, NULL, &done);
+    if (done || status != OX_OK) return status;
     ox_tensor *g = oxi_wide(b->g[0]);
-    ox_status status = OX_OK;
     int64_t count = oxi_outline_numel(outline);
     if (count > 0 && (b->wants[0] || b->wants[1])) {
         int64_t rows = outline->shape[0] * call->attr.groups.groups;
@@ -112,9 +107,12 @@ static ox_tensor *oxi_beside_channels(ox_tensor *numbers, const ox_tensor *t) {
 OXI_GRADIENT_RULE(batch_norm) {
     const oxi_call *call = b->call;
     const oxi_outline *outline = &b->operand[0];
+    bool training = call->attr.batch_norm.training, done;
+    oxi_attr_group_norm_back told = {0, call->attr.batch_norm.eps, training};
+    ox_status status = oxi_channels_back_by_row(b, &told, 3, call->in[1], call->in[2], &done);
+    if (done || status != OX_OK) return status;
     ox_tensor *g = oxi_wide(b->g[0]);
-    ox_status status = g ? OX_OK : ox_error();
-    bool training = call->attr.batch_norm.training;
+    if (!g) return ox_error();
     if (oxi_outline_numel(outline) == 0) return status;
     ox_tensor *total = training || b->wants[4] ? oxi_summed_by_channel(g) : NULL;
     ox_tensor *apart = NULL, *along = NULL;

@@ -113,21 +113,16 @@ static ox_tensor *oxi_summed_to(ox_tensor *t, ox_shape shape) {
     return ox_reshape(ox_sum(t, dims, true), shape);
 }
 
+/* t [N, C, ..] summed for each channel. */
+static ox_tensor *oxi_summed_by_channel(ox_tensor *t) {
+    ox_shape dims = OX_SCALAR_SHAPE;
+    for (int d = 0; t && d < t->ndim; d++)
+        if (d != 1) dims.dim[dims.ndim++] = d;
+    return ox_sum(t, dims, false);
+}
+
 /* t as the dtype of `like`, if both are plain numbers. */
 static ox_tensor *oxi_as_dtype_of(ox_tensor *t, const ox_tensor *like) {
     bool same = !t || !like || t->dtype == like->dtype || oxi_is_block(like->dtype);
     return same ? t : ox_cast(t, like->dtype);
-}
-
-/* Whether the operands of a row that no rule needs lie together, in this machine's memory or on a device that
- * has it. */
-static bool oxi_call_runs_there(const oxi_call *call) {
-    ox_device *device = ox_device_of(call->in[0]);
-    bool host = true, together = true;
-    for (int i = 0; i < call->in_count; i++) {
-        if (!call->in[i]) continue;
-        host = host && ox_device_of(call->in[i])->host;
-        together = together && ox_device_of(call->in[i]) == device;
-    }
-    return host || (together && !device->partner && device->supports(device, call));
 }

@@ -31,6 +31,8 @@ typedef struct oxi_attention {
     int64_t batches, heads, kv_heads, group, length, keys, depth, value_depth;
     int64_t rows; /* length * group */
     float scale, softcap;
+    oxi_attention_side logsumexp; /* t NULL, or [..,H,S,1] of f32: `kept`, the second result */
+    ox_tensor kept;
     const float *sinks; /* NULL or [H], sink_step floats apart */
     int64_t sink_step;
     bool causal;
@@ -132,6 +134,16 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
+/* The logarithm of the sum of e^score of a query's scores, for the way back: e^(score - it) is the weight.
+ * Where nothing is seen it is inf, so that weights are 0. */
+static void oxi_attention_keep(const oxi_attention *job, int64_t batch, int64_t head, int64_t s, double max,
+                               double sum) {
+    if (!job->logsumexp.t) return;
+    char *to = oxi_attention_at(job, &job->logsumexp, batch, head);
+    to = oxi_attention_move(&job->logsumexp, to, s * job->logsumexp.row);
+    *(float *)(void *)to = sum == 0 ? INFINITY : (float)(max + log(sum));
+}
+
 /* One row: sums weighted by e^(score - max), and the sum of weights, of which the sink's has no value. */
 static void oxi_attention_finish_row(const oxi_attention *job, int64_t unit, int64_t row, float max,
                                      float sum, float *values) {
@@ -139,6 +151,7 @@ static void oxi_attention_finish_row(const oxi_attention *job, int64_t unit, int
     char *out = oxi_attention_at(job, &job->out, unit / job->kv_heads, head);
     out = oxi_attention_move(&job->out, out, s * job->out.row);
     if (job->sinks && sum != 0) sum += expf(job->sinks[head * job->sink_step] - max);
+    oxi_attention_keep(job, unit / job->kv_heads, head, s, max, sum);
     job->kernels->row_scale(job->value_depth, values, sum == 0 ? 0 : 1 / sum, values);
     job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth, values, out, job->out.column);
 }
@@ -465,6 +478,7 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
         for (int64_t d = 0; d < value_depth; d++) out[d] += weight * stage[d];
     }
     if (job->sinks && sum != 0) sum += exp((double)job->sinks[head * job->sink_step] - max);
+    oxi_attention_keep(job, batch, head, s, max, sum);
     for (int64_t d = 0; d < value_depth; d++) out[d] = sum == 0 ? 0 : out[d] / sum;
     char *to = oxi_attention_at(job, &job->out, batch, head) + s * job->out.row * 8;
     job->kernels->store[OX_F64][OXI_LANE_F64](value_depth, out, to, job->out.column);
@@ -500,6 +514,12 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     oxi_attention_side_of(&job->v, v, job->kv_heads, job->keys, job->value_depth);
     oxi_attention_side_of(&job->out, call->out[0], job->heads, job->length, job->value_depth);
     if (call->in[3]) oxi_attention_side_of(&job->mask, call->in[3], job->heads, job->length, job->keys);
+    if (call->out_count > 1 && call->out[1]) {
+        job->kept = *call->out[1];
+        job->kept.shape[n - 1] = job->kept.stride[n - 1] = 1;
+        job->kept.ndim = n;
+        oxi_attention_side_of(&job->logsumexp, &job->kept, job->heads, job->length, 1);
+    }
     if (!call->in[4]) return;
     job->sinks = (const float *)(const void *)oxi_ptr(call->in[4]);
     job->sink_step = call->in[4]->stride[0];

@@ -1,12 +1,7 @@
 /* Recurrent nets: a kind is how many gates it has and what a step makes of them; layers, directions, batches
- * and results are the same for all. */
+ * and results are the same for all. A step is a row (step.c), or made of functions where that does not
+ * run. */
 
-typedef struct oxi_recurrent_kind {
-    const char *name;
-    int gates, states; /* a state: h, or h and c */
-    /* The next state from the gates of x and of h, [N,G H] each. */
-    void (*step)(ox_tensor *x, ox_tensor *h, ox_tensor **state);
-} oxi_recurrent_kind;
 
 typedef struct oxi_recurrent_weights {
     ox_tensor *w, *u, *b, *d, *projection;
@@ -22,11 +17,6 @@ typedef struct oxi_recurrent {
 } oxi_recurrent;
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
-
-static ox_tensor *oxi_gate_of(ox_tensor *gates, int i, int of) {
-    int64_t width = gates ? gates->shape[1] / of : 0;
-    return ox_narrow(gates, 1, i * width, width);
-}
 
 static void oxi_step_lstm(ox_tensor *x, ox_tensor *h, ox_tensor **state) {
     ox_tensor *all = ox_add(x, h), *keep = ox_sigmoid(oxi_gate_of(all, 1, 4));
@@ -50,10 +40,14 @@ static void oxi_step_relu(ox_tensor *x, ox_tensor *h, ox_tensor **state) {
     state[0] = ox_relu(ox_add(x, h));
 }
 
-static const oxi_recurrent_kind oxi_kind_lstm = {"lstm", 4, 2, oxi_step_lstm};
-static const oxi_recurrent_kind oxi_kind_gru = {"gru", 3, 1, oxi_step_gru};
-static const oxi_recurrent_kind oxi_kind_rnn_tanh = {"rnn_tanh", 1, 1, oxi_step_tanh};
-static const oxi_recurrent_kind oxi_kind_rnn_relu = {"rnn_relu", 1, 1, oxi_step_relu};
+static const oxi_recurrent_kind oxi_kind_lstm = {"lstm", 4, 2, OXI_RECURRENT_LSTM, oxi_step_lstm,
+                                                 {"lstm_step", oxi_lstm_back, NULL}};
+static const oxi_recurrent_kind oxi_kind_gru = {"gru", 3, 1, OXI_RECURRENT_GRU, oxi_step_gru,
+                                                {"gru_step", oxi_gru_back, NULL}};
+static const oxi_recurrent_kind oxi_kind_rnn_tanh = {"rnn_tanh", 1, 1, OXI_RECURRENT_TANH, oxi_step_tanh,
+                                                     {"rnn_tanh_step", oxi_rnn_back, NULL}};
+static const oxi_recurrent_kind oxi_kind_rnn_relu = {"rnn_relu", 1, 1, OXI_RECURRENT_RELU, oxi_step_relu,
+                                                     {"rnn_relu_step", oxi_rnn_back, NULL}};
 
 /* ---- layers -------------------------------------------------------------------------------------------- */
 
@@ -78,7 +72,7 @@ static ox_tensor *oxi_recurrent_run(const oxi_recurrent *r, int64_t place, bool 
     for (int64_t i = 0; i < times; i++) {
         int64_t t = backward ? times - 1 - i : i;
         ox_tensor *from_x = ox_select(gates, 0, t), *from_h = ox_linear(state[0], weights.u, weights.d);
-        r->kind->step(from_x, from_h, state);
+        oxi_recurrent_step(r->kind, from_x, from_h, state);
         if (weights.projection) state[0] = ox_linear(state[0], weights.projection, NULL);
         if (!state[0]) return NULL;
         list[t] = state[0];
@@ -206,7 +200,7 @@ static bool oxi_recurrent_cell(const oxi_recurrent_kind *kind, ox_tensor *x, ox_
     if (!oxi_gates_fit(kind, w, u, state[kind->states - 1])) return false;
     if (single) x = ox_unsqueeze(x, 0);
     for (int s = 0; s < kind->states && single; s++) state[s] = ox_unsqueeze(state[s], 0);
-    kind->step(ox_linear(x, w, b), ox_linear(state[0], u, d), state);
+    oxi_recurrent_step(kind, ox_linear(x, w, b), ox_linear(state[0], u, d), state);
     for (int s = 0; s < kind->states && single; s++) state[s] = ox_squeeze(state[s], 0);
     return state[0] != NULL;
 }

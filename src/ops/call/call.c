@@ -14,8 +14,8 @@ OXI_SMALL const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
 
-/* Of the calls of this thread. */
-static OXI_THREAD_LOCAL bool oxi_exact;
+/* Of the calls of this thread; the second: autograd records none of them. */
+static OXI_THREAD_LOCAL bool oxi_exact, oxi_grad_off;
 
 OX_API void ox_set_exact(bool exact) { oxi_exact = exact; }
 
@@ -257,7 +257,7 @@ static ox_status oxi_run_by_parts(const oxi_call *call) {
 /* Whether the device computes with numbers like those of the call, so that it has kernels for the parts. One
  * with a partner gives the partner's bits, which parts would not. */
 static bool oxi_takes_parts(ox_device *device, const oxi_call *call) {
-    if (device->partner || !oxi_op_row_of(call->op)->parts) return false;
+    if (device->partner || !oxi_op_row_of(call->op)->parts || call->out_count > 1) return false;
     ox_tensor *in[2];
     in[0] = in[1] = call->out[0];
     oxi_call sum = oxi_call_of(OXI_OP_add, in, 2, call->out[0]);
@@ -471,6 +471,17 @@ static ox_status oxi_apply(oxi_call *call) {
 
 static ox_status oxi_apply_quiet(oxi_call *call) {
     return oxi_apply_to(call, false);
+}
+
+static bool oxi_call_runs_there(const oxi_call *call) {
+    ox_device *device = ox_device_of(call->in[0]);
+    bool host = true, together = true;
+    for (int i = 0; i < call->in_count; i++) {
+        if (!call->in[i]) continue;
+        host = host && ox_device_of(call->in[i])->host;
+        together = together && ox_device_of(call->in[i]) == device;
+    }
+    return host || (together && !device->partner && device->supports(device, call));
 }
 
 /* ---- the common shapes of a call ----------------------------------------------------------------------- */

@@ -68,6 +68,9 @@ enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, O
 #define OXI_MAX_IN 7      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 4
 
+/* Kinds of recurrent nets. */
+enum { OXI_RECURRENT_LSTM, OXI_RECURRENT_GRU, OXI_RECURRENT_TANH, OXI_RECURRENT_RELU, OXI_RECURRENT_KINDS };
+
 /* ---- attributes: a struct for each row of OXI_ATTRIBUTES, read as call->attr.<row>.<name> -------------- */
 
 /* A list of dims. */
@@ -231,6 +234,9 @@ static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_te
 static ox_status oxi_apply(oxi_call *call);
 /* The same unheard, for what happens within a call: detours, results that are moved into place. */
 static ox_status oxi_apply_quiet(oxi_call *call);
+/* Whether the operands lie together, in this machine's memory or on a device that has a kernel for the call:
+ * asked before what there is another way for. */
+static bool oxi_call_runs_there(const oxi_call *call);
 /* The common shapes of it: an op with 1..3 operands and attributes (NULL = zeros) and one result. */
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);

@@ -115,6 +115,12 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
     return oxi_apply_list(OXI_OP_rope, &attr, in, 3, NULL);
 }
 
+/* Whether there may be a way back, which reads the logsumexp of each query's scores. */
+static bool oxi_attention_is_recorded(ox_tensor *const *in) {
+    bool taped = in[0]->tape || in[1]->tape || in[2]->tape || (in[4] && in[4]->tape);
+    return taped && !oxi_grad_off && in[0]->dtype != OX_F64 && oxi_is_float(in[1]->dtype);
+}
+
 OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
                                                   const ox_attention_desc *desc) {
     ox_attention_desc plain;
@@ -134,7 +140,16 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
     attr.attention.query_start = d->query_start;
     attr.attention.window = d->window;
     attr.attention.causal = d->causal;
-    return oxi_apply_as("scaled_dot_product_attention", OXI_OP_attention, &attr, in, 5, NULL);
+    oxi_call call = oxi_call_of(OXI_OP_attention, in, 5, NULL);
+    call.attr = attr;
+    call.name = "scaled_dot_product_attention";
+    if (oxi_attention_is_recorded(in)) {
+        call.out_count = 2;
+        if (!oxi_call_runs_there(&call)) call.out_count = 1;
+    }
+    if (oxi_apply(&call) != OX_OK) return NULL;
+    if (call.out_count > 1) ox_release(call.out[1]);
+    return call.out[0];
 }
 
 OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,

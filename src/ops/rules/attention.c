@@ -67,6 +67,7 @@ OXI_RULE(attention) {
     memcpy(shape, q->shape, sizeof shape);
     shape[n - 1] = v->shape[n - 1];
     oxi_meta(out, q->dtype, n, shape);
+    if (call->out_count > 1) oxi_meta(&out[1], OX_F32, n - 1, shape);
     return OX_OK;
 }
 

@@ -14,6 +14,27 @@ OXI_RULE(back) {
     return OX_OK;
 }
 
+OXI_RULE(group_norm_back) {
+    const ox_tensor *x = call->in[1], *weight = call->in[2];
+    oxi_meta(out, x->dtype, x->ndim, x->shape);
+    for (int i = 1; i < call->out_count; i++)
+        oxi_meta(&out[i], weight ? weight->dtype : x->dtype, 1, &x->shape[1]);
+    return OX_OK;
+}
+
+/* How many times a state's width results have, by kind. */
+OXI_RULE(recurrent_step) {
+    static const int8_t times[2][OXI_RECURRENT_KINDS][3] = {
+        {{4, 1, 1}, {4, 1, 0}, {1, 0, 0}, {1, 0, 0}}, {{4, 1, 0}, {3, 3, 1}, {1, 0, 0}, {1, 0, 0}}};
+    bool back = call->op == OXI_OP_recurrent_step_back;
+    const ox_tensor *x = call->in[0], *state = !back && call->in_count > 2 ? call->in[2] : x;
+    for (int i = 0; i < call->out_count; i++) {
+        int64_t shape[2] = {x->shape[0], state->shape[1] * times[back][call->attr.recurrent.kind][i]};
+        oxi_meta(&out[i], x->dtype, 2, shape);
+    }
+    return OX_OK;
+}
+
 /* f16, bf16 and f32 may meet in weights; f64 meets only its own. */
 static ox_status oxi_check_weight_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w) {
     if (!w || (x->dtype == OX_F64) == (w->dtype == OX_F64)) return OX_OK;

@@ -167,9 +167,9 @@ static void oxi_space_product(oxi_stream_plan *plan) {
 static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_t size, int64_t group) {
     int d = oxi_space_add(&plan->space, size);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
-        bool queries = i == 0 || i == 3 || i == OXI_PLAN_OUT;
+        bool queries = i == 0 || i == 3 || i >= OXI_PLAN_OUT;
         int64_t times = queries ? group : 1;
-        int dim = plan->operand[i].ndim - from_last;
+        int dim = plan->operand[i].ndim - from_last + (i > OXI_PLAN_OUT); /* logsumexp [..,H,S] */
         if (!plan->there[i] || dim < 0 || plan->operand[i].shape[dim] != size * times) continue;
         if (size * times == 1) continue;
         plan->space.dim[i][d] = dim;

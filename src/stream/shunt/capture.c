@@ -318,13 +318,14 @@ static ox_status oxi_shunt_keep(ox_shunt *s, const oxi_call *call, bool *at_once
     return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
 }
 
-/* The compute device's run knows what it does without kernels. But rows for gradients are called only where
- * it has them: it is asked with operands as it would get them. */
+/* The compute device's run knows what it does without kernels. But rows for gradients, and what is saved for
+ * them, are called only where it has them: it is asked with operands as it would get them. */
 static bool oxi_shunt_supports(ox_device *self, const oxi_call *call) {
     const ox_shunt *s = oxi_shunt_of(self);
     ox_tensor header[OXI_MAX_IN], *in[OXI_MAX_IN];
     ox_storage storage;
-    if (s->compute->host || oxi_op_row_of(call->op)->family != OXI_FAMILY_BACK) return true;
+    bool saves = call->op == OXI_OP_attention && call->out_count > 1;
+    if (s->compute->host || (oxi_op_row_of(call->op)->family != OXI_FAMILY_BACK && !saves)) return true;
     memset(&storage, 0, sizeof storage);
     storage.references = 1;
     storage.device = s->compute;

@@ -50,6 +50,12 @@ static const uint32_t oxi_vk_code_softmax_norm[] = {
 static const uint32_t oxi_vk_code_rows_back[] = {
 #include "vulkan/spirv/rows_back.inc"
 };
+static const uint32_t oxi_vk_code_channels_back[] = {
+#include "vulkan/spirv/channels_back.inc"
+};
+static const uint32_t oxi_vk_code_recurrent_step[] = {
+#include "vulkan/spirv/recurrent_step.inc"
+};
 static const uint32_t oxi_vk_code_attention_back[] = {
 #include "vulkan/spirv/attention_back.inc"
 };

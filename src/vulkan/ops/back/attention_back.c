@@ -1,6 +1,7 @@
-/* What comes back through attention: a pass of queries, which also measures the softmax, then one of keys and
- * values (attention_back.comp). Operands and results may lie in more blocks than can be bound: then mask and
- * sinks are copied beside the measures, and keys and values are two passes. Called by back.c. */
+/* What comes back through attention: a pass of queries, which also measures the softmax, or comes behind a
+ * small one that takes it from a logsumexp, then one of keys and values (attention_back.comp). Operands and
+ * results may lie in more blocks than can be bound: then mask and sinks are copied beside the measures, and
+ * keys and values are two passes. Called by back.c. */
 
 enum { OXI_VK_BACK_SIDE = 32 }; /* rows of a workgroup of attention_back.comp, SIDE there */
 
@@ -11,10 +12,11 @@ enum {
     OXI_VK_BACK_V,
     OXI_VK_BACK_G,
     OXI_VK_BACK_MASK,
-    OXI_VK_BACK_SINKS,
+    OXI_VK_BACK_SINKS, /* or the logsumexp */
     OXI_VK_BACK_MEASURES,
     OXI_VK_BACK_TO,
     OXI_VK_BACK_TO_V,
+    OXI_VK_BACK_MADE, /* the result, beside a logsumexp */
     OXI_VK_BACK_TENSORS
 };
 
@@ -23,6 +25,7 @@ typedef struct oxi_vk_attention_back_job {
     const ox_tensor *t[OXI_VK_BACK_TENSORS]; /* NULL: not there; results of the pass at hand */
     ox_tensor mask, sinks;                   /* copies */
     oxi_vk_temporary own;                    /* the measures, and those copies */
+    bool known;
     oxi_vk_attention_back_params params;
     oxi_vk_attention_back_specials special;
 } oxi_vk_attention_back_job;
@@ -44,8 +47,9 @@ static bool oxi_vk_can_attention_back(const oxi_vk_device *d, const oxi_call *ca
         return false;
     for (int r = 0; r < call->out_count; r++)
         if (call->out[r] && !ox_is_contiguous(call->out[r])) return false;
-    if (n > OXI_VK_ATTENTION_LEAD || told->softcap > 0 || told->query_start >= most || told->window >= most)
-        return false;
+    for (int i = 5; i < 7 && call->in_count > 6; i++)
+        if (!ox_is_contiguous(call->in[i]) || !oxi_vk_fits(call->in[i])) return false;
+    if (n > OXI_VK_ATTENTION_LEAD || told->query_start >= most || told->window >= most) return false;
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
     if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535) || ox_numel(q) / q->shape[n - 1] >= most)
@@ -70,6 +74,7 @@ static void oxi_vk_attention_back_sides(oxi_vk_attention_back_job *job) {
     p->heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
     p->group = n > 2 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
     p->scale = oxi_vk_float_bits(told->scale);
+    p->softcap = oxi_vk_float_bits(told->softcap);
     p->start = (uint32_t)told->query_start;
     p->window = (uint32_t)told->window;
     p->lead = n > 3 ? (uint32_t)(n - 3) : 0;
@@ -100,6 +105,7 @@ static void oxi_vk_attention_back_places(oxi_vk_attention_back_job *job) {
         p->sinks_at = oxi_vk_element_at(sinks);
         p->sinks_stride = (uint32_t)sinks->stride[0];
     }
+    if (job->known) p->made_at = oxi_vk_element_at(job->t[OXI_VK_BACK_MADE]);
     if (!mask) return;
     p->mask_at = oxi_vk_element_at(mask);
     p->mask_row = (uint32_t)oxi_vk_stride_back(mask, 2);
@@ -117,7 +123,9 @@ static void oxi_vk_attention_back_specials_of(const oxi_vk_device *d, oxi_vk_att
     s->gradient = (uint32_t)job->t[OXI_VK_BACK_G]->dtype;
     s->mask = mask ? (uint32_t)mask->dtype : 0;
     s->causal = job->call->attr.attention.causal;
-    s->sinks = job->t[OXI_VK_BACK_SINKS] != NULL;
+    s->sinks = job->t[OXI_VK_BACK_SINKS] != NULL && !job->known;
+    s->softcap = job->call->attr.attention.softcap > 0;
+    s->known = job->known;
     s->depth = (uint32_t)q->shape[q->ndim - 1];
     s->depth_v = (uint32_t)v->shape[v->ndim - 1];
     bool deep = (s->depth > 32 || s->depth_v > 32) &&
@@ -136,8 +144,10 @@ static void oxi_vk_attention_back_results(oxi_vk_attention_back_job *job, uint32
 }
 
 static bool oxi_vk_attention_back_needs(const oxi_vk_attention_back_job *job, int i) {
-    bool unread = (i == OXI_VK_BACK_V && job->special.what == OXI_VK_BACK_VALUES) ||
-                  (i == OXI_VK_BACK_SINKS && job->special.what != OXI_VK_BACK_QUERIES);
+    const uint32_t what = job->special.what, first = job->known ? OXI_VK_BACK_KNOWN : OXI_VK_BACK_QUERIES;
+    bool measures = i == OXI_VK_BACK_SINKS || i == OXI_VK_BACK_MADE; /* is read to measure */
+    bool unread = (i == OXI_VK_BACK_V && what == OXI_VK_BACK_VALUES) || (measures && what != first) ||
+                  (what == OXI_VK_BACK_KNOWN && i != OXI_VK_BACK_G && i != OXI_VK_BACK_MEASURES && !measures);
     return job->t[i] && !unread;
 }
 
@@ -153,14 +163,16 @@ static int oxi_vk_attention_back_beside(const oxi_vk_dispatch *dispatch, const o
  * share. */
 static bool oxi_vk_attention_back_bind(oxi_vk_attention_back_job *job, uint32_t what, bool packed,
                                        oxi_vk_dispatch *dispatch) {
-    static const int own[OXI_VK_BACK_TENSORS] = {0, 1, 2, 3, -1, -1, 4, 5, -1};
+    static const int own[OXI_VK_BACK_TENSORS] = {0, 1, 2, 3, -1, -1, 4, 5, -1, -1};
+    const uint32_t first = job->known ? OXI_VK_BACK_KNOWN : OXI_VK_BACK_QUERIES; /* which writes measures */
     memset(dispatch, 0, sizeof *dispatch);
     oxi_vk_attention_back_results(job, what);
     job->special.blocks = 0;
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < OXI_VK_BACK_TENSORS; i++) {
             if (!oxi_vk_attention_back_needs(job, i) || (own[i] < 0) != (turn == 1)) continue;
-            bool writes = i >= OXI_VK_BACK_TO || (i == OXI_VK_BACK_MEASURES && what == OXI_VK_BACK_QUERIES);
+            bool writes = i == OXI_VK_BACK_TO || i == OXI_VK_BACK_TO_V ||
+                          (i == OXI_VK_BACK_MEASURES && what == first);
             int at = packed || own[i] < 0 ? oxi_vk_attention_back_beside(dispatch, job->t[i], -1) : own[i];
             for (int free = 0; at < 0 && free < OXI_VK_BINDINGS; free++)
                 if (!dispatch->use[free].chunk) at = free;
@@ -168,11 +180,11 @@ static bool oxi_vk_attention_back_bind(oxi_vk_attention_back_job *job, uint32_t 
             oxi_vk_bind(dispatch, dispatch->use[at].chunk ? OXI_VK_BINDINGS + i : at, job->t[i], writes);
             job->special.blocks |= (uint32_t)at << (3 * i);
         }
-    int first = 0;
-    while (!dispatch->use[first].chunk) first++;
+    int bound = 0;
+    while (!dispatch->use[bound].chunk) bound++;
     if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
     for (int i = 0; i < dispatch->uses; i++)
-        if (!dispatch->use[i].chunk) dispatch->use[i] = dispatch->use[first];
+        if (!dispatch->use[i].chunk) dispatch->use[i] = dispatch->use[bound];
     return true;
 }
 
@@ -186,7 +198,8 @@ static bool oxi_vk_attention_back_reaches(oxi_vk_attention_back_job *job, uint32
 static ox_status oxi_vk_attention_back_pass(oxi_vk_device *d, oxi_vk_attention_back_job *job, uint32_t what) {
     const oxi_vk_attention_back_params *p = &job->params;
     oxi_vk_dispatch dispatch;
-    uint32_t rows = what == OXI_VK_BACK_QUERIES ? p->length : p->keys;
+    bool of_queries = what == OXI_VK_BACK_QUERIES || what == OXI_VK_BACK_KNOWN;
+    uint32_t rows = of_queries ? p->length : p->keys;
     if (!oxi_vk_attention_back_reaches(job, what, &dispatch))
         return oxi_fail(OX_ERR_DEVICE, "attention_back: operands in too many blocks");
     dispatch.shader = OXI_VK_SHADER_attention_back;
@@ -194,7 +207,7 @@ static ox_status oxi_vk_attention_back_pass(oxi_vk_device *d, oxi_vk_attention_b
     dispatch.params = p;
     dispatch.param_bytes = sizeof *p;
     dispatch.groups[0] = (rows + OXI_VK_BACK_SIDE - 1) / OXI_VK_BACK_SIDE;
-    dispatch.groups[1] = what == OXI_VK_BACK_QUERIES ? p->heads : p->heads / p->group;
+    dispatch.groups[1] = of_queries ? p->heads : p->heads / p->group;
     dispatch.groups[2] = 1;
     for (uint32_t e = 0; e < p->lead; e++) dispatch.groups[2] *= p->shape[e];
     return oxi_vk_record(d, &dispatch);
@@ -217,7 +230,7 @@ static ox_status oxi_vk_attention_back_copy(oxi_vk_device *d, oxi_vk_attention_b
 /* Memory for the measures; apart: and mask and sinks. */
 static ox_status oxi_vk_attention_back_own(oxi_vk_device *d, oxi_vk_attention_back_job *job, bool apart) {
     const ox_tensor *q = job->t[OXI_VK_BACK_Q], *mask = job->t[OXI_VK_BACK_MASK],
-                    *sinks = job->t[OXI_VK_BACK_SINKS];
+                    *sinks = job->known ? NULL : job->t[OXI_VK_BACK_SINKS];
     int64_t measures = oxi_round_up(3 * (ox_numel(q) / q->shape[q->ndim - 1]), 4), numbers = measures;
     int64_t sinks_at = numbers, mask_at;
     if (apart && sinks) numbers += oxi_round_up(ox_numel(sinks), 4);
@@ -226,12 +239,12 @@ static ox_status oxi_vk_attention_back_own(oxi_vk_device *d, oxi_vk_attention_ba
     ox_status status = oxi_vk_temporary_make(d, &job->own, OX_F32, 1, &numbers);
     job->t[OXI_VK_BACK_MEASURES] = &job->own.t;
     if (!apart || status != OX_OK) return status;
-    status = oxi_vk_attention_back_copy(d, job, OXI_VK_BACK_SINKS, &job->sinks, 4 * sinks_at);
+    if (sinks) status = oxi_vk_attention_back_copy(d, job, OXI_VK_BACK_SINKS, &job->sinks, 4 * sinks_at);
     if (status != OX_OK) return status;
     return oxi_vk_attention_back_copy(d, job, OXI_VK_BACK_MASK, &job->mask, 4 * mask_at);
 }
 
-/* Operands g, q, k, v, mask, sinks. */
+/* Operands g, q, k, v, mask, sinks; or the logsumexp and the result behind the mask. */
 static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
     static const int operand[6] = {1, 2, 3, 0, 4, 5};
     oxi_vk_attention_back_job job;
@@ -240,10 +253,12 @@ static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
     memset(&job, 0, sizeof job);
     job.call = call;
     for (int i = 0; i < 6; i++) job.t[i] = call->in[operand[i]];
+    job.known = call->in_count > 6;
+    if (job.known) job.t[OXI_VK_BACK_MADE] = call->in[6];
     ox_status status = oxi_vk_attention_back_own(d, &job, false);
     bool near = status == OX_OK && oxi_vk_attention_back_reaches(&job, OXI_VK_BACK_QUERIES, &dispatch);
     bool together = near && oxi_vk_attention_back_reaches(&job, both, &dispatch);
-    if (status == OX_OK && !together && (call->in[4] || call->in[5])) {
+    if (status == OX_OK && !together && (call->in[4] || (call->in[5] && !job.known))) {
         oxi_vk_temporary_drop(d, &job.own);
         status = oxi_vk_attention_back_own(d, &job, true);
         together = status == OX_OK && oxi_vk_attention_back_reaches(&job, both, &dispatch);
@@ -252,8 +267,9 @@ static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
         oxi_vk_attention_back_sides(&job);
         oxi_vk_attention_back_places(&job);
         oxi_vk_attention_back_specials_of(d, &job);
-        status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_QUERIES);
+        if (job.known) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_KNOWN);
     }
+    if (status == OX_OK) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_QUERIES);
     if (status == OX_OK) status = oxi_vk_attention_back_pass(d, &job, together ? both : keys);
     if (status == OX_OK && !together) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_VALUES);
     oxi_vk_temporary_drop(d, &job.own);

@@ -127,14 +127,18 @@ enum {
     OXI_VK_ATTENTION_SUBS = 4 /* subgroups of a workgroup with matrices */
 };
 
-/* Whether there is a shader for it, whatever the dtype of keys and values. */
+/* Whether there is a shader for it, whatever the dtype of keys and values. Results may be missing: then that
+ * is all that is asked. */
 static bool oxi_vk_fits_attention(const oxi_call *call) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
-    if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || call->out[0]->dtype != q->dtype)
+    const ox_tensor *out = call->out[0], *kept = call->out_count > 1 ? call->out[1] : NULL;
+    if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || (out && out->dtype != q->dtype))
         return false;
+    if (call->out_count > 1 && mask && call->in[4]) return false; /* it takes the block of one of them */
+    if (kept && !ox_is_contiguous(kept)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
-    if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
+    if (q->shape[n - 1] == 0 && (!out || ox_numel(out) > 0)) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
@@ -198,6 +202,7 @@ static void oxi_vk_attention_params_of(const oxi_call *call, oxi_vk_attention_pa
     p->softcap = oxi_vk_float_bits(call->attr.attention.softcap);
     p->start = (uint32_t)call->attr.attention.query_start;
     p->window = (uint32_t)call->attr.attention.window;
+    if (call->out_count > 1) p->kept_at = oxi_vk_element_at(call->out[1]);
 }
 
 /* Whether rows of side `i` (0 result, 1 q, 2 k, 3 v) lie in aligned groups of `each` elements. */
@@ -213,7 +218,7 @@ static uint64_t oxi_vk_attention_lead(const oxi_vk_attention_params *p) {
     return lead;
 }
 
-/* Keys and values that attention_row.comp reads in eights. */
+/* Keys and values that attention_row.comp reads in eights; it keeps no logsumexp. */
 static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention_params *p) {
     const ox_tensor *q = call->in[0];
     ox_dtype cache = call->in[1]->dtype;
@@ -221,7 +226,7 @@ static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention
     int64_t depth = q->shape[q->ndim - 1];
     bool wide = cache == OX_Q8_0 || (oxi_vk_attention_wide(p, 2, 8) && oxi_vk_attention_wide(p, 3, 8));
     return p->length <= OXI_VK_ATTENTION_FEW && p->keys > 0 && known && wide && depth % 8 == 0 &&
-           p->value_depth % 8 == 0;
+           p->value_depth % 8 == 0 && call->out_count == 1;
 }
 
 /* One query a workgroup, its keys in parts where there are many: the parts' sums are joined by a second
@@ -321,6 +326,10 @@ static void oxi_vk_attention_begin(const oxi_call *call, const oxi_vk_attention_
     for (int i = 0; i < 3; i++) oxi_vk_bind(dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(dispatch, 4, mask, false);
     if (sinks) oxi_vk_bind(dispatch, 5, sinks, false);
+    if (call->out_count > 1) {
+        dispatch->special.attention.kept = sinks ? 4 : 5;
+        oxi_vk_bind(dispatch, sinks ? 4 : 5, call->out[1], true);
+    }
     dispatch->special.attention.single = p->lead == 0;
     dispatch->special.attention.dtype = (uint32_t)q->dtype;
     dispatch->special.attention.cache = (uint32_t)call->in[1]->dtype;
