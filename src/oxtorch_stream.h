@@ -118,6 +118,7 @@
 #include "stream/shunt/plan/exact.c"
 #include "stream/shunt/replay.c"
 #include "stream/shunt/dump.c"
+#include "stream/shunt/cut.c"
 #include "stream/shunt/device.c"
 
 #endif

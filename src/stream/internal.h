@@ -21,7 +21,7 @@
 enum {
     OXI_STREAM_PAGE = 4096,         /* direct reads begin and end on multiples of it, in file and memory */
     OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
-    OXI_STREAM_OPERANDS = OXI_MAX_IN + 2, /* of a call that is cut: operands, then one or two results */
+    OXI_STREAM_OPERANDS = OXI_MAX_IN + OXI_MAX_OUT, /* of a call that is cut: operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
     OXI_STREAM_LEAST_DEPTH = 3,
     OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */

@@ -30,7 +30,7 @@ static void oxi_space_elementwise(oxi_stream_plan *plan) {
     const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
     for (int d = 0; d < out->ndim; d++) {
         (void)oxi_space_add(&plan->space, out->shape[d]);
-        oxi_space_map(plan, OXI_PLAN_OUT, d, d);
+        for (int o = OXI_PLAN_OUT; o < OXI_STREAM_OPERANDS; o++) oxi_space_map(plan, o, d, d);
         for (int i = 0; i < OXI_MAX_IN; i++)
             oxi_space_map(plan, i, d, d - (out->ndim - plan->operand[i].ndim));
     }
@@ -236,6 +236,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_samples,
     oxi_space_planes,
     oxi_space_heads,
+    oxi_space_elementwise,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
@@ -261,14 +262,19 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];
 }
 
-/* A call and the dims along which it may be cut. */
-static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
-    oxi_space_fn space = oxi_spaces[oxi_op_row_of(call->op)->family];
+/* The dims along which the call may be cut; none where an operand is empty. */
+static void oxi_plan_find_space(oxi_stream_plan *plan) {
+    oxi_space_fn space = oxi_spaces[oxi_op_row_of(plan->call->op)->family];
     bool empty = false;
-    oxi_plan_operands(plan, compute, call);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
         empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
-    if (space && !empty && call->out_count <= OXI_STREAM_OPERANDS - OXI_PLAN_OUT) space(plan);
+    if (space && !empty && plan->call->out_count <= OXI_STREAM_OPERANDS - OXI_PLAN_OUT) space(plan);
+}
+
+/* A call and the dims along which it may be cut. */
+static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
+    oxi_plan_operands(plan, compute, call);
+    oxi_plan_find_space(plan);
 }
 
 /* ---- running a plan ----------------------------------------------------------------------------------- */

@@ -50,24 +50,14 @@ static uint64_t oxi_shunt_item_room(const oxi_shunt_item *item) {
 /* file: where its bytes lie in one, or 0. */
 static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes, uint64_t file) {
     uint32_t skew = file % 8 == 0 && s->compute->host ? (uint32_t)(file % OXI_SHUNT_PAGE) : 0;
-    uint64_t room = oxi_shunt_room_of(bytes);
-    if (room <= s->small_most)
-        skew = 0;
-    else
-        room = oxi_shunt_room_of(bytes + skew);
-    if (oxi_shunt_is_planned(s) && room > s->main_bytes) {
-        (void)oxi_fail(OX_ERR_NOMEM,
-                       "%s: out of memory: %llu bytes needed at once, a budget of %llu for them", s->name,
-                       (unsigned long long)bytes, (unsigned long long)s->main_bytes);
-        return NULL;
-    }
+    if (oxi_shunt_room_of(bytes) <= s->small_most) skew = 0;
     oxi_shunt_item *item = (oxi_shunt_item *)oxi_calloc(1, sizeof *item);
     if (!item) return NULL;
     item->bytes = bytes;
     item->skew = skew;
     item->held = true;
     item->all_f32 = true;
-    item->small = room <= s->small_most;
+    item->small = oxi_shunt_room_of(bytes) <= s->small_most;
     item->kind = OXI_KIND_STATE; /* until a step says otherwise */
     item->next = &s->items;
     item->previous = s->items.previous;
@@ -78,6 +68,17 @@ static oxi_shunt_item *oxi_shunt_item_new(ox_shunt *s, size_t bytes, uint64_t fi
 }
 
 static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item);
+
+/* Somebody needs its bytes after the step that is looked at. */
+static bool oxi_shunt_outlives(const oxi_shunt_item *item) {
+    return item->held || item->pending > item->uses;
+}
+
+static bool oxi_shunt_is_lost(const oxi_shunt_item *item) {
+    bool lost = item->failed;
+    for (int32_t k = 0; k < item->part_count; k++) lost = lost || item->part[k]->failed;
+    return lost;
+}
 
 /* Frees an item that nobody needs. The shunt stays: whoever is here has a reference of his own. */
 static void oxi_shunt_item_settle(ox_shunt *s, oxi_shunt_item *item) {
@@ -135,7 +136,7 @@ static ox_status oxi_shunt_read(ox_device *self, const void *memory, size_t offs
     ox_status status = oxi_shunt_enter(s);
     if (status != OX_OK) return status;
     status = s->node_count > 0 ? oxi_shunt_flush(s) : OX_OK;
-    if (status == OX_OK) status = item->failed ? oxi_shunt_lost(s) : OX_OK;
+    if (status == OX_OK) status = oxi_shunt_is_lost(item) ? oxi_shunt_lost(s) : OX_OK;
     if (status == OX_OK && bytes > 0) status = oxi_shunt_item_read(s, item, offset, out, bytes);
     oxi_stream_give(&s->lock);
     return status;
@@ -148,7 +149,7 @@ static ox_status oxi_shunt_write(ox_device *self, void *memory, size_t offset, c
     ox_status status = oxi_shunt_enter(s);
     if (status != OX_OK) return status;
     status = oxi_shunt_ready(s, item);
-    if (status == OX_OK && item->failed && bytes < item->bytes) status = oxi_shunt_lost(s);
+    if (status == OX_OK && bytes < item->bytes && oxi_shunt_is_lost(item)) status = oxi_shunt_lost(s);
     if (status == OX_OK && bytes > 0) status = oxi_shunt_item_write(s, item, offset, data, bytes);
     if (status == OX_OK) item->failed = false;
     oxi_stream_give(&s->lock);
@@ -171,12 +172,12 @@ static void *oxi_shunt_node_memory(ox_shunt *s, size_t bytes) {
     oxi_shunt_chunk *chunk = s->chunks;
     bytes = (bytes + 15) / 16 * 16;
     if (!chunk || chunk->bytes - chunk->used < bytes) {
-        size_t room =
-            sizeof *chunk + bytes > OXI_SHUNT_CHUNK ? sizeof *chunk + bytes : (size_t)OXI_SHUNT_CHUNK;
+        size_t head = (sizeof *chunk + 15) / 16 * 16;
+        size_t room = head + bytes > OXI_SHUNT_CHUNK ? head + bytes : (size_t)OXI_SHUNT_CHUNK;
         chunk = (oxi_shunt_chunk *)oxi_alloc(room);
         if (!chunk) return NULL;
         chunk->next = s->chunks;
-        chunk->used = (sizeof *chunk + 15) / 16 * 16;
+        chunk->used = head;
         chunk->bytes = room;
         s->chunks = chunk;
     }
@@ -201,7 +202,9 @@ static oxi_shunt_item *oxi_shunt_snapshot(ox_shunt *s, const ox_tensor *t, int64
     int64_t first, last;
     if (ox_numel(t) == 0) {
         *offset = 0;
-        return oxi_shunt_item_new(s, 0, 0);
+        oxi_shunt_item *empty = oxi_shunt_item_new(s, 0, 0);
+        if (empty) empty->held = false;
+        return empty;
     }
     oxi_reach(t, &first, &last);
     size_t from = oxi_byte_offset(t->dtype, first);
@@ -248,8 +251,10 @@ static bool oxi_shunt_note(ox_shunt *s, ox_tensor *t, bool written, oxi_shunt_op
     }
     *dims += 2 * t->ndim;
     ox_device *device = ox_device_of(t);
-    if (device == &s->device) {
+    if (device == &s->device && (ox_numel(t) > 0 || t->storage->bytes == 0)) {
         o->item = (oxi_shunt_item *)t->storage->data;
+    } else if (device == &s->device) { /* what reaches no element needs none of its item's memory */
+        if (!(o->item = oxi_shunt_snapshot(s, t, &o->offset))) return false;
     } else if (t->is_number && device->host) {
         memcpy(o->number, oxi_ptr(t), (size_t)oxi_info(t->dtype)->block_bytes);
         o->offset = 0;
@@ -288,6 +293,8 @@ static oxi_shunt_node *oxi_shunt_node_new(ox_shunt *s, const oxi_call *call, int
     node->random = call->random;
     node->name = call->name;
     node->shape_key = 0;
+    node->number = s->node_count;
+    node->told = NULL;
     return node;
 }
 

@@ -2,10 +2,20 @@
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
+static ox_status oxi_shunt_step(ox_shunt *s) {
+    bool planned = false;
+    ox_status status = OX_OK;
+    if (oxi_shunt_is_planned(s) && !s->desc.eager) status = oxi_shunt_step_planned(s, &planned);
+    if (status == OX_OK && !planned)
+        status = oxi_shunt_step_online(s);
+    else if (!planned)
+        oxi_shunt_drop_nodes(s);
+    return status;
+}
+
 /* Runs what is pending, with the lock held. */
 static ox_status oxi_shunt_flush(ox_shunt *s) {
     ox_device *capture = oxi_capture;
-    bool planned = false;
     if (s->running || s->node_count == 0) return OX_OK;
     s->running = true;
     s->references++;
@@ -13,13 +23,8 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     double start = oxi_now();
     s->stats.steps++;
     s->stats.compute_seconds = s->stats.simulated_seconds = s->stats.bound_seconds = 0;
-    ox_status status = OX_OK;
     if (oxi_shunt_is_planned(s)) oxi_shunt_calibrate(s);
-    if (oxi_shunt_is_planned(s) && !s->desc.eager) status = oxi_shunt_step_planned(s, &planned);
-    if (status == OX_OK && !planned)
-        status = oxi_shunt_step_online(s);
-    else if (!planned)
-        oxi_shunt_drop_nodes(s);
+    ox_status status = oxi_shunt_wants_cut(s) ? oxi_shunt_step_cut(s) : oxi_shunt_step(s);
     s->stats.wall_seconds = oxi_now() - start;
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;

@@ -5,6 +5,7 @@
  * names items, not tensors: so a tensor's release is seen when it happens. (oxi_call_keep holds references,
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
  *     capture.c              the device's functions: items, nodes, when a step runs
+ *     cut.c                  calls that are too large for the budget, as nodes of pieces of items
  *     run.c                  one node: headers over items, the library's own run of a call, what failures say
  *     tiers.c                copies of an item: host, disk, compression
  *     online.c               a step call by call: eager, without a budget, and where no plan fits
@@ -27,6 +28,8 @@
  *     tier           memory of the compute device, memory of the host, the disk
  *     to load, to save  to make a copy on the device, or off it
  *     blank          an item without any copy: nobody has written to it
+ *     parts          of an item that is in parts: items of their own, one behind the other; itself it has no copy
+ *     piece          a node that does some rows of a call that was cut
  *     small          an item that is no matter for a plan: they share a part of the budget
  *     access         a node that reads or writes an item; gap: between two of them, or beyond the last one
  *     segment        a time for which an item is on the device
@@ -66,6 +69,9 @@ typedef struct oxi_shunt_item {
     struct oxi_shunt_item *previous, *next; /* of all */
     size_t bytes;
     int64_t pending;                 /* operands of kept nodes that are it */
+    int64_t uses;                    /* of them, those of the step that is looked at */
+    struct oxi_shunt_item **part;    /* NULL: it is whole */
+    int32_t part_count;
     bool held;                       /* by a storage */
     bool failed;                     /* its numbers are lost */
     bool small;
@@ -87,6 +93,10 @@ typedef struct oxi_shunt_item {
     int64_t used_at;                 /* the node of all that used it last */
     int64_t protects;                /* the node of all that needs it now */
     double made_in;                  /* seconds of the node that made it; 0: not known */
+    int64_t whole_at;                /* the last pass of cut.c in which a call wants it whole, */
+    int64_t cut_at;                  /* and in which it was decided how it lies: */
+    const int64_t *cut_ends;         /* where its parts end; */
+    int64_t cut_count;               /* 0: it is whole */
 } oxi_shunt_item;
 
 typedef struct oxi_shunt_operand {
@@ -103,6 +113,8 @@ typedef struct oxi_shunt_node {
     oxi_op op;
     bool exact;
     int32_t in_count, out_count;
+    int64_t number;                  /* of the call among those that were pending with it */
+    const oxi_part *told;            /* of the call that it is a piece of; NULL: of none */
     oxi_attrs *attr;
     oxi_random_state random;
     const char *name;                /* the function that was called, or NULL */
@@ -278,7 +290,7 @@ struct ox_shunt {
     oxi_shunt_item **table;          /* of the step that runs, by index */
     size_t table_room;
     int32_t table_count;
-    int64_t step_number;
+    int64_t step_number, cut_pass;
 
     uint64_t main_bytes, small_most; /* of the budget: the part that plans have; the largest small item */
     void *arena;                     /* of a host's device: a block of device_bytes */

@@ -40,7 +40,7 @@ static ox_status oxi_shunt_leave_all(ox_shunt *s) {
     return status;
 }
 
-static ox_status oxi_shunt_run_online(ox_shunt *s, const oxi_shunt_node *node, int64_t number) {
+static ox_status oxi_shunt_run_online(ox_shunt *s, const oxi_shunt_node *node) {
     bool clean = ox_error() == OX_OK;
     ox_status status = oxi_shunt_bring_all(s, node);
     if (status == OX_ERR_NOMEM && clean && ox_error() == OX_OK) {
@@ -48,9 +48,13 @@ static ox_status oxi_shunt_run_online(ox_shunt *s, const oxi_shunt_node *node, i
         if (status == OX_OK) status = oxi_shunt_bring_all(s, node);
         if (status == OX_ERR_NOMEM && ox_error() == OX_OK) status = oxi_shunt_too_large(s, node);
     }
-    if (status == OX_OK) return oxi_shunt_run_node(s, node, number);
-    if (clean) oxi_shunt_blame(s, node, number);
+    if (status == OX_OK) return oxi_shunt_run_node(s, node);
+    if (clean) oxi_shunt_blame(s, node);
     return status;
+}
+
+static void oxi_shunt_not_made(oxi_shunt_item *item) {
+    if (!item->valid && !oxi_shunt_has_copy(item)) item->failed = true;
 }
 
 /* What a node that did not run was to make is lost; what it was to change is as it was. */
@@ -58,7 +62,8 @@ static void oxi_shunt_not_run(oxi_shunt_node *const *nodes, int64_t from, int64_
     for (int64_t n = from; n < count; n++)
         for (int i = 0; i < nodes[n]->out_count; i++) {
             oxi_shunt_item *item = nodes[n]->operand[nodes[n]->in_count + i].item;
-            if (item && !item->valid && !oxi_shunt_has_copy(item)) item->failed = true;
+            for (int32_t k = 0; item && k < item->part_count; k++) oxi_shunt_not_made(item->part[k]);
+            if (item && !item->part) oxi_shunt_not_made(item);
         }
 }
 
@@ -81,7 +86,7 @@ static ox_status oxi_shunt_step_online(ox_shunt *s) {
     ox_status status = OX_OK;
     int64_t n = 0;
     for (; n < s->node_count; n++) {
-        status = oxi_shunt_run_online(s, s->nodes[n], n);
+        status = oxi_shunt_run_online(s, s->nodes[n]);
         if (status != OX_OK) break;
         oxi_shunt_node_over(s, s->nodes[n]);
     }

@@ -137,10 +137,10 @@ static ox_status oxi_shunt_do_node(oxi_shunt_replay *r, const oxi_shunt_instruct
         if (changes[c].begins) status = oxi_shunt_put_at(s, s->table[changes[c].item], changes[c].place);
     if (status == OX_OK) status = oxi_shunt_gather(r, node);
     if (status != OX_OK) {
-        if (clean && ox_error() != OX_OK) oxi_shunt_blame(s, node, in->node);
+        if (clean && ox_error() != OX_OK) oxi_shunt_blame(s, node);
         return status;
     }
-    status = oxi_shunt_run_node(s, node, in->node);
+    status = oxi_shunt_run_node(s, node);
     if (status != OX_OK) return status;
     r->ran[in->node] = true;
     for (int32_t c = 0; c < in->count; c++)
@@ -586,8 +586,8 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
     if (!plan) return OX_OK;
     s->last_plan = plan;
     oxi_shunt_resimulate(s, plan);
-    s->stats.simulated_seconds = plan->simulated;
-    s->stats.bound_seconds = plan->bound;
+    s->stats.simulated_seconds += plan->simulated;
+    s->stats.bound_seconds += plan->bound;
     s->stats.resident_bytes = plan->pinned_bytes;
     return oxi_shunt_replay_run(s, plan);
 }

@@ -77,9 +77,9 @@ static const char *oxi_shunt_node_name(const oxi_shunt_node *node) {
 }
 
 /* "shunt:0, call 17 (embedding): an index ..": the thread's error, if it is one of this node. */
-static void oxi_shunt_blame(const ox_shunt *s, const oxi_shunt_node *node, int64_t number) {
+static void oxi_shunt_blame(const ox_shunt *s, const oxi_shunt_node *node) {
     char text[OXI_ERROR_ROOM];
-    int length = snprintf(text, sizeof text, "%s, call %lld (%s): %.400s", s->name, (long long)number,
+    int length = snprintf(text, sizeof text, "%s, call %lld (%s): %.400s", s->name, (long long)node->number,
                           oxi_shunt_node_name(node), ox_error_text());
     if (length > 0) memcpy(oxi_thread_error.text, text, sizeof text);
 }
@@ -91,8 +91,8 @@ static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double s
 /* What was written is the only copy. */
 static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item);
 
-/* Runs a node whose items are on the compute device. number: in its step, for messages. */
-static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node, int64_t number) {
+/* Runs a node whose items are on the compute device. */
+static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_shunt_headers h;
     oxi_profile_record record;
     const char *speaker = oxi_speaker;
@@ -102,7 +102,7 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node, int
     bool clean = ox_error() == OX_OK;
     if (opened && profiled) record = oxi_profile_record_of(&h.call, OXI_PROFILE_CALLS);
     double start = oxi_now();
-    if (opened) status = oxi_run(s->compute, &h.call);
+    if (opened) status = oxi_run_part(s->compute, &h.call, node->told);
     double end = oxi_now();
     oxi_speaker = speaker;
     if (opened && profiled && status == OX_OK) {
@@ -111,7 +111,7 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node, int
         oxi_profile_put(&record);
     }
     oxi_shunt_headers_close(&h, node);
-    if (status != OX_OK && clean) oxi_shunt_blame(s, node, number);
+    if (status != OX_OK && clean) oxi_shunt_blame(s, node);
     for (int i = 0; i < node->out_count; i++) {
         const oxi_shunt_operand *o = &node->operand[node->in_count + i];
         if (!o->item) continue;

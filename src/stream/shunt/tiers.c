@@ -164,7 +164,10 @@ static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
 
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item);
 
+static void oxi_shunt_parts_drop(ox_shunt *s, oxi_shunt_item *item);
+
 static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
+    oxi_shunt_parts_drop(s, item);
     if (item->storage && oxi_shunt_is_planned(s)) oxi_shunt_resident_remove(s, item);
     oxi_shunt_device_drop(s, item);
     oxi_shunt_host_drop(s, item);
@@ -336,9 +339,14 @@ static void oxi_shunt_load_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_fl
 /* ---- reads and writes of the user's -------------------------------------------------------------------- */
 
 static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads);
+static ox_status oxi_shunt_parts_move(ox_shunt *s, oxi_shunt_item *item, size_t offset, void *out,
+                                      const void *data, size_t bytes);
+static ox_status oxi_shunt_parts_even(ox_shunt *s, oxi_shunt_item *item);
+static bool oxi_shunt_is_oversized(const ox_shunt *s, const oxi_shunt_item *item);
 
 static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t offset, void *out,
                                      size_t bytes) {
+    if (item->part) return oxi_shunt_parts_move(s, item, offset, out, NULL, bytes);
     if (item->valid) {
         oxi_storage_plain(item->storage);
         return s->compute->read(s->compute, item->storage->data, offset, out, bytes);
@@ -360,6 +368,11 @@ static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t o
 static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t offset, const void *data,
                                       size_t bytes) {
     bool whole = offset == 0 && bytes == item->bytes;
+    if (!item->part && !whole && !item->storage && oxi_shunt_is_oversized(s, item)) {
+        ox_status cut = oxi_shunt_parts_even(s, item);
+        if (cut != OX_OK) return cut;
+    }
+    if (item->part) return oxi_shunt_parts_move(s, item, offset, NULL, data, bytes);
     if (whole && oxi_shunt_is_planned(s) && !item->storage && !item->small) {
         oxi_shunt_host_drop(s, item);
         if (item->file) oxi_shunt_disk_drop(item);

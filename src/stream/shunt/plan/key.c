@@ -49,6 +49,7 @@ static uint64_t oxi_shunt_hash_shape(uint64_t hash, const oxi_shunt_operand *o) 
 
 /* Gives the item a place in the step's table, the first time that it is seen. */
 static bool oxi_shunt_tabulate(ox_shunt *s, oxi_shunt_item *item) {
+    item->uses = item->mark == s->step_number ? item->uses + 1 : 1;
     if (item->mark == s->step_number) return true;
     void *grown = oxi_grow(s->table, &s->table_room, (size_t)s->table_count + 1, sizeof *s->table, false);
     if (!grown) return false;
@@ -82,7 +83,7 @@ static bool oxi_shunt_key(ox_shunt *s, uint64_t key[2]) {
     }
     for (int32_t i = 0; i < s->table_count; i++) {
         const oxi_shunt_item *item = s->table[i];
-        items = oxi_shunt_mix(items, (uint64_t)(item->bytes + item->skew) << 2 | (uint64_t)item->held << 1 |
+        items = oxi_shunt_mix(items, (uint64_t)(item->bytes + item->skew) << 2 | (uint64_t)oxi_shunt_outlives(item) << 1 |
                                          (uint64_t)(item->valid || oxi_shunt_has_copy(item)));
     }
     key[0] = oxi_shunt_mix(oxi_shunt_mix(5, hash), items);

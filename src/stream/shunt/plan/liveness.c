@@ -126,7 +126,7 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     size_t moved = oxi_shunt_moved_bytes(s, item);
     memset(known, 0, sizeof *known);
     known->room = item->small ? 0 : oxi_shunt_item_room(item);
-    known->held = item->held;
+    known->held = oxi_shunt_outlives(item);
     known->had = item->valid || oxi_shunt_has_copy(item);
     known->small = item->small;
     known->on_host = item->host != NULL;
@@ -144,7 +144,7 @@ static void oxi_shunt_classify(ox_shunt *s) {
     for (int32_t i = 0; i < s->table_count; i++) {
         oxi_shunt_item *item = s->table[i];
         item->kind = item->valid || oxi_shunt_has_copy(item) ? OXI_KIND_WEIGHT
-                     : item->held                            ? OXI_KIND_STATE
+                     : oxi_shunt_outlives(item)              ? OXI_KIND_STATE
                                                              : OXI_KIND_ACTIVATION;
     }
     for (int64_t n = 0; n < s->node_count; n++)

@@ -1,0 +1,210 @@
+/* test_shunt_cut.c - calls that are larger than the planner's budget: elementwise, casts and copies, rows,
+ * products, optimizers, within a third of what the largest of them takes, with the bits of eager runs; reads
+ * and writes of what lies in parts; files; what cannot be cut is an error that harms nothing else. */
+#define _GNU_SOURCE 1
+#include "check.h"
+#include "oxtorch_nn.h"
+#include "oxtorch_stream.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 300, COLUMNS = 512, BYTES = ROWS * COLUMNS * 4, BUDGET = BYTES }; /* of three such: a third */
+
+static ox_shunt *open_small(uint64_t device_bytes, uint64_t host_bytes, bool eager) {
+    const char *test = getenv("OX_TEST_TMP");
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = device_bytes;
+    desc.host_bytes = host_bytes;
+    desc.eager = eager;
+    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".";
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    CHECK_MSG(shunt != NULL, "%s", ox_error_text());
+    return shunt;
+}
+
+static bool same_bits(ox_tensor *a, ox_tensor *b) {
+    bool same = a && b && a->dtype == b->dtype && a->ndim == b->ndim && ox_nbytes(a) == ox_nbytes(b);
+    void *x = same ? malloc(ox_nbytes(a) + 1) : NULL, *y = same ? malloc(ox_nbytes(a) + 1) : NULL;
+    same = x && y && ox_to_data(a, x, ox_nbytes(a)) == OX_OK && ox_to_data(b, y, ox_nbytes(b)) == OX_OK &&
+           memcmp(x, y, ox_nbytes(a)) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+static void check_close(ox_shunt *shunt, uint64_t budget) {
+    const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+    CHECK_MSG(s.device_peak <= budget, "%llu bytes of %llu", (unsigned long long)s.device_peak,
+              (unsigned long long)budget);
+    CHECK_MSG(s.device_bytes == 0 && s.host_bytes == 0, "%llu and %llu bytes are left",
+              (unsigned long long)s.device_bytes, (unsigned long long)s.host_bytes);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* ---- one call each ------------------------------------------------------------------------------------- */
+
+typedef ox_tensor *(*call_fn)(ox_tensor *a, ox_tensor *b);
+
+static ox_tensor *call_add(ox_tensor *a, ox_tensor *b) { return ox_add(a, b); }
+static ox_tensor *call_where(ox_tensor *a, ox_tensor *b) { return ox_where(ox_lt(a, b), a, ox_number(0.5)); }
+static ox_tensor *call_exp(ox_tensor *a, ox_tensor *b) { return ox_mul(ox_exp(a), ox_tanh(b)); }
+static ox_tensor *call_row(ox_tensor *a, ox_tensor *b) { return ox_add(a, ox_select(b, 0, 3)); }
+static ox_tensor *call_column(ox_tensor *a, ox_tensor *b) { return ox_mul(a, ox_narrow(b, 1, 7, 1)); }
+static ox_tensor *call_flip(ox_tensor *a, ox_tensor *b) { return ox_sub(a, ox_flip(b, OX_DIMS(0))); }
+static ox_tensor *call_slice(ox_tensor *a, ox_tensor *b) {
+    return ox_add(ox_slice(a, 0, 3, OX_END, 2), ox_slice(b, 0, 2, OX_END - 1, 2));
+}
+static ox_tensor *call_half(ox_tensor *a, ox_tensor *b) {
+    return ox_cast(ox_add(ox_cast(a, OX_BF16), ox_cast(b, OX_F16)), OX_F64);
+}
+static ox_tensor *call_flat(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *x = ox_reshape(a, OX_SHAPE(2, ROWS * COLUMNS / 2)), *y = ox_reshape(b, ox_shape_of(x));
+    return ox_mul(ox_add(x, y), x);
+}
+static ox_tensor *call_place(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *c = ox_clone(a);
+    return ox_add_(ox_mul_(c, b), a);
+}
+static ox_tensor *call_softmax(ox_tensor *a, ox_tensor *b) { return ox_softmax(ox_sub(a, b), -1); }
+static ox_tensor *call_norm(ox_tensor *a, ox_tensor *b) {
+    return ox_layer_norm(ox_add(a, b), 1, ox_select(b, 0, 1), ox_select(b, 0, 2), 1e-5);
+}
+static ox_tensor *call_product(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *small = ox_narrow(ox_contiguous(ox_narrow(b, 0, 0, 64)), 1, 0, COLUMNS);
+    return ox_matmul(a, ox_t(small));
+}
+static ox_tensor *call_linear(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *weight = ox_contiguous(ox_narrow(b, 0, 0, 100));
+    return ox_linear(a, weight, ox_contiguous(ox_narrow(ox_select(b, 0, 1), 0, 0, 100)));
+}
+static ox_tensor *call_transposed(ox_tensor *a, ox_tensor *b) { /* b whole, but a product reads it */
+    return ox_add(ox_matmul(a, ox_t(ox_narrow(b, 0, 0, 30))), ox_number(1));
+}
+static ox_tensor *call_sum(ox_tensor *a, ox_tensor *b) { /* parts that a call wants whole */
+    return ox_sum(ox_mul(a, b), OX_DIMS(0), false);
+}
+static ox_tensor *call_empty(ox_tensor *a, ox_tensor *b) {
+    return ox_add(ox_narrow(a, 0, 5, 0), ox_narrow(b, 0, 7, 0));
+}
+static ox_tensor *call_fill(ox_tensor *a, ox_tensor *b) {
+    (void)b;
+    return ox_add(ox_full_like(a, 3), a);
+}
+
+static const struct {
+    const char *name;
+    call_fn call;
+} calls[] = {{"add", call_add},         {"where", call_where},     {"exp", call_exp},
+             {"row", call_row},         {"column", call_column},   {"flip", call_flip},
+             {"slice", call_slice},     {"half", call_half},       {"flat", call_flat},
+             {"in place", call_place},  {"softmax", call_softmax}, {"layer_norm", call_norm},
+             {"product", call_product}, {"linear", call_linear},   {"transposed", call_transposed},
+             {"sum", call_sum},         {"empty", call_empty},     {"fill", call_fill}};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static void test_calls(uint64_t budget, uint64_t host_bytes, bool eager) {
+    for (size_t k = 0; k < CALLS; k++) {
+        if (calls[k].call == call_sum && budget <= BYTES) continue; /* sums are not cut */
+        ox_shunt *shunt = open_small(budget, host_bytes, eager);
+        OX_SCOPE {
+            ox_device *device = ox_shunt_device(shunt);
+            ox_tensor *a = ox_randn(OX_SHAPE(ROWS, COLUMNS), OX_F32);
+            ox_tensor *b = ox_randn(OX_SHAPE(ROWS, COLUMNS), OX_F32);
+            ox_tensor *far_a = ox_to(a, device), *far_b = ox_to(b, device), *wanted = calls[k].call(a, b);
+            for (int i = 0; i < 3; i++)
+                OX_SCOPE {
+                    ox_tensor *got = calls[k].call(far_a, far_b);
+                    CHECK_MSG(same_bits(wanted, got), "%s: %s", calls[k].name, ox_error_text());
+                    ox_error_clear();
+                }
+            CHECK_MSG(same_bits(a, far_a) && same_bits(b, far_b), "%s: operands", calls[k].name);
+        }
+        check_close(shunt, budget);
+    }
+}
+
+/* ---- optimizers ---------------------------------------------------------------------------------------- */
+
+static ox_tensor *trained(ox_device *device, ox_optimizer_rule rule, ox_tensor *start, int64_t *plans,
+                          ox_shunt *shunt) {
+    ox_tensor *p = ox_requires_grad_(ox_clone(ox_to(start, device)), true);
+    ox_optimizer *o = ox_optimizer_open(rule, &p, 1);
+    for (int i = 0; i < 6; i++)
+        OX_SCOPE {
+            ox_tensor *loss = ox_sum(ox_mul(p, p), OX_ALL_DIMS, false);
+            CHECK_MSG(ox_backward(loss, NULL) == OX_OK && ox_optimizer_step(o) == OX_OK, "%s", ox_error_text());
+            ox_optimizer_zero_grad(o);
+            (void)ox_item(loss);
+            CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+            if (i == 3 && shunt) *plans = ox_shunt_get_stats(shunt).plans;
+        }
+    ox_optimizer_close(o);
+    return p;
+}
+
+static void test_optimizers(void) {
+    static const ox_optimizer_rule rules[] = {OX_OPTIMIZER_SGD, OX_OPTIMIZER_ADAM, OX_OPTIMIZER_ADAMW};
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        ox_shunt *shunt = open_small(3 * BYTES, 0, false);
+        OX_SCOPE {
+            int64_t plans = 0;
+            ox_tensor *start = ox_randn(OX_SHAPE(ROWS, COLUMNS), OX_F32);
+            ox_tensor *near = trained(ox_cpu(), rules[k], start, &plans, NULL);
+            ox_tensor *far = trained(ox_shunt_device(shunt), rules[k], start, &plans, shunt);
+            CHECK_MSG(same_bits(near, far), "rule %d: %s", (int)rules[k], ox_error_text());
+            CHECK_MSG(ox_shunt_get_stats(shunt).plans == plans, "%lld plans, then %lld", (long long)plans,
+                      (long long)ox_shunt_get_stats(shunt).plans);
+        }
+        check_close(shunt, 3 * BYTES);
+    }
+}
+
+/* ---- what lies in parts -------------------------------------------------------------------------------- */
+
+static void test_parts(uint64_t host_bytes) {
+    ox_shunt *shunt = open_small(BUDGET, host_bytes, false);
+    float *numbers = (float *)malloc(2 * BYTES);
+    OX_SCOPE {
+        ox_device *device = ox_shunt_device(shunt);
+        ox_tensor *a = ox_randn(OX_SHAPE(2 * ROWS, COLUMNS), OX_F32), *far = ox_to(a, device);
+        for (int i = 0; i < 3; i++) { /* twice the budget; as rows, as one line, as a column of blocks */
+            ox_shape shape = i == 0   ? OX_SHAPE(2 * ROWS, COLUMNS)
+                             : i == 1 ? OX_SHAPE(2 * ROWS * COLUMNS)
+                                      : OX_SHAPE(ROWS / 4, 8 * COLUMNS, 1);
+            ox_add_(ox_view(a, shape), ox_number(1));
+            ox_add_(ox_view(far, shape), ox_number(1));
+            CHECK_MSG(same_bits(a, far), "%s", ox_error_text());
+        }
+        CHECK(ox_to_data(far, numbers, 2 * BYTES) == OX_OK);
+        numbers[ROWS * COLUMNS + 3] = 77;
+        ox_tensor *given = ox_from_data(numbers, ox_shape_of(a), OX_F32);
+        CHECK(ox_copy_(far, given) && ox_copy_(a, given) && same_bits(a, far));
+        ox_tensor *good = ox_add_number(ox_narrow(a, 0, 0, 3), 1), *far_good;
+        far_good = ox_add_number(ox_to(ox_narrow(a, 0, 0, 3), device), 1);
+        ox_tensor *sorted = ox_sort(far, 0, false).values; /* that is not cut */
+        CHECK(sorted && ox_device_sync(device) == OX_ERR_NOMEM);
+        CHECK_MSG(strstr(ox_error_text(), "at once"), "%s", ox_error_text());
+        ox_error_clear();
+        CHECK(same_bits(good, far_good) && same_bits(a, far));
+    }
+    check_close(shunt, BUDGET);
+    free(numbers);
+}
+
+int main(void) {
+    test_calls(BUDGET, 0, false);
+    test_calls(BUDGET, (uint64_t)64 << 20, false);
+    test_calls(BUDGET / 2, 0, false);
+    test_calls(2 * BUDGET, 0, false);
+    test_calls(BUDGET, 0, true);
+    test_optimizers();
+    test_parts(0);
+    test_parts((uint64_t)64 << 20);
+    CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
+              (long long)ox_memory_get_stats().tensors);
+    return check_done("shunt_cut");
+}
