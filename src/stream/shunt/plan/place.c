@@ -51,14 +51,18 @@ static uint32_t oxi_shunt_reversed(uint32_t bits) {
 }
 
 /* What is worth about the same goes by the reversed bits of where it comes in the step (van der Corput), so
- * that whatever part of it is pinned lies evenly over the step, and the disk has work all the time. */
-static void oxi_shunt_rank_spread(oxi_shunt_rank *rank, int32_t count) {
+ * that whatever part of it is pinned lies evenly over the step, and the disk has work all the time. What is
+ * so large that the rest would wait for it to leave its place comes first. */
+static void oxi_shunt_rank_spread(const oxi_shunt_problem *p, oxi_shunt_rank *rank, int32_t count) {
+    enum { LARGE = 16 };
     for (int32_t r = 0, end; r < count; r = end) {
         for (end = r + 1; end < count && rank[end].worth > 0.8 * rank[r].worth;) end++;
         for (int32_t q = r; q < end; q++) rank[q].worth = rank[r].worth;
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare); /* by first use */
-        for (int32_t q = r; q < end; q++)
-            rank[q].first = (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
+        for (int32_t q = r; q < end; q++) {
+            bool large = p->known[rank[q].item].room > p->capacity / LARGE;
+            rank[q].first = large ? -1 : (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
+        }
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare);
     }
 }
@@ -86,14 +90,15 @@ static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_or
     return count;
 }
 
-/* Places of the pinned are the first ones. */
+/* Places of the pinned are the first ones. part: of what one slot leaves; below 0: all of it but for so many
+ * times what one slot wants, for what comes next meanwhile. */
 static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count,
                                    double part) {
     uint64_t bytes = 0;
     for (int32_t i = 0; i < p->item_count; i++) p->known[i].pinned = false;
-    for (int pass = 0; pass < 2 && part > 0; pass++) { /* what is pinned is not wanted besides */
-        uint64_t widest = oxi_shunt_widest(p);
-        double room = widest < p->capacity ? part * (double)(p->capacity - widest) : 0;
+    for (int pass = 0; pass < 2 && part != 0; pass++) { /* what is pinned is not wanted besides */
+        double left = (double)p->capacity - (double)oxi_shunt_widest(p);
+        double room = part > 0 ? part * left : left + part * ((double)p->capacity - left);
         for (int32_t r = 0; r < count; r++) {
             oxi_shunt_known *k = &p->known[rank[r].item];
             if (k->pinned || (double)(bytes + k->room) > room) continue;
@@ -105,7 +110,8 @@ static uint64_t oxi_shunt_pin_some(oxi_shunt_problem *p, const oxi_shunt_rank *r
     return bytes;
 }
 
-/* Of what is not pinned, which of the files' the host keeps: the next in the list. */
+/* Of what is not pinned, which of the files' the host keeps: the next in the list, which is the spread one
+ * whatever is pinned by: what host and disk have to bring takes turns. */
 static void oxi_shunt_cache_some(oxi_shunt_problem *p, const oxi_shunt_rank *rank, int32_t count) {
     uint64_t left = p->cache_room;
     for (int32_t r = 0; r < count; r++) {

@@ -87,7 +87,7 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     s->rank = s->ranks[c->spread];
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
-    oxi_shunt_cache_some(s->p, s->rank, s->rank_count);
+    oxi_shunt_cache_some(s->p, s->ranks[1], s->rank_count);
     s->packing = c->packing;
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
         !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing,
@@ -99,7 +99,7 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
-    static const double pins[] = {1, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5};
+    static const double pins[] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5};
     static const struct {
         double weight;
         int packing, spread;
@@ -504,7 +504,7 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
         if (s.link > s.bound) s.bound = s.link;
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         memcpy(s.ranks[1], s.rank, (size_t)s.rank_count * sizeof *s.rank);
-        oxi_shunt_rank_spread(s.ranks[1], s.rank_count);
+        oxi_shunt_rank_spread(p, s.ranks[1], s.rank_count);
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);
         oxi_shunt_refine(&s);
