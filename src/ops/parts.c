@@ -379,6 +379,31 @@ OXI_PARTS(linear_attention) {
     return out;
 }
 
+OXI_PARTS(selective_scan) {
+    ox_tensor *in[9], *step, *decay;
+    for (int i = 0; i < 9; i++) in[i] = oxi_wide(call->in[i]);
+    const int64_t count = in[2]->shape[1], keys = in[4]->shape[1];
+    step = in[8] ? ox_add(in[3], in[8]) : in[3];
+    if (call->attr.scan.softplus) step = ox_softplus(step, 1, 20);
+    if (!step || !in[5]) return NULL;
+    if (step->shape[2] == 1 && in[5]->shape[1] == 1 && in[5]->shape[2] == 1)
+        decay = ox_mul(step, in[5]);
+    else
+        decay = ox_expand(ox_mul(ox_unsqueeze(step, 2), ox_unsqueeze(in[5], 1)),
+                          OX_SHAPE(step->shape[0], count, keys, in[2]->shape[2]));
+    ox_tensor *v = ox_mul(in[2], step), *both = ox_linear_attention(in[0], in[1], v, decay, in[4], NULL, NULL);
+    ox_tensor *list[2] = {ox_narrow(both, 1, 0, count), ox_narrow(both, 1, count, keys)};
+    if (call->attr.scan.hold && count > 0 && list[1]) {
+        for (int i = 0; i < 2; i++) in[i] = ox_narrow(in[i], 1, 0, count - 1);
+        both = ox_linear_attention(in[0], in[1], ox_narrow(v, 1, 0, count - 1),
+                                   ox_narrow(decay, 1, 0, count - 1), in[4], NULL, NULL);
+        list[1] = ox_narrow(both, 1, count - 1, keys);
+    }
+    if (in[6]) list[0] = ox_addcmul(list[0], in[2], in[6], 1);
+    if (in[7]) list[0] = ox_silu_mul(in[7], list[0]);
+    return list[0] && list[1] ? ox_cat(list, 2, 1) : NULL;
+}
+
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
 /* x [N,C,..] with zeros around: so many before and behind each spatial dim. */

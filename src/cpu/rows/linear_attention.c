@@ -1,5 +1,6 @@
-/* Linear attention with decays: a task is some columns of a head's memory, which stay in the first cache
- * while the positions go by; each column is computed by itself. Called by the CPU device for RECURRENCE. */
+/* Linear attention with decays, and selective scans, whose decays are rates times a step: a task is some
+ * columns of a head's memory, which stay in the first cache while the positions go by; each column is computed
+ * by itself. Called by the CPU device for RECURRENCE. */
 
 enum {
     OXI_MEMORY_COLUMNS = 64,   /* of a task, where rows are many */
@@ -14,22 +15,55 @@ typedef struct oxi_memory_job {
     int64_t length, keys, values, columns, tiles; /* columns of a task */
     bool wide, decays_lie;                        /* decays are of each number; are read where they lie */
     bool direct;                                  /* the memory is read and written where it lies */
-    char *scratch; /* of each lane: q k decay erase write [keys], v out [columns], memory [keys][columns],
-                    * decays likewise */
+    bool scan, alike; /* of a selective scan; whose step is that of all columns */
+    bool hold, ahead; /* the last position writes nothing; its query takes part in the pass before it */
+    char *scratch; /* of each lane: oxi_memory_place, twice if one is ahead, memory [keys][columns], decays
+                    * likewise */
     size_t lane_bytes, number;
 } oxi_memory_job;
 
 /* `n` numbers of t along its last dim, from element `offset` on, as the lane's; of a size of 1 all alike. */
 static void oxi_memory_load(const oxi_memory_job *job, const ox_tensor *t, int64_t offset, int64_t n,
-                            char *to) {
+                            const void *to) {
     const int last = t->ndim - 1;
     const char *from = oxi_ptr(t) + oxi_signed_bytes(t->dtype, offset);
-    job->kernels->load[t->dtype][job->lane](n, from, t->shape[last] == 1 ? 0 : t->stride[last], to);
+    job->kernels->load[t->dtype][job->lane](n, from, t->shape[last] == 1 ? 0 : t->stride[last], (char *)to);
+}
+
+/* The same of operand `i`, [heads, rows, columns]: of a row, from `column` on. */
+static void oxi_memory_line(const oxi_memory_job *job, int i, int64_t head, int64_t row, int64_t column,
+                            int64_t n, const void *to) {
+    const ox_tensor *t = job->call->in[i];
+    const int64_t at = t->shape[2] == 1 ? 0 : column * t->stride[2];
+    oxi_memory_load(job, t, head * t->stride[0] + row * t->stride[1] + at, n, to);
 }
 
 static char *oxi_memory_at(const ox_tensor *t, int64_t head, int64_t row, int64_t column) {
     return oxi_ptr(t) +
            oxi_signed_bytes(t->dtype, head * t->stride[0] + row * t->stride[1] + column * t->stride[2]);
+}
+
+static void oxi_memory_map(const oxi_memory_job *job, oxi_op op, int64_t n, const void *a, const void *b,
+                           const void *c, const void *to) {
+    static const oxi_map_numbers softplus = {{1, 20, 0}, 0};
+    const void *in[3];
+    in[0] = a;
+    in[1] = b;
+    in[2] = c;
+    job->kernels->map[op][job->lane](n, in, (char *)to,
+                                     op == OXI_OP_softplus ? &softplus : &oxi_plain_numbers);
+}
+
+/* row[1 .. n - 1] = row[0] */
+static void oxi_memory_spread(const oxi_memory_job *job, int64_t n, const float *row) {
+    float *f32 = (float *)(size_t)row;
+    double *f64 = (double *)(void *)f32;
+    for (int64_t i = 1; i < n; i++) {
+        if (job->lane == OXI_LANE_F64)
+            f64[i] = f64[0];
+        else
+            f32[i] = f32[0];
+    }
 }
 
 /* kernels->linear_attention in f64. */
@@ -38,13 +72,15 @@ static void oxi_memory_step_f64(const oxi_recurrence *r) {
                  *v = (const double *)(const void *)r->v, *from = (const double *)(const void *)r->from,
                  *erase = (const double *)(const void *)r->erase,
                  *write = (const double *)(const void *)r->write,
-                 *decay = (const double *)(const void *)r->decay;
+                 *decay = (const double *)(const void *)r->decay,
+                 *step = (const double *)(const void *)r->step;
     double *out = (double *)(void *)r->out, *to = (double *)(void *)r->to;
     for (int64_t c = 0; c < r->columns; c++) {
         double z = 0, y = 0;
         for (int64_t i = 0; erase && i < r->keys; i++) z += erase[i] * from[i * r->from_step + c];
         for (int64_t i = 0; i < r->keys; i++) {
-            double left = r->wide ? exp(decay[i * r->decay_step + c]) : decay[i];
+            double left = decay[r->wide ? i * r->decay_step + c : i];
+            if (r->wide) left = exp(step ? left * step[c] : left);
             double m = from[i * r->from_step + c] * left + k[i] * v[c];
             if (erase) m += write[i] * z;
             to[i * r->to_step + c] = m;
@@ -54,71 +90,145 @@ static void oxi_memory_step_f64(const oxi_recurrence *r) {
     }
 }
 
+/* ---- a position ---------------------------------------------------------------------------------------- */
+
+/* Decays of each number, where they lie or into their place: t from element `at` on. */
+static void oxi_memory_decays(const oxi_memory_job *job, oxi_recurrence *r, const ox_tensor *t, int64_t at,
+                              int64_t column) {
+    const int d = t->ndim - 2;
+    const int64_t row = t->shape[d] == 1 ? 0 : t->stride[d];
+    if (t->shape[d + 1] > 1) at += column * t->stride[d + 1];
+    if (job->decays_lie) {
+        r->decay = (const float *)(const void *)oxi_ptr(t) + at;
+        r->decay_step = row;
+        return;
+    }
+    for (int64_t i = 0; i < job->keys; i++)
+        oxi_memory_load(job, t, at + i * row, r->columns,
+                        (const char *)r->decay + (size_t)(i * r->decay_step) * job->number);
+}
+
+/* The step of a scan's position, what it writes, and, unless rates are of each number, what it leaves. */
+static void oxi_scan_position(const oxi_memory_job *job, const oxi_recurrence *r, int64_t head, int64_t t,
+                              int64_t column) {
+    const int64_t n = job->alike ? 1 : r->columns;
+    oxi_memory_line(job, 3, head, t, column, n, r->step);
+    if (job->call->in[8]) {
+        oxi_memory_line(job, 8, head, 0, column, n, r->out);
+        oxi_memory_map(job, OXI_OP_add, n, r->step, r->out, NULL, r->step);
+    }
+    if (job->call->attr.scan.softplus) oxi_memory_map(job, OXI_OP_softplus, n, r->step, NULL, NULL, r->step);
+    if (job->alike) oxi_memory_spread(job, r->columns, r->step);
+    oxi_memory_map(job, OXI_OP_mul, r->columns, r->v, r->step, NULL, r->v);
+    if (job->wide || job->keys == 0) return;
+    oxi_memory_line(job, 5, head, 0, 0, 1, r->decay);
+    oxi_memory_map(job, OXI_OP_mul, 1, r->decay, r->step, NULL, r->decay);
+    oxi_memory_map(job, OXI_OP_exp, 1, r->decay, NULL, NULL, r->decay);
+    oxi_memory_spread(job, job->keys, r->decay);
+}
+
 /* What position t of a head has, into the places that r tells. */
 static void oxi_memory_position(const oxi_memory_job *job, oxi_recurrence *r, int64_t head, int64_t t,
                                 int64_t column) {
-    static const int operand[] = {0, 1, 5, 6};
-    const float *rows[] = {r->q, r->k, r->erase, r->write};
-    const ox_tensor *v = job->call->in[2], *decay = job->call->in[3];
-    for (int i = 0; i < 4; i++) {
-        const ox_tensor *one = job->call->in[operand[i]];
-        if (one)
-            oxi_memory_load(job, one, head * one->stride[0] + t * one->stride[1], job->keys, (char *)rows[i]);
+    const ox_tensor *decay = job->call->in[3];
+    oxi_memory_line(job, 0, head, t, 0, job->keys, r->q);
+    oxi_memory_line(job, 1, head, t, 0, job->keys, r->k);
+    oxi_memory_line(job, 2, head, t, column, r->columns, r->v);
+    if (r->erase) {
+        oxi_memory_line(job, 5, head, t, 0, job->keys, r->erase);
+        oxi_memory_line(job, 6, head, t, 0, job->keys, r->write);
     }
-    oxi_memory_load(job, v, head * v->stride[0] + t * v->stride[1] + column * v->stride[2], r->columns,
-                    (char *)r->v);
-    int64_t at = head * decay->stride[0] + t * decay->stride[1];
-    const void *rows_of_decay = r->decay;
-    if (!r->wide) {
-        oxi_memory_load(job, decay, at, job->keys, (char *)r->decay);
-        job->kernels->map[OXI_OP_exp][job->lane](job->keys, &rows_of_decay, (char *)r->decay,
-                                                 &oxi_plain_numbers);
-    } else if (job->decays_lie) {
-        r->decay = (const float *)(const void *)oxi_ptr(decay) + at + column;
-        r->decay_step = decay->stride[2];
+    if (job->scan) {
+        oxi_scan_position(job, r, head, t, column);
+    } else if (job->wide) {
+        oxi_memory_decays(job, r, decay, head * decay->stride[0] + t * decay->stride[1], column);
     } else {
-        for (int64_t i = 0; i < job->keys; i++)
-            oxi_memory_load(job, decay, at + i * decay->stride[2] + column * decay->stride[3], r->columns,
-                            (char *)r->decay + (size_t)(i * r->decay_step) * job->number);
+        oxi_memory_line(job, 3, head, t, 0, job->keys, r->decay);
+        oxi_memory_map(job, OXI_OP_exp, job->keys, r->decay, NULL, NULL, r->decay);
     }
 }
+
+static void oxi_memory_run(const oxi_memory_job *job, const oxi_recurrence *r) {
+    if (job->lane == OXI_LANE_F64)
+        oxi_memory_step_f64(r);
+    else
+        job->kernels->linear_attention(r);
+}
+
+/* The same with the position behind it, which writes nothing: out = q (e^decay M) + (q k) v. */
+static void oxi_memory_run_two(const oxi_memory_job *job, oxi_recurrence *r, oxi_recurrence *next,
+                               int64_t head, int64_t t, int64_t column) {
+    oxi_memory_position(job, next, head, t + 1, column);
+    const float own = job->kernels->dot_f32(job->keys, next->q, next->k);
+    oxi_memory_map(job, OXI_OP_mul, job->keys, next->q, next->decay, NULL, next->q);
+    r->ahead = next->q;
+    r->out_ahead = next->out;
+    oxi_memory_run(job, r);
+    r->ahead = NULL;
+    job->kernels->axpy_f32(r->columns, own, next->v, next->out);
+}
+
+/* out += skip u, times silu(gate), and to the result. */
+static void oxi_memory_finish(const oxi_memory_job *job, const oxi_recurrence *r, int64_t head, int64_t t,
+                              int64_t column) {
+    const ox_tensor *out = job->call->out[0];
+    if (job->scan && job->call->in[6]) {
+        oxi_memory_line(job, 2, head, t, column, r->columns, r->v);
+        oxi_memory_line(job, 6, head, 0, column, r->columns, r->step);
+        oxi_memory_map(job, OXI_OP_addcmul, r->columns, r->out, r->v, r->step, r->out);
+    }
+    if (job->scan && job->call->in[7]) {
+        oxi_memory_line(job, 7, head, t, column, r->columns, r->step);
+        oxi_memory_map(job, OXI_OP_silu_mul, r->columns, r->step, r->out, NULL, r->out);
+    }
+    job->kernels->store[out->dtype][job->lane](r->columns, r->out, oxi_memory_at(out, head, t, column),
+                                               out->stride[2]);
+}
+
+/* ---- a task -------------------------------------------------------------------------------------------- */
 
 /* Rows of the memory between where they lie and `scratch`. */
 static void oxi_memory_move(const oxi_memory_job *job, int64_t head, int64_t column, int64_t columns,
                             char *scratch, bool back) {
-    const ox_tensor *state = job->call->in[4], *out = job->call->out[0];
+    const ox_tensor *out = job->call->out[0];
     for (int64_t i = 0; i < job->keys; i++, scratch += (size_t)job->columns * job->number) {
-        if (!back) {
-            const int64_t at = head * state->stride[0] + i * state->stride[1] + column * state->stride[2];
-            oxi_memory_load(job, state, at, columns, scratch);
-            continue;
-        }
-        job->kernels->store[out->dtype][job->lane](
-            columns, scratch, oxi_memory_at(out, head, job->length + i, column), out->stride[2]);
+        if (back)
+            job->kernels->store[out->dtype][job->lane](
+                columns, scratch, oxi_memory_at(out, head, job->length + i, column), out->stride[2]);
+        else
+            oxi_memory_line(job, 4, head, i, column, columns, scratch);
     }
+}
+
+/* r with places for what a position has; gives what lies behind: rows [keys] and lines [columns]. */
+static char *oxi_memory_place(const oxi_memory_job *job, int64_t column, oxi_recurrence *r, char *at) {
+    const size_t row = (size_t)job->keys * job->number, line = (size_t)job->columns * job->number;
+    memset(r, 0, sizeof *r);
+    r->keys = job->keys;
+    r->columns = oxi_min_i64(job->values - column, job->columns);
+    r->wide = job->wide;
+    r->q = (float *)(void *)at;
+    r->k = (float *)(void *)(at += row);
+    r->decay = (float *)(void *)(at += row);
+    if (!job->scan && job->call->in[5]) r->erase = (float *)(void *)(at + row);
+    r->write = (float *)(void *)(at += 2 * row);
+    r->v = (float *)(void *)(at += row);
+    r->out = (float *)(void *)(at += line);
+    if (job->scan) r->step = (float *)(void *)(at + line);
+    return at + 2 * line;
 }
 
 static void oxi_memory_task(void *arg, int64_t index, int lane) {
     const oxi_memory_job *job = (const oxi_memory_job *)arg;
-    const ox_tensor *state = job->call->in[4], *out = job->call->out[0];
+    const ox_tensor *state = job->call->in[4], *out = job->call->out[0], *rate = job->call->in[5];
     const int64_t head = index / job->tiles, column = index % job->tiles * job->columns;
-    char *at = job->scratch + (size_t)lane * job->lane_bytes;
-    const size_t row = (size_t)job->keys * job->number, line = (size_t)job->columns * job->number;
-    oxi_recurrence r;
-    memset(&r, 0, sizeof r);
-    r.keys = job->keys;
-    r.columns = oxi_min_i64(job->values - column, job->columns);
-    r.q = (float *)(void *)at;
-    r.k = (float *)(void *)(at += row);
-    r.decay = (float *)(void *)(at += row);
-    r.erase = job->call->in[5] ? (float *)(void *)(at + row) : NULL;
-    r.write = (float *)(void *)(at += 2 * row);
-    r.v = (float *)(void *)(at += row);
-    r.out = (float *)(void *)(at += line);
-    char *memory = at + line, *decays = memory + (job->direct ? 0 : (size_t)job->keys * line);
-    r.wide = job->wide;
-    if (job->wide) r.decay = (float *)(void *)decays;
+    const size_t line = (size_t)job->columns * job->number;
+    oxi_recurrence r, next;
+    char *memory = oxi_memory_place(job, column, &r, job->scratch + (size_t)lane * job->lane_bytes);
+    if (job->ahead) memory = oxi_memory_place(job, column, &next, memory);
+    if (job->wide) r.decay = (float *)(void *)(memory + (job->direct ? 0 : (size_t)job->keys * line));
     r.decay_step = r.columns;
+    if (job->wide && job->scan) oxi_memory_decays(job, &r, rate, head * rate->stride[0], column);
     r.from = r.to = (float *)(void *)memory;
     r.from_step = r.to_step = job->columns;
     if (job->direct) {
@@ -130,50 +240,65 @@ static void oxi_memory_task(void *arg, int64_t index, int lane) {
         oxi_memory_move(job, head, column, r.columns, memory, false);
     }
     for (int64_t t = 0; t < job->length; t++) {
-        oxi_memory_position(job, &r, head, t, column);
-        if (job->lane == OXI_LANE_F64)
-            oxi_memory_step_f64(&r);
-        else
-            job->kernels->linear_attention(&r);
-        job->kernels->store[out->dtype][job->lane](r.columns, r.out, oxi_memory_at(out, head, t, column),
-                                                   out->stride[2]);
+        const bool last = t + 1 == job->length;
+        if (last && job->hold && !job->direct) oxi_memory_move(job, head, column, r.columns, memory, true);
+        if (!last || !job->ahead) oxi_memory_position(job, &r, head, t, column);
+        if (job->ahead && t + 2 == job->length)
+            oxi_memory_run_two(job, &r, &next, head, t, column);
+        else if (!last || !job->ahead)
+            oxi_memory_run(job, &r);
+        oxi_memory_finish(job, last && job->ahead ? &next : &r, head, t, column);
         r.from = r.to;
         r.from_step = r.to_step;
     }
-    if (!job->direct) oxi_memory_move(job, head, column, r.columns, memory, true);
+    if (!job->direct && (!job->hold || job->length == 0))
+        oxi_memory_move(job, head, column, r.columns, memory, true);
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------ */
+
+static void oxi_memory_plan(oxi_memory_job *job, const oxi_call *call) {
+    const ox_tensor *state = call->in[4], *out = call->out[0];
+    memset(job, 0, sizeof *job);
+    job->call = call;
+    job->kernels = oxi_cpu_kernels();
+    job->lane = state->dtype == OX_F64 ? OXI_LANE_F64 : OXI_LANE_F32;
+    job->number = (size_t)oxi_lane_bytes(job->lane);
+    job->length = call->in[0]->shape[1];
+    job->keys = state->shape[1];
+    job->values = state->shape[2];
+    job->columns = OXI_MEMORY_COLUMNS * oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK / 64 / (job->keys + 1), 1), 8);
+    job->tiles = oxi_parts(job->values, job->columns);
+    job->scan = call->op == OXI_OP_selective_scan;
+    const ox_tensor *decay = call->in[job->scan ? 5 : 3];
+    const int d = decay->ndim - 2;
+    if (job->scan) {
+        job->alike = call->in[3]->shape[2] == 1 && (!call->in[8] || call->in[8]->shape[2] == 1);
+        job->hold = call->attr.scan.hold;
+    }
+    job->wide = job->scan ? !job->alike || decay->shape[1] > 1 || decay->shape[2] > 1 : decay->ndim == 4;
+    job->decays_lie = job->wide && job->lane == OXI_LANE_F32 && decay->dtype == OX_F32 &&
+                      decay->stride[d + 1] == 1 && decay->shape[d + 1] == job->values;
+    job->ahead = job->hold && !job->wide && job->lane == OXI_LANE_F32 && job->length > 1;
+    job->direct = (state->dtype == OX_F32 || state->dtype == OX_F64) && state->stride[2] == 1 &&
+                  out->stride[2] == 1 && job->length > 0 && (!job->hold || job->ahead);
 }
 
 static ox_status oxi_cpu_recurrence(const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *state = call->in[4], *out = call->out[0];
     oxi_memory_job job;
     size_t bytes = 0, tile = 0;
-    memset(&job, 0, sizeof job);
-    if (ox_numel(out) == 0) return OX_OK;
-    job.call = call;
-    job.kernels = oxi_cpu_kernels();
-    job.lane = state->dtype == OX_F64 ? OXI_LANE_F64 : OXI_LANE_F32;
-    job.number = (size_t)oxi_lane_bytes(job.lane);
-    job.length = q->shape[1];
-    job.keys = state->shape[1];
-    job.values = state->shape[2];
-    job.columns = OXI_MEMORY_COLUMNS * oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK / 64 / (job.keys + 1), 1), 8);
-    job.tiles = oxi_parts(job.values, job.columns);
-    job.wide = call->in[3]->ndim == 4;
-    job.direct = (state->dtype == OX_F32 || state->dtype == OX_F64) && state->stride[2] == 1 &&
-                 out->stride[2] == 1 && job.length > 0;
-    const ox_tensor *decay = call->in[3];
-    job.decays_lie = job.wide && job.lane == OXI_LANE_F32 && decay->dtype == OX_F32 &&
-                     decay->stride[3] == 1 && decay->shape[3] == job.values;
-    const int64_t count = q->shape[0] * job.tiles, lanes = oxi_lanes(count);
-    const size_t columns = (size_t)job.columns;
-    const bool fits = oxi_mul_size((size_t)job.keys, (columns * 2 + 5) * job.number, &tile) &&
-                      oxi_add_size(tile, 2 * columns * job.number + 63, &tile) &&
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    oxi_memory_plan(&job, call);
+    const int64_t count = call->in[0]->shape[0] * job.tiles, lanes = oxi_lanes(count);
+    const size_t columns = (size_t)job.columns, places = job.ahead ? 2 : 1;
+    const bool fits = oxi_mul_size((size_t)job.keys, (columns * 2 + 5 * places) * job.number, &tile) &&
+                      oxi_add_size(tile, 3 * places * columns * job.number + 63, &tile) &&
                       oxi_mul_size(tile / 64 * 64, (size_t)lanes, &bytes);
-    if (!fits) return oxi_fail(OX_ERR_NOMEM, "linear_attention: too large for this machine");
+    if (!fits) return oxi_fail(OX_ERR_NOMEM, "%s: too large for this machine", oxi_op_name(call));
     job.lane_bytes = tile / 64 * 64;
     job.scratch = (char *)oxi_alloc(bytes);
     if (!job.scratch) return OX_ERR_NOMEM;
-    if ((double)ox_numel(state) * (double)job.length >= OXI_MEMORY_ALONE)
+    if ((double)ox_numel(call->in[4]) * (double)job.length >= OXI_MEMORY_ALONE)
         oxi_parallel_for(count, oxi_memory_task, &job);
     else
         for (int64_t i = 0; i < count; i++) oxi_memory_task(&job, i, 0);
