@@ -15,8 +15,10 @@ typedef struct oxi_memory_job {
     int64_t length, keys, values, columns, tiles; /* columns of a task */
     bool wide, decays_lie;                        /* decays are of each number; are read where they lie */
     bool direct;                                  /* the memory is read and written where it lies */
-    bool scan, alike; /* of a selective scan; whose step is that of all columns */
-    bool hold, ahead; /* the last position writes nothing; its query takes part in the pass before it */
+    bool scan, alike;                             /* of a selective scan; whose step is that of all columns */
+    bool hold, ahead;   /* the last position writes nothing; its query takes part in the pass before it */
+    int64_t rows;       /* of the result in front of the memory */
+    char *steps, *left; /* of alike steps: [heads][length], and of heads with one rate what they leave */
     char *scratch; /* of each lane: oxi_memory_place, twice if one is ahead, memory [keys][columns], decays
                     * likewise */
     size_t lane_bytes, number;
@@ -54,16 +56,11 @@ static void oxi_memory_map(const oxi_memory_job *job, oxi_op op, int64_t n, cons
                                      op == OXI_OP_softplus ? &softplus : &oxi_plain_numbers);
 }
 
-/* row[1 .. n - 1] = row[0] */
-static void oxi_memory_spread(const oxi_memory_job *job, int64_t n, const float *row) {
-    float *f32 = (float *)(size_t)row;
-    double *f64 = (double *)(void *)f32;
-    for (int64_t i = 1; i < n; i++) {
-        if (job->lane == OXI_LANE_F64)
-            f64[i] = f64[0];
-        else
-            f32[i] = f32[0];
-    }
+/* row = number i of a list, n times */
+static void oxi_memory_spread(const oxi_memory_job *job, int64_t n, const char *list, int64_t i,
+                              const float *row) {
+    const ox_dtype dtype = job->lane == OXI_LANE_F64 ? OX_F64 : OX_F32;
+    job->kernels->load[dtype][job->lane](n, list + (size_t)i * job->number, 0, (char *)(size_t)row);
 }
 
 /* kernels->linear_attention in f64. */
@@ -108,23 +105,47 @@ static void oxi_memory_decays(const oxi_memory_job *job, oxi_recurrence *r, cons
                         (const char *)r->decay + (size_t)(i * r->decay_step) * job->number);
 }
 
+/* steps = step + bias, or its softplus; stage: n numbers of room */
+static void oxi_scan_steps(const oxi_memory_job *job, int64_t head, int64_t t, int64_t column, int64_t n,
+                           const void *steps, const void *stage) {
+    if (!job->alike) oxi_memory_line(job, 3, head, t, column, n, steps);
+    if (job->call->in[8] && !job->alike) {
+        oxi_memory_line(job, 8, head, 0, column, n, stage);
+        oxi_memory_map(job, OXI_OP_add, n, steps, stage, NULL, steps);
+    }
+    if (job->call->attr.scan.softplus) oxi_memory_map(job, OXI_OP_softplus, n, steps, NULL, NULL, steps);
+}
+
+/* Steps that are those of all columns, and what they leave. */
+static void oxi_scan_prepare(const oxi_memory_job *job) {
+    ox_tensor *const *in = job->call->in;
+    const int64_t heads = in[0]->shape[0], n = heads * job->length;
+    ox_tensor step = oxi_borrowed(in[3]);
+    step.shape[2] = job->length;
+    step.stride[2] = step.stride[1];
+    for (int64_t h = 0; h < heads; h++) {
+        const size_t at = (size_t)(h * job->length) * job->number;
+        oxi_memory_load(job, &step, h * step.stride[0], job->length, job->steps + at);
+        if (in[8]) oxi_memory_line(job, 8, h, 0, 0, job->length, job->left + at);
+    }
+    if (in[8]) oxi_memory_map(job, OXI_OP_add, n, job->steps, job->left, NULL, job->steps);
+    oxi_scan_steps(job, 0, 0, 0, n, job->steps, NULL);
+    if (job->wide) return;
+    for (int64_t h = 0; h < heads; h++)
+        oxi_memory_line(job, 5, h, 0, 0, job->length, job->left + (size_t)(h * job->length) * job->number);
+    oxi_memory_map(job, OXI_OP_mul, n, job->left, job->steps, NULL, job->left);
+    oxi_memory_map(job, OXI_OP_exp, n, job->left, NULL, NULL, job->left);
+}
+
 /* The step of a scan's position, what it writes, and, unless rates are of each number, what it leaves. */
 static void oxi_scan_position(const oxi_memory_job *job, const oxi_recurrence *r, int64_t head, int64_t t,
                               int64_t column) {
-    const int64_t n = job->alike ? 1 : r->columns;
-    oxi_memory_line(job, 3, head, t, column, n, r->step);
-    if (job->call->in[8]) {
-        oxi_memory_line(job, 8, head, 0, column, n, r->out);
-        oxi_memory_map(job, OXI_OP_add, n, r->step, r->out, NULL, r->step);
-    }
-    if (job->call->attr.scan.softplus) oxi_memory_map(job, OXI_OP_softplus, n, r->step, NULL, NULL, r->step);
-    if (job->alike) oxi_memory_spread(job, r->columns, r->step);
+    if (job->alike)
+        oxi_memory_spread(job, r->columns, job->steps, head * job->length + t, r->step);
+    else
+        oxi_scan_steps(job, head, t, column, r->columns, r->step, r->out);
     oxi_memory_map(job, OXI_OP_mul, r->columns, r->v, r->step, NULL, r->v);
-    if (job->wide || job->keys == 0) return;
-    oxi_memory_line(job, 5, head, 0, 0, 1, r->decay);
-    oxi_memory_map(job, OXI_OP_mul, 1, r->decay, r->step, NULL, r->decay);
-    oxi_memory_map(job, OXI_OP_exp, 1, r->decay, NULL, NULL, r->decay);
-    oxi_memory_spread(job, job->keys, r->decay);
+    if (!job->wide) oxi_memory_spread(job, job->keys, job->left, head * job->length + t, r->decay);
 }
 
 /* What position t of a head has, into the places that r tells. */
@@ -172,6 +193,8 @@ static void oxi_memory_run_two(const oxi_memory_job *job, oxi_recurrence *r, oxi
 static void oxi_memory_finish(const oxi_memory_job *job, const oxi_recurrence *r, int64_t head, int64_t t,
                               int64_t column) {
     const ox_tensor *out = job->call->out[0];
+    const int64_t row = t - (job->length - job->rows);
+    if (row < 0) return;
     if (job->scan && job->call->in[6]) {
         oxi_memory_line(job, 2, head, t, column, r->columns, r->v);
         oxi_memory_line(job, 6, head, 0, column, r->columns, r->step);
@@ -181,7 +204,7 @@ static void oxi_memory_finish(const oxi_memory_job *job, const oxi_recurrence *r
         oxi_memory_line(job, 7, head, t, column, r->columns, r->step);
         oxi_memory_map(job, OXI_OP_silu_mul, r->columns, r->step, r->out, NULL, r->out);
     }
-    job->kernels->store[out->dtype][job->lane](r->columns, r->out, oxi_memory_at(out, head, t, column),
+    job->kernels->store[out->dtype][job->lane](r->columns, r->out, oxi_memory_at(out, head, row, column),
                                                out->stride[2]);
 }
 
@@ -194,7 +217,7 @@ static void oxi_memory_move(const oxi_memory_job *job, int64_t head, int64_t col
     for (int64_t i = 0; i < job->keys; i++, scratch += (size_t)job->columns * job->number) {
         if (back)
             job->kernels->store[out->dtype][job->lane](
-                columns, scratch, oxi_memory_at(out, head, job->length + i, column), out->stride[2]);
+                columns, scratch, oxi_memory_at(out, head, job->rows + i, column), out->stride[2]);
         else
             oxi_memory_line(job, 4, head, i, column, columns, scratch);
     }
@@ -233,7 +256,7 @@ static void oxi_memory_task(void *arg, int64_t index, int lane) {
     r.from_step = r.to_step = job->columns;
     if (job->direct) {
         r.from = (float *)(void *)oxi_memory_at(state, head, 0, column);
-        r.to = (float *)(void *)oxi_memory_at(out, head, job->length, column);
+        r.to = (float *)(void *)oxi_memory_at(out, head, job->rows, column);
         r.from_step = state->stride[1];
         r.to_step = out->stride[1];
     } else {
@@ -267,7 +290,8 @@ static void oxi_memory_plan(oxi_memory_job *job, const oxi_call *call) {
     job->length = call->in[0]->shape[1];
     job->keys = state->shape[1];
     job->values = state->shape[2];
-    job->columns = OXI_MEMORY_COLUMNS * oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK / 64 / (job->keys + 1), 1), 8);
+    job->columns =
+        OXI_MEMORY_COLUMNS * oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK / 64 / (job->keys + 1), 1), 8);
     job->tiles = oxi_parts(job->values, job->columns);
     job->scan = call->op == OXI_OP_selective_scan;
     const ox_tensor *decay = call->in[job->scan ? 5 : 3];
@@ -280,24 +304,31 @@ static void oxi_memory_plan(oxi_memory_job *job, const oxi_call *call) {
     job->decays_lie = job->wide && job->lane == OXI_LANE_F32 && decay->dtype == OX_F32 &&
                       decay->stride[d + 1] == 1 && decay->shape[d + 1] == job->values;
     job->ahead = job->hold && !job->wide && job->lane == OXI_LANE_F32 && job->length > 1;
+    job->rows = out->shape[1] - job->keys;
     job->direct = (state->dtype == OX_F32 || state->dtype == OX_F64) && state->stride[2] == 1 &&
                   out->stride[2] == 1 && job->length > 0 && (!job->hold || job->ahead);
 }
 
 static ox_status oxi_cpu_recurrence(const oxi_call *call) {
     oxi_memory_job job;
-    size_t bytes = 0, tile = 0;
+    size_t bytes = 0, tile = 0, list = 0;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
     oxi_memory_plan(&job, call);
-    const int64_t count = call->in[0]->shape[0] * job.tiles, lanes = oxi_lanes(count);
+    const int64_t heads = call->in[0]->shape[0], count = heads * job.tiles, lanes = oxi_lanes(count);
     const size_t columns = (size_t)job.columns, places = job.ahead ? 2 : 1;
-    const bool fits = oxi_mul_size((size_t)job.keys, (columns * 2 + 5 * places) * job.number, &tile) &&
-                      oxi_add_size(tile, 3 * places * columns * job.number + 63, &tile) &&
-                      oxi_mul_size(tile / 64 * 64, (size_t)lanes, &bytes);
+    bool fits = oxi_mul_size((size_t)job.keys, (columns * 2 + 5 * places) * job.number, &tile) &&
+                oxi_add_size(tile, 3 * places * columns * job.number + 63, &tile) &&
+                oxi_mul_size(tile / 64 * 64, (size_t)lanes, &bytes);
+    if (job.alike)
+        fits = fits && oxi_mul_size((size_t)heads, (size_t)job.length * job.number, &list) &&
+               oxi_add_size(bytes, 2 * list, &bytes);
     if (!fits) return oxi_fail(OX_ERR_NOMEM, "%s: too large for this machine", oxi_op_name(call));
     job.lane_bytes = tile / 64 * 64;
     job.scratch = (char *)oxi_alloc(bytes);
     if (!job.scratch) return OX_ERR_NOMEM;
+    job.steps = job.scratch + (size_t)lanes * job.lane_bytes;
+    job.left = job.steps + list;
+    if (job.alike) oxi_scan_prepare(&job);
     if ((double)ox_numel(call->in[4]) * (double)job.length >= OXI_MEMORY_ALONE)
         oxi_parallel_for(count, oxi_memory_task, &job);
     else

@@ -85,16 +85,16 @@ static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, o
 }
 
 /* The same of any number of positions, in one call. */
-static ox_tensor *oxi_llm_scan_whole(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
-                                     ox_tensor *b, ox_tensor *c, ox_tensor *gate) {
+static ox_tensor *oxi_llm_scan_whole(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps,
+                                     ox_tensor *x, ox_tensor *b, ox_tensor *c, ox_tensor *gate) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
     const oxi_llm_part *p = batch->context->model->layers[index].part;
     ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(1, m->value, m->key));
-    ox_tensor *both = ox_selective_scan(
-        ox_unsqueeze(x, 0), ox_unsqueeze(steps, 0), ox_unsqueeze(p[OXI_LLM_MIXER_DECAY].weight, 0),
-        ox_unsqueeze(b, 0), ox_unsqueeze(c, 0), h,
-        ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(1, 1, m->inner)), ox_unsqueeze(gate, 0), NULL, true,
-        false);
+    ox_tensor *both = ox_selective_scan(ox_unsqueeze(x, 0), ox_unsqueeze(steps, 0),
+                                        ox_unsqueeze(p[OXI_LLM_MIXER_DECAY].weight, 0), ox_unsqueeze(b, 0),
+                                        ox_unsqueeze(c, 0), h,
+                                        ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(1, 1, m->inner)),
+                                        ox_unsqueeze(gate, 0), NULL, true, false);
     h = ox_narrow(both, 1, batch->count, m->value);
     if (batch->count > 1) h = ox_clone(h); /* not all that it is the end of */
     return h && oxi_llm_write_memory(batch, index, h) ? ox_squeeze(ox_narrow(both, 1, 0, batch->count), 0)
@@ -175,10 +175,10 @@ static ox_tensor *oxi_llm_state_space_step(const oxi_llm_batch *batch, int64_t i
 }
 
 /* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate [1, inner]
- * or NULL -> [heads, S + key, value]. With a gate the memory lacks the last position; out: NULL or where that
- * goes. */
-static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
-                                     ox_tensor *gate, ox_tensor *memory, ox_tensor *out) {
+ * or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one, which the memory
+ * lacks; out: NULL or where that goes. */
+static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
+                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory, ox_tensor *out) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
     const oxi_llm_part *p = batch->context->model->layers[index].part;
     const int64_t keys = m->groups * m->key;
@@ -216,8 +216,9 @@ static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, o
     if (!memory || !rows[0] || !rows[1] || !gate) return NULL;
     ox_tensor *both =
         oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory, late && alone ? of->home : NULL);
-    if (!both || !oxi_llm_keep_late(written, alone ? of : written, late ? both : NULL, memory, own)) return NULL;
-    return oxi_llm_join_heads(ox_narrow(both, 1, rows[0]->shape[0] - 1, 1));
+    if (!both || !oxi_llm_keep_late(written, alone ? of : written, late ? both : NULL, memory, own))
+        return NULL;
+    return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
 }
 
 static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {

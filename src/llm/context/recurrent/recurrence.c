@@ -159,8 +159,9 @@ static ox_tensor *const *oxi_llm_late_of(const oxi_llm_batch *batch, int64_t ind
     return written->late[0] ? written->late : of->late[0] ? of->late : NULL;
 }
 
-static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
-                                     ox_tensor *gate, ox_tensor *memory, ox_tensor *out); /* mixers.c */
+static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
+                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory,
+                                     ox_tensor *out); /* mixers.c */
 
 static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
     oxi_llm_state *of;
@@ -387,7 +388,8 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
                           : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7, alone ? of->home : NULL);
     if (!both) return NULL;
     return oxi_llm_keep_late(written, alone ? of : written, both, memory, own)
-               ? ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v, 1)
+               ? ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v,
+                            1)
                : NULL;
 }
 
