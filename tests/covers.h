@@ -7,7 +7,7 @@
 #include "op_cases.h"
 #include "reduce_cases.h"
 
-#define MOST_OPERANDS 7
+#define MOST_OPERANDS 9
 #define MOST_RESULTS 2
 
 /* An operand: x the dtype under test, i and j indices of i64 and i32 below `limit`, b a mask, f an f32. */
@@ -113,6 +113,8 @@ RUN(attention, ox_attention_desc desc; memset(&desc, 0, sizeof desc); desc.causa
     desc.sinks = in[4];
     out[0] = ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc))
 GIVES(linear_attention, ox_linear_attention(in[0], in[1], in[2], in[3], in[4], in[5], in[6]))
+GIVES(selective_scan, ox_selective_scan(in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], true,
+                                        in[8] != NULL))
 
 /* ---- special functions, linear algebra, Fourier transforms ------------------------------------------- */
 
@@ -316,6 +318,10 @@ static const cover covers[] = {
      X4(2, 3, 6, 9), X3(2, 6, 9)}, cover_linear_attention, ""},
     {"linear_attention", "linear_attention that erases", {X3(2, 3, 6), X3(2, 3, 6), X3(2, 3, 9), X3(2, 3, 6),
      X3(2, 6, 9), X3(2, 3, 6), X3(2, 3, 6)}, cover_linear_attention, ""},
+    {"selective_scan", "selective_scan", {X3(2, 3, 9), X3(2, 3, 9), X3(2, 6, 9), X3(2, 3, 6), X3(2, 3, 6),
+     X3(2, 6, 9)}, cover_selective_scan, ""},
+    {"selective_scan", "selective_scan of heads, held", {X3(2, 3, 9), X3(2, 3, 1), X3(2, 1, 1), X3(2, 3, 6),
+     X3(2, 3, 6), X3(2, 6, 9), X3(2, 1, 9), X3(2, 3, 9), X3(2, 1, 1)}, cover_selective_scan, ""},
     ONE_X3(copy, clone) LONG_X3(copy, clone) ONE_X3(copy, contiguous) ONE_X2(copy, copy_)
     ONE_X2(copy, cast_f32) ONE_X2(copy, cast_u8)
     ONE_X2(copy, cast_bf16) ONE_X2(copy, repeat)

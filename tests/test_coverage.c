@@ -49,7 +49,8 @@ static bool is_view_row(const char *row) {
 static const char *const rows_that_add[] = {"softmax",    "log_softmax", "layer_norm", "rms_norm",
                                             "group_norm", "matmul",      "linear",     "addmm",
                                             "attention",  "linear_experts", "conv", "conv_back_input",
-                                            "conv_back_weight", "batch_norm", "linear_attention"};
+                                            "conv_back_weight", "batch_norm", "linear_attention",
+                                            "selective_scan"};
 static const char *const reductions[][2] = {
 #define OXI_REDUCTION(op, kind, ...) {#op, #kind},
 #include "../src/form/reduce.def"

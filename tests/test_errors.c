@@ -247,6 +247,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(linear, !ox_linear(x, NULL, NULL));
     NULLS(linear_experts, !ox_linear_experts(x, x, NULL, NULL));
     NULLS(linear_attention, !ox_linear_attention(x, x, x, NULL, x, NULL, NULL));
+    NULLS(selective_scan, !ox_selective_scan(x, x, NULL, x, x, x, NULL, NULL, NULL, false, false));
     NULLS(linear_experts, !ox_linear_experts(NULL, x, x, x));
     NULLS(int_mm, !ox_int_mm(x, NULL));
     NULLS(linear_act, !ox_linear_act(x, NULL, NULL, OX_ACTIVATION_RELU));
@@ -616,6 +617,8 @@ static void check_nonsense_products(void) {
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, w, v));
     REFUSES(linear_experts, OX_ERR_SHAPE, !ox_linear_experts(x, w, i, NULL));
     REFUSES(linear_attention, OX_ERR_SHAPE, !ox_linear_attention(x, x, x, x, x, NULL, NULL));
+    REFUSES(selective_scan, OX_ERR_SHAPE,
+            !ox_selective_scan(x, x, x, x, x, x, NULL, NULL, NULL, false, false));
     REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)7));
     REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, (ox_activation)-1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(y, x, y, 1, 1));

@@ -238,6 +238,9 @@ typedef struct oxi_recurrence {
     const float *v, *from;
     float *out, *to;
     int64_t from_step, to_step; /* from row to row */
+    const float *step;  /* or NULL: of each column, what wide decays are multiplied by */
+    const float *ahead; /* or NULL: a second q of each row, for out_ahead; nothing is erased, nor wide */
+    float *out_ahead;
 } oxi_recurrence;
 
 /* A length as small factors, and its roots exp(-2 pi i t / n), t < n, for Fourier transforms. */

@@ -466,6 +466,19 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
                                       ox_tensor *state, ox_tensor *erase, ox_tensor *write);
 
+/* ox_selective_scan - the state spaces of Mamba: linear attention whose decays and writing a step makes.
+ *     s = step + bias, or its softplus;  M = exp(s rate) M + b^T (s u);  out = (c M + skip u) silu(gate)
+ * shapes    u, gate [H,S,V], b, c [H,S,K], state [H,K,V]; step [H,S,V] or [H,S,1]; rate [H,K,V], each of the
+ *           two or both may be 1; skip, bias [H,1,V] or [H,1,1] -> [H,S+K,V], as of ox_linear_attention;
+ *           skip, gate, bias: or NULL. hold_last: [H,1+K,V], out of the last position alone, and M without
+ *           what that does to it
+ * dtypes    as of ox_linear_attention
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; there is no gradient
+ * source    Gu and Dao 2023, "Mamba" (of one head); Dao and Gu 2024, "Transformers are SSMs" */
+OX_API ox_tensor *ox_selective_scan(ox_tensor *u, ox_tensor *step, ox_tensor *rate, ox_tensor *b,
+                                    ox_tensor *c, ox_tensor *state, ox_tensor *skip, ox_tensor *gate,
+                                    ox_tensor *step_bias, bool softplus, bool hold_last);
+
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
  * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one

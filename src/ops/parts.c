@@ -36,20 +36,25 @@ static ox_tensor *oxi_filled_beside(const ox_tensor *t, ox_shape shape, double v
 
 /* ---- elementwise --------------------------------------------------------------------------------------- */
 
-OXI_PARTS(silu) { return ox_mul(call->in[0], ox_sigmoid(call->in[0])); }
-OXI_PARTS(silu_mul) { return ox_mul(ox_silu(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
-OXI_PARTS(gelu_mul) { return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])), oxi_wide(call->in[1])); }
+OXI_PARTS(silu) {
+    return ox_mul(call->in[0], ox_sigmoid(call->in[0]));
+}
+OXI_PARTS(silu_mul) {
+    return ox_mul(ox_silu(oxi_wide(call->in[0])), oxi_wide(call->in[1]));
+}
+OXI_PARTS(gelu_mul) {
+    return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])), oxi_wide(call->in[1]));
+}
 
 OXI_PARTS(lerp) {
     ox_tensor *a = oxi_wide(call->in[0]), *b = oxi_wide(call->in[1]), *weight = oxi_wide(call->in[2]);
     ox_tensor *whole = ox_sub(b, a), *rest = ox_mul(whole, ox_sub(ox_number(1), weight));
-    return ox_where(ox_lt(ox_abs(weight), ox_number(0.5)), ox_add(a, ox_mul(whole, weight)),
-                    ox_sub(b, rest));
+    return ox_where(ox_lt(ox_abs(weight), ox_number(0.5)), ox_add(a, ox_mul(whole, weight)), ox_sub(b, rest));
 }
 
 OXI_PARTS(addcdiv) {
-    ox_tensor *ratio = ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value),
-                              oxi_wide(call->in[2]));
+    ox_tensor *ratio =
+        ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value), oxi_wide(call->in[2]));
     return ox_add(oxi_wide(call->in[0]), ratio);
 }
 
@@ -86,8 +91,12 @@ static ox_tensor *oxi_variance(const oxi_call *call) {
     double freedom = count - told->correction;
     return ox_div_number(ox_sum(apart, dims, told->keepdim), freedom > 0 ? freedom : 0);
 }
-OXI_PARTS(var) { return oxi_variance(call); }
-OXI_PARTS(std) { return ox_sqrt(oxi_variance(call)); }
+OXI_PARTS(var) {
+    return oxi_variance(call);
+}
+OXI_PARTS(std) {
+    return ox_sqrt(oxi_variance(call));
+}
 
 /* x less the largest of each line, where exp is safe; *most keeps the dims. Where a line's largest is
  * infinite, x stays as it is. */
@@ -379,6 +388,33 @@ OXI_PARTS(linear_attention) {
     return out;
 }
 
+OXI_PARTS(selective_scan) {
+    ox_tensor *in[9], *step, *decay;
+    for (int i = 0; i < 9; i++) in[i] = oxi_wide(call->in[i]);
+    const int64_t count = in[2]->shape[1], keys = in[4]->shape[1];
+    step = in[8] ? ox_add(in[3], in[8]) : in[3];
+    if (call->attr.scan.softplus) step = ox_softplus(step, 1, 20);
+    if (!step || !in[5]) return NULL;
+    if (step->shape[2] == 1 && in[5]->shape[1] == 1 && in[5]->shape[2] == 1)
+        decay = ox_mul(step, in[5]);
+    else
+        decay = ox_expand(ox_mul(ox_unsqueeze(step, 2), ox_unsqueeze(in[5], 1)),
+                          OX_SHAPE(step->shape[0], count, keys, in[2]->shape[2]));
+    ox_tensor *v = ox_mul(in[2], step),
+              *both = ox_linear_attention(in[0], in[1], v, decay, in[4], NULL, NULL);
+    ox_tensor *list[2] = {ox_narrow(both, 1, 0, count), ox_narrow(both, 1, count, keys)};
+    if (in[6]) list[0] = ox_addcmul(list[0], in[2], in[6], 1);
+    if (in[7]) list[0] = ox_silu_mul(in[7], list[0]);
+    if (call->attr.scan.hold && count > 0 && list[1]) {
+        for (int i = 0; i < 2; i++) in[i] = ox_narrow(in[i], 1, 0, count - 1);
+        both = ox_linear_attention(in[0], in[1], ox_narrow(v, 1, 0, count - 1),
+                                   ox_narrow(decay, 1, 0, count - 1), in[4], NULL, NULL);
+        list[0] = ox_narrow(list[0], 1, count - 1, 1);
+        list[1] = ox_narrow(both, 1, count - 1, keys);
+    }
+    return list[0] && list[1] ? ox_cat(list, 2, 1) : NULL;
+}
+
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
 /* x [N,C,..] with zeros around: so many before and behind each spatial dim. */
@@ -474,8 +510,8 @@ OXI_PARTS(conv_back_input) {
     apart = wide = ox_shape_of(g);
     apart.dim[1] = wide.dim[1] = out->shape[1];
     for (int d = 2; d < g->ndim; d++) {
-        int64_t end = (g->shape[d] - 1) * told->stride.n[d - 2] +
-                      told->dilation.n[d - 2] * (weight->shape[d] - 1) + 1;
+        int64_t end =
+            (g->shape[d] - 1) * told->stride.n[d - 2] + told->dilation.n[d - 2] * (weight->shape[d] - 1) + 1;
         wide.dim[d] = told->padding.n[d - 2] + out->shape[d];
         if (wide.dim[d] < end) wide.dim[d] = end;
     }
@@ -516,8 +552,8 @@ OXI_PARTS(conv_back_weight) {
     for (int d = 0; d < dims; d++) order.dim[1 + d] = 2 + dims + d;
     for (int d = 0; d < dims; d++) order.dim[2 + dims + d] = 2 + d;
     windows = ox_reshape(ox_permute(windows, order), OX_SHAPE(groups, terms, rows));
-    ox_tensor *left = ox_permute(ox_reshape(gradients, OX_SHAPE(x->shape[0], g->shape[1], places)),
-                                 OX_DIMS(1, 0, 2));
+    ox_tensor *left =
+        ox_permute(ox_reshape(gradients, OX_SHAPE(x->shape[0], g->shape[1], places)), OX_DIMS(1, 0, 2));
     left = ox_reshape(left, OX_SHAPE(groups, g->shape[1] / groups, rows));
     return ox_reshape(ox_matmul(left, ox_transpose(windows, 1, 2)), ox_shape_of(out));
 }
@@ -615,8 +651,8 @@ static ox_tensor *oxi_put_columns(ox_tensor *columns, ox_tensor *image, const ox
     return image;
 }
 
-OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation,
-                            ox_shape padding, ox_shape stride) {
+OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_shape dilation, ox_shape padding,
+                            ox_shape stride) {
     oxi_columns c;
     if (oxi_any_null("col2im", &x, 1)) return NULL;
     if (size.ndim != 2) return OXI_FAIL_NULL(OX_ERR_ARG, "col2im: the size of an image is two numbers");
@@ -626,8 +662,8 @@ OX_API ox_tensor *ox_col2im(ox_tensor *x, ox_shape size, ox_shape kernel, ox_sha
         int64_t each = c.kernel.n[0] * c.kernel.n[1], channels = all->shape[1] / each;
         const int64_t wide[4] = {all->shape[0], channels, size.dim[0] + 2 * c.padding.n[0],
                                  size.dim[1] + 2 * c.padding.n[1]},
-                      apart[6] = {all->shape[0],    channels,    c.kernel.n[0],
-                                  c.kernel.n[1],    c.places[0], c.places[1]};
+                      apart[6] = {all->shape[0], channels,    c.kernel.n[0],
+                                  c.kernel.n[1], c.places[0], c.places[1]};
         ox_device *device = oxi_working_device(ox_device_of(x));
         if (all->shape[1] % each || all->shape[2] != c.places[0] * c.places[1])
             (void)oxi_fail(OX_ERR_SHAPE, "col2im: %s is not windows of %lld x %lld at %lld x %lld places",

@@ -1,7 +1,11 @@
 /* Thin products: so few lines on one side that packing the other would take longer. The wide side is read
  * once, as it lies, a dot product a line or all lines side by side. Called by gemm.c. */
 
-enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 131072 }; /* most lines of the thin side; weights of one task */
+enum {
+    OXI_THIN_LINES = 4,      /* most of the thin side */
+    OXI_THIN_BYTES = 131072, /* weights of one task */
+    OXI_THIN_SHORT = 128     /* numbers of a line, of which several go side by side */
+};
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
  * (thin is A). */
@@ -50,6 +54,11 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
           *stage = sums + t->count * t->task_lines;
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
+    else if (t->k <= OXI_THIN_SHORT)
+        for (int64_t j = 0; j < t->count; j++)
+            t->kernels->attention_dots[t->dtype](lines, t->k, t->thin + j * t->k,
+                                                 t->wide + first * t->line_stride * element, t->line_stride,
+                                                 sums + j * lines);
     else
         for (int64_t step = 0; step < lines; step++) {
             int64_t i = oxi_interleaved_row(step, lines);

@@ -65,7 +65,7 @@ enum { OXI_ACCEPT_B = 1, OXI_ACCEPT_I = 2, OXI_ACCEPT_F = 4, OXI_ACCEPT_C = 8, O
        OXI_ACCEPT_IFC = 14, OXI_ACCEPT_BIFC = 15, OXI_ACCEPT_FQ = 20,
        OXI_ACCEPT_IFCQ = 30, OXI_ACCEPT_BIFCQ = 31 };
 
-#define OXI_MAX_IN 7      /* operands of an op that does not take a list */
+#define OXI_MAX_IN 9      /* operands of an op that does not take a list */
 #define OXI_MAX_OUT 4
 
 /* Kinds of recurrent nets. */

@@ -158,3 +158,14 @@ OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, 
     if (oxi_any_null("linear_attention", in, 5)) return NULL;
     return oxi_apply_list(OXI_OP_linear_attention, NULL, in, 7, NULL);
 }
+
+OX_API ox_tensor *ox_selective_scan(ox_tensor *u, ox_tensor *step, ox_tensor *rate, ox_tensor *b,
+                                    ox_tensor *c, ox_tensor *state, ox_tensor *skip, ox_tensor *gate,
+                                    ox_tensor *step_bias, bool softplus, bool hold_last) {
+    ox_tensor *in[9] = {c, b, u, step, state, rate, skip, gate, step_bias};
+    oxi_attrs attr = oxi_attrs_scan();
+    if (oxi_any_null("selective_scan", in, 6)) return NULL;
+    attr.scan.softplus = softplus;
+    attr.scan.hold = hold_last;
+    return oxi_apply_list(OXI_OP_selective_scan, &attr, in, 9, NULL);
+}

@@ -71,6 +71,20 @@ OXI_RULE(attention) {
     return OX_OK;
 }
 
+/* What recurrences give: so many rows, and the memory; operands have their shapes. */
+static ox_status oxi_recurrence_result(const oxi_call *call, int64_t rows, ox_tensor *out) {
+    const ox_tensor *state = call->in[4];
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (t && (!oxi_is_float(t->dtype) || (t->dtype == OX_F64) != (state->dtype == OX_F64)))
+            return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
+                            oxi_tensor_text(state), oxi_tensor_text(t));
+    }
+    const int64_t shape[3] = {state->shape[0], rows + state->shape[1], state->shape[2]};
+    oxi_meta(out, state->dtype, 3, shape);
+    return OX_OK;
+}
+
 OXI_RULE(linear_attention) {
     const ox_tensor *q = call->in[0], *decay = call->in[3], *state = call->in[4];
     bool fits = q->ndim == 3 && call->in[2]->ndim == 3 && (!call->in[5] == !call->in[6]);
@@ -92,13 +106,31 @@ OXI_RULE(linear_attention) {
                         "neither, are not as k",
                         oxi_tensor_text(q), oxi_tensor_text(call->in[1]), oxi_tensor_text(call->in[2]),
                         oxi_tensor_text(decay), oxi_tensor_text(state));
-    for (int i = 0; i < call->in_count; i++) {
+    return oxi_recurrence_result(call, q->shape[1], out);
+}
+
+OXI_RULE(selective_scan) {
+    const ox_tensor *c = call->in[0], *u = call->in[2];
+    bool fits = c->ndim == 3 && u->ndim == 3;
+    for (int i = 0; fits && i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
-        if (t && (!oxi_is_float(t->dtype) || (t->dtype == OX_F64) != (state->dtype == OX_F64)))
-            return oxi_fail(OX_ERR_DTYPE, "linear_attention: operands of different dtypes: %s x %s",
-                            oxi_tensor_text(state), oxi_tensor_text(t));
+        const bool row = i == 6 || i == 8; /* skip, bias */
+        if (!t) continue;
+        const int64_t rows = i == 4 || i == 5 ? c->shape[2]
+                             : row            ? 1
+                                              : c->shape[1],
+                      columns = i < 2 ? c->shape[2] : u->shape[2];
+        fits = t->ndim == 3 && t->shape[0] == c->shape[0] &&
+               (t->shape[1] == rows || (i == 5 && t->shape[1] == 1)) &&
+               (t->shape[2] == columns || ((i == 3 || i == 5 || row) && t->shape[2] == 1));
     }
-    const int64_t shape[3] = {q->shape[0], q->shape[1] + keys, values};
-    oxi_meta(out, state->dtype, 3, shape);
-    return OX_OK;
+    if (!fits)
+        return oxi_fail(
+            OX_ERR_SHAPE,
+            "selective_scan: u %s, step %s, rate %s, b %s, c %s, state %s, or skip, gate and bias "
+            "do not fit [H,S,V], [H,S,V], [H,K,V], [H,S,K], [H,S,K], [H,K,V]",
+            oxi_tensor_text(u), oxi_tensor_text(call->in[3]), oxi_tensor_text(call->in[5]),
+            oxi_tensor_text(call->in[1]), oxi_tensor_text(c), oxi_tensor_text(call->in[4]));
+    const bool one = call->attr.scan.hold && c->shape[1] > 0;
+    return oxi_recurrence_result(call, one ? 1 : c->shape[1], out);
 }

@@ -84,6 +84,23 @@ static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, o
     return oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4);
 }
 
+/* The same of any number of positions, in one call. */
+static ox_tensor *oxi_llm_scan_whole(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps,
+                                     ox_tensor *x, ox_tensor *b, ox_tensor *c, ox_tensor *gate) {
+    const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(1, m->value, m->key));
+    ox_tensor *both = ox_selective_scan(ox_unsqueeze(x, 0), ox_unsqueeze(steps, 0),
+                                        ox_unsqueeze(p[OXI_LLM_MIXER_DECAY].weight, 0), ox_unsqueeze(b, 0),
+                                        ox_unsqueeze(c, 0), h,
+                                        ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(1, 1, m->inner)),
+                                        ox_unsqueeze(gate, 0), NULL, true, false);
+    h = ox_narrow(both, 1, batch->count, m->value);
+    if (batch->count > 1) h = ox_clone(h); /* not all that it is the end of */
+    return h && oxi_llm_write_memory(batch, index, h) ? ox_squeeze(ox_narrow(both, 1, 0, batch->count), 0)
+                                                      : NULL;
+}
+
 static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_mixing *m = &model->numbers.mixing;
@@ -99,15 +116,17 @@ static ox_tensor *oxi_llm_mamba(const oxi_llm_batch *batch, int64_t index, ox_te
     ox_tensor *c = oxi_llm_normalize_if(model, &p[OXI_LLM_MIXER_QUERY_NORM],
                                         oxi_llm_columns(made, m->rank + state, state));
     steps = oxi_llm_product(&p[OXI_LLM_MIXER_STEP], ox_contiguous(steps));
-    if (steps && oxi_llm_is_short_step(batch)) {
-        ox_tensor *gate = oxi_llm_columns(both, inner, inner);
-        return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], oxi_llm_scan_step(batch, index, steps, u, b, c, gate));
+    ox_tensor *gate = oxi_llm_columns(both, inner, inner), *y = NULL;
+    if (!steps) return NULL;
+    const bool whole = model->device == ox_cpu();
+    if (whole || batch->count == 1) {
+        y = (whole ? oxi_llm_scan_whole : oxi_llm_scan_step)(batch, index, steps, u, b, c, gate);
+        return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
     }
     steps = ox_softplus(steps, 1, 20);
-    ox_tensor *y = oxi_llm_scan(batch, index, steps, u, b, c);
+    y = oxi_llm_scan(batch, index, steps, u, b, c);
     y = ox_addcmul_(y, u, ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(inner)), 1);
-    y = ox_silu_mul(oxi_llm_columns(both, inner, inner), y);
-    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], ox_silu_mul(gate, y));
 }
 
 /* The state space of Mamba 2: x [S, inner], keys B and queries C [S, groups * state], steps [S, heads],
@@ -155,6 +174,53 @@ static ox_tensor *oxi_llm_state_space_step(const oxi_llm_batch *batch, int64_t i
     return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4));
 }
 
+/* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate [1, inner]
+ * or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one, which the memory
+ * lacks; out: NULL or where that goes. */
+static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
+                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory, ox_tensor *out) {
+    const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const oxi_llm_part *p = batch->context->model->layers[index].part;
+    const int64_t keys = m->groups * m->key;
+    ox_tensor *in[9], *bias = p[OXI_LLM_MIXER_STEP].bias;
+    in[0] = oxi_llm_by_head(oxi_llm_columns(u, m->inner + keys, keys), m->groups, m->key);
+    in[1] = oxi_llm_by_head(oxi_llm_columns(u, m->inner, keys), m->groups, m->key);
+    for (int i = 0; i < 2; i++) in[i] = oxi_llm_share_groups(in[i], m->heads, true);
+    in[2] = oxi_llm_by_head(oxi_llm_columns(u, 0, m->inner), m->heads, m->value);
+    in[3] = oxi_llm_by_head(steps, m->heads, 1);
+    in[4] = memory;
+    in[5] = ox_reshape(p[OXI_LLM_MIXER_DECAY].weight, OX_SHAPE(m->heads, 1, 1));
+    in[6] = gate ? ox_reshape(p[OXI_LLM_MIXER_SKIP].weight, OX_SHAPE(m->heads, 1, 1)) : NULL;
+    in[7] = gate ? ox_expand(oxi_llm_by_head(gate, m->heads, m->value), ox_shape_of(in[2])) : NULL;
+    in[8] = bias ? ox_reshape(bias, OX_SHAPE(m->heads, 1, 1)) : NULL;
+    oxi_attrs attr = oxi_attrs_scan();
+    attr.scan.softplus = true;
+    attr.scan.hold = gate != NULL;
+    if (oxi_any_null("llm", in, 6) || (gate && (!in[6] || !in[7])) || (bias && !in[8])) return NULL;
+    return oxi_apply_list(OXI_OP_selective_scan, &attr, in, 9, out);
+}
+
+/* A position of it, which comes into the memory with the next one, as in oxi_llm_linear_late: [1, inner]. */
+static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
+                                    ox_tensor *gate) {
+    oxi_llm_state *of, *written = &batch->context->written[index];
+    ox_tensor *memory = oxi_llm_early_memory(batch, index, &of), *own[3] = {u, steps, NULL};
+    ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
+    const bool alone = of == written || !written->late[0];
+    ox_tensor *rows[2] = {u, steps}, *pair[2];
+    for (int i = 0; i < 2 && late; i++) {
+        pair[0] = late[i];
+        pair[1] = rows[i];
+        if (pair[1]) rows[i] = ox_cat(pair, 2, 0);
+    }
+    if (!memory || !rows[0] || !rows[1] || !gate) return NULL;
+    ox_tensor *both =
+        oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory, late && alone ? of->home : NULL);
+    if (!both || !oxi_llm_keep_late(written, alone ? of : written, late ? both : NULL, memory, own))
+        return NULL;
+    return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
+}
+
 static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_mixing *m = &model->numbers.mixing;
@@ -165,7 +231,9 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
     ox_tensor *gate = oxi_llm_columns(all, 0, inner), *values = oxi_llm_columns(u, 0, inner), *y;
     ox_tensor *b = oxi_llm_columns(u, inner, keys), *c = oxi_llm_columns(u, inner + keys, keys);
-    if (oxi_llm_is_short_step(batch)) {
+    if (batch->count == 1 && model->device == ox_cpu()) {
+        y = oxi_llm_scan_late(batch, index, u, steps, gate);
+    } else if (batch->count == 1) {
         y = oxi_llm_state_space_step(batch, index, values, b, c, steps, gate);
     } else {
         steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);

@@ -159,12 +159,17 @@ static ox_tensor *const *oxi_llm_late_of(const oxi_llm_batch *batch, int64_t ind
     return written->late[0] ? written->late : of->late[0] ? of->late : NULL;
 }
 
+static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
+                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory,
+                                     ox_tensor *out); /* mixers.c */
+
 static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
     oxi_llm_state *of;
     ox_tensor *memory = oxi_llm_early_memory(batch, index, &of);
     ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
     if (!memory || !late) return memory;
-    ox_tensor *both = ox_linear_attention(late[0], late[0], late[1], late[2], memory, NULL, NULL);
+    ox_tensor *both = late[2] ? ox_linear_attention(late[0], late[0], late[1], late[2], memory, NULL, NULL)
+                              : oxi_llm_scan_heads(batch, index, late[0], late[1], NULL, memory, NULL);
     return ox_narrow(both, 1, 1, memory->shape[1]);
 }
 
@@ -228,12 +233,6 @@ static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, 
         if (!sum) return NULL;
     }
     return oxi_llm_write_state(written, one ? all : ox_clone(ox_narrow(all, 0, count, before))) ? sum : NULL;
-}
-
-/* Whether a step's pieces are better made in as few calls as they can be: a GPU waits longer for each than it
- * computes. */
-static bool oxi_llm_is_short_step(const oxi_llm_batch *batch) {
-    return batch->count == 1 && batch->context->model->device != ox_cpu();
 }
 
 /* The same over the last positions, with the layer's bias if there is one, and its silu if that is wanted. */
@@ -355,6 +354,20 @@ static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **mem
     return *memory ? out : NULL;
 }
 
+/* What the call of a late position gave, `both`, which ends with a memory like the one before, is kept in `of`,
+ * and `own` is what is late now; both NULL: nothing was late. */
+static bool oxi_llm_keep_late(oxi_llm_state *written, oxi_llm_state *of, ox_tensor *both,
+                              const ox_tensor *memory, ox_tensor *const *own) {
+    if (both && of->home != both) {
+        ox_tensor *end = ox_narrow(both, 1, both->shape[1] - memory->shape[1], memory->shape[1]);
+        if (!oxi_llm_write_state(&of->memory, end)) return false;
+        (void)oxi_llm_write_state(&of->home, both);
+    }
+    if (both) oxi_llm_drop_late(of); /* now memory holds it */
+    for (int i = 0; i < 3 && own[0]; i++) (void)oxi_llm_write_state(&written->late[i], own[i]);
+    return own[0] != NULL;
+}
+
 /* One position, whose own key and value come into the memory with the next one: a memory that need not stay
  * as it was is read and written once, in place. Its state is the same before and behind that, so that an
  * error later on takes nothing back. [heads, 1, value] */
@@ -374,15 +387,10 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
                           ? NULL
                           : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7, alone ? of->home : NULL);
     if (!both) return NULL;
-    if (!alone) of = written;
-    if (of->home != both) {
-        ox_tensor *end = ox_narrow(both, 1, 1, memory->shape[1]);
-        if (!oxi_llm_write_state(&of->memory, end)) return NULL;
-        (void)oxi_llm_write_state(&of->home, both);
-    }
-    oxi_llm_drop_late(of); /* now memory holds it */
-    for (int i = 0; i < 3; i++) (void)oxi_llm_write_state(&written->late[i], own[i]);
-    return ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v, 1);
+    return oxi_llm_keep_late(written, alone ? of : written, both, memory, own)
+               ? ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v,
+                            1)
+               : NULL;
 }
 
 /* All of a batch: [heads, S, value]; the memory is the layer's state. */
