@@ -57,13 +57,13 @@ uint place_of_a(const uint k) {
 bool is_inside(const ivec4 spot, out uint place) {
     ivec3 at = spot.yzw;
     place = 0;
-    if (any(lessThan(at, ivec3(0)))) return false;
     if (APART == 1) {
+        if (any(lessThan(at, ivec3(0)))) return false;
         ivec3 apart = ivec3(P_apart.xyz), whole = at / apart;
         if (whole * apart != at) return false;
         at = whole;
     }
-    if (any(greaterThanEqual(at, ivec3(P_image.xyz)))) return false;
+    if (any(greaterThanEqual(uvec3(at), P_image.xyz))) return false; /* or below 0 */
     uvec3 p = uvec3(at) * P_b_stride.xyz;
     place = uint(spot.x) + p.x + p.y + p.z;
     return true;

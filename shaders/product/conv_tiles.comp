@@ -1,5 +1,6 @@
 // conv_tiles.comp - convolutions by cooperative matrices, as product_tiles.comp has products. What is
-// contiguous of a and b lies in eights: b along k where B_ALONG is 1, else along n; a likewise.
+// contiguous of a and b lies in eights: b along k where B_ALONG is 1, else along n; a likewise. An invocation
+// fetches terms that follow one another at equal distances: their digits are carried, not divided.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
@@ -25,13 +26,38 @@ const uint FOURS = COUNT_N * SIDE / 4, LINE_C = FOURS + 1, SIZE_C = SUBS_M * SUB
 const uint SIZE = SIZE_A + SIZE_B;
 
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
-shared ivec4 spots_n[TILE_N], spots_k[DEEP];
 shared uint places_c[TILE_N]; // NOWHERE: of what was added to make eights
 const uint NOWHERE = ~0u;
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
-void look(const uint k0, const uint end) {
-    for (uint i = gl_LocalInvocationID.x; i < DEEP; i += THREADS) spots_k[i] = spot_of_k(k0 + i, end);
+// Columns that this invocation fetches; the term that it is at, with the number of terms to the next.
+const uint COLUMNS = B_ALONG == 1 ? FETCHES_B : 1, STEP = B_ALONG == 1 ? DEEP : THREADS / ACROSS_B;
+ivec4 spots[COLUMNS];
+uint term, outer, outer_step;
+uvec4 digits, digits_step;
+
+void begin_terms(const uint column0, const uint begin) {
+    uint lane = gl_LocalInvocationID.x;
+    [[unroll]] for (uint i = 0; i < COLUMNS; i++)
+        spots[i] = spot_of_n(column0 + (B_ALONG == 1 ? (lane + i * THREADS) / ACROSS_B : lane % ACROSS_B * 8));
+    term = begin + (B_ALONG == 1 ? lane % ACROSS_B * 8 : lane / ACROSS_B);
+    digits = digits_of(term, P_k_size, outer);
+    digits_step = digits_of(STEP, P_k_size, outer_step);
+}
+ivec4 spot_of_term(const uint end) {
+    if (term >= end) return ivec4(0, OUTSIDE, OUTSIDE, OUTSIDE);
+    return ivec4(int(outer * P_outer.w + digits.w * P_inner.y), ivec3(digits.xyz * P_k_step.xyz));
+}
+void next_term() {
+    term += STEP;
+    digits += digits_step;
+    outer += outer_step;
+    [[unroll]] for (int i = 3; i >= 0; i--)
+        if (digits[i] >= P_k_size[i]) {
+            digits[i] -= P_k_size[i];
+            if (i > 0) digits[i - 1]++;
+            else outer++;
+        }
 }
 // Terms are one behind the other in a, DEEP at a time within a part.
 void fetch(const uint at_a, const uint at_b, const uint row0, const uint k0, const uint end) {
@@ -42,10 +68,13 @@ void fetch(const uint at_a, const uint at_b, const uint row0, const uint k0, con
         bool there = row < P_m && k < end;
         next_a[i] = there ? w1.d[(at_a + row * P_row.y + k * P_a_k.w) >> 3] : uvec4(0);
     }
+    ivec4 spot = spot_of_term(end);
     [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
-        uint u = lane + i * THREADS, across = u % ACROSS_B * 8, down = u / ACROSS_B, place;
-        ivec4 spot = spots_n[B_ALONG == 1 ? down : across] + spots_k[B_ALONG == 1 ? across : down];
-        next_b[i] = is_inside(spot, place) ? w2.d[(at_b + place) >> 3] : uvec4(0);
+        uint place;
+        next_b[i] = is_inside(spots[i % COLUMNS] + spot, place) ? w2.d[(at_b + place) >> 3] : uvec4(0);
+        if (B_ALONG == 1 && i + 1 < FETCHES_B) continue;
+        next_term();
+        spot = spot_of_term(end);
     }
 }
 void put() {
@@ -88,19 +117,14 @@ void main() {
     uint begin = part_of() * P_part_k, end = min(begin + P_part_k, P_k);
     uint sub_m = gl_SubgroupID / SUBS_N, sub_n = gl_SubgroupID % SUBS_N;
     uint sub_row = sub_m * (TILE_M / SUBS_M), sub_column = sub_n * (TILE_N / SUBS_N);
-    for (uint i = lane; i < TILE_N; i += THREADS) {
-        spots_n[i] = spot_of_n(column0 + i);
+    for (uint i = lane; i < TILE_N; i += THREADS)
         places_c[i] = (column0 + i) % P_n_size.w < P_columns ? place_of_c(column0 + i) : NOWHERE;
-    }
-    look(begin, end);
+    begin_terms(column0, begin);
     SUMS sum[COUNT_M][COUNT_N];
     [[unroll]] for (uint i = 0; i < COUNT_M; i++)
         [[unroll]] for (uint j = 0; j < COUNT_N; j++) sum[i][j] = SUMS(0.0);
-    barrier();
     fetch(at_a, at_b, row0, begin, end);
-    barrier();
     put();
-    look(begin + DEEP, end);
     barrier();
     for (uint k0 = begin + DEEP;; k0 += DEEP) {
         bool more = k0 < end;
@@ -123,7 +147,6 @@ void main() {
         if (!more) break;
         barrier();
         put();
-        look(k0 + DEEP, end);
         barrier();
     }
     uint own = gl_SubgroupID * SIDE * LINE_C;

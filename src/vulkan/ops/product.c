@@ -12,6 +12,8 @@ enum {
     OXI_VK_DOT_GROUPS = 132,       /* .. and one where each rounds a */
     OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
     OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
+    OXI_VK_LAY_LEAST = 128,        /* rows, columns and terms of products whose operands are copied first, */
+    OXI_VK_LAY_BYTES = 1 << 30,    /* and the most that a copy may take */
     OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
     OXI_VK_PART_LEAST = 512,       /* of k in a part */
     OXI_VK_MOST_SLOTS = 65535      /* workgroups along z */
@@ -30,6 +32,7 @@ typedef struct oxi_vk_product {
     oxi_product_form form;    /* of block types, b is */
     int64_t whole_m, whole_n; /* of the call that this is a part of: they decide in what order is summed */
     bool own;                 /* each row has an expert of its own, and results are weighed and summed */
+    bool padded[3];           /* by zeros behind each line of operand t, whose copy is laid out so */
     bool weights;             /* b is a layer's: what meets it may be rounded */
     bool rough;               /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
@@ -212,24 +215,28 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
     if (!along && (t == 1 ? p->form.row[1] : p->form.column[2]) != 1) return false;
     int64_t size = along ? p->form.k : t == 1 ? p->form.m : p->form.n;
     int64_t line = along == (t == 1) ? p->form.row[t] : p->form.column[t];
-    return size % each == 0 && oxi_vk_product_aligned(p, params, t, line, each);
+    return (size % each == 0 || p->padded[t]) && oxi_vk_product_aligned(p, params, t, line, each);
 }
 
-/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT. Rows that meet weights of
- * another type are rounded to what the matrices take. */
-static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
-                                          const oxi_vk_product_params *params) {
+/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT, wherever its operands lie. Rows
+ * that meet weights of another type are rounded to what the matrices take. */
+static oxi_vk_shader oxi_vk_matrix_shader_by_types(const oxi_vk_device *d, const oxi_vk_product *p) {
     ox_dtype a = p->form.t[1]->dtype, b = p->form.t[2]->dtype;
     bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->whole_m < 32 || p->form.k < 32 || p->whole_n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
     if (a == OX_F32 && p->form.column[1] != 1) return OXI_VK_SHADER_COUNT;
-    if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
-        return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_CAP_BF16) return OXI_VK_SHADER_product_tiles_bf16;
     return b == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE ? OXI_VK_SHADER_product_tiles
                                                               : OXI_VK_SHADER_COUNT;
+}
+
+/* The same of operands as they lie. */
+static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
+                                          const oxi_vk_product_params *params) {
+    bool wide = oxi_vk_product_wide(p, params, 1, 8) && oxi_vk_product_wide(p, params, 2, 8);
+    return wide ? oxi_vk_matrix_shader_by_types(d, p) : OXI_VK_SHADER_COUNT;
 }
 
 /* ---- few rows ------------------------------------------------------------------------------------------ */
@@ -506,34 +513,63 @@ static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_prod
     return p->whole_m >= OXI_VK_EXPAND_ROWS || oxi_vk_needs_books(b) ? OX_BF16 : OX_DTYPE_NONE;
 }
 
+/* The matrices of operand t (0: the result): dims along which they differ, then lines; by_rows: rows of them.
+ * place: where a leading dim of the product is among them, or -1. */
+static ox_tensor oxi_vk_product_lines(const oxi_vk_product *p, int t, bool by_rows, int *place) {
+    const oxi_product_form *form = &p->form;
+    const int64_t size[2] = {t == 2 ? form->k : form->m, t == 1 ? form->k : form->n};
+    const int64_t stride[2] = {form->row[t], form->column[t]};
+    ox_tensor lines = oxi_borrowed(form->t[t]);
+    lines.ndim = 0;
+    for (int e = 0; e < form->ndim; e++) {
+        place[e] = -1;
+        if (form->stride[t][e] == 0) continue; /* the same for all of it */
+        place[e] = lines.ndim;
+        lines.shape[lines.ndim] = form->shape[e];
+        lines.stride[lines.ndim++] = form->stride[t][e];
+    }
+    for (int i = 0; i < 2; i++) {
+        lines.shape[lines.ndim] = size[by_rows ? i : 1 - i];
+        lines.stride[lines.ndim++] = stride[by_rows ? i : 1 - i];
+    }
+    return lines;
+}
+
+/* Those lines, as they lie now, in operand t's place. */
+static void oxi_vk_product_put(oxi_vk_product *p, int t, const ox_tensor *lines, bool by_rows,
+                               const int *place) {
+    const int64_t *last = lines->stride + lines->ndim - 2;
+    for (int e = 0; e < p->form.ndim; e++)
+        if (place[e] >= 0) p->form.stride[t][e] = lines->stride[place[e]];
+    p->form.t[t] = lines;
+    p->form.row[t] = last[by_rows ? 0 : 1];
+    p->form.column[t] = last[by_rows ? 1 : 0];
+}
+
 /* Records the expansion of b, [lead dims that b has, n, k], and puts its result in b's place. */
 static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, ox_dtype to,
                                        oxi_vk_temporary *made) {
-    ox_tensor blocks = oxi_borrowed(p->form.t[2]);
     int place[OX_MAX_DIMS];
-    blocks.ndim = 0;
-    for (int e = 0; e < p->form.ndim; e++) {
-        place[e] = -1;
-        if (p->form.stride[2][e] == 0) continue; /* the same for all of it */
-        place[e] = blocks.ndim;
-        blocks.shape[blocks.ndim] = p->form.shape[e];
-        blocks.stride[blocks.ndim++] = p->form.stride[2][e];
-    }
-    blocks.shape[blocks.ndim] = p->form.n;
-    blocks.stride[blocks.ndim++] = p->form.column[2];
-    blocks.shape[blocks.ndim] = p->form.k;
-    blocks.stride[blocks.ndim++] = 1;
+    ox_tensor blocks = oxi_vk_product_lines(p, 2, false, place);
     ox_status status = oxi_vk_temporary_make(d, made, to, blocks.ndim, blocks.shape);
     if (status == OX_OK)
         status =
             to == OX_F64 ? oxi_vk_from_blocks(d, &blocks, &made->t) : oxi_vk_expand(d, &blocks, &made->t);
-    for (int e = 0; e < p->form.ndim; e++)
-        if (place[e] >= 0) p->form.stride[2][e] = made->t.stride[place[e]];
-    p->form.t[2] = &made->t;
-    p->form.row[2] = 1;
-    p->form.column[2] = p->form.k;
+    oxi_vk_product_put(p, 2, &made->t, false, place);
     return status;
 }
+
+/* ---- operands that are copied first -------------------------------------------------------------------- */
+
+/* Copies of a call's operands, and its result before it is copied to where it belongs. */
+typedef struct oxi_vk_laid {
+    oxi_vk_temporary made[3];
+    ox_tensor lines[3], to; /* to: the result's own place */
+} oxi_vk_laid;
+
+/* In lay/product_lay.c. */
+static ox_status oxi_vk_product_lay(oxi_vk_device *d, oxi_vk_product *p, oxi_vk_laid *laid);
+static ox_status oxi_vk_product_lay_result(oxi_vk_device *d, oxi_vk_product *p, oxi_vk_laid *laid);
 
 /* Numbers that are not f32. */
 static bool oxi_vk_product_is_simple(const oxi_vk_product *p) {
@@ -680,17 +716,24 @@ static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product *p, int64_t fi
     return part;
 }
 
-/* b, if it is of a block type, expanded or not. */
+/* b, if it is of a block type, expanded or not; other operands copied where that pays. */
 static ox_status oxi_vk_product_whole(oxi_vk_device *d, const oxi_vk_product_group *group, oxi_vk_product p,
                                       ox_dtype expand) {
     oxi_vk_temporary expanded;
+    oxi_vk_laid laid;
     ox_status status = OX_OK;
     memset(&expanded, 0, sizeof expanded);
+    memset(&laid, 0, sizeof laid);
+    bool plain = !oxi_vk_product_is_few(&p) && !oxi_vk_product_is_simple(&p);
     if (expand != OX_DTYPE_NONE) status = oxi_vk_product_expand(d, &p, expand, &expanded);
+    else if (plain) status = oxi_vk_product_lay(d, &p, &laid);
     int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
+    if (status == OX_OK && parts == 1 && plain) status = oxi_vk_product_lay_result(d, &p, &laid);
     if (status == OX_OK)
         status =
             parts > 1 ? oxi_vk_product_in_parts(d, group, &p, parts) : oxi_vk_product_dispatch(d, group, &p);
+    if (status == OX_OK && laid.made[0].chunk) status = oxi_vk_copy(d, &laid.lines[0], &laid.to);
+    for (int t = 0; t < 3; t++) oxi_vk_temporary_drop(d, &laid.made[t]);
     oxi_vk_temporary_drop(d, &expanded);
     return status;
 }

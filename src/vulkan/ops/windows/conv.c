@@ -13,6 +13,8 @@ enum {
     OXI_VK_CONV_PARTS = 32,            /* most parts that terms are cut into, */
     OXI_VK_CONV_PART_LEAST = 256,      /* and the fewest terms of one */
     OXI_VK_CONV_GROUPS = 132,          /* workgroups that a device is to have */
+    OXI_VK_CONV_CLASSES = 16,          /* most classes of positions that strides make */
+    OXI_VK_CONV_PART_BYTES = 1 << 26,  /* most that the samples' gradients of a weight take */
     OXI_VK_CONV_POSITIONS = 1 << 29    /* most that a position may be */
 };
 
@@ -129,10 +131,10 @@ static void oxi_vk_conv_params_of(const oxi_vk_conv_job *job, oxi_vk_conv_params
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
 
 static const oxi_vk_tiling oxi_vk_conv_tilings[] = {
-    {128, 128, 32, 2, 4, 1, 20480 + 3072, 100},
-    {64, 128, 64, 2, 2, 1, 27648 + 3584, 100},
-    {64, 64, 64, 2, 2, 1, 18432 + 2304, 100},
-    {64, 64, 32, 2, 2, 1, 10240 + 1792, 0},
+    {128, 128, 64, 2, 4, 1, 36864 + 512, 100},
+    {64, 128, 64, 2, 2, 1, 27648 + 512, 100},
+    {64, 64, 64, 2, 2, 1, 18432 + 256, 100},
+    {64, 64, 32, 2, 2, 1, 10240 + 256, 0},
 };
 
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
@@ -162,27 +164,25 @@ static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device *d, const oxi_vk_c
 static ox_status oxi_vk_conv_lay(oxi_vk_device *d, oxi_conv_side *side, int last, oxi_vk_temporary *copy,
                                  ox_tensor *view) {
     const ox_tensor *t = side->t;
-    int64_t shape[OX_MAX_DIMS], dense = 1;
-    bool whole = t->shape[last] % 8 == 0;
-    *view = oxi_borrowed(t);
-    for (int i = t->ndim; i-- > 0;) { /* the innermost first: `last`, spatial dims from behind, the other */
-        int dim = i == t->ndim - 1 ? last : i > 0 ? i + 1 : 1 - last;
-        view->stride[dim] = dense;
-        shape[i] = dim == last ? oxi_round_up(t->shape[dim], 8) : t->shape[dim];
-        dense *= shape[i];
+    int64_t shape[OX_MAX_DIMS], stride[OX_MAX_DIMS];
+    ox_tensor lines = oxi_borrowed(t), laid;
+    int dim[OX_MAX_DIMS];
+    for (int i = 0; i < t->ndim; i++) { /* the other of the two, spatial dims, `last` */
+        dim[i] = i == 0 ? 1 - last : i == t->ndim - 1 ? last : i + 1;
+        lines.shape[i] = t->shape[dim[i]];
+        lines.stride[i] = t->stride[dim[i]];
     }
-    if (whole && oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) {
+    *view = oxi_borrowed(t);
+    oxi_vk_lay_strides(&lines, 8, stride, shape);
+    for (int i = 0; i < t->ndim; i++) view->stride[dim[i]] = stride[i];
+    if (t->shape[last] % 8 == 0 && oxi_same_layout(view, t) && oxi_vk_element_at(t) % 8 == 0) {
         *side = oxi_conv_side_of(view); /* dims of size 1 have strides, too */
         return OX_OK;
     }
-    ox_status status = oxi_vk_temporary_make(d, copy, t->dtype, t->ndim, shape);
-    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, &copy->t);
-    zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
-    if (status == OX_OK && !whole) status = oxi_vk_make(d, &zeros);
+    ox_status status = oxi_vk_lay(d, &lines, 8, copy, &laid);
     if (status != OX_OK) return status;
-    view->storage = copy->t.storage;
+    view->storage = laid.storage;
     view->offset = 0;
-    status = oxi_vk_copy(d, t, view);
     *side = oxi_conv_side_of(view);
     return status;
 }
@@ -209,18 +209,43 @@ static void oxi_vk_conv_cut(oxi_vk_conv_job *job, oxi_vk_shader shader) {
         job->parts *= 2;
 }
 
-/* c as parts in f32, [parts, c]. */
-static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c, ox_tensor *view) {
+/* c as parts in f32, [parts, c], or one of its own dtype; a weight's channels are its last dim: columns are
+ * counted so. `view`: one part, and *in: all of them. */
+static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c, ox_tensor *view,
+                                  ox_tensor *in) {
     const ox_tensor *t = c->t;
-    int64_t shape[OX_MAX_DIMS];
+    bool last = job->op == OXI_OP_conv_back_weight && job->tiling.subs_m;
+    int64_t shape[OX_MAX_DIMS], stride = 1;
     shape[0] = job->parts;
     for (int i = 0; i < t->ndim; i++) shape[1 + i] = t->shape[i];
-    ox_status status = oxi_vk_temporary_make(d, &job->sums, OX_F32, t->ndim + 1, shape);
+    ox_dtype dtype = job->parts > 1 ? OX_F32 : t->dtype;
+    ox_status status = oxi_vk_temporary_make(d, &job->sums, dtype, t->ndim + 1, shape);
     if (status != OX_OK) return status;
-    oxi_meta(view, OX_F32, t->ndim, t->shape);
+    *in = oxi_borrowed(&job->sums.t);
+    for (int i = t->ndim; last && i-- > 0;) { /* the innermost first */
+        int dim = i == t->ndim - 1 ? 1 : i > 0 ? i + 1 : 0;
+        in->stride[1 + dim] = stride;
+        stride *= t->shape[dim];
+    }
+    oxi_meta(view, dtype, t->ndim, t->shape);
+    memcpy(view->stride, in->stride + 1, (size_t)t->ndim * sizeof *view->stride);
     view->storage = job->sums.t.storage;
     *c = oxi_conv_side_of(view);
     return OX_OK;
+}
+
+/* The parts' sum, to where it belongs. */
+static ox_status oxi_vk_conv_sum(oxi_vk_device *d, const oxi_vk_conv_job *job, ox_tensor *parts,
+                                 ox_tensor *out) {
+    oxi_call sum = oxi_call_of(OXI_OP_sum, &parts, 1, out);
+    sum.attr = oxi_attrs_by_default(OXI_OP_sum);
+    sum.attr.reduce.dims = 1;
+    if (job->parts > 1) return oxi_vk_reduce(d, &sum);
+    ox_tensor whole = oxi_borrowed(parts);
+    whole.ndim--;
+    memmove(whole.shape, whole.shape + 1, (size_t)whole.ndim * sizeof *whole.shape);
+    memmove(whole.stride, whole.stride + 1, (size_t)whole.ndim * sizeof *whole.stride);
+    return oxi_vk_copy(d, &whole, out);
 }
 
 static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job, oxi_vk_shader shader) {
@@ -296,29 +321,200 @@ static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job 
     return shader;
 }
 
-static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
+/* Products of a form, whose result is *out. */
+static ox_status oxi_vk_conv_run(oxi_vk_device *d, oxi_op op, const oxi_conv_form *form, ox_tensor *out) {
     oxi_vk_conv_job job;
-    ox_tensor views[3], *in = &job.sums.t, out = oxi_borrowed(call->out[0]);
+    ox_tensor views[3], parts;
     ox_status status = OX_OK;
-    if (ox_numel(&out) == 0) return OX_OK;
     memset(&job, 0, sizeof job);
-    job.op = call->op;
-    oxi_conv_form_of(call, &job.form);
+    job.op = op;
+    job.form = *form;
     oxi_vk_conv_roles(&job);
     oxi_vk_shader shader = oxi_vk_conv_shader(d, &job);
     if (job.tiling.subs_m) status = oxi_vk_conv_lay_all(d, &job, views);
     oxi_vk_conv_cut(&job, shader);
-    oxi_conv_side *c = job.op == OXI_OP_conv ? &job.form.y
-                       : job.op == OXI_OP_conv_back_input ? &job.form.x : &job.form.weight;
-    if (status == OX_OK && job.parts > 1) status = oxi_vk_conv_part(d, &job, c, &views[2]);
+    oxi_conv_side *c = op == OXI_OP_conv              ? &job.form.y
+                       : op == OXI_OP_conv_back_input ? &job.form.x : &job.form.weight;
+    bool apart = job.parts > 1 || (op == OXI_OP_conv_back_weight && job.tiling.subs_m);
+    if (status == OX_OK && apart) status = oxi_vk_conv_part(d, &job, c, &views[2], &parts);
     if (status == OX_OK) status = oxi_vk_conv_dispatch(d, &job, shader);
-    if (status == OX_OK && job.parts > 1) {
-        oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &out);
-        sum.attr = oxi_attrs_by_default(OXI_OP_sum);
-        sum.attr.reduce.dims = 1;
-        status = oxi_vk_reduce(d, &sum);
-    }
+    if (status == OX_OK && apart) status = oxi_vk_conv_sum(d, &job, &parts, out);
     for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &job.copy[i]);
     oxi_vk_temporary_drop(d, &job.sums);
     return status;
+}
+
+/* ---- what flows back through strides ------------------------------------------------------------------- */
+
+/* Positions of the input that leave the same rest when they are divided by the strides meet the same taps, and
+ * no others: each such class is a convolution without strides. */
+typedef struct oxi_vk_conv_class {
+    ox_tensor x, weight; /* what of them belongs to it */
+    oxi_conv_form form;
+    bool empty;          /* no positions, */
+    bool bare;           /* or no taps */
+} oxi_vk_conv_class;
+
+/* The class of these rests, [0, stride) of each spatial dim. */
+static void oxi_vk_conv_class_of(const oxi_conv_form *f, const int64_t *rest, oxi_vk_conv_class *out) {
+    memset(out, 0, sizeof *out);
+    out->form = *f;
+    out->x = oxi_borrowed(f->x.t);
+    out->weight = oxi_borrowed(f->weight.t);
+    for (int i = 0; i < 3; i++) {
+        int64_t s = f->stride[i], tap = (rest[i] + f->padding[i]) % s;
+        int64_t rows = f->x.shape[2 + i] - rest[i], taps = f->weight.shape[2 + i] - tap;
+        int dim = out->x.ndim - 3 + i;
+        out->form.padding[i] = (rest[i] + f->padding[i] - tap) / s;
+        out->form.stride[i] = 1;
+        if (dim < 2 || s == 1) continue; /* s is 1 for dims that are missing */
+        out->empty = out->empty || rows <= 0;
+        out->bare = out->bare || taps <= 0;
+        out->x.offset += rest[i] * out->x.stride[dim];
+        out->x.shape[dim] = oxi_parts(rows, s);
+        out->x.stride[dim] *= s;
+        out->weight.offset += tap * out->weight.stride[dim];
+        out->weight.shape[dim] = oxi_parts(taps, s);
+        out->weight.stride[dim] *= s;
+    }
+    out->form.x = oxi_conv_side_of(&out->x);
+    out->form.weight = oxi_conv_side_of(&out->weight);
+}
+
+/* Into how many classes positions fall; 1: they are not told apart. */
+static int64_t oxi_vk_conv_classes(oxi_op op, const oxi_conv_form *f) {
+    int64_t classes = 1;
+    if (op != OXI_OP_conv_back_input) return 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t s = f->stride[i];
+        if (s > 1 && (f->dilation[i] != 1 || s > OXI_VK_CONV_CLASSES)) return 1;
+        if (f->weight.shape[2 + i] < s && f->bias) return 1; /* positions without taps have a bias, too */
+        classes *= s;
+    }
+    return classes <= OXI_VK_CONV_CLASSES ? classes : 1;
+}
+
+static ox_status oxi_vk_conv_by_classes(oxi_vk_device *d, const oxi_conv_form *f, int64_t classes,
+                                        ox_tensor *out) {
+    bool bare = false;
+    ox_status status = OX_OK;
+    for (int i = 0; i < 3; i++) bare = bare || f->weight.shape[2 + i] < f->stride[i];
+    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, out);
+    zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
+    if (bare) status = oxi_vk_make(d, &zeros);
+    for (int64_t i = 0; i < classes && status == OX_OK; i++) {
+        int64_t rest[3] = {i / (f->stride[1] * f->stride[2]), i / f->stride[2] % f->stride[1],
+                           i % f->stride[2]};
+        oxi_vk_conv_class one;
+        oxi_vk_conv_class_of(f, rest, &one);
+        if (!one.empty && !one.bare) status = oxi_vk_conv_run(d, OXI_OP_conv_back_input, &one.form, &one.x);
+    }
+    return status;
+}
+
+/* ---- windows of one element ---------------------------------------------------------------------------- */
+
+/* Whether the positions of an image are one dim, whose size and stride these are. */
+static bool oxi_vk_conv_flat(const oxi_conv_side *side, int64_t *size, int64_t *stride) {
+    *size = oxi_vk_conv_count(side);
+    *stride = 0;
+    int64_t next = 0;
+    for (int i = 4; i >= 2; i--) {
+        if (side->shape[i] == 1) continue;
+        if (*stride != 0 && side->stride[i] != next) return false;
+        if (*stride == 0) *stride = side->stride[i];
+        next = side->stride[i] * side->shape[i];
+    }
+    return *stride != 0;
+}
+
+/* Whether they are as good as products of matrices, a sample each: windows of one element, without strides,
+ * positions in eights. */
+static bool oxi_vk_conv_is_product(oxi_op op, const oxi_conv_form *f) {
+    int64_t size, stride;
+    if (f->groups != 1 || f->channels < 32 || f->outputs < 32) return false;
+    for (int i = 0; i < 3; i++)
+        if (f->weight.shape[2 + i] != 1 || f->stride[i] != 1 || f->padding[i] != 0) return false;
+    int64_t most = f->samples * f->channels * f->outputs * (int64_t)sizeof(float);
+    if (op == OXI_OP_conv_back_weight && most > OXI_VK_CONV_PART_BYTES) return false;
+    if (!oxi_vk_conv_flat(&f->x, &size, &stride) || !oxi_vk_conv_flat(&f->y, &size, &stride)) return false;
+    return size % 8 == 0 && size >= 64 && f->samples <= OXI_VK_MOST_SLOTS;
+}
+
+/* Rows and columns of operand `t` of a product, which lie in a side of a convolution. */
+static void oxi_vk_conv_matrix(oxi_vk_product *p, int t, const oxi_conv_side *side, int64_t row,
+                               int64_t column, int64_t next) {
+    p->form.t[t] = side->t;
+    p->form.row[t] = row;
+    p->form.column[t] = column;
+    p->form.stride[t][0] = next;
+}
+
+static oxi_vk_product oxi_vk_conv_product_of(oxi_op op, const oxi_conv_form *f) {
+    oxi_vk_product p;
+    const oxi_conv_side *w = &f->weight, *x = &f->x, *y = &f->y;
+    int64_t size, at_x, at_y;
+    memset(&p, 0, sizeof p);
+    oxi_vk_conv_flat(x, &size, &at_x);
+    oxi_vk_conv_flat(y, &size, &at_y);
+    p.form.alpha = p.form.beta = 1;
+    p.form.ndim = 1;
+    p.form.shape[0] = f->samples;
+    p.form.m = p.whole_m = op == OXI_OP_conv_back_input ? f->channels : f->outputs;
+    p.form.n = p.whole_n = op == OXI_OP_conv_back_weight ? f->channels : size;
+    p.form.k = op == OXI_OP_conv ? f->channels : op == OXI_OP_conv_back_input ? f->outputs : size;
+    if (op == OXI_OP_conv) {
+        oxi_vk_conv_matrix(&p, 0, y, y->stride[1], at_y, y->stride[0]);
+        oxi_vk_conv_matrix(&p, 1, w, w->stride[0], w->stride[1], 0);
+        oxi_vk_conv_matrix(&p, 2, x, x->stride[1], at_x, x->stride[0]);
+    } else if (op == OXI_OP_conv_back_input) {
+        oxi_vk_conv_matrix(&p, 0, x, x->stride[1], at_x, x->stride[0]);
+        oxi_vk_conv_matrix(&p, 1, w, w->stride[1], w->stride[0], 0);
+        oxi_vk_conv_matrix(&p, 2, y, y->stride[1], at_y, y->stride[0]);
+    } else {
+        oxi_vk_conv_matrix(&p, 1, y, y->stride[1], at_y, y->stride[0]);
+        oxi_vk_conv_matrix(&p, 2, x, at_x, x->stride[1], x->stride[0]);
+    }
+    if (f->bias) {
+        p.form.t[3] = f->bias;
+        p.form.row[3] = f->bias->stride[0];
+    }
+    return p;
+}
+
+/* Samples are summed afterwards where a weight's gradient is asked for. */
+static ox_status oxi_vk_conv_product(oxi_vk_device *d, const oxi_call *call, const oxi_conv_form *f) {
+    oxi_vk_product p = oxi_vk_conv_product_of(call->op, f);
+    oxi_vk_product_group alone;
+    oxi_vk_temporary made;
+    ox_tensor *in = &made.t, out = oxi_borrowed(call->out[0]);
+    memset(&alone, 0, sizeof alone);
+    alone.product[0] = call;
+    alone.products = 1;
+    if (p.form.t[0]) return oxi_vk_product_whole(d, &alone, p, OX_DTYPE_NONE);
+    const int64_t shape[3] = {f->samples, f->outputs, f->channels};
+    ox_status status = oxi_vk_temporary_make(d, &made, OX_F32, 3, shape);
+    p.form.t[0] = &made.t;
+    p.form.row[0] = f->channels;
+    p.form.column[0] = 1;
+    p.form.stride[0][0] = f->outputs * f->channels;
+    if (status == OX_OK) status = oxi_vk_product_whole(d, &alone, p, OX_DTYPE_NONE);
+    out.ndim = 2;
+    oxi_call sum = oxi_call_of(OXI_OP_sum, &in, 1, &out);
+    sum.attr = oxi_attrs_by_default(OXI_OP_sum);
+    sum.attr.reduce.dims = 1;
+    if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
+    oxi_vk_temporary_drop(d, &made);
+    return status;
+}
+
+static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
+    oxi_conv_form form;
+    ox_tensor out = oxi_borrowed(call->out[0]);
+    if (ox_numel(&out) == 0) return OX_OK;
+    oxi_conv_form_of(call, &form);
+    if (oxi_vk_conv_is_product(call->op, &form)) return oxi_vk_conv_product(d, call, &form);
+    int64_t classes = oxi_vk_conv_classes(call->op, &form);
+    if (classes > 1) return oxi_vk_conv_by_classes(d, &form, classes, &out);
+    return oxi_vk_conv_run(d, call->op, &form, &out);
 }
