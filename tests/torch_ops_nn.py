@@ -211,6 +211,16 @@ def max_pool(dims):
     return call
 
 
+@row('max_pool2d_with_indices_backward')
+def _max_pool2d_back(o, x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+                     return_indices=True):
+    """Ones, each added where the largest was."""
+    y, at = o.max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)
+    none = o.flatten(o.zeros(list(x.shape), x.dtype), -2, -1)
+    return o.view(o.scatter_add(none, -1, o.flatten(at, -2, -1), o.flatten(o.ones_like(y), -2, -1)),
+                  list(x.shape))
+
+
 def avg_pool(dims):
     def call(o, x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
              divisor_override=None):
