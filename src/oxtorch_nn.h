@@ -124,6 +124,7 @@
 
 /* training */
 #include "nn/class_logs.c"
+#include "nn/class_sums.c"
 #include "nn/losses.c"
 #include "nn/ctc.c"
 #include "nn/images/pad.c"

@@ -217,7 +217,8 @@ def moment(name):
 
 CALLS['var'], CALLS['std'] = moment('var'), moment('std')
 CALLS['var_mean'], CALLS['std_mean'] = moment('var_mean'), moment('std_mean')
-row('aminmax')(lambda o, x, dim=None, keepdim=False: o.aminmax(x, dim, keepdim))
+row('aminmax')(lambda o, x, dim=None, keepdim=False: o.aminmax(
+    x, FLAT if dim is None else dim, keepdim))
 
 
 def extreme(name):
@@ -772,7 +773,6 @@ def reason(name):
 # Where a sample or a gradient is another one than PyTorch's, and why.
 NOTES = {
     'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
-    'nn.functional.linear_cross_entropy': 'one layer, not one for each of more dims',
     'to_sparse': 'COO and CSR alone',
     '_upsample_bilinear2d_aa': 'a size or scales, not both',
     'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",

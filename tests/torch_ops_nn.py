@@ -412,8 +412,6 @@ EXPECT['to_sparse'] = lambda x, *a, **k: x.to_sparse(*a, **k).to_dense()
 @row('nn.functional.linear_cross_entropy')
 def _linear_cross_entropy(o, x, layer, t, linear_bias=None, weight=None, reduction='mean', ignore_index=None,
                           label_smoothing=0.0, options=None):
-    if layer.ndim > 2:
-        raise NotImplementedError('a layer for each of more dims')
     ignored = -100 if ignore_index is None else ignore_index
     return o.linear_cross_entropy(x, layer, t, linear_bias, CrossEntropy(
         pointer(weight), o.enums[loss(reduction)], not t.is_floating, ignored, label_smoothing))

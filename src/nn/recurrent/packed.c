@@ -247,10 +247,13 @@ static bool oxi_sequences_fit(const char *name, ox_tensor *const *list, int coun
     return true;
 }
 
-OX_API ox_tensor *ox_pad_sequence(ox_tensor *const *list, int count, bool batch_first, double value, bool left) {
+OX_API ox_tensor *ox_pad_sequence(ox_tensor *const *list, int count, bool batch_first, double value,
+                                  const char *side) {
+    static const char *const sides[2] = {"right", "left"};
     int64_t most;
     size_t bytes;
-    if (!oxi_sequences_fit("pad_sequence", list, count, &most)) return NULL;
+    int left = oxi_mode_word("pad_sequence", sides, 2, side);
+    if (left < 0 || !oxi_sequences_fit("pad_sequence", list, count, &most)) return NULL;
     ox_tensor **rows = oxi_list_new(count, &bytes);
     if (!rows) return NULL;
     oxi_work work = oxi_work_begin("pad_sequence");
@@ -299,7 +302,7 @@ OX_API ox_packed ox_pack_sequence(ox_tensor *const *list, int count, bool enforc
     oxi_work work = oxi_work_begin("pack_sequence");
     ox_packed p = oxi_no_packed();
     if (oxi_lengths_fit(lengths, count, most, enforce_sorted)) {
-        ox_tensor *x = ox_pad_sequence(list, count, false, 0, false);
+        ox_tensor *x = ox_pad_sequence(list, count, false, 0, NULL);
         if (x) p = oxi_pack(x, lengths, count, enforce_sorted);
     }
     oxi_free(lengths, bytes);

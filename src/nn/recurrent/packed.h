@@ -34,8 +34,10 @@ OX_API ox_packed ox_packed_with(const ox_packed *p, ox_tensor *data);
  * order of before. total: T, at least the longest; 0: that. */
 OX_API ox_tuple ox_pad_packed_sequence(const ox_packed *p, bool batch_first, double value, int64_t total);
 
-/* Sequences [T_n, ..] side by side: [T,N,..] or [N,T,..], `value` behind them, or before (left). */
-OX_API ox_tensor *ox_pad_sequence(ox_tensor *const *list, int count, bool batch_first, double value, bool left);
+/* Sequences [T_n, ..] side by side: [T,N,..] or [N,T,..], `value` behind them (side NULL or "right") or before
+ * ("left"). */
+OX_API ox_tensor *ox_pad_sequence(ox_tensor *const *list, int count, bool batch_first, double value,
+                                  const char *side);
 /* Back: views into out[room], as ox_split; lengths [N]. */
 OX_API int64_t ox_unpad_sequence(ox_tensor *padded, ox_tensor *lengths, bool batch_first, ox_tensor **out,
                                  int64_t room);

@@ -49,8 +49,9 @@ OX_API bool ox_can_cast(ox_dtype from, ox_dtype to) {
 
 /* ---- several at once ----------------------------------------------------------------------------------- */
 
-OX_API ox_tuple ox_aminmax(ox_tensor *x, ox_shape dims, bool keepdim) {
+OX_API ox_tuple ox_aminmax(ox_tensor *x, int dim, bool keepdim) {
     if (oxi_any_null("aminmax", &x, 1)) return oxi_no_tuple();
+    ox_shape dims = dim == OX_FLATTENED ? OX_ALL_DIMS : OX_DIMS(dim);
     oxi_work work = oxi_work_begin("aminmax");
     return oxi_tuple_end(&work, ox_amin(x, dims, keepdim), ox_amax(x, dims, keepdim), NULL);
 }

@@ -49,7 +49,8 @@ OX_API ox_dtype ox_result_type(ox_tensor *a, ox_tensor *b);
 OX_API bool ox_can_cast(ox_dtype from, ox_dtype to);
 
 /* ---- several at once ----------------------------------------------------------------------------------- */
-OX_API ox_tuple ox_aminmax(ox_tensor *x, ox_shape dims, bool keepdim);          /* least, most */
+/* Least and most; dim OX_FLATTENED: of all. */
+OX_API ox_tuple ox_aminmax(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_tuple ox_var_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tuple ox_std_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 

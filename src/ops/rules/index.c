@@ -11,10 +11,9 @@ static ox_status oxi_fail_fit(const oxi_call *call, const ox_tensor *part) {
                     oxi_tensor_text(part), oxi_tensor_text(call->in[0]), call->attr.along.dim);
 }
 
-/* part may not reach beyond whole in any dim but `dim`; of nothing it may have any shape. */
+/* part may not reach beyond whole in any dim but `dim`. */
 static bool oxi_fits_beside(const ox_tensor *part, const ox_tensor *whole, int dim) {
     int np = part->ndim ? part->ndim : 1, nw = whole->ndim ? whole->ndim : 1;
-    if (ox_numel(part) == 0) return true;
     if (np != nw) return false;
     for (int d = 0; d < part->ndim; d++)
         if (d != dim && part->shape[d] > (whole->ndim ? whole->shape[d] : 1)) return false;
