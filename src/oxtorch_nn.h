@@ -77,6 +77,7 @@
 #include "nn/optimizers.h"
 #include "nn/images/images.h"
 #include "nn/recurrent/recurrent.h"
+#include "nn/recurrent/packed.h"
 #include "nn/distributions/distributions.h"
 #include "nn/algebra/algebra.h"
 #include "nn/statistics/statistics.h"
@@ -84,6 +85,8 @@
 #include "nn/random.h"
 #include "nn/signal.h"
 #include "nn/sparse/sparse.h"
+#include "nn/tensors/tensors.h"
+#include "nn/quantize/quantize.h"
 
 #endif /* OX_TORCH_NN_H */
 
@@ -127,6 +130,7 @@
 
 /* training */
 #include "nn/class_logs.c"
+#include "nn/class_sums.c"
 #include "nn/losses.c"
 #include "nn/ctc.c"
 #include "nn/images/pad.c"
@@ -135,11 +139,14 @@
 #include "nn/images/windows.c"
 #include "nn/recurrent/step.c"
 #include "nn/recurrent/recurrent.c"
+#include "nn/recurrent/packed.c"
 #include "nn/distributions/densities.c"
 #include "nn/distributions/draws.c"
 #include "nn/distributions/divergences.c"
 #include "nn/distributions/distributions.c"
+#include "nn/distributions/samples.c"
 #include "nn/algebra/algebra.c"
+#include "nn/algebra/ldl.c"
 #include "nn/algebra/products.c"
 #include "nn/statistics/order.c"
 #include "nn/statistics/statistics.c"
@@ -148,6 +155,9 @@
 #include "nn/signal.c"
 #include "nn/sparse/sparse.c"
 #include "nn/sparse/bags.c"
+#include "nn/tensors/in_place.c"
+#include "nn/tensors/made.c"
+#include "nn/quantize/quantize.c"
 #include "nn/optimizer_rules.c"
 #include "nn/optimizers.c"
 

@@ -42,7 +42,8 @@ from torch_ops_calls import MAX_DIMS, Shape  # noqa: E402
 
 DTYPES = {torch.bool: 'OX_BOOL', torch.uint8: 'OX_U8', torch.int8: 'OX_I8', torch.int16: 'OX_I16',
           torch.int32: 'OX_I32', torch.int64: 'OX_I64', torch.float16: 'OX_F16', torch.bfloat16: 'OX_BF16',
-          torch.float32: 'OX_F32', torch.float64: 'OX_F64', torch.complex64: 'OX_C64'}
+          torch.float32: 'OX_F32', torch.float64: 'OX_F64', torch.complex64: 'OX_C64',
+          torch.uint16: 'OX_U16', torch.uint32: 'OX_U32', torch.uint64: 'OX_U64'}
 SHORT = {'f32': torch.float32, 'f64': torch.float64, 'f16': torch.float16, 'bf16': torch.bfloat16,
          'i64': torch.int64, 'i32': torch.int32, 'u8': torch.uint8, 'bool': torch.bool,
          'c64': torch.complex64}
@@ -208,6 +209,13 @@ class Library:
             return Scalar(c['OX_C64'], 0, value.real, value.imag)
         return Scalar(c['OX_F64'], 0, float(value), 0)
 
+    def python_number(self, scalar):
+        dtype = self.dtype_of[scalar.dtype]
+        if dtype.is_complex:
+            return complex(scalar.real, scalar.imaginary)
+        return scalar.real if dtype.is_floating_point else bool(scalar.integer) if dtype == torch.bool \
+            else scalar.integer
+
     def number(self, value):
         function = self.raw.ox_from_scalar
         function.restype, function.argtypes = ctypes.c_void_p, [Scalar]
@@ -318,7 +326,7 @@ class Library:
         function = self.raw['ox_' + name]
         function.argtypes = types
         function.restype = {'ox_tensor*': ctypes.c_void_p, 'ox_pair': Pair, 'ox_tuple': Tuple,
-                            'ox_sparse': Sparse,
+                            'ox_sparse': Sparse, 'ox_scalar': Scalar,
                             'int64_t': ctypes.c_int64, 'bool': ctypes.c_bool}.get(kind, ctypes.c_int)
         result = function(*values)
         if kind == 'ox_pair':
@@ -328,6 +336,10 @@ class Library:
             if not got:
                 raise Failed(self.said())
             return tuple(got)
+        if kind == 'ox_scalar':
+            if self.raw.ox_error():
+                raise Failed(self.said())
+            return self.python_number(result)
         if kind == 'ox_sparse':
             if not result.values:
                 raise Failed(self.said())
@@ -353,7 +365,7 @@ def leaves(value):
         return [value]
     if isinstance(value, (tuple, list)):
         return [t for v in value for t in leaves(v)]
-    if isinstance(value, (bool, int)):
+    if isinstance(value, (bool, int, float, complex)):
         return [value]
     return []
 
@@ -400,8 +412,9 @@ TOLERANCE = {torch.float32: (2e-5, 2e-5), torch.float64: (1e-9, 1e-9), torch.com
 
 
 def check_equal(ours, theirs, what, scale=1):
-    if isinstance(theirs, (bool, int)) or isinstance(ours, (bool, int)):
-        if ours != theirs:
+    numbers = (bool, int, float, complex)
+    if isinstance(theirs, numbers) or isinstance(ours, numbers):
+        if ours != theirs and not (ours != ours and theirs != theirs):
             raise AssertionError('%s: %s, not %s' % (what, ours, theirs))
         return
     got = ours.to_torch()
@@ -410,6 +423,8 @@ def check_equal(ours, theirs, what, scale=1):
         raise AssertionError('%s: %s, not %s' % (what, got.dtype, theirs.dtype))
     if got.shape != theirs.shape:
         raise AssertionError('%s: shape %s, not %s' % (what, tuple(got.shape), tuple(theirs.shape)))
+    if got.dtype == torch.uint64:       # few of PyTorch's functions take it
+        got, theirs = got.view(torch.int64), theirs.contiguous().view(torch.int64)
     rtol, atol = TOLERANCE.get(theirs.dtype, (0, 0))
     most = 1.0
     if rtol and theirs.numel():

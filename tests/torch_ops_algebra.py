@@ -35,6 +35,9 @@ def _triangular_solve(o, b, a, upper=True, transpose=False, unitriangular=False)
     return x, o.expand(a, list(x.shape[:-2]) + list(a.shape[-2:]))
 
 
+row('linalg.ldl_factor')(lambda o, x, hermitian=False: o.ldl_factor(x))
+row('linalg.ldl_factor_ex')(lambda o, x, hermitian=False, check_errors=False: o.ldl_factor_ex(x))
+row('linalg.ldl_solve')(lambda o, ld, pivots, b, hermitian=False: o.ldl_solve(ld, pivots, b))
 row('linalg.lu_factor')(lambda o, x, pivot=True: o.lu_factor(x, pivot))
 row('linalg.lu_factor_ex')(lambda o, x, pivot=True, check_errors=False:
     (*o.lu_factor(x, pivot), zeros_i32(o, x)))

@@ -216,13 +216,9 @@ def moment(name):
 
 
 CALLS['var'], CALLS['std'] = moment('var'), moment('std')
-CALLS['var_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
-    moment('var')(o, x, dim, *a, keepdim=keepdim, **k),
-    o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
-CALLS['std_mean'] = lambda o, x, dim=None, *a, keepdim=False, **k: (
-    moment('std')(o, x, dim, *a, keepdim=keepdim, **k),
-    o.mean(x, None if isinstance(dim, bool) else dim, keepdim))
-row('aminmax')(lambda o, x, dim=None, keepdim=False: (o.amin(x, dim, keepdim), o.amax(x, dim, keepdim)))
+CALLS['var_mean'], CALLS['std_mean'] = moment('var_mean'), moment('std_mean')
+row('aminmax')(lambda o, x, dim=None, keepdim=False: o.aminmax(
+    x, FLAT if dim is None else dim, keepdim))
 
 
 def extreme(name):
@@ -419,6 +415,8 @@ row('column_stack')(lambda o, ts: o.column_stack(ts))
 row('block_diag')(lambda o, *ts: o.block_diag(list(ts)))
 row('cartesian_prod')(lambda o, *ts: o.cartesian_prod(list(ts)))
 row('combinations')(lambda o, x, r=2, with_replacement=False: o.combinations(x, r, with_replacement))
+row('broadcast_shapes')(lambda o, *shapes: torch.Size(o.broadcast_tensors(
+    [o.empty([s] if isinstance(s, int) else list(s), torch.float32) for s in shapes])[0].shape))
 row('broadcast_tensors')(lambda o, *ts: o.broadcast_tensors(list(ts)))
 row('meshgrid/variadic_tensors')(lambda o, *ts, indexing='ij': o.meshgrid(list(ts), indexing))
 row('meshgrid/list_of_tensors')(lambda o, ts, indexing='ij': o.meshgrid(list(ts), indexing))
@@ -479,6 +477,17 @@ row('slice')(lambda o, x, dim=0, start=None, end=None, step=1:
 
 row('gather')(lambda o, x, dim, index, sparse_grad=False: o.gather(
     x, dim, index if index.numel() else o.cast(index, torch.int64)))
+
+
+@row('_segment_reduce', '_segment_reduce/lengths', '_segment_reduce/offsets')
+def _segment_reduce(o, x, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False,
+                    initial=None):
+    if indices is not None:
+        raise NotImplementedError('indices')
+    return o.segment_reduce(x, reduce, lengths, offsets, axis, math.nan if initial is None else initial)
+
+
+row('hash_tensor')(lambda o, x, dim=(), keepdim=False, mode=0: o.hash_tensor(x, dim, keepdim))
 row('scatter')(lambda o, x, dim, index, src, reduce=None: scatter(o, x, dim, index, src, reduce))
 
 
@@ -654,20 +663,21 @@ def number(v):
     return v.to_torch().item() if hasattr(v, 'pointer') else v
 
 
-row('logspace', 'logspace/tensor_overload')(lambda o, a, b, n, base=10.0, dtype=None, **k:
-    o.cast(o.rpow_number(
-    o.linspace(number(a), number(b), n, torch.float64), base), dtype or torch.float32))
+row('logspace', 'logspace/tensor_overload')(lambda o, a, b, n, base=10.0, dtype=None, **k: o.logspace(
+    number(a), number(b), n, base, dtype or torch.float32))
 row('eye')(lambda o, n, m=None, dtype=None, **k: o.eye(n, n if m is None else m, dtype or torch.float32))
 row('zeros')(lambda o, *s, dtype=None, **k: o.zeros(flat_shape(s), dtype or torch.float32))
 row('ones')(lambda o, *s, dtype=None, **k: o.ones(flat_shape(s), dtype or torch.float32))
 row('empty', 'empty_permuted')(lambda o, s, *a, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
-row('empty_strided')(lambda o, s, st, dtype=None, **k: o.empty(list(s), dtype or torch.float32))
+row('empty_strided')(lambda o, s, st, dtype=None, **k: o.empty_strided(
+    list(s), list(st), dtype or torch.float32))
 row('full')(lambda o, s, v, dtype=None, **k: o.full(list(s) if not isinstance(s, int) else [s], v,
                                                    dtype or torch.float32))
 row('scalar_tensor')(lambda o, v, dtype=None, **k: o.full([], v, dtype or torch.float32))
 row('empty_like')(lambda o, x, dtype=None, **k: o.empty(x.shape, dtype or x.dtype))
 row('new_empty')(lambda o, x, s, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
-row('new_empty_strided')(lambda o, x, s, st, dtype=None, **k: o.empty(list(s), dtype or x.dtype))
+row('new_empty_strided')(lambda o, x, s, st, dtype=None, **k: o.empty_strided(
+    list(s), list(st), dtype or x.dtype))
 row('new_full')(lambda o, x, s, v, dtype=None, **k: o.full(list(s), v, dtype or x.dtype))
 row('new_ones')(lambda o, x, s, dtype=None, **k: o.ones(list(s), dtype or x.dtype))
 row('new_zeros')(lambda o, x, s, dtype=None, **k: o.zeros(list(s), dtype or x.dtype))
@@ -705,6 +715,9 @@ for short, dtype in (('bool', torch.bool), ('byte', torch.uint8), ('char', torch
 row('to')(lambda o, x, *a, **k:
     o.cast(x, next((getattr(v, 'dtype', v) for v in list(a) + list(k.values()) if isinstance(
     v, torch.dtype) or hasattr(v, 'pointer')), x.dtype)))
+row('item')(lambda o, x: o.item_scalar(x))
+row('resize_')(lambda o, x, shape, **k: o.resize_(o.clone(x), list(shape)))
+row('resize_as_')(lambda o, x, like, **k: o.resize_(o.clone(x), list(like.shape)))
 row('type_as')(lambda o, x, other: o.cast(x, other.dtype))
 row('clone')(lambda o, x, memory_format=None: o.clone(x))
 row('contiguous')(lambda o, x, memory_format=None: o.contiguous(x))
@@ -739,19 +752,12 @@ MISSING.update({
     'cdouble': 'c128 is no dtype here', 'chalf': 'complex numbers of f16 are no dtype here',
     'jiterator_*': 'compiles CUDA source when it is called',
     'sparse': 'op_db has operands that are sparse there: ox_sparse_mm, ox_sparse_sampled_addmm do it',
-    'broadcast_shapes': 'no tensors: ox_broadcast_tensors broadcasts',
-    'item': 'a number, not a tensor: ox_item, ox_item_scalar',
-    'resize_': 'tensors keep their storage: a new tensor and a copy', 'resize_as_': 'as resize_',
     'torch._scaled_mm': 'f8 products with scales, for GPUs that have them',
     'torch._scaled_mm_v2': 'as torch._scaled_mm',
     'torch.ops.aten._efficient_attention_forward': 'CUDA alone',
     'torch.ops.aten._flash_attention_forward': 'CUDA alone',
     'torch.ops.aten._scaled_dot_product_flash_attention_for_cpu':
         'gives a logsumexp beside what ox_scaled_dot_product_attention gives',
-    'hash_tensor': 'not yet: one xor of bits',
-    'linalg.ldl_factor': 'the pivots of LAPACK\'s Bunch-Kaufman: ox_solve, ox_eigh serve symmetric systems',
-    'linalg.ldl_factor_ex': 'as linalg.ldl_factor',
-    'linalg.ldl_solve': 'as linalg.ldl_factor', '_segment_reduce': 'not yet: ox_scatter_reduce serves',
     'nn.functional.multi_head_attention_forward':
         'a module, of ox_linear and ox_scaled_dot_product_attention',
 })
@@ -767,13 +773,11 @@ def reason(name):
 # Where a sample or a gradient is another one than PyTorch's, and why.
 NOTES = {
     'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
-    'nn.functional.linear_cross_entropy': 'one layer, not one for each of more dims',
     'to_sparse': 'COO and CSR alone',
     '_upsample_bilinear2d_aa': 'a size or scales, not both',
     'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
     'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
     'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
-    'gather': 'an empty index of more dims than the operand is refused',
     'nextafter': 'a step of the last bit has no gradient here',
     'nn.functional.batch_norm': 'an empty operand without a dim of channels is refused',
     'nn.functional.scaled_dot_product_attention': 'no dropout of weights',

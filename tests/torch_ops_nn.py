@@ -211,6 +211,16 @@ def max_pool(dims):
     return call
 
 
+@row('max_pool2d_with_indices_backward')
+def _max_pool2d_back(o, x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+                     return_indices=True):
+    """Ones, each added where the largest was."""
+    y, at = o.max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)
+    none = o.flatten(o.zeros(list(x.shape), x.dtype), -2, -1)
+    return o.view(o.scatter_add(none, -1, o.flatten(at, -2, -1), o.flatten(o.ones_like(y), -2, -1)),
+                  list(x.shape))
+
+
 def avg_pool(dims):
     def call(o, x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
              divisor_override=None):
@@ -402,8 +412,6 @@ EXPECT['to_sparse'] = lambda x, *a, **k: x.to_sparse(*a, **k).to_dense()
 @row('nn.functional.linear_cross_entropy')
 def _linear_cross_entropy(o, x, layer, t, linear_bias=None, weight=None, reduction='mean', ignore_index=None,
                           label_smoothing=0.0, options=None):
-    if layer.ndim > 2:
-        raise NotImplementedError('a layer for each of more dims')
     ignored = -100 if ignore_index is None else ignore_index
     return o.linear_cross_entropy(x, layer, t, linear_bias, CrossEntropy(
         pointer(weight), o.enums[loss(reduction)], not t.is_floating, ignored, label_smoothing))

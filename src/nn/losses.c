@@ -28,10 +28,6 @@ static ox_tensor *oxi_raise(ox_tensor *x, double low) {
     return ox_add(x, ox_sub(oxi_at_least(plain, low), plain));
 }
 
-static ox_tensor *oxi_weighted(ox_tensor *terms, ox_tensor *weight) {
-    return weight ? ox_mul(terms, weight) : terms;
-}
-
 /* ---- of numbers ---------------------------------------------------------------------------------------- */
 
 OX_API ox_tensor *ox_mse_loss(ox_tensor *input, ox_tensor *target, ox_loss_reduction reduction) {
@@ -224,28 +220,82 @@ static int64_t oxi_outer_count(const ox_tensor *t, int last) {
     return count;
 }
 
-/* Whether the operands of linear_cross_entropy go together; *of_classes: as targets of classes. */
+/* Whether the operands of linear_cross_entropy go together; *of_classes: as targets of classes. The dims of a
+ * layer [C,d1..,D] between its first and last one stand behind those of x in targets of classes, and behind the
+ * classes in those of probabilities. */
 static bool oxi_layer_fits(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                            ox_tensor *weight, bool *of_classes) {
-    bool fits = x->ndim > 0 && layer->ndim == 2 && layer->shape[1] == x->shape[x->ndim - 1];
-    *of_classes = fits && oxi_same_sizes(target, x, x->ndim - 1);
+    bool fits = x->ndim > 0 && layer->ndim >= 2 && layer->shape[layer->ndim - 1] == x->shape[x->ndim - 1] &&
+                x->ndim + layer->ndim - 2 <= OX_MAX_DIMS;
+    ox_tensor like = oxi_borrowed(x);
+    like.ndim--;
+    for (int d = 1; d < layer->ndim - 1 && fits; d++) like.shape[like.ndim++] = layer->shape[d];
+    *of_classes = fits && oxi_same_sizes(target, &like, -1);
     if (fits && !*of_classes)
-        fits = target->ndim == x->ndim && target->shape[x->ndim - 1] == layer->shape[0];
-    if (fits && bias) fits = bias->ndim == 1 && bias->shape[0] == layer->shape[0];
+        fits = target->ndim >= x->ndim && target->shape[x->ndim - 1] == layer->shape[0] &&
+               oxi_same_sizes(&like, target, x->ndim - 1);
+    if (fits && bias) fits = oxi_same_sizes(bias, layer, layer->ndim - 1);
     if (fits) return oxi_class_weight_fits(weight, layer, 0);
     (void)oxi_fail(OX_ERR_SHAPE, "loss: targets %s of %s through a layer %s", oxi_tensor_text(target),
                    oxi_tensor_text(x), oxi_tensor_text(layer));
     return false;
 }
 
-/* Of rows x [N,D]: in chunks, where what is wanted of a row is the logarithm of its class. */
+/* Rows x [N,D] through a layer [C,D]; c: of their classes, NULL: target [N,C] are probabilities. Terms [N]. */
+static ox_tensor *oxi_linear_terms(const oxi_class_loss *c, ox_tensor *x, ox_tensor *layer, ox_tensor *bias,
+                                   ox_tensor *target, const ox_cross_entropy_desc *desc) {
+    double smoothing = desc->label_smoothing, share = smoothing / (double)layer->shape[0];
+    if (!c) return ox_neg(oxi_class_sums(x, layer, bias, target, desc->weight, 1 - smoothing, share));
+    ox_tensor *terms = oxi_class_terms(c, x, layer, bias);
+    if (!terms || smoothing == 0) return terms;
+    ox_tensor *all = oxi_class_sums(x, layer, bias, NULL, desc->weight, 0, share);
+    all = all ? ox_masked_fill(all, ox_logical_not(c->counts), 0) : NULL;
+    return ox_sub(ox_mul_number(terms, 1 - smoothing), all);
+}
+
+/* Column j of what has one a row, or NULL. */
+static ox_tensor *oxi_column(ox_tensor *t, int64_t j) {
+    return t ? ox_select(t, 1, j) : NULL;
+}
+
+/* The same through J layers [C,J,D]; targets of classes [N,J], of probabilities [N,C,J]. Terms [N,J]. */
+static ox_tensor *oxi_layered_terms(const oxi_class_loss *c, ox_tensor *x, ox_tensor *layer, ox_tensor *bias,
+                                    ox_tensor *target, const ox_cross_entropy_desc *desc) {
+    int64_t layers = layer->shape[1];
+    size_t bytes;
+    ox_tensor **list = layers <= INT32_MAX ? oxi_list_new(layers, &bytes) : NULL, *made = NULL;
+    bool done = list && layers > 0;
+    for (int64_t j = 0; j < layers && done; j++) {
+        oxi_class_loss own;
+        if (c) {
+            own = *c;
+            own.target = oxi_column(c->target, j);
+            own.counts = oxi_column(c->counts, j);
+            own.weight = oxi_column(c->weight, j);
+        }
+        ox_tensor *probabilities = c ? NULL : ox_select(target, 2, j);
+        list[j] = oxi_linear_terms(c ? &own : NULL, x, ox_select(layer, 1, j), oxi_column(bias, j),
+                                   probabilities, desc);
+        done = list[j] != NULL;
+    }
+    if (done) made = ox_stack(list, (int)layers, 1);
+    if (list && layers == 0) made = oxi_constant_beside(x, OX_SHAPE(x->shape[0], 0), 0);
+    if (list) oxi_free(list, bytes ? bytes : sizeof *list);
+    return made;
+}
+
+/* Rows x [N,D] and a layer [C,J,D], in chunks. */
 static ox_tensor *oxi_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
-                                           const ox_cross_entropy_desc *desc) {
+                                           bool of_classes, const ox_cross_entropy_desc *desc) {
     oxi_class_loss c;
-    if (target->ndim == 2 || desc->label_smoothing != 0)
-        return ox_cross_entropy(ox_linear(x, layer, bias), target, desc);
-    if (!oxi_class_targets(&c, target, desc->weight, desc->ignores ? desc->ignore_index : -100)) return NULL;
-    ox_tensor *loss = oxi_reduce_classes(&c, oxi_class_terms(&c, x, layer, bias), desc->reduction);
+    ox_tensor *loss;
+    if (!of_classes && desc->ignores)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "loss: classes can be ignored, probabilities cannot");
+    if (of_classes && !oxi_class_targets(&c, target, desc->weight, desc->ignores ? desc->ignore_index : -100))
+        return NULL;
+    loss = oxi_layered_terms(of_classes ? &c : NULL, x, layer, bias, target, desc);
+    if (!loss) return NULL;
+    loss = of_classes ? oxi_reduce_classes(&c, loss, desc->reduction) : oxi_reduce_loss(loss, desc->reduction);
     return oxi_as_loss_of(loss, x, desc->weight);
 }
 
@@ -257,15 +307,22 @@ OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_ten
     memset(&plain, 0, sizeof plain);
     if (!desc) desc = &plain;
     if (oxi_any_null("linear_cross_entropy", all, 3)) return NULL;
+    if (!(desc->label_smoothing >= 0 && desc->label_smoothing <= 1))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "linear_cross_entropy: label_smoothing %g is not in [0, 1]",
+                             desc->label_smoothing);
     oxi_work work = oxi_work_begin("linear_cross_entropy");
     if (oxi_layer_fits(x, layer, target, bias, desc->weight, &of_classes)) {
+        int64_t rows = oxi_outer_count(x, 1), classes = layer->shape[0], layers = 1;
+        for (int d = 1; d < layer->ndim - 1; d++) layers *= layer->shape[d];
         ox_shape shape = ox_shape_of(target);
+        for (int d = x->ndim - 1; !of_classes && d + 1 < shape.ndim; d++) shape.dim[d] = shape.dim[d + 1];
         if (!of_classes) shape.ndim--;
-        ox_tensor *rows = ox_reshape(x, OX_SHAPE(oxi_outer_count(x, 1), x->shape[x->ndim - 1]));
-        ox_tensor *flat = ox_flatten(target, 0, -1);
-        if (!of_classes) flat = ox_reshape(target, OX_SHAPE(oxi_outer_count(x, 1), layer->shape[0]));
-        if (rows && flat) loss = oxi_linear_cross_entropy(rows, layer, flat, bias, desc);
-        if (desc->reduction == OX_LOSS_NONE) loss = ox_reshape(loss, shape);
+        ox_tensor *flat = ox_reshape(x, OX_SHAPE(rows, x->shape[x->ndim - 1]));
+        layer = ox_reshape(layer, OX_SHAPE(classes, layers, layer->shape[layer->ndim - 1]));
+        if (bias) bias = ox_reshape(bias, OX_SHAPE(classes, layers));
+        target = ox_reshape(target, of_classes ? OX_SHAPE(rows, layers) : OX_SHAPE(rows, classes, layers));
+        if (flat && layer && target) loss = oxi_linear_cross_entropy(flat, layer, target, bias, of_classes, desc);
+        if (loss && desc->reduction == OX_LOSS_NONE) loss = ox_reshape(loss, shape);
     }
     return oxi_work_end(&work, loss);
 }

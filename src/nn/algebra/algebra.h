@@ -22,6 +22,17 @@ OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x);
 OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tensor *shift);
 OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
 
+/* ox_ldl_factor - of a symmetric matrix, whose lower triangle counts, x = P L D L^T P^T: L with ones on its
+ * diagonal below blocks D of one or two rows, in one matrix [..,N,N], and pivots i32 [..,N] from 1, of both rows
+ * of a block of two below 0 (LAPACK's sytrf). ldl_factor refuses (OX_ERR_ARG) a D with a row of 0; ldl_factor_ex
+ * gives, as the third, the first such row from 1, or 0: i32 [..].
+ * ox_ldl_solve - X of x X = b from these, b [..,N,K]; leading dims broadcast. Pivots that lead out of the matrix:
+ * OX_ERR_INDEX. Real matrices: torch's `hermitian` changes nothing. No gradients, as in torch; on the CPU in f64.
+ * source    torch.linalg.ldl_factor, ldl_factor_ex, ldl_solve */
+OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
+OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
+OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
+
 /* ---- products that are made of others, of any dtype ---------------------------------------------------- */
 OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);

@@ -179,6 +179,26 @@ static ox_tensor *oxi_added_in_f32(oxi_op op, const oxi_attrs *attr, ox_tensor *
     return result;
 }
 
+/* An index of nothing, which torch takes in any shape, as one that goes with x; its source, too. */
+static ox_tensor *oxi_nothing_beside(ox_tensor *x, int dim, ox_tensor *t) {
+    ox_shape shape = x->ndim ? ox_shape_of(x) : OX_SHAPE(0);
+    shape.dim[dim] = 0;
+    return ox_reshape(ox_as_strided(t, OX_SHAPE(0), OX_SHAPE(1), t->offset), shape);
+}
+
+static ox_tensor *oxi_indexed_by_nothing(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
+                                         bool in_place) {
+    ox_tensor *fit[3] = {in[0], NULL, NULL}, *result = NULL;
+    oxi_work work = oxi_work_begin(oxi_op_row_of(op)->name);
+    bool there = true;
+    for (int i = 1; i < count && there; i++)
+        there = (fit[i] = oxi_nothing_beside(in[0], attr->along.dim, in[i])) != NULL;
+    if (there) result = oxi_apply_list(op, attr, fit, count, in_place ? in[0] : NULL);
+    if (count == 2 && result) result = ox_reshape(result, ox_shape_of(in[1]));
+    (void)oxi_work_end(&work, in_place ? NULL : result);
+    return result;
+}
+
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double alpha,
                               bool in_place) {
     const char *name = oxi_op_row_of(op)->name;
@@ -187,7 +207,10 @@ static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int di
     int at = attr.index_add.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
     attr.index_add.alpha = alpha;
     ox_tensor *result = NULL;
-    if (at >= 0 && oxi_adds_narrow(op, &attr, in))
+    bool each = op != OXI_OP_index_select && op != OXI_OP_index_add;
+    if (at >= 0 && each && ox_numel(in[1]) == 0 && !oxi_fits_beside(in[1], in[0], at))
+        result = oxi_indexed_by_nothing(op, &attr, in, count, in_place);
+    else if (at >= 0 && oxi_adds_narrow(op, &attr, in))
         result = oxi_added_in_f32(op, &attr, in, in_place);
     else if (at >= 0)
         result = oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);

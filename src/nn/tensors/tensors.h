@@ -1,0 +1,74 @@
+/* What a program does to tensors beside computing: forms in place of views, of what is put by index, resizing;
+ * tensors with strides of one's own, dtypes of results, several statistics at once.
+ * memory    forms in place give t itself; the others a new tensor, one reference
+ * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
+ * source    the functions of the same names in torch */
+#ifndef OX_NN_TENSORS_H
+#define OX_NN_TENSORS_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- views in place ---------------------------------------------------------------------------------------
+ * t itself becomes the view of its numbers that the function without the _ gives: nothing is copied, other
+ * headers of the numbers stay as they are. It counts as a change in place: a gradient that needs the numbers
+ * of before says so, and a result that was recorded goes on as the view.
+ * errors    OX_ERR_ARG a leaf that wants a gradient; under OX_NO_GRAD such a leaf that has a gradient or is
+ *           needed by what was recorded, and a result of what was recorded; a number (ox_number) */
+OX_API ox_tensor *ox_transpose_(ox_tensor *t, int dim0, int dim1);
+OX_API ox_tensor *ox_t_(ox_tensor *t);
+OX_API ox_tensor *ox_squeeze_(ox_tensor *t, int dim);
+OX_API ox_tensor *ox_squeeze_all_(ox_tensor *t);
+OX_API ox_tensor *ox_unsqueeze_(ox_tensor *t, int dim);
+OX_API ox_tensor *ox_as_strided_(ox_tensor *t, ox_shape shape, ox_shape strides, int64_t offset);
+
+/* ox_resize_ - another shape, contiguous, over the numbers from t's first on; the same shape changes nothing.
+ * Where they are fewer than it takes, t moves to memory of its own, whose further numbers are 0: other views
+ * keep the old one, where torch moves them along. ox_resize_as_ - the shape of another.
+ * errors    OX_ERR_ARG t has a gradient; OX_ERR_DTYPE a block type */
+OX_API ox_tensor *ox_resize_(ox_tensor *t, ox_shape shape);
+OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
+/* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
+OX_API ox_tensor *ox_detach_(ox_tensor *t);
+
+/* ---- by index, in place: as ox_index_put and ox_put, which give copies --------------------------------- */
+OX_API ox_tensor *ox_index_put_(ox_tensor *t, ox_tensor *const *indices, int count, ox_tensor *values,
+                                bool accumulate);
+OX_API ox_tensor *ox_put_(ox_tensor *t, ox_tensor *index, ox_tensor *source, bool accumulate);
+
+/* ---- made ---------------------------------------------------------------------------------------------- */
+/* Memory for strides of one's own, not below 0; its numbers are any. */
+OX_API ox_tensor *ox_empty_strided(ox_shape shape, ox_shape strides, ox_dtype dtype);
+/* base to the power of `steps` exponents from start to end, both ends included; computed in f64. */
+OX_API ox_tensor *ox_logspace(double start, double end, int64_t steps, double base, ox_dtype dtype);
+
+/* ---- dtypes -------------------------------------------------------------------------------------------- */
+/* Of what is computed of both: tensors without dims and numbers count by their class alone. NONE and an error
+ * where there is none. */
+OX_API ox_dtype ox_result_type(ox_tensor *a, ox_tensor *b);
+/* Whether no class is lost: complex numbers to real ones, floats to integers, integers to bool. */
+OX_API bool ox_can_cast(ox_dtype from, ox_dtype to);
+
+/* ---- several at once ----------------------------------------------------------------------------------- */
+/* Least and most; dim OX_FLATTENED: of all. */
+OX_API ox_tuple ox_aminmax(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_tuple ox_var_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tuple ox_std_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
+
+/* ---- reduced ------------------------------------------------------------------------------------------- */
+
+/* ox_segment_reduce - of runs of positions along a dim: run s has lengths[.., s] of them, one after the other.
+ *   x [B.., N, R..], lengths [B.., S] (axis = dims of B) -> [B.., S, R..]; or offsets [B.., S + 1] for lengths
+ * how       "sum" "prod" "mean" "max" "min"; `initial` is one number more of each run (of a mean: of its sum);
+ *           NAN: none, and runs of nothing are 0, 1, NaN, -inf and inf
+ * errors    OX_ERR_INDEX lengths below 0, or that are not N in all; OX_ERR_ARG both or none of lengths and
+ *           offsets
+ * source    torch.segment_reduce */
+OX_API ox_tensor *ox_segment_reduce(ox_tensor *x, const char *how, ox_tensor *lengths, ox_tensor *offsets,
+                                    int axis, double initial);
+/* The exclusive or of the bits of each number, in 64 of them (of floats as f64, of integers as i64): u64.
+ * dtypes    all but c64 and blocks
+ * source    torch.hash_tensor */
+OX_API ox_tensor *ox_hash_tensor(ox_tensor *x, ox_shape dims, bool keepdim);
+
+OX_EXTERN_C_END
+#endif
