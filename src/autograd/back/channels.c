@@ -45,6 +45,8 @@ static oxi_channels_task oxi_channels_task_of(const oxi_channels_back *r, int64_
 
 /* sum[0] += sum of g (x - mean), sum[1] += sum of g, of the run that begins at number `at`. */
 static void oxi_channel_sums(const oxi_channels_back *r, int64_t at, float mean, float *room, double *sum) {
+    oxi_norm_row nothing;
+    memset(&nothing, 0, sizeof nothing);
     for (int64_t end = at + r->size; at < end; at += r->piece) {
         int64_t n = oxi_min_i64(end - at, r->piece);
         const float *g = oxi_floats_of(r->k, r->call->in[0], at, n, room);
@@ -54,8 +56,14 @@ static void oxi_channel_sums(const oxi_channels_back *r, int64_t at, float mean,
             sum[1] += (double)g[i];
         }
         if (n < OXI_CHANNEL_SHORT) continue;
-        oxi_norm_row row = {n, g, x, NULL, mean, 1, 0, 0, 0, NULL};
-        r->own->norm_sums(&row);
+        oxi_norm_row row;
+        memset(&row, 0, sizeof row);
+        row.n = n;
+        row.g = g;
+        row.x = x;
+        row.centered = true;
+        row.about = mean;
+        r->own->norm_write(&nothing, 0, 0, room, false, &row);
         sum[0] += row.along;
         sum[1] += row.total;
     }

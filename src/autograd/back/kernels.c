@@ -1,6 +1,6 @@
 /* The kernels of gradients (kernels.inc), stamped for each tier as cpu/tiers.c stamps those of all else, and
- * the table of the tier that it picked. Called by rows.c, channels.c,
- * steps.c and functions.c. */
+ * the table of the tier that it picked. Called by rows.c, channels.c, steps.c
+ * and functions.c. */
 
 /* A row of a norm: y = (x - mean) scale + rest is the normalized x, h = weight g. `sum` and `squares` are of
  * distances from `about` (where it is not centered: of squares alone, and about is 0), `total` of h, `along`
@@ -21,12 +21,12 @@ typedef struct oxi_channel_numbers {
 
 /* A step of a recurrent net for one sample: operands and results of recurrent_step or recurrent_step_back,
  * whose gates lie n numbers apart. */
-typedef struct oxi_step_row {
+typedef struct oxi_cell_row {
     int64_t n;
     const float *in[4];
     float *out[3];
     float least; /* of an rnn: -1 for tanh, 0 for relu */
-} oxi_step_row;
+} oxi_cell_row;
 
 typedef struct oxi_back_kernels {
     void (*silu)(int64_t n, const float *g, const float *x, float *out, bool streams);
@@ -42,12 +42,12 @@ typedef struct oxi_back_kernels {
                        oxi_norm_row *next);
     void (*channel)(int64_t n, const float *g, const float *x, const oxi_channel_numbers *c, float *out,
                     bool streams);
-    void (*lstm)(const oxi_step_row *r);
-    void (*gru)(const oxi_step_row *r);
-    void (*rnn)(const oxi_step_row *r);
-    void (*lstm_back)(const oxi_step_row *r);
-    void (*gru_back)(const oxi_step_row *r);
-    void (*rnn_back)(const oxi_step_row *r);
+    void (*lstm)(const oxi_cell_row *r);
+    void (*gru)(const oxi_cell_row *r);
+    void (*rnn)(const oxi_cell_row *r);
+    void (*lstm_back)(const oxi_cell_row *r);
+    void (*gru_back)(const oxi_cell_row *r);
+    void (*rnn_back)(const oxi_cell_row *r);
 } oxi_back_kernels;
 
 #include "cpu/simd/vocabulary.inc"

@@ -4,21 +4,21 @@
 
 enum { OXI_STEP_TASK = 1 << 13 }; /* numbers of the state in a task */
 
-typedef struct oxi_steps {
+typedef struct oxi_cells {
     const oxi_call *call;
     const oxi_kernels *k;
-    void (*kernel)(const oxi_step_row *r);
+    void (*kernel)(const oxi_cell_row *r);
     int64_t samples, width, each; /* width: of a state; samples of a task */
     float *scratch;
     int64_t lane_numbers;
-} oxi_steps;
+} oxi_cells;
 
 static void oxi_steps_task(void *arg, int64_t index, int lane) {
-    const oxi_steps *s = (const oxi_steps *)arg;
+    const oxi_cells *s = (const oxi_cells *)arg;
     const oxi_call *call = s->call;
     int64_t end = oxi_min_i64((index + 1) * s->each, s->samples);
     for (int64_t i = index * s->each; i < end; i++) {
-        oxi_step_row row;
+        oxi_cell_row row;
         float *room = s->scratch + lane * s->lane_numbers;
         memset(&row, 0, sizeof row);
         row.n = s->width;
@@ -47,12 +47,12 @@ static void oxi_steps_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_steps_run(const oxi_call *call) {
     const oxi_back_kernels *own = oxi_back_kernels_in_use();
     bool back = call->op == OXI_OP_recurrent_step_back;
-    void (*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_step_row *) = {
+    void (*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_cell_row *) = {
         {own->lstm, own->lstm_back},
         {own->gru, own->gru_back},
         {own->rnn, own->rnn_back},
         {own->rnn, own->rnn_back}};
-    oxi_steps s;
+    oxi_cells s;
     memset(&s, 0, sizeof s);
     s.call = call;
     s.k = oxi_cpu_kernels();

@@ -37,7 +37,7 @@ static bool oxi_affine_along(const char *name, oxi_affine *a, const ox_tensor *x
     return a->scale && a->inverse && a->zero;
 }
 
-static bool oxi_is_quantizable(const char *name, const ox_tensor *x) {
+static bool oxi_can_quantize(const char *name, const ox_tensor *x) {
     if (oxi_is_float(x->dtype)) return true;
     (void)oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", name, oxi_tensor_text(x));
     return false;
@@ -76,7 +76,7 @@ OX_API ox_tensor *ox_quantize_per_tensor(ox_tensor *x, double scale, int64_t zer
     const char *name = "quantize_per_tensor";
     oxi_affine a;
     double least, most;
-    if (oxi_any_null(name, &x, 1) || !oxi_is_quantizable(name, x) ||
+    if (oxi_any_null(name, &x, 1) || !oxi_can_quantize(name, x) ||
         !oxi_quantized_range(name, dtype, &least, &most))
         return NULL;
     oxi_work work = oxi_work_begin(name);
@@ -90,7 +90,7 @@ OX_API ox_tensor *ox_quantize_per_channel(ox_tensor *x, ox_tensor *scales, ox_te
     ox_tensor *in[3] = {x, scales, zero_points};
     oxi_affine a;
     double least, most;
-    if (oxi_any_null(name, in, 3) || !oxi_is_quantizable(name, x) ||
+    if (oxi_any_null(name, in, 3) || !oxi_can_quantize(name, x) ||
         !oxi_quantized_range(name, dtype, &least, &most))
         return NULL;
     oxi_work work = oxi_work_begin(name);
@@ -144,7 +144,7 @@ static ox_tensor *oxi_fake_quantized(const oxi_affine *a, ox_tensor *x, int64_t 
 }
 
 static bool oxi_fake_range(const char *name, const ox_tensor *x, int64_t least, int64_t most) {
-    if (!oxi_is_quantizable(name, x)) return false;
+    if (!oxi_can_quantize(name, x)) return false;
     if (least <= most) return true;
     (void)oxi_fail(OX_ERR_ARG, "%s: from %lld to %lld", name, (long long)least, (long long)most);
     return false;

@@ -32,7 +32,7 @@ typedef struct oxi_packed_steps {
     size_t bytes;
 } oxi_packed_steps;
 
-static void oxi_steps_free(oxi_packed_steps *r) {
+static void oxi_packed_steps_free(oxi_packed_steps *r) {
     oxi_free(r->run, r->bytes);
 }
 
@@ -69,7 +69,7 @@ static bool oxi_steps_of_sizes(const char *name, const int64_t *sizes, int64_t t
         r->run[r->count - 1].steps++;
         fits = oxi_add_i64(r->rows, sizes[t], &r->rows);
     }
-    if (!fits) oxi_steps_free(r);
+    if (!fits) oxi_packed_steps_free(r);
     return fits;
 }
 
@@ -87,7 +87,7 @@ static bool oxi_packed_runs(const char *name, const ox_packed *p, oxi_packed_ste
     if (!made || (p->data->ndim > 0 && p->data->shape[0] == r->rows)) return made;
     (void)oxi_fail(OX_ERR_SHAPE, "%s: %lld steps in data %s", name, (long long)r->rows,
                    oxi_tensor_text(p->data));
-    oxi_steps_free(r);
+    oxi_packed_steps_free(r);
     return false;
 }
 
@@ -150,7 +150,7 @@ static ox_packed oxi_pack(ox_tensor *x, const int64_t *lengths, int64_t count, b
     p.batch_sizes = oxi_copied(sizes, OX_SHAPE(times), OX_I64);
     if (x && oxi_steps_of_sizes("pack_padded_sequence", sizes, times, &r)) {
         p.data = oxi_pack_runs(x, &r);
-        oxi_steps_free(&r);
+        oxi_packed_steps_free(&r);
     }
     oxi_free(sizes, bytes);
     return p;
@@ -221,7 +221,7 @@ OX_API ox_tuple ox_pad_packed_sequence(const ox_packed *p, bool batch_first, dou
                        (long long)total);
     else if ((lengths = oxi_packed_lengths(p, &r)) != NULL)
         x = oxi_packed_padded(p, &r, value, total);
-    oxi_steps_free(&r);
+    oxi_packed_steps_free(&r);
     if (x && batch_first) x = ox_transpose(x, 0, 1);
     return oxi_tuple_end(&work, x, lengths, NULL);
 }
@@ -425,7 +425,7 @@ static ox_tuple oxi_packed_call(oxi_recurrent *w, const ox_packed *p, ox_tensor 
         (void)oxi_fail(OX_ERR_ARG, "%s: %lld layers", name, (long long)w->layers);
     else
         made = oxi_packed_work(w, p, &r, states, state_count, param_count);
-    oxi_steps_free(&r);
+    oxi_packed_steps_free(&r);
     return made;
 }
 
