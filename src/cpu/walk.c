@@ -293,7 +293,8 @@ static OXI_UNUSED void oxi_walk_seek(const oxi_walk *w, oxi_cursor *c, int64_t f
         bool divides = d > 0 && first != 0; /* mostly 0, and divisions take their time */
         c->index[d] = divides ? first % w->shape[d] : first;
         first = divides ? first / w->shape[d] : 0;
-        for (int k = 0; c->index[d] && k < w->operands; k++) c->p[k] += c->index[d] * w->stride[k][d] * w->bytes[k];
+        for (int k = 0; c->index[d] && k < w->operands; k++)
+            c->p[k] += c->index[d] * w->stride[k][d] * w->bytes[k];
     }
     oxi_walk_measure(w, c);
 }
