@@ -234,6 +234,23 @@ static void test_far_mean(void) {
     }
 }
 
+/* Rows whose squares f32 does not hold, or barely, and such whose mean is far from the numbers that rows are
+ * measured about: the first ones of each quarter. */
+static void test_odd_rows(void) {
+    static const double scales[] = {1e-12, 1e-5, 1, 1e9, 1e18};
+    for (int s = 0; s < 5; s++)
+        for (int off = 0; off < 2; off++)
+            OX_SCOPE {
+                int one = 1;
+                ox_tensor *x = ox_mul_number(ox_randn(OX_SHAPE(5, 400), OX_F64), scales[s]);
+                for (int64_t i = 0; off && i < ox_numel(x); i++)
+                    if (i % 100 < 4) ((double *)ox_data(x))[i] = 300 * scales[s] + (double)i * scales[s];
+                ox_tensor *in[3] = {ox_requires_grad_(x, true), leaf_of(OX_SHAPE(400)), NULL};
+                check_back("layer_norm_back", layer_norm_of, &one, in, 3, OX_F32, LAYOUT_PLAIN, 3e-5);
+                check_back("rms_norm_back", rms_norm_of, &one, in, 2, OX_F32, LAYOUT_PLAIN, 3e-5);
+            }
+}
+
 /* Past what caches hold, results go round them. */
 static void test_large_rows(void) {
     OX_SCOPE {
@@ -535,6 +552,7 @@ int main(void) {
     test_nets();
     test_net_twice();
     test_far_mean();
+    test_odd_rows();
     test_large_rows();
     test_attention();
     test_logsumexp();

@@ -11,7 +11,6 @@
 typedef struct oxi_walk {
     int operands, ndim; /* ready: ndim >= 1 */
     int64_t shape[OX_MAX_DIMS];
-    int64_t stride[OXI_WALK_MAX][OX_MAX_DIMS]; /* elements */
     int64_t bytes[OXI_WALK_MAX];               /* of one element */
     char *base[OXI_WALK_MAX];                  /* address of position 0 */
     int64_t numel;                             /* positions, 0 when a dim is 0 */
@@ -21,6 +20,7 @@ typedef struct oxi_walk {
     int across;          /* the dim along which the transposed operands' memory runs */
     bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
     bool streams; /* operand 0 goes past the caches, by whole lines: from pieces or, transposed, tiles */
+    int64_t stride[OXI_WALK_MAX][OX_MAX_DIMS]; /* elements; those there are, oxi_walk_copy */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and reversed so
@@ -88,9 +88,16 @@ OXI_SMALL int64_t oxi_dtype_bytes(ox_dtype dtype) {
 /* ---- building ------------------------------------------------------------------------------------------ */
 
 static OXI_UNUSED void oxi_walk_begin(oxi_walk *w, int ndim, const int64_t *shape) {
-    memset(w, 0, sizeof *w);
+    w->operands = w->across = 0;
+    w->transposed = 0;
+    w->moves = w->streams = false;
     w->ndim = ndim;
     for (int d = 0; d < ndim; d++) w->shape[d] = shape[d];
+}
+
+/* *to = *from, of what is long only what there is. */
+static OXI_UNUSED void oxi_walk_copy(oxi_walk *to, const oxi_walk *from) {
+    memcpy(to, from, offsetof(oxi_walk, stride) + (size_t)from->operands * sizeof *from->stride);
 }
 
 /* An operand with one stride (elements) for each dim of the walk. */
@@ -283,9 +290,11 @@ static OXI_UNUSED void oxi_walk_seek(const oxi_walk *w, oxi_cursor *c, int64_t f
     if (count <= 0) return;
     for (int k = 0; k < w->operands; k++) c->p[k] = w->base[k];
     for (int d = w->ndim - 1; d >= 0; d--) {
-        c->index[d] = d > 0 ? first % w->shape[d] : first;
-        first = d > 0 ? first / w->shape[d] : 0;
-        for (int k = 0; k < w->operands; k++) c->p[k] += c->index[d] * w->stride[k][d] * w->bytes[k];
+        bool divides = d > 0 && first != 0; /* mostly 0, and divisions take their time */
+        c->index[d] = divides ? first % w->shape[d] : first;
+        first = divides ? first / w->shape[d] : 0;
+        for (int k = 0; c->index[d] && k < w->operands; k++)
+            c->p[k] += c->index[d] * w->stride[k][d] * w->bytes[k];
     }
     oxi_walk_measure(w, c);
 }

@@ -35,8 +35,6 @@ typedef struct oxi_reduce {
     oxi_reduce_row narrow; /* reduces contiguous elements that are not, or NULL */
     bool powers;           /* elements become |x|^p first (norm) */
     bool by_columns;
-    oxi_walk kept;         /* operands: the reduced tensor, the results */
-    oxi_walk line;         /* the elements of kept position 0 */
     int64_t line_shift;    /* bytes from a kept position's address to the start of its line */
     int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
     int64_t group;         /* kept positions of a task */
@@ -46,6 +44,8 @@ typedef struct oxi_reduce {
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
     size_t partial_memory, scratch_memory; /* bytes of the two */
+    oxi_walk kept;         /* operands: the reduced tensor, the results */
+    oxi_walk line;         /* the elements of kept position 0 */
 } oxi_reduce;
 
 static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
@@ -251,8 +251,9 @@ static void oxi_reduce_seek_group(const oxi_reduce *r, int64_t group, oxi_cursor
 /* Elements [first, first + count) of one chunk of the lines of one group of kept positions. */
 static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, int64_t count, int lane) {
     char *scratch = r->scratch + lane * r->scratch_bytes;
-    oxi_walk line = r->line;
+    oxi_walk line;
     oxi_cursor c;
+    oxi_walk_copy(&line, &r->line);
     for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p = oxi_partial_of(scratch, scratch + 8 * r->width);
         if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
@@ -411,7 +412,7 @@ static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
 /* How the call is computed, by shapes, strides and dtypes alone. */
 static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     ox_dtype dtype = call->in[0]->dtype;
-    memset(r, 0, sizeof *r);
+    memset(r, 0, offsetof(oxi_reduce, kept));
     r->call = call;
     r->kernels = oxi_cpu_kernels();
     r->form = oxi_reduction_of(call);

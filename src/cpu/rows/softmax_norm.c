@@ -474,9 +474,10 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
-    oxi_walk line = m->line;
+    oxi_walk line;
     oxi_row_past past;
     oxi_cursor c;
+    oxi_walk_copy(&line, &m->line);
     oxi_row_past_begin(&past);
     for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
@@ -504,8 +505,9 @@ static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, i
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
     oxi_row_tile_numbers *t = oxi_row_numbers_of(r, scratch);
-    oxi_walk line = m->line;
+    oxi_walk line;
     oxi_cursor c;
+    oxi_walk_copy(&line, &m->line);
     for (oxi_reduce_seek_group(m, group, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         oxi_partial p = oxi_reduce_stored(m, 0, c.position);
         if (m->by_columns) oxi_row_set_tile(r, &p, c.n, t);
