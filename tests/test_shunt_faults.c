@@ -106,6 +106,86 @@ static void test_every(bool eager) {
     CHECK_MSG(errors > 20 && answers > 20, "%d errors, %d answers", errors, answers);
 }
 
+/* ---- loads that are begun when the step before ends ---------------------------------------------------- */
+
+enum { WIDE = 160, STEPS = 9 };
+
+static ox_tensor *wide_step(ox_tensor **w, ox_tensor *x) {
+    ox_tensor *h = ox_retain(x), *sum;
+    for (int i = 0; i < WEIGHTS; i++)
+        OX_SCOPE {
+            ox_tensor *next = ox_retain(ox_tanh(ox_mul_number(ox_matmul(h, w[i]), 0.2)));
+            ox_release(h);
+            h = next;
+        }
+    sum = ox_sum(h, OX_DIMS(0), false);
+    ox_release(h);
+    return sum;
+}
+
+/* The same step over and over; then a weight is changed, another one given up and made anew, one is read. */
+static bool wide_steps(ox_device *device, float *out) {
+    ox_tensor *w[WEIGHTS];
+    float read[4];
+    bool good = true;
+    ox_manual_seed(5);
+    for (int i = 0; i < WEIGHTS; i++)
+        OX_SCOPE {
+            w[i] = ox_retain(ox_to(ox_randn(OX_SHAPE(WIDE, WIDE), OX_F32), device));
+        }
+    for (int step = 0; step < STEPS && good; step++)
+        OX_SCOPE {
+            ox_tensor *x = ox_to(ox_ones(OX_SHAPE(WIDE, WIDE), OX_F32), device);
+            ox_tensor *y = wide_step(w, x);
+            good = y && ox_to_floats(y, out + step * WIDE, WIDE) == OX_OK;
+            if (step == 5) good = good && ox_mul_number_(w[0], 0.5) && ox_device_sync(device) == OX_OK;
+            if (step == 6) {
+                for (int i = 0; i < 4; i++) ox_release(w[i]);
+                for (int i = 0; i < 4; i++)
+                    w[i] = ox_retain(ox_to(ox_full(OX_SHAPE(WIDE, WIDE), 0.01 * i, OX_F32), device));
+            }
+            if (step == 7)
+                for (int i = 0; i < WEIGHTS && good; i++)
+                    good = ox_to_floats(ox_narrow(ox_select(w[i], 0, 0), 0, 0, 4), read, 4) == OX_OK;
+        }
+    drop_weights(w);
+    return good;
+}
+
+static void test_ahead(void) {
+    static float wanted[STEPS * WIDE], got[STEPS * WIDE];
+    int errors = 0, answers = 0;
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 5 * WIDE * WIDE * 4 + 131072;
+    desc.spill = folder;
+    desc.fault = fault_at;
+    desc.fault_user = &now;
+    CHECK(wide_steps(ox_cpu(), wanted));
+    for (int kind = -1; kind < FAULT_KINDS; kind++) /* -1: none */
+        for (int64_t every = 3; every < (kind < 0 ? 4 : 120); every += 13) {
+            ox_shunt *shunt = ox_shunt_open(&desc);
+            set_fault(&now, kind < 0 ? 0 : kind, kind < 0 ? 0 : every);
+            bool good = wide_steps(ox_shunt_device(shunt), got);
+            set_fault(&now, 0, 0);
+            CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0
+                           : ox_error() != OX_OK && kind >= 0 && !is_harmless(kind, every),
+                      "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+            errors += !good;
+            answers += good;
+            ox_error_clear();
+            ox_shunt_stats s = ox_shunt_get_stats(shunt);
+            CHECK_MSG(kind >= 0 || s.ahead_bytes > 0, "nothing was loaded ahead");
+            CHECK(s.device_peak <= desc.device_bytes);
+            CHECK_MSG(!good || (s.device_bytes == 0 && s.disk_bytes == 0), "kind %d every %lld: %llu, %llu left",
+                      kind, (long long)every, (unsigned long long)s.device_bytes,
+                      (unsigned long long)s.disk_bytes);
+            CHECK(ox_shunt_close(shunt) == OX_OK);
+            CHECK(files_in_folder() == 0);
+        }
+    CHECK_MSG(errors > 5 && answers > 5, "%d errors, %d answers", errors, answers);
+}
+
 /* Every n-th allocation fails: an error or the right answer, and a later run is right. */
 static void test_memory(void) {
     int errors = 0;
@@ -198,6 +278,7 @@ int main(void) {
     test_kill(); /* before there are threads */
     test_every(false);
     test_every(true);
+    test_ahead();
     test_memory();
     test_budgets();
     CHECK(rmdir(folder) == 0);

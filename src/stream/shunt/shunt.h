@@ -108,6 +108,7 @@ typedef struct ox_shunt_stats {
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
+    int64_t ahead_bytes;                /* of those read, what was begun when the step before ended */
     uint64_t device_bytes, device_peak; /* of tensors there: now, and the most */
     uint64_t host_bytes, host_peak, disk_bytes, disk_peak;
     double plan_seconds;        /* of all plans */
