@@ -177,13 +177,65 @@ static void test_ahead(void) {
             ox_shunt_stats s = ox_shunt_get_stats(shunt);
             CHECK_MSG(kind >= 0 || s.ahead_bytes > 0, "nothing was loaded ahead");
             CHECK(s.device_peak <= desc.device_bytes);
-            CHECK_MSG(!good || (s.device_bytes == 0 && s.disk_bytes == 0), "kind %d every %lld: %llu, %llu left",
-                      kind, (long long)every, (unsigned long long)s.device_bytes,
-                      (unsigned long long)s.disk_bytes);
+            CHECK_MSG(!good || (s.device_bytes == 0 && s.disk_bytes == 0), "kind %d every %lld: %llu left",
+                      kind, (long long)every, (unsigned long long)(s.device_bytes + s.disk_bytes));
             CHECK(ox_shunt_close(shunt) == OX_OK);
             CHECK(files_in_folder() == 0);
         }
     CHECK_MSG(errors > 5 && answers > 5, "%d errors, %d answers", errors, answers);
+}
+
+/* ---- files of the user's ------------------------------------------------------------------------------- */
+
+static long read_file(const char *path, char *out, long most) {
+    FILE *file = fopen(path, "rb");
+    long got = file ? (long)fread(out, 1, (size_t)most, file) : -1;
+    if (file) fclose(file);
+    return got;
+}
+
+/* Weights that lie in a file and are changed in place, on a disk that fails: the file has its bytes, and a
+ * shunt without faults reads them from it. */
+static void test_file(void) {
+    static char before[WEIGHTS * SIDE * SIDE * 4 + 4096], after[sizeof before];
+    char path[500], names[WEIGHTS][8];
+    const char *name[WEIGHTS];
+    ox_tensor *w[WEIGHTS];
+    float wanted[SIDE], got[SIDE];
+    int errors = 0;
+    snprintf(path, sizeof path, "%s.safetensors", folder);
+    make_weights(ox_cpu(), w);
+    for (int i = 0; i < WEIGHTS; i++) {
+        snprintf(names[i], sizeof names[i], "w%d", i);
+        name[i] = names[i];
+    }
+    CHECK(ox_save_safetensors(path, name, w, WEIGHTS, NULL, 0, 0) == OX_OK);
+    CHECK(answer(w, wanted));
+    drop_weights(w);
+    long bytes = read_file(path, before, sizeof before);
+    CHECK(bytes > WEIGHTS * SIDE * SIDE * 4);
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        for (int64_t every = 0; every < 40; every += 7) { /* 0: none */
+            ox_shunt *shunt = open_small(false);
+            ox_file *file = ox_file_open(path, ox_shunt_device(shunt));
+            for (int i = 0; i < WEIGHTS; i++) w[i] = file ? ox_file_tensor(file, name[i]) : NULL;
+            CHECK_MSG(file && w[WEIGHTS - 1], "%s", ox_error_text());
+            ox_file_close(file);
+            set_fault(&now, kind, every);
+            bool good = answer(w, got) && ox_device_sync(ox_shunt_device(shunt)) == OX_OK;
+            set_fault(&now, 0, 0);
+            CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0 : ox_error() != OX_OK && every > 0,
+                      "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+            errors += !good;
+            ox_error_clear();
+            drop_weights(w);
+            CHECK(ox_shunt_close(shunt) == OX_OK);
+            CHECK(files_in_folder() == 0);
+            CHECK(read_file(path, after, sizeof after) == bytes);
+            CHECK(memcmp(before, after, (size_t)bytes) == 0);
+        }
+    CHECK_MSG(errors > 3, "%d errors", errors);
+    CHECK(remove(path) == 0);
 }
 
 /* Every n-th allocation fails: an error or the right answer, and a later run is right. */
@@ -279,6 +331,7 @@ int main(void) {
     test_every(false);
     test_every(true);
     test_ahead();
+    test_file();
     test_memory();
     test_budgets();
     CHECK(rmdir(folder) == 0);

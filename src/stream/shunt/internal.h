@@ -257,7 +257,7 @@ typedef struct oxi_shunt_flight {
     ox_stream *stream;               /* NULL: none */
     const oxi_stream_file *file;
     size_t bytes;
-    bool write, unwatched;           /* nobody waits for it: when it is found over says nothing of its speed */
+    bool write, unwatched;           /* unwatched: nobody waits, and sees how long it takes */
     double start;
 } oxi_shunt_flight;
 

@@ -320,9 +320,9 @@ static bool oxi_shunt_place_is_free(ox_shunt *s, uint64_t place, uint64_t room) 
     return is_free;
 }
 
-/* The disk has done its part of the step, and the program is likely to run the same one again: the first loads
- * of that, which wait for nothing there, begin as soon as their places are free. The step does not wait for
- * their end. */
+/* The disk has done its part of the step, and the program is likely to run the same one again: the first
+ * loads of that, which wait for nothing there, begin as soon as their places are free. The step does not wait
+ * for their end. */
 static void oxi_shunt_run_ahead(oxi_shunt_replay *r) {
     ox_shunt *s = r->s;
     const oxi_shunt_plan *plan = r->plan;
