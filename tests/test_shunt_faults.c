@@ -106,6 +106,138 @@ static void test_every(bool eager) {
     CHECK_MSG(errors > 20 && answers > 20, "%d errors, %d answers", errors, answers);
 }
 
+/* ---- loads that are begun when the step before ends ---------------------------------------------------- */
+
+enum { WIDE = 160, STEPS = 9 };
+
+static ox_tensor *wide_step(ox_tensor **w, ox_tensor *x) {
+    ox_tensor *h = ox_retain(x), *sum;
+    for (int i = 0; i < WEIGHTS; i++)
+        OX_SCOPE {
+            ox_tensor *next = ox_retain(ox_tanh(ox_mul_number(ox_matmul(h, w[i]), 0.2)));
+            ox_release(h);
+            h = next;
+        }
+    sum = ox_sum(h, OX_DIMS(0), false);
+    ox_release(h);
+    return sum;
+}
+
+/* The same step over and over; then a weight is changed, another one given up and made anew, one is read. */
+static bool wide_steps(ox_device *device, float *out) {
+    ox_tensor *w[WEIGHTS];
+    float read[4];
+    bool good = true;
+    ox_manual_seed(5);
+    for (int i = 0; i < WEIGHTS; i++)
+        OX_SCOPE {
+            w[i] = ox_retain(ox_to(ox_randn(OX_SHAPE(WIDE, WIDE), OX_F32), device));
+        }
+    for (int step = 0; step < STEPS && good; step++)
+        OX_SCOPE {
+            ox_tensor *x = ox_to(ox_ones(OX_SHAPE(WIDE, WIDE), OX_F32), device);
+            ox_tensor *y = wide_step(w, x);
+            good = y && ox_to_floats(y, out + step * WIDE, WIDE) == OX_OK;
+            if (step == 5) good = good && ox_mul_number_(w[0], 0.5) && ox_device_sync(device) == OX_OK;
+            if (step == 6) {
+                for (int i = 0; i < 4; i++) ox_release(w[i]);
+                for (int i = 0; i < 4; i++)
+                    w[i] = ox_retain(ox_to(ox_full(OX_SHAPE(WIDE, WIDE), 0.01 * i, OX_F32), device));
+            }
+            if (step == 7)
+                for (int i = 0; i < WEIGHTS && good; i++)
+                    good = ox_to_floats(ox_narrow(ox_select(w[i], 0, 0), 0, 0, 4), read, 4) == OX_OK;
+        }
+    drop_weights(w);
+    return good;
+}
+
+static void test_ahead(void) {
+    static float wanted[STEPS * WIDE], got[STEPS * WIDE];
+    int errors = 0, answers = 0;
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = 5 * WIDE * WIDE * 4 + 131072;
+    desc.spill = folder;
+    desc.fault = fault_at;
+    desc.fault_user = &now;
+    CHECK(wide_steps(ox_cpu(), wanted));
+    for (int kind = -1; kind < FAULT_KINDS; kind++) /* -1: none */
+        for (int64_t every = 3; every < (kind < 0 ? 4 : 120); every += 13) {
+            ox_shunt *shunt = ox_shunt_open(&desc);
+            set_fault(&now, kind < 0 ? 0 : kind, kind < 0 ? 0 : every);
+            bool good = wide_steps(ox_shunt_device(shunt), got);
+            set_fault(&now, 0, 0);
+            CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0
+                           : ox_error() != OX_OK && kind >= 0 && !is_harmless(kind, every),
+                      "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+            errors += !good;
+            answers += good;
+            ox_error_clear();
+            ox_shunt_stats s = ox_shunt_get_stats(shunt);
+            CHECK_MSG(kind >= 0 || s.ahead_bytes > 0, "nothing was loaded ahead");
+            CHECK(s.device_peak <= desc.device_bytes);
+            CHECK_MSG(!good || (s.device_bytes == 0 && s.disk_bytes == 0), "kind %d every %lld: %llu left",
+                      kind, (long long)every, (unsigned long long)(s.device_bytes + s.disk_bytes));
+            CHECK(ox_shunt_close(shunt) == OX_OK);
+            CHECK(files_in_folder() == 0);
+        }
+    CHECK_MSG(errors > 5 && answers > 5, "%d errors, %d answers", errors, answers);
+}
+
+/* ---- files of the user's ------------------------------------------------------------------------------- */
+
+static long read_file(const char *path, char *out, long most) {
+    FILE *file = fopen(path, "rb");
+    long got = file ? (long)fread(out, 1, (size_t)most, file) : -1;
+    if (file) fclose(file);
+    return got;
+}
+
+/* Weights that lie in a file and are changed in place, on a disk that fails: the file has its bytes, and a
+ * shunt without faults reads them from it. */
+static void test_file(void) {
+    static char before[WEIGHTS * SIDE * SIDE * 4 + 4096], after[sizeof before];
+    char path[500], names[WEIGHTS][8];
+    const char *name[WEIGHTS];
+    ox_tensor *w[WEIGHTS];
+    float wanted[SIDE], got[SIDE];
+    int errors = 0;
+    snprintf(path, sizeof path, "%s.safetensors", folder);
+    make_weights(ox_cpu(), w);
+    for (int i = 0; i < WEIGHTS; i++) {
+        snprintf(names[i], sizeof names[i], "w%d", i);
+        name[i] = names[i];
+    }
+    CHECK(ox_save_safetensors(path, name, w, WEIGHTS, NULL, 0, 0) == OX_OK);
+    CHECK(answer(w, wanted));
+    drop_weights(w);
+    long bytes = read_file(path, before, sizeof before);
+    CHECK(bytes > WEIGHTS * SIDE * SIDE * 4);
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        for (int64_t every = 0; every < 40; every += 7) { /* 0: none */
+            ox_shunt *shunt = open_small(false);
+            ox_file *file = ox_file_open(path, ox_shunt_device(shunt));
+            for (int i = 0; i < WEIGHTS; i++) w[i] = file ? ox_file_tensor(file, name[i]) : NULL;
+            CHECK_MSG(file && w[WEIGHTS - 1], "%s", ox_error_text());
+            ox_file_close(file);
+            set_fault(&now, kind, every);
+            bool good = answer(w, got) && ox_device_sync(ox_shunt_device(shunt)) == OX_OK;
+            set_fault(&now, 0, 0);
+            CHECK_MSG(good ? memcmp(got, wanted, sizeof got) == 0 : ox_error() != OX_OK && every > 0,
+                      "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+            errors += !good;
+            ox_error_clear();
+            drop_weights(w);
+            CHECK(ox_shunt_close(shunt) == OX_OK);
+            CHECK(files_in_folder() == 0);
+            CHECK(read_file(path, after, sizeof after) == bytes);
+            CHECK(memcmp(before, after, (size_t)bytes) == 0);
+        }
+    CHECK_MSG(errors > 3, "%d errors", errors);
+    CHECK(remove(path) == 0);
+}
+
 /* Every n-th allocation fails: an error or the right answer, and a later run is right. */
 static void test_memory(void) {
     int errors = 0;
@@ -198,6 +330,8 @@ int main(void) {
     test_kill(); /* before there are threads */
     test_every(false);
     test_every(true);
+    test_ahead();
+    test_file();
     test_memory();
     test_budgets();
     CHECK(rmdir(folder) == 0);

@@ -46,7 +46,8 @@ enum {
     OXI_SHUNT_NODES_MOST = 1 << 18,  /* of a step: it runs when there are so many */
     OXI_SHUNT_CHUNK = 1 << 18,       /* bytes of node memory taken at once */
     OXI_SHUNT_PLANS = 64,            /* that are kept */
-    OXI_SHUNT_MEANS = 4096           /* kinds of calls whose times are known */
+    OXI_SHUNT_MEANS = 4096,          /* kinds of calls whose times are known */
+    OXI_SHUNT_AHEAD = 16             /* loads of the next step that are begun when one ends */
 };
 
 typedef enum oxi_shunt_lane {
@@ -90,6 +91,7 @@ typedef struct oxi_shunt_item {
     size_t disk_bytes, disk_at;      /* of the copy; where it begins in `disk` */
     int32_t index;                   /* in the table of the step that is looked at */
     int64_t mark;                    /* the number of that step */
+    bool again;                      /* the step before had it as well */
     int64_t used_at;                 /* the node of all that used it last */
     int64_t protects;                /* the node of all that needs it now */
     double made_in;                  /* seconds of the node that made it; 0: not known */
@@ -97,6 +99,9 @@ typedef struct oxi_shunt_item {
     int64_t cut_at;                  /* and in which it was decided how it lies: */
     const int64_t *cut_ends;         /* where its parts end; */
     int64_t cut_count;               /* 0: it is whole */
+    int64_t ahead;                   /* the plan that it was loaded ahead for; 0: none */
+    int32_t ahead_index;             /* in the table of that plan's steps */
+    struct oxi_shunt_flight *flight; /* that brings it meanwhile; NULL: none */
 } oxi_shunt_item;
 
 typedef struct oxi_shunt_operand {
@@ -232,6 +237,7 @@ typedef struct oxi_shunt_segment {
 
 typedef struct oxi_shunt_plan {
     uint64_t key[2];
+    int64_t number;                  /* of all that were made, from 1 */
     int64_t used_at;
     int32_t node_count, item_count, instruction_count, change_count, segment_count, slot_count;
     int32_t lane_count[OXI_LANES];
@@ -255,6 +261,17 @@ typedef struct oxi_shunt_plan {
 } oxi_shunt_plan;
 
 /* ---- the device ---------------------------------------------------------------------------------------- */
+
+/* A move between memory and the disk that was begun: it goes on while its owner does other things,
+ * begins the next one among them, so that the disk's queue does not run empty between two items. */
+typedef struct oxi_shunt_flight {
+    oxi_stream_load load;
+    ox_stream *stream;               /* NULL: none */
+    const oxi_stream_file *file;
+    size_t bytes;
+    bool write, unwatched;           /* unwatched: nobody waits, and sees how long it takes */
+    double start;
+} oxi_shunt_flight;
 
 typedef struct oxi_shunt_span {      /* of the trace */
     uint8_t lane;
@@ -306,6 +323,8 @@ struct ox_shunt {
     oxi_shunt_mean means[OXI_SHUNT_MEANS];
     oxi_shunt_plan *plans[OXI_SHUNT_PLANS];
     oxi_shunt_plan *last_plan;
+    int64_t plans_made, ran_last;    /* numbers of plans: of the last one made, of the last step's */
+    oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */
     ox_shunt_stats stats;
 
     oxi_shunt_span *spans;

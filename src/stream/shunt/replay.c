@@ -11,6 +11,7 @@ typedef struct oxi_shunt_replay {
     int32_t *late_slot;        /* that use */
     bool *awaited;             /* of items: those, until they are */
     bool failed, alone;        /* alone: no thread but this one */
+    bool repeats;              /* the step before went by the same plan: the next one may */
     oxi_error error;
     int64_t run_count; /* nodes that ran */
     bool *ran;
@@ -85,10 +86,20 @@ static void oxi_shunt_leave(ox_shunt *s, oxi_shunt_item *item, bool dies) {
     oxi_shunt_disk_drop(item);
 }
 
+/* It came when the step before ended, or is under way. */
+static bool oxi_shunt_is_ahead(const oxi_shunt_replay *r, const oxi_shunt_item *item) {
+    return item->ahead == r->plan->number && (item->valid || item->flight);
+}
+
 static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
     ox_shunt *s = r->s;
     oxi_shunt_item *item = s->table[in->item];
     if (item->failed) return oxi_shunt_lost(s);
+    if (oxi_shunt_is_ahead(r, item)) {
+        oxi_shunt_land(s, item);
+        if (item->valid) return OX_OK;
+        oxi_shunt_leave(s, item, false);
+    }
     ox_status status = oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
     return status == OX_OK ? oxi_shunt_load(s, item) : status;
 }
@@ -180,7 +191,7 @@ static void oxi_shunt_lane_run(oxi_shunt_replay *r, int lane) {
 
 /* ---- the disk's lane ----------------------------------------------------------------------------------- */
 
-/* Works ahead of itself: the next loads are begun while one is still coming in, and pinned items that are not
+/* Works ahead of itself: the next moves are begun while one is still under way, and pinned items that are not
  * there yet come in between by their first use. Ends are in order. */
 typedef struct oxi_shunt_disk_work {
     const oxi_shunt_instruction *in; /* NULL: a pinned item that is late */
@@ -207,39 +218,50 @@ static bool oxi_shunt_may_go(oxi_shunt_replay *r, const oxi_shunt_instruction *i
 static void oxi_shunt_work_end(oxi_shunt_disk_lane *d) {
     oxi_shunt_disk_work *w = &d->work[d->over++ % OXI_SHUNT_FLIGHTS];
     ox_shunt *s = d->r->s;
-    ox_status status = OX_OK;
-    if (w->flight.stream) {
-        status = oxi_shunt_flight_end(s, &w->flight);
-        s->table[w->item]->valid = status == OX_OK;
-    }
+    oxi_shunt_item *item = s->table[w->item];
+    ox_status status = w->flight.stream ? oxi_shunt_move_end(s, item, &w->flight) : OX_OK;
+    if (status == OX_OK && w->in && w->in->action == OXI_ACT_SAVE) oxi_shunt_leave(s, item, false);
     if (w->in)
         oxi_shunt_done(d->r, OXI_LANE_DISK, status);
     else
         oxi_shunt_late_over(d->r, w->item, status);
 }
 
-/* What is no plain read is done at once, after all that was begun. */
+/* Begins a move that needs no more than the disk. */
+static ox_status oxi_shunt_work_go(oxi_shunt_disk_lane *d, oxi_shunt_disk_work *w) {
+    ox_shunt *s = d->r->s;
+    oxi_shunt_item *item = s->table[w->item];
+    ox_status status = OX_OK;
+    if (w->in && w->in->action == OXI_ACT_SAVE)
+        return oxi_shunt_has_copy(item) ? OX_OK : oxi_shunt_save_begin(s, item, &w->flight);
+    if (w->in)
+        status = item->failed ? oxi_shunt_lost(s)
+                              : oxi_shunt_put_at(s, item, d->r->plan->segment[w->in->segment].place);
+    if (status == OX_OK) oxi_shunt_load_begin(s, item, &w->flight);
+    return status;
+}
+
+/* What is no plain move is done at once, after all that was begun. */
 static void oxi_shunt_work_begin(oxi_shunt_disk_lane *d, const oxi_shunt_instruction *in, int32_t i) {
     oxi_shunt_replay *r = d->r;
     ox_shunt *s = r->s;
     oxi_shunt_item *item = s->table[i];
-    bool load = !in || in->action == OXI_ACT_LOAD, plain = load && oxi_shunt_loads_plainly(s, item);
+    bool saves = in && in->action == OXI_ACT_SAVE;
+    bool plain = !saves ? oxi_shunt_loads_plainly(s, item) && !item->ahead
+                        : !r->plan->known[i].caches &&
+                              (oxi_shunt_has_copy(item) || oxi_shunt_saves_plainly(s, item));
     ox_status status = OX_OK;
-    while (!plain && d->over < d->begun) oxi_shunt_work_end(d);
-    if (!plain) {
-        status = in ? oxi_shunt_do(r, in) : oxi_shunt_load(s, item);
-    } else if (in) {
-        status =
-            item->failed ? oxi_shunt_lost(s) : oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
-    }
-    if (plain && status == OX_OK) {
-        oxi_shunt_disk_work *w = &d->work[d->begun++ % OXI_SHUNT_FLIGHTS];
+    if (plain) {
+        oxi_shunt_disk_work *w = &d->work[d->begun % OXI_SHUNT_FLIGHTS];
+        memset(w, 0, sizeof *w);
         w->in = in;
         w->item = i;
-        oxi_shunt_load_begin(s, item, &w->flight);
-        return;
+        status = oxi_shunt_work_go(d, w);
+        d->begun += status == OX_OK;
+        if (status == OX_OK) return;
     }
     while (d->over < d->begun) oxi_shunt_work_end(d);
+    if (!plain) status = in ? oxi_shunt_do(r, in) : oxi_shunt_load(s, item);
     if (in)
         oxi_shunt_done(r, OXI_LANE_DISK, status);
     else
@@ -264,6 +286,74 @@ static bool oxi_shunt_disk_next(oxi_shunt_disk_lane *d, const oxi_shunt_instruct
     return oxi_shunt_may_go(r, *in);
 }
 
+/* ---- ahead of the next step ---------------------------------------------------------------------------- */
+
+/* How far computing has to be until no node wants bytes of a place any more. */
+static int32_t oxi_shunt_free_after(const oxi_shunt_plan *plan, uint64_t place, uint64_t room) {
+    int32_t last = 0;
+    for (int32_t g = 0; g < plan->segment_count; g++) {
+        const oxi_shunt_segment *one = &plan->segment[g];
+        bool apart = one->place >= place + room || place >= one->place + plan->known[one->item].room;
+        if (!apart && one->last + 1 > last) last = one->last + 1;
+    }
+    return last;
+}
+
+/* Until computing is so far, with the moves that were begun. False: the step has failed. */
+static bool oxi_shunt_meanwhile(oxi_shunt_replay *r, int32_t slots, oxi_shunt_item *const *begun, int count) {
+    oxi_shunt_instruction in;
+    memset(&in, 0, sizeof in);
+    in.wait[OXI_LANE_COMPUTE] = slots;
+    for (int i = 0; i < count && !oxi_shunt_may_go(r, &in);)
+        if (r->failed || oxi_shunt_flight_step(begun[i]->flight)) i++;
+    return oxi_shunt_await(r, &in);
+}
+
+/* Whether the place has nobody's bytes; those that are saved leave when they are. */
+static bool oxi_shunt_place_is_free(ox_shunt *s, uint64_t place, uint64_t room) {
+    oxi_shunt_residents *list = &s->resident[0];
+    oxi_stream_take(&s->tiers);
+    int64_t at = oxi_shunt_resident_from(list, place);
+    bool is_free = (at == list->count || list->item[at]->place >= place + room) &&
+                   (at == 0 || oxi_shunt_end_of(list->item[at - 1]) <= place);
+    oxi_stream_give(&s->tiers);
+    return is_free;
+}
+
+/* The disk has done its part of the step, and the program is likely to run the same one again: the first
+ * loads of that, which wait for nothing there, begin as soon as their places are free. The step does not wait
+ * for their end. */
+static void oxi_shunt_run_ahead(oxi_shunt_replay *r) {
+    ox_shunt *s = r->s;
+    const oxi_shunt_plan *plan = r->plan;
+    oxi_shunt_item *begun[OXI_SHUNT_AHEAD];
+    int count = 0;
+    for (int32_t k = 0; k < plan->instruction_count && count < OXI_SHUNT_AHEAD; k++) {
+        const oxi_shunt_instruction *in = &plan->instruction[k];
+        if (in->lane != OXI_LANE_DISK) continue;
+        oxi_shunt_item *item = s->table[in->item];
+        bool waits = in->action != OXI_ACT_LOAD;
+        for (int lane = 0; lane < OXI_LANES; lane++) waits = waits || in->wait[lane] > 0;
+        if (waits || s->ahead[count].stream) return;
+        if (!item->held || !item->again) continue; /* it is of this step alone */
+        uint64_t place = plan->segment[in->segment].place, room = plan->known[in->item].room;
+        if (!oxi_shunt_meanwhile(r, oxi_shunt_free_after(plan, place, room), begun, count)) return;
+        if (item->storage || !oxi_shunt_loads_plainly(s, item) || !oxi_shunt_place_is_free(s, place, room))
+            continue;
+        if (oxi_shunt_put_at(s, item, place) != OX_OK) {
+            ox_error_clear();
+            return;
+        }
+        oxi_shunt_load_begin(s, item, &s->ahead[count]);
+        s->ahead[count].unwatched = true;
+        item->flight = &s->ahead[count];
+        item->ahead = plan->number;
+        item->ahead_index = in->item;
+        begun[count++] = item;
+    }
+    (void)oxi_shunt_meanwhile(r, plan->lane_count[OXI_LANE_COMPUTE], begun, count);
+}
+
 static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
     oxi_shunt_disk_lane d;
     const oxi_shunt_instruction *in = NULL;
@@ -278,11 +368,12 @@ static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
             oxi_shunt_work_begin(&d, in, item);
         } else if (d.over < d.begun) { /* a request at a time: the next load may be due meanwhile */
             oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_FLIGHTS];
-            if (oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
+            if (!first->flight.stream || oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
         } else if (r->failed || (!in && d.late == r->late_count) || !oxi_shunt_await(r, in)) {
-            return;
+            break;
         }
     }
+    if (r->repeats && !r->failed) oxi_shunt_run_ahead(r);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
@@ -385,7 +476,11 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
     for (int64_t at = 0; at < s->resident[0].count && status == OX_OK;) {
         oxi_shunt_item *item = s->resident[0].item[at];
         const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
-        bool stays = k ? k->pinned && k->place == item->place && item->valid : item->place >= plan->peak;
+        bool stays = item->place >= plan->peak;
+        if (k && oxi_shunt_is_ahead(r, item))
+            stays = item->index == item->ahead_index;
+        else if (k)
+            stays = k->pinned && k->place == item->place && item->valid;
         if (stays)
             at++;
         else
@@ -426,6 +521,8 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
     bool clean = ox_error() == OX_OK;
     ox_status status = r.late && r.late_slot && r.awaited && r.ran ? oxi_shunt_arena_open(s) : OX_ERR_NOMEM;
     if (status == OX_OK) status = oxi_shunt_settle_pins(s, &r);
+    r.repeats = s->ran_last == plan->number;
+    s->ran_last = plan->number;
     s->planned = true;
     if (status == OX_OK) {
         oxi_shunt_run_lanes(&r);
@@ -509,6 +606,7 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     if (known) oxi_shunt_problem_close(&p, &touches);
     oxi_shunt_unlist(known, items, sizeof *known);
     if (plan) {
+        plan->number = ++s->plans_made;
         oxi_shunt_plan_name(s, plan);
         plan->disk_read = s->rates.disk_read;
         plan->disk_write = s->rates.disk_write;

@@ -48,7 +48,8 @@ typedef enum ox_compression {
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
 
-/* Of which tensors: those that steps only read, those that they make, those that they change in place. */
+/* Of which tensors: those that steps only read, those that they make, those that they change in place. Weights
+ * and moments of an optimizer that change a little at a time lose those changes: training leaves STATE out. */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
@@ -108,6 +109,7 @@ typedef struct ox_shunt_stats {
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
+    int64_t ahead_bytes;                /* of those read, what was begun when the step before ended */
     uint64_t device_bytes, device_peak; /* of tensors there: now, and the most */
     uint64_t host_bytes, host_peak, disk_bytes, disk_peak;
     double plan_seconds;        /* of all plans */

@@ -20,17 +20,6 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
 
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds);
 
-/* A move between memory and the disk that was begun: it goes on while its owner does other things,
- * begins the next one among them, so that the disk's queue does not run empty between two items. */
-typedef struct oxi_shunt_flight {
-    oxi_stream_load load;
-    ox_stream *stream; /* NULL: none */
-    const oxi_stream_file *file;
-    size_t bytes;
-    bool write;
-    double start;
-} oxi_shunt_flight;
-
 /* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
  * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
 static void oxi_shunt_flight_begin(oxi_shunt_flight *f, ox_storage *disk, size_t at, char *memory,
@@ -87,9 +76,11 @@ static ox_status oxi_shunt_flight_end(ox_shunt *s, oxi_shunt_flight *f) {
     double start = f->start > s->disk_moved_at ? f->start : s->disk_moved_at;
     s->disk_moved_at = end;
     *(f->write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)f->bytes;
+    s->stats.ahead_bytes += f->unwatched ? (int64_t)f->bytes : 0;
     oxi_stream_give(&s->tiers);
     oxi_shunt_span_put(s, OXI_LANE_DISK, f->write ? "write" : "read", start, end, f->bytes);
-    if (status == OX_OK) oxi_shunt_rate_put(s, OXI_LANE_DISK, f->write, f->bytes, end - start);
+    if (status == OX_OK && !f->unwatched)
+        oxi_shunt_rate_put(s, OXI_LANE_DISK, f->write, f->bytes, end - start);
     f->stream = NULL;
     return status;
 }
@@ -105,6 +96,19 @@ static ox_status oxi_shunt_disk_move(ox_shunt *s, ox_storage *disk, size_t at, c
 static bool oxi_shunt_owns_pages(const ox_shunt *s, const oxi_shunt_item *item) {
     return s->compute->host && oxi_shunt_is_planned(s) && !item->small && item->place % OXI_SHUNT_PAGE == 0 &&
            oxi_shunt_item_room(item) % OXI_SHUNT_PAGE == 0;
+}
+
+/* The end of a load that was begun ahead of its step. Nobody has asked for it: where it fails the item is not
+ * on the device, and the load that a step asks for says why. */
+static void oxi_shunt_land(ox_shunt *s, oxi_shunt_item *item) {
+    oxi_error earlier;
+    if (!item->flight) return;
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier);
+    item->valid = oxi_shunt_flight_end(s, item->flight) == OX_OK;
+    item->flight = NULL;
+    ox_error_clear();
+    oxi_error_put_back(&earlier);
 }
 
 /* ---- giving up ----------------------------------------------------------------------------------------- */
@@ -133,6 +137,7 @@ static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
 static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
     item->valid = true;
     item->failed = false;
+    item->ahead = 0; /* no copy of what is off the device */
     oxi_shunt_host_drop(s, item);
     if (item->file)
         oxi_shunt_disk_drop(item);
@@ -156,6 +161,8 @@ static void oxi_shunt_count_device(ox_shunt *s, uint64_t bytes, bool more) {
 /* From the compute device, whatever it is worth. */
 static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->storage) return;
+    oxi_shunt_land(s, item);
+    item->ahead = 0;
     oxi_storage_release(item->storage);
     item->storage = NULL;
     item->valid = false;
@@ -336,6 +343,32 @@ static void oxi_shunt_load_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_fl
                            oxi_shunt_owns_pages(s, item), false);
 }
 
+/* Whether a copy on the disk is all that is to be made, and comes straight from where the item lies. */
+static bool oxi_shunt_saves_plainly(const ox_shunt *s, const oxi_shunt_item *item) {
+    return s->compute->host && item->valid && !oxi_shunt_has_copy(item) && !oxi_shunt_packs(s, item);
+}
+
+static ox_status oxi_shunt_save_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_flight *flight) {
+    oxi_storage_plain(item->storage);
+    ox_status status = oxi_shunt_disk_take(s, item, item->bytes + item->skew);
+    if (status != OX_OK) return status;
+    oxi_shunt_flight_begin(flight, item->disk, item->skew, (char *)item->storage->data, item->bytes, true,
+                           oxi_shunt_owns_pages(s, item), false);
+    return OX_OK;
+}
+
+/* The move is over: what it read or wrote counts. */
+static ox_status oxi_shunt_move_end(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_flight *flight) {
+    bool write = flight->write;
+    ox_status status = oxi_shunt_flight_end(s, flight);
+    if (!write) item->valid = status == OX_OK;
+    if (!write || status != OX_OK) return status;
+    item->disk_valid = true;
+    item->disk_bytes = item->bytes;
+    item->disk_at = item->skew;
+    return OX_OK;
+}
+
 /* ---- reads and writes of the user's -------------------------------------------------------------------- */
 
 static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads);
@@ -346,6 +379,7 @@ static bool oxi_shunt_is_oversized(const ox_shunt *s, const oxi_shunt_item *item
 
 static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t offset, void *out,
                                      size_t bytes) {
+    oxi_shunt_land(s, item);
     if (item->part) return oxi_shunt_parts_move(s, item, offset, out, NULL, bytes);
     if (item->valid) {
         oxi_storage_plain(item->storage);
@@ -368,6 +402,7 @@ static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t o
 static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t offset, const void *data,
                                       size_t bytes) {
     bool whole = offset == 0 && bytes == item->bytes;
+    oxi_shunt_land(s, item);
     if (!item->part && !whole && !item->storage && oxi_shunt_is_oversized(s, item)) {
         ox_status cut = oxi_shunt_parts_even(s, item);
         if (cut != OX_OK) return cut;

@@ -54,6 +54,7 @@ static bool oxi_shunt_tabulate(ox_shunt *s, oxi_shunt_item *item) {
     void *grown = oxi_grow(s->table, &s->table_room, (size_t)s->table_count + 1, sizeof *s->table, false);
     if (!grown) return false;
     s->table = (oxi_shunt_item **)grown;
+    item->again = item->mark == s->step_number - 1;
     item->mark = s->step_number;
     item->index = s->table_count;
     s->table[s->table_count++] = item;
