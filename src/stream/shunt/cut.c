@@ -190,14 +190,27 @@ static bool oxi_shunt_is_too_large(const ox_shunt *s, const oxi_shunt_node *node
     return oxi_shunt_node_room(node, &composite) > s->main_bytes;
 }
 
+static bool oxi_shunt_is_elementwise(oxi_op op) {
+    oxi_family family = oxi_op_row_of(op)->family;
+    return family <= OXI_FAMILY_FILL || family == OXI_FAMILY_CHAIN;
+}
+
+/* What fits runs whole, but for elementwise calls on what is in parts anyway. */
 static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node) {
+    bool composite = false;
+    return oxi_shunt_node_room(node, &composite) > s->main_bytes ||
+           (composite && oxi_shunt_is_elementwise(node->op));
+}
+
+/* Whether a step has to be looked at: any is too large, or has an item in parts. */
+static bool oxi_shunt_is_cut_case(const ox_shunt *s, const oxi_shunt_node *node) {
     bool composite = false;
     return oxi_shunt_node_room(node, &composite) > s->main_bytes || composite;
 }
 
 static bool oxi_shunt_wants_cut(const ox_shunt *s) {
     for (int64_t n = 0; n < s->node_count && oxi_shunt_is_planned(s); n++)
-        if (oxi_shunt_is_cut_node(s, s->nodes[n])) return true;
+        if (oxi_shunt_is_cut_case(s, s->nodes[n])) return true;
     return false;
 }
 
@@ -210,8 +223,7 @@ static const oxi_shunt_operand *oxi_shunt_cut_operand(const oxi_shunt_node *node
 /* Elementwise calls over operands that lie alike are calls over one dim. */
 static bool oxi_shunt_flatten(oxi_stream_plan *plan) {
     const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
-    oxi_family family = oxi_op_row_of(plan->call->op)->family;
-    if (family > OXI_FAMILY_FILL && family != OXI_FAMILY_CHAIN) return false;
+    if (!oxi_shunt_is_elementwise(plan->call->op)) return false;
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         const ox_tensor *t = &plan->operand[i];
         if (!plan->there[i] || ox_numel(t) == 1) continue;

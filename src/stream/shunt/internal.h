@@ -196,6 +196,7 @@ typedef struct oxi_shunt_order {
     int32_t *access;                 /* of a slot's touches, in order: from[slot] on */
     int32_t *from;
     double *start;                   /* of slots, where nothing waits; slot_count + 1 */
+    uint8_t *alone, *best_alone;     /* of slots: no load passes them; of the way that is tried, and of the best */
 } oxi_shunt_order;
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
@@ -248,6 +249,7 @@ typedef struct oxi_shunt_plan {
     double *seconds;                 /* of nodes, as estimated */
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
+    int32_t crowded;                 /* of a try: the slot in which there was no place; -1: there was */
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */

@@ -19,6 +19,7 @@ static void oxi_shunt_order_close(oxi_shunt_order *o, const oxi_shunt_problem *p
     oxi_shunt_unlist(o->at, accesses, sizeof *o->at);
     oxi_shunt_unlist(o->use, accesses, sizeof *o->use);
     oxi_shunt_unlist(o->access, accesses, sizeof *o->access);
+    oxi_shunt_unlist(o->alone, 2 * slots, sizeof *o->alone);
     memset(o, 0, sizeof *o);
 }
 
@@ -34,7 +35,9 @@ static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p)
     o->at = (int32_t *)oxi_shunt_list(accesses, sizeof *o->at);
     o->use = (uint8_t *)oxi_shunt_list(accesses, sizeof *o->use);
     o->access = (int32_t *)oxi_shunt_list(accesses, sizeof *o->access);
-    if (!o->from || !o->start || !o->first || !o->at || !o->use || !o->access) return false;
+    o->alone = (uint8_t *)oxi_shunt_list(2 * slots, sizeof *o->alone);
+    if (!o->from || !o->start || !o->first || !o->at || !o->use || !o->access || !o->alone) return false;
+    o->best_alone = o->alone + slots;
     for (int32_t j = 0; j < o->slot_count; j++) {
         int32_t n = o->slot[j];
         o->from[j + 1] = o->from[j] + p->first[n + 1] - p->first[n];
@@ -69,6 +72,19 @@ static bool oxi_shunt_order_open(oxi_shunt_order *o, const oxi_shunt_problem *p)
 static bool oxi_shunt_needed_after(const oxi_shunt_order *o, const oxi_shunt_problem *p, int32_t i,
                                    int32_t a) {
     return a + 1 < o->first[i + 1] ? (o->use[a + 1] & 1) != 0 : p->known[i].held;
+}
+
+/* The access of item i in a slot at or behind `slot`. */
+static int32_t oxi_shunt_access_from(const oxi_shunt_order *o, int32_t i, int32_t slot) {
+    int32_t low = o->first[i], high = o->first[i + 1];
+    while (low < high) {
+        int32_t middle = (low + high) / 2;
+        if (o->at[middle] < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* ---- a problem of a step ------------------------------------------------------------------------------- */

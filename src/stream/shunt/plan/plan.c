@@ -79,9 +79,40 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
     s->improved++;
     s->best_choice.packing = s->packing;
     memcpy(s->best_keep, s->placing.keep, (size_t)s->order.access_count);
+    memcpy(s->order.best_alone, s->order.alone, (size_t)s->order.slot_count);
     for (int32_t i = 0; i < s->p->item_count; i++)
         s->best_pins[i] = (uint8_t)(s->p->known[i].pinned | s->p->known[i].caches << 1);
     return true;
+}
+
+/* Who is not needed in a slot leaves before it; from the second time on, who is needed as well, to come again
+ * as the only ones that are there. No load passes it, nor the slots right behind it. */
+static void oxi_shunt_clear_slot(oxi_shunt_search *s, int32_t slot, int32_t behind) {
+    oxi_shunt_order *o = &s->order;
+    bool all = o->alone[slot] > 1;
+    o->alone[slot] = 2;
+    for (int32_t j = slot + 1; j <= slot + behind && j < o->slot_count; j++)
+        if (o->alone[j] == 0) o->alone[j] = 1;
+    for (int32_t i = 0; i < s->p->item_count; i++) {
+        int32_t a = oxi_shunt_access_from(o, i, slot);
+        if (a == o->first[i]) continue;
+        bool used = a < o->first[i + 1] && o->at[a] == slot;
+        if (all || !used) s->placing.keep[a - 1] = 0;
+    }
+}
+
+/* The schedule of what is placed; where memory is in pieces that are too small, slots are cleared. */
+static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
+    enum { MENDS = 40 };
+    memset(s->order.alone, 0, (size_t)s->order.slot_count);
+    for (int mend = 0; mend <= MENDS; mend++) {
+        if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
+                                   s->trial))
+            return true;
+        if (s->trial->crowded < 0 || oxi_now() > s->end) return false;
+        oxi_shunt_clear_slot(s, s->trial->crowded, mend);
+    }
+    return false;
 }
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
@@ -90,8 +121,7 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     oxi_shunt_cache_some(s->p, s->ranks[1], s->rank_count);
     s->packing = c->packing;
     if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
-        !oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, c->packing,
-                                s->trial))
+        !oxi_shunt_schedule_mended(s, c->packing))
         return false;
     bool better = oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
@@ -129,6 +159,7 @@ static uint64_t oxi_shunt_pins_place(oxi_shunt_problem *p) {
 
 static void oxi_shunt_recall(oxi_shunt_search *s) {
     memcpy(s->placing.keep, s->best_keep, (size_t)s->order.access_count);
+    memcpy(s->order.alone, s->order.best_alone, (size_t)s->order.slot_count);
     for (int32_t i = 0; i < s->p->item_count; i++) {
         s->p->known[i].pinned = s->best_pins[i] & 1;
         s->p->known[i].caches = s->best_pins[i] >> 1;

@@ -14,19 +14,6 @@ static int oxi_shunt_repeat_compare(const void *a, const void *b) {
     return x->before < y->before ? -1 : x->before > y->before;
 }
 
-/* The access of item i in a slot at or behind `slot`. */
-static int32_t oxi_shunt_access_from(const oxi_shunt_order *o, int32_t i, int32_t slot) {
-    int32_t low = o->first[i], high = o->first[i + 1];
-    while (low < high) {
-        int32_t middle = (low + high) / 2;
-        if (o->at[middle] < slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Whether item i has the bytes before slot `to` that it had before slot `from`. */
 static bool oxi_shunt_unchanged(const oxi_shunt_order *o, int32_t i, int32_t from, int32_t to) {
     for (int32_t a = oxi_shunt_access_from(o, i, from); a < o->first[i + 1] && o->at[a] < to; a++)

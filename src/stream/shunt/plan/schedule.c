@@ -28,6 +28,7 @@ typedef struct oxi_shunt_schedule {
     double *finish[OXI_LANES], lane_end[OXI_LANES];
     uint64_t host_left;
     int packing;
+    bool tight; /* places are those that leave the least, at the beginnings of free runs */
 } oxi_shunt_schedule;
 
 /* ---- segments ------------------------------------------------------------------------------------------ */
@@ -143,7 +144,8 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
             const oxi_shunt_known *k = &s->p->known[one->item];
             int32_t *last = &before[k->on_host ? 0 : 1], least = one->block;
             if (s->packing & OXI_PACK_RING && *last > least) least = *last;
-            while (one->from > least && s->used[one->from - 1] + k->room <= room)
+            while (one->from > least && !s->o->alone[one->from - 1] &&
+                   s->used[one->from - 1] + k->room <= room)
                 s->used[--one->from] += k->room;
             if (one->from > *last) *last = one->from;
         }
@@ -240,13 +242,13 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double no
     bool found = false;
     for (int32_t b = 0; b < s->block_count && !(apart && found); b++) {
         bool inside = b > 0 && !s->block[b - 1].used; /* of a run */
-        if (s->block[b].used || (inside && s->packing & OXI_PACK_TIGHT)) continue;
+        if (s->block[b].used || (inside && s->tight)) continue;
         if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
         if (fit.free_at < now) fit.free_at = now;
         bool later = found && fit.free_at > best.free_at;
         bool wider =
-            found && (s->packing & OXI_PACK_TIGHT ? fit.run_left >= best.run_left : fit.left >= best.left);
-        if (found && (s->packing & OXI_PACK_TIGHT ? wider : later || (fit.free_at == best.free_at && wider)))
+            found && (s->tight ? fit.run_left >= best.run_left : fit.left >= best.left);
+        if (found && (s->tight ? wider : later || (fit.free_at == best.free_at && wider)))
             continue;
         best = fit;
         found = true;
@@ -434,6 +436,8 @@ static bool oxi_shunt_emit_deaths(oxi_shunt_schedule *s, int32_t slot) {
 /* False: somewhere there is no place, or no memory. */
 static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
     for (int32_t j = 0; j < s->o->slot_count; j++) {
+        s->plan->crowded = j; /* unless all of it works */
+        s->tight = s->packing & OXI_PACK_TIGHT || s->o->alone[j];
         for (int32_t g = s->issues[j]; g >= 0; g = s->plan->segment[g].next)
             if (!oxi_shunt_emit_load(s, g)) return false;
         if (!oxi_shunt_emit_node(s, j)) return false;
@@ -443,6 +447,7 @@ static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
             if (!oxi_shunt_emit_end(s, g)) return false;
         s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
     }
+    s->plan->crowded = -1;
     return true;
 }
 
@@ -503,6 +508,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     memset(plan->lane_count, 0, sizeof plan->lane_count);
     plan->peak = plan->pinned_bytes = pinned_bytes;
     plan->simulated = 0;
+    plan->crowded = -1;
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
     if (fits) oxi_shunt_prefetch(&s);
     fits = fits && oxi_shunt_emit_all(&s);
