@@ -214,8 +214,8 @@ static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, o
         if (pair[1]) rows[i] = ox_cat(pair, 2, 0);
     }
     if (!memory || !rows[0] || !rows[1] || !gate) return NULL;
-    ox_tensor *both =
-        oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory, late && alone ? of->home : NULL);
+    ox_tensor *both = oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory,
+                                         late && alone ? oxi_llm_home(batch, index, of) : NULL);
     if (!both || !oxi_llm_keep_late(written, alone ? of : written, late ? both : NULL, memory, own))
         return NULL;
     return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
