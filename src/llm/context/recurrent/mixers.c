@@ -174,9 +174,9 @@ static ox_tensor *oxi_llm_state_space_step(const oxi_llm_batch *batch, int64_t i
     return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4));
 }
 
-/* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate [1, inner]
- * or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one, which the memory
- * lacks; out: NULL or where that goes. */
+/* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate
+ * [1, inner] or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one,
+ * which the memory lacks; out: NULL or where that goes. */
 static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
                                      ox_tensor *steps, ox_tensor *gate, ox_tensor *memory, ox_tensor *out) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;

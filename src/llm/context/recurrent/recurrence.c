@@ -357,8 +357,8 @@ static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **mem
     return *memory ? out : NULL;
 }
 
-/* What the call of a late position gave, `both`, which ends with a memory like the one before, is kept in `of`,
- * and `own` is what is late now; both NULL: nothing was late. */
+/* What the call of a late position gave, `both`, which ends with a memory like the one before, is kept in
+ * `of`, and `own` is what is late now; both NULL: nothing was late. */
 static bool oxi_llm_keep_late(oxi_llm_state *written, oxi_llm_state *of, ox_tensor *both,
                               const ox_tensor *memory, ox_tensor *const *own) {
     if (both && of->home != both) {
@@ -371,8 +371,8 @@ static bool oxi_llm_keep_late(oxi_llm_state *written, oxi_llm_state *of, ox_tens
     return own[0] != NULL;
 }
 
-/* Where the late position's call puts a memory: over the one before, or, at first, into what the layers share,
- * which lies in large pages. */
+/* Where the late position's call puts a memory: over the one before, or, at first, into what the layers
+ * share, which lies in large pages. */
 static ox_tensor *oxi_llm_home(const oxi_llm_batch *batch, int64_t index, const oxi_llm_state *of) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_mixing *m = &context->model->numbers.mixing;
