@@ -1,6 +1,6 @@
 /* Linear attention with decays, and selective scans, whose decays are rates times a step: a task is some
- * columns of a head's memory, which stay in the first cache while the positions go by; each column is computed
- * by itself. Called by the CPU device for RECURRENCE. */
+ * columns of a head's memory, which stay in the first cache while the positions go by; each column is
+ * computed by itself. Called by the CPU device for RECURRENCE. */
 
 enum {
     OXI_MEMORY_COLUMNS = 64,   /* of a task, where rows are many */

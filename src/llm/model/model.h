@@ -336,6 +336,7 @@ struct ox_llm_context {
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
     /* a layer's: so far, of the tokens that run, and of the step that is recorded ahead; NULL = no mixers */
     oxi_llm_state *states, *written, *recorded;
+    ox_tensor **homes; /* [1]: NULL at first, [layers, heads, 1 + key, value] of memories written in place */
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */

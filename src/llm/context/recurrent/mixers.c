@@ -174,9 +174,9 @@ static ox_tensor *oxi_llm_state_space_step(const oxi_llm_batch *batch, int64_t i
     return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;", ends, 4));
 }
 
-/* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate [1, inner]
- * or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one, which the memory
- * lacks; out: NULL or where that goes. */
+/* Positions of it on the CPU: u [S, x | B | C], steps [S, heads] before their bias and softplus, gate
+ * [1, inner] or NULL -> [heads, S + key, value], or, with a gate, [heads, 1 + key, value] of the last one,
+ * which the memory lacks; out: NULL or where that goes. */
 static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
                                      ox_tensor *steps, ox_tensor *gate, ox_tensor *memory, ox_tensor *out) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
@@ -214,8 +214,8 @@ static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, o
         if (pair[1]) rows[i] = ox_cat(pair, 2, 0);
     }
     if (!memory || !rows[0] || !rows[1] || !gate) return NULL;
-    ox_tensor *both =
-        oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory, late && alone ? of->home : NULL);
+    ox_tensor *both = oxi_llm_scan_heads(batch, index, rows[0], rows[1], gate, memory,
+                                         late && alone ? oxi_llm_home(batch, index, of) : NULL);
     if (!both || !oxi_llm_keep_late(written, alone ? of : written, late ? both : NULL, memory, own))
         return NULL;
     return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));

@@ -22,7 +22,8 @@ static bool oxi_llm_open_states(ox_llm_context *context) {
     context->states = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->states);
     context->written = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->written);
     context->recorded = (oxi_llm_state *)oxi_calloc(layers, sizeof *context->recorded);
-    return context->states && context->written && context->recorded;
+    context->homes = (ox_tensor **)oxi_calloc(1, sizeof *context->homes);
+    return context->states && context->written && context->recorded && context->homes;
 }
 
 static void oxi_llm_drop_late(oxi_llm_state *state) {
@@ -53,6 +54,8 @@ static void oxi_llm_close_states(ox_llm_context *context) {
     oxi_llm_drop_states(context, context->states);
     oxi_llm_drop_states(context, context->written);
     oxi_llm_drop_states(context, context->recorded);
+    if (context->homes) ox_release(*context->homes);
+    oxi_free(context->homes, context->homes ? sizeof *context->homes : 0);
     oxi_free(context->recorded, context->recorded ? bytes : 0);
     oxi_free(context->states, context->states ? bytes : 0);
     oxi_free(context->written, context->written ? bytes : 0);
@@ -354,8 +357,8 @@ static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **mem
     return *memory ? out : NULL;
 }
 
-/* What the call of a late position gave, `both`, which ends with a memory like the one before, is kept in `of`,
- * and `own` is what is late now; both NULL: nothing was late. */
+/* What the call of a late position gave, `both`, which ends with a memory like the one before, is kept in
+ * `of`, and `own` is what is late now; both NULL: nothing was late. */
 static bool oxi_llm_keep_late(oxi_llm_state *written, oxi_llm_state *of, ox_tensor *both,
                               const ox_tensor *memory, ox_tensor *const *own) {
     if (both && of->home != both) {
@@ -366,6 +369,19 @@ static bool oxi_llm_keep_late(oxi_llm_state *written, oxi_llm_state *of, ox_tens
     if (both) oxi_llm_drop_late(of); /* now memory holds it */
     for (int i = 0; i < 3 && own[0]; i++) (void)oxi_llm_write_state(&written->late[i], own[i]);
     return own[0] != NULL;
+}
+
+/* Where the late position's call puts a memory: over the one before, or, at first, into what the layers
+ * share, which lies in large pages. */
+static ox_tensor *oxi_llm_home(const oxi_llm_batch *batch, int64_t index, const oxi_llm_state *of) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_mixing *m = &context->model->numbers.mixing;
+    const int64_t shape[4] = {context->model->config.layers, m->heads, 1 + m->key, m->value};
+    if (of->home) return of->home;
+    if (context->states[index].home || context->written[index].home) return NULL;
+    if (!*context->homes)
+        (void)oxi_llm_write_state(context->homes, oxi_tensor_new(context->model->device, OX_F32, 4, shape));
+    return ox_select(*context->homes, 0, index);
 }
 
 /* One position, whose own key and value come into the memory with the next one: a memory that need not stay
@@ -385,7 +401,8 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
         q, late ? late[0] : none[0], late ? late[1] : in->v, late ? late[2] : none[1], memory, NULL, NULL};
     ox_tensor *both = oxi_any_null("llm", all, 5)
                           ? NULL
-                          : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7, alone ? of->home : NULL);
+                          : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7,
+                                           alone ? oxi_llm_home(batch, index, of) : NULL);
     if (!both) return NULL;
     return oxi_llm_keep_late(written, alone ? of : written, both, memory, own)
                ? ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v,
