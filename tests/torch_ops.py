@@ -534,8 +534,9 @@ class Bench:
             yield from inputs('cpu', dtype, requires_grad=False)
 
     def operator(self, op, dtype, seed, strided):
-        """(forward equal, of, gradient equal, of, what was wrong first)."""
-        counts, wrong = [0, 0, 0, 0], None
+        """(forward equal, of, gradient equal, of), what was wrong with samples that no reason stands for, and
+        the reasons of the others."""
+        counts, wrong, reasons = [0, 0, 0, 0], [], []
         seed_all(seed, op.name)
         differentiable = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and \
             op.supports_dtype(dtype, 'cpu')
@@ -552,16 +553,24 @@ class Bench:
                 counts[1] -= 1
                 continue
             except (Missing,) + OF_A_CALL as error:
-                wrong = wrong or '%s %s: %s: %s' % (text, call_text(sample), type(error).__name__,
-                                                    one_line(error, 300))
+                self.note(op, sample, dtype, '%s: %s' % (type(error).__name__, one_line(error, 300)), text,
+                          wrong, reasons)
                 continue
             counts[0] += 1
             if back is not None:
                 counts[3] += 1
                 counts[2] += back is True
                 if back is not True:
-                    wrong = wrong or '%s %s: back: %s' % (text, call_text(sample), one_line(back, 300))
-        return counts, wrong
+                    self.note(op, sample, dtype, 'back: ' + one_line(back, 300), text, wrong, reasons)
+        return counts, wrong, reasons
+
+    def note(self, op, sample, dtype, said, text, wrong, reasons):
+        """A sample that is not equal: one of those that a reason stands for, or wrong."""
+        why = self.calls.differs(op.name, sample, dtype)
+        if why is None:
+            wrong.append('%s %s: %s' % (text, call_text(sample), said))
+        elif why not in reasons:
+            reasons.append(why)
 
     def refuse(self, op):
         """What the error inputs of an operator give: (sort, words) each. The sorts: error, result, and row,
@@ -646,7 +655,7 @@ def main():
     if options.errors:
         sys.exit(test_errors(bench, infos) > 0)
     for name in sorted(infos):
-        total, wrong = [0, 0, 0, 0], []
+        total, wrong, reasons = [0, 0, 0, 0], [], []
         library.used = set()
         differentiable = False
         for op in infos[name]:
@@ -662,16 +671,15 @@ def main():
                 if dtype == torch.float64 and name in calls.NEEDS_C128:
                     continue
                 for seed in options.seeds.split(','):
-                    counts, first = bench.operator(op, dtype, seed, options.strided)
+                    counts, bad, known_ones = bench.operator(op, dtype, seed, options.strided)
                     total = [a + b for a, b in zip(total, counts)]
-                    if first:
-                        wrong.append(first)
+                    wrong += bad
+                    reasons += [r for r in known_ones if r not in reasons]
         known = any(k.split('/')[0] == name for k in calls.CALLS)
-        rows[name] = (known, total, sorted(library.used), differentiable, wrong)
+        rows[name] = (known, total, sorted(library.used), differentiable, reasons)
+        open_ones += bool(wrong)
         if not options.write and (known or options.missing):
-            why = wrong and (calls.NOTES.get(name) or calls.differs(name, wrong[0]))
-            open_ones += bool(wrong) and not why
-            first = '  %s ' % ('(%s)' % why if why else '!') + wrong[0] if wrong else ''
+            first = ''.join('  (%s)' % r for r in reasons) + ('  ! ' + wrong[0] if wrong else '')
             print('%-44s forward %d/%d gradient %d/%d%s' % (name, *total, first))
             if options.verbose:
                 for w in wrong[1:]:
@@ -681,16 +689,16 @@ def main():
     differentiable = sum(r[3] for r in rows.values())
     summary = '%d names, %d of them forward equal; %d differentiable, %d of them gradient equal' % (
         len(rows), len(whole), differentiable, len(back))
-    print(summary + ('' if options.write else '; %d differ without a reason' % open_ones))
+    print(summary + '; %d differ without a reason' % open_ones)
     if options.write:
         lines = ['# The operators of PyTorch %s\'s op_db beside OxTorch: tests/torch_ops.py writes this.'
                  % torch.__version__.split('+')[0],
                  '# name | functions | samples equal, forward and gradient, of f32 and f64',
                  '# name | missing | why', '# ' + summary]
-        for name, (known, t, used, has, wrong) in sorted(rows.items()):
+        for name, (known, t, used, has, reasons) in sorted(rows.items()):
             if known and used or known and t[0]:
                 back = ', gradient %d of %d' % (t[2], t[3]) if has else ''
-                note = '; ' + calls.NOTES[name] if name in calls.NOTES else ''
+                note = ''.join('; ' + r for r in reasons)
                 lines.append('%s | %s | forward %d of %d%s%s' % (
                     name, ' '.join(used) or 'ox_alias', t[0], t[1], back, note))
             else:

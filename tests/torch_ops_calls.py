@@ -770,71 +770,158 @@ def reason(name):
     return 'not yet'
 
 
-# Where a sample or a gradient is another one than PyTorch's, and why.
-NOTES = {
-    'nn.functional.embedding_bag': 'no max_norm, no scale_grad_by_freq',
-    'to_sparse': 'COO and CSR alone',
-    '_upsample_bilinear2d_aa': 'a size or scales, not both',
-    'as_strided_scatter': "PyTorch's gradient of self is the view's, not that of the rest",
-    'cholesky_inverse': 'the triangle that is not looked at has a gradient of zeros here',
-    'cholesky_solve': 'the triangle that is not looked at has a gradient of zeros here',
-    'nextafter': 'a step of the last bit has no gradient here',
-    'nn.functional.batch_norm': 'an empty operand without a dim of channels is refused',
-    'nn.functional.scaled_dot_product_attention': 'no dropout of weights',
-    'nn.functional.silu': 'no complex numbers',
-}
+# ---- what differs ------------------------------------------------------------------------------------------
+# Where a sample or its gradient is another one than PyTorch's, and why: names, whether a sample is one of those
+# (of sample and dtype), and the reason. Other samples of the operator must be equal.
 
-# Differences that remain with reference inputs and other dtypes (--reference, --dtypes): operators, and why
-# ours are as they are.
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in tensors_of(v)] if isinstance(value, (list, tuple)) else []
+
+
+def operands(sample):
+    return tensors_of([sample.input, list(sample.args), dict(sample.kwargs)])
+
+
+def numbers_of(sample):
+    return [v for v in [sample.input] + list(sample.args) + list(sample.kwargs.values())
+            if isinstance(v, (int, float, complex)) and not isinstance(v, bool)]
+
+
+def any_element(test):
+    """Samples with an operand, or a number, that has an element of which test is true."""
+    def holds(sample, dtype):
+        made = operands(sample) + [torch.tensor(v) for v in numbers_of(sample)]
+        return any(bool(test(t.detach()).any()) for t in made if t.layout == torch.strided)
+    return holds
+
+
+def of_dtype(*dtypes):
+    return lambda sample, dtype: dtype in dtypes
+
+
+def given(**wanted):
+    """Samples with an argument of that name and value (a function: of which it is true)."""
+    return lambda sample, dtype: all(
+        k in sample.kwargs and (v(sample.kwargs[k]) if callable(v) else sample.kwargs[k] == v)
+        for k, v in wanted.items())
+
+
+def both(*tests):
+    return lambda sample, dtype: all(t(sample, dtype) for t in tests)
+
+
+def either(*tests):
+    return lambda sample, dtype: any(t(sample, dtype) for t in tests)
+
+
+def always(sample, dtype):
+    return True
+
+
+def is_complex(sample, dtype):
+    return dtype.is_complex or any(t.is_complex() for t in operands(sample)) or any(
+        isinstance(v, complex) for v in numbers_of(sample)) or any(
+        isinstance(v, torch.dtype) and v.is_complex for v in list(sample.args) + list(sample.kwargs.values()))
+
+
+def is_integer(sample, dtype):
+    return not dtype.is_floating_point and not dtype.is_complex
+
+
+def repeats_an_index(sample, dtype):
+    return any(t.ndim <= 1 and t.numel() != t.unique().numel() for t in operands(sample)
+               if t.dtype in (torch.int64, torch.int32))
+
+
+narrow = of_dtype(torch.float16, torch.bfloat16)
+has_nan, has_infinity = any_element(torch.isnan), any_element(torch.isinf)
+not_finite = any_element(lambda t: ~torch.isfinite(t))
+real = lambda t: t.abs() if t.is_complex() else t   # noqa: E731
+
 DIFFERS = [
-    ('addcdiv addcmul', 'with a bf16 operand PyTorch rounds its products to bf16; f32 here'),
+    # of a gradient, or of options that are not there
+    ('nn.functional.embedding_bag', either(given(max_norm=lambda v: v is not None),
+                                           given(scale_grad_by_freq=True)),
+     'no max_norm, no scale_grad_by_freq'),
+    ('to_sparse', either(given(layout=lambda v: v not in (torch.sparse_coo, torch.sparse_csr)),
+                         given(dense_dim=lambda v: bool(v)),
+                         both(given(layout=torch.sparse_csr), lambda s, d: len(s.args) > 0)),
+     'COO and CSR alone'),
+    ('_upsample_bilinear2d_aa', lambda s, d: s.kwargs.get('scales_h') is not None,
+     'a size or scales, not both'),
+    ('as_strided_scatter', always, "PyTorch's gradient of self is the view's, not that of the rest"),
+    ('cholesky_inverse cholesky_solve', lambda s, d: any(t.requires_grad for t in operands(s)),
+     'the triangle that is not looked at has a gradient of zeros here'),
+    ('nextafter', lambda s, d: any(t.requires_grad for t in operands(s)),
+     'a step of the last bit has no gradient here'),
+    ('nn.functional.batch_norm', lambda s, d: s.input.ndim < 2,
+     'an empty operand without a dim of channels is refused'),
+    ('nn.functional.scaled_dot_product_attention', given(dropout_p=lambda p: p > 0), 'no dropout of weights'),
+    ('signal.windows.kaiser', always, 'PyTorch overflows'),
+    # of dtypes
+    ('addcdiv addcmul', of_dtype(torch.bfloat16),
+     'with a bf16 operand PyTorch rounds its products to bf16; f32 here'),
     ('_softmax_backward_data clamp grid_sampler_2d grid_sampler_3d nn.functional.grid_sample '
      'masked.normalize nn.functional.hinge_embedding_loss nn.functional.multilabel_soft_margin_loss '
-     'nn.functional.normalize nn.functional.soft_margin_loss logcumsumexp pow __rpow__ tan matrix_exp',
+     'nn.functional.normalize nn.functional.soft_margin_loss logcumsumexp pow __rpow__ tan matrix_exp', narrow,
      'of f16 and bf16: PyTorch rounds, and overflows, between its steps; these are in f32 here'),
-    ('complex polar view_as_complex', 'no complex numbers of f16'),
-    ('celu nn.functional.celu', "1 / alpha is an f32 number in PyTorch's gradient"),
+    ('div', both(narrow, given(rounding_mode=lambda m: m is not None)),
+     'truncated once, where PyTorch rounds the quotient to f16 before'),
+    ('complex polar view_as_complex', of_dtype(torch.float16), 'no complex numbers of f16'),
+    ('celu nn.functional.celu', both(of_dtype(torch.float64), given(alpha=lambda a: a != 1)),
+     "1 / alpha is an f32 number in PyTorch's gradient"),
+    ('nn.functional.avg_pool* nn.functional.conv* nn.functional.local_response_norm '
+     'nn.functional.cosine_embedding_loss nn.functional.softsign square', is_integer, 'no integers, or no bool'),
+    ('nn.functional.interpolate nn.functional.upsample_bilinear', of_dtype(torch.uint8), 'of u8 by no weights'),
+    ('masked.logsumexp', is_integer, 'of integers a float, where PyTorch truncates it'),
+    ('nn.functional.softmin', of_dtype(torch.uint8),
+     'of unsigned numbers: they wrap where PyTorch negates them'),
+    # of elements
     ('nn.functional.relu6 nn.functional.hardtanh nn.functional.elu nn.functional.selu '
-     'nn.functional.hardshrink nn.functional.softshrink',
+     'nn.functional.hardshrink nn.functional.softshrink', has_nan,
      "at NaN PyTorch's vectors give other gradients than its tails; as its tails"),
-    ('fmax fmin', 'of a NaN beside a number PyTorch gives both the whole gradient; the number has it here'),
-    ('digamma polygamma special.polygamma',
+    ('fmax fmin', has_nan,
+     'of a NaN beside a number PyTorch gives both the whole gradient; the number has it here'),
+    ('digamma polygamma special.polygamma', any_element(lambda t: (real(t) <= 0) & (real(t) == real(t).round())),
      "at whole numbers below 0 it is infinite, PyTorch's sin(pi x) is not 0"),
     ('i0 special.i1 special.modified_bessel_i0 special.modified_bessel_i1 special.bessel_j0 '
-     'special.bessel_j1 special.bessel_y0 special.bessel_y1 special.airy_ai', 'limits at infinities, where PyTorch has NaN'),
-    ('special.i1 special.i1e', 'NaN has a gradient of NaN'),
-    ('igamma igammac', 'NaN beside an infinity is NaN'),
-    ('logaddexp', 'equal infinities share the gradient, where PyTorch has NaN'),
-    ('logit', 'where the result is NaN the gradient is 1 / (x (1 - x))'),
-    ('nn.functional.softsign', 'the gradient at infinities is 0, where PyTorch has NaN'),
-    ('index_copy', 'what is written twice has the gradient of what stayed'),
-    ('polar', 'a length of 0 has a gradient, its direction'),
-    ('xlogy special.xlog1py', "numbers of Python are f64 here, f32 there; 0 / 0 is 0 beside x = 0"),
-    ('special.log_ndtr', "PyTorch's is 1e-9 off far below 0"),
-    ('special.entr', 'the gradient at infinity'),
-    ('signal.windows.kaiser', 'PyTorch overflows'),
-    ('sinc', 'near 0 the gradient cancels, in another order'),
-    ('special.*polynomial*', 'degrees beyond 2^63 have none in PyTorch'),
-    ('clone contiguous', 'at most 8 dims'),
-    ('nn.functional.avg_pool* nn.functional.conv* nn.functional.local_response_norm', 'no integers'),
-    ('nn.functional.interpolate nn.functional.upsample_bilinear', 'of u8 by no weights'),
-    ('nn.functional.softsign square nn.functional.cosine_embedding_loss', 'no bool, or no integers'),
-    ('masked.logsumexp', 'of integers a float, where PyTorch truncates it'),
-    ('nn.functional.softmin', "of unsigned numbers: they wrap where PyTorch negates them"),
-    ('div', 'truncated once, where PyTorch rounds the quotient to f16 before'),
+     'special.bessel_j1 special.bessel_y0 special.bessel_y1 special.airy_ai', has_infinity,
+     'limits at infinities, where PyTorch has NaN'),
+    ('special.i1 special.i1e', has_nan, 'NaN has a gradient of NaN'),
+    ('igamma igammac', both(has_nan, has_infinity), 'NaN beside an infinity is NaN'),
+    ('logaddexp', has_infinity, 'equal infinities share the gradient, where PyTorch has NaN'),
+    ('logit', any_element(lambda t: ~((real(t) >= 0) & (real(t) <= 1))),
+     'where the result is NaN the gradient is 1 / (x (1 - x))'),
+    ('nn.functional.softsign', has_infinity, 'the gradient at infinities is 0, where PyTorch has NaN'),
+    ('index_copy', repeats_an_index, 'what is written twice has the gradient of what stayed'),
+    ('polar', any_element(lambda t: t == 0), 'a length of 0 has a gradient, its direction'),
+    ('xlogy special.xlog1py', either(lambda s, d: bool(numbers_of(s)), any_element(lambda t: t == 0), not_finite),
+     'numbers of Python are f64 here, f32 there; 0 / 0 is 0 beside x = 0'),
+    ('special.log_ndtr', any_element(lambda t: real(t) < -1), "PyTorch's is 1e-9 off far below 0"),
+    ('special.entr', has_infinity, 'the gradient at infinity'),
+    ('sinc', any_element(lambda t: (real(t) != 0) & (real(t).abs() < 0.01)),
+     'near 0 the gradient cancels, in another order'),
+    ('special.*polynomial*', any_element(lambda t: ~(real(t).abs() < 2.0 ** 63)),
+     'degrees beyond 2^63 have none in PyTorch'),
+    ('clone contiguous', lambda s, d: any(t.ndim > MAX_DIMS for t in operands(s)), 'at most 8 dims'),
+    # of complex numbers
     ('linalg.* lu* cholesky* svd* pca_lowrank geqrf ormqr pinverse matrix_exp triangular_solve stft norm '
-     'logdet',
-     'complex matrices are not there'),
-    ('*', 'of complex numbers not all functions are there'),
+     'logdet', is_complex, 'complex matrices are not there'),
+    ('*', is_complex, 'of complex numbers not all functions are there'),
 ]
 
 
-def differs(name, words):
-    """Why an operator may differ where its samples of floats do not."""
-    for names, why in DIFFERS[:-1]:
-        if any(fnmatch.fnmatch(name, n) for n in names.split()):
+def differs(name, sample, dtype):
+    """Why a sample of an operator may differ; None: it may not."""
+    for names, holds, why in DIFFERS:
+        if any(fnmatch.fnmatch(name, n) for n in names.split()) and holds(sample, dtype):
             return why
-    return DIFFERS[-1][1] if 'complex' in words or 'c64' in words else None
+    return None
 
 
 # What PyTorch refuses and is taken here: operators, words of PyTorch's message, and why.

@@ -412,9 +412,9 @@ EXPECT['to_sparse'] = lambda x, *a, **k: x.to_sparse(*a, **k).to_dense()
 @row('nn.functional.linear_cross_entropy')
 def _linear_cross_entropy(o, x, layer, t, linear_bias=None, weight=None, reduction='mean', ignore_index=None,
                           label_smoothing=0.0, options=None):
-    ignored = -100 if ignore_index is None else ignore_index
     return o.linear_cross_entropy(x, layer, t, linear_bias, CrossEntropy(
-        pointer(weight), o.enums[loss(reduction)], not t.is_floating, ignored, label_smoothing))
+        pointer(weight), o.enums[loss(reduction)], ignore_index is not None, ignore_index or 0,
+        label_smoothing))
 
 
 @row('_upsample_bilinear2d_aa')

@@ -41,6 +41,8 @@ struct oxi_tape {
     /* of views: of which variable, by which call */
     oxi_tape *parent, *base;         /* base: the last parent, which the chain keeps alive; its own: itself */
     oxi_call view;
+    ox_tensor *viewed;               /* the parent as the view found it, where its gradient needs that */
+    bool became;                     /* its variable became this view of itself (ox_t_ and others) */
     bool unrecorded;                 /* made while nothing was recorded, or by a call without a gradient */
     int64_t generation;              /* of a base: counts changes in place; of a view: that `made` is of */
 };
@@ -103,6 +105,9 @@ static void oxi_outline_of(const ox_tensor *t, oxi_outline *out);
 OXI_SMALL bool oxi_has_gradients(ox_dtype dtype) {
     return oxi_is_float(dtype) || oxi_info(dtype)->cls == OX_CLASS_COMPLEX;
 }
+
+/* Another header of t, of no scope and without a tape; NULL and an error where memory ends (node.c). */
+static ox_tensor *oxi_plain_header(const ox_tensor *t);
 
 /* ---- nodes (node.c) ------------------------------------------------------------------------------------ */
 

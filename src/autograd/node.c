@@ -127,7 +127,8 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
         t = saved->hooks->unpack(saved->packed, saved->hooks->user);
         if (!t && ox_error() == OX_OK)
             (void)oxi_fail(OX_ERR_ARG, "backward: %s: a saved tensor was not unpacked", oxi_node_name(node));
-    } else if (oxi_atomic_load(&saved->tensor->storage->version) != saved->version) {
+    } else if (oxi_atomic_load(&saved->tensor->storage->version) != saved->version &&
+               oxi_op_row_of(node->call.op)->family != OXI_FAMILY_VIEW) { /* which need strides alone */
         const char *by = edge.leaf ? edge.leaf->changed_by : NULL;
         return OXI_FAIL_NULL(
             OX_ERR_ARG, "backward: %s needs the numbers of %s, which was changed in place%s%s",
@@ -166,9 +167,11 @@ static ox_status oxi_check_written(const oxi_call *call, bool wants) {
     const oxi_tape *tape = call->out[0] ? (const oxi_tape *)call->out[0]->tape : NULL;
     const char *name = oxi_call_name(call);
     if (!tape) return OX_OK;
-    if (tape->base->requires_grad)
+    bool leaf = tape->base->requires_grad;
+    for (const oxi_tape *t = tape; t && !leaf; t = t->parent) leaf = t->requires_grad; /* a view may be one */
+    if (leaf)
         return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
-                        name, tape->parent ? " (by a view of it)" : "");
+                        name, tape->requires_grad ? "" : " (by a view of it)");
     if (tape->unrecorded && (wants || tape->base->made.node))
         return oxi_fail(OX_ERR_ARG,
                         "%s: a view that was made while nothing was recorded, or by a call without a "

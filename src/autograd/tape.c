@@ -42,6 +42,7 @@ static void oxi_tape_free(oxi_tape *tape, oxi_counted **dead) {
     oxi_edge_give(&tape->made, dead);
     if (tape->parent) oxi_counted_give(&tape->parent->counted, dead);
     ox_release(tape->gradient);
+    ox_release(tape->viewed);
     oxi_hooks_free(tape->hooks);
     oxi_free(tape, sizeof *tape);
 }
@@ -133,6 +134,7 @@ static ox_status oxi_tape_view(const oxi_call *call, oxi_node *node, bool record
     tape->view.in = NULL;
     tape->view.out[0] = NULL;
     tape->unrecorded = !recorded || parent->unrecorded;
+    if (call->op == OXI_OP_as_strided && !(tape->viewed = oxi_plain_header(call->in[0]))) return OX_ERR_NOMEM;
     if (node) {
         oxi_counted_keep(&node->counted);
         tape->made.node = node;
@@ -162,8 +164,9 @@ static oxi_edge oxi_tape_edge_now(oxi_tape *tape) {
 static ox_status oxi_view_again(oxi_tape *tape) {
     oxi_edge from = oxi_tape_edge_now(tape->parent), made = {NULL, 0, NULL};
     if (oxi_edge_is(&from)) {
-        made.node = oxi_node_new(OXI_NODE_CALL, 1, 1, 0);
+        made.node = oxi_node_new(OXI_NODE_CALL, 1, 1, tape->viewed ? 1 : 0);
         if (!made.node) return OX_ERR_NOMEM;
+        if (tape->viewed) made.node->saved[0].tensor = oxi_plain_header(tape->viewed);
         made.node->call = tape->view;
         made.node->row = oxi_gradient_row_of(tape->view.op);
         made.node->edges[0] = oxi_edge_copy(&from);

@@ -226,7 +226,7 @@ static int64_t oxi_outer_count(const ox_tensor *t, int last) {
 static bool oxi_layer_fits(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                            ox_tensor *weight, bool *of_classes) {
     bool fits = x->ndim > 0 && layer->ndim >= 2 && layer->shape[layer->ndim - 1] == x->shape[x->ndim - 1] &&
-                x->ndim + layer->ndim - 2 <= OX_MAX_DIMS;
+                x->ndim + layer->ndim - 2 <= OX_MAX_DIMS && (layer->ndim == 2 || x->ndim > 1);
     ox_tensor like = oxi_borrowed(x);
     like.ndim--;
     for (int d = 1; d < layer->ndim - 1 && fits; d++) like.shape[like.ndim++] = layer->shape[d];

@@ -10,6 +10,15 @@ static ox_status oxi_leaf_becomes(const char *name, const oxi_tape *tape) {
     return OX_OK;
 }
 
+/* The leaf as it is now: of a variable that it was a view of, it is one no longer. */
+static void oxi_leaf_is(const ox_tensor *t, oxi_tape *tape) {
+    oxi_tape *parent = tape->parent;
+    oxi_outline_of(t, &tape->outline);
+    tape->parent = NULL;
+    tape->base = tape;
+    if (parent) oxi_counted_drop(&parent->counted);
+}
+
 /* Whether t may become another view of its numbers; false and an error. */
 static bool oxi_may_become(const char *name, ox_tensor *t) {
     oxi_edge edge;
@@ -49,19 +58,20 @@ static bool oxi_is_blank(oxi_tape *tape) {
 static ox_tensor *oxi_become(oxi_work *work, const char *name, ox_tensor *t, ox_tensor *view) {
     oxi_tape *tape = (oxi_tape *)t->tape;
     if (view) {
-        bool leaf = tape && tape->requires_grad && !tape->parent;
+        bool leaf = tape && tape->requires_grad, view_before = tape && tape->parent && !tape->became;
         t->ndim = view->ndim;
         memcpy(t->shape, view->shape, sizeof t->shape);
         memcpy(t->stride, view->stride, sizeof t->stride);
         t->offset = view->offset;
         if (leaf)
-            oxi_outline_of(t, &tape->outline);
+            oxi_leaf_is(t, tape);
         else
             oxi_take_tape(t, (oxi_tape *)view->tape);
         tape = (oxi_tape *)t->tape;
         if (tape && tape->parent && !oxi_edge_is(&tape->made) && oxi_is_blank(tape->parent))
             oxi_take_tape(t, NULL); /* else buffers that are turned again and again had a chain of them */
         if (t->tape) ((oxi_tape *)t->tape)->changed_by = name;
+        if (t->tape && !view_before) ((oxi_tape *)t->tape)->became = true;
         oxi_atomic_add(&t->storage->version, 1);
     }
     (void)oxi_work_end(work, NULL);
@@ -142,7 +152,7 @@ OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like) {
 OX_API ox_tensor *ox_detach_(ox_tensor *t) {
     if (oxi_any_null("detach_", &t, 1)) return NULL;
     const oxi_tape *tape = (const oxi_tape *)t->tape;
-    if (tape && tape->parent)
+    if (tape && tape->parent && !tape->became)
         return OXI_FAIL_NULL(OX_ERR_ARG, "detach_: %s is a view; ox_detach gives another one",
                              oxi_tensor_text(t));
     oxi_take_tape(t, NULL);
