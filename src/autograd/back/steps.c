@@ -47,11 +47,10 @@ static void oxi_steps_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_steps_run(const oxi_call *call) {
     const oxi_back_kernels *own = oxi_back_kernels_in_use();
     bool back = call->op == OXI_OP_recurrent_step_back;
-    void (*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_step_row *) = {
-        {own->lstm, own->lstm_back},
-        {own->gru, own->gru_back},
-        {own->rnn, own->rnn_back},
-        {own->rnn, own->rnn_back}};
+    void (*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_step_row *) = {{own->lstm, own->lstm_back},
+                                                                           {own->gru, own->gru_back},
+                                                                           {own->rnn, own->rnn_back},
+                                                                           {own->rnn, own->rnn_back}};
     oxi_steps s;
     memset(&s, 0, sizeof s);
     s.call = call;
