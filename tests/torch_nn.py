@@ -16,6 +16,7 @@ from torch import distributions as td
 from torch_ops import Failed, GradDesc, Library, Shape, Tensor
 
 F64 = torch.float64
+BOUNDS = {F64: 1e-10, torch.float32: 2e-5} # f32 takes a step by a row of its own, f64 by functions
 COUNTS = {'equal': 0, 'not': 0}
 
 
@@ -53,18 +54,18 @@ def leaf(lib, t):
 
 # ---- recurrent nets --------------------------------------------------------------------------------------
 
-def recurrent(lib, name, layers, bidirectional, batch_first, bias, projection, single):
+def recurrent(lib, dtype, name, layers, bidirectional, batch_first, bias, projection, single):
     kind = {'lstm': torch.nn.LSTM, 'gru': torch.nn.GRU}.get(name, torch.nn.RNN)
     more = {'proj_size': projection} if name == 'lstm' else {
         'nonlinearity': name[4:]} if kind is torch.nn.RNN else {}
-    module = kind(3, 4, layers, bias=bias, batch_first=batch_first, bidirectional=bidirectional, dtype=F64,
+    module = kind(3, 4, layers, bias=bias, batch_first=batch_first, bidirectional=bidirectional, dtype=dtype,
         **more)
-    x = torch.randn(*((5, 3) if single else (2, 5, 3)), dtype=F64, requires_grad=True)
+    x = torch.randn(*((5, 3) if single else (2, 5, 3)), dtype=dtype, requires_grad=True)
     batch = [] if single else [2 if batch_first else 5]
     places = layers * (1 + bidirectional)
-    states = [torch.randn(places, *batch, projection or 4, dtype=F64, requires_grad=True)]
+    states = [torch.randn(places, *batch, projection or 4, dtype=dtype, requires_grad=True)]
     if name == 'lstm':
-        states.append(torch.randn(places, *batch, 4, dtype=F64, requires_grad=True))
+        states.append(torch.randn(places, *batch, 4, dtype=dtype, requires_grad=True))
     y, last = module(x, tuple(states) if name == 'lstm' else states[0])
     theirs = [y] + (list(last) if name == 'lstm' else [last])
     params = list(module.parameters())
@@ -73,31 +74,31 @@ def recurrent(lib, name, layers, bidirectional, batch_first, bias, projection, s
     ours = lib.call(name, inputs[0], own if name == 'lstm' else own[0], inputs[1 + len(states):], bias,
         layers, 0.0,
                     False, bidirectional, batch_first)
-    what = '%s %s' % (name, (layers, bidirectional, batch_first, bias, projection, single))
+    what = '%s %s %s' % (dtype, name, (layers, bidirectional, batch_first, bias, projection, single))
     report(what, len(ours) == len(theirs), 'results')
     for a, b in zip(ours, theirs):
-        compare(what, a, b)
+        compare(what, a, b, BOUNDS[dtype])
     given = [torch.randn_like(t) for t in theirs]
     expected = torch.autograd.grad(theirs, [x] + states + params, given)
     got = gradients(lib, ours, [lib.from_torch(g) for g in given], inputs)
     for a, b in zip(got, expected):
-        compare(what + ' gradient', a, b)
+        compare(what + ' gradient', a, b, BOUNDS[dtype])
 
 
-def cells(lib):
+def cells(lib, dtype):
     for name in ('lstm', 'gru', 'rnn_tanh', 'rnn_relu'):
         gates = {'lstm': 4, 'gru': 3}.get(name, 1)
-        w, u, b, d = [torch.randn(*s, dtype=F64)
+        w, u, b, d = [torch.randn(*s, dtype=dtype)
             for s in ((gates * 4, 3), (gates * 4, 4), (gates * 4,), (gates * 4,))]
-        x, h, c = [torch.randn(2, n, dtype=F64) for n in (3, 4, 4)]
+        x, h, c = [torch.randn(2, n, dtype=dtype) for n in (3, 4, 4)]
         ours = [lib.from_torch(t) for t in (x, h, c, w, u, b, d)]
         if name == 'lstm':
             theirs = torch.lstm_cell(x, (h, c), w, u, b, d)
             for a, e in zip(lib.lstm_cell(ours[0], ours[1:3], *ours[3:]), theirs):
-                compare('lstm_cell', a, e)
+                compare('lstm_cell', a, e, BOUNDS[dtype])
         else:
             compare(name + '_cell', lib.call(name + '_cell', ours[0], ours[1], *ours[3:]),
-                    getattr(torch, name + '_cell')(x, h, w, u, b, d))
+                    getattr(torch, name + '_cell')(x, h, w, u, b, d), BOUNDS[dtype])
 
 
 # ---- distributions ---------------------------------------------------------------------------------------
@@ -239,11 +240,12 @@ def main():
     lib = Library(sys.argv[1])
     torch.manual_seed(1)
     flags = (False, True)
-    for name in ('lstm', 'gru', 'rnn_tanh', 'rnn_relu'):
+    for dtype, name in itertools.product(BOUNDS, ('lstm', 'gru', 'rnn_tanh', 'rnn_relu')):
         for layers, sides, first, bias, projection, single in itertools.product(
                 (1, 2), flags, flags, flags, (0, 2) if name == 'lstm' else (0,), flags):
-            recurrent(lib, name, layers, sides, first, bias, projection, single)
-    cells(lib)
+            recurrent(lib, dtype, name, layers, sides, first, bias, projection, single)
+    for dtype in BOUNDS:
+        cells(lib, dtype)
     for row in KINDS:
         distribution(lib, *row)
     print('%(equal)d equal, %(not)d not' % COUNTS)

@@ -6,8 +6,7 @@
 #define ONLY_F32
 #include "tables/chain.glsl"
 #include "common/common.glsl"
-#include "common/quads.glsl"
-#include "tables/memory_chain.glsl"
+#include "common/any_quads.glsl"
 #include "common/number.glsl"
 #include "tables/map_ops.glsl"
 #include "math/math_rest.glsl"
@@ -18,40 +17,6 @@
 
 const uint WIDE = QUADS != 0 ? 4 : 1;
 
-DEFINE_LOAD_QUAD(quad_of_0, b0, p0, q0)
-DEFINE_LOAD_QUAD(quad_of_1, b1, p1, q1)
-DEFINE_LOAD_QUAD(quad_of_2, b2, p2, q2)
-DEFINE_LOAD_QUAD(quad_of_3, b3, p3, q3)
-DEFINE_LOAD_QUAD(quad_of_4, b4, p4, q4)
-DEFINE_LOAD_QUAD(quad_of_5, b5, p5, q5)
-DEFINE_STORE_QUAD(quad_to_0, b0, p0, q0)
-DEFINE_STORE_QUAD(quad_to_1, b1, p1, q1)
-DEFINE_STORE_QUAD(quad_to_2, b2, p2, q2)
-DEFINE_STORE_QUAD(quad_to_3, b3, p3, q3)
-DEFINE_STORE_QUAD(quad_to_4, b4, p4, q4)
-DEFINE_STORE_QUAD(quad_to_5, b5, p5, q5)
-
-uvec4 load_quad(const uint block, const uint dtype, const uint e) {
-    switch (block) {
-    case 0: return quad_of_0(dtype, e);
-    case 1: return quad_of_1(dtype, e);
-    case 2: return quad_of_2(dtype, e);
-    case 3: return quad_of_3(dtype, e);
-    case 4: return quad_of_4(dtype, e);
-    default: return quad_of_5(dtype, e);
-    }
-}
-void store_quad(const uint block, const uint dtype, const uint e, const uvec4 raw) {
-    switch (block) {
-    case 0: quad_to_0(dtype, e, raw); break;
-    case 1: quad_to_1(dtype, e, raw); break;
-    case 2: quad_to_2(dtype, e, raw); break;
-    case 3: quad_to_3(dtype, e, raw); break;
-    case 4: quad_to_4(dtype, e, raw); break;
-    default: quad_to_5(dtype, e, raw); break;
-    }
-}
-
 float lane(const uint dtype, const uint raw) {
     return uintBitsToFloat(lane_of(dtype, uvec2(raw, 0), LANE_F32).x);
 }
@@ -60,10 +25,10 @@ vec4 number(const uvec2 bits) {
 }
 vec4 taken(const uint block, const uint dtype, const bool still, const uint e, const uint count) {
     uvec4 raw = uvec4(0);
-    if (still || QUADS == 0) raw = load(block, dtype, e).xxxx;
+    if (still || QUADS == 0) raw = load_any(block, dtype, e).xxxx;
     else if (count == 4) raw = load_quad(block, dtype, e);
     else
-        for (uint j = 0; j < count; j++) raw[j] = load(block, dtype, e + j).x;
+        for (uint j = 0; j < count; j++) raw[j] = load_any(block, dtype, e + j).x;
     vec4 v = vec4(lane(dtype, raw.x));
     if (QUADS != 0) v.yzw = vec3(lane(dtype, raw.y), lane(dtype, raw.z), lane(dtype, raw.w));
     return v;
@@ -73,7 +38,7 @@ void given(const uint block, const uint dtype, const uint e, const uint count, c
     for (uint j = 0; j < WIDE; j++) raw[j] = narrow_of_f32(dtype, bits[j]);
     if (QUADS != 0 && count == 4) store_quad(block, dtype, e, raw);
     else
-        for (uint j = 0; j < count; j++) store(block, dtype, e + j, uvec2(raw[j], 0));
+        for (uint j = 0; j < count; j++) store_any(block, dtype, e + j, uvec2(raw[j], 0));
 }
 
 float further(const uint op, const float a, const float b, const float c, const float f0, const float f1,

@@ -9,33 +9,4 @@
 #define NUMBERS_OF(k) \
     uvec2(NUMBER_A##k, NUMBER_B##k), uvec2(NUMBER_C##k, NUMBER_D##k), uvec2(NUMBER_E##k, NUMBER_F##k)
 
-#define DEFINE_BLOCK(k)           \
-    DEFINE_LOAD(load_of_##k, b##k) \
-    DEFINE_STORE(store_to_##k, b##k)
-DEFINE_BLOCK(0)
-DEFINE_BLOCK(1)
-DEFINE_BLOCK(2)
-DEFINE_BLOCK(3)
-DEFINE_BLOCK(4)
-DEFINE_BLOCK(5)
-
-uvec2 load(const uint block, const uint dtype, const uint e) {
-    switch (block) {
-    case 0: return load_of_0(dtype, e);
-    case 1: return load_of_1(dtype, e);
-    case 2: return load_of_2(dtype, e);
-    case 3: return load_of_3(dtype, e);
-    case 4: return load_of_4(dtype, e);
-    default: return load_of_5(dtype, e);
-    }
-}
-void store(const uint block, const uint dtype, const uint e, const uvec2 raw) {
-    switch (block) {
-    case 0: store_to_0(dtype, e, raw); break;
-    case 1: store_to_1(dtype, e, raw); break;
-    case 2: store_to_2(dtype, e, raw); break;
-    case 3: store_to_3(dtype, e, raw); break;
-    case 4: store_to_4(dtype, e, raw); break;
-    default: store_to_5(dtype, e, raw); break;
-    }
-}
+#include "common/any_block.glsl"

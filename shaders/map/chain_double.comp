@@ -22,10 +22,10 @@ double number(const uvec2 bits) {
     return double_of(bits);
 }
 double taken(const uint block, const uint dtype, const bool still, const uint e, const uint count) {
-    return double_of(lane_of(dtype, load(block, dtype, e), LANE_F64));
+    return double_of(lane_of(dtype, load_any(block, dtype, e), LANE_F64));
 }
 void given(const uint block, const uint dtype, const uint e, const uint count, const double v) {
-    store(block, dtype, e, raw_of(dtype, bits_of(v), LANE_F64));
+    store_any(block, dtype, e, raw_of(dtype, bits_of(v), LANE_F64));
 }
 double applied(const uint op, const uvec2 g0, const uvec2 g1, const uvec2 g2, const double a, const double b,
                const double c) {

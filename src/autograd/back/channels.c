@@ -9,14 +9,14 @@ typedef struct oxi_channels_back {
     const oxi_call *call;
     const oxi_kernels *k;
     const oxi_back_kernels *own;
-    int64_t samples, channels, size;  /* size: of a run */
-    int64_t together, piece;          /* channels of a group, 1 of a batch; numbers of a run at a time */
+    int64_t samples, channels, size; /* size: of a run */
+    int64_t together, piece;         /* channels of a group, 1 of a batch; numbers of a run at a time */
     int64_t sample_parts, group_parts;
     bool batch, training, narrow, streams; /* narrow: results are no floats of 32 bits */
-    double eps, count;                /* count: numbers that a mean is of */
-    float *weight, *mean, *scale;     /* [C]; mean and 1 / deviation of a batch, else NULL */
-    oxi_channel_numbers *numbers;     /* [C]: of a batch */
-    double *sums;                     /* [sample_parts][2][C]: of g y, of g */
+    double eps, count;                     /* count: numbers that a mean is of */
+    float *weight, *mean, *scale;          /* [C]; mean and 1 / deviation of a batch, else NULL */
+    oxi_channel_numbers *numbers;          /* [C]: of a batch */
+    double *sums;                          /* [sample_parts][2][C]: of g y, of g */
     float *scratch;
     int64_t lane_numbers;
 } oxi_channels_back;
@@ -233,8 +233,8 @@ static ox_status oxi_channels_back_run(const oxi_call *call) {
     oxi_channels_shape(&r, call);
     int64_t tasks = r.sample_parts * r.group_parts, c = r.channels;
     size_t sums = (size_t)(r.sample_parts * 2 * c), lanes = (size_t)(oxi_lanes(tasks) * r.lane_numbers);
-    size_t bytes = sums * sizeof(double) + (size_t)c * (sizeof *r.numbers + 4 * sizeof(float)) +
-                   lanes * sizeof(float);
+    size_t bytes =
+        sums * sizeof(double) + (size_t)c * (sizeof *r.numbers + 4 * sizeof(float)) + lanes * sizeof(float);
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     r.sums = (double *)(void *)memory;

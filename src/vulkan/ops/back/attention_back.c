@@ -101,18 +101,10 @@ static void oxi_vk_attention_back_places(oxi_vk_attention_back_job *job) {
         bool wide = p->to[r] % 4 == 0 && out->shape[out->ndim - 1] % 4 == 0;
         job->special.wide |= (uint32_t)wide << (4 + r);
     }
-    if (sinks) {
-        p->sinks_at = oxi_vk_element_at(sinks);
-        p->sinks_stride = (uint32_t)sinks->stride[0];
-    }
     if (job->known) p->made_at = oxi_vk_element_at(job->t[OXI_VK_BACK_MADE]);
-    if (!mask) return;
-    p->mask_at = oxi_vk_element_at(mask);
-    p->mask_row = (uint32_t)oxi_vk_stride_back(mask, 2);
-    p->mask_head = (uint32_t)oxi_vk_stride_back(mask, 3);
-    p->mask_column = (uint32_t)oxi_vk_stride_back(mask, 1);
-    for (uint32_t e = 0; e < p->lead; e++)
-        p->mask_stride[e] = (uint32_t)oxi_vk_stride_back(mask, job->call->in[1]->ndim - (int)e);
+    uint32_t *const to[6] = {&p->mask_at,     &p->mask_row, &p->mask_head,
+                             &p->mask_column, &p->sinks_at, &p->sinks_stride};
+    oxi_vk_mask_places(mask, sinks, job->call->in[1]->ndim, to, p->mask_stride);
 }
 
 static void oxi_vk_attention_back_specials_of(const oxi_vk_device *d, oxi_vk_attention_back_job *job) {

@@ -162,8 +162,24 @@ static int64_t oxi_vk_stride_back(const ox_tensor *t, int back) {
     return i >= 0 && t->shape[i] != 1 ? t->stride[i] : 0;
 }
 
+/* Places of mask and sinks, which may be missing, beside a q of so many dims. to: the mask's first element,
+ * its strides of rows, heads and columns, then the sinks' first and stride; stride: of the leading dims. */
+static void oxi_vk_mask_places(const ox_tensor *mask, const ox_tensor *sinks, int ndim, uint32_t *const *to,
+                               uint32_t *stride) {
+    if (sinks) {
+        *to[4] = oxi_vk_element_at(sinks);
+        *to[5] = (uint32_t)sinks->stride[0];
+    }
+    if (!mask) return;
+    *to[0] = oxi_vk_element_at(mask);
+    *to[1] = (uint32_t)oxi_vk_stride_back(mask, 2);
+    *to[2] = (uint32_t)oxi_vk_stride_back(mask, 3);
+    *to[3] = (uint32_t)oxi_vk_stride_back(mask, 1);
+    for (int e = 0; e < ndim - 3; e++) stride[e] = (uint32_t)oxi_vk_stride_back(mask, ndim - e);
+}
+
 static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params *p) {
-    const ox_tensor *side[4] = {call->out[0], call->in[0], call->in[1], call->in[2]}, *mask = call->in[3];
+    const ox_tensor *side[4] = {call->out[0], call->in[0], call->in[1], call->in[2]};
     const ox_tensor *q = call->in[0];
     p->lead = q->ndim > 3 ? (uint32_t)(q->ndim - 3) : 0;
     for (int i = 0; i < 4; i++) {
@@ -175,17 +191,9 @@ static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params
         for (uint32_t e = 0; e < p->lead; e++) p->stride[e][i] = oxi_vk_product_units(t, t->stride[e]);
     }
     for (uint32_t e = 0; e < p->lead; e++) p->shape[e] = (uint32_t)q->shape[e];
-    if (call->in[4]) {
-        p->sinks_at = oxi_vk_element_at(call->in[4]);
-        p->sinks_stride = (uint32_t)call->in[4]->stride[0];
-    }
-    if (!mask) return;
-    p->mask_at = oxi_vk_element_at(mask);
-    p->mask_row = (uint32_t)oxi_vk_stride_back(mask, 2);
-    p->mask_head = (uint32_t)oxi_vk_stride_back(mask, 3);
-    p->mask_column = (uint32_t)oxi_vk_stride_back(mask, 1);
-    for (uint32_t e = 0; e < p->lead; e++)
-        p->mask_stride[e] = (uint32_t)oxi_vk_stride_back(mask, q->ndim - (int)e);
+    uint32_t *const to[6] = {&p->mask_at,     &p->mask_row, &p->mask_head,
+                             &p->mask_column, &p->sinks_at, &p->sinks_stride};
+    oxi_vk_mask_places(call->in[3], call->in[4], q->ndim, to, p->mask_stride);
 }
 
 static void oxi_vk_attention_params_of(const oxi_call *call, oxi_vk_attention_params *p) {
