@@ -79,7 +79,7 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     double start = bench_now();
     if (at_once && status == OX_OK) status = ox_llm_decode(context, tokens, count, logits);
     for (long i = 0; !at_once && status == OX_OK && i < count; i++)
-        status = ox_llm_decode_one(context, tokens[i], logits);
+        status = ox_llm_step(context, tokens[i]) ? OX_OK : ox_error();
     return status == OX_OK ? bench_now() - start : -1;
 }
 

@@ -5,5 +5,6 @@ layout(constant_id = 11) const uint MERGE = 0;
 layout(constant_id = 12) const uint TURNS = 0;
 layout(constant_id = 13) const uint INTERLEAVED = 0;
 layout(constant_id = 14) const uint NORM = 0;
+layout(constant_id = 15) const uint LANES = 1;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
