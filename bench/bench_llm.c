@@ -3,10 +3,11 @@
  *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile]
  *               [--copy]
  *
- * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
- * measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of the read bandwidth)": of the
- * weights, which each new token reads once, and of what as many threads read of the same file as fast as they
- * can in the same run (on a GPU: of what a copy on it reads and writes). --profile adds what each op took.
+ * Tokens are arbitrary ids; nothing is sampled, logits stay where the device puts them. A run that does not
+ * count comes first. One line a measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of
+ * the read bandwidth)": of the weights, which each new token reads once, and of what as many threads read of
+ * the same file as fast as they can in the same run (on a GPU: of what a copy on it reads and writes).
+ * --profile adds what each op took.
  * --copy reads the file into memory, in huge pages where there are some, instead of mapping it.
  * Without a model it says so and ends well, since `make bench` has none to give. */
 #include "oxtorch_llm.h"
@@ -79,7 +80,7 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     double start = bench_now();
     if (at_once && status == OX_OK) status = ox_llm_decode(context, tokens, count, logits);
     for (long i = 0; !at_once && status == OX_OK && i < count; i++)
-        status = ox_llm_decode_one(context, tokens[i], logits);
+        status = ox_llm_step(context, tokens[i]) ? OX_OK : ox_error();
     return status == OX_OK ? bench_now() - start : -1;
 }
 

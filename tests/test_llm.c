@@ -240,6 +240,11 @@ static void test_batches(int type, double tolerance) {
     CHECK(ox_llm_decode(context, text + 3, TEXT - 4, NULL) == OX_OK);
     CHECK(ox_llm_decode_one(context, text[TEXT - 1], last) == OX_OK);
     CHECK(apart(last, all + (TEXT - 1) * s.vocabulary, s.vocabulary) <= tolerance);
+    CHECK(ox_llm_rewind(context, TEXT - 1) == OX_OK);
+    const float *there = ox_llm_step(context, text[TEXT - 1]);
+    CHECK(there && memcmp(there, last, (size_t)s.vocabulary * sizeof *last) == 0);
+    CHECK(!ox_llm_step(context, -1) && ox_error() == OX_ERR_INDEX && ox_llm_length(context) == TEXT);
+    ox_error_clear();
     ox_llm_context_close(context);
     ox_llm_close(llm);
     free_model(&m);

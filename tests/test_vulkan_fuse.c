@@ -389,6 +389,60 @@ static void check(const setting *s, const row *t) {
     }
 }
 
+/* ---- rows that the product before has rounded ---------------------------------------------------------- */
+
+enum { HIDDEN = 4352, WIDTH = 256 }; /* a workgroup takes three steps */
+
+/* What comes between a row and the product of it. */
+typedef enum between { NOTHING, WRITTEN, WRITTEN_THERE, ANOTHER, ASIDE, BETWEENS } between;
+
+static void do_between(between what, ox_tensor *row, ox_tensor *other, ox_tensor *w) {
+    if (what == WRITTEN) (void)ox_copy_(row, ox_narrow(ox_ones(OX_SHAPE(1, HIDDEN), OX_F32), 0, 0, 1));
+    if (what == WRITTEN_THERE) (void)ox_mul_number_(row, 3);
+    if (what == ANOTHER) (void)ox_gelu_(ox_linear(other, w, NULL));
+    if (what == ASIDE) { /* others compute */
+        OX_SCOPE {
+            (void)ox_add(ox_silu_mul(ox_linear(other, w, NULL), ox_linear(other, w, NULL)), ox_number(1));
+        }
+    }
+}
+
+/* A product of a row that a gate or an activation made: the bits of a product of a copy of the row. Whether
+ * it was taken as the product before had rounded it, counted. */
+static void check_rounded(ox_device *gpu, ox_dtype dtype, bool gated, between what, bool taken) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_randn(OX_SHAPE(1, WIDTH), OX_F32), gpu), *w[3];
+        ox_tensor *both = ox_mul_number(ox_randn(OX_SHAPE(2 * HIDDEN, WIDTH), OX_F32), 0.1);
+        both = ox_to(ox_cast(both, OX_Q4_K), gpu); /* both lie in the same block of memory */
+        for (int i = 0; i < 2; i++) w[i] = ox_narrow(both, 0, i * HIDDEN, HIDDEN);
+        w[2] = ox_to(ox_cast(ox_randn(OX_SHAPE(64, HIDDEN), OX_F32), dtype), gpu);
+        ox_tensor *row = ox_linear(x, w[0], NULL);
+        row = gated ? ox_silu_mul_(row, ox_linear(x, w[1], NULL)) : ox_gelu_tanh_(row);
+        do_between(what, row, x, w[1]);
+        const int64_t before = ox_vulkan_get_stats(gpu).rounded;
+        ox_tensor *got = ox_linear(row, w[2], NULL);
+        (void)ox_device_sync(gpu);
+        const int64_t count = ox_vulkan_get_stats(gpu).rounded - before;
+        ox_tensor *want = ox_linear(ox_clone(row), w[2], NULL);
+        ox_tensor *host = ox_linear(ox_to(row, ox_cpu()), ox_to(w[2], ox_cpu()), NULL);
+        CHECK(ox_equal(ox_to(got, ox_cpu()), ox_to(want, ox_cpu())));
+        CHECK(ox_allclose(ox_to(got, ox_cpu()), host, 0, 0.25 * sqrt(HIDDEN), false));
+        CHECK_MSG(count == (taken ? 1 : 0), "%s, %s, between %d: %d rounded", ox_dtype_name(dtype),
+                  gated ? "gated" : "activated", (int)what, (int)count);
+    }
+}
+
+static void check_all_rounded(ox_device *gpu) {
+    static const ox_dtype types[] = {OX_Q8_0, OX_Q4_0, OX_Q5_1, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_F16};
+    ox_vulkan_info facts;
+    if (ox_vulkan_get_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_CAP_DOT)) return;
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        for (int gated = 0; gated < 2; gated++)
+            for (int what = 0; what < BETWEENS; what++)
+                check_rounded(gpu, types[k], gated, (between)what,
+                              types[k] != OX_F16 && (what == NOTHING || what == ASIDE));
+}
+
 int main(void) {
     static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K};
     ox_device *gpu = ox_vulkan(0);
@@ -414,6 +468,7 @@ int main(void) {
         if (table[i].run == norm_and_product) check(&long_rows, &table[i]);
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) check(&others[k], &table[i]);
     }
+    check_all_rounded(gpu);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);

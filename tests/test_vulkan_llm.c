@@ -81,9 +81,12 @@ static void expect(const pair *p, int i, const float *logits, const char *when) 
 }
 
 static void step(const pair *p, ox_llm_context *context, int i, const char *when) {
-    float logits[VOCABULARY];
-    CHECK_MSG(ox_llm_decode_one(context, token_at(i), logits) == OX_OK, "%s", ox_error_text());
-    expect(p, i, logits, when);
+    float copy[VOCABULARY];
+    const float *logits = copy;
+    if (i % 3 == 0) logits = ox_llm_step(context, token_at(i)); /* where the device puts them */
+    else if (ox_llm_decode_one(context, token_at(i), copy) != OX_OK) logits = NULL;
+    CHECK_MSG(logits != NULL, "%s", ox_error_text());
+    if (logits) expect(p, i, logits, when);
     CHECK(ox_llm_length(context) == i + 1);
 }
 

@@ -327,6 +327,12 @@ static void check_renderer(PFN_vkGetInstanceProcAddr loader, ox_vulkan_loader ha
             x = ox_mul(ox_matmul(x, x), ox_number(1.0 / 50));
             CHECK(fabs(ox_item(ox_mean(x, OX_ALL_DIMS, false)) - 1) < 1e-3);
         }
+        /* sums of attention by subgroups whose size is not known */
+        ox_tensor *q = ox_randn(OX_SHAPE(4, 1, 64), OX_F32), *k = ox_randn(OX_SHAPE(2, 300, 64), OX_F32);
+        ox_tensor *half = ox_cast(k, OX_F16), *there = ox_to(half, gpu);
+        ox_tensor *want = ox_scaled_dot_product_attention(q, half, half, NULL);
+        ox_tensor *got = ox_scaled_dot_product_attention(ox_to(q, gpu), there, there, NULL);
+        CHECK(ox_allclose(ox_to(got, ox_cpu()), want, 1e-3, 1e-3, false));
     }
     if (own) CHECK(ox_device_close(own) == OX_OK);
     CHECK(ox_device_close(gpu) == OX_OK); /* while the renderer goes on */

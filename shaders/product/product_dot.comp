@@ -56,8 +56,8 @@ int sum_of_sixteen(int x) {
     ivec4 all = ivec4(of_neighbors(uint(x)));
     return all.x + all.y + (all.z + all.w);
 }
-// Four numbers of a row, `four` counted in fours; all invocations come here.
-void take_four(const uint row, const uint four, const vec4 x) {
+// Four numbers of a sixteen as bytes, and its size and sum as `sizes` has them; all invocations come here.
+uint rounded_four(const vec4 x, out vec2 size) {
     uvec4 bits = floatBitsToUint(x) & 0x7fffffffu; /* as bits NaN is above all */
     float one = uintBitsToFloat(most_of_sixteen(max(max(bits.x, bits.y), max(bits.z, bits.w)))) / 127;
     precise vec4 q = x * (one > 0 ? 1 / one : 0);
@@ -65,10 +65,52 @@ void take_four(const uint row, const uint four, const vec4 x) {
     uvec4 b = floatBitsToUint(q) & 0xff;
     uint bytes = b.x | b.y << 8 | b.z << 16 | b.w << 24;
     int whole = sum_of_sixteen(dotPacked4x8EXT(int(bytes), 0x01010101));
+    size = vec2(one, one * float(whole));
+    return bytes;
+}
+// Four numbers of a row, `four` counted in fours.
+void take_four(const uint row, const uint four, const vec4 x) {
+    vec2 size;
+    uint bytes = rounded_four(x, size);
     if (four >= FOURS) return;
     uint place = row * (INNER / 16) + slot_of(four / 4);
     quants[place][four & 3] = bytes;
-    if (four % 4 == 0) sizes[place] = vec2(one, one * float(whole));
+    if (four % 4 == 0) sizes[place] = size;
+}
+// The row as the product before left it: bytes, and behind them sizes.
+void take_left(const uint at) {
+    for (uint i = gl_LocalInvocationID.x; i < INNER / 16; i += gl_WorkGroupSize.x) {
+        uint size = at + INNER / 4 + 2 * i, place = slot_of(i);
+        quants[place] = w1.d[at / 4 + i];
+        sizes[place] = uintBitsToFloat(uvec2(b1.d[size], b1.d[size + 1]));
+    }
+    if (gl_LocalInvocationID.x == 0) factors[0] = 1;
+    barrier();
+}
+// Leaves the workgroup's results so.
+void leave_results() {
+    barrier();
+    uint four = gl_LocalInvocationID.x, place = left_first / 4 + four;
+    uint size = P_left + P_n / 4 + place / 4 * 2;
+    bool own = 4 * place < left_end;
+    vec4 x = vec4(0);
+    vec2 scaled;
+    if (own)
+        for (uint j = 0; j < 4; j++) x[j] = left[4 * four + j];
+    uint bytes = rounded_four(x, scaled);
+    if (!own) return;
+    b5.d[P_left + place] = bytes;
+    if (four % 4 > 0) return;
+    b5.d[size] = floatBitsToUint(scaled.x);
+    b5.d[size + 1] = floatBitsToUint(scaled.y);
+}
+// Which columns are the workgroup's where they are to be left.
+void share_columns(inout uint first, inout uint step, inout uint columns) {
+    if (!LEFT) return;
+    uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y, each = (P_n / 16 + groups - 1) / groups * 16;
+    first = left_first = group_index() * each;
+    columns = left_end = min(P_n, left_first + each);
+    step = TAKES;
 }
 // A row; the sum of the squares of `factor` times its numbers before the weights (PLAIN_FACTOR).
 float take_fours(const uint row, const uint from, const float mean, const float factor) {
@@ -100,6 +142,10 @@ float take_fours(const uint row, const uint from, const float mean, const float 
 }
 void take_quants(const uint at) {
     float mean, factor;
+    if (TAKEN) {
+        take_left(at);
+        return;
+    }
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
         float last = 1;
@@ -314,6 +360,7 @@ pieces fetched_part(const uint place, const uint i, const uint units) {
 void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
+    share_columns(first, step, columns);
     const uint units = INNER / 16 / PARTS, all = OWN ? ROWS * units : units;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
@@ -366,5 +413,6 @@ void main() {
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
         write_results(at, first, sum);
     }
+    if (LEFT) leave_results();
     write_normal(at.y);
 }

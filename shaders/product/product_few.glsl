@@ -5,6 +5,9 @@
 // meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
 // block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4 or,
 // where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
+// A row that a product of a block type is likely to meet is left behind for it, rounded, beside c (LEFT), in
+// block 5; a workgroup takes sixteens of columns that follow each other then. Such a product finds it in
+// block 1 in the place of a (TAKEN).
 // Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights, their sum
 // is written, and what it is added to. Weights, sum and that lie in block 3.
 #extension GL_KHR_shader_subgroup_basic : require
@@ -21,7 +24,13 @@ const bool ALONE = TEAM == LANES;                   // a team is a subgroup: all
 
 const uint KIND = NORM & 3;
 const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,
-           BIASED = (NORM & NORM_BIAS) != 0, ADDED = (NORM & NORM_ADDED) != 0;
+           BIASED = (NORM & NORM_BIAS) != 0, ADDED = (NORM & NORM_ADDED) != 0,
+           TAKEN = (NORM & NORM_TAKEN) != 0, LEFT = (NORM & NORM_LEFT) != 0;
+shared float left[LEFT ? LEFT_ROOM : 1]; // the workgroup's results from column left_first on
+uint left_first, left_end;
+void put_left(const uint column, const float x) {
+    if (LEFT) left[column - left_first] = x;
+}
 
 shared float partial[TEAMS * OUTPUTS * (SUMS + 1) + gl_WorkGroupSize.x / LANES + 16];
 
@@ -272,9 +281,12 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
         float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
         if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
+        put_left(column, gated);
     } else if (TAIL == TAIL_ADD) {
         precise float all = residual + r;
         b0.d[P_tail + offset] = floatBitsToUint(all);
+    } else {
+        put_left(column, r);
     }
 }
 // Adds up what the invocations have, [OUTPUTS] each, and writes outputs from column `first` on.

@@ -5,6 +5,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/attention_row.glsl"
 #include "rows/attention.glsl"
 #include "common/wide.glsl"
@@ -19,7 +21,13 @@ const uint OWN = DEPTH / SHARE;                         // numbers of a key that
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
-shared float weights[THREADS], few[16];
+// Neighbors of a subgroup that have the same column of v; those that are left when each has added its own.
+const uint TEAMS = THREADS / LANES;
+const uint ODD = EIGHTS & (EIGHTS - 1);                 // 0: a power of two
+const bool ADDED = LANES > EIGHTS && ODD == 0;
+const uint SUMS = ADDED ? TEAMS : GROUPS;
+
+shared float weights[THREADS], few[LANES > 1 ? TEAMS : 16];
 shared vec4 sums[512];
 
 const bool HALVES = CACHE == F16 || CACHE == BF16; // elements of the caches have 16 bits
@@ -102,9 +110,17 @@ void value_eight(const uint e, const uint key, const uint i, const uvec4 fetched
     }
 }
 
-// Of all invocations' numbers, in two steps of sixteen.
+// Of all invocations' numbers: by subgroups, or in two steps of sixteen.
 float most_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
+    if (LANES > 1) {
+        x = subgroupMax(x);
+        if (lane % LANES == 0) few[lane / LANES] = x;
+        barrier();
+        x = few[0];
+        [[unroll]] for (uint i = 1; i < TEAMS; i++) x = max(x, few[i]);
+        return x;
+    }
     weights[lane] = x;
     barrier();
     if (lane < 16) {
@@ -116,24 +132,34 @@ float most_of_all(float x) {
     [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, few[i]);
     return x;
 }
-float sum_of_all(float x) {
+// A sum's first step: in `few`, behind the next barrier.
+void put_sum(float x) {
     uint lane = gl_LocalInvocationID.x;
+    if (LANES > 1) {
+        x = subgroupAdd(x);
+        if (lane % LANES == 0) few[lane / LANES] = x;
+        return;
+    }
     barrier();
     weights[lane] = x;
     barrier();
-    if (lane < 16) {
-        [[unroll]] for (uint i = 1; i < 16; i++) x += weights[lane + 16 * i];
-        few[lane] = x;
-    }
-    barrier();
-    x = few[0];
-    [[unroll]] for (uint i = 1; i < 16; i++) x += few[i];
+    if (lane >= 16) return;
+    [[unroll]] for (uint i = 1; i < 16; i++) x += weights[lane + 16 * i];
+    few[lane] = x;
+}
+float taken_sum() {
+    float x = few[0];
+    [[unroll]] for (uint i = 1; i < (LANES > 1 ? TEAMS : 16); i++) x += few[i];
     return x;
 }
 
 // Of those who share a key, in all of them.
 float sum_of_sharers(float x) {
     if (SHARE == 1) return x;
+    if (LANES >= SHARE) {
+        [[unroll]] for (uint i = 1; i < SHARE; i *= 2) x += subgroupShuffleXor(x, i);
+        return x;
+    }
     uint lane = gl_LocalInvocationID.x, first = lane - lane % SHARE;
     weights[lane] = x;
     barrier();
@@ -194,6 +220,7 @@ void main() {
     for (uint key0 = begin; key0 < end; key0 += KEYS) {
         uint key = key0 + lane / SHARE;
         uint here = min(KEYS, end - key0);
+        if (key0 > begin) barrier(); /* weights and few are still read */
         float score = -INF, sum_of_dots = 0;
         if (group < GROUPS) fetch_values(at.w + column, key0, group, GROUPS, here);
         if (key < end) {
@@ -234,15 +261,25 @@ void main() {
                     high += weights[j] * y[u];
                 }
             }
-        barrier();
     }
-    total = sum_of_all(total);
-    sums[2 * lane] = low;
-    sums[2 * lane + 1] = high;
+    put_sum(total);
+    uint place = lane;
+    if (ADDED) {
+        [[unroll]] for (uint i = EIGHTS; i < LANES; i *= 2) {
+            low += subgroupShuffleXor(low, i);
+            high += subgroupShuffleXor(high, i);
+        }
+        place = lane / LANES * EIGHTS + lane % LANES;
+    }
+    if (!ADDED || lane % LANES < EIGHTS) {
+        sums[2 * place] = low;
+        sums[2 * place + 1] = high;
+    }
     barrier();
     if (lane >= 2 * EIGHTS) return;
-    vec4 sum = vec4(0);
-    for (uint i = 0; i < GROUPS; i++) sum += sums[2 * EIGHTS * i + lane];
+    total = taken_sum();
+    vec4 sum = sums[lane];
+    [[unroll]] for (uint i = 1; i < SUMS; i++) sum += sums[2 * EIGHTS * i + lane];
     if (PARTS == 1) {
         sum = total == 0 ? vec4(0) : sum / total;
         if (SINKS == 1) sum *= share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most, total);

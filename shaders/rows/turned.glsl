@@ -5,7 +5,7 @@
 // and a sine for each pair, and the norms' weights in block 4. With TURNS 2 there is no rope: P_pairs is 0.
 #include "rows/rope.glsl"
 
-shared vec4 raw_rows[TURNS != 0 ? DEPTH / 2 : 1];                // of q, of k
+shared vec4 raw_rows[NORM == 1 ? DEPTH / 2 : 1];                 // of q, of k
 // The key and the value as they are kept: bits of each element, and words of two.
 shared uint newest_bits[TURNS != 0 ? DEPTH + DEPTH_V : 1];
 shared uvec4 newest_words[TURNS != 0 && HALVES ? (DEPTH + DEPTH_V) / 8 : 1];
@@ -14,12 +14,16 @@ vec4 four_of_raw(const uint i) {
     return raw_rows[i / 4];
 }
 DEFINE_ROW_FACTOR(raw_factor, four_of_raw)
-shared float raw_squares[NORM == 1 ? DEPTH / 2 : 1];             // of the fours of both rows: their sums
+const uint SQUARES = (DEPTH / 4 + 3) / 4; // fours of those sums of a row: the last ones may be 0
+shared vec4 raw_squares[NORM == 1 ? 2 * SQUARES : 1]; // of the fours of both rows: their sums
 
 // The norm's factor of a row, added up in raw_factor's order, which takes over where squares leave the range.
 float factor_of_raw(const uint side) {
     float epsilon = uintBitsToFloat(P_epsilon), sum = 0;
-    for (uint i = 0; i < DEPTH / 4; i++) sum += raw_squares[side * (DEPTH / 4) + i];
+    [[dont_unroll]] for (uint i = 0; i < SQUARES; i++) {
+        vec4 four = raw_squares[side * SQUARES + i];
+        [[unroll]] for (uint j = 0; j < 4; j++) sum += four[j];
+    }
     sum /= float(DEPTH);
     if (!(sum < 1e37) || sum < 1e-25) return raw_factor(side * DEPTH, DEPTH, epsilon);
     precise float squares = sum + epsilon;
@@ -31,8 +35,8 @@ uint as_kept(const float x) {
 }
 // Element i of the row of q (side 0) or k, with its norm; `writes` that too.
 float normed(const uint side, const uint head, const uint i, const float factor, const bool writes) {
+    if (NORM == 0) return uintBitsToFloat(b1.d[P_raw_at[side] + head * P_raw_head[side] + i]);
     float x = raw_rows[(side * DEPTH + i) / 4][i & 3];
-    if (NORM == 0) return x;
     precise float r = x * factor;
     r = r * uintBitsToFloat(b4.d[P_weight_at[side] + i]);
     if (writes) b0.d[P_normal_at[side] + head * P_normal_head[side] + i] = floatBitsToUint(r);
@@ -64,16 +68,19 @@ void turn_place(const uint side, const uint head, const uint place, const vec2 t
 // The query of `head`; with `sees` the newest key and value. writes_q, writes_k: their results too.
 void make_rows(const uint head, const bool sees, const bool writes_q, const bool writes_k) {
     uint lane = gl_LocalInvocationID.x, own = head / P_group, each = DEPTH - P_pairs;
-    for (uint i = lane; i < DEPTH; i += THREADS) {
+    for (uint i = lane; i < DEPTH && NORM == 1; i += THREADS) {
         raw_rows[i / 4][i & 3] = uintBitsToFloat(b1.d[P_raw_at.x + head * P_raw_head.x + i]);
         raw_rows[(DEPTH + i) / 4][i & 3] = uintBitsToFloat(b1.d[P_raw_at.y + own * P_raw_head.y + i]);
     }
     for (uint i = lane; i < DEPTH_V && sees; i += THREADS)
         newest_bits[DEPTH + i] = as_kept(uintBitsToFloat(b1.d[P_raw_at.z + own * P_raw_head.z + i]));
     vec2 turn = turn_of(lane % each); /* while the rows are on their way */
-    barrier();
     if (NORM == 1) {
-        for (uint i = lane; i < DEPTH / 2; i += THREADS) raw_squares[i] = dot(raw_rows[i], raw_rows[i]);
+        barrier();
+        for (uint i = lane; i < 8 * SQUARES; i += THREADS) {
+            uint four = i % (4 * SQUARES), row = i / (4 * SQUARES) * (DEPTH / 4) + four;
+            raw_squares[i / 4][i & 3] = four < DEPTH / 4 ? dot(raw_rows[row], raw_rows[row]) : 0;
+        }
         barrier();
     }
     for (uint i = lane; i < (sees ? 2 : 1) * each; i += THREADS) {

@@ -76,12 +76,14 @@ layout(constant_id = 13) const uint SINGLE = 0;
 #define P_other_epsilon param[10].y
 #define P_fault param[10].z
 #define P_kind param[10].w
-#define ROW_stride 11
-#define ROW_shape 19
-#define ROW_factors 21
-#define P_factors param[21]
-#define P_factors0 param[21].xy
-#define P_factors1 param[21].zw
+#define ROW_left 11
+#define P_left param[11].x
+#define ROW_stride 12
+#define ROW_shape 20
+#define ROW_factors 22
+#define P_factors param[22]
+#define P_factors0 param[22].xy
+#define P_factors1 param[22].zw
 const uint ACT_NONE = 0;
 const uint ACT_RELU = 1;
 const uint ACT_GELU = 2;

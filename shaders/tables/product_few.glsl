@@ -23,3 +23,6 @@ const uint NORM_WEIGHT = 8;
 const uint NORM_BIAS = 16;
 const uint NORM_ADDED = 32;
 const uint NORM_APART = 64;
+const uint NORM_TAKEN = 128;
+const uint NORM_LEFT = 256;
+const uint LEFT_ROOM = 256;

@@ -72,17 +72,18 @@ static ox_status oxi_generate_run(oxi_generation *g) {
     ox_llm_context *context = g->context;
     const int64_t vocabulary = context->model->config.vocabulary;
     int32_t previous = g->prompt[g->result.prompt_tokens - 1];
+    const float *logits = g->logits;
     double clock = oxi_now();
     ox_status status = ox_llm_decode(context, g->prompt, g->result.prompt_tokens, g->logits);
     g->result.prompt_seconds = oxi_now() - clock;
     clock += g->result.prompt_seconds;
     while (!status && !g->result.stop) {
-        const int32_t token = ox_llm_sampler_pick(g->sampler, g->logits, vocabulary);
+        const int32_t token = ox_llm_sampler_pick(g->sampler, logits, vocabulary);
         if (token < 0) return oxi_llm_error();
         g->result.new_tokens++;
         context->pending = token;
         g->result.stop = oxi_generate_emit(g, previous, token);
-        if (!g->result.stop) status = ox_llm_decode_one(context, token, g->logits);
+        if (!g->result.stop && !(logits = ox_llm_step(context, token))) status = oxi_llm_error();
         previous = token;
         g->result.new_seconds = oxi_now() - clock;
     }

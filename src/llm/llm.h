@@ -287,6 +287,9 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
 /* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
  * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits);
+/* The same without a copy: the logits [vocabulary] where they are, which stay until the next call with this
+ * context, or with another one of its device. NULL: an error. */
+OX_API const float *ox_llm_step(ox_llm_context *context, int32_t token);
 
 /* ---- embeddings
  * ------------------------------------------------------------------------------------------- */

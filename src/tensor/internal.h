@@ -30,8 +30,9 @@ typedef struct oxi_ahead {
     int64_t (*end)(ox_device *self, const void *memory, size_t offset);
     /* Runs it on `data`. False: it is void. */
     bool (*start)(ox_device *self, int64_t number, const void *data);
-    /* Waits for the result. Before the one after the next is recorded. */
-    ox_status (*take)(ox_device *self, int64_t number, void *out);
+    /* Waits for the result, which goes to `out`, or stays where *there is told: until one after it is started
+     * (out or there is NULL). Before the one after the next is recorded. */
+    ox_status (*take)(ox_device *self, int64_t number, void *out, const void **there);
 } oxi_ahead;
 
 /* A point in the work of a device. Plain data: nothing is to be freed. */

@@ -122,6 +122,7 @@ typedef struct ox_vulkan_stats {
     uint64_t bytes_in_use, bytes_reserved;
     int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
+    int64_t rounded;          /* products whose row the product before them had rounded */
 } ox_vulkan_stats;
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */

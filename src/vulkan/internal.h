@@ -230,6 +230,15 @@ typedef struct oxi_vk_turns {
     oxi_vk_chunk *chunk;
 } oxi_vk_turns;
 
+/* A row that a product left rounded as well, for a product of it: as long as the row is not written anew. */
+typedef struct oxi_vk_rounded {
+    const oxi_vk_chunk *of;            /* NULL: none */
+    uint64_t at;                       /* its first byte in the block */
+    int64_t k, written, carried;       /* numbers; when they were written last */
+    oxi_vk_chunk *chunk;
+    uint64_t bytes;                    /* of that */
+} oxi_vk_rounded;
+
 /* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded
  * while the other runs. A box: what goes up, what shaders found wrong, what comes down. */
 typedef struct oxi_vk_box {
@@ -390,6 +399,7 @@ typedef struct oxi_vk_device {
     bool fault_told;                   /* one that may have was recorded since it was looked at */
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
     oxi_vk_turns turns[OXI_VK_FREQUENCIES];
+    oxi_vk_rounded rounded;            /* product/few.c */
 
     ox_vulkan_stats counters;
 } oxi_vk_device;

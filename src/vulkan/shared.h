@@ -41,7 +41,10 @@ enum {
     OXI_VK_NORM_WEIGHT = 8,
     OXI_VK_NORM_BIAS = 16,
     OXI_VK_NORM_ADDED = 32,           /* rms_norm of other rows is added first */
-    OXI_VK_NORM_APART = 64            /* what is written lies in block 4, where no biases are */
+    OXI_VK_NORM_APART = 64,           /* what is written lies in block 4, where no biases are */
+    OXI_VK_NORM_TAKEN = 128,          /* a is rounded already, by the product that made it .. */
+    OXI_VK_NORM_LEFT = 256,           /* .. as this one does with what it makes, .. */
+    OXI_VK_LEFT_ROOM = 256            /* .. so many results of a workgroup at most */
 };
 enum { OXI_VK_STEPS_MUL, OXI_VK_STEPS_ADDCMUL, OXI_VK_STEPS_ADD, OXI_VK_STEPS_SILU }; /* of steps.comp */
 enum { OXI_VK_ROUTE_SOFTMAX = 1, OXI_VK_ROUTE_SIGMOID }; /* what a router's scores are of its numbers */

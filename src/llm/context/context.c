@@ -83,6 +83,8 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
     oxi_llm_drop_source(context, context->source);
     ox_llm_context_close(context->encoder);
     ox_release(context->next);
+    const size_t logits = (size_t)context->model->config.vocabulary * sizeof *context->logits;
+    oxi_free(context->logits, context->logits ? logits : 0);
     oxi_free(context->history, context->history ? (size_t)context->capacity * sizeof *context->history : 0);
     oxi_free(context->keys, layers * sizeof *context->keys);
     oxi_free(context->values, layers * sizeof *context->values);
@@ -377,24 +379,42 @@ static void oxi_llm_look_ahead(ox_llm_context *context) {
     oxi_llm_keep_recorded(context, context->ahead != 0);
 }
 
-OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits) {
+/* Runs a token whose logits are copied to `out`, or stay where *there is told; both NULL: nowhere. */
+static ox_status oxi_llm_run_step(ox_llm_context *context, int32_t token, float *out, const float **there) {
     ox_status status = oxi_llm_check_tokens(context, &token, 1);
     if (!status) status = oxi_llm_check_decoder(context);
     if (status) return status;
     ox_device *device = context->model->device;
-    if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
-        return oxi_llm_run(context, &token, 1, false, true, logits);
-    status = oxi_llm_keep_tokens(context, &token, 1);
-    if (!status) status = oxi_llm_reserve(context, context->length + 1);
-    if (status) return status;
-    const int64_t number = oxi_llm_start_step(context, token);
-    if (!number) return oxi_llm_run(context, &token, 1, false, true, logits);
+    int64_t number = 0;
+    if (device->ahead && context->not_ahead < OXI_LLM_TRIES) {
+        status = oxi_llm_keep_tokens(context, &token, 1);
+        if (!status) status = oxi_llm_reserve(context, context->length + 1);
+        if (status) return status;
+        number = oxi_llm_start_step(context, token);
+    }
+    if (!number) {
+        if (there && !context->logits)
+            context->logits = (float *)oxi_alloc((size_t)context->model->config.vocabulary * sizeof(float));
+        if (there && !(*there = out = context->logits)) return OX_ERR_NOMEM;
+        return oxi_llm_run(context, &token, 1, false, true, out);
+    }
+    const void *place = NULL;
     oxi_llm_look_ahead(context);
-    status = device->ahead->take(device, number, logits);
+    status = device->ahead->take(device, number, out, there ? &place : NULL);
+    if (there) *there = (const float *)place;
     oxi_llm_settle_states(context, status == OX_OK);
     if (status) context->ahead = 0;
     if (status) return status;
     context->length++;
     context->pending = -1;
     return OX_OK;
+}
+
+OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits) {
+    return oxi_llm_run_step(context, token, logits, NULL);
+}
+
+OX_API const float *ox_llm_step(ox_llm_context *context, int32_t token) {
+    const float *logits = NULL;
+    return oxi_llm_run_step(context, token, NULL, &logits) == OX_OK ? logits : NULL;
 }

@@ -340,6 +340,7 @@ struct ox_llm_context {
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */
+    float *logits;        /* [vocabulary] of ox_llm_step, where a device does not keep them; or NULL */
     int32_t *history;     /* [capacity] its tokens, for n-grams or frequencies that change with the length;
                            * or NULL */
     bool stretched;       /* its keys were turned by the frequencies for long texts */

@@ -18,6 +18,7 @@ static void oxi_vk_ahead_void(oxi_vk_device *d) {
     d->ahead.slot = NULL;
     if (d->ahead.keeps) return;
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) d->turns[i].of[0] = NULL; /* they may be part of it */
+    d->rounded.of = NULL;
     d->command_count = d->param_used = 0;
     d->work = 0;
     d->recorded = 0;
@@ -144,17 +145,19 @@ static bool oxi_vk_ahead_start(ox_device *self, int64_t number, const void *data
     return there;
 }
 
-static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
+static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out, const void **there) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_vk_box *box = &d->ahead.box[number & 1];
     ox_status status = OX_OK;
     oxi_lock_take(&d->lock);
-    if (out) status = d->lost || !d->open ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
-    if (status == OX_OK && out && box->told)
-        status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
-    if (status == OX_OK && out) {
-        memcpy(out, d->ahead.mail.mapped + oxi_vk_box_down(d, box), (size_t)box->down);
-        d->counters.bytes_down += (int64_t)box->down;
+    if (out || there) {
+        status = d->lost || !d->open ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+        if (status == OX_OK && box->told)
+            status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
+        const char *result = d->ahead.mail.mapped + oxi_vk_box_down(d, box);
+        if (status == OX_OK && out) memcpy(out, result, (size_t)box->down);
+        if (status == OX_OK && there) *there = result;
+        if (status == OX_OK) d->counters.bytes_down += (int64_t)box->down;
     }
     box->number = 0;
     oxi_lock_give(&d->lock);

@@ -165,6 +165,12 @@ static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key 
     return status;
 }
 
+/* Whether the shader's workgroups consist of whole subgroups of the device's size. */
+static bool oxi_vk_is_sized(const oxi_vk_device *d, uint32_t shader) {
+    return d->caps & OX_VULKAN_CAP_SIZES && oxi_vk_shaders[shader].traits & OXI_VK_SUBGROUPS &&
+           oxi_vk_shaders[shader].threads <= d->subgroups_most * d->subgroup_size;
+}
+
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
     VkShaderModule module = VK_NULL_HANDLE;
     uint32_t constants[OXI_VK_CONSTANTS], count = oxi_vk_constants_of(key, constants);
@@ -191,7 +197,7 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
-    if (d->caps & OX_VULKAN_CAP_SIZES && oxi_vk_shaders[key->shader].traits & OXI_VK_SUBGROUPS) {
+    if (oxi_vk_is_sized(d, key->shader)) {
         memset(&size, 0, sizeof size);
         size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
         size.requiredSubgroupSize = d->subgroup_size;

@@ -247,6 +247,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->shader = OXI_VK_SHADER_attention_row;
     dispatch->special.attention_row.depth_v = p->value_depth;
     dispatch->special.attention_row.parts = parts;
+    dispatch->special.attention_row.lanes = oxi_vk_is_sized(d, dispatch->shader) ? oxi_vk_few_lanes(d) : 1;
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) {
         oxi_vk_bind_open(dispatch, 1);

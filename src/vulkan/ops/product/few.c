@@ -1,0 +1,294 @@
+/* Products with few rows against columns that lie along k, as when a language model writes: product_rows.comp
+ * or, with weights of block types, product_dot.comp read each weight once. How they are shared out, what
+ * stands before and behind them (fuse.c), and rows that one leaves for the next. Called by product.c. */
+
+/* Products with few rows of one a, and what stands before and behind them: fuse.c finds such groups. */
+typedef struct oxi_vk_product_group {
+    const oxi_call *product[OXI_VK_GROUP];
+    int products;          /* of one a and with one type of weights */
+    bool pair;             /* two of the same size, for a gate */
+    const oxi_call *norm;  /* that makes a, or NULL */
+    bool writes_normal;    /* its result is not in memory yet */
+    const oxi_call *post;  /* rms_norm whose result is to be added to x, which the norm or a is of */
+    const ox_tensor *x;    /* with post */
+    const oxi_call *weigh, *sum; /* mul_ of the only product's result, of experts, and its sum; or NULL */
+    const oxi_call *tail;  /* add_ of the only product or that sum, silu_mul or gelu_mul of both, or NULL */
+    const oxi_call *whole; /* of which the product is a part, or NULL */
+} oxi_vk_product_group;
+
+static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
+    return p->whole_m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->form.t[2]->dtype) || p->form.row[2] == 1);
+}
+
+/* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
+static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_Q8_0:
+    case OX_Q4_0:
+    case OX_Q4_1:
+    case OX_Q5_0:
+    case OX_Q5_1: return 2;
+    case OX_Q4_K:
+    case OX_Q5_K:
+    case OX_Q6_K: return 4;
+    default: return 0;
+    }
+}
+
+/* What is added to a product's columns, or NULL. */
+static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
+    return product->in[product->op == OXI_OP_linear_experts ? 3 : 2];
+}
+
+/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
+typedef struct oxi_vk_few {
+    bool dot, staged;
+    uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
+} oxi_vk_few;
+
+/* Neighbors that are added as a subgroup, 1 where that is not known to work. */
+static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
+    uint32_t both = OX_VULKAN_CAP_SUBGROUP | OX_VULKAN_CAP_SIZES;
+    return (d->caps & both) == both && d->subgroup_size <= OXI_VK_LINE_LANES ? d->subgroup_size : 1;
+}
+
+static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
+    uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
+    uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
+}
+
+/* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
+static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d) {
+    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
+    const bool sized = d->caps & OX_VULKAN_CAP_SIZES && d->subgroup_size > 0;
+    if (threads > d->limits.maxComputeWorkGroupInvocations) return OXI_VK_LINES;
+    return sized && threads / d->subgroup_size > d->subgroups_most ? OXI_VK_LINES : OXI_VK_DOT_LINES;
+}
+
+/* Words that an invocation fetches where its subgroup does it together for units of Q6_K. */
+static uint32_t oxi_vk_stage_words(uint32_t lanes) {
+    return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
+}
+
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
+ * made: a is not what lies in memory, but made by each workgroup. own: each row has an expert of its own. */
+static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
+                                bool pair, bool made, bool own) {
+    const uint32_t m = (uint32_t)p->whole_m, k = (uint32_t)p->form.k;
+    const uint32_t parts = oxi_vk_dot_parts(p->form.t[2]->dtype);
+    oxi_vk_few f;
+    memset(&f, 0, sizeof f);
+    f.split = 1;
+    f.lines = oxi_vk_dot_lines(d);
+    f.columns = pair || (n >= 2048 && m <= 4 && !own) ? 2 : 1;
+    f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
+    f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
+            oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && !own && oxi_vk_few_lanes(d) >= 4) {
+        oxi_vk_few staged = f;
+        staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(oxi_vk_few_lanes(d));
+        f.staged = oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
+    }
+    if (!f.dot) f.shared = made ? 4 * m * k : 0;
+    if (!f.dot) f.lines = OXI_VK_LINES;
+    if (f.dot && !pair) f.columns = 1; /* little code: it is fetched anew for each dispatch */
+    uint32_t units = (f.dot ? k / 16 / parts : k / 16) * (own ? m : 1);
+    const int64_t enough = f.dot ? OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES / 2 : 8191; /* lines */
+    while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    f.ahead = f.dot || own || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    return f;
+}
+
+static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_few *f,
+                               int64_t n, bool pair, oxi_vk_dispatch *dispatch) {
+    uint64_t each = f->lines / f->split * f->columns / (pair ? 2 : 1);
+    uint64_t groups = ((uint64_t)n + each - 1) / each;
+    dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
+    oxi_vk_product_few_specials *few = &dispatch->special.product_few;
+    few->threads = OXI_VK_LINE_LANES * f->lines;
+    few->rows = (uint32_t)p->form.m;
+    few->columns = f->columns;
+    few->ahead = f->ahead;
+    few->split = f->split;
+    few->pair = pair;
+    few->products = 1;
+    few->staged = f->staged;
+    few->lanes = oxi_vk_few_lanes(d);
+    few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
+    few->experts = p->own;
+    const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
+    if (groups > most) groups = most; /* each takes more columns */
+    oxi_vk_groups(dispatch, groups);
+}
+
+/* A row of fused.def; ops that are none of them join nothing. */
+static const oxi_vk_fused *oxi_vk_fused_of(oxi_op op) {
+    static const oxi_vk_fused rows[] = {
+#define OXI_FUSED(op, joins, tail) {OXI_OP_##op, OXI_VK_JOINS_##joins, tail},
+#include "vulkan/ops/fused.def"
+#undef OXI_FUSED
+    };
+    static const oxi_vk_fused none = {OXI_OP_COUNT, OXI_VK_JOINS_NOTHING, 0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == op) return &rows[i];
+    return &none;
+}
+
+/* The group's other products, and columns of all of them. */
+static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                    oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t columns = params->n;
+    for (int i = 1; i < g->products; i++) {
+        const ox_tensor *b = g->product[i]->in[1], *c = g->product[i]->out[0],
+                        *bias = oxi_vk_bias_of(g->product[i]);
+        params->begin[i - 1] = columns;
+        params->part_b[i - 1] = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
+        params->part_c[i - 1] = oxi_vk_element_at(c);
+        params->part_row[i - 1] = (uint32_t)c->shape[c->ndim - 1];
+        if (bias) params->part_bias[i - 1] = oxi_vk_element_at(bias);
+        columns += (uint32_t)c->shape[c->ndim - 1];
+        oxi_vk_bind(dispatch, (*more)++, b, false);
+        oxi_vk_bind(dispatch, (*more)++, c, true);
+        if (bias) oxi_vk_bind(dispatch, (*more)++, bias, false);
+    }
+    if (!g->pair) params->n = columns;
+    if (!g->pair) dispatch->special.product_few.products = (uint32_t)g->products;
+}
+
+/* How a is made: x and a norm, and what is added before it. */
+static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                   oxi_vk_dispatch *dispatch, int *more) {
+    uint32_t *flags = &dispatch->special.product_few.norm;
+    const ox_tensor *x = g->post ? g->x : g->norm->in[0];
+    params->at[1] = oxi_vk_element_at(x);
+    params->row[1] = params->k;
+    oxi_vk_bind(dispatch, 1, x, false);
+    if (g->norm) {
+        const bool layer = oxi_vk_fused_of(g->norm->op)->tail == OXI_VK_NORM_LAYER;
+        const ox_tensor *weight = g->norm->in[1], *bias = layer ? g->norm->in[2] : NULL;
+        *flags |= oxi_vk_fused_of(g->norm->op)->tail;
+        params->epsilon = oxi_vk_float_bits(g->norm->attr.norm.eps);
+        params->normal = oxi_vk_element_at(g->norm->out[0]);
+        if (weight) {
+            *flags |= OXI_VK_NORM_WEIGHT;
+            params->norm_weight = oxi_vk_element_at(weight);
+            oxi_vk_bind(dispatch, 3, weight, false);
+        }
+        if (bias) {
+            *flags |= OXI_VK_NORM_BIAS;
+            params->norm_bias = oxi_vk_element_at(bias);
+            oxi_vk_bind(dispatch, weight ? (*more)++ : 3, bias, false);
+        }
+        if (g->writes_normal) *flags |= OXI_VK_NORM_WRITTEN;
+        const bool apart = oxi_vk_chunk_of(g->norm->out[0])->block != dispatch->use[0].chunk->block;
+        if (g->writes_normal && apart) *flags |= OXI_VK_NORM_APART;
+        if (g->writes_normal) oxi_vk_bind(dispatch, apart ? 4 : (*more)++, g->norm->out[0], true);
+    }
+    if (!g->post) return;
+    const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];
+    *flags |= OXI_VK_NORM_ADDED;
+    params->other = oxi_vk_element_at(other);
+    params->other_weight = oxi_vk_element_at(weight);
+    params->other_epsilon = oxi_vk_float_bits(g->post->attr.norm.eps);
+    oxi_vk_bind(dispatch, (*more)++, other, false);
+    oxi_vk_bind(dispatch, dispatch->use[3].chunk ? (*more)++ : 3, weight, false);
+}
+
+/* Weights lie where the numbers of experts do. */
+static void oxi_vk_product_weighed(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                   oxi_vk_dispatch *dispatch, int *more) {
+    const ox_tensor *ids = g->product[0]->in[2];
+    params->row[3] = (uint32_t)ids->stride[1];
+    params->part_b[0] = oxi_vk_element_at(g->weigh->in[1]);
+    params->part_c[0] = oxi_vk_element_at(g->sum->out[0]);
+    oxi_vk_bind(dispatch, (*more)++, g->weigh->in[1], false);
+    oxi_vk_bind(dispatch, (*more)++, g->sum->out[0], true);
+}
+
+/* What the group has beside its first product. */
+static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                  oxi_vk_dispatch *dispatch) {
+    int more = OXI_VK_BINDINGS;
+    if (g->products > 1) oxi_vk_product_parts_of(g, params, dispatch, &more);
+    if (g->sum) oxi_vk_product_weighed(g, params, dispatch, &more);
+    if (g->tail) {
+        params->tail = oxi_vk_element_at(g->tail->out[0]);
+        dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
+        oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
+    }
+    if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);
+}
+
+/* ---- rows that the product before has rounded ---------------------------------------------------------- */
+
+/* The row that a product makes or takes: nobody else writes it, and it lies element behind element. */
+static bool oxi_vk_is_one_row(const ox_tensor *t, int64_t k) {
+    return t->dtype == OX_F32 && ox_numel(t) == k && ox_is_contiguous(t) &&
+           !oxi_vk_chunk_of(t)->block->lent;
+}
+
+/* Whether the product's only row is what d->rounded is of. */
+static bool oxi_vk_takes_rounded(oxi_vk_device *d, const oxi_vk_product_group *g, const oxi_vk_product *p,
+                                 const oxi_vk_few *f) {
+    const ox_tensor *a = p->form.t[1];
+    oxi_vk_chunk *chunk = oxi_vk_chunk_of(a);
+    if (!f->dot || p->own || g->norm || g->post || p->form.ndim > 0 || p->form.m != 1) return false;
+    return d->rounded.of == chunk && oxi_vk_is_one_row(a, p->form.k) && d->rounded.k == p->form.k &&
+           d->rounded.at == oxi_vk_byte_at(a) && d->rounded.written == oxi_vk_epochs_of(d, chunk)->written &&
+           d->rounded.carried == chunk->carried[OXI_VK_UP];
+}
+
+/* Lets it read that. */
+static void oxi_vk_take_rounded(oxi_vk_device *d, oxi_vk_product_params *params, oxi_vk_dispatch *dispatch) {
+    params->at[1] = (uint32_t)(d->rounded.chunk->offset / 4);
+    dispatch->special.product_few.norm |= OXI_VK_NORM_TAKEN;
+    dispatch->use[1].chunk = d->rounded.chunk;
+    d->counters.rounded++;
+}
+
+/* What a product makes that may be worth rounding, since another one is likely to follow; NULL: nothing. */
+static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                              const oxi_vk_product *p, const oxi_vk_few *f,
+                                              oxi_vk_dispatch *dispatch) {
+    const bool gated = g->pair && g->tail;
+    const ox_tensor *out = gated ? g->tail->out[0] : p->form.t[0];
+    const int64_t n = p->form.n, most = (int64_t)dispatch->groups[0] * dispatch->groups[1];
+    const uint32_t each = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
+    if (!gated && (g->tail || g->products > 1 || p->form.activation == OX_ACTIVATION_NONE)) return NULL;
+    if (!f->dot || p->own || p->form.ids || p->form.ndim > 0 || p->form.m != 1 || 16 % each != 0) return NULL;
+    const int64_t sixteens = n / 16, own = (sixteens + most - 1) / most; /* of a workgroup */
+    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / 16 || !oxi_vk_is_one_row(out, n) || p->form.column[0] != 1)
+        return NULL;
+    if (oxi_vk_few_shared(d, f, p) + 4 * OXI_VK_LEFT_ROOM > d->limits.maxComputeSharedMemorySize) return NULL;
+    oxi_vk_groups(dispatch, (uint64_t)((sixteens + own - 1) / own));
+    return out;
+}
+
+/* Finds room for that: n bytes, and two floats for each sixteen of them. */
+static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_product_params *params,
+                                      oxi_vk_dispatch *dispatch) {
+    const uint64_t bytes = (uint64_t)n + (uint64_t)n / 16 * 8;
+    if (d->rounded.bytes < bytes) {
+        if (d->rounded.chunk) oxi_vk_chunk_give(d, d->rounded.chunk);
+        d->rounded.chunk = oxi_vk_chunk_alloc(d, bytes);
+        d->rounded.bytes = d->rounded.chunk ? bytes : 0;
+        if (!d->rounded.chunk) return OX_ERR_NOMEM;
+    }
+    params->left = (uint32_t)(d->rounded.chunk->offset / 4);
+    dispatch->special.product_few.norm |= OXI_VK_NORM_LEFT;
+    dispatch->use[5].chunk = d->rounded.chunk;
+    dispatch->use[5].writes = true;
+    if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
+    return OX_OK;
+}
+
+/* Behind that dispatch. */
+static void oxi_vk_note_rounded(oxi_vk_device *d, const ox_tensor *out, int64_t n) {
+    oxi_vk_chunk *chunk = oxi_vk_chunk_of(out);
+    d->rounded.of = chunk;
+    d->rounded.at = oxi_vk_byte_at(out);
+    d->rounded.k = n;
+    d->rounded.written = oxi_vk_epochs_of(d, chunk)->written;
+    d->rounded.carried = chunk->carried[OXI_VK_UP];
+}
