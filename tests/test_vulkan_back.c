@@ -183,7 +183,9 @@ static void test_attention(void) {
         {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0},        {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1},
         {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0},     {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2},
         {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3},      {1, 2, 2, 100, 90, 64, 64, true, false, 0, 0},
-        {1, 1, 1, 70, 150, 80, 130, true, false, 50, 0}, {1, 2, 1, 10, 300, 8, 8, false, true, 0, 1}};
+        {1, 1, 1, 70, 150, 80, 130, true, false, 50, 0}, {1, 2, 1, 10, 300, 8, 8, false, true, 0, 1},
+        {1, 4, 2, 70, 90, 32, 16, false, true, 0, 1},    {2, 2, 2, 33, 70, 16, 32, false, false, 0, 2},
+        {1, 2, 1, 130, 130, 64, 64, true, true, 40, 3},  {1, 2, 2, 20, 70, 128, 128, true, false, 0, 0}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             for (int l = 0; l < LAYOUT_COUNT; l += cases[i].queries > 20 ? 7 : d ? 4 : 2)

@@ -50,6 +50,9 @@ static const uint32_t oxi_vk_code_softmax_norm[] = {
 static const uint32_t oxi_vk_code_rows_back[] = {
 #include "vulkan/spirv/rows_back.inc"
 };
+static const uint32_t oxi_vk_code_attention_back_tiles[] = {
+#include "vulkan/spirv/attention_back_tiles.inc"
+};
 static const uint32_t oxi_vk_code_attention_back[] = {
 #include "vulkan/spirv/attention_back.inc"
 };
