@@ -1,4 +1,4 @@
-/* test_vulkan_training.c - a step of a GPT-2 of twelve layers on a GPU: forward, backward, AdamW, and the loss
+/* test_vulkan_training.c - a step of a GPT-2 of 24 layers on a GPU: forward, backward, AdamW, and the loss
  * read at its end. The host waits for the device once a step, however many dispatches there are, no call takes
  * the detour by the CPU, and losses are those of the CPU. Skipped with the reason where there is no device. */
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYERS = 12, WIDTH = 32, HEADS = 2, LENGTH = 16, BATCH = 2, CLASSES = 61, STEPS = 4 };
+enum { LAYERS = 24, WIDTH = 32, HEADS = 2, LENGTH = 16, BATCH = 2, CLASSES = 61, STEPS = 4 };
 enum { QKV, OUT, UP, DOWN, NORM1, NORM2, OF_LAYER };
 enum { PARAMETERS = 1 + LAYERS * OF_LAYER };
 

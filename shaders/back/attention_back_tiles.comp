@@ -96,8 +96,7 @@ void put(const uint which, const uint first, const uint count, const uint rows, 
         for (uint u = gl_SubgroupInvocationID; u < SIDE * SIDE / 4; u += gl_SubgroupSize) {          \
             uint row = u / (SIDE / 4), column = u % (SIDE / 4), r = near0 + row0 + row;              \
             if (r >= near_count) continue;                                                           \
-            uvec4 bits = own[at_own + row * LINE_P + column];                                        \
-            [[unroll]] for (int j = 0; j < 4; j++) bits[j] = narrow_of_f32(dtype, bits[j]);          \
+            uvec4 bits = results_of(dtype, uintBitsToFloat(own[at_own + row * LINE_P + column]));    \
             uint e = ((gl_WorkGroupID.z * (heads) + gl_WorkGroupID.y) * near_count + r) * size;      \
             store_quad(BLOCK_OF(which), dtype, P_to[place] + e + i * SIDE + 4 * column, bits);       \
         }                                                                                            \
