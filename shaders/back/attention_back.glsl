@@ -1,5 +1,5 @@
-// attention_back.glsl - what the ways of attention_back share: operands, who sees whom. A workgroup takes NEAR
-// rows of a head, which are queries or keys, and meets the rows of the other kind, far ones. Memory grows with
+// attention_back.glsl - what the ways of attention_back share: operands, who sees whom. A workgroup takes
+// NEAR rows of a head, queries or keys, and meets the rows of the other kind, far ones. Memory grows with
 // rows and not with their product: weights are computed anew from three numbers a query (its largest score,
 // the inverse of the sum of e^(score - it), the sum of weight times what comes back to it), which the pass of
 // queries measures first and leaves for the one of keys.

@@ -40,7 +40,8 @@ uvec4 digits, digits_step;
 void begin_terms(const uint column0, const uint begin) {
     uint lane = gl_LocalInvocationID.x;
     [[unroll]] for (uint i = 0; i < COLUMNS; i++)
-        spots[i] = spot_of_n(column0 + (B_ALONG == 1 ? (lane + i * THREADS) / ACROSS_B : lane % ACROSS_B * 8));
+        spots[i] = spot_of_n(column0 +
+                             (B_ALONG == 1 ? (lane + i * THREADS) / ACROSS_B : lane % ACROSS_B * 8));
     term = begin + (B_ALONG == 1 ? lane % ACROSS_B * 8 : lane / ACROSS_B);
     digits = digits_of(term, P_k_size, outer);
     digits_step = digits_of(STEP, P_k_size, outer_step);

@@ -228,7 +228,7 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
     return (size % each == 0 || p->padded[t]) && oxi_vk_product_aligned(p, params, t, line, each);
 }
 
-/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT, wherever its operands lie. Rows
+/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT, wherever operands lie. Rows
  * that meet weights of another type are rounded to what the matrices take. */
 static oxi_vk_shader oxi_vk_matrix_shader_by_types(const oxi_vk_device *d, const oxi_vk_product *p) {
     ox_dtype a = p->form.t[1]->dtype, b = p->form.t[2]->dtype;

@@ -137,7 +137,8 @@ static bool oxi_vk_attention_back_in_tiles(const oxi_vk_device *d, const oxi_vk_
     const oxi_vk_attention_back_params *p = &job->params;
     const uint32_t side = d->matrix_side, near_rows = OXI_VK_BACK_SUBS * side, far_rows = OXI_VK_BACK_FAR;
     const uint32_t results = 7u << 4;
-    uint32_t cap = s->dtype == OX_F16 ? OX_VULKAN_CAP_COOPERATIVE : s->dtype == OX_BF16 ? OX_VULKAN_CAP_BF16 : 0;
+    uint32_t cap = s->dtype == OX_F16    ? OX_VULKAN_CAP_COOPERATIVE
+                   : s->dtype == OX_BF16 ? OX_VULKAN_CAP_BF16 : 0;
     if (job->call->exact || !(d->caps & cap) || s->cache != s->dtype || s->gradient != s->dtype) return false;
     if (s->depth % side != 0 || s->depth_v % side != 0 || far_rows % side != 0) return false;
     if (s->depth > OXI_VK_BACK_DEEP || s->depth_v > OXI_VK_BACK_DEEP) return false;
@@ -148,7 +149,8 @@ static bool oxi_vk_attention_back_in_tiles(const oxi_vk_device *d, const oxi_vk_
     uint32_t tiles = far_rows * (line + line_v);
     if (tiles < near_rows * most) tiles = near_rows * most;
     uint32_t numbers = 3 * (near_rows > far_rows ? near_rows : far_rows) + side;
-    return 16 * (tiles + near_rows * (far_rows / 8 + 1)) + 4 * numbers <= d->limits.maxComputeSharedMemorySize;
+    uint32_t bytes = 16 * (tiles + near_rows * (far_rows / 8 + 1)) + 4 * numbers;
+    return bytes <= d->limits.maxComputeSharedMemorySize;
 }
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */

@@ -205,7 +205,8 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_
 static double oxi_vk_conv_seconds(const oxi_vk_conv_job *job, int64_t parts) {
     const double rate = 1.5e14, bytes_rate = 1.2e12, begin = 4e-6;
     uint32_t subs = job->tiling.subs_m ? job->tiling.subs_m * job->tiling.subs_n : 8;
-    uint64_t room = OXI_VK_CONV_SUBS / subs, groups = oxi_vk_conv_tiles_of(job, &job->tiling) * (uint64_t)parts;
+    uint64_t room = OXI_VK_CONV_SUBS / subs;
+    uint64_t groups = oxi_vk_conv_tiles_of(job, &job->tiling) * (uint64_t)parts;
     double rounds = (double)((groups + room - 1) / room), c = (double)job->m * (double)job->n;
     double work = 2 * c * (double)job->k * (double)job->form.groups / rate;
     double seconds = work * rounds * (double)room / (double)groups;
@@ -364,8 +365,8 @@ static ox_status oxi_vk_conv_run(oxi_vk_device *d, oxi_op op, const oxi_conv_for
 
 /* ---- what flows back through strides ------------------------------------------------------------------- */
 
-/* Positions of the input that leave the same rest when they are divided by the strides meet the same taps, and
- * no others: each such class is a convolution without strides. */
+/* Positions of the input that leave the same rest when they are divided by the strides meet the same taps,
+ * and no others: each such class is a convolution without strides. */
 typedef struct oxi_vk_conv_class {
     ox_tensor x, weight; /* what of them belongs to it */
     oxi_conv_form form;
