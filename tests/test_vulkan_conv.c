@@ -21,6 +21,7 @@ static const conv_case cases[] = {
     {1, 160, 12, 12, 136, 3, 1, 1, 1, 1}, {40, 16, 1, 1, 24, 1, 1, 0, 1, 1}, {9, 16, 6, 1, 24, 3, 1, 1, 1, 1},
     {3, 8, 33, 35, 8, 3, 1, 1, 1, 1},
     {2, 3, 21, 18, 20, 5, 2, 2, 1, 1},  {1, 20, 9, 9, 18, 3, 1, 1, 1, 1},   {2, 18, 8, 8, 33, 1, 1, 0, 1, 1},
+    {3, 40, 12, 16, 72, 1, 1, 0, 1, 1}, {2, 40, 12, 14, 48, 3, 2, 1, 1, 1}, {1, 48, 13, 14, 40, 1, 2, 0, 1, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -71,10 +72,12 @@ static void check_case(int k, ox_dtype dtype, int way) {
     int64_t detours = ox_memory_get_stats().detours;
     ox_tensor *y = ox_conv2d(there, with, ox_to(bias, gpu), &desc);
     CHECK_MSG(ox_memory_get_stats().detours == detours, "conv of case %d takes a detour", k);
-    ox_tensor *want = ox_conv2d(x, weight, bias, &desc);
+    ox_tensor *wide_x = ox_cast(x, OX_F64), *wide = ox_cast(weight, OX_F64);
+    ox_tensor *want = ox_conv2d(wide_x, wide, ox_cast(bias, OX_F64), &desc);
     check_same("conv", k, way, dtype, y, want, taps * (double)(c->c / c->groups));
     if (!want) return;
     ox_tensor *g = ox_cast(ox_randn(ox_shape_of(want), OX_F32), dtype), *flows = lies(ox_to(g, gpu), way);
+    ox_tensor *wide_g = ox_cast(g, OX_F64);
     ox_shape size = OX_SHAPE(c->kernel, c->kernel);
     detours = ox_memory_get_stats().detours;
     ox_tensor *gw = ox_conv_back_weight(flows, there, size, &desc);
@@ -86,9 +89,9 @@ static void check_case(int k, ox_dtype dtype, int way) {
     back.groups = c->groups;
     ox_tensor *gx = ox_conv_transpose2d(flows, with, NULL, &back);
     CHECK_MSG(ox_memory_get_stats().detours == detours, "what flows back in case %d takes a detour", k);
-    check_same("conv_back_weight", k, way, dtype, gw, ox_conv_back_weight(g, x, size, &desc),
+    check_same("conv_back_weight", k, way, dtype, gw, ox_conv_back_weight(wide_g, wide_x, size, &desc),
                (double)(c->n * want->shape[2] * want->shape[3]));
-    check_same("conv_transpose2d", k, way, dtype, gx, ox_conv_transpose2d(g, weight, NULL, &back),
+    check_same("conv_transpose2d", k, way, dtype, gx, ox_conv_transpose2d(wide_g, wide, NULL, &back),
                taps * (double)(c->o / c->groups));
 }
 

@@ -323,6 +323,30 @@ static void check_block_products(void) {
               (long long)(ox_memory_get_stats().detours - detours));
 }
 
+/* Sizes whose lines are not in aligned groups, large enough to be copied first; lines that lie along either
+ * dim or none. */
+static void check_odd_products(void) {
+    static const ox_dtype dtypes[] = {OX_F16, OX_BF16, OX_F32};
+    int64_t detours = ox_memory_get_stats().detours;
+    for (int i = 0; i < 3; i++)
+        OX_SCOPE {
+            ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(130, 141), OX_F32), dtypes[i]);
+            ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(141, 310), OX_F32), dtypes[i]), *v = there(w);
+            ox_tensor *some = ox_slice(w, 1, 1, 310, 2), *left = there(x);
+            ox_tensor *want = ox_matmul(ox_cast(x, OX_F64), ox_cast(some, OX_F64));
+            ox_tensor *along = ox_t(there(ox_contiguous(ox_t(some)))), *down = there(ox_contiguous(some));
+            ox_tensor *turned = ox_t(there(ox_contiguous(ox_t(x))));
+            const char *name = ox_dtype_name(dtypes[i]);
+            CHECK_MSG(distance(ox_matmul(left, down), want) < 1e-2, "%s: %s", name, ox_error_text());
+            CHECK_MSG(distance(ox_matmul(left, along), want) < 1e-2, "%s: %s", name, ox_error_text());
+            CHECK_MSG(distance(ox_matmul(turned, down), want) < 1e-2, "%s: %s", name, ox_error_text());
+            CHECK_MSG(distance(ox_matmul(turned, along), want) < 1e-2, "%s: %s", name, ox_error_text());
+            CHECK_MSG(distance(ox_matmul(left, ox_slice(v, 1, 1, 310, 2)), want) < 1e-2, "%s: %s", name,
+                      ox_error_text());
+        }
+    CHECK(ox_memory_get_stats().detours == detours);
+}
+
 /* ---- draws --------------------------------------------------------------------------------------------- */
 
 static void check_draws(void) {
@@ -506,6 +530,7 @@ int main(void) {
     check_block_copies();
     check_packing();
     check_block_products();
+    check_odd_products();
     check_draws();
     check_integer_products();
     check_doubles();

@@ -1,34 +1,24 @@
 // attention_back.comp - what comes back through attention: a workgroup takes SIDE rows of a head, which are
 // queries or keys, and meets the rows of the other kind SIDE at a time. Memory grows with rows and not with
 // their product: weights are computed anew from three numbers a query (its largest score, the inverse of the
-// sum of e^(score - it), the sum of weight times what comes back to it). The pass of queries measures them
-// first and leaves them for the one of keys; where there is a logsumexp, a small pass makes them of it. Each
-// result is written by one invocation: the same bits in every run.
+// sum of e^(score - it), the sum of weight times what comes back to it), which the pass of queries measures
+// first and leaves for the one of keys; where there is a logsumexp, a small pass makes them of it. Each result
+// is written by one invocation: the same bits in every run.
 // Source: Dao 2023, "FlashAttention-2", algorithm 2.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "tables/attention_back.glsl"
+#include "tables/attention_back_f32.glsl"
+const uint NEAR = 32;
+#include "back/attention_back.glsl"
 
-#include "common/common.glsl"
-#include "back/blocks.glsl"
-#include "common/number.glsl"
-#include "math/math_exp.glsl"
-
-const uint SIDE = 32, PITCH = DEEP / 4 + 1, LINE = SIDE / 4 + 1;
-const uint Q = 0, K = 1, V = 2, G = 3, MASKS = 4, SINKS_OF = 5, MEASURES = 6, TO = 7, TO_V = 8,
-           MADE = 9;
-const bool OF_QUERIES = WHAT == BACK_QUERIES, WANTS_V = (WHAT & BACK_VALUES) != 0,
-           WANTS_K = WHAT != BACK_VALUES; /* or q: what comes back to scores */
+const uint SIDE = NEAR, PITCH = DEEP / 4 + 1, LINE = SIDE / 4 + 1;
 const uint UNITS = DEEP / 32; /* fours of a part of a row's sum that an invocation has */
 const uint SUMS = (DEPTH + DEEP - 1) / DEEP * UNITS, SUMS_V = (DEPTH_V + DEEP - 1) / DEEP * UNITS;
 
 shared vec4 near_tile[SIDE * PITCH], far_tile[SIDE * PITCH];    /* [row][DEEP / 4], and one to keep apart */
 shared vec4 weights[SIDE * LINE], back[SIDE * LINE];            /* [near][far] */
 shared vec3 measure[SIDE];                                      /* of queries: most, inverse, along */
-
-#define BLOCK_OF(which) (BLOCKS >> (3 * (which)) & 7u)
-#define DTYPE_OF(which) ((which) == Q ? DTYPE : (which) == G ? GRADIENT : CACHE)
 
 // Up to four neighbors of a row that begins at e.
 vec4 four_of(const uint which, const uint e, const uint i, const uint size) {
@@ -43,25 +33,7 @@ vec4 four_of(const uint which, const uint e, const uint i, const uint size) {
     return uintBitsToFloat(raw);
 }
 
-uint lane = gl_LocalInvocationID.x;
 uint row0 = lane / 16 * 2, column0 = lane % 16; /* of scores: rows row0, + 1, columns column0, + 16 */
-uint near0 = gl_WorkGroupID.x * SIDE, far0, head; /* head: of queries */
-uint mask_at;
-uvec4 at; // first elements of q, k, v, g of the head
-
-void begin_head(const uint query_head) {
-    uint rest = gl_WorkGroupID.z;
-    head = query_head;
-    at = P_at + query_head * uvec4(P_head.x, 0, 0, P_head.w) + query_head / P_group * uvec4(0, P_head.yz, 0);
-    at = places_of(at, rest, P_lead, ROW_stride, ROW_shape);
-    mask_at = P_mask_at + query_head * P_mask_head;
-    if (MASK != 0)
-        for (uint d = P_lead; d-- > 0;) {
-            mask_at += rest % size_at(ROW_shape, d) * size_at(ROW_mask_stride, d);
-            rest /= size_at(ROW_shape, d);
-        }
-}
-
 #define LOAD_TILE(tile, which, first, count, part, size)                                             \
     for (uint i = lane; i < SIDE * DEEP / 4; i += THREADS) {                                         \
         uint r = (first) + i / (DEEP / 4), column = (part) + i % (DEEP / 4) * 4;                     \
@@ -107,21 +79,6 @@ void begin_head(const uint query_head) {
         }                                                                                            \
     }
 
-bool sees(const uint query, const uint key) {
-    uint position = P_start + query, window = P_window;
-    return query < P_length && key < P_keys && (CAUSAL == 0 || key <= position) &&
-           (window == 0 || key + window > position);
-}
-// A product as it goes into the softmax; -INF: unseen.
-float score_of(const float product, const uint query, const uint key) {
-    if (!sees(query, key)) return -INF;
-    float score = product * uintBitsToFloat(P_scale);
-    if (SOFTCAP == 1) score = uintBitsToFloat(P_softcap) * my_tanh(score / uintBitsToFloat(P_softcap));
-    if (MASK == 0) return score;
-    uint m = load(BLOCK_OF(MASKS), MASK, mask_at + query * P_mask_row + key * P_mask_column);
-    if (MASK == BOOL) return m != 0 ? score : -INF;
-    return score + uintBitsToFloat(f32_of(MASK, m));
-}
 // Element j of this invocation's four: its row and column.
 uint row_of(const uint j) {
     return row0 + j / 2;
@@ -142,9 +99,6 @@ void measured(const uint j, const float score, const float comes) {
     total[r] = total[r] * rescale + power;
     along[r] = along[r] * rescale + power * comes;
     most[r] = now;
-}
-uint measures_of(const uint query) {
-    return P_measures + 3 * ((gl_WorkGroupID.z * P_heads + head) * P_length + query);
 }
 void join_measures() {
     barrier();
@@ -211,20 +165,6 @@ void give_measures() {
     store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place, load(BLOCK_OF(SINKS_OF), F32, P_sinks_at + place));
     store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place + 1, floatBitsToUint(1));
     store(BLOCK_OF(MEASURES), F32, P_measures + 3 * place + 2, floatBitsToUint(sum));
-}
-// Keys that the queries of this workgroup may see: from x on, up to y.
-uvec2 keys_seen() {
-    uint last = min(near0 + SIDE, P_length) - 1, end = P_keys, begin = 0;
-    if (CAUSAL == 1) end = min(end, P_start + last + 1);
-    if (P_window > 0 && P_start + near0 + 1 > P_window) begin = P_start + near0 + 1 - P_window;
-    return uvec2(begin, end);
-}
-// Queries that may see the keys of this workgroup.
-uvec2 queries_seen() {
-    uint last = min(near0 + SIDE, P_keys) - 1, end = P_length, begin = 0;
-    if (CAUSAL == 1 && near0 > P_start) begin = near0 - P_start;
-    if (P_window > 0) end = min(end, last + P_window > P_start ? last + P_window - P_start : 0);
-    return uvec2(begin, end);
 }
 
 // ---- results ----

@@ -55,8 +55,9 @@ vec4 numbers_of(const uint dtype, uvec4 raw) {
     return uintBitsToFloat(raw);
 }
 
-// The normalized x is (x - shift - shift_rest) * factor; total and along are what is taken off of g.
-float shift, shift_rest, factor, total, along;
+// The normalized x is (x - shift - shift_rest) * factor; total, total_rest and along are what is taken off of
+// g. Means are in two floats: where a line hardly varies the factor is large, and what is left of g small.
+float shift, shift_rest, factor, total, total_rest, along;
 vec4 held_g[KEPT], held_x[KEPT];
 uint n = P_length;
 uvec4 at; // of the result, g, x, weight
@@ -68,7 +69,8 @@ float normal_of(const float x) {
 float finished(const float g, const float x, const float weight) {
     if (KIND == SOFTMAX) return (g - along) * x;
     if (KIND == LOG_SOFTMAX) return g - my_exp(x) * along;
-    return factor * ((g * weight - total) - normal_of(x) * along);
+    precise float rest = (g * weight - total) - total_rest;
+    return factor * (rest - normal_of(x) * along);
 }
 
 // Passes over the line: the sum of x; of squares, x being of another size; of what comes back.
@@ -81,7 +83,8 @@ vec2 stepped(const uint what, const float g, const float x, const float weight, 
     }
     if (KIND == SOFTMAX) return vec2(g * x, 0);
     if (KIND == LOG_SOFTMAX) return vec2(g, 0);
-    return vec2(g * weight * normal_of(x), g * weight);
+    precise float part = g * weight;
+    return vec2(part * normal_of(x), part);
 }
 float g_at(const uint i) {
     return uintBitsToFloat(f32_of(GRADIENT, load_g(GRADIENT, at.y + line_places(i).y).x));
@@ -144,9 +147,12 @@ void learn_norm() {
 }
 void learn_back() {
     vec4 sums = walked(BACK, 1);
-    float share = IS_NORM ? 1 / float(n) : 1;
-    along = (sums.x + sums.y) * share;
-    total = KIND == LAYER ? (sums.z + sums.w) * share : 0;
+    vec2 size = vec2(IS_NORM ? float(n) : 1, 0), mean = IS_NORM ? div2(sums.xy, size) : sums.xy;
+    along = mean.x + mean.y;
+    if (KIND != LAYER) return;
+    mean = div2(sums.zw, size);
+    total = mean.x;
+    total_rest = mean.y;
 }
 
 // What goes to weight and bias: in registers, or, where a line is not kept, in block 4 itself, where each
@@ -210,7 +216,7 @@ void main() {
         bool real_line = position < P_kept;
         at = kept_places(real_line ? position : 0);
         retake = false;
-        shift = shift_rest = total = 0;
+        shift = shift_rest = total = total_rest = 0;
         factor = 1;
         if (HELD > 0)
             [[unroll]] for (uint q = 0; q < KEPT; q++) {

@@ -24,3 +24,13 @@ uint pack_two(const vec2 x) {
 uvec4 pack_eight(const vec4 low, const vec4 high) {
     return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
 }
+// Four results of a dtype, a number each: what matrices are of is rounded by the device itself.
+uvec4 results_of(const uint dtype, const vec4 x) {
+    if (dtype == (IN_BF16 ? BF16 : F16)) {
+        uvec2 two = uvec2(pack_two(x.xy), pack_two(x.zw));
+        return uvec4(two.x & 0xffff, two.x >> 16, two.y & 0xffff, two.y >> 16);
+    }
+    uvec4 bits = floatBitsToUint(x);
+    return uvec4(narrow_of_f32(dtype, bits.x), narrow_of_f32(dtype, bits.y), narrow_of_f32(dtype, bits.z),
+                 narrow_of_f32(dtype, bits.w));
+}

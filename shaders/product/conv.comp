@@ -22,10 +22,16 @@ void main() {
     uint at_a = P_at.y + group * P_group.y, at_b = P_at.z + group * P_group.z;
     uint begin = part_of() * P_part_k, end = min(begin + P_part_k, P_k);
     ivec4 spot = spot_of_n(column0 + lane % TILE);
-    float sum[EACH][EACH];
+    float sum[EACH][EACH], older[EACH][EACH];
     [[unroll]] for (uint i = 0; i < EACH; i++)
-        [[unroll]] for (uint j = 0; j < EACH; j++) sum[i][j] = 0;
+        [[unroll]] for (uint j = 0; j < EACH; j++) sum[i][j] = older[i][j] = 0;
     for (uint k0 = begin; k0 < end; k0 += DEEP) {
+        if ((k0 - begin) % (8 * DEEP) == 0) /* short sums first: smaller errors */
+            [[unroll]] for (uint i = 0; i < EACH; i++)
+                [[unroll]] for (uint j = 0; j < EACH; j++) {
+                    older[i][j] += sum[i][j];
+                    sum[i][j] = 0;
+                }
         if (lane < DEEP) {
             spots[lane] = spot_of_k(k0 + lane, end);
             places_a[lane] = place_of_a(k0 + lane);
@@ -59,7 +65,7 @@ void main() {
         [[unroll]] for (uint i = 0; i < EACH; i++) {
             uint row = row0 + EACH * ty + i;
             if (row >= P_m) continue;
-            float r = biased(sum[i][j], row);
+            float r = biased(older[i][j] + sum[i][j], row);
             store_c(DTYPE_C, place + row * P_row.x, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
         }
     }

@@ -15,6 +15,7 @@
 #include "common/wide.glsl"
 #define IN_BF16 (DTYPE_B != F16)
 #include "common/element.glsl"
+#include "tables/memory_fours.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint FETCHES_A = TILE_M * DEEP / 8 / THREADS, FETCHES_B = TILE_N * DEEP / 8 / THREADS;
@@ -39,7 +40,8 @@ uvec4 digits, digits_step;
 void begin_terms(const uint column0, const uint begin) {
     uint lane = gl_LocalInvocationID.x;
     [[unroll]] for (uint i = 0; i < COLUMNS; i++)
-        spots[i] = spot_of_n(column0 + (B_ALONG == 1 ? (lane + i * THREADS) / ACROSS_B : lane % ACROSS_B * 8));
+        spots[i] = spot_of_n(column0 +
+                             (B_ALONG == 1 ? (lane + i * THREADS) / ACROSS_B : lane % ACROSS_B * 8));
     term = begin + (B_ALONG == 1 ? lane % ACROSS_B * 8 : lane / ACROSS_B);
     digits = digits_of(term, P_k_size, outer);
     digits_step = digits_of(STEP, P_k_size, outer_step);
@@ -93,15 +95,14 @@ void put() {
 void write_four(const vec4 sum, const uint at_c, const uint row, const uint column0, const uint column) {
     if (row >= P_m || column0 + column >= P_n) return;
     uint here = at_c + row * P_row.x, e = here + places_c[column];
-    uvec4 bits;
-    [[unroll]] for (uint j = 0; j < 4; j++)
-        bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(biased(sum[j], row)));
+    vec4 r;
+    [[unroll]] for (uint j = 0; j < 4; j++) r[j] = biased(sum[j], row);
+    uvec4 bits = results_of(DTYPE_C, r);
     bool whole = column0 + column + 4 <= P_n && places_c[column + 3] == places_c[column] + 3 && e % 4 == 0;
     if (whole && width_of(DTYPE_C) == 2) {
         w0.d[e >> 2] = bits;
     } else if (whole && width_of(DTYPE_C) == 1) {
-        b0.d[e >> 1] = bits.x | bits.y << 16;
-        b0.d[(e >> 1) + 1] = bits.z | bits.w << 16;
+        f0.d[e >> 2] = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
     } else {
         for (uint j = 0; j < 4 && column0 + column + j < P_n; j++)
             if (places_c[column + j] != NOWHERE)

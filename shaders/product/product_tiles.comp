@@ -16,6 +16,7 @@
 #include "product/product.glsl"
 #define IN_BF16 (DTYPE_B != F16)
 #include "common/element.glsl"
+#include "tables/memory_fours.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint FETCHES_A = TILE_M * DEEP / 8 / THREADS, FETCHES_B = TILE_N * DEEP / 8 / THREADS;
@@ -72,19 +73,22 @@ void put(const uint stage) {
 // Four neighbors of a row of c, from `column` on, as far as they exist.
 void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = P_n, e = at.x + row * P_row.x + column * P_column.x;
-    uvec4 bits;
+    vec4 r;
     if (row >= P_m) return;
-    [[unroll]] for (uint j = 0; j < 4; j++) {
-        float r = finished(sum[j], at, row, min(column + j, columns - 1));
-        bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
-    }
+    [[unroll]] for (uint j = 0; j < 4; j++) r[j] = finished(sum[j], at, row, min(column + j, columns - 1));
+    uvec4 bits = results_of(DTYPE_C, r);
     if (PACKED != 0 && column + 4 <= columns) {
         if (PLAIN == 1 && DTYPE_C == F32) w0.d[e / 4] = bits;
         else if (width_of(DTYPE_C) == 2)
             [[unroll]] for (uint j = 0; j < 4; j++) b0.d[e + j] = bits[j];
         if (width_of(DTYPE_C) == 1) {
-            b0.d[e / 2] = bits.x | bits.y << 16;
-            b0.d[e / 2 + 1] = bits.z | bits.w << 16;
+            uvec2 words = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+            if (e % 4 == 0) {
+                f0.d[e / 4] = words;
+            } else {
+                b0.d[e / 2] = words.x;
+                b0.d[e / 2 + 1] = words.y;
+            }
         }
         if (width_of(DTYPE_C) == 0) b0.d[e / 4] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
         return;

@@ -2,9 +2,14 @@
 // time; sums live in registers, four neighbors of a row an invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "tables/attention_any.glsl"
 #include "rows/attention.glsl"
 
+// With several queries keys and values go through shared memory, PART numbers of a row at a time, in fours.
+const bool SHARES = QUERIES > 1; /* then an invocation has a pair of a query and a key */
+const uint PART = 64, PITCH = PART / 4 + 1, TILE_KEYS = QUERIES > 1 ? KEYS : 1;
+shared vec4 tile[TILE_KEYS * PITCH];
 shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], total[QUERIES],
     rescale[QUERIES];
 
@@ -23,6 +28,17 @@ shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], t
     }
 DEFINE_FOUR(four_k, b2, load_k)
 DEFINE_FOUR(four_v, b3, load_v)
+
+// The tile is read by others before, and behind that.
+#define LOAD_TILE(four_of, row_at, step, column_step, part, size)                                            \
+    barrier();                                                                                               \
+    for (uint u = gl_LocalInvocationID.x; u < KEYS * (PART / 4); u += THREADS) {                             \
+        uint key = u / (PART / 4), i = u % (PART / 4);                                                       \
+        bool there = key0 + key < end && (part) + 4 * i < (size);                                            \
+        tile[key * PITCH + i] =                                                                              \
+            there ? four_of(row_at + (key0 + key) * step, column_step, (part) + 4 * i, size) : vec4(0);      \
+    }                                                                                                        \
+    barrier();
 
 void main() {
     uint lane = gl_LocalInvocationID.x, length = P_length, depth_v = P_value_depth,
@@ -44,10 +60,23 @@ void main() {
     uint end = range.y, fours = (depth_v + 3) / 4;
     barrier();
     for (uint key0 = range.x / KEYS * KEYS; key0 < end; key0 += KEYS) {
+        float product = 0; /* of this invocation's pair, with SHARES */
+        if (SHARES)
+            for (uint part = 0; part < DEPTH; part += PART) {
+                LOAD_TILE(four_k, at.z, P_row.z, P_column.z, part, DEPTH)
+                uint from = lane / KEYS * DEPTH + part;
+                for (uint i = 0; i < PART && part + i < DEPTH; i += 4) {
+                    vec4 k = tile[lane % KEYS * PITCH + i / 4];
+                    [[unroll]] for (uint j = 0; j < 4; j++)
+                        if (DEPTH % 4 == 0 || part + i + j < DEPTH) product += queries[from + i + j] * k[j];
+                }
+            }
         for (uint pair = lane; pair < QUERIES * KEYS; pair += THREADS) {
             uint query = pair / KEYS, key = key0 + pair % KEYS, s = first + query;
             float score = -INF;
-            if (sees(s, key, end)) {
+            if (SHARES) {
+                if (sees(s, key, end)) score = score_of(product, mask_at, s, key);
+            } else if (sees(s, key, end)) {
                 float dots = 0;
                 for (uint i = 0; i < DEPTH; i += 4) {
                     vec4 k = four_k(at.z + key * P_row.z, P_column.z, i, DEPTH);
@@ -79,7 +108,20 @@ void main() {
             for (uint j = 0; j < KEYS; j++) more += weights[lane * KEYS + j];
             total[lane] = total[lane] * rescale[lane] + more;
         }
-        for (uint j = 0; j < SUMS; j++) {
+        for (uint part = 0; SHARES && part < depth_v; part += PART) {
+            LOAD_TILE(four_v, at.w, P_row.w, P_column.w, part, depth_v)
+            for (uint j = 0; j < SUMS; j++) {
+                uint unit = lane + THREADS * j, query = unit / fours, column = unit % fours * 4;
+                if (unit >= QUERIES * fours || column < part || column >= part + PART) continue;
+                vec4 more = sum[j] * rescale[query];
+                for (uint key = 0; key < KEYS; key++) {
+                    float w = weights[query * KEYS + key];
+                    if (w != 0) more += w * tile[key * PITCH + (column - part) / 4];
+                }
+                sum[j] = more;
+            }
+        }
+        for (uint j = 0; !SHARES && j < SUMS; j++) {
             uint unit = lane + THREADS * j;
             if (unit >= QUERIES * fours) break;
             uint query = unit / fours, column = unit % fours * 4;

@@ -13,8 +13,6 @@ layout(constant_id = 10) const uint DEPTH_V = 64;
 layout(constant_id = 11) const uint DEEP = 32;
 layout(constant_id = 12) const uint WIDE = 0;
 layout(constant_id = 13) const uint BLOCKS = 0;
-layout(local_size_x = 256) in;
-const uint THREADS = 256;
 #define ROW_length 0
 #define P_length param[0].x
 #define P_keys param[0].y

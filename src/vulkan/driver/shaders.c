@@ -56,6 +56,9 @@ static const uint32_t oxi_vk_code_channels_back[] = {
 static const uint32_t oxi_vk_code_recurrent_step[] = {
 #include "vulkan/spirv/recurrent_step.inc"
 };
+static const uint32_t oxi_vk_code_attention_back_tiles[] = {
+#include "vulkan/spirv/attention_back_tiles.inc"
+};
 static const uint32_t oxi_vk_code_attention_back[] = {
 #include "vulkan/spirv/attention_back.inc"
 };

@@ -179,12 +179,16 @@ static ox_status oxi_vk_transpose(oxi_vk_device *d, const oxi_walk *w, int trans
         for (int k = 0; k < 2; k++) params.stride[params.outer_dims][k] = (uint32_t)w->stride[k][e];
         params.shape[params.outer_dims++] = (uint32_t)w->shape[e];
     }
+    bool words = w->bytes[0] == 2 && params.rows % 2 == 0 && params.column_step % 2 == 0 &&
+                 params.at[1] % 2 == 0;
+    for (uint32_t e = 0; e < params.outer_dims; e++) words = words && params.stride[e][1] % 2 == 0;
+    const uint32_t reach = words ? 2 * OXI_VK_TILE : OXI_VK_TILE;
     dispatch->shader = OXI_VK_SHADER_transpose;
+    dispatch->special.transpose.words = words;
     dispatch->special.transpose.width = w->bytes[0] == 2 ? 1 : 2;
     dispatch->params = &params;
     dispatch->param_bytes = sizeof params;
-    uint64_t across = (params.columns + OXI_VK_TILE - 1) / OXI_VK_TILE,
-             down = (params.rows + OXI_VK_TILE - 1) / OXI_VK_TILE;
+    uint64_t across = (params.columns + reach - 1) / reach, down = (params.rows + reach - 1) / reach;
     oxi_vk_groups(dispatch, across * down * params.outer);
     return oxi_vk_record(d, dispatch);
 }

@@ -3,7 +3,12 @@
  * results may lie in more blocks than can be bound: then mask and sinks are copied beside the measures, and
  * keys and values are two passes. Called by back.c. */
 
-enum { OXI_VK_BACK_SIDE = 32 }; /* rows of a workgroup of attention_back.comp, SIDE there */
+enum {
+    OXI_VK_BACK_SIDE = 32, /* rows of a workgroup of attention_back.comp, SIDE there */
+    OXI_VK_BACK_SUBS = 4,  /* subgroups of one of attention_back_tiles.comp, */
+    OXI_VK_BACK_FAR = 32,  /* the rows that they meet at a time, */
+    OXI_VK_BACK_DEEP = 128 /* and the longest that registers hold */
+};
 
 /* What a pass binds, in the order of attention_back.comp. */
 enum {
@@ -28,6 +33,7 @@ typedef struct oxi_vk_attention_back_job {
     bool known;
     oxi_vk_attention_back_params params;
     oxi_vk_attention_back_specials special;
+    bool tiles;                              /* takes cooperative matrices */
 } oxi_vk_attention_back_job;
 
 /* Bytes of shared memory that take so many numbers of a row at once. */
@@ -57,10 +63,10 @@ static bool oxi_vk_can_attention_back(const oxi_vk_device *d, const oxi_call *ca
     return oxi_vk_attention_back_room(32) <= d->limits.maxComputeSharedMemorySize;
 }
 
-/* Whether rows of an operand lie in aligned fours. */
-static bool oxi_vk_attention_back_wide(const oxi_vk_attention_back_params *p, int i) {
-    bool wide = p->column[i] == 1 && p->at[i] % 4 == 0 && p->row[i] % 4 == 0 && p->head[i] % 4 == 0;
-    for (uint32_t e = 0; e < p->lead; e++) wide = wide && p->stride[e][i] % 4 == 0;
+/* Whether rows of an operand lie in aligned groups of `each` elements. */
+static bool oxi_vk_attention_back_wide(const oxi_vk_attention_back_params *p, int i, uint32_t each) {
+    bool wide = p->column[i] == 1 && p->at[i] % each == 0 && p->row[i] % each == 0 && p->head[i] % each == 0;
+    for (uint32_t e = 0; e < p->lead; e++) wide = wide && p->stride[e][i] % each == 0;
     return wide;
 }
 
@@ -86,7 +92,7 @@ static void oxi_vk_attention_back_sides(oxi_vk_attention_back_job *job) {
         p->head[i] = (uint32_t)oxi_vk_stride_back(t, 3);
         p->column[i] = (uint32_t)t->stride[n - 1];
         for (uint32_t e = 0; e < p->lead; e++) p->stride[e][i] = (uint32_t)t->stride[e];
-        job->special.wide |= (uint32_t)oxi_vk_attention_back_wide(p, i) << i;
+        job->special.wide |= (uint32_t)oxi_vk_attention_back_wide(p, i, 4) << i;
     }
 }
 
@@ -123,6 +129,29 @@ static void oxi_vk_attention_back_specials_of(const oxi_vk_device *d, oxi_vk_att
     bool deep = (s->depth > 32 || s->depth_v > 32) &&
                 oxi_vk_attention_back_room(64) <= d->limits.maxComputeSharedMemorySize;
     s->deep = deep ? 64 : 32;
+}
+
+/* Whether cooperative matrices take the call: operands of one dtype in aligned eights, sizes that fit. */
+static bool oxi_vk_attention_back_in_tiles(const oxi_vk_device *d, const oxi_vk_attention_back_job *job) {
+    const oxi_vk_attention_back_specials *s = &job->special;
+    const oxi_vk_attention_back_params *p = &job->params;
+    const uint32_t side = d->matrix_side, near_rows = OXI_VK_BACK_SUBS * side, far_rows = OXI_VK_BACK_FAR;
+    const uint32_t results = 7u << 4;
+    uint32_t cap = s->dtype == OX_F16    ? OX_VULKAN_CAP_COOPERATIVE
+                   : s->dtype == OX_BF16 ? OX_VULKAN_CAP_BF16 : 0;
+    if (job->call->exact || s->softcap || !(d->caps & cap)) return false;
+    if (s->cache != s->dtype || s->gradient != s->dtype) return false;
+    if (s->depth % side != 0 || s->depth_v % side != 0 || far_rows % side != 0) return false;
+    if (s->depth > OXI_VK_BACK_DEEP || s->depth_v > OXI_VK_BACK_DEEP) return false;
+    if (p->length < side || p->keys < side || (s->wide & results) != results) return false;
+    for (int i = 0; i < 4; i++)
+        if (!oxi_vk_attention_back_wide(p, i, 8)) return false;
+    uint32_t line = s->depth / 8 + 1, line_v = s->depth_v / 8 + 1, most = line > line_v ? line : line_v;
+    uint32_t tiles = far_rows * (line + line_v);
+    if (tiles < near_rows * most) tiles = near_rows * most;
+    uint32_t numbers = 3 * (near_rows > far_rows ? near_rows : far_rows) + side;
+    uint32_t bytes = 16 * (tiles + near_rows * (far_rows / 8 + 1)) + 4 * numbers;
+    return bytes <= d->limits.maxComputeSharedMemorySize;
 }
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */
@@ -191,14 +220,24 @@ static ox_status oxi_vk_attention_back_pass(oxi_vk_device *d, oxi_vk_attention_b
     const oxi_vk_attention_back_params *p = &job->params;
     oxi_vk_dispatch dispatch;
     bool of_queries = what == OXI_VK_BACK_QUERIES || what == OXI_VK_BACK_KNOWN;
-    uint32_t rows = of_queries ? p->length : p->keys;
+    uint32_t rows = of_queries ? p->length : p->keys, each = OXI_VK_BACK_SIDE;
     if (!oxi_vk_attention_back_reaches(job, what, &dispatch))
         return oxi_fail(OX_ERR_DEVICE, "attention_back: operands in too many blocks");
     dispatch.shader = OXI_VK_SHADER_attention_back;
     dispatch.special.attention_back = job->special;
+    if (job->tiles && what != OXI_VK_BACK_KNOWN) {
+        oxi_vk_attention_back_tiles_specials *tiles = &dispatch.special.attention_back_tiles;
+        each = OXI_VK_BACK_SUBS * d->matrix_side;
+        dispatch.shader = job->special.dtype == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_back_tiles
+                                                                 : OXI_VK_SHADER_attention_back_tiles_bf16;
+        tiles->threads = OXI_VK_BACK_SUBS * d->subgroup_size;
+        tiles->side = d->matrix_side;
+        tiles->subs = OXI_VK_BACK_SUBS;
+        tiles->far = OXI_VK_BACK_FAR;
+    }
     dispatch.params = p;
     dispatch.param_bytes = sizeof *p;
-    dispatch.groups[0] = (rows + OXI_VK_BACK_SIDE - 1) / OXI_VK_BACK_SIDE;
+    dispatch.groups[0] = (rows + each - 1) / each;
     dispatch.groups[1] = of_queries ? p->heads : p->heads / p->group;
     dispatch.groups[2] = 1;
     for (uint32_t e = 0; e < p->lead; e++) dispatch.groups[2] *= p->shape[e];
@@ -259,6 +298,7 @@ static ox_status oxi_vk_attention_back(oxi_vk_device *d, const oxi_call *call) {
         oxi_vk_attention_back_sides(&job);
         oxi_vk_attention_back_places(&job);
         oxi_vk_attention_back_specials_of(d, &job);
+        job.tiles = oxi_vk_attention_back_in_tiles(d, &job);
         if (job.known) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_KNOWN);
     }
     if (status == OX_OK) status = oxi_vk_attention_back_pass(d, &job, OXI_VK_BACK_QUERIES);

@@ -186,9 +186,12 @@ static bool oxi_vk_product_aligned(const oxi_vk_product *p, const oxi_vk_product
 /* By how the numbers get there: as f32, as they are to cooperative matrices, expanded from blocks to them. */
 typedef enum oxi_vk_way { OXI_VK_WAY_F32, OXI_VK_WAY_MATRICES, OXI_VK_WAY_BLOCKS, OXI_VK_WAYS } oxi_vk_way;
 
-static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][3] = {
+static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][4] = {
     {{128, 128, 16, 0, 0, 1, 16896, 100}, {64, 64, 16, 0, 0, 1, 8704, 0}},
-    {{128, 128, 64, 2, 2, 1, 36864, 100}, {64, 64, 64, 2, 2, 1, 18432, 1}, {64, 64, 32, 2, 2, 1, 10240, 0}},
+    {{128, 128, 64, 2, 2, 1, 36864, 100},
+     {64, 128, 64, 2, 2, 1, 27648, 100},
+     {64, 64, 64, 2, 2, 1, 18432, 1},
+     {64, 64, 32, 2, 2, 1, 10240, 0}},
     {{128, 128, 32, 2, 4, 1, 20480, 100}, {64, 64, 32, 2, 2, 1, 10240, 0}},
 };
 
@@ -197,12 +200,19 @@ static uint64_t oxi_vk_tiles(const oxi_vk_product *p, const oxi_vk_tiling *row, 
            batches;
 }
 
+/* Whether c is cut into enough tiles that are not half empty. */
+static bool oxi_vk_tiling_suits(const oxi_vk_device *d, const oxi_vk_product *p, const oxi_vk_tiling *row,
+                                uint64_t batches, oxi_vk_way way) {
+    if (row->shared > d->limits.maxComputeSharedMemorySize) return false;
+    if (oxi_vk_tiles(p, row, batches) < row->least) return false;
+    if (way != OXI_VK_WAY_MATRICES || row->m * row->n <= 64 * 64) return true;
+    return p->whole_m > row->m / 2 && p->whole_n > row->n / 2;
+}
+
 static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_vk_product *p,
                                              uint64_t batches, oxi_vk_way way) {
     const oxi_vk_tiling *row = oxi_vk_tilings[way];
-    while (row->least &&
-           (oxi_vk_tiles(p, row, batches) < row->least || row->shared > d->limits.maxComputeSharedMemorySize))
-        row++;
+    while (row->least && !oxi_vk_tiling_suits(d, p, row, batches, way)) row++;
     return row;
 }
 
@@ -217,7 +227,7 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
     return (size % each == 0 || p->padded[t]) && oxi_vk_product_aligned(p, params, t, line, each);
 }
 
-/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT, wherever its operands lie. Rows
+/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT, wherever operands lie. Rows
  * that meet weights of another type are rounded to what the matrices take. */
 static oxi_vk_shader oxi_vk_matrix_shader_by_types(const oxi_vk_device *d, const oxi_vk_product *p) {
     ox_dtype a = p->form.t[1]->dtype, b = p->form.t[2]->dtype;

@@ -10,9 +10,9 @@
 enum {
     OXI_VK_CONV_TILE = 64,             /* of conv.comp */
     OXI_VK_CONV_ROWS = 4,              /* most of conv_few.comp */
-    OXI_VK_CONV_PARTS = 32,            /* most parts that terms are cut into, */
+    OXI_VK_CONV_PARTS = 64,            /* most parts that terms are cut into, */
     OXI_VK_CONV_PART_LEAST = 256,      /* and the fewest terms of one */
-    OXI_VK_CONV_GROUPS = 132,          /* workgroups that a device is to have */
+    OXI_VK_CONV_SUBS = 2112,           /* subgroups that a device is to have: 16 of each multiprocessor */
     OXI_VK_CONV_CLASSES = 16,          /* most classes of positions that strides make */
     OXI_VK_CONV_PART_BYTES = 1 << 26,  /* most that the samples' gradients of a weight take */
     OXI_VK_CONV_POSITIONS = 1 << 29    /* most that a position may be */
@@ -143,9 +143,8 @@ static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_ti
 }
 
 static int64_t oxi_vk_conv_most_parts(const oxi_vk_conv_job *job) {
-    int64_t parts = 1;
-    while (parts < OXI_VK_CONV_PARTS && job->k / (2 * parts) >= OXI_VK_CONV_PART_LEAST) parts *= 2;
-    return parts;
+    int64_t parts = job->k / OXI_VK_CONV_PART_LEAST;
+    return parts < 1 ? 1 : parts < OXI_VK_CONV_PARTS ? parts : OXI_VK_CONV_PARTS;
 }
 
 /* The shader of cooperative matrices for this call, or OXI_VK_SHADER_COUNT. */
@@ -200,13 +199,33 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_
 
 /* ---- a call -------------------------------------------------------------------------------------------- */
 
+/* How long terms in so many parts take, about: workgroups run in rounds of as many as there is room for, and
+ * parts are written in f32 and read again. Rates are those of an H200; only what they are to each other
+ * matters. */
+static double oxi_vk_conv_seconds(const oxi_vk_conv_job *job, int64_t parts) {
+    const double rate = 1.5e14, bytes_rate = 1.2e12, begin = 4e-6;
+    uint32_t subs = job->tiling.subs_m ? job->tiling.subs_m * job->tiling.subs_n : 8;
+    uint64_t room = OXI_VK_CONV_SUBS / subs;
+    uint64_t groups = oxi_vk_conv_tiles_of(job, &job->tiling) * (uint64_t)parts;
+    double rounds = (double)((groups + room - 1) / room), c = (double)job->m * (double)job->n;
+    double work = 2 * c * (double)job->k * (double)job->form.groups / rate;
+    double seconds = work * rounds * (double)room / (double)groups;
+    if (parts > 1) seconds += begin + (double)parts * c * (double)job->form.groups * 8 / bytes_rate;
+    return seconds;
+}
+
 /* Into how many parts terms are cut, where there are few tiles. */
 static void oxi_vk_conv_cut(oxi_vk_conv_job *job, oxi_vk_shader shader) {
-    uint64_t tiles = oxi_vk_conv_tiles_of(job, &job->tiling);
+    const int64_t most = oxi_vk_conv_most_parts(job);
+    double least = oxi_vk_conv_seconds(job, 1);
     job->parts = 1;
     if (shader == OXI_VK_SHADER_conv_few) return;
-    while (tiles * (uint64_t)job->parts < OXI_VK_CONV_GROUPS && job->parts < oxi_vk_conv_most_parts(job))
-        job->parts *= 2;
+    for (int64_t parts = 2; parts <= most; parts++) {
+        double seconds = oxi_vk_conv_seconds(job, parts);
+        if (seconds >= least) continue;
+        least = seconds;
+        job->parts = parts;
+    }
 }
 
 /* c as parts in f32, [parts, c], or one of its own dtype; a weight's channels are its last dim: columns are
@@ -346,8 +365,8 @@ static ox_status oxi_vk_conv_run(oxi_vk_device *d, oxi_op op, const oxi_conv_for
 
 /* ---- what flows back through strides ------------------------------------------------------------------- */
 
-/* Positions of the input that leave the same rest when they are divided by the strides meet the same taps, and
- * no others: each such class is a convolution without strides. */
+/* Positions of the input that leave the same rest when they are divided by the strides meet the same taps,
+ * and no others: each such class is a convolution without strides. */
 typedef struct oxi_vk_conv_class {
     ox_tensor x, weight; /* what of them belongs to it */
     oxi_conv_form form;
@@ -355,11 +374,13 @@ typedef struct oxi_vk_conv_class {
     bool bare;           /* or no taps */
 } oxi_vk_conv_class;
 
-/* The class of these rests, [0, stride) of each spatial dim. */
-static void oxi_vk_conv_class_of(const oxi_conv_form *f, const int64_t *rest, oxi_vk_conv_class *out) {
+/* The class of these rests, [0, stride) of each spatial dim. x: the input, or NULL for that of the form; in
+ * it columns of other rests than the last one are left out. */
+static void oxi_vk_conv_class_of(const oxi_conv_form *f, const ox_tensor *x, const int64_t *rest,
+                                 oxi_vk_conv_class *out) {
     memset(out, 0, sizeof *out);
     out->form = *f;
-    out->x = oxi_borrowed(f->x.t);
+    out->x = oxi_borrowed(x ? x : f->x.t);
     out->weight = oxi_borrowed(f->weight.t);
     for (int i = 0; i < 3; i++) {
         int64_t s = f->stride[i], tap = (rest[i] + f->padding[i]) % s;
@@ -370,9 +391,11 @@ static void oxi_vk_conv_class_of(const oxi_conv_form *f, const int64_t *rest, ox
         if (dim < 2 || s == 1) continue; /* s is 1 for dims that are missing */
         out->empty = out->empty || rows <= 0;
         out->bare = out->bare || taps <= 0;
-        out->x.offset += rest[i] * out->x.stride[dim];
-        out->x.shape[dim] = oxi_parts(rows, s);
-        out->x.stride[dim] *= s;
+        if (!x || i < 2) {
+            out->x.offset += rest[i] * out->x.stride[dim];
+            out->x.shape[dim] = oxi_parts(rows, s);
+            out->x.stride[dim] *= s;
+        }
         out->weight.offset += tap * out->weight.stride[dim];
         out->weight.shape[dim] = oxi_parts(taps, s);
         out->weight.stride[dim] *= s;
@@ -394,21 +417,69 @@ static int64_t oxi_vk_conv_classes(oxi_op op, const oxi_conv_form *f) {
     return classes <= OXI_VK_CONV_CLASSES ? classes : 1;
 }
 
+/* Memory in which columns of one rest are neighbors, [rests, N, C, .., W / rests]: elements of 16 bits would
+ * be written half a word at a time. Whether there is: columns are as many of each rest. */
+static bool oxi_vk_conv_gathers(const oxi_conv_form *f, const ox_tensor *out) {
+    int64_t s = f->stride[2];
+    return s > 1 && oxi_vk_width(out->dtype) == 1 && out->shape[out->ndim - 1] % s == 0 &&
+           out->ndim < OX_MAX_DIMS;
+}
+
+static ox_status oxi_vk_conv_gather(oxi_vk_device *d, const oxi_conv_form *f, const ox_tensor *out,
+                                    oxi_vk_temporary *made) {
+    int64_t shape[OX_MAX_DIMS];
+    shape[0] = f->stride[2];
+    memcpy(shape + 1, out->shape, (size_t)out->ndim * sizeof *shape);
+    shape[out->ndim] /= f->stride[2];
+    return oxi_vk_temporary_make(d, made, out->dtype, out->ndim + 1, shape);
+}
+
+/* Those of one rest, as an input. */
+static ox_tensor oxi_vk_conv_gathered(const oxi_vk_temporary *made, int64_t rest) {
+    ox_tensor one = oxi_borrowed(&made->t);
+    one.offset += rest * one.stride[0];
+    one.ndim--;
+    memmove(one.shape, one.shape + 1, (size_t)one.ndim * sizeof *one.shape);
+    memmove(one.stride, one.stride + 1, (size_t)one.ndim * sizeof *one.stride);
+    return one;
+}
+
+/* All of them, to where they belong. */
+static ox_status oxi_vk_conv_scatter(oxi_vk_device *d, const oxi_vk_temporary *made, const ox_tensor *out) {
+    ox_tensor from = oxi_vk_conv_gathered(made, 0), to = oxi_borrowed(out);
+    int last = out->ndim;
+    from.shape[last] = to.shape[last] = made->t.shape[0];
+    from.stride[last] = made->t.stride[0];
+    to.stride[last] = to.stride[last - 1];
+    to.stride[last - 1] *= to.shape[last];
+    to.shape[last - 1] /= to.shape[last];
+    from.ndim = to.ndim = last + 1;
+    return oxi_vk_copy(d, &from, &to);
+}
+
 static ox_status oxi_vk_conv_by_classes(oxi_vk_device *d, const oxi_conv_form *f, int64_t classes,
                                         ox_tensor *out) {
-    bool bare = false;
+    bool bare = false, gathers = oxi_vk_conv_gathers(f, out);
+    oxi_vk_temporary made;
     ox_status status = OX_OK;
+    memset(&made, 0, sizeof made);
+    if (gathers) status = oxi_vk_conv_gather(d, f, out, &made);
+    if (status != OX_OK) return status;
     for (int i = 0; i < 3; i++) bare = bare || f->weight.shape[2 + i] < f->stride[i];
-    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, out);
+    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, gathers ? &made.t : out);
     zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
     if (bare) status = oxi_vk_make(d, &zeros);
     for (int64_t i = 0; i < classes && status == OX_OK; i++) {
         int64_t rest[3] = {i / (f->stride[1] * f->stride[2]), i / f->stride[2] % f->stride[1],
                            i % f->stride[2]};
         oxi_vk_conv_class one;
-        oxi_vk_conv_class_of(f, rest, &one);
+        ox_tensor columns;
+        if (gathers) columns = oxi_vk_conv_gathered(&made, rest[2]);
+        oxi_vk_conv_class_of(f, gathers ? &columns : NULL, rest, &one);
         if (!one.empty && !one.bare) status = oxi_vk_conv_run(d, OXI_OP_conv_back_input, &one.form, &one.x);
     }
+    if (gathers && status == OX_OK) status = oxi_vk_conv_scatter(d, &made, out);
+    oxi_vk_temporary_drop(d, &made);
     return status;
 }
 
