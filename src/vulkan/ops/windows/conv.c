@@ -144,7 +144,8 @@ static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_ti
 
 static int64_t oxi_vk_conv_most_parts(const oxi_vk_conv_job *job) {
     int64_t parts = job->k / OXI_VK_CONV_PART_LEAST;
-    return parts < 1 ? 1 : parts < OXI_VK_CONV_PARTS ? parts : OXI_VK_CONV_PARTS;
+    if (parts > OXI_VK_CONV_PARTS) return OXI_VK_CONV_PARTS;
+    return parts < 1 ? 1 : parts;
 }
 
 /* The shader of cooperative matrices for this call, or OXI_VK_SHADER_COUNT. */
