@@ -11,7 +11,7 @@
  * results   the outputs of the last layer, forward beside backward; the last state of each layer and
  *           direction (lstm: h and c)
  * made of other functions, a product for all times and one a step: any strides, any device, gradients of any
- * order. Packed sequences are not there: sort by length and run the parts.
+ * order. Sequences of several lengths: packed.h.
  * errors    OX_ERR_SHAPE, OX_ERR_ARG counts that do not fit
  * source    torch.lstm; Hochreiter & Schmidhuber 1997, Cho et al. 2014 */
 #ifndef OX_NN_RECURRENT_H
