@@ -518,8 +518,8 @@ static void test_operators(void) {
     free(list);
 }
 
-/* tests/torch_surface.txt has a line for each operator that programs call: its tier, its family, its name, and the
- * functions of that name or another that compute it, or why none does. A name has one line. */
+/* tests/torch_surface.txt has a line for each operator that programs call: its tier, its family, its name,
+ * and the functions of that name or another that compute it, or why none does. A name has one line. */
 static void test_surface(void) {
     char *list = read_file("tests/torch_surface.txt", NULL), tier, name[TEXT], middle[TEXT], rest[TEXT],
          word[SCHEMA_TEXT], counts[TEXT], own[TEXT + 8];
@@ -544,8 +544,8 @@ static void test_surface(void) {
             CHECK_MSG(prototype_find(word) != NULL, "%s: there is no function %s", name, word);
     }
     snprintf(counts, sizeof counts, "# %d of tier A, %d of tier B\n", names[0], names[1]);
-    CHECK_MSG(list && strstr(list, counts) && names[0] + names[1] == 441 && missing == 0, "%s%d missing", counts,
-              missing);
+    bool all = names[0] + names[1] == 441 && missing == 0;
+    CHECK_MSG(list && strstr(list, counts) && all, "%s%d missing", counts, missing);
     free(list);
 }
 

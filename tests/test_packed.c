@@ -1,5 +1,6 @@
 /* test_packed.c - packed sequences: packing, padding and back against plain loops, recurrent nets over them
- * against the nets over each sequence alone, gradients, refusals. PyTorch's own are compared by torch_nn.py. */
+ * against the nets over each sequence alone, gradients, refusals. PyTorch's own are compared by torch_nn.py.
+ * */
 #include "oxtorch_nn.h"
 
 #include "check.h"
@@ -59,7 +60,8 @@ static void check_packing(bool batch_first, bool enforce, bool other_layout) {
 
 static void test_packing(void) {
     for (int i = 0; i < 8; i++)
-        OX_SCOPE check_packing(i & 1, i & 2, i & 4);
+        OX_SCOPE
+            check_packing(i & 1, i & 2, i & 4);
     CHECK(ox_error() == OX_OK);
 }
 
@@ -67,7 +69,8 @@ static void test_lists(void) {
     OX_SCOPE {
         ox_tensor *list[N], *back[N];
         for (int n = 0; n < N; n++) list[n] = numbers(OX_SHAPE(lengths[n], I), n);
-        ox_tensor *all = ox_pad_sequence(list, N, true, 9, NULL), *left = ox_pad_sequence(list, N, false, 9, "left");
+        ox_tensor *all = ox_pad_sequence(list, N, true, 9, NULL),
+                  *left = ox_pad_sequence(list, N, false, 9, "left");
         CHECK(all && all->shape[0] == N && all->shape[1] == T && left && left->shape[0] == T);
         ox_tensor *count = ox_from_data(lengths, OX_SHAPE(N), OX_I64);
         CHECK(ox_unpad_sequence(all, count, true, back, N) == N);
@@ -83,10 +86,11 @@ static void test_lists(void) {
     }
 }
 
-typedef ox_tuple (*net_function)(const ox_packed *p, ox_tensor *h, ox_tensor *const *params, int count, bool biases,
-                                 int64_t layers, double dropout, bool train, bool both);
-typedef ox_tuple (*padded_function)(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int count, bool biases,
-                                    int64_t layers, double dropout, bool train, bool both, bool batch_first);
+typedef ox_tuple (*net_function)(const ox_packed *p, ox_tensor *h, ox_tensor *const *params, int count,
+                                 bool biases, int64_t layers, double dropout, bool train, bool both);
+typedef ox_tuple (*padded_function)(ox_tensor *x, ox_tensor *h, ox_tensor *const *params, int count,
+                                    bool biases, int64_t layers, double dropout, bool train, bool both,
+                                    bool batch_first);
 static const net_function nets[3] = {ox_gru_packed, ox_rnn_tanh_packed, ox_rnn_relu_packed};
 static const padded_function padded_nets[3] = {ox_gru, ox_rnn_tanh, ox_rnn_relu};
 
@@ -111,7 +115,8 @@ static void check_net(int kind, int layers, bool both, bool enforce) {
     if (!y.t[0]) return;
     ox_packed made = ox_packed_with(&p, y.t[0]);
     ox_tensor *all = ox_pad_packed_sequence(&made, true, 0, 0).t[0], *sum[2];
-    ox_tensor *factor = numbers(OX_SHAPE(N, T, both ? 2 * H : H), 9), *other = numbers(OX_SHAPE(places, N, H), 8);
+    ox_tensor *factor = numbers(OX_SHAPE(N, T, both ? 2 * H : H), 9),
+              *other = numbers(OX_SHAPE(places, N, H), 8);
     sum[0] = ox_add(ox_sum(ox_mul(all, factor), OX_ALL_DIMS, false),
                     ox_sum(ox_mul(y.t[1], other), OX_ALL_DIMS, false));
     sum[1] = ox_number(0);
@@ -119,8 +124,9 @@ static void check_net(int kind, int layers, bool both, bool enforce) {
         ox_tensor *one = ox_narrow(ox_select(x, 0, n), 0, 0, own[n]), *begin[2];
         begin[0] = ox_select(h, 1, n);
         begin[1] = ox_select(c, 1, n);
-        ox_tuple z = kind == 0 ? ox_lstm(one, begin, 2, w, count, false, layers, 0, true, both, false)
-                               : padded_nets[kind - 1](one, begin[0], w, count, false, layers, 0, true, both, false);
+        ox_tuple z =
+            kind == 0 ? ox_lstm(one, begin, 2, w, count, false, layers, 0, true, both, false)
+                      : padded_nets[kind - 1](one, begin[0], w, count, false, layers, 0, true, both, false);
         ox_tensor *part = ox_narrow(ox_select(all, 0, n), 0, 0, own[n]);
         CHECK(z.t[0] && ox_allclose(part, z.t[0], 1e-12, 1e-12, false));
         for (int s = 1; s < (kind == 0 ? 3 : 2); s++)
@@ -138,43 +144,51 @@ static void check_net(int kind, int layers, bool both, bool enforce) {
 
 static void test_nets(void) {
     for (int i = 0; i < 32; i++)
-        OX_SCOPE check_net(i & 3, i & 4 ? 2 : 1, i & 8, i & 16);
+        OX_SCOPE
+            check_net(i & 3, i & 4 ? 2 : 1, i & 8, i & 16);
 }
 
 static void refused(bool made, ox_status status, const char *words) {
-    CHECK_MSG(!made && ox_error() == status && strstr(ox_error_text(), words), "%s: %s", words, ox_error_text());
+    CHECK_MSG(!made && ox_error() == status && strstr(ox_error_text(), words), "%s: %s", words,
+              ox_error_text());
     ox_error_clear();
 }
 
 static void test_refusals(void) {
     OX_SCOPE {
         const int64_t bad[3][2] = {{0, 2}, {3, 4}, {1, 2}}, rising[2] = {1, 2}, none = 0;
-        ox_tensor *x = numbers(OX_SHAPE(2, 3, I), 0), *w[2] = {numbers(OX_SHAPE(H, I), 1), numbers(OX_SHAPE(H, H), 2)};
+        ox_tensor *x = numbers(OX_SHAPE(2, 3, I), 0),
+                  *w[2] = {numbers(OX_SHAPE(H, I), 1), numbers(OX_SHAPE(H, H), 2)};
         for (int i = 0; i < 3; i++)
-            refused(ox_pack_padded_sequence(x, ox_from_data(bad[i], OX_SHAPE(2), OX_I64), true, true).data != NULL,
+            refused(ox_pack_padded_sequence(x, ox_from_data(bad[i], OX_SHAPE(2), OX_I64), true, true).data !=
+                        NULL,
                     OX_ERR_ARG, "length");
-        refused(ox_pack_padded_sequence(x, ox_zeros(OX_SHAPE(3), OX_I64), true, true).data != NULL, OX_ERR_SHAPE,
-                "lengths");
-        refused(ox_pack_padded_sequence(x, ox_ones(OX_SHAPE(2), OX_F32), true, true).data != NULL, OX_ERR_SHAPE,
-                "list of integers");
-        refused(ox_pack_padded_sequence(NULL, NULL, true, true).data != NULL, OX_ERR_ARG, "pack_padded_sequence");
+        refused(ox_pack_padded_sequence(x, ox_zeros(OX_SHAPE(3), OX_I64), true, true).data != NULL,
+                OX_ERR_SHAPE, "lengths");
+        refused(ox_pack_padded_sequence(x, ox_ones(OX_SHAPE(2), OX_F32), true, true).data != NULL,
+                OX_ERR_SHAPE, "list of integers");
+        refused(ox_pack_padded_sequence(NULL, NULL, true, true).data != NULL, OX_ERR_ARG,
+                "pack_padded_sequence");
         refused(ox_pack_sequence(NULL, 0, true).data != NULL, OX_ERR_ARG, "no sequences");
         refused(ox_pad_sequence(w, 2, true, 0, NULL) != NULL, OX_ERR_SHAPE, "pad_sequence");
         refused(ox_pad_sequence(w, 1, true, 0, "middle") != NULL, OX_ERR_ARG, "middle");
         ox_tensor *out[2];
-        refused(ox_unpad_sequence(x, ox_from_data(bad[1], OX_SHAPE(2), OX_I64), true, out, 2) >= 0, OX_ERR_INDEX,
-                "unpad_sequence");
+        refused(ox_unpad_sequence(x, ox_from_data(bad[1], OX_SHAPE(2), OX_I64), true, out, 2) >= 0,
+                OX_ERR_INDEX, "unpad_sequence");
         ox_packed p = ox_packed_with(NULL, x);
         CHECK(!p.data);
         refused(ox_pad_packed_sequence(&p, true, 0, 0).t[0] != NULL, OX_ERR_ARG, "no packed sequence");
         p = ox_pack_padded_sequence(x, ox_from_data(rising, OX_SHAPE(2), OX_I64), true, false);
         CHECK(p.data != NULL);
         refused(ox_pad_packed_sequence(&p, true, 0, 1).t[0] != NULL, OX_ERR_ARG, "in all");
-        refused(ox_gru_packed(&p, numbers(OX_SHAPE(1, 2, H), 0), w, 2, false, 1, 0, false, false).t[0] != NULL,
+        refused(ox_gru_packed(&p, numbers(OX_SHAPE(1, 2, H), 0), w, 2, false, 1, 0, false, false).t[0] !=
+                    NULL,
                 OX_ERR_SHAPE, "gru");
-        refused(ox_rnn_tanh_packed(&p, numbers(OX_SHAPE(1, 3, H), 0), w, 2, false, 1, 0, false, false).t[0] != NULL,
+        refused(ox_rnn_tanh_packed(&p, numbers(OX_SHAPE(1, 3, H), 0), w, 2, false, 1, 0, false, false).t[0] !=
+                    NULL,
                 OX_ERR_SHAPE, "rnn_tanh");
-        refused(ox_rnn_tanh_packed(&p, numbers(OX_SHAPE(1, 2, H), 0), w, 2, false, 0, 0, false, false).t[0] != NULL,
+        refused(ox_rnn_tanh_packed(&p, numbers(OX_SHAPE(1, 2, H), 0), w, 2, false, 0, 0, false, false).t[0] !=
+                    NULL,
                 OX_ERR_ARG, "rnn_tanh");
         p.batch_sizes = ox_from_data(rising, OX_SHAPE(2), OX_I64);
         refused(ox_pad_packed_sequence(&p, true, 0, 0).t[0] != NULL, OX_ERR_ARG, "rise");

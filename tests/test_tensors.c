@@ -1,6 +1,6 @@
-/* test_tensors.c - views in place, resizing, what is put by index in place, strides of one's own, dtypes, runs,
- * bits, quantized numbers, samples and LDL factors against plain loops: layouts, gradients, refusals. PyTorch's
- * own cases are run by torch_ops.py. OX_VULKAN(where gather scatter_add) */
+/* test_tensors.c - views in place, resizing, what is put by index in place, strides of one's own, dtypes,
+ * runs, bits, quantized numbers, samples and LDL factors against plain loops: layouts, gradients, refusals.
+ * PyTorch's own cases are run by torch_ops.py. OX_VULKAN(where gather scatter_add) */
 #include "oxtorch_nn.h"
 
 #include "check.h"
@@ -9,7 +9,8 @@
 #include <string.h>
 
 static void refused(bool made, ox_status status, const char *words) {
-    CHECK_MSG(!made && ox_error() == status && strstr(ox_error_text(), words), "%s: %s", words, ox_error_text());
+    CHECK_MSG(!made && ox_error() == status && strstr(ox_error_text(), words), "%s: %s", words,
+              ox_error_text());
     ox_error_clear();
 }
 
@@ -26,16 +27,20 @@ static ox_tensor *waves(ox_shape shape, ox_dtype dtype) {
 /* ---- views in place ------------------------------------------------------------------------------------ */
 
 typedef ox_tensor *(*view_function)(ox_tensor *t);
-#define VIEWS(X)                                                                                         \
-    X(transpose, ox_transpose_(t, 0, -1), ox_transpose(t, 0, -1))                                        \
-    X(squeeze, ox_squeeze_(t, 1), ox_squeeze(t, 1))                                                      \
-    X(squeeze_all, ox_squeeze_all_(t), ox_squeeze_all(t))                                                \
-    X(unsqueeze, ox_unsqueeze_(t, -1), ox_unsqueeze(t, -1))                                              \
-    X(as_strided, ox_as_strided_(t, OX_SHAPE(2, 2), OX_SHAPE(1, 2), t->offset),                          \
+#define VIEWS(X)                                                                \
+    X(transpose, ox_transpose_(t, 0, -1), ox_transpose(t, 0, -1))               \
+    X(squeeze, ox_squeeze_(t, 1), ox_squeeze(t, 1))                             \
+    X(squeeze_all, ox_squeeze_all_(t), ox_squeeze_all(t))                       \
+    X(unsqueeze, ox_unsqueeze_(t, -1), ox_unsqueeze(t, -1))                     \
+    X(as_strided, ox_as_strided_(t, OX_SHAPE(2, 2), OX_SHAPE(1, 2), t->offset), \
       ox_as_strided(t, OX_SHAPE(2, 2), OX_SHAPE(1, 2), t->offset))
-#define X(name, own, other)                                         \
-    static ox_tensor *in_place_##name(ox_tensor *t) { return own; } \
-    static ox_tensor *view_##name(ox_tensor *t) { return other; }
+#define X(name, own, other)                           \
+    static ox_tensor *in_place_##name(ox_tensor *t) { \
+        return own;                                   \
+    }                                                 \
+    static ox_tensor *view_##name(ox_tensor *t) {     \
+        return other;                                 \
+    }
 VIEWS(X)
 #undef X
 static const struct {
@@ -60,11 +65,13 @@ static void test_views(void) {
     for (int v = 0; v < VIEW_COUNT; v++)
         for (int layout = 0; layout < 3; layout++)
             OX_SCOPE {
-                ox_tensor *t = base_of(layout), *whole = ox_view(t, ox_shape_of(t)), *want = views[v].other(t);
+                ox_tensor *t = base_of(layout), *whole = ox_view(t, ox_shape_of(t)),
+                          *want = views[v].other(t);
                 const void *storage = t->storage;
-                CHECK_MSG(views[v].own(t) == t && t->storage == storage, "%s: %s", views[v].name, ox_error_text());
-                CHECK_MSG(t->ndim == want->ndim && t->offset == want->offset && ox_equal(t, want), "%s of layout %d",
-                          views[v].name, layout);
+                CHECK_MSG(views[v].own(t) == t && t->storage == storage, "%s: %s", views[v].name,
+                          ox_error_text());
+                CHECK_MSG(t->ndim == want->ndim && t->offset == want->offset && ox_equal(t, want),
+                          "%s of layout %d", views[v].name, layout);
                 for (int d = 0; d < t->ndim; d++)
                     CHECK(t->shape[d] == want->shape[d] && t->stride[d] == want->stride[d]);
                 ox_fill_(t, 7); /* still the numbers of before */
@@ -79,8 +86,8 @@ static void test_views(void) {
     }
 }
 
-/* Of a result y = 2 x, turned in place, sum(y w) has the gradient 2 w turned back; with numbers that were changed
- * by way of it. */
+/* Of a result y = 2 x, turned in place, sum(y w) has the gradient 2 w turned back; with numbers that were
+ * changed by way of it. */
 static void test_view_gradients(void) {
     for (int v = 0; v < VIEW_COUNT; v++)
         for (int later = 0; later < 2; later++)
@@ -92,8 +99,9 @@ static void test_view_gradients(void) {
                     ox_tensor *z = way ? views[v].own(y) : views[v].other(y);
                     CHECK_MSG(z != NULL, "%s: %s", views[v].name, ox_error_text());
                     if (later) ox_mul_(z, ox_add_number(counted(ox_shape_of(z), OX_F32), 1));
-                    ox_tensor *sum = ox_add(ox_sum(ox_mul(z, counted(ox_shape_of(z), OX_F32)), OX_ALL_DIMS, false),
-                                            ox_sum(ox_square(whole), OX_ALL_DIMS, false));
+                    ox_tensor *sum =
+                        ox_add(ox_sum(ox_mul(z, counted(ox_shape_of(z), OX_F32)), OX_ALL_DIMS, false),
+                               ox_sum(ox_square(whole), OX_ALL_DIMS, false));
                     CHECK_MSG(ox_backward(sum, NULL) == OX_OK, "%s: %s", views[v].name, ox_error_text());
                     g[way] = ox_gradient(x);
                     ox_error_clear();
@@ -123,8 +131,8 @@ static void test_view_rules(void) {
         refused(ox_t_(NULL) != NULL, OX_ERR_ARG, "t_");
         refused(ox_t_(ox_zeros(OX_SHAPE(2, 2, 2), OX_F32)) != NULL, OX_ERR_DIM, "t_");
         refused(ox_transpose_(ox_zeros(OX_SHAPE(2, 2), OX_F32), 0, 2) != NULL, OX_ERR_DIM, "transpose_");
-        refused(ox_as_strided_(ox_zeros(OX_SHAPE(4), OX_F32), OX_SHAPE(9), OX_SHAPE(1), 0) != NULL, OX_ERR_SHAPE,
-                "as_strided_");
+        refused(ox_as_strided_(ox_zeros(OX_SHAPE(4), OX_F32), OX_SHAPE(9), OX_SHAPE(1), 0) != NULL,
+                OX_ERR_SHAPE, "as_strided_");
         ox_tensor *i = NULL;
         OX_INFERENCE_MODE i = ox_zeros(OX_SHAPE(2, 3), OX_F32);
         refused(ox_t_(i) != NULL, OX_ERR_ARG, "inference");
@@ -174,14 +182,16 @@ static void test_put(void) {
         ox_tensor *turned = ox_t(y), *index[2] = {NULL, ox_from_data(rows, OX_SHAPE(2), OX_I64)};
         ox_tensor *v = ox_requires_grad_(ox_full(OX_SHAPE(4, 2), 5, OX_F64), true);
         CHECK(ox_index_put_(turned, index, 2, v, false) == turned);
-        CHECK(ox_item(ox_select(ox_select(y, 0, 2), 0, 3)) == 5 && ox_item(ox_select(ox_select(y, 0, 1), 0, 3)) == 21);
+        CHECK(ox_item(ox_select(ox_select(y, 0, 2), 0, 3)) == 5 &&
+              ox_item(ox_select(ox_select(y, 0, 1), 0, 3)) == 21);
         CHECK(ox_backward(ox_sum(ox_square(y), OX_ALL_DIMS, false), NULL) == OX_OK);
         CHECK(ox_item(ox_sum(ox_gradient(v), OX_ALL_DIMS, false)) == 80);
         CHECK(ox_item(ox_select(ox_select(ox_gradient(x), 0, 1), 0, 3)) == 126 &&
               ox_item(ox_select(ox_select(ox_gradient(x), 0, 0), 0, 3)) == 0);
         ox_tensor *z = counted(OX_SHAPE(3, 4), OX_F64), *at = ox_from_data(cells, OX_SHAPE(3), OX_I64);
         CHECK(ox_put_(z, at, ox_ones(OX_SHAPE(3), OX_F64), true) == z);
-        CHECK(ox_item(ox_select(ox_select(z, 0, 0), 0, 1)) == 2 && ox_item(ox_select(ox_select(z, 0, 2), 0, 2)) == 11);
+        CHECK(ox_item(ox_select(ox_select(z, 0, 0), 0, 1)) == 2 &&
+              ox_item(ox_select(ox_select(z, 0, 2), 0, 2)) == 11);
         refused(ox_index_put_(NULL, index, 2, v, false) != NULL, OX_ERR_ARG, "index_put_");
         index[1] = ox_full(OX_SHAPE(2), 3, OX_I64);
         refused(ox_index_put_(ox_t(z), index, 2, v, false) != NULL, OX_ERR_INDEX, "index_put_");
@@ -195,7 +205,8 @@ static void test_put(void) {
 static void test_made(void) {
     OX_SCOPE {
         ox_tensor *t = ox_empty_strided(OX_SHAPE(2, 3), OX_SHAPE(1, 5), OX_F32);
-        CHECK(t && t->stride[0] == 1 && t->stride[1] == 5 && t->storage && ox_copy_(t, counted(OX_SHAPE(2, 3), OX_F32)));
+        CHECK(t && t->stride[0] == 1 && t->stride[1] == 5 && t->storage &&
+              ox_copy_(t, counted(OX_SHAPE(2, 3), OX_F32)));
         CHECK(ox_equal(t, counted(OX_SHAPE(2, 3), OX_F32)));
         t = ox_empty_strided(OX_SHAPE(0, 3), OX_SHAPE(9, 9), OX_F32);
         CHECK(t && ox_numel(t) == 0);
@@ -204,8 +215,7 @@ static void test_made(void) {
         refused(ox_empty_strided(OX_SHAPE(9, 9), OX_SHAPE(INT64_MAX / 8, INT64_MAX / 8), OX_F32) != NULL,
                 OX_ERR_SHAPE, "empty_strided");
         t = ox_logspace(-2, 2, 9, 3, OX_F64);
-        for (int i = 0; i < 9; i++)
-            CHECK(fabs(ox_item(ox_select(t, 0, i)) - pow(3, -2 + 0.5 * i)) < 1e-12);
+        for (int i = 0; i < 9; i++) CHECK(fabs(ox_item(ox_select(t, 0, i)) - pow(3, -2 + 0.5 * i)) < 1e-12);
         CHECK(ox_logspace(0, 1, 0, 10, OX_DTYPE_NONE)->dtype == OX_F32);
         refused(ox_logspace(0, 1, -1, 10, OX_F32) != NULL, OX_ERR_SHAPE, "logspace");
         ox_tensor *wide = ox_zeros(OX_SHAPE(2), OX_I16), *single = ox_zeros(OX_SCALAR_SHAPE, OX_F64);
@@ -219,7 +229,8 @@ static void test_made(void) {
         CHECK(!ox_can_cast(OX_Q4_0, OX_F32) && !ox_can_cast(OX_DTYPE_NONE, OX_F32));
         ox_tensor *x = ox_t(waves(OX_SHAPE(5, 4), OX_F64));
         ox_tuple pair = ox_aminmax(x, 1, true), all = ox_aminmax(x, OX_FLATTENED, false);
-        CHECK(ox_equal(pair.t[0], ox_amin(x, OX_DIMS(1), true)) && ox_equal(pair.t[1], ox_amax(x, OX_DIMS(1), true)));
+        CHECK(ox_equal(pair.t[0], ox_amin(x, OX_DIMS(1), true)) &&
+              ox_equal(pair.t[1], ox_amax(x, OX_DIMS(1), true)));
         CHECK(ox_item(all.t[0]) == ox_item(ox_amin(x, OX_ALL_DIMS, false)));
         pair = ox_std_mean(x, OX_DIMS(0), 1, false);
         all = ox_var_mean(x, OX_DIMS(0), 1, false);
@@ -235,10 +246,10 @@ static double reduced(const char *how, const double *x, int64_t step, int64_t n,
     if (strcmp(how, "max") == 0 || strcmp(how, "min") == 0) value = starts ? initial : far;
     for (int64_t i = 0; i < n; i++) {
         double v = x[i * step];
-        value = product                    ? value * v
-                : strcmp(how, "max") == 0  ? fmax(value, v)
-                : strcmp(how, "min") == 0  ? fmin(value, v)
-                                           : value + v;
+        value = product                   ? value * v
+                : strcmp(how, "max") == 0 ? fmax(value, v)
+                : strcmp(how, "min") == 0 ? fmin(value, v)
+                                          : value + v;
     }
     if (strcmp(how, "mean") == 0) value = n ? value / (double)n : starts ? value : NAN;
     return value;
@@ -252,20 +263,23 @@ static void test_segments(void) {
             OX_SCOPE {
                 bool starts = i & 1, turned = i & 2, offsets = i & 4;
                 double initial = starts ? 0.25 : NAN, x[2][6][3];
-                ox_tensor *t = waves(OX_SHAPE(2, 6, 3), OX_F64), *runs = ox_from_data(lengths, OX_SHAPE(2, 4), OX_I64);
+                ox_tensor *t = waves(OX_SHAPE(2, 6, 3), OX_F64),
+                          *runs = ox_from_data(lengths, OX_SHAPE(2, 4), OX_I64);
                 CHECK(ox_to_doubles(t, &x[0][0][0], 36) == OX_OK);
                 if (turned) t = ox_transpose(ox_contiguous(ox_transpose(t, 0, 2)), 0, 2);
                 if (offsets) {
                     ox_tensor *both[2] = {ox_zeros(OX_SHAPE(2, 1), OX_I64), ox_cumsum(runs, 1)};
                     runs = ox_cat(both, 2, 1);
                 }
-                ox_tensor *y = ox_segment_reduce(t, hows[h], offsets ? NULL : runs, offsets ? runs : NULL, 1, initial);
+                ox_tensor *y =
+                    ox_segment_reduce(t, hows[h], offsets ? NULL : runs, offsets ? runs : NULL, 1, initial);
                 CHECK_MSG(y && y->shape[1] == 4, "%s: %s", hows[h], ox_error_text());
                 for (int b = 0; b < 2 && y; b++)
                     for (int s = 0, at = 0; s < 4; at += (int)lengths[b][s++])
                         for (int r = 0; r < 3; r++) {
                             double got = ox_item(ox_select(ox_select(ox_select(y, 0, b), 0, s), 0, r));
-                            double want = reduced(hows[h], &x[b][at < 6 ? at : 5][r], 3, lengths[b][s], initial);
+                            double want =
+                                reduced(hows[h], &x[b][at < 6 ? at : 5][r], 3, lengths[b][s], initial);
                             CHECK_MSG(got == want || fabs(got - want) < 1e-12 || (isnan(got) && isnan(want)),
                                       "%s of run %d: %g, not %g", hows[h], s, got, want);
                         }
@@ -275,13 +289,14 @@ static void test_segments(void) {
         refused(ox_segment_reduce(x, "median", four, NULL, 0, 0) != NULL, OX_ERR_ARG, "median");
         refused(ox_segment_reduce(x, "sum", NULL, NULL, 0, 0) != NULL, OX_ERR_ARG, "neither");
         refused(ox_segment_reduce(x, "sum", four, four, 0, 0) != NULL, OX_ERR_ARG, "and offsets");
-        refused(ox_segment_reduce(ox_zeros(OX_SHAPE(7), OX_F32), "sum", four, NULL, 0, 0) != NULL, OX_ERR_INDEX,
-                "do not cover");
+        refused(ox_segment_reduce(ox_zeros(OX_SHAPE(7), OX_F32), "sum", four, NULL, 0, 0) != NULL,
+                OX_ERR_INDEX, "do not cover");
         refused(ox_segment_reduce(x, "sum", NULL, four, 0, 0) != NULL, OX_ERR_INDEX, "do not cover");
         refused(ox_segment_reduce(x, "sum", four, NULL, 1, 0) != NULL, OX_ERR_DIM, "segment_reduce");
-        refused(ox_segment_reduce(ox_zeros(OX_SHAPE(6), OX_I64), "sum", four, NULL, 0, 0) != NULL, OX_ERR_SHAPE, "runs");
-        ox_tensor *none = ox_segment_reduce(ox_zeros(OX_SHAPE(0, 3), OX_F32), "max", ox_zeros(OX_SHAPE(2), OX_I64),
-                                            NULL, 0, NAN);
+        refused(ox_segment_reduce(ox_zeros(OX_SHAPE(6), OX_I64), "sum", four, NULL, 0, 0) != NULL,
+                OX_ERR_SHAPE, "runs");
+        ox_tensor *none = ox_segment_reduce(ox_zeros(OX_SHAPE(0, 3), OX_F32), "max",
+                                            ox_zeros(OX_SHAPE(2), OX_I64), NULL, 0, NAN);
         CHECK(none && none->shape[0] == 2 && ox_item(ox_amax(none, OX_ALL_DIMS, false)) == -INFINITY);
     }
 }
@@ -303,7 +318,8 @@ static void test_hash(void) {
         hash = ox_hash_tensor(ox_arange(0, 7, 1, OX_I8), OX_ALL_DIMS, false);
         CHECK(hash && hash->ndim == 0 && ox_item_scalar(hash).integer == 7);
         CHECK(ox_item_scalar(ox_hash_tensor(ox_zeros(OX_SHAPE(0), OX_F32), OX_ALL_DIMS, false)).integer == 0);
-        refused(ox_hash_tensor(ox_zeros(OX_SHAPE(2), OX_C64), OX_ALL_DIMS, false) != NULL, OX_ERR_DTYPE, "hash");
+        refused(ox_hash_tensor(ox_zeros(OX_SHAPE(2), OX_C64), OX_ALL_DIMS, false) != NULL, OX_ERR_DTYPE,
+                "hash");
         refused(ox_hash_tensor(t, OX_DIMS(2), false) != NULL, OX_ERR_DIM, "hash");
     }
 }
@@ -326,15 +342,18 @@ static void test_quantize(void) {
                 ox_tensor *t = waves(OX_SHAPE(3, 4), OX_F64);
                 if (turned) t = ox_t(waves(OX_SHAPE(4, 3), OX_F64));
                 CHECK(ox_to_doubles(t, &x[0][0], 12) == OX_OK);
-                ox_tensor *q = ox_quantize_per_tensor(t, 0.03, 12, dtypes[k]), *back = ox_dequantize(q, 0.03, 12);
-                ox_tensor *scales = ox_from_data(s, OX_SHAPE(4), OX_F64), *zeros = ox_from_data(z, OX_SHAPE(4), OX_I64);
+                ox_tensor *q = ox_quantize_per_tensor(t, 0.03, 12, dtypes[k]),
+                          *back = ox_dequantize(q, 0.03, 12);
+                ox_tensor *scales = ox_from_data(s, OX_SHAPE(4), OX_F64),
+                          *zeros = ox_from_data(z, OX_SHAPE(4), OX_I64);
                 ox_tensor *c = ox_quantize_per_channel(t, scales, zeros, 1, dtypes[k]);
                 ox_tensor *channels = ox_dequantize_per_channel(c, scales, zeros, -1);
                 CHECK_MSG(q && back && c && channels && q->dtype == dtypes[k] && back->dtype == OX_F32, "%s",
                           ox_error_text());
                 for (int i = 0; i < 12 && channels; i++) {
                     double one = quantized(x[i / 4][i % 4], 0.03, 12, ends[k][0], ends[k][1]);
-                    double own = quantized(x[i / 4][i % 4], s[i % 4], (double)z[i % 4], ends[k][0], ends[k][1]);
+                    double own =
+                        quantized(x[i / 4][i % 4], s[i % 4], (double)z[i % 4], ends[k][0], ends[k][1]);
                     ox_tensor *cell = ox_select(ox_flatten(q, 0, -1), 0, i);
                     CHECK(ox_item(cell) == one && ox_item(ox_select(ox_flatten(c, 0, -1), 0, i)) == own);
                     CHECK(fabs(ox_item(ox_select(ox_flatten(back, 0, -1), 0, i)) - (one - 12) * 0.03) < 1e-6);
@@ -344,16 +363,20 @@ static void test_quantize(void) {
             }
     OX_SCOPE {
         ox_tensor *far = ox_full(OX_SHAPE(2), 1e30, OX_F32), *x = ox_zeros(OX_SHAPE(2, 3), OX_F32);
-        CHECK(ox_item(ox_amax(ox_quantize_per_tensor(far, 1, 0, OX_I32), OX_ALL_DIMS, false)) == 2147483647.0);
+        CHECK(ox_item(ox_amax(ox_quantize_per_tensor(far, 1, 0, OX_I32), OX_ALL_DIMS, false)) ==
+              2147483647.0);
         refused(ox_quantize_per_tensor(x, 0, 0, OX_I8) != NULL, OX_ERR_ARG, "scale");
         refused(ox_quantize_per_tensor(x, NAN, 0, OX_I8) != NULL, OX_ERR_ARG, "scale");
         refused(ox_quantize_per_tensor(x, 1, 200, OX_I8) != NULL, OX_ERR_ARG, "zero point");
         refused(ox_quantize_per_tensor(x, 1, 0, OX_I16) != NULL, OX_ERR_DTYPE, "i16");
-        refused(ox_quantize_per_tensor(ox_zeros(OX_SHAPE(2), OX_I64), 1, 0, OX_I8) != NULL, OX_ERR_DTYPE, "i64");
-        refused(ox_quantize_per_channel(x, ox_ones(OX_SHAPE(2), OX_F32), ox_zeros(OX_SHAPE(2), OX_I64), 1, OX_I8) !=
-                    NULL, OX_ERR_SHAPE, "scales");
-        refused(ox_quantize_per_channel(x, ox_ones(OX_SHAPE(2), OX_F32), ox_zeros(OX_SHAPE(2), OX_I64), 2, OX_I8) !=
-                    NULL, OX_ERR_DIM, "quantize_per_channel");
+        refused(ox_quantize_per_tensor(ox_zeros(OX_SHAPE(2), OX_I64), 1, 0, OX_I8) != NULL, OX_ERR_DTYPE,
+                "i64");
+        refused(ox_quantize_per_channel(x, ox_ones(OX_SHAPE(2), OX_F32), ox_zeros(OX_SHAPE(2), OX_I64), 1,
+                                        OX_I8) != NULL,
+                OX_ERR_SHAPE, "scales");
+        refused(ox_quantize_per_channel(x, ox_ones(OX_SHAPE(2), OX_F32), ox_zeros(OX_SHAPE(2), OX_I64), 2,
+                                        OX_I8) != NULL,
+                OX_ERR_DIM, "quantize_per_channel");
         refused(ox_dequantize(x, 1, 0) != NULL, OX_ERR_DTYPE, "dequantize");
         CHECK(ox_numel(ox_quantize_per_tensor(ox_zeros(OX_SHAPE(0), OX_F32), 1, 0, OX_I8)) == 0);
     }
@@ -368,7 +391,8 @@ static void test_fake_quantize(void) {
                 const int64_t z[3] = {1, 0, -2};
                 double x[12];
                 ox_tensor *leaf = ox_requires_grad_(waves(OX_SHAPE(3, 4), dtypes[k]), true), *t = ox_t(leaf);
-                ox_tensor *scales = ox_from_data(s, OX_SHAPE(3), OX_F64), *zeros = ox_from_data(z, OX_SHAPE(3), OX_I64);
+                ox_tensor *scales = ox_from_data(s, OX_SHAPE(3), OX_F64),
+                          *zeros = ox_from_data(z, OX_SHAPE(3), OX_I64);
                 ox_tensor *y = channels ? ox_fake_quantize_per_channel_affine(t, scales, zeros, 1, -4, 3)
                                         : ox_fake_quantize_per_tensor_affine(t, 0.25, 1, -4, 3);
                 CHECK_MSG(y && y->dtype == dtypes[k], "%s", ox_error_text());
@@ -382,8 +406,10 @@ static void test_fake_quantize(void) {
                     double g = ox_item(ox_select(ox_flatten(ox_t(ox_gradient(leaf)), 0, -1), 0, i));
                     CHECK(g == (q < -4 || q > 3 ? 0 : 3));
                 }
-                refused(ox_fake_quantize_per_tensor_affine(t, 0.25, 4, -4, 3) != NULL, OX_ERR_ARG, "zero point");
-                refused(ox_fake_quantize_per_tensor_affine(t, 0.25, 0, 4, 3) != NULL, OX_ERR_ARG, "from 4 to 3");
+                refused(ox_fake_quantize_per_tensor_affine(t, 0.25, 4, -4, 3) != NULL, OX_ERR_ARG,
+                        "zero point");
+                refused(ox_fake_quantize_per_tensor_affine(t, 0.25, 0, 4, 3) != NULL, OX_ERR_ARG,
+                        "from 4 to 3");
             }
 }
 
@@ -406,8 +432,10 @@ static void test_samples(void) {
         for (int i = 0; i < 3; i++) CHECK(fabs(ox_item(ox_select(often, 0, i)) - (double)odds[i]) < 0.015);
         CHECK(ox_item(ox_std(ox_sum(hard, OX_DIMS(1), false), OX_ALL_DIMS, 1, false)) < 1e-6);
         ox_tensor *l = ox_requires_grad_(ox_zeros(OX_SHAPE(4, 3), OX_F32), true);
-        ox_tensor *soft = ox_gumbel_softmax(ox_t(l), 2, true, 0), *g = NULL, *sum = ox_sum(ox_square(soft), OX_ALL_DIMS, false);
-        CHECK(ox_grad(&sum, 1, &l, 1, NULL, &g) == OX_OK && ox_item(ox_amax(ox_abs(g), OX_ALL_DIMS, false)) > 0);
+        ox_tensor *soft = ox_gumbel_softmax(ox_t(l), 2, true, 0), *g = NULL,
+                  *sum = ox_sum(ox_square(soft), OX_ALL_DIMS, false);
+        CHECK(ox_grad(&sum, 1, &l, 1, NULL, &g) == OX_OK &&
+              ox_item(ox_amax(ox_abs(g), OX_ALL_DIMS, false)) > 0);
         refused(ox_gumbel_softmax(l, 0, false, 0) != NULL, OX_ERR_ARG, "tau");
         refused(ox_gumbel_softmax(l, 1, false, 2) != NULL, OX_ERR_DIM, "gumbel_softmax");
         CHECK(ox_numel(ox_gumbel_softmax(ox_zeros(OX_SHAPE(0, 3), OX_F32), 1, true, 1)) == 0);
@@ -444,7 +472,8 @@ static void check_ldl(int64_t n, ox_dtype dtype, bool turned, bool definite) {
 static void test_ldl(void) {
     for (int64_t n = 0; n < 24; n += n < 6 ? 1 : 5)
         for (int i = 0; i < 8; i++)
-            OX_SCOPE check_ldl(n, i & 1 ? OX_F64 : OX_F32, i & 2, i & 4);
+            OX_SCOPE
+                check_ldl(n, i & 1 ? OX_F64 : OX_F32, i & 2, i & 4);
     OX_SCOPE {
         ox_tensor *zero = ox_zeros(OX_SHAPE(3, 3), OX_F64), *b = ox_ones(OX_SHAPE(3, 1), OX_F64);
         refused(ox_ldl_factor(zero).t[0] != NULL, OX_ERR_ARG, "row 1 of D is 0");

@@ -93,6 +93,58 @@ static ox_tensor *checked_head(ox_tensor *const *in, void *user) {
     return ox_linear_cross_entropy(in[0], in[1], (ox_tensor *)user, in[2], NULL);
 }
 
+typedef struct sums_case {
+    ox_tensor *target, *weight;
+    double smoothing;
+} sums_case;
+
+/* Probabilities are the last input, classes are told. */
+static ox_tensor *checked_sums(ox_tensor *const *in, void *user) {
+    const sums_case *c = (const sums_case *)user;
+    ox_cross_entropy_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.weight = c->weight;
+    desc.label_smoothing = c->smoothing;
+    return ox_linear_cross_entropy(in[0], in[1], c->target ? c->target : in[3], in[2], &desc);
+}
+
+/* Smoothed classes and probabilities, through layers of more dims: against cross_entropy of all logits. */
+static void test_class_sums(void) {
+    for (int i = 0; i < 16; i++)
+        OX_SCOPE {
+            bool more = i & 1, smooth = i & 2, weighted = i & 4, classes = i & 8;
+            ox_tensor *x = drawn(OX_SHAPE(5, WIDTH), OX_F64);
+            ox_tensor *w = drawn(more ? OX_SHAPE(CLASSES, 2, WIDTH) : OX_SHAPE(CLASSES, WIDTH), OX_F64);
+            ox_tensor *b = drawn(more ? OX_SHAPE(CLASSES, 2) : OX_SHAPE(CLASSES), OX_F64);
+            ox_tensor *all = ox_randn(more ? OX_SHAPE(5, CLASSES, 2) : OX_SHAPE(5, CLASSES), OX_F64);
+            ox_tensor *hot = ox_requires_grad_(ox_softmax(all, 1), true), *in[4] = {x, w, b, hot};
+            sums_case c = {NULL, weighted ? ox_rand(OX_SHAPE(CLASSES), OX_F64) : NULL, smooth ? 0.2 : 0};
+            if (classes) c.target = ox_randint(0, CLASSES, more ? OX_SHAPE(5, 2) : OX_SHAPE(5), OX_I64);
+            ox_cross_entropy_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.weight = c.weight;
+            desc.label_smoothing = c.smoothing;
+            ox_tensor *logits = ox_reshape(ox_linear(x, ox_reshape(w, OX_SHAPE(-1, WIDTH)), NULL),
+                                           more ? OX_SHAPE(5, CLASSES, 2) : OX_SHAPE(5, CLASSES));
+            ox_tensor *want = ox_cross_entropy(ox_add(logits, b), classes ? c.target : hot, &desc);
+            ox_tensor *loss = checked_sums(in, &c);
+            CHECK_MSG(loss && ox_allclose(loss, want, 1e-12, 1e-12, false), "%d: %s", i, ox_error_text());
+            CHECK_MSG(ox_gradcheck(checked_sums, &c, in, classes ? 3 : 4, NULL) == OX_OK, "%d: %s", i,
+                      ox_error_text());
+            if (i % 5 == 0)
+                CHECK_MSG(ox_gradgradcheck(checked_sums, &c, in, classes ? 3 : 4, NULL) == OX_OK, "%d: %s", i,
+                          ox_error_text());
+            ox_error_clear();
+        }
+    OX_SCOPE {
+        ox_tensor *w = drawn(OX_SHAPE(CLASSES, 2, WIDTH), OX_F64);
+        CHECK(!ox_linear_cross_entropy(drawn(OX_SHAPE(WIDTH), OX_F64), w, ox_zeros(OX_SHAPE(2), OX_I64), NULL,
+                                       NULL) &&
+              ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+    }
+}
+
 /* What needs logits as a whole, empty batches, more dims, refusals. */
 static void test_head_edges(void) {
     OX_SCOPE {
@@ -311,7 +363,9 @@ static size_t peak_of_step(bool checkpoints) {
         size_t before = ox_memory_get_stats().bytes_in_use;
         ox_memory_reset_peak();
         ox_tensor *loss = NULL;
-        OX_SCOPE { loss = ox_keep(model_loss(&m, ids, ids)); }
+        OX_SCOPE {
+            loss = ox_keep(model_loss(&m, ids, ids));
+        }
         CHECK(ox_backward(loss, NULL) == OX_OK);
         peak = ox_memory_get_stats().bytes_peak - before;
     }
@@ -360,6 +414,7 @@ int main(void) {
     ox_manual_seed(3);
     test_heads();
     test_head_edges();
+    test_class_sums();
     test_sums();
     test_threads(OX_F32);
     test_threads(OX_BF16);

@@ -771,8 +771,8 @@ def reason(name):
 
 
 # ---- what differs ------------------------------------------------------------------------------------------
-# Where a sample or its gradient is another one than PyTorch's, and why: names, whether a sample is one of those
-# (of sample and dtype), and the reason. Other samples of the operator must be equal.
+# Where a sample or its gradient is another one than PyTorch's, and why: names, whether a sample is one of
+# those (of sample and dtype), and the reason. Other samples of the operator must be equal.
 
 
 def tensors_of(value):
@@ -868,7 +868,8 @@ DIFFERS = [
      'with a bf16 operand PyTorch rounds its products to bf16; f32 here'),
     ('_softmax_backward_data clamp grid_sampler_2d grid_sampler_3d nn.functional.grid_sample '
      'masked.normalize nn.functional.hinge_embedding_loss nn.functional.multilabel_soft_margin_loss '
-     'nn.functional.normalize nn.functional.soft_margin_loss logcumsumexp pow __rpow__ tan matrix_exp', narrow,
+     'nn.functional.normalize nn.functional.soft_margin_loss logcumsumexp pow __rpow__ tan matrix_exp',
+     narrow,
      'of f16 and bf16: PyTorch rounds, and overflows, between its steps; these are in f32 here'),
     ('div', both(narrow, given(rounding_mode=lambda m: m is not None)),
      'truncated once, where PyTorch rounds the quotient to f16 before'),
@@ -876,8 +877,10 @@ DIFFERS = [
     ('celu nn.functional.celu', both(of_dtype(torch.float64), given(alpha=lambda a: a != 1)),
      "1 / alpha is an f32 number in PyTorch's gradient"),
     ('nn.functional.avg_pool* nn.functional.conv* nn.functional.local_response_norm '
-     'nn.functional.cosine_embedding_loss nn.functional.softsign square', is_integer, 'no integers, or no bool'),
-    ('nn.functional.interpolate nn.functional.upsample_bilinear', of_dtype(torch.uint8), 'of u8 by no weights'),
+     'nn.functional.cosine_embedding_loss nn.functional.softsign square', is_integer,
+     'no integers, or no bool'),
+    ('nn.functional.interpolate nn.functional.upsample_bilinear', of_dtype(torch.uint8),
+     'of u8 by no weights'),
     ('masked.logsumexp', is_integer, 'of integers a float, where PyTorch truncates it'),
     ('nn.functional.softmin', of_dtype(torch.uint8),
      'of unsigned numbers: they wrap where PyTorch negates them'),
@@ -887,7 +890,8 @@ DIFFERS = [
      "at NaN PyTorch's vectors give other gradients than its tails; as its tails"),
     ('fmax fmin', has_nan,
      'of a NaN beside a number PyTorch gives both the whole gradient; the number has it here'),
-    ('digamma polygamma special.polygamma', any_element(lambda t: (real(t) <= 0) & (real(t) == real(t).round())),
+    ('digamma polygamma special.polygamma',
+     any_element(lambda t: (real(t) <= 0) & (real(t) == real(t).round())),
      "at whole numbers below 0 it is infinite, PyTorch's sin(pi x) is not 0"),
     ('i0 special.i1 special.modified_bessel_i0 special.modified_bessel_i1 special.bessel_j0 '
      'special.bessel_j1 special.bessel_y0 special.bessel_y1 special.airy_ai', has_infinity,
@@ -900,7 +904,8 @@ DIFFERS = [
     ('nn.functional.softsign', has_infinity, 'the gradient at infinities is 0, where PyTorch has NaN'),
     ('index_copy', repeats_an_index, 'what is written twice has the gradient of what stayed'),
     ('polar', any_element(lambda t: t == 0), 'a length of 0 has a gradient, its direction'),
-    ('xlogy special.xlog1py', either(lambda s, d: bool(numbers_of(s)), any_element(lambda t: t == 0), not_finite),
+    ('xlogy special.xlog1py', either(
+        lambda s, d: bool(numbers_of(s)), any_element(lambda t: t == 0), not_finite),
      'numbers of Python are f64 here, f32 there; 0 / 0 is 0 beside x = 0'),
     ('special.log_ndtr', any_element(lambda t: real(t) < -1), "PyTorch's is 1e-9 off far below 0"),
     ('special.entr', has_infinity, 'the gradient at infinity'),

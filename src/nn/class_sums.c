@@ -1,6 +1,6 @@
-/* The sum of the logarithms of all probabilities that a softmax gives of a linear layer's results, each times a
- * number: what label smoothing and targets of probabilities need. A function of its own, as class_logs.c, whose
- * chunks it shares: neither the layer's results nor their logarithms are kept. Called by losses.c. */
+/* The sum of the logarithms of all probabilities that a softmax gives of a linear layer's results, each times
+ * a number: what label smoothing and targets of probabilities need. A function of its own, as class_logs.c,
+ * whose chunks it shares: neither the layer's results nor their logarithms are kept. Called by losses.c. */
 
 /* sum_c weight[c] (scale target[c] + shift) log softmax(linear(x))[c], a number a row. */
 typedef struct oxi_class_sum {
@@ -43,8 +43,9 @@ static ox_status oxi_class_sums_forward(const oxi_class_sum *s, const oxi_class_
 }
 
 /* The gradient of a chunk's targets: g weight scale log softmax. */
-static ox_status oxi_class_sums_target(const oxi_class_sum *s, const ox_function_context *c, ox_tensor *weight,
-                                       ox_tensor *logs, ox_tensor *g, int at, int64_t first, bool whole) {
+static ox_status oxi_class_sums_target(const oxi_class_sum *s, const ox_function_context *c,
+                                       ox_tensor *weight, ox_tensor *logs, ox_tensor *g, int at,
+                                       int64_t first, bool whole) {
     ox_tensor *target = c->saved[OXI_SUM_TARGET];
     ox_tensor *own = oxi_weighted(ox_mul_number(ox_mul(logs, g), s->scale), weight);
     if (!own) return ox_error();
@@ -107,7 +108,8 @@ static void oxi_class_sums_drop(void *user) {
     oxi_free(user, sizeof(oxi_class_sum));
 }
 
-/* Rows x [N,D], layer [C,D], bias [C] or NULL, target [N,C] or NULL, weight [C] or NULL -> [N], in f32 or f64. */
+/* Rows x [N,D], layer [C,D], bias [C] or NULL, target [N,C] or NULL, weight [C] or NULL -> [N], in f32 or
+ * f64. */
 static ox_tensor *oxi_class_sums(ox_tensor *x, ox_tensor *layer, ox_tensor *bias, ox_tensor *target,
                                  ox_tensor *weight, double scale, double shift) {
     static const ox_function function = {"cross_entropy", oxi_class_sums_backward, oxi_class_sums_drop};

@@ -221,8 +221,8 @@ static int64_t oxi_outer_count(const ox_tensor *t, int last) {
 }
 
 /* Whether the operands of linear_cross_entropy go together; *of_classes: as targets of classes. The dims of a
- * layer [C,d1..,D] between its first and last one stand behind those of x in targets of classes, and behind the
- * classes in those of probabilities. */
+ * layer [C,d1..,D] between its first and last one stand behind those of x in targets of classes, and behind
+ * the classes in those of probabilities. */
 static bool oxi_layer_fits(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                            ox_tensor *weight, bool *of_classes) {
     bool fits = x->ndim > 0 && layer->ndim >= 2 && layer->shape[layer->ndim - 1] == x->shape[x->ndim - 1] &&
@@ -241,7 +241,8 @@ static bool oxi_layer_fits(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox
     return false;
 }
 
-/* Rows x [N,D] through a layer [C,D]; c: of their classes, NULL: target [N,C] are probabilities. Terms [N]. */
+/* Rows x [N,D] through a layer [C,D]; c: of their classes, NULL: target [N,C] are probabilities. Terms [N].
+ * */
 static ox_tensor *oxi_linear_terms(const oxi_class_loss *c, ox_tensor *x, ox_tensor *layer, ox_tensor *bias,
                                    ox_tensor *target, const ox_cross_entropy_desc *desc) {
     double smoothing = desc->label_smoothing, share = smoothing / (double)layer->shape[0];
@@ -295,7 +296,8 @@ static ox_tensor *oxi_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_te
         return NULL;
     loss = oxi_layered_terms(of_classes ? &c : NULL, x, layer, bias, target, desc);
     if (!loss) return NULL;
-    loss = of_classes ? oxi_reduce_classes(&c, loss, desc->reduction) : oxi_reduce_loss(loss, desc->reduction);
+    loss =
+        of_classes ? oxi_reduce_classes(&c, loss, desc->reduction) : oxi_reduce_loss(loss, desc->reduction);
     return oxi_as_loss_of(loss, x, desc->weight);
 }
 
@@ -321,7 +323,8 @@ OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_ten
         layer = ox_reshape(layer, OX_SHAPE(classes, layers, layer->shape[layer->ndim - 1]));
         if (bias) bias = ox_reshape(bias, OX_SHAPE(classes, layers));
         target = ox_reshape(target, of_classes ? OX_SHAPE(rows, layers) : OX_SHAPE(rows, classes, layers));
-        if (flat && layer && target) loss = oxi_linear_cross_entropy(flat, layer, target, bias, of_classes, desc);
+        if (flat && layer && target)
+            loss = oxi_linear_cross_entropy(flat, layer, target, bias, of_classes, desc);
         if (loss && desc->reduction == OX_LOSS_NONE) loss = ox_reshape(loss, shape);
     }
     return oxi_work_end(&work, loss);

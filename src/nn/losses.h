@@ -52,9 +52,9 @@ typedef struct ox_cross_entropy_desc {
 OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox_cross_entropy_desc *desc);
 
 /* The same of linear(x, layer, bias): x [..,D], layer [C,D], bias [C] or NULL, target [..] of classes or
- * [..,C]; with more dims of the layer, [C,d1..,D], of bias [C,d1..] and targets [..,d1..] or [..,C,d1..]. Logits
- * are made of some rows at a time, on the way back once more, and never kept: memory grows with N + C D (d1..
- * times that of targets).
+ * [..,C]; with more dims of the layer, [C,d1..,D], of bias [C,d1..] and targets [..,d1..] or [..,C,d1..].
+ * Logits are made of some rows at a time, on the way back once more, and never kept: memory grows with N + C
+ * D (d1.. times that of targets).
  * source    torch.nn.functional.linear_cross_entropy; Wijmans et al. 2024, "Cut Your Losses" */
 OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                                           const ox_cross_entropy_desc *desc);

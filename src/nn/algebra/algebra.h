@@ -23,11 +23,12 @@ OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tenso
 OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
 
 /* ox_ldl_factor - of a symmetric matrix, whose lower triangle counts, x = P L D L^T P^T: L with ones on its
- * diagonal below blocks D of one or two rows, in one matrix [..,N,N], and pivots i32 [..,N] from 1, of both rows
- * of a block of two below 0 (LAPACK's sytrf). ldl_factor refuses (OX_ERR_ARG) a D with a row of 0; ldl_factor_ex
- * gives, as the third, the first such row from 1, or 0: i32 [..].
- * ox_ldl_solve - X of x X = b from these, b [..,N,K]; leading dims broadcast. Pivots that lead out of the matrix:
- * OX_ERR_INDEX. Real matrices: torch's `hermitian` changes nothing. No gradients, as in torch; on the CPU in f64.
+ * diagonal below blocks D of one or two rows, in one matrix [..,N,N], and pivots i32 [..,N] from 1, of both
+ * rows of a block of two below 0 (LAPACK's sytrf). ldl_factor refuses (OX_ERR_ARG) a D with a row of 0;
+ * ldl_factor_ex gives, as the third, the first such row from 1, or 0: i32 [..].
+ * ox_ldl_solve - X of x X = b from these, b [..,N,K]; leading dims broadcast. Pivots that lead out of the
+ * matrix: OX_ERR_INDEX. Real matrices: torch's `hermitian` changes nothing. No gradients, as in torch; on the
+ * CPU in f64.
  * source    torch.linalg.ldl_factor, ldl_factor_ex, ldl_solve */
 OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);

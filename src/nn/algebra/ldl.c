@@ -1,5 +1,5 @@
-/* Symmetric matrices that are neither positive nor negative: P L D L^T P^T with blocks of one or two rows in D,
- * by the pivots of Bunch & Kaufman 1977, stored as LAPACK's sytrf does with UPLO = 'L'. In f64 on the CPU,
+/* Symmetric matrices that are neither positive nor negative: P L D L^T P^T with blocks of one or two rows in
+ * D, by the pivots of Bunch & Kaufman 1977, stored as LAPACK's sytrf does with UPLO = 'L'. In f64 on the CPU,
  * wherever the matrices are. */
 
 enum { OXI_LDL_F64 = (int)sizeof(double) };
@@ -86,8 +86,8 @@ static void *oxi_host_numbers(ox_tensor *t, bool whole, size_t *bytes) {
     void *numbers = oxi_alloc(*bytes);
     if (!numbers) return NULL;
     ox_tensor *plain = ox_detach(t);
-    ox_status status = whole ? ox_to_ints(plain, (int64_t *)numbers, count)
-                             : ox_to_doubles(plain, (double *)numbers, count);
+    ox_status status =
+        whole ? ox_to_ints(plain, (int64_t *)numbers, count) : ox_to_doubles(plain, (double *)numbers, count);
     if (status == OX_OK) return numbers;
     oxi_free(numbers, *bytes);
     return NULL;
@@ -144,8 +144,12 @@ static ox_tuple oxi_ldl_factor(const char *name, ox_tensor *x, bool check) {
     oxi_work work = oxi_work_begin(name);
     return oxi_ldl_factored(&work, x, check);
 }
-OX_API ox_tuple ox_ldl_factor(ox_tensor *x) { return oxi_ldl_factor("ldl_factor", x, true); }
-OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x) { return oxi_ldl_factor("ldl_factor_ex", x, false); }
+OX_API ox_tuple ox_ldl_factor(ox_tensor *x) {
+    return oxi_ldl_factor("ldl_factor", x, true);
+}
+OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x) {
+    return oxi_ldl_factor("ldl_factor_ex", x, false);
+}
 
 /* ---- solving ------------------------------------------------------------------------------------------- */
 

@@ -72,10 +72,11 @@ OX_API ox_tensor *ox_distribution_kl(const ox_distribution *p, const ox_distribu
 /* ---- without a struct -------------------------------------------------------------------------------------
  * poisson - counts of the rates in x, of x's dtype and shape (torch.poisson).
  * trunc_normal_ - fills x with a normal distribution's numbers from low to high alone, by the inverse of its
- * integral; unrecorded, also of a leaf (torch.nn.init.trunc_normal_). OX_ERR_ARG deviation not above 0, low not
- * below high.
- * gumbel_softmax - softmax((logits + g) / tau) along dim, g of the Gumbel distribution; hard: 1 at the most of
- * it and 0 elsewhere, with the soft one's gradient (torch.nn.functional.gumbel_softmax; Jang et al. 2016). */
+ * integral; unrecorded, also of a leaf (torch.nn.init.trunc_normal_). OX_ERR_ARG deviation not above 0, low
+ * not below high.
+ * gumbel_softmax - softmax((logits + g) / tau) along dim, g of the Gumbel distribution; hard: 1 at the most
+ * of it and 0 elsewhere, with the soft one's gradient (torch.nn.functional.gumbel_softmax; Jang et al. 2016).
+ * */
 OX_API ox_tensor *ox_poisson(ox_tensor *x);
 OX_API ox_tensor *ox_trunc_normal_(ox_tensor *x, double mean, double deviation, double low, double high);
 OX_API ox_tensor *ox_gumbel_softmax(ox_tensor *logits, double tau, bool hard, int dim);

@@ -10,8 +10,8 @@ static double oxi_normal_below(double x) {
 OX_API ox_tensor *ox_trunc_normal_(ox_tensor *x, double mean, double deviation, double low, double high) {
     if (oxi_any_null("trunc_normal_", &x, 1)) return NULL;
     if (!(deviation > 0 && low < high) || !(mean - mean == 0))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "trunc_normal_: mean %g, deviation %g, from %g to %g", mean, deviation,
-                             low, high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "trunc_normal_: mean %g, deviation %g, from %g to %g", mean,
+                             deviation, low, high);
     oxi_work work = oxi_work_begin("trunc_normal_");
     bool enabled = ox_set_grad_enabled(false);
     ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;

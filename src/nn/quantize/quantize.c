@@ -1,4 +1,5 @@
-/* Integers of a scale and a zero point: one number of each for a tensor, or tensors that broadcast beside it. */
+/* Integers of a scale and a zero point: one number of each for a tensor, or tensors that broadcast beside it.
+ * */
 
 typedef struct oxi_affine {
     ox_tensor *scale, *inverse, *zero; /* numbers, or [1,C,1..]; f32 */
@@ -66,8 +67,8 @@ static bool oxi_quantized_range(const char *name, ox_dtype dtype, double *least,
     return true;
 }
 
-static ox_tensor *oxi_quantized(oxi_work *work, const oxi_affine *a, ox_tensor *x, ox_dtype dtype, double least,
-                                double most) {
+static ox_tensor *oxi_quantized(oxi_work *work, const oxi_affine *a, ox_tensor *x, ox_dtype dtype,
+                                double least, double most) {
     ox_tensor *q = oxi_affine_round(a, ox_detach(x), dtype == OX_I32);
     return oxi_work_end(work, q ? ox_cast(ox_clamp(q, least, most), dtype) : NULL);
 }
@@ -109,7 +110,8 @@ OX_API ox_tensor *ox_dequantize(ox_tensor *q, double scale, int64_t zero_point) 
     return oxi_work_end(&work, oxi_affine_back(&a, ox_cast(q, OX_F32)));
 }
 
-OX_API ox_tensor *ox_dequantize_per_channel(ox_tensor *q, ox_tensor *scales, ox_tensor *zero_points, int axis) {
+OX_API ox_tensor *ox_dequantize_per_channel(ox_tensor *q, ox_tensor *scales, ox_tensor *zero_points,
+                                            int axis) {
     ox_tensor *in[3] = {q, scales, zero_points};
     oxi_affine a;
     if (oxi_any_null("dequantize_per_channel", in, 3)) return NULL;

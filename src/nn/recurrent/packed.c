@@ -1,5 +1,5 @@
-/* Packed sequences. A run is so many steps of the same sequences: a padded tensor's part, and what a recurrent
- * net goes through at once. Packing, its way back and the nets all walk runs. */
+/* Packed sequences. A run is so many steps of the same sequences: a padded tensor's part, and what a
+ * recurrent net goes through at once. Packing, its way back and the nets all walk runs. */
 
 static ox_packed oxi_no_packed(void) {
     ox_packed p;
@@ -39,7 +39,8 @@ static void oxi_packed_steps_free(oxi_packed_steps *r) {
 /* i64 numbers of t, in memory that oxi_free takes with *bytes; NULL and an error. */
 static int64_t *oxi_numbers_of(const char *name, ox_tensor *t, size_t *bytes) {
     if (t->ndim != 1 || !oxi_is_int(t->dtype))
-        return (int64_t *)OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: %s is no list of integers", name, oxi_tensor_text(t));
+        return (int64_t *)OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: %s is no list of integers", name,
+                                        oxi_tensor_text(t));
     int64_t count = ox_numel(t);
     *bytes = ((size_t)count + 1) * sizeof(int64_t);
     int64_t *numbers = (int64_t *)oxi_alloc(*bytes);
@@ -102,9 +103,11 @@ static ox_tensor *oxi_run_rows(ox_tensor *data, const oxi_run_of_steps *run) {
 /* Lengths sorted from the longest on, and as batch sizes: sizes has room for the longest. */
 static bool oxi_lengths_fit(const int64_t *lengths, int64_t count, int64_t most, bool sorted) {
     for (int64_t i = 0; i < count; i++) {
-        bool fits = lengths[i] > 0 && lengths[i] <= most && (!sorted || i == 0 || lengths[i] <= lengths[i - 1]);
+        bool fits =
+            lengths[i] > 0 && lengths[i] <= most && (!sorted || i == 0 || lengths[i] <= lengths[i - 1]);
         if (fits) continue;
-        (void)oxi_fail(OX_ERR_ARG, "pack_padded_sequence: a length of %lld (sequence %lld) among up to %lld%s",
+        (void)oxi_fail(OX_ERR_ARG,
+                       "pack_padded_sequence: a length of %lld (sequence %lld) among up to %lld%s",
                        (long long)lengths[i], (long long)i, (long long)most,
                        lengths[i] > 0 && lengths[i] <= most ? ", which are not sorted" : "");
         return false;
@@ -145,7 +148,8 @@ static ox_packed oxi_pack(ox_tensor *x, const int64_t *lengths, int64_t count, b
         ox_tensor *order = ox_argsort(oxi_copied(lengths, OX_SHAPE(count), OX_I64), 0, true);
         p.sorted_indices = order;
         p.unsorted_indices = order ? ox_argsort(order, 0, false) : NULL;
-        x = p.unsorted_indices ? ox_index_select(x, 1, ox_to(order, oxi_working_device(ox_device_of(x)))) : NULL;
+        x = p.unsorted_indices ? ox_index_select(x, 1, ox_to(order, oxi_working_device(ox_device_of(x))))
+                               : NULL;
     }
     p.batch_sizes = oxi_copied(sizes, OX_SHAPE(times), OX_I64);
     if (x && oxi_steps_of_sizes("pack_padded_sequence", sizes, times, &r)) {
@@ -187,7 +191,8 @@ OX_API ox_packed ox_packed_with(const ox_packed *p, ox_tensor *data) {
 
 /* ---- padding ------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_packed_padded(const ox_packed *p, const oxi_packed_steps *r, double value, int64_t total) {
+static ox_tensor *oxi_packed_padded(const ox_packed *p, const oxi_packed_steps *r, double value,
+                                    int64_t total) {
     size_t bytes;
     ox_tensor **list = oxi_list_new(r->count, &bytes), *x = NULL;
     bool made = list != NULL;
@@ -311,7 +316,8 @@ OX_API ox_packed ox_pack_sequence(ox_tensor *const *list, int count, bool enforc
 
 /* ---- recurrent nets ------------------------------------------------------------------------------------ */
 
-/* Rows [n, sequences) of a sort of state, which go on, or begin, with a run; joined: behind the first ones. */
+/* Rows [n, sequences) of a sort of state, which go on, or begin, with a run; joined: behind the first ones.
+ * */
 static ox_tensor *oxi_state_with(ox_tensor *first, ox_tensor *rest) {
     ox_tensor *both[2] = {first, rest};
     if (!first || !rest || rest->shape[0] == 0) return first;
@@ -346,8 +352,8 @@ static ox_tensor *oxi_packed_direction(const oxi_recurrent *whole, int64_t place
         ox_tensor *x = oxi_run_rows(data, run), *begin[2] = {NULL, NULL};
         for (int s = 0; s < sorts; s++) begin[s] = now[s] ? ox_unsqueeze(now[s], 0) : NULL;
         if (!x || !begin[0] || (sorts == 2 && !begin[1])) return NULL;
-        ox_tuple made = oxi_recurrent_call(&own, backward ? ox_flip(x, OX_DIMS(0)) : x, begin, sorts,
-                                           whole->each, false);
+        ox_tuple made =
+            oxi_recurrent_call(&own, backward ? ox_flip(x, OX_DIMS(0)) : x, begin, sorts, whole->each, false);
         if (!made.t[0]) return NULL;
         for (int s = 0; s < sorts; s++) now[s] = ox_squeeze(made.t[1 + s], 0);
         ox_tensor *y = backward ? ox_flip(made.t[0], OX_DIMS(0)) : made.t[0];
@@ -436,13 +442,13 @@ OX_API ox_tuple ox_lstm_packed(const ox_packed *p, ox_tensor *const *states, int
     return oxi_packed_call(&w, p, states, state_count, param_count);
 }
 
-#define OXI_X(name)                                                                                         \
-    OX_API ox_tuple ox_##name##_packed(const ox_packed *p, ox_tensor *h, ox_tensor *const *params,          \
-                                       int param_count, bool has_biases, int64_t layers, double dropout,    \
-                                       bool train, bool bidirectional) {                                    \
-        oxi_recurrent w = {&oxi_kind_##name, params, layers, bidirectional ? 2 : 1, 0, has_biases, train,   \
-                           dropout};                                                                        \
-        return oxi_packed_call(&w, p, &h, 1, param_count);                                                  \
+#define OXI_X(name)                                                                                      \
+    OX_API ox_tuple ox_##name##_packed(const ox_packed *p, ox_tensor *h, ox_tensor *const *params,       \
+                                       int param_count, bool has_biases, int64_t layers, double dropout, \
+                                       bool train, bool bidirectional) {                                 \
+        oxi_recurrent w = {&oxi_kind_##name, params, layers, bidirectional ? 2 : 1, 0,                   \
+                           has_biases,       train,  dropout};                                           \
+        return oxi_packed_call(&w, p, &h, 1, param_count);                                               \
     }
 OXI_X(gru) OXI_X(rnn_tanh) OXI_X(rnn_relu)
 #undef OXI_X

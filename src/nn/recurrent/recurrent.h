@@ -11,8 +11,8 @@
  * results   the outputs of the last layer, forward beside backward; the last state of each layer and
  *           direction (lstm: h and c)
  * a product for all times and one a step, behind which f32, f16 and bf16 take all gates of a sample in one
- * pass; f64 is made of other functions. Any strides, any device, gradients of any order. Packed sequences are
- * not there: sort by length and run the parts.
+ * pass; f64 is made of other functions. Any strides, any device, gradients of any order. Sequences of several
+ * lengths: packed.h.
  * errors    OX_ERR_SHAPE, OX_ERR_ARG counts that do not fit
  * source    torch.lstm; Hochreiter & Schmidhuber 1997, Cho et al. 2014 */
 #ifndef OX_NN_RECURRENT_H

@@ -1,12 +1,14 @@
-/* Views in place: a tensor's header becomes that of a view of it, and its tape the view's, which leads to what
- * the tensor was. Nothing is known here of dims: the views are made by the functions that have no _. */
+/* Views in place: a tensor's header becomes that of a view of it, and its tape the view's, which leads to
+ * what the tensor was. Nothing is known here of dims: the views are made by the functions that have no _. */
 
 /* A leaf whose numbers are seen in another way from now on, which is not recorded: its tape stays. */
 static ox_status oxi_leaf_becomes(const char *name, const oxi_tape *tape) {
     if (tape->gradient)
-        return oxi_fail(OX_ERR_ARG, "%s: a leaf that has a gradient; ox_set_gradient(leaf, NULL) first", name);
+        return oxi_fail(OX_ERR_ARG, "%s: a leaf that has a gradient; ox_set_gradient(leaf, NULL) first",
+                        name);
     if (oxi_atomic_load(&tape->counted.references) > 1 || tape->hooks)
-        return oxi_fail(OX_ERR_ARG, "%s: a leaf that has hooks or views, or that a recorded call needs", name);
+        return oxi_fail(OX_ERR_ARG, "%s: a leaf that has hooks or views, or that a recorded call needs",
+                        name);
     return OX_OK;
 }
 
@@ -78,18 +80,18 @@ static ox_tensor *oxi_become(oxi_work *work, const char *name, ox_tensor *t, ox_
     return view ? t : NULL;
 }
 
-#define OXI_VIEW_IN_PLACE(name, parameters, ...)           \
-    OX_API ox_tensor *ox_##name##_ parameters {            \
-        if (!oxi_may_become(#name "_", t)) return NULL;    \
-        oxi_work work = oxi_work_begin(#name "_");         \
+#define OXI_VIEW_IN_PLACE(name, parameters, ...)               \
+    OX_API ox_tensor *ox_##name##_ parameters {                \
+        if (!oxi_may_become(#name "_", t)) return NULL;        \
+        oxi_work work = oxi_work_begin(#name "_");             \
         return oxi_become(&work, #name "_", t, (__VA_ARGS__)); \
     }
-OXI_VIEW_IN_PLACE(transpose, (ox_tensor *t, int dim0, int dim1), ox_transpose(t, dim0, dim1))
-OXI_VIEW_IN_PLACE(t, (ox_tensor *t), ox_t(t))
-OXI_VIEW_IN_PLACE(squeeze, (ox_tensor *t, int dim), ox_squeeze(t, dim))
-OXI_VIEW_IN_PLACE(squeeze_all, (ox_tensor *t), ox_squeeze_all(t))
-OXI_VIEW_IN_PLACE(unsqueeze, (ox_tensor *t, int dim), ox_unsqueeze(t, dim))
-OXI_VIEW_IN_PLACE(as_strided, (ox_tensor *t, ox_shape shape, ox_shape strides, int64_t offset),
+OXI_VIEW_IN_PLACE(transpose, (ox_tensor * t, int dim0, int dim1), ox_transpose(t, dim0, dim1))
+OXI_VIEW_IN_PLACE(t, (ox_tensor * t), ox_t(t))
+OXI_VIEW_IN_PLACE(squeeze, (ox_tensor * t, int dim), ox_squeeze(t, dim))
+OXI_VIEW_IN_PLACE(squeeze_all, (ox_tensor * t), ox_squeeze_all(t))
+OXI_VIEW_IN_PLACE(unsqueeze, (ox_tensor * t, int dim), ox_unsqueeze(t, dim))
+OXI_VIEW_IN_PLACE(as_strided, (ox_tensor * t, ox_shape shape, ox_shape strides, int64_t offset),
                   ox_as_strided(t, shape, strides, offset))
 
 /* ---- resizing ------------------------------------------------------------------------------------------ */

@@ -74,8 +74,8 @@ typedef struct oxi_segment_kind {
     double nothing; /* what runs of no numbers are, without an initial one; a mean's is made after */
 } oxi_segment_kind;
 static const oxi_segment_kind oxi_segment_kinds[] = {
-    {"sum", OX_REDUCTION_SUM, 0},          {"prod", OX_REDUCTION_PROD, 1},
-    {"mean", OX_REDUCTION_MEAN, 0},        {"max", OX_REDUCTION_AMAX, -INFINITY},
+    {"sum", OX_REDUCTION_SUM, 0},         {"prod", OX_REDUCTION_PROD, 1},
+    {"mean", OX_REDUCTION_MEAN, 0},       {"max", OX_REDUCTION_AMAX, -INFINITY},
     {"min", OX_REDUCTION_AMIN, INFINITY},
 };
 
@@ -136,8 +136,8 @@ OX_API ox_tensor *ox_segment_reduce(ox_tensor *x, const char *how, ox_tensor *le
     int at = kind ? oxi_wrap_dim("segment_reduce", axis, x->ndim) : -1;
     if (at < 0) return NULL;
     if (!lengths == !offsets)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "segment_reduce: %s", lengths ? "lengths and offsets"
-                                                                       : "neither lengths nor offsets");
+        return OXI_FAIL_NULL(OX_ERR_ARG, "segment_reduce: %s",
+                             lengths ? "lengths and offsets" : "neither lengths nor offsets");
     ox_tensor *given = lengths ? lengths : offsets;
     bool fits = x->ndim > at && given->ndim == at + 1 && oxi_is_float(x->dtype) && oxi_is_int(given->dtype);
     int64_t batch = 1, rest = 1;

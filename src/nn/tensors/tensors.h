@@ -1,5 +1,5 @@
-/* What a program does to tensors beside computing: forms in place of views, of what is put by index, resizing;
- * tensors with strides of one's own, dtypes of results, several statistics at once.
+/* What a program does to tensors beside computing: forms in place of views, of what is put by index,
+ * resizing; tensors with strides of one's own, dtypes of results, several statistics at once.
  * memory    forms in place give t itself; the others a new tensor, one reference
  * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
  * source    the functions of the same names in torch */
@@ -56,10 +56,12 @@ OX_API ox_tuple ox_std_mean(ox_tensor *x, ox_shape dims, double correction, bool
 
 /* ---- reduced ------------------------------------------------------------------------------------------- */
 
-/* ox_segment_reduce - of runs of positions along a dim: run s has lengths[.., s] of them, one after the other.
- *   x [B.., N, R..], lengths [B.., S] (axis = dims of B) -> [B.., S, R..]; or offsets [B.., S + 1] for lengths
- * how       "sum" "prod" "mean" "max" "min"; `initial` is one number more of each run (of a mean: of its sum);
- *           NAN: none, and runs of nothing are 0, 1, NaN, -inf and inf
+/* ox_segment_reduce - of runs of positions along a dim: run s has lengths[.., s] of them, one after the
+ * other.
+ *   x [B.., N, R..], lengths [B.., S] (axis = dims of B) -> [B.., S, R..]; or offsets [B.., S + 1] for
+ *   lengths
+ * how       "sum" "prod" "mean" "max" "min"; `initial` is one number more of each run (of a mean: of its
+ *           sum); NAN: none, and runs of nothing are 0, 1, NaN, -inf and inf
  * errors    OX_ERR_INDEX lengths below 0, or that are not N in all; OX_ERR_ARG both or none of lengths and
  *           offsets
  * source    torch.segment_reduce */
