@@ -1,6 +1,6 @@
 /* test_selective_scan.c - ox_selective_scan against a loop in double: steps and rates of a head, a column and
- * a number, what may be missing, last positions that are held, dtypes and layouts, memories in place, threads,
- * errors. OX_TIERS OX_TSAN OX_QEMU OX_VULKAN(selective_scan) */
+ * a number, what may be missing, last positions that are held, dtypes and layouts, threads, errors.
+ * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN(selective_scan) */
 #include "oxtorch.h"
 #include "check.h"
 #include "operands.h"
