@@ -136,7 +136,8 @@ static ox_tensor *trained(ox_device *device, ox_optimizer_rule rule, ox_tensor *
     for (int i = 0; i < 6; i++)
         OX_SCOPE {
             ox_tensor *loss = ox_sum(ox_mul(p, p), OX_ALL_DIMS, false);
-            CHECK_MSG(ox_backward(loss, NULL) == OX_OK && ox_optimizer_step(o) == OX_OK, "%s", ox_error_text());
+            CHECK_MSG(ox_backward(loss, NULL) == OX_OK && ox_optimizer_step(o) == OX_OK, "%s",
+                      ox_error_text());
             ox_optimizer_zero_grad(o);
             (void)ox_item(loss);
             CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());

@@ -1,8 +1,8 @@
-/* Calls whose operands are too large for the budget together run as pieces, one after the other: as many rows of
- * the result as fit, along a dim that leaves the bits as they are (the stream's table, ops/cuttable_dims.c).
- * Operands whose rows lie one behind the other are in parts from then on, each part an item of its own, so that
- * plans move them like others; the rest stay whole, and pieces read where their rows lie in them. A step in
- * which the same item is wanted whole and in parts, or in other parts, is run as several. Called by flushes. */
+/* Calls whose operands are too large for the budget together run as pieces, one after the other: as many rows
+ * as fit, along a dim that leaves the bits as they are (the stream's table, ops/cuttable_dims.c). What pieces
+ * reach of an item is a part of it from then on, an item of its own, so that plans move it like others; other
+ * items stay whole, and pieces read where their rows lie in them. A step in which the same item is wanted
+ * whole and in parts, or in other parts, is run as several. Called by flushes. */
 
 typedef struct oxi_shunt_cut {
     struct oxi_shunt_cut *next;
@@ -124,7 +124,8 @@ static ox_status oxi_shunt_split(ox_shunt *s, oxi_shunt_item *item, const int64_
 
 /* Where no call has said how. */
 static ox_status oxi_shunt_parts_even(ox_shunt *s, oxi_shunt_item *item) {
-    int64_t each = (int64_t)(s->main_bytes / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE), bytes = (int64_t)item->bytes;
+    int64_t each = (int64_t)(s->main_bytes / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE);
+    int64_t bytes = (int64_t)item->bytes;
     if (each == 0) each = OXI_SHUNT_PAGE;
     int64_t count = oxi_parts(bytes, each);
     int64_t *ends = (int64_t *)oxi_alloc((size_t)count * sizeof *ends);
@@ -406,7 +407,8 @@ static bool oxi_shunt_try_pieces(ox_shunt *s, const oxi_shunt_cut *c, const oxi_
         if (!share[k].parts) continue;
         share[k].ends = item->cut_ends;
         share[k].count = item->cut_count;
-        if (item->cut_at < s->cut_pass && !oxi_shunt_ends_new(s, c, node, &share[k], (int64_t)s->main_bytes / 8))
+        int64_t most = (int64_t)s->main_bytes / 8;
+        if (item->cut_at < s->cut_pass && !oxi_shunt_ends_new(s, c, node, &share[k], most))
             return false;
     }
     return oxi_shunt_pieces_fit(c, node, share, count,
@@ -434,13 +436,14 @@ static int64_t oxi_shunt_add_rows(const oxi_shunt_cut *c, int i, const int64_t *
     return count;
 }
 
-/* Pieces by the parts that items have: decided: those that this step has decided on. False: there are none, or
- * they do not fit. */
+/* Pieces by the parts that items have: decided: those that this step has decided on. False: there are none,
+ * or they do not fit. */
 static bool oxi_shunt_pieces_as(ox_shunt *s, oxi_shunt_cut *c, const oxi_shunt_node *node, bool decided,
                                 oxi_shunt_share *share, int count) {
     int64_t most = 1, found = 0;
     for (int k = 0; k < count; k++)
-        most += OXI_STREAM_OPERANDS * (int64_t)(decided ? share[k].item->cut_count : share[k].item->part_count);
+        most += OXI_STREAM_OPERANDS *
+                (int64_t)(decided ? share[k].item->cut_count : share[k].item->part_count);
     int64_t *rows = (int64_t *)oxi_shunt_node_memory(s, (size_t)most * sizeof *rows);
     for (int k = 0; k < count && rows; k++) {
         const oxi_shunt_item *item = share[k].item;
@@ -658,7 +661,8 @@ static ox_status oxi_shunt_cut_list(ox_shunt *s, oxi_shunt_node *const *nodes, i
             pushed = oxi_shunt_cut_push(s, nodes[n]);
             *upto = n + pushed;
         } else {
-            for (int64_t k = 0; k < cuts->pieces && pushed; k++) pushed = oxi_shunt_piece_push(s, cuts, nodes[n], k);
+            for (int64_t k = 0; k < cuts->pieces && pushed; k++)
+                pushed = oxi_shunt_piece_push(s, cuts, nodes[n], k);
             oxi_shunt_node_over(s, nodes[n]);
             *upto = n + 1;
             cuts = cuts->next;

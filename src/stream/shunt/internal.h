@@ -28,7 +28,7 @@
  *     tier           memory of the compute device, memory of the host, the disk
  *     to load, to save  to make a copy on the device, or off it
  *     blank          an item without any copy: nobody has written to it
- *     parts          of an item that is in parts: items of their own, one behind the other; itself it has no copy
+ *     parts          of an item that is in parts: items of their own, one behind the other; it has no copy
  *     piece          a node that does some rows of a call that was cut
  *     small          an item that is no matter for a plan: they share a part of the budget
  *     access         a node that reads or writes an item; gap: between two of them, or beyond the last one
@@ -196,7 +196,7 @@ typedef struct oxi_shunt_order {
     int32_t *access;                 /* of a slot's touches, in order: from[slot] on */
     int32_t *from;
     double *start;                   /* of slots, where nothing waits; slot_count + 1 */
-    uint8_t *alone, *best_alone;     /* of slots: no load passes them; of the way that is tried, and of the best */
+    uint8_t *alone, *best_alone;     /* of slots: no load passes them; in the try at hand, and the best */
 } oxi_shunt_order;
 
 /* ---- plans --------------------------------------------------------------------------------------------- */

@@ -84,8 +84,9 @@ static bool oxi_shunt_key(ox_shunt *s, uint64_t key[2]) {
     }
     for (int32_t i = 0; i < s->table_count; i++) {
         const oxi_shunt_item *item = s->table[i];
-        items = oxi_shunt_mix(items, (uint64_t)(item->bytes + item->skew) << 2 | (uint64_t)oxi_shunt_outlives(item) << 1 |
-                                         (uint64_t)(item->valid || oxi_shunt_has_copy(item)));
+        uint64_t fate = (uint64_t)oxi_shunt_outlives(item) << 1 |
+                        (uint64_t)(item->valid || oxi_shunt_has_copy(item));
+        items = oxi_shunt_mix(items, (uint64_t)(item->bytes + item->skew) << 2 | fate);
     }
     key[0] = oxi_shunt_mix(oxi_shunt_mix(5, hash), items);
     key[1] = oxi_shunt_mix(oxi_shunt_mix(7, items), hash);
