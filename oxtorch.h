@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf35ebb21
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x496d8e57
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1305,6 +1305,19 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 OX_API ox_tensor *ox_linear_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, ox_tensor *decay,
                                       ox_tensor *state, ox_tensor *erase, ox_tensor *write);
 
+/* ox_selective_scan - the state spaces of Mamba: linear attention whose decays and writing a step makes.
+ *     s = step + bias, or its softplus;  M = exp(s rate) M + b^T (s u);  out = (c M + skip u) silu(gate)
+ * shapes    u, gate [H,S,V], b, c [H,S,K], state [H,K,V]; step [H,S,V] or [H,S,1]; rate [H,K,V], each of the
+ *           two or both may be 1; skip, bias [H,1,V] or [H,1,1] -> [H,S+K,V], as of ox_linear_attention;
+ *           skip, gate, bias: or NULL. hold_last: [H,1+K,V], out of the last position alone, and M without
+ *           what that does to it
+ * dtypes    as of ox_linear_attention
+ * errors    OX_ERR_SHAPE, OX_ERR_DTYPE; there is no gradient
+ * source    Gu and Dao 2023, "Mamba" (of one head); Dao and Gu 2024, "Transformers are SSMs" */
+OX_API ox_tensor *ox_selective_scan(ox_tensor *u, ox_tensor *step, ox_tensor *rate, ox_tensor *b,
+                                    ox_tensor *c, ox_tensor *state, ox_tensor *skip, ox_tensor *gate,
+                                    ox_tensor *step_bias, bool softplus, bool hold_last);
+
 /* ---- convolution ---------------------------------------------------------------------------------------
  * ox_conv2d - the cross-correlation of x [N,C,H,W] with weight [O,C/groups,h,w], plus bias [O] or NULL, as
  * torch's conv2d: [N,O,H',W'], H' = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1. x may be one
@@ -1477,9 +1490,6 @@ OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
 OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
 OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
@@ -1527,14 +1537,6 @@ OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 /* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
 OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
 OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
-OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
-OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
-OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
-                             bool density); /* and edges */
-OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
-OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
-OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
-OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
 OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
 OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
@@ -1546,35 +1548,6 @@ OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double bet
 OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
-OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
-OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
-OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
-OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
-OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
-
-/* ---- drawn: x's numbers become those of a distribution ------------------------------------------------- */
-OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
-OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
-OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
-OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
-/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
-OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
-OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
-OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
-
-/* ---- windows of signals: torch.signal.windows; symmetric false is for spectra -------------------------- */
-OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
-                                           ox_dtype dtype);
-OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
-OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
-                                        ox_dtype dtype);
-OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END
 #endif
@@ -3677,7 +3650,7 @@ typedef struct oxi_ahead{
 bool(*begin)(ox_device*self,void*memory,size_t bytes,size_t out_bytes);
 int64_t(*end)(ox_device*self,const void*memory,size_t offset);
 bool(*start)(ox_device*self,int64_t number,const void*data);
-ox_status(*take)(ox_device*self,int64_t number,void*out);}oxi_ahead;
+ox_status(*take)(ox_device*self,int64_t number,void*out,const void**there);}oxi_ahead;
 typedef struct oxi_event{
 ox_device*device;
 int64_t count[3];}oxi_event;
@@ -4954,8 +4927,9 @@ OXI_OPERANDS(solve,2,"a b",1,"out")\
 OXI_OPERANDS(factored,1,"x",2,"first second")\
 OXI_OPERANDS(addmm,3,"c a b",1,"out")\
 OXI_OPERANDS(rope,3,"x positions? factors?",1,"out")\
-OXI_OPERANDS(attention,5,"q k v mask? sinks?",1,"out")\
+OXI_OPERANDS(attention,5,"q k v mask? sinks?",-1,"out logsumexp")\
 OXI_OPERANDS(recurrence,7,"q k v decay state erase? write?",1,"out")\
+OXI_OPERANDS(scan,9,"c b u step state rate skip? gate? bias?",1,"out")\
 OXI_ATTRIBUTES(none,OXI_ATTR(NOTHING,nothing,0))\
 OXI_ATTRIBUTES(slope,OXI_ATTR(F64,slope,0.01))\
 OXI_ATTRIBUTES(alpha,OXI_ATTR(F64,alpha,1))\
@@ -4991,6 +4965,8 @@ OXI_ATTRIBUTES(topk,OXI_ATTR(DIM,dim,0)OXI_ATTR(FLAG,largest,true)OXI_ATTR(I64,k
 OXI_ATTRIBUTES(norm,OXI_ATTR(I64,last_dims,1)OXI_ATTR(F64,eps,1e-5))\
 OXI_ATTRIBUTES(groups,OXI_ATTR(I64,groups,1)OXI_ATTR(F64,eps,1e-5))\
 OXI_ATTRIBUTES(batch_norm,OXI_ATTR(F64,eps,1e-5)OXI_ATTR(FLAG,training,false))\
+OXI_ATTRIBUTES(group_norm_back,OXI_ATTR(I64,groups,0)OXI_ATTR(F64,eps,1e-5)OXI_ATTR(FLAG,training,true))\
+OXI_ATTRIBUTES(recurrent,OXI_ATTR(I64,kind,0))\
 OXI_ATTRIBUTES(index_add,OXI_ATTR(DIM,dim,0)OXI_ATTR(FACTOR,alpha,1))\
 OXI_ATTRIBUTES(counted,OXI_ATTR(I64,count,0))\
 OXI_ATTRIBUTES(classes,OXI_ATTR(I64,classes,0))\
@@ -5002,6 +4978,7 @@ OXI_ATTRIBUTES(rope,OXI_ATTR(F64,base,10000)OXI_ATTR(F64,scale,1)OXI_ATTR(F64,ma
  OXI_ATTR(I64,dims,0)OXI_ATTR(FLAG,interleaved,false))\
 OXI_ATTRIBUTES(attention,OXI_ATTR(F64,scale,1)OXI_ATTR(F64,softcap,0)OXI_ATTR(I64,query_start,0)\
  OXI_ATTR(I64,window,0)OXI_ATTR(FLAG,causal,false))\
+OXI_ATTRIBUTES(scan,OXI_ATTR(FLAG,softplus,false)OXI_ATTR(FLAG,hold,false))\
 OXI_ATTRIBUTES(conv,OXI_ATTR(SPAN,stride,1)OXI_ATTR(SPAN,padding,0)OXI_ATTR(SPAN,dilation,1)\
  OXI_ATTR(I64,groups,1)OXI_ATTR(SPAN,size,0))\
 OXI_ATTRIBUTES(pool,OXI_ATTR(I64,dims,2)OXI_ATTR(SPAN,kernel,0)\
@@ -5165,9 +5142,12 @@ OXI_OP(log_softmax_back,BACK,chained,back,OTHER,F,PLAIN,12,along,none,none)\
 OXI_OP(layer_norm_back,BACK,chained,back,OTHER,F,PLAIN,16,norm,none,none)\
 OXI_OP(rms_norm_back,BACK,chained,back,OTHER,F,PLAIN,12,norm,none,none)\
 OXI_OP(attention_back,BACK,chained,back,OTHER,BF,PLAIN,16,attention,none,none)\
+OXI_OP(group_norm_back,BACK,chained,group_norm_back,OTHER,F,PLAIN,16,group_norm_back,none,none)\
 OXI_OP(gelu_back,BACK,chained,back,OTHER,F,PLAIN,32,none,none,none)\
 OXI_OP(gelu_tanh_back,BACK,chained,back,OTHER,F,PLAIN,32,none,none,none)\
 OXI_OP(silu_back,BACK,chained,back,OTHER,F,PLAIN,28,none,none,none)\
+OXI_OP(recurrent_step,BACK,chained,recurrent_step,OTHER,F,PLAIN,32,recurrent,none,none)\
+OXI_OP(recurrent_step_back,BACK,chained,recurrent_step,OTHER,F,PLAIN,32,recurrent,none,none)\
 OXI_OP(clamp_tensor,PARTS,bounded,map_bounded,SAME,BIF,INPLACE,2,none,yes,clamp_tensor)\
 OXI_OP(instance_norm,PARTS,norm,group_norm,SAME,F,PLAIN,8,groups,yes,instance_norm)\
 OXI_OP(batch_norm,PARTS,measured,batch_norm,SAME,F,PLAIN,2,batch_norm,yes,batch_norm)\
@@ -5216,6 +5196,7 @@ OXI_OP(fft_c2r,FFT,unary,fourier,OTHER,C,PLAIN,-1,fourier,yes,none)\
 OXI_OP(rope,ROPE,rope,rope,SAME,F,PLAIN,6,rope,yes,rope)\
 OXI_OP(attention,ATTENTION,attention,attention,SAME,FQ,PLAIN,-1,attention,yes,attention)\
 OXI_OP(linear_attention,RECURRENCE,recurrence,linear_attention,OTHER,F,PLAIN,-1,none,none,linear_attention)\
+OXI_OP(selective_scan,RECURRENCE,scan,selective_scan,OTHER,F,PLAIN,-1,scan,none,selective_scan)\
 OXI_OP(alias,VIEW,unary,alias,SAME,BIFCQ,PLAIN,0,none,yes,none)\
 OXI_OP(permute,VIEW,unary,permute,SAME,BIFCQ,PLAIN,0,order,yes,none)\
 OXI_OP(view,VIEW,unary,view,SAME,BIFCQ,PLAIN,0,sizes,yes,none)\
@@ -5267,8 +5248,9 @@ enum{OXI_GRADIENT_none,OXI_GRADIENT_flat,OXI_GRADIENT_yes};
 enum{OXI_ACCEPT_B=1,OXI_ACCEPT_I=2,OXI_ACCEPT_F=4,OXI_ACCEPT_C=8,OXI_ACCEPT_Q=16,
  OXI_ACCEPT_BI=3,OXI_ACCEPT_BF=5,OXI_ACCEPT_IF=6,OXI_ACCEPT_BIF=7,OXI_ACCEPT_FC=12,
  OXI_ACCEPT_IFC=14,OXI_ACCEPT_BIFC=15,OXI_ACCEPT_FQ=20,OXI_ACCEPT_IFCQ=30,OXI_ACCEPT_BIFCQ=31};
-#define OXI_MAX_IN 7
+#define OXI_MAX_IN 9
 #define OXI_MAX_OUT 4
+enum{OXI_RECURRENT_LSTM,OXI_RECURRENT_GRU,OXI_RECURRENT_TANH,OXI_RECURRENT_RELU,OXI_RECURRENT_KINDS};
 typedef struct oxi_order{
 int8_t count,dim[OX_MAX_DIMS];}oxi_order;
 typedef struct oxi_span{
@@ -5424,6 +5406,7 @@ OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op);
 static oxi_call oxi_call_of(oxi_op op,ox_tensor*const*in,int in_count,ox_tensor*out);
 static ox_status oxi_apply(oxi_call*call);
 static ox_status oxi_apply_quiet(oxi_call*call);
+static bool oxi_call_runs_there(const oxi_call*call);
 static ox_tensor*oxi_apply_1(oxi_op op,const oxi_attrs*attr,ox_tensor*a);
 static ox_tensor*oxi_apply_2(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b);
 static ox_tensor*oxi_apply_3(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b,ox_tensor*c);
@@ -6643,6 +6626,21 @@ const ox_tensor*like=call->in[i+1<call->in_count?i+1:call->in_count-1];
 if(!like)return oxi_fail(OX_ERR_ARG,"%s: no operand for result %d",oxi_op_name(call),i+1);
 oxi_meta(&out[i],like->dtype,like->ndim,like->shape);}
 return OX_OK;}
+OXI_RULE(group_norm_back){
+const ox_tensor*x=call->in[1],*weight=call->in[2];
+oxi_meta(out,x->dtype,x->ndim,x->shape);
+for(int i=1;i<call->out_count;i++)
+oxi_meta(&out[i],weight?weight->dtype:x->dtype,1,&x->shape[1]);
+return OX_OK;}
+OXI_RULE(recurrent_step){
+static const int8_t times[2][OXI_RECURRENT_KINDS][3]={
+{{4,1,1},{4,1,0},{1,0,0},{1,0,0}},{{4,1,0},{3,3,1},{1,0,0},{1,0,0}}};
+bool back=call->op==OXI_OP_recurrent_step_back;
+const ox_tensor*x=call->in[0],*state= !back&&call->in_count>2?call->in[2]:x;
+for(int i=0;i<call->out_count;i++){
+int64_t shape[2]={x->shape[0],state->shape[1]*times[back][call->attr.recurrent.kind][i]};
+oxi_meta(&out[i],x->dtype,2,shape);}
+return OX_OK;}
 static ox_status oxi_check_weight_dtype(const oxi_call*call,const ox_tensor*x,const ox_tensor*w){
 if(!w||(x->dtype==OX_F64)==(w->dtype==OX_F64))return OX_OK;
 return oxi_fail(OX_ERR_DTYPE,"%s: operands of different dtypes: %s x %s",oxi_op_name(call),
@@ -7173,6 +7171,17 @@ int64_t shape[OX_MAX_DIMS];
 memcpy(shape,q->shape,sizeof shape);
 shape[n-1]=v->shape[n-1];
 oxi_meta(out,q->dtype,n,shape);
+if(call->out_count>1)oxi_meta(&out[1],OX_F32,n-1,shape);
+return OX_OK;}
+static ox_status oxi_recurrence_result(const oxi_call*call,int64_t rows,ox_tensor*out){
+const ox_tensor*state=call->in[4];
+for(int i=0;i<call->in_count;i++){
+const ox_tensor*t=call->in[i];
+if(t&&(!oxi_is_float(t->dtype)||(t->dtype==OX_F64)!=(state->dtype==OX_F64)))
+return oxi_fail(OX_ERR_DTYPE,"%s: operands of different dtypes: %s x %s",oxi_op_name(call),
+ oxi_tensor_text(state),oxi_tensor_text(t));}
+const int64_t shape[3]={state->shape[0],rows+state->shape[1],state->shape[2]};
+oxi_meta(out,state->dtype,3,shape);
 return OX_OK;}
 OXI_RULE(linear_attention){
 const ox_tensor*q=call->in[0],*decay=call->in[3],*state=call->in[4];
@@ -7191,14 +7200,25 @@ return oxi_fail(OX_ERR_SHAPE,
  "[H,S,V], [H,S,1], [H,S,K] or [H,S,K,V], [H,K,V], or erase and write, both or ""neither, are not as k",
  oxi_tensor_text(q),oxi_tensor_text(call->in[1]),oxi_tensor_text(call->in[2]),
  oxi_tensor_text(decay),oxi_tensor_text(state));
-for(int i=0;i<call->in_count;i++){
+return oxi_recurrence_result(call,q->shape[1],out);}
+OXI_RULE(selective_scan){
+const ox_tensor*c=call->in[0],*u=call->in[2];
+bool fits=c->ndim==3&&u->ndim==3;
+for(int i=0;fits&&i<call->in_count;i++){
 const ox_tensor*t=call->in[i];
-if(t&&(!oxi_is_float(t->dtype)||(t->dtype==OX_F64)!=(state->dtype==OX_F64)))
-return oxi_fail(OX_ERR_DTYPE,"linear_attention: operands of different dtypes: %s x %s",
- oxi_tensor_text(state),oxi_tensor_text(t));}
-const int64_t shape[3]={q->shape[0],q->shape[1]+keys,values};
-oxi_meta(out,state->dtype,3,shape);
-return OX_OK;}
+const bool row=i==6||i==8;
+if(!t)continue;
+const int64_t rows=i==4||i==5?c->shape[2]:row?1:c->shape[1],columns=i<2?c->shape[2]:u->shape[2];
+fits=t->ndim==3&&t->shape[0]==c->shape[0]&&(t->shape[1]==rows||(i==5&&t->shape[1]==1))&&
+ (t->shape[2]==columns||((i==3||i==5||row)&&t->shape[2]==1));}
+if(!fits)
+return oxi_fail(OX_ERR_SHAPE,
+ "selective_scan: u %s, step %s, rate %s, b %s, c %s, state %s, or skip, gate and bias "
+ "do not fit [H,S,V], [H,S,V], [H,K,V], [H,S,K], [H,S,K], [H,K,V]",
+ oxi_tensor_text(u),oxi_tensor_text(call->in[3]),oxi_tensor_text(call->in[5]),
+ oxi_tensor_text(call->in[1]),oxi_tensor_text(c),oxi_tensor_text(call->in[4]));
+const bool one=call->attr.scan.hold&&c->shape[1]>0;
+return oxi_recurrence_result(call,one?1:c->shape[1],out);}
 /* >>ops/rules/view.c */
 static void oxi_view_of(const ox_tensor*x,ox_tensor*out){
 *out=oxi_borrowed(x);}
@@ -7726,9 +7746,12 @@ return ox_to(oxi_arange(0,(double)count,1,dtype,ox_cpu()),oxi_working_device(ox_
 static ox_tensor*oxi_filled_beside(const ox_tensor*t,ox_shape shape,double value){
 ox_dtype dtype=t->dtype==OX_F64?OX_F64:OX_F32;
 return ox_to(oxi_full("full",shape,value,dtype,ox_cpu()),oxi_working_device(ox_device_of(t)));}
-OXI_PARTS(silu){return ox_mul(call->in[0],ox_sigmoid(call->in[0]));}
-OXI_PARTS(silu_mul){return ox_mul(ox_silu(oxi_wide(call->in[0])),oxi_wide(call->in[1]));}
-OXI_PARTS(gelu_mul){return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])),oxi_wide(call->in[1]));}
+OXI_PARTS(silu){
+return ox_mul(call->in[0],ox_sigmoid(call->in[0]));}
+OXI_PARTS(silu_mul){
+return ox_mul(ox_silu(oxi_wide(call->in[0])),oxi_wide(call->in[1]));}
+OXI_PARTS(gelu_mul){
+return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])),oxi_wide(call->in[1]));}
 OXI_PARTS(lerp){
 ox_tensor*a=oxi_wide(call->in[0]),*b=oxi_wide(call->in[1]),*weight=oxi_wide(call->in[2]);
 ox_tensor*whole=ox_sub(b,a),*rest=ox_mul(whole,ox_sub(ox_number(1),weight));
@@ -7758,8 +7781,10 @@ for(int i=0;i<dims.ndim;i++)count*=(double)call->in[0]->shape[dims.dim[i]];
 ox_tensor*apart=ox_square(ox_sub(x,ox_mean(x,dims,true)));
 double freedom=count-told->correction;
 return ox_div_number(ox_sum(apart,dims,told->keepdim),freedom>0?freedom:0);}
-OXI_PARTS(var){return oxi_variance(call);}
-OXI_PARTS(std){return ox_sqrt(oxi_variance(call));}
+OXI_PARTS(var){
+return oxi_variance(call);}
+OXI_PARTS(std){
+return ox_sqrt(oxi_variance(call));}
 static ox_tensor*oxi_below_most(ox_tensor*x,ox_shape dims,ox_tensor**most){
 ox_tensor*largest=ox_amax(x,dims,true);
 *most=ox_where(ox_isinf(largest),ox_number(0),largest);
@@ -7962,6 +7987,29 @@ list[count]=memory;
 if(memory)out=ox_cat(list,(int)(count+1),1);
 oxi_free(list,bytes);
 return out;}
+OXI_PARTS(selective_scan){
+ox_tensor*in[9],*step,*decay;
+for(int i=0;i<9;i++)in[i]=oxi_wide(call->in[i]);
+const int64_t count=in[2]->shape[1],keys=in[4]->shape[1];
+step=in[8]?ox_add(in[3],in[8]):in[3];
+if(call->attr.scan.softplus)step=ox_softplus(step,1,20);
+if(!step|| !in[5])return NULL;
+if(step->shape[2]==1&&in[5]->shape[1]==1&&in[5]->shape[2]==1)
+decay=ox_mul(step,in[5]);
+else
+decay=ox_expand(ox_mul(ox_unsqueeze(step,2),ox_unsqueeze(in[5],1)),
+ OX_SHAPE(step->shape[0],count,keys,in[2]->shape[2]));
+ox_tensor*v=ox_mul(in[2],step),*both=ox_linear_attention(in[0],in[1],v,decay,in[4],NULL,NULL);
+ox_tensor*list[2]={ox_narrow(both,1,0,count),ox_narrow(both,1,count,keys)};
+if(in[6])list[0]=ox_addcmul(list[0],in[2],in[6],1);
+if(in[7])list[0]=ox_silu_mul(in[7],list[0]);
+if(call->attr.scan.hold&&count>0&&list[1]){
+for(int i=0;i<2;i++)in[i]=ox_narrow(in[i],1,0,count-1);
+both=ox_linear_attention(in[0],in[1],ox_narrow(v,1,0,count-1),
+ ox_narrow(decay,1,0,count-1),in[4],NULL,NULL);
+list[0]=ox_narrow(list[0],1,count-1,1);
+list[1]=ox_narrow(both,1,count-1,keys);}
+return list[0]&&list[1]?ox_cat(list,2,1):NULL;}
 static ox_tensor*oxi_padded(ox_tensor*x,const oxi_span*before,const oxi_span*behind){
 if(!x)return NULL;
 ox_shape shape=ox_shape_of(x);
@@ -8131,8 +8179,8 @@ bool added=ox_add_(to,ox_select(ox_select(columns,2,i),2,j))!=NULL;
 ox_scope_end(&scope);
 if(!added)return NULL;}
 return image;}
-OX_API ox_tensor*ox_col2im(ox_tensor*x,ox_shape size,ox_shape kernel,ox_shape dilation,
- ox_shape padding,ox_shape stride){
+OX_API ox_tensor*ox_col2im(ox_tensor*x,ox_shape size,ox_shape kernel,ox_shape dilation,ox_shape padding,
+ ox_shape stride){
 oxi_columns c;
 if(oxi_any_null("col2im",&x,1))return NULL;
 if(size.ndim!=2)return OXI_FAIL_NULL(OX_ERR_ARG,"col2im: the size of an image is two numbers");
@@ -8226,7 +8274,7 @@ OXI_ROWS_OF_OPS_OPS
 };
 OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op){
 return&oxi_op_rows[op];}
-static OXI_THREAD_LOCAL bool oxi_exact;
+static OXI_THREAD_LOCAL bool oxi_exact,oxi_grad_off;
 OX_API void ox_set_exact(bool exact){oxi_exact=exact;}
 static OXI_UNUSED oxi_call oxi_call_of(oxi_op op,ox_tensor*const*in,int in_count,ox_tensor*out){
 oxi_call call;
@@ -8392,7 +8440,7 @@ ox_status status=made?oxi_copy_quiet(call->out[0],made):ox_error();
 ox_scope_end(&scope);
 return status;}
 static bool oxi_takes_parts(ox_device*device,const oxi_call*call){
-if(device->partner|| !oxi_op_row_of(call->op)->parts)return false;
+if(device->partner|| !oxi_op_row_of(call->op)->parts||call->out_count>1)return false;
 ox_tensor*in[2];
 in[0]=in[1]=call->out[0];
 oxi_call sum=oxi_call_of(OXI_OP_add,in,2,call->out[0]);
@@ -8547,6 +8595,14 @@ static ox_status oxi_apply(oxi_call*call){
 return oxi_apply_to(call,oxi_atomic_load(&oxi_listener_count)>0&& !oxi_unheard);}
 static ox_status oxi_apply_quiet(oxi_call*call){
 return oxi_apply_to(call,false);}
+static bool oxi_call_runs_there(const oxi_call*call){
+ox_device*device=ox_device_of(call->in[0]);
+bool host=true,together=true;
+for(int i=0;i<call->in_count;i++){
+if(!call->in[i])continue;
+host=host&&ox_device_of(call->in[i])->host;
+together=together&&ox_device_of(call->in[i])==device;}
+return host||(together&& !device->partner&&device->supports(device,call));}
 static ox_tensor*oxi_apply_as(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,
  int count,ox_tensor*out){
 oxi_call call=oxi_call_of(op,in,count,out);
@@ -9928,6 +9984,21 @@ if(wide[0]&&wide[2])result=oxi_apply_list(op,attr,wide,3,wide[0]);
 if(result)result=in_place?ox_copy_(in[0],result):ox_cast(result,in[0]->dtype);
 (void)oxi_work_end(&work,in_place?NULL:result);
 return result;}
+static ox_tensor*oxi_nothing_beside(ox_tensor*x,int dim,ox_tensor*t){
+ox_shape shape=x->ndim?ox_shape_of(x):OX_SHAPE(0);
+shape.dim[dim]=0;
+return ox_reshape(ox_as_strided(t,OX_SHAPE(0),OX_SHAPE(1),t->offset),shape);}
+static ox_tensor*oxi_indexed_by_nothing(oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,int count,
+ bool in_place){
+ox_tensor*fit[3]={in[0],NULL,NULL},*result=NULL;
+oxi_work work=oxi_work_begin(oxi_op_row_of(op)->name);
+bool there=true;
+for(int i=1;i<count&&there;i++)
+there=(fit[i]=oxi_nothing_beside(in[0],attr->along.dim,in[i]))!=NULL;
+if(there)result=oxi_apply_list(op,attr,fit,count,in_place?in[0]:NULL);
+if(count==2&&result)result=ox_reshape(result,ox_shape_of(in[1]));
+(void)oxi_work_end(&work,in_place?NULL:result);
+return result;}
 static ox_tensor*oxi_indexed(oxi_op op,ox_tensor*const*in,int count,int dim,double alpha,bool in_place){
 const char*name=oxi_op_row_of(op)->name;
 oxi_attrs attr=oxi_attrs_index_add();
@@ -9935,7 +10006,10 @@ bool speaks=oxi_speak_for(name,in_place);
 int at=attr.index_add.dim=oxi_any_null(name,in,count)? -1:oxi_wrap_dim(name,dim,in[0]->ndim);
 attr.index_add.alpha=alpha;
 ox_tensor*result=NULL;
-if(at>=0&&oxi_adds_narrow(op,&attr,in))
+bool each=op!=OXI_OP_index_select&&op!=OXI_OP_index_add;
+if(at>=0&&each&&ox_numel(in[1])==0&& !oxi_fits_beside(in[1],in[0],at))
+result=oxi_indexed_by_nothing(op,&attr,in,count,in_place);
+else if(at>=0&&oxi_adds_narrow(op,&attr,in))
 result=oxi_added_in_f32(op,&attr,in,in_place);
 else if(at>=0)
 result=oxi_apply_list(op,&attr,in,count,in_place?in[0]:NULL);
@@ -10510,6 +10584,9 @@ if(d->magnitude>0)attr.rope.magnitude=d->magnitude;
 attr.rope.dims=d->dims?d->dims:x->ndim?x->shape[x->ndim-1]:0;
 attr.rope.interleaved=d->interleaved;
 return oxi_apply_list(OXI_OP_rope,&attr,in,3,NULL);}
+static bool oxi_attention_is_recorded(ox_tensor*const*in){
+bool taped=in[0]->tape||in[1]->tape||in[2]->tape||(in[4]&&in[4]->tape);
+return taped&& !oxi_grad_off&&in[0]->dtype!=OX_F64&&oxi_is_float(in[1]->dtype);}
 OX_API ox_tensor*ox_scaled_dot_product_attention(ox_tensor*q,ox_tensor*k,ox_tensor*v,
  const ox_attention_desc*desc){
 ox_attention_desc plain;
@@ -10528,12 +10605,29 @@ attr.attention.softcap=d->softcap;
 attr.attention.query_start=d->query_start;
 attr.attention.window=d->window;
 attr.attention.causal=d->causal;
-return oxi_apply_as("scaled_dot_product_attention",OXI_OP_attention,&attr,in,5,NULL);}
+oxi_call call=oxi_call_of(OXI_OP_attention,in,5,NULL);
+call.attr=attr;
+call.name="scaled_dot_product_attention";
+if(oxi_attention_is_recorded(in)){
+call.out_count=2;
+if(!oxi_call_runs_there(&call))call.out_count=1;}
+if(oxi_apply(&call)!=OX_OK)return NULL;
+if(call.out_count>1)ox_release(call.out[1]);
+return call.out[0];}
 OX_API ox_tensor*ox_linear_attention(ox_tensor*q,ox_tensor*k,ox_tensor*v,ox_tensor*decay,
  ox_tensor*state,ox_tensor*erase,ox_tensor*write){
 ox_tensor*in[7]={q,k,v,decay,state,erase,write};
 if(oxi_any_null("linear_attention",in,5))return NULL;
 return oxi_apply_list(OXI_OP_linear_attention,NULL,in,7,NULL);}
+OX_API ox_tensor*ox_selective_scan(ox_tensor*u,ox_tensor*step,ox_tensor*rate,ox_tensor*b,
+ ox_tensor*c,ox_tensor*state,ox_tensor*skip,ox_tensor*gate,
+ ox_tensor*step_bias,bool softplus,bool hold_last){
+ox_tensor*in[9]={c,b,u,step,state,rate,skip,gate,step_bias};
+oxi_attrs attr=oxi_attrs_scan();
+if(oxi_any_null("selective_scan",in,6))return NULL;
+attr.scan.softplus=softplus;
+attr.scan.hold=hold_last;
+return oxi_apply_list(OXI_OP_selective_scan,&attr,in,9,NULL);}
 /* >>ops/functions/conv.c */
 static bool oxi_conv_told(const char*name,const ox_conv_desc*desc,int dims,oxi_attr_conv*told){
 if(!desc)return true;
@@ -11327,30 +11421,6 @@ OX_API ox_tensor*ox_dstack(ox_tensor*const*list,int count){
 return oxi_joined("dstack",list,count,3,2,false);}
 OX_API ox_tensor*ox_column_stack(ox_tensor*const*list,int count){
 return oxi_joined("column_stack",list,count,1,1,true);}
-OX_API ox_tensor*ox_block_diag(ox_tensor*const*list,int count){
-int64_t rows=0,columns=0;
-if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"block_diag: no tensors");
-if(oxi_any_null("block_diag",list,count))return NULL;
-ox_dtype dtype=list[0]->dtype;
-for(int i=0;i<count;i++){
-const ox_tensor*t=list[i];
-if(t->ndim>2)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"block_diag: %s has more than 2 dims",oxi_tensor_text(t));
-rows+=t->ndim>1?t->shape[0]:1;
-columns+=t->ndim?t->shape[t->ndim-1]:1;
-dtype=ox_promote_types(dtype,t->dtype);}
-oxi_work work=oxi_work_begin("block_diag");
-ox_tensor*out=oxi_full("block_diag",OX_SHAPE(rows,columns),0,dtype,ox_device_of(list[0]));
-rows=columns=0;
-bool done=out!=NULL;
-for(int i=0;done&&i<count;i++){
-ox_tensor*block=oxi_atleast(list[i],2);
-if(!block)break;
-ox_tensor*place=ox_narrow(ox_narrow(out,0,rows,block->shape[0]),1,columns,block->shape[1]);
-done=ox_copy_(place,block)!=NULL;
-rows+=block->shape[0];
-columns+=block->shape[1];}
-return oxi_work_end(&work,done?out:NULL);}
 static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
 *out=oxi_no_shape();
 for(int i=0;i<count;i++)
@@ -11399,33 +11469,6 @@ oxi_work work=oxi_work_begin("meshgrid");
 out[made]=oxi_work_end(&work,ox_expand(ox_reshape(list[made],own),shape));
 if(!out[made])break;}
 return oxi_results_end(out,made,wanted)<0? -1:count;}
-OX_API ox_tensor*ox_cartesian_prod(ox_tensor*const*list,int count){
-ox_tensor*grid[OX_MAX_DIMS];
-ox_scope scope=ox_scope_begin();
-ox_tensor*made=NULL;
-if(count==1&&list[0])
-made=oxi_same_again(list[0]);
-else if(ox_meshgrid(list,count,"ij",grid,OX_MAX_DIMS)==count)
-made=ox_reshape(ox_stack(grid,count,-1),OX_SHAPE(-1,count));
-ox_keep(made);
-ox_scope_end(&scope);
-return made;}
-OX_API ox_tensor*ox_combinations(ox_tensor*x,int r,bool with_replacement){
-ox_tensor*grid[OX_MAX_DIMS],*list[OX_MAX_DIMS],*places=NULL,*keep=NULL;
-if(oxi_any_null("combinations",&x,1))return NULL;
-if(x->ndim!=1||r<0||r>OX_MAX_DIMS)
-return OXI_FAIL_NULL(OX_ERR_ARG,"combinations: %d of %s",r,oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("combinations");
-if(r==0)return oxi_work_end(&work,ox_narrow(x,0,0,0));
-ox_tensor*ramp=oxi_ramp_beside(x,x->shape[0],OX_I64);
-for(int i=0;i<r;i++)list[i]=ramp;
-if(!ramp||ox_meshgrid(list,r,"ij",grid,r)!=r)return oxi_work_end(&work,NULL);
-for(int i=0;i+1<r;i++){
-ox_tensor*rises=with_replacement?ox_le(grid[i],grid[i+1]):ox_lt(grid[i],grid[i+1]);
-keep=keep?ox_logical_and(keep,rises):rises;}
-for(int i=0;i<r;i++)grid[i]=keep?ox_masked_select(grid[i],keep):grid[i];
-places=ox_reshape(ox_stack(grid,r,-1),OX_SHAPE(-1));
-return oxi_work_end(&work,ox_reshape(ox_index_select(x,0,places),OX_SHAPE(-1,r)));}
 OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
  ox_tensor**out,int64_t room){
 int64_t made=0,start=0;
@@ -11889,78 +11932,6 @@ OX_API ox_tuple ox_unique(ox_tensor*x,int dim){
 return oxi_unique("unique",x,dim,true);}
 OX_API ox_tuple ox_unique_consecutive(ox_tensor*x,int dim){
 return oxi_unique("unique_consecutive",x,dim,false);}
-OX_API ox_tensor*ox_bincount(ox_tensor*x,ox_tensor*weights,int64_t least){
-if(oxi_any_null("bincount",&x,1))return NULL;
-if(x->ndim!=1|| !oxi_is_int(x->dtype)||least<0)
-return OXI_FAIL_NULL(OX_ERR_ARG,"bincount: %s, at least %lld",oxi_tensor_text(x),(long long)least);
-oxi_work work=oxi_work_begin("bincount");
-int64_t bins=ox_numel(x)?ox_item_int(ox_amax(x,OX_ALL_DIMS,false))+1:0;
-if(bins<least)bins=least;
-ox_dtype dtype= !weights?OX_I64:weights->dtype==OX_F32?OX_F32:OX_F64;
-ox_tensor*zeros=oxi_full("bincount",OX_SHAPE(bins),0,dtype,ox_device_of(x));
-ox_tensor*each=weights?ox_cast(weights,dtype):oxi_full("bincount",ox_shape_of(x),1,dtype,ox_device_of(x));
-return oxi_work_end(&work,ox_index_add(zeros,0,ox_cast(x,OX_I64),each,1));}
-static ox_tensor*oxi_binned(ox_tensor*values,ox_tensor*edges,ox_tensor*weights){
-int64_t bins=edges->shape[0]-1;
-ox_tensor*place=ox_sub(oxi_searched(edges,values,true),ox_integer(1));
-ox_tensor*at_end=ox_eq(values,ox_select(edges,0,-1));
-place=ox_where(at_end,ox_integer(bins-1),place);
-ox_tensor*inside=ox_logical_and(ox_ge_number(place,0),ox_lt(place,ox_integer(bins)));
-ox_tensor*each=weights?weights:ox_ones_like(values);
-each=ox_where(inside,each,ox_number(0));
-place=ox_clamp(place,0,(double)(bins-1));
-ox_tensor*zeros=oxi_full("histogram",OX_SHAPE(bins),0,values->dtype,ox_device_of(values));
-return ox_index_add(zeros,0,place,each,1);}
-static bool oxi_histogram_range(const char*name,ox_tensor*x,int64_t bins,double*low,double*high){
-if(bins<1|| *low> *high|| !oxi_is_float(x->dtype)){
-(void)oxi_fail(OX_ERR_ARG,"%s: %s in %lld bins from %g to %g",name,oxi_tensor_text(x),
- (long long)bins,*low,*high);
-return false;}
-if(*low== *high&&ox_numel(x)&& *low==0){
-*low=ox_item(ox_amin(x,OX_ALL_DIMS,false));
-*high=ox_item(ox_amax(x,OX_ALL_DIMS,false));}
-if(*low== *high){
-*low-=1;
-*high+=1;}
-if(isfinite(*low)&&isfinite(*high))return ox_error()==OX_OK;
-(void)oxi_fail(OX_ERR_ARG,"%s: the range from %g to %g is not finite",name,*low,*high);
-return false;}
-OX_API ox_tensor*ox_histc(ox_tensor*x,int64_t bins,double low,double high){
-if(oxi_any_null("histc",&x,1))return NULL;
-oxi_work work=oxi_work_begin("histc");
-if(!oxi_histogram_range("histc",x,bins,&low,&high))return oxi_work_end(&work,NULL);
-ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
-ox_tensor*span=ox_mul_number(ox_sub_number(flat,low),(double)bins);
-ox_tensor*place=ox_floor(ox_div_number(span,high-low));
-ox_tensor*inside=ox_logical_and(ox_ge_number(flat,low),ox_le_number(flat,high));
-place=ox_clamp(ox_cast(ox_where(inside,place,ox_number(0)),OX_I64),0,(double)(bins-1));
-ox_tensor*zeros=oxi_full("histc",OX_SHAPE(bins),0,x->dtype,ox_device_of(x));
-return oxi_work_end(&work,ox_index_add(zeros,0,place,ox_cast(inside,x->dtype),1));}
-OX_API ox_tuple ox_histogram(ox_tensor*x,ox_tensor*edges,ox_tensor*weights,bool density){
-ox_tensor*in[2]={x,edges};
-if(oxi_any_null("histogram",in,2))return oxi_no_tuple();
-if(edges->ndim!=1||edges->shape[0]<2){
-(void)oxi_fail(OX_ERR_SHAPE,"histogram: edges %s",oxi_tensor_text(edges));
-return oxi_no_tuple();}
-oxi_work work=oxi_work_begin("histogram");
-ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
-ox_tensor*counts=flat?oxi_binned(flat,edges,weights?ox_reshape(weights,OX_SHAPE(-1)):NULL):NULL;
-int64_t bins=edges->shape[0]-1;
-if(counts&&density){
-ox_tensor*widths=ox_sub(ox_narrow(edges,0,1,bins),ox_narrow(edges,0,0,bins));
-counts=ox_div(counts,ox_mul(ox_sum(counts,OX_ALL_DIMS,false),widths));}
-return oxi_tuple_end(&work,counts,ox_clone(edges),NULL);}
-static ox_pair oxi_sorted_element(oxi_work*work,ox_tensor*x,ox_tensor*order,ox_tensor*place,int at,
- bool keepdim){
-ox_tensor*index=ox_gather(order,at,place),*value=ox_gather(x,at,index);
-if(!keepdim){
-index=ox_squeeze(index,at);
-value=ox_squeeze(value,at);}
-return oxi_pair_end(work,value,index);}
-static ox_shape oxi_line_shape(const ox_tensor*x,int at){
-ox_shape shape=ox_shape_of(x);
-shape.dim[at]=1;
-return shape;}
 static bool oxi_lines(const char*name,ox_tensor**x,int dim,int*at){
 *at=0;
 if(dim==OX_FLATTENED||(*x)->ndim==0){
@@ -11977,65 +11948,6 @@ ox_release(pair.indices);
 pair.values=value;
 pair.indices=index;
 return pair;}
-OX_API ox_pair ox_kthvalue(ox_tensor*x,int64_t k,int dim,bool keepdim){
-int at;
-bool number=x&&x->ndim==0;
-if(oxi_any_null("kthvalue",&x,1))return oxi_no_pair();
-oxi_work work=oxi_work_begin("kthvalue");
-if(!oxi_lines("kthvalue",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
-if(k<1||k>x->shape[at]){
-(void)oxi_fail(OX_ERR_ARG,"kthvalue: the %lldth of lines of %s",(long long)k,oxi_tensor_text(x));
-return oxi_pair_end(&work,NULL,NULL);}
-ox_tensor*place=oxi_full("kthvalue",oxi_line_shape(x,at),(double)(k-1),OX_I64,ox_device_of(x));
-ox_tensor*order=ox_argsort(x,at,false);
-return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
-static ox_pair oxi_median(const char*name,ox_tensor*x,int dim,bool keepdim,bool skips){
-int at;
-bool number=x&&(x->ndim==0||dim==OX_FLATTENED);
-if(oxi_any_null(name,&x,1))return oxi_no_pair();
-oxi_work work=oxi_work_begin(name);
-if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
-int64_t size=x->shape[at];
-if(size==0){
-(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
-return oxi_pair_end(&work,NULL,NULL);}
-ox_pair sorted=ox_sort(x,at,false);
-ox_tensor*place,*order=sorted.indices;
-if(!oxi_is_float(x->dtype))
-place=oxi_full(name,oxi_line_shape(x,at),(double)((size -1)/2),OX_I64,ox_device_of(x));
-else{
-ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),OX_DIMS(at),true);
-ox_tensor*middle=ox_floor_divide(ox_sub(known,ox_integer(1)),ox_integer(2));
-middle=ox_maximum(middle,ox_integer(0));
-place=skips?middle:ox_where(ox_lt(known,ox_integer(size)),known,middle);
-place=ox_minimum(place,ox_integer(size -1));}
-return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
-OX_API ox_pair ox_median(ox_tensor*x,int dim,bool keepdim){
-return oxi_median("median",x,dim,keepdim,false);}
-OX_API ox_pair ox_nanmedian(ox_tensor*x,int dim,bool keepdim){
-return oxi_median("nanmedian",x,dim,keepdim,true);}
-OX_API ox_pair ox_mode(ox_tensor*x,int dim,bool keepdim){
-int at;
-bool number=x&&x->ndim==0;
-if(oxi_any_null("mode",&x,1))return oxi_no_pair();
-oxi_work work=oxi_work_begin("mode");
-if(!oxi_lines("mode",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
-int64_t size=x->shape[at];
-if(size==0){
-(void)oxi_fail(OX_ERR_SHAPE,"mode: of lines without elements: %s",oxi_tensor_text(x));
-return oxi_pair_end(&work,NULL,NULL);}
-ox_pair sorted=ox_sort(x,at,false);
-ox_shape ramp_shape=oxi_no_shape();
-ramp_shape.ndim=x->ndim;
-for(int d=0;d<x->ndim;d++)ramp_shape.dim[d]=d==at?size:1;
-ox_tensor*ramp=ox_reshape(oxi_ramp_beside(x,size,OX_I64),ramp_shape),*parts[2];
-parts[0]=ox_ones_like(ox_narrow(sorted.indices,at,0,1));
-parts[1]=ox_cast(
- ox_ne(ox_narrow(sorted.values,at,1,size -1),ox_narrow(sorted.values,at,0,size -1)),OX_I64);
-ox_tensor*starts=ox_mul(ox_cat(parts,2,at),ramp);
-ox_tensor*length=ox_sub(ramp,ox_cummax(starts,at).values);
-ox_tensor*place=ox_max(length,at,true).indices;
-return oxi_pair_of_number(oxi_sorted_element(&work,x,sorted.indices,place,at,keepdim||number),number);}
 static ox_pair oxi_running_extreme(const char*name,ox_tensor*x,int dim,bool largest){
 int at;
 bool number=x&&x->ndim==0;
@@ -12150,212 +12062,6 @@ for(int i=0;i<kept.ndim;i++)*(i<a->ndim-dims_a.ndim? &rows: &columns)*=kept.dim[
 ox_tensor*left=ox_reshape(ox_permute(a,order[0]),OX_SHAPE(rows,inner));
 ox_tensor*right=ox_reshape(ox_permute(b,order[1]),OX_SHAPE(inner,columns));
 return oxi_work_end(&work,ox_reshape(ox_matmul(left,right),kept));}
-OX_API ox_tensor*ox_kron(ox_tensor*a,ox_tensor*b){
-ox_tensor*in[2]={a,b};
-ox_shape wide[2],shape=oxi_no_shape();
-if(oxi_any_null("kron",in,2))return NULL;
-int n=a->ndim>b->ndim?a->ndim:b->ndim;
-if(2*n>OX_MAX_DIMS)return OXI_FAIL_NULL(OX_ERR_SHAPE,"kron: more than %d dims",OX_MAX_DIMS/2);
-wide[0]=wide[1]=shape;
-wide[0].ndim=wide[1].ndim=2*n;
-shape.ndim=n;
-for(int d=0;d<n;d++){
-int64_t own[2];
-for(int s=0;s<2;s++){
-int from=d-(n-in[s]->ndim);
-own[s]=from<0?1:in[s]->shape[from];
-wide[s].dim[2*d+s]=own[s];
-wide[s].dim[2*d+1-s]=1;}
-shape.dim[d]=own[0]*own[1];}
-oxi_work work=oxi_work_begin("kron");
-return oxi_work_end(&work,ox_reshape(ox_mul(ox_reshape(a,wide[0]),ox_reshape(b,wide[1])),shape));}
-OX_API ox_tensor*ox_cross(ox_tensor*a,ox_tensor*b,int dim){
-ox_tensor*in[2]={a,b};
-if(oxi_any_null("cross",in,2))return NULL;
-int at=oxi_own_dim("cross",a->ndim>=b->ndim?a:b,dim),back=at-(a->ndim>=b->ndim?a:b)->ndim;
-if(at<0)return NULL;
-for(int s=0;s<2;s++)
-if(in[s]->ndim< -back||in[s]->shape[in[s]->ndim+back]!=3)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"cross: %s has not 3 elements along dim %d",oxi_tensor_text(in[s]),dim);
-oxi_work work=oxi_work_begin("cross");
-ox_tensor*left=ox_mul(ox_roll(a,OX_DIMS(-1),OX_DIMS(back)),ox_roll(b,OX_DIMS(-2),OX_DIMS(back)));
-ox_tensor*right=ox_mul(ox_roll(a,OX_DIMS(-2),OX_DIMS(back)),ox_roll(b,OX_DIMS(-1),OX_DIMS(back)));
-return oxi_work_end(&work,ox_sub(left,right));}
-OX_API ox_tensor*ox_vander(ox_tensor*x,int64_t columns,bool increasing){
-if(oxi_any_null("vander",&x,1))return NULL;
-if(columns<0)
-return OXI_FAIL_NULL(OX_ERR_ARG,"vander: %lld columns of %s",(long long)columns,oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("vander");
-if(x->ndim==0)x=ox_unsqueeze(x,0);
-ox_tensor*ones=ox_ones_like(ox_unsqueeze(x,-1)),*parts[2],*made;
-if(ones&&(ones->dtype==OX_BOOL||oxi_is_int(ones->dtype)))ones=ox_cast(ones,OX_I64);
-if(columns==0)return oxi_work_end(&work,ox_narrow(ones,-1,0,0));
-ox_shape wide=ones?ox_shape_of(ones):oxi_no_shape();
-if(wide.ndim)wide.dim[wide.ndim-1]=columns-1;
-parts[0]=ones;
-parts[1]=ones?ox_cumprod(ox_expand(ox_cast(ox_unsqueeze(x,-1),ones->dtype),wide),-1):NULL;
-made=columns==1?ones:ox_cat(parts,2,-1);
-return oxi_work_end(&work,increasing?made:ox_flip(made,OX_DIMS(-1)));}
-OX_API ox_tensor*ox_bilinear(ox_tensor*a,ox_tensor*b,ox_tensor*weight,ox_tensor*bias){
-ox_tensor*in[3]={a,b,weight};
-if(oxi_any_null("bilinear",in,3))return NULL;
-if(weight->ndim!=3||a->ndim<1||b->ndim<1)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"bilinear: weight %s",oxi_tensor_text(weight));
-oxi_work work=oxi_work_begin("bilinear");
-ox_tensor*left=ox_tensordot(a,weight,OX_DIMS(-1),OX_DIMS(1));
-ox_tensor*made=ox_sum(ox_mul(left,ox_unsqueeze(b,-2)),OX_DIMS(-1),false);
-if(made&&made->dtype!=a->dtype)made=ox_cast(made,a->dtype);
-return oxi_work_end(&work,bias?ox_add(made,bias):made);}
-enum{OXI_MULTI_DOT_MOST=64};
-typedef struct oxi_multi_dot{
-ox_tensor*list[OXI_MULTI_DOT_MOST];
-double size[OXI_MULTI_DOT_MOST+1],cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
-unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];}oxi_multi_dot;
-static void oxi_multi_dot_order(oxi_multi_dot*m,int count){
-for(int span=1;span<count;span++)
-for(int i=0;i+span<count;i++){
-const int last=i+span;
-m->cost[i][last]=INFINITY;
-for(int k=i;k<last;k++){
-double c=m->cost[i][k]+m->cost[k+1][last]+m->size[i]*m->size[k+1]*m->size[last+1];
-if(c>=m->cost[i][last])continue;
-m->cost[i][last]=c;
-m->cut[i][last]=(unsigned char)k;}}}
-static ox_tensor*oxi_dot_between(const oxi_multi_dot*m,int first,int last){
-if(first==last)return m->list[first];
-int at=m->cut[first][last];
-return ox_matmul(oxi_dot_between(m,first,at),oxi_dot_between(m,at+1,last));}
-OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){
-if(count<2||count>OXI_MULTI_DOT_MOST)
-return OXI_FAIL_NULL(OX_ERR_ARG,"multi_dot: %d matrices, not 2 to %d",count,OXI_MULTI_DOT_MOST);
-if(oxi_any_null("multi_dot",list,count))return NULL;
-for(int i=0;i<count;i++){
-bool end=i==0||i==count-1;
-if(list[i]->ndim!=2&& !(end&&list[i]->ndim==1))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_dot: %s is no matrix",oxi_tensor_text(list[i]));}
-oxi_multi_dot*m=(oxi_multi_dot*)oxi_calloc(1,sizeof*m);
-if(!m)return NULL;
-oxi_work work=oxi_work_begin("multi_dot");
-ox_tensor*made=NULL;
-bool fine=true;
-for(int i=0;i<count&&fine;i++){
-m->list[i]=list[i]->ndim==2?list[i]:ox_unsqueeze(list[i],i?1:0);
-fine=m->list[i]!=NULL;
-if(!fine)break;
-m->size[i]=(double)m->list[i]->shape[0];
-m->size[i+1]=(double)m->list[i]->shape[1];}
-if(fine){
-oxi_multi_dot_order(m,count);
-made=oxi_dot_between(m,0,count-1);}
-if(list[count-1]->ndim==1)made=ox_squeeze(made,-1);
-if(list[0]->ndim==1)made=ox_squeeze(made,0);
-oxi_free(m,sizeof*m);
-return oxi_work_end(&work,made);}
-/* >>composed/random.c */
-static ox_tensor*oxi_drawn_above_0(ox_tensor*x){
-ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
-ox_tensor*u=oxi_full("draw",ox_shape_of(x),0,dtype,oxi_working_device(ox_device_of(x)));
-return ox_rsub_number(ox_uniform_(u,0,1),1);}
-static ox_tensor*oxi_drawn_into(const char*name,ox_tensor*x,bool fits,double a,double b){
-if(oxi_any_null(name,&x,1))return NULL;
-if(!fits)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: of %g, %g",name,a,b);
-oxi_work work=oxi_work_begin(name);
-ox_tensor*u=oxi_drawn_above_0(x),*made=NULL;
-if(strcmp(name,"exponential_")==0)made=ox_mul_number(ox_log(u),-1/a);
-if(strcmp(name,"cauchy_")==0)
-made=ox_add_number(ox_mul_number(ox_tan(ox_mul_number(ox_sub_number(u,0.5),OXI_PI_F64)),b),a);
-if(strcmp(name,"log_normal_")==0)made=ox_exp(ox_normal_(u,a,b));
-if(strcmp(name,"geometric_")==0)
-made=ox_clamp(ox_ceil(ox_mul_number(ox_log(u),1/log1p(-a))),1,INFINITY);
-bool done=made&&ox_copy_(x,made);
-(void)oxi_work_end(&work,NULL);
-return done?x:NULL;}
-OX_API ox_tensor*ox_exponential_(ox_tensor*x,double rate){
-return oxi_drawn_into("exponential_",x,rate>0,rate,0);}
-OX_API ox_tensor*ox_cauchy_(ox_tensor*x,double median,double scale){
-return oxi_drawn_into("cauchy_",x,scale>0,median,scale);}
-OX_API ox_tensor*ox_log_normal_(ox_tensor*x,double mean,double deviation){
-return oxi_drawn_into("log_normal_",x,deviation>0,mean,deviation);}
-OX_API ox_tensor*ox_geometric_(ox_tensor*x,double p){
-return oxi_drawn_into("geometric_",x,p>0&&p<1,p,0);}
-static ox_tensor*oxi_keeps(ox_tensor*x,double p,bool whole){
-ox_shape shape=ox_shape_of(x);
-for(int d=2;whole&&d<shape.ndim;d++)shape.dim[d]=1;
-ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
-return ox_bernoulli_(oxi_full("dropout",shape,0,dtype,oxi_working_device(ox_device_of(x))),1-p);}
-static ox_tensor*oxi_dropped(const char*name,ox_tensor*x,double p,bool training,bool whole,bool selu){
-if(oxi_any_null(name,&x,1))return NULL;
-if(p>=0&&p<=1&&(!training||p==0))return ox_clone(x);
-if(!(p>=0&&p<=1)||(whole&&x->ndim<2))
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: p %g of %s",name,p,oxi_tensor_text(x));
-oxi_work work=oxi_work_begin(name);
-const double least=1.7580993408473766,a=1/sqrt((least*least*p +1)*(1-p));
-if(p==1)return oxi_work_end(&work,ox_mul_number(x,0));
-ox_tensor*keeps=oxi_keeps(x,p,whole),*more;
-if(!selu)return oxi_work_end(&work,ox_mul(x,ox_cast(ox_mul_number(keeps,1/(1-p)),x->dtype)));
-more=ox_add_number(ox_mul_number(ox_sub_number(keeps,1),least*a),least*a*p);
-keeps=ox_cast(ox_mul_number(keeps,a),x->dtype);
-return oxi_work_end(&work,ox_add(ox_mul(x,keeps),ox_cast(more,x->dtype)));}
-OX_API ox_tensor*ox_feature_dropout(ox_tensor*x,double p,bool training){
-return oxi_dropped("feature_dropout",x,p,training,true,false);}
-OX_API ox_tensor*ox_alpha_dropout(ox_tensor*x,double p,bool training){
-return oxi_dropped("alpha_dropout",x,p,training,false,true);}
-OX_API ox_tensor*ox_feature_alpha_dropout(ox_tensor*x,double p,bool training){
-return oxi_dropped("feature_alpha_dropout",x,p,training,true,true);}
-/* >>composed/windows.c */
-static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
-if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-if(length<0|| !oxi_is_float(dtype))
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
-*last=(double)(symmetric?length-1:length);
-if(length<2)*last=1;
-return ox_arange(0,(double)length,1,dtype);}
-OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
- ox_dtype dtype){
-double last;
-if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
-oxi_work work=oxi_work_begin("window_general_cosine");
-ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
-if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
-for(int i=0;i<count&&ramp;i++){
-double size=i%2? -a[i]:a[i];
-ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
-sum=i?ox_add(sum,term):term;}
-return oxi_work_end(&work,sum);}
-#define OXI_WINDOW(name, ...)\
-OX_API ox_tensor*ox_window_##name(int64_t length,bool symmetric,ox_dtype dtype){\
-static const double terms[]={__VA_ARGS__};\
-return ox_window_general_cosine(length,terms,(int)(sizeof terms/sizeof*terms),symmetric,dtype);}
-OXI_WINDOW(hann,0.5,0.5)
-OXI_WINDOW(hamming,0.54,0.46)
-OXI_WINDOW(blackman,0.42,0.5,0.08)
-OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
-#define OXI_WINDOW_OF(name,fits,number,parameters, ...)\
-OX_API ox_tensor*ox_window_##name parameters{\
-double last;\
-if(!oxi_number_fits("window_"#name,fits,number))return NULL;\
-oxi_work work=oxi_work_begin("window_"#name);\
-ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
-if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
-return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
-#define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
-OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
-OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
-OXI_WINDOW_OF(gaussian,deviation>0,deviation,
- (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
- ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
-OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
- (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
- ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
-static ox_tensor*oxi_kaiser(ox_tensor*ramp,double last,double beta){
-ox_tensor*x=ox_sub_number(ox_mul_number(ox_cast(ramp,OX_F64),2/last),1);
-ox_tensor*b=ox_mul_number(ox_sqrt(ox_clamp(ox_rsub_number(ox_square(x),1),0,1)),beta);
-ox_tensor*y=ox_div(ox_mul(ox_i0e(b),ox_exp(ox_sub_number(b,beta))),ox_i0e(ox_number(beta)));
-return y?ox_cast(y,ramp->dtype):NULL;}
-OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
- oxi_kaiser(ramp,last,beta))
 /* >>linalg/factor.c */
 static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
 ox_tuple tuple=oxi_no_tuple();
@@ -13110,7 +12816,10 @@ const float*decay;
 int64_t decay_step;
 const float*v,*from;
 float*out,*to;
-int64_t from_step,to_step;}oxi_recurrence;
+int64_t from_step,to_step;
+const float*step;
+const float*ahead;
+float*out_ahead;}oxi_recurrence;
 enum{OXI_FFT_FACTORS=64,OXI_FFT_PRIME=61};
 typedef struct oxi_fft_factors{
 int64_t n;
@@ -13152,6 +12861,8 @@ void(*fft_split)(int64_t n,float sign,const float*z,float*a,float*b);
 void(*fft_join)(int64_t n,float sign,const float*a,const float*b,float*z);
 float(*row_max)(int64_t n,const float*x);
 float(*row_min)(int64_t n,const float*x);
+void(*row_max_places)(int64_t n,int taps,const float*const*x,const int32_t*place,
+ const int32_t*at,float*most,int32_t*best);
 double(*row_sum)(int64_t n,const float*x,bool asks);
 double(*row_sum_numbers)(int64_t n,const float*x,bool asks);
 void(*column_sums)(int64_t n,int64_t rows,const float*x,int64_t row_stride,float*sum);
@@ -16509,7 +16220,6 @@ OXI_STRAIGHT_BEGIN
 typedef struct oxi_walk{
 int operands,ndim;
 int64_t shape[OX_MAX_DIMS];
-int64_t stride[OXI_WALK_MAX][OX_MAX_DIMS];
 int64_t bytes[OXI_WALK_MAX];
 char*base[OXI_WALK_MAX];
 int64_t numel;
@@ -16518,7 +16228,8 @@ int64_t step[OXI_WALK_MAX];
 unsigned transposed;
 int across;
 bool moves;
-bool streams;}oxi_walk;
+bool streams;
+int64_t stride[OXI_WALK_MAX][OX_MAX_DIMS];}oxi_walk;
 typedef enum oxi_walk_order{
 OXI_WALK_IN_ORDER,OXI_WALK_MEMORY_ORDER,OXI_WALK_ANY_ORDER,OXI_WALK_TILED}oxi_walk_order;
 typedef struct oxi_cursor{
@@ -16548,9 +16259,13 @@ return native[lane];}
 OXI_SMALL int64_t oxi_dtype_bytes(ox_dtype dtype){
 return oxi_info(dtype)->block_bytes;}
 static OXI_UNUSED void oxi_walk_begin(oxi_walk*w,int ndim,const int64_t*shape){
-memset(w,0,sizeof*w);
+w->operands=w->across=0;
+w->transposed=0;
+w->moves=w->streams=false;
 w->ndim=ndim;
 for(int d=0;d<ndim;d++)w->shape[d]=shape[d];}
+static OXI_UNUSED void oxi_walk_copy(oxi_walk*to,const oxi_walk*from){
+memcpy(to,from,offsetof(oxi_walk,stride)+(size_t)from->operands*sizeof*from->stride);}
 static OXI_UNUSED void oxi_walk_add_raw(oxi_walk*w,void*base,int64_t bytes,const int64_t*stride){
 int k=w->operands++;
 w->base[k]=(char*)base;
@@ -16675,9 +16390,11 @@ c->n=0;
 if(count<=0)return;
 for(int k=0;k<w->operands;k++)c->p[k]=w->base[k];
 for(int d=w->ndim-1;d>=0;d--){
-c->index[d]=d>0?first%w->shape[d]:first;
-first=d>0?first/w->shape[d]:0;
-for(int k=0;k<w->operands;k++)c->p[k]+=c->index[d]*w->stride[k][d]*w->bytes[k];}
+bool divides=d>0&&first!=0;
+c->index[d]=divides?first%w->shape[d]:first;
+first=divides?first/w->shape[d]:0;
+for(int k=0;c->index[d]&&k<w->operands;k++)
+c->p[k]+=c->index[d]*w->stride[k][d]*w->bytes[k];}
 oxi_walk_measure(w,c);}
 static OXI_UNUSED void oxi_walk_next(const oxi_walk*w,oxi_cursor*c){
 int d=w->ndim-1;
@@ -21413,6 +21130,14 @@ else if(work->streams[r])
 work->stream((size_t)(c->n*bytes),tile,c->p[r]);
 else
 oxi_copy_run(c->n,bytes,tile,bytes,c->p[r],w->step[r]*bytes);}
+static void oxi_chain_prefetch(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int k){
+const oxi_chain*program=work->program;
+for(int i=0;i<program->operand_count;i++){
+int operand=program->result_count+i;
+int64_t bytes=c->n*w->bytes[operand],lines=bytes/OXI_LINE,steps=program->step_count;
+if(w->step[operand]!=1)continue;
+for(int64_t line=k*lines/steps;line<(k+1)*lines/steps;line++)
+OXI_PREFETCH_READ(c->p[operand]+bytes+line*OXI_LINE);}}
 static void oxi_chain_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
 const oxi_chain_work*work=(const oxi_chain_work*)arg;
 const oxi_chain*program=work->program;
@@ -21427,6 +21152,7 @@ for(int j=0;j<program->number_count;j++)
 value[oxi_chain_number(j)]=work->constant[oxi_chain_number(j)];
 for(int k=0;k<=last;k++){
 const oxi_chain_step*step= &program->step[k];
+oxi_chain_prefetch(work,w,c,k);
 const void*in[3]={value[step->in[0]],value[step->in[1]],value[step->in[2]]};
 char*to=k==last&&work->direct?c->p[program->result_count-1]:tiles+step->tile*work->tile_bytes;
 value[oxi_chain_value(k)]=to;
@@ -21541,8 +21267,6 @@ bool direct;
 oxi_reduce_row narrow;
 bool powers;
 bool by_columns;
-oxi_walk kept;
-oxi_walk line;
 int64_t line_shift;
 int64_t chunk,chunks;
 int64_t group;
@@ -21551,7 +21275,9 @@ bool in_parts;
 char*partials;
 char*scratch;
 int64_t scratch_bytes;
-size_t partial_memory,scratch_memory;}oxi_reduce;
+size_t partial_memory,scratch_memory;
+oxi_walk kept;
+oxi_walk line;}oxi_reduce;
 static int64_t oxi_reduce_value_bytes(const oxi_reduce*r){
 bool typed=r->kind>=OXI_REDUCE_MAX&&r->kind<=OXI_REDUCE_MIN_PLACE;
 return typed?oxi_lane_bytes(r->lane):8;}
@@ -21686,8 +21412,9 @@ int64_t first=group*r->group;
 oxi_walk_seek(&r->kept,c,first,oxi_min_i64(r->kept.numel-first,r->group),r->width);}
 static void oxi_reduce_part(const oxi_reduce*r,int64_t group,int64_t first,int64_t count,int lane){
 char*scratch=r->scratch+lane*r->scratch_bytes;
-oxi_walk line=r->line;
+oxi_walk line;
 oxi_cursor c;
+oxi_walk_copy(&line,&r->line);
 for(oxi_reduce_seek_group(r,group,&c);c.n;oxi_walk_next(&r->kept,&c)){
 oxi_partial p=oxi_partial_of(scratch,scratch+8*r->width);
 if(oxi_reduce_keeps_partials(r))p=oxi_reduce_stored(r,first/r->chunk,c.position);
@@ -21790,7 +21517,7 @@ if((kind==OXI_REDUCE_SUM||kind==OXI_REDUCE_SUM_NUMBERS)&&dtype<=OX_I32)return su
 return kind==OXI_REDUCE_COUNT&&dtype<=OX_I8?oxi_count_row_u8:NULL;}
 static void oxi_reduce_plan(oxi_reduce*r,const oxi_call*call){
 ox_dtype dtype=call->in[0]->dtype;
-memset(r,0,sizeof*r);
+memset(r,0,offsetof(oxi_reduce,kept));
 r->call=call;
 r->kernels=oxi_cpu_kernels();
 r->form=oxi_reduction_of(call);
@@ -21904,20 +21631,32 @@ static void oxi_row_past_begin(oxi_row_past*past){
 past->begin=past->end=past->at=0;
 past->to=past->whole=NULL;
 oxi_row_sums_begin(&past->next,0,NULL,false);}
-static void oxi_row_past_write_whole(const oxi_row*r,oxi_row_past*past){
-if(past->whole)r->measure.kernels->stream(OXI_LINE,past->line[1-past->at],past->whole);
+static void oxi_row_past_write_whole(const oxi_kernels*k,oxi_row_past*past){
+if(past->whole)k->stream(OXI_LINE,past->line[1-past->at],past->whole);
 past->whole=NULL;}
-static void oxi_row_past_leave(const oxi_row*r,oxi_row_past*past){
+static void oxi_row_past_leave(const oxi_kernels*k,oxi_row_past*past){
 int64_t each=sizeof(float),bytes=(past->end-past->begin)*each;
 if(bytes==OXI_LINE){
-oxi_row_past_write_whole(r,past);
+oxi_row_past_write_whole(k,past);
 past->whole=past->to;
 past->at=1-past->at;}else if(bytes>0){
 memcpy(past->to+past->begin*each,past->line[past->at]+past->begin,(size_t)bytes);}
 past->begin=past->end=0;}
-static void oxi_row_past_end(const oxi_row*r,oxi_row_past*past){
-oxi_row_past_leave(r,past);
-oxi_row_past_write_whole(r,past);}
+static void oxi_row_past_end(const oxi_kernels*k,oxi_row_past*past){
+oxi_row_past_leave(k,past);
+oxi_row_past_write_whole(k,past);}
+static float*oxi_row_past_room(const oxi_kernels*k,oxi_row_past*past,char*out,int64_t n){
+int64_t each=sizeof(float),at=(int64_t)((uintptr_t)out%OXI_LINE)/each;
+if(past->to!=out-at*each||past->end!=at){
+oxi_row_past_leave(k,past);
+past->to=out-at*each;
+past->begin=at;}
+past->end=at+n;
+return past->line[past->at]+at;}
+static void oxi_row_past_close(const oxi_kernels*k,oxi_row_past*past){
+if(past->end==OXI_LINE/(int64_t)sizeof(float))oxi_row_past_leave(k,past);}
+static int64_t oxi_row_past_head(const void*out,int64_t n){
+return oxi_min_i64(n,(int64_t)((0-(uintptr_t)out)%OXI_LINE/sizeof(float)));}
 static oxi_row_piece oxi_row_piece_part(const oxi_row_piece*p,int64_t first,int64_t n){
 oxi_row_piece part= *p;
 part.n=n;
@@ -21927,20 +21666,12 @@ part.bias=p->bias?(const float*)p->bias+first:NULL;
 part.out=(float*)p->out+first;
 return part;}
 static void oxi_row_past_edge(const oxi_row*r,oxi_row_past*past,oxi_row_piece p){
-char*out=(char*)p.out;
-int64_t each=sizeof(float),at=(int64_t)((uintptr_t)out%OXI_LINE)/each;
 if(p.n==0)return;
-if(past->to!=out-at*each||past->end!=at){
-oxi_row_past_leave(r,past);
-past->to=out-at*each;
-past->begin=at;}
-p.out=past->line[past->at]+at;
+p.out=oxi_row_past_room(r->measure.kernels,past,(char*)p.out,p.n);
 r->finish(r,&p);
-past->end=at+p.n;
-if(past->end==OXI_LINE/each)oxi_row_past_leave(r,past);}
+oxi_row_past_close(r->measure.kernels,past);}
 static void oxi_row_past_finish(const oxi_row*r,oxi_row_past*past,const oxi_row_piece*p){
-int64_t each=sizeof(float),in_line=OXI_LINE/each;
-int64_t head=oxi_min_i64(p->n,(int64_t)((0-(uintptr_t)p->out)%OXI_LINE)/each);
+int64_t in_line=OXI_LINE/(int64_t)sizeof(float),head=oxi_row_past_head(p->out,p->n);
 int64_t end=head+(p->n-head)/in_line*in_line;
 oxi_row_past_edge(r,past,oxi_row_piece_part(p,0,head));
 if(end>head){
@@ -21984,7 +21715,7 @@ oxi_row_past_finish(r,&past,&p);
 else
 r->finish(r,&p);
 if(p.out==(void*)x)r->store(c.n,x,c.p[OXI_ROW_OUT],line->step[OXI_ROW_OUT]);}
-oxi_row_past_end(r,&past);}
+oxi_row_past_end(r->measure.kernels,&past);}
 static void oxi_row_measure(const oxi_row*r,const oxi_walk*line,int64_t first,int64_t count,double*a,
  double*b,char*scratch){
 oxi_partial p=oxi_partial_of(a,b);
@@ -22122,9 +21853,10 @@ static void oxi_row_task(void*arg,int64_t index,int lane){
 const oxi_row*r=(const oxi_row*)arg;
 const oxi_reduce*m= &r->measure;
 char*scratch=m->scratch+lane*m->scratch_bytes;
-oxi_walk line=m->line;
+oxi_walk line;
 oxi_row_past past;
 oxi_cursor c;
+oxi_walk_copy(&line,&m->line);
 oxi_row_past_begin(&past);
 for(oxi_reduce_seek_group(m,index,&c);c.n;oxi_walk_next(&m->kept,&c)){
 for(int64_t i=0;i<(m->by_columns?1:c.n);i++){
@@ -22133,7 +21865,7 @@ if(m->by_columns)
 oxi_row_tile(r,&line,&c,scratch);
 else
 oxi_row_line(r,&line,&past,r->streams?oxi_row_behind(r,&c,i):NULL,scratch);}}
-oxi_row_past_end(r,&past);}
+oxi_row_past_end(r->measure.kernels,&past);}
 static void oxi_row_join_task(void*arg,int64_t index,int lane){
 const oxi_reduce*m= &((const oxi_row*)arg)->measure;
 oxi_cursor c;
@@ -22144,8 +21876,9 @@ static void oxi_row_write_part(const oxi_row*r,int64_t group,int64_t first,int64
 const oxi_reduce*m= &r->measure;
 char*scratch=m->scratch+lane*m->scratch_bytes;
 oxi_row_tile_numbers*t=oxi_row_numbers_of(r,scratch);
-oxi_walk line=m->line;
+oxi_walk line;
 oxi_cursor c;
+oxi_walk_copy(&line,&m->line);
 for(oxi_reduce_seek_group(m,group,&c);c.n;oxi_walk_next(&m->kept,&c)){
 oxi_partial p=oxi_reduce_stored(m,0,c.position);
 if(m->by_columns)oxi_row_set_tile(r,&p,c.n,t);
@@ -22555,12 +22288,62 @@ y=0;
 if(++z<w->places[0])continue;
 z=0;
 sample++;}}
+enum{OXI_WINDOW_FEW=16};
+typedef struct oxi_window_few{
+int64_t count,at[OXI_WINDOW_FEW];
+bool run;}oxi_window_few;
+static void oxi_windows_few(const oxi_windows*w,oxi_window_few*few){
+few->count=w->places[0]*w->places[1]*w->places[2];
+few->run=true;
+for(int64_t p=0;p<few->count;p++){
+int64_t place=p;
+few->at[p]=0;
+for(int d=2;d>=0;d--){
+int64_t at=w->origin[d]+place%w->places[d]*w->step[d];
+place/=w->places[d];
+if(at<0||at>=w->size[d]||few->at[p]<0)few->at[p]= -1;
+else few->at[p]+=at*w->stride[d];}
+if(few->at[p]<0||few->at[p]!=few->at[0]+p)few->run=false;}}
+#define OXI_READ_FEW(type){\
+const type*numbers=(const type*)(const void*)from;\
+for(int64_t p=0;p<n;p++){\
+type number=0;\
+if(at[p]>=0)memcpy(&number,numbers+at[p],sizeof number);\
+memcpy(to+p*(int64_t)sizeof number,&number,sizeof number);}}
+static inline void oxi_windows_read_few(const int64_t*at,int64_t n,int64_t bytes,const char*from,char*to){
+if(bytes==2)OXI_READ_FEW(uint16_t)
+else if(bytes==4)OXI_READ_FEW(uint32_t)
+else OXI_READ_FEW(uint64_t)}
+#undef OXI_READ_FEW
+static void oxi_windows_read_samples(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,
+ int64_t count,int64_t bytes,char*out,int64_t row){
+oxi_window_few few;
+oxi_windows_few(w,&few);
+for(int64_t n;count>0;place +=n,count-=n,out+=n*bytes){
+int64_t sample=place/few.count,first=place%few.count;
+const char*from=w->data+(tap*w->channel_stride +sample*w->sample_stride)*bytes;
+n=oxi_min_i64(count,few.count-first);
+for(int64_t t=0;t<taps;t++,from+=w->channel_stride*bytes)
+if(few.run)
+oxi_copy_line(out+t*row*bytes,from+few.at[first]*bytes,n*bytes);
+else
+oxi_windows_read_few(few.at+first,n,bytes,from,out+t*row*bytes);}}
+static bool oxi_windows_have_samples(const oxi_windows*w,int64_t count,int64_t bytes){
+int64_t places=w->places[0]*w->places[1]*w->places[2];
+if(places>OXI_WINDOW_FEW||count<=places||(bytes!=2&&bytes!=4&&bytes!=8))return false;
+for(int d=0;d<3;d++)
+if(w->taps[d]!=1||w->stride[d]<0)return false;
+return true;}
 static void oxi_windows_read(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,int64_t count,
  char*out,int64_t row){
 int64_t at[3],i[3];
+int64_t bytes=oxi_info(w->dtype)->block_bytes;
+if(oxi_windows_have_samples(w,count,bytes)){
+oxi_windows_read_samples(w,tap,taps,place,count,bytes,out,row);
+return;}
 oxi_window_reader r;
 r.w=w;
-r.bytes=oxi_info(w->dtype)->block_bytes;
+r.bytes=bytes;
 r.apart=w->step[2]*w->stride[2]*r.bytes;
 for(int d=2;d>=0;d--){
 i[d]=tap%w->taps[d];
@@ -22900,13 +22683,20 @@ kernels->map[oxi_activation_op(g->activation)][lane](count,&in,sums,&oxi_plain_n
 static char*oxi_gemm_c(const oxi_gemm*g,int64_t m,int64_t n){
 int64_t row=g->c_rows?g->c_rows[m]:m*g->c_row;
 return(char*)g->c+(row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
-static void oxi_gemm_store_places(const oxi_gemm_plan*p,int64_t n,int64_t columns,const char*row,char*to){
+static void oxi_gemm_store_places(const oxi_gemm_plan*p,const char*sums,int64_t ld,int64_t m,int64_t n,
+ int64_t rows,int64_t columns){
 const oxi_gemm*g=p->g;
 oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];
-oxi_window_run run;
-for(int64_t at=0;at<columns;at+=run.count){
-run=oxi_windows_run(g->c_places,n+at,columns-at);
-store(run.count,row+at*p->type.element,to+oxi_signed_bytes(g->c_dtype,run.offset),run.step);}}
+oxi_window_run runs[OXI_GEMM_TILE];
+for(int64_t done=0,at;done<columns;done=at){
+int count=0;
+for(at=done;at<columns&&count<OXI_GEMM_TILE;at+=runs[count++].count)
+runs[count]=oxi_windows_run(g->c_places,n+at,columns-at);
+for(int64_t i=0;i<rows;i++){
+const char*row=sums+(i*ld+done)*p->type.element;
+char*to=oxi_gemm_c(g,m+i,0);
+for(int r=0;r<count;row+=runs[r++].count*p->type.element)
+store(runs[r].count,row,to+oxi_signed_bytes(g->c_dtype,runs[r].offset),runs[r].step);}}}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
 const oxi_gemm*g=p->g;
 int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;
@@ -22934,10 +22724,8 @@ if(p->type.sums==OX_I32){
 oxi_gemm_store_ints(g,columns,row,to);
 continue;}
 if(!plain)oxi_gemm_epilogue(g,p->kernels,p->type.lane,m+i,n,columns,true,row,stage);
-if(g->c_places){
-oxi_gemm_store_places(p,n,columns,row,oxi_gemm_c(g,m+i,0));
-continue;}
-if(!p->direct)oxi_gemm_store(p,columns,row,to,stage);}}
+if(!p->direct&& !g->c_places)oxi_gemm_store(p,columns,row,to,stage);}
+if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns);}
 typedef struct oxi_gemm_tile{
 int64_t m,n,rows,columns;
 char*sums;
@@ -23075,7 +22863,8 @@ if(p->k0+p->ks<p->k)return;
 if(p->type.pieces)oxi_gemm_sum_again(p,&t);
 if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
 /* >>cpu/product/gemm_thin.c */
-enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072};
+enum{
+OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_SHORT=128};
 typedef struct oxi_thin{
 const oxi_gemm*g;
 const oxi_kernels*kernels;
@@ -23111,6 +22900,10 @@ int64_t lines=oxi_min_i64(t->lines-first,t->task_lines);
 float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
 if(t->across)
 oxi_thin_across(t,first,lines,sums,stage);
+else if(t->k<=OXI_THIN_SHORT)
+for(int64_t j=0;j<t->count;j++)
+t->kernels->attention_dots[t->dtype](lines,t->k,t->thin+j*t->k,
+ t->wide +first*t->line_stride*element,t->line_stride,sums+j*lines);
 else
 for(int64_t step=0;step<lines;step++){
 int64_t i=oxi_interleaved_row(step,lines);
@@ -24239,6 +24032,8 @@ int lead;
 int64_t batches,heads,kv_heads,group,length,keys,depth,value_depth;
 int64_t rows;
 float scale,softcap;
+oxi_attention_side logsumexp;
+ox_tensor kept;
 const float*sinks;
 int64_t sink_step;
 bool causal;
@@ -24303,12 +24098,19 @@ int64_t part=oxi_min_i64(n-t,OXI_ATTENTION_TILE_KEYS);
 const char*at=oxi_attention_move(&job->mask,mask,t*job->mask.column);
 job->kernels->load[job->mask.t->dtype][OXI_LANE_F32](part,at,job->mask.column,added);
 for(int64_t i=0;i<part;i++)scores[(t+i)*step]+=added[i];}}
+static void oxi_attention_keep(const oxi_attention*job,int64_t batch,int64_t head,int64_t s,double max,
+ double sum){
+if(!job->logsumexp.t)return;
+char*to=oxi_attention_at(job,&job->logsumexp,batch,head);
+to=oxi_attention_move(&job->logsumexp,to,s*job->logsumexp.row);
+*(float*)(void*)to=sum==0?INFINITY:(float)(max+log(sum));}
 static void oxi_attention_finish_row(const oxi_attention*job,int64_t unit,int64_t row,float max,
  float sum,float*values){
 int64_t head=unit%job->kv_heads*job->group +row%job->group,s=row/job->group;
 char*out=oxi_attention_at(job,&job->out,unit/job->kv_heads,head);
 out=oxi_attention_move(&job->out,out,s*job->out.row);
 if(job->sinks&&sum!=0)sum+=expf(job->sinks[head*job->sink_step]-max);
+oxi_attention_keep(job,unit/job->kv_heads,head,s,max,sum);
 job->kernels->row_scale(job->value_depth,values,sum==0?0:1/sum,values);
 job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth,values,out,job->out.column);}
 static float*oxi_attention_partial(const oxi_attention*job,int64_t unit,int64_t tile,int64_t chunk,
@@ -24543,6 +24345,7 @@ sum+=weight;
 load(value_depth,v+t*job->v.row*8,job->v.column,stage);
 for(int64_t d=0;d<value_depth;d++)out[d]+=weight*stage[d];}
 if(job->sinks&&sum!=0)sum+=exp((double)job->sinks[head*job->sink_step]-max);
+oxi_attention_keep(job,batch,head,s,max,sum);
 for(int64_t d=0;d<value_depth;d++)out[d]=sum==0?0:out[d]/sum;
 char*to=oxi_attention_at(job,&job->out,batch,head)+s*job->out.row*8;
 job->kernels->store[OX_F64][OXI_LANE_F64](value_depth,out,to,job->out.column);}
@@ -24573,6 +24376,11 @@ oxi_attention_side_of(&job->k,k,job->kv_heads,job->keys,job->depth);
 oxi_attention_side_of(&job->v,v,job->kv_heads,job->keys,job->value_depth);
 oxi_attention_side_of(&job->out,call->out[0],job->heads,job->length,job->value_depth);
 if(call->in[3])oxi_attention_side_of(&job->mask,call->in[3],job->heads,job->length,job->keys);
+if(call->out_count>1&&call->out[1]){
+job->kept= *call->out[1];
+job->kept.shape[n-1]=job->kept.stride[n-1]=1;
+job->kept.ndim=n;
+oxi_attention_side_of(&job->logsumexp,&job->kept,job->heads,job->length,1);}
 if(!call->in[4])return;
 job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);
 job->sink_step=call->in[4]->stride[0];}
@@ -24942,12 +24750,17 @@ const oxi_conv_form*f= &c->form;
 int64_t count[3];
 ox_status status=OX_OK;
 oxi_conv_phase phase[3];
+bool apart=f->stride[0]>f->weight.shape[2]||f->stride[1]>f->weight.shape[3]||
+ f->stride[2]>f->weight.shape[4];
+bool zeros=apart&& !f->bias&&f->groups==1&&ox_is_contiguous(f->x.t);
+if(zeros)memset(oxi_ptr(f->x.t),0,ox_nbytes(f->x.t));
 for(int d=0;d<3;d++)count[d]=oxi_min_i64(f->stride[d],f->x.shape[2+d]);
 for(int64_t i=0;i<oxi_spatial(count)&&status==OX_OK;i++){
 phase[0]=oxi_conv_phase_of(f,0,i/count[2]/count[1]);
 phase[1]=oxi_conv_phase_of(f,1,i/count[2]%count[1]);
 phase[2]=oxi_conv_phase_of(f,2,i%count[2]);
-status=oxi_conv_back_phase(c,group,phase);}
+bool meets=phase[0].taps>0&&phase[1].taps>0&&phase[2].taps>0;
+if(meets|| !zeros)status=oxi_conv_back_phase(c,group,phase);}
 return status;}
 static void oxi_conv_task(void*arg,int64_t group,int lane){
 oxi_conv*c=(oxi_conv*)arg;
@@ -24986,7 +24799,9 @@ int64_t size[3],place_count[3],dilation[3];
 oxi_pool_window*window[3];
 char*scratch;
 int64_t pixels,all;
-size_t lane_bytes;}oxi_pool;
+size_t image_bytes,place_bytes,lane_bytes;
+int64_t phases,width,left;
+int32_t*at;}oxi_pool;
 static oxi_pool_window oxi_pool_window_at(const oxi_attr_pool*told,int i,int64_t size,int64_t places,
  int64_t at){
 oxi_pool_window w;
@@ -25062,12 +24877,16 @@ type share=((const type*)from)[place.at]/(type)oxi_pool_divisor(told,&place);\
 OXI_POOL_EACH(p,place,position,image[position]+=share)}while(oxi_pool_next(p,&place));}
 OXI_POOL_AVG(float)
 OXI_POOL_AVG(double)
-static void oxi_pool_move(const oxi_pool*p,const ox_tensor*t,int64_t plane,oxi_lane lane,int element,
- char*numbers,bool load){
-int64_t offset=0,lines=1,n=t->shape[t->ndim-1],step=t->stride[t->ndim-1];
+static int64_t oxi_pool_plane(const oxi_pool*p,const ox_tensor*t,int64_t plane){
+int64_t offset=0;
 for(int d=p->planes-1;d>=0;d--){
 offset+=plane%t->shape[d]*t->stride[d];
 plane/=t->shape[d];}
+return offset;}
+static void oxi_pool_move(const oxi_pool*p,const ox_tensor*t,int64_t plane,oxi_lane lane,int element,
+ char*numbers,bool load){
+int64_t lines=1,n=t->shape[t->ndim-1],step=t->stride[t->ndim-1];
+int64_t offset=oxi_pool_plane(p,t,plane);
 int last=t->ndim-1;
 while(last>p->planes&&t->stride[last-1]==n*step)n*=t->shape[--last];
 for(int d=p->planes;d<last;d++)lines*=t->shape[d];
@@ -25079,14 +24898,79 @@ rest/=t->shape[d];}
 char*where=(char*)oxi_ptr(t)+oxi_signed_bytes(t->dtype,at);
 if(load)p->kernels->load[t->dtype][lane](n,where,step,numbers);
 else p->kernels->store[t->dtype][lane](n,numbers,where,step);}}
+enum{OXI_POOL_TAPS=64,OXI_POOL_PHASES=16,OXI_POOL_SLACK=16};
+static int64_t oxi_pool_phase_count(const oxi_pool*p,int64_t phase){
+return oxi_min_i64(oxi_parts(p->size[2]-phase,p->phases),p->width-p->left);}
+static void oxi_pool_read_lines(const oxi_pool*p,int64_t plane,float*lines,float*row){
+const ox_tensor*t=p->image;
+int last=t->ndim-1;
+int64_t offset=oxi_pool_plane(p,t,plane),n=p->size[2],step=t->stride[last];
+for(int64_t r=0;r<p->size[0]*p->size[1];r++){
+int64_t at=offset;
+if(last>p->planes)at+=r%p->size[1]*t->stride[last-1];
+if(last>p->planes+1)at+=r/p->size[1]*t->stride[last-2];
+const char*from=oxi_ptr(t)+oxi_signed_bytes(t->dtype,at);
+int64_t apart=step*p->phases;
+if(t->dtype!=OX_F32){
+p->kernels->load[t->dtype][OXI_LANE_F32](n,from,step,row);
+from=(const char*)row;
+apart=p->phases;}
+for(int64_t phase=0;phase<p->phases;phase++,lines+=p->width)
+p->kernels->load[OX_F32][OXI_LANE_F32](
+ oxi_pool_phase_count(p,phase),from+phase*(apart/p->phases)*(int64_t)sizeof(float),apart,lines+p->left);}}
+static void oxi_pool_max_line(const oxi_pool*p,const oxi_pool_place*place,const float*lines,float*most,
+ int32_t*best){
+const float*x[OXI_POOL_TAPS];
+int32_t where[OXI_POOL_TAPS];
+const int64_t n=p->place_count[2],kernel=p->call->attr.pool.kernel.n[p->call->attr.pool.dims-1];
+const int64_t padding=p->call->attr.pool.padding.n[p->call->attr.pool.dims-1];
+int64_t first=(place->z->first*p->size[1]+place->y->first)*p->size[2];
+int taps=0;
+for(int64_t i=0;i<n;i++){
+most[i]= -INFINITY;
+best[i]=(int32_t)(first+p->window[2][i].first);}
+for(int64_t tap=0;tap<place->z->count*place->y->count*kernel;tap++){
+int64_t z=tap/kernel/place->y->count,y=tap/kernel%place->y->count;
+int64_t row=(place->z->first+z*p->dilation[0])*p->size[1]+place->y->first;
+row+=y*p->dilation[1];
+int64_t shift=tap%kernel*p->dilation[2]-padding+p->left*p->phases;
+where[taps]=(int32_t)(row*p->size[2]+shift-p->left*p->phases);
+x[taps++]=lines+(row*p->phases+shift%p->phases)*p->width+shift/p->phases;
+if(taps<OXI_POOL_TAPS&&tap +1<place->z->count*place->y->count*kernel)continue;
+p->kernels->row_max_places(n,taps,x,where,p->at,most,best);
+taps=0;}}
+static void oxi_pool_max_lines(const oxi_pool*p,int64_t plane,char*image,char*places,int64_t*indices){
+float*lines=(float*)(void*)image;
+int32_t*best=(int32_t*)(void*)((char*)indices+oxi_align_up((size_t)p->all*sizeof*indices));
+oxi_pool_place place=oxi_pool_first(p);
+oxi_pool_read_lines(p,plane,lines,lines+p->size[0]*p->size[1]*p->phases*p->width);
+do{
+oxi_pool_max_line(p,&place,lines,(float*)(void*)places+place.at,best+place.at);
+place.at+=p->place_count[2]-1;
+place.x=p->window[2]+p->place_count[2]-1;}while(oxi_pool_next(p,&place));
+for(int64_t i=0;i<p->all;i++)indices[i]=best[i];}
+static void oxi_pool_plan_lines(oxi_pool*p){
+const oxi_attr_pool*told= &p->call->attr.pool;
+int64_t last=told->dims-1,stride=told->stride.n[last],kernel=told->kernel.n[last];
+if(p->call->op!=OXI_OP_max_pool||p->lane!=OXI_LANE_F32||kernel==0)return;
+if(stride>OXI_POOL_PHASES||p->pixels>INT32_MAX/2||p->place_count[2]<4)return;
+for(int d=0;d<3;d++)
+for(int64_t i=0;i<p->place_count[d];i++)
+if(p->window[d][i].count<1)return;
+int64_t reach=(kernel-1)*told->dilation.n[last]-told->padding.n[last];
+p->phases=stride;
+p->left=oxi_parts(told->padding.n[last],stride);
+p->width=p->left+p->place_count[2]+(reach>0?reach/stride:0)+OXI_POOL_SLACK;}
 static void oxi_pool_task(void*arg,int64_t plane,int lane){
 const oxi_pool*p=(const oxi_pool*)arg;
 char*image=p->scratch+(size_t)lane*p->lane_bytes;
-char*places=image +oxi_align_up((size_t)(p->pixels*p->element));
-int64_t*indices=(int64_t*)(void*)(places+oxi_align_up((size_t)(p->all*p->element)));
+char*places=image +p->image_bytes;
+int64_t*indices=(int64_t*)(void*)(places+p->place_bytes);
 bool back=p->call->op==OXI_OP_avg_pool_back,wide=p->lane==OXI_LANE_F64;
-oxi_pool_move(p,back?p->places:p->image,plane,p->lane,p->element,back?places:image,true);
-if(back&&wide)oxi_pool_avg_back_double(p,image,places);
+const ox_tensor*from=back?p->places:p->image;
+if(!p->phases)oxi_pool_move(p,from,plane,p->lane,p->element,back?places:image,true);
+if(p->phases)oxi_pool_max_lines(p,plane,image,places,indices);
+else if(back&&wide)oxi_pool_avg_back_double(p,image,places);
 else if(back)oxi_pool_avg_back_float(p,image,places);
 else if(p->call->op==OXI_OP_avg_pool&&wide)oxi_pool_avg_double(p,image,places);
 else if(p->call->op==OXI_OP_avg_pool)oxi_pool_avg_float(p,image,places);
@@ -25116,30 +25000,51 @@ p->size[d]=i<0?1:p->image->shape[p->planes+i];
 p->place_count[d]=i<0?1:p->places->shape[p->planes+i];
 p->dilation[d]=i<0?1:told->dilation.n[i];
 p->pixels*=p->size[d];
-p->all*=p->place_count[d];}
-p->lane_bytes=oxi_align_up((size_t)(p->pixels*p->element))+
- oxi_align_up((size_t)(p->all*p->element))+oxi_align_up((size_t)p->all*8);}
+p->all*=p->place_count[d];}}
+static size_t oxi_pool_windows(oxi_pool*p){
+const oxi_pool_window one={0,1,1};
+const oxi_attr_pool*told= &p->call->attr.pool;
+int64_t windows=p->place_count[0]+p->place_count[1]+p->place_count[2];
+size_t table=oxi_align_up((size_t)windows*sizeof(oxi_pool_window));
+size_t bytes=table +(size_t)(p->place_count[2]+OXI_POOL_SLACK)*sizeof(int32_t);
+char*memory=(char*)oxi_alloc(bytes);
+if(!memory)return 0;
+oxi_pool_window*next=(oxi_pool_window*)(void*)memory;
+for(int d=0;d<3;d++){
+int i=d-(3-(int)told->dims);
+p->window[d]=next;
+for(int64_t at=0;at<p->place_count[d];at++)
+*next++ =i<0?one:oxi_pool_window_at(told,i,p->size[d],p->place_count[d],at);}
+p->at=(int32_t*)(void*)(memory+table);
+oxi_pool_plan_lines(p);
+for(int64_t i=0;p->phases&&i<p->place_count[2]+OXI_POOL_SLACK;i++)
+p->at[i]=(int32_t)(i*p->phases);
+return bytes;}
+static void oxi_pool_plan_lane(oxi_pool*p){
+int64_t lines=p->size[0]*p->size[1]*p->phases*p->width,slack=p->phases?OXI_POOL_SLACK:0;
+p->image_bytes=oxi_align_up((size_t)(p->phases?(lines+p->size[2])*4:p->pixels*p->element));
+p->place_bytes=oxi_align_up((size_t)((p->all+slack)*p->element));
+p->lane_bytes=p->image_bytes+p->place_bytes+oxi_align_up((size_t)p->all*8);
+if(p->phases)p->lane_bytes+=oxi_align_up((size_t)(p->all+slack)*sizeof(int32_t));}
 static ox_status oxi_cpu_pool(const oxi_call*call){
 oxi_pool p;
 if(ox_numel(call->out[0])==0)return OX_OK;
 oxi_pool_plan(&p,call);
-const oxi_pool_window one={0,1,1};
-int64_t planes=ox_numel(p.image)/p.pixels,windows=0;
-for(int d=0;d<3;d++)windows+=p.place_count[d];
-size_t table=oxi_align_up((size_t)windows*sizeof(oxi_pool_window));
-size_t bytes=table +(size_t)oxi_lanes(planes)*p.lane_bytes;
-char*memory=(char*)oxi_alloc(bytes);
-if(!memory)return OX_ERR_NOMEM;
-oxi_pool_window*next=(oxi_pool_window*)(void*)memory;
-p.scratch=memory+table;
-for(int d=0;d<3;d++){
-int i=d-(3-(int)call->attr.pool.dims);
-p.window[d]=next;
-for(int64_t at=0;at<p.place_count[d];at++)
-*next++ =i<0?one:oxi_pool_window_at(&call->attr.pool,i,p.size[d],p.place_count[d],at);}
-oxi_parallel_for(planes,oxi_pool_task,&p);
-oxi_free(memory,bytes);
-return OX_OK;}
+size_t table=oxi_pool_windows(&p);
+if(table==0)return OX_ERR_NOMEM;
+oxi_pool_plan_lane(&p);
+int64_t planes=ox_numel(p.image)/p.pixels;
+int lanes=oxi_lanes(planes);
+size_t bytes=(size_t)lanes*p.lane_bytes;
+p.scratch=(char*)oxi_alloc(bytes);
+for(int lane=0;p.scratch&&p.phases&&lane<lanes;lane++)
+for(size_t i=0;i<p.image_bytes/sizeof(float);i++)
+((float*)(void*)(p.scratch+(size_t)lane*p.lane_bytes))[i]= -INFINITY;
+if(p.scratch)oxi_parallel_for(planes,oxi_pool_task,&p);
+ox_status status=p.scratch?OX_OK:OX_ERR_NOMEM;
+if(p.scratch)oxi_free(p.scratch,bytes);
+oxi_free(p.window[0],table);
+return status;}
 /* >>cpu/rows/linear_attention.c */
 enum{
 OXI_MEMORY_COLUMNS=64,OXI_MEMORY_TASK=4096,OXI_MEMORY_ALONE=1<<14};
@@ -25150,131 +25055,240 @@ oxi_lane lane;
 int64_t length,keys,values,columns,tiles;
 bool wide,decays_lie;
 bool direct;
+bool scan,alike;
+bool hold,ahead;
+int64_t rows;
+char*steps,*left;
 char*scratch;
 size_t lane_bytes,number;}oxi_memory_job;
-static void oxi_memory_load(const oxi_memory_job*job,const ox_tensor*t,int64_t offset,int64_t n,char*to){
+static void oxi_memory_load(const oxi_memory_job*job,const ox_tensor*t,int64_t offset,int64_t n,
+ const void*to){
 const int last=t->ndim-1;
 const char*from=oxi_ptr(t)+oxi_signed_bytes(t->dtype,offset);
-job->kernels->load[t->dtype][job->lane](n,from,t->shape[last]==1?0:t->stride[last],to);}
+job->kernels->load[t->dtype][job->lane](n,from,t->shape[last]==1?0:t->stride[last],(char*)to);}
+static void oxi_memory_line(const oxi_memory_job*job,int i,int64_t head,int64_t row,int64_t column,
+ int64_t n,const void*to){
+const ox_tensor*t=job->call->in[i];
+const int64_t at=t->shape[2]==1?0:column*t->stride[2];
+oxi_memory_load(job,t,head*t->stride[0]+row*t->stride[1]+at,n,to);}
 static char*oxi_memory_at(const ox_tensor*t,int64_t head,int64_t row,int64_t column){
 return oxi_ptr(t)+oxi_signed_bytes(t->dtype,head*t->stride[0]+row*t->stride[1]+column*t->stride[2]);}
+static void oxi_memory_map(const oxi_memory_job*job,oxi_op op,int64_t n,const void*a,const void*b,
+ const void*c,const void*to){
+static const oxi_map_numbers softplus={{1,20,0},0};
+const void*in[3];
+in[0]=a;
+in[1]=b;
+in[2]=c;
+job->kernels->map[op][job->lane](n,in,(char*)to,op==OXI_OP_softplus? &softplus: &oxi_plain_numbers);}
+static void oxi_memory_spread(const oxi_memory_job*job,int64_t n,const char*list,int64_t i,
+ const float*row){
+const ox_dtype dtype=job->lane==OXI_LANE_F64?OX_F64:OX_F32;
+job->kernels->load[dtype][job->lane](n,list+(size_t)i*job->number,0,(char*)(size_t)row);}
 static void oxi_memory_step_f64(const oxi_recurrence*r){
 const double*q=(const double*)(const void*)r->q,*k=(const double*)(const void*)r->k,
  *v=(const double*)(const void*)r->v,*from=(const double*)(const void*)r->from,
  *erase=(const double*)(const void*)r->erase,*write=(const double*)(const void*)r->write,
- *decay=(const double*)(const void*)r->decay;
+ *decay=(const double*)(const void*)r->decay,*step=(const double*)(const void*)r->step;
 double*out=(double*)(void*)r->out,*to=(double*)(void*)r->to;
 for(int64_t c=0;c<r->columns;c++){
 double z=0,y=0;
 for(int64_t i=0;erase&&i<r->keys;i++)z+=erase[i]*from[i*r->from_step +c];
 for(int64_t i=0;i<r->keys;i++){
-double left=r->wide?exp(decay[i*r->decay_step +c]):decay[i];
+double left=decay[r->wide?i*r->decay_step +c:i];
+if(r->wide)left=exp(step?left*step[c]:left);
 double m=from[i*r->from_step +c]*left+k[i]*v[c];
 if(erase)m+=write[i]*z;
 to[i*r->to_step +c]=m;
 y+=q[i]*m;}
 out[c]=y;}}
+static void oxi_memory_decays(const oxi_memory_job*job,oxi_recurrence*r,const ox_tensor*t,int64_t at,
+ int64_t column){
+const int d=t->ndim-2;
+const int64_t row=t->shape[d]==1?0:t->stride[d];
+if(t->shape[d+1]>1)at+=column*t->stride[d+1];
+if(job->decays_lie){
+r->decay=(const float*)(const void*)oxi_ptr(t)+at;
+r->decay_step=row;
+return;}
+for(int64_t i=0;i<job->keys;i++)
+oxi_memory_load(job,t,at+i*row,r->columns,(const char*)r->decay+(size_t)(i*r->decay_step)*job->number);}
+static void oxi_scan_steps(const oxi_memory_job*job,int64_t head,int64_t t,int64_t column,int64_t n,
+ const void*steps,const void*stage){
+if(!job->alike)oxi_memory_line(job,3,head,t,column,n,steps);
+if(job->call->in[8]&& !job->alike){
+oxi_memory_line(job,8,head,0,column,n,stage);
+oxi_memory_map(job,OXI_OP_add,n,steps,stage,NULL,steps);}
+if(job->call->attr.scan.softplus)oxi_memory_map(job,OXI_OP_softplus,n,steps,NULL,NULL,steps);}
+static void oxi_scan_prepare(const oxi_memory_job*job){
+ox_tensor*const*in=job->call->in;
+const int64_t heads=in[0]->shape[0],n=heads*job->length;
+ox_tensor step=oxi_borrowed(in[3]);
+step.shape[2]=job->length;
+step.stride[2]=step.stride[1];
+for(int64_t h=0;h<heads;h++){
+const size_t at=(size_t)(h*job->length)*job->number;
+oxi_memory_load(job,&step,h*step.stride[0],job->length,job->steps+at);
+if(in[8])oxi_memory_line(job,8,h,0,0,job->length,job->left+at);}
+if(in[8])oxi_memory_map(job,OXI_OP_add,n,job->steps,job->left,NULL,job->steps);
+oxi_scan_steps(job,0,0,0,n,job->steps,NULL);
+if(job->wide)return;
+for(int64_t h=0;h<heads;h++)
+oxi_memory_line(job,5,h,0,0,job->length,job->left+(size_t)(h*job->length)*job->number);
+oxi_memory_map(job,OXI_OP_mul,n,job->left,job->steps,NULL,job->left);
+oxi_memory_map(job,OXI_OP_exp,n,job->left,NULL,NULL,job->left);}
+static void oxi_scan_position(const oxi_memory_job*job,const oxi_recurrence*r,int64_t head,int64_t t,
+ int64_t column){
+if(job->alike)
+oxi_memory_spread(job,r->columns,job->steps,head*job->length+t,r->step);
+else
+oxi_scan_steps(job,head,t,column,r->columns,r->step,r->out);
+oxi_memory_map(job,OXI_OP_mul,r->columns,r->v,r->step,NULL,r->v);
+if(!job->wide)oxi_memory_spread(job,job->keys,job->left,head*job->length+t,r->decay);}
 static void oxi_memory_position(const oxi_memory_job*job,oxi_recurrence*r,int64_t head,int64_t t,
  int64_t column){
-static const int operand[]={0,1,5,6};
-const float*rows[]={r->q,r->k,r->erase,r->write};
-const ox_tensor*v=job->call->in[2],*decay=job->call->in[3];
-for(int i=0;i<4;i++){
-const ox_tensor*one=job->call->in[operand[i]];
-if(one)
-oxi_memory_load(job,one,head*one->stride[0]+t*one->stride[1],job->keys,(char*)rows[i]);}
-oxi_memory_load(job,v,head*v->stride[0]+t*v->stride[1]+column*v->stride[2],r->columns,(char*)r->v);
-int64_t at=head*decay->stride[0]+t*decay->stride[1];
-const void*rows_of_decay=r->decay;
-if(!r->wide){
-oxi_memory_load(job,decay,at,job->keys,(char*)r->decay);
-job->kernels->map[OXI_OP_exp][job->lane](job->keys,&rows_of_decay,(char*)r->decay,&oxi_plain_numbers);
- }else if(job->decays_lie){
-r->decay=(const float*)(const void*)oxi_ptr(decay)+at+column;
-r->decay_step=decay->stride[2];}else{
-for(int64_t i=0;i<job->keys;i++)
-oxi_memory_load(job,decay,at+i*decay->stride[2]+column*decay->stride[3],r->columns,
- (char*)r->decay+(size_t)(i*r->decay_step)*job->number);}}
+const ox_tensor*decay=job->call->in[3];
+oxi_memory_line(job,0,head,t,0,job->keys,r->q);
+oxi_memory_line(job,1,head,t,0,job->keys,r->k);
+oxi_memory_line(job,2,head,t,column,r->columns,r->v);
+if(r->erase){
+oxi_memory_line(job,5,head,t,0,job->keys,r->erase);
+oxi_memory_line(job,6,head,t,0,job->keys,r->write);}
+if(job->scan){
+oxi_scan_position(job,r,head,t,column);}else if(job->wide){
+oxi_memory_decays(job,r,decay,head*decay->stride[0]+t*decay->stride[1],column);}else{
+oxi_memory_line(job,3,head,t,0,job->keys,r->decay);
+oxi_memory_map(job,OXI_OP_exp,job->keys,r->decay,NULL,NULL,r->decay);}}
+static void oxi_memory_run(const oxi_memory_job*job,const oxi_recurrence*r){
+if(job->lane==OXI_LANE_F64)
+oxi_memory_step_f64(r);
+else
+job->kernels->linear_attention(r);}
+static void oxi_memory_run_two(const oxi_memory_job*job,oxi_recurrence*r,oxi_recurrence*next,
+ int64_t head,int64_t t,int64_t column){
+oxi_memory_position(job,next,head,t+1,column);
+const float own=job->kernels->dot_f32(job->keys,next->q,next->k);
+oxi_memory_map(job,OXI_OP_mul,job->keys,next->q,next->decay,NULL,next->q);
+r->ahead=next->q;
+r->out_ahead=next->out;
+oxi_memory_run(job,r);
+r->ahead=NULL;
+job->kernels->axpy_f32(r->columns,own,next->v,next->out);}
+static void oxi_memory_finish(const oxi_memory_job*job,const oxi_recurrence*r,int64_t head,int64_t t,
+ int64_t column){
+const ox_tensor*out=job->call->out[0];
+const int64_t row=t-(job->length-job->rows);
+if(row<0)return;
+if(job->scan&&job->call->in[6]){
+oxi_memory_line(job,2,head,t,column,r->columns,r->v);
+oxi_memory_line(job,6,head,0,column,r->columns,r->step);
+oxi_memory_map(job,OXI_OP_addcmul,r->columns,r->out,r->v,r->step,r->out);}
+if(job->scan&&job->call->in[7]){
+oxi_memory_line(job,7,head,t,column,r->columns,r->step);
+oxi_memory_map(job,OXI_OP_silu_mul,r->columns,r->step,r->out,NULL,r->out);}
+job->kernels->store[out->dtype][job->lane](r->columns,r->out,oxi_memory_at(out,head,row,column),
+ out->stride[2]);}
 static void oxi_memory_move(const oxi_memory_job*job,int64_t head,int64_t column,int64_t columns,
  char*scratch,bool back){
-const ox_tensor*state=job->call->in[4],*out=job->call->out[0];
+const ox_tensor*out=job->call->out[0];
 for(int64_t i=0;i<job->keys;i++,scratch+=(size_t)job->columns*job->number){
-if(!back){
-const int64_t at=head*state->stride[0]+i*state->stride[1]+column*state->stride[2];
-oxi_memory_load(job,state,at,columns,scratch);
-continue;}
+if(back)
 job->kernels->store[out->dtype][job->lane](
- columns,scratch,oxi_memory_at(out,head,job->length+i,column),out->stride[2]);}}
+ columns,scratch,oxi_memory_at(out,head,job->rows+i,column),out->stride[2]);
+else
+oxi_memory_line(job,4,head,i,column,columns,scratch);}}
+static char*oxi_memory_place(const oxi_memory_job*job,int64_t column,oxi_recurrence*r,char*at){
+const size_t row=(size_t)job->keys*job->number,line=(size_t)job->columns*job->number;
+memset(r,0,sizeof*r);
+r->keys=job->keys;
+r->columns=oxi_min_i64(job->values-column,job->columns);
+r->wide=job->wide;
+r->q=(float*)(void*)at;
+r->k=(float*)(void*)(at+=row);
+r->decay=(float*)(void*)(at+=row);
+if(!job->scan&&job->call->in[5])r->erase=(float*)(void*)(at+row);
+r->write=(float*)(void*)(at+=2*row);
+r->v=(float*)(void*)(at+=row);
+r->out=(float*)(void*)(at+=line);
+if(job->scan)r->step=(float*)(void*)(at+line);
+return at+2*line;}
 static void oxi_memory_task(void*arg,int64_t index,int lane){
 const oxi_memory_job*job=(const oxi_memory_job*)arg;
-const ox_tensor*state=job->call->in[4],*out=job->call->out[0];
+const ox_tensor*state=job->call->in[4],*out=job->call->out[0],*rate=job->call->in[5];
 const int64_t head=index/job->tiles,column=index%job->tiles*job->columns;
-char*at=job->scratch+(size_t)lane*job->lane_bytes;
-const size_t row=(size_t)job->keys*job->number,line=(size_t)job->columns*job->number;
-oxi_recurrence r;
-memset(&r,0,sizeof r);
-r.keys=job->keys;
-r.columns=oxi_min_i64(job->values-column,job->columns);
-r.q=(float*)(void*)at;
-r.k=(float*)(void*)(at+=row);
-r.decay=(float*)(void*)(at+=row);
-r.erase=job->call->in[5]?(float*)(void*)(at+row):NULL;
-r.write=(float*)(void*)(at+=2*row);
-r.v=(float*)(void*)(at+=row);
-r.out=(float*)(void*)(at+=line);
-char*memory=at+line,*decays=memory+(job->direct?0:(size_t)job->keys*line);
-r.wide=job->wide;
-if(job->wide)r.decay=(float*)(void*)decays;
+const size_t line=(size_t)job->columns*job->number;
+oxi_recurrence r,next;
+char*memory=oxi_memory_place(job,column,&r,job->scratch+(size_t)lane*job->lane_bytes);
+if(job->ahead)memory=oxi_memory_place(job,column,&next,memory);
+if(job->wide)r.decay=(float*)(void*)(memory+(job->direct?0:(size_t)job->keys*line));
 r.decay_step=r.columns;
+if(job->wide&&job->scan)oxi_memory_decays(job,&r,rate,head*rate->stride[0],column);
 r.from=r.to=(float*)(void*)memory;
 r.from_step=r.to_step=job->columns;
 if(job->direct){
 r.from=(float*)(void*)oxi_memory_at(state,head,0,column);
-r.to=(float*)(void*)oxi_memory_at(out,head,job->length,column);
+r.to=(float*)(void*)oxi_memory_at(out,head,job->rows,column);
 r.from_step=state->stride[1];
 r.to_step=out->stride[1];}else{
 oxi_memory_move(job,head,column,r.columns,memory,false);}
 for(int64_t t=0;t<job->length;t++){
-oxi_memory_position(job,&r,head,t,column);
-if(job->lane==OXI_LANE_F64)
-oxi_memory_step_f64(&r);
-else
-job->kernels->linear_attention(&r);
-job->kernels->store[out->dtype][job->lane](r.columns,r.out,oxi_memory_at(out,head,t,column),
- out->stride[2]);
+const bool last=t+1==job->length;
+if(last&&job->hold&& !job->direct)oxi_memory_move(job,head,column,r.columns,memory,true);
+if(!last|| !job->ahead)oxi_memory_position(job,&r,head,t,column);
+if(job->ahead&&t+2==job->length)
+oxi_memory_run_two(job,&r,&next,head,t,column);
+else if(!last|| !job->ahead)
+oxi_memory_run(job,&r);
+oxi_memory_finish(job,last&&job->ahead? &next: &r,head,t,column);
 r.from=r.to;
 r.from_step=r.to_step;}
-if(!job->direct)oxi_memory_move(job,head,column,r.columns,memory,true);}
+if(!job->direct&&(!job->hold||job->length==0))
+oxi_memory_move(job,head,column,r.columns,memory,true);}
+static void oxi_memory_plan(oxi_memory_job*job,const oxi_call*call){
+const ox_tensor*state=call->in[4],*out=call->out[0];
+memset(job,0,sizeof*job);
+job->call=call;
+job->kernels=oxi_cpu_kernels();
+job->lane=state->dtype==OX_F64?OXI_LANE_F64:OXI_LANE_F32;
+job->number=(size_t)oxi_lane_bytes(job->lane);
+job->length=call->in[0]->shape[1];
+job->keys=state->shape[1];
+job->values=state->shape[2];
+job->columns=OXI_MEMORY_COLUMNS*oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK/64/(job->keys+1),1),8);
+job->tiles=oxi_parts(job->values,job->columns);
+job->scan=call->op==OXI_OP_selective_scan;
+const ox_tensor*decay=call->in[job->scan?5:3];
+const int d=decay->ndim-2;
+if(job->scan){
+job->alike=call->in[3]->shape[2]==1&&(!call->in[8]||call->in[8]->shape[2]==1);
+job->hold=call->attr.scan.hold;}
+job->wide=job->scan? !job->alike||decay->shape[1]>1||decay->shape[2]>1:decay->ndim==4;
+job->decays_lie=job->wide&&job->lane==OXI_LANE_F32&&decay->dtype==OX_F32&&
+ decay->stride[d+1]==1&&decay->shape[d+1]==job->values;
+job->ahead=job->hold&& !job->wide&&job->lane==OXI_LANE_F32&&job->length>1;
+job->rows=out->shape[1]-job->keys;
+job->direct=(state->dtype==OX_F32||state->dtype==OX_F64)&&state->stride[2]==1&&
+ out->stride[2]==1&&job->length>0&&(!job->hold||job->ahead);}
 static ox_status oxi_cpu_recurrence(const oxi_call*call){
-const ox_tensor*q=call->in[0],*state=call->in[4],*out=call->out[0];
 oxi_memory_job job;
-size_t bytes=0,tile=0;
-memset(&job,0,sizeof job);
-if(ox_numel(out)==0)return OX_OK;
-job.call=call;
-job.kernels=oxi_cpu_kernels();
-job.lane=state->dtype==OX_F64?OXI_LANE_F64:OXI_LANE_F32;
-job.number=(size_t)oxi_lane_bytes(job.lane);
-job.length=q->shape[1];
-job.keys=state->shape[1];
-job.values=state->shape[2];
-job.columns=OXI_MEMORY_COLUMNS*oxi_min_i64(oxi_max_i64(OXI_MEMORY_TASK/64/(job.keys+1),1),8);
-job.tiles=oxi_parts(job.values,job.columns);
-job.wide=call->in[3]->ndim==4;
-job.direct=(state->dtype==OX_F32||state->dtype==OX_F64)&&state->stride[2]==1&&
- out->stride[2]==1&&job.length>0;
-const ox_tensor*decay=call->in[3];
-job.decays_lie=job.wide&&job.lane==OXI_LANE_F32&&decay->dtype==OX_F32&&
- decay->stride[3]==1&&decay->shape[3]==job.values;
-const int64_t count=q->shape[0]*job.tiles,lanes=oxi_lanes(count);
-const size_t columns=(size_t)job.columns;
-const bool fits=oxi_mul_size((size_t)job.keys,(columns*2+5)*job.number,&tile)&&
- oxi_add_size(tile,2*columns*job.number+63,&tile)&&oxi_mul_size(tile/64*64,(size_t)lanes,&bytes);
-if(!fits)return oxi_fail(OX_ERR_NOMEM,"linear_attention: too large for this machine");
+size_t bytes=0,tile=0,list=0;
+if(ox_numel(call->out[0])==0)return OX_OK;
+oxi_memory_plan(&job,call);
+const int64_t heads=call->in[0]->shape[0],count=heads*job.tiles,lanes=oxi_lanes(count);
+const size_t columns=(size_t)job.columns,places=job.ahead?2:1;
+bool fits=oxi_mul_size((size_t)job.keys,(columns*2+5*places)*job.number,&tile)&&
+ oxi_add_size(tile,3*places*columns*job.number+63,&tile)&&oxi_mul_size(tile/64*64,(size_t)lanes,&bytes);
+if(job.alike)
+fits=fits&&oxi_mul_size((size_t)heads,(size_t)job.length*job.number,&list)&&
+ oxi_add_size(bytes,2*list,&bytes);
+if(!fits)return oxi_fail(OX_ERR_NOMEM,"%s: too large for this machine",oxi_op_name(call));
 job.lane_bytes=tile/64*64;
 job.scratch=(char*)oxi_alloc(bytes);
 if(!job.scratch)return OX_ERR_NOMEM;
-if((double)ox_numel(state)*(double)job.length>=OXI_MEMORY_ALONE)
+job.steps=job.scratch+(size_t)lanes*job.lane_bytes;
+job.left=job.steps+list;
+if(job.alike)oxi_scan_prepare(&job);
+if((double)ox_numel(call->in[4])*(double)job.length>=OXI_MEMORY_ALONE)
 oxi_parallel_for(count,oxi_memory_task,&job);
 else
 for(int64_t i=0;i<count;i++)oxi_memory_task(&job,i,0);
@@ -28699,7 +28713,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf35ebb21
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x496d8e57
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -29492,6 +29506,10 @@ int64_t i=0;\
 for(;stride==1&&i+2*VF<=n;i+=2*VF)\
 vf_store2_##kind(to+i,vf_load(from+i),vf_load(from+i+VF));\
 for(;stride==1&&i+VF<=n;i+=VF)vf_store_##kind(to+i,vf_load(from+i));\
+for(;stride!=1&&i+VF<=n;i+=VF){\
+uint16_t piece[VF];\
+vf_store_##kind(piece,vf_load(from+i));\
+for(int j=0;j<VF;j++)to[(i+j)*stride]=piece[j];}\
 oxi_store_##dtype##_f32(n-i,from+i,to+i*stride,stride);}
 OXI_CONVERT_16(OX_BF16_f32,OX_BF16,bf16)
 OXI_CONVERT_16(OX_F16_f32,OX_F16,f16)
@@ -30455,47 +30473,65 @@ k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16c);}
 #endif
 }
 /* >>cpu/kernels/linear_attention.inc */
-OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count){
+OXI_INLINE void OXI_ISA(memory_store)(float*to,vf x,int vectors,int64_t count){
+if(vectors)
+vf_store(to,x);
+else
+vf_store_n(to,x,count);}
+OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count,
+ bool wide,bool two){
 enum{most=4,line=16,ahead=16};
 const int used=vectors?vectors:1;
-vf v[most],z[most],y[most];
+const float*const k=r->k,*const q=r->q,*const erase=r->erase,*const write=r->write,
+ *const second=r->ahead,*const step=r->step?r->step +at:NULL;
+const int64_t keys=r->keys,from_step=r->from_step,to_step=r->to_step,decay_step=r->decay_step,
+ next_from=wide?used*VF:ahead*from_step,next_to=wide?used*VF:ahead*to_step;
+const bool apart=r->from!=r->to;
+const float*from=r->from+at,*decay=r->decay+(wide?at:0);
+float*to=r->to+at;
+vf v[most],z[most],y[most],later[most];
 for(int j=0;j<used;j++){
 v[j]=vectors?vf_load(r->v+at+j*VF):vf_load_n(r->v+at,count);
-z[j]=y[j]=vf_zero();}
-const float*from=r->from+at;
-for(int64_t i=0;r->erase&&i<r->keys;i++,from+=r->from_step){
-vf erase=vf_set1(r->erase[i]);
+z[j]=y[j]=later[j]=vf_zero();}
+for(int64_t i=0;erase&&i<keys;i++,from+=from_step){
+vf taken=vf_set1(erase[i]);
 for(int j=0;j<used;j++)
-z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),erase,z[j]);}
-const float*decay=r->decay+(r->wide?at:0);
-float*to=r->to+at;
+z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),taken,z[j]);}
 from=r->from+at;
-for(int64_t i=0;i<r->keys;i++,from+=r->from_step,to+=r->to_step){
+for(int64_t i=0;i<keys;i++,from+=from_step,to+=to_step){
 for(int c=0;c<used*VF;c+=line){
-OXI_PREFETCH_READ(from+ahead*r->from_step +c);
-OXI_PREFETCH_WRITE(to+ahead*r->to_step +c);}
-vf k=vf_set1(r->k[i]),q=vf_set1(r->q[i]),write=vf_set1(r->erase?r->write[i]:0);
+OXI_PREFETCH_WRITE(to+next_to+c);
+if(apart)OXI_PREFETCH_READ(from+next_from+c);
+if(wide)OXI_PREFETCH_READ(decay+i*decay_step +next_from+c);}
+vf written=vf_set1(k[i]),read=vf_set1(q[i]),left=wide?vf_zero():vf_set1(decay[i]),
+ back=vf_set1(erase?write[i]:0),read_later=two?vf_set1(second[i]):vf_zero();
 for(int j=0;j<used;j++){
 vf m=vectors?vf_load(from+j*VF):vf_load_n(from,count);
-vf left= !r->wide?vf_set1(r->decay[i]):vectors?vf_exp(vf_load(decay+i*r->decay_step +j*VF))
- :vf_exp(vf_load_n(decay+i*r->decay_step,count));
-m=vf_fma(k,v[j],vf_mul(m,left));
-if(r->erase)m=vf_fma(write,z[j],m);
-if(vectors)
-vf_store(to+j*VF,m);
-else
-vf_store_n(to,m,count);
-y[j]=vf_fma(q,m,y[j]);}}
+if(wide){
+const float*x=decay+i*decay_step +j*VF;
+left=vectors?vf_load(x):vf_load_n(x,count);
+if(step)left=vf_mul(left,vectors?vf_load(step +j*VF):vf_load_n(step,count));
+left=vf_exp_weight(vf_min(vf_constant(88.0f),left));}
+m=vf_fma(written,v[j],vf_mul(m,left));
+if(erase)m=vf_fma(back,z[j],m);
+OXI_ISA(memory_store)(to+j*VF,m,vectors,count);
+y[j]=vf_fma(read,m,y[j]);
+if(two)later[j]=vf_fma(read_later,m,later[j]);}}
 for(int j=0;j<used;j++){
-if(vectors)
-vf_store(r->out+at+j*VF,y[j]);
-else
-vf_store_n(r->out+at,y[j],count);}}
-OXI_KERNEL void OXI_ISA(linear_attention)(const oxi_recurrence*r){
+OXI_ISA(memory_store)(r->out+at+j*VF,y[j],vectors,count);
+if(two)OXI_ISA(memory_store)(r->out_ahead+at+j*VF,later[j],vectors,count);}}
+OXI_INLINE void OXI_ISA(memory_all)(const oxi_recurrence*r,bool wide,bool two){
 int64_t at=0;
-for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0);
-for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0);
-if(at<r->columns)OXI_ISA(memory_columns)(r,at,0,r->columns-at);}
+for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0,wide,two);
+for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0,wide,two);
+if(at<r->columns)OXI_ISA(memory_columns)(r,at,0,r->columns-at,wide,two);}
+OXI_KERNEL void OXI_ISA(linear_attention)(const oxi_recurrence*r){
+if(r->wide)
+OXI_ISA(memory_all)(r,true,false);
+else if(r->ahead)
+OXI_ISA(memory_all)(r,false,true);
+else
+OXI_ISA(memory_all)(r,false,false);}
 #ifndef OX_NO_LINALG
 /* >>cpu/kernels/vector.inc */
 OXI_KERNEL double OXI_ISA(dot_f64)(int64_t n,const double*a,const double*b){
@@ -31008,6 +31044,18 @@ OXI_ROW_EXTREME(row_max,vf_max,-INFINITY)
 OXI_ROW_EXTREME(row_min,vf_min,INFINITY)
 #undef OXI_ROW_BETTER
 #undef OXI_ROW_EXTREME
+OXI_KERNEL void OXI_ISA(row_max_places)(int64_t n,int taps,const float*const*x,const int32_t*place,
+ const int32_t*at,float*most,int32_t*best){
+for(int64_t i=0;i<n;i+=VF){
+vf m=vf_load(most+i);
+vi b=vi_load(best+i),here=vi_load(at+i);
+for(int t=0;t<taps;t++){
+vf v=vf_load(x[t]+i);
+vm more=vm_or(vf_gt(v,m),vf_unord(v,v));
+m=vf_select(more,v,m);
+b=vi_select(more,vi_add(here,vi_set1(place[t])),b);}
+vf_store(most+i,m);
+vi_store(best+i,b);}}
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float*x,vf max,float*out){
 vf e=vf_exp_weight(vf_sub(vf_load(x),max));
 if(out)vf_store(out,e);
@@ -31211,6 +31259,7 @@ k->row_add_numbers=OXI_ISA(row_add_numbers);
 k->row_add_numbers_f64=OXI_ISA(row_add_numbers_f64);
 k->row_measure=OXI_ISA(row_measure);
 k->row_max=OXI_ISA(row_max);
+k->row_max_places=OXI_ISA(row_max_places);
 k->row_min=OXI_ISA(row_min);
 k->row_exp_sum=OXI_ISA(row_exp_sum);
 k->row_scale=OXI_ISA(row_scale);

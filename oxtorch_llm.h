@@ -370,6 +370,9 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
 /* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
  * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_decode_one(ox_llm_context *context, int32_t token, float *logits);
+/* The same without a copy: the logits [vocabulary] where they are, which stay until the next call with this
+ * context, or with another one of its device. NULL: an error. */
+OX_API const float *ox_llm_step(ox_llm_context *context, int32_t token);
 
 /* ---- embeddings
  * ------------------------------------------------------------------------------------------- */
@@ -14297,9 +14300,11 @@ int32_t pending;
 ox_dtype dtype;
 ox_tensor**keys,**values;
 oxi_llm_state*states,*written,*recorded;
+ox_tensor**homes;
 ox_llm_context*encoder;
 ox_tensor**source;
 const int32_t*types;
+float*logits;
 int32_t*history;
 bool stretched;
 ox_tensor*next;
@@ -16687,7 +16692,8 @@ if(!oxi_llm_has_states(context->model))return true;
 context->states=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->states);
 context->written=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->written);
 context->recorded=(oxi_llm_state*)oxi_calloc(layers,sizeof*context->recorded);
-return context->states&&context->written&&context->recorded;}
+context->homes=(ox_tensor**)oxi_calloc(1,sizeof*context->homes);
+return context->states&&context->written&&context->recorded&&context->homes;}
 static void oxi_llm_drop_late(oxi_llm_state*state){
 for(int i=0;i<3;i++){
 ox_release(state->late[i]);
@@ -16708,6 +16714,8 @@ const size_t bytes=(size_t)context->model->config.layers*sizeof*context->states;
 oxi_llm_drop_states(context,context->states);
 oxi_llm_drop_states(context,context->written);
 oxi_llm_drop_states(context,context->recorded);
+if(context->homes)ox_release(*context->homes);
+oxi_free(context->homes,context->homes?sizeof*context->homes:0);
 oxi_free(context->recorded,context->recorded?bytes:0);
 oxi_free(context->states,context->states?bytes:0);
 oxi_free(context->written,context->written?bytes:0);}
@@ -16776,12 +16784,15 @@ return oxi_llm_state_or_zeros(context->model,NULL,(*of)->memory,OX_SHAPE(m->head
 static ox_tensor*const*oxi_llm_late_of(const oxi_llm_batch*batch,int64_t index,const oxi_llm_state*of){
 const oxi_llm_state*written= &batch->context->written[index];
 return written->late[0]?written->late:of->late[0]?of->late:NULL;}
+static ox_tensor*oxi_llm_scan_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,
+ ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,ox_tensor*out);
 static ox_tensor*oxi_llm_memory(const oxi_llm_batch*batch,int64_t index){
 oxi_llm_state*of;
 ox_tensor*memory=oxi_llm_early_memory(batch,index,&of);
 ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
 if(!memory|| !late)return memory;
-ox_tensor*both=ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL);
+ox_tensor*both=late[2]?ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL)
+ :oxi_llm_scan_heads(batch,index,late[0],late[1],NULL,memory,NULL);
 return ox_narrow(both,1,1,memory->shape[1]);}
 static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){
 const double no_numbers=0;
@@ -16826,8 +16837,6 @@ const bool last=next==taps;
 sum=oxi_llm_add_taps(sum,rows,weights,(int)(next-k),last?bias:NULL,last&&silu);
 if(!sum)return NULL;}
 return oxi_llm_write_state(written,one?all:ox_clone(ox_narrow(all,0,count,before)))?sum:NULL;}
-static bool oxi_llm_is_short_step(const oxi_llm_batch*batch){
-return batch->count==1&&batch->context->model->device!=ox_cpu();}
 static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,bool silu,ox_tensor*x){
 const ox_llm_context*context=batch->context;
 const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV];
@@ -16904,6 +16913,24 @@ ox_tensor*kept=ox_mul(*memory,ox_transpose(ox_narrow(from,1,last,1),1,2));
 if(in->erase)kept=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->write,to_end),1,2),z));
 *memory=ox_add_(kept,ox_matmul(ox_transpose(ox_mul(in->k,to_end),1,2),u));
 return*memory?out:NULL;}
+static bool oxi_llm_keep_late(oxi_llm_state*written,oxi_llm_state*of,ox_tensor*both,
+ const ox_tensor*memory,ox_tensor*const*own){
+if(both&&of->home!=both){
+ox_tensor*end=ox_narrow(both,1,both->shape[1]-memory->shape[1],memory->shape[1]);
+if(!oxi_llm_write_state(&of->memory,end))return false;
+(void)oxi_llm_write_state(&of->home,both);}
+if(both)oxi_llm_drop_late(of);
+for(int i=0;i<3&&own[0];i++)(void)oxi_llm_write_state(&written->late[i],own[i]);
+return own[0]!=NULL;}
+static ox_tensor*oxi_llm_home(const oxi_llm_batch*batch,int64_t index,const oxi_llm_state*of){
+const ox_llm_context*context=batch->context;
+const oxi_llm_mixing*m= &context->model->numbers.mixing;
+const int64_t shape[4]={context->model->config.layers,m->heads,1+m->key,m->value};
+if(of->home)return of->home;
+if(context->states[index].home||context->written[index].home)return NULL;
+if(!*context->homes)
+(void)oxi_llm_write_state(context->homes,oxi_tensor_new(context->model->device,OX_F32,4,shape));
+return ox_select(*context->homes,0,index);}
 static ox_tensor*oxi_llm_linear_late(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
 oxi_llm_state*of,*written= &batch->context->written[index];
 ox_tensor*memory=oxi_llm_early_memory(batch,index,&of),*own[3]={in->k,in->v,in->decay};
@@ -16915,17 +16942,11 @@ none[0]=ox_zeros_like(in->k);
 none[1]=ox_zeros_like(in->decay);}
 ox_tensor*all[7]={
 q,late?late[0]:none[0],late?late[1]:in->v,late?late[2]:none[1],memory,NULL,NULL};
-ox_tensor*both=oxi_any_null("llm",all,5)?NULL
- :oxi_apply_list(OXI_OP_linear_attention,NULL,all,7,alone?of->home:NULL);
+ox_tensor*both=oxi_any_null("llm",all,5)?NULL:oxi_apply_list(OXI_OP_linear_attention,NULL,all,7,
+ alone?oxi_llm_home(batch,index,of):NULL);
 if(!both)return NULL;
-if(!alone)of=written;
-if(of->home!=both){
-ox_tensor*end=ox_narrow(both,1,1,memory->shape[1]);
-if(!oxi_llm_write_state(&of->memory,end))return NULL;
-(void)oxi_llm_write_state(&of->home,both);}
-oxi_llm_drop_late(of);
-for(int i=0;i<3;i++)(void)oxi_llm_write_state(&written->late[i],own[i]);
-return ox_addcmul(ox_narrow(both,1,0,1),ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1);}
+return oxi_llm_keep_late(written,alone?of:written,both,memory,own)
+ ?ox_addcmul(ox_narrow(both,1,0,1),ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1):NULL;}
 static ox_tensor*oxi_llm_run_linear(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
@@ -17227,6 +17248,17 @@ ox_tensor*y=ox_squeeze(oxi_llm_linear_steps(&in,&h),0);
 ox_tensor*ends[4]={gate,y,x,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->inner))};
 if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,h))return NULL;
 return oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4);}
+static ox_tensor*oxi_llm_scan_whole(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,
+ ox_tensor*x,ox_tensor*b,ox_tensor*c,ox_tensor*gate){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const oxi_llm_part*p=batch->context->model->layers[index].part;
+ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,m->value,m->key));
+ox_tensor*both=ox_selective_scan(ox_unsqueeze(x,0),ox_unsqueeze(steps,0),
+ ox_unsqueeze(p[OXI_LLM_MIXER_DECAY].weight,0),ox_unsqueeze(b,0),ox_unsqueeze(c,0),h,
+ ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(1,1,m->inner)),ox_unsqueeze(gate,0),NULL,true,false);
+h=ox_narrow(both,1,batch->count,m->value);
+if(batch->count>1)h=ox_clone(h);
+return h&&oxi_llm_write_memory(batch,index,h)?ox_squeeze(ox_narrow(both,1,0,batch->count),0):NULL;}
 static ox_tensor*oxi_llm_mamba(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
@@ -17240,14 +17272,16 @@ ox_tensor*b=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_KEY_NORM],oxi_llm_column
 ox_tensor*c=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_QUERY_NORM],
  oxi_llm_columns(made,m->rank+state,state));
 steps=oxi_llm_product(&p[OXI_LLM_MIXER_STEP],ox_contiguous(steps));
-if(steps&&oxi_llm_is_short_step(batch)){
-ox_tensor*gate=oxi_llm_columns(both,inner,inner);
-return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],oxi_llm_scan_step(batch,index,steps,u,b,c,gate));}
-steps=ox_softplus(steps,1,20);
-ox_tensor*y=oxi_llm_scan(batch,index,steps,u,b,c);
-y=ox_addcmul_(y,u,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(inner)),1);
-y=ox_silu_mul(oxi_llm_columns(both,inner,inner),y);
+ox_tensor*gate=oxi_llm_columns(both,inner,inner),*y=NULL;
+if(!steps)return NULL;
+const bool whole=model->device==ox_cpu();
+if(whole||batch->count==1){
+y=(whole?oxi_llm_scan_whole:oxi_llm_scan_step)(batch,index,steps,u,b,c,gate);
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
+steps=ox_softplus(steps,1,20);
+y=oxi_llm_scan(batch,index,steps,u,b,c);
+y=ox_addcmul_(y,u,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(inner)),1);
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],ox_silu_mul(gate,y));}
 static ox_tensor*oxi_llm_state_space(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*b,
  ox_tensor*c,ox_tensor*steps){
 const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
@@ -17286,6 +17320,44 @@ ox_tensor*y=oxi_llm_linear_steps(&in,&memory);
 ox_tensor*ends[4]={oxi_llm_by_head(gate,m->heads,m->value),y,heads,skips};
 if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,memory))return NULL;
 return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4));}
+static ox_tensor*oxi_llm_scan_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,
+ ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,ox_tensor*out){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const oxi_llm_part*p=batch->context->model->layers[index].part;
+const int64_t keys=m->groups*m->key;
+ox_tensor*in[9],*bias=p[OXI_LLM_MIXER_STEP].bias;
+in[0]=oxi_llm_by_head(oxi_llm_columns(u,m->inner+keys,keys),m->groups,m->key);
+in[1]=oxi_llm_by_head(oxi_llm_columns(u,m->inner,keys),m->groups,m->key);
+for(int i=0;i<2;i++)in[i]=oxi_llm_share_groups(in[i],m->heads,true);
+in[2]=oxi_llm_by_head(oxi_llm_columns(u,0,m->inner),m->heads,m->value);
+in[3]=oxi_llm_by_head(steps,m->heads,1);
+in[4]=memory;
+in[5]=ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(m->heads,1,1));
+in[6]=gate?ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->heads,1,1)):NULL;
+in[7]=gate?ox_expand(oxi_llm_by_head(gate,m->heads,m->value),ox_shape_of(in[2])):NULL;
+in[8]=bias?ox_reshape(bias,OX_SHAPE(m->heads,1,1)):NULL;
+oxi_attrs attr=oxi_attrs_scan();
+attr.scan.softplus=true;
+attr.scan.hold=gate!=NULL;
+if(oxi_any_null("llm",in,6)||(gate&&(!in[6]|| !in[7]))||(bias&& !in[8]))return NULL;
+return oxi_apply_list(OXI_OP_selective_scan,&attr,in,9,out);}
+static ox_tensor*oxi_llm_scan_late(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,ox_tensor*steps,
+ ox_tensor*gate){
+oxi_llm_state*of,*written= &batch->context->written[index];
+ox_tensor*memory=oxi_llm_early_memory(batch,index,&of),*own[3]={u,steps,NULL};
+ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
+const bool alone=of==written|| !written->late[0];
+ox_tensor*rows[2]={u,steps},*pair[2];
+for(int i=0;i<2&&late;i++){
+pair[0]=late[i];
+pair[1]=rows[i];
+if(pair[1])rows[i]=ox_cat(pair,2,0);}
+if(!memory|| !rows[0]|| !rows[1]|| !gate)return NULL;
+ox_tensor*both=oxi_llm_scan_heads(batch,index,rows[0],rows[1],gate,memory,
+ late&&alone?oxi_llm_home(batch,index,of):NULL);
+if(!both|| !oxi_llm_keep_late(written,alone?of:written,late?both:NULL,memory,own))
+return NULL;
+return oxi_llm_join_heads(ox_narrow(both,1,0,1));}
 static ox_tensor*oxi_llm_mamba2(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
@@ -17296,7 +17368,8 @@ ox_tensor*u=oxi_llm_convolve(batch,index,true,oxi_llm_columns(all,inner,channels
 ox_tensor*steps=oxi_llm_columns(all,inner+channels,m->heads),*bias=p[OXI_LLM_MIXER_STEP].bias;
 ox_tensor*gate=oxi_llm_columns(all,0,inner),*values=oxi_llm_columns(u,0,inner),*y;
 ox_tensor*b=oxi_llm_columns(u,inner,keys),*c=oxi_llm_columns(u,inner+keys,keys);
-if(oxi_llm_is_short_step(batch)){
+if(batch->count==1&&model->device==ox_cpu()){
+y=oxi_llm_scan_late(batch,index,u,steps,gate);}else if(batch->count==1){
 y=oxi_llm_state_space_step(batch,index,values,b,c,steps,gate);}else{
 steps=ox_softplus(bias?ox_add(steps,bias):steps,1,20);
 y=ox_silu_mul(gate,oxi_llm_state_space(batch,index,values,b,c,steps));}
@@ -17920,6 +17993,8 @@ oxi_llm_close_states(context);
 oxi_llm_drop_source(context,context->source);
 ox_llm_context_close(context->encoder);
 ox_release(context->next);
+const size_t logits=(size_t)context->model->config.vocabulary*sizeof*context->logits;
+oxi_free(context->logits,context->logits?logits:0);
 oxi_free(context->history,context->history?(size_t)context->capacity*sizeof*context->history:0);
 oxi_free(context->keys,layers*sizeof*context->keys);
 oxi_free(context->values,layers*sizeof*context->values);
@@ -18136,26 +18211,37 @@ if(room<=position)return;
 oxi_llm_go_on_from_written(context);
 context->ahead=oxi_llm_record_step(context,position);
 oxi_llm_keep_recorded(context,context->ahead!=0);}
-OX_API ox_status ox_llm_decode_one(ox_llm_context*context,int32_t token,float*logits){
+static ox_status oxi_llm_run_step(ox_llm_context*context,int32_t token,float*out,const float**there){
 ox_status status=oxi_llm_check_tokens(context,&token,1);
 if(!status)status=oxi_llm_check_decoder(context);
 if(status)return status;
 ox_device*device=context->model->device;
-if(!device->ahead||context->not_ahead>=OXI_LLM_TRIES)
-return oxi_llm_run(context,&token,1,false,true,logits);
+int64_t number=0;
+if(device->ahead&&context->not_ahead<OXI_LLM_TRIES){
 status=oxi_llm_keep_tokens(context,&token,1);
 if(!status)status=oxi_llm_reserve(context,context->length+1);
 if(status)return status;
-const int64_t number=oxi_llm_start_step(context,token);
-if(!number)return oxi_llm_run(context,&token,1,false,true,logits);
+number=oxi_llm_start_step(context,token);}
+if(!number){
+if(there&& !context->logits)
+context->logits=(float*)oxi_alloc((size_t)context->model->config.vocabulary*sizeof(float));
+if(there&& !(*there=out=context->logits))return OX_ERR_NOMEM;
+return oxi_llm_run(context,&token,1,false,true,out);}
+const void*place=NULL;
 oxi_llm_look_ahead(context);
-status=device->ahead->take(device,number,logits);
+status=device->ahead->take(device,number,out,there? &place:NULL);
+if(there)*there=(const float*)place;
 oxi_llm_settle_states(context,status==OX_OK);
 if(status)context->ahead=0;
 if(status)return status;
 context->length++;
 context->pending= -1;
 return OX_OK;}
+OX_API ox_status ox_llm_decode_one(ox_llm_context*context,int32_t token,float*logits){
+return oxi_llm_run_step(context,token,logits,NULL);}
+OX_API const float*ox_llm_step(ox_llm_context*context,int32_t token){
+const float*logits=NULL;
+return oxi_llm_run_step(context,token,NULL,&logits)==OX_OK?logits:NULL;}
 /* >>llm/context/embed.c */
 static ox_llm_pooling oxi_llm_pooling_of(const ox_llm*model,ox_llm_pooling asked){
 if(asked!=OX_LLM_POOLING_MODEL)return asked;
@@ -19645,17 +19731,18 @@ static ox_status oxi_generate_run(oxi_generation*g){
 ox_llm_context*context=g->context;
 const int64_t vocabulary=context->model->config.vocabulary;
 int32_t previous=g->prompt[g->result.prompt_tokens-1];
+const float*logits=g->logits;
 double clock=oxi_now();
 ox_status status=ox_llm_decode(context,g->prompt,g->result.prompt_tokens,g->logits);
 g->result.prompt_seconds=oxi_now()-clock;
 clock+=g->result.prompt_seconds;
 while(!status&& !g->result.stop){
-const int32_t token=ox_llm_sampler_pick(g->sampler,g->logits,vocabulary);
+const int32_t token=ox_llm_sampler_pick(g->sampler,logits,vocabulary);
 if(token<0)return oxi_llm_error();
 g->result.new_tokens++;
 context->pending=token;
 g->result.stop=oxi_generate_emit(g,previous,token);
-if(!g->result.stop)status=ox_llm_decode_one(context,token,g->logits);
+if(!g->result.stop&& !(logits=ox_llm_step(context,token)))status=oxi_llm_error();
 previous=token;
 g->result.new_seconds=oxi_now()-clock;}
 return status;}

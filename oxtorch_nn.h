@@ -56,8 +56,10 @@
  *     what its functions take.
  *
  * STATISTICS
- *     What torch makes of other operations too: covariance, quantiles, differences, distances
- *     (statistics.h), and reductions over what a mask lets see (masked.h).
+ *     What torch makes of other operations too: covariance, quantiles, medians, histograms, differences,
+ *     distances (statistics.h), reductions over what a mask lets see (masked.h), products of lists and of
+ *     matrices that are rarely needed (algebra.h), drawing and dropping (random.h), windows of signals
+ *     (signal.h).
  *
  * MEMORY
  *     ox_checkpoint computes a part of a graph again instead of keeping it. ox_set_saved_hooks moves or
@@ -73,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x29671878
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x35bfff28
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -323,8 +325,9 @@ typedef struct ox_cross_entropy_desc {
 OX_API ox_tensor *ox_cross_entropy(ox_tensor *input, ox_tensor *target, const ox_cross_entropy_desc *desc);
 
 /* The same of linear(x, layer, bias): x [..,D], layer [C,D], bias [C] or NULL, target [..] of classes or
- * [..,C]. Of classes, without smoothing, logits are made of some rows at a time, on the way back once more,
- * and never kept: memory grows with N + C D.
+ * [..,C]; with more dims of the layer, [C,d1..,D], of bias [C,d1..] and targets [..,d1..] or [..,C,d1..].
+ * Logits are made of some rows at a time, on the way back once more, and never kept: memory grows with N + C
+ * D (d1.. times that of targets).
  * source    torch.nn.functional.linear_cross_entropy; Wijmans et al. 2024, "Cut Your Losses" */
 OX_API ox_tensor *ox_linear_cross_entropy(ox_tensor *x, ox_tensor *layer, ox_tensor *target, ox_tensor *bias,
                                           const ox_cross_entropy_desc *desc);
@@ -600,8 +603,9 @@ OX_EXTERN_C_END
  * dropout   between the layers, if train
  * results   the outputs of the last layer, forward beside backward; the last state of each layer and
  *           direction (lstm: h and c)
- * made of other functions, a product for all times and one a step: any strides, any device, gradients of any
- * order. Packed sequences are not there: sort by length and run the parts.
+ * a product for all times and one a step, behind which f32, f16 and bf16 take all gates of a sample in one
+ * pass; f64 is made of other functions. Any strides, any device, gradients of any order. Sequences of several
+ * lengths: packed.h.
  * errors    OX_ERR_SHAPE, OX_ERR_ARG counts that do not fit
  * source    torch.lstm; Hochreiter & Schmidhuber 1997, Cho et al. 2014 */
 #ifndef OX_NN_RECURRENT_H
@@ -632,6 +636,68 @@ OX_API ox_tensor *ox_rnn_tanh_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_
                                    ox_tensor *d);
 OX_API ox_tensor *ox_rnn_relu_cell(ox_tensor *x, ox_tensor *h, ox_tensor *w, ox_tensor *u, ox_tensor *b,
                                    ox_tensor *d);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/recurrent/packed.h */
+/* Sequences of several lengths as one tensor: torch.nn.utils.rnn's packed sequences, and recurrent nets over
+ * them, which compute no step of padding.
+ *     ox_packed p = ox_pack_padded_sequence(x, lengths, true, false);
+ *     ox_tuple y = ox_lstm_packed(&p, states, 2, params, 4, true, 1, 0, false, false);
+ *     ox_packed out = ox_packed_with(&p, y.t[0]);
+ *     ox_tuple padded = ox_pad_packed_sequence(&out, true, 0, 0);
+ * layout    the first step of all sequences, longest first, the second of those that have one, ..
+ * memory    the tensors belong to the scope, as results do; batch_sizes and indices are i64 on the CPU
+ * gradients through data, of any order
+ * errors    OX_ERR_SHAPE; OX_ERR_ARG lengths that are not 1 .. T, or not sorted where that is enforced. Then
+ *           data is NULL, and such a value is refused without another error
+ * source    torch.nn.utils.rnn */
+#ifndef OX_NN_PACKED_H
+#define OX_NN_PACKED_H
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_packed {
+    ox_tensor *data;             /* [sum of lengths, ..] */
+    ox_tensor *batch_sizes;      /* [T]: how many sequences have a step t */
+    ox_tensor *sorted_indices;   /* [N]: which sequence is the longest, the next ..; NULL: as they come */
+    ox_tensor *unsorted_indices; /* [N]: the way back, or NULL */
+} ox_packed;
+
+/* x [T,N,..], [N,T,..] if batch_first, of which the first lengths[n] steps count; lengths [N] integers.
+ * enforce_sorted: lengths must not rise, and nothing is sorted (torch's default). */
+OX_API ox_packed ox_pack_padded_sequence(ox_tensor *x, ox_tensor *lengths, bool batch_first,
+                                         bool enforce_sorted);
+/* Of a list of sequences [T_n, ..]. */
+OX_API ox_packed ox_pack_sequence(ox_tensor *const *list, int count, bool enforce_sorted);
+/* p with other data, as a layer makes it. */
+OX_API ox_packed ox_packed_with(const ox_packed *p, ox_tensor *data);
+/* t[0] [T,N,..] (batch_first: [N,T,..]) with `value` where a sequence is over, t[1] lengths [N] i64, both in
+ * the order of before. total: T, at least the longest; 0: that. */
+OX_API ox_tuple ox_pad_packed_sequence(const ox_packed *p, bool batch_first, double value, int64_t total);
+
+/* Sequences [T_n, ..] side by side: [T,N,..] or [N,T,..], `value` behind them (side NULL or "right") or
+ * before ("left"). */
+OX_API ox_tensor *ox_pad_sequence(ox_tensor *const *list, int count, bool batch_first, double value,
+                                  const char *side);
+/* Back: views into out[room], as ox_split; lengths [N]. */
+OX_API int64_t ox_unpad_sequence(ox_tensor *padded, ox_tensor *lengths, bool batch_first, ox_tensor **out,
+                                 int64_t room);
+
+/* As ox_lstm and the others (recurrent.h), of packed sequences: t[0] is the data of a packed sequence like p;
+ * states [L D,N,H], given and last, are in the order of before, the last ones each sequence's own. */
+OX_API ox_tuple ox_lstm_packed(const ox_packed *p, ox_tensor *const *states, int state_count,
+                               ox_tensor *const *params, int param_count, bool has_biases, int64_t layers,
+                               double dropout, bool train, bool bidirectional);
+OX_API ox_tuple ox_gru_packed(const ox_packed *p, ox_tensor *h, ox_tensor *const *params, int param_count,
+                              bool has_biases, int64_t layers, double dropout, bool train,
+                              bool bidirectional);
+OX_API ox_tuple ox_rnn_tanh_packed(const ox_packed *p, ox_tensor *h, ox_tensor *const *params,
+                                   int param_count, bool has_biases, int64_t layers, double dropout,
+                                   bool train, bool bidirectional);
+OX_API ox_tuple ox_rnn_relu_packed(const ox_packed *p, ox_tensor *h, ox_tensor *const *params,
+                                   int param_count, bool has_biases, int64_t layers, double dropout,
+                                   bool train, bool bidirectional);
 
 OX_EXTERN_C_END
 #endif
@@ -707,6 +773,18 @@ OX_API ox_tensor *ox_distribution_variance(const ox_distribution *d);
 /* The Kullback-Leibler divergence of p from q, of one kind; not of STUDENT_T and MULTINOMIAL. */
 OX_API ox_tensor *ox_distribution_kl(const ox_distribution *p, const ox_distribution *q);
 
+/* ---- without a struct -------------------------------------------------------------------------------------
+ * poisson - counts of the rates in x, of x's dtype and shape (torch.poisson).
+ * trunc_normal_ - fills x with a normal distribution's numbers from low to high alone, by the inverse of its
+ * integral; unrecorded, also of a leaf (torch.nn.init.trunc_normal_). OX_ERR_ARG deviation not above 0, low
+ * not below high.
+ * gumbel_softmax - softmax((logits + g) / tau) along dim, g of the Gumbel distribution; hard: 1 at the most
+ * of it and 0 elsewhere, with the soft one's gradient (torch.nn.functional.gumbel_softmax; Jang et al. 2016).
+ * */
+OX_API ox_tensor *ox_poisson(ox_tensor *x);
+OX_API ox_tensor *ox_trunc_normal_(ox_tensor *x, double mean, double deviation, double low, double high);
+OX_API ox_tensor *ox_gumbel_softmax(ox_tensor *logits, double tau, bool hard, int dim);
+
 OX_EXTERN_C_END
 #endif
 /* >>nn/algebra/algebra.h */
@@ -734,9 +812,72 @@ OX_API ox_tensor *ox_matrix_sqrth(ox_tensor *x);
 OX_API ox_tuple ox_svd_lowrank(ox_tensor *x, int64_t q, int64_t rounds, ox_tensor *shift);
 OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rounds);
 
+/* ox_ldl_factor - of a symmetric matrix, whose lower triangle counts, x = P L D L^T P^T: L with ones on its
+ * diagonal below blocks D of one or two rows, in one matrix [..,N,N], and pivots i32 [..,N] from 1, of both
+ * rows of a block of two below 0 (LAPACK's sytrf). ldl_factor refuses (OX_ERR_ARG) a D with a row of 0;
+ * ldl_factor_ex gives, as the third, the first such row from 1, or 0: i32 [..].
+ * ox_ldl_solve - X of x X = b from these, b [..,N,K]; leading dims broadcast. Pivots that lead out of the
+ * matrix: OX_ERR_INDEX. Real matrices: torch's `hermitian` changes nothing. No gradients, as in torch; on the
+ * CPU in f64.
+ * source    torch.linalg.ldl_factor, ldl_factor_ex, ldl_solve */
+OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
+OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
+OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
+
+/* ---- products that are made of others, of any dtype ---------------------------------------------------- */
+OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
+OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
+OX_API ox_tensor *ox_bilinear(ox_tensor *a, ox_tensor *b, ox_tensor *weight, ox_tensor *bias);
+OX_API ox_tensor *ox_multi_dot(ox_tensor *const *list, int count);      /* in the cheapest order */
+/* Of a list: blocks along a diagonal; each with each, a row a choice; r of one at a time. */
+OX_API ox_tensor *ox_block_diag(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_cartesian_prod(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_combinations(ox_tensor *x, int r, bool with_replacement);
+
 OX_EXTERN_C_END
 #endif
-/* >>nn/masked.h */
+/* >>nn/statistics/statistics.h */
+/* Statistics, histograms, differences, distances, made of other functions. Names and meaning are PyTorch's.
+ * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
+#ifndef OX_NN_STATISTICS_H
+#define OX_NN_STATISTICS_H
+
+OX_EXTERN_C_BEGIN
+
+OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
+/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
+OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
+OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
+/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
+OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
+OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
+OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
+OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
+OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
+OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
+OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
+OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
+OX_API ox_tensor *ox_corrcoef(ox_tensor *x); /* x [variables, observations] */
+/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
+ * midpoint */
+OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
+OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
+                                 const char *interpolation);
+
+/* ---- histograms, and one of a sorted line -------------------------------------------------------------- */
+OX_API ox_tensor *ox_bincount(ox_tensor *x, ox_tensor *weights, int64_t least);
+OX_API ox_tensor *ox_histc(ox_tensor *x, int64_t bins, double low, double high);
+OX_API ox_tuple ox_histogram(ox_tensor *x, ox_tensor *edges, ox_tensor *weights,
+                             bool density); /* and edges */
+OX_API ox_pair ox_kthvalue(ox_tensor *x, int64_t k, int dim, bool keepdim);
+OX_API ox_pair ox_median(ox_tensor *x, int dim, bool keepdim); /* dim OX_FLATTENED: of all elements */
+OX_API ox_pair ox_nanmedian(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_pair ox_mode(ox_tensor *x, int dim, bool keepdim); /* of equally frequent ones the smallest */
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/statistics/masked.h */
 /* Reductions, softmax and sums along a dim over what a mask lets see (torch.masked). mask: bool, of a shape
  * that broadcasts to x's; NULL lets all see. Elements that it hides count as the operation's identity.
  * errors    of shapes, dims and dtypes, as everywhere */
@@ -763,33 +904,46 @@ OX_API ox_pair ox_masked_median(ox_tensor *x, ox_tensor *mask, int dim, bool kee
 
 OX_EXTERN_C_END
 #endif
-/* >>nn/statistics.h */
-/* Statistics, differences, distances, made of other functions. Names and meaning are PyTorch's.
- * errors    of shapes, dims and dtypes, as everywhere; OX_ERR_ARG for numbers that make no sense */
-#ifndef OX_NN_STATISTICS_H
-#define OX_NN_STATISTICS_H
+/* >>nn/random.h */
+/* Numbers drawn in place, and what drops at random. x's numbers become those of a distribution.
+ * errors    OX_ERR_ARG for parameters that no distribution has; OX_ERR_SHAPE */
+#ifndef OX_NN_RANDOM_H
+#define OX_NN_RANDOM_H
 
 OX_EXTERN_C_BEGIN
 
-OX_API ox_tensor *ox_nanmean(ox_tensor *x, ox_shape dims, bool keepdim);
-/* x [variables, observations]; counts (fweights) and weights (aweights) [observations], or NULL */
-OX_API ox_tensor *ox_cov(ox_tensor *x, int64_t correction, ox_tensor *counts, ox_tensor *weights);
-OX_API ox_tensor *ox_diff(ox_tensor *x, int64_t times, int dim, ox_tensor *before, ox_tensor *after);
-/* torch.gradient of one dim. spacing NULL is 1, or a number, or the places [n]. */
-OX_API ox_tensor *ox_gradient_along(ox_tensor *x, ox_tensor *spacing, int dim, int edge_order);
-OX_API ox_tensor *ox_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);         /* x NULL: dx apart */
-OX_API ox_tensor *ox_cumulative_trapezoid(ox_tensor *y, ox_tensor *x, double dx, int dim);
-OX_API ox_tensor *ox_dist(ox_tensor *a, ox_tensor *b, double p);
-OX_API ox_tensor *ox_cdist(ox_tensor *a, ox_tensor *b, double p); /* from differences, never from products */
-OX_API ox_tensor *ox_pdist(ox_tensor *x, double p);
-OX_API ox_tensor *ox_renorm(ox_tensor *x, double p, int dim, double most);
-OX_API ox_tensor *ox_normalize(ox_tensor *x, double p, int dim, double eps);
-OX_API ox_tensor *ox_corrcoef(ox_tensor *x); /* x [variables, observations] */
-/* q: a number or a vector of them, of x's dtype; interpolation "linear" (NULL) lower higher nearest
- * midpoint */
-OX_API ox_tensor *ox_quantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim, const char *interpolation);
-OX_API ox_tensor *ox_nanquantile(ox_tensor *x, ox_tensor *q, int dim, bool keepdim,
-                                 const char *interpolation);
+OX_API ox_tensor *ox_exponential_(ox_tensor *x, double rate);
+OX_API ox_tensor *ox_cauchy_(ox_tensor *x, double median, double scale);
+OX_API ox_tensor *ox_log_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_geometric_(ox_tensor *x, double p);    /* how often until something of probability p */
+/* ox_dropout of whole channels (dim 1); alpha: for selu, which keeps mean and variance */
+OX_API ox_tensor *ox_feature_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_alpha_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/signal.h */
+/* Windows of signals: torch.signal.windows. length elements; symmetric false is for spectra; dtype
+ * OX_DTYPE_NONE: the default one.
+ * errors    OX_ERR_ARG for lengths below 0, dtypes without fractions, numbers that make no sense */
+#ifndef OX_NN_SIGNAL_H
+#define OX_NN_SIGNAL_H
+
+OX_EXTERN_C_BEGIN
+
+OX_API ox_tensor *ox_window_hann(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_hamming(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_blackman(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_nuttall(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_bartlett(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_cosine(int64_t length, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_general_cosine(int64_t length, const double *a, int count, bool symmetric,
+                                           ox_dtype dtype);
+OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symmetric, ox_dtype dtype);
+OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
+                                        ox_dtype dtype);
+OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
 
 OX_EXTERN_C_END
 #endif
@@ -861,6 +1015,118 @@ OX_API ox_tensor *ox_histogramdd(ox_tensor *x, ox_tensor *const *edges, int coun
 
 OX_EXTERN_C_END
 #endif
+/* >>nn/tensors/tensors.h */
+/* What a program does to tensors beside computing: forms in place of views, of what is put by index,
+ * resizing; tensors with strides of one's own, dtypes of results, several statistics at once.
+ * memory    forms in place give t itself; the others a new tensor, one reference
+ * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
+ * source    the functions of the same names in torch */
+#ifndef OX_NN_TENSORS_H
+#define OX_NN_TENSORS_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- views in place ---------------------------------------------------------------------------------------
+ * t itself becomes the view of its numbers that the function without the _ gives: nothing is copied, other
+ * headers of the numbers stay as they are. It counts as a change in place: a gradient that needs the numbers
+ * of before says so, and a result that was recorded goes on as the view.
+ * errors    OX_ERR_ARG a leaf that wants a gradient; under OX_NO_GRAD such a leaf that has a gradient or is
+ *           needed by what was recorded, and a result of what was recorded; a number (ox_number) */
+OX_API ox_tensor *ox_transpose_(ox_tensor *t, int dim0, int dim1);
+OX_API ox_tensor *ox_t_(ox_tensor *t);
+OX_API ox_tensor *ox_squeeze_(ox_tensor *t, int dim);
+OX_API ox_tensor *ox_squeeze_all_(ox_tensor *t);
+OX_API ox_tensor *ox_unsqueeze_(ox_tensor *t, int dim);
+OX_API ox_tensor *ox_as_strided_(ox_tensor *t, ox_shape shape, ox_shape strides, int64_t offset);
+
+/* ox_resize_ - another shape, contiguous, over the numbers from t's first on; the same shape changes nothing.
+ * Where they are fewer than it takes, t moves to memory of its own, whose further numbers are 0: other views
+ * keep the old one, where torch moves them along. ox_resize_as_ - the shape of another.
+ * errors    OX_ERR_ARG t has a gradient; OX_ERR_DTYPE a block type */
+OX_API ox_tensor *ox_resize_(ox_tensor *t, ox_shape shape);
+OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
+/* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
+OX_API ox_tensor *ox_detach_(ox_tensor *t);
+
+/* ---- by index, in place: as ox_index_put and ox_put, which give copies --------------------------------- */
+OX_API ox_tensor *ox_index_put_(ox_tensor *t, ox_tensor *const *indices, int count, ox_tensor *values,
+                                bool accumulate);
+OX_API ox_tensor *ox_put_(ox_tensor *t, ox_tensor *index, ox_tensor *source, bool accumulate);
+
+/* ---- made ---------------------------------------------------------------------------------------------- */
+/* Memory for strides of one's own, not below 0; its numbers are any. */
+OX_API ox_tensor *ox_empty_strided(ox_shape shape, ox_shape strides, ox_dtype dtype);
+/* base to the power of `steps` exponents from start to end, both ends included; computed in f64. */
+OX_API ox_tensor *ox_logspace(double start, double end, int64_t steps, double base, ox_dtype dtype);
+
+/* ---- dtypes -------------------------------------------------------------------------------------------- */
+/* Of what is computed of both: tensors without dims and numbers count by their class alone. NONE and an error
+ * where there is none. */
+OX_API ox_dtype ox_result_type(ox_tensor *a, ox_tensor *b);
+/* Whether no class is lost: complex numbers to real ones, floats to integers, integers to bool. */
+OX_API bool ox_can_cast(ox_dtype from, ox_dtype to);
+
+/* ---- several at once ----------------------------------------------------------------------------------- */
+/* Least and most; dim OX_FLATTENED: of all. */
+OX_API ox_tuple ox_aminmax(ox_tensor *x, int dim, bool keepdim);
+OX_API ox_tuple ox_var_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
+OX_API ox_tuple ox_std_mean(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
+
+/* ---- reduced ------------------------------------------------------------------------------------------- */
+
+/* ox_segment_reduce - of runs of positions along a dim: run s has lengths[.., s] of them, one after the
+ * other.
+ *   x [B.., N, R..], lengths [B.., S] (axis = dims of B) -> [B.., S, R..]; or offsets [B.., S + 1] for
+ *   lengths
+ * how       "sum" "prod" "mean" "max" "min"; `initial` is one number more of each run (of a mean: of its
+ *           sum); NAN: none, and runs of nothing are 0, 1, NaN, -inf and inf
+ * errors    OX_ERR_INDEX lengths below 0, or that are not N in all; OX_ERR_ARG both or none of lengths and
+ *           offsets
+ * source    torch.segment_reduce */
+OX_API ox_tensor *ox_segment_reduce(ox_tensor *x, const char *how, ox_tensor *lengths, ox_tensor *offsets,
+                                    int axis, double initial);
+/* The exclusive or of the bits of each number, in 64 of them (of floats as f64, of integers as i64): u64.
+ * dtypes    all but c64 and blocks
+ * source    torch.hash_tensor */
+OX_API ox_tensor *ox_hash_tensor(ox_tensor *x, ox_shape dims, bool keepdim);
+
+OX_EXTERN_C_END
+#endif
+/* >>nn/quantize/quantize.h */
+/* Numbers as integers of a scale and a zero point, and training as if they were: torch's quantize_per_tensor,
+ * quantize_per_channel and fake_quantize functions. (Block types of files are dtypes: ox_cast.)
+ *   q = min(max(round(x / scale) + zero_point, least), most);  x' = (q - zero_point) scale
+ * round goes to the nearest, of two to the even one, of x times the f32 number nearest to 1 / scale, as in
+ * torch.
+ * dtypes    x floats; q i8, u8 or i32 (torch's qint8, quint8, qint32), an ordinary tensor: torch's has scale
+ *           and zero point within
+ * channels  scales [C] above 0 and zero_points [C], integers, of dim `axis` of x
+ * errors    OX_ERR_DTYPE, OX_ERR_SHAPE, OX_ERR_DIM; OX_ERR_ARG a scale that is not above 0, a zero point that
+ *           is no number of q (numbers are looked at, tensors are not)
+ * source    torch.quantize_per_tensor ..; Jacob et al. 2018; Bengio et al. 2013, the straight-through
+ *           estimate */
+#ifndef OX_NN_QUANTIZE_H
+#define OX_NN_QUANTIZE_H
+
+OX_EXTERN_C_BEGIN
+
+OX_API ox_tensor *ox_quantize_per_tensor(ox_tensor *x, double scale, int64_t zero_point, ox_dtype dtype);
+OX_API ox_tensor *ox_quantize_per_channel(ox_tensor *x, ox_tensor *scales, ox_tensor *zero_points, int axis,
+                                          ox_dtype dtype);
+/* In f32. */
+OX_API ox_tensor *ox_dequantize(ox_tensor *q, double scale, int64_t zero_point);
+OX_API ox_tensor *ox_dequantize_per_channel(ox_tensor *q, ox_tensor *scales, ox_tensor *zero_points,
+                                            int axis);
+
+/* x' at once, in x's dtype. Its gradient is that of x where q was not cut at least or most, and 0 elsewhere;
+ * scales and zero points have none. */
+OX_API ox_tensor *ox_fake_quantize_per_tensor_affine(ox_tensor *x, double scale, int64_t zero_point,
+                                                     int64_t least, int64_t most);
+OX_API ox_tensor *ox_fake_quantize_per_channel_affine(ox_tensor *x, ox_tensor *scales, ox_tensor *zero_points,
+                                                      int axis, int64_t least, int64_t most);
+
+OX_EXTERN_C_END
+#endif
 
 #endif /* OX_TORCH_NN_H */
 
@@ -898,6 +1164,7 @@ oxi_op row;}oxi_gradient_row;
 static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op);
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b);
 static unsigned oxi_formula_letters(const char*formula);
+#define OXI_LETTER_RESULTS ('y'-'a')
 static unsigned oxi_gradient_letters(const oxi_call*call,const bool*wants);
 typedef enum oxi_word_kind{
 OXI_WORD_LETTER,OXI_WORD_NUMBER,OXI_WORD_ATTRIBUTE,OXI_WORD_KEEP,OXI_WORD_KEPT,OXI_WORD_OP}oxi_word_kind;
@@ -982,24 +1249,29 @@ for(int d=0;d<t->ndim;d++)
 if(d<lead||(shape.dim[d-lead]==1&&t->shape[d]!=1))dims.dim[dims.ndim++]=d;
 if(dims.ndim==0)return t;
 return ox_reshape(ox_sum(t,dims,true),shape);}
+static ox_tensor*oxi_summed_by_channel(ox_tensor*t){
+ox_shape dims=OX_SCALAR_SHAPE;
+for(int d=0;t&&d<t->ndim;d++)
+if(d!=1)dims.dim[dims.ndim++]=d;
+return ox_sum(t,dims,false);}
 static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
 bool same= !t|| !like||t->dtype==like->dtype||oxi_is_block(like->dtype);
 return same?t:ox_cast(t,like->dtype);}
-static bool oxi_call_runs_there(const oxi_call*call){
-ox_device*device=ox_device_of(call->in[0]);
-bool host=true,together=true;
-for(int i=0;i<call->in_count;i++){
-if(!call->in[i])continue;
-host=host&&ox_device_of(call->in[i])->host;
-together=together&&ox_device_of(call->in[i])==device;}
-return host||(together&& !device->partner&&device->supports(device,call));}
 /* >>autograd/back/kernels.c */
 typedef struct oxi_norm_row{
 int64_t n;
 const float*g,*x,*weight;
-float mean,scale,rest;
-double total,along;
+bool centered;
+float about,mean,scale,rest;
+double sum,squares,total,along;
 float*sums;}oxi_norm_row;
+typedef struct oxi_channel_numbers{
+float mean,a,b,c;}oxi_channel_numbers;
+typedef struct oxi_cell_row{
+int64_t n;
+const float*in[4];
+float*out[3];
+float least;}oxi_cell_row;
 typedef struct oxi_back_kernels{
 void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams);
 void(*gelu_tanh)(int64_t n,const float*g,const float*x,float*out,bool streams);
@@ -1007,7 +1279,14 @@ void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams);
 void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 void(*norm_sums)(oxi_norm_row*r);
-void(*norm_write)(const oxi_norm_row*r,float*out,bool streams);}oxi_back_kernels;
+void(*norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,oxi_norm_row*next);
+void(*channel)(int64_t n,const float*g,const float*x,const oxi_channel_numbers*c,float*out,bool streams);
+void(*lstm)(const oxi_cell_row*r);
+void(*gru)(const oxi_cell_row*r);
+void(*rnn)(const oxi_cell_row*r);
+void(*lstm_back)(const oxi_cell_row*r);
+void(*gru_back)(const oxi_cell_row*r);
+void(*rnn_back)(const oxi_cell_row*r);}oxi_back_kernels;
 /* >>cpu/simd/vocabulary.inc */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
@@ -1709,6 +1988,11 @@ int64_t count;
 bool narrow,streams;}oxi_function_job;
 static char*oxi_numbers_at(const ox_tensor*t,int64_t first){
 return oxi_ptr(t)+oxi_signed_bytes(t->dtype,first);}
+static const float*oxi_floats_of(const oxi_kernels*k,const ox_tensor*t,int64_t first,int64_t n,float*room){
+const char*at=oxi_numbers_at(t,first);
+if(t->dtype==OX_F32)return(const float*)(const void*)at;
+k->load[t->dtype][OXI_LANE_F32](n,at,1,room);
+return room;}
 static void oxi_function_back_tile(const oxi_function_job*f,int64_t first,int64_t n){
 OXI_ALIGNED float g[OXI_FUNCTION_BACK_TILE],x[OXI_FUNCTION_BACK_TILE];
 f->k->load[f->g->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->g,first),1,g);
@@ -1738,7 +2022,7 @@ return OX_OK;}
 /* >>autograd/back/rows.c */
 enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384,OXI_BACK_ROW_MOST=1<<16};
 typedef struct oxi_rows_back oxi_rows_back;
-typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums);
+typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*y,float*out);
 struct oxi_rows_back{
 const oxi_call*call;
 const oxi_kernels*k;
@@ -1750,50 +2034,82 @@ const float*weight;
 bool streams,narrow;
 float*sums,*scratch;
 int64_t lane_numbers;};
-static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,float*sums){
-(void)sums;
+static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->softmax(r->n,g,y,r->k->dot_f32(r->n,g,y),out,r->streams);}
-static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out,
- float*sums){
-(void)sums;
+static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->log_softmax(r->n,g,y,(float)r->k->row_sum(r->n,g,false),out,r->streams);}
-static void oxi_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums,
- bool centered){
-double count=(double)r->n,a=0,b=0;
-oxi_partial p=oxi_partial_of(&a,&b);
-oxi_norm_row row={r->n,g,x,r->weight,0,0,0,0,0,sums};
-if(centered)
-oxi_moments_row(r->k,&p,r->n,x,0);
-else
-oxi_squares_row(r->k,&p,r->n,x,0);
-double mean=centered?a:0,scale=1/sqrt((centered?b:a)/count+r->eps);
-row.mean=(float)mean;
-row.scale=(float)scale;
-row.rest=(float)((row.mean-mean)*scale);
-r->own->norm_sums(&row);
-row.total=centered?row.total/count:0;
-row.along/=count;
-r->own->norm_write(&row,out,r->streams);}
-static void oxi_layer_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,
- float*sums){
-oxi_norm_row_back(r,g,x,out,sums,true);}
-static void oxi_rms_norm_row_back(const oxi_rows_back*r,const float*g,const float*x,float*out,float*sums){
-oxi_norm_row_back(r,g,x,out,sums,false);}
 static const float*oxi_back_read(const oxi_rows_back*r,const ox_tensor*t,int64_t i,float*room){
-const char*at=oxi_ptr(t)+oxi_signed_bytes(t->dtype,i*r->n);
-if(t->dtype==OX_F32)return(const float*)(const void*)at;
-r->k->load[t->dtype][OXI_LANE_F32](r->n,at,1,room);
-return room;}
+return oxi_floats_of(r->k,t,i*r->n,r->n,room);}
+static void oxi_norm_row_begin(const oxi_rows_back*r,int64_t i,float*room,float*sums,oxi_norm_row*row){
+memset(row,0,sizeof*row);
+row->n=r->n;
+row->g=oxi_back_read(r,r->call->in[0],i,room);
+row->x=oxi_back_read(r,r->call->in[1],i,room+r->n);
+row->weight=r->weight;
+row->sums=sums;
+row->centered=r->call->op==OXI_OP_layer_norm_back;
+row->about=row->centered?oxi_row_about(r->n,row->x):0;}
+static void oxi_norm_row_take(const oxi_rows_back*r,oxi_norm_row*row){
+double count=(double)r->n,off=row->sum/count,squares=row->squares-off*row->sum;
+double mean=row->about+off,a=0,b=0;
+bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&
+ fabs(row->along)<1e38;
+oxi_partial p=oxi_partial_of(&a,&b);
+if(!fits){
+(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);
+mean=row->centered?a:0;
+squares=row->centered?b:a;}
+double scale=1/sqrt(squares/count+r->eps);
+row->mean=(float)mean;
+row->scale=(float)scale;
+row->rest=(float)((row->mean-mean)*scale);
+if(fits)
+row->along=(row->along-off*row->total)*scale;
+else
+r->own->norm_sums(row);
+row->total=row->centered?row->total/count:0;
+row->along/=count;}
+static void oxi_norm_row_edge(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,
+ int64_t first,int64_t n,float*out){
+if(n==0)return;
+float*room=oxi_row_past_room(r->k,past,(char*)(out+first),n);
+r->own->norm_write(row,first,n,room,false,NULL);
+oxi_row_past_close(r->k,past);}
+static void oxi_norm_row_write(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,
+ float*out,oxi_norm_row*next){
+int64_t in_line=OXI_LINE/(int64_t)sizeof(float),head=r->streams?oxi_row_past_head(out,r->n):0;
+int64_t end=r->streams?head+(r->n-head)/in_line*in_line:r->n;
+oxi_norm_row_edge(r,past,row,0,head,out);
+r->own->norm_write(row,head,end-head,out+head,r->streams,next);
+oxi_norm_row_edge(r,past,row,end,r->n-end,out);}
+static void oxi_norm_rows(const oxi_rows_back*r,int64_t first,int64_t end,float*room,float*sums){
+const ox_tensor*out=r->call->out[0];
+oxi_norm_row row[2],nothing;
+oxi_row_past past;
+oxi_row_past_begin(&past);
+oxi_norm_row_begin(r,first,room,sums,&row[first&1]);
+nothing=row[first&1];
+r->own->norm_write(&nothing,0,0,room,false,&row[first&1]);
+for(int64_t i=first;i<end;i++){
+oxi_norm_row*at= &row[i&1],*next=i+1<end? &row[1-(i&1)]:NULL;
+char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*r->n);
+float*result=r->narrow?room+4*r->n:(float*)(void*)to;
+oxi_norm_row_take(r,at);
+if(next)oxi_norm_row_begin(r,i+1,room+((i+1-first)&1)*2*r->n,sums,next);
+oxi_norm_row_write(r,&past,at,result,next);
+if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
+oxi_row_past_end(r->k,&past);}
 static void oxi_rows_back_task(void*arg,int64_t index,int lane){
 const oxi_rows_back*r=(const oxi_rows_back*)arg;
 const ox_tensor*g=r->call->in[0],*x=r->call->in[1],*out=r->call->out[0];
 int64_t n=r->n,each=oxi_parts(r->rows,r->tasks),end=oxi_min_i64((index+1)*each,r->rows);
 float*room=r->scratch+lane*r->lane_numbers;
-float*sums=r->sums?r->sums+index*2*n:NULL;
-for(int64_t i=index*each;i<end;i++){
+if(!r->row&&index*each<end)
+oxi_norm_rows(r,index*each,end,room,r->sums?r->sums+index*2*n:NULL);
+for(int64_t i=index*each;r->row&&i<end;i++){
 char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
-float*result=r->narrow?room+2*n:(float*)(void*)to;
-r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),result,sums);
+float*result=r->narrow?room+4*n:(float*)(void*)to;
+r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),result);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,result,to,1);}}
 static void oxi_rows_back_join(const oxi_rows_back*r){
 for(int k=1;k<r->call->out_count;k++){
@@ -1802,15 +2118,10 @@ ox_tensor*out=r->call->out[k];
 for(int64_t t=1;t<r->tasks;t++)r->k->axpy_f32(r->n,1,sum+t*2*r->n,sum);
 r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
 static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call){
-static const struct{
-oxi_op op;
-oxi_row_back row;}rows[]={{OXI_OP_softmax_back,oxi_softmax_row_back},
- {OXI_OP_log_softmax_back,oxi_log_softmax_row_back},{OXI_OP_layer_norm_back,oxi_layer_norm_row_back},
- {OXI_OP_rms_norm_back,oxi_rms_norm_row_back}};
 const ox_tensor*x=call->in[1];
 memset(r,0,sizeof*r);
-for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
-if(rows[i].op==call->op)r->row=rows[i].row;
+if(call->op==OXI_OP_softmax_back)r->row=oxi_softmax_row_back;
+if(call->op==OXI_OP_log_softmax_back)r->row=oxi_log_softmax_row_back;
 bool norm=call->op==OXI_OP_layer_norm_back||call->op==OXI_OP_rms_norm_back;
 int last=norm?(int)call->attr.norm.last_dims:1;
 r->eps=norm?call->attr.norm.eps:0;
@@ -1823,7 +2134,7 @@ r->rows=ox_numel(x)/r->n;
 r->tasks=oxi_min_i64(oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),r->rows);
 r->narrow=call->out[0]->dtype!=OX_F32;
 r->streams=oxi_streams(call->out[0])&& !r->narrow;
-r->lane_numbers=oxi_round_up(3*r->n,OXI_LINE);}
+r->lane_numbers=oxi_round_up(5*r->n,OXI_LINE);}
 static ox_status oxi_rows_back_run(const oxi_call*call){
 oxi_rows_back r;
 oxi_rows_back_shape(&r,call);
@@ -1843,12 +2154,262 @@ oxi_parallel_for(r.tasks,oxi_rows_back_task,&r);
 if(sums)oxi_rows_back_join(&r);
 oxi_free(memory,bytes);
 return OX_OK;}
+/* >>autograd/back/channels.c */
+enum{OXI_CHANNEL_PIECE=4096,OXI_CHANNEL_SHORT=16};
+typedef struct oxi_channels_back{
+const oxi_call*call;
+const oxi_kernels*k;
+const oxi_back_kernels*own;
+int64_t samples,channels,size;
+int64_t together,piece;
+int64_t sample_parts,group_parts;
+bool batch,training,narrow,streams;
+double eps,count;
+float*weight,*mean,*scale;
+oxi_channel_numbers*numbers;
+double*sums;
+float*scratch;
+int64_t lane_numbers;}oxi_channels_back;
+typedef struct oxi_channels_task{
+int64_t sample,sample_end,channel,channel_end;
+double*sums;
+float*room;}oxi_channels_task;
+static oxi_channels_task oxi_channels_task_of(const oxi_channels_back*r,int64_t index,int lane){
+oxi_channels_task t;
+int64_t samples=oxi_parts(r->samples,r->sample_parts);
+int64_t groups=oxi_parts(r->channels/r->together,r->group_parts)*r->together;
+t.sample=index/r->group_parts*samples;
+t.sample_end=oxi_min_i64(t.sample +samples,r->samples);
+t.channel=index%r->group_parts*groups;
+t.channel_end=oxi_min_i64(t.channel+groups,r->channels);
+t.sums=r->sums+index/r->group_parts*2*r->channels;
+t.room=r->scratch+lane*r->lane_numbers;
+return t;}
+static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,float mean,float*room,double*sum){
+oxi_norm_row nothing;
+memset(&nothing,0,sizeof nothing);
+for(int64_t end=at+r->size;at<end;at+=r->piece){
+int64_t n=oxi_min_i64(end-at,r->piece);
+const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);
+const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
+for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){
+sum[0]+=(double)g[i]*(double)(x[i]-mean);
+sum[1]+=(double)g[i];}
+if(n<OXI_CHANNEL_SHORT)continue;
+oxi_norm_row row;
+memset(&row,0,sizeof row);
+row.n=n;
+row.g=g;
+row.x=x;
+row.centered=true;
+row.about=mean;
+r->own->norm_write(&nothing,0,0,room,false,&row);
+sum[0]+=row.along;
+sum[1]+=row.total;}}
+static void oxi_channel_write(const oxi_channels_back*r,int64_t at,const oxi_channel_numbers*c,float*room){
+ox_tensor*out=r->call->out[0];
+for(int64_t end=at+r->size;at<end;at+=r->piece){
+int64_t n=oxi_min_i64(end-at,r->piece);
+const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room),*x=NULL;
+float*to=r->narrow?room+2*r->piece:(float*)(void*)oxi_numbers_at(out,at);
+if(r->training)x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
+if(!r->training)
+r->k->row_scale(n,g,c->a,to);
+else if(n>=OXI_CHANNEL_SHORT)
+r->own->channel(n,g,x,c,to,r->streams);
+else
+for(int64_t i=0;i<n;i++)to[i]=c->a*g[i]+(c->b*(x[i]-c->mean)+c->c);
+if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,to,oxi_numbers_at(out,at),1);}}
+static oxi_channel_numbers oxi_channel_numbers_of(const oxi_channels_back*r,double weight,double mean,
+ double scale,double total,double along){
+oxi_channel_numbers c;
+double slope= -scale*scale*along/r->count;
+c.mean=(float)mean;
+c.a=(float)(weight*scale);
+c.b=(float)slope;
+c.c=(float)(-scale*total/r->count+slope*((double)c.mean-mean));
+return c;}
+static void oxi_batch_sums_task(void*arg,int64_t index,int lane){
+const oxi_channels_back*r=(const oxi_channels_back*)arg;
+oxi_channels_task t=oxi_channels_task_of(r,index,lane);
+for(int64_t n=t.sample;n<t.sample_end;n++)
+for(int64_t c=t.channel;c<t.channel_end;c++){
+double sum[2]={0,0};
+oxi_channel_sums(r,(n*r->channels+c)*r->size,r->mean[c],t.room,sum);
+t.sums[c]+=(double)r->scale[c]*sum[0];
+t.sums[r->channels+c]+=sum[1];}}
+static void oxi_batch_write_task(void*arg,int64_t index,int lane){
+const oxi_channels_back*r=(const oxi_channels_back*)arg;
+oxi_channels_task t=oxi_channels_task_of(r,index,lane);
+for(int64_t n=t.sample;n<t.sample_end;n++)
+for(int64_t c=t.channel;c<t.channel_end;c++)
+oxi_channel_write(r,(n*r->channels+c)*r->size,&r->numbers[c],t.room);}
+static void oxi_channels_join(const oxi_channels_back*r){
+for(int64_t p=1;p<r->sample_parts;p++)
+for(int64_t i=0;i<2*r->channels;i++)r->sums[i]+=r->sums[p*2*r->channels+i];}
+static void oxi_batch_back(oxi_channels_back*r){
+int64_t tasks=r->sample_parts*r->group_parts;
+if(r->training||r->call->out_count>1)oxi_parallel_for(tasks,oxi_batch_sums_task,r);
+oxi_channels_join(r);
+for(int64_t c=0;c<r->channels;c++){
+double weight=r->weight?(double)r->weight[c]:1;
+r->numbers[c]=oxi_channel_numbers_of(r,weight,r->mean[c],r->scale[c],
+ weight*r->sums[r->channels+c],weight*r->sums[c]);}
+oxi_parallel_for(tasks,oxi_batch_write_task,r);}
+static void oxi_group_back(const oxi_channels_back*r,const oxi_channels_task*t,int64_t n,int64_t c,
+ double*own){
+int64_t at=(n*r->channels+c)*r->size,count=r->together*r->size;
+double mean=0,squares=0,total=0,along=0;
+oxi_partial p=oxi_partial_of(&mean,&squares);
+const float*x=oxi_floats_of(r->k,r->call->in[1],at,count,t->room+3*r->piece);
+oxi_moments_row(r->k,&p,count,x,0);
+double scale=1/sqrt(squares/r->count+r->eps),rest=mean-(double)(float)mean;
+memset(own,0,(size_t)(2*r->together)*sizeof*own);
+for(int64_t i=0;i<r->together;i++){
+double*sum=own+2*i,weight=r->weight?(double)r->weight[c+i]:1;
+oxi_channel_sums(r,at+i*r->size,(float)mean,t->room,sum);
+sum[0]=scale*(sum[0]-rest*sum[1]);
+along+=weight*sum[0];
+total+=weight*sum[1];
+t->sums[c+i]+=sum[0];
+t->sums[r->channels+c+i]+=sum[1];}
+for(int64_t i=0;i<r->together;i++){
+double weight=r->weight?(double)r->weight[c+i]:1;
+oxi_channel_numbers numbers=oxi_channel_numbers_of(r,weight,mean,scale,total,along);
+oxi_channel_write(r,at+i*r->size,&numbers,t->room);}}
+static void oxi_group_task(void*arg,int64_t index,int lane){
+const oxi_channels_back*r=(const oxi_channels_back*)arg;
+oxi_channels_task t=oxi_channels_task_of(r,index,lane);
+double*own=(double*)(void*)t.room;
+t.room+=4*r->together;
+for(int64_t n=t.sample;n<t.sample_end;n++)
+for(int64_t c=t.channel;c<t.channel_end;c+=r->together)oxi_group_back(r,&t,n,c,own);}
+static void oxi_channels_shape(oxi_channels_back*r,const oxi_call*call){
+const oxi_attr_group_norm_back*told= &call->attr.group_norm_back;
+const ox_tensor*x=call->in[1];
+memset(r,0,sizeof*r);
+r->call=call;
+r->k=oxi_cpu_kernels();
+r->own=oxi_back_kernels_in_use();
+r->samples=x->shape[0];
+r->channels=x->shape[1];
+r->size=ox_numel(x)/(r->samples*r->channels);
+r->batch=told->groups==0;
+r->training=told->training;
+r->eps=told->eps;
+r->together=r->batch?1:r->channels/told->groups;
+r->count=(double)(r->batch?r->samples*r->size:r->together*r->size);
+r->narrow=call->out[0]->dtype!=OX_F32;
+r->streams=oxi_streams(call->out[0])&& !r->narrow&&r->batch;
+bool direct= !r->narrow&&call->in[0]->dtype==OX_F32&&x->dtype==OX_F32;
+r->piece=direct?r->size:oxi_min_i64(r->size,OXI_CHANNEL_PIECE);
+int64_t tasks=oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS);
+r->sample_parts=oxi_min_i64(r->samples,tasks);
+r->group_parts=oxi_min_i64(r->channels/r->together,oxi_parts(tasks,r->sample_parts));
+r->lane_numbers=direct?0:3*r->piece;
+if(!r->batch)r->lane_numbers+=4*r->together+(x->dtype==OX_F32?0:r->together*r->size);
+r->lane_numbers=oxi_round_up(r->lane_numbers,OXI_LINE);}
+static float*oxi_channels_load(const oxi_channels_back*r,int operand,float**room){
+const ox_tensor*t=operand<r->call->in_count?r->call->in[operand]:NULL;
+float*to= *room;
+if(!t)return NULL;
+r->k->load[t->dtype][OXI_LANE_F32](r->channels,oxi_ptr(t),t->stride[0],to);
+*room+=r->channels;
+return to;}
+static void oxi_channels_store(const oxi_channels_back*r,float*room){
+for(int k=1;k<r->call->out_count;k++){
+const ox_tensor*out=r->call->out[k];
+for(int64_t c=0;c<r->channels;c++)room[c]=(float)r->sums[(k-1)*r->channels+c];
+r->k->store[out->dtype][OXI_LANE_F32](r->channels,room,oxi_ptr(out),out->stride[0]);}}
+static ox_status oxi_channels_back_run(const oxi_call*call){
+oxi_channels_back r;
+oxi_channels_shape(&r,call);
+int64_t tasks=r.sample_parts*r.group_parts,c=r.channels;
+size_t sums=(size_t)(r.sample_parts*2*c),lanes=(size_t)(oxi_lanes(tasks)*r.lane_numbers);
+size_t bytes=sums*sizeof(double)+(size_t)c*(sizeof*r.numbers+4*sizeof(float))+lanes*sizeof(float);
+char*memory=(char*)oxi_alloc(bytes);
+if(!memory)return OX_ERR_NOMEM;
+r.sums=(double*)(void*)memory;
+r.scratch=(float*)(void*)(r.sums+sums);
+float*room=r.scratch+lanes;
+r.numbers=(oxi_channel_numbers*)(void*)room;
+room=(float*)(void*)(r.numbers+c);
+memset(r.sums,0,sums*sizeof(double));
+r.weight=oxi_channels_load(&r,2,&room);
+if(r.batch){
+r.mean=oxi_channels_load(&r,3,&room);
+r.scale=oxi_channels_load(&r,4,&room);
+for(int64_t i=0;i<c;i++)r.scale[i]=(float)(1/sqrt((double)r.scale[i]+r.eps));
+oxi_batch_back(&r);}else{
+oxi_parallel_for(tasks,oxi_group_task,&r);
+oxi_channels_join(&r);}
+oxi_channels_store(&r,room);
+oxi_free(memory,bytes);
+return OX_OK;}
+/* >>autograd/back/steps.c */
+enum{OXI_STEP_TASK=1<<13};
+typedef struct oxi_cells{
+const oxi_call*call;
+const oxi_kernels*k;
+void(*kernel)(const oxi_cell_row*r);
+int64_t samples,width,each;
+float*scratch;
+int64_t lane_numbers;}oxi_cells;
+static void oxi_steps_task(void*arg,int64_t index,int lane){
+const oxi_cells*s=(const oxi_cells*)arg;
+const oxi_call*call=s->call;
+int64_t end=oxi_min_i64((index+1)*s->each,s->samples);
+for(int64_t i=index*s->each;i<end;i++){
+oxi_cell_row row;
+float*room=s->scratch+lane*s->lane_numbers;
+memset(&row,0,sizeof row);
+row.n=s->width;
+row.least=call->attr.recurrent.kind==OXI_RECURRENT_RELU?0: -1;
+for(int k=0;k<call->in_count;k++){
+const ox_tensor*t=call->in[k];
+if(!t)continue;
+row.in[k]=oxi_floats_of(s->k,t,i*t->shape[1],t->shape[1],room);
+room+=t->shape[1];}
+for(int k=0;k<call->out_count;k++){
+const ox_tensor*t=call->out[k];
+row.out[k]=t->dtype==OX_F32?(float*)(void*)oxi_numbers_at(t,i*t->shape[1]):room;
+room+=t->shape[1];}
+s->kernel(&row);
+for(int k=0;k<call->out_count;k++){
+const ox_tensor*t=call->out[k];
+char*to=oxi_numbers_at(t,i*t->shape[1]);
+if(t->dtype!=OX_F32)s->k->store[t->dtype][OXI_LANE_F32](t->shape[1],row.out[k],to,1);}}}
+static ox_status oxi_steps_run(const oxi_call*call){
+const oxi_back_kernels*own=oxi_back_kernels_in_use();
+bool back=call->op==OXI_OP_recurrent_step_back;
+void(*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_cell_row*)={
+{own->lstm,own->lstm_back},{own->gru,own->gru_back},{own->rnn,own->rnn_back},{own->rnn,own->rnn_back}};
+oxi_cells s;
+memset(&s,0,sizeof s);
+s.call=call;
+s.k=oxi_cpu_kernels();
+s.kernel=kernels[call->attr.recurrent.kind][back];
+s.samples=call->in[0]->shape[0];
+s.width=call->out[call->out_count-1]->shape[1];
+s.each=oxi_max_i64(OXI_STEP_TASK/s.width,1);
+for(int k=0;k<call->in_count;k++)
+if(call->in[k])s.lane_numbers+=call->in[k]->shape[1];
+for(int k=0;k<call->out_count;k++)s.lane_numbers+=call->out[k]->shape[1];
+s.lane_numbers=oxi_round_up(s.lane_numbers,OXI_LINE);
+int64_t tasks=oxi_parts(s.samples,s.each);
+size_t bytes=(size_t)(oxi_lanes(tasks)*s.lane_numbers)*sizeof(float);
+s.scratch=(float*)oxi_alloc(bytes);
+if(!s.scratch)return OX_ERR_NOMEM;
+oxi_parallel_for(tasks,oxi_steps_task,&s);
+oxi_free(s.scratch,bytes);
+return OX_OK;}
 /* >>autograd/back/attention.c */
 enum{
 OXI_ATTENTION_BACK_UNITS=8,OXI_ATTENTION_BACK_KEYS=1024,OXI_ATTENTION_BACK_SCORES=1<<15};
 typedef struct oxi_attention_back_job{
 oxi_attention a;
 oxi_attention_side dq,dk,dv;
+oxi_attention_side made;
 int64_t tile,span;
 int64_t blocks;
 float*sums,*scratch;
@@ -1900,7 +2461,8 @@ if(oxi_gemm_run(&g)!=OX_OK)oxi_atomic_store(&job->failed,1);}
 typedef struct oxi_attention_back_task{
 int64_t batch,kv_head;
 float*dk,*dv,*scores,*back;
-float*dq;
+float*slope;
+float*dq,*rows;
 double*most,*sum,*along;
 const char*k,*v,*mask;}oxi_attention_back_task;
 typedef struct oxi_attention_back_tile{
@@ -1914,6 +2476,10 @@ oxi_back_product(job,tile->n,keys,a->depth,tile->q,oxi_back_rows(&a->k,t->k,firs
  oxi_back_numbers(t->scores,keys,1),a->scale,false);
 oxi_back_product(job,tile->n,keys,a->value_depth,tile->g,oxi_back_rows(&a->v,t->v,first,true),
  oxi_back_numbers(t->back,keys,1),1,false);
+oxi_attention_cap(a,tile->n*keys,t->scores);
+for(int64_t i=0;a->softcap>0&&i<tile->n*keys;i++){
+float capped=t->scores[i]/a->softcap;
+t->slope[i]=1-capped*capped;}
 for(int64_t i=0;i<tile->n;i++){
 oxi_attention_range(a,tile->s+i,&seen,&end);
 if(a->mask.t||seen>first||end<first+keys)
@@ -1935,6 +2501,21 @@ for(int64_t i=0;i<n;i++){
 if(a->sinks&&t->sum[i]!=0)t->sum[i]+=exp((double)a->sinks[head*a->sink_step]-t->most[i]);
 t->sum[i]=t->sum[i]==0?0:1/t->sum[i];
 t->along[i]*=t->sum[i];}}
+static void oxi_attention_back_known(const oxi_attention_back_job*job,const oxi_attention_back_task*t,
+ const oxi_attention_back_tile*tile,int64_t head){
+const oxi_attention*a= &job->a;
+const oxi_attention_side*sides[2]={&a->out,&job->made};
+const char*kept=oxi_attention_at(a,&a->logsumexp,t->batch,head);
+for(int64_t i=0;i<tile->n;i++){
+for(int k=0;k<2;k++){
+const char*from=oxi_attention_at(a,sides[k],t->batch,head);
+from=oxi_attention_move(sides[k],from,(tile->s+i)*sides[k]->row);
+a->kernels->load[sides[k]->t->dtype][OXI_LANE_F32](a->value_depth,from,sides[k]->column,
+ t->rows+k*a->value_depth);}
+const char*at=oxi_attention_move(&a->logsumexp,kept,(tile->s+i)*a->logsumexp.row);
+t->most[i]= *(const float*)(const void*)at;
+t->sum[i]=1;
+t->along[i]=a->kernels->dot_f32(a->value_depth,t->rows,t->rows+a->value_depth);}}
 static void oxi_attention_back_keys(oxi_attention_back_job*job,const oxi_attention_back_task*t,
  const oxi_attention_back_tile*tile,int64_t first,int64_t keys,bool fresh){
 const oxi_attention*a= &job->a;
@@ -1947,8 +2528,9 @@ if(t->sum[i]==0)
 memset(row,0,(size_t)keys*sizeof*row);
 else if(fresh)
 k->row_exp_sum(keys,row,(float)t->most[i],row);
-k->row_scale(keys,row,(float)t->sum[i],row);
-k->row_affine(keys,own,(float)t->along[i],a->scale,row,NULL,own,NULL);}
+if(t->sum[i]!=1)k->row_scale(keys,row,(float)t->sum[i],row);
+k->row_affine(keys,own,(float)t->along[i],a->scale,row,NULL,own,NULL);
+for(int64_t j=0;a->softcap>0&&j<keys;j++)own[j]*=t->slope[i*keys+j];}
 oxi_back_product(job,keys,wide,n,weights,tile->g,oxi_back_numbers(t->dv+first*wide,wide,1),1,true);
 oxi_back_product(job,n,depth,keys,back,oxi_back_rows(&a->k,t->k,first,false),
  oxi_back_numbers(t->dq,depth,1),1,first!=tile->first);
@@ -1964,14 +2546,18 @@ tile->g=oxi_back_rows(&a->out,oxi_attention_at(a,&a->out,t->batch,head),tile->s,
 for(int64_t i=0;i<tile->n;i++){
 t->most[i]= -INFINITY;
 t->sum[i]=t->along[i]=0;}
-for(int64_t first=tile->first;first<end;first+=span){
+bool known=a->logsumexp.t!=NULL;
+for(int64_t first=tile->first;!known&&first<end;first+=span){
 int64_t keys=oxi_min_i64(end-first,span);
 oxi_attention_back_scores(job,t,tile,first,keys);
 oxi_attention_back_measure(job,t,tile->n,keys);}
+if(known)
+oxi_attention_back_known(job,t,tile,head);
+else
 oxi_attention_back_finish(a,t,head,tile->n);
 for(int64_t first=tile->first;first<end;first+=span){
 int64_t keys=oxi_min_i64(end-first,span);
-bool again=tile->keys>span;
+bool again=known||tile->keys>span;
 if(again)oxi_attention_back_scores(job,t,tile,first,keys);
 oxi_attention_back_keys(job,t,tile,first,keys,again);}
 if(tile->keys<=0)memset(t->dq,0,(size_t)(tile->n*a->depth)*sizeof*t->dq);
@@ -2001,9 +2587,12 @@ t.most=(double*)(void*)own;
 t.sum=t.most+job->tile;
 t.along=t.sum+job->tile;
 t.dq=own+6*job->tile;
-t.scores=t.dq+job->tile*a->depth;
+t.rows=t.dq+job->tile*a->depth;
+t.scores=t.rows+2*a->value_depth;
 t.back=t.scores+job->tile*job->span;
-t.dk=job->blocks>1?job->sums+index*job->unit_numbers:t.back+job->tile*job->span;
+t.slope=t.back+job->tile*job->span;
+own=a->softcap>0?t.slope +job->tile*job->span:t.slope;
+t.dk=job->blocks>1?job->sums+index*job->unit_numbers:own;
 t.dv=t.dk+a->keys*a->depth;
 t.k=oxi_attention_at(a,&a->k,t.batch,t.kv_head);
 t.v=oxi_attention_at(a,&a->v,t.batch,t.kv_head);
@@ -2038,12 +2627,17 @@ static void oxi_attention_back_shape(oxi_attention_back_job*job,const oxi_call*c
 ox_tensor*in[5]={call->in[1],call->in[2],call->in[3],call->in[4],call->in[5]};
 oxi_call forth= *call;
 memset(job,0,sizeof*job);
+bool known=call->in_count>6;
+if(known)in[4]=NULL;
 forth.in=in;
 forth.in_count=5;
+forth.out_count=known?2:1;
 forth.out[0]=call->in[0];
+forth.out[1]=known?call->in[5]:NULL;
 oxi_attention_shape(&job->a,&forth);
 oxi_attention*a= &job->a;
 a->call=call;
+if(known)oxi_attention_side_of(&job->made,call->in[6],a->heads,a->length,a->value_depth);
 oxi_attention_side_of(&job->dq,call->out[0],a->heads,a->length,a->depth);
 oxi_attention_side_of(&job->dk,call->out[1],a->kv_heads,a->keys,a->depth);
 oxi_attention_side_of(&job->dv,call->out[2],a->kv_heads,a->keys,a->value_depth);
@@ -2053,7 +2647,8 @@ job->tile=oxi_min_i64(oxi_max_i64(OXI_ATTENTION_BACK_SCORES/job->span/16*16,16),
 job->tile=oxi_min_i64(job->tile,a->length);
 job->blocks=oxi_min_i64(oxi_parts(OXI_ATTENTION_BACK_UNITS,units),oxi_parts(a->length,job->tile));
 job->unit_numbers=a->keys*(a->depth+a->value_depth);
-job->lane_numbers=job->tile*(2*job->span+a->depth+6);
+job->lane_numbers=job->tile*((a->softcap>0?3:2)*job->span+a->depth+6);
+job->lane_numbers+=2*a->value_depth;
 if(job->blocks==1)job->lane_numbers+=job->unit_numbers;
 job->lane_numbers=oxi_round_up(job->lane_numbers,OXI_LINE);}
 static ox_status oxi_attention_back_run(const oxi_call*call){
@@ -2080,6 +2675,9 @@ case OXI_OP_attention_back:return oxi_attention_back_run(call);
 case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
 case OXI_OP_silu_back:return oxi_function_back_run(call);
+case OXI_OP_group_norm_back:return oxi_channels_back_run(call);
+case OXI_OP_recurrent_step:
+case OXI_OP_recurrent_step_back:return oxi_steps_run(call);
 default:return oxi_rows_back_run(call);}}
 static bool oxi_back_reads(const ox_tensor*t){
 return oxi_is_float(t->dtype)&&t->dtype!=OX_F64;}
@@ -2143,20 +2741,62 @@ if(status!=OX_OK|| !*done)return status;
 for(int k=0;k<count;k++)b->grad[k]=out[k];
 if(biased&&count<3)b->grad[2]=b->g[0];
 return OX_OK;}
+static ox_status oxi_channels_back_apply(oxi_backward*b,const oxi_attr_group_norm_back*told,
+ ox_tensor*weight,ox_tensor*mean,ox_tensor*variance,int count,ox_tensor**out,bool*done){
+ox_tensor*x=b->call->in[0],*own[3]={weight,mean,variance},*in[5];
+int64_t row=1;
+*done=false;
+if(!oxi_back_may(b)|| !x|| !oxi_back_reads(x)||ox_numel(x)==0)return OX_OK;
+for(int d=1;d<x->ndim;d++)row*=x->shape[d];
+if(told->groups>0&&x->dtype!=OX_F32&&row/told->groups>OXI_BACK_ROW_MOST)return OX_OK;
+for(int i=0;i<3;i++)
+if(own[i]&& !oxi_back_reads(own[i]))return OX_OK;
+in[0]=ox_contiguous(b->g[0]);
+in[1]=ox_contiguous(x);
+for(int i=0;i<3;i++)in[2+i]=own[i]?ox_contiguous(own[i]):NULL;
+if(!in[0]|| !in[1])return ox_error();
+oxi_backward with= *b;
+oxi_call call= *b->call;
+call.attr=oxi_attrs_group_norm_back();
+call.attr.group_norm_back= *told;
+with.call= &call;
+return oxi_back_call(OXI_OP_group_norm_back,&with,in,5,count,out,done);}
+static ox_status oxi_channels_back_by_row(oxi_backward*b,const oxi_attr_group_norm_back*told,int at,
+ ox_tensor*mean,ox_tensor*variance,bool*done){
+ox_tensor*weight=b->call->in[at],*out[3];
+int count=weight&&b->wants[at]?2:1;
+*done=false;
+if(!b->wants[0])return OX_OK;
+if(count==2&&b->wants[at+1]&&b->operand[at+1].dtype==weight->dtype)count=3;
+ox_status status=oxi_channels_back_apply(b,told,weight,mean,variance,count,out,done);
+if(status!=OX_OK|| !*done)return status;
+b->grad[0]=out[0];
+for(int k=1;k<count;k++)b->grad[at+k-1]=out[k];
+if(b->wants[at+1]&&count<3)
+status=oxi_gives(b,at+1,oxi_summed_by_channel(oxi_wide(b->g[0])));
+return status;}
+static ox_tensor*oxi_sinks_back(const oxi_backward*b){
+ox_tensor*along=ox_sum(ox_mul(oxi_wide(b->g[0]),oxi_wide(b->out[0])),OX_DIMS(-1),false);
+ox_tensor*weight=ox_exp(ox_sub(ox_unsqueeze(b->call->in[4],1),b->out[1]));
+return ox_neg(ox_sum(ox_mul(weight,along),OX_DIMS(-1),false));}
 static ox_status oxi_attention_back_by_row(oxi_backward*b,bool*done){
 const oxi_call*call=b->call;
-ox_tensor*in[6],*out[3];
+ox_tensor*in[7],*out[3];
+bool known=b->out[0]&&b->out[1];
 *done=false;
-if(!oxi_back_may(b)||call->attr.attention.softcap>0||b->wants[3]||b->wants[4])return OX_OK;
+if(!oxi_back_may(b)||b->wants[3]||(b->wants[4]&& !known))return OX_OK;
 in[0]=b->g[0];
 for(int i=0;i<5;i++){
 ox_tensor*t=in[i+1]=call->in[i];
 bool reads=t?oxi_back_reads(t)||(i==3&&t->dtype==OX_BOOL):i>2;
 if(!reads)return OX_OK;}
-ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,6,3,out,done);
+if(known){
+in[5]=b->out[1];
+in[6]=b->out[0];}
+ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,known?7:6,3,out,done);
 if(status!=OX_OK|| !*done)return status;
 for(int i=0;i<3;i++)b->grad[i]=out[i];
-return OX_OK;}
+return b->wants[4]?oxi_gives(b,4,oxi_sinks_back(b)):OX_OK;}
 /* >>autograd/rules/reductions.c */
 OXI_GRADIENT_RULE(sum){return oxi_gives(b,0,oxi_spread(b,b->g[0]));}
 OXI_GRADIENT_RULE(nansum){
@@ -2341,16 +2981,14 @@ if(status==OX_OK&&call->in_count>2&&b->wants[2])status=oxi_gives(b,2,g);
 return status;}
 OXI_GRADIENT_RULE(layer_norm){return oxi_norm_rows_back(b,true);}
 OXI_GRADIENT_RULE(rms_norm){return oxi_norm_rows_back(b,false);}
-static ox_tensor*oxi_summed_by_channel(ox_tensor*t){
-ox_shape dims=OX_SCALAR_SHAPE;
-for(int d=0;t&&d<t->ndim;d++)
-if(d!=1)dims.dim[dims.ndim++]=d;
-return ox_sum(t,dims,false);}
 OXI_GRADIENT_RULE(group_norm){
 const oxi_call*call=b->call;
 const oxi_outline*outline= &b->operand[0];
+oxi_attr_group_norm_back told={call->attr.groups.groups,call->attr.groups.eps,true};
+bool done;
+ox_status status=oxi_channels_back_by_row(b,&told,1,NULL,NULL,&done);
+if(done||status!=OX_OK)return status;
 ox_tensor*g=oxi_wide(b->g[0]);
-ox_status status=OX_OK;
 int64_t count=oxi_outline_numel(outline);
 if(count>0&&(b->wants[0]||b->wants[1])){
 int64_t rows=outline->shape[0]*call->attr.groups.groups;
@@ -2371,9 +3009,12 @@ return numbers&&t?oxi_by_channel(numbers,t):NULL;}
 OXI_GRADIENT_RULE(batch_norm){
 const oxi_call*call=b->call;
 const oxi_outline*outline= &b->operand[0];
+bool training=call->attr.batch_norm.training,done;
+oxi_attr_group_norm_back told={0,call->attr.batch_norm.eps,training};
+ox_status status=oxi_channels_back_by_row(b,&told,3,call->in[1],call->in[2],&done);
+if(done||status!=OX_OK)return status;
 ox_tensor*g=oxi_wide(b->g[0]);
-ox_status status=g?OX_OK:ox_error();
-bool training=call->attr.batch_norm.training;
+if(!g)return ox_error();
 if(oxi_outline_numel(outline)==0)return status;
 ox_tensor*total=training||b->wants[4]?oxi_summed_by_channel(g):NULL;
 ox_tensor*apart=NULL,*along=NULL;
@@ -3710,7 +4351,7 @@ OXI_GRADIENT(fft_c2c,"",fft_c2c)\
 OXI_GRADIENT(fft_r2c,"",fft_r2c)\
 OXI_GRADIENT(fft_c2r,"",fft_c2r)\
 OXI_GRADIENT(rope,"bc",rope)\
-OXI_GRADIENT(attention,"abcde",attention)
+OXI_GRADIENT(attention,"abcdeyz",attention)
 #ifndef OXI_FORMULAS
 #define OXI_FORMULAS(...)
 #endif
@@ -3884,6 +4525,7 @@ if(*at==';')
 i++;
 else if(!apart||wants[i])
 letters|=1u<<(*at-'a');}
+if(call->op==OXI_OP_attention&&call->out_count==1)letters&=(1u<<OXI_LETTER_RESULTS)-1;
 return letters;}
 typedef struct oxi_operand{
 ox_tensor*t;
@@ -4010,6 +4652,8 @@ oxi_hook*hooks;
 const char*changed_by;
 oxi_tape*parent,*base;
 oxi_call view;
+ox_tensor*viewed;
+bool became;
 bool unrecorded;
 int64_t generation;};
 typedef struct oxi_saved{
@@ -4040,7 +4684,6 @@ void*user;
 bool always;
 int*saved_output;
 size_t bytes;};
-static OXI_THREAD_LOCAL bool oxi_grad_off;
 static oxi_tape*oxi_tape_of(ox_tensor*t);
 static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge);
 static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded);
@@ -4052,6 +4695,7 @@ static void oxi_edge_drop(oxi_edge*edge);
 static void oxi_outline_of(const ox_tensor*t,oxi_outline*out);
 OXI_SMALL bool oxi_has_gradients(ox_dtype dtype){
 return oxi_is_float(dtype)||oxi_info(dtype)->cls==OX_CLASS_COMPLEX;}
+static ox_tensor*oxi_plain_header(const ox_tensor*t);
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count);
 static void oxi_node_forget(oxi_node*node);
 static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape);
@@ -4082,6 +4726,7 @@ oxi_keeper_leaves(tape);
 oxi_edge_give(&tape->made,dead);
 if(tape->parent)oxi_counted_give(&tape->parent->counted,dead);
 ox_release(tape->gradient);
+ox_release(tape->viewed);
 oxi_hooks_free(tape->hooks);
 oxi_free(tape,sizeof*tape);}
 static void oxi_saved_drop(oxi_saved*saved,oxi_counted**dead){
@@ -4146,6 +4791,7 @@ tape->view= *call;
 tape->view.in=NULL;
 tape->view.out[0]=NULL;
 tape->unrecorded= !recorded||parent->unrecorded;
+if(call->op==OXI_OP_as_strided&& !(tape->viewed=oxi_plain_header(call->in[0])))return OX_ERR_NOMEM;
 if(node){
 oxi_counted_keep(&node->counted);
 tape->made.node=node;}
@@ -4165,8 +4811,9 @@ return edge;}
 static ox_status oxi_view_again(oxi_tape*tape){
 oxi_edge from=oxi_tape_edge_now(tape->parent),made={NULL,0,NULL};
 if(oxi_edge_is(&from)){
-made.node=oxi_node_new(OXI_NODE_CALL,1,1,0);
+made.node=oxi_node_new(OXI_NODE_CALL,1,1,tape->viewed?1:0);
 if(!made.node)return OX_ERR_NOMEM;
+if(tape->viewed)made.node->saved[0].tensor=oxi_plain_header(tape->viewed);
 made.node->call=tape->view;
 made.node->row=oxi_gradient_row_of(tape->view.op);
 made.node->edges[0]=oxi_edge_copy(&from);
@@ -4309,7 +4956,8 @@ if(saved->packed){
 t=saved->hooks->unpack(saved->packed,saved->hooks->user);
 if(!t&&ox_error()==OX_OK)
 (void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",oxi_node_name(node));
- }else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version){
+ }else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version&&
+ oxi_op_row_of(node->call.op)->family!=OXI_FAMILY_VIEW){
 const char*by=edge.leaf?edge.leaf->changed_by:NULL;
 return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s needs the numbers of %s, which was changed in place%s%s",
  oxi_node_name(node),oxi_tensor_text(saved->tensor),by?" by ":" since",by?by:"");}else{
@@ -4320,7 +4968,6 @@ edge.node=node;
 edge.output=output;}
 if(t&&with_tape&& !t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
 return t;}
-#define OXI_LETTER_RESULTS ('y'-'a')
 static bool oxi_is_saved(unsigned letters,const oxi_call*call,int i){
 return call->in[i]&&(call->in[i]->is_number||(i<OXI_LETTER_RESULTS&&letters>>i&1));}
 typedef struct oxi_recording{
@@ -4332,9 +4979,11 @@ static ox_status oxi_check_written(const oxi_call*call,bool wants){
 const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
 const char*name=oxi_call_name(call);
 if(!tape)return OX_OK;
-if(tape->base->requires_grad)
+bool leaf=tape->base->requires_grad;
+for(const oxi_tape*t=tape;t&& !leaf;t=t->parent)leaf=t->requires_grad;
+if(leaf)
 return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
- name,tape->parent?" (by a view of it)":"");
+ name,tape->requires_grad?"":" (by a view of it)");
 if(tape->unrecorded&&(wants||tape->base->made.node))
 return oxi_fail(OX_ERR_ARG,"%s: a view that was made while nothing was recorded, or by a call without a "
  "gradient, is changed in place",name);
@@ -4371,8 +5020,7 @@ static ox_status oxi_record(const oxi_call*call,const oxi_op_row*row,const oxi_e
 const oxi_gradient_row*known=oxi_gradient_row_of(call->op);
 if(!known&&row->gradient==OXI_GRADIENT_yes)
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: no gradient is known",row->name);
-oxi_node*node=oxi_node_new(OXI_NODE_CALL,call->in_count,row->operands->out_count,
- call->in_count+row->operands->out_count);
+oxi_node*node=oxi_node_new(OXI_NODE_CALL,call->in_count,call->out_count,call->in_count+call->out_count);
 if(!node)return OX_ERR_NOMEM;
 node->row=known;
 node->call= *call;
@@ -4481,11 +5129,13 @@ if(status==OX_OK&&oxi_record_after_call(call,&recorded)!=OX_OK){
 if(recorded.node)recorded.node->released=true;}
 if(recorded.node)oxi_counted_drop(&recorded.node->counted);}
 static oxi_listener oxi_recorder={oxi_record_before,oxi_record_after,NULL};
-static ox_status oxi_start_recording(const char*name){
-if(!oxi_cpu_back){
+static void oxi_start_back(void){
+if(oxi_cpu_back)return;
 oxi_lock_take(&oxi_gradient_chain_lock);
 oxi_cpu_back=oxi_run_back;
 oxi_lock_give(&oxi_gradient_chain_lock);}
+static ox_status oxi_start_recording(const char*name){
+oxi_start_back();
 if(oxi_listen(&oxi_recorder))return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: too many listen to calls",name);}
 /* >>autograd/engine.c */
@@ -5689,6 +6339,109 @@ if(status!=OX_OK)return NULL;
 ox_tensor*saved[6]={x,target,out[0],out[1],weight,bias};
 status=ox_attach_function(&function,(void*)(uintptr_t)layer,inputs,1+layer,&out[2],1,saved,4+layer);
 return status==OX_OK?out[2]:NULL;}
+/* >>nn/class_sums.c */
+typedef struct oxi_class_sum{
+double scale,shift;
+bool biased,weighted,targeted;}oxi_class_sum;
+static ox_tensor*oxi_weighted(ox_tensor*terms,ox_tensor*weight){
+return weight?ox_mul(terms,weight):terms;}
+enum{OXI_SUM_X,OXI_SUM_LAYER,OXI_SUM_BIAS,OXI_SUM_TARGET,OXI_SUM_WEIGHT,OXI_SUM_OPERANDS};
+static ox_tensor*oxi_class_shares(const oxi_class_sum*s,ox_tensor*const*in,const ox_tensor*beside,
+ int64_t first,int64_t count){
+ox_tensor*shares=oxi_constant_beside(beside,OX_SHAPE(beside->shape[1]),s->shift);
+if(in[OXI_SUM_TARGET]){
+ox_tensor*part=ox_narrow(in[OXI_SUM_TARGET],0,first,count);
+part=part?ox_cast(part,beside->dtype):NULL;
+shares=ox_add(ox_mul_number(part,s->scale),shares);}
+return oxi_weighted(shares,in[OXI_SUM_WEIGHT]);}
+static ox_status oxi_class_sums_forward(const oxi_class_sum*s,const oxi_class_head*h,ox_tensor*const*in,
+ ox_tensor*out){
+ox_status status=OX_OK;
+for(int64_t first=0;first<h->rows&&status==OX_OK;first+=h->chunk){
+ox_scope scope=ox_scope_begin();
+int64_t count=h->rows-first<h->chunk?h->rows-first:h->chunk;
+ox_tensor*logits=oxi_class_logits(h,first,count);
+ox_tensor*logs=logits?ox_log_softmax(oxi_wide(logits),1):NULL;
+ox_tensor*shares=logs?oxi_class_shares(s,in,logs,first,count):NULL;
+ox_tensor*sums=shares?ox_sum(ox_mul(logs,shares),OX_DIMS(1),false):NULL;
+if(!sums|| !ox_copy_(ox_narrow(out,0,first,count),sums))status=ox_error();
+ox_scope_end(&scope);}
+return status;}
+static ox_status oxi_class_sums_target(const oxi_class_sum*s,const ox_function_context*c,
+ ox_tensor*weight,ox_tensor*logs,ox_tensor*g,int at,int64_t first,bool whole){
+ox_tensor*target=c->saved[OXI_SUM_TARGET];
+ox_tensor*own=oxi_weighted(ox_mul_number(ox_mul(logs,g),s->scale),weight);
+if(!own)return ox_error();
+if(whole){
+c->input_gradients[at]=ox_keep(ox_cast(own,target->dtype));
+return c->input_gradients[at]?OX_OK:ox_error();}
+if(!c->input_gradients[at])c->input_gradients[at]=ox_keep(ox_empty_like(target));
+return ox_copy_(ox_narrow(c->input_gradients[at],0,first,own->shape[0]),own)?OX_OK:ox_error();}
+static ox_status oxi_class_sums_chunk(const oxi_class_sum*s,const oxi_class_head*h,
+ const ox_function_context*c,ox_tensor*const*in,int64_t first,int64_t count){
+int target_at=s->biased?3:2;
+ox_tensor*g=oxi_class_rows(c->gradients[0],first,count);
+ox_tensor*logits=oxi_class_logits(h,first,count);
+ox_tensor*logs=logits&&g?ox_log_softmax(oxi_wide(logits),1):NULL;
+ox_tensor*shares=logs?oxi_class_shares(s,in,logs,first,count):NULL;
+if(!shares)return ox_error();
+int classes=shares->ndim-1;
+ox_tensor*all=ox_mul(ox_exp(logs),ox_sum(shares,OX_DIMS(classes),true));
+ox_tensor*own=ox_mul(ox_sub(shares,all),g);
+ox_status status=oxi_class_layer_back(h,c,own?oxi_as_dtype_of(own,logits):NULL,first,count);
+if(status!=OX_OK|| !s->targeted|| !c->wants[target_at])return status;
+return oxi_class_sums_target(s,c,in[OXI_SUM_WEIGHT],logs,g,target_at,first,h->chunk==h->rows);}
+static void oxi_class_sums_operands(const oxi_class_sum*s,ox_tensor*const*saved,ox_tensor**in){
+in[OXI_SUM_X]=saved[OXI_SUM_X];
+in[OXI_SUM_LAYER]=saved[OXI_SUM_LAYER];
+in[OXI_SUM_BIAS]=s->biased?saved[OXI_SUM_BIAS]:NULL;
+in[OXI_SUM_TARGET]=s->targeted?saved[OXI_SUM_TARGET]:NULL;
+in[OXI_SUM_WEIGHT]=s->weighted?saved[OXI_SUM_WEIGHT]:NULL;}
+static ox_status oxi_class_sums_backward(const ox_function_context*c){
+const oxi_class_sum*s=(const oxi_class_sum*)c->user;
+ox_tensor*in[OXI_SUM_OPERANDS];
+oxi_class_sums_operands(s,c->saved,in);
+oxi_class_head h=oxi_class_head_of(in[OXI_SUM_X],in[OXI_SUM_LAYER],in[OXI_SUM_BIAS],OXI_CLASS_LOGS_MADE);
+ox_function_context own= *c;
+bool wants[4]={c->wants[0],c->wants[1],s->biased&&c->wants[2],false};
+ox_status status=OX_OK;
+if(s->targeted)wants[s->biased?3:2]=c->wants[s->biased?3:2];
+own.wants=wants;
+if(ox_is_grad_enabled())h.chunk=h.rows?h.rows:1;
+for(int64_t first=0;first<h.rows&&status==OX_OK;first+=h.chunk){
+ox_scope scope=ox_scope_begin();
+int64_t count=h.rows-first<h.chunk?h.rows-first:h.chunk;
+status=oxi_class_sums_chunk(s,&h,&own,in,first,count);
+ox_scope_end(&scope);}
+return status;}
+static void oxi_class_sums_drop(void*user){
+oxi_free(user,sizeof(oxi_class_sum));}
+static ox_tensor*oxi_class_sums(ox_tensor*x,ox_tensor*layer,ox_tensor*bias,ox_tensor*target,
+ ox_tensor*weight,double scale,double shift){
+static const ox_function function={"cross_entropy",oxi_class_sums_backward,oxi_class_sums_drop};
+ox_tensor*in[OXI_SUM_OPERANDS]={x,layer,bias,target,weight},*saved[OXI_SUM_OPERANDS],*inputs[4];
+oxi_class_sum*s=(oxi_class_sum*)oxi_calloc(1,sizeof*s);
+int count=0;
+if(!s)return NULL;
+s->scale=scale;
+s->shift=shift;
+s->biased=bias!=NULL;
+s->targeted=target!=NULL;
+s->weighted=weight!=NULL;
+for(int i=0;i<OXI_SUM_OPERANDS;i++)saved[i]=in[i]?in[i]:x;
+for(int i=0;i<OXI_SUM_WEIGHT;i++)
+if(in[i])inputs[count++]=in[i];
+oxi_class_head h=oxi_class_head_of(x,layer,bias,OXI_CLASS_LOGS_MADE);
+bool enabled=ox_set_grad_enabled(false);
+ox_tensor*out=oxi_full("cross_entropy",OX_SHAPE(h.rows),0,x->dtype==OX_F64?OX_F64:OX_F32,
+ oxi_working_device(ox_device_of(x)));
+ox_status status=out?oxi_class_sums_forward(s,&h,in,out):ox_error();
+(void)ox_set_grad_enabled(enabled);
+if(status!=OX_OK){
+oxi_class_sums_drop(s);
+return NULL;}
+status=ox_attach_function(&function,s,inputs,count,&out,1,saved,OXI_SUM_OPERANDS);
+return status==OX_OK?out:NULL;}
 /* >>nn/losses.c */
 #define OXI_LOG_2_PI 1.8378770664093454
 static ox_tensor*oxi_reduce_loss(ox_tensor*terms,ox_loss_reduction reduction){
@@ -5705,8 +6458,6 @@ return ox_clamp(x,low,INFINITY);}
 static ox_tensor*oxi_raise(ox_tensor*x,double low){
 ox_tensor*plain=x?ox_detach(x):NULL;
 return ox_add(x,ox_sub(oxi_at_least(plain,low),plain));}
-static ox_tensor*oxi_weighted(ox_tensor*terms,ox_tensor*weight){
-return weight?ox_mul(terms,weight):terms;}
 OX_API ox_tensor*ox_mse_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
 oxi_work work=oxi_work_begin("mse_loss");
 return oxi_loss_end(&work,ox_square(ox_sub(input,target)),reduction);}
@@ -5842,22 +6593,62 @@ for(int d=0;d<t->ndim-last;d++)count*=t->shape[d];
 return count;}
 static bool oxi_layer_fits(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
  ox_tensor*weight,bool*of_classes){
-bool fits=x->ndim>0&&layer->ndim==2&&layer->shape[1]==x->shape[x->ndim-1];
-*of_classes=fits&&oxi_same_sizes(target,x,x->ndim-1);
+bool fits=x->ndim>0&&layer->ndim>=2&&layer->shape[layer->ndim-1]==x->shape[x->ndim-1]&&
+ x->ndim+layer->ndim-2<=OX_MAX_DIMS&&(layer->ndim==2||x->ndim>1);
+ox_tensor like=oxi_borrowed(x);
+like.ndim--;
+for(int d=1;d<layer->ndim-1&&fits;d++)like.shape[like.ndim++]=layer->shape[d];
+*of_classes=fits&&oxi_same_sizes(target,&like,-1);
 if(fits&& !*of_classes)
-fits=target->ndim==x->ndim&&target->shape[x->ndim-1]==layer->shape[0];
-if(fits&&bias)fits=bias->ndim==1&&bias->shape[0]==layer->shape[0];
+fits=target->ndim>=x->ndim&&target->shape[x->ndim-1]==layer->shape[0]&&
+ oxi_same_sizes(&like,target,x->ndim-1);
+if(fits&&bias)fits=oxi_same_sizes(bias,layer,layer->ndim-1);
 if(fits)return oxi_class_weight_fits(weight,layer,0);
 (void)oxi_fail(OX_ERR_SHAPE,"loss: targets %s of %s through a layer %s",oxi_tensor_text(target),
  oxi_tensor_text(x),oxi_tensor_text(layer));
 return false;}
+static ox_tensor*oxi_linear_terms(const oxi_class_loss*c,ox_tensor*x,ox_tensor*layer,ox_tensor*bias,
+ ox_tensor*target,const ox_cross_entropy_desc*desc){
+double smoothing=desc->label_smoothing,share=smoothing/(double)layer->shape[0];
+if(!c)return ox_neg(oxi_class_sums(x,layer,bias,target,desc->weight,1-smoothing,share));
+ox_tensor*terms=oxi_class_terms(c,x,layer,bias);
+if(!terms||smoothing==0)return terms;
+ox_tensor*all=oxi_class_sums(x,layer,bias,NULL,desc->weight,0,share);
+all=all?ox_masked_fill(all,ox_logical_not(c->counts),0):NULL;
+return ox_sub(ox_mul_number(terms,1-smoothing),all);}
+static ox_tensor*oxi_column(ox_tensor*t,int64_t j){
+return t?ox_select(t,1,j):NULL;}
+static ox_tensor*oxi_layered_terms(const oxi_class_loss*c,ox_tensor*x,ox_tensor*layer,ox_tensor*bias,
+ ox_tensor*target,const ox_cross_entropy_desc*desc){
+int64_t layers=layer->shape[1];
+size_t bytes;
+ox_tensor**list=layers<=INT32_MAX?oxi_list_new(layers,&bytes):NULL,*made=NULL;
+bool done=list&&layers>0;
+for(int64_t j=0;j<layers&&done;j++){
+oxi_class_loss own;
+if(c){
+own= *c;
+own.target=oxi_column(c->target,j);
+own.counts=oxi_column(c->counts,j);
+own.weight=oxi_column(c->weight,j);}
+ox_tensor*probabilities=c?NULL:ox_select(target,2,j);
+list[j]=oxi_linear_terms(c? &own:NULL,x,ox_select(layer,1,j),oxi_column(bias,j),probabilities,desc);
+done=list[j]!=NULL;}
+if(done)made=ox_stack(list,(int)layers,1);
+if(list&&layers==0)made=oxi_constant_beside(x,OX_SHAPE(x->shape[0],0),0);
+if(list)oxi_free(list,bytes?bytes:sizeof*list);
+return made;}
 static ox_tensor*oxi_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
- const ox_cross_entropy_desc*desc){
+ bool of_classes,const ox_cross_entropy_desc*desc){
 oxi_class_loss c;
-if(target->ndim==2||desc->label_smoothing!=0)
-return ox_cross_entropy(ox_linear(x,layer,bias),target,desc);
-if(!oxi_class_targets(&c,target,desc->weight,desc->ignores?desc->ignore_index: -100))return NULL;
-ox_tensor*loss=oxi_reduce_classes(&c,oxi_class_terms(&c,x,layer,bias),desc->reduction);
+ox_tensor*loss;
+if(!of_classes&&desc->ignores)
+return OXI_FAIL_NULL(OX_ERR_ARG,"loss: classes can be ignored, probabilities cannot");
+if(of_classes&& !oxi_class_targets(&c,target,desc->weight,desc->ignores?desc->ignore_index: -100))
+return NULL;
+loss=oxi_layered_terms(of_classes? &c:NULL,x,layer,bias,target,desc);
+if(!loss)return NULL;
+loss=of_classes?oxi_reduce_classes(&c,loss,desc->reduction):oxi_reduce_loss(loss,desc->reduction);
 return oxi_as_loss_of(loss,x,desc->weight);}
 OX_API ox_tensor*ox_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
  const ox_cross_entropy_desc*desc){
@@ -5867,15 +6658,23 @@ bool of_classes;
 memset(&plain,0,sizeof plain);
 if(!desc)desc= &plain;
 if(oxi_any_null("linear_cross_entropy",all,3))return NULL;
+if(!(desc->label_smoothing>=0&&desc->label_smoothing<=1))
+return OXI_FAIL_NULL(OX_ERR_ARG,"linear_cross_entropy: label_smoothing %g is not in [0, 1]",
+ desc->label_smoothing);
 oxi_work work=oxi_work_begin("linear_cross_entropy");
 if(oxi_layer_fits(x,layer,target,bias,desc->weight,&of_classes)){
+int64_t rows=oxi_outer_count(x,1),classes=layer->shape[0],layers=1;
+for(int d=1;d<layer->ndim-1;d++)layers*=layer->shape[d];
 ox_shape shape=ox_shape_of(target);
+for(int d=x->ndim-1;!of_classes&&d+1<shape.ndim;d++)shape.dim[d]=shape.dim[d+1];
 if(!of_classes)shape.ndim--;
-ox_tensor*rows=ox_reshape(x,OX_SHAPE(oxi_outer_count(x,1),x->shape[x->ndim-1]));
-ox_tensor*flat=ox_flatten(target,0,-1);
-if(!of_classes)flat=ox_reshape(target,OX_SHAPE(oxi_outer_count(x,1),layer->shape[0]));
-if(rows&&flat)loss=oxi_linear_cross_entropy(rows,layer,flat,bias,desc);
-if(desc->reduction==OX_LOSS_NONE)loss=ox_reshape(loss,shape);}
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(rows,x->shape[x->ndim-1]));
+layer=ox_reshape(layer,OX_SHAPE(classes,layers,layer->shape[layer->ndim-1]));
+if(bias)bias=ox_reshape(bias,OX_SHAPE(classes,layers));
+target=ox_reshape(target,of_classes?OX_SHAPE(rows,layers):OX_SHAPE(rows,classes,layers));
+if(flat&&layer&&target)
+loss=oxi_linear_cross_entropy(flat,layer,target,bias,of_classes,desc);
+if(loss&&desc->reduction==OX_LOSS_NONE)loss=ox_reshape(loss,shape);}
 return oxi_work_end(&work,loss);}
 static ox_tensor*oxi_cut_log(ox_tensor*x,bool of_the_rest){
 ox_tensor*end=ox_eq_number(x,of_the_rest?1:0);
@@ -6695,11 +7494,114 @@ OX_API ox_pair ox_fractional_max_pool2d(ox_tensor*x,ox_shape kernel,ox_shape siz
 return oxi_fractional_pool("fractional_max_pool2d",2,x,kernel,size,samples);}
 OX_API ox_pair ox_fractional_max_pool3d(ox_tensor*x,ox_shape kernel,ox_shape size,ox_tensor*samples){
 return oxi_fractional_pool("fractional_max_pool3d",3,x,kernel,size,samples);}
-/* >>nn/recurrent/recurrent.c */
+/* >>nn/recurrent/step.c */
 typedef struct oxi_recurrent_kind{
 const char*name;
 int gates,states;
-void(*step)(ox_tensor*x,ox_tensor*h,ox_tensor**state);}oxi_recurrent_kind;
+int kind;
+void(*step)(ox_tensor*x,ox_tensor*h,ox_tensor**state);
+ox_function function;}oxi_recurrent_kind;
+static ox_tensor*oxi_gate_of(ox_tensor*gates,int i,int of){
+int64_t width=gates?gates->shape[1]/of:0;
+return ox_narrow(gates,1,i*width,width);}
+static bool oxi_recurrent_row(const oxi_recurrent_kind*kind,oxi_op op,ox_tensor*const*in,int in_count,
+ int count,ox_tensor**out){
+oxi_call call=oxi_call_of(op,in,in_count,NULL);
+call.attr.recurrent.kind=kind->kind;
+call.out_count=count;
+if(!oxi_call_runs_there(&call)||oxi_apply(&call)!=OX_OK)return false;
+for(int k=0;k<count;k++)out[k]=call.out[k];
+return true;}
+static bool oxi_step_back_row(const ox_function_context*c,ox_tensor*gates_back,ox_tensor**in,
+ int in_count,int count){
+if(ox_is_grad_enabled()||gates_back)return false;
+for(int i=0;i<in_count;i++){
+if(!in[i])continue;
+in[i]=ox_contiguous(oxi_as_dtype_of(in[i],in[2]));
+if(!in[i]||in[i]->dtype==OX_F64)return false;}
+const oxi_recurrent_kind*kind=(const oxi_recurrent_kind*)c->user;
+return oxi_recurrent_row(kind,OXI_OP_recurrent_step_back,in,in_count,count,c->input_gradients);}
+static ox_tensor*oxi_through_sigmoid(ox_tensor*g,ox_tensor*s){
+return ox_mul(g,ox_mul(s,ox_rsub_number(s,1)));}
+static ox_tensor*oxi_through_tanh(ox_tensor*g,ox_tensor*t){
+return ox_mul(g,ox_rsub_number(ox_square(t),1));}
+static ox_tensor*oxi_with_gate(ox_tensor*own,ox_tensor*gates_back,int i){
+return gates_back?ox_add(own,oxi_gate_of(gates_back,i,4)):own;}
+static ox_status oxi_lstm_back(const ox_function_context*c){
+ox_tensor*from=c->gradients[0],*state=c->saved[0],*gates=c->saved[1];
+ox_tensor*g=c->gradients[2]?c->gradients[2]:ox_zeros_like(state);
+ox_tensor*in[4]={g,c->gradients[1],gates,state},*out[2],*gate[4],*own[4];
+ox_function_context row= *c;
+row.input_gradients=out;
+if(!g)return ox_error();
+if(!oxi_step_back_row(&row,from,in,4,2)){
+for(int i=0;i<4;i++)gate[i]=oxi_gate_of(gates,i,4);
+ox_tensor*t=ox_tanh(ox_add(ox_mul(gate[1],state),ox_mul(gate[0],gate[2])));
+ox_tensor*of_c=oxi_through_tanh(ox_mul(g,gate[3]),t);
+if(c->gradients[1])of_c=ox_add(of_c,c->gradients[1]);
+own[0]=oxi_through_sigmoid(oxi_with_gate(ox_mul(of_c,gate[2]),from,0),gate[0]);
+own[1]=oxi_through_sigmoid(oxi_with_gate(ox_mul(of_c,state),from,1),gate[1]);
+own[2]=oxi_through_tanh(oxi_with_gate(ox_mul(of_c,gate[0]),from,2),gate[2]);
+own[3]=oxi_through_sigmoid(oxi_with_gate(ox_mul(g,t),from,3),gate[3]);
+out[0]=own[0]&&own[1]&&own[2]&&own[3]?ox_cat(own,4,1):NULL;
+out[1]=ox_mul(of_c,gate[1]);}
+c->input_gradients[0]=c->input_gradients[1]=out[0];
+c->input_gradients[2]=out[1];
+return out[0]&&out[1]?OX_OK:ox_error();}
+static ox_status oxi_gru_back(const ox_function_context*c){
+ox_tensor*from=c->gradients[0],*state=c->saved[0],*gates=c->saved[1];
+ox_tensor*g=c->gradients[1]?c->gradients[1]:ox_zeros_like(state);
+ox_tensor*in[4]={g,NULL,gates,state},*gate[4],*own[3];
+if(!g)return ox_error();
+if(oxi_step_back_row(c,from,in,4,3))return OX_OK;
+for(int i=0;i<4;i++)gate[i]=oxi_gate_of(gates,i,4);
+own[2]=oxi_with_gate(ox_mul(g,ox_rsub_number(gate[1],1)),from,2);
+own[2]=oxi_through_tanh(own[2],gate[2]);
+own[1]=oxi_with_gate(ox_mul(g,ox_sub(state,gate[2])),from,1);
+own[1]=oxi_through_sigmoid(own[1],gate[1]);
+own[0]=oxi_through_sigmoid(oxi_with_gate(ox_mul(own[2],gate[3]),from,0),gate[0]);
+bool made=own[0]&&own[1]&&own[2];
+c->input_gradients[0]=made?ox_cat(own,3,1):NULL;
+own[2]=oxi_with_gate(ox_mul(own[2],gate[0]),from,3);
+c->input_gradients[1]=made&&own[2]?ox_cat(own,3,1):NULL;
+c->input_gradients[2]=ox_mul(g,gate[1]);
+return c->input_gradients[0]&&c->input_gradients[1]&&c->input_gradients[2]?OX_OK:ox_error();}
+static ox_status oxi_rnn_back(const ox_function_context*c){
+ox_tensor*y=c->saved[0],*g=c->gradients[0],*in[3]={g,NULL,y};
+bool relu=((const oxi_recurrent_kind*)c->user)->kind==OXI_RECURRENT_RELU;
+if(!oxi_step_back_row(c,NULL,in,3,1))
+c->input_gradients[0]=relu?ox_where(ox_le(y,ox_number(0)),ox_number(0),g):oxi_through_tanh(g,y);
+c->input_gradients[1]=c->input_gradients[0];
+return c->input_gradients[0]?OX_OK:ox_error();}
+static bool oxi_step_fits(const oxi_recurrent_kind*kind,const ox_tensor*x,const ox_tensor*h,
+ const ox_tensor*state){
+if(!x|| !h|| !state||x->ndim!=2||h->ndim!=2||state->ndim!=2)return false;
+if(!oxi_back_reads(x)||h->dtype!=x->dtype||state->dtype!=x->dtype||ox_numel(x)==0)
+return false;
+return h->shape[0]==x->shape[0]&&h->shape[1]==x->shape[1]&&state->shape[0]==x->shape[0]&&
+ state->shape[1]*kind->gates==x->shape[1];}
+static bool oxi_step_by_row(const oxi_recurrent_kind*kind,ox_tensor*x,ox_tensor*h,ox_tensor**state){
+ox_tensor*out[3],*own=state[kind->states-1];
+int given=kind->gates>1?3:2,count=kind->gates>1?1+kind->states:1;
+if(kind->gates>1&& !oxi_step_fits(kind,x,h,own))return false;
+if(kind->gates==1&& !oxi_step_fits(kind,x,h,x))return false;
+oxi_start_back();
+ox_tensor*in[3]={ox_contiguous(x),ox_contiguous(h),given>2?ox_contiguous(own):NULL};
+if(!in[0]|| !in[1]||(given>2&& !in[2]))return false;
+bool enabled=ox_set_grad_enabled(false);
+bool made=oxi_recurrent_row(kind,OXI_OP_recurrent_step,in,given,count,out);
+(void)ox_set_grad_enabled(enabled);
+if(!made)return false;
+ox_tensor*saved[2]={given>2?in[2]:out[0],out[0]};
+if(enabled&&ox_attach_function(&kind->function,(void*)(uintptr_t)kind,in,given,out,count,saved,
+ given-1)!=OX_OK)
+return false;
+if(kind->states==2)state[1]=out[1];
+state[0]=out[count-1];
+return true;}
+static void oxi_recurrent_step(const oxi_recurrent_kind*kind,ox_tensor*x,ox_tensor*h,ox_tensor**state){
+if(!oxi_step_by_row(kind,x,h,state))kind->step(x,h,state);}
+/* >>nn/recurrent/recurrent.c */
 typedef struct oxi_recurrent_weights{
 ox_tensor*w,*u,*b,*d,*projection;}oxi_recurrent_weights;
 typedef struct oxi_recurrent{
@@ -6709,9 +7611,6 @@ int64_t layers;
 int directions,each;
 bool has_biases,train;
 double dropout;}oxi_recurrent;
-static ox_tensor*oxi_gate_of(ox_tensor*gates,int i,int of){
-int64_t width=gates?gates->shape[1]/of:0;
-return ox_narrow(gates,1,i*width,width);}
 static void oxi_step_lstm(ox_tensor*x,ox_tensor*h,ox_tensor**state){
 ox_tensor*all=ox_add(x,h),*keep=ox_sigmoid(oxi_gate_of(all,1,4));
 ox_tensor*write=ox_mul(ox_sigmoid(oxi_gate_of(all,0,4)),ox_tanh(oxi_gate_of(all,2,4)));
@@ -6726,10 +7625,14 @@ static void oxi_step_tanh(ox_tensor*x,ox_tensor*h,ox_tensor**state){
 state[0]=ox_tanh(ox_add(x,h));}
 static void oxi_step_relu(ox_tensor*x,ox_tensor*h,ox_tensor**state){
 state[0]=ox_relu(ox_add(x,h));}
-static const oxi_recurrent_kind oxi_kind_lstm={"lstm",4,2,oxi_step_lstm};
-static const oxi_recurrent_kind oxi_kind_gru={"gru",3,1,oxi_step_gru};
-static const oxi_recurrent_kind oxi_kind_rnn_tanh={"rnn_tanh",1,1,oxi_step_tanh};
-static const oxi_recurrent_kind oxi_kind_rnn_relu={"rnn_relu",1,1,oxi_step_relu};
+static const oxi_recurrent_kind oxi_kind_lstm={"lstm",4,2,OXI_RECURRENT_LSTM,oxi_step_lstm,
+ {"lstm_step",oxi_lstm_back,NULL}};
+static const oxi_recurrent_kind oxi_kind_gru={"gru",3,1,OXI_RECURRENT_GRU,oxi_step_gru,
+ {"gru_step",oxi_gru_back,NULL}};
+static const oxi_recurrent_kind oxi_kind_rnn_tanh={"rnn_tanh",1,1,OXI_RECURRENT_TANH,oxi_step_tanh,
+ {"rnn_tanh_step",oxi_rnn_back,NULL}};
+static const oxi_recurrent_kind oxi_kind_rnn_relu={"rnn_relu",1,1,OXI_RECURRENT_RELU,oxi_step_relu,
+ {"rnn_relu_step",oxi_rnn_back,NULL}};
 static oxi_recurrent_weights oxi_weights_of(const oxi_recurrent*r,int64_t place){
 ox_tensor*const*from=r->params+place*r->each;
 oxi_recurrent_weights weights={from[0],from[1],NULL,NULL,NULL};
@@ -6747,7 +7650,7 @@ int64_t times=x->shape[0];
 for(int64_t i=0;i<times;i++){
 int64_t t=backward?times-1-i:i;
 ox_tensor*from_x=ox_select(gates,0,t),*from_h=ox_linear(state[0],weights.u,weights.d);
-r->kind->step(from_x,from_h,state);
+oxi_recurrent_step(r->kind,from_x,from_h,state);
 if(weights.projection)state[0]=ox_linear(state[0],weights.projection,NULL);
 if(!state[0])return NULL;
 list[t]=state[0];}
@@ -6844,7 +7747,7 @@ return false;}
 if(!oxi_gates_fit(kind,w,u,state[kind->states-1]))return false;
 if(single)x=ox_unsqueeze(x,0);
 for(int s=0;s<kind->states&&single;s++)state[s]=ox_unsqueeze(state[s],0);
-kind->step(ox_linear(x,w,b),ox_linear(state[0],u,d),state);
+oxi_recurrent_step(kind,ox_linear(x,w,b),ox_linear(state[0],u,d),state);
 for(int s=0;s<kind->states&&single;s++)state[s]=ox_squeeze(state[s],0);
 return state[0]!=NULL;}
 OX_API ox_tuple ox_lstm_cell(ox_tensor*x,ox_tensor*const*states,int state_count,ox_tensor*w,
@@ -6866,6 +7769,342 @@ oxi_work work=oxi_work_begin(#name "_cell");\
 ox_tensor*state=h;\
 bool made=oxi_recurrent_cell(&oxi_kind_##name,x,&state,w,u,b,d);\
 return oxi_work_end(&work,made?state:NULL);}
+OXI_X(gru)OXI_X(rnn_tanh)OXI_X(rnn_relu)
+#undef OXI_X
+/* >>nn/recurrent/packed.c */
+static ox_packed oxi_no_packed(void){
+ox_packed p;
+memset(&p,0,sizeof p);
+return p;}
+static ox_packed oxi_packed_end(oxi_work*work,ox_packed p){
+if(!p.data|| !p.batch_sizes)p=oxi_no_packed();
+if(p.data){
+ox_keep(p.data);
+ox_keep(p.batch_sizes);
+if(p.sorted_indices)ox_keep(p.sorted_indices);
+if(p.unsorted_indices)ox_keep(p.unsorted_indices);}
+(void)oxi_work_end(work,NULL);
+return p;}
+typedef struct oxi_run_of_steps{
+int64_t time,steps,count,row;}oxi_run_of_steps;
+typedef struct oxi_packed_steps{
+oxi_run_of_steps*run;
+int64_t count,times,sequences,rows;
+size_t bytes;}oxi_packed_steps;
+static void oxi_packed_steps_free(oxi_packed_steps*r){
+oxi_free(r->run,r->bytes);}
+static int64_t*oxi_numbers_of(const char*name,ox_tensor*t,size_t*bytes){
+if(t->ndim!=1|| !oxi_is_int(t->dtype))
+return(int64_t*)OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: %s is no list of integers",name,oxi_tensor_text(t));
+int64_t count=ox_numel(t);
+*bytes=((size_t)count+1)*sizeof(int64_t);
+int64_t*numbers=(int64_t*)oxi_alloc(*bytes);
+if(!numbers||ox_to_ints(t,numbers,count)==OX_OK)return numbers;
+oxi_free(numbers,*bytes);
+return NULL;}
+static bool oxi_steps_of_sizes(const char*name,const int64_t*sizes,int64_t times,oxi_packed_steps*r){
+memset(r,0,sizeof*r);
+bool fits=times>0&&oxi_mul_size((size_t)times,sizeof*r->run,&r->bytes);
+for(int64_t t=0;t<times&&fits;t++)fits=sizes[t]>0&&(t==0||sizes[t]<=sizes[t-1]);
+if(!fits){
+(void)oxi_fail(OX_ERR_ARG,"%s: batch sizes that rise, are 0, or none",name);
+return false;}
+r->run=(oxi_run_of_steps*)oxi_alloc(r->bytes);
+if(!r->run)return false;
+r->times=times;
+r->sequences=sizes[0];
+for(int64_t t=0;t<times&&fits;t++){
+if(t==0||sizes[t]!=sizes[t-1]){
+oxi_run_of_steps begin={t,0,sizes[t],r->rows};
+r->run[r->count++]=begin;}
+r->run[r->count-1].steps++;
+fits=oxi_add_i64(r->rows,sizes[t],&r->rows);}
+if(!fits)oxi_packed_steps_free(r);
+return fits;}
+static bool oxi_packed_runs(const char*name,const ox_packed*p,oxi_packed_steps*r){
+size_t bytes;
+if(!p|| !p->data|| !p->batch_sizes){
+if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_ARG,"%s: no packed sequence",name);
+return false;}
+int64_t*sizes=oxi_numbers_of(name,p->batch_sizes,&bytes);
+if(!sizes)return false;
+bool made=oxi_steps_of_sizes(name,sizes,p->batch_sizes->shape[0],r);
+oxi_free(sizes,bytes);
+if(!made||(p->data->ndim>0&&p->data->shape[0]==r->rows))return made;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %lld steps in data %s",name,(long long)r->rows,oxi_tensor_text(p->data));
+oxi_packed_steps_free(r);
+return false;}
+static ox_tensor*oxi_run_rows(ox_tensor*data,const oxi_run_of_steps*run){
+return ox_unflatten(ox_narrow(data,0,run->row,run->steps*run->count),0,OX_SHAPE(run->steps,run->count));}
+static bool oxi_lengths_fit(const int64_t*lengths,int64_t count,int64_t most,bool sorted){
+for(int64_t i=0;i<count;i++){
+bool fits=lengths[i]>0&&lengths[i]<=most&&(!sorted||i==0||lengths[i]<=lengths[i-1]);
+if(fits)continue;
+(void)oxi_fail(OX_ERR_ARG,"pack_padded_sequence: a length of %lld (sequence %lld) among up to %lld%s",
+ (long long)lengths[i],(long long)i,(long long)most,
+ lengths[i]>0&&lengths[i]<=most?", which are not sorted":"");
+return false;}
+if(count>0)return true;
+(void)oxi_fail(OX_ERR_ARG,"pack_padded_sequence: no sequences");
+return false;}
+static ox_tensor*oxi_pack_runs(ox_tensor*x,const oxi_packed_steps*r){
+size_t bytes;
+ox_tensor**list=oxi_list_new(r->count,&bytes);
+bool made=list!=NULL;
+for(int64_t i=0;i<r->count&&made;i++){
+const oxi_run_of_steps*run= &r->run[i];
+ox_tensor*part=ox_narrow(ox_narrow(x,0,run->time,run->steps),1,0,run->count);
+made=(list[i]=part?ox_flatten(part,0,1):NULL)!=NULL;}
+ox_tensor*data=made?ox_cat(list,(int)r->count,0):NULL;
+if(list)oxi_free(list,bytes);
+return data;}
+static ox_packed oxi_pack(ox_tensor*x,const int64_t*lengths,int64_t count,bool sorted){
+ox_packed p=oxi_no_packed();
+oxi_packed_steps r;
+int64_t times=0;
+for(int64_t i=0;i<count;i++)times=lengths[i]>times?lengths[i]:times;
+size_t bytes=(size_t)times*sizeof(int64_t);
+int64_t*sizes=(int64_t*)oxi_alloc(bytes);
+if(!sizes)return p;
+memset(sizes,0,bytes);
+for(int64_t i=0;i<count;i++)sizes[lengths[i]-1]++;
+for(int64_t t=times-1;t>0;t--)sizes[t-1]+=sizes[t];
+if(!sorted){
+ox_tensor*order=ox_argsort(oxi_copied(lengths,OX_SHAPE(count),OX_I64),0,true);
+p.sorted_indices=order;
+p.unsorted_indices=order?ox_argsort(order,0,false):NULL;
+x=p.unsorted_indices?ox_index_select(x,1,ox_to(order,oxi_working_device(ox_device_of(x)))):NULL;}
+p.batch_sizes=oxi_copied(sizes,OX_SHAPE(times),OX_I64);
+if(x&&oxi_steps_of_sizes("pack_padded_sequence",sizes,times,&r)){
+p.data=oxi_pack_runs(x,&r);
+oxi_packed_steps_free(&r);}
+oxi_free(sizes,bytes);
+return p;}
+OX_API ox_packed ox_pack_padded_sequence(ox_tensor*x,ox_tensor*lengths,bool batch_first,
+ bool enforce_sorted){
+ox_tensor*in[2]={x,lengths};
+size_t bytes;
+if(oxi_any_null("pack_padded_sequence",in,2))return oxi_no_packed();
+if(x->ndim<2||lengths->ndim!=1||lengths->shape[0]!=x->shape[batch_first?0:1]){
+(void)oxi_fail(OX_ERR_SHAPE,"pack_padded_sequence: lengths %s of %s",oxi_tensor_text(lengths),
+ oxi_tensor_text(x));
+return oxi_no_packed();}
+int64_t count=lengths->shape[0],*numbers=oxi_numbers_of("pack_padded_sequence",lengths,&bytes);
+if(!numbers)return oxi_no_packed();
+oxi_work work=oxi_work_begin("pack_padded_sequence");
+ox_packed p=oxi_no_packed();
+if(batch_first)x=ox_transpose(x,0,1);
+if(x&&oxi_lengths_fit(numbers,count,x->shape[0],enforce_sorted))
+p=oxi_pack(x,numbers,count,enforce_sorted);
+oxi_free(numbers,bytes);
+return oxi_packed_end(&work,p);}
+OX_API ox_packed ox_packed_with(const ox_packed*p,ox_tensor*data){
+ox_packed out=oxi_no_packed();
+if(!data|| !p|| !p->batch_sizes)return out;
+out= *p;
+out.data=data;
+return out;}
+static ox_tensor*oxi_packed_padded(const ox_packed*p,const oxi_packed_steps*r,double value,int64_t total){
+size_t bytes;
+ox_tensor**list=oxi_list_new(r->count,&bytes),*x=NULL;
+bool made=list!=NULL;
+for(int64_t i=0;i<r->count&&made;i++){
+ox_tensor*part=oxi_run_rows(p->data,&r->run[i]);
+list[i]=part?oxi_pad_constant(part,1,0,r->sequences-r->run[i].count,value):NULL;
+made=list[i]!=NULL;}
+if(made)x=ox_cat(list,(int)r->count,0);
+if(x&&total>r->times)x=oxi_pad_constant(x,0,0,total-r->times,value);
+if(list)oxi_free(list,bytes);
+if(!x|| !p->unsorted_indices)return x;
+return ox_index_select(x,1,ox_to(p->unsorted_indices,oxi_working_device(ox_device_of(x))));}
+static ox_tensor*oxi_packed_lengths(const ox_packed*p,const oxi_packed_steps*r){
+ox_tensor*sizes=ox_unsqueeze(ox_cast(p->batch_sizes,OX_I64),1);
+ox_tensor*there=sizes?ox_gt(sizes,oxi_ramp_beside(sizes,r->sequences,OX_I64)):NULL;
+ox_tensor*lengths=there?ox_sum(there,OX_DIMS(0),false):NULL;
+return lengths&&p->unsorted_indices?ox_index_select(lengths,0,p->unsorted_indices):lengths;}
+OX_API ox_tuple ox_pad_packed_sequence(const ox_packed*p,bool batch_first,double value,int64_t total){
+oxi_packed_steps r;
+if(!oxi_packed_runs("pad_packed_sequence",p,&r))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("pad_packed_sequence");
+ox_tensor*x=NULL,*lengths=NULL;
+if(total!=0&&total<r.times)
+(void)oxi_fail(OX_ERR_ARG,"pad_packed_sequence: %lld steps, %lld in all",(long long)r.times,
+ (long long)total);
+else if((lengths=oxi_packed_lengths(p,&r))!=NULL)
+x=oxi_packed_padded(p,&r,value,total);
+oxi_packed_steps_free(&r);
+if(x&&batch_first)x=ox_transpose(x,0,1);
+return oxi_tuple_end(&work,x,lengths,NULL);}
+static bool oxi_sequences_fit(const char*name,ox_tensor*const*list,int count,int64_t*most){
+*most=0;
+if(count<1|| !list){
+(void)oxi_fail(OX_ERR_ARG,"%s: no sequences",name);
+return false;}
+if(oxi_any_null(name,list,count))return false;
+for(int i=0;i<count;i++){
+bool fits=list[i]->ndim>0&&list[i]->ndim<OX_MAX_DIMS&&list[i]->ndim==list[0]->ndim&&
+ list[i]->dtype==list[0]->dtype;
+for(int d=1;fits&&d<list[0]->ndim;d++)fits=list[i]->shape[d]==list[0]->shape[d];
+if(!fits){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s beside %s",name,oxi_tensor_text(list[i]),oxi_tensor_text(list[0]));
+return false;}
+*most=list[i]->shape[0]> *most?list[i]->shape[0]: *most;}
+return true;}
+OX_API ox_tensor*ox_pad_sequence(ox_tensor*const*list,int count,bool batch_first,double value,
+ const char*side){
+static const char*const sides[2]={"right","left"};
+int64_t most;
+size_t bytes;
+int left=oxi_mode_word("pad_sequence",sides,2,side);
+if(left<0|| !oxi_sequences_fit("pad_sequence",list,count,&most))return NULL;
+ox_tensor**rows=oxi_list_new(count,&bytes);
+if(!rows)return NULL;
+oxi_work work=oxi_work_begin("pad_sequence");
+bool made=true;
+for(int i=0;i<count&&made;i++){
+int64_t more=most-list[i]->shape[0];
+rows[i]=oxi_pad_constant(list[i],0,left?more:0,left?0:more,value);
+made=rows[i]!=NULL;}
+ox_tensor*x=made?ox_stack(rows,count,batch_first?0:1):NULL;
+oxi_free(rows,bytes);
+return oxi_work_end(&work,x);}
+OX_API int64_t ox_unpad_sequence(ox_tensor*padded,ox_tensor*lengths,bool batch_first,ox_tensor**out,
+ int64_t room){
+ox_tensor*in[2]={padded,lengths};
+size_t bytes;
+int64_t made=0;
+if(oxi_any_null("unpad_sequence",in,2))return-1;
+int of=batch_first?0:1;
+if(padded->ndim<2||lengths->ndim!=1||lengths->shape[0]!=padded->shape[of]){
+(void)oxi_fail(OX_ERR_SHAPE,"unpad_sequence: lengths %s of %s",oxi_tensor_text(lengths),
+ oxi_tensor_text(padded));
+return-1;}
+int64_t count=lengths->shape[0],*numbers=oxi_numbers_of("unpad_sequence",lengths,&bytes);
+if(!numbers)return-1;
+int64_t wanted= !out?0:room<count?room:count;
+for(;made<wanted;made++){
+oxi_work work=oxi_work_begin("unpad_sequence");
+out[made]=oxi_work_end(&work,ox_narrow(ox_select(padded,of,made),0,0,numbers[made]));
+if(!out[made])break;}
+oxi_free(numbers,bytes);
+return oxi_results_end(out,made,wanted)<0? -1:count;}
+OX_API ox_packed ox_pack_sequence(ox_tensor*const*list,int count,bool enforce_sorted){
+int64_t most;
+size_t bytes=(size_t)(count>0?count:1)*sizeof(int64_t);
+if(!oxi_sequences_fit("pack_sequence",list,count,&most))return oxi_no_packed();
+int64_t*lengths=(int64_t*)oxi_alloc(bytes);
+if(!lengths)return oxi_no_packed();
+for(int i=0;i<count;i++)lengths[i]=list[i]->shape[0];
+oxi_work work=oxi_work_begin("pack_sequence");
+ox_packed p=oxi_no_packed();
+if(oxi_lengths_fit(lengths,count,most,enforce_sorted)){
+ox_tensor*x=ox_pad_sequence(list,count,false,0,NULL);
+if(x)p=oxi_pack(x,lengths,count,enforce_sorted);}
+oxi_free(lengths,bytes);
+return oxi_packed_end(&work,p);}
+static ox_tensor*oxi_state_with(ox_tensor*first,ox_tensor*rest){
+ox_tensor*both[2]={first,rest};
+if(!first|| !rest||rest->shape[0]==0)return first;
+return ox_cat(both,2,0);}
+static ox_tensor*oxi_packed_direction(const oxi_recurrent*whole,int64_t place,bool backward,
+ const oxi_packed_steps*r,ox_tensor*data,ox_tensor**state,ox_tensor**list){
+oxi_recurrent own= *whole;
+int sorts=whole->kind->states;
+ox_tensor*now[2]={NULL,NULL};
+own.params=whole->params+place*whole->each;
+own.layers=own.directions=1;
+own.dropout=0;
+for(int64_t i=0;i<r->count;i++){
+int64_t k=backward?r->count-1-i:i;
+const oxi_run_of_steps*run= &r->run[k];
+int64_t had=i==0?0:now[0]->shape[0];
+for(int s=0;s<sorts;s++){
+if(i==0)
+now[s]=ox_narrow(state[s],0,0,run->count);
+else if(backward)
+now[s]=oxi_state_with(now[s],ox_narrow(state[s],0,had,run->count-had));
+else{
+ox_tensor*over=ox_narrow(now[s],0,run->count,had-run->count);
+state[s]=i==1?over:oxi_state_with(over,state[s]);
+now[s]=ox_narrow(now[s],0,0,run->count);}}
+ox_tensor*x=oxi_run_rows(data,run),*begin[2]={NULL,NULL};
+for(int s=0;s<sorts;s++)begin[s]=now[s]?ox_unsqueeze(now[s],0):NULL;
+if(!x|| !begin[0]||(sorts==2&& !begin[1]))return NULL;
+ox_tuple made=oxi_recurrent_call(&own,backward?ox_flip(x,OX_DIMS(0)):x,begin,sorts,whole->each,false);
+if(!made.t[0])return NULL;
+for(int s=0;s<sorts;s++)now[s]=ox_squeeze(made.t[1+s],0);
+ox_tensor*y=backward?ox_flip(made.t[0],OX_DIMS(0)):made.t[0];
+list[k]=ox_flatten(y,0,1);
+if(!list[k])return NULL;}
+for(int s=0;s<sorts;s++)
+state[s]=backward||r->count==1?now[s]:oxi_state_with(now[s],state[s]);
+return ox_cat(list,(int)r->count,0);}
+static ox_tensor*oxi_packed_layers(const oxi_recurrent*w,const oxi_packed_steps*r,ox_tensor*data,
+ ox_tensor*const*states,ox_tensor**last,ox_tensor**list){
+int64_t all=w->layers*w->directions;
+for(int64_t place=0;place<all;){
+ox_tensor*sides[2]={NULL,NULL};
+for(int side=0;side<w->directions;side++,place++){
+ox_tensor*state[2]={NULL,NULL};
+for(int s=0;s<w->kind->states;s++)state[s]=ox_select(states[s],0,place);
+sides[side]=oxi_packed_direction(w,place,side==1,r,data,state,list);
+if(!sides[side])return NULL;
+for(int s=0;s<w->kind->states;s++)last[s*all+place]=state[s];}
+data=w->directions==2?ox_cat(sides,2,1):sides[0];
+if(place<all&&w->dropout>0)data=ox_dropout(data,w->dropout,w->train);
+if(!data)return NULL;}
+return data;}
+static ox_tensor*oxi_states_by(ox_tensor*state,ox_tensor*order){
+if(!state|| !order)return state;
+return ox_index_select(state,1,ox_to(order,oxi_working_device(ox_device_of(state))));}
+static ox_tuple oxi_packed_work(oxi_recurrent*w,const ox_packed*p,const oxi_packed_steps*r,
+ ox_tensor*const*states,int state_count,int param_count){
+ox_tensor*begin[2]={NULL,NULL},*last[2]={NULL,NULL},*y=NULL;
+size_t bytes;
+int64_t all=w->layers*w->directions;
+oxi_work work=oxi_work_begin(w->kind->name);
+ox_tensor*like=oxi_run_rows(p->data,&r->run[0]);
+bool there=like&&oxi_recurrent_fits(w,like,states,state_count,param_count,1);
+ox_tensor**list=there?oxi_list_new(r->count+2*all,&bytes):NULL;
+if(!list)return oxi_tuple_end(&work,NULL,NULL,NULL);
+w->each=(int)(param_count/all);
+for(int s=0;s<state_count;s++){
+begin[s]=oxi_states_by(states[s],p->sorted_indices);
+there=there&&begin[s];}
+if(there)y=oxi_packed_layers(w,r,p->data,begin,list+r->count,list);
+for(int s=0;s<state_count&&y;s++){
+last[s]=ox_stack(list+r->count+s*all,(int)all,0);
+last[s]=oxi_states_by(last[s],p->unsorted_indices);}
+oxi_free(list,bytes);
+if(state_count==2&& !last[1])y=NULL;
+return oxi_tuple_end(&work,y,last[0],last[1]);}
+static ox_tuple oxi_packed_call(oxi_recurrent*w,const ox_packed*p,ox_tensor*const*states,
+ int state_count,int param_count){
+const char*name=w->kind->name;
+oxi_packed_steps r;
+if(state_count<1||param_count<1||oxi_any_null(name,states,state_count)||
+ oxi_any_null(name,w->params,param_count))
+return oxi_no_tuple();
+if(!oxi_packed_runs(name,p,&r))return oxi_no_tuple();
+ox_tuple made=oxi_no_tuple();
+if(p->data->ndim!=2)
+(void)oxi_fail(OX_ERR_SHAPE,"%s: packed data %s",name,oxi_tensor_text(p->data));
+else if(w->layers<1)
+(void)oxi_fail(OX_ERR_ARG,"%s: %lld layers",name,(long long)w->layers);
+else
+made=oxi_packed_work(w,p,&r,states,state_count,param_count);
+oxi_packed_steps_free(&r);
+return made;}
+OX_API ox_tuple ox_lstm_packed(const ox_packed*p,ox_tensor*const*states,int state_count,
+ ox_tensor*const*params,int param_count,bool has_biases,int64_t layers,
+ double dropout,bool train,bool bidirectional){
+oxi_recurrent w={&oxi_kind_lstm,params,layers,bidirectional?2:1,0,has_biases,train,dropout};
+return oxi_packed_call(&w,p,states,state_count,param_count);}
+#define OXI_X(name)\
+OX_API ox_tuple ox_##name##_packed(const ox_packed*p,ox_tensor*h,ox_tensor*const*params,\
+ int param_count,bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional){\
+oxi_recurrent w={&oxi_kind_##name,params,layers,bidirectional?2:1,0,has_biases,train,dropout};\
+return oxi_packed_call(&w,p,&h,1,param_count);}
 OXI_X(gru)OXI_X(rnn_tanh)OXI_X(rnn_relu)
 #undef OXI_X
 /* >>nn/distributions/densities.c */
@@ -7443,6 +8682,54 @@ if(p->kind!=q->kind|| !row->divergence||p->count!=q->count)
 return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"kl: of %s from %s",row->name,oxi_distribution_rows[q->kind].name);
 oxi_work work=oxi_work_begin("kl");
 return oxi_work_end(&work,row->divergence(p,p->parameter,q->parameter));}
+/* >>nn/distributions/samples.c */
+#define OXI_SQRT_2_F64 1.4142135623730951
+static double oxi_normal_below(double x){
+return 0.5*erfc(-x/OXI_SQRT_2_F64);}
+OX_API ox_tensor*ox_trunc_normal_(ox_tensor*x,double mean,double deviation,double low,double high){
+if(oxi_any_null("trunc_normal_",&x,1))return NULL;
+if(!(deviation>0&&low<high)|| !(mean-mean==0))
+return OXI_FAIL_NULL(OX_ERR_ARG,"trunc_normal_: mean %g, deviation %g, from %g to %g",mean,
+ deviation,low,high);
+oxi_work work=oxi_work_begin("trunc_normal_");
+bool enabled=ox_set_grad_enabled(false);
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+double from=2*oxi_normal_below((low-mean)/deviation)-1;
+double to=2*oxi_normal_below((high-mean)/deviation)-1;
+ox_tensor*u=oxi_full("draw",ox_shape_of(x),0,dtype,oxi_working_device(ox_device_of(x)));
+u=ox_add_number(ox_mul_number(ox_uniform_(u,0,1),to-from),from);
+u=ox_add_number(ox_mul_number(ox_erfinv(u),deviation*OXI_SQRT_2_F64),mean);
+bool done=u&&ox_copy_(x,ox_clamp(u,low,high));
+(void)ox_set_grad_enabled(enabled);
+(void)oxi_work_end(&work,NULL);
+return done?x:NULL;}
+OX_API ox_tensor*ox_gumbel_softmax(ox_tensor*logits,double tau,bool hard,int dim){
+if(oxi_any_null("gumbel_softmax",&logits,1))return NULL;
+int at=oxi_wrap_dim("gumbel_softmax",dim,logits->ndim);
+if(at<0)return NULL;
+if(!oxi_is_float(logits->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"gumbel_softmax: not defined for %s",oxi_tensor_text(logits));
+if(!(tau>0))return OXI_FAIL_NULL(OX_ERR_ARG,"gumbel_softmax: tau %g is not above 0",tau);
+oxi_work work=oxi_work_begin("gumbel_softmax");
+ox_tensor*p[2]={logits,NULL},*drawn=oxi_exponentials(p,ox_shape_of(logits));
+drawn=ox_neg(ox_log(ox_clamp(drawn,1e-37,INFINITY)));
+ox_tensor*moved=ox_div_number(ox_add(oxi_wide(logits),drawn),tau);
+ox_tensor*soft=moved?ox_cast(ox_softmax(moved,at),logits->dtype):NULL;
+if(!hard|| !soft||ox_numel(soft)==0)return oxi_work_end(&work,soft);
+ox_tensor*fixed=ox_detach(soft),*most=ox_argmax(fixed,at,true);
+ox_tensor*one=ox_scatter(ox_zeros_like(fixed),at,most,ox_ones_like(fixed));
+return oxi_work_end(&work,ox_add(ox_sub(one,fixed),soft));}
+OX_API ox_tensor*ox_poisson(ox_tensor*x){
+ox_distribution d;
+if(oxi_any_null("poisson",&x,1))return NULL;
+if(!oxi_is_float(x->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"poisson: not defined for %s",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("poisson");
+memset(&d,0,sizeof d);
+d.kind=OX_DISTRIBUTION_POISSON;
+d.parameter[0]=oxi_wide(x);
+ox_tensor*counts=d.parameter[0]?ox_distribution_sample(&d,OX_SCALAR_SHAPE):NULL;
+return oxi_work_end(&work,counts?ox_cast(counts,x->dtype):NULL);}
 /* >>nn/algebra/algebra.c */
 static ox_tensor*oxi_from_spectrum(ox_tensor*v,ox_tensor*s){
 return v&&s?ox_matmul(ox_mul(v,ox_unsqueeze(s,-2)),ox_transpose(v,-1,-2)):NULL;}
@@ -7500,7 +8787,478 @@ int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],least=m<n?m:n;
 ox_tensor*from=center?ox_sub(x,ox_mean(x,OX_DIMS(-2),true)):x;
 if(!from)return oxi_tuple_end(&work,NULL,NULL,NULL);
 return oxi_lowrank(&work,"pca_lowrank",from,q?q:least<6?least:6,rounds);}
-/* >>nn/statistics.c */
+/* >>nn/algebra/ldl.c */
+enum{OXI_LDL_F64=(int)sizeof(double)};
+static void oxi_ldl_swap(double*m,int64_t n,int64_t first,int64_t a,int64_t b){
+#define OXI_AT(i,j)m[(i)*n +(j)]
+#define OXI_SWAP(x,y)\
+do{\
+double old=x;\
+x=y;\
+y=old;}while(0)
+for(int64_t i=b+1;i<n;i++)OXI_SWAP(OXI_AT(i,a),OXI_AT(i,b));
+for(int64_t i=a+1;i<b;i++)OXI_SWAP(OXI_AT(i,a),OXI_AT(b,i));
+OXI_SWAP(OXI_AT(a,a),OXI_AT(b,b));
+if(first<a)OXI_SWAP(OXI_AT(a,first),OXI_AT(b,first));}
+static int64_t oxi_ldl_pivot(const double*m,int64_t n,int64_t k,int64_t*step,bool*zero){
+const double alpha=0.6403882032022076;
+double own=fabs(OXI_AT(k,k)),most=0,beside=0;
+int64_t at=k;
+*step=1;
+for(int64_t i=k+1;i<n;i++)
+if(fabs(OXI_AT(i,k))>most){
+most=fabs(OXI_AT(i,k));
+at=i;}
+*zero=isnan(own)||(own==0&&most==0);
+if(*zero||own>=alpha*most)return k;
+for(int64_t j=k;j<at;j++)beside=fmax(beside,fabs(OXI_AT(at,j)));
+for(int64_t i=at+1;i<n;i++)beside=fmax(beside,fabs(OXI_AT(i,at)));
+if(own>=alpha*most*(most/beside))return k;
+if(fabs(OXI_AT(at,at))<alpha*beside)*step=2;
+return at;}
+static void oxi_ldl_take_1(double*m,int64_t n,int64_t k){
+double inverse=1/OXI_AT(k,k);
+for(int64_t i=n-1;i>k;i--){
+double factor=OXI_AT(i,k)*inverse;
+for(int64_t j=k+1;j<=i;j++)OXI_AT(i,j)-=factor*OXI_AT(j,k);}
+for(int64_t i=k+1;i<n;i++)OXI_AT(i,k)*=inverse;}
+static void oxi_ldl_take_2(double*m,int64_t n,int64_t k){
+double off=OXI_AT(k+1,k),a=OXI_AT(k+1,k+1)/off,b=OXI_AT(k,k)/off;
+double scale=1/(a*b-1)/off;
+for(int64_t j=k+2;j<n;j++){
+double first=scale*(a*OXI_AT(j,k)-OXI_AT(j,k+1));
+double second=scale*(b*OXI_AT(j,k+1)-OXI_AT(j,k));
+for(int64_t i=j;i<n;i++)OXI_AT(i,j)-=OXI_AT(i,k)*first+OXI_AT(i,k+1)*second;
+OXI_AT(j,k)=first;
+OXI_AT(j,k+1)=second;}}
+static int64_t oxi_ldl_factor_one(double*m,int64_t n,int64_t*pivots){
+int64_t info=0,step;
+for(int64_t k=0;k<n;k+=step){
+bool zero;
+int64_t from=oxi_ldl_pivot(m,n,k,&step,&zero),last=k+step -1;
+if(zero&&info==0)info=k+1;
+if(from!=last)oxi_ldl_swap(m,n,k,last,from);
+if(!zero&&step==1)oxi_ldl_take_1(m,n,k);
+if(step==2)oxi_ldl_take_2(m,n,k);
+for(int64_t i=k;i<=last;i++)pivots[i]=step==1?from+1: -(from+1);}
+for(int64_t i=0;i<n;i++)
+for(int64_t j=i+1;j<n;j++)OXI_AT(i,j)=0;
+return info;}
+static void*oxi_host_numbers(ox_tensor*t,bool whole,size_t*bytes){
+int64_t count=ox_numel(t);
+if(!oxi_mul_size((size_t)count+1,OXI_LDL_F64,bytes))return NULL;
+void*numbers=oxi_alloc(*bytes);
+if(!numbers)return NULL;
+ox_tensor*plain=ox_detach(t);
+ox_status status=
+ whole?ox_to_ints(plain,(int64_t*)numbers,count):ox_to_doubles(plain,(double*)numbers,count);
+if(status==OX_OK)return numbers;
+oxi_free(numbers,*bytes);
+return NULL;}
+static ox_tensor*oxi_numbers_beside(const ox_tensor*t,const void*numbers,ox_shape shape,ox_dtype from,
+ ox_dtype dtype){
+ox_tensor*made=oxi_copied(numbers,shape,from);
+return made?ox_to(ox_cast(made,dtype),oxi_working_device(ox_device_of(t))):NULL;}
+static bool oxi_ldl_is_matrix(const char*name,const ox_tensor*x){
+bool square=x->ndim>=2&&x->shape[x->ndim-1]==x->shape[x->ndim-2];
+if(x->dtype!=OX_F32&&x->dtype!=OX_F64)
+(void)oxi_fail(OX_ERR_DTYPE,"%s: not defined for %s",name,oxi_tensor_text(x));
+else if(!square)
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s is not square",name,oxi_tensor_text(x));
+return square&&(x->dtype==OX_F32||x->dtype==OX_F64);}
+static ox_tuple oxi_ldl_factored(oxi_work*work,ox_tensor*x,bool check){
+int64_t n=x->shape[x->ndim-1],batch=oxi_outer_count(x,2),failed=0;
+size_t bytes,order_bytes=((size_t)(batch*n)+1)*OXI_LDL_F64,info_bytes=((size_t)batch+1)*OXI_LDL_F64;
+double*m=(double*)oxi_host_numbers(x,false,&bytes);
+int64_t*pivots=m?(int64_t*)oxi_alloc(order_bytes):NULL;
+int64_t*info=pivots?(int64_t*)oxi_alloc(info_bytes):NULL;
+ox_tensor*made[3]={NULL,NULL,NULL};
+if(info){
+ox_shape shape=ox_shape_of(x);
+for(int64_t b=0;b<batch;b++){
+info[b]=oxi_ldl_factor_one(m+b*n*n,n,pivots+b*n);
+failed=failed?failed:info[b];}
+made[0]=oxi_numbers_beside(x,m,shape,OX_F64,x->dtype);
+shape.ndim--;
+made[1]=oxi_numbers_beside(x,pivots,shape,OX_I64,OX_I32);
+shape.ndim--;
+made[2]=oxi_numbers_beside(x,info,shape,OX_I64,OX_I32);
+oxi_free(info,info_bytes);}
+if(pivots)oxi_free(pivots,order_bytes);
+if(m)oxi_free(m,bytes);
+if(check&&failed){
+(void)oxi_fail(OX_ERR_ARG,"ldl_factor: row %lld of D is 0",(long long)failed);
+made[0]=NULL;}
+return oxi_tuple_end(work,made[2]?made[0]:NULL,made[1],check?NULL:made[2]);}
+static ox_tuple oxi_ldl_factor(const char*name,ox_tensor*x,bool check){
+if(oxi_any_null(name,&x,1)|| !oxi_ldl_is_matrix(name,x))return oxi_no_tuple();
+oxi_work work=oxi_work_begin(name);
+return oxi_ldl_factored(&work,x,check);}
+OX_API ox_tuple ox_ldl_factor(ox_tensor*x){
+return oxi_ldl_factor("ldl_factor",x,true);}
+OX_API ox_tuple ox_ldl_factor_ex(ox_tensor*x){
+return oxi_ldl_factor("ldl_factor_ex",x,false);}
+static void oxi_ldl_less(double*b,int64_t k,int64_t to,double factor,int64_t from){
+for(int64_t c=0;c<k;c++)b[to*k+c]-=factor*b[from*k+c];}
+static void oxi_ldl_swap_rows(double*b,int64_t k,int64_t x,int64_t y){
+for(int64_t c=0;c<k&&x!=y;c++)OXI_SWAP(b[x*k+c],b[y*k+c]);}
+static void oxi_ldl_divide_2(const double*m,int64_t n,int64_t i,double*b,int64_t k){
+double off=OXI_AT(i+1,i),x=OXI_AT(i,i)/off,y=OXI_AT(i+1,i+1)/off,all=x*y-1;
+for(int64_t c=0;c<k;c++){
+double first=b[i*k+c]/off,second=b[(i+1)*k+c]/off;
+b[i*k+c]=(y*first-second)/all;
+b[(i+1)*k+c]=(x*second-first)/all;}}
+static void oxi_ldl_solve_one(const double*m,int64_t n,const int64_t*pivots,double*b,int64_t k){
+for(int64_t i=0;i<n;){
+int64_t step=pivots[i]>0?1:2;
+oxi_ldl_swap_rows(b,k,i+step -1,(pivots[i]>0?pivots[i]: -pivots[i])-1);
+for(int64_t r=i+step;r<n;r++)
+for(int64_t s=0;s<step;s++)oxi_ldl_less(b,k,r,OXI_AT(r,i+s),i+s);
+if(step==2)oxi_ldl_divide_2(m,n,i,b,k);
+for(int64_t c=0;step==1&&c<k;c++)b[i*k+c]/=OXI_AT(i,i);
+i+=step;}
+for(int64_t i=n-1;i>=0;){
+int64_t step=pivots[i]>0?1:2;
+for(int64_t r=i+1;r<n;r++)
+for(int64_t s=0;s<step;s++)oxi_ldl_less(b,k,i-s,OXI_AT(r,i-s),r);
+oxi_ldl_swap_rows(b,k,i,(pivots[i]>0?pivots[i]: -pivots[i])-1);
+i-=step;}
+#undef OXI_SWAP
+#undef OXI_AT
+}
+static bool oxi_ldl_pivots_fit(const int64_t*pivots,int64_t n){
+for(int64_t i=0;i<n;i++){
+if(pivots[i]==0||pivots[i]>n||pivots[i]< -n)return false;
+if(pivots[i]>0)continue;
+if(i+1>=n||pivots[i+1]!=pivots[i])return false;
+i++;}
+return true;}
+static ox_tensor*oxi_ldl_solved(ox_tensor*ld,ox_tensor*pivots,ox_tensor*b){
+int64_t n=b->shape[b->ndim-2],k=b->shape[b->ndim-1],batch=oxi_outer_count(b,2);
+size_t m_bytes,p_bytes,b_bytes;
+double*m=(double*)oxi_host_numbers(ld,false,&m_bytes);
+int64_t*p=m?(int64_t*)oxi_host_numbers(pivots,true,&p_bytes):NULL;
+double*x=p?(double*)oxi_host_numbers(b,false,&b_bytes):NULL;
+ox_tensor*made=NULL;
+bool fits=x!=NULL;
+for(int64_t i=0;i<batch&&fits;i++){
+fits=oxi_ldl_pivots_fit(p +i*n,n);
+if(fits)oxi_ldl_solve_one(m+i*n*n,n,p +i*n,x+i*n*k,k);}
+if(x&& !fits)(void)oxi_fail(OX_ERR_INDEX,"ldl_solve: pivots that ox_ldl_factor does not give");
+if(fits)made=oxi_numbers_beside(b,x,ox_shape_of(b),OX_F64,b->dtype);
+if(x)oxi_free(x,b_bytes);
+if(p)oxi_free(p,p_bytes);
+if(m)oxi_free(m,m_bytes);
+return made;}
+OX_API ox_tensor*ox_ldl_solve(ox_tensor*ld,ox_tensor*pivots,ox_tensor*b){
+ox_tensor*in[3]={ld,pivots,b},leading[2],*both[2]={&leading[0],&leading[1]};
+ox_shape shape;
+if(oxi_any_null("ldl_solve",in,3)|| !oxi_ldl_is_matrix("ldl_solve",ld))return NULL;
+int64_t n=ld->shape[ld->ndim-1];
+bool fits=b->ndim>=2&&b->shape[b->ndim-2]==n&&b->dtype==ld->dtype&&
+ oxi_is_int(pivots->dtype)&&oxi_same_sizes(pivots,ld,ld->ndim-1);
+if(!fits)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"ldl_solve: %s, pivots %s and %s",oxi_tensor_text(ld),
+ oxi_tensor_text(pivots),oxi_tensor_text(b));
+leading[0]=oxi_borrowed(ld);
+leading[1]=oxi_borrowed(b);
+leading[0].ndim-=2;
+leading[1].ndim-=2;
+if(!oxi_common_shape("ldl_solve",both,2,&shape))return NULL;
+oxi_work work=oxi_work_begin("ldl_solve");
+shape.dim[shape.ndim++]=n;
+pivots=ox_expand(pivots,shape);
+shape.dim[shape.ndim++]=n;
+ld=ox_expand(ld,shape);
+shape.dim[shape.ndim-1]=b->shape[b->ndim-1];
+b=ox_expand(b,shape);
+return oxi_work_end(&work,ld&&pivots&&b?oxi_ldl_solved(ld,pivots,b):NULL);}
+/* >>nn/algebra/products.c */
+OX_API ox_tensor*ox_kron(ox_tensor*a,ox_tensor*b){
+ox_tensor*in[2]={a,b};
+ox_shape wide[2],shape=oxi_no_shape();
+if(oxi_any_null("kron",in,2))return NULL;
+int n=a->ndim>b->ndim?a->ndim:b->ndim;
+if(2*n>OX_MAX_DIMS)return OXI_FAIL_NULL(OX_ERR_SHAPE,"kron: more than %d dims",OX_MAX_DIMS/2);
+wide[0]=wide[1]=shape;
+wide[0].ndim=wide[1].ndim=2*n;
+shape.ndim=n;
+for(int d=0;d<n;d++){
+int64_t own[2];
+for(int s=0;s<2;s++){
+int from=d-(n-in[s]->ndim);
+own[s]=from<0?1:in[s]->shape[from];
+wide[s].dim[2*d+s]=own[s];
+wide[s].dim[2*d+1-s]=1;}
+shape.dim[d]=own[0]*own[1];}
+oxi_work work=oxi_work_begin("kron");
+return oxi_work_end(&work,ox_reshape(ox_mul(ox_reshape(a,wide[0]),ox_reshape(b,wide[1])),shape));}
+OX_API ox_tensor*ox_cross(ox_tensor*a,ox_tensor*b,int dim){
+ox_tensor*in[2]={a,b};
+if(oxi_any_null("cross",in,2))return NULL;
+int at=oxi_own_dim("cross",a->ndim>=b->ndim?a:b,dim),back=at-(a->ndim>=b->ndim?a:b)->ndim;
+if(at<0)return NULL;
+for(int s=0;s<2;s++)
+if(in[s]->ndim< -back||in[s]->shape[in[s]->ndim+back]!=3)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cross: %s has not 3 elements along dim %d",oxi_tensor_text(in[s]),dim);
+oxi_work work=oxi_work_begin("cross");
+ox_tensor*left=ox_mul(ox_roll(a,OX_DIMS(-1),OX_DIMS(back)),ox_roll(b,OX_DIMS(-2),OX_DIMS(back)));
+ox_tensor*right=ox_mul(ox_roll(a,OX_DIMS(-2),OX_DIMS(back)),ox_roll(b,OX_DIMS(-1),OX_DIMS(back)));
+return oxi_work_end(&work,ox_sub(left,right));}
+OX_API ox_tensor*ox_vander(ox_tensor*x,int64_t columns,bool increasing){
+if(oxi_any_null("vander",&x,1))return NULL;
+if(columns<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"vander: %lld columns of %s",(long long)columns,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("vander");
+if(x->ndim==0)x=ox_unsqueeze(x,0);
+ox_tensor*ones=ox_ones_like(ox_unsqueeze(x,-1)),*parts[2],*made;
+if(ones&&(ones->dtype==OX_BOOL||oxi_is_int(ones->dtype)))ones=ox_cast(ones,OX_I64);
+if(columns==0)return oxi_work_end(&work,ox_narrow(ones,-1,0,0));
+ox_shape wide=ones?ox_shape_of(ones):oxi_no_shape();
+if(wide.ndim)wide.dim[wide.ndim-1]=columns-1;
+parts[0]=ones;
+parts[1]=ones?ox_cumprod(ox_expand(ox_cast(ox_unsqueeze(x,-1),ones->dtype),wide),-1):NULL;
+made=columns==1?ones:ox_cat(parts,2,-1);
+return oxi_work_end(&work,increasing?made:ox_flip(made,OX_DIMS(-1)));}
+OX_API ox_tensor*ox_bilinear(ox_tensor*a,ox_tensor*b,ox_tensor*weight,ox_tensor*bias){
+ox_tensor*in[3]={a,b,weight};
+if(oxi_any_null("bilinear",in,3))return NULL;
+if(weight->ndim!=3||a->ndim<1||b->ndim<1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"bilinear: weight %s",oxi_tensor_text(weight));
+oxi_work work=oxi_work_begin("bilinear");
+ox_tensor*left=ox_tensordot(a,weight,OX_DIMS(-1),OX_DIMS(1));
+ox_tensor*made=ox_sum(ox_mul(left,ox_unsqueeze(b,-2)),OX_DIMS(-1),false);
+if(made&&made->dtype!=a->dtype)made=ox_cast(made,a->dtype);
+return oxi_work_end(&work,bias?ox_add(made,bias):made);}
+OX_API ox_tensor*ox_block_diag(ox_tensor*const*list,int count){
+int64_t rows=0,columns=0;
+if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"block_diag: no tensors");
+if(oxi_any_null("block_diag",list,count))return NULL;
+ox_dtype dtype=list[0]->dtype;
+for(int i=0;i<count;i++){
+const ox_tensor*t=list[i];
+if(t->ndim>2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"block_diag: %s has more than 2 dims",oxi_tensor_text(t));
+rows+=t->ndim>1?t->shape[0]:1;
+columns+=t->ndim?t->shape[t->ndim-1]:1;
+dtype=ox_promote_types(dtype,t->dtype);}
+oxi_work work=oxi_work_begin("block_diag");
+ox_tensor*out=oxi_full("block_diag",OX_SHAPE(rows,columns),0,dtype,ox_device_of(list[0]));
+rows=columns=0;
+bool done=out!=NULL;
+for(int i=0;done&&i<count;i++){
+ox_tensor*block=oxi_atleast(list[i],2);
+if(!block)break;
+ox_tensor*place=ox_narrow(ox_narrow(out,0,rows,block->shape[0]),1,columns,block->shape[1]);
+done=ox_copy_(place,block)!=NULL;
+rows+=block->shape[0];
+columns+=block->shape[1];}
+return oxi_work_end(&work,done?out:NULL);}
+OX_API ox_tensor*ox_cartesian_prod(ox_tensor*const*list,int count){
+ox_tensor*grid[OX_MAX_DIMS];
+ox_scope scope=ox_scope_begin();
+ox_tensor*made=NULL;
+if(count==1&&list[0])
+made=oxi_same_again(list[0]);
+else if(ox_meshgrid(list,count,"ij",grid,OX_MAX_DIMS)==count)
+made=ox_reshape(ox_stack(grid,count,-1),OX_SHAPE(-1,count));
+ox_keep(made);
+ox_scope_end(&scope);
+return made;}
+OX_API ox_tensor*ox_combinations(ox_tensor*x,int r,bool with_replacement){
+ox_tensor*grid[OX_MAX_DIMS],*list[OX_MAX_DIMS],*places=NULL,*keep=NULL;
+if(oxi_any_null("combinations",&x,1))return NULL;
+if(x->ndim!=1||r<0||r>OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_ARG,"combinations: %d of %s",r,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("combinations");
+if(r==0)return oxi_work_end(&work,ox_narrow(x,0,0,0));
+ox_tensor*ramp=oxi_ramp_beside(x,x->shape[0],OX_I64);
+for(int i=0;i<r;i++)list[i]=ramp;
+if(!ramp||ox_meshgrid(list,r,"ij",grid,r)!=r)return oxi_work_end(&work,NULL);
+for(int i=0;i+1<r;i++){
+ox_tensor*rises=with_replacement?ox_le(grid[i],grid[i+1]):ox_lt(grid[i],grid[i+1]);
+keep=keep?ox_logical_and(keep,rises):rises;}
+for(int i=0;i<r;i++)grid[i]=keep?ox_masked_select(grid[i],keep):grid[i];
+places=ox_reshape(ox_stack(grid,r,-1),OX_SHAPE(-1));
+return oxi_work_end(&work,ox_reshape(ox_index_select(x,0,places),OX_SHAPE(-1,r)));}
+enum{OXI_MULTI_DOT_MOST=64};
+typedef struct oxi_multi_dot{
+ox_tensor*list[OXI_MULTI_DOT_MOST];
+double size[OXI_MULTI_DOT_MOST+1],cost[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];
+unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];}oxi_multi_dot;
+static void oxi_multi_dot_order(oxi_multi_dot*m,int count){
+for(int span=1;span<count;span++)
+for(int i=0;i+span<count;i++){
+const int last=i+span;
+m->cost[i][last]=INFINITY;
+for(int k=i;k<last;k++){
+double c=m->cost[i][k]+m->cost[k+1][last]+m->size[i]*m->size[k+1]*m->size[last+1];
+if(c>=m->cost[i][last])continue;
+m->cost[i][last]=c;
+m->cut[i][last]=(unsigned char)k;}}}
+static ox_tensor*oxi_dot_between(const oxi_multi_dot*m,int first,int last){
+if(first==last)return m->list[first];
+int at=m->cut[first][last];
+return ox_matmul(oxi_dot_between(m,first,at),oxi_dot_between(m,at+1,last));}
+OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){
+if(count<2||count>OXI_MULTI_DOT_MOST)
+return OXI_FAIL_NULL(OX_ERR_ARG,"multi_dot: %d matrices, not 2 to %d",count,OXI_MULTI_DOT_MOST);
+if(oxi_any_null("multi_dot",list,count))return NULL;
+for(int i=0;i<count;i++){
+bool end=i==0||i==count-1;
+if(list[i]->ndim!=2&& !(end&&list[i]->ndim==1))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_dot: %s is no matrix",oxi_tensor_text(list[i]));}
+oxi_multi_dot*m=(oxi_multi_dot*)oxi_calloc(1,sizeof*m);
+if(!m)return NULL;
+oxi_work work=oxi_work_begin("multi_dot");
+ox_tensor*made=NULL;
+bool fine=true;
+for(int i=0;i<count&&fine;i++){
+m->list[i]=list[i]->ndim==2?list[i]:ox_unsqueeze(list[i],i?1:0);
+fine=m->list[i]!=NULL;
+if(!fine)break;
+m->size[i]=(double)m->list[i]->shape[0];
+m->size[i+1]=(double)m->list[i]->shape[1];}
+if(fine){
+oxi_multi_dot_order(m,count);
+made=oxi_dot_between(m,0,count-1);}
+if(list[count-1]->ndim==1)made=ox_squeeze(made,-1);
+if(list[0]->ndim==1)made=ox_squeeze(made,0);
+oxi_free(m,sizeof*m);
+return oxi_work_end(&work,made);}
+/* >>nn/statistics/order.c */
+OX_API ox_tensor*ox_bincount(ox_tensor*x,ox_tensor*weights,int64_t least){
+if(oxi_any_null("bincount",&x,1))return NULL;
+if(x->ndim!=1|| !oxi_is_int(x->dtype)||least<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"bincount: %s, at least %lld",oxi_tensor_text(x),(long long)least);
+oxi_work work=oxi_work_begin("bincount");
+int64_t bins=ox_numel(x)?ox_item_int(ox_amax(x,OX_ALL_DIMS,false))+1:0;
+if(bins<least)bins=least;
+ox_dtype dtype= !weights?OX_I64:weights->dtype==OX_F32?OX_F32:OX_F64;
+ox_tensor*zeros=oxi_full("bincount",OX_SHAPE(bins),0,dtype,ox_device_of(x));
+ox_tensor*each=weights?ox_cast(weights,dtype):oxi_full("bincount",ox_shape_of(x),1,dtype,ox_device_of(x));
+return oxi_work_end(&work,ox_index_add(zeros,0,ox_cast(x,OX_I64),each,1));}
+static ox_tensor*oxi_binned(ox_tensor*values,ox_tensor*edges,ox_tensor*weights){
+int64_t bins=edges->shape[0]-1;
+ox_tensor*place=ox_sub(oxi_searched(edges,values,true),ox_integer(1));
+ox_tensor*at_end=ox_eq(values,ox_select(edges,0,-1));
+place=ox_where(at_end,ox_integer(bins-1),place);
+ox_tensor*inside=ox_logical_and(ox_ge_number(place,0),ox_lt(place,ox_integer(bins)));
+ox_tensor*each=weights?weights:ox_ones_like(values);
+each=ox_where(inside,each,ox_number(0));
+place=ox_clamp(place,0,(double)(bins-1));
+ox_tensor*zeros=oxi_full("histogram",OX_SHAPE(bins),0,values->dtype,ox_device_of(values));
+return ox_index_add(zeros,0,place,each,1);}
+static bool oxi_histogram_range(const char*name,ox_tensor*x,int64_t bins,double*low,double*high){
+if(bins<1|| *low> *high|| !oxi_is_float(x->dtype)){
+(void)oxi_fail(OX_ERR_ARG,"%s: %s in %lld bins from %g to %g",name,oxi_tensor_text(x),
+ (long long)bins,*low,*high);
+return false;}
+if(*low== *high&&ox_numel(x)&& *low==0){
+*low=ox_item(ox_amin(x,OX_ALL_DIMS,false));
+*high=ox_item(ox_amax(x,OX_ALL_DIMS,false));}
+if(*low== *high){
+*low-=1;
+*high+=1;}
+if(isfinite(*low)&&isfinite(*high))return ox_error()==OX_OK;
+(void)oxi_fail(OX_ERR_ARG,"%s: the range from %g to %g is not finite",name,*low,*high);
+return false;}
+OX_API ox_tensor*ox_histc(ox_tensor*x,int64_t bins,double low,double high){
+if(oxi_any_null("histc",&x,1))return NULL;
+oxi_work work=oxi_work_begin("histc");
+if(!oxi_histogram_range("histc",x,bins,&low,&high))return oxi_work_end(&work,NULL);
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
+ox_tensor*span=ox_mul_number(ox_sub_number(flat,low),(double)bins);
+ox_tensor*place=ox_floor(ox_div_number(span,high-low));
+ox_tensor*inside=ox_logical_and(ox_ge_number(flat,low),ox_le_number(flat,high));
+place=ox_clamp(ox_cast(ox_where(inside,place,ox_number(0)),OX_I64),0,(double)(bins-1));
+ox_tensor*zeros=oxi_full("histc",OX_SHAPE(bins),0,x->dtype,ox_device_of(x));
+return oxi_work_end(&work,ox_index_add(zeros,0,place,ox_cast(inside,x->dtype),1));}
+OX_API ox_tuple ox_histogram(ox_tensor*x,ox_tensor*edges,ox_tensor*weights,bool density){
+ox_tensor*in[2]={x,edges};
+if(oxi_any_null("histogram",in,2))return oxi_no_tuple();
+if(edges->ndim!=1||edges->shape[0]<2){
+(void)oxi_fail(OX_ERR_SHAPE,"histogram: edges %s",oxi_tensor_text(edges));
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("histogram");
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));
+ox_tensor*counts=flat?oxi_binned(flat,edges,weights?ox_reshape(weights,OX_SHAPE(-1)):NULL):NULL;
+int64_t bins=edges->shape[0]-1;
+if(counts&&density){
+ox_tensor*widths=ox_sub(ox_narrow(edges,0,1,bins),ox_narrow(edges,0,0,bins));
+counts=ox_div(counts,ox_mul(ox_sum(counts,OX_ALL_DIMS,false),widths));}
+return oxi_tuple_end(&work,counts,ox_clone(edges),NULL);}
+static ox_pair oxi_sorted_element(oxi_work*work,ox_tensor*x,ox_tensor*order,ox_tensor*place,int at,
+ bool keepdim){
+ox_tensor*index=ox_gather(order,at,place),*value=ox_gather(x,at,index);
+if(!keepdim){
+index=ox_squeeze(index,at);
+value=ox_squeeze(value,at);}
+return oxi_pair_end(work,value,index);}
+static ox_shape oxi_line_shape(const ox_tensor*x,int at){
+ox_shape shape=ox_shape_of(x);
+shape.dim[at]=1;
+return shape;}
+OX_API ox_pair ox_kthvalue(ox_tensor*x,int64_t k,int dim,bool keepdim){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null("kthvalue",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("kthvalue");
+if(!oxi_lines("kthvalue",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+if(k<1||k>x->shape[at]){
+(void)oxi_fail(OX_ERR_ARG,"kthvalue: the %lldth of lines of %s",(long long)k,oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_tensor*place=oxi_full("kthvalue",oxi_line_shape(x,at),(double)(k-1),OX_I64,ox_device_of(x));
+ox_tensor*order=ox_argsort(x,at,false);
+return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
+static ox_pair oxi_median(const char*name,ox_tensor*x,int dim,bool keepdim,bool skips){
+int at;
+bool number=x&&(x->ndim==0||dim==OX_FLATTENED);
+if(oxi_any_null(name,&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_pair sorted=ox_sort(x,at,false);
+ox_tensor*place,*order=sorted.indices;
+if(!oxi_is_float(x->dtype))
+place=oxi_full(name,oxi_line_shape(x,at),(double)((size -1)/2),OX_I64,ox_device_of(x));
+else{
+ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),OX_DIMS(at),true);
+ox_tensor*middle=ox_floor_divide(ox_sub(known,ox_integer(1)),ox_integer(2));
+middle=ox_maximum(middle,ox_integer(0));
+place=skips?middle:ox_where(ox_lt(known,ox_integer(size)),known,middle);
+place=ox_minimum(place,ox_integer(size -1));}
+return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
+OX_API ox_pair ox_median(ox_tensor*x,int dim,bool keepdim){
+return oxi_median("median",x,dim,keepdim,false);}
+OX_API ox_pair ox_nanmedian(ox_tensor*x,int dim,bool keepdim){
+return oxi_median("nanmedian",x,dim,keepdim,true);}
+OX_API ox_pair ox_mode(ox_tensor*x,int dim,bool keepdim){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null("mode",&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin("mode");
+if(!oxi_lines("mode",&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+if(size==0){
+(void)oxi_fail(OX_ERR_SHAPE,"mode: of lines without elements: %s",oxi_tensor_text(x));
+return oxi_pair_end(&work,NULL,NULL);}
+ox_pair sorted=ox_sort(x,at,false);
+ox_shape ramp_shape=oxi_no_shape();
+ramp_shape.ndim=x->ndim;
+for(int d=0;d<x->ndim;d++)ramp_shape.dim[d]=d==at?size:1;
+ox_tensor*ramp=ox_reshape(oxi_ramp_beside(x,size,OX_I64),ramp_shape),*parts[2];
+parts[0]=ox_ones_like(ox_narrow(sorted.indices,at,0,1));
+parts[1]=ox_cast(
+ ox_ne(ox_narrow(sorted.values,at,1,size -1),ox_narrow(sorted.values,at,0,size -1)),OX_I64);
+ox_tensor*starts=ox_mul(ox_cat(parts,2,at),ramp);
+ox_tensor*length=ox_sub(ramp,ox_cummax(starts,at).values);
+ox_tensor*place=ox_max(length,at,true).indices;
+return oxi_pair_of_number(oxi_sorted_element(&work,x,sorted.indices,place,at,keepdim||number),number);}
+/* >>nn/statistics/statistics.c */
 OX_API ox_tensor*ox_nanmean(ox_tensor*x,ox_shape dims,bool keepdim){
 if(oxi_any_null("nanmean",&x,1))return NULL;
 oxi_work work=oxi_work_begin("nanmean");
@@ -7717,7 +9475,7 @@ if(oxi_any_null("normalize",&x,1))return NULL;
 oxi_work work=oxi_work_begin("normalize");
 ox_tensor*size=ox_norm(x,p,x->ndim?OX_DIMS(dim):OX_ALL_DIMS,true);
 return oxi_work_end(&work,ox_div(x,ox_clamp(size,eps,INFINITY)));}
-/* >>nn/masked.c */
+/* >>nn/statistics/masked.c */
 static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
 return mask?ox_where(mask,x,ox_number(value)):x;}
 static ox_tensor*oxi_seen_count(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){
@@ -7783,6 +9541,111 @@ if(oxi_any_null("masked_median",&x,1))return oxi_no_pair();
 oxi_work work=oxi_work_begin("masked_median");
 ox_pair pair=ox_nanmedian(oxi_seen(x,mask,NAN),dim,keepdim);
 return oxi_pair_end(&work,pair.values,pair.indices);}
+/* >>nn/random.c */
+static ox_tensor*oxi_drawn_above_0(ox_tensor*x){
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+ox_tensor*u=oxi_full("draw",ox_shape_of(x),0,dtype,oxi_working_device(ox_device_of(x)));
+return ox_rsub_number(ox_uniform_(u,0,1),1);}
+static ox_tensor*oxi_drawn_into(const char*name,ox_tensor*x,bool fits,double a,double b){
+if(oxi_any_null(name,&x,1))return NULL;
+if(!fits)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: of %g, %g",name,a,b);
+oxi_work work=oxi_work_begin(name);
+ox_tensor*u=oxi_drawn_above_0(x),*made=NULL;
+if(strcmp(name,"exponential_")==0)made=ox_mul_number(ox_log(u),-1/a);
+if(strcmp(name,"cauchy_")==0)
+made=ox_add_number(ox_mul_number(ox_tan(ox_mul_number(ox_sub_number(u,0.5),OXI_PI_F64)),b),a);
+if(strcmp(name,"log_normal_")==0)made=ox_exp(ox_normal_(u,a,b));
+if(strcmp(name,"geometric_")==0)
+made=ox_clamp(ox_ceil(ox_mul_number(ox_log(u),1/log1p(-a))),1,INFINITY);
+bool done=made&&ox_copy_(x,made);
+(void)oxi_work_end(&work,NULL);
+return done?x:NULL;}
+OX_API ox_tensor*ox_exponential_(ox_tensor*x,double rate){
+return oxi_drawn_into("exponential_",x,rate>0,rate,0);}
+OX_API ox_tensor*ox_cauchy_(ox_tensor*x,double median,double scale){
+return oxi_drawn_into("cauchy_",x,scale>0,median,scale);}
+OX_API ox_tensor*ox_log_normal_(ox_tensor*x,double mean,double deviation){
+return oxi_drawn_into("log_normal_",x,deviation>0,mean,deviation);}
+OX_API ox_tensor*ox_geometric_(ox_tensor*x,double p){
+return oxi_drawn_into("geometric_",x,p>0&&p<1,p,0);}
+static ox_tensor*oxi_keeps(ox_tensor*x,double p,bool whole){
+ox_shape shape=ox_shape_of(x);
+for(int d=2;whole&&d<shape.ndim;d++)shape.dim[d]=1;
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+return ox_bernoulli_(oxi_full("dropout",shape,0,dtype,oxi_working_device(ox_device_of(x))),1-p);}
+static ox_tensor*oxi_dropped(const char*name,ox_tensor*x,double p,bool training,bool whole,bool selu){
+if(oxi_any_null(name,&x,1))return NULL;
+if(p>=0&&p<=1&&(!training||p==0))return ox_clone(x);
+if(!(p>=0&&p<=1)||(whole&&x->ndim<2))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: p %g of %s",name,p,oxi_tensor_text(x));
+oxi_work work=oxi_work_begin(name);
+const double least=1.7580993408473766,a=1/sqrt((least*least*p +1)*(1-p));
+if(p==1)return oxi_work_end(&work,ox_mul_number(x,0));
+ox_tensor*keeps=oxi_keeps(x,p,whole),*more;
+if(!selu)return oxi_work_end(&work,ox_mul(x,ox_cast(ox_mul_number(keeps,1/(1-p)),x->dtype)));
+more=ox_add_number(ox_mul_number(ox_sub_number(keeps,1),least*a),least*a*p);
+keeps=ox_cast(ox_mul_number(keeps,a),x->dtype);
+return oxi_work_end(&work,ox_add(ox_mul(x,keeps),ox_cast(more,x->dtype)));}
+OX_API ox_tensor*ox_feature_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("feature_dropout",x,p,training,true,false);}
+OX_API ox_tensor*ox_alpha_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("alpha_dropout",x,p,training,false,true);}
+OX_API ox_tensor*ox_feature_alpha_dropout(ox_tensor*x,double p,bool training){
+return oxi_dropped("feature_alpha_dropout",x,p,training,true,true);}
+/* >>nn/signal.c */
+static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
+if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+if(length<0|| !oxi_is_float(dtype))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
+*last=(double)(symmetric?length-1:length);
+if(length<2)*last=1;
+return ox_arange(0,(double)length,1,dtype);}
+OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
+ ox_dtype dtype){
+double last;
+if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
+oxi_work work=oxi_work_begin("window_general_cosine");
+ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
+if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
+for(int i=0;i<count&&ramp;i++){
+double size=i%2? -a[i]:a[i];
+ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
+sum=i?ox_add(sum,term):term;}
+return oxi_work_end(&work,sum);}
+#define OXI_WINDOW(name, ...)\
+OX_API ox_tensor*ox_window_##name(int64_t length,bool symmetric,ox_dtype dtype){\
+static const double terms[]={__VA_ARGS__};\
+return ox_window_general_cosine(length,terms,(int)(sizeof terms/sizeof*terms),symmetric,dtype);}
+OXI_WINDOW(hann,0.5,0.5)
+OXI_WINDOW(hamming,0.54,0.46)
+OXI_WINDOW(blackman,0.42,0.5,0.08)
+OXI_WINDOW(nuttall,0.3635819,0.4891775,0.1365995,0.0106411)
+#define OXI_WINDOW_OF(name,fits,number,parameters, ...)\
+OX_API ox_tensor*ox_window_##name parameters{\
+double last;\
+if(!oxi_number_fits("window_"#name,fits,number))return NULL;\
+oxi_work work=oxi_work_begin("window_"#name);\
+ox_tensor*ramp=oxi_window_ramp("window_"#name,length,symmetric,dtype,&last);\
+if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
+return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
+#define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
+OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
+OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
+ ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
+OXI_WINDOW_OF(gaussian,deviation>0,deviation,
+ (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
+OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
+ (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
+ ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
+static ox_tensor*oxi_kaiser(ox_tensor*ramp,double last,double beta){
+ox_tensor*x=ox_sub_number(ox_mul_number(ox_cast(ramp,OX_F64),2/last),1);
+ox_tensor*b=ox_mul_number(ox_sqrt(ox_clamp(ox_rsub_number(ox_square(x),1),0,1)),beta);
+ox_tensor*y=ox_div(ox_mul(ox_i0e(b),ox_exp(ox_sub_number(b,beta))),ox_i0e(ox_number(beta)));
+return y?ox_cast(y,ramp->dtype):NULL;}
+OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
+ oxi_kaiser(ramp,last,beta))
 /* >>nn/sparse/sparse.c */
 static ox_sparse oxi_no_sparse(void){
 ox_sparse none;
@@ -8176,6 +10039,416 @@ for(int e=0;e<count;e++)
 if(e!=d)along.dim[e]=1;
 sums=ox_div(sums,ox_reshape(ox_diff(edges[d],1,0,NULL,NULL),along));}
 return oxi_work_end(&work,sums);}
+/* >>nn/tensors/in_place.c */
+static ox_status oxi_leaf_becomes(const char*name,const oxi_tape*tape){
+if(tape->gradient)
+return oxi_fail(OX_ERR_ARG,"%s: a leaf that has a gradient; ox_set_gradient(leaf, NULL) first",name);
+if(oxi_atomic_load(&tape->counted.references)>1||tape->hooks)
+return oxi_fail(OX_ERR_ARG,"%s: a leaf that has hooks or views, or that a recorded call needs",name);
+return OX_OK;}
+static void oxi_leaf_is(const ox_tensor*t,oxi_tape*tape){
+oxi_tape*parent=tape->parent;
+oxi_outline_of(t,&tape->outline);
+tape->parent=NULL;
+tape->base=tape;
+if(parent)oxi_counted_drop(&parent->counted);}
+static bool oxi_may_become(const char*name,ox_tensor*t){
+oxi_edge edge;
+if(oxi_any_null(name,&t,1))return false;
+oxi_tape*tape=(oxi_tape*)t->tape;
+oxi_call call=oxi_call_of(OXI_OP_view,&t,1,t);
+call.name=name;
+ox_status status=OX_OK;
+if(t->is_number)
+status=oxi_fail(OX_ERR_ARG,"%s: a number stays what it is",name);
+else if(t->storage->inference&& !oxi_inference_mode)
+status=oxi_fail(OX_ERR_ARG,"%s: an inference tensor is changed in place outside of inference mode",name);
+else if(!oxi_grad_off)
+status=oxi_check_written(&call,false);
+else if(tape&&(status=oxi_tape_edge(tape,&edge))==OX_OK&&edge.leaf==tape)
+status=oxi_leaf_becomes(name,tape);
+else if(status==OX_OK&&tape&&oxi_edge_is(&edge))
+status=oxi_fail(OX_ERR_ARG,"%s: a result that was recorded is changed while nothing is",name);
+return status==OX_OK;}
+static void oxi_take_tape(ox_tensor*t,oxi_tape*tape){
+oxi_tape*before=(oxi_tape*)t->tape;
+if(tape)oxi_counted_keep(&tape->counted);
+t->tape=tape;
+if(before)oxi_counted_drop(&before->counted);}
+static bool oxi_is_blank(oxi_tape*tape){
+return!tape->parent&& !tape->requires_grad&& !oxi_edge_is(&tape->made)&&
+ oxi_atomic_load(&tape->counted.references)==1;}
+static ox_tensor*oxi_become(oxi_work*work,const char*name,ox_tensor*t,ox_tensor*view){
+oxi_tape*tape=(oxi_tape*)t->tape;
+if(view){
+bool leaf=tape&&tape->requires_grad,view_before=tape&&tape->parent&& !tape->became;
+t->ndim=view->ndim;
+memcpy(t->shape,view->shape,sizeof t->shape);
+memcpy(t->stride,view->stride,sizeof t->stride);
+t->offset=view->offset;
+if(leaf)
+oxi_leaf_is(t,tape);
+else
+oxi_take_tape(t,(oxi_tape*)view->tape);
+tape=(oxi_tape*)t->tape;
+if(tape&&tape->parent&& !oxi_edge_is(&tape->made)&&oxi_is_blank(tape->parent))
+oxi_take_tape(t,NULL);
+if(t->tape)((oxi_tape*)t->tape)->changed_by=name;
+if(t->tape&& !view_before)((oxi_tape*)t->tape)->became=true;
+oxi_atomic_add(&t->storage->version,1);}
+(void)oxi_work_end(work,NULL);
+return view?t:NULL;}
+#define OXI_VIEW_IN_PLACE(name,parameters, ...)\
+OX_API ox_tensor*ox_##name##_ parameters{\
+if(!oxi_may_become(#name "_",t))return NULL;\
+oxi_work work=oxi_work_begin(#name "_");\
+return oxi_become(&work,#name "_",t,(__VA_ARGS__));}
+OXI_VIEW_IN_PLACE(transpose,(ox_tensor*t,int dim0,int dim1),ox_transpose(t,dim0,dim1))
+OXI_VIEW_IN_PLACE(t,(ox_tensor*t),ox_t(t))
+OXI_VIEW_IN_PLACE(squeeze,(ox_tensor*t,int dim),ox_squeeze(t,dim))
+OXI_VIEW_IN_PLACE(squeeze_all,(ox_tensor*t),ox_squeeze_all(t))
+OXI_VIEW_IN_PLACE(unsqueeze,(ox_tensor*t,int dim),ox_unsqueeze(t,dim))
+OXI_VIEW_IN_PLACE(as_strided,(ox_tensor*t,ox_shape shape,ox_shape strides,int64_t offset),
+ ox_as_strided(t,shape,strides,offset))
+static ox_tensor*oxi_moved_to_more(ox_tensor*t,int64_t elements){
+int64_t had=(int64_t)(t->storage->bytes/(size_t)oxi_info(t->dtype)->block_bytes);
+ox_tensor*more=oxi_full("resize_",OX_SHAPE(elements),0,t->dtype,ox_device_of(t));
+if(!more||had==0)return more;
+ox_tensor*all=ox_as_strided(t,OX_SHAPE(had),OX_SHAPE(1),0);
+return all&&ox_copy_(ox_narrow(more,0,0,had),all)?more:NULL;}
+static ox_tensor*oxi_resize_to(ox_tensor*t,ox_shape shape,ox_tensor*meta,int64_t elements){
+oxi_work work=oxi_work_begin("resize_");
+bool enabled=ox_set_grad_enabled(false);
+bool moves=(uint64_t)elements>t->storage->bytes/(uint64_t)oxi_info(t->dtype)->block_bytes;
+ox_tensor*from=moves?oxi_moved_to_more(t,elements):t;
+ox_shape strides=shape;
+memcpy(strides.dim,meta->stride,sizeof strides.dim);
+ox_tensor*view=from?ox_as_strided(from,shape,strides,t->offset):NULL;
+(void)ox_set_grad_enabled(enabled);
+if(view&&moves){
+ox_storage*before=t->storage;
+oxi_storage_retain(from->storage);
+t->storage=from->storage;
+oxi_storage_release(before);
+oxi_take_tape(t,NULL);}
+return oxi_become(&work,"resize_",t,view);}
+OX_API ox_tensor*ox_resize_(ox_tensor*t,ox_shape shape){
+ox_tensor meta;
+size_t bytes;
+int64_t elements;
+oxi_edge edge={NULL,0,NULL};
+if(!oxi_may_become("resize_",t))return NULL;
+if(t->tape&&oxi_tape_edge((oxi_tape*)t->tape,&edge)!=OX_OK)return NULL;
+if(oxi_edge_is(&edge))return OXI_FAIL_NULL(OX_ERR_ARG,"resize_: a tensor that has a gradient");
+if(oxi_is_block(t->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"resize_: not defined for %s",oxi_tensor_text(t));
+if(oxi_check_shape("resize_",t->dtype,shape.ndim,shape.dim,&bytes)!=OX_OK)return NULL;
+bool same=shape.ndim==t->ndim;
+for(int d=0;same&&d<t->ndim;d++)same=shape.dim[d]==t->shape[d];
+if(same)return t;
+oxi_meta(&meta,t->dtype,shape.ndim,shape.dim);
+elements=ox_numel(&meta);
+if(elements>0&& !oxi_add_i64(elements,t->offset,&elements))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"resize_: %s to %s",oxi_tensor_text(t),
+ oxi_shape_text(shape.ndim,shape.dim));
+return oxi_resize_to(t,shape,&meta,elements);}
+OX_API ox_tensor*ox_resize_as_(ox_tensor*t,const ox_tensor*like){
+if(!like)return OXI_FAIL_NULL(OX_ERR_ARG,"resize_as_: NULL for the tensor that it is like");
+return ox_resize_(t,ox_shape_of(like));}
+OX_API ox_tensor*ox_detach_(ox_tensor*t){
+if(oxi_any_null("detach_",&t,1))return NULL;
+const oxi_tape*tape=(const oxi_tape*)t->tape;
+if(tape&&tape->parent&& !tape->became)
+return OXI_FAIL_NULL(OX_ERR_ARG,"detach_: %s is a view; ox_detach gives another one",oxi_tensor_text(t));
+oxi_take_tape(t,NULL);
+return t;}
+static ox_tensor*oxi_put_into(oxi_work*work,ox_tensor*t,ox_tensor*made){
+bool done=made&&ox_copy_(t,made);
+(void)oxi_work_end(work,NULL);
+return done?t:NULL;}
+OX_API ox_tensor*ox_index_put_(ox_tensor*t,ox_tensor*const*indices,int count,ox_tensor*values,
+ bool accumulate){
+ox_tensor*in[2]={t,values};
+if(oxi_any_null("index_put_",in,2))return NULL;
+oxi_work work=oxi_work_begin("index_put_");
+return oxi_put_into(&work,t,ox_index_put(t,indices,count,values,accumulate));}
+OX_API ox_tensor*ox_put_(ox_tensor*t,ox_tensor*index,ox_tensor*source,bool accumulate){
+ox_tensor*in[3]={t,index,source};
+if(oxi_any_null("put_",in,3))return NULL;
+oxi_work work=oxi_work_begin("put_");
+return oxi_put_into(&work,t,ox_put(t,index,source,accumulate));}
+/* >>nn/tensors/made.c */
+OX_API ox_tensor*ox_empty_strided(ox_shape shape,ox_shape strides,ox_dtype dtype){
+int64_t reach=1,step;
+size_t bytes;
+dtype=oxi_default_dtype(dtype,ox_default_dtype());
+if(oxi_check_shape("empty_strided",dtype,shape.ndim,shape.dim,&bytes)!=OX_OK)return NULL;
+if(strides.ndim!=shape.ndim)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"empty_strided: %d strides for %s",strides.ndim,
+ oxi_shape_text(shape.ndim,shape.dim));
+for(int d=0;d<shape.ndim;d++){
+int64_t far=shape.dim[d]>0?shape.dim[d]-1:0;
+if(strides.dim[d]<0|| !oxi_mul_i64(far,strides.dim[d],&step)|| !oxi_add_i64(reach,step,&reach))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"empty_strided: %s with strides %s",oxi_shape_text(shape.ndim,shape.dim),
+ oxi_shape_text(strides.ndim,strides.dim));
+if(shape.dim[d]==0)return ox_empty(shape,dtype);}
+oxi_work work=oxi_work_begin("empty_strided");
+return oxi_work_end(&work,ox_as_strided(ox_empty(OX_SHAPE(reach),dtype),shape,strides,0));}
+OX_API ox_tensor*ox_logspace(double start,double end,int64_t steps,double base,ox_dtype dtype){
+oxi_work work=oxi_work_begin("logspace");
+ox_tensor*powers=ox_rpow_number(ox_linspace(start,end,steps,OX_F64),base);
+return oxi_work_end(&work,ox_cast(powers,oxi_default_dtype(dtype,ox_default_dtype())));}
+OX_API ox_dtype ox_result_type(ox_tensor*a,ox_tensor*b){
+ox_tensor*in[2]={a,b};
+const ox_tensor*refused=NULL;
+if(oxi_any_null("result_type",in,2))return OX_DTYPE_NONE;
+oxi_call call=oxi_call_of(OXI_OP_add,in,2,NULL);
+ox_dtype dtype=oxi_result_type(&call,0,&refused);
+if(dtype==OX_DTYPE_NONE)
+(void)oxi_fail(OX_ERR_DTYPE,"result_type: %s and %s have none in common",oxi_tensor_text(a),
+ oxi_tensor_text(b));
+return dtype;}
+OX_API bool ox_can_cast(ox_dtype from,ox_dtype to){
+ox_dtype_class a=oxi_info(from)->cls,b=oxi_info(to)->cls;
+bool plain=a>=OX_CLASS_BOOL&&a<=OX_CLASS_COMPLEX&&b>=OX_CLASS_BOOL&&b<=OX_CLASS_COMPLEX;
+return plain&&a<=b;}
+OX_API ox_tuple ox_aminmax(ox_tensor*x,int dim,bool keepdim){
+if(oxi_any_null("aminmax",&x,1))return oxi_no_tuple();
+ox_shape dims=dim==OX_FLATTENED?OX_ALL_DIMS:OX_DIMS(dim);
+oxi_work work=oxi_work_begin("aminmax");
+return oxi_tuple_end(&work,ox_amin(x,dims,keepdim),ox_amax(x,dims,keepdim),NULL);}
+OX_API ox_tuple ox_var_mean(ox_tensor*x,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("var_mean",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("var_mean");
+return oxi_tuple_end(&work,ox_var(x,dims,correction,keepdim),ox_mean(x,dims,keepdim),NULL);}
+OX_API ox_tuple ox_std_mean(ox_tensor*x,ox_shape dims,double correction,bool keepdim){
+if(oxi_any_null("std_mean",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("std_mean");
+return oxi_tuple_end(&work,ox_std(x,dims,correction,keepdim),ox_mean(x,dims,keepdim),NULL);}
+typedef struct oxi_segment_kind{
+const char*name;
+ox_reduction reduction;
+double nothing;}oxi_segment_kind;
+static const oxi_segment_kind oxi_segment_kinds[]={
+{"sum",OX_REDUCTION_SUM,0},{"prod",OX_REDUCTION_PROD,1},
+ {"mean",OX_REDUCTION_MEAN,0},{"max",OX_REDUCTION_AMAX,-INFINITY},{"min",OX_REDUCTION_AMIN,INFINITY},};
+static const oxi_segment_kind*oxi_segment_kind_of(const char*how){
+for(size_t i=0;how&&i<sizeof oxi_segment_kinds/sizeof*oxi_segment_kinds;i++)
+if(strcmp(oxi_segment_kinds[i].name,how)==0)return&oxi_segment_kinds[i];
+(void)oxi_fail(OX_ERR_ARG,"segment_reduce: no reduction \"%s\"",how?how:"NULL");
+return NULL;}
+static ox_tensor*oxi_segment_lengths(ox_tensor*lengths,ox_tensor*offsets,int64_t batch,int64_t n){
+ox_tensor*given=ox_cast(lengths?lengths:offsets,OX_I64);
+int64_t size=given?given->shape[given->ndim-1]:0;
+if(!given||(offsets&&size<1))
+return given?OXI_FAIL_NULL(OX_ERR_INDEX,"segment_reduce: no offsets"):NULL;
+ox_tensor*rows=ox_reshape(given,OX_SHAPE(batch,size));
+bool begins=true;
+if(offsets&&rows){
+begins= !ox_item_int(ox_any(ox_select(rows,1,0),OX_ALL_DIMS,false));
+rows=ox_sub(ox_narrow(rows,1,1,size -1),ox_narrow(rows,1,0,size -1));}
+ox_tensor*sums=ox_sum(rows,OX_DIMS(1),false);
+ox_tensor*wrong=ox_ne(sums,ox_integer(n)),*below=ox_lt_number(rows,0);
+if(!wrong|| !below)return NULL;
+if(begins&& !ox_item_int(ox_any(wrong,OX_ALL_DIMS,false))&& !ox_item_int(ox_any(below,OX_ALL_DIMS,false)))
+return rows;
+return OXI_FAIL_NULL(OX_ERR_INDEX,"segment_reduce: %s do not cover %lld positions",
+ lengths?"lengths":"offsets",(long long)n);}
+static ox_tensor*oxi_segments(ox_tensor*x,const oxi_segment_kind*kind,ox_tensor*lengths,double initial){
+int64_t batch=x->shape[0],n=x->shape[1],runs=lengths->shape[1];
+ox_shape each=ox_shape_of(x);
+bool starts= !isnan(initial),mean=kind->reduction==OX_REDUCTION_MEAN;
+each.dim[1]=runs;
+ox_tensor*made=oxi_constant_beside(x,each,starts?initial:kind->nothing);
+if(made&&ox_numel(x)>0&&runs>0){
+ox_tensor*ends=ox_contiguous(ox_cumsum(lengths,1));
+ox_tensor*places=ox_expand(oxi_ramp_beside(x,n,OX_I64),OX_SHAPE(batch,n));
+ox_tensor*run=ox_unsqueeze(ox_searchsorted(ends,ox_contiguous(places),true),-1);
+ox_reduction how=mean?OX_REDUCTION_SUM:kind->reduction;
+made=ox_scatter_reduce(made,1,ox_expand(run,ox_shape_of(x)),x,how,true);}
+if(!mean|| !made)return made;
+ox_tensor*counts=ox_cast(ox_unsqueeze(lengths,-1),made->dtype);
+ox_tensor*means=ox_div(made,ox_clamp(counts,1,INFINITY));
+return starts?means:ox_where(ox_eq_number(counts,0),ox_number(NAN),means);}
+OX_API ox_tensor*ox_segment_reduce(ox_tensor*x,const char*how,ox_tensor*lengths,ox_tensor*offsets,
+ int axis,double initial){
+if(oxi_any_null("segment_reduce",&x,1))return NULL;
+const oxi_segment_kind*kind=oxi_segment_kind_of(how);
+int at=kind?oxi_wrap_dim("segment_reduce",axis,x->ndim): -1;
+if(at<0)return NULL;
+if(!lengths== !offsets)
+return OXI_FAIL_NULL(OX_ERR_ARG,"segment_reduce: %s",
+ lengths?"lengths and offsets":"neither lengths nor offsets");
+ox_tensor*given=lengths?lengths:offsets;
+bool fits=x->ndim>at&&given->ndim==at+1&&oxi_is_float(x->dtype)&&oxi_is_int(given->dtype);
+int64_t batch=1,rest=1;
+for(int d=0;d<x->ndim;d++){
+if(d<at)fits=fits&&given->shape[d]==x->shape[d];
+if(d<at)batch*=x->shape[d];
+if(d>at)rest*=x->shape[d];}
+if(!fits)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"segment_reduce: runs %s of %s along dim %d",
+ oxi_tensor_text(given),oxi_tensor_text(x),at);
+oxi_work work=oxi_work_begin("segment_reduce");
+ox_tensor*sizes=oxi_segment_lengths(lengths,offsets,batch,x->shape[at]);
+ox_tensor*flat=sizes?ox_reshape(x,OX_SHAPE(batch,x->shape[at],rest)):NULL;
+ox_tensor*made=flat?oxi_segments(flat,kind,sizes,initial):NULL;
+ox_shape shape=ox_shape_of(x);
+if(sizes)shape.dim[at]=sizes->shape[1];
+return oxi_work_end(&work,made?ox_reshape(made,shape):NULL);}
+static ox_tensor*oxi_xor_of_columns(ox_tensor*x){
+for(int64_t n=x?x->shape[1]:0;x&&n>1;n=x->shape[1]){
+ox_tensor*both=ox_bitwise_xor(ox_narrow(x,1,0,n/2),ox_narrow(x,1,n/2,n/2));
+ox_tensor*parts[2]={both,n%2?ox_narrow(x,1,n-1,1):NULL};
+x=both&&parts[1]?ox_cat(parts,2,1):both;}
+return x;}
+OX_API ox_tensor*ox_hash_tensor(ox_tensor*x,ox_shape dims,bool keepdim){
+ox_shape order=oxi_no_shape(),shape=oxi_no_shape();
+uint32_t set=0;
+if(oxi_any_null("hash_tensor",&x,1)|| !oxi_dim_set("hash_tensor",x,&dims,&set))return NULL;
+if(oxi_is_block(x->dtype)||oxi_is_complex(x))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"hash_tensor: not defined for %s",oxi_tensor_text(x));
+if(dims.ndim==0)set=(1u<<x->ndim)-1;
+int64_t rows=1,n=1;
+for(int d=0;d<x->ndim;d++){
+bool in=set>>d&1;
+if(in)n*=x->shape[d];
+if(!in)rows*=x->shape[d];
+if(!in)order.dim[order.ndim++]=d;
+if(!in||keepdim)shape.dim[shape.ndim++]=in?1:x->shape[d];}
+for(int d=0;d<x->ndim;d++)
+if(set>>d&1)order.dim[order.ndim++]=d;
+oxi_work work=oxi_work_begin("hash_tensor");
+ox_tensor*wide=ox_cast(x,oxi_is_float(x->dtype)?OX_F64:OX_I64);
+ox_tensor*bits=wide?ox_reshape(ox_permute(wide,order),OX_SHAPE(rows,n)):NULL;
+bits=bits?ox_view_dtype(ox_contiguous(bits),OX_I64):NULL;
+if(n==0&&bits)bits=oxi_constant_beside(bits,OX_SHAPE(rows,1),0);
+bits=bits?oxi_xor_of_columns(bits):NULL;
+return oxi_work_end(&work,bits?ox_reshape(ox_view_dtype(ox_contiguous(bits),OX_U64),shape):NULL);}
+/* >>nn/quantize/quantize.c */
+typedef struct oxi_affine{
+ox_tensor*scale,*inverse,*zero;}oxi_affine;
+static bool oxi_affine_of(const char*name,oxi_affine*a,double scale,int64_t zero_point,double least,
+ double most){
+if(!(scale>0&&scale<INFINITY)||(double)zero_point<least||(double)zero_point>most){
+(void)oxi_fail(OX_ERR_ARG,"%s: scale %g, zero point %lld",name,scale,(long long)zero_point);
+return false;}
+a->scale=ox_number((double)(float)scale);
+a->inverse=ox_number((double)(1.0f/(float)scale));
+a->zero=ox_number((double)zero_point);
+return a->scale&&a->inverse&&a->zero;}
+static bool oxi_affine_along(const char*name,oxi_affine*a,const ox_tensor*x,ox_tensor*scales,
+ ox_tensor*zero_points,int axis){
+int at=oxi_wrap_dim(name,axis,x->ndim);
+if(at<0)return false;
+bool fits=x->ndim>0&&scales->ndim==1&&zero_points->ndim==1&&
+ scales->shape[0]==x->shape[at]&&zero_points->shape[0]==x->shape[at];
+if(!fits){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: scales %s, zero points %s of dim %d of %s",name,
+ oxi_tensor_text(scales),oxi_tensor_text(zero_points),at,oxi_tensor_text(x));
+return false;}
+ox_shape shape=ox_shape_of(x);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?x->shape[at]:1;
+a->scale=ox_reshape(ox_cast(ox_detach(scales),OX_F32),shape);
+a->zero=ox_reshape(ox_cast(ox_detach(zero_points),OX_F32),shape);
+a->inverse=a->scale?ox_reciprocal(a->scale):NULL;
+return a->scale&&a->inverse&&a->zero;}
+static bool oxi_can_quantize(const char*name,const ox_tensor*x){
+if(oxi_is_float(x->dtype))return true;
+(void)oxi_fail(OX_ERR_DTYPE,"%s: not defined for %s",name,oxi_tensor_text(x));
+return false;}
+static ox_tensor*oxi_affine_round(const oxi_affine*a,ox_tensor*x,bool wide){
+ox_tensor*steps=ox_round(ox_mul(oxi_wide(x),a->inverse));
+return ox_add(wide&&steps?ox_cast(steps,OX_F64):steps,a->zero);}
+static ox_tensor*oxi_affine_back(const oxi_affine*a,ox_tensor*q){
+return ox_mul(ox_sub(q,a->zero),a->scale);}
+static bool oxi_quantized_range(const char*name,ox_dtype dtype,double*least,double*most){
+if(dtype!=OX_I8&&dtype!=OX_U8&&dtype!=OX_I32){
+(void)oxi_fail(OX_ERR_DTYPE,"%s: to %s, not i8, u8 or i32",name,ox_dtype_name(dtype));
+return false;}
+*least=oxi_integer_least(dtype);
+*most=oxi_integer_end(dtype)-1;
+return true;}
+static ox_tensor*oxi_quantized(oxi_work*work,const oxi_affine*a,ox_tensor*x,ox_dtype dtype,
+ double least,double most){
+ox_tensor*q=oxi_affine_round(a,ox_detach(x),dtype==OX_I32);
+return oxi_work_end(work,q?ox_cast(ox_clamp(q,least,most),dtype):NULL);}
+OX_API ox_tensor*ox_quantize_per_tensor(ox_tensor*x,double scale,int64_t zero_point,ox_dtype dtype){
+const char*name="quantize_per_tensor";
+oxi_affine a;
+double least,most;
+if(oxi_any_null(name,&x,1)|| !oxi_can_quantize(name,x)|| !oxi_quantized_range(name,dtype,&least,&most))
+return NULL;
+oxi_work work=oxi_work_begin(name);
+if(!oxi_affine_of(name,&a,scale,zero_point,least,most))return oxi_work_end(&work,NULL);
+return oxi_quantized(&work,&a,x,dtype,least,most);}
+OX_API ox_tensor*ox_quantize_per_channel(ox_tensor*x,ox_tensor*scales,ox_tensor*zero_points,int axis,
+ ox_dtype dtype){
+const char*name="quantize_per_channel";
+ox_tensor*in[3]={x,scales,zero_points};
+oxi_affine a;
+double least,most;
+if(oxi_any_null(name,in,3)|| !oxi_can_quantize(name,x)|| !oxi_quantized_range(name,dtype,&least,&most))
+return NULL;
+oxi_work work=oxi_work_begin(name);
+if(!oxi_affine_along(name,&a,x,scales,zero_points,axis))return oxi_work_end(&work,NULL);
+return oxi_quantized(&work,&a,x,dtype,least,most);}
+OX_API ox_tensor*ox_dequantize(ox_tensor*q,double scale,int64_t zero_point){
+oxi_affine a;
+if(oxi_any_null("dequantize",&q,1))return NULL;
+if(!oxi_is_int(q->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"dequantize: not defined for %s",oxi_tensor_text(q));
+oxi_work work=oxi_work_begin("dequantize");
+if(!oxi_affine_of("dequantize",&a,scale,zero_point,-INFINITY,INFINITY))
+return oxi_work_end(&work,NULL);
+return oxi_work_end(&work,oxi_affine_back(&a,ox_cast(q,OX_F32)));}
+OX_API ox_tensor*ox_dequantize_per_channel(ox_tensor*q,ox_tensor*scales,ox_tensor*zero_points,int axis){
+ox_tensor*in[3]={q,scales,zero_points};
+oxi_affine a;
+if(oxi_any_null("dequantize_per_channel",in,3))return NULL;
+if(!oxi_is_int(q->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"dequantize_per_channel: not defined for %s",oxi_tensor_text(q));
+oxi_work work=oxi_work_begin("dequantize_per_channel");
+if(!oxi_affine_along("dequantize_per_channel",&a,q,scales,zero_points,axis))
+return oxi_work_end(&work,NULL);
+return oxi_work_end(&work,oxi_affine_back(&a,ox_cast(q,OX_F32)));}
+static ox_status oxi_fake_backward(const ox_function_context*c){
+ox_tensor*g=c->gradients[0];
+c->input_gradients[0]=g?ox_where(c->saved[0],g,ox_number(0)):NULL;
+return g&& !c->input_gradients[0]?ox_error():OX_OK;}
+static ox_tensor*oxi_fake_quantized(const oxi_affine*a,ox_tensor*x,int64_t least,int64_t most){
+static const ox_function function={"fake_quantize",oxi_fake_backward,NULL};
+bool enabled=ox_set_grad_enabled(false);
+ox_tensor*q=oxi_affine_round(a,x,false);
+ox_tensor*whole=ox_logical_and(ox_ge_number(q,(double)least),ox_le_number(q,(double)most));
+ox_tensor*back=q?oxi_affine_back(a,ox_clamp(q,(double)least,(double)most)):NULL;
+ox_tensor*made=back?ox_cast(back,x->dtype):NULL;
+(void)ox_set_grad_enabled(enabled);
+if(!made|| !whole)return NULL;
+ox_status status=ox_attach_function(&function,NULL,&x,1,&made,1,&whole,1);
+return status==OX_OK?made:NULL;}
+static bool oxi_fake_range(const char*name,const ox_tensor*x,int64_t least,int64_t most){
+if(!oxi_can_quantize(name,x))return false;
+if(least<=most)return true;
+(void)oxi_fail(OX_ERR_ARG,"%s: from %lld to %lld",name,(long long)least,(long long)most);
+return false;}
+OX_API ox_tensor*ox_fake_quantize_per_tensor_affine(ox_tensor*x,double scale,int64_t zero_point,
+ int64_t least,int64_t most){
+const char*name="fake_quantize_per_tensor_affine";
+oxi_affine a;
+if(oxi_any_null(name,&x,1)|| !oxi_fake_range(name,x,least,most))return NULL;
+oxi_work work=oxi_work_begin(name);
+bool fits=oxi_affine_of(name,&a,scale,zero_point,(double)least,(double)most);
+return oxi_work_end(&work,fits?oxi_fake_quantized(&a,x,least,most):NULL);}
+OX_API ox_tensor*ox_fake_quantize_per_channel_affine(ox_tensor*x,ox_tensor*scales,ox_tensor*zero_points,
+ int axis,int64_t least,int64_t most){
+const char*name="fake_quantize_per_channel_affine";
+ox_tensor*in[3]={x,scales,zero_points};
+oxi_affine a;
+if(oxi_any_null(name,in,3)|| !oxi_fake_range(name,x,least,most))return NULL;
+oxi_work work=oxi_work_begin(name);
+bool fits=oxi_affine_along(name,&a,x,scales,zero_points,axis);
+return oxi_work_end(&work,fits?oxi_fake_quantized(&a,x,least,most):NULL);}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};
 typedef enum oxi_option_range{
@@ -8541,7 +10814,7 @@ if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)ox_set_grad_enabled(enabled);
 return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x29671878
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x35bfff28
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -8634,59 +10907,219 @@ OXI_WRITE_AHEAD(n,out,streams,OXI_LOG_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
 }
 #undef OXI_SOFTMAX_AHEAD
 #define OXI_NORM_Y(load,i)vf_fma(vf_sub(load(r->x +i),mean),scale,rest)
-#define OXI_NORM_H(load,i)(weighted ?vf_mul(load(r->g+i),load(r->weight+i)):load(r->g+i))
-#define OXI_NORM_STEP(load,store,i){\
-vf y=OXI_NORM_Y(load,i),h=OXI_NORM_H(load,i);\
-total=vf_add(total,h);\
-along=vf_fma(h,y,along);\
-if(sums){\
-vf own=load(r->g+i);\
-store(r->sums+i,vf_fma(own,y,load(r->sums+i)));\
-store(r->sums+r->n+i,vf_add(load(r->sums+r->n+i),own));}}
-OXI_INLINE void OXI_ISA(norm_sums_of)(oxi_norm_row*r,bool weighted,bool sums){
-const int64_t flush=64*VF;
+#define OXI_NORM_H(load,r,i)(weighted ?vf_mul(load(r->g+i),load(r->weight+i)):load(r->g+i))
+#define OXI_NORM_FLUSH (64*VF)
+OXI_KERNEL void OXI_ISA(norm_sums)(oxi_norm_row*r){
 const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
+const bool weighted=r->weight!=NULL;
 r->total=r->along=0;
 for(int64_t i=0,end;i<r->n;i=end){
 vf total=vf_zero(),along=vf_zero();
-end=i+flush<r->n?i+flush:r->n;
-for(;i+VF<=end;i+=VF){
-OXI_NEXT_ROW(r->g,r->n,i)
-OXI_NORM_STEP(vf_load,vf_store,i)}
-const int64_t left=end-i;
-#define OXI_STORE_LEFT(p,a)vf_store_n(p,a,left)
-if(left)OXI_NORM_STEP(OXI_LOAD_LEFT,OXI_STORE_LEFT,i)
-#undef OXI_STORE_LEFT
+end=i+OXI_NORM_FLUSH<r->n?i+OXI_NORM_FLUSH:r->n;
+for(int64_t left;i<end;i+=left){
+left=end-i<VF?end-i:VF;
+vf h=OXI_NORM_H(OXI_LOAD_LEFT,r,i);
+total=vf_add(total,h);
+along=vf_fma(h,OXI_NORM_Y(OXI_LOAD_LEFT,i),along);}
 r->total+=(double)vf_hsum(total);
 r->along+=(double)vf_hsum(along);}}
-OXI_KERNEL void OXI_ISA(norm_sums)(oxi_norm_row*r){
-if(r->weight&&r->sums)
-OXI_ISA(norm_sums_of)(r,true,true);
-else if(r->weight)
-OXI_ISA(norm_sums_of)(r,true,false);
-else
-OXI_ISA(norm_sums_of)(r,false,false);}
-OXI_INLINE void OXI_ISA(norm_write_of)(const oxi_norm_row*r,float*out,bool streams,bool weighted){
-const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
-const vf total=vf_set1((float)r->total),along=vf_set1((float)r->along);
-#define OXI_NORM_BACK(load,i)\
-vf_mul(vf_fnma(OXI_NORM_Y(load,i),along,vf_sub(OXI_NORM_H(load,i),total)),scale)
-#define OXI_NORM_AHEAD(i)OXI_NEXT_ROW(r->x,r->n,i)
-OXI_WRITE_AHEAD(r->n,out,streams,OXI_NORM_BACK,OXI_NORM_AHEAD)
-#undef OXI_NORM_AHEAD
-#undef OXI_NORM_BACK
+typedef struct OXI_ISA(norm_lanes){
+vf sum,squares,total,along;}OXI_ISA(norm_lanes);
+#define OXI_NORM_ADD(l,load,i,about){\
+vf d=load(r->x+i),h=OXI_NORM_H(load,r,i);\
+if(centered){\
+d=vf_sub(d,about);\
+(l)->sum=vf_add((l)->sum,d);\
+(l)->total=vf_add((l)->total,h);}\
+(l)->squares=vf_fma(d,d,(l)->squares);\
+(l)->along=vf_fma(h,d,(l)->along);}
+OXI_INLINE void OXI_ISA(norm_add)(OXI_ISA(norm_lanes)*l,const oxi_norm_row*r,int64_t i,vf about,
+ bool weighted,bool centered){
+OXI_NORM_ADD(l,vf_load,i,about)}
+OXI_INLINE void OXI_ISA(norm_add_left)(OXI_ISA(norm_lanes)*l,const oxi_norm_row*r,int64_t i,
+ int64_t left,bool weighted,bool centered){
+float abouts[VF];
+vf_store(abouts,vf_set1(r->about));
+vf about=vf_load_n(abouts,left);
+OXI_NORM_ADD(l,OXI_LOAD_LEFT,i,about)}
+OXI_INLINE void OXI_ISA(norm_flush)(oxi_norm_row*r,const OXI_ISA(norm_lanes)*a,
+ const OXI_ISA(norm_lanes)*b){
+r->sum+=(double)vf_hsum(vf_add(a->sum,b->sum));
+r->squares+=(double)vf_hsum(vf_add(a->squares,b->squares));
+r->total+=(double)vf_hsum(vf_add(a->total,b->total));
+r->along+=(double)vf_hsum(vf_add(a->along,b->along));}
+typedef struct OXI_ISA(norm_writing){
+const oxi_norm_row*r;
+int64_t at,end;
+float*out;
+vf mean,scale,rest,total,along;
+bool streams;}OXI_ISA(norm_writing);
+#define OXI_NORM_WRITE(load,store,keep){\
+const oxi_norm_row*r=w->r;\
+vf mean=w->mean,scale=w->scale,rest=w->rest,y=OXI_NORM_Y(load,w->at);\
+vf h=OXI_NORM_H(load,r,w->at);\
+if(sums){\
+vf g=load(r->g+w->at);\
+keep(r->sums+w->at,vf_fma(g,y,load(r->sums+w->at)));\
+keep(r->sums+r->n+w->at,vf_add(load(r->sums+r->n+w->at),g));}\
+h=vf_mul(vf_fnma(y,w->along,vf_sub(h,w->total)),scale);\
+store(w->out+w->at,h);}
+OXI_INLINE void OXI_ISA(norm_write_one)(OXI_ISA(norm_writing)*w,bool weighted,bool sums){
+#define OXI_NORM_STORE(p,a){if (w->streams)vf_stream(p,a);else vf_store(p,a);}
+if(w->at+VF>w->end)return;
+OXI_NORM_WRITE(vf_load,OXI_NORM_STORE,vf_store)
+w->at+=VF;
+#undef OXI_NORM_STORE
 }
-OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,float*out,bool streams){
-if(r->weight)
-OXI_ISA(norm_write_of)(r,out,streams,true);
+OXI_INLINE void OXI_ISA(norm_write_left)(OXI_ISA(norm_writing)*w,bool weighted,bool sums){
+const int64_t left=w->end-w->at;
+#define OXI_STORE_LEFT(p,a)vf_store_n(p,a,left)
+if(left>0)OXI_NORM_WRITE(OXI_LOAD_LEFT,OXI_STORE_LEFT,OXI_STORE_LEFT)
+#undef OXI_STORE_LEFT
+}
+OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*r,OXI_ISA(norm_writing)*w,bool weighted,bool sums,
+ bool centered){
+const int64_t n=r->n,ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float);
+const vf about=vf_set1(r->about);
+for(int64_t i=0,end;i<n;i=end){
+OXI_ISA(norm_lanes)a,b;
+a.sum=a.squares=a.total=a.along=b.sum=b.squares=b.total=b.along=vf_zero();
+end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;
+for(;i+2*VF<=end;i+=2*VF){
+for(int at=0;at<2*VF;at+=16){
+OXI_PREFETCH_READ(r->x+i+at+ahead);
+OXI_PREFETCH_READ(r->g+i+at+ahead);}
+OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);
+OXI_ISA(norm_write_one)(w,weighted,sums);
+OXI_ISA(norm_add)(&b,r,i+VF,about,weighted,centered);
+OXI_ISA(norm_write_one)(w,weighted,sums);}
+if(i+VF<=end){
+OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);
+i+=VF;}
+if(i<end)OXI_ISA(norm_add_left)(&b,r,i,end-i,weighted,centered);
+OXI_ISA(norm_flush)(r,&a,&b);}}
+OXI_INLINE void OXI_ISA(norm_write_of)(OXI_ISA(norm_writing)*w,oxi_norm_row*next,bool weighted,bool sums){
+if(next&&next->centered)
+OXI_ISA(norm_measure)(next,w,weighted,sums,true);
+else if(next)
+OXI_ISA(norm_measure)(next,w,weighted,sums,false);
+while(w->at+VF<=w->end)OXI_ISA(norm_write_one)(w,weighted,sums);
+OXI_ISA(norm_write_left)(w,weighted,sums);}
+OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,
+ oxi_norm_row*next){
+OXI_ISA(norm_writing)w;
+w.r=r;
+w.at=first;
+w.end=first+n;
+w.out=out-first;
+w.mean=vf_set1(r->mean);
+w.scale=vf_set1(r->scale);
+w.rest=vf_set1(r->rest);
+w.total=vf_set1((float)r->total);
+w.along=vf_set1((float)r->along);
+w.streams=streams;
+if(r->weight&&r->sums)
+OXI_ISA(norm_write_of)(&w,next,true,true);
+else if(r->weight)
+OXI_ISA(norm_write_of)(&w,next,true,false);
 else
-OXI_ISA(norm_write_of)(r,out,streams,false);}
+OXI_ISA(norm_write_of)(&w,next,false,false);}
 #undef OXI_NORM_Y
 #undef OXI_NORM_H
-#undef OXI_NORM_STEP
+#undef OXI_NORM_ADD
+#undef OXI_NORM_WRITE
+#undef OXI_NORM_FLUSH
+OXI_KERNEL void OXI_ISA(channel_back)(int64_t n,const float*g,const float*x,
+ const oxi_channel_numbers*of,float*out,bool streams){
+const vf mean=vf_set1(of->mean),a=vf_set1(of->a),b=vf_set1(of->b),c=vf_set1(of->c);
+#define OXI_CHANNEL_BACK(load,i)vf_fma(load(g +i),a,vf_fma(vf_sub(load(x+i),mean),b,c))
+OXI_WRITE(n,out,streams,OXI_CHANNEL_BACK)
+#undef OXI_CHANNEL_BACK
+}
+#define OXI_STEP(name,OF)\
+OXI_KERNEL void OXI_ISA(name)(const oxi_cell_row*r){\
+const vf one=vf_constant(1.0f);\
+const int64_t n=r->n;\
+int64_t i=0;\
+(void)one;\
+for(;i+VF<=n;i+=VF)OF(OXI_STEP_IN,OXI_STEP_GIVE)\
+const int64_t left=n-i;\
+if(left)OF(OXI_STEP_IN_LEFT,OXI_STEP_GIVE_LEFT)}
+#define OXI_STEP_IN(j,k)vf_load(r->in[j] +(k)*n+i)
+#define OXI_STEP_GIVE(j,k,value)vf_store(r->out[j] +(k)*n+i,value)
+#define OXI_STEP_IN_LEFT(j,k)vf_load_n(r->in[j] +(k)*n+i,left)
+#define OXI_STEP_GIVE_LEFT(j,k,value)vf_store_n(r->out[j] +(k)*n+i,value,left)
+#define OXI_THROUGH_SIGMOID(g,s)vf_mul(g,vf_mul(s,vf_sub(one,s)))
+#define OXI_THROUGH_TANH(g,t)vf_mul(g,vf_fnma(t,t,one))
+#define OXI_LSTM(IN,GIVE){\
+vf a=vf_sigmoid(vf_add(IN(0,0),IN(1,0))),f=vf_sigmoid(vf_add(IN(0,1),IN(1,1)));\
+vf b=vf_tanh(vf_add(IN(0,2),IN(1,2))),o=vf_sigmoid(vf_add(IN(0,3),IN(1,3)));\
+vf c=vf_fma(f,IN(2,0),vf_mul(a,b));\
+GIVE(0,0,a);\
+GIVE(0,1,f);\
+GIVE(0,2,b);\
+GIVE(0,3,o);\
+GIVE(1,0,c);\
+GIVE(2,0,vf_mul(o,vf_tanh(c)));}
+OXI_STEP(lstm_step,OXI_LSTM)
+#undef OXI_LSTM
+#define OXI_LSTM_BACK(IN,GIVE){\
+vf a=IN(2,0),f=IN(2,1),b=IN(2,2),o=IN(2,3),c=IN(3,0),g=IN(0,0);\
+vf t=vf_tanh(vf_fma(f,c,vf_mul(a,b))),own=OXI_THROUGH_TANH(vf_mul(g,o),t);\
+if(r->in[1])own=vf_add(own,IN(1,0));\
+GIVE(0,0,OXI_THROUGH_SIGMOID(vf_mul(own,b),a));\
+GIVE(0,1,OXI_THROUGH_SIGMOID(vf_mul(own,c),f));\
+GIVE(0,2,OXI_THROUGH_TANH(vf_mul(own,a),b));\
+GIVE(0,3,OXI_THROUGH_SIGMOID(vf_mul(g,t),o));\
+GIVE(1,0,vf_mul(own,f));}
+OXI_STEP(lstm_step_back,OXI_LSTM_BACK)
+#undef OXI_LSTM_BACK
+#define OXI_GRU(IN,GIVE){\
+vf reset=vf_sigmoid(vf_add(IN(0,0),IN(1,0))),keep=vf_sigmoid(vf_add(IN(0,1),IN(1,1)));\
+vf part=IN(1,2),made=vf_tanh(vf_fma(reset,part,IN(0,2)));\
+GIVE(0,0,reset);\
+GIVE(0,1,keep);\
+GIVE(0,2,made);\
+GIVE(0,3,part);\
+GIVE(1,0,vf_fma(keep,vf_sub(IN(2,0),made),made));}
+OXI_STEP(gru_step,OXI_GRU)
+#undef OXI_GRU
+#define OXI_GRU_BACK(IN,GIVE){\
+vf reset=IN(2,0),keep=IN(2,1),made=IN(2,2),g=IN(0,0);\
+vf own=OXI_THROUGH_TANH(vf_mul(g,vf_sub(one,keep)),made);\
+vf of_reset=OXI_THROUGH_SIGMOID(vf_mul(own,IN(2,3)),reset);\
+vf of_keep=OXI_THROUGH_SIGMOID(vf_mul(g,vf_sub(IN(3,0),made)),keep);\
+GIVE(0,0,of_reset);\
+GIVE(0,1,of_keep);\
+GIVE(0,2,own);\
+GIVE(1,0,of_reset);\
+GIVE(1,1,of_keep);\
+GIVE(1,2,vf_mul(own,reset));\
+GIVE(2,0,vf_mul(g,keep));}
+OXI_STEP(gru_step_back,OXI_GRU_BACK)
+#undef OXI_GRU_BACK
+#define OXI_RNN(IN,GIVE){\
+vf sum=vf_add(IN(0,0),IN(1,0));\
+GIVE(0,0,r->least<0?vf_tanh(sum):vf_select(vf_lt(sum,vf_zero()),vf_zero(),sum));}
+OXI_STEP(rnn_step,OXI_RNN)
+#undef OXI_RNN
+#define OXI_RNN_BACK(IN,GIVE){\
+vf g=IN(0,0),y=IN(2,0);\
+GIVE(0,0,r->least<0?OXI_THROUGH_TANH(g,y):vf_select(vf_le(y,vf_zero()),vf_zero(),g));}
+OXI_STEP(rnn_step_back,OXI_RNN_BACK)
+#undef OXI_RNN_BACK
+#undef OXI_STEP
+#undef OXI_STEP_IN
+#undef OXI_STEP_GIVE
+#undef OXI_STEP_IN_LEFT
+#undef OXI_STEP_GIVE_LEFT
+#undef OXI_THROUGH_SIGMOID
+#undef OXI_THROUGH_TANH
 static const oxi_back_kernels OXI_ISA(back)={
 OXI_ISA(silu_back),OXI_ISA(gelu_tanh_back),OXI_ISA(gelu_back),
- OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write)};
+ OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write),
+ OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
+ OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
 #undef OXI_WRITE
 #undef OXI_WRITE_AHEAD
 #undef OXI_NOTHING_AHEAD

@@ -234,7 +234,9 @@ typedef enum ox_compression {
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
 
-/* Of which tensors: those that steps only read, those that they make, those that they change in place. */
+/* Of which tensors: those that steps only read, those that they make, those that they change in place. An
+ * optimizer's weights and moments that change a little at a time lose those changes: training leaves STATE out.
+ */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
@@ -273,7 +275,7 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt);
  * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
  *           runs, with the number of the call in the step and its name: what the step was to make from there
  *           on is lost (reading it says so), what it was to change stays as it was. OX_ERR_NOMEM: one call
- *           alone does not fit the budget, or what waits does not fit host and disk
+ *           that cannot run in pieces does not fit the budget, or what waits does not fit host and disk
  * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
 OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 
@@ -294,6 +296,7 @@ typedef struct ox_shunt_stats {
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
+    int64_t ahead_bytes;                /* of those read, what was begun when the step before ended */
     uint64_t device_bytes, device_peak; /* of tensors there: now, and the most */
     uint64_t host_bytes, host_peak, disk_bytes, disk_peak;
     double plan_seconds;        /* of all plans */
@@ -328,8 +331,9 @@ OX_EXTERN_C_END
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 enum{
-OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+2,OXI_STREAM_WINDOW=16,
- OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1};
+OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+OXI_MAX_OUT,
+ OXI_STREAM_WINDOW=16,OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1
+ };
 typedef struct oxi_stream_file{
 struct oxi_stream_file*next;
 struct oxi_stream_region*regions;
@@ -567,19 +571,23 @@ return 0;}
 #if defined(__linux__) && defined(__LP64__) && defined(SYS_sync_file_range) && defined(SYS_fadvise64)
 #define OXI_STREAM_CAN_SETTLE 1
 #endif
-static void oxi_stream_handle_settle(intptr_t handle){
+static int oxi_stream_handle_settle(intptr_t handle){
 #ifdef OXI_STREAM_CAN_SETTLE
 const long wait_write_wait=7,not_needed=4;
-if(syscall(SYS_sync_file_range,(long)handle,0L,0L,wait_write_wait)!=0)return;
+int cause=syscall(SYS_sync_file_range,(long)handle,0L,0L,wait_write_wait)==0?0:errno;
 (void)syscall(SYS_fadvise64,(long)handle,0L,0L,not_needed);
+return cause;
 #else
 (void)handle;
+return 0;
 #endif
 }
 static intptr_t oxi_stream_handle_direct(intptr_t handle){
 #if defined(OXI_STREAM_CAN_SETTLE) && defined(OXI_STREAM_DIRECT)
+const long random=1;
 char path[64];
 (void)snprintf(path,sizeof path,"/proc/self/fd/%d",(int)handle);
+if(syscall(SYS_fadvise64,(long)handle,0L,0L,random)!=0)return-1;
 return open(path,O_RDWR|O_CLOEXEC|O_LARGEFILE|OXI_STREAM_DIRECT);
 #else
 (void)handle;
@@ -670,8 +678,9 @@ return 0;}
 static intptr_t oxi_stream_handle_direct(intptr_t handle){
 (void)handle;
 return-1;}
-static void oxi_stream_handle_settle(intptr_t handle){
-(void)handle;}
+static int oxi_stream_handle_settle(intptr_t handle){
+(void)handle;
+return 0;}
 #endif
 static void oxi_ring_forget(ox_stream*stream);
 static void oxi_capacitor_forget_file(ox_stream*stream,const oxi_stream_file*file);
@@ -930,19 +939,27 @@ if(!reader->fault)return true;
 *result=reader->fault(reader->fault_user,oxi_atomic_add(&reader->fault_number,1),(int64_t)out->bytes);
 if(*result<=0)return false;
 if((size_t)*result<out->bytes)out->bytes=(size_t)*result;
-if(r->direct&&out->bytes%OXI_STREAM_PAGE!=0){
+if(!r->direct)return true;
+out->bytes-=out->bytes%OXI_STREAM_PAGE;
+if(out->bytes>0)return true;
 oxi_request_make_plain(r);
 *result= -EINTR;
 return false;}
-return true;}
+static void oxi_request_moved(oxi_stream_request*r,size_t bytes){
+size_t before=r->done;
+r->done +=bytes;
+if(r->done>=oxi_request_need(r)|| !r->direct||r->done%OXI_STREAM_PAGE==0)return;
+size_t whole=r->done -r->done%OXI_STREAM_PAGE;
+if(whole>before)
+r->done=whole;
+else
+oxi_request_make_plain(r);}
 static bool oxi_request_is_over(oxi_stream_reader*reader,oxi_stream_request*r,int64_t result){
 enum{RETRIES_MOST=256};
 if(result>0){
 oxi_atomic_add(&reader->progress,1);
-r->done +=(size_t)result;
-if(r->done>=oxi_request_need(r))return true;
-if(r->direct&&r->done%OXI_STREAM_PAGE!=0)oxi_request_make_plain(r);
-return false;}
+oxi_request_moved(r,(size_t)result);
+return r->done>=oxi_request_need(r);}
 if(result==0){
 r->cause=r->write?ENOSPC:OXI_STREAM_ENDED;
 return true;}
@@ -1877,6 +1894,13 @@ oxi_cell_settle(stream,cell);}
 ox_status status=stream->stores.cause!=0?oxi_ring_fail(&stream->stores,file):OX_OK;
 stream->stores.cause=0;
 return status;}
+static ox_status oxi_ring_end_stores(ox_stream*stream,const oxi_stream_file*file){
+int cause=0;
+ox_status status=oxi_ring_finish_stores(stream,file);
+if(file->direct>=0)cause=oxi_stream_handle_settle(file->plain);
+if(status!=OX_OK||cause==0)return status;
+return oxi_fail(OX_ERR_IO,"%s: what was written did not get to the disk: %s",oxi_path_text(file->path),
+ strerror(cause));}
 typedef struct oxi_flow_run{
 ox_stream*stream;
 oxi_stream_flow*flow;
@@ -1933,9 +1957,8 @@ status=oxi_flow_advance(&run);
 if(status==OX_OK)status=oxi_flow_compute(&run);}
 for(;run.tail<run.head;run.tail++)oxi_step_release(oxi_flow_step(&run,run.tail));
 if(run.stores){
-ox_status stored=oxi_ring_finish_stores(stream,run.stores);
-if(status==OX_OK)status=stored;
-if(run.stores->direct>=0)oxi_stream_handle_settle(run.stores->plain);}
+ox_status stored=oxi_ring_end_stores(stream,run.stores);
+if(status==OX_OK)status=stored;}
 stream->busy_seconds+=oxi_now()-start;
 return status;}
 /* >>stream/ops/tile.c */
@@ -2240,7 +2263,7 @@ static void oxi_space_elementwise(oxi_stream_plan*plan){
 const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
 for(int d=0;d<out->ndim;d++){
 (void)oxi_space_add(&plan->space,out->shape[d]);
-oxi_space_map(plan,OXI_PLAN_OUT,d,d);
+for(int o=OXI_PLAN_OUT;o<OXI_STREAM_OPERANDS;o++)oxi_space_map(plan,o,d,d);
 for(int i=0;i<OXI_MAX_IN;i++)
 oxi_space_map(plan,i,d,d-(out->ndim-plan->operand[i].ndim));}
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_keep_blocks(plan,i);}
@@ -2329,9 +2352,9 @@ oxi_space_addmm(plan);}
 static void oxi_space_attention_dim(oxi_stream_plan*plan,int from_last,int64_t size,int64_t group){
 int d=oxi_space_add(&plan->space,size);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){
-bool queries=i==0||i==3||i==OXI_PLAN_OUT;
+bool queries=i==0||i==3||i>=OXI_PLAN_OUT;
 int64_t times=queries?group:1;
-int dim=plan->operand[i].ndim-from_last;
+int dim=plan->operand[i].ndim-from_last+(i>OXI_PLAN_OUT);
 if(!plan->there[i]||dim<0||plan->operand[i].shape[dim]!=size*times)continue;
 if(size*times==1)continue;
 plan->space.dim[i][d]=dim;
@@ -2363,7 +2386,7 @@ typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={
 oxi_space_elementwise,oxi_space_elementwise,oxi_space_fill,NULL,NULL,oxi_space_one_dim,oxi_space_one_dim,
  oxi_space_rows,NULL,oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,
- oxi_space_planes,oxi_space_heads,};
+ oxi_space_planes,oxi_space_heads,oxi_space_elementwise,};
 static void oxi_plan_operand(oxi_stream_plan*plan,int at,const ox_tensor*t){
 if(!t)return;
 plan->operand[at]=oxi_borrowed(t);
@@ -2382,13 +2405,15 @@ for(int i=0;i<call->in_count;i++)oxi_plan_operand(plan,i,call->in[i]);
 for(int i=0;i<call->out_count&&OXI_PLAN_OUT+i<OXI_STREAM_OPERANDS;i++)
 oxi_plan_operand(plan,OXI_PLAN_OUT+i,call->out[i]);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)plan->flow.cells+=plan->streamed[i];}
-static void oxi_plan_open(oxi_stream_plan*plan,ox_device*compute,const oxi_call*call){
-oxi_space_fn space=oxi_spaces[oxi_op_row_of(call->op)->family];
+static void oxi_plan_find_space(oxi_stream_plan*plan){
+oxi_space_fn space=oxi_spaces[oxi_op_row_of(plan->call->op)->family];
 bool empty=false;
-oxi_plan_operands(plan,compute,call);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)
 empty=empty||(plan->there[i]&&ox_numel(&plan->operand[i])==0);
-if(space&& !empty&&call->out_count<=OXI_STREAM_OPERANDS-OXI_PLAN_OUT)space(plan);}
+if(space&& !empty&&plan->call->out_count<=OXI_STREAM_OPERANDS-OXI_PLAN_OUT)space(plan);}
+static void oxi_plan_open(oxi_stream_plan*plan,ox_device*compute,const oxi_call*call){
+oxi_plan_operands(plan,compute,call);
+oxi_plan_find_space(plan);}
 static size_t oxi_stream_room(const ox_stream*stream){
 return stream->desc.tile_bytes-2*OXI_STREAM_PAGE;}
 static bool oxi_plan_shares(const oxi_stream_plan*plan){
@@ -3306,7 +3331,7 @@ return stats;}
 #define OX_STREAM_SHUNT_INTERNAL_H
 enum{
 OXI_SHUNT_ALIGN=256,OXI_SHUNT_PAGE=4096,OXI_SHUNT_NODES_MOST=1<<18,OXI_SHUNT_CHUNK=1<<18,
- OXI_SHUNT_PLANS=64,OXI_SHUNT_MEANS=4096};
+ OXI_SHUNT_PLANS=64,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
 typedef enum oxi_shunt_lane{
 OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_DISK,OXI_LANES}oxi_shunt_lane;
 typedef enum oxi_shunt_kind{
@@ -3315,6 +3340,9 @@ typedef struct oxi_shunt_item{
 struct oxi_shunt_item*previous,*next;
 size_t bytes;
 int64_t pending;
+int64_t uses;
+struct oxi_shunt_item**part;
+int32_t part_count;
 bool held;
 bool failed;
 bool small;
@@ -3333,9 +3361,17 @@ ox_storage*disk;
 size_t disk_bytes,disk_at;
 int32_t index;
 int64_t mark;
+bool again;
 int64_t used_at;
 int64_t protects;
-double made_in;}oxi_shunt_item;
+double made_in;
+int64_t whole_at;
+int64_t cut_at;
+const int64_t*cut_ends;
+int64_t cut_count;
+int64_t ahead;
+int32_t ahead_index;
+struct oxi_shunt_flight*flight;}oxi_shunt_item;
 typedef struct oxi_shunt_operand{
 oxi_shunt_item*item;
 ox_tensor*given;
@@ -3348,6 +3384,8 @@ typedef struct oxi_shunt_node{
 oxi_op op;
 bool exact;
 int32_t in_count,out_count;
+int64_t number;
+const oxi_part*told;
 oxi_attrs*attr;
 oxi_random_state random;
 const char*name;
@@ -3403,7 +3441,8 @@ int32_t*at;
 uint8_t*use;
 int32_t*access;
 int32_t*from;
-double*start;}oxi_shunt_order;
+double*start;
+uint8_t*alone,*best_alone;}oxi_shunt_order;
 typedef enum oxi_shunt_action{
 OXI_ACT_NODE,OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
 typedef struct oxi_shunt_instruction{
@@ -3430,6 +3469,7 @@ int32_t block;
 uint64_t place;}oxi_shunt_segment;
 typedef struct oxi_shunt_plan{
 uint64_t key[2];
+int64_t number;
 int64_t used_at;
 int32_t node_count,item_count,instruction_count,change_count,segment_count,slot_count;
 int32_t lane_count[OXI_LANES];
@@ -3440,6 +3480,7 @@ oxi_shunt_segment*segment;
 double*seconds;
 size_t instruction_room,change_room,segment_room;
 uint64_t peak,pinned_bytes;
+int32_t crowded;
 int32_t recomputed;
 int64_t runs;
 int32_t moved;
@@ -3450,6 +3491,13 @@ double simulated,compute,bound,disk,link;
 double disk_read,disk_write;
 char*text;
 size_t text_bytes;}oxi_shunt_plan;
+typedef struct oxi_shunt_flight{
+oxi_stream_load load;
+ox_stream*stream;
+const oxi_stream_file*file;
+size_t bytes;
+bool write,unwatched;
+double start;}oxi_shunt_flight;
 typedef struct oxi_shunt_span{
 uint8_t lane;
 const char*name;
@@ -3478,7 +3526,7 @@ bool running,planned;
 oxi_shunt_item**table;
 size_t table_room;
 int32_t table_count;
-int64_t step_number;
+int64_t step_number,cut_pass;
 uint64_t main_bytes,small_most;
 void*arena;
 oxi_shunt_residents resident[2];
@@ -3491,6 +3539,8 @@ oxi_shunt_rates rates;
 oxi_shunt_mean means[OXI_SHUNT_MEANS];
 oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
 oxi_shunt_plan*last_plan;
+int64_t plans_made,ran_last;
+oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];
 ox_shunt_stats stats;
 oxi_shunt_span*spans;
 size_t span_room,span_count;
@@ -3522,23 +3572,14 @@ static uint64_t oxi_shunt_item_room(const oxi_shunt_item*item){
 return oxi_shunt_room_of(item->bytes+item->skew);}
 static oxi_shunt_item*oxi_shunt_item_new(ox_shunt*s,size_t bytes,uint64_t file){
 uint32_t skew=file%8==0&&s->compute->host?(uint32_t)(file%OXI_SHUNT_PAGE):0;
-uint64_t room=oxi_shunt_room_of(bytes);
-if(room<=s->small_most)
-skew=0;
-else
-room=oxi_shunt_room_of(bytes+skew);
-if(oxi_shunt_is_planned(s)&&room>s->main_bytes){
-(void)oxi_fail(OX_ERR_NOMEM,
- "%s: out of memory: %llu bytes needed at once, a budget of %llu for them",s->name,
- (unsigned long long)bytes,(unsigned long long)s->main_bytes);
-return NULL;}
+if(oxi_shunt_room_of(bytes)<=s->small_most)skew=0;
 oxi_shunt_item*item=(oxi_shunt_item*)oxi_calloc(1,sizeof*item);
 if(!item)return NULL;
 item->bytes=bytes;
 item->skew=skew;
 item->held=true;
 item->all_f32=true;
-item->small=room<=s->small_most;
+item->small=oxi_shunt_room_of(bytes)<=s->small_most;
 item->kind=OXI_KIND_STATE;
 item->next= &s->items;
 item->previous=s->items.previous;
@@ -3547,6 +3588,12 @@ s->items.previous=item;
 s->references++;
 return item;}
 static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item);
+static bool oxi_shunt_outlives(const oxi_shunt_item*item){
+return item->held||item->pending>item->uses;}
+static bool oxi_shunt_is_lost(const oxi_shunt_item*item){
+bool lost=item->failed;
+for(int32_t k=0;k<item->part_count;k++)lost=lost||item->part[k]->failed;
+return lost;}
 static void oxi_shunt_item_settle(ox_shunt*s,oxi_shunt_item*item){
 if(item->held||item->pending>0)return;
 oxi_shunt_item_forget(s,item);
@@ -3585,7 +3632,7 @@ oxi_shunt_item*item=(oxi_shunt_item*)(uintptr_t)memory;
 ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
 status=s->node_count>0?oxi_shunt_flush(s):OX_OK;
-if(status==OX_OK)status=item->failed?oxi_shunt_lost(s):OX_OK;
+if(status==OX_OK)status=oxi_shunt_is_lost(item)?oxi_shunt_lost(s):OX_OK;
 if(status==OX_OK&&bytes>0)status=oxi_shunt_item_read(s,item,offset,out,bytes);
 oxi_stream_give(&s->lock);
 return status;}
@@ -3595,7 +3642,7 @@ oxi_shunt_item*item=(oxi_shunt_item*)memory;
 ox_status status=oxi_shunt_enter(s);
 if(status!=OX_OK)return status;
 status=oxi_shunt_ready(s,item);
-if(status==OX_OK&&item->failed&&bytes<item->bytes)status=oxi_shunt_lost(s);
+if(status==OX_OK&&bytes<item->bytes&&oxi_shunt_is_lost(item))status=oxi_shunt_lost(s);
 if(status==OX_OK&&bytes>0)status=oxi_shunt_item_write(s,item,offset,data,bytes);
 if(status==OX_OK)item->failed=false;
 oxi_stream_give(&s->lock);
@@ -3611,11 +3658,12 @@ static void*oxi_shunt_node_memory(ox_shunt*s,size_t bytes){
 oxi_shunt_chunk*chunk=s->chunks;
 bytes=(bytes+15)/16*16;
 if(!chunk||chunk->bytes-chunk->used<bytes){
-size_t room=sizeof*chunk+bytes>OXI_SHUNT_CHUNK?sizeof*chunk+bytes:(size_t)OXI_SHUNT_CHUNK;
+size_t head=(sizeof*chunk+15)/16*16;
+size_t room=head+bytes>OXI_SHUNT_CHUNK?head+bytes:(size_t)OXI_SHUNT_CHUNK;
 chunk=(oxi_shunt_chunk*)oxi_alloc(room);
 if(!chunk)return NULL;
 chunk->next=s->chunks;
-chunk->used=(sizeof*chunk+15)/16*16;
+chunk->used=head;
 chunk->bytes=room;
 s->chunks=chunk;}
 void*memory=(char*)chunk+chunk->used;
@@ -3632,7 +3680,9 @@ static oxi_shunt_item*oxi_shunt_snapshot(ox_shunt*s,const ox_tensor*t,int64_t*of
 int64_t first,last;
 if(ox_numel(t)==0){
 *offset=0;
-return oxi_shunt_item_new(s,0,0);}
+oxi_shunt_item*empty=oxi_shunt_item_new(s,0,0);
+if(empty)empty->held=false;
+return empty;}
 oxi_reach(t,&first,&last);
 size_t from=oxi_byte_offset(t->dtype,first);
 size_t bytes=oxi_byte_offset(t->dtype,last)+(size_t)oxi_info(t->dtype)->block_bytes-from;
@@ -3671,8 +3721,9 @@ o->dims[d]=t->shape[d];
 o->dims[t->ndim+d]=t->stride[d];}
 *dims+=2*t->ndim;
 ox_device*device=ox_device_of(t);
-if(device== &s->device){
-o->item=(oxi_shunt_item*)t->storage->data;}else if(t->is_number&&device->host){
+if(device== &s->device&&(ox_numel(t)>0||t->storage->bytes==0)){
+o->item=(oxi_shunt_item*)t->storage->data;}else if(device== &s->device){
+if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset)))return false;}else if(t->is_number&&device->host){
 memcpy(o->number,oxi_ptr(t),(size_t)oxi_info(t->dtype)->block_bytes);
 o->offset=0;
 return true;}else if(written){
@@ -3705,6 +3756,8 @@ node->out_count=call->out_count;
 node->random=call->random;
 node->name=call->name;
 node->shape_key=0;
+node->number=s->node_count;
+node->told=NULL;
 return node;}
 static ox_status oxi_shunt_keep(ox_shunt*s,const oxi_call*call,bool*at_once){
 int64_t*dims;
@@ -3732,7 +3785,8 @@ static bool oxi_shunt_supports(ox_device*self,const oxi_call*call){
 const ox_shunt*s=oxi_shunt_of(self);
 ox_tensor header[OXI_MAX_IN],*in[OXI_MAX_IN];
 ox_storage storage;
-if(s->compute->host||oxi_op_row_of(call->op)->family!=OXI_FAMILY_BACK)return true;
+bool saves=call->op==OXI_OP_attention&&call->out_count>1;
+if(s->compute->host||(oxi_op_row_of(call->op)->family!=OXI_FAMILY_BACK&& !saves))return true;
 memset(&storage,0,sizeof storage);
 storage.references=1;
 storage.device=s->compute;
@@ -3872,15 +3926,15 @@ oxi_free(h->number,inputs*sizeof*h->number);
 oxi_free(h->in,inputs*sizeof*h->in);}
 static const char*oxi_shunt_node_name(const oxi_shunt_node*node){
 return node->name?node->name:oxi_op_row_of(node->op)->name;}
-static void oxi_shunt_blame(const ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+static void oxi_shunt_blame(const ox_shunt*s,const oxi_shunt_node*node){
 char text[OXI_ERROR_ROOM];
-int length=snprintf(text,sizeof text,"%s, call %lld (%s): %.400s",s->name,(long long)number,
+int length=snprintf(text,sizeof text,"%s, call %lld (%s): %.400s",s->name,(long long)node->number,
  oxi_shunt_node_name(node),ox_error_text());
 if(length>0)memcpy(oxi_thread_error.text,text,sizeof text);}
 static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds);
 static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes);
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item);
-static ox_status oxi_shunt_run_node(ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+static ox_status oxi_shunt_run_node(ox_shunt*s,const oxi_shunt_node*node){
 oxi_shunt_headers h;
 oxi_profile_record record;
 const char*speaker=oxi_speaker;
@@ -3890,7 +3944,7 @@ oxi_speaker=NULL;
 bool clean=ox_error()==OX_OK;
 if(opened&&profiled)record=oxi_profile_record_of(&h.call,OXI_PROFILE_CALLS);
 double start=oxi_now();
-if(opened)status=oxi_run(s->compute,&h.call);
+if(opened)status=oxi_run_part(s->compute,&h.call,node->told);
 double end=oxi_now();
 oxi_speaker=speaker;
 if(opened&&profiled&&status==OX_OK){
@@ -3898,7 +3952,7 @@ record.start=start;
 record.seconds=end-start;
 oxi_profile_put(&record);}
 oxi_shunt_headers_close(&h,node);
-if(status!=OX_OK&&clean)oxi_shunt_blame(s,node,number);
+if(status!=OX_OK&&clean)oxi_shunt_blame(s,node);
 for(int i=0;i<node->out_count;i++){
 const oxi_shunt_operand*o= &node->operand[node->in_count+i];
 if(!o->item)continue;
@@ -3926,13 +3980,6 @@ s->stream=ox_stream_open(&desc);
 if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
-typedef struct oxi_shunt_flight{
-oxi_stream_load load;
-ox_stream*stream;
-const oxi_stream_file*file;
-size_t bytes;
-bool write;
-double start;}oxi_shunt_flight;
 static void oxi_shunt_flight_begin(oxi_shunt_flight*f,ox_storage*disk,size_t at,char*memory,
  size_t bytes,bool write,bool owns,bool urgent){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;
@@ -3978,9 +4025,11 @@ oxi_stream_take(&s->tiers);
 double start=f->start>s->disk_moved_at?f->start:s->disk_moved_at;
 s->disk_moved_at=end;
 *(f->write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)f->bytes;
+s->stats.ahead_bytes+=f->unwatched?(int64_t)f->bytes:0;
 oxi_stream_give(&s->tiers);
 oxi_shunt_span_put(s,OXI_LANE_DISK,f->write?"write":"read",start,end,f->bytes);
-if(status==OX_OK)oxi_shunt_rate_put(s,OXI_LANE_DISK,f->write,f->bytes,end-start);
+if(status==OX_OK&& !f->unwatched)
+oxi_shunt_rate_put(s,OXI_LANE_DISK,f->write,f->bytes,end-start);
 f->stream=NULL;
 return status;}
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
@@ -3991,6 +4040,15 @@ return oxi_shunt_flight_end(s,&flight);}
 static bool oxi_shunt_owns_pages(const ox_shunt*s,const oxi_shunt_item*item){
 return s->compute->host&&oxi_shunt_is_planned(s)&& !item->small&&item->place%OXI_SHUNT_PAGE==0&&
  oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
+static void oxi_shunt_land(ox_shunt*s,oxi_shunt_item*item){
+oxi_error earlier;
+if(!item->flight)return;
+earlier.status=OX_OK;
+oxi_error_move(&earlier);
+item->valid=oxi_shunt_flight_end(s,item->flight)==OX_OK;
+item->flight=NULL;
+ox_error_clear();
+oxi_error_put_back(&earlier);}
 static void oxi_shunt_host_return(ox_shunt*s,void*memory,size_t bytes){
 oxi_free(memory,bytes);
 oxi_stream_take(&s->tiers);
@@ -4009,6 +4067,7 @@ item->disk_bytes=item->disk_at=0;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){
 item->valid=true;
 item->failed=false;
+item->ahead=0;
 oxi_shunt_host_drop(s,item);
 if(item->file)
 oxi_shunt_disk_drop(item);
@@ -4025,12 +4084,16 @@ if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
 oxi_stream_give(&s->tiers);}
 static void oxi_shunt_device_drop(ox_shunt*s,oxi_shunt_item*item){
 if(!item->storage)return;
+oxi_shunt_land(s,item);
+item->ahead=0;
 oxi_storage_release(item->storage);
 item->storage=NULL;
 item->valid=false;
 oxi_shunt_count_device(s,oxi_shunt_item_room(item),false);}
 static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item);
+static void oxi_shunt_parts_drop(ox_shunt*s,oxi_shunt_item*item);
 static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item){
+oxi_shunt_parts_drop(s,item);
 if(item->storage&&oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);
 oxi_shunt_host_drop(s,item);
@@ -4151,8 +4214,32 @@ return s->compute->host&& !item->valid&& !item->host&&item->disk_valid&&item->pa
 static void oxi_shunt_load_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 oxi_shunt_flight_begin(flight,item->disk,item->disk_at,(char*)item->storage->data,item->bytes,false,
  oxi_shunt_owns_pages(s,item),false);}
+static bool oxi_shunt_saves_plainly(const ox_shunt*s,const oxi_shunt_item*item){
+return s->compute->host&&item->valid&& !oxi_shunt_has_copy(item)&& !oxi_shunt_packs(s,item);}
+static ox_status oxi_shunt_save_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
+oxi_storage_plain(item->storage);
+ox_status status=oxi_shunt_disk_take(s,item,item->bytes+item->skew);
+if(status!=OX_OK)return status;
+oxi_shunt_flight_begin(flight,item->disk,item->skew,(char*)item->storage->data,item->bytes,true,
+ oxi_shunt_owns_pages(s,item),false);
+return OX_OK;}
+static ox_status oxi_shunt_move_end(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
+bool write=flight->write;
+ox_status status=oxi_shunt_flight_end(s,flight);
+if(!write)item->valid=status==OX_OK;
+if(!write||status!=OX_OK)return status;
+item->disk_valid=true;
+item->disk_bytes=item->bytes;
+item->disk_at=item->skew;
+return OX_OK;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
+static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,
+ const void*data,size_t bytes);
+static ox_status oxi_shunt_parts_even(ox_shunt*s,oxi_shunt_item*item);
+static bool oxi_shunt_is_oversized(const ox_shunt*s,const oxi_shunt_item*item);
 static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes){
+oxi_shunt_land(s,item);
+if(item->part)return oxi_shunt_parts_move(s,item,offset,out,NULL,bytes);
 if(item->valid){
 oxi_storage_plain(item->storage);
 return s->compute->read(s->compute,item->storage->data,offset,out,bytes);}
@@ -4169,6 +4256,11 @@ return status;}
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
  size_t bytes){
 bool whole=offset==0&&bytes==item->bytes;
+oxi_shunt_land(s,item);
+if(!item->part&& !whole&& !item->storage&&oxi_shunt_is_oversized(s,item)){
+ox_status cut=oxi_shunt_parts_even(s,item);
+if(cut!=OX_OK)return cut;}
+if(item->part)return oxi_shunt_parts_move(s,item,offset,NULL,data,bytes);
 if(whole&&oxi_shunt_is_planned(s)&& !item->storage&& !item->small){
 oxi_shunt_host_drop(s,item);
 if(item->file)oxi_shunt_disk_drop(item);
@@ -4566,21 +4658,24 @@ for(int part=0;part<2;part++)
 while(s->resident[part].count>0&&status==OX_OK)
 status=oxi_shunt_evict(s,s->resident[part].item[0]);
 return status;}
-static ox_status oxi_shunt_run_online(ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+static ox_status oxi_shunt_run_online(ox_shunt*s,const oxi_shunt_node*node){
 bool clean=ox_error()==OX_OK;
 ox_status status=oxi_shunt_bring_all(s,node);
 if(status==OX_ERR_NOMEM&&clean&&ox_error()==OX_OK){
 status=oxi_shunt_leave_all(s);
 if(status==OX_OK)status=oxi_shunt_bring_all(s,node);
 if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)status=oxi_shunt_too_large(s,node);}
-if(status==OX_OK)return oxi_shunt_run_node(s,node,number);
-if(clean)oxi_shunt_blame(s,node,number);
+if(status==OX_OK)return oxi_shunt_run_node(s,node);
+if(clean)oxi_shunt_blame(s,node);
 return status;}
+static void oxi_shunt_not_made(oxi_shunt_item*item){
+if(!item->valid&& !oxi_shunt_has_copy(item))item->failed=true;}
 static void oxi_shunt_not_run(oxi_shunt_node*const*nodes,int64_t from,int64_t count){
 for(int64_t n=from;n<count;n++)
 for(int i=0;i<nodes[n]->out_count;i++){
 oxi_shunt_item*item=nodes[n]->operand[nodes[n]->in_count+i].item;
-if(item&& !item->valid&& !oxi_shunt_has_copy(item))item->failed=true;}}
+for(int32_t k=0;item&&k<item->part_count;k++)oxi_shunt_not_made(item->part[k]);
+if(item&& !item->part)oxi_shunt_not_made(item);}}
 static void oxi_shunt_node_over(ox_shunt*s,const oxi_shunt_node*node){
 for(int i=0;i<node->in_count+node->out_count;i++){
 oxi_shunt_item*item=node->operand[i].item;
@@ -4593,8 +4688,10 @@ for(int64_t n=0;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);}
 static ox_status oxi_shunt_step_online(ox_shunt*s){
 ox_status status=OX_OK;
 int64_t n=0;
+for(int64_t i=0;i<s->resident[0].count;i++)oxi_shunt_land(s,s->resident[0].item[i]);
+s->ran_last=0;
 for(;n<s->node_count;n++){
-status=oxi_shunt_run_online(s,s->nodes[n],n);
+status=oxi_shunt_run_online(s,s->nodes[n]);
 if(status!=OX_OK)break;
 oxi_shunt_node_over(s,s->nodes[n]);}
 oxi_shunt_not_run(s->nodes,n,s->node_count);
@@ -4627,10 +4724,12 @@ uint64_t number=(uint64_t)o->dims[d];
 hash=oxi_shunt_mix(hash,counts?oxi_shunt_round(number):number);}
 return hash;}
 static bool oxi_shunt_tabulate(ox_shunt*s,oxi_shunt_item*item){
+item->uses=item->mark==s->step_number?item->uses+1:1;
 if(item->mark==s->step_number)return true;
 void*grown=oxi_grow(s->table,&s->table_room,(size_t)s->table_count+1,sizeof*s->table,false);
 if(!grown)return false;
 s->table=(oxi_shunt_item**)grown;
+item->again=item->mark==s->step_number-1;
 item->mark=s->step_number;
 item->index=s->table_count;
 s->table[s->table_count++]=item;
@@ -4655,8 +4754,8 @@ hash=oxi_shunt_mix(hash,own);
 items=oxi_shunt_mix(items,(uint64_t)node->in_count);}
 for(int32_t i=0;i<s->table_count;i++){
 const oxi_shunt_item*item=s->table[i];
-items=oxi_shunt_mix(items,(uint64_t)(item->bytes+item->skew)<<2|(uint64_t)item->held<<1|
- (uint64_t)(item->valid||oxi_shunt_has_copy(item)));}
+uint64_t fate=(uint64_t)oxi_shunt_outlives(item)<<1|(uint64_t)(item->valid||oxi_shunt_has_copy(item));
+items=oxi_shunt_mix(items,(uint64_t)(item->bytes+item->skew)<<2|fate);}
 key[0]=oxi_shunt_mix(oxi_shunt_mix(5,hash),items);
 key[1]=oxi_shunt_mix(oxi_shunt_mix(7,items),hash);
 return true;}
@@ -4705,6 +4804,7 @@ oxi_shunt_unlist(o->first,(size_t)p->item_count,sizeof*o->first);
 oxi_shunt_unlist(o->at,accesses,sizeof*o->at);
 oxi_shunt_unlist(o->use,accesses,sizeof*o->use);
 oxi_shunt_unlist(o->access,accesses,sizeof*o->access);
+oxi_shunt_unlist(o->alone,2*slots,sizeof*o->alone);
 memset(o,0,sizeof*o);}
 static bool oxi_shunt_order_fill(oxi_shunt_order*o,const oxi_shunt_problem*p){
 o->access_count=0;
@@ -4717,7 +4817,9 @@ o->first=(int32_t*)oxi_shunt_list((size_t)p->item_count,sizeof*o->first);
 o->at=(int32_t*)oxi_shunt_list(accesses,sizeof*o->at);
 o->use=(uint8_t*)oxi_shunt_list(accesses,sizeof*o->use);
 o->access=(int32_t*)oxi_shunt_list(accesses,sizeof*o->access);
-if(!o->from|| !o->start|| !o->first|| !o->at|| !o->use|| !o->access)return false;
+o->alone=(uint8_t*)oxi_shunt_list(2*slots,sizeof*o->alone);
+if(!o->from|| !o->start|| !o->first|| !o->at|| !o->use|| !o->access|| !o->alone)return false;
+o->best_alone=o->alone +slots;
 for(int32_t j=0;j<o->slot_count;j++){
 int32_t n=o->slot[j];
 o->from[j+1]=o->from[j]+p->first[n+1]-p->first[n];
@@ -4743,6 +4845,15 @@ oxi_shunt_order_close(o,p);
 return false;}
 static bool oxi_shunt_needed_after(const oxi_shunt_order*o,const oxi_shunt_problem*p,int32_t i,int32_t a){
 return a+1<o->first[i+1]?(o->use[a+1]&1)!=0:p->known[i].held;}
+static int32_t oxi_shunt_access_from(const oxi_shunt_order*o,int32_t i,int32_t slot){
+int32_t low=o->first[i],high=o->first[i+1];
+while(low<high){
+int32_t middle=(low+high)/2;
+if(o->at[middle]<slot)
+low=middle +1;
+else
+high=middle;}
+return low;}
 typedef struct oxi_shunt_touches{
 int32_t*first;
 oxi_shunt_touch*touch;
@@ -4782,7 +4893,7 @@ static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*
 size_t moved=oxi_shunt_moved_bytes(s,item);
 memset(known,0,sizeof*known);
 known->room=item->small?0:oxi_shunt_item_room(item);
-known->held=item->held;
+known->held=oxi_shunt_outlives(item);
 known->had=item->valid||oxi_shunt_has_copy(item);
 known->small=item->small;
 known->on_host=item->host!=NULL;
@@ -4795,7 +4906,7 @@ known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);}
 static void oxi_shunt_classify(ox_shunt*s){
 for(int32_t i=0;i<s->table_count;i++){
 oxi_shunt_item*item=s->table[i];
-item->kind=item->valid||oxi_shunt_has_copy(item)?OXI_KIND_WEIGHT:item->held?OXI_KIND_STATE
+item->kind=item->valid||oxi_shunt_has_copy(item)?OXI_KIND_WEIGHT:oxi_shunt_outlives(item)?OXI_KIND_STATE
  :OXI_KIND_ACTIVATION;}
 for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++){
@@ -4940,13 +5051,15 @@ static uint32_t oxi_shunt_reversed(uint32_t bits){
 uint32_t out=0;
 for(int i=0;i<32;i++)out|=(bits>>i&1u)<<(31-i);
 return out;}
-static void oxi_shunt_rank_spread(oxi_shunt_rank*rank,int32_t count){
+static void oxi_shunt_rank_spread(const oxi_shunt_problem*p,oxi_shunt_rank*rank,int32_t count){
+enum{LARGE=16};
 for(int32_t r=0,end;r<count;r=end){
 for(end=r+1;end<count&&rank[end].worth>0.8*rank[r].worth;)end++;
 for(int32_t q=r;q<end;q++)rank[q].worth=rank[r].worth;
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);
-for(int32_t q=r;q<end;q++)
-rank[q].first=(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);
+for(int32_t q=r;q<end;q++){
+bool large=p->known[rank[q].item].room>p->capacity/LARGE;
+rank[q].first=large? -1:(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);}
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);}}
 static int32_t oxi_shunt_rank_all(const oxi_shunt_problem*p,const oxi_shunt_order*o,oxi_shunt_rank*rank){
 int32_t count=0;
@@ -4969,9 +5082,9 @@ static uint64_t oxi_shunt_pin_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank
  double part){
 uint64_t bytes=0;
 for(int32_t i=0;i<p->item_count;i++)p->known[i].pinned=false;
-for(int pass=0;pass<2&&part>0;pass++){
-uint64_t widest=oxi_shunt_widest(p);
-double room=widest<p->capacity?part*(double)(p->capacity-widest):0;
+for(int pass=0;pass<2&&part!=0;pass++){
+double left=(double)p->capacity-(double)oxi_shunt_widest(p);
+double room=part>0?part*left:left+part*((double)p->capacity-left);
 for(int32_t r=0;r<count;r++){
 oxi_shunt_known*k= &p->known[rank[r].item];
 if(k->pinned||(double)(bytes+k->room)>room)continue;
@@ -5117,7 +5230,8 @@ size_t block_room;
 int32_t block_count;
 double*finish[OXI_LANES],lane_end[OXI_LANES];
 uint64_t host_left;
-int packing;}oxi_shunt_schedule;
+int packing;
+bool tight;}oxi_shunt_schedule;
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){
 oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
@@ -5204,7 +5318,7 @@ oxi_shunt_segment*one= &s->plan->segment[g];
 const oxi_shunt_known*k= &s->p->known[one->item];
 int32_t*last= &before[k->on_host?0:1],least=one->block;
 if(s->packing&OXI_PACK_RING&& *last>least)least= *last;
-while(one->from>least&&s->used[one->from-1]+k->room<=room)
+while(one->from>least&& !s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
 s->used[--one->from]+=k->room;
 if(one->from> *last)*last=one->from;}
 for(int32_t j=s->o->slot_count-1;j>=0;j--)
@@ -5275,12 +5389,12 @@ oxi_shunt_fit best={0,0,0,0,0},fit;
 bool found=false;
 for(int32_t b=0;b<s->block_count&& !(apart&&found);b++){
 bool inside=b>0&& !s->block[b-1].used;
-if(s->block[b].used||(inside&&s->packing&OXI_PACK_TIGHT))continue;
+if(s->block[b].used||(inside&&s->tight))continue;
 if(!oxi_shunt_fit_at(s,b,room,&fit))continue;
 if(fit.free_at<now)fit.free_at=now;
 bool later=found&&fit.free_at>best.free_at;
-bool wider=found&&(s->packing&OXI_PACK_TIGHT?fit.run_left>=best.run_left:fit.left>=best.left);
-if(found&&(s->packing&OXI_PACK_TIGHT?wider:later||(fit.free_at==best.free_at&&wider)))
+bool wider=found&&(s->tight?fit.run_left>=best.run_left:fit.left>=best.left);
+if(found&&(s->tight?wider:later||(fit.free_at==best.free_at&&wider)))
 continue;
 best=fit;
 found=true;}
@@ -5431,6 +5545,8 @@ if(!oxi_shunt_change_add(s,i,false,true,0))return false;}
 return true;}
 static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){
 for(int32_t j=0;j<s->o->slot_count;j++){
+s->plan->crowded=j;
+s->tight=s->packing&OXI_PACK_TIGHT||s->o->alone[j];
 for(int32_t g=s->issues[j];g>=0;g=s->plan->segment[g].next)
 if(!oxi_shunt_emit_load(s,g))return false;
 if(!oxi_shunt_emit_node(s,j))return false;
@@ -5439,6 +5555,7 @@ if(!oxi_shunt_emit_deaths(s,j))return false;
 for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
 if(!oxi_shunt_emit_end(s,g))return false;
 s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;}
+s->plan->crowded= -1;
 return true;}
 static bool oxi_shunt_schedule_open(oxi_shunt_schedule*s){
 size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
@@ -5488,6 +5605,7 @@ plan->instruction_count=plan->change_count=plan->segment_count=0;
 memset(plan->lane_count,0,sizeof plan->lane_count);
 plan->peak=plan->pinned_bytes=pinned_bytes;
 plan->simulated=0;
+plan->crowded= -1;
 bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);
 if(fits)oxi_shunt_prefetch(&s);
 fits=fits&&oxi_shunt_emit_all(&s);
@@ -5503,15 +5621,6 @@ static int oxi_shunt_repeat_compare(const void*a,const void*b){
 const oxi_shunt_repeat*x=(const oxi_shunt_repeat*)a,*y=(const oxi_shunt_repeat*)b;
 if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
 return x->before<y->before? -1:x->before>y->before;}
-static int32_t oxi_shunt_access_from(const oxi_shunt_order*o,int32_t i,int32_t slot){
-int32_t low=o->first[i],high=o->first[i+1];
-while(low<high){
-int32_t middle=(low+high)/2;
-if(o->at[middle]<slot)
-low=middle +1;
-else
-high=middle;}
-return low;}
 static bool oxi_shunt_unchanged(const oxi_shunt_order*o,int32_t i,int32_t from,int32_t to){
 for(int32_t a=oxi_shunt_access_from(o,i,from);a<o->first[i+1]&&o->at[a]<to;a++)
 if(o->use[a]&2)return false;
@@ -5625,22 +5734,42 @@ s->found=true;
 s->improved++;
 s->best_choice.packing=s->packing;
 memcpy(s->best_keep,s->placing.keep,(size_t)s->order.access_count);
+memcpy(s->order.best_alone,s->order.alone,(size_t)s->order.slot_count);
 for(int32_t i=0;i<s->p->item_count;i++)
 s->best_pins[i]=(uint8_t)(s->p->known[i].pinned|s->p->known[i].caches<<1);
 return true;}
+static void oxi_shunt_clear_slot(oxi_shunt_search*s,int32_t slot,int32_t behind){
+oxi_shunt_order*o= &s->order;
+bool all=o->alone[slot]>1;
+o->alone[slot]=2;
+for(int32_t j=slot+1;j<=slot+behind&&j<o->slot_count;j++)
+if(o->alone[j]==0)o->alone[j]=1;
+for(int32_t i=0;i<s->p->item_count;i++){
+int32_t a=oxi_shunt_access_from(o,i,slot);
+if(a==o->first[i])continue;
+bool used=a<o->first[i+1]&&o->at[a]==slot;
+if(all|| !used)s->placing.keep[a-1]=0;}}
+static bool oxi_shunt_schedule_mended(oxi_shunt_search*s,int packing){
+enum{MENDS=40};
+memset(s->order.alone,0,(size_t)s->order.slot_count);
+for(int mend=0;mend<=MENDS;mend++){
+if(oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,packing,s->trial))
+return true;
+if(s->trial->crowded<0||oxi_now()>s->end)return false;
+oxi_shunt_clear_slot(s,s->trial->crowded,mend);}
+return false;}
 static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){
 s->rank=s->ranks[c->spread];
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
-oxi_shunt_cache_some(s->p,s->rank,s->rank_count);
+oxi_shunt_cache_some(s->p,s->ranks[1],s->rank_count);
 s->packing=c->packing;
-if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)||
- !oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,c->packing,s->trial))
+if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)|| !oxi_shunt_schedule_mended(s,c->packing))
 return false;
 bool better=oxi_shunt_judge(s);
 if(better)s->best_choice= *c;
 return better;}
 static void oxi_shunt_try_all(oxi_shunt_search*s){
-static const double pins[]={1,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5};
+static const double pins[]={1,-1,-2,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5};
 static const struct{
 double weight;
 int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
@@ -5662,6 +5791,7 @@ bytes+=p->known[i].room;}
 return bytes;}
 static void oxi_shunt_recall(oxi_shunt_search*s){
 memcpy(s->placing.keep,s->best_keep,(size_t)s->order.access_count);
+memcpy(s->order.alone,s->order.best_alone,(size_t)s->order.slot_count);
 for(int32_t i=0;i<s->p->item_count;i++){
 s->p->known[i].pinned=s->best_pins[i]&1;
 s->p->known[i].caches=s->best_pins[i]>>1;}
@@ -5937,7 +6067,7 @@ s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;
 if(s.link>s.bound)s.bound=s.link;
 s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
 memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);
-oxi_shunt_rank_spread(s.ranks[1],s.rank_count);
+oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);
 oxi_shunt_try_all(&s);
 if(!s.found)oxi_shunt_try_least(&s);
 oxi_shunt_refine(&s);
@@ -6040,6 +6170,7 @@ int32_t*late,late_count;
 int32_t*late_slot;
 bool*awaited;
 bool failed,alone;
+bool repeats;
 oxi_error error;
 int64_t run_count;
 bool*ran;
@@ -6092,10 +6223,16 @@ oxi_shunt_device_drop(s,item);
 if(!dies)return;
 oxi_shunt_host_drop(s,item);
 oxi_shunt_disk_drop(item);}
+static bool oxi_shunt_is_ahead(const oxi_shunt_replay*r,const oxi_shunt_item*item){
+return item->ahead==r->plan->number&&(item->valid||item->flight);}
 static ox_status oxi_shunt_do_load(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 ox_shunt*s=r->s;
 oxi_shunt_item*item=s->table[in->item];
 if(item->failed)return oxi_shunt_lost(s);
+if(oxi_shunt_is_ahead(r,item)){
+oxi_shunt_land(s,item);
+if(item->valid)return OX_OK;
+oxi_shunt_leave(s,item,false);}
 ox_status status=oxi_shunt_put_at(s,item,r->plan->segment[in->segment].place);
 return status==OX_OK?oxi_shunt_load(s,item):status;}
 static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
@@ -6135,9 +6272,9 @@ for(int32_t c=0;c<in->count&&status==OX_OK;c++)
 if(changes[c].begins)status=oxi_shunt_put_at(s,s->table[changes[c].item],changes[c].place);
 if(status==OX_OK)status=oxi_shunt_gather(r,node);
 if(status!=OX_OK){
-if(clean&&ox_error()!=OX_OK)oxi_shunt_blame(s,node,in->node);
+if(clean&&ox_error()!=OX_OK)oxi_shunt_blame(s,node);
 return status;}
-status=oxi_shunt_run_node(s,node,in->node);
+status=oxi_shunt_run_node(s,node);
 if(status!=OX_OK)return status;
 r->ran[in->node]=true;
 for(int32_t c=0;c<in->count;c++)
@@ -6180,31 +6317,41 @@ return goes_on&&(due|| !in);}
 static void oxi_shunt_work_end(oxi_shunt_disk_lane*d){
 oxi_shunt_disk_work*w= &d->work[d->over++ %OXI_SHUNT_FLIGHTS];
 ox_shunt*s=d->r->s;
-ox_status status=OX_OK;
-if(w->flight.stream){
-status=oxi_shunt_flight_end(s,&w->flight);
-s->table[w->item]->valid=status==OX_OK;}
+oxi_shunt_item*item=s->table[w->item];
+ox_status status=w->flight.stream?oxi_shunt_move_end(s,item,&w->flight):OX_OK;
+if(status==OX_OK&&w->in&&w->in->action==OXI_ACT_SAVE)oxi_shunt_leave(s,item,false);
 if(w->in)
 oxi_shunt_done(d->r,OXI_LANE_DISK,status);
 else
 oxi_shunt_late_over(d->r,w->item,status);}
+static ox_status oxi_shunt_work_go(oxi_shunt_disk_lane*d,oxi_shunt_disk_work*w){
+ox_shunt*s=d->r->s;
+oxi_shunt_item*item=s->table[w->item];
+ox_status status=OX_OK;
+if(w->in&&w->in->action==OXI_ACT_SAVE)
+return oxi_shunt_has_copy(item)?OX_OK:oxi_shunt_save_begin(s,item,&w->flight);
+if(w->in)
+status=item->failed?oxi_shunt_lost(s):oxi_shunt_put_at(s,item,d->r->plan->segment[w->in->segment].place);
+if(status==OX_OK)oxi_shunt_load_begin(s,item,&w->flight);
+return status;}
 static void oxi_shunt_work_begin(oxi_shunt_disk_lane*d,const oxi_shunt_instruction*in,int32_t i){
 oxi_shunt_replay*r=d->r;
 ox_shunt*s=r->s;
 oxi_shunt_item*item=s->table[i];
-bool load= !in||in->action==OXI_ACT_LOAD,plain=load&&oxi_shunt_loads_plainly(s,item);
+bool saves=in&&in->action==OXI_ACT_SAVE;
+bool plain= !saves?oxi_shunt_loads_plainly(s,item)&& !item->ahead: !r->plan->known[i].caches&&
+ (oxi_shunt_has_copy(item)||oxi_shunt_saves_plainly(s,item));
 ox_status status=OX_OK;
-while(!plain&&d->over<d->begun)oxi_shunt_work_end(d);
-if(!plain){
-status=in?oxi_shunt_do(r,in):oxi_shunt_load(s,item);}else if(in){
-status=item->failed?oxi_shunt_lost(s):oxi_shunt_put_at(s,item,r->plan->segment[in->segment].place);}
-if(plain&&status==OX_OK){
-oxi_shunt_disk_work*w= &d->work[d->begun++ %OXI_SHUNT_FLIGHTS];
+if(plain){
+oxi_shunt_disk_work*w= &d->work[d->begun%OXI_SHUNT_FLIGHTS];
+memset(w,0,sizeof*w);
 w->in=in;
 w->item=i;
-oxi_shunt_load_begin(s,item,&w->flight);
-return;}
+status=oxi_shunt_work_go(d,w);
+d->begun+=status==OX_OK;
+if(status==OX_OK)return;}
 while(d->over<d->begun)oxi_shunt_work_end(d);
+if(!plain)status=in?oxi_shunt_do(r,in):oxi_shunt_load(s,item);
 if(in)
 oxi_shunt_done(r,OXI_LANE_DISK,status);
 else
@@ -6222,6 +6369,55 @@ if(late)*in=NULL;
 if(!late&& !*in)return false;
 *item=late?r->late[d->late]:(*in)->item;
 return oxi_shunt_may_go(r,*in);}
+static int32_t oxi_shunt_free_after(const oxi_shunt_plan*plan,uint64_t place,uint64_t room){
+int32_t last=0;
+for(int32_t g=0;g<plan->segment_count;g++){
+const oxi_shunt_segment*one= &plan->segment[g];
+bool apart=one->place>=place +room||place>=one->place +plan->known[one->item].room;
+if(!apart&&one->last+1>last)last=one->last+1;}
+return last;}
+static bool oxi_shunt_meanwhile(oxi_shunt_replay*r,int32_t slots,oxi_shunt_item*const*begun,int count){
+oxi_shunt_instruction in;
+memset(&in,0,sizeof in);
+in.wait[OXI_LANE_COMPUTE]=slots;
+for(int i=0;i<count&& !oxi_shunt_may_go(r,&in);)
+if(r->failed||oxi_shunt_flight_step(begun[i]->flight))i++;
+return oxi_shunt_await(r,&in);}
+static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
+oxi_shunt_residents*list= &s->resident[0];
+oxi_stream_take(&s->tiers);
+int64_t at=oxi_shunt_resident_from(list,place);
+bool is_free=(at==list->count||list->item[at]->place>=place +room)&&
+ (at==0||oxi_shunt_end_of(list->item[at-1])<=place);
+oxi_stream_give(&s->tiers);
+return is_free;}
+static void oxi_shunt_run_ahead(oxi_shunt_replay*r){
+ox_shunt*s=r->s;
+const oxi_shunt_plan*plan=r->plan;
+oxi_shunt_item*begun[OXI_SHUNT_AHEAD];
+int count=0;
+for(int32_t k=0;k<plan->instruction_count&&count<OXI_SHUNT_AHEAD;k++){
+const oxi_shunt_instruction*in= &plan->instruction[k];
+if(in->lane!=OXI_LANE_DISK)continue;
+oxi_shunt_item*item=s->table[in->item];
+bool waits=in->action!=OXI_ACT_LOAD;
+for(int lane=0;lane<OXI_LANES;lane++)waits=waits||in->wait[lane]>0;
+if(waits||s->ahead[count].stream)return;
+if(!item->held|| !item->again)continue;
+uint64_t place=plan->segment[in->segment].place,room=plan->known[in->item].room;
+if(!oxi_shunt_meanwhile(r,oxi_shunt_free_after(plan,place,room),begun,count))return;
+if(item->storage|| !oxi_shunt_loads_plainly(s,item)|| !oxi_shunt_place_is_free(s,place,room))
+continue;
+if(oxi_shunt_put_at(s,item,place)!=OX_OK){
+ox_error_clear();
+return;}
+oxi_shunt_load_begin(s,item,&s->ahead[count]);
+s->ahead[count].unwatched=true;
+item->flight= &s->ahead[count];
+item->ahead=plan->number;
+item->ahead_index=in->item;
+begun[count++]=item;}
+(void)oxi_shunt_meanwhile(r,plan->lane_count[OXI_LANE_COMPUTE],begun,count);}
 static void oxi_shunt_disk_run(oxi_shunt_replay*r){
 oxi_shunt_disk_lane d;
 const oxi_shunt_instruction*in=NULL;
@@ -6235,9 +6431,10 @@ d.late +=in==NULL;
 d.at+=in!=NULL;
 oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
 oxi_shunt_disk_work*first= &d.work[d.over%OXI_SHUNT_FLIGHTS];
-if(oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
+if(!first->flight.stream||oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
  }else if(r->failed||(!in&&d.late==r->late_count)|| !oxi_shunt_await(r,in)){
-return;}}}
+break;}}
+if(r->repeats&& !r->failed)oxi_shunt_run_ahead(r);}
 #ifndef OX_NO_THREADS
 typedef struct oxi_shunt_worker{
 oxi_shunt_replay*replay;
@@ -6317,7 +6514,11 @@ ox_status status=OX_OK;
 for(int64_t at=0;at<s->resident[0].count&&status==OX_OK;){
 oxi_shunt_item*item=s->resident[0].item[at];
 const oxi_shunt_known*k=item->mark==s->step_number? &plan->known[item->index]:NULL;
-bool stays=k?k->pinned&&k->place==item->place&&item->valid:item->place>=plan->peak;
+bool stays=item->place>=plan->peak;
+if(k&&oxi_shunt_is_ahead(r,item))
+stays=item->index==item->ahead_index;
+else if(k)
+stays=k->pinned&&k->place==item->place&&item->valid;
 if(stays)
 at++;
 else
@@ -6350,6 +6551,8 @@ r.ran=(bool*)oxi_shunt_list(nodes,sizeof*r.ran);
 bool clean=ox_error()==OX_OK;
 ox_status status=r.late&&r.late_slot&&r.awaited&&r.ran?oxi_shunt_arena_open(s):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_settle_pins(s,&r);
+r.repeats=s->ran_last==plan->number;
+s->ran_last=plan->number;
 s->planned=true;
 if(status==OX_OK){
 oxi_shunt_run_lanes(&r);
@@ -6419,6 +6622,7 @@ if(open)plan=oxi_shunt_plan_make(&p);
 if(known)oxi_shunt_problem_close(&p,&touches);
 oxi_shunt_unlist(known,items,sizeof*known);
 if(plan){
+plan->number= ++s->plans_made;
 oxi_shunt_plan_name(s,plan);
 plan->disk_read=s->rates.disk_read;
 plan->disk_write=s->rates.disk_write;
@@ -6478,8 +6682,8 @@ return oxi_fail(OX_ERR_NOMEM,"%s: no plan of %lld calls fits a budget of %llu by
 if(!plan)return OX_OK;
 s->last_plan=plan;
 oxi_shunt_resimulate(s,plan);
-s->stats.simulated_seconds=plan->simulated;
-s->stats.bound_seconds=plan->bound;
+s->stats.simulated_seconds+=plan->simulated;
+s->stats.bound_seconds+=plan->bound;
 s->stats.resident_bytes=plan->pinned_bytes;
 return oxi_shunt_replay_run(s,plan);}
 /* >>stream/shunt/dump.c */
@@ -6610,10 +6814,530 @@ if(file&& !ok)
 status=oxi_fail(OX_ERR_IO,"shunt_dump: %s could not be written whole",oxi_path_text(path));
 oxi_stream_give(&shunt->lock);
 return status;}
+/* >>stream/shunt/cut.c */
+typedef struct oxi_shunt_cut{
+struct oxi_shunt_cut*next;
+int64_t node;
+oxi_shunt_headers whole;
+ox_storage nowhere;
+oxi_stream_plan plan;
+int dim;
+const int64_t*rows;
+int64_t pieces;}oxi_shunt_cut;
+typedef struct oxi_shunt_share{
+oxi_shunt_item*item;
+bool parts;
+const int64_t*ends;
+int64_t count;}oxi_shunt_share;
+enum{
+OXI_SHUNT_SETS=3,OXI_SHUNT_PIECES=1<<12};
+static bool oxi_shunt_is_oversized(const ox_shunt*s,const oxi_shunt_item*item){
+return oxi_shunt_is_planned(s)&&oxi_shunt_item_room(item)>s->main_bytes;}
+static void oxi_shunt_part_list_free(ox_shunt*s,oxi_shunt_item**part,int32_t count){
+for(int32_t k=0;k<count&&part;k++){
+if(!part[k])continue;
+part[k]->held=false;
+oxi_shunt_item_settle(s,part[k]);}
+oxi_free(part,(size_t)count*sizeof*part);}
+static void oxi_shunt_parts_drop(ox_shunt*s,oxi_shunt_item*item){
+oxi_shunt_part_list_free(s,item->part,item->part_count);
+item->part=NULL;
+item->part_count=0;}
+static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,
+ const void*data,size_t bytes){
+ox_status status=OX_OK;
+size_t done=0;
+for(int32_t k=0;k<item->part_count&&done<bytes&&status==OX_OK;k++){
+oxi_shunt_item*part=item->part[k];
+size_t some=part->bytes>offset?part->bytes-offset:0;
+if(some==0){
+offset-=part->bytes;
+continue;}
+if(some>bytes-done)some=bytes-done;
+status=out?oxi_shunt_item_read(s,part,offset,(char*)out+done,some)
+ :oxi_shunt_item_write(s,part,offset,(const char*)data+done,some);
+if(data&&status==OX_OK)part->failed=false;
+done +=some;
+offset=0;}
+return status;}
+static oxi_shunt_item*oxi_shunt_part_new(ox_shunt*s,oxi_shunt_item*item,size_t offset,size_t bytes){
+bool stays=item->file&&item->disk_valid&& !item->part;
+const oxi_stream_region*region=stays?(const oxi_stream_region*)item->disk->data:NULL;
+oxi_shunt_item*part=oxi_shunt_item_new(s,bytes,region?region->offset+item->disk_at+offset:0);
+if(!part)return NULL;
+part->all_f32=item->all_f32;
+part->kind=item->kind;
+part->failed=item->failed;
+ox_status status=OX_OK;
+if(stays){
+oxi_storage_retain(item->disk);
+part->disk=item->disk;
+part->file=part->disk_valid=true;
+part->disk_at=item->disk_at+offset;
+part->disk_bytes=bytes;}else if(item->valid||oxi_shunt_has_copy(item)||item->part){
+void*through=oxi_alloc(bytes);
+status=through?oxi_shunt_item_read(s,item,offset,through,bytes):OX_ERR_NOMEM;
+if(status==OX_OK)status=oxi_shunt_item_write(s,part,0,through,bytes);
+oxi_free(through,bytes);}
+if(status==OX_OK)return part;
+part->held=false;
+oxi_shunt_item_settle(s,part);
+return NULL;}
+static ox_status oxi_shunt_split(ox_shunt*s,oxi_shunt_item*item,const int64_t*ends,int64_t count){
+oxi_shunt_item**part=(oxi_shunt_item**)oxi_calloc((size_t)count,sizeof*part);
+bool made=part!=NULL;
+size_t begin=0;
+for(int64_t k=0;k<count&&made;k++){
+size_t end=(size_t)ends[k];
+part[k]=oxi_shunt_part_new(s,item,begin,end-begin);
+made=part[k]!=NULL;
+begin=end;}
+if(!made){
+oxi_shunt_part_list_free(s,part,(int32_t)count);
+return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;}
+oxi_shunt_item_forget(s,item);
+item->failed=false;
+item->part=part;
+item->part_count=(int32_t)count;
+return OX_OK;}
+static ox_status oxi_shunt_parts_even(ox_shunt*s,oxi_shunt_item*item){
+int64_t each=(int64_t)(s->main_bytes/8/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE);
+int64_t bytes=(int64_t)item->bytes;
+if(each==0)each=OXI_SHUNT_PAGE;
+int64_t count=oxi_parts(bytes,each);
+int64_t*ends=(int64_t*)oxi_alloc((size_t)count*sizeof*ends);
+if(!ends)return OX_ERR_NOMEM;
+for(int64_t k=0;k<count;k++)ends[k]=k+1<count?each*(k+1):bytes;
+ox_status status=oxi_shunt_split(s,item,ends,count);
+oxi_free(ends,(size_t)count*sizeof*ends);
+return status;}
+static ox_status oxi_shunt_join(ox_shunt*s,oxi_shunt_item*item){
+size_t offset=0;
+bool any=false,failed=oxi_shunt_is_lost(item);
+for(int32_t k=0;k<item->part_count;k++)
+any=any||item->part[k]->valid||oxi_shunt_has_copy(item->part[k]);
+s->node_clock++;
+item->protects=s->node_clock;
+ox_status status=any&& !failed?oxi_shunt_bring(s,item,false):OX_OK;
+if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)
+return oxi_fail(OX_ERR_NOMEM,"out of memory: %llu bytes needed at once, a budget of %llu",
+ (unsigned long long)item->bytes,(unsigned long long)s->desc.device_bytes);
+for(int32_t k=0;k<item->part_count&&any&& !failed&&status==OX_OK;k++){
+oxi_shunt_item*part=item->part[k];
+char*to=s->compute->host?(char*)item->storage->data+offset:(char*)oxi_alloc(part->bytes);
+status=to?oxi_shunt_item_read(s,part,0,to,part->bytes):OX_ERR_NOMEM;
+if(!s->compute->host){
+if(status==OX_OK)
+status=s->compute->write(s->compute,item->storage->data,offset,to,part->bytes);
+oxi_free(to,part->bytes);}
+offset+=part->bytes;}
+if(status!=OX_OK){
+oxi_shunt_leave(s,item,false);
+return status;}
+oxi_shunt_parts_drop(s,item);
+if(any&& !failed)oxi_shunt_written(s,item);
+item->failed=failed;
+return OX_OK;}
+static uint64_t oxi_shunt_node_room(const oxi_shunt_node*node,bool*composite){
+uint64_t bytes=0;
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_item*item=node->operand[i].item;
+if(!item)continue;
+*composite= *composite||item->part;
+if(item->small)continue;
+bool seen=false;
+for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
+if(!seen)bytes+=oxi_shunt_item_room(item);}
+return bytes;}
+static bool oxi_shunt_is_too_large(const ox_shunt*s,const oxi_shunt_node*node){
+bool composite=false;
+return oxi_shunt_node_room(node,&composite)>s->main_bytes;}
+static bool oxi_shunt_is_elementwise(oxi_op op){
+oxi_family family=oxi_op_row_of(op)->family;
+return family<=OXI_FAMILY_FILL||family==OXI_FAMILY_CHAIN;}
+static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node){
+bool composite=false;
+return oxi_shunt_node_room(node,&composite)>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op));
+ }
+static bool oxi_shunt_is_cut_case(const ox_shunt*s,const oxi_shunt_node*node){
+bool composite=false;
+return oxi_shunt_node_room(node,&composite)>s->main_bytes||composite;}
+static bool oxi_shunt_wants_cut(const ox_shunt*s){
+for(int64_t n=0;n<s->node_count&&oxi_shunt_is_planned(s);n++)
+if(oxi_shunt_is_cut_case(s,s->nodes[n]))return true;
+return false;}
+static const oxi_shunt_operand*oxi_shunt_cut_operand(const oxi_shunt_node*node,int i){
+int at=i<OXI_PLAN_OUT?i:node->in_count+i-OXI_PLAN_OUT;
+bool is=i<OXI_PLAN_OUT?i<node->in_count:i-OXI_PLAN_OUT<node->out_count;
+return is? &node->operand[at]:NULL;}
+static bool oxi_shunt_flatten(oxi_stream_plan*plan){
+const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+if(!oxi_shunt_is_elementwise(plan->call->op))return false;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+const ox_tensor*t= &plan->operand[i];
+if(!plan->there[i]||ox_numel(t)==1)continue;
+if(!ox_is_contiguous(t)||oxi_is_block(t->dtype)||t->ndim!=out->ndim)return false;
+if(memcmp(t->shape,out->shape,(size_t)out->ndim*sizeof*out->shape)!=0)return false;}
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+ox_tensor*t= &plan->operand[i];
+if(!plan->there[i]||t->is_number)continue;
+t->shape[0]=ox_numel(t);
+t->stride[0]=t->ndim=1;}
+return true;}
+static bool oxi_shunt_cut_open(const ox_shunt*s,const oxi_shunt_node*node,bool flat,oxi_shunt_cut*c){
+if(node->in_count>OXI_MAX_IN||node->out_count>OXI_MAX_OUT)return false;
+if(!oxi_shunt_headers_open(&c->whole,node))return false;
+memset(&c->nowhere,0,sizeof c->nowhere);
+c->nowhere.references=1;
+c->nowhere.device=s->compute;
+for(int i=0;i<node->in_count+node->out_count;i++){
+if(node->operand[i].given)return false;
+if(node->operand[i].item)c->whole.header[i].storage= &c->nowhere;}
+oxi_plan_operands(&c->plan,s->compute,&c->whole.call);
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+c->plan.streamed[i]=o&&o->item;}
+if(flat&& !oxi_shunt_flatten(&c->plan))return false;
+oxi_plan_find_space(&c->plan);
+return c->plan.space.ndim>0;}
+static ox_tensor oxi_shunt_piece(const oxi_shunt_cut*c,int i,int64_t k){
+int64_t start[OX_MAX_DIMS]={0},count[OX_MAX_DIMS];
+memcpy(count,c->plan.space.size,sizeof count);
+start[c->dim]=k>0?c->rows[k-1]:0;
+count[c->dim]=c->rows[k]-start[c->dim];
+return oxi_plan_part(&c->plan,i,start,count);}
+static void oxi_shunt_reach(const ox_tensor*t,int64_t range[2]){
+int64_t first,last;
+oxi_reach(t,&first,&last);
+range[0]=(int64_t)oxi_byte_offset(t->dtype,first);
+range[1]=(int64_t)oxi_byte_offset(t->dtype,last)+oxi_info(t->dtype)->block_bytes;}
+static int64_t oxi_shunt_part_at(const int64_t*ends,int64_t count,int64_t place){
+int64_t low=0,high=count-1;
+while(low<high){
+int64_t middle=(low+high)/2;
+if(ends[middle]>place)
+high=middle;
+else
+low=middle +1;}
+return low;}
+static int oxi_shunt_shares(const oxi_shunt_node*node,oxi_shunt_share*out){
+int count=0;
+for(int i=0;i<node->in_count+node->out_count;i++){
+oxi_shunt_item*item=node->operand[i].item;
+int k=0;
+if(!item||item->small)continue;
+while(k<count&&out[k].item!=item)k++;
+if(k==count)out[count++].item=item;}
+return count;}
+static uint64_t oxi_shunt_shares_whole(const oxi_shunt_share*share,int count){
+uint64_t bytes=0;
+for(int k=0;k<count;k++)bytes+=share[k].parts?0:oxi_shunt_item_room(share[k].item);
+return bytes;}
+static bool oxi_shunt_shares_decide(const ox_shunt*s,oxi_shunt_share*share,int count){
+for(int k=0;k<count;k++){
+const oxi_shunt_item*item=share[k].item;
+share[k].parts=item->cut_at==s->cut_pass?item->cut_count>0:item->whole_at<s->cut_pass;}
+while(oxi_shunt_shares_whole(share,count)>s->main_bytes/2){
+int largest= -1;
+for(int k=0;k<count;k++){
+bool may= !share[k].parts&&share[k].item->cut_at<s->cut_pass;
+if(may&&(largest<0||share[k].item->bytes>share[largest].item->bytes))largest=k;}
+if(largest<0)break;
+share[largest].parts=true;}
+return oxi_shunt_shares_whole(share,count)<s->main_bytes;}
+static int oxi_shunt_compare_ranges(const void*a,const void*b){
+const int64_t*x=(const int64_t*)a,*y=(const int64_t*)b;
+return x[0]!=y[0]?(x[0]<y[0]? -1:1):x[1]<y[1]? -1:x[1]>y[1];}
+static bool oxi_shunt_ends_new(ox_shunt*s,const oxi_shunt_cut*c,const oxi_shunt_node*node,
+ oxi_shunt_share*share,int64_t most){
+int64_t room=0,ranges=0,bytes=(int64_t)share->item->bytes,at=0;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+room+=o&&o->item==share->item?c->pieces:0;}
+int64_t(*range)[2]=(int64_t(*)[2])oxi_shunt_node_memory(s,(size_t)room*sizeof*range);
+size_t list=(size_t)(2*room+bytes/most+2);
+int64_t*ends=(int64_t*)oxi_shunt_node_memory(s,list*sizeof*ends);
+if(!range|| !ends)return false;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+for(int64_t k=0;o&&o->item==share->item&&k<c->pieces;k++){
+ox_tensor t=oxi_shunt_piece(c,i,k);
+oxi_shunt_reach(&t,range[ranges++]);}}
+qsort(range,(size_t)ranges,sizeof*range,oxi_shunt_compare_ranges);
+share->ends=ends;
+share->count=0;
+for(int64_t r=0,next;r<=ranges;r=next){
+int64_t begin=r<ranges?range[r][0]:bytes,end=r<ranges?range[r][1]:bytes;
+for(next=r+1;next<ranges&&range[next][0]<end;next++)
+if(range[next][1]>end)end=range[next][1];
+for(;at<begin;ends[share->count++]=at)at=begin-at>most?at+most:begin;
+if(end>at)ends[share->count++]=at=end;}
+return true;}
+static bool oxi_shunt_pieces_fit(const oxi_shunt_cut*c,const oxi_shunt_node*node,
+ const oxi_shunt_share*share,int count,uint64_t most){
+for(int64_t k=0;k<c->pieces;k++){
+uint64_t room=0;
+int64_t had[OXI_STREAM_OPERANDS][2];
+int had_count=0;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){
+const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+int64_t range[2];
+int j=0,h=0;
+while(o&&j<count&&share[j].item!=o->item)j++;
+if(!o||j==count|| !share[j].parts)continue;
+ox_tensor t=oxi_shunt_piece(c,i,k);
+oxi_shunt_reach(&t,range);
+int64_t part=oxi_shunt_part_at(share[j].ends,share[j].count,range[0]);
+if(range[1]>share[j].ends[part])return false;
+while(h<had_count&&(had[h][0]!=j||had[h][1]!=part))h++;
+if(h<had_count)continue;
+had[had_count][0]=j;
+had[had_count++][1]=part;
+room+=oxi_shunt_room_of((size_t)(share[j].ends[part]-(part>0?share[j].ends[part-1]:0)));}
+if(room>most)return false;}
+return true;}
+static bool oxi_shunt_try_pieces(ox_shunt*s,const oxi_shunt_cut*c,const oxi_shunt_node*node,
+ oxi_shunt_share*share,int count){
+for(int k=0;k<count;k++){
+const oxi_shunt_item*item=share[k].item;
+if(!share[k].parts)continue;
+share[k].ends=item->cut_ends;
+share[k].count=item->cut_count;
+int64_t most=(int64_t)s->main_bytes/8;
+if(item->cut_at<s->cut_pass&& !oxi_shunt_ends_new(s,c,node,&share[k],most))return false;}
+return oxi_shunt_pieces_fit(c,node,share,count,s->main_bytes-oxi_shunt_shares_whole(share,count));}
+static int oxi_shunt_compare_rows(const void*a,const void*b){
+int64_t x= *(const int64_t*)a,y= *(const int64_t*)b;
+return x<y? -1:x>y;}
+static int64_t oxi_shunt_add_rows(const oxi_shunt_cut*c,int i,const int64_t*ends,int64_t parts,
+ int64_t*rows,int64_t count){
+const ox_tensor*t= &c->plan.operand[i];
+int at=c->plan.space.dim[i][c->dim];
+int64_t size=c->plan.space.size[c->dim],unit=c->plan.space.unit[c->dim],range[2];
+if(at<0||t->stride[at]==0||oxi_is_block(t->dtype))return count;
+int64_t step=t->stride[at]*c->plan.space.times[i][c->dim]*oxi_info(t->dtype)->block_bytes;
+oxi_shunt_reach(t,range);
+for(int64_t p=0;p +1<parts;p++){
+int64_t row=step>0?oxi_parts(ends[p]-range[0],step):oxi_parts(range[1]-ends[p],-step);
+if(row>0&&row<size&&row%unit==0)rows[count++]=row;}
+return count;}
+static bool oxi_shunt_pieces_as(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,bool decided,
+ oxi_shunt_share*share,int count){
+int64_t most=1,found=0;
+for(int k=0;k<count;k++)
+most+=OXI_STREAM_OPERANDS*(int64_t)(decided?share[k].item->cut_count:share[k].item->part_count);
+int64_t*rows=(int64_t*)oxi_shunt_node_memory(s,(size_t)most*sizeof*rows);
+for(int k=0;k<count&&rows;k++){
+const oxi_shunt_item*item=share[k].item;
+if(!share[k].parts||(decided?item->cut_at<s->cut_pass: !item->part))continue;
+int64_t parts=decided?item->cut_count:item->part_count,end=0;
+int64_t*ends=(int64_t*)oxi_shunt_node_memory(s,(size_t)parts*sizeof*ends);
+for(int64_t p=0;p<parts&&ends;p++)
+ends[p]=decided?item->cut_ends[p]:(end+=(int64_t)item->part[p]->bytes);
+for(int i=0;i<OXI_STREAM_OPERANDS&&ends;i++){
+const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+if(o&&o->item==item)found=oxi_shunt_add_rows(c,i,ends,parts,rows,found);}}
+if(found==0)return false;
+rows[found++]=c->plan.space.size[c->dim];
+qsort(rows,(size_t)found,sizeof*rows,oxi_shunt_compare_rows);
+c->rows=rows;
+c->pieces=0;
+for(int64_t r=0;r<found;r++)
+if(c->pieces==0||rows[r]>rows[c->pieces-1])rows[c->pieces++]=rows[r];
+return oxi_shunt_try_pieces(s,c,node,share,count);}
+static bool oxi_shunt_pieces_new(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,
+ oxi_shunt_share*share,int count){
+const oxi_stream_space*space= &c->plan.space;
+int64_t size=space->size[c->dim],unit=space->unit[c->dim],units=oxi_parts(size,unit);
+uint64_t all=0,room=(s->main_bytes-oxi_shunt_shares_whole(share,count))/OXI_SHUNT_SETS;
+for(int k=0;k<count;k++)all+=share[k].parts?oxi_shunt_item_room(share[k].item):0;
+uint64_t wanted=room>0?all/room+1:(uint64_t)units;
+int64_t most=oxi_min_i64(units,OXI_SHUNT_PIECES);
+int64_t some=wanted<2?2:wanted<(uint64_t)most?(int64_t)wanted:most;
+if(all==0||units<2)return false;
+for(;;some=some*2<most?some*2:most){
+int64_t*rows=(int64_t*)oxi_shunt_node_memory(s,(size_t)some*sizeof*rows);
+if(!rows)return false;
+for(int64_t k=0,left=units%some;k<some;k++){
+int64_t end=(units/some*(k+1)+(k+1<left?k+1:left))*unit;
+rows[k]=end<size?end:size;}
+c->rows=rows;
+c->pieces=some;
+if(oxi_shunt_try_pieces(s,c,node,share,count))return true;
+if(some==most)return false;}}
+static bool oxi_shunt_cut_along(ox_shunt*s,const oxi_shunt_node*node,int dim,oxi_shunt_cut*c){
+oxi_shunt_share share[OXI_STREAM_OPERANDS];
+bool decided=false;
+c->dim=dim;
+if(c->plan.space.size[dim]<2)return false;
+int count=oxi_shunt_shares(node,share);
+if(!oxi_shunt_shares_decide(s,share,count))return false;
+for(int k=0;k<count;k++)
+decided=decided||(share[k].parts&&share[k].item->cut_at==s->cut_pass);
+if(decided? !oxi_shunt_pieces_as(s,c,node,true,share,count)
+ : !oxi_shunt_pieces_as(s,c,node,false,share,count)&& !oxi_shunt_pieces_new(s,c,node,share,count))
+return false;
+for(int k=0;k<count;k++){
+oxi_shunt_item*item=share[k].item;
+if(item->cut_at==s->cut_pass)continue;
+item->cut_at=s->cut_pass;
+item->cut_ends=share[k].ends;
+item->cut_count=share[k].parts?share[k].count:0;}
+return true;}
+static oxi_shunt_cut*oxi_shunt_cut_node(ox_shunt*s,const oxi_shunt_node*node,int64_t number){
+oxi_shunt_cut*c=(oxi_shunt_cut*)oxi_shunt_node_memory(s,sizeof*c);
+if(!c)return NULL;
+for(int flat=0;flat<2;flat++){
+memset(c,0,sizeof*c);
+c->node=number;
+if(!oxi_shunt_cut_open(s,node,flat==1,c))continue;
+for(int d=0;d<c->plan.space.ndim;d++)
+if(oxi_shunt_cut_along(s,node,d,c))return c;}
+return NULL;}
+static bool oxi_shunt_stay_whole(ox_shunt*s,const oxi_shunt_node*node){
+for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_item*item=node->operand[i].item;
+if(item&&item->cut_at==s->cut_pass&&item->cut_count>0)return false;}
+for(int i=0;i<node->in_count+node->out_count;i++){
+oxi_shunt_item*item=node->operand[i].item;
+if(!item)continue;
+item->cut_at=s->cut_pass;
+item->cut_count=0;}
+return true;}
+static int64_t oxi_shunt_cut_some(ox_shunt*s,oxi_shunt_node*const*nodes,int64_t from,int64_t count,
+ oxi_shunt_cut**cuts){
+oxi_shunt_cut**last=cuts;
+int64_t n=from;
+*cuts=NULL;
+s->cut_pass++;
+for(int64_t k=from;k<count;k++)
+for(int i=0;i<nodes[k]->in_count+nodes[k]->out_count;i++)
+if(nodes[k]->operand[i].item&& !oxi_shunt_is_cut_node(s,nodes[k]))
+nodes[k]->operand[i].item->whole_at=s->cut_pass;
+for(;n<count;n++){
+oxi_shunt_cut*c=oxi_shunt_is_cut_node(s,nodes[n])?oxi_shunt_cut_node(s,nodes[n],n):NULL;
+if(!c&&n>from&&oxi_shunt_is_too_large(s,nodes[n]))break;
+if(!c&& !oxi_shunt_stay_whole(s,nodes[n]))break;
+if(!c)continue;
+*last=c;
+last= &c->next;}
+return n;}
+static ox_status oxi_shunt_arrange(ox_shunt*s,const oxi_shunt_node*node){
+ox_status status=OX_OK;
+for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){
+oxi_shunt_item*item=node->operand[i].item;
+if(!item||item->cut_at!=s->cut_pass)continue;
+if(item->cut_count==0){
+status=item->part?oxi_shunt_join(s,item):OX_OK;
+continue;}
+int64_t end=0;
+bool same=item->part_count==item->cut_count;
+for(int64_t k=0;k<item->cut_count&&same;k++){
+end+=(int64_t)item->part[k]->bytes;
+same=end==item->cut_ends[k];}
+if(!same)status=oxi_shunt_split(s,item,item->cut_ends,item->cut_count);}
+return status;}
+static bool oxi_shunt_cut_push(ox_shunt*s,oxi_shunt_node*node){
+void*grown=oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*s->nodes,false);
+if(!grown)return false;
+s->nodes=(oxi_shunt_node**)grown;
+s->nodes[s->node_count++]=node;
+return true;}
+static bool oxi_shunt_piece_operand(ox_shunt*s,const oxi_shunt_cut*c,int i,int64_t piece,
+ oxi_shunt_operand*o){
+if(!o->item)return true;
+ox_tensor t=oxi_shunt_piece(c,i,piece);
+o->dims=(int64_t*)oxi_shunt_node_memory(s,2*(size_t)t.ndim*sizeof*o->dims);
+if(!o->dims)return false;
+o->ndim=(int8_t)t.ndim;
+memcpy(o->dims,t.shape,(size_t)t.ndim*sizeof*o->dims);
+memcpy(o->dims+t.ndim,t.stride,(size_t)t.ndim*sizeof*o->dims);
+o->offset=t.offset;
+if(o->item->part){
+const ox_dtype_info*info=oxi_info(t.dtype);
+const oxi_shunt_item*item=o->item;
+int64_t range[2];
+oxi_shunt_reach(&t,range);
+int64_t part=oxi_shunt_part_at(item->cut_ends,item->cut_count,range[0]);
+int64_t begin=part>0?item->cut_ends[part-1]:0;
+o->offset-=begin/info->block_bytes*info->block_elements;
+o->item=item->part[part];}
+o->covers=oxi_shunt_covers(&t,o->item);
+return true;}
+static bool oxi_shunt_piece_push(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,int64_t piece){
+size_t operands=(size_t)(node->in_count+node->out_count);
+oxi_shunt_node*made=(oxi_shunt_node*)oxi_shunt_node_memory(s,sizeof*made);
+oxi_attrs*attr=(oxi_attrs*)oxi_shunt_node_memory(s,sizeof*attr);
+oxi_shunt_operand*list=(oxi_shunt_operand*)oxi_shunt_node_memory(s,operands*sizeof*list);
+if(!made|| !attr|| !list)return false;
+*made= *node;
+*attr= *node->attr;
+made->attr=attr;
+made->operand=list;
+made->told= &c->plan.told;
+memcpy(list,node->operand,operands*sizeof*list);
+for(size_t k=0;k<operands;k++){
+int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
+if(!oxi_shunt_piece_operand(s,c,i,piece,&list[k]))return false;}
+const oxi_shunt_operand*out= &list[node->in_count];
+if(oxi_op_row_of(node->op)->family==OXI_FAMILY_FILL)
+attr->shape.shape=ox_shape_from(out->ndim,out->dims);
+if(!oxi_shunt_cut_push(s,made))return false;
+for(size_t k=0;k<operands;k++)
+if(list[k].item)list[k].item->pending++;
+return true;}
+static ox_status oxi_shunt_cut_list(ox_shunt*s,oxi_shunt_node*const*nodes,int64_t from,int64_t end,
+ oxi_shunt_cut*cuts,int64_t*upto){
+ox_status status=OX_OK;
+for(int64_t n=from;n<end&&status==OX_OK;n++)status=oxi_shunt_arrange(s,nodes[n]);
+for(int64_t n=from;n<end&&status==OX_OK;n++){
+bool pushed=true;
+if(!cuts||cuts->node!=n){
+pushed=oxi_shunt_cut_push(s,nodes[n]);
+*upto=n+pushed;}else{
+for(int64_t k=0;k<cuts->pieces&&pushed;k++)
+pushed=oxi_shunt_piece_push(s,cuts,nodes[n],k);
+oxi_shunt_node_over(s,nodes[n]);
+*upto=n+1;
+cuts=cuts->next;}
+if(!pushed)status=OX_ERR_NOMEM;}
+return status;}
+static ox_status oxi_shunt_step(ox_shunt*s);
+static ox_status oxi_shunt_step_cut(ox_shunt*s){
+oxi_shunt_node**nodes=s->nodes;
+size_t room=s->node_room;
+int64_t count=s->node_count,from=0;
+ox_status status=OX_OK;
+s->nodes=NULL;
+s->node_room=0;
+while(from<count&&status==OX_OK){
+oxi_shunt_cut*cuts;
+int64_t end=oxi_shunt_cut_some(s,nodes,from,count,&cuts);
+s->node_count=0;
+status=oxi_shunt_cut_list(s,nodes,from,end,cuts,&from);
+if(status==OX_OK)
+status=oxi_shunt_step(s);
+else
+oxi_shunt_drop_nodes(s);}
+oxi_shunt_not_run(nodes,from,count);
+for(;from<count;from++)oxi_shunt_node_over(s,nodes[from]);
+oxi_free(s->nodes,s->node_room*sizeof*s->nodes);
+s->nodes=nodes;
+s->node_room=room;
+s->node_count=count;
+return status;}
 /* >>stream/shunt/device.c */
+static ox_status oxi_shunt_step(ox_shunt*s){
+bool planned=false;
+ox_status status=OX_OK;
+if(oxi_shunt_is_planned(s)&& !s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
+if(status==OX_OK&& !planned)
+status=oxi_shunt_step_online(s);
+else if(!planned)
+oxi_shunt_drop_nodes(s);
+return status;}
 static ox_status oxi_shunt_flush(ox_shunt*s){
 ox_device*capture=oxi_capture;
-bool planned=false;
 if(s->running||s->node_count==0)return OX_OK;
 s->running=true;
 s->references++;
@@ -6621,15 +7345,12 @@ oxi_capture=NULL;
 double start=oxi_now();
 s->stats.steps++;
 s->stats.compute_seconds=s->stats.simulated_seconds=s->stats.bound_seconds=0;
-ox_status status=OX_OK;
 if(oxi_shunt_is_planned(s))oxi_shunt_calibrate(s);
-if(oxi_shunt_is_planned(s)&& !s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
-if(status==OX_OK&& !planned)
-status=oxi_shunt_step_online(s);
-else if(!planned)
-oxi_shunt_drop_nodes(s);
+ox_status status=oxi_shunt_wants_cut(s)?oxi_shunt_step_cut(s):oxi_shunt_step(s);
 s->stats.wall_seconds=oxi_now()-start;
 if(s->stats.bound_seconds<s->stats.compute_seconds)s->stats.bound_seconds=s->stats.compute_seconds;
+if(s->stats.bound_seconds>s->stats.wall_seconds)
+s->stats.bound_seconds=s->stats.wall_seconds;
 s->stats.eta=s->stats.wall_seconds>0?s->stats.bound_seconds/s->stats.wall_seconds:0;
 oxi_shunt_nodes_free(s,false);
 oxi_capture=capture;

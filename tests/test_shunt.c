@@ -183,7 +183,8 @@ static void test_refused(void) {
     OX_SCOPE {
         OX_DEVICE_SCOPE(ox_shunt_device(shunt)) {
             ox_tensor *a = ox_zeros(OX_SHAPE(70000), OX_F32), *b = ox_ones(OX_SHAPE(70000), OX_F32);
-            ox_tensor *sum = ox_cumsum(ox_randn(OX_SHAPE(70000), OX_F32), 0); /* each fits, not both: 560 KB */
+            ox_tensor *sum =
+                ox_cumsum(ox_randn(OX_SHAPE(70000), OX_F32), 0); /* each fits, not both: 560 KB */
             CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_ERR_NOMEM);
             CHECK_MSG(strstr(ox_error_text(), "call 3 (cumsum)"), "%s", ox_error_text());
             ox_error_clear();
@@ -314,8 +315,8 @@ static void test_copies(void) {
             }
         const ox_shunt_stats s = ox_shunt_get_stats(shunt);
         /* once more, where half of it would be read with each pass; the disk is measured once */
-        CHECK_MSG(read[5] - read[0] < (21 << 20) + 2 * WEIGHTS * SIDE * SIDE * 4, "%lld bytes read, then %lld",
-                  (long long)read[0], (long long)read[5]);
+        CHECK_MSG(read[5] - read[0] < (21 << 20) + 2 * WEIGHTS * SIDE * SIDE * 4,
+                  "%lld bytes read, then %lld", (long long)read[0], (long long)read[5]);
         CHECK(s.host_peak <= c.host_bytes && s.device_peak <= c.device_bytes && s.down_bytes > 0);
         ox_file_close(file);
         CHECK(ox_shunt_close(shunt) == OX_OK);

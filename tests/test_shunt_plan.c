@@ -644,7 +644,8 @@ static void test_spread(void) {
     for (int32_t i = 0; plan && i + PART < PASS; i += PART) {
         int disk = 0;
         for (int32_t k = i; k < i + PART; k++) disk += !plan->known[k].pinned && !plan->known[k].caches;
-        CHECK_MSG(disk > 0 && disk < PART, "%d of weights %d to %d come from the disk", disk, i, i + PART - 1);
+        CHECK_MSG(disk > 0 && disk < PART, "%d of weights %d to %d come from the disk", disk, i,
+                  i + PART - 1);
     }
     CHECK_MSG(plan && plan->known[PASS - 1].pinned, "the large one comes through all of the rest's memory");
     oxi_shunt_plan_free(plan);

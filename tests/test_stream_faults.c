@@ -76,8 +76,8 @@ static void test_every(const stream_case *c) {
     remove(path);
 }
 
-/* Transfers that end early, again and again: pages that the page cache holds while others of the same file are
- * written past it must not be taken for what is on the disk. */
+/* Transfers that end early, again and again: pages that the page cache holds while others of the same file
+ * are written past it must not be taken for what is on the disk. */
 static void test_short_transfers(const stream_case *c) {
     enum { TIMES = 100 };
     char path[320];

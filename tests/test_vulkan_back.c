@@ -112,7 +112,7 @@ static void test_rows(void) {
     static const int64_t sizes[][2] = {{1, 5}, {3, 1}, {7, 33}, {40, 768}, {300, 64}, {2, 5000}};
     for (int d = 0; d < 3; d++)
         for (int s = 0; s < 6; s++)
-            for (int l = 0; l < LAYOUT_COUNT; l += sizes[s][0] > 10 || sizes[s][1] > 1000 ? 4 : d ? 3 : 1)
+            for (int l = 0; l<LAYOUT_COUNT; l += sizes[s][0]> 10 || sizes[s][1] > 1000 ? 4 : d ? 3 : 1)
                 OX_SCOPE {
                     check_rows(sizes[s][0], sizes[s][1], dtypes[d].dtype, dtypes[d].near_by, (layout)l);
                 }
@@ -180,7 +180,7 @@ static void test_channels(void) {
     } cases[] = {{5, 4, 3, 2}, {3, 6, 37, 3}, {9, 32, 90, 8}, {2, 2, 5000, 1}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-            for (int l = 0; l < LAYOUT_COUNT; l += i > 1 || d ? 4 : 1)
+            for (int l = 0; l<LAYOUT_COUNT; l += i> 1 || d ? 4 : 1)
                 OX_SCOPE {
                     check_channels(OX_SHAPE(cases[i].n, cases[i].c, cases[i].s), cases[i].groups,
                                    dtypes[d].dtype, dtypes[d].near_by, (layout)l);
@@ -195,10 +195,14 @@ static void test_nets(void) {
     for (int net = 0; net < NETS; net++)
         for (int d = 0; d < 3; d++)
             for (int s = 0; s < 3; s++)
-                for (int l = 0; l < LAYOUT_COUNT; l += s > 1 || d ? 5 : 2)
+                for (int l = 0; l<LAYOUT_COUNT; l += s> 1 || d ? 5 : 2)
                     OX_SCOPE {
                         int64_t n = sizes[s][1], width = sizes[s][2], rows = net_gates[net] * width;
-                        subject step = {"recurrent_step", net_of, &net, &net, 5,
+                        subject step = {"recurrent_step",
+                                        net_of,
+                                        &net,
+                                        &net,
+                                        5,
                                         {OX_SHAPE(sizes[s][0], n, 3), OX_SHAPE(1, n, width),
                                          OX_SHAPE(rows, 3), OX_SHAPE(rows, width),
                                          net == NET_LSTM ? OX_SHAPE(1, n, width) : none}};
@@ -250,18 +254,25 @@ static void check_attention(const attention_case *c, ox_dtype dtype, double near
 }
 
 static void test_attention(void) {
-    static const attention_case cases[] = {
-        {1, 1, 1, 1, 1, 1, 1, false, false, 0, 0, 0},       {2, 3, 3, 5, 7, 4, 6, false, false, 0, 0, 0},
-        {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0, 0},        {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1, 0},
-        {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0, 0},     {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2, 0},
-        {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3, 0},      {1, 2, 2, 100, 90, 64, 64, true, false, 0, 0, 0},
-        {1, 1, 1, 70, 150, 80, 130, true, false, 50, 0, 0}, {1, 2, 1, 10, 300, 8, 8, false, true, 0, 1, 0},
-        {2, 4, 2, 19, 30, 8, 6, true, true, 0, 0, 1.5}, {1, 2, 1, 40, 50, 8, 8, false, true, 0, 3, 0.7},
-        {1, 4, 2, 70, 90, 32, 16, false, true, 0, 1, 0},    {2, 2, 2, 33, 70, 16, 32, false, false, 0, 2, 0},
-        {1, 2, 1, 130, 130, 64, 64, true, true, 40, 3, 0},  {1, 2, 2, 20, 70, 128, 128, true, false, 0, 0, 0}};
+    static const attention_case cases[] = {{1, 1, 1, 1, 1, 1, 1, false, false, 0, 0, 0},
+                                           {2, 3, 3, 5, 7, 4, 6, false, false, 0, 0, 0},
+                                           {2, 4, 2, 9, 9, 8, 8, true, false, 0, 0, 0},
+                                           {1, 6, 2, 20, 33, 5, 3, false, true, 0, 1, 0},
+                                           {2, 2, 1, 40, 40, 16, 16, true, true, 7, 0, 0},
+                                           {2, 2, 2, 33, 17, 8, 8, false, false, 0, 2, 0},
+                                           {1, 4, 1, 12, 30, 8, 9, true, false, 0, 3, 0},
+                                           {1, 2, 2, 100, 90, 64, 64, true, false, 0, 0, 0},
+                                           {1, 1, 1, 70, 150, 80, 130, true, false, 50, 0, 0},
+                                           {1, 2, 1, 10, 300, 8, 8, false, true, 0, 1, 0},
+                                           {2, 4, 2, 19, 30, 8, 6, true, true, 0, 0, 1.5},
+                                           {1, 2, 1, 40, 50, 8, 8, false, true, 0, 3, 0.7},
+                                           {1, 4, 2, 70, 90, 32, 16, false, true, 0, 1, 0},
+                                           {2, 2, 2, 33, 70, 16, 32, false, false, 0, 2, 0},
+                                           {1, 2, 1, 130, 130, 64, 64, true, true, 40, 3, 0},
+                                           {1, 2, 2, 20, 70, 128, 128, true, false, 0, 0, 0}};
     for (int d = 0; d < 3; d++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-            for (int l = 0; l < LAYOUT_COUNT; l += cases[i].queries > 20 ? 7 : d ? 4 : 2)
+            for (int l = 0; l<LAYOUT_COUNT; l += cases[i].queries> 20 ? 7 : d ? 4 : 2)
                 OX_SCOPE {
                     check_attention(&cases[i], dtypes[d].dtype, dtypes[d].near_by * 4, (layout)l);
                 }

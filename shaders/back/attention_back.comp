@@ -2,8 +2,8 @@
 // queries or keys, and meets the rows of the other kind SIDE at a time. Memory grows with rows and not with
 // their product: weights are computed anew from three numbers a query (its largest score, the inverse of the
 // sum of e^(score - it), the sum of weight times what comes back to it), which the pass of queries measures
-// first and leaves for the one of keys; where there is a logsumexp, a small pass makes them of it. Each result
-// is written by one invocation: the same bits in every run.
+// first and leaves for the one of keys; where there is a logsumexp, a small pass makes them of it. A result is
+// written by one invocation: the same bits in every run.
 // Source: Dao 2023, "FlashAttention-2", algorithm 2.
 #version 450
 #extension GL_GOOGLE_include_directive : require

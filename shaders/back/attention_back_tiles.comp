@@ -179,8 +179,8 @@ float sum_of_row(const uint i) {
     }                                                                                                \
     SUBGROUP_STEP
 
-// The three numbers of `count` queries from `first` on; there is no share where there is no query. A logsumexp
-// is one of base e.
+// The three numbers of `count` queries from `first` on; there is no share where there is no query. What a
+// logsumexp tells is of base e.
 void load_measures(const uint first, const uint count) {
     for (uint i = lane; i < count; i += THREADS) {
         uvec3 m = uvec3(0);

@@ -6,12 +6,12 @@
 
 typedef struct oxi_shunt_cut {
     struct oxi_shunt_cut *next;
-    int64_t node;                    /* of the pending ones */
+    int64_t node; /* of the pending ones */
     oxi_shunt_headers whole;
-    ox_storage nowhere;              /* of the whole call's headers */
+    ox_storage nowhere; /* of the whole call's headers */
     oxi_stream_plan plan;
-    int dim;                         /* of the plan's space */
-    const int64_t *rows;             /* where pieces end; */
+    int dim;             /* of the plan's space */
+    const int64_t *rows; /* where pieces end; */
     int64_t pieces;
 } oxi_shunt_cut;
 
@@ -19,13 +19,13 @@ typedef struct oxi_shunt_cut {
 typedef struct oxi_shunt_share {
     oxi_shunt_item *item;
     bool parts;
-    const int64_t *ends;             /* of its parts, bytes */
+    const int64_t *ends; /* of its parts, bytes */
     int64_t count;
 } oxi_shunt_share;
 
 enum {
-    OXI_SHUNT_SETS = 3,              /* of pieces: that come, are used, go */
-    OXI_SHUNT_PIECES = 1 << 12       /* of a call, at most */
+    OXI_SHUNT_SETS = 3,        /* of pieces: that come, are used, go */
+    OXI_SHUNT_PIECES = 1 << 12 /* of a call, at most */
 };
 
 /* ---- items in parts ------------------------------------------------------------------------------------ */
@@ -75,8 +75,7 @@ static ox_status oxi_shunt_parts_move(ox_shunt *s, oxi_shunt_item *item, size_t 
 static oxi_shunt_item *oxi_shunt_part_new(ox_shunt *s, oxi_shunt_item *item, size_t offset, size_t bytes) {
     bool stays = item->file && item->disk_valid && !item->part;
     const oxi_stream_region *region = stays ? (const oxi_stream_region *)item->disk->data : NULL;
-    oxi_shunt_item *part =
-        oxi_shunt_item_new(s, bytes, region ? region->offset + item->disk_at + offset : 0);
+    oxi_shunt_item *part = oxi_shunt_item_new(s, bytes, region ? region->offset + item->disk_at + offset : 0);
     if (!part) return NULL;
     part->all_f32 = item->all_f32;
     part->kind = item->kind;
@@ -391,8 +390,8 @@ static bool oxi_shunt_pieces_fit(const oxi_shunt_cut *c, const oxi_shunt_node *n
             if (h < had_count) continue;
             had[had_count][0] = j;
             had[had_count++][1] = part;
-            room += oxi_shunt_room_of(
-                (size_t)(share[j].ends[part] - (part > 0 ? share[j].ends[part - 1] : 0)));
+            room +=
+                oxi_shunt_room_of((size_t)(share[j].ends[part] - (part > 0 ? share[j].ends[part - 1] : 0)));
         }
         if (room > most) return false;
     }
@@ -408,11 +407,9 @@ static bool oxi_shunt_try_pieces(ox_shunt *s, const oxi_shunt_cut *c, const oxi_
         share[k].ends = item->cut_ends;
         share[k].count = item->cut_count;
         int64_t most = (int64_t)s->main_bytes / 8;
-        if (item->cut_at < s->cut_pass && !oxi_shunt_ends_new(s, c, node, &share[k], most))
-            return false;
+        if (item->cut_at < s->cut_pass && !oxi_shunt_ends_new(s, c, node, &share[k], most)) return false;
     }
-    return oxi_shunt_pieces_fit(c, node, share, count,
-                                s->main_bytes - oxi_shunt_shares_whole(share, count));
+    return oxi_shunt_pieces_fit(c, node, share, count, s->main_bytes - oxi_shunt_shares_whole(share, count));
 }
 
 static int oxi_shunt_compare_rows(const void *a, const void *b) {
@@ -442,8 +439,8 @@ static bool oxi_shunt_pieces_as(ox_shunt *s, oxi_shunt_cut *c, const oxi_shunt_n
                                 oxi_shunt_share *share, int count) {
     int64_t most = 1, found = 0;
     for (int k = 0; k < count; k++)
-        most += OXI_STREAM_OPERANDS *
-                (int64_t)(decided ? share[k].item->cut_count : share[k].item->part_count);
+        most +=
+            OXI_STREAM_OPERANDS * (int64_t)(decided ? share[k].item->cut_count : share[k].item->part_count);
     int64_t *rows = (int64_t *)oxi_shunt_node_memory(s, (size_t)most * sizeof *rows);
     for (int k = 0; k < count && rows; k++) {
         const oxi_shunt_item *item = share[k].item;
@@ -475,7 +472,7 @@ static bool oxi_shunt_pieces_new(ox_shunt *s, oxi_shunt_cut *c, const oxi_shunt_
     uint64_t all = 0, room = (s->main_bytes - oxi_shunt_shares_whole(share, count)) / OXI_SHUNT_SETS;
     for (int k = 0; k < count; k++) all += share[k].parts ? oxi_shunt_item_room(share[k].item) : 0;
     uint64_t wanted = room > 0 ? all / room + 1 : (uint64_t)units;
-    int64_t most = units < OXI_SHUNT_PIECES ? units : OXI_SHUNT_PIECES;
+    int64_t most = oxi_min_i64(units, OXI_SHUNT_PIECES);
     int64_t some = wanted < 2 ? 2 : wanted < (uint64_t)most ? (int64_t)wanted : most;
     if (all == 0 || units < 2) return false;
     for (;; some = some * 2 < most ? some * 2 : most) {

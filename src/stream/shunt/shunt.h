@@ -48,8 +48,9 @@ typedef enum ox_compression {
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
 
-/* Of which tensors: those that steps only read, those that they make, those that they change in place. Weights
- * and moments of an optimizer that change a little at a time lose those changes: training leaves STATE out. */
+/* Of which tensors: those that steps only read, those that they make, those that they change in place. An
+ * optimizer's weights and moments that change a little at a time lose those changes: training leaves STATE out.
+ */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
