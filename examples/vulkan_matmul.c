@@ -1,8 +1,9 @@
-/* vulkan_matmul.c - matrix products on a GPU of operands as they lie in memory; nothing is made contiguous.
+/* vulkan_matmul.c - matrix products on a GPU of operands as they lie in memory.
  *
  * Shows   tensors that live on a GPU, views of them (transposed, cut out, every second row, flipped), that a
  *         product of views is the product of the same numbers side by side, and, by the device's counters,
- *         that it takes one dispatch and no copy. Where there is no GPU the same program runs on the CPU.
+ *         that it takes one dispatch and no copy, up to sizes from which on a copy of operands that do not
+ *         lie in aligned groups pays. Where there is no GPU the same program runs on the CPU.
  * build   cc -O2 examples/vulkan_matmul.c -I. -o vulkan_matmul -lm -lpthread   (options.h beside it)
  * run     ./vulkan_matmul [SIZE]
  *         the device and its speed go to standard error
@@ -33,7 +34,7 @@ static const char help[] =
     "usage: vulkan_matmul [SIZE]\n"
     "matrix products on a GPU of operands as they lie in memory, or on the CPU where there is none\n"
     "\n"
-    "  SIZE          rows and columns of the operands, 192; where it is given, the speed is measured, too\n"
+    "  SIZE          rows and columns of the operands, 96; where it is given, the speed is measured, too\n"
     "  --help, -h    this text\n"
     "\n"
     "example: vulkan_matmul 4096\n";
@@ -114,7 +115,7 @@ static double speed(ox_device *gpu, ox_tensor *x, int64_t n) {
 }
 
 int main(int count, char **words) {
-    int64_t n = 192;
+    int64_t n = 96;
     const option plain[] = {{"SIZE", read_size, &n, "wants a whole number from 1 to 16384"}};
     const command_line vulkan_matmul = {"vulkan_matmul", help, NULL, 0, plain, 1};
     if (!options_read(&vulkan_matmul, count, words)) return 2;
