@@ -70,4 +70,14 @@ TEST_UNUSED static ox_tensor *net_of(ox_tensor *const *in, void *user) {
     return ox_cat(t.t, in[4] ? 3 : 2, 0);
 }
 
+/* ---- norms --------------------------------------------------------------------------------------------- */
+
+static ox_tensor *group_norm_of(ox_tensor *const *in, void *user) {
+    return ox_group_norm(in[0], *(int *)user, in[1], in[2], 1e-5);
+}
+static ox_tensor *instance_norm_of(ox_tensor *const *in, void *user) {
+    (void)user;
+    return ox_instance_norm(in[0], in[1], in[2], 1e-5);
+}
+
 #endif

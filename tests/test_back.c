@@ -161,13 +161,6 @@ static void test_rows(void) {
 
 /* ---- batch, group and instance norm -------------------------------------------------------------------- */
 
-static ox_tensor *group_norm_of(ox_tensor *const *in, void *user) {
-    return ox_group_norm(in[0], *(int *)user, in[1], in[2], 1e-5);
-}
-static ox_tensor *instance_norm_of(ox_tensor *const *in, void *user) {
-    (void)user;
-    return ox_instance_norm(in[0], in[1], in[2], 1e-5);
-}
 /* user: running mean and variance, of f32; the statistics of these where it is not training. */
 static ox_tensor *batch_norm_of(ox_tensor *const *in, void *user) {
     ox_tensor **running = (ox_tensor **)user;

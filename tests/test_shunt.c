@@ -2,9 +2,8 @@
  * with the call's number and name, files, captures, training; all with the bits of eager runs, without a
  * budget and within small ones. OX_TSAN */
 #define _GNU_SOURCE 1
-#include "check.h"
 #include "oxtorch_nn.h"
-#include "oxtorch_stream.h"
+#include "shunt_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +26,6 @@ static const shunt_case cases[] = {{"no budget", 0, 0, false},
                                    {"eager", 512 << 10, 0, true}};
 enum { CASES = sizeof cases / sizeof *cases };
 
-static const char *folder(void) {
-    const char *test = getenv("OX_TEST_TMP");
-    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".";
-}
-
 static ox_shunt *open_case(const shunt_case *c) {
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -42,16 +36,6 @@ static ox_shunt *open_case(const shunt_case *c) {
     ox_shunt *shunt = ox_shunt_open(&desc);
     CHECK_MSG(shunt != NULL, "%s", ox_error_text());
     return shunt;
-}
-
-static bool same_bits(ox_tensor *a, ox_tensor *b) {
-    bool same = a && b && a->dtype == b->dtype && a->ndim == b->ndim && ox_nbytes(a) == ox_nbytes(b);
-    void *x = same ? malloc(ox_nbytes(a) + 1) : NULL, *y = same ? malloc(ox_nbytes(a) + 1) : NULL;
-    same = x && y && ox_to_data(a, x, ox_nbytes(a)) == OX_OK && ox_to_data(b, y, ox_nbytes(b)) == OX_OK &&
-           memcmp(x, y, ox_nbytes(a)) == 0;
-    free(x);
-    free(y);
-    return same;
 }
 
 /* ---- keeping and running ------------------------------------------------------------------------------- */

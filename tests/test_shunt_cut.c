@@ -2,38 +2,25 @@
  * products, optimizers, within a third of what the largest of them takes, with the bits of eager runs; reads
  * and writes of what lies in parts; files; what cannot be cut is an error that harms nothing else. */
 #define _GNU_SOURCE 1
-#include "check.h"
 #include "oxtorch_nn.h"
-#include "oxtorch_stream.h"
+#include "shunt_check.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROWS = 300, COLUMNS = 512, BYTES = ROWS * COLUMNS * 4, BUDGET = BYTES }; /* of three such: a third */
 
 static ox_shunt *open_small(uint64_t device_bytes, uint64_t host_bytes, bool eager) {
-    const char *test = getenv("OX_TEST_TMP");
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device_bytes = device_bytes;
     desc.host_bytes = host_bytes;
     desc.eager = eager;
-    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : test ? test : ".";
+    desc.spill = folder();
     ox_shunt *shunt = ox_shunt_open(&desc);
     CHECK_MSG(shunt != NULL, "%s", ox_error_text());
     return shunt;
-}
-
-static bool same_bits(ox_tensor *a, ox_tensor *b) {
-    bool same = a && b && a->dtype == b->dtype && a->ndim == b->ndim && ox_nbytes(a) == ox_nbytes(b);
-    void *x = same ? malloc(ox_nbytes(a) + 1) : NULL, *y = same ? malloc(ox_nbytes(a) + 1) : NULL;
-    same = x && y && ox_to_data(a, x, ox_nbytes(a)) == OX_OK && ox_to_data(b, y, ox_nbytes(b)) == OX_OK &&
-           memcmp(x, y, ox_nbytes(a)) == 0;
-    free(x);
-    free(y);
-    return same;
 }
 
 static void check_close(ox_shunt *shunt, uint64_t budget) {
@@ -49,12 +36,24 @@ static void check_close(ox_shunt *shunt, uint64_t budget) {
 
 typedef ox_tensor *(*call_fn)(ox_tensor *a, ox_tensor *b);
 
-static ox_tensor *call_add(ox_tensor *a, ox_tensor *b) { return ox_add(a, b); }
-static ox_tensor *call_where(ox_tensor *a, ox_tensor *b) { return ox_where(ox_lt(a, b), a, ox_number(0.5)); }
-static ox_tensor *call_exp(ox_tensor *a, ox_tensor *b) { return ox_mul(ox_exp(a), ox_tanh(b)); }
-static ox_tensor *call_row(ox_tensor *a, ox_tensor *b) { return ox_add(a, ox_select(b, 0, 3)); }
-static ox_tensor *call_column(ox_tensor *a, ox_tensor *b) { return ox_mul(a, ox_narrow(b, 1, 7, 1)); }
-static ox_tensor *call_flip(ox_tensor *a, ox_tensor *b) { return ox_sub(a, ox_flip(b, OX_DIMS(0))); }
+static ox_tensor *call_add(ox_tensor *a, ox_tensor *b) {
+    return ox_add(a, b);
+}
+static ox_tensor *call_where(ox_tensor *a, ox_tensor *b) {
+    return ox_where(ox_lt(a, b), a, ox_number(0.5));
+}
+static ox_tensor *call_exp(ox_tensor *a, ox_tensor *b) {
+    return ox_mul(ox_exp(a), ox_tanh(b));
+}
+static ox_tensor *call_row(ox_tensor *a, ox_tensor *b) {
+    return ox_add(a, ox_select(b, 0, 3));
+}
+static ox_tensor *call_column(ox_tensor *a, ox_tensor *b) {
+    return ox_mul(a, ox_narrow(b, 1, 7, 1));
+}
+static ox_tensor *call_flip(ox_tensor *a, ox_tensor *b) {
+    return ox_sub(a, ox_flip(b, OX_DIMS(0)));
+}
 static ox_tensor *call_slice(ox_tensor *a, ox_tensor *b) {
     return ox_add(ox_slice(a, 0, 3, OX_END, 2), ox_slice(b, 0, 2, OX_END - 1, 2));
 }
@@ -69,7 +68,9 @@ static ox_tensor *call_place(ox_tensor *a, ox_tensor *b) {
     ox_tensor *c = ox_clone(a);
     return ox_add_(ox_mul_(c, b), a);
 }
-static ox_tensor *call_softmax(ox_tensor *a, ox_tensor *b) { return ox_softmax(ox_sub(a, b), -1); }
+static ox_tensor *call_softmax(ox_tensor *a, ox_tensor *b) {
+    return ox_softmax(ox_sub(a, b), -1);
+}
 static ox_tensor *call_norm(ox_tensor *a, ox_tensor *b) {
     return ox_layer_norm(ox_add(a, b), 1, ox_select(b, 0, 1), ox_select(b, 0, 2), 1e-5);
 }
