@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x496d8e57
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x74422c34
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1495,24 +1495,11 @@ OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tenso
 OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
                                    ox_tensor **out,                                  int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
-OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
-                           int64_t room);
-OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
-OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
-OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);       /* i64 [2, count] */
-OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
 /* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
  * total. */
 OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
-/* Copies of x, of which what the view of that name shows is source. */
-OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
-OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
-                                   int64_t step);
-OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
-OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
-                                        int64_t offset);
 
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
 /* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
@@ -1526,20 +1513,12 @@ OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tens
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
 OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
-OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
-OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
 OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
 OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
 OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
-/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
-OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
-OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
-OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
-OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
-OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
 
 /* ---- products: beta c + alpha product ------------------------------------------------------------------ */
 OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
@@ -11449,26 +11428,6 @@ int64_t wanted= !out?0:room<count?room:count;
 for(;made<wanted;made++)
 if(!(out[made]=ox_expand(list[made],shape)))break;
 return oxi_results_end(out,made,wanted)<0? -1:count;}
-OX_API int64_t ox_meshgrid(ox_tensor*const*list,int count,const char*indexing,ox_tensor**out,int64_t room){
-ox_shape shape=oxi_no_shape();
-int64_t made=0;
-bool swaps=indexing&&strcmp(indexing,"xy")==0&&count>1;
-if(count<1||count>OX_MAX_DIMS||(indexing&& !swaps&&strcmp(indexing,"ij")&&strcmp(indexing,"xy"))){
-(void)oxi_fail(OX_ERR_ARG,"meshgrid: %d tensors as \"%s\"",count,indexing?indexing:"ij");
-return-1;}
-if(oxi_any_null("meshgrid",list,count))return-1;
-shape.ndim=count;
-for(int i=0;i<count;i++)shape.dim[swaps&&i<2?1-i:i]=ox_numel(list[i]);
-int64_t wanted= !out?0:room<count?room:count;
-for(;made<wanted;made++){
-ox_shape own=oxi_no_shape();
-own.ndim=count;
-for(int d=0;d<count;d++)own.dim[d]=1;
-own.dim[swaps&&made<2?1-made:made]=ox_numel(list[made]);
-oxi_work work=oxi_work_begin("meshgrid");
-out[made]=oxi_work_end(&work,ox_expand(ox_reshape(list[made],own),shape));
-if(!out[made])break;}
-return oxi_results_end(out,made,wanted)<0? -1:count;}
 OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
  ox_tensor**out,int64_t room){
 int64_t made=0,start=0;
@@ -11498,16 +11457,6 @@ out[made]=ox_narrow(x,at,start,length);
 if(!out[made])break;
 start+=length;}
 return oxi_results_end(out,made,wanted)<0? -1:sections;}
-OX_API ox_tensor*ox_rot90(ox_tensor*x,int64_t times,int dim0,int dim1){
-if(oxi_any_null("rot90",&x,1))return NULL;
-int a=oxi_own_dim("rot90",x,dim0),b=oxi_own_dim("rot90",x,dim1);
-if(a<0||b<0)return NULL;
-if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"rot90: dim %d twice",a);
-oxi_work work=oxi_work_begin("rot90");
-int64_t turns=((times%4)+4)%4;
-ox_tensor*made=turns==0?ox_clone(x):turns==2?ox_flip(x,OX_DIMS(a,b))
- :turns==1?ox_transpose(ox_flip(x,OX_DIMS(b)),a,b):ox_transpose(ox_flip(x,OX_DIMS(a)),a,b);
-return oxi_work_end(&work,made);}
 OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
 if(oxi_any_null("diag_embed",&x,1))return NULL;
 if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
@@ -11532,67 +11481,8 @@ return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag: %s has not 1 or 2 dims",oxi_tensor_text
 if(x->ndim==1)return ox_diag_embed(x,diagonal,0,1);
 oxi_work work=oxi_work_begin("diag");
 return oxi_work_end(&work,ox_clone(ox_diagonal(x,diagonal,0,1)));}
-OX_API ox_tensor*ox_diagflat(ox_tensor*x,int64_t offset){
-if(oxi_any_null("diagflat",&x,1))return NULL;
-oxi_work work=oxi_work_begin("diagflat");
-return oxi_work_end(&work,ox_diag_embed(ox_reshape(x,OX_SHAPE(-1)),offset,0,1));}
-static ox_tensor*oxi_triangle_places(const char*name,int64_t rows,int64_t columns,int64_t offset,
- bool upper){
-if(rows<0||columns<0)
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld x %lld",name,(long long)rows,(long long)columns);
-oxi_work work=oxi_work_begin(name);
-ox_tensor*ones=ox_ones(OX_SHAPE(rows,columns),OX_BOOL);
-ox_tensor*places=ox_nonzero(upper?ox_triu(ones,offset):ox_tril(ones,offset));
-return oxi_work_end(&work,ox_contiguous(ox_t(places)));}
-OX_API ox_tensor*ox_tril_indices(int64_t rows,int64_t columns,int64_t offset){
-return oxi_triangle_places("tril_indices",rows,columns,offset,false);}
-OX_API ox_tensor*ox_triu_indices(int64_t rows,int64_t columns,int64_t offset){
-return oxi_triangle_places("triu_indices",rows,columns,offset,true);}
 OXI_MADE_1(trace,x->ndim==2?ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false)
  :OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
-static bool oxi_same_shape(const ox_tensor*a,const ox_tensor*b){
-bool same=a->ndim==b->ndim;
-for(int d=0;same&&d<a->ndim;d++)same=a->shape[d]==b->shape[d];
-return same;}
-typedef ox_tensor*(*oxi_window)(ox_tensor*copy,const int64_t*told);
-static ox_tensor*oxi_with_part(const char*name,ox_tensor*x,ox_tensor*source,oxi_window window,
- const int64_t*told){
-ox_tensor*in[2]={x,source};
-if(oxi_any_null(name,in,2))return NULL;
-oxi_work work=oxi_work_begin(name);
-ox_tensor*copy=ox_clone(x),*part=copy?window(copy,told):NULL;
-if(part&& !oxi_same_shape(part,source)){
-(void)oxi_fail(OX_ERR_SHAPE,"%s: %s in the place of %s",name,oxi_tensor_text(source),
- oxi_tensor_text(part));
-part=NULL;}
-return oxi_work_end(&work,part&&ox_copy_(part,source)?copy:NULL);}
-static ox_tensor*oxi_window_select(ox_tensor*copy,const int64_t*told){
-return ox_select(copy,(int)told[0],told[1]);}
-static ox_tensor*oxi_window_slice(ox_tensor*copy,const int64_t*told){
-return ox_slice(copy,(int)told[0],told[1],told[2],told[3]);}
-static ox_tensor*oxi_window_diagonal(ox_tensor*copy,const int64_t*told){
-return ox_diagonal(copy,told[0],(int)told[1],(int)told[2]);}
-OX_API ox_tensor*ox_select_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t index){
-const int64_t told[2]={dim,index};
-return oxi_with_part("select_scatter",x,source,oxi_window_select,told);}
-OX_API ox_tensor*ox_slice_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t start,int64_t end,
- int64_t step){
-const int64_t told[4]={dim,start,end,step};
-return oxi_with_part("slice_scatter",x,source,oxi_window_slice,told);}
-OX_API ox_tensor*ox_diagonal_scatter(ox_tensor*x,ox_tensor*source,int64_t offset,int dim1,int dim2){
-const int64_t told[3]={offset,dim1,dim2};
-return oxi_with_part("diagonal_scatter",x,source,oxi_window_diagonal,told);}
-OX_API ox_tensor*ox_as_strided_scatter(ox_tensor*x,ox_tensor*source,ox_shape shape,ox_shape strides,
- int64_t offset){
-ox_tensor*in[2]={x,source};
-if(oxi_any_null("as_strided_scatter",in,2))return NULL;
-oxi_work work=oxi_work_begin("as_strided_scatter");
-ox_tensor*places=ox_as_strided(oxi_ramp_beside(x,ox_numel(x),OX_I64),shape,strides,offset);
-if(places&& !oxi_same_shape(places,source)){
-(void)oxi_fail(OX_ERR_SHAPE,"as_strided_scatter: %s in the place of %s",oxi_tensor_text(source),
- oxi_tensor_text(places));
-places=NULL;}
-return oxi_work_end(&work,places?ox_put(x,places,source,false):NULL);}
 OX_API ox_tensor*ox_repeat_interleave(ox_tensor*x,ox_tensor*repeats,int dim){
 ox_tensor*in[2]={x,repeats};
 if(oxi_any_null("repeat_interleave",in,2))return NULL;
@@ -11789,37 +11679,7 @@ was.ndim=back.ndim=x->ndim;
 for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
 for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
 return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
-OX_API int64_t ox_unravel_index(ox_tensor*indices,ox_shape shape,ox_tensor**out,int64_t room){
-int64_t made=0,below=1;
-if(oxi_any_null("unravel_index",&indices,1)||shape.ndim<0)return-1;
-int64_t wanted= !out?0:room<shape.ndim?room:shape.ndim;
-for(int d=0;d<shape.ndim;d++)below*=shape.dim[d];
-for(;made<wanted;made++){
-oxi_work work=oxi_work_begin("unravel_index");
-below=shape.dim[made]?below/shape.dim[made]:0;
-ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(below?below:1));
-out[made]=oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
-if(!out[made])break;}
-return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
-OX_API ox_tensor*ox_nonzero_static(ox_tensor*x,int64_t size,int64_t fill_value){
-if(oxi_any_null("nonzero_static",&x,1))return NULL;
-if(size<0)return OXI_FAIL_NULL(OX_ERR_ARG,"nonzero_static: size %lld",(long long)size);
-oxi_work work=oxi_work_begin("nonzero_static");
-ox_tensor*places=ox_nonzero(x);
-ox_tensor*out=oxi_full("full",OX_SHAPE(size,x->ndim),(double)fill_value,OX_I64,ox_device_of(x));
-int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
-bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
-return oxi_work_end(&work,done?out:NULL);}
 /* >>composed/order.c */
-static ox_pair oxi_pair_end(oxi_work*work,ox_tensor*values,ox_tensor*indices){
-ox_pair pair={NULL,NULL};
-bool made=values&&indices;
-if(made){
-pair.values=values;
-pair.indices=indices;
-ox_keep(values);}
-(void)oxi_work_end(work,made?indices:NULL);
-return pair;}
 static ox_tuple oxi_tuple_end(oxi_work*work,ox_tensor*a,ox_tensor*b,ox_tensor*c){
 ox_tuple tuple;
 memset(&tuple,0,sizeof tuple);
@@ -11882,111 +11742,6 @@ has=oxi_full("isin",ox_shape_of(x),0,OX_BOOL,ox_device_of(x));
 else
 has=ox_ne(oxi_searched(sorted,x,false),oxi_searched(sorted,x,true));
 return oxi_work_end(&work,invert?ox_logical_not(has):has);}
-static ox_tensor*oxi_starts_of_runs(ox_tensor*lines){
-int64_t count=lines->shape[0];
-ox_tensor*parts[2];
-parts[0]=oxi_full("unique",OX_SHAPE(count>0?1:0),1,OX_BOOL,ox_device_of(lines));
-if(count<2)return parts[0];
-ox_tensor*flat=ox_reshape(lines,OX_SHAPE(count,-1));
-parts[1]=ox_any(ox_ne(ox_narrow(flat,0,1,count-1),ox_narrow(flat,0,0,count-1)),OX_DIMS(1),false);
-return ox_cat(parts,2,0);}
-static ox_tuple oxi_unique_runs(oxi_work*work,ox_tensor*lines,ox_tensor*sources){
-ox_tensor*starts=oxi_starts_of_runs(lines);
-ox_tensor*places=starts?ox_reshape(ox_nonzero(starts),OX_SHAPE(-1)):NULL;
-ox_tensor*run=places?ox_sub(ox_cumsum(ox_cast(starts,OX_I64),0),ox_integer(1)):NULL;
-if(!run)return oxi_tuple_end(work,NULL,NULL,NULL);
-ox_tensor*parts[2],*values=ox_index_select(lines,0,places);
-parts[0]=places;
-parts[1]=oxi_full("unique",OX_SHAPE(ox_numel(places)?1:0),(double)lines->shape[0],OX_I64,
- ox_device_of(lines));
-ox_tensor*ends=ox_cat(parts,2,0);
-ox_tensor*lengths=ox_numel(places)?ox_sub(ox_narrow(ends,0,1,ox_numel(places)),places):places;
-if(sources)run=ox_scatter(run,0,sources,run);
-return oxi_tuple_end(work,values,run,lengths);}
-static ox_tensor*oxi_sorted_lines(ox_tensor*lines,ox_tensor**order){
-ox_tensor*flat=ox_reshape(lines,OX_SHAPE(lines->shape[0],-1));
-*order=oxi_ramp_beside(lines,lines->shape[0],OX_I64);
-for(int64_t c=flat?flat->shape[1]-1: -1;c>=0&& *order;c--){
-ox_tensor*column=ox_index_select(ox_select(flat,1,c),0,*order);
-*order=ox_index_select(*order,0,ox_argsort(column,0,false));}
-return ox_index_select(lines,0,*order);}
-static ox_tuple oxi_unique(const char*name,ox_tensor*x,int dim,bool sorts){
-if(oxi_any_null(name,&x,1))return oxi_no_tuple();
-oxi_work work=oxi_work_begin(name);
-int at=dim==OX_FLATTENED?0:oxi_own_dim(name,x,dim);
-if(at<0)return oxi_tuple_end(&work,NULL,NULL,NULL);
-ox_tensor*lines=dim==OX_FLATTENED?ox_reshape(x,OX_SHAPE(-1)):ox_movedim(x,at,0),*order=NULL;
-if(lines&&sorts&&ox_numel(lines))lines=oxi_sorted_lines(lines,&order);
-if(!lines)return oxi_tuple_end(&work,NULL,NULL,NULL);
-ox_tuple made=oxi_unique_runs(&work,lines,order);
-if(dim!=OX_FLATTENED&&at>0&&made.t[0]){
-ox_tensor*turned=ox_contiguous(ox_movedim(made.t[0],0,at));
-ox_release(made.t[0]);
-made.t[0]=turned;}
-if(dim==OX_FLATTENED&&made.t[1]){
-ox_tensor*shaped=ox_reshape(made.t[1],ox_shape_of(x));
-ox_release(made.t[1]);
-made.t[1]=shaped;}
-return made;}
-OX_API ox_tuple ox_unique(ox_tensor*x,int dim){
-return oxi_unique("unique",x,dim,true);}
-OX_API ox_tuple ox_unique_consecutive(ox_tensor*x,int dim){
-return oxi_unique("unique_consecutive",x,dim,false);}
-static bool oxi_lines(const char*name,ox_tensor**x,int dim,int*at){
-*at=0;
-if(dim==OX_FLATTENED||(*x)->ndim==0){
-if(dim!=OX_FLATTENED&&oxi_wrap_dim(name,dim,(*x)->ndim)<0)return false;
-*x=ox_reshape(*x,OX_SHAPE(-1));
-return*x!=NULL;}
-*at=oxi_own_dim(name,*x,dim);
-return*at>=0;}
-static ox_pair oxi_pair_of_number(ox_pair pair,bool number){
-if(!number|| !pair.values)return pair;
-ox_tensor*value=ox_reshape(pair.values,OX_ALL_DIMS),*index=ox_reshape(pair.indices,OX_ALL_DIMS);
-ox_release(pair.values);
-ox_release(pair.indices);
-pair.values=value;
-pair.indices=index;
-return pair;}
-static ox_pair oxi_running_extreme(const char*name,ox_tensor*x,int dim,bool largest){
-int at;
-bool number=x&&x->ndim==0;
-if(oxi_any_null(name,&x,1))return oxi_no_pair();
-oxi_work work=oxi_work_begin(name);
-if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
-int64_t size=x->shape[at];
-ox_tensor*index=oxi_index_along(oxi_ramp_beside(x,size,OX_I64),ox_shape_of(x),at),*values=x;
-for(int64_t span=1;span<size&&values&&index;span*=2){
-ox_tensor*late=ox_narrow(values,at,span,size -span),*v[2],*i[2];
-ox_tensor*early=ox_narrow(values,at,0,size -span);
-ox_tensor*stays=largest?ox_ge(late,early):ox_le(late,early);
-if(oxi_is_float(x->dtype))stays=ox_logical_or(stays,ox_isnan(late));
-v[0]=ox_narrow(values,at,0,span);
-i[0]=ox_narrow(index,at,0,span);
-v[1]=ox_where(stays,late,early);
-i[1]=ox_where(stays,ox_narrow(index,at,span,size -span),ox_narrow(index,at,0,size -span));
-values=ox_cat(v,2,at);
-index=ox_cat(i,2,at);}
-ox_tensor*place=ox_contiguous(index);
-return oxi_pair_of_number(oxi_pair_end(&work,ox_gather(x,at,place),place),number);}
-OX_API ox_pair ox_cummax(ox_tensor*x,int dim){
-return oxi_running_extreme("cummax",x,dim,true);}
-OX_API ox_pair ox_cummin(ox_tensor*x,int dim){
-return oxi_running_extreme("cummin",x,dim,false);}
-OX_API ox_tensor*ox_logcumsumexp(ox_tensor*x,int dim){
-if(oxi_any_null("logcumsumexp",&x,1))return NULL;
-oxi_work work=oxi_work_begin("logcumsumexp");
-if(x->ndim==0)return oxi_work_end(&work,ox_clone(x));
-int at=oxi_own_dim("logcumsumexp",x,dim);
-if(at<0)return oxi_work_end(&work,NULL);
-int64_t size=x->shape[at];
-ox_tensor*sums=ox_clone(oxi_wide(x));
-for(int64_t span=1;span<size&&sums;span*=2){
-ox_tensor*parts[2];
-parts[0]=ox_narrow(sums,at,0,span);
-parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
-sums=ox_cat(parts,2,at);}
-return oxi_work_end(&work,sums?ox_cast(sums,x->dtype):NULL);}
 /* >>composed/products.c */
 static ox_tensor*oxi_scaled_by(ox_tensor*x,double factor){
 if(!x||factor==1)return x;
@@ -28713,7 +28468,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x496d8e57
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x74422c34
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x35bfff28
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xfd098721
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1017,7 +1017,8 @@ OX_EXTERN_C_END
 #endif
 /* >>nn/tensors/tensors.h */
 /* What a program does to tensors beside computing: forms in place of views, of what is put by index,
- * resizing; tensors with strides of one's own, dtypes of results, several statistics at once.
+ * resizing; tensors with strides of one's own, dtypes of results, several statistics at once; turns, grids,
+ * copies with a part replaced, what repeats and what accumulates.
  * memory    forms in place give t itself; the others a new tensor, one reference
  * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
  * source    the functions of the same names in torch */
@@ -1058,6 +1059,38 @@ OX_API ox_tensor *ox_put_(ox_tensor *t, ox_tensor *index, ox_tensor *source, boo
 OX_API ox_tensor *ox_empty_strided(ox_shape shape, ox_shape strides, ox_dtype dtype);
 /* base to the power of `steps` exponents from start to end, both ends included; computed in f64. */
 OX_API ox_tensor *ox_logspace(double start, double end, int64_t steps, double base, ox_dtype dtype);
+
+/* Places of a triangle of ones, i64 [2, count]. */
+OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);
+OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
+OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
+/* As ox_split: views into out[room], the count; -1 and an error. indexing "ij" (NULL) or "xy". */
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
+                           int64_t room);
+OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
+
+/* ---- copies of x, of which what the view of that name shows is source ---------------------------------- */
+OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
+OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
+                                   int64_t step);
+OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
+                                        int64_t offset);
+
+/* ---- places -------------------------------------------------------------------------------------------- */
+/* The first `size` places that are not 0, i64 [size, dims of x]; rows behind them are fill_value. */
+OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
+/* Places in a flattened tensor of that shape as one i64 tensor a dim, into out[room]; the count of dims. */
+OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
+
+/* ---- what repeats, what accumulates -------------------------------------------------------------------- */
+/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
+OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
+OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
+/* The largest (smallest) so far and where it was, the last of equal ones; NaN stays. */
+OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
+OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
 
 /* ---- dtypes -------------------------------------------------------------------------------------------- */
 /* Of what is computed of both: tensors without dims and numbers count by their class alone. NONE and an error
@@ -6203,6 +6236,235 @@ ox_status status=all[input_count]?ox_gradcheck(oxi_gradients_in_a_row,&c,all,inp
 ox_scope_end(&scope);
 oxi_free(all,bytes);
 return status;}
+/* >>nn/tensors/arrange.c */
+OX_API ox_tensor*ox_rot90(ox_tensor*x,int64_t times,int dim0,int dim1){
+if(oxi_any_null("rot90",&x,1))return NULL;
+int a=oxi_own_dim("rot90",x,dim0),b=oxi_own_dim("rot90",x,dim1);
+if(a<0||b<0)return NULL;
+if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"rot90: dim %d twice",a);
+oxi_work work=oxi_work_begin("rot90");
+int64_t turns=((times%4)+4)%4;
+ox_tensor*made=turns==0?ox_clone(x):turns==2?ox_flip(x,OX_DIMS(a,b))
+ :turns==1?ox_transpose(ox_flip(x,OX_DIMS(b)),a,b):ox_transpose(ox_flip(x,OX_DIMS(a)),a,b);
+return oxi_work_end(&work,made);}
+OX_API ox_tensor*ox_diagflat(ox_tensor*x,int64_t offset){
+if(oxi_any_null("diagflat",&x,1))return NULL;
+oxi_work work=oxi_work_begin("diagflat");
+return oxi_work_end(&work,ox_diag_embed(ox_reshape(x,OX_SHAPE(-1)),offset,0,1));}
+static ox_tensor*oxi_triangle_places(const char*name,int64_t rows,int64_t columns,int64_t offset,
+ bool upper){
+if(rows<0||columns<0)
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld x %lld",name,(long long)rows,(long long)columns);
+oxi_work work=oxi_work_begin(name);
+ox_tensor*ones=ox_ones(OX_SHAPE(rows,columns),OX_BOOL);
+ox_tensor*places=ox_nonzero(upper?ox_triu(ones,offset):ox_tril(ones,offset));
+return oxi_work_end(&work,ox_contiguous(ox_t(places)));}
+OX_API ox_tensor*ox_tril_indices(int64_t rows,int64_t columns,int64_t offset){
+return oxi_triangle_places("tril_indices",rows,columns,offset,false);}
+OX_API ox_tensor*ox_triu_indices(int64_t rows,int64_t columns,int64_t offset){
+return oxi_triangle_places("triu_indices",rows,columns,offset,true);}
+OX_API int64_t ox_meshgrid(ox_tensor*const*list,int count,const char*indexing,ox_tensor**out,int64_t room){
+ox_shape shape=oxi_no_shape();
+int64_t made=0;
+bool swaps=indexing&&strcmp(indexing,"xy")==0&&count>1;
+if(count<1||count>OX_MAX_DIMS||(indexing&& !swaps&&strcmp(indexing,"ij")&&strcmp(indexing,"xy"))){
+(void)oxi_fail(OX_ERR_ARG,"meshgrid: %d tensors as \"%s\"",count,indexing?indexing:"ij");
+return-1;}
+if(oxi_any_null("meshgrid",list,count))return-1;
+shape.ndim=count;
+for(int i=0;i<count;i++)shape.dim[swaps&&i<2?1-i:i]=ox_numel(list[i]);
+int64_t wanted= !out?0:room<count?room:count;
+for(;made<wanted;made++){
+ox_shape own=oxi_no_shape();
+own.ndim=count;
+for(int d=0;d<count;d++)own.dim[d]=1;
+own.dim[swaps&&made<2?1-made:made]=ox_numel(list[made]);
+oxi_work work=oxi_work_begin("meshgrid");
+out[made]=oxi_work_end(&work,ox_expand(ox_reshape(list[made],own),shape));
+if(!out[made])break;}
+return oxi_results_end(out,made,wanted)<0? -1:count;}
+static bool oxi_same_shape(const ox_tensor*a,const ox_tensor*b){
+bool same=a->ndim==b->ndim;
+for(int d=0;same&&d<a->ndim;d++)same=a->shape[d]==b->shape[d];
+return same;}
+typedef ox_tensor*(*oxi_window)(ox_tensor*copy,const int64_t*told);
+static ox_tensor*oxi_with_part(const char*name,ox_tensor*x,ox_tensor*source,oxi_window window,
+ const int64_t*told){
+ox_tensor*in[2]={x,source};
+if(oxi_any_null(name,in,2))return NULL;
+oxi_work work=oxi_work_begin(name);
+ox_tensor*copy=ox_clone(x),*part=copy?window(copy,told):NULL;
+if(part&& !oxi_same_shape(part,source)){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: %s in the place of %s",name,oxi_tensor_text(source),
+ oxi_tensor_text(part));
+part=NULL;}
+return oxi_work_end(&work,part&&ox_copy_(part,source)?copy:NULL);}
+static ox_tensor*oxi_window_select(ox_tensor*copy,const int64_t*told){
+return ox_select(copy,(int)told[0],told[1]);}
+static ox_tensor*oxi_window_slice(ox_tensor*copy,const int64_t*told){
+return ox_slice(copy,(int)told[0],told[1],told[2],told[3]);}
+static ox_tensor*oxi_window_diagonal(ox_tensor*copy,const int64_t*told){
+return ox_diagonal(copy,told[0],(int)told[1],(int)told[2]);}
+OX_API ox_tensor*ox_select_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t index){
+const int64_t told[2]={dim,index};
+return oxi_with_part("select_scatter",x,source,oxi_window_select,told);}
+OX_API ox_tensor*ox_slice_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t start,int64_t end,
+ int64_t step){
+const int64_t told[4]={dim,start,end,step};
+return oxi_with_part("slice_scatter",x,source,oxi_window_slice,told);}
+OX_API ox_tensor*ox_diagonal_scatter(ox_tensor*x,ox_tensor*source,int64_t offset,int dim1,int dim2){
+const int64_t told[3]={offset,dim1,dim2};
+return oxi_with_part("diagonal_scatter",x,source,oxi_window_diagonal,told);}
+OX_API ox_tensor*ox_as_strided_scatter(ox_tensor*x,ox_tensor*source,ox_shape shape,ox_shape strides,
+ int64_t offset){
+ox_tensor*in[2]={x,source};
+if(oxi_any_null("as_strided_scatter",in,2))return NULL;
+oxi_work work=oxi_work_begin("as_strided_scatter");
+ox_tensor*places=ox_as_strided(oxi_ramp_beside(x,ox_numel(x),OX_I64),shape,strides,offset);
+if(places&& !oxi_same_shape(places,source)){
+(void)oxi_fail(OX_ERR_SHAPE,"as_strided_scatter: %s in the place of %s",oxi_tensor_text(source),
+ oxi_tensor_text(places));
+places=NULL;}
+return oxi_work_end(&work,places?ox_put(x,places,source,false):NULL);}
+OX_API int64_t ox_unravel_index(ox_tensor*indices,ox_shape shape,ox_tensor**out,int64_t room){
+int64_t made=0,below=1;
+size_t bytes;
+if(oxi_any_null("unravel_index",&indices,1)||
+ oxi_check_shape("unravel_index",OX_I64,shape.ndim,shape.dim,&bytes)!=OX_OK)
+return-1;
+int64_t wanted= !out?0:room<shape.ndim?room:shape.ndim;
+for(int d=0;d<shape.ndim;d++)below*=shape.dim[d];
+for(;made<wanted;made++){
+oxi_work work=oxi_work_begin("unravel_index");
+below=shape.dim[made]?below/shape.dim[made]:0;
+ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(below?below:1));
+out[made]=oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
+if(!out[made])break;}
+return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
+OX_API ox_tensor*ox_nonzero_static(ox_tensor*x,int64_t size,int64_t fill_value){
+if(oxi_any_null("nonzero_static",&x,1))return NULL;
+if(size<0)return OXI_FAIL_NULL(OX_ERR_ARG,"nonzero_static: size %lld",(long long)size);
+oxi_work work=oxi_work_begin("nonzero_static");
+ox_tensor*places=ox_nonzero(x);
+ox_tensor*out=oxi_full("full",OX_SHAPE(size,x->ndim),(double)fill_value,OX_I64,ox_device_of(x));
+int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
+bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
+return oxi_work_end(&work,done?out:NULL);}
+/* >>nn/tensors/order.c */
+static ox_pair oxi_pair_end(oxi_work*work,ox_tensor*values,ox_tensor*indices){
+ox_pair pair={NULL,NULL};
+bool made=values&&indices;
+if(made){
+pair.values=values;
+pair.indices=indices;
+ox_keep(values);}
+(void)oxi_work_end(work,made?indices:NULL);
+return pair;}
+static bool oxi_lines(const char*name,ox_tensor**x,int dim,int*at){
+*at=0;
+if(dim==OX_FLATTENED||(*x)->ndim==0){
+if(dim!=OX_FLATTENED&&oxi_wrap_dim(name,dim,(*x)->ndim)<0)return false;
+*x=ox_reshape(*x,OX_SHAPE(-1));
+return*x!=NULL;}
+*at=oxi_own_dim(name,*x,dim);
+return*at>=0;}
+static ox_pair oxi_pair_of_number(ox_pair pair,bool number){
+if(!number|| !pair.values)return pair;
+ox_tensor*value=ox_reshape(pair.values,OX_ALL_DIMS),*index=ox_reshape(pair.indices,OX_ALL_DIMS);
+ox_release(pair.values);
+ox_release(pair.indices);
+pair.values=value;
+pair.indices=index;
+return pair;}
+static ox_tensor*oxi_starts_of_runs(ox_tensor*lines){
+int64_t count=lines->shape[0];
+ox_tensor*parts[2];
+parts[0]=oxi_full("unique",OX_SHAPE(count>0?1:0),1,OX_BOOL,ox_device_of(lines));
+if(count<2)return parts[0];
+ox_tensor*flat=ox_reshape(lines,OX_SHAPE(count,-1));
+parts[1]=ox_any(ox_ne(ox_narrow(flat,0,1,count-1),ox_narrow(flat,0,0,count-1)),OX_DIMS(1),false);
+return ox_cat(parts,2,0);}
+static ox_tuple oxi_unique_runs(oxi_work*work,ox_tensor*lines,ox_tensor*sources){
+ox_tensor*starts=oxi_starts_of_runs(lines);
+ox_tensor*places=starts?ox_reshape(ox_nonzero(starts),OX_SHAPE(-1)):NULL;
+ox_tensor*run=places?ox_sub(ox_cumsum(ox_cast(starts,OX_I64),0),ox_integer(1)):NULL;
+if(!run)return oxi_tuple_end(work,NULL,NULL,NULL);
+ox_tensor*parts[2],*values=ox_index_select(lines,0,places);
+parts[0]=places;
+parts[1]=oxi_full("unique",OX_SHAPE(ox_numel(places)?1:0),(double)lines->shape[0],OX_I64,
+ ox_device_of(lines));
+ox_tensor*ends=ox_cat(parts,2,0);
+ox_tensor*lengths=ox_numel(places)?ox_sub(ox_narrow(ends,0,1,ox_numel(places)),places):places;
+if(sources)run=ox_scatter(run,0,sources,run);
+return oxi_tuple_end(work,values,run,lengths);}
+static ox_tensor*oxi_sorted_lines(ox_tensor*lines,ox_tensor**order){
+ox_tensor*flat=ox_reshape(lines,OX_SHAPE(lines->shape[0],-1));
+*order=oxi_ramp_beside(lines,lines->shape[0],OX_I64);
+for(int64_t c=flat?flat->shape[1]-1: -1;c>=0&& *order;c--){
+ox_tensor*column=ox_index_select(ox_select(flat,1,c),0,*order);
+*order=ox_index_select(*order,0,ox_argsort(column,0,false));}
+return ox_index_select(lines,0,*order);}
+static ox_tuple oxi_unique(const char*name,ox_tensor*x,int dim,bool sorts){
+if(oxi_any_null(name,&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin(name);
+int at=dim==OX_FLATTENED?0:oxi_own_dim(name,x,dim);
+if(at<0)return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tensor*lines=dim==OX_FLATTENED?ox_reshape(x,OX_SHAPE(-1)):ox_movedim(x,at,0),*order=NULL;
+if(lines&&sorts&&ox_numel(lines))lines=oxi_sorted_lines(lines,&order);
+if(!lines)return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tuple made=oxi_unique_runs(&work,lines,order);
+if(dim!=OX_FLATTENED&&at>0&&made.t[0]){
+ox_tensor*turned=ox_contiguous(ox_movedim(made.t[0],0,at));
+ox_release(made.t[0]);
+made.t[0]=turned;}
+if(dim==OX_FLATTENED&&made.t[1]){
+ox_tensor*shaped=ox_reshape(made.t[1],ox_shape_of(x));
+ox_release(made.t[1]);
+made.t[1]=shaped;}
+return made;}
+OX_API ox_tuple ox_unique(ox_tensor*x,int dim){
+return oxi_unique("unique",x,dim,true);}
+OX_API ox_tuple ox_unique_consecutive(ox_tensor*x,int dim){
+return oxi_unique("unique_consecutive",x,dim,false);}
+static ox_pair oxi_running_extreme(const char*name,ox_tensor*x,int dim,bool largest){
+int at;
+bool number=x&&x->ndim==0;
+if(oxi_any_null(name,&x,1))return oxi_no_pair();
+oxi_work work=oxi_work_begin(name);
+if(!oxi_lines(name,&x,dim,&at))return oxi_pair_end(&work,NULL,NULL);
+int64_t size=x->shape[at];
+ox_tensor*index=oxi_index_along(oxi_ramp_beside(x,size,OX_I64),ox_shape_of(x),at),*values=x;
+for(int64_t span=1;span<size&&values&&index;span*=2){
+ox_tensor*late=ox_narrow(values,at,span,size -span),*v[2],*i[2];
+ox_tensor*early=ox_narrow(values,at,0,size -span);
+ox_tensor*stays=largest?ox_ge(late,early):ox_le(late,early);
+if(oxi_is_float(x->dtype))stays=ox_logical_or(stays,ox_isnan(late));
+v[0]=ox_narrow(values,at,0,span);
+i[0]=ox_narrow(index,at,0,span);
+v[1]=ox_where(stays,late,early);
+i[1]=ox_where(stays,ox_narrow(index,at,span,size -span),ox_narrow(index,at,0,size -span));
+values=ox_cat(v,2,at);
+index=ox_cat(i,2,at);}
+ox_tensor*place=ox_contiguous(index);
+return oxi_pair_of_number(oxi_pair_end(&work,ox_gather(x,at,place),place),number);}
+OX_API ox_pair ox_cummax(ox_tensor*x,int dim){
+return oxi_running_extreme("cummax",x,dim,true);}
+OX_API ox_pair ox_cummin(ox_tensor*x,int dim){
+return oxi_running_extreme("cummin",x,dim,false);}
+OX_API ox_tensor*ox_logcumsumexp(ox_tensor*x,int dim){
+if(oxi_any_null("logcumsumexp",&x,1))return NULL;
+oxi_work work=oxi_work_begin("logcumsumexp");
+if(x->ndim==0)return oxi_work_end(&work,ox_clone(x));
+int at=oxi_own_dim("logcumsumexp",x,dim);
+if(at<0)return oxi_work_end(&work,NULL);
+int64_t size=x->shape[at];
+ox_tensor*sums=ox_clone(oxi_wide(x));
+for(int64_t span=1;span<size&&sums;span*=2){
+ox_tensor*parts[2];
+parts[0]=ox_narrow(sums,at,0,span);
+parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
+sums=ox_cat(parts,2,at);}
+return oxi_work_end(&work,sums?ox_cast(sums,x->dtype):NULL);}
 /* >>nn/class_logs.c */
 #ifndef OXI_CLASS_LOGS_READ
 #define OXI_CLASS_LOGS_READ ((int64_t)1<<18)
@@ -10814,7 +11076,7 @@ if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)ox_set_grad_enabled(enabled);
 return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x35bfff28
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xfd098721
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

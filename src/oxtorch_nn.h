@@ -129,6 +129,8 @@
 #include "autograd/gradcheck.c"
 
 /* training */
+#include "nn/tensors/arrange.c"
+#include "nn/tensors/order.c"
 #include "nn/class_logs.c"
 #include "nn/class_sums.c"
 #include "nn/losses.c"

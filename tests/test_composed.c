@@ -263,6 +263,11 @@ static void test_dtypes(void) {
         CHECK(product && product->dtype == OX_I32);
         CHECK_LIST(product, 0, 24);
         CHECK(ox_unravel_index(ox_full(OX_SHAPE(1), 7, OX_U8), OX_SHAPE(3, 4), places, 2) == 2);
+        ox_shape huge = OX_SHAPE((int64_t)1 << 40, (int64_t)1 << 40), below = OX_SHAPE(2, -3);
+        CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(1), OX_I64), huge, places, 2) == -1 && ox_error());
+        ox_error_clear();
+        CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(1), OX_I64), below, places, 2) == -1 && ox_error());
+        ox_error_clear();
         CHECK(places[0]->dtype == OX_I64 && ox_item_int(places[0]) == 1 && ox_item_int(places[1]) == 3);
         ox_tensor *yes = ox_ones(OX_SHAPE(2), OX_BOOL), *all = ox_ones(OX_SHAPE(2, 2), OX_BOOL);
         CHECK(ox_addr(all, yes, yes, 3, 2)->dtype == OX_BOOL);

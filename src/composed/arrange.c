@@ -98,32 +98,6 @@ OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor
     return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
 }
 
-OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
-                           int64_t room) {
-    ox_shape shape = oxi_no_shape();
-    int64_t made = 0;
-    bool swaps = indexing && strcmp(indexing, "xy") == 0 && count > 1;
-    if (count < 1 || count > OX_MAX_DIMS ||
-        (indexing && !swaps && strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
-        (void)oxi_fail(OX_ERR_ARG, "meshgrid: %d tensors as \"%s\"", count, indexing ? indexing : "ij");
-        return -1;
-    }
-    if (oxi_any_null("meshgrid", list, count)) return -1;
-    shape.ndim = count;
-    for (int i = 0; i < count; i++) shape.dim[swaps && i < 2 ? 1 - i : i] = ox_numel(list[i]);
-    int64_t wanted = !out ? 0 : room < count ? room : count;
-    for (; made < wanted; made++) {
-        ox_shape own = oxi_no_shape();
-        own.ndim = count;
-        for (int d = 0; d < count; d++) own.dim[d] = 1;
-        own.dim[swaps && made < 2 ? 1 - made : made] = ox_numel(list[made]);
-        oxi_work work = oxi_work_begin("meshgrid");
-        out[made] = oxi_work_end(&work, ox_expand(ox_reshape(list[made], own), shape));
-        if (!out[made]) break;
-    }
-    return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
-}
-
 /* ---- splits -------------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
@@ -162,21 +136,7 @@ OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tenso
     return oxi_results_end(out, made, wanted) < 0 ? -1 : sections;
 }
 
-/* ---- turns and diagonals ------------------------------------------------------------------------------- */
-
-OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1) {
-    if (oxi_any_null("rot90", &x, 1)) return NULL;
-    int a = oxi_own_dim("rot90", x, dim0), b = oxi_own_dim("rot90", x, dim1);
-    if (a < 0 || b < 0) return NULL;
-    if (a == b) return OXI_FAIL_NULL(OX_ERR_DIM, "rot90: dim %d twice", a);
-    oxi_work work = oxi_work_begin("rot90");
-    int64_t turns = ((times % 4) + 4) % 4;
-    ox_tensor *made = turns == 0   ? ox_clone(x)
-                      : turns == 2 ? ox_flip(x, OX_DIMS(a, b))
-                      : turns == 1 ? ox_transpose(ox_flip(x, OX_DIMS(b)), a, b)
-                                   : ox_transpose(ox_flip(x, OX_DIMS(a)), a, b);
-    return oxi_work_end(&work, made);
-}
+/* ---- diagonals ----------------------------------------------------------------------------------------- */
 
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2) {
     if (oxi_any_null("diag_embed", &x, 1)) return NULL;
@@ -207,89 +167,8 @@ OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal) {
     return oxi_work_end(&work, ox_clone(ox_diagonal(x, diagonal, 0, 1)));
 }
 
-OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset) {
-    if (oxi_any_null("diagflat", &x, 1)) return NULL;
-    oxi_work work = oxi_work_begin("diagflat");
-    return oxi_work_end(&work, ox_diag_embed(ox_reshape(x, OX_SHAPE(-1)), offset, 0, 1));
-}
-
-/* Places of a triangle of ones, i64 [2, count]. */
-static ox_tensor *oxi_triangle_places(const char *name, int64_t rows, int64_t columns, int64_t offset,
-                                      bool upper) {
-    if (rows < 0 || columns < 0)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %lld x %lld", name, (long long)rows, (long long)columns);
-    oxi_work work = oxi_work_begin(name);
-    ox_tensor *ones = ox_ones(OX_SHAPE(rows, columns), OX_BOOL);
-    ox_tensor *places = ox_nonzero(upper ? ox_triu(ones, offset) : ox_tril(ones, offset));
-    return oxi_work_end(&work, ox_contiguous(ox_t(places)));
-}
-OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset) {
-    return oxi_triangle_places("tril_indices", rows, columns, offset, false);
-}
-OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset) {
-    return oxi_triangle_places("triu_indices", rows, columns, offset, true);
-}
 OXI_MADE_1(trace, x->ndim == 2 ? ox_sum(ox_diagonal(x, 0, 0, 1), OX_ALL_DIMS, false)
                                : OXI_FAIL_NULL(OX_ERR_SHAPE, "trace: of %s", oxi_tensor_text(x)))
-
-static bool oxi_same_shape(const ox_tensor *a, const ox_tensor *b) {
-    bool same = a->ndim == b->ndim;
-    for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];
-    return same;
-}
-
-/* ---- a part of a copy replaced ------------------------------------------------------------------------- */
-
-/* A copy of x, of which the view that `window` gives becomes source. */
-typedef ox_tensor *(*oxi_window)(ox_tensor *copy, const int64_t *told);
-static ox_tensor *oxi_with_part(const char *name, ox_tensor *x, ox_tensor *source, oxi_window window,
-                                const int64_t *told) {
-    ox_tensor *in[2] = {x, source};
-    if (oxi_any_null(name, in, 2)) return NULL;
-    oxi_work work = oxi_work_begin(name);
-    ox_tensor *copy = ox_clone(x), *part = copy ? window(copy, told) : NULL;
-    if (part && !oxi_same_shape(part, source)) {
-        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s in the place of %s", name, oxi_tensor_text(source),
-                       oxi_tensor_text(part));
-        part = NULL;
-    }
-    return oxi_work_end(&work, part && ox_copy_(part, source) ? copy : NULL);
-}
-static ox_tensor *oxi_window_select(ox_tensor *copy, const int64_t *told) {
-    return ox_select(copy, (int)told[0], told[1]);
-}
-static ox_tensor *oxi_window_slice(ox_tensor *copy, const int64_t *told) {
-    return ox_slice(copy, (int)told[0], told[1], told[2], told[3]);
-}
-static ox_tensor *oxi_window_diagonal(ox_tensor *copy, const int64_t *told) {
-    return ox_diagonal(copy, told[0], (int)told[1], (int)told[2]);
-}
-OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index) {
-    const int64_t told[2] = {dim, index};
-    return oxi_with_part("select_scatter", x, source, oxi_window_select, told);
-}
-OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
-                                   int64_t step) {
-    const int64_t told[4] = {dim, start, end, step};
-    return oxi_with_part("slice_scatter", x, source, oxi_window_slice, told);
-}
-OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2) {
-    const int64_t told[3] = {offset, dim1, dim2};
-    return oxi_with_part("diagonal_scatter", x, source, oxi_window_diagonal, told);
-}
-OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
-                                        int64_t offset) {
-    ox_tensor *in[2] = {x, source};
-    if (oxi_any_null("as_strided_scatter", in, 2)) return NULL;
-    oxi_work work = oxi_work_begin("as_strided_scatter");
-    ox_tensor *places = ox_as_strided(oxi_ramp_beside(x, ox_numel(x), OX_I64), shape, strides, offset);
-    if (places && !oxi_same_shape(places, source)) {
-        (void)oxi_fail(OX_ERR_SHAPE, "as_strided_scatter: %s in the place of %s", oxi_tensor_text(source),
-                       oxi_tensor_text(places));
-        places = NULL;
-    }
-    return oxi_work_end(&work, places ? ox_put(x, places, source, false) : NULL);
-}
 
 /* ---- repeats ------------------------------------------------------------------------------------------- */
 

@@ -234,32 +234,3 @@ OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int coun
     for (int d = 0; d < x->ndim; d++) back.dim[i.order.dim[d]] = d;
     return oxi_work_end(&work, ox_contiguous(ox_permute(ox_reshape(made, was), back)));
 }
-
-/* ---- places -------------------------------------------------------------------------------------------- */
-
-OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room) {
-    int64_t made = 0, below = 1;
-    if (oxi_any_null("unravel_index", &indices, 1) || shape.ndim < 0) return -1;
-    int64_t wanted = !out ? 0 : room < shape.ndim ? room : shape.ndim;
-    for (int d = 0; d < shape.ndim; d++) below *= shape.dim[d];
-    for (; made < wanted; made++) {
-        oxi_work work = oxi_work_begin("unravel_index");
-        below = shape.dim[made] ? below / shape.dim[made] : 0;
-        ox_tensor *place = ox_floor_divide(ox_cast(indices, OX_I64), ox_integer(below ? below : 1));
-        out[made] =
-            oxi_work_end(&work, ox_remainder(place, ox_integer(shape.dim[made] ? shape.dim[made] : 1)));
-        if (!out[made]) break;
-    }
-    return oxi_results_end(out, made, wanted) < 0 ? -1 : shape.ndim;
-}
-
-OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value) {
-    if (oxi_any_null("nonzero_static", &x, 1)) return NULL;
-    if (size < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "nonzero_static: size %lld", (long long)size);
-    oxi_work work = oxi_work_begin("nonzero_static");
-    ox_tensor *places = ox_nonzero(x);
-    ox_tensor *out = oxi_full("full", OX_SHAPE(size, x->ndim), (double)fill_value, OX_I64, ox_device_of(x));
-    int64_t count = !places || places->shape[0] < size ? (places ? places->shape[0] : 0) : size;
-    bool done = places && out && ox_copy_(ox_narrow(out, 0, 0, count), ox_narrow(places, 0, 0, count));
-    return oxi_work_end(&work, done ? out : NULL);
-}

@@ -49,24 +49,11 @@ OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tenso
 OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
                                    ox_tensor **out,                                  int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
-OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
-                           int64_t room);
-OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
-OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
-OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);       /* i64 [2, count] */
-OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
 /* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
  * total. */
 OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
-/* Copies of x, of which what the view of that name shows is source. */
-OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
-OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
-                                   int64_t step);
-OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
-OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
-                                        int64_t offset);
 
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
 /* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
@@ -80,20 +67,12 @@ OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tens
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
 OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
-OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
-OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
 OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
 OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
 OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
-/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
-OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
-OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
-OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
-OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
-OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
 
 /* ---- products: beta c + alpha product ------------------------------------------------------------------ */
 OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);

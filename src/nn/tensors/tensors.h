@@ -1,5 +1,6 @@
 /* What a program does to tensors beside computing: forms in place of views, of what is put by index,
- * resizing; tensors with strides of one's own, dtypes of results, several statistics at once.
+ * resizing; tensors with strides of one's own, dtypes of results, several statistics at once; turns, grids,
+ * copies with a part replaced, what repeats and what accumulates.
  * memory    forms in place give t itself; the others a new tensor, one reference
  * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
  * source    the functions of the same names in torch */
@@ -40,6 +41,38 @@ OX_API ox_tensor *ox_put_(ox_tensor *t, ox_tensor *index, ox_tensor *source, boo
 OX_API ox_tensor *ox_empty_strided(ox_shape shape, ox_shape strides, ox_dtype dtype);
 /* base to the power of `steps` exponents from start to end, both ends included; computed in f64. */
 OX_API ox_tensor *ox_logspace(double start, double end, int64_t steps, double base, ox_dtype dtype);
+
+/* Places of a triangle of ones, i64 [2, count]. */
+OX_API ox_tensor *ox_tril_indices(int64_t rows, int64_t columns, int64_t offset);
+OX_API ox_tensor *ox_triu_indices(int64_t rows, int64_t columns, int64_t offset);
+OX_API ox_tensor *ox_diagflat(ox_tensor *x, int64_t offset);
+/* As ox_split: views into out[room], the count; -1 and an error. indexing "ij" (NULL) or "xy". */
+OX_API int64_t ox_meshgrid(ox_tensor *const *list, int count, const char *indexing, ox_tensor **out,
+                           int64_t room);
+OX_API ox_tensor *ox_rot90(ox_tensor *x, int64_t times, int dim0, int dim1);
+
+/* ---- copies of x, of which what the view of that name shows is source ---------------------------------- */
+OX_API ox_tensor *ox_select_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t index);
+OX_API ox_tensor *ox_slice_scatter(ox_tensor *x, ox_tensor *source, int dim, int64_t start, int64_t end,
+                                   int64_t step);
+OX_API ox_tensor *ox_diagonal_scatter(ox_tensor *x, ox_tensor *source, int64_t offset, int dim1, int dim2);
+OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shape shape, ox_shape strides,
+                                        int64_t offset);
+
+/* ---- places -------------------------------------------------------------------------------------------- */
+/* The first `size` places that are not 0, i64 [size, dims of x]; rows behind them are fill_value. */
+OX_API ox_tensor *ox_nonzero_static(ox_tensor *x, int64_t size, int64_t fill_value);
+/* Places in a flattened tensor of that shape as one i64 tensor a dim, into out[room]; the count of dims. */
+OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room);
+
+/* ---- what repeats, what accumulates -------------------------------------------------------------------- */
+/* (values sorted, which each element is, counts). dim OX_FLATTENED: of elements; else of slices along dim. */
+OX_API ox_tuple ox_unique(ox_tensor *x, int dim);
+OX_API ox_tuple ox_unique_consecutive(ox_tensor *x, int dim);           /* in the order they come in */
+/* The largest (smallest) so far and where it was, the last of equal ones; NaN stays. */
+OX_API ox_pair ox_cummax(ox_tensor *x, int dim);
+OX_API ox_pair ox_cummin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim);
 
 /* ---- dtypes -------------------------------------------------------------------------------------------- */
 /* Of what is computed of both: tensors without dims and numbers count by their class alone. NONE and an error
