@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x74422c34
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x167438fa
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -24887,7 +24887,7 @@ oxi_memory_load(job,&step,h*step.stride[0],job->length,job->steps+at);
 if(in[8])oxi_memory_line(job,8,h,0,0,job->length,job->left+at);}
 if(in[8])oxi_memory_map(job,OXI_OP_add,n,job->steps,job->left,NULL,job->steps);
 oxi_scan_steps(job,0,0,0,n,job->steps,NULL);
-if(job->wide)return;
+if(job->wide||ox_numel(in[5])==0)return;
 for(int64_t h=0;h<heads;h++)
 oxi_memory_line(job,5,h,0,0,job->length,job->left+(size_t)(h*job->length)*job->number);
 oxi_memory_map(job,OXI_OP_mul,n,job->left,job->steps,NULL,job->left);
@@ -28468,7 +28468,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x74422c34
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x167438fa
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

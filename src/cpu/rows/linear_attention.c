@@ -130,7 +130,7 @@ static void oxi_scan_prepare(const oxi_memory_job *job) {
     }
     if (in[8]) oxi_memory_map(job, OXI_OP_add, n, job->steps, job->left, NULL, job->steps);
     oxi_scan_steps(job, 0, 0, 0, n, job->steps, NULL);
-    if (job->wide) return;
+    if (job->wide || ox_numel(in[5]) == 0) return; /* of no keys or values: no rates either */
     for (int64_t h = 0; h < heads; h++)
         oxi_memory_line(job, 5, h, 0, 0, job->length, job->left + (size_t)(h * job->length) * job->number);
     oxi_memory_map(job, OXI_OP_mul, n, job->left, job->steps, NULL, job->left);
