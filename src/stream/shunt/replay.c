@@ -66,6 +66,13 @@ static bool oxi_shunt_await(oxi_shunt_replay *r, const oxi_shunt_instruction *in
     return goes_on;
 }
 
+static bool oxi_shunt_has_failed(oxi_shunt_replay *r) {
+    oxi_shunt_replay_take(r);
+    bool failed = r->failed;
+    oxi_shunt_replay_give(r);
+    return failed;
+}
+
 static void oxi_shunt_done(oxi_shunt_replay *r, int lane, ox_status status) {
     oxi_shunt_replay_take(r);
     if (status == OX_OK)
@@ -176,7 +183,7 @@ static void oxi_shunt_late_over(oxi_shunt_replay *r, int32_t item, ox_status sta
 }
 
 static void oxi_shunt_load_late(oxi_shunt_replay *r) {
-    for (int32_t i = 0; i < r->late_count && !r->failed; i++)
+    for (int32_t i = 0; i < r->late_count && !oxi_shunt_has_failed(r); i++)
         oxi_shunt_late_over(r, r->late[i], oxi_shunt_load(r->s, r->s->table[r->late[i]]));
 }
 
@@ -305,7 +312,7 @@ static bool oxi_shunt_meanwhile(oxi_shunt_replay *r, int32_t slots, oxi_shunt_it
     memset(&in, 0, sizeof in);
     in.wait[OXI_LANE_COMPUTE] = slots;
     for (int i = 0; i < count && !oxi_shunt_may_go(r, &in);)
-        if (r->failed || oxi_shunt_flight_step(begun[i]->flight)) i++;
+        if (oxi_shunt_has_failed(r) || oxi_shunt_flight_step(begun[i]->flight)) i++;
     return oxi_shunt_await(r, &in);
 }
 
@@ -369,11 +376,11 @@ static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
         } else if (d.over < d.begun) { /* a request at a time: the next load may be due meanwhile */
             oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_FLIGHTS];
             if (!first->flight.stream || oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
-        } else if (r->failed || (!in && d.late == r->late_count) || !oxi_shunt_await(r, in)) {
+        } else if (oxi_shunt_has_failed(r) || (!in && d.late == r->late_count) || !oxi_shunt_await(r, in)) {
             break;
         }
     }
-    if (r->repeats && !r->failed) oxi_shunt_run_ahead(r);
+    if (r->repeats && !oxi_shunt_has_failed(r)) oxi_shunt_run_ahead(r);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
