@@ -23,7 +23,8 @@ from measured import keep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx',
-         'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'amx'}
+         'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'zen4': 'avx512',
+         'sapphirerapids': 'amx'}
 
 
 def build():
