@@ -149,7 +149,6 @@ static void try_gaps(oracle *r, int from) {
         r->tries++;
         uint64_t pinned = oxi_shunt_pins_place(&r->p);
         for (int w = 0; w < 2 * OXI_PACKINGS; w++) {
-            if (w >= OXI_PACKINGS && r->best < r->most) break; /* late loads: where nothing else fits */
             int packing = w < OXI_PACKINGS ? oxi_shunt_packings[w]
                                            : oxi_shunt_packings[w - OXI_PACKINGS] | OXI_PACK_LATE;
             if (oxi_shunt_schedule_run(&r->p, &r->o, r->keep, pinned, packing, r->trial) &&

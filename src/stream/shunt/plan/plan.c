@@ -255,21 +255,76 @@ static void oxi_shunt_refine_pins(oxi_shunt_search *s, bool *better) {
         }
 }
 
-/* What the gap costs the disk at least where it is not kept: where the host takes it, nothing. */
-static double oxi_shunt_gap_seconds(const oxi_shunt_search *s, int32_t access, int32_t item) {
-    const oxi_shunt_known *k = &s->p->known[item];
-    bool read = access + 1 < s->order.first[item + 1] && s->order.use[access + 1] & 1;
-    return read && !k->on_host && s->p->host_room == 0 ? k->load[1] : 0;
+/* Seconds of moves that a way cannot do without: of the disk, of the link to the device, and of loads that are
+ * on one of the two, whichever the host's room decides. */
+typedef struct oxi_shunt_moves {
+    double disk, down, either;
+} oxi_shunt_moves;
+
+static double oxi_shunt_moves_least(const oxi_shunt_moves *m) {
+    double most = m->disk > m->down ? m->disk : m->down, half = (m->disk + m->down + m->either) / 2;
+    return most > half ? most : half;
 }
 
-/* All ways to keep gaps from `from` on that fit and that the disk does in less than the best one takes. */
-static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from, double disk) {
-    if (gaps->left <= 0 || disk >= s->best->simulated || oxi_shunt_is_over(s)) return;
+/* A load of what nobody wrote to comes from where it was; of what was saved from the disk, or from the host
+ * where that has room. */
+static void oxi_shunt_moves_load(const oxi_shunt_search *s, int32_t i, bool written, oxi_shunt_moves *m) {
+    const oxi_shunt_known *k = &s->p->known[i];
+    bool disk = written ? k->room > s->p->host_room : !k->on_host;
+    if (!written && k->on_host)
+        m->down += k->load[0];
+    else if (disk && !k->caches)
+        m->disk += k->load[1];
+    else
+        m->either += k->load[0] < k->load[1] ? k->load[0] : k->load[1];
+}
+
+/* Of the items that are there before the step and not pinned: they come once, and go back once if they are
+ * changed. */
+static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search *s) {
+    const oxi_shunt_order *o = &s->order;
+    oxi_shunt_moves m = {0, 0, 0};
+    for (int32_t i = 0; i < s->p->item_count; i++) {
+        const oxi_shunt_known *k = &s->p->known[i];
+        bool writes = false;
+        if (!k->had || oxi_shunt_is_apart(k) || o->first[i] == o->first[i + 1]) continue;
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
+        if (o->use[o->first[i]] & 1) oxi_shunt_moves_load(s, i, false, &m);
+        if (k->held && writes && k->room > s->p->host_room) m.disk += k->save[1];
+    }
+    return m;
+}
+
+/* And where item i leaves behind access a. */
+static void oxi_shunt_moves_gap(const oxi_shunt_search *s, int32_t a, int32_t i, oxi_shunt_moves *m) {
+    const oxi_shunt_order *o = &s->order;
+    const oxi_shunt_known *k = &s->p->known[i];
+    bool written = false, dirty = false, again = false, here = true;
+    for (int32_t b = a; b >= o->first[i]; b--) {
+        written = written || o->use[b] & 2;
+        here = here && (b == a || s->placing.keep[b]);
+        dirty = dirty || (here && o->use[b] & 2);
+    }
+    for (int32_t b = a + 1; b < o->first[i + 1]; b++) again = again || o->use[b] & 2;
+    if (dirty && k->room > s->p->host_room && (again || !k->had || !k->held)) m->disk += k->save[1];
+    if (a + 1 < o->first[i + 1] && o->use[a + 1] & 1) oxi_shunt_moves_load(s, i, written, m);
+}
+
+/* The way at hand with all packings. */
+static void oxi_shunt_walk_packings(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    for (int w = 0; w < 2 * OXI_PACKINGS && gaps->left > 0; w++) {
+        s->packing = oxi_shunt_packings[w % OXI_PACKINGS] | (w >= OXI_PACKINGS ? OXI_PACK_LATE : 0);
+        gaps->left--;
+        (void)oxi_shunt_run_trial(s);
+    }
+}
+
+/* All ways to keep gaps from `from` on that fit and whose moves may take less than the best one. */
+static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from,
+                                oxi_shunt_moves moves) {
+    if (gaps->left <= 0 || oxi_shunt_moves_least(&moves) >= s->best->simulated * (1 - 1e-6)) return;
     if (from == gaps->count) {
-        for (int w = 0; w < OXI_PACKINGS; w++, gaps->left--) {
-            s->packing = oxi_shunt_packings[w] | (s->best_choice.packing & OXI_PACK_LATE);
-            (void)oxi_shunt_run_trial(s);
-        }
+        if (!oxi_shunt_is_over(s)) oxi_shunt_walk_packings(s, gaps);
         return;
     }
     int32_t a = gaps->access[from], i = gaps->item[from], end;
@@ -278,7 +333,7 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
     end = a + 1 < s->order.first[i + 1] ? s->order.at[a + 1] : s->order.slot_count;
     s->placing.keep[a] = 0;
     if (s->p->known[i].pinned) {
-        oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+        oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
         return;
     }
     for (int32_t j = s->order.at[a] + 1; j < end; j++) {
@@ -286,27 +341,33 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
         fits = fits && gaps->used[j] <= all;
     }
     s->placing.keep[a] = 1;
-    if (fits) oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+    if (fits) oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
     for (int32_t j = s->order.at[a] + 1; j < end; j++) gaps->used[j] -= room;
     s->placing.keep[a] = 0;
-    oxi_shunt_walk_gaps(s, gaps, from + 1, disk + oxi_shunt_gap_seconds(s, a, i));
+    oxi_shunt_moves_gap(s, a, i, &moves);
+    oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
 }
 
-/* Every way to pin, where there are few, with every way to keep. False: that was not done with in the end. */
+/* Every way to pin, where there are few, with every way to keep, those that are like the best one first.
+ * False: that was not done with in the end. */
 static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
-    enum { TRIES = 20000 };
+    enum { TRIES = 40000 };
+    uint32_t first = 0;
     gaps->left = TRIES;
     if (s->rank_count > 16) return false;
-    for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++) {
+    for (int32_t r = 0; r < s->rank_count; r++) first |= (uint32_t)(s->best_pins[s->rank[r].item] & 1) << r;
+    for (uint32_t w = 0; w < 1u << s->rank_count; w++) {
+        uint32_t pins = w ^ first;
         for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
         memset(s->placing.keep, 0, (size_t)s->order.access_count);
+        memset(s->order.alone, 0, (size_t)s->order.slot_count); /* the best so far may have had to be mended */
         memset(gaps->used, 0, (size_t)s->order.slot_count * sizeof *gaps->used);
         for (int32_t i = 0; i < s->p->item_count; i++) /* where it is used it is there */
             for (int32_t a = s->order.first[i]; a < s->order.first[i + 1]; a++)
                 if (!oxi_shunt_is_apart(&s->p->known[i])) gaps->used[s->order.at[a]] += s->p->known[i].room;
-        oxi_shunt_walk_gaps(s, gaps, 0, 0);
+        oxi_shunt_walk_gaps(s, gaps, 0, oxi_shunt_moves_once(s));
     }
     return gaps->left > 0 && !oxi_shunt_is_over(s);
 }
@@ -351,7 +412,7 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
-        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (s->best_choice.packing & OXI_PACK_LATE);
+        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (t / OXI_PACKINGS % 2 ? OXI_PACK_LATE : 0);
         (void)oxi_shunt_run_trial(s);
     }
 }
