@@ -130,14 +130,17 @@ static bool fits_so_far(oracle *r, int from) {
     return true;
 }
 
-/* Seconds that the disk needs for what is not kept so far, whatever else: no way below takes less. */
+/* Seconds that the disk needs for what is not kept so far, whatever else: no way below takes less. Where the
+ * host has room, or had items that may leave it, nothing is known of the disk. */
 static double least_so_far(oracle *r, int from) {
     double disk = 0;
+    bool host = r->p.host_room > 0;
+    for (int32_t i = 0; i < r->p.item_count; i++) host = host || (r->p.known[i].had && r->p.known[i].on_host);
     for (int g = 0; g < from; g++) {
         int32_t a = r->gap[g], i = 0;
         while (a >= r->o.first[i + 1]) i++;
         bool again = a + 1 < r->o.first[i + 1] && r->o.use[a + 1] & 1;
-        if (!r->keep[a] && again && r->p.host_room == 0 && !r->p.known[i].on_host)
+        if (!r->keep[a] && again && !host)
             disk += r->p.known[i].load[1];
     }
     return disk > r->compute ? disk : r->compute;

@@ -17,6 +17,7 @@ typedef struct oxi_shunt_search {
     int64_t improved; /* how often the best one was replaced */
     uint64_t random;
     oxi_shunt_choice best_choice;
+    uint64_t host_most; /* bytes that the host may ever have room for: of what is there before as well */
     double bound, disk, link, end;
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
@@ -270,7 +271,7 @@ static double oxi_shunt_moves_least(const oxi_shunt_moves *m) {
  * where that has room. */
 static void oxi_shunt_moves_load(const oxi_shunt_search *s, int32_t i, bool written, oxi_shunt_moves *m) {
     const oxi_shunt_known *k = &s->p->known[i];
-    bool disk = written ? k->room > s->p->host_room : !k->on_host;
+    bool disk = written ? k->room > s->host_most : !k->on_host;
     if (!written && k->on_host)
         m->down += k->load[0];
     else if (disk && !k->caches)
@@ -290,7 +291,7 @@ static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search *s) {
         if (!k->had || oxi_shunt_is_apart(k) || o->first[i] == o->first[i + 1]) continue;
         for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
         if (o->use[o->first[i]] & 1) oxi_shunt_moves_load(s, i, false, &m);
-        if (k->held && writes && k->room > s->p->host_room) m.disk += k->save[1];
+        if (k->held && writes && k->room > s->host_most) m.disk += k->save[1];
     }
     return m;
 }
@@ -306,7 +307,7 @@ static void oxi_shunt_moves_gap(const oxi_shunt_search *s, int32_t a, int32_t i,
         dirty = dirty || (here && o->use[b] & 2);
     }
     for (int32_t b = a + 1; b < o->first[i + 1]; b++) again = again || o->use[b] & 2;
-    if (dirty && k->room > s->p->host_room && (again || !k->had || !k->held)) m->disk += k->save[1];
+    if (dirty && k->room > s->host_most && (again || !k->had || !k->held)) m->disk += k->save[1];
     if (a + 1 < o->first[i + 1] && o->use[a + 1] & 1) oxi_shunt_moves_load(s, i, written, m);
 }
 
@@ -538,6 +539,9 @@ static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
     s->ranks[0] = s->rank = (oxi_shunt_rank *)oxi_shunt_list(2 * items, sizeof *s->rank);
     s->ranks[1] = s->rank + items;
     s->best_pins = (uint8_t *)oxi_shunt_list(items, 1);
+    s->host_most = p->host_room;
+    for (int32_t i = 0; i < p->item_count; i++)
+        if (p->known[i].had && p->known[i].on_host) s->host_most += p->known[i].room;
     if (!s->trial || !s->best || !s->rank || !s->best_pins) return false;
     if (!oxi_shunt_order_open(&s->order, p) || !oxi_shunt_order_open(&s->original, p)) return false;
     s->placing.keep = (uint8_t *)oxi_shunt_list((size_t)s->order.access_count, 1);
