@@ -250,6 +250,7 @@ typedef struct oxi_shunt_plan {
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
     int32_t crowded;                 /* of a try: the slot in which there was no place; -1: there was */
+    double most;                     /* of a try: seconds that are too many; 0: none are */
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */

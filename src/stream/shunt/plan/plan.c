@@ -70,9 +70,14 @@ static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
     return s->best->simulated <= 1.003 * s->bound || oxi_now() > s->end;
 }
 
+/* Seconds that a try has to stay below; 0: whatever it takes. */
+static double oxi_shunt_too_long(const oxi_shunt_search *s) {
+    return s->found ? s->best->simulated * (1 - 1e-6) : 0;
+}
+
 /* The trial becomes the best one if it is better. */
 static bool oxi_shunt_judge(oxi_shunt_search *s) {
-    if (s->found && s->trial->simulated >= s->best->simulated * (1 - 1e-6)) return false;
+    if (s->found && s->trial->simulated >= oxi_shunt_too_long(s)) return false;
     oxi_shunt_plan *other = s->best;
     s->best = s->trial;
     s->trial = other;
@@ -106,6 +111,7 @@ static void oxi_shunt_clear_slot(oxi_shunt_search *s, int32_t slot, int32_t behi
 static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
     enum { MENDS = 40 };
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
+    s->trial->most = oxi_shunt_too_long(s);
     for (int mend = 0; mend <= MENDS; mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
@@ -169,6 +175,7 @@ static void oxi_shunt_recall(oxi_shunt_search *s) {
 }
 
 static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
+    s->trial->most = oxi_shunt_too_long(s);
     return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->packing,
                                   s->trial) &&
            oxi_shunt_judge(s);
@@ -191,6 +198,7 @@ typedef struct oxi_shunt_gaps {
     int32_t *access, *item, count;
     uint64_t *used; /* by slot, while all ways are walked */
     int64_t left;   /* of the ways that may be tried */
+    int64_t walked; /* steps of a walk */
 } oxi_shunt_gaps;
 
 static bool oxi_shunt_gaps_open(const oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
@@ -323,7 +331,8 @@ static void oxi_shunt_walk_packings(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
 /* All ways to keep gaps from `from` on that fit and whose moves may take less than the best one. */
 static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from,
                                 oxi_shunt_moves moves) {
-    if (gaps->left <= 0 || oxi_shunt_moves_least(&moves) >= s->best->simulated * (1 - 1e-6)) return;
+    if (++gaps->walked % 256 == 0 && oxi_shunt_is_over(s)) gaps->left = 0;
+    if (gaps->left <= 0 || oxi_shunt_moves_least(&moves) >= oxi_shunt_too_long(s)) return;
     if (from == gaps->count) {
         if (!oxi_shunt_is_over(s)) oxi_shunt_walk_packings(s, gaps);
         return;
@@ -421,11 +430,16 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
 static void oxi_shunt_refine(oxi_shunt_search *s) {
     enum { FEW = 400, SUBSETS = 5 };
     bool better = s->found && s->order.access_count <= FEW;
-    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW;
+    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW, whole = false;
+    bool few_pins = very_few && s->rank_count <= SUBSETS;
     oxi_shunt_gaps gaps;
     if (!better) return;
     if (oxi_shunt_gaps_open(s, &gaps)) {
-        if (very_few && s->rank_count <= SUBSETS) oxi_shunt_refine_subsets(s, &gaps);
+        if (few_pins) {
+            oxi_shunt_refine_subsets(s, &gaps); /* the better the first, the less is walked */
+            whole = oxi_shunt_refine_all(s, &gaps);
+            better = !whole;
+        }
         while (better && !oxi_shunt_is_over(s)) {
             better = false;
             s->packing = s->best_choice.packing;
@@ -433,8 +447,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
             if (s->rank_count <= OXI_SHUNT_VERY_FEW) oxi_shunt_refine_pins(s, &better);
             if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
         }
-        bool all = very_few && s->rank_count <= SUBSETS && oxi_shunt_refine_all(s, &gaps);
-        if (very_few && !all) oxi_shunt_shake(s, &gaps);
+        if (very_few && !(few_pins && whole)) oxi_shunt_shake(s, &gaps);
     }
     oxi_shunt_gaps_close(s, &gaps);
 }

@@ -433,7 +433,17 @@ static bool oxi_shunt_emit_deaths(oxi_shunt_schedule *s, int32_t slot) {
     return true;
 }
 
-/* False: somewhere there is no place, or no memory. */
+/* Whether it takes too long already, whatever is to come behind slot j. */
+static bool oxi_shunt_takes_too_long(const oxi_shunt_schedule *s, int32_t j) {
+    const double *start = s->o->start, most = s->plan->most;
+    double end = s->lane_end[OXI_LANE_COMPUTE] + start[s->o->slot_count] - start[j + 1];
+    if (most <= 0) return false;
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        if (s->lane_end[lane] > end) end = s->lane_end[lane];
+    return end >= most;
+}
+
+/* False: somewhere there is no place, or no memory, or it takes too long. */
 static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
     for (int32_t j = 0; j < s->o->slot_count; j++) {
         s->plan->crowded = j; /* unless all of it works */
@@ -446,6 +456,10 @@ static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
         for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
             if (!oxi_shunt_emit_end(s, g)) return false;
         s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
+        if (oxi_shunt_takes_too_long(s, j)) {
+            s->plan->crowded = -1;
+            return false;
+        }
     }
     s->plan->crowded = -1;
     return true;
