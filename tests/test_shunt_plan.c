@@ -1,7 +1,7 @@
 /* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and
  * to pin (branch and bound), exact ones against all orders with second runs as well, and what every plan must
- * obey; it prints the time that planning takes. By hand:
- * test_shunt_plan GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below
+ * obey; it prints the time that planning takes. By hand: test_shunt_plan GRAPHS [FIRST-SEED], or
+ * OX_TEST_GRAPHS=1000 in the environment. The implementation is in this file, so that it sees what lies below
  * the public functions. OX_O0: the compiler takes longest here. */
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
@@ -321,7 +321,7 @@ static void test_optimum(long graphs, uint64_t first) {
         if (!plan) continue;
         double factor = plan->simulated / best;
         CHECK_MSG(obeys(&g, plan), "seed %llu: the plan does not hold", (unsigned long long)seed);
-        CHECK_MSG(factor <= 1.1, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
+        CHECK_MSG(factor <= 1.05, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
                   plan->simulated, best);
         CHECK_MSG(plan->simulated >= plan->bound * (1 - 1e-9), "seed %llu: below the bound",
                   (unsigned long long)seed);
@@ -416,7 +416,7 @@ static void test_exact(long graphs, uint64_t first) {
         oxi_shunt_plan_free(plan);
         oxi_shunt_plan_free(usual);
     }
-    CHECK(again > 0 && left <= graphs / 20);
+    CHECK(again > 0 && left <= graphs / 20 + 1);
     printf("%ld exact plans: %ld with second runs, %ld better than the usual\n", compared, again, gained);
 }
 
@@ -654,12 +654,15 @@ static void test_spread(void) {
 }
 
 int main(int count, char **words) {
-    long graphs = count > 1 ? atol(words[1]) : 100;
+    const char *asked = getenv("OX_TEST_GRAPHS");
+    long graphs = count > 1 ? atol(words[1]) : asked ? atol(asked) : 100;
     test_optimum(graphs, count > 2 ? strtoull(words[2], NULL, 10) : 1);
-    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough. */
-    static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110};
-    for (int i = 0; i < 5; i++) test_optimum(1, found[i]);
-    test_exact(count > 1 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough; a best
+     * way so far that was mended, with what the others did not need; loads that had better come late; saves to
+     * where the host's own item had been. */
+    static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110, 3090, 4345, 101994, 104141};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) test_optimum(1, found[i]);
+    test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
     test_early();
     test_apart();
     test_spread();

@@ -46,6 +46,7 @@ enum {
     OXI_SHUNT_NODES_MOST = 1 << 18,  /* of a step: it runs when there are so many */
     OXI_SHUNT_CHUNK = 1 << 18,       /* bytes of node memory taken at once */
     OXI_SHUNT_PLANS = 64,            /* that are kept */
+    OXI_SHUNT_VERY_FEW = 64,         /* uses of items by the nodes of a small step: all ways are tried */
     OXI_SHUNT_MEANS = 4096,          /* kinds of calls whose times are known */
     OXI_SHUNT_AHEAD = 16             /* loads of the next step that are begun when one ends */
 };

@@ -241,9 +241,8 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
-    p->time_most = p->recompute == OX_RECOMPUTE_EXACT
-                       ? 1
-                       : 0.02 + 1.5e-6 * p->node_count + (p->time_most < 1 ? p->time_most : 1);
+    double least = t->first[p->node_count] <= OXI_SHUNT_VERY_FEW ? 0.1 : 0.02 + 1.5e-6 * p->node_count;
+    p->time_most = p->recompute == OX_RECOMPUTE_EXACT ? 1 : least + (p->time_most < 1 ? p->time_most : 1);
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

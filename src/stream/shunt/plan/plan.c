@@ -3,8 +3,6 @@
  * also says when it does not fit. It ends with time_most, with the first way that reaches the bound, or when
  * nothing is left to try. */
 
-enum { OXI_SHUNT_VERY_FEW = 64 }; /* uses of items by nodes */
-
 typedef struct oxi_shunt_search {
     oxi_shunt_problem *p;
     oxi_shunt_order order, original;
@@ -621,7 +619,8 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
             oxi_shunt_try_again(&s);
             oxi_shunt_refine(&s);
         }
-        if (s.found && p->recompute == OX_RECOMPUTE_EXACT && s.original.access_count <= OXI_SHUNT_VERY_FEW)
+        if (s.found && p->recompute != OX_RECOMPUTE_OFF && s.original.access_count <= OXI_SHUNT_VERY_FEW &&
+            !oxi_shunt_is_over(&s))
             s.whole = oxi_shunt_exact_all(&s);
         if (s.found && oxi_shunt_plan_finish(&s)) {
             made = s.best;
