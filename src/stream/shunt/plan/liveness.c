@@ -200,6 +200,17 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
+/* For how long a plan of a step is sought that computes for so many seconds: up to 40 ms, or what its calls
+ * ask for at least. */
+static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_problem *p, double computes) {
+    double least = 0.015 + 2.5e-6 * p->node_count, seconds = least + 0.005 * computes;
+    if (s->desc.search_seconds > 0) return s->desc.search_seconds;
+    if (p->recompute == OX_RECOMPUTE_EXACT) return 1;
+    if (p->first[p->node_count] <= OXI_SHUNT_VERY_FEW) return 0.1;
+    if (seconds > 0.04) seconds = 0.04;
+    return seconds > least ? seconds : least;
+}
+
 /* The step whose table is filled. False: no memory, or more small items in one node than they have room. */
 static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_touches *t,
                                    oxi_shunt_known *known) {
@@ -230,7 +241,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
         oxi_shunt_touch_node(s->nodes[n], t, &end);
         t->first[n + 1] = end;
         t->seconds[n] = oxi_shunt_node_seconds(s, s->nodes[n]);
-        p->time_most += 0.005 * t->seconds[n];
+        p->time_most += t->seconds[n];
         t->again[n] = oxi_shunt_may_repeat(s->nodes[n]);
     }
     p->first = t->first;
@@ -241,8 +252,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
-    double least = t->first[p->node_count] <= OXI_SHUNT_VERY_FEW ? 0.1 : 0.02 + 1.5e-6 * p->node_count;
-    p->time_most = p->recompute == OX_RECOMPUTE_EXACT ? 1 : least + (p->time_most < 1 ? p->time_most : 1);
+    p->time_most = oxi_shunt_search_seconds(s, p, p->time_most);
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct oxi_shunt_search {
     oxi_shunt_choice best_choice;
     uint64_t host_most; /* bytes that the host may ever have room for: of what is there before as well */
     double bound, disk, link, end;
+    double took; /* seconds of the last way */
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
 
@@ -62,10 +63,11 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
-/* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. */
+/* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
+ * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
     if (!s->found) return oxi_now() > s->end + 10 * s->p->time_most;
-    return s->best->simulated <= 1.003 * s->bound || oxi_now() > s->end;
+    return s->best->simulated <= 1.003 * s->bound || oxi_now() + s->took > s->end;
 }
 
 /* Seconds that a try has to stay below; 0: whatever it takes. */
@@ -121,15 +123,15 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
 }
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
+    double start = oxi_now();
     s->rank = s->ranks[c->spread];
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
     oxi_shunt_cache_some(s->p, s->ranks[1], s->rank_count);
     s->packing = c->packing;
-    if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
-        !oxi_shunt_schedule_mended(s, c->packing))
-        return false;
-    bool better = oxi_shunt_judge(s);
+    bool better = oxi_shunt_place(s->p, &s->order, c, &s->placing) &&
+                  oxi_shunt_schedule_mended(s, c->packing) && oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
+    s->took = oxi_now() - start;
     return better;
 }
 
