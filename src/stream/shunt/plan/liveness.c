@@ -19,7 +19,7 @@ static void oxi_shunt_order_close(oxi_shunt_order *o, const oxi_shunt_problem *p
     oxi_shunt_unlist(o->at, accesses, sizeof *o->at);
     oxi_shunt_unlist(o->use, accesses, sizeof *o->use);
     oxi_shunt_unlist(o->access, accesses, sizeof *o->access);
-    oxi_shunt_unlist(o->alone, 2 * slots, sizeof *o->alone);
+    oxi_shunt_unlist(o->alone, 3 * slots, sizeof *o->alone);
     memset(o, 0, sizeof *o);
 }
 
@@ -35,9 +35,10 @@ static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p)
     o->at = (int32_t *)oxi_shunt_list(accesses, sizeof *o->at);
     o->use = (uint8_t *)oxi_shunt_list(accesses, sizeof *o->use);
     o->access = (int32_t *)oxi_shunt_list(accesses, sizeof *o->access);
-    o->alone = (uint8_t *)oxi_shunt_list(2 * slots, sizeof *o->alone);
+    o->alone = (uint8_t *)oxi_shunt_list(3 * slots, sizeof *o->alone);
     if (!o->from || !o->start || !o->first || !o->at || !o->use || !o->access || !o->alone) return false;
     o->best_alone = o->alone + slots;
+    o->crowded = o->best_alone + slots;
     for (int32_t j = 0; j < o->slot_count; j++) {
         int32_t n = o->slot[j];
         o->from[j + 1] = o->from[j] + p->first[n + 1] - p->first[n];

@@ -17,7 +17,7 @@ typedef struct oxi_shunt_search {
     oxi_shunt_choice best_choice;
     uint64_t host_most; /* bytes that the host may ever have room for: of what is there before as well */
     double bound, disk, link, end;
-    double took; /* seconds of the last way */
+    double took;       /* seconds of the last way */
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
 
@@ -107,17 +107,47 @@ static void oxi_shunt_clear_slot(oxi_shunt_search *s, int32_t slot, int32_t behi
     }
 }
 
+/* The same of all slots that the last try found crowded, in one pass over the uses. */
+static bool oxi_shunt_clear_slots(oxi_shunt_search *s, int32_t behind) {
+    oxi_shunt_order *o = &s->order;
+    size_t slots = (size_t)o->slot_count + 1;
+    int32_t *crowded = (int32_t *)oxi_shunt_list(slots, sizeof *crowded); /* before a slot, so many */
+    if (!crowded) return false;
+    for (int32_t j = 0; j < o->slot_count; j++) {
+        crowded[j + 1] = crowded[j] + o->crowded[j];
+        if (!o->crowded[j]) continue;
+        o->crowded[j] += o->alone[j] > 1;
+        o->alone[j] = 2;
+        for (int32_t k = j + 1; k <= j + behind && k < o->slot_count; k++)
+            if (o->alone[k] == 0) o->alone[k] = 1;
+    }
+    for (int32_t i = 0; i < s->p->item_count; i++)
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) {
+            bool last = a + 1 == o->first[i + 1];
+            int32_t end = last ? o->slot_count : o->at[a + 1];
+            bool inside = crowded[end] > crowded[o->at[a] + 1];
+            if (inside || (!last && o->crowded[end] > 1)) s->placing.keep[a] = 0;
+        }
+    oxi_shunt_unlist(crowded, slots, sizeof *crowded);
+    return true;
+}
+
 /* The schedule of what is placed; where memory is in pieces that are too small, slots are cleared. */
 static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
-    enum { MENDS = 40 };
+    enum { MENDS = 40, MENDS_OF_LARGE = 8 };
+    bool large = s->order.access_count > OXI_SHUNT_FEW;
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
     s->trial->most = oxi_shunt_too_long(s);
-    for (int mend = 0; mend <= MENDS; mend++) {
+    s->trial->until = s->end;
+    for (int mend = 0; mend <= (large ? MENDS_OF_LARGE : MENDS); mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
             return true;
         if (s->trial->crowded < 0 || oxi_now() > s->end) return false;
-        oxi_shunt_clear_slot(s, s->trial->crowded, mend);
+        if (!large)
+            oxi_shunt_clear_slot(s, s->trial->crowded, mend);
+        else if (!oxi_shunt_clear_slots(s, mend))
+            return false;
     }
     return false;
 }
@@ -133,25 +163,6 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     if (better) s->best_choice = *c;
     s->took = oxi_now() - start;
     return better;
-}
-
-static void oxi_shunt_try_all(oxi_shunt_search *s) {
-    static const double pins[] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5};
-    static const struct {
-        double weight;
-        int packing, spread;
-    } ways[] = {{1, OXI_PACK_RING, 1},  {1, 0, 0}, {1, OXI_PACK_TIGHT, 1}, {1, OXI_PACK_RING, 0},
-                {1, OXI_PACK_APART, 1}, {1, 0, 1}, {1, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_APART, 1},
-                {3, 0, 0}, {3, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_RING, 1},  {3, 0, 1}};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
-            for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-                const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
-                                            ways[w].spread};
-                if (oxi_shunt_is_over(s)) return;
-                (void)oxi_shunt_try(s, &c);
-                if (s->rank_count == 0 && i > 0) break;
-            }
 }
 
 static uint64_t oxi_shunt_pins_place(oxi_shunt_problem *p) {
@@ -176,6 +187,7 @@ static void oxi_shunt_recall(oxi_shunt_search *s) {
 
 static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
     s->trial->most = oxi_shunt_too_long(s);
+    s->trial->until = s->found ? s->end : 0;
     return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->packing,
                                   s->trial) &&
            oxi_shunt_judge(s);
@@ -190,6 +202,40 @@ static void oxi_shunt_try_least(oxi_shunt_search *s) {
         (void)oxi_shunt_run_trial(s);
         s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
     }
+}
+
+static void oxi_shunt_try_all(oxi_shunt_search *s) {
+    enum { PINS = 8 };
+    /* Of large steps few are tried: those first that leave items of many sizes some room. */
+    static const double of_all[PINS] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9},
+                        of_large[PINS] = {-2, 0.75, -1, 0.5, 0.25, 0.9, 1, 0};
+    static const double parts[] = {1, 0.85, 0.7, 0.5};
+    const double *pins = s->order.access_count > OXI_SHUNT_FEW ? of_large : of_all;
+    static const struct {
+        double weight;
+        int packing, spread;
+    } ways[] = {{1, OXI_PACK_RING, 1},
+                {1, 0, 0},
+                {1, OXI_PACK_TIGHT, 1},
+                {1, OXI_PACK_RING, 0},
+                {1, OXI_PACK_APART, 1},
+                {1, 0, 1},
+                {1, OXI_PACK_TIGHT, 0},
+                {3, OXI_PACK_APART, 1},
+                {3, 0, 0},
+                {3, OXI_PACK_TIGHT, 0},
+                {3, OXI_PACK_RING, 1},
+                {3, 0, 1}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t i = 0; i < PINS; i++)
+            for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+                const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
+                                            ways[w].spread};
+                if (oxi_shunt_is_over(s)) return;
+                (void)oxi_shunt_try(s, &c);
+                if (!s->found && s->order.access_count > OXI_SHUNT_FEW) oxi_shunt_try_least(s);
+                if (s->rank_count == 0 && i > 0) break;
+            }
 }
 
 /* Gaps that an item may be kept over: somebody needs its bytes afterwards, and what comes round again does
@@ -372,7 +418,8 @@ static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
         memset(s->placing.keep, 0, (size_t)s->order.access_count);
-        memset(s->order.alone, 0, (size_t)s->order.slot_count); /* the best so far may have had to be mended */
+        memset(s->order.alone, 0,
+               (size_t)s->order.slot_count); /* the best so far may have had to be mended */
         memset(gaps->used, 0, (size_t)s->order.slot_count * sizeof *gaps->used);
         for (int32_t i = 0; i < s->p->item_count; i++) /* where it is used it is there */
             for (int32_t a = s->order.first[i]; a < s->order.first[i + 1]; a++)
@@ -428,8 +475,8 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
 }
 
 static void oxi_shunt_refine(oxi_shunt_search *s) {
-    enum { FEW = 400, SUBSETS = 5 };
-    bool better = s->found && s->order.access_count <= FEW;
+    enum { SUBSETS = 5 };
+    bool better = s->found && s->order.access_count <= OXI_SHUNT_FEW;
     bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW, whole = false;
     bool few_pins = very_few && s->rank_count <= SUBSETS;
     oxi_shunt_gaps gaps;
