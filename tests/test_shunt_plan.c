@@ -661,6 +661,7 @@ static double time_plan(shape what, int32_t nodes, double part, bool host) {
     CHECK_MSG(plan != NULL, "%s: no plan", shape_names[what]);
     CHECK_MSG(took < 4 * g.p.time_most + 0.5, "%s: %.0f ms", shape_names[what], 1e3 * took);
     CHECK(!plan || plan->peak <= g.p.capacity);
+    CHECK(!plan || plan->simulated >= plan->bound * (1 - 1e-9));
     printf("%-8s %6d nodes, part %.1f, %s: %.1f ms, %.3f of the bound\n", shape_names[what], (int)nodes, part,
            host ? "host" : "disk", 1e3 * took, plan ? plan->simulated / plan->bound : 0);
     oxi_shunt_plan_free(plan);

@@ -138,7 +138,7 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
     bool large = s->order.access_count > OXI_SHUNT_FEW;
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
     s->trial->most = oxi_shunt_too_long(s);
-    s->trial->until = s->end;
+    s->trial->until = s->found ? s->end : s->end + 0.25 * s->p->time_most;
     for (int mend = 0; mend <= (large ? MENDS_OF_LARGE : MENDS); mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))

@@ -6,11 +6,14 @@
 
 typedef struct oxi_shunt_block {
     uint64_t place, bytes;
-    int32_t before, behind; /* its neighbors; -1: none */
-    int32_t listed;         /* where it is in the list of free ones; -1: it is used */
+    int32_t before, behind;  /* its neighbors; -1: none */
+    int32_t bin, next, last; /* of a free one: its list, and its neighbors there; bin -1: it is used */
     int32_t clock[OXI_LANES];
     double free_at;
 } oxi_shunt_block;
+
+/* Free blocks beside others that are free, then those alone, by the power of two of their bytes (in pages). */
+enum { OXI_SHUNT_BINS = 32 };
 
 typedef struct oxi_shunt_schedule {
     const oxi_shunt_problem *p;
@@ -24,9 +27,9 @@ typedef struct oxi_shunt_schedule {
     uint8_t *tier;       /* of items: where the copy off the device is; 1 the host, 2 the disk */
     int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
     oxi_shunt_block *block;
-    int32_t *open, open_count; /* free ones, in any order */
-    int32_t *block_of;         /* of items that are on the device */
-    size_t block_room, open_room;
+    int32_t bin[OXI_SHUNT_BINS], open_count; /* lists of free ones; of all of them, so many */
+    int32_t *block_of;                       /* of items that are on the device */
+    size_t block_room;
     int32_t block_count, spare; /* spare: the first of those that are none any more, listed by `behind` */
     bool crowded;               /* somewhere there was no place */
     int32_t crowds;             /* how many slots were */
@@ -145,7 +148,7 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
 
 /* Those that are needed first have the first say on memory; with OXI_PACK_RING none overtakes another. */
 static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
-    enum { STEPS = 1 << 25, FAR = 512 }; /* of large steps not all is looked at */
+    enum { STEPS = 1 << 22, FAR = 512 }; /* of large steps not all is looked at */
     uint64_t room = s->p->capacity - s->plan->pinned_bytes;
     int32_t before[2] = {0, 0}, far = STEPS / (s->o->slot_count + 1);
     if (far < FAR) far = FAR;
@@ -175,7 +178,39 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
 /* ---- places -------------------------------------------------------------------------------------------- */
 
 static bool oxi_shunt_block_free(const oxi_shunt_schedule *s, int32_t b) {
-    return b >= 0 && s->block[b].listed >= 0;
+    return b >= 0 && s->block[b].bin >= 0;
+}
+
+static int oxi_shunt_bin_of(uint64_t bytes) {
+    int bin = 1;
+    for (bytes >>= 12; bytes > 0; bytes >>= 1) bin++;
+    return bin < OXI_SHUNT_BINS ? bin : OXI_SHUNT_BINS - 1;
+}
+
+static void oxi_shunt_block_unlist(oxi_shunt_schedule *s, int32_t b) {
+    const oxi_shunt_block *one = &s->block[b];
+    if (one->last >= 0)
+        s->block[one->last].next = one->next;
+    else
+        s->bin[one->bin] = one->next;
+    if (one->next >= 0) s->block[one->next].last = one->last;
+}
+
+static void oxi_shunt_block_enlist(oxi_shunt_schedule *s, int32_t b) {
+    oxi_shunt_block *one = &s->block[b];
+    bool alone = !oxi_shunt_block_free(s, one->before) && !oxi_shunt_block_free(s, one->behind);
+    one->bin = alone ? oxi_shunt_bin_of(one->bytes) : 0;
+    one->last = -1;
+    one->next = s->bin[one->bin];
+    if (one->next >= 0) s->block[one->next].last = b;
+    s->bin[one->bin] = b;
+}
+
+/* Of a block whose neighbors or bytes are others now. */
+static void oxi_shunt_block_relist(oxi_shunt_schedule *s, int32_t b) {
+    if (!oxi_shunt_block_free(s, b)) return;
+    oxi_shunt_block_unlist(s, b);
+    oxi_shunt_block_enlist(s, b);
 }
 
 /* A used block behind `before` (-1: as the first one), in front of `behind`; -1: no memory. */
@@ -187,13 +222,10 @@ static int32_t oxi_shunt_block_new(oxi_shunt_schedule *s, int32_t before, int32_
         void *grown = oxi_grow(s->block, &s->block_room, (size_t)s->block_count + 1, sizeof *s->block, false);
         if (!grown) return -1;
         s->block = (oxi_shunt_block *)grown;
-        grown = oxi_grow(s->open, &s->open_room, (size_t)s->block_count + 1, sizeof *s->open, false);
-        if (!grown) return -1;
-        s->open = (int32_t *)grown;
         b = s->block_count++;
     }
     memset(&s->block[b], 0, sizeof *s->block);
-    s->block[b].listed = -1;
+    s->block[b].bin = -1;
     s->block[b].before = before;
     s->block[b].behind = behind;
     if (before >= 0) s->block[before].behind = b;
@@ -201,20 +233,22 @@ static int32_t oxi_shunt_block_new(oxi_shunt_schedule *s, int32_t before, int32_
     return b;
 }
 
-static void oxi_shunt_block_list(oxi_shunt_schedule *s, int32_t b) {
-    s->block[b].listed = s->open_count;
-    s->open[s->open_count++] = b;
+/* A used block is free. */
+static void oxi_shunt_block_open(oxi_shunt_schedule *s, int32_t b) {
+    s->open_count++;
+    oxi_shunt_block_enlist(s, b);
+    oxi_shunt_block_relist(s, s->block[b].before);
+    oxi_shunt_block_relist(s, s->block[b].behind);
 }
 
 /* A free block is none any more. */
 static void oxi_shunt_block_remove(oxi_shunt_schedule *s, int32_t b) {
     oxi_shunt_block *one = &s->block[b];
-    int32_t last = s->open[--s->open_count];
-    s->open[one->listed] = last;
-    s->block[last].listed = one->listed;
+    oxi_shunt_block_unlist(s, b);
+    s->open_count--;
     if (one->before >= 0) s->block[one->before].behind = one->behind;
     if (one->behind >= 0) s->block[one->behind].before = one->before;
-    one->listed = -1;
+    one->bin = -1;
     one->behind = s->spare;
     s->spare = b;
 }
@@ -283,27 +317,40 @@ static bool oxi_shunt_occupy(oxi_shunt_schedule *s, const oxi_shunt_fit *fit, bo
     s->block[b].place = g->place;
     s->block[b].bytes = room;
     s->block_of[g->item] = b;
+    oxi_shunt_block_relist(s, before);
+    oxi_shunt_block_relist(s, behind);
     if (g->place + room > s->plan->peak) s->plan->peak = g->place + room;
     return true;
 }
 
-/* The end of the last run of free blocks that is large enough. */
-static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, uint64_t room, oxi_shunt_fit *best) {
-    bool found = false;
-    for (int32_t k = 0; k < s->open_count; k++) {
-        int32_t last = s->open[k], b = last;
-        if (oxi_shunt_block_free(s, s->block[last].behind) || (found && s->block[last].place < best->place))
-            continue;
-        uint64_t bytes = s->block[b].bytes;
-        while (bytes < room && oxi_shunt_block_free(s, s->block[b].before)) {
-            b = s->block[b].before;
-            bytes += s->block[b].bytes;
-        }
-        if (bytes < room) continue;
-        best->first = b;
-        best->last = last;
-        best->place = s->block[b].place;
-        best->left = bytes - room;
+/* The end of a run of free blocks. */
+static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, int32_t last, uint64_t room, oxi_shunt_fit *fit) {
+    int32_t b = last;
+    uint64_t bytes = s->block[b].bytes;
+    if (oxi_shunt_block_free(s, s->block[last].behind)) return false;
+    while (bytes < room && oxi_shunt_block_free(s, s->block[b].before)) {
+        b = s->block[b].before;
+        bytes += s->block[b].bytes;
+    }
+    if (bytes < room) return false;
+    fit->first = b;
+    fit->last = last;
+    fit->place = s->block[b].place;
+    fit->left = bytes - room;
+    return true;
+}
+
+/* The best of the free blocks in a list; end: the last one. */
+static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
+                               bool found, oxi_shunt_fit *best) {
+    oxi_shunt_fit fit;
+    memset(&fit, 0, sizeof fit);
+    for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
+        if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
+        if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        if (fit.free_at < now) fit.free_at = now;
+        if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
+        *best = fit;
         found = true;
     }
     return found;
@@ -315,20 +362,11 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
     enum { LARGE = 16 };
     uint64_t room = s->p->known[g->item].room;
     bool end = s->packing & OXI_PACK_APART && room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
-    oxi_shunt_fit best, fit;
-    bool found = false;
+    oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
-    memset(&fit, 0, sizeof fit);
-    if (end) found = oxi_shunt_fit_end(s, room, &best);
-    for (int32_t k = 0; k < s->open_count && !end; k++) {
-        int32_t b = s->open[k];
-        if (s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
-        if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
-        if (fit.free_at < now) fit.free_at = now;
-        if (found && !oxi_shunt_fit_beats(s, &fit, &best)) continue;
-        best = fit;
-        found = true;
-    }
+    bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
+    for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
+        if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
     s->block_of[g->item] = -1;
     s->placed += room;
     s->crowded = s->crowded || !found;
@@ -342,6 +380,7 @@ static void oxi_shunt_block_merge(oxi_shunt_schedule *s, int32_t x, int32_t y) {
     if (two->free_at > one->free_at) one->free_at = two->free_at;
     oxi_shunt_clock_join(one->clock, two->clock);
     oxi_shunt_block_remove(s, y);
+    oxi_shunt_block_relist(s, x);
 }
 
 /* Free neighbors become one where the order of what they wait for says nothing any more, or where there are
@@ -354,7 +393,7 @@ static void oxi_shunt_leave_place(oxi_shunt_schedule *s, int32_t item, const int
     oxi_shunt_block *one = &s->block[b];
     one->free_at = free_at;
     memcpy(one->clock, clock, sizeof one->clock);
-    oxi_shunt_block_list(s, b);
+    oxi_shunt_block_open(s, b);
     bool many = s->open_count > MANY;
     int32_t before = one->before;
     if (oxi_shunt_block_free(s, before) &&
@@ -576,10 +615,11 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->tier[i] = s->p->known[i].had ? (s->p->known[i].on_host ? 1 : 2) : 0;
     }
     s->spare = -1;
+    for (int bin = 0; bin < OXI_SHUNT_BINS; bin++) s->bin[bin] = -1;
     if (oxi_shunt_block_new(s, -1, -1) < 0) return false;
-    oxi_shunt_block_list(s, 0);
     s->block->place = s->plan->pinned_bytes;
     s->block->bytes = s->p->capacity - s->plan->pinned_bytes;
+    oxi_shunt_block_open(s, 0);
     s->host_left = s->p->host_room;
     return true;
 }
@@ -594,7 +634,6 @@ static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
     for (int lane = 0; lane < OXI_LANES; lane++) oxi_free(s->finish[lane], most * sizeof **s->finish);
     oxi_free(s->block, s->block_room * sizeof *s->block);
-    oxi_free(s->open, s->open_room * sizeof *s->open);
 }
 
 /* Fills the plan's lists and `simulated`. False: it does not fit. */
