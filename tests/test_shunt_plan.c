@@ -140,8 +140,7 @@ static double least_so_far(oracle *r, int from) {
         int32_t a = r->gap[g], i = 0;
         while (a >= r->o.first[i + 1]) i++;
         bool again = a + 1 < r->o.first[i + 1] && r->o.use[a + 1] & 1;
-        if (!r->keep[a] && again && !host)
-            disk += r->p.known[i].load[1];
+        if (!r->keep[a] && again && !host) disk += r->p.known[i].load[1];
     }
     return disk > r->compute ? disk : r->compute;
 }
@@ -607,8 +606,8 @@ static void draw_layers(large *g, int32_t layers) {
     free(act);
 }
 
-/* chain: a weight a node; wide: all of some weights, all kept to the end; skips: node i from the end reads what
- * node i made; tangle: of any two that were made before. */
+/* chain: a weight a node; wide: all of some weights, all kept to the end; skips: node i from the end reads
+ * what node i made; tangle: of any two that were made before. */
 static void draw_large(large *g, shape what, int32_t nodes) {
     int32_t layers = nodes / 10, weights = layers * 3;
     int32_t *made = (int32_t *)calloc((size_t)nodes + 1, sizeof *made), x;
@@ -725,9 +724,9 @@ int main(int count, char **words) {
     const char *asked = getenv("OX_TEST_GRAPHS");
     long graphs = count > 1 ? atol(words[1]) : asked ? atol(asked) : 100;
     test_optimum(graphs, count > 2 ? strtoull(words[2], NULL, 10) : 1);
-    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough; a best
-     * way so far that was mended, with what the others did not need; loads that had better come late; saves to
-     * where the host's own item had been. */
+    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough; a
+     * best way so far that was mended, with what the others did not need; loads that had better come late;
+     * saves to where the host's own item had been. */
     static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110, 3090, 4345, 101994, 104141};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) test_optimum(1, found[i]);
     test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);

@@ -28,7 +28,8 @@ static int32_t oxi_shunt_exact_maker(const oxi_shunt_exact *e, int32_t i) {
     return slot < 0 ? -1 : s->original.slot[slot];
 }
 
-/* Whether a second run of it is one that the program wants: by what it moves instead, if that is asked for. */
+/* Whether a second run of it is one that the program wants: by what it moves instead, if that is asked
+ * for. */
 static bool oxi_shunt_exact_pays(const oxi_shunt_exact *e, int32_t i, int32_t node) {
     const oxi_shunt_problem *p = e->s->p;
     return p->recompute == OX_RECOMPUTE_EXACT ||

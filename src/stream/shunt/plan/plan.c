@@ -310,8 +310,8 @@ static void oxi_shunt_refine_pins(oxi_shunt_search *s, bool *better) {
         }
 }
 
-/* Seconds of moves that a way cannot do without: of the disk, of the link to the device, and of loads that are
- * on one of the two, whichever the host's room decides. */
+/* Seconds of moves that a way cannot do without: of the disk, of the link to the device, and of loads that
+ * are on one of the two, whichever the host's room decides. */
 typedef struct oxi_shunt_moves {
     double disk, down, either;
 } oxi_shunt_moves;

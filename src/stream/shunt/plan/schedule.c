@@ -12,7 +12,8 @@ typedef struct oxi_shunt_block {
     double free_at;
 } oxi_shunt_block;
 
-/* Free blocks beside others that are free, then those alone, by the power of two of their bytes (in pages). */
+/* Free blocks beside others that are free, then those alone, by the power of two of their bytes (in
+ * pages). */
 enum { OXI_SHUNT_BINS = 32 };
 
 typedef struct oxi_shunt_schedule {
