@@ -1,7 +1,7 @@
-/* test_shunt_hostile.c - steps that no planner likes: tensors larger than the budget, without a byte, operands
- * that are given twice or three times, results that are operands, views of what changes in place, what dies
- * before it runs. On shunts of several budgets, with plans and call by call, each step three times; the bits
- * of the CPU or an error in words, and no budget exceeded. */
+/* test_shunt_hostile.c - steps that no planner likes: tensors larger than the budget, without a byte,
+ * operands that are given twice or three times, results that are operands, views of what changes in place,
+ * what dies before it runs. On shunts of several budgets, with plans and call by call, each step three times;
+ * the bits of the CPU, and no budget exceeded. */
 #include "check.h"
 #include "oxtorch_stream.h"
 
