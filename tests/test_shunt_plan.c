@@ -658,7 +658,9 @@ static double time_plan(shape what, int32_t nodes, double part, bool host) {
     oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
     double took = oxi_now() - start;
     CHECK_MSG(plan != NULL, "%s: no plan", shape_names[what]);
-    CHECK_MSG(took < 4 * g.p.time_most + 0.5, "%s: %.0f ms", shape_names[what], 1e3 * took);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK_MSG(took < 10 * g.p.time_most + 1, "%s: %.0f ms", shape_names[what], 1e3 * took);
+#endif
     CHECK(!plan || plan->peak <= g.p.capacity);
     CHECK(!plan || plan->simulated >= plan->bound * (1 - 1e-9));
     printf("%-8s %6d nodes, part %.1f, %s: %.1f ms, %.3f of the bound\n", shape_names[what], (int)nodes, part,
