@@ -1,7 +1,7 @@
 /* test_shunt_plan.c - the planner alone: plans of random graphs against the best of all ways to keep and
  * to pin (branch and bound), exact ones against all orders with second runs as well, and what every plan must
- * obey; it prints the time that planning takes. By hand:
- * test_shunt_plan GRAPHS [FIRST-SEED]. The implementation is in this file, so that it sees what lies below
+ * obey; it prints the time that planning takes. By hand: test_shunt_plan GRAPHS [FIRST-SEED], or
+ * OX_TEST_GRAPHS=1000 in the environment. The implementation is in this file, so that it sees what lies below
  * the public functions. OX_O0: the compiler takes longest here. */
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
@@ -130,15 +130,17 @@ static bool fits_so_far(oracle *r, int from) {
     return true;
 }
 
-/* Seconds that the disk needs for what is not kept so far, whatever else: no way below takes less. */
+/* Seconds that the disk needs for what is not kept so far, whatever else: no way below takes less. Where the
+ * host has room, or had items that may leave it, nothing is known of the disk. */
 static double least_so_far(oracle *r, int from) {
     double disk = 0;
+    bool host = r->p.host_room > 0;
+    for (int32_t i = 0; i < r->p.item_count; i++) host = host || (r->p.known[i].had && r->p.known[i].on_host);
     for (int g = 0; g < from; g++) {
         int32_t a = r->gap[g], i = 0;
         while (a >= r->o.first[i + 1]) i++;
         bool again = a + 1 < r->o.first[i + 1] && r->o.use[a + 1] & 1;
-        if (!r->keep[a] && again && r->p.host_room == 0 && !r->p.known[i].on_host)
-            disk += r->p.known[i].load[1];
+        if (!r->keep[a] && again && !host) disk += r->p.known[i].load[1];
     }
     return disk > r->compute ? disk : r->compute;
 }
@@ -149,7 +151,6 @@ static void try_gaps(oracle *r, int from) {
         r->tries++;
         uint64_t pinned = oxi_shunt_pins_place(&r->p);
         for (int w = 0; w < 2 * OXI_PACKINGS; w++) {
-            if (w >= OXI_PACKINGS && r->best < r->most) break; /* late loads: where nothing else fits */
             int packing = w < OXI_PACKINGS ? oxi_shunt_packings[w]
                                            : oxi_shunt_packings[w - OXI_PACKINGS] | OXI_PACK_LATE;
             if (oxi_shunt_schedule_run(&r->p, &r->o, r->keep, pinned, packing, r->trial) &&
@@ -319,7 +320,7 @@ static void test_optimum(long graphs, uint64_t first) {
         if (!plan) continue;
         double factor = plan->simulated / best;
         CHECK_MSG(obeys(&g, plan), "seed %llu: the plan does not hold", (unsigned long long)seed);
-        CHECK_MSG(factor <= 1.1, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
+        CHECK_MSG(factor <= 1.05, "seed %llu: %.6f s, the best is %.6f", (unsigned long long)seed,
                   plan->simulated, best);
         CHECK_MSG(plan->simulated >= plan->bound * (1 - 1e-9), "seed %llu: below the bound",
                   (unsigned long long)seed);
@@ -414,7 +415,7 @@ static void test_exact(long graphs, uint64_t first) {
         oxi_shunt_plan_free(plan);
         oxi_shunt_plan_free(usual);
     }
-    CHECK(again > 0 && left <= graphs / 20);
+    CHECK(again > 0 && left <= graphs / 20 + 1);
     printf("%ld exact plans: %ld with second runs, %ld better than the usual\n", compared, again, gained);
 }
 
@@ -532,82 +533,152 @@ static void test_apart(void) {
     oxi_shunt_plan_free(plan);
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------------ */
+/* ---- time ---------------------------------------------------------------------------------------------- */
 
-/* A chain of layers, forward, backward and an optimizer's pass. */
-static void test_time(int32_t nodes) {
-    int32_t layers = nodes / 10, items = layers * 4 + nodes, touches = 0, made = layers * 3, end = 0;
+/* A large step: what its arrays hold is counted by the problem. */
+typedef struct large {
     oxi_shunt_problem p;
-    memset(&p, 0, sizeof p);
-    int32_t *first = (int32_t *)calloc((size_t)nodes + 1, sizeof *first);
-    oxi_shunt_touch *touch = (oxi_shunt_touch *)calloc((size_t)nodes * 4, sizeof *touch);
-    double *seconds = (double *)calloc((size_t)nodes, sizeof *seconds);
-    bool *again = (bool *)calloc((size_t)nodes, sizeof *again);
-    oxi_shunt_known *known = (oxi_shunt_known *)calloc((size_t)items, sizeof *known);
-    int32_t *act = (int32_t *)calloc((size_t)nodes + 1, sizeof *act);
-#define TOUCH(i, r, w) (touch[end].item = (i), touch[end].reads = (r), touch[end++].writes = (w))
-    int32_t n = 0, x = made++;
+    int32_t *first, end, made;
+    oxi_shunt_touch *touch;
+    double *seconds;
+    bool *again;
+    oxi_shunt_known *known;
+} large;
+
+static void large_open(large *g, int32_t nodes) {
+    memset(g, 0, sizeof *g);
+    g->first = (int32_t *)calloc((size_t)nodes + 1, sizeof *g->first);
+    g->touch = (oxi_shunt_touch *)calloc((size_t)nodes * 4, sizeof *g->touch);
+    g->seconds = (double *)calloc((size_t)nodes, sizeof *g->seconds);
+    g->again = (bool *)calloc((size_t)nodes, sizeof *g->again);
+    g->known = (oxi_shunt_known *)calloc((size_t)nodes * 2, sizeof *g->known);
+}
+
+static void large_close(large *g) {
+    free(g->first);
+    free(g->touch);
+    free(g->seconds);
+    free(g->again);
+    free(g->known);
+}
+
+static void large_touch(large *g, int32_t item, bool reads, bool writes) {
+    for (int32_t t = g->first[g->p.node_count]; t < g->end; t++)
+        if (g->touch[t].item == item) return;
+    g->touch[g->end].item = item;
+    g->touch[g->end].reads = reads;
+    g->touch[g->end++].writes = writes;
+}
+
+static void large_node(large *g, double seconds) {
+    g->seconds[g->p.node_count++] = seconds;
+    g->first[g->p.node_count] = g->end;
+}
+
+/* A node that makes an item of two others (below 0: of one), which it gives. */
+static int32_t large_make(large *g, int32_t a, int32_t b) {
+    large_touch(g, a, true, false);
+    if (b >= 0) large_touch(g, b, true, false);
+    large_touch(g, g->made, false, true);
+    g->again[g->p.node_count] = true;
+    large_node(g, 5e-4);
+    return g->made++;
+}
+
+typedef enum shape { TRAINING, CHAIN, WIDE, SKIPS, TANGLE, SHAPES } shape;
+static const char *const shape_names[SHAPES] = {"training", "chain", "wide", "skips", "tangle"};
+
+/* Layers forward, backward and an optimizer's pass: all activations live long. */
+static void draw_layers(large *g, int32_t layers) {
+    int32_t *act = (int32_t *)calloc((size_t)layers * 3, sizeof *act), x = 0;
     for (int32_t l = 0; l < layers; l++)
-        for (int k = 0; k < 3; k++, n++) { /* forward */
-            first[n] = end;
-            act[n] = x;
-            TOUCH(x, true, false);
-            if (k == 0) TOUCH(l, true, false);
-            x = made++;
-            TOUCH(x, false, true);
-            again[n] = true;
+        for (int k = 0; k < 3; k++) {
+            act[l * 3 + k] = x;
+            x = large_make(g, x, k == 0 ? l : -1);
         }
     for (int32_t l = layers - 1; l >= 0; l--)
-        for (int k = 0; k < 5; k++, n++) { /* backward */
-            first[n] = end;
-            TOUCH(x, true, false);
-            TOUCH(act[l * 3 + k % 3], true, false);
-            if (k == 0) TOUCH(l, true, false);
-            x = made++;
-            TOUCH(x, false, true);
-        }
+        for (int k = 0; k < 5; k++) x = large_make(g, act[l * 3 + k % 3], x);
     for (int32_t l = 0; l < layers; l++)
-        for (int k = 0; k < 2; k++, n++) { /* the optimizer */
-            first[n] = end;
-            TOUCH(layers + l, true, true);
-            TOUCH(layers * 2 + l, true, true);
-            TOUCH(l, true, true);
+        for (int k = 0; k < 2; k++) {
+            for (int i = 0; i < 3; i++) large_touch(g, i * layers + l, true, true);
+            large_node(g, 5e-4);
         }
-    first[n] = end;
-    touches = end;
-    (void)touches;
-    p.node_count = n;
-    p.item_count = made;
-    for (int32_t i = 0; i < made; i++) {
-        known[i].room = 1u << 20;
-        known[i].had = known[i].held = i < layers * 3;
-        known[i].load[0] = known[i].save[0] = 1e-4;
-        known[i].load[1] = known[i].save[1] = 1e-3;
-    }
-    for (int32_t k = 0; k < n; k++) seconds[k] = 5e-4;
-    p.first = first;
-    p.touch = touch;
-    p.seconds = seconds;
-    p.again = again;
-    p.known = known;
-    p.capacity = (uint64_t)(layers * 3) << 19; /* half of what stays */
-    p.host_room = (uint64_t)1 << 60;
-    p.time_most = 0.02 + 1.5e-6 * n;
-    double start = oxi_now();
-    oxi_shunt_plan *plan = oxi_shunt_plan_make(&p);
-    double took = oxi_now() - start;
-    CHECK(plan != NULL);
-    printf("%d nodes, %d instructions: planned in %.1f ms, %.3f s simulated, %.3f s at least\n", (int)n,
-           plan ? (int)plan->instruction_count : 0, 1e3 * took, plan ? plan->simulated : 0,
-           plan ? plan->bound : 0);
-    oxi_shunt_plan_free(plan);
-    free(first);
-    free(touch);
-    free(seconds);
-    free(again);
-    free(known);
     free(act);
+}
+
+/* chain: a weight a node; wide: all of some weights, all kept to the end; skips: node i from the end reads
+ * what node i made; tangle: of any two that were made before. */
+static void draw_large(large *g, shape what, int32_t nodes) {
+    int32_t layers = nodes / 10, weights = layers * 3;
+    int32_t *made = (int32_t *)calloc((size_t)nodes + 1, sizeof *made), x;
+    large_open(g, nodes);
+    state = 88172645463325252u;
+    g->made = weights;
+    x = made[0] = 0;
+    if (what == TRAINING) draw_layers(g, layers);
+    for (int32_t n = 0; what != TRAINING && n < nodes; n++) {
+        int32_t far = what == SKIPS && n > nodes / 2 ? made[nodes - n] : n % weights;
+        if (what == CHAIN || what == SKIPS) x = large_make(g, x, far);
+        if (what == WIDE) x = large_make(g, far, (far + 1) % weights);
+        if (what == TANGLE)
+            x = large_make(g, (int32_t)draw((uint64_t)g->made), (int32_t)draw((uint64_t)g->made));
+        made[n + 1] = x;
+    }
+    free(made);
+    for (int32_t i = 0; i < g->made; i++) {
+        oxi_shunt_known *k = &g->known[i];
+        k->room = 4096 * (what == TRAINING ? 256 : 64 + draw(256));
+        k->had = i < weights;
+        k->held = k->had || what == WIDE;
+        for (int disk = 0; disk < 2; disk++) {
+            k->load[disk] = (disk ? 1e-9 : 1e-10) * (double)k->room;
+            k->save[disk] = (disk ? 1e-9 : 1e-10) * (double)k->room;
+        }
+    }
+    g->p.item_count = g->made;
+    g->p.first = g->first;
+    g->p.touch = g->touch;
+    g->p.seconds = g->seconds;
+    g->p.again = g->again;
+    g->p.known = g->known;
+}
+
+/* part: of what the weights take; 0: the least that is allowed. The limit is the device's own, and planning
+ * keeps to it; the check is wider, for what runs beside it and for the compiler's -O0. */
+static double time_plan(shape what, int32_t nodes, double part, bool host) {
+    large g;
+    ox_shunt no_device;
+    memset(&no_device, 0, sizeof no_device);
+    draw_large(&g, what, nodes);
+    g.p.capacity = (uint64_t)(part * nodes * 3 / 10) << 20;
+    if (g.p.capacity < oxi_shunt_widest(&g.p)) g.p.capacity = oxi_shunt_widest(&g.p);
+    g.p.host_room = host ? (uint64_t)1 << 60 : 0;
+    g.p.time_most = oxi_shunt_search_seconds(&no_device, &g.p, 5e-4 * nodes);
+    double start = oxi_now();
+    oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
+    double took = oxi_now() - start;
+    CHECK_MSG(plan != NULL, "%s: no plan", shape_names[what]);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK_MSG(took < 10 * g.p.time_most + 1, "%s: %.0f ms", shape_names[what], 1e3 * took);
+#endif
+    CHECK(!plan || plan->peak <= g.p.capacity);
+    CHECK(!plan || plan->simulated >= plan->bound * (1 - 1e-9));
+    printf("%-8s %6d nodes, part %.1f, %s: %.1f ms, %.3f of the bound\n", shape_names[what], (int)nodes, part,
+           host ? "host" : "disk", 1e3 * took, plan ? plan->simulated / plan->bound : 0);
+    oxi_shunt_plan_free(plan);
+    large_close(&g);
+    return took;
+}
+
+static void test_time(int32_t nodes) {
+    double longest = 0;
+    for (int what = 0; what < SHAPES; what++)
+        for (int part = 0; part < 3; part++)
+            for (int host = 0; host < 2; host++) {
+                double took = time_plan((shape)what, nodes, part * 0.5, host != 0);
+                if (took > longest) longest = took;
+            }
+    printf("%d nodes: at most %.1f ms\n", (int)nodes, 1e3 * longest);
 }
 
 /* A pass over weights of a file, half of which the host is to keep: what it keeps lies evenly over the pass,
@@ -652,16 +723,20 @@ static void test_spread(void) {
 }
 
 int main(int count, char **words) {
-    long graphs = count > 1 ? atol(words[1]) : 100;
+    const char *asked = getenv("OX_TEST_GRAPHS");
+    long graphs = count > 1 ? atol(words[1]) : asked ? atol(asked) : 100;
     test_optimum(graphs, count > 2 ? strtoull(words[2], NULL, 10) : 1);
-    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough. */
-    static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110};
-    for (int i = 0; i < 5; i++) test_optimum(1, found[i]);
-    test_exact(count > 1 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    /* Second runs that were better twice over; changes of one or two gaps that did not lead far enough; a
+     * best way so far that was mended, with what the others did not need; loads that had better come late;
+     * saves to where the host's own item had been. */
+    static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110, 3090, 4345, 101994, 104141};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) test_optimum(1, found[i]);
+    test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
     test_early();
     test_apart();
     test_spread();
     test_time(1000);
     test_time(10000);
+    if (asked || count > 1) test_time(100000);
     return check_done("shunt_plan");
 }

@@ -152,6 +152,7 @@ static void run_seed(uint64_t seed, totals *t) {
     desc.host_bytes = draw(2) ? draw(12 * one) : 0;
     desc.recompute = (ox_recompute)draw(5);
     desc.eager = draw(10) == 0;
+    desc.search_seconds = draw(10) == 0 ? 0 : 0.002; /* what is looked for here are plans, not good ones */
     const char *folder = getenv("OX_TEST_TMP");
     desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
     size_t bytes = (size_t)one;

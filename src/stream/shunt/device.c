@@ -27,8 +27,6 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     ox_status status = oxi_shunt_wants_cut(s) ? oxi_shunt_step_cut(s) : oxi_shunt_step(s);
     s->stats.wall_seconds = oxi_now() - start;
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
-    if (s->stats.bound_seconds > s->stats.wall_seconds) /* the disk was faster than it used to be */
-        s->stats.bound_seconds = s->stats.wall_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;
     oxi_shunt_nodes_free(s, false);
     oxi_capture = capture;

@@ -46,6 +46,8 @@ enum {
     OXI_SHUNT_NODES_MOST = 1 << 18,  /* of a step: it runs when there are so many */
     OXI_SHUNT_CHUNK = 1 << 18,       /* bytes of node memory taken at once */
     OXI_SHUNT_PLANS = 64,            /* that are kept */
+    OXI_SHUNT_VERY_FEW = 64,         /* uses of items by the nodes of a small step: all ways are tried */
+    OXI_SHUNT_FEW = 400,             /* and of one whose plans are changed a use at a time */
     OXI_SHUNT_MEANS = 4096,          /* kinds of calls whose times are known */
     OXI_SHUNT_AHEAD = 16             /* loads of the next step that are begun when one ends */
 };
@@ -197,6 +199,7 @@ typedef struct oxi_shunt_order {
     int32_t *from;
     double *start;                   /* of slots, where nothing waits; slot_count + 1 */
     uint8_t *alone, *best_alone;     /* of slots: no load passes them; in the try at hand, and the best */
+    uint8_t *crowded;                /* and where the last try had no place for somebody */
 } oxi_shunt_order;
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
@@ -249,7 +252,9 @@ typedef struct oxi_shunt_plan {
     double *seconds;                 /* of nodes, as estimated */
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
-    int32_t crowded;                 /* of a try: the slot in which there was no place; -1: there was */
+    int32_t crowded;                 /* of a try: the first slot in which there was no place; -1: there was */
+    double most;                     /* of a try: seconds that are too many; 0: none are */
+    double until;                    /* and the time at which it ends anyway; 0: it does not */
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */

@@ -30,7 +30,8 @@ typedef struct ox_shunt ox_shunt;
 /* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
  * what pays by the plan, up to eight times the move; whatever pays; or, in steps that use tensors at most 64
  * times, of all orders with second runs the one that takes the least by the plan, sought for a second at most
- * (larger ones: whatever pays). Random operations give the same numbers again. */
+ * (larger ones: whatever pays). With the others small steps are gone through like that as well, among what
+ * they allow, for a tenth of a second. Random operations give the same numbers again. */
 typedef enum ox_recompute {
     OX_RECOMPUTE_AUTO = 0,
     OX_RECOMPUTE_OFF,
@@ -49,8 +50,8 @@ typedef enum ox_compression {
 } ox_compression;
 
 /* Of which tensors: those that steps only read, those that they make, those that they change in place. An
- * optimizer's weights and moments that change a little at a time lose those changes: training leaves STATE out.
- */
+ * optimizer's weights and moments change by less than 8 bits, or f16, can hold, and lose those changes: the
+ * loss curve is another one. Training leaves STATE out; activations keep the curve within 1 %. */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
@@ -68,6 +69,8 @@ typedef struct ox_shunt_desc {
     const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
     bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
     bool eager;             /* each call runs at once, within the same budgets, without plans */
+    double search_seconds;  /* that a plan may be sought for; 0 = 15 to 40 ms, 2.5 us a call where that is
+                             * more, 0.1 s in steps that use tensors at most 64 times */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
@@ -88,7 +91,8 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt);
  *   to in place may lie in files, which stay as they are.
  * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
  *           runs, with the number of the call in the step and its name: what the step was to make from there
- *           on is lost (reading it says so), what it was to change stays as it was. OX_ERR_NOMEM: one call
+ *           on is lost (reading it says so), what it was to change stays as it was; but a call in place that
+ *           runs in pieces, larger than the budget as it is, may have changed some rows. OX_ERR_NOMEM: a call
  *           that cannot run in pieces does not fit the budget, or what waits does not fit host and disk
  * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
 OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
@@ -116,8 +120,12 @@ typedef struct ox_shunt_stats {
     double plan_seconds;        /* of all plans */
     /* of the last step: */
     double wall_seconds, compute_seconds, simulated_seconds;
-    double bound_seconds;       /* no plan takes less: max of computing and of what each link has to move */
-    double eta;                 /* bound / wall */
+    double bound_seconds;       /* no plan of these calls, once each, takes less: max of their computing, as
+                                 * measured in this step, and of what each link has to move at the speed that
+                                 * the plan was made for */
+    double eta;                 /* bound / wall. By the planner's own figures: a step whose moves were faster
+                                 * than they used to be has more than 1. For a claim, measure the links apart
+                                 * (bench_shunt does) */
     uint64_t resident_bytes;    /* of what stays in the device's memory from step to step */
 } ox_shunt_stats;
 /* Counts since it was opened. Zeros for NULL. */

@@ -10,6 +10,8 @@ typedef struct oxi_shunt_exact {
     int32_t *order, room, front; /* nodes of order[front .. room) */
     int32_t slot;                /* of the original order, the one that is being placed */
     double seconds;              /* of computing, of the nodes before `slot` too */
+    int32_t least, most;         /* second runs of this pass: more than, at most */
+    bool cut;                    /* there are orders with more */
     bool whole;                  /* nothing was left out */
 } oxi_shunt_exact;
 
@@ -26,6 +28,14 @@ static int32_t oxi_shunt_exact_maker(const oxi_shunt_exact *e, int32_t i) {
     return slot < 0 ? -1 : s->original.slot[slot];
 }
 
+/* Whether a second run of it is one that the program wants: by what it moves instead, if that is asked
+ * for. */
+static bool oxi_shunt_exact_pays(const oxi_shunt_exact *e, int32_t i, int32_t node) {
+    const oxi_shunt_problem *p = e->s->p;
+    return p->recompute == OX_RECOMPUTE_EXACT ||
+           oxi_shunt_repeat_pays(p, p->seconds[node], oxi_shunt_repeat_moves(p, &p->known[i]));
+}
+
 /* Whether a node runs between the front and position `at` anyway. */
 static bool oxi_shunt_exact_has(const oxi_shunt_exact *e, int32_t at, int32_t node) {
     for (int32_t k = e->front; k < at; k++)
@@ -40,7 +50,7 @@ static void oxi_shunt_exact_next(oxi_shunt_exact *e) {
     const oxi_shunt_search *s = e->s;
     if (e->slot == 0) {
         int32_t count = e->room - e->front;
-        if (count == s->p->node_count) return; /* that is tried */
+        if (count - s->p->node_count <= e->least) return; /* that is tried */
         (void)oxi_shunt_try_order(e->s, e->order + e->front, count, &e->whole);
         return;
     }
@@ -64,6 +74,11 @@ static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
     for (int32_t t = p->first[node]; t < p->first[node + 1]; t++) {
         int32_t maker = p->touch[t].reads ? oxi_shunt_exact_maker(e, p->touch[t].item) : -1;
         if (maker < 0 || maker == node || oxi_shunt_exact_has(e, at, maker)) continue;
+        if (!oxi_shunt_exact_pays(e, p->touch[t].item, maker)) continue;
+        if (e->room - e->front - (p->node_count - e->slot) == e->most) {
+            e->cut = true;
+            continue;
+        }
         if (e->front <= e->slot) { /* as many second runs as the list has room for */
             e->whole = false;
             continue;
@@ -80,7 +95,8 @@ static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
         oxi_shunt_exact_next(e);
 }
 
-/* True: no order is better than the one that was found. */
+/* Orders with one second run, then those with two, up to four .. : where time is short, the few come first.
+ * True: no order is better than the one that was found. */
 static bool oxi_shunt_exact_all(oxi_shunt_search *s) {
     oxi_shunt_exact e;
     memset(&e, 0, sizeof e);
@@ -91,7 +107,12 @@ static bool oxi_shunt_exact_all(oxi_shunt_search *s) {
     e.seconds = s->original.start[s->p->node_count];
     e.order = (int32_t *)oxi_shunt_list((size_t)e.room, sizeof *e.order);
     if (!e.order) return false;
-    oxi_shunt_exact_next(&e);
+    do {
+        e.cut = false;
+        e.most = e.least == 0 ? 1 : 2 * e.least;
+        oxi_shunt_exact_next(&e);
+        e.least = e.most;
+    } while (e.cut && !oxi_shunt_is_over(s));
     oxi_shunt_unlist(e.order, (size_t)e.room, sizeof *e.order);
-    return e.whole && oxi_now() <= s->end;
+    return e.whole && !e.cut && oxi_now() <= s->end;
 }

@@ -19,7 +19,7 @@ static void oxi_shunt_order_close(oxi_shunt_order *o, const oxi_shunt_problem *p
     oxi_shunt_unlist(o->at, accesses, sizeof *o->at);
     oxi_shunt_unlist(o->use, accesses, sizeof *o->use);
     oxi_shunt_unlist(o->access, accesses, sizeof *o->access);
-    oxi_shunt_unlist(o->alone, 2 * slots, sizeof *o->alone);
+    oxi_shunt_unlist(o->alone, 3 * slots, sizeof *o->alone);
     memset(o, 0, sizeof *o);
 }
 
@@ -35,9 +35,10 @@ static bool oxi_shunt_order_fill(oxi_shunt_order *o, const oxi_shunt_problem *p)
     o->at = (int32_t *)oxi_shunt_list(accesses, sizeof *o->at);
     o->use = (uint8_t *)oxi_shunt_list(accesses, sizeof *o->use);
     o->access = (int32_t *)oxi_shunt_list(accesses, sizeof *o->access);
-    o->alone = (uint8_t *)oxi_shunt_list(2 * slots, sizeof *o->alone);
+    o->alone = (uint8_t *)oxi_shunt_list(3 * slots, sizeof *o->alone);
     if (!o->from || !o->start || !o->first || !o->at || !o->use || !o->access || !o->alone) return false;
     o->best_alone = o->alone + slots;
+    o->crowded = o->best_alone + slots;
     for (int32_t j = 0; j < o->slot_count; j++) {
         int32_t n = o->slot[j];
         o->from[j + 1] = o->from[j] + p->first[n + 1] - p->first[n];
@@ -200,6 +201,17 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
+/* For how long a plan of a step is sought that computes for so many seconds: up to 40 ms, or what its calls
+ * ask for at least. */
+static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_problem *p, double computes) {
+    double least = 0.015 + 2.5e-6 * p->node_count, seconds = least + 0.005 * computes;
+    if (s->desc.search_seconds > 0) return s->desc.search_seconds;
+    if (p->recompute == OX_RECOMPUTE_EXACT) return 1;
+    if (p->first[p->node_count] <= OXI_SHUNT_VERY_FEW) return 0.1;
+    if (seconds > 0.04) seconds = 0.04;
+    return seconds > least ? seconds : least;
+}
+
 /* The step whose table is filled. False: no memory, or more small items in one node than they have room. */
 static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_touches *t,
                                    oxi_shunt_known *known) {
@@ -230,7 +242,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
         oxi_shunt_touch_node(s->nodes[n], t, &end);
         t->first[n + 1] = end;
         t->seconds[n] = oxi_shunt_node_seconds(s, s->nodes[n]);
-        p->time_most += 0.005 * t->seconds[n];
+        p->time_most += t->seconds[n];
         t->again[n] = oxi_shunt_may_repeat(s->nodes[n]);
     }
     p->first = t->first;
@@ -241,9 +253,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
-    p->time_most = p->recompute == OX_RECOMPUTE_EXACT
-                       ? 1
-                       : 0.02 + 1.5e-6 * p->node_count + (p->time_most < 1 ? p->time_most : 1);
+    p->time_most = oxi_shunt_search_seconds(s, p, p->time_most);
     for (int lane = 0; lane < OXI_LANES; lane++) p->least[lane] = s->rates.start[lane];
     return true;
 }

@@ -3,8 +3,6 @@
  * also says when it does not fit. It ends with time_most, with the first way that reaches the bound, or when
  * nothing is left to try. */
 
-enum { OXI_SHUNT_VERY_FEW = 64 }; /* uses of items by nodes */
-
 typedef struct oxi_shunt_search {
     oxi_shunt_problem *p;
     oxi_shunt_order order, original;
@@ -17,7 +15,9 @@ typedef struct oxi_shunt_search {
     int64_t improved; /* how often the best one was replaced */
     uint64_t random;
     oxi_shunt_choice best_choice;
+    uint64_t host_most; /* bytes that the host may ever have room for: of what is there before as well */
     double bound, disk, link, end;
+    double took;       /* seconds of the last way */
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
 
@@ -63,15 +63,21 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
-/* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. */
+/* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
+ * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
     if (!s->found) return oxi_now() > s->end + 10 * s->p->time_most;
-    return s->best->simulated <= 1.003 * s->bound || oxi_now() > s->end;
+    return s->best->simulated <= 1.003 * s->bound || oxi_now() + s->took > s->end;
+}
+
+/* Seconds that a try has to stay below; 0: whatever it takes. */
+static double oxi_shunt_too_long(const oxi_shunt_search *s) {
+    return s->found ? s->best->simulated * (1 - 1e-6) : 0;
 }
 
 /* The trial becomes the best one if it is better. */
 static bool oxi_shunt_judge(oxi_shunt_search *s) {
-    if (s->found && s->trial->simulated >= s->best->simulated * (1 - 1e-6)) return false;
+    if (s->found && s->trial->simulated >= oxi_shunt_too_long(s)) return false;
     oxi_shunt_plan *other = s->best;
     s->best = s->trial;
     s->trial = other;
@@ -101,50 +107,62 @@ static void oxi_shunt_clear_slot(oxi_shunt_search *s, int32_t slot, int32_t behi
     }
 }
 
+/* The same of all slots that the last try found crowded, in one pass over the uses. */
+static bool oxi_shunt_clear_slots(oxi_shunt_search *s, int32_t behind) {
+    oxi_shunt_order *o = &s->order;
+    size_t slots = (size_t)o->slot_count + 1;
+    int32_t *crowded = (int32_t *)oxi_shunt_list(slots, sizeof *crowded); /* before a slot, so many */
+    if (!crowded) return false;
+    for (int32_t j = 0; j < o->slot_count; j++) {
+        crowded[j + 1] = crowded[j] + o->crowded[j];
+        if (!o->crowded[j]) continue;
+        o->crowded[j] += o->alone[j] > 1;
+        o->alone[j] = 2;
+        for (int32_t k = j + 1; k <= j + behind && k < o->slot_count; k++)
+            if (o->alone[k] == 0) o->alone[k] = 1;
+    }
+    for (int32_t i = 0; i < s->p->item_count; i++)
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) {
+            bool last = a + 1 == o->first[i + 1];
+            int32_t end = last ? o->slot_count : o->at[a + 1];
+            bool inside = crowded[end] > crowded[o->at[a] + 1];
+            if (inside || (!last && o->crowded[end] > 1)) s->placing.keep[a] = 0;
+        }
+    oxi_shunt_unlist(crowded, slots, sizeof *crowded);
+    return true;
+}
+
 /* The schedule of what is placed; where memory is in pieces that are too small, slots are cleared. */
 static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
-    enum { MENDS = 40 };
+    enum { MENDS = 40, MENDS_OF_LARGE = 8 };
+    bool large = s->order.access_count > OXI_SHUNT_FEW;
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
-    for (int mend = 0; mend <= MENDS; mend++) {
+    s->trial->most = oxi_shunt_too_long(s);
+    s->trial->until = s->found ? s->end : s->end + 0.25 * s->p->time_most;
+    for (int mend = 0; mend <= (large ? MENDS_OF_LARGE : MENDS); mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
             return true;
         if (s->trial->crowded < 0 || oxi_now() > s->end) return false;
-        oxi_shunt_clear_slot(s, s->trial->crowded, mend);
+        if (!large)
+            oxi_shunt_clear_slot(s, s->trial->crowded, mend);
+        else if (!oxi_shunt_clear_slots(s, mend))
+            return false;
     }
     return false;
 }
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
+    double start = oxi_now();
     s->rank = s->ranks[c->spread];
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
     oxi_shunt_cache_some(s->p, s->ranks[1], s->rank_count);
     s->packing = c->packing;
-    if (!oxi_shunt_place(s->p, &s->order, c, &s->placing) ||
-        !oxi_shunt_schedule_mended(s, c->packing))
-        return false;
-    bool better = oxi_shunt_judge(s);
+    bool better = oxi_shunt_place(s->p, &s->order, c, &s->placing) &&
+                  oxi_shunt_schedule_mended(s, c->packing) && oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
+    s->took = oxi_now() - start;
     return better;
-}
-
-static void oxi_shunt_try_all(oxi_shunt_search *s) {
-    static const double pins[] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9}, parts[] = {1, 0.85, 0.7, 0.5};
-    static const struct {
-        double weight;
-        int packing, spread;
-    } ways[] = {{1, OXI_PACK_RING, 1},  {1, 0, 0}, {1, OXI_PACK_TIGHT, 1}, {1, OXI_PACK_RING, 0},
-                {1, OXI_PACK_APART, 1}, {1, 0, 1}, {1, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_APART, 1},
-                {3, 0, 0}, {3, OXI_PACK_TIGHT, 0}, {3, OXI_PACK_RING, 1},  {3, 0, 1}};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
-            for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-                const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
-                                            ways[w].spread};
-                if (oxi_shunt_is_over(s)) return;
-                (void)oxi_shunt_try(s, &c);
-                if (s->rank_count == 0 && i > 0) break;
-            }
 }
 
 static uint64_t oxi_shunt_pins_place(oxi_shunt_problem *p) {
@@ -168,6 +186,8 @@ static void oxi_shunt_recall(oxi_shunt_search *s) {
 }
 
 static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
+    s->trial->most = oxi_shunt_too_long(s);
+    s->trial->until = s->found ? s->end : 0;
     return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->packing,
                                   s->trial) &&
            oxi_shunt_judge(s);
@@ -184,12 +204,47 @@ static void oxi_shunt_try_least(oxi_shunt_search *s) {
     }
 }
 
+static void oxi_shunt_try_all(oxi_shunt_search *s) {
+    enum { PINS = 8 };
+    /* Of large steps few are tried: those first that leave items of many sizes some room. */
+    static const double of_all[PINS] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9},
+                        of_large[PINS] = {-2, 0.75, -1, 0.5, 0.25, 0.9, 1, 0};
+    static const double parts[] = {1, 0.85, 0.7, 0.5};
+    const double *pins = s->order.access_count > OXI_SHUNT_FEW ? of_large : of_all;
+    static const struct {
+        double weight;
+        int packing, spread;
+    } ways[] = {{1, OXI_PACK_RING, 1},
+                {1, 0, 0},
+                {1, OXI_PACK_TIGHT, 1},
+                {1, OXI_PACK_RING, 0},
+                {1, OXI_PACK_APART, 1},
+                {1, 0, 1},
+                {1, OXI_PACK_TIGHT, 0},
+                {3, OXI_PACK_APART, 1},
+                {3, 0, 0},
+                {3, OXI_PACK_TIGHT, 0},
+                {3, OXI_PACK_RING, 1},
+                {3, 0, 1}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t i = 0; i < PINS; i++)
+            for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+                const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
+                                            ways[w].spread};
+                if (oxi_shunt_is_over(s)) return;
+                (void)oxi_shunt_try(s, &c);
+                if (!s->found && s->order.access_count > OXI_SHUNT_FEW) oxi_shunt_try_least(s);
+                if (s->rank_count == 0 && i > 0) break;
+            }
+}
+
 /* Gaps that an item may be kept over: somebody needs its bytes afterwards, and what comes round again does
  * not just stay when the step is over, where the next one would have to save it. */
 typedef struct oxi_shunt_gaps {
     int32_t *access, *item, count;
     uint64_t *used; /* by slot, while all ways are walked */
     int64_t left;   /* of the ways that may be tried */
+    int64_t walked; /* steps of a walk */
 } oxi_shunt_gaps;
 
 static bool oxi_shunt_gaps_open(const oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
@@ -255,21 +310,77 @@ static void oxi_shunt_refine_pins(oxi_shunt_search *s, bool *better) {
         }
 }
 
-/* What the gap costs the disk at least where it is not kept: where the host takes it, nothing. */
-static double oxi_shunt_gap_seconds(const oxi_shunt_search *s, int32_t access, int32_t item) {
-    const oxi_shunt_known *k = &s->p->known[item];
-    bool read = access + 1 < s->order.first[item + 1] && s->order.use[access + 1] & 1;
-    return read && !k->on_host && s->p->host_room == 0 ? k->load[1] : 0;
+/* Seconds of moves that a way cannot do without: of the disk, of the link to the device, and of loads that
+ * are on one of the two, whichever the host's room decides. */
+typedef struct oxi_shunt_moves {
+    double disk, down, either;
+} oxi_shunt_moves;
+
+static double oxi_shunt_moves_least(const oxi_shunt_moves *m) {
+    double most = m->disk > m->down ? m->disk : m->down, half = (m->disk + m->down + m->either) / 2;
+    return most > half ? most : half;
 }
 
-/* All ways to keep gaps from `from` on that fit and that the disk does in less than the best one takes. */
-static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from, double disk) {
-    if (gaps->left <= 0 || disk >= s->best->simulated || oxi_shunt_is_over(s)) return;
+/* A load of what nobody wrote to comes from where it was; of what was saved from the disk, or from the host
+ * where that has room. */
+static void oxi_shunt_moves_load(const oxi_shunt_search *s, int32_t i, bool written, oxi_shunt_moves *m) {
+    const oxi_shunt_known *k = &s->p->known[i];
+    bool disk = written ? k->room > s->host_most : !k->on_host;
+    if (!written && k->on_host)
+        m->down += k->load[0];
+    else if (disk && !k->caches)
+        m->disk += k->load[1];
+    else
+        m->either += k->load[0] < k->load[1] ? k->load[0] : k->load[1];
+}
+
+/* Of the items that are there before the step and not pinned: they come once, and go back once if they are
+ * changed. */
+static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search *s) {
+    const oxi_shunt_order *o = &s->order;
+    oxi_shunt_moves m = {0, 0, 0};
+    for (int32_t i = 0; i < s->p->item_count; i++) {
+        const oxi_shunt_known *k = &s->p->known[i];
+        bool writes = false;
+        if (!k->had || oxi_shunt_is_apart(k) || o->first[i] == o->first[i + 1]) continue;
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
+        if (o->use[o->first[i]] & 1) oxi_shunt_moves_load(s, i, false, &m);
+        if (k->held && writes && k->room > s->host_most) m.disk += k->save[1];
+    }
+    return m;
+}
+
+/* And where item i leaves behind access a. */
+static void oxi_shunt_moves_gap(const oxi_shunt_search *s, int32_t a, int32_t i, oxi_shunt_moves *m) {
+    const oxi_shunt_order *o = &s->order;
+    const oxi_shunt_known *k = &s->p->known[i];
+    bool written = false, dirty = false, again = false, here = true;
+    for (int32_t b = a; b >= o->first[i]; b--) {
+        written = written || o->use[b] & 2;
+        here = here && (b == a || s->placing.keep[b]);
+        dirty = dirty || (here && o->use[b] & 2);
+    }
+    for (int32_t b = a + 1; b < o->first[i + 1]; b++) again = again || o->use[b] & 2;
+    if (dirty && k->room > s->host_most && (again || !k->had || !k->held)) m->disk += k->save[1];
+    if (a + 1 < o->first[i + 1] && o->use[a + 1] & 1) oxi_shunt_moves_load(s, i, written, m);
+}
+
+/* The way at hand with all packings. */
+static void oxi_shunt_walk_packings(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    for (int w = 0; w < 2 * OXI_PACKINGS && gaps->left > 0; w++) {
+        s->packing = oxi_shunt_packings[w % OXI_PACKINGS] | (w >= OXI_PACKINGS ? OXI_PACK_LATE : 0);
+        gaps->left--;
+        (void)oxi_shunt_run_trial(s);
+    }
+}
+
+/* All ways to keep gaps from `from` on that fit and whose moves may take less than the best one. */
+static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32_t from,
+                                oxi_shunt_moves moves) {
+    if (++gaps->walked % 256 == 0 && oxi_shunt_is_over(s)) gaps->left = 0;
+    if (gaps->left <= 0 || oxi_shunt_moves_least(&moves) >= oxi_shunt_too_long(s)) return;
     if (from == gaps->count) {
-        for (int w = 0; w < OXI_PACKINGS; w++, gaps->left--) {
-            s->packing = oxi_shunt_packings[w] | (s->best_choice.packing & OXI_PACK_LATE);
-            (void)oxi_shunt_run_trial(s);
-        }
+        if (!oxi_shunt_is_over(s)) oxi_shunt_walk_packings(s, gaps);
         return;
     }
     int32_t a = gaps->access[from], i = gaps->item[from], end;
@@ -278,7 +389,7 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
     end = a + 1 < s->order.first[i + 1] ? s->order.at[a + 1] : s->order.slot_count;
     s->placing.keep[a] = 0;
     if (s->p->known[i].pinned) {
-        oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+        oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
         return;
     }
     for (int32_t j = s->order.at[a] + 1; j < end; j++) {
@@ -286,27 +397,34 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
         fits = fits && gaps->used[j] <= all;
     }
     s->placing.keep[a] = 1;
-    if (fits) oxi_shunt_walk_gaps(s, gaps, from + 1, disk);
+    if (fits) oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
     for (int32_t j = s->order.at[a] + 1; j < end; j++) gaps->used[j] -= room;
     s->placing.keep[a] = 0;
-    oxi_shunt_walk_gaps(s, gaps, from + 1, disk + oxi_shunt_gap_seconds(s, a, i));
+    oxi_shunt_moves_gap(s, a, i, &moves);
+    oxi_shunt_walk_gaps(s, gaps, from + 1, moves);
 }
 
-/* Every way to pin, where there are few, with every way to keep. False: that was not done with in the end. */
+/* Every way to pin, where there are few, with every way to keep, those that are like the best one first.
+ * False: that was not done with in the end. */
 static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
-    enum { TRIES = 20000 };
+    enum { TRIES = 40000 };
+    uint32_t first = 0;
     gaps->left = TRIES;
     if (s->rank_count > 16) return false;
-    for (uint32_t pins = 0; pins < 1u << s->rank_count; pins++) {
+    for (int32_t r = 0; r < s->rank_count; r++) first |= (uint32_t)(s->best_pins[s->rank[r].item] & 1) << r;
+    for (uint32_t w = 0; w < 1u << s->rank_count; w++) {
+        uint32_t pins = w ^ first;
         for (int32_t r = 0; r < s->rank_count; r++) s->p->known[s->rank[r].item].pinned = pins >> r & 1;
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
         memset(s->placing.keep, 0, (size_t)s->order.access_count);
+        memset(s->order.alone, 0,
+               (size_t)s->order.slot_count); /* the best so far may have had to be mended */
         memset(gaps->used, 0, (size_t)s->order.slot_count * sizeof *gaps->used);
         for (int32_t i = 0; i < s->p->item_count; i++) /* where it is used it is there */
             for (int32_t a = s->order.first[i]; a < s->order.first[i + 1]; a++)
                 if (!oxi_shunt_is_apart(&s->p->known[i])) gaps->used[s->order.at[a]] += s->p->known[i].room;
-        oxi_shunt_walk_gaps(s, gaps, 0, 0);
+        oxi_shunt_walk_gaps(s, gaps, 0, oxi_shunt_moves_once(s));
     }
     return gaps->left > 0 && !oxi_shunt_is_over(s);
 }
@@ -351,19 +469,24 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
-        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (s->best_choice.packing & OXI_PACK_LATE);
+        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (t / OXI_PACKINGS % 2 ? OXI_PACK_LATE : 0);
         (void)oxi_shunt_run_trial(s);
     }
 }
 
 static void oxi_shunt_refine(oxi_shunt_search *s) {
-    enum { FEW = 400, SUBSETS = 5 };
-    bool better = s->found && s->order.access_count <= FEW;
-    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW;
+    enum { SUBSETS = 5 };
+    bool better = s->found && s->order.access_count <= OXI_SHUNT_FEW;
+    bool very_few = s->order.access_count <= OXI_SHUNT_VERY_FEW, whole = false;
+    bool few_pins = very_few && s->rank_count <= SUBSETS;
     oxi_shunt_gaps gaps;
     if (!better) return;
     if (oxi_shunt_gaps_open(s, &gaps)) {
-        if (very_few && s->rank_count <= SUBSETS) oxi_shunt_refine_subsets(s, &gaps);
+        if (few_pins) {
+            oxi_shunt_refine_subsets(s, &gaps); /* the better the first, the less is walked */
+            whole = oxi_shunt_refine_all(s, &gaps);
+            better = !whole;
+        }
         while (better && !oxi_shunt_is_over(s)) {
             better = false;
             s->packing = s->best_choice.packing;
@@ -371,8 +494,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
             if (s->rank_count <= OXI_SHUNT_VERY_FEW) oxi_shunt_refine_pins(s, &better);
             if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
         }
-        bool all = very_few && s->rank_count <= SUBSETS && oxi_shunt_refine_all(s, &gaps);
-        if (very_few && !all) oxi_shunt_shake(s, &gaps);
+        if (very_few && !(few_pins && whole)) oxi_shunt_shake(s, &gaps);
     }
     oxi_shunt_gaps_close(s, &gaps);
 }
@@ -477,6 +599,9 @@ static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
     s->ranks[0] = s->rank = (oxi_shunt_rank *)oxi_shunt_list(2 * items, sizeof *s->rank);
     s->ranks[1] = s->rank + items;
     s->best_pins = (uint8_t *)oxi_shunt_list(items, 1);
+    s->host_most = p->host_room;
+    for (int32_t i = 0; i < p->item_count; i++)
+        if (p->known[i].had && p->known[i].on_host) s->host_most += p->known[i].room;
     if (!s->trial || !s->best || !s->rank || !s->best_pins) return false;
     if (!oxi_shunt_order_open(&s->order, p) || !oxi_shunt_order_open(&s->original, p)) return false;
     s->placing.keep = (uint8_t *)oxi_shunt_list((size_t)s->order.access_count, 1);
@@ -543,7 +668,8 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
             oxi_shunt_try_again(&s);
             oxi_shunt_refine(&s);
         }
-        if (s.found && p->recompute == OX_RECOMPUTE_EXACT && s.original.access_count <= OXI_SHUNT_VERY_FEW)
+        if (s.found && p->recompute != OX_RECOMPUTE_OFF && s.original.access_count <= OXI_SHUNT_VERY_FEW &&
+            !oxi_shunt_is_over(&s))
             s.whole = oxi_shunt_exact_all(&s);
         if (s.found && oxi_shunt_plan_finish(&s)) {
             made = s.best;

@@ -41,6 +41,18 @@ static int32_t oxi_shunt_maker(const oxi_shunt_problem *p, const oxi_shunt_order
     return oxi_shunt_maker_before(p, o, i, a, o->at[a]);
 }
 
+/* Seconds of the moves that a second run of its maker saves. */
+static double oxi_shunt_repeat_moves(const oxi_shunt_problem *p, const oxi_shunt_known *k) {
+    int tier = (k->had ? k->on_host : k->room <= p->host_room) ? 0 : 1;
+    return k->load[tier] + k->save[tier];
+}
+
+/* By what the program allows. */
+static bool oxi_shunt_repeat_pays(const oxi_shunt_problem *p, double seconds, double moves) {
+    return p->recompute >= OX_RECOMPUTE_AGGRESSIVE ||
+           seconds <= (p->recompute == OX_RECOMPUTE_CHEAP ? 1 : 8) * moves;
+}
+
 /* Loads of the best plan that a second run could take the place of, the best first; how many. */
 static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_order *o,
                                  const oxi_shunt_plan *best, oxi_shunt_repeat *out) {
@@ -51,11 +63,8 @@ static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_ord
         int32_t a = oxi_shunt_access_from(o, one->item, one->first);
         int32_t slot = oxi_shunt_maker(p, o, one->item, a);
         if (slot < 0) continue;
-        const oxi_shunt_known *k = &p->known[one->item];
-        double moves = k->load[k->on_host ? 0 : 1] + k->save[k->on_host ? 0 : 1];
-        double seconds = p->seconds[o->slot[slot]];
-        if (p->recompute == OX_RECOMPUTE_CHEAP && seconds > moves) continue;
-        if (p->recompute < OX_RECOMPUTE_AGGRESSIVE && seconds > 8 * moves) continue;
+        double moves = oxi_shunt_repeat_moves(p, &p->known[one->item]), seconds = p->seconds[o->slot[slot]];
+        if (!oxi_shunt_repeat_pays(p, seconds, moves)) continue;
         out[count].node = o->slot[slot];
         out[count].before = one->first;
         out[count++].worth = moves / (seconds + 1e-12);

@@ -6,10 +6,15 @@
 
 typedef struct oxi_shunt_block {
     uint64_t place, bytes;
-    bool used;
+    int32_t before, behind;  /* its neighbors; -1: none */
+    int32_t bin, next, last; /* of a free one: its list, and its neighbors there; bin -1: it is used */
     int32_t clock[OXI_LANES];
     double free_at;
 } oxi_shunt_block;
+
+/* Free blocks beside others that are free, then those alone, by the power of two of their bytes (in
+ * pages). */
+enum { OXI_SHUNT_BINS = 32 };
 
 typedef struct oxi_shunt_schedule {
     const oxi_shunt_problem *p;
@@ -23,8 +28,13 @@ typedef struct oxi_shunt_schedule {
     uint8_t *tier;       /* of items: where the copy off the device is; 1 the host, 2 the disk */
     int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
     oxi_shunt_block *block;
+    int32_t bin[OXI_SHUNT_BINS], open_count; /* lists of free ones; of all of them, so many */
+    int32_t *block_of;                       /* of items that are on the device */
     size_t block_room;
-    int32_t block_count;
+    int32_t block_count, spare; /* spare: the first of those that are none any more, listed by `behind` */
+    bool crowded;               /* somewhere there was no place */
+    int32_t crowds;             /* how many slots were */
+    uint64_t placed;            /* bytes, since a slot was noted for that */
     double *finish[OXI_LANES], lane_end[OXI_LANES];
     uint64_t host_left;
     int packing;
@@ -87,6 +97,11 @@ static bool oxi_shunt_segments(oxi_shunt_schedule *s) {
     return true;
 }
 
+/* Whether the search is over before this try is; asked now and then. */
+static bool oxi_shunt_is_late(const oxi_shunt_schedule *s, int32_t j) {
+    return j % 256 == 255 && s->plan->until > 0 && oxi_now() > s->plan->until;
+}
+
 /* ---- prefetches ---------------------------------------------------------------------------------------- */
 
 /* The slot that runs at a time, where nothing waits. */
@@ -134,16 +149,19 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
 
 /* Those that are needed first have the first say on memory; with OXI_PACK_RING none overtakes another. */
 static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
+    enum { STEPS = 1 << 22, FAR = 512 }; /* of large steps not all is looked at */
     uint64_t room = s->p->capacity - s->plan->pinned_bytes;
-    int32_t before[2] = {0, 0};
+    int32_t before[2] = {0, 0}, far = STEPS / (s->o->slot_count + 1);
+    if (far < FAR) far = FAR;
     oxi_shunt_list_segments(s);
     oxi_shunt_want(s);
-    for (int32_t j = 0; j < s->o->slot_count; j++)
+    for (int32_t j = 0; j < s->o->slot_count && !oxi_shunt_is_late(s, j); j++)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
             const oxi_shunt_known *k = &s->p->known[one->item];
             int32_t *last = &before[k->on_host ? 0 : 1], least = one->block;
             if (s->packing & OXI_PACK_RING && *last > least) least = *last;
+            if (least < j - far) least = j - far;
             while (one->from > least && !s->o->alone[one->from - 1] &&
                    s->used[one->from - 1] + k->room <= room)
                 s->used[--one->from] += k->room;
@@ -160,18 +178,80 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
 
 /* ---- places -------------------------------------------------------------------------------------------- */
 
-static bool oxi_shunt_block_insert(oxi_shunt_schedule *s, int32_t at) {
-    void *grown = oxi_grow(s->block, &s->block_room, (size_t)s->block_count + 1, sizeof *s->block, false);
-    if (!grown) return false;
-    s->block = (oxi_shunt_block *)grown;
-    memmove(s->block + at + 1, s->block + at, (size_t)(s->block_count - at) * sizeof *s->block);
-    s->block_count++;
-    return true;
+static bool oxi_shunt_block_free(const oxi_shunt_schedule *s, int32_t b) {
+    return b >= 0 && s->block[b].bin >= 0;
 }
 
-static void oxi_shunt_block_remove(oxi_shunt_schedule *s, int32_t at, int32_t count) {
-    memmove(s->block + at, s->block + at + count, (size_t)(s->block_count - at - count) * sizeof *s->block);
-    s->block_count -= count;
+static int oxi_shunt_bin_of(uint64_t bytes) {
+    int bin = 1;
+    for (bytes >>= 12; bytes > 0; bytes >>= 1) bin++;
+    return bin < OXI_SHUNT_BINS ? bin : OXI_SHUNT_BINS - 1;
+}
+
+static void oxi_shunt_block_unlist(oxi_shunt_schedule *s, int32_t b) {
+    const oxi_shunt_block *one = &s->block[b];
+    if (one->last >= 0)
+        s->block[one->last].next = one->next;
+    else
+        s->bin[one->bin] = one->next;
+    if (one->next >= 0) s->block[one->next].last = one->last;
+}
+
+static void oxi_shunt_block_enlist(oxi_shunt_schedule *s, int32_t b) {
+    oxi_shunt_block *one = &s->block[b];
+    bool alone = !oxi_shunt_block_free(s, one->before) && !oxi_shunt_block_free(s, one->behind);
+    one->bin = alone ? oxi_shunt_bin_of(one->bytes) : 0;
+    one->last = -1;
+    one->next = s->bin[one->bin];
+    if (one->next >= 0) s->block[one->next].last = b;
+    s->bin[one->bin] = b;
+}
+
+/* Of a block whose neighbors or bytes are others now. */
+static void oxi_shunt_block_relist(oxi_shunt_schedule *s, int32_t b) {
+    if (!oxi_shunt_block_free(s, b)) return;
+    oxi_shunt_block_unlist(s, b);
+    oxi_shunt_block_enlist(s, b);
+}
+
+/* A used block behind `before` (-1: as the first one), in front of `behind`; -1: no memory. */
+static int32_t oxi_shunt_block_new(oxi_shunt_schedule *s, int32_t before, int32_t behind) {
+    int32_t b = s->spare;
+    if (b >= 0) {
+        s->spare = s->block[b].behind;
+    } else {
+        void *grown = oxi_grow(s->block, &s->block_room, (size_t)s->block_count + 1, sizeof *s->block, false);
+        if (!grown) return -1;
+        s->block = (oxi_shunt_block *)grown;
+        b = s->block_count++;
+    }
+    memset(&s->block[b], 0, sizeof *s->block);
+    s->block[b].bin = -1;
+    s->block[b].before = before;
+    s->block[b].behind = behind;
+    if (before >= 0) s->block[before].behind = b;
+    if (behind >= 0) s->block[behind].before = b;
+    return b;
+}
+
+/* A used block is free. */
+static void oxi_shunt_block_open(oxi_shunt_schedule *s, int32_t b) {
+    s->open_count++;
+    oxi_shunt_block_enlist(s, b);
+    oxi_shunt_block_relist(s, s->block[b].before);
+    oxi_shunt_block_relist(s, s->block[b].behind);
+}
+
+/* A free block is none any more. */
+static void oxi_shunt_block_remove(oxi_shunt_schedule *s, int32_t b) {
+    oxi_shunt_block *one = &s->block[b];
+    oxi_shunt_block_unlist(s, b);
+    s->open_count--;
+    if (one->before >= 0) s->block[one->before].behind = one->behind;
+    if (one->behind >= 0) s->block[one->behind].before = one->before;
+    one->bin = -1;
+    one->behind = s->spare;
+    s->spare = b;
 }
 
 static void oxi_shunt_clock_join(int32_t *clock, const int32_t *other) {
@@ -180,124 +260,152 @@ static void oxi_shunt_clock_join(int32_t *clock, const int32_t *other) {
 }
 
 typedef struct oxi_shunt_fit {
-    int32_t first, count;
+    int32_t first, last;
     double free_at;
-    uint64_t left, run_left; /* of the last block; of the run of free ones */
+    uint64_t place, left, run_left; /* left: of the last block; run_left: of the run of free ones */
 } oxi_shunt_fit;
 
 /* Blocks from `first` on that are free and large enough together. */
 static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_t room, oxi_shunt_fit *fit) {
     uint64_t bytes = 0;
     fit->first = first;
-    fit->count = 0;
+    fit->place = s->block[first].place;
     fit->free_at = 0;
-    for (int32_t b = first; b < s->block_count && bytes < room; b++) {
-        if (s->block[b].used) return false;
+    int32_t b = first;
+    for (; bytes < room && oxi_shunt_block_free(s, b); b = s->block[b].behind) {
         bytes += s->block[b].bytes;
         if (s->block[b].free_at > fit->free_at) fit->free_at = s->block[b].free_at;
-        fit->count++;
+        fit->last = b;
     }
+    if (bytes < room) return false;
     fit->left = fit->run_left = bytes - room;
-    for (int32_t b = first + fit->count; b < s->block_count && !s->block[b].used; b++)
-        fit->run_left += s->block[b].bytes;
-    return bytes >= room;
-}
-
-/* Block `at` is an item's from now on. */
-static void oxi_shunt_occupy(oxi_shunt_schedule *s, int32_t at, uint64_t place, uint64_t room) {
-    oxi_shunt_block *one = &s->block[at];
-    memset(one, 0, sizeof *one);
-    one->used = true;
-    one->place = place;
-    one->bytes = room;
-    if (place + room > s->plan->peak) s->plan->peak = place + room;
-}
-
-/* The same at the end of the last run of free blocks that is large enough. */
-static bool oxi_shunt_take_end(oxi_shunt_schedule *s, uint64_t room, oxi_shunt_segment *g, int32_t *clock) {
-    for (int32_t end = s->block_count, first; end > 0; end = first > 0 ? first - 1 : 0) {
-        uint64_t bytes = 0;
-        for (first = end; first > 0 && !s->block[first - 1].used && bytes < room; first--)
-            bytes += s->block[first - 1].bytes;
-        if (bytes < room) continue; /* block first - 1 is used: on before it */
-        for (int32_t b = first; b < end; b++) oxi_shunt_clock_join(clock, s->block[b].clock);
-        g->place = s->block[first].place + bytes - room;
-        if (bytes > room) s->block[first++].bytes = bytes - room;
-        if (first == end && !oxi_shunt_block_insert(s, first)) return false;
-        if (end - first > 1) oxi_shunt_block_remove(s, first, end - first - 1);
-        oxi_shunt_occupy(s, first, g->place, room);
-        return true;
-    }
-    return false;
-}
-
-/* The place of an item from now on, and the clock that its bytes wait for. False: nowhere. */
-static bool oxi_shunt_take_place(oxi_shunt_schedule *s, uint64_t room, double now, oxi_shunt_segment *g,
-                                 int32_t *clock) {
-    enum { LARGE = 16 };
-    bool apart = (s->packing & OXI_PACK_APART) != 0;
-    if (apart && room > (s->p->capacity - s->plan->pinned_bytes) / LARGE)
-        return oxi_shunt_take_end(s, room, g, clock);
-    oxi_shunt_fit best = {0, 0, 0, 0, 0}, fit;
-    bool found = false;
-    for (int32_t b = 0; b < s->block_count && !(apart && found); b++) {
-        bool inside = b > 0 && !s->block[b - 1].used; /* of a run */
-        if (s->block[b].used || (inside && s->tight)) continue;
-        if (!oxi_shunt_fit_at(s, b, room, &fit)) continue;
-        if (fit.free_at < now) fit.free_at = now;
-        bool later = found && fit.free_at > best.free_at;
-        bool wider =
-            found && (s->tight ? fit.run_left >= best.run_left : fit.left >= best.left);
-        if (found && (s->tight ? wider : later || (fit.free_at == best.free_at && wider)))
-            continue;
-        best = fit;
-        found = true;
-    }
-    if (!found) return false;
-    oxi_shunt_block *one = &s->block[best.first];
-    g->place = one->place;
-    for (int32_t b = best.first; b < best.first + best.count; b++)
-        oxi_shunt_clock_join(clock, s->block[b].clock);
-    if (best.left > 0) { /* the rest of the last block stays as it is */
-        oxi_shunt_block *last = &s->block[best.first + best.count - 1];
-        last->place += last->bytes - best.left;
-        last->bytes = best.left;
-        best.count--;
-    }
-    if (best.count == 0 && !oxi_shunt_block_insert(s, best.first)) return false;
-    if (best.count > 1) oxi_shunt_block_remove(s, best.first, best.count - 1);
-    oxi_shunt_occupy(s, best.first, g->place, room);
+    for (; s->tight && oxi_shunt_block_free(s, b); b = s->block[b].behind) fit->run_left += s->block[b].bytes;
     return true;
 }
 
-/* Free neighbors become one where the order of what they wait for says nothing any more. */
-static void oxi_shunt_leave_place(oxi_shunt_schedule *s, const oxi_shunt_segment *g, const int32_t *clock,
-                                  double free_at, double now) {
-    int32_t low = 0, high = s->block_count - 1;
-    while (low < high) {
-        int32_t middle = (low + high) / 2;
-        if (s->block[middle].place < g->place)
-            low = middle + 1;
-        else
-            high = middle;
+/* Whether a fit is a better one: tight, of the run that it leaves the least of, else the one that is free the
+ * earliest; apart, the first one. Of those that are alike the first. */
+static bool oxi_shunt_fit_beats(const oxi_shunt_schedule *s, const oxi_shunt_fit *x, const oxi_shunt_fit *y) {
+    if (s->packing & OXI_PACK_APART) return x->place < y->place;
+    if (s->tight && x->run_left != y->run_left) return x->run_left < y->run_left;
+    if (!s->tight && x->free_at != y->free_at) return x->free_at < y->free_at;
+    if (!s->tight && x->left != y->left) return x->left < y->left;
+    return x->place < y->place;
+}
+
+/* The blocks of a fit become one that is an item's; what is left of them stays free, before it with `end`. */
+static bool oxi_shunt_occupy(oxi_shunt_schedule *s, const oxi_shunt_fit *fit, bool end, uint64_t room,
+                             oxi_shunt_segment *g, int32_t *clock) {
+    int32_t before = s->block[fit->first].before, behind = s->block[fit->last].behind;
+    int32_t rest = fit->left == 0 ? -1 : end ? fit->first : fit->last;
+    g->place = fit->place + (end ? fit->left : 0);
+    for (int32_t b = fit->first, next; b != behind; b = next) {
+        next = s->block[b].behind;
+        oxi_shunt_clock_join(clock, s->block[b].clock);
+        if (b != rest) oxi_shunt_block_remove(s, b);
     }
-    oxi_shunt_block *one = &s->block[low];
-    one->used = false;
+    if (rest >= 0) {
+        oxi_shunt_block *one = &s->block[rest];
+        if (!end) one->place += one->bytes - fit->left;
+        one->bytes = fit->left;
+        if (end)
+            before = rest;
+        else
+            behind = rest;
+    }
+    int32_t b = oxi_shunt_block_new(s, before, behind);
+    if (b < 0) return false;
+    s->block[b].place = g->place;
+    s->block[b].bytes = room;
+    s->block_of[g->item] = b;
+    oxi_shunt_block_relist(s, before);
+    oxi_shunt_block_relist(s, behind);
+    if (g->place + room > s->plan->peak) s->plan->peak = g->place + room;
+    return true;
+}
+
+/* The end of a run of free blocks. */
+static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, int32_t last, uint64_t room, oxi_shunt_fit *fit) {
+    int32_t b = last;
+    uint64_t bytes = s->block[b].bytes;
+    if (oxi_shunt_block_free(s, s->block[last].behind)) return false;
+    while (bytes < room && oxi_shunt_block_free(s, s->block[b].before)) {
+        b = s->block[b].before;
+        bytes += s->block[b].bytes;
+    }
+    if (bytes < room) return false;
+    fit->first = b;
+    fit->last = last;
+    fit->place = s->block[b].place;
+    fit->left = bytes - room;
+    return true;
+}
+
+/* The best of the free blocks in a list; end: the last one. */
+static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
+                               bool found, oxi_shunt_fit *best) {
+    oxi_shunt_fit fit;
+    memset(&fit, 0, sizeof fit);
+    for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
+        if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
+        if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        if (fit.free_at < now) fit.free_at = now;
+        if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
+        *best = fit;
+        found = true;
+    }
+    return found;
+}
+
+/* The place of an item from now on, and the clock that its bytes wait for. False: no memory; nowhere is
+ * `crowded`, and what comes behind it may go on to see where else there is none. */
+static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_segment *g, int32_t *clock) {
+    enum { LARGE = 16 };
+    uint64_t room = s->p->known[g->item].room;
+    bool end = s->packing & OXI_PACK_APART && room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
+    oxi_shunt_fit best;
+    memset(&best, 0, sizeof best);
+    bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
+    for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
+        if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
+    s->block_of[g->item] = -1;
+    s->placed += room;
+    s->crowded = s->crowded || !found;
+    return !found || oxi_shunt_occupy(s, &best, end, room, g, clock);
+}
+
+/* Two free neighbors become the first of them. */
+static void oxi_shunt_block_merge(oxi_shunt_schedule *s, int32_t x, int32_t y) {
+    oxi_shunt_block *one = &s->block[x], *two = &s->block[y];
+    one->bytes += two->bytes;
+    if (two->free_at > one->free_at) one->free_at = two->free_at;
+    oxi_shunt_clock_join(one->clock, two->clock);
+    oxi_shunt_block_remove(s, y);
+    oxi_shunt_block_relist(s, x);
+}
+
+/* Free neighbors become one where the order of what they wait for says nothing any more, or where there are
+ * very many. */
+static void oxi_shunt_leave_place(oxi_shunt_schedule *s, int32_t item, const int32_t *clock, double free_at,
+                                  double now) {
+    enum { MANY = 256 };
+    int32_t b = s->block_of[item];
+    if (b < 0) return; /* it had none */
+    oxi_shunt_block *one = &s->block[b];
     one->free_at = free_at;
     memcpy(one->clock, clock, sizeof one->clock);
-    for (int32_t b = low > 0 ? low - 1 : 0; b <= low && b + 1 < s->block_count;) {
-        oxi_shunt_block *x = &s->block[b], *y = x + 1;
-        bool old = x->free_at <= now && y->free_at <= now;
-        if (x->used || y->used || !(old || s->block_count > 1024)) {
-            b++;
-            continue;
-        }
-        x->bytes += y->bytes;
-        if (y->free_at > x->free_at) x->free_at = y->free_at;
-        oxi_shunt_clock_join(x->clock, y->clock);
-        oxi_shunt_block_remove(s, b + 1, 1);
-        low--;
+    oxi_shunt_block_open(s, b);
+    bool many = s->open_count > MANY;
+    int32_t before = one->before;
+    if (oxi_shunt_block_free(s, before) &&
+        (many || (s->block[before].free_at <= now && s->block[b].free_at <= now))) {
+        oxi_shunt_block_merge(s, before, b);
+        b = before;
     }
+    int32_t behind = s->block[b].behind;
+    if (oxi_shunt_block_free(s, behind) &&
+        (many || (s->block[behind].free_at <= now && s->block[b].free_at <= now)))
+        oxi_shunt_block_merge(s, b, behind);
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------- */
@@ -353,7 +461,7 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     if (g > 0 && one[-1].item == i)
         clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
     int which = s->tier[i] == 1 ? 0 : 1, lane = which == 0 ? OXI_LANE_DOWN : OXI_LANE_DISK;
-    if (!oxi_shunt_take_place(s, k->room, s->lane_end[lane], one, clock)) return false;
+    if (!oxi_shunt_take_place(s, s->lane_end[lane], one, clock)) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_LOAD, lane, clock, k->load[which]);
     if (!in) return false;
     in->item = i;
@@ -368,8 +476,7 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0}, node = s->o->slot[slot], first = s->plan->change_count;
     for (int32_t g = s->defines[slot]; g >= 0; g = s->plan->segment[g].next) {
         oxi_shunt_segment *one = &s->plan->segment[g];
-        if (!oxi_shunt_take_place(s, s->p->known[one->item].room, s->lane_end[OXI_LANE_COMPUTE], one,
-                                  clock) ||
+        if (!oxi_shunt_take_place(s, s->lane_end[OXI_LANE_COMPUTE], one, clock) ||
             !oxi_shunt_change_add(s, one->item, true, false, one->place))
             return false;
         s->segment_of[one->item] = g;
@@ -418,7 +525,7 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
         if (!oxi_shunt_change_add(s, one->item, false, one->dies, one->place)) return false;
         if (one->dies && s->tier[one->item] == 1) s->host_left += k->room;
     }
-    oxi_shunt_leave_place(s, one, clock, free_at, now);
+    oxi_shunt_leave_place(s, one->item, clock, free_at, now);
     return true;
 }
 
@@ -433,22 +540,55 @@ static bool oxi_shunt_emit_deaths(oxi_shunt_schedule *s, int32_t slot) {
     return true;
 }
 
-/* False: somewhere there is no place, or no memory. */
+/* Whether it takes too long already, whatever is to come behind slot j. */
+static bool oxi_shunt_takes_too_long(const oxi_shunt_schedule *s, int32_t j) {
+    const double *start = s->o->start, most = s->plan->most;
+    double end = s->lane_end[OXI_LANE_COMPUTE] + start[s->o->slot_count] - start[j + 1];
+    if (most <= 0) return false;
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        if (s->lane_end[lane] > end) end = s->lane_end[lane];
+    return end >= most;
+}
+
+/* A slot in which there was no place; whether the walk goes on behind it, to find the others. Those that come
+ * before all of memory has been used again are no others: a slot that is cleared makes room for them. Where
+ * there are very many, clearing them leaves nothing of the way. */
+static bool oxi_shunt_note_crowded(oxi_shunt_schedule *s, int32_t j) {
+    enum { MOST = 16, ONE_IN = 128 };
+    bool other = s->plan->crowded < 0 || s->placed > s->p->capacity - s->plan->pinned_bytes;
+    if (s->plan->crowded < 0) s->plan->crowded = j;
+    if (other) s->o->crowded[j] = 1;
+    if (other) s->placed = 0;
+    s->crowded = false;
+    if (++s->crowds > MOST + s->o->slot_count / ONE_IN) s->plan->crowded = -1;
+    return s->o->access_count > OXI_SHUNT_FEW && s->plan->crowded >= 0;
+}
+
+static bool oxi_shunt_emit_slot(oxi_shunt_schedule *s, int32_t j) {
+    s->tight = s->packing & OXI_PACK_TIGHT || s->o->alone[j];
+    for (int32_t g = s->issues[j]; g >= 0; g = s->plan->segment[g].next)
+        if (!oxi_shunt_emit_load(s, g)) return false;
+    if (!oxi_shunt_emit_node(s, j)) return false;
+    int32_t node = s->plan->instruction_count - 1; /* the list may move */
+    if (!oxi_shunt_emit_deaths(s, j)) return false;
+    for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
+        if (!oxi_shunt_emit_end(s, g)) return false;
+    s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
+    return true;
+}
+
+/* False: somewhere there is no place, or no memory, or it takes too long. */
 static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
     for (int32_t j = 0; j < s->o->slot_count; j++) {
-        s->plan->crowded = j; /* unless all of it works */
-        s->tight = s->packing & OXI_PACK_TIGHT || s->o->alone[j];
-        for (int32_t g = s->issues[j]; g >= 0; g = s->plan->segment[g].next)
-            if (!oxi_shunt_emit_load(s, g)) return false;
-        if (!oxi_shunt_emit_node(s, j)) return false;
-        int32_t node = s->plan->instruction_count - 1; /* the list may move */
-        if (!oxi_shunt_emit_deaths(s, j)) return false;
-        for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
-            if (!oxi_shunt_emit_end(s, g)) return false;
-        s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
+        bool emitted = oxi_shunt_emit_slot(s, j);
+        if (s->crowded && (!oxi_shunt_note_crowded(s, j) || !emitted)) return false;
+        if (!emitted) return false;
+        if (oxi_shunt_takes_too_long(s, j) || oxi_shunt_is_late(s, j)) {
+            s->plan->crowded = -1;
+            return false;
+        }
     }
-    s->plan->crowded = -1;
-    return true;
+    return s->plan->crowded < 0;
 }
 
 /* ---- one try ------------------------------------------------------------------------------------------- */
@@ -458,7 +598,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
     size_t most = 2 * ((size_t)s->o->access_count + slots);
     s->used = (uint64_t *)oxi_shunt_list(slots, sizeof *s->used);
     s->loads = (int32_t *)oxi_shunt_list(4 * slots, sizeof *s->loads);
-    s->segment_of = (int32_t *)oxi_shunt_list(items, sizeof *s->segment_of);
+    s->segment_of = (int32_t *)oxi_shunt_list(2 * items, sizeof *s->segment_of);
     s->tier = (uint8_t *)oxi_shunt_list(items, 1);
     s->saved = (int32_t(*)[2])oxi_shunt_list(items, sizeof *s->saved);
     for (int lane = 0; lane < OXI_LANES; lane++) {
@@ -466,18 +606,21 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         if (!s->finish[lane]) return false;
     }
     if (!s->used || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
+    s->block_of = s->segment_of + items;
     s->issues = s->loads + slots;
     s->defines = s->issues + slots;
     s->ends = s->defines + slots;
     for (size_t j = 0; j < 4 * slots; j++) s->loads[j] = -1;
     for (size_t i = 0; i < items; i++) {
-        s->segment_of[i] = s->saved[i][0] = -1;
+        s->segment_of[i] = s->block_of[i] = s->saved[i][0] = -1;
         s->tier[i] = s->p->known[i].had ? (s->p->known[i].on_host ? 1 : 2) : 0;
     }
-    if (!oxi_shunt_block_insert(s, 0)) return false;
-    memset(s->block, 0, sizeof *s->block);
+    s->spare = -1;
+    for (int bin = 0; bin < OXI_SHUNT_BINS; bin++) s->bin[bin] = -1;
+    if (oxi_shunt_block_new(s, -1, -1) < 0) return false;
     s->block->place = s->plan->pinned_bytes;
     s->block->bytes = s->p->capacity - s->plan->pinned_bytes;
+    oxi_shunt_block_open(s, 0);
     s->host_left = s->p->host_room;
     return true;
 }
@@ -487,7 +630,7 @@ static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     size_t most = 2 * ((size_t)s->o->access_count + slots);
     oxi_shunt_unlist(s->used, slots, sizeof *s->used);
     oxi_shunt_unlist(s->loads, 4 * slots, sizeof *s->loads);
-    oxi_shunt_unlist(s->segment_of, items, sizeof *s->segment_of);
+    oxi_shunt_unlist(s->segment_of, 2 * items, sizeof *s->segment_of);
     oxi_shunt_unlist(s->tier, items, 1);
     oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
     for (int lane = 0; lane < OXI_LANES; lane++) oxi_free(s->finish[lane], most * sizeof **s->finish);
@@ -509,6 +652,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     plan->peak = plan->pinned_bytes = pinned_bytes;
     plan->simulated = 0;
     plan->crowded = -1;
+    memset(o->crowded, 0, (size_t)o->slot_count);
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
     if (fits) oxi_shunt_prefetch(&s);
     fits = fits && oxi_shunt_emit_all(&s);
