@@ -166,9 +166,11 @@ static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, o
 static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
                                     ox_tensor *gate) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
+    const int64_t shape[3] = {1 + m->key, m->heads, m->value}; /* what heads give lies side by side */
     ox_tensor *memory = oxi_llm_memory(batch, index);
-    if (!memory || !u || !steps || !gate) return NULL;
-    ox_tensor *both = oxi_llm_scan_heads(batch, index, u, steps, gate, memory, false, NULL);
+    ox_tensor *both = oxi_tensor_new(batch->context->model->device, OX_F32, 3, shape);
+    if (!memory || !u || !steps || !gate || !(both = ox_transpose(both, 0, 1))) return NULL;
+    both = oxi_llm_scan_heads(batch, index, u, steps, gate, memory, false, both);
     memory = ox_narrow(both, 1, 1, m->key);
     if (!memory || !oxi_llm_write_memory(batch, index, memory)) return NULL;
     return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
