@@ -2,7 +2,9 @@
 // COLUMNS of them, and PARTS invocations share the keys of one, HELD each, which stay in registers from the
 // first position to the last. Steps, and what comes behind the sums, are worked out for PARTS positions at
 // once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
-// each, with its first element and the strides of heads, rows and columns at ROW_operand + i.
+// each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
+// single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
+// written where those would be.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -14,18 +16,29 @@
 
 const uint PARTS = THREADS / COLUMNS;
 shared float steps[THREADS], writing[THREADS], sums[PARTS * THREADS];
+shared float keyed[2 * HELD * PARTS]; // B and C that steps make, one behind the other
+
+#define STEPS_AT ROW_steps_at
+#include "map/steps.glsl"
 
 float taken(const uint which, const uint head, const uint row, const uint column) {
     uvec4 at = param[ROW_operand + which];
-    uint e = at.x + head * at.y + row * at.z + column * at.w;
-    switch (BLOCKS >> (3 * which) & 7) {
-    case 0: return uintBitsToFloat(b0.d[e]);
-    case 1: return uintBitsToFloat(b1.d[e]);
-    case 2: return uintBitsToFloat(b2.d[e]);
-    case 3: return uintBitsToFloat(b3.d[e]);
-    case 4: return uintBitsToFloat(b4.d[e]);
-    default: return uintBitsToFloat(b5.d[e]);
+    return word_of(BLOCKS >> (3 * which) & 7, at.x + head * at.y + row * at.z + column * at.w);
+}
+// Element i of what steps give, written by one of those that work it out.
+float made(const uint i, const bool writes) {
+    float x = steps_of(i);
+    uint e = P_steps_to + i;
+    if (!writes) return x;
+    switch (BLOCKS >> (3 * SCAN_MADE) & 7) {
+    case 0: b0.d[e] = floatBitsToUint(x); break;
+    case 1: b1.d[e] = floatBitsToUint(x); break;
+    case 2: b2.d[e] = floatBitsToUint(x); break;
+    case 3: b3.d[e] = floatBitsToUint(x); break;
+    case 4: b4.d[e] = floatBitsToUint(x); break;
+    default: b5.d[e] = floatBitsToUint(x); break;
     }
+    return x;
 }
 bool has(const uint which) {
     return (GIVEN >> which & 1) != 0;
@@ -53,11 +66,13 @@ void main() {
         float u = 0;
         if (part < count) {
             float s = taken(SCAN_STEP, head, own, column) + bias;
-            u = taken(SCAN_U, head, own, column);
+            u = MADE == 1 ? made(head * P_values + column, there) : taken(SCAN_U, head, own, column);
             if (SOFTPLUS == 1) s = my_softplus(s, 1, 20);
             steps[id] = s;
             writing[id] = s * u;
         }
+        for (uint i = id; MADE == 1 && i < 2 * P_keys; i += THREADS)
+            keyed[i] = made(P_heads * P_values + i, group_index() == 0);
         barrier();
         for (uint t = 0; t < count; t++) {
             float s = steps[t * COLUMNS + id % COLUMNS], written = writing[t * COLUMNS + id % COLUMNS];
@@ -68,8 +83,8 @@ void main() {
                 if (k >= P_keys) break;
                 if (ends && there) b0.d[memory + k * P_out_row] = floatBitsToUint(m[i]);
                 m[i] *= SAME == 1 ? left : my_exp(s * rate[i]);
-                m[i] += taken(SCAN_B, head, first + t, k) * written;
-                y += taken(SCAN_C, head, first + t, k) * m[i];
+                m[i] += (MADE == 1 ? keyed[P_steps_b + k] : taken(SCAN_B, head, first + t, k)) * written;
+                y += (MADE == 1 ? keyed[P_steps_c + k] : taken(SCAN_C, head, first + t, k)) * m[i];
             }
             sums[t * THREADS + id] = y;
         }

@@ -5,6 +5,11 @@ layout(constant_id = 2) const uint GIVEN = 0;
 layout(constant_id = 3) const uint SAME = 0;
 layout(constant_id = 4) const uint SOFTPLUS = 0;
 layout(constant_id = 5) const uint HOLD = 0;
+layout(constant_id = 6) const uint MADE = 0;
+layout(constant_id = 7) const uint STEPS_COUNT = 1;
+layout(constant_id = 8) const uint STEPS_CODES = 0;
+layout(constant_id = 9) const uint STEPS_BLOCKS = 0;
+layout(constant_id = 10) const uint STEPS_MORE_BLOCKS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_heads 0
@@ -18,6 +23,11 @@ const uint THREADS = 256;
 #define P_out_head param[10].y
 #define P_out_row param[10].z
 #define P_out_column param[10].w
+#define ROW_steps_to 11
+#define P_steps_to param[11].x
+#define P_steps_b param[11].y
+#define P_steps_c param[11].z
+#define ROW_steps_at 12
 const uint COLUMNS = 32;
 const uint SCAN_C = 0;
 const uint SCAN_B = 1;
@@ -28,3 +38,9 @@ const uint SCAN_RATE = 5;
 const uint SCAN_SKIP = 6;
 const uint SCAN_GATE = 7;
 const uint SCAN_BIAS = 8;
+const uint SCAN_MADE = 9;
+const uint STEPS_ADDCMUL = 1;
+const uint STEPS_ADD = 2;
+const uint STEPS_MUL = 0;
+const uint STEPS_SILU = 3;
+const uint STEPS_MOST = 8;

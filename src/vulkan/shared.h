@@ -58,7 +58,8 @@ enum {
     OXI_VK_SCAN_SKIP,
     OXI_VK_SCAN_GATE,
     OXI_VK_SCAN_BIAS,
-    OXI_VK_SCAN_OPERANDS
+    OXI_VK_SCAN_OPERANDS,
+    OXI_VK_SCAN_MADE = OXI_VK_SCAN_OPERANDS /* what steps make of u, b and c */
 };
 enum { OXI_VK_ROUTE_SOFTMAX = 1, OXI_VK_ROUTE_SIGMOID }; /* what a router's scores are of its numbers */
 /* What route.comp gives beside indices: scores, the same with a bias, the largest of them, scores at their
