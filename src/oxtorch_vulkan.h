@@ -129,6 +129,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/generate/draws.c"
 #include "vulkan/ops/fault.c"
 #include "vulkan/ops/rows/transformer.c"
+#include "vulkan/ops/rows/selective_scan.c"
 #include "vulkan/ops/rows/linear_attention.c"
 #include "vulkan/ops/rows/attention_turned.c"
 #include "vulkan/ops/back/rows_back.c"

@@ -189,9 +189,15 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     r[4] = o->values;
     return 5;
 }
-static int attention(const operands *o, ox_tensor **r) { return attends(o, r, false, 0, 1); }
-static int attention_of_norms(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1); }
-static int attention_of_large(const operands *o, ox_tensor **r) { return attends(o, r, true, 0, 1e22); }
+static int attention(const operands *o, ox_tensor **r) {
+    return attends(o, r, false, 0, 1);
+}
+static int attention_of_norms(const operands *o, ox_tensor **r) {
+    return attends(o, r, true, 0, 1);
+}
+static int attention_of_large(const operands *o, ox_tensor **r) {
+    return attends(o, r, true, 0, 1e22);
+}
 /* A second layer turns by what the first one's rope has worked out, .. */
 static int attention_twice(const operands *o, ox_tensor **r) {
     (void)attends(o, r, false, 0, 1);
@@ -236,7 +242,9 @@ static int not_that_plain(const operands *o, ox_tensor **r) {
     return 3;
 }
 
-static int attention_before(const operands *o, ox_tensor **r) { return attends(o, r, false, 1, 1); }
+static int attention_before(const operands *o, ox_tensor **r) {
+    return attends(o, r, false, 1, 1);
+}
 
 /* The values go elsewhere than what attention reads. */
 static int not_that_attention(const operands *o, ox_tensor **r) {
@@ -309,6 +317,57 @@ static int not_those_taps(const operands *o, ox_tensor **r) {
     return 7;
 }
 
+enum { HEADS = 2, KEYS = 8 };
+
+/* What taps give, [1, u | keys | keys], and a scan of one position of it, whose gate is the same in all heads. */
+static void scan_of_taps(const operands *o, bool turned, ox_tensor *gate, ox_tensor **made, ox_tensor **out) {
+    ox_tensor *a[4] = {o->norm[0], o->norm[1], o->norm[2], o->shift}, *keys[2];
+    for (int i = 0; i < 4; i++) a[i] = ox_unsqueeze(a[i], 0);
+    const int64_t columns = a[0]->shape[1] - 2 * KEYS, values = columns / HEADS;
+    ox_tensor *sum = ox_addcmul_(ox_mul(a[0], a[3]), a[1], a[2], 1);
+    sum = *made = ox_silu_(ox_add_(ox_addcmul_(sum, a[3], a[3], 1), a[1]));
+    ox_tensor *u = ox_view(ox_narrow(sum, 1, 0, columns), OX_SHAPE(HEADS, 1, values));
+    for (int i = 0; i < 2; i++)
+        keys[i] =
+            ox_expand(ox_unsqueeze(ox_narrow(sum, 1, columns + (turned == (i == 0) ? KEYS : 0), KEYS), 0),
+                      OX_SHAPE(HEADS, 1, KEYS));
+    ox_tensor *numbers = ox_view(ox_narrow(o->shift, 0, 0, 4 * HEADS), OX_SHAPE(4, HEADS, 1, 1));
+    ox_tensor *one = ox_unsqueeze(ox_narrow(a[2], 1, 0, values), 0);
+    if (!gate) gate = ox_narrow(one, 2, 0, values);
+    *out =
+        ox_selective_scan(u, ox_select(numbers, 0, 0), ox_select(numbers, 0, 1), keys[0], keys[1],
+                          ox_expand(one, OX_SHAPE(HEADS, KEYS, values)), ox_select(numbers, 0, 2),
+                          ox_expand(gate, OX_SHAPE(HEADS, 1, values)), ox_select(numbers, 0, 3), true, false);
+}
+
+static int taps_and_scan(const operands *o, ox_tensor **r) {
+    scan_of_taps(o, false, NULL, &r[0], &r[1]);
+    scan_of_taps(o, true, NULL, &r[2], &r[3]);
+    return 4;
+}
+
+/* A scan that takes what taps give as something else as well, one of fewer columns, and one of two positions. */
+static int not_that_scan(const operands *o, ox_tensor **r) {
+    const int64_t values = (o->shift->shape[0] - 2 * KEYS) / HEADS;
+    ox_tensor *sum = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);
+    scan_of_taps(o, false, ox_view(ox_narrow(sum, 0, 0, values), OX_SHAPE(1, 1, values)), &r[0], &r[1]);
+    ox_tensor *made = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);
+    ox_tensor *u = ox_view(ox_narrow(made, 0, 0, 12), OX_SHAPE(1, 1, 12));
+    ox_tensor *key = ox_view(ox_narrow(made, 0, 12, KEYS), OX_SHAPE(1, 1, KEYS));
+    ox_tensor *query = ox_view(ox_narrow(made, 0, 12 + KEYS, KEYS), OX_SHAPE(1, 1, KEYS));
+    ox_tensor *state =
+        ox_expand(ox_view(ox_narrow(o->shift, 0, 0, 12), OX_SHAPE(1, 1, 12)), OX_SHAPE(1, KEYS, 12));
+    ox_tensor *step = ox_narrow(ox_narrow(state, 1, 0, 1), 2, 0, 1);
+    r[2] = ox_selective_scan(u, step, step, key, query, state, NULL, NULL, NULL, true, false);
+    made = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);
+    u = ox_view(ox_narrow(made, 0, 0, 24), OX_SHAPE(1, 2, 12));
+    key = ox_view(ox_narrow(made, 0, 8, 2 * KEYS), OX_SHAPE(1, 2, KEYS));
+    r[3] = ox_selective_scan(u, ox_expand(step, OX_SHAPE(1, 2, 1)), step, key, key, state, NULL, NULL, NULL,
+                             true, true);
+    r[4] = made;
+    return 5;
+}
+
 typedef struct row {
     const char *name;
     pattern run;
@@ -344,6 +403,8 @@ static const row table[] = {
     {"spread", spread, 0, 3, false},
     {"taps", taps, 1, 3, false},
     {"not those taps", not_those_taps, 0, 3, false},
+    {"taps and a scan", taps_and_scan, 2, 12, false},
+    {"not that scan", not_that_scan, 0, 3, false},
 };
 
 /* ---- both sides ---------------------------------------------------------------------------------------- */

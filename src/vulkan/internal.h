@@ -23,7 +23,7 @@
 
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
-    OXI_VK_USES = 22,                  /* operands of a dispatch; those after the bindings lie in the blocks
+    OXI_VK_USES = 34,                  /* operands of a dispatch; those after the bindings lie in the blocks
                                         * of bound ones */
     OXI_VK_SLOTS = 32,                 /* command buffers in flight: more than a step of training fills */
     OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */

@@ -47,6 +47,20 @@ enum {
     OXI_VK_LEFT_ROOM = 256            /* .. so many results of a workgroup at most */
 };
 enum { OXI_VK_STEPS_MUL, OXI_VK_STEPS_ADDCMUL, OXI_VK_STEPS_ADD, OXI_VK_STEPS_SILU }; /* of steps.comp */
+/* Operands of selective_scan.comp, as the call has them. */
+enum {
+    OXI_VK_SCAN_C,
+    OXI_VK_SCAN_B,
+    OXI_VK_SCAN_U,
+    OXI_VK_SCAN_STEP,
+    OXI_VK_SCAN_STATE,
+    OXI_VK_SCAN_RATE,
+    OXI_VK_SCAN_SKIP,
+    OXI_VK_SCAN_GATE,
+    OXI_VK_SCAN_BIAS,
+    OXI_VK_SCAN_OPERANDS,
+    OXI_VK_SCAN_MADE = OXI_VK_SCAN_OPERANDS /* what steps make of u, b and c */
+};
 enum { OXI_VK_ROUTE_SOFTMAX = 1, OXI_VK_ROUTE_SIGMOID }; /* what a router's scores are of its numbers */
 /* What route.comp gives beside indices: scores, the same with a bias, the largest of them, scores at their
  * places, their softmax; the sum of weights, at least a bound, what they are divided by it and multiplied;
@@ -67,7 +81,8 @@ enum {
 enum {
     OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
     OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen */
-    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp */
+    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp and selective_scan.comp */
+    OXI_VK_SCAN_HELD = 64,            /* most keys of an invocation of the latter */
     OXI_VK_STEPS_MOST = 8,            /* of a dispatch of steps.comp */
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */

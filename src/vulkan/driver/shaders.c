@@ -134,6 +134,9 @@ static const uint32_t oxi_vk_code_steps[] = {
 static const uint32_t oxi_vk_code_route[] = {
 #include "vulkan/spirv/route.inc"
 };
+static const uint32_t oxi_vk_code_selective_scan[] = {
+#include "vulkan/spirv/selective_scan.inc"
+};
 static const uint32_t oxi_vk_code_linear_attention[] = {
 #include "vulkan/spirv/linear_attention.inc"
 };

@@ -12,6 +12,7 @@
  *     gate and up by experts, silu(gate) up                    product[]
  *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
  *     s = a b, s += c d, s += bias, silu(s)                    steps (steps.c)
+ *     the same, and a selective scan of its columns            steps (rows/selective_scan.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
 enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 17 }; /* at once */
@@ -52,8 +53,8 @@ static void oxi_vk_let_go(oxi_vk_device *d) {
 /* Memory that is given back while a held call is of it stays until that is recorded. False: it is free. */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     oxi_vk_held_call *held[OXI_VK_HELD_CALLS];
-    bool used = oxi_vk_steps_use(&d->steps, chunk) ||
-                (oxi_vk_is_routed(d) && oxi_vk_route_uses(&d->routing, chunk));
+    bool used =
+        oxi_vk_steps_use(&d->steps, chunk) || (oxi_vk_is_routed(d) && oxi_vk_route_uses(&d->routing, chunk));
     for (int i = oxi_vk_all_held(d, held); i-- > 0;) {
         used = used || oxi_vk_chunk_of(&held[i]->result) == chunk;
         for (int k = 0; k < held[i]->call.in_count; k++)
@@ -268,8 +269,7 @@ static void oxi_vk_set_aside(oxi_vk_device *d, const oxi_call *copy) {
 static bool oxi_vk_turns_queries(const oxi_vk_device *d, const ox_tensor *next) {
     if (!d->held_rope || d->held_turns > 0) return false;
     const ox_tensor *x = d->rope.call.in[0];
-    return x->dtype == OX_F32 && x->ndim == 3 && x->shape[1] == 1 &&
-           next->ndim == 3;
+    return x->dtype == OX_F32 && x->ndim == 3 && x->shape[1] == 1 && next->ndim == 3;
 }
 
 /* A copy that may be of the keys or values of an attention into their cache. */
@@ -347,7 +347,7 @@ static ox_status oxi_vk_flush_turns(oxi_vk_device *d) {
             status = oxi_vk_copy_any(d, &turn->copy.call);
         else
             status = oxi_vk_rope(d, &turn->rope.call, turn->normed ? &turn->heads.call : NULL,
-                             turn->copied ? turn->copy.call.out[0] : NULL);
+                                 turn->copied ? turn->copy.call.out[0] : NULL);
     }
     if (status != OX_OK || !d->held_store) return status;
     oxi_vk_time_call(d, &d->store.call);
@@ -496,8 +496,10 @@ static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *
 static ox_status oxi_vk_join_rope(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
     oxi_vk_take_heads(d);
-    if (oxi_vk_turns_queries(d, call->in[0])) oxi_vk_set_aside(d, NULL);
-    else if (!oxi_vk_turns_heads(d, call)) status = oxi_vk_flush(d);
+    if (oxi_vk_turns_queries(d, call->in[0]))
+        oxi_vk_set_aside(d, NULL);
+    else if (!oxi_vk_turns_heads(d, call))
+        status = oxi_vk_flush(d);
     if (status != OX_OK || ox_numel(call->in[0]) == 0 || call->in[0]->dtype == OX_F64) return status;
     oxi_vk_hold(&d->rope, call);
     d->held_rope = *joined = true;
@@ -559,6 +561,13 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         *joined = oxi_vk_is_route(call) && oxi_vk_route_begins(d, call);
         if (*joined) return OX_OK;
     }
+    if (row->role == OXI_VK_JOINS_SCAN && oxi_vk_scans_steps(d, call)) {
+        *joined = true;
+        oxi_vk_time_call(d, call);
+        const ox_status status = oxi_vk_selective(d, call, &d->steps);
+        oxi_vk_let_go(d);
+        return status;
+    }
     if (d->steps.count > 0) {
         ox_status status = oxi_vk_flush(d);
         if (status != OX_OK) return status;
@@ -580,6 +589,7 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
     case OXI_VK_JOINS_ROPE: return oxi_vk_join_rope(d, call, joined);
     case OXI_VK_JOINS_COPY: return oxi_vk_join_copy(d, call, joined);
     case OXI_VK_JOINS_ATTENTION: return oxi_vk_join_attention(d, call, joined);
+    case OXI_VK_JOINS_SCAN:
     case OXI_VK_JOINS_NOTHING: break;
     }
     return oxi_vk_flush(d);

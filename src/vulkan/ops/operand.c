@@ -88,6 +88,23 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
     oxi_vk_bind_open(dispatch, 0);
 }
 
+/* Binds the blocks of chunks, or NULLs, behind what binding 0 has; a word of `blocks` says of ten of them where
+ * they are, three bits each. False: they lie in more blocks than a shader binds. */
+static bool oxi_vk_bind_blocks(oxi_vk_dispatch *dispatch, oxi_vk_chunk *const *chunk, int count,
+                               uint32_t *blocks) {
+    int bound = 1;
+    dispatch->uses = OXI_VK_BINDINGS;
+    for (int i = 0; i < count; i++) {
+        int at = 0;
+        if (!chunk[i]) continue;
+        while (at < bound && dispatch->use[at].chunk->block != chunk[i]->block) at++;
+        if (at == OXI_VK_BINDINGS) return false;
+        dispatch->use[at == bound ? bound++ : dispatch->uses++].chunk = chunk[i];
+        blocks[i / 10] |= (uint32_t)at << (3 * (i % 10));
+    }
+    return true;
+}
+
 /* Where a shader tells that an index is out of range: the last operand, as a rule. */
 static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch, int binding) {
     dispatch->use[binding].chunk = d->fault;

@@ -34,7 +34,8 @@ typedef enum oxi_vk_joins {
     OXI_VK_JOINS_NORM,
     OXI_VK_JOINS_ROPE,
     OXI_VK_JOINS_COPY,
-    OXI_VK_JOINS_ATTENTION
+    OXI_VK_JOINS_ATTENTION,
+    OXI_VK_JOINS_SCAN
 } oxi_vk_joins;
 typedef struct oxi_vk_fused {
     oxi_op op;

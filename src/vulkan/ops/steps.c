@@ -11,22 +11,13 @@ static bool oxi_vk_steps_take(const oxi_vk_device *d, const ox_tensor *t, const 
 
 /* Blocks of all tensors, that of the result first; false: a shader cannot bind them. */
 static bool oxi_vk_steps_blocks(const oxi_vk_steps *s, oxi_vk_dispatch *dispatch) {
-    oxi_vk_steps_specials *special = &dispatch->special.steps;
+    uint32_t blocks[2] = {0, 0};
     dispatch->use[0].chunk = oxi_vk_chunk_of(&s->first.result);
     dispatch->use[0].writes = true;
-    dispatch->uses = OXI_VK_BINDINGS;
-    int bound = 1;
-    for (int i = 0; i < 2 * s->count; i++) {
-        int at = 0;
-        if (!s->chunk[i]) continue;
-        while (at < bound && dispatch->use[at].chunk->block != s->chunk[i]->block) at++;
-        if (at == OXI_VK_BINDINGS) return false;
-        if (at == bound) dispatch->use[bound++].chunk = s->chunk[i];
-        else dispatch->use[dispatch->uses++].chunk = s->chunk[i];
-        if (i < 10) special->blocks |= (uint32_t)at << (3 * i);
-        else special->more_blocks |= (uint32_t)at << (3 * (i - 10));
-    }
-    return true;
+    const bool bound = oxi_vk_bind_blocks(dispatch, s->chunk, 2 * s->count, blocks);
+    dispatch->special.steps.blocks = blocks[0];
+    dispatch->special.steps.more_blocks = blocks[1];
+    return bound;
 }
 
 static void oxi_vk_steps_add(oxi_vk_steps *s, uint32_t code, const ox_tensor *a, const ox_tensor *b) {

@@ -163,7 +163,7 @@ static ox_tensor *const *oxi_llm_late_of(const oxi_llm_batch *batch, int64_t ind
 }
 
 static ox_tensor *oxi_llm_scan_heads(const oxi_llm_batch *batch, int64_t index, ox_tensor *u,
-                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory,
+                                     ox_tensor *steps, ox_tensor *gate, ox_tensor *memory, bool hold,
                                      ox_tensor *out); /* mixers.c */
 
 static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
@@ -172,7 +172,7 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
     ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
     if (!memory || !late) return memory;
     ox_tensor *both = late[2] ? ox_linear_attention(late[0], late[0], late[1], late[2], memory, NULL, NULL)
-                              : oxi_llm_scan_heads(batch, index, late[0], late[1], NULL, memory, NULL);
+                              : oxi_llm_scan_heads(batch, index, late[0], late[1], NULL, memory, false, NULL);
     return ox_narrow(both, 1, 1, memory->shape[1]);
 }
 

@@ -3,6 +3,7 @@
 
 static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) {
     (void)d;
+    if (call->op == OXI_OP_selective_scan) return oxi_vk_can_selective(call);
     if (call->in[5] || call->out[0]->dtype != OX_F32 || !oxi_vk_fits(call->out[0])) return false;
     for (int i = 0; i < 5; i++)
         if (call->in[i]->dtype != OX_F32 || !oxi_vk_fits(call->in[i])) return false;
@@ -10,6 +11,7 @@ static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) 
 }
 
 static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
+    if (call->op == OXI_OP_selective_scan) return oxi_vk_selective(d, call, NULL);
     static const int operand[4] = {0, 1, 2, 4};
     const ox_tensor *decay = call->in[3], *out = call->out[0];
     oxi_vk_linear_attention_params params;

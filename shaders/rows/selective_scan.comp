@@ -1,0 +1,105 @@
+// selective_scan.comp - columns of a head's memory, whose decays and writing a step makes: a workgroup takes
+// COLUMNS of them, and PARTS invocations share the keys of one, HELD each, which stay in registers from the
+// first position to the last. Steps, and what comes behind the sums, are worked out for PARTS positions at
+// once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
+// each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
+// single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
+// written where those would be.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "tables/selective_scan.glsl"
+
+#include "common/common.glsl"
+#include "common/number.glsl"
+#include "math/math_log.glsl"
+
+const uint PARTS = THREADS / COLUMNS;
+shared float steps[THREADS], writing[THREADS], sums[PARTS * THREADS];
+shared float keyed[2 * HELD * PARTS]; // B and C that steps make, one behind the other
+
+#define STEPS_AT ROW_steps_at
+#include "map/steps.glsl"
+
+float taken(const uint which, const uint head, const uint row, const uint column) {
+    uvec4 at = param[ROW_operand + which];
+    return word_of(BLOCKS >> (3 * which) & 7, at.x + head * at.y + row * at.z + column * at.w);
+}
+// Element i of what steps give, written by one of those that work it out.
+float made(const uint i, const bool writes) {
+    float x = steps_of(i);
+    uint e = P_steps_to + i;
+    if (!writes) return x;
+    switch (BLOCKS >> (3 * SCAN_MADE) & 7) {
+    case 0: b0.d[e] = floatBitsToUint(x); break;
+    case 1: b1.d[e] = floatBitsToUint(x); break;
+    case 2: b2.d[e] = floatBitsToUint(x); break;
+    case 3: b3.d[e] = floatBitsToUint(x); break;
+    case 4: b4.d[e] = floatBitsToUint(x); break;
+    default: b5.d[e] = floatBitsToUint(x); break;
+    }
+    return x;
+}
+bool has(const uint which) {
+    return (GIVEN >> which & 1) != 0;
+}
+
+void main() {
+    uint id = gl_LocalInvocationID.x, blocks = (P_values + COLUMNS - 1) / COLUMNS, part = id / COLUMNS;
+    uint head = group_index() / blocks, column = group_index() % blocks * COLUMNS + id % COLUMNS;
+    if (head >= P_heads) return;
+    bool there = column < P_values;
+    if (!there) column = 0;
+    uint to = P_out_at + head * P_out_head + column * P_out_column;
+    uint memory = to + (HOLD == 1 ? min(P_length, 1) : P_length) * P_out_row;
+    float m[HELD], rate[HELD], bias = 0, skip = 0;
+    [[unroll]] for (uint i = 0; i < HELD; i++) { /* keys beyond the last are not written */
+        uint k = min(part + i * PARTS, P_keys - 1);
+        m[i] = P_keys == 0 ? 0 : taken(SCAN_STATE, head, k, column);
+        rate[i] = SAME == 1 || P_keys == 0 ? 0 : taken(SCAN_RATE, head, k, column);
+    }
+    if (SAME == 1) rate[0] = taken(SCAN_RATE, head, 0, column);
+    if (has(SCAN_BIAS)) bias = taken(SCAN_BIAS, head, 0, column);
+    if (has(SCAN_SKIP)) skip = taken(SCAN_SKIP, head, 0, column);
+    for (uint first = 0; first < P_length; first += PARTS) {
+        uint own = first + part, count = min(PARTS, P_length - first);
+        float u = 0;
+        if (part < count) {
+            float s = taken(SCAN_STEP, head, own, column) + bias;
+            u = MADE == 1 ? made(head * P_values + column, there) : taken(SCAN_U, head, own, column);
+            if (SOFTPLUS == 1) s = my_softplus(s, 1, 20);
+            steps[id] = s;
+            writing[id] = s * u;
+        }
+        for (uint i = id; MADE == 1 && i < 2 * P_keys; i += THREADS)
+            keyed[i] = made(P_heads * P_values + i, group_index() == 0);
+        barrier();
+        for (uint t = 0; t < count; t++) {
+            float s = steps[t * COLUMNS + id % COLUMNS], written = writing[t * COLUMNS + id % COLUMNS];
+            float y = 0, left = SAME == 1 ? my_exp(s * rate[0]) : 0;
+            bool ends = HOLD == 1 && first + t + 1 == P_length;
+            [[unroll]] for (uint i = 0; i < HELD; i++) {
+                uint k = part + i * PARTS;
+                if (k >= P_keys) break;
+                if (ends && there) b0.d[memory + k * P_out_row] = floatBitsToUint(m[i]);
+                m[i] *= SAME == 1 ? left : my_exp(s * rate[i]);
+                m[i] += (MADE == 1 ? keyed[P_steps_b + k] : taken(SCAN_B, head, first + t, k)) * written;
+                y += (MADE == 1 ? keyed[P_steps_c + k] : taken(SCAN_C, head, first + t, k)) * m[i];
+            }
+            sums[t * THREADS + id] = y;
+        }
+        barrier();
+        if (part < count && there && (HOLD == 0 || own + 1 == P_length)) {
+            float y = 0;
+            for (uint i = 0; i < PARTS; i++) y += sums[part * THREADS + i * COLUMNS + id % COLUMNS];
+            if (has(SCAN_SKIP)) y = fma(skip, u, y);
+            if (has(SCAN_GATE)) y = my_silu_times(taken(SCAN_GATE, head, own, column), y);
+            b0.d[to + (HOLD == 1 ? 0 : own) * P_out_row] = floatBitsToUint(y);
+        }
+    }
+    if (!there || (HOLD == 1 && P_length > 0)) return;
+    [[unroll]] for (uint i = 0; i < HELD; i++) {
+        uint k = part + i * PARTS;
+        if (k < P_keys) b0.d[memory + k * P_out_row] = floatBitsToUint(m[i]);
+    }
+}
