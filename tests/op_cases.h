@@ -313,6 +313,7 @@ static int64_t signed_pow(int64_t a, int64_t b, int64_t c, int bits) {
         out[0] = (real_part);                                                 \
         out[1] = (imaginary_part);                                            \
     }
+#define LN2 0.69314718055994531
 COMPLEX(abs, hypot(a[0], a[1]), 0)
 COMPLEX(neg, -a[0], -a[1])
 COMPLEX(square, a[0] * a[0] - a[1] * a[1], 2 * a[0] * a[1])
@@ -357,6 +358,72 @@ static void complex_tanh(const double *a, const double *b, double *out) {
     out[1] = fabs(a[0]) > 300 ? 0 : sin(2 * a[1]) / size;
 }
 
+/* Functions of functions above, each by its definition. */
+COMPLEX(exp2, exp(a[0] * LN2) * cos(a[1] * LN2), exp(a[0] * LN2) * sin(a[1] * LN2))
+COMPLEX(expm1, exp(a[0]) * cos(a[1]) - 1, exp(a[0]) * sin(a[1]))
+COMPLEX(log2, log(hypot(a[0], a[1])) / LN2, atan2(a[1], a[0]) / LN2)
+COMPLEX(log10, log10(hypot(a[0], a[1])), atan2(a[1], a[0]) / log(10))
+COMPLEX(log1p, log(hypot(1 + a[0], a[1])), atan2(a[1], 1 + a[0]))
+COMPLEX(sinh, sinh(a[0]) * cos(a[1]), cosh(a[0]) * sin(a[1]))
+COMPLEX(cosh, cosh(a[0]) * cos(a[1]), sinh(a[0]) * sin(a[1]))
+static void complex_tan(const double *a, const double *b, double *out) {
+    const double z[2] = {-a[1], a[0]};
+    double t[2];
+    complex_tanh(z, b, t);
+    out[0] = t[1];
+    out[1] = -t[0];
+}
+static void complex_rsqrt(const double *a, const double *b, double *out) {
+    double root[2];
+    complex_sqrt(a, b, root);
+    complex_reciprocal(root, b, out);
+}
+static void complex_sigmoid(const double *a, const double *b, double *out) {
+    const double z[2] = {1 + exp(-a[0]) * cos(a[1]), -exp(-a[0]) * sin(a[1])};
+    complex_reciprocal(z, b, out);
+}
+/* asin by the two focal distances (Hull, Fairgrieve, Tang 1997), so not by the roots that are tested */
+static void complex_asin(const double *a, const double *b, double *out) {
+    double x = fabs(a[0]), near = hypot(x - 1, a[1]), far = hypot(x + 1, a[1]), square = a[1] * a[1];
+    double more = square > 0 ? (square / (near + fabs(x - 1)) + square / (far + x + 1)) / 2 : 0;
+    (void)b;
+    if (x > 1) more += x - 1;
+    out[0] = asin(fmax(-1, fmin(1, 2 * a[0] / (near + far))));
+    out[1] = copysign(log1p(more + sqrt(more * (more + 2))), a[1]);
+}
+static void complex_acos(const double *a, const double *b, double *out) {
+    complex_asin(a, b, out);
+    out[0] = acos(0) - out[0];
+    out[1] = -out[1];
+}
+static void complex_acosh(const double *a, const double *b, double *out) { /* i acos, its real part above 0 */
+    double c[2];
+    complex_acos(a, b, c);
+    out[0] = fabs(c[1]);
+    out[1] = copysign(c[0], a[1]);
+}
+static void complex_asinh(const double *a, const double *b, double *out) {
+    const double z[2] = {-a[1], a[0]};
+    double c[2];
+    complex_asin(z, b, c);
+    out[0] = c[1];
+    out[1] = -c[0];
+}
+static void complex_atanh(const double *a, const double *b, double *out) { /* (log(1 + z) - log(1 - z)) / 2 */
+    double x = fabs(a[0]), far = log1p(x * (2 + x) + a[1] * a[1]) / 2, near = log(hypot(1 - x, a[1]));
+    (void)b;
+    if (x < 0.5) near = log1p(x * (x - 2) + a[1] * a[1]) / 2;
+    out[0] = copysign((far - near) / 2, a[0]);
+    out[1] = (atan2(a[1], 1 + a[0]) - atan2(-a[1], 1 - a[0])) / 2;
+}
+static void complex_atan(const double *a, const double *b, double *out) {
+    const double z[2] = {-a[1], a[0]};
+    double c[2];
+    complex_atanh(z, b, c);
+    out[0] = c[1];
+    out[1] = -c[0];
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -397,29 +464,29 @@ static const op_case op_cases[] = {
     {"bitwise_not", "bitwise_not", 1, run_bitwise_not, run_bitwise_not_, NULL, NULL, signed_bitwise_not,
      unsigned_bitwise_not, NULL, 0, 0, ONE(DOMAIN_ANY)},
     ROW_1FC(exp, 2, 4, DOMAIN_ANY)
-    ROW_1F(exp2, 2, 4, DOMAIN_ANY)
+    ROW_1FC(exp2, 2, 4, DOMAIN_ANY)
     ROW_1F(exp10, 2, 4, DOMAIN_ANY)
-    ROW_1F(expm1, 2, 4, DOMAIN_ANY)
+    ROW_1FC(expm1, 2, 4, DOMAIN_ANY)
     ROW_1FC(log, 2, 4, DOMAIN_POSITIVE)
-    ROW_1F(log2, 2, 4, DOMAIN_POSITIVE)
-    ROW_1F(log10, 2, 4, DOMAIN_POSITIVE)
-    ROW_1F(log1p, 2, 4, DOMAIN_ANY)
+    ROW_1FC(log2, 2, 4, DOMAIN_POSITIVE)
+    ROW_1FC(log10, 2, 4, DOMAIN_POSITIVE)
+    ROW_1FC(log1p, 2, 4, DOMAIN_ANY)
     ROW_1FC(sqrt, 0, 0, DOMAIN_POSITIVE)
-    ROW_1F(rsqrt, 2, 4, DOMAIN_POSITIVE)
+    ROW_1FC(rsqrt, 2, 4, DOMAIN_POSITIVE)
     ROW_1FC(reciprocal, 0, 0, DOMAIN_ANY)
     ROW_1FC(sin, 2, 4, DOMAIN_ANY)
     ROW_1FC(cos, 2, 4, DOMAIN_ANY)
-    ROW_1F(tan, 2, 4, DOMAIN_ANY)
-    ROW_1F(asin, 2, 4, DOMAIN_UNIT)
-    ROW_1F(acos, 2, 4, DOMAIN_UNIT)
-    ROW_1F(atan, 2, 4, DOMAIN_ANY)
-    ROW_1F(sinh, 2, 4, DOMAIN_ANY)
-    ROW_1F(cosh, 2, 4, DOMAIN_ANY)
+    ROW_1FC(tan, 2, 4, DOMAIN_ANY)
+    ROW_1FC(asin, 2, 4, DOMAIN_UNIT)
+    ROW_1FC(acos, 2, 4, DOMAIN_UNIT)
+    ROW_1FC(atan, 2, 4, DOMAIN_ANY)
+    ROW_1FC(sinh, 2, 4, DOMAIN_ANY)
+    ROW_1FC(cosh, 2, 4, DOMAIN_ANY)
     ROW_1FC(tanh, 2, 4, DOMAIN_ANY)
-    ROW_1F(asinh, 2, 4, DOMAIN_ANY)
-    ROW_1F(acosh, 2, 4, DOMAIN_POSITIVE)
-    ROW_1F(atanh, 2, 4, DOMAIN_UNIT)
-    ROW_1F(sigmoid, 2, 8, DOMAIN_ANY)
+    ROW_1FC(asinh, 2, 4, DOMAIN_ANY)
+    ROW_1FC(acosh, 2, 4, DOMAIN_POSITIVE)
+    ROW_1FC(atanh, 2, 4, DOMAIN_UNIT)
+    ROW_1FC(sigmoid, 2, 8, DOMAIN_ANY)
     ROW_1F(erf, 2, 4, DOMAIN_ANY)
     ROW_1F(erfc, 2, 4, DOMAIN_ANY)
     ROW_TEST(isnan, zero)

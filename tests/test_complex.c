@@ -269,7 +269,30 @@ static void test_with_reals(void) {
         }
 }
 
+/* exp(b log a), by the length and the angle; and of 0. */
+static void test_powers(void) {
+    static const float bases[] = {1.5f, 0.25f, -2, 0.5f, -0.75f, -1.25f, 0, 2, 0, 0, 0, 0};
+    static const float powers[] = {2, 0, 0.5f, -1, -1.5f, 0.75f, 0, 1, 0, 0, 1.5f, 1};
+    ox_tensor *a = ox_view_as_complex(ox_from_floats(bases, OX_SHAPE(6, 2), OX_F32));
+    ox_tensor *b = ox_view_as_complex(ox_from_floats(powers, OX_SHAPE(6, 2), OX_F32)), *y = ox_pow(a, b);
+    CHECK_MSG(y != NULL, "pow: %s", ox_error_text());
+    for (int i = 0; i < 6 && y; i++) {
+        pair x = pair_at(a, i), p = pair_at(b, i), want = {i == 4, 0};
+        double size = hypot(x.re, x.im), turn = atan2(x.im, x.re);
+        if (size > 0) {
+            double angle = p.re * turn + p.im * log(size), length = exp(p.re * log(size) - p.im * turn);
+            want.re = length * cos(angle);
+            want.im = length * sin(angle);
+        }
+        CHECK_MSG(pair_is_close(y, i, want, hypot(want.re, want.im), 1), "power %d is %g%+gi", i,
+                  pair_at(y, i).re, pair_at(y, i).im);
+    }
+}
+
 int main(void) {
+    OX_SCOPE {
+        test_powers();
+    }
     test_matmul();
     test_batches();
     test_sums();

@@ -52,6 +52,7 @@ static void test_elementwise(void) {
         j = ox_from_ints((const int64_t[]){18, 12, 5, 0}, OX_SHAPE(4), OX_I64);
         CHECK_LIST(ox_gcd(i, j), 0, 6, 6, 5, 7);
         CHECK_LIST(ox_lcm(i, j), 0, 36, 36, 0, 0);
+        CHECK_LIST(ox_lcm(ox_full(OX_SHAPE(1), -100, OX_I8), ox_full(OX_SHAPE(1), 7, OX_I8)), 0, -68); /* 700 */
         ox_tuple f = ox_frexp(numbers(LIST(8, -0.3, 0, 5e-324, 1.7e308), 5, OX_F64));
         CHECK_LIST(f.t[0], 0, 0.5, -0.6, 0, 0.5, 0.94565638986556055);
         CHECK_LIST(f.t[1], 0, 4, -1, 0, -1073, 1024);
@@ -263,9 +264,19 @@ static void test_dtypes(void) {
         CHECK(product && product->dtype == OX_I32);
         CHECK_LIST(product, 0, 24);
         CHECK(ox_unravel_index(ox_full(OX_SHAPE(1), 7, OX_U8), OX_SHAPE(3, 4), places, 2) == 2);
-        ox_shape huge = OX_SHAPE((int64_t)1 << 40, (int64_t)1 << 40), below = OX_SHAPE(2, -3);
+        ox_shape huge = OX_SHAPE((int64_t)1 << 40, (int64_t)1 << 40, (int64_t)1 << 40);
+        ox_shape below = OX_SHAPE(2, -3), none = OX_SHAPE(0, 3);
         CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(1), OX_I64), huge, places, 2) == -1 && ox_error());
         ox_error_clear();
+        CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(1), OX_I64), none, places, 2) == -1 && ox_error());
+        ox_error_clear();
+        CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(0), OX_I64), none, places, 2) == 2);
+        ox_tensor *last = ox_from_ints((const int64_t[]){INT64_MAX - 1}, OX_SHAPE(1), OX_I64);
+        CHECK(ox_unravel_index(last, OX_SHAPE(1, INT64_MAX), places, 2) == 2); /* more than memory has */
+        CHECK(ox_item_int(places[0]) == 0 && ox_item_int(places[1]) == INT64_MAX - 1);
+        CHECK(ox_unravel_index(last, OX_SHAPE((int64_t)1 << 40, (int64_t)1 << 40), places, 2) == 2);
+        CHECK(ox_item_int(places[0]) == (1 << 23) - 1 && ox_item_int(places[1]) == ((int64_t)1 << 40) - 2);
+        CHECK(ox_unravel_index(ox_full(OX_SHAPE(1), 7, OX_U8), OX_SHAPE(3, 4), places, 2) == 2);
         CHECK(ox_unravel_index(ox_zeros(OX_SHAPE(1), OX_I64), below, places, 2) == -1 && ox_error());
         ox_error_clear();
         CHECK(places[0]->dtype == OX_I64 && ox_item_int(places[0]) == 1 && ox_item_int(places[1]) == 3);

@@ -147,7 +147,7 @@ OXI_MADE_2(gcd, oxi_gcd(a, b))
 
 static ox_tensor *oxi_lcm(ox_tensor *a, ox_tensor *b) {
     ox_tensor *common = oxi_gcd(a, b), *none = ox_eq_number(common, 0);
-    return ox_abs(ox_mul(ox_trunc_divide(a, ox_where(none, ox_integer(1), common)), b));
+    return ox_mul(ox_trunc_divide(ox_abs(a), ox_where(none, ox_integer(1), common)), ox_abs(b));
 }
 OXI_MADE_2(lcm, oxi_lcm(a, b))
 

@@ -236,6 +236,82 @@ static oxi_complex oxi_tanh_complex(oxi_complex z) {
     return oxi_make_complex(beta * sqrt(1 + s * s) * s / denominator, t / denominator);
 }
 
+/* The rest by parts in double, exact enough for f32 ones, whose squares neither overflow nor vanish there. */
+static oxi_complex oxi_scale_complex(oxi_complex z, double by) {
+    return oxi_make_complex(z.re * by, z.im * by);
+}
+static oxi_complex oxi_turned_complex(oxi_complex z) {
+    return oxi_make_complex(-z.im, z.re);
+} /* i z */
+static oxi_complex oxi_turned_back_complex(oxi_complex z) {
+    return oxi_make_complex(z.im, -z.re);
+}
+static oxi_complex oxi_expm1_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(expm1(z.re), z.im);
+    if (isinf(z.re) || !isfinite(z.im)) {
+        z = oxi_exp_complex(z);
+        return oxi_make_complex(z.re - 1, z.im);
+    }
+    double half = sin(z.im / 2); /* e^x cos y - 1 without what cancels */
+    return oxi_make_complex(expm1(z.re) * cos(z.im) - 2 * half * half, exp(z.re) * sin(z.im));
+}
+static oxi_complex oxi_log1p_complex(oxi_complex z) {
+    double square = z.re * (2 + z.re) + z.im * z.im; /* |1 + z|^2 - 1 */
+    if (fabs(square) < 0.5) return oxi_make_complex(0.5 * log1p(square), atan2(z.im, 1 + z.re));
+    return oxi_log_complex(oxi_make_complex(1 + z.re, z.im));
+}
+static oxi_complex oxi_tan_complex(oxi_complex z) {
+    return oxi_turned_back_complex(oxi_tanh_complex(oxi_turned_complex(z)));
+}
+/* Annex G's, as torch: a quarter of the circle for each part that is infinite. */
+static oxi_complex oxi_asin_infinite(oxi_complex z) {
+    double across = isinf(z.re) ? copysign(1, z.re) : 0 * z.re, up = isinf(z.im) ? 1 : 0 * fabs(z.im);
+    return oxi_make_complex(atan2(across, up), copysign(INFINITY, z.im));
+}
+static oxi_complex oxi_asin_complex(oxi_complex z) {
+    if (isinf(z.re) || isinf(z.im)) return oxi_asin_infinite(z);
+    oxi_complex p = oxi_sqrt_complex(oxi_make_complex(1 - z.re, -z.im)),
+                q = oxi_sqrt_complex(oxi_make_complex(1 + z.re, z.im));
+    return oxi_make_complex(atan2(z.re, p.re * q.re - p.im * q.im), asinh(p.re * q.im - p.im * q.re));
+}
+static oxi_complex oxi_acos_complex(oxi_complex z) {
+    if (isinf(z.re) || isinf(z.im)) {
+        z = oxi_asin_infinite(z);
+        return oxi_make_complex(1.5707963267948966 - z.re, -z.im);
+    }
+    oxi_complex p = oxi_sqrt_complex(oxi_make_complex(1 - z.re, -z.im)),
+                q = oxi_sqrt_complex(oxi_make_complex(1 + z.re, z.im));
+    return oxi_make_complex(2 * atan2(p.re, q.re), asinh(q.re * p.im - q.im * p.re));
+}
+static oxi_complex oxi_acosh_complex(oxi_complex z) { /* i or -i acos, so that its real part is not below 0 */
+    oxi_complex y = oxi_acos_complex(z);
+    return oxi_make_complex(fabs(y.im), copysign(y.re, z.im));
+}
+static oxi_complex oxi_asinh_complex(oxi_complex z) {
+    return oxi_turned_back_complex(oxi_asin_complex(oxi_turned_complex(z)));
+}
+static oxi_complex oxi_atanh_complex(oxi_complex z) { /* of |x|: near -1 a quotient would be rounded to -1 */
+    if (isinf(z.re) || isinf(z.im))
+        return oxi_make_complex(copysign(0.0, z.re), copysign(1.5707963267948966, z.im));
+    double x = fabs(z.re), away = 1 - x, square = z.im * z.im;
+    return oxi_make_complex(copysign(log1p(4 * x / (away * away + square)) / 4, z.re),
+                            atan2(2 * z.im, away * (1 + x) - square) / 2);
+}
+static oxi_complex oxi_atan_complex(oxi_complex z) {
+    return oxi_turned_back_complex(oxi_atanh_complex(oxi_turned_complex(z)));
+}
+static oxi_complex oxi_sigmoid_complex(oxi_complex z) {
+    if (z.re < -40) return oxi_exp_complex(z);
+    z = oxi_exp_complex(oxi_make_complex(-z.re, -z.im));
+    return oxi_divide_complex(oxi_make_complex(1, 0), oxi_make_complex(1 + z.re, z.im));
+}
+/* 0 to the 0 is 1; 0 to a power with a positive real part is 0. */
+static oxi_complex oxi_pow_complex(oxi_complex a, oxi_complex b) {
+    if (b.re == 0 && b.im == 0) return oxi_make_complex(1, 0);
+    if (a.re == 0 && a.im == 0 && b.re > 0) return oxi_make_complex(0, 0);
+    return oxi_exp_complex(oxi_multiply_complex(b, oxi_log_complex(a)));
+}
+
 static oxi_complex oxi_load_complex(const float *p, int64_t i) {
     return oxi_make_complex(p[2 * i], p[2 * i + 1]);
 }

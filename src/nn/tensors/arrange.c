@@ -123,18 +123,29 @@ OX_API ox_tensor *ox_as_strided_scatter(ox_tensor *x, ox_tensor *source, ox_shap
 
 /* ---- places -------------------------------------------------------------------------------------------- */
 
+/* How many places one step of each dim is; false and an error. The first size is in none of them: shapes may
+ * have more places than memory has. */
+static bool oxi_unravel_steps(const ox_tensor *indices, const ox_shape *shape, int64_t *steps) {
+    int64_t below = 1;
+    bool fits = shape->ndim >= 0 && shape->ndim <= OX_MAX_DIMS;
+    for (int d = fits ? shape->ndim - 1 : -1; fits && d >= 0; d--) {
+        steps[d] = below;
+        fits = shape->dim[d] > 0 || (shape->dim[d] == 0 && ox_numel(indices) == 0);
+        if (fits && d > 0) fits = oxi_mul_i64(below, shape->dim[d] ? shape->dim[d] : 1, &below);
+    }
+    if (!fits)
+        (void)oxi_fail(OX_ERR_SHAPE, "unravel_index: no places of %s in the shape given",
+                       oxi_tensor_text(indices));
+    return fits;
+}
+
 OX_API int64_t ox_unravel_index(ox_tensor *indices, ox_shape shape, ox_tensor **out, int64_t room) {
-    int64_t made = 0, below = 1;
-    size_t bytes;
-    if (oxi_any_null("unravel_index", &indices, 1) ||
-        oxi_check_shape("unravel_index", OX_I64, shape.ndim, shape.dim, &bytes) != OX_OK)
-        return -1;
+    int64_t made = 0, steps[OX_MAX_DIMS];
+    if (oxi_any_null("unravel_index", &indices, 1) || !oxi_unravel_steps(indices, &shape, steps)) return -1;
     int64_t wanted = !out ? 0 : room < shape.ndim ? room : shape.ndim;
-    for (int d = 0; d < shape.ndim; d++) below *= shape.dim[d];
     for (; made < wanted; made++) {
         oxi_work work = oxi_work_begin("unravel_index");
-        below = shape.dim[made] ? below / shape.dim[made] : 0;
-        ox_tensor *place = ox_floor_divide(ox_cast(indices, OX_I64), ox_integer(below ? below : 1));
+        ox_tensor *place = ox_floor_divide(ox_cast(indices, OX_I64), ox_integer(steps[made]));
         out[made] =
             oxi_work_end(&work, ox_remainder(place, ox_integer(shape.dim[made] ? shape.dim[made] : 1)));
         if (!out[made]) break;
