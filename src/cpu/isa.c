@@ -23,7 +23,8 @@ enum {
     OXI_CPU_DOTPROD = 1 << 10,
     OXI_CPU_I8MM = 1 << 11,
     OXI_CPU_ARM_FP16 = 1 << 12,
-    OXI_CPU_ARM_BF16 = 1 << 13
+    OXI_CPU_ARM_BF16 = 1 << 13,
+    OXI_CPU_FAST_PAIRS = 1 << 14 /* vdpbf16ps takes no longer than a multiply-add of f32 */
 };
 
 typedef struct oxi_cpu {
@@ -87,6 +88,8 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
     uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c,
              unused_d;
     uint64_t saved = 0;
+    if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx)) return;
+    bool amd = ebx == 0x68747541; /* "Auth"enticAMD: Zen 4 on. Intel's take twice as long, up to now */
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return;
     if (ecx >> 27 & 1) saved = oxi_saved_state();
     bool ymm = (saved & 0x6) == 0x6, zmm = (saved & 0xe6) == 0xe6, tiles = (saved & 0x60000) == 0x60000;
@@ -106,6 +109,7 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
         cpu->features |=
             oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
             oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
+    if (amd && cpu->features & OXI_CPU_AVX512_BF16) cpu->features |= OXI_CPU_FAST_PAIRS;
     if (tiles && (edx7 >> 24 & 1) && oxi_may_use_tiles())
         cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
     cpu->runs[OXI_TIER_AMX] =

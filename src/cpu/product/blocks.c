@@ -222,7 +222,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     bool exact = t.exact || t.a_dtype == OX_F64;
     if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
-    t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
+    t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.tile_k > 0; /* else codes are faster */
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);
 }

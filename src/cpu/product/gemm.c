@@ -278,7 +278,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = oxi_info(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && !g->c_places && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && g->c_col == 1 && !p.streams &&
+    if (p.type.sums == OX_F32 && !tile_k && p.k > 0 && g->c_col == 1 && !p.streams &&
         oxi_gemm_is_plain(g))
         p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
                 : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16
