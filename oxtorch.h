@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x167438fa
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xb7089fa1
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -4996,29 +4996,29 @@ OXI_OP(clamp,MAP,unary,map_clamp,SAME,IF,INPLACE,2,range,yes,none)\
 OXI_OP(nan_to_num,MAP,unary,map,SAME,BIF,INPLACE,3,nan_to_num,yes,none)\
 OXI_OP(bitwise_not,MAP,unary,map,SAME,BI,INPLACE,1,none,none,none)\
 OXI_OP(exp,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none)\
-OXI_OP(exp2,MAP,unary,map,FLOAT,BIF,INPLACE,10,none,yes,none)\
+OXI_OP(exp2,MAP,unary,map,FLOAT,BIFC,INPLACE,10,none,yes,none)\
 OXI_OP(exp10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
-OXI_OP(expm1,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(expm1,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
 OXI_OP(log,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
-OXI_OP(log2,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
-OXI_OP(log10,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
-OXI_OP(log1p,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(log2,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
+OXI_OP(log10,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
+OXI_OP(log1p,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
 OXI_OP(sqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)\
-OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIF,INPLACE,2,none,yes,none)\
+OXI_OP(rsqrt,MAP,unary,map,FLOAT,BIFC,INPLACE,2,none,yes,none)\
 OXI_OP(reciprocal,MAP,unary,map,FLOAT,BIFC,INPLACE,1,none,yes,none)\
 OXI_OP(sin,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)\
 OXI_OP(cos,MAP,unary,map,FLOAT,BIFC,INPLACE,14,none,yes,none)\
-OXI_OP(tan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(asin,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(acos,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(atan,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(sinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(cosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
+OXI_OP(tan,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(asin,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(acos,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(atan,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(sinh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(cosh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
 OXI_OP(tanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
-OXI_OP(asinh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(acosh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(atanh,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
-OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIF,INPLACE,12,none,yes,none)\
+OXI_OP(asinh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(acosh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(atanh,MAP,unary,map,FLOAT,BIFC,INPLACE,16,none,yes,none)\
+OXI_OP(sigmoid,MAP,unary,map,FLOAT,BIFC,INPLACE,12,none,yes,none)\
 OXI_OP(erf,MAP,unary,map,FLOAT,BIF,INPLACE,14,none,yes,none)\
 OXI_OP(erfc,MAP,unary,map,FLOAT,BIF,INPLACE,16,none,yes,none)\
 OXI_OP(isnan,MAP,unary,map,BOOL,BIFC,PLAIN,1,none,none,none)\
@@ -5050,7 +5050,7 @@ OXI_OP(floor_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)\
 OXI_OP(trunc_divide,MAP,binary,map,SAME,IF,INPLACE,2,none,flat,none)\
 OXI_OP(remainder,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)\
 OXI_OP(fmod,MAP,binary,map,SAME,IF,INPLACE,3,none,yes,none)\
-OXI_OP(pow,MAP,binary,map_pow,SAME,IF,INPLACE,30,none,yes,none)\
+OXI_OP(pow,MAP,binary,map_pow,SAME,IFC,INPLACE,30,none,yes,none)\
 OXI_OP(maximum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)\
 OXI_OP(minimum,MAP,binary,map,SAME,BIF,INPLACE,1,none,yes,none)\
 OXI_OP(atan2,MAP,binary,map,FLOAT,BIF,INPLACE,20,none,yes,none)\
@@ -5688,7 +5688,8 @@ typedef enum oxi_map_shader{
 OXI_MAP_SHADER_none,OXI_MAP_SHADER_move,OXI_MAP_SHADER_plain,OXI_MAP_SHADER_function}oxi_map_shader;
 typedef struct oxi_map_row{
 int code;
-oxi_map_shader shader;}oxi_map_row;
+oxi_map_shader shader;
+bool complex;}oxi_map_row;
 static oxi_map_row oxi_map_row_of(oxi_op op);
 typedef enum oxi_generated_kind{
 OXI_GENERATES_CONSTANT,OXI_GENERATES_DIAGONAL,OXI_GENERATES_RAMP,OXI_GENERATES_RANDOM,
@@ -6077,9 +6078,10 @@ return form;}
 /* >>form/map.c */
 static const struct{
 oxi_op op;
-oxi_map_shader shader;}oxi_map_table[]={
-#define OXI_MAP(op,operands,simd,f64,integer,complex,shader, ...)\
-{OXI_OP_##op,OXI_MAP_SHADER_##shader},
+oxi_map_shader shader;
+const char*complex;}oxi_map_table[]={
+#define OXI_MAP(op,operands,simd,f64,integer,complex,shader,glsl,glsl_f64,glsl_integer, ...)\
+{OXI_OP_##op,OXI_MAP_SHADER_##shader,#__VA_ARGS__},
 /* >>form/map.def */
 #define OXI_ROWS_OF_FORM_MAP \
 OXI_MAP(abs,1,ARITHMETIC(OXI_V(abs)(x)),NONE,SIGNS(x<0?0-OXI_U(x):OXI_U(x),x),OWN(abs_c64),\
@@ -6109,18 +6111,24 @@ OXI_MAP(nan_to_num,1,REAL(OXI_V(select)(OXI_V(unord)(x,x),f0,\
 OXI_MAP(bitwise_not,1,NONE,NONE,ALIKE(~x),NONE,none,NONE,NONE,COMPUTE==BOOL?truth(!is_true(a)): ~a,NONE)\
 OXI_MAP(exp,1,F32(vf_exp(x)),F64(exp(x)),NONE,C64(oxi_exp_complex(x)),\
  function,my_exp(a),my_exp(a),NONE,exp_complex(a))\
-OXI_MAP(exp2,1,F32(vf_exp2(x)),F64(exp2(x)),NONE,NONE,function,my_exp2(a),my_exp2(a),NONE,NONE)\
-OXI_MAP(expm1,1,WIDE(vd_expm1(x)),F64(expm1(x)),NONE,NONE,function,my_expm1(a),my_expm1(a),NONE,NONE)\
+OXI_MAP(exp2,1,F32(vf_exp2(x)),F64(exp2(x)),NONE,\
+ C64(oxi_exp_complex(oxi_scale_complex(x,0.69314718055994531))),function,my_exp2(a),my_exp2(a),NONE,NONE)\
+OXI_MAP(expm1,1,WIDE(vd_expm1(x)),F64(expm1(x)),NONE,C64(oxi_expm1_complex(x)),\
+ function,my_expm1(a),my_expm1(a),NONE,NONE)\
 OXI_MAP(log,1,F32(vf_log(x)),F64(log(x)),NONE,C64(oxi_log_complex(x)),\
  function,my_log(a),my_log(a),NONE,log_complex(a))\
-OXI_MAP(log2,1,F32(vf_log2(x)),F64(log2(x)),NONE,NONE,\
+OXI_MAP(log2,1,F32(vf_log2(x)),F64(log2(x)),NONE,\
+ C64(oxi_scale_complex(oxi_log_complex(x),1.4426950408889634)),\
  function,my_log2(a),log_times(a,dvec2(1.4426950408889634lf,2.0355273740931033e-17lf)),NONE,NONE)\
-OXI_MAP(log10,1,WIDE(vd_mul(vd_log(x),vd_set1(0.43429448190325183))),F64(log10(x)),NONE,NONE,\
+OXI_MAP(log10,1,WIDE(vd_mul(vd_log(x),vd_set1(0.43429448190325183))),F64(log10(x)),NONE,\
+ C64(oxi_scale_complex(oxi_log_complex(x),0.43429448190325183)),\
  function,my_log10(a),log_times(a,dvec2(0.4342944819032518lf,1.098319650216765e-17lf)),NONE,NONE)\
-OXI_MAP(log1p,1,F32(vf_log1p(x)),F64(log1p(x)),NONE,NONE,function,my_log1p(a),my_log1p(a),NONE,NONE)\
+OXI_MAP(log1p,1,F32(vf_log1p(x)),F64(log1p(x)),NONE,C64(oxi_log1p_complex(x)),\
+ function,my_log1p(a),my_log1p(a),NONE,NONE)\
 OXI_MAP(sqrt,1,ARITHMETIC(OXI_V(sqrt)(x)),NONE,NONE,C64(oxi_sqrt_complex(x)),\
  plain,is_negative(a)&&a!=0?nan:root(a),SAME,NONE,sqrt_complex(a))\
-OXI_MAP(rsqrt,1,REAL(OXI_V(div)(one,OXI_V(sqrt)(x))),NONE,NONE,NONE,\
+OXI_MAP(rsqrt,1,REAL(OXI_V(div)(one,OXI_V(sqrt)(x))),NONE,NONE,\
+ C64(oxi_divide_complex(oxi_make_complex(1,0),oxi_sqrt_complex(x))),\
  plain,is_negative(a)&&a!=0?nan:inverse_root(a),SAME,NONE,NONE)\
 OXI_MAP(reciprocal,1,ARITHMETIC(OXI_V(div)(one,x)),NONE,NONE,\
  C64(oxi_divide_complex(oxi_make_complex(1,0),x)),\
@@ -6129,18 +6137,27 @@ OXI_MAP(sin,1,F32(vf_sin(x)),F64(sin(x)),NONE,C64(oxi_sin_complex(x)),\
  function,my_sin(a),my_sin(a,0),NONE,sin_complex(a))\
 OXI_MAP(cos,1,F32(vf_cos(x)),F64(cos(x)),NONE,C64(oxi_cos_complex(x)),\
  function,my_cos(a),my_sin(a,1),NONE,cosh_complex(dvec2(negative_of(a.y),a.x)))\
-OXI_MAP(tan,1,WIDE(vd_tan(x)),F64(tan(x)),NONE,NONE,function,my_tan(a),my_tan(a),NONE,NONE)\
-OXI_MAP(asin,1,WIDE(vd_asin(x)),F64(asin(x)),NONE,NONE,function,my_asin(a),my_asin(a),NONE,NONE)\
-OXI_MAP(acos,1,WIDE(vd_acos(x)),F64(acos(x)),NONE,NONE,function,my_acos(a),my_acos(a),NONE,NONE)\
-OXI_MAP(atan,1,WIDE(vd_atan(x)),F64(atan(x)),NONE,NONE,function,my_atan(a),my_atan2(a,1),NONE,NONE)\
-OXI_MAP(sinh,1,WIDE(vd_sinh(x)),F64(sinh(x)),NONE,NONE,function,my_sinh(a),my_sinh(a),NONE,NONE)\
-OXI_MAP(cosh,1,WIDE(vd_cosh(x)),F64(cosh(x)),NONE,NONE,function,my_cosh(a),my_cosh(a),NONE,NONE)\
+OXI_MAP(tan,1,WIDE(vd_tan(x)),F64(tan(x)),NONE,C64(oxi_tan_complex(x)),\
+ function,my_tan(a),my_tan(a),NONE,NONE)\
+OXI_MAP(asin,1,WIDE(vd_asin(x)),F64(asin(x)),NONE,C64(oxi_asin_complex(x)),\
+ function,my_asin(a),my_asin(a),NONE,NONE)\
+OXI_MAP(acos,1,WIDE(vd_acos(x)),F64(acos(x)),NONE,C64(oxi_acos_complex(x)),\
+ function,my_acos(a),my_acos(a),NONE,NONE)\
+OXI_MAP(atan,1,WIDE(vd_atan(x)),F64(atan(x)),NONE,C64(oxi_atan_complex(x)),\
+ function,my_atan(a),my_atan2(a,1),NONE,NONE)\
+OXI_MAP(sinh,1,WIDE(vd_sinh(x)),F64(sinh(x)),NONE,C64(oxi_sinh_complex(x)),\
+ function,my_sinh(a),my_sinh(a),NONE,NONE)\
+OXI_MAP(cosh,1,WIDE(vd_cosh(x)),F64(cosh(x)),NONE,C64(oxi_cosh_complex(x)),\
+ function,my_cosh(a),my_cosh(a),NONE,NONE)\
 OXI_MAP(tanh,1,F32(vf_tanh(x)),F64(tanh(x)),NONE,C64(oxi_tanh_complex(x)),\
  function,my_tanh(a),my_tanh(a),NONE,tanh_complex(a))\
-OXI_MAP(asinh,1,WIDE(vd_asinh(x)),F64(asinh(x)),NONE,NONE,function,my_asinh(a),my_asinh(a),NONE,NONE)\
-OXI_MAP(acosh,1,WIDE(vd_acosh(x)),F64(acosh(x)),NONE,NONE,function,my_acosh(a),my_acosh(a),NONE,NONE)\
-OXI_MAP(atanh,1,WIDE(vd_atanh(x)),F64(atanh(x)),NONE,NONE,function,my_atanh(a),my_atanh(a),NONE,NONE)\
-OXI_MAP(sigmoid,1,F32(vf_sigmoid(x)),F64(oxi_sigmoid_f64(x)),NONE,NONE,\
+OXI_MAP(asinh,1,WIDE(vd_asinh(x)),F64(asinh(x)),NONE,C64(oxi_asinh_complex(x)),\
+ function,my_asinh(a),my_asinh(a),NONE,NONE)\
+OXI_MAP(acosh,1,WIDE(vd_acosh(x)),F64(acosh(x)),NONE,C64(oxi_acosh_complex(x)),\
+ function,my_acosh(a),my_acosh(a),NONE,NONE)\
+OXI_MAP(atanh,1,WIDE(vd_atanh(x)),F64(atanh(x)),NONE,C64(oxi_atanh_complex(x)),\
+ function,my_atanh(a),my_atanh(a),NONE,NONE)\
+OXI_MAP(sigmoid,1,F32(vf_sigmoid(x)),F64(oxi_sigmoid_f64(x)),NONE,C64(oxi_sigmoid_complex(x)),\
  function,my_sigmoid(a),my_sigmoid(a),NONE,NONE)\
 OXI_MAP(erf,1,F32(vf_erf(x)),F64(erf(x)),NONE,NONE,function,my_erf(a),my_erf(a),NONE,NONE)\
 OXI_MAP(erfc,1,WIDE(vd_erfc(x)),F64(erfc(x)),NONE,NONE,function,my_erfc(a),my_erfc(a),NONE,NONE)\
@@ -6215,8 +6232,9 @@ OXI_MAP(remainder,2,WIDE(vd_remainder(a,b)),F64(oxi_remainder_f64(a,b)),\
  plain,my_remainder(a,b),remainder_of(a,b),remainder_of(a,b),NONE)\
 OXI_MAP(fmod,2,WIDE(vd_fmod(a,b)),F64(fmod(a,b)),SIGNS(oxi_rest_i64(a,b),oxi_rest_u64(a,b)),NONE,\
  plain,my_fmod(a,b),my_fmod(a,b),rest_of(a,b),NONE)\
-OXI_MAP(pow,2,WIDE(vd_pow(a,b)),F64(pow(a,b)),SIGNS(oxi_pow_i64(a,b),oxi_pow_u64(a,b)),NONE,\
- function,my_pow(a,b),my_pow(a,b),LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),NONE)\
+OXI_MAP(pow,2,WIDE(vd_pow(a,b)),F64(pow(a,b)),SIGNS(oxi_pow_i64(a,b),oxi_pow_u64(a,b)),\
+ C64(oxi_pow_complex(a,b)),function,my_pow(a,b),my_pow(a,b),\
+ LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),NONE)\
 OXI_MAP(maximum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(max)(a,b))),NONE,\
  BOTH(a>b?a:b),NONE,plain,!known?nan:above&& !are_zeros(a,b)?a:b,SAME,is_less(b,a)?a:b,NONE)\
 OXI_MAP(minimum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(min)(a,b))),NONE,\
@@ -6277,11 +6295,12 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
 };
 OXI_UNUSED static oxi_map_row oxi_map_row_of(oxi_op op){
-oxi_map_row row={-1,OXI_MAP_SHADER_none};
+oxi_map_row row={-1,OXI_MAP_SHADER_none,false};
 for(size_t i=0;i<sizeof oxi_map_table/sizeof*oxi_map_table;i++){
 if(oxi_map_table[i].op!=op)continue;
 row.code=(int)i;
 row.shader=oxi_map_table[i].shader;
+row.complex=strcmp(oxi_map_table[i].complex,"NONE")!=0;
 break;}
 return row;}
 /* >>ops/rules/promote.c */
@@ -11282,7 +11301,7 @@ return ox_error()?NULL:a;}
 OXI_MADE_2(gcd,oxi_gcd(a,b))
 static ox_tensor*oxi_lcm(ox_tensor*a,ox_tensor*b){
 ox_tensor*common=oxi_gcd(a,b),*none=ox_eq_number(common,0);
-return ox_abs(ox_mul(ox_trunc_divide(a,ox_where(none,ox_integer(1),common)),b));}
+return ox_mul(ox_trunc_divide(ox_abs(a),ox_where(none,ox_integer(1),common)),ox_abs(b));}
 OXI_MADE_2(lcm,oxi_lcm(a,b))
 OX_API ox_tensor*ox_logit(ox_tensor*x,double eps){
 if(oxi_any_null("logit",&x,1))return NULL;
@@ -12711,7 +12730,7 @@ enum{
 OXI_CPU_SSSE3=1<<0,OXI_CPU_SSE41=1<<1,OXI_CPU_F16C=1<<2,OXI_CPU_AVX_VNNI=1<<3,OXI_CPU_AVX512_VNNI=1<<4,
  OXI_CPU_AVX512_VBMI=1<<5,OXI_CPU_AVX512_BF16=1<<6,OXI_CPU_AVX512_FP16=1<<7,OXI_CPU_AMX_BF16=1<<8,
  OXI_CPU_AMX_INT8=1<<9,OXI_CPU_DOTPROD=1<<10,OXI_CPU_I8MM=1<<11,OXI_CPU_ARM_FP16=1<<12,
- OXI_CPU_ARM_BF16=1<<13};
+ OXI_CPU_ARM_BF16=1<<13,OXI_CPU_FAST_PAIRS=1<<14};
 typedef struct oxi_cpu{
 unsigned features;
 bool runs[OXI_TIER_COUNT];
@@ -12755,6 +12774,8 @@ return false;
 static void oxi_detect_cpu(oxi_cpu*cpu){
 uint32_t eax=0,ebx=0,ecx=0,edx=0,ebx7=0,ecx7=0,edx7=0,eax71=0,unused_b,unused_c,unused_d;
 uint64_t saved=0;
+if(!__get_cpuid(0,&eax,&ebx,&ecx,&edx))return;
+bool amd=ebx==0x68747541;
 if(!__get_cpuid(1,&eax,&ebx,&ecx,&edx))return;
 if(ecx>>27&1)saved=oxi_saved_state();
 bool ymm=(saved&0x6)==0x6,zmm=(saved&0xe6)==0xe6,tiles=(saved&0x60000)==0x60000;
@@ -12771,6 +12792,7 @@ if(ymm)cpu->features|=oxi_feature(ecx,29,OXI_CPU_F16C)|oxi_feature(eax71,4,OXI_C
 if(zmm)
 cpu->features|=oxi_feature(ecx7,11,OXI_CPU_AVX512_VNNI)|oxi_feature(ecx7,1,OXI_CPU_AVX512_VBMI)|
  oxi_feature(eax71,5,OXI_CPU_AVX512_BF16)|oxi_feature(edx7,23,OXI_CPU_AVX512_FP16);
+if(amd&&cpu->features&OXI_CPU_AVX512_BF16)cpu->features|=OXI_CPU_FAST_PAIRS;
 if(tiles&&(edx7>>24&1)&&oxi_may_use_tiles())
 cpu->features|=oxi_feature(edx7,22,OXI_CPU_AMX_BF16)|oxi_feature(edx7,25,OXI_CPU_AMX_INT8);
 cpu->runs[OXI_TIER_AMX]=cpu->runs[OXI_TIER_AVX512]&&cpu->features&(OXI_CPU_AMX_BF16|OXI_CPU_AMX_INT8);}
@@ -13148,6 +13170,60 @@ if(fabs(z.re)>20)
 return oxi_make_complex(copysign(1.0,z.re),4*sin(z.im)*cos(z.im)*exp(-2*fabs(z.re)));
 double t=tan(z.im),beta=1+t*t,s=sinh(z.re),denominator=1+beta*s*s;
 return oxi_make_complex(beta*sqrt(1+s*s)*s/denominator,t/denominator);}
+static oxi_complex oxi_scale_complex(oxi_complex z,double by){
+return oxi_make_complex(z.re*by,z.im*by);}
+static oxi_complex oxi_turned_complex(oxi_complex z){
+return oxi_make_complex(-z.im,z.re);}
+static oxi_complex oxi_turned_back_complex(oxi_complex z){
+return oxi_make_complex(z.im,-z.re);}
+static oxi_complex oxi_expm1_complex(oxi_complex z){
+if(z.im==0)return oxi_make_complex(expm1(z.re),z.im);
+if(isinf(z.re)|| !isfinite(z.im)){
+z=oxi_exp_complex(z);
+return oxi_make_complex(z.re -1,z.im);}
+double half=sin(z.im/2);
+return oxi_make_complex(expm1(z.re)*cos(z.im)-2*half*half,exp(z.re)*sin(z.im));}
+static oxi_complex oxi_log1p_complex(oxi_complex z){
+double square=z.re*(2+z.re)+z.im*z.im;
+if(fabs(square)<0.5)return oxi_make_complex(0.5*log1p(square),atan2(z.im,1+z.re));
+return oxi_log_complex(oxi_make_complex(1+z.re,z.im));}
+static oxi_complex oxi_tan_complex(oxi_complex z){
+return oxi_turned_back_complex(oxi_tanh_complex(oxi_turned_complex(z)));}
+static oxi_complex oxi_asin_infinite(oxi_complex z){
+double across=isinf(z.re)?copysign(1,z.re):0*z.re,up=isinf(z.im)?1:0*fabs(z.im);
+return oxi_make_complex(atan2(across,up),copysign(INFINITY,z.im));}
+static oxi_complex oxi_asin_complex(oxi_complex z){
+if(isinf(z.re)||isinf(z.im))return oxi_asin_infinite(z);
+oxi_complex p=oxi_sqrt_complex(oxi_make_complex(1-z.re,-z.im)),
+ q=oxi_sqrt_complex(oxi_make_complex(1+z.re,z.im));
+return oxi_make_complex(atan2(z.re,p.re*q.re -p.im*q.im),asinh(p.re*q.im-p.im*q.re));}
+static oxi_complex oxi_acos_complex(oxi_complex z){
+if(isinf(z.re)||isinf(z.im)){
+z=oxi_asin_infinite(z);
+return oxi_make_complex(1.5707963267948966-z.re,-z.im);}
+oxi_complex p=oxi_sqrt_complex(oxi_make_complex(1-z.re,-z.im)),
+ q=oxi_sqrt_complex(oxi_make_complex(1+z.re,z.im));
+return oxi_make_complex(2*atan2(p.re,q.re),asinh(q.re*p.im-q.im*p.re));}
+static oxi_complex oxi_acosh_complex(oxi_complex z){
+oxi_complex y=oxi_acos_complex(z);
+return oxi_make_complex(fabs(y.im),copysign(y.re,z.im));}
+static oxi_complex oxi_asinh_complex(oxi_complex z){
+return oxi_turned_back_complex(oxi_asin_complex(oxi_turned_complex(z)));}
+static oxi_complex oxi_atanh_complex(oxi_complex z){
+if(isinf(z.re)||isinf(z.im))
+return oxi_make_complex(copysign(0.0,z.re),copysign(1.5707963267948966,z.im));
+double x=fabs(z.re),away=1-x,square=z.im*z.im;
+return oxi_make_complex(copysign(log1p(4*x/(away*away+square))/4,z.re),atan2(2*z.im,away*(1+x)-square)/2);}
+static oxi_complex oxi_atan_complex(oxi_complex z){
+return oxi_turned_back_complex(oxi_atanh_complex(oxi_turned_complex(z)));}
+static oxi_complex oxi_sigmoid_complex(oxi_complex z){
+if(z.re< -40)return oxi_exp_complex(z);
+z=oxi_exp_complex(oxi_make_complex(-z.re,-z.im));
+return oxi_divide_complex(oxi_make_complex(1,0),oxi_make_complex(1+z.re,z.im));}
+static oxi_complex oxi_pow_complex(oxi_complex a,oxi_complex b){
+if(b.re==0&&b.im==0)return oxi_make_complex(1,0);
+if(a.re==0&&a.im==0&&b.re>0)return oxi_make_complex(0,0);
+return oxi_exp_complex(oxi_multiply_complex(b,oxi_log_complex(a)));}
 static oxi_complex oxi_load_complex(const float*p,int64_t i){
 return oxi_make_complex(p[2*i],p[2*i+1]);}
 static void oxi_store_complex(float*p,int64_t i,oxi_complex z){
@@ -22935,7 +23011,7 @@ oxi_gemm_size_blocks(&p);
 int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
 p.streams= !p.direct&&g->c_col==1&& !g->c_places&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&
  g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
-if(p.type.kernel== &p.kernels->spread_f32&&p.k>0&&g->c_col==1&& !p.streams&&oxi_gemm_is_plain(g))
+if(p.type.sums==OX_F32&& !tile_k&&p.k>0&&g->c_col==1&& !p.streams&&oxi_gemm_is_plain(g))
 p.round=g->c_dtype==OX_BF16?p.kernels->round_tile_bf16:g->c_dtype==OX_F16?p.kernels->round_tile_f16:NULL;
 bool alone=oxi_gemm_is_small(g);
 int64_t lanes=alone?1:oxi_lanes(INT32_MAX);
@@ -23140,7 +23216,7 @@ ox_status status=oxi_check_expandable(t.b_dtype);
 if(status!=OX_OK)return status;
 bool exact=t.exact||t.a_dtype==OX_F64;
 if(t.way==OXI_WAY_FEW_ROWS&&t.k>0)return oxi_block_rows_run(&t,exact);
-t.rough= !exact&&oxi_cpu_kernels()->bf16_pairs.kernel.run!=NULL;
+t.rough= !exact&&oxi_cpu_kernels()->bf16_pairs.kernel.tile_k>0;
 if(!exact&& !t.rough&&t.k>0&&oxi_code_product_run(&t,&status))return status;
 return oxi_gemm_packed(&t);}
 /* >>cpu/product/codes.c */
@@ -28468,7 +28544,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x167438fa
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb7089fa1
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -29395,6 +29471,36 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){
 OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
+#if OXI_AVX_VNNI && VF == 16
+#define OXI_G OXI_ISA(gemm_pairs_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a,i)vf_set1((a)[i])
+#define OXI_G_A_STEP OXI_MR
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c,s,b)OXI_VNNI("vdpbf16ps",c,s,b)
+OXI_ROWS_OF_CPU_KERNELS_MICRO
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
+OXI_KERNEL void OXI_ISA(gemm_pairs)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
+ bool accumulate,const void*next){
+OXI_ISA(gemm_pairs_any)(k,a,b,c,ldc,accumulate,next,false);}
+#endif
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name,type,vector,lanes)\
 OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,\
@@ -29842,7 +29948,7 @@ k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_PACK_AHEAD
 #undef OXI_PREFETCH_PACKED
 /* >>cpu/kernels/amx.inc */
-#if OXI_AMX && VF == 16
+#if OXI_AVX_VNNI && VF == 16
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n,const char*rows,int64_t row_bytes,uint32_t*to){
 for(int64_t i=0;i<n;i+=16){
 __mmask16 m=n-i<16?(__mmask16)((1u<<(n-i))-1):(__mmask16)0xffff;
@@ -29873,6 +29979,13 @@ if(here<width)memset(to+i*width+here,0,(size_t)(width-here)*sizeof*to);}}}}
 OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
+static void OXI_ISA(fill_pairs)(oxi_kernels*k){
+if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
+k->bf16_pairs.kernel=k->gemm_f32;
+k->bf16_pairs.kernel.depth=384;
+k->bf16_pairs.kernel.run=OXI_ISA(gemm_pairs);
+k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
+#if OXI_AMX
 OXI_KERNEL void OXI_ISA(tiles_enter)(void){
 uint8_t config[64]={0};
 config[0]=1;
@@ -30111,6 +30224,7 @@ k->i8_quads.kernel=tiles;
 k->i8_quads.kernel.run=OXI_ISA(gemm_i8_tiles);
 k->i8_quads.interleave=OXI_ISA(pack_across_4);
 k->i8_quads.pack_a=pack_a;}}
+#endif
 #endif
 /* >>cpu/kernels/attention.inc */
 OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
@@ -32278,6 +32392,9 @@ OXI_ISA(fill_convert)(k);
 OXI_ISA(fill_move)(k);
 OXI_ISA(fill_rows)(k);
 OXI_ISA(fill_gemm)(k);
+#if OXI_AVX_VNNI && VF == 16
+OXI_ISA(fill_pairs)(k);
+#endif
 OXI_ISA(fill_blocks)(k);
 OXI_ISA(fill_repacked)(k);
 OXI_ISA(fill_codes)(k);

@@ -16785,14 +16785,14 @@ static ox_tensor*const*oxi_llm_late_of(const oxi_llm_batch*batch,int64_t index,c
 const oxi_llm_state*written= &batch->context->written[index];
 return written->late[0]?written->late:of->late[0]?of->late:NULL;}
 static ox_tensor*oxi_llm_scan_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,
- ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,ox_tensor*out);
+ ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,bool hold,ox_tensor*out);
 static ox_tensor*oxi_llm_memory(const oxi_llm_batch*batch,int64_t index){
 oxi_llm_state*of;
 ox_tensor*memory=oxi_llm_early_memory(batch,index,&of);
 ox_tensor*const*late=oxi_llm_late_of(batch,index,of);
 if(!memory|| !late)return memory;
 ox_tensor*both=late[2]?ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL)
- :oxi_llm_scan_heads(batch,index,late[0],late[1],NULL,memory,NULL);
+ :oxi_llm_scan_heads(batch,index,late[0],late[1],NULL,memory,false,NULL);
 return ox_narrow(both,1,1,memory->shape[1]);}
 static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){
 const double no_numbers=0;
@@ -17205,60 +17205,36 @@ if(!part->weight&& !model->numbers.mixing.bare_norms)return x;
 const double own=model->numbers.mixing.epsilon;
 return oxi_llm_normalize_with(model,part->weight?part:NULL,ox_contiguous(x),
  own>0?own:model->numbers.epsilon);}
-static ox_tensor*oxi_llm_scan(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
- ox_tensor*b,ox_tensor*c){
-const ox_llm*model=batch->context->model;
-const oxi_llm_mixing*m= &model->numbers.mixing;
-const oxi_llm_part*p=model->layers[index].part;
-const int64_t channels=m->key,state=m->value,shape[2]={batch->count,channels};
-const int64_t fits=((int64_t)1<<21)/(channels*state),most=fits<1?1:fits>64?64:fits;
-ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,state,channels));
-ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;
-ox_tensor*out=oxi_tensor_new(model->device,OX_F32,2,shape),*written=ox_mul(steps,x);
-for(int64_t start=0;out&&start<batch->count;start+=most){
-const int64_t count=batch->count-start<most?batch->count-start:most;
-ox_scope scope=ox_scope_begin();
-oxi_llm_linear in;
-memset(&in,0,sizeof in);
-in.q=ox_unsqueeze(ox_narrow(c,0,start,count),0);
-in.k=ox_unsqueeze(ox_narrow(b,0,start,count),0);
-in.v=ox_unsqueeze(ox_narrow(written,0,start,count),0);
-in.decay=ox_mul(ox_unsqueeze(ox_narrow(steps,0,start,count),1),rates);
-in.decay=ox_unsqueeze(in.decay,0);
-ox_tensor*y=oxi_llm_linear_steps(&in,&h);
-const bool done=y&&oxi_llm_write_memory(batch,index,h)&&
- ox_copy_(ox_narrow(out,0,start,count),ox_squeeze(y,0));
-ox_scope_end(&scope);
-if(!done)return NULL;
-h=batch->context->written[index].memory;}
-return out;}
-static ox_tensor*oxi_llm_scan_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
+static ox_tensor*oxi_llm_scan_part(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
  ox_tensor*b,ox_tensor*c,ox_tensor*gate){
 const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
 const oxi_llm_part*p=batch->context->model->layers[index].part;
 ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,m->value,m->key));
-ox_tensor*written[2]={steps,x},*decay[2]={steps,p[OXI_LLM_MIXER_DECAY].weight};
-oxi_llm_linear in;
-memset(&in,0,sizeof in);
-in.q=ox_unsqueeze(c,0);
-in.k=ox_unsqueeze(b,0);
-in.v=ox_unsqueeze(oxi_llm_chained("a softplus b * ;",written,2),0);
-in.decay=ox_unsqueeze(ox_unsqueeze(oxi_llm_chained("a softplus b * ;",decay,2),0),0);
-ox_tensor*y=ox_squeeze(oxi_llm_linear_steps(&in,&h),0);
-ox_tensor*ends[4]={gate,y,x,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->inner))};
-if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,h))return NULL;
-return oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4);}
-static ox_tensor*oxi_llm_scan_whole(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,
- ox_tensor*x,ox_tensor*b,ox_tensor*c,ox_tensor*gate){
-const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
-const oxi_llm_part*p=batch->context->model->layers[index].part;
-ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,m->value,m->key));
+if(!x)return NULL;
+const int64_t count=x->shape[0];
 ox_tensor*both=ox_selective_scan(ox_unsqueeze(x,0),ox_unsqueeze(steps,0),
  ox_unsqueeze(p[OXI_LLM_MIXER_DECAY].weight,0),ox_unsqueeze(b,0),ox_unsqueeze(c,0),h,
  ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(1,1,m->inner)),ox_unsqueeze(gate,0),NULL,true,false);
-h=ox_narrow(both,1,batch->count,m->value);
-if(batch->count>1)h=ox_clone(h);
-return h&&oxi_llm_write_memory(batch,index,h)?ox_squeeze(ox_narrow(both,1,0,batch->count),0):NULL;}
+h=ox_narrow(both,1,count,m->value);
+if(count>1)h=ox_clone(h);
+return h&&oxi_llm_write_memory(batch,index,h)?ox_squeeze(ox_narrow(both,1,0,count),0):NULL;}
+static ox_tensor*oxi_llm_scan(const oxi_llm_batch*batch,int64_t index,ox_tensor*steps,ox_tensor*x,
+ ox_tensor*b,ox_tensor*c,ox_tensor*gate){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const int64_t fits=((int64_t)1<<26)/(m->key*m->value),most=fits<1?1:fits;
+if(batch->context->model->device==ox_cpu()||batch->count<=most)
+return oxi_llm_scan_part(batch,index,steps,x,b,c,gate);
+ox_tensor*out=ox_empty_like(x);
+for(int64_t start=0;out&&start<batch->count;start+=most){
+const int64_t count=batch->count-start<most?batch->count-start:most;
+ox_scope scope=ox_scope_begin();
+ox_tensor*y=oxi_llm_scan_part(batch,index,ox_narrow(steps,0,start,count),
+ ox_narrow(x,0,start,count),ox_narrow(b,0,start,count),
+ ox_narrow(c,0,start,count),ox_narrow(gate,0,start,count));
+const bool done=y&&ox_copy_(ox_narrow(out,0,start,count),y);
+ox_scope_end(&scope);
+if(!done)return NULL;}
+return out;}
 static ox_tensor*oxi_llm_mamba(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;
@@ -17272,16 +17248,9 @@ ox_tensor*b=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_KEY_NORM],oxi_llm_column
 ox_tensor*c=oxi_llm_normalize_if(model,&p[OXI_LLM_MIXER_QUERY_NORM],
  oxi_llm_columns(made,m->rank+state,state));
 steps=oxi_llm_product(&p[OXI_LLM_MIXER_STEP],ox_contiguous(steps));
-ox_tensor*gate=oxi_llm_columns(both,inner,inner),*y=NULL;
-if(!steps)return NULL;
-const bool whole=model->device==ox_cpu();
-if(whole||batch->count==1){
-y=(whole?oxi_llm_scan_whole:oxi_llm_scan_step)(batch,index,steps,u,b,c,gate);
-return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
-steps=ox_softplus(steps,1,20);
-y=oxi_llm_scan(batch,index,steps,u,b,c);
-y=ox_addcmul_(y,u,ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(inner)),1);
-return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],ox_silu_mul(gate,y));}
+ox_tensor*gate=oxi_llm_columns(both,inner,inner);
+if(!steps|| !gate)return NULL;
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],oxi_llm_scan(batch,index,steps,u,b,c,gate));}
 static ox_tensor*oxi_llm_state_space(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*b,
  ox_tensor*c,ox_tensor*steps){
 const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
@@ -17297,31 +17266,8 @@ in.v=ox_mul(heads,oxi_llm_by_head(steps,m->heads,1));
 in.decay=oxi_llm_by_head(ox_mul(steps,rates),m->heads,1);
 ox_tensor*y=oxi_llm_run_linear(batch,index,&in);
 return oxi_llm_join_heads(ox_addcmul_(y,heads,skips,1));}
-static ox_tensor*oxi_llm_state_space_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
- ox_tensor*b,ox_tensor*c,ox_tensor*steps,ox_tensor*gate){
-const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
-const oxi_llm_part*p=batch->context->model->layers[index].part;
-ox_tensor*rates=ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(m->heads,1,1));
-ox_tensor*skips=ox_reshape(p[OXI_LLM_MIXER_SKIP].weight,OX_SHAPE(m->heads,1,1));
-ox_tensor*heads=oxi_llm_by_head(x,m->heads,m->value),*memory=oxi_llm_memory(batch,index);
-ox_tensor*bias=p[OXI_LLM_MIXER_STEP].bias;
-ox_tensor*list[3]={oxi_llm_by_head(steps,m->heads,1),heads,NULL};
-if(bias)list[2]=ox_reshape(bias,OX_SHAPE(m->heads,1,1));
-const int count=bias?3:2;
-oxi_llm_linear in;
-memset(&in,0,sizeof in);
-in.q=oxi_llm_share_groups(oxi_llm_by_head(c,m->groups,m->key),m->heads,true);
-in.k=oxi_llm_share_groups(oxi_llm_by_head(b,m->groups,m->key),m->heads,true);
-in.v=oxi_llm_chained(bias?"a c + softplus b * ;":"a softplus b * ;",list,count);
-list[1]=rates;
-in.decay=oxi_llm_chained(bias?"a c + softplus b * ;":"a softplus b * ;",list,count);
-if(!in.v|| !in.decay|| !memory)return NULL;
-ox_tensor*y=oxi_llm_linear_steps(&in,&memory);
-ox_tensor*ends[4]={oxi_llm_by_head(gate,m->heads,m->value),y,heads,skips};
-if(!y|| !oxi_llm_write_state(&batch->context->written[index].memory,memory))return NULL;
-return oxi_llm_join_heads(oxi_llm_chained("a b c d addcmul silu_mul ;",ends,4));}
 static ox_tensor*oxi_llm_scan_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,
- ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,ox_tensor*out){
+ ox_tensor*steps,ox_tensor*gate,ox_tensor*memory,bool hold,ox_tensor*out){
 const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
 const oxi_llm_part*p=batch->context->model->layers[index].part;
 const int64_t keys=m->groups*m->key;
@@ -17338,7 +17284,7 @@ in[7]=gate?ox_expand(oxi_llm_by_head(gate,m->heads,m->value),ox_shape_of(in[2]))
 in[8]=bias?ox_reshape(bias,OX_SHAPE(m->heads,1,1)):NULL;
 oxi_attrs attr=oxi_attrs_scan();
 attr.scan.softplus=true;
-attr.scan.hold=gate!=NULL;
+attr.scan.hold=hold;
 if(oxi_any_null("llm",in,6)||(gate&&(!in[6]|| !in[7]))||(bias&& !in[8]))return NULL;
 return oxi_apply_list(OXI_OP_selective_scan,&attr,in,9,out);}
 static ox_tensor*oxi_llm_scan_late(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,ox_tensor*steps,
@@ -17353,10 +17299,21 @@ pair[0]=late[i];
 pair[1]=rows[i];
 if(pair[1])rows[i]=ox_cat(pair,2,0);}
 if(!memory|| !rows[0]|| !rows[1]|| !gate)return NULL;
-ox_tensor*both=oxi_llm_scan_heads(batch,index,rows[0],rows[1],gate,memory,
+ox_tensor*both=oxi_llm_scan_heads(batch,index,rows[0],rows[1],gate,memory,true,
  late&&alone?oxi_llm_home(batch,index,of):NULL);
 if(!both|| !oxi_llm_keep_late(written,alone?of:written,late?both:NULL,memory,own))
 return NULL;
+return oxi_llm_join_heads(ox_narrow(both,1,0,1));}
+static ox_tensor*oxi_llm_scan_step(const oxi_llm_batch*batch,int64_t index,ox_tensor*u,ox_tensor*steps,
+ ox_tensor*gate){
+const oxi_llm_mixing*m= &batch->context->model->numbers.mixing;
+const int64_t shape[3]={1+m->key,m->heads,m->value};
+ox_tensor*memory=oxi_llm_memory(batch,index);
+ox_tensor*both=oxi_tensor_new(batch->context->model->device,OX_F32,3,shape);
+if(!memory|| !u|| !steps|| !gate|| !(both=ox_transpose(both,0,1)))return NULL;
+both=oxi_llm_scan_heads(batch,index,u,steps,gate,memory,false,both);
+memory=ox_narrow(both,1,1,m->key);
+if(!memory|| !oxi_llm_write_memory(batch,index,memory))return NULL;
 return oxi_llm_join_heads(ox_narrow(both,1,0,1));}
 static ox_tensor*oxi_llm_mamba2(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;
@@ -17368,9 +17325,8 @@ ox_tensor*u=oxi_llm_convolve(batch,index,true,oxi_llm_columns(all,inner,channels
 ox_tensor*steps=oxi_llm_columns(all,inner+channels,m->heads),*bias=p[OXI_LLM_MIXER_STEP].bias;
 ox_tensor*gate=oxi_llm_columns(all,0,inner),*values=oxi_llm_columns(u,0,inner),*y;
 ox_tensor*b=oxi_llm_columns(u,inner,keys),*c=oxi_llm_columns(u,inner+keys,keys);
-if(batch->count==1&&model->device==ox_cpu()){
-y=oxi_llm_scan_late(batch,index,u,steps,gate);}else if(batch->count==1){
-y=oxi_llm_state_space_step(batch,index,values,b,c,steps,gate);}else{
+if(batch->count==1){
+y=(model->device==ox_cpu()?oxi_llm_scan_late:oxi_llm_scan_step)(batch,index,u,steps,gate);}else{
 steps=ox_softplus(bias?ox_add(steps,bias):steps,1,20);
 y=ox_silu_mul(gate,oxi_llm_state_space(batch,index,values,b,c,steps));}
 if(p[OXI_LLM_MIXER_NORM].weight&&m->norm_groups==1&&model->numbers.norm==OXI_LLM_NORM_RMS){

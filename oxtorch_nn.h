@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xfd098721
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xa8d2ed4b
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -4263,7 +4263,7 @@ OXI_FORMULAS(sinh,"a cosh g *")\
 OXI_FORMULAS(cosh,"a sinh g *")\
 OXI_FORMULAS(tanh,"1 y y * - g *")\
 OXI_FORMULAS(asinh,"a a * 1 + rsqrt g *")\
-OXI_FORMULAS(acosh,"a 1 - a 1 + * rsqrt g *")\
+OXI_FORMULAS(acosh,"a 1 - rsqrt a 1 + rsqrt * g *")\
 OXI_FORMULAS(atanh,"g 1 a - a 1 + * /")\
 OXI_FORMULAS(sigmoid,"1 y - y * g *")\
 OXI_FORMULAS(erf,"a a * neg exp 1.1283791670955126 * g *")\
@@ -4294,7 +4294,8 @@ OXI_FORMULAS(mul,"g b *","g a *")\
 OXI_FORMULAS(div,"g b /","g b / y * neg")\
 OXI_FORMULAS(remainder,"g","a b floor_divide g * neg")\
 OXI_FORMULAS(fmod,"g","a b trunc_divide g * neg")\
-OXI_FORMULAS(pow,"b 0 eq 0 a b 1 - pow b * g * where","b 0 ge a 0 eq logical_and 0 a log y * g * where")\
+OXI_FORMULAS(pow,"b 0 eq 0 a b 1 - pow b * g * where",\
+ "a 0 eq y isfinite logical_and 0 a log y * g * where")\
 OXI_FORMULAS(maximum,"a b lt 0 a b eq g 2 / g where where","b a lt 0 a b eq g 2 / g where where")\
 OXI_FORMULAS(minimum,"a b gt 0 a b eq g 2 / g where where","b a gt 0 a b eq g 2 / g where where")\
 OXI_FORMULAS(atan2,"a a * b b * + =p 0 eq 0 b p / g * where","a a * b b * + =p 0 eq 0 a p / g * neg where")\
@@ -6326,18 +6327,23 @@ if(places&& !oxi_same_shape(places,source)){
  oxi_tensor_text(places));
 places=NULL;}
 return oxi_work_end(&work,places?ox_put(x,places,source,false):NULL);}
+static bool oxi_unravel_steps(const ox_tensor*indices,const ox_shape*shape,int64_t*steps){
+int64_t below=1;
+bool fits=shape->ndim>=0&&shape->ndim<=OX_MAX_DIMS;
+for(int d=fits?shape->ndim-1: -1;fits&&d>=0;d--){
+steps[d]=below;
+fits=shape->dim[d]>0||(shape->dim[d]==0&&ox_numel(indices)==0);
+if(fits&&d>0)fits=oxi_mul_i64(below,shape->dim[d]?shape->dim[d]:1,&below);}
+if(!fits)
+(void)oxi_fail(OX_ERR_SHAPE,"unravel_index: no places of %s in the shape given",oxi_tensor_text(indices));
+return fits;}
 OX_API int64_t ox_unravel_index(ox_tensor*indices,ox_shape shape,ox_tensor**out,int64_t room){
-int64_t made=0,below=1;
-size_t bytes;
-if(oxi_any_null("unravel_index",&indices,1)||
- oxi_check_shape("unravel_index",OX_I64,shape.ndim,shape.dim,&bytes)!=OX_OK)
-return-1;
+int64_t made=0,steps[OX_MAX_DIMS];
+if(oxi_any_null("unravel_index",&indices,1)|| !oxi_unravel_steps(indices,&shape,steps))return-1;
 int64_t wanted= !out?0:room<shape.ndim?room:shape.ndim;
-for(int d=0;d<shape.ndim;d++)below*=shape.dim[d];
 for(;made<wanted;made++){
 oxi_work work=oxi_work_begin("unravel_index");
-below=shape.dim[made]?below/shape.dim[made]:0;
-ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(below?below:1));
+ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(steps[made]));
 out[made]=oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
 if(!out[made])break;}
 return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
@@ -11076,7 +11082,7 @@ if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)ox_set_grad_enabled(enabled);
 return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xfd098721
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xa8d2ed4b
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

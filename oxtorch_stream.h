@@ -216,7 +216,8 @@ typedef struct ox_shunt ox_shunt;
 /* What may be computed a second time instead of being moved: nothing; what costs no more than moving bytes;
  * what pays by the plan, up to eight times the move; whatever pays; or, in steps that use tensors at most 64
  * times, of all orders with second runs the one that takes the least by the plan, sought for a second at most
- * (larger ones: whatever pays). Random operations give the same numbers again. */
+ * (larger ones: whatever pays). With the others small steps are gone through like that as well, among what
+ * they allow, for a tenth of a second. Random operations give the same numbers again. */
 typedef enum ox_recompute {
     OX_RECOMPUTE_AUTO = 0,
     OX_RECOMPUTE_OFF,
@@ -235,8 +236,8 @@ typedef enum ox_compression {
 } ox_compression;
 
 /* Of which tensors: those that steps only read, those that they make, those that they change in place. An
- * optimizer's weights and moments that change a little at a time lose those changes: training leaves STATE out.
- */
+ * optimizer's weights and moments change by less than 8 bits, or f16, can hold, and lose those changes: the
+ * loss curve is another one. Training leaves STATE out; activations keep the curve within 1 %. */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
@@ -254,6 +255,8 @@ typedef struct ox_shunt_desc {
     const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
     bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
     bool eager;             /* each call runs at once, within the same budgets, without plans */
+    double search_seconds;  /* that a plan may be sought for; 0 = 15 to 40 ms, 2.5 us a call where that is
+                             * more, 0.1 s in steps that use tensors at most 64 times */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
@@ -274,7 +277,8 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt);
  *   to in place may lie in files, which stay as they are.
  * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
  *           runs, with the number of the call in the step and its name: what the step was to make from there
- *           on is lost (reading it says so), what it was to change stays as it was. OX_ERR_NOMEM: one call
+ *           on is lost (reading it says so), what it was to change stays as it was; but a call in place that
+ *           runs in pieces, larger than the budget as it is, may have changed some rows. OX_ERR_NOMEM: a call
  *           that cannot run in pieces does not fit the budget, or what waits does not fit host and disk
  * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
 OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
@@ -302,8 +306,12 @@ typedef struct ox_shunt_stats {
     double plan_seconds;        /* of all plans */
     /* of the last step: */
     double wall_seconds, compute_seconds, simulated_seconds;
-    double bound_seconds;       /* no plan takes less: max of computing and of what each link has to move */
-    double eta;                 /* bound / wall */
+    double bound_seconds;       /* no plan of these calls, once each, takes less: max of their computing, as
+                                 * measured in this step, and of what each link has to move at the speed that
+                                 * the plan was made for */
+    double eta;                 /* bound / wall. By the planner's own figures: a step whose moves were faster
+                                 * than they used to be has more than 1. For a claim, measure the links apart
+                                 * (bench_shunt does) */
     uint64_t resident_bytes;    /* of what stays in the device's memory from step to step */
 } ox_shunt_stats;
 /* Counts since it was opened. Zeros for NULL. */
@@ -3331,7 +3339,7 @@ return stats;}
 #define OX_STREAM_SHUNT_INTERNAL_H
 enum{
 OXI_SHUNT_ALIGN=256,OXI_SHUNT_PAGE=4096,OXI_SHUNT_NODES_MOST=1<<18,OXI_SHUNT_CHUNK=1<<18,
- OXI_SHUNT_PLANS=64,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
+ OXI_SHUNT_PLANS=64,OXI_SHUNT_VERY_FEW=64,OXI_SHUNT_FEW=400,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
 typedef enum oxi_shunt_lane{
 OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_DISK,OXI_LANES}oxi_shunt_lane;
 typedef enum oxi_shunt_kind{
@@ -3442,7 +3450,8 @@ uint8_t*use;
 int32_t*access;
 int32_t*from;
 double*start;
-uint8_t*alone,*best_alone;}oxi_shunt_order;
+uint8_t*alone,*best_alone;
+uint8_t*crowded;}oxi_shunt_order;
 typedef enum oxi_shunt_action{
 OXI_ACT_NODE,OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
 typedef struct oxi_shunt_instruction{
@@ -3481,6 +3490,8 @@ double*seconds;
 size_t instruction_room,change_room,segment_room;
 uint64_t peak,pinned_bytes;
 int32_t crowded;
+double most;
+double until;
 int32_t recomputed;
 int64_t runs;
 int32_t moved;
@@ -4804,7 +4815,7 @@ oxi_shunt_unlist(o->first,(size_t)p->item_count,sizeof*o->first);
 oxi_shunt_unlist(o->at,accesses,sizeof*o->at);
 oxi_shunt_unlist(o->use,accesses,sizeof*o->use);
 oxi_shunt_unlist(o->access,accesses,sizeof*o->access);
-oxi_shunt_unlist(o->alone,2*slots,sizeof*o->alone);
+oxi_shunt_unlist(o->alone,3*slots,sizeof*o->alone);
 memset(o,0,sizeof*o);}
 static bool oxi_shunt_order_fill(oxi_shunt_order*o,const oxi_shunt_problem*p){
 o->access_count=0;
@@ -4817,9 +4828,10 @@ o->first=(int32_t*)oxi_shunt_list((size_t)p->item_count,sizeof*o->first);
 o->at=(int32_t*)oxi_shunt_list(accesses,sizeof*o->at);
 o->use=(uint8_t*)oxi_shunt_list(accesses,sizeof*o->use);
 o->access=(int32_t*)oxi_shunt_list(accesses,sizeof*o->access);
-o->alone=(uint8_t*)oxi_shunt_list(2*slots,sizeof*o->alone);
+o->alone=(uint8_t*)oxi_shunt_list(3*slots,sizeof*o->alone);
 if(!o->from|| !o->start|| !o->first|| !o->at|| !o->use|| !o->access|| !o->alone)return false;
 o->best_alone=o->alone +slots;
+o->crowded=o->best_alone +slots;
 for(int32_t j=0;j<o->slot_count;j++){
 int32_t n=o->slot[j];
 o->from[j+1]=o->from[j]+p->first[n+1]-p->first[n];
@@ -4934,6 +4946,13 @@ if(now>most)most=now;}
 oxi_shunt_unlist(first,3*items,sizeof*first);
 oxi_shunt_unlist(live,nodes+1,sizeof*live);
 return most<p->host_room?p->host_room-most:0;}
+static double oxi_shunt_search_seconds(const ox_shunt*s,const oxi_shunt_problem*p,double computes){
+double least=0.015+2.5e-6*p->node_count,seconds=least+0.005*computes;
+if(s->desc.search_seconds>0)return s->desc.search_seconds;
+if(p->recompute==OX_RECOMPUTE_EXACT)return 1;
+if(p->first[p->node_count]<=OXI_SHUNT_VERY_FEW)return 0.1;
+if(seconds>0.04)seconds=0.04;
+return seconds>least?seconds:least;}
 static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,
  oxi_shunt_known*known){
 uint64_t shared=s->desc.device_bytes-s->main_bytes;
@@ -4961,7 +4980,7 @@ for(int32_t n=0,end=0;n<p->node_count;n++){
 oxi_shunt_touch_node(s->nodes[n],t,&end);
 t->first[n+1]=end;
 t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);
-p->time_most+=0.005*t->seconds[n];
+p->time_most+=t->seconds[n];
 t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
 p->first=t->first;
 p->touch=t->touch;
@@ -4971,7 +4990,7 @@ p->capacity=s->main_bytes;
 p->host_room=s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;
 p->cache_room=oxi_shunt_cache_room(p);
 p->recompute=s->desc.recompute;
-p->time_most=p->recompute==OX_RECOMPUTE_EXACT?1:0.02+1.5e-6*p->node_count+(p->time_most<1?p->time_most:1);
+p->time_most=oxi_shunt_search_seconds(s,p,p->time_most);
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
 /* >>stream/shunt/plan/early.c */
@@ -5023,9 +5042,9 @@ if(moves)return order;
 oxi_shunt_unlist(order,nodes,sizeof*order);
 return NULL;}
 /* >>stream/shunt/plan/place.c */
-enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACKINGS=4};
+enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACKINGS=5};
 static const int oxi_shunt_packings[OXI_PACKINGS]={0,OXI_PACK_TIGHT,OXI_PACK_RING,
- OXI_PACK_RING|OXI_PACK_TIGHT};
+ OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART};
 typedef struct oxi_shunt_choice{
 double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;
@@ -5212,9 +5231,11 @@ return placed;}
 /* >>stream/shunt/plan/schedule.c */
 typedef struct oxi_shunt_block{
 uint64_t place,bytes;
-bool used;
+int32_t before,behind;
+int32_t bin,next,last;
 int32_t clock[OXI_LANES];
 double free_at;}oxi_shunt_block;
+enum{OXI_SHUNT_BINS=32};
 typedef struct oxi_shunt_schedule{
 const oxi_shunt_problem*p;
 const oxi_shunt_order*o;
@@ -5226,8 +5247,13 @@ int32_t*segment_of;
 uint8_t*tier;
 int32_t(*saved)[2];
 oxi_shunt_block*block;
+int32_t bin[OXI_SHUNT_BINS],open_count;
+int32_t*block_of;
 size_t block_room;
-int32_t block_count;
+int32_t block_count,spare;
+bool crowded;
+int32_t crowds;
+uint64_t placed;
 double*finish[OXI_LANES],lane_end[OXI_LANES];
 uint64_t host_left;
 int packing;
@@ -5276,6 +5302,8 @@ for(int32_t j=0;j<s->o->slot_count;j++)s->used[j+1]+=s->used[j];
 for(int32_t j=0;j<s->o->slot_count;j++)
 if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
 return true;}
+static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
+return j%256==255&&s->plan->until>0&&oxi_now()>s->plan->until;}
 static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){
 int32_t low=0,high=o->slot_count-1;
 while(low<high){
@@ -5308,16 +5336,19 @@ one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;
 if(one->block<least)one->block=least;
 if(s->packing&OXI_PACK_LATE)one->block=j;}}
 static void oxi_shunt_prefetch(oxi_shunt_schedule*s){
+enum{STEPS=1<<22,FAR=512};
 uint64_t room=s->p->capacity-s->plan->pinned_bytes;
-int32_t before[2]={0,0};
+int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);
+if(far<FAR)far=FAR;
 oxi_shunt_list_segments(s);
 oxi_shunt_want(s);
-for(int32_t j=0;j<s->o->slot_count;j++)
+for(int32_t j=0;j<s->o->slot_count&& !oxi_shunt_is_late(s,j);j++)
 for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){
 oxi_shunt_segment*one= &s->plan->segment[g];
 const oxi_shunt_known*k= &s->p->known[one->item];
 int32_t*last= &before[k->on_host?0:1],least=one->block;
 if(s->packing&OXI_PACK_RING&& *last>least)least= *last;
+if(least<j-far)least=j-far;
 while(one->from>least&& !s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
 s->used[--one->from]+=k->room;
 if(one->from> *last)*last=one->from;}
@@ -5327,115 +5358,175 @@ oxi_shunt_segment*one= &s->plan->segment[g];
 next=one->next;
 one->next=s->issues[one->from];
 s->issues[one->from]=g;}}
-static bool oxi_shunt_block_insert(oxi_shunt_schedule*s,int32_t at){
+static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){
+return b>=0&&s->block[b].bin>=0;}
+static int oxi_shunt_bin_of(uint64_t bytes){
+int bin=1;
+for(bytes>>=12;bytes>0;bytes>>=1)bin++;
+return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
+static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){
+const oxi_shunt_block*one= &s->block[b];
+if(one->last>=0)
+s->block[one->last].next=one->next;
+else
+s->bin[one->bin]=one->next;
+if(one->next>=0)s->block[one->next].last=one->last;}
+static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){
+oxi_shunt_block*one= &s->block[b];
+bool alone= !oxi_shunt_block_free(s,one->before)&& !oxi_shunt_block_free(s,one->behind);
+one->bin=alone?oxi_shunt_bin_of(one->bytes):0;
+one->last= -1;
+one->next=s->bin[one->bin];
+if(one->next>=0)s->block[one->next].last=b;
+s->bin[one->bin]=b;}
+static void oxi_shunt_block_relist(oxi_shunt_schedule*s,int32_t b){
+if(!oxi_shunt_block_free(s,b))return;
+oxi_shunt_block_unlist(s,b);
+oxi_shunt_block_enlist(s,b);}
+static int32_t oxi_shunt_block_new(oxi_shunt_schedule*s,int32_t before,int32_t behind){
+int32_t b=s->spare;
+if(b>=0){
+s->spare=s->block[b].behind;}else{
 void*grown=oxi_grow(s->block,&s->block_room,(size_t)s->block_count+1,sizeof*s->block,false);
-if(!grown)return false;
+if(!grown)return-1;
 s->block=(oxi_shunt_block*)grown;
-memmove(s->block+at+1,s->block+at,(size_t)(s->block_count-at)*sizeof*s->block);
-s->block_count++;
-return true;}
-static void oxi_shunt_block_remove(oxi_shunt_schedule*s,int32_t at,int32_t count){
-memmove(s->block+at,s->block+at+count,(size_t)(s->block_count-at-count)*sizeof*s->block);
-s->block_count-=count;}
+b=s->block_count++;}
+memset(&s->block[b],0,sizeof*s->block);
+s->block[b].bin= -1;
+s->block[b].before=before;
+s->block[b].behind=behind;
+if(before>=0)s->block[before].behind=b;
+if(behind>=0)s->block[behind].before=b;
+return b;}
+static void oxi_shunt_block_open(oxi_shunt_schedule*s,int32_t b){
+s->open_count++;
+oxi_shunt_block_enlist(s,b);
+oxi_shunt_block_relist(s,s->block[b].before);
+oxi_shunt_block_relist(s,s->block[b].behind);}
+static void oxi_shunt_block_remove(oxi_shunt_schedule*s,int32_t b){
+oxi_shunt_block*one= &s->block[b];
+oxi_shunt_block_unlist(s,b);
+s->open_count--;
+if(one->before>=0)s->block[one->before].behind=one->behind;
+if(one->behind>=0)s->block[one->behind].before=one->before;
+one->bin= -1;
+one->behind=s->spare;
+s->spare=b;}
 static void oxi_shunt_clock_join(int32_t*clock,const int32_t*other){
 for(int lane=0;lane<OXI_LANES;lane++)
 if(other[lane]>clock[lane])clock[lane]=other[lane];}
 typedef struct oxi_shunt_fit{
-int32_t first,count;
+int32_t first,last;
 double free_at;
-uint64_t left,run_left;}oxi_shunt_fit;
+uint64_t place,left,run_left;}oxi_shunt_fit;
 static bool oxi_shunt_fit_at(const oxi_shunt_schedule*s,int32_t first,uint64_t room,oxi_shunt_fit*fit){
 uint64_t bytes=0;
 fit->first=first;
-fit->count=0;
+fit->place=s->block[first].place;
 fit->free_at=0;
-for(int32_t b=first;b<s->block_count&&bytes<room;b++){
-if(s->block[b].used)return false;
+int32_t b=first;
+for(;bytes<room&&oxi_shunt_block_free(s,b);b=s->block[b].behind){
 bytes+=s->block[b].bytes;
 if(s->block[b].free_at>fit->free_at)fit->free_at=s->block[b].free_at;
-fit->count++;}
+fit->last=b;}
+if(bytes<room)return false;
 fit->left=fit->run_left=bytes-room;
-for(int32_t b=first+fit->count;b<s->block_count&& !s->block[b].used;b++)
-fit->run_left+=s->block[b].bytes;
-return bytes>=room;}
-static void oxi_shunt_occupy(oxi_shunt_schedule*s,int32_t at,uint64_t place,uint64_t room){
-oxi_shunt_block*one= &s->block[at];
-memset(one,0,sizeof*one);
-one->used=true;
-one->place=place;
-one->bytes=room;
-if(place +room>s->plan->peak)s->plan->peak=place +room;}
-static bool oxi_shunt_take_end(oxi_shunt_schedule*s,uint64_t room,oxi_shunt_segment*g,int32_t*clock){
-for(int32_t end=s->block_count,first;end>0;end=first>0?first-1:0){
-uint64_t bytes=0;
-for(first=end;first>0&& !s->block[first-1].used&&bytes<room;first--)
-bytes+=s->block[first-1].bytes;
-if(bytes<room)continue;
-for(int32_t b=first;b<end;b++)oxi_shunt_clock_join(clock,s->block[b].clock);
-g->place=s->block[first].place +bytes-room;
-if(bytes>room)s->block[first++].bytes=bytes-room;
-if(first==end&& !oxi_shunt_block_insert(s,first))return false;
-if(end-first>1)oxi_shunt_block_remove(s,first,end-first-1);
-oxi_shunt_occupy(s,first,g->place,room);
+for(;s->tight&&oxi_shunt_block_free(s,b);b=s->block[b].behind)fit->run_left+=s->block[b].bytes;
 return true;}
-return false;}
-static bool oxi_shunt_take_place(oxi_shunt_schedule*s,uint64_t room,double now,oxi_shunt_segment*g,
- int32_t*clock){
-enum{LARGE=16};
-bool apart=(s->packing&OXI_PACK_APART)!=0;
-if(apart&&room>(s->p->capacity-s->plan->pinned_bytes)/LARGE)
-return oxi_shunt_take_end(s,room,g,clock);
-oxi_shunt_fit best={0,0,0,0,0},fit;
-bool found=false;
-for(int32_t b=0;b<s->block_count&& !(apart&&found);b++){
-bool inside=b>0&& !s->block[b-1].used;
-if(s->block[b].used||(inside&&s->tight))continue;
-if(!oxi_shunt_fit_at(s,b,room,&fit))continue;
-if(fit.free_at<now)fit.free_at=now;
-bool later=found&&fit.free_at>best.free_at;
-bool wider=found&&(s->tight?fit.run_left>=best.run_left:fit.left>=best.left);
-if(found&&(s->tight?wider:later||(fit.free_at==best.free_at&&wider)))
-continue;
-best=fit;
-found=true;}
-if(!found)return false;
-oxi_shunt_block*one= &s->block[best.first];
-g->place=one->place;
-for(int32_t b=best.first;b<best.first+best.count;b++)
+static bool oxi_shunt_fit_beats(const oxi_shunt_schedule*s,const oxi_shunt_fit*x,const oxi_shunt_fit*y){
+if(s->packing&OXI_PACK_APART)return x->place<y->place;
+if(s->tight&&x->run_left!=y->run_left)return x->run_left<y->run_left;
+if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
+if(!s->tight&&x->left!=y->left)return x->left<y->left;
+return x->place<y->place;}
+static bool oxi_shunt_occupy(oxi_shunt_schedule*s,const oxi_shunt_fit*fit,bool end,uint64_t room,
+ oxi_shunt_segment*g,int32_t*clock){
+int32_t before=s->block[fit->first].before,behind=s->block[fit->last].behind;
+int32_t rest=fit->left==0? -1:end?fit->first:fit->last;
+g->place=fit->place +(end?fit->left:0);
+for(int32_t b=fit->first,next;b!=behind;b=next){
+next=s->block[b].behind;
 oxi_shunt_clock_join(clock,s->block[b].clock);
-if(best.left>0){
-oxi_shunt_block*last= &s->block[best.first+best.count-1];
-last->place +=last->bytes-best.left;
-last->bytes=best.left;
-best.count--;}
-if(best.count==0&& !oxi_shunt_block_insert(s,best.first))return false;
-if(best.count>1)oxi_shunt_block_remove(s,best.first,best.count-1);
-oxi_shunt_occupy(s,best.first,g->place,room);
-return true;}
-static void oxi_shunt_leave_place(oxi_shunt_schedule*s,const oxi_shunt_segment*g,const int32_t*clock,
- double free_at,double now){
-int32_t low=0,high=s->block_count-1;
-while(low<high){
-int32_t middle=(low+high)/2;
-if(s->block[middle].place<g->place)
-low=middle +1;
+if(b!=rest)oxi_shunt_block_remove(s,b);}
+if(rest>=0){
+oxi_shunt_block*one= &s->block[rest];
+if(!end)one->place +=one->bytes-fit->left;
+one->bytes=fit->left;
+if(end)
+before=rest;
 else
-high=middle;}
-oxi_shunt_block*one= &s->block[low];
-one->used=false;
+behind=rest;}
+int32_t b=oxi_shunt_block_new(s,before,behind);
+if(b<0)return false;
+s->block[b].place=g->place;
+s->block[b].bytes=room;
+s->block_of[g->item]=b;
+oxi_shunt_block_relist(s,before);
+oxi_shunt_block_relist(s,behind);
+if(g->place +room>s->plan->peak)s->plan->peak=g->place +room;
+return true;}
+static bool oxi_shunt_fit_end(const oxi_shunt_schedule*s,int32_t last,uint64_t room,oxi_shunt_fit*fit){
+int32_t b=last;
+uint64_t bytes=s->block[b].bytes;
+if(oxi_shunt_block_free(s,s->block[last].behind))return false;
+while(bytes<room&&oxi_shunt_block_free(s,s->block[b].before)){
+b=s->block[b].before;
+bytes+=s->block[b].bytes;}
+if(bytes<room)return false;
+fit->first=b;
+fit->last=last;
+fit->place=s->block[b].place;
+fit->left=bytes-room;
+return true;}
+static bool oxi_shunt_fit_best(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,
+ bool found,oxi_shunt_fit*best){
+oxi_shunt_fit fit;
+memset(&fit,0,sizeof fit);
+for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){
+if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
+if(end? !oxi_shunt_fit_end(s,b,room,&fit): !oxi_shunt_fit_at(s,b,room,&fit))continue;
+if(fit.free_at<now)fit.free_at=now;
+if(found&&(end?fit.place<best->place: !oxi_shunt_fit_beats(s,&fit,best)))continue;
+*best=fit;
+found=true;}
+return found;}
+static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segment*g,int32_t*clock){
+enum{LARGE=16};
+uint64_t room=s->p->known[g->item].room;
+bool end=s->packing&OXI_PACK_APART&&room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;
+oxi_shunt_fit best;
+memset(&best,0,sizeof best);
+bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
+for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
+if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
+s->block_of[g->item]= -1;
+s->placed+=room;
+s->crowded=s->crowded|| !found;
+return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
+static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){
+oxi_shunt_block*one= &s->block[x],*two= &s->block[y];
+one->bytes+=two->bytes;
+if(two->free_at>one->free_at)one->free_at=two->free_at;
+oxi_shunt_clock_join(one->clock,two->clock);
+oxi_shunt_block_remove(s,y);
+oxi_shunt_block_relist(s,x);}
+static void oxi_shunt_leave_place(oxi_shunt_schedule*s,int32_t item,const int32_t*clock,double free_at,
+ double now){
+enum{MANY=256};
+int32_t b=s->block_of[item];
+if(b<0)return;
+oxi_shunt_block*one= &s->block[b];
 one->free_at=free_at;
 memcpy(one->clock,clock,sizeof one->clock);
-for(int32_t b=low>0?low-1:0;b<=low&&b+1<s->block_count;){
-oxi_shunt_block*x= &s->block[b],*y=x+1;
-bool old=x->free_at<=now&&y->free_at<=now;
-if(x->used||y->used|| !(old||s->block_count>1024)){
-b++;
-continue;}
-x->bytes+=y->bytes;
-if(y->free_at>x->free_at)x->free_at=y->free_at;
-oxi_shunt_clock_join(x->clock,y->clock);
-oxi_shunt_block_remove(s,b+1,1);
-low--;}}
+oxi_shunt_block_open(s,b);
+bool many=s->open_count>MANY;
+int32_t before=one->before;
+if(oxi_shunt_block_free(s,before)&&(many||(s->block[before].free_at<=now&&s->block[b].free_at<=now))){
+oxi_shunt_block_merge(s,before,b);
+b=before;}
+int32_t behind=s->block[b].behind;
+if(oxi_shunt_block_free(s,behind)&&(many||(s->block[behind].free_at<=now&&s->block[b].free_at<=now)))
+oxi_shunt_block_merge(s,b,behind);}
 static double oxi_shunt_time_of(const oxi_shunt_schedule*s,const int32_t*wait){
 double time=0;
 for(int lane=0;lane<OXI_LANES;lane++)
@@ -5480,7 +5571,7 @@ if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
 if(g>0&&one[-1].item==i)
 clock[OXI_LANE_COMPUTE]=one[-1].last+1;
 int which=s->tier[i]==1?0:1,lane=which==0?OXI_LANE_DOWN:OXI_LANE_DISK;
-if(!oxi_shunt_take_place(s,k->room,s->lane_end[lane],one,clock))return false;
+if(!oxi_shunt_take_place(s,s->lane_end[lane],one,clock))return false;
 oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_LOAD,lane,clock,k->load[which]);
 if(!in)return false;
 in->item=i;
@@ -5493,7 +5584,7 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule*s,int32_t slot){
 int32_t clock[OXI_LANES]={0,0,0,0},node=s->o->slot[slot],first=s->plan->change_count;
 for(int32_t g=s->defines[slot];g>=0;g=s->plan->segment[g].next){
 oxi_shunt_segment*one= &s->plan->segment[g];
-if(!oxi_shunt_take_place(s,s->p->known[one->item].room,s->lane_end[OXI_LANE_COMPUTE],one,clock)||
+if(!oxi_shunt_take_place(s,s->lane_end[OXI_LANE_COMPUTE],one,clock)||
  !oxi_shunt_change_add(s,one->item,true,false,one->place))
 return false;
 s->segment_of[one->item]=g;}
@@ -5534,7 +5625,7 @@ clock[lane]=in->number+1;
 free_at=s->lane_end[lane];}else{
 if(!oxi_shunt_change_add(s,one->item,false,one->dies,one->place))return false;
 if(one->dies&&s->tier[one->item]==1)s->host_left+=k->room;}
-oxi_shunt_leave_place(s,one,clock,free_at,now);
+oxi_shunt_leave_place(s,one->item,clock,free_at,now);
 return true;}
 static bool oxi_shunt_emit_deaths(oxi_shunt_schedule*s,int32_t slot){
 const oxi_shunt_order*o=s->o;
@@ -5543,9 +5634,23 @@ int32_t i=s->p->touch[s->p->first[o->slot[slot]]+k-o->from[slot]].item;
 if(!s->p->known[i].small||s->p->known[i].held||o->access[k]+1<o->first[i+1])continue;
 if(!oxi_shunt_change_add(s,i,false,true,0))return false;}
 return true;}
-static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){
-for(int32_t j=0;j<s->o->slot_count;j++){
-s->plan->crowded=j;
+static bool oxi_shunt_takes_too_long(const oxi_shunt_schedule*s,int32_t j){
+const double*start=s->o->start,most=s->plan->most;
+double end=s->lane_end[OXI_LANE_COMPUTE]+start[s->o->slot_count]-start[j+1];
+if(most<=0)return false;
+for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
+if(s->lane_end[lane]>end)end=s->lane_end[lane];
+return end>=most;}
+static bool oxi_shunt_note_crowded(oxi_shunt_schedule*s,int32_t j){
+enum{MOST=16,ONE_IN=128};
+bool other=s->plan->crowded<0||s->placed>s->p->capacity-s->plan->pinned_bytes;
+if(s->plan->crowded<0)s->plan->crowded=j;
+if(other)s->o->crowded[j]=1;
+if(other)s->placed=0;
+s->crowded=false;
+if(++s->crowds>MOST+s->o->slot_count/ONE_IN)s->plan->crowded= -1;
+return s->o->access_count>OXI_SHUNT_FEW&&s->plan->crowded>=0;}
+static bool oxi_shunt_emit_slot(oxi_shunt_schedule*s,int32_t j){
 s->tight=s->packing&OXI_PACK_TIGHT||s->o->alone[j];
 for(int32_t g=s->issues[j];g>=0;g=s->plan->segment[g].next)
 if(!oxi_shunt_emit_load(s,g))return false;
@@ -5554,32 +5659,43 @@ int32_t node=s->plan->instruction_count-1;
 if(!oxi_shunt_emit_deaths(s,j))return false;
 for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
 if(!oxi_shunt_emit_end(s,g))return false;
-s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;}
-s->plan->crowded= -1;
+s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;
 return true;}
+static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){
+for(int32_t j=0;j<s->o->slot_count;j++){
+bool emitted=oxi_shunt_emit_slot(s,j);
+if(s->crowded&&(!oxi_shunt_note_crowded(s,j)|| !emitted))return false;
+if(!emitted)return false;
+if(oxi_shunt_takes_too_long(s,j)||oxi_shunt_is_late(s,j)){
+s->plan->crowded= -1;
+return false;}}
+return s->plan->crowded<0;}
 static bool oxi_shunt_schedule_open(oxi_shunt_schedule*s){
 size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
 size_t most=2*((size_t)s->o->access_count+slots);
 s->used=(uint64_t*)oxi_shunt_list(slots,sizeof*s->used);
 s->loads=(int32_t*)oxi_shunt_list(4*slots,sizeof*s->loads);
-s->segment_of=(int32_t*)oxi_shunt_list(items,sizeof*s->segment_of);
+s->segment_of=(int32_t*)oxi_shunt_list(2*items,sizeof*s->segment_of);
 s->tier=(uint8_t*)oxi_shunt_list(items,1);
 s->saved=(int32_t(*)[2])oxi_shunt_list(items,sizeof*s->saved);
 for(int lane=0;lane<OXI_LANES;lane++){
 s->finish[lane]=(double*)oxi_alloc(most*sizeof**s->finish);
 if(!s->finish[lane])return false;}
 if(!s->used|| !s->loads|| !s->segment_of|| !s->tier|| !s->saved)return false;
+s->block_of=s->segment_of+items;
 s->issues=s->loads+slots;
 s->defines=s->issues+slots;
 s->ends=s->defines+slots;
 for(size_t j=0;j<4*slots;j++)s->loads[j]= -1;
 for(size_t i=0;i<items;i++){
-s->segment_of[i]=s->saved[i][0]= -1;
+s->segment_of[i]=s->block_of[i]=s->saved[i][0]= -1;
 s->tier[i]=s->p->known[i].had?(s->p->known[i].on_host?1:2):0;}
-if(!oxi_shunt_block_insert(s,0))return false;
-memset(s->block,0,sizeof*s->block);
+s->spare= -1;
+for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]= -1;
+if(oxi_shunt_block_new(s,-1,-1)<0)return false;
 s->block->place=s->plan->pinned_bytes;
 s->block->bytes=s->p->capacity-s->plan->pinned_bytes;
+oxi_shunt_block_open(s,0);
 s->host_left=s->p->host_room;
 return true;}
 static void oxi_shunt_schedule_close(oxi_shunt_schedule*s){
@@ -5587,7 +5703,7 @@ size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
 size_t most=2*((size_t)s->o->access_count+slots);
 oxi_shunt_unlist(s->used,slots,sizeof*s->used);
 oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);
-oxi_shunt_unlist(s->segment_of,items,sizeof*s->segment_of);
+oxi_shunt_unlist(s->segment_of,2*items,sizeof*s->segment_of);
 oxi_shunt_unlist(s->tier,items,1);
 oxi_shunt_unlist(s->saved,items,sizeof*s->saved);
 for(int lane=0;lane<OXI_LANES;lane++)oxi_free(s->finish[lane],most*sizeof**s->finish);
@@ -5606,6 +5722,7 @@ memset(plan->lane_count,0,sizeof plan->lane_count);
 plan->peak=plan->pinned_bytes=pinned_bytes;
 plan->simulated=0;
 plan->crowded= -1;
+memset(o->crowded,0,(size_t)o->slot_count);
 bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);
 if(fits)oxi_shunt_prefetch(&s);
 fits=fits&&oxi_shunt_emit_all(&s);
@@ -5639,6 +5756,11 @@ if(!oxi_shunt_unchanged(o,in,slot,to))return-1;}
 return slot;}
 static int32_t oxi_shunt_maker(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,int32_t a){
 return oxi_shunt_maker_before(p,o,i,a,o->at[a]);}
+static double oxi_shunt_repeat_moves(const oxi_shunt_problem*p,const oxi_shunt_known*k){
+int tier=(k->had?k->on_host:k->room<=p->host_room)?0:1;
+return k->load[tier]+k->save[tier];}
+static bool oxi_shunt_repeat_pays(const oxi_shunt_problem*p,double seconds,double moves){
+return p->recompute>=OX_RECOMPUTE_AGGRESSIVE||seconds<=(p->recompute==OX_RECOMPUTE_CHEAP?1:8)*moves;}
 static int32_t oxi_shunt_repeats(const oxi_shunt_problem*p,const oxi_shunt_order*o,
  const oxi_shunt_plan*best,oxi_shunt_repeat*out){
 int32_t count=0;
@@ -5648,11 +5770,8 @@ if(!one->loads)continue;
 int32_t a=oxi_shunt_access_from(o,one->item,one->first);
 int32_t slot=oxi_shunt_maker(p,o,one->item,a);
 if(slot<0)continue;
-const oxi_shunt_known*k= &p->known[one->item];
-double moves=k->load[k->on_host?0:1]+k->save[k->on_host?0:1];
-double seconds=p->seconds[o->slot[slot]];
-if(p->recompute==OX_RECOMPUTE_CHEAP&&seconds>moves)continue;
-if(p->recompute<OX_RECOMPUTE_AGGRESSIVE&&seconds>8*moves)continue;
+double moves=oxi_shunt_repeat_moves(p,&p->known[one->item]),seconds=p->seconds[o->slot[slot]];
+if(!oxi_shunt_repeat_pays(p,seconds,moves))continue;
 out[count].node=o->slot[slot];
 out[count].before=one->first;
 out[count++].worth=moves/(seconds+1e-12);}
@@ -5679,7 +5798,6 @@ made=made&&oxi_shunt_order_fill(out,p);
 if(!made)oxi_shunt_order_close(out,p);
 return made;}
 /* >>stream/shunt/plan/plan.c */
-enum{OXI_SHUNT_VERY_FEW=64};
 typedef struct oxi_shunt_search{
 oxi_shunt_problem*p;
 oxi_shunt_order order,original;
@@ -5692,7 +5810,9 @@ int packing;
 int64_t improved;
 uint64_t random;
 oxi_shunt_choice best_choice;
+uint64_t host_most;
 double bound,disk,link,end;
+double took;
 bool found,whole;}oxi_shunt_search;
 typedef struct oxi_shunt_saving{
 double worth;
@@ -5724,9 +5844,11 @@ oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);
 return seconds;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
 if(!s->found)return oxi_now()>s->end+10*s->p->time_most;
-return s->best->simulated<=1.003*s->bound||oxi_now()>s->end;}
+return s->best->simulated<=1.003*s->bound||oxi_now()+s->took>s->end;}
+static double oxi_shunt_too_long(const oxi_shunt_search*s){
+return s->found?s->best->simulated*(1-1e-6):0;}
 static bool oxi_shunt_judge(oxi_shunt_search*s){
-if(s->found&&s->trial->simulated>=s->best->simulated*(1-1e-6))return false;
+if(s->found&&s->trial->simulated>=oxi_shunt_too_long(s))return false;
 oxi_shunt_plan*other=s->best;
 s->best=s->trial;
 s->trial=other;
@@ -5749,39 +5871,52 @@ int32_t a=oxi_shunt_access_from(o,i,slot);
 if(a==o->first[i])continue;
 bool used=a<o->first[i+1]&&o->at[a]==slot;
 if(all|| !used)s->placing.keep[a-1]=0;}}
+static bool oxi_shunt_clear_slots(oxi_shunt_search*s,int32_t behind){
+oxi_shunt_order*o= &s->order;
+size_t slots=(size_t)o->slot_count+1;
+int32_t*crowded=(int32_t*)oxi_shunt_list(slots,sizeof*crowded);
+if(!crowded)return false;
+for(int32_t j=0;j<o->slot_count;j++){
+crowded[j+1]=crowded[j]+o->crowded[j];
+if(!o->crowded[j])continue;
+o->crowded[j]+=o->alone[j]>1;
+o->alone[j]=2;
+for(int32_t k=j+1;k<=j+behind&&k<o->slot_count;k++)
+if(o->alone[k]==0)o->alone[k]=1;}
+for(int32_t i=0;i<s->p->item_count;i++)
+for(int32_t a=o->first[i];a<o->first[i+1];a++){
+bool last=a+1==o->first[i+1];
+int32_t end=last?o->slot_count:o->at[a+1];
+bool inside=crowded[end]>crowded[o->at[a]+1];
+if(inside||(!last&&o->crowded[end]>1))s->placing.keep[a]=0;}
+oxi_shunt_unlist(crowded,slots,sizeof*crowded);
+return true;}
 static bool oxi_shunt_schedule_mended(oxi_shunt_search*s,int packing){
-enum{MENDS=40};
+enum{MENDS=40,MENDS_OF_LARGE=8};
+bool large=s->order.access_count>OXI_SHUNT_FEW;
 memset(s->order.alone,0,(size_t)s->order.slot_count);
-for(int mend=0;mend<=MENDS;mend++){
+s->trial->most=oxi_shunt_too_long(s);
+s->trial->until=s->found?s->end:s->end+0.25*s->p->time_most;
+for(int mend=0;mend<=(large?MENDS_OF_LARGE:MENDS);mend++){
 if(oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,packing,s->trial))
 return true;
 if(s->trial->crowded<0||oxi_now()>s->end)return false;
-oxi_shunt_clear_slot(s,s->trial->crowded,mend);}
+if(!large)
+oxi_shunt_clear_slot(s,s->trial->crowded,mend);
+else if(!oxi_shunt_clear_slots(s,mend))
+return false;}
 return false;}
 static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){
+double start=oxi_now();
 s->rank=s->ranks[c->spread];
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
 oxi_shunt_cache_some(s->p,s->ranks[1],s->rank_count);
 s->packing=c->packing;
-if(!oxi_shunt_place(s->p,&s->order,c,&s->placing)|| !oxi_shunt_schedule_mended(s,c->packing))
-return false;
-bool better=oxi_shunt_judge(s);
+bool better=oxi_shunt_place(s->p,&s->order,c,&s->placing)&&
+ oxi_shunt_schedule_mended(s,c->packing)&&oxi_shunt_judge(s);
 if(better)s->best_choice= *c;
+s->took=oxi_now()-start;
 return better;}
-static void oxi_shunt_try_all(oxi_shunt_search*s){
-static const double pins[]={1,-1,-2,0.75,0.5,0.25,0,0.9},parts[]={1,0.85,0.7,0.5};
-static const struct{
-double weight;
-int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
- {1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},
- {3,0,0},{3,OXI_PACK_TIGHT,0},{3,OXI_PACK_RING,1},{3,0,1}};
-for(size_t w=0;w<sizeof ways/sizeof*ways;w++)
-for(size_t i=0;i<sizeof pins/sizeof*pins;i++)
-for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
-const oxi_shunt_choice c={pins[i],parts[k],ways[w].weight,ways[w].packing,ways[w].spread};
-if(oxi_shunt_is_over(s))return;
-(void)oxi_shunt_try(s,&c);
-if(s->rank_count==0&&i>0)break;}}
 static uint64_t oxi_shunt_pins_place(oxi_shunt_problem*p){
 uint64_t bytes=0;
 for(int32_t i=0;i<p->item_count;i++){
@@ -5797,6 +5932,8 @@ s->p->known[i].pinned=s->best_pins[i]&1;
 s->p->known[i].caches=s->best_pins[i]>>1;}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
 static bool oxi_shunt_run_trial(oxi_shunt_search*s){
+s->trial->most=oxi_shunt_too_long(s);
+s->trial->until=s->found?s->end:0;
 return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&
  oxi_shunt_judge(s);}
 static void oxi_shunt_try_least(oxi_shunt_search*s){
@@ -5806,10 +5943,30 @@ s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
 s->packing=packing;
 (void)oxi_shunt_run_trial(s);
 s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
+static void oxi_shunt_try_all(oxi_shunt_search*s){
+enum{PINS=8};
+static const double of_all[PINS]={1,-1,-2,0.75,0.5,0.25,0,0.9},
+ of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0};
+static const double parts[]={1,0.85,0.7,0.5};
+const double*pins=s->order.access_count>OXI_SHUNT_FEW?of_large:of_all;
+static const struct{
+double weight;
+int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
+ {1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},{3,0,0},{3,OXI_PACK_TIGHT,0},
+ {3,OXI_PACK_RING,1},{3,0,1}};
+for(size_t w=0;w<sizeof ways/sizeof*ways;w++)
+for(size_t i=0;i<PINS;i++)
+for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
+const oxi_shunt_choice c={pins[i],parts[k],ways[w].weight,ways[w].packing,ways[w].spread};
+if(oxi_shunt_is_over(s))return;
+(void)oxi_shunt_try(s,&c);
+if(!s->found&&s->order.access_count>OXI_SHUNT_FEW)oxi_shunt_try_least(s);
+if(s->rank_count==0&&i>0)break;}}
 typedef struct oxi_shunt_gaps{
 int32_t*access,*item,count;
 uint64_t*used;
-int64_t left;}oxi_shunt_gaps;
+int64_t left;
+int64_t walked;}oxi_shunt_gaps;
 static bool oxi_shunt_gaps_open(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){
 const oxi_shunt_order*o= &s->order;
 size_t most=(size_t)o->access_count;
@@ -5856,16 +6013,52 @@ if(s->placing.pinned_bytes>s->p->capacity)continue;
 if(oxi_shunt_run_trial(s))*better=true;
 if(oxi_shunt_place(s->p,&s->order,&s->best_choice,&s->placing)&&oxi_shunt_run_trial(s))
 *better=true;}}
-static double oxi_shunt_gap_seconds(const oxi_shunt_search*s,int32_t access,int32_t item){
-const oxi_shunt_known*k= &s->p->known[item];
-bool read=access+1<s->order.first[item+1]&&s->order.use[access+1]&1;
-return read&& !k->on_host&&s->p->host_room==0?k->load[1]:0;}
-static void oxi_shunt_walk_gaps(oxi_shunt_search*s,oxi_shunt_gaps*gaps,int32_t from,double disk){
-if(gaps->left<=0||disk>=s->best->simulated||oxi_shunt_is_over(s))return;
+typedef struct oxi_shunt_moves{
+double disk,down,either;}oxi_shunt_moves;
+static double oxi_shunt_moves_least(const oxi_shunt_moves*m){
+double most=m->disk>m->down?m->disk:m->down,half=(m->disk+m->down+m->either)/2;
+return most>half?most:half;}
+static void oxi_shunt_moves_load(const oxi_shunt_search*s,int32_t i,bool written,oxi_shunt_moves*m){
+const oxi_shunt_known*k= &s->p->known[i];
+bool disk=written?k->room>s->host_most: !k->on_host;
+if(!written&&k->on_host)
+m->down+=k->load[0];
+else if(disk&& !k->caches)
+m->disk+=k->load[1];
+else
+m->either+=k->load[0]<k->load[1]?k->load[0]:k->load[1];}
+static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search*s){
+const oxi_shunt_order*o= &s->order;
+oxi_shunt_moves m={0,0,0};
+for(int32_t i=0;i<s->p->item_count;i++){
+const oxi_shunt_known*k= &s->p->known[i];
+bool writes=false;
+if(!k->had||oxi_shunt_is_apart(k)||o->first[i]==o->first[i+1])continue;
+for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
+if(o->use[o->first[i]]&1)oxi_shunt_moves_load(s,i,false,&m);
+if(k->held&&writes&&k->room>s->host_most)m.disk+=k->save[1];}
+return m;}
+static void oxi_shunt_moves_gap(const oxi_shunt_search*s,int32_t a,int32_t i,oxi_shunt_moves*m){
+const oxi_shunt_order*o= &s->order;
+const oxi_shunt_known*k= &s->p->known[i];
+bool written=false,dirty=false,again=false,here=true;
+for(int32_t b=a;b>=o->first[i];b--){
+written=written||o->use[b]&2;
+here=here&&(b==a||s->placing.keep[b]);
+dirty=dirty||(here&&o->use[b]&2);}
+for(int32_t b=a+1;b<o->first[i+1];b++)again=again||o->use[b]&2;
+if(dirty&&k->room>s->host_most&&(again|| !k->had|| !k->held))m->disk+=k->save[1];
+if(a+1<o->first[i+1]&&o->use[a+1]&1)oxi_shunt_moves_load(s,i,written,m);}
+static void oxi_shunt_walk_packings(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
+for(int w=0;w<2*OXI_PACKINGS&&gaps->left>0;w++){
+s->packing=oxi_shunt_packings[w%OXI_PACKINGS]|(w>=OXI_PACKINGS?OXI_PACK_LATE:0);
+gaps->left--;
+(void)oxi_shunt_run_trial(s);}}
+static void oxi_shunt_walk_gaps(oxi_shunt_search*s,oxi_shunt_gaps*gaps,int32_t from,oxi_shunt_moves moves){
+if(++gaps->walked%256==0&&oxi_shunt_is_over(s))gaps->left=0;
+if(gaps->left<=0||oxi_shunt_moves_least(&moves)>=oxi_shunt_too_long(s))return;
 if(from==gaps->count){
-for(int w=0;w<OXI_PACKINGS;w++,gaps->left--){
-s->packing=oxi_shunt_packings[w]|(s->best_choice.packing&OXI_PACK_LATE);
-(void)oxi_shunt_run_trial(s);}
+if(!oxi_shunt_is_over(s))oxi_shunt_walk_packings(s,gaps);
 return;}
 int32_t a=gaps->access[from],i=gaps->item[from],end;
 uint64_t room=s->p->known[i].room,all=s->p->capacity-s->placing.pinned_bytes;
@@ -5873,30 +6066,35 @@ bool fits=true;
 end=a+1<s->order.first[i+1]?s->order.at[a+1]:s->order.slot_count;
 s->placing.keep[a]=0;
 if(s->p->known[i].pinned){
-oxi_shunt_walk_gaps(s,gaps,from+1,disk);
+oxi_shunt_walk_gaps(s,gaps,from+1,moves);
 return;}
 for(int32_t j=s->order.at[a]+1;j<end;j++){
 gaps->used[j]+=room;
 fits=fits&&gaps->used[j]<=all;}
 s->placing.keep[a]=1;
-if(fits)oxi_shunt_walk_gaps(s,gaps,from+1,disk);
+if(fits)oxi_shunt_walk_gaps(s,gaps,from+1,moves);
 for(int32_t j=s->order.at[a]+1;j<end;j++)gaps->used[j]-=room;
 s->placing.keep[a]=0;
-oxi_shunt_walk_gaps(s,gaps,from+1,disk+oxi_shunt_gap_seconds(s,a,i));}
+oxi_shunt_moves_gap(s,a,i,&moves);
+oxi_shunt_walk_gaps(s,gaps,from+1,moves);}
 static bool oxi_shunt_refine_all(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
-enum{TRIES=20000};
+enum{TRIES=40000};
+uint32_t first=0;
 gaps->left=TRIES;
 if(s->rank_count>16)return false;
-for(uint32_t pins=0;pins<1u<<s->rank_count;pins++){
+for(int32_t r=0;r<s->rank_count;r++)first|=(uint32_t)(s->best_pins[s->rank[r].item]&1)<<r;
+for(uint32_t w=0;w<1u<<s->rank_count;w++){
+uint32_t pins=w^first;
 for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
 if(s->placing.pinned_bytes>s->p->capacity)continue;
 memset(s->placing.keep,0,(size_t)s->order.access_count);
+memset(s->order.alone,0,(size_t)s->order.slot_count);
 memset(gaps->used,0,(size_t)s->order.slot_count*sizeof*gaps->used);
 for(int32_t i=0;i<s->p->item_count;i++)
 for(int32_t a=s->order.first[i];a<s->order.first[i+1];a++)
 if(!oxi_shunt_is_apart(&s->p->known[i]))gaps->used[s->order.at[a]]+=s->p->known[i].room;
-oxi_shunt_walk_gaps(s,gaps,0,0);}
+oxi_shunt_walk_gaps(s,gaps,0,oxi_shunt_moves_once(s));}
 return gaps->left>0&& !oxi_shunt_is_over(s);}
 static void oxi_shunt_refine_subsets(oxi_shunt_search*s,const oxi_shunt_gaps*gaps){
 static const double parts[]={1,0.7,0.5};
@@ -5927,24 +6125,27 @@ known->pinned= !known->pinned;}else{
 s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);
 if(s->placing.pinned_bytes>s->p->capacity)continue;
-s->packing=oxi_shunt_packings[t%OXI_PACKINGS]|(s->best_choice.packing&OXI_PACK_LATE);
+s->packing=oxi_shunt_packings[t%OXI_PACKINGS]|(t/OXI_PACKINGS%2?OXI_PACK_LATE:0);
 (void)oxi_shunt_run_trial(s);}}
 static void oxi_shunt_refine(oxi_shunt_search*s){
-enum{FEW=400,SUBSETS=5};
-bool better=s->found&&s->order.access_count<=FEW;
-bool very_few=s->order.access_count<=OXI_SHUNT_VERY_FEW;
+enum{SUBSETS=5};
+bool better=s->found&&s->order.access_count<=OXI_SHUNT_FEW;
+bool very_few=s->order.access_count<=OXI_SHUNT_VERY_FEW,whole=false;
+bool few_pins=very_few&&s->rank_count<=SUBSETS;
 oxi_shunt_gaps gaps;
 if(!better)return;
 if(oxi_shunt_gaps_open(s,&gaps)){
-if(very_few&&s->rank_count<=SUBSETS)oxi_shunt_refine_subsets(s,&gaps);
+if(few_pins){
+oxi_shunt_refine_subsets(s,&gaps);
+whole=oxi_shunt_refine_all(s,&gaps);
+better= !whole;}
 while(better&& !oxi_shunt_is_over(s)){
 better=false;
 s->packing=s->best_choice.packing;
 oxi_shunt_refine_gaps(s,&gaps,&better);
 if(s->rank_count<=OXI_SHUNT_VERY_FEW)oxi_shunt_refine_pins(s,&better);
 if(!better&&very_few)oxi_shunt_refine_pairs(s,&gaps,&better);}
-bool all=very_few&&s->rank_count<=SUBSETS&&oxi_shunt_refine_all(s,&gaps);
-if(very_few&& !all)oxi_shunt_shake(s,&gaps);}
+if(very_few&& !(few_pins&&whole))oxi_shunt_shake(s,&gaps);}
 oxi_shunt_gaps_close(s,&gaps);}
 static bool oxi_shunt_try_ways(oxi_shunt_search*s){
 oxi_shunt_gaps gaps;
@@ -6018,6 +6219,9 @@ s->best=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->best);
 s->ranks[0]=s->rank=(oxi_shunt_rank*)oxi_shunt_list(2*items,sizeof*s->rank);
 s->ranks[1]=s->rank+items;
 s->best_pins=(uint8_t*)oxi_shunt_list(items,1);
+s->host_most=p->host_room;
+for(int32_t i=0;i<p->item_count;i++)
+if(p->known[i].had&&p->known[i].on_host)s->host_most+=p->known[i].room;
 if(!s->trial|| !s->best|| !s->rank|| !s->best_pins)return false;
 if(!oxi_shunt_order_open(&s->order,p)|| !oxi_shunt_order_open(&s->original,p))return false;
 s->placing.keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);
@@ -6074,7 +6278,8 @@ oxi_shunt_refine(&s);
 if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&& !oxi_shunt_is_over(&s)){
 oxi_shunt_try_again(&s);
 oxi_shunt_refine(&s);}
-if(s.found&&p->recompute==OX_RECOMPUTE_EXACT&&s.original.access_count<=OXI_SHUNT_VERY_FEW)
+if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&s.original.access_count<=OXI_SHUNT_VERY_FEW&&
+ !oxi_shunt_is_over(&s))
 s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){
 made=s.best;
@@ -6100,6 +6305,8 @@ oxi_shunt_search*s;
 int32_t*order,room,front;
 int32_t slot;
 double seconds;
+int32_t least,most;
+bool cut;
 bool whole;}oxi_shunt_exact;
 static void oxi_shunt_exact_push(oxi_shunt_exact*e,int32_t node){
 e->order[--e->front]=node;}
@@ -6109,6 +6316,10 @@ int32_t a=oxi_shunt_access_from(&s->original,i,e->slot);
 if(s->p->known[i].small)return-1;
 int32_t slot=oxi_shunt_maker_before(s->p,&s->original,i,a,e->slot);
 return slot<0? -1:s->original.slot[slot];}
+static bool oxi_shunt_exact_pays(const oxi_shunt_exact*e,int32_t i,int32_t node){
+const oxi_shunt_problem*p=e->s->p;
+return p->recompute==OX_RECOMPUTE_EXACT||
+ oxi_shunt_repeat_pays(p,p->seconds[node],oxi_shunt_repeat_moves(p,&p->known[i]));}
 static bool oxi_shunt_exact_has(const oxi_shunt_exact*e,int32_t at,int32_t node){
 for(int32_t k=e->front;k<at;k++)
 if(e->order[k]==node)return true;
@@ -6118,7 +6329,7 @@ static void oxi_shunt_exact_next(oxi_shunt_exact*e){
 const oxi_shunt_search*s=e->s;
 if(e->slot==0){
 int32_t count=e->room-e->front;
-if(count==s->p->node_count)return;
+if(count-s->p->node_count<=e->least)return;
 (void)oxi_shunt_try_order(e->s,e->order+e->front,count,&e->whole);
 return;}
 int32_t before=e->front,slot=e->slot--;
@@ -6136,6 +6347,10 @@ int32_t node=e->order[at];
 for(int32_t t=p->first[node];t<p->first[node +1];t++){
 int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item): -1;
 if(maker<0||maker==node||oxi_shunt_exact_has(e,at,maker))continue;
+if(!oxi_shunt_exact_pays(e,p->touch[t].item,maker))continue;
+if(e->room-e->front-(p->node_count-e->slot)==e->most){
+e->cut=true;
+continue;}
 if(e->front<=e->slot){
 e->whole=false;
 continue;}
@@ -6158,9 +6373,13 @@ e.room=e.front=3*s->p->node_count;
 e.seconds=s->original.start[s->p->node_count];
 e.order=(int32_t*)oxi_shunt_list((size_t)e.room,sizeof*e.order);
 if(!e.order)return false;
+do{
+e.cut=false;
+e.most=e.least==0?1:2*e.least;
 oxi_shunt_exact_next(&e);
+e.least=e.most;}while(e.cut&& !oxi_shunt_is_over(s));
 oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);
-return e.whole&&oxi_now()<=s->end;}
+return e.whole&& !e.cut&&oxi_now()<=s->end;}
 /* >>stream/shunt/replay.c */
 typedef struct oxi_shunt_replay{
 ox_shunt*s;
@@ -6208,6 +6427,11 @@ while(!r->failed&& !r->alone&& !oxi_shunt_is_due(r,in))oxi_shunt_replay_wait(r);
 bool goes_on= !r->failed;
 oxi_shunt_replay_give(r);
 return goes_on;}
+static bool oxi_shunt_has_failed(oxi_shunt_replay*r){
+oxi_shunt_replay_take(r);
+bool failed=r->failed;
+oxi_shunt_replay_give(r);
+return failed;}
 static void oxi_shunt_done(oxi_shunt_replay*r,int lane,ox_status status){
 oxi_shunt_replay_take(r);
 if(status==OX_OK)
@@ -6291,7 +6515,7 @@ if(status!=OX_OK)r->failed=true;
 oxi_shunt_replay_wake(r);
 oxi_shunt_replay_give(r);}
 static void oxi_shunt_load_late(oxi_shunt_replay*r){
-for(int32_t i=0;i<r->late_count&& !r->failed;i++)
+for(int32_t i=0;i<r->late_count&& !oxi_shunt_has_failed(r);i++)
 oxi_shunt_late_over(r,r->late[i],oxi_shunt_load(r->s,r->s->table[r->late[i]]));}
 static void oxi_shunt_lane_run(oxi_shunt_replay*r,int lane){
 for(int32_t i=0;i<r->plan->instruction_count;i++){
@@ -6381,7 +6605,7 @@ oxi_shunt_instruction in;
 memset(&in,0,sizeof in);
 in.wait[OXI_LANE_COMPUTE]=slots;
 for(int i=0;i<count&& !oxi_shunt_may_go(r,&in);)
-if(r->failed||oxi_shunt_flight_step(begun[i]->flight))i++;
+if(oxi_shunt_has_failed(r)||oxi_shunt_flight_step(begun[i]->flight))i++;
 return oxi_shunt_await(r,&in);}
 static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
 oxi_shunt_residents*list= &s->resident[0];
@@ -6432,9 +6656,9 @@ d.at+=in!=NULL;
 oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
 oxi_shunt_disk_work*first= &d.work[d.over%OXI_SHUNT_FLIGHTS];
 if(!first->flight.stream||oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
- }else if(r->failed||(!in&&d.late==r->late_count)|| !oxi_shunt_await(r,in)){
+ }else if(oxi_shunt_has_failed(r)||(!in&&d.late==r->late_count)|| !oxi_shunt_await(r,in)){
 break;}}
-if(r->repeats&& !r->failed)oxi_shunt_run_ahead(r);}
+if(r->repeats&& !oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
 #ifndef OX_NO_THREADS
 typedef struct oxi_shunt_worker{
 oxi_shunt_replay*replay;
@@ -7349,8 +7573,6 @@ if(oxi_shunt_is_planned(s))oxi_shunt_calibrate(s);
 ox_status status=oxi_shunt_wants_cut(s)?oxi_shunt_step_cut(s):oxi_shunt_step(s);
 s->stats.wall_seconds=oxi_now()-start;
 if(s->stats.bound_seconds<s->stats.compute_seconds)s->stats.bound_seconds=s->stats.compute_seconds;
-if(s->stats.bound_seconds>s->stats.wall_seconds)
-s->stats.bound_seconds=s->stats.wall_seconds;
 s->stats.eta=s->stats.wall_seconds>0?s->stats.bound_seconds/s->stats.wall_seconds:0;
 oxi_shunt_nodes_free(s,false);
 oxi_capture=capture;
