@@ -81,9 +81,95 @@ dvec2 tanh_complex(const dvec2 z) {
     return dvec2(quotient(beta * root(1 + s * s) * s, below), quotient(t, below));
 }
 
-dvec2 sin_complex(const dvec2 z) { /* -i sinh(iz) */
-    dvec2 r = sinh_complex(dvec2(negative_of(z.y), z.x));
-    return dvec2(r.y, negative_of(r.x));
+dvec2 turned(const dvec2 z) { /* i z */
+    return dvec2(negative_of(z.y), z.x);
+}
+dvec2 turned_back(const dvec2 z) { /* -i z */
+    return dvec2(z.y, negative_of(z.x));
+}
+dvec2 sin_complex(const dvec2 z) {
+    return turned_back(sinh_complex(turned(z)));
+}
+dvec2 cos_complex(const dvec2 z) {
+    return cosh_complex(turned(z));
+}
+dvec2 tan_complex(const dvec2 z) {
+    return turned_back(tanh_complex(turned(z)));
+}
+dvec2 one_complex() {
+    return complex_of(uvec2(floatBitsToUint(1), 0));
+}
+
+// The rest by their parts, as on the CPU (scalar_map.c): squares of f32 neither overflow nor vanish in f64.
+dvec2 expm1_complex(const dvec2 z) { /* e^x cos y - 1 without what cancels */
+    if (z.y == 0) return dvec2(my_expm1(z.x), z.y);
+    if (is_inf(z.x) || !is_finite(z.y)) {
+        dvec2 grown = exp_complex(z);
+        return dvec2(grown.x - 1, grown.y);
+    }
+    precise double half_sine = my_sin(z.y * 0.5lf, 0),
+                   less = my_expm1(z.x) * my_sin(z.y, 1) - 2 * half_sine * half_sine;
+    return dvec2(less, my_exp(z.x) * my_sin(z.y, 0));
+}
+dvec2 log1p_complex(const dvec2 z) {
+    precise double square = z.x * (2 + z.x) + z.y * z.y; /* |1 + z|^2 - 1 */
+    if (size_of(square) < 0.5lf) return dvec2(0.5lf * my_log1p(square), my_atan2(z.y, 1 + z.x));
+    return log_complex(dvec2(1 + z.x, z.y));
+}
+dvec2 asin_infinite(const dvec2 z) { /* a quarter of the circle for each part that is infinite */
+    double across = is_inf(z.x) ? with_sign(1, z.x) : 0 * z.x, up = is_inf(z.y) ? 1 : 0 * size_of(z.y);
+    return dvec2(my_atan2(across, up), with_sign(double(INF), z.y));
+}
+// The roots of 1 - z and 1 + z.
+void roots_beside(const dvec2 z, out dvec2 p, out dvec2 q) {
+    p = sqrt_complex(dvec2(1 - z.x, negative_of(z.y)));
+    q = sqrt_complex(dvec2(1 + z.x, z.y));
+}
+dvec2 asin_complex(const dvec2 z) {
+    if (is_inf(z.x) || is_inf(z.y)) return asin_infinite(z);
+    dvec2 p, q;
+    roots_beside(z, p, q);
+    precise double along = p.x * q.x - p.y * q.y, across = p.x * q.y - p.y * q.x;
+    return dvec2(my_atan2(z.x, along), my_asinh(across));
+}
+dvec2 acos_complex(const dvec2 z) {
+    if (is_inf(z.x) || is_inf(z.y)) {
+        dvec2 r = asin_infinite(z);
+        return dvec2(1.5707963267948966lf - r.x, negative_of(r.y));
+    }
+    dvec2 p, q;
+    roots_beside(z, p, q);
+    precise double across = q.x * p.y - q.y * p.x;
+    return dvec2(2 * my_atan2(p.x, q.x), my_asinh(across));
+}
+dvec2 acosh_complex(const dvec2 z) { /* i or -i acos, so that its real part is not below 0 */
+    dvec2 r = acos_complex(z);
+    return dvec2(size_of(r.y), with_sign(r.x, z.y));
+}
+dvec2 asinh_complex(const dvec2 z) {
+    return turned_back(asin_complex(turned(z)));
+}
+dvec2 atanh_complex(const dvec2 z) { /* of |x|: near -1 a quotient would be rounded to -1 */
+    if (is_inf(z.x) || is_inf(z.y))
+        return dvec2(with_sign(0, z.x), with_sign(1.5707963267948966lf, z.y));
+    precise double x = size_of(z.x), away = 1 - x, square = z.y * z.y,
+                   below = away * away + square, back = away * (1 + x) - square;
+    double grown = below == 0 ? double(INF) : quotient(4 * x, below);
+    return dvec2(with_sign(my_log1p(grown) * 0.25lf, z.x), my_atan2(2 * z.y, back) * 0.5lf);
+}
+dvec2 atan_complex(const dvec2 z) {
+    return turned_back(atanh_complex(turned(z)));
+}
+dvec2 sigmoid_complex(const dvec2 z) {
+    if (z.x < -40) return exp_complex(z);
+    dvec2 grown = exp_complex(dvec2(negative_of(z.x), negative_of(z.y)));
+    return over(one_complex(), dvec2(1 + grown.x, grown.y));
+}
+// 0 to the 0 is 1; 0 to a power with a positive real part is 0.
+dvec2 pow_complex(const dvec2 a, const dvec2 b) {
+    if (b.x == 0 && b.y == 0) return dvec2(1, 0);
+    if (a.x == 0 && a.y == 0 && b.x > 0) return dvec2(0, 0);
+    return exp_complex(times(b, log_complex(a)));
 }
 dvec2 plus(const dvec2 a, const double f, const dvec2 b) {
     precise dvec2 r = a + f * b;

@@ -212,7 +212,6 @@ typedef enum oxi_map_shader {
 typedef struct oxi_map_row {
     int code;                        /* the row's place in map.def, which is its code in shaders; -1: none */
     oxi_map_shader shader;
-    bool complex; /* complex numbers in shaders too */
 } oxi_map_row;
 static oxi_map_row oxi_map_row_of(oxi_op op);
 

@@ -41,10 +41,10 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
 }
 
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
-static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call, bool complex) {
-    oxi_map_row row = oxi_map_row_of(call->op);
-    if (oxi_vk_has_blocks(call) || row.shader == OXI_MAP_SHADER_none) return false;
-    return row.shader == OXI_MAP_SHADER_move || (d->caps & OX_VULKAN_CAP_F64 && (row.complex || !complex));
+static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
+    oxi_map_shader shader = oxi_map_row_of(call->op).shader;
+    if (oxi_vk_has_blocks(call) || shader == OXI_MAP_SHADER_none) return false;
+    return shader == OXI_MAP_SHADER_move || d->caps & OX_VULKAN_CAP_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
@@ -53,8 +53,7 @@ static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     if (oxi_vk_map_moves(call)) return true;
     if (oxi_vk_is_copy(call)) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
-    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64)
-        return oxi_vk_can_map_wide(d, call, lane == OXI_LANE_C64);
+    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
     if (!oxi_vk_map_reads(to)) return false;
     if (lane == OXI_LANE_F32 && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
