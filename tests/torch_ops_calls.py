@@ -865,6 +865,9 @@ DIFFERS = [
     ('nn.functional.batch_norm', lambda s, d: s.input.ndim < 2,
      'an empty operand without a dim of channels is refused'),
     ('nn.functional.scaled_dot_product_attention', given(dropout_p=lambda p: p > 0), 'no dropout of weights'),
+    ('nn.functional.interpolate nn.functional.grid_sample', both(
+        of_dtype(torch.float32), lambda s, d: s.input.numel() > 100000),
+     'of many pixels in f32: a place rounds to 1e-5 of a pixel, another way'),
     ('histogramdd', lambda s, d: any(isinstance(b, torch.Tensor) and bool((b.diff() < 0).any())
                                      for v in s.args for b in (v if isinstance(v, (list, tuple)) else ())),
      'edges that do not rise'),
