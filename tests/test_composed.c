@@ -48,6 +48,8 @@ static void test_elementwise(void) {
         ox_tensor *next = ox_nextafter(a, b);
         CHECK(at(next, 0) == -4.9406564584124654e-324 && at(next, 1) == nextafter(1, 0) &&
               isnan(at(next, 4)) && at(next, 3) == INFINITY);
+        next = ox_nextafter(ox_full(OX_SHAPE(1), INFINITY, OX_F16), ox_full(OX_SHAPE(1), -INFINITY, OX_F16));
+        CHECK_LIST(next, 0, 65504);
         i = ox_from_ints((const int64_t[]){12, -18, 0, 7}, OX_SHAPE(4), OX_I64);
         j = ox_from_ints((const int64_t[]){18, 12, 5, 0}, OX_SHAPE(4), OX_I64);
         CHECK_LIST(ox_gcd(i, j), 0, 6, 6, 5, 7);
@@ -180,6 +182,10 @@ static void test_statistics(void) {
         CHECK_LIST(ox_masked_amax(x, ox_lt_number(x, 3.5), OX_DIMS(1), false), 0, 2, 3);
         CHECK_LIST(ox_logcumsumexp(ox_zeros(OX_SHAPE(5), OX_F64), 0), 1e-15, 0, 0.69314718055994531,
                    1.0986122886681098, 1.3862943611198906, 1.6094379124341003);
+        CHECK_LIST(ox_logcumsumexp(ox_number(5), -1), 0, 5);
+        CHECK(!ox_logcumsumexp(ox_number(5), 1) && ox_error() == OX_ERR_DIM);
+        ox_error_clear();
+        CHECK_LIST(ox_logcumsumexp(ox_zeros(OX_SHAPE(2), OX_I32), 0), 1e-6, 0, 0.69314718055994531);
         ox_tensor *m = ox_narrow(x, 1, 0, 3), *cross = ox_cross(ox_select(m, 0, 0), ox_select(m, 0, 1), 0);
         CHECK_LIST(cross, 0, 4, 12, -7);
         CHECK_LIST(ox_kron(ox_narrow(m, 1, 0, 2), ox_number(2)), 0, 2, 4, 6, -2);

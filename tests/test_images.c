@@ -336,6 +336,9 @@ static void test_fractional(void) {
         near_all(most.values, want, 2 * 3 * OUT * OUT, 0, "fractional_max_pool2d");
         ox_tensor *flat = ox_gather(ox_flatten(x, 2, -1), 2, ox_flatten(most.indices, 2, -1));
         CHECK(ox_equal(ox_reshape(flat, ox_shape_of(most.values)), most.values));
+        most = ox_fractional_max_pool2d(ox_narrow(x, 0, 0, 0), OX_DIMS(K), OX_DIMS(OUT),
+                                        ox_narrow(samples, 0, 0, 0));
+        CHECK(most.values && most.values->shape[0] == 0 && most.values->shape[3] == OUT);
         CHECK(!ox_fractional_max_pool2d(x, OX_DIMS(9), OX_DIMS(4), samples).values &&
               ox_error() == OX_ERR_SHAPE);
         ox_error_clear();

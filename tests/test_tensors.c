@@ -217,6 +217,7 @@ static void test_made(void) {
         t = ox_logspace(-2, 2, 9, 3, OX_F64);
         for (int i = 0; i < 9; i++) CHECK(fabs(ox_item(ox_select(t, 0, i)) - pow(3, -2 + 0.5 * i)) < 1e-12);
         CHECK(ox_logspace(0, 1, 0, 10, OX_DTYPE_NONE)->dtype == OX_F32);
+        CHECK(ox_item_int(ox_select(ox_logspace(0, 2.9, 4, 10, OX_I8), 0, 3)) == 100); /* 2.9 is 2 there */
         refused(ox_logspace(0, 1, -1, 10, OX_F32) != NULL, OX_ERR_SHAPE, "logspace");
         ox_tensor *wide = ox_zeros(OX_SHAPE(2), OX_I16), *single = ox_zeros(OX_SCALAR_SHAPE, OX_F64);
         CHECK(ox_result_type(wide, ox_zeros(OX_SHAPE(1), OX_U8)) == OX_I16);

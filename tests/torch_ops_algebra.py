@@ -68,6 +68,8 @@ row('pinverse')(lambda o, x, rcond=1e-15: o.pinv(x, 0, rcond, False))
 def pinv(o, x, rcond, hermitian, atol, rtol):
     if rcond is not None:
         rtol = rcond
+    if x.numel() == 0:
+        atol = rtol = None
     if hasattr(rtol, 'pointer') or hasattr(atol, 'pointer'):
         rtol = None if rtol is None else float(rtol.to_torch().flatten()[0])
         atol = None if atol is None else float(atol.to_torch().flatten()[0])
@@ -75,6 +77,8 @@ def pinv(o, x, rcond, hermitian, atol, rtol):
 
 
 def rank(o, x, tol=None, hermitian=False, atol=None, rtol=None):
+    if x.numel() == 0:
+        tol = atol = rtol = None        # one a matrix, and no matrix
     one = lambda v: float(v.to_torch().flatten()[0]) if hasattr(v, 'pointer') else v  # noqa: E731
     tol, atol, rtol = one(tol), one(atol), one(rtol)
     return o.matrix_rank(x, (tol if tol is not None else atol) or 0, -1 if rtol is None and tol is None
@@ -287,8 +291,9 @@ EXPECT['svd_lowrank'] = lambda a, b, q=6, M=None, niter=2: expect_lowrank(
 
 
 def expect_pca(a, b, q=None, center=True, niter=2):
-    x = a @ b.mT
-    return expect_lowrank(x - x.mean(-2, keepdim=True) if center else x, q or min(6, *x.shape[-2:]))
+    """PyTorch's own: what is centered has lost a rank, and the gradient of its whole SVD may be NaN."""
+    u, s, v = torch.pca_lowrank(a @ b.mT, q, center, niter)
+    return s, (u * s.unsqueeze(-2)) @ v.mT
 
 
 EXPECT['pca_lowrank'] = expect_pca

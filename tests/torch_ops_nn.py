@@ -120,6 +120,9 @@ def triplet(o, a, pos, neg, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction='
 def _attention(o, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     if dropout_p:
         raise NotImplementedError('dropout')
+    if len({t.ndim for t in (q, k, v)}) > 1:
+        batch = torch.broadcast_shapes(*(t.shape[:-3] for t in (q, k, v)))
+        q, k, v = (o.expand(t, list(batch) + list(t.shape[-3:])) for t in (q, k, v))
     return o.scaled_dot_product_attention(q, k, v,
         Attention(pointer(attn_mask), is_causal, 0, 0, scale or 0, 0, None))
 

@@ -109,7 +109,7 @@ OXI_MADE_1(signbit, oxi_signbit(x))
 static ox_tensor *oxi_nextafter(ox_tensor *a, ox_tensor *b) {
     ox_dtype bits = oxi_bits_type(a->dtype);
     ox_tensor *both[2], *wide;
-    wide = ox_add(a, b); /* NaN where one is */
+    wide = ox_maximum(a, b); /* NaN where one is */
     if (!wide || a->dtype != b->dtype || !oxi_is_float(a->dtype)) {
         if (wide)
             (void)oxi_fail(OX_ERR_DTYPE, "nextafter: %s x %s are not floats of one dtype", oxi_tensor_text(a),

@@ -56,7 +56,7 @@ static ox_tensor *oxi_entropy(ox_tensor *x) {
     x = oxi_as_float(x);
     ox_tensor *above = ox_gt_number(x, 0), *zero = ox_eq_number(x, 0);
     ox_tensor *safe = ox_where(zero, ox_number(1), x);
-    ox_tensor *root = ox_sqrt(ox_where(zero, x, ox_number(1))); /* 0, and as steep there as entr */
+    ox_tensor *root = ox_sqrt(ox_where(zero, ox_add_number(x, 0), ox_number(1))); /* 0 (+0), and as steep */
     ox_tensor *edge = ox_where(ox_lt_number(x, 0), ox_number(-INFINITY), ox_where(zero, root, x));
     return ox_where(above, ox_neg(ox_mul(safe, ox_log(safe))), edge);
 }

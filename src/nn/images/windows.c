@@ -200,7 +200,7 @@ static ox_pair oxi_fractional_pool(const char *name, int dims, ox_tensor *x, ox_
         fits = each.n[d] > 0 && places.n[d] > 0 && each.n[d] <= x->shape[first + d] &&
                places.n[d] <= x->shape[first + d] - each.n[d] + 1;
     fits = fits && samples->shape[1] == x->shape[first - 1] &&
-           (first == 1 || samples->shape[0] == x->shape[0]) && samples->shape[0] > 0 && samples->shape[1] > 0;
+           (first == 1 ? samples->shape[0] > 0 : samples->shape[0] == x->shape[0] && x->shape[1] > 0);
     if (!fits) {
         (void)oxi_fail(OX_ERR_SHAPE, "%s: windows over %s by %s", name, oxi_tensor_text(x),
                        oxi_tensor_text(samples));

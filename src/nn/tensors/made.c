@@ -23,8 +23,13 @@ OX_API ox_tensor *ox_empty_strided(ox_shape shape, ox_shape strides, ox_dtype dt
 
 OX_API ox_tensor *ox_logspace(double start, double end, int64_t steps, double base, ox_dtype dtype) {
     oxi_work work = oxi_work_begin("logspace");
+    dtype = oxi_default_dtype(dtype, ox_default_dtype());
+    if (oxi_info(dtype)->cls == OX_CLASS_INT) { /* as torch, the ends are integers then */
+        start = trunc(start);
+        end = trunc(end);
+    }
     ox_tensor *powers = ox_rpow_number(ox_linspace(start, end, steps, OX_F64), base);
-    return oxi_work_end(&work, ox_cast(powers, oxi_default_dtype(dtype, ox_default_dtype())));
+    return oxi_work_end(&work, ox_cast(powers, dtype));
 }
 
 /* ---- dtypes -------------------------------------------------------------------------------------------- */

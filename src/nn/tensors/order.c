@@ -142,16 +142,15 @@ OX_API ox_pair ox_cummin(ox_tensor *x, int dim) {
 OX_API ox_tensor *ox_logcumsumexp(ox_tensor *x, int dim) {
     if (oxi_any_null("logcumsumexp", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("logcumsumexp");
-    if (x->ndim == 0) return oxi_work_end(&work, ox_clone(x));
-    int at = oxi_own_dim("logcumsumexp", x, dim);
+    int at = oxi_wrap_dim("logcumsumexp", dim, x->ndim ? x->ndim : 1);
     if (at < 0) return oxi_work_end(&work, NULL);
-    int64_t size = x->shape[at];
-    ox_tensor *sums = ox_clone(oxi_wide(x));
+    int64_t size = x->ndim ? x->shape[at] : 1;
+    ox_tensor *sums = ox_clone(oxi_wide(oxi_as_float(x)));
     for (int64_t span = 1; span < size && sums; span *= 2) {
         ox_tensor *parts[2];
         parts[0] = ox_narrow(sums, at, 0, span);
         parts[1] = ox_logaddexp(ox_narrow(sums, at, span, size - span), ox_narrow(sums, at, 0, size - span));
         sums = ox_cat(parts, 2, at);
     }
-    return oxi_work_end(&work, sums ? ox_cast(sums, x->dtype) : NULL);
+    return oxi_work_end(&work, sums && oxi_is_float(x->dtype) ? ox_cast(sums, x->dtype) : sums);
 }
