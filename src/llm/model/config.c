@@ -412,6 +412,9 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     ox_status status = oxi_llm_read_int(model, file, "attention.kv_lora_rank", -1, 0, 0, &n->latent);
     if (!status) status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "attention.latent_norm_epsilon", -1, 0, n->epsilon,
+                                    &n->latent_epsilon);
     if (status || n->latent == 0) return status;
     if (!status)
         status =
