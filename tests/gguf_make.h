@@ -139,7 +139,6 @@ static inline int gguf_write(gguf_make *g, const char *path) {
     return bad;
 }
 
-/* A path in the folder for the tests' files; one of a few buffers. */
 #ifdef _WIN32
 #include <process.h>
 #define gguf_process _getpid
@@ -148,7 +147,8 @@ static inline int gguf_write(gguf_make *g, const char *path) {
 #define gguf_process getpid
 #endif
 
-/* A file of this process alone: another run of the same test would cut what is mapped here. */
+/* A path in the folder for the tests' files, of this process alone: another run of the same test would cut
+ * what is mapped here. One of a few buffers. */
 static inline const char *gguf_path(const char *name) {
     static char paths[4][1024];
     static int next;
