@@ -358,6 +358,60 @@ static void test_activation(void) {
     }
 }
 
+/* Factors of the rope are of the layers without a window alone. */
+static void test_window_rope(void) {
+    static const char *const names[] = {"self_attn.q_proj",
+                                        "self_attn.k_proj",
+                                        "self_attn.v_proj",
+                                        "self_attn.o_proj",
+                                        "mlp.gate_proj",
+                                        "mlp.up_proj",
+                                        "mlp.down_proj",
+                                        "input_layernorm",
+                                        "post_attention_layernorm",
+                                        "pre_feedforward_layernorm",
+                                        "post_feedforward_layernorm",
+                                        "self_attn.q_norm",
+                                        "self_attn.k_norm"};
+    static const int rows[] = {8, 4, 4, 8, 6, 6, 8, 0, 0, 0, 0, 0, 0},
+                     columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 8, 8, 4, 4};
+    static const char *const kinds[] = {"sliding", "full"};
+    float logits[2][2][10];
+    char config[900], tensors[13][64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        for (int i = 0; i < 13; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
+            add(&p, tensors[i], rows[i], columns[i]);
+        }
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        for (int i = 0; i < 4; i++) {
+            snprintf(
+                config, sizeof config,
+                "{\"model_type\":\"gemma3_text\",\"hidden_size\":8,\"intermediate_size\":6,\"head_dim\":4,"
+                "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,"
+                "\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5,"
+                "\"query_pre_attn_scalar\":4,\"sliding_window\":4,\"layer_types\":[\"%s_attention\"],"
+                "\"rope_parameters\":{\"sliding_attention\":{\"rope_theta\":100},\"full_attention\":"
+                "{\"rope_theta\":100,\"rope_type\":\"%s\",\"factor\":8,\"low_freq_factor\":1,"
+                "\"high_freq_factor\":4,\"original_max_position_embeddings\":8}}}",
+                kinds[i / 2], i % 2 ? "llama3" : "default");
+            make_model(config, &p);
+            ox_llm *model = ox_llm_open(folder, NULL);
+            const int32_t ids[3] = {3, 7, 1};
+            ox_llm_context *context = ox_llm_context_open(model, NULL);
+            CHECK_MSG(ox_llm_decode(context, ids, 3, logits[i / 2][i % 2]) == OX_OK, "%s", ox_error_text());
+            ox_llm_context_close(context);
+            ox_llm_close(model);
+        }
+    }
+    CHECK(memcmp(logits[0][0], logits[0][1], sizeof logits[0][0]) == 0);
+    CHECK(memcmp(logits[1][0], logits[1][1], sizeof logits[1][0]) != 0);
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/folders-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -370,6 +424,7 @@ int main(void) {
     test_routed();
     test_pooling();
     test_activation();
+    test_window_rope();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
