@@ -117,6 +117,77 @@ static void test_facts(void) {
     }
 }
 
+/* Options whose default is not what a file without the fact is computed with. */
+static void test_options(void) {
+    static const struct {
+        const char *config, *key;
+        double value;
+    } options[] = {
+        {"gemma2\",\"attn_logit_softcapping\":null,\"query_pre_attn_scalar\":4",
+         "gemma2.attn_logit_softcapping", 0},
+        {"gemma2\",\"final_logit_softcapping\":null", "gemma2.final_logit_softcapping", 0},
+        {"gemma2\",\"final_logit_softcapping\":7.5", "gemma2.final_logit_softcapping", 7.5},
+        {"gpt2\",\"scale_attn_weights\":false,\"layer_norm_epsilon\":1e-5", "gpt2.attention.scale", 1},
+        {"gpt2\",\"scale_attn_weights\":true,\"layer_norm_epsilon\":1e-5", "gpt2.attention.scale", 0},
+        {"mpt\",\"attn_config\":{\"softmax_scale\":0.25}", "mpt.attention.scale", 0.25},
+        {"biogpt\",\"scale_embedding\":false", "opt.embedding_scale", 0},
+        {"biogpt\",\"x\":0", "opt.embedding_scale", 2.8284271247461903},
+        {"biogpt\",\"layer_norm_eps\":0.5", "opt.attention.layer_norm_epsilon", 1e-5},
+        {"minicpm3\",\"scale_emb\":1,\"scale_depth\":1,\"dim_model_base\":8,\"kv_lora_rank\":4,"
+         "\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2",
+         "minicpm3.attention.latent_norm_epsilon", 1e-6},
+    };
+    static const struct {
+        const char *config, *words;
+    } refused[] = {
+        {"gpt2\",\"scale_attn_by_inverse_layer_idx\":true", "scale_attn_by_inverse_layer_idx is 1"},
+        {"bloom\",\"apply_residual_connection_post_layernorm\":true", "post_layernorm is 1"},
+        {"opt\",\"do_layer_norm_before\":false", "do_layer_norm_before is 0, and only 1"},
+        {"deepseek_v3\",\"rope_interleave\":false", "rope_interleave is 0"},
+        {"mamba2\",\"hidden_act\":\"gelu\"", "hidden_act is 'gelu'"},
+        {"mamba2\",\"time_step_limit\":[0.0,2.5]", "time_step_limit"},
+        {"gemma3_text\",\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"linear\"}}",
+         "'linear' of sliding_attention"},
+    };
+    char config[700];
+    OX_SCOPE {
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", options[i].config);
+            parts one = {{0}, {0}, 0};
+            const bool wte = strncmp(options[i].config, "gpt2", 4) == 0 || options[i].config[0] == 'm';
+            const bool plain = strncmp(options[i].config, "minicpm3", 8) == 0 || !wte;
+            add(&one, plain ? "model.embed_tokens.weight" : "transformer.wte.weight", 10, 8);
+            make_model(config, &one);
+            ox_file *file = convert(NULL);
+            has_float(file, options[i].key, options[i].value);
+            ox_file_close(file);
+        }
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", refused[i].config);
+            make_model(config, &p);
+            refuse(OX_ERR_UNSUPPORTED, refused[i].words);
+        }
+        /* experts of all layers' windows, and their shares as they are */
+        ox_file *file = convert_config("{\"model_type\":\"qwen3_moe\",\"use_sliding_window\":true,"
+                                       "\"sliding_window\":5,\"norm_topk_prob\":false," SIZES "}");
+        static const int all[4] = {1, 1, 1, 1};
+        CHECK(has_list(file, "qwen3moe.attention.sliding_window_pattern", 4, all));
+        has_int(file, "qwen3moe.expert_weights_plain", 1);
+        ox_file_close(file);
+        /* the bias of a head stays where its matrix is the embedding */
+        add(&p, "lm_head.weight", 10, 8);
+        add(&p, "lm_head.bias", 0, 10);
+        make_model("{\"model_type\":\"phi\",\"tie_word_embeddings\":true,\"layer_norm_eps\":1e-5," SIZES "}",
+                   &p);
+        file = convert(NULL);
+        has_tensor(file, "output.bias", p.tensors[2]);
+        CHECK(!ox_file_has(file, "output.weight"));
+        ox_file_close(file);
+    }
+}
+
 static void test_t5(void) {
     static const struct {
         const char *config;
@@ -237,12 +308,13 @@ static void test_pooling(void) {
 
 /* A folder's activation is the one that is computed with; one of no known name is refused. */
 static void test_activation(void) {
-    static const char *const names[] = {"silu", "swish", "gelu", "gelu_new", "relu", "squareplus"};
+    static const char *const names[] = {"silu", "swish",      "gelu",      "gelu_new",
+                                        "relu", "quick_gelu", "squareplus"};
     static const char *const rest[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
                                        "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
                                        "mlp.down_proj"};
     static const int rows[] = {8, 4, 4, 8, 6, 6, 8}, columns[] = {8, 8, 8, 8, 8, 8, 6};
-    float logits[6][10];
+    float logits[7][10];
     char config[600], tensors[9][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
@@ -256,7 +328,7 @@ static void test_activation(void) {
             add(&p, tensors[i], i < 7 ? rows[i] : 0, i < 7 ? columns[i] : 8);
         }
         for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 7; i++) {
             snprintf(
                 config, sizeof config,
                 "{\"model_type\":\"llama\",\"hidden_act\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,"
@@ -265,7 +337,7 @@ static void test_activation(void) {
                 names[i]);
             make_model(config, &p);
             ox_llm *model = ox_llm_open(folder, NULL);
-            if (i == 5) {
+            if (i == 6) {
                 CHECK_MSG(!model && ox_error() == OX_ERR_UNSUPPORTED && strstr(ox_error_text(), "squareplus"),
                           "%s", ox_error_text());
                 ox_error_clear();
@@ -279,11 +351,65 @@ static void test_activation(void) {
         }
     }
     CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
-    for (int i = 2; i < 5; i++) {
+    for (int i = 2; i < 6; i++) {
         double apart = 0;
         for (int k = 0; k < 10; k++) apart = fmax(apart, fabs((double)logits[i][k] - logits[i - 1][k]));
         CHECK_MSG(apart > 1e-4, "%s and %s are %g apart", names[i], names[i - 1], apart);
     }
+}
+
+/* Factors of the rope are of the layers without a window alone. */
+static void test_window_rope(void) {
+    static const char *const names[] = {"self_attn.q_proj",
+                                        "self_attn.k_proj",
+                                        "self_attn.v_proj",
+                                        "self_attn.o_proj",
+                                        "mlp.gate_proj",
+                                        "mlp.up_proj",
+                                        "mlp.down_proj",
+                                        "input_layernorm",
+                                        "post_attention_layernorm",
+                                        "pre_feedforward_layernorm",
+                                        "post_feedforward_layernorm",
+                                        "self_attn.q_norm",
+                                        "self_attn.k_norm"};
+    static const int rows[] = {8, 4, 4, 8, 6, 6, 8, 0, 0, 0, 0, 0, 0},
+                     columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 8, 8, 4, 4};
+    static const char *const kinds[] = {"sliding", "full"};
+    float logits[2][2][10];
+    char config[900], tensors[13][64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        for (int i = 0; i < 13; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
+            add(&p, tensors[i], rows[i], columns[i]);
+        }
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        for (int i = 0; i < 4; i++) {
+            snprintf(
+                config, sizeof config,
+                "{\"model_type\":\"gemma3_text\",\"hidden_size\":8,\"intermediate_size\":6,\"head_dim\":4,"
+                "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,"
+                "\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5,"
+                "\"query_pre_attn_scalar\":4,\"sliding_window\":4,\"layer_types\":[\"%s_attention\"],"
+                "\"rope_parameters\":{\"sliding_attention\":{\"rope_theta\":100},\"full_attention\":"
+                "{\"rope_theta\":100,\"rope_type\":\"%s\",\"factor\":8,\"low_freq_factor\":1,"
+                "\"high_freq_factor\":4,\"original_max_position_embeddings\":8}}}",
+                kinds[i / 2], i % 2 ? "llama3" : "default");
+            make_model(config, &p);
+            ox_llm *model = ox_llm_open(folder, NULL);
+            const int32_t ids[3] = {3, 7, 1};
+            ox_llm_context *context = ox_llm_context_open(model, NULL);
+            CHECK_MSG(ox_llm_decode(context, ids, 3, logits[i / 2][i % 2]) == OX_OK, "%s", ox_error_text());
+            ox_llm_context_close(context);
+            ox_llm_close(model);
+        }
+    }
+    CHECK(memcmp(logits[0][0], logits[0][1], sizeof logits[0][0]) == 0);
+    CHECK(memcmp(logits[1][0], logits[1][1], sizeof logits[1][0]) != 0);
 }
 
 int main(void) {
@@ -293,10 +419,12 @@ int main(void) {
     test_mamba();
     test_layers();
     test_facts();
+    test_options();
     test_t5();
     test_routed();
     test_pooling();
     test_activation();
+    test_window_rope();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -232,7 +232,10 @@ typedef struct ox_llm_config {
  * dtypes    weights of any float or block type that ox_linear takes
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
- *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes */
+ *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes
+ * mapped    whoever cuts the file short while it is open takes away weights: the program gets SIGBUS at the
+ *           next one that is read. Replace a model by writing another file and renaming it, which leaves
+ *           this one as it is; or ox_file_open_copy, which keeps nothing mapped, and ox_llm_open_file */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy
  * opened it, weights of block types are repacked in their place (ox_prepack): faster, in the same memory.

@@ -72,8 +72,8 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     if (!parts[0] || !parts[1]) return NULL;
     q = turned > 0 ? ox_cat(parts, 2, 2) : parts[0];
     ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
-    parts[0] =
-        oxi_llm_normalize(model, &p[OXI_LLM_LATENT_NORM], ox_contiguous(ox_narrow(kept, 1, 0, n->latent)));
+    parts[0] = ox_contiguous(ox_narrow(kept, 1, 0, n->latent));
+    parts[0] = oxi_llm_normalize_with(model, &p[OXI_LLM_LATENT_NORM], parts[0], n->latent_epsilon);
     parts[1] = ox_narrow(kept, 1, n->latent, turned);
     if (p[OXI_LLM_KEY_NORM].weight)
         parts[1] = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], ox_contiguous(parts[1]));

@@ -110,6 +110,7 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
 static ox_tensor *oxi_llm_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
     const oxi_llm_part *p = l->part;
     if (p[OXI_LLM_QUERY].weight) return oxi_llm_product(&p[OXI_LLM_QUERY], x);
-    x = oxi_llm_normalize(model, &p[OXI_LLM_QUERY_DOWN_NORM], oxi_llm_product(&p[OXI_LLM_QUERY_DOWN], x));
+    x = oxi_llm_product(&p[OXI_LLM_QUERY_DOWN], x);
+    x = oxi_llm_normalize_with(model, &p[OXI_LLM_QUERY_DOWN_NORM], x, model->numbers.latent_epsilon);
     return oxi_llm_product(&p[OXI_LLM_QUERY_UP], x);
 }

@@ -18,6 +18,15 @@ static ox_tensor *oxi_llm_relu2_gated(ox_tensor *gate, ox_tensor *up) {
     return ox_mul_(oxi_llm_relu2(gate), up);
 }
 
+/* x sigmoid(1.702 x) */
+static ox_tensor *oxi_llm_gelu_quick(ox_tensor *x) {
+    return ox_mul_(x, ox_sigmoid_(ox_mul_number(x, 1.702)));
+}
+
+static ox_tensor *oxi_llm_gelu_quick_gated(ox_tensor *gate, ox_tensor *up) {
+    return ox_mul_(oxi_llm_gelu_quick(gate), up);
+}
+
 /* min(gate, 7) sigmoid(1.702 min(gate, 7)) (clamp(up, -7, 7) + 1), as GPT-OSS has it. */
 static ox_tensor *oxi_llm_clamped_gated(ox_tensor *gate, ox_tensor *up) {
     static const double numbers[] = {7, 1.702, -7, 1};
@@ -36,6 +45,7 @@ static const oxi_llm_activation oxi_llm_gelu_tanh = {ox_gelu_tanh_, ox_gelu_mul_
 static const oxi_llm_activation oxi_llm_relu = {ox_relu_, oxi_llm_relu_gated};
 static const oxi_llm_activation oxi_llm_relu_or_gelu = {ox_relu_, ox_gelu_mul_}; /* plain, gated */
 static const oxi_llm_activation oxi_llm_square = {oxi_llm_relu2, oxi_llm_relu2_gated};
+static const oxi_llm_activation oxi_llm_quick = {oxi_llm_gelu_quick, oxi_llm_gelu_quick_gated};
 static const oxi_llm_activation oxi_llm_clamped = {ox_silu_, oxi_llm_clamped_gated};
 
 /* What files call them: hidden_activation, in the words of transformers' configurations. */
@@ -53,6 +63,8 @@ static const oxi_llm_activation_name oxi_llm_activation_names[] = {
     {"gelu_fast", &oxi_llm_gelu_tanh},
     {"gelu_accurate", &oxi_llm_gelu_tanh},
     {"gelu_pytorch_tanh", &oxi_llm_gelu_tanh},
+    {"gelu_python_tanh", &oxi_llm_gelu_tanh},
+    {"quick_gelu", &oxi_llm_quick},
     {"relu", &oxi_llm_relu},
     {"relu2", &oxi_llm_square},
     {"relu_squared", &oxi_llm_square},

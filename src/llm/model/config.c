@@ -371,6 +371,9 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_int(model, file, "expert_gating_func", -1, 0, 0, &router);
     if (!status)
         status = oxi_llm_read_int(model, file, "expert_weights_norm", -1, 1, normalized, &normalized);
+    int64_t plain = 0; /* files say expert_weights_norm 0 of families that norm them all the same */
+    if (!status) status = oxi_llm_read_int(model, file, "expert_weights_plain", -1, 0, 0, &plain);
+    if (plain) normalized = 0;
     if (!status) status = oxi_llm_read_float(model, file, "expert_weights_scale", -1, 0, 0, &n->routed_scale);
     if (!status) status = oxi_llm_read_int(model, file, "expert_group_count", -1, 0, 0, &n->expert_groups);
     if (!status)
@@ -412,6 +415,9 @@ static ox_status oxi_llm_read_latent(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     ox_status status = oxi_llm_read_int(model, file, "attention.kv_lora_rank", -1, 0, 0, &n->latent);
     if (!status) status = oxi_llm_read_int(model, file, "attention.q_lora_rank", -1, 0, 0, &n->query_rank);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "attention.latent_norm_epsilon", -1, 0, n->epsilon,
+                                    &n->latent_epsilon);
     if (status || n->latent == 0) return status;
     if (!status)
         status =

@@ -245,6 +245,7 @@ typedef struct oxi_llm_numbers {
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */
+    double latent_epsilon;            /* of the norms of these */
     int64_t merge_groups, merge_rank; /* of heads, each merged to so many numbers first; 0 = they are not */
     int64_t sparse;                   /* positions up to which all are attended to; 0 = always */
     bool blocks;                      /* some layer has a ratio */

@@ -638,7 +638,8 @@ static ox_status oxi_llm_place_factors(ox_llm *model) {
     if (near) plain = near;
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_FACTORS))) plain = far = NULL;
     oxi_llm_rope *ropes[2] = {&model->rope, &model->window_rope};
-    for (int i = 0; i < 2; i++) {
+    const int scaled = oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_UNSCALED)) ? 1 : 2;
+    for (int i = 0; i < scaled; i++) {
         oxi_llm_rope *rope = ropes[i];
         if (plain && ox_numel(plain) == rope->size / 2) {
             ox_tensor *all = rope->factors ? ox_mul(rope->factors, plain) : plain;

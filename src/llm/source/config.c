@@ -77,6 +77,16 @@ static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const c
     return found ? &json->nodes[found] : NULL;
 }
 
+static bool oxi_llm_config_is_null(const oxi_llm_config *c, const char *name, size_t length) {
+    char key[64];
+    if (length >= sizeof key || c->config.count == 0) return false;
+    memcpy(key, name, length);
+    key[length] = 0;
+    uint32_t at = c->inner ? oxi_json_find(&c->config, c->inner, key) : 0;
+    if (!at) at = oxi_json_find(&c->config, 0, key);
+    return at && c->config.nodes[at].type == OXI_JSON_NULL;
+}
+
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name) {
     const oxi_json_node *node = oxi_llm_config_node(c, name, strlen(name));
     return node && node->type == OXI_JSON_STRING ? node->value.text : NULL;
@@ -107,7 +117,7 @@ static bool oxi_llm_stored_rows(const oxi_llm_config *c, const char *p, size_t l
     return true;
 }
 
-/* A number, "$size", "#tensor", "?name:text" or a name. */
+/* A number, "$size", "#tensor", "?name:text", "^name" or a name. */
 static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
                                  double *out, ox_status *status) {
     if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
@@ -122,6 +132,10 @@ static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t 
         *out = text && text->type == OXI_JSON_STRING && text->length == rest &&
                memcmp(text->value.text, colon + 1, rest) == 0;
         return true;
+    }
+    if (length > 0 && *p == '^') { /* what is given as none is not what is usual */
+        *out = 0;
+        return oxi_llm_config_is_null(c, p + 1, length - 1);
     }
     if (length > 0 && *p == '#') return oxi_llm_stored_rows(c, p + 1, length - 1, out);
     if (length == 9 && memcmp(p, "$kv_heads", 9) == 0 && c->folder->kv_heads > 0) { /* worked out already */

@@ -88,7 +88,7 @@ static const oxi_json_node *oxi_llm_first_node(const oxi_llm_config *c, const ch
     while (*expression) {
         const size_t length = strcspn(expression, "|");
         const oxi_json_node *node =
-            strcspn(expression, "+-*/~$") >= length ? oxi_llm_config_node(c, expression, length) : NULL;
+            strcspn(expression, "+-*/~$^") >= length ? oxi_llm_config_node(c, expression, length) : NULL;
         if (node) return node;
         expression += length + (expression[length] == '|');
     }
@@ -188,7 +188,9 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
         c, "sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", 0, 1 << 20,
         c->folder->model->period < 0 ? -c->folder->model->period : c->folder->model->period, &period);
     if (status == OX_OK && oxi_llm_config_node(c, "use_sliding_window", 18)) /* Qwen's, from a layer on */
-        status = oxi_llm_config_int(c, "max_window_layers", 0, INT32_MAX, -1, &first_full);
+        status = oxi_llm_config_int(
+            c, strcmp(c->folder->model->architecture, "qwen3moe") == 0 ? "0" : "max_window_layers|28", 0,
+            INT32_MAX, -1, &first_full); /* of Qwen 3's experts all layers have it */
     for (int64_t i = 0; i < layers && status == OX_OK; i++) {
         const bool full = period == 0                    ? i < first_full
                           : c->folder->model->period < 0 ? i % period == 0

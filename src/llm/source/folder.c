@@ -115,6 +115,49 @@ static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
                          "weights that are quantized by %s are not supported", OXI_QUOTE(method));
 }
 
+/* Options that would give other logits, and are not computed. */
+static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
+    static const struct {
+        const char *who, *expression;
+        double only;
+    } rows[] = {
+#define OXI_X(who, expression, only) {who, expression, only},
+        OXI_LLM_SOURCE_ONLY_LIST(OXI_X)
+#undef OXI_X
+    };
+    double value = 0;
+    ox_status status = OX_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!oxi_llm_row_holds(c, rows[i].who)) continue;
+        if (oxi_llm_config_number(c, rows[i].expression, &value, &status) && value != rows[i].only)
+            return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                                 "config.json: %s is %g, and only %g is supported", rows[i].expression, value,
+                                 rows[i].only);
+        if (status != OX_OK) return status;
+    }
+    const char *window = oxi_llm_config_text(c, "rope_parameters.sliding_attention.rope_type");
+    if (window && strcmp(window, "default") != 0)
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                             "config.json: the rope scaling %s of sliding_attention is not supported",
+                             OXI_QUOTE(window));
+    if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid")) return OX_OK; /* the kernels hold SiLU */
+    const char *activation = oxi_llm_config_text(c, "hidden_act");
+    if (activation && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                             "config.json: hidden_act is %s, and only silu is supported",
+                             OXI_QUOTE(activation));
+    const oxi_json_node *limit = oxi_llm_config_node(c, "time_step_limit", 15);
+    for (int64_t i = 0; limit && limit->type == OXI_JSON_ARRAY && i < limit->length && i < 2; i++) {
+        const oxi_json_node *end = limit + 1 + i; /* 0, and infinity, which is no number here */
+        const double number = end->type == OXI_JSON_FLOAT ? end->value.f : (double)end->value.i;
+        if (end->type != OXI_JSON_FLOAT && end->type != OXI_JSON_INT) break;
+        if (i == 0 ? number > 0 : isfinite(number))
+            return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                                 "config.json: a time_step_limit other than 0 to infinity is not supported");
+    }
+    return OX_OK;
+}
+
 /* What the transforms need. */
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     enum { MOST = 1 << 20 };
@@ -139,12 +182,6 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
         if (value && !newer) groups = 1;
     }
     f->kv_heads = groups;
-    if (status == OX_OK && strcmp(f->model->name, "deepseek_v3") == 0) {
-        status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
-        if (status == OX_OK && !value)
-            status = oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                                   "config.json: rope_interleave false is not supported");
-    }
     return status;
 }
 
@@ -291,6 +328,7 @@ static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
     ox_status status = oxi_llm_folder_texts(c);
     if (status == OX_OK) status = oxi_llm_folder_model(c);
     if (status == OX_OK) status = oxi_llm_folder_quantized(c);
+    if (status == OX_OK) status = oxi_llm_folder_options(c);
     if (status == OX_OK) status = oxi_llm_folder_sizes(c);
     if (status == OX_OK) {
         c->folder->weights = ox_file_open(c->file->parts[0].path, c->file->device);

@@ -85,7 +85,8 @@ static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_ro
     const int stem = (int)strcspn(row->target, "*");
     naming->found = true;
     if (row->transform == OXI_LLM_TRANSFORM_SKIP) return OX_OK;
-    if (row->transform == OXI_LLM_TRANSFORM_HEAD && c->folder->tied) return OX_OK;
+    const bool bias = row->target[stem] && strcmp(suffix, "bias") == 0; /* tied is the matrix alone */
+    if (row->transform == OXI_LLM_TRANSFORM_HEAD && c->folder->tied && !bias) return OX_OK;
     (void)snprintf(name, sizeof name, "%s%.*s%s", start, stem, row->target, row->target[stem] ? suffix : "");
     oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
     if (!plan) return OX_ERR_NOMEM;
