@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xb7089fa1
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xd5758b2f
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -5688,8 +5688,7 @@ typedef enum oxi_map_shader{
 OXI_MAP_SHADER_none,OXI_MAP_SHADER_move,OXI_MAP_SHADER_plain,OXI_MAP_SHADER_function}oxi_map_shader;
 typedef struct oxi_map_row{
 int code;
-oxi_map_shader shader;
-bool complex;}oxi_map_row;
+oxi_map_shader shader;}oxi_map_row;
 static oxi_map_row oxi_map_row_of(oxi_op op);
 typedef enum oxi_generated_kind{
 OXI_GENERATES_CONSTANT,OXI_GENERATES_DIAGONAL,OXI_GENERATES_RAMP,OXI_GENERATES_RANDOM,
@@ -6078,10 +6077,9 @@ return form;}
 /* >>form/map.c */
 static const struct{
 oxi_op op;
-oxi_map_shader shader;
-const char*complex;}oxi_map_table[]={
-#define OXI_MAP(op,operands,simd,f64,integer,complex,shader,glsl,glsl_f64,glsl_integer, ...)\
-{OXI_OP_##op,OXI_MAP_SHADER_##shader,#__VA_ARGS__},
+oxi_map_shader shader;}oxi_map_table[]={
+#define OXI_MAP(op,operands,simd,f64,integer,complex,shader, ...)\
+{OXI_OP_##op,OXI_MAP_SHADER_##shader},
 /* >>form/map.def */
 #define OXI_ROWS_OF_FORM_MAP \
 OXI_MAP(abs,1,ARITHMETIC(OXI_V(abs)(x)),NONE,SIGNS(x<0?0-OXI_U(x):OXI_U(x),x),OWN(abs_c64),\
@@ -6112,53 +6110,55 @@ OXI_MAP(bitwise_not,1,NONE,NONE,ALIKE(~x),NONE,none,NONE,NONE,COMPUTE==BOOL?trut
 OXI_MAP(exp,1,F32(vf_exp(x)),F64(exp(x)),NONE,C64(oxi_exp_complex(x)),\
  function,my_exp(a),my_exp(a),NONE,exp_complex(a))\
 OXI_MAP(exp2,1,F32(vf_exp2(x)),F64(exp2(x)),NONE,\
- C64(oxi_exp_complex(oxi_scale_complex(x,0.69314718055994531))),function,my_exp2(a),my_exp2(a),NONE,NONE)\
+ C64(oxi_exp_complex(oxi_scale_complex(x,0.69314718055994531))),\
+ function,my_exp2(a),my_exp2(a),NONE,exp_complex(a*0.69314718055994531lf))\
 OXI_MAP(expm1,1,WIDE(vd_expm1(x)),F64(expm1(x)),NONE,C64(oxi_expm1_complex(x)),\
- function,my_expm1(a),my_expm1(a),NONE,NONE)\
+ function,my_expm1(a),my_expm1(a),NONE,expm1_complex(a))\
 OXI_MAP(log,1,F32(vf_log(x)),F64(log(x)),NONE,C64(oxi_log_complex(x)),\
  function,my_log(a),my_log(a),NONE,log_complex(a))\
 OXI_MAP(log2,1,F32(vf_log2(x)),F64(log2(x)),NONE,\
  C64(oxi_scale_complex(oxi_log_complex(x),1.4426950408889634)),\
- function,my_log2(a),log_times(a,dvec2(1.4426950408889634lf,2.0355273740931033e-17lf)),NONE,NONE)\
+ function,my_log2(a),log_times(a,dvec2(1.4426950408889634lf,2.0355273740931033e-17lf)),NONE,\
+ log_complex(a)*1.4426950408889634lf)\
 OXI_MAP(log10,1,WIDE(vd_mul(vd_log(x),vd_set1(0.43429448190325183))),F64(log10(x)),NONE,\
  C64(oxi_scale_complex(oxi_log_complex(x),0.43429448190325183)),\
- function,my_log10(a),log_times(a,dvec2(0.4342944819032518lf,1.098319650216765e-17lf)),NONE,NONE)\
+ function,my_log10(a),log_times(a,dvec2(0.4342944819032518lf,1.098319650216765e-17lf)),NONE,\
+ log_complex(a)*0.43429448190325183lf)\
 OXI_MAP(log1p,1,F32(vf_log1p(x)),F64(log1p(x)),NONE,C64(oxi_log1p_complex(x)),\
- function,my_log1p(a),my_log1p(a),NONE,NONE)\
+ function,my_log1p(a),my_log1p(a),NONE,log1p_complex(a))\
 OXI_MAP(sqrt,1,ARITHMETIC(OXI_V(sqrt)(x)),NONE,NONE,C64(oxi_sqrt_complex(x)),\
  plain,is_negative(a)&&a!=0?nan:root(a),SAME,NONE,sqrt_complex(a))\
 OXI_MAP(rsqrt,1,REAL(OXI_V(div)(one,OXI_V(sqrt)(x))),NONE,NONE,\
  C64(oxi_divide_complex(oxi_make_complex(1,0),oxi_sqrt_complex(x))),\
- plain,is_negative(a)&&a!=0?nan:inverse_root(a),SAME,NONE,NONE)\
+ plain,is_negative(a)&&a!=0?nan:inverse_root(a),SAME,NONE,over(one_complex(),sqrt_complex(a)))\
 OXI_MAP(reciprocal,1,ARITHMETIC(OXI_V(div)(one,x)),NONE,NONE,\
- C64(oxi_divide_complex(oxi_make_complex(1,0),x)),\
- plain,quotient(one,a),SAME,NONE,over(complex_of(uvec2(floatBitsToUint(1),0)),a))\
+ C64(oxi_divide_complex(oxi_make_complex(1,0),x)),plain,quotient(one,a),SAME,NONE,over(one_complex(),a))\
 OXI_MAP(sin,1,F32(vf_sin(x)),F64(sin(x)),NONE,C64(oxi_sin_complex(x)),\
  function,my_sin(a),my_sin(a,0),NONE,sin_complex(a))\
 OXI_MAP(cos,1,F32(vf_cos(x)),F64(cos(x)),NONE,C64(oxi_cos_complex(x)),\
- function,my_cos(a),my_sin(a,1),NONE,cosh_complex(dvec2(negative_of(a.y),a.x)))\
+ function,my_cos(a),my_sin(a,1),NONE,cos_complex(a))\
 OXI_MAP(tan,1,WIDE(vd_tan(x)),F64(tan(x)),NONE,C64(oxi_tan_complex(x)),\
- function,my_tan(a),my_tan(a),NONE,NONE)\
+ function,my_tan(a),my_tan(a),NONE,tan_complex(a))\
 OXI_MAP(asin,1,WIDE(vd_asin(x)),F64(asin(x)),NONE,C64(oxi_asin_complex(x)),\
- function,my_asin(a),my_asin(a),NONE,NONE)\
+ function,my_asin(a),my_asin(a),NONE,asin_complex(a))\
 OXI_MAP(acos,1,WIDE(vd_acos(x)),F64(acos(x)),NONE,C64(oxi_acos_complex(x)),\
- function,my_acos(a),my_acos(a),NONE,NONE)\
+ function,my_acos(a),my_acos(a),NONE,acos_complex(a))\
 OXI_MAP(atan,1,WIDE(vd_atan(x)),F64(atan(x)),NONE,C64(oxi_atan_complex(x)),\
- function,my_atan(a),my_atan2(a,1),NONE,NONE)\
+ function,my_atan(a),my_atan2(a,1),NONE,atan_complex(a))\
 OXI_MAP(sinh,1,WIDE(vd_sinh(x)),F64(sinh(x)),NONE,C64(oxi_sinh_complex(x)),\
- function,my_sinh(a),my_sinh(a),NONE,NONE)\
+ function,my_sinh(a),my_sinh(a),NONE,sinh_complex(a))\
 OXI_MAP(cosh,1,WIDE(vd_cosh(x)),F64(cosh(x)),NONE,C64(oxi_cosh_complex(x)),\
- function,my_cosh(a),my_cosh(a),NONE,NONE)\
+ function,my_cosh(a),my_cosh(a),NONE,cosh_complex(a))\
 OXI_MAP(tanh,1,F32(vf_tanh(x)),F64(tanh(x)),NONE,C64(oxi_tanh_complex(x)),\
  function,my_tanh(a),my_tanh(a),NONE,tanh_complex(a))\
 OXI_MAP(asinh,1,WIDE(vd_asinh(x)),F64(asinh(x)),NONE,C64(oxi_asinh_complex(x)),\
- function,my_asinh(a),my_asinh(a),NONE,NONE)\
+ function,my_asinh(a),my_asinh(a),NONE,asinh_complex(a))\
 OXI_MAP(acosh,1,WIDE(vd_acosh(x)),F64(acosh(x)),NONE,C64(oxi_acosh_complex(x)),\
- function,my_acosh(a),my_acosh(a),NONE,NONE)\
+ function,my_acosh(a),my_acosh(a),NONE,acosh_complex(a))\
 OXI_MAP(atanh,1,WIDE(vd_atanh(x)),F64(atanh(x)),NONE,C64(oxi_atanh_complex(x)),\
- function,my_atanh(a),my_atanh(a),NONE,NONE)\
+ function,my_atanh(a),my_atanh(a),NONE,atanh_complex(a))\
 OXI_MAP(sigmoid,1,F32(vf_sigmoid(x)),F64(oxi_sigmoid_f64(x)),NONE,C64(oxi_sigmoid_complex(x)),\
- function,my_sigmoid(a),my_sigmoid(a),NONE,NONE)\
+ function,my_sigmoid(a),my_sigmoid(a),NONE,sigmoid_complex(a))\
 OXI_MAP(erf,1,F32(vf_erf(x)),F64(erf(x)),NONE,NONE,function,my_erf(a),my_erf(a),NONE,NONE)\
 OXI_MAP(erfc,1,WIDE(vd_erfc(x)),F64(erfc(x)),NONE,NONE,function,my_erfc(a),my_erfc(a),NONE,NONE)\
 OXI_MAP(isnan,1,TEST(OXI_V(unord)(x,x)),NONE,TEST(0),TEST(isnan(x.re)||isnan(x.im)),\
@@ -6234,7 +6234,7 @@ OXI_MAP(fmod,2,WIDE(vd_fmod(a,b)),F64(fmod(a,b)),SIGNS(oxi_rest_i64(a,b),oxi_res
  plain,my_fmod(a,b),my_fmod(a,b),rest_of(a,b),NONE)\
 OXI_MAP(pow,2,WIDE(vd_pow(a,b)),F64(pow(a,b)),SIGNS(oxi_pow_i64(a,b),oxi_pow_u64(a,b)),\
  C64(oxi_pow_complex(a,b)),function,my_pow(a,b),my_pow(a,b),\
- LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),NONE)\
+ LANE==LANE_I64&&int(b.y)<0?powered_below(a,b):powered(a,b),pow_complex(a,b))\
 OXI_MAP(maximum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(max)(a,b))),NONE,\
  BOTH(a>b?a:b),NONE,plain,!known?nan:above&& !are_zeros(a,b)?a:b,SAME,is_less(b,a)?a:b,NONE)\
 OXI_MAP(minimum,2,ARITHMETIC(OXI_V(select)(OXI_V(unord)(a,b),OXI_V(add)(a,b),OXI_V(min)(a,b))),NONE,\
@@ -6295,12 +6295,11 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
 };
 OXI_UNUSED static oxi_map_row oxi_map_row_of(oxi_op op){
-oxi_map_row row={-1,OXI_MAP_SHADER_none,false};
+oxi_map_row row={-1,OXI_MAP_SHADER_none};
 for(size_t i=0;i<sizeof oxi_map_table/sizeof*oxi_map_table;i++){
 if(oxi_map_table[i].op!=op)continue;
 row.code=(int)i;
 row.shader=oxi_map_table[i].shader;
-row.complex=strcmp(oxi_map_table[i].complex,"NONE")!=0;
 break;}
 return row;}
 /* >>ops/rules/promote.c */
@@ -11270,7 +11269,7 @@ OXI_MADE_1(signbit,oxi_signbit(x))
 static ox_tensor*oxi_nextafter(ox_tensor*a,ox_tensor*b){
 ox_dtype bits=oxi_bits_type(a->dtype);
 ox_tensor*both[2],*wide;
-wide=ox_add(a,b);
+wide=ox_maximum(a,b);
 if(!wide||a->dtype!=b->dtype|| !oxi_is_float(a->dtype)){
 if(wide)
 (void)oxi_fail(OX_ERR_DTYPE,"nextafter: %s x %s are not floats of one dtype",oxi_tensor_text(a),
@@ -19436,7 +19435,7 @@ static ox_tensor*oxi_entropy(ox_tensor*x){
 x=oxi_as_float(x);
 ox_tensor*above=ox_gt_number(x,0),*zero=ox_eq_number(x,0);
 ox_tensor*safe=ox_where(zero,ox_number(1),x);
-ox_tensor*root=ox_sqrt(ox_where(zero,x,ox_number(1)));
+ox_tensor*root=ox_sqrt(ox_where(zero,ox_add_number(x,0),ox_number(1)));
 ox_tensor*edge=ox_where(ox_lt_number(x,0),ox_number(-INFINITY),ox_where(zero,root,x));
 return ox_where(above,ox_neg(ox_mul(safe,ox_log(safe))),edge);}
 OXI_MADE_1(entr,oxi_entropy(x))
@@ -28544,7 +28543,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb7089fa1
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd5758b2f
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -315,7 +315,10 @@ typedef struct ox_llm_config {
  * dtypes    weights of any float or block type that ox_linear takes
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
- *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes */
+ *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes
+ * mapped    whoever cuts the file short while it is open takes away weights: the program gets SIGBUS at the
+ *           next one that is read. Replace a model by writing another file and renaming it, which leaves
+ *           this one as it is; or ox_file_open_copy, which keeps nothing mapped, and ox_llm_open_file */
 OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
 /* The same from a file that is open, on its device; it may be closed afterwards. If ox_file_open_copy
  * opened it, weights of block types are repacked in their place (ox_prepack): faster, in the same memory.
@@ -12247,7 +12250,7 @@ X("llama4","feed_forward_length",INT,"intermediate_size_mlp")\
 X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
 X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual")\
 X("t5 t5encoder","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj")\
-X("gemma","hidden_activation",TEXT,"hidden_activation")\
+X("gemma","hidden_activation",TEXT,"hidden_activation|hidden_act")\
 X("mpt","hidden_activation",TEXT,"'gelu")\
 X("gpt-oss","hidden_activation",TEXT,"")\
 X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation")\
@@ -12290,6 +12293,7 @@ X("deepseek2 minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
 X("modern-bert","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
+X("biogpt","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("nemotron","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("nomic-bert","attention.layer_norm_epsilon",FLOAT,"layer_norm_epsilon|layer_norm_eps")\
 X("mpt gpt2 gpt-neo starcoder gptj bloom falcon opt","attention.layer_norm_epsilon",FLOAT,\
@@ -12304,23 +12308,28 @@ X("mamba mamba2","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.
 X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
 X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
 X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
+X("deepseek2 minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
 X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
 X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
 X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier")\
+X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
+X("mpt","attention.scale",FLOAT,"attn_config.softmax_scale")\
 X("gemma2 gemma3","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
 X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32")\
 X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
 X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
+X("gemma2","attn_logit_softcapping",FLOAT,"attn_logit_softcapping|^attn_logit_softcapping")\
+X("gemma2","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping")\
 X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping")\
 X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping")\
 X("granite granitemoe granitehybrid","embedding_scale",FLOAT,"embedding_multiplier")\
 X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier")\
 X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
 X("command-r cohere2","logit_scale",FLOAT,"logit_scale|0.0625")\
-X("biogpt","embedding_scale",FLOAT,"~hidden_size")\
+X("biogpt","embedding_scale",FLOAT,"~hidden_size*scale_embedding|~hidden_size")\
 X("minicpm","embedding_scale",FLOAT,"scale_emb")\
 X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers")\
 X("minicpm","logit_scale",FLOAT,"$width/dim_model_base")\
@@ -12367,6 +12376,7 @@ X("deepseek2 glm4moe dots1","expert_group_count",INT,"n_group")\
 X("deepseek2 glm4moe dots1","expert_group_used_count",INT,"topk_group")\
 X("deepseek2 glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
 X("deepseek_v3","expert_weights_norm",BOOL,"norm_topk_prob|1")\
+X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
 X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
 X("deepseek_v3 glm4moe dots1","expert_gating_func",INT,"2")\
 X("deepseek_v2","expert_gating_func",INT,"1")\
@@ -12382,6 +12392,14 @@ X("*","general.sampling.top_k",SIGNED,"generation.top_k")\
 X("*","general.sampling.top_p",FLOAT,"generation.top_p")\
 X("*","general.sampling.min_p",FLOAT,"generation.min_p")\
 X("*","general.sampling.penalty_repeat",FLOAT,"generation.repetition_penalty")
+#define OXI_LLM_SOURCE_ONLY_LIST(X)\
+X("gpt2","scale_attn_by_inverse_layer_idx",0)\
+X("bloom","apply_residual_connection_post_layernorm",0)\
+X("opt","do_layer_norm_before",1)\
+X("opt","layer_norm_elementwise_affine",1)\
+X("phi2","qk_layernorm",0)\
+X("bitnet","attention_bias",0)\
+X("deepseek_v3","rope_interleave",1)
 typedef enum oxi_llm_trait{
 OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET}oxi_llm_trait;
 typedef struct oxi_llm_model_type{
@@ -12489,6 +12507,14 @@ if(!found)found=oxi_llm_config_rope(c,0,name +5,length-5);}else{
 if(c->inner)found=oxi_llm_config_member(json,c->inner,name,length);
 if(!found)found=oxi_llm_config_member(json,0,name,length);}
 return found? &json->nodes[found]:NULL;}
+static bool oxi_llm_config_is_null(const oxi_llm_config*c,const char*name,size_t length){
+char key[64];
+if(length>=sizeof key||c->config.count==0)return false;
+memcpy(key,name,length);
+key[length]=0;
+uint32_t at=c->inner?oxi_json_find(&c->config,c->inner,key):0;
+if(!at)at=oxi_json_find(&c->config,0,key);
+return at&&c->config.nodes[at].type==OXI_JSON_NULL;}
 static const char*oxi_llm_config_text(const oxi_llm_config*c,const char*name){
 const oxi_json_node*node=oxi_llm_config_node(c,name,strlen(name));
 return node&&node->type==OXI_JSON_STRING?node->value.text:NULL;}
@@ -12521,6 +12547,9 @@ const oxi_json_node*text=oxi_llm_config_node(c,p +1,(size_t)(colon-p -1));
 const size_t rest=length-(size_t)(colon-p)-1;
 *out=text&&text->type==OXI_JSON_STRING&&text->length==rest&&memcmp(text->value.text,colon+1,rest)==0;
 return true;}
+if(length>0&& *p=='^'){
+*out=0;
+return oxi_llm_config_is_null(c,p +1,length-1);}
 if(length>0&& *p=='#')return oxi_llm_stored_rows(c,p +1,length-1,out);
 if(length==9&&memcmp(p,"$kv_heads",9)==0&&c->folder->kv_heads>0){
 *out=(double)c->folder->kv_heads;
@@ -12652,7 +12681,7 @@ static const oxi_json_node*oxi_llm_first_node(const oxi_llm_config*c,const char*
 while(*expression){
 const size_t length=strcspn(expression,"|");
 const oxi_json_node*node=
- strcspn(expression,"+-*/~$")>=length?oxi_llm_config_node(c,expression,length):NULL;
+ strcspn(expression,"+-*/~$^")>=length?oxi_llm_config_node(c,expression,length):NULL;
 if(node)return node;
 expression+=length+(expression[length]=='|');}
 return NULL;}
@@ -12729,7 +12758,9 @@ ox_status status=oxi_llm_config_int(
  c,"sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers",0,1<<20,
  c->folder->model->period<0? -c->folder->model->period:c->folder->model->period,&period);
 if(status==OX_OK&&oxi_llm_config_node(c,"use_sliding_window",18))
-status=oxi_llm_config_int(c,"max_window_layers",0,INT32_MAX,-1,&first_full);
+status=oxi_llm_config_int(
+ c,strcmp(c->folder->model->architecture,"qwen3moe")==0?"0":"max_window_layers|28",0,
+ INT32_MAX,-1,&first_full);
 for(int64_t i=0;i<layers&&status==OX_OK;i++){
 const bool full=period==0?i<first_full:c->folder->model->period<0?i%period==0:(i+1)%period==0;
 sliding[i]= !full;}
@@ -12982,7 +13013,8 @@ char name[160];
 const int stem=(int)strcspn(row->target,"*");
 naming->found=true;
 if(row->transform==OXI_LLM_TRANSFORM_SKIP)return OX_OK;
-if(row->transform==OXI_LLM_TRANSFORM_HEAD&&c->folder->tied)return OX_OK;
+const bool bias=row->target[stem]&&strcmp(suffix,"bias")==0;
+if(row->transform==OXI_LLM_TRANSFORM_HEAD&&c->folder->tied&& !bias)return OX_OK;
 (void)snprintf(name,sizeof name,"%s%.*s%s",start,stem,row->target,row->target[stem]?suffix:"");
 oxi_llm_plan*plan=oxi_llm_add_plan(c,name);
 if(!plan)return OX_ERR_NOMEM;
@@ -13459,6 +13491,40 @@ c->folder->ternary=strcmp(method,"bitnet")==0;
 if(c->folder->ternary)return OX_OK;
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
  "weights that are quantized by %s are not supported",OXI_QUOTE(method));}
+static ox_status oxi_llm_folder_options(const oxi_llm_config*c){
+static const struct{
+const char*who,*expression;
+double only;}rows[]={
+#define OXI_X(who,expression,only){who,expression,only},
+OXI_LLM_SOURCE_ONLY_LIST(OXI_X)
+#undef OXI_X
+};
+double value=0;
+ox_status status=OX_OK;
+for(size_t i=0;i<sizeof rows/sizeof*rows;i++){
+if(!oxi_llm_row_holds(c,rows[i].who))continue;
+if(oxi_llm_config_number(c,rows[i].expression,&value,&status)&&value!=rows[i].only)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+ "config.json: %s is %g, and only %g is supported",rows[i].expression,value,rows[i].only);
+if(status!=OX_OK)return status;}
+const char*window=oxi_llm_config_text(c,"rope_parameters.sliding_attention.rope_type");
+if(window&&strcmp(window,"default")!=0)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+ "config.json: the rope scaling %s of sliding_attention is not supported",OXI_QUOTE(window));
+if(!oxi_llm_row_holds(c,"mamba mamba2 granitehybrid"))return OX_OK;
+const char*activation=oxi_llm_config_text(c,"hidden_act");
+if(activation&&strcmp(activation,"silu")!=0&&strcmp(activation,"swish")!=0)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+ "config.json: hidden_act is %s, and only silu is supported",OXI_QUOTE(activation));
+const oxi_json_node*limit=oxi_llm_config_node(c,"time_step_limit",15);
+for(int64_t i=0;limit&&limit->type==OXI_JSON_ARRAY&&i<limit->length&&i<2;i++){
+const oxi_json_node*end=limit+1+i;
+const double number=end->type==OXI_JSON_FLOAT?end->value.f:(double)end->value.i;
+if(end->type!=OXI_JSON_FLOAT&&end->type!=OXI_JSON_INT)break;
+if(i==0?number>0:isfinite(number))
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+ "config.json: a time_step_limit other than 0 to infinity is not supported");}
+return OX_OK;}
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config*c){
 enum{MOST=1<<20};
 oxi_llm_folder*f=c->folder;
@@ -13480,11 +13546,6 @@ status=oxi_llm_config_int(c,"multi_query",0,1,1,&value);
 if(status==OX_OK)status=oxi_llm_config_int(c,"new_decoder_architecture",0,1,0,&newer);
 if(value&& !newer)groups=1;}
 f->kv_heads=groups;
-if(status==OX_OK&&strcmp(f->model->name,"deepseek_v3")==0){
-status=oxi_llm_config_int(c,"rope_interleave",0,1,1,&value);
-if(status==OX_OK&& !value)
-status=oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
- "config.json: rope_interleave false is not supported");}
 return status;}
 static ox_status oxi_llm_folder_template(const oxi_llm_config*c,const oxi_json*tokenizer){
 ox_string file;
@@ -13595,6 +13656,7 @@ static ox_status oxi_llm_folder_read(oxi_llm_config*c){
 ox_status status=oxi_llm_folder_texts(c);
 if(status==OX_OK)status=oxi_llm_folder_model(c);
 if(status==OX_OK)status=oxi_llm_folder_quantized(c);
+if(status==OX_OK)status=oxi_llm_folder_options(c);
 if(status==OX_OK)status=oxi_llm_folder_sizes(c);
 if(status==OX_OK){
 c->folder->weights=ox_file_open(c->file->parts[0].path,c->file->device);
@@ -14226,6 +14288,7 @@ oxi_llm_rope_kind rope;
 double epsilon,attention_scale,score_cap,logit_cap,clamp,alibi;
 double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;
+double latent_epsilon;
 int64_t merge_groups,merge_rank;
 int64_t sparse;
 bool blocks;
@@ -14321,6 +14384,10 @@ static ox_tensor*oxi_llm_relu_gated(ox_tensor*gate,ox_tensor*up){
 return ox_mul_(ox_relu_(gate),up);}
 static ox_tensor*oxi_llm_relu2_gated(ox_tensor*gate,ox_tensor*up){
 return ox_mul_(oxi_llm_relu2(gate),up);}
+static ox_tensor*oxi_llm_gelu_quick(ox_tensor*x){
+return ox_mul_(x,ox_sigmoid_(ox_mul_number(x,1.702)));}
+static ox_tensor*oxi_llm_gelu_quick_gated(ox_tensor*gate,ox_tensor*up){
+return ox_mul_(oxi_llm_gelu_quick(gate),up);}
 static ox_tensor*oxi_llm_clamped_gated(ox_tensor*gate,ox_tensor*up){
 static const double numbers[]={7,1.702,-7,1};
 ox_tensor*in[2]={gate,up},*out=NULL;
@@ -14336,6 +14403,7 @@ static const oxi_llm_activation oxi_llm_gelu_tanh={ox_gelu_tanh_,ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_relu={ox_relu_,oxi_llm_relu_gated};
 static const oxi_llm_activation oxi_llm_relu_or_gelu={ox_relu_,ox_gelu_mul_};
 static const oxi_llm_activation oxi_llm_square={oxi_llm_relu2,oxi_llm_relu2_gated};
+static const oxi_llm_activation oxi_llm_quick={oxi_llm_gelu_quick,oxi_llm_gelu_quick_gated};
 static const oxi_llm_activation oxi_llm_clamped={ox_silu_,oxi_llm_clamped_gated};
 typedef struct oxi_llm_activation_name{
 const char*name;
@@ -14343,7 +14411,8 @@ const oxi_llm_activation*activation;}oxi_llm_activation_name;
 static const oxi_llm_activation_name oxi_llm_activation_names[]={
 {"silu",&oxi_llm_silu},{"swish",&oxi_llm_silu},{"gelu",&oxi_llm_gelu},{"gelu_python",&oxi_llm_gelu},
  {"gelu_new",&oxi_llm_gelu_tanh},{"gelu_fast",&oxi_llm_gelu_tanh},{"gelu_accurate",&oxi_llm_gelu_tanh},
- {"gelu_pytorch_tanh",&oxi_llm_gelu_tanh},{"relu",&oxi_llm_relu},{"relu2",&oxi_llm_square},
+ {"gelu_pytorch_tanh",&oxi_llm_gelu_tanh},{"gelu_python_tanh",&oxi_llm_gelu_tanh},
+ {"quick_gelu",&oxi_llm_quick},{"relu",&oxi_llm_relu},{"relu2",&oxi_llm_square},
  {"relu_squared",&oxi_llm_square},{"gated-gelu",&oxi_llm_gelu_tanh},{"gated-silu",&oxi_llm_silu},
  {"gated-relu",&oxi_llm_relu},{"geglu",&oxi_llm_gelu},{"swiglu",&oxi_llm_silu},};
 static const oxi_llm_activation*oxi_llm_named_activation(ox_string name){
@@ -15075,6 +15144,9 @@ status=oxi_llm_read_int(model,file,"expert_shared_feed_forward_length",-1,1,
 if(!status)status=oxi_llm_read_int(model,file,"expert_gating_func",-1,0,0,&router);
 if(!status)
 status=oxi_llm_read_int(model,file,"expert_weights_norm",-1,1,normalized,&normalized);
+int64_t plain=0;
+if(!status)status=oxi_llm_read_int(model,file,"expert_weights_plain",-1,0,0,&plain);
+if(plain)normalized=0;
 if(!status)status=oxi_llm_read_float(model,file,"expert_weights_scale",-1,0,0,&n->routed_scale);
 if(!status)status=oxi_llm_read_int(model,file,"expert_group_count",-1,0,0,&n->expert_groups);
 if(!status)
@@ -15112,6 +15184,8 @@ static ox_status oxi_llm_read_latent(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;
 ox_status status=oxi_llm_read_int(model,file,"attention.kv_lora_rank",-1,0,0,&n->latent);
 if(!status)status=oxi_llm_read_int(model,file,"attention.q_lora_rank",-1,0,0,&n->query_rank);
+if(!status)
+status=oxi_llm_read_float(model,file,"attention.latent_norm_epsilon",-1,0,n->epsilon,&n->latent_epsilon);
 if(status||n->latent==0)return status;
 if(!status)
 status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,0,OXI_LLM_NEEDED,&model->rope.size);
@@ -15980,7 +16054,8 @@ ox_tensor*plain=model->part[OXI_LLM_ROPE_FACTORS].weight,*far=model->part[OXI_LL
 if(near)plain=near;
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(NO_FACTORS)))plain=far=NULL;
 oxi_llm_rope*ropes[2]={&model->rope,&model->window_rope};
-for(int i=0;i<2;i++){
+const int scaled=oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_UNSCALED))?1:2;
+for(int i=0;i<scaled;i++){
 oxi_llm_rope*rope=ropes[i];
 if(plain&&ox_numel(plain)==rope->size/2){
 ox_tensor*all=rope->factors?ox_mul(rope->factors,plain):plain;
@@ -16209,7 +16284,8 @@ OXI_LLM_FAMILY("bert",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("jina-bert-v3",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert",SUM,LAYER,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert-moe",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
-OXI_LLM_FAMILY("modern-bert",PRE,LAYER,HALVES,gelu,SOFTMAX,-3,ALL,T(ENCODER)|T(FIRST_BARE)|T(GATE_IN_UP))
+OXI_LLM_FAMILY("modern-bert",PRE,LAYER,HALVES,gelu,SOFTMAX,-3,ALL,T(ENCODER)|
+ T(FIRST_BARE)|T(GATE_IN_UP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("eurobert",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("t5",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,BEFORE,T(AFTER_ENCODER)|T(SCORES_BARE))
 OXI_LLM_FAMILY("t5encoder",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,ALL,T(ENCODER)|T(SCORES_BARE))
@@ -16677,7 +16753,8 @@ return ox_scaled_dot_product_attention(q,k,v,&desc);}
 static ox_tensor*oxi_llm_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const oxi_llm_part*p=l->part;
 if(p[OXI_LLM_QUERY].weight)return oxi_llm_product(&p[OXI_LLM_QUERY],x);
-x=oxi_llm_normalize(model,&p[OXI_LLM_QUERY_DOWN_NORM],oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x));
+x=oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x);
+x=oxi_llm_normalize_with(model,&p[OXI_LLM_QUERY_DOWN_NORM],x,model->numbers.latent_epsilon);
 return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
 /* >>llm/context/recurrent/recurrence.c */
 static bool oxi_llm_has_states(const ox_llm*model){
@@ -17136,7 +17213,8 @@ parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));
 if(!parts[0]|| !parts[1])return NULL;
 q=turned>0?ox_cat(parts,2,2):parts[0];
 ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
-parts[0]=oxi_llm_normalize(model,&p[OXI_LLM_LATENT_NORM],ox_contiguous(ox_narrow(kept,1,0,n->latent)));
+parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
+parts[0]=oxi_llm_normalize_with(model,&p[OXI_LLM_LATENT_NORM],parts[0],n->latent_epsilon);
 parts[1]=ox_narrow(kept,1,n->latent,turned);
 if(p[OXI_LLM_KEY_NORM].weight)
 parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));

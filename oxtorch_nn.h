@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xa8d2ed4b
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x78f8a400
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -6460,17 +6460,16 @@ return oxi_running_extreme("cummin",x,dim,false);}
 OX_API ox_tensor*ox_logcumsumexp(ox_tensor*x,int dim){
 if(oxi_any_null("logcumsumexp",&x,1))return NULL;
 oxi_work work=oxi_work_begin("logcumsumexp");
-if(x->ndim==0)return oxi_work_end(&work,ox_clone(x));
-int at=oxi_own_dim("logcumsumexp",x,dim);
+int at=oxi_wrap_dim("logcumsumexp",dim,x->ndim?x->ndim:1);
 if(at<0)return oxi_work_end(&work,NULL);
-int64_t size=x->shape[at];
-ox_tensor*sums=ox_clone(oxi_wide(x));
+int64_t size=x->ndim?x->shape[at]:1;
+ox_tensor*sums=ox_clone(oxi_wide(oxi_as_float(x)));
 for(int64_t span=1;span<size&&sums;span*=2){
 ox_tensor*parts[2];
 parts[0]=ox_narrow(sums,at,0,span);
 parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
 sums=ox_cat(parts,2,at);}
-return oxi_work_end(&work,sums?ox_cast(sums,x->dtype):NULL);}
+return oxi_work_end(&work,sums&&oxi_is_float(x->dtype)?ox_cast(sums,x->dtype):sums);}
 /* >>nn/class_logs.c */
 #ifndef OXI_CLASS_LOGS_READ
 #define OXI_CLASS_LOGS_READ ((int64_t)1<<18)
@@ -7741,7 +7740,7 @@ bool fits=(first==1||first==2)&&kernel.ndim&&size.ndim&&samples->ndim==3&&
 for(int d=0;d<dims&&fits;d++)
 fits=each.n[d]>0&&places.n[d]>0&&each.n[d]<=x->shape[first+d]&&places.n[d]<=x->shape[first+d]-each.n[d]+1;
 fits=fits&&samples->shape[1]==x->shape[first-1]&&
- (first==1||samples->shape[0]==x->shape[0])&&samples->shape[0]>0&&samples->shape[1]>0;
+ (first==1?samples->shape[0]>0:samples->shape[0]==x->shape[0]&&x->shape[1]>0);
 if(!fits){
 (void)oxi_fail(OX_ERR_SHAPE,"%s: windows over %s by %s",name,oxi_tensor_text(x),oxi_tensor_text(samples));
 return none;}
@@ -10464,8 +10463,12 @@ oxi_work work=oxi_work_begin("empty_strided");
 return oxi_work_end(&work,ox_as_strided(ox_empty(OX_SHAPE(reach),dtype),shape,strides,0));}
 OX_API ox_tensor*ox_logspace(double start,double end,int64_t steps,double base,ox_dtype dtype){
 oxi_work work=oxi_work_begin("logspace");
+dtype=oxi_default_dtype(dtype,ox_default_dtype());
+if(oxi_info(dtype)->cls==OX_CLASS_INT){
+start=trunc(start);
+end=trunc(end);}
 ox_tensor*powers=ox_rpow_number(ox_linspace(start,end,steps,OX_F64),base);
-return oxi_work_end(&work,ox_cast(powers,oxi_default_dtype(dtype,ox_default_dtype())));}
+return oxi_work_end(&work,ox_cast(powers,dtype));}
 OX_API ox_dtype ox_result_type(ox_tensor*a,ox_tensor*b){
 ox_tensor*in[2]={a,b};
 const ox_tensor*refused=NULL;
@@ -11082,7 +11085,7 @@ if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)ox_set_grad_enabled(enabled);
 return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xa8d2ed4b
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x78f8a400
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
