@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xd5758b2f
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9c449959
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -22065,7 +22065,9 @@ memcpy(to,from,8);
 memcpy(to+bytes-8,from+bytes-8,8);}else
 for(int64_t at=0;at<bytes;at++)to[at]=from[at];}
 static inline void oxi_zero_line(char*to,int64_t bytes){
-if(bytes>64)
+if(bytes==2)memset(to,0,2);
+else if(bytes==4)memset(to,0,4);
+else if(bytes>64)
 memset(to,0,(size_t)bytes);
 else
 for(;bytes>0;bytes--)*to++ =0;}
@@ -22084,7 +22086,19 @@ const oxi_windows*w;
 const char*channel;
 int64_t bytes,shift[3];
 int64_t apart;
-oxi_line_part whole;}oxi_window_reader;
+oxi_line_part whole;
+bool dense;}oxi_window_reader;
+static void oxi_windows_read_dense(const oxi_window_reader*r,const char*plane,int64_t at_y,int64_t x,
+ int64_t n,char*to){
+int64_t columns=r->w->places[2],shift=r->shift[2],from=at_y*columns+x+shift;
+int64_t first=from<0? -from:0,end=oxi_min_i64(n,r->w->size[1]*columns-from);
+int64_t wide=oxi_min_i64(shift<0? -shift:shift,columns);
+if(first<end)
+memcpy(to+first*r->bytes,plane +(from+first)*r->bytes,(size_t)((end-first)*r->bytes));
+if(wide==0)return;
+for(int64_t at=shift<0? -x:columns-wide -x;at<n;at+=columns){
+int64_t begin=at<0?0:at,stop=oxi_min_i64(at+wide,n);
+if(begin<stop)oxi_zero_line(to+begin*r->bytes,(stop -begin)*r->bytes);}}
 static void oxi_windows_read_tap(const oxi_window_reader*r,int64_t sample,int64_t z,int64_t y,int64_t x,
  int64_t count,char*out){
 const oxi_windows*w=r->w;
@@ -22097,10 +22111,17 @@ const char*plane=r->channel;
 if(inside)plane +=(sample*w->sample_stride +at_z*w->stride[0])*bytes;
 for(;y<end_y&&count>0;y++,x=0){
 int64_t n=oxi_min_i64(count,columns-x),at_y=r->shift[1]+y*down;
+bool there=inside&&at_y>=0&&at_y<height;
 char*to=out;
+if(there&&r->dense){
+int64_t lines=oxi_min_i64(rows-y,height-at_y);
+n=oxi_min_i64(count,lines*columns-x);
+oxi_windows_read_dense(r,plane,at_y,x,n,to);
+y+=lines-1;}
 out+=n*bytes;
 count-=n;
-if(!inside||at_y<0||at_y>=height){
+if(there&&r->dense)continue;
+if(!there){
 oxi_zero_line(to,n*bytes);
 continue;}
 int64_t at_x=r->shift[2]+x*step;
@@ -22175,6 +22196,7 @@ oxi_window_reader r;
 r.w=w;
 r.bytes=bytes;
 r.apart=w->step[2]*w->stride[2]*r.bytes;
+r.dense=r.apart==bytes&&w->step[1]==1&&w->places[2]==w->size[2]&&w->stride[1]==w->size[2];
 for(int d=2;d>=0;d--){
 i[d]=tap%w->taps[d];
 tap/=w->taps[d];
@@ -28543,7 +28565,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xd5758b2f
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9c449959
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
