@@ -475,12 +475,13 @@ static void test_scaling_facts(void) {
 }
 
 /* The logits behind tokens that are run at once, with this rope and 4 positions to begin with. */
-static void scaled_logits(const char *rope, const parts *p, int64_t count, float *logits) {
+static void scaled_logits(const char *type, const char *rope, const parts *p, int64_t count, float *logits) {
     static const int32_t ids[6] = {3, 7, 1, 9, 4, 2};
     char config[900];
     snprintf(config, sizeof config,
-             "{\"model_type\":\"llama\",\"max_position_embeddings\":4,\"rope_parameters\":{%s}," LLAMA "}",
-             rope);
+             "{\"model_type\":\"%s\",\"num_local_experts\":2,\"num_experts_per_tok\":2,\"max_position_"
+             "embeddings\":4,\"rope_parameters\":{%s}," LLAMA "}",
+             type, rope);
     make_model(config, p);
     ox_llm_context_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -519,15 +520,64 @@ static void test_growing_base(void) {
         }
         add(&p, "lm_head.weight", 10, 8);
         for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
-        scaled_logits(growing, &p, 6, grown);
-        scaled_logits("\"rope_theta\":900,\"rope_type\":\"default\"", &p, 6, same);
-        scaled_logits("\"rope_theta\":100,\"rope_type\":\"default\"", &p, 6, plain);
+        scaled_logits("llama", growing, &p, 6, grown);
+        scaled_logits("llama", "\"rope_theta\":900,\"rope_type\":\"default\"", &p, 6, same);
+        scaled_logits("llama", "\"rope_theta\":100,\"rope_type\":\"default\"", &p, 6, plain);
         CHECK(most_apart(grown, same) < 1e-5);
         CHECK(most_apart(grown, plain) > 1e-3);
-        scaled_logits(growing, &p, 4, near);
-        scaled_logits("\"rope_theta\":100,\"rope_type\":\"default\"", &p, 4, plain);
+        scaled_logits("llama", growing, &p, 4, near);
+        scaled_logits("llama", "\"rope_theta\":100,\"rope_type\":\"default\"", &p, 4, plain);
         CHECK(most_apart(near, plain) == 0);
     }
+}
+
+/* Phi-3.5-MoE's magnitudes of six tokens, and of four. */
+static void test_two_magnitudes(void) {
+    static const char *const names[] = {"self_attn.q_proj.weight",
+                                        "self_attn.k_proj.weight",
+                                        "self_attn.v_proj.weight",
+                                        "self_attn.o_proj.weight",
+                                        "block_sparse_moe.gate.weight",
+                                        "block_sparse_moe.experts.0.w1.weight",
+                                        "block_sparse_moe.experts.0.w2.weight",
+                                        "block_sparse_moe.experts.0.w3.weight",
+                                        "block_sparse_moe.experts.1.w1.weight",
+                                        "block_sparse_moe.experts.1.w2.weight",
+                                        "block_sparse_moe.experts.1.w3.weight",
+                                        "input_layernorm.weight",
+                                        "input_layernorm.bias",
+                                        "post_attention_layernorm.weight",
+                                        "post_attention_layernorm.bias"};
+    static const int rows[] = {8, 4, 4, 8, 2, 6, 8, 6, 6, 8, 6, 0, 0, 0, 0},
+                     columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 6, 8, 8, 8, 8, 8};
+    static const char *const scales[] = {"1.25", "2.5", "1.25", "1.25", "2.5", "2.5"};
+    float logits[3][2][10];
+    char tensors[15][64], rope[300];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        add(&p, "model.norm.bias", 0, 8);
+        for (int i = 0; i < 15; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s", names[i]);
+            add(&p, tensors[i], rows[i], columns[i]);
+        }
+        add(&p, "lm_head.weight", 10, 8);
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        for (int i = 0; i < 3; i++) {
+            snprintf(rope, sizeof rope,
+                     "\"rope_type\":\"longrope\",\"original_max_position_embeddings\":4,"
+                     "\"short_mscale\":%s,\"long_mscale\":%s," LISTS,
+                     scales[2 * i], scales[2 * i + 1]);
+            scaled_logits("phimoe", rope, &p, 4, logits[i][0]);
+            scaled_logits("phimoe", rope, &p, 6, logits[i][1]);
+        }
+    }
+    CHECK(memcmp(logits[0][0], logits[1][0], sizeof logits[0][0]) == 0);
+    CHECK(memcmp(logits[0][1], logits[2][1], sizeof logits[0][1]) == 0);
+    CHECK(most_apart(logits[0][0], logits[2][0]) > 1e-3);
+    CHECK(most_apart(logits[0][1], logits[1][1]) > 1e-3);
 }
 
 int main(void) {
@@ -545,6 +595,7 @@ int main(void) {
     test_window_rope();
     test_scaling_facts();
     test_growing_base();
+    test_two_magnitudes();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
