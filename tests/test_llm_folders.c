@@ -412,6 +412,174 @@ static void test_window_rope(void) {
     CHECK(memcmp(logits[1][0], logits[1][1], sizeof logits[1][0]) != 0);
 }
 
+/* ---- scaling of the rope ------------------------------------------------------------------------------- */
+
+#define LLAMA                                                                                      \
+    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":1,\"num_attention_heads\":2," \
+    "\"num_key_value_heads\":1,\"vocab_size\":10,\"rms_norm_eps\":1e-5"
+#define LISTS "\"short_factor\":[1,1.5],\"long_factor\":[2,4]"
+
+static void test_scaling_facts(void) {
+    static const struct {
+        const char *config, *key;
+        double value; /* NAN: there is none */
+    } facts[] = {
+        /* sqrt(1 + log 2 / log 8): the factor counts before 64 / 8 */
+        {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"longrope\",\"factor\":"
+         "2,"
+         "\"original_max_position_embeddings\":8," LISTS "}",
+         "llama.rope.scaling.attn_factor", 1.1547005383792515},
+        {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"longrope\","
+         "\"original_max_position_embeddings\":8,\"long_mscale\":3," LISTS "}",
+         "llama.rope.scaling.attn_factor", 1.4142135623730951},
+        {"phimoe\",\"max_position_embeddings\":64,\"rope_scaling\":{\"type\":\"longrope\",\"short_mscale\":1."
+         "25,"
+         "\"long_mscale\":1.5,\"original_max_position_embeddings\":8," LISTS "}",
+         "phimoe.rope.scaling.attn_factor", 1.25},
+        {"phimoe\",\"max_position_embeddings\":64,\"rope_scaling\":{\"type\":\"longrope\",\"short_mscale\":1."
+         "25,"
+         "\"long_mscale\":1.5,\"original_max_position_embeddings\":8," LISTS "}",
+         "phimoe.rope.scaling.attn_factor_long", 1.5},
+        {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":null,"
+         "\"original_max_position_embeddings\":16}",
+         "llama.rope.scaling.factor", 4},
+        {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4,"
+         "\"mscale_all_dim\":1}",
+         "llama.rope.scaling.yarn_log_multiplier", NAN},
+        {"llama\",\"max_position_embeddings\":64,\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":4}",
+         "llama.rope.scaling.dynamic_factor", 4},
+        /* 100 * 25^(4 / 2) */
+        {"hunyuan_v1_dense\",\"rope_theta\":100,\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":1,"
+         "\"alpha\":25}",
+         "hunyuan-dense.rope.freq_base", 62500},
+        {"hunyuan_v1_dense\",\"rope_theta\":100,\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":1,"
+         "\"alpha\":25}",
+         "hunyuan-dense.rope.scaling.dynamic_factor", NAN},
+        {"hunyuan_v1_dense\",\"rope_theta\":100", "hunyuan-dense.rope.freq_base", 100},
+    };
+    char config[700];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+            snprintf(config, sizeof config, "{\"model_type\":\"%s," LLAMA "}", facts[i].config);
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            if (isnan(facts[i].value))
+                has_no(file, facts[i].key);
+            else
+                has_float(file, facts[i].key, facts[i].value);
+            ox_file_close(file);
+        }
+    }
+}
+
+/* The logits behind tokens that are run at once, with this rope and 4 positions to begin with. */
+static void scaled_logits(const char *type, const char *rope, const parts *p, int64_t count, float *logits) {
+    static const int32_t ids[6] = {3, 7, 1, 9, 4, 2};
+    char config[900];
+    snprintf(config, sizeof config,
+             "{\"model_type\":\"%s\",\"num_local_experts\":2,\"num_experts_per_tok\":2,\"max_position_"
+             "embeddings\":4,\"rope_parameters\":{%s}," LLAMA "}",
+             type, rope);
+    make_model(config, p);
+    ox_llm_context_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.capacity = 8;
+    ox_llm *model = ox_llm_open(folder, NULL);
+    ox_llm_context *context = ox_llm_context_open(model, &desc);
+    CHECK_MSG(ox_llm_decode(context, ids, count, logits) == OX_OK, "%s", ox_error_text());
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+}
+
+static double most_apart(const float *a, const float *b) {
+    double most = 0;
+    for (int i = 0; i < 10; i++)
+        if (fabs((double)a[i] - b[i]) > most) most = fabs((double)a[i] - b[i]);
+    return most;
+}
+
+/* Six tokens where there are four positions: the base is 100 (1 + 4 (6 / 4 - 1))^(4 / 2). */
+static void test_growing_base(void) {
+    static const char *const names[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                        "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
+                                        "mlp.down_proj",    "input_layernorm",  "post_attention_layernorm"};
+    static const int rows[] = {8, 4, 4, 8, 6, 6, 8, 0, 0}, columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8};
+    static const char *const growing = "\"rope_theta\":100,\"rope_type\":\"dynamic\",\"factor\":4";
+    float grown[10], same[10], plain[10], near[10];
+    char tensors[9][64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        for (int i = 0; i < 9; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
+            add(&p, tensors[i], rows[i], columns[i]);
+        }
+        add(&p, "lm_head.weight", 10, 8);
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        scaled_logits("llama", growing, &p, 6, grown);
+        scaled_logits("llama", "\"rope_theta\":900,\"rope_type\":\"default\"", &p, 6, same);
+        scaled_logits("llama", "\"rope_theta\":100,\"rope_type\":\"default\"", &p, 6, plain);
+        CHECK(most_apart(grown, same) < 1e-5);
+        CHECK(most_apart(grown, plain) > 1e-3);
+        scaled_logits("llama", growing, &p, 4, near);
+        scaled_logits("llama", "\"rope_theta\":100,\"rope_type\":\"default\"", &p, 4, plain);
+        CHECK(most_apart(near, plain) == 0);
+    }
+}
+
+/* Phi-3.5-MoE's magnitudes of six tokens, and of four. */
+static void test_two_magnitudes(void) {
+    static const char *const names[] = {"self_attn.q_proj.weight",
+                                        "self_attn.k_proj.weight",
+                                        "self_attn.v_proj.weight",
+                                        "self_attn.o_proj.weight",
+                                        "block_sparse_moe.gate.weight",
+                                        "block_sparse_moe.experts.0.w1.weight",
+                                        "block_sparse_moe.experts.0.w2.weight",
+                                        "block_sparse_moe.experts.0.w3.weight",
+                                        "block_sparse_moe.experts.1.w1.weight",
+                                        "block_sparse_moe.experts.1.w2.weight",
+                                        "block_sparse_moe.experts.1.w3.weight",
+                                        "input_layernorm.weight",
+                                        "input_layernorm.bias",
+                                        "post_attention_layernorm.weight",
+                                        "post_attention_layernorm.bias"};
+    static const int rows[] = {8, 4, 4, 8, 2, 6, 8, 6, 6, 8, 6, 0, 0, 0, 0},
+                     columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 6, 8, 8, 8, 8, 8};
+    static const char *const scales[] = {"1.25", "2.5", "1.25", "1.25", "2.5", "2.5"};
+    float logits[3][2][10];
+    char tensors[15][64], rope[300];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        add(&p, "model.norm.bias", 0, 8);
+        for (int i = 0; i < 15; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s", names[i]);
+            add(&p, tensors[i], rows[i], columns[i]);
+        }
+        add(&p, "lm_head.weight", 10, 8);
+        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        for (int i = 0; i < 3; i++) {
+            snprintf(rope, sizeof rope,
+                     "\"rope_type\":\"longrope\",\"original_max_position_embeddings\":4,"
+                     "\"short_mscale\":%s,\"long_mscale\":%s," LISTS,
+                     scales[2 * i], scales[2 * i + 1]);
+            scaled_logits("phimoe", rope, &p, 4, logits[i][0]);
+            scaled_logits("phimoe", rope, &p, 6, logits[i][1]);
+        }
+    }
+    CHECK(memcmp(logits[0][0], logits[1][0], sizeof logits[0][0]) == 0);
+    CHECK(memcmp(logits[0][1], logits[2][1], sizeof logits[0][1]) == 0);
+    CHECK(most_apart(logits[0][0], logits[2][0]) > 1e-3);
+    CHECK(most_apart(logits[0][1], logits[1][1]) > 1e-3);
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/folders-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -425,6 +593,9 @@ int main(void) {
     test_pooling();
     test_activation();
     test_window_rope();
+    test_scaling_facts();
+    test_growing_base();
+    test_two_magnitudes();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -271,6 +271,7 @@ static ox_status oxi_llm_run_tokens(const ox_llm_context *context, const int32_t
 static ox_status oxi_llm_keep_tokens(ox_llm_context *context, const int32_t *tokens, int64_t count) {
     const int64_t length = context->length;
     const oxi_llm_rope *rope = &context->model->rope;
+    context->reach = length + count;
     if (!rope->long_factors && context->model->grams.rows == 0) return OX_OK;
     if (!context->history)
         context->history = (int32_t *)oxi_alloc((size_t)context->capacity * sizeof *context->history);

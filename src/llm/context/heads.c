@@ -23,17 +23,27 @@ static ox_tensor *oxi_llm_normalize_heads(const ox_llm *model, const oxi_llm_par
     return oxi_llm_split(x, heads, size);
 }
 
+/* The base of a rope, larger for tokens that end a text of more positions than it is for. Keys that were
+ * turned before stay as they are. source: transformers, the rope type "dynamic" */
+static double oxi_llm_rope_base(const oxi_llm_batch *batch, const oxi_llm_rope *rope) {
+    const int64_t end = batch->start + batch->count, reach = batch->context->reach;
+    const double over = (double)(end > reach ? end : reach) / (double)rope->original - 1;
+    if (!(rope->growth > 0 && over > 0) || rope->size < 4) return rope->base;
+    return rope->base * pow(1 + rope->growth * over, (double)rope->size / (double)(rope->size - 2));
+}
+
 static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads) {
     const ox_llm_context *context = batch->context;
     ox_rope_desc desc;
     if (!rope) return heads;
     memset(&desc, 0, sizeof desc);
-    desc.base = rope->base;
+    desc.base = oxi_llm_rope_base(batch, rope);
     desc.scale = rope->scale;
-    desc.magnitude = rope->magnitude;
+    const bool far = rope->long_factors && context->stretched;
+    desc.magnitude = far ? rope->long_magnitude : rope->magnitude;
     desc.dims = (int)rope->size;
     desc.interleaved = context->model->numbers.rope == OXI_LLM_ROPE_PAIRS;
-    desc.factors = rope->long_factors && context->stretched ? rope->long_factors : rope->factors;
+    desc.factors = far ? rope->long_factors : rope->factors;
     return ox_rope(heads, batch->positions, &desc);
 }
 

@@ -229,6 +229,11 @@ static ox_status oxi_llm_read_rope_scaling(ox_llm *model, const ox_file *file) {
         return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the rope scaling \"%s\" is not supported", name);
     }
     rope->scale = scale;
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.attn_factor_long", -1, 0, rope->magnitude,
+                                    &rope->long_magnitude);
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.scaling.dynamic_factor", -1, 0, 0, &rope->growth);
     return status;
 }
 
@@ -283,7 +288,8 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
     *window = *rope;
     (void)ox_retain(window->factors);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_UNSCALED))) {
-        window->scale = window->magnitude = 1;
+        window->scale = window->magnitude = window->long_magnitude = 1;
+        window->growth = 0;
         ox_release(window->factors);
         window->factors = NULL;
     }

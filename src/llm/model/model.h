@@ -203,6 +203,8 @@ typedef struct oxi_llm_part {
 
 typedef struct oxi_llm_rope {
     double base, scale, magnitude;
+    double long_magnitude; /* instead, with long_factors */
+    double growth;  /* of the base with texts of more than `original` positions; 0 = none */
     double stretch; /* factor of YaRN, where there are such factors */
     int64_t size;             /* elements of a head that are turned; 0 = none */
     ox_tensor *factors;       /* f32 [size / 2], or NULL */
@@ -344,6 +346,7 @@ struct ox_llm_context {
     float *logits;        /* [vocabulary] of ox_llm_step, where a device does not keep them; or NULL */
     int32_t *history;     /* [capacity] its tokens, for n-grams or frequencies that change with the length;
                            * or NULL */
+    int64_t reach;        /* positions up to the end of the tokens that run, or ran last */
     bool stretched;       /* its keys were turned by the frequencies for long texts */
     ox_tensor *next; /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
     int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */

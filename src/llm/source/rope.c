@@ -84,17 +84,24 @@ static ox_status oxi_llm_rope_original(const oxi_llm_config *c, double *context)
     return oxi_llm_fact_number(c, "rope.scaling.original_context_length", OX_GGUF_U32, *context);
 }
 
-/* source Ding et al. 2024 */
+/* Phi-3.5-MoE has its own magnitude for short and long texts.
+ * source Ding et al. 2024; transformers modeling_rope_utils.py and modeling_phimoe.py */
 static ox_status oxi_llm_rope_longrope(const oxi_llm_config *c, int64_t size) {
-    double context = 0, most = 0, attention = 0;
+    const bool two = strcmp(c->folder->model->architecture, "phimoe") == 0;
+    double context = 0, most = 0, scale = 1, attention = 0, far = 0;
     ox_status status = oxi_llm_rope_original(c, &context);
     if (status == OX_OK) status = oxi_llm_rope_number(c, "max_position_embeddings", NAN, &most);
+    if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.factor", most / context, &scale);
     if (status != OX_OK) return status;
-    const double scale = most / context;
     const double usual = scale > 1 && context > 1 ? sqrt(1 + log(scale) / log(context)) : 1;
     status = oxi_llm_rope_number(c, "rope.attention_factor", usual, &attention);
+    far = attention;
+    if (status == OX_OK && two) status = oxi_llm_rope_number(c, "rope.long_mscale", attention, &far);
+    if (status == OX_OK && two) status = oxi_llm_rope_number(c, "rope.short_mscale", attention, &attention);
     if (status == OX_OK) status = oxi_llm_fact_text(c, "rope.scaling.type", "longrope", 8);
     if (status == OX_OK) status = oxi_llm_fact_number(c, "rope.scaling.attn_factor", OX_GGUF_F32, attention);
+    if (status == OX_OK && far != attention)
+        status = oxi_llm_fact_number(c, "rope.scaling.attn_factor_long", OX_GGUF_F32, far);
     if (status == OX_OK)
         status = oxi_llm_rope_list(c, "rope.long_factor", "rope_factors_long.weight", size / 2);
     if (status == OX_OK)
@@ -110,7 +117,8 @@ static double oxi_llm_yarn_scale(double factor, double weight) {
  * source Peng et al. 2023; transformers modeling_rope_utils.py; llama.cpp's DeepSeek 2 */
 static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
     double factor = 0, context = 0, value = 0, all = 0, attention = 0;
-    ox_status status = oxi_llm_rope_number(c, "rope.factor", NAN, &factor);
+    ox_status status = oxi_llm_rope_number(
+        c, "rope.factor|max_position_embeddings/rope.original_max_position_embeddings", NAN, &factor);
     if (status == OX_OK && !(factor > 0))
         status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: rope factor is %g", factor);
     if (status == OX_OK) status = oxi_llm_fact_text(c, "rope.scaling.type", "yarn", 4);
@@ -133,9 +141,39 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
         if (status == OX_OK && attention != usual)
             status = oxi_llm_fact_number(c, "rope.scaling.yarn_attn_factor", OX_GGUF_F32, attention / usual);
     }
-    if (status == OX_OK && all != 0)
+    if (status == OX_OK && all != 0 && oxi_llm_row_holds(c, "deepseek2")) /* it scales their scores, too */
         status = oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, 0.1 * all);
     return status;
+}
+
+/* The base grows with the text beyond max_position_embeddings. source transformers modeling_rope_utils.py */
+static ox_status oxi_llm_rope_dynamic(const oxi_llm_config *c) {
+    double factor = 0, context = 0;
+    ox_status status = oxi_llm_rope_number(c, "rope.factor", NAN, &factor);
+    if (status == OX_OK && !(factor > 0 && factor < 1e9))
+        status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: rope factor is %g", factor);
+    if (status == OX_OK) status = oxi_llm_rope_number(c, "max_position_embeddings", 0, &context);
+    if (status == OX_OK && context >= 1 && context <= 4294967295.0)
+        status = oxi_llm_fact_number(c, "rope.scaling.original_context_length", OX_GGUF_U32, context);
+    return status == OX_OK ? oxi_llm_fact_number(c, "rope.scaling.dynamic_factor", OX_GGUF_F32, factor)
+                           : status;
+}
+
+/* Hunyuan's base: where its scaling is dynamic with an alpha, that of a text alpha times as long.
+ * source transformers modeling_hunyuan_v1_dense.py */
+static ox_status oxi_llm_rope_alpha(const oxi_llm_config *c, const char *type, int64_t size, bool *set) {
+    double base = 0, alpha = 0;
+    ox_status status = oxi_llm_rope_number(c, "rope.rope_theta|10000", NAN, &base);
+    if (status == OX_OK && type && strcmp(type, "dynamic") == 0)
+        status = oxi_llm_rope_number(c, "rope.alpha", 0, &alpha);
+    if (status != OX_OK) return status;
+    *set = alpha != 0;
+    if (*set && !(alpha > 0 && alpha < 1e9 && size >= 4))
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                             "config.json: rope alpha is %g, over %lld elements of a head", alpha,
+                             (long long)size);
+    if (*set) base *= pow(alpha, (double)size / (double)(size - 2));
+    return oxi_llm_fact_number(c, "rope.freq_base", OX_GGUF_F32, base);
 }
 
 static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {
@@ -149,10 +187,12 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {
                 strcmp(c->folder->model->architecture, "minicpm3") == 0
             ? oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &size)
             : oxi_llm_config_int(c, "rotary_dim|$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &size);
-    if (status != OX_OK) return status;
-    if (!type || strcmp(type, "default") == 0 || strcmp(type, "dynamic") == 0) /* that has its base up to the
-                                                                                * length it was trained for */
-        return phi3 ? oxi_llm_rope_original(c, &factor) : OX_OK;
+    bool alpha = false;
+    if (status == OX_OK && oxi_llm_row_holds(c, "hunyuan-dense"))
+        status = oxi_llm_rope_alpha(c, type, size, &alpha);
+    if (status != OX_OK || alpha) return status;
+    if (!type || strcmp(type, "default") == 0) return phi3 ? oxi_llm_rope_original(c, &factor) : OX_OK;
+    if (strcmp(type, "dynamic") == 0) return oxi_llm_rope_dynamic(c);
     if (strcmp(type, "yarn") == 0) return oxi_llm_rope_yarn(c);
     if (strcmp(type, "linear") == 0) {
         status = oxi_llm_rope_number(c, "rope.factor", NAN, &factor);
