@@ -12344,6 +12344,7 @@ X("deepseek2 minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
 X("gptj","rope.dimension_count",INT,"rotary_dim|64")\
 X("*","rope.dimension_count",INT,"$rotary*$head")\
 X(OXI_LLM_NO_ROPE,"rope.freq_base",FLOAT,"")\
+X("hunyuan-dense","rope.freq_base",FLOAT,"")\
 X("gemma3","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("modern-bert","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000")\
 X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
@@ -12883,15 +12884,21 @@ return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "config.json: original_max_position_embeddings is %g",*context);
 return oxi_llm_fact_number(c,"rope.scaling.original_context_length",OX_GGUF_U32,*context);}
 static ox_status oxi_llm_rope_longrope(const oxi_llm_config*c,int64_t size){
-double context=0,most=0,attention=0;
+const bool two=strcmp(c->folder->model->architecture,"phimoe")==0;
+double context=0,most=0,scale=1,attention=0,far=0;
 ox_status status=oxi_llm_rope_original(c,&context);
 if(status==OX_OK)status=oxi_llm_rope_number(c,"max_position_embeddings",NAN,&most);
+if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.factor",most/context,&scale);
 if(status!=OX_OK)return status;
-const double scale=most/context;
 const double usual=scale>1&&context>1?sqrt(1+log(scale)/log(context)):1;
 status=oxi_llm_rope_number(c,"rope.attention_factor",usual,&attention);
+far=attention;
+if(status==OX_OK&&two)status=oxi_llm_rope_number(c,"rope.long_mscale",attention,&far);
+if(status==OX_OK&&two)status=oxi_llm_rope_number(c,"rope.short_mscale",attention,&attention);
 if(status==OX_OK)status=oxi_llm_fact_text(c,"rope.scaling.type","longrope",8);
 if(status==OX_OK)status=oxi_llm_fact_number(c,"rope.scaling.attn_factor",OX_GGUF_F32,attention);
+if(status==OX_OK&&far!=attention)
+status=oxi_llm_fact_number(c,"rope.scaling.attn_factor_long",OX_GGUF_F32,far);
 if(status==OX_OK)
 status=oxi_llm_rope_list(c,"rope.long_factor","rope_factors_long.weight",size/2);
 if(status==OX_OK)
@@ -12901,7 +12908,8 @@ static double oxi_llm_yarn_scale(double factor,double weight){
 return factor>1?0.1*weight*log(factor)+1:1;}
 static ox_status oxi_llm_rope_yarn(const oxi_llm_config*c){
 double factor=0,context=0,value=0,all=0,attention=0;
-ox_status status=oxi_llm_rope_number(c,"rope.factor",NAN,&factor);
+ox_status status=oxi_llm_rope_number(
+ c,"rope.factor|max_position_embeddings/rope.original_max_position_embeddings",NAN,&factor);
 if(status==OX_OK&& !(factor>0))
 status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: rope factor is %g",factor);
 if(status==OX_OK)status=oxi_llm_fact_text(c,"rope.scaling.type","yarn",4);
@@ -12922,9 +12930,30 @@ const double both=oxi_llm_yarn_scale(factor,value)/oxi_llm_yarn_scale(factor,all
 status=oxi_llm_rope_number(c,"rope.attention_factor",value!=0&&all!=0?both:usual,&attention);
 if(status==OX_OK&&attention!=usual)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_attn_factor",OX_GGUF_F32,attention/usual);}
-if(status==OX_OK&&all!=0)
+if(status==OX_OK&&all!=0&&oxi_llm_row_holds(c,"deepseek2"))
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,0.1*all);
 return status;}
+static ox_status oxi_llm_rope_dynamic(const oxi_llm_config*c){
+double factor=0,context=0;
+ox_status status=oxi_llm_rope_number(c,"rope.factor",NAN,&factor);
+if(status==OX_OK&& !(factor>0&&factor<1e9))
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: rope factor is %g",factor);
+if(status==OX_OK)status=oxi_llm_rope_number(c,"max_position_embeddings",0,&context);
+if(status==OX_OK&&context>=1&&context<=4294967295.0)
+status=oxi_llm_fact_number(c,"rope.scaling.original_context_length",OX_GGUF_U32,context);
+return status==OX_OK?oxi_llm_fact_number(c,"rope.scaling.dynamic_factor",OX_GGUF_F32,factor):status;}
+static ox_status oxi_llm_rope_alpha(const oxi_llm_config*c,const char*type,int64_t size,bool*set){
+double base=0,alpha=0;
+ox_status status=oxi_llm_rope_number(c,"rope.rope_theta|10000",NAN,&base);
+if(status==OX_OK&&type&&strcmp(type,"dynamic")==0)
+status=oxi_llm_rope_number(c,"rope.alpha",0,&alpha);
+if(status!=OX_OK)return status;
+*set=alpha!=0;
+if(*set&& !(alpha>0&&alpha<1e9&&size>=4))
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
+ "config.json: rope alpha is %g, over %lld elements of a head",alpha,(long long)size);
+if(*set)base*=pow(alpha,(double)size/(double)(size -2));
+return oxi_llm_fact_number(c,"rope.freq_base",OX_GGUF_F32,base);}
 static ox_status oxi_llm_add_rope(const oxi_llm_config*c){
 const char*type=oxi_llm_config_text(c,"rope.rope_type");
 const bool phi3=strcmp(c->folder->model->architecture,"phi3")==0;
@@ -12935,9 +12964,12 @@ ox_status status=strcmp(c->folder->model->architecture,"deepseek2")==0||
  strcmp(c->folder->model->architecture,"minicpm3")==0
  ?oxi_llm_config_int(c,"qk_rope_head_dim",2,OXI_LLM_ROPE_MOST,-1,&size)
  :oxi_llm_config_int(c,"rotary_dim|$rotary*$head",0,OXI_LLM_ROPE_MOST,0,&size);
-if(status!=OX_OK)return status;
-if(!type||strcmp(type,"default")==0||strcmp(type,"dynamic")==0)
-return phi3?oxi_llm_rope_original(c,&factor):OX_OK;
+bool alpha=false;
+if(status==OX_OK&&oxi_llm_row_holds(c,"hunyuan-dense"))
+status=oxi_llm_rope_alpha(c,type,size,&alpha);
+if(status!=OX_OK||alpha)return status;
+if(!type||strcmp(type,"default")==0)return phi3?oxi_llm_rope_original(c,&factor):OX_OK;
+if(strcmp(type,"dynamic")==0)return oxi_llm_rope_dynamic(c);
 if(strcmp(type,"yarn")==0)return oxi_llm_rope_yarn(c);
 if(strcmp(type,"linear")==0){
 status=oxi_llm_rope_number(c,"rope.factor",NAN,&factor);
@@ -14254,6 +14286,8 @@ double scale;
 ox_tensor*scales;}oxi_llm_part;
 typedef struct oxi_llm_rope{
 double base,scale,magnitude;
+double long_magnitude;
+double growth;
 double stretch;
 int64_t size;
 ox_tensor*factors;
@@ -14369,6 +14403,7 @@ ox_tensor**source;
 const int32_t*types;
 float*logits;
 int32_t*history;
+int64_t reach;
 bool stretched;
 ox_tensor*next;
 int64_t ahead,ahead_at;
@@ -15037,6 +15072,11 @@ char name[32];
 oxi_llm_copy_text(type,name,sizeof name);
 return oxi_fail(OX_ERR_UNSUPPORTED,"llm: the rope scaling \"%s\" is not supported",name);}
 rope->scale=scale;
+if(!status)
+status=oxi_llm_read_float(model,file,"rope.scaling.attn_factor_long",-1,0,rope->magnitude,
+ &rope->long_magnitude);
+if(!status)
+status=oxi_llm_read_float(model,file,"rope.scaling.dynamic_factor",-1,0,0,&rope->growth);
 return status;}
 static bool oxi_llm_is_turned(const ox_llm*model,int64_t i){
 const oxi_llm_layer*l= &model->layers[i];
@@ -15077,7 +15117,8 @@ if(status)return status;
 *window= *rope;
 (void)ox_retain(window->factors);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_UNSCALED))){
-window->scale=window->magnitude=1;
+window->scale=window->magnitude=window->long_magnitude=1;
+window->growth=0;
 ox_release(window->factors);
 window->factors=NULL;}
 status=oxi_llm_read_float(model,file,"rope.freq_base_swa",-1,1e-6,plain,&window->base);
@@ -16692,17 +16733,23 @@ const int64_t heads=x->shape[1],size=x->shape[2];
 if(part->weight->ndim>1||ox_numel(part->weight)==size)return oxi_llm_normalize(model,part,x);
 x=oxi_llm_normalize(model,part,ox_view(x,OX_SHAPE(x->shape[0],heads*size)));
 return oxi_llm_split(x,heads,size);}
+static double oxi_llm_rope_base(const oxi_llm_batch*batch,const oxi_llm_rope*rope){
+const int64_t end=batch->start+batch->count,reach=batch->context->reach;
+const double over=(double)(end>reach?end:reach)/(double)rope->original-1;
+if(!(rope->growth>0&&over>0)||rope->size<4)return rope->base;
+return rope->base*pow(1+rope->growth*over,(double)rope->size/(double)(rope->size -2));}
 static ox_tensor*oxi_llm_turn(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads){
 const ox_llm_context*context=batch->context;
 ox_rope_desc desc;
 if(!rope)return heads;
 memset(&desc,0,sizeof desc);
-desc.base=rope->base;
+desc.base=oxi_llm_rope_base(batch,rope);
 desc.scale=rope->scale;
-desc.magnitude=rope->magnitude;
+const bool far=rope->long_factors&&context->stretched;
+desc.magnitude=far?rope->long_magnitude:rope->magnitude;
 desc.dims=(int)rope->size;
 desc.interleaved=context->model->numbers.rope==OXI_LLM_ROPE_PAIRS;
-desc.factors=rope->long_factors&&context->stretched?rope->long_factors:rope->factors;
+desc.factors=far?rope->long_factors:rope->factors;
 return ox_rope(heads,batch->positions,&desc);}
 static bool oxi_llm_has_late_norms(const ox_llm*model,const oxi_llm_layer*l,const oxi_llm_part*norm){
 if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
@@ -18163,6 +18210,7 @@ return status;}
 static ox_status oxi_llm_keep_tokens(ox_llm_context*context,const int32_t*tokens,int64_t count){
 const int64_t length=context->length;
 const oxi_llm_rope*rope= &context->model->rope;
+context->reach=length+count;
 if(!rope->long_factors&&context->model->grams.rows==0)return OX_OK;
 if(!context->history)
 context->history=(int32_t*)oxi_alloc((size_t)context->capacity*sizeof*context->history);
