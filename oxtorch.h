@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9c449959
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xb580dd19
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -28565,7 +28565,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9c449959
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb580dd19
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -29493,7 +29493,7 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int
  bool accumulate,const void*next){
 OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
 #if OXI_AVX_VNNI && VF == 16
-#define OXI_G OXI_ISA(gemm_pairs_any)
+#define OXI_G OXI_ISA(gemm_bf16_any)
 #define OXI_G_T float
 #define OXI_G_V vf
 #define OXI_G_LANES VF
@@ -29518,9 +29518,9 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_STORE
 #undef OXI_G_ADD
 #undef OXI_G_DOT
-OXI_KERNEL void OXI_ISA(gemm_pairs)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
+OXI_KERNEL void OXI_ISA(gemm_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){
-OXI_ISA(gemm_pairs_any)(k,a,b,c,ldc,accumulate,next,false);}
+OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false);}
 #endif
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name,type,vector,lanes)\
@@ -30004,7 +30004,7 @@ static void OXI_ISA(fill_pairs)(oxi_kernels*k){
 if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
 k->bf16_pairs.kernel=k->gemm_f32;
 k->bf16_pairs.kernel.depth=384;
-k->bf16_pairs.kernel.run=OXI_ISA(gemm_pairs);
+k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);
 k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
 #if OXI_AMX
 OXI_KERNEL void OXI_ISA(tiles_enter)(void){

@@ -139,22 +139,13 @@ static inline int gguf_write(gguf_make *g, const char *path) {
     return bad;
 }
 
-#ifdef _WIN32
-#include <process.h>
-#define gguf_process _getpid
-#else
-#include <unistd.h>
-#define gguf_process getpid
-#endif
-
-/* A path in the folder for the tests' files, of this process alone: another run of the same test would cut
- * what is mapped here. One of a few buffers. */
+/* A path in the folder for the tests' files; one of a few buffers. */
 static inline const char *gguf_path(const char *name) {
     static char paths[4][1024];
     static int next;
     const char *folder = getenv("OX_TEST_TMP");
     char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%ld.%s", folder ? folder : "/tmp", (long)gguf_process(), name);
+    snprintf(path, sizeof paths[0], "%s/%s", folder ? folder : "/tmp", name);
     return path;
 }
 
