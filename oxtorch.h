@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xb580dd19
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x50d9960f
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -13191,17 +13191,20 @@ return oxi_turned_back_complex(oxi_tanh_complex(oxi_turned_complex(z)));}
 static oxi_complex oxi_asin_infinite(oxi_complex z){
 double across=isinf(z.re)?copysign(1,z.re):0*z.re,up=isinf(z.im)?1:0*fabs(z.im);
 return oxi_make_complex(atan2(across,up),copysign(INFINITY,z.im));}
+static void oxi_roots_beside(oxi_complex z,oxi_complex*p,oxi_complex*q){
+*p=oxi_sqrt_complex(oxi_make_complex(1-z.re,-z.im));
+*q=oxi_sqrt_complex(oxi_make_complex(1+z.re,z.im));}
 static oxi_complex oxi_asin_complex(oxi_complex z){
 if(isinf(z.re)||isinf(z.im))return oxi_asin_infinite(z);
-oxi_complex p=oxi_sqrt_complex(oxi_make_complex(1-z.re,-z.im)),
- q=oxi_sqrt_complex(oxi_make_complex(1+z.re,z.im));
+oxi_complex p,q;
+oxi_roots_beside(z,&p,&q);
 return oxi_make_complex(atan2(z.re,p.re*q.re -p.im*q.im),asinh(p.re*q.im-p.im*q.re));}
 static oxi_complex oxi_acos_complex(oxi_complex z){
 if(isinf(z.re)||isinf(z.im)){
 z=oxi_asin_infinite(z);
 return oxi_make_complex(1.5707963267948966-z.re,-z.im);}
-oxi_complex p=oxi_sqrt_complex(oxi_make_complex(1-z.re,-z.im)),
- q=oxi_sqrt_complex(oxi_make_complex(1+z.re,z.im));
+oxi_complex p,q;
+oxi_roots_beside(z,&p,&q);
 return oxi_make_complex(2*atan2(p.re,q.re),asinh(q.re*p.im-q.im*p.re));}
 static oxi_complex oxi_acosh_complex(oxi_complex z){
 oxi_complex y=oxi_acos_complex(z);
@@ -28565,7 +28568,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xb580dd19
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x50d9960f
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -240,10 +240,10 @@ static oxi_complex oxi_tanh_complex(oxi_complex z) {
 static oxi_complex oxi_scale_complex(oxi_complex z, double by) {
     return oxi_make_complex(z.re * by, z.im * by);
 }
-static oxi_complex oxi_turned_complex(oxi_complex z) {
+static oxi_complex oxi_turned_complex(oxi_complex z) { /* i z */
     return oxi_make_complex(-z.im, z.re);
-} /* i z */
-static oxi_complex oxi_turned_back_complex(oxi_complex z) {
+}
+static oxi_complex oxi_turned_back_complex(oxi_complex z) { /* -i z */
     return oxi_make_complex(z.im, -z.re);
 }
 static oxi_complex oxi_expm1_complex(oxi_complex z) {
@@ -268,10 +268,15 @@ static oxi_complex oxi_asin_infinite(oxi_complex z) {
     double across = isinf(z.re) ? copysign(1, z.re) : 0 * z.re, up = isinf(z.im) ? 1 : 0 * fabs(z.im);
     return oxi_make_complex(atan2(across, up), copysign(INFINITY, z.im));
 }
+/* The roots of 1 - z and 1 + z. */
+static void oxi_roots_beside(oxi_complex z, oxi_complex *p, oxi_complex *q) {
+    *p = oxi_sqrt_complex(oxi_make_complex(1 - z.re, -z.im));
+    *q = oxi_sqrt_complex(oxi_make_complex(1 + z.re, z.im));
+}
 static oxi_complex oxi_asin_complex(oxi_complex z) {
     if (isinf(z.re) || isinf(z.im)) return oxi_asin_infinite(z);
-    oxi_complex p = oxi_sqrt_complex(oxi_make_complex(1 - z.re, -z.im)),
-                q = oxi_sqrt_complex(oxi_make_complex(1 + z.re, z.im));
+    oxi_complex p, q;
+    oxi_roots_beside(z, &p, &q);
     return oxi_make_complex(atan2(z.re, p.re * q.re - p.im * q.im), asinh(p.re * q.im - p.im * q.re));
 }
 static oxi_complex oxi_acos_complex(oxi_complex z) {
@@ -279,8 +284,8 @@ static oxi_complex oxi_acos_complex(oxi_complex z) {
         z = oxi_asin_infinite(z);
         return oxi_make_complex(1.5707963267948966 - z.re, -z.im);
     }
-    oxi_complex p = oxi_sqrt_complex(oxi_make_complex(1 - z.re, -z.im)),
-                q = oxi_sqrt_complex(oxi_make_complex(1 + z.re, z.im));
+    oxi_complex p, q;
+    oxi_roots_beside(z, &p, &q);
     return oxi_make_complex(2 * atan2(p.re, q.re), asinh(q.re * p.im - q.im * p.re));
 }
 static oxi_complex oxi_acosh_complex(oxi_complex z) { /* i or -i acos, so that its real part is not below 0 */
