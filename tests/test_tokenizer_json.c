@@ -285,6 +285,33 @@ static void test_markers(void) {
     ox_tokenizer_close(t);
 }
 
+/* No decoder: words apart; an empty list: together; a suffix of nothing stands at each character. An empty
+ * Prepend takes the first character's place from it. */
+static void test_nothing(void) {
+    static const char *const cases[][2] = {{NULL, "ab c"},
+                                           {"{\"type\":\"Sequence\",\"decoders\":[]}", "abc"},
+                                           {"{\"type\":\"BPEDecoder\",\"suffix\":\"\"}", " a b c"}};
+    static const char model[] = "{\"type\":\"BPE\",\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,"
+                                "\"c\":3}}";
+    const int32_t ids[] = {2, 3};
+    int32_t out[4];
+    ox_token_place places[4];
+    char text[16];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ox_tokenizer *t = open_parts(NULL, NULL, NULL, cases[i][0], NULL, model);
+        CHECK_MSG(t != NULL, "%s", ox_error_text());
+        ox_tokenizer_decode(t, ids, 2, text, sizeof text);
+        CHECK_MSG(strcmp(text, cases[i][1]) == 0, "%d: \"%s\"", (int)i, text);
+        ox_tokenizer_close(t);
+    }
+    ox_tokenizer *t =
+        open_parts("{\"type\":\"Prepend\",\"prepend\":\"\"}", NULL, NULL, NULL, NULL, model);
+    CHECK(ox_tokenizer_encode_pair(t, "ca", -1, NULL, 0, NULL, out, places, 4) == 2);
+    CHECK(out[0] == 3 && places[0].start == 0 && places[0].end == 0);
+    CHECK(places[1].start == 1 && places[1].end == 2);
+    ox_tokenizer_close(t);
+}
+
 /* Any bytes, one at a time: what comes out is whole characters, and together it is what went in. */
 static void test_stream(void) {
     static const char text[] = "a\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80z";
@@ -470,6 +497,7 @@ int main(void) {
                   "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
                   "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED);
     test_markers();
+    test_nothing();
     test_stream();
     test_stream_hidden();
     test_refused();

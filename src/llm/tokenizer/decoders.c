@@ -151,6 +151,18 @@ static ox_status oxi_decode_metaspace(const oxi_pipe_step *step, oxi_decode_list
     return status;
 }
 
+/* A space around each character, as replacing nothing gives it. */
+static ox_status oxi_put_apart(oxi_buffer *out, const char *text, size_t length) {
+    ox_status status = oxi_put(out, " ", 1, 0, 0);
+    for (size_t at = 0; at < length && !status;) {
+        const size_t start = at;
+        (void)oxi_utf8_code(text, length, &at);
+        status = oxi_put(out, text + start, at - start, 0, 0);
+        if (!status) status = oxi_put(out, " ", 1, 0, 0);
+    }
+    return status;
+}
+
 /* The suffix as a space, at the end of the text as nothing. */
 static ox_status oxi_decode_bpe(const oxi_pipe_step *step, oxi_decode_list *list) {
     oxi_buffer *out = oxi_decode_begin(list);
@@ -160,7 +172,9 @@ static ox_status oxi_decode_bpe(const oxi_pipe_step *step, oxi_decode_list *list
         const char *text = oxi_decode_text(list, i, &length);
         const size_t start = out->length;
         const bool last = i + 1 == list->tokens.count && list->last;
-        status = oxi_put_replaced(out, text, length, step->text, step->text_length, " ", last ? 0 : 1);
+        status = step->text_length == 0 && !last
+                     ? oxi_put_apart(out, text, length)
+                     : oxi_put_replaced(out, text, length, step->text, step->text_length, " ", last ? 0 : 1);
         if (!status) status = oxi_decode_put_end(list, out, start);
     }
     oxi_decode_end(list);

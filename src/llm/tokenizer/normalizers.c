@@ -384,8 +384,10 @@ static ox_status oxi_normalize_prepend(const oxi_pipe_step *step, oxi_flow *work
     if (text.length == 0) return OX_OK;
     oxi_buffer *out = oxi_put_begin(work);
     const oxi_char c = oxi_char_at(&text, 0);
+    const size_t own = step->text_length ? 0 : c.end; /* where nothing is prepended, it loses its place */
     ox_status status = oxi_put(out, step->text, step->text_length, c.from, c.to);
-    if (!status) status = oxi_put_text(out, &text, 0, text.length);
+    if (!status) status = oxi_put(out, text.bytes, own, c.from, c.from);
+    if (!status) status = oxi_put_text(out, &text, own, text.length);
     oxi_put_end(work, out);
     return status;
 }

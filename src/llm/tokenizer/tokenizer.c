@@ -136,7 +136,7 @@ static ox_status oxi_decode_join(oxi_decode_list *list) {
 
 /* The text is then bytes[turn ^ 1] from the first token's start to the last one's end. */
 static ox_status oxi_decode_run(const ox_tokenizer *t, oxi_decode_list *list) {
-    ox_status status = t->decoders.count ? OX_OK : oxi_decode_join(list);
+    ox_status status = t->decoders.count || t->decodes_whole ? OX_OK : oxi_decode_join(list);
     for (size_t i = 0; i < t->decoders.count && !status; i++)
         status = t->decoders.list[i].row->decode(&t->decoders.list[i], list);
     return status ? status : oxi_decode_fuse(NULL, list);

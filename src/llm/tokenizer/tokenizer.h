@@ -290,6 +290,7 @@ struct ox_tokenizer {
     size_t shown_count, shown_room;
     oxi_trie markers[2]; /* in the text as it is; in the normalized text: values are places in `added` */
     bool has_decoders;   /* decoding is the list of decoders, not pieces one after the other */
+    bool decodes_whole; /* texts of tokens stand together though there are no decoders: an empty list */
     bool from_json, takes_bytes;
     bool add_bos, add_eos, add_sep, space_prefix;
     int32_t special[OX_TOKEN_ROLE_COUNT];

@@ -384,10 +384,9 @@ static ox_status oxi_json_read_all(ox_tokenizer *t, const oxi_json *json, const 
                                 oxi_json_find(json, 0, "pre_tokenizer"), 0);
     }
     if (!status) status = oxi_read_post_processors(t, json, oxi_json_find(json, 0, "post_processor"), 0);
-    if (!status) {
-        status = oxi_read_steps(t, &t->decoders, oxi_decoder_row, "decoders", json,
-                                oxi_json_find(json, 0, "decoder"), 0);
-    }
+    const uint32_t decoder = oxi_json_find(json, 0, "decoder");
+    t->decodes_whole = decoder && json->nodes[decoder].type != OXI_JSON_NULL;
+    if (!status) status = oxi_read_steps(t, &t->decoders, oxi_decoder_row, "decoders", json, decoder, 0);
     return status;
 }
 
