@@ -758,8 +758,39 @@ static void test_edges(void) {
     }
 }
 
+/* Gradients of gradients where a function has an edge: 1/4, and none that is NaN. */
+static void test_second_edges(void) {
+    for (int i = 0; i < 4; i++) OX_SCOPE {
+            ox_tensor *a = leaf(2, 0, 0), *b = leaf(2, 0, 0), *y, *g = NULL, *gg = NULL;
+            ox_grad_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.create_graph = true;
+            y = i < 1 ? ox_logaddexp(a, b) : i < 2 ? ox_atan2(a, b) : ox_norm(a, i, OX_DIMS(0), false);
+            y = total(y);
+            CHECK(ox_grad(&y, 1, &a, 1, &desc, &g) == OX_OK);
+            ox_tensor *sum = total(g);
+            CHECK(ox_grad(&sum, 1, &a, 1, NULL, &gg) == OX_OK);
+            CHECK(ox_item(ox_select(gg, 0, 0)) == (i < 1 ? 0.25 : 0));
+        }
+}
+
+/* Results that are changed in place where PyTorch's gradients do not need them. */
+static void test_changed_results(void) {
+    OX_SCOPE {
+        ox_tensor *a = leaf(2, 1, 1), *b = leaf(2, 2, 2), *y = ox_div(a, b);
+        CHECK(ox_mul_number_(y, 8) && ox_backward(total(y), NULL) == OX_OK);
+        ARE(ox_gradient(a), 4, 2);
+        ARE(ox_gradient(b), -2, -1);
+        ox_tensor *x = leaf(2, 3, 0), *psi = ox_digamma(x);
+        CHECK(ox_mul_number_(psi, 2) && ox_backward(total(psi), NULL) == OX_OK);
+        ARE(ox_gradient(x), 0.78986813369645287295, 0.78986813369645287295); /* pi^2 / 3 - 5 / 2 */
+    }
+}
+
 int main(void) {
     test_edges();
+    test_second_edges();
+    test_changed_results();
     test_leaves();
     test_ties();
     test_shapes();

@@ -36,13 +36,15 @@ static bool oxi_is_complex(const ox_tensor *x) {
     return oxi_info(x->dtype)->cls == OX_CLASS_COMPLEX;
 }
 
-/* log(e^a + e^b), and the same of another base; infinite where both are that. */
+/* log(e^a + e^b), and the same of another base; infinite where both are that. The greater by `where`, which
+ * has no kink: the second derivatives are there where a is b, too. */
 static ox_tensor *oxi_log_of_sum(ox_tensor *a, ox_tensor *b, bool of_two) {
-    ox_tensor *same = ox_logical_and(ox_eq(a, b), ox_isinf(a));
-    ox_tensor *apart = ox_neg(ox_abs(ox_sub(a, ox_where(same, ox_number(0), b))));
+    ox_tensor *same = ox_logical_and(ox_eq(a, b), ox_isinf(a)), *first = ox_ge(a, b);
+    ox_tensor *most = ox_where(first, a, b), *least = ox_where(first, b, a);
+    ox_tensor *apart = ox_where(same, ox_number(0), ox_sub(least, most));
     ox_tensor *more =
         of_two ? ox_mul_number(ox_log1p(ox_exp2(apart)), 1.44269504088896340736) : ox_log1p(ox_exp(apart));
-    return ox_where(same, a, ox_add(ox_maximum(a, b), more));
+    return ox_where(same, a, ox_add(most, more));
 }
 OXI_MADE_2(logaddexp, oxi_log_of_sum(a, b, false))
 OXI_MADE_2(logaddexp2, oxi_log_of_sum(a, b, true))

@@ -142,6 +142,19 @@ static unsigned oxi_linear_letters(const oxi_call *call, const bool *wants) {
     }
 }
 
+/* Which special functions' derivatives are in their results: those of the others stay when it changes. */
+static bool oxi_special_reads_result(const oxi_call *call) {
+    switch (call->attr.special.function) {
+    case OXI_SPECIAL_erfinv:
+    case OXI_SPECIAL_erfcx:
+    case OXI_SPECIAL_ndtri:
+    case OXI_SPECIAL_i0e:
+    case OXI_SPECIAL_i1:
+    case OXI_SPECIAL_i1e: return true;
+    default: return false;
+    }
+}
+
 static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants) {
     const oxi_gradient_row *row = oxi_gradient_row_of(call->op);
     unsigned letters = 0;
@@ -159,7 +172,9 @@ static unsigned oxi_gradient_letters(const oxi_call *call, const bool *wants) {
             letters |= 1u << (*at - 'a');
     }
     /* without the second result the way back measures anew, and reads none */
-    if (call->op == OXI_OP_attention && call->out_count == 1) letters &= (1u << OXI_LETTER_RESULTS) - 1;
+    if ((call->op == OXI_OP_attention && call->out_count == 1) ||
+        (call->op == OXI_OP_special && !oxi_special_reads_result(call)))
+        letters &= (1u << OXI_LETTER_RESULTS) - 1;
     return letters;
 }
 

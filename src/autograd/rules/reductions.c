@@ -127,6 +127,12 @@ static ox_tensor *oxi_zero_where_zero(ox_tensor *of, ox_tensor *t) {
     return ox_where(ox_eq(of, ox_number(0)), ox_number(0), t);
 }
 
+/* g / y^power, and 0 where y is 0: there it is divided by 1, so that the gradient of this is not NaN. */
+static ox_tensor *oxi_over_norm(ox_tensor *g, ox_tensor *y, double power) {
+    ox_tensor *safe = ox_where(ox_eq(y, ox_number(0)), ox_number(1), y);
+    return oxi_zero_where_zero(y, ox_div(g, power == 1 ? safe : ox_pow_number(safe, power)));
+}
+
 /* g x |x|^(p - 2) / y^(p - 1): 0 where the norm is 0, and where x is if that power is infinite there. */
 OXI_GRADIENT_RULE(norm) {
     double p = b->call->attr.power.p;
@@ -135,14 +141,13 @@ OXI_GRADIENT_RULE(norm) {
     if (p == 0) return OX_OK;
     if (p == 1) return oxi_gives(b, 0, ox_mul(oxi_direction(x), g));
     if (isinf(p)) return oxi_gives(b, 0, oxi_norm_of_extremes(b, x, y, g));
-    if (p == 2) return oxi_gives(b, 0, ox_mul(x, oxi_zero_where_zero(y, ox_div(g, y))));
+    if (p == 2) return oxi_gives(b, 0, ox_mul(x, oxi_over_norm(g, y, 1)));
     ox_tensor *powers;
     if (p < 1)
         powers = ox_mul(oxi_direction(x), ox_pow_number(ox_abs(x), p - 1));
     else
         powers = ox_mul(x, ox_pow_number(ox_abs(x), p - 2));
     if (p < 2) powers = oxi_zero_where_zero(x, powers);
-    ox_tensor *rest = p < 1 ? ox_mul(g, ox_pow_number(y, 1 - p))
-                            : oxi_zero_where_zero(y, ox_div(g, ox_pow_number(y, p - 1)));
+    ox_tensor *rest = p < 1 ? ox_mul(g, ox_pow_number(y, 1 - p)) : oxi_over_norm(g, y, p - 1);
     return oxi_gives(b, 0, ox_mul(powers, rest));
 }
