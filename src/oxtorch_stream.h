@@ -119,6 +119,7 @@
 #include "stream/shunt/lanes.c"
 #include "stream/shunt/replay.c"
 #include "stream/shunt/dump.c"
+#include "stream/shunt/far.c"
 #include "stream/shunt/cut.c"
 #include "stream/shunt/device.c"
 

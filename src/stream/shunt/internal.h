@@ -6,6 +6,7 @@
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
  *     capture.c              the device's functions: items, nodes, when a step runs
  *     cut.c                  calls that are too large for the budget, as nodes of pieces of items
+ *     far.c                  calls that fit nothing and fall into no pieces: the stream's
  *     run.c                  one node: headers over items, the library's own run of a call, what failures say
  *     tiers.c                copies of an item: host, disk, compression
  *     online.c               a step call by call: eager, without a budget, and where no plan fits
