@@ -8,7 +8,8 @@
  *     bench_shunt --model 1 ..     a language model of 7 billion parameters, f16, with its 32 layers 14.5 GB.
  *                                  --keep 1 leaves the files there and takes them up again
  *     bench_shunt --vulkan 1 ..    computing on a GPU
- *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall
+ *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall;
+ *                                  --trace and --plan write those of the last one
  *     bench_shunt --calls N        only keeps N calls of few bytes (perf stat -e instructions:u)
  *     bench_shunt --calls N --eager 1                                         the same calls, run at once
  *
@@ -439,8 +440,9 @@ static void run_graph(uint64_t seed, ox_tensor *const *weight, ox_tensor *x) {
     }
 }
 
-/* What the simulation said of a pass, by its wall time, once the plan has been measured. */
-static void measure_graph(const options *o, uint64_t seed) {
+/* What the simulation said of a pass, by its wall time, once the plan has been measured: the median of five
+ * passes. */
+static double measure_graph(const options *o, uint64_t seed) {
     graph_state = seed * 0x9e3779b97f4a7c15u + 1;
     for (int i = 0; i < 8; i++) (void)graph_draw(2);
     long width = 512 + 256 * (long)graph_draw(7), rows = 64 << graph_draw(4);
@@ -451,7 +453,9 @@ static void measure_graph(const options *o, uint64_t seed) {
     desc.device_bytes = live + weights / (2 + graph_draw(3)) + ((uint64_t)8 << 20);
     desc.host_bytes = graph_draw(2) ? weights / 4 : 0;
     desc.spill = o->folder;
+    desc.trace = o->trace;
     ox_shunt *shunt = ox_shunt_open(&desc);
+    double predicted = 0;
     OX_SCOPE {
         ox_tensor *weight[GRAPH_WEIGHTS],
             *x = ox_to(ox_randn(OX_SHAPE(rows, width), OX_F32), ox_shunt_device(shunt));
@@ -465,12 +469,24 @@ static void measure_graph(const options *o, uint64_t seed) {
             if (i >= 3) ratio[i - 3] = s.simulated_seconds / s.wall_seconds;
         }
         ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        predicted = bench_median(ratio, 5);
         printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms, predicted/wall %.3f, eta %.2f\n",
                (unsigned long long)seed, rows, width, (double)desc.device_bytes / 1e6, (double)weights / 1e6,
-               (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, bench_median(ratio, 5), s.eta);
+               (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, predicted, s.eta);
         fflush(stdout);
+        if (o->plan) (void)ox_shunt_dump(shunt, o->plan);
     }
     ox_shunt_close(shunt);
+    return predicted;
+}
+
+static void measure_graphs(const options *o) {
+    long within = 0, count = 0;
+    for (; count < o->graphs && !ox_error(); count++) {
+        double predicted = measure_graph(o, (uint64_t)(o->seed + count));
+        within += predicted >= 0.9 && predicted <= 1.1;
+    }
+    printf("within 10 %% of the wall: %ld of %ld\n", within, count);
 }
 
 /* ---- keeping calls ------------------------------------------------------------------------------------- */
@@ -495,7 +511,7 @@ int main(int argc, char **argv) {
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "bench_shunt [--layers N] [--width N] [--tokens N] [--memory MIB] [--host MIB] "
                         "[--rounds N] [--folder PATH] [--model 1] [--keep 1] [--stream 0] [--calls N] "
-                        "[--eager 1]\n");
+                        "[--eager 1] [--graphs N] [--seed N] [--trace PATH] [--plan PATH]\n");
         return 2;
     }
     ox_shunt_desc desc;
@@ -503,7 +519,7 @@ int main(int argc, char **argv) {
     desc.device_bytes = o.calls || o.graphs ? 0 : (uint64_t)o.memory << 20;
     desc.host_bytes = (uint64_t)o.host << 20;
     desc.spill = o.folder;
-    desc.trace = o.trace;
+    desc.trace = o.graphs ? NULL : o.trace;    /* each graph has a planner of its own */
     if (o.vulkan) desc.compute = ox_vulkan(0); /* the bound of copies is that of its link then */
     ox_stream_desc other;
     memset(&other, 0, sizeof other);
@@ -513,7 +529,7 @@ int main(int argc, char **argv) {
     ox_stream *stream = o.calls || o.graphs || !o.stream ? NULL : ox_stream_open(&other);
     OX_SCOPE {
         if (o.graphs)
-            for (long i = 0; i < o.graphs && !ox_error(); i++) measure_graph(&o, (uint64_t)(o.seed + i));
+            measure_graphs(&o);
         else if (o.calls)
             measure_calls(&o, shunt);
         else if (shunt && (stream || !o.stream) && write_model(&o))

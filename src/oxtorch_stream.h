@@ -116,8 +116,10 @@
 #include "stream/shunt/plan/rematerialize.c"
 #include "stream/shunt/plan/plan.c"
 #include "stream/shunt/plan/exact.c"
+#include "stream/shunt/lanes.c"
 #include "stream/shunt/replay.c"
 #include "stream/shunt/dump.c"
+#include "stream/shunt/far.c"
 #include "stream/shunt/cut.c"
 #include "stream/shunt/device.c"
 

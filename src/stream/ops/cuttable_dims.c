@@ -215,6 +215,29 @@ static void oxi_space_heads(oxi_stream_plan *plan) {
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_map(plan, i, d, 0);
 }
 
+/* ---- gradients in one pass (autograd/back): g, x or y and the results lie side by side, so only the first
+ * dim of more than one is cut; of rows, unless what they add up to goes to weight and bias --------------- */
+
+static void oxi_space_back(oxi_stream_plan *plan) {
+    const ox_tensor *x = &plan->operand[1];
+    int rows = 0, d = 0, inside = 0;
+    switch (plan->call->op) {
+    case OXI_OP_gelu_back:
+    case OXI_OP_gelu_tanh_back:
+    case OXI_OP_silu_back: break;
+    case OXI_OP_softmax_back:
+    case OXI_OP_log_softmax_back: inside = 1; break;
+    case OXI_OP_layer_norm_back:
+    case OXI_OP_rms_norm_back: inside = (int)plan->call->attr.norm.last_dims; break;
+    default: return;
+    }
+    rows = x->ndim - inside;
+    while (d < rows && x->shape[d] == 1) d++;
+    if (d == rows || plan->call->out_count > 1) return;
+    int at = oxi_space_add(&plan->space, x->shape[d]);
+    plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -237,6 +260,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_planes,
     oxi_space_heads,
     oxi_space_elementwise,
+    oxi_space_back,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {

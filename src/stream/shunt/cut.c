@@ -545,12 +545,14 @@ static bool oxi_shunt_stay_whole(ox_shunt *s, const oxi_shunt_node *node) {
     return true;
 }
 
-/* Nodes from `from` on that can run as one step, and those of them that are cut, in order; the end. */
+/* Nodes from `from` on that can run as one step, and those of them that are cut, in order; the end. far: it is
+ * one that the stream runs. */
 static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int64_t from, int64_t count,
-                                  oxi_shunt_cut **cuts) {
+                                  oxi_shunt_cut **cuts, bool *far) {
     oxi_shunt_cut **last = cuts;
     int64_t n = from;
     *cuts = NULL;
+    *far = false;
     s->cut_pass++;
     for (int64_t k = from; k < count; k++)
         for (int i = 0; i < nodes[k]->in_count + nodes[k]->out_count; i++)
@@ -558,7 +560,10 @@ static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int
                 nodes[k]->operand[i].item->whole_at = s->cut_pass;
     for (; n < count; n++) {
         oxi_shunt_cut *c = oxi_shunt_is_cut_node(s, nodes[n]) ? oxi_shunt_cut_node(s, nodes[n], n) : NULL;
-        if (!c && n > from && oxi_shunt_is_too_large(s, nodes[n])) break; /* alone it may be */
+        bool whole = !c && oxi_shunt_is_too_large(s, nodes[n]);
+        if (whole && n > from) break; /* alone it may be cut */
+        *far = whole && oxi_shunt_goes_far(s, nodes[n]);
+        if (*far) return n + 1;
         if (!c && !oxi_shunt_stay_whole(s, nodes[n])) break;
         if (!c) continue;
         *last = c;
@@ -681,8 +686,14 @@ static ox_status oxi_shunt_step_cut(ox_shunt *s) {
     s->node_room = 0;
     while (from < count && status == OX_OK) {
         oxi_shunt_cut *cuts;
-        int64_t end = oxi_shunt_cut_some(s, nodes, from, count, &cuts);
+        bool far;
+        int64_t end = oxi_shunt_cut_some(s, nodes, from, count, &cuts, &far);
         s->node_count = 0;
+        if (far) {
+            status = oxi_shunt_far_run(s, nodes[from]);
+            if (status == OX_OK) oxi_shunt_node_over(s, nodes[from++]);
+            continue;
+        }
         status = oxi_shunt_cut_list(s, nodes, from, end, cuts, &from);
         if (status == OX_OK)
             status = oxi_shunt_step(s);

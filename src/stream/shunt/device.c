@@ -22,10 +22,15 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     oxi_capture = NULL; /* what runs now are the compute device's calls */
     double start = oxi_now();
     s->stats.steps++;
-    s->stats.compute_seconds = s->stats.simulated_seconds = s->stats.bound_seconds = 0;
+    s->stats.compute_seconds = s->stats.simulated_seconds = s->stats.bound_seconds = s->lanes_seconds = 0;
+    s->lanes_runs = 0;
+    int64_t plans = s->plans_made;
     if (oxi_shunt_is_planned(s)) oxi_shunt_calibrate(s);
     ox_status status = oxi_shunt_wants_cut(s) ? oxi_shunt_step_cut(s) : oxi_shunt_step(s);
     s->stats.wall_seconds = oxi_now() - start;
+    if (status == OX_OK && s->lanes_runs > 0 && plans == s->plans_made)
+        oxi_shunt_figure_note(&s->rates.around, s->stats.steps, s->stats.wall_seconds - s->lanes_seconds,
+                              (double)s->lanes_runs);
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;
     oxi_shunt_nodes_free(s, false);
@@ -207,6 +212,7 @@ static char *oxi_shunt_text(const char *text, size_t *bytes) {
 }
 
 static void oxi_shunt_free(ox_shunt *s) {
+    oxi_shunt_crew_close(s);
     if (oxi_shunt_trace_write(s) != OX_OK) oxi_log(OX_LOG_ERROR, "%s: no trace", s->name);
     for (int i = 0; i < OXI_SHUNT_PLANS; i++) oxi_shunt_plan_free(s->plans[i]);
     oxi_shunt_nodes_free(s, true);

@@ -6,9 +6,11 @@
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
  *     capture.c              the device's functions: items, nodes, when a step runs
  *     cut.c                  calls that are too large for the budget, as nodes of pieces of items
+ *     far.c                  calls that fit nothing and fall into no pieces: the stream's
  *     run.c                  one node: headers over items, the library's own run of a call, what failures say
  *     tiers.c                copies of an item: host, disk, compression
  *     online.c               a step call by call: eager, without a budget, and where no plan fits
+ *     lanes.c                the threads of lanes
  *     replay.c               carries a plan out, a thread a lane
  *     trace.c, dump.c        what can be looked at
  *     plan/arena.c           the device's memory under a budget: places, and who has to leave one (DTR)
@@ -136,10 +138,20 @@ typedef struct oxi_shunt_chunk {
 
 /* ---- costs --------------------------------------------------------------------------------------------- */
 
+/* What one of something takes: seconds over a step's amount, and of the last three steps the one in the
+ * middle. A mean of the latest ones would be that of a step's end, where nothing moves beside them; and what
+ * disturbs a single step says nothing of the next one. */
+typedef struct oxi_shunt_figure {
+    int64_t step;                    /* that the sums are of: */
+    double seconds, amount;
+    double past[3];                  /* of steps before, the last one first */
+    int32_t count;                   /* of them; the first step, which pays for pages, makes way for the second */
+    bool second;                     /* it has */
+} oxi_shunt_figure;
+
 typedef struct oxi_shunt_mean {
-    uint64_t key;
-    double seconds;
-    int64_t count;
+    uint64_t key;                    /* 0: of nothing */
+    oxi_shunt_figure took;
 } oxi_shunt_mean;
 
 typedef struct oxi_shunt_rates {
@@ -147,8 +159,11 @@ typedef struct oxi_shunt_rates {
     double flops, bytes;             /* of the compute device, a second */
     double up, down;                 /* of the link */
     double disk_read, disk_write;
-    int64_t moves[OXI_LANES][2];     /* that were measured since: to and from */
+    oxi_shunt_figure moved[OXI_LANES][2]; /* seconds for a byte, to and from */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
+    oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
+    oxi_shunt_figure wake;           /* from what a lane waits for to its instruction */
+    oxi_shunt_figure around;         /* of a step beside its lanes */
 } oxi_shunt_rates;
 
 /* ---- problems: a step as planners see it --------------------------------------------------------------- */
@@ -331,7 +346,10 @@ struct ox_shunt {
     oxi_shunt_plan *plans[OXI_SHUNT_PLANS];
     oxi_shunt_plan *last_plan;
     int64_t plans_made, ran_last;    /* numbers of plans: of the last one made, of the last step's */
+    double lanes_seconds;            /* of the step, in its lanes; */
+    int64_t lanes_runs;              /* more than one where it was cut */
     oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */
+    struct oxi_shunt_crew *crew;     /* threads of lanes; NULL: no step has needed one */
     ox_shunt_stats stats;
 
     oxi_shunt_span *spans;

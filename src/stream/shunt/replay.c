@@ -6,19 +6,17 @@
 typedef struct oxi_shunt_replay {
     ox_shunt *s;
     const oxi_shunt_plan *plan;
-    int64_t done[OXI_LANES];   /* instructions that are over */
+    int64_t done[OXI_LANES];                            /* instructions that are over */
+    const oxi_shunt_instruction *sleeps_for[OXI_LANES]; /* what a lane waits to begin; NULL: it does not */
+    double due_at[OXI_LANES];  /* when that was due: who made it so has woken the lane */
+    double waited, busy;       /* seconds of the compute lane */
     int32_t *late, late_count; /* pinned items that are not there when the step begins, by their first use; */
     int32_t *late_slot;        /* that use */
     bool *awaited;             /* of items: those, until they are */
     bool failed, alone;        /* alone: no thread but this one */
     bool repeats;              /* the step before went by the same plan: the next one may */
     oxi_error error;
-    int64_t run_count; /* nodes that ran */
     bool *ran;
-#ifndef OX_NO_THREADS
-    oxi_mutex mutex;
-    oxi_condition moved;
-#endif
 } oxi_shunt_replay;
 
 #ifdef OX_NO_THREADS
@@ -28,24 +26,24 @@ static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
 static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
     (void)r;
 }
-static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
-    (void)r;
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r, int lane) {
+    (void)r, (void)lane;
 }
-static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
-    (void)r;
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r, int lane) {
+    (void)r, (void)lane;
 }
 #else
 static void oxi_shunt_replay_take(oxi_shunt_replay *r) {
-    oxi_mutex_take(&r->mutex);
+    if (!r->alone) oxi_mutex_take(&r->s->crew->mutex);
 }
 static void oxi_shunt_replay_give(oxi_shunt_replay *r) {
-    oxi_mutex_give(&r->mutex);
+    if (!r->alone) oxi_mutex_give(&r->s->crew->mutex);
 }
-static void oxi_shunt_replay_wait(oxi_shunt_replay *r) {
-    oxi_condition_wait(&r->moved, &r->mutex);
+static void oxi_shunt_replay_wait(oxi_shunt_replay *r, int lane) {
+    if (!r->alone) oxi_condition_wait(&r->s->crew->moved[lane], &r->s->crew->mutex);
 }
-static void oxi_shunt_replay_wake(oxi_shunt_replay *r) {
-    oxi_condition_wake_all(&r->moved);
+static void oxi_shunt_replay_wake(oxi_shunt_replay *r, int lane) {
+    if (!r->alone) oxi_condition_wake(&r->s->crew->moved[lane]);
 }
 #endif
 
@@ -58,12 +56,32 @@ static bool oxi_shunt_is_due(const oxi_shunt_replay *r, const oxi_shunt_instruct
 }
 
 /* Until its clock allows it; false: the step has failed. */
-static bool oxi_shunt_await(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+static bool oxi_shunt_await(oxi_shunt_replay *r, const oxi_shunt_instruction *in, int lane) {
+    double start = 0, now = 0;
     oxi_shunt_replay_take(r);
-    while (!r->failed && !r->alone && !oxi_shunt_is_due(r, in)) oxi_shunt_replay_wait(r);
+    if (!r->failed && !r->alone && !oxi_shunt_is_due(r, in)) {
+        start = oxi_now();
+        r->sleeps_for[lane] = in;
+        while (!r->failed && !oxi_shunt_is_due(r, in)) oxi_shunt_replay_wait(r, lane);
+        r->sleeps_for[lane] = NULL;
+        now = oxi_now();
+    }
     bool goes_on = !r->failed;
+    if (now > 0 && goes_on)
+        oxi_shunt_figure_note(&r->s->rates.wake, r->s->stats.steps, now - r->due_at[lane], 1);
+    if (lane == OXI_LANE_COMPUTE) r->waited += now - start;
     oxi_shunt_replay_give(r);
     return goes_on;
+}
+
+/* Something has moved: lanes whose instruction is due now, and all of a step that has failed. */
+static void oxi_shunt_wake_due(oxi_shunt_replay *r) {
+    for (int lane = 0; lane < OXI_LANES; lane++) {
+        const oxi_shunt_instruction *in = r->sleeps_for[lane];
+        bool due = in && oxi_shunt_is_due(r, in);
+        if (due) r->due_at[lane] = oxi_now();
+        if (due || r->failed) oxi_shunt_replay_wake(r, lane);
+    }
 }
 
 static bool oxi_shunt_has_failed(oxi_shunt_replay *r) {
@@ -80,7 +98,7 @@ static void oxi_shunt_done(oxi_shunt_replay *r, int lane, ox_status status) {
     else if (!r->failed)
         oxi_error_move(&r->error);
     if (status != OX_OK) r->failed = true;
-    oxi_shunt_replay_wake(r);
+    oxi_shunt_wake_due(r);
     oxi_shunt_replay_give(r);
 }
 
@@ -129,8 +147,10 @@ static ox_status oxi_shunt_gather(oxi_shunt_replay *r, const oxi_shunt_node *nod
         bool reads = i < node->in_count || !o->covers;
         if (!o->item) continue;
         if (r->late_count > 0) {
+            double start = oxi_now();
             oxi_shunt_replay_take(r);
-            while (r->awaited[o->item->index] && !r->failed) oxi_shunt_replay_wait(r);
+            while (r->awaited[o->item->index] && !r->failed) oxi_shunt_replay_wait(r, OXI_LANE_COMPUTE);
+            r->waited += oxi_now() - start;
             bool failed = r->failed;
             oxi_shunt_replay_give(r);
             if (failed) return OX_ERR_IO; /* the error is there */
@@ -178,7 +198,8 @@ static void oxi_shunt_late_over(oxi_shunt_replay *r, int32_t item, ox_status sta
     r->awaited[item] = false;
     if (status != OX_OK && !r->failed) oxi_error_move(&r->error);
     if (status != OX_OK) r->failed = true;
-    oxi_shunt_replay_wake(r);
+    oxi_shunt_replay_wake(r, OXI_LANE_COMPUTE);
+    oxi_shunt_wake_due(r);
     oxi_shunt_replay_give(r);
 }
 
@@ -188,12 +209,14 @@ static void oxi_shunt_load_late(oxi_shunt_replay *r) {
 }
 
 static void oxi_shunt_lane_run(oxi_shunt_replay *r, int lane) {
+    double start = oxi_now();
     for (int32_t i = 0; i < r->plan->instruction_count; i++) {
         const oxi_shunt_instruction *in = &r->plan->instruction[i];
         if (!r->alone && in->lane != lane) continue;
-        if (!oxi_shunt_await(r, in)) return;
+        if (!oxi_shunt_await(r, in, lane)) return;
         oxi_shunt_done(r, in->lane, oxi_shunt_do(r, in));
     }
+    if (lane == OXI_LANE_COMPUTE) r->busy = oxi_now() - start - r->waited;
 }
 
 /* ---- the disk's lane ----------------------------------------------------------------------------------- */
@@ -215,11 +238,24 @@ typedef struct oxi_shunt_disk_lane {
     int32_t at, late; /* the next instruction, and pinned item */
 } oxi_shunt_disk_lane;
 
-static bool oxi_shunt_may_go(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+typedef enum oxi_shunt_standing {
+    OXI_STANDING_WAITS,
+    OXI_STANDING_GOES,
+    OXI_STANDING_FAILED
+} oxi_shunt_standing;
+
+/* Whether an instruction, or with NULL what waits for nothing, may begin. */
+static oxi_shunt_standing oxi_shunt_standing_of(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
     oxi_shunt_replay_take(r);
-    bool due = in && oxi_shunt_is_due(r, in), goes_on = !r->failed;
+    oxi_shunt_standing standing = r->failed                        ? OXI_STANDING_FAILED
+                                  : !in || oxi_shunt_is_due(r, in) ? OXI_STANDING_GOES
+                                                                   : OXI_STANDING_WAITS;
     oxi_shunt_replay_give(r);
-    return goes_on && (due || !in);
+    return standing;
+}
+
+static bool oxi_shunt_may_go(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
+    return oxi_shunt_standing_of(r, in) == OXI_STANDING_GOES;
 }
 
 static void oxi_shunt_work_end(oxi_shunt_disk_lane *d) {
@@ -254,9 +290,9 @@ static void oxi_shunt_work_begin(oxi_shunt_disk_lane *d, const oxi_shunt_instruc
     ox_shunt *s = r->s;
     oxi_shunt_item *item = s->table[i];
     bool saves = in && in->action == OXI_ACT_SAVE;
-    bool plain = !saves ? oxi_shunt_loads_plainly(s, item) && !item->ahead
-                        : !r->plan->known[i].caches &&
-                              (oxi_shunt_has_copy(item) || oxi_shunt_saves_plainly(s, item));
+    bool plain =
+        !saves ? oxi_shunt_loads_plainly(s, item) && !item->ahead
+               : !r->plan->known[i].caches && (oxi_shunt_has_copy(item) || oxi_shunt_saves_plainly(s, item));
     ox_status status = OX_OK;
     if (plain) {
         oxi_shunt_disk_work *w = &d->work[d->begun % OXI_SHUNT_FLIGHTS];
@@ -311,9 +347,9 @@ static bool oxi_shunt_meanwhile(oxi_shunt_replay *r, int32_t slots, oxi_shunt_it
     oxi_shunt_instruction in;
     memset(&in, 0, sizeof in);
     in.wait[OXI_LANE_COMPUTE] = slots;
-    for (int i = 0; i < count && !oxi_shunt_may_go(r, &in);)
-        if (oxi_shunt_has_failed(r) || oxi_shunt_flight_step(begun[i]->flight)) i++;
-    return oxi_shunt_await(r, &in);
+    for (int i = 0; i < count && oxi_shunt_standing_of(r, &in) == OXI_STANDING_WAITS;)
+        if (oxi_shunt_flight_step(begun[i]->flight)) i++;
+    return oxi_shunt_await(r, &in, OXI_LANE_DISK);
 }
 
 /* Whether the place has nobody's bytes; those that are saved leave when they are. */
@@ -376,83 +412,41 @@ static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
         } else if (d.over < d.begun) { /* a request at a time: the next load may be due meanwhile */
             oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_FLIGHTS];
             if (!first->flight.stream || oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
-        } else if (oxi_shunt_has_failed(r) || (!in && d.late == r->late_count) || !oxi_shunt_await(r, in)) {
+        } else if (oxi_shunt_has_failed(r) || (!in && d.late == r->late_count) ||
+                   !oxi_shunt_await(r, in, OXI_LANE_DISK)) {
             break;
         }
     }
     if (r->repeats && !oxi_shunt_has_failed(r)) oxi_shunt_run_ahead(r);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------- */
+/* ---- lanes --------------------------------------------------------------------------------------------- */
 
 #ifndef OX_NO_THREADS
-typedef struct oxi_shunt_worker {
-    oxi_shunt_replay *replay;
-    int lane;
-    bool started;
-    oxi_thread thread;
-} oxi_shunt_worker;
-
-#if defined(_WIN32)
-static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument) {
-    oxi_shunt_worker *w = (oxi_shunt_worker *)argument;
-    if (w->lane == OXI_LANE_DISK)
-        oxi_shunt_disk_run(w->replay);
+static void oxi_shunt_run_lane(void *job, int lane) {
+    oxi_shunt_replay *r = (oxi_shunt_replay *)job;
+    if (lane == OXI_LANE_DISK)
+        oxi_shunt_disk_run(r);
     else
-        oxi_shunt_lane_run(w->replay, w->lane);
-    return 0;
-}
-static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
-    w->thread = CreateThread(NULL, (SIZE_T)1 << 20, oxi_shunt_worker_main, w, 0, NULL);
-    return w->thread != NULL;
-}
-#else
-static void *oxi_shunt_worker_main(void *argument) {
-    oxi_shunt_worker *w = (oxi_shunt_worker *)argument;
-    if (w->lane == OXI_LANE_DISK)
-        oxi_shunt_disk_run(w->replay);
-    else
-        oxi_shunt_lane_run(w->replay, w->lane);
-    return NULL;
-}
-static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
-    return pthread_create(&w->thread, NULL, oxi_shunt_worker_main, w) == 0;
+        oxi_shunt_lane_run(r, lane);
 }
 #endif
 
 static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
-    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
-    static const oxi_condition new_condition = OXI_CONDITION_NEW;
-    oxi_shunt_worker worker[OXI_LANES];
-    bool all = true;
-    r->mutex = open_mutex;
-    r->moved = new_condition;
-    memset(worker, 0, sizeof worker);
-    oxi_shunt_replay_take(r); /* nobody begins before it is known that all will */
-    for (int lane = OXI_LANE_UP; lane < OXI_LANES && all; lane++) {
-        worker[lane].replay = r;
-        worker[lane].lane = lane;
-        bool wanted = r->plan->lane_count[lane] > 0 || (lane == OXI_LANE_DISK && r->late_count > 0);
-        if (wanted) worker[lane].started = all = oxi_shunt_worker_start(&worker[lane]);
+#ifndef OX_NO_THREADS
+    bool wanted[OXI_LANES];
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        wanted[lane] = r->plan->lane_count[lane] > 0 || (lane == OXI_LANE_DISK && r->late_count > 0);
+    if (oxi_shunt_crew_open(r->s, wanted)) {
+        oxi_shunt_crew_run(r->s->crew, wanted, oxi_shunt_run_lane, r);
+        return;
     }
-    r->failed = !all;
-    oxi_shunt_replay_give(r);
-    if (all) oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
-    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
-        if (worker[lane].started) oxi_thread_join(worker[lane].thread);
-    if (all) return;
-    r->failed = false;
-    r->alone = true;
-    oxi_shunt_load_late(r);
-    oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
-}
-#else
-static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
-    r->alone = true;
-    oxi_shunt_load_late(r);
-    oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
-}
+    ox_error_clear();
 #endif
+    r->alone = true;
+    oxi_shunt_load_late(r);
+    oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
+}
 
 /* ---- before and after ---------------------------------------------------------------------------------- */
 
@@ -532,7 +526,14 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
     s->ran_last = plan->number;
     s->planned = true;
     if (status == OX_OK) {
+        double start = oxi_now(), computed = s->stats.compute_seconds;
         oxi_shunt_run_lanes(&r);
+        s->lanes_seconds += oxi_now() - start;
+        s->lanes_runs++;
+        if (!r.failed)
+            oxi_shunt_figure_note(&s->rates.between, s->stats.steps,
+                                  r.busy - (s->stats.compute_seconds - computed),
+                                  (double)plan->lane_count[OXI_LANE_COMPUTE]);
         if (r.failed) status = r.error.status != OX_OK ? r.error.status : OX_ERR_DEVICE;
         if (r.failed && clean) oxi_error_put_back(&r.error);
     }
@@ -558,11 +559,14 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     plan->compute = 0;
     if (!block) return;
     for (int lane = 0; lane < OXI_LANES; at += plan->lane_count[lane++]) finish[lane] = at;
+    oxi_shunt_rates_fold(s);
+    double between = oxi_shunt_figure_of(&s->rates.between, s->stats.steps),
+           wake = oxi_shunt_figure_of(&s->rates.wake, s->stats.steps);
     for (int32_t i = 0; i < plan->instruction_count; i++) {
         oxi_shunt_instruction *in = &plan->instruction[i];
-        const oxi_shunt_mean *mean =
-            in->action == OXI_ACT_NODE ? oxi_shunt_mean_of(s, s->nodes[in->node]->shape_key) : NULL;
-        if (mean && mean->count > 0) in->seconds = mean->seconds;
+        double took =
+            in->action == OXI_ACT_NODE ? oxi_shunt_mean_seconds(s, s->nodes[in->node]->shape_key) : 0;
+        if (took > 0) in->seconds = took;
         if (in->action != OXI_ACT_NODE)
             in->seconds = oxi_shunt_lane_seconds(s, in->lane, oxi_shunt_moved_bytes(s, s->table[in->item]),
                                                  in->action == OXI_ACT_SAVE);
@@ -570,8 +574,12 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)
                 in->start = finish[lane][in->wait[lane] - 1];
+        if (in->start > end[in->lane]) in->start += wake; /* it slept */
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
-        if (in->action == OXI_ACT_NODE) plan->compute += in->seconds;
+        if (in->action == OXI_ACT_NODE) {
+            plan->compute += in->seconds;
+            end[in->lane] = finish[in->lane][in->number] += between;
+        }
     }
     double slower = plan->disk_read / s->rates.disk_read; /* than the plan was made for */
     plan->bound = plan->compute > plan->disk * slower ? plan->compute : plan->disk * slower;
@@ -579,6 +587,7 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     plan->simulated = 0;
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (end[lane] > plan->simulated) plan->simulated = end[lane];
+    plan->simulated += oxi_shunt_figure_of(&s->rates.around, s->stats.steps);
     oxi_free(block, (all + 1) * sizeof *block);
 }
 

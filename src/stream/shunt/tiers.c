@@ -6,9 +6,13 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
     if (s->stream) return OX_OK;
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.ram_bytes = (size_t)1 << 20; /* moves go past its ring */
-    desc.tile_bytes = 16384;
+    /* Moves go past its ring, which what is computed from disk to disk (far.c) has a small part of the budget
+     * for. */
+    uint64_t tile = s->main_bytes / 256 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE, most = (uint64_t)1 << 20;
     desc.depth = 3;
+    desc.tile_bytes = tile < 16384 ? 16384 : (size_t)(tile < most ? tile : most);
+    desc.ram_bytes = 4 * (size_t)desc.depth * desc.tile_bytes;
+    if (desc.ram_bytes < most) desc.ram_bytes = (size_t)most;
     desc.forgetful = true;
     desc.spill = s->spill;
     desc.fault = s->desc.fault;

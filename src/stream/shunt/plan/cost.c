@@ -1,10 +1,45 @@
 /* What calls and moves take: at first max(flops / F, bytes / B) with F, B and the links as measured once, at
- * three sizes; then a moving mean of what calls of the same shapes took. */
+ * three sizes; then what calls of the same shapes, and moves, took in the last steps. */
+
+/* ---- figures ------------------------------------------------------------------------------------------- */
+
+/* The sums of a step before become its figure. */
+static void oxi_shunt_figure_fold(oxi_shunt_figure *f, int64_t step) {
+    if (f->step == step) return;
+    if (f->amount > 0) {
+        bool first = f->count == 1 && !f->second;
+        f->second = f->second || first;
+        if (!first) {
+            f->past[2] = f->past[1];
+            f->past[1] = f->past[0];
+            if (f->count < 3) f->count++;
+        }
+        f->past[0] = f->seconds / f->amount;
+    }
+    f->step = step;
+    f->seconds = f->amount = 0;
+}
+
+static void oxi_shunt_figure_note(oxi_shunt_figure *f, int64_t step, double seconds, double amount) {
+    oxi_shunt_figure_fold(f, step);
+    f->seconds += seconds;
+    f->amount += amount;
+}
+
+/* 0: nothing is known. */
+static double oxi_shunt_figure_of(oxi_shunt_figure *f, int64_t step) {
+    const double *past = f->past;
+    oxi_shunt_figure_fold(f, step);
+    if (f->count == 0) return f->amount > 0 ? f->seconds / f->amount : 0;
+    if (f->count < 3) return f->count == 1 ? past[0] : (past[0] + past[1]) / 2;
+    double low = past[0] < past[1] ? past[0] : past[1], high = past[0] < past[1] ? past[1] : past[0];
+    return past[2] < low ? low : past[2] > high ? high : past[2];
+}
 
 static oxi_shunt_mean *oxi_shunt_mean_of(ox_shunt *s, uint64_t key) {
     for (uint64_t i = 0; i < 16; i++) {
         oxi_shunt_mean *mean = &s->means[(key + i) % OXI_SHUNT_MEANS];
-        if (mean->key == key || mean->count == 0) return mean;
+        if (mean->key == key || mean->key == 0) return mean;
     }
     return NULL;
 }
@@ -13,9 +48,13 @@ static void oxi_shunt_mean_put(ox_shunt *s, uint64_t key, double seconds) {
     oxi_shunt_mean *mean = key ? oxi_shunt_mean_of(s, key) : NULL;
     if (!mean) return;
     mean->key = key;
-    mean->count++;
-    /* the first run pays for pages and caches: the second replaces it */
-    mean->seconds += (seconds - mean->seconds) / (double)(mean->count <= 2 ? 1 : mean->count < 8 ? 4 : 8);
+    oxi_shunt_figure_note(&mean->took, s->stats.steps, seconds, 1);
+}
+
+/* Seconds that calls of a kind took; 0: none ran yet. */
+static double oxi_shunt_mean_seconds(ox_shunt *s, uint64_t key) {
+    oxi_shunt_mean *mean = key ? oxi_shunt_mean_of(s, key) : NULL;
+    return mean && mean->key == key ? oxi_shunt_figure_of(&mean->took, s->stats.steps) : 0;
 }
 
 /* ---- calibration --------------------------------------------------------------------------------------- */
@@ -144,20 +183,25 @@ static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
                                    : &rates->disk_read;
 }
 
-/* A move of a size that says something: its speed is what steps have, beside the computing. The first one
- * says more than the calibration, which had the machine for itself. */
+/* A move of a size that says something: its speed is what steps have, beside the computing. */
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
     enum { LEAST = 1 << 18 };
-    const int64_t most = 8; /* moves that a mean is of */
     double net = seconds - s->rates.start[lane];
     if (bytes < LEAST || net <= 0 || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
-    double *rate = oxi_shunt_rate_of(&s->rates, lane, write), now = (double)bytes / net;
-    int64_t count = ++s->rates.moves[lane][write];
-    if (*rate > 0) /* a mean of times, not of speeds: moves are added up */
-        now = 1 / (1 / *rate + (1 / now - 1 / *rate) / (double)(count < most ? count : most));
-    *rate = now;
+    oxi_shunt_figure *moved = &s->rates.moved[lane][write];
+    oxi_shunt_figure_note(moved, s->stats.steps, net, (double)bytes);
+    *oxi_shunt_rate_of(&s->rates, lane, write) = 1 / oxi_shunt_figure_of(moved, s->stats.steps);
     oxi_stream_give(&s->tiers);
+}
+
+/* The speeds of the steps so far. */
+static void oxi_shunt_rates_fold(ox_shunt *s) {
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        for (int write = 0; write < 2; write++) {
+            double each = oxi_shunt_figure_of(&s->rates.moved[lane][write], s->stats.steps);
+            if (each > 0) *oxi_shunt_rate_of(&s->rates, lane, write != 0) = 1 / each;
+        }
 }
 
 /* ---- what things take ---------------------------------------------------------------------------------- */
@@ -179,9 +223,9 @@ static double oxi_shunt_move_seconds(const ox_shunt *s, size_t bytes, bool write
 /* Of a node: what it took before, else by its form. */
 static double oxi_shunt_node_seconds(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_shunt_headers h;
-    const oxi_shunt_mean *mean = oxi_shunt_mean_of(s, node->shape_key);
-    if (mean && mean->count > 0) return mean->seconds;
-    double seconds = 1e-6;
+    double seconds = oxi_shunt_mean_seconds(s, node->shape_key);
+    if (seconds > 0) return seconds;
+    seconds = 1e-6;
     if (oxi_shunt_headers_open(&h, node) && ox_numel(h.call.out[0]) > 0) {
         double flops = oxi_call_flops(&h.call) / s->rates.flops,
                bytes = oxi_call_bytes(&h.call) / s->rates.bytes;

@@ -1,0 +1,114 @@
+/* The threads of the lanes that move things: each sleeps until a step has work for its lane, and between
+ * steps, for reads that one step begins for the next one belong to the thread that asked the system for them.
+ * A planner has them from its first step that moves anything to its end. Called by replays. */
+
+#ifdef OX_NO_THREADS
+struct oxi_shunt_crew {
+    int unused;
+};
+#else
+typedef struct oxi_shunt_worker {
+    struct oxi_shunt_crew *crew;
+    int lane;
+    bool started, busy;
+    oxi_thread thread;
+} oxi_shunt_worker;
+
+struct oxi_shunt_crew {
+    oxi_mutex mutex;                /* of the step that runs, too */
+    oxi_condition moved[OXI_LANES]; /* what each lane sleeps on */
+    oxi_shunt_worker worker[OXI_LANES];
+    void (*run)(void *job, int lane);
+    void *job;
+    bool stopping;
+};
+
+static void oxi_shunt_worker_loop(oxi_shunt_worker *w) {
+    struct oxi_shunt_crew *crew = w->crew;
+    oxi_mutex_take(&crew->mutex);
+    for (;;) {
+        while (!w->busy && !crew->stopping) oxi_condition_wait(&crew->moved[w->lane], &crew->mutex);
+        if (!w->busy) break;
+        oxi_mutex_give(&crew->mutex);
+        crew->run(crew->job, w->lane);
+        ox_error_clear(); /* a step's first error is with the step */
+        oxi_mutex_take(&crew->mutex);
+        w->busy = false;
+        oxi_condition_wake(&crew->moved[OXI_LANE_COMPUTE]);
+    }
+    oxi_mutex_give(&crew->mutex);
+}
+
+#if defined(_WIN32)
+static DWORD WINAPI oxi_shunt_worker_main(LPVOID argument) {
+    oxi_shunt_worker_loop((oxi_shunt_worker *)argument);
+    return 0;
+}
+static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
+    w->thread = CreateThread(NULL, (SIZE_T)1 << 20, oxi_shunt_worker_main, w, 0, NULL);
+    return w->thread != NULL;
+}
+#else
+static void *oxi_shunt_worker_main(void *argument) {
+    oxi_shunt_worker_loop((oxi_shunt_worker *)argument);
+    return NULL;
+}
+static bool oxi_shunt_worker_start(oxi_shunt_worker *w) {
+    return pthread_create(&w->thread, NULL, oxi_shunt_worker_main, w) == 0;
+}
+#endif
+
+/* A thread for each lane that is wanted; false: the system gives none, or there is no memory. */
+static bool oxi_shunt_crew_open(ox_shunt *s, const bool *wanted) {
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    static const oxi_condition new_condition = OXI_CONDITION_NEW;
+    if (!s->crew) {
+        s->crew = (struct oxi_shunt_crew *)oxi_calloc(1, sizeof *s->crew);
+        if (!s->crew) return false;
+        s->crew->mutex = open_mutex;
+        for (int lane = 0; lane < OXI_LANES; lane++) s->crew->moved[lane] = new_condition;
+    }
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++) {
+        oxi_shunt_worker *w = &s->crew->worker[lane];
+        if (!wanted[lane] || w->started) continue;
+        w->crew = s->crew;
+        w->lane = lane;
+        w->started = oxi_shunt_worker_start(w);
+        if (!w->started) return false;
+    }
+    return true;
+}
+
+/* Runs the job on the lanes that are wanted, and on this thread as the compute lane; returns when all are
+ * done. */
+static void oxi_shunt_crew_run(struct oxi_shunt_crew *crew, const bool *wanted, void (*run)(void *, int),
+                               void *job) {
+    oxi_mutex_take(&crew->mutex);
+    crew->run = run;
+    crew->job = job;
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++) {
+        crew->worker[lane].busy = wanted[lane];
+        if (wanted[lane]) oxi_condition_wake(&crew->moved[lane]);
+    }
+    oxi_mutex_give(&crew->mutex);
+    run(job, OXI_LANE_COMPUTE);
+    oxi_mutex_take(&crew->mutex);
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        while (crew->worker[lane].busy) oxi_condition_wait(&crew->moved[OXI_LANE_COMPUTE], &crew->mutex);
+    oxi_mutex_give(&crew->mutex);
+}
+#endif
+
+static void oxi_shunt_crew_close(ox_shunt *s) {
+    if (!s->crew) return;
+#ifndef OX_NO_THREADS
+    oxi_mutex_take(&s->crew->mutex);
+    s->crew->stopping = true;
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++) oxi_condition_wake(&s->crew->moved[lane]);
+    oxi_mutex_give(&s->crew->mutex);
+    for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
+        if (s->crew->worker[lane].started) oxi_thread_join(s->crew->worker[lane].thread);
+#endif
+    oxi_free(s->crew, sizeof *s->crew);
+    s->crew = NULL;
+}
