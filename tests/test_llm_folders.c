@@ -142,12 +142,12 @@ static void test_options(void) {
     } refused[] = {
         {"gpt2\",\"scale_attn_by_inverse_layer_idx\":true", "scale_attn_by_inverse_layer_idx is 1"},
         {"bloom\",\"apply_residual_connection_post_layernorm\":true", "post_layernorm is 1"},
-        {"opt\",\"do_layer_norm_before\":false", "do_layer_norm_before is 0, and only 1"},
-        {"deepseek_v3\",\"rope_interleave\":false", "rope_interleave is 0"},
+        {"opt\",\"_remove_final_layer_norm\":true,\"do_layer_norm_before\":true", "_remove_final_layer_norm"},
+        {"laguna\",\"moe_router_logit_softcapping\":3.0", "moe_router_logit_softcapping is 3"},
         {"mamba2\",\"hidden_act\":\"gelu\"", "hidden_act is 'gelu'"},
         {"mamba2\",\"time_step_limit\":[0.0,2.5]", "time_step_limit"},
-        {"gemma3_text\",\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"linear\"}}",
-         "'linear' of sliding_attention"},
+        {"gemma3_text\",\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"llama3\"}}",
+         "'llama3' of sliding_attention"},
     };
     char config[700];
     OX_SCOPE {

@@ -293,7 +293,11 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
         ox_release(window->factors);
         window->factors = NULL;
     }
-    status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, plain, &window->base);
+    double factor = 0;
+    status = oxi_llm_read_float(model, file, "rope.scaling.factor_swa", -1, 0, 0, &factor);
+    if (factor > 0) window->scale = 1 / factor;
+    if (!status)
+        status = oxi_llm_read_float(model, file, "rope.freq_base_swa", -1, 1e-6, plain, &window->base);
     if (!status)
         status = oxi_llm_read_int(model, file, "rope.dimension_count_swa", -1, 1, rope->size, &window->size);
     if (!status && window->factors && (window->base != rope->base || window->size != rope->size))
@@ -492,7 +496,7 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
         status = oxi_llm_read_int(model, file, "attention.relative_buckets_count", -1, 0, 0, &n->buckets);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.relative_max_distance", -1, 1, 128, &n->farthest);
-    if (!status && n->buckets > 0 && (n->buckets < 4 || n->farthest <= n->buckets))
+    if (!status && n->buckets > 0 && (n->buckets < 4 || n->farthest <= n->buckets / 2))
         return oxi_fail(OX_ERR_FORMAT, "llm: distances up to %lld in %lld buckets", (long long)n->farthest,
                         (long long)n->buckets);
     return status;
@@ -635,7 +639,7 @@ static ox_status oxi_llm_read_activation(ox_llm *model, const ox_file *file) {
 
 static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    int64_t parallel = 0, sequential = 0, causal = 1;
+    int64_t parallel = 0, sequential = 0, behind = 0, causal = 1;
     n->block = model->family->block;
     ox_status status = oxi_llm_read_norm(model, file);
     if (!status) status = oxi_llm_read_activation(model, file);
@@ -659,6 +663,8 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_FACT)))
         status = oxi_llm_read_int(model, file, "use_parallel_residual", -1, 0, 1, &parallel);
     if (!status) status = oxi_llm_read_int(model, file, "sequential_residual", -1, -1, 0, &sequential);
+    if (!status) status = oxi_llm_read_int(model, file, "norms_behind_sums", -1, 0, 0, &behind);
+    if (behind) n->block = OXI_LLM_BLOCK_SUM;
     if (parallel) n->block = OXI_LLM_BLOCK_PARALLEL;
     if (sequential > 0) n->block = OXI_LLM_BLOCK_PRE;
     if (!status)

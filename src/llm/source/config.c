@@ -117,7 +117,23 @@ static bool oxi_llm_stored_rows(const oxi_llm_config *c, const char *p, size_t l
     return true;
 }
 
-/* A number, "$size", "#tensor", "?name:text", "^name" or a name. */
+/* "name:text": how many elements at the start of a list are that text; false: there is no such list. */
+static bool oxi_llm_leading_texts(const oxi_llm_config *c, const char *p, size_t length, double *out) {
+    const char *colon = (const char *)memchr(p, ':', length);
+    const oxi_json_node *list = colon ? oxi_llm_config_node(c, p, (size_t)(colon - p)) : NULL;
+    const size_t rest = colon ? length - (size_t)(colon - p) - 1 : 0;
+    int64_t count = 0;
+    if (!list || list->type != OXI_JSON_ARRAY) return false;
+    for (; count < list->length; count++) {
+        const oxi_json_node *text = list + 1 + count;
+        if (text->type != OXI_JSON_STRING || text->length != rest) break;
+        if (memcmp(text->value.text, colon + 1, rest) != 0) break;
+    }
+    *out = (double)count;
+    return true;
+}
+
+/* A number, "$size", "#tensor", "?name:text", "%name:text", "^name" or a name. */
 static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
                                  double *out, ox_status *status) {
     if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
@@ -133,6 +149,7 @@ static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t 
                memcmp(text->value.text, colon + 1, rest) == 0;
         return true;
     }
+    if (length > 0 && *p == '%') return oxi_llm_leading_texts(c, p + 1, length - 1, out);
     if (length > 0 && *p == '^') { /* what is given as none is not what is usual */
         *out = 0;
         return oxi_llm_config_is_null(c, p + 1, length - 1);

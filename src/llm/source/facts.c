@@ -106,6 +106,7 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
     const int64_t count = node->length;
     if (count > 1 << 16) return oxi_llm_fact_bad(c, row, "is a list of more than 65536 numbers");
     int32_t *values = (int32_t *)oxi_calloc((size_t)count + 1, sizeof *values);
+    bool same = count > 0;
     ox_status status = values ? OX_OK : OX_ERR_NOMEM;
     for (int64_t i = 0; i < count && status == OX_OK; i++) {
         const oxi_json_node *element = node + 1 + i;
@@ -114,10 +115,13 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
             status = oxi_llm_fact_bad(c, row, "is a list of something other than integers of 32 bits");
         else
             values[i] = (int32_t)element->value.i;
+        same = same && values[i] == values[0];
     }
     if (status == OX_OK && strncmp(row->key, "tokenizer.", 10) == 0) {
         if (count > 0 && values[0] >= 0)
             status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
+    } else if (status == OX_OK && same && strcmp(row->key, "expert_used_count") == 0) {
+        status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
     } else if (status == OX_OK) {
         status = oxi_llm_fact_array(c, row->key, OX_GGUF_I32, values, count);
     }
@@ -219,6 +223,8 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
             status = oxi_llm_fact_array(c, "attention.sliding_window_pattern", OX_GGUF_BOOL, sliding,
                                         c->folder->layers);
     }
+    if (status == OX_OK && oxi_llm_row_holds(c, "afmoe")) /* those alone are turned */
+        status = oxi_llm_fact_array(c, "attention.rope_pattern", OX_GGUF_BOOL, sliding, c->folder->layers);
     oxi_free(sliding, (size_t)c->folder->layers);
     return status;
 }

@@ -136,7 +136,7 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
         if (status != OX_OK) return status;
     }
     const char *window = oxi_llm_config_text(c, "rope_parameters.sliding_attention.rope_type");
-    if (window && strcmp(window, "default") != 0)
+    if (window && strcmp(window, "default") != 0 && strcmp(window, "linear") != 0)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                              "config.json: the rope scaling %s of sliding_attention is not supported",
                              OXI_QUOTE(window));
@@ -170,6 +170,11 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &groups);
     if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
+    if (status == OX_OK && oxi_llm_row_holds(c, "deepseek_v3 glm4_moe_lite youtu")) {
+        status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
+        if (status == OX_OK && value == 0)
+            status = oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &f->halves);
+    }
     if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
     if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
     f->tied = value != 0;

@@ -46,6 +46,9 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_MXFP4_ODD,
     OXI_LLM_TRANSFORM_LATENT_KEYS,   /* rows [heads, nope + value]: [heads, columns, nope] */
     OXI_LLM_TRANSFORM_LATENT_VALUES, /* [heads, value, columns] */
+    OXI_LLM_TRANSFORM_LATENT_TURNED, /* halves of its last rows, which are turned, become pairs */
+    OXI_LLM_TRANSFORM_PROJECTED,     /* [rows, n] by another tensor [m, n]: [rows, m]; by one [n, m] */
+    OXI_LLM_TRANSFORM_PROJECTED_BACK,
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
@@ -62,6 +65,7 @@ typedef struct oxi_llm_plan {
     oxi_llm_transform transform;
     uint32_t number;       /* of an expert or head, while plans are collected */
     uint32_t from;         /* the stored tensor */
+    uint32_t by;           /* PROJECTED: the other one */
     uint32_t first, count; /* STACK: in `pieces` */
     const float *values;   /* VALUES: count of them */
 } oxi_llm_plan;
@@ -75,6 +79,7 @@ typedef struct oxi_llm_folder {
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
     size_t piece_room;
     int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
+    int64_t halves; /* last elements of a latent head that turn as halves, and become pairs; 0 = none do */
     bool tied, ternary;
     ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
 } oxi_llm_folder;

@@ -215,15 +215,91 @@ static ox_status oxi_llm_join_plans(const oxi_llm_config *c) {
     return status;
 }
 
+/* ---- OPT ----------------------------------------------------------------------------------------------- */
+
+/* The plan of a name; NULL = there is none. */
+static oxi_llm_plan *oxi_llm_plan_of(const oxi_llm_folder *folder, const char *name) {
+    for (size_t i = 0; i < folder->plan_count; i++)
+        if (strcmp(folder->plans[i].name, name) == 0) return &folder->plans[i];
+    return NULL;
+}
+
+static int64_t oxi_llm_stored_projection(const oxi_llm_folder *folder, const char *name) {
+    char path[64];
+    for (int i = 0; i < OXI_LLM_PREFIXES; i++) {
+        (void)snprintf(path, sizeof path, "%s%s.weight", oxi_llm_prefixes[i], name);
+        const int64_t at = oxi_file_find(folder->weights, path);
+        if (at >= 0) return at;
+    }
+    return -1;
+}
+
+/* Embeddings of another width than the layers: the matrices between them become part of the embedding, and of
+ * the output, which is then no longer the same. */
+static ox_status oxi_llm_project_embedding(const oxi_llm_config *c) {
+    oxi_llm_folder *folder = c->folder;
+    const int64_t in = oxi_llm_stored_projection(folder, "project_in"),
+                  out = oxi_llm_stored_projection(folder, "project_out");
+    oxi_llm_plan *embedding = oxi_llm_plan_of(folder, "token_embd.weight"),
+                 *head = oxi_llm_plan_of(folder, "output.weight");
+    if ((in < 0 && out < 0) || !embedding) return OX_OK;
+    const uint32_t stored = embedding->from;
+    if (in >= 0) {
+        embedding->transform = OXI_LLM_TRANSFORM_PROJECTED;
+        embedding->by = (uint32_t)in;
+    }
+    if (!head) {
+        head = oxi_llm_add_plan(c, "output.weight");
+        if (!head) return OX_ERR_NOMEM;
+        head->from = stored;
+    }
+    if (out < 0) return OX_OK;
+    head->transform = OXI_LLM_TRANSFORM_PROJECTED_BACK;
+    head->by = (uint32_t)out;
+    return OX_OK;
+}
+
+/* Norms without weights, of Galactica: ones. */
+static ox_status oxi_llm_fill_norms(const oxi_llm_config *c) {
+    static const char *const names[] = {"attn_norm", "ffn_norm"};
+    const int64_t norms = 2 * c->folder->layers;
+    int64_t affine = 0, width = 0;
+    char name[64];
+    ox_status status = oxi_llm_config_int(c, "layer_norm_elementwise_affine", 0, 1, 1, &affine);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$width", 1, 1 << 20, -1, &width);
+    if (status != OX_OK || affine) return status;
+    float *ones = (float *)oxi_file_take(c->file, (size_t)width * sizeof *ones);
+    if (!ones) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < width; i++) ones[i] = 1;
+    for (int64_t i = 0; i <= norms; i++) {
+        (void)snprintf(name, sizeof name, "output_norm.weight");
+        if (i < norms)
+            (void)snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)(i / 2), names[i % 2]);
+        if (oxi_llm_plan_of(c->folder, name)) continue;
+        oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
+        if (!plan) return OX_ERR_NOMEM;
+        plan->transform = OXI_LLM_TRANSFORM_VALUES;
+        plan->values = ones;
+        plan->count = (uint32_t)width;
+    }
+    return OX_OK;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
 static ox_status oxi_llm_add_tensors(const oxi_llm_config *c) {
     const oxi_llm_folder *folder = c->folder;
-    char sets[160];
-    int64_t experts = 0;
+    char sets[192];
+    int64_t experts = 0, before = 1;
     oxi_llm_naming naming;
     const ox_status known =
         oxi_llm_config_int(c, "num_local_experts|num_experts|n_routed_experts", 0, INT32_MAX, 0, &experts);
     if (known != OX_OK) return known;
-    (void)snprintf(sets, sizeof sets, "%s %s", folder->model->sets, experts > 0 ? "routed" : "unrouted");
+    const bool opt = strcmp(folder->model->name, "opt") == 0;
+    ox_status status = opt ? oxi_llm_config_int(c, "do_layer_norm_before", 0, 1, 1, &before) : OX_OK;
+    if (status != OX_OK) return status;
+    (void)snprintf(sets, sizeof sets, "%s %s %s", folder->model->sets, experts > 0 ? "routed" : "unrouted",
+                   before ? "before" : "behind");
     memset(&naming, 0, sizeof naming);
     naming.config = c;
     for (int i = 0; i < OXI_LLM_MODEL_NAMES; i++)
@@ -235,8 +311,10 @@ static ox_status oxi_llm_add_tensors(const oxi_llm_config *c) {
     const int64_t count = ox_file_count(folder->weights);
     for (int64_t i = 0; i < count; i++) {
         naming.from = (uint32_t)i;
-        const ox_status status = oxi_llm_place_tensor(&naming, ox_file_name(folder->weights, i));
+        status = oxi_llm_place_tensor(&naming, ox_file_name(folder->weights, i));
         if (status != OX_OK) return status;
     }
-    return oxi_llm_join_plans(c);
+    status = oxi_llm_join_plans(c);
+    if (status == OX_OK && opt) status = oxi_llm_project_embedding(c);
+    return status == OX_OK && opt && before ? oxi_llm_fill_norms(c) : status;
 }

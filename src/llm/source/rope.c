@@ -188,7 +188,7 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {
             ? oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &size)
             : oxi_llm_config_int(c, "rotary_dim|$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &size);
     bool alpha = false;
-    if (status == OX_OK && oxi_llm_row_holds(c, "hunyuan-dense"))
+    if (status == OX_OK && oxi_llm_row_holds(c, "hunyuan-dense hunyuan-moe"))
         status = oxi_llm_rope_alpha(c, type, size, &alpha);
     if (status != OX_OK || alpha) return status;
     if (!type || strcmp(type, "default") == 0) return phi3 ? oxi_llm_rope_original(c, &factor) : OX_OK;

@@ -6,6 +6,32 @@ static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *p
     return folder->model->trait == OXI_LLM_TRAIT_ONE && oxi_ends_with(plan->name, ".weight");
 }
 
+/* Rows of latent heads whose last ones are turned: nothing changes. */
+static const char *oxi_llm_shape_ends(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                      const ox_file_entry *e, int64_t rows) {
+    const int64_t groups = plan->transform == OXI_LLM_TRANSFORM_LATENT_TURNED ? 1 : folder->heads;
+    if (e->ndim > 2) return "is no matrix or vector";
+    if (plan->transform == OXI_LLM_TRANSFORM_KEY) return "is no part of latent attention";
+    return rows % groups || rows / groups < folder->halves || folder->halves % 2
+               ? "has rows that do not end in pairs of qk_rope_head_dim"
+               : NULL;
+}
+
+/* [rows, n] by another matrix: [rows, m] */
+static const char *oxi_llm_shape_projected(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                           ox_file_entry *e) {
+    const bool back = plan->transform == OXI_LLM_TRANSFORM_PROJECTED_BACK;
+    ox_file_entry by;
+    if (ox_file_get_entry(folder->weights, plan->by, &by) != OX_OK || by.ndim != 2 || e->ndim != 2 ||
+        by.shape[back ? 0 : 1] != e->shape[1])
+        return "has other columns than the matrix that it is multiplied by";
+    if (oxi_info(e->dtype)->cls != OX_CLASS_FLOAT || oxi_info(by.dtype)->cls != OX_CLASS_FLOAT)
+        return "is not of floats";
+    e->shape[1] = by.shape[back ? 1 : 0];
+    e->dtype = OX_F32;
+    return NULL;
+}
+
 /* The sizes at the end of a shape, and what is wrong with them. */
 static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                       ox_file_entry *e) {
@@ -13,8 +39,11 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
     const int64_t heads = plan->transform == OXI_LLM_TRANSFORM_KEY ? folder->kv_heads : folder->heads;
     const int64_t groups = folder->kv_heads, share = folder->heads / groups + 2;
     switch (plan->transform) {
+    case OXI_LLM_TRANSFORM_LATENT_TURNED:
     case OXI_LLM_TRANSFORM_QUERY:
     case OXI_LLM_TRANSFORM_KEY:
+        if (folder->halves) return oxi_llm_shape_ends(folder, plan, e, *rows);
+        if (plan->transform == OXI_LLM_TRANSFORM_LATENT_TURNED) return NULL;
         if (folder->model->trait != OXI_LLM_TRAIT_PAIRS) return NULL;
         if (e->ndim > 2) return "is no matrix or vector";
         return *rows % (2 * heads) ? "has rows that are no pairs of as many heads as config.json says" : NULL;
@@ -144,6 +173,8 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         return NULL;
     case OXI_LLM_TRANSFORM_LATENT_KEYS:
     case OXI_LLM_TRANSFORM_LATENT_VALUES: return oxi_llm_shape_latent(folder, plan, e);
+    case OXI_LLM_TRANSFORM_PROJECTED:
+    case OXI_LLM_TRANSFORM_PROJECTED_BACK: return oxi_llm_shape_projected(folder, plan, e);
     case OXI_LLM_TRANSFORM_MXFP4:
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_shape_mxfp4(folder, plan, e);

@@ -8,6 +8,16 @@ static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t heads) {
     return ox_reshape(ox_transpose(halves, 1, 2), ox_shape_of(t));
 }
 
+/* Rows [groups, plain + turned]: the halves of what is turned become pairs. */
+static ox_tensor *oxi_llm_pair_ends(ox_tensor *t, int64_t groups, int64_t turned) {
+    const int64_t each = t->shape[0] / groups, columns = t->ndim == 2 ? t->shape[1] : 1;
+    ox_tensor *all = ox_reshape(t, OX_SHAPE(groups, each, columns)), *parts[2];
+    parts[0] = ox_narrow(all, 1, 0, each - turned);
+    parts[1] = ox_reshape(ox_narrow(all, 1, each - turned, turned), OX_SHAPE(groups, 2, turned / 2, columns));
+    parts[1] = ox_reshape(ox_transpose(parts[1], 1, 2), OX_SHAPE(groups, turned, columns));
+    return ox_reshape(ox_cat(parts, 2, 1), ox_shape_of(t));
+}
+
 /* Rows [groups, share, size] with the keys and values of a group behind its queries: all queries, keys,
  * values. */
 static ox_tensor *oxi_llm_split_fused(ox_tensor *t, int64_t groups, int64_t share) {
@@ -89,7 +99,15 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     switch (how) {
     case OXI_LLM_TRANSFORM_NORM:
         return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
+    case OXI_LLM_TRANSFORM_LATENT_TURNED:
+        return folder->halves ? oxi_llm_pair_ends(t, 1, folder->halves) : t;
+    case OXI_LLM_TRANSFORM_PROJECTED:
+    case OXI_LLM_TRANSFORM_PROJECTED_BACK: {
+        ox_tensor *by = ox_cast(ox_file_tensor_at(folder->weights, plan->by), OX_F32);
+        return ox_matmul(ox_cast(t, OX_F32), how == OXI_LLM_TRANSFORM_PROJECTED ? ox_t(by) : by);
+    }
     case OXI_LLM_TRANSFORM_QUERY:
+        if (folder->halves) return oxi_llm_pair_ends(t, folder->heads, folder->halves);
         return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->heads) : t;
     case OXI_LLM_TRANSFORM_KEY:
         return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->kv_heads) : t;

@@ -1,0 +1,180 @@
+/* test_llm_options.c - options of config.json that change tensors: turned halves of latent heads, OPT's
+ * projections and norms, norms of heads; lists of layers as numbers; model types that are rows alone.
+ */
+#include "llm_folder.h"
+
+#define SIZES                                                                                      \
+    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
+    "\"num_key_value_heads\":1,\"rms_norm_eps\":1e-5,\"vocab_size\":10,\"max_position_embeddings\":64"
+
+static bool has_list(const ox_file *file, const char *key, int count, const int *values) {
+    const ox_file_meta list = ox_file_meta_find(file, key);
+    bool same = list.type == OX_FILE_META_ARRAY && list.count == count;
+    for (int i = 0; same && i < count; i++) same = ox_file_meta_element(file, &list, i).i == values[i];
+    return same;
+}
+
+static ox_tensor *rows_of(ox_tensor *t, const int64_t *rows, int count) {
+    ox_tensor *list[32];
+    for (int i = 0; i < count; i++) list[i] = ox_narrow(t, 0, rows[i], 1);
+    return ox_cat(list, count, 0);
+}
+
+/* Rows of a latent head that turn as halves, (i, i + 2), are written as pairs. */
+static void test_halves(void) {
+    static const int64_t query[] = {0, 1, 2, 3, 5, 4, 6, 7, 8, 9, 10, 12, 11, 13};
+    static const char *const names[] = {"token_embd.weight", "blk.0.attn_q_b.weight", "blk.1.attn_q.weight",
+                                        "blk.0.attn_kv_a_mqa.weight", "blk.0.attn_kv_a_mqa.bias"};
+    char config[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.self_attn.q_b_proj.weight", 14, 5);
+        add(&p, "model.layers.1.self_attn.q_proj.weight", 14, 8);
+        add(&p, "model.layers.0.self_attn.kv_a_proj_with_mqa.weight", 7, 8);
+        add(&p, "model.layers.0.self_attn.kv_a_proj_with_mqa.bias", 0, 7);
+        for (int halves = 0; halves < 2; halves++) {
+            snprintf(config, sizeof config,
+                     "{\"model_type\":\"deepseek_v3\",\"kv_lora_rank\":3,\"q_lora_rank\":5,"
+                     "\"qk_nope_head_dim\":3,\"qk_rope_head_dim\":4,\"v_head_dim\":2,"
+                     "\"rope_interleave\":%s," SIZES "}",
+                     halves ? "false" : "true");
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            for (int i = 1; i < p.count; i++)
+                has_tensor(file, names[i],
+                           halves ? rows_of(p.tensors[i], query, (int)p.tensors[i]->shape[0]) : p.tensors[i]);
+            ox_file_close(file);
+        }
+        p.tensors[3] = ox_narrow(p.tensors[3], 0, 0, 3);
+        make_model(config, &p);
+        refuse(OX_ERR_FORMAT, "pairs of qk_rope_head_dim");
+    }
+}
+
+/* Embeddings of 4 numbers in a model of 8: the matrices between them are multiplied into both ends. */
+static void test_projections(void) {
+    static const char config[] =
+        "{\"model_type\":\"opt\",\"word_embed_proj_dim\":4,\"tie_word_embeddings\":%s," SIZES "}";
+    char text[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.decoder.embed_tokens.weight", 10, 4);
+        add(&p, "model.decoder.project_in.weight", 8, 4);
+        add(&p, "model.decoder.project_out.weight", 4, 8);
+        add(&p, "lm_head.weight", 10, 4);
+        for (int i = 0; i < 4; i++) p.tensors[i] = ox_div(p.tensors[i], ox_number(4096));
+        for (int tied = 0; tied < 2; tied++) {
+            snprintf(text, sizeof text, config, tied ? "true" : "false");
+            if (tied) p.count--;
+            make_model(text, &p);
+            ox_file *file = convert(NULL);
+            has_tensor(file, "token_embd.weight", ox_matmul(p.tensors[0], ox_t(p.tensors[1])));
+            has_tensor(file, "output.weight", ox_matmul(p.tensors[tied ? 0 : 3], p.tensors[2]));
+            CHECK(ox_file_count(file) == 2);
+            ox_file_close(file);
+        }
+        p.tensors[1] = ox_narrow(p.tensors[1], 1, 0, 3);
+        make_model(text, &p);
+        refuse(OX_ERR_FORMAT, "other columns than the matrix");
+    }
+}
+
+/* Norms behind sums have other names, and a fact; norms without weights are ones. */
+static void test_norms(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.decoder.embed_tokens.weight", 10, 8);
+        add(&p, "model.decoder.layers.0.self_attn_layer_norm.weight", 0, 8);
+        add(&p, "model.decoder.layers.0.final_layer_norm.bias", 0, 8);
+        make_model("{\"model_type\":\"opt\",\"do_layer_norm_before\":false," SIZES "}", &p);
+        ox_file *file = convert(NULL);
+        has_tensor(file, "blk.0.attn_output_norm.weight", p.tensors[1]);
+        has_tensor(file, "blk.0.layer_output_norm.bias", p.tensors[2]);
+        has_int(file, "opt.norms_behind_sums", 1);
+        ox_file_close(file);
+        p.count = 1;
+        make_model("{\"model_type\":\"opt\",\"layer_norm_elementwise_affine\":false," SIZES "}", &p);
+        file = convert(NULL);
+        has_int(file, "opt.norms_behind_sums", 0);
+        has_tensor(file, "blk.0.attn_norm.weight", ox_ones(OX_SHAPE(8), OX_F32));
+        has_tensor(file, "blk.3.ffn_norm.weight", ox_ones(OX_SHAPE(8), OX_F32));
+        has_tensor(file, "output_norm.weight", ox_ones(OX_SHAPE(8), OX_F32));
+        CHECK(ox_file_count(file) == 1 + 9);
+        ox_file_close(file);
+        add(&p, "model.layers.0.self_attn.q_layernorm.weight", 0, 4);
+        add(&p, "model.layers.0.self_attn.k_layernorm.bias", 0, 4);
+        make_model("{\"model_type\":\"phi\",\"qk_layernorm\":true,\"layer_norm_eps\":1e-5," SIZES "}", &p);
+        file = convert(NULL);
+        has_tensor(file, "blk.0.attn_q_norm.weight", p.tensors[1]);
+        has_tensor(file, "blk.0.attn_k_norm.bias", p.tensors[2]);
+        ox_file_close(file);
+    }
+}
+
+/* Lists that say a number, and facts of lists. */
+static void test_lists(void) {
+    static const struct {
+        const char *config, *key;
+        double value;
+    } facts[] = {
+        {"exaone_moe\",\"mlp_layer_types\":[\"dense\",\"dense\",\"sparse\",\"dense\"]",
+         "exaone-moe.leading_dense_block_count", 2},
+        {"exaone_moe\",\"mlp_layer_types\":[\"sparse\",1]", "exaone-moe.leading_dense_block_count", 0},
+        {"exaone_moe\",\"first_k_dense_replace\":3", "exaone-moe.leading_dense_block_count", 3},
+        {"exaone_moe\",\"mlp_layer_types\":5", "exaone-moe.leading_dense_block_count", 1},
+        {"hunyuan_v1_moe\",\"num_experts\":4,\"moe_topk\":[2,2,2,2]", "hunyuan-moe.expert_used_count", 2},
+        {"hunyuan_v1_moe\",\"num_experts\":4,\"moe_topk\":3", "hunyuan-moe.expert_used_count", 3},
+        {"deepseek_v2\",\"kv_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,"
+         "\"topk_method\":\"greedy\",\"n_group\":4",
+         "deepseek2.expert_group_count", 0},
+        {"ministral3\",\"rope_parameters\":{\"rope_theta\":1e4,\"llama_4_scaling_beta\":0.25,"
+         "\"original_max_position_embeddings\":16}",
+         "mistral3.attention.temperature_scale", 0.25},
+        {"afmoe\",\"mup_enabled\":false", "afmoe.embedding_scale", 0},
+    };
+    static const int turned[] = {1, 0, 0, 1};
+    char config[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", facts[i].config);
+            make_model(config, &p);
+            ox_file *file = convert(NULL);
+            has_float(file, facts[i].key, facts[i].value);
+            ox_file_close(file);
+        }
+        make_model("{\"model_type\":\"afmoe\",\"sliding_window\":4,\"layer_types\":[\"sliding_attention\","
+                   "\"full_attention\",\"full_attention\",\"sliding_attention\"]," SIZES "}",
+                   &p);
+        ox_file *file = convert(NULL);
+        CHECK(has_list(file, "afmoe.attention.rope_pattern", 4, turned));
+        ox_file_close(file);
+        make_model("{\"model_type\":\"gemma3_text\",\"sliding_window\":4,\"rope_parameters\":{"
+                   "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e6},\"sliding_attention\":{"
+                   "\"rope_type\":\"linear\",\"rope_theta\":1e4,\"factor\":4.0}}," SIZES "}",
+                   &p);
+        file = convert(NULL);
+        has_float(file, "gemma3.rope.scaling.factor_swa", 4);
+        ox_file_close(file);
+        make_model("{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
+                   "\"conv\",\"conv\"]," SIZES "}",
+                   &p);
+        file = convert(NULL);
+        has_int(file, "lfm2moe.expert_weights_plain", 1);
+        ox_file_close(file);
+    }
+}
+
+int main(void) {
+    const char *tmp = getenv("OX_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s/options-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
+    snprintf(written, sizeof written, "%s.gguf", folder);
+    test_halves();
+    test_projections();
+    test_norms();
+    test_lists();
+    (void)remove(written);
+    return check_done("llm_options");
+}
