@@ -548,10 +548,10 @@ static void test_all_vulkan(void) {
         const char *caps;
         int transfers;
     } ways[] = {{NULL, 0}, {NULL, 1}, {NULL, 2}, {"baseline", 0}, {"baseline,transfer", 2}};
-    ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
+    const char *why;
+    ox_device *gpu = between_gpu(false, &why);
     if (!gpu) {
-        check_skip("pinned memory of a GPU",
-                   ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
+        check_skip("pinned memory of a GPU", why);
         ox_error_clear();
         return;
     }

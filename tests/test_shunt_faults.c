@@ -203,7 +203,7 @@ static void test_file(void) {
     ox_tensor *w[WEIGHTS];
     float wanted[SIDE], got[SIDE];
     int errors = 0;
-    snprintf(path, sizeof path, "%s.safetensors", folder);
+    CHECK((size_t)snprintf(path, sizeof path, "%s.safetensors", folder) < sizeof path);
     make_weights(ox_cpu(), w);
     for (int i = 0; i < WEIGHTS; i++) {
         snprintf(names[i], sizeof names[i], "w%d", i);

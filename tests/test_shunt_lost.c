@@ -133,9 +133,9 @@ static void check_all(ox_tensor *x, float (*right)[SIDE * SIDE]) {
 
 int main(void) {
     static float right[STEPS][SIDE * SIDE];
-    const char *temporary = getenv("OX_TEST_TMP");
-    if (!between_begin() || ox_vulkan_use_loader(between_loader) != OX_OK || !(gpu = ox_vulkan(0)))
-        return check_skipped("shunt_lost", ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
+    const char *temporary = getenv("OX_TEST_TMP"), *why;
+    gpu = between_gpu(true, &why);
+    if (!gpu) return check_skipped("shunt_lost", why);
     snprintf(folder, sizeof folder, "%s/shunt_lost_XXXXXX", temporary ? temporary : ".");
     CHECK(mkdtemp(folder) != NULL);
     OX_SCOPE {
@@ -148,8 +148,7 @@ int main(void) {
     CHECK(!gpu || ox_device_close(gpu) == OX_OK);
     CHECK(rmdir(folder) == 0);
     /* the instance stays */
-    CHECK_MSG(between.alive <= 1 && between.memory == 0, "%ld objects, %llu bytes left",
-              between.alive, /* the instance stays */
+    CHECK_MSG(between.alive <= 1 && between.memory == 0, "%ld objects, %llu bytes left", between.alive,
               (unsigned long long)between.memory);
     CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

@@ -368,10 +368,9 @@ static void check_no_driver(void) {
 int main(void) {
     faulty f;
     memset(&f, 0, sizeof f);
-    if (!between_begin() || ox_vulkan_use_loader(between_loader) != OX_OK || !(f.gpu = ox_vulkan(0))) {
-        const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
-        return check_skipped("vulkan_faults", why);
-    }
+    const char *why;
+    f.gpu = between_gpu(true, &why);
+    if (!f.gpu) return check_skipped("vulkan_faults", why);
     OX_SCOPE {
         f.x = ox_randn(OX_SHAPE(40, 33), OX_F32);
         f.large = ox_randint(0, 255, OX_SHAPE(18 << 20), OX_U8);

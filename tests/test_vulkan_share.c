@@ -409,11 +409,9 @@ static void check_threads(void) {
 }
 
 int main(void) {
-    ox_device *gpu = between_begin() ? ox_vulkan(0) : NULL;
-    if (!gpu) {
-        const char *why = ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
-        return check_skipped("vulkan_share", why);
-    }
+    const char *why;
+    ox_device *gpu = between_gpu(false, &why);
+    if (!gpu) return check_skipped("vulkan_share", why);
     CHECK(ox_device_close(gpu) == OX_OK);
     check_threads();
     check_two();

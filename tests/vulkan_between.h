@@ -463,4 +463,12 @@ static inline bool between_begin(void) {
     return between_system != NULL;
 }
 
+/* The first GPU, with the loader of this file between or not; NULL, and *why there is none. */
+static inline ox_device *between_gpu(bool is_between, const char **why) {
+    bool good = between_begin() && (!is_between || ox_vulkan_use_loader(between_loader) == OX_OK);
+    ox_device *gpu = good ? ox_vulkan(0) : NULL;
+    *why = gpu ? NULL : ox_error() ? ox_error_text() : "no Vulkan loader on this machine";
+    return gpu;
+}
+
 #endif

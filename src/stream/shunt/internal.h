@@ -91,6 +91,7 @@ typedef struct oxi_shunt_item {
     uint32_t skew;                   /* bytes of its place before its own: they lie in pages as a file's do */
     void *host;                      /* NULL: no copy */
     size_t host_bytes;
+    bool lent;                       /* `storage` is that copy: nothing was moved, its place is empty */
     ox_storage *disk;                /* of the inner stream; NULL: none */
     size_t disk_bytes, disk_at;      /* of the copy; where it begins in `disk` */
     int32_t index;                   /* in the table of the step that is looked at */

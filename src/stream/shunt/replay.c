@@ -125,7 +125,11 @@ static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruct
         if (item->valid) return OX_OK;
         oxi_shunt_leave(s, item, false);
     }
-    ox_status status = oxi_shunt_put_at(s, item, r->plan->segment[in->segment].place);
+    uint64_t place = r->plan->segment[in->segment].place;
+    bool there = item->host && item->packed == OX_COMPRESSION_NONE && !item->valid;
+    if (there && oxi_shunt_may_lend(s, item, r->plan->known[in->item].kind))
+        return oxi_shunt_lend_at(s, item, place);
+    ox_status status = oxi_shunt_put_at(s, item, place);
     return status == OX_OK ? oxi_shunt_load(s, item) : status;
 }
 
@@ -567,9 +571,12 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         double took =
             in->action == OXI_ACT_NODE ? oxi_shunt_mean_seconds(s, s->nodes[in->node]->shape_key) : 0;
         if (took > 0) in->seconds = took;
-        if (in->action != OXI_ACT_NODE)
-            in->seconds = oxi_shunt_lane_seconds(s, in->lane, oxi_shunt_moved_bytes(s, s->table[in->item]),
+        if (in->action != OXI_ACT_NODE) {
+            const oxi_shunt_item *item = s->table[in->item];
+            bool lent = in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind);
+            in->seconds = oxi_shunt_lane_seconds(s, in->lane, lent ? 0 : oxi_shunt_moved_bytes(s, item),
                                                  in->action == OXI_ACT_SAVE);
+        }
         in->start = end[in->lane];
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)

@@ -90,14 +90,25 @@ static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double s
 
 /* What was written is the only copy. */
 static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item);
+static ox_status oxi_shunt_unlend(ox_shunt *s, oxi_shunt_item *item);
+
+/* What it writes to lies in memory of its own. */
+static ox_status oxi_shunt_unlend_results(ox_shunt *s, const oxi_shunt_node *node) {
+    ox_status status = OX_OK;
+    for (int i = node->in_count; i < node->in_count + node->out_count && status == OX_OK; i++)
+        if (node->operand[i].item) status = oxi_shunt_unlend(s, node->operand[i].item);
+    return status;
+}
 
 /* Runs a node whose items are on the compute device. */
 static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_shunt_headers h;
     oxi_profile_record record;
     const char *speaker = oxi_speaker;
+    ox_status status = oxi_shunt_unlend_results(s, node);
+    if (status != OX_OK) return status;
     bool opened = oxi_shunt_headers_open(&h, node), profiled = oxi_profiling();
-    ox_status status = opened ? OX_OK : OX_ERR_NOMEM;
+    status = opened ? OX_OK : OX_ERR_NOMEM;
     oxi_speaker = NULL; /* errors are those of the node, not of the function that made the step run */
     bool clean = ox_error() == OX_OK;
     if (opened && profiled) record = oxi_profile_record_of(&h.call, OXI_PROFILE_CALLS);

@@ -169,7 +169,7 @@ static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
     item->ahead = 0;
     oxi_storage_release(item->storage);
     item->storage = NULL;
-    item->valid = false;
+    item->valid = item->lent = false;
     oxi_shunt_count_device(s, oxi_shunt_item_room(item), false);
 }
 
@@ -319,6 +319,25 @@ static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *
     return status;
 }
 
+/* Whether the host's copy can be computed with where it lies: the device's memory is the host's, and the step
+ * only reads it. */
+static bool oxi_shunt_may_lend(const ox_shunt *s, const oxi_shunt_item *item, int kind) {
+    return s->compute->host && kind == OXI_KIND_WEIGHT && !oxi_shunt_packs(s, item);
+}
+
+/* Somebody is to write to it: its bytes go to the place that it has. */
+static ox_status oxi_shunt_unlend(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->lent) return OX_OK;
+    char *place = (char *)s->arena + item->place + item->skew;
+    ox_storage *own = oxi_storage_borrow(s->compute, place, item->bytes, NULL, NULL);
+    if (!own) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
+    memcpy(place, item->host, item->bytes);
+    oxi_storage_release(item->storage);
+    item->storage = own;
+    item->lent = false;
+    return OX_OK;
+}
+
 /* The copy off the device into item->storage. */
 static ox_status oxi_shunt_load(ox_shunt *s, oxi_shunt_item *item) {
     ox_status status;
@@ -420,6 +439,7 @@ static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t 
         return oxi_shunt_put_copy(s, item, data, bytes, item->skew, false);
     }
     ox_status status = oxi_shunt_bring(s, item, !whole);
+    if (status == OX_OK) status = oxi_shunt_unlend(s, item);
     if (status != OX_OK) return status;
     oxi_storage_plain(item->storage);
     status = s->compute->write(s->compute, item->storage->data, offset, data, bytes);

@@ -69,21 +69,30 @@ static ox_status oxi_shunt_arena_open(ox_shunt *s) {
     return s->compute->alloc(s->compute, (size_t)s->desc.device_bytes, &s->arena);
 }
 
-/* A storage at a place, which is free. */
-static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
-    if (s->compute->host) {
-        item->storage =
-            oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew, item->bytes, NULL, NULL);
-    } else {
-        item->storage = oxi_storage_new(s->compute, item->bytes);
-    }
+/* Takes a place for its storage. */
+static ox_status oxi_shunt_settle_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
     if (!item->storage) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
     item->place = place;
-    item->valid = false;
     ox_status status = oxi_shunt_resident_add(s, item);
     oxi_shunt_count_device(s, oxi_shunt_item_room(item), true);
     if (status != OX_OK) oxi_shunt_device_drop(s, item);
     return status;
+}
+
+/* A storage at a place, which is free. */
+static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
+    char *memory = (char *)s->arena + place + item->skew;
+    item->storage = s->compute->host ? oxi_storage_borrow(s->compute, memory, item->bytes, NULL, NULL)
+                                     : oxi_storage_new(s->compute, item->bytes);
+    item->valid = item->lent = false;
+    return oxi_shunt_settle_at(s, item, place);
+}
+
+/* The host's copy, with its bytes. */
+static ox_status oxi_shunt_lend_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
+    item->storage = oxi_storage_borrow(s->compute, item->host, item->bytes, NULL, NULL);
+    item->valid = item->lent = true;
+    return oxi_shunt_settle_at(s, item, place);
 }
 
 /* ---- the window that costs the least ------------------------------------------------------------------- */
@@ -157,8 +166,7 @@ static ox_status oxi_shunt_clear(ox_shunt *s, uint64_t place, uint64_t bytes) {
  * way everywhere. */
 static ox_status oxi_shunt_make_room(ox_shunt *s, const oxi_shunt_item *item, uint64_t *place, bool *found) {
     uint64_t bytes = oxi_shunt_item_room(item);
-    oxi_shunt_window window;
-    window.found = false;
+    oxi_shunt_window window = {0, 0, false};
     if (item->small) window = oxi_shunt_find(s, bytes, s->main_bytes, s->desc.device_bytes);
     if (!window.found && !s->planned) window = oxi_shunt_find(s, bytes, 0, s->main_bytes);
     *found = window.found;

@@ -149,7 +149,8 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->on_host = item->host != NULL;
     known->on_disk = item->disk_valid;
     known->kind = item->kind;
-    known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, moved, false);
+    size_t down = oxi_shunt_may_lend(s, item, item->kind) ? 0 : moved;
+    known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, down, false);
     known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false);
     known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true);
     known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true);
