@@ -305,6 +305,8 @@ OXI_LIGHT_BEGIN
 #include "linalg/orthogonal.c"
 #include "linalg/symmetric.c"
 #include "linalg/general.c"
+#include "linalg/tasks.c"
+#include "linalg/complex.c"
 #endif
 #include "linalg/run.c"
 #include "fft/plan.c"

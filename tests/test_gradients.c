@@ -417,7 +417,8 @@ static void test_complex(void) {
         bool not_complex =
             strstr("g_view_as_complex g_acosh g_masked_fill g_pow_number g_rpow_number g_glu "
                    "glu g_linear_relu g_linear_gelu g_linear_gelu_tanh g_linear_silu linear_act "
-                   "g_linear_sigmoid g_linear_tanh view_as_real g_norm_inf g_norm_least",
+                   "g_linear_sigmoid g_linear_tanh view_as_real g_norm_inf g_norm_least "
+                   "cholesky cholesky_upper eigh eig solve", /* of adjoints: test_linalg.c has them */
                    c.label) != NULL;
         if (!(accepts & OXI_ACCEPT_C) || not_complex || strstr(c.label, " long")) continue;
         for (int l = 0; l < 3; l++) check_case(&c, layouts[l], OX_C64, -1);

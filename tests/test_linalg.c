@@ -297,12 +297,151 @@ static void test_functions(void) {
     }
 }
 
+/* ---- complex matrices: their factors, and gradients of what does not depend on phases ------------------ */
+
+static ox_tensor *adjoint(ox_tensor *t) {
+    return ox_conj(turned(t));
+}
+
+/* What a - b is of n eps and the size of a, all of c64. */
+static void check_complex(ox_tensor *a, ox_tensor *b, int64_t n, const char *what) {
+    CHECK_MSG(a && b, "%s of c64, %lld: %s", what, (long long)n, ox_error_text());
+    ox_error_clear();
+    if (!a || !b || ox_numel(a) == 0) return;
+    double size = ox_item(ox_amax(ox_abs(a), OX_ALL_DIMS, false));
+    double off = ox_item(ox_amax(ox_abs(ox_sub(a, b)), OX_ALL_DIMS, false));
+    double scaled = off / (eps_of(OX_F32) * (size > 0 ? size : 1) * (double)(n > 0 ? n : 1));
+    CHECK_MSG(scaled <= 8, "%s of c64, %lld: off by %g eps n", what, (long long)n, scaled);
+}
+static void check_unitary(ox_tensor *q, int64_t n, const char *what) {
+    if (!q) return;
+    ox_tensor *own = ox_matmul(adjoint(q), q), *eye;
+    eye = ox_eye(q->shape[q->ndim - 1], q->shape[q->ndim - 1], OX_C64);
+    check_complex(ox_expand(eye, ox_shape_of(own)), own, n, what);
+}
+
+static ox_tensor *complex_matrix(int64_t m, int64_t n, int kind) {
+    ox_shape shape = OX_SHAPE(2, m, n);
+    ox_tensor *x = ox_complex(ox_randn(shape, OX_F32), ox_randn(shape, OX_F32));
+    if (kind == 1) /* the same column again and again */
+        x = ox_contiguous(ox_expand(ox_narrow(x, -1, 0, n ? 1 : 0), shape));
+    if (kind == 2) x = ox_zeros(shape, OX_C64);
+    if (kind == 3) x = ox_contiguous(ox_expand(ox_eye(m, n, OX_C64), shape));
+    return kind ? x : ox_flip(x, OX_DIMS(1)); /* of negative strides */
+}
+
+static void check_complex_factors(int64_t m, int64_t n, int kind) {
+    int64_t most = m > n ? m : n;
+    ox_tensor *x = complex_matrix(m, n, kind);
+    ox_tuple lu = ox_lu(x, true), parts;
+    check_complex(x, ox_matmul(lu.t[0], ox_matmul(lu.t[1], lu.t[2])), most, "P L U");
+    for (int whole = 0; whole < 2; whole++) {
+        parts = ox_qr(x, whole ? "complete" : "reduced");
+        check_complex(x, ox_matmul(parts.t[0], parts.t[1]), most, "Q R");
+        check_complex(parts.t[1], ox_triu(parts.t[1], 0), most, "R");
+        check_unitary(parts.t[0], most, "Q");
+        parts = ox_svd(x, whole);
+        CHECK(parts.t[0] != NULL);
+        if (!parts.t[0]) return;
+        int64_t k = parts.t[1]->shape[1];
+        ox_tensor *u = ox_narrow(parts.t[0], -1, 0, k), *v = ox_narrow(parts.t[2], -2, 0, k);
+        check_complex(x, ox_matmul(ox_mul(u, ox_unsqueeze(parts.t[1], -2)), v), most, "U S V");
+        check_unitary(parts.t[0], most, "U");
+        check_unitary(adjoint(parts.t[2]), most, "V");
+    }
+    ox_tensor *inverse = ox_pinv(x, 0, -1, false);
+    check_complex(x, ox_matmul(x, ox_matmul(inverse, x)), most * 4, "pinv");
+}
+
+static void check_complex_square(int64_t n, int kind) {
+    ox_tensor *x = complex_matrix(n, n, kind), *h = ox_add(x, adjoint(x)), *more = ox_matmul(x, adjoint(x));
+    ox_tuple parts = ox_eigh(h, n % 2 == 1);
+    CHECK(parts.t[0] && parts.t[0]->dtype == OX_F32);
+    if (!parts.t[0]) return;
+    ox_tensor *scaled = ox_mul(parts.t[1], ox_unsqueeze(parts.t[0], -2)), *steps;
+    check_complex(h, ox_matmul(scaled, adjoint(parts.t[1])), n, "eigh");
+    check_unitary(parts.t[1], n, "eigh's vectors");
+    steps = n > 1 ? ox_diff(parts.t[0], 1, -1, NULL, NULL) : NULL;
+    if (steps) CHECK(ox_item_int(ox_all(ox_ge_number(steps, 0), OX_ALL_DIMS, false)));
+    more = ox_add(more, ox_eye(n, n, OX_C64));
+    for (int upper = 0; upper < 2; upper++) {
+        ox_tensor *l = ox_cholesky(more, upper);
+        check_complex(more, upper ? ox_matmul(adjoint(l), l) : ox_matmul(l, adjoint(l)), n, "cholesky");
+        check_complex(l, upper ? ox_triu(l, 0) : ox_tril(l, 0), n, "its triangle");
+    }
+    parts = ox_slogdet(x);
+    if (n < 9) check_complex(ox_det(x), ox_mul(parts.t[0], ox_exp(parts.t[1])), 8, "det");
+    if (kind || n > 40) return;
+    parts = ox_eig(x);
+    check_complex(ox_matmul(x, parts.t[1]), ox_mul(parts.t[1], ox_unsqueeze(parts.t[0], -2)), n, "eig");
+}
+
+static ox_tensor *complex_checked(ox_tensor *const *in, void *user) {
+    ox_tensor *x = in[0], *h = ox_add(x, adjoint(x));
+    ox_tuple parts;
+    switch (*(int *)user) {
+    case 0: return ox_det(x);
+    case 1: return ox_logdet(x);
+    case 2: return ox_cholesky(ox_add(ox_matmul(x, adjoint(x)), ox_eye(3, 3, OX_C64)), false);
+    case 3: return ox_lu_factor(x, true).t[0];
+    case 4: parts = ox_qr(x, NULL); return ox_add(parts.t[0], parts.t[1]);
+    case 5: parts = ox_eigh(h, false); return ox_add(ox_square(ox_abs(parts.t[1])), parts.t[0]);
+    case 6: parts = ox_svd(x, false); return ox_add(ox_square(ox_abs(parts.t[2])), parts.t[1]);
+    case 7: parts = ox_svd(ox_narrow(x, 1, 0, 2), false); return ox_matmul(parts.t[0], parts.t[2]);
+    case 8: return ox_svdvals(x);
+    case 9: parts = ox_eig(x); return ox_sum(parts.t[0], OX_DIMS(-1), false);
+    case 10: return ox_pinv(ox_narrow(x, 0, 0, 2), 0, -1, false);
+    case 11: return ox_solve_triangular(x, h, true, true, false);
+    case 12: return ox_matrix_exp(x);
+    case 13: return ox_eigvalsh(h, true);
+    case 14: return ox_solve(x, h, false);
+    default: return ox_var(x, OX_DIMS(0), 1, false);
+    }
+}
+
+static void test_complex_factors(void) {
+    static const int64_t sides[] = {0, 1, 2, 7, 31};
+    for (int i = 0; i < 5; i++)
+        for (int kind = 0; kind < 4; kind++) OX_SCOPE {
+                int64_t n = sides[i], other = n / 2 + 1;
+                check_complex_square(n, kind);
+                check_complex_factors(n, n, kind);
+                check_complex_factors(n, other, kind);
+                check_complex_factors(other, n, kind);
+            }
+    OX_SCOPE {
+        ox_tensor *bad = ox_complex(ox_full(OX_SHAPE(3, 3), NAN, OX_F32), ox_ones(OX_SHAPE(3, 3), OX_F32));
+        CHECK(!ox_svd(bad, true).t[0] && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_eigh(bad, false).t[0] && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_cholesky(ox_neg(ox_eye(3, 3, OX_C64)), false) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(ox_item_int(ox_cholesky_ex(ox_neg(ox_eye(3, 3, OX_C64)), false).t[1]) == 1);
+        CHECK(!ox_geqrf(bad).t[0] && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+        ox_gradcheck_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.eps = 1e-2;
+        desc.absolute = desc.relative = 1e-2;
+        const double numbers[18] = {2,  1,  .5, -.3, .7, .2, -.4, .6, -1.5,
+                                    .9, .3, .1, .2,  -.8, .1, .4, 1.2, -2};
+        ox_tensor *x = ox_clone(ox_view_as_complex(ox_from_doubles(numbers, OX_SHAPE(3, 3, 2), OX_F32)));
+        ox_requires_grad_(x, true);
+        for (int which = 0; which < 16; which++)
+            CHECK_MSG(ox_gradcheck(complex_checked, &which, &x, 1, &desc) == OX_OK, "%d: %s", which,
+                      ox_error_text());
+        ox_error_clear();
+    }
+}
+
 int main(void) {
     test_factors();
     test_hard();
     test_eig();
     test_layouts();
     test_complex_systems();
+    test_complex_factors();
     test_functions();
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0);
     return check_done("linalg");

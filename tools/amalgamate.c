@@ -162,6 +162,7 @@ typedef struct lean_text {
     int directive;   /* the line in hand is a directive */
     int continued;   /* ... and goes on behind a backslash */
     int parens;      /* open where the line in hand ends */
+    int guarded;     /* the line before it did not end its statement */
 } lean_text;
 
 static int is_word(char c) {
@@ -263,15 +264,29 @@ static int goes_on(const lean_text *lean, const text *piece) {
     return strchr("?:&|\"=", piece->data[0]) && !strchr(";{}:", last);
 }
 
-/* Joins a piece to the line in hand, or begins another. Statements get lines of their own, in macros as well:
- * compilers warn of those that look as if an `if` before them were theirs. */
+/* Whether another statement may stand behind those of the line in hand: the first of a block may, and what
+ * follows a statement that neither is a guard nor stands behind one. */
+static int stands_beside(const lean_text *lean, const text *piece) {
+    static const char *const guards[] = {"if(", "for(", "while(", "else", "do"};
+    size_t i;
+    char last = lean->line.size ? lean->line.data[lean->line.size - 1] : '}';
+    if (lean->directive || piece->data[0] == '#' || lean->continued) return 0;
+    if (last == '{') return 1;
+    for (i = 0; i < sizeof guards / sizeof *guards; i++)
+        if (strstr(lean->line.data, guards[i])) return 0;
+    return last == ';' && !lean->guarded;
+}
+
+/* Joins a piece to the line in hand, or begins another. What stands behind a guard has a line of its own, and
+ * each statement of a macro: compilers warn of those that look as if an `if` before them were theirs. */
 static void lean_add(lean_text *lean, const text *piece) {
     int closes = piece->data[0] == '}' && lean->line.size && (lean->continued || !lean->directive);
     int on = closes || goes_on(lean, piece);
-    if (on && lean->line.size + 1 + piece->size <= LINE_MAX - 2) {
+    if ((on || stands_beside(lean, piece)) && lean->line.size + 1 + piece->size <= LINE_MAX - 2) {
         lean_token(&lean->line, piece->data, piece->size, 1);
         return;
     }
+    lean->guarded = lean->line.size && !strchr(";{}", lean->line.data[lean->line.size - 1]);
     lean_flush(lean, lean->continued ? " \\\n" : "\n");
     if (on) text_add(&lean->line, " ", 1);
     if (!on) lean->parens = 0;

@@ -53,34 +53,12 @@ static bool oxi_same_batch(const char *name, ox_tensor **a, ox_tensor **b) {
     return *a && *b;
 }
 
-/* Complex matrices as real ones: [[re, -im], [im, re]]; of what they are multiplied with only the
- * left half. */
-static ox_tensor *oxi_as_real_matrix(ox_tensor *x, bool whole) {
-    ox_tensor *re = ox_contiguous(ox_real(x)), *im = ox_contiguous(ox_imag(x)), *rows[2], *columns[2];
-    rows[0] = re;
-    rows[1] = im;
-    columns[0] = ox_cat(rows, 2, -2);
-    if (!whole) return columns[0];
-    rows[0] = ox_neg(im);
-    rows[1] = re;
-    columns[1] = ox_cat(rows, 2, -2);
-    return ox_cat(columns, 2, -1);
-}
-static ox_tensor *oxi_as_complex_matrix(ox_tensor *x) {
-    if (!x) return NULL;
-    int64_t n = x->shape[x->ndim - 2] / 2;
-    return ox_complex(ox_narrow(x, -2, 0, n), ox_narrow(x, -2, n, n));
-}
-
 static ox_tensor *oxi_solved(const char *name, ox_tensor *a, ox_tensor *b) {
-    if (!oxi_same_batch(name, &a, &b)) return NULL;
-    bool complex = a->dtype == OX_C64 && b->dtype == OX_C64;
     ox_tensor *in[2];
-    in[0] = complex ? oxi_as_real_matrix(a, true) : a;
-    in[1] = complex ? oxi_as_real_matrix(b, false) : b;
-    if (!in[0] || !in[1]) return NULL;
-    ox_tensor *x = oxi_apply_as(name, OXI_OP_solve, NULL, in, 2, NULL);
-    return complex ? oxi_as_complex_matrix(x) : x;
+    if (!oxi_same_batch(name, &a, &b)) return NULL;
+    in[0] = a;
+    in[1] = b;
+    return oxi_apply_as(name, OXI_OP_solve, NULL, in, 2, NULL);
 }
 
 /* Whether b is a batch of vectors, by torch's rule. */
@@ -111,6 +89,11 @@ OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bo
     attr.triangular.right = !left;
     attr.triangular.unit = unitriangular;
     if (!oxi_same_batch("solve_triangular", &in[0], &in[1])) return oxi_work_end(&work, NULL);
+    if (oxi_is_complex(in[0])) { /* as any matrix */
+        ox_tensor *triangle = upper ? ox_triu(in[0], unitriangular) : ox_tril(in[0], -(int64_t)unitriangular);
+        if (unitriangular) triangle = ox_add(triangle, oxi_eye_beside(a, a->shape[a->ndim - 1]));
+        return oxi_work_end(&work, ox_solve(triangle, in[1], left));
+    }
     return oxi_work_end(&work, oxi_apply_list(OXI_OP_solve_triangular, &attr, in, 2, NULL));
 }
 
@@ -136,7 +119,7 @@ OX_API ox_tuple ox_slogdet(ox_tensor *x) {
         return oxi_tuple_end(&work, NULL, NULL, NULL);
     }
     ox_tensor *d = ox_diagonal(lu.t[0], 0, -2, -1);
-    ox_tensor *sign = ox_mul(ox_prod(ox_sign(d), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.t[1]));
+    ox_tensor *sign = ox_mul(ox_prod(ox_sgn(d), OX_DIMS(-1), false), oxi_sign_of_pivots(lu.t[1]));
     return oxi_tuple_end(&work, sign, ox_sum(ox_log(ox_abs(d)), OX_DIMS(-1), false), NULL);
 }
 
@@ -144,6 +127,7 @@ OX_API ox_tensor *ox_logdet(ox_tensor *x) {
     if (oxi_any_null("logdet", &x, 1)) return NULL;
     oxi_work work = oxi_work_begin("logdet");
     ox_tuple parts = ox_slogdet(x);
+    if (oxi_is_complex(x)) return oxi_work_end(&work, ox_add(ox_log(parts.t[0]), parts.t[1]));
     return oxi_work_end(&work, ox_where(ox_lt_number(parts.t[0], 0), ox_number(NAN), parts.t[1]));
 }
 
@@ -179,7 +163,7 @@ OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
     rank = ox_matrix_rank(a, 0, rcond, false);
     if (!rank || !s) return oxi_tuple_end(&work, NULL, NULL, NULL);
     bool whole = m > n && ox_item_int(ox_all(ox_eq_number(rank, (double)n), OX_ALL_DIMS, false));
-    rest = whole ? ox_sum(ox_square(ox_sub(ox_matmul(a, x), right)), OX_DIMS(-2), false)
+    rest = whole ? ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a, x), right))), OX_DIMS(-2), false)
                  : oxi_full("lstsq", OX_SHAPE(0), 0, a->dtype, ox_device_of(a));
     if (vector) x = ox_squeeze(x, -1);
     ox_keep(s);
@@ -307,9 +291,9 @@ OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bo
     ox_tensor *in[3] = {lu, pivots, b};
     if (oxi_any_null("lu_solve", in, 3)) return NULL;
     oxi_work work = oxi_work_begin("lu_solve");
-    if (!left) { /* x a = b: a^T x^T = b^T */
-        ox_tensor *x = ox_lu_solve(lu, pivots, ox_transpose(b, -2, -1), true, !adjoint);
-        return oxi_work_end(&work, ox_transpose(x, -2, -1));
+    if (!left) { /* x a = b: a^H x^H = b^H */
+        ox_tensor *x = ox_lu_solve(lu, pivots, oxi_adjoint(b), true, !adjoint);
+        return oxi_work_end(&work, oxi_adjoint(x));
     }
     if (lu->ndim < 2) {
         (void)oxi_fail(OX_ERR_SHAPE, "lu_solve: %s is no matrix", oxi_tensor_text(lu));

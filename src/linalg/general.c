@@ -141,19 +141,18 @@ static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex
     }
 }
 
-/* values [n], vectors [n,n] in columns, of c64. */
-static bool oxi_eig(const oxi_dense *a, float *values, float *vectors) {
-    int64_t n = a->rows;
+/* Of a [n,n], or its pairs: values [n], vectors [n,n] in columns, of c64. */
+static bool oxi_eig(int64_t n, const double *a, bool of_pairs, float *values, float *vectors) {
     oxi_dense memory = oxi_dense_new(3 * n + 3, 2 * n + 1);
     if (!memory.p) return false;
     oxi_complex *h = (oxi_complex *)(void *)memory.p, *z = h + n * n, *x = z + n * n, *v = x + n * n;
     double *c = (double *)(void *)(v + n);
     for (int64_t i = 0; i < n * n; i++) {
-        if (!isfinite(a->p[i])) {
+        h[i] = of_pairs ? oxi_make_complex(a[2 * i], a[2 * i + 1]) : oxi_make_complex(a[i], 0);
+        if (!isfinite(h[i].re) || !isfinite(h[i].im)) {
             (void)oxi_fail(OX_ERR_ARG, "eig: an element is not finite");
             return false;
         }
-        h[i] = oxi_make_complex(a->p[i], 0);
         z[i] = oxi_make_complex(i % (n + 1) == 0, 0);
     }
     oxi_hessenberg(n, h, z, v);

@@ -1,11 +1,11 @@
 /* Linear algebra (torch.linalg): matrices in the last two dims, leading dims are a batch and broadcast where
  * two operands meet.
- * dtypes    f32 and f64; solve and inv c64 as well, as real matrices of twice the size. eig gives c64
+ * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
  *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues; residuals
  *           of a small multiple of eps times the matrix's size (tests/test_linalg.c)
- * gradients all but geqrf. Of vectors only what does not depend on their signs and order; of eigenvalues and
- *           singular values that are the same the vectors have none
+ * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
+ *           that are the same the vectors have none
  * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
  *           finite (eigh, svd, eig); OX_ERR_SHAPE, OX_ERR_DTYPE
  * devices   the CPU computes it for tensors of a GPU too
@@ -23,7 +23,7 @@ OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bo
 OX_API ox_tensor *ox_inv(ox_tensor *x);
 OX_API ox_tensor *ox_det(ox_tensor *x);
 OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
-OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where the determinant is below 0 */
+OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where it is real and below 0 */
 /* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
  * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
 OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);

@@ -86,8 +86,8 @@ static ox_tensor *oxi_exponential(ox_tensor *x) {
                                  16380.,
                                  182.,
                                  1.};
-    ox_tensor *wide = ox_cast(x, OX_F64), *eye = oxi_eye_beside(wide, x->shape[x->ndim - 1]), *p[4], *odd,
-              *even;
+    ox_tensor *wide = oxi_is_complex(x) ? x : ox_cast(x, OX_F64), *p[4], *odd, *even;
+    ox_tensor *eye = oxi_eye_beside(wide, x->shape[x->ndim - 1]);
     double size = ox_item(ox_amax(ox_sum(ox_abs(wide), OX_DIMS(-2), false), OX_ALL_DIMS, false));
     if (!eye || ox_error()) return NULL;
     int halves = 0;
@@ -118,7 +118,8 @@ static ox_tensor *oxi_exponential(ox_tensor *x) {
 
 OX_API ox_tensor *ox_matrix_exp(ox_tensor *x) {
     if (oxi_any_null("matrix_exp", &x, 1)) return NULL;
-    if (x->ndim < 2 || x->shape[x->ndim - 2] != x->shape[x->ndim - 1] || !oxi_is_float(x->dtype))
+    if (x->ndim < 2 || x->shape[x->ndim - 2] != x->shape[x->ndim - 1] ||
+        (!oxi_is_float(x->dtype) && !oxi_is_complex(x)))
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "matrix_exp: %s", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("matrix_exp");
     return oxi_work_end(&work, ox_numel(x) ? ox_cast(oxi_exponential(x), x->dtype) : ox_clone(x));

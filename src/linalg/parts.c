@@ -41,8 +41,8 @@ OXI_PARTS(pinv) {
     oxi_svd_parts p;
     if (oxi_least_side(x) == 0) return oxi_filled_beside(x, ox_shape_of(call->out[0]), 0);
     if (told->hermitian) { /* of the lower triangle, which is all that counts */
-        ox_tensor *low = ox_tril(x, -1);
-        x = ox_add(ox_tril(x, 0), oxi_adjoint(low));
+        ox_tensor *low = ox_mul_number(ox_add(ox_tril(x, 0), ox_tril(x, -1)), 0.5);
+        x = ox_add(low, oxi_adjoint(low));
     }
     if (!oxi_svd_of(x, &p) || !(limit = oxi_rank_limit(x, p.s, told->atol, told->rtol))) return NULL;
     counts = ox_gt(p.s, limit);

@@ -5,147 +5,25 @@ static ox_status oxi_cpu_linalg(const oxi_call *call) {
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: left out by OX_NO_LINALG", oxi_op_row_of(call->op)->name);
 }
 #else
-typedef struct oxi_linalg_job {
-    const oxi_call *call;
-    ox_tensor *a, *b, *out[2]; /* contiguous, of f64 but for indices and complex numbers */
-    int64_t rows, columns, least, batch;
-    int64_t failed; /* atomic */
-} oxi_linalg_job;
-
-static oxi_dense oxi_job_matrix(ox_tensor *t, int64_t i) {
-    return oxi_dense_of(t, i, t->shape[t->ndim - 2], t->shape[t->ndim - 1]);
-}
-static double *oxi_job_vector(ox_tensor *t, int64_t i) {
-    return (double *)(void *)oxi_ptr(t) + i * t->shape[t->ndim - 1];
-}
-static int32_t *oxi_job_pivots(const oxi_linalg_job *j, int64_t i) {
-    return (int32_t *)(void *)oxi_ptr(j->out[1]) + i * j->least;
-}
-/* New memory with the numbers of `of` transposed. */
-static oxi_dense oxi_turned(const oxi_dense *of) {
-    oxi_dense d = oxi_dense_new(of->columns, of->rows);
-    if (d.p) oxi_dense_transpose(&d, of);
-    return d;
-}
-
-static bool oxi_job_cholesky(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), l = oxi_job_matrix(j->out[0], i);
-    bool upper = j->call->attr.triangle.upper;
-    if (upper)
-        oxi_dense_transpose(&l, &a);
-    else
-        oxi_dense_copy(&l, &a);
-    if (!oxi_cholesky(&l, (int32_t *)(void *)oxi_ptr(j->out[1]) + i)) return false;
-    if (!upper) return true;
-    oxi_dense_copy(&a, &l);
-    oxi_dense_transpose(&l, &a);
-    return true;
-}
-
-static bool oxi_job_lu(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), lu = oxi_job_matrix(j->out[0], i);
-    oxi_dense_copy(&lu, &a);
-    return oxi_lu(&lu, j->call->attr.pivot.pivot, oxi_job_pivots(j, i));
-}
-
-static bool oxi_job_solve(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), b = oxi_job_matrix(j->b, i), x = oxi_job_matrix(j->out[0], i);
-    bool singular = false, done = false;
-    size_t bytes = (size_t)(a.rows ? a.rows : 1) * sizeof(int32_t);
-    int32_t *pivots = (int32_t *)oxi_alloc(bytes);
-    oxi_dense_copy(&x, &b);
-    if (pivots) done = oxi_solve_dense(&a, &x, pivots, &singular);
-    if (pivots) oxi_free(pivots, bytes);
-    if (!singular) return done;
-    (void)oxi_fail(OX_ERR_ARG, "%s: matrix %lld is singular", j->call->name ? j->call->name : "solve",
-                   (long long)i);
-    return false;
-}
-
-static bool oxi_job_triangular(oxi_linalg_job *j, int64_t i) {
-    const oxi_attr_triangular *told = &j->call->attr.triangular;
-    oxi_dense a = oxi_job_matrix(j->a, i), b = oxi_job_matrix(j->b, i), x = oxi_job_matrix(j->out[0], i);
-    if (!told->right) {
-        oxi_dense_copy(&x, &b);
-        return oxi_solve_triangular(&a, &x, told->upper, told->unit);
-    }
-    oxi_dense at = oxi_turned(&a), bt = oxi_turned(&b); /* x a = b: a^T x^T = b^T */
-    if (!at.p || !bt.p || !oxi_solve_triangular(&at, &bt, !told->upper, told->unit)) return false;
-    oxi_dense_transpose(&x, &bt);
-    return true;
-}
-
-static bool oxi_job_qr(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), q = oxi_job_matrix(j->out[0], i), r = oxi_job_matrix(j->out[1], i);
-    oxi_dense at = oxi_turned(&a), tau = oxi_dense_new(1, j->least + 1),
-              qt = oxi_dense_new(q.columns, q.rows);
-    if (!at.p || !tau.p || !qt.p || !oxi_qr(&at, tau.p) || !oxi_qr_vectors(&at, j->least, tau.p, &qt))
-        return false;
-    oxi_dense_transpose(&q, &qt);
-    for (int64_t row = 0; row < r.rows; row++)
-        for (int64_t c = 0; c < r.columns; c++)
-            oxi_dense_row(&r, row)[c] = c < row ? 0 : oxi_dense_row(&at, c)[row];
-    return true;
-}
-
-static bool oxi_job_geqrf(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), packed = oxi_job_matrix(j->out[0], i), at = oxi_turned(&a);
-    if (!at.p || !oxi_qr(&at, oxi_job_vector(j->out[1], i))) return false;
-    oxi_dense_transpose(&packed, &at);
-    return true;
-}
-
-static bool oxi_job_eigh(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), v = oxi_job_matrix(j->out[1], i),
-              z = oxi_dense_new(a.rows, a.rows);
-    if (!z.p) return false;
-    if (j->call->attr.triangle.upper) {
-        oxi_dense_copy(&z, &a);
-        oxi_dense_transpose(&a, &z);
-    }
-    if (!oxi_eigh(&a, oxi_job_vector(j->out[0], i), &z)) return false;
-    oxi_dense_transpose(&v, &z);
-    return true;
-}
-
-/* out[1] has V above U: [columns + rows, least]. */
-static bool oxi_job_svd(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i), both = oxi_job_matrix(j->out[1], i);
-    bool wide = a.rows < a.columns; /* a^T = v s u^T */
-    oxi_dense at = wide ? oxi_dense_new(a.rows, a.columns) : oxi_turned(&a);
-    oxi_dense ut = oxi_dense_new(at.rows, at.columns), vt = oxi_dense_new(at.rows, at.rows);
-    if (!at.p || !ut.p || !vt.p) return false;
-    if (wide) oxi_dense_copy(&at, &a);
-    for (int64_t k = 0; k < at.rows * at.columns; k++)
-        if (!isfinite(at.p[k])) {
-            (void)oxi_fail(OX_ERR_ARG, "svd: an element is not finite");
-            return false;
-        }
-    if (!oxi_svd_tall(&at, oxi_job_vector(j->out[0], i), &ut, &vt)) return false;
-    oxi_dense v = oxi_block(&both, 0, 0, a.columns, j->least),
-              u = oxi_block(&both, a.columns, 0, a.rows, j->least);
-    oxi_dense_transpose(&v, wide ? &ut : &vt);
-    oxi_dense_transpose(&u, wide ? &vt : &ut);
-    return true;
-}
-
 static bool oxi_job_eig(oxi_linalg_job *j, int64_t i) {
-    oxi_dense a = oxi_job_matrix(j->a, i);
-    return oxi_eig(&a, (float *)(void *)oxi_ptr(j->out[0]) + 2 * i * a.rows,
-                   (float *)(void *)oxi_ptr(j->out[1]) + 2 * i * a.rows * a.rows);
+    const double *a = (const double *)(const void *)oxi_ptr(j->a);
+    bool of_pairs = j->call->in[0]->dtype == OX_C64;
+    return oxi_eig(j->rows, a + i * j->rows * j->rows * (1 + of_pairs), of_pairs,
+                   (float *)(void *)oxi_ptr(j->out[0]) + 2 * i * j->rows,
+                   (float *)(void *)oxi_ptr(j->out[1]) + 2 * i * j->rows * j->rows);
 }
 
 typedef bool (*oxi_linalg_function)(oxi_linalg_job *j, int64_t i);
-static oxi_linalg_function oxi_linalg_of(oxi_op op) {
+static oxi_linalg_function oxi_linalg_of(oxi_op op, bool of_pairs) {
     switch (op) {
-    case OXI_OP_cholesky: return oxi_job_cholesky;
-    case OXI_OP_lu_factor: return oxi_job_lu;
-    case OXI_OP_solve: return oxi_job_solve;
+    case OXI_OP_cholesky: return of_pairs ? oxi_complex_cholesky : oxi_job_cholesky;
+    case OXI_OP_lu_factor: return of_pairs ? oxi_complex_lu : oxi_job_lu;
+    case OXI_OP_solve: return of_pairs ? oxi_complex_solve : oxi_job_solve;
     case OXI_OP_solve_triangular: return oxi_job_triangular;
-    case OXI_OP_qr: return oxi_job_qr;
+    case OXI_OP_qr: return of_pairs ? oxi_complex_qr : oxi_job_qr;
     case OXI_OP_geqrf: return oxi_job_geqrf;
-    case OXI_OP_eigh: return oxi_job_eigh;
-    case OXI_OP_svd: return oxi_job_svd;
+    case OXI_OP_eigh: return of_pairs ? oxi_complex_eigh : oxi_job_eigh;
+    case OXI_OP_svd: return of_pairs ? oxi_complex_svd : oxi_job_svd;
     default: return oxi_job_eig;
     }
 }
@@ -156,19 +34,21 @@ static void oxi_linalg_task(void *arg, int64_t index, int lane) {
     (void)lane;
     ox_scope scope = ox_scope_begin();
     oxi_unheard = true;
-    if (!oxi_linalg_of(j->call->op)(j, index)) oxi_atomic_add(&j->failed, 1);
+    if (!oxi_linalg_of(j->call->op, j->call->in[0]->dtype == OX_C64)(j, index)) oxi_atomic_add(&j->failed, 1);
     oxi_unheard = unheard;
     ox_scope_end(&scope);
 }
 
 /* A copy that may be written over. */
 static ox_tensor *oxi_linalg_operand(ox_tensor *t) {
+    if (t->dtype == OX_C64) return oxi_pairs_of(t);
     ox_tensor *wide = oxi_tensor_new(ox_cpu(), OX_F64, t->ndim, t->shape);
     return wide ? ox_copy_(wide, t) : NULL;
 }
 
 static ox_status oxi_cpu_linalg(const oxi_call *call) {
     oxi_linalg_job j;
+    bool paired[2] = {false, false};
     const ox_tensor *x = call->in[0];
     memset(&j, 0, sizeof j);
     j.call = call;
@@ -184,13 +64,18 @@ static ox_status oxi_cpu_linalg(const oxi_call *call) {
     for (int i = 0; made && i < call->out_count; i++) {
         const ox_tensor *out = call->out[i];
         bool wide = oxi_is_float(out->dtype);
-        j.out[i] = oxi_tensor_new(ox_cpu(), wide ? OX_F64 : out->dtype, out->ndim, out->shape);
+        paired[i] = out->dtype == OX_C64 && call->op != OXI_OP_eig;
+        j.out[i] = paired[i] ? oxi_pairs_new(out)
+                             : oxi_tensor_new(ox_cpu(), wide ? OX_F64 : out->dtype, out->ndim, out->shape);
         made = j.out[i] != NULL;
     }
     if (made) oxi_parallel_for(j.batch, oxi_linalg_task, &j);
     ox_status status = made && !j.failed ? OX_OK : ox_error() ? ox_error() : OX_ERR_NOMEM;
     for (int i = 0; status == OX_OK && i < call->out_count; i++)
-        status = oxi_copy_quiet(call->out[i], j.out[i]);
+        if (paired[i] && !(j.out[i] = oxi_of_pairs(call->out[i], j.out[i])))
+            status = OX_ERR_NOMEM;
+        else
+            status = oxi_copy_quiet(call->out[i], j.out[i]);
     ox_scope_end(&scope);
     return status;
 }

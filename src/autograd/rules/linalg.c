@@ -84,7 +84,8 @@ static ox_tensor *oxi_qr_square(ox_tensor *q, ox_tensor *r, ox_tensor *gq, ox_te
         ox_tensor *less = ox_matmul(oxi_adjoint(gq), q);
         m = m ? ox_sub(m, less) : ox_neg(less);
     }
-    m = ox_add(ox_tril(m, 0), oxi_adjoint(ox_tril(m, -1)));
+    m = oxi_half_diagonal(m); /* mirrored, with what is real of the diagonal */
+    m = ox_add(m, oxi_adjoint(m));
     right = gq ? ox_add(gq, ox_matmul(q, m)) : ox_matmul(q, m);
     return ox_solve_triangular(oxi_adjoint(r), right, false, false, false);
 }
@@ -122,7 +123,8 @@ OXI_GRADIENT_RULE(eigh) {
         ox_tensor *diagonal = ox_diag_embed(b->g[0], 0, -2, -1);
         middle = middle ? ox_add(middle, diagonal) : diagonal;
     }
-    middle = ox_matmul(ox_matmul(v, middle), turned); /* only one triangle was read: both get half */
+    middle = ox_matmul(ox_matmul(v, ox_cast(middle, v->dtype)), turned);
+    /* only one triangle was read: both get half */
     return oxi_gives(b, 0, ox_mul_number(ox_add(middle, oxi_adjoint(middle)), 0.5));
 }
 
@@ -132,7 +134,7 @@ static ox_tensor *oxi_outside(ox_tensor *q, ox_tensor *g, ox_tensor *s) {
 }
 
 OXI_GRADIENT_RULE(svd) {
-    ox_tensor *s = b->out[0], *both = b->out[1], *middle = NULL, *made;
+    ox_tensor *s = b->out[0], *both = b->out[1], *middle = NULL, *along = NULL, *made;
     int64_t m = b->operand[0].shape[b->operand[0].ndim - 2], n = b->operand[0].shape[b->operand[0].ndim - 1];
     int64_t k = m < n ? m : n;
     ox_tensor *v = ox_narrow(both, -2, 0, n), *u = ox_narrow(both, -2, n, m);
@@ -141,16 +143,20 @@ OXI_GRADIENT_RULE(svd) {
         ox_tensor *gv = ox_narrow(b->g[1], -2, 0, n), *gu = ox_narrow(b->g[1], -2, n, m);
         ox_tensor *gaps = oxi_inverse_gaps(ox_square(s));
         ox_tensor *su = ox_matmul(oxi_adjoint(u), gu), *sv = ox_matmul(oxi_adjoint(v), gv);
-        su = oxi_times_columns(ox_mul(ox_sub(su, oxi_adjoint(su)), gaps), s);
+        su = ox_sub(su, oxi_adjoint(su));
+        if (oxi_is_complex(su)) /* vectors turn against one another, too */
+            along = ox_diag_embed(ox_div(ox_diagonal(su, 0, -2, -1), ox_add(s, s)), 0, -2, -1);
+        su = oxi_times_columns(ox_mul(su, gaps), s);
         sv = ox_mul(ox_mul(ox_sub(sv, oxi_adjoint(sv)), gaps), ox_unsqueeze(s, -1));
         su = ox_add(su, sv);
+        if (along) su = ox_add(su, along);
         middle = middle ? ox_add(middle, su) : su;
         made = ox_matmul(ox_matmul(u, middle), oxi_adjoint(v));
         if (m > k) made = ox_add(made, ox_matmul(oxi_outside(u, gu, s), oxi_adjoint(v)));
         if (n > k) made = ox_add(made, ox_matmul(u, oxi_adjoint(oxi_outside(v, gv, s))));
         return oxi_gives(b, 0, made);
     }
-    return oxi_gives(b, 0, ox_matmul(ox_matmul(u, middle), oxi_adjoint(v)));
+    return oxi_gives(b, 0, ox_matmul(ox_matmul(u, ox_cast(middle, both->dtype)), oxi_adjoint(v)));
 }
 
 /* V^-H (diag(g) + (V^H gV - V^H V diag(Re V^H gV)) / conj(gaps)) V^H. */
@@ -165,7 +171,8 @@ OXI_GRADIENT_RULE(eig) {
         ox_tensor *diagonal = ox_diag_embed(b->g[0], 0, -2, -1);
         middle = middle ? ox_add(middle, diagonal) : diagonal;
     }
-    return oxi_gives(b, 0, ox_real(ox_solve(turned, ox_matmul(middle, turned), true)));
+    ox_tensor *made = ox_solve(turned, ox_matmul(middle, turned), true);
+    return oxi_gives(b, 0, b->operand[0].dtype == OX_C64 ? made : ox_real(made));
 }
 
 /* Golub and Pereyra 1973, in the order that keeps products small; hermitian matrices as any, as in
@@ -199,7 +206,11 @@ OXI_GRADIENT_RULE(det) {
     left = ox_cat(parts, 2, -1);
     parts[1] = ox_narrow(ox_cumprod(ox_flip(p.s, OX_DIMS(-1)), -1), -1, 0, k - 1);
     right = ox_flip(ox_cat(parts, 2, -1), OX_DIMS(-1));
-    ox_tensor *sign = ox_round(ox_mul(ox_det(p.u), ox_det(p.v)));
+    ox_tensor *sign = ox_det(p.v);
+    if (oxi_is_complex(b->call->in[0]))
+        sign = ox_mul(ox_conj(ox_det(p.u)), sign);
+    else
+        sign = ox_round(ox_mul(ox_det(p.u), sign));
     ox_tensor *made = ox_matmul(oxi_times_columns(p.u, ox_mul(left, right)), oxi_adjoint(p.v));
     ox_tensor *factor = ox_unsqueeze(ox_unsqueeze(ox_mul(b->g[0], sign), -1), -1);
     return oxi_gives(b, 0, ox_mul(made, factor));

@@ -59,7 +59,11 @@ OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim) {
 static ox_tensor *oxi_moments(oxi_op op, ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
     oxi_attrs attr = oxi_attrs_moments();
     attr.moments.correction = correction;
-    return oxi_call_reduce(op, attr, x, dims, keepdim);
+    if (!x || x->dtype != OX_C64) return oxi_call_reduce(op, attr, x, dims, keepdim);
+    oxi_work work = oxi_work_begin(op == OXI_OP_var ? "var" : "std"); /* the parts' variances, added */
+    ox_tensor *both = ox_add(oxi_moments(OXI_OP_var, ox_real(x), dims, correction, keepdim),
+                             oxi_moments(OXI_OP_var, ox_imag(x), dims, correction, keepdim));
+    return oxi_work_end(&work, op == OXI_OP_var ? both : ox_sqrt(both));
 }
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
     return oxi_moments(OXI_OP_var, x, dims, correction, keepdim);

@@ -1,11 +1,12 @@
-/* Rules of linear algebra: matrices of f32 or f64 in the last two dims. */
+/* Rules of linear algebra: matrices of f32, f64 or c64 in the last two dims. */
 
 static ox_status oxi_check_matrices(const oxi_call *call, bool square) {
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *x = call->in[i];
-        if (x->dtype != OX_F32 && x->dtype != OX_F64)
-            return oxi_fail(OX_ERR_DTYPE, "%s: %s is not of f32 or f64", oxi_op_name(call),
-                            oxi_tensor_text(x));
+        if (x->dtype != OX_F32 && x->dtype != OX_F64 &&
+            (x->dtype != OX_C64 || call->op == OXI_OP_geqrf || call->op == OXI_OP_solve_triangular))
+            return oxi_fail(OX_ERR_DTYPE, "%s: %s is not of f32%s or f64", oxi_op_name(call),
+                            oxi_tensor_text(x), x->dtype == OX_C64 ? "" : ", c64");
         if (x->ndim < 2 || (i == 0 && square && x->shape[x->ndim - 2] != x->shape[x->ndim - 1]))
             return oxi_fail(OX_ERR_SHAPE, "%s: %s is no %smatrix", oxi_op_name(call), oxi_tensor_text(x),
                             square && i == 0 ? "square " : "");
@@ -29,6 +30,10 @@ static int64_t oxi_least_side(const ox_tensor *x) {
     return m < n ? m : n;
 }
 
+static ox_dtype oxi_real_dtype(ox_dtype dtype) {
+    return dtype == OX_C64 ? OX_F32 : dtype;
+}
+
 OXI_RULE(factor_square) {
     const ox_tensor *x = call->in[0];
     ox_status status = oxi_check_matrices(call, true);
@@ -39,7 +44,7 @@ OXI_RULE(factor_square) {
         oxi_factor_meta(x, &out[1], OX_I32, -1, -1);
     } else {
         ox_dtype dtype = call->op == OXI_OP_eig ? OX_C64 : x->dtype;
-        oxi_factor_meta(x, &out[0], dtype, n, -1);
+        oxi_factor_meta(x, &out[0], call->op == OXI_OP_eigh ? oxi_real_dtype(dtype) : dtype, n, -1);
         oxi_factor_meta(x, &out[1], dtype, n, n);
     }
     return OX_OK;
@@ -78,7 +83,7 @@ OXI_RULE(factor_svd) {
     ox_status status = oxi_check_matrices(call, false);
     if (status != OX_OK) return status;
     int64_t m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1], k = oxi_least_side(x);
-    oxi_factor_meta(x, &out[0], x->dtype, k, -1);
+    oxi_factor_meta(x, &out[0], oxi_real_dtype(x->dtype), k, -1);
     oxi_factor_meta(x, &out[1], x->dtype, n + m, k);
     return OX_OK;
 }
