@@ -84,6 +84,7 @@ static const struct template_case {
      "  \n  x\ny"},
     {"  {%+ if true %}x{% endif +%}\nz",
      "  x\nz"},
+    {"a  {{+ 'x' }}{{+ b }}{{ +n }}{{+n}}{{+ k }}", "a  xTrue77['b', 'A', 'c', 'a']"},
     {"x {{- 1 -}} y {{ 2 }}",
      "x1y 2"},
     {"{% generation %}g{{ n }}{% endgeneration %}{{ '%s-%d-%5.2f-%x-%%' % ('a', 3, 2.5, 255) }}{{ '%(a)"

@@ -167,6 +167,83 @@ static void test_lists(void) {
     }
 }
 
+/* Rows of a delta net: of one matrix by key, cut into two; of several, whose heads of values change
+ * places. */
+static void test_delta(void) {
+#define DELTA                                                                                     \
+    "\"linear_num_key_heads\":2,\"linear_num_value_heads\":4,\"linear_key_head_dim\":2,"            \
+    "\"linear_value_head_dim\":2,\"layer_types\":[\"linear_attention\",\"full_attention\","         \
+    "\"linear_attention\",\"linear_attention\"]," SIZES "}"
+    /* a key's rows: q 2, k 2, values 4, gates 4 */
+    static const int64_t mixed[] = {0, 1, 12, 13, 2, 3, 14, 15, 4, 5, 6, 7, 16, 17, 18, 19},
+                         gates[] = {8, 9, 10, 11, 20, 21, 22, 23},
+                         parted[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15},
+                         heads[] = {0, 2, 1, 3}, wide[] = {0, 1, 4, 5, 2, 3, 6, 7};
+    static const int recurrent[] = {1, 0, 1, 1};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.linear_attn.in_proj_qkvz.weight", 24, 8);
+        make_model("{\"model_type\":\"qwen3_next\"," DELTA, &p);
+        ox_file *file = convert(NULL);
+        has_tensor(file, "blk.0.attn_qkv.weight", rows_of(p.tensors[1], mixed, 16));
+        has_tensor(file, "blk.0.attn_gate.weight", rows_of(p.tensors[1], gates, 8));
+        CHECK(has_list(file, "qwen3next.attention.recurrent_layers", 4, recurrent));
+        has_int(file, "qwen3next.ssm.inner_size", 8);
+        ox_file_close(file);
+        p.names[1] = "model.layers.0.linear_attn.in_proj_qkv.weight";
+        p.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 16);
+        add(&p, "model.layers.0.linear_attn.in_proj_z.weight", 8, 8);
+        add(&p, "model.layers.0.linear_attn.in_proj_b.weight", 4, 8);
+        add(&p, "model.layers.0.linear_attn.dt_bias", 0, 4);
+        add(&p, "model.layers.0.linear_attn.out_proj.weight", 8, 8);
+        add_shape(&p, "model.layers.0.linear_attn.conv1d.weight", 16, 1, 4);
+        add(&p, "model.layers.0.linear_attn.A_log", 0, 4);
+        p.tensors[7] = ox_mul_number(ox_arange(0, 4, 1, OX_F32), 0.25);
+        make_model("{\"model_type\":\"qwen3_5_text\"," DELTA, &p);
+        file = convert(NULL);
+        has_tensor(file, "blk.0.attn_qkv.weight", rows_of(p.tensors[1], parted, 16));
+        has_tensor(file, "blk.0.attn_gate.weight", rows_of(p.tensors[2], wide, 8));
+        has_tensor(file, "blk.0.ssm_beta.weight", rows_of(p.tensors[3], heads, 4));
+        has_tensor(file, "blk.0.ssm_dt.bias", rows_of(p.tensors[4], heads, 4));
+        has_tensor(file, "blk.0.ssm_out.weight", ox_t(rows_of(ox_t(p.tensors[5]), wide, 8)));
+        has_tensor(file, "blk.0.ssm_conv1d.weight", rows_of(ox_squeeze(p.tensors[6], 1), parted, 16));
+        has_tensor(file, "blk.0.ssm_a", ox_neg(ox_exp(rows_of(p.tensors[7], heads, 4))));
+        ox_file_close(file);
+        p.tensors[2] = ox_narrow(p.tensors[2], 0, 0, 7);
+        make_model("{\"model_type\":\"qwen3_5_text\"," DELTA, &p);
+        refuse(OX_ERR_FORMAT, "do not divide into heads of values");
+    }
+}
+
+/* Layers with attention by a period or a list; a head that is turned in part becomes pairs in that part. */
+static void test_hybrids(void) {
+    static const int jamba[] = {0, 0, 1, 0}, bamba[] = {0, 1, 0, 0};
+    static const int64_t rows[] = {0, 2, 1, 3, 4, 5, 6, 7, 8, 10, 9, 11, 12, 13, 14, 15};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.1.self_attn.q_proj.weight", 16, 8);
+        make_model("{\"model_type\":\"jamba\",\"attn_layer_period\":3,\"attn_layer_offset\":2,"
+                   "\"mamba_d_state\":4,\"mamba_expand\":2,\"mamba_dt_rank\":3," SIZES "}",
+                   &p);
+        ox_file *file = convert(NULL);
+        CHECK(has_list(file, "jamba.attention.head_count_kv", 4, jamba));
+        has_int(file, "jamba.ssm.time_step_rank", 3);
+        has_no(file, "jamba.rope.freq_base");
+        ox_file_close(file);
+        make_model("{\"model_type\":\"bamba\",\"attn_layer_indices\":[1],\"mamba_d_state\":4,"
+                   "\"mamba_expand\":2,\"mamba_n_heads\":2,\"head_dim\":8," SIZES "}",
+                   &p);
+        file = convert(NULL);
+        CHECK(has_list(file, "granitehybrid.attention.head_count_kv", 4, bamba));
+        has_tensor(file, "blk.1.attn_q.weight", rows_of(p.tensors[1], rows, 16));
+        has_int(file, "granitehybrid.rope.dimension_count", 4);
+        has_int(file, "granitehybrid.rope.scaling.finetuned", 1);
+        ox_file_close(file);
+    }
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/options-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -175,6 +252,8 @@ int main(void) {
     test_projections();
     test_norms();
     test_lists();
+    test_delta();
+    test_hybrids();
     (void)remove(written);
     return check_done("llm_options");
 }

@@ -122,6 +122,7 @@ static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_
     if (!status) status = oxi_llm_read_size(model, file, "ssm.state_size", OXI_LLM_NEEDED, &m->key);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &m->heads);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", OXI_LLM_NEEDED, &m->groups);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.length_epsilon", -1, 0, 0, &m->length_epsilon);
     if (status) return status;
     m->value = m->key;
     if (m->heads % m->groups != 0 || m->inner != m->heads * m->key)

@@ -105,7 +105,7 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
                                    const oxi_json_node *node) {
     const int64_t count = node->length;
     if (count > 1 << 16) return oxi_llm_fact_bad(c, row, "is a list of more than 65536 numbers");
-    int32_t *values = (int32_t *)oxi_calloc((size_t)count + 1, sizeof *values);
+    int32_t *values = (int32_t *)oxi_calloc((size_t)count + 1, sizeof *values); /* a 0 behind them */
     bool same = count > 0;
     ox_status status = values ? OX_OK : OX_ERR_NOMEM;
     for (int64_t i = 0; i < count && status == OX_OK; i++) {
@@ -123,7 +123,8 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
     } else if (status == OX_OK && same && strcmp(row->key, "expert_used_count") == 0) {
         status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
     } else if (status == OX_OK) {
-        status = oxi_llm_fact_array(c, row->key, OX_GGUF_I32, values, count);
+        const bool sections = count == 3 && strcmp(row->key, "rope.dimension_sections") == 0; /* of four */
+        status = oxi_llm_fact_array(c, row->key, OX_GGUF_I32, values, count + sections);
     }
     oxi_free(values, ((size_t)count + 1) * sizeof *values);
     return status;
@@ -248,6 +249,11 @@ static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
     const int64_t layers = c->folder->layers;
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11),
                         *which = oxi_llm_config_node(c, "full_attn_idxs", 14);
+    int64_t period = 0, offset = 0;
+    if (!which) which = oxi_llm_config_node(c, "attn_layer_indices", 18);
+    ox_status status = oxi_llm_config_int(c, "attn_layer_period", 0, 1 << 16, 0, &period); /* Jamba's */
+    if (status == OX_OK) status = oxi_llm_config_int(c, "attn_layer_offset", 0, 1 << 16, 0, &offset);
+    if (status != OX_OK) return status;
     char key[96];
     (void)snprintf(key, sizeof key, "%s.attention.head_count_kv", c->folder->model->architecture);
     if (types && (types->type != OXI_JSON_ARRAY || types->length < layers)) types = NULL;
@@ -257,9 +263,27 @@ static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
     int32_t *heads = (int32_t *)oxi_calloc((size_t)layers, sizeof *heads);
     if (!heads) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < layers; i++)
-        heads[i] = oxi_llm_layer_attends(types, which, i) ? (int32_t)c->folder->kv_heads : 0;
-    const ox_status status = oxi_llm_fact_array(c, "attention.head_count_kv", OX_GGUF_I32, heads, layers);
+        heads[i] = (period > 0 ? i % period == offset : oxi_llm_layer_attends(types, which, i))
+                       ? (int32_t)c->folder->kv_heads
+                       : 0;
+    status = oxi_llm_fact_array(c, "attention.head_count_kv", OX_GGUF_I32, heads, layers);
     oxi_free(heads, (size_t)layers * sizeof *heads);
+    return status;
+}
+
+/* Which layers have a delta net, where config.json lists them. */
+static ox_status oxi_llm_add_recurrent(const oxi_llm_config *c) {
+    const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
+    const int64_t layers = c->folder->layers;
+    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe")) return OX_OK;
+    if (!types || types->type != OXI_JSON_ARRAY || types->length < layers) return OX_OK;
+    uint8_t *recurrent = (uint8_t *)oxi_calloc((size_t)layers, 1);
+    if (!recurrent) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < layers; i++)
+        recurrent[i] = types[1 + i].type == OXI_JSON_STRING && strstr(types[1 + i].value.text, "linear");
+    const ox_status status =
+        oxi_llm_fact_array(c, "attention.recurrent_layers", OX_GGUF_BOOL, recurrent, layers);
+    oxi_free(recurrent, (size_t)layers);
     return status;
 }
 
@@ -276,5 +300,6 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
         if (first && row->expression[0]) status = oxi_llm_add_fact(c, row);
     }
     if (status == OX_OK) status = oxi_llm_add_kv_heads(c);
+    if (status == OX_OK) status = oxi_llm_add_recurrent(c);
     return status == OX_OK ? oxi_llm_add_window(c) : status;
 }

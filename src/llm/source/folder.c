@@ -140,7 +140,7 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                              "config.json: the rope scaling %s of sliding_attention is not supported",
                              OXI_QUOTE(window));
-    if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid")) return OX_OK; /* the kernels hold SiLU */
+    if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid jamba")) return OX_OK; /* the kernels hold SiLU */
     const char *activation = oxi_llm_config_text(c, "hidden_act");
     if (activation && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
@@ -156,6 +156,24 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
                                  "config.json: a time_step_limit other than 0 to infinity is not supported");
     }
     return OX_OK;
+}
+
+/* The heads of a delta net. Qwen 3 Next's GGUF files have the heads of values of a key side by side, as
+ * folders do. */
+static ox_status oxi_llm_folder_delta(const oxi_llm_config *c) {
+    enum { MOST = 1 << 16 };
+    oxi_llm_folder *f = c->folder;
+    int64_t values = 0;
+    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe")) return OX_OK;
+    ox_status status = oxi_llm_config_int(c, "linear_num_key_heads", 1, MOST, -1, &f->delta_keys);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "linear_key_head_dim", 1, MOST, -1, &f->delta_key);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "linear_num_value_heads", 1, MOST, -1, &values);
+    if (status == OX_OK && values % f->delta_keys)
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                             "config.json: %lld heads of values for %lld of keys", (long long)values,
+                             (long long)f->delta_keys);
+    f->delta_each = status != OX_OK || oxi_llm_row_holds(c, "qwen3next") ? 1 : values / f->delta_keys;
+    return status;
 }
 
 /* What the transforms need. */
@@ -175,6 +193,9 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
         if (status == OX_OK && value == 0)
             status = oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &f->halves);
     }
+    if (status == OX_OK) status = oxi_llm_folder_delta(c);
+    if (status == OX_OK && oxi_llm_row_holds(c, "bamba"))
+        status = oxi_llm_config_int(c, "$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &f->turned);
     if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
     if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
     f->tied = value != 0;

@@ -47,6 +47,13 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_LATENT_KEYS,   /* rows [heads, nope + value]: [heads, columns, nope] */
     OXI_LLM_TRANSFORM_LATENT_VALUES, /* [heads, value, columns] */
     OXI_LLM_TRANSFORM_LATENT_TURNED, /* halves of its last rows, which are turned, become pairs */
+    OXI_LLM_TRANSFORM_DELTA_FIRST,   /* rows of q, k, values and gates of a key: all q, k, values */
+    OXI_LLM_TRANSFORM_DELTA_SECOND,  /* all gates */
+    /* A key's heads of values, which lie side by side, become a row of keys apart, where GGUF has them so: */
+    OXI_LLM_TRANSFORM_DELTA_MIXED,  /* behind q and k */
+    OXI_LLM_TRANSFORM_DELTA_HEADS,  /* alone */
+    OXI_LLM_TRANSFORM_DELTA_DECAYS, /* the same as DECAYS */
+    OXI_LLM_TRANSFORM_DELTA_COLUMNS,
     OXI_LLM_TRANSFORM_PROJECTED,     /* [rows, n] by another tensor [m, n]: [rows, m]; by one [n, m] */
     OXI_LLM_TRANSFORM_PROJECTED_BACK,
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
@@ -79,6 +86,9 @@ typedef struct oxi_llm_folder {
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
     size_t piece_room;
     int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
+    int64_t delta_keys, delta_key; /* of a delta net: heads of keys, their size; */
+    int64_t delta_each;            /* heads of values for each of them */
+    int64_t turned;                /* elements of a head that are turned; 0 = all */
     int64_t halves; /* last elements of a latent head that turn as halves, and become pairs; 0 = none do */
     bool tied, ternary;
     ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];

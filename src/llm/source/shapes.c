@@ -17,6 +17,34 @@ static const char *oxi_llm_shape_ends(const oxi_llm_folder *folder, const oxi_ll
                : NULL;
 }
 
+/* Rows and columns of a delta net's heads. */
+static const char *oxi_llm_shape_delta(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                       ox_file_entry *e) {
+    const oxi_llm_transform how = plan->transform;
+    const int64_t keys = folder->delta_keys, both = 2 * keys * folder->delta_key,
+                  heads = keys * folder->delta_each;
+    const bool mixed = how == OXI_LLM_TRANSFORM_DELTA_MIXED;
+    if (heads < 1) return "is of a delta net that config.json does not have";
+    if (how == OXI_LLM_TRANSFORM_DELTA_DECAYS && oxi_info(e->dtype)->cls != OX_CLASS_FLOAT)
+        return "is not of floats";
+    if (how == OXI_LLM_TRANSFORM_DELTA_DECAYS) e->dtype = OX_F32;
+    if (mixed && e->ndim == 3 && e->shape[1] == 1) {
+        e->ndim = 2;
+        e->shape[1] = e->shape[2];
+    }
+    const int dim = how == OXI_LLM_TRANSFORM_DELTA_COLUMNS;
+    if (e->ndim > 2 || e->ndim <= dim) return "is no matrix or vector";
+    if (how == OXI_LLM_TRANSFORM_DELTA_FIRST || how == OXI_LLM_TRANSFORM_DELTA_SECOND) {
+        const int64_t values = (e->shape[0] - both) / 2;
+        if (e->ndim != 2 || values < heads || values % heads || e->shape[0] != both + 2 * values)
+            return "has rows that do not divide into queries, keys, values and gates";
+        e->shape[0] = how == OXI_LLM_TRANSFORM_DELTA_FIRST ? both + values : values;
+        return NULL;
+    }
+    const int64_t size = e->shape[dim] - (mixed ? both : 0);
+    return size < heads || size % heads ? "has sizes that do not divide into heads of values" : NULL;
+}
+
 /* [rows, n] by another matrix: [rows, m] */
 static const char *oxi_llm_shape_projected(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                            ox_file_entry *e) {
@@ -46,6 +74,7 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
         if (plan->transform == OXI_LLM_TRANSFORM_LATENT_TURNED) return NULL;
         if (folder->model->trait != OXI_LLM_TRAIT_PAIRS) return NULL;
         if (e->ndim > 2) return "is no matrix or vector";
+        if (folder->turned % 2 || folder->turned > *rows / heads) return "has heads that cannot be turned so";
         return *rows % (2 * heads) ? "has rows that are no pairs of as many heads as config.json says" : NULL;
     case OXI_LLM_TRANSFORM_FUSED:
         if (e->ndim > 2) return "is no matrix or vector";
@@ -173,6 +202,12 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         return NULL;
     case OXI_LLM_TRANSFORM_LATENT_KEYS:
     case OXI_LLM_TRANSFORM_LATENT_VALUES: return oxi_llm_shape_latent(folder, plan, e);
+    case OXI_LLM_TRANSFORM_DELTA_FIRST:
+    case OXI_LLM_TRANSFORM_DELTA_SECOND:
+    case OXI_LLM_TRANSFORM_DELTA_MIXED:
+    case OXI_LLM_TRANSFORM_DELTA_HEADS:
+    case OXI_LLM_TRANSFORM_DELTA_DECAYS:
+    case OXI_LLM_TRANSFORM_DELTA_COLUMNS: return oxi_llm_shape_delta(folder, plan, e);
     case OXI_LLM_TRANSFORM_PROJECTED:
     case OXI_LLM_TRANSFORM_PROJECTED_BACK: return oxi_llm_shape_projected(folder, plan, e);
     case OXI_LLM_TRANSFORM_MXFP4:

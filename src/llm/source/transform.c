@@ -1,21 +1,49 @@
 /* The transforms: a tensor as GGUF has it from what a folder stores, in public operations. What needs none
  * lies in the mapped file. Called through oxi_format.load when a tensor of the source is asked for. */
 
-/* Rows [heads, 2, size/2]: the halves of each head become pairs. */
-static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t heads) {
-    const int64_t rows = t->shape[0], columns = t->ndim == 2 ? t->shape[1] : 1;
-    ox_tensor *halves = ox_reshape(t, OX_SHAPE(heads, 2, rows / heads / 2, columns));
-    return ox_reshape(ox_transpose(halves, 1, 2), ox_shape_of(t));
+/* Rows [groups, size]: the halves of each group's rows [first, first + turned) become pairs. */
+static ox_tensor *oxi_llm_pair_rows(ox_tensor *t, int64_t groups, int64_t first, int64_t turned) {
+    const int64_t each = t->shape[0] / groups, columns = t->ndim == 2 ? t->shape[1] : 1;
+    ox_tensor *all = ox_reshape(t, OX_SHAPE(groups, each, columns)), *parts[3];
+    parts[0] = ox_narrow(all, 1, 0, first);
+    parts[1] = ox_reshape(ox_narrow(all, 1, first, turned), OX_SHAPE(groups, 2, turned / 2, columns));
+    parts[1] = ox_reshape(ox_transpose(parts[1], 1, 2), OX_SHAPE(groups, turned, columns));
+    parts[2] = ox_narrow(all, 1, first + turned, each - first - turned);
+    return ox_reshape(ox_cat(parts, 3, 1), ox_shape_of(t));
 }
 
-/* Rows [groups, plain + turned]: the halves of what is turned become pairs. */
+/* Those of a latent head's end. */
 static ox_tensor *oxi_llm_pair_ends(ox_tensor *t, int64_t groups, int64_t turned) {
-    const int64_t each = t->shape[0] / groups, columns = t->ndim == 2 ? t->shape[1] : 1;
-    ox_tensor *all = ox_reshape(t, OX_SHAPE(groups, each, columns)), *parts[2];
-    parts[0] = ox_narrow(all, 1, 0, each - turned);
-    parts[1] = ox_reshape(ox_narrow(all, 1, each - turned, turned), OX_SHAPE(groups, 2, turned / 2, columns));
-    parts[1] = ox_reshape(ox_transpose(parts[1], 1, 2), OX_SHAPE(groups, turned, columns));
-    return ox_reshape(ox_cat(parts, 2, 1), ox_shape_of(t));
+    return oxi_llm_pair_rows(t, groups, t->shape[0] / groups - turned, turned);
+}
+
+static ox_tensor *oxi_llm_pair_heads(const oxi_llm_folder *folder, ox_tensor *t, int64_t heads) {
+    return oxi_llm_pair_rows(t, heads, 0, folder->turned ? folder->turned : t->shape[0] / heads);
+}
+
+/* What lies in a dim from `start` on is [keys, each, ..], the heads of a key side by side: a row of keys
+ * apart, [each, keys, ..]. */
+static ox_tensor *oxi_llm_part_heads(const oxi_llm_folder *folder, ox_tensor *t, int dim, int64_t start) {
+    const int64_t size = t->shape[dim] - start, heads = folder->delta_keys * folder->delta_each;
+    if (folder->delta_each == 1) return t;
+    ox_tensor *parts[2];
+    parts[0] = ox_narrow(t, dim, 0, start);
+    parts[1] = ox_unflatten(ox_contiguous(ox_narrow(t, dim, start, size)), dim,
+                            OX_SHAPE(folder->delta_keys, folder->delta_each, size / heads));
+    parts[1] = ox_flatten(ox_contiguous(ox_transpose(parts[1], dim, dim + 1)), dim, dim + 2);
+    return ox_cat(parts, 2, dim);
+}
+
+/* Rows [keys, q + k + values + gates]: all q, all k, all values; or all gates. */
+static ox_tensor *oxi_llm_split_delta(const oxi_llm_folder *folder, ox_tensor *t, bool gates) {
+    const int64_t keys = folder->delta_keys, size = folder->delta_key, columns = t->shape[1];
+    const int64_t each = t->shape[0] / keys, values = (each - 2 * size) / 2;
+    ox_tensor *all = ox_reshape(t, OX_SHAPE(keys, each, columns)), *parts[3];
+    if (gates) return ox_reshape(ox_narrow(all, 1, each - values, values), OX_SHAPE(-1, columns));
+    parts[0] = ox_reshape(ox_narrow(all, 1, 0, size), OX_SHAPE(-1, columns));
+    parts[1] = ox_reshape(ox_narrow(all, 1, size, size), OX_SHAPE(-1, columns));
+    parts[2] = ox_reshape(ox_narrow(all, 1, 2 * size, values), OX_SHAPE(-1, columns));
+    return ox_cat(parts, 3, 0);
 }
 
 /* Rows [groups, share, size] with the keys and values of a group behind its queries: all queries, keys,
@@ -101,6 +129,15 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
         return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
     case OXI_LLM_TRANSFORM_LATENT_TURNED:
         return folder->halves ? oxi_llm_pair_ends(t, 1, folder->halves) : t;
+    case OXI_LLM_TRANSFORM_DELTA_FIRST: return oxi_llm_split_delta(folder, t, false);
+    case OXI_LLM_TRANSFORM_DELTA_SECOND: return oxi_llm_split_delta(folder, t, true);
+    case OXI_LLM_TRANSFORM_DELTA_MIXED:
+        t = t->ndim == 3 ? ox_squeeze(t, 1) : t;
+        return oxi_llm_part_heads(folder, t, 0, 2 * folder->delta_keys * folder->delta_key);
+    case OXI_LLM_TRANSFORM_DELTA_HEADS: return oxi_llm_part_heads(folder, t, 0, 0);
+    case OXI_LLM_TRANSFORM_DELTA_DECAYS:
+        return oxi_llm_part_heads(folder, ox_neg(ox_exp(ox_cast(t, OX_F32))), 0, 0);
+    case OXI_LLM_TRANSFORM_DELTA_COLUMNS: return oxi_llm_part_heads(folder, t, 1, 0);
     case OXI_LLM_TRANSFORM_PROJECTED:
     case OXI_LLM_TRANSFORM_PROJECTED_BACK: {
         ox_tensor *by = ox_cast(ox_file_tensor_at(folder->weights, plan->by), OX_F32);
@@ -108,9 +145,9 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     }
     case OXI_LLM_TRANSFORM_QUERY:
         if (folder->halves) return oxi_llm_pair_ends(t, folder->heads, folder->halves);
-        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->heads) : t;
+        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_heads(folder, t, folder->heads) : t;
     case OXI_LLM_TRANSFORM_KEY:
-        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_rows(t, folder->kv_heads) : t;
+        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_heads(folder, t, folder->kv_heads) : t;
     case OXI_LLM_TRANSFORM_FUSED:
         return oxi_llm_split_fused(t, folder->kv_heads, folder->heads / folder->kv_heads + 2);
     case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);

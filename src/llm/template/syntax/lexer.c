@@ -174,7 +174,7 @@ static void oxi_jinja_next_outside(oxi_jinja_parser *p) {
             oxi_jinja_raw(p, block, raw, raw_sign);
             return;
         }
-        const size_t head = sign == '-' || (sign == '+' && !is_print) ? 3 : 2;
+        const size_t head = sign == '-' || sign == '+' ? 3 : 2; /* '+' is no sign of what is printed, too */
         oxi_jinja_token_set(p, is_print ? OXI_JINJA_TOKEN_PRINT_BEGIN : OXI_JINJA_TOKEN_BLOCK_BEGIN, block,
                             block + head);
         p->inside = true;
