@@ -399,6 +399,18 @@ static ox_tensor *complex_checked(ox_tensor *const *in, void *user) {
     }
 }
 
+/* Numbers whose squares are beyond f64, or vanish. */
+static void test_far_numbers(void) {
+    static const double factors[2] = {1e300, 1e-310};
+    for (int i = 0; i < 2; i++)
+        OX_SCOPE {
+            ox_tensor *x = ox_randn(OX_SHAPE(31, 31), OX_F64), *h = ox_add(x, turned(x));
+            ox_tuple far = ox_eigh(ox_mul_number(h, factors[i]), false);
+            check_residual(ox_eigvalsh(h, false), ox_div_number(far.t[0], factors[i]), OX_F64, 900, 4, "far");
+            check_orthogonal(far.t[1], OX_F64, 31, "vectors of far numbers");
+        }
+}
+
 static void test_complex_factors(void) {
     static const int64_t sides[] = {0, 1, 2, 7, 31};
     for (int i = 0; i < 5; i++)
@@ -441,6 +453,7 @@ int main(void) {
     test_eig();
     test_layouts();
     test_complex_systems();
+    test_far_numbers();
     test_complex_factors();
     test_functions();
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().bad_releases == 0);

@@ -169,6 +169,21 @@ static void oxi_sort_rows(int64_t n, double *d, const oxi_dense *z, const oxi_de
     }
 }
 
+/* By a power of two that makes the largest number nearly 1: squares neither overflow nor vanish. */
+static double oxi_dense_scale(const oxi_dense *a) {
+    double most = 0;
+    int power = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = 0; k < a->columns; k++) most = fmax(most, fabs(oxi_dense_row(a, i)[k]));
+    if (most > 0) (void)frexp(most, &power);
+    if (power > -300 && power < 300) return 1;
+    for (int half = 0; half < 2; half++) /* one factor might be beyond the numbers there are */
+        for (int64_t i = 0; i < a->rows; i++)
+            for (int64_t k = 0; k < a->columns; k++)
+                oxi_dense_row(a, i)[k] *= ldexp(1.0, half ? -(power - power / 2) : -(power / 2));
+    return ldexp(1.0, power);
+}
+
 /* a [n,n], of which the lower triangle counts; z [n,n] or NULL gets vectors as rows. */
 static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
     int64_t n = a->rows;
@@ -182,12 +197,14 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
             (void)oxi_fail(OX_ERR_ARG, "eigh: an element is not finite");
             return false;
         }
+    double scale = oxi_dense_scale(a);
     oxi_tridiagonal(a, d, e, tau, oxi_dense_row(&work, 2));
     if (z) oxi_tridiagonal_vectors(a, tau, z);
     if (!oxi_ql(n, d, e, z, oxi_dense_row(&work, 2))) {
         (void)oxi_fail(OX_ERR_ARG, "eigh: does not converge");
         return false;
     }
+    for (int64_t i = 0; i < n; i++) d[i] *= scale;
     oxi_sort_rows(n, d, z, NULL, false);
     return true;
 }
@@ -273,21 +290,6 @@ static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
         }
         for (int64_t c = 0; size > 0 && c < q->columns; c++) row[c] /= size;
     }
-}
-
-/* By a power of two that makes the largest number nearly 1: squares neither overflow nor vanish. */
-static double oxi_dense_scale(const oxi_dense *a) {
-    double most = 0;
-    int power = 0;
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = 0; k < a->columns; k++) most = fmax(most, fabs(oxi_dense_row(a, i)[k]));
-    if (most > 0) (void)frexp(most, &power);
-    if (power > -300 && power < 300) return 1;
-    for (int half = 0; half < 2; half++) /* one factor might be beyond the numbers there are */
-        for (int64_t i = 0; i < a->rows; i++)
-            for (int64_t k = 0; k < a->columns; k++)
-                oxi_dense_row(a, i)[k] *= ldexp(1.0, half ? -(power - power / 2) : -(power / 2));
-    return ldexp(1.0, power);
 }
 
 /* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
