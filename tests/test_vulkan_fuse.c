@@ -162,14 +162,17 @@ static int heads(const operands *o, ox_tensor **r) {
 }
 
 /* Attention of the rows behind those that the caches hold, as a model writes them: `normed` with norms;
- * `before`: of so many rows before them, which do not see all of them; size: of queries and keys. */
-static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before, double size) {
+ * `before`: of so many rows before them, which do not see all of them; size: of queries and keys; factors: of
+ * the rope, or NULL. */
+static int attends_by(const operands *o, ox_tensor **r, bool normed, int64_t before, double size,
+                      ox_tensor *factors) {
     const int64_t rows = o->heads->shape[0], kept = 3;
     ox_rope_desc turn;
     ox_attention_desc desc;
     memset(&turn, 0, sizeof turn);
     memset(&desc, 0, sizeof desc);
     turn.dims = SIZE - 8;
+    turn.factors = factors;
     desc.causal = true;
     desc.query_start = kept - before;
     ox_tensor *q = size == 1 ? o->heads : ox_mul_number(o->heads, size),
@@ -189,6 +192,9 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     r[4] = o->values;
     return 5;
 }
+static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before, double size) {
+    return attends_by(o, r, normed, before, size, NULL);
+}
 static int attention(const operands *o, ox_tensor **r) {
     return attends(o, r, false, 0, 1);
 }
@@ -202,6 +208,13 @@ static int attention_of_large(const operands *o, ox_tensor **r) {
 static int attention_twice(const operands *o, ox_tensor **r) {
     (void)attends(o, r, false, 0, 1);
     return attends(o, r, false, 0, 2);
+}
+/* .. also where layers between them turn by other factors, .. */
+static int attention_in_turn(const operands *o, ox_tensor **r) {
+    ox_tensor *factors[2];
+    for (int i = 0; i < 2; i++) factors[i] = ox_narrow(o->norm[i], 0, 0, (SIZE - 8) / 2);
+    for (int i = 0; i < 3; i++) (void)attends_by(o, r, false, 0, 1, factors[i % 2]);
+    return attends_by(o, r, false, 0, 1, factors[1]);
 }
 /* .. unless the position has changed. */
 static int attention_moved(const operands *o, ox_tensor **r) {
@@ -392,6 +405,7 @@ static const row table[] = {
     {"attention", attention, 2, 1, true}, /* what rope turns by is a dispatch of its own, of all layers */
     {"attention of norms", attention_of_norms, 2, 1, true},
     {"attention twice", attention_twice, 4, 1, true}, /* and what is attended to is made twice as large */
+    {"attention by factors in turn", attention_in_turn, 6, 1, true},
     {"attention at two positions", attention_moved, 0, 3, true},
     {"attention without rope", attention_plain, 1, 1, true},
     {"not that attention without rope", not_that_plain, 0, 3, true},
