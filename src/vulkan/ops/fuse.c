@@ -165,6 +165,12 @@ static bool oxi_vk_activates_product(const oxi_vk_device *d, const oxi_call *cal
            oxi_vk_same_memory(call->out[0], product->out[0]);
 }
 
+/* A chain that products have as a gate. */
+static bool oxi_vk_is_clamped_gate(const oxi_call *call) {
+    const double *numbers = call->attr.chain.numbers.n;
+    return call->attr.chain.program == oxi_chain_of(OXI_CHAIN_CLAMPED_GATE) && numbers[2] == -numbers[0];
+}
+
 /* A gate over the results of two products, in the first one's place or elsewhere. */
 static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
@@ -484,6 +490,7 @@ static ox_status oxi_vk_join_sum(oxi_vk_device *d, const oxi_call *call, bool *j
 }
 
 static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (call->op == OXI_OP_chain && !oxi_vk_is_clamped_gate(call)) return oxi_vk_flush(d);
     if (oxi_vk_gates_products(d, call)) return oxi_vk_join_tail(d, call, joined);
     if (!oxi_vk_gates_halves(d, call)) return oxi_vk_flush(d);
     *joined = true;
