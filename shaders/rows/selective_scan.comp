@@ -4,7 +4,7 @@
 // once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
 // each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
 // single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
-// written where those would be.
+// written where those would be, with the window that goes with them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -19,6 +19,7 @@ shared float steps[THREADS], writing[THREADS], sums[PARTS * THREADS];
 shared float keyed[2 * HELD * PARTS]; // B and C that steps make, one behind the other
 
 #define STEPS_AT ROW_steps_at
+#define STEPS_ROW (P_heads * P_values + 2 * P_keys)
 #include "map/steps.glsl"
 
 float taken(const uint which, const uint head, const uint row, const uint column) {
@@ -27,17 +28,8 @@ float taken(const uint which, const uint head, const uint row, const uint column
 }
 // Element i of what steps give, written by one of those that work it out.
 float made(const uint i, const bool writes) {
-    float x = steps_of(i);
-    uint e = P_steps_to + i;
-    if (!writes) return x;
-    switch (BLOCKS >> (3 * SCAN_MADE) & 7) {
-    case 0: b0.d[e] = floatBitsToUint(x); break;
-    case 1: b1.d[e] = floatBitsToUint(x); break;
-    case 2: b2.d[e] = floatBitsToUint(x); break;
-    case 3: b3.d[e] = floatBitsToUint(x); break;
-    case 4: b4.d[e] = floatBitsToUint(x); break;
-    default: b5.d[e] = floatBitsToUint(x); break;
-    }
+    float x = steps_of(i, writes);
+    if (writes) put_word_of(BLOCKS >> (3 * SCAN_MADE) & 7, P_steps_to + i, x);
     return x;
 }
 bool has(const uint which) {
