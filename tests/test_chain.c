@@ -1,8 +1,8 @@
 /* test_chain.c - elementwise ops in one pass: programs against an interpreter of their text in double, on
  * every layout and float dtype, one result and many, in place, empty; texts that are no program; on a GPU
  * without a detour, also where each tensor lies in a block of its own; steps of optimizers and gradients
- * there. The implementation is in this file, so that it sees what lies below the public functions. OX_O0
- * OX_TIERS */
+ * there; a chain that is the gate of two products there. The implementation is in this file, so that it sees
+ * what lies below the public functions. OX_O0 OX_TIERS */
 #if !defined(_WIN32)
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #endif
@@ -344,6 +344,45 @@ static void check_gradients(void) {
     }
 }
 
+/* The clamped gate of two products of x [m, 64], on the device of x. */
+static ox_tensor *gated(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const double *numbers) {
+    const int64_t n = w->shape[0] / 2;
+    ox_tensor *in[2] = {NULL, NULL}, *out = NULL;
+    for (int i = 0; i < 2; i++) in[i] = ox_linear(x, ox_narrow(w, 0, i * n, n), ox_narrow(bias, 0, i * n, n));
+    return oxi_chain_run(OXI_CHAIN_CLAMPED_GATE, in, 2, numbers, 4, &out) == OX_OK ? out : NULL;
+}
+
+/* Both products and the gate are one dispatch, of few rows and of numbers that belong together; a bias beyond
+ * f32's range and NaN go through the gate as on the CPU. */
+static void check_gates(ox_dtype dtype) {
+    static const double numbers[2][4] = {{7, 1.702, -7, 1}, {0.5, 1, -2, 0}};
+    const int cases = dtype == OX_F32 ? 4 : 2; /* matrices of many rows may be rounded further */
+    for (int i = 0; i < cases; i++)
+        OX_SCOPE {
+            const bool known = i % 2 == 0, few = i < 2;
+            const int64_t n = 96;
+            ox_tensor *x = ox_mul_number(ox_randn(OX_SHAPE(few ? 2 : 40, 64), OX_F32), 4);
+            ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(2 * n, 64), OX_F32), dtype);
+            float special[6] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0};
+            ox_tensor *bias = ox_randn(OX_SHAPE(2 * n), OX_F32);
+            memcpy((float *)ox_data(bias) + 3, special, sizeof special);
+            memcpy((float *)ox_data(bias) + n + 12, special, sizeof special);
+            ox_tensor *want = gated(x, w, bias, numbers[!known]);
+            x = ox_to(x, place);
+            w = ox_to(w, place);
+            bias = ox_to(bias, place);
+            CHECK(ox_device_sync(place) == OX_OK);
+            const int64_t before = ox_vulkan_get_stats(place).dispatches;
+            ox_tensor *got = gated(x, w, bias, numbers[!known]);
+            CHECK(ox_device_sync(place) == OX_OK);
+            const int64_t made = ox_vulkan_get_stats(place).dispatches - before;
+            if (known && few && !getenv("OX_VULKAN_BLOCKS"))
+                CHECK_MSG(made == 1, "a gate of %s: %lld dispatches", ox_dtype_name(dtype), (long long)made);
+            CHECK_MSG(got && want && ox_allclose(ox_to(got, ox_cpu()), want, 2e-3, 2e-3, true),
+                      "the gate of %s, case %d", ox_dtype_name(dtype), i);
+        }
+}
+
 static void test_there(void) {
     static const ox_optimizer_rule rules[] = {OX_OPTIMIZER_SGD, OX_OPTIMIZER_ADAM, OX_OPTIMIZER_ADAMW};
     place = ox_vulkan(0);
@@ -363,6 +402,8 @@ static void test_there(void) {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         for (int d = 0; d < 3; d++) check_optimizer(rules[i], dtypes[d]);
     check_gradients();
+    check_gates(OX_F32);
+    check_gates(OX_F16);
 }
 
 /* Six operands and three results are nine blocks, of which a shader binds six. */

@@ -111,7 +111,8 @@ static void check_case(const sizes *n, unsigned bits, layout l, ox_dtype dtype) 
 static void test_sizes(void) {
     static const sizes all[] = {{1, 1, 1, 1},   {1, 1, 16, 200},  {3, 2, 5, 33}, {24, 2, 128, 64},
                                 {2, 7, 20, 65}, {1, 0, 3, 5},     {0, 2, 3, 4},  {2, 3, 0, 4},
-                                {2, 3, 4, 0},   {1, 3, 16, 1536}, {1, 2, 300, 3}};
+                                {2, 3, 4, 0},   {1, 3, 16, 1536}, {1, 2, 300, 3},
+                                {2, 11, 128, 40}, {1, 19, 130, 9}, {1, 21, 17, 33}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (unsigned bits = 0; bits < 8; bits++) { /* each step and rate, with the rest in turn */
             check_case(&all[i], bits | (bits * 5 + (unsigned)i) * 8 % 1024, LAYOUT_PLAIN, OX_F32);

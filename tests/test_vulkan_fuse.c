@@ -14,7 +14,7 @@ enum { RESULTS = 8, SIZE = 32 };
 /* The same on the CPU and on the device. x, c [m, k]; w [n, k]; heads [m, count, SIZE]. */
 typedef struct operands {
     ox_tensor *x, *c, *w[3], *down, *bias[3], *norm[3], *shift, *heads, *turn;
-    ox_tensor *cache, *values, *positions;
+    ox_tensor *cache, *values, *positions, *old; /* old [3, k]: rows of earlier positions */
 } operands;
 
 typedef struct setting {
@@ -49,6 +49,7 @@ static operands make(const setting *s) {
     o.cache = ox_zeros(OX_SHAPE(6, 16, SIZE), OX_F16);
     o.values = ox_cast(ox_randn(OX_SHAPE(2, 16, SIZE), OX_F32), OX_F16);
     o.positions = ox_cast(ox_arange(3, 3 + (double)s->m, 1, OX_F32), OX_I32);
+    o.old = ox_randn(OX_SHAPE(3, s->k), OX_F32);
     return o;
 }
 
@@ -162,14 +163,17 @@ static int heads(const operands *o, ox_tensor **r) {
 }
 
 /* Attention of the rows behind those that the caches hold, as a model writes them: `normed` with norms;
- * `before`: of so many rows before them, which do not see all of them; size: of queries and keys. */
-static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before, double size) {
+ * `before`: of so many rows before them, which do not see all of them; size: of queries and keys; factors: of
+ * the rope, or NULL. */
+static int attends_by(const operands *o, ox_tensor **r, bool normed, int64_t before, double size,
+                      ox_tensor *factors) {
     const int64_t rows = o->heads->shape[0], kept = 3;
     ox_rope_desc turn;
     ox_attention_desc desc;
     memset(&turn, 0, sizeof turn);
     memset(&desc, 0, sizeof desc);
     turn.dims = SIZE - 8;
+    turn.factors = factors;
     desc.causal = true;
     desc.query_start = kept - before;
     ox_tensor *q = size == 1 ? o->heads : ox_mul_number(o->heads, size),
@@ -189,6 +193,9 @@ static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before
     r[4] = o->values;
     return 5;
 }
+static int attends(const operands *o, ox_tensor **r, bool normed, int64_t before, double size) {
+    return attends_by(o, r, normed, before, size, NULL);
+}
 static int attention(const operands *o, ox_tensor **r) {
     return attends(o, r, false, 0, 1);
 }
@@ -202,6 +209,13 @@ static int attention_of_large(const operands *o, ox_tensor **r) {
 static int attention_twice(const operands *o, ox_tensor **r) {
     (void)attends(o, r, false, 0, 1);
     return attends(o, r, false, 0, 2);
+}
+/* .. also where layers between them turn by other factors, .. */
+static int attention_in_turn(const operands *o, ox_tensor **r) {
+    ox_tensor *factors[2];
+    for (int i = 0; i < 2; i++) factors[i] = ox_narrow(o->norm[i], 0, 0, (SIZE - 8) / 2);
+    for (int i = 0; i < 3; i++) (void)attends_by(o, r, false, 0, 1, factors[i % 2]);
+    return attends_by(o, r, false, 0, 1, factors[1]);
 }
 /* .. unless the position has changed. */
 static int attention_moved(const operands *o, ox_tensor **r) {
@@ -317,15 +331,68 @@ static int not_those_taps(const operands *o, ox_tensor **r) {
     return 7;
 }
 
+/* Rows first .. first + count - 1 of the old ones, and x, a row. */
+static ox_tensor *window_of(const operands *o, int first, int count, ox_tensor *x) {
+    ox_tensor *list[2] = {ox_narrow(o->old, 0, first, count), x};
+    return ox_cat(list, 2, 0);
+}
+
+/* What taps make of the old rows and x. */
+static ox_tensor *convolved(const operands *o, ox_tensor *x) {
+    ox_tensor *kernel[4] = {o->shift, o->norm[1], o->norm[2], o->shift}, *sum = NULL;
+    for (int i = 0; i < 4; i++) {
+        ox_tensor *row = i < 3 ? ox_narrow(o->old, 0, i, 1) : x, *weights = ox_unsqueeze(kernel[i], 0);
+        sum = i == 0 ? ox_mul(row, weights) : ox_addcmul_(sum, row, weights, 1);
+    }
+    return sum;
+}
+
+static int taps_and_window(const operands *o, ox_tensor **r) {
+    ox_tensor *x = ox_unsqueeze(o->norm[0], 0), *row = ox_unsqueeze(o->norm[1], 0);
+    r[0] = ox_silu_(ox_add_(convolved(o, x), row));
+    r[1] = window_of(o, 1, 2, x);
+    ox_tensor *sum = convolved(o, x);
+    r[2] = window_of(o, 1, 2, x);
+    r[3] = ox_mul_(sum, row);
+    return 4;
+}
+
+/* Rows that are others, in another order, along another dim, made by the taps; and windows that are wanted
+ * before they are written. */
+static int not_that_window(const operands *o, ox_tensor **r) {
+    ox_tensor *x = ox_unsqueeze(o->norm[0], 0), *row = ox_unsqueeze(o->norm[1], 0), *list[2] = {x, row}, *sum;
+    (void)convolved(o, x);
+    r[0] = window_of(o, 0, 2, x);
+    (void)convolved(o, x);
+    r[1] = window_of(o, 2, 1, x);
+    (void)convolved(o, x);
+    r[2] = ox_cat(list, 2, 1);
+    sum = convolved(o, x);
+    r[3] = window_of(o, 1, 2, sum);
+    list[1] = ox_narrow(o->old, 0, 1, 2);
+    (void)convolved(o, x);
+    r[4] = ox_cat(list, 2, 0);
+    sum = convolved(o, x);
+    r[5] = window_of(o, 1, 2, x);
+    r[6] = ox_mul_(sum, ox_narrow(r[5], 0, 2, 1));
+    sum = ox_add_(convolved(o, x), row);
+    r[7] = ox_add(window_of(o, 1, 2, x), window_of(o, 1, 2, row));
+    return 8;
+}
+
 enum { HEADS = 2, KEYS = 8 };
 
-/* What taps give, [1, u | keys | keys], and a scan of one position of it, whose gate is the same in all heads. */
-static void scan_of_taps(const operands *o, bool turned, ox_tensor *gate, ox_tensor **made, ox_tensor **out) {
+/* What taps give, [1, u | keys | keys], and a scan of one position of it, whose gate is the same in all
+ * heads; window: NULL, or for rows that the taps have read. */
+static void scan_of_taps(const operands *o, bool turned, ox_tensor *gate, ox_tensor **made,
+                         ox_tensor **window, ox_tensor **out) {
     ox_tensor *a[4] = {o->norm[0], o->norm[1], o->norm[2], o->shift}, *keys[2];
     for (int i = 0; i < 4; i++) a[i] = ox_unsqueeze(a[i], 0);
     const int64_t columns = a[0]->shape[1] - 2 * KEYS, values = columns / HEADS;
     ox_tensor *sum = ox_addcmul_(ox_mul(a[0], a[3]), a[1], a[2], 1);
     sum = *made = ox_silu_(ox_add_(ox_addcmul_(sum, a[3], a[3], 1), a[1]));
+    ox_tensor *read[2] = {a[1], a[3]};
+    if (window) *window = ox_cat(read, 2, 0);
     ox_tensor *u = ox_view(ox_narrow(sum, 1, 0, columns), OX_SHAPE(HEADS, 1, values));
     for (int i = 0; i < 2; i++)
         keys[i] =
@@ -341,16 +408,17 @@ static void scan_of_taps(const operands *o, bool turned, ox_tensor *gate, ox_ten
 }
 
 static int taps_and_scan(const operands *o, ox_tensor **r) {
-    scan_of_taps(o, false, NULL, &r[0], &r[1]);
-    scan_of_taps(o, true, NULL, &r[2], &r[3]);
-    return 4;
+    scan_of_taps(o, false, NULL, &r[0], NULL, &r[1]);
+    scan_of_taps(o, true, NULL, &r[2], &r[4], &r[3]);
+    return 5;
 }
 
 /* A scan that takes what taps give as something else as well, one of fewer columns, and one of two positions. */
 static int not_that_scan(const operands *o, ox_tensor **r) {
     const int64_t values = (o->shift->shape[0] - 2 * KEYS) / HEADS;
     ox_tensor *sum = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);
-    scan_of_taps(o, false, ox_view(ox_narrow(sum, 0, 0, values), OX_SHAPE(1, 1, values)), &r[0], &r[1]);
+    scan_of_taps(o, false, ox_view(ox_narrow(sum, 0, 0, values), OX_SHAPE(1, 1, values)), &r[0], NULL,
+                 &r[1]);
     ox_tensor *made = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);
     ox_tensor *u = ox_view(ox_narrow(made, 0, 0, 12), OX_SHAPE(1, 1, 12));
     ox_tensor *key = ox_view(ox_narrow(made, 0, 12, KEYS), OX_SHAPE(1, 1, KEYS));
@@ -392,6 +460,7 @@ static const row table[] = {
     {"attention", attention, 2, 1, true}, /* what rope turns by is a dispatch of its own, of all layers */
     {"attention of norms", attention_of_norms, 2, 1, true},
     {"attention twice", attention_twice, 4, 1, true}, /* and what is attended to is made twice as large */
+    {"attention by factors in turn", attention_in_turn, 6, 1, true},
     {"attention at two positions", attention_moved, 0, 3, true},
     {"attention without rope", attention_plain, 1, 1, true},
     {"not that attention without rope", not_that_plain, 0, 3, true},
@@ -403,6 +472,8 @@ static const row table[] = {
     {"spread", spread, 0, 3, false},
     {"taps", taps, 1, 3, false},
     {"not those taps", not_those_taps, 0, 3, false},
+    {"taps and their window", taps_and_window, 2, 12, false},
+    {"not that window", not_that_window, 0, 3, false},
     {"taps and a scan", taps_and_scan, 2, 12, false},
     {"not that scan", not_that_scan, 0, 3, false},
 };

@@ -14,9 +14,11 @@
 #define STEPS_CODES CODES
 #define STEPS_BLOCKS BLOCKS
 #define STEPS_MORE_BLOCKS MORE_BLOCKS
+#define STEPS_KEPT KEPT
+#define STEPS_ROW P_n
 #include "map/steps.glsl"
 
 void main() {
     uint i = group_index() * THREADS + gl_LocalInvocationID.x;
-    if (i < P_n) b0.d[P_to + i] = floatBitsToUint(steps_of(i));
+    if (i < P_n) b0.d[P_to + i] = floatBitsToUint(steps_of(i, true));
 }

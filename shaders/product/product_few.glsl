@@ -265,6 +265,17 @@ void fetch_added(const uvec4 at, const uint first) {
     if (PAIR == 1) biases.y = bias_at(P_part_bias0 + (IDS == 0 ? 0 : at.w) + column);
     if (TAIL == TAIL_ADD) residual = uintBitsToFloat(b0.d[P_tail + row * P_row.x + column * P_column.x]);
 }
+// c and another one through the gate behind them.
+float gated_with(const float c, const float other) {
+    if (TAIL == TAIL_SILU) return my_silu_times(c, other);
+    if (TAIL == TAIL_GELU) return my_gelu_tanh_times(c, other);
+    float limit = uintBitsToFloat(P_limit);
+    float opens = is_nan(c) ? c : lesser_of(limit, c);
+    float shown = is_nan(other) ? other : lesser_of(limit, greater_of(-limit, other));
+    precise float slope = opens * uintBitsToFloat(P_slope), gate = my_sigmoid(slope) * opens,
+                  shifted = shown + uintBitsToFloat(P_shift), r = gate * shifted;
+    return r;
+}
 void write_output(const uvec4 at, const uint row, const uint column, const vec2 sum) {
     uint offset = row * P_row.x + column * P_column.x, part = part_of(column);
     float r = finished_with(sum.x, at.w + row * P_row.w + column * P_column.w, biases.x);
@@ -279,7 +290,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     if (PAIR == 1) {
         float other = finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
-        float gated = TAIL == TAIL_SILU ? my_silu_times(r, other) : my_gelu_tanh_times(r, other);
+        float gated = gated_with(r, other);
         if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);
         put_left(column, gated);
     } else if (TAIL == TAIL_ADD) {

@@ -205,6 +205,7 @@ void main() {
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
     fetch_key(at.z, begin + lane / SHARE, end);
+    float sink = SINKS == 1 && PARTS == 1 ? SINK_OF(b5, gl_WorkGroupID.y) : 0; /* before it is needed */
     if (TURNS != 0) {
         bool sees = P_newest >= begin && P_newest < end, keeps = sees && gl_WorkGroupID.y % P_group == 0;
         make_rows(gl_WorkGroupID.y, sees, part == 0, keeps);
@@ -282,7 +283,7 @@ void main() {
     [[unroll]] for (uint i = 1; i < SUMS; i++) sum += sums[2 * EIGHTS * i + lane];
     if (PARTS == 1) {
         sum = total == 0 ? vec4(0) : sum / total;
-        if (SINKS == 1) sum *= share_of_keys(SINK_OF(b5, gl_WorkGroupID.y), most, total);
+        if (SINKS == 1) sum *= share_of_keys(sink, most, total);
         write_four(sum, at.x + s * P_row.x, 4 * lane);
         return;
     }

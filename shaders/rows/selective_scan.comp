@@ -4,7 +4,7 @@
 // once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
 // each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
 // single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
-// written where those would be.
+// written where those would be, with the window that goes with them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -16,9 +16,12 @@
 
 const uint PARTS = THREADS / COLUMNS;
 shared float steps[THREADS], writing[THREADS], sums[PARTS * THREADS];
-shared float keyed[2 * HELD * PARTS]; // B and C that steps make, one behind the other
+// B and C of AHEAD positions, as many as have room.
+const uint KEYS = HELD * PARTS, AHEAD = KEYS >= 512 ? 1 : KEYS * PARTS <= 512 ? PARTS : 512 / KEYS;
+shared float keyed[AHEAD * KEYS], asked[AHEAD * KEYS];
 
 #define STEPS_AT ROW_steps_at
+#define STEPS_ROW (P_heads * P_values + 2 * P_keys)
 #include "map/steps.glsl"
 
 float taken(const uint which, const uint head, const uint row, const uint column) {
@@ -27,18 +30,31 @@ float taken(const uint which, const uint head, const uint row, const uint column
 }
 // Element i of what steps give, written by one of those that work it out.
 float made(const uint i, const bool writes) {
-    float x = steps_of(i);
-    uint e = P_steps_to + i;
-    if (!writes) return x;
-    switch (BLOCKS >> (3 * SCAN_MADE) & 7) {
-    case 0: b0.d[e] = floatBitsToUint(x); break;
-    case 1: b1.d[e] = floatBitsToUint(x); break;
-    case 2: b2.d[e] = floatBitsToUint(x); break;
-    case 3: b3.d[e] = floatBitsToUint(x); break;
-    case 4: b4.d[e] = floatBitsToUint(x); break;
-    default: b5.d[e] = floatBitsToUint(x); break;
-    }
+    float x = steps_of(i, writes);
+    if (writes) put_word_of(BLOCKS >> (3 * SCAN_MADE) & 7, P_steps_to + i, x);
     return x;
+}
+// The workgroup's columns of u, in those who have them, and B and C, by one loop: its code is fetched once.
+float made_parts(const uint head, const uint column, const bool there) {
+    float u = 0;
+    for (uint i = gl_LocalInvocationID.x; i < COLUMNS + 2 * P_keys; i += THREADS) {
+        bool of_u = i < COLUMNS;
+        uint k = i - COLUMNS, e = of_u ? head * P_values + column : P_heads * P_values + k;
+        float x = made(e, of_u ? there : group_index() == 0);
+        if (of_u) u = x;
+        else if (k - P_steps_b < P_keys) keyed[k - P_steps_b] = x;
+        else asked[k - P_steps_c] = x;
+    }
+    return u;
+}
+// B and C of positions first .. first + AHEAD - 1.
+void take_keys(const uint head, const uint first) {
+    for (uint i = gl_LocalInvocationID.x; i < AHEAD * KEYS; i += THREADS) {
+        uint row = min(first + i / KEYS, P_length - 1), k = i % KEYS;
+        if (k >= P_keys) continue;
+        keyed[i] = taken(SCAN_B, head, row, k);
+        asked[i] = taken(SCAN_C, head, row, k);
+    }
 }
 bool has(const uint which) {
     return (GIVEN >> which & 1) != 0;
@@ -63,18 +79,24 @@ void main() {
     if (has(SCAN_SKIP)) skip = taken(SCAN_SKIP, head, 0, column);
     for (uint first = 0; first < P_length; first += PARTS) {
         uint own = first + part, count = min(PARTS, P_length - first);
-        float u = 0;
+        float u = 0, s = 0, gate = 0; /* which is wanted last and asked for with the first */
         if (part < count) {
-            float s = taken(SCAN_STEP, head, own, column) + bias;
-            u = MADE == 1 ? made(head * P_values + column, there) : taken(SCAN_U, head, own, column);
+            s = taken(SCAN_STEP, head, own, column) + bias;
+            if (has(SCAN_GATE)) gate = taken(SCAN_GATE, head, own, column);
+            if (MADE == 0) u = taken(SCAN_U, head, own, column);
+        }
+        if (MADE == 1) u = made_parts(head, column, there);
+        if (part < count) {
             if (SOFTPLUS == 1) s = my_softplus(s, 1, 20);
             steps[id] = s;
             writing[id] = s * u;
         }
-        for (uint i = id; MADE == 1 && i < 2 * P_keys; i += THREADS)
-            keyed[i] = made(P_heads * P_values + i, group_index() == 0);
-        barrier();
         for (uint t = 0; t < count; t++) {
+            if (t % AHEAD == 0) {
+                if (t > 0) barrier();
+                if (MADE == 0) take_keys(head, first + t);
+                barrier();
+            }
             float s = steps[t * COLUMNS + id % COLUMNS], written = writing[t * COLUMNS + id % COLUMNS];
             float y = 0, left = SAME == 1 ? my_exp(s * rate[0]) : 0;
             bool ends = HOLD == 1 && first + t + 1 == P_length;
@@ -83,8 +105,8 @@ void main() {
                 if (k >= P_keys) break;
                 if (ends && there) b0.d[memory + k * P_out_row] = floatBitsToUint(m[i]);
                 m[i] *= SAME == 1 ? left : my_exp(s * rate[i]);
-                m[i] += (MADE == 1 ? keyed[P_steps_b + k] : taken(SCAN_B, head, first + t, k)) * written;
-                y += (MADE == 1 ? keyed[P_steps_c + k] : taken(SCAN_C, head, first + t, k)) * m[i];
+                m[i] += keyed[t % AHEAD * KEYS + k] * written;
+                y += asked[t % AHEAD * KEYS + k] * m[i];
             }
             sums[t * THREADS + id] = y;
         }
@@ -93,7 +115,7 @@ void main() {
             float y = 0;
             for (uint i = 0; i < PARTS; i++) y += sums[part * THREADS + i * COLUMNS + id % COLUMNS];
             if (has(SCAN_SKIP)) y = fma(skip, u, y);
-            if (has(SCAN_GATE)) y = my_silu_times(taken(SCAN_GATE, head, own, column), y);
+            if (has(SCAN_GATE)) y = my_silu_times(gate, y);
             b0.d[to + (HOLD == 1 ? 0 : own) * P_out_row] = floatBitsToUint(y);
         }
     }

@@ -78,6 +78,9 @@ layout(constant_id = 13) const uint SINGLE = 0;
 #define P_kind param[10].w
 #define ROW_left 11
 #define P_left param[11].x
+#define P_limit param[11].y
+#define P_slope param[11].z
+#define P_shift param[11].w
 #define ROW_stride 12
 #define ROW_shape 20
 #define ROW_factors 22

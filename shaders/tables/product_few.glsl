@@ -16,6 +16,7 @@ const uint TAIL_NONE = 0;
 const uint TAIL_ADD = 1;
 const uint TAIL_SILU = 2;
 const uint TAIL_GELU = 3;
+const uint TAIL_CLAMPED = 4;
 const uint NORM_RMS = 1;
 const uint NORM_LAYER = 2;
 const uint NORM_WRITTEN = 4;

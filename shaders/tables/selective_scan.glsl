@@ -10,6 +10,7 @@ layout(constant_id = 7) const uint STEPS_COUNT = 1;
 layout(constant_id = 8) const uint STEPS_CODES = 0;
 layout(constant_id = 9) const uint STEPS_BLOCKS = 0;
 layout(constant_id = 10) const uint STEPS_MORE_BLOCKS = 0;
+layout(constant_id = 11) const uint STEPS_KEPT = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_heads 0
@@ -27,6 +28,7 @@ const uint THREADS = 256;
 #define P_steps_to param[11].x
 #define P_steps_b param[11].y
 #define P_steps_c param[11].z
+#define P_window param[11].w
 #define ROW_steps_at 12
 const uint COLUMNS = 32;
 const uint SCAN_C = 0;

@@ -273,7 +273,8 @@ typedef struct oxi_vk_held_turn {
 
 /* A product of two tensors that is held back with what is done to it in place (steps.c). */
 typedef struct oxi_vk_steps {
-    oxi_vk_held_call first;
+    oxi_vk_held_call first, window;
+    uint32_t kept;                     /* rows of the window, a cat of what steps 1, 2 .. read; 0: none */
     int count;                         /* with the first; 0: nothing is held */
     uint32_t codes;
     oxi_vk_chunk *chunk[2 * OXI_VK_STEPS_MOST]; /* of two tensors a step, or NULL */

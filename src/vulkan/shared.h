@@ -31,8 +31,9 @@ enum { OXI_VK_BACK_QUERIES = 1, OXI_VK_BACK_KEYS = 2, OXI_VK_BACK_VALUES = 4, OX
 enum { OXI_VK_POOL_MOST, OXI_VK_POOL_AVERAGE, OXI_VK_POOL_BACK };
 enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
-/* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c. */
-enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU };
+/* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c, or
+ * OXI_CHAIN_CLAMPED_GATE of both. */
+enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU, OXI_VK_TAIL_CLAMPED };
 /* How a product of few rows makes a: one of the first two or none, and what goes with it. */
 enum {
     OXI_VK_NORM_RMS = 1,

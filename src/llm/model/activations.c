@@ -31,12 +31,8 @@ static ox_tensor *oxi_llm_gelu_quick_gated(ox_tensor *gate, ox_tensor *up) {
 static ox_tensor *oxi_llm_clamped_gated(ox_tensor *gate, ox_tensor *up) {
     static const double numbers[] = {7, 1.702, -7, 1};
     ox_tensor *in[2] = {gate, up}, *out = NULL;
-    const char *text = "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"; /* in one pass */
-    if (gate && up && ox_device_of(gate) == ox_cpu())
-        return oxi_chain_run(text, in, 2, numbers, 4, &out) == OX_OK ? out : NULL;
-    gate = ox_clamp_(gate, -INFINITY, 7);
-    ox_tensor *opened = ox_mul_(ox_sigmoid_(ox_mul_number(gate, 1.702)), gate);
-    return ox_mul_(opened, ox_add_number_(ox_clamp_(up, -7, 7), 1));
+    if (!gate || !up) return NULL;
+    return oxi_chain_run(OXI_CHAIN_CLAMPED_GATE, in, 2, numbers, 4, &out) == OX_OK ? out : NULL;
 }
 
 static const oxi_llm_activation oxi_llm_silu = {ox_silu_, ox_silu_mul_};

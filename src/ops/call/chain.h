@@ -45,6 +45,9 @@ static const oxi_chain *oxi_chain_finish(oxi_chain *chain);
  * push again; ";" takes it as the next result, "drop" takes it away. NULL and an error: it is no program, or
  * there are too many. */
 static const oxi_chain *oxi_chain_of(const char *text);
+/* min(a, limit) sigmoid(alpha min(a, limit)) (b between -limit and limit, + shift): the gate of GPT-OSS, by
+ * numbers limit, alpha, -limit, shift. Here, since a device may have it behind products (fuse.c of Vulkan). */
+#define OXI_CHAIN_CLAMPED_GATE "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"
 /* Runs it; results are written to `out`, where there are any. */
 static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count, const double *numbers,
                                int number_count, ox_tensor **out);

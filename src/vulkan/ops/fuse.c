@@ -11,11 +11,11 @@
  *     a router's scores, the best of them, their weights       routing (rows/routing.c)
  *     gate and up by experts, silu(gate) up                    product[]
  *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
- *     s = a b, s += c d, s += bias, silu(s)                    steps (steps.c)
+ *     s = a b, s += c d, s += bias, silu(s), cat of a, c ..    steps (steps.c)
  *     the same, and a selective scan of its columns            steps (rows/selective_scan.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
-enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 17 }; /* at once */
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 18 }; /* at once */
 
 /* All that are held; their number. */
 static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
@@ -34,6 +34,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     if (d->held_weigh) out[count++] = &d->weigh;
     if (d->held_slots) out[count++] = &d->slots;
     if (d->steps.count > 0) out[count++] = &d->steps.first;
+    if (d->steps.count > 0 && d->steps.kept > 0) out[count++] = &d->steps.window;
     for (int i = 0; i < d->routing.calls; i++) out[count++] = &d->routing.call[i];
     if (d->held_heads) out[count++] = &d->heads;
     if (d->held_rope) out[count++] = &d->rope;
@@ -163,6 +164,12 @@ static bool oxi_vk_activates_product(const oxi_vk_device *d, const oxi_call *cal
     return d->held_products == 1 && !oxi_vk_holds_experts(d) && !product->attr.activation.activation &&
            oxi_vk_same_memory(call->in[0], product->out[0]) &&
            oxi_vk_same_memory(call->out[0], product->out[0]);
+}
+
+/* A chain that products have as a gate. */
+static bool oxi_vk_is_clamped_gate(const oxi_call *call) {
+    const double *numbers = call->attr.chain.numbers.n;
+    return call->attr.chain.program == oxi_chain_of(OXI_CHAIN_CLAMPED_GATE) && numbers[2] == -numbers[0];
 }
 
 /* A gate over the results of two products, in the first one's place or elsewhere. */
@@ -484,6 +491,7 @@ static ox_status oxi_vk_join_sum(oxi_vk_device *d, const oxi_call *call, bool *j
 }
 
 static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (call->op == OXI_OP_chain && !oxi_vk_is_clamped_gate(call)) return oxi_vk_flush(d);
     if (oxi_vk_gates_products(d, call)) return oxi_vk_join_tail(d, call, joined);
     if (!oxi_vk_gates_halves(d, call)) return oxi_vk_flush(d);
     *joined = true;

@@ -1,7 +1,9 @@
 /* A product of two tensors and elementwise calls that go on with it in place, as of the taps of a convolution
- * over the last positions: held back, they are one dispatch. Called by fuse.c, before each call and when what
- * is held has to be recorded. */
+ * over the last positions: held back, they are one dispatch. So is the cat that makes the window of the next
+ * position, whose rows are read already. Called by fuse.c, before each call and when what is held has to be
+ * recorded. */
 
+enum { OXI_VK_STEPS_CHUNKS = 2 * OXI_VK_STEPS_MOST + 1 };
 enum { OXI_VK_STEPS_ELEMENTS = 1 << 18 }; /* most that are worth it: what takes long itself gains nothing */
 
 static bool oxi_vk_steps_take(const oxi_vk_device *d, const ox_tensor *t, const ox_tensor *like) {
@@ -9,14 +11,30 @@ static bool oxi_vk_steps_take(const oxi_vk_device *d, const ox_tensor *t, const 
            ox_numel(t) == ox_numel(like);
 }
 
+/* The chunks that steps read, and behind them that of the window, or NULL. */
+static void oxi_vk_steps_chunks(const oxi_vk_steps *s, oxi_vk_chunk **chunk) {
+    for (int i = 0; i < 2 * OXI_VK_STEPS_MOST; i++) chunk[i] = i < 2 * s->count ? s->chunk[i] : NULL;
+    chunk[2 * OXI_VK_STEPS_MOST] = s->kept ? oxi_vk_chunk_of(&s->window.result) : NULL;
+}
+
+/* A dispatch that has bound them writes the window. */
+static void oxi_vk_steps_write_window(const oxi_vk_steps *s, oxi_vk_dispatch *dispatch) {
+    for (int i = 0; s->kept && i < dispatch->uses; i++)
+        if (dispatch->use[i].chunk == oxi_vk_chunk_of(&s->window.result)) dispatch->use[i].writes = true;
+}
+
 /* Blocks of all tensors, that of the result first; false: a shader cannot bind them. */
 static bool oxi_vk_steps_blocks(const oxi_vk_steps *s, oxi_vk_dispatch *dispatch) {
+    oxi_vk_chunk *chunk[OXI_VK_STEPS_CHUNKS];
     uint32_t blocks[2] = {0, 0};
     dispatch->use[0].chunk = oxi_vk_chunk_of(&s->first.result);
     dispatch->use[0].writes = true;
-    const bool bound = oxi_vk_bind_blocks(dispatch, s->chunk, 2 * s->count, blocks);
+    oxi_vk_steps_chunks(s, chunk);
+    const bool bound = oxi_vk_bind_blocks(dispatch, chunk, OXI_VK_STEPS_CHUNKS, blocks);
     dispatch->special.steps.blocks = blocks[0];
     dispatch->special.steps.more_blocks = blocks[1];
+    dispatch->special.steps.kept = s->kept;
+    if (bound) oxi_vk_steps_write_window(s, dispatch);
     return bound;
 }
 
@@ -34,7 +52,9 @@ static bool oxi_vk_steps_try(oxi_vk_steps *s, uint32_t code, const ox_tensor *a,
     const oxi_vk_chunk *result = oxi_vk_chunk_of(&s->first.result);
     oxi_vk_steps with = *s;
     oxi_vk_dispatch dispatch;
+    const oxi_vk_chunk *window = s->kept ? oxi_vk_chunk_of(&s->window.result) : result;
     if ((a && oxi_vk_chunk_of(a) == result) || (b && oxi_vk_chunk_of(b) == result)) return false;
+    if ((a && oxi_vk_chunk_of(a) == window) || (b && oxi_vk_chunk_of(b) == window)) return false;
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_steps_add(&with, code, a, b);
     if (!oxi_vk_steps_blocks(&with, &dispatch)) return false;
@@ -42,9 +62,49 @@ static bool oxi_vk_steps_try(oxi_vk_steps *s, uint32_t code, const ox_tensor *a,
     return true;
 }
 
+/* Whether t's rows, one behind the other, are what steps `first`, first + 1 .. read. */
+static bool oxi_vk_steps_read_rows(const oxi_vk_steps *s, const ox_tensor *t, int first, int64_t size) {
+    if (t->ndim != 2 || t->shape[1] != size || first + t->shape[0] > s->count) return false;
+    for (int i = 0; i < t->shape[0]; i++) {
+        const int step = first + i;
+        const uint64_t at = oxi_vk_element_at(t) + (uint64_t)(i * t->stride[0]);
+        const bool adds = (s->codes >> (4 * step) & 15) == OXI_VK_STEPS_ADDCMUL;
+        if (!adds || s->chunk[2 * step] != oxi_vk_chunk_of(t) || s->at[2 * step] != at) return false;
+    }
+    return t->stride[1] == 1 || size == 1;
+}
+
+/* Whether the call is the cat of all rows that steps read, but for the first one: then it is held too. */
+static bool oxi_vk_steps_keep(oxi_vk_device *d, const oxi_call *call) {
+    oxi_vk_steps *s = &d->steps;
+    if (call->op != OXI_OP_cat || s->count < 2 || s->kept || call->in_count != 2 || call->attr.along.dim != 0)
+        return false;
+    const ox_tensor *old = call->in[0], *last = call->in[1], *out = call->out[0];
+    const oxi_vk_chunk *made = oxi_vk_chunk_of(out);
+    if (!oxi_vk_is_plain_f32(out) || out->ndim != 2 || oxi_vk_is_immediate(old) || oxi_vk_is_immediate(last))
+        return false;
+    if (!oxi_vk_is_here(d, old) || !oxi_vk_is_here(d, last) || old->dtype != OX_F32 || last->dtype != OX_F32)
+        return false;
+    const int64_t size = out->shape[1], rows = old->ndim == 2 ? old->shape[0] : 0;
+    if (size != ox_numel(&s->first.result) || last->ndim != 2 || last->shape[0] != 1) return false;
+    if (!oxi_vk_steps_read_rows(s, old, 1, size) || !oxi_vk_steps_read_rows(s, last, 1 + (int)rows, size))
+        return false;
+    if (made == oxi_vk_chunk_of(&s->first.result)) return false;
+    for (int i = 0; i < 2 * s->count; i++)
+        if (s->chunk[i] == made) return false;
+    oxi_vk_dispatch dispatch;
+    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_hold(&s->window, call);
+    s->kept = (uint32_t)out->shape[0];
+    if (oxi_vk_steps_blocks(s, &dispatch)) return true;
+    s->kept = 0;
+    return false;
+}
+
 /* Whether the call goes on with what is held: then it is held too. */
 static bool oxi_vk_steps_on(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_steps *s = &d->steps;
+    if (oxi_vk_steps_keep(d, call)) return true;
     if (s->count == 0 || s->count == OXI_VK_STEPS_MOST || call->in_count < 1) return false;
     const ox_tensor *result = &s->first.result;
     if (!oxi_vk_same_memory(call->out[0], result) || !call->in[0] || oxi_vk_is_immediate(call->in[0]) ||
@@ -74,7 +134,7 @@ static bool oxi_vk_steps_begin(oxi_vk_device *d, const oxi_call *call) {
     if (oxi_vk_chunk_of(a) == oxi_vk_chunk_of(out) || oxi_vk_chunk_of(b) == oxi_vk_chunk_of(out))
         return false;
     s->count = 0;
-    s->codes = 0;
+    s->codes = s->kept = 0;
     oxi_vk_hold(&s->first, call);
     oxi_vk_steps_add(s, OXI_VK_STEPS_MUL, a, b);
     return true;
@@ -98,6 +158,7 @@ static ox_status oxi_vk_steps_record(oxi_vk_device *d) {
     dispatch.special.steps.codes = s->codes;
     params.n = (uint32_t)ox_numel(&s->first.result);
     params.to = oxi_vk_element_at(&s->first.result);
+    if (s->kept) params.window = oxi_vk_element_at(&s->window.result);
     memcpy(params.at, s->at, 2 * (size_t)count * sizeof *params.at);
     oxi_vk_bind_open(&dispatch, 0);
     dispatch.shader = OXI_VK_SHADER_steps;

@@ -162,18 +162,20 @@ static ox_tensor *oxi_llm_scan_late(const oxi_llm_batch *batch, int64_t index, o
     return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
 }
 
-/* A position of it, which is in the memory behind that: [1, inner]. */
-static ox_tensor *oxi_llm_scan_step(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
+/* Positions of it, which are in the memory behind that: [S, inner]. */
+static ox_tensor *oxi_llm_scan_rows(const oxi_llm_batch *batch, int64_t index, ox_tensor *u, ox_tensor *steps,
                                     ox_tensor *gate) {
     const oxi_llm_mixing *m = &batch->context->model->numbers.mixing;
-    const int64_t shape[3] = {1 + m->key, m->heads, m->value}; /* what heads give lies side by side */
+    const int64_t count = u ? u->shape[0] : 0;
+    const int64_t shape[3] = {count + m->key, m->heads, m->value}; /* what heads give lies side by side */
     ox_tensor *memory = oxi_llm_memory(batch, index);
     ox_tensor *both = oxi_tensor_new(batch->context->model->device, OX_F32, 3, shape);
     if (!memory || !u || !steps || !gate || !(both = ox_transpose(both, 0, 1))) return NULL;
     both = oxi_llm_scan_heads(batch, index, u, steps, gate, memory, false, both);
-    memory = ox_narrow(both, 1, 1, m->key);
+    memory = ox_narrow(both, 1, count, m->key);
+    if (count > 1) memory = ox_clone(memory); /* not all that it is the end of */
     if (!memory || !oxi_llm_write_memory(batch, index, memory)) return NULL;
-    return oxi_llm_join_heads(ox_narrow(both, 1, 0, 1));
+    return oxi_llm_join_heads(ox_narrow(both, 1, 0, count));
 }
 
 static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
@@ -186,8 +188,10 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
     ox_tensor *gate = oxi_llm_columns(all, 0, inner), *values = oxi_llm_columns(u, 0, inner), *y;
     ox_tensor *b = oxi_llm_columns(u, inner, keys), *c = oxi_llm_columns(u, inner + keys, keys);
-    if (batch->count == 1) {
-        y = (model->device == ox_cpu() ? oxi_llm_scan_late : oxi_llm_scan_step)(batch, index, u, steps, gate);
+    if (model->device != ox_cpu()) {
+        y = oxi_llm_scan_rows(batch, index, u, steps, gate);
+    } else if (batch->count == 1) {
+        y = oxi_llm_scan_late(batch, index, u, steps, gate);
     } else {
         steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
         y = ox_silu_mul(gate, oxi_llm_state_space(batch, index, values, b, c, steps));

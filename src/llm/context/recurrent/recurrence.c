@@ -221,7 +221,7 @@ static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, 
     list[0] = one ? ox_narrow(old, 0, 1, before - 1) : old;
     list[1] = x;
     if (!list[0]) return NULL;
-    ox_tensor *all = ox_cat(list, 2, 0); /* [before + S, channels], or what is kept of them */
+    ox_tensor *all = one ? NULL : ox_cat(list, 2, 0); /* [before + S, channels] */
     for (int64_t k = 0, next; k < taps; k = next) {
         ox_tensor *rows[2] = {NULL, NULL}, *weights[2] = {NULL, NULL};
         next = k + most < taps ? k + most : taps;
@@ -235,7 +235,9 @@ static ox_tensor *oxi_llm_convolve_over(const ox_llm *model, ox_tensor *kernel, 
         sum = oxi_llm_add_taps(sum, rows, weights, (int)(next - k), last ? bias : NULL, last && silu);
         if (!sum) return NULL;
     }
-    return oxi_llm_write_state(written, one ? all : ox_clone(ox_narrow(all, 0, count, before))) ? sum : NULL;
+    /* of one position behind the sum: a GPU has read its rows for that */
+    ox_tensor *window = one ? ox_cat(list, 2, 0) : ox_clone(ox_narrow(all, 0, count, before));
+    return oxi_llm_write_state(written, window) ? sum : NULL;
 }
 
 /* The same over the last positions, with the layer's bias if there is one, and its silu if that is wanted. */

@@ -206,6 +206,14 @@ static void oxi_vk_product_weighed(const oxi_vk_product_group *g, oxi_vk_product
     oxi_vk_bind(dispatch, (*more)++, g->sum->out[0], true);
 }
 
+/* Numbers of a chain that is the gate. */
+static void oxi_vk_product_clamped(const oxi_call *gate, oxi_vk_product_params *params) {
+    const double *numbers = gate->attr.chain.numbers.n;
+    params->limit = oxi_vk_float_bits(numbers[0]);
+    params->slope = oxi_vk_float_bits(numbers[1]);
+    params->shift = oxi_vk_float_bits(numbers[3]);
+}
+
 /* What the group has beside its first product. */
 static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                   oxi_vk_dispatch *dispatch) {
@@ -215,6 +223,7 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
     if (g->tail) {
         params->tail = oxi_vk_element_at(g->tail->out[0]);
         dispatch->special.product_few.tail = oxi_vk_fused_of(g->tail->op)->tail;
+        if (g->tail->op == OXI_OP_chain) oxi_vk_product_clamped(g->tail, params);
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
     if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);

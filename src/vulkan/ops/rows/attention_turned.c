@@ -86,9 +86,10 @@ static oxi_vk_turns oxi_vk_turns_for(oxi_vk_device *d, const oxi_call *rope) {
     return t;
 }
 
-/* of the same rope, perhaps at another position */
+/* of the same rope, perhaps at another position; layers with other factors have a row of their own */
 static bool oxi_vk_turns_alike(const oxi_vk_turns *a, const oxi_vk_turns *b) {
-    return a->base == b->base && a->scale == b->scale && a->magnitude == b->magnitude && a->dims == b->dims;
+    return a->base == b->base && a->scale == b->scale && a->magnitude == b->magnitude && a->dims == b->dims &&
+           a->of[1] == b->of[1] && a->at[1] == b->at[1];
 }
 
 /* Memory that others may write is never known to be the same. */
@@ -122,17 +123,22 @@ static ox_status oxi_vk_turns_make(oxi_vk_device *d, const oxi_call *rope, oxi_v
     return oxi_vk_rope(d, &call, NULL, NULL);
 }
 
+/* The row of a rope like `own`, or else a free one, or the one that was not asked for the longest: the first
+ * of the list now. */
+static oxi_vk_turns *oxi_vk_turns_row(oxi_vk_device *d, const oxi_vk_turns *own) {
+    int at = 0;
+    while (at < OXI_VK_FREQUENCIES - 1 && d->turns[at].chunk && !oxi_vk_turns_alike(&d->turns[at], own)) at++;
+    const oxi_vk_turns row = d->turns[at];
+    memmove(&d->turns[1], &d->turns[0], (size_t)at * sizeof row);
+    d->turns[0] = row;
+    return &d->turns[0];
+}
+
 /* The chunk with the turns of a rope's one position. All layers share them: working them out takes longer
  * than what else attention to few keys does. */
 static ox_status oxi_vk_turns_of(oxi_vk_device *d, const oxi_call *rope, oxi_vk_chunk **out) {
-    oxi_vk_turns own = oxi_vk_turns_for(d, rope), *row = NULL;
+    oxi_vk_turns own = oxi_vk_turns_for(d, rope), *row = oxi_vk_turns_row(d, &own);
     oxi_vk_chunk *frequencies = NULL;
-    for (int i = 0; i < OXI_VK_FREQUENCIES && !(row && row->chunk); i++) {
-        oxi_vk_turns *t = &d->turns[i];
-        if (t->chunk && oxi_vk_turns_alike(t, &own)) row = t;
-        else if (!t->chunk && !row) row = t;
-    }
-    if (!row) row = &d->turns[OXI_VK_FREQUENCIES - 1]; /* the list is full: the last one goes */
     *out = row->chunk;
     if (row->chunk && oxi_vk_turns_hold(row, &own)) return OX_OK;
     ox_status status = oxi_vk_frequencies(d, own.base, own.dims, &frequencies);

@@ -6,9 +6,9 @@
  * them. */
 static bool oxi_vk_bind_selective(oxi_vk_dispatch *dispatch, const oxi_call *call,
                                   const oxi_vk_steps *steps) {
-    enum { OF_STEPS = OXI_VK_SCAN_MADE + 1 };
+    enum { OF_STEPS = OXI_VK_SCAN_MADE + 1, CHUNKS = OF_STEPS + OXI_VK_STEPS_CHUNKS };
     oxi_vk_selective_scan_specials *special = &dispatch->special.selective_scan;
-    oxi_vk_chunk *chunk[OF_STEPS + 2 * OXI_VK_STEPS_MOST] = {NULL};
+    oxi_vk_chunk *chunk[CHUNKS] = {NULL};
     uint32_t blocks[3] = {0, 0, 0};
     oxi_vk_bind(dispatch, 0, call->out[0], true);
     for (int i = steps ? OXI_VK_SCAN_STEP : 0; i < OXI_VK_SCAN_OPERANDS; i++) {
@@ -16,11 +16,12 @@ static bool oxi_vk_bind_selective(oxi_vk_dispatch *dispatch, const oxi_call *cal
         chunk[i] = oxi_vk_chunk_of(call->in[i]);
         special->given |= 1u << i;
     }
-    for (int i = 0; steps && i < 2 * steps->count; i++) chunk[OF_STEPS + i] = steps->chunk[i];
+    if (steps) oxi_vk_steps_chunks(steps, chunk + OF_STEPS);
     if (steps) chunk[OXI_VK_SCAN_MADE] = oxi_vk_chunk_of(&steps->first.result);
-    if (!oxi_vk_bind_blocks(dispatch, chunk, OF_STEPS + 2 * OXI_VK_STEPS_MOST, blocks)) return false;
+    if (!oxi_vk_bind_blocks(dispatch, chunk, CHUNKS, blocks)) return false;
     for (int i = 0; steps && i < dispatch->uses; i++)
         if (dispatch->use[i].chunk == chunk[OXI_VK_SCAN_MADE]) dispatch->use[i].writes = true;
+    if (steps) oxi_vk_steps_write_window(steps, dispatch);
     special->blocks = blocks[0];
     special->steps_blocks = blocks[1];
     special->steps_more_blocks = blocks[2];
@@ -65,11 +66,13 @@ static bool oxi_vk_scans_steps(const oxi_vk_device *d, const oxi_call *call) {
     const bool turned = oxi_vk_is_made(s, c, columns, 0) && oxi_vk_is_made(s, b, columns + keys, 0);
     if (!ordered && !turned) return false;
     const oxi_vk_chunk *made = oxi_vk_chunk_of(&s->first.result), *out = oxi_vk_chunk_of(call->out[0]);
+    const oxi_vk_chunk *window = s->kept ? oxi_vk_chunk_of(&s->window.result) : NULL;
     for (int i = OXI_VK_SCAN_STEP; i < OXI_VK_SCAN_OPERANDS; i++)
-        if (call->in[i] && oxi_vk_chunk_of(call->in[i]) == made) return false;
+        if (call->in[i] && (oxi_vk_chunk_of(call->in[i]) == made || oxi_vk_chunk_of(call->in[i]) == window))
+            return false;
     for (int i = 0; i < 2 * s->count; i++)
         if (s->chunk[i] == out) return false;
-    return made != out && oxi_vk_bind_selective(&dispatch, call, s);
+    return made != out && window != out && oxi_vk_bind_selective(&dispatch, call, s);
 }
 
 static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials *special, oxi_vk_selective_scan_params *params,
@@ -78,6 +81,8 @@ static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials *special, oxi_vk_se
     special->made = 1;
     special->steps_count = (uint32_t)steps->count;
     special->steps_codes = steps->codes;
+    special->steps_kept = steps->kept;
+    if (steps->kept) params->window = oxi_vk_element_at(&steps->window.result);
     params->steps_to = oxi_vk_element_at(&steps->first.result);
     params->steps_b = params->operand[OXI_VK_SCAN_B][0] - first;
     params->steps_c = params->operand[OXI_VK_SCAN_C][0] - first;
