@@ -297,6 +297,14 @@ static void test_copies(void) {
                 CHECK_MSG(same_bits(got, wanted), "pass %d: %s", pass, ox_error_text());
                 read[pass] = ox_shunt_get_stats(shunt).read_bytes;
             }
+        /* Steps that only read are computed with the host's copies where they lie; a change in place leaves
+         * the file, and all who read the weight afterwards see it. */
+        for (int i = 0; i < WEIGHTS; i++) {
+            CHECK(ox_add_number_(w[i], 1) && ox_add_number_(far[i], 1));
+            CHECK_MSG(same_bits(ox_linear(far_x, far[i], NULL), ox_linear(x, w[i], NULL)), "%s",
+                      ox_error_text());
+        }
+        for (int i = 0; i < WEIGHTS; i++) CHECK(same_bits(far[i], w[i]));
         const ox_shunt_stats s = ox_shunt_get_stats(shunt);
         /* once more, where half of it would be read with each pass; the disk is measured once */
         CHECK_MSG(read[5] - read[0] < (21 << 20) + 2 * WEIGHTS * SIDE * SIDE * 4,

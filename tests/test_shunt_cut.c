@@ -1,7 +1,7 @@
 /* test_shunt_cut.c - calls that are larger than the planner's budget: elementwise, casts and copies, rows,
  * products, reductions, scans, sorts, indexing, gradient rows, optimizers, within a third of what the largest
- * of them takes, with the bits of eager runs; reads and writes of what lies in parts; files; what cannot be cut
- * is an error that harms nothing else. */
+ * of them takes, with the bits of eager runs; reads and writes of what lies in parts; files; what cannot be
+ * cut is an error that harms nothing else. */
 #define _GNU_SOURCE 1
 #include "oxtorch_nn.h"
 #include "shunt_check.h"

@@ -545,8 +545,8 @@ static bool oxi_shunt_stay_whole(ox_shunt *s, const oxi_shunt_node *node) {
     return true;
 }
 
-/* Nodes from `from` on that can run as one step, and those of them that are cut, in order; the end. far: it is
- * one that the stream runs. */
+/* Nodes from `from` on that can run as one step, and those of them that are cut, in order; the end. far: it
+ * is one that the stream runs. */
 static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int64_t from, int64_t count,
                                   oxi_shunt_cut **cuts, bool *far) {
     oxi_shunt_cut **last = cuts;

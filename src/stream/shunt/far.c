@@ -1,6 +1,7 @@
-/* Calls that fit no budget and do not fall into pieces of items: a sum of all that there is, a sort of columns,
- * rows that an index picks. The planner's stream runs them from disk to disk, a few tiles at a time beside the
- * budget, with the bits that they have in memory. Where computing is the host's; called by cut.c. */
+/* Calls that fit no budget and do not fall into pieces of items: a sum of all that there is, a sort of
+ * columns, rows that an index picks. The planner's stream runs them from disk to disk, a few tiles at a time
+ * beside the budget, with the bits that they have in memory. Where computing is the host's; called by
+ * cut.c. */
 
 /* An operand's storage on the disk. */
 typedef struct oxi_shunt_far {
@@ -88,8 +89,8 @@ static void oxi_shunt_far_put(ox_shunt *s, oxi_shunt_far *far) {
     item->ahead = 0;
 }
 
-/* The items of a call, each once; those that are written to get new bytes, so that they stay as they are if it
- * fails. */
+/* The items of a call, each once; those that are written to get new bytes, so that they stay as they are if
+ * it fails. */
 static int oxi_shunt_far_list(ox_shunt *s, const oxi_shunt_node *node, oxi_shunt_far *far, int *of,
                               ox_status *status) {
     int count = 0;

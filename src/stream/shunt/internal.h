@@ -146,7 +146,7 @@ typedef struct oxi_shunt_figure {
     int64_t step;                    /* that the sums are of: */
     double seconds, amount;
     double past[3];                  /* of steps before, the last one first */
-    int32_t count;                   /* of them; the first step, which pays for pages, makes way for the second */
+    int32_t count;                   /* of them; the first, which pays for pages, makes way for the second */
     bool second;                     /* it has */
 } oxi_shunt_figure;
 
