@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes models of many families in the shape of 110m parameters, as Hugging Face folders.
 
-    python3 bench/peers/families.py --out FOLDER [--only llama,gemma2]
+    python3 bench/peers/families.py --out FOLDER [--only llama,gemma2] [--scale 2]
 
 All have LLaMA's 12 layers of 768 numbers, 12 heads and 32000 words, so that what is slower a byte of weights
-than LLaMA is so for what its family does. FOLDER/NAME holds config.json and model.safetensors in f16, with
-random weights and no tokenizer: examples/convert makes GGUF of it, examples/quantize other types, and
-decode.py measures them. Needs python3 with torch and transformers.
+than LLaMA is so for what its family does; --scale 2 has twice the numbers and heads. FOLDER/NAME holds
+config.json and model.safetensors in f16, with random weights and no tokenizer: examples/convert makes GGUF of
+it, examples/quantize other types, and decode.py measures them. Needs python3 with torch and transformers.
 """
 import argparse
 import json
@@ -76,9 +76,15 @@ FAMILIES = {
                       tie_word_embeddings=False, decoder_start_token_id=0)),
 }
 
+# what --scale multiplies: all widths, and heads instead of their sizes
+WIDTHS = {'hidden_size', 'num_attention_heads', 'num_key_value_heads', 'intermediate_size', 'num_heads',
+          'n_embd', 'n_head', 'n_heads', 'd_model', 'd_ff', 'ffn_dim', 'word_embed_proj_dim', 'q_lora_rank',
+          'kv_lora_rank', 'moe_intermediate_size'}
 
-def write(name, folder):
+
+def write(name, folder, scale):
     model_type, words = FAMILIES[name]
+    words = {key: value * scale if key in WIDTHS else value for key, value in words.items()}
     config = transformers.AutoConfig.for_model(model_type, **words)
     kind = transformers.AutoModelForSeq2SeqLM if model_type == 't5' else transformers.AutoModelForCausalLM
     torch.manual_seed(1)
@@ -100,10 +106,11 @@ def main():
     parser = argparse.ArgumentParser(description='models of many families, for measurements of speed')
     parser.add_argument('--out', required=True)
     parser.add_argument('--only', default=','.join(FAMILIES))
+    parser.add_argument('--scale', type=int, default=1)
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     for name in options.only.split(','):
-        write(name, options.out)
+        write(name, options.out, options.scale)
     return 0
 
 
