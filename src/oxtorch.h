@@ -260,7 +260,6 @@ OXI_LIGHT_BEGIN
 #include "composed/arrange.c"
 #include "composed/choose.c"
 #include "composed/order.c"
-#include "composed/products.c"
 #include "linalg/factor.c"
 #include "linalg/norms.c"
 #include "fft/functions.c"

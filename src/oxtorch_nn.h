@@ -129,6 +129,8 @@
 #include "autograd/gradcheck.c"
 
 /* training */
+#include "nn/tensors/elementwise.c"
+#include "nn/tensors/products.c"
 #include "nn/tensors/arrange.c"
 #include "nn/tensors/order.c"
 #include "nn/class_logs.c"

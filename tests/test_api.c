@@ -558,6 +558,8 @@ int main(void) {
     static const char *const reduce_dims[] = {OX_REDUCE_DIMS(OXI_X) NULL};
     static const char *const composed_1[] = {OX_COMPOSED_1(OXI_X) NULL};
     static const char *const composed_2[] = {OX_COMPOSED_2(OXI_X) NULL};
+    static const char *const tensors_1[] = {OX_TENSORS_1(OXI_X) NULL};
+    static const char *const tensors_2[] = {OX_TENSORS_2(OXI_X) NULL};
     static const char *const masked_dims[] = {OX_MASKED_DIMS(OXI_X) NULL};
     static const char *const masked_along[] = {OX_MASKED_ALONG(OXI_X) NULL};
     static const char *const special_1[] = {OX_SPECIAL_1(OXI_X) OX_SPECIAL_COMPOSED(OXI_X) NULL};
@@ -570,7 +572,8 @@ int main(void) {
         {"OX_REDUCE_DIMS(OXI_X)", reduce_dims},   {"OX_COMPOSED_1(OXI_X)", composed_1},
         {"OX_COMPOSED_2(OXI_X)", composed_2},     {"OX_MASKED_DIMS(OXI_X)", masked_dims},
         {"OX_MASKED_ALONG(OXI_X)", masked_along}, {"OX_SPECIAL_1(OXI_X)", special_1},
-        {"OX_SPECIAL_2(OXI_X)", special_2},       {"OX_FFT(OXI_X)", fourier}};
+        {"OX_SPECIAL_2(OXI_X)", special_2},       {"OX_FFT(OXI_X)", fourier},
+        {"OX_TENSORS_1(OXI_X)", tensors_1},       {"OX_TENSORS_2(OXI_X)", tensors_2}};
     static const char *const pages[] = {"oxtorch.h", "oxtorch_nn.h", "oxtorch_stream.h", "oxtorch_vulkan.h",
                                         "oxtorch_llm.h"};
     for (int i = 0; i < 5; i++) CHECK_MSG(prototype_read(pages[i]), "src/%s is not read", pages[i]);

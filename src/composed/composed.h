@@ -10,19 +10,11 @@ OX_EXTERN_C_BEGIN
 typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
 
 /* ---- elementwise --------------------------------------------------------------------------------------- */
-/* sinc sin(pi x)/(pi x)   sgn x/|x|, of real numbers sign   deg2rad rad2deg   signbit bool, of -0 true
- * tanhshrink x - tanh(x)  isposinf isneginf isreal bool
- * logaddexp log(e^a+e^b), logaddexp2 of 2   xlogy a log(b), xlog1py a log(1+b): 0 where a is 0
- * heaviside 0, b, 1 for a below, at, above 0   fmax fmin: NaN loses   ldexp a 2^b   float_power in f64
- * nextafter a's neighbor towards b   gcd lcm of integers; they read whether they are done
+/* sgn x/|x|, of real numbers sign   signbit bool, of -0 true   isreal bool   fmax fmin: NaN loses
  * complex a + b i, polar a e^(b i): c64, also of f64 */
 /* clang-format off */
-#define OX_COMPOSED_1(X) \
-    X(sinc) X(sgn) X(deg2rad) X(rad2deg) X(signbit) X(tanhshrink) X(isposinf) X(isneginf) X(isreal) X(trace) \
-    X(atleast_1d) X(atleast_2d) X(atleast_3d)
-#define OX_COMPOSED_2(X) \
-    X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(fmax) X(fmin) X(ldexp) X(float_power) \
-    X(nextafter) X(gcd) X(lcm) X(complex) X(polar) X(inner) X(vdot)
+#define OX_COMPOSED_1(X) X(sgn) X(signbit) X(isreal) X(trace) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+#define OX_COMPOSED_2(X) X(fmax) X(fmin) X(complex) X(polar)
 /* clang-format on */
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
 OX_COMPOSED_1(OXI_X)
@@ -30,14 +22,7 @@ OX_COMPOSED_1(OXI_X)
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
 OX_COMPOSED_2(OXI_X)
 #undef OXI_X
-OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);       /* log(x/(1-x)); eps -1: x is not clamped */
-OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda);           /* 0 where |x| <= lambda */
-OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda);           /* nearer to 0 by lambda */
-OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
-OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight); /* weight of one, or one a channel (dim 1) */
-OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
-OX_API ox_tuple ox_frexp(ox_tensor *x); /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
 
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
@@ -73,14 +58,6 @@ OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *so
 OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
 OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
 OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
-
-/* ---- products: beta c + alpha product ------------------------------------------------------------------ */
-OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
-OX_API ox_tensor *ox_addr(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
-OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
-OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
-OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
-OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
 
 OX_EXTERN_C_END
 #endif

@@ -1,6 +1,7 @@
 /* What a program does to tensors beside computing: forms in place of views, of what is put by index,
- * resizing; tensors with strides of one's own, dtypes of results, several statistics at once; turns, grids,
- * copies with a part replaced, what repeats and what accumulates.
+ * resizing; elementwise functions and products that programs which only infer rarely need; tensors with
+ * strides of one's own, dtypes of results, several statistics at once; turns, grids, copies with a part
+ * replaced, what repeats and what accumulates.
  * memory    forms in place give t itself; the others a new tensor, one reference
  * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
  * source    the functions of the same names in torch */
@@ -35,6 +36,39 @@ OX_API ox_tensor *ox_detach_(ox_tensor *t);
 OX_API ox_tensor *ox_index_put_(ox_tensor *t, ox_tensor *const *indices, int count, ox_tensor *values,
                                 bool accumulate);
 OX_API ox_tensor *ox_put_(ox_tensor *t, ox_tensor *index, ox_tensor *source, bool accumulate);
+
+/* ---- elementwise --------------------------------------------------------------------------------------- */
+/* sinc sin(pi x)/(pi x)   deg2rad rad2deg   tanhshrink x - tanh(x)   isposinf isneginf bool
+ * logaddexp log(e^a+e^b), logaddexp2 of 2   xlogy a log(b), xlog1py a log(1+b): 0 where a is 0
+ * heaviside 0, b, 1 for a below, at, above 0   ldexp a 2^b   float_power in f64
+ * nextafter a's neighbor towards b   gcd lcm of integers; they read whether they are done */
+/* clang-format off */
+#define OX_TENSORS_1(X) X(sinc) X(deg2rad) X(rad2deg) X(tanhshrink) X(isposinf) X(isneginf)
+#define OX_TENSORS_2(X) \
+    X(logaddexp) X(logaddexp2) X(xlogy) X(xlog1py) X(heaviside) X(ldexp) X(float_power) X(nextafter) X(gcd) \
+    X(lcm) X(inner) X(vdot)
+/* clang-format on */
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
+OX_TENSORS_1(OXI_X)
+#undef OXI_X
+#define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b);
+OX_TENSORS_2(OXI_X)
+#undef OXI_X
+OX_API ox_tensor *ox_logit(ox_tensor *x, double eps);         /* log(x/(1-x)); eps -1: x is not clamped */
+OX_API ox_tensor *ox_hardshrink(ox_tensor *x, double lambda); /* 0 where |x| <= lambda */
+OX_API ox_tensor *ox_softshrink(ox_tensor *x, double lambda); /* nearer to 0 by lambda */
+OX_API ox_tensor *ox_softmin(ox_tensor *x, int dim);
+OX_API ox_tensor *ox_prelu(ox_tensor *x, ox_tensor *weight); /* weight of one, or one a channel (dim 1) */
+OX_API ox_tensor *ox_rrelu(ox_tensor *x, double lower, double upper, bool training);
+OX_API ox_tuple ox_frexp(ox_tensor *x); /* mantissa, exponent (i32): 1/2 <= |mantissa| < 1 */
+
+/* ---- products: beta c + alpha product ------------------------------------------------------------------ */
+OX_API ox_tensor *ox_addmv(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addr(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_baddbmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_vecdot(ox_tensor *a, ox_tensor *b, int dim);
+OX_API ox_tensor *ox_tensordot(ox_tensor *a, ox_tensor *b, ox_shape dims_a, ox_shape dims_b);
 
 /* ---- made ---------------------------------------------------------------------------------------------- */
 /* Memory for strides of one's own, not below 0; its numbers are any. */
