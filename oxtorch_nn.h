@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x37541597
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x954329fb
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1017,8 +1017,9 @@ OX_EXTERN_C_END
 #endif
 /* >>nn/tensors/tensors.h */
 /* What a program does to tensors beside computing: forms in place of views, of what is put by index,
- * resizing; elementwise functions and products; tensors with strides of one's own, dtypes of results, several statistics at once; turns, grids,
- * copies with a part replaced, what repeats and what accumulates.
+ * resizing; elementwise functions and products that programs which only infer rarely need; tensors with
+ * strides of one's own, dtypes of results, several statistics at once; turns, grids, copies with a part
+ * replaced, what repeats and what accumulates.
  * memory    forms in place give t itself; the others a new tensor, one reference
  * errors    OX_ERR_SHAPE, OX_ERR_DIM, OX_ERR_DTYPE, OX_ERR_INDEX as of the functions without a _; OX_ERR_ARG
  * source    the functions of the same names in torch */
@@ -8724,7 +8725,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x37541597
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x954329fb
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
