@@ -514,7 +514,7 @@ static void check_nonsense_ops(void) {
     REFUSES(sum, OX_ERR_DIM, !ox_sum(x, nine, false));
     REFUSES(sum, OX_ERR_DIM, !ox_sum(x, OX_DIMS(INT64_MIN), false));
     REFUSES(mean, OX_ERR_DTYPE, !ox_mean(i, OX_ALL_DIMS, false));
-    REFUSES(var, OX_ERR_DTYPE, !ox_var(c, OX_ALL_DIMS, 1, false));
+    REFUSES(var, OX_ERR_DTYPE, !ox_var(i, OX_ALL_DIMS, 1, false));
     REFUSES(amax, OX_ERR_DTYPE, !ox_amax(c, OX_ALL_DIMS, false));
     REFUSES(amax, OX_ERR_SHAPE, !ox_amax(none, OX_ALL_DIMS, false));
     REFUSES(amin, OX_ERR_SHAPE, !ox_amin(none, OX_DIMS(0), true));
