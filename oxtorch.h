@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9e1eca49
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x484889ed
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -6457,13 +6457,10 @@ if(row->family!=OXI_FAMILY_RECURRENCE||operand!=4||out->storage->device!=ox_cpu(
 return false;
 end.shape[1]=t->shape[1];end.offset+=(out->shape[1]-t->shape[1])*out->stride[1];
 return oxi_same_layout(t,&end);}
-static bool oxi_gives_sums(const oxi_op_row*row,const ox_tensor*out,ox_dtype dtype){
-bool narrow=dtype==OX_F16||dtype==OX_BF16;bool here=out->storage->device==ox_cpu()&& !oxi_capture;
-return row->family==OXI_FAMILY_REDUCE&&narrow&&here&&out->dtype==OX_F32;}
 static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,int result,
  const ox_tensor*meta){const ox_tensor*out=call->out[result];
 bool elementwise=row->family==OXI_FAMILY_MAP||row->family==OXI_FAMILY_COPY||row->family==OXI_FAMILY_CHAIN;
-if(meta->dtype!=out->dtype&& !elementwise&& !oxi_gives_sums(row,out,meta->dtype))return true;
+if(meta->dtype!=out->dtype&& !elementwise)return true;
 for(int i=0;i<result;i++)
 if(oxi_overlaps(call->out[i],out))return true;
 for(int i=0;i<call->in_count;i++){const ox_tensor*t=call->in[i];
@@ -8056,9 +8053,7 @@ OX_API ox_tensor*ox_group_norm(ox_tensor*x,int64_t groups,ox_tensor*weight,ox_te
 ox_tensor*in[3]={x,weight,bias};oxi_attrs attr=oxi_attrs_groups();attr.groups.groups=groups;
 attr.groups.eps=eps;
 return oxi_any_null("group_norm",in,1)?NULL:oxi_apply_list(OXI_OP_group_norm,&attr,in,3,NULL);}
-static ox_tensor*oxi_measure_channels(oxi_op op,ox_tensor*x){bool narrow=oxi_info(x->dtype)->block_bytes<4;
-oxi_call call=oxi_call_of(op,&x,1,narrow?ox_empty(OX_SHAPE(x->shape[1]),OX_F32):NULL);
-if(narrow&& !call.out[0])return NULL;
+static ox_tensor*oxi_measure_channels(oxi_op op,ox_tensor*x){oxi_call call=oxi_call_of(op,&x,1,NULL);
 call.attr=oxi_attrs_moments();call.attr.moments.dims=((1u<<x->ndim)-1)& ~2u;call.attr.moments.correction=0;
 return oxi_apply_quiet(&call)==OX_OK?call.out[0]:NULL;}
 static bool oxi_run_statistics(ox_tensor*running,ox_tensor*fresh,double factor,double momentum){
@@ -8071,8 +8066,7 @@ static ox_tensor*oxi_batch_norm_training(ox_tensor*const*in,ox_tensor*const*runn
  const oxi_attrs*attr){const ox_tensor*x=in[0];
 int64_t count=x->shape[1]?ox_numel(x)/x->shape[1]:0;if(count<=1)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"batch_norm: %s has less than two numbers a channel",oxi_tensor_text(x));
-bool reads=x->storage->device==ox_cpu()&&oxi_info(x->dtype)->block_bytes>1&& !oxi_capture;
-ox_tensor*wide=oxi_cast_quiet(in[0],reads||x->dtype==OX_F64?x->dtype:OX_F32);
+ox_tensor*wide=oxi_cast_quiet(in[0],x->dtype==OX_F64?OX_F64:OX_F32);
 ox_tensor*mean=wide?oxi_measure_channels(OXI_OP_mean,wide):NULL;
 ox_tensor*variance=mean?oxi_measure_channels(OXI_OP_var,wide):NULL;
 if(!variance|| !oxi_run_statistics(running[0],mean,1,momentum)||
@@ -20776,7 +20770,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9e1eca49
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x484889ed
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -118,13 +118,6 @@ static bool oxi_is_own_memory(const oxi_call *call, const oxi_op_row *row, int o
     return oxi_same_layout(t, &end);
 }
 
-/* A reduction's executor on the CPU adds up f16 and bf16 in f32, and may give that. */
-static bool oxi_gives_sums(const oxi_op_row *row, const ox_tensor *out, ox_dtype dtype) {
-    bool narrow = dtype == OX_F16 || dtype == OX_BF16;
-    bool here = out->storage->device == ox_cpu() && !oxi_capture;
-    return row->family == OXI_FAMILY_REDUCE && narrow && here && out->dtype == OX_F32;
-}
-
 /* An elementwise op may read and write the same element; anything else needs its operands unchanged to the
  * end. */
 static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, int result,
@@ -132,7 +125,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
     const ox_tensor *out = call->out[result];
     bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
                        row->family == OXI_FAMILY_CHAIN;
-    if (meta->dtype != out->dtype && !elementwise && !oxi_gives_sums(row, out, meta->dtype)) return true;
+    if (meta->dtype != out->dtype && !elementwise) return true;
     for (int i = 0; i < result; i++) /* results that share memory: the last one is what stays */
         if (oxi_overlaps(call->out[i], out)) return true;
     for (int i = 0; i < call->in_count; i++) {

@@ -41,12 +41,9 @@ OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight,
     return oxi_any_null("group_norm", in, 1) ? NULL : oxi_apply_list(OXI_OP_group_norm, &attr, in, 3, NULL);
 }
 
-/* A reduction over all dims of x but the channels, to f32 at least, unheard: no gradient flows through what
- * it gives. On the CPU it reads narrow numbers as they are. */
+/* A reduction over all dims of x but the channels, unheard: no gradient flows through what it gives. */
 static ox_tensor *oxi_measure_channels(oxi_op op, ox_tensor *x) {
-    bool narrow = oxi_info(x->dtype)->block_bytes < 4;
-    oxi_call call = oxi_call_of(op, &x, 1, narrow ? ox_empty(OX_SHAPE(x->shape[1]), OX_F32) : NULL);
-    if (narrow && !call.out[0]) return NULL;
+    oxi_call call = oxi_call_of(op, &x, 1, NULL);
     call.attr = oxi_attrs_moments();
     call.attr.moments.dims = ((1u << x->ndim) - 1) & ~2u;
     call.attr.moments.correction = 0;
@@ -72,8 +69,7 @@ static ox_tensor *oxi_batch_norm_training(ox_tensor *const *in, ox_tensor *const
     if (count <= 1)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s has less than two numbers a channel",
                              oxi_tensor_text(x));
-    bool reads = x->storage->device == ox_cpu() && oxi_info(x->dtype)->block_bytes > 1 && !oxi_capture;
-    ox_tensor *wide = oxi_cast_quiet(in[0], reads || x->dtype == OX_F64 ? x->dtype : OX_F32);
+    ox_tensor *wide = oxi_cast_quiet(in[0], x->dtype == OX_F64 ? OX_F64 : OX_F32);
     ox_tensor *mean = wide ? oxi_measure_channels(OXI_OP_mean, wide) : NULL;
     ox_tensor *variance = mean ? oxi_measure_channels(OXI_OP_var, wide) : NULL;
     if (!variance || !oxi_run_statistics(running[0], mean, 1, momentum) ||
