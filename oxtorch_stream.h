@@ -2911,9 +2911,8 @@ item->place=place;ox_status status=oxi_shunt_resident_add(s,item);
 oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);if(status!=OX_OK)oxi_shunt_device_drop(s,item);
 return status;}
 static ox_status oxi_shunt_put_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
-char*memory=(char*)s->arena+place +item->skew;
-item->storage=s->compute->host?oxi_storage_borrow(s->compute,memory,item->bytes,NULL,NULL)
- :oxi_storage_new(s->compute,item->bytes);
+item->storage=s->compute->host?oxi_storage_borrow(s->compute,(char*)s->arena+place +item->skew,
+ item->bytes,NULL,NULL):oxi_storage_new(s->compute,item->bytes);
 item->valid=item->lent=false;return oxi_shunt_settle_at(s,item,place);}
 static ox_status oxi_shunt_lend_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 item->storage=oxi_storage_borrow(s->compute,item->host,item->bytes,NULL,NULL);item->valid=item->lent=true;
