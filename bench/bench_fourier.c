@@ -1,8 +1,8 @@
-/* bench_fourier.c - Fourier transforms along the last dim, one thread: of complex lines, of real ones, and
+/* bench_fourier.c - Fourier transforms along the last dim: of complex lines, of real ones, and
  * back to real ones. Prints which, lines, their length and the median time of a call in microseconds, a line
- * each; bench/peers/fourier.py runs it beside PyTorch.
+ * each; bench/peers/calls.py runs it beside PyTorch.
  *
- *     bench_fourier */
+ *     bench_fourier [threads] */
 #include "oxtorch.h"
 
 #include "bench.h"
@@ -29,11 +29,11 @@ static double measure(int kind, ox_tensor *z, ox_tensor *x, ox_tensor *half, int
     return bench_median(seconds, runs);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const int64_t shapes[][2] = {{1024, 64}, {512, 512}, {64, 1024}, {64, 1000},
                                         {100, 997}, {1, 64},    {1, 1024},  {1, 4096},
                                         {1, 65536}, {16, 16384}, {1, 1000000}, {1, 1048576}};
-    ox_set_threads(1);
+    ox_set_threads(argc > 1 ? atoi(argv[1]) : 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         OX_SCOPE {
             const int64_t lines = shapes[i][0], length = shapes[i][1];

@@ -303,6 +303,7 @@ OXI_LIGHT_BEGIN
 #include "linalg/dense.c"
 #include "linalg/orthogonal.c"
 #include "linalg/symmetric.c"
+#include "linalg/real_schur.c"
 #include "linalg/general.c"
 #include "linalg/tasks.c"
 #include "linalg/complex.c"

@@ -196,17 +196,31 @@ static void test_hard(void) {
 
 /* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
+enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, EIG_KINDS };
+
+/* A matrix whose eigenvalues are known to make trouble. */
+static ox_tensor *eig_matrix(int kind, int64_t n) {
+    ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F32), *one = ox_eye(n, n, OX_F32);
+    ox_tensor *next = n ? ox_roll(one, OX_DIMS(1), OX_DIMS(0)) : one;
+    switch (kind) {
+    case TRIANGLE: return ox_triu(x, 0);
+    case ROOTS_OF_ONE: return next;
+    case ONE_CHAIN: return ox_tril(next, -1); /* has one vector alone */
+    case TURNS: return ox_sub(x, ox_transpose(x, 0, 1)); /* on the imaginary axis */
+    case GRADED: return ox_mul(x, ox_exp(ox_mul_number(ox_arange(0, (double)n, 1, OX_F32), -0.3)));
+    case BAND: return ox_tril(ox_triu(x, -1), 1);
+    default: return x;
+    }
+}
+
 static void test_eig(void) {
-    static const int64_t some[] = {0, 1, 2, 5, 31, 64};
-    for (int s = 0; s < 6; s++)
-        for (int kind = 0; kind < 3; kind++)
+    static const int64_t some[] = {0, 1, 2, 3, 5, 31, 64, 100, 133};
+    for (int s = 0; s < 9; s++)
+        for (int kind = 0; kind < EIG_KINDS; kind++)
             OX_SCOPE {
-                int64_t n = some[s];
                 ox_manual_seed((uint64_t)s);
-                ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F32);
-                if (kind == 1) x = ox_triu(x, 0);
-                if (kind == 2 && n)
-                    x = ox_roll(ox_eye(n, n, OX_F32), OX_DIMS(1), OX_DIMS(0)); /* roots of 1 */
+                ox_tensor *x = eig_matrix(kind, some[s]);
+                int64_t n = x->shape[0];
                 ox_tuple e = ox_eig(x);
                 CHECK_MSG(e.t[0] && e.t[1], "eig: %s", ox_error_text());
                 if (!e.t[0] || n == 0) continue;
@@ -214,7 +228,13 @@ static void test_eig(void) {
                 double off = largest(ox_abs(ox_sub(left, right)));
                 CHECK_MSG(off <= 4e-6 * sqrt((double)n) * (1 + largest(x)), "eig of %lld, kind %d: %g",
                           (long long)n, kind, off);
-                if (kind == 2) CHECK(fabs(largest(ox_abs(e.t[0])) - 1) < 1e-5);
+                if (kind == ROOTS_OF_ONE) CHECK(fabs(largest(ox_abs(e.t[0])) - 1) < 1e-5);
+                ox_tensor *sizes = ox_norm(ox_abs(e.t[1]), 2, OX_DIMS(0), false);
+                CHECK(largest(ox_abs(ox_add_number(sizes, -1))) < 1e-5);
+                ox_tensor *trace = ox_sum(e.t[0], OX_ALL_DIMS, false);
+                double diagonal = ox_item(ox_sum(ox_diagonal(x, 0, 0, 1), OX_ALL_DIMS, false));
+                CHECK(fabs(ox_item(ox_real(trace)) - diagonal) < 1e-5 * (double)n * (1 + largest(x)));
+                CHECK(fabs(ox_item(ox_imag(trace))) < 1e-5 * (double)n * (1 + largest(x)));
             }
     OX_SCOPE {
         ox_tensor *x = ox_full(OX_SHAPE(3, 3), NAN, OX_F32);

@@ -1,21 +1,5 @@
-/* Eigenvalues and vectors of general matrices: to Hessenberg's form by reflectors, to Schur's by shifted QR
- * steps of plane rotations, both complex; vectors of the triangle by substitution. */
-
-static oxi_complex oxi_z_add(oxi_complex a, oxi_complex b) {
-    return oxi_make_complex(a.re + b.re, a.im + b.im);
-}
-static oxi_complex oxi_z_sub(oxi_complex a, oxi_complex b) {
-    return oxi_make_complex(a.re - b.re, a.im - b.im);
-}
-static oxi_complex oxi_z_conj(oxi_complex a) {
-    return oxi_make_complex(a.re, -a.im);
-}
-static oxi_complex oxi_z_scale(oxi_complex a, double s) {
-    return oxi_make_complex(a.re * s, a.im * s);
-}
-static double oxi_z_size(oxi_complex a) {
-    return hypot(a.re, a.im);
-}
+/* Eigenvalues and vectors of general complex matrices: to Hessenberg's form by reflectors, to Schur's by
+ * shifted QR steps of plane rotations; vectors of the triangle by substitution. */
 
 /* h, z [n,n]: a = z h z^H, h with one diagonal below the main one. */
 static void oxi_hessenberg(int64_t n, oxi_complex *h, oxi_complex *z, oxi_complex *v) {
@@ -143,16 +127,18 @@ static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex
 
 /* Of a [n,n], or its pairs: values [n], vectors [n,n] in columns, of c64. */
 static bool oxi_eig(int64_t n, const double *a, bool of_pairs, float *values, float *vectors) {
+    for (int64_t i = 0; i < n * n * (1 + of_pairs); i++)
+        if (!isfinite(a[i])) {
+            (void)oxi_fail(OX_ERR_ARG, "eig: an element is not finite");
+            return false;
+        }
+    if (!of_pairs) return oxi_eig_real(n, a, values, vectors);
     oxi_dense memory = oxi_dense_new(3 * n + 3, 2 * n + 1);
     if (!memory.p) return false;
     oxi_complex *h = (oxi_complex *)(void *)memory.p, *z = h + n * n, *x = z + n * n, *v = x + n * n;
     double *c = (double *)(void *)(v + n);
     for (int64_t i = 0; i < n * n; i++) {
-        h[i] = of_pairs ? oxi_make_complex(a[2 * i], a[2 * i + 1]) : oxi_make_complex(a[i], 0);
-        if (!isfinite(h[i].re) || !isfinite(h[i].im)) {
-            (void)oxi_fail(OX_ERR_ARG, "eig: an element is not finite");
-            return false;
-        }
+        h[i] = oxi_make_complex(a[2 * i], a[2 * i + 1]);
         z[i] = oxi_make_complex(i % (n + 1) == 0, 0);
     }
     oxi_hessenberg(n, h, z, v);

@@ -4,10 +4,16 @@
 
 /* ---- rotations of rows, applied to strips of columns --------------------------------------------------- */
 
+/* Of rows `row` and `row` + 1: x, y become c x + s y, c y - s x. */
+typedef struct oxi_rotation {
+    double c, s;
+    int64_t row;
+} oxi_rotation;
+
 typedef struct oxi_rotations {
     const oxi_dense *rows;
-    int64_t first, count, strip; /* rows first + i and first + i + 1, for i = count - 1 down to 0 */
-    const double *c, *s;
+    int64_t base, count, strip; /* base: what the first of `rows` is called in the list */
+    const oxi_rotation *list;
 } oxi_rotations;
 
 static void oxi_rotate_strip(void *arg, int64_t index, int lane) {
@@ -15,16 +21,26 @@ static void oxi_rotate_strip(void *arg, int64_t index, int lane) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t at = index * r->strip, n = oxi_min_i64(r->strip, r->rows->columns - at);
     (void)lane;
-    for (int64_t i = r->count - 1; i >= 0; i--) {
-        double *x = oxi_dense_row(r->rows, r->first + i) + at;
-        kernels->rotate_f64(n, r->c[i], r->s[i], x, x + r->rows->step);
+    for (int64_t i = 0; i < r->count; i++) {
+        double *x = oxi_dense_row(r->rows, r->list[i].row - r->base) + at;
+        kernels->rotate_f64(n, r->list[i].c, r->list[i].s, x, x + r->rows->step);
     }
 }
 
-static void oxi_rotate_rows(oxi_rotations *r) {
-    r->strip = r->rows->columns > 512 ? 256 : r->rows->columns;
-    if (r->count > 0 && r->strip > 0)
-        oxi_parallel_for((r->rows->columns - 1) / r->strip + 1, oxi_rotate_strip, r);
+static void oxi_rotate_rows(const oxi_dense *rows, int64_t base, const oxi_rotation *list, int64_t count) {
+    oxi_rotations r;
+    r.rows = rows;
+    r.base = base;
+    r.count = count;
+    r.list = list;
+    r.strip = rows->columns > 512 ? 256 : rows->columns;
+    if (count > 0 && r.strip > 0)
+        oxi_parallel_for((rows->columns - 1) / r.strip + 1, oxi_rotate_strip, &r);
+}
+
+/* Room for n of them, in the open scope; NULL where memory ends. */
+static oxi_rotation *oxi_rotations_new(int64_t n) {
+    return (oxi_rotation *)(void *)oxi_dense_new(n + 1, (int64_t)(sizeof(oxi_rotation) / sizeof(double))).p;
 }
 
 /* ---- three diagonals ----------------------------------------------------------------------------------- */
@@ -96,19 +112,19 @@ static void oxi_tridiagonal_vectors(const oxi_dense *a, const double *tau, const
     }
 }
 
-/* One implicit QL step of d, e between l and m; its rotations to c, s [m - l]. */
-static void oxi_ql_step(double *d, double *e, int64_t l, int64_t m, double *c, double *s) {
+/* One implicit QL step of d, e between l and m; its rotations' number, at most m - l. */
+static int64_t oxi_ql_step(double *d, double *e, int64_t l, int64_t m, oxi_rotation *list) {
     double g = (d[l + 1] - d[l]) / (2 * e[l]), r = hypot(g, 1), sine = 1, cosine = 1, p = 0;
+    int64_t count = 0;
     g = d[m] - d[l] + e[l] / (g + copysign(r, g));
-    int64_t i = m - 1;
-    for (; i >= l; i--) {
+    for (int64_t i = m - 1; i >= l; i--) {
         double f = sine * e[i], b = cosine * e[i];
         r = hypot(f, g);
         e[i + 1] = r;
         if (r == 0) { /* they have come apart already */
             d[i + 1] -= p;
             e[m] = 0;
-            break;
+            return count;
         }
         sine = f / r;
         cosine = g / r;
@@ -117,25 +133,18 @@ static void oxi_ql_step(double *d, double *e, int64_t l, int64_t m, double *c, d
         p = sine * r;
         d[i + 1] = g + p;
         g = cosine * r - b;
-        c[i - l] = cosine;
-        s[i - l] = -sine;
+        list[count].c = cosine;
+        list[count].s = -sine;
+        list[count++].row = i;
     }
-    for (int64_t k = i; k >= l; k--) { /* none */
-        c[k - l] = 1;
-        s[k - l] = 0;
-    }
-    if (i >= l) return;
     d[l] -= p;
     e[l] = g;
     e[m] = 0;
+    return count;
 }
 
 /* Eigenvalues in d; z (NULL: none) gets their vectors as rows. False: it does not converge (NaN). */
-static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, double *work) {
-    oxi_rotations r;
-    r.rows = z;
-    r.c = work;
-    r.s = work + n;
+static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, oxi_rotation *list) {
     if (n) e[n - 1] = 0;
     for (int64_t l = 0; l < n; l++)
         for (int turn = 0;; turn++) {
@@ -146,10 +155,8 @@ static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, double *
             }
             if (m == l) break;
             if (turn == 60) return false;
-            oxi_ql_step(d, e, l, m, work, work + n);
-            r.first = l;
-            r.count = m - l;
-            if (z) oxi_rotate_rows(&r);
+            int64_t count = oxi_ql_step(d, e, l, m, list);
+            if (z) oxi_rotate_rows(z, 0, list, count);
         }
     return true;
 }
@@ -187,8 +194,9 @@ static double oxi_dense_scale(const oxi_dense *a) {
 /* a [n,n], of which the lower triangle counts; z [n,n] or NULL gets vectors as rows. */
 static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
     int64_t n = a->rows;
-    oxi_dense work = oxi_dense_new(4, n ? n : 1);
-    if (!work.p) return false;
+    oxi_dense work = oxi_dense_new(3, n ? n : 1);
+    oxi_rotation *list = oxi_rotations_new(n);
+    if (!work.p || !list) return false;
     double *e = oxi_dense_row(&work, 0), *tau = oxi_dense_row(&work, 1);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) oxi_dense_row(a, i)[j] = oxi_dense_row(a, j)[i];
@@ -200,7 +208,7 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
     double scale = oxi_dense_scale(a);
     oxi_tridiagonal(a, d, e, tau, oxi_dense_row(&work, 2));
     if (z) oxi_tridiagonal_vectors(a, tau, z);
-    if (!oxi_ql(n, d, e, z, oxi_dense_row(&work, 2))) {
+    if (!oxi_ql(n, d, e, z, list)) {
         (void)oxi_fail(OX_ERR_ARG, "eigh: does not converge");
         return false;
     }
