@@ -92,8 +92,7 @@ static void oxi_schur_step(const oxi_real_schur *s, const double *first) {
         for (; k < end; k++) {
             int64_t column = k > s->low ? k - 1 : k, rows = oxi_min_i64(3, s->high - k + 1);
             double x[3];
-            for (int64_t i = 0; i < rows; i++)
-                x[i] = k > s->low ? oxi_dense_row(h, k + i)[column] : first[i];
+            for (int64_t i = 0; i < rows; i++) x[i] = k > s->low ? oxi_dense_row(h, k + i)[column] : first[i];
             for (int64_t i = rows - 2; i >= 0; i--) {
                 oxi_rotation *r = &s->list[count++];
                 double *row = oxi_dense_row(h, k + i) + column;

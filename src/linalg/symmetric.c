@@ -34,8 +34,7 @@ static void oxi_rotate_rows(const oxi_dense *rows, int64_t base, const oxi_rotat
     r.count = count;
     r.list = list;
     r.strip = rows->columns > 512 ? 256 : rows->columns;
-    if (count > 0 && r.strip > 0)
-        oxi_parallel_for((rows->columns - 1) / r.strip + 1, oxi_rotate_strip, &r);
+    if (count > 0 && r.strip > 0) oxi_parallel_for((rows->columns - 1) / r.strip + 1, oxi_rotate_strip, &r);
 }
 
 /* Room for n of them, in the open scope; NULL where memory ends. */
