@@ -167,10 +167,19 @@ static void test_lists(void) {
         file = convert(NULL);
         has_float(file, "gemma3.rope.scaling.factor_swa", 4);
         ox_file_close(file);
+    }
+}
+
+/* Facts that say no where the architecture says yes. */
+static void test_plain(void) {
+    char config[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
         make_model("{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
                    "\"conv\",\"conv\"]," SIZES "}",
                    &p);
-        file = convert(NULL);
+        ox_file *file = convert(NULL);
         has_int(file, "lfm2moe.expert_weights_plain", 1);
         ox_file_close(file);
         for (int scaled = 0; scaled < 2; scaled++) {
@@ -397,6 +406,7 @@ int main(void) {
     test_projections();
     test_norms();
     test_lists();
+    test_plain();
     test_delta();
     test_hybrids();
     test_tied();

@@ -138,6 +138,14 @@ static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan
     return out;
 }
 
+/* Rows [heads, nope + value]: those of keys [heads, columns, nope], or of values. */
+static ox_tensor *oxi_llm_latent_rows(const oxi_llm_folder *folder, ox_tensor *t, bool keys) {
+    ox_tensor *heads =
+        ox_reshape(t, OX_SHAPE(folder->heads, folder->nope_size + folder->value_size, t->shape[1]));
+    return keys ? ox_transpose(ox_narrow(heads, 1, 0, folder->nope_size), 1, 2)
+                : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
+}
+
 /* The same with a stored tensor, which is not NULL. */
 static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                         ox_tensor *t) {
@@ -182,14 +190,8 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_MXFP4:
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_mxfp4(folder, plan, t);
-    case OXI_LLM_TRANSFORM_LATENT_KEYS:
-    case OXI_LLM_TRANSFORM_LATENT_VALUES: {
-        const bool keys = how == OXI_LLM_TRANSFORM_LATENT_KEYS;
-        ox_tensor *heads =
-            ox_reshape(t, OX_SHAPE(folder->heads, folder->nope_size + folder->value_size, t->shape[1]));
-        return keys ? ox_transpose(ox_narrow(heads, 1, 0, folder->nope_size), 1, 2)
-                    : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
-    }
+    case OXI_LLM_TRANSFORM_LATENT_KEYS: return oxi_llm_latent_rows(folder, t, true);
+    case OXI_LLM_TRANSFORM_LATENT_VALUES: return oxi_llm_latent_rows(folder, t, false);
     case OXI_LLM_TRANSFORM_POSITIONS:
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
