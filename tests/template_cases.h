@@ -22,6 +22,12 @@ static const struct template_case {
     {"{{ true }} {{ none }} {{ [1, 'a', \"it's\", 'q\"', none, 2.5] }} {{ (1,) }} {{ {'a': 1} }} {{ () "
      "}}",
      "True None [1, 'a', \"it's\", 'q\"', None, 2.5] (1,) {'a': 1} ()"},
+    {"{{ 'a\tb\n\303\251\tc'.expandtabs(4) }}|{{ 'ab\tc'.expandtabs() }}|{{ 'a\tb'.expandtabs(tabsize=0)"
+     " }}|{{ '\303\251abc'.translate({233: 'ee', 97: none, 98: 0x42}) }}|{{ 'x'.translate({}) }}",
+     "a   b\n\303\251   c|ab      c|ab|eeBc|x"},
+    {"{{ {'a b': 'c/d', '\303\251': 1} | urlencode }} {{ [('k', none), ['l', 'x&y']] | urlencode }} {{ 'a "
+     "/b' | urlencode }}",
+     "a+b=c%2Fd&%C3%A9=1 k=None&l=x%26y a%20/b"},
     {"{{ 'aB d'.swapcase() }} {{ 'Stra\303\237e'.casefold() }} {{ '-7'.zfill(4) }}{{ 'ab'.zfill(1) }} {{"
      " '\303\251'.isalpha() }}{{ 'a1'.isalpha() }}{{ 'a1'.isalnum() }}{{ '\302\262'.isdigit() }}{{ '\302"
      "\262'.isdecimal() }}{{ '\302\275'.isnumeric() }}{{ '\331\243'.isdecimal() }}{{ 'Ab Cd'.istitle() }"

@@ -132,6 +132,15 @@ static void test_lists(void) {
          "\"original_max_position_embeddings\":16}",
          "mistral3.attention.temperature_scale", 0.25},
         {"afmoe\",\"mup_enabled\":false", "afmoe.embedding_scale", 0},
+        {"cohere2_moe\",\"mlp_layer_types\":[\"dense\",\"sparse\"]",
+         "cohere2moe.leading_dense_block_count", 1},
+        {"cohere2_moe\",\"expert_selection_fn\":\"sigmoid\"", "cohere2moe.expert_gating_func", 2},
+        {"cohere2_moe\",\"num_shared_experts\":3", "cohere2moe.expert_shared_feed_forward_length", 18},
+        {"cohere2_moe\"", "cohere2moe.expert_gating_func", 3},
+        {"minimax\",\"mlp_alpha_factor\":1.5,\"full_attn_alpha_factor\":1.5",
+         "minimax-01.residual_scale", 1.5},
+        {"qwen2_vl\",\"rope_scaling\":{\"type\":\"mrope\",\"mrope_section\":[1,1,2]}",
+         "qwen2vl.rope.freq_base", 1e6},
     };
     static const int turned[] = {1, 0, 0, 1};
     char config[600];
@@ -158,12 +167,29 @@ static void test_lists(void) {
         file = convert(NULL);
         has_float(file, "gemma3.rope.scaling.factor_swa", 4);
         ox_file_close(file);
+    }
+}
+
+/* Facts that say no where the architecture says yes. */
+static void test_plain(void) {
+    char config[600];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
         make_model("{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
                    "\"conv\",\"conv\"]," SIZES "}",
                    &p);
-        file = convert(NULL);
+        ox_file *file = convert(NULL);
         has_int(file, "lfm2moe.expert_weights_plain", 1);
         ox_file_close(file);
+        for (int scaled = 0; scaled < 2; scaled++) {
+            snprintf(config, sizeof config, "{\"model_type\":\"afmoe\",\"mup_enabled\":%s," SIZES "}",
+                     scaled ? "true" : "false");
+            make_model(config, &p);
+            file = convert(NULL);
+            has_int(file, "afmoe.embedding_plain", !scaled);
+            ox_file_close(file);
+        }
     }
 }
 
@@ -244,6 +270,134 @@ static void test_hybrids(void) {
     }
 }
 
+/* A stored output matrix is passed over where nothing says that it is no embedding. */
+static void test_tied(void) {
+    static const struct {
+        const char *whole, *inner;
+        int kept;
+    } cases[] = {{"", "", 1},
+                 {"\"tie_word_embeddings\":false,", "\"tie_word_embeddings\":true,", 1},
+                 {"\"tie_word_embeddings\":true,", "\"tie_word_embeddings\":false,", 1},
+                 {"\"tie_word_embeddings\":true,", "\"tie_word_embeddings\":true,", 0},
+                 {"\"tie_word_embeddings\":true,", "", 0},
+                 {"", "\"tie_word_embeddings\":true,", 0}};
+    char text[800];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.language_model.embed_tokens.weight", 10, 8);
+        add(&p, "lm_head.weight", 10, 8);
+        add(&p, "model.visual.patch_embed.proj.weight", 3, 8);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            snprintf(text, sizeof text,
+                     "{\"model_type\":\"qwen3_vl\",%s\"text_config\":"
+                     "{\"model_type\":\"qwen3_vl_text\",%s" SIZES "}}",
+                     cases[i].whole, cases[i].inner);
+            make_model(text, &p);
+            ox_file *file = convert(NULL);
+            CHECK(ox_file_count(file) == 1 + cases[i].kept);
+            if (cases[i].kept) has_tensor(file, "output.weight", p.tensors[1]);
+            ox_file_close(file);
+        }
+    }
+}
+
+/* What a family multiplies by is part of its weights: one number, or one for each part of the rows. */
+static void test_scales(void) {
+    static const char config[] =
+        "{\"model_type\":\"falcon_h1\",\"mamba_d_ssm\":4,\"mamba_n_heads\":2,\"mamba_n_groups\":1,"
+        "\"mamba_d_state\":3,\"tie_word_embeddings\":%s,\"embedding_multiplier\":2.0,"
+        "\"lm_head_multiplier\":0.5,\"mlp_multipliers\":[1.0,4],\"key_multiplier\":0.25,"
+        "\"attention_in_multiplier\":2,\"ssm_in_multiplier\":2.0,\"ssm_multipliers\":%s," SIZES "}";
+    static const float by_row[] = {2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10};
+    char text[900];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.mamba.in_proj.weight", 16, 8);
+        add(&p, "model.layers.1.feed_forward.gate_proj.weight", 6, 8);
+        add(&p, "model.layers.1.feed_forward.down_proj.weight", 8, 6);
+        add(&p, "model.layers.1.self_attn.k_proj.weight", 4, 8);
+        p.tensors[4] = ox_cast(p.tensors[4], OX_BF16);
+        for (int tied = 0; tied < 2; tied++) {
+            snprintf(text, sizeof text, config, tied ? "true" : "false", "[1,2,3,4,5.0]");
+            make_model(text, &p);
+            ox_file *file = convert(NULL);
+            has_tensor(file, "token_embd.weight", ox_mul_number(p.tensors[0], 2));
+            has_tensor(file, "output.weight", ox_mul_number(p.tensors[0], 0.5));
+            has_tensor(file, "blk.0.ssm_in.weight",
+                       ox_mul(p.tensors[1], ox_from_floats(by_row, OX_SHAPE(16, 1), OX_F32)));
+            has_tensor(file, "blk.1.ffn_gate.weight", p.tensors[2]);
+            has_tensor(file, "blk.1.ffn_down.weight", ox_mul_number(p.tensors[3], 4));
+            has_tensor(file, "blk.1.attn_k.weight", ox_mul_number(ox_cast(p.tensors[4], OX_F32), 0.5));
+            has_int(file, "falcon-h1.ssm.inner_size", 4);
+            ox_file_close(file);
+        }
+        snprintf(text, sizeof text, config, "true", "[1,2,3,\"4\"]");
+        make_model(text, &p);
+        refuse(OX_ERR_FORMAT, "ssm_multipliers.3");
+        p.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 9);
+        snprintf(text, sizeof text, config, "true", "[1,2,3,4]");
+        make_model(text, &p);
+        refuse(OX_ERR_FORMAT, "mamba_n_groups*mamba_d_state");
+        p.count = 1;
+        make_model("{\"model_type\":\"falcon_h1\",\"mamba_rms_norm\":true," SIZES "}", &p);
+        refuse(OX_ERR_UNSUPPORTED, "mamba_rms_norm");
+    }
+}
+
+/* Layers that are one thing each, as words or as letters; two architectures. */
+static void test_single(void) {
+    static const int heads[] = {0, 1, 0, 0}, dense[] = {0, 0, 6, 0}, routed[] = {0, 0, 3, 0};
+    static const struct {
+        const char *layers, *architecture;
+        const int *hidden;
+    } kinds[] = {
+        {"\"layers_block_type\":[\"mamba\",\"attention\",\"mlp\",\"mamba\"]", "nemotron_h", dense},
+        {"\"hybrid_override_pattern\":\"M*-M\"", "nemotron_h", dense},
+        {"\"layers_block_type\":[\"mamba\",\"attention\",\"moe\",\"mamba\"]", "nemotron_h_moe", routed},
+        {"\"hybrid_override_pattern\":\"M*EM\"", "nemotron_h_moe", routed},
+    };
+    char text[800], key[80];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "backbone.embeddings.weight", 10, 8);
+        add(&p, "backbone.layers.1.norm.weight", 0, 8);
+        add(&p, "backbone.layers.1.mixer.q_proj.weight", 8, 8);
+        add(&p, "backbone.layers.0.mixer.A_log", 0, 2);
+        add(&p, "backbone.layers.0.mixer.D", 0, 2);
+        add(&p, "backbone.layers.0.mixer.norm.weight", 0, 8);
+        p.tensors[3] = ox_zeros(OX_SHAPE(2), OX_F32);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            snprintf(text, sizeof text,
+                     "{\"model_type\":\"nemotron_h\",%s,\"mamba_num_heads\":2,\"mamba_head_dim\":4,"
+                     "\"n_groups\":2,"
+                     "\"n_routed_experts\":4,\"moe_intermediate_size\":3," SIZES "}",
+                     kinds[i].layers);
+            make_model(text, &p);
+            ox_file *file = convert(NULL);
+            snprintf(key, sizeof key, "%s.attention.head_count_kv", kinds[i].architecture);
+            CHECK(has_list(file, key, 4, heads));
+            snprintf(key, sizeof key, "%s.feed_forward_length", kinds[i].architecture);
+            CHECK(has_list(file, key, 4, kinds[i].hidden));
+            snprintf(key, sizeof key, "%s.expert_count", kinds[i].architecture);
+            CHECK((ox_file_meta_int(file, key, 0) == 4) == (kinds[i].hidden == routed));
+            has_tensor(file, "blk.1.attn_q.weight", p.tensors[2]);
+            has_tensor(file, "blk.1.attn_norm.weight", p.tensors[1]);
+            has_tensor(file, "blk.0.ssm_a", ox_full(OX_SHAPE(2, 1), -1, OX_F32));
+            has_tensor(file, "blk.0.ssm_d", ox_unsqueeze(p.tensors[4], 1));
+            has_tensor(file, "blk.0.ssm_norm.weight", ox_reshape(p.tensors[5], OX_SHAPE(2, 4)));
+            ox_file_close(file);
+        }
+        make_model("{\"model_type\":\"nemotron_h\",\"hybrid_override_pattern\":\"MMxM\"," SIZES "}",
+                   &p);
+        refuse(OX_ERR_FORMAT, "what layer 2 is");
+        make_model("{\"model_type\":\"nemotron_h\",\"layers_block_type\":[\"mamba\",[\"moe\"]]," SIZES
+                   "}",
+                   &p);
+        refuse(OX_ERR_FORMAT, "what layer 1 is");
+    }
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/options-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -252,8 +406,12 @@ int main(void) {
     test_projections();
     test_norms();
     test_lists();
+    test_plain();
     test_delta();
     test_hybrids();
+    test_tied();
+    test_scales();
+    test_single();
     (void)remove(written);
     return check_done("llm_options");
 }

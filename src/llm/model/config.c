@@ -318,6 +318,7 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     const double width = (double)model->config.width, layers = (double)model->config.layers;
     const bool sizes = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCALES_OF_SIZES));
+    const bool root = oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT));
     const double embedding = sizes ? 12 : 0, residual = sizes ? 1.4 / sqrt(layers) : 0,
                  logits = sizes ? width / 256 : 0;
     const bool divided = oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_DIVIDED));
@@ -337,7 +338,9 @@ static ox_status oxi_llm_read_scales(ox_llm *model, const ox_file *file) {
         status = oxi_llm_read_float(model, file, "attn_logit_softcapping", -1, 0, 0, &n->score_cap);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(LOGIT_CAP)))
         status = oxi_llm_read_float(model, file, "final_logit_softcapping", -1, 0, 0, &n->logit_cap);
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EMBEDDING_ROOT))) n->embedding_scale = sqrt(width);
+    int64_t plain = 0; /* a scale of 0 in a file is none that it has */
+    if (!status) status = oxi_llm_read_int(model, file, "embedding_plain", -1, 0, 0, &plain);
+    if (root && !plain) n->embedding_scale = sqrt(width);
     if (divided && n->logit_scale > 0) n->logit_scale = 1 / n->logit_scale;
     return status;
 }

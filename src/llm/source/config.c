@@ -26,6 +26,16 @@ static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
+/* The element `index` of a list; 0 = it has none. */
+static uint32_t oxi_llm_config_element(const oxi_json *json, uint32_t list, const char *index) {
+    const oxi_json_node *node = &json->nodes[list];
+    const long at = strlen(index) < 6 ? strtol(index, NULL, 10) : -1;
+    if (node->type != OXI_JSON_ARRAY || at < 0 || at >= node->length) return 0;
+    uint32_t element = list + 1;
+    for (long i = 0; i < at; i++) element = json->nodes[element].next;
+    return element;
+}
+
 /* "a.b.c" inside an object; 0 = missing or null. */
 static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, const char *path,
                                       size_t length) {
@@ -36,7 +46,8 @@ static uint32_t oxi_llm_config_member(const oxi_json *json, uint32_t object, con
         if ((size_t)(stop - path) >= sizeof name) return 0;
         memcpy(name, path, (size_t)(stop - path));
         name[stop - path] = 0;
-        object = oxi_json_find(json, object, name);
+        object = oxi_is_digit(*name) ? oxi_llm_config_element(json, object, name)
+                                     : oxi_json_find(json, object, name);
         if (object == 0 || json->nodes[object].type == OXI_JSON_NULL) return 0;
         path = dot ? dot + 1 : end;
     }
@@ -133,7 +144,15 @@ static bool oxi_llm_leading_texts(const oxi_llm_config *c, const char *p, size_t
     return true;
 }
 
-/* A number, "$size", "#tensor", "?name:text", "%name:text", "^name" or a name. */
+/* The length of a list or a text. */
+static bool oxi_llm_length_of(const oxi_llm_config *c, const char *p, size_t length, double *out) {
+    const oxi_json_node *node = oxi_llm_config_node(c, p, length);
+    if (!node || (node->type != OXI_JSON_ARRAY && node->type != OXI_JSON_STRING)) return false;
+    *out = (double)node->length;
+    return true;
+}
+
+/* A number, "$size", "#tensor", "?name:text", "%name:text", "@name", "^name" or a name. */
 static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t length, int depth,
                                  double *out, ox_status *status) {
     if (length > 0 && (oxi_is_digit(*p) || *p == '.')) {
@@ -150,6 +169,7 @@ static bool oxi_llm_eval_operand(const oxi_llm_config *c, const char *p, size_t 
         return true;
     }
     if (length > 0 && *p == '%') return oxi_llm_leading_texts(c, p + 1, length - 1, out);
+    if (length > 0 && *p == '@') return oxi_llm_length_of(c, p + 1, length - 1, out);
     if (length > 0 && *p == '^') { /* what is given as none is not what is usual */
         *out = 0;
         return oxi_llm_config_is_null(c, p + 1, length - 1);

@@ -88,7 +88,7 @@ static const oxi_json_node *oxi_llm_first_node(const oxi_llm_config *c, const ch
     while (*expression) {
         const size_t length = strcspn(expression, "|");
         const oxi_json_node *node =
-            strcspn(expression, "+-*/~$^") >= length ? oxi_llm_config_node(c, expression, length) : NULL;
+            strcspn(expression, "+-*/~$^@") >= length ? oxi_llm_config_node(c, expression, length) : NULL;
         if (node) return node;
         expression += length + (expression[length] == '|');
     }
@@ -271,11 +271,56 @@ static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
     return status;
 }
 
+/* What Nemotron H says of its layers; NULL = nothing. */
+static const oxi_json_node *oxi_llm_layer_kinds(const oxi_llm_config *c) {
+    const oxi_json_node *kinds = oxi_llm_config_node(c, "layers_block_type", 17);
+    return kinds ? kinds : oxi_llm_config_node(c, "hybrid_override_pattern", 23);
+}
+
+/* What layer `i` is: M(amba), * attention, - dense or E(xperts), of a list of words, or a text of these
+ * letters. 0 = it does not say. */
+static char oxi_llm_layer_letter(const oxi_json_node *kinds, int64_t i) {
+    static const char *const words[] = {"mamba", "attention", "mlp", "moe"};
+    if (!kinds || i >= kinds->length) return 0;
+    if (kinds->type == OXI_JSON_STRING) return kinds->value.text[i];
+    if (kinds->type != OXI_JSON_ARRAY) return 0;
+    for (int w = 0; w < 4 && kinds[1 + i].type == OXI_JSON_STRING; w++)
+        if (strcmp(kinds[1 + i].value.text, words[w]) == 0) return "M*-E"[w];
+    return 0;
+}
+
+/* Layers that are one thing each: key-value heads and feed-forward lengths say which. */
+static ox_status oxi_llm_add_single(const oxi_llm_config *c) {
+    const oxi_json_node *kinds = oxi_llm_layer_kinds(c);
+    const int64_t layers = c->folder->layers, most = 1 << 20;
+    int64_t dense = 0, expert = 0;
+    if (!oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe")) return OX_OK;
+    ox_status status = oxi_llm_config_int(c, "intermediate_size", 0, most, 0, &dense);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "moe_intermediate_size", 0, most, 0, &expert);
+    int32_t *heads = (int32_t *)oxi_calloc((size_t)layers, 2 * sizeof *heads);
+    if (!heads) return OX_ERR_NOMEM;
+    int32_t *hidden = heads + layers;
+    for (int64_t i = 0; i < layers && status == OX_OK; i++) {
+        const char letter = oxi_llm_layer_letter(kinds, i);
+        if (!letter || !strchr("M*-E", letter))
+            status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                                   "config.json: layers_block_type does not say what layer %lld is",
+                                   (long long)i);
+        heads[i] = letter == '*' ? (int32_t)c->folder->kv_heads : 0;
+        hidden[i] = (int32_t)(letter == '-' ? dense : letter == 'E' ? expert : 0);
+    }
+    if (status == OX_OK)
+        status = oxi_llm_fact_array(c, "attention.head_count_kv", OX_GGUF_I32, heads, layers);
+    if (status == OX_OK) status = oxi_llm_fact_array(c, "feed_forward_length", OX_GGUF_I32, hidden, layers);
+    oxi_free(heads, (size_t)layers * 2 * sizeof *heads);
+    return status;
+}
+
 /* Which layers have a delta net, where config.json lists them. */
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config *c) {
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
     const int64_t layers = c->folder->layers;
-    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe")) return OX_OK;
+    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe minimax-01")) return OX_OK;
     if (!types || types->type != OXI_JSON_ARRAY || types->length < layers) return OX_OK;
     uint8_t *recurrent = (uint8_t *)oxi_calloc((size_t)layers, 1);
     if (!recurrent) return OX_ERR_NOMEM;
@@ -299,6 +344,7 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
                     !oxi_llm_row_holds(c, oxi_llm_key_rows[before].who);
         if (first && row->expression[0]) status = oxi_llm_add_fact(c, row);
     }
+    if (status == OX_OK) status = oxi_llm_add_single(c);
     if (status == OX_OK) status = oxi_llm_add_kv_heads(c);
     if (status == OX_OK) status = oxi_llm_add_recurrent(c);
     return status == OX_OK ? oxi_llm_add_window(c) : status;

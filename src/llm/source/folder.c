@@ -92,6 +92,14 @@ static const oxi_llm_model_type *oxi_llm_find_model(const oxi_json *json, uint32
     return oxi_llm_named_model(*type);
 }
 
+/* Whether one of Nemotron H's layers has experts: GGUF has two architectures. */
+static bool oxi_llm_lists_experts(const oxi_llm_config *c) {
+    const oxi_json_node *kinds = oxi_llm_layer_kinds(c);
+    char letter = 'M';
+    for (int64_t i = 0; letter && letter != 'E'; i++) letter = oxi_llm_layer_letter(kinds, i);
+    return letter == 'E';
+}
+
 /* The row of the model type: of the whole, or of the text model in it. */
 static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
     const char *type = NULL;
@@ -99,6 +107,8 @@ static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
     if (inner && c->config.nodes[inner].type == OXI_JSON_OBJECT) c->inner = inner;
     if (c->inner) c->folder->model = oxi_llm_find_model(&c->config, c->inner, &type);
     if (!c->folder->model) c->folder->model = oxi_llm_find_model(&c->config, 0, &type);
+    if (c->folder->model && strcmp(c->folder->model->name, "nemotron_h") == 0 && !oxi_llm_lists_experts(c))
+        c->folder->model = oxi_llm_named_model("nemotron_h/dense");
     if (c->folder->model) return OX_OK;
     if (!type) return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: no model_type");
     return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "models of the type %s are not supported",
@@ -140,8 +150,10 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                              "config.json: the rope scaling %s of sliding_attention is not supported",
                              OXI_QUOTE(window));
-    if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid jamba")) return OX_OK; /* the kernels hold SiLU */
-    const char *activation = oxi_llm_config_text(c, "hidden_act");
+    if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid jamba falcon-h1 nemotron_h nemotron_h_moe"))
+        return OX_OK; /* the kernels hold SiLU */
+    const char *activation = oxi_llm_config_text(c, "mamba_hidden_act");
+    if (!activation) activation = oxi_llm_config_text(c, "hidden_act");
     if (activation && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                              "config.json: hidden_act is %s, and only silu is supported",
@@ -176,6 +188,18 @@ static ox_status oxi_llm_folder_delta(const oxi_llm_config *c) {
     return status;
 }
 
+/* Whether a stored output matrix is passed over: not where the whole or the text model in it says that it is
+ * no embedding. */
+static ox_status oxi_llm_folder_tied(const oxi_llm_config *c) {
+    oxi_llm_config whole = *c;
+    int64_t tied = 0, all = 0;
+    whole.inner = 0;
+    ox_status status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &tied);
+    if (status == OX_OK) status = oxi_llm_config_int(&whole, "tie_word_embeddings", 0, 1, tied, &all);
+    c->folder->tied = tied && all;
+    return status;
+}
+
 /* What the transforms need. */
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     enum { MOST = 1 << 20 };
@@ -188,17 +212,19 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &groups);
     if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
-    if (status == OX_OK && oxi_llm_row_holds(c, "deepseek_v3 glm4_moe_lite youtu")) {
+    if (status == OX_OK && oxi_llm_row_holds(c, "deepseek_v3 glm4_moe_lite youtu mistral4")) {
         status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
         if (status == OX_OK && value == 0)
             status = oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &f->halves);
     }
     if (status == OX_OK) status = oxi_llm_folder_delta(c);
+    f->second = oxi_llm_row_holds(c, "mamba2 granitehybrid falcon-h1 nemotron_h nemotron_h_moe");
+    if (status == OX_OK && oxi_llm_row_holds(c, "falcon-h1 nemotron_h nemotron_h_moe"))
+        status = oxi_llm_config_int(c, "n_groups|mamba_n_groups", 1, MOST, 1, &f->mixer_groups);
     if (status == OX_OK && oxi_llm_row_holds(c, "bamba"))
         status = oxi_llm_config_int(c, "$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &f->turned);
     if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
-    if (status == OX_OK) status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &value);
-    f->tied = value != 0;
+    if (status == OX_OK) status = oxi_llm_folder_tied(c);
     if (decoder > f->layers) f->layers = decoder;
     if (status == OX_OK &&
         strcmp(f->model->architecture, "falcon") == 0) { /* 1 unless it is of the newer kind */

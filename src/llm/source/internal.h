@@ -12,7 +12,8 @@ typedef enum oxi_llm_trait {
     OXI_LLM_TRAIT_NONE = 0,
     OXI_LLM_TRAIT_PAIRS,
     OXI_LLM_TRAIT_ONE,
-    OXI_LLM_TRAIT_OFFSET
+    OXI_LLM_TRAIT_OFFSET,
+    OXI_LLM_TRAIT_BACKWARDS
 } oxi_llm_trait;
 
 typedef struct oxi_llm_model_type {
@@ -54,13 +55,16 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_DELTA_HEADS,  /* alone */
     OXI_LLM_TRANSFORM_DELTA_DECAYS, /* the same as DECAYS */
     OXI_LLM_TRANSFORM_DELTA_COLUMNS,
+    OXI_LLM_TRANSFORM_SCALED,        /* times a number, or one a row, f32 */
     OXI_LLM_TRANSFORM_PROJECTED,     /* [rows, n] by another tensor [m, n]: [rows, m]; by one [n, m] */
     OXI_LLM_TRANSFORM_PROJECTED_BACK,
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
     OXI_LLM_TRANSFORM_SQUEEZED,      /* [n, 1, m]: [n, m] */
-    OXI_LLM_TRANSFORM_DECAYS,        /* logarithms of decays' rates: minus the rates, f32 */
+    OXI_LLM_TRANSFORM_DECAYS,        /* logarithms of decays' rates: minus the rates, f32; [n]: [n, 1] */
+    OXI_LLM_TRANSFORM_MIXER_SKIPS,   /* [n]: of Mamba 2 [n, 1] */
+    OXI_LLM_TRANSFORM_MIXER_NORM,    /* [n]: [groups, n / groups] where it norms by group */
     OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there, where it computes so */
     OXI_LLM_TRANSFORM_STACK,         /* several as [count, ..] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
@@ -74,7 +78,7 @@ typedef struct oxi_llm_plan {
     uint32_t from;         /* the stored tensor */
     uint32_t by;           /* PROJECTED: the other one */
     uint32_t first, count; /* STACK: in `pieces` */
-    const float *values;   /* VALUES: count of them */
+    const float *values;   /* VALUES and SCALED: count of them */
 } oxi_llm_plan;
 
 /* The state of a folder that is open: what its items need. */
@@ -88,9 +92,10 @@ typedef struct oxi_llm_folder {
     int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
     int64_t delta_keys, delta_key; /* of a delta net: heads of keys, their size; */
     int64_t delta_each;            /* heads of values for each of them */
+    int64_t mixer_groups;          /* of Mamba 2's norms by group; 0 = there are none */
     int64_t turned;                /* elements of a head that are turned; 0 = all */
     int64_t halves; /* last elements of a latent head that turn as halves, and become pairs; 0 = none do */
-    bool tied, ternary;
+    bool tied, ternary, second; /* second: it mixes by Mamba 2 */
     ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
 } oxi_llm_folder;
 

@@ -259,6 +259,94 @@ static ox_status oxi_llm_project_embedding(const oxi_llm_config *c) {
     return OX_OK;
 }
 
+/* ---- scales -------------------------------------------------------------------------------------------- */
+
+typedef struct oxi_llm_scale_row {
+    const char *who, *tensor, *rows, *factor;
+} oxi_llm_scale_row;
+#define OXI_X(who, tensor, rows, factor) {who, tensor, rows, factor},
+static const oxi_llm_scale_row oxi_llm_scale_rows[] = {OXI_LLM_SOURCE_SCALE_LIST(OXI_X)};
+#undef OXI_X
+enum { OXI_LLM_SCALE_ROWS = (int)(sizeof oxi_llm_scale_rows / sizeof *oxi_llm_scale_rows) };
+
+/* Whether a plan is that of "<tensor>.weight", of the model or of a layer. */
+static bool oxi_llm_plan_is(const oxi_llm_plan *plan, const char *tensor) {
+    const char *name = plan->name;
+    const size_t length = strlen(tensor);
+    if (strncmp(name, "blk.", 4) == 0) name = strchr(name + 4, '.') ? strchr(name + 4, '.') + 1 : name;
+    return strncmp(name, tensor, length) == 0 && strcmp(name + length, ".weight") == 0;
+}
+
+/* Rows [first, end) of the list, all of one tensor: its scales, one or one a row of the tensor; NULL in *out:
+ * they are all 1. */
+static ox_status oxi_llm_make_scales(const oxi_llm_config *c, int first, int end, int64_t tensor_rows,
+                                     float **out, int64_t *count) {
+    bool ones = true;
+    int64_t at = 0;
+    *out = NULL;
+    *count = end - first == 1 ? 1 : tensor_rows;
+    if (*count < 1 || *count > 1 << 24) /* a tensor without columns takes no bytes */
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s has %lld rows",
+                             oxi_llm_scale_rows[first].tensor, (long long)*count);
+    float *scales = (float *)oxi_file_take(c->file, (size_t)*count * sizeof *scales);
+    if (!scales) return OX_ERR_NOMEM;
+    for (int i = first; i < end; i++) {
+        double factor = 1;
+        ox_status status;
+        int64_t rows = *count - at;
+        if (!oxi_llm_config_number(c, oxi_llm_scale_rows[i].factor, &factor, &status)) factor = 1;
+        if (status == OX_OK && *oxi_llm_scale_rows[i].rows)
+            status = oxi_llm_config_int(c, oxi_llm_scale_rows[i].rows, 0, rows, -1, &rows);
+        if (status != OX_OK) return status;
+        ones = ones && factor == 1;
+        while (rows-- > 0) scales[at++] = (float)factor;
+    }
+    if (!ones) *out = scales;
+    return OX_OK;
+}
+
+static ox_status oxi_llm_scale_tensor(const oxi_llm_config *c, int first, int end) {
+    oxi_llm_folder *folder = c->folder;
+    float *scales = NULL;
+    int64_t count = 0;
+    bool made = false;
+    for (size_t i = 0; i < folder->plan_count; i++) {
+        oxi_llm_plan *plan = &folder->plans[i];
+        ox_file_entry entry;
+        if (!oxi_llm_plan_is(plan, oxi_llm_scale_rows[first].tensor)) continue;
+        ox_status status = made ? OX_OK : ox_file_get_entry(folder->weights, plan->from, &entry);
+        if (status == OX_OK && !made)
+            status = oxi_llm_make_scales(c, first, end, entry.ndim ? entry.shape[0] : 0, &scales, &count);
+        if (status != OX_OK) return status;
+        made = true;
+        if (!scales) return OX_OK;
+        plan->transform = OXI_LLM_TRANSFORM_SCALED;
+        plan->values = scales;
+        plan->count = (uint32_t)count;
+    }
+    return OX_OK;
+}
+
+/* The rows of the scale list. A tied output matrix is scaled by itself, and no longer the embedding. */
+static ox_status oxi_llm_scale_tensors(const oxi_llm_config *c) {
+    ox_status status = OX_OK;
+    for (int first = 0, end; first < OXI_LLM_SCALE_ROWS && status == OX_OK; first = end) {
+        const char *tensor = oxi_llm_scale_rows[first].tensor;
+        for (end = first + 1; end < OXI_LLM_SCALE_ROWS; end++)
+            if (strcmp(oxi_llm_scale_rows[end].tensor, tensor) != 0) break;
+        if (!oxi_llm_row_holds(c, oxi_llm_scale_rows[first].who)) continue;
+        const oxi_llm_plan *embedding = oxi_llm_plan_of(c->folder, "token_embd.weight");
+        if (embedding && strcmp(tensor, "output") == 0 && !oxi_llm_plan_of(c->folder, "output.weight")) {
+            const uint32_t stored = embedding->from;
+            oxi_llm_plan *head = oxi_llm_add_plan(c, "output.weight");
+            if (!head) return OX_ERR_NOMEM;
+            head->from = stored;
+        }
+        status = oxi_llm_scale_tensor(c, first, end);
+    }
+    return status;
+}
+
 /* Norms without weights, of Galactica: ones. */
 static ox_status oxi_llm_fill_norms(const oxi_llm_config *c) {
     static const char *const names[] = {"attn_norm", "ffn_norm"};
@@ -315,6 +403,7 @@ static ox_status oxi_llm_add_tensors(const oxi_llm_config *c) {
         if (status != OX_OK) return status;
     }
     status = oxi_llm_join_plans(c);
+    if (status == OX_OK) status = oxi_llm_scale_tensors(c);
     if (status == OX_OK && opt) status = oxi_llm_project_embedding(c);
     return status == OX_OK && opt && before ? oxi_llm_fill_norms(c) : status;
 }

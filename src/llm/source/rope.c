@@ -138,10 +138,13 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
         const double both = oxi_llm_yarn_scale(factor, value) / oxi_llm_yarn_scale(factor, all);
         status = oxi_llm_rope_number(c, "rope.attention_factor", value != 0 && all != 0 ? both : usual,
                                      &attention);
+        if (status == OX_OK && attention == both && value == 1 && oxi_llm_row_holds(c, "mistral3"))
+            return oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, all);
         if (status == OX_OK && attention != usual)
             status = oxi_llm_fact_number(c, "rope.scaling.yarn_attn_factor", OX_GGUF_F32, attention / usual);
     }
-    if (status == OX_OK && all != 0 && oxi_llm_row_holds(c, "deepseek2")) /* it scales their scores, too */
+    if (status == OX_OK && all != 0 && /* it scales their scores, too */
+        oxi_llm_row_holds(c, "deepseek2 deepseek32 glm-dsa"))
         status = oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, 0.1 * all);
     return status;
 }
@@ -183,15 +186,15 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {
     int64_t size = 0;
     if (!type) type = oxi_llm_config_text(c, "rope.type");
     ox_status status =
-        strcmp(c->folder->model->architecture, "deepseek2") == 0 ||
-                strcmp(c->folder->model->architecture, "minicpm3") == 0
+        oxi_llm_row_holds(c, OXI_LLM_MLA " minicpm3")
             ? oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &size)
             : oxi_llm_config_int(c, "rotary_dim|$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &size);
     bool alpha = false;
     if (status == OX_OK && oxi_llm_row_holds(c, "hunyuan-dense hunyuan-moe"))
         status = oxi_llm_rope_alpha(c, type, size, &alpha);
     if (status != OX_OK || alpha) return status;
-    if (!type || strcmp(type, "default") == 0) return phi3 ? oxi_llm_rope_original(c, &factor) : OX_OK;
+    if (!type || strcmp(type, "default") == 0 || strcmp(type, "mrope") == 0) /* of texts alone it is plain */
+        return phi3 ? oxi_llm_rope_original(c, &factor) : OX_OK;
     if (strcmp(type, "dynamic") == 0) return oxi_llm_rope_dynamic(c);
     if (strcmp(type, "yarn") == 0) return oxi_llm_rope_yarn(c);
     if (strcmp(type, "linear") == 0) {

@@ -72,7 +72,8 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
     case OXI_LLM_TRANSFORM_KEY:
         if (folder->halves) return oxi_llm_shape_ends(folder, plan, e, *rows);
         if (plan->transform == OXI_LLM_TRANSFORM_LATENT_TURNED) return NULL;
-        if (folder->model->trait != OXI_LLM_TRAIT_PAIRS) return NULL;
+        if (folder->model->trait != OXI_LLM_TRAIT_PAIRS && folder->model->trait != OXI_LLM_TRAIT_BACKWARDS)
+            return NULL;
         if (e->ndim > 2) return "is no matrix or vector";
         if (folder->turned % 2 || folder->turned > *rows / heads) return "has heads that cannot be turned so";
         return *rows % (2 * heads) ? "has rows that are no pairs of as many heads as config.json says" : NULL;
@@ -178,6 +179,12 @@ static const char *oxi_llm_shape_stack(const oxi_llm_folder *folder, const oxi_l
     return NULL;
 }
 
+/* [n]: [n, 1] */
+static const char *oxi_llm_shape_column(ox_file_entry *e) {
+    if (e->ndim == 1) e->shape[e->ndim++] = 1;
+    return NULL;
+}
+
 /* NULL or what is wrong. */
 static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_file_entry *e) {
     const bool floats = oxi_info(e->dtype)->cls == OX_CLASS_FLOAT;
@@ -188,12 +195,26 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         if (!floats) return "is not of floats";
         e->dtype = OX_F32;
         return NULL;
+    case OXI_LLM_TRANSFORM_SCALED:
+        if (!floats) return "is not of floats";
+        e->dtype = OX_F32;
+        return plan->count == 1 || plan->count == e->shape[0] ? NULL : "has other rows than what scales them";
     case OXI_LLM_TRANSFORM_SQUEEZED:
         if (e->ndim != 3 || e->shape[1] != 1) return "is not [n, 1, m]";
         e->ndim = 2;
         e->shape[1] = e->shape[2];
         return NULL;
-    case OXI_LLM_TRANSFORM_DECAYS: e->dtype = OX_F32; return floats ? NULL : "is not of floats";
+    case OXI_LLM_TRANSFORM_DECAYS:
+        e->dtype = OX_F32;
+        return floats ? oxi_llm_shape_column(e) : "is not of floats";
+    case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second ? oxi_llm_shape_column(e) : NULL;
+    case OXI_LLM_TRANSFORM_MIXER_NORM:
+        if (folder->mixer_groups < 2) return NULL;
+        if (e->ndim != 1 || e->shape[0] % folder->mixer_groups) return "does not divide into groups";
+        e->ndim = 2;
+        e->shape[1] = e->shape[0] / folder->mixer_groups;
+        e->shape[0] = folder->mixer_groups;
+        return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";

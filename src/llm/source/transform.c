@@ -17,7 +17,17 @@ static ox_tensor *oxi_llm_pair_ends(ox_tensor *t, int64_t groups, int64_t turned
     return oxi_llm_pair_rows(t, groups, t->shape[0] / groups - turned, turned);
 }
 
+/* The halves of each head's rows change places. */
+static ox_tensor *oxi_llm_swap_halves(ox_tensor *t, int64_t heads) {
+    ox_tensor *halves = ox_reshape(t, OX_SHAPE(heads, 2, -1, t->ndim == 2 ? t->shape[1] : 1));
+    return ox_reshape(ox_flip(halves, OX_DIMS(1)), ox_shape_of(t));
+}
+
+/* Rows of query or key, as the folder's rope has them, to GGUF's. */
 static ox_tensor *oxi_llm_pair_heads(const oxi_llm_folder *folder, ox_tensor *t, int64_t heads) {
+    const oxi_llm_trait trait = folder->model->trait;
+    if (trait == OXI_LLM_TRAIT_BACKWARDS) return oxi_llm_swap_halves(t, heads);
+    if (trait != OXI_LLM_TRAIT_PAIRS) return t;
     return oxi_llm_pair_rows(t, heads, 0, folder->turned ? folder->turned : t->shape[0] / heads);
 }
 
@@ -106,6 +116,15 @@ static ox_tensor *oxi_llm_mxfp4(const oxi_llm_folder *folder, const oxi_llm_plan
     return out;
 }
 
+/* Times the number of each row, or the one of all. */
+static ox_tensor *oxi_llm_scaled_rows(const oxi_llm_plan *plan, ox_tensor *t) {
+    ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
+    ox_tensor *scales = ox_from_floats(plan->values, OX_SHAPE((int64_t)plan->count), OX_F32);
+    ox_device_scope_end(&cpu);
+    scales = ox_to(scales, ox_device_of(t));
+    return ox_mul(ox_cast(t, OX_F32), t->ndim == 2 ? ox_unsqueeze(scales, 1) : scales);
+}
+
 static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
     const size_t bytes = plan->count * sizeof(ox_tensor *);
     ox_tensor **list = (ox_tensor **)oxi_calloc(1, bytes), *out = NULL;
@@ -119,6 +138,14 @@ static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan
     return out;
 }
 
+/* Rows [heads, nope + value]: those of keys [heads, columns, nope], or of values. */
+static ox_tensor *oxi_llm_latent_rows(const oxi_llm_folder *folder, ox_tensor *t, bool keys) {
+    ox_tensor *heads =
+        ox_reshape(t, OX_SHAPE(folder->heads, folder->nope_size + folder->value_size, t->shape[1]));
+    return keys ? ox_transpose(ox_narrow(heads, 1, 0, folder->nope_size), 1, 2)
+                : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
+}
+
 /* The same with a stored tensor, which is not NULL. */
 static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                         ox_tensor *t) {
@@ -127,6 +154,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     switch (how) {
     case OXI_LLM_TRANSFORM_NORM:
         return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
+    case OXI_LLM_TRANSFORM_SCALED: return oxi_llm_scaled_rows(plan, t);
     case OXI_LLM_TRANSFORM_LATENT_TURNED:
         return folder->halves ? oxi_llm_pair_ends(t, 1, folder->halves) : t;
     case OXI_LLM_TRANSFORM_DELTA_FIRST: return oxi_llm_split_delta(folder, t, false);
@@ -145,9 +173,9 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     }
     case OXI_LLM_TRANSFORM_QUERY:
         if (folder->halves) return oxi_llm_pair_ends(t, folder->heads, folder->halves);
-        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_heads(folder, t, folder->heads) : t;
+        return oxi_llm_pair_heads(folder, t, folder->heads);
     case OXI_LLM_TRANSFORM_KEY:
-        return trait == OXI_LLM_TRAIT_PAIRS ? oxi_llm_pair_heads(folder, t, folder->kv_heads) : t;
+        return oxi_llm_pair_heads(folder, t, folder->kv_heads);
     case OXI_LLM_TRANSFORM_FUSED:
         return oxi_llm_split_fused(t, folder->kv_heads, folder->heads / folder->kv_heads + 2);
     case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);
@@ -162,20 +190,19 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_MXFP4:
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_mxfp4(folder, plan, t);
-    case OXI_LLM_TRANSFORM_LATENT_KEYS:
-    case OXI_LLM_TRANSFORM_LATENT_VALUES: {
-        const bool keys = how == OXI_LLM_TRANSFORM_LATENT_KEYS;
-        ox_tensor *heads =
-            ox_reshape(t, OX_SHAPE(folder->heads, folder->nope_size + folder->value_size, t->shape[1]));
-        return keys ? ox_transpose(ox_narrow(heads, 1, 0, folder->nope_size), 1, 2)
-                    : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
-    }
+    case OXI_LLM_TRANSFORM_LATENT_KEYS: return oxi_llm_latent_rows(folder, t, true);
+    case OXI_LLM_TRANSFORM_LATENT_VALUES: return oxi_llm_latent_rows(folder, t, false);
     case OXI_LLM_TRANSFORM_POSITIONS:
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
     case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
     case OXI_LLM_TRANSFORM_SQUEEZED: return ox_squeeze(t, 1);
-    case OXI_LLM_TRANSFORM_DECAYS: return ox_neg(ox_exp(ox_cast(t, OX_F32)));
+    case OXI_LLM_TRANSFORM_DECAYS:
+        t = ox_neg(ox_exp(ox_cast(t, OX_F32)));
+        return t && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
+    case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
+    case OXI_LLM_TRANSFORM_MIXER_NORM:
+        return folder->mixer_groups > 1 ? ox_reshape(t, OX_SHAPE(folder->mixer_groups, -1)) : t;
     case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
     default: return t;
     }

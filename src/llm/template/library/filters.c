@@ -231,17 +231,35 @@ static oxi_jinja_value oxi_jinja_truncate(oxi_jinja *j, oxi_jinja_value *a) {
     return oxi_jinja_safe_as(joined, a[0]);
 }
 
-static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja *j, oxi_jinja_value *a) {
-    if (a[0].type == OXI_JINJA_DICT || oxi_jinja_is_sequence(a[0]))
-        return oxi_jinja_fail(j, "urlencode of %s is not supported", oxi_jinja_type_name(a[0]));
-    const oxi_jinja_value text = oxi_jinja_string(j, a[0]);
-    const size_t start = j->out_length;
+/* Of a query a slash is escaped too, and a blank is a plus. */
+static void oxi_jinja_write_url(oxi_jinja *j, oxi_jinja_value value, bool query) {
     static const char digits[] = "0123456789ABCDEF";
-    for (size_t at = 0; at < text.length && !j->status; at++) {
+    const oxi_jinja_value text = oxi_jinja_string(j, value);
+    for (size_t at = 0; at < text.length && oxi_jinja_step(j, 1); at++) {
         const unsigned char c = (unsigned char)text.as.text[at];
         const char escaped[3] = {'%', digits[c >> 4], digits[c & 15]};
-        const bool plain = c < 0x80 && c && (oxi_jinja_is_name_byte((char)c) || strchr("-.~/", c));
-        oxi_jinja_write(j, plain ? text.as.text + at : escaped, plain ? 1 : 3);
+        const bool plain = c < 0x80 && c &&
+                           (oxi_jinja_is_name_byte((char)c) || strchr("-.~", c) || (c == '/' && !query));
+        if (query && c == ' ')
+            oxi_jinja_write(j, "+", 1);
+        else
+            oxi_jinja_write(j, plain ? text.as.text + at : escaped, plain ? 1 : 3);
+    }
+}
+
+/* A dict, or a sequence of pairs, is a query. */
+static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja *j, oxi_jinja_value *a) {
+    const bool dict = a[0].type == OXI_JINJA_DICT;
+    const oxi_jinja_list *pairs = !dict && oxi_jinja_is_sequence(a[0]) ? oxi_jinja_iterate(j, a[0]) : NULL;
+    const size_t start = j->out_length, count = dict ? a[0].as.dict->count : pairs ? pairs->count : 0;
+    if (!dict && !pairs) oxi_jinja_write_url(j, a[0], false);
+    for (size_t i = 0; i < count && !j->status; i++) {
+        const oxi_jinja_list *pair = dict ? NULL : oxi_jinja_iterate(j, pairs->items[i]);
+        if (!dict && (!pair || pair->count != 2)) return oxi_jinja_fail(j, "urlencode: no pair");
+        if (i) oxi_jinja_write(j, "&", 1);
+        oxi_jinja_write_url(j, dict ? a[0].as.dict->entries[i].key : pair->items[0], true);
+        oxi_jinja_write(j, "=", 1);
+        oxi_jinja_write_url(j, dict ? a[0].as.dict->entries[i].value : pair->items[1], true);
     }
     return oxi_jinja_take(j, start);
 }

@@ -345,6 +345,42 @@ static oxi_jinja_value oxi_jinja_str_zfill(oxi_jinja *j, oxi_jinja_value *a) {
     return oxi_jinja_take(j, start);
 }
 
+static oxi_jinja_value oxi_jinja_str_expandtabs(oxi_jinja *j, oxi_jinja_value *a) {
+    const int64_t size = oxi_jinja_int_argument(j, a[1], 8);
+    const size_t start = j->out_length;
+    int64_t column = 0;
+    for (size_t at = 0; at < a[0].length && oxi_jinja_step(j, 1); at++) {
+        const char c = a[0].as.text[at];
+        int64_t blanks = c == '\t' && size > 0 ? size - column % size : 0;
+        const int64_t wide = c == '\t' ? blanks : ((unsigned char)c & 0xC0) != 0x80;
+        column = c == '\n' || c == '\r' ? 0 : column + wide;
+        for (; blanks > 0 && oxi_jinja_step(j, 1); blanks--) oxi_jinja_write(j, " ", 1);
+        if (c != '\t') oxi_jinja_write(j, &c, 1);
+    }
+    return oxi_jinja_take(j, start);
+}
+
+/* By a dict of codes: other codes, texts, or none for what is left out. */
+static oxi_jinja_value oxi_jinja_str_translate(oxi_jinja *j, oxi_jinja_value *a) {
+    const size_t start = j->out_length;
+    if (a[1].type != OXI_JINJA_DICT)
+        return oxi_jinja_fail(j, "translate by %s is not supported", oxi_jinja_type_name(a[1]));
+    for (size_t at = 0; at < a[0].length && oxi_jinja_step(j, 1);) {
+        const uint32_t code = oxi_utf8_code(a[0].as.text, a[0].length, &at);
+        const oxi_jinja_value *to = oxi_jinja_dict_find(j, a[1].as.dict, oxi_jinja_int(code));
+        const bool whole = to && (to->type == OXI_JINJA_INT || to->type == OXI_JINJA_BOOL);
+        if (whole && (to->as.i < 0 || to->as.i > 0x10FFFF || (to->as.i >= 0xD800 && to->as.i < 0xE000)))
+            return oxi_jinja_fail(j, "translate: %lld is no character", (long long)to->as.i);
+        if (!to || whole)
+            oxi_jinja_write_code(j, whole ? (uint32_t)to->as.i : code);
+        else if (to->type == OXI_JINJA_STRING)
+            oxi_jinja_write(j, to->as.text, to->length);
+        else if (to->type != OXI_JINJA_NONE)
+            return oxi_jinja_fail(j, "translate: to %s", oxi_jinja_type_name(*to));
+    }
+    return oxi_jinja_take(j, start);
+}
+
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
 static oxi_jinja_value oxi_jinja_list_append(oxi_jinja *j, oxi_jinja_value *a) {
@@ -524,6 +560,7 @@ static const oxi_jinja_function oxi_jinja_str_methods[] = {
     {"center", "width fill?", oxi_jinja_str_center},
     {"count", "sub start? end?", oxi_jinja_str_count},
     {"endswith", "suffix start? end?", oxi_jinja_str_endswith},
+    {"expandtabs", "tabsize?", oxi_jinja_str_expandtabs},
     {"find", "sub start? end?", oxi_jinja_str_find},
     {"format", "* **", oxi_jinja_str_format},
     {"index", "sub start? end?", oxi_jinja_str_index},
@@ -555,6 +592,7 @@ static const oxi_jinja_function oxi_jinja_str_methods[] = {
     {"strip", "chars?", oxi_jinja_str_strip},
     {"swapcase", "", oxi_jinja_str_swapcase},
     {"title", "", oxi_jinja_str_title},
+    {"translate", "table", oxi_jinja_str_translate},
     {"upper", "", oxi_jinja_upper},
     {"zfill", "width", oxi_jinja_str_zfill},
 };
