@@ -301,6 +301,28 @@ static void test_tied(void) {
     }
 }
 
+/* Experts as transformers 5 writes them, and as the files of Qwen 3 VL have them. */
+static void test_turned_experts(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0}, turned;
+        add_shape(&p, "model.language_model.layers.0.mlp.experts.gate_up_proj", 2, 6, 8);
+        add_shape(&p, "model.language_model.layers.0.mlp.experts.down_proj", 2, 8, 3);
+        turned = p;
+        for (int i = 0; i < p.count; i++)
+            turned.tensors[i] = ox_contiguous(ox_transpose(p.tensors[i], 1, 2));
+        for (int i = 0; i < 2; i++) {
+            make_model("{\"model_type\":\"qwen3_vl_moe\",\"text_config\":{\"model_type\":"
+                       "\"qwen3_vl_moe_text\",\"num_experts\":2," SIZES "}}",
+                       i ? &turned : &p);
+            ox_file *file = convert(NULL);
+            has_tensor(file, "blk.0.ffn_gate_exps.weight", ox_narrow(p.tensors[0], 1, 0, 3));
+            has_tensor(file, "blk.0.ffn_up_exps.weight", ox_narrow(p.tensors[0], 1, 3, 3));
+            has_tensor(file, "blk.0.ffn_down_exps.weight", p.tensors[1]);
+            ox_file_close(file);
+        }
+    }
+}
+
 /* What a family multiplies by is part of its weights: one number, or one for each part of the rows. */
 static void test_scales(void) {
     static const char config[] =
@@ -410,6 +432,7 @@ int main(void) {
     test_delta();
     test_hybrids();
     test_tied();
+    test_turned_experts();
     test_scales();
     test_single();
     (void)remove(written);

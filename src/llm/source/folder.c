@@ -223,6 +223,8 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
         status = oxi_llm_config_int(c, "n_groups|mamba_n_groups", 1, MOST, 1, &f->mixer_groups);
     if (status == OX_OK && oxi_llm_row_holds(c, "bamba"))
         status = oxi_llm_config_int(c, "$rotary*$head", 0, OXI_LLM_ROPE_MOST, 0, &f->turned);
+    if (status == OX_OK && f->model->trait == OXI_LLM_TRAIT_EITHER)
+        status = oxi_llm_config_int(c, "hidden_size", 1, INT32_MAX, -1, &f->width);
     if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id+1", 0, INT32_MAX, 0, &f->offset);
     if (status == OX_OK) status = oxi_llm_folder_tied(c);
     if (decoder > f->layers) f->layers = decoder;

@@ -13,7 +13,8 @@ typedef enum oxi_llm_trait {
     OXI_LLM_TRAIT_PAIRS,
     OXI_LLM_TRAIT_ONE,
     OXI_LLM_TRAIT_OFFSET,
-    OXI_LLM_TRAIT_BACKWARDS
+    OXI_LLM_TRAIT_BACKWARDS,
+    OXI_LLM_TRAIT_EITHER
 } oxi_llm_trait;
 
 typedef struct oxi_llm_model_type {
@@ -93,6 +94,7 @@ typedef struct oxi_llm_folder {
     int64_t delta_keys, delta_key; /* of a delta net: heads of keys, their size; */
     int64_t delta_each;            /* heads of values for each of them */
     int64_t mixer_groups;          /* of Mamba 2's norms by group; 0 = there are none */
+    int64_t width;                 /* hidden_size, where experts may be stored turned */
     int64_t turned;                /* elements of a head that are turned; 0 = all */
     int64_t halves; /* last elements of a latent head that turn as halves, and become pairs; 0 = none do */
     bool tied, ternary, second; /* second: it mixes by Mamba 2 */

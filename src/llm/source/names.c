@@ -78,6 +78,23 @@ typedef struct oxi_llm_naming {
     bool found;    /* it has a row */
 } oxi_llm_naming;
 
+/* A row's transform, or where a model's experts are stored turned (as files of Qwen 3 VL are), the one that
+ * turns them back. */
+static oxi_llm_transform oxi_llm_name_transform(const oxi_llm_naming *naming, oxi_llm_transform how) {
+    const oxi_llm_folder *f = naming->config->folder;
+    const int hidden = how == OXI_LLM_TRANSFORM_NONE ? 1 : 2; /* hidden_size's dim: of down, or gate and up */
+    ox_file_entry e;
+    if (f->model->trait != OXI_LLM_TRAIT_EITHER) return how;
+    if (ox_file_get_entry(f->weights, naming->from, &e) != OX_OK || e.ndim != 3) return how;
+    if (e.shape[hidden] == f->width || e.shape[3 - hidden] != f->width) return how;
+    switch (how) {
+    case OXI_LLM_TRANSFORM_NONE: return OXI_LLM_TRANSFORM_TURNED;
+    case OXI_LLM_TRANSFORM_ROWS_FIRST: return OXI_LLM_TRANSFORM_TURNED_FIRST;
+    case OXI_LLM_TRANSFORM_ROWS_SECOND: return OXI_LLM_TRANSFORM_TURNED_SECOND;
+    default: return how;
+    }
+}
+
 static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_row *row, const char *start,
                                    uint32_t number, const char *suffix) {
     const oxi_llm_config *c = naming->config;
@@ -90,7 +107,7 @@ static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_ro
     (void)snprintf(name, sizeof name, "%s%.*s%s", start, stem, row->target, row->target[stem] ? suffix : "");
     oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
     if (!plan) return OX_ERR_NOMEM;
-    plan->transform = row->transform;
+    plan->transform = oxi_llm_name_transform(naming, row->transform);
     plan->number = number;
     plan->from = naming->from;
     return OX_OK;
