@@ -126,6 +126,52 @@ static ox_tensor *call_gradient(ox_tensor *a, ox_tensor *b) {
     ox_tensor *loss = ox_sum(ox_mul(ox_add(y, z), b), OX_ALL_DIMS, false);
     return ox_backward(loss, NULL) == OX_OK ? ox_gradient(x) : NULL;
 }
+static ox_tensor *call_random(ox_tensor *a, ox_tensor *b) { /* one not of rows, in place, and a part of one */
+    ox_manual_seed(5);
+    ox_tensor *x = ox_add(ox_mul(ox_rand_like(a), b), ox_randn_like(a));
+    ox_tensor *odd = ox_randn_like(ox_narrow(a, 1, 0, COLUMNS - 1)); /* of no whole words a row */
+    ox_uniform_(ox_narrow(x, 1, 3, 6), -1, 2);
+    x = ox_dropout(ox_add(x, ox_randint_like(a, -5, 9)), 0.3, true);
+    return ox_add(x, ox_bernoulli(ox_sigmoid(ox_add(a, ox_narrow(odd, 1, 5, 1)))));
+}
+static ox_tensor *call_ramps(ox_tensor *a, ox_tensor *b) {
+    ox_device *before = ox_set_default_device(ox_device_of(a));
+    ox_tensor *x = ox_arange(0, ROWS * COLUMNS, 1, OX_F32), *y = ox_linspace(-3, 9, ROWS * COLUMNS, OX_F32);
+    ox_set_default_device(before);
+    return ox_add(ox_reshape(ox_mul(x, y), ox_shape_of(a)), b);
+}
+static ox_tensor *call_norm_weights(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *x = ox_requires_grad_(ox_clone(a), true), *w[3];
+    for (int i = 0; i < 3; i++) w[i] = ox_requires_grad_(ox_clone(ox_select(b, 0, i)), true);
+    ox_tensor *y = ox_rms_norm(ox_layer_norm(x, 1, w[0], w[1], 1e-5), 1, w[2], 1e-5);
+    if (ox_backward(ox_sum(ox_mul(y, b), OX_ALL_DIMS, false), NULL) != OX_OK) return NULL;
+    ox_tensor *grad = ox_gradient(x);
+    for (int i = 0; i < 3; i++) grad = ox_add(ox_mul(grad, ox_number(0.5)), ox_gradient(w[i]));
+    return grad;
+}
+static ox_tensor *matrices_of(ox_tensor *x) { /* [2, 75, 32, 32], far from singular */
+    ox_device *before = ox_set_default_device(ox_device_of(x));
+    ox_tensor *unit = ox_eye(32, 32, OX_F32);
+    ox_set_default_device(before);
+    return ox_add(ox_reshape(x, OX_SHAPE(2, ROWS * COLUMNS / 2048, 32, 32)), ox_mul(unit, ox_number(40)));
+}
+static ox_tensor *call_solve(ox_tensor *a, ox_tensor *b) {
+    return ox_solve(matrices_of(a), ox_flip(matrices_of(b), OX_DIMS(1)), true);
+}
+static ox_tensor *call_factor(ox_tensor *a, ox_tensor *b) {
+    ox_tuple q = ox_qr(matrices_of(a), NULL), lu = ox_lu_factor(matrices_of(b), true);
+    return ox_add(ox_matmul(q.t[0], q.t[1]),
+                  ox_mul(lu.t[0], ox_unsqueeze(ox_cast(lu.t[1], OX_F32), -1)));
+}
+static ox_tensor *call_fourier(ox_tensor *a, ox_tensor *b) { /* real lines go in pairs, long ones alone */
+    ox_tensor *x = ox_irfft(ox_rfft(a, 0, -1, NULL), COLUMNS, -1, NULL);
+    ox_tensor *y = ox_fft(ox_reshape(b, OX_SHAPE(ROWS / 10, 5 * COLUMNS, 2)), 0, 1, NULL);
+    ox_tensor *z = ox_rfft(ox_reshape(b, OX_SHAPE(ROWS, 4, COLUMNS / 4)), 0, 1, NULL);
+    ox_tensor *u = ox_rfft(ox_reshape(a, OX_SHAPE(ROWS / 10, 10 * COLUMNS)), 0, 1, NULL);
+    ox_tensor *list[3] = {y, z, u};
+    for (int i = 0; i < 3; i++) x = ox_add(x, ox_sum(ox_view_as_real(list[i]), OX_ALL_DIMS, false));
+    return x;
+}
 static ox_tensor *call_empty(ox_tensor *a, ox_tensor *b) {
     return ox_add(ox_narrow(a, 0, 5, 0), ox_narrow(b, 0, 7, 0));
 }
@@ -163,7 +209,13 @@ static const struct {
              {"sort", call_sort},
              {"expanded", call_expanded},
              {"select", call_select},
-             {"gradient", call_gradient}};
+             {"gradient", call_gradient},
+             {"random", call_random},
+             {"ramps", call_ramps},
+             {"weights of norms", call_norm_weights},
+             {"solve", call_solve},
+             {"factor", call_factor},
+             {"fourier", call_fourier}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static void test_calls(uint64_t budget, uint64_t host_bytes, bool eager) {

@@ -73,6 +73,7 @@ int main(void) {
         run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
         drop_network(&n);
     }
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);
     return check_done("shunt_vulkan");

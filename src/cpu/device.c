@@ -37,6 +37,12 @@ static bool oxi_cpu_supports(ox_device *self, const oxi_call *call) {
     return true;
 }
 
+/* Rows of n numbers that a task of the family BACK takes; what goes to weights is added up by tasks. */
+enum { OXI_BACK_TASKS = 64, OXI_BACK_BLOCK = 16384 };
+OXI_UNUSED static int64_t oxi_back_task_rows(int64_t rows, int64_t n) {
+    return oxi_parts(rows, oxi_min_i64(oxi_min_i64(rows * n / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS), rows));
+}
+
 /* The executors, by the name of the family: those whose parts are told something, and the others. */
 static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const oxi_part *part) {
     (void)self;
@@ -44,7 +50,7 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     case OXI_FAMILY_MAP: return oxi_cpu_map(call);
     case OXI_FAMILY_COPY: return oxi_cpu_copy(call);
     case OXI_FAMILY_FILL:
-    case OXI_FAMILY_RANDOM: return oxi_cpu_fill(call);
+    case OXI_FAMILY_RANDOM: return oxi_cpu_fill(call, part);
     case OXI_FAMILY_REDUCE: return oxi_cpu_reduce(call);
     case OXI_FAMILY_SCAN: return oxi_cpu_scan(call);
     case OXI_FAMILY_SORT: return oxi_cpu_sort(call);
@@ -54,12 +60,12 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     case OXI_FAMILY_ROPE: return oxi_cpu_rope(call);
     case OXI_FAMILY_ATTENTION: return oxi_cpu_attention(call, part);
     case OXI_FAMILY_SPECIAL: return oxi_cpu_special(call);
-    case OXI_FAMILY_LINALG: return oxi_cpu_linalg(call);
-    case OXI_FAMILY_FFT: return oxi_cpu_fft(call);
+    case OXI_FAMILY_LINALG: return oxi_cpu_linalg(call, part);
+    case OXI_FAMILY_FFT: return oxi_cpu_fft(call, part);
     case OXI_FAMILY_CONV: return oxi_cpu_conv(call);
     case OXI_FAMILY_POOL: return oxi_cpu_pool(call);
     case OXI_FAMILY_CHAIN: return oxi_cpu_chain(call);
-    case OXI_FAMILY_BACK: return oxi_cpu_back(call);
+    case OXI_FAMILY_BACK: return oxi_cpu_back(call, part);
     case OXI_FAMILY_RECURRENCE: return oxi_cpu_recurrence(call);
     default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: nothing to run", oxi_op_row_of(call->op)->name);
     }

@@ -369,7 +369,8 @@ static const oxi_kernels *oxi_cpu_kernels(void);
  * it may not. part: what a part of a call is told, or NULL. */
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/move/copy.c */
-static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/generate/generate.c: FILL and RANDOM */
+static ox_status oxi_cpu_fill(const oxi_call *call,
+                              const oxi_part *part);       /* cpu/generate/generate.c: FILL and RANDOM */
 static ox_status oxi_cpu_reduce(const oxi_call *call);     /* cpu/reduce/reduce.c */
 static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
@@ -382,7 +383,8 @@ static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part); /* cpu/rows/attention.c */
 static ox_status oxi_cpu_conv(const oxi_call *call);       /* cpu/windows/conv.c */
 static ox_status oxi_cpu_pool(const oxi_call *call);       /* cpu/windows/pool.c */
-OXI_UNUSED static ox_status (*oxi_cpu_back)(const oxi_call *call); /* BACK: set by autograd/node.c */
+/* BACK: set by autograd/node.c */
+OXI_UNUSED static ox_status (*oxi_cpu_back)(const oxi_call *call, const oxi_part *part);
 
 /* cpu/product/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n
  * elements of one that can (whole blocks) as floats. */

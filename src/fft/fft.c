@@ -4,7 +4,8 @@
  * turns, as c64 has them; side by side parts lie apart, z[n][2][lines]: a line of 2 n floats, transposed. */
 
 #ifdef OX_NO_FFT
-static ox_status oxi_cpu_fft(const oxi_call *call) {
+static ox_status oxi_cpu_fft(const oxi_call *call, const oxi_part *part) {
+    (void)part;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: left out by OX_NO_FFT", oxi_op_row_of(call->op)->name);
 }
 #else
@@ -294,6 +295,7 @@ typedef struct oxi_fft_job {
     const float *x;
     float *out;
     int64_t lines, n, from, to; /* numbers of a line: of the transform, of x and of out */
+    int64_t all;                /* lines of the call that this is a part of: they choose the way */
     int64_t x_step, out_step;   /* floats of a line */
     float *work, scale;         /* work: for each lane */
     int64_t room;
@@ -373,15 +375,25 @@ static void oxi_fft_task_wide(void *arg, int64_t index, int lane) {
     }
 }
 
+enum { OXI_FFT_SIDE_MOST = 1024 }; /* longer lines go side by side only where there is no other way */
+
+/* Parts of a call that begin at a multiple of so many lines have the bits of the whole: real ones side by
+ * side go in pairs. */
+OXI_UNUSED static int64_t oxi_fft_unit(const oxi_call *call) {
+    bool half = call->op == OXI_OP_fft_c2r;
+    int64_t n = (half ? call->out[0] : call->in[0])->shape[call->attr.fourier.dim];
+    bool side = n <= OXI_FFT_SIDE_MOST || oxi_fft_way_of(n, false) == OXI_FFT_LINES;
+    return side && call->op != OXI_OP_fft_c2c ? 2 * oxi_cpu_kernels()->fft_lines : 1;
+}
+
 /* Side by side where there are lines enough to fill vectors, or where a line is too short for anything else;
  * what is longer leaves the caches that way. */
 static ox_status oxi_fft_run(oxi_fft_job *j) {
-    enum { most_side = 1024 };
     static const oxi_lane_task side_tasks[3] = {oxi_fft_task_side, oxi_fft_task_pairs, oxi_fft_task_halves};
     int64_t lines = oxi_cpu_kernels()->fft_lines;
-    bool pairs = j->kind != OXI_FFT_COMPLEX, several = j->lines >= (pairs ? lines : lines / 2);
+    bool pairs = j->kind != OXI_FFT_COMPLEX, several = j->all >= (pairs ? lines : lines / 2);
     size_t bytes = 0;
-    several = several && j->n <= most_side;
+    several = several && j->n <= OXI_FFT_SIDE_MOST;
     oxi_fft_plan *plan = oxi_fft_plan_take(j->n, several);
     if (!plan) return ox_error() ? ox_error() : OX_ERR_NOMEM;
     bool side = several || plan->way == OXI_FFT_LINES, wide = pairs && plan->way == OXI_FFT_CHIRP && !side;
@@ -402,7 +414,7 @@ static ox_status oxi_fft_run(oxi_fft_job *j) {
     return fits && j->work ? OX_OK : OX_ERR_NOMEM;
 }
 
-static ox_status oxi_cpu_fft(const oxi_call *call) {
+static ox_status oxi_cpu_fft(const oxi_call *call, const oxi_part *part) {
     const oxi_attr_fourier *told = &call->attr.fourier;
     oxi_fft_job j;
     ox_tensor *out = call->out[0], *in = call->in[0], *x, *made = out;
@@ -415,7 +427,8 @@ static ox_status oxi_cpu_fft(const oxi_call *call) {
     j.n = half ? j.to : j.from;
     j.x_step = real ? j.from : 2 * j.from;
     j.out_step = half ? j.to : 2 * j.to;
-    j.lines = ox_numel(out) / j.to;
+    j.lines = j.all = ox_numel(out) / j.to;
+    if (part) j.all = ox_numel(part->whole->out[0]) / j.to;
     j.scale = (float)told->scale;
     j.inverse = told->inverse;
     ox_scope scope = ox_scope_begin();

@@ -1,7 +1,8 @@
 /* What runs linear algebra on the CPU: operands as f64, a task for each matrix of a batch, results back. */
 
 #ifdef OX_NO_LINALG
-static ox_status oxi_cpu_linalg(const oxi_call *call) {
+static ox_status oxi_cpu_linalg(const oxi_call *call, const oxi_part *part) {
+    (void)part;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: left out by OX_NO_LINALG", oxi_op_row_of(call->op)->name);
 }
 #else
@@ -46,12 +47,13 @@ static ox_tensor *oxi_linalg_operand(ox_tensor *t) {
     return wide ? ox_copy_(wide, t) : NULL;
 }
 
-static ox_status oxi_cpu_linalg(const oxi_call *call) {
+static ox_status oxi_cpu_linalg(const oxi_call *call, const oxi_part *part) {
     oxi_linalg_job j;
     bool paired[2] = {false, false};
     const ox_tensor *x = call->in[0];
     memset(&j, 0, sizeof j);
     j.call = call;
+    j.part = part;
     j.rows = x->shape[x->ndim - 2];
     j.columns = x->shape[x->ndim - 1];
     j.least = j.rows < j.columns ? j.rows : j.columns;

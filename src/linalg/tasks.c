@@ -2,6 +2,7 @@
 
 typedef struct oxi_linalg_job {
     const oxi_call *call;
+    const oxi_part *part;
     ox_tensor *a, *b, *out[2]; /* contiguous, of f64 but for indices and complex numbers */
     int64_t rows, columns, least, batch;
     int64_t failed; /* atomic */
@@ -43,6 +44,19 @@ static bool oxi_job_lu(oxi_linalg_job *j, int64_t i) {
     return oxi_lu(&lu, j->call->attr.pivot.pivot, oxi_job_pivots(j, i));
 }
 
+/* The number of matrix i in the batch that a program knows. */
+static int64_t oxi_job_number(const oxi_linalg_job *j, int64_t i) {
+    const ox_tensor *own = j->call->in[0], *whole = j->part ? j->part->whole->in[0] : own;
+    int64_t number = 0, step = 1;
+    for (int d = own->ndim - 3; d >= 0; d--) {
+        number += i % own->shape[d] * step;
+        i /= own->shape[d];
+        step *= whole->shape[d];
+    }
+    const ox_tensor *out = j->call->out[0];
+    return number + (j->part ? j->part->first / (out->shape[out->ndim - 2] * out->shape[out->ndim - 1]) : 0);
+}
+
 /* x = a^-1 x; a is overwritten. */
 static bool oxi_job_solved(oxi_linalg_job *j, int64_t i, oxi_dense *a, oxi_dense *x) {
     bool singular = false, done = false;
@@ -52,7 +66,7 @@ static bool oxi_job_solved(oxi_linalg_job *j, int64_t i, oxi_dense *a, oxi_dense
     if (pivots) oxi_free(pivots, bytes);
     if (!singular) return done;
     (void)oxi_fail(OX_ERR_ARG, "%s: matrix %lld is singular", j->call->name ? j->call->name : "solve",
-                   (long long)i);
+                   (long long)oxi_job_number(j, i));
     return false;
 }
 static bool oxi_job_solve(oxi_linalg_job *j, int64_t i) {

@@ -3,7 +3,7 @@
  * take. Else rules compose them. */
 
 /* The executor of the family BACK (cpu/kernels.h). */
-static ox_status oxi_run_back(const oxi_call *call) {
+static ox_status oxi_run_back(const oxi_call *call, const oxi_part *part) {
     switch (call->op) {
     case OXI_OP_attention_back: return oxi_attention_back_run(call);
     case OXI_OP_gelu_back:
@@ -12,7 +12,7 @@ static ox_status oxi_run_back(const oxi_call *call) {
     case OXI_OP_group_norm_back: return oxi_channels_back_run(call);
     case OXI_OP_recurrent_step:
     case OXI_OP_recurrent_step_back: return oxi_steps_run(call);
-    default: return oxi_rows_back_run(call);
+    default: return oxi_rows_back_run(call, part);
     }
 }
 

@@ -2,7 +2,7 @@
  * operations would take ten. Rows lie side by side, numbers are computed in f32. What goes to weights is
  * added up by each task on its own, then in the order of tasks: never by threads. Called by back.c. */
 
-enum { OXI_BACK_TASKS = 64, OXI_BACK_BLOCK = 16384, OXI_BACK_ROW_MOST = 1 << 16 };
+enum { OXI_BACK_ROW_MOST = 1 << 16 };
 
 typedef struct oxi_rows_back oxi_rows_back;
 /* g, y: rows of n numbers, y softmax's result. */
@@ -13,7 +13,8 @@ struct oxi_rows_back {
     const oxi_kernels *k;
     const oxi_back_kernels *own;
     oxi_row_back row; /* of softmax; NULL: a norm */
-    int64_t n, rows, tasks;
+    int64_t n, rows, tasks, each; /* each: rows of a task */
+    bool goes_on; /* sums go on from what the part before has left in the results */
     double eps;
     const float *weight; /* NULL, or n numbers */
     bool streams, narrow; /* narrow: results are no floats of 32 bits */
@@ -122,7 +123,7 @@ static void oxi_norm_rows(const oxi_rows_back *r, int64_t first, int64_t end, fl
 static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     const oxi_rows_back *r = (const oxi_rows_back *)arg;
     const ox_tensor *g = r->call->in[0], *x = r->call->in[1], *out = r->call->out[0];
-    int64_t n = r->n, each = oxi_parts(r->rows, r->tasks), end = oxi_min_i64((index + 1) * each, r->rows);
+    int64_t n = r->n, each = r->each, end = oxi_min_i64((index + 1) * each, r->rows);
     float *room = r->scratch + lane * r->lane_numbers;
     if (!r->row && index * each < end)
         oxi_norm_rows(r, index * each, end, room, r->sums ? r->sums + index * 2 * n : NULL);
@@ -139,12 +140,17 @@ static void oxi_rows_back_join(const oxi_rows_back *r) {
     for (int k = 1; k < r->call->out_count; k++) {
         float *sum = r->sums + (k - 1) * r->n;
         ox_tensor *out = r->call->out[k];
-        for (int64_t t = 1; t < r->tasks; t++) r->k->axpy_f32(r->n, 1, sum + t * 2 * r->n, sum);
+        if (r->goes_on) { /* parts have results of f32 */
+            sum = (float *)(void *)oxi_ptr(out);
+            r->k->axpy_f32(r->n, 1, r->sums + (k - 1) * r->n, sum);
+        }
+        for (int64_t t = 1; t < r->tasks; t++)
+            r->k->axpy_f32(r->n, 1, r->sums + (t * 2 + k - 1) * r->n, sum);
         r->k->store[out->dtype][OXI_LANE_F32](r->n, sum, oxi_ptr(out), 1);
     }
 }
 
-static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
+static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call, const oxi_part *part) {
     const ox_tensor *x = call->in[1];
     memset(r, 0, sizeof *r);
     if (call->op == OXI_OP_softmax_back) r->row = oxi_softmax_row_back;
@@ -158,7 +164,9 @@ static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
     r->n = 1;
     for (int d = x->ndim - last; d < x->ndim; d++) r->n *= x->shape[d];
     r->rows = ox_numel(x) / r->n;
-    r->tasks = oxi_min_i64(oxi_min_i64(ox_numel(x) / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS), r->rows);
+    r->each = part && part->rows > 0 ? part->rows : oxi_back_task_rows(r->rows, r->n);
+    r->tasks = oxi_parts(r->rows, r->each);
+    r->goes_on = part && part->rows > 0 && part->first > 0;
     r->narrow = call->out[0]->dtype != OX_F32;
     r->streams = oxi_streams(call->out[0]) && !r->narrow;
     r->lane_numbers = oxi_round_up(5 * r->n, OXI_LINE);
@@ -166,9 +174,9 @@ static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call) {
 
 /* Operands and results are contiguous, of floats other than f64, and not empty; rows are not longer than
  * OXI_BACK_ROW_MOST. */
-static ox_status oxi_rows_back_run(const oxi_call *call) {
+static ox_status oxi_rows_back_run(const oxi_call *call, const oxi_part *part) {
     oxi_rows_back r;
-    oxi_rows_back_shape(&r, call);
+    oxi_rows_back_shape(&r, call, part);
     const ox_tensor *weight = call->in_count > 2 ? call->in[2] : NULL;
     size_t sums = call->out_count > 1 ? (size_t)(r.tasks * 2 * r.n) : 0, own = weight ? (size_t)r.n : 0;
     size_t lanes = (size_t)(oxi_lanes(r.tasks) * r.lane_numbers);

@@ -8,6 +8,7 @@ typedef struct oxi_fill_job {
     const oxi_call *call;
     const ox_tensor *out;
     int64_t count;
+    int64_t from, all; /* of the call that this is a part of: where it begins, by 4; its elements */
     oxi_lane lane;
     /* Writes elements [first, first + n) to `values` (the lane's type); first is a multiple of 4. false =
      * stop. */
@@ -46,11 +47,11 @@ static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, v
     const oxi_attr_ramp *ramp = &job->call->attr.ramp;
     if (job->lane == OXI_LANE_F64) {
         double *out = (double *)values;
-        for (int64_t i = 0; i < n; i++) out[i] = ramp->start + (double)(first + i) * ramp->step;
+        for (int64_t i = 0; i < n; i++) out[i] = ramp->start + (double)(job->from + first + i) * ramp->step;
     } else { /* integers step by whole numbers, as torch.arange does */
         int64_t *out = (int64_t *)values;
         uint64_t start = (uint64_t)oxi_whole_bits(ramp->start), step = (uint64_t)oxi_whole_bits(ramp->step);
-        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(first + i) * step);
+        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(job->from + first + i) * step);
     }
     return true;
 }
@@ -63,11 +64,11 @@ static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n,
         start = trunc(start);
         end = trunc(end);
     }
-    double step = job->count > 1 ? (end - start) / (double)(job->count - 1) : 0;
+    double step = job->all > 1 ? (end - start) / (double)(job->all - 1) : 0;
     for (int64_t i = 0; i < n; i++) {
-        int64_t e = first + i;
-        out[i] = e < job->count / 2 || job->count == 1 ? start + step * (double)e
-                                                       : end - step * (double)(job->count - 1 - e);
+        int64_t e = job->from + first + i;
+        out[i] = e < job->all / 2 || job->all == 1 ? start + step * (double)e
+                                                   : end - step * (double)(job->all - 1 - e);
     }
     return true;
 }

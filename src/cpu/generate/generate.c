@@ -16,12 +16,17 @@ static bool (*const oxi_makes[])(const oxi_fill_job *job, int64_t first, int64_t
 #undef oxi_make_multinomial
 };
 
-static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_generated_form *form) {
+static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_generated_form *form,
+                                     const oxi_part *part) {
     oxi_fill_job job;
     memset(&job, 0, sizeof job);
     job.call = call;
     job.out = call->out[0];
-    job.count = ox_numel(job.out);
+    job.count = job.all = ox_numel(job.out);
+    if (part) {
+        job.from = part->first;
+        job.all = ox_numel(part->whole->out[0]);
+    }
     job.lane = form->whole ? OXI_LANE_I64 : OXI_LANE_F64;
     job.make = oxi_makes[form->code];
     if (form->numbers == OXI_NUMBERS_UNIT && form->first < form->second)
@@ -32,7 +37,7 @@ static ox_status oxi_fill_one_by_one(const oxi_call *call, const oxi_generated_f
     return OX_OK;
 }
 
-static ox_status oxi_cpu_fill(const oxi_call *call) {
+static ox_status oxi_cpu_fill(const oxi_call *call, const oxi_part *part) {
     oxi_generated_form form = oxi_generated_form_of(call);
     unsigned char element[8];
     switch (form.kind) {
@@ -42,6 +47,6 @@ static ox_status oxi_cpu_fill(const oxi_call *call) {
         return OX_OK;
     case OXI_GENERATES_DIAGONAL: return oxi_fill_eye(call);
     case OXI_GENERATES_TOGETHER: return form.whole ? oxi_fill_randperm(call) : oxi_multinomial_run(call);
-    default: return oxi_fill_one_by_one(call, &form);
+    default: return oxi_fill_one_by_one(call, &form, part);
     }
 }

@@ -119,7 +119,7 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
 
 static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     double low = job->call->attr.uniform.low, high = job->call->attr.uniform.high, *out = (double *)values;
-    oxi_random_units(&job->call->random, oxi_random_bits(job->out->dtype), first, n, out);
+    oxi_random_units(&job->call->random, oxi_random_bits(job->out->dtype), job->from + first, n, out);
     if (low == 0 && high == 1) return true;
     for (int64_t i = 0; i < n; i++) {
         out[i] = low + out[i] * (high - low);
@@ -219,14 +219,14 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
     int64_t pairs = (n + 1) / 2, room = (pairs + 1) / 2 * 2;
     if (job->out->dtype == OX_F64) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_random_double_words(state, first, 2 * room, words);
+        oxi_random_double_words(state, job->from + first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) / 9007199254740992.0;
             u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) / 9007199254740992.0;
         }
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_random_words(state, first, 2 * room, words);
+        oxi_random_words(state, job->from + first, 2 * room, words);
         for (int64_t i = 0; i < room; i++) {
             u1[i] = ((double)words[2 * i] + 1) / 4294967296.0;
             u2[i] = (double)words[2 * i + 1] / 4294967296.0;
@@ -247,7 +247,7 @@ static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, 
              range = (uint64_t)job->call->attr.randint.high - low;
     uint64_t words[OXI_FILL_PIECE];
     int64_t *out = (int64_t *)values;
-    oxi_random_double_words(&job->call->random, first, n, words);
+    oxi_random_double_words(&job->call->random, job->from + first, n, words);
     for (int64_t i = 0; i < n; i++)
         out[i] = (int64_t)(low + oxi_multiply_high(words[i], range));
     return true;
@@ -294,7 +294,8 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     const ox_tensor *probabilities = job->call->in[0];
     double unit[OXI_FILL_PIECE], *out = (double *)values;
     oxi_load_range(probabilities, first, n, OXI_LANE_F64, out);
-    oxi_random_units(&job->call->random, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
+    int bits = probabilities->dtype == OX_F64 ? 53 : 24;
+    oxi_random_units(&job->call->random, bits, job->from + first, n, unit);
     for (int64_t i = 0; i < n; i++) {
         if (!(out[i] >= 0 && out[i] <= 1)) return false;
         out[i] = unit[i] < out[i];

@@ -180,6 +180,8 @@ typedef struct oxi_part {
     bool rows_planned, by_columns;   /* of rows: how the whole is walked ... */
     int64_t chunk;                   /* ... and cut, elements (oxi_row_plan) */
     int64_t heads;                   /* of attention: key heads of the whole, all batches; 0: not told */
+    int64_t first;                   /* where the part's first element is in the whole's first result */
+    int64_t rows;                    /* of what is added up over rows: of a task of the whole; 0: not told */
 } oxi_part;
 
 typedef struct oxi_operand_names {

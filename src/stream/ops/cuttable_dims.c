@@ -37,8 +37,34 @@ static void oxi_space_elementwise(oxi_stream_plan *plan) {
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_keep_blocks(plan, i);
 }
 
-static void oxi_space_fill(oxi_stream_plan *plan) {
-    if (plan->call->op == OXI_OP_fill) oxi_space_elementwise(plan);
+/* The least number of rows that is, times `inner`, a multiple of `of`. */
+static int64_t oxi_space_unit(int64_t of, int64_t inner) {
+    int64_t a = of, b = inner;
+    for (int64_t rest; b > 0; a = b, b = rest) rest = a % b;
+    return of / a;
+}
+
+/* The first dim of t, but for `whole`, that there is more than one of; rows along it lie one behind the other
+ * in the order of elements. -1: there is none. */
+static int oxi_space_first_dim(const ox_tensor *t, int whole) {
+    for (int d = 0; d < t->ndim; d++)
+        if (d != whole && t->shape[d] > 1) return d;
+    return -1;
+}
+
+/* Elements that follow from their number: the CPU is told that of a part's first one, whole words of random
+ * bits (cpu/generate/random.c) before it. */
+static void oxi_space_generated(oxi_stream_plan *plan) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    oxi_generated_kind kind = oxi_generated_form_of(plan->call).kind;
+    int d = oxi_space_first_dim(out, -1);
+    if (kind == OXI_GENERATES_CONSTANT) oxi_space_elementwise(plan);
+    if (kind != OXI_GENERATES_RAMP && kind != OXI_GENERATES_RANDOM) return;
+    if (d < 0 || !plan->compute->host) return;
+    int at = oxi_space_add(&plan->space, out->shape[d]);
+    plan->space.unit[at] = oxi_space_unit(4, ox_numel(out) / out->shape[d]);
+    plan->space.dim[OXI_PLAN_OUT][at] = d;
+    oxi_space_map(plan, 0, at, d);
 }
 
 /* ---- along one dim ----------------------------------------------------------------------------------- */
@@ -215,8 +241,48 @@ static void oxi_space_heads(oxi_stream_plan *plan) {
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_map(plan, i, d, 0);
 }
 
+/* ---- matrices and lines of transforms ------------------------------------------------------------------ */
+
+static void oxi_space_matrices(oxi_stream_plan *plan) {
+    const ox_tensor *x = &plan->operand[0];
+    for (int d = 0; d + 2 < x->ndim && plan->compute->host; d++) {
+        int at = oxi_space_add(&plan->space, x->shape[d]);
+        for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_map(plan, i, at, d);
+    }
+}
+
+#ifndef OX_NO_FFT
+/* Lines along which nothing is transformed. */
+static void oxi_space_transforms(oxi_stream_plan *plan) {
+    const ox_tensor *x = &plan->operand[0];
+    int along = plan->call->attr.fourier.dim, d = oxi_space_first_dim(x, along);
+    if (d < 0 || !plan->compute->host) return;
+    int at = oxi_space_add(&plan->space, x->shape[d]);
+    int64_t inner = ox_numel(x) / x->shape[along] / x->shape[d];
+    plan->space.unit[at] = oxi_space_unit(oxi_fft_unit(plan->call), inner);
+    plan->space.dim[0][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+}
+#else
+static void oxi_space_transforms(oxi_stream_plan *plan) { (void)plan; }
+#endif
+
 /* ---- gradients in one pass (autograd/back): g, x or y and the results lie side by side, so only the first
- * dim of more than one is cut; of rows, unless what they add up to goes to weight and bias --------------- */
+ * dim of more than one is cut; of rows -------------------------------------------------------------- */
+
+/* What rows add up to goes to weight and bias: parts that run in order go on where those before stopped, by
+ * whole tasks of the CPU. */
+static bool oxi_space_adds_up(oxi_stream_plan *plan, int d, int rows) {
+    const ox_tensor *x = &plan->operand[1];
+    int64_t inner = 1, n = 1;
+    bool fits = plan->in_order && plan->compute->host;
+    for (int k = 1; k < plan->call->out_count; k++) fits = fits && plan->call->out[k]->dtype == OX_F32;
+    if (!fits) return false;
+    for (int k = d + 1; k < rows; k++) inner *= x->shape[k];
+    for (int k = rows; k < x->ndim; k++) n *= x->shape[k];
+    plan->told.rows = oxi_back_task_rows(x->shape[d] * inner, n);
+    plan->space.unit[oxi_space_add(&plan->space, x->shape[d])] = oxi_space_unit(plan->told.rows, inner);
+    return true;
+}
 
 static void oxi_space_back(oxi_stream_plan *plan) {
     const ox_tensor *x = &plan->operand[1];
@@ -233,9 +299,12 @@ static void oxi_space_back(oxi_stream_plan *plan) {
     }
     rows = x->ndim - inside;
     while (d < rows && x->shape[d] == 1) d++;
-    if (d == rows || plan->call->out_count > 1) return;
-    int at = oxi_space_add(&plan->space, x->shape[d]);
-    plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+    if (d == rows) return;
+    if (plan->call->out_count == 1)
+        (void)oxi_space_add(&plan->space, x->shape[d]);
+    else if (!oxi_space_adds_up(plan, d, rows))
+        return;
+    plan->space.dim[0][0] = plan->space.dim[1][0] = plan->space.dim[OXI_PLAN_OUT][0] = d;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */
@@ -246,8 +315,8 @@ typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_elementwise,
     oxi_space_elementwise,
-    oxi_space_fill,
-    NULL,
+    oxi_space_generated,
+    oxi_space_generated,
     NULL,
     oxi_space_one_dim,
     oxi_space_one_dim,
@@ -261,6 +330,9 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_heads,
     oxi_space_elementwise,
     oxi_space_back,
+    oxi_space_elementwise,
+    oxi_space_matrices,
+    oxi_space_transforms,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {

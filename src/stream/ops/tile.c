@@ -127,6 +127,7 @@ typedef struct oxi_stream_plan {
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
     bool keeps_strides;  /* results hang on strides: nothing is packed */
+    bool in_order;       /* parts run one after the other, on results that keep what those before left */
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
@@ -159,6 +160,17 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
         t.shape[at] = count[d] * plan->space.times[operand][d];
     }
     return t;
+}
+
+/* Where a part's first element is among those of the whole's first result. */
+static int64_t oxi_plan_first(const oxi_stream_plan *plan, const int64_t *start) {
+    const int result = OXI_MAX_IN;
+    const ox_tensor *out = &plan->operand[result];
+    int64_t first = 0, step = 1;
+    for (int at = out->ndim - 1; at >= 0; step *= out->shape[at--])
+        for (int d = 0; d < plan->space.ndim; d++)
+            if (plan->space.dim[result][d] == at) first += start[d] * plan->space.times[result][d] * step;
+    return first;
 }
 
 static bool oxi_plan_is_result(int operand) {
@@ -351,7 +363,7 @@ static ox_status oxi_plan_upload(const oxi_stream_plan *plan, const oxi_stream_s
 
 /* Parts of streamed operands go to the device, the call runs there, results come back into their cells. */
 static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_stream_step *step, ox_tensor *part,
-                                    const oxi_call *call) {
+                                    const oxi_call *call, const oxi_part *told) {
     ox_device *device = plan->compute;
     ox_storage *storage[OXI_STREAM_OPERANDS];
     oxi_event sent[OXI_STREAM_OPERANDS];
@@ -361,7 +373,7 @@ static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_strea
     for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (plan->streamed[i])
             status = oxi_plan_upload(plan, &step->source[i], &part[i], &storage[i], &sent[i]);
-    if (status == OX_OK) status = oxi_run_part(device, call, &plan->told);
+    if (status == OX_OK) status = oxi_run_part(device, call, told);
     for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
         if (storage[i])
             status = device->read(device, storage[i]->data, 0, step->source[i].data,
@@ -380,6 +392,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     ox_storage storage[OXI_STREAM_OPERANDS];
     int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
     oxi_call call = *plan->call;
+    oxi_part told = plan->told;
     oxi_plan_place(plan, index, start, count);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         if (!plan->there[i]) continue;
@@ -393,6 +406,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     if (oxi_op_row_of(call.op)->family == OXI_FAMILY_FILL)
         call.attr.shape.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    return plan->compute->host ? oxi_run_part(plan->compute, &call, &plan->told)
-                               : oxi_plan_run_there(plan, step, part, &call);
+    told.first = oxi_plan_first(plan, start);
+    return plan->compute->host ? oxi_run_part(plan->compute, &call, &told)
+                               : oxi_plan_run_there(plan, step, part, &call, &told);
 }

@@ -192,7 +192,7 @@ static bool oxi_shunt_is_too_large(const ox_shunt *s, const oxi_shunt_node *node
 
 static bool oxi_shunt_is_elementwise(oxi_op op) {
     oxi_family family = oxi_op_row_of(op)->family;
-    return family <= OXI_FAMILY_FILL || family == OXI_FAMILY_CHAIN;
+    return family <= OXI_FAMILY_RANDOM || family == OXI_FAMILY_CHAIN;
 }
 
 /* What fits runs whole, but for elementwise calls on what is in parts anyway. */
@@ -251,6 +251,7 @@ static bool oxi_shunt_cut_open(const ox_shunt *s, const oxi_shunt_node *node, bo
         if (node->operand[i].item) c->whole.header[i].storage = &c->nowhere;
     }
     oxi_plan_operands(&c->plan, s->compute, &c->whole.call);
+    c->plan.in_order = true;
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         const oxi_shunt_operand *o = oxi_shunt_cut_operand(node, i);
         c->plan.streamed[i] = o && o->item;
@@ -622,7 +623,8 @@ static bool oxi_shunt_piece_operand(ox_shunt *s, const oxi_shunt_cut *c, int i, 
         o->offset -= begin / info->block_bytes * info->block_elements;
         o->item = item->part[part];
     }
-    o->covers = oxi_shunt_covers(&t, o->item);
+    bool goes_on = piece > 0 && oxi_plan_is_result(i) && c->plan.space.dim[i][c->dim] < 0;
+    o->covers = oxi_shunt_covers(&t, o->item) && !goes_on;
     return true;
 }
 
@@ -631,12 +633,17 @@ static bool oxi_shunt_piece_push(ox_shunt *s, oxi_shunt_cut *c, const oxi_shunt_
     oxi_shunt_node *made = (oxi_shunt_node *)oxi_shunt_node_memory(s, sizeof *made);
     oxi_attrs *attr = (oxi_attrs *)oxi_shunt_node_memory(s, sizeof *attr);
     oxi_shunt_operand *list = (oxi_shunt_operand *)oxi_shunt_node_memory(s, operands * sizeof *list);
-    if (!made || !attr || !list) return false;
+    oxi_part *told = (oxi_part *)oxi_shunt_node_memory(s, sizeof *told);
+    if (!made || !attr || !list || !told) return false;
+    int64_t start[OX_MAX_DIMS] = {0};
+    start[c->dim] = piece > 0 ? c->rows[piece - 1] : 0;
+    *told = c->plan.told;
+    told->first = oxi_plan_first(&c->plan, start);
     *made = *node;
     *attr = *node->attr;
     made->attr = attr;
     made->operand = list;
-    made->told = &c->plan.told;
+    made->told = told;
     memcpy(list, node->operand, operands * sizeof *list);
     for (size_t k = 0; k < operands; k++) {
         int i = k < (size_t)node->in_count ? (int)k : OXI_PLAN_OUT + (int)k - node->in_count;

@@ -325,13 +325,17 @@ static bool oxi_shunt_may_lend(const ox_shunt *s, const oxi_shunt_item *item, in
     return s->compute->host && kind == OXI_KIND_WEIGHT && !oxi_shunt_packs(s, item);
 }
 
+/* The item's memory at a place of a host's device. */
+static ox_storage *oxi_shunt_storage_at(ox_shunt *s, const oxi_shunt_item *item, uint64_t place) {
+    return oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew, item->bytes, NULL, NULL);
+}
+
 /* Somebody is to write to it: its bytes go to the place that it has. */
 static ox_status oxi_shunt_unlend(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->lent) return OX_OK;
-    char *place = (char *)s->arena + item->place + item->skew;
-    ox_storage *own = oxi_storage_borrow(s->compute, place, item->bytes, NULL, NULL);
+    ox_storage *own = oxi_shunt_storage_at(s, item, item->place);
     if (!own) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
-    memcpy(place, item->host, item->bytes);
+    memcpy(own->data, item->host, item->bytes);
     oxi_storage_release(item->storage);
     item->storage = own;
     item->lent = false;

@@ -81,8 +81,7 @@ static ox_status oxi_shunt_settle_at(ox_shunt *s, oxi_shunt_item *item, uint64_t
 
 /* A storage at a place, which is free. */
 static ox_status oxi_shunt_put_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
-    item->storage = s->compute->host ? oxi_storage_borrow(s->compute, (char *)s->arena + place + item->skew,
-                                                          item->bytes, NULL, NULL)
+    item->storage = s->compute->host ? oxi_shunt_storage_at(s, item, place)
                                      : oxi_storage_new(s->compute, item->bytes);
     item->valid = item->lent = false;
     return oxi_shunt_settle_at(s, item, place);
