@@ -207,27 +207,42 @@ static void test_cases(void) {
                 }
 }
 
+/* What flows back to the weight, or to x, where y has itself as its gradient. */
+static ox_tensor *gradient_of(const conv_case *c, ox_tensor *x, ox_tensor *w, bool of_weight) {
+    ox_tensor *leaf_x = ox_requires_grad_(ox_detach(x), !of_weight);
+    ox_tensor *leaf_w = ox_requires_grad_(ox_detach(w), of_weight), *y = convolve(c, leaf_x, leaf_w, NULL);
+    ox_backward_desc back;
+    memset(&back, 0, sizeof back);
+    back.gradient = ox_detach(y);
+    CHECK_MSG(y && ox_backward(y, &back) == OX_OK, "%s", ox_error_text());
+    return ox_contiguous(ox_gradient(of_weight ? leaf_w : leaf_x));
+}
+
 /* More than one tile, chunk of k and task; one sample without a dim for it. */
 static void test_large(void) {
     static const conv_case large[] = {
         {2, 1, 20, 40, 1, {1, 12, 15}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
         {2, 1, 30, 28, 1, {1, 14, 14}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
         {2, 1, 3, 8, 1, {1, 45, 46}, {1, 7, 7}, {1, 2, 2}, {0, 3, 3}, {1, 1, 1}, {0, 0, 0}},
+        {2, 3, 20, 30, 1, {1, 9, 11}, {1, 1, 1}, {1, 2, 2}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}},
     };
-    for (int n = 0; n < 3; n++)
+    for (int n = 0; n < 4; n++)
         for (int d = 0; d < 4; d++)
             OX_SCOPE {
                 check_case(&large[n], float_dtypes[d], float_dtypes[d], (layout)0);
                 const conv_case *c = &large[n];
-                ox_tensor *x = drawn((layout)0, c, 1, c->c, c->size, float_dtypes[d]);
+                ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, float_dtypes[d]);
                 ox_tensor *w = drawn((layout)0, c, c->o, c->c, c->kernel, float_dtypes[d]);
                 ox_tensor *one = convolve(c, ox_select(x, 0, 0), w, NULL), *y = convolve(c, x, w, NULL);
                 CHECK_MSG(one && one->ndim == 3 && same_bits(ox_contiguous(ox_select(y, 0, 0)), one), "%s",
                           ox_error_text());
+                ox_tensor *back_x = gradient_of(c, x, w, false), *back_w = gradient_of(c, x, w, true);
                 int threads = ox_threads();
                 for (int t = 1; t <= 4; t++) {
                     ox_set_threads(t);
                     CHECK_MSG(same_bits(convolve(c, x, w, NULL), y), "%d threads", t);
+                    CHECK_MSG(same_bits(gradient_of(c, x, w, false), back_x), "x: %d threads", t);
+                    CHECK_MSG(same_bits(gradient_of(c, x, w, true), back_w), "weight: %d threads", t);
                 }
                 ox_set_threads(threads);
             }

@@ -19,11 +19,13 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
     p->tile_m = oxi_round_up(oxi_min_i64(spans ? cache / 2 / n : side, m), mr);
     p->tile_n = oxi_round_up(spans ? n : oxi_min_i64(side, n), nr);
+    /* windows along k take memory and a pass less where the tiles that read them pack them */
+    bool whole_m = p->b.windows && p->b.by_taps && m <= p->tile_m && oxi_parts(n, nr) >= 2 * lanes;
     while (lanes > 1) {
         int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
         bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
         if (tiles >= (large ? 8 : 4) * lanes) break;
-        bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
+        bool lower = p->tile_m > 4 * mr && !whole_m, narrower = p->tile_n > (whole_m ? 1 : 2) * nr;
         if (!lower && !narrower) break;
         lower = lower && (spans || p->tile_m >= p->tile_n || !narrower);
         if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);

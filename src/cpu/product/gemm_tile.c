@@ -61,11 +61,20 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (row + n * g->c_col) * oxi_info(g->c_dtype)->block_bytes;
 }
 
-/* Finished sums, row stride ld, to where their places are: the same runs in all rows. */
+/* Numbers of 16 bits to the places of a run. */
+static void oxi_gemm_place_run(const oxi_window_run *run, const uint16_t *from, uint16_t *to) {
+    if (run->step == 1) memcpy(to, from, (size_t)run->count * sizeof *to);
+    else
+        for (int64_t i = 0; i < run->count; i++) to[i * run->step] = from[i];
+}
+
+/* Finished sums, row stride ld, to where their places are: the same runs in all rows. Runs are often shorter
+ * than a vector: numbers of 16 bits are rounded a row at a time, in the stage. */
 static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int64_t ld, int64_t m, int64_t n,
-                                  int64_t rows, int64_t columns) {
+                                  int64_t rows, int64_t columns, char *stage) {
     const oxi_gemm *g = p->g;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
+    bool narrow = oxi_info(g->c_dtype)->block_bytes == 2;
     oxi_window_run runs[OXI_GEMM_TILE];
     for (int64_t done = 0, at; done < columns; done = at) {
         int count = 0;
@@ -73,9 +82,16 @@ static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int6
             runs[count] = oxi_windows_run(g->c_places, n + at, columns - at);
         for (int64_t i = 0; i < rows; i++) {
             const char *row = sums + (i * ld + done) * p->type.element;
+            const uint16_t *rounded = (const uint16_t *)(void *)stage;
             char *to = oxi_gemm_c(g, m + i, 0);
-            for (int r = 0; r < count; row += runs[r++].count * p->type.element)
-                store(runs[r].count, row, to + oxi_signed_bytes(g->c_dtype, runs[r].offset), runs[r].step);
+            if (narrow) store(at - done, row, stage, 1);
+            for (int r = 0; r < count; r++) {
+                char *run = to + oxi_signed_bytes(g->c_dtype, runs[r].offset);
+                if (narrow) oxi_gemm_place_run(&runs[r], rounded, (uint16_t *)(void *)run);
+                else store(runs[r].count, row, run, runs[r].step);
+                row += runs[r].count * p->type.element;
+                rounded += runs[r].count;
+            }
         }
     }
 }
@@ -119,7 +135,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
         if (!p->direct && !g->c_places) oxi_gemm_store(p, columns, row, to, stage);
     }
-    if (g->c_places) oxi_gemm_store_places(p, sums, ld, m, n, rows, columns);
+    if (g->c_places) oxi_gemm_store_places(p, sums, ld, m, n, rows, columns, stage);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------------- */
