@@ -5,8 +5,9 @@
  *
  * Tokens are arbitrary ids; nothing is sampled, logits stay where the device puts them. A run that does not
  * count comes first. One line a measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of
- * the read bandwidth)": of the weights, which each new token reads once, and of what as many threads read of
- * the same file as fast as they can in the same run (on a GPU: of what a copy on it reads and writes).
+ * the read bandwidth)": of the weights, which each new token reads once, and of the memories of recurrent
+ * layers, which it reads and writes; and of what as many threads read of the same file as fast as they can in
+ * the same run (on a GPU: of what a copy on it reads and writes).
  * --profile adds what each op took.
  * --copy reads the file into memory, in huge pages where there are some, instead of mapping it.
  * Without a model it says so and ends well, since `make bench` has none to give. */
@@ -94,14 +95,34 @@ static bool is_aside(const ox_file *file, const char *name) {
     return false;
 }
 
-/* Bytes that a new token reads: all tensors, without the embedding's rows if they are not the output too, and
- * of the experts as many as are used. */
-static double weight_bytes(const char *path, const ox_llm_config *config) {
+/* Bytes of a layer's memory, which a new token reads and writes in f32, if the tensor is the one that tells
+ * that the layer has one. */
+static double memory_bytes(const ox_file *file, const ox_llm_config *config, const char *name) {
+    char key[128];
+    double heads, each;
+    if (strstr(name, ".ssm_a")) {
+        snprintf(key, sizeof key, "%s.ssm.inner_size", config->architecture);
+        heads = (double)ox_file_meta_int(file, key, 0);
+        snprintf(key, sizeof key, "%s.ssm.state_size", config->architecture);
+    } else if (strstr(name, ".time_mix_key.weight")) {
+        heads = (double)config->width;
+        snprintf(key, sizeof key, "%s.wkv.head_size", config->architecture);
+    } else {
+        return 0;
+    }
+    each = (double)ox_file_meta_int(file, key, 0);
+    return 2 * sizeof(float) * heads * each;
+}
+
+/* Bytes that a new token reads or writes: memories and all tensors, without the embedding's rows if they are
+ * not the output too, and of the experts as many as are used. */
+static double token_bytes(const char *path, const ox_llm_config *config) {
     ox_file *file = ox_file_open(path, NULL);
     double bytes = 0;
     for (int64_t i = 0; i < ox_file_count(file); i++) {
         ox_file_entry entry;
         if (ox_file_get_entry(file, i, &entry) != OX_OK) break;
+        bytes += memory_bytes(file, config, entry.name);
         if (is_aside(file, entry.name)) continue;
         bool experts = config->experts > 0 && strstr(entry.name, "_exps.") != NULL;
         double used = experts ? (double)config->experts_used / (double)config->experts : 1;
@@ -169,7 +190,7 @@ static bool measure(const options *o, ox_llm_context *context, const ox_llm_conf
     double rate = (double)count / bench_median(seconds, (int)o->runs);
     printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
     if (!at_once) {
-        double bytes = weight_bytes(o->model, config);
+        double bytes = token_bytes(o->model, config);
         double read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model, o->copies);
         printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }

@@ -6,8 +6,8 @@
 
 FOLDER/NAME-TYPE.gguf are models that families.py wrote, as GGUF in one type (examples/convert and quantize).
 bench_llm tells the bytes of weights that its new tokens read a second: of experts those in use, and of
-embeddings none. A ratio is that of the family / that of llama.gguf beside it, the median of the turns, the
-least and the most.
+embeddings none; and those of the memories that recurrent layers read and write. A ratio is that of the
+family / that of llama.gguf beside it, the median of the turns, the least and the most.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ from measured import keep
 
 
 def rate(options, tier, name):
-    """New tokens a second and GB/s of weights."""
+    """New tokens a second and GB/s."""
     command = [options.program, f'{options.folder}/{name}-{options.type}.gguf', '--copy', '--threads',
                str(options.threads), '-p', '1', '-n', str(options.new), '--runs', '3']
     text = subprocess.run(command, env=dict(os.environ, OX_ISA=tier), check=True, capture_output=True,

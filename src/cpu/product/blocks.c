@@ -143,29 +143,41 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
     }
 }
 
-/* Everything but the tasks. sharers: so many products share the threads. Whether there was memory or not,
- * oxi_block_rows_end follows. */
-static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers) {
+/* Sizes; a task has `task_rows` rows. */
+static void oxi_block_rows_plan(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t task_rows) {
     memset(r, 0, sizeof *r);
     r->g = g;
     r->kernels = oxi_cpu_kernels();
     r->exact = exact;
-    size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
-    r->task_rows = oxi_min_i64(sharers * oxi_rows_of_task(g->n, (int64_t)row_bytes), g->n);
-    if (g->repacked) r->task_rows = oxi_round_up(r->task_rows, OXI_REPACKED_ROWS);
+    r->task_rows = oxi_min_i64(task_rows, g->n);
+    if (g->repacked) { /* whole groups; rather more tasks than one that all wait for */
+        const int64_t groups = r->task_rows / OXI_REPACKED_ROWS;
+        r->task_rows = (groups > 0 ? groups : 1) * OXI_REPACKED_ROWS;
+    }
     r->pieces = oxi_parts(g->k, OXI_CODES_PIECE);
-    size_t x_bytes = oxi_align_up(cells * f32),
-           q_bytes = exact ? 0 : (size_t)(g->m * r->pieces) * sizeof *r->q;
-    size_t lift_at = oxi_align_up(x_bytes + q_bytes);
-    r->made = lift_at + (size_t)g->m * f32;
+    const size_t f32 = sizeof(float), q_bytes = exact ? 0 : (size_t)(g->m * r->pieces) * sizeof *r->q;
+    r->made = oxi_align_up(oxi_align_up((size_t)(g->m * g->k) * f32) + q_bytes) + (size_t)g->m * f32;
     r->lane_bytes = oxi_align_up((size_t)((g->m + 1) * r->task_rows + (exact ? g->k : 0)) * f32);
-    r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
+}
+
+/* Where x, q and lift lie in `made` bytes of memory. */
+static void oxi_block_rows_place(oxi_block_rows *r, char *memory) {
+    const size_t rows = (size_t)r->g->m * sizeof(float);
+    r->x = (float *)(void *)memory;
+    r->q = (oxi_q8 *)(void *)(memory + oxi_align_up(rows * (size_t)r->g->k));
+    r->lift = (float *)(void *)(memory + r->made - rows);
+}
+
+/* Everything but the tasks. sharers: so many products share the threads. Whether there was memory or not,
+ * oxi_block_rows_end follows. */
+static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers) {
+    const int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
     bool done = false;
+    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes));
+    r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
     char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
     if (!memory) return OX_ERR_NOMEM;
-    r->x = (float *)(void *)memory;
-    r->q = (oxi_q8 *)(void *)(memory + x_bytes);
-    r->lift = (float *)(void *)(memory + lift_at);
+    oxi_block_rows_place(r, memory);
     r->scratch = (char *)oxi_alloc(r->bytes);
     if (r->scratch && !done) oxi_block_rows_prepare(r);
     return r->scratch ? OX_OK : OX_ERR_NOMEM;

@@ -21,6 +21,8 @@ typedef struct oxi_experts {
     char *rows;         /* these rows of x, one behind the other */
     oxi_expert *expert; /* [used] */
     oxi_shared shared;  /* of slots that have one row of x */
+    char *scratch;      /* of each lane: an expert that is one task, or NULL */
+    size_t lane_bytes, scratch_bytes;
     int64_t failed;     /* atomic: status of a product that failed, or 0 */
 } oxi_experts;
 
@@ -33,12 +35,32 @@ static void oxi_expert_row(void *arg, int64_t index, int lane) {
                  job->rows + index * g->k * bytes, bytes);
 }
 
+/* Whether a task of a whole expert needs no memory but its lane's. */
+static bool oxi_expert_is_alone(const oxi_gemm *g) {
+    return g->way == OXI_WAY_FEW_ROWS && g->k > 0 && !g->exact && g->a_dtype != OX_F64;
+}
+
+/* A whole expert, whose rows of x its task makes ready. */
+static void oxi_expert_alone(const oxi_experts *job, const oxi_gemm *g, int lane) {
+    char *memory = job->scratch + (size_t)lane * job->lane_bytes;
+    oxi_block_rows r;
+    oxi_block_rows_plan(&r, g, false, g->n);
+    oxi_block_rows_place(&r, memory);
+    r.scratch = memory + oxi_align_up(r.made);
+    oxi_block_rows_prepare(&r);
+    oxi_block_rows_task(&r, 0, 0);
+}
+
 static void oxi_expert_task(void *arg, int64_t index, int lane) {
     oxi_experts *job = (oxi_experts *)arg;
     oxi_expert *e = job->expert;
     while (index >= e->tasks) index -= e++->tasks;
     if (e->few.scratch) {
         oxi_block_rows_task(&e->few, index, lane);
+        return;
+    }
+    if (job->scratch && oxi_expert_is_alone(&e->g)) {
+        oxi_expert_alone(job, &e->g, lane);
         return;
     }
     oxi_gemm g = e->g;
@@ -97,18 +119,37 @@ static ox_status oxi_experts_sort(oxi_experts *job, int64_t *ids) {
     return status;
 }
 
+/* Memory for those that are one task each. */
+static ox_status oxi_experts_room(oxi_experts *job, int64_t lanes) {
+    oxi_block_rows r;
+    for (int64_t i = 0; i < job->used; i++) {
+        const oxi_gemm *g = &job->expert[i].g;
+        if (!oxi_expert_is_alone(g)) continue;
+        oxi_block_rows_plan(&r, g, false, g->n);
+        const size_t bytes = oxi_align_up(r.made) + r.lane_bytes;
+        if (bytes > job->lane_bytes) job->lane_bytes = bytes;
+    }
+    if (job->lane_bytes == 0) return OX_OK;
+    job->scratch_bytes = (size_t)lanes * job->lane_bytes;
+    job->scratch = (char *)oxi_alloc(job->scratch_bytes);
+    return job->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
 static ox_status oxi_experts_tasks(oxi_experts *job) {
     int64_t tasks = 0, lanes = oxi_lanes(INT32_MAX);
     ox_status status = OX_OK;
+    if (oxi_is_block(job->p->g.b_dtype)) status = oxi_check_expandable(job->p->g.b_dtype);
     /* where there are many, each of whose rows is its own, a task makes them ready too */
     const bool whole = job->used >= 4 * lanes && (job->p->shape[0] > 1 || job->p->a_stride[1] != 0);
-    if (job->used < job->slots) oxi_parallel_for(job->slots, oxi_expert_row, job);
+    if (whole && job->used > 1 && status == OX_OK) status = oxi_experts_room(job, lanes);
+    if (job->used < job->slots && status == OX_OK) oxi_parallel_for(job->slots, oxi_expert_row, job);
     for (oxi_expert *e = job->expert; e < job->expert + job->used && status == OX_OK; e++) {
         const oxi_gemm *g = &e->g;
         bool few = g->way == OXI_WAY_FEW_ROWS || g->way == OXI_WAY_THIN_A;
         bool large = !few && (double)g->m * (double)g->n * (double)g->k > OXI_EXPERT_LARGE;
         int64_t parts = few && lanes > 1 && !whole ? oxi_parts(8 * lanes, job->used) : 1;
         e->columns = oxi_round_up(oxi_parts(g->n, parts), OXI_EXPERT_LEAST);
+        if (job->scratch && oxi_expert_is_alone(g)) e->columns = g->n;
         if (large || job->used == 1) continue;
         if (g->way == OXI_WAY_FEW_ROWS && g->k > 0 && !whole) {
             status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used);
@@ -155,6 +196,7 @@ static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
         }
     }
     oxi_free(job.shared.memory, job.shared.bytes);
+    oxi_free(job.scratch, job.scratch_bytes);
     oxi_free(job.expert, (size_t)most * sizeof *job.expert);
     oxi_free(job.rows, bytes);
     oxi_free(ids, 3 * (size_t)job.slots * sizeof *ids);

@@ -141,8 +141,10 @@ static ox_tensor *oxi_llm_run_experts(const ox_llm *model, const oxi_llm_part *g
     return oxi_llm_product_by_expert(down, out, experts);
 }
 
-/* [S, used, out] -> [S, out], by their weights. */
+/* [S, used, out] -> [S, out], by their weights: one call on the CPU; a GPU has both behind the product. */
 static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
+    if (!out) return NULL;
+    if (weights && ox_device_of(out) == ox_cpu()) return oxi_llm_sum_rows(weights, out);
     if (weights) out = ox_mul_(out, ox_unsqueeze(weights, 2));
     return ox_sum(out, OX_DIMS(1), false);
 }

@@ -41,6 +41,11 @@ static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part 
     return part->weight ? ox_mul_(x, part->weight) : x;
 }
 
+/* The sum of rows x [S, rows, width] by a number each [S, rows] -> [S, width] */
+static ox_tensor *oxi_llm_sum_rows(ox_tensor *numbers, ox_tensor *x) {
+    return ox_squeeze(ox_matmul(ox_unsqueeze(numbers, 1), x), 1);
+}
+
 /* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m]. Heads are experts that all rows take, where
  * their matrices are kept in fewer bits (oxi_llm_place_head_matrices). */
 static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {

@@ -40,11 +40,6 @@ static ox_tensor *oxi_llm_mixes(const ox_llm *model, const oxi_llm_part *mix, co
     return ox_add_(ox_mul_(x, scale->weight), base->weight);
 }
 
-/* The sum of rows x [S, hyper, width] by a number each [S, hyper] -> [S, width] */
-static ox_tensor *oxi_llm_sum_rows(ox_tensor *numbers, ox_tensor *x) {
-    return ox_squeeze(ox_matmul(ox_unsqueeze(numbers, 1), x), 1);
-}
-
 static ox_tensor *oxi_llm_read_numbered(const ox_llm *model, const oxi_llm_part *p, ox_tensor *x,
                                         oxi_llm_shares *shares) {
     const oxi_llm_numbers *n = &model->numbers;

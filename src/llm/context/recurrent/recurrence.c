@@ -264,7 +264,9 @@ typedef struct oxi_llm_linear {
     ox_tensor *erase, *write; /* [heads, S, key], or NULL; not with rates */
 } oxi_llm_linear;
 
-enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16 }; /* positions at once, with one decay or with many */
+/* Positions at once, with one decay or with many; the least that the CPU makes products of: a token of RWKV 6
+ * is two, and those are faster one by one. */
+enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16, OXI_LLM_CHUNK_LEAST = 3 };
 
 /* Positions one by one, in one pass over the memory. What the delta rule takes off is erased of the memory as
  * it was: rate (k exp(decay) M). */
@@ -435,8 +437,8 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         part.rate = in->rate ? ox_narrow(in->rate, 1, start, count) : NULL;
         part.erase = in->erase ? ox_narrow(in->erase, 1, start, count) : NULL;
         part.write = in->erase ? ox_narrow(in->write, 1, start, count) : NULL;
-        ox_tensor *rows =
-            count == 1 ? oxi_llm_linear_steps(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
+        const bool few = count < (model->device == ox_cpu() ? OXI_LLM_CHUNK_LEAST : 2);
+        ox_tensor *rows = few ? oxi_llm_linear_steps(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
                           oxi_llm_write_memory(batch, index, memory);
         ox_scope_end(&scope);
