@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x484889ed
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x8155e3f7
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1551,8 +1551,9 @@ OX_EXTERN_C_END
  * two operands meet.
  * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
- *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues; residuals
- *           of a small multiple of eps times the matrix's size (tests/test_linalg.c)
+ *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues (of real
+ *           matrices in double steps); residuals of a small multiple of eps times the matrix's size
+ *           (tests/test_linalg.c)
  * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
  *           that are the same the vectors have none
  * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
@@ -4271,11 +4272,11 @@ typedef struct oxi_call{oxi_op op;int in_count,out_count;bool exact;ox_tensor*co
 ox_tensor*out[OXI_MAX_OUT];oxi_attrs attr;oxi_random_state random;
 const char*name;}oxi_call;typedef struct oxi_shared{void*memory;size_t bytes;int form;}oxi_shared;
 typedef struct oxi_part{const oxi_call*whole;oxi_shared*shared;bool rows_planned,by_columns;int64_t chunk;
-int64_t heads;}oxi_part;typedef struct oxi_operand_names{int in_count,out_count;const char*in,*out;
- }oxi_operand_names;typedef enum oxi_attr_kind{OXI_ATTR_NOTHING,OXI_ATTR_F64,OXI_ATTR_SCALAR,
- OXI_ATTR_FACTOR,OXI_ATTR_I64,OXI_ATTR_FLAG,OXI_ATTR_DIM,OXI_ATTR_DIMS,OXI_ATTR_ORDER,OXI_ATTR_SIZES,
- OXI_ATTR_SPAN,OXI_ATTR_DTYPE,OXI_ATTR_DEVICE,OXI_ATTR_ACTIVATION,OXI_ATTR_PROGRAM,OXI_ATTR_NUMBERS
- }oxi_attr_kind;
+int64_t heads;int64_t first;int64_t rows;}oxi_part;typedef struct oxi_operand_names{int in_count,out_count;
+const char*in,*out;}oxi_operand_names;typedef enum oxi_attr_kind{OXI_ATTR_NOTHING,OXI_ATTR_F64,
+ OXI_ATTR_SCALAR,OXI_ATTR_FACTOR,OXI_ATTR_I64,OXI_ATTR_FLAG,OXI_ATTR_DIM,OXI_ATTR_DIMS,OXI_ATTR_ORDER,
+ OXI_ATTR_SIZES,OXI_ATTR_SPAN,OXI_ATTR_DTYPE,OXI_ATTR_DEVICE,OXI_ATTR_ACTIVATION,OXI_ATTR_PROGRAM,
+ OXI_ATTR_NUMBERS}oxi_attr_kind;
 typedef struct oxi_attr_member{const char*name;oxi_attr_kind kind;size_t offset,bytes;}oxi_attr_member;
 typedef struct oxi_op_row{const char*name;oxi_family family;const oxi_operand_names*operands;
 ox_status(*rule)(const oxi_call*call,ox_tensor*out);int gives;unsigned accepts;int flag,flops;
@@ -9461,7 +9462,8 @@ oxi_codes_kernel codes_16,codes_32;void(*codes_shift)(int64_t n,int offset,int8_
 float(*codes_widen)(int64_t n,oxi_codes codes,int bits,int16_t*out);
 void(*quantize_wide)(int64_t n,const float*x,int16_t*code,float*step);}oxi_kernels;
 static const oxi_kernels*oxi_cpu_kernels(void);static ox_status oxi_cpu_map(const oxi_call*call);
-static ox_status oxi_cpu_copy(const oxi_call*call);static ox_status oxi_cpu_fill(const oxi_call*call);
+static ox_status oxi_cpu_copy(const oxi_call*call);static ox_status oxi_cpu_fill(const oxi_call*call,
+ const oxi_part*part);
 static ox_status oxi_cpu_reduce(const oxi_call*call);static ox_status oxi_cpu_scan(const oxi_call*call);
 static ox_status oxi_cpu_sort(const oxi_call*call);static ox_status oxi_cpu_row(const oxi_call*call,
  const oxi_part*part);
@@ -9470,7 +9472,7 @@ static ox_status oxi_cpu_product(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_rope(const oxi_call*call);
 static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_conv(const oxi_call*call);static ox_status oxi_cpu_pool(const oxi_call*call);
-OXI_UNUSED static ox_status(*oxi_cpu_back)(const oxi_call*call);
+OXI_UNUSED static ox_status(*oxi_cpu_back)(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype,int64_t n,const void*blocks,float*out);
 enum{OXI_STREAM_BYTES=8<<20};
@@ -12981,7 +12983,7 @@ return to_blocks?oxi_copy_quantized(from,to):oxi_copy_plain(from,to);}
 static ox_status oxi_cpu_copy(const oxi_call*call){return oxi_cpu_copy_strided(call->in[0],call->out[0]);}
 /* >>cpu/generate/fill.c */
 enum{OXI_FILL_CHUNK=8192,OXI_FILL_PIECE=512};typedef struct oxi_fill_job{const oxi_call*call;
-const ox_tensor*out;int64_t count;oxi_lane lane;
+const ox_tensor*out;int64_t count;int64_t from,all;oxi_lane lane;
 bool(*make)(const struct oxi_fill_job*job,int64_t first,int64_t n,void*values);double last_below;
 int64_t bad;}oxi_fill_job;static void oxi_fill_chunk(void*arg,int64_t index,int lane){(void)lane;
 oxi_fill_job*job=(oxi_fill_job*)arg;union{double f64[OXI_FILL_PIECE];
@@ -12994,17 +12996,18 @@ static void oxi_fill_run(oxi_fill_job*job){
 oxi_parallel_for((job->count+OXI_FILL_CHUNK-1)/OXI_FILL_CHUNK,oxi_fill_chunk,job);}
 static bool oxi_make_arange(const oxi_fill_job*job,int64_t first,int64_t n,void*values){
 const oxi_attr_ramp*ramp= &job->call->attr.ramp;if(job->lane==OXI_LANE_F64){double*out=(double*)values;
-for(int64_t i=0;i<n;i++)out[i]=ramp->start+(double)(first+i)*ramp->step;}else{int64_t*out=(int64_t*)values;
+for(int64_t i=0;i<n;i++)out[i]=ramp->start+(double)(job->from+first+i)*ramp->step;}else{
+int64_t*out=(int64_t*)values;
 uint64_t start=(uint64_t)oxi_whole_bits(ramp->start),step=(uint64_t)oxi_whole_bits(ramp->step);
-for(int64_t i=0;i<n;i++)out[i]=(int64_t)(start+(uint64_t)(first+i)*step);}
+for(int64_t i=0;i<n;i++)out[i]=(int64_t)(start+(uint64_t)(job->from+first+i)*step);}
 return true;}
 static bool oxi_make_linspace(const oxi_fill_job*job,int64_t first,int64_t n,void*values){
 double start=job->call->attr.ends.start,end=job->call->attr.ends.end,*out=(double*)values;
 if(oxi_is_int(job->out->dtype)){start=trunc(start);
 end=trunc(end);}
-double step=job->count>1?(end-start)/(double)(job->count-1):0;
-for(int64_t i=0;i<n;i++){int64_t e=first+i;
-out[i]=e<job->count/2||job->count==1?start+step*(double)e:end-step*(double)(job->count-1-e);}
+double step=job->all>1?(end-start)/(double)(job->all-1):0;
+for(int64_t i=0;i<n;i++){int64_t e=job->from+first+i;
+out[i]=e<job->all/2||job->all==1?start+step*(double)e:end-step*(double)(job->all-1-e);}
 return true;}
 static void oxi_fill_element(double value,int64_t whole,ox_dtype dtype,void*element){
 const oxi_kernels*kernels=oxi_cpu_kernels();if(oxi_is_int(dtype))
@@ -13055,7 +13058,7 @@ if(below<high)return below>low?below:low;}
 return low;}
 static bool oxi_make_uniform(const oxi_fill_job*job,int64_t first,int64_t n,void*values){
 double low=job->call->attr.uniform.low,high=job->call->attr.uniform.high,*out=(double*)values;
-oxi_random_units(&job->call->random,oxi_random_bits(job->out->dtype),first,n,out);
+oxi_random_units(&job->call->random,oxi_random_bits(job->out->dtype),job->from+first,n,out);
 if(low==0&&high==1)return true;
 for(int64_t i=0;i<n;i++){out[i]=low+out[i]*(high-low);
 if(low<high&&oxi_round_to(job->out->dtype,out[i])>=high)out[i]=job->last_below;}
@@ -13094,10 +13097,10 @@ const oxi_attr_normal*normal= &job->call->attr.normal;const oxi_random_state*sta
 double*out=(double*)values,u1[OXI_FILL_PIECE/2],u2[OXI_FILL_PIECE/2],
  cosines[OXI_FILL_PIECE/2],sines[OXI_FILL_PIECE/2];
 int64_t pairs=(n+1)/2,room=(pairs+1)/2*2;if(job->out->dtype==OX_F64){uint64_t words[OXI_FILL_PIECE];
-oxi_random_double_words(state,first,2*room,words);
+oxi_random_double_words(state,job->from+first,2*room,words);
 for(int64_t i=0;i<room;i++){u1[i]=(double)(int64_t)((words[2*i]>>11)+1)/9007199254740992.0;
 u2[i]=(double)(int64_t)(words[2*i+1]>>11)/9007199254740992.0;}}else{uint32_t words[OXI_FILL_PIECE];
-oxi_random_words(state,first,2*room,words);
+oxi_random_words(state,job->from+first,2*room,words);
 for(int64_t i=0;i<room;i++){u1[i]=((double)words[2*i]+1)/4294967296.0;
 u2[i]=(double)words[2*i+1]/4294967296.0;}}
 oxi_random_logs(pairs,u1);
@@ -13108,7 +13111,7 @@ return true;}
 static bool oxi_make_randint(const oxi_fill_job*job,int64_t first,int64_t n,void*values){
 uint64_t low=(uint64_t)job->call->attr.randint.low,range=(uint64_t)job->call->attr.randint.high-low;
 uint64_t words[OXI_FILL_PIECE];int64_t*out=(int64_t*)values;
-oxi_random_double_words(&job->call->random,first,n,words);
+oxi_random_double_words(&job->call->random,job->from+first,n,words);
 for(int64_t i=0;i<n;i++)
 out[i]=(int64_t)(low+oxi_multiply_high(words[i],range));
 return true;}
@@ -13131,8 +13134,8 @@ order[first+i]=order[words[i]];order[words[i]]=swap;}}
 oxi_store_range(out,0,n,OXI_LANE_I64,order);oxi_free(order,bytes);return OX_OK;}
 static bool oxi_make_bernoulli(const oxi_fill_job*job,int64_t first,int64_t n,void*values){
 const ox_tensor*probabilities=job->call->in[0];double unit[OXI_FILL_PIECE],*out=(double*)values;
-oxi_load_range(probabilities,first,n,OXI_LANE_F64,out);
-oxi_random_units(&job->call->random,probabilities->dtype==OX_F64?53:24,first,n,unit);
+oxi_load_range(probabilities,first,n,OXI_LANE_F64,out);int bits=probabilities->dtype==OX_F64?53:24;
+oxi_random_units(&job->call->random,bits,job->from+first,n,unit);
 for(int64_t i=0;i<n;i++){if(!(out[i]>=0&&out[i]<=1))return false;
 out[i]=unit[i]<out[i];}
 return true;}
@@ -13236,20 +13239,23 @@ OXI_ROWS_OF_FORM_GENERATE
 #undef oxi_make_randperm
 #undef oxi_make_multinomial
 };
-static ox_status oxi_fill_one_by_one(const oxi_call*call,const oxi_generated_form*form){oxi_fill_job job;
-memset(&job,0,sizeof job);job.call=call;job.out=call->out[0];job.count=ox_numel(job.out);
+static ox_status oxi_fill_one_by_one(const oxi_call*call,const oxi_generated_form*form,
+ const oxi_part*part){oxi_fill_job job;
+memset(&job,0,sizeof job);job.call=call;job.out=call->out[0];job.count=job.all=ox_numel(job.out);if(part){
+job.from=part->first;job.all=ox_numel(part->whole->out[0]);}
 job.lane=form->whole?OXI_LANE_I64:OXI_LANE_F64;job.make=oxi_makes[form->code];
 if(form->numbers==OXI_NUMBERS_UNIT&&form->first<form->second)
 job.last_below=oxi_number_below(job.out->dtype,form->first,form->second);
 oxi_fill_run(&job);if(job.bad)
 return oxi_fail(OX_ERR_ARG,"%s: a probability is not in [0, 1]",oxi_op_row_of(call->op)->name);
 return OX_OK;}
-static ox_status oxi_cpu_fill(const oxi_call*call){oxi_generated_form form=oxi_generated_form_of(call);
-unsigned char element[8];switch(form.kind){case OXI_GENERATES_CONSTANT:
+static ox_status oxi_cpu_fill(const oxi_call*call,const oxi_part*part){
+oxi_generated_form form=oxi_generated_form_of(call);unsigned char element[8];switch(form.kind){
+case OXI_GENERATES_CONSTANT:
 oxi_fill_element(form.first,form.low,call->out[0]->dtype,element);
 oxi_fill_strided(call->out[0],element);return OX_OK;case OXI_GENERATES_DIAGONAL:return oxi_fill_eye(call);
 case OXI_GENERATES_TOGETHER:return form.whole?oxi_fill_randperm(call):oxi_multinomial_run(call);
-default:return oxi_fill_one_by_one(call,&form);}}
+default:return oxi_fill_one_by_one(call,&form,part);}}
 /* >>cpu/reduce/reduce_kernels.c */
 #define OXI_REDUCE_BLOCK 2048
 #define OXI_REDUCE_LINE 65536
@@ -14818,15 +14824,19 @@ oxi_dense v,t,rows=oxi_block(qt,first,0,qt->rows-first,qt->columns);bool done=
 ox_scope_end(&scope);if(!done)return false;}
 return true;}
 /* >>linalg/symmetric.c */
-typedef struct oxi_rotations{const oxi_dense*rows;int64_t first,count,strip;const double*c,*s;
- }oxi_rotations;static void oxi_rotate_strip(void*arg,int64_t index,int lane){
+typedef struct oxi_rotation{double c,s;
+int64_t row;}oxi_rotation;typedef struct oxi_rotations{const oxi_dense*rows;int64_t base,count,strip;
+const oxi_rotation*list;}oxi_rotations;static void oxi_rotate_strip(void*arg,int64_t index,int lane){
 const oxi_rotations*r=(const oxi_rotations*)arg;const oxi_kernels*kernels=oxi_cpu_kernels();
 int64_t at=index*r->strip,n=oxi_min_i64(r->strip,r->rows->columns-at);(void)lane;
-for(int64_t i=r->count-1;i>=0;i--){double*x=oxi_dense_row(r->rows,r->first+i)+at;
-kernels->rotate_f64(n,r->c[i],r->s[i],x,x+r->rows->step);}}
-static void oxi_rotate_rows(oxi_rotations*r){r->strip=r->rows->columns>512?256:r->rows->columns;
-if(r->count>0&&r->strip>0)
-oxi_parallel_for((r->rows->columns-1)/r->strip +1,oxi_rotate_strip,r);}
+for(int64_t i=0;i<r->count;i++){double*x=oxi_dense_row(r->rows,r->list[i].row-r->base)+at;
+kernels->rotate_f64(n,r->list[i].c,r->list[i].s,x,x+r->rows->step);}}
+static void oxi_rotate_rows(const oxi_dense*rows,int64_t base,const oxi_rotation*list,int64_t count){
+oxi_rotations r;r.rows=rows;r.base=base;r.count=count;r.list=list;
+r.strip=rows->columns>512?256:rows->columns;
+if(count>0&&r.strip>0)oxi_parallel_for((rows->columns-1)/r.strip +1,oxi_rotate_strip,&r);}
+static oxi_rotation*oxi_rotations_new(int64_t n){
+return(oxi_rotation*)(void*)oxi_dense_new(n+1,(int64_t)(sizeof(oxi_rotation)/sizeof(double))).p;}
 typedef struct oxi_symmetric_job{const oxi_dense*a;int64_t first,count;const double*v,*w;
 double*out;}oxi_symmetric_job;
 enum{OXI_SYMMETRIC_ROWS=32};static void oxi_symmetric_times(void*arg,int64_t index,int lane){
@@ -14854,26 +14864,23 @@ int64_t n=a->rows;memset(z->p,0,(size_t)(n*n)*sizeof(double));
 for(int64_t i=0;i<n;i++)oxi_dense_row(z,i)[i]=1;
 for(int64_t k=n-2;k>=0;k--){if(tau[k]==0)continue;
 oxi_dense part=oxi_block(z,k+1,0,n-k-1,n);oxi_reflect_rows(&part,k+1,tau[k],oxi_dense_row(a,k)+k+1);}}
-static void oxi_ql_step(double*d,double*e,int64_t l,int64_t m,double*c,double*s){
+static int64_t oxi_ql_step(double*d,double*e,int64_t l,int64_t m,oxi_rotation*list){
 double g=(d[l+1]-d[l])/(2*e[l]),r=hypot(g,1),sine=1,cosine=1,p=0;
-g=d[m]-d[l]+e[l]/(g+copysign(r,g));int64_t i=m-1;for(;i>=l;i--){double f=sine*e[i],b=cosine*e[i];
+int64_t count=0;g=d[m]-d[l]+e[l]/(g+copysign(r,g));for(int64_t i=m-1;i>=l;i--){
+double f=sine*e[i],b=cosine*e[i];
 r=hypot(f,g);e[i+1]=r;if(r==0){d[i+1]-=p;
-e[m]=0;break;}
-sine=f/r;cosine=g/r;g=d[i+1]-p;r=(d[i]-g)*sine +2*cosine*b;p=sine*r;d[i+1]=g+p;g=cosine*r-b;c[i-l]=cosine;
-s[i-l]= -sine;}
-for(int64_t k=i;k>=l;k--){c[k-l]=1;
-s[k-l]=0;}
-if(i>=l)return;
-d[l]-=p;e[l]=g;e[m]=0;}
-static bool oxi_ql(int64_t n,double*d,double*e,const oxi_dense*z,double*work){oxi_rotations r;
-r.rows=z;r.c=work;r.s=work+n;if(n)e[n-1]=0;
+e[m]=0;return count;}
+sine=f/r;cosine=g/r;g=d[i+1]-p;r=(d[i]-g)*sine +2*cosine*b;p=sine*r;d[i+1]=g+p;g=cosine*r-b;
+list[count].c=cosine;list[count].s= -sine;list[count++].row=i;}
+d[l]-=p;e[l]=g;e[m]=0;return count;}
+static bool oxi_ql(int64_t n,double*d,double*e,const oxi_dense*z,oxi_rotation*list){if(n)e[n-1]=0;
 for(int64_t l=0;l<n;l++)
 for(int turn=0;;turn++){int64_t m=l;
 for(;m+1<n;m++){double size=fabs(d[m])+fabs(d[m+1]);
 if(fabs(e[m])<=DBL_EPSILON*size)break;}
 if(m==l)break;
 if(turn==60)return false;
-oxi_ql_step(d,e,l,m,work,work+n);r.first=l;r.count=m-l;if(z)oxi_rotate_rows(&r);}
+int64_t count=oxi_ql_step(d,e,l,m,list);if(z)oxi_rotate_rows(z,0,list,count);}
 return true;}
 static void oxi_sort_rows(int64_t n,double*d,const oxi_dense*z,const oxi_dense*more,bool falls){
 for(int64_t i=0;i+1<n;i++){int64_t best=i;
@@ -14894,7 +14901,8 @@ for(int64_t k=0;k<a->columns;k++)
 oxi_dense_row(a,i)[k]*=ldexp(1.0,half? -(power-power/2): -(power/2));
 return ldexp(1.0,power);}
 static bool oxi_eigh(const oxi_dense*a,double*d,const oxi_dense*z){int64_t n=a->rows;
-oxi_dense work=oxi_dense_new(4,n?n:1);if(!work.p)return false;
+oxi_dense work=oxi_dense_new(3,n?n:1);oxi_rotation*list=oxi_rotations_new(n);
+if(!work.p|| !list)return false;
 double*e=oxi_dense_row(&work,0),*tau=oxi_dense_row(&work,1);
 for(int64_t i=0;i<n;i++)
 for(int64_t j=i+1;j<n;j++)oxi_dense_row(a,i)[j]=oxi_dense_row(a,j)[i];
@@ -14903,7 +14911,7 @@ if(!isfinite(a->p[i])){(void)oxi_fail(OX_ERR_ARG,"eigh: an element is not finite
 return false;}
 double scale=oxi_dense_scale(a);
 oxi_tridiagonal(a,d,e,tau,oxi_dense_row(&work,2));if(z)oxi_tridiagonal_vectors(a,tau,z);
-if(!oxi_ql(n,d,e,z,oxi_dense_row(&work,2))){(void)oxi_fail(OX_ERR_ARG,"eigh: does not converge");
+if(!oxi_ql(n,d,e,z,list)){(void)oxi_fail(OX_ERR_ARG,"eigh: does not converge");
 return false;}
 for(int64_t i=0;i<n;i++)d[i]*=scale;
 oxi_sort_rows(n,d,z,NULL,false);return true;}
@@ -14968,12 +14976,142 @@ oxi_dense_row(&j,i)[k]=i==k;}
 if(!oxi_svd_rows(&r,&j,s))return false;
 for(int64_t i=0;i<n;i++)s[i]*=scale;
 oxi_dense_copy(vt,&r);return oxi_dense_product(ut,0,1,&j,false,&q,false);}
-/* >>linalg/general.c */
-static oxi_complex oxi_z_add(oxi_complex a,oxi_complex b){return oxi_make_complex(a.re +b.re,a.im+b.im);}
+/* >>linalg/real_schur.c */
+enum{OXI_SCHUR_WINDOW=32};static oxi_complex oxi_z_add(oxi_complex a,oxi_complex b){
+return oxi_make_complex(a.re +b.re,a.im+b.im);}
 static oxi_complex oxi_z_sub(oxi_complex a,oxi_complex b){return oxi_make_complex(a.re -b.re,a.im-b.im);}
 static oxi_complex oxi_z_conj(oxi_complex a){return oxi_make_complex(a.re,-a.im);}
 static oxi_complex oxi_z_scale(oxi_complex a,double s){return oxi_make_complex(a.re*s,a.im*s);}
 static double oxi_z_size(oxi_complex a){return hypot(a.re,a.im);}
+static void oxi_hessenberg_real(const oxi_dense*h,const oxi_dense*z,double*v,double*w){
+const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=h->rows;for(int64_t k=0;k+2<n;k++){
+int64_t rest=n-k-1;for(int64_t i=0;i<rest;i++)v[i]=oxi_dense_row(h,k+1+i)[k];
+double tau=oxi_reflector(rest,v);
+for(int64_t i=0;i<rest;i++)oxi_dense_row(h,k+1+i)[k]=i?0:v[0];
+if(tau==0)continue;
+v[0]=1;memset(w,0,(size_t)rest*sizeof*w);for(int64_t i=0;i<rest;i++)
+kernels->axpy_f64(rest,v[i],oxi_dense_row(h,k+1+i)+k+1,w);
+for(int64_t i=0;i<rest;i++)
+kernels->axpy_f64(rest,-tau*v[i],w,oxi_dense_row(h,k+1+i)+k+1);
+oxi_reflect_rows(h,k+1,tau,v);oxi_reflect_rows(z,k+1,tau,v);}}
+static oxi_rotation oxi_rotation_of(double a,double b,int64_t row){oxi_rotation r;
+double size=hypot(a,b);
+r.c=size>0?a/size:1;r.s=size>0?b/size:0;r.row=row;return r;}
+static void oxi_rotate_columns(const oxi_dense*h,const oxi_rotation*r,int64_t from,int64_t end){
+double*p=oxi_dense_row(h,from)+r->row;
+for(int64_t i=from;i<end;i++,p +=h->step){double a=p[0],b=p[1];
+p[0]=r->c*a+r->s*b;p[1]=r->c*b-r->s*a;}}
+typedef struct oxi_real_schur{oxi_dense h,zt,room;oxi_rotation*list;int64_t low,high;}oxi_real_schur;
+static void oxi_schur_window_left(const oxi_real_schur*s,int64_t count,int64_t base,int64_t end,
+ int64_t from,int64_t past){oxi_dense right=oxi_block(&s->h,base,past,end-base,s->h.columns-past);
+oxi_dense above=oxi_block(&s->h,0,base,from,end-base);
+oxi_dense turned=oxi_block(&s->room,0,0,end-base,from);oxi_rotate_rows(&right,base,s->list,count);
+oxi_dense_transpose(&turned,&above);oxi_rotate_rows(&turned,base,s->list,count);
+oxi_dense_transpose(&above,&turned);oxi_rotate_rows(&s->zt,0,s->list,count);}
+static void oxi_schur_step(const oxi_real_schur*s,const double*first){
+const oxi_kernels*kernels=oxi_cpu_kernels();const oxi_dense*h= &s->h;for(int64_t k=s->low;k<s->high;){
+int64_t base=k,end=oxi_min_i64(k+OXI_SCHUR_WINDOW,s->high),count=0;
+int64_t from=k>s->low?k-1:k,past=oxi_min_i64(end+2,s->high)+1;for(;k<end;k++){
+int64_t column=k>s->low?k-1:k,rows=oxi_min_i64(3,s->high-k+1);double x[3];
+for(int64_t i=0;i<rows;i++)x[i]=k>s->low?oxi_dense_row(h,k+i)[column]:first[i];
+for(int64_t i=rows-2;i>=0;i--){oxi_rotation*r= &s->list[count++];
+double*row=oxi_dense_row(h,k+i)+column;
+*r=oxi_rotation_of(x[i],x[i+1],k+i);x[i]=hypot(x[i],x[i+1]);
+kernels->rotate_f64(past-column,r->c,r->s,row,row+h->step);}
+for(int64_t i=count-rows+1;i<count;i++)
+oxi_rotate_columns(h,&s->list[i],from,oxi_min_i64(k+3,s->high)+1);
+for(int64_t i=1;k>s->low&&i<rows;i++)oxi_dense_row(h,k+i)[column]=0;}
+oxi_schur_window_left(s,count,base,oxi_min_i64(end+1,s->high)+1,from,past);}}
+static void oxi_schur_pair(const oxi_real_schur*s){
+double*top=oxi_dense_row(&s->h,s->low)+s->low,*bottom=top +s->h.step;
+double half=0.5*(top[0]-bottom[1]),square=half*half+top[1]*bottom[0];
+if(square<0)return;
+oxi_rotation r=oxi_rotation_of(half+copysign(sqrt(square),half),bottom[0],s->low);
+oxi_dense right=oxi_block(&s->h,s->low,s->low,2,s->h.columns-s->low);oxi_rotate_rows(&right,s->low,&r,1);
+oxi_rotate_columns(&s->h,&r,0,s->high+1);oxi_rotate_rows(&s->zt,0,&r,1);bottom[0]=0;}
+static int64_t oxi_schur_low(const oxi_real_schur*s,double norm){int64_t low=s->high;
+for(;low>0;low--){double*above=oxi_dense_row(&s->h,low-1)+low-1,*own=above +s->h.step;
+double size=fabs(above[0])+fabs(own[1]);
+if(fabs(own[0])>DBL_EPSILON*(size>0?size:norm))continue;
+own[0]=0;break;}
+return low;}
+static bool oxi_schur_real(oxi_real_schur*s,double norm){int64_t turn=0;
+for(s->high=s->h.rows-1;s->high>0;){s->low=oxi_schur_low(s,norm);
+if(s->high-s->low<2){if(s->low<s->high)oxi_schur_pair(s);
+s->high=s->low-1;turn=0;continue;}
+if(turn++ ==90)return false;
+const double*a=oxi_dense_row(&s->h,s->high-1)+s->high-1,*b=a+s->h.step;
+double trace=a[0]+b[1],det=a[0]*b[1]-a[1]*b[0],first[3];
+if(turn%10==0){double size=fabs(b[0])+fabs(a[-1]);
+trace=2*b[1]+1.5*size;det=(b[1]+0.75*size)*(b[1]+0.75*size)+0.4375*size*size;}
+a=oxi_dense_row(&s->h,s->low)+s->low;b=a+s->h.step;first[0]=a[0]*(a[0]-trace)+det+a[1]*b[0];
+first[1]=b[0]*(a[0]+b[1]-trace);first[2]=b[0]*b[s->h.step +1];oxi_schur_step(s,first);}
+return true;}
+static void oxi_quasi_divide(const oxi_dense*t,int64_t i,bool pair,oxi_complex value,double least,
+ oxi_complex above,oxi_complex own,double*re,double*im){const double*row=oxi_dense_row(t,i);
+oxi_complex d=oxi_make_complex(value.re -row[i],value.im);if(!pair){
+if(oxi_z_size(d)<least)d=oxi_make_complex(least,0);
+own=oxi_divide_complex(own,d);}else{const double*over=row-t->step;
+oxi_complex a=oxi_make_complex(value.re -over[i-1],value.im),u=above;
+oxi_complex det=oxi_z_sub(oxi_multiply_complex(a,d),oxi_make_complex(over[i]*row[i-1],0));
+if(oxi_z_size(det)<least*least)det=oxi_make_complex(least*least,0);
+above=oxi_z_add(oxi_multiply_complex(d,u),oxi_z_scale(own,over[i]));
+own=oxi_z_add(oxi_multiply_complex(a,own),oxi_z_scale(u,row[i-1]));above=oxi_divide_complex(above,det);
+own=oxi_divide_complex(own,det);re[i-1]=above.re;im[i-1]=above.im;}
+re[i]=own.re;im[i]=own.im;}
+static void oxi_quasi_vector(const oxi_dense*t,int64_t k,bool pair,oxi_complex value,double least,
+ double*re,double*im){const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t i=k-1;memset(re,0,(size_t)t->rows*sizeof*re);memset(im,0,(size_t)t->rows*sizeof*im);re[k]=1;
+if(pair){const double*row=oxi_dense_row(t,k);
+re[k-1]=(value.re -row[k])/row[k-1];im[k-1]=value.im/row[k-1];i--;}
+while(i>=0){bool two=i>0&&oxi_dense_row(t,i)[i-1]!=0;
+oxi_complex sum[2];double most=0;
+for(int part=0;part<=(int)two;part++){const double*row=oxi_dense_row(t,i-part)+i+1;
+sum[part]=oxi_make_complex(kernels->dot_f64(k-i,row,re +i+1),
+ value.im!=0?kernels->dot_f64(k-i,row,im+i+1):0);}
+oxi_quasi_divide(t,i,two,value,least,sum[two],sum[0],re,im);
+for(int part=0;part<=(int)two;part++,i--)most=fmax(most,fmax(fabs(re[i]),fabs(im[i])));
+for(int64_t j=i+1;most>1e100&&j<=k;j++){re[j]*=1e-100;
+im[j]*=1e-100;}}}
+static void oxi_quasi_vectors(const oxi_dense*t,double norm,const oxi_dense*re,const oxi_dense*im,
+ oxi_complex*values){double least=DBL_EPSILON*norm+1e-140;
+for(int64_t k=t->rows-1;k>=0;k--){const double*row=oxi_dense_row(t,k);
+bool pair=k>0&&row[k-1]!=0;oxi_complex value=oxi_make_complex(row[k],0);if(pair){
+const double*over=row-t->step;
+double half=0.5*(over[k-1]-row[k]),square=half*half+over[k]*row[k-1];
+value=oxi_make_complex(row[k]+half,sqrt(fabs(square)));}
+oxi_quasi_vector(t,k,pair,value,least,oxi_dense_row(re,k),oxi_dense_row(im,k));values[k]=value;
+if(!pair)continue;
+values[k].im= -value.im;values[--k]=value;
+memcpy(oxi_dense_row(re,k),oxi_dense_row(re,k+1),(size_t)t->rows*sizeof(double));
+memcpy(oxi_dense_row(im,k),oxi_dense_row(im,k+1),(size_t)t->rows*sizeof(double));
+for(int64_t j=0;j<t->rows;j++)oxi_dense_row(im,k+1)[j]*= -1;}}
+static void oxi_eig_columns(const oxi_dense*re,const oxi_dense*im,float*vectors){
+const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=re->rows;for(int64_t k=0;k<n;k++){
+const double*x=oxi_dense_row(re,k),*y=oxi_dense_row(im,k);
+double size=sqrt(kernels->dot_f64(n,x,x)+kernels->dot_f64(n,y,y));
+for(int64_t i=0;i<n;i++){vectors[2*(i*n+k)]=(float)(x[i]/size);
+vectors[2*(i*n+k)+1]=(float)(y[i]/size);}}}
+static bool oxi_eig_real(int64_t n,const double*a,float*values,float*vectors){oxi_real_schur s;
+oxi_dense z=oxi_dense_new(n,n),re=oxi_dense_new(n,n),im=oxi_dense_new(n,n),work=oxi_dense_new(2,n+1);
+double norm=0;
+s.h=oxi_dense_new(n,n);s.zt=oxi_dense_new(n,n);s.room=oxi_dense_new(OXI_SCHUR_WINDOW+2,n);
+s.list=oxi_rotations_new(2*OXI_SCHUR_WINDOW);
+if(!z.p|| !re.p|| !im.p|| !work.p|| !s.h.p|| !s.zt.p|| !s.room.p|| !s.list)return false;
+memcpy(s.h.p,a,(size_t)(n*n)*sizeof(double));
+double scale=oxi_dense_scale(&s.h);
+for(int64_t i=0;i<n*n;i++){norm=fmax(norm,fabs(s.h.p[i]));
+z.p[i]=i%(n+1)==0;}
+oxi_hessenberg_real(&s.h,&z,oxi_dense_row(&work,0),oxi_dense_row(&work,1));oxi_dense_transpose(&s.zt,&z);
+if(!oxi_schur_real(&s,norm)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
+return false;}
+oxi_complex*found=(oxi_complex*)(void*)work.p;oxi_quasi_vectors(&s.h,norm,&re,&im,found);
+for(int64_t i=0;i<n;i++){values[2*i]=(float)(found[i].re*scale);
+values[2*i+1]=(float)(found[i].im*scale);}
+if(!oxi_dense_product(&s.h,0,1,&re,false,&s.zt,false)|| !oxi_dense_product(&z,0,1,&im,false,&s.zt,false))
+return false;
+oxi_eig_columns(&s.h,&z,vectors);return true;}
+/* >>linalg/general.c */
 static void oxi_hessenberg(int64_t n,oxi_complex*h,oxi_complex*z,oxi_complex*v){for(int64_t k=0;k+2<n;k++){
 double size=0;
 for(int64_t i=k+1;i<n;i++)size=hypot(size,oxi_z_size(h[i*n+k]));
@@ -15046,11 +15184,13 @@ for(int64_t j=0;j<=k;j++)sum=oxi_z_add(sum,oxi_multiply_complex(z[i*n+j],y[j]));
 x[i*n+k]=sum;size=hypot(size,oxi_z_size(sum));}
 for(int64_t i=0;size>0&&i<n;i++)x[i*n+k]=oxi_z_scale(x[i*n+k],1/size);}}
 static bool oxi_eig(int64_t n,const double*a,bool of_pairs,float*values,float*vectors){
+for(int64_t i=0;i<n*n*(1+of_pairs);i++)
+if(!isfinite(a[i])){(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
+return false;}
+if(!of_pairs)return oxi_eig_real(n,a,values,vectors);
 oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);if(!memory.p)return false;
 oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;double*c=(double*)(void*)(v+n);
-for(int64_t i=0;i<n*n;i++){h[i]=of_pairs?oxi_make_complex(a[2*i],a[2*i+1]):oxi_make_complex(a[i],0);
-if(!isfinite(h[i].re)|| !isfinite(h[i].im)){(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
-return false;}
+for(int64_t i=0;i<n*n;i++){h[i]=oxi_make_complex(a[2*i],a[2*i+1]);
 z[i]=oxi_make_complex(i%(n+1)==0,0);}
 oxi_hessenberg(n,h,z,v);if(!oxi_schur(n,h,z,c,v)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
 return false;}
@@ -15060,8 +15200,9 @@ for(int64_t i=0;i<n*n;i++){vectors[2*i]=(float)x[i].re;
 vectors[2*i+1]=(float)x[i].im;}
 return true;}
 /* >>linalg/tasks.c */
-typedef struct oxi_linalg_job{const oxi_call*call;ox_tensor*a,*b,*out[2];int64_t rows,columns,least,batch;
-int64_t failed;}oxi_linalg_job;static oxi_dense oxi_job_matrix(ox_tensor*t,int64_t i){
+typedef struct oxi_linalg_job{const oxi_call*call;const oxi_part*part;ox_tensor*a,*b,*out[2];
+int64_t rows,columns,least,batch;int64_t failed;}oxi_linalg_job;
+static oxi_dense oxi_job_matrix(ox_tensor*t,int64_t i){
 return oxi_dense_of(t,i,t->shape[t->ndim-2],t->shape[t->ndim-1]);}
 static double*oxi_job_vector(ox_tensor*t,int64_t i){return(double*)(void*)oxi_ptr(t)+i*t->shape[t->ndim-1];
  }
@@ -15082,13 +15223,20 @@ oxi_dense_copy(&a,&l);oxi_dense_transpose(&l,&a);return true;}
 static bool oxi_job_lu(oxi_linalg_job*j,int64_t i){
 oxi_dense a=oxi_job_matrix(j->a,i),lu=oxi_job_matrix(j->out[0],i);oxi_dense_copy(&lu,&a);
 return oxi_lu(&lu,j->call->attr.pivot.pivot,oxi_job_pivots(j,i));}
+static int64_t oxi_job_number(const oxi_linalg_job*j,int64_t i){
+const ox_tensor*own=j->call->in[0],*whole=j->part?j->part->whole->in[0]:own;int64_t number=0,step=1;
+for(int d=own->ndim-3;d>=0;d--){number+=i%own->shape[d]*step;
+i/=own->shape[d];step*=whole->shape[d];}
+const ox_tensor*out=j->call->out[0];
+return number+(j->part?j->part->first/(out->shape[out->ndim-2]*out->shape[out->ndim-1]):0);}
 static bool oxi_job_solved(oxi_linalg_job*j,int64_t i,oxi_dense*a,oxi_dense*x){
 bool singular=false,done=false;
 size_t bytes=(size_t)(a->rows?a->rows:1)*sizeof(int32_t);int32_t*pivots=(int32_t*)oxi_alloc(bytes);
 if(pivots)done=oxi_solve_dense(a,x,pivots,&singular);
 if(pivots)oxi_free(pivots,bytes);
 if(!singular)return done;
-(void)oxi_fail(OX_ERR_ARG,"%s: matrix %lld is singular",j->call->name?j->call->name:"solve",(long long)i);
+(void)oxi_fail(OX_ERR_ARG,"%s: matrix %lld is singular",j->call->name?j->call->name:"solve",
+ (long long)oxi_job_number(j,i));
 return false;}
 static bool oxi_job_solve(oxi_linalg_job*j,int64_t i){
 oxi_dense a=oxi_job_matrix(j->a,i),b=oxi_job_matrix(j->b,i),x=oxi_job_matrix(j->out[0],i);
@@ -15263,7 +15411,7 @@ return own;}
 #endif
 /* >>linalg/run.c */
 #ifdef OX_NO_LINALG
-static ox_status oxi_cpu_linalg(const oxi_call*call){
+static ox_status oxi_cpu_linalg(const oxi_call*call,const oxi_part*part){(void)part;
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_LINALG",oxi_op_row_of(call->op)->name);}
 #else
 static bool oxi_job_eig(oxi_linalg_job*j,int64_t i){
@@ -15286,10 +15434,10 @@ if(!oxi_linalg_of(j->call->op,j->call->in[0]->dtype==OX_C64)(j,index))oxi_atomic
 oxi_unheard=unheard;ox_scope_end(&scope);}
 static ox_tensor*oxi_linalg_operand(ox_tensor*t){if(t->dtype==OX_C64)return oxi_pairs_of(t);
 ox_tensor*wide=oxi_tensor_new(ox_cpu(),OX_F64,t->ndim,t->shape);return wide?ox_copy_(wide,t):NULL;}
-static ox_status oxi_cpu_linalg(const oxi_call*call){oxi_linalg_job j;bool paired[2]={false,false};
-const ox_tensor*x=call->in[0];memset(&j,0,sizeof j);j.call=call;j.rows=x->shape[x->ndim-2];
-j.columns=x->shape[x->ndim-1];j.least=j.rows<j.columns?j.rows:j.columns;j.batch=1;
-for(int d=0;d+2<x->ndim;d++)j.batch*=x->shape[d];
+static ox_status oxi_cpu_linalg(const oxi_call*call,const oxi_part*part){oxi_linalg_job j;
+bool paired[2]={false,false};const ox_tensor*x=call->in[0];memset(&j,0,sizeof j);j.call=call;j.part=part;
+j.rows=x->shape[x->ndim-2];j.columns=x->shape[x->ndim-1];j.least=j.rows<j.columns?j.rows:j.columns;
+j.batch=1;for(int d=0;d+2<x->ndim;d++)j.batch*=x->shape[d];
 ox_scope scope=ox_scope_begin();j.a=oxi_linalg_operand(call->in[0]);
 j.b=call->in_count>1?oxi_linalg_operand(call->in[1]):NULL;bool made=j.a&&(j.b||call->in_count<2);
 for(int i=0;made&&i<call->out_count;i++){const ox_tensor*out=call->out[i];
@@ -15404,7 +15552,7 @@ oxi_on_memory_change(oxi_fft_give_back);oxi_fft_plan_close(p->bytes>large?p:oxi_
 #endif
 /* >>fft/fft.c */
 #ifdef OX_NO_FFT
-static ox_status oxi_cpu_fft(const oxi_call*call){
+static ox_status oxi_cpu_fft(const oxi_call*call,const oxi_part*part){(void)part;
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: left out by OX_NO_FFT",oxi_op_row_of(call->op)->name);}
 #else
 typedef struct oxi_fft_bench{float*z,*other,*roots;}oxi_fft_bench;
@@ -15541,9 +15689,9 @@ oxi_fft_line(p->first,true,scale,z,z,work+2*m);oxi_fft_multiply(p->n,false,z,p->
 for(int64_t t=1;back&&t<2*p->n;t+=2)z[t]= -z[t];
 memcpy(to,z,(size_t)p->n*2*sizeof(float));}
 typedef struct oxi_fft_job{const oxi_fft_plan*plan;oxi_fft_line_kind kind;const float*x;float*out;
-int64_t lines,n,from,to;int64_t x_step,out_step;float*work,scale;int64_t room;bool inverse;}oxi_fft_job;
-static void oxi_fft_task_side(void*arg,int64_t index,int lane){const oxi_fft_job*j=(const oxi_fft_job*)arg;
-int64_t first=index*oxi_cpu_kernels()->fft_lines;
+int64_t lines,n,from,to;int64_t all;int64_t x_step,out_step;float*work,scale;int64_t room;bool inverse;
+ }oxi_fft_job;static void oxi_fft_task_side(void*arg,int64_t index,int lane){
+const oxi_fft_job*j=(const oxi_fft_job*)arg;int64_t first=index*oxi_cpu_kernels()->fft_lines;
 oxi_fft_side(j->plan,j->inverse,j->scale,j->x+first*j->x_step,j->out+first*j->out_step,
  oxi_fft_least(j->lines-first),j->work+lane*j->room);}
 static void oxi_fft_task_pairs(void*arg,int64_t index,int lane){
@@ -15585,11 +15733,16 @@ z[2*t]=from[half?2*t:t];z[2*t+1]=half&& !end?sign*from[2*t+1]:0;if(!half||end)co
 z[2*(j->n-t)]=z[2*t];z[2*(j->n-t)+1]= -z[2*t+1];}
 oxi_fft_line(j->plan,false,j->scale,z,z,z+2*j->n);for(int64_t k=0;k<j->to;k++){to[half?k:2*k]=z[2*k];
 if(!half)to[2*k+1]=sign*z[2*k+1];}}
-static ox_status oxi_fft_run(oxi_fft_job*j){enum{most_side=1024};
+enum{OXI_FFT_SIDE_MOST=1024};OXI_UNUSED static int64_t oxi_fft_unit(const oxi_call*call){
+bool half=call->op==OXI_OP_fft_c2r;
+int64_t n=(half?call->out[0]:call->in[0])->shape[call->attr.fourier.dim];
+bool side=n<=OXI_FFT_SIDE_MOST||oxi_fft_way_of(n,false)==OXI_FFT_LINES;
+return side&&call->op!=OXI_OP_fft_c2c?2*oxi_cpu_kernels()->fft_lines:1;}
+static ox_status oxi_fft_run(oxi_fft_job*j){
 static const oxi_lane_task side_tasks[3]={oxi_fft_task_side,oxi_fft_task_pairs,oxi_fft_task_halves};
 int64_t lines=oxi_cpu_kernels()->fft_lines;
-bool pairs=j->kind!=OXI_FFT_COMPLEX,several=j->lines>=(pairs?lines:lines/2);size_t bytes=0;
-several=several&&j->n<=most_side;oxi_fft_plan*plan=oxi_fft_plan_take(j->n,several);
+bool pairs=j->kind!=OXI_FFT_COMPLEX,several=j->all>=(pairs?lines:lines/2);size_t bytes=0;
+several=several&&j->n<=OXI_FFT_SIDE_MOST;oxi_fft_plan*plan=oxi_fft_plan_take(j->n,several);
 if(!plan)return ox_error()?ox_error():OX_ERR_NOMEM;
 bool side=several||plan->way==OXI_FFT_LINES,wide=pairs&&plan->way==OXI_FFT_CHIRP&& !side;
 int64_t each= !side?1:pairs?2*lines:lines,tasks=oxi_parts(j->lines,each);j->plan=plan;
@@ -15599,12 +15752,14 @@ j->work=fits?(float*)oxi_alloc(bytes):NULL;if(j->work){oxi_parallel_for(tasks,si
  :wide?oxi_fft_task_wide:oxi_fft_task_line,j);
 oxi_free(j->work,bytes);}
 oxi_fft_plan_give(plan);return fits&&j->work?OX_OK:OX_ERR_NOMEM;}
-static ox_status oxi_cpu_fft(const oxi_call*call){const oxi_attr_fourier*told= &call->attr.fourier;
-oxi_fft_job j;ox_tensor*out=call->out[0],*in=call->in[0],*x,*made=out;if(ox_numel(out)==0)return OX_OK;
+static ox_status oxi_cpu_fft(const oxi_call*call,const oxi_part*part){
+const oxi_attr_fourier*told= &call->attr.fourier;oxi_fft_job j;
+ox_tensor*out=call->out[0],*in=call->in[0],*x,*made=out;if(ox_numel(out)==0)return OX_OK;
 memset(&j,0,sizeof j);j.from=in->shape[told->dim];j.to=out->shape[told->dim];
 bool real=call->op==OXI_OP_fft_r2c,half=call->op==OXI_OP_fft_c2r;
 j.kind=real?OXI_FFT_REAL:half?OXI_FFT_HALF:OXI_FFT_COMPLEX;j.n=half?j.to:j.from;
-j.x_step=real?j.from:2*j.from;j.out_step=half?j.to:2*j.to;j.lines=ox_numel(out)/j.to;
+j.x_step=real?j.from:2*j.from;j.out_step=half?j.to:2*j.to;j.lines=j.all=ox_numel(out)/j.to;
+if(part)j.all=ox_numel(part->whole->out[0])/j.to;
 j.scale=(float)told->scale;j.inverse=told->inverse;ox_scope scope=ox_scope_begin();
 x=ox_contiguous(ox_movedim(real?ox_cast(in,OX_F32):in,told->dim,-1));
 if(x&&(told->dim!=out->ndim-1|| !ox_is_contiguous(out))){ox_shape shape=ox_shape_of(x);
@@ -16775,15 +16930,24 @@ if(g->activation!=OX_ACTIVATION_NONE){const void*in=sums;
 kernels->map[oxi_activation_op(g->activation)][lane](count,&in,sums,&oxi_plain_numbers);}}
 static char*oxi_gemm_c(const oxi_gemm*g,int64_t m,int64_t n){int64_t row=g->c_rows?g->c_rows[m]:m*g->c_row;
 return(char*)g->c+(row+n*g->c_col)*oxi_info(g->c_dtype)->block_bytes;}
+static void oxi_gemm_place_run(const oxi_window_run*run,const uint16_t*from,uint16_t*to){
+if(run->step==1)memcpy(to,from,(size_t)run->count*sizeof*to);
+else
+for(int64_t i=0;i<run->count;i++)to[i*run->step]=from[i];}
 static void oxi_gemm_store_places(const oxi_gemm_plan*p,const char*sums,int64_t ld,int64_t m,int64_t n,
- int64_t rows,int64_t columns){const oxi_gemm*g=p->g;
-oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];oxi_window_run runs[OXI_GEMM_TILE];
+ int64_t rows,int64_t columns,char*stage){const oxi_gemm*g=p->g;
+oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];
+bool narrow=oxi_info(g->c_dtype)->block_bytes==2;oxi_window_run runs[OXI_GEMM_TILE];
 for(int64_t done=0,at;done<columns;done=at){int count=0;
 for(at=done;at<columns&&count<OXI_GEMM_TILE;at+=runs[count++].count)
 runs[count]=oxi_windows_run(g->c_places,n+at,columns-at);
 for(int64_t i=0;i<rows;i++){const char*row=sums+(i*ld+done)*p->type.element;
-char*to=oxi_gemm_c(g,m+i,0);for(int r=0;r<count;row+=runs[r++].count*p->type.element)
-store(runs[r].count,row,to+oxi_signed_bytes(g->c_dtype,runs[r].offset),runs[r].step);}}}
+const uint16_t*rounded=(const uint16_t*)(void*)stage;char*to=oxi_gemm_c(g,m+i,0);
+if(narrow)store(at-done,row,stage,1);
+for(int r=0;r<count;r++){char*run=to+oxi_signed_bytes(g->c_dtype,runs[r].offset);
+if(narrow)oxi_gemm_place_run(&runs[r],rounded,(uint16_t*)(void*)run);
+else store(runs[r].count,row,run,runs[r].step);
+row+=runs[r].count*p->type.element;rounded+=runs[r].count;}}}}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
 const oxi_gemm*g=p->g;int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;
 for(int64_t at=0;!p->streams&&g->c_col==1&&at<bytes;at+=64)
@@ -16805,7 +16969,7 @@ if(p->type.sums==OX_I32){oxi_gemm_store_ints(g,columns,row,to);
 continue;}
 if(!plain)oxi_gemm_epilogue(g,p->kernels,p->type.lane,m+i,n,columns,true,row,stage);
 if(!p->direct&& !g->c_places)oxi_gemm_store(p,columns,row,to,stage);}
-if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns);}
+if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns,stage);}
 typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool rounds;
 const char*next_a,*next_b;int64_t next_depth;char*lane;}oxi_gemm_tile;
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan*p){return p->round&&p->k<=p->depth;}
@@ -16971,11 +17135,12 @@ int64_t fit=cache/4/(p->depth>0?p->depth:1);
 int64_t side=oxi_min_i64(fit,p->type.kernel->tile_k?OXI_GEMM_TILE_GROUPS:OXI_GEMM_TILE);
 bool spans=n>side&&m>side&&(p->type.copies?cache/2/n>=8*mr:n<=fit);
 p->tile_m=oxi_round_up(oxi_min_i64(spans?cache/2/n:side,m),mr);
-p->tile_n=oxi_round_up(spans?n:oxi_min_i64(side,n),nr);while(lanes>1){
-int64_t tiles=oxi_parts(m,p->tile_m)*oxi_parts(n,p->tile_n);
+p->tile_n=oxi_round_up(spans?n:oxi_min_i64(side,n),nr);
+bool whole_m=p->b.windows&&p->b.by_taps&&m<=p->tile_m&&oxi_parts(n,nr)>=2*lanes;
+while(lanes>1){int64_t tiles=oxi_parts(m,p->tile_m)*oxi_parts(n,p->tile_n);
 bool large=(double)p->tile_m*(double)p->tile_n*(double)p->k>OXI_GEMM_TASK;
 if(tiles>=(large?8:4)*lanes)break;
-bool lower=p->tile_m>4*mr,narrower=p->tile_n>2*nr;if(!lower&& !narrower)break;
+bool lower=p->tile_m>4*mr&& !whole_m,narrower=p->tile_n>(whole_m?1:2)*nr;if(!lower&& !narrower)break;
 lower=lower&&(spans||p->tile_m>=p->tile_n|| !narrower);if(lower)p->tile_m=oxi_round_up(p->tile_m/2,mr);
 else p->tile_n=oxi_round_up(p->tile_n/2,nr);}
 p->own_a=n<=p->tile_n&& !p->a.all_lines;p->own_b=m<=p->tile_m&& !p->b.all_lines;
@@ -17190,20 +17355,26 @@ int64_t element=oxi_info(g->a_dtype)->block_bytes;for(int64_t m=0;m<g->m;m++){fl
 const char*from=(const char*)g->a+m*g->a_row*element;
 r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,x);
 if(!r->exact)r->lift[m]=oxi_quantize_row(r->kernels,g->k,x,x,r->q+m*r->pieces);}}
-static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t sharers){
+static void oxi_block_rows_plan(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t task_rows){
 memset(r,0,sizeof*r);r->g=g;r->kernels=oxi_cpu_kernels();r->exact=exact;
-size_t row_bytes=oxi_byte_offset(g->b_dtype,g->k),cells=(size_t)(g->m*g->k),f32=sizeof(float);
-r->task_rows=oxi_min_i64(sharers*oxi_rows_of_task(g->n,(int64_t)row_bytes),g->n);
-if(g->repacked)r->task_rows=oxi_round_up(r->task_rows,OXI_REPACKED_ROWS);
-r->pieces=oxi_parts(g->k,OXI_CODES_PIECE);size_t x_bytes=oxi_align_up(cells*f32),
- q_bytes=exact?0:(size_t)(g->m*r->pieces)*sizeof*r->q;
-size_t lift_at=oxi_align_up(x_bytes+q_bytes);r->made=lift_at+(size_t)g->m*f32;
-r->lane_bytes=oxi_align_up((size_t)((g->m+1)*r->task_rows+(exact?g->k:0))*f32);
-r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;bool done=false;
+r->task_rows=oxi_min_i64(task_rows,g->n);if(g->repacked){
+const int64_t groups=r->task_rows/OXI_REPACKED_ROWS;r->task_rows=(groups>0?groups:1)*OXI_REPACKED_ROWS;}
+r->pieces=oxi_parts(g->k,OXI_CODES_PIECE);
+const size_t f32=sizeof(float),q_bytes=exact?0:(size_t)(g->m*r->pieces)*sizeof*r->q;
+r->made=oxi_align_up(oxi_align_up((size_t)(g->m*g->k)*f32)+q_bytes)+(size_t)g->m*f32;
+r->lane_bytes=oxi_align_up((size_t)((g->m+1)*r->task_rows+(exact?g->k:0))*f32);}
+static void oxi_block_rows_place(oxi_block_rows*r,char*memory){
+const size_t rows=(size_t)r->g->m*sizeof(float);r->x=(float*)(void*)memory;
+r->q=(oxi_q8*)(void*)(memory+oxi_align_up(rows*(size_t)r->g->k));
+r->lift=(float*)(void*)(memory+r->made -rows);}
+static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t sharers){
+const int64_t row_bytes=(int64_t)oxi_byte_offset(g->b_dtype,g->k);bool done=false;
+oxi_block_rows_plan(r,g,exact,sharers*oxi_rows_of_task(g->n,row_bytes));
+r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;
 char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,r->made,&done);
 if(!memory)return OX_ERR_NOMEM;
-r->x=(float*)(void*)memory;r->q=(oxi_q8*)(void*)(memory+x_bytes);r->lift=(float*)(void*)(memory+lift_at);
-r->scratch=(char*)oxi_alloc(r->bytes);if(r->scratch&& !done)oxi_block_rows_prepare(r);
+oxi_block_rows_place(r,memory);r->scratch=(char*)oxi_alloc(r->bytes);
+if(r->scratch&& !done)oxi_block_rows_prepare(r);
 return r->scratch?OX_OK:OX_ERR_NOMEM;}
 static void oxi_block_rows_end(const oxi_block_rows*r){if(r->x)oxi_shared_give(r->g,(char*)r->x,r->made);
 oxi_free(r->scratch,r->bytes);}
@@ -17532,14 +17703,22 @@ oxi_free(floats,(size_t)p.g.n*sizeof(float));oxi_repacked_let_go(held);return st
 enum{OXI_EXPERT_LEAST=64,OXI_EXPERT_LARGE=1<<25};typedef struct oxi_expert{oxi_gemm g;
 int64_t columns,tasks;float*bias;oxi_block_rows few;}oxi_expert;typedef struct oxi_experts{
 const oxi_product*p;int64_t used,slots;int64_t*from,*to;char*rows;oxi_expert*expert;oxi_shared shared;
-int64_t failed;}oxi_experts;static void oxi_expert_row(void*arg,int64_t index,int lane){
-const oxi_experts*job=(const oxi_experts*)arg;const oxi_gemm*g= &job->p->g;
-int64_t bytes=oxi_dtype_bytes(g->a_dtype);(void)lane;
+char*scratch;size_t lane_bytes,scratch_bytes;int64_t failed;}oxi_experts;
+static void oxi_expert_row(void*arg,int64_t index,int lane){const oxi_experts*job=(const oxi_experts*)arg;
+const oxi_gemm*g= &job->p->g;int64_t bytes=oxi_dtype_bytes(g->a_dtype);(void)lane;
 oxi_copy_run(g->k,bytes,(const char*)g->a+job->from[index]*bytes,g->a_col*bytes,
  job->rows+index*g->k*bytes,bytes);}
+static bool oxi_expert_is_alone(const oxi_gemm*g){
+return g->way==OXI_WAY_FEW_ROWS&&g->k>0&& !g->exact&&g->a_dtype!=OX_F64;}
+static void oxi_expert_alone(const oxi_experts*job,const oxi_gemm*g,int lane){
+char*memory=job->scratch+(size_t)lane*job->lane_bytes;oxi_block_rows r;
+oxi_block_rows_plan(&r,g,false,g->n);oxi_block_rows_place(&r,memory);r.scratch=memory+oxi_align_up(r.made);
+oxi_block_rows_prepare(&r);oxi_block_rows_task(&r,0,0);}
 static void oxi_expert_task(void*arg,int64_t index,int lane){oxi_experts*job=(oxi_experts*)arg;
 oxi_expert*e=job->expert;while(index>=e->tasks)index-=e++->tasks;
 if(e->few.scratch){oxi_block_rows_task(&e->few,index,lane);
+return;}
+if(job->scratch&&oxi_expert_is_alone(&e->g)){oxi_expert_alone(job,&e->g,lane);
 return;}
 oxi_gemm g=e->g;int64_t first=index*e->columns;g.n=oxi_min_i64(g.n-first,e->columns);
 g.b=(const char*)g.b+oxi_signed_bytes(g.b_dtype,first*g.b_col);
@@ -17564,14 +17743,26 @@ int64_t row=j/p->shape[1],slot=j%p->shape[1];job->from[end]=row*p->a_stride[0]+s
 job->to[end++]=row*p->c_stride[0]+slot*p->c_stride[1];ids[j]= -1;}
 status=oxi_expert_add(job,id,first,end);}
 return status;}
+static ox_status oxi_experts_room(oxi_experts*job,int64_t lanes){oxi_block_rows r;
+for(int64_t i=0;i<job->used;i++){const oxi_gemm*g= &job->expert[i].g;
+if(!oxi_expert_is_alone(g))continue;
+oxi_block_rows_plan(&r,g,false,g->n);const size_t bytes=oxi_align_up(r.made)+r.lane_bytes;
+if(bytes>job->lane_bytes)job->lane_bytes=bytes;}
+if(job->lane_bytes==0)return OX_OK;
+job->scratch_bytes=(size_t)lanes*job->lane_bytes;job->scratch=(char*)oxi_alloc(job->scratch_bytes);
+return job->scratch?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_experts_tasks(oxi_experts*job){int64_t tasks=0,lanes=oxi_lanes(INT32_MAX);
-ox_status status=OX_OK;const bool whole=job->used>=4*lanes&&(job->p->shape[0]>1||job->p->a_stride[1]!=0);
-if(job->used<job->slots)oxi_parallel_for(job->slots,oxi_expert_row,job);
+ox_status status=OX_OK;if(oxi_is_block(job->p->g.b_dtype))status=oxi_check_expandable(job->p->g.b_dtype);
+const bool whole=job->used>=4*lanes&&(job->p->shape[0]>1||job->p->a_stride[1]!=0);
+if(whole&&job->used>1&&status==OX_OK)status=oxi_experts_room(job,lanes);
+if(job->used<job->slots&&status==OX_OK)oxi_parallel_for(job->slots,oxi_expert_row,job);
 for(oxi_expert*e=job->expert;e<job->expert+job->used&&status==OX_OK;e++){const oxi_gemm*g= &e->g;
 bool few=g->way==OXI_WAY_FEW_ROWS||g->way==OXI_WAY_THIN_A;
 bool large= !few&&(double)g->m*(double)g->n*(double)g->k>OXI_EXPERT_LARGE;
 int64_t parts=few&&lanes>1&& !whole?oxi_parts(8*lanes,job->used):1;
-e->columns=oxi_round_up(oxi_parts(g->n,parts),OXI_EXPERT_LEAST);if(large||job->used==1)continue;
+e->columns=oxi_round_up(oxi_parts(g->n,parts),OXI_EXPERT_LEAST);
+if(job->scratch&&oxi_expert_is_alone(g))e->columns=g->n;
+if(large||job->used==1)continue;
 if(g->way==OXI_WAY_FEW_ROWS&&g->k>0&& !whole){
 status=oxi_block_rows_begin(&e->few,g,g->exact||g->a_dtype==OX_F64,job->used);e->columns=e->few.task_rows;}
 e->tasks=oxi_parts(g->n,e->columns);tasks+=e->tasks;}
@@ -17595,8 +17786,9 @@ job.from=ids+job.slots;job.to=job.from+job.slots;status=oxi_experts_sort(&job,id
 if(status==OX_OK)status=oxi_experts_tasks(&job);
 for(oxi_expert*e=job.expert;e<job.expert+job.used;e++){oxi_block_rows_end(&e->few);
 oxi_free(e->bias,(size_t)p->g.n*sizeof(float));}}
-oxi_free(job.shared.memory,job.shared.bytes);oxi_free(job.expert,(size_t)most*sizeof*job.expert);
-oxi_free(job.rows,bytes);oxi_free(ids,3*(size_t)job.slots*sizeof*ids);return status;}
+oxi_free(job.shared.memory,job.shared.bytes);oxi_free(job.scratch,job.scratch_bytes);
+oxi_free(job.expert,(size_t)most*sizeof*job.expert);oxi_free(job.rows,bytes);
+oxi_free(ids,3*(size_t)job.slots*sizeof*ids);return status;}
 /* >>cpu/rows/attention.c */
 enum{OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_FEW_HEADS=16,OXI_ATTENTION_FEW_TASKS=4,OXI_ATTENTION_CHUNK=512,
  OXI_ATTENTION_BAND=32,OXI_ATTENTION_TILE_ROWS=256,OXI_ATTENTION_TILE_KEYS=256,OXI_ATTENTION_TASKS=64};
@@ -18498,19 +18690,23 @@ static ox_status oxi_cpu_move(ox_device*self,void*to,size_t to_offset,const void
 if(bytes>0)memmove((char*)to+to_offset,(const char*)from+from_offset,bytes);
 return OX_OK;}
 static bool oxi_cpu_supports(ox_device*self,const oxi_call*call){(void)self;(void)call;return true;}
+enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384};
+OXI_UNUSED static int64_t oxi_back_task_rows(int64_t rows,int64_t n){
+return oxi_parts(rows,oxi_min_i64(oxi_min_i64(rows*n/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),rows));}
 static ox_status oxi_cpu_run_part(ox_device*self,const oxi_call*call,const oxi_part*part){(void)self;
 switch(oxi_op_row_of(call->op)->family){case OXI_FAMILY_MAP:return oxi_cpu_map(call);
 case OXI_FAMILY_COPY:return oxi_cpu_copy(call);case OXI_FAMILY_FILL:
-case OXI_FAMILY_RANDOM:return oxi_cpu_fill(call);
+case OXI_FAMILY_RANDOM:return oxi_cpu_fill(call,part);
 case OXI_FAMILY_REDUCE:return oxi_cpu_reduce(call);case OXI_FAMILY_SCAN:return oxi_cpu_scan(call);
 case OXI_FAMILY_SORT:return oxi_cpu_sort(call);case OXI_FAMILY_ROW:return oxi_cpu_row(call,part);
 case OXI_FAMILY_INDEX:return oxi_cpu_index(call);case OXI_FAMILY_PRODUCT:return oxi_cpu_product(call,part);
 case OXI_FAMILY_ROPE:return oxi_cpu_rope(call);
 case OXI_FAMILY_ATTENTION:return oxi_cpu_attention(call,part);
-case OXI_FAMILY_SPECIAL:return oxi_cpu_special(call);case OXI_FAMILY_LINALG:return oxi_cpu_linalg(call);
-case OXI_FAMILY_FFT:return oxi_cpu_fft(call);case OXI_FAMILY_CONV:return oxi_cpu_conv(call);
-case OXI_FAMILY_POOL:return oxi_cpu_pool(call);case OXI_FAMILY_CHAIN:return oxi_cpu_chain(call);
-case OXI_FAMILY_BACK:return oxi_cpu_back(call);case OXI_FAMILY_RECURRENCE:return oxi_cpu_recurrence(call);
+case OXI_FAMILY_SPECIAL:return oxi_cpu_special(call);
+case OXI_FAMILY_LINALG:return oxi_cpu_linalg(call,part);case OXI_FAMILY_FFT:return oxi_cpu_fft(call,part);
+case OXI_FAMILY_CONV:return oxi_cpu_conv(call);case OXI_FAMILY_POOL:return oxi_cpu_pool(call);
+case OXI_FAMILY_CHAIN:return oxi_cpu_chain(call);case OXI_FAMILY_BACK:return oxi_cpu_back(call,part);
+case OXI_FAMILY_RECURRENCE:return oxi_cpu_recurrence(call);
 default:return oxi_fail(OX_ERR_UNSUPPORTED,"%s: nothing to run",oxi_op_row_of(call->op)->name);}}
 static ox_status oxi_cpu_run(ox_device*self,const oxi_call*call){return oxi_cpu_run_part(self,call,NULL);}
 static ox_status oxi_cpu_sync(ox_device*self){(void)self;return OX_OK;}
@@ -20770,7 +20966,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x484889ed
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8155e3f7
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -21508,14 +21704,16 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
  bool accumulate,const void*next){OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
 #if OXI_AVX_VNNI && VF == 16
+#define OXI_PAIRS_MR 13
+#define OXI_EACH_PAIRS_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)X(6)X(7)X(8)X(9)X(10)X(11)X(12)
 #define OXI_G OXI_ISA(gemm_bf16_any)
 #define OXI_G_T float
 #define OXI_G_V vf
 #define OXI_G_LANES VF
 #define OXI_G_ZERO vf_zero
-#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_ROWS OXI_EACH_PAIRS_ROW
 #define OXI_G_A(a,i)vf_set1((a)[i])
-#define OXI_G_A_STEP OXI_MR
+#define OXI_G_A_STEP OXI_PAIRS_MR
 #define OXI_G_LOAD vf_load
 #define OXI_G_STORE vf_store
 #define OXI_G_ADD vf_add
@@ -21708,6 +21906,22 @@ _mm256_storeu_ps(to,_mm256_shuffle_ps(ab_low,cd_low,0x44));
 _mm256_storeu_ps(to+width,_mm256_shuffle_ps(ab_low,cd_low,0xee));
 _mm256_storeu_ps(to+2*width,_mm256_shuffle_ps(ab_high,cd_high,0x44));
 _mm256_storeu_ps(to+3*width,_mm256_shuffle_ps(ab_high,cd_high,0xee));}
+#if VF == 16
+OXI_INLINE __m512 OXI_ISA(transpose_load16)(const float*from,int64_t fourth){
+__m512 v=_mm512_castps128_ps512(_mm_loadu_ps(from));v=_mm512_insertf32x4(v,_mm_loadu_ps(from+fourth),1);
+v=_mm512_insertf32x4(v,_mm_loadu_ps(from+2*fourth),2);
+return _mm512_insertf32x4(v,_mm_loadu_ps(from+3*fourth),3);}
+OXI_INLINE void OXI_ISA(transpose16)(const float*from,int64_t stride,float*to,int64_t width){
+__m512 a=OXI_ISA(transpose_load16)(from,4*stride);__m512 b=OXI_ISA(transpose_load16)(from+stride,4*stride);
+__m512 c=OXI_ISA(transpose_load16)(from+2*stride,4*stride);
+__m512 d=OXI_ISA(transpose_load16)(from+3*stride,4*stride);
+__m512 ab_low=_mm512_unpacklo_ps(a,b),ab_high=_mm512_unpackhi_ps(a,b);
+__m512 cd_low=_mm512_unpacklo_ps(c,d),cd_high=_mm512_unpackhi_ps(c,d);
+_mm512_storeu_ps(to,_mm512_shuffle_ps(ab_low,cd_low,0x44));
+_mm512_storeu_ps(to+width,_mm512_shuffle_ps(ab_low,cd_low,0xee));
+_mm512_storeu_ps(to+2*width,_mm512_shuffle_ps(ab_high,cd_high,0x44));
+_mm512_storeu_ps(to+3*width,_mm512_shuffle_ps(ab_high,cd_high,0xee));}
+#endif
 #else
 #define OXI_TRANSPOSED_LINES 4
 #endif
@@ -21745,6 +21959,11 @@ OXI_ISA(transpose2)(from,stride,to,width);OXI_ISA(transpose2)(from+2*stride,stri
 OXI_SHARED void OXI_ISA(turn_lines)(const float*from,int64_t stride,float*to,int64_t width,int here,
  int64_t steps){int64_t whole=steps/4*4;
 int w=0;
+#if VF == 16
+for(;w+16<=here;w+=16)
+for(int64_t i=0;i<whole;i+=4)
+OXI_ISA(transpose16)(from+w*stride +i,stride,to+w+i*width,width);
+#endif
 #if OXI_TRANSPOSED_LINES == 8
 for(;w+8<=here;w+=8)
 for(int64_t i=0;i<whole;i+=4)
@@ -21938,7 +22157,15 @@ k->axpy_f32=OXI_ISA(axpy_f32);}
 /* >>cpu/kernels/amx.inc */
 #if OXI_AVX_VNNI && VF == 16
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n,const char*rows,int64_t row_bytes,uint32_t*to){
-for(int64_t i=0;i<n;i+=16){__mmask16 m=n-i<16?(__mmask16)((1u<<(n-i))-1):(__mmask16)0xffff;
+const __m512i half=_mm512_set_epi32(47<<16|15,46<<16|14,45<<16|13,44<<16|12,
+ 43<<16|11,42<<16|10,41<<16|9,40<<16|8,39<<16|7,38<<16|6,37<<16|5,36<<16|4,
+ 35<<16|3,34<<16|2,33<<16|1,32<<16);
+int64_t i=0;for(;i+32<=n;i+=32){
+__m512i low=_mm512_loadu_si512(rows+2*i),high=_mm512_loadu_si512(rows+row_bytes+2*i);
+__m512i other=_mm512_add_epi16(half,_mm512_set1_epi16(16));
+_mm512_storeu_si512(to+i,_mm512_permutex2var_epi16(low,half,high));
+_mm512_storeu_si512(to+i+16,_mm512_permutex2var_epi16(low,other,high));}
+for(;i<n;i+=16){__mmask16 m=n-i<16?(__mmask16)((1u<<(n-i))-1):(__mmask16)0xffff;
 __m512i low=_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m,rows+2*i));
 __m512i high=_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m,rows+row_bytes+2*i));
 _mm512_mask_storeu_epi32(to+i,m,_mm512_or_si512(low,_mm512_slli_epi32(high,16)));}}
@@ -21965,8 +22192,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 static void OXI_ISA(fill_pairs)(oxi_kernels*k){if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
-k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;
+k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;k->bf16_pairs.kernel.mr=OXI_PAIRS_MR;
 k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
+#undef OXI_PAIRS_MR
+#undef OXI_EACH_PAIRS_ROW
 #if OXI_AMX
 OXI_KERNEL void OXI_ISA(tiles_enter)(void){uint8_t config[64]={0};
 config[0]=1;for(int i=0;i<8;i++){config[16+2*i]=64;

@@ -3845,15 +3845,27 @@ if(cut.as.text[i-1]==' '){cut.length=(uint32_t)(i-1);
 break;}
 const oxi_jinja_value joined=oxi_jinja_join_texts(j,cut,a[0].safe?oxi_jinja_escaped(j,end):end);
 return oxi_jinja_safe_as(joined,a[0]);}
-static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja*j,oxi_jinja_value*a){
-if(a[0].type==OXI_JINJA_DICT||oxi_jinja_is_sequence(a[0]))
-return oxi_jinja_fail(j,"urlencode of %s is not supported",oxi_jinja_type_name(a[0]));
-const oxi_jinja_value text=oxi_jinja_string(j,a[0]);const size_t start=j->out_length;
-static const char digits[]="0123456789ABCDEF";for(size_t at=0;at<text.length&& !j->status;at++){
+static void oxi_jinja_write_url(oxi_jinja*j,oxi_jinja_value value,bool query){
+static const char digits[]="0123456789ABCDEF";const oxi_jinja_value text=oxi_jinja_string(j,value);
+for(size_t at=0;at<text.length&&oxi_jinja_step(j,1);at++){
 const unsigned char c=(unsigned char)text.as.text[at];
-const char escaped[3]={'%',digits[c>>4],digits[c&15]};
-const bool plain=c<0x80&&c&&(oxi_jinja_is_name_byte((char)c)||strchr("-.~/",c));
-oxi_jinja_write(j,plain?text.as.text+at:escaped,plain?1:3);}
+const char escaped[3]={'%',digits[c>>4],digits[c&15]};const bool plain=c<0x80&&c&&
+ (oxi_jinja_is_name_byte((char)c)||strchr("-.~",c)||(c=='/'&& !query));
+if(query&&c==' ')
+oxi_jinja_write(j,"+",1);
+else
+oxi_jinja_write(j,plain?text.as.text+at:escaped,plain?1:3);}}
+static oxi_jinja_value oxi_jinja_urlencode(oxi_jinja*j,oxi_jinja_value*a){
+const bool dict=a[0].type==OXI_JINJA_DICT;
+const oxi_jinja_list*pairs= !dict&&oxi_jinja_is_sequence(a[0])?oxi_jinja_iterate(j,a[0]):NULL;
+const size_t start=j->out_length,count=dict?a[0].as.dict->count:pairs?pairs->count:0;
+if(!dict&& !pairs)oxi_jinja_write_url(j,a[0],false);
+for(size_t i=0;i<count&& !j->status;i++){
+const oxi_jinja_list*pair=dict?NULL:oxi_jinja_iterate(j,pairs->items[i]);
+if(!dict&&(!pair||pair->count!=2))return oxi_jinja_fail(j,"urlencode: no pair");
+if(i)oxi_jinja_write(j,"&",1);
+oxi_jinja_write_url(j,dict?a[0].as.dict->entries[i].key:pair->items[0],true);oxi_jinja_write(j,"=",1);
+oxi_jinja_write_url(j,dict?a[0].as.dict->entries[i].value:pair->items[1],true);}
 return oxi_jinja_take(j,start);}
 static oxi_jinja_value oxi_jinja_spaces(oxi_jinja*j,int64_t count){const size_t start=j->out_length;
 oxi_jinja_write_many(j,' ',count);return oxi_jinja_take(j,start);}
@@ -4752,6 +4764,30 @@ int64_t missing=width-(int64_t)oxi_jinja_characters(a[0].as.text,a[0].length);
 const size_t start=j->out_length;if(sign)oxi_jinja_write(j,a[0].as.text,1);
 for(;missing>0&&oxi_jinja_step(j,1);missing--)oxi_jinja_write(j,"0",1);
 oxi_jinja_write(j,a[0].as.text+sign,a[0].length-sign);return oxi_jinja_take(j,start);}
+static oxi_jinja_value oxi_jinja_str_expandtabs(oxi_jinja*j,oxi_jinja_value*a){
+const int64_t size=oxi_jinja_int_argument(j,a[1],8);const size_t start=j->out_length;int64_t column=0;
+for(size_t at=0;at<a[0].length&&oxi_jinja_step(j,1);at++){const char c=a[0].as.text[at];
+int64_t blanks=c=='\t'&&size>0?size -column%size:0;
+const int64_t wide=c=='\t'?blanks:((unsigned char)c&0xC0)!=0x80;column=c=='\n'||c=='\r'?0:column+wide;
+for(;blanks>0&&oxi_jinja_step(j,1);blanks--)oxi_jinja_write(j," ",1);
+if(c!='\t')oxi_jinja_write(j,&c,1);}
+return oxi_jinja_take(j,start);}
+static oxi_jinja_value oxi_jinja_str_translate(oxi_jinja*j,oxi_jinja_value*a){
+const size_t start=j->out_length;if(a[1].type!=OXI_JINJA_DICT)
+return oxi_jinja_fail(j,"translate by %s is not supported",oxi_jinja_type_name(a[1]));
+for(size_t at=0;at<a[0].length&&oxi_jinja_step(j,1);){
+const uint32_t code=oxi_utf8_code(a[0].as.text,a[0].length,&at);
+const oxi_jinja_value*to=oxi_jinja_dict_find(j,a[1].as.dict,oxi_jinja_int(code));
+const bool whole=to&&(to->type==OXI_JINJA_INT||to->type==OXI_JINJA_BOOL);
+if(whole&&(to->as.i<0||to->as.i>0x10FFFF||(to->as.i>=0xD800&&to->as.i<0xE000)))
+return oxi_jinja_fail(j,"translate: %lld is no character",(long long)to->as.i);
+if(!to||whole)
+oxi_jinja_write_code(j,whole?(uint32_t)to->as.i:code);
+else if(to->type==OXI_JINJA_STRING)
+oxi_jinja_write(j,to->as.text,to->length);
+else if(to->type!=OXI_JINJA_NONE)
+return oxi_jinja_fail(j,"translate: to %s",oxi_jinja_type_name(*to));}
+return oxi_jinja_take(j,start);}
 static oxi_jinja_value oxi_jinja_list_append(oxi_jinja*j,oxi_jinja_value*a){
 oxi_jinja_push(j,a[0].as.list,a[1]);return oxi_jinja_none();}
 static oxi_jinja_value oxi_jinja_list_extend(oxi_jinja*j,oxi_jinja_value*a){
@@ -4841,22 +4877,23 @@ return oxi_jinja_none();}
 static const oxi_jinja_function oxi_jinja_str_methods[]={{"capitalize","",oxi_jinja_capitalize},
  {"casefold","",oxi_jinja_str_casefold},{"center","width fill?",oxi_jinja_str_center},
  {"count","sub start? end?",oxi_jinja_str_count},{"endswith","suffix start? end?",oxi_jinja_str_endswith},
- {"find","sub start? end?",oxi_jinja_str_find},{"format","* **",oxi_jinja_str_format},
- {"index","sub start? end?",oxi_jinja_str_index},{"isalnum","",oxi_jinja_str_isalnum},
- {"isalpha","",oxi_jinja_str_isalpha},{"isdecimal","",oxi_jinja_str_isdecimal},
- {"isdigit","",oxi_jinja_str_isdigit},{"islower","",oxi_jinja_is_lower},
- {"isnumeric","",oxi_jinja_str_isnumeric},{"isspace","",oxi_jinja_str_isspace},
- {"istitle","",oxi_jinja_str_istitle},{"isupper","",oxi_jinja_is_upper},
- {"join","iterable",oxi_jinja_str_join},{"ljust","width fill?",oxi_jinja_str_ljust},
- {"lower","",oxi_jinja_lower},{"lstrip","chars?",oxi_jinja_str_lstrip},
- {"partition","sep",oxi_jinja_str_partition},{"removeprefix","prefix",oxi_jinja_str_removeprefix},
- {"removesuffix","suffix",oxi_jinja_str_removesuffix},{"replace","old new count?",oxi_jinja_str_replace},
- {"rfind","sub start? end?",oxi_jinja_str_rfind},{"rjust","width fill?",oxi_jinja_str_rjust},
- {"rpartition","sep",oxi_jinja_str_rpartition},{"rsplit","sep? maxsplit?",oxi_jinja_str_rsplit},
- {"rstrip","chars?",oxi_jinja_str_rstrip},{"split","sep? maxsplit?",oxi_jinja_str_split},
- {"splitlines","keepends?",oxi_jinja_str_splitlines},
+ {"expandtabs","tabsize?",oxi_jinja_str_expandtabs},{"find","sub start? end?",oxi_jinja_str_find},
+ {"format","* **",oxi_jinja_str_format},{"index","sub start? end?",oxi_jinja_str_index},
+ {"isalnum","",oxi_jinja_str_isalnum},{"isalpha","",oxi_jinja_str_isalpha},
+ {"isdecimal","",oxi_jinja_str_isdecimal},{"isdigit","",oxi_jinja_str_isdigit},
+ {"islower","",oxi_jinja_is_lower},{"isnumeric","",oxi_jinja_str_isnumeric},
+ {"isspace","",oxi_jinja_str_isspace},{"istitle","",oxi_jinja_str_istitle},
+ {"isupper","",oxi_jinja_is_upper},{"join","iterable",oxi_jinja_str_join},
+ {"ljust","width fill?",oxi_jinja_str_ljust},{"lower","",oxi_jinja_lower},
+ {"lstrip","chars?",oxi_jinja_str_lstrip},{"partition","sep",oxi_jinja_str_partition},
+ {"removeprefix","prefix",oxi_jinja_str_removeprefix},{"removesuffix","suffix",oxi_jinja_str_removesuffix},
+ {"replace","old new count?",oxi_jinja_str_replace},{"rfind","sub start? end?",oxi_jinja_str_rfind},
+ {"rjust","width fill?",oxi_jinja_str_rjust},{"rpartition","sep",oxi_jinja_str_rpartition},
+ {"rsplit","sep? maxsplit?",oxi_jinja_str_rsplit},{"rstrip","chars?",oxi_jinja_str_rstrip},
+ {"split","sep? maxsplit?",oxi_jinja_str_split},{"splitlines","keepends?",oxi_jinja_str_splitlines},
  {"startswith","prefix start? end?",oxi_jinja_str_startswith},{"strip","chars?",oxi_jinja_str_strip},
- {"swapcase","",oxi_jinja_str_swapcase},{"title","",oxi_jinja_str_title},{"upper","",oxi_jinja_upper},
+ {"swapcase","",oxi_jinja_str_swapcase},{"title","",oxi_jinja_str_title},
+ {"translate","table",oxi_jinja_str_translate},{"upper","",oxi_jinja_upper},
  {"zfill","width",oxi_jinja_str_zfill},};
 static const oxi_jinja_function oxi_jinja_list_methods[]={
 {"append","object",oxi_jinja_list_append},{"copy","",oxi_jinja_list_copy},
@@ -8853,9 +8890,31 @@ X("glm4_moe_lite","deepseek2","base pre experts latent latent_split",NONE,0)\
 X("youtu","deepseek2","base pre latent latent_split",NONE,0)\
 X("solar_open","glm4moe","base post_named experts",NONE,0)\
 X("lfm2_moe","lfm2moe","base lfm lfm_experts",NONE,0)\
-X("hy_v3","hy_v3","base pre experts hunyuan choice",NONE,0)\
+X("hy_v3","hy_v3","base pre experts hunyuan hy",NONE,0)\
 X("mellum","mellum","base pre experts",NONE,1)\
 X("laguna","laguna","base pre experts choice laguna",NONE,1)\
+X("cohere2_moe","cohere2moe","base pre experts",NONE,4)\
+X("mistral4","mistral4","base pre experts latent latent_split",NONE,0)\
+X("deepseek_v32","deepseek32","base pre experts latent latent_split indexer",NONE,0)\
+X("glm_moe_dsa","glm-dsa","base pre experts latent latent_split indexer",NONE,0)\
+X("falcon_h1","falcon-h1","base pre hybrid falcon_h1",NONE,0)\
+X("nemotron_h","nemotron_h_moe","mamba nemotron_h",NONE,0)\
+X("nemotron_h/dense","nemotron_h","mamba nemotron_h",NONE,0)\
+X("minimax","minimax-01","base pre experts sparse lightning",NONE,0)\
+X("qwen2_vl_text","qwen2vl","base pre",NONE,0)\
+X("qwen2_vl","qwen2vl","base pre",NONE,0)\
+X("qwen2_5_vl_text","qwen2vl","base pre",NONE,0)\
+X("qwen2_5_vl","qwen2vl","base pre",NONE,0)\
+X("qwen3_vl_text","qwen3vl","base pre",NONE,0)\
+X("qwen3_vl","qwen3vl","base pre",NONE,0)\
+X("qwen3_vl_moe_text","qwen3vlmoe","base pre experts",EITHER,0)\
+X("qwen3_vl_moe","qwen3vlmoe","base pre experts",EITHER,0)\
+X("glm4v_text","glm4","base pre",NONE,0)\
+X("glm4v_moe_text","glm4moe","base post_named experts",NONE,0)\
+X("phi4_multimodal","phi3","base pre adapted",NONE,0)\
+X("flex_olmo","flex-olmo","base post experts",NONE,0)\
+X("vaultgemma","vaultgemma","base post",ONE,2)\
+X("nanochat","nanochat","base pre",BACKWARDS,0)\
 X("bitnet","bitnet","bitnet pre",NONE,0)\
 X("gpt2","gpt2","gpt2 gpt2_turned",NONE,0)\
 X("gpt_bigcode","starcoder","gpt2 gpt2_plain",NONE,0)\
@@ -8939,8 +8998,9 @@ X("t5","decoder.embed_tokens.weight","",SKIP)\
 X("t5","encoder.final_layer_norm.*","enc.output_norm.*",NONE)\
 X("t5","decoder.final_layer_norm.*","dec.output_norm.*",NONE)\
 X("base","vision_tower.~","",SKIP)\
-X("delta","mtp.~","",SKIP)\
-X("delta","visual.~","",SKIP)\
+X("delta nemotron_h","mtp.~","",SKIP)\
+X("base","visual.~","",SKIP)\
+X("adapted","embed_tokens_extend.~","",SKIP)\
 X("base","vision_model.~","",SKIP)\
 X("base","multi_modal_projector.~","",SKIP)
 #define OXI_LLM_LAYER_NAME_LIST(X)\
@@ -8984,7 +9044,8 @@ X("choice","mlp.experts.e_score_correction_bias","exp_probs_b.bias",NONE)\
 X("choice","mlp.expert_bias","exp_probs_b.bias",NONE)\
 X("choice","mlp.moe_statics.e_score_correction_bias","exp_probs_b.bias",FLAT)\
 X("choice","mlp.gate.moe_statics.e_score_correction_bias","exp_probs_b.bias",FLAT)\
-X("choice","mlp.router.gate.weight","ffn_gate_inp.weight",NONE)\
+X("choice hy","mlp.router.gate.weight","ffn_gate_inp.weight",NONE)\
+X("hy","mlp.expert_bias","exp_probs_b",NONE)\
 X("hunyuan","mlp.gate.wg.weight","ffn_gate_inp.weight",NONE)\
 X("hunyuan","mlp.shared_mlp.gate_proj.*","ffn_gate_shexp.*",NONE)\
 X("hunyuan","mlp.shared_mlp.up_proj.*","ffn_up_shexp.*",NONE)\
@@ -9084,16 +9145,16 @@ X("mamba","mixer.x_proj.weight","ssm_x.weight",NONE)\
 X("mamba","mixer.dt_proj.*","ssm_dt.*",NONE)\
 X("mamba","mixer.dt_bias","ssm_dt.bias",NONE)\
 X("mamba","mixer.A_log","ssm_a",DECAYS)\
-X("mamba","mixer.D","ssm_d",NONE)\
-X("mamba","mixer.norm.weight","ssm_norm.weight",NONE)\
+X("mamba","mixer.D","ssm_d",MIXER_SKIPS)\
+X("mamba","mixer.norm.weight","ssm_norm.weight",MIXER_NORM)\
 X("mamba","mixer.out_proj.*","ssm_out.*",NONE)\
 X("hybrid","mamba.in_proj.*","ssm_in.*",NONE)\
 X("hybrid","mamba.conv1d.weight","ssm_conv1d.weight",SQUEEZED)\
 X("hybrid","mamba.conv1d.bias","ssm_conv1d.bias",NONE)\
 X("hybrid","mamba.dt_bias","ssm_dt.bias",NONE)\
 X("hybrid","mamba.A_log","ssm_a",DECAYS)\
-X("hybrid","mamba.D","ssm_d",NONE)\
-X("hybrid","mamba.norm.weight","ssm_norm.weight",NONE)\
+X("hybrid","mamba.D","ssm_d",MIXER_SKIPS)\
+X("hybrid","mamba.norm.weight","ssm_norm.weight",MIXER_NORM)\
 X("hybrid","mamba.out_proj.*","ssm_out.*",NONE)\
 X("jamba","mamba.x_proj.weight","ssm_x.weight",NONE)\
 X("jamba","mamba.dt_proj.*","ssm_dt.*",NONE)\
@@ -9123,6 +9184,45 @@ X("delta","linear_attn.dt_bias","ssm_dt.bias",DELTA_HEADS)\
 X("delta","linear_attn.A_log","ssm_a",DELTA_DECAYS)\
 X("delta","linear_attn.norm.weight","ssm_norm.weight",NONE)\
 X("delta","linear_attn.out_proj.weight","ssm_out.weight",DELTA_COLUMNS)\
+X("nemotron_h","mixer.q_proj.*","attn_q.*",NONE)\
+X("nemotron_h","mixer.k_proj.*","attn_k.*",NONE)\
+X("nemotron_h","mixer.v_proj.*","attn_v.*",NONE)\
+X("nemotron_h","mixer.o_proj.*","attn_output.*",NONE)\
+X("nemotron_h","mixer.up_proj.*","ffn_up.*",NONE)\
+X("nemotron_h","mixer.down_proj.*","ffn_down.*",NONE)\
+X("nemotron_h","mixer.gate.weight","ffn_gate_inp.weight",NONE)\
+X("nemotron_h","mixer.gate.e_score_correction_bias","exp_probs_b.bias",NONE)\
+X("nemotron_h","mixer.experts.#.up_proj.weight","ffn_up_exps.weight",STACK)\
+X("nemotron_h","mixer.experts.#.down_proj.weight","ffn_down_exps.weight",STACK)\
+X("nemotron_h","mixer.experts.up_proj","ffn_up_exps.weight",NONE)\
+X("nemotron_h","mixer.experts.down_proj","ffn_down_exps.weight",NONE)\
+X("nemotron_h","mixer.shared_experts.up_proj.weight","ffn_up_shexp.weight",NONE)\
+X("nemotron_h","mixer.shared_experts.down_proj.weight","ffn_down_shexp.weight",NONE)\
+X("nemotron_h","mixer.fc1_latent_proj.weight","ffn_latent_down.weight",NONE)\
+X("nemotron_h","mixer.fc2_latent_proj.weight","ffn_latent_up.weight",NONE)\
+X("falcon_h1","pre_ff_layernorm.weight","ffn_norm",NONE)\
+X("falcon_h1","feed_forward.gate_proj.*","ffn_gate.*",NONE)\
+X("falcon_h1","feed_forward.up_proj.*","ffn_up.*",NONE)\
+X("falcon_h1","feed_forward.down_proj.*","ffn_down.*",NONE)\
+X("lightning","self_attn.norm.weight","attn_norm_2.weight",NONE)\
+X("lightning","self_attn.out_proj.weight","attn_output.weight",NONE)\
+X("lightning","self_attn.output_gate.weight","attn_gate.weight",NONE)\
+X("adapted","self_attn.qkv_proj.base_layer.weight","attn_qkv.weight",NONE)\
+X("adapted","self_attn.qkv_proj.lora_~","",SKIP)\
+X("adapted","self_attn.o_proj.base_layer.weight","attn_output.weight",NONE)\
+X("adapted","self_attn.o_proj.lora_~","",SKIP)\
+X("adapted","mlp.gate_up_proj.base_layer.weight","ffn_up.weight",NONE)\
+X("adapted","mlp.gate_up_proj.lora_~","",SKIP)\
+X("adapted","mlp.down_proj.base_layer.weight","ffn_down.weight",NONE)\
+X("adapted","mlp.down_proj.lora_~","",SKIP)\
+X("lightning","self_attn.slope_rate","",SKIP)\
+X("lightning","self_attn.query_decay","",SKIP)\
+X("lightning","self_attn.key_decay","",SKIP)\
+X("lightning","self_attn.diagonal_decay","",SKIP)\
+X("indexer","self_attn.indexer.wq_b.weight","indexer.attn_q_b.weight",NONE)\
+X("indexer","self_attn.indexer.wk.weight","indexer.attn_k.weight",NONE)\
+X("indexer","self_attn.indexer.k_norm.*","indexer.k_norm.*",NONE)\
+X("indexer","self_attn.indexer.weights_proj.weight","indexer.proj.weight",NONE)\
 X("lfm","operator_norm.weight","attn_norm.weight",NONE)\
 X("lfm","ffn_norm.weight","ffn_norm.weight",NONE)\
 X("lfm","conv.in_proj.*","shortconv.in_proj.*",NONE)\
@@ -9245,14 +9345,16 @@ X("t5","layer.2.DenseReluDense.wo.weight","ffn_down.weight",NONE)
 /* >>llm/source/keys.def */
 #define OXI_LLM_SOURCE_SIZE_LIST(X)\
 X("*","width","hidden_size|n_embd|n_embed|dim|d_model")\
+X("nemotron_h nemotron_h_moe","layers","@layers_block_type|@hybrid_override_pattern|num_hidden_layers")\
 X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers")\
 X("mamba mamba2","heads","1")\
 X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
 X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
-X("deepseek2","kv_heads","1")\
+X(OXI_LLM_MLA,"kv_heads","1")\
 X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")\
-X("deepseek2 minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
+X(OXI_LLM_MLA " minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
+X("nemotron_h nemotron_h_moe","head","head_dim|attention_head_dim|$width/$heads")\
 X("t5 t5encoder","head","d_kv")\
 X("*","head","head_dim|$width/$heads")\
 X("solar_open","rotary","rope.partial_rotary_factor|1")\
@@ -9263,7 +9365,9 @@ X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
 X("*","rotary","rope.partial_rotary_factor|rotary_pct|1")\
 X("*","window","sliding_window")
-#define OXI_LLM_NO_ROPE "gpt2 gpt-neo starcoder bloom mpt opt bert t5 t5encoder mamba mamba2 jamba"
+#define OXI_LLM_MLA "deepseek2 deepseek32 glm-dsa mistral4"
+#define OXI_LLM_NO_ROPE \
+ "gpt2 gpt-neo starcoder bloom mpt opt bert t5 t5encoder mamba mamba2 jamba nemotron_h nemotron_h_moe"
 #define OXI_LLM_SOURCE_KEY_LIST(X)\
 X("*","vocab_size",INT,"vocab_size")\
 X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1")\
@@ -9279,6 +9383,8 @@ X("t5 t5encoder","feed_forward_length",INT,"d_ff")\
 X("bamba","feed_forward_length",INT,"intermediate_size")\
 X("granitehybrid","feed_forward_length",INT,\
  "#model.layers.0.block_sparse_moe.router.layer.weight*0+intermediate_size|shared_intermediate_size")\
+X("nemotron_h nemotron_h_moe","feed_forward_length",INT,"")\
+X("cohere2moe","feed_forward_length",INT,"prefix_dense_intermediate_size|intermediate_size")\
 X("lfm2","feed_forward_length",INT,"#model.layers.0.feed_forward.w1.weight|intermediate_size")\
 X("mamba mamba2","feed_forward_length",INT,"0")\
 X("gpt-neo","feed_forward_length",INT,"intermediate_size|$width*4")\
@@ -9316,7 +9422,17 @@ X("qwen3next qwen35 qwen35moe","ssm.time_step_rank",INT,"linear_num_value_heads"
 X("qwen3next qwen35 qwen35moe","ssm.group_count",INT,"linear_num_key_heads")\
 X("qwen3next qwen35 qwen35moe","full_attention_interval",INT,"full_attention_interval|4")\
 X("qwen3next qwen35 qwen35moe","ssm.length_epsilon",FLOAT,"0.000001")\
-X("qwen35 qwen35moe","rope.dimension_sections",INT,"rope.mrope_section")\
+X("qwen35 qwen35moe qwen2vl qwen3vl qwen3vlmoe","rope.dimension_sections",INT,"rope.mrope_section")\
+X("nemotron_h nemotron_h_moe","ssm.conv_kernel",INT,"conv_kernel|mamba_d_conv|4")\
+X("nemotron_h nemotron_h_moe","ssm.inner_size",INT,"mamba_num_heads*mamba_head_dim")\
+X("nemotron_h nemotron_h_moe","ssm.state_size",INT,"ssm_state_size|mamba_d_state")\
+X("nemotron_h nemotron_h_moe","ssm.time_step_rank",INT,"mamba_num_heads")\
+X("nemotron_h nemotron_h_moe","ssm.group_count",INT,"n_groups|mamba_n_groups")\
+X("falcon-h1","ssm.conv_kernel",INT,"mamba_d_conv|4")\
+X("falcon-h1","ssm.inner_size",INT,"mamba_d_ssm|$width*mamba_expand")\
+X("falcon-h1","ssm.state_size",INT,"mamba_d_state")\
+X("falcon-h1","ssm.time_step_rank",INT,"mamba_n_heads")\
+X("falcon-h1","ssm.group_count",INT,"mamba_n_groups|1")\
 X("mamba mamba2","ssm.conv_kernel",INT,"conv_kernel|4")\
 X("falcon_mamba mamba","ssm.inner_size",INT,"intermediate_size|$width*expand|$width*2")\
 X("mamba2","ssm.inner_size",INT,"num_heads*head_dim")\
@@ -9329,19 +9445,21 @@ X("falcon_mamba","ssm.dt_b_c_rms",BOOL,"1")\
 X("falcon_mamba","ssm.norm_epsilon",FLOAT,"mixer_rms_eps|0.000001")\
 X("laguna","attention.head_count",INT,"num_attention_heads_per_layer|$heads")\
 X("*","attention.head_count",INT,"$heads")\
-X("lfm2 lfm2moe granitehybrid jamba","attention.head_count_kv",INT,"")\
+X("lfm2 lfm2moe granitehybrid jamba nemotron_h nemotron_h_moe","attention.head_count_kv",INT,"")\
 X("*","attention.head_count_kv",INT,"$kv_heads")\
-X("deepseek2","attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim")\
-X("deepseek2","attention.value_length",INT,"kv_lora_rank")\
-X("deepseek2","attention.key_length_mla",INT,"$head")\
-X("deepseek2","attention.value_length_mla",INT,"v_head_dim")\
+X(OXI_LLM_MLA,"attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim")\
+X(OXI_LLM_MLA,"attention.value_length",INT,"kv_lora_rank")\
+X(OXI_LLM_MLA,"attention.key_length_mla",INT,"$head")\
+X(OXI_LLM_MLA,"attention.value_length_mla",INT,"v_head_dim")\
 X("minicpm3","attention.value_length",INT,"v_head_dim|$width/$heads")\
+X("nemotron_h nemotron_h_moe","attention.key_length",INT,"$head")\
+X("nemotron_h nemotron_h_moe","attention.value_length",INT,"$head")\
 X(OXI_LLM_NO_ROPE,"attention.key_length",INT,"head_dim|d_kv")\
 X(OXI_LLM_NO_ROPE,"attention.value_length",INT,"head_dim|d_kv")\
 X("*","attention.key_length",INT,"$head")\
 X("*","attention.value_length",INT,"$head")\
-X("deepseek2 minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\
-X("deepseek2 minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
+X(OXI_LLM_MLA " minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\
+X(OXI_LLM_MLA " minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
 X("modern-bert","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
@@ -9352,15 +9470,16 @@ X("mpt gpt2 gpt-neo starcoder gptj bloom falcon opt","attention.layer_norm_epsil
  "layer_norm_epsilon|layer_norm_eps|0.00001")\
 X("exaone","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps|0.00001")\
 X("t5 t5encoder","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.000001")\
-X("deepseek2","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
+X(OXI_LLM_MLA,"attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
 X("phimoe","attention.layer_norm_rms_epsilon",FLOAT,"")\
 X("phimoe","attention.layer_norm_epsilon",FLOAT,"rms_norm_eps|0.00001")\
 X("lfm2 lfm2moe","attention.layer_norm_rms_epsilon",FLOAT,"norm_eps|0.00001")\
 X("mamba mamba2","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.00001")\
+X("nemotron_h nemotron_h_moe","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps")\
 X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
 X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
 X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
-X("deepseek2 minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
+X(OXI_LLM_MLA " minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
 X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
 X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
 X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
@@ -9369,19 +9488,21 @@ X("bloom","attention.max_alibi_bias",FLOAT,"8")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
 X("mpt","attention.scale",FLOAT,"attn_config.softmax_scale")\
-X("gemma2 gemma3","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
+X("gemma2 gemma3 vaultgemma","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
 X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32")\
 X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
 X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
 X("gemma2","attn_logit_softcapping",FLOAT,"attn_logit_softcapping|^attn_logit_softcapping")\
 X("gemma2","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping")\
+X("nanochat","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping|15")\
 X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping")\
 X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping")\
+X("afmoe","embedding_plain",BOOL,"1-mup_enabled|1")\
 X("afmoe","embedding_scale",FLOAT,"~hidden_size*mup_enabled|0")\
 X("granite granitemoe granitehybrid","embedding_scale",FLOAT,"embedding_multiplier")\
 X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier")\
 X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
-X("command-r cohere2","logit_scale",FLOAT,"logit_scale|0.0625")\
+X("command-r cohere2 cohere2moe","logit_scale",FLOAT,"logit_scale|0.0625")\
 X("biogpt","embedding_scale",FLOAT,"~hidden_size*scale_embedding|~hidden_size")\
 X("minicpm","embedding_scale",FLOAT,"scale_emb")\
 X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers")\
@@ -9393,7 +9514,7 @@ X("mt5","logit_scale",FLOAT,"")\
 X("t5","logit_scale",FLOAT,"scale_decoder_outputs/~d_model|tie_word_embeddings/~d_model|1/~d_model")\
 X("falcon","tensor_data_layout",TEXT,"'jploski")\
 X(OXI_LLM_NO_ROPE,"rope.dimension_count",INT,"")\
-X("deepseek2 minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
+X(OXI_LLM_MLA " minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
 X("minimax-m2","rope.dimension_count",INT,"rotary_dim|$rotary*$head")\
 X("gptj","rope.dimension_count",INT,"rotary_dim|64")\
 X("*","rope.dimension_count",INT,"$rotary*$head")\
@@ -9405,14 +9526,16 @@ X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("smollm3","rope.freq_base",FLOAT,"rope.rope_theta|2000000")\
 X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000")\
 X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
+X("minimax-01 qwen2vl","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
+X("qwen3vl qwen3vlmoe","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
 X("gemma3 mellum laguna modern-bert","rope.scaling.factor_swa",FLOAT,\
  "?rope_parameters.sliding_attention.rope_type:linear*rope_parameters.sliding_attention.factor")\
 X("mellum laguna","rope.freq_base_swa",FLOAT,"rope_parameters.sliding_attention.rope_theta|10000")\
 X("laguna","rope.dimension_count_swa",INT,\
  "rope_parameters.sliding_attention.partial_rotary_factor*$head|$head")\
-X("mistral3","attention.temperature_scale",FLOAT,"rope.llama_4_scaling_beta")\
-X("mistral3","attention.temperature_length",INT,"rope.original_max_position_embeddings")\
+X("mistral3 mistral4","attention.temperature_scale",FLOAT,"rope.llama_4_scaling_beta")\
+X("mistral3 mistral4","attention.temperature_length",INT,"rope.original_max_position_embeddings")\
 X("gemma3","rope.freq_base_swa",FLOAT,\
  "rope_parameters.sliding_attention.rope_theta|rope_local_base_freq|10000")\
 X("modern-bert","rope.freq_base_swa",FLOAT,\
@@ -9427,10 +9550,26 @@ X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
 X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers")\
 X("ernie4_5-moe","expert_count",INT,"moe_num_experts")\
 X("ernie4_5-moe hunyuan-moe","expert_used_count",INT,"moe_k|moe_topk|num_experts_per_tok")\
-X("minimax-m2 hunyuan-moe","expert_feed_forward_length",INT,"intermediate_size")\
-X("ernie4_5-moe afmoe exaone-moe lfm2moe hy_v3 mellum laguna","expert_feed_forward_length",INT,\
- "moe_intermediate_size")\
+X("minimax-m2 hunyuan-moe minimax-01 cohere2moe","expert_feed_forward_length",INT,"intermediate_size")\
+X("ernie4_5-moe afmoe exaone-moe lfm2moe hy_v3 mellum laguna nemotron_h_moe",\
+ "expert_feed_forward_length",INT,"moe_intermediate_size")\
 X("hunyuan-moe","expert_shared_feed_forward_length",INT,"intermediate_size")\
+X("nemotron_h_moe","expert_shared_feed_forward_length",INT,"moe_shared_expert_intermediate_size")\
+X("cohere2moe","expert_shared_feed_forward_length",INT,"intermediate_size*num_shared_experts")\
+X("nemotron_h/dense","expert_count",INT,"")\
+X("nemotron_h/dense","expert_used_count",INT,"")\
+X("nemotron_h_moe","moe_latent_size",INT,"moe_latent_size")\
+X("nemotron_h_moe","expert_shared_count",INT,"n_shared_experts")\
+X("nemotron_h_moe","expert_group_count",INT,"n_group")\
+X("nemotron_h_moe","expert_group_used_count",INT,"topk_group")\
+X("nemotron_h_moe","expert_weights_scale",FLOAT,"routed_scaling_factor")\
+X("nemotron_h_moe","expert_gating_func",INT,"2")\
+X("cohere2moe","expert_shared_count",INT,"num_shared_experts|0")\
+X("cohere2moe","expert_gating_func",INT,"3-?expert_selection_fn:sigmoid")\
+X("minimax-01","residual_scale",FLOAT,"mlp_alpha_factor|1")\
+X("ernie4_5-moe","expert_shared_feed_forward_length",INT,"moe_intermediate_size*moe_num_shared_experts")\
+X("hy_v3","expert_shared_feed_forward_length",INT,\
+ "num_shared_experts*moe_intermediate_size|moe_intermediate_size")\
 X("laguna","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size")\
 X("ernie4_5-moe","expert_shared_count",INT,"moe_num_shared_experts")\
 X("exaone-moe afmoe hy_v3","expert_shared_count",INT,"num_shared_experts|1")\
@@ -9442,11 +9581,13 @@ X("afmoe","expert_weights_scale",FLOAT,"route_scale")\
 X("hy_v3","expert_weights_scale",FLOAT,"router_scaling_factor")\
 X("laguna","expert_weights_scale",FLOAT,"moe_routed_scaling_factor")\
 X("afmoe hy_v3 laguna","expert_weights_norm",BOOL,"1")\
-X("exaone-moe glm4_moe_lite","expert_weights_norm",BOOL,"norm_topk_prob|1")\
+X("exaone-moe glm4_moe_lite nemotron_h_moe mistral4 cohere2moe","expert_weights_norm",BOOL,\
+ "norm_topk_prob|1")\
 X("lfm2moe mellum qwen3next qwen35moe","expert_weights_plain",BOOL,"1-norm_topk_prob|0")\
 X("exaone-moe afmoe lfm2moe hy_v3 laguna minimax-m2 glm4_moe_lite","expert_gating_func",INT,"2")\
-X("exaone-moe glm4_moe_lite hy_v3 laguna","leading_dense_block_count",INT,\
+X("exaone-moe glm4_moe_lite hy_v3 laguna deepseek32 glm-dsa","leading_dense_block_count",INT,\
  "%mlp_layer_types:dense|first_k_dense_replace|1")\
+X("cohere2moe","leading_dense_block_count",INT,"%mlp_layer_types:dense|first_k_dense_replace|0")\
 X("youtu","leading_dense_block_count",INT,"$layers")\
 X("afmoe lfm2moe","leading_dense_block_count",INT,"num_dense_layers")\
 X("ernie4_5-moe","leading_dense_block_count",INT,"moe_layer_start_index|1")\
@@ -9454,23 +9595,26 @@ X("ernie4_5-moe","interleave_moe_layer_step",INT,"moe_layer_interval|1")\
 X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts")\
 X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token")\
 X("gpt-oss llama4","expert_feed_forward_length",INT,"intermediate_size")\
-X("deepseek2","expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size")\
+X(OXI_LLM_MLA,"expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size")\
 X("jamba","expert_feed_forward_length",INT,"intermediate_size")\
 X("qwen3next qwen35moe","expert_feed_forward_length",INT,"moe_intermediate_size")\
-X("qwen2moe qwen3moe glm4moe dots1","expert_feed_forward_length",INT,"moe_intermediate_size")\
+X("qwen2moe qwen3moe qwen3vlmoe glm4moe dots1","expert_feed_forward_length",INT,"moe_intermediate_size")\
 X("qwen2moe qwen3next qwen35moe","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size")\
 X("granitemoe granitehybrid","expert_shared_feed_forward_length",INT,"shared_intermediate_size")\
-X("deepseek2","expert_shared_count",INT,"n_shared_experts|0")\
+X(OXI_LLM_MLA,"expert_shared_count",INT,"n_shared_experts|0")\
 X("glm4moe dots1","expert_shared_count",INT,"n_shared_experts")\
-X("deepseek2 glm4moe dots1","expert_group_count",INT,"n_group")\
-X("deepseek2 glm4moe dots1","expert_group_used_count",INT,"topk_group")\
-X("deepseek2 glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
-X("deepseek_v3","expert_weights_norm",BOOL,"norm_topk_prob|1")\
+X(OXI_LLM_MLA " glm4moe dots1","expert_group_count",INT,"n_group")\
+X(OXI_LLM_MLA " glm4moe dots1","expert_group_used_count",INT,"topk_group")\
+X(OXI_LLM_MLA " glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
+X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|1")\
 X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
+X("deepseek32 glm-dsa","attention.indexer.head_count",INT,"index_n_heads")\
+X("deepseek32 glm-dsa","attention.indexer.key_length",INT,"index_head_dim")\
+X("deepseek32 glm-dsa","attention.indexer.top_k",INT,"index_topk")\
 X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
-X("deepseek_v3 glm4moe dots1","expert_gating_func",INT,"2")\
-X("deepseek_v2","expert_gating_func",INT,"1")\
-X("deepseek2","leading_dense_block_count",INT,"first_k_dense_replace|0")\
+X("deepseek_v3 deepseek32 glm-dsa glm4moe dots1","expert_gating_func",INT,"2")\
+X("deepseek_v2 mistral4","expert_gating_func",INT,"1")\
+X(OXI_LLM_MLA,"leading_dense_block_count",INT,"first_k_dense_replace|0")\
 X("glm4moe dots1","leading_dense_block_count",INT,"first_k_dense_replace")\
 X("llama4","interleave_moe_layer_step",INT,"interleave_moe_layer_step|1")\
 X("bert nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1")\
@@ -9487,9 +9631,36 @@ X("gpt2","scale_attn_by_inverse_layer_idx",0)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
 X("bitnet","attention_bias",0)\
-X("laguna","moe_router_logit_softcapping",0)
-typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET
- }oxi_llm_trait;
+X("laguna","moe_router_logit_softcapping",0)\
+X("cohere2moe","?shared_expert_combination_strategy:sum",0)\
+X("cohere2moe","prefix_dense_sliding_window_pattern",1)\
+X("falcon-h1","attention_bias",0)\
+X("falcon-h1","mlp_bias",0)\
+X("falcon-h1","projectors_bias",0)\
+X("falcon-h1","mamba_proj_bias",0)\
+X("falcon-h1","mamba_rms_norm*mamba_norm_before_gate|mamba_rms_norm",0)\
+X("minimax-01","full_attn_alpha_factor-mlp_alpha_factor",0)\
+X("minimax-01","linear_attn_alpha_factor-mlp_alpha_factor",0)\
+X("minimax-01","full_attn_beta_factor",1)\
+X("minimax-01","linear_attn_beta_factor",1)\
+X("minimax-01","mlp_beta_factor",1)
+#define OXI_LLM_SOURCE_SCALE_LIST(X)\
+X("falcon-h1","token_embd","","embedding_multiplier")\
+X("falcon-h1","output","","lm_head_multiplier")\
+X("falcon-h1","ffn_gate","","mlp_multipliers.0")\
+X("falcon-h1","ffn_down","","mlp_multipliers.1")\
+X("falcon-h1","attn_q","","attention_in_multiplier")\
+X("falcon-h1","attn_k","","attention_in_multiplier*key_multiplier")\
+X("falcon-h1","attn_v","","attention_in_multiplier")\
+X("falcon-h1","attn_output","","attention_out_multiplier")\
+X("falcon-h1","ssm_out","","ssm_out_multiplier")\
+X("falcon-h1","ssm_in","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.0")\
+X("falcon-h1","ssm_in","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.1")\
+X("falcon-h1","ssm_in","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.2")\
+X("falcon-h1","ssm_in","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.3")\
+X("falcon-h1","ssm_in","","ssm_in_multiplier*ssm_multipliers.4")
+typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET,
+ OXI_LLM_TRAIT_BACKWARDS,OXI_LLM_TRAIT_EITHER}oxi_llm_trait;
 typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_trait trait;int period;
  }oxi_llm_model_type;typedef enum oxi_llm_transform{OXI_LLM_TRANSFORM_NONE=0,OXI_LLM_TRANSFORM_SKIP,
  OXI_LLM_TRANSFORM_HEAD,OXI_LLM_TRANSFORM_ENCODER,OXI_LLM_TRANSFORM_DECODER,OXI_LLM_TRANSFORM_NORM,
@@ -9500,18 +9671,19 @@ typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_tr
  OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATENT_KEYS,OXI_LLM_TRANSFORM_LATENT_VALUES,
  OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,OXI_LLM_TRANSFORM_DELTA_SECOND,
  OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,OXI_LLM_TRANSFORM_DELTA_DECAYS,
- OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,
- OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,
- OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,
- OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
+ OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_SCALED,OXI_LLM_TRANSFORM_PROJECTED,
+ OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,
+ OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,
+ OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_VALUES
+ }oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;
 uint32_t by;uint32_t first,count;const float*values;}oxi_llm_plan;typedef struct oxi_llm_folder{
 const oxi_llm_model_type*model;ox_file*weights;oxi_llm_plan*plans;size_t plan_count,plan_room;
 uint32_t*pieces;size_t piece_room;int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond;
-int64_t delta_keys,delta_key;int64_t delta_each;int64_t turned;int64_t halves;bool tied,ternary;
-ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;typedef struct oxi_llm_config{ox_file*file;
-oxi_llm_folder*folder;oxi_json config,generation;uint32_t inner;}oxi_llm_config;
-static bool oxi_llm_share_word(const char*a,const char*b);
+int64_t delta_keys,delta_key;int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;
+int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
+typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;uint32_t inner;
+ }oxi_llm_config;static bool oxi_llm_share_word(const char*a,const char*b);
 static const oxi_json_node*oxi_llm_config_node(const oxi_llm_config*c,const char*name,size_t length);
 static bool oxi_llm_config_number(const oxi_llm_config*c,const char*expression,double*out,
  ox_status*status);
@@ -9541,11 +9713,17 @@ static bool oxi_llm_row_holds(const oxi_llm_config*c,const char*who){
 const oxi_llm_model_type*model=c->folder->model;
 return strcmp(who,"*")==0||oxi_llm_share_word(who,model->architecture)||
  oxi_llm_share_word(who,model->name);}
+static uint32_t oxi_llm_config_element(const oxi_json*json,uint32_t list,const char*index){
+const oxi_json_node*node= &json->nodes[list];const long at=strlen(index)<6?strtol(index,NULL,10): -1;
+if(node->type!=OXI_JSON_ARRAY||at<0||at>=node->length)return 0;
+uint32_t element=list+1;for(long i=0;i<at;i++)element=json->nodes[element].next;
+return element;}
 static uint32_t oxi_llm_config_member(const oxi_json*json,uint32_t object,const char*path,size_t length){
 const char*end=path+length;while(path<end&&json->count>0){
 const char*dot=(const char*)memchr(path,'.',(size_t)(end-path)),*stop=dot?dot:end;
 char name[64];if((size_t)(stop -path)>=sizeof name)return 0;
-memcpy(name,path,(size_t)(stop -path));name[stop -path]=0;object=oxi_json_find(json,object,name);
+memcpy(name,path,(size_t)(stop -path));name[stop -path]=0;
+object=oxi_is_digit(*name)?oxi_llm_config_element(json,object,name):oxi_json_find(json,object,name);
 if(object==0||json->nodes[object].type==OXI_JSON_NULL)return 0;
 path=dot?dot+1:end;}
 return object;}
@@ -9597,6 +9775,11 @@ if(text->type!=OXI_JSON_STRING||text->length!=rest)break;
 if(memcmp(text->value.text,colon+1,rest)!=0)break;}
 *out=(double)count;
 return true;}
+static bool oxi_llm_length_of(const oxi_llm_config*c,const char*p,size_t length,double*out){
+const oxi_json_node*node=oxi_llm_config_node(c,p,length);
+if(!node||(node->type!=OXI_JSON_ARRAY&&node->type!=OXI_JSON_STRING))return false;
+*out=(double)node->length;
+return true;}
 static bool oxi_llm_eval_operand(const oxi_llm_config*c,const char*p,size_t length,int depth,
  double*out,ox_status*status){if(length>0&&(oxi_is_digit(*p)|| *p=='.')){
 *out=oxi_json_double(p,p +length,0);
@@ -9608,6 +9791,7 @@ const size_t rest=length-(size_t)(colon-p)-1;*out=text&&text->type==OXI_JSON_STR
  memcmp(text->value.text,colon+1,rest)==0;
 return true;}
 if(length>0&& *p=='%')return oxi_llm_leading_texts(c,p +1,length-1,out);
+if(length>0&& *p=='@')return oxi_llm_length_of(c,p +1,length-1,out);
 if(length>0&& *p=='^'){*out=0;
 return oxi_llm_config_is_null(c,p +1,length-1);}
 if(length>0&& *p=='#')return oxi_llm_stored_rows(c,p +1,length-1,out);
@@ -9704,7 +9888,7 @@ enum{OXI_LLM_KEY_ROWS=(int)(sizeof oxi_llm_key_rows/sizeof oxi_llm_key_rows[0])}
 static const oxi_json_node*oxi_llm_first_node(const oxi_llm_config*c,const char*expression){
 while(*expression){const size_t length=strcspn(expression,"|");
 const oxi_json_node*node=
- strcspn(expression,"+-*/~$^")>=length?oxi_llm_config_node(c,expression,length):NULL;
+ strcspn(expression,"+-*/~$^@")>=length?oxi_llm_config_node(c,expression,length):NULL;
 if(node)return node;
 expression+=length+(expression[length]=='|');}
 return NULL;}
@@ -9818,9 +10002,35 @@ for(int64_t i=0;i<layers;i++)
 heads[i]=(period>0?i%period==offset:oxi_llm_layer_attends(types,which,i))?(int32_t)c->folder->kv_heads:0;
 status=oxi_llm_fact_array(c,"attention.head_count_kv",OX_GGUF_I32,heads,layers);
 oxi_free(heads,(size_t)layers*sizeof*heads);return status;}
+static const oxi_json_node*oxi_llm_layer_kinds(const oxi_llm_config*c){
+const oxi_json_node*kinds=oxi_llm_config_node(c,"layers_block_type",17);
+return kinds?kinds:oxi_llm_config_node(c,"hybrid_override_pattern",23);}
+static char oxi_llm_layer_letter(const oxi_json_node*kinds,int64_t i){
+static const char*const words[]={"mamba","attention","mlp","moe"};if(!kinds||i>=kinds->length)return 0;
+if(kinds->type==OXI_JSON_STRING)return kinds->value.text[i];
+if(kinds->type!=OXI_JSON_ARRAY)return 0;
+for(int w=0;w<4&&kinds[1+i].type==OXI_JSON_STRING;w++)
+if(strcmp(kinds[1+i].value.text,words[w])==0)return "M*-E"[w];
+return 0;}
+static ox_status oxi_llm_add_single(const oxi_llm_config*c){
+const oxi_json_node*kinds=oxi_llm_layer_kinds(c);const int64_t layers=c->folder->layers,most=1<<20;
+int64_t dense=0,expert=0;if(!oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe"))return OX_OK;
+ox_status status=oxi_llm_config_int(c,"intermediate_size",0,most,0,&dense);
+if(status==OX_OK)status=oxi_llm_config_int(c,"moe_intermediate_size",0,most,0,&expert);
+int32_t*heads=(int32_t*)oxi_calloc((size_t)layers,2*sizeof*heads);if(!heads)return OX_ERR_NOMEM;
+int32_t*hidden=heads+layers;for(int64_t i=0;i<layers&&status==OX_OK;i++){
+const char letter=oxi_llm_layer_letter(kinds,i);if(!letter|| !strchr("M*-E",letter))
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
+ "config.json: layers_block_type does not say what layer %lld is",(long long)i);
+heads[i]=letter=='*'?(int32_t)c->folder->kv_heads:0;
+hidden[i]=(int32_t)(letter=='-'?dense:letter=='E'?expert:0);}
+if(status==OX_OK)
+status=oxi_llm_fact_array(c,"attention.head_count_kv",OX_GGUF_I32,heads,layers);
+if(status==OX_OK)status=oxi_llm_fact_array(c,"feed_forward_length",OX_GGUF_I32,hidden,layers);
+oxi_free(heads,(size_t)layers*2*sizeof*heads);return status;}
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config*c){
 const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);const int64_t layers=c->folder->layers;
-if(!oxi_llm_row_holds(c,"qwen3next qwen35 qwen35moe"))return OX_OK;
+if(!oxi_llm_row_holds(c,"qwen3next qwen35 qwen35moe minimax-01"))return OX_OK;
 if(!types||types->type!=OXI_JSON_ARRAY||types->length<layers)return OX_OK;
 uint8_t*recurrent=(uint8_t*)oxi_calloc((size_t)layers,1);if(!recurrent)return OX_ERR_NOMEM;
 for(int64_t i=0;i<layers;i++)
@@ -9835,6 +10045,7 @@ for(int i=0;i<OXI_LLM_KEY_ROWS&&status==OX_OK;i++){const oxi_llm_key_row*row= &o
 bool first=oxi_llm_row_holds(c,row->who);for(int before=0;before<i&&first;before++)
 first=strcmp(oxi_llm_key_rows[before].key,row->key)!=0|| !oxi_llm_row_holds(c,oxi_llm_key_rows[before].who);
 if(first&&row->expression[0])status=oxi_llm_add_fact(c,row);}
+if(status==OX_OK)status=oxi_llm_add_single(c);
 if(status==OX_OK)status=oxi_llm_add_kv_heads(c);
 if(status==OX_OK)status=oxi_llm_add_recurrent(c);
 return status==OX_OK?oxi_llm_add_window(c):status;}
@@ -9930,9 +10141,11 @@ if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.mscale",0,&value);
 if(status==OX_OK){const double usual=oxi_llm_yarn_scale(factor,1);
 const double both=oxi_llm_yarn_scale(factor,value)/oxi_llm_yarn_scale(factor,all);
 status=oxi_llm_rope_number(c,"rope.attention_factor",value!=0&&all!=0?both:usual,&attention);
+if(status==OX_OK&&attention==both&&value==1&&oxi_llm_row_holds(c,"mistral3"))
+return oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,all);
 if(status==OX_OK&&attention!=usual)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_attn_factor",OX_GGUF_F32,attention/usual);}
-if(status==OX_OK&&all!=0&&oxi_llm_row_holds(c,"deepseek2"))
+if(status==OX_OK&&all!=0&&oxi_llm_row_holds(c,"deepseek2 deepseek32 glm-dsa"))
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,0.1*all);
 return status;}
 static ox_status oxi_llm_rope_dynamic(const oxi_llm_config*c){double factor=0,context=0;
@@ -9958,14 +10171,14 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config*c){
 const char*type=oxi_llm_config_text(c,"rope.rope_type");
 const bool phi3=strcmp(c->folder->model->architecture,"phi3")==0;double factor=1;
 int64_t size=0;if(!type)type=oxi_llm_config_text(c,"rope.type");
-ox_status status=strcmp(c->folder->model->architecture,"deepseek2")==0||
- strcmp(c->folder->model->architecture,"minicpm3")==0
+ox_status status=oxi_llm_row_holds(c,OXI_LLM_MLA " minicpm3")
  ?oxi_llm_config_int(c,"qk_rope_head_dim",2,OXI_LLM_ROPE_MOST,-1,&size)
  :oxi_llm_config_int(c,"rotary_dim|$rotary*$head",0,OXI_LLM_ROPE_MOST,0,&size);
 bool alpha=false;if(status==OX_OK&&oxi_llm_row_holds(c,"hunyuan-dense hunyuan-moe"))
 status=oxi_llm_rope_alpha(c,type,size,&alpha);
 if(status!=OX_OK||alpha)return status;
-if(!type||strcmp(type,"default")==0)return phi3?oxi_llm_rope_original(c,&factor):OX_OK;
+if(!type||strcmp(type,"default")==0||strcmp(type,"mrope")==0)
+return phi3?oxi_llm_rope_original(c,&factor):OX_OK;
 if(strcmp(type,"dynamic")==0)return oxi_llm_rope_dynamic(c);
 if(strcmp(type,"yarn")==0)return oxi_llm_rope_yarn(c);
 if(strcmp(type,"linear")==0){status=oxi_llm_rope_number(c,"rope.factor",NAN,&factor);
@@ -10018,6 +10231,14 @@ return*name==0;}
 typedef struct oxi_llm_naming{const oxi_llm_config*config;
 bool of_model[OXI_LLM_MODEL_NAMES],of_layer[OXI_LLM_LAYER_NAMES],stems[OXI_LLM_STEMS];uint32_t from;
 bool found;}oxi_llm_naming;
+static oxi_llm_transform oxi_llm_name_transform(const oxi_llm_naming*naming,oxi_llm_transform how){
+const oxi_llm_folder*f=naming->config->folder;const int hidden=how==OXI_LLM_TRANSFORM_NONE?1:2;
+ox_file_entry e;if(f->model->trait!=OXI_LLM_TRAIT_EITHER)return how;
+if(ox_file_get_entry(f->weights,naming->from,&e)!=OX_OK||e.ndim!=3)return how;
+if(e.shape[hidden]==f->width||e.shape[3-hidden]!=f->width)return how;
+switch(how){case OXI_LLM_TRANSFORM_NONE:return OXI_LLM_TRANSFORM_TURNED;
+case OXI_LLM_TRANSFORM_ROWS_FIRST:return OXI_LLM_TRANSFORM_TURNED_FIRST;
+case OXI_LLM_TRANSFORM_ROWS_SECOND:return OXI_LLM_TRANSFORM_TURNED_SECOND;default:return how;}}
 static ox_status oxi_llm_name_take(oxi_llm_naming*naming,const oxi_llm_name_row*row,const char*start,
  uint32_t number,const char*suffix){const oxi_llm_config*c=naming->config;
 char name[160];const int stem=(int)strcspn(row->target,"*");naming->found=true;
@@ -10026,7 +10247,8 @@ const bool bias=row->target[stem]&&strcmp(suffix,"bias")==0;
 if(row->transform==OXI_LLM_TRANSFORM_HEAD&&c->folder->tied&& !bias)return OX_OK;
 (void)snprintf(name,sizeof name,"%s%.*s%s",start,stem,row->target,row->target[stem]?suffix:"");
 oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
-plan->transform=row->transform;plan->number=number;plan->from=naming->from;return OX_OK;}
+plan->transform=oxi_llm_name_transform(naming,row->transform);plan->number=number;plan->from=naming->from;
+return OX_OK;}
 static ox_status oxi_llm_name_rows(oxi_llm_naming*naming,const oxi_llm_name_row*rows,const bool*holds,
  int count,const char*start,const char*name){for(int i=0;i<count;i++){
 const oxi_llm_transform transform=rows[i].transform;uint32_t number=0;const char*suffix="";
@@ -10116,6 +10338,52 @@ if(!head)return OX_ERR_NOMEM;
 head->from=stored;}
 if(out<0)return OX_OK;
 head->transform=OXI_LLM_TRANSFORM_PROJECTED_BACK;head->by=(uint32_t)out;return OX_OK;}
+typedef struct oxi_llm_scale_row{const char*who,*tensor,*rows,*factor;}oxi_llm_scale_row;
+#define OXI_X(who,tensor,rows,factor){who,tensor,rows,factor},
+static const oxi_llm_scale_row oxi_llm_scale_rows[]={OXI_LLM_SOURCE_SCALE_LIST(OXI_X)};
+#undef OXI_X
+enum{OXI_LLM_SCALE_ROWS=(int)(sizeof oxi_llm_scale_rows/sizeof*oxi_llm_scale_rows)};
+static bool oxi_llm_plan_is(const oxi_llm_plan*plan,const char*tensor){const char*name=plan->name;
+const size_t length=strlen(tensor);
+if(strncmp(name,"blk.",4)==0)name=strchr(name +4,'.')?strchr(name +4,'.')+1:name;
+return strncmp(name,tensor,length)==0&&strcmp(name +length,".weight")==0;}
+static ox_status oxi_llm_make_scales(const oxi_llm_config*c,int first,int end,int64_t tensor_rows,
+ float**out,int64_t*count){bool ones=true;
+int64_t at=0;*out=NULL;*count=end-first==1?1:tensor_rows;if(*count<1|| *count>1<<24)
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s has %lld rows",
+ oxi_llm_scale_rows[first].tensor,(long long)*count);
+float*scales=(float*)oxi_file_take(c->file,(size_t)*count*sizeof*scales);if(!scales)return OX_ERR_NOMEM;
+for(int i=first;i<end;i++){double factor=1;
+ox_status status;int64_t rows= *count-at;
+if(!oxi_llm_config_number(c,oxi_llm_scale_rows[i].factor,&factor,&status))factor=1;
+if(status==OX_OK&& *oxi_llm_scale_rows[i].rows)
+status=oxi_llm_config_int(c,oxi_llm_scale_rows[i].rows,0,rows,-1,&rows);
+if(status!=OX_OK)return status;
+ones=ones&&factor==1;while(rows-- >0)scales[at++]=(float)factor;}
+if(!ones)*out=scales;
+return OX_OK;}
+static ox_status oxi_llm_scale_tensor(const oxi_llm_config*c,int first,int end){
+oxi_llm_folder*folder=c->folder;float*scales=NULL;int64_t count=0;bool made=false;
+for(size_t i=0;i<folder->plan_count;i++){oxi_llm_plan*plan= &folder->plans[i];
+ox_file_entry entry;if(!oxi_llm_plan_is(plan,oxi_llm_scale_rows[first].tensor))continue;
+ox_status status=made?OX_OK:ox_file_get_entry(folder->weights,plan->from,&entry);if(status==OX_OK&& !made)
+status=oxi_llm_make_scales(c,first,end,entry.ndim?entry.shape[0]:0,&scales,&count);
+if(status!=OX_OK)return status;
+made=true;if(!scales)return OX_OK;
+plan->transform=OXI_LLM_TRANSFORM_SCALED;plan->values=scales;plan->count=(uint32_t)count;}
+return OX_OK;}
+static ox_status oxi_llm_scale_tensors(const oxi_llm_config*c){ox_status status=OX_OK;
+for(int first=0,end;first<OXI_LLM_SCALE_ROWS&&status==OX_OK;first=end){
+const char*tensor=oxi_llm_scale_rows[first].tensor;for(end=first+1;end<OXI_LLM_SCALE_ROWS;end++)
+if(strcmp(oxi_llm_scale_rows[end].tensor,tensor)!=0)break;
+if(!oxi_llm_row_holds(c,oxi_llm_scale_rows[first].who))continue;
+const oxi_llm_plan*embedding=oxi_llm_plan_of(c->folder,"token_embd.weight");
+if(embedding&&strcmp(tensor,"output")==0&& !oxi_llm_plan_of(c->folder,"output.weight")){
+const uint32_t stored=embedding->from;oxi_llm_plan*head=oxi_llm_add_plan(c,"output.weight");
+if(!head)return OX_ERR_NOMEM;
+head->from=stored;}
+status=oxi_llm_scale_tensor(c,first,end);}
+return status;}
 static ox_status oxi_llm_fill_norms(const oxi_llm_config*c){
 static const char*const names[]={"attn_norm","ffn_norm"};const int64_t norms=2*c->folder->layers;
 int64_t affine=0,width=0;char name[64];
@@ -10148,7 +10416,8 @@ for(int i=0;i<OXI_LLM_STEMS;i++)
 naming.stems[i]=oxi_llm_share_word(oxi_llm_stem_rows[i].sets,sets);
 const int64_t count=ox_file_count(folder->weights);for(int64_t i=0;i<count;i++){naming.from=(uint32_t)i;
 status=oxi_llm_place_tensor(&naming,ox_file_name(folder->weights,i));if(status!=OX_OK)return status;}
-status=oxi_llm_join_plans(c);if(status==OX_OK&&opt)status=oxi_llm_project_embedding(c);
+status=oxi_llm_join_plans(c);if(status==OX_OK)status=oxi_llm_scale_tensors(c);
+if(status==OX_OK&&opt)status=oxi_llm_project_embedding(c);
 return status==OX_OK&&opt&&before?oxi_llm_fill_norms(c):status;}
 /* >>llm/source/shapes.c */
 static bool oxi_llm_adds_one(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
@@ -10196,7 +10465,8 @@ case OXI_LLM_TRANSFORM_QUERY:
 case OXI_LLM_TRANSFORM_KEY:
 if(folder->halves)return oxi_llm_shape_ends(folder,plan,e,*rows);
 if(plan->transform==OXI_LLM_TRANSFORM_LATENT_TURNED)return NULL;
-if(folder->model->trait!=OXI_LLM_TRAIT_PAIRS)return NULL;
+if(folder->model->trait!=OXI_LLM_TRAIT_PAIRS&&folder->model->trait!=OXI_LLM_TRAIT_BACKWARDS)
+return NULL;
 if(e->ndim>2)return "is no matrix or vector";
 if(folder->turned%2||folder->turned> *rows/heads)return "has heads that cannot be turned so";
 return*rows%(2*heads)?"has rows that are no pairs of as many heads as config.json says":NULL;
@@ -10253,15 +10523,27 @@ return "has not the dtype and shape of all that are stacked with it";}
 if(e->ndim>3)return "has too many dims to be stacked";
 memmove(e->shape +1,e->shape,(size_t)e->ndim*sizeof*e->shape);e->shape[0]=plan->count;e->ndim++;
 return NULL;}
+static const char*oxi_llm_shape_column(ox_file_entry*e){if(e->ndim==1)e->shape[e->ndim++]=1;
+return NULL;}
 static const char*oxi_llm_shape(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
 const bool floats=oxi_info(e->dtype)->cls==OX_CLASS_FLOAT;if(e->ndim<1)return "has no dims";
 switch(plan->transform){case OXI_LLM_TRANSFORM_NORM:
 if(!oxi_llm_adds_one(folder,plan))return NULL;
 if(!floats)return "is not of floats";
-e->dtype=OX_F32;return NULL;case OXI_LLM_TRANSFORM_SQUEEZED:
+e->dtype=OX_F32;return NULL;case OXI_LLM_TRANSFORM_SCALED:
+if(!floats)return "is not of floats";
+e->dtype=OX_F32;
+return plan->count==1||plan->count==e->shape[0]?NULL:"has other rows than what scales them";
+case OXI_LLM_TRANSFORM_SQUEEZED:
 if(e->ndim!=3||e->shape[1]!=1)return "is not [n, 1, m]";
-e->ndim=2;e->shape[1]=e->shape[2];return NULL;
-case OXI_LLM_TRANSFORM_DECAYS:e->dtype=OX_F32;return floats?NULL:"is not of floats";
+e->ndim=2;e->shape[1]=e->shape[2];return NULL;case OXI_LLM_TRANSFORM_DECAYS:
+e->dtype=OX_F32;
+return floats?oxi_llm_shape_column(e):"is not of floats";
+case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second?oxi_llm_shape_column(e):NULL;
+case OXI_LLM_TRANSFORM_MIXER_NORM:
+if(folder->mixer_groups<2)return NULL;
+if(e->ndim!=1||e->shape[0]%folder->mixer_groups)return "does not divide into groups";
+e->ndim=2;e->shape[1]=e->shape[0]/folder->mixer_groups;e->shape[0]=folder->mixer_groups;return NULL;
 case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";
 case OXI_LLM_TRANSFORM_FLAT:
 if(e->ndim!=2||e->shape[0]!=1)return "is not [1, n]";
@@ -10311,7 +10593,13 @@ parts[2]=ox_narrow(all,1,first+turned,each-first-turned);
 return ox_reshape(ox_cat(parts,3,1),ox_shape_of(t));}
 static ox_tensor*oxi_llm_pair_ends(ox_tensor*t,int64_t groups,int64_t turned){
 return oxi_llm_pair_rows(t,groups,t->shape[0]/groups-turned,turned);}
+static ox_tensor*oxi_llm_swap_halves(ox_tensor*t,int64_t heads){
+ox_tensor*halves=ox_reshape(t,OX_SHAPE(heads,2,-1,t->ndim==2?t->shape[1]:1));
+return ox_reshape(ox_flip(halves,OX_DIMS(1)),ox_shape_of(t));}
 static ox_tensor*oxi_llm_pair_heads(const oxi_llm_folder*folder,ox_tensor*t,int64_t heads){
+const oxi_llm_trait trait=folder->model->trait;
+if(trait==OXI_LLM_TRAIT_BACKWARDS)return oxi_llm_swap_halves(t,heads);
+if(trait!=OXI_LLM_TRAIT_PAIRS)return t;
 return oxi_llm_pair_rows(t,heads,0,folder->turned?folder->turned:t->shape[0]/heads);}
 static ox_tensor*oxi_llm_part_heads(const oxi_llm_folder*folder,ox_tensor*t,int dim,int64_t start){
 const int64_t size=t->shape[dim]-start,heads=folder->delta_keys*folder->delta_each;
@@ -10360,6 +10648,11 @@ ox_device_scope_end(&cpu);const unsigned char*from=(const unsigned char*)ox_data
 unsigned char*to=out?(unsigned char*)ox_data(out):NULL;const int64_t count=ox_numel(scales);
 for(int64_t i=0;to&&i<count;i++)oxi_llm_mxfp4_block(from+i*16,scale[i],to+i*17);
 return out;}
+static ox_tensor*oxi_llm_scaled_rows(const oxi_llm_plan*plan,ox_tensor*t){
+ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
+ox_tensor*scales=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);
+ox_device_scope_end(&cpu);scales=ox_to(scales,ox_device_of(t));
+return ox_mul(ox_cast(t,OX_F32),t->ndim==2?ox_unsqueeze(scales,1):scales);}
 static ox_tensor*oxi_llm_stack(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
 const size_t bytes=plan->count*sizeof(ox_tensor*);
 ox_tensor**list=(ox_tensor**)oxi_calloc(1,bytes),*out=NULL;uint32_t count=0;
@@ -10369,11 +10662,15 @@ while(count<plan->count&&
 count++;
 if(count==plan->count)out=ox_stack(list,(int)count,0);
 oxi_free(list,bytes);return out;}
+static ox_tensor*oxi_llm_latent_rows(const oxi_llm_folder*folder,ox_tensor*t,bool keys){ox_tensor*heads=
+ ox_reshape(t,OX_SHAPE(folder->heads,folder->nope_size +folder->value_size,t->shape[1]));
+return keys?ox_transpose(ox_narrow(heads,1,0,folder->nope_size),1,2)
+ :ox_narrow(heads,1,folder->nope_size,folder->value_size);}
 static ox_tensor*oxi_llm_transform_one(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_tensor*t){
 const oxi_llm_transform how=plan->transform;const oxi_llm_trait trait=folder->model->trait;switch(how){
 case OXI_LLM_TRANSFORM_NORM:
 return oxi_llm_adds_one(folder,plan)?ox_add(ox_cast(t,OX_F32),ox_number(1)):t;
-case OXI_LLM_TRANSFORM_LATENT_TURNED:
+case OXI_LLM_TRANSFORM_SCALED:return oxi_llm_scaled_rows(plan,t);case OXI_LLM_TRANSFORM_LATENT_TURNED:
 return folder->halves?oxi_llm_pair_ends(t,1,folder->halves):t;
 case OXI_LLM_TRANSFORM_DELTA_FIRST:return oxi_llm_split_delta(folder,t,false);
 case OXI_LLM_TRANSFORM_DELTA_SECOND:return oxi_llm_split_delta(folder,t,true);
@@ -10390,8 +10687,8 @@ ox_tensor*by=ox_cast(ox_file_tensor_at(folder->weights,plan->by),OX_F32);
 return ox_matmul(ox_cast(t,OX_F32),how==OXI_LLM_TRANSFORM_PROJECTED?ox_t(by):by);}
 case OXI_LLM_TRANSFORM_QUERY:
 if(folder->halves)return oxi_llm_pair_ends(t,folder->heads,folder->halves);
-return trait==OXI_LLM_TRAIT_PAIRS?oxi_llm_pair_heads(folder,t,folder->heads):t;case OXI_LLM_TRANSFORM_KEY:
-return trait==OXI_LLM_TRAIT_PAIRS?oxi_llm_pair_heads(folder,t,folder->kv_heads):t;
+return oxi_llm_pair_heads(folder,t,folder->heads);case OXI_LLM_TRANSFORM_KEY:
+return oxi_llm_pair_heads(folder,t,folder->kv_heads);
 case OXI_LLM_TRANSFORM_FUSED:
 return oxi_llm_split_fused(t,folder->kv_heads,folder->heads/folder->kv_heads+2);
 case OXI_LLM_TRANSFORM_TURNED:return t->ndim==1?t:ox_transpose(t,-2,-1);
@@ -10405,17 +10702,18 @@ case OXI_LLM_TRANSFORM_EVEN:return oxi_llm_every_second(t,-1,false);
 case OXI_LLM_TRANSFORM_ODD:return oxi_llm_every_second(t,-1,true);case OXI_LLM_TRANSFORM_MXFP4:
 case OXI_LLM_TRANSFORM_MXFP4_EVEN:
 case OXI_LLM_TRANSFORM_MXFP4_ODD:return oxi_llm_mxfp4(folder,plan,t);
-case OXI_LLM_TRANSFORM_LATENT_KEYS:
-case OXI_LLM_TRANSFORM_LATENT_VALUES:{const bool keys=how==OXI_LLM_TRANSFORM_LATENT_KEYS;
-ox_tensor*heads=ox_reshape(t,OX_SHAPE(folder->heads,folder->nope_size +folder->value_size,t->shape[1]));
-return keys?ox_transpose(ox_narrow(heads,1,0,folder->nope_size),1,2)
- :ox_narrow(heads,1,folder->nope_size,folder->value_size);}
+case OXI_LLM_TRANSFORM_LATENT_KEYS:return oxi_llm_latent_rows(folder,t,true);
+case OXI_LLM_TRANSFORM_LATENT_VALUES:return oxi_llm_latent_rows(folder,t,false);
 case OXI_LLM_TRANSFORM_POSITIONS:
 return trait==OXI_LLM_TRAIT_OFFSET?ox_slice(t,0,folder->offset,OX_END,1):t;
 case OXI_LLM_TRANSFORM_WITHOUT_TWO:return ox_slice(t,0,2,OX_END,1);
 case OXI_LLM_TRANSFORM_FLAT:return ox_flatten(t,0,-1);
-case OXI_LLM_TRANSFORM_SQUEEZED:return ox_squeeze(t,1);
-case OXI_LLM_TRANSFORM_DECAYS:return ox_neg(ox_exp(ox_cast(t,OX_F32)));
+case OXI_LLM_TRANSFORM_SQUEEZED:return ox_squeeze(t,1);case OXI_LLM_TRANSFORM_DECAYS:
+t=ox_neg(ox_exp(ox_cast(t,OX_F32)));
+return t&&t->ndim==1?ox_unsqueeze(t,1):t;
+case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second&&t->ndim==1?ox_unsqueeze(t,1):t;
+case OXI_LLM_TRANSFORM_MIXER_NORM:
+return folder->mixer_groups>1?ox_reshape(t,OX_SHAPE(folder->mixer_groups,-1)):t;
 case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;default:return t;}}
 static ox_tensor*oxi_llm_transform_plan(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
 if(plan->transform==OXI_LLM_TRANSFORM_STACK)return oxi_llm_stack(folder,plan);
@@ -10482,11 +10780,16 @@ if(first&&first[-1].type==OXI_JSON_ARRAY&&first[-1].length>0&&first->type==OXI_J
 model=oxi_llm_named_model(first->value.text);
 if(model|| !at||json->nodes[at].type!=OXI_JSON_STRING)return model;
 *type=json->nodes[at].value.text;return oxi_llm_named_model(*type);}
+static bool oxi_llm_lists_experts(const oxi_llm_config*c){const oxi_json_node*kinds=oxi_llm_layer_kinds(c);
+char letter='M';for(int64_t i=0;letter&&letter!='E';i++)letter=oxi_llm_layer_letter(kinds,i);
+return letter=='E';}
 static ox_status oxi_llm_folder_model(oxi_llm_config*c){const char*type=NULL;
 const uint32_t inner=oxi_json_find(&c->config,0,"text_config");
 if(inner&&c->config.nodes[inner].type==OXI_JSON_OBJECT)c->inner=inner;
 if(c->inner)c->folder->model=oxi_llm_find_model(&c->config,c->inner,&type);
 if(!c->folder->model)c->folder->model=oxi_llm_find_model(&c->config,0,&type);
+if(c->folder->model&&strcmp(c->folder->model->name,"nemotron_h")==0&& !oxi_llm_lists_experts(c))
+c->folder->model=oxi_llm_named_model("nemotron_h/dense");
 if(c->folder->model)return OX_OK;
 if(!type)return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: no model_type");
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"models of the type %s are not supported",
@@ -10514,8 +10817,10 @@ const char*window=oxi_llm_config_text(c,"rope_parameters.sliding_attention.rope_
 if(window&&strcmp(window,"default")!=0&&strcmp(window,"linear")!=0)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
  "config.json: the rope scaling %s of sliding_attention is not supported",OXI_QUOTE(window));
-if(!oxi_llm_row_holds(c,"mamba mamba2 granitehybrid jamba"))return OX_OK;
-const char*activation=oxi_llm_config_text(c,"hidden_act");
+if(!oxi_llm_row_holds(c,"mamba mamba2 granitehybrid jamba falcon-h1 nemotron_h nemotron_h_moe"))
+return OX_OK;
+const char*activation=oxi_llm_config_text(c,"mamba_hidden_act");
+if(!activation)activation=oxi_llm_config_text(c,"hidden_act");
 if(activation&&strcmp(activation,"silu")!=0&&strcmp(activation,"swish")!=0)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
  "config.json: hidden_act is %s, and only silu is supported",OXI_QUOTE(activation));
@@ -10537,6 +10842,10 @@ if(status==OX_OK&&values%f->delta_keys)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "config.json: %lld heads of values for %lld of keys",(long long)values,(long long)f->delta_keys);
 f->delta_each=status!=OX_OK||oxi_llm_row_holds(c,"qwen3next")?1:values/f->delta_keys;return status;}
+static ox_status oxi_llm_folder_tied(const oxi_llm_config*c){oxi_llm_config whole= *c;int64_t tied=0,all=0;
+whole.inner=0;ox_status status=oxi_llm_config_int(c,"tie_word_embeddings",0,1,0,&tied);
+if(status==OX_OK)status=oxi_llm_config_int(&whole,"tie_word_embeddings",0,1,tied,&all);
+c->folder->tied=tied&&all;return status;}
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config*c){enum{MOST=1<<20};oxi_llm_folder*f=c->folder;
 int64_t value=0,decoder=0,groups=0;ox_status status=oxi_llm_config_int(c,"$heads",1,MOST,-1,&f->heads);
 if(status==OX_OK)status=oxi_llm_config_int(c,"$layers",1,1<<16,-1,&f->layers);
@@ -10545,15 +10854,20 @@ if(status==OX_OK)status=oxi_llm_config_int(c,"num_nextn_predict_layers",0,MOST,0
 if(status==OX_OK)status=oxi_llm_config_int(c,"$kv_heads",1,MOST,f->heads,&groups);
 if(status==OX_OK)status=oxi_llm_config_int(c,"qk_nope_head_dim",1,MOST,1,&f->nope_size);
 if(status==OX_OK)status=oxi_llm_config_int(c,"v_head_dim",1,MOST,1,&f->value_size);
-if(status==OX_OK&&oxi_llm_row_holds(c,"deepseek_v3 glm4_moe_lite youtu")){
+if(status==OX_OK&&oxi_llm_row_holds(c,"deepseek_v3 glm4_moe_lite youtu mistral4")){
 status=oxi_llm_config_int(c,"rope_interleave",0,1,1,&value);if(status==OX_OK&&value==0)
 status=oxi_llm_config_int(c,"qk_rope_head_dim",2,OXI_LLM_ROPE_MOST,-1,&f->halves);}
 if(status==OX_OK)status=oxi_llm_folder_delta(c);
+f->second=oxi_llm_row_holds(c,"mamba2 granitehybrid falcon-h1 nemotron_h nemotron_h_moe");
+if(status==OX_OK&&oxi_llm_row_holds(c,"falcon-h1 nemotron_h nemotron_h_moe"))
+status=oxi_llm_config_int(c,"n_groups|mamba_n_groups",1,MOST,1,&f->mixer_groups);
 if(status==OX_OK&&oxi_llm_row_holds(c,"bamba"))
 status=oxi_llm_config_int(c,"$rotary*$head",0,OXI_LLM_ROPE_MOST,0,&f->turned);
+if(status==OX_OK&&f->model->trait==OXI_LLM_TRAIT_EITHER)
+status=oxi_llm_config_int(c,"hidden_size",1,INT32_MAX,-1,&f->width);
 if(status==OX_OK)status=oxi_llm_config_int(c,"pad_token_id+1",0,INT32_MAX,0,&f->offset);
-if(status==OX_OK)status=oxi_llm_config_int(c,"tie_word_embeddings",0,1,0,&value);
-f->tied=value!=0;if(decoder>f->layers)f->layers=decoder;
+if(status==OX_OK)status=oxi_llm_folder_tied(c);
+if(decoder>f->layers)f->layers=decoder;
 if(status==OX_OK&&strcmp(f->model->architecture,"falcon")==0){int64_t newer=0;
 status=oxi_llm_config_int(c,"multi_query",0,1,1,&value);
 if(status==OX_OK)status=oxi_llm_config_int(c,"new_decoder_architecture",0,1,0,&newer);
@@ -11759,6 +12073,7 @@ return status?status:oxi_llm_spread_rope(model,file);}
 static ox_status oxi_llm_read_scales(ox_llm*model,const ox_file*file){oxi_llm_numbers*n= &model->numbers;
 const double width=(double)model->config.width,layers=(double)model->config.layers;
 const bool sizes=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCALES_OF_SIZES));
+const bool root=oxi_llm_has_trait(model,OXI_LLM_TRAIT(EMBEDDING_ROOT));
 const double embedding=sizes?12:0,residual=sizes?1.4/sqrt(layers):0,logits=sizes?width/256:0;
 const bool divided=oxi_llm_has_trait(model,OXI_LLM_TRAIT(LOGIT_DIVIDED));ox_status status=
  oxi_llm_read_float(model,file,"embedding_scale",-1,0,embedding,&n->embedding_scale);
@@ -11772,7 +12087,8 @@ if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCORE_CAP)))
 status=oxi_llm_read_float(model,file,"attn_logit_softcapping",-1,0,0,&n->score_cap);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(LOGIT_CAP)))
 status=oxi_llm_read_float(model,file,"final_logit_softcapping",-1,0,0,&n->logit_cap);
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EMBEDDING_ROOT)))n->embedding_scale=sqrt(width);
+int64_t plain=0;if(!status)status=oxi_llm_read_int(model,file,"embedding_plain",-1,0,0,&plain);
+if(root&& !plain)n->embedding_scale=sqrt(width);
 if(divided&&n->logit_scale>0)n->logit_scale=1/n->logit_scale;
 return status;}
 static ox_status oxi_llm_read_temperature(ox_llm*model,const ox_file*file){
@@ -12689,8 +13005,11 @@ OXI_LLM_FAMILY("falcon",PARALLEL,LAYER,HALVES,gelu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("gemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,T(EMBEDDING_ROOT))
 OXI_LLM_FAMILY("gemma2",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,2,BEFORE,T(EMBEDDING_ROOT)|
  T(SCORE_CAP)|T(LOGIT_CAP))
+OXI_LLM_FAMILY("vaultgemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,2,BEFORE,T(EMBEDDING_ROOT)|
+ T(SCORE_CAP)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("gemma3",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
  T(LOGIT_CAP)|T(WINDOW_UNSCALED))
+OXI_LLM_FAMILY("flex-olmo",POST,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("glm-dsa",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("glm4",SANDWICH,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP)|T(SECTION_HALVES))
 OXI_LLM_FAMILY("glm4moe",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
@@ -12735,6 +13054,8 @@ OXI_LLM_FAMILY("mistral4",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("mpt",PRE,LAYER,NONE,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("muse-glimmer",SANDWICH,RMS,PAIRS,silu,SOFTMAX,4,BEFORE,T(EMBEDDING_NORMED)|
  T(WINDOW_TURNS)|T(WINDOW_UNSCALED)|T(POST_EPSILON)|T(LOGIT_CAP))
+OXI_LLM_FAMILY("nanochat",PRE,RMS,HALVES,square,SOFTMAX,1,BEFORE,T(BARE_NORMS)|
+ T(EMBEDDING_NORMED)|T(LATE_NORMS)|T(LATE_BARE_NORMS)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("nanbeige",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("nemotron",PRE,LAYER,HALVES,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("olmo",PRE,LAYER,PAIRS,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS))
@@ -12937,6 +13258,8 @@ const int64_t groups=model->numbers.norm_groups,width=model->config.width;
 if(groups<2)return oxi_llm_normalize(model,part,x);
 x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));x=ox_flatten(x,1,2);
 return part->weight?ox_mul_(x,part->weight):x;}
+static ox_tensor*oxi_llm_sum_rows(ox_tensor*numbers,ox_tensor*x){
+return ox_squeeze(ox_matmul(ox_unsqueeze(numbers,1),x),1);}
 static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){if(!x|| !weights)return NULL;
 if(weights->dtype!=OX_F32&&ox_device_of(weights)==ox_cpu()){
 ox_tensor*heads=oxi_arange(0,(double)x->shape[0],1,OX_I32,ox_cpu());
@@ -13059,7 +13382,8 @@ static ox_tensor*oxi_llm_run_experts(const ox_llm*model,const oxi_llm_part*gate,
 if(gate->weight&& !joined&& !(opened=oxi_llm_product_by_expert(gate,x,experts)))return NULL;
 ox_tensor*out=oxi_llm_product_by_expert(up,x,experts);out=oxi_llm_activate(model,opened,out,joined,clamp);
 return oxi_llm_product_by_expert(down,out,experts);}
-static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){
+static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){if(!out)return NULL;
+if(weights&&ox_device_of(out)==ox_cpu())return oxi_llm_sum_rows(weights,out);
 if(weights)out=ox_mul_(out,ox_unsqueeze(weights,2));
 return ox_sum(out,OX_DIMS(1),false);}
 static ox_tensor*oxi_llm_add_chunks(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*out,
@@ -13275,7 +13599,7 @@ const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV]
 return oxi_llm_convolve_over(context->model,part->weight,part->bias,silu,1,
  context->states[index].window,&context->written[index].window,x);}
 typedef struct oxi_llm_linear{ox_tensor*q,*k,*v;ox_tensor*decay;ox_tensor*rate;ox_tensor*erase,*write;
- }oxi_llm_linear;enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16};
+ }oxi_llm_linear;enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16,OXI_LLM_CHUNK_LEAST=3};
 static ox_tensor*oxi_llm_linear_steps(const oxi_llm_linear*in,ox_tensor**memory){
 ox_tensor*v=in->v,*erase=in->erase,*write=in->write;if(!in->q|| !*memory)return NULL;
 if(in->rate){v=ox_mul(v,in->rate);
@@ -13370,8 +13694,9 @@ part.q=ox_narrow(in->q,1,start,count);part.k=ox_narrow(in->k,1,start,count);
 part.v=ox_narrow(in->v,1,start,count);part.decay=ox_narrow(in->decay,1,start,count);
 part.rate=in->rate?ox_narrow(in->rate,1,start,count):NULL;
 part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;
-part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;ox_tensor*rows=
- count==1?oxi_llm_linear_steps(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
+part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;
+const bool few=count<(model->device==ox_cpu()?OXI_LLM_CHUNK_LEAST:2);
+ox_tensor*rows=few?oxi_llm_linear_steps(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
 const bool done=rows&&ox_copy_(ox_narrow(out,1,start,count),rows)&&
  oxi_llm_write_memory(batch,index,memory);
 ox_scope_end(&scope);if(!done)return NULL;
@@ -13879,8 +14204,6 @@ static ox_tensor*oxi_llm_mixes(const ox_llm*model,const oxi_llm_part*mix,const o
  const oxi_llm_part*scale,ox_tensor*x){
 x=oxi_llm_product(mix,ox_rms_norm(ox_flatten(x,1,2),1,NULL,model->numbers.epsilon));
 return ox_add_(ox_mul_(x,scale->weight),base->weight);}
-static ox_tensor*oxi_llm_sum_rows(ox_tensor*numbers,ox_tensor*x){
-return ox_squeeze(ox_matmul(ox_unsqueeze(numbers,1),x),1);}
 static ox_tensor*oxi_llm_read_numbered(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x,
  oxi_llm_shares*shares){const oxi_llm_numbers*n= &model->numbers;
 const int64_t rows=n->hyper;

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x954329fb
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x454917d6
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -2020,11 +2020,10 @@ f.streams=oxi_streams(f.out);
 oxi_parallel_for(oxi_parts(f.count,OXI_FUNCTION_BACK_TASK),oxi_function_back_task,&f);
 return OX_OK;}
 /* >>autograd/back/rows.c */
-enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384,OXI_BACK_ROW_MOST=1<<16};
-typedef struct oxi_rows_back oxi_rows_back;
+enum{OXI_BACK_ROW_MOST=1<<16};typedef struct oxi_rows_back oxi_rows_back;
 typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*y,float*out);
 struct oxi_rows_back{const oxi_call*call;const oxi_kernels*k;const oxi_back_kernels*own;oxi_row_back row;
-int64_t n,rows,tasks;double eps;
+int64_t n,rows,tasks,each;bool goes_on;double eps;
 const float*weight;bool streams,narrow;float*sums,*scratch;int64_t lane_numbers;};
 static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->softmax(r->n,g,y,r->k->dot_f32(r->n,g,y),out,r->streams);}
@@ -2074,7 +2073,7 @@ oxi_row_past_end(r->k,&past);}
 static void oxi_rows_back_task(void*arg,int64_t index,int lane){
 const oxi_rows_back*r=(const oxi_rows_back*)arg;
 const ox_tensor*g=r->call->in[0],*x=r->call->in[1],*out=r->call->out[0];
-int64_t n=r->n,each=oxi_parts(r->rows,r->tasks),end=oxi_min_i64((index+1)*each,r->rows);
+int64_t n=r->n,each=r->each,end=oxi_min_i64((index+1)*each,r->rows);
 float*room=r->scratch+lane*r->lane_numbers;if(!r->row&&index*each<end)
 oxi_norm_rows(r,index*each,end,room,r->sums?r->sums+index*2*n:NULL);
 for(int64_t i=index*each;r->row&&i<end;i++){char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
@@ -2082,22 +2081,25 @@ float*result=r->narrow?room+4*n:(float*)(void*)to;
 r->row(r,oxi_back_read(r,g,i,room),oxi_back_read(r,x,i,room+n),result);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,result,to,1);}}
 static void oxi_rows_back_join(const oxi_rows_back*r){for(int k=1;k<r->call->out_count;k++){
-float*sum=r->sums+(k-1)*r->n;ox_tensor*out=r->call->out[k];
-for(int64_t t=1;t<r->tasks;t++)r->k->axpy_f32(r->n,1,sum+t*2*r->n,sum);
+float*sum=r->sums+(k-1)*r->n;ox_tensor*out=r->call->out[k];if(r->goes_on){sum=(float*)(void*)oxi_ptr(out);
+r->k->axpy_f32(r->n,1,r->sums+(k-1)*r->n,sum);}
+for(int64_t t=1;t<r->tasks;t++)
+r->k->axpy_f32(r->n,1,r->sums+(t*2+k-1)*r->n,sum);
 r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
-static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call){const ox_tensor*x=call->in[1];
-memset(r,0,sizeof*r);if(call->op==OXI_OP_softmax_back)r->row=oxi_softmax_row_back;
+static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call,const oxi_part*part){
+const ox_tensor*x=call->in[1];memset(r,0,sizeof*r);
+if(call->op==OXI_OP_softmax_back)r->row=oxi_softmax_row_back;
 if(call->op==OXI_OP_log_softmax_back)r->row=oxi_log_softmax_row_back;
 bool norm=call->op==OXI_OP_layer_norm_back||call->op==OXI_OP_rms_norm_back;
 int last=norm?(int)call->attr.norm.last_dims:1;r->eps=norm?call->attr.norm.eps:0;r->call=call;
 r->k=oxi_cpu_kernels();r->own=oxi_back_kernels_in_use();r->n=1;
 for(int d=x->ndim-last;d<x->ndim;d++)r->n*=x->shape[d];
-r->rows=ox_numel(x)/r->n;
-r->tasks=oxi_min_i64(oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),r->rows);
+r->rows=ox_numel(x)/r->n;r->each=part&&part->rows>0?part->rows:oxi_back_task_rows(r->rows,r->n);
+r->tasks=oxi_parts(r->rows,r->each);r->goes_on=part&&part->rows>0&&part->first>0;
 r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&& !r->narrow;
 r->lane_numbers=oxi_round_up(5*r->n,OXI_LINE);}
-static ox_status oxi_rows_back_run(const oxi_call*call){oxi_rows_back r;oxi_rows_back_shape(&r,call);
-const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;
+static ox_status oxi_rows_back_run(const oxi_call*call,const oxi_part*part){oxi_rows_back r;
+oxi_rows_back_shape(&r,call,part);const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;
 size_t sums=call->out_count>1?(size_t)(r.tasks*2*r.n):0,own=weight?(size_t)r.n:0;
 size_t lanes=(size_t)(oxi_lanes(r.tasks)*r.lane_numbers);size_t bytes=(lanes+sums+own)*sizeof(float);
 float*memory=(float*)oxi_alloc(bytes);if(!memory)return OX_ERR_NOMEM;
@@ -2417,13 +2419,13 @@ if(there)oxi_parallel_for(tasks,oxi_attention_back_run_task,&job);
 if(there&&sums)oxi_parallel_for(units*OXI_ATTENTION_BACK_UNITS,oxi_attention_back_join,&job);
 oxi_free(job.sums,sums);oxi_free(job.scratch,bytes);return there&& !job.failed?OX_OK:OX_ERR_NOMEM;}
 /* >>autograd/back/back.c */
-static ox_status oxi_run_back(const oxi_call*call){switch(call->op){
+static ox_status oxi_run_back(const oxi_call*call,const oxi_part*part){switch(call->op){
 case OXI_OP_attention_back:return oxi_attention_back_run(call);case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
 case OXI_OP_silu_back:return oxi_function_back_run(call);
 case OXI_OP_group_norm_back:return oxi_channels_back_run(call);case OXI_OP_recurrent_step:
 case OXI_OP_recurrent_step_back:return oxi_steps_run(call);
-default:return oxi_rows_back_run(call);}}
+default:return oxi_rows_back_run(call,part);}}
 static bool oxi_back_reads(const ox_tensor*t){return oxi_is_float(t->dtype)&&t->dtype!=OX_F64;}
 static bool oxi_back_may(const oxi_backward*b){
 return!ox_is_grad_enabled()&&oxi_cpu_back&&b->g[0]&&oxi_back_reads(b->g[0]);}
@@ -8725,7 +8727,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x954329fb
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x454917d6
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

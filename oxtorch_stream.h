@@ -1450,8 +1450,8 @@ int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS];int64_t times[OXI_STREAM_OPERANDS][OX_
  }oxi_stream_space;typedef struct oxi_stream_plan{oxi_stream_flow flow;ox_device*compute;
 const oxi_call*call;ox_tensor operand[OXI_STREAM_OPERANDS];
 bool there[OXI_STREAM_OPERANDS],streamed[OXI_STREAM_OPERANDS];bool packs[OXI_STREAM_OPERANDS];
-bool keeps_strides;oxi_stream_space space;int64_t part[OX_MAX_DIMS];int64_t parts[OX_MAX_DIMS];
-oxi_part told;oxi_shared shared;const int64_t*rows;}oxi_stream_plan;
+bool keeps_strides;bool in_order;oxi_stream_space space;int64_t part[OX_MAX_DIMS];
+int64_t parts[OX_MAX_DIMS];oxi_part told;oxi_shared shared;const int64_t*rows;}oxi_stream_plan;
 static int oxi_space_add(oxi_stream_space*space,int64_t size){int d=space->ndim++;space->size[d]=size;
 space->unit[d]=1;for(int i=0;i<OXI_STREAM_OPERANDS;i++){space->dim[i][d]= -1;
 space->times[i][d]=1;}
@@ -1464,6 +1464,12 @@ int64_t first=operand==0&&d==0&&plan->rows?plan->rows[start[0]]:start[d];
 t.offset+=first*plan->space.times[operand][d]*t.stride[at];
 t.shape[at]=count[d]*plan->space.times[operand][d];}
 return t;}
+static int64_t oxi_plan_first(const oxi_stream_plan*plan,const int64_t*start){const int result=OXI_MAX_IN;
+const ox_tensor*out= &plan->operand[result];int64_t first=0,step=1;
+for(int at=out->ndim-1;at>=0;step*=out->shape[at--])
+for(int d=0;d<plan->space.ndim;d++)
+if(plan->space.dim[result][d]==at)first+=start[d]*plan->space.times[result][d]*step;
+return first;}
 static bool oxi_plan_is_result(int operand){return operand>=OXI_MAX_IN;}
 static bool oxi_plan_packs(const oxi_stream_plan*plan,const ox_tensor*part,size_t room){
 return!plan->keeps_strides&&oxi_layout_packs(part,room);}
@@ -1557,13 +1563,13 @@ return device->write(device,(*storage)->data,0,source->data,source->layout.bytes
 oxi_place to={device,(*storage)->data,0},from={ox_cpu(),source->data,0};
 return device->copy_async(device,&to,&from,source->layout.bytes,NULL,sent);}
 static ox_status oxi_plan_run_there(const oxi_stream_plan*plan,const oxi_stream_step*step,ox_tensor*part,
- const oxi_call*call){ox_device*device=plan->compute;
+ const oxi_call*call,const oxi_part*told){ox_device*device=plan->compute;
 ox_storage*storage[OXI_STREAM_OPERANDS];oxi_event sent[OXI_STREAM_OPERANDS];ox_status status=OX_OK;
 memset(storage,0,sizeof storage);memset(sent,0,sizeof sent);
 for(int i=0;i<OXI_STREAM_OPERANDS&&status==OX_OK;i++)
 if(plan->streamed[i])
 status=oxi_plan_upload(plan,&step->source[i],&part[i],&storage[i],&sent[i]);
-if(status==OX_OK)status=oxi_run_part(device,call,&plan->told);
+if(status==OX_OK)status=oxi_run_part(device,call,told);
 for(int i=OXI_MAX_IN;i<OXI_STREAM_OPERANDS&&status==OX_OK;i++)
 if(storage[i])
 status=device->read(device,storage[i]->data,0,step->source[i].data,step->source[i].layout.bytes);
@@ -1574,16 +1580,16 @@ return status;}
 static ox_status oxi_plan_compute(oxi_stream_flow*flow,int64_t index,const oxi_stream_step*step){
 oxi_stream_plan*plan=(oxi_stream_plan*)(void*)flow;ox_tensor part[OXI_STREAM_OPERANDS],*in[OXI_MAX_IN];
 ox_storage storage[OXI_STREAM_OPERANDS];int64_t start[OX_MAX_DIMS],count[OX_MAX_DIMS];
-oxi_call call= *plan->call;oxi_plan_place(plan,index,start,count);for(int i=0;i<OXI_STREAM_OPERANDS;i++){
-if(!plan->there[i])continue;
+oxi_call call= *plan->call;oxi_part told=plan->told;oxi_plan_place(plan,index,start,count);
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){if(!plan->there[i])continue;
 part[i]=oxi_plan_part(plan,i,start,count);part[i].references=1;if(plan->streamed[i]&&plan->compute->host)
 oxi_plan_borrow(plan,&step->source[i],&part[i],&storage[i]);}
 for(int i=0;i<call.in_count;i++)in[i]=plan->there[i]? &part[i]:NULL;
 for(int i=0;i<call.out_count;i++)call.out[i]= &part[OXI_MAX_IN+i];
 call.in=in;if(oxi_op_row_of(call.op)->family==OXI_FAMILY_FILL)
 call.attr.shape.shape=ox_shape_from(part[OXI_MAX_IN].ndim,part[OXI_MAX_IN].shape);
-return plan->compute->host?oxi_run_part(plan->compute,&call,&plan->told)
- :oxi_plan_run_there(plan,step,part,&call);}
+told.first=oxi_plan_first(plan,start);return plan->compute->host?oxi_run_part(plan->compute,&call,&told)
+ :oxi_plan_run_there(plan,step,part,&call,&told);}
 /* >>stream/ops/cuttable_dims.c */
 enum{OXI_PLAN_OUT=OXI_MAX_IN};static bool oxi_is_streamed(const ox_tensor*t){
 return ox_device_of(t)->run==oxi_stream_run;}
@@ -1600,8 +1606,20 @@ for(int o=OXI_PLAN_OUT;o<OXI_STREAM_OPERANDS;o++)oxi_space_map(plan,o,d,d);
 for(int i=0;i<OXI_MAX_IN;i++)
 oxi_space_map(plan,i,d,d-(out->ndim-plan->operand[i].ndim));}
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_keep_blocks(plan,i);}
-static void oxi_space_fill(oxi_stream_plan*plan){
-if(plan->call->op==OXI_OP_fill)oxi_space_elementwise(plan);}
+static int64_t oxi_space_unit(int64_t of,int64_t inner){int64_t a=of,b=inner;
+for(int64_t rest;b>0;a=b,b=rest)rest=a%b;
+return of/a;}
+static int oxi_space_first_dim(const ox_tensor*t,int whole){for(int d=0;d<t->ndim;d++)
+if(d!=whole&&t->shape[d]>1)return d;
+return-1;}
+static void oxi_space_generated(oxi_stream_plan*plan){const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+oxi_generated_kind kind=oxi_generated_form_of(plan->call).kind;int d=oxi_space_first_dim(out,-1);
+if(kind==OXI_GENERATES_CONSTANT)oxi_space_elementwise(plan);
+if(kind!=OXI_GENERATES_RAMP&&kind!=OXI_GENERATES_RANDOM)return;
+if(d<0|| !plan->compute->host)return;
+int at=oxi_space_add(&plan->space,out->shape[d]);
+plan->space.unit[at]=oxi_space_unit(4,ox_numel(out)/out->shape[d]);plan->space.dim[OXI_PLAN_OUT][at]=d;
+oxi_space_map(plan,0,at,d);}
 static void oxi_space_other_dims(oxi_stream_plan*plan,uint32_t whole){const ox_tensor*x= &plan->operand[0];
 for(int d=0;d<x->ndim;d++){if(whole>>d&1)continue;
 int at=oxi_space_add(&plan->space,x->shape[d]);plan->space.dim[0][at]=d;
@@ -1682,6 +1700,27 @@ int planes=x->ndim-(int)plan->call->attr.pool.dims;oxi_space_other_dims(plan,(1u
 static void oxi_space_heads(oxi_stream_plan*plan){
 const int d=oxi_space_add(&plan->space,plan->operand[OXI_PLAN_OUT].shape[0]);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_map(plan,i,d,0);}
+static void oxi_space_matrices(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[0];
+for(int d=0;d+2<x->ndim&&plan->compute->host;d++){int at=oxi_space_add(&plan->space,x->shape[d]);
+for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_map(plan,i,at,d);}}
+#ifndef OX_NO_FFT
+static void oxi_space_transforms(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[0];
+int along=plan->call->attr.fourier.dim,d=oxi_space_first_dim(x,along);if(d<0|| !plan->compute->host)return;
+int at=oxi_space_add(&plan->space,x->shape[d]);int64_t inner=ox_numel(x)/x->shape[along]/x->shape[d];
+plan->space.unit[at]=oxi_space_unit(oxi_fft_unit(plan->call),inner);
+plan->space.dim[0][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;}
+#else
+static void oxi_space_transforms(oxi_stream_plan*plan){(void)plan;}
+#endif
+static bool oxi_space_adds_up(oxi_stream_plan*plan,int d,int rows){const ox_tensor*x= &plan->operand[1];
+int64_t inner=1,n=1;bool fits=plan->in_order&&plan->compute->host;
+for(int k=1;k<plan->call->out_count;k++)fits=fits&&plan->call->out[k]->dtype==OX_F32;
+if(!fits)return false;
+for(int k=d+1;k<rows;k++)inner*=x->shape[k];
+for(int k=rows;k<x->ndim;k++)n*=x->shape[k];
+plan->told.rows=oxi_back_task_rows(x->shape[d]*inner,n);
+plan->space.unit[oxi_space_add(&plan->space,x->shape[d])]=oxi_space_unit(plan->told.rows,inner);
+return true;}
 static void oxi_space_back(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[1];
 int rows=0,d=0,inside=0;switch(plan->call->op){case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
@@ -1692,14 +1731,17 @@ case OXI_OP_layer_norm_back:
 case OXI_OP_rms_norm_back:inside=(int)plan->call->attr.norm.last_dims;break;
 default:return;}
 rows=x->ndim-inside;while(d<rows&&x->shape[d]==1)d++;
-if(d==rows||plan->call->out_count>1)return;
-int at=oxi_space_add(&plan->space,x->shape[d]);
-plan->space.dim[0][at]=plan->space.dim[1][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;}
+if(d==rows)return;
+if(plan->call->out_count==1)
+(void)oxi_space_add(&plan->space,x->shape[d]);
+else if(!oxi_space_adds_up(plan,d,rows))
+return;
+plan->space.dim[0][0]=plan->space.dim[1][0]=plan->space.dim[OXI_PLAN_OUT][0]=d;}
 typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={oxi_space_elementwise,oxi_space_elementwise,
- oxi_space_fill,NULL,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,NULL,oxi_space_product,
- oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,oxi_space_heads,
- oxi_space_elementwise,oxi_space_back,};
+ oxi_space_generated,oxi_space_generated,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,NULL,
+ oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,oxi_space_heads,
+ oxi_space_elementwise,oxi_space_back,oxi_space_elementwise,oxi_space_matrices,oxi_space_transforms,};
 static void oxi_plan_operand(oxi_stream_plan*plan,int at,const ox_tensor*t){if(!t)return;
 plan->operand[at]=oxi_borrowed(t);plan->operand[at].is_number=t->is_number;plan->there[at]=true;
 plan->streamed[at]=oxi_is_streamed(t);}
@@ -2768,12 +2810,13 @@ if(status==OX_OK)status=oxi_shunt_unpack(s,item,packed,out);
 oxi_free(packed,bytes);return status;}
 static bool oxi_shunt_may_lend(const ox_shunt*s,const oxi_shunt_item*item,int kind){
 return s->compute->host&&kind==OXI_KIND_WEIGHT&& !oxi_shunt_packs(s,item);}
+static ox_storage*oxi_shunt_storage_at(ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
+return oxi_storage_borrow(s->compute,(char*)s->arena+place +item->skew,item->bytes,NULL,NULL);}
 static ox_status oxi_shunt_unlend(ox_shunt*s,oxi_shunt_item*item){if(!item->lent)return OX_OK;
-char*place=(char*)s->arena+item->place +item->skew;
-ox_storage*own=oxi_storage_borrow(s->compute,place,item->bytes,NULL,NULL);
+ox_storage*own=oxi_shunt_storage_at(s,item,item->place);
 if(!own)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
-memcpy(place,item->host,item->bytes);oxi_storage_release(item->storage);item->storage=own;item->lent=false;
-return OX_OK;}
+memcpy(own->data,item->host,item->bytes);oxi_storage_release(item->storage);item->storage=own;
+item->lent=false;return OX_OK;}
 static ox_status oxi_shunt_load(ox_shunt*s,oxi_shunt_item*item){ox_status status;
 if(item->valid|| !oxi_shunt_has_copy(item))return OX_OK;
 if(s->compute->host){status=oxi_shunt_fetch(s,item,item->storage->data,oxi_shunt_owns_pages(s,item));}else{
@@ -2911,8 +2954,7 @@ item->place=place;ox_status status=oxi_shunt_resident_add(s,item);
 oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);if(status!=OX_OK)oxi_shunt_device_drop(s,item);
 return status;}
 static ox_status oxi_shunt_put_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
-item->storage=s->compute->host?oxi_storage_borrow(s->compute,(char*)s->arena+place +item->skew,
- item->bytes,NULL,NULL):oxi_storage_new(s->compute,item->bytes);
+item->storage=s->compute->host?oxi_shunt_storage_at(s,item,place):oxi_storage_new(s->compute,item->bytes);
 item->valid=item->lent=false;return oxi_shunt_settle_at(s,item,place);}
 static ox_status oxi_shunt_lend_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 item->storage=oxi_storage_borrow(s->compute,item->host,item->bytes,NULL,NULL);item->valid=item->lent=true;
@@ -4872,7 +4914,7 @@ return bytes;}
 static bool oxi_shunt_is_too_large(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
 return oxi_shunt_node_room(node,&composite)>s->main_bytes;}
 static bool oxi_shunt_is_elementwise(oxi_op op){oxi_family family=oxi_op_row_of(op)->family;
-return family<=OXI_FAMILY_FILL||family==OXI_FAMILY_CHAIN;}
+return family<=OXI_FAMILY_RANDOM||family==OXI_FAMILY_CHAIN;}
 static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
 return oxi_shunt_node_room(node,&composite)>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op));
  }
@@ -4901,8 +4943,9 @@ if(!oxi_shunt_headers_open(&c->whole,node))return false;
 memset(&c->nowhere,0,sizeof c->nowhere);c->nowhere.references=1;c->nowhere.device=s->compute;
 for(int i=0;i<node->in_count+node->out_count;i++){if(node->operand[i].given)return false;
 if(node->operand[i].item)c->whole.header[i].storage= &c->nowhere;}
-oxi_plan_operands(&c->plan,s->compute,&c->whole.call);for(int i=0;i<OXI_STREAM_OPERANDS;i++){
-const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);c->plan.streamed[i]=o&&o->item;}
+oxi_plan_operands(&c->plan,s->compute,&c->whole.call);c->plan.in_order=true;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
+c->plan.streamed[i]=o&&o->item;}
 if(flat&& !oxi_shunt_flatten(&c->plan))return false;
 oxi_plan_find_space(&c->plan);return c->plan.space.ndim>0;}
 static ox_tensor oxi_shunt_piece(const oxi_shunt_cut*c,int i,int64_t k){
@@ -5085,16 +5128,19 @@ const ox_dtype_info*info=oxi_info(t.dtype);const oxi_shunt_item*item=o->item;int
 oxi_shunt_reach(&t,range);int64_t part=oxi_shunt_part_at(item->cut_ends,item->cut_count,range[0]);
 int64_t begin=part>0?item->cut_ends[part-1]:0;o->offset-=begin/info->block_bytes*info->block_elements;
 o->item=item->part[part];}
-o->covers=oxi_shunt_covers(&t,o->item);return true;}
+bool goes_on=piece>0&&oxi_plan_is_result(i)&&c->plan.space.dim[i][c->dim]<0;
+o->covers=oxi_shunt_covers(&t,o->item)&& !goes_on;return true;}
 static bool oxi_shunt_piece_push(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,int64_t piece){
 size_t operands=(size_t)(node->in_count+node->out_count);
 oxi_shunt_node*made=(oxi_shunt_node*)oxi_shunt_node_memory(s,sizeof*made);
 oxi_attrs*attr=(oxi_attrs*)oxi_shunt_node_memory(s,sizeof*attr);
 oxi_shunt_operand*list=(oxi_shunt_operand*)oxi_shunt_node_memory(s,operands*sizeof*list);
-if(!made|| !attr|| !list)return false;
-*made= *node;*attr= *node->attr;made->attr=attr;made->operand=list;made->told= &c->plan.told;
-memcpy(list,node->operand,operands*sizeof*list);for(size_t k=0;k<operands;k++){
-int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
+oxi_part*told=(oxi_part*)oxi_shunt_node_memory(s,sizeof*told);
+if(!made|| !attr|| !list|| !told)return false;
+int64_t start[OX_MAX_DIMS]={0};start[c->dim]=piece>0?c->rows[piece -1]:0;*told=c->plan.told;
+told->first=oxi_plan_first(&c->plan,start);*made= *node;*attr= *node->attr;made->attr=attr;
+made->operand=list;made->told=told;memcpy(list,node->operand,operands*sizeof*list);
+for(size_t k=0;k<operands;k++){int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
 if(!oxi_shunt_piece_operand(s,c,i,piece,&list[k]))return false;}
 const oxi_shunt_operand*out= &list[node->in_count];if(oxi_op_row_of(node->op)->family==OXI_FAMILY_FILL)
 attr->shape.shape=ox_shape_from(out->ndim,out->dims);
