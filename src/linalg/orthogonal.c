@@ -98,11 +98,18 @@ static bool oxi_qr(const oxi_dense *at, double *tau) {
 
 /* qt [k, rows]: the first k columns of Q as rows. */
 static bool oxi_qr_vectors(const oxi_dense *at, int64_t count, const double *tau, const oxi_dense *qt) {
-    int64_t width = count <= OXI_LINALG_SMALL ? (count ? count : 1) : (int64_t)OXI_LINALG_BLOCK;
+    const int64_t width = OXI_LINALG_BLOCK;
     memset(qt->p, 0, (size_t)(qt->rows * qt->columns) * sizeof(double));
     for (int64_t i = 0; i < qt->rows; i++) oxi_dense_row(qt, i)[i] = 1;
-    int64_t first = count ? (count - 1) / width * width : 0;
-    for (; count && first >= 0; first -= width) {
+    if (count <= OXI_LINALG_SMALL) { /* a product takes longer to begin than to compute */
+        for (int64_t k = count - 1; k >= 0; k--) {
+            oxi_dense rows = oxi_block(qt, k, 0, qt->rows - k, qt->columns);
+            oxi_reflect_rows(&rows, k, tau[k], oxi_dense_row(at, k) + k);
+        }
+        return true;
+    }
+    int64_t first = (count - 1) / width * width;
+    for (; first >= 0; first -= width) {
         int64_t own = width < count - first ? width : count - first;
         ox_scope scope = ox_scope_begin();
         oxi_dense v, t, rows = oxi_block(qt, first, 0, qt->rows - first, qt->columns);
