@@ -4,7 +4,7 @@
  * columns are as many as length says. Prints the median time of a step, the most memory that
  * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
  *
- *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16]
+ *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16|f16]
  *         [batch] [length] [steps] [vulkan]
  *     bench_training MODEL shunt f32 4 128 5 [percent, 25] [vulkan]
  *                                     the planner: a step without a limit of memory and one within so much of
@@ -291,7 +291,8 @@ static int measure_planned(const char *name, int64_t batch, int64_t length, int 
 
 int main(int argc, char **argv) {
     const char *model = argc > 1 ? argv[1] : "gpt2_6", *name = argc > 2 ? argv[2] : "step";
-    ox_dtype dtype = argc > 3 && strcmp(argv[3], "bf16") == 0 ? OX_BF16 : OX_F32;
+    const char *type = argc > 3 ? argv[3] : "f32";
+    ox_dtype dtype = strcmp(type, "bf16") == 0 ? OX_BF16 : strcmp(type, "f16") == 0 ? OX_F16 : OX_F32;
     int64_t batch = argc > 4 ? atoi(argv[4]) : 4, length = argc > 5 ? atoi(argv[5]) : 128;
     int steps = argc > 6 ? atoi(argv[6]) : 5;
     double seconds[BENCH_MAX_RUNS], last = 0;

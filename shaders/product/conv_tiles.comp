@@ -9,6 +9,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
+#extension GL_EXT_shader_16bit_storage : require
 #define ONLY_F32
 #include "tables/conv_tiles.glsl"
 #include "product/conv.glsl"
@@ -16,6 +17,7 @@
 #define IN_BF16 (DTYPE_B != F16)
 #include "common/element.glsl"
 #include "tables/memory_fours.glsl"
+#include "tables/memory_halves.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint FETCHES_A = TILE_M * DEEP / 8 / THREADS, FETCHES_B = TILE_N * DEEP / 8 / THREADS;
@@ -110,6 +112,13 @@ void write_four(const vec4 sum, const uint at_c, const uint row, const uint colu
     }
 }
 
+// One, of 16 bits, where columns are not in whole fours: neighbors among invocations are those in the row.
+void write_one(const float sum, const uint at_c, const uint row, const uint column0, const uint column) {
+    if (row >= P_m || column0 + column >= P_n || places_c[column] == NOWHERE) return;
+    vec4 r = vec4(biased(sum, row), 0, 0, 0);
+    h0.d[at_c + row * P_row.x + places_c[column]] = uint16_t(results_of(DTYPE_C, r).x);
+}
+
 void main() {
     uint lane = gl_LocalInvocationID.x, group = group_of();
     uint row0 = gl_WorkGroupID.y * TILE_M, column0 = gl_WorkGroupID.x * TILE_N;
@@ -156,7 +165,13 @@ void main() {
         [[unroll]] for (uint j = 0; j < COUNT_N; j++)
             coopMatStore(sum[i][j], tiles, own + SIDE / 4 * j, LINE_C, BY_ROWS);
         SUBGROUP_STEP
-        for (uint u = gl_SubgroupInvocationID; u < SIDE * FOURS; u += gl_SubgroupSize) {
+        if (LOOSE == 1)
+            for (uint u = gl_SubgroupInvocationID; u < SIDE * FOURS * 4; u += gl_SubgroupSize) {
+                uint down = u / (FOURS * 4), across = u % (FOURS * 4);
+                write_one(uintBitsToFloat(tiles[own + down * LINE_C + across / 4][across % 4]), at_c,
+                          row0 + sub_row + SIDE * i + down, column0, sub_column + across);
+            }
+        else for (uint u = gl_SubgroupInvocationID; u < SIDE * FOURS; u += gl_SubgroupSize) {
             uint down = u / FOURS, across = u % FOURS;
             write_four(uintBitsToFloat(tiles[own + down * LINE_C + across]), at_c,
                        row0 + sub_row + SIDE * i + down, column0, sub_column + 4 * across);

@@ -7,3 +7,4 @@ layout(constant_id = 10) const uint DEEP = 64;
 layout(constant_id = 11) const uint SUBS_M = 2;
 layout(constant_id = 12) const uint SUBS_N = 2;
 layout(constant_id = 13) const uint SIDE = 16;
+layout(constant_id = 14) const uint LOOSE = 0;

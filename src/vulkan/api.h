@@ -69,9 +69,9 @@ OX_API ox_status ox_vulkan_get_info(ox_device *device, ox_vulkan_info *out);
 /* A device that the caller made. Handles are passed as they are: VkInstance and so on are pointers. The
  * queue must be able to compute. lock and unlock (both or neither) are called around each use of the queue.
  * caps: what the device was made with, of OX_VULKAN_CAP_F16 ...: the extension that the list above names
- * and the features of its structure (coopmat: also shaderFloat16 and vulkanMemoryModel with its
- * DeviceScope); with 0 the baseline is used. The caller keeps everything alive until ox_device_close, which
- * destroys nothing of it. */
+ * and the features of its structure (coopmat: also shaderFloat16, storageBuffer16BitAccess and
+ * vulkanMemoryModel with its DeviceScope); with 0 the baseline is used. The caller keeps everything alive
+ * until ox_device_close, which destroys nothing of it. */
 typedef struct ox_vulkan_desc {
     void *instance, *physical_device, *device, *queue;
     uint32_t queue_family;

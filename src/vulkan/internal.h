@@ -442,6 +442,7 @@ static void oxi_vk_ahead_stop(oxi_vk_device *d);
 typedef struct oxi_vk_use {
     oxi_vk_chunk *chunk;
     bool writes;
+    bool beside; /* elsewhere in it than whatever wrote there last: both may run at once */
 } oxi_vk_use;
 
 typedef struct oxi_vk_dispatch {

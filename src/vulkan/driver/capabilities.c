@@ -33,6 +33,9 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2,
      1000211000, 3},
     {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
+    /* buffers of 16 bits: what tiles write */
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_16bit_storage", VK_API_VERSION_1_1, 1000083000,
+     1},
     /* the type, and matrices of it */
     {OX_VULKAN_CAP_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
     {OX_VULKAN_CAP_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},

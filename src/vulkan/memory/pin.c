@@ -187,8 +187,10 @@ static ox_status oxi_vk_direct_note(oxi_vk_device *d, oxi_vk_chunk *chunk, uint6
     uint64_t in_block = oxi_vk_chunk_at(chunk, offset);
     use[0].chunk = chunk;
     use[0].writes = up;
+    use[0].beside = false;
     use[1].chunk = &pin->chunk;
     use[1].writes = !up;
+    use[1].beside = false;
     ox_status status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
         status = up ? oxi_vk_copy_region(d, host, at, block, in_block, bytes)

@@ -28,6 +28,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     oxi_vk_use use;
     use.chunk = chunk;
     use.writes = true;
+    use.beside = false;
     ox_status status = OX_OK;
     d->ahead.keeps = true;
     if (oxi_vk_by_pin(d, chunk, offset, (char *)(uintptr_t)data, bytes, true, &status)) return status;
@@ -70,6 +71,7 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     oxi_vk_piece last, piece;
     use.chunk = chunk;
     use.writes = false;
+    use.beside = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
     if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
@@ -110,6 +112,7 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     uint64_t room;
     use.chunk = d->fault;
     use.writes = false;
+    use.beside = false;
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
@@ -172,8 +175,10 @@ static ox_status oxi_vk_copy_within(oxi_vk_device *d, oxi_vk_chunk *to, uint64_t
     oxi_vk_use use[2];
     use[0].chunk = to;
     use[0].writes = true;
+    use[0].beside = false;
     use[1].chunk = from;
     use[1].writes = false;
+    use[1].beside = false;
     ox_status status = oxi_vk_touch(d, use, 2);
     if (status != OX_OK) return status;
     return oxi_vk_copy_region(d, from->block->buffer, oxi_vk_chunk_at(from, from_offset), to->block->buffer,

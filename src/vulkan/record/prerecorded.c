@@ -73,6 +73,7 @@ static ox_status oxi_vk_mail(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t off
     uint64_t there = oxi_vk_chunk_at(chunk, offset);
     use.chunk = chunk;
     use.writes = up;
+    use.beside = false;
     ox_status status = oxi_vk_touch(d, &use, 1);
     if (status != OX_OK) return status;
     return up ? oxi_vk_copy_region(d, mail, at, block, there, bytes)

@@ -14,7 +14,7 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
     int64_t epoch = d->least_epoch;
     for (int i = 0; i < count; i++) {
         const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
-        if (last->written >= epoch) epoch = last->written + 1;
+        if (last->written >= epoch) epoch = last->written + !use[i].beside;
         if (use[i].writes && last->read >= epoch) epoch = last->read + 1;
     }
     if (d->noted_stamps > 0 && epoch < d->epoch) epoch = d->epoch; /* what is timed keeps its order */

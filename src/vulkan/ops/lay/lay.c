@@ -20,6 +20,7 @@ static ox_status oxi_vk_lay_zeros(oxi_vk_device *d, const oxi_vk_temporary *made
     rest.shape[last] -= size;
     rest.offset += size;
     if (rest.shape[last] == 0) return OX_OK;
+    if (4 * rest.shape[last] > made->t.shape[last]) rest = oxi_borrowed(&made->t); /* in whole words */
     oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, NULL);
     zeros.out[0] = &rest;
     zeros.attr = oxi_attrs_by_default(OXI_OP_fill);

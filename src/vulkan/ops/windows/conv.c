@@ -10,9 +10,10 @@
 enum {
     OXI_VK_CONV_TILE = 64,             /* of conv.comp */
     OXI_VK_CONV_ROWS = 4,              /* most of conv_few.comp */
+    OXI_VK_CONV_WIDE = 4096,           /* columns from which on fewer rows than a matrix has go to matrices */
     OXI_VK_CONV_PARTS = 64,            /* most parts that terms are cut into, */
     OXI_VK_CONV_PART_LEAST = 256,      /* and the fewest terms of one */
-    OXI_VK_CONV_SUBS = 2112,           /* subgroups that a device is to have: 16 of each multiprocessor */
+    OXI_VK_CONV_UNITS = 132,           /* multiprocessors that a device is to have */
     OXI_VK_CONV_CLASSES = 16,          /* most classes of positions that strides make */
     OXI_VK_CONV_PART_BYTES = 1 << 26,  /* most that the samples' gradients of a weight take */
     OXI_VK_CONV_POSITIONS = 1 << 29    /* most that a position may be */
@@ -25,9 +26,13 @@ typedef struct oxi_vk_conv_job {
     bool inner;                        /* channels are counted innermost, by eights: those behind are 0 */
     const oxi_conv_side *a, *b, *c;
     int64_t m, n, k;
+    oxi_vk_shader shader;
     oxi_vk_tiling tiling;
     int64_t parts;                     /* of k */
-    oxi_vk_temporary copy[2], sums;
+    int64_t beside;                    /* jobs that run at the same time */
+    bool follows;                      /* another of them wrote to c's memory before: elsewhere */
+    oxi_vk_temporary copy[2], sums, result;
+    ox_tensor views[3], sum;           /* of a, b and c as laid; sum: c in parts */
 } oxi_vk_conv_job;
 
 static int64_t oxi_vk_conv_count(const oxi_conv_side *side) {
@@ -130,12 +135,14 @@ static void oxi_vk_conv_params_of(const oxi_vk_conv_job *job, oxi_vk_conv_params
 
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
 
+/* `least`: how fast one is, in percent of the first, about. */
 static const oxi_vk_tiling oxi_vk_conv_tilings[] = {
-    {128, 128, 64, 2, 4, 1, 36864 + 512, 100},
-    {64, 128, 64, 2, 2, 1, 27648 + 512, 100},
-    {64, 64, 64, 2, 2, 1, 18432 + 256, 100},
-    {64, 64, 32, 2, 2, 1, 10240 + 256, 0},
+    {128, 128, 64, 2, 4, 1, 36864 + 512, 100}, {128, 96, 64, 2, 2, 1, 32256 + 384, 106},
+    {128, 96, 64, 4, 2, 1, 32256 + 384, 89},   {64, 128, 64, 2, 2, 1, 27648 + 512, 80},
+    {64, 96, 64, 2, 2, 1, 23040 + 384, 72},    {64, 64, 64, 2, 2, 1, 18432 + 256, 55},
+    {16, 128, 64, 1, 4, 1, 20736 + 512, 30},   {64, 64, 32, 2, 2, 1, 10240 + 256, 20},
 };
+enum { OXI_VK_CONV_TILINGS = sizeof oxi_vk_conv_tilings / sizeof *oxi_vk_conv_tilings };
 
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
     return (uint64_t)((job->m + row->m - 1) / row->m) * (uint64_t)((job->n + row->n - 1) / row->n) *
@@ -153,7 +160,9 @@ static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device *d, const oxi_vk_c
     const oxi_conv_form *f = &job->form;
     ox_dtype dtype = job->b->t->dtype;
     if (job->a->t->dtype != dtype || f->groups != 1) return OXI_VK_SHADER_COUNT;
-    if (job->m < 16 || job->n < 32 || job->k < 32) return OXI_VK_SHADER_COUNT;
+    if (job->n < 32 || job->k < 32) return OXI_VK_SHADER_COUNT;
+    if (job->m < 16 && (job->op == OXI_OP_conv_back_weight || job->n < OXI_VK_CONV_WIDE)) /* most is waste */
+        return OXI_VK_SHADER_COUNT;
     if (dtype == OX_F16 && d->caps & OX_VULKAN_CAP_COOPERATIVE) return OXI_VK_SHADER_conv_tiles;
     return dtype == OX_BF16 && d->caps & OX_VULKAN_CAP_BF16 ? OXI_VK_SHADER_conv_tiles_bf16
                                                             : OXI_VK_SHADER_COUNT;
@@ -187,88 +196,129 @@ static ox_status oxi_vk_conv_lay(oxi_vk_device *d, oxi_conv_side *side, int last
     return status;
 }
 
-static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *views) {
+/* What cooperative matrices read. */
+static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job) {
     oxi_conv_form *f = &job->form;
+    if (!job->tiling.subs_m) return OX_OK;
     oxi_conv_side *a = job->op == OXI_OP_conv_back_weight ? &f->y : &f->weight;
     oxi_conv_side *b = job->op == OXI_OP_conv_back_input ? &f->y : &f->x;
     job->inner = true;
     oxi_vk_conv_roles(job);
     ox_status status =
-        oxi_vk_conv_lay(d, a, job->op == OXI_OP_conv_back_input ? 0 : 1, &job->copy[0], &views[0]);
-    return status == OX_OK ? oxi_vk_conv_lay(d, b, 1, &job->copy[1], &views[1]) : status;
+        oxi_vk_conv_lay(d, a, job->op == OXI_OP_conv_back_input ? 0 : 1, &job->copy[0], &job->views[0]);
+    return status == OX_OK ? oxi_vk_conv_lay(d, b, 1, &job->copy[1], &job->views[1]) : status;
 }
 
 /* ---- a call -------------------------------------------------------------------------------------------- */
 
-/* How long terms in so many parts take, about: workgroups run in rounds of as many as there is room for, and
- * parts are written in f32 and read again. Rates are those of an H200; only what they are to each other
- * matters. */
-static double oxi_vk_conv_seconds(const oxi_vk_conv_job *job, int64_t parts) {
-    const double rate = 1.5e14, bytes_rate = 1.2e12, begin = 4e-6;
-    uint32_t subs = job->tiling.subs_m ? job->tiling.subs_m * job->tiling.subs_n : 8;
-    uint64_t room = OXI_VK_CONV_SUBS / subs;
-    uint64_t groups = oxi_vk_conv_tiles_of(job, &job->tiling) * (uint64_t)parts;
-    double rounds = (double)((groups + room - 1) / room), c = (double)job->m * (double)job->n;
-    double work = 2 * c * (double)job->k * (double)job->form.groups / rate;
-    double seconds = work * rounds * (double)room / (double)groups;
-    if (parts > 1) seconds += begin + (double)parts * c * (double)job->form.groups * 8 / bytes_rate;
-    return seconds;
+/* How long these tiles, with terms in so many parts, take, about: as many rounds as the busiest
+ * multiprocessor has workgroups, a few steps more each than terms ask for. Four subgroups leave it idle where
+ * they are alone, and where each invocation has many places to work out, those of a weight's terms. Parts are
+ * written in f32 and read again, those of images in another order. Rates are those of an H200; only what they
+ * are to each other matters. */
+static double oxi_vk_conv_seconds(const oxi_vk_conv_job *job, const oxi_vk_tiling *row, int64_t parts) {
+    const double rate = 2.4e14 / OXI_VK_CONV_UNITS, begin = 4e-6;
+    const bool weight = job->op == OXI_OP_conv_back_weight, four = row->subs_m * row->subs_n == 4;
+    uint64_t groups = oxi_vk_conv_tiles_of(job, row) * (uint64_t)(parts * job->beside);
+    double rounds = (double)((groups + OXI_VK_CONV_UNITS - 1) / OXI_VK_CONV_UNITS);
+    double deep = (double)oxi_parts(oxi_parts(job->k, parts), row->deep) + (weight ? 1 : 3);
+    double work = 2.0 * row->m * row->n * deep * row->deep * 100 / (rate * (row->least ? row->least : 10));
+    double c = (double)job->m * (double)job->n * (double)job->form.groups;
+    if (four) work *= rounds == 1 ? 2 : weight ? 1.6 : 1;
+    return rounds * work + (parts > 1 ? begin + (double)parts * c * 8 / (weight ? 3e12 : 1.2e12) : 0);
 }
 
-/* Into how many parts terms are cut, where there are few tiles. */
-static void oxi_vk_conv_cut(oxi_vk_conv_job *job, oxi_vk_shader shader) {
-    const int64_t most = oxi_vk_conv_most_parts(job);
-    double least = oxi_vk_conv_seconds(job, 1);
-    job->parts = 1;
-    if (shader == OXI_VK_SHADER_conv_few) return;
-    for (int64_t parts = 2; parts <= most; parts++) {
-        double seconds = oxi_vk_conv_seconds(job, parts);
-        if (seconds >= least) continue;
-        least = seconds;
-        job->parts = parts;
+/* Into how many parts terms are best cut, with these tiles; *least: how long that takes. */
+static int64_t oxi_vk_conv_cut(const oxi_vk_conv_job *job, const oxi_vk_tiling *row, double *least) {
+    int64_t best = 1, most = oxi_vk_conv_most_parts(job);
+    *least = oxi_vk_conv_seconds(job, row, 1);
+    for (int64_t parts = 2; parts <= most && job->shader != OXI_VK_SHADER_conv_few; parts++) {
+        double seconds = oxi_vk_conv_seconds(job, row, parts);
+        if (seconds >= *least) continue;
+        *least = seconds;
+        best = parts;
+    }
+    return best;
+}
+
+/* Whether c consists of whole fours, as it lies: neighbors of 16 bits in a word that different invocations
+ * write would go there by atomics. */
+static bool oxi_vk_conv_in_fours(const oxi_conv_side *c) {
+    int64_t run = 1;
+    bool ends = false;
+    for (int i = 4; i >= 0; i--) {
+        if (c->shape[i] == 1) continue;
+        ends = ends || i < 2 || c->stride[i] != run;
+        if (ends && c->stride[i] % 4 != 0) return false;
+        if (!ends) run *= c->shape[i];
+    }
+    return run % 4 == 0 && oxi_vk_element_at(c->t) % 4 == 0;
+}
+
+/* Whether results lie in memory of their own first. */
+static bool oxi_vk_conv_apart(const oxi_vk_conv_job *job) {
+    return job->parts > 1 || (job->op == OXI_OP_conv_back_weight && job->tiling.subs_m);
+}
+
+/* Strides of t where rows of the product are outermost and its columns follow each other as they are counted:
+ * [O, spatial dims, C] for a weight, [C, N, spatial dims] for images. */
+static void oxi_vk_conv_strides(const ox_tensor *t, bool weight, int64_t *strides) {
+    int64_t stride = 1;
+    for (int i = t->ndim; i-- > 0;) { /* the innermost first */
+        int dim = weight ? (i == t->ndim - 1 ? 1 : i > 0 ? i + 1 : 0) : i > 1 ? i : 1 - i;
+        strides[dim] = stride;
+        stride *= t->shape[dim];
     }
 }
 
-/* c as parts in f32, [parts, c], or one of its own dtype; a weight's channels are its last dim: columns are
- * counted so. `view`: one part, and *in: all of them. */
-static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c, ox_tensor *view,
-                                  ox_tensor *in) {
+/* c as parts in f32, [parts, c], or one of its own dtype, of matrices row by row. */
+static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c) {
     const ox_tensor *t = c->t;
-    bool last = job->op == OXI_OP_conv_back_weight && job->tiling.subs_m;
-    int64_t shape[OX_MAX_DIMS], stride = 1;
+    ox_tensor *view = &job->views[2];
+    int64_t shape[OX_MAX_DIMS];
     shape[0] = job->parts;
     for (int i = 0; i < t->ndim; i++) shape[1 + i] = t->shape[i];
     ox_dtype dtype = job->parts > 1 ? OX_F32 : t->dtype;
     ox_status status = oxi_vk_temporary_make(d, &job->sums, dtype, t->ndim + 1, shape);
     if (status != OX_OK) return status;
-    *in = oxi_borrowed(&job->sums.t);
-    for (int i = t->ndim; last && i-- > 0;) { /* the innermost first */
-        int dim = i == t->ndim - 1 ? 1 : i > 0 ? i + 1 : 0;
-        in->stride[1 + dim] = stride;
-        stride *= t->shape[dim];
-    }
+    job->sum = oxi_borrowed(&job->sums.t);
+    if (job->tiling.subs_m)
+        oxi_vk_conv_strides(t, job->op == OXI_OP_conv_back_weight, job->sum.stride + 1);
     oxi_meta(view, dtype, t->ndim, t->shape);
-    memcpy(view->stride, in->stride + 1, (size_t)t->ndim * sizeof *view->stride);
+    memcpy(view->stride, job->sum.stride + 1, (size_t)t->ndim * sizeof *view->stride);
     view->storage = job->sums.t.storage;
     *c = oxi_conv_side_of(view);
     return OX_OK;
 }
 
-/* The parts' sum, to where it belongs. */
-static ox_status oxi_vk_conv_sum(oxi_vk_device *d, const oxi_vk_conv_job *job, ox_tensor *parts,
-                                 ox_tensor *out) {
+/* The parts' sum, to where it belongs. That of a weight is added up as it lies, and turned then. */
+static ox_status oxi_vk_conv_sum(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
+    ox_tensor *parts = &job->sum, whole = oxi_borrowed(parts), line, result, *in = &line;
     oxi_call sum = oxi_call_of(OXI_OP_sum, &parts, 1, out);
+    ox_status status = OX_OK;
     sum.attr = oxi_attrs_by_default(OXI_OP_sum);
     sum.attr.reduce.dims = 1;
-    if (job->parts > 1) return oxi_vk_reduce(d, &sum);
-    ox_tensor whole = oxi_borrowed(parts);
+    if (job->parts > 1 && job->op != OXI_OP_conv_back_weight) return oxi_vk_reduce(d, &sum);
     whole.ndim--;
     memmove(whole.shape, whole.shape + 1, (size_t)whole.ndim * sizeof *whole.shape);
     memmove(whole.stride, whole.stride + 1, (size_t)whole.ndim * sizeof *whole.stride);
-    return oxi_vk_copy(d, &whole, out);
+    if (job->parts > 1) {
+        const int64_t shape[2] = {job->parts, ox_numel(out)};
+        status = oxi_vk_temporary_make(d, &job->result, out->dtype, 1, shape + 1);
+        if (status != OX_OK) return status;
+        oxi_meta(&line, OX_F32, 2, shape);
+        line.storage = job->sums.t.storage;
+        result = oxi_borrowed(&job->result.t);
+        sum.in = &in;
+        sum.out[0] = &result;
+        status = oxi_vk_reduce(d, &sum);
+        whole.dtype = out->dtype;
+        whole.storage = job->result.t.storage;
+    }
+    return status == OX_OK ? oxi_vk_copy(d, &whole, out) : status;
 }
 
-static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job, oxi_vk_shader shader) {
+static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job) {
     const ox_tensor *bias = job->form.bias;
     const oxi_vk_tiling *tiling = &job->tiling;
     oxi_vk_conv_params params;
@@ -276,6 +326,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     oxi_vk_conv_params_of(job, &params);
     memset(&dispatch, 0, sizeof dispatch);
     oxi_vk_bind(&dispatch, 0, job->c->t, true);
+    dispatch.use[0].beside = job->follows && !job->sums.chunk;
     oxi_vk_bind(&dispatch, 1, job->a->t, false);
     oxi_vk_bind(&dispatch, 2, job->b->t, false);
     if (bias) oxi_vk_bind(&dispatch, 3, bias, false);
@@ -290,7 +341,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     params.parts = (uint32_t)job->parts;
     params.part_k = (uint32_t)(oxi_parts(oxi_parts(job->k, job->parts), tiling->deep) * tiling->deep);
     params.part_c = job->parts > 1 ? (uint32_t)ox_numel(job->c->t) : 0;
-    dispatch.shader = shader;
+    dispatch.shader = job->shader;
     oxi_vk_conv_specials *special = &dispatch.special.conv;
     special->dtype_c = (uint32_t)job->c->t->dtype;
     special->dtype_a = (uint32_t)job->a->t->dtype;
@@ -308,6 +359,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
         tiles->subs_m = tiling->subs_m;
         tiles->subs_n = tiling->subs_n;
         tiles->side = d->matrix_side;
+        tiles->loose = oxi_vk_width(job->c->t->dtype) == 1 && !oxi_vk_conv_in_fours(job->c);
     }
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
@@ -317,50 +369,75 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     return oxi_vk_record(d, &dispatch);
 }
 
-/* Whether these tiles suit c: large enough for it, but not far larger, and enough of them with terms in
- * parts. */
+/* Whether invocations can share the work of these tiles. */
 static bool oxi_vk_conv_suits(const oxi_vk_device *d, const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
+    uint32_t lanes = row->subs_m * row->subs_n * d->subgroup_size, eighths = row->deep / 8;
     if (row->shared > d->limits.maxComputeSharedMemorySize) return false;
-    if (job->m <= row->m / 2 || job->n <= row->n / 2) return false;
-    return oxi_vk_conv_tiles_of(job, row) * (uint64_t)oxi_vk_conv_most_parts(job) >= row->least;
+    if (row->m > 64 && job->m <= row->m / 2) return false; /* half of it for nothing */
+    if (job->op == OXI_OP_conv_back_weight && (row->n & (row->n - 1)) != 0) return false;
+    return row->m * eighths % lanes == 0 && row->n * eighths % lanes == 0;
 }
 
-/* The shader of a call, and the tiles of c that its workgroups take. */
-static oxi_vk_shader oxi_vk_conv_shader(const oxi_vk_device *d, oxi_vk_conv_job *job) {
+/* The shader of a call, the tiles of c that its workgroups take, and the parts of terms. */
+static void oxi_vk_conv_choose(const oxi_vk_device *d, oxi_vk_conv_job *job) {
     static const oxi_vk_tiling few = {OXI_VK_CONV_ROWS, OXI_VK_THREADS, 1, 0, 0, 1, 0, 0};
     static const oxi_vk_tiling plain = {OXI_VK_CONV_TILE, OXI_VK_CONV_TILE, 16, 0, 0, 1, 0, 0};
-    oxi_vk_shader shader = oxi_vk_conv_matrices(d, job);
-    const oxi_vk_tiling *row = oxi_vk_conv_tilings;
+    double least = 0;
     bool is_few = job->m <= OXI_VK_CONV_ROWS && job->op != OXI_OP_conv_back_weight;
-    if (shader == OXI_VK_SHADER_COUNT) {
+    job->shader = oxi_vk_conv_matrices(d, job);
+    if (job->shader == OXI_VK_SHADER_COUNT) {
         job->tiling = is_few ? few : plain;
-        return is_few ? OXI_VK_SHADER_conv_few : OXI_VK_SHADER_conv;
+        job->shader = is_few ? OXI_VK_SHADER_conv_few : OXI_VK_SHADER_conv;
+        job->parts = oxi_vk_conv_cut(job, &job->tiling, &least);
+        return;
     }
-    while (row->least && !oxi_vk_conv_suits(d, job, row)) row++;
-    job->tiling = *row;
-    return shader;
+    job->parts = 0;
+    for (int i = 0; i < OXI_VK_CONV_TILINGS; i++) {
+        const oxi_vk_tiling *row = &oxi_vk_conv_tilings[i];
+        double seconds;
+        if (!oxi_vk_conv_suits(d, job, row) && (i + 1 < OXI_VK_CONV_TILINGS || job->parts)) continue;
+        int64_t parts = oxi_vk_conv_cut(job, row, &seconds);
+        if (job->parts && seconds >= least) continue;
+        job->tiling = *row;
+        job->parts = parts;
+        least = seconds;
+    }
 }
 
-/* Products of a form, whose result is *out. */
+/* Products of a form, and which shader takes them. */
+static void oxi_vk_conv_plan(const oxi_vk_device *d, oxi_vk_conv_job *job, oxi_op op,
+                             const oxi_conv_form *form, int64_t beside) {
+    memset(job, 0, sizeof *job);
+    job->op = op;
+    job->form = *form;
+    job->beside = beside;
+    oxi_vk_conv_roles(job);
+    oxi_vk_conv_choose(d, job);
+}
+
+/* The result goes to *out. */
+static ox_status oxi_vk_conv_end(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
+    oxi_conv_side *c = job->op == OXI_OP_conv              ? &job->form.y
+                       : job->op == OXI_OP_conv_back_input ? &job->form.x : &job->form.weight;
+    ox_status status = OX_OK;
+    bool apart = oxi_vk_conv_apart(job);
+    if (apart) status = oxi_vk_conv_part(d, job, c);
+    if (status == OX_OK) status = oxi_vk_conv_dispatch(d, job);
+    return status == OX_OK && apart ? oxi_vk_conv_sum(d, job, out) : status;
+}
+
+static void oxi_vk_conv_drop(oxi_vk_device *d, oxi_vk_conv_job *job) {
+    for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &job->copy[i]);
+    oxi_vk_temporary_drop(d, &job->sums);
+    oxi_vk_temporary_drop(d, &job->result);
+}
+
 static ox_status oxi_vk_conv_run(oxi_vk_device *d, oxi_op op, const oxi_conv_form *form, ox_tensor *out) {
     oxi_vk_conv_job job;
-    ox_tensor views[3], parts;
-    ox_status status = OX_OK;
-    memset(&job, 0, sizeof job);
-    job.op = op;
-    job.form = *form;
-    oxi_vk_conv_roles(&job);
-    oxi_vk_shader shader = oxi_vk_conv_shader(d, &job);
-    if (job.tiling.subs_m) status = oxi_vk_conv_lay_all(d, &job, views);
-    oxi_vk_conv_cut(&job, shader);
-    oxi_conv_side *c = op == OXI_OP_conv              ? &job.form.y
-                       : op == OXI_OP_conv_back_input ? &job.form.x : &job.form.weight;
-    bool apart = job.parts > 1 || (op == OXI_OP_conv_back_weight && job.tiling.subs_m);
-    if (status == OX_OK && apart) status = oxi_vk_conv_part(d, &job, c, &views[2], &parts);
-    if (status == OX_OK) status = oxi_vk_conv_dispatch(d, &job, shader);
-    if (status == OX_OK && apart) status = oxi_vk_conv_sum(d, &job, &parts, out);
-    for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &job.copy[i]);
-    oxi_vk_temporary_drop(d, &job.sums);
+    oxi_vk_conv_plan(d, &job, op, form, 1);
+    ox_status status = oxi_vk_conv_lay_all(d, &job);
+    if (status == OX_OK) status = oxi_vk_conv_end(d, &job, out);
+    oxi_vk_conv_drop(d, &job);
     return status;
 }
 
@@ -371,18 +448,23 @@ static ox_status oxi_vk_conv_run(oxi_vk_device *d, oxi_op op, const oxi_conv_for
 typedef struct oxi_vk_conv_class {
     ox_tensor x, weight; /* what of them belongs to it */
     oxi_conv_form form;
-    bool empty;          /* no positions, */
-    bool bare;           /* or no taps */
+    oxi_vk_conv_job job;
+    bool none;           /* no positions, or no taps */
 } oxi_vk_conv_class;
 
-/* The class of these rests, [0, stride) of each spatial dim. x: the input, or NULL for that of the form; in
- * it columns of other rests than the last one are left out. */
-static void oxi_vk_conv_class_of(const oxi_conv_form *f, const ox_tensor *x, const int64_t *rest,
-                                 oxi_vk_conv_class *out) {
-    memset(out, 0, sizeof *out);
+typedef struct oxi_vk_conv_all {
+    int64_t count, busy;   /* busy: those that have positions and taps */
+    oxi_vk_temporary copy; /* of y */
+    ox_tensor y;
+    oxi_vk_conv_class of[OXI_VK_CONV_CLASSES];
+} oxi_vk_conv_all;
+
+/* The class of these rests, [0, stride) of each spatial dim. */
+static void oxi_vk_conv_class_of(const oxi_conv_form *f, const int64_t *rest, oxi_vk_conv_class *out) {
     out->form = *f;
-    out->x = oxi_borrowed(x ? x : f->x.t);
+    out->x = oxi_borrowed(f->x.t);
     out->weight = oxi_borrowed(f->weight.t);
+    out->none = false;
     for (int i = 0; i < 3; i++) {
         int64_t s = f->stride[i], tap = (rest[i] + f->padding[i]) % s;
         int64_t rows = f->x.shape[2 + i] - rest[i], taps = f->weight.shape[2 + i] - tap;
@@ -390,13 +472,10 @@ static void oxi_vk_conv_class_of(const oxi_conv_form *f, const ox_tensor *x, con
         out->form.padding[i] = (rest[i] + f->padding[i] - tap) / s;
         out->form.stride[i] = 1;
         if (dim < 2 || s == 1) continue; /* s is 1 for dims that are missing */
-        out->empty = out->empty || rows <= 0;
-        out->bare = out->bare || taps <= 0;
-        if (!x || i < 2) {
-            out->x.offset += rest[i] * out->x.stride[dim];
-            out->x.shape[dim] = oxi_parts(rows, s);
-            out->x.stride[dim] *= s;
-        }
+        out->none = out->none || rows <= 0 || taps <= 0;
+        out->x.offset += rest[i] * out->x.stride[dim];
+        out->x.shape[dim] = oxi_parts(rows, s);
+        out->x.stride[dim] *= s;
         out->weight.offset += tap * out->weight.stride[dim];
         out->weight.shape[dim] = oxi_parts(taps, s);
         out->weight.stride[dim] *= s;
@@ -418,73 +497,78 @@ static int64_t oxi_vk_conv_classes(oxi_op op, const oxi_conv_form *f) {
     return classes <= OXI_VK_CONV_CLASSES ? classes : 1;
 }
 
-/* Memory in which columns of one rest are neighbors, [rests, N, C, .., W / rests]: elements of 16 bits would
- * be written half a word at a time. Whether there is: columns are as many of each rest. */
-static bool oxi_vk_conv_gathers(const oxi_conv_form *f, const ox_tensor *out) {
-    int64_t s = f->stride[2];
-    return s > 1 && oxi_vk_width(out->dtype) == 1 && out->shape[out->ndim - 1] % s == 0 &&
-           out->ndim < OX_MAX_DIMS;
+/* Plans those that make something. */
+static void oxi_vk_conv_plan_classes(const oxi_vk_device *d, const oxi_conv_form *f, oxi_vk_conv_all *all) {
+    for (int64_t i = 0; i < all->count; i++) {
+        const int64_t rest[3] = {i / (f->stride[1] * f->stride[2]), i / f->stride[2] % f->stride[1],
+                                 i % f->stride[2]};
+        oxi_vk_conv_class_of(f, rest, &all->of[i]);
+        all->busy += !all->of[i].none;
+    }
+    const oxi_vk_conv_job *last = NULL;
+    for (int64_t i = 0; i < all->count; i++) {
+        oxi_vk_conv_class *one = &all->of[i];
+        if (one->none) continue;
+        oxi_vk_conv_plan(d, &one->job, OXI_OP_conv_back_input, &one->form, all->busy);
+        /* halves of a word are not written by stores and by atomics at once */
+        one->job.follows = last && !last->tiling.subs_m == !one->job.tiling.subs_m;
+        last = &one->job;
+    }
 }
 
-static ox_status oxi_vk_conv_gather(oxi_vk_device *d, const oxi_conv_form *f, const ox_tensor *out,
-                                    oxi_vk_temporary *made) {
-    int64_t shape[OX_MAX_DIMS];
-    shape[0] = f->stride[2];
-    memcpy(shape + 1, out->shape, (size_t)out->ndim * sizeof *shape);
-    shape[out->ndim] /= f->stride[2];
-    return oxi_vk_temporary_make(d, made, out->dtype, out->ndim + 1, shape);
-}
-
-/* Those of one rest, as an input. */
-static ox_tensor oxi_vk_conv_gathered(const oxi_vk_temporary *made, int64_t rest) {
-    ox_tensor one = oxi_borrowed(&made->t);
-    one.offset += rest * one.stride[0];
-    one.ndim--;
-    memmove(one.shape, one.shape + 1, (size_t)one.ndim * sizeof *one.shape);
-    memmove(one.stride, one.stride + 1, (size_t)one.ndim * sizeof *one.stride);
-    return one;
-}
-
-/* All of them, to where they belong. */
-static ox_status oxi_vk_conv_scatter(oxi_vk_device *d, const oxi_vk_temporary *made, const ox_tensor *out) {
-    ox_tensor from = oxi_vk_conv_gathered(made, 0), to = oxi_borrowed(out);
-    int last = out->ndim;
-    from.shape[last] = to.shape[last] = made->t.shape[0];
-    from.stride[last] = made->t.stride[0];
-    to.stride[last] = to.stride[last - 1];
-    to.stride[last - 1] *= to.shape[last];
-    to.shape[last - 1] /= to.shape[last];
-    from.ndim = to.ndim = last + 1;
-    return oxi_vk_copy(d, &from, &to);
+/* They run side by side; y is laid once for all of them. */
+static ox_status oxi_vk_conv_run_classes(oxi_vk_device *d, const oxi_conv_form *f, oxi_vk_conv_all *all) {
+    oxi_conv_side y = f->y;
+    ox_status status = OX_OK;
+    bool tiles = false;
+    for (int64_t i = 0; i < all->count; i++)
+        tiles = tiles || (!all->of[i].none && all->of[i].job.tiling.subs_m > 0);
+    if (tiles) status = oxi_vk_conv_lay(d, &y, 1, &all->copy, &all->y);
+    for (int64_t i = 0; i < all->count && status == OX_OK; i++) {
+        if (all->of[i].none) continue;
+        all->of[i].job.form.y = y;
+        status = oxi_vk_conv_lay_all(d, &all->of[i].job);
+    }
+    for (int64_t i = 0; i < all->count && status == OX_OK; i++)
+        if (!all->of[i].none) status = oxi_vk_conv_end(d, &all->of[i].job, &all->of[i].x);
+    for (int64_t i = 0; i < all->count; i++)
+        if (!all->of[i].none) oxi_vk_conv_drop(d, &all->of[i].job);
+    oxi_vk_temporary_drop(d, &all->copy);
+    return status;
 }
 
 static ox_status oxi_vk_conv_by_classes(oxi_vk_device *d, const oxi_conv_form *f, int64_t classes,
                                         ox_tensor *out) {
-    bool bare = false, gathers = oxi_vk_conv_gathers(f, out);
-    oxi_vk_temporary made;
+    oxi_vk_conv_all *all = (oxi_vk_conv_all *)oxi_alloc(sizeof *all);
     ox_status status = OX_OK;
-    memset(&made, 0, sizeof made);
-    if (gathers) status = oxi_vk_conv_gather(d, f, out, &made);
-    if (status != OX_OK) return status;
-    for (int i = 0; i < 3; i++) bare = bare || f->weight.shape[2 + i] < f->stride[i];
-    oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, gathers ? &made.t : out);
-    zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
-    if (bare) status = oxi_vk_make(d, &zeros);
-    for (int64_t i = 0; i < classes && status == OX_OK; i++) {
-        int64_t rest[3] = {i / (f->stride[1] * f->stride[2]), i / f->stride[2] % f->stride[1],
-                           i % f->stride[2]};
-        oxi_vk_conv_class one;
-        ox_tensor columns;
-        if (gathers) columns = oxi_vk_conv_gathered(&made, rest[2]);
-        oxi_vk_conv_class_of(f, gathers ? &columns : NULL, rest, &one);
-        if (!one.empty && !one.bare) status = oxi_vk_conv_run(d, OXI_OP_conv_back_input, &one.form, &one.x);
+    if (!all) return OX_ERR_NOMEM;
+    memset(all, 0, sizeof *all);
+    all->count = classes;
+    oxi_vk_conv_plan_classes(d, f, all);
+    if (all->busy < classes) { /* no tap reaches the others */
+        oxi_call zeros = oxi_call_of(OXI_OP_fill, NULL, 0, out);
+        zeros.attr = oxi_attrs_by_default(OXI_OP_fill);
+        status = oxi_vk_make(d, &zeros);
     }
-    if (gathers && status == OX_OK) status = oxi_vk_conv_scatter(d, &made, out);
-    oxi_vk_temporary_drop(d, &made);
+    if (status == OX_OK) status = oxi_vk_conv_run_classes(d, f, all);
+    oxi_free(all, sizeof *all);
     return status;
 }
 
 /* ---- windows of one element ---------------------------------------------------------------------------- */
+
+/* Such windows see every `stride`-th position alone: the others are left out of x. */
+static void oxi_vk_conv_thin(oxi_conv_form *f, ox_tensor *x) {
+    *x = oxi_borrowed(f->x.t);
+    for (int i = 0; i < 3; i++) {
+        int dim = x->ndim - 3 + i;
+        if (dim < 2 || f->stride[i] == 1 || f->weight.shape[2 + i] != 1 || f->padding[i] != 0) continue;
+        x->shape[dim] = f->y.shape[2 + i];
+        x->stride[dim] *= f->stride[i];
+        f->stride[i] = 1;
+    }
+    f->x = oxi_conv_side_of(x);
+}
 
 /* Whether the positions of an image are one dim, whose size and stride these are. */
 static bool oxi_vk_conv_flat(const oxi_conv_side *side, int64_t *size, int64_t *stride) {
@@ -582,9 +666,10 @@ static ox_status oxi_vk_conv_product(oxi_vk_device *d, const oxi_call *call, con
 
 static ox_status oxi_vk_conv(oxi_vk_device *d, const oxi_call *call) {
     oxi_conv_form form;
-    ox_tensor out = oxi_borrowed(call->out[0]);
+    ox_tensor out = oxi_borrowed(call->out[0]), x;
     if (ox_numel(&out) == 0) return OX_OK;
     oxi_conv_form_of(call, &form);
+    if (call->op != OXI_OP_conv_back_input) oxi_vk_conv_thin(&form, &x);
     if (oxi_vk_conv_is_product(call->op, &form)) return oxi_vk_conv_product(d, call, &form);
     int64_t classes = oxi_vk_conv_classes(call->op, &form);
     if (classes > 1) return oxi_vk_conv_by_classes(d, &form, classes, &out);
