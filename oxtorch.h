@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x8155e3f7
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x64a433ce
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -14814,10 +14814,13 @@ done=oxi_panel_product(at,first,width,tau,&v,&t)&&oxi_reflect_block(&rest,first,
 ox_scope_end(&scope);if(!done)return false;}
 return true;}
 static bool oxi_qr_vectors(const oxi_dense*at,int64_t count,const double*tau,const oxi_dense*qt){
-int64_t width=count<=OXI_LINALG_SMALL?(count?count:1):(int64_t)OXI_LINALG_BLOCK;
-memset(qt->p,0,(size_t)(qt->rows*qt->columns)*sizeof(double));
+const int64_t width=OXI_LINALG_BLOCK;memset(qt->p,0,(size_t)(qt->rows*qt->columns)*sizeof(double));
 for(int64_t i=0;i<qt->rows;i++)oxi_dense_row(qt,i)[i]=1;
-int64_t first=count?(count-1)/width*width:0;for(;count&&first>=0;first-=width){
+if(count<=OXI_LINALG_SMALL){for(int64_t k=count-1;k>=0;k--){
+oxi_dense rows=oxi_block(qt,k,0,qt->rows-k,qt->columns);
+oxi_reflect_rows(&rows,k,tau[k],oxi_dense_row(at,k)+k);}
+return true;}
+int64_t first=(count-1)/width*width;for(;first>=0;first-=width){
 int64_t own=width<count-first?width:count-first;ox_scope scope=ox_scope_begin();
 oxi_dense v,t,rows=oxi_block(qt,first,0,qt->rows-first,qt->columns);bool done=
  oxi_panel_product(at,first,own,tau,&v,&t)&&oxi_reflect_block(&rows,first,&v,&t,true);
@@ -20966,7 +20969,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8155e3f7
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x64a433ce
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
