@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x64a433ce
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xbe015862
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -6541,9 +6541,10 @@ if(t&& !(layout&&layout->takes&&layout->takes(call,t)))oxi_storage_plain(t->stor
 for(int i=0;i<call->out_count;i++)
 if(call->out[i])oxi_storage_plain(call->out[i]->storage);}
 static ox_status oxi_run_part(ox_device*device,const oxi_call*call,const oxi_part*part){
-oxi_operands_plain(call);ox_status status= !device->supports(device,call)?oxi_run_otherwise(device,call)
+const bool unheard=oxi_unheard;oxi_operands_plain(call);oxi_unheard=true;
+ox_status status= !device->supports(device,call)?oxi_run_otherwise(device,call)
  :part&&device->run_part?device->run_part(device,call,part):device->run(device,call);
-if(status==OX_OK)oxi_atomic_add(&oxi_stat_calls,1);
+oxi_unheard=unheard;if(status==OX_OK)oxi_atomic_add(&oxi_stat_calls,1);
 return status;}
 static ox_status oxi_run(ox_device*device,const oxi_call*call){return oxi_run_part(device,call,NULL);}
 static ox_tensor*oxi_result_new(ox_device*device,const ox_tensor*meta){size_t bytes=0;if(device->partner){
@@ -20969,7 +20970,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x64a433ce
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbe015862
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -289,12 +289,16 @@ static void oxi_operands_plain(const oxi_call *call) {
         if (call->out[i]) oxi_storage_plain(call->out[i]->storage);
 }
 
-/* part: what the device is told if the call is part of another, or NULL. */
+/* part: what the device is told if the call is part of another, or NULL. What the device calls for it is
+ * nobody's business, whichever thread this is: a step's lanes come here by themselves. */
 static ox_status oxi_run_part(ox_device *device, const oxi_call *call, const oxi_part *part) {
+    const bool unheard = oxi_unheard;
     oxi_operands_plain(call);
+    oxi_unheard = true;
     ox_status status = !device->supports(device, call) ? oxi_run_otherwise(device, call)
                        : part && device->run_part      ? device->run_part(device, call, part)
                                                        : device->run(device, call);
+    oxi_unheard = unheard;
     if (status == OX_OK) oxi_atomic_add(&oxi_stat_calls, 1);
     return status;
 }
