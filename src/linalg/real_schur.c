@@ -246,16 +246,25 @@ static void oxi_quasi_vectors(const oxi_dense *t, double norm, const oxi_dense *
     }
 }
 
-/* Vectors of length 1 in columns, pairs of f32, of rows. */
+/* Vectors of length 1 in columns, pairs of f32, of rows; their largest number is real and positive, so that
+ * they follow the matrix without a jump. */
 static void oxi_eig_columns(const oxi_dense *re, const oxi_dense *im, float *vectors) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t n = re->rows;
     for (int64_t k = 0; k < n; k++) {
         const double *x = oxi_dense_row(re, k), *y = oxi_dense_row(im, k);
-        double size = sqrt(kernels->dot_f64(n, x, x) + kernels->dot_f64(n, y, y));
+        double size = sqrt(kernels->dot_f64(n, x, x) + kernels->dot_f64(n, y, y)), most = 0;
+        oxi_complex turn = oxi_make_complex(1, 0);
         for (int64_t i = 0; i < n; i++) {
-            vectors[2 * (i * n + k)] = (float)(x[i] / size);
-            vectors[2 * (i * n + k) + 1] = (float)(y[i] / size);
+            double own = x[i] * x[i] + y[i] * y[i];
+            if (!(own > most * (1 + 1e-9))) continue;
+            most = own;
+            turn = oxi_z_scale(oxi_make_complex(x[i], -y[i]), 1 / sqrt(own));
+        }
+        for (int64_t i = 0; i < n; i++) {
+            oxi_complex v = oxi_multiply_complex(turn, oxi_make_complex(x[i] / size, y[i] / size));
+            vectors[2 * (i * n + k)] = (float)v.re;
+            vectors[2 * (i * n + k) + 1] = (float)v.im;
         }
     }
 }
