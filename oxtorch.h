@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xbe015862
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9bd94115
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15093,9 +15093,12 @@ for(int64_t j=0;j<t->rows;j++)oxi_dense_row(im,k+1)[j]*= -1;}}
 static void oxi_eig_columns(const oxi_dense*re,const oxi_dense*im,float*vectors){
 const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=re->rows;for(int64_t k=0;k<n;k++){
 const double*x=oxi_dense_row(re,k),*y=oxi_dense_row(im,k);
-double size=sqrt(kernels->dot_f64(n,x,x)+kernels->dot_f64(n,y,y));
-for(int64_t i=0;i<n;i++){vectors[2*(i*n+k)]=(float)(x[i]/size);
-vectors[2*(i*n+k)+1]=(float)(y[i]/size);}}}
+double size=sqrt(kernels->dot_f64(n,x,x)+kernels->dot_f64(n,y,y)),most=0;
+oxi_complex turn=oxi_make_complex(1,0);for(int64_t i=0;i<n;i++){double own=x[i]*x[i]+y[i]*y[i];
+if(!(own>most*(1+1e-9)))continue;
+most=own;turn=oxi_z_scale(oxi_make_complex(x[i],-y[i]),1/sqrt(own));}
+for(int64_t i=0;i<n;i++){oxi_complex v=oxi_multiply_complex(turn,oxi_make_complex(x[i]/size,y[i]/size));
+vectors[2*(i*n+k)]=(float)v.re;vectors[2*(i*n+k)+1]=(float)v.im;}}}
 static bool oxi_eig_real(int64_t n,const double*a,float*values,float*vectors){oxi_real_schur s;
 oxi_dense z=oxi_dense_new(n,n),re=oxi_dense_new(n,n),im=oxi_dense_new(n,n),work=oxi_dense_new(2,n+1);
 double norm=0;
@@ -20970,7 +20973,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xbe015862
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9bd94115
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
