@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9bd94115
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9482d3bd
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15194,10 +15194,10 @@ static bool oxi_eig(int64_t n,const double*a,bool of_pairs,float*values,float*ve
 for(int64_t i=0;i<n*n*(1+of_pairs);i++)
 if(!isfinite(a[i])){(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
 return false;}
-if(!of_pairs)return oxi_eig_real(n,a,values,vectors);
+if(!of_pairs&&n>OXI_SCHUR_WINDOW)return oxi_eig_real(n,a,values,vectors);
 oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);if(!memory.p)return false;
 oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;double*c=(double*)(void*)(v+n);
-for(int64_t i=0;i<n*n;i++){h[i]=oxi_make_complex(a[2*i],a[2*i+1]);
+for(int64_t i=0;i<n*n;i++){h[i]=of_pairs?oxi_make_complex(a[2*i],a[2*i+1]):oxi_make_complex(a[i],0);
 z[i]=oxi_make_complex(i%(n+1)==0,0);}
 oxi_hessenberg(n,h,z,v);if(!oxi_schur(n,h,z,c,v)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
 return false;}
@@ -20973,7 +20973,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9bd94115
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9482d3bd
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
