@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9482d3bd
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x295969ac
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1552,8 +1552,8 @@ OX_EXTERN_C_END
  * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
  *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues (of real
- *           matrices in double steps); residuals of a small multiple of eps times the matrix's size
- *           (tests/test_linalg.c)
+ *           matrices above 32 x 32 in double steps); residuals of a small multiple of eps times the matrix's
+ *           size (tests/test_linalg.c)
  * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
  *           that are the same the vectors have none
  * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
@@ -20973,7 +20973,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9482d3bd
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x295969ac
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
