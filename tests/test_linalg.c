@@ -247,6 +247,22 @@ static void test_eig(void) {
     }
 }
 
+/* The order of eigenvalues, and the vectors' signs, are those of a matrix beside it. */
+static void test_eig_order(void) {
+    for (int seed = 0; seed < 60; seed++)
+        OX_SCOPE {
+            ox_manual_seed((uint64_t)seed);
+            int64_t n = 2 + seed % 7;
+            ox_tensor *spread = ox_diag(ox_arange(0, 12.0 * (double)n, 12, OX_F64), 0);
+            ox_tensor *x = ox_add(ox_randn(OX_SHAPE(n, n), OX_F64), spread);
+            ox_tensor *beside = ox_add(x, ox_mul_number(ox_randn(OX_SHAPE(n, n), OX_F64), 1e-7));
+            ox_tuple a = ox_eig(x), b = ox_eig(beside);
+            for (int i = 0; i < 2; i++)
+                CHECK_MSG(largest(ox_abs(ox_sub(a.t[i], b.t[i]))) < 1e-4, "seed %d: %s jump", seed,
+                          i ? "vectors" : "values");
+        }
+}
+
 /* ---- batches, layouts ---------------------------------------------------------------------------------- */
 
 static void test_layouts(void) {
@@ -471,6 +487,7 @@ int main(void) {
     test_factors();
     test_hard();
     test_eig();
+    test_eig_order();
     test_layouts();
     test_complex_systems();
     test_far_numbers();

@@ -1,5 +1,5 @@
-/* Eigenvalues and vectors of general complex matrices, and of small real ones: to Hessenberg's form by
- * reflectors, to Schur's by shifted QR steps of plane rotations; vectors of the triangle by substitution. */
+/* Eigenvalues and vectors of general complex matrices: to Hessenberg's form by reflectors, to Schur's by
+ * shifted QR steps of plane rotations; vectors of the triangle by substitution. */
 
 /* h, z [n,n]: a = z h z^H, h with one diagonal below the main one. */
 static void oxi_hessenberg(int64_t n, oxi_complex *h, oxi_complex *z, oxi_complex *v) {
@@ -132,7 +132,7 @@ static bool oxi_eig(int64_t n, const double *a, bool of_pairs, float *values, fl
             (void)oxi_fail(OX_ERR_ARG, "eig: an element is not finite");
             return false;
         }
-    if (!of_pairs && n > OXI_SCHUR_WINDOW) return oxi_eig_real(n, a, values, vectors);
+    if (!of_pairs) return oxi_eig_real(n, a, values, vectors);
     oxi_dense memory = oxi_dense_new(3 * n + 3, 2 * n + 1);
     if (!memory.p) return false;
     oxi_complex *h = (oxi_complex *)(void *)memory.p, *z = h + n * n, *x = z + n * n, *v = x + n * n;

@@ -2,8 +2,8 @@
  * two operands meet.
  * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
- *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues (of real
- *           matrices above 32 x 32 in double steps); residuals of a small multiple of eps times the matrix's
+ *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues, whose
+ *           order is that in which they are found; residuals of a small multiple of eps times the matrix's
  *           size (tests/test_linalg.c)
  * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
  *           that are the same the vectors have none

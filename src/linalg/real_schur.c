@@ -108,12 +108,15 @@ static void oxi_schur_step(const oxi_real_schur *s, const double *first) {
     }
 }
 
-/* The last two rows of a part come apart where their eigenvalues are real. */
+/* The last two rows of a part come apart where their eigenvalues are real. The larger one comes first: double
+ * steps leave rows that any rotation might have turned, an order found in their numbers would be chance. */
 static void oxi_schur_pair(const oxi_real_schur *s) {
     double *top = oxi_dense_row(&s->h, s->low) + s->low, *bottom = top + s->h.step;
     double half = 0.5 * (top[0] - bottom[1]), square = half * half + top[1] * bottom[0];
     if (square < 0) return;
-    oxi_rotation r = oxi_rotation_of(half + copysign(sqrt(square), half), bottom[0], s->low);
+    double root = sqrt(square);
+    oxi_rotation r = half >= 0 ? oxi_rotation_of(half + root, bottom[0], s->low)
+                               : oxi_rotation_of(top[1], root - half, s->low);
     oxi_dense right = oxi_block(&s->h, s->low, s->low, 2, s->h.columns - s->low);
     oxi_rotate_rows(&right, s->low, &r, 1);
     oxi_rotate_columns(&s->h, &r, 0, s->high + 1);
@@ -134,6 +137,19 @@ static int64_t oxi_schur_low(const oxi_real_schur *s, double norm) {
     return low;
 }
 
+/* Sum and product of a step's shifts: the eigenvalues of the last two rows; of real ones the nearer to the last
+ * number twice, so that it comes apart alone and the order does not hang on chance. */
+static void oxi_schur_shifts(const double *a, const double *b, double *trace, double *det) {
+    double half = 0.5 * (a[0] - b[1]), below = a[1] * b[0], square = half * half + below;
+    double past = half + copysign(sqrt(fmax(square, 0)), half);
+    *trace = a[0] + b[1];
+    *det = a[0] * b[1] - below;
+    if (square < 0) return;
+    double nearer = past != 0 ? b[1] - below / past : b[1];
+    *trace = 2 * nearer;
+    *det = nearer * nearer;
+}
+
 /* h becomes a triangle but for pairs of complex eigenvalues. False: it does not converge. */
 static bool oxi_schur_real(oxi_real_schur *s, double norm) {
     int64_t turn = 0;
@@ -147,7 +163,8 @@ static bool oxi_schur_real(oxi_real_schur *s, double norm) {
         }
         if (turn++ == 90) return false;
         const double *a = oxi_dense_row(&s->h, s->high - 1) + s->high - 1, *b = a + s->h.step;
-        double trace = a[0] + b[1], det = a[0] * b[1] - a[1] * b[0], first[3];
+        double trace, det, first[3];
+        oxi_schur_shifts(a, b, &trace, &det);
         if (turn % 10 == 0) { /* shifts that belong to no matrix */
             double size = fabs(b[0]) + fabs(a[-1]);
             trace = 2 * b[1] + 1.5 * size;
