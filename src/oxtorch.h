@@ -261,7 +261,6 @@ OXI_LIGHT_BEGIN
 #include "composed/choose.c"
 #include "composed/order.c"
 #include "linalg/factor.c"
-#include "linalg/norms.c"
 #include "fft/functions.c"
 
 OXI_LIGHT_END

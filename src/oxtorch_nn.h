@@ -151,6 +151,7 @@
 #include "nn/distributions/samples.c"
 #include "nn/algebra/algebra.c"
 #include "nn/algebra/ldl.c"
+#include "nn/algebra/norms.c"
 #include "nn/algebra/products.c"
 #include "nn/statistics/order.c"
 #include "nn/statistics/statistics.c"

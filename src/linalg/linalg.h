@@ -54,14 +54,5 @@ OX_API ox_tensor *ox_eigvals(ox_tensor *x);
 OX_API ox_tuple ox_svd(ox_tensor *x, bool full_matrices);   /* U, S falling, V^T: x = U S V^T */
 OX_API ox_tensor *ox_svdvals(ox_tensor *x);
 
-/* ---- norms, powers, functions -------------------------------------------------------------------------- */
-/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
-OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
-OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
-OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
-OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
-OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
-
 OX_EXTERN_C_END
 #endif

@@ -1,6 +1,6 @@
 /* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
  * batch.
- * dtypes    f32 and f64
+ * dtypes    f32 and f64; c64 too for norms, powers and functions
  * gradients through the factors: where singular values or eigenvalues are the same there are none
  * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
  * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
@@ -33,6 +33,15 @@ OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rou
 OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
 OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
+
+/* ---- norms, powers, functions -------------------------------------------------------------------------- */
+/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
+OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
+OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
+OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
+OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
+OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
+OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 
 /* ---- products that are made of others, of any dtype ---------------------------------------------------- */
 OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);

@@ -1,4 +1,4 @@
-/* The public functions of linear algebra: norms of matrices, powers, the exponential, tensors as matrices. */
+/* Norms of matrices, powers, the exponential, tensors as matrices. */
 
 /* The two dims of a norm at the end; false and an error. */
 static ox_tensor *oxi_matrix_last(const char *name, ox_tensor *x, ox_shape dims, int at[2]) {
