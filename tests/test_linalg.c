@@ -194,6 +194,45 @@ static void test_hard(void) {
     }
 }
 
+/* Symmetric matrices that are divided, and singular values of many rows. */
+static ox_tensor *large_matrix(int kind, int64_t n) {
+    ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F64), *ramp = ox_arange(0, (double)n, 1, OX_F64), *one;
+    ox_tensor *fall = ox_exp(ox_mul_number(ramp, -0.9)), *across = ox_unsqueeze(ramp, 1);
+    switch (kind) {
+    case 0: return ox_add(x, ox_t(x));
+    case 1: return ox_matmul(ox_narrow(x, 1, 0, 5), ox_t(ox_narrow(x, 1, 0, 5)));
+    case 2: return ox_eye(n, n, OX_F64);
+    case 3: return ox_full(OX_SHAPE(n, n), 1, OX_F64);
+    case 4: return ox_reciprocal(ox_add_number(ox_add(ramp, across), 1)); /* Hilbert's */
+    case 5: return ox_mul(ox_mul(ox_add(x, ox_t(x)), fall), ox_unsqueeze(fall, 1)); /* to 1e-300 and below */
+    case 6: /* Wilkinson's: pairs of values that are nearly the same */
+        one = ox_diag(ox_ones(OX_SHAPE(n - 1), OX_F64), 1);
+        ramp = ox_abs(ox_add_number(ramp, -0.5 * (double)(n - 1)));
+        return ox_add(ox_diag(ramp, 0), ox_add(one, ox_t(one)));
+    default: return ox_zeros(OX_SHAPE(n, n), OX_F64);
+    }
+}
+
+static void test_large(void) {
+    static const int64_t some[] = {33, 64, 101, 200, 390};
+    for (int s = 0; s < 5; s++)
+        for (int kind = 0; kind < 8; kind++)
+            OX_SCOPE {
+                ox_manual_seed((uint64_t)kind);
+                int64_t n = some[s];
+                ox_tensor *x = large_matrix(kind, n);
+                ox_tuple e = ox_eigh(x, kind % 2 == 1);
+                CHECK_MSG(e.t[0], "eigh of %lld, kind %d: %s", (long long)n, kind, ox_error_text());
+                if (!e.t[0]) continue;
+                check_residual(ox_matmul(x, e.t[1]), ox_mul(e.t[1], e.t[0]), OX_F64, n, 4, "eigh");
+                check_orthogonal(e.t[1], OX_F64, n, "its vectors");
+                check_residual(e.t[0], ox_eigvalsh(x, kind % 2 == 1), OX_F64, n, 4, "values alone");
+                ox_tensor *steps = ox_diff(e.t[0], 1, -1, NULL, NULL);
+                CHECK(ox_item(ox_amin(steps, OX_ALL_DIMS, false)) >= 0);
+                check_svd(x, n);
+            }
+}
+
 /* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
 enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, EIG_KINDS };
@@ -486,6 +525,7 @@ static void test_complex_factors(void) {
 int main(void) {
     test_factors();
     test_hard();
+    test_large();
     test_eig();
     test_eig_order();
     test_layouts();

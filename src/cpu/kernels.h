@@ -425,6 +425,7 @@ typedef struct oxi_gemm {
     int64_t addend_row, addend_col;
     ox_dtype addend_dtype;
     double beta;
+    bool onto; /* sums begin with what is in c, of their dtype, and nothing else is done to them */
     const float *bias;                               /* NULL, or n floats */
     ox_activation activation;
     bool exact; /* ox_set_exact */

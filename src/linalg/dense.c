@@ -11,16 +11,13 @@
 enum { OXI_LINALG_BLOCK = 48, OXI_LINALG_SMALL = 96 }; /* columns of a panel; what is not worth blocks */
 
 typedef struct oxi_dense {
-    ox_tensor *t;
     double *p;
-    int64_t at, rows, columns, step; /* at: of the first element in t's memory */
+    int64_t rows, columns, step;
 } oxi_dense;
 
 static oxi_dense oxi_dense_of(ox_tensor *t, int64_t matrix, int64_t rows, int64_t columns) {
     oxi_dense d;
-    d.t = t;
-    d.at = matrix * rows * columns;
-    d.p = (double *)(void *)oxi_ptr(t) + d.at;
+    d.p = (double *)(void *)oxi_ptr(t) + matrix * rows * columns;
     d.rows = rows;
     d.columns = columns;
     d.step = columns;
@@ -43,7 +40,6 @@ static double *oxi_dense_row(const oxi_dense *d, int64_t i) {
 static oxi_dense oxi_block(const oxi_dense *d, int64_t row, int64_t column, int64_t rows, int64_t columns) {
     oxi_dense b = *d;
     b.p += row * d->step + column;
-    b.at += row * d->step + column;
     b.rows = rows;
     b.columns = columns;
     return b;
@@ -64,21 +60,33 @@ static void oxi_dense_transpose(const oxi_dense *to, const oxi_dense *from) {
                     oxi_dense_row(to, j)[i] = oxi_dense_row(from, i)[j];
 }
 
-static ox_tensor *oxi_dense_view(const oxi_dense *d, bool transposed) {
-    ox_shape shape = OX_SHAPE(transposed ? d->columns : d->rows, transposed ? d->rows : d->columns);
-    return ox_as_strided(d->t, shape, OX_SHAPE(transposed ? 1 : d->step, transposed ? d->step : 1), d->at);
+/* c = a b, or `onto`: c += a b; a and b perhaps transposed. c's memory is not that of the others. */
+static bool oxi_dense_product(const oxi_dense *c, bool onto, const oxi_dense *a, bool a_turned,
+                              const oxi_dense *b, bool b_turned) {
+    oxi_gemm g;
+    memset(&g, 0, sizeof g);
+    g.m = c->rows;
+    g.n = c->columns;
+    g.k = a_turned ? a->rows : a->columns;
+    g.a = a->p;
+    g.a_row = a_turned ? 1 : a->step;
+    g.a_col = a_turned ? a->step : 1;
+    g.b = b->p;
+    g.b_row = b_turned ? 1 : b->step;
+    g.b_col = b_turned ? b->step : 1;
+    g.c = c->p;
+    g.c_row = c->step;
+    g.c_col = 1;
+    g.a_dtype = g.b_dtype = g.c_dtype = OX_F64;
+    g.alpha = 1;
+    g.onto = onto;
+    return oxi_gemm_run(&g) == OX_OK;
 }
 
-/* c = beta c + alpha a b, a and b perhaps transposed; c's memory is not that of the others. */
-static bool oxi_dense_product(const oxi_dense *c, double beta, double alpha, const oxi_dense *a,
-                              bool a_turned, const oxi_dense *b, bool b_turned) {
-    if (c->rows == 0 || c->columns == 0) return true;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *view = oxi_dense_view(c, false);
-    bool done =
-        view && ox_addmm_(view, oxi_dense_view(a, a_turned), oxi_dense_view(b, b_turned), beta, alpha);
-    ox_scope_end(&scope);
-    return done;
+/* to = -from */
+static void oxi_dense_negate(const oxi_dense *to, const oxi_dense *from) {
+    for (int64_t i = 0; i < to->rows; i++)
+        for (int64_t k = 0; k < to->columns; k++) oxi_dense_row(to, i)[k] = -oxi_dense_row(from, i)[k];
 }
 
 static void oxi_swap_rows(const oxi_dense *d, int64_t i, int64_t j) {
@@ -128,11 +136,11 @@ static bool oxi_lu_right(const oxi_dense *a, int64_t first, int64_t width) {
     oxi_dense l = oxi_dense_new(below, width), u = oxi_dense_new(width, right), rest, from;
     if (!l.p || !u.p) return false;
     from = oxi_block(a, end, first, below, width);
-    oxi_dense_copy(&l, &from);
+    oxi_dense_negate(&l, &from);
     from = oxi_block(a, first, end, width, right);
     oxi_dense_copy(&u, &from);
     rest = oxi_block(a, end, end, below, right);
-    return oxi_dense_product(&rest, 1, -1, &l, false, &u, false);
+    return oxi_dense_product(&rest, true, &l, false, &u, false);
 }
 
 /* In place: L below the diagonal, U on and above. pivots [min(rows, columns)]. */
@@ -162,7 +170,11 @@ static bool oxi_solve_triangular(const oxi_dense *t, const oxi_dense *x, bool up
         oxi_dense here = oxi_block(x, first, 0, width, x->columns),
                   there = oxi_block(x, known, 0, done, x->columns);
         oxi_dense factor = oxi_block(t, first, known, width, done);
-        if (done && !oxi_dense_product(&here, 1, -1, &factor, false, &there, false)) return false;
+        if (done) { /* less what is known of it: from the other side */
+            oxi_dense_negate(&here, &here);
+            if (!oxi_dense_product(&here, true, &factor, false, &there, false)) return false;
+            oxi_dense_negate(&here, &here);
+        }
         for (int64_t k = 0; k < width; k++) {
             int64_t i = upper ? first + width - 1 - k : first + k;
             const double *row = oxi_dense_row(t, i);
@@ -218,11 +230,11 @@ static bool oxi_cholesky(const oxi_dense *a, int32_t *info) {
             oxi_dense work = oxi_dense_new(n - first, width);
             oxi_dense left = oxi_block(a, first, 0, n - first, first),
                       top = oxi_block(a, first, 0, width, first);
-            if (work.p) oxi_dense_copy(&work, &panel);
-            bool done = work.p && oxi_dense_product(&work, 1, -1, &left, false, &top, true);
+            if (work.p) oxi_dense_negate(&work, &panel);
+            bool done = work.p && oxi_dense_product(&work, true, &left, false, &top, true);
             for (int64_t i = 0; done && i < n - first; i++)
-                memcpy(oxi_dense_row(&panel, i), oxi_dense_row(&work, i),
-                       (size_t)(i < width ? i + 1 : width) * sizeof(double));
+                for (int64_t k = 0; k < width && k <= i; k++)
+                    oxi_dense_row(&panel, i)[k] = -oxi_dense_row(&work, i)[k];
             ox_scope_end(&scope);
             if (!done) return false;
         }

@@ -2,9 +2,9 @@
  * two operands meet.
  * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
- *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues, whose
- *           order is that in which they are found; residuals of a small multiple of eps times the matrix's
- *           size (tests/test_linalg.c)
+ *           divide and conquer for symmetric eigenvalues, one-sided Jacobi for singular values, shifted QR
+ *           for general eigenvalues, whose order is that in which they are found; residuals of a small
+ *           multiple of eps times the matrix's size (tests/test_linalg.c)
  * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
  *           that are the same the vectors have none
  * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not

@@ -66,9 +66,11 @@ static bool oxi_reflect_block(const oxi_dense *rows, int64_t first, const oxi_de
     if (rows->rows == 0) return true;
     oxi_dense part = oxi_block(rows, 0, first, rows->rows, rows->columns - first);
     oxi_dense w = oxi_dense_new(rows->rows, v->rows), wt = oxi_dense_new(rows->rows, v->rows);
-    return w.p && wt.p && oxi_dense_product(&w, 0, 1, &part, false, v, true) &&
-           oxi_dense_product(&wt, 0, 1, &w, false, t, back) &&
-           oxi_dense_product(&part, 1, -1, &wt, false, v, false);
+    if (!w.p || !wt.p || !oxi_dense_product(&w, false, &part, false, v, true) ||
+        !oxi_dense_product(&wt, false, &w, false, t, back))
+        return false;
+    oxi_dense_negate(&wt, &wt);
+    return oxi_dense_product(&part, true, &wt, false, v, false);
 }
 
 /* at [columns, rows], a transposed: R on and below its diagonal (transposed), reflectors behind it; tau. */

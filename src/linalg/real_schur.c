@@ -137,8 +137,8 @@ static int64_t oxi_schur_low(const oxi_real_schur *s, double norm) {
     return low;
 }
 
-/* Sum and product of a step's shifts: the eigenvalues of the last two rows; of real ones the nearer to the last
- * number twice, so that it comes apart alone and the order does not hang on chance. */
+/* Sum and product of a step's shifts: the eigenvalues of the last two rows; of real ones the nearer to the
+ * last number twice, so that it comes apart alone and the order does not hang on chance. */
 static void oxi_schur_shifts(const double *a, const double *b, double *trace, double *det) {
     double half = 0.5 * (a[0] - b[1]), below = a[1] * b[0], square = half * half + below;
     double past = half + copysign(sqrt(fmax(square, 0)), half);
@@ -315,8 +315,8 @@ static bool oxi_eig_real(int64_t n, const double *a, float *values, float *vecto
         values[2 * i] = (float)(found[i].re * scale);
         values[2 * i + 1] = (float)(found[i].im * scale);
     }
-    if (!oxi_dense_product(&s.h, 0, 1, &re, false, &s.zt, false) ||
-        !oxi_dense_product(&z, 0, 1, &im, false, &s.zt, false))
+    if (!oxi_dense_product(&s.h, false, &re, false, &s.zt, false) ||
+        !oxi_dense_product(&z, false, &im, false, &s.zt, false))
         return false;
     oxi_eig_columns(&s.h, &z, vectors);
     return true;

@@ -1,6 +1,7 @@
-/* Eigenvalues of symmetric matrices: to three diagonals by reflectors, then implicit QL steps; and singular
- * values: QR, then rotations of R's rows until they are orthogonal (Hestenes, one-sided Jacobi), which finds
- * small ones to full relative accuracy. */
+/* Eigenvalues of symmetric matrices: to three diagonals by reflectors, then implicit QL steps, or of large
+ * ones halves (divide.c); and singular values: QR, then rotations of R's rows until they are orthogonal
+ * (Hestenes, one-sided Jacobi). Of few rows these find small ones to full relative accuracy; many are first
+ * turned by the vectors of R R^T, which leaves little to rotate. */
 
 /* ---- rotations of rows, applied to strips of columns --------------------------------------------------- */
 
@@ -47,12 +48,12 @@ static oxi_rotation *oxi_rotations_new(int64_t n) {
 typedef struct oxi_symmetric_job {
     const oxi_dense *a;
     int64_t first, count; /* of the part that is left: rows and columns from first on */
-    const double *v, *w;
+    const double *v;
     double *out;
 } oxi_symmetric_job;
 enum { OXI_SYMMETRIC_ROWS = 32 };
 
-/* out = a v on the part; and a -= v w^T + w v^T there. */
+/* out = a v on the part. */
 static void oxi_symmetric_times(void *arg, int64_t index, int lane) {
     const oxi_symmetric_job *j = (const oxi_symmetric_job *)arg;
     int64_t at = index * OXI_SYMMETRIC_ROWS, end = oxi_min_i64(at + OXI_SYMMETRIC_ROWS, j->count);
@@ -60,55 +61,88 @@ static void oxi_symmetric_times(void *arg, int64_t index, int lane) {
     for (int64_t i = at; i < end; i++)
         j->out[i] = oxi_cpu_kernels()->dot_f64(j->count, oxi_dense_row(j->a, j->first + i) + j->first, j->v);
 }
-static void oxi_symmetric_less(void *arg, int64_t index, int lane) {
-    const oxi_symmetric_job *j = (const oxi_symmetric_job *)arg;
-    const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t at = index * OXI_SYMMETRIC_ROWS, end = oxi_min_i64(at + OXI_SYMMETRIC_ROWS, j->count);
-    (void)lane;
-    for (int64_t i = at; i < end; i++) {
-        double *row = oxi_dense_row(j->a, j->first + i) + j->first;
-        kernels->axpy_f64(j->count, -j->v[i], j->w, row);
-        kernels->axpy_f64(j->count, -j->w[i], j->v, row);
-    }
-}
 
-/* a (both triangles) becomes d, e; its rows keep the reflectors, row i from column i + 1 on, tau in `tau`. */
-static void oxi_tridiagonal(const oxi_dense *a, double *d, double *e, double *tau, double *work) {
+/* Row k and its reflector v, and w, so that a + v w^T + w v^T is what the reflector makes of a; a's other
+ * rows do not know of the panel's `before` ones yet. both: v's, w's, v's again, OXI_LINALG_BLOCK rows each. */
+static double oxi_tridiagonal_column(const oxi_dense *a, int64_t k, int64_t before, const oxi_dense *both,
+                                     double *tau_of) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t n = a->rows;
+    int64_t rest = a->rows - k - 1;
+    double *own = oxi_dense_row(a, k) + k, *x = own + 1;
+    double *w = oxi_dense_row(both, OXI_LINALG_BLOCK + before) + k + 1;
+    for (int64_t i = 0; i < before; i++) {
+        const double *vi = oxi_dense_row(both, i) + k;
+        const double *wi = oxi_dense_row(both, OXI_LINALG_BLOCK + i) + k;
+        kernels->axpy_f64(rest + 1, vi[0], wi, own);
+        kernels->axpy_f64(rest + 1, wi[0], vi, own);
+    }
+    *tau_of = 0;
+    if (rest == 0) return 0;
+    double tau = *tau_of = oxi_reflector(rest, x), beta = x[0];
+    x[0] = 1;
+    for (int copy = 0; copy < 2; copy++)
+        memcpy(oxi_dense_row(both, 2 * OXI_LINALG_BLOCK * copy + before) + k + 1, x,
+               (size_t)rest * sizeof *x);
     oxi_symmetric_job job;
     job.a = a;
-    for (int64_t k = 0; k + 1 < n; k++) {
-        double *x = oxi_dense_row(a, k) + k + 1;
-        int64_t rest = n - k - 1, tasks = (rest - 1) / OXI_SYMMETRIC_ROWS + 1;
-        d[k] = oxi_dense_row(a, k)[k];
-        tau[k] = oxi_reflector(rest, x);
-        e[k] = x[0];
-        if (tau[k] == 0) continue;
-        x[0] = 1;
-        job.first = k + 1;
-        job.count = rest;
-        job.v = x;
-        job.out = work;
-        oxi_parallel_for(tasks, oxi_symmetric_times, &job);
-        for (int64_t i = 0; i < rest; i++) work[i] *= tau[k];
-        kernels->axpy_f64(rest, -0.5 * tau[k] * kernels->dot_f64(rest, work, x), x, work);
-        job.w = work;
-        oxi_parallel_for(tasks, oxi_symmetric_less, &job);
+    job.first = k + 1;
+    job.count = rest;
+    job.v = x;
+    job.out = w;
+    if (tau != 0)
+        oxi_parallel_for((rest - 1) / OXI_SYMMETRIC_ROWS + 1, oxi_symmetric_times, &job);
+    else
+        memset(w, 0, (size_t)rest * sizeof *w);
+    for (int64_t i = 0; i < before && tau != 0; i++) {
+        const double *vi = oxi_dense_row(both, i) + k + 1;
+        const double *wi = oxi_dense_row(both, OXI_LINALG_BLOCK + i) + k + 1;
+        double of_w = kernels->dot_f64(rest, wi, x), of_v = kernels->dot_f64(rest, vi, x);
+        kernels->axpy_f64(rest, of_w, vi, w);
+        kernels->axpy_f64(rest, of_v, wi, w);
     }
-    if (n) d[n - 1] = oxi_dense_row(a, n - 1)[n - 1];
+    for (int64_t i = 0; i < rest; i++) w[i] *= -tau;
+    kernels->axpy_f64(rest, -0.5 * tau * kernels->dot_f64(rest, w, x), x, w);
+    return beta;
 }
 
-/* Rows of z become the columns of the product of the reflectors. */
-static void oxi_tridiagonal_vectors(const oxi_dense *a, const double *tau, const oxi_dense *z) {
-    int64_t n = a->rows;
-    memset(z->p, 0, (size_t)(n * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) oxi_dense_row(z, i)[i] = 1;
-    for (int64_t k = n - 2; k >= 0; k--) {
-        if (tau[k] == 0) continue;
-        oxi_dense part = oxi_block(z, k + 1, 0, n - k - 1, n);
-        oxi_reflect_rows(&part, k + 1, tau[k], oxi_dense_row(a, k) + k + 1);
+/* a (both triangles) becomes d, e; its rows keep the reflectors, row i from column i + 1 on, tau in `tau`.
+ * What a panel of them does to the rest is one product. */
+static bool oxi_tridiagonal(const oxi_dense *a, double *d, double *e, double *tau) {
+    int64_t n = a->rows, width = OXI_LINALG_BLOCK;
+    oxi_dense both = oxi_dense_new(3 * width, n + 1);
+    if (!both.p) return false;
+    for (int64_t first = 0; first < n; first += width) {
+        int64_t end = oxi_min_i64(first + width, n);
+        for (int64_t k = first; k < end; k++) {
+            e[k] = oxi_tridiagonal_column(a, k, k - first, &both, tau + k);
+            d[k] = oxi_dense_row(a, k)[k];
+        }
+        oxi_dense rest = oxi_block(a, end, end, n - end, n - end);
+        oxi_dense from = oxi_block(&both, 0, end, 2 * width, n - end);
+        oxi_dense to = oxi_block(&both, width, end, 2 * width, n - end);
+        if (!oxi_dense_product(&rest, true, &from, true, &to, false)) return false;
     }
+    return true;
+}
+
+/* Rows of z, vectors of the three diagonals, become those of the matrix. */
+static bool oxi_tridiagonal_back(const oxi_dense *a, const double *tau, const oxi_dense *z) {
+    int64_t count = a->rows - 1, width = OXI_LINALG_BLOCK;
+    if (count <= OXI_LINALG_SMALL) {
+        for (int64_t k = count - 1; k >= 0; k--)
+            oxi_reflect_rows(z, k + 1, tau[k], oxi_dense_row(a, k) + k + 1);
+        return true;
+    }
+    oxi_dense reflectors = oxi_block(a, 0, 1, count, count), part = oxi_block(z, 0, 1, a->rows, count);
+    for (int64_t first = (count - 1) / width * width; first >= 0; first -= width) {
+        oxi_dense v, t;
+        ox_scope scope = ox_scope_begin();
+        bool done = oxi_panel_product(&reflectors, first, oxi_min_i64(width, count - first), tau, &v, &t) &&
+                    oxi_reflect_block(&part, first, &v, &t, true);
+        ox_scope_end(&scope);
+        if (!done) return false;
+    }
+    return true;
 }
 
 /* One implicit QL step of d, e between l and m; its rotations' number, at most m - l. */
@@ -142,16 +176,16 @@ static int64_t oxi_ql_step(double *d, double *e, int64_t l, int64_t m, oxi_rotat
     return count;
 }
 
-/* Eigenvalues in d; z (NULL: none) gets their vectors as rows. False: it does not converge (NaN). */
-static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, oxi_rotation *list) {
+/* Eigenvalues in d; z (NULL: none) gets their vectors as rows. Below the rounding of `most`, and of what is
+ * done, nothing couples. False: it does not converge (NaN). */
+static bool oxi_ql(int64_t n, double *d, double *e, double most, const oxi_dense *z, oxi_rotation *list) {
     if (n) e[n - 1] = 0;
     for (int64_t l = 0; l < n; l++)
         for (int turn = 0;; turn++) {
             int64_t m = l;
-            for (; m + 1 < n; m++) {
-                double size = fabs(d[m]) + fabs(d[m + 1]);
-                if (fabs(e[m]) <= DBL_EPSILON * size) break;
-            }
+            most = fmax(most, fabs(d[l]) + fabs(e[l]));
+            for (; m + 1 < n; m++)
+                if (fabs(e[m]) <= DBL_EPSILON * fmax(most, fabs(d[m]) + fabs(d[m + 1]))) break;
             if (m == l) break;
             if (turn == 60) return false;
             int64_t count = oxi_ql_step(d, e, l, m, list);
@@ -191,12 +225,17 @@ static double oxi_dense_scale(const oxi_dense *a) {
 }
 
 /* a [n,n], of which the lower triangle counts; z [n,n] or NULL gets vectors as rows. */
+enum { OXI_DIVIDE_LEAST = 32 }; /* what QL steps do sooner */
+static bool oxi_divide(int64_t n, double *d, double *e, double most, const oxi_dense *z, oxi_rotation *list,
+                       double *work, int64_t *order, char *side);
+
 static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
     int64_t n = a->rows;
-    oxi_dense work = oxi_dense_new(3, n ? n : 1);
+    oxi_dense work = oxi_dense_new(10, n + 1);
     oxi_rotation *list = oxi_rotations_new(n);
     if (!work.p || !list) return false;
     double *e = oxi_dense_row(&work, 0), *tau = oxi_dense_row(&work, 1);
+    int64_t *order = (int64_t *)(void *)oxi_dense_row(&work, 7);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) oxi_dense_row(a, i)[j] = oxi_dense_row(a, j)[i];
     for (int64_t i = 0; i < n * n; i++)
@@ -205,12 +244,16 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
             return false;
         }
     double scale = oxi_dense_scale(a);
-    oxi_tridiagonal(a, d, e, tau, oxi_dense_row(&work, 2));
-    if (z) oxi_tridiagonal_vectors(a, tau, z);
-    if (!oxi_ql(n, d, e, z, list)) {
-        (void)oxi_fail(OX_ERR_ARG, "eigh: does not converge");
+    if (!oxi_tridiagonal(a, d, e, tau)) return false;
+    if (z) memset(z->p, 0, (size_t)(n * n) * sizeof(double));
+    double most = 1e-270; /* squares vanish there */
+    for (int64_t i = 0; i + 1 < n && n > OXI_DIVIDE_LEAST; i++) most = fmax(most, fabs(d[i]) + fabs(e[i]));
+    if (z ? !oxi_divide(n, d, e, most, z, list, oxi_dense_row(&work, 2), order, (char *)(order + 2 * n))
+          : !oxi_ql(n, d, e, most, NULL, list)) {
+        if (ox_error() == OX_OK) (void)oxi_fail(OX_ERR_ARG, "eigh: does not converge");
         return false;
     }
+    if (z && !oxi_tridiagonal_back(a, tau, z)) return false;
     for (int64_t i = 0; i < n; i++) d[i] *= scale;
     oxi_sort_rows(n, d, z, NULL, false);
     return true;
@@ -218,12 +261,16 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
 
 /* ---- singular values ----------------------------------------------------------------------------------- */
 
+enum { OXI_SVD_PLAIN = 16 }; /* rows that are few */
+
 typedef struct oxi_jacobi_job {
     const oxi_dense *rows, *turned; /* rows to be made orthogonal; what is rotated with them, or NULL */
     const int64_t *order;           /* of a round: pairs (order[i], order[count - 1 - i]) */
     int64_t count;
-    double *size;     /* squares of the rows' lengths */
-    int64_t *rotated; /* atomic */
+    const oxi_dense *products; /* of all rows with one another, before a sweep: NULL for few */
+    double limit;              /* what the cosine of two rows may be */
+    double *size;              /* squares of the rows' lengths */
+    int64_t *rotated;          /* atomic */
 } oxi_jacobi_job;
 
 static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
@@ -232,8 +279,10 @@ static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
     int64_t a = j->order[index], b = j->order[j->count - 1 - index], n = j->rows->columns;
     (void)lane;
     if (a >= j->rows->rows || b >= j->rows->rows) return; /* the one that an odd count lacks */
-    double *x = oxi_dense_row(j->rows, a), *y = oxi_dense_row(j->rows, b), dot = kernels->dot_f64(n, x, y);
-    double limit = 2 * DBL_EPSILON * sqrt(j->size[a]) * sqrt(j->size[b]);
+    double *x = oxi_dense_row(j->rows, a), *y = oxi_dense_row(j->rows, b);
+    double limit = j->limit * sqrt(j->size[a]) * sqrt(j->size[b]);
+    if (j->products && !(fabs(oxi_dense_row(j->products, a)[b]) > limit)) return;
+    double dot = kernels->dot_f64(n, x, y);
     if (!(fabs(dot) > limit)) return;
     double zeta = (j->size[b] - j->size[a]) / (2 * dot), t, c;
     t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta));
@@ -248,7 +297,21 @@ static void oxi_jacobi_pair(void *arg, int64_t index, int lane) {
     oxi_atomic_add(j->rotated, 1);
 }
 
-/* Rows become orthogonal: rounds of pairs that have no row in common, so that threads may share them. */
+/* The products of all rows with one another. Rows below the rounding of others become 0: what is left of them
+ * would shrink by as much again in each sweep. */
+static bool oxi_jacobi_products(const oxi_dense *rows, double *size, const oxi_dense *products) {
+    double most = 0;
+    for (int64_t i = 0; i < rows->rows; i++) most = fmax(most, size[i]);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        if (size[i] > DBL_EPSILON * DBL_EPSILON * most) continue;
+        memset(oxi_dense_row(rows, i), 0, (size_t)rows->columns * sizeof(double));
+        size[i] = 0;
+    }
+    return oxi_dense_product(products, false, rows, false, rows, true);
+}
+
+/* Rows become orthogonal: rounds of pairs that have no row in common, so that threads may share them. Which
+ * pairs of many rows are not orthogonal yet is seen in one product. */
 static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *size) {
     int64_t n = rows->rows, even = n + n % 2, rotated = 1;
     oxi_jacobi_job job;
@@ -264,8 +327,14 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
     job.count = even;
     job.size = size;
     job.rotated = &rotated;
-    for (int sweep = 0; order && rotated && sweep < 60; sweep++) {
+    job.limit = DBL_EPSILON * fmax(2, sqrt((double)rows->columns));
+    oxi_dense products;
+    job.products = n > OXI_SVD_PLAIN ? &products : NULL;
+    if (job.products) products = oxi_dense_new(n, n);
+    bool done = n < 2 || (order && (!job.products || products.p));
+    for (int sweep = 0; n > 1 && done && rotated && sweep < 60; sweep++) {
         rotated = 0;
+        if (job.products) done = oxi_jacobi_products(rows, size, &products);
         for (int64_t round = 0; round + 1 < even; round++) {
             oxi_parallel_for(even / 2, oxi_jacobi_pair, &job);
             int64_t last = order[even - 1]; /* all but the first move on */
@@ -274,7 +343,7 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
         }
     }
     ox_scope_end(&scope);
-    return n < 2 || order;
+    return done;
 }
 
 /* Rows of length 0 among orthonormal ones become orthonormal too: unit vectors less their part in
@@ -334,8 +403,16 @@ static bool oxi_svd_tall(const oxi_dense *at, double *s, const oxi_dense *ut, co
             oxi_dense_row(&r, i)[k] = k < i ? 0 : oxi_dense_row(at, k)[i];
             oxi_dense_row(&j, i)[k] = i == k;
         }
-    if (!oxi_svd_rows(&r, &j, s)) return false;
+    oxi_dense turned = oxi_dense_new(n, n), *rows = &r;
+    if (!turned.p) return false;
+    if (n > OXI_SVD_PLAIN) { /* rows that are nearly orthogonal already are made so by few rotations */
+        if (!oxi_dense_product(&turned, false, &r, false, &r, true) || !oxi_eigh(&turned, s, &j) ||
+            !oxi_dense_product(&turned, false, &j, false, &r, false))
+            return false;
+        rows = &turned;
+    }
+    if (!oxi_svd_rows(rows, &j, s)) return false;
     for (int64_t i = 0; i < n; i++) s[i] *= scale;
-    oxi_dense_copy(vt, &r);
-    return oxi_dense_product(ut, 0, 1, &j, false, &q, false);
+    oxi_dense_copy(vt, rows);
+    return oxi_dense_product(ut, false, &j, false, &q, false);
 }

@@ -219,7 +219,7 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
                 next = t->next_a + a_fetched;
                 a_fetched += each;
             }
-            oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
+            oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0 || p->g->onto, next);
         }
     }
 }
@@ -236,7 +236,8 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
         else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * depth * element;
-            oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
+            oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0 || p->g->onto,
+                                b_panel + depth * nr * element);
         }
     }
 }
@@ -310,7 +311,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
-    for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
+    for (int64_t r = 0; p->k == 0 && !p->g->onto && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
