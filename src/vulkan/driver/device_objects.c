@@ -122,7 +122,8 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024
+    d->block_bytes = (uint64_t)(local >= (uint64_t)64 << 30 ? 4096
+                                : local >= (uint64_t)32 << 30 ? 1024
                                 : local > (uint64_t)4 << 30 ? 256
                                                             : 64)
                      << 20;

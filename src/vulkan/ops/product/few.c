@@ -120,7 +120,9 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
     few->experts = p->own;
-    const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
+    uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS, batches = 1;
+    for (int i = 0; i < p->form.ndim; i++) batches *= (uint64_t)p->form.shape[i];
+    if (f->dot && batches > 1) most = 2 * most / batches + 1; /* experts each round a, too */
     if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
 }
