@@ -11,9 +11,9 @@
 
 enum { RESULTS = 8, SIZE = 32 };
 
-/* The same on the CPU and on the device. x, c [m, k]; w [n, k]; heads [m, count, SIZE]. */
+/* The same on the CPU and on the device. x, c [m, k]; w [n, k]; across [k, n]; heads [m, count, SIZE]. */
 typedef struct operands {
-    ox_tensor *x, *c, *w[3], *down, *bias[3], *norm[3], *shift, *heads, *turn;
+    ox_tensor *x, *c, *w[3], *down, *across, *bias[3], *norm[3], *shift, *heads, *turn;
     ox_tensor *cache, *values, *positions, *old; /* old [3, k]: rows of earlier positions */
 } operands;
 
@@ -43,6 +43,9 @@ static operands make(const setting *s) {
         o.norm[i] = ox_add_number(ox_mul_number(ox_randn(OX_SHAPE(s->k), OX_F32), 0.1), 1);
     }
     o.down = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->k), OX_F32), 0.1), s->weights);
+    const bool whole = s->n % ox_dtype_get_info(s->weights)->block_elements == 0;
+    o.across = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->n), OX_F32), 0.1),
+                       whole ? s->weights : OX_F32);
     o.shift = ox_randn(OX_SHAPE(s->k), OX_F32);
     o.heads = ox_mul_number(ox_randn(OX_SHAPE(s->m, 6, SIZE), OX_F32), 3);
     o.turn = ox_randn(OX_SHAPE(SIZE), OX_F32);
@@ -436,6 +439,100 @@ static int not_that_scan(const operands *o, ox_tensor **r) {
     return 5;
 }
 
+/* Taps over columns first .. of a product of normalized x, their window, and the product. */
+static void taps_of_product(const operands *o, int64_t first, ox_tensor **r) {
+    ox_tensor *z = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    const int64_t n = o->w[1]->shape[0], one = o->x->shape[0] > 0;
+    ox_tensor *kernel[3] = {o->bias[1], o->bias[2], o->bias[1]}, *sum = NULL, *list[2];
+    ox_tensor *old = ox_view(o->bias[0], OX_SHAPE(2, n));
+    r[0] = ox_linear(z, o->w[0], o->bias[0]);
+    ox_tensor *newest = ox_narrow(ox_narrow(r[0], 0, 0, one), 1, first, n);
+    for (int i = 0; i < 3; i++) {
+        ox_tensor *row = i < 2 ? ox_narrow(old, 0, i, one) : newest, *weights = ox_unsqueeze(kernel[i], 0);
+        sum = i == 0 ? ox_mul(row, weights) : ox_addcmul_(sum, row, weights, 1);
+    }
+    r[1] = ox_silu_(ox_add_(sum, ox_unsqueeze(o->bias[2], 0)));
+    list[0] = ox_narrow(old, 0, 1, 1);
+    list[1] = newest;
+    r[2] = ox_cat(list, 2, 0);
+}
+
+static int taps_behind_product(const operands *o, ox_tensor **r) {
+    taps_of_product(o, 0, r);
+    taps_of_product(o, 7, r + 3);
+    return 6;
+}
+
+/* Steps that only look like those behind a product: of two parts of it, of what its norm gives, of another
+ * product, of more than it has; a product whose result is taken before they are through. */
+static int not_behind_product(const operands *o, ox_tensor **r) {
+    const int64_t n = o->w[1]->shape[0], k = o->x->shape[1];
+    ox_tensor *a = ox_narrow(ox_linear(o->x, o->w[0], NULL), 0, 0, o->x->shape[0] > 0), *b, *z;
+    r[0] = ox_add_(ox_mul(ox_narrow(a, 1, 0, n), ox_narrow(a, 1, n, n)), ox_narrow(a, 1, 3, n));
+    z = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    b = ox_linear(z, o->down, NULL);
+    r[1] = ox_add_(ox_mul(b, z), b);
+    z = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    b = ox_linear(z, o->down, NULL);
+    r[2] = ox_silu_(ox_add_(ox_mul(ox_ones_like(b), b), b));
+    a = ox_linear(o->x, o->w[1], NULL);
+    (void)ox_linear(o->x, o->w[2], NULL);
+    r[3] = ox_add_(ox_mul(a, a), a);
+    a = ox_linear(o->x, o->down, NULL);
+    r[4] = ox_mul(a, ox_expand(ox_unsqueeze(o->shift, 0), ox_shape_of(a)));
+    r[5] = ox_add(r[4], a);
+    b = ox_linear(o->c, o->down, NULL);
+    r[6] = ox_add_(ox_mul(o->c, b), b);
+    b = ox_view(ox_linear(o->c, o->down, NULL), OX_SHAPE(o->x->shape[0] * k));
+    r[7] = ox_add_(ox_mul(b, b), ox_view(ox_contiguous(o->c), OX_SHAPE(o->x->shape[0] * k)));
+    return 8;
+}
+
+/* A scan of a position whose step, [1, n], is what `made` is; keys lie in `keyed`. */
+static ox_tensor *scan_of_step(const operands *o, ox_tensor *rate, ox_tensor *made, ox_tensor *keyed,
+                               bool biased) {
+    const int64_t n = o->w[1]->shape[0];
+    ox_tensor *u = ox_view(o->bias[1], OX_SHAPE(1, 1, n)), *gate = ox_view(o->bias[2], OX_SHAPE(1, 1, n));
+    ox_tensor *state = ox_view(o->bias[0], OX_SHAPE(1, 2, n)), *keys[2];
+    for (int i = 0; i < 2; i++) keys[i] = ox_view(ox_narrow(keyed, 0, 2 * i, 2), OX_SHAPE(1, 1, 2));
+    made = ox_unsqueeze(ox_narrow(made, 0, 0, 1), 0);
+    return ox_selective_scan(u, made, rate, keys[0], keys[1], state, u, gate, biased ? gate : NULL, true,
+                             false);
+}
+static ox_tensor *rates(const operands *o) {
+    return ox_neg(ox_abs(ox_view(o->bias[0], OX_SHAPE(1, 2, o->w[1]->shape[0]))));
+}
+
+/* And a product of what the scan gives. */
+static int product_and_scan(const operands *o, ox_tensor **r) {
+    ox_tensor *rate = rates(o);
+    const int64_t n = o->w[1]->shape[0];
+    if (o->x->shape[0] == 0) return 0;
+    for (int i = 0; i < 2; i++) {
+        r[2 * i] = ox_linear(o->c, o->w[1], i == 1 ? o->bias[1] : NULL);
+        r[2 * i + 1] = scan_of_step(o, rate, r[2 * i], o->shift, i == 1);
+        ox_tensor *row = ox_view(ox_narrow(r[2 * i + 1], 1, 0, 1), OX_SHAPE(1, n));
+        r[4 + i] = ox_linear(row, o->across, NULL);
+    }
+    return 6;
+}
+
+/* Keys that the product makes, a norm before it, an activation behind it, a part of its columns. */
+static int not_that_product(const operands *o, ox_tensor **r) {
+    ox_tensor *rate = rates(o);
+    if (o->x->shape[0] == 0) return 0;
+    const int64_t n = o->w[1]->shape[0];
+    r[0] = ox_linear(o->c, o->w[1], NULL);
+    r[1] = scan_of_step(o, rate, r[0], ox_view(ox_narrow(r[0], 0, 0, 1), OX_SHAPE(n)), false);
+    r[2] = ox_linear(ox_rms_norm(o->x, 1, o->norm[0], 1e-5), o->w[1], NULL);
+    r[3] = scan_of_step(o, rate, r[2], o->shift, false);
+    r[4] = ox_silu_(ox_linear(o->x, o->w[2], NULL));
+    r[5] = scan_of_step(o, rate, r[4], o->shift, true);
+    r[6] = ox_linear(o->x, o->w[0], NULL);
+    r[7] = scan_of_step(o, rate, ox_narrow(r[6], 1, 1, n), o->shift, true);
+    return 8;
+}
+
 typedef struct row {
     const char *name;
     pattern run;
@@ -474,6 +571,10 @@ static const row table[] = {
     {"not those taps", not_those_taps, 0, 3, false},
     {"taps and their window", taps_and_window, 2, 12, false},
     {"not that window", not_that_window, 0, 3, false},
+    {"taps behind a product", taps_behind_product, 2, 1, false},
+    {"not behind a product", not_behind_product, 0, 3, true},
+    {"product and a scan", product_and_scan, 6, 1, true},
+    {"not that product", not_that_product, 0, 3, true},
     {"taps and a scan", taps_and_scan, 2, 12, false},
     {"not that scan", not_that_scan, 0, 3, false},
 };

@@ -16,6 +16,7 @@
 #define STEPS_MORE_BLOCKS MORE_BLOCKS
 #define STEPS_KEPT KEPT
 #define STEPS_ROW P_n
+#define STEPS_OWN 0
 #include "map/steps.glsl"
 
 void main() {

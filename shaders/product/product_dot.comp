@@ -77,22 +77,23 @@ void take_four(const uint row, const uint four, const vec4 x) {
     quants[place][four & 3] = bytes;
     if (four % 4 == 0) sizes[place] = size;
 }
-// The row as the product before left it: bytes, and behind them sizes.
+// The rows as the product before left them: bytes of all, and behind them sizes.
 void take_left(const uint at) {
-    for (uint i = gl_LocalInvocationID.x; i < INNER / 16; i += gl_WorkGroupSize.x) {
-        uint size = at + INNER / 4 + 2 * i, place = slot_of(i);
+    const uint each = INNER / 16;
+    for (uint i = gl_LocalInvocationID.x; i < ROWS * each; i += gl_WorkGroupSize.x) {
+        uint size = at + ROWS * INNER / 4 + 2 * i, place = i / each * each + slot_of(i % each);
         quants[place] = w1.d[at / 4 + i];
         sizes[place] = uintBitsToFloat(uvec2(b1.d[size], b1.d[size + 1]));
     }
-    if (gl_LocalInvocationID.x == 0) factors[0] = 1;
+    if (gl_LocalInvocationID.x < ROWS) factors[gl_LocalInvocationID.x] = 1;
     barrier();
 }
-// Leaves the workgroup's results so.
+// Leaves the workgroup's results so: of experts, behind those of experts before.
 void leave_results() {
     barrier();
-    uint four = gl_LocalInvocationID.x, place = left_first / 4 + four;
-    uint size = P_left + P_n / 4 + place / 4 * 2;
-    bool own = 4 * place < left_end;
+    uint four = gl_LocalInvocationID.x, place = (gl_WorkGroupID.z * P_n + left_first) / 4 + four;
+    uint size = P_left + gl_NumWorkGroups.z * P_n / 4 + place / 4 * 2;
+    bool own = left_first + 4 * four < left_end;
     vec4 x = vec4(0);
     vec2 scaled;
     if (own)
@@ -415,4 +416,5 @@ void main() {
     }
     if (LEFT) leave_results();
     write_normal(at.y);
+    route_results(at.x);
 }

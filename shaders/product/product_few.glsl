@@ -8,6 +8,8 @@
 // A row that a product of a block type is likely to meet is left behind for it, rounded, beside c (LEFT), in
 // block 5; a workgroup takes sixteens of columns that follow each other then. Such a product finds it in
 // block 1 in the place of a (TAKEN).
+// Some columns may be an operand of steps (map/steps.glsl), whose result is written as well (TAIL_STEPS).
+// Behind a router's numbers the last workgroup goes on with them (ROUTES, rows/route.glsl).
 // Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights, their sum
 // is written, and what it is added to. Weights, sum and that lie in block 3.
 #extension GL_KHR_shader_subgroup_basic : require
@@ -16,6 +18,18 @@
 #include "tables/product_few.glsl"
 #define OWN_EXPERTS (EXPERTS == 1)
 #include "product/product.glsl"
+#define STEPS_AT ROW_behind
+#define STEPS_ROW P_steps_n
+#include "map/steps.glsl"
+#define ROUTER_ROOM (ROUTES == 1 ? ROUTE_EXPERTS : 1)
+#define ROUTER_BEHIND(i) param[ROW_behind + (i) / 4][(i) % 4]
+#define ROUTER_AT(result) ROUTER_BEHIND(result)
+#define ROUTER_IDS ROUTER_BEHIND(ROUTE_IDS)
+#define ROUTER_INDICES ROUTER_BEHIND(ROUTE_IDS + 1)
+#define ROUTER_BIAS ROUTER_BEHIND(ROUTE_IDS + 2)
+#define ROUTER_LEAST uintBitsToFloat(ROUTER_BEHIND(ROUTE_IDS + 3))
+#define ROUTER_SCALE uintBitsToFloat(ROUTER_BEHIND(ROUTE_IDS + 4))
+#include "rows/route.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
@@ -253,12 +267,16 @@ bool place_of_output(const uint first, out uint row, out uint column) {
     column = first + (PAIR == 1 ? team : team * COLUMNS + place % COLUMNS);
     return (ALONE ? place < EACH : team < TEAMS) && column < P_n;
 }
-// What is added to it: fetched before it is needed.
+// What is added to it, and what steps behind it are of: fetched before it is needed.
 vec2 biases;
 float residual;
+step_numbers beside;
 void fetch_added(const uvec4 at, const uint first) {
     uint row, column;
-    if (OWN || (DTYPE_BIAS == 0 && TAIL != TAIL_ADD) || !place_of_output(first, row, column)) return;
+    const bool some = DTYPE_BIAS != 0 || TAIL == TAIL_ADD || TAIL == TAIL_STEPS;
+    if (OWN || !some || !place_of_output(first, row, column)) return;
+    if (TAIL == TAIL_STEPS && column - P_steps_first < P_steps_n)
+        beside = fetched_steps(column - P_steps_first);
     uint part = part_of(column);
     if (part == 0) biases.x = bias_at(place_of_bias(at, column));
     else biases.x = bias_at(part == 1 ? P_part_bias0 + column - P_begin0 : P_part_bias1 + column - P_begin1);
@@ -285,7 +303,8 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
             floatBitsToUint(r);
         return;
     }
-    store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
+    if (ROUTES == 1) atomicExchange(b0.d[at.x + offset], floatBitsToUint(r)); /* others will look */
+    else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
     if (SINGLE == 0) offset += at.x - param[ROW_at].x; /* of a pair: all three lie alike */
     if (PAIR == 1) {
         float other = finished_with(sum.y, 0, biases.y);
@@ -296,6 +315,9 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     } else if (TAIL == TAIL_ADD) {
         precise float all = residual + r;
         b0.d[P_tail + offset] = floatBitsToUint(all);
+    } else if (TAIL == TAIL_STEPS) {
+        const uint i = column - P_steps_first, to = STEPS_MORE_BLOCKS >> (3 * (2 * STEPS_MOST - 9)) & 7;
+        if (i < P_steps_n) PUT_WORD_OF(to, P_steps_to + i, taken_steps(i, beside, r, true))
     } else {
         put_left(column, r);
     }
@@ -350,4 +372,28 @@ void write_weighed(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
 void write_results(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
     if (OWN) write_weighed(at, first, sum);
     else write_outputs(at, first, sum);
+}
+// ---- what the last workgroup does ----
+
+// Whether it is the last one that is through with its columns. What workgroups tell each other goes by
+// atomics, which are as fresh as the place where they are made.
+shared uint arrived;
+bool is_last(const uint counter) {
+    const uint block = ROUTER_BLOCKS >> 12 & 7;
+    const uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+    memoryBarrierBuffer();
+    barrier();
+    if (gl_LocalInvocationID.x == 0) ADD_BITS_OF(block, counter, 1, arrived)
+    barrier();
+    if (arrived + 1 < groups) return false;
+    memoryBarrierBuffer();
+    uint was;
+    if (gl_LocalInvocationID.x == 0) ADD_BITS_OF(block, counter, 0u - groups, was) /* as it was */
+    return true;
+}
+void route_results(const uint c) {
+    if (ROUTES == 0 || !is_last(ROUTER_BEHIND(ROUTE_IDS + 6))) return;
+    for (uint i = gl_LocalInvocationID.x; i < P_n; i += gl_WorkGroupSize.x)
+        scores[i] = uintBitsToFloat(atomicOr(b0.d[c + i], 0));
+    route_row(0, P_n, ROUTER_BEHIND(ROUTE_IDS + 5));
 }

@@ -144,4 +144,5 @@ void main() {
         write_results(at, first, sum);
     }
     write_normal(at.y);
+    route_results(at.x);
 }

@@ -4,7 +4,8 @@
 // once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
 // each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
 // single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
-// written where those would be, with the window that goes with them.
+// written where those would be, with the window that goes with them. WEIGHTS_TYPE: the step of a single
+// position is a product of a row with weights in block 5, and is written where that would be.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -21,8 +22,13 @@ const uint KEYS = HELD * PARTS, AHEAD = KEYS >= 512 ? 1 : KEYS * PARTS <= 512 ? 
 shared float keyed[AHEAD * KEYS], asked[AHEAD * KEYS];
 
 #define STEPS_AT ROW_steps_at
+#define STEPS_OWN 0
 #define STEPS_ROW (P_heads * P_values + 2 * P_keys)
 #include "map/steps.glsl"
+
+#define WEIGHTS b5
+#include "common/blocks.glsl"
+DEFINE_LOAD(load_weight, b5)
 
 float taken(const uint which, const uint head, const uint row, const uint column) {
     uvec4 at = param[ROW_operand + which];
@@ -31,7 +37,7 @@ float taken(const uint which, const uint head, const uint row, const uint column
 // Element i of what steps give, written by one of those that work it out.
 float made(const uint i, const bool writes) {
     float x = steps_of(i, writes);
-    if (writes) put_word_of(BLOCKS >> (3 * SCAN_MADE) & 7, P_steps_to + i, x);
+    if (writes) PUT_WORD_OF(BLOCKS >> (3 * SCAN_MADE) & 7, P_steps_to + i, x)
     return x;
 }
 // The workgroup's columns of u, in those who have them, and B and C, by one loop: its code is fetched once.
@@ -60,6 +66,35 @@ bool has(const uint which) {
     return (GIVEN >> which & 1) != 0;
 }
 
+// Weights k .. k + 3 of a column.
+vec4 four_weights(const uint column, const uint k) {
+    uint at = P_weights_at + column * P_column_apart;
+    if (is_block(WEIGHTS_TYPE)) return block_numbers(WEIGHTS_TYPE, at, k);
+    vec4 r;
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        r[j] = uintBitsToFloat(f32_of(WEIGHTS_TYPE, load_weight(WEIGHTS_TYPE, at + k + j).x));
+    return r;
+}
+// The step as a product: those who share a column's keys share its terms; all come here, and have the sum.
+float multiplied_step(const uint column, const bool writes) {
+    uint id = gl_LocalInvocationID.x;
+    float sum = 0, bias = 0;
+    if (BIASED == 1) bias = word_of(PRODUCT_BLOCKS >> 3 & 7, P_bias_at + column);
+    [[unroll]] for (uint i = 0; i < (INNER / 4 + PARTS - 1) / PARTS; i++) { /* all on their way at once */
+        uint k = 4 * (id / COLUMNS + i * PARTS);
+        vec4 a;
+        [[unroll]] for (uint j = 0; j < 4; j++)
+            a[j] = word_of(PRODUCT_BLOCKS & 7, P_row_at + min(k, INNER - 4) + j);
+        sum += k < INNER ? dot(a, four_weights(column, min(k, INNER - 4))) : 0;
+    }
+    sums[id] = sum;
+    barrier();
+    sum = bias;
+    for (uint i = 0; i < PARTS; i++) sum += sums[i * COLUMNS + id % COLUMNS];
+    if (writes) PUT_WORD_OF(PRODUCT_BLOCKS >> 6 & 7, P_step_to + column, sum)
+    return sum;
+}
+
 void main() {
     uint id = gl_LocalInvocationID.x, blocks = (P_values + COLUMNS - 1) / COLUMNS, part = id / COLUMNS;
     uint head = group_index() / blocks, column = group_index() % blocks * COLUMNS + id % COLUMNS;
@@ -81,11 +116,12 @@ void main() {
         uint own = first + part, count = min(PARTS, P_length - first);
         float u = 0, s = 0, gate = 0; /* which is wanted last and asked for with the first */
         if (part < count) {
-            s = taken(SCAN_STEP, head, own, column) + bias;
+            if (WEIGHTS_TYPE == 0) s = taken(SCAN_STEP, head, own, column) + bias;
             if (has(SCAN_GATE)) gate = taken(SCAN_GATE, head, own, column);
             if (MADE == 0) u = taken(SCAN_U, head, own, column);
         }
         if (MADE == 1) u = made_parts(head, column, there);
+        if (WEIGHTS_TYPE != 0) s = multiplied_step(column, part == 0 && there) + bias;
         if (part < count) {
             if (SOFTPLUS == 1) s = my_softplus(s, 1, 20);
             steps[id] = s;

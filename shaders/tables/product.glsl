@@ -81,12 +81,18 @@ layout(constant_id = 13) const uint SINGLE = 0;
 #define P_limit param[11].y
 #define P_slope param[11].z
 #define P_shift param[11].w
-#define ROW_stride 12
-#define ROW_shape 20
-#define ROW_factors 22
-#define P_factors param[22]
-#define P_factors0 param[22].xy
-#define P_factors1 param[22].zw
+#define ROW_steps_first 12
+#define P_steps_first param[12].x
+#define P_steps_n param[12].y
+#define P_steps_to param[12].z
+#define P_window param[12].w
+#define ROW_behind 13
+#define ROW_stride 17
+#define ROW_shape 25
+#define ROW_factors 27
+#define P_factors param[27]
+#define P_factors0 param[27].xy
+#define P_factors1 param[27].zw
 const uint ACT_NONE = 0;
 const uint ACT_RELU = 1;
 const uint ACT_GELU = 2;

@@ -11,6 +11,10 @@ layout(constant_id = 8) const uint STEPS_CODES = 0;
 layout(constant_id = 9) const uint STEPS_BLOCKS = 0;
 layout(constant_id = 10) const uint STEPS_MORE_BLOCKS = 0;
 layout(constant_id = 11) const uint STEPS_KEPT = 0;
+layout(constant_id = 12) const uint WEIGHTS_TYPE = 0;
+layout(constant_id = 13) const uint INNER = 0;
+layout(constant_id = 14) const uint BIASED = 0;
+layout(constant_id = 15) const uint PRODUCT_BLOCKS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_heads 0
@@ -30,6 +34,13 @@ const uint THREADS = 256;
 #define P_steps_c param[11].z
 #define P_window param[11].w
 #define ROW_steps_at 12
+#define ROW_row_at 16
+#define P_row_at param[16].x
+#define P_weights_at param[16].y
+#define P_column_apart param[16].z
+#define P_bias_at param[16].w
+#define ROW_step_to 17
+#define P_step_to param[17].x
 const uint COLUMNS = 32;
 const uint SCAN_C = 0;
 const uint SCAN_B = 1;

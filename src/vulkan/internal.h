@@ -456,6 +456,7 @@ typedef struct oxi_vk_dispatch {
 } oxi_vk_dispatch;
 
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
+static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk *chunk, bool writes); /* and nothing else */
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);

@@ -32,8 +32,15 @@ enum { OXI_VK_POOL_MOST, OXI_VK_POOL_AVERAGE, OXI_VK_POOL_BACK };
 enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
 /* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c, or
- * OXI_CHAIN_CLAMPED_GATE of both. */
-enum { OXI_VK_TAIL_NONE, OXI_VK_TAIL_ADD, OXI_VK_TAIL_SILU, OXI_VK_TAIL_GELU, OXI_VK_TAIL_CLAMPED };
+ * OXI_CHAIN_CLAMPED_GATE of both; some of it is an operand of steps. */
+enum {
+    OXI_VK_TAIL_NONE,
+    OXI_VK_TAIL_ADD,
+    OXI_VK_TAIL_SILU,
+    OXI_VK_TAIL_GELU,
+    OXI_VK_TAIL_CLAMPED,
+    OXI_VK_TAIL_STEPS
+};
 /* How a product of few rows makes a: one of the first two or none, and what goes with it. */
 enum {
     OXI_VK_NORM_RMS = 1,
@@ -81,9 +88,11 @@ enum {
 };
 enum {
     OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
-    OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen */
+    OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen, .. */
+    OXI_VK_ROUTE_SHARED = 8 * (OXI_VK_ROUTE_EXPERTS + OXI_VK_ROUTE_USED), /* and bytes of a workgroup */
     OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp and selective_scan.comp */
-    OXI_VK_SCAN_HELD = 64,            /* most keys of an invocation of the latter */
+    OXI_VK_SCAN_HELD = 64,            /* most keys of an invocation of the latter, .. */
+    OXI_VK_SCAN_INNER = 512,          /* .. and of the row of a product that makes its steps */
     OXI_VK_STEPS_MOST = 8,            /* of a dispatch of steps.comp */
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
@@ -97,6 +106,9 @@ typedef struct oxi_vk_fault {
     uint32_t kind;                    /* 0 = none, else oxi_op + 1 */
     uint32_t value_low, value_high, size;
 } oxi_vk_fault;
+
+/* The word behind that: workgroups that are through; 0, but while a dispatch is under way that counts them. */
+enum { OXI_VK_ARRIVED = sizeof(oxi_vk_fault) / 4 };
 
 /* ---- specialization constants -------------------------------------------------------------------------- */
 

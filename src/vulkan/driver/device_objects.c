@@ -122,11 +122,13 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024
+    d->block_bytes = (uint64_t)(local >= (uint64_t)64 << 30 ? 4096
+                                : local >= (uint64_t)32 << 30 ? 1024
                                 : local > (uint64_t)4 << 30 ? 256
                                                             : 64)
                      << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
+    const uint32_t none = 0;
     const char *blocks = getenv("OX_VULKAN_BLOCKS");
     d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
@@ -143,6 +145,8 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     if (status == OX_OK) status = oxi_vk_carry_begin(d);
     if (status == OX_OK) d->fault = oxi_vk_chunk_alloc(d, OXI_VK_ALIGN);
     if (status == OX_OK && !d->fault) status = OX_ERR_NOMEM;
+    if (status == OX_OK)
+        status = oxi_vk_upload(d, d->fault, 4 * OXI_VK_ARRIVED, (const char *)&none, sizeof none);
     return status == OX_OK ? oxi_vk_clear_fault(d) : status;
 }
 

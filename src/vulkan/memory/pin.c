@@ -182,15 +182,9 @@ static ox_status oxi_vk_direct_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint
 /* By the queue that computes: a copy like any other, in its order. */
 static ox_status oxi_vk_direct_note(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, oxi_vk_pin *pin,
                                     uint64_t at, uint64_t bytes, bool up) {
-    oxi_vk_use use[2];
+    const oxi_vk_use use[2] = {oxi_vk_use_of(chunk, up), oxi_vk_use_of(&pin->chunk, !up)};
     VkBuffer block = chunk->block->buffer, host = pin->block.buffer;
     uint64_t in_block = oxi_vk_chunk_at(chunk, offset);
-    use[0].chunk = chunk;
-    use[0].writes = up;
-    use[0].beside = false;
-    use[1].chunk = &pin->chunk;
-    use[1].writes = !up;
-    use[1].beside = false;
     ox_status status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
         status = up ? oxi_vk_copy_region(d, host, at, block, in_block, bytes)

@@ -25,10 +25,7 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
 
 static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                                uint64_t bytes) {
-    oxi_vk_use use;
-    use.chunk = chunk;
-    use.writes = true;
-    use.beside = false;
+    const oxi_vk_use use = oxi_vk_use_of(chunk, true);
     ox_status status = OX_OK;
     d->ahead.keeps = true;
     if (oxi_vk_by_pin(d, chunk, offset, (char *)(uintptr_t)data, bytes, true, &status)) return status;
@@ -67,11 +64,8 @@ static ox_status oxi_vk_take_piece(oxi_vk_device *d, const oxi_vk_piece *piece) 
 
 static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, char *out,
                                  uint64_t bytes) {
-    oxi_vk_use use;
+    const oxi_vk_use use = oxi_vk_use_of(chunk, false);
     oxi_vk_piece last, piece;
-    use.chunk = chunk;
-    use.writes = false;
-    use.beside = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
     if (oxi_vk_by_pin(d, chunk, offset, out, bytes, false, &status)) return status;
@@ -108,11 +102,8 @@ static ox_status oxi_vk_clear_fault(oxi_vk_device *d) {
 /* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the
  * ring, to be looked at when what is recorded by then is over. */
 static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
-    oxi_vk_use use;
+    const oxi_vk_use use = oxi_vk_use_of(d->fault, false);
     uint64_t room;
-    use.chunk = d->fault;
-    use.writes = false;
-    use.beside = false;
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
@@ -172,13 +163,7 @@ static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, cons
 
 static ox_status oxi_vk_copy_within(oxi_vk_device *d, oxi_vk_chunk *to, uint64_t to_offset,
                                     oxi_vk_chunk *from, uint64_t from_offset, uint64_t bytes) {
-    oxi_vk_use use[2];
-    use[0].chunk = to;
-    use[0].writes = true;
-    use[0].beside = false;
-    use[1].chunk = from;
-    use[1].writes = false;
-    use[1].beside = false;
+    const oxi_vk_use use[2] = {oxi_vk_use_of(to, true), oxi_vk_use_of(from, false)};
     ox_status status = oxi_vk_touch(d, use, 2);
     if (status != OX_OK) return status;
     return oxi_vk_copy_region(d, from->block->buffer, oxi_vk_chunk_at(from, from_offset), to->block->buffer,

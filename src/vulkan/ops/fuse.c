@@ -316,6 +316,8 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
         d->norm_written = true;
     }
     group.tail = tail;
+    if (d->steps.count > 0) group.steps = &d->steps;
+    if (d->routing.chosen) group.routing = &d->routing;
     if (d->held_slots) group.weigh = &d->weigh.call;
     if (d->held_slots) group.sum = &d->slots.call;
     const bool weighs = d->held_weigh && !d->held_slots;
@@ -443,6 +445,10 @@ static ox_status oxi_vk_join_held(oxi_vk_device *d, oxi_vk_held_call *held, bool
 
 static ox_status oxi_vk_join_mul(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const bool weighs = oxi_vk_weighs_experts(d, call);
+    if (!weighs && oxi_vk_steps_wait(d) && oxi_vk_steps_begin(d, call)) {
+        *joined = true;
+        return OX_OK;
+    }
     const ox_status status = oxi_vk_join_held(d, &d->weigh, &d->held_weigh, weighs, call, joined);
     if (status == OX_OK && !*joined) *joined = oxi_vk_steps_begin(d, call);
     return status;
@@ -556,6 +562,26 @@ static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, b
     return status;
 }
 
+/* A scan of what held steps make, unless these become part of the product before them, or of a step that a
+ * held product makes. */
+static ox_status oxi_vk_join_scan(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    if (d->steps.count == 0) {
+        const oxi_call *product = &d->product[0].call;
+        *joined = true;
+        oxi_vk_time_call(d, call);
+        const ox_status done = oxi_vk_selective(d, call, NULL, product);
+        oxi_vk_let_go(d);
+        return done;
+    }
+    ox_status status = d->held_products > 0 ? oxi_vk_record_products(d, NULL) : OX_OK;
+    if (status != OX_OK || d->steps.count == 0) return status == OX_OK ? oxi_vk_flush(d) : status;
+    *joined = true;
+    oxi_vk_time_call(d, call);
+    status = oxi_vk_selective(d, call, &d->steps, NULL);
+    oxi_vk_let_go(d);
+    return status;
+}
+
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
@@ -564,18 +590,15 @@ static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joine
         return OX_OK;
     }
     if (oxi_vk_is_routed(d) || oxi_vk_is_route(call)) {
-        ox_status status = oxi_vk_flush(d);
+        const bool waits = !oxi_vk_is_routed(d) && oxi_vk_route_waits(d, call);
+        ox_status status = waits ? OX_OK : oxi_vk_flush(d);
         if (status != OX_OK) return status;
         *joined = oxi_vk_is_route(call) && oxi_vk_route_begins(d, call);
         if (*joined) return OX_OK;
     }
-    if (row->role == OXI_VK_JOINS_SCAN && oxi_vk_scans_steps(d, call)) {
-        *joined = true;
-        oxi_vk_time_call(d, call);
-        const ox_status status = oxi_vk_selective(d, call, &d->steps);
-        oxi_vk_let_go(d);
-        return status;
-    }
+    if (row->role == OXI_VK_JOINS_SCAN &&
+        (d->steps.count > 0 ? oxi_vk_scans_steps(d, call) : oxi_vk_scans_product(d, call)))
+        return oxi_vk_join_scan(d, call, joined);
     if (d->steps.count > 0) {
         ox_status status = oxi_vk_flush(d);
         if (status != OX_OK) return status;

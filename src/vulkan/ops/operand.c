@@ -88,18 +88,21 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
     oxi_vk_bind_open(dispatch, 0);
 }
 
-/* Binds the blocks of chunks, or NULLs, behind what binding 0 has; a word of `blocks` says of ten of them where
- * they are, three bits each. False: they lie in more blocks than a shader binds. */
+/* Binds the blocks of chunks, or NULLs, beside what is bound already; a word of `blocks` says of ten of them
+ * where they are, three bits each. False: they lie in more blocks than a shader binds. */
 static bool oxi_vk_bind_blocks(oxi_vk_dispatch *dispatch, oxi_vk_chunk *const *chunk, int count,
                                uint32_t *blocks) {
-    int bound = 1;
-    dispatch->uses = OXI_VK_BINDINGS;
+    if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
     for (int i = 0; i < count; i++) {
-        int at = 0;
+        int at = 0, open = OXI_VK_BINDINGS;
         if (!chunk[i]) continue;
-        while (at < bound && dispatch->use[at].chunk->block != chunk[i]->block) at++;
-        if (at == OXI_VK_BINDINGS) return false;
-        dispatch->use[at == bound ? bound++ : dispatch->uses++].chunk = chunk[i];
+        for (; at < OXI_VK_BINDINGS; at++) {
+            const oxi_vk_chunk *bound = dispatch->use[at].chunk;
+            if (bound && bound->block == chunk[i]->block) break;
+            if (!bound && at < open) open = at;
+        }
+        if (at == OXI_VK_BINDINGS && (at = open) == OXI_VK_BINDINGS) return false;
+        dispatch->use[at == open ? at : dispatch->uses++].chunk = chunk[i];
         blocks[i / 10] |= (uint32_t)at << (3 * (i % 10));
     }
     return true;

@@ -173,3 +173,82 @@ static bool oxi_vk_steps_use(const oxi_vk_steps *s, const oxi_vk_chunk *chunk) {
     for (int i = 0; i < 2 * s->count; i++) used = used || s->chunk[i] == chunk;
     return used;
 }
+
+/* ---- behind the product that makes one of their operands ----------------------------------------------- */
+
+/* Whether a product that is held may stay so while steps begin: they are of part of its only row. */
+static bool oxi_vk_steps_wait(const oxi_vk_device *d) {
+    const oxi_call *product = &d->product[0].call;
+    if (d->held_products != 1 || d->held_post || product->op != OXI_OP_linear) return false;
+    const ox_tensor *c = product->out[0];
+    return c->ndim > 0 && ox_numel(c) == c->shape[c->ndim - 1];
+}
+
+/* The operands that lie in the product's result, a bit each, and the first column of it that they are; 0:
+ * there are none, or different ones. */
+static uint32_t oxi_vk_steps_own(const oxi_vk_steps *s, const ox_tensor *c, uint32_t *first) {
+    uint32_t own = 0;
+    for (int i = 0; i < 2 * s->count; i++) {
+        if (s->chunk[i] != oxi_vk_chunk_of(c)) continue;
+        if (own && s->at[i] - oxi_vk_element_at(c) != *first) return 0;
+        *first = s->at[i] - oxi_vk_element_at(c);
+        own |= 1u << i;
+    }
+    return own && *first + ox_numel(&s->first.result) <= ox_numel(c) ? own : 0;
+}
+
+/* Whether other workgroups of that product's dispatch read or write what steps write, or write what they
+ * read. */
+static bool oxi_vk_steps_clash(const oxi_vk_product_group *g, const oxi_vk_steps *s) {
+    const oxi_vk_chunk *to[2] = {oxi_vk_chunk_of(&s->first.result),
+                                 s->kept ? oxi_vk_chunk_of(&s->window.result) : NULL};
+    const oxi_call *calls[2] = {g->product[0], g->norm};
+    const oxi_vk_chunk *normal = g->norm ? oxi_vk_chunk_of(g->norm->out[0]) : NULL;
+    for (int i = 0; i < 2; i++) {
+        if (!to[i]) continue;
+        if (to[i] == oxi_vk_chunk_of(g->product[0]->out[0]) || to[i] == normal) return true;
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; calls[k] && j < calls[k]->in_count; j++)
+                if (calls[k]->in[j] && oxi_vk_chunk_of(calls[k]->in[j]) == to[i]) return true;
+    }
+    for (int i = 0; normal && i < 2 * s->count; i++)
+        if (s->chunk[i] == normal) return true;
+    return false;
+}
+
+/* Makes held steps the tail of a product's dispatch; false: they are none, or lie in too many blocks. */
+static bool oxi_vk_product_steps(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                 oxi_vk_dispatch *dispatch) {
+    const oxi_vk_steps *s = g->steps;
+    const ox_tensor *c = g->product[0]->out[0];
+    const oxi_vk_dispatch before = *dispatch;
+    oxi_vk_chunk *chunk[OXI_VK_STEPS_CHUNKS + 1];
+    uint32_t blocks[2] = {0, 0}, first = 0, own = oxi_vk_steps_own(s, c, &first);
+    if (!own || s->count < 2 || g->tail || !oxi_vk_is_plain_f32(c) || params->m != 1) return false;
+    if (oxi_vk_steps_clash(g, s) || oxi_vk_needs_books(g->product[0]->in[1]->dtype)) return false;
+    oxi_vk_steps_chunks(s, chunk);
+    for (int i = 0; i < 2 * s->count; i++)
+        if (own >> i & 1) chunk[i] = NULL;
+    chunk[OXI_VK_STEPS_CHUNKS] = oxi_vk_chunk_of(&s->first.result);
+    if (!oxi_vk_bind_blocks(dispatch, chunk, OXI_VK_STEPS_CHUNKS + 1, blocks)) {
+        *dispatch = before;
+        return false;
+    }
+    oxi_vk_steps_write_window(s, dispatch);
+    for (int i = 0; i < dispatch->uses; i++)
+        if (dispatch->use[i].chunk == chunk[OXI_VK_STEPS_CHUNKS]) dispatch->use[i].writes = true;
+    oxi_vk_product_few_specials *special = &dispatch->special.product_few;
+    special->tail = OXI_VK_TAIL_STEPS;
+    special->steps_count = (uint32_t)s->count;
+    special->steps_codes = s->codes;
+    special->steps_blocks = blocks[0];
+    special->steps_more_blocks = blocks[1];
+    special->steps_kept = s->kept;
+    special->steps_own = own;
+    params->steps_first = first;
+    params->steps_n = (uint32_t)ox_numel(&s->first.result);
+    params->steps_to = oxi_vk_element_at(&s->first.result);
+    if (s->kept) params->window = oxi_vk_element_at(&s->window.result);
+    memcpy(params->behind, s->at, 2 * (size_t)s->count * sizeof *s->at);
+    return true;
+}

@@ -68,12 +68,9 @@ static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down)
 /* Notes a copy between a chunk and a place in the mail. */
 static ox_status oxi_vk_mail(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, uint64_t at,
                              uint64_t bytes, bool up) {
-    oxi_vk_use use;
+    const oxi_vk_use use = oxi_vk_use_of(chunk, up);
     VkBuffer mail = d->ahead.mail.buffer, block = chunk->block->buffer;
     uint64_t there = oxi_vk_chunk_at(chunk, offset);
-    use.chunk = chunk;
-    use.writes = up;
-    use.beside = false;
     ox_status status = oxi_vk_touch(d, &use, 1);
     if (status != OX_OK) return status;
     return up ? oxi_vk_copy_region(d, mail, at, block, there, bytes)

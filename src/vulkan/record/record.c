@@ -9,6 +9,14 @@ static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     return chunk->block->lent ? &d->lent : &chunk->last;
 }
 
+static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk *chunk, bool writes) {
+    oxi_vk_use use;
+    memset(&use, 0, sizeof use);
+    use.chunk = chunk;
+    use.writes = writes;
+    return use;
+}
+
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
     int64_t epoch = d->least_epoch;

@@ -13,6 +13,9 @@ typedef struct oxi_vk_product_group {
     const ox_tensor *x;    /* with post */
     const oxi_call *weigh, *sum; /* mul_ of the only product's result, of experts, and its sum; or NULL */
     const oxi_call *tail;  /* add_ of the only product or that sum, silu_mul or gelu_mul of both, or NULL */
+    oxi_vk_steps *steps;   /* of which the only product's result is an operand, or NULL; not held any more
+                            * when they are part of its dispatch */
+    oxi_vk_routing *routing; /* of which the only product's result is the numbers, or NULL; likewise */
     const oxi_call *whole; /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
@@ -117,7 +120,9 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
     few->experts = p->own;
-    const uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS;
+    uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS, batches = 1;
+    for (int i = 0; i < p->form.ndim; i++) batches *= (uint64_t)p->form.shape[i];
+    if (f->dot && batches > 1) most = 2 * most / batches + 1; /* experts each round a, too */
     if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
 }
@@ -214,9 +219,18 @@ static void oxi_vk_product_clamped(const oxi_call *gate, oxi_vk_product_params *
     params->shift = oxi_vk_float_bits(numbers[3]);
 }
 
+/* In rows/routing.c. */
+static bool oxi_vk_product_can_route(const oxi_vk_product_group *g, const oxi_vk_product *p);
+static bool oxi_vk_product_routes(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                  oxi_vk_product_params *params, oxi_vk_dispatch *dispatch);
+
+/* In steps.c. */
+static bool oxi_vk_product_steps(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                 oxi_vk_dispatch *dispatch);
+
 /* What the group has beside its first product. */
-static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
-                                  oxi_vk_dispatch *dispatch) {
+static void oxi_vk_product_joined(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                  oxi_vk_product_params *params, oxi_vk_dispatch *dispatch) {
     int more = OXI_VK_BINDINGS;
     if (g->products > 1) oxi_vk_product_parts_of(g, params, dispatch, &more);
     if (g->sum) oxi_vk_product_weighed(g, params, dispatch, &more);
@@ -227,6 +241,9 @@ static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
     if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);
+    if (g->steps && oxi_vk_product_steps(g, params, dispatch)) g->steps->count = 0;
+    if (dispatch->special.product_few.routes && !oxi_vk_product_routes(d, g, params, dispatch))
+        dispatch->special.product_few.routes = 0;
 }
 
 /* ---- rows that the product before has rounded ---------------------------------------------------------- */
@@ -237,13 +254,14 @@ static bool oxi_vk_is_one_row(const ox_tensor *t, int64_t k) {
            !oxi_vk_chunk_of(t)->block->lent;
 }
 
-/* Whether the product's only row is what d->rounded is of. */
+/* Whether the product's only row, or its rows of experts that lie so, is what d->rounded is of. */
 static bool oxi_vk_takes_rounded(oxi_vk_device *d, const oxi_vk_product_group *g, const oxi_vk_product *p,
                                  const oxi_vk_few *f) {
     const ox_tensor *a = p->form.t[1];
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(a);
-    if (!f->dot || p->own || g->norm || g->post || p->form.ndim > 0 || p->form.m != 1) return false;
-    return d->rounded.of == chunk && oxi_vk_is_one_row(a, p->form.k) && d->rounded.k == p->form.k &&
+    const int64_t k = p->form.m * p->form.k;
+    if (!f->dot || g->norm || g->post || p->form.ndim > 0 || (p->form.m != 1 && !p->own)) return false;
+    return d->rounded.of == chunk && oxi_vk_is_one_row(a, k) && d->rounded.k == k &&
            d->rounded.at == oxi_vk_byte_at(a) && d->rounded.written == oxi_vk_epochs_of(d, chunk)->written &&
            d->rounded.carried == chunk->carried[OXI_VK_UP];
 }
@@ -264,19 +282,23 @@ static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_
     const ox_tensor *out = gated ? g->tail->out[0] : p->form.t[0];
     const int64_t n = p->form.n, most = (int64_t)dispatch->groups[0] * dispatch->groups[1];
     const uint32_t each = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
-    if (!gated && (g->tail || g->products > 1 || p->form.activation == OX_ACTIVATION_NONE)) return NULL;
-    if (!f->dot || p->own || p->form.ids || p->form.ndim > 0 || p->form.m != 1 || 16 % each != 0) return NULL;
+    const bool alone = !g->tail && g->products == 1 && p->form.activation != OX_ACTIVATION_NONE;
+    if (!gated && (!alone || dispatch->special.product_few.tail != OXI_VK_TAIL_NONE)) return NULL;
+    const bool experts = p->form.ids && p->form.ndim == 2 && p->form.shape[0] == 1;
+    if (!f->dot || p->own || (p->form.ndim > 0 && !experts) || p->form.m != 1 || 16 % each != 0) return NULL;
     const int64_t sixteens = n / 16, own = (sixteens + most - 1) / most; /* of a workgroup */
-    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / 16 || !oxi_vk_is_one_row(out, n) || p->form.column[0] != 1)
+    const int64_t all = experts ? p->form.shape[1] * n : n;
+    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / 16 || !oxi_vk_is_one_row(out, all) || p->form.column[0] != 1)
         return NULL;
     if (oxi_vk_few_shared(d, f, p) + 4 * OXI_VK_LEFT_ROOM > d->limits.maxComputeSharedMemorySize) return NULL;
     oxi_vk_groups(dispatch, (uint64_t)((sixteens + own - 1) / own));
     return out;
 }
 
-/* Finds room for that: n bytes, and two floats for each sixteen of them. */
+/* Finds room for that: n bytes, and two floats for each sixteen of them. *leaves: whether the dispatch reaches
+ * it, which may have bound another block there. */
 static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_product_params *params,
-                                      oxi_vk_dispatch *dispatch) {
+                                      oxi_vk_dispatch *dispatch, bool *leaves) {
     const uint64_t bytes = (uint64_t)n + (uint64_t)n / 16 * 8;
     if (d->rounded.bytes < bytes) {
         if (d->rounded.chunk) oxi_vk_chunk_give(d, d->rounded.chunk);
@@ -284,12 +306,38 @@ static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_produc
         d->rounded.bytes = d->rounded.chunk ? bytes : 0;
         if (!d->rounded.chunk) return OX_ERR_NOMEM;
     }
+    const oxi_vk_chunk *bound = dispatch->use[5].chunk;
+    *leaves = !bound || bound->block == d->rounded.chunk->block;
+    if (!*leaves) return OX_OK;
+    if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
+    oxi_vk_use *use = &dispatch->use[bound ? dispatch->uses++ : 5];
     params->left = (uint32_t)(d->rounded.chunk->offset / 4);
     dispatch->special.product_few.norm |= OXI_VK_NORM_LEFT;
-    dispatch->use[5].chunk = d->rounded.chunk;
-    dispatch->use[5].writes = true;
-    if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
+    use->chunk = d->rounded.chunk;
+    use->writes = true;
     return OX_OK;
+}
+
+/* All of a dispatch with few rows. *left: what is to be noted behind it as rounded, or NULL. */
+static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_product_group *g,
+                                           const oxi_vk_product *p, bool wide, oxi_vk_product_params *params,
+                                           oxi_vk_dispatch *dispatch, const ox_tensor **left) {
+    int64_t more = 0;
+    bool leaves = false;
+    for (int i = 1; i < g->products && !g->pair; i++) more += g->product[i]->in[1]->shape[0];
+    const oxi_vk_few f =
+        oxi_vk_few_of(d, p, p->whole_n + more, wide, g->pair, g->norm || g->post, p->own);
+    oxi_vk_product_few(d, p, &f, p->form.n + more, g->pair, dispatch);
+    dispatch->special.product_few.routes =
+        g->routing && oxi_vk_product_can_route(g, p) &&
+        oxi_vk_few_shared(d, &f, p) + OXI_VK_ROUTE_SHARED <= d->limits.maxComputeSharedMemorySize;
+    if (oxi_vk_takes_rounded(d, g, p, &f)) oxi_vk_take_rounded(d, params, dispatch);
+    oxi_vk_product_joined(d, g, params, dispatch);
+    *left = oxi_vk_leaves_rounded(d, g, p, &f, dispatch);
+    if (!*left) return OX_OK;
+    const ox_status status = oxi_vk_leave_rounded(d, ox_numel(*left), params, dispatch, &leaves);
+    if (!leaves) *left = NULL;
+    return status;
 }
 
 /* Behind that dispatch. */

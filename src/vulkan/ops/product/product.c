@@ -177,15 +177,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (oxi_vk_product_is_simple(p)) {
         oxi_vk_product_many_simple(p, &params, &dispatch);
     } else if (few) {
-        int64_t more = 0;
-        for (int i = 1; i < group->products && !group->pair; i++) more += group->product[i]->in[1]->shape[0];
-        oxi_vk_few f = oxi_vk_few_of(d, p, p->whole_n + more, special->a_wide, group->pair,
-                                     group->norm || group->post, p->own);
-        oxi_vk_product_few(d, p, &f, p->form.n + more, group->pair, &dispatch);
-        if (oxi_vk_takes_rounded(d, group, p, &f)) oxi_vk_take_rounded(d, &params, &dispatch);
-        oxi_vk_product_joined(group, &params, &dispatch);
-        left = oxi_vk_leaves_rounded(d, group, p, &f, &dispatch);
-        if (left) status = oxi_vk_leave_rounded(d, p->form.n, &params, &dispatch);
+        status = oxi_vk_product_shared_out(d, group, p, special->a_wide, &params, &dispatch, &left);
     } else {
         oxi_vk_product_many(d, p, &params, batches, &dispatch);
     }
@@ -198,7 +190,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     dispatch.groups[2] = (uint32_t)batches;
     if (left) d->rounded.of = NULL;
     status = oxi_vk_record(d, &dispatch);
-    if (status == OX_OK && left) oxi_vk_note_rounded(d, left, p->form.n);
+    if (status == OX_OK && left) oxi_vk_note_rounded(d, left, ox_numel(left));
     return status;
 }
 

@@ -11,7 +11,7 @@ static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) 
 }
 
 static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
-    if (call->op == OXI_OP_selective_scan) return oxi_vk_selective(d, call, NULL);
+    if (call->op == OXI_OP_selective_scan) return oxi_vk_selective(d, call, NULL, NULL);
     static const int operand[4] = {0, 1, 2, 4};
     const ox_tensor *decay = call->in[3], *out = call->out[0];
     oxi_vk_linear_attention_params params;

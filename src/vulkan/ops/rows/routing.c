@@ -249,3 +249,59 @@ static bool oxi_vk_route_uses(const oxi_vk_routing *r, const oxi_vk_chunk *chunk
         used = used || (oxi_vk_route_has(r, i) && chunk == r->chunk[i]);
     return used;
 }
+
+/* ---- as the tail of the product that makes the numbers ------------------------------------------------- */
+
+/* Whether a product that is held makes what the call begins with: it stays so. */
+static bool oxi_vk_route_waits(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    return d->held_products == 1 && product->op == OXI_OP_linear && d->steps.count == 0 &&
+           oxi_vk_same_memory(product->out[0], call->in[0]) && call->in[0]->shape[0] == 1;
+}
+
+/* Whether it makes the only row of numbers. */
+static bool oxi_vk_product_can_route(const oxi_vk_product_group *g, const oxi_vk_product *p) {
+    const oxi_vk_routing *r = g->routing;
+    return g->products == 1 && !g->tail && p->form.ndim == 0 && p->form.m == 1 && r->rows == 1 &&
+           r->experts == p->form.n && !oxi_vk_needs_books(p->form.t[2]->dtype) &&
+           oxi_vk_is_plain_f32(p->form.t[0]) && r->numbers == oxi_vk_chunk_of(p->form.t[0]) &&
+           r->numbers_at == oxi_vk_element_at(p->form.t[0]);
+}
+
+/* Lets the product's last workgroup go on with them; false: results lie in too many blocks. */
+static bool oxi_vk_product_routes(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                  oxi_vk_product_params *params, oxi_vk_dispatch *dispatch) {
+    oxi_vk_routing *r = g->routing;
+    const oxi_vk_dispatch before = *dispatch;
+    oxi_vk_chunk *chunk[5] = {r->chunk[OXI_VK_ROUTE_VALUES], r->indices,
+                              oxi_vk_route_has(r, OXI_VK_ROUTE_IDS) ? r->chunk[OXI_VK_ROUTE_IDS] : NULL,
+                              r->biased ? r->bias : NULL, d->fault};
+    oxi_vk_product_few_specials *special = &dispatch->special.product_few;
+    uint32_t blocks = 0;
+    if (!oxi_vk_bind_blocks(dispatch, chunk, 5, &blocks)) {
+        *dispatch = before;
+        return false;
+    }
+    for (int i = 0; i < OXI_VK_ROUTE_RESULTS; i++) {
+        if (!oxi_vk_route_has(r, i)) continue;
+        params->behind[i] = r->at[i];
+        dispatch->use[dispatch->uses++].chunk = r->chunk[i];
+        dispatch->use[dispatch->uses - 1].writes = true;
+    }
+    for (int i = 0; i < dispatch->uses; i++)
+        if (dispatch->use[i].chunk == r->indices || dispatch->use[i].chunk == d->fault)
+            dispatch->use[i].writes = true;
+    const uint32_t rest[] = {r->indices_at, r->bias_at, oxi_bits_of_float(r->least),
+                             oxi_bits_of_float(r->scale), (uint32_t)r->used,
+                             (uint32_t)(d->fault->offset / 4) + OXI_VK_ARRIVED};
+    memcpy(params->behind + OXI_VK_ROUTE_RESULTS, rest, sizeof rest);
+    special->router_scores = r->scores;
+    special->router_biased = r->biased;
+    special->router_picked = r->picked;
+    special->router_late = r->late;
+    special->router_given = r->given;
+    special->router_blocks = blocks;
+    r->calls = 0;
+    r->chosen = false;
+    return true;
+}

@@ -75,6 +75,61 @@ static bool oxi_vk_scans_steps(const oxi_vk_device *d, const oxi_call *call) {
     return made != out && window != out && oxi_vk_bind_selective(&dispatch, call, s);
 }
 
+/* Whether a held product makes the step of a single position of a single head, and nothing else of the scan:
+ * what workgroups write of it no other one reads. */
+static bool oxi_vk_scans_product(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    const ox_tensor *step = call->in[OXI_VK_SCAN_STEP], *u = call->in[OXI_VK_SCAN_U];
+    const ox_tensor *out = call->out[0], *made = product->out[0];
+    if (d->held_products != 1 || product->op != OXI_OP_linear || product->attr.activation.activation ||
+        d->held_norm || d->held_post || ox_numel(out) == 0)
+        return false;
+    if (u->shape[0] != 1 || u->shape[1] != 1 || ox_numel(made) != u->shape[2] ||
+        oxi_vk_chunk_of(step) != oxi_vk_chunk_of(made) ||
+        oxi_vk_element_at(step) != oxi_vk_element_at(made) || step->stride[2] != 1 || step->shape[2] == 1)
+        return false;
+    for (int i = 0; i < OXI_VK_SCAN_OPERANDS; i++)
+        if (i != OXI_VK_SCAN_STEP && call->in[i] && oxi_vk_chunk_of(call->in[i]) == oxi_vk_chunk_of(made))
+            return false;
+    for (int i = 0; i < product->in_count; i++)
+        if (product->in[i] && oxi_vk_chunk_of(product->in[i]) == oxi_vk_chunk_of(out)) return false;
+    const oxi_vk_product p = oxi_vk_product_of(product, NULL);
+    return oxi_vk_chunk_of(made) != oxi_vk_chunk_of(out) && p.form.k % 4 == 0 &&
+           p.form.k <= OXI_VK_SCAN_INNER && p.form.row[2] == 1 && p.form.alpha == 1 &&
+           p.form.column[1] == 1 && oxi_vk_is_plain_f32(product->in[0]) &&
+           !oxi_vk_needs_books(p.form.t[2]->dtype);
+}
+
+/* Binds what it is of; false: that lies in more blocks than are left. */
+static bool oxi_vk_scan_multiplies(const oxi_call *call, oxi_vk_selective_scan_params *params,
+                                   oxi_vk_dispatch *dispatch) {
+    const oxi_vk_product p = oxi_vk_product_of(call, NULL);
+    oxi_vk_selective_scan_specials *special = &dispatch->special.selective_scan;
+    const oxi_vk_block *weights = oxi_vk_chunk_of(p.form.t[2])->block;
+    oxi_vk_chunk *chunk[3] = {oxi_vk_chunk_of(p.form.t[1]),
+                              p.form.bias ? oxi_vk_chunk_of(p.form.bias) : NULL,
+                              oxi_vk_chunk_of(p.form.t[0])};
+    oxi_vk_product_params all;
+    uint32_t blocks = 0;
+    if (dispatch->use[5].chunk && dispatch->use[5].chunk->block != weights) return false;
+    if (dispatch->use[5].chunk) dispatch->use[dispatch->uses++].chunk = oxi_vk_chunk_of(p.form.t[2]);
+    else dispatch->use[5].chunk = oxi_vk_chunk_of(p.form.t[2]);
+    if (!oxi_vk_bind_blocks(dispatch, chunk, 3, &blocks)) return false;
+    for (int i = 0; i < dispatch->uses; i++)
+        if (dispatch->use[i].chunk == chunk[2]) dispatch->use[i].writes = true;
+    oxi_vk_product_params_of(&p, &all);
+    special->weights_type = (uint32_t)p.form.t[2]->dtype;
+    special->inner = all.k;
+    special->biased = p.form.bias != NULL;
+    special->product_blocks = blocks;
+    params->row_at = all.at[1];
+    params->weights_at = all.at[2];
+    params->column_apart = all.column[2];
+    params->bias_at = all.bias_at;
+    params->step_to = all.at[0];
+    return true;
+}
+
 static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials *special, oxi_vk_selective_scan_params *params,
                               const oxi_vk_steps *steps) {
     const uint32_t first = oxi_vk_element_at(&steps->first.result) + params->heads * params->values;
@@ -89,8 +144,9 @@ static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials *special, oxi_vk_se
     memcpy(params->steps_at, steps->at, 2 * (size_t)steps->count * sizeof *steps->at);
 }
 
-/* steps: NULL, or held ones that make its u, B and C. */
-static ox_status oxi_vk_selective(oxi_vk_device *d, const oxi_call *call, const oxi_vk_steps *steps) {
+/* steps: NULL, or held ones that make its u, B and C. product: NULL, or a held one that makes its step. */
+static ox_status oxi_vk_selective(oxi_vk_device *d, const oxi_call *call, const oxi_vk_steps *steps,
+                                  const oxi_call *product) {
     const ox_tensor *out = call->out[0], *rate = call->in[OXI_VK_SCAN_RATE];
     oxi_vk_selective_scan_params params;
     oxi_vk_dispatch dispatch;
@@ -112,6 +168,12 @@ static ox_status oxi_vk_selective(oxi_vk_device *d, const oxi_call *call, const 
     params.out_row = (uint32_t)out->stride[1];
     params.out_column = (uint32_t)out->stride[2];
     (void)oxi_vk_bind_selective(&dispatch, call, steps);
+    const oxi_vk_dispatch alone = dispatch;
+    if (product && !oxi_vk_scan_multiplies(product, &params, &dispatch)) {
+        ox_status status = oxi_vk_product_run(d, product);
+        if (status != OX_OK) return status;
+        dispatch = alone;
+    }
     oxi_vk_bind_open(&dispatch, 0);
     oxi_vk_selective_scan_specials *special = &dispatch.special.selective_scan;
     const int64_t held = oxi_vk_selective_held(call);

@@ -1,0 +1,91 @@
+// route.glsl - the experts of a row: scores of a router's numbers, the largest of them and the weights that
+// they get, as calls of softmax, topk, sum, clamp, div, mul and copy would give them. A workgroup takes a row,
+// whose numbers it has in `scores`. Who includes this says what is made of them (ROUTER_SCORES, ROUTER_BIASED,
+// ROUTER_PICKED, ROUTER_LATE, ROUTER_GIVEN), how many there is room for (ROUTER_ROOM), where results lie
+// (ROUTER_AT of one, ROUTER_INDICES, ROUTER_IDS) and what is added to scores before they are compared
+// (ROUTER_BIAS), what bounds sums of weights and what these are multiplied by (ROUTER_LEAST, ROUTER_SCALE),
+// and in which blocks, three bits each, results in f32, indices as i64, as i32 and what is added are
+// (ROUTER_BLOCKS).
+
+#include "common/any_word.glsl"
+
+shared float scores[ROUTER_ROOM], weights_of_best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
+shared uint keys[ROUTER_ROOM], best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
+
+void give(const uint result, const uint i, const float x) {
+    if ((ROUTER_GIVEN >> result & 1) != 0) PUT_WORD_OF(ROUTER_BLOCKS & 7, ROUTER_AT(result) + i, x)
+}
+// As sort.comp orders numbers: zeros are equal, NaNs are equal and largest.
+uint key_of(const float x) {
+    uint bits = floatBitsToUint(x), size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) return ~0u;
+    return size == 0 ? 0x80000000u : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+}
+// What the numbers become, a few of them an invocation; all come here.
+void take_scores(const uint experts) {
+    uint id = gl_LocalInvocationID.x;
+    float most = -INF, total = 0;
+    barrier();
+    if (ROUTER_SCORES == ROUTE_SIGMOID)
+        for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = my_sigmoid(scores[i]);
+    if (ROUTER_SCORES == ROUTE_SIGMOID) barrier();
+    if (ROUTER_SCORES != ROUTE_SOFTMAX) return;
+    for (uint i = 0; i < experts; i++) most = scores[i] > most ? scores[i] : most;
+    barrier();
+    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = my_exp(scores[i] - most);
+    barrier();
+    for (uint i = 0; i < experts; i++) total += scores[i];
+    barrier();
+    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = scores[i] / total;
+    barrier();
+}
+float chosen_by(const uint i) {
+    if (ROUTER_BIASED == 0) return scores[i];
+    precise float x = scores[i] + word_of(ROUTER_BLOCKS >> 9 & 7, ROUTER_BIAS + i);
+    return x;
+}
+// Weight t of `used`, of which all are shared.
+void give_weights(const uint row, const uint t, const uint used) {
+    float w = weights_of_best[t], sum = 0;
+    if (ROUTER_LATE == 1) {
+        float most = -INF, total = 0;
+        for (uint i = 0; i < used; i++) most = weights_of_best[i] > most ? weights_of_best[i] : most;
+        for (uint i = 0; i < used; i++) total += my_exp(weights_of_best[i] - most);
+        w = my_exp(w - most) / total;
+        give(ROUTE_LATE, row * used + t, w);
+    }
+    for (uint i = 0; i < used; i++) sum += weights_of_best[i]; /* not of late ones: those have it already */
+    if (t == 0) give(ROUTE_SUM, row, sum);
+    if ((ROUTER_GIVEN >> ROUTE_BOUND & 1) != 0) sum = is_nan(sum) ? sum : max(sum, ROUTER_LEAST);
+    if (t == 0) give(ROUTE_BOUND, row, sum);
+    if ((ROUTER_GIVEN >> ROUTE_SHARES & 1) != 0) w = w / sum;
+    give(ROUTE_SHARES, row * used + t, w);
+    give(ROUTE_SCALED, row * used + t, w * ROUTER_SCALE);
+}
+void route_row(const uint row, const uint experts, const uint used) {
+    uint id = gl_LocalInvocationID.x;
+    take_scores(experts);
+    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) {
+        float x = chosen_by(i);
+        give(ROUTE_SCORES, row * experts + i, scores[i]);
+        give(ROUTE_CHOICE, row * experts + i, x);
+        keys[i] = key_of(x);
+    }
+    barrier();
+    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) { /* how many come before it */
+        uint key = keys[i], before = 0;
+        for (uint j = 0; j < experts; j++) before += uint(keys[j] > key || (keys[j] == key && j < i));
+        if (before < used) best[before] = i;
+    }
+    barrier();
+    if (id < used) weights_of_best[id] = ROUTER_PICKED == 1 ? scores[best[id]] : chosen_by(best[id]);
+    barrier();
+    if (id >= used) return;
+    uint i = best[id], to = row * used + id;
+    give(ROUTE_VALUES, to, chosen_by(i));
+    give(ROUTE_PICKED, to, scores[i]);
+    PUT_BITS_OF(ROUTER_BLOCKS >> 3 & 7, 2 * (ROUTER_INDICES + to), i)
+    PUT_BITS_OF(ROUTER_BLOCKS >> 3 & 7, 2 * (ROUTER_INDICES + to) + 1, 0)
+    if ((ROUTER_GIVEN >> ROUTE_IDS & 1) != 0) PUT_BITS_OF(ROUTER_BLOCKS >> 6 & 7, ROUTER_IDS + to, i)
+    give_weights(row, id, used);
+}
