@@ -1,7 +1,7 @@
 // selective_scan.comp - columns of a head's memory, whose decays and writing a step makes: a workgroup takes
 // COLUMNS of them, and PARTS invocations share the keys of one, HELD each, which stay in registers from the
-// first position to the last. Steps, and what comes behind the sums, are worked out for PARTS positions at
-// once, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
+// first position to the last. Steps, and what comes behind the sums, are worked out for ONCE positions
+// together, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
 // each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
 // single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
 // written where those would be, with the window that goes with them. WEIGHTS_TYPE: the step of a single
@@ -15,10 +15,10 @@
 #include "common/number.glsl"
 #include "math/math_log.glsl"
 
-const uint PARTS = THREADS / COLUMNS;
-shared float steps[THREADS], writing[THREADS], sums[PARTS * THREADS];
+const uint PARTS = THREADS / COLUMNS, ONCE = PARTS / 2;
+shared float steps[ONCE * COLUMNS], writing[ONCE * COLUMNS], sums[ONCE * THREADS];
 // B and C of AHEAD positions, as many as have room.
-const uint KEYS = HELD * PARTS, AHEAD = KEYS >= 512 ? 1 : KEYS * PARTS <= 512 ? PARTS : 512 / KEYS;
+const uint KEYS = HELD * PARTS, AHEAD = KEYS >= 512 ? 1 : KEYS * ONCE <= 512 ? ONCE : 512 / KEYS;
 shared float keyed[AHEAD * KEYS], asked[AHEAD * KEYS];
 
 #define STEPS_AT ROW_steps_at
@@ -112,8 +112,8 @@ void main() {
     if (SAME == 1) rate[0] = taken(SCAN_RATE, head, 0, column);
     if (has(SCAN_BIAS)) bias = taken(SCAN_BIAS, head, 0, column);
     if (has(SCAN_SKIP)) skip = taken(SCAN_SKIP, head, 0, column);
-    for (uint first = 0; first < P_length; first += PARTS) {
-        uint own = first + part, count = min(PARTS, P_length - first);
+    for (uint first = 0; first < P_length; first += ONCE) {
+        uint own = first + part, count = min(ONCE, P_length - first);
         float u = 0, s = 0, gate = 0; /* which is wanted last and asked for with the first */
         if (part < count) {
             if (WEIGHTS_TYPE == 0) s = taken(SCAN_STEP, head, own, column) + bias;

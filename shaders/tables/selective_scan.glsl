@@ -41,7 +41,7 @@ const uint THREADS = 256;
 #define P_bias_at param[16].w
 #define ROW_step_to 17
 #define P_step_to param[17].x
-const uint COLUMNS = 32;
+const uint COLUMNS = 16;
 const uint SCAN_C = 0;
 const uint SCAN_B = 1;
 const uint SCAN_U = 2;

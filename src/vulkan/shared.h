@@ -90,8 +90,9 @@ enum {
     OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
     OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen, .. */
     OXI_VK_ROUTE_SHARED = 8 * (OXI_VK_ROUTE_EXPERTS + OXI_VK_ROUTE_USED), /* and bytes of a workgroup */
-    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp and selective_scan.comp */
-    OXI_VK_SCAN_HELD = 64,            /* most keys of an invocation of the latter, .. */
+    OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp, .. */
+    OXI_VK_SCAN_COLUMNS = 16,         /* .. and of selective_scan.comp */
+    OXI_VK_SCAN_HELD = 32,            /* most keys of an invocation of the latter, .. */
     OXI_VK_SCAN_INNER = 512,          /* .. and of the row of a product that makes its steps */
     OXI_VK_STEPS_MOST = 8,            /* of a dispatch of steps.comp */
     OXI_VK_SELECT_EACH = 16,          /* positions of an invocation of select.comp */

@@ -295,8 +295,8 @@ static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_
     return out;
 }
 
-/* Finds room for that: n bytes, and two floats for each sixteen of them. *leaves: whether the dispatch reaches
- * it, which may have bound another block there. */
+/* Finds room for that: n bytes, and two floats for each sixteen of them. *leaves: whether the dispatch
+ * reaches it, which may have bound another block there. */
 static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_product_params *params,
                                       oxi_vk_dispatch *dispatch, bool *leaves) {
     const uint64_t bytes = (uint64_t)n + (uint64_t)n / 16 * 8;

@@ -30,7 +30,7 @@ static bool oxi_vk_bind_selective(oxi_vk_dispatch *dispatch, const oxi_call *cal
 
 /* Keys of an invocation. */
 static int64_t oxi_vk_selective_held(const oxi_call *call) {
-    const int64_t parts = OXI_VK_THREADS / OXI_VK_RECURRENCE_COLUMNS;
+    const int64_t parts = OXI_VK_THREADS / OXI_VK_SCAN_COLUMNS;
     return (call->in[OXI_VK_SCAN_STATE]->shape[1] + parts - 1) / parts;
 }
 
@@ -185,7 +185,7 @@ static ox_status oxi_vk_selective(oxi_vk_device *d, const oxi_call *call, const 
     dispatch.shader = OXI_VK_SHADER_selective_scan;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
-    const uint64_t columns = OXI_VK_RECURRENCE_COLUMNS;
+    const uint64_t columns = OXI_VK_SCAN_COLUMNS;
     oxi_vk_groups(&dispatch, params.heads * ((params.values + columns - 1) / columns));
     return oxi_vk_record(d, &dispatch);
 }
