@@ -7,6 +7,8 @@
  *                 [--stream 0]
  *     bench_shunt --model 1 ..     a language model of 7 billion parameters, f16, with its 32 layers 14.5 GB.
  *                                  --keep 1 leaves the files there and takes them up again
+ *     bench_shunt --bf16 1 ..      the same in bf16
+ *     bench_shunt --bare 1 ..      passes alone, and nothing else in memory (bench/peers/offload.py)
  *     bench_shunt --vulkan 1 ..    computing on a GPU
  *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall;
  *                                  --trace and --plan write those of the last one
@@ -33,11 +35,12 @@ enum { LAYERS_MOST = 512, READERS_MOST = 16, PIECE = 1 << 20, PARTS_MOST = 9 };
 
 typedef struct options {
     long layers, width, tokens, memory, host, rounds, calls, eager, model, keep, stream, graphs, seed, vulkan;
+    long bare, bf16;
     const char *folder, *trace, *plan;
 } options;
 
 static bool read_options(options *o, int argc, char **argv) {
-    const options usual = {48, 2048, 16, 256, 0, 3, 0, 0, 0, 0, 1, 0, 1, 0, "/tmp", NULL, NULL};
+    const options usual = {48, 2048, 16, 256, 0, 3, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, "/tmp", NULL, NULL};
     *o = usual;
     struct {
         const char *name, **text;
@@ -48,7 +51,8 @@ static bool read_options(options *o, int argc, char **argv) {
         {"--eager", NULL, &o->eager},   {"--host", NULL, &o->host},     {"--model", NULL, &o->model},
         {"--keep", NULL, &o->keep},     {"--stream", NULL, &o->stream}, {"--folder", &o->folder, NULL},
         {"--trace", &o->trace, NULL},   {"--plan", &o->plan, NULL},     {"--graphs", NULL, &o->graphs},
-        {"--seed", NULL, &o->seed},     {"--vulkan", NULL, &o->vulkan}};
+        {"--seed", NULL, &o->seed},     {"--vulkan", NULL, &o->vulkan}, {"--bare", NULL, &o->bare},
+        {"--bf16", NULL, &o->bf16}};
     bool layers = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         size_t k = 0;
@@ -107,7 +111,7 @@ static const char *file_path(const options *o, long i) {
 }
 
 static ox_tensor *make_part(const options *o, part one) {
-    ox_dtype dtype = o->model ? OX_F16 : OX_F32;
+    ox_dtype dtype = !o->model ? OX_F32 : o->bf16 ? OX_BF16 : OX_F16;
     if (one.rows == 0) return ox_ones(OX_SHAPE(one.columns), dtype);
     return ox_mul_number(ox_randn(OX_SHAPE(one.rows, one.columns), dtype), 0.02);
 }
@@ -355,6 +359,17 @@ static double longest(double a, double b, double c) {
     return most > c ? most : c;
 }
 
+static void measure_bare(passes *p, const char *name) {
+    float sum = 0;
+    ox_shunt_stats before = ox_shunt_get_stats(p->shunt);
+    double wall = run_pass(p->o, &p->far, p->far_x, &sum);
+    ox_shunt_stats s = ox_shunt_get_stats(p->shunt);
+    printf("%s: %.0f ms, read %.0f MB, computing %.0f ms, at most %.0f MB, sum %g\n", name, 1e3 * wall,
+           (double)(s.read_bytes - before.read_bytes) / 1e6, 1e3 * s.compute_seconds,
+           (double)(s.device_peak + s.host_peak) / 1e6, (double)sum);
+    fflush(stdout);
+}
+
 /* A pass of each, with the bounds of this minute. */
 static void measure_pass(passes *p, const char *name) {
     const options *o = p->o;
@@ -394,12 +409,12 @@ static void measure_forward(const options *o, ox_shunt *shunt, ox_stream *stream
     p.few_x = ox_to(p.x, o->vulkan ? ox_vulkan(0) : ox_cpu());
     if (!open_model(o, ox_shunt_device(shunt), &p.far)) return;
     if (o->stream && !open_model(o, ox_stream_device(stream), &p.streamed)) return;
-    make_few(o, &p.few);
+    if (!o->bare) make_few(o, &p.few);
     printf("%ld layers, %.0f MB, budgets of %ld and %ld MiB, %ld tokens\n", o->layers,
            (double)model_bytes(o) / 1e6, o->memory, o->host, o->tokens);
     for (long i = 0; i < 3 + o->rounds && !ox_error(); i++) { /* planned, measured, revised */
         snprintf(name, sizeof name, i < 3 ? "pass %ld" : "round %ld", i < 3 ? i + 1 : i - 2);
-        measure_pass(&p, name);
+        (o->bare ? measure_bare : measure_pass)(&p, name);
     }
     if (o->plan) (void)ox_shunt_dump(shunt, o->plan);
 }
@@ -440,14 +455,15 @@ static void run_graph(uint64_t seed, ox_tensor *const *weight, ox_tensor *x) {
     }
 }
 
-/* What the simulation said of a pass, by its wall time, once the plan has been measured: the median of five
- * passes. */
+/* What the simulation said of a pass, by its wall time, once the plan has been measured: the median of many
+ * passes, for the speed of a machine and of its disk jumps between two of them. */
 static double measure_graph(const options *o, uint64_t seed) {
     graph_state = seed * 0x9e3779b97f4a7c15u + 1;
     for (int i = 0; i < 8; i++) (void)graph_draw(2);
     long width = 512 + 256 * (long)graph_draw(7), rows = 64 << graph_draw(4);
     uint64_t weights = (uint64_t)GRAPH_WEIGHTS * (uint64_t)(width * width) * 4;
     uint64_t live = (uint64_t)(GRAPH_LIVE + 3) * (uint64_t)(rows * width) * 4;
+    enum { PLANNED = 3, PASSES = 25 };
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device_bytes = live + weights / (2 + graph_draw(3)) + ((uint64_t)8 << 20);
@@ -462,14 +478,14 @@ static double measure_graph(const options *o, uint64_t seed) {
         for (int i = 0; i < GRAPH_WEIGHTS; i++)
             weight[i] =
                 ox_to(ox_mul_number(ox_randn(OX_SHAPE(width, width), OX_F32), 0.02), ox_shunt_device(shunt));
-        double ratio[5];
-        for (int i = 0; i < 8 && !ox_error(); i++) {
+        double ratio[PASSES];
+        for (int i = 0; i < PLANNED + PASSES && !ox_error(); i++) {
             run_graph(seed + 77, weight, x);
             ox_shunt_stats s = ox_shunt_get_stats(shunt);
-            if (i >= 3) ratio[i - 3] = s.simulated_seconds / s.wall_seconds;
+            if (i >= PLANNED) ratio[i - PLANNED] = s.simulated_seconds / s.wall_seconds;
         }
         ox_shunt_stats s = ox_shunt_get_stats(shunt);
-        predicted = bench_median(ratio, 5);
+        predicted = bench_median(ratio, PASSES);
         printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms, predicted/wall %.3f, eta %.2f\n",
                (unsigned long long)seed, rows, width, (double)desc.device_bytes / 1e6, (double)weights / 1e6,
                (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, predicted, s.eta);
@@ -511,7 +527,8 @@ int main(int argc, char **argv) {
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "bench_shunt [--layers N] [--width N] [--tokens N] [--memory MIB] [--host MIB] "
                         "[--rounds N] [--folder PATH] [--model 1] [--keep 1] [--stream 0] [--calls N] "
-                        "[--eager 1] [--graphs N] [--seed N] [--trace PATH] [--plan PATH]\n");
+                        "[--eager 1] [--graphs N] [--seed N] [--trace PATH] [--plan PATH] [--bare 1] "
+                        "[--bf16 1] [--vulkan 1]\n");
         return 2;
     }
     ox_shunt_desc desc;

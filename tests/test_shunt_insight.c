@@ -121,6 +121,8 @@ static void test_trace(void) {
     for (int i = 0; i < 5; i++) {
         char name[40], event[40];
         snprintf(name, sizeof name, "\"args\":{\"name\":\"%s\"}", lanes[i]);
+        CHECK_MSG(strstr(json, name), "no %s in the trace", lanes[i]);
+        snprintf(name, sizeof name, "\"tid\":%d,\"args\":{\"sort_index\":%d}", i + 1, 2 * i);
         snprintf(event, sizeof event, "\"pid\":1,\"tid\":%d,\"ts\"", i + 1);
         CHECK_MSG(strstr(json, name) && strstr(json, event), "no %s in the trace", lanes[i]);
     }

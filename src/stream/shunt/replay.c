@@ -112,15 +112,15 @@ static void oxi_shunt_leave(ox_shunt *s, oxi_shunt_item *item, bool dies) {
 }
 
 /* It came when the step before ended, or is under way. */
-static bool oxi_shunt_is_ahead(const oxi_shunt_replay *r, const oxi_shunt_item *item) {
-    return item->ahead == r->plan->number && (item->valid || item->flight);
+static bool oxi_shunt_is_ahead(const oxi_shunt_plan *plan, const oxi_shunt_item *item) {
+    return item->ahead == plan->number && (item->valid || item->flight);
 }
 
 static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
     ox_shunt *s = r->s;
     oxi_shunt_item *item = s->table[in->item];
     if (item->failed) return oxi_shunt_lost(s);
-    if (oxi_shunt_is_ahead(r, item)) {
+    if (oxi_shunt_is_ahead(r->plan, item)) {
         oxi_shunt_land(s, item);
         if (item->valid) return OX_OK;
         oxi_shunt_leave(s, item, false);
@@ -482,7 +482,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
         oxi_shunt_item *item = s->resident[0].item[at];
         const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
         bool stays = item->place >= plan->peak;
-        if (k && oxi_shunt_is_ahead(r, item))
+        if (k && oxi_shunt_is_ahead(r->plan, item))
             stays = item->index == item->ahead_index;
         else if (k)
             stays = k->pinned && k->place == item->place && item->valid;
@@ -554,6 +554,20 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 
 /* ---- a step by its plan -------------------------------------------------------------------------------- */
 
+/* Seconds of a move that begins so long after the step. What the step before began is there, or under way:
+ * `landed` is when the last of those that were begun before it is over. */
+static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
+                                   double after, double *landed) {
+    const oxi_shunt_item *item = s->table[in->item];
+    bool lent = in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind);
+    double seconds = oxi_shunt_lane_seconds(s, in->lane, lent ? 0 : oxi_shunt_moved_bytes(s, item),
+                                            in->action == OXI_ACT_SAVE);
+    if (in->action != OXI_ACT_LOAD || !oxi_shunt_is_ahead(plan, item)) return seconds;
+    if (item->valid) return 0;
+    *landed = (item->flight->start > *landed ? item->flight->start : *landed) + seconds;
+    return *landed > after ? *landed - after : 0;
+}
+
 /* What the plan takes by what its calls took so far. */
 static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     double *finish[OXI_LANES], end[OXI_LANES] = {0, 0, 0, 0};
@@ -564,24 +578,21 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     if (!block) return;
     for (int lane = 0; lane < OXI_LANES; at += plan->lane_count[lane++]) finish[lane] = at;
     oxi_shunt_rates_fold(s);
-    double between = oxi_shunt_figure_of(&s->rates.between, s->stats.steps),
+    double now = oxi_now(), landed = 0,
+           between = oxi_shunt_figure_of(&s->rates.between, s->stats.steps),
            wake = oxi_shunt_figure_of(&s->rates.wake, s->stats.steps);
     for (int32_t i = 0; i < plan->instruction_count; i++) {
         oxi_shunt_instruction *in = &plan->instruction[i];
         double took =
             in->action == OXI_ACT_NODE ? oxi_shunt_mean_seconds(s, s->nodes[in->node]->shape_key) : 0;
         if (took > 0) in->seconds = took;
-        if (in->action != OXI_ACT_NODE) {
-            const oxi_shunt_item *item = s->table[in->item];
-            bool lent = in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind);
-            in->seconds = oxi_shunt_lane_seconds(s, in->lane, lent ? 0 : oxi_shunt_moved_bytes(s, item),
-                                                 in->action == OXI_ACT_SAVE);
-        }
         in->start = end[in->lane];
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)
                 in->start = finish[lane][in->wait[lane] - 1];
         if (in->start > end[in->lane]) in->start += wake; /* it slept */
+        if (in->action != OXI_ACT_NODE)
+            in->seconds = oxi_shunt_move_takes(s, plan, in, now + in->start, &landed);
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
         if (in->action == OXI_ACT_NODE) {
             plan->compute += in->seconds;

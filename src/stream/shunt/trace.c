@@ -37,13 +37,16 @@ static ox_status oxi_shunt_trace_write(ox_shunt *s) {
         return oxi_fail(OX_ERR_IO, "shunt_close: %s: %s", oxi_path_text(s->trace_path), strerror(errno));
     enum { LINES = OXI_LANES + 1 };
     double over[2 * LINES];
-    bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
-    for (int i = 0; i < 2 * LINES && ok; i++) {
+    bool ok = fprintf(file, "{\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":"
+                            "{\"name\":\"planner\"}}") > 0;
+    for (int i = 0; i < 2 * LINES && ok; i++) { /* what is beside a lane comes right under it */
         over[i] = 0;
         ok = fprintf(file,
-                     "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
-                     "{\"name\":\"%s%s\"}}",
-                     i ? ",\n" : "", 1 + i, i < LINES ? "" : "beside ", oxi_shunt_lane_names[i % LINES]) > 0;
+                     ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+                     "{\"name\":\"%s%s\"}},\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,"
+                     "\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+                     1 + i, i < LINES ? "" : "beside ", oxi_shunt_lane_names[i % LINES], 1 + i,
+                     2 * (i % LINES) + i / LINES) > 0;
     }
     for (size_t i = 0; i < s->span_count && ok; i++) { /* in the order in which they ended */
         const oxi_shunt_span *span = &s->spans[i];
