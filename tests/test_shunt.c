@@ -140,6 +140,10 @@ static void test_errors(const shunt_case *c) {
             CHECK_MSG(strstr(ox_error_text(), "call 1 (embedding)") && strstr(ox_error_text(), "99"), "%s",
                       ox_error_text());
             ox_error_clear();
+            CHECK(ox_item(ox_select(ox_select(bad, 0, 0), 0, 0)) == 0 && ox_error() != OX_OK);
+            CHECK_MSG(strstr(ox_error_text(), "lost"), "what the call itself was to make: %s",
+                      ox_error_text());
+            ox_error_clear();
             CHECK(ox_item(ox_select(ox_select(after, 0, 0), 0, 0)) == 0 && ox_error() != OX_OK);
             ox_error_clear();
             CHECK(ox_isnan(after) != NULL && ox_device_sync(device) != OX_OK);
