@@ -157,6 +157,22 @@ static void test_errors(const shunt_case *c) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* Calls of the time after its end that nobody asks for go with the last tensor, and so does the shunt. */
+static void test_abandoned(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    int64_t before = ox_memory_get_stats().storages;
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(40, 40), OX_F32), ox_shunt_device(shunt));
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 1600);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+        ox_tensor *y = ox_mul(x, x);
+        CHECK(ox_item(ox_sum(y, OX_ALL_DIMS, false)) == 1600);
+        CHECK(ox_add(y, x) && ox_mul_number_(x, 2)); /* never read */
+    }
+    CHECK_MSG(ox_memory_get_stats().storages == before, "%s: %lld storages left", c->name,
+              (long long)(ox_memory_get_stats().storages - before));
+}
+
 static void test_refused(void) {
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -449,6 +465,7 @@ int main(void) {
         test_training(&cases[i]);
     }
     test_deaths();
+    for (int i = 0; i < CASES; i++) test_abandoned(&cases[i]);
     test_refused();
     test_copies();
 #ifdef __linux__

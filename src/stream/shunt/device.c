@@ -168,6 +168,7 @@ static ox_status oxi_shunt_close_device(ox_device *self) {
     oxi_stream_take(&s->lock);
     oxi_shunt_drop_nodes(s);
     oxi_shunt_nodes_free(s, false);
+    s->closed = true;
     oxi_shunt_release(s);
     return OX_OK;
 }
