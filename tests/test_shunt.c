@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -155,6 +156,23 @@ static void test_errors(const shunt_case *c) {
         CHECK(same_bits(good, ox_mul_number(near, 2)) && same_bits(table, near)); /* nothing else is lost */
     }
     CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* Members with values that none has. */
+static void test_choices(void) {
+    ox_shunt_desc wrong[7];
+    memset(wrong, 0, sizeof wrong);
+    wrong[0].recompute = (ox_recompute)17;
+    wrong[1].compression = (ox_compression)17;
+    wrong[2].compression = OX_COMPRESSION_I8; /* of nothing */
+    wrong[3].compress = 64;
+    wrong[4].search_seconds = -1;
+    wrong[5].search_seconds = (double)NAN;
+    wrong[6].search_seconds = (double)INFINITY;
+    for (int i = 0; i < 7; i++) {
+        CHECK_MSG(!ox_shunt_open(&wrong[i]) && ox_error() == OX_ERR_ARG, "%d", i);
+        ox_error_clear();
+    }
 }
 
 /* Calls of the time after its end that nobody asks for go with the last tensor, and so does the shunt. */
@@ -466,6 +484,7 @@ int main(void) {
     }
     test_deaths();
     for (int i = 0; i < CASES; i++) test_abandoned(&cases[i]);
+    test_choices();
     test_refused();
     test_copies();
 #ifdef __linux__
