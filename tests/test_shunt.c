@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
@@ -189,6 +190,53 @@ static void test_abandoned(const shunt_case *c) {
     }
     CHECK_MSG(ox_memory_get_stats().storages == before, "%s: %lld storages left", c->name,
               (long long)(ox_memory_get_stats().storages - before));
+}
+
+/* Threads that train on one shunt, each with weights of its own; gradients are recorded in all of them. */
+typedef struct trainer {
+    ox_device *device;
+    int side;
+    double sum;
+} trainer;
+
+static void *trainer_main(void *argument) {
+    trainer *t = (trainer *)argument;
+    OX_SCOPE {
+        ox_tensor *w = ox_to(ox_full(OX_SHAPE(t->side, t->side), 0.02, OX_F32), t->device);
+        w = ox_requires_grad_(w, true);
+        for (int i = 0; i < 4; i++)
+            OX_SCOPE {
+                ox_tensor *loss = ox_mean(ox_tanh(ox_matmul(w, w)), OX_ALL_DIMS, false);
+                ox_tensor *g = ox_backward(loss, NULL) == OX_OK ? ox_gradient(w) : NULL;
+                OX_NO_GRAD {
+                    if (g) ox_add_scaled_(w, g, -1);
+                }
+                ox_set_gradient(w, NULL);
+                t->sum += g ? ox_item(loss) : (double)NAN;
+            }
+    }
+    return NULL;
+}
+
+static void test_trainers(const shunt_case *c) {
+    enum { TRAINERS = 3 };
+    ox_shunt *shunt = open_case(c);
+    trainer near[TRAINERS], far[TRAINERS];
+    pthread_t thread[TRAINERS];
+    for (int i = 0; i < TRAINERS; i++) {
+        near[i].device = ox_cpu();
+        far[i].device = ox_shunt_device(shunt);
+        near[i].side = far[i].side = 40 + i;
+        near[i].sum = far[i].sum = 0;
+        CHECK(pthread_create(&thread[i], NULL, trainer_main, &far[i]) == 0);
+    }
+    for (int i = 0; i < TRAINERS; i++) {
+        pthread_join(thread[i], NULL);
+        trainer_main(&near[i]);
+        CHECK_MSG(near[i].sum == far[i].sum, "%s, thread %d: %.9g, not %.9g", c->name, i, far[i].sum,
+                  near[i].sum);
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
 static void test_refused(void) {
@@ -484,6 +532,7 @@ int main(void) {
     }
     test_deaths();
     for (int i = 0; i < CASES; i++) test_abandoned(&cases[i]);
+    for (int i = 0; i < CASES; i++) test_trainers(&cases[i]);
     test_choices();
     test_refused();
     test_copies();
