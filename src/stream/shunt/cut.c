@@ -144,8 +144,7 @@ static ox_status oxi_shunt_join(ox_shunt *s, oxi_shunt_item *item) {
     s->node_clock++;
     item->protects = s->node_clock;
     ox_status status = any && !failed ? oxi_shunt_bring(s, item, false) : OX_OK;
-    if (status == OX_ERR_NOMEM && ox_error() == OX_OK)
-        return oxi_shunt_fail_room(s, item->bytes);
+    if (status == OX_ERR_NOMEM && ox_error() == OX_OK) return oxi_shunt_fail_room(s, item->bytes);
     for (int32_t k = 0; k < item->part_count && any && !failed && status == OX_OK; k++) {
         oxi_shunt_item *part = item->part[k];
         char *to = s->compute->host ? (char *)item->storage->data + offset : (char *)oxi_alloc(part->bytes);
