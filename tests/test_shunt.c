@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -140,6 +142,10 @@ static void test_errors(const shunt_case *c) {
             CHECK_MSG(strstr(ox_error_text(), "call 1 (embedding)") && strstr(ox_error_text(), "99"), "%s",
                       ox_error_text());
             ox_error_clear();
+            CHECK(ox_item(ox_select(ox_select(bad, 0, 0), 0, 0)) == 0 && ox_error() != OX_OK);
+            CHECK_MSG(strstr(ox_error_text(), "lost"), "what the call itself was to make: %s",
+                      ox_error_text());
+            ox_error_clear();
             CHECK(ox_item(ox_select(ox_select(after, 0, 0), 0, 0)) == 0 && ox_error() != OX_OK);
             ox_error_clear();
             CHECK(ox_isnan(after) != NULL && ox_device_sync(device) != OX_OK);
@@ -149,6 +155,86 @@ static void test_errors(const shunt_case *c) {
         }
         ox_error_clear();
         CHECK(same_bits(good, ox_mul_number(near, 2)) && same_bits(table, near)); /* nothing else is lost */
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* Members with values that none has. */
+static void test_choices(void) {
+    ox_shunt_desc wrong[7];
+    memset(wrong, 0, sizeof wrong);
+    wrong[0].recompute = (ox_recompute)17;
+    wrong[1].compression = (ox_compression)17;
+    wrong[2].compression = OX_COMPRESSION_I8; /* of nothing */
+    wrong[3].compress = 64;
+    wrong[4].search_seconds = -1;
+    wrong[5].search_seconds = (double)NAN;
+    wrong[6].search_seconds = (double)INFINITY;
+    for (int i = 0; i < 7; i++) {
+        CHECK_MSG(!ox_shunt_open(&wrong[i]) && ox_error() == OX_ERR_ARG, "%d", i);
+        ox_error_clear();
+    }
+}
+
+/* Calls of the time after its end that nobody asks for go with the last tensor, and so does the shunt. */
+static void test_abandoned(const shunt_case *c) {
+    ox_shunt *shunt = open_case(c);
+    int64_t before = ox_memory_get_stats().storages;
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(40, 40), OX_F32), ox_shunt_device(shunt));
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 1600);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+        ox_tensor *y = ox_mul(x, x);
+        CHECK(ox_item(ox_sum(y, OX_ALL_DIMS, false)) == 1600);
+        CHECK(ox_add(y, x) && ox_mul_number_(x, 2)); /* never read */
+    }
+    CHECK_MSG(ox_memory_get_stats().storages == before, "%s: %lld storages left", c->name,
+              (long long)(ox_memory_get_stats().storages - before));
+}
+
+/* Threads that train on one shunt, each with weights of its own; gradients are recorded in all of them. */
+typedef struct trainer {
+    ox_device *device;
+    int side;
+    double sum;
+} trainer;
+
+static void *trainer_main(void *argument) {
+    trainer *t = (trainer *)argument;
+    OX_SCOPE {
+        ox_tensor *w = ox_to(ox_full(OX_SHAPE(t->side, t->side), 0.02, OX_F32), t->device);
+        w = ox_requires_grad_(w, true);
+        for (int i = 0; i < 4; i++)
+            OX_SCOPE {
+                ox_tensor *loss = ox_mean(ox_tanh(ox_matmul(w, w)), OX_ALL_DIMS, false);
+                ox_tensor *g = ox_backward(loss, NULL) == OX_OK ? ox_gradient(w) : NULL;
+                OX_NO_GRAD {
+                    if (g) ox_add_scaled_(w, g, -1);
+                }
+                ox_set_gradient(w, NULL);
+                t->sum += g ? ox_item(loss) : (double)NAN;
+            }
+    }
+    return NULL;
+}
+
+static void test_trainers(const shunt_case *c) {
+    enum { TRAINERS = 3 };
+    ox_shunt *shunt = open_case(c);
+    trainer near[TRAINERS], far[TRAINERS];
+    pthread_t thread[TRAINERS];
+    for (int i = 0; i < TRAINERS; i++) {
+        near[i].device = ox_cpu();
+        far[i].device = ox_shunt_device(shunt);
+        near[i].side = far[i].side = 40 + i;
+        near[i].sum = far[i].sum = 0;
+        CHECK(pthread_create(&thread[i], NULL, trainer_main, &far[i]) == 0);
+    }
+    for (int i = 0; i < TRAINERS; i++) {
+        pthread_join(thread[i], NULL);
+        trainer_main(&near[i]);
+        CHECK_MSG(near[i].sum == far[i].sum, "%s, thread %d: %.9g, not %.9g", c->name, i, far[i].sum,
+                  near[i].sum);
     }
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
@@ -445,6 +531,9 @@ int main(void) {
         test_training(&cases[i]);
     }
     test_deaths();
+    for (int i = 0; i < CASES; i++) test_abandoned(&cases[i]);
+    for (int i = 0; i < CASES; i++) test_trainers(&cases[i]);
+    test_choices();
     test_refused();
     test_copies();
 #ifdef __linux__

@@ -308,7 +308,37 @@ static void test_parts(uint64_t host_bytes) {
     free(numbers);
 }
 
+/* ---- products ------------------------------------------------------------------------------------------ */
+
+static int64_t count_transfer(void *user, int64_t number, int64_t bytes) {
+    *(int64_t *)user = number;
+    return bytes;
+}
+
+/* Neither operand fits beside the other: tiles are so large that rows of the second one are not read a few
+ * numbers at a time. */
+static void test_products(void) {
+    enum { SIDE = 384, MOST = 600000 };
+    int64_t transfers = 0;
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device_bytes = SIDE * SIDE * 4;
+    desc.spill = folder();
+    desc.fault = count_transfer;
+    desc.fault_user = &transfers;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *a = ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), *b = ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32);
+        ox_tensor *far_a = ox_to(a, ox_shunt_device(shunt)), *far_b = ox_to(b, ox_shunt_device(shunt));
+        CHECK_MSG(same_bits(ox_matmul(a, b), ox_matmul(far_a, far_b)), "%s", ox_error_text());
+        CHECK_MSG(same_bits(ox_matmul(ox_t(a), b), ox_matmul(ox_t(far_a), far_b)), "%s", ox_error_text());
+        CHECK_MSG(transfers < MOST, "%lld transfers", (long long)transfers);
+    }
+    check_close(shunt, desc.device_bytes);
+}
+
 int main(void) {
+    test_products();
     test_calls(BUDGET, 0, false);
     test_calls(BUDGET, (uint64_t)64 << 20, false);
     test_calls(BUDGET / 2, 0, false);

@@ -150,13 +150,24 @@ static void test_environment(void) {
     CHECK(ox_device_get_stats(ox_shunt_device(shunt)).bytes_budget == 1u << 20);
     CHECK(ox_shunt_close(shunt) == OX_OK);
     desc.device_bytes = 0;
-    static const char *const wrong[] = {"much", "1X", "-5", "1MM"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const wrong[] = {"much", "1X", "-5", "1MM", "0.5"}; /* no limit is 0 */
+    for (int i = 0; i < 5; i++) {
         setenv("OX_SHUNT_DEVICE_BYTES", wrong[i], 1);
         CHECK_MSG(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG, "%s", wrong[i]);
         ox_error_clear();
     }
     unsetenv("OX_SHUNT_DEVICE_BYTES");
+    static const char *const neither[] = {"yes", "2", "10", "-1"};
+    for (int i = 0; i < 4; i++) {
+        setenv("OX_SHUNT_EAGER", neither[i], 1);
+        CHECK_MSG(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG, "%s", neither[i]);
+        ox_error_clear();
+    }
+    setenv("OX_SHUNT_EAGER", "0", 1);
+    setenv("OX_SHUNT_TRACE", "", 1);
+    CHECK_MSG(ox_shunt_close(ox_shunt_open(&desc)) == OX_OK && !ox_error(), "%s", ox_error_text());
+    unsetenv("OX_SHUNT_EAGER");
+    unsetenv("OX_SHUNT_TRACE");
     unsetenv("OX_SHUNT_HOST_BYTES");
     unsetenv("OX_SHUNT_SPILL");
 }

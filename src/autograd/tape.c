@@ -112,7 +112,8 @@ static oxi_tape *oxi_tape_new(const ox_tensor *t) {
     tape->counted.references = 1;
     tape->base = tape;
     oxi_outline_of(t, &tape->outline);
-    oxi_tape_release = oxi_tape_drop;
+    if (oxi_atomic_load(&oxi_tape_dropper) == 0)
+        oxi_atomic_store(&oxi_tape_dropper, (int64_t)(intptr_t)oxi_tape_drop);
     return tape;
 }
 

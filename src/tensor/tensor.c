@@ -257,7 +257,11 @@ OX_API ox_scope ox_scope_begin(void) {
     return scope;
 }
 
-static void (*oxi_tape_release)(void *tape); /* of whoever puts one into a tensor (autograd/) */
+static int64_t oxi_tape_dropper; /* the function of whoever puts tapes into tensors (autograd/) */
+
+static void oxi_tape_release(void *tape) {
+    ((void (*)(void *))(intptr_t)oxi_atomic_load(&oxi_tape_dropper))(tape);
+}
 
 /* The memory and the header of a tensor without references. */
 static void oxi_tensor_free(ox_tensor *t) {

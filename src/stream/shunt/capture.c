@@ -22,8 +22,23 @@ static ox_status oxi_shunt_enter(ox_shunt *s) {
 
 static void oxi_shunt_free(ox_shunt *s);
 
+static void oxi_shunt_drop_nodes(ox_shunt *s);
+static void oxi_shunt_nodes_free(ox_shunt *s, bool all);
+
+/* Nobody can ask for what is pending any more: after the end, without a tensor that is alive. */
+static bool oxi_shunt_is_abandoned(const ox_shunt *s) {
+    if (!s->closed || s->running || s->node_count == 0) return false;
+    const oxi_shunt_item *item = s->items.next;
+    while (item != &s->items && !item->held) item = item->next;
+    return item == &s->items;
+}
+
 /* Gives one reference back and the lock, or all of it. */
 static void oxi_shunt_release(ox_shunt *s) {
+    if (oxi_shunt_is_abandoned(s)) {
+        oxi_shunt_drop_nodes(s);
+        oxi_shunt_nodes_free(s, false);
+    }
     bool last = --s->references == 0;
     oxi_stream_give(&s->lock);
     if (last) oxi_shunt_free(s);

@@ -144,9 +144,7 @@ static ox_status oxi_shunt_join(ox_shunt *s, oxi_shunt_item *item) {
     s->node_clock++;
     item->protects = s->node_clock;
     ox_status status = any && !failed ? oxi_shunt_bring(s, item, false) : OX_OK;
-    if (status == OX_ERR_NOMEM && ox_error() == OX_OK)
-        return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes needed at once, a budget of %llu",
-                        (unsigned long long)item->bytes, (unsigned long long)s->desc.device_bytes);
+    if (status == OX_ERR_NOMEM && ox_error() == OX_OK) return oxi_shunt_fail_room(s, item->bytes);
     for (int32_t k = 0; k < item->part_count && any && !failed && status == OX_OK; k++) {
         oxi_shunt_item *part = item->part[k];
         char *to = s->compute->host ? (char *)item->storage->data + offset : (char *)oxi_alloc(part->bytes);
@@ -576,6 +574,7 @@ static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int
 /* Items as the part of the step wants them. */
 static ox_status oxi_shunt_arrange(ox_shunt *s, const oxi_shunt_node *node) {
     ox_status status = OX_OK;
+    bool clean = ox_error() == OX_OK;
     for (int i = 0; i < node->in_count + node->out_count && status == OX_OK; i++) {
         oxi_shunt_item *item = node->operand[i].item;
         if (!item || item->cut_at != s->cut_pass) continue;
@@ -591,6 +590,7 @@ static ox_status oxi_shunt_arrange(ox_shunt *s, const oxi_shunt_node *node) {
         }
         if (!same) status = oxi_shunt_split(s, item, item->cut_ends, item->cut_count);
     }
+    if (status != OX_OK && clean && ox_error() != OX_OK) oxi_shunt_blame(s, node);
     return status;
 }
 

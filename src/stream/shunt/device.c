@@ -118,7 +118,7 @@ static bool oxi_shunt_bytes_of(const char *text, uint64_t *out) {
         for (const char *l = letters; l <= letter; l++) number *= 1024;
         end++;
     }
-    if (end == text || *end || !(number >= 0) || number > 9e18) return false;
+    if (end == text || *end || !(number >= 0) || number > 9e18 || (number > 0 && number < 1)) return false;
     *out = (uint64_t)number;
     return true;
 }
@@ -139,12 +139,33 @@ static ox_status oxi_shunt_environment(ox_shunt_desc *desc) {
     const char *eager = getenv("OX_SHUNT_EAGER");
     if (!desc->spill) desc->spill = getenv("OX_SHUNT_SPILL");
     if (!desc->trace) desc->trace = getenv("OX_SHUNT_TRACE");
-    if (eager && strcmp(eager, "1") == 0) desc->eager = true;
+    if (desc->trace && !*desc->trace) desc->trace = NULL;
+    bool is_number = !eager || !*eager || strcmp(eager, "0") == 0 || strcmp(eager, "1") == 0;
+    if (!is_number) return oxi_fail(OX_ERR_ARG, "shunt_open: OX_SHUNT_EAGER=%.40s is neither 0 nor 1", eager);
+    if (eager && *eager == '1') desc->eager = true;
+    return OX_OK;
+}
+
+/* What has values that are none of those in the header. */
+static ox_status oxi_shunt_check_choices(const ox_shunt_desc *desc) {
+    const unsigned classes = OX_COMPRESS_WEIGHTS | OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE;
+    if ((unsigned)desc->recompute > OX_RECOMPUTE_EXACT)
+        return oxi_fail(OX_ERR_ARG, "shunt_open: recompute %d is none", (int)desc->recompute);
+    if ((unsigned)desc->compression > OX_COMPRESSION_Q4)
+        return oxi_fail(OX_ERR_ARG, "shunt_open: compression %d is none", (int)desc->compression);
+    if (desc->compress & ~classes)
+        return oxi_fail(OX_ERR_ARG, "shunt_open: compress 0x%x has classes that there are not",
+                        desc->compress);
+    if (desc->compression != OX_COMPRESSION_NONE && desc->compress == 0)
+        return oxi_fail(OX_ERR_ARG, "shunt_open: compression of nothing: compress wants OX_COMPRESS_...");
+    if (!(desc->search_seconds >= 0 && desc->search_seconds <= DBL_MAX))
+        return oxi_fail(OX_ERR_ARG, "shunt_open: a search of %g seconds", desc->search_seconds);
     return OX_OK;
 }
 
 static ox_status oxi_shunt_describe(ox_shunt_desc *desc) {
     ox_status status = oxi_shunt_environment(desc);
+    if (status == OX_OK) status = oxi_shunt_check_choices(desc);
     if (status != OX_OK) return status;
     if (!desc->compute) desc->compute = ox_cpu();
     if (desc->compute->partner || desc->compute->hold)
@@ -168,6 +189,7 @@ static ox_status oxi_shunt_close_device(ox_device *self) {
     oxi_stream_take(&s->lock);
     oxi_shunt_drop_nodes(s);
     oxi_shunt_nodes_free(s, false);
+    s->closed = true;
     oxi_shunt_release(s);
     return OX_OK;
 }

@@ -21,9 +21,10 @@ static bool oxi_shunt_far_tiles(const ox_shunt *s, const oxi_call *call) {
     bool small = call->op == OXI_OP_cat || oxi_stream_picks(call) || oxi_stream_reduces(call);
     oxi_stream_plan *plan = small ? NULL : (oxi_stream_plan *)oxi_alloc(sizeof *plan);
     if (!plan) return small;
+    uint64_t tile = oxi_stream_room(s->stream), most = s->main_bytes / 8;
     oxi_plan_open(plan, s->stream->desc.compute, call);
-    oxi_plan_cut(plan, oxi_stream_room(s->stream));
-    small = plan->space.ndim > 0 && plan->flow.cell_bytes <= s->main_bytes / 8;
+    oxi_plan_cut(plan, (size_t)tile);
+    small = plan->space.ndim > 0 && plan->flow.cell_bytes <= (most > tile ? most : tile);
     oxi_free(plan, sizeof *plan);
     return small;
 }

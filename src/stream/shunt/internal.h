@@ -326,6 +326,7 @@ struct ox_shunt {
     size_t node_room;
     int64_t node_count, node_clock;  /* pending; of all steps so far */
     oxi_shunt_chunk *chunks;
+    bool closed;                     /* by the user */
     bool running, planned;           /* planned: main memory is a plan's, small items have the rest */
     oxi_shunt_item **table;          /* of the step that runs, by index */
     size_t table_room;

@@ -1,6 +1,14 @@
 /* A step call by call: each node's items are brought to the device, what is in the way leaves it, and what
  * nobody needs any more goes. So it runs without a budget, in eager mode, and where no plan fits. */
 
+static ox_status oxi_shunt_fail_room(const ox_shunt *s, uint64_t bytes) {
+    return oxi_fail(OX_ERR_NOMEM,
+                    "out of memory: %llu bytes needed at once, a budget of %llu, %llu of them for large "
+                    "tensors",
+                    (unsigned long long)bytes, (unsigned long long)s->desc.device_bytes,
+                    (unsigned long long)s->main_bytes);
+}
+
 static ox_status oxi_shunt_too_large(const ox_shunt *s, const oxi_shunt_node *node) {
     uint64_t bytes = 0;
     for (int i = 0; i < node->in_count + node->out_count; i++) {
@@ -9,8 +17,7 @@ static ox_status oxi_shunt_too_large(const ox_shunt *s, const oxi_shunt_node *no
         for (int k = 0; k < i && !seen; k++) seen = node->operand[k].item == item;
         if (!seen) bytes += oxi_shunt_item_room(item);
     }
-    return oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes needed at once, a budget of %llu",
-                    (unsigned long long)bytes, (unsigned long long)s->desc.device_bytes);
+    return oxi_shunt_fail_room(s, bytes);
 }
 
 /* All of a node's items at once on the device; OX_ERR_NOMEM without an error: they lie in each other's

@@ -80,8 +80,8 @@ typedef struct ox_shunt_desc {
  *   environment has a say: OX_SHUNT_DEVICE_BYTES, OX_SHUNT_HOST_BYTES, OX_SHUNT_DISK_BYTES, OX_SHUNT_SPILL,
  *   OX_SHUNT_TRACE; OX_SHUNT_EAGER=1. Bytes may end in K, M or G.
  * memory    a block of device_bytes with the first step that has a budget
- * errors    NULL: OX_ERR_ARG a device that leaves computing to others, or numbers of the environment that are
- *           none; OX_ERR_NOMEM
+ * errors    NULL: OX_ERR_ARG a device that leaves computing to others, values that no member has, compression
+ *           of no class, or numbers of the environment that are none; OX_ERR_NOMEM
  * end       ox_shunt_close; tensors that are alive and open files keep the shunt until the last of them. What
  *           waits on the disk has no name there and is gone with the process, also when it is killed */
 OX_API ox_shunt *ox_shunt_open(const ox_shunt_desc *desc);

@@ -6,13 +6,14 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
     if (s->stream) return OX_OK;
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
-    /* Moves go past its ring, which what is computed from disk to disk (far.c) has a small part of the budget
-     * for. */
-    uint64_t tile = s->main_bytes / 256 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE, most = (uint64_t)1 << 20;
+    /* Moves go past its ring, which what is computed from disk to disk (far.c) has beside the budget. Tiles
+     * are a good part of it: products read their operands once for each tile of the result. */
+    uint64_t tile = s->main_bytes / 24 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
+    const uint64_t least = (uint64_t)64 << 10, most = (uint64_t)4 << 20;
     desc.depth = 3;
-    desc.tile_bytes = tile < 16384 ? 16384 : (size_t)(tile < most ? tile : most);
+    desc.tile_bytes = (size_t)(tile < least ? least : tile < most ? tile : most);
     desc.ram_bytes = 4 * (size_t)desc.depth * desc.tile_bytes;
-    if (desc.ram_bytes < most) desc.ram_bytes = (size_t)most;
+    if (desc.ram_bytes < (size_t)1 << 20) desc.ram_bytes = (size_t)1 << 20;
     desc.forgetful = true;
     desc.spill = s->spill;
     desc.fault = s->desc.fault;

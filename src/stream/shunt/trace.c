@@ -1,15 +1,16 @@
 /* What lanes did, as a Chrome trace: compute, up, down, disk, plan; and beside a lane what the thread that
  * computes moved itself meanwhile, for spans of a line must not overlap. Spans grow in one block while a path
- * is given; without memory for more the rest is not recorded. Opens in Perfetto and chrome://tracing. */
+ * is given, up to 2^20 of them; without memory for more the rest is not recorded. Opens in Perfetto and
+ * chrome://tracing. */
 
-enum { OXI_SHUNT_PLAN_LANE = OXI_LANES };
+enum { OXI_SHUNT_PLAN_LANE = OXI_LANES, OXI_SHUNT_SPANS = 1 << 20 };
 static const char *const oxi_shunt_lane_names[OXI_LANES + 1] = {"compute", "up", "down", "disk", "plan"};
 
 static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double start, double end,
                                uint64_t bytes) {
     if (!s->trace_path) return;
     oxi_stream_take(&s->tiers);
-    if (s->span_count == s->span_room) {
+    if (s->span_count == s->span_room && s->span_room < OXI_SHUNT_SPANS) {
         size_t room = s->span_room ? 2 * s->span_room : 1024;
         void *grown = oxi_try_alloc(room * sizeof *s->spans);
         if (grown) {
