@@ -356,39 +356,40 @@ static void test_experts(void) {
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
-enum { PLAIN = 6, TURNED = 4, VALUE = 5 };
+enum { TURNED = 4, VALUE = 5 };
 
 /* One matrix of keys and values, of a dtype, is the same as two: values as they lie in it, keys as they lie
- * transposed, in f16 if the matrix has blocks. */
-static void check_latent(int64_t latent, ox_dtype dtype) {
+ * transposed, in Q8_0 if the matrix has blocks and their rows have whole ones, else in f16. */
+static void check_latent(int64_t latent, int64_t plain, ox_dtype dtype) {
+    const ox_dtype narrow = dtype == OX_F32 ? OX_F32 : plain % 32 == 0 ? OX_Q8_0 : OX_F16;
     OX_SCOPE {
         make_plain(&a, "deepseek2");
         fact(&a, "attention.head_count_kv", 1, true);
         fact(&a, "attention.kv_lora_rank", latent, true);
         fact(&a, "attention.key_length", latent + TURNED, true);
         fact(&a, "attention.value_length", latent, true);
-        fact(&a, "attention.key_length_mla", PLAIN + TURNED, true);
+        fact(&a, "attention.key_length_mla", plain + TURNED, true);
         fact(&a, "attention.value_length_mla", VALUE, true);
         fact(&a, "rope.dimension_count", TURNED, true);
         for (int i = 0; i < LAYERS; i++) {
             static const char *const gone[] = {"attn_k.weight", "attn_v.weight", "attn_q.bias", "attn_k.bias",
                                                "attn_v.bias"};
             for (int k = 0; k < 5; k++) drop(&a, layer_name(i, gone[k]));
-            put(&a, layer_name(i, "attn_q.weight"), matrix(HEADS * (PLAIN + TURNED), WIDTH));
+            put(&a, layer_name(i, "attn_q.weight"), matrix(HEADS * (plain + TURNED), WIDTH));
             put(&a, layer_name(i, "attn_kv_a_mqa.weight"), matrix(latent + TURNED, WIDTH));
             put(&a, layer_name(i, "attn_kv_a_norm.weight"), norm(latent));
             put(&a, layer_name(i, "attn_kv_b.weight"),
-                ox_cast(matrix(HEADS * (PLAIN + VALUE), latent), dtype));
+                ox_cast(matrix(HEADS * (plain + VALUE), latent), dtype));
             put(&a, layer_name(i, "attn_output.weight"), matrix(WIDTH, HEADS * VALUE));
         }
         b = a;
         for (int i = 0; i < LAYERS; i++) {
             ox_tensor *both =
-                ox_unflatten(get(&a, layer_name(i, "attn_kv_b.weight")), 0, OX_SHAPE(HEADS, PLAIN + VALUE));
-            ox_tensor *keys = ox_cast(ox_narrow(both, 1, 0, PLAIN), OX_F32);
+                ox_unflatten(get(&a, layer_name(i, "attn_kv_b.weight")), 0, OX_SHAPE(HEADS, plain + VALUE));
+            ox_tensor *keys = ox_cast(ox_narrow(both, 1, 0, plain), OX_F32);
             keys = ox_contiguous(ox_transpose(keys, 1, 2));
-            put(&b, layer_name(i, "attn_k_b.weight"), dtype == OX_F32 ? keys : ox_cast(keys, OX_F16));
-            put(&b, layer_name(i, "attn_v_b.weight"), ox_contiguous(ox_narrow(both, 1, PLAIN, VALUE)));
+            put(&b, layer_name(i, "attn_k_b.weight"), ox_cast(keys, narrow));
+            put(&b, layer_name(i, "attn_v_b.weight"), ox_contiguous(ox_narrow(both, 1, plain, VALUE)));
             drop(&b, layer_name(i, "attn_kv_b.weight"));
         }
         check_same("keys and values of the latent, split", &a, &b, 1);
@@ -398,9 +399,10 @@ static void check_latent(int64_t latent, ox_dtype dtype) {
 }
 
 static void test_latent(void) {
-    check_latent(12, OX_F32);
+    check_latent(12, 6, OX_F32);
     ox_set_exact(true); /* codes of activations would differ between batches */
-    check_latent(32, OX_Q8_0);
+    check_latent(32, 6, OX_Q8_0);
+    check_latent(32, 32, OX_Q8_0);
     ox_set_exact(false);
 }
 

@@ -173,7 +173,8 @@ static void oxi_block_rows_place(oxi_block_rows *r, char *memory) {
 static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers) {
     const int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
     bool done = false;
-    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes));
+    /* a task's second stream begins in no cache: rather few tasks of one product */
+    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes, sharers > 1 ? 8 : 4));
     r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
     char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
     if (!memory) return OX_ERR_NOMEM;

@@ -77,19 +77,18 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     }
 }
 
-
-/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
- * for another. */
-static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
+/* Rows of weights of one task: OXI_THIN_BYTES of them, but `each` tasks a thread, so that none waits long for
+ * another. */
+static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes, int64_t each) {
     int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
-            fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
+            fair = oxi_parts(rows, each * oxi_lanes(INT32_MAX));
     return oxi_min_i64(rows, oxi_min_i64(most, fair < 8 ? 8 : fair));
 }
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * oxi_info(t->dtype)->block_bytes,
-            lines = oxi_rows_of_task(t->lines, line_bytes);
+            lines = oxi_rows_of_task(t->lines, line_bytes, 8);
     return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
 }
 

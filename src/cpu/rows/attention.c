@@ -4,7 +4,7 @@
 
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
-    OXI_ATTENTION_FEW_HEADS = 16,  /* the same of one position, for which no keys are packed */
+    OXI_ATTENTION_FEW_HEADS = 16,  /* the same of one position, or of more heads if keys are one chunk */
     OXI_ATTENTION_FEW_TASKS = 4,   /* fewer are cut along the rows then */
     OXI_ATTENTION_CHUNK = 512,     /* keys of a chunk then */
     OXI_ATTENTION_BAND = 32,       /* keys that all queries of a chunk meet before the next */
@@ -526,6 +526,7 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
 }
 
 static bool oxi_attention_is_few(const oxi_attention *job) {
+    if (job->length == 1 && job->keys <= OXI_ATTENTION_CHUNK) return true;
     return job->rows <= (job->length == 1 ? OXI_ATTENTION_FEW_HEADS : OXI_ATTENTION_FEW_ROWS);
 }
 
@@ -557,7 +558,8 @@ static void oxi_attention_cut(oxi_attention *job) {
            units * ((job->rows + job->tile_rows - 1) / job->tile_rows) < OXI_ATTENTION_TASKS)
         job->tile_rows = oxi_round_up(job->tile_rows / 2, job->nr);
     job->tiles = (job->rows + job->tile_rows - 1) / job->tile_rows;
-    int64_t wanted = OXI_ATTENTION_TASKS / (units * job->tiles), pieces = job->keys / 2048;
+    int64_t wanted = OXI_ATTENTION_TASKS / (units * job->tiles),
+            pieces = job->keys / (job->length == 1 ? OXI_ATTENTION_CHUNK : 2048);
     job->chunks = oxi_max_i64(oxi_min_i64(wanted, pieces), 1);
     job->chunk_keys =
         oxi_max_i64(oxi_round_up((job->keys + job->chunks - 1) / job->chunks, job->tile_keys), 1);

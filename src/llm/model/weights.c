@@ -438,7 +438,8 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
 }
 
 /* Matrices that are multiplied head by head are kept as the products want them: in their dtype on the CPU, in
- * f32 elsewhere, but those that stream. Of one that is split, blocks of keys become f16. */
+ * f32 elsewhere, but those that stream. Of one that is split, blocks of keys, whose scales would lie across
+ * their rows, become Q8_0, or f16 where rows are not whole blocks of that. */
 static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
                                                OXI_LLM_MERGE_DOWN};
@@ -449,7 +450,9 @@ static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer 
     if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
         ox_tensor *made[2] = {NULL, NULL};
         const bool blocks = oxi_is_block(up->dtype);
-        const ox_dtype dtype[2] = {!keeps ? OX_F32 : blocks ? OX_F16 : up->dtype, keeps ? up->dtype : OX_F32};
+        const bool whole = (model->numbers.latent_key - model->rope.size) % 32 == 0;
+        const ox_dtype narrow = !blocks ? up->dtype : whole ? OX_Q8_0 : OX_F16;
+        const ox_dtype dtype[2] = {keeps ? narrow : OX_F32, keeps ? up->dtype : OX_F32};
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
             made[i] = ox_cast(ox_contiguous(made[i]), dtype[i]);

@@ -262,6 +262,7 @@ typedef struct oxi_llm_linear {
     ox_tensor *decay;         /* logarithms, [heads, S, 1] or [heads, S, key] */
     ox_tensor *rate;          /* [heads, S, 1], or NULL */
     ox_tensor *erase, *write; /* [heads, S, key], or NULL; not with rates */
+    ox_tensor *own;           /* [heads, 1, value], or NULL: out = q M + own, of M before the position */
 } oxi_llm_linear;
 
 /* Positions at once, with one decay or with many; the least that the CPU makes products of: a token of RWKV 6
@@ -396,7 +397,7 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
     ox_tensor *memory = oxi_llm_early_memory(batch, index, &of), *own[3] = {in->k, in->v, in->decay};
     ox_tensor *const *late = oxi_llm_late_of(batch, index, of);
     const bool alone = of == written || !written->late[0]; /* what is late is of the same tokens */
-    ox_tensor *q = ox_mul(in->q, ox_exp(in->decay)), *none[2] = {NULL, NULL};
+    ox_tensor *q = in->own ? in->q : ox_mul(in->q, ox_exp(in->decay)), *none[2] = {NULL, NULL};
     if (!late) { /* nothing is written */
         none[0] = ox_zeros_like(in->k);
         none[1] = ox_zeros_like(in->decay);
@@ -407,11 +408,10 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
                           ? NULL
                           : oxi_apply_list(OXI_OP_linear_attention, NULL, all, 7,
                                            alone ? oxi_llm_home(batch, index, of) : NULL);
-    if (!both) return NULL;
-    return oxi_llm_keep_late(written, alone ? of : written, both, memory, own)
-               ? ox_addcmul(ox_narrow(both, 1, 0, 1), ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v,
-                            1)
-               : NULL;
+    if (!both || !oxi_llm_keep_late(written, alone ? of : written, both, memory, own)) return NULL;
+    ox_tensor *out = ox_narrow(both, 1, 0, 1);
+    return in->own ? ox_add(out, in->own)
+                   : ox_addcmul(out, ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v, 1);
 }
 
 /* All of a batch: [heads, S, value]; the memory is the layer's state. */

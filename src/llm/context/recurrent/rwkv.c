@@ -86,7 +86,7 @@ static ox_tensor *oxi_llm_rwkv_shifted(const oxi_llm_batch *batch, int64_t index
 }
 
 /* Where there is a bonus, a query sees the memory before its own position, which counts by the bonus: all
- * that is written comes a row later then. */
+ * that is written comes a row later then, or, of one position on the CPU, late (oxi_llm_linear_late). */
 static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const ox_llm *model = context->model;
@@ -108,8 +108,11 @@ static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_te
     in.k = oxi_llm_share_groups(in.k, m->heads, true);
     in.v = oxi_llm_share_groups(in.v, m->heads, true);
     ox_tensor *gate = oxi_llm_product(&p[OXI_LLM_MIXER_GATE], ox_select(all, 0, 4)), *own = NULL;
-    if (late) {
-        own = oxi_llm_bonus(m, &p[OXI_LLM_MIXER_BONUS], in.q, in.k, in.v);
+    const bool one = late && batch->count == 1 && model->device == ox_cpu();
+    if (late) own = oxi_llm_bonus(m, &p[OXI_LLM_MIXER_BONUS], in.q, in.k, in.v);
+    if (one) {
+        in.own = own;
+    } else if (late) {
         in.q = oxi_llm_with_zeros(in.q, false);
         in.k = oxi_llm_with_zeros(in.k, true);
         in.v = oxi_llm_with_zeros(in.v, true);
@@ -119,7 +122,7 @@ static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_te
         in.q = ox_mul_number(in.q, 1 / sqrt((double)m->key));
     }
     ox_tensor *y = oxi_llm_run_linear(batch, index, &in);
-    if (late) y = ox_add(ox_narrow(y, 1, 0, batch->count), own);
+    if (late && !one) y = ox_add(ox_narrow(y, 1, 0, batch->count), own);
     y = oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM], y);
     y = late ? ox_silu_mul(gate, y) : ox_mul_(y, ox_sigmoid_(gate));
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
