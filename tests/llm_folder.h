@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef _WIN32
@@ -19,6 +20,11 @@
 #endif
 
 static char folder[1100], written[1200];
+
+/* Of a small model, in config.json. */
+#define SIZES                                                                                      \
+    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
+    "\"num_key_value_heads\":1,\"rms_norm_eps\":1e-5,\"vocab_size\":10,\"max_position_embeddings\":64"
 
 /* ---- folders ------------------------------------------------------------------------------------------- */
 
@@ -70,6 +76,27 @@ static inline ox_file *convert(const ox_llm_convert_desc *desc) {
     return status == OX_OK ? ox_file_open(written, NULL) : NULL;
 }
 
+/* The folder of a config.json that is printed; converted. */
+static inline void make_model_list(const parts *p, const char *format, va_list rest) {
+    char config[1000];
+    const int used = vsnprintf(config, sizeof config, format, rest);
+    CHECK(used > 0 && used < (int)sizeof config);
+    make_model(config, p);
+}
+static inline void make_model_as(const parts *p, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    make_model_list(p, format, rest);
+    va_end(rest);
+}
+static inline ox_file *convert_as(const parts *p, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    make_model_list(p, format, rest);
+    va_end(rest);
+    return convert(NULL);
+}
+
 /* Converting must fail with words, and leave no file. */
 static inline void refuse(ox_status status, const char *words) {
     (void)remove(written);
@@ -91,6 +118,12 @@ static inline void has_int(const ox_file *file, const char *key, int64_t value) 
 static inline void has_float(const ox_file *file, const char *key, double value) {
     const double got = ox_file_meta_float(file, key, -77);
     CHECK_MSG(fabs(got - value) <= 1e-6 * fabs(value), "%s is %g", key, got);
+}
+static inline bool has_list(const ox_file *file, const char *key, int count, const int *values) {
+    const ox_file_meta list = ox_file_meta_find(file, key);
+    bool same = list.type == OX_FILE_META_ARRAY && list.count == count;
+    for (int i = 0; same && i < count; i++) same = ox_file_meta_element(file, &list, i).i == values[i];
+    return same;
 }
 static inline void has_text(const ox_file *file, const char *key, const char *value) {
     const ox_file_meta meta = ox_file_meta_find(file, key);

@@ -504,6 +504,34 @@ static void test_encoder(void) {
     }
 }
 
+/* What stands between the last norm and the output matrix: a matrix, the activation, a norm. */
+static void test_head(void) {
+    static float bare[LOGITS], headed[LOGITS], got[TEXT * WIDTH], expected[TEXT * WIDTH];
+    OX_SCOPE {
+        make_plain(&a, "modern-bert-decoder");
+        for (int i = 0; i < LAYERS; i++) {
+            drop(&a, layer_name(i, "ffn_gate.weight"));
+            put(&a, layer_name(i, "ffn_up.weight"), matrix(2 * HIDDEN, WIDTH)); /* with the gate */
+        }
+        ox_tensor *output[2] = {ox_eye(WIDTH, WIDTH, OX_F32),
+                                ox_zeros(OX_SHAPE(VOCABULARY - WIDTH, WIDTH), OX_F32)};
+        put(&a, "output.weight", ox_cat(output, 2, 0)); /* logits are what it is given */
+        run(&a, bare);
+        b = a;
+        ox_tensor *dense = matrix(WIDTH, WIDTH), *weight = norm(WIDTH);
+        put(&b, "output_dense.weight", dense);
+        put(&b, "output_dense_norm.weight", weight);
+        run(&b, headed);
+        ox_tensor *x = ox_narrow(ox_from_floats(bare, OX_SHAPE(TEXT, VOCABULARY), OX_F32), 1, 0, WIDTH);
+        x = ox_gelu(ox_linear(ox_contiguous(x), dense, NULL));
+        CHECK(ox_to_floats(ox_layer_norm(x, 1, weight, NULL, 1e-6), expected, TEXT * WIDTH) == OX_OK);
+        for (int t = 0; t < TEXT; t++)
+            memcpy(got + t * WIDTH, headed + t * VOCABULARY, WIDTH * sizeof *got);
+        CHECK_MSG(distance(got, expected, TEXT * WIDTH) < 1e-5, "behind the last norm: %g apart",
+                  distance(got, expected, TEXT * WIDTH));
+    }
+}
+
 static void test_missing(void) {
     OX_SCOPE {
         make_plain(&a, "qwen2");
@@ -531,6 +559,7 @@ int main(void) {
     test_latent();
     test_many();
     test_encoder();
+    test_head();
     test_missing();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -3,13 +3,6 @@
  */
 #include "llm_folder.h"
 
-static bool has_list(const ox_file *file, const char *key, int count, const int *values) {
-    const ox_file_meta list = ox_file_meta_find(file, key);
-    bool same = list.type == OX_FILE_META_ARRAY && list.count == count;
-    for (int i = 0; same && i < count; i++) same = ox_file_meta_element(file, &list, i).i == values[i];
-    return same;
-}
-
 /* ---- recurrent layers ---------------------------------------------------------------------------------- */
 
 static void test_mamba(void) {
@@ -23,10 +16,9 @@ static void test_mamba(void) {
         p.tensors[4] = ox_mul_number(ox_randn(OX_SHAPE(16, 3), OX_F32), 0.5);
         add(&p, "backbone.layers.0.mixer.D", 0, 16);
         add(&p, "backbone.norm_f.weight", 0, 8);
-        make_model("{\"model_type\":\"mamba\",\"hidden_size\":8,\"num_hidden_layers\":1,\"state_size\":3,"
-                   "\"expand\":2,\"conv_kernel\":4,\"time_step_rank\":1,\"vocab_size\":10}",
-                   &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"mamba\",\"hidden_size\":8,\"num_hidden_layers\":1,\"state_size\":3,"
+                "\"expand\":2,\"conv_kernel\":4,\"time_step_rank\":1,\"vocab_size\":10}");
         has_int(file, "mamba.ssm.inner_size", 16);
         has_int(file, "mamba.ssm.conv_kernel", 4);
         has_int(file, "mamba.attention.head_count", 0);
@@ -50,7 +42,6 @@ static void test_layers(void) {
     static const char *const lists[] = {"\"layer_types\":[\"conv\",\"full_attention\",\"conv\"]",
                                         "\"full_attn_idxs\":[1]"};
     static const int heads[3] = {0, 2, 0};
-    char config[600];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
@@ -58,13 +49,12 @@ static void test_layers(void) {
         add_shape(&p, "model.layers.0.conv.conv.weight", 8, 1, 3);
         add(&p, "model.embedding_norm.weight", 0, 8);
         for (int i = 0; i < 2; i++) {
-            snprintf(config, sizeof config,
-                     "{\"model_type\":\"lfm2\",\"hidden_size\":8,\"num_hidden_layers\":3,"
-                     "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":999,"
-                     "\"norm_eps\":1e-5,\"vocab_size\":10,%s}",
-                     lists[i]);
-            make_model(config, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file =
+                convert_as(&p,
+                           "{\"model_type\":\"lfm2\",\"hidden_size\":8,\"num_hidden_layers\":3,"
+                           "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":999,"
+                           "\"norm_eps\":1e-5,\"vocab_size\":10,%s}",
+                           lists[i]);
             CHECK(has_list(file, "lfm2.attention.head_count_kv", 3, heads));
             has_int(file, "lfm2.feed_forward_length", 11);
             has_int(file, "lfm2.shortconv.l_cache", 3);
@@ -75,10 +65,6 @@ static void test_layers(void) {
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
-
-#define SIZES                                                                                      \
-    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
-    "\"num_key_value_heads\":1,\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5"
 
 static ox_file *convert_config(const char *config) {
     parts p = {{0}, {0}, 0};
@@ -131,6 +117,7 @@ static void test_options(void) {
         {"gpt2\",\"scale_attn_weights\":true,\"layer_norm_epsilon\":1e-5", "gpt2.attention.scale", 0},
         {"mpt\",\"attn_config\":{\"softmax_scale\":0.25}", "mpt.attention.scale", 0.25},
         {"biogpt\",\"scale_embedding\":false", "opt.embedding_scale", 0},
+        {"solar_open\",\"first_k_dense_replace\":2", "glm4moe.leading_dense_block_count", 0},
         {"biogpt\",\"x\":0", "opt.embedding_scale", 2.8284271247461903},
         {"biogpt\",\"layer_norm_eps\":0.5", "opt.attention.layer_norm_epsilon", 1e-5},
         {"minicpm3\",\"scale_emb\":1,\"scale_depth\":1,\"dim_model_base\":8,\"kv_lora_rank\":4,"
@@ -151,22 +138,22 @@ static void test_options(void) {
     };
     char config[700];
     OX_SCOPE {
-        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", options[i].config);
-            parts one = {{0}, {0}, 0};
-            const bool wte = strncmp(options[i].config, "gpt2", 4) == 0 || options[i].config[0] == 'm';
-            const bool plain = strncmp(options[i].config, "minicpm3", 8) == 0 || !wte;
-            add(&one, plain ? "model.embed_tokens.weight" : "transformer.wte.weight", 10, 8);
-            make_model(config, &one);
-            ox_file *file = convert(NULL);
-            has_float(file, options[i].key, options[i].value);
-            ox_file_close(file);
-        }
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            OX_SCOPE {
+                snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", options[i].config);
+                parts one = {{0}, {0}, 0};
+                const bool wte = strncmp(options[i].config, "gpt2", 4) == 0 || options[i].config[0] == 'm';
+                const bool plain = strncmp(options[i].config, "minicpm3", 8) == 0 || !wte;
+                add(&one, plain ? "model.embed_tokens.weight" : "transformer.wte.weight", 10, 8);
+                make_model(config, &one);
+                ox_file *file = convert(NULL);
+                has_float(file, options[i].key, options[i].value);
+                ox_file_close(file);
+            }
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", refused[i].config);
-            make_model(config, &p);
+            make_model_as(&p, "{\"model_type\":\"%s," SIZES "}", refused[i].config);
             refuse(OX_ERR_UNSUPPORTED, refused[i].words);
         }
         /* experts of all layers' windows, and their shares as they are */
@@ -179,9 +166,8 @@ static void test_options(void) {
         /* the bias of a head stays where its matrix is the embedding */
         add(&p, "lm_head.weight", 10, 8);
         add(&p, "lm_head.bias", 0, 10);
-        make_model("{\"model_type\":\"phi\",\"tie_word_embeddings\":true,\"layer_norm_eps\":1e-5," SIZES "}",
-                   &p);
-        file = convert(NULL);
+        file = convert_as(
+            &p, "{\"model_type\":\"phi\",\"tie_word_embeddings\":true,\"layer_norm_eps\":1e-5," SIZES "}");
         has_tensor(file, "output.bias", p.tensors[2]);
         CHECK(!ox_file_has(file, "output.weight"));
         ox_file_close(file);
@@ -196,7 +182,6 @@ static void test_t5(void) {
                   {"\"tie_word_embeddings\":false", -77},
                   {"\"scale_decoder_outputs\":false,\"tie_word_embeddings\":true", -77},
                   {"\"dropout_rate\":0", 0.5}};
-    char config[400];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "shared.weight", 10, 4);
@@ -205,13 +190,11 @@ static void test_t5(void) {
         add(&p, "decoder.block.0.layer.1.layer_norm.weight", 0, 4);
         add(&p, "lm_head.weight", 10, 4);
         for (int i = 0; i < 4; i++) {
-            snprintf(
-                config, sizeof config,
+            ox_file *file = convert_as(
+                &p,
                 "{\"model_type\":\"t5\",\"d_model\":4,\"d_kv\":3,\"d_ff\":5,\"num_layers\":1,\"num_heads\":2,"
                 "\"vocab_size\":10,\"relative_attention_max_distance\":40,%s}",
                 scales[i].config);
-            make_model(config, &p);
-            ox_file *file = convert(NULL);
             has_text(file, "general.architecture", "t5");
             has_float(file, "t5.logit_scale", scales[i].scale);
             has_int(file, "t5.attention.relative_max_distance", 40);
@@ -220,10 +203,9 @@ static void test_t5(void) {
             has_tensor(file, "output.weight", p.tensors[4]);
             ox_file_close(file);
         }
-        make_model("{\"model_type\":\"t5\",\"architectures\":[\"T5EncoderModel\"],\"d_model\":4,\"d_kv\":3,"
-                   "\"d_ff\":5,\"num_layers\":1,\"num_heads\":2,\"vocab_size\":10}",
-                   &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"t5\",\"architectures\":[\"T5EncoderModel\"],\"d_model\":4,\"d_kv\":3,"
+                "\"d_ff\":5,\"num_layers\":1,\"num_heads\":2,\"vocab_size\":10}");
         has_text(file, "general.architecture", "t5encoder");
         has_int(file, "t5encoder.attention.key_length", 3);
         ox_file_close(file);
@@ -315,7 +297,7 @@ static void test_activation(void) {
                                        "mlp.down_proj"};
     static const int rows[] = {8, 4, 4, 8, 6, 6, 8}, columns[] = {8, 8, 8, 8, 8, 8, 6};
     float logits[7][10];
-    char config[600], tensors[9][64];
+    char tensors[9][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         ox_manual_seed(3);
@@ -329,13 +311,12 @@ static void test_activation(void) {
         }
         for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
         for (int i = 0; i < 7; i++) {
-            snprintf(
-                config, sizeof config,
+            make_model_as(
+                &p,
                 "{\"model_type\":\"llama\",\"hidden_act\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,"
                 "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,"
                 "\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5}",
                 names[i]);
-            make_model(config, &p);
             ox_llm *model = ox_llm_open(folder, NULL);
             if (i == 6) {
                 CHECK_MSG(!model && ox_error() == OX_ERR_UNSUPPORTED && strstr(ox_error_text(), "squareplus"),
@@ -377,7 +358,7 @@ static void test_window_rope(void) {
                      columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 8, 8, 4, 4};
     static const char *const kinds[] = {"sliding", "full"};
     float logits[2][2][10];
-    char config[900], tensors[13][64];
+    char tensors[13][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         ox_manual_seed(5);
@@ -389,8 +370,8 @@ static void test_window_rope(void) {
         }
         for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
         for (int i = 0; i < 4; i++) {
-            snprintf(
-                config, sizeof config,
+            make_model_as(
+                &p,
                 "{\"model_type\":\"gemma3_text\",\"hidden_size\":8,\"intermediate_size\":6,\"head_dim\":4,"
                 "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,"
                 "\"vocab_size\":10,\"max_position_embeddings\":64,\"rms_norm_eps\":1e-5,"
@@ -399,7 +380,6 @@ static void test_window_rope(void) {
                 "{\"rope_theta\":100,\"rope_type\":\"%s\",\"factor\":8,\"low_freq_factor\":1,"
                 "\"high_freq_factor\":4,\"original_max_position_embeddings\":8}}}",
                 kinds[i / 2], i % 2 ? "llama3" : "default");
-            make_model(config, &p);
             ox_llm *model = ox_llm_open(folder, NULL);
             const int32_t ids[3] = {3, 7, 1};
             ox_llm_context *context = ox_llm_context_open(model, NULL);
@@ -446,6 +426,18 @@ static void test_scaling_facts(void) {
         {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4,"
          "\"mscale_all_dim\":1}",
          "llama.rope.scaling.yarn_log_multiplier", NAN},
+        /* over 1 + 0.1 log 4 */
+        {"llama\",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4,"
+         "\"attention_factor\":1.0,\"original_max_position_embeddings\":16}",
+         "llama.rope.scaling.attn_factor", 0.8782488562869419},
+        {"mistral4\",\"kv_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,\"v_head_dim\":2,"
+         "\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4,\"mscale\":1,\"mscale_all_dim\":1,"
+         "\"original_max_position_embeddings\":16}",
+         "mistral4.rope.scaling.attn_factor", 0.8782488562869419},
+        {"mistral4\",\"kv_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,\"v_head_dim\":2,"
+         "\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4,\"attention_factor\":1.5,"
+         "\"original_max_position_embeddings\":16}",
+         "mistral4.rope.scaling.yarn_attn_factor", 1.317373284430413},
         {"llama\",\"max_position_embeddings\":64,\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":4}",
          "llama.rope.scaling.dynamic_factor", 4},
         /* 100 * 25^(4 / 2) */
@@ -457,14 +449,11 @@ static void test_scaling_facts(void) {
          "hunyuan-dense.rope.scaling.dynamic_factor", NAN},
         {"hunyuan_v1_dense\",\"rope_theta\":100", "hunyuan-dense.rope.freq_base", 100},
     };
-    char config[700];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-            snprintf(config, sizeof config, "{\"model_type\":\"%s," LLAMA "}", facts[i].config);
-            make_model(config, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file = convert_as(&p, "{\"model_type\":\"%s," LLAMA "}", facts[i].config);
             if (isnan(facts[i].value))
                 has_no(file, facts[i].key);
             else
@@ -580,6 +569,162 @@ static void test_two_magnitudes(void) {
     CHECK(most_apart(logits[0][1], logits[1][1]) > 1e-3);
 }
 
+/* ---- Gemma 3n and 4, Apertus --------------------------------------------------------------------------- */
+
+static void has_floats(const ox_file *file, const char *key, int count, const double *values) {
+    const ox_file_meta list = ox_file_meta_find(file, key);
+    CHECK_MSG(list.type == OX_FILE_META_ARRAY && list.count == count, "%s is missing", key);
+    for (int i = 0; i < count && list.type == OX_FILE_META_ARRAY; i++) {
+        const double got = ox_file_meta_element(file, &list, i).f;
+        CHECK_MSG(got == values[i] || fabs(got - values[i]) < 1e-5, "%s: %g, not %g", key, got, values[i]);
+    }
+}
+
+/* Heads and widths that differ by layer; rope over a part of the larger heads; experts. */
+static void test_gemma4(void) {
+    static const char config[] =
+        "{\"model_type\":\"gemma4\",\"text_config\":{\"model_type\":\"gemma4_text\",\"head_dim\":4,"
+        "\"global_head_dim\":8,\"attention_k_eq_v\":true,\"num_global_key_value_heads\":2,"
+        "\"use_double_wide_mlp\":true,\"num_kv_shared_layers\":1,\"sliding_window\":4,\"layer_types\":["
+        "\"sliding_attention\",\"full_attention\",\"sliding_attention\",\"full_attention\"],"
+        "\"enable_moe_block\":%s,\"num_experts\":2,\"top_k_experts\":1,\"moe_intermediate_size\":2,"
+        "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\",\"factor\":2.0,"
+        "\"partial_rotary_factor\":%s,\"rope_theta\":7.0},\"sliding_attention\":{\"rope_type\":\"default\","
+        "\"rope_theta\":3.0}}," SIZES "}}";
+    static const int heads[] = {1, 2, 1, 2}, hidden[] = {6, 6, 6, 12}, sliding[] = {1, 0, 1, 0};
+    static const float factors[] = {2, 2, 1e30f, 1e30f};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.language_model.embed_tokens.weight", 10, 8);
+        add(&p, "model.language_model.layers.0.router.scale", 0, 8);
+        add(&p, "model.language_model.layers.0.router.per_expert_scale", 0, 2);
+        add(&p, "model.language_model.layers.0.layer_scalar", 0, 1);
+        add_shape(&p, "model.language_model.layers.0.experts.gate_up_proj", 2, 4, 8);
+        add(&p, "model.language_model.layers.0.post_feedforward_layernorm_1.weight", 0, 8);
+        add(&p, "model.vision_tower.encoder.layers.0.weight", 2, 2);
+        add(&p, "model.embed_vision.weight", 2, 2);
+        for (int routed = 0; routed < 2; routed++) {
+            ox_file *file = convert_as(&p, config, routed ? "true" : "false", "0.5");
+            CHECK(has_list(file, "gemma4.attention.head_count_kv", 4, heads));
+            CHECK(has_list(file, "gemma4.feed_forward_length", 4, hidden));
+            CHECK(has_list(file, "gemma4.attention.sliding_window_pattern", 4, sliding));
+            has_int(file, "gemma4.attention.key_length", 8);
+            has_int(file, "gemma4.attention.key_length_swa", 4);
+            has_int(file, "gemma4.rope.dimension_count", 8);
+            has_int(file, "gemma4.rope.dimension_count_swa", 4);
+            has_float(file, "gemma4.rope.freq_base", 7);
+            has_float(file, "gemma4.rope.freq_base_swa", 3);
+            has_int(file, "gemma4.attention.shared_kv_layers", 1);
+            has_float(file, "gemma4.final_logit_softcapping", 0);
+            has_int(file, "gemma4.expert_count", 2 * routed);
+            has_tensor(file, "rope_freqs.weight", ox_from_floats(factors, OX_SHAPE(4), OX_F32));
+            has_tensor(file, "blk.0.ffn_gate_inp.scale", p.tensors[1]);
+            has_tensor(file, "blk.0.ffn_down_exps.scale", p.tensors[2]);
+            has_tensor(file, "blk.0.layer_output_scale.weight", p.tensors[3]);
+            has_tensor(file, "blk.0.ffn_gate_up_exps.weight", p.tensors[4]);
+            has_tensor(file, "blk.0.post_ffw_norm_1.weight", p.tensors[5]);
+            CHECK(ox_file_count(file) == 7);
+            ox_file_close(file);
+        }
+        make_model_as(&p, config, "false", "1.5");
+        refuse(OX_ERR_FORMAT, "over 1.5 of 8 elements");
+    }
+}
+
+/* Matrices of residual rows in a stack; shares that gates leave out, as deviations. */
+static void test_gemma3n(void) {
+    static const char config[] = "{\"model_type\":\"gemma3n_text\",\"altup_num_inputs\":3,"
+                                 "\"activation_sparsity_pattern\":%s," SIZES "}";
+    static const double cutoffs[] = {1.6448536, -INFINITY, 0, -1.2815516};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.altup_projections.0.weight", 8, 8);
+        add(&p, "model.altup_projections.1.weight", 8, 8);
+        add(&p, "model.layers.0.altup.correct_output_scale", 0, 8);
+        add(&p, "model.layers.0.laurel.linear_left.weight", 2, 8);
+        ox_file *file = convert_as(&p, config, "[0.95,0,0.5,0.1]");
+        has_floats(file, "gemma3n.activation_sparsity_scale", 4, cutoffs);
+        has_int(file, "gemma3n.altup.num_inputs", 3);
+        has_tensor(file, "altup_proj.weight", ox_stack(&p.tensors[1], 2, 0));
+        has_tensor(file, "blk.0.altup_correct_scale.weight", p.tensors[3]);
+        has_tensor(file, "blk.0.laurel_l.weight", p.tensors[4]);
+        ox_file_close(file);
+        static const char *const wrong[] = {"[0.95,0.95]", "[0.95,0,1,0]", "\"x\""};
+        for (int i = 0; i < 3; i++) {
+            make_model_as(&p, config, wrong[i]);
+            refuse(OX_ERR_FORMAT, "no share for layer");
+        }
+    }
+}
+
+/* Numbers of activations lie among the weights, and become facts. */
+static void test_apertus(void) {
+    static const char config[] = "{\"model_type\":\"apertus\",\"hidden_act\":\"%s\"," SIZES "}";
+    static const double alphas[] = {2000, 3000, 4000, 5000}, betas[] = {0.5, 0.5, 0.5, 6000};
+    char names[9][64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.attention_layernorm.weight", 0, 8);
+        for (int i = 0; i < 9; i++) {
+            snprintf(names[i], sizeof names[i], "model.layers.%d.mlp.act_fn.%s", i == 4 ? 3 : i % 5 % 4,
+                     i == 4  ? "beta"
+                     : i < 4 ? "alpha_p"
+                             : "alpha_n");
+            add(&p, names[i], 0, 1);
+        }
+        for (int i = 5; i < 9; i++) names[i][13] = (char)('0' + i - 5);
+        ox_file *file = convert_as(&p, config, "xielu");
+        has_floats(file, "xielu.alpha_p", 4, alphas);
+        has_floats(file, "xielu.beta", 4, betas);
+        has_tensor(file, "blk.0.attn_norm.weight", p.tensors[1]);
+        CHECK(ox_file_count(file) == 2);
+        ox_file_close(file);
+        make_model("{\"model_type\":\"apertus\",\"hidden_act\":\"silu\"," SIZES "}", &p);
+        refuse(OX_ERR_UNSUPPORTED, "hidden_act:xielu");
+        p.count--;
+        make_model("{\"model_type\":\"apertus\",\"hidden_act\":\"xielu\"," SIZES "}", &p);
+        refuse(OX_ERR_FORMAT, "layers.3.mlp.act_fn.alpha_n is missing");
+    }
+}
+
+/* The text model inside a model of images, under a name of its own. */
+static void test_inner(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.text_model.embed_tokens.weight", 10, 8);
+        add(&p, "model.text_model.layers.0.mlp.up_proj.weight", 6, 8);
+        add(&p, "model.connector.modality_projection.proj.weight", 2, 8);
+        add(&p, "model.vision_model.embeddings.patch_embedding.weight", 2, 8);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"smolvlm\",\"text_config\":{\"model_type\":\"llama\"," SIZES "}}");
+        has_text(file, "general.architecture", "llama");
+        has_tensor(file, "blk.0.ffn_up.weight", p.tensors[1]);
+        CHECK(ox_file_count(file) == 2);
+        ox_file_close(file);
+    }
+}
+
+/* Rows of queries, values and keys in four parts. */
+static void test_fourths(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "transformer.wte.weight", 10, 8);
+        add(&p, "transformer.h.0.attn.qkv_proj.weight", 24, 8);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"codegen\",\"rotary_dim\":2,\"layer_norm_epsilon\":1e-5," SIZES "}");
+        ox_tensor *all = ox_reshape(p.tensors[1], OX_SHAPE(4, 3, 2, 8)), *list[3];
+        for (int i = 0; i < 3; i++)
+            list[i] = ox_reshape(ox_select(all, 1, i == 0 ? 0 : 3 - i), OX_SHAPE(8, 8));
+        has_tensor(file, "blk.0.attn_qkv.weight", ox_cat(list, 3, 0));
+        ox_file_close(file);
+        p.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 23);
+        make_model("{\"model_type\":\"codegen\",\"rotary_dim\":2,\"layer_norm_epsilon\":1e-5," SIZES "}", &p);
+        refuse(OX_ERR_FORMAT, "four parts of q, v and k");
+    }
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/folders-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -596,6 +741,11 @@ int main(void) {
     test_scaling_facts();
     test_growing_base();
     test_two_magnitudes();
+    test_gemma4();
+    test_gemma3n();
+    test_apertus();
+    test_inner();
+    test_fourths();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -3,17 +3,6 @@
  */
 #include "llm_folder.h"
 
-#define SIZES                                                                                      \
-    "\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":4,\"num_attention_heads\":2," \
-    "\"num_key_value_heads\":1,\"rms_norm_eps\":1e-5,\"vocab_size\":10,\"max_position_embeddings\":64"
-
-static bool has_list(const ox_file *file, const char *key, int count, const int *values) {
-    const ox_file_meta list = ox_file_meta_find(file, key);
-    bool same = list.type == OX_FILE_META_ARRAY && list.count == count;
-    for (int i = 0; same && i < count; i++) same = ox_file_meta_element(file, &list, i).i == values[i];
-    return same;
-}
-
 static ox_tensor *rows_of(ox_tensor *t, const int64_t *rows, int count) {
     ox_tensor *list[32];
     for (int i = 0; i < count; i++) list[i] = ox_narrow(t, 0, rows[i], 1);
@@ -25,7 +14,9 @@ static void test_halves(void) {
     static const int64_t query[] = {0, 1, 2, 3, 5, 4, 6, 7, 8, 9, 10, 12, 11, 13};
     static const char *const names[] = {"token_embd.weight", "blk.0.attn_q_b.weight", "blk.1.attn_q.weight",
                                         "blk.0.attn_kv_a_mqa.weight", "blk.0.attn_kv_a_mqa.bias"};
-    char config[600];
+    static const char config[] = "{\"model_type\":\"deepseek_v3\",\"kv_lora_rank\":3,\"q_lora_rank\":5,"
+                                 "\"qk_nope_head_dim\":3,\"qk_rope_head_dim\":4,\"v_head_dim\":2,"
+                                 "\"rope_interleave\":%s," SIZES "}";
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
@@ -34,20 +25,14 @@ static void test_halves(void) {
         add(&p, "model.layers.0.self_attn.kv_a_proj_with_mqa.weight", 7, 8);
         add(&p, "model.layers.0.self_attn.kv_a_proj_with_mqa.bias", 0, 7);
         for (int halves = 0; halves < 2; halves++) {
-            snprintf(config, sizeof config,
-                     "{\"model_type\":\"deepseek_v3\",\"kv_lora_rank\":3,\"q_lora_rank\":5,"
-                     "\"qk_nope_head_dim\":3,\"qk_rope_head_dim\":4,\"v_head_dim\":2,"
-                     "\"rope_interleave\":%s," SIZES "}",
-                     halves ? "false" : "true");
-            make_model(config, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file = convert_as(&p, config, halves ? "false" : "true");
             for (int i = 1; i < p.count; i++)
                 has_tensor(file, names[i],
                            halves ? rows_of(p.tensors[i], query, (int)p.tensors[i]->shape[0]) : p.tensors[i]);
             ox_file_close(file);
         }
         p.tensors[3] = ox_narrow(p.tensors[3], 0, 0, 3);
-        make_model(config, &p);
+        make_model_as(&p, config, "false");
         refuse(OX_ERR_FORMAT, "pairs of qk_rope_head_dim");
     }
 }
@@ -87,15 +72,13 @@ static void test_norms(void) {
         add(&p, "model.decoder.embed_tokens.weight", 10, 8);
         add(&p, "model.decoder.layers.0.self_attn_layer_norm.weight", 0, 8);
         add(&p, "model.decoder.layers.0.final_layer_norm.bias", 0, 8);
-        make_model("{\"model_type\":\"opt\",\"do_layer_norm_before\":false," SIZES "}", &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(&p, "{\"model_type\":\"opt\",\"do_layer_norm_before\":false," SIZES "}");
         has_tensor(file, "blk.0.attn_output_norm.weight", p.tensors[1]);
         has_tensor(file, "blk.0.layer_output_norm.bias", p.tensors[2]);
         has_int(file, "opt.norms_behind_sums", 1);
         ox_file_close(file);
         p.count = 1;
-        make_model("{\"model_type\":\"opt\",\"layer_norm_elementwise_affine\":false," SIZES "}", &p);
-        file = convert(NULL);
+        file = convert_as(&p, "{\"model_type\":\"opt\",\"layer_norm_elementwise_affine\":false," SIZES "}");
         has_int(file, "opt.norms_behind_sums", 0);
         has_tensor(file, "blk.0.attn_norm.weight", ox_ones(OX_SHAPE(8), OX_F32));
         has_tensor(file, "blk.3.ffn_norm.weight", ox_ones(OX_SHAPE(8), OX_F32));
@@ -104,8 +87,8 @@ static void test_norms(void) {
         ox_file_close(file);
         add(&p, "model.layers.0.self_attn.q_layernorm.weight", 0, 4);
         add(&p, "model.layers.0.self_attn.k_layernorm.bias", 0, 4);
-        make_model("{\"model_type\":\"phi\",\"qk_layernorm\":true,\"layer_norm_eps\":1e-5," SIZES "}", &p);
-        file = convert(NULL);
+        file = convert_as(&p,
+                          "{\"model_type\":\"phi\",\"qk_layernorm\":true,\"layer_norm_eps\":1e-5," SIZES "}");
         has_tensor(file, "blk.0.attn_q_norm.weight", p.tensors[1]);
         has_tensor(file, "blk.0.attn_k_norm.bias", p.tensors[2]);
         ox_file_close(file);
@@ -132,39 +115,34 @@ static void test_lists(void) {
          "\"original_max_position_embeddings\":16}",
          "mistral3.attention.temperature_scale", 0.25},
         {"afmoe\",\"mup_enabled\":false", "afmoe.embedding_scale", 0},
-        {"cohere2_moe\",\"mlp_layer_types\":[\"dense\",\"sparse\"]",
-         "cohere2moe.leading_dense_block_count", 1},
+        {"cohere2_moe\",\"mlp_layer_types\":[\"dense\",\"sparse\"]", "cohere2moe.leading_dense_block_count",
+         1},
         {"cohere2_moe\",\"expert_selection_fn\":\"sigmoid\"", "cohere2moe.expert_gating_func", 2},
         {"cohere2_moe\",\"num_shared_experts\":3", "cohere2moe.expert_shared_feed_forward_length", 18},
         {"cohere2_moe\"", "cohere2moe.expert_gating_func", 3},
-        {"minimax\",\"mlp_alpha_factor\":1.5,\"full_attn_alpha_factor\":1.5",
-         "minimax-01.residual_scale", 1.5},
+        {"minimax\",\"mlp_alpha_factor\":1.5,\"full_attn_alpha_factor\":1.5", "minimax-01.residual_scale",
+         1.5},
         {"qwen2_vl\",\"rope_scaling\":{\"type\":\"mrope\",\"mrope_section\":[1,1,2]}",
          "qwen2vl.rope.freq_base", 1e6},
     };
     static const int turned[] = {1, 0, 0, 1};
-    char config[600];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-            snprintf(config, sizeof config, "{\"model_type\":\"%s," SIZES "}", facts[i].config);
-            make_model(config, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file = convert_as(&p, "{\"model_type\":\"%s," SIZES "}", facts[i].config);
             has_float(file, facts[i].key, facts[i].value);
             ox_file_close(file);
         }
-        make_model("{\"model_type\":\"afmoe\",\"sliding_window\":4,\"layer_types\":[\"sliding_attention\","
-                   "\"full_attention\",\"full_attention\",\"sliding_attention\"]," SIZES "}",
-                   &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"afmoe\",\"sliding_window\":4,\"layer_types\":[\"sliding_attention\","
+                "\"full_attention\",\"full_attention\",\"sliding_attention\"]," SIZES "}");
         CHECK(has_list(file, "afmoe.attention.rope_pattern", 4, turned));
         ox_file_close(file);
-        make_model("{\"model_type\":\"gemma3_text\",\"sliding_window\":4,\"rope_parameters\":{"
-                   "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e6},\"sliding_attention\":{"
-                   "\"rope_type\":\"linear\",\"rope_theta\":1e4,\"factor\":4.0}}," SIZES "}",
-                   &p);
-        file = convert(NULL);
+        file = convert_as(
+            &p, "{\"model_type\":\"gemma3_text\",\"sliding_window\":4,\"rope_parameters\":{"
+                "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e6},\"sliding_attention\":{"
+                "\"rope_type\":\"linear\",\"rope_theta\":1e4,\"factor\":4.0}}," SIZES "}");
         has_float(file, "gemma3.rope.scaling.factor_swa", 4);
         ox_file_close(file);
     }
@@ -172,21 +150,17 @@ static void test_lists(void) {
 
 /* Facts that say no where the architecture says yes. */
 static void test_plain(void) {
-    char config[600];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
-        make_model("{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
-                   "\"conv\",\"conv\"]," SIZES "}",
-                   &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(
+            &p, "{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
+                "\"conv\",\"conv\"]," SIZES "}");
         has_int(file, "lfm2moe.expert_weights_plain", 1);
         ox_file_close(file);
         for (int scaled = 0; scaled < 2; scaled++) {
-            snprintf(config, sizeof config, "{\"model_type\":\"afmoe\",\"mup_enabled\":%s," SIZES "}",
-                     scaled ? "true" : "false");
-            make_model(config, &p);
-            file = convert(NULL);
+            file = convert_as(&p, "{\"model_type\":\"afmoe\",\"mup_enabled\":%s," SIZES "}",
+                              scaled ? "true" : "false");
             has_int(file, "afmoe.embedding_plain", !scaled);
             ox_file_close(file);
         }
@@ -196,9 +170,9 @@ static void test_plain(void) {
 /* Rows of a delta net: of one matrix by key, cut into two; of several, whose heads of values change
  * places. */
 static void test_delta(void) {
-#define DELTA                                                                                     \
-    "\"linear_num_key_heads\":2,\"linear_num_value_heads\":4,\"linear_key_head_dim\":2,"            \
-    "\"linear_value_head_dim\":2,\"layer_types\":[\"linear_attention\",\"full_attention\","         \
+#define DELTA                                                                               \
+    "\"linear_num_key_heads\":2,\"linear_num_value_heads\":4,\"linear_key_head_dim\":2,"    \
+    "\"linear_value_head_dim\":2,\"layer_types\":[\"linear_attention\",\"full_attention\"," \
     "\"linear_attention\",\"linear_attention\"]," SIZES "}"
     /* a key's rows: q 2, k 2, values 4, gates 4 */
     static const int64_t mixed[] = {0, 1, 12, 13, 2, 3, 14, 15, 4, 5, 6, 7, 16, 17, 18, 19},
@@ -210,8 +184,7 @@ static void test_delta(void) {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         add(&p, "model.layers.0.linear_attn.in_proj_qkvz.weight", 24, 8);
-        make_model("{\"model_type\":\"qwen3_next\"," DELTA, &p);
-        ox_file *file = convert(NULL);
+        ox_file *file = convert_as(&p, "{\"model_type\":\"qwen3_next\"," DELTA);
         has_tensor(file, "blk.0.attn_qkv.weight", rows_of(p.tensors[1], mixed, 16));
         has_tensor(file, "blk.0.attn_gate.weight", rows_of(p.tensors[1], gates, 8));
         CHECK(has_list(file, "qwen3next.attention.recurrent_layers", 4, recurrent));
@@ -226,8 +199,7 @@ static void test_delta(void) {
         add_shape(&p, "model.layers.0.linear_attn.conv1d.weight", 16, 1, 4);
         add(&p, "model.layers.0.linear_attn.A_log", 0, 4);
         p.tensors[7] = ox_mul_number(ox_arange(0, 4, 1, OX_F32), 0.25);
-        make_model("{\"model_type\":\"qwen3_5_text\"," DELTA, &p);
-        file = convert(NULL);
+        file = convert_as(&p, "{\"model_type\":\"qwen3_5_text\"," DELTA);
         has_tensor(file, "blk.0.attn_qkv.weight", rows_of(p.tensors[1], parted, 16));
         has_tensor(file, "blk.0.attn_gate.weight", rows_of(p.tensors[2], wide, 8));
         has_tensor(file, "blk.0.ssm_beta.weight", rows_of(p.tensors[3], heads, 4));
@@ -250,18 +222,15 @@ static void test_hybrids(void) {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         add(&p, "model.layers.1.self_attn.q_proj.weight", 16, 8);
-        make_model("{\"model_type\":\"jamba\",\"attn_layer_period\":3,\"attn_layer_offset\":2,"
-                   "\"mamba_d_state\":4,\"mamba_expand\":2,\"mamba_dt_rank\":3," SIZES "}",
-                   &p);
-        ox_file *file = convert(NULL);
+        ox_file *file =
+            convert_as(&p, "{\"model_type\":\"jamba\",\"attn_layer_period\":3,\"attn_layer_offset\":2,"
+                           "\"mamba_d_state\":4,\"mamba_expand\":2,\"mamba_dt_rank\":3," SIZES "}");
         CHECK(has_list(file, "jamba.attention.head_count_kv", 4, jamba));
         has_int(file, "jamba.ssm.time_step_rank", 3);
         has_no(file, "jamba.rope.freq_base");
         ox_file_close(file);
-        make_model("{\"model_type\":\"bamba\",\"attn_layer_indices\":[1],\"mamba_d_state\":4,"
-                   "\"mamba_expand\":2,\"mamba_n_heads\":2,\"head_dim\":8," SIZES "}",
-                   &p);
-        file = convert(NULL);
+        file = convert_as(&p, "{\"model_type\":\"bamba\",\"attn_layer_indices\":[1],\"mamba_d_state\":4,"
+                              "\"mamba_expand\":2,\"mamba_n_heads\":2,\"head_dim\":8," SIZES "}");
         CHECK(has_list(file, "granitehybrid.attention.head_count_kv", 4, bamba));
         has_tensor(file, "blk.1.attn_q.weight", rows_of(p.tensors[1], rows, 16));
         has_int(file, "granitehybrid.rope.dimension_count", 4);
@@ -281,19 +250,16 @@ static void test_tied(void) {
                  {"\"tie_word_embeddings\":true,", "\"tie_word_embeddings\":true,", 0},
                  {"\"tie_word_embeddings\":true,", "", 0},
                  {"", "\"tie_word_embeddings\":true,", 0}};
-    char text[800];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.language_model.embed_tokens.weight", 10, 8);
         add(&p, "lm_head.weight", 10, 8);
         add(&p, "model.visual.patch_embed.proj.weight", 3, 8);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            snprintf(text, sizeof text,
-                     "{\"model_type\":\"qwen3_vl\",%s\"text_config\":"
-                     "{\"model_type\":\"qwen3_vl_text\",%s" SIZES "}}",
-                     cases[i].whole, cases[i].inner);
-            make_model(text, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file = convert_as(&p,
+                                       "{\"model_type\":\"qwen3_vl\",%s\"text_config\":"
+                                       "{\"model_type\":\"qwen3_vl_text\",%s" SIZES "}}",
+                                       cases[i].whole, cases[i].inner);
             CHECK(ox_file_count(file) == 1 + cases[i].kept);
             if (cases[i].kept) has_tensor(file, "output.weight", p.tensors[1]);
             ox_file_close(file);
@@ -308,8 +274,7 @@ static void test_turned_experts(void) {
         add_shape(&p, "model.language_model.layers.0.mlp.experts.gate_up_proj", 2, 6, 8);
         add_shape(&p, "model.language_model.layers.0.mlp.experts.down_proj", 2, 8, 3);
         turned = p;
-        for (int i = 0; i < p.count; i++)
-            turned.tensors[i] = ox_contiguous(ox_transpose(p.tensors[i], 1, 2));
+        for (int i = 0; i < p.count; i++) turned.tensors[i] = ox_contiguous(ox_transpose(p.tensors[i], 1, 2));
         for (int i = 0; i < 2; i++) {
             make_model("{\"model_type\":\"qwen3_vl_moe\",\"text_config\":{\"model_type\":"
                        "\"qwen3_vl_moe_text\",\"num_experts\":2," SIZES "}}",
@@ -331,7 +296,6 @@ static void test_scales(void) {
         "\"lm_head_multiplier\":0.5,\"mlp_multipliers\":[1.0,4],\"key_multiplier\":0.25,"
         "\"attention_in_multiplier\":2,\"ssm_in_multiplier\":2.0,\"ssm_multipliers\":%s," SIZES "}";
     static const float by_row[] = {2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10};
-    char text[900];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
@@ -341,9 +305,7 @@ static void test_scales(void) {
         add(&p, "model.layers.1.self_attn.k_proj.weight", 4, 8);
         p.tensors[4] = ox_cast(p.tensors[4], OX_BF16);
         for (int tied = 0; tied < 2; tied++) {
-            snprintf(text, sizeof text, config, tied ? "true" : "false", "[1,2,3,4,5.0]");
-            make_model(text, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file = convert_as(&p, config, tied ? "true" : "false", "[1,2,3,4,5.0]");
             has_tensor(file, "token_embd.weight", ox_mul_number(p.tensors[0], 2));
             has_tensor(file, "output.weight", ox_mul_number(p.tensors[0], 0.5));
             has_tensor(file, "blk.0.ssm_in.weight",
@@ -354,12 +316,10 @@ static void test_scales(void) {
             has_int(file, "falcon-h1.ssm.inner_size", 4);
             ox_file_close(file);
         }
-        snprintf(text, sizeof text, config, "true", "[1,2,3,\"4\"]");
-        make_model(text, &p);
+        make_model_as(&p, config, "true", "[1,2,3,\"4\"]");
         refuse(OX_ERR_FORMAT, "ssm_multipliers.3");
         p.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 9);
-        snprintf(text, sizeof text, config, "true", "[1,2,3,4]");
-        make_model(text, &p);
+        make_model_as(&p, config, "true", "[1,2,3,4]");
         refuse(OX_ERR_FORMAT, "mamba_n_groups*mamba_d_state");
         p.count = 1;
         make_model("{\"model_type\":\"falcon_h1\",\"mamba_rms_norm\":true," SIZES "}", &p);
@@ -379,7 +339,7 @@ static void test_single(void) {
         {"\"layers_block_type\":[\"mamba\",\"attention\",\"moe\",\"mamba\"]", "nemotron_h_moe", routed},
         {"\"hybrid_override_pattern\":\"M*EM\"", "nemotron_h_moe", routed},
     };
-    char text[800], key[80];
+    char key[80];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "backbone.embeddings.weight", 10, 8);
@@ -390,13 +350,12 @@ static void test_single(void) {
         add(&p, "backbone.layers.0.mixer.norm.weight", 0, 8);
         p.tensors[3] = ox_zeros(OX_SHAPE(2), OX_F32);
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            snprintf(text, sizeof text,
-                     "{\"model_type\":\"nemotron_h\",%s,\"mamba_num_heads\":2,\"mamba_head_dim\":4,"
-                     "\"n_groups\":2,"
-                     "\"n_routed_experts\":4,\"moe_intermediate_size\":3," SIZES "}",
-                     kinds[i].layers);
-            make_model(text, &p);
-            ox_file *file = convert(NULL);
+            ox_file *file =
+                convert_as(&p,
+                           "{\"model_type\":\"nemotron_h\",%s,\"mamba_num_heads\":2,\"mamba_head_dim\":4,"
+                           "\"n_groups\":2,"
+                           "\"n_routed_experts\":4,\"moe_intermediate_size\":3," SIZES "}",
+                           kinds[i].layers);
             snprintf(key, sizeof key, "%s.attention.head_count_kv", kinds[i].architecture);
             CHECK(has_list(file, key, 4, heads));
             snprintf(key, sizeof key, "%s.feed_forward_length", kinds[i].architecture);
@@ -410,11 +369,9 @@ static void test_single(void) {
             has_tensor(file, "blk.0.ssm_norm.weight", ox_reshape(p.tensors[5], OX_SHAPE(2, 4)));
             ox_file_close(file);
         }
-        make_model("{\"model_type\":\"nemotron_h\",\"hybrid_override_pattern\":\"MMxM\"," SIZES "}",
-                   &p);
+        make_model("{\"model_type\":\"nemotron_h\",\"hybrid_override_pattern\":\"MMxM\"," SIZES "}", &p);
         refuse(OX_ERR_FORMAT, "what layer 2 is");
-        make_model("{\"model_type\":\"nemotron_h\",\"layers_block_type\":[\"mamba\",[\"moe\"]]," SIZES
-                   "}",
+        make_model("{\"model_type\":\"nemotron_h\",\"layers_block_type\":[\"mamba\",[\"moe\"]]," SIZES "}",
                    &p);
         refuse(OX_ERR_FORMAT, "what layer 1 is");
     }

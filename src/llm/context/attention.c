@@ -15,7 +15,8 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
                   values = l->kv_heads * l->value_size;
     const double clamp = model->numbers.clamp;
     const bool gated = oxi_llm_has_trait(model, OXI_LLM_TRAIT(QUERY_GATED)) && p[OXI_LLM_QUERY].weight;
-    ox_tensor *q, *k, *v;
+    const bool own = l->keys_of == index;
+    ox_tensor *q, *k = NULL, *v = NULL;
     if (p[OXI_LLM_QUERY_KEY_VALUE].weight) {
         ox_tensor *all = oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x);
         q = ox_unflatten(ox_narrow(all, 1, 0, queries), 1, OX_SHAPE(l->heads, l->key_size));
@@ -23,10 +24,14 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         v = ox_unflatten(ox_narrow(all, 1, queries + keys, values), 1, OX_SHAPE(l->kv_heads, l->value_size));
     } else {
         q = gated ? NULL : oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
-        k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
-        v = p[OXI_LLM_VALUE_ROUTER].weight ? oxi_llm_mix_values(model, l, x)
-                                           : oxi_llm_product(&p[OXI_LLM_VALUE], x);
-        v = oxi_llm_split(v, l->kv_heads, l->value_size);
+        if (own) k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
+        if (own && (p[OXI_LLM_VALUE].weight || p[OXI_LLM_VALUE_ROUTER].weight)) {
+            v = p[OXI_LLM_VALUE_ROUTER].weight ? oxi_llm_mix_values(model, l, x)
+                                               : oxi_llm_product(&p[OXI_LLM_VALUE], x);
+            v = oxi_llm_split(v, l->kv_heads, l->value_size);
+        } else {
+            v = k;
+        }
     }
     if (gated) {
         ox_tensor *both =
@@ -41,9 +46,13 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         }
         v = ox_clamp_(v, -clamp, clamp);
     }
+    if (own && oxi_llm_has_trait(model, OXI_LLM_TRAIT(VALUE_NORMED))) v = oxi_llm_normalize(model, NULL, v);
     q = oxi_llm_normalize_early(batch, l, &p[OXI_LLM_QUERY_NORM], q, true);
     k = oxi_llm_normalize_early(batch, l, &p[OXI_LLM_KEY_NORM], k, true);
     q = oxi_llm_place_heads(batch, l, &p[OXI_LLM_QUERY_NORM], q);
+    if (!own)
+        return oxi_llm_attend(batch, l, q, oxi_llm_seen(batch, l, context->keys[l->keys_of]),
+                              oxi_llm_seen(batch, l, context->values[l->keys_of]));
     k = oxi_llm_place_heads(batch, l, &p[OXI_LLM_KEY_NORM], k);
     k = oxi_llm_remember(batch, l, context->keys[index], k);
     v = oxi_llm_remember(batch, l, context->values[index], ox_transpose(v, 0, 1));

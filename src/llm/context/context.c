@@ -152,7 +152,7 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
     ox_status status = OX_OK;
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
-        if (!l->attends) continue;
+        if (!l->attends || l->keys_of != i) continue;
         const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
         status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, 1, positions);
         if (!status && !model->numbers.latent && (!one || l->ratio > 0))

@@ -13,6 +13,7 @@ typedef struct oxi_llm_batch {
     ox_tensor *near;      /* bool [count, start + count]: what windows let see that go both ways, or NULL */
     ox_tensor *embedded;  /* f32 [count, width] what the layers began with, where they take of it, or NULL */
     ox_tensor *values;    /* f32 [count, inner] of the first layer, where others take of them, or NULL */
+    ox_tensor *inputs;    /* f32 [count, layers, input] what layers take of the tokens beside, or NULL */
     ox_tensor *grams;     /* i32 [count, rows] of the table of n-grams, or NULL */
     ox_tensor *kept;      /* f32 [count, most, width] residual rows that later layers attend to, or NULL */
     ox_tensor *temperatures; /* f32 [count, 1] factors of queries, or NULL */

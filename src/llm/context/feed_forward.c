@@ -25,14 +25,33 @@ static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tens
     return gate ? activation->gated(gate, up) : activation->plain(up);
 }
 
+/* A parabola over 0 and an exponential below it. source: Huang et al. 2024, "xIELU" */
+static ox_tensor *oxi_llm_bent(const double *bend, ox_tensor *x) {
+    ox_tensor *below = ox_sub_(ox_expm1_(ox_clamp(x, -INFINITY, bend[3])), x);
+    ox_tensor *out = ox_where(ox_gt(x, ox_number(0)), ox_mul_number_(ox_mul(x, x), bend[0]),
+                              ox_mul_number_(below, bend[1]));
+    return ox_add_scaled_(out, x, bend[2]);
+}
+
+/* What of each row lies over its mean by more than `cutoff` standard deviations, less that; else 0. */
+static ox_tensor *oxi_llm_cut(ox_tensor *x, double cutoff) {
+    x = ox_sub(x, ox_mean(x, OX_DIMS(-1), true));
+    ox_tensor *deviation = ox_sqrt_(ox_mean(ox_mul(x, x), OX_DIMS(-1), true));
+    return ox_relu_(ox_sub_(x, ox_mul_number_(deviation, cutoff)));
+}
+
 /* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
     const oxi_llm_part *p = l->part;
     ox_tensor *gate = NULL;
     if (p[OXI_LLM_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_GATE], x))) return NULL;
+    if (gate && l->cuts) gate = oxi_llm_cut(gate, l->cutoff);
     ox_tensor *up = oxi_llm_product(&p[OXI_LLM_UP], x);
-    x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)),
-                         l->shared_clamp);
+    if (l->bends && !gate)
+        x = oxi_llm_bent(l->bend, up);
+    else
+        x = oxi_llm_activate(model, gate, up, oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)),
+                             l->shared_clamp);
     if (p[OXI_LLM_DOWN_DIVISOR].weight) x = ox_div_(x, p[OXI_LLM_DOWN_DIVISOR].weight);
     if (p[OXI_LLM_DOWN_NORM].weight) x = oxi_llm_normalize(model, &p[OXI_LLM_DOWN_NORM], x);
     return oxi_llm_product(&p[OXI_LLM_DOWN], x);

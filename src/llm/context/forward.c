@@ -18,15 +18,30 @@ static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_la
     return oxi_llm_normalize_with(model, &l->part[role], x, own ? 1e-8 : model->numbers.epsilon);
 }
 
+/* What a plain feed-forward and experts beside it make, each with norms of its own; `normal`: x with the norm
+ * of the plain one. */
+static ox_tensor *oxi_llm_feed_both(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                    ox_tensor *normal) {
+    const oxi_llm_part *p = l->part;
+    ox_tensor *seen = ox_mul(oxi_llm_normalize(model, NULL, x), p[OXI_LLM_ROUTER_SCALE].weight);
+    seen = ox_mul_number_(seen, 1 / sqrt((double)model->config.width));
+    ox_tensor *out =
+        oxi_llm_mixture(model, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen);
+    out = oxi_llm_normalize_behind(model, l, OXI_LLM_EXPERTS_POST_NORM, out);
+    normal = oxi_llm_feed_forward(model, l, normal);
+    return ox_add_(out, oxi_llm_normalize_behind(model, l, OXI_LLM_DENSE_POST_NORM, normal));
+}
+
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
  * layer's input, of families whose router sees that; `early`: what experts made of it already. */
-static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *normal,
-                                      ox_tensor *start, ox_tensor *early) {
+static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
+                                      ox_tensor *normal, ox_tensor *start, ox_tensor *early) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
     if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
         return oxi_llm_shifted_feed_forward(batch, index, normal);
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
+    if (l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) return oxi_llm_feed_both(model, l, x, normal);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERTS_UNREAD)))
         return model->numbers.activation->plain(ox_clone(normal));
     ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
@@ -61,6 +76,14 @@ static bool oxi_llm_merges_late(const ox_llm *model, const oxi_llm_layer *l, boo
            !oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED));
 }
 
+/* x and a way past attention: what it read, and few numbers made of that. source: Gemma 3n, "LAuReL" */
+static ox_tensor *oxi_llm_add_past(const ox_llm *model, const oxi_llm_part *p, ox_tensor *x,
+                                   ox_tensor *normal) {
+    ox_tensor *made = oxi_llm_product(&p[OXI_LLM_PAST_UP], oxi_llm_product(&p[OXI_LLM_PAST_DOWN], normal));
+    made = ox_add_(oxi_llm_normalize(model, &p[OXI_LLM_PAST_NORM], made), normal);
+    return ox_mul_number_(ox_add_(x, made), sqrt(0.5));
+}
+
 /* x += what the layer computes; false on error. */
 static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
@@ -91,6 +114,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
             x = ox_copy_(ox_select(batch->kept, 1, index / n->bank), x) ? attended : NULL;
         else if (!parallel)
             x = oxi_llm_join(model, &shares, x, normal, attended);
+        if (p[OXI_LLM_PAST_DOWN].weight) x = oxi_llm_add_past(model, p, x, normal);
         if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_ATTENTION_SUM_NORM], x);
     }
     if (model->encoder) {
@@ -101,13 +125,15 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
             normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM,
                                               oxi_llm_read_rows(batch, index, 1, x, &shares));
-        ox_tensor *out = oxi_llm_second_half(batch, index, normal, start, early);
+        ox_tensor *out = oxi_llm_second_half(batch, index, x, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
         if (parallel && !late) x = oxi_llm_join(model, &shares, x, normal, attended);
         x = oxi_llm_join(model, &shares, x, normal, out);
         if (late) x = oxi_llm_join(model, &shares, x, normal, oxi_llm_merge_heads(model, l, attended));
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);
+    if (batch->inputs && n->alternate == 0) x = ox_add_(x, oxi_llm_layer_input(batch, index, x));
+    if (p[OXI_LLM_LAYER_SCALE].weight) x = ox_mul_(x, p[OXI_LLM_LAYER_SCALE].weight);
     if (batch->embedded) x = ox_add_(x, ox_mul(batch->embedded, p[OXI_LLM_EMBEDDING_SHARE].weight));
     if (n->halved > 0 && (index + 1) % n->halved == 0) x = ox_mul_number_(x, 0.5);
     const bool done = x && (x == place || ox_copy_(place, x));
@@ -140,14 +166,42 @@ static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
 /* That -> logits [rows, vocabulary] */
 static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_numbers *n = &model->numbers;
+    if (model->part[OXI_LLM_HEAD].weight) {
+        x = n->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD], x));
+        x = oxi_llm_normalize(model, &model->part[OXI_LLM_HEAD_NORM], x);
+    }
     x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);
     return oxi_llm_capped(n->logit_cap, x);
+}
+
+/* x [S, rows, width] = what layer `index` makes of it; false on error. */
+static bool oxi_llm_run_alternating(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_part *p = model->layers[index].part;
+    const int64_t rows = model->numbers.alternate;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *guessed = oxi_llm_guess_rows(model, p, x), *made = ox_clone(ox_select(guessed, 1, 0));
+    bool done = guessed && made && oxi_llm_run_layer(batch, index, made);
+    if (done) {
+        ox_tensor *out = oxi_llm_correct_rows(model, p, guessed, made);
+        if (batch->inputs) {
+            ox_tensor *first = ox_contiguous(ox_select(out, 1, 0));
+            if (p[OXI_LLM_ALTERNATE_SCALE].weight) first = ox_mul(first, p[OXI_LLM_ALTERNATE_SCALE].weight);
+            first = oxi_llm_layer_input(batch, index, first);
+            done = ox_add_(ox_narrow(out, 1, 1, rows - 1), ox_unsqueeze(first, 1)) != NULL;
+        }
+        done = done && ox_copy_(x, out);
+    }
+    ox_scope_end(&scope);
+    return done;
 }
 
 /* x = layers first .. first + count - 1 of it; false on error. */
 static bool oxi_llm_run_layers(const oxi_llm_batch *batch, int64_t first, int64_t count, ox_tensor *x) {
     for (int64_t i = first; i < first + count; i++)
-        if (!oxi_llm_run_layer(batch, i, x)) return false;
+        if (!(batch->context->model->numbers.alternate ? oxi_llm_run_alternating(batch, i, x)
+                                                       : oxi_llm_run_layer(batch, i, x)))
+            return false;
     return true;
 }
 
@@ -176,7 +230,9 @@ static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, in
     const ox_llm *model = batch->context->model;
     oxi_llm_batch with = *batch;
     const oxi_llm_numbers *n = &model->numbers;
-    ox_tensor *x = oxi_llm_spread_rows(model, oxi_llm_embed(batch, ids));
+    ox_tensor *x = oxi_llm_embed(batch, ids);
+    if (x && n->input > 0 && !(with.inputs = oxi_llm_layer_inputs(model, ids, x))) return NULL;
+    x = oxi_llm_alternate_rows(model, oxi_llm_spread_rows(model, x));
     const int64_t most = n->bank > 0 ? (model->config.layers - 1) / n->bank + 1 : 0,
                   shape[3] = {batch->count, most, model->config.width};
     if (most && !(with.kept = oxi_tensor_new(model->device, OX_F32, 3, shape))) return NULL;
@@ -185,5 +241,7 @@ static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, in
     if (!x || !(model->numbers.stack > 0 ? oxi_llm_run_cycles(&with, x)
                                          : oxi_llm_run_layers(&with, 0, model->config.layers, x)))
         return NULL;
-    return rows ? oxi_llm_hidden(model, oxi_llm_last_rows(&with, rows, x)) : x;
+    if (rows == 0) return x;
+    x = n->alternate ? oxi_llm_join_alternate(model, rows, x) : oxi_llm_last_rows(&with, rows, x);
+    return oxi_llm_hidden(model, x);
 }

@@ -89,13 +89,17 @@ static int64_t oxi_llm_first_seen(const oxi_llm_batch *batch, const oxi_llm_laye
     return chunk > 0 && l->window ? batch->start / chunk * chunk : 0;
 }
 
-/* Writes rows [kv_heads, S, size] behind those in the cache; gives all that is seen,
- * [kv_heads, start + S - first, size]. */
+/* What the batch's rows see of a cache that holds theirs too: [kv_heads, start + S - first, size]. */
+static ox_tensor *oxi_llm_seen(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *cache) {
+    const int64_t first = oxi_llm_first_seen(batch, l);
+    return ox_narrow(cache, 1, first, batch->start + batch->count - first);
+}
+
+/* Writes rows [kv_heads, S, size] behind those in the cache; gives all that is seen. */
 static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *cache,
                                    ox_tensor *rows) {
-    const int64_t first = oxi_llm_first_seen(batch, l);
     if (!ox_copy_(ox_narrow(cache, 1, batch->start, batch->count), rows)) return NULL;
-    return ox_narrow(cache, 1, first, batch->start + batch->count - first);
+    return oxi_llm_seen(batch, l, cache);
 }
 
 static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,

@@ -63,6 +63,29 @@ static ox_status oxi_llm_read_windows(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* The layer whose keys and values each sees: the last ones have none of their own, but those of the last of
+ * their kind before them. */
+static ox_status oxi_llm_read_sharing(ox_llm *model, const ox_file *file) {
+    const int64_t layers = model->config.layers;
+    int64_t shared = 0;
+    ox_status status = OX_OK;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(INPUTS)))
+        status = oxi_llm_read_int(model, file, "attention.shared_kv_layers", -1, 0, 0, &shared);
+    for (int64_t i = 0; !status && i < layers; i++) {
+        oxi_llm_layer *l = &model->layers[i];
+        l->keys_of = i;
+        if (i < layers - shared) continue;
+        for (l->keys_of = layers - shared - 1; l->keys_of >= 0; l->keys_of--)
+            if (!model->layers[l->keys_of].window == !l->window) break;
+        const oxi_llm_layer *from = &model->layers[l->keys_of >= 0 ? l->keys_of : 0];
+        if (l->keys_of < 0 || from->kv_heads != l->kv_heads || from->key_size != l->key_size ||
+            from->value_size != l->value_size || model->numbers.latent)
+            return oxi_fail(OX_ERR_FORMAT, "llm: layer %lld has no layer before it whose keys it could see",
+                            (long long)i);
+    }
+    return status;
+}
+
 static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, int64_t i) {
     oxi_llm_layer *l = &model->layers[i];
     ox_status status =
@@ -79,6 +102,25 @@ static ox_status oxi_llm_read_expert_sizes(ox_llm *model, const ox_file *file, i
     return status;
 }
 
+/* The numbers of an activation that layers have their own of; two are the softplus of what files have. */
+static ox_status oxi_llm_read_bends(ox_llm *model, const ox_file *file, int64_t i) {
+    static const char *const keys[4] = {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"};
+    oxi_llm_layer *l = &model->layers[i];
+    ox_status status = OX_OK;
+    l->bends = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BENT));
+    if (l->bends && !oxi_llm_is_listed(model, file, keys[0]))
+        return oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", keys[0]);
+    for (int k = 0; k < 4 && l->bends && !status; k++) {
+        l->bend[k] = 0;
+        (void)oxi_llm_find_number(model, file, keys[k], i, false, &l->bend[k], &status);
+        if (!status && !isfinite(l->bend[k]))
+            return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is %g", keys[k], l->bend[k]);
+        if (k < 2) l->bend[k] = l->bend[k] > 20 ? l->bend[k] : log1p(exp(l->bend[k]));
+    }
+    l->bend[1] += l->bend[2];
+    return status;
+}
+
 static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
     const oxi_llm_numbers *n = &model->numbers;
     ox_status status = oxi_llm_read_windows(model, file);
@@ -90,8 +132,9 @@ static ox_status oxi_llm_read_layers(ox_llm *model, const ox_file *file) {
         if (!status) status = oxi_llm_read_int(model, file, "feed_forward_length", i, 1, hidden, &l->hidden);
         if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(HALF_HIDDEN))) l->hidden /= 2;
         if (!status && n->experts) status = oxi_llm_read_expert_sizes(model, file, i);
+        if (!status) status = oxi_llm_read_bends(model, file, i);
     }
-    return status;
+    return status ? status : oxi_llm_read_sharing(model, file);
 }
 
 static ox_status oxi_llm_read_sizes(ox_llm *model, const ox_file *file) {
@@ -184,19 +227,22 @@ static ox_status oxi_llm_set_yarn(const ox_llm *model, const ox_file *file, doub
 }
 
 static ox_status oxi_llm_read_yarn(ox_llm *model, const ox_file *file, double factor) {
-    double logarithm, magnitude = 1;
+    double logarithm, magnitude = 0; /* 0: the file has none */
+    const bool latent = model->numbers.latent > 0;
     oxi_llm_rope *rope = &model->rope;
     ox_status status =
         oxi_llm_read_float(model, file, "rope.scaling.yarn_log_multiplier", -1, 0, 0, &logarithm);
     if (!status)
-        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 1, &magnitude);
+        status = oxi_llm_read_float(model, file, "rope.scaling.yarn_attn_factor", -1, 0, 0, &magnitude);
     if (status || factor <= 1 || rope->size == 0) return status;
     const double stretched = 1 + logarithm * log(factor), usual = 1 + 0.1 * log(factor),
                  given = rope->magnitude;
-    if (model->numbers.latent) model->numbers.attention_scale *= given * given * stretched * stretched;
-    if (magnitude != 1)
+    /* without numbers of its own, scores of latent heads are scaled as what is turned, as in llama.cpp */
+    const double scores = given * stretched * (logarithm == 0 && magnitude == 0 ? usual : 1);
+    if (latent) model->numbers.attention_scale *= scores * scores;
+    if (magnitude > 0 && (latent || magnitude != 1))
         rope->magnitude *= usual * magnitude;
-    else if (!model->numbers.latent)
+    else if (!latent)
         rope->magnitude *= usual / (1 + 0.1 * logarithm * log(factor));
     else if (logarithm == 0)
         rope->magnitude *= usual; /* else DeepSeek's scores are scaled instead */
@@ -567,6 +613,29 @@ static ox_status oxi_llm_read_residual(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* Residual rows of which the layers compute the first, and gates of which the largest numbers alone are kept:
+ * how far over their mean, layer by layer. Files without that have it in the first ten layers. */
+static ox_status oxi_llm_read_alternate(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t active = 0;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(INPUTS))) return OX_OK;
+    ox_status status = oxi_llm_read_int(model, file, "altup.num_inputs", -1, 2, 0, &n->alternate);
+    if (!status) status = oxi_llm_read_int(model, file, "altup.active_idx", -1, 0, 0, &active);
+    if (status || n->alternate == 0) return status;
+    if (active != 0 || n->alternate > 64 || n->hyper > 0 || n->bank > 0 || n->stack > 0)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: %lld residual rows of which the layers compute row %lld",
+                        (long long)n->alternate, (long long)active);
+    const bool listed = oxi_llm_is_listed(model, file, "activation_sparsity_scale");
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        double cutoff = listed || i >= 10 ? -INFINITY : 1.6448533535003662;
+        if (listed)
+            (void)oxi_llm_find_number(model, file, "activation_sparsity_scale", i, false, &cutoff, &status);
+        model->layers[i].cuts = isfinite(cutoff);
+        model->layers[i].cutoff = cutoff;
+    }
+    return status;
+}
+
 /* Caps of what goes into the feed-forward's activation. */
 static ox_status oxi_llm_read_caps(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
@@ -652,12 +721,15 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_pooling(model, file);
     if (!status) status = oxi_llm_read_cycles(model, file);
     if (!status) status = oxi_llm_read_residual(model, file);
+    if (!status) status = oxi_llm_read_alternate(model, file);
     if (!status) status = oxi_llm_read_caps(model, file);
     if (!status) status = oxi_llm_read_grams(model, file);
     if (!status) status = oxi_llm_read_blocks(model, file);
     if (!status) status = oxi_llm_refuse_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(INPUTS)))
+        status = oxi_llm_read_int(model, file, "embedding_length_per_layer_input", -1, 0, 0, &n->input);
     if (!status) status = oxi_llm_read_int(model, file, "rescale_every_n_layers", -1, 0, 0, &n->halved);
     if (!status) status = oxi_llm_read_experts(model, file);
     if (!status) status = oxi_llm_read_bare_norms(model, file);

@@ -1,9 +1,10 @@
 /* Facts of a model: numbers and texts of the metadata under "<architecture>.<key>", checked.
  * A fact of 0 is one that is not there; an array has one for each layer. Called by config.c. */
 
-/* "<architecture>.<key>" */
+/* "<architecture>.<key>", but for the numbers of an activation, which are not of one family */
 static void oxi_llm_key(const ox_llm *model, const char *key, char out[96]) {
-    (void)snprintf(out, 96, "%s.%s", model->config.architecture, key);
+    const bool whole = strncmp(key, "xielu.", 6) == 0;
+    (void)snprintf(out, 96, "%s%s%s", whole ? "" : model->config.architecture, whole ? "" : ".", key);
 }
 
 typedef struct oxi_llm_default {

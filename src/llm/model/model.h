@@ -111,6 +111,10 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(MIXED_SIGMOID)        /* a delta net's gate is a sigmoid, not silu */ \
     X(DECAY_NEGATIVE)       /* ssm_a is negative where decays have a bound too */ \
     X(KEY_IS_VALUE)         /* keys are values too; the end of a head is turned, and back in the result */ \
+    X(VALUE_NORMED)         /* values have a norm without weights; a layer without has its keys for them */ \
+    X(INPUTS)               /* layers may take numbers of a token beside, and see the keys of others */ \
+    X(BENT)                 /* layers have activations of their own */ \
+    X(ROUTER_SCALED)        /* the router sees the residual row, with a norm and ffn_gate_inp.scale */ \
     X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
@@ -172,7 +176,8 @@ typedef struct oxi_llm_family {
     X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK)                                         \
     X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES) X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE)          \
     X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
-    X(SHARED_HIDDEN) OXI_LLM_MIXER_SIZE_LIST(X)
+    X(SHARED_HIDDEN) X(INPUT) X(INPUTS) X(ALTERNATE) X(ALTERNATE_SQUARE) X(ALTERNATE_WIDTH)               \
+    OXI_LLM_MIXER_SIZE_LIST(X)
 
 typedef enum oxi_llm_size {
 #define OXI_X(size) OXI_LLM_SIZE_##size,
@@ -216,8 +221,13 @@ typedef struct oxi_llm_layer {
     oxi_llm_part part[OXI_LLM_LAYER_ROLES];
     int64_t heads, kv_heads, key_size, value_size, hidden, expert_hidden;
     double expert_clamp;      /* of what goes into the experts' activation; 0 = none */
+    double bend[4];           /* of an activation that each layer has its own of: oxi_llm_bent; */
+    bool bends;               /* it has */
+    double cutoff;            /* of the gate, in standard deviations over its mean; */
+    bool cuts;                /* what is below is 0 */
     double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
+    int64_t keys_of;          /* the layer whose keys and values it sees: itself, or one before it */
     int64_t ratio;            /* positions that leave one row of keys beyond the window; 0 = none do */
     const oxi_llm_rope *rope; /* NULL: not turned */
     bool attends, feeds;      /* it has attention; it has a feed-forward */
@@ -254,6 +264,7 @@ typedef struct oxi_llm_numbers {
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
+    int64_t input;        /* numbers of a token's that each layer takes beside; 0 = none */
     const oxi_llm_activation *activation;
     oxi_llm_router router;
     bool routed_norm;
@@ -274,6 +285,7 @@ typedef struct oxi_llm_numbers {
     int64_t hyper_rank;  /* of the matrices that mix them; 0 = they are mixed by a number for each */
     int64_t hyper_rounds; /* of Sinkhorn's, of what each row takes of the others; 0 = each is kept */
     double hyper_epsilon, hyper_magnitude;
+    int64_t alternate;   /* residual rows, of which the layers compute the first and guess the others; or 0 */
     int64_t bank;        /* every so many layers the residual row is kept and begins anew; 0 = never */
     double gate_cap, up_cap; /* of what goes into the feed-forward's activation, by tanh; 0 = none */
     int64_t halved;      /* x is halved behind every so many layers; 0 = never */

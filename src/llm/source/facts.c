@@ -4,7 +4,8 @@
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 static oxi_meta_item *oxi_llm_new_fact(const oxi_llm_config *c, const char *key) {
-    const bool whole = strncmp(key, "general.", 8) == 0 || strncmp(key, "tokenizer.", 10) == 0;
+    const bool whole = strncmp(key, "general.", 8) == 0 || strncmp(key, "tokenizer.", 10) == 0 ||
+                       strncmp(key, "xielu.", 6) == 0;
     const char *architecture = whole ? "" : c->folder->model->architecture, *dot = whole ? "" : ".";
     const size_t length = strlen(architecture) + strlen(dot) + strlen(key);
     char *name = (char *)oxi_file_take(c->file, length + 1);
@@ -209,8 +210,12 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
     if (status == OX_OK)
-        status = oxi_llm_config_int(c, "sliding_window|local_attention|attention_chunk_size|window_size", -1,
-                                    INT32_MAX, 0, &window);
+        status = oxi_llm_config_int(
+            c,
+            oxi_llm_row_holds(c, "modern-bert-decoder") /* of one that would go both ways */
+                ? "local_attention/2"
+                : "sliding_window|local_attention|attention_chunk_size|window_size",
+            -1, INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
     if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
         const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
@@ -231,6 +236,110 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
 }
 
 /* ---- layers without attention -------------------------------------------------------------------------- */
+
+/* Key-value heads and widths of Gemma 4's layers: those that see everything may have heads of their own,
+ * those without keys of their own wider feed-forwards. */
+static ox_status oxi_llm_add_widths(const oxi_llm_config *c) {
+    const int64_t layers = c->folder->layers, most = 1 << 24;
+    int64_t wide = 0, same = 0, global = 0, shared = 0, hidden = 0;
+    if (!oxi_llm_row_holds(c, "gemma4")) return OX_OK;
+    ox_status status = oxi_llm_config_int(c, "intermediate_size", 1, most, -1, &hidden);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "use_double_wide_mlp", 0, 1, 0, &wide);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "attention_k_eq_v", 0, 1, 0, &same);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "num_kv_shared_layers", 0, layers, 0, &shared);
+    if (status == OX_OK)
+        status = oxi_llm_config_int(c, "num_global_key_value_heads", 1, most, c->folder->kv_heads, &global);
+    int32_t *heads = (int32_t *)oxi_calloc((size_t)layers, 2 * sizeof *heads);
+    uint8_t *sliding = (uint8_t *)oxi_calloc((size_t)layers, 1);
+    if (status == OX_OK) status = heads && sliding ? oxi_llm_window_pattern(c, sliding) : OX_ERR_NOMEM;
+    for (int64_t i = 0; status == OX_OK && i < layers; i++) {
+        heads[i] = (int32_t)(same && !sliding[i] ? global : c->folder->kv_heads);
+        heads[layers + i] = (int32_t)(wide && shared < layers && i >= layers - shared ? 2 * hidden : hidden);
+    }
+    if (status == OX_OK)
+        status = oxi_llm_fact_array(c, "attention.head_count_kv", OX_GGUF_I32, heads, layers);
+    if (status == OX_OK)
+        status = oxi_llm_fact_array(c, "feed_forward_length", OX_GGUF_I32, heads + layers, layers);
+    oxi_free(heads, (size_t)layers * 2 * sizeof *heads);
+    oxi_free(sliding, (size_t)layers);
+    return status;
+}
+
+/* The number that a share `p` of a normal distribution lies below: where its integral is p, by halving. */
+static double oxi_llm_normal_quantile(double p) {
+    double low = -40, high = 40;
+    for (int i = 0; i < 80; i++) {
+        const double middle = (low + high) / 2;
+        *(0.5 * erfc(-middle * sqrt(0.5)) < p ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* The cutoffs of Gemma 3n's gates, of the shares that they leave out: a list, or one for all layers. */
+static ox_status oxi_llm_add_cutoffs(const oxi_llm_config *c) {
+    const int64_t layers = c->folder->layers;
+    const oxi_json_node *shares = oxi_llm_config_node(c, "activation_sparsity_pattern", 27);
+    if (!shares || !oxi_llm_row_holds(c, "gemma3n")) return OX_OK;
+    const bool list = shares->type == OXI_JSON_ARRAY;
+    float *cutoffs = (float *)oxi_calloc((size_t)layers, sizeof *cutoffs);
+    ox_status status = cutoffs ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t i = 0; status == OX_OK && i < layers; i++) {
+        const oxi_json_node *share = list ? shares + 1 + i : shares;
+        const double number = share->type == OXI_JSON_FLOAT ? share->value.f : (double)share->value.i;
+        if ((list && i >= shares->length) || (share->type != OXI_JSON_FLOAT && share->type != OXI_JSON_INT) ||
+            !(number >= 0 && number < 1))
+            status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                                   "config.json: activation_sparsity_pattern has no share for layer %lld",
+                                   (long long)i);
+        else
+            cutoffs[i] = number > 0 ? (float)oxi_llm_normal_quantile(number) : -INFINITY;
+    }
+    if (status == OX_OK)
+        status = oxi_llm_fact_array(c, "activation_sparsity_scale", OX_GGUF_F32, cutoffs, layers);
+    oxi_free(cutoffs, (size_t)layers * sizeof *cutoffs);
+    return status;
+}
+
+/* One number that a layer stores; `otherwise` where it does not, NAN = it must. */
+static ox_status oxi_llm_stored_number(const oxi_llm_config *c, int64_t layer, const char *end,
+                                       double otherwise, float *out) {
+    char name[128];
+    (void)snprintf(name, sizeof name, "model.layers.%lld.%s", (long long)layer, end);
+    const int64_t at = oxi_file_find(c->folder->weights, name);
+    *out = (float)otherwise;
+    if (at < 0 && !isnan(otherwise)) return OX_OK;
+    if (at < 0) return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensor %s is missing", name);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *t = ox_file_tensor_at(c->folder->weights, at);
+    ox_status status = t ? OX_OK : ox_error();
+    if (t && (ox_numel(t) != 1 || oxi_info(t->dtype)->cls != OX_CLASS_FLOAT))
+        status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensor %s is not one number", name);
+    if (status == OX_OK) status = ox_to_floats(t, out, 1);
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* The numbers of Apertus' activations, which lie among the weights. */
+static ox_status oxi_llm_add_bends(const oxi_llm_config *c) {
+    static const struct {
+        const char *key, *name;
+        double otherwise;
+    } rows[] = {{"xielu.alpha_p", "mlp.act_fn.alpha_p", NAN},
+                {"xielu.alpha_n", "mlp.act_fn.alpha_n", NAN},
+                {"xielu.beta", "mlp.act_fn.beta", 0.5},
+                {"xielu.eps", "mlp.act_fn.eps", -1e-6}};
+    const int64_t layers = c->folder->layers;
+    if (!oxi_llm_row_holds(c, "apertus")) return OX_OK;
+    float *numbers = (float *)oxi_calloc((size_t)layers, sizeof *numbers);
+    ox_status status = numbers ? OX_OK : OX_ERR_NOMEM;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows && status == OX_OK; k++) {
+        for (int64_t i = 0; i < layers && status == OX_OK; i++)
+            status = oxi_llm_stored_number(c, i, rows[k].name, rows[k].otherwise, &numbers[i]);
+        if (status == OX_OK) status = oxi_llm_fact_array(c, rows[k].key, OX_GGUF_F32, numbers, layers);
+    }
+    oxi_free(numbers, (size_t)layers * sizeof *numbers);
+    return status;
+}
 
 /* Whether layer `i` has attention, by layer_types or by a list of those that have. */
 static bool oxi_llm_layer_attends(const oxi_json_node *types, const oxi_json_node *which, int64_t i) {
@@ -303,9 +412,9 @@ static ox_status oxi_llm_add_single(const oxi_llm_config *c) {
     for (int64_t i = 0; i < layers && status == OX_OK; i++) {
         const char letter = oxi_llm_layer_letter(kinds, i);
         if (!letter || !strchr("M*-E", letter))
-            status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
-                                   "config.json: layers_block_type does not say what layer %lld is",
-                                   (long long)i);
+            status =
+                oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                              "config.json: layers_block_type does not say what layer %lld is", (long long)i);
         heads[i] = letter == '*' ? (int32_t)c->folder->kv_heads : 0;
         hidden[i] = (int32_t)(letter == '-' ? dense : letter == 'E' ? expert : 0);
     }
@@ -345,6 +454,9 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
         if (first && row->expression[0]) status = oxi_llm_add_fact(c, row);
     }
     if (status == OX_OK) status = oxi_llm_add_single(c);
+    if (status == OX_OK) status = oxi_llm_add_widths(c);
+    if (status == OX_OK) status = oxi_llm_add_cutoffs(c);
+    if (status == OX_OK) status = oxi_llm_add_bends(c);
     if (status == OX_OK) status = oxi_llm_add_kv_heads(c);
     if (status == OX_OK) status = oxi_llm_add_recurrent(c);
     return status == OX_OK ? oxi_llm_add_window(c) : status;

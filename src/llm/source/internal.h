@@ -34,6 +34,7 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_QUERY, /* rows of halves to pairs, with that trait: heads, or key-value heads */
     OXI_LLM_TRANSFORM_KEY,
     OXI_LLM_TRANSFORM_FUSED,        /* rows [kv_heads, heads / kv_heads + 2, size]: all q, all k, all v */
+    OXI_LLM_TRANSFORM_FOURTHS,      /* rows of q, v, k of four parts: all q, all k, all v */
     OXI_LLM_TRANSFORM_TURNED,       /* rows and columns exchanged; vectors as they are */
     OXI_LLM_TRANSFORM_TURNED_FIRST, /* the first half of the columns, turned; the second */
     OXI_LLM_TRANSFORM_TURNED_SECOND,

@@ -51,6 +51,27 @@ static ox_status oxi_llm_rope_llama3(const oxi_llm_config *c, int64_t size) {
     return status;
 }
 
+/* Frequencies over the whole head, of which the last are 0: a factor that leaves nothing of a turn.
+ * source transformers modeling_rope_utils.py, proportional */
+static ox_status oxi_llm_rope_proportional(const oxi_llm_config *c) {
+    double factor = 1, share = 1;
+    int64_t size = 0;
+    ox_status status = oxi_llm_config_int(c, "global_head_dim|$head", 2, OXI_LLM_ROPE_MOST, -1, &size);
+    if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.factor", 1, &factor);
+    if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.partial_rotary_factor", 0.25, &share);
+    if (status == OX_OK && (size % 2 || !(factor > 0 && factor < 1e9) || !(share >= 0 && share <= 1)))
+        status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                               "config.json: rope factor %g over %g of %lld elements of a head", factor,
+                               share, (long long)size);
+    if (status != OX_OK) return status;
+    const int64_t pairs = (int64_t)(share * (double)size) / 2;
+    float *factors = (float *)oxi_calloc((size_t)size / 2, sizeof *factors);
+    for (int64_t i = 0; factors && i < size / 2; i++) factors[i] = i < pairs ? (float)factor : 1e30f;
+    status = factors ? oxi_llm_rope_plan(c, "rope_freqs.weight", factors, size / 2) : OX_ERR_NOMEM;
+    oxi_free(factors, (size_t)size / 2 * sizeof *factors);
+    return status;
+}
+
 static ox_status oxi_llm_rope_list(const oxi_llm_config *c, const char *name, const char *tensor,
                                    int64_t count) {
     const oxi_json_node *node = oxi_llm_config_node(c, name, strlen(name));
@@ -113,7 +134,8 @@ static double oxi_llm_yarn_scale(double factor, double weight) {
     return factor > 1 ? 0.1 * weight * log(factor) + 1 : 1;
 }
 
-/* GGUF's yarn_attn_factor comes on top of 0.1 log(factor) + 1.
+/* GGUF's attn_factor comes on top of 0.1 log(factor) + 1, and is for the scores of latent heads too; where
+ * these are other than what is turned, it is yarn_attn_factor, which llama.cpp does not read.
  * source Peng et al. 2023; transformers modeling_rope_utils.py; llama.cpp's DeepSeek 2 */
 static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
     double factor = 0, context = 0, value = 0, all = 0, attention = 0;
@@ -133,6 +155,7 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
         status = oxi_llm_fact_number(c, "rope.scaling.yarn_truncate", OX_GGUF_BOOL, 0);
     if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.mscale_all_dim", 0, &all);
     if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.mscale", 0, &value);
+    const bool scores = all != 0 && oxi_llm_row_holds(c, "deepseek2 deepseek32 glm-dsa");
     if (status == OX_OK) {
         const double usual = oxi_llm_yarn_scale(factor, 1);
         const double both = oxi_llm_yarn_scale(factor, value) / oxi_llm_yarn_scale(factor, all);
@@ -140,11 +163,14 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
                                      &attention);
         if (status == OX_OK && attention == both && value == 1 && oxi_llm_row_holds(c, "mistral3"))
             return oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, all);
-        if (status == OX_OK && attention != usual)
-            status = oxi_llm_fact_number(c, "rope.scaling.yarn_attn_factor", OX_GGUF_F32, attention / usual);
+        const bool own =
+            oxi_llm_row_holds(c, OXI_LLM_MLA " minicpm3") && (scores || fabs(attention - 1) > 1e-9);
+        if (status == OX_OK && (own || attention != usual))
+            status =
+                oxi_llm_fact_number(c, own ? "rope.scaling.yarn_attn_factor" : "rope.scaling.attn_factor",
+                                    OX_GGUF_F32, attention / usual);
     }
-    if (status == OX_OK && all != 0 && /* it scales their scores, too */
-        oxi_llm_row_holds(c, "deepseek2 deepseek32 glm-dsa"))
+    if (status == OX_OK && scores)
         status = oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, 0.1 * all);
     return status;
 }
@@ -185,6 +211,8 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {
     double factor = 1;
     int64_t size = 0;
     if (!type) type = oxi_llm_config_text(c, "rope.type");
+    if (strcmp(type ? type : "proportional", "proportional") == 0 && oxi_llm_row_holds(c, "gemma4"))
+        return oxi_llm_rope_proportional(c);
     ox_status status =
         oxi_llm_row_holds(c, OXI_LLM_MLA " minicpm3")
             ? oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &size)

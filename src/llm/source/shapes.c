@@ -82,6 +82,8 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
         if (folder->heads % groups || *rows % (groups * share))
             return "has rows that do not divide into heads";
         return NULL;
+    case OXI_LLM_TRANSFORM_FOURTHS:
+        return e->ndim != 2 || *rows % 12 ? "is no matrix of four parts of q, v and k" : NULL;
     case OXI_LLM_TRANSFORM_ROWS_FIRST:
     case OXI_LLM_TRANSFORM_ROWS_SECOND:
         if (e->ndim < 2 || *rows % 2) return "has rows that are no two halves";

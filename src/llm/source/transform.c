@@ -68,6 +68,13 @@ static ox_tensor *oxi_llm_split_fused(ox_tensor *t, int64_t groups, int64_t shar
     return ox_reshape(ox_cat(parts, 3, 0), ox_shape_of(t));
 }
 
+/* Rows [4, 3, n], of four parts with queries, values and keys each: all queries, keys, values. */
+static ox_tensor *oxi_llm_split_fourths(ox_tensor *t) {
+    ox_tensor *all = ox_reshape(t, OX_SHAPE(4, 3, t->shape[0] / 12, -1)), *parts[3];
+    for (int i = 0; i < 3; i++) parts[i] = ox_select(all, 1, (3 - i) % 3);
+    return ox_reshape(ox_stack(parts, 3, 0), ox_shape_of(t));
+}
+
 /* A half of a dim, or every second element of it. */
 static ox_tensor *oxi_llm_half(ox_tensor *t, int dim, bool second) {
     const int64_t half = ox_size(t, dim) / 2;
@@ -155,8 +162,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_NORM:
         return oxi_llm_adds_one(folder, plan) ? ox_add(ox_cast(t, OX_F32), ox_number(1)) : t;
     case OXI_LLM_TRANSFORM_SCALED: return oxi_llm_scaled_rows(plan, t);
-    case OXI_LLM_TRANSFORM_LATENT_TURNED:
-        return folder->halves ? oxi_llm_pair_ends(t, 1, folder->halves) : t;
+    case OXI_LLM_TRANSFORM_LATENT_TURNED: return folder->halves ? oxi_llm_pair_ends(t, 1, folder->halves) : t;
     case OXI_LLM_TRANSFORM_DELTA_FIRST: return oxi_llm_split_delta(folder, t, false);
     case OXI_LLM_TRANSFORM_DELTA_SECOND: return oxi_llm_split_delta(folder, t, true);
     case OXI_LLM_TRANSFORM_DELTA_MIXED:
@@ -174,10 +180,10 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_QUERY:
         if (folder->halves) return oxi_llm_pair_ends(t, folder->heads, folder->halves);
         return oxi_llm_pair_heads(folder, t, folder->heads);
-    case OXI_LLM_TRANSFORM_KEY:
-        return oxi_llm_pair_heads(folder, t, folder->kv_heads);
+    case OXI_LLM_TRANSFORM_KEY: return oxi_llm_pair_heads(folder, t, folder->kv_heads);
     case OXI_LLM_TRANSFORM_FUSED:
         return oxi_llm_split_fused(t, folder->kv_heads, folder->heads / folder->kv_heads + 2);
+    case OXI_LLM_TRANSFORM_FOURTHS: return oxi_llm_split_fourths(t);
     case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);
     case OXI_LLM_TRANSFORM_TURNED_FIRST: return ox_transpose(oxi_llm_half(t, -1, false), -2, -1);
     case OXI_LLM_TRANSFORM_TURNED_SECOND: return ox_transpose(oxi_llm_half(t, -1, true), -2, -1);
