@@ -225,8 +225,10 @@ static void test_large(void) {
         {2, 1, 30, 28, 1, {1, 14, 14}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
         {2, 1, 3, 8, 1, {1, 45, 46}, {1, 7, 7}, {1, 2, 2}, {0, 3, 3}, {1, 1, 1}, {0, 0, 0}},
         {2, 3, 20, 30, 1, {1, 9, 11}, {1, 1, 1}, {1, 2, 2}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}},
+        {2, 1, 87, 9, 1, {1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+        {2, 2, 7, 9, 1, {1, 18, 30}, {1, 3, 4}, {1, 3, 2}, {0, 5, 3}, {1, 2, 3}, {0, 0, 0}},
     };
-    for (int n = 0; n < 4; n++)
+    for (int n = 0; n < 6; n++)
         for (int d = 0; d < 4; d++)
             OX_SCOPE {
                 check_case(&large[n], float_dtypes[d], float_dtypes[d], (layout)0);
@@ -246,6 +248,23 @@ static void test_large(void) {
                 }
                 ox_set_threads(threads);
             }
+}
+
+/* More samples than are laid out at a time: as each of them alone. */
+static void test_many(void) {
+    static const conv_case many = {2, 3, 9, 5, 1, {1, 500, 501}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1},
+                                   {0, 0, 0}};
+    for (int d = 0; d < 4; d++)
+        OX_SCOPE {
+            ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(many.n, many.c, 500, 501), OX_F32), float_dtypes[d]);
+            ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(many.o, many.c, 3, 3), OX_F32), float_dtypes[d]);
+            ox_tensor *y = convolve(&many, x, w, NULL);
+            for (int64_t i = 0; i < many.n; i++) {
+                ox_tensor *one = convolve(&many, ox_select(x, 0, i), w, NULL);
+                CHECK_MSG(one && y && same_bits(ox_contiguous(ox_select(y, 0, i)), one), "%s",
+                          ox_error_text());
+            }
+        }
 }
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
@@ -326,6 +345,7 @@ static void test_transposed_refuses(void) {
 int main(void) {
     test_cases();
     test_large();
+    test_many();
     test_refuses();
     test_transposed_refuses();
     return check_done("conv");

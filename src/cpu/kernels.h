@@ -107,6 +107,8 @@ typedef struct oxi_gemm_kernel {
     int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                 const void *next);
+    void (*run_at)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                   const int32_t *at); /* NULL, or the same where step i of b is at b + at[i] */
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
@@ -128,10 +130,15 @@ typedef struct oxi_packs {
 
 /* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbors along k; k counts elements. */
 struct oxi_code_panel;
+enum { OXI_PICKED = 16 };
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
     oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
+    /* NULL, or for each of n pairs of rows, `apart` bytes one behind the other: `count` numbers of both, at
+     * most OXI_PICKED, those at[0], at[1] .., which are below `reach`, at most twice as much */
+    void (*pick)(int64_t n, const char *rows, int64_t apart, const int16_t *at, int count, int reach,
+                 char *to);
     /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
     void (*round)(int64_t n, const float *x, uint16_t *out);
     /* the same of a panel of n signed codes, `group` of which share a scale, for each of nr lines */
@@ -438,6 +445,8 @@ typedef struct oxi_gemm {
      * of c. a is taps by places, b likewise if b_by_taps, else places by taps; by WAY_PANELS alone */
     const struct oxi_windows *a_windows, *b_windows, *c_places;
     bool b_by_taps;
+    const int32_t *b_at; /* NULL, or where each step of b begins: packed elements, columns side by side */
+    int64_t pairs;       /* 0, or how far apart numbers of a are along k that are packed as one element */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

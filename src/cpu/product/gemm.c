@@ -134,6 +134,9 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->a.by_taps = true;
     p->b.windows = g->b_windows;
     p->b.by_taps = g->b_by_taps;
+    if (!g->b_at) return;
+    p->b.packed = (char *)(uintptr_t)g->b;
+    p->b.all_lines = g->n;
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -165,7 +168,7 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alon
 static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
     oxi_panels_key key;
     oxi_prepacked *home = oxi_prepacked_of(storage);
-    if (!home || p->k == 0 || oxi_is_block(s->dtype) || s->windows) return;
+    if (!home || p->k == 0 || oxi_is_block(s->dtype) || s->windows || p->g->pairs) return;
     key.data = s->data;
     key.dtype = s->dtype;
     key.lines = lines;
@@ -234,7 +237,7 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *a_bytes = oxi_align_up(a_lines * shared_k * element);
     *b_bytes = oxi_align_up(b_lines * shared_k * element);
     p->slab_at = OXI_GEMM_STAGE;
-    p->edge_at = p->slab_at + (p->a.windows || p->b.windows ? OXI_GEMM_SLAB : 0);
+    p->edge_at = p->slab_at + (p->a.windows || p->b.windows || p->g->pairs ? OXI_GEMM_SLAB : 0);
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
     size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
     p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
@@ -262,7 +265,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     int64_t tile_k = p.type.kernel->tile_k;
-    p.k = p.type.pieces ? oxi_round_up(g->k, tile_k) : oxi_parts(g->k, p.type.k_each);
+    p.k = p.type.pieces ? oxi_round_up(g->k, tile_k)
+        : g->pairs      ? oxi_parts(g->k, 2 * g->pairs) * g->pairs
+                        : oxi_parts(g->k, p.type.k_each);
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows && !g->c_places &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
@@ -295,7 +300,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (a) {
         char *b = shares_a ? memory : memory + a_bytes;
         if (!p.a.kept) p.a.packed = a;
-        if (!p.b.kept) p.b.packed = b;
+        if (!p.b.kept && !g->b_at) p.b.packed = b;
         p.scratch = b + b_bytes;
         if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
         oxi_gemm_fill_kept(&p, alone);

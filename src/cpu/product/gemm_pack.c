@@ -300,6 +300,72 @@ static void oxi_gemm_pack_windows(const oxi_gemm_plan *p, const oxi_gemm_side *s
     }
 }
 
+/* Numbers that are paired with those g->pairs behind them, where they lie: taps of channels that are `apart`
+ * elements apart, `reach` elements of each. */
+typedef struct oxi_gemm_taps {
+    const char *data;
+    int64_t line, apart, reach;
+    int16_t at[OXI_PICKED];
+} oxi_gemm_taps;
+
+static bool oxi_gemm_find_taps(const oxi_gemm_plan *p, const oxi_gemm_side *s, oxi_gemm_taps *to) {
+    int64_t taps = p->g->pairs;
+    if (!p->type.groups->pick || taps > OXI_PICKED || s->k / taps % 2) return false;
+    to->data = s->data;
+    to->line = s->windows ? s->windows->channel_stride : s->line_stride;
+    to->apart = s->windows ? s->windows->sample_stride : taps * s->k_stride;
+    to->reach = 0;
+    for (int64_t t = 0; t < taps; t++) {
+        int64_t at = s->windows ? oxi_windows_run(s->windows, t, 1).offset : t * s->k_stride;
+        if (at < 0 || at >= 2 * OXI_PICKED) return false;
+        to->at[t] = (int16_t)at;
+        if (at >= to->reach) to->reach = at + 1;
+    }
+    return true;
+}
+
+/* Lines of these as they come, in pairs: `channels` of them from number `from` on. slab, if they have to be
+ * brought together first: row numbers of each line. */
+static void oxi_gemm_pair(const oxi_gemm_plan *p, const oxi_gemm_side *s, const oxi_gemm_taps *taps,
+                          int64_t line, int64_t lines, int64_t from, int64_t channels, char *slab,
+                          char *out) {
+    int64_t apart = p->g->pairs, row = channels * apart, there = oxi_min_i64(row, s->k - from), bytes = 2;
+    if (!taps && s->windows) oxi_windows_read(s->windows, line, lines, from, there, slab, row);
+    for (int64_t i = 0; i < lines; i++, slab += row * bytes, out += row / 2 * p->type.element) {
+        if (taps) {
+            int64_t at = (line + i) * taps->line + from / apart * taps->apart;
+            p->type.groups->pick(channels / 2, taps->data + at * bytes, taps->apart * bytes, taps->at,
+                                 (int)apart, (int)taps->reach, out);
+            continue;
+        }
+        if (!s->windows)
+            p->kernels->gather[oxi_width_index((int)bytes)](there, oxi_gemm_at(s, line + i, from),
+                                                            s->k_stride * bytes, slab);
+        memset(slab + there * bytes, 0, (size_t)((row - there) * bytes));
+        p->type.groups->interleave(apart, channels / 2, slab, apart, (int)apart, out, 0);
+    }
+}
+
+static void oxi_gemm_pack_pairs(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                int64_t k, int64_t depth, char *panels, char *stage) {
+    int64_t apart = p->g->pairs, element = p->type.element;
+    int64_t all = OXI_GEMM_SLAB / (4 * apart * s->width) * apart;
+    oxi_gemm_taps taps;
+    bool found = oxi_gemm_find_taps(p, s, &taps);
+    for (int64_t first = 0; first < lines; first += s->width) {
+        int64_t here = oxi_min_i64(lines - first, s->width);
+        for (int64_t at = 0, count; at < depth; at += count) {
+            int64_t skip = (k + at) % apart;
+            count = oxi_min_i64(all - skip, depth - at);
+            int64_t row = oxi_round_up(skip + count, apart);
+            oxi_gemm_pair(p, s, found ? &taps : NULL, line + first, here, 2 * (k + at - skip),
+                          2 * row / apart, stage + p->slab_at, stage);
+            s->pack.along(here, count, stage + skip * element, row, s->width,
+                          panels + (first * depth + at * s->width) * element, 0);
+        }
+    }
+}
+
 /* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into
  * panels. */
 static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
@@ -307,6 +373,10 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     bool converts = p->type.groups && s->dtype != p->type.dtype;
+    if (p->g->pairs) {
+        oxi_gemm_pack_pairs(p, s, line, lines, k, depth, panels, stage);
+        return;
+    }
     if (s->windows) {
         oxi_gemm_pack_windows(p, s, line, lines, k, depth, panels, stage);
         return;

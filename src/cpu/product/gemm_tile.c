@@ -87,7 +87,8 @@ static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int6
             if (narrow) store(at - done, row, stage, 1);
             for (int r = 0; r < count; r++) {
                 char *run = to + oxi_signed_bytes(g->c_dtype, runs[r].offset);
-                if (narrow) oxi_gemm_place_run(&runs[r], rounded, (uint16_t *)(void *)run);
+                if (runs[r].outside) run = NULL;
+                else if (narrow) oxi_gemm_place_run(&runs[r], rounded, (uint16_t *)(void *)run);
                 else store(runs[r].count, row, run, runs[r].step);
                 row += runs[r].count * p->type.element;
                 rounded += runs[r].count;
@@ -151,20 +152,28 @@ typedef struct oxi_gemm_tile {
     char *lane;
 } oxi_gemm_tile;
 
+/* Step k of the product and those behind it. */
+static void oxi_gemm_multiply(const oxi_gemm_plan *p, int64_t k, int64_t depth, const char *a, const char *b,
+                              char *c, int64_t ld, const char *next) {
+    const oxi_gemm_kernel *kernel = p->type.kernel;
+    bool onto = k > 0 || p->g->onto;
+    if (p->g->b_at) kernel->run_at(depth, a, b, c, ld, onto, p->g->b_at + k);
+    else kernel->run(depth, a, b, c, ld, onto, next);
+}
+
 /* Whether sums that are rounded need no memory of their own: one call has all of k. */
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan *p) { return p->round && p->k <= p->depth; }
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
-static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
-                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
-                          const char *next) {
+static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t k, int64_t depth, const char *a, const char *b,
+                          char *c, int64_t ld, int64_t rows, int64_t columns, char *edge, const char *next) {
     int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
-    if (accumulate)
+    if (k > 0 || p->g->onto)
         for (int64_t i = 0; i < rows; i++)
             memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element,
                    (size_t)columns * element);
-    p->type.kernel->run(depth, a, b, edge, nr, accumulate, next);
+    oxi_gemm_multiply(p, k, depth, a, b, edge, nr, next);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element,
                (size_t)columns * element);
@@ -172,8 +181,8 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
 
 /* One panel of A times one of B, at [i,j] of the tile. Lines of C that take rounded sums are prefetched
  * before. */
-static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
-                                const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
+static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                const char *a, const char *b, int64_t i, int64_t j, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     int64_t rows = oxi_min_i64(t->rows - i, kernel->mr), columns = oxi_min_i64(t->columns - j, kernel->nr);
     int64_t ld = t->sums ? t->ld : kernel->nr;
@@ -181,8 +190,8 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     uint16_t *c = t->rounds ? (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j) : NULL;
     for (int64_t r = 0; c && r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
     if (!t->sums || (rows == kernel->mr && columns == kernel->nr))
-        kernel->run(depth, a, b, to, ld, accumulate, next);
-    else oxi_gemm_edge(p, depth, a, b, to, ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+        oxi_gemm_multiply(p, k, depth, a, b, to, ld, next);
+    else oxi_gemm_edge(p, k, depth, a, b, to, ld, rows, columns, t->lane + p->edge_at, next);
     if (c && columns == kernel->nr) p->round(rows, (const float *)(void *)to, ld, c, p->g->c_row);
     else if (c) oxi_gemm_finish(p, to, ld, t->m + i, t->n + j, rows, columns, t->lane);
 }
@@ -207,8 +216,9 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
             a_calls = oxi_parts(ahead, each * oxi_parts(t->columns, nr));
     char *own = t->lane + p->b_at;
     for (int64_t j = 0, a_fetched = 0; j < t->columns; j += nr) {
-        const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
-        const char *b_next = !b ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
+        const char *a_panel = a;
+        const char *b_panel = !b ? own : b + (p->g->b_at ? j * p->type.element : j / nr * b_bytes);
+        const char *b_next = !b || p->g->b_at ? NULL : j + nr < t->columns ? b_panel + b_bytes : t->next_b;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls prefetch the next panel of b, some others a share of a's next chunk */
@@ -219,7 +229,7 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
                 next = t->next_a + a_fetched;
                 a_fetched += each;
             }
-            oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0 || p->g->onto, next);
+            oxi_gemm_micro_tile(p, t, k, depth, a_panel, b_panel, i, j, next);
         }
     }
 }
@@ -235,9 +245,8 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
                                  p->a.line_stride, copies);
         else p->type.copies(depth, a + i * depth * element, copies);
         for (int64_t j = 0; j < t->columns; j += nr) {
-            const char *b_panel = b + j * depth * element;
-            oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0 || p->g->onto,
-                                b_panel + depth * nr * element);
+            const char *b_panel = b + j * (p->g->b_at ? 1 : depth) * element;
+            oxi_gemm_micro_tile(p, t, k, depth, copies, b_panel, i, j, b_panel + depth * nr * element);
         }
     }
 }
@@ -275,6 +284,7 @@ static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_sid
         at += is_a ? p->m0 : p->n0;
         lines = s->all_lines;
     }
+    if (!is_a && p->g->b_at) return s->packed + at * p->type.element;
     return s->packed + (k * lines + depth * at) * p->type.element;
 }
 

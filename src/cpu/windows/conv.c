@@ -1,5 +1,6 @@
-/* Convolutions and what flows back, as products of a matrix with windows that are never laid out as a whole
- * (windows.h): their panels are packed from the image itself.
+/* Convolutions and what flows back, as products of a matrix with windows that are never laid out as a whole:
+ * their panels are packed from the image itself (windows.h), or read where they lie in one that is laid out
+ * with zeros around it (image.c).
  *   y        [O, places]  = weight [O, taps] windows of x [taps, places]
  *   g weight [C, places]  = weight [C, taps] windows of g [taps, places], once for each phase of the stride
  *   g x      [O, taps]    = g [O, places] windows of x [places, taps]
@@ -43,7 +44,6 @@ static oxi_windows oxi_conv_windows(const oxi_conv_form *f, const char *data) {
         w.origin[d] = -f->padding[d];
         w.step[d] = f->stride[d];
     }
-    oxi_windows_join(&w);
     return w;
 }
 
@@ -112,6 +112,17 @@ static int64_t oxi_spatial(const int64_t *sizes) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
+/* c = a b, which has so many channels: from an image that is laid out, or from windows. */
+static ox_status oxi_conv_run(const oxi_conv_form *f, oxi_gemm *g, oxi_windows *b, oxi_windows *to,
+                              int64_t channels) {
+    oxi_image image;
+    if (oxi_image_takes(&image, f, g, b, channels)) return oxi_image_run(&image, g, to);
+    oxi_windows_join(b);
+    oxi_conv_set_b(g, b, false);
+    oxi_conv_set_c(g, to, f->samples);
+    return oxi_gemm_run(g);
+}
+
 /* ---- the three ----------------------------------------------------------------------------------------- */
 
 static ox_status oxi_conv_forward(const oxi_conv *c, int64_t group) {
@@ -123,10 +134,8 @@ static ox_status oxi_conv_forward(const oxi_conv *c, int64_t group) {
     oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
     oxi_windows y = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
     oxi_conv_set_a(&g, &a, f->channels, f->weight.t->storage);
-    oxi_conv_set_b(&g, &b, false);
-    oxi_conv_set_c(&g, &y, f->samples);
     oxi_conv_add_bias(c, &g, first);
-    return oxi_gemm_run(&g);
+    return oxi_conv_run(f, &g, &b, &y, f->channels);
 }
 
 static ox_status oxi_conv_back_weight(const oxi_conv *c, int64_t group) {
@@ -138,6 +147,7 @@ static ox_status oxi_conv_back_weight(const oxi_conv *c, int64_t group) {
     oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
     oxi_windows w = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), true);
     oxi_conv_set_a(&g, &a, f->samples, NULL);
+    oxi_windows_join(&b);
     oxi_conv_set_b(&g, &b, true);
     oxi_conv_set_c(&g, &w, f->channels);
     return oxi_gemm_run(&g);
@@ -195,12 +205,9 @@ static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi
         x.step[d] = f->stride[d];
         x.places[d] = phase[d].count;
     }
-    oxi_windows_join(&b);
     oxi_conv_set_a(&g, &a, f->outputs, NULL);
-    oxi_conv_set_b(&g, &b, false);
-    oxi_conv_set_c(&g, &x, f->samples);
     oxi_conv_add_bias(c, &g, group * f->channels);
-    return oxi_gemm_run(&g);
+    return oxi_conv_run(f, &g, &b, &x, f->outputs);
 }
 
 static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {

@@ -212,10 +212,13 @@ static oxi_window_run oxi_windows_run(const oxi_windows *w, int64_t place, int64
     run.step = w->step[2] * w->stride[2];
     run.count = 0;
     run.offset = 0;
+    run.outside = false;
     for (int d = 2; d >= 0; d--) {
-        int64_t at = place % w->places[d];
-        if (d == 2) run.count = oxi_min_i64(count, w->places[2] - at);
-        run.offset += (w->origin[d] + at * w->step[d]) * w->stride[d];
+        int64_t at = place % w->places[d], x = w->origin[d] + at * w->step[d];
+        int64_t inside = oxi_part_inside(x, w->places[d] - at, w->step[d], w->size[d]).end;
+        run.outside = run.outside || inside == 0;
+        if (d == 2) run.count = oxi_min_i64(count, inside ? inside : w->places[2] - at);
+        run.offset += x * w->stride[d];
         place /= w->places[d];
     }
     run.offset += place * w->sample_stride;

@@ -15,15 +15,16 @@ typedef struct oxi_windows {
     int64_t size[3], stride[3];
 } oxi_windows;
 
-/* Places that lie `step` elements apart, the first at `offset`. */
+/* Places that lie `step` elements apart, the first at `offset`, or all outside. */
 typedef struct oxi_window_run {
     int64_t offset, step, count;
+    bool outside;
 } oxi_window_run;
 
 /* `taps` rows of `count` elements: taps and places that follow each other. Rows are `row` elements apart. */
 static void oxi_windows_read(const oxi_windows *w, int64_t tap, int64_t taps, int64_t place, int64_t count,
                              char *out, int64_t row);
-/* Of windows with one tap, all of whose places are there: at most `count` places from one on. */
+/* Of windows with one tap: at most `count` places from one on. Those behind the end of a dim are outside. */
 static oxi_window_run oxi_windows_run(const oxi_windows *w, int64_t place, int64_t count);
 /* Joins dims whose places lie end to end, so that runs are long. */
 static void oxi_windows_join(oxi_windows *w);
