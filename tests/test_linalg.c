@@ -429,6 +429,36 @@ static void test_far_numbers(void) {
             check_residual(ox_eigvalsh(h, false), ox_div_number(far.t[0], factors[i]), OX_F64, 900, 4, "far");
             check_orthogonal(far.t[1], OX_F64, 31, "vectors of far numbers");
         }
+    OX_SCOPE { /* from 1 down to 1e-200; and equal rows, of which nothing is left below the first */
+        ox_tensor *ramp = ox_exp(ox_mul_number(ox_arange(0, 31, 1, OX_F64), -200 * 2.302585093 / 60));
+        ox_tensor *x = ox_mul(ox_randn(OX_SHAPE(31, 31), OX_F64), ox_mul(ramp, ox_unsqueeze(ramp, 1)));
+        ox_tensor *h = ox_add(ox_tril(x, 0), turned(ox_tril(x, -1)));
+        ox_tuple parts = ox_eigh(h, false);
+        CHECK_MSG(parts.t[1], "eigh of graded numbers: %s", ox_error_text());
+        check_orthogonal(parts.t[1], OX_F64, 31, "vectors of graded numbers");
+        parts = ox_svd(x, false);
+        check_orthogonal(parts.t[0], OX_F64, 31, "U of graded numbers");
+        check_orthogonal(turned(parts.t[2]), OX_F64, 31, "V of graded numbers");
+        parts = ox_eig(x);
+        CHECK_MSG(parts.t[1] && ox_item_int(ox_all(ox_isfinite(parts.t[1]), OX_ALL_DIMS, false)), "eig");
+        x = ox_contiguous(ox_expand(ox_narrow(x, 0, 0, 1), OX_SHAPE(31, 31)));
+        parts = ox_eig(x);
+        CHECK_MSG(parts.t[1], "eig of equal rows: %s", ox_error_text());
+        x = ox_contiguous(ox_expand(ox_randn(OX_SHAPE(1, 31), OX_F64), OX_SHAPE(31, 31)));
+        parts = ox_eig(x);
+        CHECK_MSG(parts.t[1], "eig of equal rows: %s", ox_error_text());
+    }
+    for (int64_t n = 1; n < 41; n += 13) /* general ones: nothing at all, and steps that would not converge */
+        for (int i = 0; i < 3; i++)
+            OX_SCOPE {
+                ox_tensor *x = ox_randn(OX_SHAPE(n, n), OX_F64), *lengths;
+                ox_tuple far = ox_eig(ox_mul_number(x, i < 2 ? factors[i] : 0));
+                CHECK_MSG(far.t[1], "eig of far numbers, %lld: %s", (long long)n, ox_error_text());
+                lengths = ox_norm(far.t[1], 2, OX_DIMS(0), false);
+                CHECK(ox_item(ox_amax(ox_abs(ox_sub_number(lengths, 1)), OX_ALL_DIMS, false)) < 1e-5);
+                if (i) /* c64 holds nothing as small */
+                    CHECK(ox_item(ox_amax(ox_abs(far.t[0]), OX_ALL_DIMS, false)) == 0);
+            }
 }
 
 static void test_complex_factors(void) {

@@ -144,13 +144,16 @@ static int64_t oxi_ql_step(double *d, double *e, int64_t l, int64_t m, oxi_rotat
 
 /* Eigenvalues in d; z (NULL: none) gets their vectors as rows. False: it does not converge (NaN). */
 static bool oxi_ql(int64_t n, double *d, double *e, const oxi_dense *z, oxi_rotation *list) {
+    double norm = 0; /* counts where numbers that are much smaller do not converge */
     if (n) e[n - 1] = 0;
+    for (int64_t i = 0; i < n; i++) norm = fmax(norm, fabs(d[i]) + fabs(e[i]));
     for (int64_t l = 0; l < n; l++)
         for (int turn = 0;; turn++) {
             int64_t m = l;
             for (; m + 1 < n; m++) {
                 double size = fabs(d[m]) + fabs(d[m + 1]);
-                if (fabs(e[m]) <= DBL_EPSILON * size) break;
+                if (turn > 30) size += norm;
+                if (fabs(e[m]) <= fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING)) break;
             }
             if (m == l) break;
             if (turn == 60) return false;
@@ -301,19 +304,13 @@ static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
 
 /* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
 static bool oxi_svd_rows(const oxi_dense *r, const oxi_dense *j, double *s) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t n = r->rows;
     bool *known = (bool *)oxi_alloc((size_t)n), done = known && oxi_jacobi(r, j, s);
     for (int64_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
     oxi_sort_rows(n, s, r, j, true);
     for (int64_t i = 0; done && i < n; i++) {
-        known[i] = s[i] > 0;
-        double *row = oxi_dense_row(r, i), size = s[i] > 1e-150 ? s[i] : 1;
-        if (known[i] && s[i] <= 1e-150) { /* squares were too small to count */
-            for (int64_t k = 0; k < n; k++) row[k] *= 1e200;
-            size = sqrt(kernels->dot_f64(n, row, row));
-        }
-        for (int64_t k = 0; k < n; k++) row[k] /= size;
+        known[i] = s[i] > OXI_LINALG_NOTHING; /* less: products were too small to count */
+        for (int64_t k = 0; known[i] && k < n; k++) oxi_dense_row(r, i)[k] /= s[i];
     }
     if (done) oxi_fill_rows(r, known);
     if (known) oxi_free(known, (size_t)n);
