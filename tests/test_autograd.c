@@ -110,6 +110,30 @@ static void test_shapes(void) {
     }
 }
 
+/* An input that no output depends on, made of what they depend on: nothing waits for it, hooks run. */
+static ox_tensor *twice_of(ox_tensor *g, void *user) {
+    (void)user;
+    return ox_mul_number(g, 2);
+}
+static void test_unused_result(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(3, 1, 1), *y = ox_square(x), *aside = ox_exp(y);
+        ox_tensor *outputs[2], *inputs[2], *grads[2];
+        CHECK(ox_register_hook(x, twice_of, NULL) > 0);
+        outputs[0] = total(ox_mul_number(y, 3));
+        outputs[1] = total(x);
+        inputs[0] = aside;
+        inputs[1] = x;
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.allow_unused = desc.retain_graph = true;
+        CHECK(ox_grad(outputs, 2, inputs, 2, &desc, grads) == OX_OK && !grads[0]);
+        ARE(grads[1], 14, 26, 38);
+        desc.allow_unused = false;
+        refused(ox_grad(outputs, 2, inputs, 2, &desc, grads), OX_ERR_ARG, "");
+    }
+}
+
 /* Leaves that share what comes to them do not share their gradients' memory. */
 static void test_no_sharing(void) {
     OX_SCOPE {
@@ -795,6 +819,7 @@ int main(void) {
     test_ties();
     test_shapes();
     test_no_sharing();
+    test_unused_result();
     test_released();
     test_long();
     test_order();

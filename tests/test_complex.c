@@ -289,10 +289,76 @@ static void test_powers(void) {
     }
 }
 
+static pair times(pair a, pair b) {
+    pair z = {0, 0};
+    double size = 0;
+    add_product(&z, &size, a, b);
+    return z;
+}
+
+/* a + w (b - a), t + value a b, t + value a / b, in place too. */
+static void test_three_operands(void) {
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *a = complex_matrix(l, 5, 6), *b = complex_matrix((l + 2) % LAYOUT_COUNT, 5, 6),
+                      *w = complex_matrix((l + 4) % LAYOUT_COUNT, 5, 6);
+            ox_tensor *y[6] = {ox_lerp(a, b, w), ox_addcmul(a, b, w, -1.5), ox_addcdiv(a, b, w, 0.5),
+                               ox_lerp_(ox_clone(a), b, w), ox_addcmul_(ox_clone(a), b, w, -1.5),
+                               ox_addcdiv_(ox_clone(a), b, w, 0.5)};
+            for (int64_t i = 0; i < 30 * 6; i++) {
+                pair p = pair_at(a, i / 6), q = pair_at(b, i / 6), r = pair_at(w, i / 6), step = times(q, r);
+                int op = (int)(i % 3);
+                double size = hypot(p.re, p.im) + hypot(step.re, step.im) + hypot(r.re, r.im), factor = 1;
+                if (op == 0) {
+                    pair way = {q.re - p.re, q.im - p.im};
+                    step = times(way, r);
+                    size += hypot(p.re, p.im) * hypot(r.re, r.im) + hypot(q.re, q.im);
+                } else if (op == 1)
+                    factor = -1.5;
+                else {
+                    step = quotient_of(q, r);
+                    factor = 0.5;
+                    size += 4 * hypot(step.re, step.im);
+                }
+                pair want = {p.re + factor * step.re, p.im + factor * step.im};
+                CHECK_MSG(y[i % 6] && pair_is_close(y[i % 6], i / 6, want, size, 9), "three operands %d: %s",
+                          (int)(i % 6), ox_error_text());
+            }
+        }
+}
+
+/* log sum exp of numbers whose powers of e overflow, over each set of dims; of nothing it is -inf. */
+static void test_logsumexp(void) {
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            ox_tensor *x = complex_matrix(l, 5, 6), *far = ox_add_number(x, 200);
+            ox_tensor *y = ox_logsumexp(far, OX_DIMS(1), true), *powers = ox_exp(ox_sub_number(x, 3));
+            CHECK_MSG(y && y->dtype == OX_C64 && y->shape[1] == 1, "logsumexp: %s", ox_error_text());
+            for (int64_t row = 0; y && row < 5; row++) {
+                pair sum = {0, 0};
+                double size = 0;
+                for (int64_t k = 0; k < 6; k++) {
+                    pair p = pair_at(powers, row * 6 + k);
+                    sum.re += p.re;
+                    sum.im += p.im;
+                    size += hypot(p.re, p.im);
+                }
+                pair want = {203 + log(hypot(sum.re, sum.im)), atan2(sum.im, sum.re)};
+                CHECK_MSG(pair_is_close(y, row, want, 300 + size / hypot(sum.re, sum.im), 9), "logsumexp");
+            }
+            ox_tensor *whole = ox_logsumexp(x, OX_ALL_DIMS, false);
+            CHECK(whole && whole->ndim == 0 && whole->dtype == OX_C64);
+            ox_tensor *none = ox_logsumexp(ox_narrow(x, 1, 0, 0), OX_DIMS(1), false);
+            CHECK(none && pair_at(none, 4).re == -INFINITY && pair_at(none, 4).im == 0);
+        }
+}
+
 int main(void) {
     OX_SCOPE {
         test_powers();
     }
+    test_three_operands();
+    test_logsumexp();
     test_matmul();
     test_batches();
     test_sums();

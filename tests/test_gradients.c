@@ -403,7 +403,8 @@ static gradient_case tame(gradient_case c) {
     bool steep = strncmp(c.row, "prod", 4) == 0 || strncmp(c.row, "cumprod", 7) == 0 ||
                  strcmp(c.row, "scatter_prod") == 0 || strcmp(c.row, "tanh") == 0;
     bool poles = strcmp(c.row, "div") == 0 || strcmp(c.row, "log") == 0 || strcmp(c.row, "sqrt") == 0 ||
-                 strcmp(c.row, "reciprocal") == 0 || strcmp(c.row, "abs") == 0 || strcmp(c.row, "norm") == 0;
+                 strcmp(c.row, "reciprocal") == 0 || strcmp(c.row, "addcdiv") == 0 ||
+                 strcmp(c.row, "abs") == 0 || strcmp(c.row, "norm") == 0;
     for (int k = 0; k < MOST_OPERANDS; k++)
         if (steep || poles) c.in[k].numbers = steep ? DOMAIN_UNIT : DOMAIN_NOT_ZERO;
     return c;

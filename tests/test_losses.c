@@ -601,6 +601,11 @@ static void test_refusals(void) {
         ox_tensor *t = ox_from_ints(classes, OX_SHAPE(2), OX_I64);
         ox_cross_entropy_desc desc;
         memset(&desc, 0, sizeof desc);
+        refused(ox_cross_entropy(x, ox_cast(t, OX_F32), NULL), OX_ERR_DTYPE, "f32[2] are not integers");
+        refused(ox_cross_entropy(x, ox_cast(x, OX_I64), NULL), OX_ERR_DTYPE, "probabilities i64[2,5]");
+        refused(ox_nll_loss(x, ox_cast(t, OX_F64), NULL), OX_ERR_DTYPE, "not integers");
+        refused(ox_linear_cross_entropy(x, ox_ones(OX_SHAPE(3, 5), OX_F64), ox_cast(t, OX_F64), NULL, NULL),
+                OX_ERR_DTYPE, "not integers");
         refused(ox_mse_loss(x, NULL, OX_LOSS_MEAN), OX_ERR_ARG, "mse_loss: ");
         refused(ox_mse_loss(x, y, OX_LOSS_MEAN), OX_ERR_SHAPE, "mse_loss: ");
         refused(ox_mse_loss(x, x, (ox_loss_reduction)9), OX_ERR_ARG, "mse_loss: no reduction 9");

@@ -239,10 +239,13 @@ def _stft(o, x, n_fft, hop_length=None, win_length=None, window=None, center=Tru
           onesided=None, return_complex=None):
     if pad_mode != 'reflect':
         raise NotImplementedError('pad_mode')
+    if onesided is None:
+        onesided = not (x.is_complex or window is not None and window.is_complex)
     made = o.stft(x, n_fft,
         Stft(hop_length or 0, win_length or 0, window.pointer if window is not None else None,
-                                 center, bool(normalized), onesided is None or onesided))
-    return made if return_complex else o.view_as_real(made)
+                                 center, bool(normalized), onesided))
+    whole = return_complex or return_complex is None and not onesided
+    return made if whole else o.view_as_real(made)
 
 
 @row('istft')

@@ -115,8 +115,9 @@ row('sub')(lambda o, a, b, alpha=1: o.sub(a, scaled(o, b, alpha)))
 row('rsub')(lambda o, a, b, alpha=1: o.sub(b, scaled(o, a, alpha)))
 row('true_divide')(lambda o, a, b: o.div(a, b))
 row('div')(lambda o, a, b, rounding_mode=None: o.div_mode(a, b, rounding_mode))
-row('addcmul')(lambda o, t, a, b, value=1: o.addcmul(t, a, b, value))
-row('addcdiv')(lambda o, t, a, b, value=1: o.addcdiv(t, a, b, value))
+for n in ('addcmul', 'addcdiv'):
+    CALLS[n] = lambda o, t, a, b, value=1, _n=n: getattr(o, _n)(
+        t, *((o.mul(a, value), b, 1) if isinstance(value, complex) else (a, b, value)))
 row('where')(lambda o, a, c, b: o.where(c, a, b))
 
 
@@ -597,9 +598,19 @@ def _getitem(o, x, index):
 
 # ---- products --------------------------------------------------------------------------------------------
 
-row('addmm', 'addmm/decomposed')(lambda o, c, a, b, beta=1, alpha=1: o.addmm(c, a, b, beta, alpha))
-for n in 'addmv addr addbmm baddbmm'.split():
-    CALLS[n] = lambda o, c, a, b, beta=1, alpha=1, _n=n: getattr(o, _n)(c, a, b, beta, alpha)
+
+
+def product_added(name):
+    """Complex factors, which no function takes, are multiplied beforehand."""
+    def call(o, c, a, b, beta=1, alpha=1):
+        if isinstance(alpha, complex) or isinstance(beta, complex):
+            c, a, beta, alpha = o.mul(c, beta), o.mul(a, alpha), 1, 1
+        return getattr(o, name.partition('/')[0])(c, a, b, beta, alpha)
+    CALLS[name] = call
+
+
+for n in 'addmm addmm/decomposed addmv addr addbmm baddbmm'.split():
+    product_added(n)
 row('nn.functional.linear')(lambda o, x, w, b=None: o.linear(x, w, b))
 row('nn.functional.bilinear')(lambda o, a, b, w, bias=None: o.bilinear(a, b, w, bias))
 row('einsum')(lambda o, ts, equation: o.einsum(equation, ts))
@@ -933,10 +944,13 @@ DIFFERS = [
      'degrees beyond 2^63 have none in PyTorch'),
     ('clone contiguous', lambda s, d: any(t.ndim > MAX_DIMS for t in operands(s)), 'at most 8 dims'),
     # of complex numbers
-    ('linalg.ldl* geqrf ormqr svd_lowrank pca_lowrank stft', is_complex, 'of real matrices and signals'),
+    ('linalg.ldl* svd_lowrank pca_lowrank', is_complex, 'of real matrices'),
     ('linalg.cholesky*', is_complex, "the gradient is Hermitian here, PyTorch's is not; both have one sum"),
     ('masked.var masked.std', is_complex, 'real, as ox_var is'),
-    ('*', is_complex, 'of complex numbers not all functions are there'),
+    ('block_diag constant_pad_nd float_power full full_like linalg.matrix_sqrth linalg.polar linspace '
+     'logaddexp logcumsumexp new_full nn.functional.conv* nn.functional.l1_loss nn.functional.rms_norm '
+     'nn.functional.silu nn.functional.softsign normal rand_like randn randn_like renorm uniform',
+     is_complex, 'of complex numbers not all functions are there'),
 ]
 
 

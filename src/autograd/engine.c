@@ -21,7 +21,7 @@ typedef struct oxi_sum {
 
 struct oxi_pass {
     oxi_task *tasks;
-    int count;
+    int count, reached;              /* reached: the first tasks, which results lead to */
     size_t room;
     int *places, place_room;         /* hash table of `what`: index of the task + 1; a power of two */
     oxi_sum *g;
@@ -107,16 +107,16 @@ static int oxi_earlier_task(const void *a, const void *b) {
 
 /* Marks what leads to a gradient that is wanted, and counts the edges that will bring one. */
 static ox_status oxi_mark_needed(oxi_pass *run) {
-    size_t bytes = (size_t)run->count * 2 * sizeof(int64_t);
+    size_t bytes = (size_t)run->reached * 2 * sizeof(int64_t);
     int64_t *order = (int64_t *)oxi_alloc(bytes);
     if (!order) return OX_ERR_NOMEM;
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->reached; i++) {
         order[2 * i] =
             run->tasks[i].what->is_node ? oxi_task_sequence(&run->tasks[i]) : -1; /* leaves first */
         order[2 * i + 1] = i;
     }
-    qsort(order, (size_t)run->count, 2 * sizeof *order, oxi_earlier_task);
-    for (int i = 0; i < run->count; i++) {
+    qsort(order, (size_t)run->reached, 2 * sizeof *order, oxi_earlier_task);
+    for (int i = 0; i < run->reached; i++) {
         oxi_task *task = &run->tasks[order[2 * i + 1]];
         oxi_node *node = task->what->is_node ? (oxi_node *)task->what : NULL;
         if (node ? node->always && run->keeps : !run->only) task->needed = true;
@@ -139,7 +139,7 @@ static bool oxi_edge_is_needed(oxi_pass *run, const oxi_edge *edge) {
 }
 
 static void oxi_count_pending(oxi_pass *run) {
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->reached; i++) {
         if (!run->tasks[i].what->is_node || !run->tasks[i].needed) continue;
         oxi_node *node = (oxi_node *)run->tasks[i].what;
         for (int e = 0; e < node->in_count; e++)
@@ -540,18 +540,20 @@ static ox_status oxi_variable_edge(const char *name, ox_tensor *t, oxi_edge *edg
                     oxi_tensor_text(t));
 }
 
-/* Tasks of the results and of what is wanted, and of all between; each holds its node or leaf. */
+/* Tasks of the results, of all they lead to, and of what is wanted: where no result leads there, what is
+ * behind it brings nothing and is not waited for. Each holds its node or leaf. */
 static ox_status oxi_run_prepare(oxi_pass *run, const oxi_edge *roots, int root_count, const oxi_edge *wanted,
                                  int wanted_count) {
     ox_status status = OX_OK;
     for (int i = 0; i < root_count; i++)
         if (oxi_task_of_edge(run, &roots[i]) < 0) return OX_ERR_NOMEM;
-    for (int i = 0; i < wanted_count; i++) {
+    status = oxi_find_tasks(run);
+    run->reached = run->count;
+    for (int i = 0; i < wanted_count && status == OX_OK; i++) {
         int task = oxi_task_of_edge(run, &wanted[i]);
         if (task < 0) return OX_ERR_NOMEM;
         oxi_sum_of_edge(run, task, &wanted[i])->wanted = true;
     }
-    status = oxi_find_tasks(run);
     if (status == OX_OK) status = oxi_mark_needed(run);
     if (status != OX_OK) return status;
     oxi_count_pending(run);

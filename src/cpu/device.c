@@ -31,10 +31,12 @@ static ox_status oxi_cpu_move(ox_device *self, void *to, size_t to_offset, const
     return OX_OK;
 }
 
+/* Elementwise rows and reductions that have parts are computed by these where numbers are complex. */
 static bool oxi_cpu_supports(ox_device *self, const oxi_call *call) {
+    const oxi_op_row *row = oxi_op_row_of(call->op);
     (void)self;
-    (void)call;
-    return true;
+    return !row->parts || !call->out[0] || call->out[0]->dtype != OX_C64 ||
+           (row->family != OXI_FAMILY_MAP && row->family != OXI_FAMILY_REDUCE);
 }
 
 /* Rows of n numbers that a task of the family BACK takes; what goes to weights is added up by tasks. */

@@ -141,6 +141,39 @@ static bool oxi_complex_qr(oxi_linalg_job *j, int64_t i) {
     return true;
 }
 
+/* As LAPACK's zgeqr2: I - conj(tau) v v^H takes a column to beta, which is real. */
+static bool oxi_complex_geqrf(oxi_linalg_job *j, int64_t i) {
+    int64_t m = j->rows, n = j->columns;
+    oxi_complex *a = oxi_job_complex(j->out[0], i),
+                *taus = (oxi_complex *)(void *)oxi_job_vector(j->out[1], i);
+    memcpy(a, oxi_job_complex(j->a, i), (size_t)(m * n) * sizeof *a);
+    for (int64_t k = 0; k < j->least; k++) {
+        oxi_complex *v = a + k * n + k, alpha = *v, over;
+        double rest = 0, beta;
+        for (int64_t row = 1; row < m - k; row++) rest += oxi_z_dot(1, v + row * n, v + row * n).re;
+        taus[k] = oxi_make_complex(0, 0);
+        if (rest + alpha.im * alpha.im < DBL_MIN) { /* what is left is nothing, or rounding's rounding */
+            for (int64_t row = 0; row < m - k; row++) v[row * n] = oxi_make_complex(row ? 0 : alpha.re, 0);
+            continue;
+        }
+        beta = -copysign(sqrt(rest + oxi_z_dot(1, v, v).re), alpha.re);
+        taus[k] = oxi_make_complex((beta - alpha.re) / beta, -alpha.im / beta);
+        over = oxi_divide_complex(oxi_make_complex(1, 0), oxi_make_complex(alpha.re - beta, alpha.im));
+        for (int64_t row = 1; row < m - k; row++) v[row * n] = oxi_multiply_complex(v[row * n], over);
+        *v = oxi_make_complex(beta, 0);
+        for (int64_t c = 1; c < n - k; c++) {
+            oxi_complex sum = v[c];
+            for (int64_t row = 1; row < m - k; row++)
+                sum = oxi_z_add(sum, oxi_z_dot(1, v + row * n, v + row * n + c));
+            sum = oxi_multiply_complex(oxi_z_conj(taus[k]), sum);
+            v[c] = oxi_z_sub(v[c], sum);
+            for (int64_t row = 1; row < m - k; row++)
+                oxi_z_less(1, v + row * n + c, sum, v + row * n);
+        }
+    }
+    return true;
+}
+
 /* Each value stands twice, with vectors of twice its space: those that are new are taken. */
 static bool oxi_complex_eigh(oxi_linalg_job *j, int64_t i) {
     int64_t n = j->rows, k = 0;

@@ -8,6 +8,7 @@
  *     reflector      I - tau v v^T with v[0] = 1
  *     pivot          the row that was exchanged with, counted from 1 */
 
+#define OXI_LINALG_NOTHING 1e-140 /* beside a matrix's largest number: products of two such are nothing */
 enum { OXI_LINALG_BLOCK = 48, OXI_LINALG_SMALL = 96 }; /* columns of a panel; what is not worth blocks */
 
 typedef struct oxi_dense {

@@ -334,9 +334,10 @@ OX_API ox_tuple ox_geqrf(ox_tensor *x) {
     return oxi_apply_factor("geqrf", OXI_OP_geqrf, &attr, x);
 }
 
-/* other' = (I - tau v v^T) other for each reflector of x: the last first, or back. */
+/* other' = (I - tau v v^H) other for each reflector of x: the last first, or back, conjugated. */
 static ox_tensor *oxi_reflected(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool back) {
     int64_t m = x->shape[x->ndim - 2], count = tau->shape[tau->ndim - 1];
+    if (back && tau->dtype == OX_C64 && !(tau = ox_conj(tau))) return NULL;
     for (int64_t i = 0; i < count && other; i++) {
         int64_t k = back ? i : count - 1 - i;
         ox_tensor *v = ox_narrow(x, -1, k, 1), *ramp = ox_unsqueeze(oxi_ramp_beside(x, m, OX_I64), 1);
@@ -354,9 +355,9 @@ OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool 
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "ormqr: %s, tau %s, other %s", oxi_tensor_text(x),
                              oxi_tensor_text(tau), oxi_tensor_text(other));
     oxi_work work = oxi_work_begin("ormqr");
-    ox_tensor *made = left ? other : ox_transpose(other, -2, -1); /* other Q: (Q^T other^T)^T */
+    ox_tensor *made = left ? other : oxi_adjoint(other); /* other Q: (Q^H other^H)^H */
     made = oxi_reflected(x, tau, made, left ? transpose : !transpose);
-    return oxi_work_end(&work, left ? made : ox_transpose(made, -2, -1));
+    return oxi_work_end(&work, left ? made : oxi_adjoint(made));
 }
 
 OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau) {

@@ -8,7 +8,10 @@ static void oxi_hessenberg(int64_t n, oxi_complex *h, oxi_complex *z, oxi_comple
         for (int64_t i = k + 1; i < n; i++) size = hypot(size, oxi_z_size(h[i * n + k]));
         oxi_complex first = h[(k + 1) * n + k];
         double head = oxi_z_size(first), rest = 0;
-        if (size == 0) continue;
+        if (size < OXI_LINALG_NOTHING) {
+            for (int64_t i = k + 1; i < n; i++) h[i * n + k] = oxi_make_complex(0, 0);
+            continue;
+        }
         oxi_complex phase = head > 0 ? oxi_z_scale(first, 1 / head) : oxi_make_complex(1, 0);
         for (int64_t i = k + 1; i < n; i++) v[i] = h[i * n + k];
         v[k + 1] = oxi_z_add(first, oxi_z_scale(phase, size));
@@ -74,13 +77,15 @@ static void oxi_qr_step(int64_t n, oxi_complex *h, oxi_complex *z, int64_t low, 
     for (int64_t i = low; i <= high; i++) h[i * n + i] = oxi_z_add(h[i * n + i], shift);
 }
 
-static bool oxi_schur(int64_t n, oxi_complex *h, oxi_complex *z, double *c, oxi_complex *s) {
+/* norm: the largest element, which counts where numbers that are much smaller do not converge. */
+static bool oxi_schur(int64_t n, oxi_complex *h, oxi_complex *z, double *c, oxi_complex *s, double norm) {
     for (int64_t high = n - 1, turn = 0; high > 0;) {
         int64_t low = high;
         for (; low > 0; low--) {
             double size = oxi_z_size(h[(low - 1) * n + low - 1]) + oxi_z_size(h[low * n + low]);
             oxi_complex *below = &h[low * n + low - 1];
-            if (oxi_z_size(*below) > DBL_EPSILON * size) continue;
+            if (turn > 30) size += norm;
+            if (oxi_z_size(*below) > fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING)) continue;
             *below = oxi_make_complex(0, 0);
             break;
         }
@@ -109,7 +114,7 @@ static void oxi_schur_vectors(int64_t n, const oxi_complex *h, const oxi_complex
             oxi_complex sum = oxi_make_complex(0, 0), apart = oxi_z_sub(h[k * n + k], h[i * n + i]);
             for (int64_t j = i + 1; j <= k; j++)
                 sum = oxi_z_add(sum, oxi_multiply_complex(h[i * n + j], y[j]));
-            if (oxi_z_size(apart) < DBL_EPSILON * norm)
+            if (oxi_z_size(apart) <= DBL_EPSILON * norm)
                 apart = oxi_make_complex(DBL_EPSILON * norm + 1e-300, 0);
             y[i] = oxi_divide_complex(sum, apart);
             if (oxi_z_size(y[i]) > 1e100) /* a defective matrix: lengths do not count */
@@ -141,15 +146,20 @@ static bool oxi_eig(int64_t n, const double *a, bool of_pairs, float *values, fl
         h[i] = of_pairs ? oxi_make_complex(a[2 * i], a[2 * i + 1]) : oxi_make_complex(a[i], 0);
         z[i] = oxi_make_complex(i % (n + 1) == 0, 0);
     }
+    oxi_dense whole = memory; /* h as pairs */
+    whole.rows = n;
+    whole.columns = whole.step = 2 * n;
+    double scale = oxi_dense_scale(&whole), norm = 0;
+    for (int64_t i = 0; i < n * n; i++) norm = fmax(norm, oxi_z_size(h[i]));
     oxi_hessenberg(n, h, z, v);
-    if (!oxi_schur(n, h, z, c, v)) {
+    if (!oxi_schur(n, h, z, c, v, norm)) {
         (void)oxi_fail(OX_ERR_ARG, "eig: does not converge");
         return false;
     }
     oxi_schur_vectors(n, h, z, v, x);
     for (int64_t i = 0; i < n; i++) {
-        values[2 * i] = (float)h[i * n + i].re;
-        values[2 * i + 1] = (float)h[i * n + i].im;
+        values[2 * i] = (float)(h[i * n + i].re * scale);
+        values[2 * i + 1] = (float)(h[i * n + i].im * scale);
     }
     for (int64_t i = 0; i < n * n; i++) {
         vectors[2 * i] = (float)x[i].re;

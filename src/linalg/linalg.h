@@ -1,6 +1,6 @@
 /* Linear algebra (torch.linalg): matrices in the last two dims, leading dims are a batch and broadcast where
  * two operands meet.
- * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
+ * dtypes    f32, f64 and c64; values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
  *           divide and conquer for symmetric eigenvalues, one-sided Jacobi for singular values, shifted QR
  *           for general eigenvalues, whose order is that in which they are found; residuals of a small
@@ -46,6 +46,7 @@ OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bo
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
 OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
 OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
+/* Q other or (left false) other Q; transpose: of Q^H */
 OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);

@@ -22,7 +22,7 @@ static oxi_linalg_function oxi_linalg_of(oxi_op op, bool of_pairs) {
     case OXI_OP_solve: return of_pairs ? oxi_complex_solve : oxi_job_solve;
     case OXI_OP_solve_triangular: return oxi_job_triangular;
     case OXI_OP_qr: return of_pairs ? oxi_complex_qr : oxi_job_qr;
-    case OXI_OP_geqrf: return oxi_job_geqrf;
+    case OXI_OP_geqrf: return of_pairs ? oxi_complex_geqrf : oxi_job_geqrf;
     case OXI_OP_eigh: return of_pairs ? oxi_complex_eigh : oxi_job_eigh;
     case OXI_OP_svd: return of_pairs ? oxi_complex_svd : oxi_job_svd;
     default: return oxi_job_eig;

@@ -246,7 +246,7 @@ static bool oxi_eigh(const oxi_dense *a, double *d, const oxi_dense *z) {
     double scale = oxi_dense_scale(a);
     if (!oxi_tridiagonal(a, d, e, tau)) return false;
     if (z) memset(z->p, 0, (size_t)(n * n) * sizeof(double));
-    double most = 1e-270; /* squares vanish there */
+    double most = OXI_LINALG_NOTHING / DBL_EPSILON;
     for (int64_t i = 0; i + 1 < n && n > OXI_DIVIDE_LEAST; i++) most = fmax(most, fabs(d[i]) + fabs(e[i]));
     if (z ? !oxi_divide(n, d, e, most, z, list, oxi_dense_row(&work, 2), order, (char *)(order + 2 * n))
           : !oxi_ql(n, d, e, most, NULL, list)) {
@@ -370,19 +370,13 @@ static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
 
 /* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
 static bool oxi_svd_rows(const oxi_dense *r, const oxi_dense *j, double *s) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t n = r->rows;
     bool *known = (bool *)oxi_alloc((size_t)n), done = known && oxi_jacobi(r, j, s);
     for (int64_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
     oxi_sort_rows(n, s, r, j, true);
     for (int64_t i = 0; done && i < n; i++) {
-        known[i] = s[i] > 0;
-        double *row = oxi_dense_row(r, i), size = s[i] > 1e-150 ? s[i] : 1;
-        if (known[i] && s[i] <= 1e-150) { /* squares were too small to count */
-            for (int64_t k = 0; k < n; k++) row[k] *= 1e200;
-            size = sqrt(kernels->dot_f64(n, row, row));
-        }
-        for (int64_t k = 0; k < n; k++) row[k] /= size;
+        known[i] = s[i] > OXI_LINALG_NOTHING; /* less: products were too small to count */
+        for (int64_t k = 0; known[i] && k < n; k++) oxi_dense_row(r, i)[k] /= s[i];
     }
     if (done) oxi_fill_rows(r, known);
     if (known) oxi_free(known, (size_t)n);

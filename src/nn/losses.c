@@ -95,6 +95,10 @@ static int oxi_class_dim(ox_tensor *input, ox_tensor *target, ox_tensor *weight)
 static bool oxi_class_targets(oxi_class_loss *c, ox_tensor *target, ox_tensor *weight, int64_t ignored) {
     bool whole = target && (target->dtype == OX_I64 || target->dtype == OX_I32);
     memset(c, 0, sizeof *c);
+    if (target && !whole && !oxi_is_int(target->dtype) && target->dtype != OX_BOOL) {
+        (void)oxi_fail(OX_ERR_DTYPE, "loss: classes %s are not integers", oxi_tensor_text(target));
+        return false;
+    }
     target = whole ? target : ox_cast(target, OX_I64);
     c->counts = ox_ne_number(target, (double)ignored);
     c->target = ox_masked_fill(target, ox_logical_not(c->counts), 0);
@@ -188,6 +192,8 @@ static ox_tensor *oxi_cross_entropy_of_probabilities(ox_tensor *input, ox_tensor
     int dim = input->ndim > 1;
     double smoothing = desc->label_smoothing, classes = (double)input->shape[dim];
     if (desc->ignores) return OXI_FAIL_NULL(OX_ERR_ARG, "loss: classes can be ignored, probabilities cannot");
+    if (!oxi_is_float(target->dtype))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "loss: probabilities %s are not floats", oxi_tensor_text(target));
     if (!oxi_class_weight_fits(desc->weight, input, dim)) return NULL;
     if (smoothing > 0) target = ox_add_number(ox_mul_number(target, 1 - smoothing), smoothing / classes);
     ox_tensor *products = ox_mul(ox_log_softmax(input, dim), target);

@@ -39,8 +39,9 @@ OX_API ox_tensor *ox_smooth_l1_loss(ox_tensor *input, ox_tensor *target, ox_loss
  * shapes    input [C], [N,C] or [N,C,d1,..]; target of classes: the same without the C, integers; of
  *           probabilities: as input, floats
  * mean      over what is not ignored, weighted by weight[target]; of probabilities over all N d1 .. positions
- * errors    OX_ERR_INDEX a target that is neither a class nor ignored; OX_ERR_ARG label_smoothing not in
- *           [0, 1], an ignore_index beside probabilities
+ * errors    OX_ERR_INDEX a target that is neither a class nor ignored; OX_ERR_DTYPE classes that are floats,
+ *           probabilities that are not; OX_ERR_ARG label_smoothing not in [0, 1], an ignore_index beside
+ *           probabilities
  * source    torch.nn.functional.cross_entropy; label smoothing: Szegedy et al. 2016 */
 typedef struct ox_cross_entropy_desc {
     ox_tensor *weight;               /* [C] of the classes, or NULL */

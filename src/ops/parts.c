@@ -52,10 +52,9 @@ OXI_PARTS(lerp) {
     return ox_where(ox_lt(ox_abs(weight), ox_number(0.5)), ox_add(a, ox_mul(whole, weight)), ox_sub(b, rest));
 }
 
-OXI_PARTS(addcdiv) {
-    ox_tensor *ratio =
-        ox_div(ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value), oxi_wide(call->in[2]));
-    return ox_add(oxi_wide(call->in[0]), ratio);
+OXI_PARTS(addcdiv) { /* and addcmul */
+    ox_tensor *a = ox_mul_number(oxi_wide(call->in[1]), call->attr.value.value), *b = oxi_wide(call->in[2]);
+    return ox_add(oxi_wide(call->in[0]), call->op == OXI_OP_addcmul ? ox_mul(a, b) : ox_div(a, b));
 }
 
 /* An operand in the dtype that all promote to; a number stays one, which every device takes. */
@@ -98,10 +97,10 @@ OXI_PARTS(std) {
     return ox_sqrt(oxi_variance(call));
 }
 
-/* x less the largest of each line, where exp is safe; *most keeps the dims. Where a line's largest is
- * infinite, x stays as it is. */
+/* x less the largest (real part) of each line, where exp is safe; *most keeps the dims. Where a line's
+ * largest is infinite, x stays as it is. */
 static ox_tensor *oxi_below_most(ox_tensor *x, ox_shape dims, ox_tensor **most) {
-    ox_tensor *largest = ox_amax(x, dims, true);
+    ox_tensor *largest = ox_amax(x && x->dtype == OX_C64 ? ox_real(x) : x, dims, true);
     *most = ox_where(ox_isinf(largest), ox_number(0), largest);
     return ox_sub(x, *most);
 }
@@ -111,7 +110,7 @@ OXI_PARTS(logsumexp) {
     ox_tensor *x = call->in[0], *most;
     ox_shape dims = oxi_dims_of_set(told->dims);
     if (ox_numel(x) == 0) return oxi_filled_beside(x, ox_shape_of(call->out[0]), -INFINITY);
-    x = oxi_is_float(x->dtype) ? oxi_wide(x) : ox_cast(x, OX_F32);
+    x = oxi_is_float(x->dtype) || x->dtype == OX_C64 ? oxi_wide(x) : ox_cast(x, OX_F32);
     ox_tensor *powers = ox_exp(oxi_below_most(x, dims, &most));
     ox_tensor *sums = ox_log(ox_sum(powers, dims, told->keepdim));
     return ox_add(sums, told->keepdim ? most : ox_sum(most, dims, false)); /* sums of one number each */

@@ -97,7 +97,9 @@ OXI_GRADIENT_RULE(std) {
 OXI_GRADIENT_RULE(logsumexp) {
     ox_tensor *x = oxi_wide(b->call->in[0]), *y = oxi_with_reduced(b, b->out[0]);
     if (x != b->call->in[0]) y = ox_logsumexp(x, oxi_reduced_dims(b), true);
-    return oxi_gives(b, 0, ox_mul(ox_exp(ox_sub(x, y)), oxi_wide(oxi_with_reduced(b, b->g[0]))));
+    ox_tensor *share = ox_exp(ox_sub(x, y));
+    if (share && share->dtype == OX_C64) share = ox_conj(share);
+    return oxi_gives(b, 0, ox_mul(share, oxi_wide(oxi_with_reduced(b, b->g[0]))));
 }
 
 /* The sign, of complex numbers x / |x|: 0 at 0. */

@@ -4,7 +4,7 @@ static ox_status oxi_check_matrices(const oxi_call *call, bool square) {
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *x = call->in[i];
         if (x->dtype != OX_F32 && x->dtype != OX_F64 &&
-            (x->dtype != OX_C64 || call->op == OXI_OP_geqrf || call->op == OXI_OP_solve_triangular))
+            (x->dtype != OX_C64 || call->op == OXI_OP_solve_triangular))
             return oxi_fail(OX_ERR_DTYPE, "%s: %s is not of f32%s or f64", oxi_op_name(call),
                             oxi_tensor_text(x), x->dtype == OX_C64 ? "" : ", c64");
         if (x->ndim < 2 || (i == 0 && square && x->shape[x->ndim - 2] != x->shape[x->ndim - 1]))

@@ -108,7 +108,7 @@ OXI_RULE(linear) {
         return oxi_fail(OX_ERR_SHAPE, "linear: x %s, weight %s: the weight is 2-d", oxi_tensor_text(x),
                         oxi_tensor_text(w));
     if (x->shape[x->ndim - 1] != w->shape[1])
-        return oxi_fail(OX_ERR_SHAPE, "linear: inner sizes differ: %s x %s",
+        return oxi_fail(OX_ERR_SHAPE, "linear: last sizes differ: x %s, weight %s",
                         oxi_shape_text(x->ndim, x->shape), oxi_shape_text(2, w->shape));
     if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] ||
                  oxi_info(bias->dtype)->cls != oxi_info(dtype)->cls))
