@@ -124,13 +124,15 @@ static void oxi_schur_pair(const oxi_real_schur *s) {
     bottom[0] = 0;
 }
 
-/* Where the part that ends at s->high begins: what is below the diagonal there counts as 0. */
-static int64_t oxi_schur_low(const oxi_real_schur *s, double norm) {
+/* Where the part that ends at s->high begins: what is below the diagonal there counts as 0. norm: the largest
+ * number, which counts where those that are much smaller do not converge, or none is beside. */
+static int64_t oxi_schur_low(const oxi_real_schur *s, double norm, int64_t turn) {
     int64_t low = s->high;
     for (; low > 0; low--) {
         double *above = oxi_dense_row(&s->h, low - 1) + low - 1, *own = above + s->h.step;
         double size = fabs(above[0]) + fabs(own[1]);
-        if (fabs(own[0]) > DBL_EPSILON * (size > 0 ? size : norm)) continue;
+        if (size == 0 || turn > 30) size += norm;
+        if (fabs(own[0]) > fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING)) continue;
         own[0] = 0;
         break;
     }
@@ -154,7 +156,7 @@ static void oxi_schur_shifts(const double *a, const double *b, double *trace, do
 static bool oxi_schur_real(oxi_real_schur *s, double norm) {
     int64_t turn = 0;
     for (s->high = s->h.rows - 1; s->high > 0;) {
-        s->low = oxi_schur_low(s, norm);
+        s->low = oxi_schur_low(s, norm, turn);
         if (s->high - s->low < 2) {
             if (s->low < s->high) oxi_schur_pair(s);
             s->high = s->low - 1;
