@@ -1,6 +1,6 @@
 // any_word.glsl - the word at place e of whichever block it lies in, as f32 or as bits. What writes is no
-// function: `block` is a constant, and of the ways to write, the module keeps that one alone. Whoever looks at
-// it, a driver or a layer, then sees which blocks a dispatch writes.
+// function: `block` is a constant, and of the ways to write, the module keeps that one alone. Whoever looks
+// at it, a driver or a layer, then sees which blocks a dispatch writes.
 #ifndef ANY_WORD
 #define ANY_WORD
 

@@ -1,11 +1,11 @@
 // route.glsl - the experts of a row: scores of a router's numbers, the largest of them and the weights that
-// they get, as calls of softmax, topk, sum, clamp, div, mul and copy would give them. A workgroup takes a row,
-// whose numbers it has in `scores`. Who includes this says what is made of them (ROUTER_SCORES, ROUTER_BIASED,
-// ROUTER_PICKED, ROUTER_LATE, ROUTER_GIVEN), how many there is room for (ROUTER_ROOM), where results lie
-// (ROUTER_AT of one, ROUTER_INDICES, ROUTER_IDS) and what is added to scores before they are compared
-// (ROUTER_BIAS), what bounds sums of weights and what these are multiplied by (ROUTER_LEAST, ROUTER_SCALE),
-// and in which blocks, three bits each, results in f32, indices as i64, as i32 and what is added are
-// (ROUTER_BLOCKS).
+// they get, as calls of softmax, topk, sum, clamp, div, mul and copy would give them. A workgroup takes a
+// row, whose numbers it has in `scores`. Who includes this says what is made of them (ROUTER_SCORES,
+// ROUTER_BIASED, ROUTER_PICKED, ROUTER_LATE, ROUTER_GIVEN), how many there is room for (ROUTER_ROOM), where
+// results lie (ROUTER_AT of one, ROUTER_INDICES, ROUTER_IDS) and what is added to scores before they are
+// compared (ROUTER_BIAS), what bounds sums of weights and what these are multiplied by (ROUTER_LEAST,
+// ROUTER_SCALE), and in which blocks, three bits each, results in f32, indices as i64, as i32 and what is
+// added are (ROUTER_BLOCKS).
 
 #include "common/any_word.glsl"
 

@@ -1,8 +1,8 @@
 // selective_scan.comp - columns of a head's memory, whose decays and writing a step makes: a workgroup takes
 // COLUMNS of them, and PARTS invocations share the keys of one, HELD each, which stay in registers from the
 // first position to the last. Steps, and what comes behind the sums, are worked out for ONCE positions
-// together, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three bits
-// each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
+// together, by an invocation each. f32. The result lies in block 0; operand i in a block of BLOCKS, three
+// bits each, with its first element and the strides of heads, rows and columns at ROW_operand + i. MADE: of a
 // single position, u of all heads and then B and C, which they share, are what map/steps.glsl gives, and are
 // written where those would be, with the window that goes with them. WEIGHTS_TYPE: the step of a single
 // position is a product of a row with weights in block 5, and is written where that would be.
