@@ -333,6 +333,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/rows/attention.c"
 #include "cpu/windows/depthwise.c"
 #include "cpu/windows/conv.c"
+#include "cpu/windows/back_weight.c"
 #include "cpu/windows/pool.c"
 #include "cpu/rows/linear_attention.c"
 #include "cpu/device.c"

@@ -225,14 +225,18 @@ static void test_large(void) {
         {2, 1, 30, 28, 1, {1, 14, 14}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
         {2, 1, 3, 8, 1, {1, 45, 46}, {1, 7, 7}, {1, 2, 2}, {0, 3, 3}, {1, 1, 1}, {0, 0, 0}},
         {2, 3, 20, 30, 1, {1, 9, 11}, {1, 1, 1}, {1, 2, 2}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}},
+        {2, 6, 7, 7, 1, {1, 15, 13}, {1, 3, 5}, {1, 1, 1}, {0, 1, 2}, {1, 1, 1}, {0, 0, 0}},
+        {2, 1, 3, 6, 1, {1, 60, 41}, {1, 7, 5}, {1, 2, 1}, {0, 3, 2}, {1, 1, 1}, {0, 0, 0}},
+        {2, 1, 4, 7, 1, {1, 41, 49}, {1, 5, 5}, {1, 2, 1}, {0, 6, 4}, {1, 3, 2}, {0, 0, 0}},
+        {2, 6, 6, 6, 2, {1, 14, 15}, {1, 7, 7}, {1, 1, 1}, {0, 3, 3}, {1, 1, 1}, {0, 0, 0}},
     };
-    for (int n = 0; n < 4; n++)
+    for (int n = 0; n < (int)(sizeof large / sizeof *large); n++)
         for (int d = 0; d < 4; d++)
             OX_SCOPE {
-                check_case(&large[n], float_dtypes[d], float_dtypes[d], (layout)0);
+                check_case(&large[n], float_dtypes[d], float_dtypes[d], (layout)((3 * n + d) % LAYOUT_COUNT));
                 const conv_case *c = &large[n];
                 ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, float_dtypes[d]);
-                ox_tensor *w = drawn((layout)0, c, c->o, c->c, c->kernel, float_dtypes[d]);
+                ox_tensor *w = drawn((layout)0, c, c->o, c->c / c->groups, c->kernel, float_dtypes[d]);
                 ox_tensor *one = convolve(c, ox_select(x, 0, 0), w, NULL), *y = convolve(c, x, w, NULL);
                 CHECK_MSG(one && one->ndim == 3 && same_bits(ox_contiguous(ox_select(y, 0, 0)), one), "%s",
                           ox_error_text());
@@ -246,6 +250,57 @@ static void test_large(void) {
                 }
                 ox_set_threads(threads);
             }
+}
+
+/* What of x no window holds flows into no gradient, nor does it where columns are filled up to pairs. */
+static void test_outside(void) {
+    for (int d = 0; d < 4; d++)
+        OX_SCOPE {
+            ox_tensor *g = ox_cast(ox_randn(OX_SHAPE(6, 16, 14, 15), OX_F32), float_dtypes[d]);
+            ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(6, 12, 20, 20), OX_F32), float_dtypes[d]);
+            ox_tensor *y = ox_clone(x), *back[2];
+            ox_fill_(ox_narrow(y, 3, 17, 3), INFINITY);
+            ox_fill_(ox_narrow(y, 2, 16, 4), NAN);
+            ox_conv_desc told;
+            memset(&told, 0, sizeof told);
+            for (int i = 0; i < 2; i++) {
+                ox_tensor *within = ox_narrow(ox_narrow(i ? y : x, 2, 0, 16), 3, 0, 17);
+                back[i] = ox_conv_back_weight(g, within, OX_DIMS(3, 3), &told);
+            }
+            CHECK_MSG(back[0] && same_bits(back[0], back[1]), "%s: %s", ox_dtype_name(float_dtypes[d]),
+                      ox_error_text());
+            y = ox_clone(x); /* columns 15 to 17 meet the last column of the kernel alone */
+            ox_fill_(ox_narrow(y, 3, 16, 1), INFINITY);
+            y = ox_narrow(ox_narrow(y, 2, 0, 16), 3, 0, 17);
+            ox_tensor *first = ox_conv_back_weight(g, y, OX_DIMS(3, 3), &told);
+            CHECK(first && same_bits(ox_contiguous(ox_narrow(first, 3, 0, 2)),
+                                     ox_contiguous(ox_narrow(back[0], 3, 0, 2))));
+        }
+}
+
+/* More images than are packed at once: the sum of what parts of them give. */
+static void test_many(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(400, 8, 16, 16), OX_F32), *sum = NULL;
+        ox_tensor *g = ox_randn(OX_SHAPE(400, 8, 16, 16), OX_F32);
+        ox_conv_desc told;
+        memset(&told, 0, sizeof told);
+        told.padding = OX_DIMS(3);
+        ox_tensor *all = ox_conv_back_weight(g, x, OX_DIMS(7, 7), &told);
+        for (int i = 0; i < 400; i += 50) {
+            ox_tensor *some = ox_narrow(x, 0, i, 50);
+            ox_tensor *part = ox_conv_back_weight(ox_narrow(g, 0, i, 50), some, OX_DIMS(7, 7), &told);
+            sum = sum ? ox_add(sum, part) : part;
+        }
+        double most = ox_item(ox_norm(ox_sub(all, sum), 2, OX_ALL_DIMS, false)) / 100;
+        CHECK_MSG(all && most < 2e-3, "%g: %s", most, ox_error_text());
+        int threads = ox_threads();
+        for (int t = 1; t <= 4; t *= 2) {
+            ox_set_threads(t);
+            CHECK(same_bits(ox_conv_back_weight(g, x, OX_DIMS(7, 7), &told), all));
+        }
+        ox_set_threads(threads);
+    }
 }
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
@@ -326,6 +381,8 @@ static void test_transposed_refuses(void) {
 int main(void) {
     test_cases();
     test_large();
+    test_outside();
+    test_many();
     test_refuses();
     test_transposed_refuses();
     return check_done("conv");
