@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x295969ac
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x9efddfb3
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1473,13 +1473,6 @@ OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double ato
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
-/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
-OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
-OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
-                                   ox_tensor **out,                                  int64_t room);
-OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
 /* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
@@ -1493,17 +1486,10 @@ OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
-OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
-OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
-OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
-OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
 OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
-OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
-OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 
 OX_EXTERN_C_END
 #endif
@@ -1549,11 +1535,11 @@ OX_EXTERN_C_END
 /* >>linalg/linalg.h */
 /* Linear algebra (torch.linalg): matrices in the last two dims, leading dims are a batch and broadcast where
  * two operands meet.
- * dtypes    f32, f64 and c64 (geqrf, ormqr: real ones); values of eigh and svd are real. eig gives c64
+ * dtypes    f32, f64 and c64; values of eigh and svd are real. eig gives c64
  * numerics  everything is computed in f64, f32 is rounded once. LU with partial pivoting, Householder QR,
- *           implicit QL, one-sided Jacobi for singular values, shifted QR for general eigenvalues (of real
- *           matrices above 32 x 32 in double steps); residuals of a small multiple of eps times the matrix's
- *           size (tests/test_linalg.c)
+ *           divide and conquer for symmetric eigenvalues, one-sided Jacobi for singular values, shifted QR
+ *           for general eigenvalues, whose order is that in which they are found; residuals of a small
+ *           multiple of eps times the matrix's size (tests/test_linalg.c)
  * gradients all but geqrf. Of vectors only what does not depend on their signs, phases and order; of values
  *           that are the same the vectors have none
  * errors    OX_ERR_ARG for matrices that are singular (solve, inv), not positive definite (cholesky), not
@@ -1595,6 +1581,7 @@ OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bo
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
 OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
 OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
+/* Q other or (left false) other Q; transpose: of Q^H */
 OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
@@ -1602,15 +1589,6 @@ OX_API ox_tuple ox_eig(ox_tensor *x);                       /* values, vectors i
 OX_API ox_tensor *ox_eigvals(ox_tensor *x);
 OX_API ox_tuple ox_svd(ox_tensor *x, bool full_matrices);   /* U, S falling, V^T: x = U S V^T */
 OX_API ox_tensor *ox_svdvals(ox_tensor *x);
-
-/* ---- norms, powers, functions -------------------------------------------------------------------------- */
-/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
-OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
-OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
-OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
-OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
-OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 
 OX_EXTERN_C_END
 #endif
@@ -1642,27 +1620,6 @@ OX_FFT(OXI_X)
     OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
-OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims);
-OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype);
-OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype);
-
-/* Short-time transforms: windows of n_fft samples, `hop` apart, times window [window length <= n_fft] (NULL:
- * ones). x [.., samples] -> [.., frequencies, frames], c64. Zeros: hop n_fft / 4, window length n_fft.
- * center: frames are around their samples, the ends mirrored. normalized: over sqrt(n_fft). onesided: of real
- * samples, n_fft / 2 + 1 frequencies. */
-typedef struct ox_stft_desc {
-    int64_t hop;
-    int64_t window_length;
-    ox_tensor *window;
-    bool center;
-    bool normalized;
-    bool onesided;
-} ox_stft_desc;
-OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
-/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows
- * leave some samples out. */
-OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
 #endif
@@ -1916,7 +1873,7 @@ OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);
 /* >>cpu/kernels/micro.inc */
 #define OXI_ROWS_OF_CPU_KERNELS_MICRO \
 OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc,\
- bool accumulate,const void*next,bool way){\
+ bool accumulate,const void*next,bool way,const int32_t*at){\
 const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;const char*soon=(const char*)next;\
 OXI_G_T*c=(OXI_G_T*)c_tile;(void)way;OXI_G_ROWS(OXI_G_BEGIN)\
 int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS;\
@@ -1924,10 +1881,12 @@ for(int part=0;part<2;part++){int64_t left=part?last:k-last;\
 if(part){OXI_G_ROWS(OXI_G_SOON)}\
 for(;left>=4;left-=4){OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3)\
 a+=4*OXI_G_A_STEP;\
-b+=8*OXI_G_LANES;OXI_PREFETCH_FAR(soon);soon+=4*OXI_PREFETCH_A_STEP;}\
+OXI_G_ALONG(4)\
+OXI_PREFETCH_FAR(soon);\
+soon+=4*OXI_PREFETCH_A_STEP;}\
 for(;left>0;left--){OXI_G_STEP(0)\
 a+=OXI_G_A_STEP;\
-b+=2*OXI_G_LANES;}}\
+OXI_G_ALONG(1)}}\
 OXI_G_ROWS(OXI_G_END)}
 /* >>cpu/reduce/reduce_extreme.inc */
 #define OXI_ROWS_OF_CPU_REDUCE_REDUCE_EXTREME \
@@ -3557,8 +3516,9 @@ scope.scope=NULL;scope.thread=oxi_scope_thread;scope.open=true;if(oxi_scope_dept
 (void)oxi_fail(OX_ERR_ARG,"scope: more than %d scopes are open in one thread",OXI_MAX_SCOPES);return scope;
  }
 scope.scope= &oxi_scopes[oxi_scope_depth++];scope.scope->first=NULL;return scope;}
-static void(*oxi_tape_release)(void*tape);static void oxi_tensor_free(ox_tensor*t){oxi_scope_unlink(t);
-if(t->tape)oxi_tape_release(t->tape);
+static int64_t oxi_tape_dropper;static void oxi_tape_release(void*tape){
+((void(*)(void*))(intptr_t)oxi_atomic_load(&oxi_tape_dropper))(tape);}
+static void oxi_tensor_free(ox_tensor*t){oxi_scope_unlink(t);if(t->tape)oxi_tape_release(t->tape);
 oxi_storage_release(t->storage);t->storage=NULL;oxi_header_give(t,1);}
 static void oxi_scope_release(ox_tensor*t){oxi_scope_unlink(t);
 int64_t left=oxi_atomic_add(&t->references,-1);if(left>0)return;
@@ -4007,9 +3967,9 @@ OXI_OP(bitwise_right_shift,MAP,binary,map,SAME,I,INPLACE,1,none,none,none)\
 OXI_OP(silu_mul,MAP,binary,map,SAME,F,INPLACE,14,none,yes,silu_mul)\
 OXI_OP(gelu_mul,MAP,binary,map,SAME,F,INPLACE,18,none,yes,gelu_mul)\
 OXI_OP(where,MAP,where,map_where,SAME,BIFC,MASKED,1,none,yes,none)\
-OXI_OP(lerp,MAP,lerp,map_lerp,SAME,F,INPLACE,3,none,yes,lerp)\
-OXI_OP(addcmul,MAP,fused,map,SAME,IF,INPLACE,3,value,yes,none)\
-OXI_OP(addcdiv,MAP,fused,map,SAME,F,INPLACE,3,value,yes,addcdiv)\
+OXI_OP(lerp,MAP,lerp,map_lerp,SAME,FC,INPLACE,3,none,yes,lerp)\
+OXI_OP(addcmul,MAP,fused,map,SAME,IFC,INPLACE,3,value,yes,addcdiv)\
+OXI_OP(addcdiv,MAP,fused,map,SAME,FC,INPLACE,3,value,yes,addcdiv)\
 OXI_OP(special,SPECIAL,special,map,FLOAT,BIF,PLAIN,60,special,yes,none)\
 OXI_OP(copy,COPY,unary,copy,OTHER,BIFCQ,PLAIN,0,dtype,yes,none)\
 OXI_OP(to,MOVE,unary,row,SAME,BIFCQ,PLAIN,0,device,yes,none)\
@@ -4033,7 +3993,7 @@ OXI_OP(all,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)\
 OXI_OP(any,REDUCE,unary,reduce,TRUTH,BIFC,PLAIN,1,reduce,none,none)\
 OXI_OP(var,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,var)\
 OXI_OP(std,REDUCE,unary,reduce,FLOAT,F,PLAIN,4,moments,yes,std)\
-OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIF,PLAIN,12,reduce,yes,logsumexp)\
+OXI_OP(logsumexp,REDUCE,unary,reduce,FLOAT,BIFC,PLAIN,12,reduce,yes,logsumexp)\
 OXI_OP(norm,REDUCE,unary,reduce_norm,REAL,FC,PLAIN,3,power,yes,none)\
 OXI_OP(count_nonzero,REDUCE,unary,reduce,INDEX,BIFC,PLAIN,1,reduce,none,none)\
 OXI_OP(argmax,REDUCE,unary,reduce,INDEX,BIF,NONEMPTY,1,reduce,none,none)\
@@ -4097,7 +4057,7 @@ OXI_OP(lu_factor,LINALG,factored,factor_lu,SAME,FC,PLAIN,-1,pivot,yes,none)\
 OXI_OP(solve,LINALG,solve,solve,SAME,FC,PLAIN,-1,none,yes,none)\
 OXI_OP(solve_triangular,LINALG,solve,solve,SAME,F,PLAIN,-1,triangular,yes,none)\
 OXI_OP(qr,LINALG,factored,factor_qr,SAME,FC,PLAIN,-1,complete,yes,none)\
-OXI_OP(geqrf,LINALG,factored,factor_geqrf,SAME,F,PLAIN,-1,none,none,none)\
+OXI_OP(geqrf,LINALG,factored,factor_geqrf,SAME,FC,PLAIN,-1,none,none,none)\
 OXI_OP(eigh,LINALG,factored,factor_square,SAME,FC,PLAIN,-1,triangle,yes,none)\
 OXI_OP(svd,LINALG,factored,factor_svd,SAME,FC,PLAIN,-1,none,yes,none)\
 OXI_OP(eig,LINALG,factored,factor_square,OTHER,FC,PLAIN,-1,none,yes,none)\
@@ -5419,7 +5379,7 @@ if(x->ndim==0||w->ndim!=2)
 return oxi_fail(OX_ERR_SHAPE,"linear: x %s, weight %s: the weight is 2-d",oxi_tensor_text(x),
  oxi_tensor_text(w));
 if(x->shape[x->ndim-1]!=w->shape[1])
-return oxi_fail(OX_ERR_SHAPE,"linear: inner sizes differ: %s x %s",
+return oxi_fail(OX_ERR_SHAPE,"linear: last sizes differ: x %s, weight %s",
  oxi_shape_text(x->ndim,x->shape),oxi_shape_text(2,w->shape));
 if(bias&&(bias->ndim!=1||bias->shape[0]!=w->shape[0]||oxi_info(bias->dtype)->cls!=oxi_info(dtype)->cls))
 return oxi_fail(OX_ERR_SHAPE,"linear: bias %s does not fit weight %s",oxi_tensor_text(bias),
@@ -5805,7 +5765,7 @@ oxi_view_of(x,out);out->dtype=dtype;return OX_OK;}
 /* >>ops/rules/linalg.c */
 static ox_status oxi_check_matrices(const oxi_call*call,bool square){for(int i=0;i<call->in_count;i++){
 const ox_tensor*x=call->in[i];if(x->dtype!=OX_F32&&x->dtype!=OX_F64&&
- (x->dtype!=OX_C64||call->op==OXI_OP_geqrf||call->op==OXI_OP_solve_triangular))
+ (x->dtype!=OX_C64||call->op==OXI_OP_solve_triangular))
 return oxi_fail(OX_ERR_DTYPE,"%s: %s is not of f32%s or f64",oxi_op_name(call),
  oxi_tensor_text(x),x->dtype==OX_C64?"":", c64");
 if(x->ndim<2||(i==0&&square&&x->shape[x->ndim-2]!=x->shape[x->ndim-1]))
@@ -6024,9 +5984,9 @@ OXI_PARTS(gelu_mul){return ox_mul(ox_gelu_tanh(oxi_wide(call->in[0])),oxi_wide(c
 OXI_PARTS(lerp){ox_tensor*a=oxi_wide(call->in[0]),*b=oxi_wide(call->in[1]),*weight=oxi_wide(call->in[2]);
 ox_tensor*whole=ox_sub(b,a),*rest=ox_mul(whole,ox_sub(ox_number(1),weight));
 return ox_where(ox_lt(ox_abs(weight),ox_number(0.5)),ox_add(a,ox_mul(whole,weight)),ox_sub(b,rest));}
-OXI_PARTS(addcdiv){ox_tensor*ratio=
- ox_div(ox_mul_number(oxi_wide(call->in[1]),call->attr.value.value),oxi_wide(call->in[2]));
-return ox_add(oxi_wide(call->in[0]),ratio);}
+OXI_PARTS(addcdiv){
+ox_tensor*a=ox_mul_number(oxi_wide(call->in[1]),call->attr.value.value),*b=oxi_wide(call->in[2]);
+return ox_add(oxi_wide(call->in[0]),call->op==OXI_OP_addcmul?ox_mul(a,b):ox_div(a,b));}
 static ox_tensor*oxi_promoted_operand(const oxi_call*call,int i){ox_tensor*t=call->in[i];
 return!t||t->is_number?t:ox_cast(t,oxi_compute_dtype(call));}
 OXI_PARTS(clamp_tensor){ox_tensor*y=oxi_promoted_operand(call,0);
@@ -6044,12 +6004,12 @@ return ox_div_number(ox_sum(apart,dims,told->keepdim),freedom>0?freedom:0);}
 OXI_PARTS(var){return oxi_variance(call);}
 OXI_PARTS(std){return ox_sqrt(oxi_variance(call));}
 static ox_tensor*oxi_below_most(ox_tensor*x,ox_shape dims,ox_tensor**most){
-ox_tensor*largest=ox_amax(x,dims,true);*most=ox_where(ox_isinf(largest),ox_number(0),largest);
-return ox_sub(x,*most);}
+ox_tensor*largest=ox_amax(x&&x->dtype==OX_C64?ox_real(x):x,dims,true);
+*most=ox_where(ox_isinf(largest),ox_number(0),largest);return ox_sub(x,*most);}
 OXI_PARTS(logsumexp){const oxi_attr_reduce*told= &call->attr.reduce;ox_tensor*x=call->in[0],*most;
 ox_shape dims=oxi_dims_of_set(told->dims);
 if(ox_numel(x)==0)return oxi_filled_beside(x,ox_shape_of(call->out[0]),-INFINITY);
-x=oxi_is_float(x->dtype)?oxi_wide(x):ox_cast(x,OX_F32);
+x=oxi_is_float(x->dtype)||x->dtype==OX_C64?oxi_wide(x):ox_cast(x,OX_F32);
 ox_tensor*powers=ox_exp(oxi_below_most(x,dims,&most));
 ox_tensor*sums=ox_log(ox_sum(powers,dims,told->keepdim));
 return ox_add(sums,told->keepdim?most:ox_sum(most,dims,false));}
@@ -8630,10 +8590,6 @@ OX_API ox_tensor*ox_hstack(ox_tensor*const*list,int count){
 return oxi_joined("hstack",list,count,1,OX_FLATTENED,false);}
 OX_API ox_tensor*ox_vstack(ox_tensor*const*list,int count){
 return oxi_joined("vstack",list,count,2,0,false);}
-OX_API ox_tensor*ox_dstack(ox_tensor*const*list,int count){
-return oxi_joined("dstack",list,count,3,2,false);}
-OX_API ox_tensor*ox_column_stack(ox_tensor*const*list,int count){
-return oxi_joined("column_stack",list,count,1,1,true);}
 static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
 *out=oxi_no_shape();for(int i=0;i<count;i++)
 if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
@@ -8649,30 +8605,6 @@ static int64_t oxi_results_end(ox_tensor**out,int64_t made,int64_t count){if(mad
 while(made-- >0){ox_release(out[made]);
 out[made]=NULL;}
 return-1;}
-OX_API int64_t ox_broadcast_tensors(ox_tensor*const*list,int count,ox_tensor**out,int64_t room){
-ox_shape shape;int64_t made=0;if(count<0||oxi_any_null("broadcast_tensors",list,count))return-1;
-if(!oxi_common_shape("broadcast_tensors",list,count,&shape))return-1;
-int64_t wanted= !out?0:room<count?room:count;for(;made<wanted;made++)
-if(!(out[made]=ox_expand(list[made],shape)))break;
-return oxi_results_end(out,made,wanted)<0? -1:count;}
-OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
- ox_tensor**out,int64_t room){int64_t made=0,start=0;
-if(oxi_any_null("tensor_split",&x,1))return-1;
-int at=oxi_own_dim("tensor_split",x,dim);if(at<0||count<0)return-1;
-int64_t wanted= !out?0:room<count+1?room:count+1;for(;made<wanted;made++){
-int64_t end=made<count?indices[made]:OX_END;out[made]=ox_slice(x,at,start,end,1);if(!out[made])break;
-start=end;}
-return oxi_results_end(out,made,wanted)<0? -1:count+1;}
-OX_API int64_t ox_tensor_split(ox_tensor*x,int64_t sections,int dim,ox_tensor**out,int64_t room){
-int64_t made=0,start=0;if(oxi_any_null("tensor_split",&x,1))return-1;
-int at=oxi_own_dim("tensor_split",x,dim);if(at<0)return-1;
-if(sections<1){(void)oxi_fail(OX_ERR_ARG,"tensor_split: %lld sections",(long long)sections);
-return-1;}
-int64_t each=x->shape[at]/sections,longer=x->shape[at]%sections;
-int64_t wanted= !out?0:room<sections?room:sections;for(;made<wanted;made++){
-int64_t length=each+(made<longer);out[made]=ox_narrow(x,at,start,length);if(!out[made])break;
-start+=length;}
-return oxi_results_end(out,made,wanted)<0? -1:sections;}
 OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
 if(oxi_any_null("diag_embed",&x,1))return NULL;
 if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
@@ -8712,56 +8644,6 @@ return oxi_work_end(&work,ox_index_select(x,at,places));}
 /* >>composed/choose.c */
 static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
 return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
-static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
-for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
-shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
-OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
-ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
-oxi_work work=oxi_work_begin("index_copy");
-if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
-int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
-if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
-ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
-return oxi_work_end(&work,ox_scatter(x,at,places,source));}
-OX_API ox_tensor*ox_index_fill(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*value){
-ox_tensor*in[3]={x,index,value};if(oxi_any_null("index_fill",in,3))return NULL;
-oxi_work work=oxi_work_begin("index_fill");if(x->ndim==0){
-ox_tensor*made=ox_numel(index)?ox_reshape(ox_cast(value,x->dtype),ox_shape_of(x)):x;
-return oxi_work_end(&work,ox_clone(made));}
-int at=oxi_own_dim("index_fill",x,dim);if(at<0)return oxi_work_end(&work,NULL);
-ox_tensor*line=oxi_full("index_fill",OX_SHAPE(x->shape[at]),0,OX_F32,ox_device_of(x));
-ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),x->shape[at]);
-ox_tensor*ones=oxi_full("index_fill",OX_SHAPE(ox_numel(index)),1,OX_F32,ox_device_of(x));
-ox_tensor*mask=ox_cast(ox_scatter(line,0,places,ones),OX_BOOL);ox_shape shape=ox_shape_of(x);
-for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?x->shape[at]:1;
-return oxi_work_end(&work,ox_where(ox_reshape(mask,shape),ox_cast(value,x->dtype),x));}
-OX_API ox_tensor*ox_take(ox_tensor*x,ox_tensor*index){ox_tensor*in[2]={x,index};
-if(oxi_any_null("take",in,2))return NULL;
-oxi_work work=oxi_work_begin("take");
-ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
-ox_tensor*taken=ox_index_select(ox_reshape(x,OX_SHAPE(-1)),0,places);
-return oxi_work_end(&work,ox_reshape(taken,ox_shape_of(index)));}
-OX_API ox_tensor*ox_put(ox_tensor*x,ox_tensor*index,ox_tensor*source,bool accumulate){
-ox_tensor*in[3]={x,index,source};if(oxi_any_null("put",in,3))return NULL;
-oxi_work work=oxi_work_begin("put");
-ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1)),*values=ox_reshape(source,OX_SHAPE(-1));
-ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
-flat=accumulate?ox_scatter_add(flat,0,places,values):ox_scatter(flat,0,places,values);
-return oxi_work_end(&work,ox_reshape(flat,ox_shape_of(x)));}
-OX_API ox_tensor*ox_masked_scatter(ox_tensor*x,ox_tensor*mask,ox_tensor*source){
-ox_tensor*in[3]={x,mask,source};ox_shape shape;if(oxi_any_null("masked_scatter",in,3))return NULL;
-if(!oxi_common_shape("masked_scatter",in,2,&shape))return NULL;
-oxi_work work=oxi_work_begin("masked_scatter");
-ox_tensor*flat=ox_reshape(ox_expand(mask,shape),OX_SHAPE(-1));
-ox_tensor*values=ox_reshape(source,OX_SHAPE(-1));
-ox_tensor*order=ox_sub(ox_cumsum(ox_cast(flat,OX_I64),0),ox_integer(1));
-if(!order|| !values||ox_numel(order)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
-order=ox_where(flat,order,ox_integer(0));
-if(ox_numel(values)==0&&ox_item_int(ox_any(flat,OX_ALL_DIMS,false))){
-(void)oxi_fail(OX_ERR_SHAPE,"masked_scatter: the source has no elements");return oxi_work_end(&work,NULL);}
-if(ox_numel(values)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
-ox_tensor*taken=ox_reshape(ox_index_select(values,0,order),shape);
-return oxi_work_end(&work,ox_where(ox_expand(mask,shape),taken,x));}
 typedef struct oxi_indexed_dims{ox_tensor*front,*place;ox_shape broadcast,rest,order;int at;
  }oxi_indexed_dims;
 static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
@@ -8864,20 +8746,6 @@ if(!fits||sorted->ndim==0)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
  oxi_tensor_text(sorted));
 oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
-OX_API ox_tensor*ox_bucketize(ox_tensor*values,ox_tensor*boundaries,bool right){
-ox_tensor*in[2]={values,boundaries};if(oxi_any_null("bucketize",in,2))return NULL;
-if(boundaries->ndim!=1)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"bucketize: boundaries %s",oxi_tensor_text(boundaries));
-oxi_work work=oxi_work_begin("bucketize");return oxi_work_end(&work,oxi_searched(boundaries,values,right));
- }
-OX_API ox_tensor*ox_isin(ox_tensor*x,ox_tensor*among,bool invert){ox_tensor*in[2]={x,among};
-if(oxi_any_null("isin",in,2))return NULL;
-oxi_work work=oxi_work_begin("isin");
-ox_tensor*has,*sorted=ox_sort(ox_reshape(among,OX_SHAPE(-1)),0,false).values;if(ox_numel(among)==0)
-has=oxi_full("isin",ox_shape_of(x),0,OX_BOOL,ox_device_of(x));
-else
-has=ox_ne(oxi_searched(sorted,x,false),oxi_searched(sorted,x,true));
-return oxi_work_end(&work,invert?ox_logical_not(has):has);}
 /* >>linalg/factor.c */
 static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
 ox_tuple tuple=oxi_no_tuple();if(oxi_any_null(name,&x,1))return tuple;
@@ -9059,8 +8927,9 @@ return made;}
 OX_API ox_tuple ox_geqrf(ox_tensor*x){oxi_attrs attr=oxi_attrs_none();
 return oxi_apply_factor("geqrf",OXI_OP_geqrf,&attr,x);}
 static ox_tensor*oxi_reflected(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool back){
-int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];for(int64_t i=0;i<count&&other;i++){
-int64_t k=back?i:count-1-i;
+int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];
+if(back&&tau->dtype==OX_C64&& !(tau=ox_conj(tau)))return NULL;
+for(int64_t i=0;i<count&&other;i++){int64_t k=back?i:count-1-i;
 ox_tensor*v=ox_narrow(x,-1,k,1),*ramp=ox_unsqueeze(oxi_ramp_beside(x,m,OX_I64),1);
 v=ox_where(ox_gt_number(ramp,(double)k),v,ox_cast(ox_eq_number(ramp,(double)k),x->dtype));
 ox_tensor*part=ox_matmul(oxi_adjoint(v),other);
@@ -9071,9 +8940,9 @@ ox_tensor*in[3]={x,tau,other};if(oxi_any_null("ormqr",in,3))return NULL;
 if(x->ndim<2||tau->ndim!=x->ndim-1||other->ndim!=x->ndim)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"ormqr: %s, tau %s, other %s",oxi_tensor_text(x),
  oxi_tensor_text(tau),oxi_tensor_text(other));
-oxi_work work=oxi_work_begin("ormqr");ox_tensor*made=left?other:ox_transpose(other,-2,-1);
+oxi_work work=oxi_work_begin("ormqr");ox_tensor*made=left?other:oxi_adjoint(other);
 made=oxi_reflected(x,tau,made,left?transpose: !transpose);
-return oxi_work_end(&work,left?made:ox_transpose(made,-2,-1));}
+return oxi_work_end(&work,left?made:oxi_adjoint(made));}
 OX_API ox_tensor*ox_householder_product(ox_tensor*x,ox_tensor*tau){ox_tensor*in[2]={x,tau};
 if(oxi_any_null("householder_product",in,2))return NULL;
 if(x->ndim<2||tau->ndim!=x->ndim-1||x->shape[x->ndim-2]<x->shape[x->ndim-1]||
@@ -9102,94 +8971,6 @@ parts[0]= *longer;parts[1]=whole.t[0]?ox_narrow(whole.t[0],-1,k,(m>n?m:n)-k):NUL
 return oxi_tuple_end(&work,ox_contiguous(p.u),p.s,oxi_adjoint(p.v));}
 OX_API ox_tensor*ox_svdvals(ox_tensor*x){oxi_svd_parts p;if(oxi_any_null("svdvals",&x,1))return NULL;
 oxi_work work=oxi_work_begin("svdvals");return oxi_work_end(&work,oxi_svd_of(x,&p)?p.s:NULL);}
-/* >>linalg/norms.c */
-static ox_tensor*oxi_matrix_last(const char*name,ox_tensor*x,ox_shape dims,int at[2]){
-if(dims.ndim==0)dims=OX_DIMS(-2,-1);
-if(dims.ndim!=2)return OXI_FAIL_NULL(OX_ERR_DIM,"%s: of 2 dims, not %d",name,dims.ndim);
-for(int i=0;i<2;i++){at[i]=oxi_own_dim(name,x,(int)dims.dim[i]);
-if(at[i]<0)return NULL;}
-if(at[0]==at[1])return OXI_FAIL_NULL(OX_ERR_DIM,"%s: dim %d twice",name,at[0]);
-ox_shape order=oxi_no_shape();for(int d=0;d<x->ndim;d++)
-if(d!=at[0]&&d!=at[1])order.dim[order.ndim++]=d;
-order.dim[order.ndim++]=at[0];order.dim[order.ndim++]=at[1];return ox_permute(x,order);}
-static ox_tensor*oxi_matrix_norm(const char*name,ox_tensor*x,const char*order,double p){
-if(order&&strcmp(order,"fro")==0)return ox_norm(x,2,OX_DIMS(-2,-1),false);
-if(order&&strcmp(order,"nuc")==0)return ox_sum(ox_svdvals(x),OX_DIMS(-1),false);
-double size=fabs(p);
-if(order||(size!=1&&size!=2&& !isinf(size)))
-return OXI_FAIL_NULL(OX_ERR_ARG,"%s: order %s%g",name,order?order:"",order?0:p);
-ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1? -2: -1),false);
-return p>0?ox_amax(lines,OX_DIMS(-1),false):ox_amin(lines,OX_DIMS(-1),false);}
-OX_API ox_tensor*ox_matrix_norm(ox_tensor*x,const char*order,double p,ox_shape dims,bool keepdim){
-int at[2];if(oxi_any_null("matrix_norm",&x,1))return NULL;
-oxi_work work=oxi_work_begin("matrix_norm");ox_tensor*turned=oxi_matrix_last("matrix_norm",x,dims,at);
-ox_tensor*made=turned?oxi_matrix_norm("matrix_norm",turned,order,p):NULL;if(made&&keepdim){
-int low=at[0]<at[1]?at[0]:at[1],high=at[0]<at[1]?at[1]:at[0];
-made=ox_unsqueeze(ox_unsqueeze(made,low),high);}
-return oxi_work_end(&work,made);}
-OX_API ox_tensor*ox_cond(ox_tensor*x,const char*order,double p){if(oxi_any_null("cond",&x,1))return NULL;
-if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cond: %s is no matrix",oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("cond");if(!order&&fabs(p)==2){ox_tensor*s=ox_svdvals(x),*most,*least;
-if(s&&s->shape[s->ndim-1]==0)return oxi_work_end(&work,ox_sum(s,OX_DIMS(-1),false));
-most=ox_select(s,-1,0);least=ox_select(s,-1,-1);
-return oxi_work_end(&work,p>0?ox_div(most,least):ox_div(least,most));}
-if(ox_numel(x)==0)return oxi_work_end(&work,ox_sum(x,OX_DIMS(-2,-1),false));
-ox_tensor*own=oxi_matrix_norm("cond",x,order,p);
-return oxi_work_end(&work,ox_mul(own,oxi_matrix_norm("cond",ox_inv(x),order,p)));}
-OX_API ox_tensor*ox_matrix_power(ox_tensor*x,int64_t n){if(oxi_any_null("matrix_power",&x,1))return NULL;
-if(x->ndim<2||n==INT64_MIN||x->shape[x->ndim-2]!=x->shape[x->ndim-1])
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_power: %s to the %lld",oxi_tensor_text(x),(long long)n);
-oxi_work work=oxi_work_begin("matrix_power");ox_tensor*square=n<0?ox_inv(x):x,*made=NULL;
-if(n==0)made=ox_clone(ox_expand(oxi_eye_beside(x,x->shape[x->ndim-1]),ox_shape_of(x)));
-for(int64_t rest=n<0? -n:n;rest>0&&square;rest/=2){if(rest%2)made=made?ox_matmul(made,square):square;
-if(rest>1)square=ox_matmul(square,square);}
-return oxi_work_end(&work,made==x?ox_clone(x):made);}
-static ox_tensor*oxi_exponential(ox_tensor*x){static const double b[14]={64764752532480000.,
- 32382376266240000.,7771770303897600.,1187353796428800.,129060195264000.,10559470521600.,670442572800.,
- 33522128640.,1323241920.,40840800.,960960.,16380.,182.,1.};
-ox_tensor*wide=oxi_is_complex(x)?x:ox_cast(x,OX_F64),*p[4],*odd,*even;
-ox_tensor*eye=oxi_eye_beside(wide,x->shape[x->ndim-1]);
-double size=ox_item(ox_amax(ox_sum(ox_abs(wide),OX_DIMS(-2),false),OX_ALL_DIMS,false));
-if(!eye||ox_error())return NULL;
-int halves=0;for(;size>5.371920351148152&&halves<1100;size/=2)halves++;
-if(!(size<=6))return ox_mul_number(wide,NAN);
-wide=ox_mul_number(wide,ldexp(1.0,-halves));p[0]=eye;p[1]=ox_matmul(wide,wide);p[2]=ox_matmul(p[1],p[1]);
-p[3]=ox_matmul(p[2],p[1]);odd=ox_mul_number(p[3],b[13]);even=ox_mul_number(p[3],b[12]);
-for(int i=1;i<3;i++){odd=ox_add_scaled(odd,p[i],b[7+2*i]);
-even=ox_add_scaled(even,p[i],b[6+2*i]);}
-odd=ox_matmul(p[3],odd);even=ox_matmul(p[3],even);for(int i=0;i<4;i++){
-odd=ox_add_scaled(odd,p[i],b[2*i+1]);even=ox_add_scaled(even,p[i],b[2*i]);}
-odd=ox_matmul(wide,odd);ox_tensor*made=ox_solve(ox_sub(even,odd),ox_add(even,odd),true);
-for(;halves>0;halves--)made=ox_matmul(made,made);
-return made;}
-OX_API ox_tensor*ox_matrix_exp(ox_tensor*x){if(oxi_any_null("matrix_exp",&x,1))return NULL;
-if(x->ndim<2||x->shape[x->ndim-2]!=x->shape[x->ndim-1]||(!oxi_is_float(x->dtype)&& !oxi_is_complex(x)))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_exp: %s",oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("matrix_exp");
-return oxi_work_end(&work,ox_numel(x)?ox_cast(oxi_exponential(x),x->dtype):ox_clone(x));}
-OX_API ox_tensor*ox_tensorinv(ox_tensor*x,int ind){if(oxi_any_null("tensorinv",&x,1))return NULL;
-ox_shape shape=oxi_no_shape();int64_t rows=1;if(ind<1||ind>x->ndim)
-return OXI_FAIL_NULL(OX_ERR_DIM,"tensorinv: %d dims of %s",ind,oxi_tensor_text(x));
-for(int d=0;d<ind;d++)rows*=x->shape[d];
-for(int d=0;d<x->ndim;d++)shape.dim[shape.ndim++]=x->shape[(d+ind)%x->ndim];
-if(rows*rows!=ox_numel(x))
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"tensorinv: %s is no square matrix",oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("tensorinv");
-return oxi_work_end(&work,ox_reshape(ox_inv(ox_reshape(x,OX_SHAPE(rows,rows))),shape));}
-OX_API ox_tensor*ox_tensorsolve(ox_tensor*a,ox_tensor*b,ox_shape dims){ox_tensor*in[2]={a,b};
-uint32_t set=0;if(oxi_any_null("tensorsolve",in,2))return NULL;
-if(dims.ndim&& !oxi_dim_set("tensorsolve",a,&dims,&set))return NULL;
-ox_shape order=oxi_no_shape(),shape=oxi_no_shape();for(int d=0;d<a->ndim;d++)
-if(!(set>>d&1))order.dim[order.ndim++]=d;
-for(int i=0;i<dims.ndim;i++)
-order.dim[order.ndim++]=dims.dim[i]<0?dims.dim[i]+a->ndim:dims.dim[i];
-int64_t rows=ox_numel(b);oxi_work work=oxi_work_begin("tensorsolve");ox_tensor*turned=ox_permute(a,order);
-if(!turned||rows*rows!=ox_numel(a)||b->ndim>a->ndim){if(turned)
-(void)oxi_fail(OX_ERR_SHAPE,"tensorsolve: %s with %s",oxi_tensor_text(a),oxi_tensor_text(b));
-return oxi_work_end(&work,NULL);}
-for(int d=b->ndim;d<a->ndim;d++)shape.dim[shape.ndim++]=turned->shape[d];
-ox_tensor*x=ox_solve(ox_reshape(turned,OX_SHAPE(rows,rows)),ox_reshape(b,OX_SHAPE(rows)),true);
-return oxi_work_end(&work,ox_reshape(x,shape));}
 /* >>fft/functions.c */
 static ox_tensor*oxi_resized(ox_tensor*x,int at,int64_t n){if(!x||x->shape[at]==n)return x;
 if(x->shape[at]>n)return ox_narrow(x,at,0,n);
@@ -9258,82 +9039,6 @@ OXI_FFT(rfft,fft_r2c,false)
 OXI_FFT(irfft,fft_c2r,true)
 OXI_FFT(hfft,fft_c2r,false)
 OXI_FFT(ihfft,fft_r2c,true)
-static ox_tensor*oxi_fft_shifted(const char*name,ox_tensor*x,ox_shape dims,bool back){
-if(oxi_any_null(name,&x,1))return NULL;
-if(dims.ndim==0)
-for(;dims.ndim<x->ndim;dims.ndim++)dims.dim[dims.ndim]=dims.ndim;
-if(dims.ndim==0)return oxi_same_again(x);
-ox_shape shifts=dims;for(int i=0;i<dims.ndim;i++){int at=oxi_own_dim(name,x,(int)dims.dim[i]);
-if(at<0)return NULL;
-shifts.dim[i]=back?(x->shape[at]+1)/2:x->shape[at]/2;}
-oxi_work work=oxi_work_begin(name);return oxi_work_end(&work,ox_roll(x,shifts,dims));}
-OX_API ox_tensor*ox_fftshift(ox_tensor*x,ox_shape dims){return oxi_fft_shifted("fftshift",x,dims,false);}
-OX_API ox_tensor*ox_ifftshift(ox_tensor*x,ox_shape dims){return oxi_fft_shifted("ifftshift",x,dims,true);}
-OX_API ox_tensor*ox_rfftfreq(int64_t n,double d,ox_dtype dtype){
-if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"rfftfreq: %lld elements",(long long)n);
-oxi_work work=oxi_work_begin("rfftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-return oxi_work_end(&work,ox_mul_number(ox_arange(0,(double)(n/2+1),1,dtype),1/((double)n*d)));}
-OX_API ox_tensor*ox_fftfreq(int64_t n,double d,ox_dtype dtype){
-if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"fftfreq: %lld elements",(long long)n);
-oxi_work work=oxi_work_begin("fftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-ox_tensor*ramp=ox_arange(-(double)(n/2),(double)(n-n/2),1,dtype);
-return oxi_work_end(&work,ox_mul_number(ox_ifftshift(ramp,OX_ALL_DIMS),1/((double)n*d)));}
-static bool oxi_stft_told(const char*name,int64_t n_fft,const ox_stft_desc*desc,ox_stft_desc*told,
- ox_tensor*x){ox_tensor*parts[3];
-memset(told,0,sizeof*told);told->center=told->onesided=true;if(desc)*told= *desc;
-if(told->hop==0)told->hop=n_fft/4;
-if(told->window_length==0)told->window_length=told->window?ox_numel(told->window):n_fft;
-if(n_fft<1||told->hop<1||told->window_length<1||told->window_length>n_fft||
- (told->window&&(told->window->ndim!=1||told->window->shape[0]!=told->window_length))){
-(void)oxi_fail(OX_ERR_ARG,"%s: %lld samples, %lld apart, a window of %lld",name,(long long)n_fft,
- (long long)told->hop,(long long)told->window_length);
-return false;}
-ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
-int64_t left=(n_fft-told->window_length)/2,right=n_fft-told->window_length-left;
-ox_device*device=oxi_working_device(ox_device_of(x));parts[0]=oxi_full(name,OX_SHAPE(left),0,dtype,device);
-parts[1]=told->window?told->window:oxi_full(name,OX_SHAPE(told->window_length),1,dtype,device);
-parts[2]=oxi_full(name,OX_SHAPE(right),0,dtype,device);
-if(parts[0]&&parts[1]&&parts[2])told->window=ox_cat(parts,3,0);
-return told->window!=NULL;}
-static ox_tensor*oxi_mirrored(ox_tensor*x,int64_t more){int64_t n=x->shape[x->ndim-1];if(more>=n)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"stft: %lld samples are fewer than are mirrored",(long long)n);
-ox_tensor*parts[3];parts[0]=ox_flip(ox_narrow(x,-1,1,more),OX_DIMS(-1));parts[1]=x;
-parts[2]=ox_flip(ox_narrow(x,-1,n-1-more,more),OX_DIMS(-1));return ox_cat(parts,3,-1);}
-OX_API ox_tensor*ox_stft(ox_tensor*x,int64_t n_fft,const ox_stft_desc*desc){ox_stft_desc told;
-if(oxi_any_null("stft",&x,1))return NULL;
-oxi_work work=oxi_work_begin("stft");
-if(!oxi_stft_told("stft",n_fft,desc,&told,x))return oxi_work_end(&work,NULL);
-ox_tensor*wide=told.center?oxi_mirrored(x,n_fft/2):x;
-ox_tensor*frames=ox_mul(ox_unfold(wide,-1,n_fft,told.hop),told.window);
-const char*norm=told.normalized?"ortho":NULL;
-ox_tensor*made=told.onesided?ox_rfft(frames,0,-1,norm):ox_fft(frames,0,-1,norm);
-return oxi_work_end(&work,ox_transpose(made,-1,-2));}
-static ox_tensor*oxi_overlapped(ox_tensor*frames,int64_t hop){
-int64_t count=frames->shape[frames->ndim-2],n=frames->shape[frames->ndim-1],total=n+hop*(count-1);
-ox_tensor*places=ox_unfold(oxi_ramp_beside(frames,total,OX_I64),0,n,hop);
-ox_shape shape=ox_shape_of(frames);shape.ndim--;shape.dim[shape.ndim-1]= -1;
-ox_tensor*flat=ox_reshape(frames,shape);shape.dim[shape.ndim-1]=total;
-ox_tensor*zeros=oxi_full("istft",shape,0,frames->dtype,oxi_working_device(ox_device_of(frames)));
-return ox_index_add(zeros,-1,ox_reshape(places,OX_SHAPE(-1)),flat,1);}
-OX_API ox_tensor*ox_istft(ox_tensor*x,int64_t n_fft,int64_t length,const ox_stft_desc*desc){
-ox_stft_desc told;if(oxi_any_null("istft",&x,1))return NULL;
-oxi_work work=oxi_work_begin("istft");
-if(x->ndim<2||x->dtype!=OX_C64|| !oxi_stft_told("istft",n_fft,desc,&told,x)){
-if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_SHAPE,"istft: of %s",oxi_tensor_text(x));
-return oxi_work_end(&work,NULL);}
-const char*norm=told.normalized?"ortho":NULL;ox_tensor*turned=ox_transpose(x,-1,-2);
-ox_tensor*frames=told.onesided?ox_irfft(turned,n_fft,-1,norm):ox_ifft(turned,0,-1,norm);
-frames=ox_mul(frames,told.window);
-if(!frames)return oxi_work_end(&work,NULL);
-ox_tensor*weight=ox_expand(ox_square(told.window),OX_SHAPE(frames->shape[frames->ndim-2],n_fft));
-ox_tensor*sum=oxi_overlapped(frames,told.hop),*whole=weight?oxi_overlapped(weight,told.hop):NULL;
-int64_t start=told.center?n_fft/2:0,total=n_fft+told.hop*(frames->shape[frames->ndim-2]-1);
-int64_t end=length>0?start+length:told.center?total-n_fft/2:total,known=end<total?end:total;
-sum=ox_narrow(sum,-1,start,known-start);whole=ox_narrow(whole,-1,start,known-start);
-if(whole&&ox_numel(whole)&&ox_item(ox_amin(ox_abs(whole),OX_ALL_DIMS,false))<1e-11){
-(void)oxi_fail(OX_ERR_ARG,"istft: windows leave samples out");
-return oxi_work_end(&work,NULL);}
-sum=ox_div(sum,whole);return oxi_work_end(&work,sum?oxi_resized(sum,sum->ndim-1,end-start):NULL);}
 OXI_LIGHT_END
 /* >>cpu/kernels.h */
 #ifndef OX_CPU_KERNELS_H
@@ -9367,13 +9072,15 @@ typedef void(*oxi_load_kernel)(int64_t n,const void*source,int64_t stride,void*l
 typedef void(*oxi_store_kernel)(int64_t n,const void*lane,void*destination,int64_t stride);
 enum{OXI_PREFETCH_A_STEP=16};typedef struct oxi_gemm_kernel{int mr,nr,depth,tile_k;
 void(*run)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next);
+void(*run_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const int32_t*at);
 void(*enter)(void),(*leave)(void);}oxi_gemm_kernel;
 typedef void(*oxi_round_kernel)(int64_t rows,const float*from,int64_t ld,uint16_t*to,int64_t to_ld);
 typedef void(*oxi_pack_kernel)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
  void*panels,int64_t panel_stride);
 typedef void(*oxi_copies_kernel)(int64_t lines,int64_t k,const void*source,int64_t stride,void*copies);
-typedef struct oxi_packs{oxi_pack_kernel across,along;}oxi_packs;struct oxi_code_panel;
+typedef struct oxi_packs{oxi_pack_kernel across,along;}oxi_packs;struct oxi_code_panel;enum{OXI_PICKED=16};
 typedef struct oxi_gemm_groups{oxi_gemm_kernel kernel;oxi_pack_kernel interleave;oxi_packs pack_a;
+void(*pick)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,int reach,char*to);
 void(*round)(int64_t n,const float*x,uint16_t*out);
 void(*of_codes)(int64_t n,int group,const struct oxi_code_panel*codes,void*panel);}oxi_gemm_groups;
 typedef struct oxi_gemm_pieces{oxi_gemm_kernel kernel;oxi_packs pack_a,pack_b;}oxi_gemm_pieces;
@@ -9483,13 +9190,13 @@ typedef enum oxi_gemm_way{OXI_WAY_PANELS=1,OXI_WAY_PIECES,OXI_WAY_FEW_ROWS,OXI_W
 typedef struct oxi_gemm{int64_t m,n,k;const void*a,*b;int64_t a_row,a_col,b_row,b_col;
 ox_dtype a_dtype,b_dtype;void*c;int64_t c_row,c_col;const int64_t*c_rows;ox_dtype c_dtype;double alpha;
 const void*addend;int64_t addend_row,addend_col;ox_dtype addend_dtype;double beta;
-const float*bias;ox_activation activation;bool exact;bool rough;oxi_shared*shared;
+bool onto;const float*bias;ox_activation activation;bool exact;bool rough;oxi_shared*shared;
 ox_storage*a_storage,*b_storage;oxi_gemm_way way;bool repacked;
 const struct oxi_windows*a_windows,*b_windows,*c_places;
-bool b_by_taps;}oxi_gemm;static ox_status oxi_gemm_run(const oxi_gemm*g);enum{OXI_BOOK_IQ2_XXS=0,
- OXI_BOOK_IQ2_XS=OXI_BOOK_IQ2_XXS+256,OXI_BOOK_IQ2_S=OXI_BOOK_IQ2_XS+512,OXI_BOOK_IQ1=OXI_BOOK_IQ2_S+1024,
- OXI_BOOK_IQ3_XXS=OXI_BOOK_IQ1+2048,OXI_BOOK_IQ3_S=OXI_BOOK_IQ3_XXS+256,OXI_BOOK_GROUPS=OXI_BOOK_IQ3_S+512
- };
+bool b_by_taps;const int32_t*b_at;int64_t pairs;}oxi_gemm;static ox_status oxi_gemm_run(const oxi_gemm*g);
+enum{OXI_BOOK_IQ2_XXS=0,OXI_BOOK_IQ2_XS=OXI_BOOK_IQ2_XXS+256,OXI_BOOK_IQ2_S=OXI_BOOK_IQ2_XS+512,
+ OXI_BOOK_IQ1=OXI_BOOK_IQ2_S+1024,OXI_BOOK_IQ3_XXS=OXI_BOOK_IQ1+2048,OXI_BOOK_IQ3_S=OXI_BOOK_IQ3_XXS+256,
+ OXI_BOOK_GROUPS=OXI_BOOK_IQ3_S+512};
 #endif
 /* >>cpu/isa.c */
 typedef enum oxi_tier{
@@ -14658,18 +14365,19 @@ ox_scope_end(&scope);return status;}
 #endif
 #ifndef OX_NO_LINALG
 /* >>linalg/dense.c */
-enum{OXI_LINALG_BLOCK=48,OXI_LINALG_SMALL=96};typedef struct oxi_dense{ox_tensor*t;double*p;
-int64_t at,rows,columns,step;}oxi_dense;
-static oxi_dense oxi_dense_of(ox_tensor*t,int64_t matrix,int64_t rows,int64_t columns){oxi_dense d;d.t=t;
-d.at=matrix*rows*columns;d.p=(double*)(void*)oxi_ptr(t)+d.at;
+#define OXI_LINALG_NOTHING 1e-140
+enum{OXI_LINALG_BLOCK=48,OXI_LINALG_SMALL=96};
+typedef struct oxi_dense{double*p;
+int64_t rows,columns,step;}oxi_dense;
+static oxi_dense oxi_dense_of(ox_tensor*t,int64_t matrix,int64_t rows,int64_t columns){oxi_dense d;
+d.p=(double*)(void*)oxi_ptr(t)+matrix*rows*columns;
 d.rows=rows;d.columns=columns;d.step=columns;return d;}
 static oxi_dense oxi_dense_new(int64_t rows,int64_t columns){const int64_t shape[2]={rows,columns};
 ox_tensor*t=oxi_tensor_new(ox_cpu(),OX_F64,2,shape);oxi_dense none;memset(&none,0,sizeof none);
 return t?oxi_dense_of(t,0,rows,columns):none;}
 static double*oxi_dense_row(const oxi_dense*d,int64_t i){return d->p +i*d->step;}
 static oxi_dense oxi_block(const oxi_dense*d,int64_t row,int64_t column,int64_t rows,int64_t columns){
-oxi_dense b= *d;b.p +=row*d->step +column;b.at+=row*d->step +column;b.rows=rows;b.columns=columns;return b;
- }
+oxi_dense b= *d;b.p +=row*d->step +column;b.rows=rows;b.columns=columns;return b;}
 static void oxi_dense_copy(const oxi_dense*to,const oxi_dense*from){for(int64_t i=0;i<to->rows;i++)
 memcpy(oxi_dense_row(to,i),oxi_dense_row(from,i),(size_t)to->columns*sizeof(double));}
 static void oxi_dense_transpose(const oxi_dense*to,const oxi_dense*from){const int64_t tile=32;
@@ -14678,14 +14386,14 @@ for(int64_t j0=0;j0<from->columns;j0+=tile)
 for(int64_t i=i0;i<i0+tile&&i<from->rows;i++)
 for(int64_t j=j0;j<j0+tile&&j<from->columns;j++)
 oxi_dense_row(to,j)[i]=oxi_dense_row(from,i)[j];}
-static ox_tensor*oxi_dense_view(const oxi_dense*d,bool transposed){
-ox_shape shape=OX_SHAPE(transposed?d->columns:d->rows,transposed?d->rows:d->columns);
-return ox_as_strided(d->t,shape,OX_SHAPE(transposed?1:d->step,transposed?d->step:1),d->at);}
-static bool oxi_dense_product(const oxi_dense*c,double beta,double alpha,const oxi_dense*a,
- bool a_turned,const oxi_dense*b,bool b_turned){if(c->rows==0||c->columns==0)return true;
-ox_scope scope=ox_scope_begin();ox_tensor*view=oxi_dense_view(c,false);bool done=
- view&&ox_addmm_(view,oxi_dense_view(a,a_turned),oxi_dense_view(b,b_turned),beta,alpha);
-ox_scope_end(&scope);return done;}
+static bool oxi_dense_product(const oxi_dense*c,bool onto,const oxi_dense*a,bool a_turned,
+ const oxi_dense*b,bool b_turned){oxi_gemm g;
+memset(&g,0,sizeof g);g.m=c->rows;g.n=c->columns;g.k=a_turned?a->rows:a->columns;g.a=a->p;
+g.a_row=a_turned?1:a->step;g.a_col=a_turned?a->step:1;g.b=b->p;g.b_row=b_turned?1:b->step;
+g.b_col=b_turned?b->step:1;g.c=c->p;g.c_row=c->step;g.c_col=1;g.a_dtype=g.b_dtype=g.c_dtype=OX_F64;
+g.alpha=1;g.onto=onto;return oxi_gemm_run(&g)==OX_OK;}
+static void oxi_dense_negate(const oxi_dense*to,const oxi_dense*from){for(int64_t i=0;i<to->rows;i++)
+for(int64_t k=0;k<to->columns;k++)oxi_dense_row(to,i)[k]= -oxi_dense_row(from,i)[k];}
 static void oxi_swap_rows(const oxi_dense*d,int64_t i,int64_t j){
 double*a=oxi_dense_row(d,i),*b=oxi_dense_row(d,j);
 for(int64_t k=0;i!=j&&k<d->columns;k++){double t=a[k];
@@ -14709,9 +14417,9 @@ for(int64_t j=first;j<i;j++)
 kernels->axpy_f64(right,-oxi_dense_row(a,i)[j],oxi_dense_row(a,j)+end,oxi_dense_row(a,i)+end);
 if(below==0)return true;
 oxi_dense l=oxi_dense_new(below,width),u=oxi_dense_new(width,right),rest,from;if(!l.p|| !u.p)return false;
-from=oxi_block(a,end,first,below,width);oxi_dense_copy(&l,&from);from=oxi_block(a,first,end,width,right);
+from=oxi_block(a,end,first,below,width);oxi_dense_negate(&l,&from);from=oxi_block(a,first,end,width,right);
 oxi_dense_copy(&u,&from);rest=oxi_block(a,end,end,below,right);
-return oxi_dense_product(&rest,1,-1,&l,false,&u,false);}
+return oxi_dense_product(&rest,true,&l,false,&u,false);}
 static bool oxi_lu(const oxi_dense*a,bool exchanges,int32_t*pivots){
 int64_t count=a->rows<a->columns?a->rows:a->columns;
 int64_t width=count<=OXI_LINALG_SMALL?count:(int64_t)OXI_LINALG_BLOCK;
@@ -14727,7 +14435,9 @@ for(int64_t done=0;done<n;done +=width){if(width>n-done)width=n-done;
 int64_t first=upper?n-done -width:done,known=upper?first+width:0;
 oxi_dense here=oxi_block(x,first,0,width,x->columns),there=oxi_block(x,known,0,done,x->columns);
 oxi_dense factor=oxi_block(t,first,known,width,done);
-if(done&& !oxi_dense_product(&here,1,-1,&factor,false,&there,false))return false;
+if(done){oxi_dense_negate(&here,&here);
+if(!oxi_dense_product(&here,true,&factor,false,&there,false))return false;
+oxi_dense_negate(&here,&here);}
 for(int64_t k=0;k<width;k++){int64_t i=upper?first+width-1-k:first+k;
 const double*row=oxi_dense_row(t,i);
 double*to=oxi_dense_row(x,i);
@@ -14756,10 +14466,11 @@ for(int64_t first=0;first<n&& *info==0;first+=width){if(width>n-first)width=n-fi
 oxi_dense panel=oxi_block(a,first,first,n-first,width);if(first){ox_scope scope=ox_scope_begin();
 oxi_dense work=oxi_dense_new(n-first,width);oxi_dense left=oxi_block(a,first,0,n-first,first),
  top=oxi_block(a,first,0,width,first);
-if(work.p)oxi_dense_copy(&work,&panel);
-bool done=work.p&&oxi_dense_product(&work,1,-1,&left,false,&top,true);
+if(work.p)oxi_dense_negate(&work,&panel);
+bool done=work.p&&oxi_dense_product(&work,true,&left,false,&top,true);
 for(int64_t i=0;done&&i<n-first;i++)
-memcpy(oxi_dense_row(&panel,i),oxi_dense_row(&work,i),(size_t)(i<width?i+1:width)*sizeof(double));
+for(int64_t k=0;k<width&&k<=i;k++)
+oxi_dense_row(&panel,i)[k]= -oxi_dense_row(&work,i)[k];
 ox_scope_end(&scope);if(!done)return false;}
 *info=(int32_t)oxi_cholesky_panel(a,first,width);}
 return true;}
@@ -14799,8 +14510,10 @@ static bool oxi_reflect_block(const oxi_dense*rows,int64_t first,const oxi_dense
  bool back){if(rows->rows==0)return true;
 oxi_dense part=oxi_block(rows,0,first,rows->rows,rows->columns-first);
 oxi_dense w=oxi_dense_new(rows->rows,v->rows),wt=oxi_dense_new(rows->rows,v->rows);
-return w.p&&wt.p&&oxi_dense_product(&w,0,1,&part,false,v,true)&&
- oxi_dense_product(&wt,0,1,&w,false,t,back)&&oxi_dense_product(&part,1,-1,&wt,false,v,false);}
+if(!w.p|| !wt.p|| !oxi_dense_product(&w,false,&part,false,v,true)||
+ !oxi_dense_product(&wt,false,&w,false,t,back))
+return false;
+oxi_dense_negate(&wt,&wt);return oxi_dense_product(&part,true,&wt,false,v,false);}
 static bool oxi_qr(const oxi_dense*at,double*tau){
 int64_t count=at->rows<at->columns?at->rows:at->columns,width=OXI_LINALG_BLOCK;
 if(count<=OXI_LINALG_SMALL)width=count?count:1;
@@ -14841,33 +14554,55 @@ r.strip=rows->columns>512?256:rows->columns;
 if(count>0&&r.strip>0)oxi_parallel_for((rows->columns-1)/r.strip +1,oxi_rotate_strip,&r);}
 static oxi_rotation*oxi_rotations_new(int64_t n){
 return(oxi_rotation*)(void*)oxi_dense_new(n+1,(int64_t)(sizeof(oxi_rotation)/sizeof(double))).p;}
-typedef struct oxi_symmetric_job{const oxi_dense*a;int64_t first,count;const double*v,*w;
+typedef struct oxi_symmetric_job{const oxi_dense*a;int64_t first,count;const double*v;
 double*out;}oxi_symmetric_job;
 enum{OXI_SYMMETRIC_ROWS=32};static void oxi_symmetric_times(void*arg,int64_t index,int lane){
 const oxi_symmetric_job*j=(const oxi_symmetric_job*)arg;
 int64_t at=index*OXI_SYMMETRIC_ROWS,end=oxi_min_i64(at+OXI_SYMMETRIC_ROWS,j->count);(void)lane;
 for(int64_t i=at;i<end;i++)
 j->out[i]=oxi_cpu_kernels()->dot_f64(j->count,oxi_dense_row(j->a,j->first+i)+j->first,j->v);}
-static void oxi_symmetric_less(void*arg,int64_t index,int lane){
-const oxi_symmetric_job*j=(const oxi_symmetric_job*)arg;const oxi_kernels*kernels=oxi_cpu_kernels();
-int64_t at=index*OXI_SYMMETRIC_ROWS,end=oxi_min_i64(at+OXI_SYMMETRIC_ROWS,j->count);(void)lane;
-for(int64_t i=at;i<end;i++){double*row=oxi_dense_row(j->a,j->first+i)+j->first;
-kernels->axpy_f64(j->count,-j->v[i],j->w,row);kernels->axpy_f64(j->count,-j->w[i],j->v,row);}}
-static void oxi_tridiagonal(const oxi_dense*a,double*d,double*e,double*tau,double*work){
-const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=a->rows;oxi_symmetric_job job;job.a=a;
-for(int64_t k=0;k+1<n;k++){double*x=oxi_dense_row(a,k)+k+1;
-int64_t rest=n-k-1,tasks=(rest-1)/OXI_SYMMETRIC_ROWS+1;d[k]=oxi_dense_row(a,k)[k];
-tau[k]=oxi_reflector(rest,x);e[k]=x[0];if(tau[k]==0)continue;
-x[0]=1;job.first=k+1;job.count=rest;job.v=x;job.out=work;oxi_parallel_for(tasks,oxi_symmetric_times,&job);
-for(int64_t i=0;i<rest;i++)work[i]*=tau[k];
-kernels->axpy_f64(rest,-0.5*tau[k]*kernels->dot_f64(rest,work,x),x,work);
-job.w=work;oxi_parallel_for(tasks,oxi_symmetric_less,&job);}
-if(n)d[n-1]=oxi_dense_row(a,n-1)[n-1];}
-static void oxi_tridiagonal_vectors(const oxi_dense*a,const double*tau,const oxi_dense*z){
-int64_t n=a->rows;memset(z->p,0,(size_t)(n*n)*sizeof(double));
-for(int64_t i=0;i<n;i++)oxi_dense_row(z,i)[i]=1;
-for(int64_t k=n-2;k>=0;k--){if(tau[k]==0)continue;
-oxi_dense part=oxi_block(z,k+1,0,n-k-1,n);oxi_reflect_rows(&part,k+1,tau[k],oxi_dense_row(a,k)+k+1);}}
+static double oxi_tridiagonal_column(const oxi_dense*a,int64_t k,int64_t before,const oxi_dense*both,
+ double*tau_of){const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t rest=a->rows-k-1;double*own=oxi_dense_row(a,k)+k,*x=own+1;
+double*w=oxi_dense_row(both,OXI_LINALG_BLOCK+before)+k+1;
+for(int64_t i=0;i<before;i++){const double*vi=oxi_dense_row(both,i)+k;
+const double*wi=oxi_dense_row(both,OXI_LINALG_BLOCK+i)+k;
+kernels->axpy_f64(rest+1,vi[0],wi,own);kernels->axpy_f64(rest+1,wi[0],vi,own);}
+*tau_of=0;if(rest==0)return 0;
+double tau= *tau_of=oxi_reflector(rest,x),beta=x[0];
+x[0]=1;for(int copy=0;copy<2;copy++)
+memcpy(oxi_dense_row(both,2*OXI_LINALG_BLOCK*copy+before)+k+1,x,(size_t)rest*sizeof*x);
+oxi_symmetric_job job;job.a=a;job.first=k+1;job.count=rest;job.v=x;job.out=w;if(tau!=0)
+oxi_parallel_for((rest-1)/OXI_SYMMETRIC_ROWS+1,oxi_symmetric_times,&job);
+else
+memset(w,0,(size_t)rest*sizeof*w);
+for(int64_t i=0;i<before&&tau!=0;i++){const double*vi=oxi_dense_row(both,i)+k+1;
+const double*wi=oxi_dense_row(both,OXI_LINALG_BLOCK+i)+k+1;
+double of_w=kernels->dot_f64(rest,wi,x),of_v=kernels->dot_f64(rest,vi,x);
+kernels->axpy_f64(rest,of_w,vi,w);kernels->axpy_f64(rest,of_v,wi,w);}
+for(int64_t i=0;i<rest;i++)w[i]*= -tau;
+kernels->axpy_f64(rest,-0.5*tau*kernels->dot_f64(rest,w,x),x,w);
+return beta;}
+static bool oxi_tridiagonal(const oxi_dense*a,double*d,double*e,double*tau){
+int64_t n=a->rows,width=OXI_LINALG_BLOCK;oxi_dense both=oxi_dense_new(3*width,n+1);if(!both.p)return false;
+for(int64_t first=0;first<n;first+=width){int64_t end=oxi_min_i64(first+width,n);
+for(int64_t k=first;k<end;k++){e[k]=oxi_tridiagonal_column(a,k,k-first,&both,tau+k);
+d[k]=oxi_dense_row(a,k)[k];}
+oxi_dense rest=oxi_block(a,end,end,n-end,n-end);oxi_dense from=oxi_block(&both,0,end,2*width,n-end);
+oxi_dense to=oxi_block(&both,width,end,2*width,n-end);
+if(!oxi_dense_product(&rest,true,&from,true,&to,false))return false;}
+return true;}
+static bool oxi_tridiagonal_back(const oxi_dense*a,const double*tau,const oxi_dense*z){
+int64_t count=a->rows-1,width=OXI_LINALG_BLOCK;if(count<=OXI_LINALG_SMALL){for(int64_t k=count-1;k>=0;k--)
+oxi_reflect_rows(z,k+1,tau[k],oxi_dense_row(a,k)+k+1);
+return true;}
+oxi_dense reflectors=oxi_block(a,0,1,count,count),part=oxi_block(z,0,1,a->rows,count);
+for(int64_t first=(count-1)/width*width;first>=0;first-=width){oxi_dense v,t;
+ox_scope scope=ox_scope_begin();
+bool done=oxi_panel_product(&reflectors,first,oxi_min_i64(width,count-first),tau,&v,&t)&&
+ oxi_reflect_block(&part,first,&v,&t,true);
+ox_scope_end(&scope);if(!done)return false;}
+return true;}
 static int64_t oxi_ql_step(double*d,double*e,int64_t l,int64_t m,oxi_rotation*list){
 double g=(d[l+1]-d[l])/(2*e[l]),r=hypot(g,1),sine=1,cosine=1,p=0;
 int64_t count=0;g=d[m]-d[l]+e[l]/(g+copysign(r,g));for(int64_t i=m-1;i>=l;i--){
@@ -14877,11 +14612,12 @@ e[m]=0;return count;}
 sine=f/r;cosine=g/r;g=d[i+1]-p;r=(d[i]-g)*sine +2*cosine*b;p=sine*r;d[i+1]=g+p;g=cosine*r-b;
 list[count].c=cosine;list[count].s= -sine;list[count++].row=i;}
 d[l]-=p;e[l]=g;e[m]=0;return count;}
-static bool oxi_ql(int64_t n,double*d,double*e,const oxi_dense*z,oxi_rotation*list){if(n)e[n-1]=0;
+static bool oxi_ql(int64_t n,double*d,double*e,double most,const oxi_dense*z,oxi_rotation*list){
+if(n)e[n-1]=0;
 for(int64_t l=0;l<n;l++)
 for(int turn=0;;turn++){int64_t m=l;
-for(;m+1<n;m++){double size=fabs(d[m])+fabs(d[m+1]);
-if(fabs(e[m])<=DBL_EPSILON*size)break;}
+most=fmax(most,fabs(d[l])+fabs(e[l]));for(;m+1<n;m++)
+if(fabs(e[m])<=DBL_EPSILON*fmax(most,fabs(d[m])+fabs(d[m+1])))break;
 if(m==l)break;
 if(turn==60)return false;
 int64_t count=oxi_ql_step(d,e,l,m,list);if(z)oxi_rotate_rows(z,0,list,count);}
@@ -14904,28 +14640,41 @@ for(int64_t i=0;i<a->rows;i++)
 for(int64_t k=0;k<a->columns;k++)
 oxi_dense_row(a,i)[k]*=ldexp(1.0,half? -(power-power/2): -(power/2));
 return ldexp(1.0,power);}
+enum{OXI_DIVIDE_LEAST=32};
+static bool oxi_divide(int64_t n,double*d,double*e,double most,const oxi_dense*z,oxi_rotation*list,
+ double*work,int64_t*order,char*side);
 static bool oxi_eigh(const oxi_dense*a,double*d,const oxi_dense*z){int64_t n=a->rows;
-oxi_dense work=oxi_dense_new(3,n?n:1);oxi_rotation*list=oxi_rotations_new(n);
+oxi_dense work=oxi_dense_new(10,n+1);oxi_rotation*list=oxi_rotations_new(n);
 if(!work.p|| !list)return false;
 double*e=oxi_dense_row(&work,0),*tau=oxi_dense_row(&work,1);
-for(int64_t i=0;i<n;i++)
+int64_t*order=(int64_t*)(void*)oxi_dense_row(&work,7);for(int64_t i=0;i<n;i++)
 for(int64_t j=i+1;j<n;j++)oxi_dense_row(a,i)[j]=oxi_dense_row(a,j)[i];
 for(int64_t i=0;i<n*n;i++)
 if(!isfinite(a->p[i])){(void)oxi_fail(OX_ERR_ARG,"eigh: an element is not finite");
 return false;}
 double scale=oxi_dense_scale(a);
-oxi_tridiagonal(a,d,e,tau,oxi_dense_row(&work,2));if(z)oxi_tridiagonal_vectors(a,tau,z);
-if(!oxi_ql(n,d,e,z,list)){(void)oxi_fail(OX_ERR_ARG,"eigh: does not converge");
+if(!oxi_tridiagonal(a,d,e,tau))return false;
+if(z)memset(z->p,0,(size_t)(n*n)*sizeof(double));
+double most=OXI_LINALG_NOTHING/DBL_EPSILON;
+for(int64_t i=0;i+1<n&&n>OXI_DIVIDE_LEAST;i++)most=fmax(most,fabs(d[i])+fabs(e[i]));
+if(z? !oxi_divide(n,d,e,most,z,list,oxi_dense_row(&work,2),order,(char*)(order+2*n))
+ : !oxi_ql(n,d,e,most,NULL,list)){
+if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_ARG,"eigh: does not converge");
 return false;}
+if(z&& !oxi_tridiagonal_back(a,tau,z))return false;
 for(int64_t i=0;i<n;i++)d[i]*=scale;
 oxi_sort_rows(n,d,z,NULL,false);return true;}
-typedef struct oxi_jacobi_job{const oxi_dense*rows,*turned;const int64_t*order;int64_t count;double*size;
+enum{OXI_SVD_PLAIN=16};typedef struct oxi_jacobi_job{const oxi_dense*rows,*turned;const int64_t*order;
+int64_t count;const oxi_dense*products;double limit;
+double*size;
 int64_t*rotated;}oxi_jacobi_job;static void oxi_jacobi_pair(void*arg,int64_t index,int lane){
 const oxi_jacobi_job*j=(const oxi_jacobi_job*)arg;const oxi_kernels*kernels=oxi_cpu_kernels();
 int64_t a=j->order[index],b=j->order[j->count-1-index],n=j->rows->columns;(void)lane;
 if(a>=j->rows->rows||b>=j->rows->rows)return;
-double*x=oxi_dense_row(j->rows,a),*y=oxi_dense_row(j->rows,b),dot=kernels->dot_f64(n,x,y);
-double limit=2*DBL_EPSILON*sqrt(j->size[a])*sqrt(j->size[b]);
+double*x=oxi_dense_row(j->rows,a),*y=oxi_dense_row(j->rows,b);
+double limit=j->limit*sqrt(j->size[a])*sqrt(j->size[b]);
+if(j->products&& !(fabs(oxi_dense_row(j->products,a)[b])>limit))return;
+double dot=kernels->dot_f64(n,x,y);
 if(!(fabs(dot)>limit))return;
 double zeta=(j->size[b]-j->size[a])/(2*dot),t,c;
 t=copysign(1,zeta)/(fabs(zeta)+sqrt(1+zeta*zeta));if(fabs(zeta)>1e150)t=0.5/zeta;
@@ -14934,6 +14683,12 @@ kernels->rotate_f64(j->turned->columns,c,-c*t,oxi_dense_row(j->turned,a),oxi_den
 j->size[a]=kernels->dot_f64(n,x,x);
 j->size[b]=kernels->dot_f64(n,y,y);
 oxi_atomic_add(j->rotated,1);}
+static bool oxi_jacobi_products(const oxi_dense*rows,double*size,const oxi_dense*products){double most=0;
+for(int64_t i=0;i<rows->rows;i++)most=fmax(most,size[i]);
+for(int64_t i=0;i<rows->rows;i++){if(size[i]>DBL_EPSILON*DBL_EPSILON*most)continue;
+memset(oxi_dense_row(rows,i),0,(size_t)rows->columns*sizeof(double));
+size[i]=0;}
+return oxi_dense_product(products,false,rows,false,rows,true);}
 static bool oxi_jacobi(const oxi_dense*rows,const oxi_dense*turned,double*size){
 int64_t n=rows->rows,even=n+n%2,rotated=1;oxi_jacobi_job job;ox_scope scope=ox_scope_begin();
 ox_tensor*list=n>1?oxi_tensor_new(ox_cpu(),OX_I64,1,&even):NULL;
@@ -14941,11 +14696,16 @@ int64_t*order=list?(int64_t*)(void*)oxi_ptr(list):NULL;for(int64_t i=0;i<n;i++)
 size[i]=oxi_cpu_kernels()->dot_f64(rows->columns,oxi_dense_row(rows,i),oxi_dense_row(rows,i));
 for(int64_t i=0;order&&i<even;i++)order[i]=i;
 job.rows=rows;job.turned=turned;job.order=order;job.count=even;job.size=size;job.rotated= &rotated;
-for(int sweep=0;order&&rotated&&sweep<60;sweep++){rotated=0;
+job.limit=DBL_EPSILON*fmax(2,sqrt((double)rows->columns));
+oxi_dense products;job.products=n>OXI_SVD_PLAIN? &products:NULL;
+if(job.products)products=oxi_dense_new(n,n);
+bool done=n<2||(order&&(!job.products||products.p));
+for(int sweep=0;n>1&&done&&rotated&&sweep<60;sweep++){rotated=0;
+if(job.products)done=oxi_jacobi_products(rows,size,&products);
 for(int64_t round=0;round+1<even;round++){oxi_parallel_for(even/2,oxi_jacobi_pair,&job);
 int64_t last=order[even-1];memmove(order+2,order+1,(size_t)(even-2)*sizeof*order);if(even>1)order[1]=last;}
  }
-ox_scope_end(&scope);return n<2||order;}
+ox_scope_end(&scope);return done;}
 static void oxi_fill_rows(const oxi_dense*q,const bool*known){const oxi_kernels*kernels=oxi_cpu_kernels();
 int64_t next=0;for(int64_t i=0;i<q->rows;i++){if(known[i])continue;
 double*row=oxi_dense_row(q,i),size=0;
@@ -14956,15 +14716,11 @@ if(k<i||known[k])
 kernels->axpy_f64(q->columns,-kernels->dot_f64(q->columns,oxi_dense_row(q,k),row),oxi_dense_row(q,k),row);
 size=sqrt(kernels->dot_f64(q->columns,row,row));}
 for(int64_t c=0;size>0&&c<q->columns;c++)row[c]/=size;}}
-static bool oxi_svd_rows(const oxi_dense*r,const oxi_dense*j,double*s){
-const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=r->rows;
+static bool oxi_svd_rows(const oxi_dense*r,const oxi_dense*j,double*s){int64_t n=r->rows;
 bool*known=(bool*)oxi_alloc((size_t)n),done=known&&oxi_jacobi(r,j,s);
 for(int64_t i=0;i<n;i++)s[i]=sqrt(s[i]);
-oxi_sort_rows(n,s,r,j,true);for(int64_t i=0;done&&i<n;i++){known[i]=s[i]>0;
-double*row=oxi_dense_row(r,i),size=s[i]>1e-150?s[i]:1;
-if(known[i]&&s[i]<=1e-150){for(int64_t k=0;k<n;k++)row[k]*=1e200;
-size=sqrt(kernels->dot_f64(n,row,row));}
-for(int64_t k=0;k<n;k++)row[k]/=size;}
+oxi_sort_rows(n,s,r,j,true);for(int64_t i=0;done&&i<n;i++){known[i]=s[i]>OXI_LINALG_NOTHING;
+for(int64_t k=0;known[i]&&k<n;k++)oxi_dense_row(r,i)[k]/=s[i];}
 if(done)oxi_fill_rows(r,known);
 if(known)oxi_free(known,(size_t)n);
 return done;}
@@ -14977,9 +14733,139 @@ if(!oxi_qr(at,tau.p)|| !oxi_qr_vectors(at,n,tau.p,&q))return false;
 for(int64_t i=0;i<n;i++)
 for(int64_t k=0;k<n;k++){oxi_dense_row(&r,i)[k]=k<i?0:oxi_dense_row(at,k)[i];
 oxi_dense_row(&j,i)[k]=i==k;}
-if(!oxi_svd_rows(&r,&j,s))return false;
+oxi_dense turned=oxi_dense_new(n,n),*rows= &r;if(!turned.p)return false;
+if(n>OXI_SVD_PLAIN){if(!oxi_dense_product(&turned,false,&r,false,&r,true)|| !oxi_eigh(&turned,s,&j)||
+ !oxi_dense_product(&turned,false,&j,false,&r,false))
+return false;
+rows= &turned;}
+if(!oxi_svd_rows(rows,&j,s))return false;
 for(int64_t i=0;i<n;i++)s[i]*=scale;
-oxi_dense_copy(vt,&r);return oxi_dense_product(ut,0,1,&j,false,&q,false);}
+oxi_dense_copy(vt,rows);return oxi_dense_product(ut,false,&j,false,&q,false);}
+OXI_LIGHT_END
+OXI_FULL_BEGIN
+/* >>linalg/divide.c */
+typedef struct oxi_secular{int64_t n;double rho;
+const double*d,*z;
+double*values;
+const oxi_dense*gaps;const double*weights;
+const int64_t*column;const oxi_dense*vectors;}oxi_secular;typedef struct oxi_secular_sums{
+double f,left,right,left_slope,right_slope;}oxi_secular_sums;
+static oxi_secular_sums oxi_secular_at(const oxi_secular*s,int64_t last,const double*gap){
+oxi_secular_sums sums;memset(&sums,0,sizeof sums);for(int64_t i=0;i<=last;i++){double t=s->z[i]/gap[i];
+sums.left+=s->z[i]*t;sums.left_slope +=t*t;}
+for(int64_t i=last+1;i<s->n;i++){double t=s->z[i]/gap[i];
+sums.right+=s->z[i]*t;sums.right_slope +=t*t;}
+sums.left*=s->rho;sums.right*=s->rho;sums.left_slope*=s->rho;sums.right_slope*=s->rho;
+sums.f=1+sums.left+sums.right;return sums;}
+static double oxi_secular_step(const oxi_secular_sums*sums,double below,double above,bool open){
+double c=sums->f-sums->left_slope*below-(open?0:sums->right_slope*above);
+double s=sums->left_slope*below*below,t=open?0:sums->right_slope*above*above;
+if(open)return below+s/c;
+double a=c*(below+above)+s+t,b=sums->f*below*above;
+double root=sqrt(fmax(a*a-4*b*c,0));
+return a<=0?(a-root)/(2*c):2*b/(a+root);}
+static void oxi_secular_root(void*arg,int64_t j,int lane){const oxi_secular*s=(const oxi_secular*)arg;
+double*gap=oxi_dense_row(s->gaps,j),width=s->rho,low=0,high,at;
+bool open=j==s->n-1;int64_t origin=j;oxi_secular_sums sums;(void)lane;if(open)
+width*=oxi_cpu_kernels()->dot_f64(s->n,s->z,s->z);
+else
+width=s->d[j+1]-s->d[j];
+at=open?width:0.5*width;high=width;for(int turn=0;turn<100;turn++){
+for(int64_t i=0;i<s->n;i++)gap[i]=(s->d[i]-s->d[origin])-at;
+sums=oxi_secular_at(s,j,gap);if(turn==0&& !open&&sums.f<0){origin++;
+at=low= -0.5*width;high=0;for(int64_t i=0;i<s->n;i++)gap[i]=(s->d[i]-s->d[origin])-at;}
+double slope=sums.left_slope +sums.right_slope;
+double noise=1+8*(sums.right-sums.left)+fabs(at)*slope;
+if(fabs(sums.f)<=DBL_EPSILON*noise)break;
+if(sums.f<0)
+low=at;
+else
+high=at;
+double next=at+oxi_secular_step(&sums,gap[j],open?0:gap[j+1],open);
+if(!(next>low&&next<high)||turn%8==7)next=0.5*(low+high);
+if(next==at||next==low||next==high)break;
+at=next;}
+s->values[j]=s->d[origin]+at;}
+static void oxi_secular_weights(const oxi_secular*s,double*weights){
+for(int64_t i=0;i<s->n;i++)weights[i]= -1/s->rho;
+for(int64_t j=0;j<s->n;j++){const double*gap=oxi_dense_row(s->gaps,j);
+for(int64_t i=0;i<s->n;i++)weights[i]*=i==j?gap[i]:gap[i]/(s->d[i]-s->d[j]);}
+for(int64_t i=0;i<s->n;i++)weights[i]=copysign(sqrt(fabs(weights[i])),s->z[i]);}
+static void oxi_secular_vector(void*arg,int64_t j,int lane){const oxi_secular*s=(const oxi_secular*)arg;
+double*gap=oxi_dense_row(s->gaps,j),*row=oxi_dense_row(s->vectors,j);
+(void)lane;for(int64_t i=0;i<s->n;i++)gap[i]=s->weights[i]/gap[i];
+double size=sqrt(oxi_cpu_kernels()->dot_f64(s->n,gap,gap));
+for(int64_t i=0;i<s->n;i++)row[s->column[i]]=gap[i]/size;}
+enum{OXI_HALF_LEFT,OXI_HALF_MIXED,OXI_HALF_RIGHT,OXI_HALF_DONE};typedef struct oxi_halves{
+int64_t n,half,kept;double rho,*d,*z,*work;
+int64_t*order;char*side;oxi_dense vectors;}oxi_halves;static void oxi_halves_order(oxi_halves*h){
+for(int64_t i=0;i<h->n;i++){int64_t at=i;
+for(;at>0&&h->d[h->order[at-1]]>h->d[i];at--)h->order[at]=h->order[at-1];
+h->order[at]=i;}}
+static void oxi_halves_deflate(oxi_halves*h){double most=0;
+int64_t kept=0;for(int64_t i=0;i<h->n;i++)most=fmax(most,fmax(fabs(h->d[i]),fabs(h->z[i])));
+double least=8*DBL_EPSILON*most;
+for(int64_t k=0;k<h->n;k++){int64_t i=h->order[k],last=kept?h->order[kept-1]: -1;
+if(h->rho*fabs(h->z[i])<=least){h->side[i]=OXI_HALF_DONE;
+continue;}
+double size=last<0?0:hypot(h->z[i],h->z[last]);
+double c=last<0?0:h->z[i]/size,s=last<0?0: -h->z[last]/size;
+if(last>=0&&fabs((h->d[i]-h->d[last])*c*s)<=least){
+double*x=oxi_dense_row(&h->vectors,last),*y=oxi_dense_row(&h->vectors,i);
+double a=h->d[last],b=h->d[i];
+oxi_cpu_kernels()->rotate_f64(h->n,c,s,x,y);h->z[i]=size;h->d[last]=a*c*c+b*s*s;h->d[i]=a*s*s+b*c*c;
+if(h->side[i]!=h->side[last])h->side[i]=OXI_HALF_MIXED;
+h->side[last]=OXI_HALF_DONE;kept--;}
+h->order[kept++]=i;}
+h->kept=kept;}
+static void oxi_halves_gather(const oxi_halves*h,const int64_t*column,int64_t first,int64_t at,
+ const oxi_dense*to){for(int64_t k=0;k<h->kept;k++){int64_t row=column[k]-first;
+if(row<0||row>=to->rows)continue;
+memcpy(oxi_dense_row(to,row),oxi_dense_row(&h->vectors,h->order[k])+at,(size_t)to->columns*sizeof(double));
+ }}
+static bool oxi_halves_multiply(oxi_halves*h,oxi_secular*s,int64_t*column){
+int64_t n=h->kept,count[3]={0,0,0},begin[3];oxi_dense u=oxi_dense_new(n,n),made=oxi_dense_new(n,h->n);
+if(!u.p|| !made.p)return false;
+for(int64_t k=0;k<n;k++)count[(int)h->side[h->order[k]]]++;
+begin[0]=0;begin[1]=count[0];begin[2]=count[0]+count[1];
+for(int64_t k=0;k<n;k++)column[k]=begin[(int)h->side[h->order[k]]]++;
+s->column=column;s->vectors= &u;oxi_parallel_for(n,oxi_secular_vector,s);
+for(int side=0;side<2;side++){int64_t first=side?count[0]:0,rows=side?n-first:count[0]+count[1];
+int64_t at=side?h->half:0,width=side?h->n-h->half:h->half;
+oxi_dense from=oxi_dense_new(rows?rows:1,width),part=oxi_block(&u,0,first,n,rows);
+oxi_dense to=oxi_block(&made,0,at,n,width);if(!from.p)return false;
+from.rows=rows;oxi_halves_gather(h,column,first,at,&from);
+if(!oxi_dense_product(&to,false,&part,false,&from,false))return false;}
+for(int64_t k=0;k<n;k++)
+memcpy(oxi_dense_row(&h->vectors,h->order[k]),oxi_dense_row(&made,k),(size_t)h->n*sizeof(double));
+return true;}
+static bool oxi_halves_join(oxi_halves*h){double*d=h->work,*z=d+h->n,*values=z+h->n,*weights=values+h->n;
+oxi_secular s;memset(&s,0,sizeof s);oxi_halves_order(h);oxi_halves_deflate(h);if(h->kept==0)return true;
+oxi_dense gaps=oxi_dense_new(h->kept,h->kept);if(!gaps.p)return false;
+for(int64_t k=0;k<h->kept;k++){d[k]=h->d[h->order[k]];
+z[k]=h->z[h->order[k]];}
+s.n=h->kept;s.rho=h->rho;s.d=d;s.z=z;s.values=values;s.gaps= &gaps;
+oxi_parallel_for(s.n,oxi_secular_root,&s);
+oxi_secular_weights(&s,weights);s.weights=weights;if(!oxi_halves_multiply(h,&s,h->order+h->n))return false;
+for(int64_t k=0;k<h->kept;k++)h->d[h->order[k]]=values[k];
+return true;}
+static bool oxi_divide(int64_t n,double*d,double*e,double most,const oxi_dense*z,oxi_rotation*list,
+ double*work,int64_t*order,char*side){if(n<=OXI_DIVIDE_LEAST){
+for(int64_t i=0;i<n;i++)oxi_dense_row(z,i)[i]=1;
+return oxi_ql(n,d,e,most,z,list);}
+oxi_halves h;int64_t half=n/2;double couples=e[half-1],sign=couples<0? -1:1;
+oxi_dense left=oxi_block(z,0,0,half,half),right=oxi_block(z,half,half,n-half,n-half);
+d[half-1]-=fabs(couples);d[half]-=fabs(couples);if(!oxi_divide(half,d,e,most,&left,list,work,order,side)||
+ !oxi_divide(n-half,d+half,e +half,most,&right,list,work,order,side))
+return false;
+if(couples==0)return true;
+h.n=n;h.half=half;h.rho=2*fabs(couples);h.d=d;h.z=work;h.work=work+n;h.order=order;h.side=side;
+h.vectors= *z;for(int64_t i=0;i<n;i++){side[i]=i<half?OXI_HALF_LEFT:OXI_HALF_RIGHT;
+work[i]=(i<half?oxi_dense_row(z,i)[half-1]:sign*oxi_dense_row(z,i)[half])*sqrt(0.5);}
+ox_scope scope=ox_scope_begin();bool done=oxi_halves_join(&h);
+ox_scope_end(&scope);return done;}
+OXI_FULL_END
+OXI_LIGHT_BEGIN
 /* >>linalg/real_schur.c */
 enum{OXI_SCHUR_WINDOW=32};static oxi_complex oxi_z_add(oxi_complex a,oxi_complex b){
 return oxi_make_complex(a.re +b.re,a.im+b.im);}
@@ -15030,23 +14916,32 @@ static void oxi_schur_pair(const oxi_real_schur*s){
 double*top=oxi_dense_row(&s->h,s->low)+s->low,*bottom=top +s->h.step;
 double half=0.5*(top[0]-bottom[1]),square=half*half+top[1]*bottom[0];
 if(square<0)return;
-oxi_rotation r=oxi_rotation_of(half+copysign(sqrt(square),half),bottom[0],s->low);
+double root=sqrt(square);
+oxi_rotation r=half>=0?oxi_rotation_of(half+root,bottom[0],s->low)
+ :oxi_rotation_of(top[1],root-half,s->low);
 oxi_dense right=oxi_block(&s->h,s->low,s->low,2,s->h.columns-s->low);oxi_rotate_rows(&right,s->low,&r,1);
 oxi_rotate_columns(&s->h,&r,0,s->high+1);oxi_rotate_rows(&s->zt,0,&r,1);bottom[0]=0;}
-static int64_t oxi_schur_low(const oxi_real_schur*s,double norm){int64_t low=s->high;
+static int64_t oxi_schur_low(const oxi_real_schur*s,double norm,int64_t turn){int64_t low=s->high;
 for(;low>0;low--){double*above=oxi_dense_row(&s->h,low-1)+low-1,*own=above +s->h.step;
 double size=fabs(above[0])+fabs(own[1]);
-if(fabs(own[0])>DBL_EPSILON*(size>0?size:norm))continue;
+if(size==0||turn>30)size +=norm;
+if(fabs(own[0])>fmax(DBL_EPSILON*size,OXI_LINALG_NOTHING))continue;
 own[0]=0;break;}
 return low;}
+static void oxi_schur_shifts(const double*a,const double*b,double*trace,double*det){
+double half=0.5*(a[0]-b[1]),below=a[1]*b[0],square=half*half+below;
+double past=half+copysign(sqrt(fmax(square,0)),half);
+*trace=a[0]+b[1];*det=a[0]*b[1]-below;if(square<0)return;
+double nearer=past!=0?b[1]-below/past:b[1];
+*trace=2*nearer;*det=nearer*nearer;}
 static bool oxi_schur_real(oxi_real_schur*s,double norm){int64_t turn=0;
-for(s->high=s->h.rows-1;s->high>0;){s->low=oxi_schur_low(s,norm);
+for(s->high=s->h.rows-1;s->high>0;){s->low=oxi_schur_low(s,norm,turn);
 if(s->high-s->low<2){if(s->low<s->high)oxi_schur_pair(s);
 s->high=s->low-1;turn=0;continue;}
 if(turn++ ==90)return false;
 const double*a=oxi_dense_row(&s->h,s->high-1)+s->high-1,*b=a+s->h.step;
-double trace=a[0]+b[1],det=a[0]*b[1]-a[1]*b[0],first[3];
-if(turn%10==0){double size=fabs(b[0])+fabs(a[-1]);
+double trace,det,first[3];
+oxi_schur_shifts(a,b,&trace,&det);if(turn%10==0){double size=fabs(b[0])+fabs(a[-1]);
 trace=2*b[1]+1.5*size;det=(b[1]+0.75*size)*(b[1]+0.75*size)+0.4375*size*size;}
 a=oxi_dense_row(&s->h,s->low)+s->low;b=a+s->h.step;first[0]=a[0]*(a[0]-trace)+det+a[1]*b[0];
 first[1]=b[0]*(a[0]+b[1]-trace);first[2]=b[0]*b[s->h.step +1];oxi_schur_step(s,first);}
@@ -15115,7 +15010,8 @@ return false;}
 oxi_complex*found=(oxi_complex*)(void*)work.p;oxi_quasi_vectors(&s.h,norm,&re,&im,found);
 for(int64_t i=0;i<n;i++){values[2*i]=(float)(found[i].re*scale);
 values[2*i+1]=(float)(found[i].im*scale);}
-if(!oxi_dense_product(&s.h,0,1,&re,false,&s.zt,false)|| !oxi_dense_product(&z,0,1,&im,false,&s.zt,false))
+if(!oxi_dense_product(&s.h,false,&re,false,&s.zt,false)||
+ !oxi_dense_product(&z,false,&im,false,&s.zt,false))
 return false;
 oxi_eig_columns(&s.h,&z,vectors);return true;}
 /* >>linalg/general.c */
@@ -15123,7 +15019,8 @@ static void oxi_hessenberg(int64_t n,oxi_complex*h,oxi_complex*z,oxi_complex*v){
 double size=0;
 for(int64_t i=k+1;i<n;i++)size=hypot(size,oxi_z_size(h[i*n+k]));
 oxi_complex first=h[(k+1)*n+k];double head=oxi_z_size(first),rest=0;
-if(size==0)continue;
+if(size<OXI_LINALG_NOTHING){for(int64_t i=k+1;i<n;i++)h[i*n+k]=oxi_make_complex(0,0);
+continue;}
 oxi_complex phase=head>0?oxi_z_scale(first,1/head):oxi_make_complex(1,0);
 for(int64_t i=k+1;i<n;i++)v[i]=h[i*n+k];
 v[k+1]=oxi_z_add(first,oxi_z_scale(phase,size));
@@ -15163,10 +15060,11 @@ for(int64_t k=side||i<=low?low:i-1;k<high;k++){oxi_complex p=row[k],q=row[k+1];
 row[k]=oxi_z_add(oxi_z_scale(p,c[k]),oxi_multiply_complex(oxi_z_conj(s[k]),q));
 row[k+1]=oxi_z_sub(oxi_z_scale(q,c[k]),oxi_multiply_complex(s[k],p));}}
 for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_add(h[i*n+i],shift);}
-static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*z,double*c,oxi_complex*s){
+static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*z,double*c,oxi_complex*s,double norm){
 for(int64_t high=n-1,turn=0;high>0;){int64_t low=high;
 for(;low>0;low--){double size=oxi_z_size(h[(low-1)*n+low-1])+oxi_z_size(h[low*n+low]);
-oxi_complex*below= &h[low*n+low-1];if(oxi_z_size(*below)>DBL_EPSILON*size)continue;
+oxi_complex*below= &h[low*n+low-1];if(turn>30)size +=norm;
+if(oxi_z_size(*below)>fmax(DBL_EPSILON*size,OXI_LINALG_NOTHING))continue;
 *below=oxi_make_complex(0,0);break;}
 if(low==high){high--;
 turn=0;continue;}
@@ -15182,7 +15080,7 @@ for(int64_t k=0;k<n;k++){double size=0;
 y[k]=oxi_make_complex(1,0);for(int64_t i=k-1;i>=0;i--){
 oxi_complex sum=oxi_make_complex(0,0),apart=oxi_z_sub(h[k*n+k],h[i*n+i]);for(int64_t j=i+1;j<=k;j++)
 sum=oxi_z_add(sum,oxi_multiply_complex(h[i*n+j],y[j]));
-if(oxi_z_size(apart)<DBL_EPSILON*norm)
+if(oxi_z_size(apart)<=DBL_EPSILON*norm)
 apart=oxi_make_complex(DBL_EPSILON*norm+1e-300,0);
 y[i]=oxi_divide_complex(sum,apart);if(oxi_z_size(y[i])>1e100)
 for(int64_t j=i;j<=k;j++)y[j]=oxi_z_scale(y[j],1e-100);}
@@ -15194,15 +15092,18 @@ static bool oxi_eig(int64_t n,const double*a,bool of_pairs,float*values,float*ve
 for(int64_t i=0;i<n*n*(1+of_pairs);i++)
 if(!isfinite(a[i])){(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
 return false;}
-if(!of_pairs&&n>OXI_SCHUR_WINDOW)return oxi_eig_real(n,a,values,vectors);
+if(!of_pairs)return oxi_eig_real(n,a,values,vectors);
 oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);if(!memory.p)return false;
 oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;double*c=(double*)(void*)(v+n);
 for(int64_t i=0;i<n*n;i++){h[i]=of_pairs?oxi_make_complex(a[2*i],a[2*i+1]):oxi_make_complex(a[i],0);
 z[i]=oxi_make_complex(i%(n+1)==0,0);}
-oxi_hessenberg(n,h,z,v);if(!oxi_schur(n,h,z,c,v)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
+oxi_dense whole=memory;whole.rows=n;whole.columns=whole.step=2*n;
+double scale=oxi_dense_scale(&whole),norm=0;
+for(int64_t i=0;i<n*n;i++)norm=fmax(norm,oxi_z_size(h[i]));
+oxi_hessenberg(n,h,z,v);if(!oxi_schur(n,h,z,c,v,norm)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
 return false;}
-oxi_schur_vectors(n,h,z,v,x);for(int64_t i=0;i<n;i++){values[2*i]=(float)h[i*n+i].re;
-values[2*i+1]=(float)h[i*n+i].im;}
+oxi_schur_vectors(n,h,z,v,x);for(int64_t i=0;i<n;i++){values[2*i]=(float)(h[i*n+i].re*scale);
+values[2*i+1]=(float)(h[i*n+i].im*scale);}
 for(int64_t i=0;i<n*n;i++){vectors[2*i]=(float)x[i].re;
 vectors[2*i+1]=(float)x[i].im;}
 return true;}
@@ -15366,6 +15267,24 @@ oxi_z_fill(m,q,c);}
 for(int64_t c=0;c<k;c++)
 for(int64_t row=0;row<m;row++)to[row*k+c]=q[c*m+row];
 return true;}
+static bool oxi_complex_geqrf(oxi_linalg_job*j,int64_t i){int64_t m=j->rows,n=j->columns;
+oxi_complex*a=oxi_job_complex(j->out[0],i),*taus=(oxi_complex*)(void*)oxi_job_vector(j->out[1],i);
+memcpy(a,oxi_job_complex(j->a,i),(size_t)(m*n)*sizeof*a);for(int64_t k=0;k<j->least;k++){
+oxi_complex*v=a+k*n+k,alpha= *v,over;double rest=0,beta;
+for(int64_t row=1;row<m-k;row++)rest+=oxi_z_dot(1,v+row*n,v+row*n).re;
+taus[k]=oxi_make_complex(0,0);if(rest+alpha.im*alpha.im<DBL_MIN){
+for(int64_t row=0;row<m-k;row++)v[row*n]=oxi_make_complex(row?0:alpha.re,0);
+continue;}
+beta= -copysign(sqrt(rest+oxi_z_dot(1,v,v).re),alpha.re);
+taus[k]=oxi_make_complex((beta-alpha.re)/beta,-alpha.im/beta);
+over=oxi_divide_complex(oxi_make_complex(1,0),oxi_make_complex(alpha.re -beta,alpha.im));
+for(int64_t row=1;row<m-k;row++)v[row*n]=oxi_multiply_complex(v[row*n],over);
+*v=oxi_make_complex(beta,0);for(int64_t c=1;c<n-k;c++){oxi_complex sum=v[c];
+for(int64_t row=1;row<m-k;row++)
+sum=oxi_z_add(sum,oxi_z_dot(1,v+row*n,v+row*n+c));
+sum=oxi_multiply_complex(oxi_z_conj(taus[k]),sum);v[c]=oxi_z_sub(v[c],sum);for(int64_t row=1;row<m-k;row++)
+oxi_z_less(1,v+row*n+c,sum,v+row*n);}}
+return true;}
 static bool oxi_complex_eigh(oxi_linalg_job*j,int64_t i){int64_t n=j->rows,k=0;
 oxi_complex*to=oxi_job_complex(j->out[1],i);
 oxi_dense a=oxi_doubled(oxi_job_complex(j->a,i),n,n,j->call->attr.triangle.upper),
@@ -15432,7 +15351,8 @@ case OXI_OP_cholesky:return of_pairs?oxi_complex_cholesky:oxi_job_cholesky;
 case OXI_OP_lu_factor:return of_pairs?oxi_complex_lu:oxi_job_lu;
 case OXI_OP_solve:return of_pairs?oxi_complex_solve:oxi_job_solve;
 case OXI_OP_solve_triangular:return oxi_job_triangular;
-case OXI_OP_qr:return of_pairs?oxi_complex_qr:oxi_job_qr;case OXI_OP_geqrf:return oxi_job_geqrf;
+case OXI_OP_qr:return of_pairs?oxi_complex_qr:oxi_job_qr;
+case OXI_OP_geqrf:return of_pairs?oxi_complex_geqrf:oxi_job_geqrf;
 case OXI_OP_eigh:return of_pairs?oxi_complex_eigh:oxi_job_eigh;
 case OXI_OP_svd:return of_pairs?oxi_complex_svd:oxi_job_svd;default:return oxi_job_eig;}}
 static void oxi_linalg_task(void*arg,int64_t index,int lane){oxi_linalg_job*j=(oxi_linalg_job*)arg;
@@ -16565,7 +16485,8 @@ return OX_OK;}
 typedef struct oxi_windows{const char*data;
 ox_dtype dtype;int64_t channel_stride,sample_stride;int64_t taps[3],spacing[3];
 int64_t places[3],origin[3],step[3];int64_t size[3],stride[3];}oxi_windows;
-typedef struct oxi_window_run{int64_t offset,step,count;}oxi_window_run;
+typedef struct oxi_window_run{int64_t offset,step,count;
+bool outside;}oxi_window_run;
 static void oxi_windows_read(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,int64_t count,
  char*out,int64_t row);
 static oxi_window_run oxi_windows_run(const oxi_windows*w,int64_t place,int64_t count);
@@ -16705,9 +16626,11 @@ oxi_windows_read_tap(&r,place,at[0],at[1],at[2],count,out);
 int d=2;while(d>=0&& ++i[d]==w->taps[d])i[d--]=0;
 if(d<0)tap++;}}
 static oxi_window_run oxi_windows_run(const oxi_windows*w,int64_t place,int64_t count){oxi_window_run run;
-run.step=w->step[2]*w->stride[2];run.count=0;run.offset=0;for(int d=2;d>=0;d--){
-int64_t at=place%w->places[d];if(d==2)run.count=oxi_min_i64(count,w->places[2]-at);
-run.offset+=(w->origin[d]+at*w->step[d])*w->stride[d];place/=w->places[d];}
+run.step=w->step[2]*w->stride[2];run.count=0;run.offset=0;run.outside=false;for(int d=2;d>=0;d--){
+int64_t at=place%w->places[d],x=w->origin[d]+at*w->step[d];
+int64_t inside=oxi_part_inside(x,w->places[d]-at,w->step[d],w->size[d]).end;
+run.outside=run.outside||inside==0;if(d==2)run.count=oxi_min_i64(count,inside?inside:w->places[2]-at);
+run.offset+=x*w->stride[d];place/=w->places[d];}
 run.offset+=place*w->sample_stride;return run;}
 static bool oxi_windows_dim_is_plain(const oxi_windows*w,int d){return w->taps[d]==1&&w->origin[d]>=0&&
  w->origin[d]+(w->places[d]-1)*w->step[d]<w->size[d];}
@@ -16873,12 +16796,45 @@ flat.k_stride=1;oxi_windows_read(s->windows,line +first,here,from,flat.k,slab,fl
 oxi_gemm_pack_along(p,&flat,0,here,0,count,to,depth*s->width,stage);continue;}
 flat.line_stride=1;flat.k_stride=here;oxi_windows_read(s->windows,from,flat.k,line +first,here,slab,here);
 oxi_gemm_pack_across(p,&flat,0,here,0,count,to,depth*s->width,stage);}}}
+typedef struct oxi_gemm_taps{const char*data;int64_t line,apart,reach;int16_t at[OXI_PICKED];
+ }oxi_gemm_taps;
+static bool oxi_gemm_find_taps(const oxi_gemm_plan*p,const oxi_gemm_side*s,oxi_gemm_taps*to){
+int64_t taps=p->g->pairs;if(!p->type.groups->pick||taps>OXI_PICKED||s->k/taps%2)return false;
+to->data=s->data;to->line=s->windows?s->windows->channel_stride:s->line_stride;
+to->apart=s->windows?s->windows->sample_stride:taps*s->k_stride;
+to->reach=0;for(int64_t t=0;t<taps;t++){
+int64_t at=s->windows?oxi_windows_run(s->windows,t,1).offset:t*s->k_stride;
+if(at<0||at>=2*OXI_PICKED)return false;
+to->at[t]=(int16_t)at;if(at>=to->reach)to->reach=at+1;}
+return true;}
+static void oxi_gemm_pair(const oxi_gemm_plan*p,const oxi_gemm_side*s,const oxi_gemm_taps*taps,
+ int64_t line,int64_t lines,int64_t from,int64_t channels,char*slab,char*out){
+int64_t apart=p->g->pairs,row=channels*apart,there=oxi_min_i64(row,s->k-from),bytes=2;
+if(!taps&&s->windows)oxi_windows_read(s->windows,line,lines,from,there,slab,row);
+for(int64_t i=0;i<lines;i++,slab+=row*bytes,out+=row/2*p->type.element){if(taps){
+int64_t at=(line +i)*taps->line +from/apart*taps->apart;
+p->type.groups->pick(channels/2,taps->data+at*bytes,taps->apart*bytes,taps->at,
+ (int)apart,(int)taps->reach,out);
+continue;}
+if(!s->windows)
+p->kernels->gather[oxi_width_index((int)bytes)](there,oxi_gemm_at(s,line +i,from),s->k_stride*bytes,slab);
+memset(slab+there*bytes,0,(size_t)((row-there)*bytes));
+p->type.groups->interleave(apart,channels/2,slab,apart,(int)apart,out,0);}}
+static void oxi_gemm_pack_pairs(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
+ int64_t k,int64_t depth,char*panels,char*stage){int64_t apart=p->g->pairs,element=p->type.element;
+int64_t all=OXI_GEMM_SLAB/(4*apart*s->width)*apart;oxi_gemm_taps taps;
+bool found=oxi_gemm_find_taps(p,s,&taps);for(int64_t first=0;first<lines;first+=s->width){
+int64_t here=oxi_min_i64(lines-first,s->width);for(int64_t at=0,count;at<depth;at+=count){
+int64_t skip=(k+at)%apart;count=oxi_min_i64(all-skip,depth-at);int64_t row=oxi_round_up(skip +count,apart);
+oxi_gemm_pair(p,s,found? &taps:NULL,line +first,here,2*(k+at-skip),2*row/apart,stage +p->slab_at,stage);
+s->pack.along(here,count,stage +skip*element,row,s->width,panels+(first*depth+at*s->width)*element,0);}}}
 static void oxi_gemm_pack(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t line,int64_t lines,
  int64_t k,int64_t depth,char*panels,char*stage){
 int64_t across_step=s->line_stride<0? -s->line_stride:s->line_stride;
 int64_t along_step=s->k_stride<0? -s->k_stride:s->k_stride;
-bool converts=p->type.groups&&s->dtype!=p->type.dtype;if(s->windows){
-oxi_gemm_pack_windows(p,s,line,lines,k,depth,panels,stage);
+bool converts=p->type.groups&&s->dtype!=p->type.dtype;if(p->g->pairs){
+oxi_gemm_pack_pairs(p,s,line,lines,k,depth,panels,stage);return;}
+if(s->windows){oxi_gemm_pack_windows(p,s,line,lines,k,depth,panels,stage);
 return;}
 bool along=converts||oxi_is_block(s->dtype)||(s->k>1&&along_step<across_step);if(along){
 oxi_gemm_pack_along(p,s,line,lines,k,depth,panels,depth*s->width,stage);return;}
@@ -16952,7 +16908,8 @@ for(int64_t i=0;i<rows;i++){const char*row=sums+(i*ld+done)*p->type.element;
 const uint16_t*rounded=(const uint16_t*)(void*)stage;char*to=oxi_gemm_c(g,m+i,0);
 if(narrow)store(at-done,row,stage,1);
 for(int r=0;r<count;r++){char*run=to+oxi_signed_bytes(g->c_dtype,runs[r].offset);
-if(narrow)oxi_gemm_place_run(&runs[r],rounded,(uint16_t*)(void*)run);
+if(runs[r].outside)run=NULL;
+else if(narrow)oxi_gemm_place_run(&runs[r],rounded,(uint16_t*)(void*)run);
 else store(runs[r].count,row,run,runs[r].step);
 row+=runs[r].count*p->type.element;rounded+=runs[r].count;}}}}
 static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){
@@ -16979,24 +16936,28 @@ if(!p->direct&& !g->c_places)oxi_gemm_store(p,columns,row,to,stage);}
 if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns,stage);}
 typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool rounds;
 const char*next_a,*next_b;int64_t next_depth;char*lane;}oxi_gemm_tile;
+static void oxi_gemm_multiply(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
+ char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
+bool onto=k>0||p->g->onto;if(p->g->b_at)kernel->run_at(depth,a,b,c,ld,onto,p->g->b_at+k);
+else kernel->run(depth,a,b,c,ld,onto,next);}
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan*p){return p->round&&p->k<=p->depth;}
-static void oxi_gemm_edge(const oxi_gemm_plan*p,int64_t depth,const char*a,const char*b,char*c,
- int64_t ld,int64_t rows,int64_t columns,bool accumulate,char*edge,const char*next){
-int nr=p->type.kernel->nr;size_t element=(size_t)p->type.element;if(accumulate)
+static void oxi_gemm_edge(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
+ char*c,int64_t ld,int64_t rows,int64_t columns,char*edge,const char*next){int nr=p->type.kernel->nr;
+size_t element=(size_t)p->type.element;if(k>0||p->g->onto)
 for(int64_t i=0;i<rows;i++)
 memcpy(edge +(size_t)i*(size_t)nr*element,c+(size_t)(i*ld)*element,(size_t)columns*element);
-p->type.kernel->run(depth,a,b,edge,nr,accumulate,next);for(int64_t i=0;i<rows;i++)
+oxi_gemm_multiply(p,k,depth,a,b,edge,nr,next);for(int64_t i=0;i<rows;i++)
 memcpy(c+(size_t)(i*ld)*element,edge +(size_t)i*(size_t)nr*element,(size_t)columns*element);}
-static void oxi_gemm_micro_tile(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t depth,const char*a,
- const char*b,int64_t i,int64_t j,bool accumulate,const char*next){
+static void oxi_gemm_micro_tile(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+ const char*a,const char*b,int64_t i,int64_t j,const char*next){
 const oxi_gemm_kernel*kernel=p->type.kernel;
 int64_t rows=oxi_min_i64(t->rows-i,kernel->mr),columns=oxi_min_i64(t->columns-j,kernel->nr);
 int64_t ld=t->sums?t->ld:kernel->nr;char*to=t->sums?t->sums+(i*ld+j)*p->type.element:t->lane +p->edge_at;
 uint16_t*c=t->rounds?(uint16_t*)(void*)oxi_gemm_c(p->g,t->m+i,t->n+j):NULL;
 for(int64_t r=0;c&&r<rows;r++)OXI_PREFETCH_FAR(c+r*p->g->c_row);
 if(!t->sums||(rows==kernel->mr&&columns==kernel->nr))
-kernel->run(depth,a,b,to,ld,accumulate,next);
-else oxi_gemm_edge(p,depth,a,b,to,ld,rows,columns,accumulate,t->lane +p->edge_at,next);
+oxi_gemm_multiply(p,k,depth,a,b,to,ld,next);
+else oxi_gemm_edge(p,k,depth,a,b,to,ld,rows,columns,t->lane +p->edge_at,next);
 if(c&&columns==kernel->nr)p->round(rows,(const float*)(void*)to,ld,c,p->g->c_row);
 else if(c)oxi_gemm_finish(p,to,ld,t->m+i,t->n+j,rows,columns,t->lane);}
 static void oxi_gemm_pack_columns(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
@@ -17008,21 +16969,21 @@ static void oxi_gemm_panels(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t 
 int64_t b_bytes=depth*nr*p->type.element,each=depth*OXI_PREFETCH_A_STEP;
 int64_t ahead=oxi_round_up(t->rows,mr)*t->next_depth*p->type.element;
 int64_t b_calls=oxi_parts(b_bytes,each),a_calls=oxi_parts(ahead,each*oxi_parts(t->columns,nr));
-char*own=t->lane +p->b_at;for(int64_t j=0,a_fetched=0;j<t->columns;j+=nr){
-const char*a_panel=a,*b_panel=b?b+j/nr*b_bytes:own;
-const char*b_next= !b?NULL:j+nr<t->columns?b_panel+b_bytes:t->next_b;
+char*own=t->lane +p->b_at;for(int64_t j=0,a_fetched=0;j<t->columns;j+=nr){const char*a_panel=a;
+const char*b_panel= !b?own:b+(p->g->b_at?j*p->type.element:j/nr*b_bytes);
+const char*b_next= !b||p->g->b_at?NULL:j+nr<t->columns?b_panel+b_bytes:t->next_b;
 if(!b)oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,nr),k,depth,own,t->lane);
 for(int64_t i=0,call=0;i<t->rows;i+=mr,call++,a_panel+=a_bytes){const char*next=a_panel;
 if(call<b_calls&&b_next){next=b_next+call*each;}else if(call<b_calls+a_calls&&t->next_a&&a_fetched<ahead){
 next=t->next_a+a_fetched;a_fetched+=each;}
-oxi_gemm_micro_tile(p,t,depth,a_panel,b_panel,i,j,k>0,next);}}}
+oxi_gemm_micro_tile(p,t,k,depth,a_panel,b_panel,i,j,next);}}}
 static void oxi_gemm_panels_of_copies(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,
  int64_t depth,const char*a,const char*b){int64_t mr=p->a.width,nr=p->b.width,element=p->type.element;
 char*copies=t->lane +p->copies_at;for(int64_t i=0;i<t->rows;i+=mr){if(p->copies_lines)
 p->type.copies_along(oxi_min_i64(t->rows-i,mr),depth,oxi_gemm_at(&p->a,t->m+i,k),p->a.line_stride,copies);
 else p->type.copies(depth,a+i*depth*element,copies);
-for(int64_t j=0;j<t->columns;j+=nr){const char*b_panel=b+j*depth*element;
-oxi_gemm_micro_tile(p,t,depth,copies,b_panel,i,j,k>0,b_panel+depth*nr*element);}}}
+for(int64_t j=0;j<t->columns;j+=nr){const char*b_panel=b+j*(p->g->b_at?1:depth)*element;
+oxi_gemm_micro_tile(p,t,k,depth,copies,b_panel,i,j,b_panel+depth*nr*element);}}}
 static void oxi_gemm_sum_again(const oxi_gemm_plan*p,const oxi_gemm_tile*t){
 const oxi_kernels*kernels=p->kernels;
 float*line=(float*)(void*)t->lane,*sums=line +t->columns,numbers[OXI_GEMM_PIECE];
@@ -17039,6 +17000,7 @@ static const char*oxi_gemm_panels_at(const oxi_gemm_plan*p,const oxi_gemm_side*s
  int64_t depth){bool is_a=s== &p->a;
 int64_t lines=oxi_round_up(is_a?p->rows:p->columns,s->width);if(s->all_lines){k+=p->k0;
 at+=is_a?p->m0:p->n0;lines=s->all_lines;}
+if(!is_a&&p->g->b_at)return s->packed+at*p->type.element;
 return s->packed+(k*lines+depth*at)*p->type.element;}
 static void oxi_gemm_find_next(const oxi_gemm_plan*p,oxi_gemm_tile*t,int64_t i,int64_t j,int64_t k){
 k+=p->depth;if(k>=p->ks){k=0;
@@ -17056,7 +17018,8 @@ oxi_gemm_tile t;t.m=p->m0+i;t.n=p->n0+j;t.rows=oxi_min_i64(p->rows-i,p->tile_m);
 t.columns=oxi_min_i64(p->columns-j,p->tile_n);t.lane=p->scratch+(size_t)lane*p->lane_bytes;
 t.sums=oxi_gemm_sums_at_once(p)?NULL:p->direct?oxi_gemm_c(p->g,t.m,t.n)
  :p->partial?p->partial+(i*p->partial_ld+j)*element:t.lane +p->sums_at;
-t.ld=p->direct?p->g->c_row:p->partial?p->partial_ld:p->sums_ld;for(int64_t r=0;p->k==0&&r<t.rows;r++)
+t.ld=p->direct?p->g->c_row:p->partial?p->partial_ld:p->sums_ld;
+for(int64_t r=0;p->k==0&& !p->g->onto&&r<t.rows;r++)
 memset(t.sums+r*t.ld*element,0,(size_t)(t.columns*element));
 if(p->type.kernel->enter)p->type.kernel->enter();
 for(int64_t at=0;at<p->ks;at+=p->depth){int64_t depth=oxi_min_i64(p->ks-at,p->depth);
@@ -17106,11 +17069,11 @@ oxi_gemm_epilogue(g,t->kernels,OXI_LANE_F32,m,n,lines,t->lines_are_columns,row,s
 for(int64_t i=0,each=g->c_rows&& !t->lines_are_columns?1:lines;i<lines;i+=each)
 t->kernels->store[g->c_dtype][OXI_LANE_F32](each,row+i,oxi_gemm_c(g,m+i,n),
  t->lines_are_columns?g->c_col:g->c_row);}}
-static int64_t oxi_rows_of_task(int64_t rows,int64_t row_bytes){
-int64_t most=4+OXI_THIN_BYTES/(row_bytes>0?row_bytes:1),fair=oxi_parts(rows,8*oxi_lanes(INT32_MAX));
+static int64_t oxi_rows_of_task(int64_t rows,int64_t row_bytes,int64_t each){
+int64_t most=4+OXI_THIN_BYTES/(row_bytes>0?row_bytes:1),fair=oxi_parts(rows,each*oxi_lanes(INT32_MAX));
 return oxi_min_i64(rows,oxi_min_i64(most,fair<8?8:fair));}
 static int64_t oxi_thin_task_lines(const oxi_thin*t){
-int64_t line_bytes=t->k*oxi_info(t->dtype)->block_bytes,lines=oxi_rows_of_task(t->lines,line_bytes);
+int64_t line_bytes=t->k*oxi_info(t->dtype)->block_bytes,lines=oxi_rows_of_task(t->lines,line_bytes,8);
 return!t->across||lines>512?oxi_min_i64(lines,4096):oxi_min_i64(t->lines,512);}
 static ox_status oxi_gemm_thin(const oxi_gemm*g){
 bool thin_is_a=g->way==OXI_WAY_THIN_A||g->way==OXI_WAY_THIN_A_ACROSS;oxi_thin t;memset(&t,0,sizeof t);
@@ -17199,7 +17162,8 @@ p->b.data=(const char*)g->b;p->b.dtype=g->b_dtype;p->b.line_stride=g->b_col;p->b
 p->b.width=p->type.kernel->nr;p->a.k=p->b.k=g->k;p->a.pack=p->type.pack_a;p->b.pack=p->type.pack_b;
 p->a.windows=g->a_windows;
 p->a.by_taps=true;p->b.windows=g->b_windows;
-p->b.by_taps=g->b_by_taps;}
+p->b.by_taps=g->b_by_taps;if(!g->b_at)return;
+p->b.packed=(char*)(uintptr_t)g->b;p->b.all_lines=g->n;}
 static void oxi_gemm_region(oxi_gemm_plan*p,int64_t count,oxi_lane_task task,bool alone){if(!alone)
 oxi_parallel_for(count,task,p);
 else
@@ -17215,7 +17179,7 @@ oxi_gemm_pack_block(p,p->packs_a&& !have_a,p->packs_b&& !have_b,alone);
 oxi_gemm_region(p,oxi_parts(p->rows,p->tile_m)*oxi_parts(p->columns,p->tile_n),oxi_gemm_tile_task,alone);}
 static void oxi_gemm_find_kept(const oxi_gemm_plan*p,oxi_gemm_side*s,ox_storage*storage,int64_t lines){
 oxi_panels_key key;oxi_prepacked*home=oxi_prepacked_of(storage);
-if(!home||p->k==0||oxi_is_block(s->dtype)||s->windows)return;
+if(!home||p->k==0||oxi_is_block(s->dtype)||s->windows||p->g->pairs)return;
 key.data=s->data;key.dtype=s->dtype;key.lines=lines;key.k=s->k;key.line_stride=s->line_stride;
 key.k_stride=s->k_stride;key.pack=s->pack.along;key.width=s->width;key.element=p->type.element;
 key.depth=p->depth;key.version=oxi_atomic_load(&storage->version);lines=oxi_round_up(lines,s->width);
@@ -17242,7 +17206,7 @@ size_t depth=(size_t)p->depth,shared_k=(size_t)p->block_k;bool parts=p->block_k<
 size_t a_lines=p->packs_a?(size_t)oxi_round_up(p->block_m,p->a.width):0;
 size_t b_lines=p->packs_b?(size_t)oxi_round_up(p->block_n,p->b.width):0;
 *a_bytes=oxi_align_up(a_lines*shared_k*element);*b_bytes=oxi_align_up(b_lines*shared_k*element);
-p->slab_at=OXI_GEMM_STAGE;p->edge_at=p->slab_at+(p->a.windows||p->b.windows?OXI_GEMM_SLAB:0);
+p->slab_at=OXI_GEMM_STAGE;p->edge_at=p->slab_at+(p->a.windows||p->b.windows||p->g->pairs?OXI_GEMM_SLAB:0);
 p->copies_at=p->edge_at+oxi_align_up(mr*nr*element);
 size_t copies=mr*(size_t)p->type.lanes*((depth+7)/8*8)*element;
 p->a_at=p->copies_at+(p->type.copies?oxi_align_up(copies):0);
@@ -17257,8 +17221,9 @@ return*a_bytes+ *b_bytes+(size_t)lanes*p->lane_bytes+partial;}
 static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;size_t a_bytes,b_bytes;
 memset(&p,0,sizeof p);p.g=g;p.kernels=oxi_cpu_kernels();
 ox_status status=oxi_gemm_type_of(g,p.kernels,&p.type);if(status!=OX_OK)return status;
-oxi_gemm_sides(&p);int64_t tile_k=p.type.kernel->tile_k;
-p.k=p.type.pieces?oxi_round_up(g->k,tile_k):oxi_parts(g->k,p.type.k_each);p.depth=p.type.kernel->depth;
+oxi_gemm_sides(&p);int64_t tile_k=p.type.kernel->tile_k;p.k=p.type.pieces?oxi_round_up(g->k,tile_k)
+ :g->pairs?oxi_parts(g->k,2*g->pairs)*g->pairs:oxi_parts(g->k,p.type.k_each);
+p.depth=p.type.kernel->depth;
 p.direct=g->c_dtype==p.type.sums&&g->c_col==1&& !g->addend&& !g->c_rows&& !g->c_places&&
  !(tile_k&&p.k>p.depth&&g->c_row%256==0);
 int64_t piece=OXI_GEMM_PIECE/p.type.k_each;if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
@@ -17279,7 +17244,7 @@ char*memory=(char*)oxi_alloc(bytes),*a=memory;
 if(shares_a&&memory)a=oxi_shared_take(g,OXI_SHARED_PANELS,a_bytes,&have_a);
 if(a){char*b=shares_a?memory:memory+a_bytes;
 if(!p.a.kept)p.a.packed=a;
-if(!p.b.kept)p.b.packed=b;
+if(!p.b.kept&& !g->b_at)p.b.packed=b;
 p.scratch=b+b_bytes;if(!p.direct&&p.block_k<p.k)p.partial=p.scratch+(size_t)lanes*p.lane_bytes;
 oxi_gemm_fill_kept(&p,alone);oxi_gemm_blocks(&p,have_a,alone);}
 oxi_free(memory,bytes);oxi_panels_release(p.a.kept);oxi_panels_release(p.b.kept);
@@ -17376,7 +17341,7 @@ r->q=(oxi_q8*)(void*)(memory+oxi_align_up(rows*(size_t)r->g->k));
 r->lift=(float*)(void*)(memory+r->made -rows);}
 static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t sharers){
 const int64_t row_bytes=(int64_t)oxi_byte_offset(g->b_dtype,g->k);bool done=false;
-oxi_block_rows_plan(r,g,exact,sharers*oxi_rows_of_task(g->n,row_bytes));
+oxi_block_rows_plan(r,g,exact,sharers*oxi_rows_of_task(g->n,row_bytes,sharers>1?8:4));
 r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;
 char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,r->made,&done);
 if(!memory)return OX_ERR_NOMEM;
@@ -18057,6 +18022,7 @@ oxi_attention_side_of(&job->logsumexp,&job->kept,job->heads,job->length,1);}
 if(!call->in[4])return;
 job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);job->sink_step=call->in[4]->stride[0];}
 static bool oxi_attention_is_few(const oxi_attention*job){
+if(job->length==1&&job->keys<=OXI_ATTENTION_CHUNK)return true;
 return job->rows<=(job->length==1?OXI_ATTENTION_FEW_HEADS:OXI_ATTENTION_FEW_ROWS);}
 static void oxi_attention_cut(oxi_attention*job){
 int64_t width=job->depth+job->value_depth,units=job->batches*job->kv_heads;
@@ -18075,7 +18041,8 @@ job->tile_rows=oxi_min_i64(job->tile_rows,oxi_round_up(job->rows,job->nr));while
  units*((job->rows+job->tile_rows-1)/job->tile_rows)<OXI_ATTENTION_TASKS)
 job->tile_rows=oxi_round_up(job->tile_rows/2,job->nr);
 job->tiles=(job->rows+job->tile_rows-1)/job->tile_rows;
-int64_t wanted=OXI_ATTENTION_TASKS/(units*job->tiles),pieces=job->keys/2048;
+int64_t wanted=OXI_ATTENTION_TASKS/(units*job->tiles),
+ pieces=job->keys/(job->length==1?OXI_ATTENTION_CHUNK:2048);
 job->chunks=oxi_max_i64(oxi_min_i64(wanted,pieces),1);job->chunk_keys=
  oxi_max_i64(oxi_round_up((job->keys+job->chunks-1)/job->chunks,job->tile_keys),1);}
 static ox_status oxi_attention_run(oxi_attention*job,int64_t count,oxi_lane_task task,size_t lane_numbers,
@@ -18205,6 +18172,93 @@ size_t bytes=(size_t)oxi_lanes(tasks)*w.lane_bytes;w.scratch=(char*)oxi_alloc(by
 if(!w.scratch)return OX_ERR_NOMEM;
 oxi_parallel_for(tasks,weight?oxi_depthwise_weight:oxi_depthwise_image,&w);
 oxi_free(w.scratch,bytes);return OX_OK;}
+/* >>cpu/windows/image.c */
+enum{OXI_IMAGE_BYTES=16<<20,OXI_IMAGE_LARGE=256<<20,OXI_IMAGE_PIECE=2048};
+static void oxi_conv_set_c(oxi_gemm*g,oxi_windows*w,int64_t samples);
+typedef struct oxi_image{oxi_windows w;
+oxi_gemm_type type;int64_t channels,samples,taps;bool apart[3];int64_t low[3],copies[3],pitch[3];
+int64_t used,sample,most;int64_t copy,channel;char*data;}oxi_image;
+static int64_t oxi_image_tap(const oxi_image*m,int d,int64_t i,int64_t*shift){
+int64_t at=m->w.origin[d]+i*m->w.spacing[d]-m->low[d];*shift=m->apart[d]?0:at/m->w.step[d];
+return m->apart[d]?i:at%m->w.step[d];}
+static void oxi_image_dim(oxi_image*m,int d){const oxi_windows*w= &m->w;
+int64_t reach=(w->taps[d]-1)*w->spacing[d],step=w->step[d],size=w->size[d];
+int64_t low=w->origin[d]+(reach<0?reach:0);if(reach<0)reach= -reach;
+m->low[d]=low;m->copies[d]=oxi_min_i64(step,reach+1);m->pitch[d]=w->places[d]+reach/step;
+int64_t before=low<0? -low/step:0,end=low<size?oxi_parts(size -low,step):0;
+int64_t least=m->pitch[d]-before;if(least<end)least=end;
+if(least<w->places[d])least=w->places[d];
+if(least<m->pitch[d])m->pitch[d]=least;
+m->apart[d]=w->taps[d]==1||(d==2&&m->pitch[d]*20>w->places[d]*21);if(!m->apart[d])return;
+m->copies[d]=w->taps[d];m->pitch[d]=w->places[d];}
+static bool oxi_image_takes(oxi_image*m,const oxi_conv_form*f,const oxi_gemm*g,const oxi_windows*w,
+ int64_t channels){memset(m,0,sizeof*m);
+oxi_gemm as= *g;as.b_dtype=w->dtype;as.c_dtype=f->y.t->dtype;
+bool plain=w->step[0]==1&&w->step[1]==1&&w->step[2]==1;m->taps=w->taps[0]*w->taps[1]*w->taps[2];
+if(m->taps==0||(plain&&m->taps==1))return false;
+if(oxi_gemm_type_of(&as,oxi_cpu_kernels(),&m->type)!=OX_OK|| !m->type.kernel->run_at)return false;
+int64_t each=m->type.k_each,last=0,used=0;
+if(each==2&&(channels==1||4*m->taps*m->type.kernel->mr>OXI_GEMM_SLAB))return false;
+m->w= *w;m->channels=channels;m->samples=f->samples;m->sample=m->channel=1;for(int d=0;d<3;d++){
+oxi_image_dim(m,d);
+double large=(double)m->sample*(double)m->pitch[d]*(double)m->copies[d]*(double)channels;
+if(large*(double)m->channel>OXI_IMAGE_LARGE/4)return false;
+int64_t reach=(w->taps[d]-1)*w->spacing[d];
+last=last*m->pitch[d]+(m->apart[d]?0:(reach<0? -reach:reach)/w->step[d]);
+used=used*m->pitch[d]+w->places[d]-1;m->sample*=m->pitch[d];m->channel*=m->copies[d];}
+m->most=last;m->used=used+1;int64_t bytes=oxi_parts(channels,each)*m->channel*m->sample*4;
+m->samples=oxi_min_i64(f->samples,bytes<OXI_IMAGE_BYTES?OXI_IMAGE_BYTES/bytes:1);
+m->copy=(m->samples*m->sample +m->most+m->type.kernel->nr+15)/16*16;m->channel*=m->copy;
+if(m->channel%32==0)m->channel+=16;
+return oxi_parts(channels,each)*m->channel<OXI_IMAGE_LARGE;}
+static void oxi_image_fill(void*arg,int64_t index,int lane){const oxi_image*m=(const oxi_image*)arg;
+const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t copies=m->copies[0]*m->copies[1]*m->copies[2],copy=index%copies,each=m->type.k_each;
+int64_t first=index/copies*each,lines=oxi_min_i64(each,m->channels-first);
+int64_t all=m->samples*m->sample,count;
+float*to=(float*)(void*)m->data+index/copies*m->channel+copy*m->copy;float slab[OXI_IMAGE_PIECE];
+oxi_windows w=m->w;
+(void)lane;for(int d=2;d>=0;d--){int64_t own=copy%m->copies[d];
+copy/=m->copies[d];w.origin[d]=m->apart[d]?w.origin[d]+own*w.spacing[d]:m->low[d]+own;w.taps[d]=1;
+w.places[d]=m->pitch[d];}
+memset(to+all,0,(size_t)(m->copy-all)*sizeof*to);if(each==1&&w.dtype==OX_F32){
+oxi_windows_read(&w,first,1,0,all,(char*)to,all);
+return;}
+if(lines<each)memset(slab,0,sizeof slab);
+for(int64_t at=0;at<all;at+=count,to+=count){count=oxi_min_i64(all-at,OXI_IMAGE_PIECE);
+oxi_windows_read(&w,first,lines,at,count,(char*)slab,OXI_IMAGE_PIECE);
+if(each==2)m->type.groups->interleave(count,1,slab,OXI_IMAGE_PIECE,(int)count,to,0);
+else kernels->load[w.dtype][OXI_LANE_F32](count,slab,1,to);}}
+static void oxi_image_steps(const oxi_image*m,int32_t*at){const int64_t*taps=m->w.taps;
+for(int64_t c=0;c<m->channels;c+=m->type.k_each)
+for(int64_t t=0;t<m->taps;t++){int64_t i[3]={t/taps[2]/taps[1],t/taps[2]%taps[1],t%taps[2]},copy=0,place=0;
+for(int d=0;d<3;d++){int64_t shift;
+copy=copy*m->copies[d]+oxi_image_tap(m,d,i[d],&shift);place=place*m->pitch[d]+shift;}
+*at++ =(int32_t)(c/m->type.k_each*m->channel+copy*m->copy+place);}}
+static void oxi_image_places(const oxi_image*m,oxi_windows*to){
+bool lines=m->pitch[2]==m->w.places[2]&&to->step[1]*to->stride[1]==m->pitch[2]*to->stride[2];
+for(int d=0;d<3;d++){lines=lines&&to->origin[d]==0&&to->step[d]==1;
+to->places[d]=m->pitch[d];}
+if(!lines)return;
+to->size[2]*=m->w.places[1];to->places[2]*=m->pitch[1];to->places[1]=to->size[1]=1;}
+static ox_status oxi_image_run(oxi_image*m,oxi_gemm*g,oxi_windows*to){
+int64_t each=m->type.k_each,all=g->n/(m->w.places[0]*m->w.places[1]*m->w.places[2]);
+int64_t channels=oxi_parts(m->channels,each),steps=channels*m->taps,width=m->samples;
+int64_t copies=m->copies[0]*m->copies[1]*m->copies[2];
+size_t bytes=(size_t)(channels*m->channel)*4,table=oxi_align_up((size_t)steps*sizeof(int32_t));
+char*memory=(char*)oxi_alloc(bytes+table);if(!memory)return OX_ERR_NOMEM;
+ox_status status=OX_OK;oxi_image_steps(m,(int32_t*)(void*)memory);m->data=memory+table;
+oxi_image_places(m,to);g->b=m->data;g->b_dtype=m->w.dtype;g->b_at=(const int32_t*)(void*)memory;
+g->pairs=each==2&&m->taps>1?m->taps:0;for(int64_t first=0;first<all&&status==OX_OK;first+=width){
+oxi_windows places= *to;
+m->samples=oxi_min_i64(width,all-first);
+if((double)g->m*(double)m->samples*(double)m->used*(double)g->k<OXI_GEMM_ALONE)
+for(int64_t i=0;i<channels*copies;i++)oxi_image_fill(m,i,0);
+else oxi_parallel_for(channels*copies,oxi_image_fill,m);
+g->n=(m->samples-1)*m->sample +m->used;oxi_conv_set_c(g,&places,m->samples);status=oxi_gemm_run(g);
+m->w.data+=oxi_signed_bytes(m->w.dtype,m->samples*m->w.sample_stride);
+to->data+=oxi_signed_bytes(to->dtype,m->samples*to->sample_stride);}
+oxi_free(memory,bytes+table);return status;}
 /* >>cpu/windows/conv.c */
 typedef struct oxi_conv{oxi_conv_form form;const oxi_call*call;int64_t failed;
 ox_status(*group)(const struct oxi_conv*c,int64_t group);}oxi_conv;
@@ -18222,7 +18276,6 @@ oxi_windows w=oxi_conv_elements(&f->x,data,false);
 for(int d=0;d<3;d++){w.taps[d]=f->weight.shape[2+d];
 w.spacing[d]=f->dilation[d];w.places[d]=f->y.shape[2+d];w.origin[d]= -f->padding[d];w.step[d]=f->stride[d];
  }
-oxi_windows_join(&w);
 return w;}
 static void oxi_conv_set_a(oxi_gemm*g,oxi_windows*w,int64_t samples,ox_storage*storage){
 int64_t offset,step;oxi_windows_join(w);
@@ -18245,6 +18298,11 @@ g->addend_dtype=bias->dtype;g->addend_row=bias->stride[0];g->addend_col=0;g->bet
 static oxi_gemm oxi_conv_product(const oxi_conv*c,int64_t m,int64_t n,int64_t k){oxi_gemm g;
 memset(&g,0,sizeof g);g.m=m;g.n=n;g.k=k;g.alpha=1;g.exact=c->call->exact;g.way=OXI_WAY_PANELS;return g;}
 static int64_t oxi_spatial(const int64_t*sizes){return sizes[0]*sizes[1]*sizes[2];}
+static ox_status oxi_conv_run(const oxi_conv_form*f,oxi_gemm*g,oxi_windows*b,oxi_windows*to,
+ int64_t channels){oxi_image image;
+if(oxi_image_takes(&image,f,g,b,channels))return oxi_image_run(&image,g,to);
+oxi_windows_join(b);
+oxi_conv_set_b(g,b,false);oxi_conv_set_c(g,to,f->samples);return oxi_gemm_run(g);}
 static ox_status oxi_conv_forward(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
 int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
@@ -18252,8 +18310,8 @@ oxi_gemm g=oxi_conv_product(c,f->outputs,f->samples*places,taps);
 oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
 oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,0,group*f->channels));
 oxi_windows y=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
-oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);oxi_conv_set_b(&g,&b,false);
-oxi_conv_set_c(&g,&y,f->samples);oxi_conv_add_bias(c,&g,first);return oxi_gemm_run(&g);}
+oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);oxi_conv_add_bias(c,&g,first);
+return oxi_conv_run(f,&g,&b,&y,f->channels);}
 static ox_status oxi_conv_back_weight(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
 int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
@@ -18261,8 +18319,8 @@ oxi_gemm g=oxi_conv_product(c,f->outputs,taps,f->samples*places);
 oxi_windows a=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
 oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,0,group*f->channels));
 oxi_windows w=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
-oxi_conv_set_a(&g,&a,f->samples,NULL);oxi_conv_set_b(&g,&b,true);oxi_conv_set_c(&g,&w,f->channels);
-return oxi_gemm_run(&g);}
+oxi_conv_set_a(&g,&a,f->samples,NULL);oxi_windows_join(&b);
+oxi_conv_set_b(&g,&b,true);oxi_conv_set_c(&g,&w,f->channels);return oxi_gemm_run(&g);}
 typedef struct oxi_conv_phase{int64_t start,count;int64_t tap,taps,period;int64_t place,spacing;
  }oxi_conv_phase;static oxi_conv_phase oxi_conv_phase_of(const oxi_conv_form*f,int d,int64_t start){
 oxi_conv_phase p;int64_t stride=f->stride[d],dilation=f->dilation[d],kernel=f->weight.shape[2+d];
@@ -18285,9 +18343,8 @@ a.step[d]=phase[d].period;a.places[d]=b.taps[d]=phase[d].taps;b.origin[d]=phase[
 b.spacing[d]= -phase[d].spacing;b.places[d]=phase[d].count;}
 for(int d=0;d<3;d++){x.origin[d]=phase[d].start;
 x.step[d]=f->stride[d];x.places[d]=phase[d].count;}
-oxi_windows_join(&b);
-oxi_conv_set_a(&g,&a,f->outputs,NULL);oxi_conv_set_b(&g,&b,false);oxi_conv_set_c(&g,&x,f->samples);
-oxi_conv_add_bias(c,&g,group*f->channels);return oxi_gemm_run(&g);}
+oxi_conv_set_a(&g,&a,f->outputs,NULL);oxi_conv_add_bias(c,&g,group*f->channels);
+return oxi_conv_run(f,&g,&b,&x,f->outputs);}
 static ox_status oxi_conv_back_input(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 int64_t count[3];ox_status status=OX_OK;oxi_conv_phase phase[3];
 bool apart=f->stride[0]>f->weight.shape[2]||f->stride[1]>f->weight.shape[3]||
@@ -18696,7 +18753,10 @@ static ox_status oxi_cpu_move(ox_device*self,void*to,size_t to_offset,const void
  size_t from_offset,size_t bytes){(void)self;
 if(bytes>0)memmove((char*)to+to_offset,(const char*)from+from_offset,bytes);
 return OX_OK;}
-static bool oxi_cpu_supports(ox_device*self,const oxi_call*call){(void)self;(void)call;return true;}
+static bool oxi_cpu_supports(ox_device*self,const oxi_call*call){
+const oxi_op_row*row=oxi_op_row_of(call->op);(void)self;
+return!row->parts|| !call->out[0]||call->out[0]->dtype!=OX_C64||
+ (row->family!=OXI_FAMILY_MAP&&row->family!=OXI_FAMILY_REDUCE);}
 enum{OXI_BACK_TASKS=64,OXI_BACK_BLOCK=16384};
 OXI_UNUSED static int64_t oxi_back_task_rows(int64_t rows,int64_t n){
 return oxi_parts(rows,oxi_min_i64(oxi_min_i64(rows*n/OXI_BACK_BLOCK+1,OXI_BACK_TASKS),rows));}
@@ -20973,7 +21033,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x295969ac
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9efddfb3
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -21641,6 +21701,11 @@ k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 #define OXI_DEPTH 256
 #define OXI_DEPTH_NEAR (VF==8&&oxi_cpu_info()->near_cache>=2*384*2*VF*4?384:OXI_DEPTH)
 #define OXI_DEPTH_F32 (VF==16?1024:OXI_DEPTH_NEAR)
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREADS 1
+#else
+#define OXI_SPREADS 0
+#endif
 #define OXI_G_BEGIN(i)OXI_G_V c##i##0=OXI_G_ZERO(),c##i##1=OXI_G_ZERO();
 #define OXI_G_ROW(i){\
 OXI_G_V s=OXI_G_A(a_step,i);\
@@ -21648,9 +21713,10 @@ OXI_G_DOT(c##i##0,s,b0);\
 OXI_G_DOT(c##i##1,s,b1);}
 #define OXI_G_STEP(u){\
 const OXI_G_T*a_step=a+(u)*OXI_G_A_STEP;\
-OXI_G_V b0=OXI_G_LOAD(b+2*(u)*OXI_G_LANES);\
-OXI_G_V b1=OXI_G_LOAD(b+(2*(u)+1)*OXI_G_LANES);\
+const OXI_G_T*b_step=b+(at?at[u]:2*(u)*OXI_G_LANES);\
+OXI_G_V b0=OXI_G_LOAD(b_step),b1=OXI_G_LOAD(b_step +OXI_G_LANES);\
 OXI_G_ROWS(OXI_G_ROW)}
+#define OXI_G_ALONG(steps)if (at)at+=steps;else b+=2*(steps)*OXI_G_LANES;
 #define OXI_G_SOON(i)OXI_PREFETCH_READ(c +i*ldc);OXI_PREFETCH_READ(c+i*ldc+OXI_G_LANES);
 #define OXI_G_END(i)if (accumulate){\
 c##i##0=OXI_G_ADD(c##i##0,OXI_G_LOAD(c+i*ldc));\
@@ -21682,7 +21748,9 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
- bool accumulate,const void*next){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false);}
+ bool accumulate,const void*next){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+OXI_KERNEL void OXI_ISA(gemm_f32_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
+ bool accumulate,const int32_t*at){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,a,OXI_SPREADS,at);}
 #define OXI_G OXI_ISA(gemm_f64_any)
 #define OXI_G_T double
 #define OXI_G_V vd
@@ -21709,7 +21777,7 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
- bool accumulate,const void*next){OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false);}
+ bool accumulate,const void*next){OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 #if OXI_AVX_VNNI && VF == 16
 #define OXI_PAIRS_MR 13
 #define OXI_EACH_PAIRS_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)X(6)X(7)X(8)X(9)X(10)X(11)X(12)
@@ -21739,13 +21807,15 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
- bool accumulate,const void*next){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false);}
+ bool accumulate,const void*next){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+OXI_KERNEL void OXI_ISA(gemm_at_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
+ bool accumulate,const int32_t*at){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,a,false,at);}
 #endif
-#if defined(OXI_X86) && VF == 4
+#if OXI_SPREADS
 #define OXI_SPREAD(name,type,vector,lanes)\
 OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,\
  bool accumulate,const void*next){\
-OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true);}\
+OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}\
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k,const void*a_panel,void*out){\
 const type*a=(const type*)a_panel;\
 for(int64_t i=0;i<k*OXI_MR;i++)vector##_store((type*)out+i*lanes,vector##_set1(a[i]));}
@@ -21862,11 +21932,11 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
- bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false);}
+ bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 #if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
 #define OXI_I16_VNNI (oxi_cpu_info()->features&(VF==16?OXI_CPU_AVX512_VNNI:OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
- bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true);}
+ bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}
 #endif
 #undef OXI_EACH_ROW16
 #undef vp
@@ -22119,9 +22189,10 @@ if(i<n)vf_store_n(y+i,vf_fma(scale,vf_load_n(x+i,n-i),vf_load_n(y+i,n-i)),n-i);}
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels*k){k->gemm_f32.mr=k->gemm_f64.mr=OXI_MR;
 k->gemm_f32.nr=2*VF;k->gemm_f32.depth=OXI_DEPTH_F32;k->gemm_f64.depth=OXI_DEPTH_NEAR;
 k->gemm_i16.depth=OXI_DEPTH;k->gemm_f64.nr=2*VD;k->gemm_f32.run=OXI_ISA(gemm_f32);
-k->gemm_f64.run=OXI_ISA(gemm_f64);k->spread_f32=k->gemm_f32;k->spread_f64=k->gemm_f64;
-k->copies_f32=k->copies_f64=NULL;memset(k->copies_along,0,sizeof k->copies_along);
-#if defined(OXI_X86) && VF == 4
+k->gemm_f64.run=OXI_ISA(gemm_f64);k->gemm_f32.run_at=OXI_ISA(gemm_f32_at);k->spread_f32=k->gemm_f32;
+k->spread_f64=k->gemm_f64;k->copies_f32=k->copies_f64=NULL;
+memset(k->copies_along,0,sizeof k->copies_along);
+#if OXI_SPREADS
 k->spread_f32.run=OXI_ISA(gemm_f32_spread);
 k->spread_f64.run=OXI_ISA(gemm_f64_spread);k->copies_f32=OXI_ISA(gemm_f32_copies);
 k->copies_f64=OXI_ISA(gemm_f64_copies);k->copies_along[OX_F32]=OXI_ISA(copies_along_f32);
@@ -22154,6 +22225,8 @@ k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_G_ROW
 #undef OXI_G_STEP
 #undef OXI_G_SOON
+#undef OXI_G_ALONG
+#undef OXI_SPREADS
 #undef OXI_G_END
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
@@ -22198,9 +22271,17 @@ if(here<width)memset(to+i*width+here,0,(size_t)(width-here)*sizeof*to);}}}}
 OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
+OXI_KERNEL void OXI_ISA(pick_2)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,
+ int reach,char*to){int16_t both[32]={0};
+for(int i=0;i<count;i++)both[2*i+1]=(int16_t)((both[2*i]=at[i])+32);
+__m512i which=_mm512_loadu_si512(both);__mmask32 read=(__mmask32)(0xffffffffu>>(32-reach));
+__mmask16 write=(__mmask16)(0xffff>>(16-count));for(;n>0;n--,rows+=2*apart,to+=4*count){
+__m512i low=_mm512_maskz_loadu_epi16(read,rows);__m512i high=_mm512_maskz_loadu_epi16(read,rows+apart);
+_mm512_mask_storeu_epi32(to,write,_mm512_permutex2var_epi16(low,which,high));}}
 static void OXI_ISA(fill_pairs)(oxi_kernels*k){if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
 k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;k->bf16_pairs.kernel.mr=OXI_PAIRS_MR;
-k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
+k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.kernel.run_at=OXI_ISA(gemm_at_bf16);
+k->bf16_pairs.pick=OXI_ISA(pick_2);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
 #undef OXI_PAIRS_MR
 #undef OXI_EACH_PAIRS_ROW
 #if OXI_AMX
@@ -22482,15 +22563,17 @@ const int used=vectors?vectors:1;
 const float*const k=r->k,*const q=r->q,*const erase=r->erase,*const write=r->write,
  *const second=r->ahead,*const step=r->step?r->step +at:NULL;
 const int64_t keys=r->keys,from_step=r->from_step,to_step=r->to_step,decay_step=r->decay_step,
- next_from=wide?used*VF:ahead*from_step,next_to=wide?used*VF:ahead*to_step;
+ next_from=wide?used*VF:ahead*from_step,next_to=wide?used*VF:ahead*to_step,
+ fetched=wide?used*VF:at==0?r->columns:0;
 const bool apart=r->from!=r->to;const float*from=r->from+at,*decay=r->decay+(wide?at:0);float*to=r->to+at;
 vf v[most],z[most],y[most],later[most];for(int j=0;j<used;j++){
 v[j]=vectors?vf_load(r->v+at+j*VF):vf_load_n(r->v+at,count);z[j]=y[j]=later[j]=vf_zero();}
 for(int64_t i=0;erase&&i<keys;i++,from+=from_step){vf taken=vf_set1(erase[i]);
+for(int64_t c=0;c<fetched;c+=line)OXI_PREFETCH_READ(from+next_from+c);
 for(int j=0;j<used;j++)
 z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),taken,z[j]);}
-from=r->from+at;for(int64_t i=0;i<keys;i++,from+=from_step,to+=to_step){for(int c=0;c<used*VF;c+=line){
-OXI_PREFETCH_WRITE(to+next_to+c);if(apart)OXI_PREFETCH_READ(from+next_from+c);
+from=r->from+at;for(int64_t i=0;i<keys;i++,from+=from_step,to+=to_step){for(int64_t c=0;c<fetched;c+=line){
+OXI_PREFETCH_WRITE(to+next_to+c);if(apart&& !erase)OXI_PREFETCH_READ(from+next_from+c);
 if(wide)OXI_PREFETCH_READ(decay+i*decay_step +next_from+c);}
 vf written=vf_set1(k[i]),read=vf_set1(q[i]),left=wide?vf_zero():vf_set1(decay[i]),
  back=vf_set1(erase?write[i]:0),read_later=two?vf_set1(second[i]):vf_zero();

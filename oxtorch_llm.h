@@ -8824,6 +8824,7 @@ X("helium","llama","base pre",NONE,0)\
 X("mixtral","llama","base pre sparse",PAIRS,0)\
 X("llama4_text","llama4","base pre llama4",NONE,4)\
 X("llama4","llama4","base pre llama4",NONE,4)\
+X("apertus","apertus","base apertus",NONE,0)\
 X("arcee","arcee","base pre",PAIRS,0)\
 X("seed_oss","seed_oss","base post_named",NONE,0)\
 X("qwen2","qwen2","base pre",NONE,0)\
@@ -8834,6 +8835,12 @@ X("gemma","gemma","base pre",ONE,0)\
 X("gemma2","gemma2","base post",ONE,2)\
 X("gemma3_text","gemma3","base post",ONE,6)\
 X("gemma3","gemma3","base post",ONE,6)\
+X("gemma3n_text","gemma3n","base post inputs gemma3n",NONE,5)\
+X("gemma3n","gemma3n","base post inputs gemma3n",NONE,5)\
+X("gemma4_text","gemma4","base post inputs gemma4",NONE,6)\
+X("gemma4","gemma4","base post inputs gemma4",NONE,6)\
+X("gemma4_unified_text","gemma4","base post inputs gemma4",NONE,6)\
+X("gemma4_unified","gemma4","base post inputs gemma4",NONE,6)\
 X("phi","phi2","base pre phi",NONE,0)\
 X("phi3","phi3","base pre",NONE,0)\
 X("phimoe","phimoe","base pre sparse",NONE,0)\
@@ -8847,6 +8854,8 @@ X("olmoe","olmoe","base pre experts",NONE,0)\
 X("granite","granite","base pre",PAIRS,0)\
 X("granitemoe","granitemoe","base pre sparse",PAIRS,0)\
 X("granitemoeshared","granitemoe","base pre sparse",PAIRS,0)\
+X("aria_text","granitemoe","base pre experts aria",PAIRS,0)\
+X("aria","granitemoe","base pre experts aria",PAIRS,0)\
 X("cohere","command-r","base pre",NONE,0)\
 X("cohere2","cohere2","base pre",NONE,4)\
 X("glm","chatglm","base pre",NONE,0)\
@@ -8919,17 +8928,20 @@ X("bitnet","bitnet","bitnet pre",NONE,0)\
 X("gpt2","gpt2","gpt2 gpt2_turned",NONE,0)\
 X("gpt_bigcode","starcoder","gpt2 gpt2_plain",NONE,0)\
 X("gptj","gptj","gptj",NONE,0)\
+X("codegen","gptj","gptj",NONE,0)\
 X("gpt_neox","gptneox","neox",NONE,0)\
 X("bloom","bloom","bloom",NONE,0)\
 X("falcon","falcon","falcon",NONE,0)\
 X("mpt","mpt","mpt",NONE,0)\
 X("opt","opt","opt",NONE,0)\
+X("openai-gpt","opt","openai",NONE,0)\
 X("bert","bert","bert",NONE,0)\
 X("roberta","bert","bert",OFFSET,0)\
 X("xlm-roberta","bert","bert",OFFSET,0)\
 X("camembert","bert","bert",OFFSET,0)\
 X("distilbert","bert","distil",NONE,0)\
 X("modernbert","modern-bert","modern",NONE,-3)\
+X("modernbert-decoder","modern-bert-decoder","modern modern_decoder",NONE,-3)\
 X("nomic_bert","nomic-bert","nomic",NONE,0)\
 X("T5EncoderModel","t5encoder","t5",NONE,0)\
 X("MT5EncoderModel","t5encoder","t5",NONE,0)\
@@ -8941,10 +8953,10 @@ X("umt5","t5","t5",NONE,0)
 #define OXI_LLM_PREFIX_LIST(X)\
 X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilbert.")\
 X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.")\
-X("decoder.")X("backbone.")X("biogpt.")
+X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")
 #define OXI_LLM_STEM_LIST(X)\
 X("base bitnet neox opt modern mamba","layers.","blk.")\
-X("gpt2 gptj bloom falcon exaone neo","h.","blk.")\
+X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.")\
 X("mpt","blocks.","blk.")\
 X("bert","encoder.layer.","blk.")\
 X("distil","transformer.layer.","blk.")\
@@ -8956,7 +8968,7 @@ X("t5","decoder.block.","dec.blk.")
 X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE)\
 X("base bitnet","norm.*","output_norm.*",NORM)\
 X("base","final_layernorm.*","output_norm.*",NORM)\
-X("base bitnet opt gpt2 gptj falcon mpt bloom exaone neo mamba","lm_head.*","output.*",HEAD)\
+X("base bitnet opt gpt2 gptj falcon mpt bloom exaone neo mamba openai","lm_head.*","output.*",HEAD)\
 X("base neox","rotary_emb.inv_freq","",SKIP)\
 X("gpt2 gptj mpt exaone neo","wte.weight","token_embd.weight",NONE)\
 X("gpt2 neo","wpe.weight","position_embd.weight",NONE)\
@@ -8990,6 +9002,9 @@ X("modern","embeddings.norm.*","token_embd_norm.*",NONE)\
 X("modern","final_norm.*","output_norm.*",NONE)\
 X("modern","head.~","",SKIP)\
 X("modern","decoder.~","",SKIP)\
+X("modern_decoder","lm_head.dense.*","output_dense.*",NONE)\
+X("modern_decoder","lm_head.norm.*","output_dense_norm.*",NONE)\
+X("modern_decoder","decoder.*","output.*",HEAD)\
 X("nomic","emb_ln.*","token_embd_norm.*",NONE)\
 X("t5","lm_head.*","output.*",NONE)\
 X("t5","shared.weight","token_embd.weight",NONE)\
@@ -8998,6 +9013,18 @@ X("t5","decoder.embed_tokens.weight","",SKIP)\
 X("t5","encoder.final_layer_norm.*","enc.output_norm.*",NONE)\
 X("t5","decoder.final_layer_norm.*","dec.output_norm.*",NONE)\
 X("base","vision_tower.~","",SKIP)\
+X("inputs","embed_tokens_per_layer.weight","per_layer_token_embd.weight",NONE)\
+X("inputs","per_layer_model_projection.weight","per_layer_model_proj.weight",NONE)\
+X("inputs","per_layer_projection_norm.weight","per_layer_proj_norm.weight",NONE)\
+X("inputs","embed_vision.~","",SKIP)\
+X("inputs","embed_audio.~","",SKIP)\
+X("base","audio_tower.~","",SKIP)\
+X("base","connector.~","",SKIP)\
+X("gemma3n","altup_projections.#.weight","altup_proj.weight",STACK)\
+X("gemma3n","altup_unembed_projections.#.weight","altup_unembd_proj.weight",STACK)\
+X("openai","tokens_embed.weight","token_embd.weight",NONE)\
+X("openai","positions_embed.weight","position_embd.weight",NONE)\
+X("openai","position_ids","",SKIP)\
 X("delta nemotron_h","mtp.~","",SKIP)\
 X("base","visual.~","",SKIP)\
 X("adapted","embed_tokens_extend.~","",SKIP)\
@@ -9215,6 +9242,42 @@ X("adapted","mlp.gate_up_proj.base_layer.weight","ffn_up.weight",NONE)\
 X("adapted","mlp.gate_up_proj.lora_~","",SKIP)\
 X("adapted","mlp.down_proj.base_layer.weight","ffn_down.weight",NONE)\
 X("adapted","mlp.down_proj.lora_~","",SKIP)\
+X("inputs","per_layer_input_gate.weight","inp_gate.weight",NONE)\
+X("inputs","per_layer_projection.weight","proj.weight",NONE)\
+X("inputs","post_per_layer_input_norm.weight","post_norm.weight",NONE)\
+X("gemma3n","altup.correct_output_scale","altup_correct_scale.weight",NONE)\
+X("gemma3n","altup.correction_coefs.weight","altup_correct_coef.weight",NONE)\
+X("gemma3n","altup.prediction_coefs.weight","altup_predict_coef.weight",NONE)\
+X("gemma3n","altup.modality_router.weight","altup_router.weight",NONE)\
+X("gemma3n","altup.router_norm.weight","altup_router_norm.weight",NONE)\
+X("gemma3n","laurel.linear_left.weight","laurel_l.weight",NONE)\
+X("gemma3n","laurel.linear_right.weight","laurel_r.weight",NONE)\
+X("gemma3n","laurel.post_laurel_norm.weight","laurel_post_norm.weight",NONE)\
+X("gemma4","layer_scalar","layer_output_scale.weight",NONE)\
+X("gemma4","router.proj.weight","ffn_gate_inp.weight",NONE)\
+X("gemma4","router.scale","ffn_gate_inp.scale",NONE)\
+X("gemma4","router.per_expert_scale","ffn_down_exps.scale",NONE)\
+X("gemma4","experts.gate_up_proj","ffn_gate_up_exps.weight",NONE)\
+X("gemma4","experts.down_proj","ffn_down_exps.weight",NONE)\
+X("gemma4","pre_feedforward_layernorm_2.weight","pre_ffw_norm_2.weight",NONE)\
+X("gemma4","post_feedforward_layernorm_1.weight","post_ffw_norm_1.weight",NONE)\
+X("gemma4","post_feedforward_layernorm_2.weight","post_ffw_norm_2.weight",NONE)\
+X("apertus","attention_layernorm.weight","attn_norm.weight",NONE)\
+X("apertus","feedforward_layernorm.weight","ffn_norm.weight",NONE)\
+X("apertus","mlp.act_fn.~","",SKIP)\
+X("aria","mlp.router.weight","ffn_gate_inp.weight",NONE)\
+X("aria","mlp.experts.fc1.weight","ffn_gate_exps.weight",TURNED_FIRST)\
+X("aria","mlp.experts.fc1.weight","ffn_up_exps.weight",TURNED_SECOND)\
+X("aria","mlp.experts.fc2.weight","ffn_down_exps.weight",TURNED)\
+X("openai","attn.bias","",SKIP)\
+X("openai","attn.c_attn.*","attn_qkv.*",TURNED)\
+X("openai","attn.c_proj.*","attn_output.*",TURNED)\
+X("openai","ln_1.*","attn_output_norm.*",NONE)\
+X("openai","ln_2.*","layer_output_norm.*",NONE)\
+X("openai","mlp.c_fc.*","ffn_up.*",TURNED)\
+X("openai","mlp.c_proj.*","ffn_down.*",TURNED)\
+X("gptj","attn.qkv_proj.weight","attn_qkv.weight",FOURTHS)\
+X("gptj","attn.causal_mask","",SKIP)\
 X("lightning","self_attn.slope_rate","",SKIP)\
 X("lightning","self_attn.query_decay","",SKIP)\
 X("lightning","self_attn.key_decay","",SKIP)\
@@ -9312,6 +9375,9 @@ X("distil","ffn.lin2.*","ffn_down.*",NONE)\
 X("distil","output_layer_norm.*","layer_output_norm.*",NONE)\
 X("modern","attn_norm.*","attn_norm.*",NONE)\
 X("modern","mlp_norm.*","ffn_norm.*",NONE)\
+X("modern_decoder","attn.q_proj.*","attn_q.*",NONE)\
+X("modern_decoder","attn.k_proj.*","attn_k.*",NONE)\
+X("modern_decoder","attn.v_proj.*","attn_v.*",NONE)\
 X("modern","attn.Wo.*","attn_output.*",NONE)\
 X("modern","mlp.Wi.*","ffn_up.*",NONE)\
 X("modern","mlp.Wo.*","ffn_down.*",NONE)\
@@ -9388,16 +9454,21 @@ X("cohere2moe","feed_forward_length",INT,"prefix_dense_intermediate_size|interme
 X("lfm2","feed_forward_length",INT,"#model.layers.0.feed_forward.w1.weight|intermediate_size")\
 X("mamba mamba2","feed_forward_length",INT,"0")\
 X("gpt-neo","feed_forward_length",INT,"intermediate_size|$width*4")\
+X("openai-gpt","feed_forward_length",INT,"$width*4")\
 X("gpt2 gptj starcoder","feed_forward_length",INT,"n_inner|$width*4")\
 X("bloom","feed_forward_length",INT,"$width*4")\
 X("falcon","feed_forward_length",INT,"ffn_hidden_size|$width*4")\
 X("mpt","feed_forward_length",INT,"#transformer.blocks.0.ffn.up_proj.weight|$width*4")\
 X("llama4","feed_forward_length",INT,"intermediate_size_mlp")\
+X("gemma4","feed_forward_length",INT,"")\
 X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
 X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual")\
+X("openai-gpt","norms_behind_sums",BOOL,"1")\
 X("opt","norms_behind_sums",BOOL,"1-do_layer_norm_before|0")\
 X("t5 t5encoder","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj")\
 X("gemma","hidden_activation",TEXT,"hidden_activation|hidden_act")\
+X("openai-gpt","hidden_activation",TEXT,"'gelu_new")\
+X("apertus","hidden_activation",TEXT,"")\
 X("mpt","hidden_activation",TEXT,"'gelu")\
 X("gpt-oss","hidden_activation",TEXT,"")\
 X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation")\
@@ -9445,7 +9516,7 @@ X("falcon_mamba","ssm.dt_b_c_rms",BOOL,"1")\
 X("falcon_mamba","ssm.norm_epsilon",FLOAT,"mixer_rms_eps|0.000001")\
 X("laguna","attention.head_count",INT,"num_attention_heads_per_layer|$heads")\
 X("*","attention.head_count",INT,"$heads")\
-X("lfm2 lfm2moe granitehybrid jamba nemotron_h nemotron_h_moe","attention.head_count_kv",INT,"")\
+X("lfm2 lfm2moe granitehybrid jamba nemotron_h nemotron_h_moe gemma4","attention.head_count_kv",INT,"")\
 X("*","attention.head_count_kv",INT,"$kv_heads")\
 X(OXI_LLM_MLA,"attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim")\
 X(OXI_LLM_MLA,"attention.value_length",INT,"kv_lora_rank")\
@@ -9456,11 +9527,19 @@ X("nemotron_h nemotron_h_moe","attention.key_length",INT,"$head")\
 X("nemotron_h nemotron_h_moe","attention.value_length",INT,"$head")\
 X(OXI_LLM_NO_ROPE,"attention.key_length",INT,"head_dim|d_kv")\
 X(OXI_LLM_NO_ROPE,"attention.value_length",INT,"head_dim|d_kv")\
+X("gemma4","attention.key_length",INT,"global_head_dim|$head")\
+X("gemma4","attention.value_length",INT,"global_head_dim|$head")\
+X("gemma4","attention.key_length_swa",INT,"$head")\
+X("gemma4","attention.value_length_swa",INT,"$head")\
+X("gemma3n","altup.num_inputs",INT,"altup_num_inputs|4")\
+X("gemma3n","altup.active_idx",INT,"altup_active_idx|0")\
+X("gemma3n gemma4","attention.shared_kv_layers",INT,"num_kv_shared_layers")\
+X("gemma3n gemma4","embedding_length_per_layer_input",INT,"hidden_size_per_layer_input")\
 X("*","attention.key_length",INT,"$head")\
 X("*","attention.value_length",INT,"$head")\
 X(OXI_LLM_MLA " minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\
 X(OXI_LLM_MLA " minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
-X("modern-bert","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
+X("modern-bert modern-bert-decoder","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
 X("biogpt","attention.layer_norm_epsilon",FLOAT,"0.00001")\
@@ -9493,7 +9572,8 @@ X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_
 X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
 X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
 X("gemma2","attn_logit_softcapping",FLOAT,"attn_logit_softcapping|^attn_logit_softcapping")\
-X("gemma2","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping")\
+X("gemma2 gemma3n","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping")\
+X("gemma4","final_logit_softcapping",FLOAT,"final_logit_softcapping|0")\
 X("nanochat","final_logit_softcapping",FLOAT,"final_logit_softcapping|^final_logit_softcapping|15")\
 X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping")\
 X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping")\
@@ -9501,6 +9581,7 @@ X("afmoe","embedding_plain",BOOL,"1-mup_enabled|1")\
 X("afmoe","embedding_scale",FLOAT,"~hidden_size*mup_enabled|0")\
 X("granite granitemoe granitehybrid","embedding_scale",FLOAT,"embedding_multiplier")\
 X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier")\
+X("aria aria_text","logit_scale",FLOAT,"1")\
 X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
 X("command-r cohere2 cohere2moe","logit_scale",FLOAT,"logit_scale|0.0625")\
 X("biogpt","embedding_scale",FLOAT,"~hidden_size*scale_embedding|~hidden_size")\
@@ -9517,11 +9598,14 @@ X(OXI_LLM_NO_ROPE,"rope.dimension_count",INT,"")\
 X(OXI_LLM_MLA " minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
 X("minimax-m2","rope.dimension_count",INT,"rotary_dim|$rotary*$head")\
 X("gptj","rope.dimension_count",INT,"rotary_dim|64")\
+X("gemma4","rope.dimension_count",INT,"global_head_dim|$head")\
+X("gemma4","rope.dimension_count_swa",INT,"$head")\
 X("*","rope.dimension_count",INT,"$rotary*$head")\
 X(OXI_LLM_NO_ROPE,"rope.freq_base",FLOAT,"")\
 X("hunyuan-dense hunyuan-moe","rope.freq_base",FLOAT,"")\
-X("gemma3","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
-X("modern-bert","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000")\
+X("gemma3 gemma3n gemma4","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
+X("modern-bert modern-bert-decoder","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000")\
+X("apertus","rope.freq_base",FLOAT,"rope.rope_theta|12000000")\
 X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("smollm3","rope.freq_base",FLOAT,"rope.rope_theta|2000000")\
 X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000")\
@@ -9529,16 +9613,16 @@ X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("minimax-01 qwen2vl","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("qwen3vl qwen3vlmoe","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
-X("gemma3 mellum laguna modern-bert","rope.scaling.factor_swa",FLOAT,\
+X("gemma3 mellum laguna modern-bert modern-bert-decoder","rope.scaling.factor_swa",FLOAT,\
  "?rope_parameters.sliding_attention.rope_type:linear*rope_parameters.sliding_attention.factor")\
 X("mellum laguna","rope.freq_base_swa",FLOAT,"rope_parameters.sliding_attention.rope_theta|10000")\
 X("laguna","rope.dimension_count_swa",INT,\
  "rope_parameters.sliding_attention.partial_rotary_factor*$head|$head")\
 X("mistral3 mistral4","attention.temperature_scale",FLOAT,"rope.llama_4_scaling_beta")\
 X("mistral3 mistral4","attention.temperature_length",INT,"rope.original_max_position_embeddings")\
-X("gemma3","rope.freq_base_swa",FLOAT,\
+X("gemma3 gemma3n gemma4","rope.freq_base_swa",FLOAT,\
  "rope_parameters.sliding_attention.rope_theta|rope_local_base_freq|10000")\
-X("modern-bert","rope.freq_base_swa",FLOAT,\
+X("modern-bert modern-bert-decoder","rope.freq_base_swa",FLOAT,\
  "rope_parameters.sliding_attention.rope_theta|local_rope_theta|10000")\
 X("llama4","use_qk_norm",BOOL,"use_qk_norm|1")\
 X("llama4","attention.temperature_scale",FLOAT,\
@@ -9548,6 +9632,10 @@ X("falcon","attention.alibi_scale",FLOAT,"1/~$head")\
 X("falcon","sequential_residual",SIGNED,"1-parallel_attn-new_decoder_architecture|1-parallel_attn")\
 X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
 X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers")\
+X("aria aria_text","expert_count",INT,"moe_num_experts")\
+X("aria aria_text","expert_used_count",INT,"moe_topk")\
+X("aria aria_text","expert_feed_forward_length",INT,"intermediate_size")\
+X("aria aria_text","expert_shared_feed_forward_length",INT,"intermediate_size*moe_num_shared_experts")\
 X("ernie4_5-moe","expert_count",INT,"moe_num_experts")\
 X("ernie4_5-moe hunyuan-moe","expert_used_count",INT,"moe_k|moe_topk|num_experts_per_tok")\
 X("minimax-m2 hunyuan-moe minimax-01 cohere2moe","expert_feed_forward_length",INT,"intermediate_size")\
@@ -9592,6 +9680,9 @@ X("youtu","leading_dense_block_count",INT,"$layers")\
 X("afmoe lfm2moe","leading_dense_block_count",INT,"num_dense_layers")\
 X("ernie4_5-moe","leading_dense_block_count",INT,"moe_layer_start_index|1")\
 X("ernie4_5-moe","interleave_moe_layer_step",INT,"moe_layer_interval|1")\
+X("gemma4","expert_count",INT,"num_experts*enable_moe_block")\
+X("gemma4","expert_used_count",INT,"top_k_experts")\
+X("gemma4","expert_feed_forward_length",INT,"moe_intermediate_size")\
 X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts")\
 X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token")\
 X("gpt-oss llama4","expert_feed_forward_length",INT,"intermediate_size")\
@@ -9615,6 +9706,7 @@ X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
 X("deepseek_v3 deepseek32 glm-dsa glm4moe dots1","expert_gating_func",INT,"2")\
 X("deepseek_v2 mistral4","expert_gating_func",INT,"1")\
 X(OXI_LLM_MLA,"leading_dense_block_count",INT,"first_k_dense_replace|0")\
+X("solar_open","leading_dense_block_count",INT,"0")\
 X("glm4moe dots1","leading_dense_block_count",INT,"first_k_dense_replace")\
 X("llama4","interleave_moe_layer_step",INT,"interleave_moe_layer_step|1")\
 X("bert nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1")\
@@ -9630,6 +9722,11 @@ X("*","general.sampling.penalty_repeat",FLOAT,"generation.repetition_penalty")
 X("gpt2","scale_attn_by_inverse_layer_idx",0)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
+X("gemma4","?use_bidirectional_attention:all",0)\
+X("gemma3n","altup_correct_scale",1)\
+X("openai-gpt","?afn:gelu",1)\
+X("apertus","?hidden_act:xielu",1)\
+X("modern-bert-decoder","?classifier_activation:gelu",1)\
 X("bitnet","attention_bias",0)\
 X("laguna","moe_router_logit_softcapping",0)\
 X("cohere2moe","?shared_expert_combination_strategy:sum",0)\
@@ -9664,18 +9761,18 @@ typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAI
 typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_trait trait;int period;
  }oxi_llm_model_type;typedef enum oxi_llm_transform{OXI_LLM_TRANSFORM_NONE=0,OXI_LLM_TRANSFORM_SKIP,
  OXI_LLM_TRANSFORM_HEAD,OXI_LLM_TRANSFORM_ENCODER,OXI_LLM_TRANSFORM_DECODER,OXI_LLM_TRANSFORM_NORM,
- OXI_LLM_TRANSFORM_QUERY,OXI_LLM_TRANSFORM_KEY,OXI_LLM_TRANSFORM_FUSED,OXI_LLM_TRANSFORM_TURNED,
- OXI_LLM_TRANSFORM_TURNED_FIRST,OXI_LLM_TRANSFORM_TURNED_SECOND,OXI_LLM_TRANSFORM_TURNED_EVEN,
- OXI_LLM_TRANSFORM_TURNED_ODD,OXI_LLM_TRANSFORM_ROWS_FIRST,OXI_LLM_TRANSFORM_ROWS_SECOND,
- OXI_LLM_TRANSFORM_EVEN,OXI_LLM_TRANSFORM_ODD,OXI_LLM_TRANSFORM_MXFP4,OXI_LLM_TRANSFORM_MXFP4_EVEN,
- OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATENT_KEYS,OXI_LLM_TRANSFORM_LATENT_VALUES,
- OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,OXI_LLM_TRANSFORM_DELTA_SECOND,
- OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,OXI_LLM_TRANSFORM_DELTA_DECAYS,
- OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_SCALED,OXI_LLM_TRANSFORM_PROJECTED,
- OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,
- OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,
- OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_VALUES
- }oxi_llm_transform;
+ OXI_LLM_TRANSFORM_QUERY,OXI_LLM_TRANSFORM_KEY,OXI_LLM_TRANSFORM_FUSED,OXI_LLM_TRANSFORM_FOURTHS,
+ OXI_LLM_TRANSFORM_TURNED,OXI_LLM_TRANSFORM_TURNED_FIRST,OXI_LLM_TRANSFORM_TURNED_SECOND,
+ OXI_LLM_TRANSFORM_TURNED_EVEN,OXI_LLM_TRANSFORM_TURNED_ODD,OXI_LLM_TRANSFORM_ROWS_FIRST,
+ OXI_LLM_TRANSFORM_ROWS_SECOND,OXI_LLM_TRANSFORM_EVEN,OXI_LLM_TRANSFORM_ODD,OXI_LLM_TRANSFORM_MXFP4,
+ OXI_LLM_TRANSFORM_MXFP4_EVEN,OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATENT_KEYS,
+ OXI_LLM_TRANSFORM_LATENT_VALUES,OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,
+ OXI_LLM_TRANSFORM_DELTA_SECOND,OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,
+ OXI_LLM_TRANSFORM_DELTA_DECAYS,OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_SCALED,
+ OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_POSITIONS,
+ OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
+ OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,
+ OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;
 uint32_t by;uint32_t first,count;const float*values;}oxi_llm_plan;typedef struct oxi_llm_folder{
 const oxi_llm_model_type*model;ox_file*weights;oxi_llm_plan*plans;size_t plan_count,plan_room;
@@ -9846,7 +9943,7 @@ return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
 *out=(int64_t)value;return OX_OK;}
 /* >>llm/source/facts.c */
 static oxi_meta_item*oxi_llm_new_fact(const oxi_llm_config*c,const char*key){
-const bool whole=strncmp(key,"general.",8)==0||strncmp(key,"tokenizer.",10)==0;
+const bool whole=strncmp(key,"general.",8)==0||strncmp(key,"tokenizer.",10)==0||strncmp(key,"xielu.",6)==0;
 const char*architecture=whole?"":c->folder->model->architecture,*dot=whole?"":".";
 const size_t length=strlen(architecture)+strlen(dot)+strlen(key);
 char*name=(char*)oxi_file_take(c->file,length+1);oxi_meta_item*meta=name?oxi_file_add_meta(c->file):NULL;
@@ -9964,8 +10061,8 @@ return status;}
 static ox_status oxi_llm_add_window(const oxi_llm_config*c){int64_t window=0,use=1;
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
 if(status==OX_OK)
-status=oxi_llm_config_int(c,"sliding_window|local_attention|attention_chunk_size|window_size",-1,
- INT32_MAX,0,&window);
+status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"modern-bert-decoder")?"local_attention/2"
+ :"sliding_window|local_attention|attention_chunk_size|window_size",-1,INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
 if(!use||window<=0){const bool says=strcmp(c->folder->model->architecture,"phi3")==0;
 return says?oxi_llm_fact_number(c,"attention.sliding_window",OX_GGUF_U32,0):OX_OK;}
@@ -9978,6 +10075,69 @@ status=oxi_llm_fact_array(c,"attention.sliding_window_pattern",OX_GGUF_BOOL,slid
 if(status==OX_OK&&oxi_llm_row_holds(c,"afmoe"))
 status=oxi_llm_fact_array(c,"attention.rope_pattern",OX_GGUF_BOOL,sliding,c->folder->layers);
 oxi_free(sliding,(size_t)c->folder->layers);return status;}
+static ox_status oxi_llm_add_widths(const oxi_llm_config*c){
+const int64_t layers=c->folder->layers,most=1<<24;int64_t wide=0,same=0,global=0,shared=0,hidden=0;
+if(!oxi_llm_row_holds(c,"gemma4"))return OX_OK;
+ox_status status=oxi_llm_config_int(c,"intermediate_size",1,most,-1,&hidden);
+if(status==OX_OK)status=oxi_llm_config_int(c,"use_double_wide_mlp",0,1,0,&wide);
+if(status==OX_OK)status=oxi_llm_config_int(c,"attention_k_eq_v",0,1,0,&same);
+if(status==OX_OK)status=oxi_llm_config_int(c,"num_kv_shared_layers",0,layers,0,&shared);
+if(status==OX_OK)
+status=oxi_llm_config_int(c,"num_global_key_value_heads",1,most,c->folder->kv_heads,&global);
+int32_t*heads=(int32_t*)oxi_calloc((size_t)layers,2*sizeof*heads);
+uint8_t*sliding=(uint8_t*)oxi_calloc((size_t)layers,1);
+if(status==OX_OK)status=heads&&sliding?oxi_llm_window_pattern(c,sliding):OX_ERR_NOMEM;
+for(int64_t i=0;status==OX_OK&&i<layers;i++){
+heads[i]=(int32_t)(same&& !sliding[i]?global:c->folder->kv_heads);
+heads[layers+i]=(int32_t)(wide&&shared<layers&&i>=layers-shared?2*hidden:hidden);}
+if(status==OX_OK)
+status=oxi_llm_fact_array(c,"attention.head_count_kv",OX_GGUF_I32,heads,layers);
+if(status==OX_OK)
+status=oxi_llm_fact_array(c,"feed_forward_length",OX_GGUF_I32,heads+layers,layers);
+oxi_free(heads,(size_t)layers*2*sizeof*heads);oxi_free(sliding,(size_t)layers);return status;}
+static double oxi_llm_normal_quantile(double p){double low= -40,high=40;
+for(int i=0;i<80;i++){const double middle=(low+high)/2;
+*(0.5*erfc(-middle*sqrt(0.5))<p? &low: &high)=middle;}
+return low;}
+static ox_status oxi_llm_add_cutoffs(const oxi_llm_config*c){const int64_t layers=c->folder->layers;
+const oxi_json_node*shares=oxi_llm_config_node(c,"activation_sparsity_pattern",27);
+if(!shares|| !oxi_llm_row_holds(c,"gemma3n"))return OX_OK;
+const bool list=shares->type==OXI_JSON_ARRAY;
+float*cutoffs=(float*)oxi_calloc((size_t)layers,sizeof*cutoffs);
+ox_status status=cutoffs?OX_OK:OX_ERR_NOMEM;for(int64_t i=0;status==OX_OK&&i<layers;i++){
+const oxi_json_node*share=list?shares+1+i:shares;
+const double number=share->type==OXI_JSON_FLOAT?share->value.f:(double)share->value.i;
+if((list&&i>=shares->length)||(share->type!=OXI_JSON_FLOAT&&share->type!=OXI_JSON_INT)||
+ !(number>=0&&number<1))
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
+ "config.json: activation_sparsity_pattern has no share for layer %lld",(long long)i);
+else
+cutoffs[i]=number>0?(float)oxi_llm_normal_quantile(number): -INFINITY;}
+if(status==OX_OK)
+status=oxi_llm_fact_array(c,"activation_sparsity_scale",OX_GGUF_F32,cutoffs,layers);
+oxi_free(cutoffs,(size_t)layers*sizeof*cutoffs);return status;}
+static ox_status oxi_llm_stored_number(const oxi_llm_config*c,int64_t layer,const char*end,
+ double otherwise,float*out){char name[128];
+(void)snprintf(name,sizeof name,"model.layers.%lld.%s",(long long)layer,end);
+const int64_t at=oxi_file_find(c->folder->weights,name);*out=(float)otherwise;
+if(at<0&& !isnan(otherwise))return OX_OK;
+if(at<0)return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"tensor %s is missing",name);
+ox_scope scope=ox_scope_begin();ox_tensor*t=ox_file_tensor_at(c->folder->weights,at);
+ox_status status=t?OX_OK:ox_error();if(t&&(ox_numel(t)!=1||oxi_info(t->dtype)->cls!=OX_CLASS_FLOAT))
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"tensor %s is not one number",name);
+if(status==OX_OK)status=ox_to_floats(t,out,1);
+ox_scope_end(&scope);return status;}
+static ox_status oxi_llm_add_bends(const oxi_llm_config*c){static const struct{const char*key,*name;
+double otherwise;}rows[]={{"xielu.alpha_p","mlp.act_fn.alpha_p",NAN},
+ {"xielu.alpha_n","mlp.act_fn.alpha_n",NAN},{"xielu.beta","mlp.act_fn.beta",0.5},
+ {"xielu.eps","mlp.act_fn.eps",-1e-6}};
+const int64_t layers=c->folder->layers;if(!oxi_llm_row_holds(c,"apertus"))return OX_OK;
+float*numbers=(float*)oxi_calloc((size_t)layers,sizeof*numbers);
+ox_status status=numbers?OX_OK:OX_ERR_NOMEM;for(size_t k=0;k<sizeof rows/sizeof*rows&&status==OX_OK;k++){
+for(int64_t i=0;i<layers&&status==OX_OK;i++)
+status=oxi_llm_stored_number(c,i,rows[k].name,rows[k].otherwise,&numbers[i]);
+if(status==OX_OK)status=oxi_llm_fact_array(c,rows[k].key,OX_GGUF_F32,numbers,layers);}
+oxi_free(numbers,(size_t)layers*sizeof*numbers);return status;}
 static bool oxi_llm_layer_attends(const oxi_json_node*types,const oxi_json_node*which,int64_t i){
 bool found=false;if(types)
 return types[1+i].type==OXI_JSON_STRING&&strstr(types[1+i].value.text,"attention")&&
@@ -10046,6 +10206,9 @@ bool first=oxi_llm_row_holds(c,row->who);for(int before=0;before<i&&first;before
 first=strcmp(oxi_llm_key_rows[before].key,row->key)!=0|| !oxi_llm_row_holds(c,oxi_llm_key_rows[before].who);
 if(first&&row->expression[0])status=oxi_llm_add_fact(c,row);}
 if(status==OX_OK)status=oxi_llm_add_single(c);
+if(status==OX_OK)status=oxi_llm_add_widths(c);
+if(status==OX_OK)status=oxi_llm_add_cutoffs(c);
+if(status==OX_OK)status=oxi_llm_add_bends(c);
 if(status==OX_OK)status=oxi_llm_add_kv_heads(c);
 if(status==OX_OK)status=oxi_llm_add_recurrent(c);
 return status==OX_OK?oxi_llm_add_window(c):status;}
@@ -10076,6 +10239,19 @@ const double turn=2*3.14159265358979323846*pow(base,2*(double)i/(double)size);
 const double share=(context/turn-low)/(high-low);
 factors[i]=turn<context/high?1.0f:turn>context/low?(float)factor:(float)(1/((1-share)/factor+share));}
 if(status==OX_OK)status=oxi_llm_rope_plan(c,"rope_freqs.weight",factors,size/2);
+oxi_free(factors,(size_t)size/2*sizeof*factors);return status;}
+static ox_status oxi_llm_rope_proportional(const oxi_llm_config*c){double factor=1,share=1;
+int64_t size=0;ox_status status=oxi_llm_config_int(c,"global_head_dim|$head",2,OXI_LLM_ROPE_MOST,-1,&size);
+if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.factor",1,&factor);
+if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.partial_rotary_factor",0.25,&share);
+if(status==OX_OK&&(size%2|| !(factor>0&&factor<1e9)|| !(share>=0&&share<=1)))
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
+ "config.json: rope factor %g over %g of %lld elements of a head",factor,share,(long long)size);
+if(status!=OX_OK)return status;
+const int64_t pairs=(int64_t)(share*(double)size)/2;
+float*factors=(float*)oxi_calloc((size_t)size/2,sizeof*factors);
+for(int64_t i=0;factors&&i<size/2;i++)factors[i]=i<pairs?(float)factor:1e30f;
+status=factors?oxi_llm_rope_plan(c,"rope_freqs.weight",factors,size/2):OX_ERR_NOMEM;
 oxi_free(factors,(size_t)size/2*sizeof*factors);return status;}
 static ox_status oxi_llm_rope_list(const oxi_llm_config*c,const char*name,const char*tensor,int64_t count){
 const oxi_json_node*node=oxi_llm_config_node(c,name,strlen(name));
@@ -10138,14 +10314,17 @@ if(status==OX_OK&&value==0)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_truncate",OX_GGUF_BOOL,0);
 if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.mscale_all_dim",0,&all);
 if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.mscale",0,&value);
-if(status==OX_OK){const double usual=oxi_llm_yarn_scale(factor,1);
+const bool scores=all!=0&&oxi_llm_row_holds(c,"deepseek2 deepseek32 glm-dsa");if(status==OX_OK){
+const double usual=oxi_llm_yarn_scale(factor,1);
 const double both=oxi_llm_yarn_scale(factor,value)/oxi_llm_yarn_scale(factor,all);
 status=oxi_llm_rope_number(c,"rope.attention_factor",value!=0&&all!=0?both:usual,&attention);
 if(status==OX_OK&&attention==both&&value==1&&oxi_llm_row_holds(c,"mistral3"))
 return oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,all);
-if(status==OX_OK&&attention!=usual)
-status=oxi_llm_fact_number(c,"rope.scaling.yarn_attn_factor",OX_GGUF_F32,attention/usual);}
-if(status==OX_OK&&all!=0&&oxi_llm_row_holds(c,"deepseek2 deepseek32 glm-dsa"))
+const bool own=oxi_llm_row_holds(c,OXI_LLM_MLA " minicpm3")&&(scores||fabs(attention-1)>1e-9);
+if(status==OX_OK&&(own||attention!=usual))
+status=oxi_llm_fact_number(c,own?"rope.scaling.yarn_attn_factor":"rope.scaling.attn_factor",
+ OX_GGUF_F32,attention/usual);}
+if(status==OX_OK&&scores)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,0.1*all);
 return status;}
 static ox_status oxi_llm_rope_dynamic(const oxi_llm_config*c){double factor=0,context=0;
@@ -10171,6 +10350,8 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config*c){
 const char*type=oxi_llm_config_text(c,"rope.rope_type");
 const bool phi3=strcmp(c->folder->model->architecture,"phi3")==0;double factor=1;
 int64_t size=0;if(!type)type=oxi_llm_config_text(c,"rope.type");
+if(strcmp(type?type:"proportional","proportional")==0&&oxi_llm_row_holds(c,"gemma4"))
+return oxi_llm_rope_proportional(c);
 ox_status status=oxi_llm_row_holds(c,OXI_LLM_MLA " minicpm3")
  ?oxi_llm_config_int(c,"qk_rope_head_dim",2,OXI_LLM_ROPE_MOST,-1,&size)
  :oxi_llm_config_int(c,"rotary_dim|$rotary*$head",0,OXI_LLM_ROPE_MOST,0,&size);
@@ -10474,7 +10655,9 @@ case OXI_LLM_TRANSFORM_FUSED:
 if(e->ndim>2)return "is no matrix or vector";
 if(folder->heads%groups|| *rows%(groups*share))
 return "has rows that do not divide into heads";
-return NULL;case OXI_LLM_TRANSFORM_ROWS_FIRST:
+return NULL;case OXI_LLM_TRANSFORM_FOURTHS:
+return e->ndim!=2|| *rows%12?"is no matrix of four parts of q, v and k":NULL;
+case OXI_LLM_TRANSFORM_ROWS_FIRST:
 case OXI_LLM_TRANSFORM_ROWS_SECOND:
 if(e->ndim<2|| *rows%2)return "has rows that are no two halves";
 *rows/=2;return NULL;case OXI_LLM_TRANSFORM_POSITIONS:
@@ -10623,6 +10806,10 @@ parts[0]=ox_reshape(ox_narrow(all,1,0,share -2),OX_SHAPE(-1,columns));
 parts[1]=ox_reshape(ox_narrow(all,1,share -2,1),OX_SHAPE(-1,columns));
 parts[2]=ox_reshape(ox_narrow(all,1,share -1,1),OX_SHAPE(-1,columns));
 return ox_reshape(ox_cat(parts,3,0),ox_shape_of(t));}
+static ox_tensor*oxi_llm_split_fourths(ox_tensor*t){
+ox_tensor*all=ox_reshape(t,OX_SHAPE(4,3,t->shape[0]/12,-1)),*parts[3];
+for(int i=0;i<3;i++)parts[i]=ox_select(all,1,(3-i)%3);
+return ox_reshape(ox_stack(parts,3,0),ox_shape_of(t));}
 static ox_tensor*oxi_llm_half(ox_tensor*t,int dim,bool second){const int64_t half=ox_size(t,dim)/2;
 return ox_narrow(t,dim,second?half:0,half);}
 static ox_tensor*oxi_llm_every_second(ox_tensor*t,int dim,bool odd){return ox_slice(t,dim,odd,OX_END,2);}
@@ -10670,8 +10857,8 @@ static ox_tensor*oxi_llm_transform_one(const oxi_llm_folder*folder,const oxi_llm
 const oxi_llm_transform how=plan->transform;const oxi_llm_trait trait=folder->model->trait;switch(how){
 case OXI_LLM_TRANSFORM_NORM:
 return oxi_llm_adds_one(folder,plan)?ox_add(ox_cast(t,OX_F32),ox_number(1)):t;
-case OXI_LLM_TRANSFORM_SCALED:return oxi_llm_scaled_rows(plan,t);case OXI_LLM_TRANSFORM_LATENT_TURNED:
-return folder->halves?oxi_llm_pair_ends(t,1,folder->halves):t;
+case OXI_LLM_TRANSFORM_SCALED:return oxi_llm_scaled_rows(plan,t);
+case OXI_LLM_TRANSFORM_LATENT_TURNED:return folder->halves?oxi_llm_pair_ends(t,1,folder->halves):t;
 case OXI_LLM_TRANSFORM_DELTA_FIRST:return oxi_llm_split_delta(folder,t,false);
 case OXI_LLM_TRANSFORM_DELTA_SECOND:return oxi_llm_split_delta(folder,t,true);
 case OXI_LLM_TRANSFORM_DELTA_MIXED:
@@ -10687,10 +10874,11 @@ ox_tensor*by=ox_cast(ox_file_tensor_at(folder->weights,plan->by),OX_F32);
 return ox_matmul(ox_cast(t,OX_F32),how==OXI_LLM_TRANSFORM_PROJECTED?ox_t(by):by);}
 case OXI_LLM_TRANSFORM_QUERY:
 if(folder->halves)return oxi_llm_pair_ends(t,folder->heads,folder->halves);
-return oxi_llm_pair_heads(folder,t,folder->heads);case OXI_LLM_TRANSFORM_KEY:
-return oxi_llm_pair_heads(folder,t,folder->kv_heads);
+return oxi_llm_pair_heads(folder,t,folder->heads);
+case OXI_LLM_TRANSFORM_KEY:return oxi_llm_pair_heads(folder,t,folder->kv_heads);
 case OXI_LLM_TRANSFORM_FUSED:
 return oxi_llm_split_fused(t,folder->kv_heads,folder->heads/folder->kv_heads+2);
+case OXI_LLM_TRANSFORM_FOURTHS:return oxi_llm_split_fourths(t);
 case OXI_LLM_TRANSFORM_TURNED:return t->ndim==1?t:ox_transpose(t,-2,-1);
 case OXI_LLM_TRANSFORM_TURNED_FIRST:return ox_transpose(oxi_llm_half(t,-1,false),-2,-1);
 case OXI_LLM_TRANSFORM_TURNED_SECOND:return ox_transpose(oxi_llm_half(t,-1,true),-2,-1);
@@ -11232,6 +11420,10 @@ X(PAIRED_HEADS)\
 X(MIXED_SIGMOID)\
 X(DECAY_NEGATIVE)\
 X(KEY_IS_VALUE)\
+X(VALUE_NORMED)\
+X(INPUTS)\
+X(BENT)\
+X(ROUTER_SCALED)\
 X(SOFT_GATE)
 enum{
 #define OXI_X(trait)OXI_LLM_TRAIT_BIT_##trait,
@@ -11259,7 +11451,8 @@ X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)\
 X(MERGE_GROUPS)X(MERGE_RANK)X(MERGE_PART)X(RATIO)X(BLOCK)\
 X(LATENT)X(LATENT_TURNED)X(LATENT_QUERIES)X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
 X(EXPERTS)X(CHUNKS)X(VALUE_EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)X(EXPERT_GATE_UP)\
-X(SHARED_HIDDEN)OXI_LLM_MIXER_SIZE_LIST(X)
+X(SHARED_HIDDEN)X(INPUT)X(INPUTS)X(ALTERNATE)X(ALTERNATE_SQUARE)X(ALTERNATE_WIDTH)\
+OXI_LLM_MIXER_SIZE_LIST(X)
 typedef enum oxi_llm_size{
 #define OXI_X(size)OXI_LLM_SIZE_##size,
 OXI_LLM_SIZE_LIST(OXI_X)
@@ -11272,10 +11465,16 @@ typedef enum oxi_llm_model_role{
 OXI_LLM_MODEL_PART(EMBEDDING,"token_embd",VOCABULARY,WIDTH)\
 OXI_LLM_MODEL_PART(EMBEDDING_NORM,"token_embd_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(GRAMS,"per_layer_token_embd",ANY,ANY)\
+OXI_LLM_MODEL_PART(INPUTS,"per_layer_model_proj",INPUTS,WIDTH)\
+OXI_LLM_MODEL_PART(INPUTS_NORM,"per_layer_proj_norm",NONE,INPUT)\
+OXI_LLM_MODEL_PART(ALTERNATE_IN,"altup_proj",ALTERNATE_WIDTH,WIDTH)\
+OXI_LLM_MODEL_PART(ALTERNATE_OUT,"altup_unembd_proj",ALTERNATE_WIDTH,WIDTH)\
 OXI_LLM_MODEL_PART(POSITIONS,"position_embd",ANY,WIDTH)\
 OXI_LLM_MODEL_PART(TOKEN_TYPES,"token_types",ANY,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH)\
+OXI_LLM_MODEL_PART(HEAD,"output_dense",WIDTH,WIDTH)\
+OXI_LLM_MODEL_PART(HEAD_NORM,"output_dense_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(LOW_START,"hrm.z_l_init",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(KEPT_SCORE,"output_res_score",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(HYPER_MIX,"output_hc_fn",HYPER,HYPER_WIDTH)\
@@ -11330,6 +11529,18 @@ OXI_LLM_LAYER_PART(UP,"ffn_up",NONE,HIDDEN_UP,WIDTH)\
 OXI_LLM_LAYER_PART(DOWN,"ffn_down",NONE,WIDTH,HIDDEN)\
 OXI_LLM_LAYER_PART(DOWN_DIVISOR,"ffn.act.scales",NONE,NONE,HIDDEN)\
 OXI_LLM_LAYER_PART(DOWN_NORM,"ffn_sub_norm",NONE,NONE,HIDDEN)\
+OXI_LLM_LAYER_PART(INPUT_GATE,"inp_gate",NONE,INPUT,WIDTH)\
+OXI_LLM_LAYER_PART(INPUT_MERGE,"proj",NONE,WIDTH,INPUT)\
+OXI_LLM_LAYER_PART(INPUT_NORM,"post_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(LAYER_SCALE,"layer_output_scale",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(ALTERNATE_ROUTER,"altup_router",NONE,ALTERNATE,WIDTH)\
+OXI_LLM_LAYER_PART(ALTERNATE_NORM,"altup_router_norm",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(ALTERNATE_GUESS,"altup_predict_coef",NONE,ALTERNATE_SQUARE,ALTERNATE)\
+OXI_LLM_LAYER_PART(ALTERNATE_CORRECT,"altup_correct_coef",NONE,ALTERNATE,ALTERNATE)\
+OXI_LLM_LAYER_PART(ALTERNATE_SCALE,"altup_correct_scale",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(PAST_DOWN,"laurel_l",NONE,ANY,WIDTH)\
+OXI_LLM_LAYER_PART(PAST_UP,"laurel_r",NONE,WIDTH,ANY)\
+OXI_LLM_LAYER_PART(PAST_NORM,"laurel_post_norm",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(ATTENTION_MIX,"hc_attn_fn",NONE,HYPER_MIXES,HYPER_WIDTH)\
 OXI_LLM_LAYER_PART(ATTENTION_MIX_BASE,"hc_attn_base",NONE,NONE,HYPER_MIXES)\
 OXI_LLM_LAYER_PART(ATTENTION_MIX_SCALE,"hc_attn_scale",NONE,NONE,ANY)\
@@ -11354,6 +11565,10 @@ OXI_LLM_LAYER_PART(GRAM_CONV_NORM,"ple_norm_conv",NONE,NONE,HYPER_WIDTH)\
 OXI_LLM_LAYER_PART(GRAM_CONV,"ple_conv1d",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(ROUTER,"ffn_gate_inp",NONE,EXPERTS,WIDTH)\
 OXI_LLM_LAYER_PART(ROUTER_CHOICE,"exp_probs_b",NONE,NONE,EXPERTS)\
+OXI_LLM_LAYER_PART(ROUTER_SCALE,"ffn_gate_inp.scale",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_PRE_NORM,"pre_ffw_norm_2",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(EXPERTS_POST_NORM,"post_ffw_norm_2",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(DENSE_POST_NORM,"post_ffw_norm_1",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_NORM,"ffn_norm_exps",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_GATE,"ffn_gate_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_UP,"ffn_up_exps",EXPERTS,EXPERT_HIDDEN,EXPERT_WIDTH)\
@@ -11441,10 +11656,12 @@ double stretch;
 int64_t size;ox_tensor*factors;ox_tensor*long_factors;int64_t original;}oxi_llm_rope;
 typedef struct oxi_llm_layer{oxi_llm_part part[OXI_LLM_LAYER_ROLES];
 int64_t heads,kv_heads,key_size,value_size,hidden,expert_hidden;double expert_clamp;
-double shared_clamp;
+double bend[4];
+bool bends;double cutoff;
+bool cuts;double shared_clamp;
 int64_t window;
-int64_t ratio;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;}oxi_llm_layer;
-typedef struct oxi_llm_mixing{oxi_llm_mixer kind;int64_t taps;int64_t inner,groups,rank;
+int64_t keys_of;int64_t ratio;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;
+ }oxi_llm_layer;typedef struct oxi_llm_mixing{oxi_llm_mixer kind;int64_t taps;int64_t inner,groups,rank;
 int64_t heads,key,value;int64_t norm_groups;double epsilon;
 int64_t shifts;bool bare_norms;double length_epsilon;
 double bound;
@@ -11455,8 +11672,8 @@ double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;double latent_epsilon;
 int64_t merge_groups,merge_rank;int64_t sparse;bool blocks;int64_t latent_key,latent_value;
 int64_t experts,experts_used,expert_width,shared_hidden,expert_groups,expert_groups_used;
-int64_t dense_layers;const oxi_llm_activation*activation;oxi_llm_router router;bool routed_norm;
-double routed_scale;
+int64_t dense_layers;int64_t input;const oxi_llm_activation*activation;oxi_llm_router router;
+bool routed_norm;double routed_scale;
 int64_t chunk_share;double chunk_scale;
 int64_t value_experts,value_experts_used;double temperature;
 int64_t temperature_length;int64_t chunk;int64_t norm_groups;bool late_bare;double alibi_scale;
@@ -11464,7 +11681,7 @@ double jitter;
 double value_scale;
 int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;
 double hyper_epsilon,hyper_magnitude;
-int64_t bank;double gate_cap,up_cap;
+int64_t alternate;int64_t bank;double gate_cap,up_cap;
 int64_t halved;int64_t buckets,farthest;bool windows;
 ox_llm_pooling pooling;bool causal;oxi_llm_mixing mixing;}oxi_llm_numbers;
 enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};typedef struct oxi_llm_grams{int64_t most,each,rows;
@@ -11518,7 +11735,8 @@ return oxi_llm_activation_names[i].activation;
 return NULL;}
 /* >>llm/model/facts.c */
 static void oxi_llm_key(const ox_llm*model,const char*key,char out[96]){
-(void)snprintf(out,96,"%s.%s",model->config.architecture,key);}
+const bool whole=strncmp(key,"xielu.",6)==0;
+(void)snprintf(out,96,"%s%s%s",whole?"":model->config.architecture,whole?"":".",key);}
 typedef struct oxi_llm_default{const char*family;int64_t layers;const char*key;double value;
  }oxi_llm_default;
 #define OXI_LLM_DEFAULT(family,layers,key,value){family,layers,key,value},
@@ -11529,6 +11747,8 @@ OXI_LLM_DEFAULT("bloom",0,"attention.max_alibi_bias",8)
 OXI_LLM_DEFAULT("refact",0,"attention.max_alibi_bias",8)
 OXI_LLM_DEFAULT("gemma2",0,"attn_logit_softcapping",50)
 OXI_LLM_DEFAULT("gemma2",0,"final_logit_softcapping",30)
+OXI_LLM_DEFAULT("gemma3n",0,"final_logit_softcapping",30)
+OXI_LLM_DEFAULT("gemma4",0,"final_logit_softcapping",30)
 OXI_LLM_DEFAULT("gemma2",46,"attention.scale",OXI_LLM_OF_WIDTH)
 OXI_LLM_DEFAULT("gemma3",62,"attention.scale",OXI_LLM_OF_WIDTH)
 OXI_LLM_DEFAULT("gemma3",0,"rope.freq_base_swa",10000)
@@ -11907,6 +12127,20 @@ status=oxi_llm_read_int(model,file,"attention.sliding_window_pattern",i,0,OXI_LL
 model->layers[i].window=windowed?window:0;
 model->numbers.windows=model->numbers.windows||windowed;}
 return status;}
+static ox_status oxi_llm_read_sharing(ox_llm*model,const ox_file*file){
+const int64_t layers=model->config.layers;int64_t shared=0;ox_status status=OX_OK;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(INPUTS)))
+status=oxi_llm_read_int(model,file,"attention.shared_kv_layers",-1,0,0,&shared);
+for(int64_t i=0;!status&&i<layers;i++){oxi_llm_layer*l= &model->layers[i];
+l->keys_of=i;if(i<layers-shared)continue;
+for(l->keys_of=layers-shared-1;l->keys_of>=0;l->keys_of--)
+if(!model->layers[l->keys_of].window== !l->window)break;
+const oxi_llm_layer*from= &model->layers[l->keys_of>=0?l->keys_of:0];
+if(l->keys_of<0||from->kv_heads!=l->kv_heads||from->key_size!=l->key_size||
+ from->value_size!=l->value_size||model->numbers.latent)
+return oxi_fail(OX_ERR_FORMAT,"llm: layer %lld has no layer before it whose keys it could see",
+ (long long)i);}
+return status;}
 static ox_status oxi_llm_read_expert_sizes(ox_llm*model,const ox_file*file,int64_t i){
 oxi_llm_layer*l= &model->layers[i];ox_status status=
  oxi_llm_read_int(model,file,"expert_feed_forward_length",i,1,l->hidden,&l->expert_hidden);
@@ -11917,6 +12151,17 @@ const bool own=ox_file_meta_find(file,key).type!=OX_FILE_META_NONE;
 status=oxi_llm_read_float(model,file,"swiglu_clamp_shexp",i,0,own?0:l->expert_clamp,&l->shared_clamp);}
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_WIDTH)))l->hidden=model->config.width;
 return status;}
+static ox_status oxi_llm_read_bends(ox_llm*model,const ox_file*file,int64_t i){
+static const char*const keys[4]={"xielu.alpha_p","xielu.alpha_n","xielu.beta","xielu.eps"};
+oxi_llm_layer*l= &model->layers[i];ox_status status=OX_OK;
+l->bends=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BENT));if(l->bends&& !oxi_llm_is_listed(model,file,keys[0]))
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: metadata key %s is missing",keys[0]);
+for(int k=0;k<4&&l->bends&& !status;k++){l->bend[k]=0;
+(void)oxi_llm_find_number(model,file,keys[k],i,false,&l->bend[k],&status);
+if(!status&& !isfinite(l->bend[k]))
+return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s is %g",keys[k],l->bend[k]);
+if(k<2)l->bend[k]=l->bend[k]>20?l->bend[k]:log1p(exp(l->bend[k]));}
+l->bend[1]+=l->bend[2];return status;}
 static ox_status oxi_llm_read_layers(ox_llm*model,const ox_file*file){
 const oxi_llm_numbers*n= &model->numbers;ox_status status=oxi_llm_read_windows(model,file);
 if(!status)status=oxi_llm_read_mixers(model,file);
@@ -11925,8 +12170,9 @@ for(int64_t i=0;!status&&i<model->config.layers;i++){oxi_llm_layer*l= &model->la
 status=oxi_llm_read_heads(model,file,i);
 if(!status)status=oxi_llm_read_int(model,file,"feed_forward_length",i,1,hidden,&l->hidden);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(HALF_HIDDEN)))l->hidden/=2;
-if(!status&&n->experts)status=oxi_llm_read_expert_sizes(model,file,i);}
-return status;}
+if(!status&&n->experts)status=oxi_llm_read_expert_sizes(model,file,i);
+if(!status)status=oxi_llm_read_bends(model,file,i);}
+return status?status:oxi_llm_read_sharing(model,file);}
 static ox_status oxi_llm_read_sizes(ox_llm*model,const ox_file*file){ox_llm_config*c= &model->config;
 int64_t ahead=0;ox_status status=oxi_llm_read_int(model,file,"block_count",-1,1,OXI_LLM_NEEDED,&c->layers);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(AFTER_ENCODER)))
@@ -11978,17 +12224,18 @@ if(status||rope->size==0)return status;
 ox_release(rope->factors);rope->factors=ox_retain(oxi_llm_yarn_factors(rope,&yarn));rope->stretch=factor;
 return rope->factors?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_read_yarn(ox_llm*model,const ox_file*file,double factor){
-double logarithm,magnitude=1;
-oxi_llm_rope*rope= &model->rope;ox_status status=
+double logarithm,magnitude=0;
+const bool latent=model->numbers.latent>0;oxi_llm_rope*rope= &model->rope;ox_status status=
  oxi_llm_read_float(model,file,"rope.scaling.yarn_log_multiplier",-1,0,0,&logarithm);
 if(!status)
-status=oxi_llm_read_float(model,file,"rope.scaling.yarn_attn_factor",-1,0,1,&magnitude);
+status=oxi_llm_read_float(model,file,"rope.scaling.yarn_attn_factor",-1,0,0,&magnitude);
 if(status||factor<=1||rope->size==0)return status;
 const double stretched=1+logarithm*log(factor),usual=1+0.1*log(factor),given=rope->magnitude;
-if(model->numbers.latent)model->numbers.attention_scale*=given*given*stretched*stretched;
-if(magnitude!=1)
+const double scores=given*stretched*(logarithm==0&&magnitude==0?usual:1);
+if(latent)model->numbers.attention_scale*=scores*scores;
+if(magnitude>0&&(latent||magnitude!=1))
 rope->magnitude*=usual*magnitude;
-else if(!model->numbers.latent)
+else if(!latent)
 rope->magnitude*=usual/(1+0.1*logarithm*log(factor));
 else if(logarithm==0)
 rope->magnitude*=usual;
@@ -12256,6 +12503,22 @@ if(!status&&(n->hyper>64||n->hyper_rounds>1000||n->hyper_rank>1<<20||(n->hyper&&
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld residual rows, mixed in %lld rounds or by rank %lld",
  (long long)n->hyper,(long long)n->hyper_rounds,(long long)n->hyper_rank);
 return status;}
+static ox_status oxi_llm_read_alternate(ox_llm*model,const ox_file*file){
+oxi_llm_numbers*n= &model->numbers;int64_t active=0;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(INPUTS)))return OX_OK;
+ox_status status=oxi_llm_read_int(model,file,"altup.num_inputs",-1,2,0,&n->alternate);
+if(!status)status=oxi_llm_read_int(model,file,"altup.active_idx",-1,0,0,&active);
+if(status||n->alternate==0)return status;
+if(active!=0||n->alternate>64||n->hyper>0||n->bank>0||n->stack>0)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld residual rows of which the layers compute row %lld",
+ (long long)n->alternate,(long long)active);
+const bool listed=oxi_llm_is_listed(model,file,"activation_sparsity_scale");
+for(int64_t i=0;!status&&i<model->config.layers;i++){
+double cutoff=listed||i>=10? -INFINITY:1.6448533535003662;
+if(listed)
+(void)oxi_llm_find_number(model,file,"activation_sparsity_scale",i,false,&cutoff,&status);
+model->layers[i].cuts=isfinite(cutoff);model->layers[i].cutoff=cutoff;}
+return status;}
 static ox_status oxi_llm_read_caps(ox_llm*model,const ox_file*file){oxi_llm_numbers*n= &model->numbers;
 if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(SOFT_GATE)))return OX_OK;
 const ox_status status=oxi_llm_read_float(model,file,"activation.situ_beta",-1,0,1,&n->gate_cap);
@@ -12305,12 +12568,15 @@ if(!status)status=oxi_llm_read_temperature(model,file);
 if(!status)status=oxi_llm_read_pooling(model,file);
 if(!status)status=oxi_llm_read_cycles(model,file);
 if(!status)status=oxi_llm_read_residual(model,file);
+if(!status)status=oxi_llm_read_alternate(model,file);
 if(!status)status=oxi_llm_read_caps(model,file);
 if(!status)status=oxi_llm_read_grams(model,file);
 if(!status)status=oxi_llm_read_blocks(model,file);
 if(!status)status=oxi_llm_refuse_sparse(model,file);
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.group_norm_groups",-1,1,0,&n->norm_groups);
+if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(INPUTS)))
+status=oxi_llm_read_int(model,file,"embedding_length_per_layer_input",-1,0,0,&n->input);
 if(!status)status=oxi_llm_read_int(model,file,"rescale_every_n_layers",-1,0,0,&n->halved);
 if(!status)status=oxi_llm_read_experts(model,file);
 if(!status)status=oxi_llm_read_bare_norms(model,file);
@@ -12339,7 +12605,7 @@ c->norm_epsilon=model->numbers.epsilon;c->rope_base=model->rope.base;c->rope_sca
 c->rope_size=model->rope.size;c->causal=model->numbers.causal;
 c->encoder=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ENCODER));c->experts=model->numbers.experts;
 c->experts_used=model->numbers.experts_used;return OX_OK;}
-/* >>llm/model/weights.c */
+/* >>llm/model/parts.c */
 typedef struct oxi_llm_part_row{const char*name;oxi_llm_size experts,rows,columns;}oxi_llm_part_row;
 #define OXI_LLM_MODEL_PART(role,name,rows,columns)\
 {name,OXI_LLM_SIZE_NONE,OXI_LLM_SIZE_##rows,OXI_LLM_SIZE_##columns},
@@ -12402,7 +12668,10 @@ case OXI_LLM_SIZE_VALUE_EXPERTS:return n->value_experts;
 case OXI_LLM_SIZE_EXPERT_WIDTH:return n->expert_width;
 case OXI_LLM_SIZE_EXPERT_HIDDEN:return l->expert_hidden;
 case OXI_LLM_SIZE_EXPERT_GATE_UP:return 2*l->expert_hidden;
-case OXI_LLM_SIZE_SHARED_HIDDEN:return n->shared_hidden;
+case OXI_LLM_SIZE_SHARED_HIDDEN:return n->shared_hidden;case OXI_LLM_SIZE_INPUT:return n->input;
+case OXI_LLM_SIZE_INPUTS:return n->input*c->layers;case OXI_LLM_SIZE_ALTERNATE:return n->alternate;
+case OXI_LLM_SIZE_ALTERNATE_SQUARE:return n->alternate*n->alternate;
+case OXI_LLM_SIZE_ALTERNATE_WIDTH:return(n->alternate -1)*c->width;
 #define OXI_X(size)case OXI_LLM_SIZE_##size:
 OXI_LLM_MIXER_SIZE_LIST(OXI_X)
 #undef OXI_X
@@ -12431,6 +12700,7 @@ const int ndim=1+(row->rows!=OXI_LLM_SIZE_NONE)+(row->experts!=OXI_LLM_SIZE_NONE
 const int64_t parts=row->experts?oxi_llm_size_of(model,l,row->experts):0;
 if(t&&parts>1&&t->ndim==2&&t->shape[0]%parts==0)
 t=ox_unflatten(t,0,OX_SHAPE(parts,t->shape[0]/parts));
+if(t&&t->ndim==3&&ndim==2)t=ox_flatten(t,0,1);
 if(t&&t->ndim==ndim-1)t=ox_unsqueeze(t,0);
 ox_status status=t?oxi_llm_check_shape(model,l,name,row,t):oxi_llm_error();
 if(!status&&ndim==1&&oxi_is_block(t->dtype))t=ox_cast(t,OX_F32);
@@ -12473,8 +12743,10 @@ if(!status&& !out->weight&& !matrix)
 status=oxi_llm_load_tensor(model,l,file,stem,row,&out->weight);
 (void)snprintf(name,sizeof name,"%s.bias",stem);
 if(!status)status=oxi_llm_load_tensor(model,l,file,name,&bias,&out->bias);
-(void)snprintf(name,sizeof name,"%s.scale",stem);return status|| !matrix?status
- :oxi_llm_load_scale(model,file,name,row->experts!=OXI_LLM_SIZE_NONE,out);}
+(void)snprintf(name,sizeof name,"%s.scale",stem);
+if(row== &oxi_llm_layer_parts[OXI_LLM_ROUTER]&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_SCALED)))
+return status;
+return status|| !matrix?status:oxi_llm_load_scale(model,file,name,row->experts!=OXI_LLM_SIZE_NONE,out);}
 typedef struct oxi_llm_other_name{const char*family;oxi_llm_layer_role role;const char*name;
  }oxi_llm_other_name;
 #define OXI_LLM_NAME(family,role,name){family,OXI_LLM_##role,name},
@@ -12566,6 +12838,7 @@ OXI_LLM_NAME("kimi-k3",MIXER_GATE,"ssm_g")\
 OXI_LLM_NAME("kimi-k3",EXPERTS_IN,"ffn_routed_down")\
 OXI_LLM_NAME("kimi-k3",EXPERTS_OUT,"ffn_routed_up")\
 OXI_LLM_NAME("talkie",EMBEDDING_SHARE,"layer_output_scale")\
+OXI_LLM_NAME("talkie",LAYER_SCALE,"")\
 OXI_LLM_NAME("t5",MERGE,"attn_o")\
 OXI_LLM_NAME("t5encoder",MERGE,"attn_o")\
 OXI_LLM_PREFIX("t5","dec.")\
@@ -12658,6 +12931,7 @@ ox_scope scope=ox_scope_begin();ox_tensor*bias=ox_mul_number(part->bias,part->sc
 ox_release(part->bias);part->bias=ox_retain(bias);}
 ox_scope_end(&scope);if(!bias)return oxi_llm_error();}
 return OX_OK;}
+/* >>llm/model/weights.c */
 static ox_status oxi_llm_need(const ox_llm*model,int64_t layer,oxi_llm_layer_role role){
 if(model->layers[layer].part[role].weight)return OX_OK;
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %sblk.%lld.%s.weight is missing",oxi_llm_prefix_of(model),
@@ -12686,8 +12960,11 @@ if(!status&& !l->part[OXI_LLM_LATENT_UP].weight)
 status=oxi_llm_need(model,i,OXI_LLM_LATENT_KEY);
 if(!status&& !l->part[OXI_LLM_LATENT_UP].weight)
 status=oxi_llm_need(model,i,OXI_LLM_LATENT_VALUE);}else if(!l->part[OXI_LLM_QUERY_KEY_VALUE].weight){
-status=oxi_llm_need(model,i,OXI_LLM_QUERY);if(!status)status=oxi_llm_need(model,i,OXI_LLM_KEY);
-if(!status&& !l->part[OXI_LLM_VALUE_ROUTER].weight)status=oxi_llm_need(model,i,OXI_LLM_VALUE);
+status=oxi_llm_need(model,i,OXI_LLM_QUERY);const bool own=l== &model->layers[l->keys_of];
+if(!status&&own)status=oxi_llm_need(model,i,OXI_LLM_KEY);
+if(!status&&own&& !l->part[OXI_LLM_VALUE_ROUTER].weight&&
+ !oxi_llm_has_trait(model,OXI_LLM_TRAIT(VALUE_NORMED)))
+status=oxi_llm_need(model,i,OXI_LLM_VALUE);
 if(!status&&l->part[OXI_LLM_VALUE_ROUTER].weight)
 status=oxi_llm_need(model,i,OXI_LLM_VALUE_EXPERTS);}
 if(!status&&model->numbers.buckets>0&&i==0)status=oxi_llm_need(model,i,OXI_LLM_RELATIVE);
@@ -12699,6 +12976,9 @@ static ox_status oxi_llm_check_feed_forward(const ox_llm*model,const oxi_llm_lay
 if(!l->part[OXI_LLM_ROUTER].weight){const ox_status status=oxi_llm_need(model,i,OXI_LLM_UP);
 return status?status:oxi_llm_need(model,i,OXI_LLM_DOWN);}
 ox_status status=oxi_llm_need(model,i,OXI_LLM_EXPERTS_DOWN);
+if(!status&&l->part[OXI_LLM_EXPERTS_PRE_NORM].weight){status=oxi_llm_need(model,i,OXI_LLM_UP);
+if(!status)status=oxi_llm_need(model,i,OXI_LLM_DOWN);
+if(!status)status=oxi_llm_need(model,i,OXI_LLM_ROUTER_SCALE);}
 if(!status&& !l->part[OXI_LLM_EXPERTS_GATE_UP].weight)
 status=oxi_llm_need(model,i,OXI_LLM_EXPERTS_UP);
 if(!status&&l->part[OXI_LLM_CHUNKS_DOWN].weight){const ox_tensor*down=l->part[OXI_LLM_CHUNKS_DOWN].weight;
@@ -12774,7 +13054,9 @@ oxi_llm_part*p=l->part;bool done=true,keeps=model->device==ox_cpu();
 ox_scope scope=ox_scope_begin();const ox_tensor*up=p[OXI_LLM_LATENT_UP].weight;
 if(up&&l->attends&&model->numbers.latent&&ox_device_of(up)==model->device){ox_tensor*made[2]={NULL,NULL};
 const bool blocks=oxi_is_block(up->dtype);
-const ox_dtype dtype[2]={!keeps?OX_F32:blocks?OX_F16:up->dtype,keeps?up->dtype:OX_F32};
+const bool whole=(model->numbers.latent_key-model->rope.size)%32==0;
+const ox_dtype narrow= !blocks?up->dtype:whole?OX_Q8_0:OX_F16;
+const ox_dtype dtype[2]={keeps?narrow:OX_F32,keeps?up->dtype:OX_F32};
 oxi_llm_split_latent(model,l,&made[0],&made[1]);for(int i=0;i<2;i++){
 made[i]=ox_cast(ox_contiguous(made[i]),dtype[i]);ox_release(p[roles[i]].weight);
 p[roles[i]].weight=ox_retain(made[i]);done=done&&made[i];}
@@ -12841,6 +13123,26 @@ if(g->first[i]+g->count[i]>(uint64_t)table->shape[0])
 return oxi_fail(OX_ERR_SHAPE,"llm: the table of n-grams is %s, asked for is row %lld",
  oxi_tensor_text(table),(long long)(g->first[i]+g->count[i]-1));
 return OX_OK;}
+static ox_status oxi_llm_check_inputs(const ox_llm*model){const oxi_llm_part*p=model->part;
+const int64_t columns=model->numbers.input*model->config.layers;
+if(model->numbers.alternate>0&&(!p[OXI_LLM_ALTERNATE_IN].weight|| !p[OXI_LLM_ALTERNATE_OUT].weight))
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor altup_proj.weight or altup_unembd_proj.weight is missing");
+if(columns==0)return OX_OK;
+if(!p[OXI_LLM_GRAMS].weight|| !p[OXI_LLM_INPUTS].weight|| !p[OXI_LLM_INPUTS_NORM].weight)
+return oxi_fail(OX_ERR_NOT_FOUND,"llm: a tensor of what layers take beside, per_layer_*, is missing");
+if(p[OXI_LLM_GRAMS].weight->shape[1]==columns)return OX_OK;
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s.weight is %s, asked for are %lld columns",
+ oxi_llm_model_parts[OXI_LLM_GRAMS].name,oxi_tensor_text(p[OXI_LLM_GRAMS].weight),(long long)columns);}
+static ox_status oxi_llm_check_alternate(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
+const oxi_llm_part*p=l->part;ox_status status=OX_OK;if(p[OXI_LLM_PAST_DOWN].weight){
+status=oxi_llm_need(model,i,OXI_LLM_PAST_UP);if(!status)status=oxi_llm_need(model,i,OXI_LLM_PAST_NORM);
+if(!status&&p[OXI_LLM_PAST_DOWN].weight->shape[0]!=p[OXI_LLM_PAST_UP].weight->shape[1])
+status=oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.%s.weight is %s",(long long)i,
+ oxi_llm_layer_parts[OXI_LLM_PAST_UP].name,oxi_tensor_text(p[OXI_LLM_PAST_UP].weight));}
+for(int role=OXI_LLM_ALTERNATE_ROUTER;model->numbers.alternate>0&& !status;role++){
+if(role>OXI_LLM_ALTERNATE_CORRECT)break;
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);}
+return status;}
 static ox_status oxi_llm_check_grams(const ox_llm*model,oxi_llm_layer*l,int64_t i){
 const oxi_llm_grams*g= &model->grams;oxi_llm_part*p=l->part,*conv= &p[OXI_LLM_GRAM_CONV];
 ox_status status=OX_OK;if(!p[OXI_LLM_GRAM_KEY].weight)return OX_OK;
@@ -12868,6 +13170,7 @@ oxi_llm_layer*l= &model->layers[i];const int64_t index=oxi_llm_block_of(model,i)
 const char*prefix=oxi_llm_prefix_of(model);ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_LAYER_ROLES;role++){char stem[80];
 const char*name=oxi_llm_part_name(model,file,index,role);if(!name[0])continue;
+if(role==OXI_LLM_ROUTER_SCALE&& !oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_SCALED)))continue;
 (void)snprintf(stem,sizeof stem,"%sblk.%lld.%s",prefix,(long long)index,name);
 status=oxi_llm_load_part(model,l,file,stem,&oxi_llm_layer_parts[role],&l->part[role]);}
 oxi_llm_drop_biases(model,l);if(!status)status=oxi_llm_scale_biases(l);
@@ -12878,7 +13181,10 @@ if(!status)status=oxi_llm_check_norms(model,l,index);
 if(!status&&l->attends)status=oxi_llm_check_attention(model,l,index);
 if(!status&&l->mixer)status=oxi_llm_check_mixer(model,l,index);
 if(!status&&l->feeds)status=oxi_llm_check_feed_forward(model,l,index);
+for(int role=OXI_LLM_INPUT_GATE;role<=OXI_LLM_INPUT_NORM&&model->numbers.input>0;role++)
+if(!status)status=oxi_llm_need(model,index,(oxi_llm_layer_role)role);
 if(!status)status=oxi_llm_check_residual(model,l,index);
+if(!status)status=oxi_llm_check_alternate(model,l,index);
 if(!status)status=oxi_llm_check_grams(model,l,index);
 return status?status:oxi_llm_place_head_matrices(model,l);}
 static ox_status oxi_llm_place_factors(ox_llm*model){
@@ -12943,6 +13249,7 @@ model->device=oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].wei
 ox_scope scope=ox_scope_begin();status=oxi_llm_place_factors(model);
 if(!status)status=oxi_llm_check_last_rows(model);
 if(!status)status=oxi_llm_check_gram_table(model);
+if(!status)status=oxi_llm_check_inputs(model);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
 if(!status)oxi_llm_choose_router(model);
@@ -12972,6 +13279,7 @@ static const oxi_llm_family oxi_llm_families[]={
 /* >>llm/model/families.def */
 OXI_LLM_FAMILY("llama",PRE,RMS,PAIRS,silu,LATE,1,BEFORE,0)
 OXI_LLM_FAMILY("afmoe",SANDWICH,RMS,HALVES,silu,SIGMOID,4,BEFORE,T(EMBEDDING_ROOT)|T(FOURTH_PLAIN))
+OXI_LLM_FAMILY("apertus",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(BENT))
 OXI_LLM_FAMILY("arcee",PRE,RMS,PAIRS,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("arctic",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM)|T(DENSE_BESIDE)|T(DENSE_WIDTH))
 OXI_LLM_FAMILY("baichuan",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(DEPTH_POSITIONS))
@@ -13009,6 +13317,10 @@ OXI_LLM_FAMILY("vaultgemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,2,BEFORE,T(EMBEDDIN
  T(SCORE_CAP)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("gemma3",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
  T(LOGIT_CAP)|T(WINDOW_UNSCALED))
+OXI_LLM_FAMILY("gemma3n",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,5,BEFORE,T(EMBEDDING_ROOT)|
+ T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS))
+OXI_LLM_FAMILY("gemma4",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
+ T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS)|T(ROUTED_NORM)|T(ROUTER_SCALED))
 OXI_LLM_FAMILY("flex-olmo",POST,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("glm-dsa",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("glm4",SANDWICH,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP)|T(SECTION_HALVES))
@@ -13101,6 +13413,8 @@ OXI_LLM_FAMILY("nomic-bert",SUM,LAYER,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert-moe",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("modern-bert",PRE,LAYER,HALVES,gelu,SOFTMAX,-3,ALL,T(ENCODER)|
  T(FIRST_BARE)|T(GATE_IN_UP)|T(WINDOW_UNSCALED))
+OXI_LLM_FAMILY("modern-bert-decoder",PRE,LAYER,HALVES,gelu,SOFTMAX,-3,BEFORE,T(FIRST_BARE)|
+ T(GATE_IN_UP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("eurobert",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("t5",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,BEFORE,T(AFTER_ENCODER)|T(SCORES_BARE))
 OXI_LLM_FAMILY("t5encoder",PRE,RMS,NONE,relu_or_gelu,SOFTMAX,1,ALL,T(ENCODER)|T(SCORES_BARE))
@@ -13235,7 +13549,8 @@ return model?model->chat_template:NULL;}
 #define OX_LLM_CONTEXT_H
 typedef struct oxi_llm_batch{const ox_llm_context*context;
 int64_t start,count;ox_tensor*positions;ox_tensor*types;ox_tensor*bias;ox_tensor*buckets;ox_tensor*near;
-ox_tensor*embedded;ox_tensor*values;ox_tensor*grams;ox_tensor*kept;ox_tensor*temperatures;}oxi_llm_batch;
+ox_tensor*embedded;ox_tensor*values;ox_tensor*inputs;ox_tensor*grams;ox_tensor*kept;ox_tensor*temperatures;
+ }oxi_llm_batch;
 #endif
 /* >>llm/context/product.c */
 static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){
@@ -13318,10 +13633,21 @@ if(clamp>0&&gate)gate=ox_clamp_(gate,-INFINITY,clamp);
 up=oxi_llm_capped(model->numbers.up_cap,up);if(gate&&model->numbers.gate_cap>0)
 return ox_mul_(ox_mul_(ox_sigmoid(gate),oxi_llm_capped(model->numbers.gate_cap,gate)),up);
 return gate?activation->gated(gate,up):activation->plain(up);}
+static ox_tensor*oxi_llm_bent(const double*bend,ox_tensor*x){
+ox_tensor*below=ox_sub_(ox_expm1_(ox_clamp(x,-INFINITY,bend[3])),x);
+ox_tensor*out=ox_where(ox_gt(x,ox_number(0)),ox_mul_number_(ox_mul(x,x),bend[0]),
+ ox_mul_number_(below,bend[1]));
+return ox_add_scaled_(out,x,bend[2]);}
+static ox_tensor*oxi_llm_cut(ox_tensor*x,double cutoff){x=ox_sub(x,ox_mean(x,OX_DIMS(-1),true));
+ox_tensor*deviation=ox_sqrt_(ox_mean(ox_mul(x,x),OX_DIMS(-1),true));
+return ox_relu_(ox_sub_(x,ox_mul_number_(deviation,cutoff)));}
 static ox_tensor*oxi_llm_feed_forward(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const oxi_llm_part*p=l->part;ox_tensor*gate=NULL;
 if(p[OXI_LLM_GATE].weight&& !(gate=oxi_llm_product(&p[OXI_LLM_GATE],x)))return NULL;
-ox_tensor*up=oxi_llm_product(&p[OXI_LLM_UP],x);
+if(gate&&l->cuts)gate=oxi_llm_cut(gate,l->cutoff);
+ox_tensor*up=oxi_llm_product(&p[OXI_LLM_UP],x);if(l->bends&& !gate)
+x=oxi_llm_bent(l->bend,up);
+else
 x=oxi_llm_activate(model,gate,up,oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP)),l->shared_clamp);
 if(p[OXI_LLM_DOWN_DIVISOR].weight)x=ox_div_(x,p[OXI_LLM_DOWN_DIVISOR].weight);
 if(p[OXI_LLM_DOWN_NORM].weight)x=oxi_llm_normalize(model,&p[OXI_LLM_DOWN_NORM],x);
@@ -13465,10 +13791,12 @@ static int64_t oxi_llm_first_seen(const oxi_llm_batch*batch,const oxi_llm_layer*
 const int64_t chunk=batch->context->model->numbers.chunk;
 if(!batch->context->model->numbers.causal)return batch->start;
 return chunk>0&&l->window?batch->start/chunk*chunk:0;}
-static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
- ox_tensor*rows){const int64_t first=oxi_llm_first_seen(batch,l);
-if(!ox_copy_(ox_narrow(cache,1,batch->start,batch->count),rows))return NULL;
+static ox_tensor*oxi_llm_seen(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache){
+const int64_t first=oxi_llm_first_seen(batch,l);
 return ox_narrow(cache,1,first,batch->start+batch->count-first);}
+static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
+ ox_tensor*rows){if(!ox_copy_(ox_narrow(cache,1,batch->start,batch->count),rows))return NULL;
+return oxi_llm_seen(batch,l,cache);}
 static ox_tensor*oxi_llm_attend(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
  ox_tensor*k,ox_tensor*v){const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n= &model->numbers;
@@ -13599,7 +13927,7 @@ const oxi_llm_part*part= &context->model->layers[index].part[OXI_LLM_MIXER_CONV]
 return oxi_llm_convolve_over(context->model,part->weight,part->bias,silu,1,
  context->states[index].window,&context->written[index].window,x);}
 typedef struct oxi_llm_linear{ox_tensor*q,*k,*v;ox_tensor*decay;ox_tensor*rate;ox_tensor*erase,*write;
- }oxi_llm_linear;enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16,OXI_LLM_CHUNK_LEAST=3};
+ox_tensor*own;}oxi_llm_linear;enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16,OXI_LLM_CHUNK_LEAST=3};
 static ox_tensor*oxi_llm_linear_steps(const oxi_llm_linear*in,ox_tensor**memory){
 ox_tensor*v=in->v,*erase=in->erase,*write=in->write;if(!in->q|| !*memory)return NULL;
 if(in->rate){v=ox_mul(v,in->rate);
@@ -13672,14 +14000,14 @@ static ox_tensor*oxi_llm_linear_late(const oxi_llm_batch*batch,int64_t index,con
 oxi_llm_state*of,*written= &batch->context->written[index];
 ox_tensor*memory=oxi_llm_early_memory(batch,index,&of),*own[3]={in->k,in->v,in->decay};
 ox_tensor*const*late=oxi_llm_late_of(batch,index,of);const bool alone=of==written|| !written->late[0];
-ox_tensor*q=ox_mul(in->q,ox_exp(in->decay)),*none[2]={NULL,NULL};if(!late){none[0]=ox_zeros_like(in->k);
-none[1]=ox_zeros_like(in->decay);}
+ox_tensor*q=in->own?in->q:ox_mul(in->q,ox_exp(in->decay)),*none[2]={NULL,NULL};if(!late){
+none[0]=ox_zeros_like(in->k);none[1]=ox_zeros_like(in->decay);}
 ox_tensor*all[7]={q,late?late[0]:none[0],late?late[1]:in->v,late?late[2]:none[1],memory,NULL,NULL};
 ox_tensor*both=oxi_any_null("llm",all,5)?NULL:oxi_apply_list(OXI_OP_linear_attention,NULL,all,7,
  alone?oxi_llm_home(batch,index,of):NULL);
-if(!both)return NULL;
-return oxi_llm_keep_late(written,alone?of:written,both,memory,own)
- ?ox_addcmul(ox_narrow(both,1,0,1),ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1):NULL;}
+if(!both|| !oxi_llm_keep_late(written,alone?of:written,both,memory,own))return NULL;
+ox_tensor*out=ox_narrow(both,1,0,1);return in->own?ox_add(out,in->own)
+ :ox_addcmul(out,ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1);}
 static ox_tensor*oxi_llm_run_linear(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
 const ox_llm*model=batch->context->model;const oxi_llm_mixing*m= &model->numbers.mixing;
 if(!in->q|| !in->k|| !in->v|| !in->decay)return NULL;
@@ -13789,15 +14117,16 @@ const oxi_llm_layer*l= &model->layers[index];const oxi_llm_part*p=l->part;
 const int64_t queries=l->heads*l->key_size,keys=l->kv_heads*l->key_size,values=l->kv_heads*l->value_size;
 const double clamp=model->numbers.clamp;
 const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED))&&p[OXI_LLM_QUERY].weight;
-ox_tensor*q,*k,*v;if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
+const bool own=l->keys_of==index;ox_tensor*q,*k=NULL,*v=NULL;if(p[OXI_LLM_QUERY_KEY_VALUE].weight){
 ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
 q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
 k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
 v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
 q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
-k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
+if(own)k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
+if(own&&(p[OXI_LLM_VALUE].weight||p[OXI_LLM_VALUE_ROUTER].weight)){
 v=p[OXI_LLM_VALUE_ROUTER].weight?oxi_llm_mix_values(model,l,x):oxi_llm_product(&p[OXI_LLM_VALUE],x);
-v=oxi_llm_split(v,l->kv_heads,l->value_size);}
+v=oxi_llm_split(v,l->kv_heads,l->value_size);}else{v=k;}}
 if(gated){ox_tensor*both=
  ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
 q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
@@ -13805,9 +14134,12 @@ q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
 if(clamp>0){if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){q=ox_clamp_(q,-clamp,clamp);
 k=ox_clamp_(k,-clamp,clamp);}
 v=ox_clamp_(v,-clamp,clamp);}
+if(own&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(VALUE_NORMED)))v=oxi_llm_normalize(model,NULL,v);
 q=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_QUERY_NORM],q,true);
 k=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_KEY_NORM],k,true);
-q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);
+q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);if(!own)
+return oxi_llm_attend(batch,l,q,oxi_llm_seen(batch,l,context->keys[l->keys_of]),
+ oxi_llm_seen(batch,l,context->values[l->keys_of]));
 k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);k=oxi_llm_remember(batch,l,context->keys[index],k);
 v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
 return oxi_llm_attend(batch,l,q,k,v);}
@@ -14140,12 +14472,14 @@ in.k=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,1)),m->grou
 in.v=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,2)),m->groups,m->value);
 in.q=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,3)),m->heads,m->key);
 in.k=oxi_llm_share_groups(in.k,m->heads,true);in.v=oxi_llm_share_groups(in.v,m->heads,true);
-ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4)),*own=NULL;if(late){
-own=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v);in.q=oxi_llm_with_zeros(in.q,false);
+ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4)),*own=NULL;
+const bool one=late&&batch->count==1&&model->device==ox_cpu();
+if(late)own=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v);
+if(one){in.own=own;}else if(late){in.q=oxi_llm_with_zeros(in.q,false);
 in.k=oxi_llm_with_zeros(in.k,true);in.v=oxi_llm_with_zeros(in.v,true);
 in.decay=oxi_llm_with_zeros(in.decay,true);}else{in.k=ox_sub(in.k,ox_mul(in.k,ox_exp(in.decay)));
 in.q=ox_mul_number(in.q,1/sqrt((double)m->key));}
-ox_tensor*y=oxi_llm_run_linear(batch,index,&in);if(late)y=ox_add(ox_narrow(y,1,0,batch->count),own);
+ox_tensor*y=oxi_llm_run_linear(batch,index,&in);if(late&& !one)y=ox_add(ox_narrow(y,1,0,batch->count),own);
 y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],y);y=late?ox_silu_mul(gate,y):ox_mul_(y,ox_sigmoid_(gate));
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_share_values(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*v){
@@ -14300,6 +14634,54 @@ ox_tensor*mixed=ox_flatten(oxi_llm_normalize_rows(model,&p[OXI_LLM_GRAM_CONV_NOR
 mixed=oxi_llm_convolve_over(model,p[OXI_LLM_GRAM_CONV].weight,NULL,true,model->grams.most,
  context->states[index].grams,&context->written[index].grams,mixed);
 mixed=ox_unflatten(mixed,1,OX_SHAPE(rows,width));return ox_add_(ox_add_(x,value),mixed);}
+/* >>llm/context/inputs.c */
+static ox_tensor*oxi_llm_layer_inputs(const ox_llm*model,ox_tensor*ids,ox_tensor*x){
+const oxi_llm_part*table= &model->part[OXI_LLM_GRAMS];
+const int64_t size=model->numbers.input,layers=model->config.layers,known=table->weight->shape[0];
+if(known<model->config.vocabulary)
+ids=ox_where(ox_lt(ids,ox_integer(known)),ids,ox_integer(0));
+ox_tensor*rows=ox_cast(ox_embedding(ids,table->weight),OX_F32);
+rows=ox_unflatten(ox_mul_number_(rows,sqrt((double)size)),1,OX_SHAPE(layers,size));
+ox_tensor*made=ox_mul_number_(oxi_llm_product(&model->part[OXI_LLM_INPUTS],x),
+ 1/sqrt((double)model->config.width));
+made=oxi_llm_normalize(model,&model->part[OXI_LLM_INPUTS_NORM],ox_unflatten(made,1,OX_SHAPE(layers,size)));
+return ox_mul_number_(ox_add_(made,rows),sqrt(0.5));}
+static ox_tensor*oxi_llm_layer_input(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;const oxi_llm_part*p=model->layers[index].part;
+ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_INPUT_GATE],x),*own=ox_select(batch->inputs,1,index);
+if(!gate|| !own)return NULL;
+gate=model->numbers.activation->gated(gate,own);
+return oxi_llm_normalize(model,&p[OXI_LLM_INPUT_NORM],oxi_llm_product(&p[OXI_LLM_INPUT_MERGE],gate));}
+/* >>llm/context/alternate.c */
+static ox_tensor*oxi_llm_row_router(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x){
+x=oxi_llm_normalize(model,&p[OXI_LLM_ALTERNATE_NORM],x);x=ox_mul_number_(x,1/(double)model->config.width);
+return ox_tanh_(oxi_llm_product(&p[OXI_LLM_ALTERNATE_ROUTER],x));}
+static ox_tensor*oxi_llm_guess_rows(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x){
+const int64_t rows=model->numbers.alternate;ox_tensor*first=ox_contiguous(ox_select(x,1,0));
+ox_tensor*shares=oxi_llm_product(&p[OXI_LLM_ALTERNATE_GUESS],oxi_llm_row_router(model,p,first));
+return ox_add_(ox_matmul(ox_unflatten(shares,1,OX_SHAPE(rows,rows)),x),x);}
+static ox_tensor*oxi_llm_correct_rows(const ox_llm*model,const oxi_llm_part*p,ox_tensor*guessed,
+ ox_tensor*made){ox_tensor*off=ox_sub(made,ox_select(guessed,1,0));
+ox_tensor*shares=oxi_llm_product(&p[OXI_LLM_ALTERNATE_CORRECT],oxi_llm_row_router(model,p,made));
+shares=ox_add_number_(shares,1);return ox_addcmul(guessed,ox_unsqueeze(shares,2),ox_unsqueeze(off,1),1);}
+static ox_tensor*oxi_llm_row_size(ox_tensor*x,double least){
+return ox_sqrt_(ox_clamp_(ox_mean(ox_mul(x,x),OX_DIMS(-1),true),least,INFINITY));}
+static ox_tensor*oxi_llm_row_products(const ox_llm*model,oxi_llm_model_role role,ox_tensor*x,
+ ox_tensor*like){const int64_t rows=model->numbers.alternate -1,width=model->config.width;
+x=oxi_llm_product_by_head(x,ox_unflatten(model->part[role].weight,0,OX_SHAPE(rows,width)));
+return ox_mul(x,ox_div(oxi_llm_row_size(like,0),oxi_llm_row_size(x,1e-5)));}
+static ox_tensor*oxi_llm_alternate_rows(const ox_llm*model,ox_tensor*x){
+const int64_t rows=model->numbers.alternate;if(rows==0|| !x)return x;
+ox_tensor*list[2];list[0]=ox_unsqueeze(x,0);
+list[1]=ox_expand(list[0],OX_SHAPE(rows-1,x->shape[0],x->shape[1]));
+list[1]=oxi_llm_row_products(model,OXI_LLM_ALTERNATE_IN,list[1],x);
+return list[0]&&list[1]?ox_contiguous(ox_transpose(ox_cat(list,2,0),0,1)):NULL;}
+static ox_tensor*oxi_llm_join_alternate(const ox_llm*model,int64_t count,ox_tensor*x){
+const int64_t rows=model->numbers.alternate;
+ox_tensor*list[2],*last=ox_transpose(ox_narrow(x,0,x->shape[0]-count,count),0,1);last=ox_contiguous(last);
+list[0]=ox_narrow(last,0,0,1);
+list[1]=oxi_llm_row_products(model,OXI_LLM_ALTERNATE_OUT,ox_narrow(last,0,1,rows-1),ox_select(last,0,0));
+return list[0]&&list[1]?ox_mean(ox_cat(list,2,0),OX_DIMS(0),false):NULL;}
 /* >>llm/context/forward.c */
 static ox_tensor*oxi_llm_normalize_before(const ox_llm*model,const oxi_llm_layer*l,
  oxi_llm_layer_role role,ox_tensor*x){const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS));
@@ -14308,11 +14690,20 @@ static ox_tensor*oxi_llm_normalize_behind(const ox_llm*model,const oxi_llm_layer
  oxi_llm_layer_role role,ox_tensor*x){const bool own=oxi_llm_has_trait(model,OXI_LLM_TRAIT(POST_EPSILON));
 if(!l->part[role].weight)return x;
 return oxi_llm_normalize_with(model,&l->part[role],x,own?1e-8:model->numbers.epsilon);}
-static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*normal,
- ox_tensor*start,ox_tensor*early){const ox_llm*model=batch->context->model;
+static ox_tensor*oxi_llm_feed_both(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*normal){
+const oxi_llm_part*p=l->part;
+ox_tensor*seen=ox_mul(oxi_llm_normalize(model,NULL,x),p[OXI_LLM_ROUTER_SCALE].weight);
+seen=ox_mul_number_(seen,1/sqrt((double)model->config.width));
+ox_tensor*out=oxi_llm_mixture(model,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen);
+out=oxi_llm_normalize_behind(model,l,OXI_LLM_EXPERTS_POST_NORM,out);
+normal=oxi_llm_feed_forward(model,l,normal);
+return ox_add_(out,oxi_llm_normalize_behind(model,l,OXI_LLM_DENSE_POST_NORM,normal));}
+static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
+ ox_tensor*normal,ox_tensor*start,ox_tensor*early){const ox_llm*model=batch->context->model;
 const oxi_llm_layer*l= &model->layers[index];if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
 return oxi_llm_shifted_feed_forward(batch,index,normal);
 if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal);
+if(l->part[OXI_LLM_EXPERTS_PRE_NORM].weight)return oxi_llm_feed_both(model,l,x,normal);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERTS_UNREAD)))
 return model->numbers.activation->plain(ox_clone(normal));
 ox_tensor*out=early?early:oxi_llm_mixture(model,l,normal,start?start:normal);
@@ -14333,6 +14724,10 @@ static bool oxi_llm_merges_late(const ox_llm*model,const oxi_llm_layer*l,bool pa
 return parallel&&l->attends&&l->feeds&& !l->mixer&&model->numbers.bank==0&& !model->encoder&&
  !l->part[OXI_LLM_ATTENTION_POST_NORM].weight&& !l->part[OXI_LLM_ATTENTION_MIX].weight&&
  !oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED));}
+static ox_tensor*oxi_llm_add_past(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x,ox_tensor*normal){
+ox_tensor*made=oxi_llm_product(&p[OXI_LLM_PAST_UP],oxi_llm_product(&p[OXI_LLM_PAST_DOWN],normal));
+made=ox_add_(oxi_llm_normalize(model,&p[OXI_LLM_PAST_NORM],made),normal);
+return ox_mul_number_(ox_add_(x,made),sqrt(0.5));}
 static bool oxi_llm_run_layer(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;const oxi_llm_numbers*n= &model->numbers;
 const oxi_llm_layer*l= &model->layers[index];const oxi_llm_part*p=l->part;
@@ -14353,17 +14748,20 @@ if(n->bank>0&&index%n->bank==0)
 x=ox_copy_(ox_select(batch->kept,1,index/n->bank),x)?attended:NULL;
 else if(!parallel)
 x=oxi_llm_join(model,&shares,x,normal,attended);
+if(p[OXI_LLM_PAST_DOWN].weight)x=oxi_llm_add_past(model,p,x,normal);
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_ATTENTION_SUM_NORM],x);}
 if(model->encoder){normal=oxi_llm_normalize(model,&p[OXI_LLM_CROSS_NORM],x);
 x=oxi_llm_join(model,&shares,x,normal,oxi_llm_attend_source(batch,index,normal));}
 if(l->feeds){if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,oxi_llm_read_rows(batch,index,1,x,&shares));
-ox_tensor*out=oxi_llm_second_half(batch,index,normal,start,early);
+ox_tensor*out=oxi_llm_second_half(batch,index,x,normal,start,early);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
 if(parallel&& !late)x=oxi_llm_join(model,&shares,x,normal,attended);
 x=oxi_llm_join(model,&shares,x,normal,out);
 if(late)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_merge_heads(model,l,attended));}
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_LAYER_SUM_NORM],x);
+if(batch->inputs&&n->alternate==0)x=ox_add_(x,oxi_llm_layer_input(batch,index,x));
+if(p[OXI_LLM_LAYER_SCALE].weight)x=ox_mul_(x,p[OXI_LLM_LAYER_SCALE].weight);
 if(batch->embedded)x=ox_add_(x,ox_mul(batch->embedded,p[OXI_LLM_EMBEDDING_SHARE].weight));
 if(n->halved>0&&(index+1)%n->halved==0)x=ox_mul_number_(x,0.5);
 const bool done=x&&(x==place||ox_copy_(place,x));
@@ -14383,11 +14781,27 @@ const oxi_llm_part*norm= &model->part[OXI_LLM_OUTPUT_NORM];
 const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS))&&model->numbers.stack==0;
 return norm->weight||bare?oxi_llm_normalize_row(model,norm,x):x;}
 static ox_tensor*oxi_llm_logits(const ox_llm*model,ox_tensor*x){const oxi_llm_numbers*n= &model->numbers;
+if(model->part[OXI_LLM_HEAD].weight){x=n->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD],x));
+x=oxi_llm_normalize(model,&model->part[OXI_LLM_HEAD_NORM],x);}
 x=oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT],x),n->logit_scale);
 return oxi_llm_capped(n->logit_cap,x);}
+static bool oxi_llm_run_alternating(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;const oxi_llm_part*p=model->layers[index].part;
+const int64_t rows=model->numbers.alternate;ox_scope scope=ox_scope_begin();
+ox_tensor*guessed=oxi_llm_guess_rows(model,p,x),*made=ox_clone(ox_select(guessed,1,0));
+bool done=guessed&&made&&oxi_llm_run_layer(batch,index,made);
+if(done){ox_tensor*out=oxi_llm_correct_rows(model,p,guessed,made);
+if(batch->inputs){ox_tensor*first=ox_contiguous(ox_select(out,1,0));
+if(p[OXI_LLM_ALTERNATE_SCALE].weight)first=ox_mul(first,p[OXI_LLM_ALTERNATE_SCALE].weight);
+first=oxi_llm_layer_input(batch,index,first);
+done=ox_add_(ox_narrow(out,1,1,rows-1),ox_unsqueeze(first,1))!=NULL;}
+done=done&&ox_copy_(x,out);}
+ox_scope_end(&scope);return done;}
 static bool oxi_llm_run_layers(const oxi_llm_batch*batch,int64_t first,int64_t count,ox_tensor*x){
 for(int64_t i=first;i<first+count;i++)
-if(!oxi_llm_run_layer(batch,i,x))return false;
+if(!(batch->context->model->numbers.alternate?oxi_llm_run_alternating(batch,i,x)
+ :oxi_llm_run_layer(batch,i,x)))
+return false;
 return true;}
 static bool oxi_llm_run_cycles(const oxi_llm_batch*batch,ox_tensor*x){
 const ox_llm*model=batch->context->model;const oxi_llm_numbers*n= &model->numbers;
@@ -14401,7 +14815,9 @@ ox_scope_end(&scope);if(!done)return false;}
 return true;}
 static ox_tensor*oxi_llm_forward(const oxi_llm_batch*batch,ox_tensor*ids,int64_t rows){
 const ox_llm*model=batch->context->model;oxi_llm_batch with= *batch;
-const oxi_llm_numbers*n= &model->numbers;ox_tensor*x=oxi_llm_spread_rows(model,oxi_llm_embed(batch,ids));
+const oxi_llm_numbers*n= &model->numbers;ox_tensor*x=oxi_llm_embed(batch,ids);
+if(x&&n->input>0&& !(with.inputs=oxi_llm_layer_inputs(model,ids,x)))return NULL;
+x=oxi_llm_alternate_rows(model,oxi_llm_spread_rows(model,x));
 const int64_t most=n->bank>0?(model->config.layers-1)/n->bank+1:0,
  shape[3]={batch->count,most,model->config.width};
 if(most&& !(with.kept=oxi_tensor_new(model->device,OX_F32,3,shape)))return NULL;
@@ -14410,7 +14826,9 @@ return NULL;
 if(!x|| !(model->numbers.stack>0?oxi_llm_run_cycles(&with,x)
  :oxi_llm_run_layers(&with,0,model->config.layers,x)))
 return NULL;
-return rows?oxi_llm_hidden(model,oxi_llm_last_rows(&with,rows,x)):x;}
+if(rows==0)return x;
+x=n->alternate?oxi_llm_join_alternate(model,rows,x):oxi_llm_last_rows(&with,rows,x);
+return oxi_llm_hidden(model,x);}
 /* >>llm/context/context.c */
 OX_API ox_llm_context*ox_llm_context_open(ox_llm*model,const ox_llm_context_desc*desc){
 ox_llm_context_desc zero;memset(&zero,0,sizeof zero);if(!model){(void)oxi_fail_missing("llm: the model");
@@ -14498,7 +14916,7 @@ ox_scope_end(&scope);return grown?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_reserve(const ox_llm_context*context,int64_t positions){
 const ox_llm*model=context->model;ox_status status=OX_OK;
 for(int64_t i=0;!status&&i<model->config.layers;i++){const oxi_llm_layer*l= &model->layers[i];
-if(!l->attends)continue;
+if(!l->attends||l->keys_of!=i)continue;
 const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
 status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,1,positions);
 if(!status&& !model->numbers.latent&&(!one||l->ratio>0))

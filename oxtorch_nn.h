@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x454917d6
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xb46aafae
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -312,8 +312,9 @@ OX_API ox_tensor *ox_smooth_l1_loss(ox_tensor *input, ox_tensor *target, ox_loss
  * shapes    input [C], [N,C] or [N,C,d1,..]; target of classes: the same without the C, integers; of
  *           probabilities: as input, floats
  * mean      over what is not ignored, weighted by weight[target]; of probabilities over all N d1 .. positions
- * errors    OX_ERR_INDEX a target that is neither a class nor ignored; OX_ERR_ARG label_smoothing not in
- *           [0, 1], an ignore_index beside probabilities
+ * errors    OX_ERR_INDEX a target that is neither a class nor ignored; OX_ERR_DTYPE classes that are floats,
+ *           probabilities that are not; OX_ERR_ARG label_smoothing not in [0, 1], an ignore_index beside
+ *           probabilities
  * source    torch.nn.functional.cross_entropy; label smoothing: Szegedy et al. 2016 */
 typedef struct ox_cross_entropy_desc {
     ox_tensor *weight;               /* [C] of the classes, or NULL */
@@ -790,7 +791,7 @@ OX_EXTERN_C_END
 /* >>nn/algebra/algebra.h */
 /* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
  * batch.
- * dtypes    f32 and f64
+ * dtypes    f32 and f64; c64 too for norms, powers and functions
  * gradients through the factors: where singular values or eigenvalues are the same there are none
  * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
  * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
@@ -823,6 +824,15 @@ OX_API ox_tuple ox_pca_lowrank(ox_tensor *x, int64_t q, bool center, int64_t rou
 OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
 OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
+
+/* ---- norms, powers, functions -------------------------------------------------------------------------- */
+/* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
+OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
+OX_API ox_tensor *ox_cond(ox_tensor *x, const char *order, double p);
+OX_API ox_tensor *ox_matrix_power(ox_tensor *x, int64_t n); /* below 0: of the inverse */
+OX_API ox_tensor *ox_matrix_exp(ox_tensor *x);
+OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dims against the others */
+OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 
 /* ---- products that are made of others, of any dtype ---------------------------------------------------- */
 OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
@@ -924,8 +934,8 @@ OX_API ox_tensor *ox_feature_alpha_dropout(ox_tensor *x, double p, bool training
 OX_EXTERN_C_END
 #endif
 /* >>nn/signal.h */
-/* Windows of signals: torch.signal.windows. length elements; symmetric false is for spectra; dtype
- * OX_DTYPE_NONE: the default one.
+/* Windows of signals (torch.signal.windows), and their spectra (torch.fft, torch.stft). Windows have `length`
+ * elements; symmetric false is for spectra; dtype OX_DTYPE_NONE: the default one.
  * errors    OX_ERR_ARG for lengths below 0, dtypes without fractions, numbers that make no sense */
 #ifndef OX_NN_SIGNAL_H
 #define OX_NN_SIGNAL_H
@@ -944,6 +954,29 @@ OX_API ox_tensor *ox_window_gaussian(int64_t length, double deviation, bool symm
 OX_API ox_tensor *ox_window_exponential(int64_t length, double center, double tau, bool symmetric,
                                         ox_dtype dtype);
 OX_API ox_tensor *ox_window_kaiser(int64_t length, double beta, bool symmetric, ox_dtype dtype);
+
+/* ---- spectra ------------------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
+OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims);
+OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype);
+OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype);
+
+/* Short-time transforms: windows of n_fft samples, `hop` apart, times window [window length <= n_fft] (NULL:
+ * ones). x [.., samples] -> [.., frequencies, frames], c64. Zeros: hop n_fft / 4, window length n_fft.
+ * center: frames are around their samples, the ends mirrored. normalized: over sqrt(n_fft). onesided: of real
+ * samples, n_fft / 2 + 1 frequencies. */
+typedef struct ox_stft_desc {
+    int64_t hop;
+    int64_t window_length;
+    ox_tensor *window;
+    bool center;
+    bool normalized;
+    bool onesided;
+} ox_stft_desc;
+OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
+/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows
+ * leave some samples out. */
+OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
 #endif
@@ -1049,6 +1082,25 @@ OX_API ox_tensor *ox_resize_(ox_tensor *t, ox_shape shape);
 OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
 /* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
 OX_API ox_tensor *ox_detach_(ox_tensor *t);
+
+/* ---- joins and splits -------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
+/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
+OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room);
+OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
+
+/* ---- taken and put by index, in a copy ------------------------------------------------------------------ */
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
+OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
+OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
+OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
+/* As of ox_searchsorted: which boundaries each value lies between, i64; and whether it is among others. */
+OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
+OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 
 /* ---- by index, in place: as ox_index_put and ox_put, which give copies --------------------------------- */
 OX_API ox_tensor *ox_index_put_(ox_tensor *t, ox_tensor *const *indices, int count, ox_tensor *values,
@@ -2553,7 +2605,8 @@ g=ox_where(ox_eq(y,ox_number(0)),ox_number(0),ox_div(g,ox_mul_number(y,2)));
 return oxi_gives(b,0,oxi_variance_back(b,g));}
 OXI_GRADIENT_RULE(logsumexp){ox_tensor*x=oxi_wide(b->call->in[0]),*y=oxi_with_reduced(b,b->out[0]);
 if(x!=b->call->in[0])y=ox_logsumexp(x,oxi_reduced_dims(b),true);
-return oxi_gives(b,0,ox_mul(ox_exp(ox_sub(x,y)),oxi_wide(oxi_with_reduced(b,b->g[0]))));}
+ox_tensor*share=ox_exp(ox_sub(x,y));if(share&&share->dtype==OX_C64)share=ox_conj(share);
+return oxi_gives(b,0,ox_mul(share,oxi_wide(oxi_with_reduced(b,b->g[0]))));}
 static ox_tensor*oxi_direction(ox_tensor*x){if(!x||x->dtype!=OX_C64)return ox_sign(x);
 ox_tensor*size=ox_abs(x);return ox_where(ox_eq(size,ox_number(0)),ox_number(0),ox_div(x,size));}
 OXI_GRADIENT_RULE(abs){
@@ -3971,7 +4024,9 @@ static void oxi_outline_of(const ox_tensor*t,oxi_outline*out){out->dtype=t->dtyp
 memcpy(out->shape,t->shape,sizeof out->shape);out->device=ox_device_of(t);}
 static oxi_tape*oxi_tape_new(const ox_tensor*t){oxi_tape*tape=(oxi_tape*)oxi_calloc(1,sizeof*tape);
 if(!tape)return NULL;
-tape->counted.references=1;tape->base=tape;oxi_outline_of(t,&tape->outline);oxi_tape_release=oxi_tape_drop;
+tape->counted.references=1;tape->base=tape;oxi_outline_of(t,&tape->outline);
+if(oxi_atomic_load(&oxi_tape_dropper)==0)
+oxi_atomic_store(&oxi_tape_dropper,(int64_t)(intptr_t)oxi_tape_drop);
 return tape;}
 static oxi_tape*oxi_tape_of(ox_tensor*t){if(!t->tape)t->tape=oxi_tape_new(t);
 return(oxi_tape*)t->tape;}
@@ -4207,8 +4262,8 @@ return oxi_fail(OX_ERR_UNSUPPORTED,"%s: too many listen to calls",name);}
 /* >>autograd/engine.c */
 typedef struct oxi_task{oxi_counted*what;int64_t pending;bool needed;int first;}oxi_task;
 typedef struct oxi_sum{ox_tensor*sum;bool fresh;bool wanted;}oxi_sum;struct oxi_pass{oxi_task*tasks;
-int count;size_t room;int*places,place_room;oxi_sum*g;int g_count;size_t g_room;int*ready,ready_count;
-bool create_graph,retain_graph;bool only;bool keeps;};
+int count,reached;size_t room;int*places,place_room;oxi_sum*g;int g_count;size_t g_room;
+int*ready,ready_count;bool create_graph,retain_graph;bool only;bool keeps;};
 static int64_t oxi_task_sequence(const oxi_task*task){
 return task->what->is_node?((const oxi_node*)task->what)->sequence:INT64_MAX;}
 static int*oxi_place_of(const oxi_pass*run,const oxi_counted*what){
@@ -4245,11 +4300,12 @@ return OX_ERR_NOMEM;}
 return OX_OK;}
 static int oxi_earlier_task(const void*a,const void*b){
 const int64_t*x=(const int64_t*)a,*y=(const int64_t*)b;return(x[0]>y[0])-(x[0]<y[0]);}
-static ox_status oxi_mark_needed(oxi_pass*run){size_t bytes=(size_t)run->count*2*sizeof(int64_t);
+static ox_status oxi_mark_needed(oxi_pass*run){size_t bytes=(size_t)run->reached*2*sizeof(int64_t);
 int64_t*order=(int64_t*)oxi_alloc(bytes);if(!order)return OX_ERR_NOMEM;
-for(int i=0;i<run->count;i++){order[2*i]=run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]): -1;
+for(int i=0;i<run->reached;i++){order[2*i]=
+ run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]): -1;
 order[2*i+1]=i;}
-qsort(order,(size_t)run->count,2*sizeof*order,oxi_earlier_task);for(int i=0;i<run->count;i++){
+qsort(order,(size_t)run->reached,2*sizeof*order,oxi_earlier_task);for(int i=0;i<run->reached;i++){
 oxi_task*task= &run->tasks[order[2*i+1]];oxi_node*node=task->what->is_node?(oxi_node*)task->what:NULL;
 if(node?node->always&&run->keeps: !run->only)task->needed=true;
 for(int e=0;node&&e<node->in_count;e++){if(!oxi_edge_is(&node->edges[e]))continue;
@@ -4259,7 +4315,7 @@ task->needed=task->needed||wanted;}}
 oxi_free(order,bytes);return OX_OK;}
 static bool oxi_edge_is_needed(oxi_pass*run,const oxi_edge*edge){if(!oxi_edge_is(edge))return false;
 int to=oxi_task_of_edge(run,edge);return run->tasks[to].needed||oxi_sum_of_edge(run,to,edge)->wanted;}
-static void oxi_count_pending(oxi_pass*run){for(int i=0;i<run->count;i++){
+static void oxi_count_pending(oxi_pass*run){for(int i=0;i<run->reached;i++){
 if(!run->tasks[i].what->is_node|| !run->tasks[i].needed)continue;
 oxi_node*node=(oxi_node*)run->tasks[i].what;for(int e=0;e<node->in_count;e++)
 if(oxi_edge_is_needed(run,&node->edges[e]))
@@ -4462,10 +4518,10 @@ static ox_status oxi_run_prepare(oxi_pass*run,const oxi_edge*roots,int root_coun
  int wanted_count){ox_status status=OX_OK;
 for(int i=0;i<root_count;i++)
 if(oxi_task_of_edge(run,&roots[i])<0)return OX_ERR_NOMEM;
-for(int i=0;i<wanted_count;i++){int task=oxi_task_of_edge(run,&wanted[i]);
-if(task<0)return OX_ERR_NOMEM;
+status=oxi_find_tasks(run);run->reached=run->count;for(int i=0;i<wanted_count&&status==OX_OK;i++){
+int task=oxi_task_of_edge(run,&wanted[i]);if(task<0)return OX_ERR_NOMEM;
 oxi_sum_of_edge(run,task,&wanted[i])->wanted=true;}
-status=oxi_find_tasks(run);if(status==OX_OK)status=oxi_mark_needed(run);
+if(status==OX_OK)status=oxi_mark_needed(run);
 if(status!=OX_OK)return status;
 oxi_count_pending(run);for(int i=0;i<root_count;i++)run->tasks[oxi_task_of_edge(run,&roots[i])].pending++;
 run->ready=(int*)oxi_alloc((size_t)run->count*sizeof*run->ready);return run->ready?OX_OK:OX_ERR_NOMEM;}
@@ -5068,6 +5124,99 @@ for(int i=0;i<kept.ndim;i++)*(i<a->ndim-dims_a.ndim? &rows: &columns)*=kept.dim[
 ox_tensor*left=ox_reshape(ox_permute(a,order[0]),OX_SHAPE(rows,inner));
 ox_tensor*right=ox_reshape(ox_permute(b,order[1]),OX_SHAPE(inner,columns));
 return oxi_work_end(&work,ox_reshape(ox_matmul(left,right),kept));}
+/* >>nn/tensors/choose.c */
+static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
+for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
+shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
+OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
+ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_copy");
+if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
+int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
+if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
+ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
+return oxi_work_end(&work,ox_scatter(x,at,places,source));}
+OX_API ox_tensor*ox_index_fill(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*value){
+ox_tensor*in[3]={x,index,value};if(oxi_any_null("index_fill",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_fill");if(x->ndim==0){
+ox_tensor*made=ox_numel(index)?ox_reshape(ox_cast(value,x->dtype),ox_shape_of(x)):x;
+return oxi_work_end(&work,ox_clone(made));}
+int at=oxi_own_dim("index_fill",x,dim);if(at<0)return oxi_work_end(&work,NULL);
+ox_tensor*line=oxi_full("index_fill",OX_SHAPE(x->shape[at]),0,OX_F32,ox_device_of(x));
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),x->shape[at]);
+ox_tensor*ones=oxi_full("index_fill",OX_SHAPE(ox_numel(index)),1,OX_F32,ox_device_of(x));
+ox_tensor*mask=ox_cast(ox_scatter(line,0,places,ones),OX_BOOL);ox_shape shape=ox_shape_of(x);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?x->shape[at]:1;
+return oxi_work_end(&work,ox_where(ox_reshape(mask,shape),ox_cast(value,x->dtype),x));}
+OX_API ox_tensor*ox_take(ox_tensor*x,ox_tensor*index){ox_tensor*in[2]={x,index};
+if(oxi_any_null("take",in,2))return NULL;
+oxi_work work=oxi_work_begin("take");
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
+ox_tensor*taken=ox_index_select(ox_reshape(x,OX_SHAPE(-1)),0,places);
+return oxi_work_end(&work,ox_reshape(taken,ox_shape_of(index)));}
+OX_API ox_tensor*ox_put(ox_tensor*x,ox_tensor*index,ox_tensor*source,bool accumulate){
+ox_tensor*in[3]={x,index,source};if(oxi_any_null("put",in,3))return NULL;
+oxi_work work=oxi_work_begin("put");
+ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1)),*values=ox_reshape(source,OX_SHAPE(-1));
+ox_tensor*places=oxi_wrapped_index(ox_reshape(index,OX_SHAPE(-1)),ox_numel(x));
+flat=accumulate?ox_scatter_add(flat,0,places,values):ox_scatter(flat,0,places,values);
+return oxi_work_end(&work,ox_reshape(flat,ox_shape_of(x)));}
+OX_API ox_tensor*ox_masked_scatter(ox_tensor*x,ox_tensor*mask,ox_tensor*source){
+ox_tensor*in[3]={x,mask,source};ox_shape shape;if(oxi_any_null("masked_scatter",in,3))return NULL;
+if(!oxi_common_shape("masked_scatter",in,2,&shape))return NULL;
+oxi_work work=oxi_work_begin("masked_scatter");
+ox_tensor*flat=ox_reshape(ox_expand(mask,shape),OX_SHAPE(-1));
+ox_tensor*values=ox_reshape(source,OX_SHAPE(-1));
+ox_tensor*order=ox_sub(ox_cumsum(ox_cast(flat,OX_I64),0),ox_integer(1));
+if(!order|| !values||ox_numel(order)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
+order=ox_where(flat,order,ox_integer(0));
+if(ox_numel(values)==0&&ox_item_int(ox_any(flat,OX_ALL_DIMS,false))){
+(void)oxi_fail(OX_ERR_SHAPE,"masked_scatter: the source has no elements");return oxi_work_end(&work,NULL);}
+if(ox_numel(values)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
+ox_tensor*taken=ox_reshape(ox_index_select(values,0,order),shape);
+return oxi_work_end(&work,ox_where(ox_expand(mask,shape),taken,x));}
+OX_API ox_tensor*ox_dstack(ox_tensor*const*list,int count){
+return oxi_joined("dstack",list,count,3,2,false);}
+OX_API ox_tensor*ox_column_stack(ox_tensor*const*list,int count){
+return oxi_joined("column_stack",list,count,1,1,true);}
+OX_API int64_t ox_broadcast_tensors(ox_tensor*const*list,int count,ox_tensor**out,int64_t room){
+ox_shape shape;int64_t made=0;if(count<0||oxi_any_null("broadcast_tensors",list,count))return-1;
+if(!oxi_common_shape("broadcast_tensors",list,count,&shape))return-1;
+int64_t wanted= !out?0:room<count?room:count;for(;made<wanted;made++)
+if(!(out[made]=ox_expand(list[made],shape)))break;
+return oxi_results_end(out,made,wanted)<0? -1:count;}
+OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
+ ox_tensor**out,int64_t room){int64_t made=0,start=0;
+if(oxi_any_null("tensor_split",&x,1))return-1;
+int at=oxi_own_dim("tensor_split",x,dim);if(at<0||count<0)return-1;
+int64_t wanted= !out?0:room<count+1?room:count+1;for(;made<wanted;made++){
+int64_t end=made<count?indices[made]:OX_END;out[made]=ox_slice(x,at,start,end,1);if(!out[made])break;
+start=end;}
+return oxi_results_end(out,made,wanted)<0? -1:count+1;}
+OX_API int64_t ox_tensor_split(ox_tensor*x,int64_t sections,int dim,ox_tensor**out,int64_t room){
+int64_t made=0,start=0;if(oxi_any_null("tensor_split",&x,1))return-1;
+int at=oxi_own_dim("tensor_split",x,dim);if(at<0)return-1;
+if(sections<1){(void)oxi_fail(OX_ERR_ARG,"tensor_split: %lld sections",(long long)sections);
+return-1;}
+int64_t each=x->shape[at]/sections,longer=x->shape[at]%sections;
+int64_t wanted= !out?0:room<sections?room:sections;for(;made<wanted;made++){
+int64_t length=each+(made<longer);out[made]=ox_narrow(x,at,start,length);if(!out[made])break;
+start+=length;}
+return oxi_results_end(out,made,wanted)<0? -1:sections;}
+OX_API ox_tensor*ox_bucketize(ox_tensor*values,ox_tensor*boundaries,bool right){
+ox_tensor*in[2]={values,boundaries};if(oxi_any_null("bucketize",in,2))return NULL;
+if(boundaries->ndim!=1)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"bucketize: boundaries %s",oxi_tensor_text(boundaries));
+oxi_work work=oxi_work_begin("bucketize");return oxi_work_end(&work,oxi_searched(boundaries,values,right));
+ }
+OX_API ox_tensor*ox_isin(ox_tensor*x,ox_tensor*among,bool invert){ox_tensor*in[2]={x,among};
+if(oxi_any_null("isin",in,2))return NULL;
+oxi_work work=oxi_work_begin("isin");
+ox_tensor*has,*sorted=ox_sort(ox_reshape(among,OX_SHAPE(-1)),0,false).values;if(ox_numel(among)==0)
+has=oxi_full("isin",ox_shape_of(x),0,OX_BOOL,ox_device_of(x));
+else
+has=ox_ne(oxi_searched(sorted,x,false),oxi_searched(sorted,x,true));
+return oxi_work_end(&work,invert?ox_logical_not(has):has);}
 /* >>nn/tensors/arrange.c */
 OX_API ox_tensor*ox_rot90(ox_tensor*x,int64_t times,int dim0,int dim1){
 if(oxi_any_null("rot90",&x,1))return NULL;
@@ -5461,6 +5610,8 @@ return-1;}
 return oxi_class_weight_fits(weight,input,dim)?dim: -1;}
 static bool oxi_class_targets(oxi_class_loss*c,ox_tensor*target,ox_tensor*weight,int64_t ignored){
 bool whole=target&&(target->dtype==OX_I64||target->dtype==OX_I32);memset(c,0,sizeof*c);
+if(target&& !whole&& !oxi_is_int(target->dtype)&&target->dtype!=OX_BOOL){
+(void)oxi_fail(OX_ERR_DTYPE,"loss: classes %s are not integers",oxi_tensor_text(target));return false;}
 target=whole?target:ox_cast(target,OX_I64);c->counts=ox_ne_number(target,(double)ignored);
 c->target=ox_masked_fill(target,ox_logical_not(c->counts),0);if(weight&&c->target){
 ox_tensor*each=ox_index_select(weight,0,ox_flatten(c->target,0,-1));
@@ -5513,6 +5664,8 @@ static ox_tensor*oxi_cross_entropy_of_probabilities(ox_tensor*input,ox_tensor*ta
  const ox_cross_entropy_desc*desc){int dim=input->ndim>1;
 double smoothing=desc->label_smoothing,classes=(double)input->shape[dim];
 if(desc->ignores)return OXI_FAIL_NULL(OX_ERR_ARG,"loss: classes can be ignored, probabilities cannot");
+if(!oxi_is_float(target->dtype))
+return OXI_FAIL_NULL(OX_ERR_DTYPE,"loss: probabilities %s are not floats",oxi_tensor_text(target));
 if(!oxi_class_weight_fits(desc->weight,input,dim))return NULL;
 if(smoothing>0)target=ox_add_number(ox_mul_number(target,1-smoothing),smoothing/classes);
 ox_tensor*products=ox_mul(ox_log_softmax(input,dim),target);
@@ -7318,6 +7471,94 @@ if(!oxi_common_shape("ldl_solve",both,2,&shape))return NULL;
 oxi_work work=oxi_work_begin("ldl_solve");shape.dim[shape.ndim++]=n;pivots=ox_expand(pivots,shape);
 shape.dim[shape.ndim++]=n;ld=ox_expand(ld,shape);shape.dim[shape.ndim-1]=b->shape[b->ndim-1];
 b=ox_expand(b,shape);return oxi_work_end(&work,ld&&pivots&&b?oxi_ldl_solved(ld,pivots,b):NULL);}
+/* >>nn/algebra/norms.c */
+static ox_tensor*oxi_matrix_last(const char*name,ox_tensor*x,ox_shape dims,int at[2]){
+if(dims.ndim==0)dims=OX_DIMS(-2,-1);
+if(dims.ndim!=2)return OXI_FAIL_NULL(OX_ERR_DIM,"%s: of 2 dims, not %d",name,dims.ndim);
+for(int i=0;i<2;i++){at[i]=oxi_own_dim(name,x,(int)dims.dim[i]);
+if(at[i]<0)return NULL;}
+if(at[0]==at[1])return OXI_FAIL_NULL(OX_ERR_DIM,"%s: dim %d twice",name,at[0]);
+ox_shape order=oxi_no_shape();for(int d=0;d<x->ndim;d++)
+if(d!=at[0]&&d!=at[1])order.dim[order.ndim++]=d;
+order.dim[order.ndim++]=at[0];order.dim[order.ndim++]=at[1];return ox_permute(x,order);}
+static ox_tensor*oxi_matrix_norm(const char*name,ox_tensor*x,const char*order,double p){
+if(order&&strcmp(order,"fro")==0)return ox_norm(x,2,OX_DIMS(-2,-1),false);
+if(order&&strcmp(order,"nuc")==0)return ox_sum(ox_svdvals(x),OX_DIMS(-1),false);
+double size=fabs(p);
+if(order||(size!=1&&size!=2&& !isinf(size)))
+return OXI_FAIL_NULL(OX_ERR_ARG,"%s: order %s%g",name,order?order:"",order?0:p);
+ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1? -2: -1),false);
+return p>0?ox_amax(lines,OX_DIMS(-1),false):ox_amin(lines,OX_DIMS(-1),false);}
+OX_API ox_tensor*ox_matrix_norm(ox_tensor*x,const char*order,double p,ox_shape dims,bool keepdim){
+int at[2];if(oxi_any_null("matrix_norm",&x,1))return NULL;
+oxi_work work=oxi_work_begin("matrix_norm");ox_tensor*turned=oxi_matrix_last("matrix_norm",x,dims,at);
+ox_tensor*made=turned?oxi_matrix_norm("matrix_norm",turned,order,p):NULL;if(made&&keepdim){
+int low=at[0]<at[1]?at[0]:at[1],high=at[0]<at[1]?at[1]:at[0];
+made=ox_unsqueeze(ox_unsqueeze(made,low),high);}
+return oxi_work_end(&work,made);}
+OX_API ox_tensor*ox_cond(ox_tensor*x,const char*order,double p){if(oxi_any_null("cond",&x,1))return NULL;
+if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cond: %s is no matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("cond");if(!order&&fabs(p)==2){ox_tensor*s=ox_svdvals(x),*most,*least;
+if(s&&s->shape[s->ndim-1]==0)return oxi_work_end(&work,ox_sum(s,OX_DIMS(-1),false));
+most=ox_select(s,-1,0);least=ox_select(s,-1,-1);
+return oxi_work_end(&work,p>0?ox_div(most,least):ox_div(least,most));}
+if(ox_numel(x)==0)return oxi_work_end(&work,ox_sum(x,OX_DIMS(-2,-1),false));
+ox_tensor*own=oxi_matrix_norm("cond",x,order,p);
+return oxi_work_end(&work,ox_mul(own,oxi_matrix_norm("cond",ox_inv(x),order,p)));}
+OX_API ox_tensor*ox_matrix_power(ox_tensor*x,int64_t n){if(oxi_any_null("matrix_power",&x,1))return NULL;
+if(x->ndim<2||n==INT64_MIN||x->shape[x->ndim-2]!=x->shape[x->ndim-1])
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_power: %s to the %lld",oxi_tensor_text(x),(long long)n);
+oxi_work work=oxi_work_begin("matrix_power");ox_tensor*square=n<0?ox_inv(x):x,*made=NULL;
+if(n==0)made=ox_clone(ox_expand(oxi_eye_beside(x,x->shape[x->ndim-1]),ox_shape_of(x)));
+for(int64_t rest=n<0? -n:n;rest>0&&square;rest/=2){if(rest%2)made=made?ox_matmul(made,square):square;
+if(rest>1)square=ox_matmul(square,square);}
+return oxi_work_end(&work,made==x?ox_clone(x):made);}
+static ox_tensor*oxi_exponential(ox_tensor*x){static const double b[14]={64764752532480000.,
+ 32382376266240000.,7771770303897600.,1187353796428800.,129060195264000.,10559470521600.,670442572800.,
+ 33522128640.,1323241920.,40840800.,960960.,16380.,182.,1.};
+ox_tensor*wide=oxi_is_complex(x)?x:ox_cast(x,OX_F64),*p[4],*odd,*even;
+ox_tensor*eye=oxi_eye_beside(wide,x->shape[x->ndim-1]);
+double size=ox_item(ox_amax(ox_sum(ox_abs(wide),OX_DIMS(-2),false),OX_ALL_DIMS,false));
+if(!eye||ox_error())return NULL;
+int halves=0;for(;size>5.371920351148152&&halves<1100;size/=2)halves++;
+if(!(size<=6))return ox_mul_number(wide,NAN);
+wide=ox_mul_number(wide,ldexp(1.0,-halves));p[0]=eye;p[1]=ox_matmul(wide,wide);p[2]=ox_matmul(p[1],p[1]);
+p[3]=ox_matmul(p[2],p[1]);odd=ox_mul_number(p[3],b[13]);even=ox_mul_number(p[3],b[12]);
+for(int i=1;i<3;i++){odd=ox_add_scaled(odd,p[i],b[7+2*i]);
+even=ox_add_scaled(even,p[i],b[6+2*i]);}
+odd=ox_matmul(p[3],odd);even=ox_matmul(p[3],even);for(int i=0;i<4;i++){
+odd=ox_add_scaled(odd,p[i],b[2*i+1]);even=ox_add_scaled(even,p[i],b[2*i]);}
+odd=ox_matmul(wide,odd);ox_tensor*made=ox_solve(ox_sub(even,odd),ox_add(even,odd),true);
+for(;halves>0;halves--)made=ox_matmul(made,made);
+return made;}
+OX_API ox_tensor*ox_matrix_exp(ox_tensor*x){if(oxi_any_null("matrix_exp",&x,1))return NULL;
+if(x->ndim<2||x->shape[x->ndim-2]!=x->shape[x->ndim-1]||(!oxi_is_float(x->dtype)&& !oxi_is_complex(x)))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_exp: %s",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("matrix_exp");
+return oxi_work_end(&work,ox_numel(x)?ox_cast(oxi_exponential(x),x->dtype):ox_clone(x));}
+OX_API ox_tensor*ox_tensorinv(ox_tensor*x,int ind){if(oxi_any_null("tensorinv",&x,1))return NULL;
+ox_shape shape=oxi_no_shape();int64_t rows=1;if(ind<1||ind>x->ndim)
+return OXI_FAIL_NULL(OX_ERR_DIM,"tensorinv: %d dims of %s",ind,oxi_tensor_text(x));
+for(int d=0;d<ind;d++)rows*=x->shape[d];
+for(int d=0;d<x->ndim;d++)shape.dim[shape.ndim++]=x->shape[(d+ind)%x->ndim];
+if(rows*rows!=ox_numel(x))
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"tensorinv: %s is no square matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("tensorinv");
+return oxi_work_end(&work,ox_reshape(ox_inv(ox_reshape(x,OX_SHAPE(rows,rows))),shape));}
+OX_API ox_tensor*ox_tensorsolve(ox_tensor*a,ox_tensor*b,ox_shape dims){ox_tensor*in[2]={a,b};
+uint32_t set=0;if(oxi_any_null("tensorsolve",in,2))return NULL;
+if(dims.ndim&& !oxi_dim_set("tensorsolve",a,&dims,&set))return NULL;
+ox_shape order=oxi_no_shape(),shape=oxi_no_shape();for(int d=0;d<a->ndim;d++)
+if(!(set>>d&1))order.dim[order.ndim++]=d;
+for(int i=0;i<dims.ndim;i++)
+order.dim[order.ndim++]=dims.dim[i]<0?dims.dim[i]+a->ndim:dims.dim[i];
+int64_t rows=ox_numel(b);oxi_work work=oxi_work_begin("tensorsolve");ox_tensor*turned=ox_permute(a,order);
+if(!turned||rows*rows!=ox_numel(a)||b->ndim>a->ndim){if(turned)
+(void)oxi_fail(OX_ERR_SHAPE,"tensorsolve: %s with %s",oxi_tensor_text(a),oxi_tensor_text(b));
+return oxi_work_end(&work,NULL);}
+for(int d=b->ndim;d<a->ndim;d++)shape.dim[shape.ndim++]=turned->shape[d];
+ox_tensor*x=ox_solve(ox_reshape(turned,OX_SHAPE(rows,rows)),ox_reshape(b,OX_SHAPE(rows)),true);
+return oxi_work_end(&work,ox_reshape(x,shape));}
 /* >>nn/algebra/products.c */
 OX_API ox_tensor*ox_kron(ox_tensor*a,ox_tensor*b){ox_tensor*in[2]={a,b};
 ox_shape wide[2],shape=oxi_no_shape();if(oxi_any_null("kron",in,2))return NULL;
@@ -7854,6 +8095,83 @@ ox_tensor*y=ox_div(ox_mul(ox_i0e(b),ox_exp(ox_sub_number(b,beta))),ox_i0e(ox_num
 return y?ox_cast(y,ramp->dtype):NULL;}
 OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
  oxi_kaiser(ramp,last,beta))
+/* >>nn/spectra.c */
+static ox_tensor*oxi_fft_shifted(const char*name,ox_tensor*x,ox_shape dims,bool back){
+if(oxi_any_null(name,&x,1))return NULL;
+if(dims.ndim==0)
+for(;dims.ndim<x->ndim;dims.ndim++)dims.dim[dims.ndim]=dims.ndim;
+if(dims.ndim==0)return oxi_same_again(x);
+ox_shape shifts=dims;for(int i=0;i<dims.ndim;i++){int at=oxi_own_dim(name,x,(int)dims.dim[i]);
+if(at<0)return NULL;
+shifts.dim[i]=back?(x->shape[at]+1)/2:x->shape[at]/2;}
+oxi_work work=oxi_work_begin(name);return oxi_work_end(&work,ox_roll(x,shifts,dims));}
+OX_API ox_tensor*ox_fftshift(ox_tensor*x,ox_shape dims){return oxi_fft_shifted("fftshift",x,dims,false);}
+OX_API ox_tensor*ox_ifftshift(ox_tensor*x,ox_shape dims){return oxi_fft_shifted("ifftshift",x,dims,true);}
+OX_API ox_tensor*ox_rfftfreq(int64_t n,double d,ox_dtype dtype){
+if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"rfftfreq: %lld elements",(long long)n);
+oxi_work work=oxi_work_begin("rfftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+return oxi_work_end(&work,ox_mul_number(ox_arange(0,(double)(n/2+1),1,dtype),1/((double)n*d)));}
+OX_API ox_tensor*ox_fftfreq(int64_t n,double d,ox_dtype dtype){
+if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"fftfreq: %lld elements",(long long)n);
+oxi_work work=oxi_work_begin("fftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
+ox_tensor*ramp=ox_arange(-(double)(n/2),(double)(n-n/2),1,dtype);
+return oxi_work_end(&work,ox_mul_number(ox_ifftshift(ramp,OX_ALL_DIMS),1/((double)n*d)));}
+static bool oxi_stft_told(const char*name,int64_t n_fft,const ox_stft_desc*desc,ox_stft_desc*told,
+ ox_tensor*x){ox_tensor*parts[3];
+memset(told,0,sizeof*told);told->center=told->onesided=true;if(desc)*told= *desc;
+if(told->hop==0)told->hop=n_fft/4;
+if(told->window_length==0)told->window_length=told->window?ox_numel(told->window):n_fft;
+if(n_fft<1||told->hop<1||told->window_length<1||told->window_length>n_fft||
+ (told->window&&(told->window->ndim!=1||told->window->shape[0]!=told->window_length))){
+(void)oxi_fail(OX_ERR_ARG,"%s: %lld samples, %lld apart, a window of %lld",name,(long long)n_fft,
+ (long long)told->hop,(long long)told->window_length);
+return false;}
+ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+int64_t left=(n_fft-told->window_length)/2,right=n_fft-told->window_length-left;
+ox_device*device=oxi_working_device(ox_device_of(x));parts[0]=oxi_full(name,OX_SHAPE(left),0,dtype,device);
+parts[1]=told->window?told->window:oxi_full(name,OX_SHAPE(told->window_length),1,dtype,device);
+parts[2]=oxi_full(name,OX_SHAPE(right),0,dtype,device);
+if(parts[0]&&parts[1]&&parts[2])told->window=ox_cat(parts,3,0);
+return told->window!=NULL;}
+static ox_tensor*oxi_mirrored(ox_tensor*x,int64_t more){int64_t n=x->shape[x->ndim-1];if(more>=n)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"stft: %lld samples are fewer than are mirrored",(long long)n);
+ox_tensor*parts[3];parts[0]=ox_flip(ox_narrow(x,-1,1,more),OX_DIMS(-1));parts[1]=x;
+parts[2]=ox_flip(ox_narrow(x,-1,n-1-more,more),OX_DIMS(-1));return ox_cat(parts,3,-1);}
+OX_API ox_tensor*ox_stft(ox_tensor*x,int64_t n_fft,const ox_stft_desc*desc){ox_stft_desc told;
+if(oxi_any_null("stft",&x,1))return NULL;
+oxi_work work=oxi_work_begin("stft");
+if(!oxi_stft_told("stft",n_fft,desc,&told,x))return oxi_work_end(&work,NULL);
+ox_tensor*wide=told.center?oxi_mirrored(x,n_fft/2):x;
+ox_tensor*frames=ox_mul(ox_unfold(wide,-1,n_fft,told.hop),told.window);
+const char*norm=told.normalized?"ortho":NULL;
+ox_tensor*made=told.onesided?ox_rfft(frames,0,-1,norm):ox_fft(frames,0,-1,norm);
+return oxi_work_end(&work,ox_transpose(made,-1,-2));}
+static ox_tensor*oxi_overlapped(ox_tensor*frames,int64_t hop){
+int64_t count=frames->shape[frames->ndim-2],n=frames->shape[frames->ndim-1],total=n+hop*(count-1);
+ox_tensor*places=ox_unfold(oxi_ramp_beside(frames,total,OX_I64),0,n,hop);
+ox_shape shape=ox_shape_of(frames);shape.ndim--;shape.dim[shape.ndim-1]= -1;
+ox_tensor*flat=ox_reshape(frames,shape);shape.dim[shape.ndim-1]=total;
+ox_tensor*zeros=oxi_full("istft",shape,0,frames->dtype,oxi_working_device(ox_device_of(frames)));
+return ox_index_add(zeros,-1,ox_reshape(places,OX_SHAPE(-1)),flat,1);}
+OX_API ox_tensor*ox_istft(ox_tensor*x,int64_t n_fft,int64_t length,const ox_stft_desc*desc){
+ox_stft_desc told;if(oxi_any_null("istft",&x,1))return NULL;
+oxi_work work=oxi_work_begin("istft");
+if(x->ndim<2||x->dtype!=OX_C64|| !oxi_stft_told("istft",n_fft,desc,&told,x)){
+if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_SHAPE,"istft: of %s",oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+const char*norm=told.normalized?"ortho":NULL;ox_tensor*turned=ox_transpose(x,-1,-2);
+ox_tensor*frames=told.onesided?ox_irfft(turned,n_fft,-1,norm):ox_ifft(turned,0,-1,norm);
+frames=ox_mul(frames,told.window);
+if(!frames)return oxi_work_end(&work,NULL);
+ox_tensor*weight=ox_expand(ox_square(told.window),OX_SHAPE(frames->shape[frames->ndim-2],n_fft));
+ox_tensor*sum=oxi_overlapped(frames,told.hop),*whole=weight?oxi_overlapped(weight,told.hop):NULL;
+int64_t start=told.center?n_fft/2:0,total=n_fft+told.hop*(frames->shape[frames->ndim-2]-1);
+int64_t end=length>0?start+length:told.center?total-n_fft/2:total,known=end<total?end:total;
+sum=ox_narrow(sum,-1,start,known-start);whole=ox_narrow(whole,-1,start,known-start);
+if(whole&&ox_numel(whole)&&ox_item(ox_amin(ox_abs(whole),OX_ALL_DIMS,false))<1e-11){
+(void)oxi_fail(OX_ERR_ARG,"istft: windows leave samples out");
+return oxi_work_end(&work,NULL);}
+sum=ox_div(sum,whole);return oxi_work_end(&work,sum?oxi_resized(sum,sum->ndim-1,end-start):NULL);}
 /* >>nn/sparse/sparse.c */
 static ox_sparse oxi_no_sparse(void){ox_sparse none;memset(&none,0,sizeof none);return none;}
 static ox_sparse oxi_sparse_fail(ox_status status,const char*name,const ox_tensor*a,const ox_tensor*b){
@@ -8727,7 +9045,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x454917d6
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xb46aafae
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

@@ -266,8 +266,8 @@ typedef struct ox_shunt_desc {
  *   environment has a say: OX_SHUNT_DEVICE_BYTES, OX_SHUNT_HOST_BYTES, OX_SHUNT_DISK_BYTES, OX_SHUNT_SPILL,
  *   OX_SHUNT_TRACE; OX_SHUNT_EAGER=1. Bytes may end in K, M or G.
  * memory    a block of device_bytes with the first step that has a budget
- * errors    NULL: OX_ERR_ARG a device that leaves computing to others, or numbers of the environment that are
- *           none; OX_ERR_NOMEM
+ * errors    NULL: OX_ERR_ARG a device that leaves computing to others, values that no member has, compression
+ *           of no class, or numbers of the environment that are none; OX_ERR_NOMEM
  * end       ox_shunt_close; tensors that are alive and open files keep the shunt until the last of them. What
  *           waits on the disk has no name there and is gone with the process, also when it is killed */
 OX_API ox_shunt *ox_shunt_open(const ox_shunt_desc *desc);
@@ -2407,10 +2407,10 @@ uint64_t bytes;}oxi_shunt_span;typedef struct oxi_shunt_residents{oxi_shunt_item
 int64_t count;}oxi_shunt_residents;struct ox_shunt{ox_device device;char name[32];int64_t references;
 int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_device*compute;char*spill,*trace_path;
 size_t spill_bytes,trace_bytes;oxi_shunt_item items;oxi_shunt_node**nodes;size_t node_room;
-int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool running,planned;oxi_shunt_item**table;
-size_t table_room;int32_t table_count;int64_t step_number,cut_pass;uint64_t main_bytes,small_most;
-void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;oxi_stream_mutex opening;
-ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
+int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool closed;bool running,planned;
+oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,cut_pass;
+uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;
+oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
 oxi_shunt_rates rates;oxi_shunt_mean means[OXI_SHUNT_MEANS];oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
 oxi_shunt_plan*last_plan;int64_t plans_made,ran_last;double lanes_seconds;
 int64_t lanes_runs;oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];struct oxi_shunt_crew*crew;ox_shunt_stats stats;
@@ -2423,7 +2423,13 @@ static ox_status oxi_shunt_enter(ox_shunt*s){if(oxi_shunt_is_inherited(s))
 return oxi_fail(OX_ERR_DEVICE,"%s: it was opened before a fork, by the parent process; a child opens "
  "its own",s->name);
 oxi_stream_take(&s->lock);return OX_OK;}
-static void oxi_shunt_free(ox_shunt*s);static void oxi_shunt_release(ox_shunt*s){
+static void oxi_shunt_free(ox_shunt*s);static void oxi_shunt_drop_nodes(ox_shunt*s);
+static void oxi_shunt_nodes_free(ox_shunt*s,bool all);static bool oxi_shunt_is_abandoned(const ox_shunt*s){
+if(!s->closed||s->running||s->node_count==0)return false;
+const oxi_shunt_item*item=s->items.next;while(item!= &s->items&& !item->held)item=item->next;
+return item== &s->items;}
+static void oxi_shunt_release(ox_shunt*s){if(oxi_shunt_is_abandoned(s)){oxi_shunt_drop_nodes(s);
+oxi_shunt_nodes_free(s,false);}
 bool last= --s->references==0;oxi_stream_give(&s->lock);if(last)oxi_shunt_free(s);}
 static ox_status oxi_shunt_flush(ox_shunt*s);static bool oxi_shunt_is_planned(const ox_shunt*s){
 return s->desc.device_bytes>0;}
@@ -2578,12 +2584,12 @@ ox_status status=oxi_shunt_enter(s);if(status!=OX_OK)return status;
 status=s->node_count>0?oxi_shunt_flush(s):OX_OK;if(status==OX_OK)status=s->compute->sync(s->compute);
 oxi_stream_give(&s->lock);return status;}
 /* >>stream/shunt/trace.c */
-enum{OXI_SHUNT_PLAN_LANE=OXI_LANES};
+enum{OXI_SHUNT_PLAN_LANE=OXI_LANES,OXI_SHUNT_SPANS=1<<20};
 static const char*const oxi_shunt_lane_names[OXI_LANES+1]={"compute","up","down","disk","plan"};
 static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes){
 if(!s->trace_path)return;
-oxi_stream_take(&s->tiers);if(s->span_count==s->span_room){size_t room=s->span_room?2*s->span_room:1024;
-void*grown=oxi_try_alloc(room*sizeof*s->spans);if(grown){
+oxi_stream_take(&s->tiers);if(s->span_count==s->span_room&&s->span_room<OXI_SHUNT_SPANS){
+size_t room=s->span_room?2*s->span_room:1024;void*grown=oxi_try_alloc(room*sizeof*s->spans);if(grown){
 if(s->span_count>0)memcpy(grown,s->spans,s->span_count*sizeof*s->spans);
 oxi_free(s->spans,s->span_room*sizeof*s->spans);s->spans=(oxi_shunt_span*)grown;s->span_room=room;}}
 if(s->span_count<s->span_room){oxi_shunt_span*span= &s->spans[s->span_count++];
@@ -2593,9 +2599,13 @@ static ox_status oxi_shunt_trace_write(ox_shunt*s){if(!s->trace_path)return OX_O
 FILE*file=fopen(s->trace_path,"wb");if(!file)
 return oxi_fail(OX_ERR_IO,"shunt_close: %s: %s",oxi_path_text(s->trace_path),strerror(errno));
 enum{LINES=OXI_LANES+1};double over[2*LINES];
-bool ok=fprintf(file,"{\"traceEvents\":[\n")>0;for(int i=0;i<2*LINES&&ok;i++){over[i]=0;
-ok=fprintf(file,"%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
- "{\"name\":\"%s%s\"}}",i?",\n":"",1+i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES])>0;}
+bool ok=fprintf(file,"{\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":"
+ "{\"name\":\"planner\"}}")>0;
+for(int i=0;i<2*LINES&&ok;i++){over[i]=0;
+ok=fprintf(file,",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+ "{\"name\":\"%s%s\"}},\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,"
+ "\"tid\":%d,\"args\":{\"sort_index\":%d}}",1+i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES],1+i,
+ 2*(i%LINES)+i/LINES)>0;}
 for(size_t i=0;i<s->span_count&&ok;i++){const oxi_shunt_span*span= &s->spans[i];
 int line=span->lane +(span->start<over[span->lane]?LINES:0);over[line]=span->end;ok=fprintf(file,
  ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
@@ -2663,7 +2673,7 @@ oxi_speaker=speaker;if(opened&&profiled&&status==OX_OK){record.start=start;
 record.seconds=end-start;oxi_profile_put(&record);}
 oxi_shunt_headers_close(&h,node);if(status!=OX_OK&&clean)oxi_shunt_blame(s,node);
 for(int i=0;i<node->out_count;i++){const oxi_shunt_operand*o= &node->operand[node->in_count+i];
-if(!o->item)continue;
+if(!o->item||(status!=OX_OK&& !o->item->valid))continue;
 oxi_shunt_written(s,o->item);o->item->made_in=end-start;(void)oxi_atomic_add(&o->item->storage->version,1);
  }
 if(status!=OX_OK)return status;
@@ -2672,9 +2682,11 @@ oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);ret
 /* >>stream/shunt/tiers.c */
 static ox_status oxi_shunt_stream_open(ox_shunt*s){if(s->stream)return OX_OK;
 ox_stream_desc desc;memset(&desc,0,sizeof desc);
-uint64_t tile=s->main_bytes/256/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE,most=(uint64_t)1<<20;desc.depth=3;
-desc.tile_bytes=tile<16384?16384:(size_t)(tile<most?tile:most);
-desc.ram_bytes=4*(size_t)desc.depth*desc.tile_bytes;if(desc.ram_bytes<most)desc.ram_bytes=(size_t)most;
+uint64_t tile=s->main_bytes/24/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;
+const uint64_t least=(uint64_t)64<<10,most=(uint64_t)4<<20;desc.depth=3;
+desc.tile_bytes=(size_t)(tile<least?least:tile<most?tile:most);
+desc.ram_bytes=4*(size_t)desc.depth*desc.tile_bytes;
+if(desc.ram_bytes<(size_t)1<<20)desc.ram_bytes=(size_t)1<<20;
 desc.forgetful=true;desc.spill=s->spill;desc.fault=s->desc.fault;desc.fault_user=s->desc.fault_user;
 s->stream=ox_stream_open(&desc);if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
@@ -3131,12 +3143,14 @@ double flops=oxi_call_flops(&h.call)/s->rates.flops,bytes=oxi_call_bytes(&h.call
 seconds=s->rates.start[OXI_LANE_COMPUTE]+(flops>bytes?flops:bytes);}
 oxi_shunt_headers_close(&h,node);return seconds;}
 /* >>stream/shunt/online.c */
+static ox_status oxi_shunt_fail_room(const ox_shunt*s,uint64_t bytes){return oxi_fail(OX_ERR_NOMEM,
+ "out of memory: %llu bytes needed at once, a budget of %llu, %llu of them for large ""tensors",
+ (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes,(unsigned long long)s->main_bytes);}
 static ox_status oxi_shunt_too_large(const ox_shunt*s,const oxi_shunt_node*node){uint64_t bytes=0;
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
 bool seen= !item;for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
 if(!seen)bytes+=oxi_shunt_item_room(item);}
-return oxi_fail(OX_ERR_NOMEM,"out of memory: %llu bytes needed at once, a budget of %llu",
- (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes);}
+return oxi_shunt_fail_room(s,bytes);}
 static ox_status oxi_shunt_bring_all(ox_shunt*s,const oxi_shunt_node*node){
 int operands=node->in_count+node->out_count;s->node_clock++;for(int i=0;i<operands;i++)
 if(node->operand[i].item)node->operand[i].item->protects=s->node_clock;
@@ -4361,11 +4375,11 @@ static void oxi_shunt_leave(ox_shunt*s,oxi_shunt_item*item,bool dies){
 if(item->storage)oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);if(!dies)return;
 oxi_shunt_host_drop(s,item);oxi_shunt_disk_drop(item);}
-static bool oxi_shunt_is_ahead(const oxi_shunt_replay*r,const oxi_shunt_item*item){
-return item->ahead==r->plan->number&&(item->valid||item->flight);}
+static bool oxi_shunt_is_ahead(const oxi_shunt_plan*plan,const oxi_shunt_item*item){
+return item->ahead==plan->number&&(item->valid||item->flight);}
 static ox_status oxi_shunt_do_load(oxi_shunt_replay*r,const oxi_shunt_instruction*in){ox_shunt*s=r->s;
 oxi_shunt_item*item=s->table[in->item];if(item->failed)return oxi_shunt_lost(s);
-if(oxi_shunt_is_ahead(r,item)){oxi_shunt_land(s,item);
+if(oxi_shunt_is_ahead(r->plan,item)){oxi_shunt_land(s,item);
 if(item->valid)return OX_OK;
 oxi_shunt_leave(s,item,false);}
 uint64_t place=r->plan->segment[in->segment].place;
@@ -4541,7 +4555,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_
 ox_status status=OX_OK;for(int64_t at=0;at<s->resident[0].count&&status==OX_OK;){
 oxi_shunt_item*item=s->resident[0].item[at];
 const oxi_shunt_known*k=item->mark==s->step_number? &plan->known[item->index]:NULL;
-bool stays=item->place>=plan->peak;if(k&&oxi_shunt_is_ahead(r,item))
+bool stays=item->place>=plan->peak;if(k&&oxi_shunt_is_ahead(r->plan,item))
 stays=item->index==item->ahead_index;
 else if(k)
 stays=k->pinned&&k->place==item->place&&item->valid;
@@ -4579,25 +4593,33 @@ for(int64_t n=0;n<s->node_count;n++)oxi_shunt_node_over(s,s->nodes[n]);
 oxi_shunt_unlist(r.late,items,sizeof*r.late);oxi_shunt_unlist(r.late_slot,items,sizeof*r.late_slot);
 oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);oxi_shunt_unlist(r.ran,nodes,sizeof*r.ran);
 return status;}
+static double oxi_shunt_move_takes(ox_shunt*s,const oxi_shunt_plan*plan,const oxi_shunt_instruction*in,
+ double after,double*landed){const oxi_shunt_item*item=s->table[in->item];
+bool lent=in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind);
+double seconds=oxi_shunt_lane_seconds(s,in->lane,lent?0:oxi_shunt_moved_bytes(s,item),
+ in->action==OXI_ACT_SAVE);
+if(in->action!=OXI_ACT_LOAD|| !oxi_shunt_is_ahead(plan,item))return seconds;
+if(item->valid)return 0;
+*landed=(item->flight->start> *landed?item->flight->start: *landed)+seconds;
+return*landed>after? *landed-after:0;}
 static void oxi_shunt_resimulate(ox_shunt*s,oxi_shunt_plan*plan){
 double*finish[OXI_LANES],end[OXI_LANES]={0,0,0,0};
 size_t all=0;for(int lane=0;lane<OXI_LANES;lane++)all+=(size_t)plan->lane_count[lane];
 double*block=(double*)oxi_try_alloc((all+1)*sizeof*block),*at=block;
 plan->compute=0;if(!block)return;
 for(int lane=0;lane<OXI_LANES;at+=plan->lane_count[lane++])finish[lane]=at;
-oxi_shunt_rates_fold(s);double between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps),
+oxi_shunt_rates_fold(s);double now=oxi_now(),landed=0,
+ between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps),
  wake=oxi_shunt_figure_of(&s->rates.wake,s->stats.steps);
 for(int32_t i=0;i<plan->instruction_count;i++){oxi_shunt_instruction*in= &plan->instruction[i];
 double took=in->action==OXI_ACT_NODE?oxi_shunt_mean_seconds(s,s->nodes[in->node]->shape_key):0;
 if(took>0)in->seconds=took;
-if(in->action!=OXI_ACT_NODE){const oxi_shunt_item*item=s->table[in->item];
-bool lent=in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind);
-in->seconds=oxi_shunt_lane_seconds(s,in->lane,lent?0:oxi_shunt_moved_bytes(s,item),
- in->action==OXI_ACT_SAVE);}
 in->start=end[in->lane];for(int lane=0;lane<OXI_LANES;lane++)
 if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>in->start)
 in->start=finish[lane][in->wait[lane]-1];
 if(in->start>end[in->lane])in->start+=wake;
+if(in->action!=OXI_ACT_NODE)
+in->seconds=oxi_shunt_move_takes(s,plan,in,now+in->start,&landed);
 end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;if(in->action==OXI_ACT_NODE){
 plan->compute +=in->seconds;end[in->lane]=finish[in->lane][in->number]+=between;}}
 double slower=plan->disk_read/s->rates.disk_read;
@@ -4767,8 +4789,10 @@ typedef struct oxi_shunt_far{oxi_shunt_item*item;ox_storage*storage;size_t at;bo
 static bool oxi_shunt_far_tiles(const ox_shunt*s,const oxi_call*call){
 bool small=call->op==OXI_OP_cat||oxi_stream_picks(call)||oxi_stream_reduces(call);
 oxi_stream_plan*plan=small?NULL:(oxi_stream_plan*)oxi_alloc(sizeof*plan);if(!plan)return small;
-oxi_plan_open(plan,s->stream->desc.compute,call);oxi_plan_cut(plan,oxi_stream_room(s->stream));
-small=plan->space.ndim>0&&plan->flow.cell_bytes<=s->main_bytes/8;oxi_free(plan,sizeof*plan);return small;}
+uint64_t tile=oxi_stream_room(s->stream),most=s->main_bytes/8;
+oxi_plan_open(plan,s->stream->desc.compute,call);oxi_plan_cut(plan,(size_t)tile);
+small=plan->space.ndim>0&&plan->flow.cell_bytes<=(most>tile?most:tile);oxi_free(plan,sizeof*plan);
+return small;}
 static bool oxi_shunt_goes_far(ox_shunt*s,const oxi_shunt_node*node){oxi_shunt_headers h;
 ox_storage nowhere;
 if(!s->compute->host||node->in_count>OXI_MAX_IN||node->out_count>OXI_MAX_OUT)return false;
@@ -4891,9 +4915,7 @@ bool any=false,failed=oxi_shunt_is_lost(item);for(int32_t k=0;k<item->part_count
 any=any||item->part[k]->valid||oxi_shunt_has_copy(item->part[k]);
 s->node_clock++;item->protects=s->node_clock;
 ox_status status=any&& !failed?oxi_shunt_bring(s,item,false):OX_OK;
-if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)
-return oxi_fail(OX_ERR_NOMEM,"out of memory: %llu bytes needed at once, a budget of %llu",
- (unsigned long long)item->bytes,(unsigned long long)s->desc.device_bytes);
+if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)return oxi_shunt_fail_room(s,item->bytes);
 for(int32_t k=0;k<item->part_count&&any&& !failed&&status==OX_OK;k++){oxi_shunt_item*part=item->part[k];
 char*to=s->compute->host?(char*)item->storage->data+offset:(char*)oxi_alloc(part->bytes);
 status=to?oxi_shunt_item_read(s,part,0,to,part->bytes):OX_ERR_NOMEM;if(!s->compute->host){if(status==OX_OK)
@@ -5106,13 +5128,14 @@ if(!c)continue;
 *last=c;last= &c->next;}
 return n;}
 static ox_status oxi_shunt_arrange(ox_shunt*s,const oxi_shunt_node*node){ox_status status=OX_OK;
-for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){oxi_shunt_item*item=node->operand[i].item;
-if(!item||item->cut_at!=s->cut_pass)continue;
+bool clean=ox_error()==OX_OK;for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){
+oxi_shunt_item*item=node->operand[i].item;if(!item||item->cut_at!=s->cut_pass)continue;
 if(item->cut_count==0){status=item->part?oxi_shunt_join(s,item):OX_OK;
 continue;}
 int64_t end=0;bool same=item->part_count==item->cut_count;for(int64_t k=0;k<item->cut_count&&same;k++){
 end+=(int64_t)item->part[k]->bytes;same=end==item->cut_ends[k];}
 if(!same)status=oxi_shunt_split(s,item,item->cut_ends,item->cut_count);}
+if(status!=OX_OK&&clean&&ox_error()!=OX_OK)oxi_shunt_blame(s,node);
 return status;}
 static bool oxi_shunt_cut_push(ox_shunt*s,oxi_shunt_node*node){
 void*grown=oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*s->nodes,false);
@@ -5225,7 +5248,7 @@ static bool oxi_shunt_bytes_of(const char*text,uint64_t*out){char*end;double num
 const char*letters="KMG",*letter= *end?strchr(letters,*end):NULL;if(letter&& *letter){
 for(const char*l=letters;l<=letter;l++)number*=1024;
 end++;}
-if(end==text|| *end|| !(number>=0)||number>9e18)return false;
+if(end==text|| *end|| !(number>=0)||number>9e18||(number>0&&number<1))return false;
 *out=(uint64_t)number;return true;}
 static ox_status oxi_shunt_environment(ox_shunt_desc*desc){const struct{const char*name;uint64_t*bytes;
  }budgets[3]={{"OX_SHUNT_DEVICE_BYTES",&desc->device_bytes},{"OX_SHUNT_HOST_BYTES",&desc->host_bytes},
@@ -5236,9 +5259,26 @@ if(!oxi_shunt_bytes_of(text,budgets[i].bytes))
 return oxi_fail(OX_ERR_ARG,"shunt_open: %s=%.40s is no number of bytes",budgets[i].name,text);}
 const char*eager=getenv("OX_SHUNT_EAGER");if(!desc->spill)desc->spill=getenv("OX_SHUNT_SPILL");
 if(!desc->trace)desc->trace=getenv("OX_SHUNT_TRACE");
-if(eager&&strcmp(eager,"1")==0)desc->eager=true;
+if(desc->trace&& !*desc->trace)desc->trace=NULL;
+bool is_number= !eager|| !*eager||strcmp(eager,"0")==0||strcmp(eager,"1")==0;
+if(!is_number)return oxi_fail(OX_ERR_ARG,"shunt_open: OX_SHUNT_EAGER=%.40s is neither 0 nor 1",eager);
+if(eager&& *eager=='1')desc->eager=true;
+return OX_OK;}
+static ox_status oxi_shunt_check_choices(const ox_shunt_desc*desc){
+const unsigned classes=OX_COMPRESS_WEIGHTS|OX_COMPRESS_ACTIVATIONS|OX_COMPRESS_STATE;
+if((unsigned)desc->recompute>OX_RECOMPUTE_EXACT)
+return oxi_fail(OX_ERR_ARG,"shunt_open: recompute %d is none",(int)desc->recompute);
+if((unsigned)desc->compression>OX_COMPRESSION_Q4)
+return oxi_fail(OX_ERR_ARG,"shunt_open: compression %d is none",(int)desc->compression);
+if(desc->compress& ~classes)
+return oxi_fail(OX_ERR_ARG,"shunt_open: compress 0x%x has classes that there are not",desc->compress);
+if(desc->compression!=OX_COMPRESSION_NONE&&desc->compress==0)
+return oxi_fail(OX_ERR_ARG,"shunt_open: compression of nothing: compress wants OX_COMPRESS_...");
+if(!(desc->search_seconds>=0&&desc->search_seconds<=DBL_MAX))
+return oxi_fail(OX_ERR_ARG,"shunt_open: a search of %g seconds",desc->search_seconds);
 return OX_OK;}
 static ox_status oxi_shunt_describe(ox_shunt_desc*desc){ox_status status=oxi_shunt_environment(desc);
+if(status==OX_OK)status=oxi_shunt_check_choices(desc);
 if(status!=OX_OK)return status;
 if(!desc->compute)desc->compute=ox_cpu();
 if(desc->compute->partner||desc->compute->hold)
@@ -5254,8 +5294,8 @@ return OX_OK;}
 static ox_status oxi_shunt_close_device(ox_device*self){ox_shunt*s=oxi_shunt_of(self);
 if(oxi_shunt_is_inherited(s))return OX_OK;
 if(oxi_capture==self)oxi_capture=NULL;
-oxi_stream_take(&s->lock);oxi_shunt_drop_nodes(s);oxi_shunt_nodes_free(s,false);oxi_shunt_release(s);
-return OX_OK;}
+oxi_stream_take(&s->lock);oxi_shunt_drop_nodes(s);oxi_shunt_nodes_free(s,false);s->closed=true;
+oxi_shunt_release(s);return OX_OK;}
 static void oxi_shunt_make_device(ox_shunt*s){static int64_t counter;ox_device*device= &s->device;
 (void)snprintf(s->name,sizeof s->name,"shunt:%lld",(long long)oxi_atomic_add(&counter,1)-1);
 device->name=s->name;device->alloc=oxi_shunt_alloc;device->free=oxi_shunt_give_back;

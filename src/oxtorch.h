@@ -338,7 +338,6 @@ OXI_LIGHT_BEGIN
 #include "cpu/windows/depthwise.c"
 #include "cpu/windows/image.c"
 #include "cpu/windows/conv.c"
-#include "cpu/windows/back_weight.c"
 #include "cpu/windows/pool.c"
 #include "cpu/rows/linear_attention.c"
 #include "cpu/device.c"

@@ -131,6 +131,7 @@
 /* training */
 #include "nn/tensors/elementwise.c"
 #include "nn/tensors/products.c"
+#include "nn/tensors/choose.c"
 #include "nn/tensors/arrange.c"
 #include "nn/tensors/order.c"
 #include "nn/class_logs.c"
@@ -158,6 +159,7 @@
 #include "nn/statistics/masked.c"
 #include "nn/random.c"
 #include "nn/signal.c"
+#include "nn/spectra.c"
 #include "nn/sparse/sparse.c"
 #include "nn/sparse/bags.c"
 #include "nn/tensors/in_place.c"

@@ -53,12 +53,6 @@ OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count) {
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count) {
     return oxi_joined("vstack", list, count, 2, 0, false);
 }
-OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count) {
-    return oxi_joined("dstack", list, count, 3, 2, false);
-}
-OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count) {
-    return oxi_joined("column_stack", list, count, 1, 1, true);
-}
 
 /* The shape that all of a list broadcast to; false and an error. */
 static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
@@ -85,55 +79,6 @@ static int64_t oxi_results_end(ox_tensor **out, int64_t made, int64_t count) {
         out[made] = NULL;
     }
     return -1;
-}
-
-OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room) {
-    ox_shape shape;
-    int64_t made = 0;
-    if (count < 0 || oxi_any_null("broadcast_tensors", list, count)) return -1;
-    if (!oxi_common_shape("broadcast_tensors", list, count, &shape)) return -1;
-    int64_t wanted = !out ? 0 : room < count ? room : count;
-    for (; made < wanted; made++)
-        if (!(out[made] = ox_expand(list[made], shape))) break;
-    return oxi_results_end(out, made, wanted) < 0 ? -1 : count;
-}
-
-/* ---- splits -------------------------------------------------------------------------------------------- */
-
-OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
-                                  ox_tensor **out, int64_t room) {
-    int64_t made = 0, start = 0;
-    if (oxi_any_null("tensor_split", &x, 1)) return -1;
-    int at = oxi_own_dim("tensor_split", x, dim);
-    if (at < 0 || count < 0) return -1;
-    int64_t wanted = !out ? 0 : room < count + 1 ? room : count + 1;
-    for (; made < wanted; made++) {
-        int64_t end = made < count ? indices[made] : OX_END;
-        out[made] = ox_slice(x, at, start, end, 1);
-        if (!out[made]) break;
-        start = end;
-    }
-    return oxi_results_end(out, made, wanted) < 0 ? -1 : count + 1;
-}
-
-OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room) {
-    int64_t made = 0, start = 0;
-    if (oxi_any_null("tensor_split", &x, 1)) return -1;
-    int at = oxi_own_dim("tensor_split", x, dim);
-    if (at < 0) return -1;
-    if (sections < 1) {
-        (void)oxi_fail(OX_ERR_ARG, "tensor_split: %lld sections", (long long)sections);
-        return -1;
-    }
-    int64_t each = x->shape[at] / sections, longer = x->shape[at] % sections;
-    int64_t wanted = !out ? 0 : room < sections ? room : sections;
-    for (; made < wanted; made++) {
-        int64_t length = each + (made < longer);
-        out[made] = ox_narrow(x, at, start, length);
-        if (!out[made]) break;
-        start += length;
-    }
-    return oxi_results_end(out, made, wanted) < 0 ? -1 : sections;
 }
 
 /* ---- diagonals ----------------------------------------------------------------------------------------- */

@@ -27,13 +27,6 @@ OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double ato
 /* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
-/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
-OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
-OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
-                                   ox_tensor **out,                                  int64_t room);
-OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
 /* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
@@ -47,17 +40,10 @@ OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
-OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
-OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
-OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
-OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
 OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
-OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
-OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 
 OX_EXTERN_C_END
 #endif

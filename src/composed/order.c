@@ -61,23 +61,3 @@ OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool rig
     oxi_work work = oxi_work_begin("searchsorted");
     return oxi_work_end(&work, oxi_searched(sorted, values, right));
 }
-OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right) {
-    ox_tensor *in[2] = {values, boundaries};
-    if (oxi_any_null("bucketize", in, 2)) return NULL;
-    if (boundaries->ndim != 1)
-        return OXI_FAIL_NULL(OX_ERR_SHAPE, "bucketize: boundaries %s", oxi_tensor_text(boundaries));
-    oxi_work work = oxi_work_begin("bucketize");
-    return oxi_work_end(&work, oxi_searched(boundaries, values, right));
-}
-
-OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert) {
-    ox_tensor *in[2] = {x, among};
-    if (oxi_any_null("isin", in, 2)) return NULL;
-    oxi_work work = oxi_work_begin("isin");
-    ox_tensor *has, *sorted = ox_sort(ox_reshape(among, OX_SHAPE(-1)), 0, false).values;
-    if (ox_numel(among) == 0)
-        has = oxi_full("isin", ox_shape_of(x), 0, OX_BOOL, ox_device_of(x));
-    else
-        has = ox_ne(oxi_searched(sorted, x, false), oxi_searched(sorted, x, true));
-    return oxi_work_end(&work, invert ? ox_logical_not(has) : has);
-}

@@ -25,27 +25,6 @@ OX_FFT(OXI_X)
     OX_API ox_tensor *ox_##name##n(ox_tensor *x, ox_shape sizes, ox_shape dims, const char *norm);
 OX_FFT(OXI_X)
 #undef OXI_X
-OX_API ox_tensor *ox_fftshift(ox_tensor *x, ox_shape dims);
-OX_API ox_tensor *ox_ifftshift(ox_tensor *x, ox_shape dims);
-OX_API ox_tensor *ox_fftfreq(int64_t n, double d, ox_dtype dtype);
-OX_API ox_tensor *ox_rfftfreq(int64_t n, double d, ox_dtype dtype);
-
-/* Short-time transforms: windows of n_fft samples, `hop` apart, times window [window length <= n_fft] (NULL:
- * ones). x [.., samples] -> [.., frequencies, frames], c64. Zeros: hop n_fft / 4, window length n_fft.
- * center: frames are around their samples, the ends mirrored. normalized: over sqrt(n_fft). onesided: of real
- * samples, n_fft / 2 + 1 frequencies. */
-typedef struct ox_stft_desc {
-    int64_t hop;
-    int64_t window_length;
-    ox_tensor *window;
-    bool center;
-    bool normalized;
-    bool onesided;
-} ox_stft_desc;
-OX_API ox_tensor *ox_stft(ox_tensor *x, int64_t n_fft, const ox_stft_desc *desc);
-/* The samples, `length` of them (0: as many as there are); real where onesided. OX_ERR_ARG where windows
- * leave some samples out. */
-OX_API ox_tensor *ox_istft(ox_tensor *x, int64_t n_fft, int64_t length, const ox_stft_desc *desc);
 
 OX_EXTERN_C_END
 #endif

@@ -142,12 +142,7 @@ static ox_status oxi_conv_back_weight(const oxi_conv *c, int64_t group) {
     const oxi_conv_form *f = &c->form;
     int64_t first = group * f->outputs, places = oxi_spatial(f->y.shape + 2);
     int64_t taps = f->channels * oxi_spatial(f->weight.shape + 2);
-    ox_status status;
     oxi_gemm g = oxi_conv_product(c, f->outputs, taps, f->samples * places);
-    g.a_dtype = f->y.t->dtype;
-    g.b_dtype = f->x.t->dtype;
-    g.c_dtype = f->weight.t->dtype;
-    if (oxi_back_weight_run(f, &g, group, &status)) return status;
     oxi_windows a = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
     oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
     oxi_windows w = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), true);

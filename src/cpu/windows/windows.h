@@ -31,7 +31,4 @@ static void oxi_windows_join(oxi_windows *w);
 /* Whether all places of one tap lie *step elements apart, the first at *offset. */
 static bool oxi_windows_are_even(const oxi_windows *w, int64_t samples, int64_t *offset, int64_t *step);
 
-/* Gradients of weights from few windows (back_weight.c), if that is worth it; g: dtypes and sizes. */
-static bool oxi_back_weight_run(const oxi_conv_form *f, const oxi_gemm *g, int64_t group, ox_status *status);
-
 #endif

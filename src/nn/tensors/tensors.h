@@ -32,6 +32,25 @@ OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
 /* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
 OX_API ox_tensor *ox_detach_(ox_tensor *t);
 
+/* ---- joins and splits -------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
+/* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
+OX_API int64_t ox_tensor_split(ox_tensor *x, int64_t sections, int dim, ox_tensor **out, int64_t room);
+OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t count, int dim,
+                                   ox_tensor **out, int64_t room);
+OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
+
+/* ---- taken and put by index, in a copy ------------------------------------------------------------------ */
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
+OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
+OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
+OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
+OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
+/* As of ox_searchsorted: which boundaries each value lies between, i64; and whether it is among others. */
+OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
+OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
+
 /* ---- by index, in place: as ox_index_put and ox_put, which give copies --------------------------------- */
 OX_API ox_tensor *ox_index_put_(ox_tensor *t, ox_tensor *const *indices, int count, ox_tensor *values,
                                 bool accumulate);
