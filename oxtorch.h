@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x9efddfb3
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x82e5ff56
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1486,6 +1486,7 @@ OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
@@ -8644,6 +8645,17 @@ return oxi_work_end(&work,ox_index_select(x,at,places));}
 /* >>composed/choose.c */
 static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
 return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
+static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
+for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
+shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
+OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
+ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_copy");
+if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
+int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
+if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
+ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
+return oxi_work_end(&work,ox_scatter(x,at,places,source));}
 typedef struct oxi_indexed_dims{ox_tensor*front,*place;ox_shape broadcast,rest,order;int at;
  }oxi_indexed_dims;
 static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
@@ -21033,7 +21045,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x9efddfb3
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x82e5ff56
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xb46aafae
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xdd965423
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1093,7 +1093,6 @@ OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t 
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 
 /* ---- taken and put by index, in a copy ------------------------------------------------------------------ */
-OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
@@ -5125,17 +5124,6 @@ ox_tensor*left=ox_reshape(ox_permute(a,order[0]),OX_SHAPE(rows,inner));
 ox_tensor*right=ox_reshape(ox_permute(b,order[1]),OX_SHAPE(inner,columns));
 return oxi_work_end(&work,ox_reshape(ox_matmul(left,right),kept));}
 /* >>nn/tensors/choose.c */
-static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
-for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
-shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
-OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
-ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
-oxi_work work=oxi_work_begin("index_copy");
-if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
-int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
-if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
-ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
-return oxi_work_end(&work,ox_scatter(x,at,places,source));}
 OX_API ox_tensor*ox_index_fill(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*value){
 ox_tensor*in[3]={x,index,value};if(oxi_any_null("index_fill",in,3))return NULL;
 oxi_work work=oxi_work_begin("index_fill");if(x->ndim==0){
@@ -9045,7 +9033,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xb46aafae
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xdd965423
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

@@ -6,6 +6,28 @@ static ox_tensor *oxi_wrapped_index(ox_tensor *index, int64_t size) {
     return ox_where(ox_lt_number(index, 0), ox_add(index, ox_integer(size)), index);
 }
 
+/* An index for one dim of `shape`'s, as it stands in every line along that dim: [1 .. n .. 1] expanded. */
+static ox_tensor *oxi_index_along(ox_tensor *index, ox_shape shape, int dim) {
+    ox_shape own = shape;
+    for (int d = 0; d < shape.ndim; d++) own.dim[d] = d == dim ? -1 : 1;
+    shape.dim[dim] = ox_numel(index);
+    return ox_expand(ox_reshape(index, own), shape);
+}
+
+/* ---- along one dim ------------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    if (oxi_any_null("index_copy", in, 3)) return NULL;
+    oxi_work work = oxi_work_begin("index_copy");
+    if (x->ndim == 0) return oxi_work_end(&work, ox_reshape(ox_clone(source), ox_shape_of(x)));
+    int at = oxi_own_dim("index_copy", x, dim);
+    if (at < 0) return oxi_work_end(&work, NULL);
+    if (source->ndim == 0) source = ox_reshape(source, OX_SHAPE(1));
+    ox_tensor *places = oxi_index_along(ox_cast(index, OX_I64), ox_shape_of(source), at);
+    return oxi_work_end(&work, ox_scatter(x, at, places, source));
+}
+
 /* ---- several indices at once: x[i, :, j] --------------------------------------------------------------- */
 
 /* Index tensors of the leading dims of x as one: `place` in the flattened indexed dims, which come first in

@@ -40,6 +40,7 @@ OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim
 OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 /* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
