@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x82e5ff56
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xc7a29e5d
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -8602,10 +8602,6 @@ if(own==1||own== *size)continue;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
 return false;}
 return true;}
-static int64_t oxi_results_end(ox_tensor**out,int64_t made,int64_t count){if(made==count)return count;
-while(made-- >0){ox_release(out[made]);
-out[made]=NULL;}
-return-1;}
 OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
 if(oxi_any_null("diag_embed",&x,1))return NULL;
 if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
@@ -21045,7 +21041,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x82e5ff56
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc7a29e5d
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -9534,7 +9534,7 @@ X("gemma4","attention.value_length_swa",INT,"$head")\
 X("gemma3n","altup.num_inputs",INT,"altup_num_inputs|4")\
 X("gemma3n","altup.active_idx",INT,"altup_active_idx|0")\
 X("gemma3n gemma4","attention.shared_kv_layers",INT,"num_kv_shared_layers")\
-X("gemma3n gemma4","embedding_length_per_layer_input",INT,"hidden_size_per_layer_input")\
+X("gemma3n gemma4","embedding_length_per_layer_input",INT,"hidden_size_per_layer_input|0")\
 X("*","attention.key_length",INT,"$head")\
 X("*","attention.value_length",INT,"$head")\
 X(OXI_LLM_MLA " minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xdd965423
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe3cc3964
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1092,7 +1092,7 @@ OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t 
                                    ox_tensor **out, int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 
-/* ---- taken and put by index, in a copy ------------------------------------------------------------------ */
+/* ---- taken and put by index, in a copy ----------------------------------------------------------------- */
 OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
@@ -5167,6 +5167,10 @@ OX_API ox_tensor*ox_dstack(ox_tensor*const*list,int count){
 return oxi_joined("dstack",list,count,3,2,false);}
 OX_API ox_tensor*ox_column_stack(ox_tensor*const*list,int count){
 return oxi_joined("column_stack",list,count,1,1,true);}
+static int64_t oxi_results_end(ox_tensor**out,int64_t made,int64_t count){if(made==count)return count;
+while(made-- >0){ox_release(out[made]);
+out[made]=NULL;}
+return-1;}
 OX_API int64_t ox_broadcast_tensors(ox_tensor*const*list,int count,ox_tensor**out,int64_t room){
 ox_shape shape;int64_t made=0;if(count<0||oxi_any_null("broadcast_tensors",list,count))return-1;
 if(!oxi_common_shape("broadcast_tensors",list,count,&shape))return-1;
@@ -9033,7 +9037,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xdd965423
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe3cc3964
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

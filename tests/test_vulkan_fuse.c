@@ -416,7 +416,7 @@ static int taps_and_scan(const operands *o, ox_tensor **r) {
     return 5;
 }
 
-/* A scan that takes what taps give as something else as well, one of fewer columns, and one of two positions. */
+/* A scan that takes what taps give as something else as well, one of fewer columns, one of two positions. */
 static int not_that_scan(const operands *o, ox_tensor **r) {
     const int64_t values = (o->shift->shape[0] - 2 * KEYS) / HEADS;
     ox_tensor *sum = ox_add_(ox_mul(o->norm[0], o->norm[1]), o->shift);

@@ -71,16 +71,6 @@ static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count
     return true;
 }
 
-/* Gives back what a function with a list of results has made when one of them failed. */
-static int64_t oxi_results_end(ox_tensor **out, int64_t made, int64_t count) {
-    if (made == count) return count;
-    while (made-- > 0) {
-        ox_release(out[made]);
-        out[made] = NULL;
-    }
-    return -1;
-}
-
 /* ---- diagonals ----------------------------------------------------------------------------------------- */
 
 OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2) {

@@ -63,7 +63,7 @@ static void oxi_symmetric_times(void *arg, int64_t index, int lane) {
 }
 
 /* Row k and its reflector v, and w, so that a + v w^T + w v^T is what the reflector makes of a; a's other
- * rows do not know of the panel's `before` ones yet. both: v's, w's, v's again, OXI_LINALG_BLOCK rows each. */
+ * rows do not know of the panel's `before` ones yet. both: v's, w's, v's again, OXI_LINALG_BLOCK each. */
 static double oxi_tridiagonal_column(const oxi_dense *a, int64_t k, int64_t before, const oxi_dense *both,
                                      double *tau_of) {
     const oxi_kernels *kernels = oxi_cpu_kernels();

@@ -70,6 +70,16 @@ OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count) {
 }
 
 
+/* Gives back what a function with a list of results has made when one of them failed. */
+static int64_t oxi_results_end(ox_tensor **out, int64_t made, int64_t count) {
+    if (made == count) return count;
+    while (made-- > 0) {
+        ox_release(out[made]);
+        out[made] = NULL;
+    }
+    return -1;
+}
+
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room) {
     ox_shape shape;
     int64_t made = 0;

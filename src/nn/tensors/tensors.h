@@ -41,7 +41,7 @@ OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t 
                                    ox_tensor **out, int64_t room);
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 
-/* ---- taken and put by index, in a copy ------------------------------------------------------------------ */
+/* ---- taken and put by index, in a copy ----------------------------------------------------------------- */
 OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);

@@ -1,6 +1,6 @@
-/* Selective scans: a workgroup some columns of a head's memory. Those of a single position may be made together
- * with what a convolution gives, which is held back by then. Called by the Vulkan device for RECURRENCE, and by
- * fuse.c. */
+/* Selective scans: a workgroup some columns of a head's memory. Those of a single position may be made
+ * together with what a convolution gives, which is held back by then. Called by the Vulkan device for
+ * RECURRENCE, and by fuse.c. */
 
 /* Operands, and what steps (or NULL) read and write, in the blocks that a shader binds; false: it cannot bind
  * them. */
