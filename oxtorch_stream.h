@@ -2607,9 +2607,11 @@ ok=fprintf(file,",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,
  "\"tid\":%d,\"args\":{\"sort_index\":%d}}",1+i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES],1+i,
  2*(i%LINES)+i/LINES)>0;}
 for(size_t i=0;i<s->span_count&&ok;i++){const oxi_shunt_span*span= &s->spans[i];
-int line=span->lane +(span->start<over[span->lane]?LINES:0);over[line]=span->end;ok=fprintf(file,
+int line=span->lane +(span->start<over[span->lane]?LINES:0);
+double start=fmax(span->start,over[line]),end=fmax(span->end,start);
+over[line]=end;ok=fprintf(file,
  ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
- "\"args\":{\"bytes\":%llu}}",span->name,1+line,1e6*(span->start-s->origin),1e6*(span->end-span->start),
+ "\"args\":{\"bytes\":%llu}}",span->name,1+line,1e6*(start-s->origin),1e6*(end-start),
  (unsigned long long)span->bytes)>0;}
 ok=ok&&fprintf(file,"\n]}\n")>0;ok=fclose(file)==0&&ok;return ok?OX_OK
  :oxi_fail(OX_ERR_IO,"shunt_close: %s could not be written whole",oxi_path_text(s->trace_path));}

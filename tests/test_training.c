@@ -171,7 +171,7 @@ static void test_head_edges(void) {
         CHECK(isnan(ox_item(ox_linear_cross_entropy(none, w, no, b, NULL))) && ox_error() == OX_OK);
         CHECK(!ox_linear_cross_entropy(x, ox_t(w), target, NULL, NULL) && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
-        CHECK(!ox_linear_cross_entropy(x, w, ox_add_number(target, CLASSES), NULL, NULL) &&
+        CHECK(!ox_linear_cross_entropy(x, w, ox_add(target, ox_integer(CLASSES)), NULL, NULL) &&
               ox_error() == OX_ERR_INDEX && strstr(ox_error_text(), "linear_cross_entropy"));
         ox_error_clear();
         CHECK(!ox_linear_cross_entropy(x, NULL, target, NULL, NULL) && ox_error() == OX_ERR_ARG);

@@ -52,11 +52,12 @@ static ox_status oxi_shunt_trace_write(ox_shunt *s) {
     for (size_t i = 0; i < s->span_count && ok; i++) { /* in the order in which they ended */
         const oxi_shunt_span *span = &s->spans[i];
         int line = span->lane + (span->start < over[span->lane] ? LINES : 0);
-        over[line] = span->end;
+        double start = fmax(span->start, over[line]), end = fmax(span->end, start); /* what is left of three */
+        over[line] = end;
         ok = fprintf(file,
                      ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
                      "\"args\":{\"bytes\":%llu}}",
-                     span->name, 1 + line, 1e6 * (span->start - s->origin), 1e6 * (span->end - span->start),
+                     span->name, 1 + line, 1e6 * (start - s->origin), 1e6 * (end - start),
                      (unsigned long long)span->bytes) > 0;
     }
     ok = ok && fprintf(file, "\n]}\n") > 0;
