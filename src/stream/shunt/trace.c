@@ -52,7 +52,7 @@ static ox_status oxi_shunt_trace_write(ox_shunt *s) {
     for (size_t i = 0; i < s->span_count && ok; i++) { /* in the order in which they ended */
         const oxi_shunt_span *span = &s->spans[i];
         int line = span->lane + (span->start < over[span->lane] ? LINES : 0);
-        double start = fmax(span->start, over[line]), end = fmax(span->end, start); /* what is left of three */
+        double start = fmax(span->start, over[line]), end = fmax(span->end, start); /* of three: the rest */
         over[line] = end;
         ok = fprintf(file,
                      ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
