@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xc7a29e5d
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x097f174f
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -14749,8 +14749,6 @@ rows= &turned;}
 if(!oxi_svd_rows(rows,&j,s))return false;
 for(int64_t i=0;i<n;i++)s[i]*=scale;
 oxi_dense_copy(vt,rows);return oxi_dense_product(ut,false,&j,false,&q,false);}
-OXI_LIGHT_END
-OXI_FULL_BEGIN
 /* >>linalg/divide.c */
 typedef struct oxi_secular{int64_t n;double rho;
 const double*d,*z;
@@ -14872,8 +14870,6 @@ h.vectors= *z;for(int64_t i=0;i<n;i++){side[i]=i<half?OXI_HALF_LEFT:OXI_HALF_RIG
 work[i]=(i<half?oxi_dense_row(z,i)[half-1]:sign*oxi_dense_row(z,i)[half])*sqrt(0.5);}
 ox_scope scope=ox_scope_begin();bool done=oxi_halves_join(&h);
 ox_scope_end(&scope);return done;}
-OXI_FULL_END
-OXI_LIGHT_BEGIN
 /* >>linalg/real_schur.c */
 enum{OXI_SCHUR_WINDOW=32};static oxi_complex oxi_z_add(oxi_complex a,oxi_complex b){
 return oxi_make_complex(a.re +b.re,a.im+b.im);}
@@ -21041,7 +21037,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc7a29e5d
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x97f174f
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -302,11 +302,7 @@ OXI_LIGHT_BEGIN
 #include "linalg/dense.c"
 #include "linalg/orthogonal.c"
 #include "linalg/symmetric.c"
-OXI_LIGHT_END
-OXI_FULL_BEGIN
 #include "linalg/divide.c"
-OXI_FULL_END
-OXI_LIGHT_BEGIN
 #include "linalg/real_schur.c"
 #include "linalg/general.c"
 #include "linalg/tasks.c"
