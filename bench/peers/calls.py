@@ -49,7 +49,10 @@ def peer(threads):
 
 
 def run(command, told=''):
-    out = subprocess.run(command, input=told, check=True, capture_output=True, text=True).stdout
+    environment = dict(os.environ)
+    for name in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE'):  # the peer picks for this processor itself
+        environment.pop(name, None)
+    out = subprocess.run(command, input=told, check=True, capture_output=True, text=True, env=environment).stdout
     return [line.split() for line in out.splitlines()]
 
 
