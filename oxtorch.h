@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x097f174f
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x188270d0
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15099,7 +15099,7 @@ return false;}
 if(!of_pairs)return oxi_eig_real(n,a,values,vectors);
 oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);if(!memory.p)return false;
 oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;double*c=(double*)(void*)(v+n);
-for(int64_t i=0;i<n*n;i++){h[i]=of_pairs?oxi_make_complex(a[2*i],a[2*i+1]):oxi_make_complex(a[i],0);
+for(int64_t i=0;i<n*n;i++){h[i]=oxi_make_complex(a[2*i],a[2*i+1]);
 z[i]=oxi_make_complex(i%(n+1)==0,0);}
 oxi_dense whole=memory;whole.rows=n;whole.columns=whole.step=2*n;
 double scale=oxi_dense_scale(&whole),norm=0;
@@ -21037,7 +21037,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x97f174f
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x188270d0
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

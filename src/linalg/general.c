@@ -143,7 +143,7 @@ static bool oxi_eig(int64_t n, const double *a, bool of_pairs, float *values, fl
     oxi_complex *h = (oxi_complex *)(void *)memory.p, *z = h + n * n, *x = z + n * n, *v = x + n * n;
     double *c = (double *)(void *)(v + n);
     for (int64_t i = 0; i < n * n; i++) {
-        h[i] = of_pairs ? oxi_make_complex(a[2 * i], a[2 * i + 1]) : oxi_make_complex(a[i], 0);
+        h[i] = oxi_make_complex(a[2 * i], a[2 * i + 1]);
         z[i] = oxi_make_complex(i % (n + 1) == 0, 0);
     }
     oxi_dense whole = memory; /* h as pairs */
