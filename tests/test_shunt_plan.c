@@ -730,6 +730,36 @@ static void test_spread(void) {
     oxi_shunt_plan_free(plan);
 }
 
+/* ---- figures ------------------------------------------------------------------------------------------- */
+
+/* Moves of 1 MB: 3 ms for one that finds the disk idle, and one behind it is over right then, which halves what a
+ * byte takes of all. */
+static void test_figures(void) {
+    static ox_shunt s;
+    oxi_shunt_told told = {0, 0, 1};
+    const size_t mega = 1 << 20;
+    memset(&s, 0, sizeof s);
+    s.rates.known = true;
+    s.rates.start[OXI_LANE_DISK] = 5e-5;
+    for (int step = 1; step < 7; step++) {
+        s.stats.steps = step;
+        oxi_shunt_disk_put(&s, false, mega, step == 4 ? 1 : 3e-3, false); /* one that others disturbed */
+        oxi_shunt_disk_put(&s, false, mega, 1e-6, true);
+    }
+    s.stats.steps = 7;
+    double one = oxi_shunt_lane_seconds(&s, OXI_LANE_DISK, mega, false);
+    CHECK_MSG(fabs(one - 1.5e-3) < 1e-5, "%g s for a move", one);
+    double over = oxi_shunt_disk_over(&s, mega, false, 1, &told);
+    CHECK_MSG(fabs(over - 1.003) < 1e-5, "idle: over at %.6f", over);
+    over = oxi_shunt_disk_over(&s, mega, false, 0.5, &told); /* was due before, begins with the other */
+    CHECK_MSG(fabs(over - 1.003) < 1e-5, "at once: over at %.6f", over);
+    over = oxi_shunt_disk_over(&s, mega, false, 1.001, &told); /* is seen when the one piece is over */
+    CHECK_MSG(fabs(over - 1.006) < 1e-5, "meanwhile: over at %.6f", over);
+    over = oxi_shunt_disk_over(&s, 4 * mega, false, 2, &told);
+    over = oxi_shunt_disk_over(&s, mega, false, 2.004, &told); /* at 2.006, with 2 of 4 pieces over */
+    CHECK_MSG(fabs(over - 2.012) < 1e-5, "behind: over at %.6f", over);
+}
+
 int main(int count, char **words) {
     const char *asked = getenv("OX_TEST_GRAPHS");
     long graphs = count > 1 ? atol(words[1]) : asked ? atol(asked) : 100;
@@ -740,6 +770,7 @@ int main(int count, char **words) {
     static const uint64_t found[] = {200228, 400067, 400575, 200620, 300110, 3090, 4345, 101994, 104141};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) test_optimum(1, found[i]);
     test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
+    test_figures();
     test_early();
     test_apart();
     test_spread();

@@ -139,13 +139,13 @@ typedef struct oxi_shunt_chunk {
 
 /* ---- costs --------------------------------------------------------------------------------------------- */
 
-/* What one of something takes: seconds over a step's amount, and of the last three steps the one in the
+/* What one of something takes: seconds over a step's amount, and of the last five steps the one in the
  * middle. A mean of the latest ones would be that of a step's end, where nothing moves beside them; and what
  * disturbs a single step says nothing of the next one. */
 typedef struct oxi_shunt_figure {
     int64_t step;                    /* that the sums are of: */
     double seconds, amount;
-    double past[3];                  /* of steps before, the last one first */
+    double past[5];                  /* of steps before, the last one first */
     int32_t count;                   /* of them; the first, which pays for pages, makes way for the second */
     bool second;                     /* it has */
 } oxi_shunt_figure;
@@ -161,6 +161,7 @@ typedef struct oxi_shunt_rates {
     double up, down;                 /* of the link */
     double disk_read, disk_write;
     oxi_shunt_figure moved[OXI_LANES][2]; /* seconds for a byte, to and from */
+    oxi_shunt_figure disk[2][2];     /* of reads, of writes: that found it idle, that came behind others */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
     oxi_shunt_figure wake;           /* from what a lane waits for to its instruction */

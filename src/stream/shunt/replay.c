@@ -554,23 +554,29 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 
 /* ---- a step by its plan -------------------------------------------------------------------------------- */
 
-/* Seconds of a move that begins so long after the step. What the step before began is there, or under way:
- * `landed` is when the last of those that were begun before it is over. */
+/* Seconds of a move from in->start on, which may begin at `due`. What the step before began is there, or under
+ * way: `landed` is when the last of those that were begun before it is over, `now` when the step begins. */
 static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
-                                   double after, double *landed) {
+                                   double due, double now, double *landed, oxi_shunt_told *told) {
     const oxi_shunt_item *item = s->table[in->item];
-    bool lent = in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind);
-    double seconds = oxi_shunt_lane_seconds(s, in->lane, lent ? 0 : oxi_shunt_moved_bytes(s, item),
-                                            in->action == OXI_ACT_SAVE);
-    if (in->action != OXI_ACT_LOAD || !oxi_shunt_is_ahead(plan, item)) return seconds;
-    if (item->valid) return 0;
-    *landed = (item->flight->start > *landed ? item->flight->start : *landed) + seconds;
-    return *landed > after ? *landed - after : 0;
+    bool write = in->action == OXI_ACT_SAVE;
+    uint64_t bytes = oxi_shunt_moved_bytes(s, item);
+    if (!write && oxi_shunt_is_ahead(plan, item)) {
+        double start = item->flight && item->flight->start > *landed ? item->flight->start : *landed;
+        if (!item->valid) *landed = start + oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, false);
+        double waits = !item->valid && *landed > now + in->start ? *landed - now - in->start : 0;
+        told->start = told->over = in->start + waits; /* what follows begins when it is there */
+        return waits;
+    }
+    if (in->lane == OXI_LANE_DISK) return oxi_shunt_disk_over(s, bytes, write, due, told) - in->start;
+    if (in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind)) bytes = 0;
+    return oxi_shunt_lane_seconds(s, in->lane, bytes, write);
 }
 
 /* What the plan takes by what its calls took so far. */
 static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     double *finish[OXI_LANES], end[OXI_LANES] = {0, 0, 0, 0};
+    oxi_shunt_told told = {0, 0, 1};
     size_t all = 0;
     for (int lane = 0; lane < OXI_LANES; lane++) all += (size_t)plan->lane_count[lane];
     double *block = (double *)oxi_try_alloc((all + 1) * sizeof *block), *at = block;
@@ -586,13 +592,15 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         double took =
             in->action == OXI_ACT_NODE ? oxi_shunt_mean_seconds(s, s->nodes[in->node]->shape_key) : 0;
         if (took > 0) in->seconds = took;
-        in->start = end[in->lane];
+        double due = in->lane == OXI_LANE_DISK && in->number >= OXI_SHUNT_FLIGHTS
+                         ? finish[in->lane][in->number - OXI_SHUNT_FLIGHTS]
+                         : 0;
         for (int lane = 0; lane < OXI_LANES; lane++)
-            if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > in->start)
-                in->start = finish[lane][in->wait[lane] - 1];
-        if (in->start > end[in->lane]) in->start += wake; /* it slept */
+            if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > due)
+                due = finish[lane][in->wait[lane] - 1];
+        in->start = due > end[in->lane] ? due += wake : end[in->lane]; /* it slept */
         if (in->action != OXI_ACT_NODE)
-            in->seconds = oxi_shunt_move_takes(s, plan, in, now + in->start, &landed);
+            in->seconds = oxi_shunt_move_takes(s, plan, in, due, now, &landed, &told);
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
         if (in->action == OXI_ACT_NODE) {
             plan->compute += in->seconds;

@@ -5,14 +5,14 @@
 
 /* The sums of a step before become its figure. */
 static void oxi_shunt_figure_fold(oxi_shunt_figure *f, int64_t step) {
+    enum { PAST = (int)(sizeof f->past / sizeof *f->past) };
     if (f->step == step) return;
     if (f->amount > 0) {
         bool first = f->count == 1 && !f->second;
         f->second = f->second || first;
         if (!first) {
-            f->past[2] = f->past[1];
-            f->past[1] = f->past[0];
-            if (f->count < 3) f->count++;
+            memmove(f->past + 1, f->past, (PAST - 1) * sizeof *f->past);
+            if (f->count < PAST) f->count++;
         }
         f->past[0] = f->seconds / f->amount;
     }
@@ -28,12 +28,14 @@ static void oxi_shunt_figure_note(oxi_shunt_figure *f, int64_t step, double seco
 
 /* 0: nothing is known. */
 static double oxi_shunt_figure_of(oxi_shunt_figure *f, int64_t step) {
-    const double *past = f->past;
+    double sorted[sizeof f->past / sizeof *f->past];
     oxi_shunt_figure_fold(f, step);
     if (f->count == 0) return f->amount > 0 ? f->seconds / f->amount : 0;
-    if (f->count < 3) return f->count == 1 ? past[0] : (past[0] + past[1]) / 2;
-    double low = past[0] < past[1] ? past[0] : past[1], high = past[0] < past[1] ? past[1] : past[0];
-    return past[2] < low ? low : past[2] > high ? high : past[2];
+    for (int32_t i = 0, at; i < f->count; i++) {
+        for (at = i; at > 0 && sorted[at - 1] > f->past[i]; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = f->past[i];
+    }
+    return (sorted[(f->count - 1) / 2] + sorted[f->count / 2]) / 2;
 }
 
 static oxi_shunt_mean *oxi_shunt_mean_of(ox_shunt *s, uint64_t key) {
@@ -183,15 +185,26 @@ static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
                                    : &rates->disk_read;
 }
 
-/* A move of a size that says something: its speed is what steps have, beside the computing. */
+enum { OXI_SHUNT_SAYS = 1 << 18 }; /* bytes of a move that says something */
+
+/* The speed of a move is what steps have, beside the computing. Moves overlap, and each takes its time from the
+ * end of the one before: one that was over by then counts with its bytes, too. */
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
-    enum { LEAST = 1 << 18 };
-    double net = seconds - s->rates.start[lane];
-    if (bytes < LEAST || net <= 0 || !s->rates.known) return;
+    if (bytes < OXI_SHUNT_SAYS || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
     oxi_shunt_figure *moved = &s->rates.moved[lane][write];
-    oxi_shunt_figure_note(moved, s->stats.steps, net, (double)bytes);
-    *oxi_shunt_rate_of(&s->rates, lane, write) = 1 / oxi_shunt_figure_of(moved, s->stats.steps);
+    oxi_shunt_figure_note(moved, s->stats.steps, seconds - s->rates.start[lane], (double)bytes);
+    double each = oxi_shunt_figure_of(moved, s->stats.steps);
+    if (each > 0) *oxi_shunt_rate_of(&s->rates, lane, write) = 1 / each;
+    oxi_stream_give(&s->tiers);
+}
+
+/* behind: another was under way when it began. */
+static void oxi_shunt_disk_put(ox_shunt *s, bool write, size_t bytes, double seconds, bool behind) {
+    oxi_shunt_rate_put(s, OXI_LANE_DISK, write, bytes, seconds);
+    if (bytes < OXI_SHUNT_SAYS) return;
+    oxi_stream_take(&s->tiers);
+    oxi_shunt_figure_note(&s->rates.disk[write][behind], s->stats.steps, seconds, (double)bytes);
     oxi_stream_give(&s->tiers);
 }
 
@@ -212,6 +225,35 @@ static double oxi_shunt_lane_seconds(const ox_shunt *shunt, int lane, uint64_t b
     double rate = *oxi_shunt_rate_of(&s->rates, lane, write);
     oxi_stream_give(&s->tiers);
     return s->rates.start[lane] + (rate > 0 ? (double)bytes / rate : 0);
+}
+
+/* What a simulation told the disk's lane last. Whenever a piece of it is over the lane sees what is due. */
+typedef struct oxi_shunt_told {
+    double start, over, pieces;
+} oxi_shunt_told;
+
+/* When a move of the disk is over that may begin at `due`, behind those that it was told before. They overlap,
+ * so that the second of two takes less than one that finds the disk idle. */
+static double oxi_shunt_disk_over(ox_shunt *s, uint64_t bytes, bool write, double due, oxi_shunt_told *told) {
+    double usual = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, write), takes[2];
+    oxi_stream_take(&s->tiers);
+    for (int behind = 0; behind < 2; behind++) {
+        double each = oxi_shunt_figure_of(&s->rates.disk[write][behind], s->stats.steps);
+        takes[behind] = each > 0 ? (double)bytes * each : usual;
+    }
+    if (takes[0] < s->rates.start[OXI_LANE_DISK]) takes[0] = s->rates.start[OXI_LANE_DISK];
+    oxi_stream_give(&s->tiers);
+    if (due < told->start) due = told->start;
+    if (due > told->start && due < told->over) {
+        double piece = (told->over - told->start) / told->pieces;
+        due = told->start + ceil((due - told->start) / piece) * piece;
+    }
+    double over = due + takes[0];
+    if (due < told->over && over < told->over + takes[1]) over = told->over + takes[1];
+    told->start = due;
+    told->over = over;
+    told->pieces = ceil((double)bytes / OXI_STREAM_PIECE);
+    return over;
 }
 
 /* Between the device and wherever items of this shunt wait as a rule. */
