@@ -34,6 +34,7 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     if (s->stats.bound_seconds < s->stats.compute_seconds) s->stats.bound_seconds = s->stats.compute_seconds;
     s->stats.eta = s->stats.wall_seconds > 0 ? s->stats.bound_seconds / s->stats.wall_seconds : 0;
     oxi_shunt_nodes_free(s, false);
+    if (plans != s->plans_made || s->stats.steps % OXI_SHUNT_STEPS_ASKED == 1) oxi_shunt_give_back_cached(s);
     oxi_capture = capture;
     s->running = false;
     s->references--;

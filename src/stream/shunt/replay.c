@@ -640,6 +640,7 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     size_t items = (size_t)s->table_count;
     if (s->desc.host_bytes == 0 || s->stats.written_bytes + s->stats.read_bytes > 0)
         oxi_shunt_calibrate_disk(s);
+    oxi_shunt_give_back_cached(s);
     double start = oxi_now();
     oxi_shunt_classify(s);
     oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(items, sizeof *known);

@@ -69,6 +69,15 @@ static ox_status oxi_shunt_arena_open(ox_shunt *s) {
     return s->compute->alloc(s->compute, (size_t)s->desc.device_bytes, &s->arena);
 }
 
+enum { OXI_SHUNT_STEPS_ASKED = 64 };
+
+/* What the pool keeps for reuse lies beside the budget: where that is much, and a step is new, it goes. Steps
+ * that repeat find what they gave up themselves; now and then they ask, for others may have left something. */
+static void oxi_shunt_give_back_cached(const ox_shunt *s) {
+    if (!s->compute->host || !oxi_shunt_is_planned(s)) return;
+    if (ox_memory_get_stats().bytes_cached > s->desc.device_bytes / 16) oxi_cache_empty();
+}
+
 /* Takes a place for its storage. */
 static ox_status oxi_shunt_settle_at(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
     if (!item->storage) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
