@@ -152,7 +152,8 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
         status = oxi_llm_need(model, i, OXI_LLM_MIXER_BETA);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_MIXER_ALPHA);
     }
-    if (!status && l->mixer == OXI_LLM_MIXES_MAMBA) status = oxi_llm_place_rates(model, l);
+    if (!status && (l->mixer == OXI_LLM_MIXES_MAMBA || l->mixer == OXI_LLM_MIXES_GATED))
+        status = oxi_llm_place_rates(model, l);
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
 
@@ -226,6 +227,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)))
             continue;
         if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
+        if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORMS_VARY)) && (k < 2) == (l->mixer == 0)) continue;
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(model, i, role);
     }
     return status;
@@ -392,7 +394,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         (void)snprintf(stem, sizeof stem, "%sblk.%lld.%s", prefix, (long long)index, name);
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
-    oxi_llm_drop_biases(model, l);
+    if (!status) status = oxi_llm_drop_biases(model, file, l);
     if (!status) status = oxi_llm_scale_biases(l);
     if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent && /* one alone is not used */
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))

@@ -396,6 +396,7 @@ static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_folder_tokenizer(c);
     if (status == OX_OK) status = oxi_llm_add_tensors(c);
     if (status == OX_OK) status = oxi_llm_add_rope(c);
+    if (status == OX_OK) status = oxi_llm_add_sinusoids(c);
     if (status == OX_OK) status = oxi_llm_add_items(c);
     return status == OX_OK ? oxi_file_index(c->file) : status;
 }
