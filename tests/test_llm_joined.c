@@ -157,6 +157,44 @@ static void test_griffin(void) {
     }
 }
 
+/* Experts of queries beside those of the feed-forward, and biases of all of them; four vectors as one. */
+static void test_experts(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.mlp.bias", 0, 8);
+        add_shape(&p, "model.layers.0.mlp.input_linear.weight", 3, 12, 8);
+        add(&p, "model.layers.0.self_attention.kv_proj.weight", 8, 8);
+        add_shape(&p, "model.layers.0.self_attention.experts.input_linear.weight", 3, 4, 8);
+        add(&p, "model.layers.0.self_attention.experts.bias", 0, 8);
+        ox_file *file = convert_as(&p, "{\"model_type\":\"jetmoe\",\"kv_channels\":2,\"num_local_experts\":3,"
+                                       "\"num_experts_per_tok\":2," SIZES "}");
+        has_int(file, "jetmoe.attention.head_count", 2);
+        has_int(file, "jetmoe.attention.key_length", 2);
+        has_int(file, "jetmoe.expert_feed_forward_length", 6);
+        has_float(file, "jetmoe.attention.layer_norm_rms_epsilon", 1e-6);
+        has_float(file, "jetmoe.output_norm_epsilon", 1e-5);
+        has_tensor(file, "blk.0.ffn_down_exps.bias", ox_expand(p.tensors[1], OX_SHAPE(3, 8)));
+        has_tensor(file, "blk.0.ffn_up_exps.weight", ox_narrow(p.tensors[2], 1, 6, 6));
+        has_tensor(file, "blk.0.attn_v.weight", ox_narrow(p.tensors[3], 0, 4, 4));
+        has_tensor(file, "blk.0.attn_q_exps.weight", p.tensors[4]);
+        has_tensor(file, "blk.0.attn_output_exps.bias", ox_expand(p.tensors[5], OX_SHAPE(3, 8)));
+        ox_file_close(file);
+    }
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.layers.0.self_attn.lambda_k2", 0, 4);
+        add(&p, "model.layers.0.self_attn.lambda_q1", 0, 4);
+        add(&p, "model.layers.0.self_attn.lambda_q2", 0, 4);
+        add(&p, "model.layers.0.self_attn.lambda_k1", 0, 4);
+        ox_file *file = convert_as(&p, "{\"model_type\":\"diffllama\"," SIZES "}");
+        ox_tensor *list[4] = {p.tensors[2], p.tensors[4], p.tensors[3], p.tensors[1]};
+        has_tensor(file, "blk.0.attn_lambda.weight", ox_cat(list, 4, 0));
+        ox_file_close(file);
+    }
+}
+
 int main(void) {
     const char *tmp = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/joined-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
@@ -165,6 +203,7 @@ int main(void) {
     test_sines();
     test_hybrid();
     test_griffin();
+    test_experts();
     (void)remove(written);
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -227,6 +227,8 @@ typedef struct oxi_llm_layer {
     bool bends;               /* it has */
     double cutoff;            /* of the gate, in standard deviations over its mean; */
     bool cuts;                /* what is below is 0 */
+    double difference;        /* how much is taken off of what the second half of the heads attends to; */
+    double difference_scale;  /* of what is left */
     double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
     int64_t keys_of;          /* the layer whose keys and values it sees: itself, or one before it */
@@ -257,6 +259,7 @@ typedef struct oxi_llm_numbers {
     oxi_llm_block block;
     oxi_llm_norm_kind norm;
     oxi_llm_rope_kind rope;
+    double output_epsilon; /* of the last norm */
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */

@@ -78,6 +78,8 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_JOIN_FIRST,    /* the first of them ... */
     OXI_LLM_TRANSFORM_JOIN_SECOND,
     OXI_LLM_TRANSFORM_JOIN_THIRD,
+    OXI_LLM_TRANSFORM_JOIN_FOURTH,
+    OXI_LLM_TRANSFORM_EACH_EXPERT,   /* [n], of all experts, whose shares sum to one: [experts, n] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
 } oxi_llm_transform;
 
@@ -101,7 +103,7 @@ typedef struct oxi_llm_folder {
     size_t plan_count, plan_room;
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
     size_t piece_room;
-    int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
+    int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond, experts;
     int64_t delta_keys, delta_key; /* of a delta net: heads of keys, their size; */
     int64_t delta_each;            /* heads of values for each of them */
     int64_t mixer_groups;          /* of Mamba 2's norms by group; 0 = there are none */

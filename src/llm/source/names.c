@@ -110,7 +110,7 @@ static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_ro
     if (!plan) return OX_ERR_NOMEM;
     plan->transform = oxi_llm_name_transform(naming, row->transform);
     plan->number = number;
-    if (row->transform >= OXI_LLM_TRANSFORM_JOIN_FIRST && row->transform <= OXI_LLM_TRANSFORM_JOIN_THIRD) {
+    if (row->transform >= OXI_LLM_TRANSFORM_JOIN_FIRST && row->transform <= OXI_LLM_TRANSFORM_JOIN_FOURTH) {
         plan->number = (uint32_t)(row->transform - OXI_LLM_TRANSFORM_JOIN_FIRST);
         plan->transform = OXI_LLM_TRANSFORM_JOIN;
     }

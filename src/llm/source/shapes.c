@@ -244,6 +244,12 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->shape[0] = folder->mixer_groups;
         return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
+    case OXI_LLM_TRANSFORM_EACH_EXPERT:
+        if (e->ndim != 1 || folder->experts < 1) return "is no bias of experts";
+        e->ndim = 2;
+        e->shape[1] = e->shape[0];
+        e->shape[0] = folder->experts;
+        return NULL;
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";
         e->ndim = 1;
