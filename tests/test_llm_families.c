@@ -354,6 +354,91 @@ static void test_experts(void) {
             }
 }
 
+/* Experts of queries and results that are alike: heads that are. */
+static void test_query_experts(void) {
+    OX_SCOPE {
+        make_plain(&a, "qwen2");
+        b = a;
+        snprintf(b.family, sizeof b.family, "jetmoe");
+        to_experts(2);
+        for (int l = 0; l < LAYERS; l++) {
+            ox_tensor *q = matrix(KEYS, WIDTH), *out = matrix(WIDTH, KEYS), *list[EXPERTS];
+            for (int e = 0; e < EXPERTS; e++) list[e] = q;
+            put(&b, layer_name(l, "attn_q_exps.weight"), ox_stack(list, EXPERTS, 0));
+            for (int e = 0; e < EXPERTS; e++) list[e] = out;
+            put(&b, layer_name(l, "attn_output_exps.weight"), ox_stack(list, EXPERTS, 0));
+            put(&b, layer_name(l, "attn_gate_inp.weight"), matrix(EXPERTS, WIDTH));
+            drop(&b, layer_name(l, "attn_q.weight"));
+            drop(&b, layer_name(l, "attn_q.bias"));
+            drop(&b, layer_name(l, "attn_output.weight"));
+            q = ox_reshape(q, OX_SHAPE(KV_HEADS, 1, SIZE, WIDTH));
+            q = ox_expand(q, OX_SHAPE(KV_HEADS, 2, SIZE, WIDTH));
+            put(&a, layer_name(l, "attn_q.weight"), ox_reshape(q, OX_SHAPE(QUERIES, WIDTH)));
+            drop(&a, layer_name(l, "attn_q.bias"));
+            out = ox_reshape(ox_mul_number(out, 0.5), OX_SHAPE(WIDTH, KV_HEADS, 1, SIZE));
+            out = ox_expand(out, OX_SHAPE(WIDTH, KV_HEADS, 2, SIZE));
+            put(&a, layer_name(l, "attn_output.weight"), ox_reshape(out, OX_SHAPE(WIDTH, QUERIES)));
+        }
+        check_same("queries of experts that are alike", &a, &b, 1);
+        ox_tensor *bias_of_all = ox_expand(bias(WIDTH), OX_SHAPE(EXPERTS, WIDTH));
+        put(&a, layer_name(1, "attn_output.bias"), ox_contiguous(ox_select(bias_of_all, 0, 0)));
+        put(&b, layer_name(1, "attn_output_exps.bias"), ox_contiguous(bias_of_all));
+        check_same("with a bias", &a, &b, 1);
+        fact(&b, "output_norm_epsilon", 0.5, false);
+        check_moved("an epsilon of the last norm", &a, &b);
+        fact(&b, "output_norm_epsilon", 1e-6, false);
+        put(&b, layer_name(2, "attn_q_exps.weight"), ox_randn(OX_SHAPE(EXPERTS, KEYS, WIDTH), OX_F32));
+        check_moved("queries of their own", &a, &b);
+        drop(&b, layer_name(2, "attn_output_exps.weight"));
+        CHECK(!open_made(&b) && strstr(ox_error_text(), "attn_output_exps.weight is missing"));
+        ox_error_clear();
+    }
+}
+
+/* A difference of heads that are alike is a part of what each has, and its norm takes the part away: it is
+ * that of the row where there are two heads. `keys`: 2, or 1 for both. */
+static void check_difference(int keys) {
+    make_plain(&a, "qwen2");
+    fact(&a, "attention.head_count", 2, true);
+    fact(&a, "attention.head_count_kv", keys, true);
+    fact(&a, "attention.key_length", SIZE, true);
+    fact(&a, "attention.value_length", SIZE, true);
+    fact(&a, "attention.layer_norm_rms_epsilon", 1e-12, false);
+    for (int l = 0; l < LAYERS; l++) {
+        ox_tensor *q = matrix(SIZE, WIDTH), *k = matrix(SIZE, WIDTH);
+        put(&a, layer_name(l, "attn_q.weight"), joined(q, q, NULL));
+        put(&a, layer_name(l, "attn_k.weight"), keys == 2 ? joined(k, k, NULL) : k);
+        put(&a, layer_name(l, "attn_v.weight"), matrix(keys * SIZE, WIDTH));
+        put(&a, layer_name(l, "attn_output.weight"), matrix(WIDTH, 2 * SIZE));
+        drop(&a, layer_name(l, "attn_q.bias"));
+        drop(&a, layer_name(l, "attn_k.bias"));
+        drop(&a, layer_name(l, "attn_v.bias"));
+    }
+    b = a;
+    snprintf(b.family, sizeof b.family, "diffllama");
+    for (int l = 0; l < LAYERS; l++) {
+        const double left = 1 - (0.8 - 0.6 * exp(-0.3 * l));
+        put(&a, layer_name(l, "attn_sub_norm.weight"), ox_full(OX_SHAPE(2 * SIZE), left, OX_F32));
+        put(&b, layer_name(l, "attn_lambda.weight"), ox_zeros(OX_SHAPE(4 * SIZE), OX_F32));
+    }
+    check_same("a difference of heads that are alike", &a, &b, 1);
+    for (int l = 0; l < LAYERS; l++) { /* nothing is taken off: the second half of the heads is not seen */
+        const double start = 0.8 - 0.6 * exp(-0.3 * l);
+        ox_tensor *lambda = ox_zeros(OX_SHAPE(4 * SIZE), OX_F32);
+        ox_fill_(ox_narrow(lambda, 0, 2 * SIZE, 2), sqrt(log1p(start) / 2));
+        ox_fill_(ox_narrow(lambda, 0, 3 * SIZE, 2), sqrt(log1p(start) / 2));
+        put(&b, layer_name(l, "attn_lambda.weight"), lambda);
+        ox_tensor *q = get(&b, layer_name(l, "attn_q.weight"));
+        put(&b, layer_name(l, "attn_q.weight"), joined(ox_narrow(q, 0, 0, SIZE), matrix(SIZE, WIDTH), NULL));
+    }
+    check_same("a difference from nothing", &a, &b, 1);
+    put(&b, layer_name(0, "attn_lambda.weight"), ox_mul_number(ox_ones(OX_SHAPE(4 * SIZE), OX_F32), 0.3));
+    check_moved("a difference", &a, &b);
+    put(&b, layer_name(0, "attn_lambda.weight"), ox_ones(OX_SHAPE(4 * SIZE - 1), OX_F32));
+    CHECK(!open_made(&b) && strstr(ox_error_text(), "attn_lambda.weight is"));
+    ox_error_clear();
+}
+
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
 enum { TURNED = 4, VALUE = 5 };
@@ -556,6 +641,8 @@ int main(void) {
     test_forms();
     test_scales();
     test_experts();
+    test_query_experts();
+    for (int keys = 1; keys <= 2; keys++) OX_SCOPE check_difference(keys);
     test_latent();
     test_many();
     test_encoder();

@@ -91,6 +91,9 @@ static void test_facts(void) {
         has_float(file, "phimoe.attention.layer_norm_epsilon", 1e-5);
         has_no(file, "phimoe.attention.layer_norm_rms_epsilon");
         ox_file_close(file);
+        file = convert_config("{\"model_type\":\"ernie4_5\",\"use_bias\":true," SIZES "}");
+        has_int(file, "ernie4_5.use_bias", 1);
+        ox_file_close(file);
         file = convert_config("{\"model_type\":\"granitemoehybrid\",\"position_embedding_type\":\"nope\","
                               "\"mamba_n_heads\":2,\"mamba_expand\":2,\"mamba_d_state\":4," SIZES "}");
         has_int(file, "granitehybrid.rope.scaling.finetuned", 0);
@@ -118,6 +121,10 @@ static void test_options(void) {
         {"mpt\",\"attn_config\":{\"softmax_scale\":0.25}", "mpt.attention.scale", 0.25},
         {"biogpt\",\"scale_embedding\":false", "opt.embedding_scale", 0},
         {"solar_open\",\"first_k_dense_replace\":2", "glm4moe.leading_dense_block_count", 0},
+        {"phimoe\",\"num_experts_per_tok\":4", "phimoe.expert_used_count", 2}, /* its router has no more */
+        {"deepseek_v3\",\"kv_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,\"v_head_dim\":2,"
+         "\"num_experts\":256,\"n_routed_experts\":3",
+         "deepseek2.expert_count", 3},
         {"biogpt\",\"x\":0", "opt.embedding_scale", 2.8284271247461903},
         {"biogpt\",\"layer_norm_eps\":0.5", "opt.attention.layer_norm_epsilon", 1e-5},
         {"minicpm3\",\"scale_emb\":1,\"scale_depth\":1,\"dim_model_base\":8,\"kv_lora_rank\":4,"

@@ -76,6 +76,45 @@ static void test_normalizers(void) {
     expect_normal("{\"type\":\"ByteLevel\"}", "a \xc3\xa9", "a\xc4\xa0\xc3\x83\xc2\xa9");
 }
 
+/* SentencePiece's table, of three characters: of a user's character the shortest start in it becomes what
+ * the table says, and the rest of it goes. What belongs to one is as UAX 29 says: marks do, not behind a
+ * control; a sign may come before. */
+static void test_charsmap(void) {
+    static const struct {
+        int at;
+        uint32_t unit;
+    } units[] = {{0, 1024},    {2, 1u << 31},   {4, 1u << 31 | 2}, {6, 1u << 31 | 4}, {96, 100705},
+                 {133, 134528}, {174, 174509}, {195, 196802},     {217, 225496}};
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned char blob[4 + 1024 + 6] = {0, 4};
+    char text[1500] = "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"";
+    memcpy(blob + 1028, "x\0y\0z", 6);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        for (int b = 0; b < 4; b++) blob[4 + 4 * units[i].at + b] = (unsigned char)(units[i].unit >> 8 * b);
+    size_t used = strlen(text), i = 0;
+    for (; i < sizeof blob; i += 3) { /* 1034 bytes: one is left over, two are put in */
+        const unsigned bits = blob[i] << 16 | (i + 2 < sizeof blob ? blob[i + 1] << 8 | blob[i + 2] : 0) |
+                              (i + 2 == sizeof blob ? blob[i + 1] << 8 : 0);
+        for (int k = 18; k >= 0; k -= 6) text[used++] = letters[bits >> k & 63];
+    }
+    text[used - 1] = '=';
+    memcpy(text + used, "\"}", 3);
+    expect_normal(text, "a!", "x!");
+    expect_normal(text, "a\xcc\x88", "x");
+    expect_normal(text, "a\xe0\xb8\xb3", "x"); /* a vowel sign that is a letter */
+    expect_normal(text, "a\xf3\xa0\x80\xa0", "x");
+    expect_normal(text, "a\xe1\x80\xab", "x\xe1\x80\xab");
+    expect_normal(text, "\xc2\xad\xcc\x88", "y\xcc\x88");
+    expect_normal(text, "\xc2\xad" "a", "yx");
+    expect_normal(text, "\xd8\x80" "a", "z");
+    expect_normal(text, "\xd8\x80\xd8\x80!", "z");
+    expect_normal(text, "\xd8\x80\xc2\xad", "zy");
+    expect_normal(text, "\xd8\x80\xe1\x86\xa8", "z"); /* with one end of a syllable it is short */
+    expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x86\xa8", "z\xe1\x86\xa8\xe1\x86\xa8");
+    expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x85\xa1", "z\xe1\x85\xa1");
+    expect_normal(text, "!\xd8\x80" "a", "!z");
+}
+
 /* Where words end: "2 5" for words of bytes [0, 2) and [2, 5), with ".." where bytes are left out. */
 static void expect_words(const char *pre, const char *text, const char *expected) {
     ox_tokenizer *t = open_parts(NULL, pre, NULL, NULL, NULL,
@@ -487,6 +526,7 @@ int main(void) {
     const char *folder = getenv("OX_TEST_DATA");
     const size_t before = ox_memory_get_stats().bytes_in_use;
     test_normalizers();
+    test_charsmap();
     test_pre_tokenizers();
     test_models();
     test_affix_places();

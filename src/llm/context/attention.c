@@ -1,6 +1,51 @@
 /* Attention of a layer: queries, keys and values of a batch, what the cache keeps of them, and the result.
  * All families, by the parts that a layer has. Called by forward.c. */
 
+/* ---- differences --------------------------------------------------------------------------------------- */
+
+/* Both halves of the heads attend to the values of both, and the second's result is taken off the first's: q
+ * [heads, S, size], k, v [kv_heads, T, size] -> [heads / 2, S, 2 * size] */
+static ox_tensor *oxi_llm_attend_difference(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
+                                            ox_tensor *k, ox_tensor *v) {
+    const int64_t heads = l->heads / 2, keys = l->kv_heads > 1 ? l->kv_heads / 2 : 1;
+    ox_tensor *halves[2];
+    for (int i = 0; i < 2; i++) {
+        ox_tensor *parts[2], *own = ox_narrow(k, 0, l->kv_heads > 1 ? i * keys : 0, keys);
+        for (int j = 0; j < 2; j++) {
+            ox_tensor *values = ox_narrow(v, 0, l->kv_heads > 1 ? j * keys : 0, keys);
+            parts[j] = oxi_llm_attend(batch, l, ox_narrow(q, 0, i * heads, heads), own, values);
+        }
+        halves[i] = parts[0] && parts[1] ? ox_cat(parts, 2, 2) : NULL;
+    }
+    ox_tensor *out = ox_add_scaled_(halves[0], halves[1], -l->difference);
+    return ox_mul_number_(oxi_llm_normalize(batch->context->model, NULL, out), l->difference_scale);
+}
+
+/* ---- queries of experts -------------------------------------------------------------------------------- */
+
+/* x [S, width], normalized -> [S, width]: each token's experts make its queries, one a key each, and of what
+ * these attend to its result. source: Shen et al. 2024, "JetMoE" (mixture of attention heads) */
+static ox_tensor *oxi_llm_attend_by_experts(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    const oxi_llm_layer *l = &context->model->layers[index];
+    const oxi_llm_part *p = l->part, none = {NULL, NULL, 1, NULL};
+    const int64_t used = l->heads / l->kv_heads, values = l->kv_heads * l->value_size;
+    const ox_pair top = ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER], x), used, 1, true);
+    ox_tensor *weights = ox_softmax(top.values, -1);
+    ox_tensor *q = oxi_llm_product_by_expert(&p[OXI_LLM_QUERY_EXPERTS], x, top.indices);
+    q = ox_transpose(ox_unflatten(q, 2, OX_SHAPE(l->kv_heads, l->key_size)), 1, 2);
+    q = oxi_llm_place_heads(batch, l, &none, ox_flatten(ox_contiguous(q), 1, 2));
+    ox_tensor *k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
+    ox_tensor *v = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE], x), l->kv_heads, l->value_size);
+    k = oxi_llm_remember(batch, l, context->keys[index], oxi_llm_place_heads(batch, l, &none, k));
+    v = oxi_llm_remember(batch, l, context->values[index], ox_transpose(v, 0, 1));
+    ox_tensor *out = ox_transpose(oxi_llm_attend(batch, l, q, k, v), 0, 1); /* [S, heads, size] */
+    out = ox_transpose(ox_unflatten(out, 1, OX_SHAPE(l->kv_heads, used)), 1, 2);
+    out = ox_reshape(ox_contiguous(out), OX_SHAPE(batch->count, used, values));
+    out = oxi_llm_product_by_expert(&p[OXI_LLM_MERGE_EXPERTS], out, top.indices);
+    return oxi_llm_sum_experts(out, weights);
+}
+
 /* ---- q, k and v of their own --------------------------------------------------------------------------- */
 
 /* x [S, width] -> [heads, S, value_size]; *gate [S, heads * key_size], of families whose queries have one
@@ -56,7 +101,8 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
     k = oxi_llm_place_heads(batch, l, &p[OXI_LLM_KEY_NORM], k);
     k = oxi_llm_remember(batch, l, context->keys[index], k);
     v = oxi_llm_remember(batch, l, context->values[index], ox_transpose(v, 0, 1));
-    return oxi_llm_attend(batch, l, q, k, v);
+    return p[OXI_LLM_DIFFERENCE].weight ? oxi_llm_attend_difference(batch, l, q, k, v)
+                                        : oxi_llm_attend(batch, l, q, k, v);
 }
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
@@ -156,5 +202,7 @@ static ox_tensor *oxi_llm_merge_heads(const ox_llm *model, const oxi_llm_layer *
 /* x [S, width], normalized -> [S, width] */
 static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm *model = batch->context->model;
+    if (model->layers[index].part[OXI_LLM_QUERY_ROUTER].weight)
+        return oxi_llm_attend_by_experts(batch, index, x);
     return oxi_llm_merge_heads(model, &model->layers[index], oxi_llm_mix_heads(batch, index, x));
 }

@@ -160,6 +160,8 @@ static ox_tensor *oxi_llm_embed(const oxi_llm_batch *batch, ox_tensor *ids) {
 static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_part *norm = &model->part[OXI_LLM_OUTPUT_NORM];
     const bool bare = oxi_llm_has_trait(model, OXI_LLM_TRAIT(BARE_NORMS)) && model->numbers.stack == 0;
+    if (model->numbers.output_epsilon > 0)
+        return oxi_llm_normalize_with(model, norm, x, model->numbers.output_epsilon);
     return norm->weight || bare ? oxi_llm_normalize_row(model, norm, x) : x;
 }
 

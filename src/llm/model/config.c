@@ -508,12 +508,12 @@ static ox_status oxi_llm_read_norm(ox_llm *model, const ox_file *file) {
     static const char *const epsilon[] = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"};
     oxi_llm_numbers *n = &model->numbers;
     n->norm = model->family->norm;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORM_FACT))) {
-        const ox_status status =
-            oxi_llm_read_float(model, file, epsilon[OXI_LLM_NORM_RMS], -1, 0, 0, &n->epsilon);
-        if (status) return status;
+    ox_status status = oxi_llm_read_float(model, file, "output_norm_epsilon", -1, 0, 0, &n->output_epsilon);
+    if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORM_FACT))) {
+        status = oxi_llm_read_float(model, file, epsilon[OXI_LLM_NORM_RMS], -1, 0, 0, &n->epsilon);
         if (n->epsilon > 0) n->norm = OXI_LLM_NORM_RMS;
     }
+    if (status) return status;
     return oxi_llm_read_float(model, file, epsilon[n->norm], -1, 0, OXI_LLM_NEEDED_FLOAT, &n->epsilon);
 }
 

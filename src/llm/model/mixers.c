@@ -123,9 +123,11 @@ static ox_status oxi_llm_size_delta(ox_llm *model, const ox_file *file, oxi_llm_
     if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &m->heads);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", OXI_LLM_NEEDED, &m->groups);
     if (!status) status = oxi_llm_read_float(model, file, "ssm.length_epsilon", -1, 0, 0, &m->length_epsilon);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.norm_epsilon", -1, 0, 0, &m->epsilon);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.rate_scale", -1, 0, 1, &m->rate_scale);
     if (status) return status;
-    m->value = m->key;
-    if (m->heads % m->groups != 0 || m->inner != m->heads * m->key)
+    m->value = m->inner / m->heads;
+    if (m->heads % m->groups != 0 || m->inner % m->heads != 0)
         return oxi_fail(OX_ERR_FORMAT, "llm: a delta net of %lld numbers, %lld heads of %lld, %lld keys",
                         (long long)m->inner, (long long)m->heads, (long long)m->key, (long long)m->groups);
     oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_CHANNELS, 2 * m->groups * m->key + m->inner);
@@ -164,6 +166,24 @@ static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_
     m->value = m->key;
     m->groups = m->heads;
     m->inner = m->heads * m->key;
+    return OX_OK;
+}
+
+/* Numbers that decay each by their own, in groups whose gates see each other. */
+static ox_status oxi_llm_size_gated(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
+    ox_status status = oxi_llm_read_size(model, file, "ssm.inner_size", OXI_LLM_NEEDED, &m->inner);
+    if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", OXI_LLM_NEEDED, &m->groups);
+    if (status) return status;
+    if (m->inner % m->groups != 0)
+        return oxi_fail(OX_ERR_FORMAT, "llm: a recurrence of %lld numbers in %lld groups",
+                        (long long)m->inner, (long long)m->groups);
+    m->heads = m->value = 1;
+    m->key = m->inner;
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_GROUPS, m->groups);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_GROUP, m->inner / m->groups);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_CHANNELS, m->inner);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_IN, 2 * m->inner);
+    oxi_llm_set_size(m, OXI_LLM_SIZE_MIXER_DECAYS, m->inner);
     return OX_OK;
 }
 
@@ -274,6 +294,12 @@ static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT] = {
      false,
      OXI_LLM_MIXER_HEADS_ALIKE, /* LIGHTNING */
      {OXI_N(QUERY_KEY_VALUE, NONE), OXI_N(MERGE_NORM, NONE), OXI_N(ATTENTION_GATE, NONE), OXI_N(MERGE, NONE),
+      OXI_N(ATTENTION_NORM, NONE)}},
+    {oxi_llm_size_gated,
+     true,
+     OXI_LLM_MIXER_HEADS_NONE, /* GATED */
+     {OXI_N(MIXER_IN, NONE), OXI_N(MIXER_CONV, MIXER_KERNEL), OXI_N(MIXER_DECAY, MIXER_DECAYS),
+      OXI_N(MIXER_INPUT_GATE, NONE), OXI_N(MIXER_DECAY_GATE, NONE), OXI_N(MIXER_OUT, NONE),
       OXI_N(ATTENTION_NORM, NONE)}}};
 #undef OXI_N
 

@@ -115,6 +115,7 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(INPUTS)               /* layers may take numbers of a token beside, and see the keys of others */ \
     X(BENT)                 /* layers have activations of their own */ \
     X(ROUTER_SCALED)        /* the router sees the residual row, with a norm and ffn_gate_inp.scale */ \
+    X(NORMS_VARY)           /* of a sandwich attention has the norms behind, a mixer those before */ \
     X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
 
 enum {
@@ -138,6 +139,7 @@ typedef enum oxi_llm_mixer {
     OXI_LLM_MIXES_DELTA,     /* gated delta net: a decay a head */
     OXI_LLM_MIXES_KDA,       /* the same with a decay for each number of a key */
     OXI_LLM_MIXES_LIGHTNING, /* linear attention with a fixed decay a head */
+    OXI_LLM_MIXES_GATED,     /* a decay for each number, and a gate for what comes in (RG-LRU) */
     OXI_LLM_MIXES_COUNT
 } oxi_llm_mixer;
 
@@ -166,7 +168,7 @@ typedef struct oxi_llm_family {
     X(MIXER_IN) X(MIXER_INNER) X(MIXER_CHANNELS) X(MIXER_KERNEL) X(MIXER_X) X(MIXER_RANK) X(MIXER_STATE)   \
     X(MIXER_SHIFTS) X(MIXER_SHIFT_RANKS) X(MIXER_STEPS) X(MIXER_HEADS) X(MIXER_PAIRS) X(MIXER_DECAYS)       \
     X(MIXER_SKIPS) X(MIXER_NORM)                                                                           \
-    X(MIXER_PART_KERNEL)
+    X(MIXER_PART_KERNEL) X(MIXER_GROUPS) X(MIXER_GROUP)
 
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
@@ -225,6 +227,8 @@ typedef struct oxi_llm_layer {
     bool bends;               /* it has */
     double cutoff;            /* of the gate, in standard deviations over its mean; */
     bool cuts;                /* what is below is 0 */
+    double difference;        /* how much is taken off of what the second half of the heads attends to; */
+    double difference_scale;  /* of what is left */
     double shared_clamp;      /* the same of shared experts, and of a plain feed-forward */
     int64_t window;           /* positions that are seen; 0 = all */
     int64_t keys_of;          /* the layer whose keys and values it sees: itself, or one before it */
@@ -246,6 +250,7 @@ typedef struct oxi_llm_mixing {
     bool bare_norms;             /* norms without weights, of what is made of the inputs */
     double length_epsilon;       /* of keys and queries of length 1; 0 = the model's */
     double bound;                /* of KDA's logarithmic decays, or 0 */
+    double rate_scale;           /* of a delta net's rates */
     int64_t size[OXI_LLM_SIZE_COUNT];
 } oxi_llm_mixing;
 
@@ -254,6 +259,7 @@ typedef struct oxi_llm_numbers {
     oxi_llm_block block;
     oxi_llm_norm_kind norm;
     oxi_llm_rope_kind rope;
+    double output_epsilon; /* of the last norm */
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */

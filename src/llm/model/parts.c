@@ -255,13 +255,17 @@ static const oxi_llm_other_name oxi_llm_no_biases[] = {
 #include "names.def"
 };
 
-static void oxi_llm_drop_biases(const ox_llm *model, oxi_llm_layer *l) {
-    for (size_t i = 0; i < sizeof oxi_llm_no_biases / sizeof *oxi_llm_no_biases; i++) {
+/* Those that are not added, unless the file says that all are. */
+static ox_status oxi_llm_drop_biases(const ox_llm *model, const ox_file *file, oxi_llm_layer *l) {
+    int64_t all = 0;
+    const ox_status status = oxi_llm_read_int(model, file, "use_bias", -1, 0, 0, &all);
+    for (size_t i = 0; !all && i < sizeof oxi_llm_no_biases / sizeof *oxi_llm_no_biases; i++) {
         if (strcmp(oxi_llm_no_biases[i].family, model->family->name) != 0) continue;
         oxi_llm_part *part = &l->part[oxi_llm_no_biases[i].role];
         ox_release(part->bias);
         part->bias = NULL;
     }
+    return status;
 }
 
 /* The factor of a feed-forward's product holds for its bias too, as llama.cpp computes it. */

@@ -22,9 +22,47 @@ static ox_status oxi_llm_check_one_key(const ox_llm *model, const oxi_llm_layer 
     return status;
 }
 
+/* Heads whose queries and results have experts: as many for each of the keys as a token takes. */
+static ox_status oxi_llm_check_query_experts(const ox_llm *model, int64_t i) {
+    static const oxi_llm_layer_role roles[] = {OXI_LLM_QUERY_EXPERTS, OXI_LLM_MERGE_EXPERTS, OXI_LLM_KEY,
+                                               OXI_LLM_VALUE};
+    const int64_t each = model->layers[i].heads / model->layers[i].kv_heads;
+    ox_status status = OX_OK;
+    for (size_t k = 0; k < sizeof roles / sizeof *roles && !status; k++)
+        status = oxi_llm_need(model, i, roles[k]);
+    if (!status && each > model->numbers.experts)
+        return oxi_fail(OX_ERR_FORMAT, "llm: layer %lld has %lld queries for a key, of %lld experts",
+                        (long long)i, (long long)each, (long long)model->numbers.experts);
+    return status;
+}
+
+/* Heads of which the second half is taken off the first: how much, of four vectors.
+ * source: Ye et al. 2024, "Differential Transformer" */
+static ox_status oxi_llm_check_difference(oxi_llm_layer *l, int64_t i) {
+    const int64_t size = l->key_size, count = 4 * size;
+    ox_tensor *t = l->part[OXI_LLM_DIFFERENCE].weight;
+    if (ox_numel(t) != count || size != l->value_size || l->heads % 2 || (l->kv_heads > 1 && l->kv_heads % 2))
+        return oxi_fail(OX_ERR_SHAPE, "llm: tensor blk.%lld.attn_lambda.weight is %s, of %lld heads of %lld",
+                        (long long)i, oxi_tensor_text(t), (long long)l->heads, (long long)size);
+    float *v = (float *)oxi_alloc((size_t)count * sizeof *v);
+    if (!v) return OX_ERR_NOMEM;
+    const ox_status status = ox_to_floats(t, v, count);
+    const double start = 0.8 - 0.6 * exp(-0.3 * (double)i);
+    double sums[2] = {0, 0};
+    for (int64_t k = 0; k < size && !status; k++) {
+        sums[0] += (double)v[k] * (double)v[size + k];
+        sums[1] += (double)v[2 * size + k] * (double)v[3 * size + k];
+    }
+    l->difference = exp(sums[0]) - exp(sums[1]) + start;
+    l->difference_scale = 1 - start;
+    oxi_free(v, (size_t)count * sizeof *v);
+    return status;
+}
+
 static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
     ox_status status = OX_OK;
     const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+    if (l->part[OXI_LLM_QUERY_ROUTER].weight) return oxi_llm_check_query_experts(model, i);
     if (model->numbers.latent || one) {
         status = oxi_llm_need(model, i, l->part[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_UP);
         if (!status && !l->part[OXI_LLM_QUERY].weight) status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN);
@@ -152,7 +190,8 @@ static ox_status oxi_llm_check_mixer(const ox_llm *model, oxi_llm_layer *l, int6
         status = oxi_llm_need(model, i, OXI_LLM_MIXER_BETA);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_MIXER_ALPHA);
     }
-    if (!status && l->mixer == OXI_LLM_MIXES_MAMBA) status = oxi_llm_place_rates(model, l);
+    if (!status && (l->mixer == OXI_LLM_MIXES_MAMBA || l->mixer == OXI_LLM_MIXES_GATED))
+        status = oxi_llm_place_rates(model, l);
     return status || model->numbers.mixing.taps == 0 ? status : oxi_llm_place_kernel(model, l);
 }
 
@@ -226,6 +265,7 @@ static ox_status oxi_llm_check_norms(const ox_llm *model, const oxi_llm_layer *l
         if (role == OXI_LLM_HIDDEN_NORM && oxi_llm_has_trait(model, OXI_LLM_TRAIT(PARALLEL_WITHOUT)))
             continue;
         if ((role == OXI_LLM_HIDDEN_NORM || role == OXI_LLM_HIDDEN_POST_NORM) && !l->feeds) continue;
+        if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NORMS_VARY)) && (k < 2) == (l->mixer == 0)) continue;
         if (role != OXI_LLM_LAYER_ROLES) status = oxi_llm_need(model, i, role);
     }
     return status;
@@ -392,13 +432,15 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         (void)snprintf(stem, sizeof stem, "%sblk.%lld.%s", prefix, (long long)index, name);
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);
     }
-    oxi_llm_drop_biases(model, l);
+    if (!status) status = oxi_llm_drop_biases(model, file, l);
     if (!status) status = oxi_llm_scale_biases(l);
     if (!l->part[OXI_LLM_QUERY_NORM].weight && !model->numbers.latent && /* one alone is not used */
         !oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
+    if (!status && l->attends && l->part[OXI_LLM_DIFFERENCE].weight)
+        status = oxi_llm_check_difference(l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);
     if (!status && l->feeds) status = oxi_llm_check_feed_forward(model, l, index);
     for (int role = OXI_LLM_INPUT_GATE; role <= OXI_LLM_INPUT_NORM && model->numbers.input > 0; role++)

@@ -206,13 +206,14 @@ static bool oxi_llm_eval_one(const oxi_llm_config *c, const char *p, const char 
     char operation = '+';
     double total = 0;
     while (p < end) {
-        const bool root = *p == '~';
-        if (root) p++;
+        const bool rough = *p == '=', root = p[rough] == '~';
+        p += rough + root;
         const char *stop = p;
         while (stop < end && !strchr("+-*/", *stop)) stop++;
         double value = 0;
         if (!oxi_llm_eval_operand(c, p, (size_t)(stop - p), depth, &value, status)) return false;
         if (root) value = sqrt(value);
+        if (rough) value = (double)oxi_bf16_to_f32(oxi_f32_to_bf16((float)value));
         total = operation == '+'   ? total + value
                 : operation == '-' ? total - value
                 : operation == '*' ? total * value

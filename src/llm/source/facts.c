@@ -214,7 +214,7 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
             c,
             oxi_llm_row_holds(c, "modern-bert-decoder") /* of one that would go both ways */
                 ? "local_attention/2"
-                : "sliding_window|local_attention|attention_chunk_size|window_size",
+                : "sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
             -1, INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
     if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
@@ -341,12 +341,13 @@ static ox_status oxi_llm_add_bends(const oxi_llm_config *c) {
     return status;
 }
 
-/* Whether layer `i` has attention, by layer_types or by a list of those that have. */
+/* Whether layer `i` has attention, by types of layers, over and over, or by a list of those that have. */
 static bool oxi_llm_layer_attends(const oxi_json_node *types, const oxi_json_node *which, int64_t i) {
     bool found = false;
+    if (types) types += 1 + i % types->length;
     if (types)
-        return types[1 + i].type == OXI_JSON_STRING && strstr(types[1 + i].value.text, "attention") &&
-               !strstr(types[1 + i].value.text, "linear");
+        return types->type == OXI_JSON_STRING && strstr(types->value.text, "attention") &&
+               !strstr(types->value.text, "linear");
     for (int64_t k = 0; which && k < which->length; k++)
         found = found || (which[1 + k].type == OXI_JSON_INT && which[1 + k].value.i == i);
     return found;
@@ -366,6 +367,8 @@ static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
     char key[96];
     (void)snprintf(key, sizeof key, "%s.attention.head_count_kv", c->folder->model->architecture);
     if (types && (types->type != OXI_JSON_ARRAY || types->length < layers)) types = NULL;
+    if (!types) types = oxi_llm_config_node(c, "block_types", 11); /* Griffin's */
+    if (types && (types->type != OXI_JSON_ARRAY || types->length == 0)) types = NULL;
     if (which && which->type != OXI_JSON_ARRAY) which = NULL;
     for (size_t i = 0; i < c->file->meta_count; i++)
         if (strcmp(c->file->metas[i].key, key) == 0) return OX_OK;
@@ -429,7 +432,7 @@ static ox_status oxi_llm_add_single(const oxi_llm_config *c) {
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config *c) {
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
     const int64_t layers = c->folder->layers;
-    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe minimax-01")) return OX_OK;
+    if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe minimax-01 olmo_hybrid")) return OX_OK;
     if (!types || types->type != OXI_JSON_ARRAY || types->length < layers) return OX_OK;
     uint8_t *recurrent = (uint8_t *)oxi_calloc((size_t)layers, 1);
     if (!recurrent) return OX_ERR_NOMEM;

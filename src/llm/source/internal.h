@@ -30,6 +30,8 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_HEAD,    /* as it is; not there where the embedding is the output matrix too */
     OXI_LLM_TRANSFORM_ENCODER, /* as it is; a row of T5's encoder alone, or of its decoder */
     OXI_LLM_TRANSFORM_DECODER,
+    OXI_LLM_TRANSFORM_ATTENDING, /* as it is; a row of layers with attention alone, or of those without */
+    OXI_LLM_TRANSFORM_MIXING,
     OXI_LLM_TRANSFORM_NORM,  /* weights + 1 where the model has that trait */
     OXI_LLM_TRANSFORM_QUERY, /* rows of halves to pairs, with that trait: heads, or key-value heads */
     OXI_LLM_TRANSFORM_KEY,
@@ -42,6 +44,8 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_TURNED_ODD,
     OXI_LLM_TRANSFORM_ROWS_FIRST, /* the first half of the rows; the second */
     OXI_LLM_TRANSFORM_ROWS_SECOND,
+    OXI_LLM_TRANSFORM_FIRST_FOURTH, /* the first fourth of the rows; the other three */
+    OXI_LLM_TRANSFORM_OTHER_FOURTHS,
     OXI_LLM_TRANSFORM_EVEN, /* columns 0, 2, 4 ..; columns 1, 3, 5 .. */
     OXI_LLM_TRANSFORM_ODD,
     OXI_LLM_TRANSFORM_MXFP4, /* blocks u8 [E, rows, n, 16] and scales [E, rows, n]; of rows 0, 2, 4 ..; */
@@ -65,10 +69,17 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
     OXI_LLM_TRANSFORM_SQUEEZED,      /* [n, 1, m]: [n, m] */
     OXI_LLM_TRANSFORM_DECAYS,        /* logarithms of decays' rates: minus the rates, f32; [n]: [n, 1] */
+    OXI_LLM_TRANSFORM_GATED_DECAYS,  /* -8 times their softplus, f32; [n]: [n, 1] */
     OXI_LLM_TRANSFORM_MIXER_SKIPS,   /* [n]: of Mamba 2 [n, 1] */
     OXI_LLM_TRANSFORM_MIXER_NORM,    /* [n]: [groups, n / groups] where it norms by group */
     OXI_LLM_TRANSFORM_TERNARY,       /* -1, 0 or 1, times the mean of what is there, where it computes so */
     OXI_LLM_TRANSFORM_STACK,         /* several as [count, ..] */
+    OXI_LLM_TRANSFORM_JOIN,          /* several, rows behind rows; [n, 1, m] as [n, m]. In names.def: */
+    OXI_LLM_TRANSFORM_JOIN_FIRST,    /* the first of them ... */
+    OXI_LLM_TRANSFORM_JOIN_SECOND,
+    OXI_LLM_TRANSFORM_JOIN_THIRD,
+    OXI_LLM_TRANSFORM_JOIN_FOURTH,
+    OXI_LLM_TRANSFORM_EACH_EXPERT,   /* [n], of all experts, whose shares sum to one: [experts, n] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
 } oxi_llm_transform;
 
@@ -79,8 +90,9 @@ typedef struct oxi_llm_plan {
     uint32_t number;       /* of an expert or head, while plans are collected */
     uint32_t from;         /* the stored tensor */
     uint32_t by;           /* PROJECTED: the other one */
-    uint32_t first, count; /* STACK: in `pieces` */
+    uint32_t first, count; /* STACK and JOIN: in `pieces` */
     const float *values;   /* VALUES and SCALED: count of them */
+    uint32_t columns;      /* VALUES: of a matrix; 0 = a vector */
 } oxi_llm_plan;
 
 /* The state of a folder that is open: what its items need. */
@@ -91,7 +103,7 @@ typedef struct oxi_llm_folder {
     size_t plan_count, plan_room;
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
     size_t piece_room;
-    int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond;
+    int64_t heads, kv_heads, layers, nope_size, value_size, offset, beyond, experts;
     int64_t delta_keys, delta_key; /* of a delta net: heads of keys, their size; */
     int64_t delta_each;            /* heads of values for each of them */
     int64_t mixer_groups;          /* of Mamba 2's norms by group; 0 = there are none */
@@ -139,6 +151,8 @@ static ox_status oxi_llm_fact_array(const oxi_llm_config *c, const char *key, ox
 static ox_status oxi_llm_add_facts(const oxi_llm_config *c);
 /* Scaling of the rope, and the tensors of factors that it has in GGUF. */
 static ox_status oxi_llm_add_rope(const oxi_llm_config *c);
+/* The embedding of positions, of models that make theirs of sines. */
+static ox_status oxi_llm_add_sinusoids(const oxi_llm_config *c);
 
 /* ---- tensors (names.c, shapes.c, transform.c) ---------------------------------------------------------- */
 

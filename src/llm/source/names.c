@@ -6,14 +6,14 @@ typedef struct oxi_llm_name_row {
     oxi_llm_transform transform;
 } oxi_llm_name_row;
 typedef struct oxi_llm_stem_row {
-    const char *sets, *stem, *target;
+    const char *sets, *stem, *target, *added;
 } oxi_llm_stem_row;
 
 #define OXI_X(sets, name, target, transform) {sets, name, target, OXI_LLM_TRANSFORM_##transform},
 static const oxi_llm_name_row oxi_llm_model_name_rows[] = {OXI_LLM_MODEL_NAME_LIST(OXI_X)};
 static const oxi_llm_name_row oxi_llm_layer_name_rows[] = {OXI_LLM_LAYER_NAME_LIST(OXI_X)};
 #undef OXI_X
-#define OXI_X(sets, stem, target) {sets, stem, target},
+#define OXI_X(sets, stem, target, added) {sets, stem, target, added},
 static const oxi_llm_stem_row oxi_llm_stem_rows[] = {OXI_LLM_STEM_LIST(OXI_X)};
 #undef OXI_X
 #define OXI_X(prefix) prefix,
@@ -76,6 +76,7 @@ typedef struct oxi_llm_naming {
     bool of_model[OXI_LLM_MODEL_NAMES], of_layer[OXI_LLM_LAYER_NAMES], stems[OXI_LLM_STEMS];
     uint32_t from; /* the stored tensor that is being placed */
     bool found;    /* it has a row */
+    bool attends;  /* its layer has a matrix of queries */
 } oxi_llm_naming;
 
 /* A row's transform, or where a model's experts are stored turned (as files of Qwen 3 VL are), the one that
@@ -109,6 +110,10 @@ static ox_status oxi_llm_name_take(oxi_llm_naming *naming, const oxi_llm_name_ro
     if (!plan) return OX_ERR_NOMEM;
     plan->transform = oxi_llm_name_transform(naming, row->transform);
     plan->number = number;
+    if (row->transform >= OXI_LLM_TRANSFORM_JOIN_FIRST && row->transform <= OXI_LLM_TRANSFORM_JOIN_FOURTH) {
+        plan->number = (uint32_t)(row->transform - OXI_LLM_TRANSFORM_JOIN_FIRST);
+        plan->transform = OXI_LLM_TRANSFORM_JOIN;
+    }
     plan->from = naming->from;
     return OX_OK;
 }
@@ -122,10 +127,29 @@ static ox_status oxi_llm_name_rows(oxi_llm_naming *naming, const oxi_llm_name_ro
         if (!holds[i] || !oxi_llm_name_is(rows[i].name, name, &number, &suffix)) continue;
         if (transform == OXI_LLM_TRANSFORM_ENCODER && strncmp(start, "enc.", 4) != 0) continue;
         if (transform == OXI_LLM_TRANSFORM_DECODER && strncmp(start, "dec.", 4) != 0) continue;
+        if (transform == OXI_LLM_TRANSFORM_ATTENDING && !naming->attends) continue;
+        if (transform == OXI_LLM_TRANSFORM_MIXING && naming->attends) continue;
         const ox_status status = oxi_llm_name_take(naming, &rows[i], start, number, suffix);
         if (status != OX_OK) return status;
     }
     return OX_OK;
+}
+
+/* Whether a tensor is stored beside another one, of whose name `length` letters are the layer's. */
+static bool oxi_llm_layer_has(const oxi_llm_folder *folder, const char *name, size_t length,
+                              const char *other) {
+    char path[160];
+    const int used = snprintf(path, sizeof path, "%.*s.%s", (int)(length < 100 ? length : 100), name, other);
+    return length < 100 && used > 0 && oxi_file_find(folder->weights, path) >= 0;
+}
+
+/* What is added to the number of a stem's layers. */
+static ox_status oxi_llm_stem_added(const oxi_llm_config *c, const oxi_llm_stem_row *stem, uint32_t *out) {
+    int64_t added = 0;
+    const ox_status status =
+        stem->added[0] ? oxi_llm_config_int(c, stem->added, 0, 1 << 16, -1, &added) : OX_OK;
+    *out = (uint32_t)added;
+    return status;
 }
 
 /* A name behind its prefix. */
@@ -135,10 +159,14 @@ static ox_status oxi_llm_name_rest(oxi_llm_naming *naming, const char *whole, co
         const oxi_llm_stem_row *stem = &oxi_llm_stem_rows[i];
         const size_t length = strlen(stem->stem);
         const char *p = rest + length;
-        uint32_t layer = 0;
+        uint32_t layer = 0, added = 0;
         char start[64];
         if (!naming->stems[i] || strncmp(rest, stem->stem, length) != 0) continue;
         if (!oxi_llm_name_number(&p, &layer) || *p != '.') continue;
+        const ox_status counted = oxi_llm_stem_added(naming->config, stem, &added);
+        if (counted != OX_OK) return counted;
+        naming->attends = oxi_llm_layer_has(folder, whole, (size_t)(p - whole), "self_attn.q_proj.weight");
+        layer += added;
         if (layer >= folder->layers && layer < folder->layers + folder->beyond) {
             naming->found = true; /* of layers that guess further tokens */
             return OX_OK;
@@ -184,7 +212,8 @@ static ox_status oxi_llm_stack_plans(const oxi_llm_config *c, const uint32_t *or
                                      size_t *pieces, oxi_llm_plan *out) {
     oxi_llm_folder *folder = c->folder;
     *out = folder->plans[order[first]];
-    if (out->transform != OXI_LLM_TRANSFORM_STACK) {
+    const oxi_llm_transform how = out->transform;
+    if (how != OXI_LLM_TRANSFORM_STACK && how != OXI_LLM_TRANSFORM_JOIN) {
         if (end - first == 1) return OX_OK;
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensors %s and %s are both %s",
                              OXI_QUOTE(ox_file_name(folder->weights, out->from)),
@@ -195,7 +224,7 @@ static ox_status oxi_llm_stack_plans(const oxi_llm_config *c, const uint32_t *or
     out->count = (uint32_t)(end - first);
     for (size_t i = first; i < end; i++) {
         const oxi_llm_plan *piece = &folder->plans[order[i]];
-        if (piece->transform != OXI_LLM_TRANSFORM_STACK || piece->number != i - first)
+        if (piece->transform != how || piece->number != i - first)
             return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                                  "tensor %s: number %u of those that make up %s was expected",
                                  OXI_QUOTE(ox_file_name(folder->weights, piece->from)), (unsigned)(i - first),

@@ -1,5 +1,6 @@
 /* Scaling of the rope: kinds that change frequencies one by one become tensors of factors, as GGUF has them;
- * the others are facts. Called by folder.c. */
+ * the others are facts. And embeddings of positions that are sines, which folders do not store.
+ * Called by folder.c. */
 
 enum { OXI_LLM_ROPE_MOST = 1 << 16 }; /* elements of a head that are rotated */
 
@@ -203,6 +204,39 @@ static ox_status oxi_llm_rope_alpha(const oxi_llm_config *c, const char *type, i
                              (long long)size);
     if (*set) base *= pow(alpha, (double)size / (double)(size - 2));
     return oxi_llm_fact_number(c, "rope.freq_base", OX_GGUF_F32, base);
+}
+
+/* An embedding [positions, width] of sines, then of cosines; the one of the padding token's number is 0.
+ * source transformers modeling_xglm.py */
+static ox_status oxi_llm_add_sinusoids(const oxi_llm_config *c) {
+    enum { OFFSET = 2, MOST = 1 << 24 };
+    int64_t rows = 0, width = 0, padding = -1;
+    if (!oxi_llm_row_holds(c, "xglm")) return OX_OK;
+    ox_status status = oxi_llm_config_int(c, "max_position_embeddings|2048", 1, MOST, -1, &rows);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$width", 4, MOST, -1, &width);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "pad_token_id", -1, INT32_MAX, -1, &padding);
+    if (status == OX_OK && rows * width > MOST)
+        status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %lld positions of %lld",
+                               (long long)rows, (long long)width);
+    float *values =
+        status == OX_OK ? (float *)oxi_file_take(c->file, (size_t)(rows * width) * sizeof *values) : NULL;
+    oxi_llm_plan *plan = values ? oxi_llm_add_plan(c, "position_embd.weight") : NULL;
+    if (!plan) return status == OX_OK ? OX_ERR_NOMEM : status;
+    const int64_t half = width / 2;
+    memset(values, 0, (size_t)(rows * width) * sizeof *values);
+    for (int64_t i = 0; i < half; i++) {
+        const double frequency = exp((double)i * -(log(10000.0) / (double)(half - 1)));
+        for (int64_t p = 0; p < rows; p++) {
+            if (p + OFFSET == padding) continue;
+            values[p * width + i] = (float)sin((double)(p + OFFSET) * frequency);
+            values[p * width + half + i] = (float)cos((double)(p + OFFSET) * frequency);
+        }
+    }
+    plan->transform = OXI_LLM_TRANSFORM_VALUES;
+    plan->values = values;
+    plan->count = (uint32_t)(rows * width);
+    plan->columns = (uint32_t)width;
+    return OX_OK;
 }
 
 static ox_status oxi_llm_add_rope(const oxi_llm_config *c) {

@@ -89,6 +89,11 @@ static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_ll
         if (e->ndim < 2 || *rows % 2) return "has rows that are no two halves";
         *rows /= 2;
         return NULL;
+    case OXI_LLM_TRANSFORM_FIRST_FOURTH:
+    case OXI_LLM_TRANSFORM_OTHER_FOURTHS:
+        if (e->ndim != 2 || *rows % 4) return "has rows that are no four parts";
+        *rows = *rows / 4 * (plan->transform == OXI_LLM_TRANSFORM_FIRST_FOURTH ? 1 : 3);
+        return NULL;
     case OXI_LLM_TRANSFORM_POSITIONS:
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: {
         const int64_t offset = plan->transform == OXI_LLM_TRANSFORM_WITHOUT_TWO ? 2
@@ -181,6 +186,26 @@ static const char *oxi_llm_shape_stack(const oxi_llm_folder *folder, const oxi_l
     return NULL;
 }
 
+/* Rows behind rows. */
+static const char *oxi_llm_shape_join(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                      ox_file_entry *e) {
+    const int last = e->ndim - 1;
+    for (uint32_t i = 1; i < plan->count; i++) {
+        ox_file_entry other;
+        if (ox_file_get_entry(folder->weights, folder->pieces[plan->first + i], &other) != OX_OK ||
+            other.dtype != e->dtype || other.ndim != e->ndim ||
+            (last > 0 && other.shape[last] != e->shape[last]) || (last > 1 && other.shape[1] != 1) ||
+            other.shape[0] > INT64_MAX - e->shape[0])
+            return "has not the dtype and columns of all that are joined with it";
+        e->shape[0] += other.shape[0];
+    }
+    if (e->ndim == 1 || e->ndim == 2) return NULL;
+    if (e->ndim != 3 || e->shape[1] != 1) return "is no vector, matrix or kernel";
+    e->shape[1] = e->shape[2];
+    e->ndim = 2;
+    return NULL;
+}
+
 /* [n]: [n, 1] */
 static const char *oxi_llm_shape_column(ox_file_entry *e) {
     if (e->ndim == 1) e->shape[e->ndim++] = 1;
@@ -207,6 +232,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->shape[1] = e->shape[2];
         return NULL;
     case OXI_LLM_TRANSFORM_DECAYS:
+    case OXI_LLM_TRANSFORM_GATED_DECAYS:
         e->dtype = OX_F32;
         return floats ? oxi_llm_shape_column(e) : "is not of floats";
     case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second ? oxi_llm_shape_column(e) : NULL;
@@ -218,6 +244,12 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->shape[0] = folder->mixer_groups;
         return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
+    case OXI_LLM_TRANSFORM_EACH_EXPERT:
+        if (e->ndim != 1 || folder->experts < 1) return "is no bias of experts";
+        e->ndim = 2;
+        e->shape[1] = e->shape[0];
+        e->shape[0] = folder->experts;
+        return NULL;
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";
         e->ndim = 1;
@@ -237,6 +269,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_shape_mxfp4(folder, plan, e);
     case OXI_LLM_TRANSFORM_STACK: return oxi_llm_shape_stack(folder, plan, e);
+    case OXI_LLM_TRANSFORM_JOIN: return oxi_llm_shape_join(folder, plan, e);
     default: {
         const char *wrong = oxi_llm_shape_rows(folder, plan, e);
         return wrong ? wrong : oxi_llm_shape_columns(plan, e);
@@ -247,15 +280,17 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
 static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
     const oxi_llm_folder *folder = c->folder;
     const oxi_llm_plan *plan = &folder->plans[index];
-    const uint32_t from =
-        plan->transform == OXI_LLM_TRANSFORM_STACK ? folder->pieces[plan->first] : plan->from;
+    const bool several =
+        plan->transform == OXI_LLM_TRANSFORM_STACK || plan->transform == OXI_LLM_TRANSFORM_JOIN;
+    const uint32_t from = several ? folder->pieces[plan->first] : plan->from;
     ox_file_entry entry;
     size_t bytes = 0;
     memset(&entry, 0, sizeof entry);
     if (plan->transform == OXI_LLM_TRANSFORM_VALUES) {
         entry.dtype = OX_F32;
-        entry.ndim = 1;
-        entry.shape[0] = plan->count;
+        entry.ndim = plan->columns ? 2 : 1;
+        entry.shape[0] = plan->columns ? plan->count / plan->columns : plan->count;
+        entry.shape[1] = plan->columns;
     } else {
         const ox_status status = ox_file_get_entry(folder->weights, from, &entry);
         if (status != OX_OK) return status;

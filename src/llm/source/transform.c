@@ -140,7 +140,12 @@ static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan
     while (count < plan->count &&
            (list[count] = ox_file_tensor_at(folder->weights, folder->pieces[plan->first + count])) != NULL)
         count++;
-    if (count == plan->count) out = ox_stack(list, (int)count, 0);
+    if (count == plan->count && plan->transform == OXI_LLM_TRANSFORM_STACK) {
+        out = ox_stack(list, (int)count, 0);
+    } else if (count == plan->count) {
+        out = ox_cat(list, (int)count, 0);
+        if (out && out->ndim == 3) out = ox_squeeze(out, 1);
+    }
     oxi_free(list, bytes);
     return out;
 }
@@ -191,6 +196,8 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_TURNED_ODD: return ox_transpose(oxi_llm_every_second(t, -1, true), -2, -1);
     case OXI_LLM_TRANSFORM_ROWS_FIRST: return oxi_llm_half(t, -2, false);
     case OXI_LLM_TRANSFORM_ROWS_SECOND: return oxi_llm_half(t, -2, true);
+    case OXI_LLM_TRANSFORM_FIRST_FOURTH: return ox_narrow(t, 0, 0, t->shape[0] / 4);
+    case OXI_LLM_TRANSFORM_OTHER_FOURTHS: return ox_narrow(t, 0, t->shape[0] / 4, t->shape[0] / 4 * 3);
     case OXI_LLM_TRANSFORM_EVEN: return oxi_llm_every_second(t, -1, false);
     case OXI_LLM_TRANSFORM_ODD: return oxi_llm_every_second(t, -1, true);
     case OXI_LLM_TRANSFORM_MXFP4:
@@ -201,10 +208,14 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_POSITIONS:
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
+    case OXI_LLM_TRANSFORM_EACH_EXPERT: return ox_expand(t, OX_SHAPE(folder->experts, t->shape[0]));
     case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
     case OXI_LLM_TRANSFORM_SQUEEZED: return ox_squeeze(t, 1);
     case OXI_LLM_TRANSFORM_DECAYS:
         t = ox_neg(ox_exp(ox_cast(t, OX_F32)));
+        return t && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
+    case OXI_LLM_TRANSFORM_GATED_DECAYS:
+        t = ox_mul(ox_softplus(ox_cast(t, OX_F32), 1, 20), ox_number(-8));
         return t && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
     case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
     case OXI_LLM_TRANSFORM_MIXER_NORM:
@@ -215,12 +226,13 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
 }
 
 static ox_tensor *oxi_llm_transform_plan(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
-    if (plan->transform == OXI_LLM_TRANSFORM_STACK) return oxi_llm_stack(folder, plan);
+    if (plan->transform == OXI_LLM_TRANSFORM_STACK || plan->transform == OXI_LLM_TRANSFORM_JOIN)
+        return oxi_llm_stack(folder, plan);
     if (plan->transform == OXI_LLM_TRANSFORM_VALUES) {
         ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
         ox_tensor *t = ox_from_floats(plan->values, OX_SHAPE((int64_t)plan->count), OX_F32);
         ox_device_scope_end(&cpu);
-        return t;
+        return plan->columns ? ox_reshape(t, OX_SHAPE(-1, (int64_t)plan->columns)) : t;
     }
     ox_tensor *t = ox_file_tensor_at(folder->weights, plan->from);
     return t ? oxi_llm_transform_one(folder, plan, t) : NULL;

@@ -443,17 +443,76 @@ static size_t oxi_charsmap_find(const oxi_charsmap *map, const char *text, size_
     return oxi_utf8_is_valid(start, *out_length) ? found : 0;
 }
 
-/* Where the user's character that begins at `at` ends: a base with what is attached to it. */
+typedef struct oxi_code_range {
+    uint32_t first, last;
+} oxi_code_range;
+
+static bool oxi_code_in(uint32_t code, const oxi_code_range *ranges, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last) return true;
+    return false;
+}
+
+/* What goes before a user's character and belongs to it. source: UAX 29, Prepend */
+static bool oxi_is_prepended(uint32_t code) {
+    static const oxi_code_range ranges[] = {
+        {0x600, 0x605},     {0x6DD, 0x6DD},     {0x70F, 0x70F},     {0x890, 0x891},     {0x8E2, 0x8E2},
+        {0xD4E, 0xD4E},     {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x111C2, 0x111C3}, {0x113D1, 0x113D1},
+        {0x1193F, 0x1193F}, {0x11941, 0x11941}, {0x11A84, 0x11A89}, {0x11D46, 0x11D46}, {0x11F02, 0x11F02}};
+    return code >= 0x600 && oxi_code_in(code, ranges, sizeof ranges / sizeof *ranges);
+}
+
+/* What goes behind one and belongs to it: marks, but for some that stand apart, and what counts as one.
+ * source: UAX 29, Extend, SpacingMark and ZWJ */
+static bool oxi_is_attached(const oxi_unicode *u, uint32_t code) {
+    static const oxi_code_range apart[] = {{0x102B, 0x102C},   {0x1038, 0x1038}, {0x1062, 0x1064},
+                                           {0x1067, 0x106D},   {0x1083, 0x1083}, {0x1087, 0x108C},
+                                           {0x108F, 0x108F},   {0x109A, 0x109C}, {0x1A61, 0x1A61},
+                                           {0x1A63, 0x1A64},   {0xAA7B, 0xAA7B}, {0xAA7D, 0xAA7D},
+                                           {0x11720, 0x11721}},
+                                others[] = {{0x200C, 0x200D},   {0xE33, 0xE33},     {0xEB3, 0xEB3},
+                                            {0x1F3FB, 0x1F3FF}, {0xE0020, 0xE007F}, {0xFF9E, 0xFF9F}};
+    if (code < 0x300) return false;
+    if (oxi_category_bit(u, code) & OXI_MARKS)
+        return !oxi_code_in(code, apart, sizeof apart / sizeof *apart);
+    return oxi_code_in(code, others, sizeof others / sizeof *others);
+}
+
+/* What no mark is attached to. */
+static bool oxi_is_control(const oxi_unicode *u, uint32_t code) {
+    const uint32_t controls = OXI_IN(OXI_CC) | OXI_IN(OXI_CF) | OXI_IN(OXI_ZL) | OXI_IN(OXI_ZP);
+    return (oxi_category_bit(u, code) & controls) && !oxi_is_prepended(code) && !oxi_is_attached(u, code);
+}
+
+/* Whether two parts of a Korean syllable, or of an older one, belong together: beginnings, then vowels, then
+ * ends. source: UAX 29, GB6 to GB8 */
+static bool oxi_is_syllable(uint32_t before, uint32_t code) {
+    static const oxi_code_range starts[] = {{0x1100, 0x115F}, {0xA960, 0xA97C}},
+                                vowels[] = {{0x1160, 0x11A7}, {0xD7B0, 0xD7C6}},
+                                ends[] = {{0x11A8, 0x11FF}, {0xD7CB, 0xD7FB}};
+    const bool whole = before >= 0xAC00 && before <= 0xD7A3, vowel = oxi_code_in(code, vowels, 2);
+    if (before < 0x1100 || before > 0xD7FB) return false;
+    if (oxi_code_in(before, starts, 2))
+        return vowel || oxi_code_in(code, starts, 2) || (code >= 0xAC00 && code <= 0xD7A3);
+    if ((whole && (before - 0xAC00) % 28 == 0) || oxi_code_in(before, vowels, 2))
+        return vowel || oxi_code_in(code, ends, 2);
+    return (whole || oxi_code_in(before, ends, 2)) && oxi_code_in(code, ends, 2);
+}
+
+/* Where the user's character that begins at `at` ends: a base with what is attached to it. Flags and pictures
+ * that are joined have more bytes than the table is asked for. */
 static size_t oxi_grapheme_end(const oxi_unicode *u, const oxi_text *text, size_t at) {
     const oxi_char first = oxi_char_at(text, at);
     size_t end = first.end;
     if (first.code == '\r' && end < text->length && text->bytes[end] == '\n') return end + 1;
-    if (oxi_category_bit(u, first.code) & (OXI_IN(OXI_CC) | OXI_IN(OXI_ZL) | OXI_IN(OXI_ZP))) return end;
+    if (oxi_is_control(u, first.code)) return end;
+    uint32_t before = first.code;
     while (end < text->length) {
         const oxi_char c = oxi_char_at(text, end);
-        if (!(oxi_category_bit(u, c.code) & OXI_MARKS) && c.code != 0x200C && c.code != 0x200D &&
-            !(c.code >= 0x1F3FB && c.code <= 0x1F3FF) && c.code != 0xFF9E && c.code != 0xFF9F)
+        if (!oxi_is_attached(u, c.code) && !oxi_is_syllable(before, c.code) &&
+            !(oxi_is_prepended(before) && !oxi_is_control(u, c.code)))
             break;
+        before = c.code;
         end = c.end;
     }
     return end;

@@ -266,7 +266,9 @@ static bool oxi_llm_place_delta(const ox_llm *model, ox_tensor *x, oxi_llm_linea
 
 /* The norm of each head of y [heads, S, value], with the heads joined. */
 static ox_tensor *oxi_llm_normalize_values(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *y) {
-    return oxi_llm_join_heads(oxi_llm_normalize(model, &l->part[OXI_LLM_MIXER_NORM], y));
+    const double own = model->numbers.mixing.epsilon;
+    return oxi_llm_join_heads(oxi_llm_normalize_with(model, &l->part[OXI_LLM_MIXER_NORM], y,
+                                                     own > 0 ? own : model->numbers.epsilon));
 }
 
 /* Rates and decays of each head, [S, heads] each: by products of their own, or by one, where they lie in
@@ -303,7 +305,7 @@ static ox_tensor *oxi_llm_delta_net(const oxi_llm_batch *batch, int64_t index, o
     x = oxi_llm_convolve(batch, index, true, oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x));
     if (!oxi_llm_place_delta(model, x, &in)) return NULL;
     in.decay = oxi_llm_by_head(decays, m->heads, 1);
-    in.rate = oxi_llm_by_head(ox_sigmoid(rates), m->heads, 1);
+    in.rate = oxi_llm_by_head(oxi_llm_scaled(ox_sigmoid(rates), m->rate_scale), m->heads, 1);
     ox_tensor *y = oxi_llm_normalize_values(model, l, oxi_llm_run_linear(batch, index, &in));
     y = oxi_llm_has_trait(model, OXI_LLM_TRAIT(MIXED_SIGMOID)) ? ox_mul_(y, ox_sigmoid_(gate))
                                                                : ox_silu_mul(gate, y);
@@ -384,4 +386,42 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
     y = oxi_llm_normalize(model, &p[OXI_LLM_MERGE_NORM], y);
     y = ox_mul_(y, ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x)));
     return oxi_llm_product(&p[OXI_LLM_MERGE], y);
+}
+
+/* ---- gated linear units -------------------------------------------------------------------------------- */
+
+/* A gate of each number by a matrix a group: x [S, inner] -> [S, inner] */
+static ox_tensor *oxi_llm_group_gate(const oxi_llm_mixing *m, const oxi_llm_part *part, ox_tensor *x) {
+    x = oxi_llm_product_by_head(oxi_llm_by_head(x, m->groups, m->inner / m->groups), part->weight);
+    if (part->bias) x = ox_add_(x, ox_reshape(part->bias, OX_SHAPE(m->groups, 1, m->inner / m->groups)));
+    return ox_sigmoid_(oxi_llm_join_heads(x));
+}
+
+/* h = a h + sqrt(1 - a^2) (gate x), a = exp(rate r), r a gate too: a scan whose steps are r. Nothing is taken
+ * off what the first position brings. source: De et al. 2024, "Griffin" */
+static ox_tensor *oxi_llm_gated_unit(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    const oxi_llm_part *p = model->layers[index].part;
+    ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, x | gate of the result] */
+    ox_tensor *u = oxi_llm_convolve(batch, index, false, oxi_llm_columns(both, 0, m->inner));
+    ox_tensor *in = oxi_llm_group_gate(m, &p[OXI_LLM_MIXER_INPUT_GATE], u);
+    ox_tensor *steps = oxi_llm_group_gate(m, &p[OXI_LLM_MIXER_DECAY_GATE], u);
+    steps = ox_clamp_(steps, 1e-30, 1); /* a step divides what it multiplies again */
+    ox_tensor *rates = p[OXI_LLM_MIXER_DECAY].weight;
+    ox_tensor *share = ox_sqrt_(ox_neg_(ox_expm1_(ox_mul_number_(ox_mul(steps, rates), 2))));
+    ox_tensor *first = ox_unsqueeze(ox_eq(batch->positions, ox_integer(0)), 1);
+    in = ox_mul_(ox_mul_(in, u), ox_where(first, ox_number(1), share));
+    ox_tensor *h = ox_reshape(oxi_llm_memory(batch, index), OX_SHAPE(1, 1, m->inner));
+    ox_tensor *one = in ? ox_ones_like(ox_narrow(in, 1, 0, 1)) : NULL;
+    if (!one || !h) return NULL;
+    one = ox_unsqueeze(one, 0);
+    ox_tensor *out = ox_selective_scan(ox_unsqueeze(ox_div_(in, steps), 0), ox_unsqueeze(steps, 0),
+                                       ox_unsqueeze(rates, 0), one, one, h, NULL, NULL, NULL, false, false);
+    h = ox_narrow(out, 1, batch->count, 1);
+    if (batch->count > 1) h = ox_clone(h); /* not all that it is the end of */
+    if (!h || !oxi_llm_write_memory(batch, index, h)) return NULL;
+    ox_tensor *gate = ox_contiguous(oxi_llm_columns(both, m->inner, m->inner));
+    out = model->numbers.activation->gated(gate, ox_squeeze(ox_narrow(out, 1, 0, batch->count), 0));
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], out);
 }

@@ -201,4 +201,5 @@ static ox_tensor *oxi_llm_shifted_feed_forward(const oxi_llm_batch *batch, int64
 static ox_tensor *(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch *batch, int64_t index,
                                                                ox_tensor *x) = {
     NULL,          oxi_llm_mamba, oxi_llm_mamba2,    oxi_llm_plamo2, oxi_llm_short_conv,
-    oxi_llm_rwkv6, oxi_llm_rwkv7, oxi_llm_delta_net, oxi_llm_kda,    oxi_llm_lightning};
+    oxi_llm_rwkv6, oxi_llm_rwkv7, oxi_llm_delta_net, oxi_llm_kda,    oxi_llm_lightning,
+    oxi_llm_gated_unit};
