@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+import environment
+
 
 def fourier(torch, kind, lines, length):
     x = torch.randn(int(lines), int(length))
@@ -49,10 +51,8 @@ def peer(threads):
 
 
 def run(command, told=''):
-    environment = dict(os.environ)
-    for name in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE'):  # the peer picks for this processor itself
-        environment.pop(name, None)
-    out = subprocess.run(command, input=told, check=True, capture_output=True, text=True, env=environment).stdout
+    out = subprocess.run(command, input=told, check=True, capture_output=True, text=True,
+                         env=environment.plain()).stdout
     return [line.split() for line in out.splitlines()]
 
 
@@ -71,12 +71,13 @@ def main():
     for _ in range(options.turns):
         ours = run([options.program, threads])
         told = ''.join(' '.join(row) + '\n' for row in ours)
-        theirs = run(options.python.split() + [os.path.abspath(__file__), '--peer', '--threads', threads], told)
+        peer_command = options.python.split() + [os.path.abspath(__file__), '--peer', '--threads', threads]
+        theirs = run(peer_command, told)
         for a, b in zip(ours, theirs):
             ratios.setdefault(tuple(a[:-1]), []).append(float(b[-1]) / float(a[-1]))
     for row, of_turns in ratios.items():
-        print('%s: %.2f (%.2f .. %.2f)' % (' '.join('%7s' % word for word in row), statistics.median(of_turns),
-                                           min(of_turns), max(of_turns)))
+        print('%s: %.2f (%.2f .. %.2f)' % (' '.join('%7s' % word for word in row),
+                                           statistics.median(of_turns), min(of_turns), max(of_turns)))
 
 
 if __name__ == '__main__':

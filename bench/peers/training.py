@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+import environment
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WIDTH, HEADS, POSITIONS = 768, 12, 1024
 SHAPES = {('bert', 'step'): (4, 128), ('gpt2_6', 'step'): (4, 128), ('gpt2_6', 'prefill'): (1, 128),
@@ -171,10 +173,8 @@ def build():
 
 def run(command, threads):
     """Milliseconds and megabytes of a process."""
-    environment = dict(os.environ, OX_THREADS=str(threads), OMP_NUM_THREADS=str(threads))
-    for name in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE'):  # the peer picks for this processor itself
-        environment.pop(name, None)
-    out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    told = environment.plain(OX_THREADS=str(threads), OMP_NUM_THREADS=str(threads))
+    out = subprocess.run(command, check=True, capture_output=True, text=True, env=told).stdout
     found = re.search(r': ([\d.]+) ms, ([\d.]+) MB', out)
     return float(found.group(1)), float(found.group(2))
 
