@@ -478,17 +478,23 @@ static double measure_graph(const options *o, uint64_t seed) {
         for (int i = 0; i < GRAPH_WEIGHTS; i++)
             weight[i] =
                 ox_to(ox_mul_number(ox_randn(OX_SHAPE(width, width), OX_F32), 0.02), ox_shunt_device(shunt));
-        double ratio[PASSES];
+        double ratio[PASSES], wall[PASSES], half[2][PASSES];
         for (int i = 0; i < PLANNED + PASSES && !ox_error(); i++) {
             run_graph(seed + 77, weight, x);
             ox_shunt_stats s = ox_shunt_get_stats(shunt);
-            if (i >= PLANNED) ratio[i - PLANNED] = s.simulated_seconds / s.wall_seconds;
+            if (i < PLANNED) continue;
+            int at = i - PLANNED;
+            ratio[at] = s.simulated_seconds / s.wall_seconds;
+            wall[at] = half[at % 2][at / 2] = s.wall_seconds;
         }
         ox_shunt_stats s = ox_shunt_get_stats(shunt);
         predicted = bench_median(ratio, PASSES);
-        printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms, predicted/wall %.3f, eta %.2f\n",
+        printf("graph %llu: [%ld,%ld], %.0f of %.0f MB, host %.0f: %.1f ms (of halves %.1f, "
+               "%.1f), predicted/wall %.3f, eta %.2f\n",
                (unsigned long long)seed, rows, width, (double)desc.device_bytes / 1e6, (double)weights / 1e6,
-               (double)desc.host_bytes / 1e6, 1e3 * s.wall_seconds, predicted, s.eta);
+               (double)desc.host_bytes / 1e6, 1e3 * bench_median(wall, PASSES),
+               1e3 * bench_median(half[0], (PASSES + 1) / 2), 1e3 * bench_median(half[1], PASSES / 2),
+               predicted, s.eta);
         fflush(stdout);
         if (o->plan) (void)ox_shunt_dump(shunt, o->plan);
     }

@@ -239,6 +239,47 @@ static void test_trainers(const shunt_case *c) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* A capture that is open in one thread while another closes the shunt: calls go on as they were. */
+typedef struct captured {
+    ox_shunt *shunt;
+    int begun, closed; /* of that thread, of the other one */
+    bool good;
+} captured;
+
+static void *capture_main(void *argument) {
+    captured *c = (captured *)argument;
+    c->good = ox_capture_begin(c->shunt) == OX_OK && ox_capture_begin(c->shunt) == OX_OK;
+    OX_SCOPE {
+        ox_tensor *x = ox_add_number(ox_ones(OX_SHAPE(100, 100), OX_F32), 1);
+        __atomic_store_n(&c->begun, 1, __ATOMIC_RELEASE);
+        for (int i = 0; i < 1000 && !__atomic_load_n(&c->closed, __ATOMIC_ACQUIRE); i++)
+            c->good = ox_item(ox_sum(ox_mul(x, x), OX_ALL_DIMS, false)) == 40000 && c->good;
+        while (!__atomic_load_n(&c->closed, __ATOMIC_ACQUIRE)) {}
+        ox_tensor *y = ox_mul(ox_ones(OX_SHAPE(100, 100), OX_F32), x);
+        c->good = y && ox_item(ox_sum(y, OX_ALL_DIMS, false)) == 20000 && c->good;
+    }
+    for (int i = 0; i < 3; i++) /* nobody else keeps it now */
+        OX_SCOPE {
+            ox_tensor *z = ox_full(OX_SHAPE(300), i, OX_F32);
+            c->good = z && ox_item(ox_sum(z, OX_ALL_DIMS, false)) == 300 * i && c->good;
+        }
+    c->good = ox_capture_end(c->shunt) == OX_OK && c->good;
+    return NULL;
+}
+
+static void test_closed_elsewhere(const shunt_case *k) {
+    for (int i = 0; i < 8; i++) {
+        captured c = {open_case(k), 0, 0, false};
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, capture_main, &c) == 0);
+        while (!__atomic_load_n(&c.begun, __ATOMIC_ACQUIRE)) {}
+        CHECK(ox_shunt_close(c.shunt) == OX_OK);
+        __atomic_store_n(&c.closed, 1, __ATOMIC_RELEASE);
+        pthread_join(thread, NULL);
+        CHECK_MSG(c.good, "%s, turn %d: %s", k->name, i, ox_error_text());
+    }
+}
+
 static void test_refused(void) {
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -263,6 +304,14 @@ static void test_refused(void) {
             CHECK(sum && a);
             CHECK(ox_item(ox_narrow(b, 0, 5, 1)) == 1);
         }
+    }
+    OX_SCOPE { /* two of 600,000 bytes, in parts, that a call wants whole: all that it wants is named */
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(150000), OX_F32), ox_shunt_device(shunt));
+        CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_OK && ox_item(ox_sum(x, OX_ALL_DIMS, false)) > 0);
+        x = ox_cumsum(ox_add(x, x), 0);
+        CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_ERR_NOMEM);
+        CHECK_MSG(x && strstr(ox_error_text(), "1204224 bytes needed at once"), "%s", ox_error_text());
+        ox_error_clear();
     }
     CHECK(ox_device_set_budget(ox_shunt_device(shunt), 5) == OX_ERR_UNSUPPORTED);
     ox_error_clear();
@@ -533,6 +582,7 @@ int main(void) {
     test_deaths();
     for (int i = 0; i < CASES; i++) test_abandoned(&cases[i]);
     for (int i = 0; i < CASES; i++) test_trainers(&cases[i]);
+    for (int i = 0; i < CASES; i++) test_closed_elsewhere(&cases[i]);
     test_choices();
     test_refused();
     test_copies();

@@ -732,8 +732,8 @@ static void test_spread(void) {
 
 /* ---- figures ------------------------------------------------------------------------------------------- */
 
-/* Moves of 1 MB: 3 ms for one that finds the disk idle, and one behind it is over right then, which halves what a
- * byte takes of all. */
+/* Moves of 1 MB: 3 ms for one that finds the disk idle, and one behind it is over right then, which halves
+ * what a byte takes of all. */
 static void test_figures(void) {
     static ox_shunt s;
     oxi_shunt_told told = {0, 0, 1};

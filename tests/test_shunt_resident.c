@@ -1,5 +1,5 @@
-/* test_shunt_resident.c - what the process holds beside a budget: memory that others left in the pool goes back
- * when a step is new, and steps that repeat take nothing from the system. */
+/* test_shunt_resident.c - what the process holds beside a budget: memory that others left in the pool goes
+ * back when a step is new, and steps that repeat take nothing from the system. */
 #include "check.h"
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"

@@ -571,10 +571,21 @@ static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int
     return n;
 }
 
-/* Items as the part of the step wants them. */
+/* Whether pieces of the node run, by what was decided of its items. */
+static bool oxi_shunt_is_in_pieces(const ox_shunt *s, const oxi_shunt_node *node) {
+    for (int i = 0; i < node->in_count + node->out_count; i++) {
+        const oxi_shunt_item *item = node->operand[i].item;
+        if (item && item->cut_at == s->cut_pass && item->cut_count > 0) return true;
+    }
+    return false;
+}
+
+/* Items as the part of the step wants them. Where they cannot be there whole that is an error, before
+ * anything is joined: of all the bytes that the call wants at once. */
 static ox_status oxi_shunt_arrange(ox_shunt *s, const oxi_shunt_node *node) {
-    ox_status status = OX_OK;
-    bool clean = ox_error() == OX_OK;
+    bool clean = ox_error() == OX_OK,
+         refused = oxi_shunt_is_too_large(s, node) && !oxi_shunt_is_in_pieces(s, node);
+    ox_status status = refused ? oxi_shunt_too_large(s, node) : OX_OK;
     for (int i = 0; i < node->in_count + node->out_count && status == OX_OK; i++) {
         oxi_shunt_item *item = node->operand[i].item;
         if (!item || item->cut_at != s->cut_pass) continue;

@@ -182,14 +182,26 @@ static ox_status oxi_shunt_describe(ox_shunt_desc *desc) {
     return OX_OK;
 }
 
+/* Ends the capture of this thread. Its shunt lives as long: another thread may have closed it. */
+static void oxi_shunt_capture_leave(void) {
+    ox_shunt *s = oxi_capture ? oxi_shunt_of(oxi_capture) : NULL;
+    oxi_capture = NULL;
+    if (!s || oxi_shunt_is_inherited(s)) return;
+    oxi_stream_take(&s->lock);
+    s->captures--;
+    oxi_shunt_release(s);
+}
+
 /* The user's reference: calls that nobody asked for go. */
 static ox_status oxi_shunt_close_device(ox_device *self) {
     ox_shunt *s = oxi_shunt_of(self);
     if (oxi_shunt_is_inherited(s)) return OX_OK;
-    if (oxi_capture == self) oxi_capture = NULL;
+    if (oxi_capture == self) oxi_shunt_capture_leave();
     oxi_stream_take(&s->lock);
-    oxi_shunt_drop_nodes(s);
-    oxi_shunt_nodes_free(s, false);
+    if (s->captures == 0) { /* else another thread's go on, and end with a step */
+        oxi_shunt_drop_nodes(s);
+        oxi_shunt_nodes_free(s, false);
+    }
     s->closed = true;
     oxi_shunt_release(s);
     return OX_OK;
@@ -290,14 +302,26 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt) {
 
 OX_API ox_status ox_capture_begin(ox_shunt *shunt) {
     if (!shunt) return oxi_fail_missing("capture_begin: the shunt");
+    ox_status status = oxi_shunt_enter(shunt);
+    if (status != OX_OK) return status;
+    shunt->references++; /* the capture's own */
+    shunt->captures++;
+    oxi_stream_give(&shunt->lock);
+    oxi_shunt_capture_leave();
     oxi_capture = &shunt->device;
     return OX_OK;
 }
 
 OX_API ox_status ox_capture_end(ox_shunt *shunt) {
     if (!shunt) return oxi_fail_missing("capture_end: the shunt");
-    if (oxi_capture == &shunt->device) oxi_capture = NULL;
-    return oxi_shunt_sync(&shunt->device);
+    ox_device *capture = oxi_capture;
+    bool own = capture == &shunt->device;
+    if (own) oxi_capture = NULL;
+    ox_status status = oxi_shunt_sync(&shunt->device);
+    if (!own) return status;
+    oxi_capture = capture;
+    oxi_shunt_capture_leave();
+    return status;
 }
 
 /* ---- looking ------------------------------------------------------------------------------------------- */

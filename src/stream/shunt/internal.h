@@ -314,7 +314,8 @@ typedef struct oxi_shunt_residents {
 struct ox_shunt {
     ox_device device;                /* its state is the shunt */
     char name[32];
-    int64_t references;              /* the user's, each item's and each open file's */
+    int64_t references;              /* the user's, each item's, open file's and capture's */
+    int64_t captures;                /* that are open */
     int64_t forks;
     oxi_stream_mutex lock;
     ox_shunt_desc desc;

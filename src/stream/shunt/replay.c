@@ -554,8 +554,8 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 
 /* ---- a step by its plan -------------------------------------------------------------------------------- */
 
-/* Seconds of a move from in->start on, which may begin at `due`. What the step before began is there, or under
- * way: `landed` is when the last of those that were begun before it is over, `now` when the step begins. */
+/* Seconds of a move from in->start on, which may begin at `due`. What the step before began is there, or on
+ * its way: `landed` is when the last of those begun before it is over, `now` when the step begins. */
 static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
                                    double due, double now, double *landed, oxi_shunt_told *told) {
     const oxi_shunt_item *item = s->table[in->item];

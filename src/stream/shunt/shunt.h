@@ -100,8 +100,8 @@ OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 /* ox_capture_begin - calls of this thread run on the shunt until ox_capture_end, also where their operands
  *   are on the CPU or on its compute device: these are copied as they are at the call. Results are the
  *   shunt's; a call in place on such an operand runs at once. One shunt at a time: another ends the one
- *   before.
- * errors    OX_ERR_ARG: shunt NULL */
+ *   before. A capture keeps its shunt alive: another thread may close it meanwhile.
+ * errors    OX_ERR_ARG: shunt NULL; OX_ERR_DEVICE: it is a parent process's */
 OX_API ox_status ox_capture_begin(ox_shunt *shunt);
 /* Runs what is pending, and ends the capture. */
 OX_API ox_status ox_capture_end(ox_shunt *shunt);

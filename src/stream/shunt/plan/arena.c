@@ -72,7 +72,7 @@ static ox_status oxi_shunt_arena_open(ox_shunt *s) {
 enum { OXI_SHUNT_STEPS_ASKED = 64 };
 
 /* What the pool keeps for reuse lies beside the budget: where that is much, and a step is new, it goes. Steps
- * that repeat find what they gave up themselves; now and then they ask, for others may have left something. */
+ * that repeat find what they gave up themselves, and ask now and then: others may have left something. */
 static void oxi_shunt_give_back_cached(const ox_shunt *s) {
     if (!s->compute->host || !oxi_shunt_is_planned(s)) return;
     if (ox_memory_get_stats().bytes_cached > s->desc.device_bytes / 16) oxi_cache_empty();

@@ -187,8 +187,8 @@ static double *oxi_shunt_rate_of(oxi_shunt_rates *rates, int lane, bool write) {
 
 enum { OXI_SHUNT_SAYS = 1 << 18 }; /* bytes of a move that says something */
 
-/* The speed of a move is what steps have, beside the computing. Moves overlap, and each takes its time from the
- * end of the one before: one that was over by then counts with its bytes, too. */
+/* The speed of a move is what steps have, beside the computing. Moves overlap, and each takes its time from
+ * the end of the one before: one that was over by then counts with its bytes, too. */
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
     if (bytes < OXI_SHUNT_SAYS || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
@@ -232,8 +232,8 @@ typedef struct oxi_shunt_told {
     double start, over, pieces;
 } oxi_shunt_told;
 
-/* When a move of the disk is over that may begin at `due`, behind those that it was told before. They overlap,
- * so that the second of two takes less than one that finds the disk idle. */
+/* When a move of the disk is over that may begin at `due`, behind those that it was told before. They
+ * overlap, so that the second of two takes less than one that finds the disk idle. */
 static double oxi_shunt_disk_over(ox_shunt *s, uint64_t bytes, bool write, double due, oxi_shunt_told *told) {
     double usual = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, write), takes[2];
     oxi_stream_take(&s->tiers);
