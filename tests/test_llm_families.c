@@ -439,6 +439,31 @@ static void check_difference(int keys) {
     ox_error_clear();
 }
 
+/* Scores of keys that are the same for all change nothing, nor do shares of residual rows that are 1; a rate
+ * of a key's own does. */
+static void test_key_scores(void) {
+    OX_SCOPE {
+        make_plain(&a, "qwen2");
+        b = a;
+        snprintf(b.family, sizeof b.family, "doge");
+        for (int l = 0; l < LAYERS; l++) {
+            put(&b, layer_name(l, "attn_key_score.weight"), matrix(KV_HEADS, KEYS));
+            put(&b, layer_name(l, "attn_key_rate.weight"), ox_zeros(OX_SHAPE(KV_HEADS), OX_F32));
+            put(&b, layer_name(l, "attn_residual.weight"), ox_ones(OX_SHAPE(WIDTH), OX_F32));
+            put(&b, layer_name(l, "ffn_residual.weight"), ox_ones(OX_SHAPE(WIDTH), OX_F32));
+        }
+        check_same("scores that all keys have", &a, &b, 1);
+        put(&b, layer_name(3, "attn_key_rate.weight"), ox_ones(OX_SHAPE(KV_HEADS), OX_F32));
+        check_moved("scores of keys", &a, &b);
+        put(&b, layer_name(3, "attn_key_rate.weight"), ox_zeros(OX_SHAPE(KV_HEADS), OX_F32));
+        put(&b, layer_name(1, "ffn_residual.weight"), norm(WIDTH));
+        check_moved("a share of residual rows", &a, &b);
+        drop(&b, layer_name(2, "attn_key_rate.weight"));
+        CHECK(!open_made(&b) && strstr(ox_error_text(), "attn_key_rate.weight is missing"));
+        ox_error_clear();
+    }
+}
+
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
 enum { TURNED = 4, VALUE = 5 };
@@ -642,6 +667,7 @@ int main(void) {
     test_scales();
     test_experts();
     test_query_experts();
+    test_key_scores();
     for (int keys = 1; keys <= 2; keys++) OX_SCOPE check_difference(keys);
     test_latent();
     test_many();

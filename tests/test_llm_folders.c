@@ -91,6 +91,10 @@ static void test_facts(void) {
         has_float(file, "phimoe.attention.layer_norm_epsilon", 1e-5);
         has_no(file, "phimoe.attention.layer_norm_rms_epsilon");
         ox_file_close(file);
+        file = convert_config("{\"model_type\":\"qwen3_vl_moe_text\",\"sliding_window\":16,"
+                              "\"num_experts\":2,\"num_experts_per_tok\":1," SIZES "}");
+        has_no(file, "qwen3vlmoe.attention.sliding_window");
+        ox_file_close(file);
         file = convert_config("{\"model_type\":\"ernie4_5\",\"use_bias\":true," SIZES "}");
         has_int(file, "ernie4_5.use_bias", 1);
         ox_file_close(file);

@@ -192,6 +192,8 @@ static void test_experts(void) {
         ox_tensor *list[4] = {p.tensors[2], p.tensors[4], p.tensors[3], p.tensors[1]};
         has_tensor(file, "blk.0.attn_lambda.weight", ox_cat(list, 4, 0));
         ox_file_close(file);
+        make_model("{\"model_type\":\"doge\",\"is_moe\":true," SIZES "}", &p);
+        refuse(OX_ERR_UNSUPPORTED, "is_moe is 1");
     }
 }
 

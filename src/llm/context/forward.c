@@ -110,6 +110,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         normal = oxi_llm_normalize_before(model, l, OXI_LLM_ATTENTION_NORM, normal);
         attended = late ? oxi_llm_mix_heads(batch, index, normal) : oxi_llm_first_half(batch, index, normal);
         attended = oxi_llm_normalize_behind(model, l, OXI_LLM_ATTENTION_POST_NORM, attended);
+        if (p[OXI_LLM_ATTENTION_RESIDUAL].weight) x = ox_mul_(x, p[OXI_LLM_ATTENTION_RESIDUAL].weight);
         if (n->bank > 0 && index % n->bank == 0)
             x = ox_copy_(ox_select(batch->kept, 1, index / n->bank), x) ? attended : NULL;
         else if (!parallel)
@@ -127,6 +128,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
                                               oxi_llm_read_rows(batch, index, 1, x, &shares));
         ox_tensor *out = oxi_llm_second_half(batch, index, x, normal, start, early);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
+        if (p[OXI_LLM_HIDDEN_RESIDUAL].weight) x = ox_mul_(x, p[OXI_LLM_HIDDEN_RESIDUAL].weight);
         if (parallel && !late) x = oxi_llm_join(model, &shares, x, normal, attended);
         x = oxi_llm_join(model, &shares, x, normal, out);
         if (late) x = oxi_llm_join(model, &shares, x, normal, oxi_llm_merge_heads(model, l, attended));

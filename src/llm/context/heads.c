@@ -102,6 +102,19 @@ static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, const oxi_llm_lay
     return oxi_llm_seen(batch, l, cache);
 }
 
+/* What each key adds to the scores of the queries that see it, of values v [kv_heads, T, size]: f32
+ * [heads, 1, T]. source: Shi et al. 2025, "Trainable Dynamic Mask Sparse Attention" */
+static ox_tensor *oxi_llm_key_scores(const oxi_llm_layer *l, ox_tensor *v) {
+    const oxi_llm_part *p = l->part;
+    if (!v) return NULL;
+    const int64_t count = v->shape[1], each = l->heads / l->kv_heads;
+    ox_tensor *rows = ox_cast(ox_contiguous(ox_transpose(v, 0, 1)), OX_F32);
+    rows = oxi_llm_product(&p[OXI_LLM_KEY_SCORE], ox_flatten(rows, 1, 2)); /* [T, kv_heads] */
+    rows = ox_exp_(ox_mul_(ox_softplus(rows, 1, 20), p[OXI_LLM_KEY_RATE].weight));
+    rows = ox_expand(ox_unsqueeze(ox_t(rows), 1), OX_SHAPE(l->kv_heads, each, count));
+    return ox_reshape(rows, OX_SHAPE(l->heads, 1, count));
+}
+
 static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
                                  ox_tensor *k, ox_tensor *v) {
     const ox_llm *model = batch->context->model;
@@ -115,6 +128,7 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.scale = n->attention_scale;
     desc.softcap = n->score_cap;
     if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
+    if (l->part[OXI_LLM_KEY_SCORE].weight && !(desc.mask = oxi_llm_key_scores(l, v))) return NULL;
     desc.sinks = l->part[OXI_LLM_SINKS].weight;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */

@@ -173,7 +173,7 @@ typedef struct oxi_llm_family {
 /* What shapes are made of: of the model or of a layer, known once the facts are read. */
 #define OXI_LLM_SIZE_LIST(X)                                                                              \
     X(NONE) X(ANY) X(VOCABULARY) X(WIDTH) X(HYPER) X(HYPER_WIDTH) X(HYPER_MIXES) X(HYPER_RANK) \
-    X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
+    X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(KV_HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) \
     X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK)                                         \
     X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES) X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE)          \

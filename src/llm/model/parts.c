@@ -38,6 +38,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_HIDDEN_UP:
         return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
     case OXI_LLM_SIZE_HEADS: return l->heads;
+    case OXI_LLM_SIZE_KV_HEADS: return l->kv_heads;
     case OXI_LLM_SIZE_QUERIES:
         if (!l->attends) return l->heads * l->key_size;
         return l->heads * (n->latent ? n->latent_key : gated ? 2 * l->key_size : l->key_size);

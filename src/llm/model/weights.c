@@ -439,6 +439,7 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
     if (!status) status = oxi_llm_check_norms(model, l, index);
     if (!status && l->attends) status = oxi_llm_check_attention(model, l, index);
+    if (!status && l->part[OXI_LLM_KEY_SCORE].weight) status = oxi_llm_need(model, index, OXI_LLM_KEY_RATE);
     if (!status && l->attends && l->part[OXI_LLM_DIFFERENCE].weight)
         status = oxi_llm_check_difference(l, index);
     if (!status && l->mixer) status = oxi_llm_check_mixer(model, l, index);

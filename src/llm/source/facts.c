@@ -208,6 +208,7 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
 
 static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
+    if (oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe qwen3vlmoe")) return OX_OK; /* says it, has none */
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
     if (status == OX_OK)
         status = oxi_llm_config_int(
