@@ -233,6 +233,24 @@ static void test_large(void) {
             }
 }
 
+/* What counts as nothing goes by a matrix's own size: a factor is one of its eigenvalues, no more. */
+static void test_sizes_of_numbers(void) {
+    static const double factors[] = {1e-5, 1e-10, 1e-20, 1e-40, 1e-80, 1e-120, 1e10, 1e80};
+    for (int f = 0; f < 8; f++)
+        for (int kind = 0; kind < 8; kind += 2)
+            OX_SCOPE {
+                ox_manual_seed((uint64_t)kind);
+                ox_tensor *x = ox_mul_number(large_matrix(kind, 65), factors[f]);
+                ox_tuple e = ox_eigh(x, false);
+                CHECK_MSG(e.t[0], "eigh of numbers near %g: %s", factors[f], ox_error_text());
+                if (!e.t[0]) continue;
+                check_residual(ox_matmul(x, e.t[1]), ox_mul(e.t[1], e.t[0]), OX_F64, 65, 4, "eigh");
+                check_residual(e.t[0], ox_eigvalsh(x, false), OX_F64, 65, 4, "values alone");
+                check_orthogonal(e.t[1], OX_F64, 65, "its vectors");
+                check_svd(x, 65);
+            }
+}
+
 /* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
 enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, EIG_KINDS };
@@ -576,6 +594,7 @@ int main(void) {
     test_factors();
     test_hard();
     test_large();
+    test_sizes_of_numbers();
     test_eig();
     test_eig_order();
     test_layouts();
