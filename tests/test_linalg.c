@@ -256,7 +256,7 @@ static void test_sizes_of_numbers(void) {
 
 /* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
-enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, EIG_KINDS };
+enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, MIRRORS, ARROW, EIG_KINDS };
 
 /* A matrix whose eigenvalues are known to make trouble. */
 static ox_tensor *eig_matrix(int kind, int64_t n) {
@@ -269,6 +269,13 @@ static ox_tensor *eig_matrix(int kind, int64_t n) {
     case TURNS: return ox_sub(x, ox_transpose(x, 0, 1)); /* on the imaginary axis */
     case GRADED: return ox_mul(x, ox_exp(ox_mul_number(ox_arange(0, (double)n, 1, OX_F32), -0.3)));
     case BAND: return ox_tril(ox_triu(x, -1), 1);
+    case MIRRORS: /* 1 and -1, but for the rounding */
+        if (n) x = ox_qr(x, "complete").t[0];
+        next = ox_sub(ox_mul_number(ox_fmod_number(ox_arange(0, (double)n, 1, OX_F32), 2), 2), ox_number(1));
+        return ox_matmul(ox_mul(x, next), turned(x));
+    case ARROW: /* all values but two are the same */
+        if (n) next = ox_mul_number(ox_expand(ox_narrow(one, 1, 0, 1), OX_SHAPE(n, n)), 1e-3);
+        return ox_add(one, ox_add(next, turned(next)));
     default: return x;
     }
 }
