@@ -388,6 +388,16 @@ static void test_functions(void) {
         ox_tuple s = ox_lstsq(tall, b, -1);
         ox_tensor *normal = s.t[0] ? ox_matmul(ox_t(tall), ox_sub(ox_matmul(tall, s.t[0]), b)) : NULL;
         CHECK(normal && largest(normal) < 1e-12 && ox_item_int(s.t[2]) == 4 && s.t[1]->shape[0] == 2);
+        for (int wide_one = 0; wide_one < 2; wide_one++) { /* parts of Hilbert's */
+            ox_tensor *h = ox_narrow(large_matrix(4, 31), wide_one, 0, 15);
+            b = ox_matmul(h, ox_ones(OX_SHAPE(h->shape[1], 2), OX_F64));
+            s = ox_lstsq(h, b, -1);
+            CHECK(s.t[0] && largest(ox_sub(ox_matmul(h, s.t[0]), b)) < 1e-9 && largest(s.t[0]) < 4);
+        }
+        CHECK(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(3, 0), OX_F64), NULL, 1, OX_ALL_DIMS, false)) == 0);
+        CHECK(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(0, 3), OX_F64), NULL, 2, OX_ALL_DIMS, false)) == 0);
+        CHECK(!ox_matrix_norm(ox_ones(OX_SHAPE(0, 3), OX_F64), NULL, -2, OX_ALL_DIMS, false));
+        ox_error_clear();
         CHECK(fabs(ox_item(ox_cond(ox_eye(3, 3, OX_F64), NULL, 2)) - 1) < 1e-14);
         CHECK(fabs(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(2, 3), OX_F64), "nuc", 0, OX_ALL_DIMS, false)) -
                    sqrt(6)) < 1e-14);
