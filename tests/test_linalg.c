@@ -209,6 +209,7 @@ static ox_tensor *large_matrix(int kind, int64_t n) {
         one = ox_diag(ox_ones(OX_SHAPE(n - 1), OX_F64), 1);
         ramp = ox_abs(ox_add_number(ramp, -0.5 * (double)(n - 1)));
         return ox_add(ox_diag(ramp, 0), ox_add(one, ox_t(one)));
+    case 8: return ox_matmul(ox_narrow(x, 1, 2, n - 2), ox_narrow(x, 0, 2, n - 2)); /* two ranks less */
     default: return ox_zeros(OX_SHAPE(n, n), OX_F64);
     }
 }
@@ -216,11 +217,13 @@ static ox_tensor *large_matrix(int kind, int64_t n) {
 static void test_large(void) {
     static const int64_t some[] = {33, 64, 101, 200, 390};
     for (int s = 0; s < 5; s++)
-        for (int kind = 0; kind < 8; kind++)
+        for (int kind = 0; kind < 9; kind++)
             OX_SCOPE {
                 ox_manual_seed((uint64_t)kind);
                 int64_t n = some[s];
                 ox_tensor *x = large_matrix(kind, n);
+                if (kind == 8) check_svd(x, n);
+                x = ox_add(ox_tril(x, 0), turned(ox_tril(x, -1)));
                 ox_tuple e = ox_eigh(x, kind % 2 == 1);
                 CHECK_MSG(e.t[0], "eigh of %lld, kind %d: %s", (long long)n, kind, ox_error_text());
                 if (!e.t[0]) continue;
@@ -233,9 +236,27 @@ static void test_large(void) {
             }
 }
 
+/* What counts as nothing goes by a matrix's own size: a factor is one of its eigenvalues, no more. */
+static void test_sizes_of_numbers(void) {
+    static const double factors[] = {1e-5, 1e-10, 1e-20, 1e-40, 1e-80, 1e-120, 1e10, 1e80};
+    for (int f = 0; f < 8; f++)
+        for (int kind = 0; kind < 8; kind += 2)
+            OX_SCOPE {
+                ox_manual_seed((uint64_t)kind);
+                ox_tensor *x = ox_mul_number(large_matrix(kind, 65), factors[f]);
+                ox_tuple e = ox_eigh(x, false);
+                CHECK_MSG(e.t[0], "eigh of numbers near %g: %s", factors[f], ox_error_text());
+                if (!e.t[0]) continue;
+                check_residual(ox_matmul(x, e.t[1]), ox_mul(e.t[1], e.t[0]), OX_F64, 65, 4, "eigh");
+                check_residual(e.t[0], ox_eigvalsh(x, false), OX_F64, 65, 4, "values alone");
+                check_orthogonal(e.t[1], OX_F64, 65, "its vectors");
+                check_svd(x, 65);
+            }
+}
+
 /* ---- eigenvalues of general matrices ------------------------------------------------------------------- */
 
-enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, EIG_KINDS };
+enum { TRIANGLE = 1, ROOTS_OF_ONE, ONE_CHAIN, TURNS, GRADED, BAND, MIRRORS, ARROW, EIG_KINDS };
 
 /* A matrix whose eigenvalues are known to make trouble. */
 static ox_tensor *eig_matrix(int kind, int64_t n) {
@@ -248,6 +269,13 @@ static ox_tensor *eig_matrix(int kind, int64_t n) {
     case TURNS: return ox_sub(x, ox_transpose(x, 0, 1)); /* on the imaginary axis */
     case GRADED: return ox_mul(x, ox_exp(ox_mul_number(ox_arange(0, (double)n, 1, OX_F32), -0.3)));
     case BAND: return ox_tril(ox_triu(x, -1), 1);
+    case MIRRORS: /* 1 and -1, but for the rounding */
+        if (n) x = ox_qr(x, "complete").t[0];
+        next = ox_sub(ox_mul_number(ox_fmod_number(ox_arange(0, (double)n, 1, OX_F32), 2), 2), ox_number(1));
+        return ox_matmul(ox_mul(x, next), turned(x));
+    case ARROW: /* all values but two are the same */
+        if (n) next = ox_mul_number(ox_expand(ox_narrow(one, 1, 0, 1), OX_SHAPE(n, n)), 1e-3);
+        return ox_add(one, ox_add(next, turned(next)));
     default: return x;
     }
 }
@@ -360,6 +388,16 @@ static void test_functions(void) {
         ox_tuple s = ox_lstsq(tall, b, -1);
         ox_tensor *normal = s.t[0] ? ox_matmul(ox_t(tall), ox_sub(ox_matmul(tall, s.t[0]), b)) : NULL;
         CHECK(normal && largest(normal) < 1e-12 && ox_item_int(s.t[2]) == 4 && s.t[1]->shape[0] == 2);
+        for (int wide_one = 0; wide_one < 2; wide_one++) { /* parts of Hilbert's */
+            ox_tensor *h = ox_narrow(large_matrix(4, 31), wide_one, 0, 15);
+            b = ox_matmul(h, ox_ones(OX_SHAPE(h->shape[1], 2), OX_F64));
+            s = ox_lstsq(h, b, -1);
+            CHECK(s.t[0] && largest(ox_sub(ox_matmul(h, s.t[0]), b)) < 1e-9 && largest(s.t[0]) < 4);
+        }
+        CHECK(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(3, 0), OX_F64), NULL, 1, OX_ALL_DIMS, false)) == 0);
+        CHECK(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(0, 3), OX_F64), NULL, 2, OX_ALL_DIMS, false)) == 0);
+        CHECK(!ox_matrix_norm(ox_ones(OX_SHAPE(0, 3), OX_F64), NULL, -2, OX_ALL_DIMS, false));
+        ox_error_clear();
         CHECK(fabs(ox_item(ox_cond(ox_eye(3, 3, OX_F64), NULL, 2)) - 1) < 1e-14);
         CHECK(fabs(ox_item(ox_matrix_norm(ox_ones(OX_SHAPE(2, 3), OX_F64), "nuc", 0, OX_ALL_DIMS, false)) -
                    sqrt(6)) < 1e-14);
@@ -576,6 +614,7 @@ int main(void) {
     test_factors();
     test_hard();
     test_large();
+    test_sizes_of_numbers();
     test_eig();
     test_eig_order();
     test_layouts();

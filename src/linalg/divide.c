@@ -115,7 +115,7 @@ static void oxi_secular_vector(void *arg, int64_t j, int lane) {
 enum { OXI_HALF_LEFT, OXI_HALF_MIXED, OXI_HALF_RIGHT, OXI_HALF_DONE };
 typedef struct oxi_halves {
     int64_t n, half, kept;
-    double rho, *d, *z, *work; /* d, z [n]; work [4 n] */
+    double rho, most, *d, *z, *work; /* most: the size of the whole; d, z [n]; work [4 n] */
     int64_t *order;            /* [2 n]: rows by rising d, those that are kept first; room */
     char *side;                /* of rows */
     oxi_dense vectors;
@@ -132,10 +132,8 @@ static void oxi_halves_order(oxi_halves *h) {
 /* Rows that the change does not reach are done: their z is next to 0, or becomes so when they are turned
  * against one whose d is next to theirs. */
 static void oxi_halves_deflate(oxi_halves *h) {
-    double most = 0;
     int64_t kept = 0;
-    for (int64_t i = 0; i < h->n; i++) most = fmax(most, fmax(fabs(h->d[i]), fabs(h->z[i])));
-    double least = 8 * DBL_EPSILON * most;
+    double least = 8 * DBL_EPSILON * h->most;
     for (int64_t k = 0; k < h->n; k++) {
         int64_t i = h->order[k], last = kept ? h->order[kept - 1] : -1;
         if (h->rho * fabs(h->z[i]) <= least) {
@@ -247,6 +245,7 @@ static bool oxi_divide(int64_t n, double *d, double *e, double most, const oxi_d
     h.n = n;
     h.half = half;
     h.rho = 2 * fabs(couples);
+    h.most = most;
     h.d = d;
     h.z = work;
     h.work = work + n;

@@ -158,7 +158,9 @@ OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
     ox_tensor *right = vector ? ox_unsqueeze(b, -1) : b;
     if (!oxi_same_batch("lstsq", &a, &right)) return oxi_tuple_end(&work, NULL, NULL, NULL);
     int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1];
-    ox_tensor *x = ox_matmul(ox_pinv(a, 0, rcond, false), right), *s, *rank, *rest;
+    ox_tensor *p = ox_pinv(a, 0, rcond, false), *x = ox_matmul(p, right), *s, *rank, *rest;
+    for (int turn = 0; turn < 2; turn++) /* p x loses digits that what is left has */
+        x = ox_add(x, ox_matmul(p, ox_sub(right, ox_matmul(a, x))));
     s = ox_svdvals(a);
     rank = ox_matrix_rank(a, 0, rcond, false);
     if (!rank || !s) return oxi_tuple_end(&work, NULL, NULL, NULL);

@@ -77,15 +77,14 @@ static void oxi_qr_step(int64_t n, oxi_complex *h, oxi_complex *z, int64_t low, 
     for (int64_t i = low; i <= high; i++) h[i * n + i] = oxi_z_add(h[i * n + i], shift);
 }
 
-/* norm: the largest element, which counts where numbers that are much smaller do not converge. */
+/* norm: the largest element. */
 static bool oxi_schur(int64_t n, oxi_complex *h, oxi_complex *z, double *c, oxi_complex *s, double norm) {
     for (int64_t high = n - 1, turn = 0; high > 0;) {
         int64_t low = high;
         for (; low > 0; low--) {
             double size = oxi_z_size(h[(low - 1) * n + low - 1]) + oxi_z_size(h[low * n + low]);
             oxi_complex *below = &h[low * n + low - 1];
-            if (turn > 30) size += norm;
-            if (oxi_z_size(*below) > fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING)) continue;
+            if (!oxi_schur_apart(oxi_z_size(*below), size, norm, turn)) continue;
             *below = oxi_make_complex(0, 0);
             break;
         }

@@ -124,32 +124,34 @@ static void oxi_schur_pair(const oxi_real_schur *s) {
     bottom[0] = 0;
 }
 
-/* Where the part that ends at s->high begins: what is below the diagonal there counts as 0. norm: the largest
- * number, which counts where those that are much smaller do not converge, or none is beside. */
+/* Whether what is below the diagonal counts as 0. size: the numbers beside it; norm: the largest of all,
+ * which counts where those that are much smaller do not converge, or none is beside. */
+static bool oxi_schur_apart(double below, double size, double norm, int64_t turn) {
+    if (size == 0 || turn > 30) size += norm;
+    return !(below > fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING));
+}
+
+/* Where the part that ends at s->high begins. */
 static int64_t oxi_schur_low(const oxi_real_schur *s, double norm, int64_t turn) {
     int64_t low = s->high;
     for (; low > 0; low--) {
         double *above = oxi_dense_row(&s->h, low - 1) + low - 1, *own = above + s->h.step;
         double size = fabs(above[0]) + fabs(own[1]);
-        if (size == 0 || turn > 30) size += norm;
-        if (fabs(own[0]) > fmax(DBL_EPSILON * size, OXI_LINALG_NOTHING)) continue;
+        if (!oxi_schur_apart(fabs(own[0]), size, norm, turn)) continue;
         own[0] = 0;
         break;
     }
     return low;
 }
 
-/* Sum and product of a step's shifts: the eigenvalues of the last two rows; of real ones the nearer to the
+/* A step's shifts, mid +- i sqrt(apart): the eigenvalues of the last two rows; of real ones the nearer to the
  * last number twice, so that it comes apart alone and the order does not hang on chance. */
-static void oxi_schur_shifts(const double *a, const double *b, double *trace, double *det) {
+static void oxi_schur_shifts(const double *a, const double *b, double *mid, double *apart) {
     double half = 0.5 * (a[0] - b[1]), below = a[1] * b[0], square = half * half + below;
     double past = half + copysign(sqrt(fmax(square, 0)), half);
-    *trace = a[0] + b[1];
-    *det = a[0] * b[1] - below;
-    if (square < 0) return;
-    double nearer = past != 0 ? b[1] - below / past : b[1];
-    *trace = 2 * nearer;
-    *det = nearer * nearer;
+    *mid = b[1] + half;
+    *apart = fmax(-square, 0);
+    if (square >= 0) *mid = past != 0 ? b[1] - below / past : b[1];
 }
 
 /* h becomes a triangle but for pairs of complex eigenvalues. False: it does not converge. */
@@ -165,17 +167,18 @@ static bool oxi_schur_real(oxi_real_schur *s, double norm) {
         }
         if (turn++ == 90) return false;
         const double *a = oxi_dense_row(&s->h, s->high - 1) + s->high - 1, *b = a + s->h.step;
-        double trace, det, first[3];
-        oxi_schur_shifts(a, b, &trace, &det);
+        double mid, apart, first[3];
+        oxi_schur_shifts(a, b, &mid, &apart);
         if (turn % 10 == 0) { /* shifts that belong to no matrix */
             double size = fabs(b[0]) + fabs(a[-1]);
-            trace = 2 * b[1] + 1.5 * size;
-            det = (b[1] + 0.75 * size) * (b[1] + 0.75 * size) + 0.4375 * size * size;
+            mid = b[1] + 0.75 * size;
+            apart = 0.4375 * size * size;
         }
         a = oxi_dense_row(&s->h, s->low) + s->low;
         b = a + s->h.step;
-        first[0] = a[0] * (a[0] - trace) + det + a[1] * b[0];
-        first[1] = b[0] * (a[0] + b[1] - trace);
+        /* by differences: of values that are nearly the same nothing else would be left */
+        first[0] = (a[0] - mid) * (a[0] - mid) + apart + a[1] * b[0];
+        first[1] = b[0] * ((a[0] - mid) + (b[1] - mid));
         first[2] = b[0] * b[s->h.step + 1];
         oxi_schur_step(s, first);
     }

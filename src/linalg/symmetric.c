@@ -346,25 +346,31 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
     return done;
 }
 
-/* Rows of length 0 among orthonormal ones become orthonormal too: unit vectors less their part in
- * the rest. */
+/* Rows that are not known among orthonormal ones become orthonormal too: the unit vector of which the rest
+ * has least, less its part in the rest. */
 static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t next = 0;
+    int64_t n = q->columns;
     for (int64_t i = 0; i < q->rows; i++) {
         if (known[i]) continue;
-        double *row = oxi_dense_row(q, i), size = 0;
-        while (size < 0.3 && next < 2 * q->columns) {
-            memset(row, 0, (size_t)q->columns * sizeof(double));
-            row[next++ % q->columns] = 1;
-            for (int pass = 0; pass < 2; pass++)
-                for (int64_t k = 0; k < q->rows; k++)
-                    if (k < i || known[k])
-                        kernels->axpy_f64(q->columns, -kernels->dot_f64(q->columns, oxi_dense_row(q, k), row),
-                                          oxi_dense_row(q, k), row);
-            size = sqrt(kernels->dot_f64(q->columns, row, row));
+        double *row = oxi_dense_row(q, i);
+        int64_t best = 0;
+        memset(row, 0, (size_t)n * sizeof(double));
+        for (int64_t k = 0; k < q->rows; k++) {
+            const double *other = oxi_dense_row(q, k);
+            for (int64_t c = 0; (k < i || known[k]) && c < n; c++) row[c] += other[c] * other[c];
         }
-        for (int64_t c = 0; size > 0 && c < q->columns; c++) row[c] /= size;
+        for (int64_t c = 1; c < n; c++)
+            if (row[c] < row[best]) best = c;
+        memset(row, 0, (size_t)n * sizeof(double));
+        row[best] = 1;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t k = 0; k < q->rows; k++)
+                if (k < i || known[k])
+                    kernels->axpy_f64(n, -kernels->dot_f64(n, oxi_dense_row(q, k), row), oxi_dense_row(q, k),
+                                      row);
+        double size = sqrt(kernels->dot_f64(n, row, row));
+        for (int64_t c = 0; c < n; c++) row[c] /= size;
     }
 }
 

@@ -24,6 +24,7 @@ static ox_tensor *oxi_matrix_norm(const char *name, ox_tensor *x, const char *or
     if (order || (size != 1 && size != 2 && !isinf(size)))
         return OXI_FAIL_NULL(OX_ERR_ARG, "%s: order %s%g", name, order ? order : "", order ? 0 : p);
     ox_tensor *lines = size == 2 ? ox_svdvals(x) : ox_sum(ox_abs(x), OX_DIMS(size == 1 ? -2 : -1), false);
+    if (p > 0 && lines && lines->shape[lines->ndim - 1] == 0) return ox_sum(lines, OX_DIMS(-1), false);
     return p > 0 ? ox_amax(lines, OX_DIMS(-1), false) : ox_amin(lines, OX_DIMS(-1), false);
 }
 
