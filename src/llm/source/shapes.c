@@ -212,6 +212,15 @@ static const char *oxi_llm_shape_column(ox_file_entry *e) {
     return NULL;
 }
 
+/* [n]: [experts, n] */
+static const char *oxi_llm_shape_each(const oxi_llm_folder *folder, ox_file_entry *e) {
+    if (e->ndim != 1 || folder->experts < 1) return "is no bias of experts";
+    e->ndim = 2;
+    e->shape[1] = e->shape[0];
+    e->shape[0] = folder->experts;
+    return NULL;
+}
+
 /* NULL or what is wrong. */
 static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_file_entry *e) {
     const bool floats = oxi_info(e->dtype)->cls == OX_CLASS_FLOAT;
@@ -244,12 +253,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->shape[0] = folder->mixer_groups;
         return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
-    case OXI_LLM_TRANSFORM_EACH_EXPERT:
-        if (e->ndim != 1 || folder->experts < 1) return "is no bias of experts";
-        e->ndim = 2;
-        e->shape[1] = e->shape[0];
-        e->shape[0] = folder->experts;
-        return NULL;
+    case OXI_LLM_TRANSFORM_EACH_EXPERT: return oxi_llm_shape_each(folder, e);
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";
         e->ndim = 1;

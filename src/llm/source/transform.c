@@ -158,6 +158,24 @@ static ox_tensor *oxi_llm_latent_rows(const oxi_llm_folder *folder, ox_tensor *t
                 : ox_narrow(heads, 1, folder->nope_size, folder->value_size);
 }
 
+/* Parts of rows and columns, and these exchanged; what is none of it stays as it is. */
+static ox_tensor *oxi_llm_cut_out(oxi_llm_transform how, ox_tensor *t) {
+    switch (how) {
+    case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_FIRST: return ox_transpose(oxi_llm_half(t, -1, false), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_SECOND: return ox_transpose(oxi_llm_half(t, -1, true), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_EVEN: return ox_transpose(oxi_llm_every_second(t, -1, false), -2, -1);
+    case OXI_LLM_TRANSFORM_TURNED_ODD: return ox_transpose(oxi_llm_every_second(t, -1, true), -2, -1);
+    case OXI_LLM_TRANSFORM_ROWS_FIRST: return oxi_llm_half(t, -2, false);
+    case OXI_LLM_TRANSFORM_ROWS_SECOND: return oxi_llm_half(t, -2, true);
+    case OXI_LLM_TRANSFORM_FIRST_FOURTH: return ox_narrow(t, 0, 0, t->shape[0] / 4);
+    case OXI_LLM_TRANSFORM_OTHER_FOURTHS: return ox_narrow(t, 0, t->shape[0] / 4, t->shape[0] / 4 * 3);
+    case OXI_LLM_TRANSFORM_EVEN: return oxi_llm_every_second(t, -1, false);
+    case OXI_LLM_TRANSFORM_ODD: return oxi_llm_every_second(t, -1, true);
+    default: return t;
+    }
+}
+
 /* The same with a stored tensor, which is not NULL. */
 static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                         ox_tensor *t) {
@@ -189,17 +207,6 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_FUSED:
         return oxi_llm_split_fused(t, folder->kv_heads, folder->heads / folder->kv_heads + 2);
     case OXI_LLM_TRANSFORM_FOURTHS: return oxi_llm_split_fourths(t);
-    case OXI_LLM_TRANSFORM_TURNED: return t->ndim == 1 ? t : ox_transpose(t, -2, -1);
-    case OXI_LLM_TRANSFORM_TURNED_FIRST: return ox_transpose(oxi_llm_half(t, -1, false), -2, -1);
-    case OXI_LLM_TRANSFORM_TURNED_SECOND: return ox_transpose(oxi_llm_half(t, -1, true), -2, -1);
-    case OXI_LLM_TRANSFORM_TURNED_EVEN: return ox_transpose(oxi_llm_every_second(t, -1, false), -2, -1);
-    case OXI_LLM_TRANSFORM_TURNED_ODD: return ox_transpose(oxi_llm_every_second(t, -1, true), -2, -1);
-    case OXI_LLM_TRANSFORM_ROWS_FIRST: return oxi_llm_half(t, -2, false);
-    case OXI_LLM_TRANSFORM_ROWS_SECOND: return oxi_llm_half(t, -2, true);
-    case OXI_LLM_TRANSFORM_FIRST_FOURTH: return ox_narrow(t, 0, 0, t->shape[0] / 4);
-    case OXI_LLM_TRANSFORM_OTHER_FOURTHS: return ox_narrow(t, 0, t->shape[0] / 4, t->shape[0] / 4 * 3);
-    case OXI_LLM_TRANSFORM_EVEN: return oxi_llm_every_second(t, -1, false);
-    case OXI_LLM_TRANSFORM_ODD: return oxi_llm_every_second(t, -1, true);
     case OXI_LLM_TRANSFORM_MXFP4:
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_mxfp4(folder, plan, t);
@@ -221,7 +228,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_MIXER_NORM:
         return folder->mixer_groups > 1 ? ox_reshape(t, OX_SHAPE(folder->mixer_groups, -1)) : t;
     case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
-    default: return t;
+    default: return oxi_llm_cut_out(how, t);
     }
 }
 
