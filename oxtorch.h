@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x188270d0
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xa5e17be6
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -8842,8 +8842,10 @@ oxi_work work=oxi_work_begin("lstsq");bool vector=oxi_is_vector_beside(a,b);
 ox_tensor*right=vector?ox_unsqueeze(b,-1):b;
 if(!oxi_same_batch("lstsq",&a,&right))return oxi_tuple_end(&work,NULL,NULL,NULL);
 int64_t m=a->shape[a->ndim-2],n=a->shape[a->ndim-1];
-ox_tensor*x=ox_matmul(ox_pinv(a,0,rcond,false),right),*s,*rank,*rest;s=ox_svdvals(a);
-rank=ox_matrix_rank(a,0,rcond,false);if(!rank|| !s)return oxi_tuple_end(&work,NULL,NULL,NULL);
+ox_tensor*p=ox_pinv(a,0,rcond,false),*x=ox_matmul(p,right),*s,*rank,*rest;for(int turn=0;turn<2;turn++)
+x=ox_add(x,ox_matmul(p,ox_sub(right,ox_matmul(a,x))));
+s=ox_svdvals(a);rank=ox_matrix_rank(a,0,rcond,false);
+if(!rank|| !s)return oxi_tuple_end(&work,NULL,NULL,NULL);
 bool whole=m>n&&ox_item_int(ox_all(ox_eq_number(rank,(double)n),OX_ALL_DIMS,false));
 rest=whole?ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a,x),right))),OX_DIMS(-2),false)
  :oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
@@ -14715,15 +14717,20 @@ int64_t last=order[even-1];memmove(order+2,order+1,(size_t)(even-2)*sizeof*order
  }
 ox_scope_end(&scope);return done;}
 static void oxi_fill_rows(const oxi_dense*q,const bool*known){const oxi_kernels*kernels=oxi_cpu_kernels();
-int64_t next=0;for(int64_t i=0;i<q->rows;i++){if(known[i])continue;
-double*row=oxi_dense_row(q,i),size=0;
-while(size<0.3&&next<2*q->columns){memset(row,0,(size_t)q->columns*sizeof(double));
-row[next++ %q->columns]=1;for(int pass=0;pass<2;pass++)
+int64_t n=q->columns;for(int64_t i=0;i<q->rows;i++){if(known[i])continue;
+double*row=oxi_dense_row(q,i);
+int64_t best=0;memset(row,0,(size_t)n*sizeof(double));
+for(int64_t k=0;k<q->rows;k++){const double*other=oxi_dense_row(q,k);
+for(int64_t c=0;(k<i||known[k])&&c<n;c++)row[c]+=other[c]*other[c];}
+for(int64_t c=1;c<n;c++)
+if(row[c]<row[best])best=c;
+memset(row,0,(size_t)n*sizeof(double));
+row[best]=1;for(int pass=0;pass<2;pass++)
 for(int64_t k=0;k<q->rows;k++)
 if(k<i||known[k])
-kernels->axpy_f64(q->columns,-kernels->dot_f64(q->columns,oxi_dense_row(q,k),row),oxi_dense_row(q,k),row);
-size=sqrt(kernels->dot_f64(q->columns,row,row));}
-for(int64_t c=0;size>0&&c<q->columns;c++)row[c]/=size;}}
+kernels->axpy_f64(n,-kernels->dot_f64(n,oxi_dense_row(q,k),row),oxi_dense_row(q,k),row);
+double size=sqrt(kernels->dot_f64(n,row,row));
+for(int64_t c=0;c<n;c++)row[c]/=size;}}
 static bool oxi_svd_rows(const oxi_dense*r,const oxi_dense*j,double*s){int64_t n=r->rows;
 bool*known=(bool*)oxi_alloc((size_t)n),done=known&&oxi_jacobi(r,j,s);
 for(int64_t i=0;i<n;i++)s[i]=sqrt(s[i]);
@@ -14803,14 +14810,12 @@ double*gap=oxi_dense_row(s->gaps,j),*row=oxi_dense_row(s->vectors,j);
 double size=sqrt(oxi_cpu_kernels()->dot_f64(s->n,gap,gap));
 for(int64_t i=0;i<s->n;i++)row[s->column[i]]=gap[i]/size;}
 enum{OXI_HALF_LEFT,OXI_HALF_MIXED,OXI_HALF_RIGHT,OXI_HALF_DONE};typedef struct oxi_halves{
-int64_t n,half,kept;double rho,*d,*z,*work;
+int64_t n,half,kept;double rho,most,*d,*z,*work;
 int64_t*order;char*side;oxi_dense vectors;}oxi_halves;static void oxi_halves_order(oxi_halves*h){
 for(int64_t i=0;i<h->n;i++){int64_t at=i;
 for(;at>0&&h->d[h->order[at-1]]>h->d[i];at--)h->order[at]=h->order[at-1];
 h->order[at]=i;}}
-static void oxi_halves_deflate(oxi_halves*h){double most=0;
-int64_t kept=0;for(int64_t i=0;i<h->n;i++)most=fmax(most,fmax(fabs(h->d[i]),fabs(h->z[i])));
-double least=8*DBL_EPSILON*most;
+static void oxi_halves_deflate(oxi_halves*h){int64_t kept=0;double least=8*DBL_EPSILON*h->most;
 for(int64_t k=0;k<h->n;k++){int64_t i=h->order[k],last=kept?h->order[kept-1]: -1;
 if(h->rho*fabs(h->z[i])<=least){h->side[i]=OXI_HALF_DONE;
 continue;}
@@ -14865,7 +14870,7 @@ d[half-1]-=fabs(couples);d[half]-=fabs(couples);if(!oxi_divide(half,d,e,most,&le
  !oxi_divide(n-half,d+half,e +half,most,&right,list,work,order,side))
 return false;
 if(couples==0)return true;
-h.n=n;h.half=half;h.rho=2*fabs(couples);h.d=d;h.z=work;h.work=work+n;h.order=order;h.side=side;
+h.n=n;h.half=half;h.rho=2*fabs(couples);h.most=most;h.d=d;h.z=work;h.work=work+n;h.order=order;h.side=side;
 h.vectors= *z;for(int64_t i=0;i<n;i++){side[i]=i<half?OXI_HALF_LEFT:OXI_HALF_RIGHT;
 work[i]=(i<half?oxi_dense_row(z,i)[half-1]:sign*oxi_dense_row(z,i)[half])*sqrt(0.5);}
 ox_scope scope=ox_scope_begin();bool done=oxi_halves_join(&h);
@@ -14925,30 +14930,30 @@ oxi_rotation r=half>=0?oxi_rotation_of(half+root,bottom[0],s->low)
  :oxi_rotation_of(top[1],root-half,s->low);
 oxi_dense right=oxi_block(&s->h,s->low,s->low,2,s->h.columns-s->low);oxi_rotate_rows(&right,s->low,&r,1);
 oxi_rotate_columns(&s->h,&r,0,s->high+1);oxi_rotate_rows(&s->zt,0,&r,1);bottom[0]=0;}
+static bool oxi_schur_apart(double below,double size,double norm,int64_t turn){
+if(size==0||turn>30)size +=norm;
+return!(below>fmax(DBL_EPSILON*size,OXI_LINALG_NOTHING));}
 static int64_t oxi_schur_low(const oxi_real_schur*s,double norm,int64_t turn){int64_t low=s->high;
 for(;low>0;low--){double*above=oxi_dense_row(&s->h,low-1)+low-1,*own=above +s->h.step;
 double size=fabs(above[0])+fabs(own[1]);
-if(size==0||turn>30)size +=norm;
-if(fabs(own[0])>fmax(DBL_EPSILON*size,OXI_LINALG_NOTHING))continue;
+if(!oxi_schur_apart(fabs(own[0]),size,norm,turn))continue;
 own[0]=0;break;}
 return low;}
-static void oxi_schur_shifts(const double*a,const double*b,double*trace,double*det){
+static void oxi_schur_shifts(const double*a,const double*b,double*mid,double*apart){
 double half=0.5*(a[0]-b[1]),below=a[1]*b[0],square=half*half+below;
 double past=half+copysign(sqrt(fmax(square,0)),half);
-*trace=a[0]+b[1];*det=a[0]*b[1]-below;if(square<0)return;
-double nearer=past!=0?b[1]-below/past:b[1];
-*trace=2*nearer;*det=nearer*nearer;}
+*mid=b[1]+half;*apart=fmax(-square,0);if(square>=0)*mid=past!=0?b[1]-below/past:b[1];}
 static bool oxi_schur_real(oxi_real_schur*s,double norm){int64_t turn=0;
 for(s->high=s->h.rows-1;s->high>0;){s->low=oxi_schur_low(s,norm,turn);
 if(s->high-s->low<2){if(s->low<s->high)oxi_schur_pair(s);
 s->high=s->low-1;turn=0;continue;}
 if(turn++ ==90)return false;
 const double*a=oxi_dense_row(&s->h,s->high-1)+s->high-1,*b=a+s->h.step;
-double trace,det,first[3];
-oxi_schur_shifts(a,b,&trace,&det);if(turn%10==0){double size=fabs(b[0])+fabs(a[-1]);
-trace=2*b[1]+1.5*size;det=(b[1]+0.75*size)*(b[1]+0.75*size)+0.4375*size*size;}
-a=oxi_dense_row(&s->h,s->low)+s->low;b=a+s->h.step;first[0]=a[0]*(a[0]-trace)+det+a[1]*b[0];
-first[1]=b[0]*(a[0]+b[1]-trace);first[2]=b[0]*b[s->h.step +1];oxi_schur_step(s,first);}
+double mid,apart,first[3];
+oxi_schur_shifts(a,b,&mid,&apart);if(turn%10==0){double size=fabs(b[0])+fabs(a[-1]);
+mid=b[1]+0.75*size;apart=0.4375*size*size;}
+a=oxi_dense_row(&s->h,s->low)+s->low;b=a+s->h.step;first[0]=(a[0]-mid)*(a[0]-mid)+apart+a[1]*b[0];
+first[1]=b[0]*((a[0]-mid)+(b[1]-mid));first[2]=b[0]*b[s->h.step +1];oxi_schur_step(s,first);}
 return true;}
 static void oxi_quasi_divide(const oxi_dense*t,int64_t i,bool pair,oxi_complex value,double least,
  oxi_complex above,oxi_complex own,double*re,double*im){const double*row=oxi_dense_row(t,i);
@@ -15067,8 +15072,7 @@ for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_add(h[i*n+i],shift);}
 static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*z,double*c,oxi_complex*s,double norm){
 for(int64_t high=n-1,turn=0;high>0;){int64_t low=high;
 for(;low>0;low--){double size=oxi_z_size(h[(low-1)*n+low-1])+oxi_z_size(h[low*n+low]);
-oxi_complex*below= &h[low*n+low-1];if(turn>30)size +=norm;
-if(oxi_z_size(*below)>fmax(DBL_EPSILON*size,OXI_LINALG_NOTHING))continue;
+oxi_complex*below= &h[low*n+low-1];if(!oxi_schur_apart(oxi_z_size(*below),size,norm,turn))continue;
 *below=oxi_make_complex(0,0);break;}
 if(low==high){high--;
 turn=0;continue;}
@@ -21037,7 +21041,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x188270d0
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa5e17be6
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

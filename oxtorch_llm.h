@@ -6498,15 +6498,47 @@ const char*start=(const char*)map->texts+place;
 const char*end=(const char*)memchr(start,0,map->text_bytes-place);*out=start;
 *out_length=end?(size_t)(end-start):map->text_bytes-place;
 return oxi_utf8_is_valid(start,*out_length)?found:0;}
+typedef struct oxi_code_range{uint32_t first,last;}oxi_code_range;
+static bool oxi_code_in(uint32_t code,const oxi_code_range*ranges,size_t count){for(size_t i=0;i<count;i++)
+if(code>=ranges[i].first&&code<=ranges[i].last)return true;
+return false;}
+static bool oxi_is_prepended(uint32_t code){static const oxi_code_range ranges[]={
+{0x600,0x605},{0x6DD,0x6DD},{0x70F,0x70F},{0x890,0x891},{0x8E2,0x8E2},
+ {0xD4E,0xD4E},{0x110BD,0x110BD},{0x110CD,0x110CD},{0x111C2,0x111C3},{0x113D1,0x113D1},
+ {0x1193F,0x1193F},{0x11941,0x11941},{0x11A84,0x11A89},{0x11D46,0x11D46},{0x11F02,0x11F02}};
+return code>=0x600&&oxi_code_in(code,ranges,sizeof ranges/sizeof*ranges);}
+static bool oxi_is_attached(const oxi_unicode*u,uint32_t code){
+static const oxi_code_range apart[]={{0x102B,0x102C},{0x1038,0x1038},{0x1062,0x1064},
+ {0x1067,0x106D},{0x1083,0x1083},{0x1087,0x108C},{0x108F,0x108F},{0x109A,0x109C},{0x1A61,0x1A61},
+ {0x1A63,0x1A64},{0xAA7B,0xAA7B},{0xAA7D,0xAA7D},{0x11720,0x11721}},
+ others[]={{0x200C,0x200D},{0xE33,0xE33},{0xEB3,0xEB3},
+ {0x1F3FB,0x1F3FF},{0xE0020,0xE007F},{0xFF9E,0xFF9F}};
+if(code<0x300)return false;
+if(oxi_category_bit(u,code)&OXI_MARKS)
+return!oxi_code_in(code,apart,sizeof apart/sizeof*apart);
+return oxi_code_in(code,others,sizeof others/sizeof*others);}
+static bool oxi_is_control(const oxi_unicode*u,uint32_t code){
+const uint32_t controls=OXI_IN(OXI_CC)|OXI_IN(OXI_CF)|OXI_IN(OXI_ZL)|OXI_IN(OXI_ZP);
+return(oxi_category_bit(u,code)&controls)&& !oxi_is_prepended(code)&& !oxi_is_attached(u,code);}
+static bool oxi_is_syllable(uint32_t before,uint32_t code){
+static const oxi_code_range starts[]={{0x1100,0x115F},{0xA960,0xA97C}},
+ vowels[]={{0x1160,0x11A7},{0xD7B0,0xD7C6}},ends[]={{0x11A8,0x11FF},{0xD7CB,0xD7FB}};
+const bool whole=before>=0xAC00&&before<=0xD7A3,vowel=oxi_code_in(code,vowels,2);
+if(before<0x1100||before>0xD7FB)return false;
+if(oxi_code_in(before,starts,2))
+return vowel||oxi_code_in(code,starts,2)||(code>=0xAC00&&code<=0xD7A3);
+if((whole&&(before -0xAC00)%28==0)||oxi_code_in(before,vowels,2))
+return vowel||oxi_code_in(code,ends,2);
+return(whole||oxi_code_in(before,ends,2))&&oxi_code_in(code,ends,2);}
 static size_t oxi_grapheme_end(const oxi_unicode*u,const oxi_text*text,size_t at){
 const oxi_char first=oxi_char_at(text,at);size_t end=first.end;
 if(first.code=='\r'&&end<text->length&&text->bytes[end]=='\n')return end+1;
-if(oxi_category_bit(u,first.code)&(OXI_IN(OXI_CC)|OXI_IN(OXI_ZL)|OXI_IN(OXI_ZP)))return end;
-while(end<text->length){const oxi_char c=oxi_char_at(text,end);
-if(!(oxi_category_bit(u,c.code)&OXI_MARKS)&&c.code!=0x200C&&c.code!=0x200D&&
- !(c.code>=0x1F3FB&&c.code<=0x1F3FF)&&c.code!=0xFF9E&&c.code!=0xFF9F)
+if(oxi_is_control(u,first.code))return end;
+uint32_t before=first.code;while(end<text->length){const oxi_char c=oxi_char_at(text,end);
+if(!oxi_is_attached(u,c.code)&& !oxi_is_syllable(before,c.code)&&
+ !(oxi_is_prepended(before)&& !oxi_is_control(u,c.code)))
 break;
-end=c.end;}
+before=c.code;end=c.end;}
 return end;}
 typedef struct oxi_pending{oxi_form_chars taken;oxi_form_char last;}oxi_pending;
 static ox_status oxi_put_next(oxi_pending*p,const oxi_text*text,uint32_t code,int32_t more,oxi_buffer*out){
@@ -8935,6 +8967,13 @@ X("falcon","falcon","falcon",NONE,0)\
 X("mpt","mpt","mpt",NONE,0)\
 X("opt","opt","opt",NONE,0)\
 X("openai-gpt","opt","openai",NONE,0)\
+X("xglm","opt","opt biogpt",NONE,0)\
+X("jetmoe","jetmoe","base pre jetmoe",NONE,0)\
+X("doge","doge","base pre doge",NONE,0)\
+X("diffllama","diffllama","base pre diffllama",NONE,0)\
+X("hrm_text","hrm_text","hrm",NONE,0)\
+X("olmo_hybrid","olmo_hybrid","base olmo_hybrid",NONE,0)\
+X("recurrent_gemma","recurrent-gemma","griffin",ONE,0)\
 X("bert","bert","bert",NONE,0)\
 X("roberta","bert","bert",OFFSET,0)\
 X("xlm-roberta","bert","bert",OFFSET,0)\
@@ -8955,15 +8994,18 @@ X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilb
 X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.")\
 X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")
 #define OXI_LLM_STEM_LIST(X)\
-X("base bitnet neox opt modern mamba","layers.","blk.")\
-X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.")\
-X("mpt","blocks.","blk.")\
-X("bert","encoder.layer.","blk.")\
-X("distil","transformer.layer.","blk.")\
-X("distil","layer.","blk.")\
-X("nomic","encoder.layers.","blk.")\
-X("t5","encoder.block.","enc.blk.")\
-X("t5","decoder.block.","dec.blk.")
+X("base bitnet neox opt modern mamba","layers.","blk.","")\
+X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.","")\
+X("mpt","blocks.","blk.","")\
+X("bert","encoder.layer.","blk.","")\
+X("distil","transformer.layer.","blk.","")\
+X("distil","layer.","blk.","")\
+X("nomic","encoder.layers.","blk.","")\
+X("t5","encoder.block.","enc.blk.","")\
+X("t5","decoder.block.","dec.blk.","")\
+X("hrm","L_module.layers.","blk.","")\
+X("hrm","H_module.layers.","blk.","num_layers_per_stack|num_hidden_layers")\
+X("griffin","layers.","blk.","")
 #define OXI_LLM_MODEL_NAME_LIST(X)\
 X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE)\
 X("base bitnet","norm.*","output_norm.*",NORM)\
@@ -9022,6 +9064,10 @@ X("base","audio_tower.~","",SKIP)\
 X("base","connector.~","",SKIP)\
 X("gemma3n","altup_projections.#.weight","altup_proj.weight",STACK)\
 X("gemma3n","altup_unembed_projections.#.weight","altup_unembd_proj.weight",STACK)\
+X("hrm griffin","embed_tokens.weight","token_embd.weight",NONE)\
+X("hrm griffin","lm_head.weight","output.weight",HEAD)\
+X("hrm","z_L_init","hrm.z_l_init",NONE)\
+X("griffin","final_norm.weight","output_norm.weight",NORM)\
 X("openai","tokens_embed.weight","token_embd.weight",NONE)\
 X("openai","positions_embed.weight","position_embd.weight",NONE)\
 X("openai","position_ids","",SKIP)\
@@ -9407,13 +9453,86 @@ X("t5","layer.1.DenseReluDense.wo.weight","ffn_down.weight",NONE)\
 X("t5","layer.2.DenseReluDense.wi.weight","ffn_up.weight",NONE)\
 X("t5","layer.2.DenseReluDense.wi_0.weight","ffn_gate.weight",NONE)\
 X("t5","layer.2.DenseReluDense.wi_1.weight","ffn_up.weight",NONE)\
-X("t5","layer.2.DenseReluDense.wo.weight","ffn_down.weight",NONE)
+X("t5","layer.2.DenseReluDense.wo.weight","ffn_down.weight",NONE)\
+X("jetmoe","mlp.input_linear.weight","ffn_gate_exps.weight",ROWS_FIRST)\
+X("jetmoe","mlp.input_linear.weight","ffn_up_exps.weight",ROWS_SECOND)\
+X("jetmoe","mlp.output_linear.weight","ffn_down_exps.weight",NONE)\
+X("jetmoe","mlp.router.layer.weight","ffn_gate_inp.weight",NONE)\
+X("jetmoe","mlp.bias","ffn_down_exps.bias",EACH_EXPERT)\
+X("jetmoe","self_attention.kv_proj.weight","attn_k.weight",ROWS_FIRST)\
+X("jetmoe","self_attention.kv_proj.weight","attn_v.weight",ROWS_SECOND)\
+X("jetmoe","self_attention.experts.router.layer.weight","attn_gate_inp.weight",NONE)\
+X("jetmoe","self_attention.experts.input_linear.weight","attn_q_exps.weight",NONE)\
+X("jetmoe","self_attention.experts.output_linear.weight","attn_output_exps.weight",NONE)\
+X("jetmoe","self_attention.experts.bias","attn_output_exps.bias",EACH_EXPERT)\
+X("doge","input_residual","attn_residual.weight",NONE)\
+X("doge","post_attention_residual","ffn_residual.weight",NONE)\
+X("doge","self_attn.dt_proj.*","attn_key_score.*",NONE)\
+X("doge","self_attn.A","attn_key_rate.weight",NONE)\
+X("diffllama","self_attn.lambda_q1","attn_lambda.weight",JOIN_FIRST)\
+X("diffllama","self_attn.lambda_k1","attn_lambda.weight",JOIN_SECOND)\
+X("diffllama","self_attn.lambda_q2","attn_lambda.weight",JOIN_THIRD)\
+X("diffllama","self_attn.lambda_k2","attn_lambda.weight",JOIN_FOURTH)\
+X("hrm","attn.gqkv_proj.weight","attn_gate.weight",FIRST_FOURTH)\
+X("hrm","attn.gqkv_proj.weight","attn_qkv.weight",OTHER_FOURTHS)\
+X("hrm","attn.o_proj.weight","attn_output.weight",NONE)\
+X("hrm","self_attn.gate_proj.weight","attn_gate.weight",NONE)\
+X("hrm","self_attn.q_proj.*","attn_q.*",NONE)\
+X("hrm","self_attn.k_proj.*","attn_k.*",NONE)\
+X("hrm","self_attn.v_proj.*","attn_v.*",NONE)\
+X("hrm","self_attn.o_proj.*","attn_output.*",NONE)\
+X("hrm","mlp.gate_up_proj.weight","ffn_gate.weight",ROWS_FIRST)\
+X("hrm","mlp.gate_up_proj.weight","ffn_up.weight",ROWS_SECOND)\
+X("hrm","mlp.gate_proj.*","ffn_gate.*",NONE)\
+X("hrm","mlp.up_proj.*","ffn_up.*",NONE)\
+X("hrm","mlp.down_proj.*","ffn_down.*",NONE)\
+X("olmo_hybrid","attention_layer_norm.weight","attn_norm.weight",NONE)\
+X("olmo_hybrid","feedforward_layer_norm.weight","post_attention_norm.weight",ATTENDING)\
+X("olmo_hybrid","post_attention_layernorm.weight","post_attention_norm.weight",ATTENDING)\
+X("olmo_hybrid","feedforward_layer_norm.weight","ffn_norm.weight",MIXING)\
+X("olmo_hybrid","post_attention_layernorm.weight","ffn_norm.weight",MIXING)\
+X("olmo_hybrid","post_feedforward_layernorm.weight","post_ffw_norm.weight",NONE)\
+X("olmo_hybrid","linear_attn.q_proj.weight","attn_qkv.weight",JOIN_FIRST)\
+X("olmo_hybrid","linear_attn.k_proj.weight","attn_qkv.weight",JOIN_SECOND)\
+X("olmo_hybrid","linear_attn.v_proj.weight","attn_qkv.weight",JOIN_THIRD)\
+X("olmo_hybrid","linear_attn.q_conv1d.weight","ssm_conv1d.weight",JOIN_FIRST)\
+X("olmo_hybrid","linear_attn.k_conv1d.weight","ssm_conv1d.weight",JOIN_SECOND)\
+X("olmo_hybrid","linear_attn.v_conv1d.weight","ssm_conv1d.weight",JOIN_THIRD)\
+X("olmo_hybrid","linear_attn.g_proj.weight","attn_gate.weight",NONE)\
+X("olmo_hybrid","linear_attn.b_proj.weight","ssm_beta.weight",NONE)\
+X("olmo_hybrid","linear_attn.a_proj.weight","ssm_alpha.weight",NONE)\
+X("olmo_hybrid","linear_attn.dt_bias","ssm_dt.bias",NONE)\
+X("olmo_hybrid","linear_attn.A_log","ssm_a",DECAYS)\
+X("olmo_hybrid","linear_attn.o_norm.weight","ssm_norm.weight",NONE)\
+X("olmo_hybrid","linear_attn.o_proj.weight","ssm_out.weight",NONE)\
+X("griffin","temporal_pre_norm.weight","attn_norm.weight",NORM)\
+X("griffin","channel_pre_norm.weight","ffn_norm.weight",NORM)\
+X("griffin","temporal_block.q_proj.*","attn_q.*",NONE)\
+X("griffin","temporal_block.k_proj.*","attn_k.*",NONE)\
+X("griffin","temporal_block.v_proj.*","attn_v.*",NONE)\
+X("griffin","temporal_block.o_proj.*","attn_output.*",NONE)\
+X("griffin","temporal_block.linear_x.*","ssm_in.*",JOIN_FIRST)\
+X("griffin","temporal_block.linear_y.*","ssm_in.*",JOIN_SECOND)\
+X("griffin","temporal_block.linear_out.*","ssm_out.*",NONE)\
+X("griffin","temporal_block.conv_1d.weight","ssm_conv1d.weight",SQUEEZED)\
+X("griffin","temporal_block.conv_1d.bias","ssm_conv1d.bias",NONE)\
+X("griffin","temporal_block.rg_lru.input_gate_weight","ssm_gate_in.weight",TURNED)\
+X("griffin","temporal_block.rg_lru.input_gate_bias","ssm_gate_in.bias",NONE)\
+X("griffin","temporal_block.rg_lru.recurrent_gate_weight","ssm_gate_a.weight",TURNED)\
+X("griffin","temporal_block.rg_lru.recurrent_gate_bias","ssm_gate_a.bias",NONE)\
+X("griffin","temporal_block.rg_lru.recurrent_param","ssm_a",GATED_DECAYS)\
+X("griffin","mlp_block.gate_proj.*","ffn_gate.*",NONE)\
+X("griffin","mlp_block.up_proj.*","ffn_up.*",NONE)\
+X("griffin","mlp_block.down_proj.*","ffn_down.*",NONE)
 /* >>llm/source/keys.def */
 #define OXI_LLM_SOURCE_SIZE_LIST(X)\
 X("*","width","hidden_size|n_embd|n_embed|dim|d_model")\
 X("nemotron_h nemotron_h_moe","layers","@layers_block_type|@hybrid_override_pattern|num_hidden_layers")\
+X("hrm_text","layers","num_layers_per_stack*0+num_hidden_layers|L_cycles+1*H_cycles*num_hidden_layers")\
 X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers")\
 X("mamba mamba2","heads","1")\
+X("xglm","heads","attention_heads")\
+X("jetmoe","heads","num_key_value_heads*num_experts_per_tok|num_key_value_heads*2")\
 X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
 X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
@@ -9422,10 +9541,11 @@ X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")
 X(OXI_LLM_MLA " minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
 X("nemotron_h nemotron_h_moe","head","head_dim|attention_head_dim|$width/$heads")\
 X("t5 t5encoder","head","d_kv")\
+X("jetmoe","head","kv_channels|128")\
 X("*","head","head_dim|$width/$heads")\
 X("solar_open","rotary","rope.partial_rotary_factor|1")\
 X("qwen3next qwen35 qwen35moe","rotary","rope.partial_rotary_factor|0.25")\
-X("bamba","rotary","rope.partial_rotary_factor|0.5")\
+X("bamba recurrent-gemma","rotary","rope.partial_rotary_factor|0.5")\
 X("phi2 glm glm4 glm4moe nemotron","rotary","rope.partial_rotary_factor|0.5")\
 X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
@@ -9441,6 +9561,7 @@ X("command-r","context_length",INT,"model_max_length|max_position_embeddings")\
 X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048")\
 X("t5 t5encoder","context_length",INT,"n_positions|512")\
 X("mamba mamba2","context_length",INT,"1048576")\
+X("recurrent-gemma","context_length",INT,"max_position_embeddings|8192")\
 X("*","context_length",INT,"max_position_embeddings|n_positions|n_ctx|max_seq_len|seq_length|2048")\
 X("*","embedding_length",INT,"$width")\
 X("*","block_count",INT,"$layers")\
@@ -9455,6 +9576,8 @@ X("lfm2","feed_forward_length",INT,"#model.layers.0.feed_forward.w1.weight|inter
 X("mamba mamba2","feed_forward_length",INT,"0")\
 X("gpt-neo","feed_forward_length",INT,"intermediate_size|$width*4")\
 X("openai-gpt","feed_forward_length",INT,"$width*4")\
+X("xglm","feed_forward_length",INT,"ffn_dim")\
+X("recurrent-gemma","feed_forward_length",INT,"intermediate_size/2")\
 X("gpt2 gptj starcoder","feed_forward_length",INT,"n_inner|$width*4")\
 X("bloom","feed_forward_length",INT,"$width*4")\
 X("falcon","feed_forward_length",INT,"ffn_hidden_size|$width*4")\
@@ -9505,6 +9628,25 @@ X("falcon-h1","ssm.state_size",INT,"mamba_d_state")\
 X("falcon-h1","ssm.time_step_rank",INT,"mamba_n_heads")\
 X("falcon-h1","ssm.group_count",INT,"mamba_n_groups|1")\
 X("mamba mamba2","ssm.conv_kernel",INT,"conv_kernel|4")\
+X("recurrent-gemma","ssm.conv_kernel",INT,"conv1d_width|4")\
+X("recurrent-gemma","ssm.inner_size",INT,"lru_width|$width")\
+X("recurrent-gemma","ssm.group_count",INT,"$heads")\
+X("recurrent-gemma","embedding_scale",FLOAT,"=~$width")\
+X("recurrent-gemma","final_logit_softcapping",FLOAT,"logits_soft_cap|30")\
+X("olmo_hybrid","ssm.conv_kernel",INT,"linear_conv_kernel_dim|4")\
+X("olmo_hybrid","ssm.inner_size",INT,"linear_value_head_dim*linear_num_value_heads")\
+X("olmo_hybrid","ssm.state_size",INT,"linear_key_head_dim")\
+X("olmo_hybrid","ssm.time_step_rank",INT,"linear_num_value_heads|$heads")\
+X("olmo_hybrid","ssm.group_count",INT,"linear_num_key_heads|$heads")\
+X("olmo_hybrid","ssm.length_epsilon",FLOAT,"0.000001")\
+X("olmo_hybrid","ssm.norm_epsilon",FLOAT,"0.00001")\
+X("olmo_hybrid","ssm.rate_scale",FLOAT,"linear_allow_neg_eigval+1|2")\
+X("olmo_hybrid","attention.rope_pattern",INT,"rope.rope_theta*0+1|0")\
+X("hrm_text","hrm.layers_per_stack",INT,"num_layers_per_stack|num_hidden_layers")\
+X("hrm_text","hrm.h_cycles",INT,"H_cycles|2")\
+X("hrm_text","hrm.l_cycles",INT,"L_cycles|3")\
+X("hrm_text","hrm.prefix_lm",BOOL,"0")\
+X("hrm_text","embedding_scale",FLOAT,"embedding_scale|1/initializer_range|50")\
 X("falcon_mamba mamba","ssm.inner_size",INT,"intermediate_size|$width*expand|$width*2")\
 X("mamba2","ssm.inner_size",INT,"num_heads*head_dim")\
 X("mamba mamba2","ssm.state_size",INT,"state_size")\
@@ -9516,7 +9658,8 @@ X("falcon_mamba","ssm.dt_b_c_rms",BOOL,"1")\
 X("falcon_mamba","ssm.norm_epsilon",FLOAT,"mixer_rms_eps|0.000001")\
 X("laguna","attention.head_count",INT,"num_attention_heads_per_layer|$heads")\
 X("*","attention.head_count",INT,"$heads")\
-X("lfm2 lfm2moe granitehybrid jamba nemotron_h nemotron_h_moe gemma4","attention.head_count_kv",INT,"")\
+X("lfm2 lfm2moe granitehybrid jamba nemotron_h nemotron_h_moe gemma4 recurrent-gemma",\
+ "attention.head_count_kv",INT,"")\
 X("*","attention.head_count_kv",INT,"$kv_heads")\
 X(OXI_LLM_MLA,"attention.key_length",INT,"kv_lora_rank+qk_rope_head_dim")\
 X(OXI_LLM_MLA,"attention.value_length",INT,"kv_lora_rank")\
@@ -9542,7 +9685,7 @@ X(OXI_LLM_MLA " minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
 X("modern-bert modern-bert-decoder","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
-X("biogpt","attention.layer_norm_epsilon",FLOAT,"0.00001")\
+X("biogpt xglm","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("nemotron","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
 X("nomic-bert","attention.layer_norm_epsilon",FLOAT,"layer_norm_epsilon|layer_norm_eps")\
 X("mpt gpt2 gpt-neo starcoder gptj bloom falcon opt","attention.layer_norm_epsilon",FLOAT,\
@@ -9550,6 +9693,8 @@ X("mpt gpt2 gpt-neo starcoder gptj bloom falcon opt","attention.layer_norm_epsil
 X("exaone","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps|0.00001")\
 X("t5 t5encoder","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.000001")\
 X(OXI_LLM_MLA,"attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
+X("jetmoe","attention.layer_norm_rms_epsilon",FLOAT,"0.000001")\
+X("jetmoe","output_norm_epsilon",FLOAT,"rms_norm_eps|0.000001")\
 X("phimoe","attention.layer_norm_rms_epsilon",FLOAT,"")\
 X("phimoe","attention.layer_norm_epsilon",FLOAT,"rms_norm_eps|0.00001")\
 X("lfm2 lfm2moe","attention.layer_norm_rms_epsilon",FLOAT,"norm_eps|0.00001")\
@@ -9584,7 +9729,7 @@ X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier
 X("aria aria_text","logit_scale",FLOAT,"1")\
 X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
 X("command-r cohere2 cohere2moe","logit_scale",FLOAT,"logit_scale|0.0625")\
-X("biogpt","embedding_scale",FLOAT,"~hidden_size*scale_embedding|~hidden_size")\
+X("biogpt xglm","embedding_scale",FLOAT,"~$width*scale_embedding|~$width")\
 X("minicpm","embedding_scale",FLOAT,"scale_emb")\
 X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers")\
 X("minicpm","logit_scale",FLOAT,"$width/dim_model_base")\
@@ -9631,6 +9776,8 @@ X("llama4","attention.temperature_length",INT,"floor_scale|8192")\
 X("falcon","attention.alibi_scale",FLOAT,"1/~$head")\
 X("falcon","sequential_residual",SIGNED,"1-parallel_attn-new_decoder_architecture|1-parallel_attn")\
 X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
+X("phimoe","expert_used_count",INT,"2")\
+X("ernie4_5 ernie4_5-moe","use_bias",BOOL,"use_bias")\
 X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers")\
 X("aria aria_text","expert_count",INT,"moe_num_experts")\
 X("aria aria_text","expert_used_count",INT,"moe_topk")\
@@ -9683,9 +9830,12 @@ X("ernie4_5-moe","interleave_moe_layer_step",INT,"moe_layer_interval|1")\
 X("gemma4","expert_count",INT,"num_experts*enable_moe_block")\
 X("gemma4","expert_used_count",INT,"top_k_experts")\
 X("gemma4","expert_feed_forward_length",INT,"moe_intermediate_size")\
+X("doge","expert_count",INT,"")\
+X("doge","expert_used_count",INT,"")\
+X(OXI_LLM_MLA,"expert_count",INT,"n_routed_experts|num_local_experts|num_experts")\
 X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts")\
 X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token")\
-X("gpt-oss llama4","expert_feed_forward_length",INT,"intermediate_size")\
+X("gpt-oss llama4 jetmoe","expert_feed_forward_length",INT,"intermediate_size")\
 X(OXI_LLM_MLA,"expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size")\
 X("jamba","expert_feed_forward_length",INT,"intermediate_size")\
 X("qwen3next qwen35moe","expert_feed_forward_length",INT,"moe_intermediate_size")\
@@ -9702,6 +9852,7 @@ X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
 X("deepseek32 glm-dsa","attention.indexer.head_count",INT,"index_n_heads")\
 X("deepseek32 glm-dsa","attention.indexer.key_length",INT,"index_head_dim")\
 X("deepseek32 glm-dsa","attention.indexer.top_k",INT,"index_topk")\
+X("doge","attention.indexer.top_k",INT,"keep_window_size|2048")\
 X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
 X("deepseek_v3 deepseek32 glm-dsa glm4moe dots1","expert_gating_func",INT,"2")\
 X("deepseek_v2 mistral4","expert_gating_func",INT,"1")\
@@ -9725,6 +9876,8 @@ X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
 X("gemma4","?use_bidirectional_attention:all",0)\
 X("gemma3n","altup_correct_scale",1)\
 X("openai-gpt","?afn:gelu",1)\
+X("xglm","add_cross_attention",0)\
+X("doge","is_moe",0)\
 X("apertus","?hidden_act:xielu",1)\
 X("modern-bert-decoder","?classifier_activation:gelu",1)\
 X("bitnet","attention_bias",0)\
@@ -9760,25 +9913,29 @@ typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAI
  OXI_LLM_TRAIT_BACKWARDS,OXI_LLM_TRAIT_EITHER}oxi_llm_trait;
 typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_trait trait;int period;
  }oxi_llm_model_type;typedef enum oxi_llm_transform{OXI_LLM_TRANSFORM_NONE=0,OXI_LLM_TRANSFORM_SKIP,
- OXI_LLM_TRANSFORM_HEAD,OXI_LLM_TRANSFORM_ENCODER,OXI_LLM_TRANSFORM_DECODER,OXI_LLM_TRANSFORM_NORM,
- OXI_LLM_TRANSFORM_QUERY,OXI_LLM_TRANSFORM_KEY,OXI_LLM_TRANSFORM_FUSED,OXI_LLM_TRANSFORM_FOURTHS,
- OXI_LLM_TRANSFORM_TURNED,OXI_LLM_TRANSFORM_TURNED_FIRST,OXI_LLM_TRANSFORM_TURNED_SECOND,
- OXI_LLM_TRANSFORM_TURNED_EVEN,OXI_LLM_TRANSFORM_TURNED_ODD,OXI_LLM_TRANSFORM_ROWS_FIRST,
- OXI_LLM_TRANSFORM_ROWS_SECOND,OXI_LLM_TRANSFORM_EVEN,OXI_LLM_TRANSFORM_ODD,OXI_LLM_TRANSFORM_MXFP4,
+ OXI_LLM_TRANSFORM_HEAD,OXI_LLM_TRANSFORM_ENCODER,OXI_LLM_TRANSFORM_DECODER,OXI_LLM_TRANSFORM_ATTENDING,
+ OXI_LLM_TRANSFORM_MIXING,OXI_LLM_TRANSFORM_NORM,OXI_LLM_TRANSFORM_QUERY,OXI_LLM_TRANSFORM_KEY,
+ OXI_LLM_TRANSFORM_FUSED,OXI_LLM_TRANSFORM_FOURTHS,OXI_LLM_TRANSFORM_TURNED,OXI_LLM_TRANSFORM_TURNED_FIRST,
+ OXI_LLM_TRANSFORM_TURNED_SECOND,OXI_LLM_TRANSFORM_TURNED_EVEN,OXI_LLM_TRANSFORM_TURNED_ODD,
+ OXI_LLM_TRANSFORM_ROWS_FIRST,OXI_LLM_TRANSFORM_ROWS_SECOND,OXI_LLM_TRANSFORM_FIRST_FOURTH,
+ OXI_LLM_TRANSFORM_OTHER_FOURTHS,OXI_LLM_TRANSFORM_EVEN,OXI_LLM_TRANSFORM_ODD,OXI_LLM_TRANSFORM_MXFP4,
  OXI_LLM_TRANSFORM_MXFP4_EVEN,OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATENT_KEYS,
  OXI_LLM_TRANSFORM_LATENT_VALUES,OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,
  OXI_LLM_TRANSFORM_DELTA_SECOND,OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,
  OXI_LLM_TRANSFORM_DELTA_DECAYS,OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_SCALED,
  OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_POSITIONS,
  OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
- OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,
- OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
+ OXI_LLM_TRANSFORM_GATED_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,
+ OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM_TRANSFORM_JOIN_FIRST,
+ OXI_LLM_TRANSFORM_JOIN_SECOND,OXI_LLM_TRANSFORM_JOIN_THIRD,OXI_LLM_TRANSFORM_JOIN_FOURTH,
+ OXI_LLM_TRANSFORM_EACH_EXPERT,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;
-uint32_t by;uint32_t first,count;const float*values;}oxi_llm_plan;typedef struct oxi_llm_folder{
-const oxi_llm_model_type*model;ox_file*weights;oxi_llm_plan*plans;size_t plan_count,plan_room;
-uint32_t*pieces;size_t piece_room;int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond;
-int64_t delta_keys,delta_key;int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;
-int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
+uint32_t by;uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;
+typedef struct oxi_llm_folder{const oxi_llm_model_type*model;ox_file*weights;oxi_llm_plan*plans;
+size_t plan_count,plan_room;uint32_t*pieces;size_t piece_room;
+int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;int64_t delta_keys,delta_key;
+int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;
+bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
 typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;uint32_t inner;
  }oxi_llm_config;static bool oxi_llm_share_word(const char*a,const char*b);
 static const oxi_json_node*oxi_llm_config_node(const oxi_llm_config*c,const char*name,size_t length);
@@ -9793,6 +9950,7 @@ static ox_status oxi_llm_fact_array(const oxi_llm_config*c,const char*key,ox_ggu
  const void*values,int64_t count);
 static ox_status oxi_llm_add_facts(const oxi_llm_config*c);
 static ox_status oxi_llm_add_rope(const oxi_llm_config*c);
+static ox_status oxi_llm_add_sinusoids(const oxi_llm_config*c);
 static bool oxi_llm_adds_one(const oxi_llm_folder*folder,const oxi_llm_plan*plan);
 static oxi_llm_plan*oxi_llm_add_plan(const oxi_llm_config*c,const char*name);
 static ox_status oxi_llm_add_tensors(const oxi_llm_config*c);
@@ -9912,12 +10070,12 @@ return*status==OX_OK;}
 static bool oxi_llm_eval_one(const oxi_llm_config*c,const char*p,const char*end,int depth,double*out,
  ox_status*status){char operation='+';
 double total=0;
-while(p<end){const bool root= *p=='~';
-if(root)p++;
-const char*stop=p;while(stop<end&& !strchr("+-*/",*stop))stop++;
+while(p<end){const bool rough= *p=='=',root=p[rough]=='~';
+p +=rough+root;const char*stop=p;while(stop<end&& !strchr("+-*/",*stop))stop++;
 double value=0;
 if(!oxi_llm_eval_operand(c,p,(size_t)(stop -p),depth,&value,status))return false;
 if(root)value=sqrt(value);
+if(rough)value=(double)oxi_bf16_to_f32(oxi_f32_to_bf16((float)value));
 total=operation=='+'?total+value:operation=='-'?total-value:operation=='*'?total*value:total/value;
 operation=stop<end? *stop:0;p=stop<end?stop +1:end;}
 *out=total;return true;}
@@ -10059,10 +10217,12 @@ for(int64_t i=0;i<layers&&status==OX_OK;i++){const bool full=period==0?i<first_f
 sliding[i]= !full;}
 return status;}
 static ox_status oxi_llm_add_window(const oxi_llm_config*c){int64_t window=0,use=1;
+if(oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe qwen3vlmoe"))return OX_OK;
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
 if(status==OX_OK)
 status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"modern-bert-decoder")?"local_attention/2"
- :"sliding_window|local_attention|attention_chunk_size|window_size",-1,INT32_MAX,0,&window);
+ :"sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
+ -1,INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
 if(!use||window<=0){const bool says=strcmp(c->folder->model->architecture,"phi3")==0;
 return says?oxi_llm_fact_number(c,"attention.sliding_window",OX_GGUF_U32,0):OX_OK;}
@@ -10139,9 +10299,10 @@ status=oxi_llm_stored_number(c,i,rows[k].name,rows[k].otherwise,&numbers[i]);
 if(status==OX_OK)status=oxi_llm_fact_array(c,rows[k].key,OX_GGUF_F32,numbers,layers);}
 oxi_free(numbers,(size_t)layers*sizeof*numbers);return status;}
 static bool oxi_llm_layer_attends(const oxi_json_node*types,const oxi_json_node*which,int64_t i){
-bool found=false;if(types)
-return types[1+i].type==OXI_JSON_STRING&&strstr(types[1+i].value.text,"attention")&&
- !strstr(types[1+i].value.text,"linear");
+bool found=false;if(types)types+=1+i%types->length;
+if(types)
+return types->type==OXI_JSON_STRING&&strstr(types->value.text,"attention")&&
+ !strstr(types->value.text,"linear");
 for(int64_t k=0;which&&k<which->length;k++)
 found=found||(which[1+k].type==OXI_JSON_INT&&which[1+k].value.i==i);
 return found;}
@@ -10154,6 +10315,8 @@ if(status==OX_OK)status=oxi_llm_config_int(c,"attn_layer_offset",0,1<<16,0,&offs
 if(status!=OX_OK)return status;
 char key[96];(void)snprintf(key,sizeof key,"%s.attention.head_count_kv",c->folder->model->architecture);
 if(types&&(types->type!=OXI_JSON_ARRAY||types->length<layers))types=NULL;
+if(!types)types=oxi_llm_config_node(c,"block_types",11);
+if(types&&(types->type!=OXI_JSON_ARRAY||types->length==0))types=NULL;
 if(which&&which->type!=OXI_JSON_ARRAY)which=NULL;
 for(size_t i=0;i<c->file->meta_count;i++)
 if(strcmp(c->file->metas[i].key,key)==0)return OX_OK;
@@ -10190,7 +10353,7 @@ if(status==OX_OK)status=oxi_llm_fact_array(c,"feed_forward_length",OX_GGUF_I32,h
 oxi_free(heads,(size_t)layers*2*sizeof*heads);return status;}
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config*c){
 const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);const int64_t layers=c->folder->layers;
-if(!oxi_llm_row_holds(c,"qwen3next qwen35 qwen35moe minimax-01"))return OX_OK;
+if(!oxi_llm_row_holds(c,"qwen3next qwen35 qwen35moe minimax-01 olmo_hybrid"))return OX_OK;
 if(!types||types->type!=OXI_JSON_ARRAY||types->length<layers)return OX_OK;
 uint8_t*recurrent=(uint8_t*)oxi_calloc((size_t)layers,1);if(!recurrent)return OX_ERR_NOMEM;
 for(int64_t i=0;i<layers;i++)
@@ -10346,6 +10509,24 @@ return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "config.json: rope alpha is %g, over %lld elements of a head",alpha,(long long)size);
 if(*set)base*=pow(alpha,(double)size/(double)(size -2));
 return oxi_llm_fact_number(c,"rope.freq_base",OX_GGUF_F32,base);}
+static ox_status oxi_llm_add_sinusoids(const oxi_llm_config*c){enum{OFFSET=2,MOST=1<<24};
+int64_t rows=0,width=0,padding= -1;if(!oxi_llm_row_holds(c,"xglm"))return OX_OK;
+ox_status status=oxi_llm_config_int(c,"max_position_embeddings|2048",1,MOST,-1,&rows);
+if(status==OX_OK)status=oxi_llm_config_int(c,"$width",4,MOST,-1,&width);
+if(status==OX_OK)status=oxi_llm_config_int(c,"pad_token_id",-1,INT32_MAX,-1,&padding);
+if(status==OX_OK&&rows*width>MOST)
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: %lld positions of %lld",
+ (long long)rows,(long long)width);
+float*values=status==OX_OK?(float*)oxi_file_take(c->file,(size_t)(rows*width)*sizeof*values):NULL;
+oxi_llm_plan*plan=values?oxi_llm_add_plan(c,"position_embd.weight"):NULL;
+if(!plan)return status==OX_OK?OX_ERR_NOMEM:status;
+const int64_t half=width/2;memset(values,0,(size_t)(rows*width)*sizeof*values);for(int64_t i=0;i<half;i++){
+const double frequency=exp((double)i* -(log(10000.0)/(double)(half-1)));
+for(int64_t p=0;p<rows;p++){if(p +OFFSET==padding)continue;
+values[p*width+i]=(float)sin((double)(p +OFFSET)*frequency);
+values[p*width+half+i]=(float)cos((double)(p +OFFSET)*frequency);}}
+plan->transform=OXI_LLM_TRANSFORM_VALUES;plan->values=values;plan->count=(uint32_t)(rows*width);
+plan->columns=(uint32_t)width;return OX_OK;}
 static ox_status oxi_llm_add_rope(const oxi_llm_config*c){
 const char*type=oxi_llm_config_text(c,"rope.rope_type");
 const bool phi3=strcmp(c->folder->model->architecture,"phi3")==0;double factor=1;
@@ -10375,12 +10556,12 @@ return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
  "config.json: the rope scaling %s is not supported",OXI_QUOTE(type));}
 /* >>llm/source/names.c */
 typedef struct oxi_llm_name_row{const char*sets,*name,*target;oxi_llm_transform transform;
- }oxi_llm_name_row;typedef struct oxi_llm_stem_row{const char*sets,*stem,*target;}oxi_llm_stem_row;
+ }oxi_llm_name_row;typedef struct oxi_llm_stem_row{const char*sets,*stem,*target,*added;}oxi_llm_stem_row;
 #define OXI_X(sets,name,target,transform){sets,name,target,OXI_LLM_TRANSFORM_##transform},
 static const oxi_llm_name_row oxi_llm_model_name_rows[]={OXI_LLM_MODEL_NAME_LIST(OXI_X)};
 static const oxi_llm_name_row oxi_llm_layer_name_rows[]={OXI_LLM_LAYER_NAME_LIST(OXI_X)};
 #undef OXI_X
-#define OXI_X(sets,stem,target){sets,stem,target},
+#define OXI_X(sets,stem,target,added){sets,stem,target,added},
 static const oxi_llm_stem_row oxi_llm_stem_rows[]={OXI_LLM_STEM_LIST(OXI_X)};
 #undef OXI_X
 #define OXI_X(prefix)prefix,
@@ -10411,7 +10592,7 @@ return false;}}
 return*name==0;}
 typedef struct oxi_llm_naming{const oxi_llm_config*config;
 bool of_model[OXI_LLM_MODEL_NAMES],of_layer[OXI_LLM_LAYER_NAMES],stems[OXI_LLM_STEMS];uint32_t from;
-bool found;}oxi_llm_naming;
+bool found;bool attends;}oxi_llm_naming;
 static oxi_llm_transform oxi_llm_name_transform(const oxi_llm_naming*naming,oxi_llm_transform how){
 const oxi_llm_folder*f=naming->config->folder;const int hidden=how==OXI_LLM_TRANSFORM_NONE?1:2;
 ox_file_entry e;if(f->model->trait!=OXI_LLM_TRAIT_EITHER)return how;
@@ -10428,23 +10609,37 @@ const bool bias=row->target[stem]&&strcmp(suffix,"bias")==0;
 if(row->transform==OXI_LLM_TRANSFORM_HEAD&&c->folder->tied&& !bias)return OX_OK;
 (void)snprintf(name,sizeof name,"%s%.*s%s",start,stem,row->target,row->target[stem]?suffix:"");
 oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
-plan->transform=oxi_llm_name_transform(naming,row->transform);plan->number=number;plan->from=naming->from;
-return OX_OK;}
+plan->transform=oxi_llm_name_transform(naming,row->transform);plan->number=number;
+if(row->transform>=OXI_LLM_TRANSFORM_JOIN_FIRST&&row->transform<=OXI_LLM_TRANSFORM_JOIN_FOURTH){
+plan->number=(uint32_t)(row->transform-OXI_LLM_TRANSFORM_JOIN_FIRST);
+plan->transform=OXI_LLM_TRANSFORM_JOIN;}
+plan->from=naming->from;return OX_OK;}
 static ox_status oxi_llm_name_rows(oxi_llm_naming*naming,const oxi_llm_name_row*rows,const bool*holds,
  int count,const char*start,const char*name){for(int i=0;i<count;i++){
 const oxi_llm_transform transform=rows[i].transform;uint32_t number=0;const char*suffix="";
 if(!holds[i]|| !oxi_llm_name_is(rows[i].name,name,&number,&suffix))continue;
 if(transform==OXI_LLM_TRANSFORM_ENCODER&&strncmp(start,"enc.",4)!=0)continue;
 if(transform==OXI_LLM_TRANSFORM_DECODER&&strncmp(start,"dec.",4)!=0)continue;
+if(transform==OXI_LLM_TRANSFORM_ATTENDING&& !naming->attends)continue;
+if(transform==OXI_LLM_TRANSFORM_MIXING&&naming->attends)continue;
 const ox_status status=oxi_llm_name_take(naming,&rows[i],start,number,suffix);
 if(status!=OX_OK)return status;}
 return OX_OK;}
+static bool oxi_llm_layer_has(const oxi_llm_folder*folder,const char*name,size_t length,const char*other){
+char path[160];const int used=snprintf(path,sizeof path,"%.*s.%s",(int)(length<100?length:100),name,other);
+return length<100&&used>0&&oxi_file_find(folder->weights,path)>=0;}
+static ox_status oxi_llm_stem_added(const oxi_llm_config*c,const oxi_llm_stem_row*stem,uint32_t*out){
+int64_t added=0;const ox_status status=
+ stem->added[0]?oxi_llm_config_int(c,stem->added,0,1<<16,-1,&added):OX_OK;
+*out=(uint32_t)added;return status;}
 static ox_status oxi_llm_name_rest(oxi_llm_naming*naming,const char*whole,const char*rest){
 const oxi_llm_folder*folder=naming->config->folder;for(int i=0;i<OXI_LLM_STEMS&& !naming->found;i++){
 const oxi_llm_stem_row*stem= &oxi_llm_stem_rows[i];const size_t length=strlen(stem->stem);
-const char*p=rest+length;uint32_t layer=0;char start[64];
+const char*p=rest+length;uint32_t layer=0,added=0;char start[64];
 if(!naming->stems[i]||strncmp(rest,stem->stem,length)!=0)continue;
 if(!oxi_llm_name_number(&p,&layer)|| *p!='.')continue;
+const ox_status counted=oxi_llm_stem_added(naming->config,stem,&added);if(counted!=OX_OK)return counted;
+naming->attends=oxi_llm_layer_has(folder,whole,(size_t)(p -whole),"self_attn.q_proj.weight");layer+=added;
 if(layer>=folder->layers&&layer<folder->layers+folder->beyond){naming->found=true;
 return OX_OK;}
 (void)snprintf(start,sizeof start,"%s%u.",stem->target,(unsigned)layer);
@@ -10470,13 +10665,13 @@ const oxi_llm_plan*x=(const oxi_llm_plan*)user+a,*y=(const oxi_llm_plan*)user+b;
 const int order=strcmp(x->name,y->name);return order?order:x->number<y->number? -1:x->number>y->number;}
 static ox_status oxi_llm_stack_plans(const oxi_llm_config*c,const uint32_t*order,size_t first,size_t end,
  size_t*pieces,oxi_llm_plan*out){oxi_llm_folder*folder=c->folder;
-*out=folder->plans[order[first]];if(out->transform!=OXI_LLM_TRANSFORM_STACK){if(end-first==1)return OX_OK;
+*out=folder->plans[order[first]];const oxi_llm_transform how=out->transform;
+if(how!=OXI_LLM_TRANSFORM_STACK&&how!=OXI_LLM_TRANSFORM_JOIN){if(end-first==1)return OX_OK;
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"tensors %s and %s are both %s",
  OXI_QUOTE(ox_file_name(folder->weights,out->from)),
  OXI_QUOTE(ox_file_name(folder->weights,folder->plans[order[first+1]].from)),out->name);}
 out->first=(uint32_t)*pieces;out->count=(uint32_t)(end-first);for(size_t i=first;i<end;i++){
-const oxi_llm_plan*piece= &folder->plans[order[i]];
-if(piece->transform!=OXI_LLM_TRANSFORM_STACK||piece->number!=i-first)
+const oxi_llm_plan*piece= &folder->plans[order[i]];if(piece->transform!=how||piece->number!=i-first)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "tensor %s: number %u of those that make up %s was expected",
  OXI_QUOTE(ox_file_name(folder->weights,piece->from)),(unsigned)(i-first),out->name);
@@ -10660,7 +10855,11 @@ return e->ndim!=2|| *rows%12?"is no matrix of four parts of q, v and k":NULL;
 case OXI_LLM_TRANSFORM_ROWS_FIRST:
 case OXI_LLM_TRANSFORM_ROWS_SECOND:
 if(e->ndim<2|| *rows%2)return "has rows that are no two halves";
-*rows/=2;return NULL;case OXI_LLM_TRANSFORM_POSITIONS:
+*rows/=2;return NULL;case OXI_LLM_TRANSFORM_FIRST_FOURTH:
+case OXI_LLM_TRANSFORM_OTHER_FOURTHS:
+if(e->ndim!=2|| *rows%4)return "has rows that are no four parts";
+*rows= *rows/4*(plan->transform==OXI_LLM_TRANSFORM_FIRST_FOURTH?1:3);return NULL;
+case OXI_LLM_TRANSFORM_POSITIONS:
 case OXI_LLM_TRANSFORM_WITHOUT_TWO:{const int64_t offset=plan->transform==OXI_LLM_TRANSFORM_WITHOUT_TWO?2
  :folder->model->trait==OXI_LLM_TRAIT_OFFSET?folder->offset:0;
 if(e->ndim!=2|| *rows<=offset)return "has no rows for positions";
@@ -10706,8 +10905,22 @@ return "has not the dtype and shape of all that are stacked with it";}
 if(e->ndim>3)return "has too many dims to be stacked";
 memmove(e->shape +1,e->shape,(size_t)e->ndim*sizeof*e->shape);e->shape[0]=plan->count;e->ndim++;
 return NULL;}
+static const char*oxi_llm_shape_join(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
+const int last=e->ndim-1;for(uint32_t i=1;i<plan->count;i++){ox_file_entry other;
+if(ox_file_get_entry(folder->weights,folder->pieces[plan->first+i],&other)!=OX_OK||
+ other.dtype!=e->dtype||other.ndim!=e->ndim||
+ (last>0&&other.shape[last]!=e->shape[last])||(last>1&&other.shape[1]!=1)||
+ other.shape[0]>INT64_MAX-e->shape[0])
+return "has not the dtype and columns of all that are joined with it";
+e->shape[0]+=other.shape[0];}
+if(e->ndim==1||e->ndim==2)return NULL;
+if(e->ndim!=3||e->shape[1]!=1)return "is no vector, matrix or kernel";
+e->shape[1]=e->shape[2];e->ndim=2;return NULL;}
 static const char*oxi_llm_shape_column(ox_file_entry*e){if(e->ndim==1)e->shape[e->ndim++]=1;
 return NULL;}
+static const char*oxi_llm_shape_each(const oxi_llm_folder*folder,ox_file_entry*e){
+if(e->ndim!=1||folder->experts<1)return "is no bias of experts";
+e->ndim=2;e->shape[1]=e->shape[0];e->shape[0]=folder->experts;return NULL;}
 static const char*oxi_llm_shape(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
 const bool floats=oxi_info(e->dtype)->cls==OX_CLASS_FLOAT;if(e->ndim<1)return "has no dims";
 switch(plan->transform){case OXI_LLM_TRANSFORM_NORM:
@@ -10720,6 +10933,7 @@ return plan->count==1||plan->count==e->shape[0]?NULL:"has other rows than what s
 case OXI_LLM_TRANSFORM_SQUEEZED:
 if(e->ndim!=3||e->shape[1]!=1)return "is not [n, 1, m]";
 e->ndim=2;e->shape[1]=e->shape[2];return NULL;case OXI_LLM_TRANSFORM_DECAYS:
+case OXI_LLM_TRANSFORM_GATED_DECAYS:
 e->dtype=OX_F32;
 return floats?oxi_llm_shape_column(e):"is not of floats";
 case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second?oxi_llm_shape_column(e):NULL;
@@ -10728,7 +10942,7 @@ if(folder->mixer_groups<2)return NULL;
 if(e->ndim!=1||e->shape[0]%folder->mixer_groups)return "does not divide into groups";
 e->ndim=2;e->shape[1]=e->shape[0]/folder->mixer_groups;e->shape[0]=folder->mixer_groups;return NULL;
 case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";
-case OXI_LLM_TRANSFORM_FLAT:
+case OXI_LLM_TRANSFORM_EACH_EXPERT:return oxi_llm_shape_each(folder,e);case OXI_LLM_TRANSFORM_FLAT:
 if(e->ndim!=2||e->shape[0]!=1)return "is not [1, n]";
 e->ndim=1;e->shape[0]=e->shape[1];return NULL;case OXI_LLM_TRANSFORM_LATENT_KEYS:
 case OXI_LLM_TRANSFORM_LATENT_VALUES:return oxi_llm_shape_latent(folder,plan,e);
@@ -10743,15 +10957,17 @@ case OXI_LLM_TRANSFORM_PROJECTED_BACK:return oxi_llm_shape_projected(folder,plan
 case OXI_LLM_TRANSFORM_MXFP4:
 case OXI_LLM_TRANSFORM_MXFP4_EVEN:
 case OXI_LLM_TRANSFORM_MXFP4_ODD:return oxi_llm_shape_mxfp4(folder,plan,e);
-case OXI_LLM_TRANSFORM_STACK:return oxi_llm_shape_stack(folder,plan,e);default:{
+case OXI_LLM_TRANSFORM_STACK:return oxi_llm_shape_stack(folder,plan,e);
+case OXI_LLM_TRANSFORM_JOIN:return oxi_llm_shape_join(folder,plan,e);default:{
 const char*wrong=oxi_llm_shape_rows(folder,plan,e);return wrong?wrong:oxi_llm_shape_columns(plan,e);}}}
 static ox_status oxi_llm_add_item(const oxi_llm_config*c,uint32_t index){
-const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan= &folder->plans[index];const uint32_t from=
- plan->transform==OXI_LLM_TRANSFORM_STACK?folder->pieces[plan->first]:plan->from;
-ox_file_entry entry;size_t bytes=0;memset(&entry,0,sizeof entry);
-if(plan->transform==OXI_LLM_TRANSFORM_VALUES){entry.dtype=OX_F32;
-entry.ndim=1;entry.shape[0]=plan->count;}else{
-const ox_status status=ox_file_get_entry(folder->weights,from,&entry);if(status!=OX_OK)return status;
+const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan= &folder->plans[index];const bool several=
+ plan->transform==OXI_LLM_TRANSFORM_STACK||plan->transform==OXI_LLM_TRANSFORM_JOIN;
+const uint32_t from=several?folder->pieces[plan->first]:plan->from;ox_file_entry entry;size_t bytes=0;
+memset(&entry,0,sizeof entry);if(plan->transform==OXI_LLM_TRANSFORM_VALUES){entry.dtype=OX_F32;
+entry.ndim=plan->columns?2:1;entry.shape[0]=plan->columns?plan->count/plan->columns:plan->count;
+entry.shape[1]=plan->columns;}else{const ox_status status=ox_file_get_entry(folder->weights,from,&entry);
+if(status!=OX_OK)return status;
 const oxi_file_item*stored= &folder->weights->items[from];
 const char*wrong=stored->unsupported?stored->unsupported:oxi_llm_shape(folder,plan,&entry);if(wrong)
 return oxi_file_fail(stored->unsupported?OX_ERR_UNSUPPORTED:OX_ERR_FORMAT,c->file,0,
@@ -10847,12 +11063,26 @@ if(!list||plan->count>INT32_MAX)return oxi_free(list,bytes),(ox_tensor*)NULL;
 while(count<plan->count&&
  (list[count]=ox_file_tensor_at(folder->weights,folder->pieces[plan->first+count]))!=NULL)
 count++;
-if(count==plan->count)out=ox_stack(list,(int)count,0);
+if(count==plan->count&&plan->transform==OXI_LLM_TRANSFORM_STACK){out=ox_stack(list,(int)count,0);
+ }else if(count==plan->count){out=ox_cat(list,(int)count,0);
+if(out&&out->ndim==3)out=ox_squeeze(out,1);}
 oxi_free(list,bytes);return out;}
 static ox_tensor*oxi_llm_latent_rows(const oxi_llm_folder*folder,ox_tensor*t,bool keys){ox_tensor*heads=
  ox_reshape(t,OX_SHAPE(folder->heads,folder->nope_size +folder->value_size,t->shape[1]));
 return keys?ox_transpose(ox_narrow(heads,1,0,folder->nope_size),1,2)
  :ox_narrow(heads,1,folder->nope_size,folder->value_size);}
+static ox_tensor*oxi_llm_cut_out(oxi_llm_transform how,ox_tensor*t){switch(how){
+case OXI_LLM_TRANSFORM_TURNED:return t->ndim==1?t:ox_transpose(t,-2,-1);
+case OXI_LLM_TRANSFORM_TURNED_FIRST:return ox_transpose(oxi_llm_half(t,-1,false),-2,-1);
+case OXI_LLM_TRANSFORM_TURNED_SECOND:return ox_transpose(oxi_llm_half(t,-1,true),-2,-1);
+case OXI_LLM_TRANSFORM_TURNED_EVEN:return ox_transpose(oxi_llm_every_second(t,-1,false),-2,-1);
+case OXI_LLM_TRANSFORM_TURNED_ODD:return ox_transpose(oxi_llm_every_second(t,-1,true),-2,-1);
+case OXI_LLM_TRANSFORM_ROWS_FIRST:return oxi_llm_half(t,-2,false);
+case OXI_LLM_TRANSFORM_ROWS_SECOND:return oxi_llm_half(t,-2,true);
+case OXI_LLM_TRANSFORM_FIRST_FOURTH:return ox_narrow(t,0,0,t->shape[0]/4);
+case OXI_LLM_TRANSFORM_OTHER_FOURTHS:return ox_narrow(t,0,t->shape[0]/4,t->shape[0]/4*3);
+case OXI_LLM_TRANSFORM_EVEN:return oxi_llm_every_second(t,-1,false);
+case OXI_LLM_TRANSFORM_ODD:return oxi_llm_every_second(t,-1,true);default:return t;}}
 static ox_tensor*oxi_llm_transform_one(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_tensor*t){
 const oxi_llm_transform how=plan->transform;const oxi_llm_trait trait=folder->model->trait;switch(how){
 case OXI_LLM_TRANSFORM_NORM:
@@ -10878,16 +11108,7 @@ return oxi_llm_pair_heads(folder,t,folder->heads);
 case OXI_LLM_TRANSFORM_KEY:return oxi_llm_pair_heads(folder,t,folder->kv_heads);
 case OXI_LLM_TRANSFORM_FUSED:
 return oxi_llm_split_fused(t,folder->kv_heads,folder->heads/folder->kv_heads+2);
-case OXI_LLM_TRANSFORM_FOURTHS:return oxi_llm_split_fourths(t);
-case OXI_LLM_TRANSFORM_TURNED:return t->ndim==1?t:ox_transpose(t,-2,-1);
-case OXI_LLM_TRANSFORM_TURNED_FIRST:return ox_transpose(oxi_llm_half(t,-1,false),-2,-1);
-case OXI_LLM_TRANSFORM_TURNED_SECOND:return ox_transpose(oxi_llm_half(t,-1,true),-2,-1);
-case OXI_LLM_TRANSFORM_TURNED_EVEN:return ox_transpose(oxi_llm_every_second(t,-1,false),-2,-1);
-case OXI_LLM_TRANSFORM_TURNED_ODD:return ox_transpose(oxi_llm_every_second(t,-1,true),-2,-1);
-case OXI_LLM_TRANSFORM_ROWS_FIRST:return oxi_llm_half(t,-2,false);
-case OXI_LLM_TRANSFORM_ROWS_SECOND:return oxi_llm_half(t,-2,true);
-case OXI_LLM_TRANSFORM_EVEN:return oxi_llm_every_second(t,-1,false);
-case OXI_LLM_TRANSFORM_ODD:return oxi_llm_every_second(t,-1,true);case OXI_LLM_TRANSFORM_MXFP4:
+case OXI_LLM_TRANSFORM_FOURTHS:return oxi_llm_split_fourths(t);case OXI_LLM_TRANSFORM_MXFP4:
 case OXI_LLM_TRANSFORM_MXFP4_EVEN:
 case OXI_LLM_TRANSFORM_MXFP4_ODD:return oxi_llm_mxfp4(folder,plan,t);
 case OXI_LLM_TRANSFORM_LATENT_KEYS:return oxi_llm_latent_rows(folder,t,true);
@@ -10895,19 +11116,24 @@ case OXI_LLM_TRANSFORM_LATENT_VALUES:return oxi_llm_latent_rows(folder,t,false);
 case OXI_LLM_TRANSFORM_POSITIONS:
 return trait==OXI_LLM_TRAIT_OFFSET?ox_slice(t,0,folder->offset,OX_END,1):t;
 case OXI_LLM_TRANSFORM_WITHOUT_TWO:return ox_slice(t,0,2,OX_END,1);
+case OXI_LLM_TRANSFORM_EACH_EXPERT:return ox_expand(t,OX_SHAPE(folder->experts,t->shape[0]));
 case OXI_LLM_TRANSFORM_FLAT:return ox_flatten(t,0,-1);
 case OXI_LLM_TRANSFORM_SQUEEZED:return ox_squeeze(t,1);case OXI_LLM_TRANSFORM_DECAYS:
 t=ox_neg(ox_exp(ox_cast(t,OX_F32)));
+return t&&t->ndim==1?ox_unsqueeze(t,1):t;case OXI_LLM_TRANSFORM_GATED_DECAYS:
+t=ox_mul(ox_softplus(ox_cast(t,OX_F32),1,20),ox_number(-8));
 return t&&t->ndim==1?ox_unsqueeze(t,1):t;
 case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second&&t->ndim==1?ox_unsqueeze(t,1):t;
 case OXI_LLM_TRANSFORM_MIXER_NORM:
 return folder->mixer_groups>1?ox_reshape(t,OX_SHAPE(folder->mixer_groups,-1)):t;
-case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;default:return t;}}
+case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;
+default:return oxi_llm_cut_out(how,t);}}
 static ox_tensor*oxi_llm_transform_plan(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
-if(plan->transform==OXI_LLM_TRANSFORM_STACK)return oxi_llm_stack(folder,plan);
+if(plan->transform==OXI_LLM_TRANSFORM_STACK||plan->transform==OXI_LLM_TRANSFORM_JOIN)
+return oxi_llm_stack(folder,plan);
 if(plan->transform==OXI_LLM_TRANSFORM_VALUES){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*t=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);ox_device_scope_end(&cpu);
-return t;}
+return plan->columns?ox_reshape(t,OX_SHAPE(-1,(int64_t)plan->columns)):t;}
 ox_tensor*t=ox_file_tensor_at(folder->weights,plan->from);
 return t?oxi_llm_transform_one(folder,plan,t):NULL;}
 static ox_tensor*oxi_llm_load_item(ox_file*file,const oxi_file_item*item){
@@ -11040,6 +11266,7 @@ if(status==OX_OK)status=oxi_llm_config_int(c,"$layers",1,1<<16,-1,&f->layers);
 if(status==OX_OK)status=oxi_llm_config_int(c,"num_decoder_layers",1,1<<16,1,&decoder);
 if(status==OX_OK)status=oxi_llm_config_int(c,"num_nextn_predict_layers",0,MOST,0,&f->beyond);
 if(status==OX_OK)status=oxi_llm_config_int(c,"$kv_heads",1,MOST,f->heads,&groups);
+if(status==OX_OK)status=oxi_llm_config_int(c,"num_local_experts|8",0,1<<16,0,&f->experts);
 if(status==OX_OK)status=oxi_llm_config_int(c,"qk_nope_head_dim",1,MOST,1,&f->nope_size);
 if(status==OX_OK)status=oxi_llm_config_int(c,"v_head_dim",1,MOST,1,&f->value_size);
 if(status==OX_OK&&oxi_llm_row_holds(c,"deepseek_v3 glm4_moe_lite youtu mistral4")){
@@ -11160,6 +11387,7 @@ if(status==OX_OK)status=oxi_llm_folder_name(c);
 if(status==OX_OK)status=oxi_llm_folder_tokenizer(c);
 if(status==OX_OK)status=oxi_llm_add_tensors(c);
 if(status==OX_OK)status=oxi_llm_add_rope(c);
+if(status==OX_OK)status=oxi_llm_add_sinusoids(c);
 if(status==OX_OK)status=oxi_llm_add_items(c);
 return status==OX_OK?oxi_file_index(c->file):status;}
 static ox_file*oxi_llm_empty_file(const char*path,ox_device*device,const oxi_format*format){
@@ -11424,6 +11652,7 @@ X(VALUE_NORMED)\
 X(INPUTS)\
 X(BENT)\
 X(ROUTER_SCALED)\
+X(NORMS_VARY)\
 X(SOFT_GATE)
 enum{
 #define OXI_X(trait)OXI_LLM_TRAIT_BIT_##trait,
@@ -11433,7 +11662,7 @@ OXI_LLM_TRAIT_BITS};
 #define OXI_LLM_TRAIT(trait)((uint64_t)1 <<OXI_LLM_TRAIT_BIT_##trait)
 typedef enum oxi_llm_mixer{OXI_LLM_MIXES_NONE=0,OXI_LLM_MIXES_MAMBA,OXI_LLM_MIXES_MAMBA2,
  OXI_LLM_MIXES_PLAMO2,OXI_LLM_MIXES_CONV,OXI_LLM_MIXES_RWKV6,OXI_LLM_MIXES_RWKV7,OXI_LLM_MIXES_DELTA,
- OXI_LLM_MIXES_KDA,OXI_LLM_MIXES_LIGHTNING,OXI_LLM_MIXES_COUNT}oxi_llm_mixer;
+ OXI_LLM_MIXES_KDA,OXI_LLM_MIXES_LIGHTNING,OXI_LLM_MIXES_GATED,OXI_LLM_MIXES_COUNT}oxi_llm_mixer;
 typedef struct oxi_llm_activation{ox_tensor*(*plain)(ox_tensor*x);
 ox_tensor*(*gated)(ox_tensor*gate,ox_tensor*up);}oxi_llm_activation;typedef struct oxi_llm_family{
 const char*name;oxi_llm_block block;oxi_llm_norm_kind norm;oxi_llm_rope_kind rope;
@@ -11443,10 +11672,10 @@ bool causal;uint64_t traits;}oxi_llm_family;
 X(MIXER_IN)X(MIXER_INNER)X(MIXER_CHANNELS)X(MIXER_KERNEL)X(MIXER_X)X(MIXER_RANK)X(MIXER_STATE)\
 X(MIXER_SHIFTS)X(MIXER_SHIFT_RANKS)X(MIXER_STEPS)X(MIXER_HEADS)X(MIXER_PAIRS)X(MIXER_DECAYS)\
 X(MIXER_SKIPS)X(MIXER_NORM)\
-X(MIXER_PART_KERNEL)
+X(MIXER_PART_KERNEL)X(MIXER_GROUPS)X(MIXER_GROUP)
 #define OXI_LLM_SIZE_LIST(X)\
 X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HYPER)X(HYPER_WIDTH)X(HYPER_MIXES)X(HYPER_RANK)\
-X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(QUERIES)X(KEYS)X(VALUES)\
+X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(KV_HEADS)X(QUERIES)X(KEYS)X(VALUES)\
 X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)\
 X(MERGE_GROUPS)X(MERGE_RANK)X(MERGE_PART)X(RATIO)X(BLOCK)\
 X(LATENT)X(LATENT_TURNED)X(LATENT_QUERIES)X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
@@ -11496,6 +11725,14 @@ OXI_LLM_LAYER_PART(VALUE,"attn_v",NONE,VALUES,WIDTH)\
 OXI_LLM_LAYER_PART(VALUE_ROUTER,"attn_v_gate",NONE,VALUE_EXPERTS,WIDTH)\
 OXI_LLM_LAYER_PART(VALUE_EXPERTS,"attn_v_exps",VALUE_EXPERTS,VALUES,WIDTH)\
 OXI_LLM_LAYER_PART(MERGE,"attn_output",NONE,WIDTH,MERGED)\
+OXI_LLM_LAYER_PART(QUERY_ROUTER,"attn_gate_inp",NONE,EXPERTS,WIDTH)\
+OXI_LLM_LAYER_PART(QUERY_EXPERTS,"attn_q_exps",EXPERTS,KEYS,WIDTH)\
+OXI_LLM_LAYER_PART(MERGE_EXPERTS,"attn_output_exps",EXPERTS,WIDTH,VALUES)\
+OXI_LLM_LAYER_PART(KEY_SCORE,"attn_key_score",NONE,KV_HEADS,VALUES)\
+OXI_LLM_LAYER_PART(KEY_RATE,"attn_key_rate",NONE,NONE,KV_HEADS)\
+OXI_LLM_LAYER_PART(ATTENTION_RESIDUAL,"attn_residual",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(HIDDEN_RESIDUAL,"ffn_residual",NONE,NONE,WIDTH)\
+OXI_LLM_LAYER_PART(DIFFERENCE,"attn_lambda",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(MERGE_DOWN,"attn_output_a",MERGE_GROUPS,MERGE_RANK,MERGE_PART)\
 OXI_LLM_LAYER_PART(BLOCK_VALUE,"attn_compressor_kv",NONE,BLOCK,WIDTH)\
 OXI_LLM_LAYER_PART(BLOCK_SCORE,"attn_compressor_gate",NONE,BLOCK,WIDTH)\
@@ -11601,6 +11838,8 @@ OXI_LLM_LAYER_PART(MIXER_NORM,"ssm_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(MIXER_ALPHA,"ssm_alpha",NONE,MIXER_HEADS,WIDTH)\
 OXI_LLM_LAYER_PART(MIXER_BETA,"ssm_beta",NONE,MIXER_HEADS,WIDTH)\
 OXI_LLM_LAYER_PART(MIXER_BETA_ALPHA,"ssm_ba",NONE,MIXER_PAIRS,WIDTH)\
+OXI_LLM_LAYER_PART(MIXER_INPUT_GATE,"ssm_gate_in",MIXER_GROUPS,MIXER_GROUP,MIXER_GROUP)\
+OXI_LLM_LAYER_PART(MIXER_DECAY_GATE,"ssm_gate_a",MIXER_GROUPS,MIXER_GROUP,MIXER_GROUP)\
 OXI_LLM_LAYER_PART(DECAY_DOWN,"ssm_f_a",NONE,ANY,WIDTH)\
 OXI_LLM_LAYER_PART(DECAY_UP,"ssm_f_b",NONE,MIXER_INNER,ANY)\
 OXI_LLM_LAYER_PART(MIXER_GATE,"ssm_g_a",NONE,ANY,WIDTH)\
@@ -11658,15 +11897,18 @@ typedef struct oxi_llm_layer{oxi_llm_part part[OXI_LLM_LAYER_ROLES];
 int64_t heads,kv_heads,key_size,value_size,hidden,expert_hidden;double expert_clamp;
 double bend[4];
 bool bends;double cutoff;
-bool cuts;double shared_clamp;
+bool cuts;double difference;
+double difference_scale;
+double shared_clamp;
 int64_t window;
 int64_t keys_of;int64_t ratio;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;
  }oxi_llm_layer;typedef struct oxi_llm_mixing{oxi_llm_mixer kind;int64_t taps;int64_t inner,groups,rank;
 int64_t heads,key,value;int64_t norm_groups;double epsilon;
 int64_t shifts;bool bare_norms;double length_epsilon;
 double bound;
+double rate_scale;
 int64_t size[OXI_LLM_SIZE_COUNT];}oxi_llm_mixing;typedef struct oxi_llm_numbers{oxi_llm_block block;
-oxi_llm_norm_kind norm;oxi_llm_rope_kind rope;
+oxi_llm_norm_kind norm;oxi_llm_rope_kind rope;double output_epsilon;
 double epsilon,attention_scale,score_cap,logit_cap,clamp,alibi;
 double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;double latent_epsilon;
@@ -11845,6 +12087,8 @@ OXI_LLM_MIXER("qwen3next",DELTA,LISTED,4)
 OXI_LLM_MIXER("qwen35",DELTA,LISTED,4)
 OXI_LLM_MIXER("qwen35moe",DELTA,LISTED,4)
 OXI_LLM_MIXER("qwen4exp",DELTA,LISTED,4)
+OXI_LLM_MIXER("olmo_hybrid",DELTA,LISTED,4)
+OXI_LLM_MIXER("recurrent-gemma",GATED,UNHEADED,0)
 OXI_LLM_MIXER("kimi-linear",KDA,UNHEADED,0)
 OXI_LLM_MIXER("kimi-k3",KDA,UNHEADED,0)
 OXI_LLM_MIXER("glm5-next",KDA,UNHEADED,0)
@@ -11918,8 +12162,10 @@ if(!status)status=oxi_llm_read_size(model,file,"ssm.state_size",OXI_LLM_NEEDED,&
 if(!status)status=oxi_llm_read_size(model,file,"ssm.time_step_rank",OXI_LLM_NEEDED,&m->heads);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.group_count",OXI_LLM_NEEDED,&m->groups);
 if(!status)status=oxi_llm_read_float(model,file,"ssm.length_epsilon",-1,0,0,&m->length_epsilon);
+if(!status)status=oxi_llm_read_float(model,file,"ssm.norm_epsilon",-1,0,0,&m->epsilon);
+if(!status)status=oxi_llm_read_float(model,file,"ssm.rate_scale",-1,0,1,&m->rate_scale);
 if(status)return status;
-m->value=m->key;if(m->heads%m->groups!=0||m->inner!=m->heads*m->key)
+m->value=m->inner/m->heads;if(m->heads%m->groups!=0||m->inner%m->heads!=0)
 return oxi_fail(OX_ERR_FORMAT,"llm: a delta net of %lld numbers, %lld heads of %lld, %lld keys",
  (long long)m->inner,(long long)m->heads,(long long)m->key,(long long)m->groups);
 oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_CHANNELS,2*m->groups*m->key+m->inner);
@@ -11946,6 +12192,18 @@ if(status)return status;
 const int64_t width=model->config.width,head=width%m->heads==0?width/m->heads:OXI_LLM_NEEDED;
 status=oxi_llm_read_size(model,file,"attention.key_length",head,&m->key);if(status)return status;
 m->value=m->key;m->groups=m->heads;m->inner=m->heads*m->key;return OX_OK;}
+static ox_status oxi_llm_size_gated(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
+ox_status status=oxi_llm_read_size(model,file,"ssm.inner_size",OXI_LLM_NEEDED,&m->inner);
+if(!status)status=oxi_llm_read_size(model,file,"ssm.group_count",OXI_LLM_NEEDED,&m->groups);
+if(status)return status;
+if(m->inner%m->groups!=0)
+return oxi_fail(OX_ERR_FORMAT,"llm: a recurrence of %lld numbers in %lld groups",
+ (long long)m->inner,(long long)m->groups);
+m->heads=m->value=1;m->key=m->inner;oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_GROUPS,m->groups);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_GROUP,m->inner/m->groups);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_CHANNELS,m->inner);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_IN,2*m->inner);
+oxi_llm_set_size(m,OXI_LLM_SIZE_MIXER_DECAYS,m->inner);return OX_OK;}
 static ox_status oxi_llm_size_rwkv(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
 const bool sixth=m->kind==OXI_LLM_MIXES_RWKV6;m->inner=model->config.width;
 ox_status status=oxi_llm_read_size(model,file,"wkv.head_size",OXI_LLM_NEEDED,&m->key);if(!status&&sixth)
@@ -12002,6 +12260,9 @@ static const oxi_llm_mixer_kind oxi_llm_mixer_kinds[OXI_LLM_MIXES_COUNT]={
  OXI_N(MIXER_GATE,NONE),OXI_N(MIXER_NORM,MIXER_NORM),OXI_N(MERGE,NONE)}},{oxi_llm_size_lightning,false,
  OXI_LLM_MIXER_HEADS_ALIKE,
  {OXI_N(QUERY_KEY_VALUE,NONE),OXI_N(MERGE_NORM,NONE),OXI_N(ATTENTION_GATE,NONE),OXI_N(MERGE,NONE),
+ OXI_N(ATTENTION_NORM,NONE)}},{oxi_llm_size_gated,true,OXI_LLM_MIXER_HEADS_NONE,
+ {OXI_N(MIXER_IN,NONE),OXI_N(MIXER_CONV,MIXER_KERNEL),OXI_N(MIXER_DECAY,MIXER_DECAYS),
+ OXI_N(MIXER_INPUT_GATE,NONE),OXI_N(MIXER_DECAY_GATE,NONE),OXI_N(MIXER_OUT,NONE),
  OXI_N(ATTENTION_NORM,NONE)}}};
 #undef OXI_N
 static ox_status oxi_llm_read_mixing(ox_llm*model,const ox_file*file,oxi_llm_mixer kind){
@@ -12430,10 +12691,11 @@ model->numbers.late_bare=bare!=0;return status;}
 static ox_status oxi_llm_read_norm(ox_llm*model,const ox_file*file){
 static const char*const epsilon[]={"attention.layer_norm_rms_epsilon","attention.layer_norm_epsilon"};
 oxi_llm_numbers*n= &model->numbers;n->norm=model->family->norm;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(NORM_FACT))){const ox_status status=
- oxi_llm_read_float(model,file,epsilon[OXI_LLM_NORM_RMS],-1,0,0,&n->epsilon);
-if(status)return status;
+ox_status status=oxi_llm_read_float(model,file,"output_norm_epsilon",-1,0,0,&n->output_epsilon);
+if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(NORM_FACT))){
+status=oxi_llm_read_float(model,file,epsilon[OXI_LLM_NORM_RMS],-1,0,0,&n->epsilon);
 if(n->epsilon>0)n->norm=OXI_LLM_NORM_RMS;}
+if(status)return status;
 return oxi_llm_read_float(model,file,epsilon[n->norm],-1,0,OXI_LLM_NEEDED_FLOAT,&n->epsilon);}
 static ox_status oxi_llm_read_positions(ox_llm*model,const ox_file*file){
 oxi_llm_numbers*n= &model->numbers;const bool deep=oxi_llm_has_trait(model,OXI_LLM_TRAIT(DEPTH_POSITIONS));
@@ -12644,7 +12906,8 @@ case OXI_LLM_SIZE_HYPER_MIXES:return n->hyper*(n->hyper_rounds>0?n->hyper+2:2);
 case OXI_LLM_SIZE_HYPER_RANK:return n->hyper_rank;case OXI_LLM_SIZE_HIDDEN:return l->hidden;
 case OXI_LLM_SIZE_HIDDEN_UP:
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP))?2*l->hidden:l->hidden;
-case OXI_LLM_SIZE_HEADS:return l->heads;case OXI_LLM_SIZE_QUERIES:
+case OXI_LLM_SIZE_HEADS:return l->heads;case OXI_LLM_SIZE_KV_HEADS:return l->kv_heads;
+case OXI_LLM_SIZE_QUERIES:
 if(!l->attends)return l->heads*l->key_size;
 return l->heads*(n->latent?n->latent_key:gated?2*l->key_size:l->key_size);
 case OXI_LLM_SIZE_KEYS:return l->kv_heads*l->key_size;
@@ -12920,10 +13183,12 @@ OXI_ROWS_OF_LLM_MODEL_NAMES
 #undef OXI_LLM_NO_BIAS
 #undef OXI_LLM_PREFIX
 };
-static void oxi_llm_drop_biases(const ox_llm*model,oxi_llm_layer*l){
-for(size_t i=0;i<sizeof oxi_llm_no_biases/sizeof*oxi_llm_no_biases;i++){
+static ox_status oxi_llm_drop_biases(const ox_llm*model,const ox_file*file,oxi_llm_layer*l){int64_t all=0;
+const ox_status status=oxi_llm_read_int(model,file,"use_bias",-1,0,0,&all);
+for(size_t i=0;!all&&i<sizeof oxi_llm_no_biases/sizeof*oxi_llm_no_biases;i++){
 if(strcmp(oxi_llm_no_biases[i].family,model->family->name)!=0)continue;
-oxi_llm_part*part= &l->part[oxi_llm_no_biases[i].role];ox_release(part->bias);part->bias=NULL;}}
+oxi_llm_part*part= &l->part[oxi_llm_no_biases[i].role];ox_release(part->bias);part->bias=NULL;}
+return status;}
 static ox_status oxi_llm_scale_biases(oxi_llm_layer*l){
 for(int role=OXI_LLM_GATE;role<=OXI_LLM_DOWN;role++){oxi_llm_part*part= &l->part[role];
 if(!part->bias||part->scale==1)continue;
@@ -12946,8 +13211,31 @@ if(!status&&(l->kv_heads!=1||l->key_size!=l->value_size))
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld keys of %lld numbers, values of %lld, of which one is both",
  (long long)l->kv_heads,(long long)l->key_size,(long long)l->value_size);
 return status;}
+static ox_status oxi_llm_check_query_experts(const ox_llm*model,int64_t i){
+static const oxi_llm_layer_role roles[]={OXI_LLM_QUERY_EXPERTS,OXI_LLM_MERGE_EXPERTS,OXI_LLM_KEY,
+ OXI_LLM_VALUE};
+const int64_t each=model->layers[i].heads/model->layers[i].kv_heads;ox_status status=OX_OK;
+for(size_t k=0;k<sizeof roles/sizeof*roles&& !status;k++)
+status=oxi_llm_need(model,i,roles[k]);
+if(!status&&each>model->numbers.experts)
+return oxi_fail(OX_ERR_FORMAT,"llm: layer %lld has %lld queries for a key, of %lld experts",
+ (long long)i,(long long)each,(long long)model->numbers.experts);
+return status;}
+static ox_status oxi_llm_check_difference(oxi_llm_layer*l,int64_t i){
+const int64_t size=l->key_size,count=4*size;ox_tensor*t=l->part[OXI_LLM_DIFFERENCE].weight;
+if(ox_numel(t)!=count||size!=l->value_size||l->heads%2||(l->kv_heads>1&&l->kv_heads%2))
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor blk.%lld.attn_lambda.weight is %s, of %lld heads of %lld",
+ (long long)i,oxi_tensor_text(t),(long long)l->heads,(long long)size);
+float*v=(float*)oxi_alloc((size_t)count*sizeof*v);if(!v)return OX_ERR_NOMEM;
+const ox_status status=ox_to_floats(t,v,count);const double start=0.8-0.6*exp(-0.3*(double)i);
+double sums[2]={0,0};
+for(int64_t k=0;k<size&& !status;k++){sums[0]+=(double)v[k]*(double)v[size +k];
+sums[1]+=(double)v[2*size +k]*(double)v[3*size +k];}
+l->difference=exp(sums[0])-exp(sums[1])+start;l->difference_scale=1-start;
+oxi_free(v,(size_t)count*sizeof*v);return status;}
 static ox_status oxi_llm_check_attention(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
 ox_status status=OX_OK;const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
+if(l->part[OXI_LLM_QUERY_ROUTER].weight)return oxi_llm_check_query_experts(model,i);
 if(model->numbers.latent||one){
 status=oxi_llm_need(model,i,l->part[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_UP);
 if(!status&& !l->part[OXI_LLM_QUERY].weight)status=oxi_llm_need(model,i,OXI_LLM_QUERY_DOWN);
@@ -13039,7 +13327,8 @@ if(!status)status=oxi_llm_need(model,i,OXI_LLM_VALUE_SHARE_UP);}
 if(!status&&l->mixer==OXI_LLM_MIXES_DELTA&& !l->part[OXI_LLM_MIXER_BETA_ALPHA].weight){
 status=oxi_llm_need(model,i,OXI_LLM_MIXER_BETA);
 if(!status)status=oxi_llm_need(model,i,OXI_LLM_MIXER_ALPHA);}
-if(!status&&l->mixer==OXI_LLM_MIXES_MAMBA)status=oxi_llm_place_rates(model,l);
+if(!status&&(l->mixer==OXI_LLM_MIXES_MAMBA||l->mixer==OXI_LLM_MIXES_GATED))
+status=oxi_llm_place_rates(model,l);
 return status||model->numbers.mixing.taps==0?status:oxi_llm_place_kernel(model,l);}
 static void oxi_llm_split_latent(const ox_llm*model,const oxi_llm_layer*l,ox_tensor**keys,
  ox_tensor**values){const oxi_llm_numbers*n= &model->numbers;
@@ -13080,6 +13369,7 @@ continue;
 if(role==OXI_LLM_HIDDEN_NORM&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(PARALLEL_WITHOUT)))
 continue;
 if((role==OXI_LLM_HIDDEN_NORM||role==OXI_LLM_HIDDEN_POST_NORM)&& !l->feeds)continue;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(NORMS_VARY))&&(k<2)==(l->mixer==0))continue;
 if(role!=OXI_LLM_LAYER_ROLES)status=oxi_llm_need(model,i,role);}
 return status;}
 static ox_status oxi_llm_place_mix_scale(const ox_llm*model,oxi_llm_part*scale,int64_t count,int kinds){
@@ -13173,12 +13463,16 @@ const char*name=oxi_llm_part_name(model,file,index,role);if(!name[0])continue;
 if(role==OXI_LLM_ROUTER_SCALE&& !oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_SCALED)))continue;
 (void)snprintf(stem,sizeof stem,"%sblk.%lld.%s",prefix,(long long)index,name);
 status=oxi_llm_load_part(model,l,file,stem,&oxi_llm_layer_parts[role],&l->part[role]);}
-oxi_llm_drop_biases(model,l);if(!status)status=oxi_llm_scale_biases(l);
+if(!status)status=oxi_llm_drop_biases(model,file,l);
+if(!status)status=oxi_llm_scale_biases(l);
 if(!l->part[OXI_LLM_QUERY_NORM].weight&& !model->numbers.latent&&
  !oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))
 oxi_llm_free_part(&l->part[OXI_LLM_KEY_NORM]);
 if(!status)status=oxi_llm_check_norms(model,l,index);
 if(!status&&l->attends)status=oxi_llm_check_attention(model,l,index);
+if(!status&&l->part[OXI_LLM_KEY_SCORE].weight)status=oxi_llm_need(model,index,OXI_LLM_KEY_RATE);
+if(!status&&l->attends&&l->part[OXI_LLM_DIFFERENCE].weight)
+status=oxi_llm_check_difference(l,index);
 if(!status&&l->mixer)status=oxi_llm_check_mixer(model,l,index);
 if(!status&&l->feeds)status=oxi_llm_check_feed_forward(model,l,index);
 for(int role=OXI_LLM_INPUT_GATE;role<=OXI_LLM_INPUT_NORM&&model->numbers.input>0;role++)
@@ -13346,6 +13640,9 @@ OXI_LLM_FAMILY("internlm2",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("jais",PRE,LAYER,NONE,silu,SOFTMAX,1,BEFORE,T(KEY_SCALE))
 OXI_LLM_FAMILY("jais2",PRE,LAYER,HALVES,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("k2-horizon",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,T(GATE_LOG2))
+OXI_LLM_FAMILY("diffllama",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("doge",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
+OXI_LLM_FAMILY("jetmoe",PRE,RMS,HALVES,silu,LATE,1,BEFORE,0)
 OXI_LLM_FAMILY("laguna",PRE,RMS,HALVES,silu,SIGMOID,-4,BEFORE,T(WINDOW_UNSCALED)|T(GATE_SOFTPLUS))
 OXI_LLM_FAMILY("llada",PRE,RMS,PAIRS,silu,SOFTMAX,1,ALL,T(NO_FACTORS))
 OXI_LLM_FAMILY("llada-moe",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,0)
@@ -13434,6 +13731,8 @@ OXI_LLM_FAMILY("mamba2",PRE,RMS,NONE,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("minimax-01",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM)|T(RESIDUAL_NORMED))
 OXI_LLM_FAMILY("nemotron_h",PRE,RMS,NONE,square,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("nemotron_h_moe",PRE,RMS,NONE,square,SIGMOID,1,BEFORE,0)
+OXI_LLM_FAMILY("olmo_hybrid",SANDWICH,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(PAIRED_HEADS)|T(NORMS_VARY))
+OXI_LLM_FAMILY("recurrent-gemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,T(LOGIT_CAP))
 OXI_LLM_FAMILY("plamo2",SANDWICH,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP))
 OXI_LLM_FAMILY("qwen35",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED))
 OXI_LLM_FAMILY("qwen35moe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(QUERY_GATED)|T(ROUTED_NORM))
@@ -13797,6 +14096,14 @@ return ox_narrow(cache,1,first,batch->start+batch->count-first);}
 static ox_tensor*oxi_llm_remember(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*cache,
  ox_tensor*rows){if(!ox_copy_(ox_narrow(cache,1,batch->start,batch->count),rows))return NULL;
 return oxi_llm_seen(batch,l,cache);}
+static ox_tensor*oxi_llm_key_scores(const oxi_llm_layer*l,ox_tensor*v){const oxi_llm_part*p=l->part;
+if(!v)return NULL;
+const int64_t count=v->shape[1],each=l->heads/l->kv_heads;
+ox_tensor*rows=ox_cast(ox_contiguous(ox_transpose(v,0,1)),OX_F32);
+rows=oxi_llm_product(&p[OXI_LLM_KEY_SCORE],ox_flatten(rows,1,2));
+rows=ox_exp_(ox_mul_(ox_softplus(rows,1,20),p[OXI_LLM_KEY_RATE].weight));
+rows=ox_expand(ox_unsqueeze(ox_t(rows),1),OX_SHAPE(l->kv_heads,each,count));
+return ox_reshape(rows,OX_SHAPE(l->heads,1,count));}
 static ox_tensor*oxi_llm_attend(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
  ox_tensor*k,ox_tensor*v){const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n= &model->numbers;
@@ -13805,6 +14112,7 @@ memset(&desc,0,sizeof desc);desc.causal=n->causal;
 desc.query_start=batch->start-oxi_llm_first_seen(batch,l);desc.window=n->chunk|| !n->causal?0:l->window;
 desc.scale=n->attention_scale;desc.softcap=n->score_cap;
 if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
+if(l->part[OXI_LLM_KEY_SCORE].weight&& !(desc.mask=oxi_llm_key_scores(l,v)))return NULL;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
 return ox_scaled_dot_product_attention(q,k,v,&desc);}
 static ox_tensor*oxi_llm_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
@@ -14111,6 +14419,33 @@ const int64_t groups=model->numbers.merge_groups;if(!x)return NULL;
 x=ox_transpose(ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups)),0,1);
 return oxi_llm_join_heads(oxi_llm_product_by_head(x,l->part[OXI_LLM_MERGE_DOWN].weight));}
 /* >>llm/context/attention.c */
+static ox_tensor*oxi_llm_attend_difference(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
+ ox_tensor*k,ox_tensor*v){const int64_t heads=l->heads/2,keys=l->kv_heads>1?l->kv_heads/2:1;
+ox_tensor*halves[2];for(int i=0;i<2;i++){
+ox_tensor*parts[2],*own=ox_narrow(k,0,l->kv_heads>1?i*keys:0,keys);for(int j=0;j<2;j++){
+ox_tensor*values=ox_narrow(v,0,l->kv_heads>1?j*keys:0,keys);
+parts[j]=oxi_llm_attend(batch,l,ox_narrow(q,0,i*heads,heads),own,values);}
+halves[i]=parts[0]&&parts[1]?ox_cat(parts,2,2):NULL;}
+ox_tensor*out=ox_add_scaled_(halves[0],halves[1],-l->difference);
+return ox_mul_number_(oxi_llm_normalize(batch->context->model,NULL,out),l->difference_scale);}
+static ox_tensor*oxi_llm_attend_by_experts(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm_context*context=batch->context;const oxi_llm_layer*l= &context->model->layers[index];
+const oxi_llm_part*p=l->part,none={NULL,NULL,1,NULL};
+const int64_t used=l->heads/l->kv_heads,values=l->kv_heads*l->value_size;
+const ox_pair top=ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER],x),used,1,true);
+ox_tensor*weights=ox_softmax(top.values,-1);
+ox_tensor*q=oxi_llm_product_by_expert(&p[OXI_LLM_QUERY_EXPERTS],x,top.indices);
+q=ox_transpose(ox_unflatten(q,2,OX_SHAPE(l->kv_heads,l->key_size)),1,2);
+q=oxi_llm_place_heads(batch,l,&none,ox_flatten(ox_contiguous(q),1,2));
+ox_tensor*k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
+ox_tensor*v=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_VALUE],x),l->kv_heads,l->value_size);
+k=oxi_llm_remember(batch,l,context->keys[index],oxi_llm_place_heads(batch,l,&none,k));
+v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
+ox_tensor*out=ox_transpose(oxi_llm_attend(batch,l,q,k,v),0,1);
+out=ox_transpose(ox_unflatten(out,1,OX_SHAPE(l->kv_heads,used)),1,2);
+out=ox_reshape(ox_contiguous(out),OX_SHAPE(batch->count,used,values));
+out=oxi_llm_product_by_expert(&p[OXI_LLM_MERGE_EXPERTS],out,top.indices);
+return oxi_llm_sum_experts(out,weights);}
 static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_layer*l= &model->layers[index];const oxi_llm_part*p=l->part;
@@ -14142,7 +14477,8 @@ return oxi_llm_attend(batch,l,q,oxi_llm_seen(batch,l,context->keys[l->keys_of]),
  oxi_llm_seen(batch,l,context->values[l->keys_of]));
 k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);k=oxi_llm_remember(batch,l,context->keys[index],k);
 v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
-return oxi_llm_attend(batch,l,q,k,v);}
+return p[OXI_LLM_DIFFERENCE].weight?oxi_llm_attend_difference(batch,l,q,k,v):oxi_llm_attend(batch,l,q,k,v);
+ }
 static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_numbers*n= &model->numbers;const oxi_llm_layer*l= &model->layers[index];
@@ -14200,7 +14536,8 @@ if(l->part[OXI_LLM_MERGE_DOWN].weight)out=oxi_llm_merge_groups(model,l,out);
 out=oxi_llm_product(&l->part[OXI_LLM_MERGE],out);
 return model->numbers.value_scale>0?ox_mul_number_(out,model->numbers.value_scale):out;}
 static ox_tensor*oxi_llm_attention(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
-const ox_llm*model=batch->context->model;
+const ox_llm*model=batch->context->model;if(model->layers[index].part[OXI_LLM_QUERY_ROUTER].weight)
+return oxi_llm_attend_by_experts(batch,index,x);
 return oxi_llm_merge_heads(model,&model->layers[index],oxi_llm_mix_heads(batch,index,x));}
 /* >>llm/context/recurrent/mixers.c */
 static ox_tensor*oxi_llm_columns(ox_tensor*x,int64_t first,int64_t count){
@@ -14356,7 +14693,9 @@ in->v=oxi_llm_by_head(oxi_llm_columns(x,2*keys,m->inner),m->heads,m->value);in->
  oxi_llm_share_groups(oxi_llm_of_length(in->q,1/sqrt((double)m->key),epsilon),m->heads,paired);
 in->k=oxi_llm_share_groups(oxi_llm_of_length(in->k,1,epsilon),m->heads,paired);return in->q&&in->k&&in->v;}
 static ox_tensor*oxi_llm_normalize_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*y){
-return oxi_llm_join_heads(oxi_llm_normalize(model,&l->part[OXI_LLM_MIXER_NORM],y));}
+const double own=model->numbers.mixing.epsilon;
+return oxi_llm_join_heads(oxi_llm_normalize_with(model,&l->part[OXI_LLM_MIXER_NORM],y,
+ own>0?own:model->numbers.epsilon));}
 static bool oxi_llm_delta_numbers(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,
  ox_tensor**rates,ox_tensor**decays){const oxi_llm_mixing*m= &model->numbers.mixing;
 const oxi_llm_part*p=l->part;const int64_t each=m->heads/m->groups;if(!p[OXI_LLM_MIXER_BETA_ALPHA].weight){
@@ -14375,7 +14714,8 @@ decays=ox_softplus(bias?ox_add(decays,bias):decays,1,20);
 decays=ox_mul_(decays,ox_reshape(p[OXI_LLM_MIXER_DECAY].weight,OX_SHAPE(m->heads)));
 x=oxi_llm_convolve(batch,index,true,oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x));
 if(!oxi_llm_place_delta(model,x,&in))return NULL;
-in.decay=oxi_llm_by_head(decays,m->heads,1);in.rate=oxi_llm_by_head(ox_sigmoid(rates),m->heads,1);
+in.decay=oxi_llm_by_head(decays,m->heads,1);
+in.rate=oxi_llm_by_head(oxi_llm_scaled(ox_sigmoid(rates),m->rate_scale),m->heads,1);
 ox_tensor*y=oxi_llm_normalize_values(model,l,oxi_llm_run_linear(batch,index,&in));
 y=oxi_llm_has_trait(model,OXI_LLM_TRAIT(MIXED_SIGMOID))?ox_mul_(y,ox_sigmoid_(gate)):ox_silu_mul(gate,y);
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
@@ -14420,6 +14760,30 @@ ox_tensor*y=oxi_llm_join_heads(oxi_llm_run_linear(batch,index,&in));
 y=oxi_llm_normalize(model,&p[OXI_LLM_MERGE_NORM],y);
 y=ox_mul_(y,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x)));
 return oxi_llm_product(&p[OXI_LLM_MERGE],y);}
+static ox_tensor*oxi_llm_group_gate(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*x){
+x=oxi_llm_product_by_head(oxi_llm_by_head(x,m->groups,m->inner/m->groups),part->weight);
+if(part->bias)x=ox_add_(x,ox_reshape(part->bias,OX_SHAPE(m->groups,1,m->inner/m->groups)));
+return ox_sigmoid_(oxi_llm_join_heads(x));}
+static ox_tensor*oxi_llm_gated_unit(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
+const ox_llm*model=batch->context->model;const oxi_llm_mixing*m= &model->numbers.mixing;
+const oxi_llm_part*p=model->layers[index].part;ox_tensor*both=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
+ox_tensor*u=oxi_llm_convolve(batch,index,false,oxi_llm_columns(both,0,m->inner));
+ox_tensor*in=oxi_llm_group_gate(m,&p[OXI_LLM_MIXER_INPUT_GATE],u);
+ox_tensor*steps=oxi_llm_group_gate(m,&p[OXI_LLM_MIXER_DECAY_GATE],u);steps=ox_clamp_(steps,1e-30,1);
+ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;
+ox_tensor*share=ox_sqrt_(ox_neg_(ox_expm1_(ox_mul_number_(ox_mul(steps,rates),2))));
+ox_tensor*first=ox_unsqueeze(ox_eq(batch->positions,ox_integer(0)),1);
+in=ox_mul_(ox_mul_(in,u),ox_where(first,ox_number(1),share));
+ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,1,m->inner));
+ox_tensor*one=in?ox_ones_like(ox_narrow(in,1,0,1)):NULL;if(!one|| !h)return NULL;
+one=ox_unsqueeze(one,0);
+ox_tensor*out=ox_selective_scan(ox_unsqueeze(ox_div_(in,steps),0),ox_unsqueeze(steps,0),
+ ox_unsqueeze(rates,0),one,one,h,NULL,NULL,NULL,false,false);
+h=ox_narrow(out,1,batch->count,1);if(batch->count>1)h=ox_clone(h);
+if(!h|| !oxi_llm_write_memory(batch,index,h))return NULL;
+ox_tensor*gate=ox_contiguous(oxi_llm_columns(both,m->inner,m->inner));
+out=model->numbers.activation->gated(gate,ox_squeeze(ox_narrow(out,1,0,batch->count),0));
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],out);}
 /* >>llm/context/recurrent/rwkv.c */
 static ox_tensor*oxi_llm_rows_before(const oxi_llm_batch*batch,ox_tensor*kept,ox_tensor**written,
  ox_tensor*x){if(!x)return NULL;
@@ -14525,7 +14889,7 @@ in=oxi_llm_shifted(x,difference,p[OXI_LLM_FEED_SHIFT_GATE].weight);
 return ox_mul_(out,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_FEED_GATE],in)));}
 static ox_tensor*(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch*batch,int64_t index,
  ox_tensor*x)={NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,
- oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning};
+ oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning,oxi_llm_gated_unit};
 /* >>llm/context/residual.c */
 typedef struct oxi_llm_shares{ox_tensor*taken;ox_tensor*mixed;}oxi_llm_shares;enum{OXI_LLM_HALVES=2};enum{
 OXI_LLM_MIX=0,OXI_LLM_MIX_BASE,OXI_LLM_MIX_SCALE,OXI_LLM_MIX_NORM,OXI_LLM_MIX_DOWN,OXI_LLM_MIX_UP,
@@ -14744,6 +15108,7 @@ normal=oxi_llm_read_rows(batch,index,0,x,&shares);
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,normal);
 attended=late?oxi_llm_mix_heads(batch,index,normal):oxi_llm_first_half(batch,index,normal);
 attended=oxi_llm_normalize_behind(model,l,OXI_LLM_ATTENTION_POST_NORM,attended);
+if(p[OXI_LLM_ATTENTION_RESIDUAL].weight)x=ox_mul_(x,p[OXI_LLM_ATTENTION_RESIDUAL].weight);
 if(n->bank>0&&index%n->bank==0)
 x=ox_copy_(ox_select(batch->kept,1,index/n->bank),x)?attended:NULL;
 else if(!parallel)
@@ -14756,6 +15121,7 @@ if(l->feeds){if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,oxi_llm_read_rows(batch,index,1,x,&shares));
 ox_tensor*out=oxi_llm_second_half(batch,index,x,normal,start,early);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
+if(p[OXI_LLM_HIDDEN_RESIDUAL].weight)x=ox_mul_(x,p[OXI_LLM_HIDDEN_RESIDUAL].weight);
 if(parallel&& !late)x=oxi_llm_join(model,&shares,x,normal,attended);
 x=oxi_llm_join(model,&shares,x,normal,out);
 if(late)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_merge_heads(model,l,attended));}
@@ -14779,6 +15145,8 @@ return model->part[OXI_LLM_EMBEDDING_NORM].weight
 static ox_tensor*oxi_llm_hidden(const ox_llm*model,ox_tensor*x){
 const oxi_llm_part*norm= &model->part[OXI_LLM_OUTPUT_NORM];
 const bool bare=oxi_llm_has_trait(model,OXI_LLM_TRAIT(BARE_NORMS))&&model->numbers.stack==0;
+if(model->numbers.output_epsilon>0)
+return oxi_llm_normalize_with(model,norm,x,model->numbers.output_epsilon);
 return norm->weight||bare?oxi_llm_normalize_row(model,norm,x):x;}
 static ox_tensor*oxi_llm_logits(const ox_llm*model,ox_tensor*x){const oxi_llm_numbers*n= &model->numbers;
 if(model->part[OXI_LLM_HEAD].weight){x=n->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD],x));

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe3cc3964
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x1a39870b
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -7480,6 +7480,7 @@ double size=fabs(p);
 if(order||(size!=1&&size!=2&& !isinf(size)))
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: order %s%g",name,order?order:"",order?0:p);
 ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1? -2: -1),false);
+if(p>0&&lines&&lines->shape[lines->ndim-1]==0)return ox_sum(lines,OX_DIMS(-1),false);
 return p>0?ox_amax(lines,OX_DIMS(-1),false):ox_amin(lines,OX_DIMS(-1),false);}
 OX_API ox_tensor*ox_matrix_norm(ox_tensor*x,const char*order,double p,ox_shape dims,bool keepdim){
 int at[2];if(oxi_any_null("matrix_norm",&x,1))return NULL;
@@ -9037,7 +9038,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe3cc3964
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x1a39870b
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

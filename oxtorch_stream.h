@@ -286,8 +286,8 @@ OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 /* ox_capture_begin - calls of this thread run on the shunt until ox_capture_end, also where their operands
  *   are on the CPU or on its compute device: these are copied as they are at the call. Results are the
  *   shunt's; a call in place on such an operand runs at once. One shunt at a time: another ends the one
- *   before.
- * errors    OX_ERR_ARG: shunt NULL */
+ *   before. A capture keeps its shunt alive: another thread may close it meanwhile.
+ * errors    OX_ERR_ARG: shunt NULL; OX_ERR_DEVICE: it is a parent process's */
 OX_API ox_status ox_capture_begin(ox_shunt *shunt);
 /* Runs what is pending, and ends the capture. */
 OX_API ox_status ox_capture_end(ox_shunt *shunt);
@@ -2365,13 +2365,13 @@ int32_t in_count,out_count;int64_t number;const oxi_part*told;oxi_attrs*attr;oxi
 const char*name;oxi_shunt_operand*operand;uint64_t shape_key;}oxi_shunt_node;
 typedef struct oxi_shunt_chunk{struct oxi_shunt_chunk*next;size_t used,bytes;}oxi_shunt_chunk;
 typedef struct oxi_shunt_figure{int64_t step;double seconds,amount;
-double past[3];
+double past[5];
 int32_t count;bool second;}oxi_shunt_figure;typedef struct oxi_shunt_mean{uint64_t key;
 oxi_shunt_figure took;}oxi_shunt_mean;typedef struct oxi_shunt_rates{bool known,disk_known;
 double flops,bytes;
 double up,down;
 double disk_read,disk_write;
-oxi_shunt_figure moved[OXI_LANES][2];double start[OXI_LANES];
+oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];double start[OXI_LANES];
 oxi_shunt_figure between;oxi_shunt_figure wake;oxi_shunt_figure around;}oxi_shunt_rates;
 typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;}oxi_shunt_touch;
 typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;bool on_host;
@@ -2405,9 +2405,9 @@ ox_stream*stream;const oxi_stream_file*file;size_t bytes;bool write,unwatched;do
  }oxi_shunt_flight;typedef struct oxi_shunt_span{uint8_t lane;const char*name;double start,end;
 uint64_t bytes;}oxi_shunt_span;typedef struct oxi_shunt_residents{oxi_shunt_item**item;size_t room;
 int64_t count;}oxi_shunt_residents;struct ox_shunt{ox_device device;char name[32];int64_t references;
-int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_device*compute;char*spill,*trace_path;
-size_t spill_bytes,trace_bytes;oxi_shunt_item items;oxi_shunt_node**nodes;size_t node_room;
-int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool closed;bool running,planned;
+int64_t captures;int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_device*compute;
+char*spill,*trace_path;size_t spill_bytes,trace_bytes;oxi_shunt_item items;oxi_shunt_node**nodes;
+size_t node_room;int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool closed;bool running,planned;
 oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,cut_pass;
 uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;
 oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
@@ -2693,6 +2693,7 @@ desc.forgetful=true;desc.spill=s->spill;desc.fault=s->desc.fault;desc.fault_user
 s->stream=ox_stream_open(&desc);if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
+static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind);
 static void oxi_shunt_flight_begin(oxi_shunt_flight*f,ox_storage*disk,size_t at,char*memory,
  size_t bytes,bool write,bool owns,bool urgent){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;ox_stream*stream=region->stream;
@@ -2714,12 +2715,13 @@ if(f->load.pending>0)(void)oxi_ring_deliver(f->stream,true);
 bool over=f->load.pending==0;oxi_stream_unlock(f->stream);return over;}
 static ox_status oxi_shunt_flight_end(ox_shunt*s,oxi_shunt_flight*f){while(!oxi_shunt_flight_step(f)){}
 ox_status status=f->load.cause!=0?oxi_ring_fail(&f->load,f->file):OX_OK;double end=oxi_now();
-oxi_stream_take(&s->tiers);double start=f->start>s->disk_moved_at?f->start:s->disk_moved_at;
+oxi_stream_take(&s->tiers);bool behind=f->start<s->disk_moved_at;
+double start=behind?s->disk_moved_at:f->start;
 s->disk_moved_at=end;*(f->write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)f->bytes;
 s->stats.ahead_bytes+=f->unwatched?(int64_t)f->bytes:0;oxi_stream_give(&s->tiers);
 oxi_shunt_span_put(s,OXI_LANE_DISK,f->write?"write":"read",start,end,f->bytes);
 if(status==OX_OK&& !f->unwatched)
-oxi_shunt_rate_put(s,OXI_LANE_DISK,f->write,f->bytes,end-start);
+oxi_shunt_disk_put(s,f->write,f->bytes,end-start,behind);
 f->stream=NULL;return status;}
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
  bool write,bool owns){oxi_shunt_flight flight;
@@ -2962,6 +2964,9 @@ ox_status status=item->held||item->pending>0?oxi_shunt_save(s,item):OX_OK;if(sta
 oxi_shunt_resident_remove(s,item);oxi_shunt_device_drop(s,item);return OX_OK;}
 static ox_status oxi_shunt_arena_open(ox_shunt*s){if(!s->compute->host||s->arena)return OX_OK;
 return s->compute->alloc(s->compute,(size_t)s->desc.device_bytes,&s->arena);}
+enum{OXI_SHUNT_STEPS_ASKED=64};static void oxi_shunt_give_back_cached(const ox_shunt*s){
+if(!s->compute->host|| !oxi_shunt_is_planned(s))return;
+if(ox_memory_get_stats().bytes_cached>s->desc.device_bytes/16)oxi_cache_empty();}
 static ox_status oxi_shunt_settle_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 item->place=place;ox_status status=oxi_shunt_resident_add(s,item);
@@ -3041,19 +3046,21 @@ if(oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);}
 return status;}
 /* >>stream/shunt/plan/cost.c */
-static void oxi_shunt_figure_fold(oxi_shunt_figure*f,int64_t step){if(f->step==step)return;
+static void oxi_shunt_figure_fold(oxi_shunt_figure*f,int64_t step){
+enum{PAST=(int)(sizeof f->past/sizeof*f->past)};if(f->step==step)return;
 if(f->amount>0){bool first=f->count==1&& !f->second;
-f->second=f->second||first;if(!first){f->past[2]=f->past[1];
-f->past[1]=f->past[0];if(f->count<3)f->count++;}
+f->second=f->second||first;if(!first){memmove(f->past+1,f->past,(PAST-1)*sizeof*f->past);
+if(f->count<PAST)f->count++;}
 f->past[0]=f->seconds/f->amount;}
 f->step=step;f->seconds=f->amount=0;}
 static void oxi_shunt_figure_note(oxi_shunt_figure*f,int64_t step,double seconds,double amount){
 oxi_shunt_figure_fold(f,step);f->seconds+=seconds;f->amount+=amount;}
-static double oxi_shunt_figure_of(oxi_shunt_figure*f,int64_t step){const double*past=f->past;
+static double oxi_shunt_figure_of(oxi_shunt_figure*f,int64_t step){
+double sorted[sizeof f->past/sizeof*f->past];
 oxi_shunt_figure_fold(f,step);if(f->count==0)return f->amount>0?f->seconds/f->amount:0;
-if(f->count<3)return f->count==1?past[0]:(past[0]+past[1])/2;
-double low=past[0]<past[1]?past[0]:past[1],high=past[0]<past[1]?past[1]:past[0];
-return past[2]<low?low:past[2]>high?high:past[2];}
+for(int32_t i=0,at;i<f->count;i++){for(at=i;at>0&&sorted[at-1]>f->past[i];at--)sorted[at]=sorted[at-1];
+sorted[at]=f->past[i];}
+return(sorted[(f->count-1)/2]+sorted[f->count/2])/2;}
 static oxi_shunt_mean*oxi_shunt_mean_of(ox_shunt*s,uint64_t key){for(uint64_t i=0;i<16;i++){
 oxi_shunt_mean*mean= &s->means[(key+i)%OXI_SHUNT_MEANS];if(mean->key==key||mean->key==0)return mean;}
 return NULL;}
@@ -3119,12 +3126,18 @@ ox_error_clear();oxi_error_put_back(&earlier);}
 static double*oxi_shunt_rate_of(oxi_shunt_rates*rates,int lane,bool write){
 return lane==OXI_LANE_UP? &rates->up:lane==OXI_LANE_DOWN? &rates->down:write? &rates->disk_write
  : &rates->disk_read;}
+enum{OXI_SHUNT_SAYS=1<<18};
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds){
-enum{LEAST=1<<18};double net=seconds-s->rates.start[lane];
-if(bytes<LEAST||net<=0|| !s->rates.known)return;
+if(bytes<OXI_SHUNT_SAYS|| !s->rates.known)return;
 oxi_stream_take(&s->tiers);oxi_shunt_figure*moved= &s->rates.moved[lane][write];
-oxi_shunt_figure_note(moved,s->stats.steps,net,(double)bytes);
-*oxi_shunt_rate_of(&s->rates,lane,write)=1/oxi_shunt_figure_of(moved,s->stats.steps);
+oxi_shunt_figure_note(moved,s->stats.steps,seconds-s->rates.start[lane],(double)bytes);
+double each=oxi_shunt_figure_of(moved,s->stats.steps);
+if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write)=1/each;
+oxi_stream_give(&s->tiers);}
+static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind){
+oxi_shunt_rate_put(s,OXI_LANE_DISK,write,bytes,seconds);if(bytes<OXI_SHUNT_SAYS)return;
+oxi_stream_take(&s->tiers);
+oxi_shunt_figure_note(&s->rates.disk[write][behind],s->stats.steps,seconds,(double)bytes);
 oxi_stream_give(&s->tiers);}
 static void oxi_shunt_rates_fold(ox_shunt*s){for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
 for(int write=0;write<2;write++){
@@ -3134,6 +3147,20 @@ static double oxi_shunt_lane_seconds(const ox_shunt*shunt,int lane,uint64_t byte
 ox_shunt*s=(ox_shunt*)(uintptr_t)shunt;oxi_stream_take(&s->tiers);
 double rate= *oxi_shunt_rate_of(&s->rates,lane,write);
 oxi_stream_give(&s->tiers);return s->rates.start[lane]+(rate>0?(double)bytes/rate:0);}
+typedef struct oxi_shunt_told{double start,over,pieces;}oxi_shunt_told;
+static double oxi_shunt_disk_over(ox_shunt*s,uint64_t bytes,bool write,double due,oxi_shunt_told*told){
+double usual=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,write),takes[2];
+oxi_stream_take(&s->tiers);for(int behind=0;behind<2;behind++){
+double each=oxi_shunt_figure_of(&s->rates.disk[write][behind],s->stats.steps);
+takes[behind]=each>0?(double)bytes*each:usual;}
+if(takes[0]<s->rates.start[OXI_LANE_DISK])takes[0]=s->rates.start[OXI_LANE_DISK];
+oxi_stream_give(&s->tiers);if(due<told->start)due=told->start;
+if(due>told->start&&due<told->over){double piece=(told->over-told->start)/told->pieces;
+due=told->start+ceil((due -told->start)/piece)*piece;}
+double over=due +takes[0];
+if(due<told->over&&over<told->over+takes[1])over=told->over+takes[1];
+told->start=due;told->over=over;told->pieces=ceil((double)bytes/OXI_STREAM_PIECE);
+return over;}
 static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write){
 int lane=s->desc.host_bytes==0?OXI_LANE_DISK:write?OXI_LANE_UP:OXI_LANE_DOWN;
 return oxi_shunt_lane_seconds(s,lane,bytes,write);}
@@ -4596,17 +4623,20 @@ oxi_shunt_unlist(r.late,items,sizeof*r.late);oxi_shunt_unlist(r.late_slot,items,
 oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);oxi_shunt_unlist(r.ran,nodes,sizeof*r.ran);
 return status;}
 static double oxi_shunt_move_takes(ox_shunt*s,const oxi_shunt_plan*plan,const oxi_shunt_instruction*in,
- double after,double*landed){const oxi_shunt_item*item=s->table[in->item];
-bool lent=in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind);
-double seconds=oxi_shunt_lane_seconds(s,in->lane,lent?0:oxi_shunt_moved_bytes(s,item),
- in->action==OXI_ACT_SAVE);
-if(in->action!=OXI_ACT_LOAD|| !oxi_shunt_is_ahead(plan,item))return seconds;
-if(item->valid)return 0;
-*landed=(item->flight->start> *landed?item->flight->start: *landed)+seconds;
-return*landed>after? *landed-after:0;}
+ double due,double now,double*landed,oxi_shunt_told*told){const oxi_shunt_item*item=s->table[in->item];
+bool write=in->action==OXI_ACT_SAVE;uint64_t bytes=oxi_shunt_moved_bytes(s,item);
+if(!write&&oxi_shunt_is_ahead(plan,item)){
+double start=item->flight&&item->flight->start> *landed?item->flight->start: *landed;
+if(!item->valid)*landed=start+oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,false);
+double waits= !item->valid&& *landed>now+in->start? *landed-now-in->start:0;
+told->start=told->over=in->start+waits;return waits;}
+if(in->lane==OXI_LANE_DISK)return oxi_shunt_disk_over(s,bytes,write,due,told)-in->start;
+if(in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind))bytes=0;
+return oxi_shunt_lane_seconds(s,in->lane,bytes,write);}
 static void oxi_shunt_resimulate(ox_shunt*s,oxi_shunt_plan*plan){
 double*finish[OXI_LANES],end[OXI_LANES]={0,0,0,0};
-size_t all=0;for(int lane=0;lane<OXI_LANES;lane++)all+=(size_t)plan->lane_count[lane];
+oxi_shunt_told told={0,0,1};size_t all=0;
+for(int lane=0;lane<OXI_LANES;lane++)all+=(size_t)plan->lane_count[lane];
 double*block=(double*)oxi_try_alloc((all+1)*sizeof*block),*at=block;
 plan->compute=0;if(!block)return;
 for(int lane=0;lane<OXI_LANES;at+=plan->lane_count[lane++])finish[lane]=at;
@@ -4616,12 +4646,13 @@ oxi_shunt_rates_fold(s);double now=oxi_now(),landed=0,
 for(int32_t i=0;i<plan->instruction_count;i++){oxi_shunt_instruction*in= &plan->instruction[i];
 double took=in->action==OXI_ACT_NODE?oxi_shunt_mean_seconds(s,s->nodes[in->node]->shape_key):0;
 if(took>0)in->seconds=took;
-in->start=end[in->lane];for(int lane=0;lane<OXI_LANES;lane++)
-if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>in->start)
-in->start=finish[lane][in->wait[lane]-1];
-if(in->start>end[in->lane])in->start+=wake;
-if(in->action!=OXI_ACT_NODE)
-in->seconds=oxi_shunt_move_takes(s,plan,in,now+in->start,&landed);
+double due=in->lane==OXI_LANE_DISK&&in->number>=OXI_SHUNT_FLIGHTS
+ ?finish[in->lane][in->number-OXI_SHUNT_FLIGHTS]:0;
+for(int lane=0;lane<OXI_LANES;lane++)
+if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>due)
+due=finish[lane][in->wait[lane]-1];
+in->start=due>end[in->lane]?due +=wake:end[in->lane];if(in->action!=OXI_ACT_NODE)
+in->seconds=oxi_shunt_move_takes(s,plan,in,due,now,&landed,&told);
 end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;if(in->action==OXI_ACT_NODE){
 plan->compute +=in->seconds;end[in->lane]=finish[in->lane][in->number]+=between;}}
 double slower=plan->disk_read/s->rates.disk_read;
@@ -4641,7 +4672,7 @@ static oxi_shunt_plan*oxi_shunt_plan_new(ox_shunt*s,const uint64_t key[2]){oxi_s
 oxi_shunt_touches touches;oxi_shunt_plan*plan=NULL;size_t items=(size_t)s->table_count;
 if(s->desc.host_bytes==0||s->stats.written_bytes+s->stats.read_bytes>0)
 oxi_shunt_calibrate_disk(s);
-double start=oxi_now();
+oxi_shunt_give_back_cached(s);double start=oxi_now();
 oxi_shunt_classify(s);oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(items,sizeof*known);
 bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);if(open)plan=oxi_shunt_plan_make(&p);
 if(known)oxi_shunt_problem_close(&p,&touches);
@@ -5129,9 +5160,15 @@ if(!c&& !oxi_shunt_stay_whole(s,nodes[n]))break;
 if(!c)continue;
 *last=c;last= &c->next;}
 return n;}
-static ox_status oxi_shunt_arrange(ox_shunt*s,const oxi_shunt_node*node){ox_status status=OX_OK;
-bool clean=ox_error()==OX_OK;for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){
-oxi_shunt_item*item=node->operand[i].item;if(!item||item->cut_at!=s->cut_pass)continue;
+static bool oxi_shunt_is_in_pieces(const ox_shunt*s,const oxi_shunt_node*node){
+for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
+if(item&&item->cut_at==s->cut_pass&&item->cut_count>0)return true;}
+return false;}
+static ox_status oxi_shunt_arrange(ox_shunt*s,const oxi_shunt_node*node){bool clean=ox_error()==OX_OK,
+ refused=oxi_shunt_is_too_large(s,node)&& !oxi_shunt_is_in_pieces(s,node);
+ox_status status=refused?oxi_shunt_too_large(s,node):OX_OK;
+for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){oxi_shunt_item*item=node->operand[i].item;
+if(!item||item->cut_at!=s->cut_pass)continue;
 if(item->cut_count==0){status=item->part?oxi_shunt_join(s,item):OX_OK;
 continue;}
 int64_t end=0;bool same=item->part_count==item->cut_count;for(int64_t k=0;k<item->cut_count&&same;k++){
@@ -5216,7 +5253,9 @@ oxi_shunt_figure_note(&s->rates.around,s->stats.steps,s->stats.wall_seconds-s->l
  (double)s->lanes_runs);
 if(s->stats.bound_seconds<s->stats.compute_seconds)s->stats.bound_seconds=s->stats.compute_seconds;
 s->stats.eta=s->stats.wall_seconds>0?s->stats.bound_seconds/s->stats.wall_seconds:0;
-oxi_shunt_nodes_free(s,false);oxi_capture=capture;s->running=false;s->references--;return status;}
+oxi_shunt_nodes_free(s,false);
+if(plans!=s->plans_made||s->stats.steps%OXI_SHUNT_STEPS_ASKED==1)oxi_shunt_give_back_cached(s);
+oxi_capture=capture;s->running=false;s->references--;return status;}
 static void oxi_shunt_region_released(void*user,void*data){
 oxi_shunt_item_released((ox_shunt*)user,(oxi_shunt_item*)data);}
 static ox_status oxi_shunt_region(ox_device*self,const char*path,const oxi_file_id*id,size_t offset,
@@ -5293,11 +5332,15 @@ return oxi_fail(OX_ERR_ARG,"shunt_open: a budget of %llu bytes is less than %d",
 if(desc->host_bytes==0&& !desc->compute->host)desc->host_bytes=oxi_available_memory()/2;
 if(!desc->spill|| !*desc->spill)desc->spill=oxi_stream_temporary();
 return OX_OK;}
+static void oxi_shunt_capture_leave(void){ox_shunt*s=oxi_capture?oxi_shunt_of(oxi_capture):NULL;
+oxi_capture=NULL;if(!s||oxi_shunt_is_inherited(s))return;
+oxi_stream_take(&s->lock);s->captures--;oxi_shunt_release(s);}
 static ox_status oxi_shunt_close_device(ox_device*self){ox_shunt*s=oxi_shunt_of(self);
 if(oxi_shunt_is_inherited(s))return OX_OK;
-if(oxi_capture==self)oxi_capture=NULL;
-oxi_stream_take(&s->lock);oxi_shunt_drop_nodes(s);oxi_shunt_nodes_free(s,false);s->closed=true;
-oxi_shunt_release(s);return OX_OK;}
+if(oxi_capture==self)oxi_shunt_capture_leave();
+oxi_stream_take(&s->lock);if(s->captures==0){oxi_shunt_drop_nodes(s);
+oxi_shunt_nodes_free(s,false);}
+s->closed=true;oxi_shunt_release(s);return OX_OK;}
 static void oxi_shunt_make_device(ox_shunt*s){static int64_t counter;ox_device*device= &s->device;
 (void)snprintf(s->name,sizeof s->name,"shunt:%lld",(long long)oxi_atomic_add(&counter,1)-1);
 device->name=s->name;device->alloc=oxi_shunt_alloc;device->free=oxi_shunt_give_back;
@@ -5345,11 +5388,14 @@ return shunt? &shunt->device:NULL;}
 OX_API ox_status ox_shunt_close(ox_shunt*shunt){return shunt?oxi_shunt_close_device(&shunt->device):OX_OK;}
 OX_API ox_status ox_capture_begin(ox_shunt*shunt){
 if(!shunt)return oxi_fail_missing("capture_begin: the shunt");
+ox_status status=oxi_shunt_enter(shunt);if(status!=OX_OK)return status;
+shunt->references++;shunt->captures++;oxi_stream_give(&shunt->lock);oxi_shunt_capture_leave();
 oxi_capture= &shunt->device;return OX_OK;}
 OX_API ox_status ox_capture_end(ox_shunt*shunt){
 if(!shunt)return oxi_fail_missing("capture_end: the shunt");
-if(oxi_capture== &shunt->device)oxi_capture=NULL;
-return oxi_shunt_sync(&shunt->device);}
+ox_device*capture=oxi_capture;bool own=capture== &shunt->device;if(own)oxi_capture=NULL;
+ox_status status=oxi_shunt_sync(&shunt->device);if(!own)return status;
+oxi_capture=capture;oxi_shunt_capture_leave();return status;}
 OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt*shunt){ox_shunt_stats stats;
 memset(&stats,0,sizeof stats);if(!shunt||oxi_shunt_is_inherited(shunt))return stats;
 oxi_stream_take(&shunt->lock);oxi_stream_take(&shunt->tiers);stats=shunt->stats;
