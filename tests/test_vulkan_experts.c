@@ -3,13 +3,14 @@
  * calls only look like those. */
 #include "oxtorch.h"
 #include "oxtorch_vulkan.h"
+#include "block_weights.h"
 #include "check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULTS = 12, EXPERTS = 12, OTHERS = 5 };
+enum { RESULTS = 12, EXPERTS = 12, OTHERS = 6 };
 
 typedef struct setting {
     ox_device *gpu;
@@ -25,7 +26,7 @@ typedef struct operands {
 typedef int (*pattern)(const setting *s, const operands *o, ox_tensor **results);
 
 static ox_tensor *made(ox_shape shape, double scale, ox_dtype dtype) {
-    return ox_cast(ox_mul_number(ox_randn(shape, OX_F32), scale), dtype);
+    return as_weights(ox_mul_number(ox_randn(shape, OX_F32), scale), dtype);
 }
 
 static operands make(const setting *s) {
@@ -320,7 +321,8 @@ static void wrong_experts(const setting *s) {
 }
 
 int main(void) {
-    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_Q5_1};
+    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_Q5_1,
+                                     OX_MXFP4};
     ox_device *gpu = ox_vulkan(0);
     if (!gpu) return check_skipped("vulkan_experts", ox_error_text());
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -333,6 +335,7 @@ int main(void) {
         }
         const setting others[OTHERS] = {
             {gpu, OX_F32, 1, 8, 64, 96},   {gpu, OX_Q4_0, 3, 2, 96, 160}, {gpu, OX_Q8_0, 2, 1, 64, 64},
+            {gpu, OX_MXFP4, 2, 4, 96, 288},
             {gpu, OX_F16, 2, 10, 48, 80}, /* too many for rows of one product */
             {gpu, OX_F32, 2, 3, 20, 36},  /* lengths that are no multiples of 16 */
         };

@@ -3,6 +3,7 @@
  * (OX_VULKAN_BLOCKS=apart) are never of one dispatch beyond what a shader binds. */
 #include "oxtorch.h"
 #include "oxtorch_vulkan.h"
+#include "block_weights.h"
 #include "check.h"
 
 #include <math.h>
@@ -38,14 +39,14 @@ static operands make(const setting *s) {
     o.c = rows(s, 2);
     for (int i = 0; i < 3; i++) {
         const int64_t n = i == 0 ? 2 * s->n : s->n; /* queries, keys, values */
-        o.w[i] = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(n, s->k), OX_F32), 0.1), s->weights);
+        o.w[i] = as_weights(ox_mul_number(ox_randn(OX_SHAPE(n, s->k), OX_F32), 0.1), s->weights);
         o.bias[i] = ox_randn(OX_SHAPE(n), OX_F32);
         o.norm[i] = ox_add_number(ox_mul_number(ox_randn(OX_SHAPE(s->k), OX_F32), 0.1), 1);
     }
-    o.down = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->k), OX_F32), 0.1), s->weights);
+    o.down = as_weights(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->k), OX_F32), 0.1), s->weights);
     const bool whole = s->n % ox_dtype_get_info(s->weights)->block_elements == 0;
-    o.across = ox_cast(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->n), OX_F32), 0.1),
-                       whole ? s->weights : OX_F32);
+    o.across = as_weights(ox_mul_number(ox_randn(OX_SHAPE(s->k, s->n), OX_F32), 0.1),
+                          whole ? s->weights : OX_F32);
     o.shift = ox_randn(OX_SHAPE(s->k), OX_F32);
     o.heads = ox_mul_number(ox_randn(OX_SHAPE(s->m, 6, SIZE), OX_F32), 3);
     o.turn = ox_randn(OX_SHAPE(SIZE), OX_F32);
@@ -648,7 +649,7 @@ static void check_rounded(ox_device *gpu, ox_dtype dtype, bool gated, between wh
         ox_tensor *both = ox_mul_number(ox_randn(OX_SHAPE(2 * HIDDEN, WIDTH), OX_F32), 0.1);
         both = ox_to(ox_cast(both, OX_Q4_K), gpu); /* both lie in the same block of memory */
         for (int i = 0; i < 2; i++) w[i] = ox_narrow(both, 0, i * HIDDEN, HIDDEN);
-        w[2] = ox_to(ox_cast(ox_randn(OX_SHAPE(64, HIDDEN), OX_F32), dtype), gpu);
+        w[2] = ox_to(as_weights(ox_randn(OX_SHAPE(64, HIDDEN), OX_F32), dtype), gpu);
         ox_tensor *row = ox_linear(x, w[0], NULL);
         row = gated ? ox_silu_mul_(row, ox_linear(x, w[1], NULL)) : ox_gelu_tanh_(row);
         do_between(what, row, x, w[1]);
@@ -667,7 +668,7 @@ static void check_rounded(ox_device *gpu, ox_dtype dtype, bool gated, between wh
 }
 
 static void check_all_rounded(ox_device *gpu) {
-    static const ox_dtype types[] = {OX_Q8_0, OX_Q4_0, OX_Q5_1, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_F16};
+    static const ox_dtype types[] = {OX_Q8_0, OX_Q4_0, OX_Q5_1, OX_MXFP4, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_F16};
     ox_vulkan_info facts;
     if (ox_vulkan_get_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_CAP_DOT)) return;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
@@ -678,7 +679,7 @@ static void check_all_rounded(ox_device *gpu) {
 }
 
 int main(void) {
-    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K};
+    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_MXFP4, OX_Q4_K, OX_Q5_K, OX_Q6_K};
     ox_device *gpu = ox_vulkan(0);
     if (!gpu) return check_skipped("vulkan_fuse", ox_error_text());
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -699,7 +700,12 @@ int main(void) {
             {gpu, OX_F32, 0, 256, 96, false},
         };
         const setting long_rows = {gpu, OX_Q4_K, 1, 256, 4224, false}; /* apart from what they are made of */
-        if (table[i].run == norm_and_product) check(&long_rows, &table[i]);
+        const setting longer = {gpu, OX_Q4_0, 1, 64, 8224, false}; /* the same of each product */
+        const setting wide = {gpu, OX_F16, 1, 2304, 64, true}; /* held in three rounds */
+        const pattern run = table[i].run;
+        if (run == norm_and_product) check(&long_rows, &table[i]);
+        if (run == three_of_layer_norm || run == gate_of_two) check(&longer, &table[i]);
+        if (run == three_of_layer_norm || run == norm_then_sum) check(&wide, &table[i]);
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) check(&others[k], &table[i]);
     }
     check_all_rounded(gpu);

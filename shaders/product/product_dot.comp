@@ -218,6 +218,15 @@ void take_nibbles(inout weights t, const uint to, const uvec4 w) {
     t.w[to + 1] = w >> 4 & 0x0f0f0f0f;
 }
 
+// The eight e2m1 of a word: three bits of a nibble for 0 1 2 3 4 6 8 12, twice its size, and a sign. As bytes
+// that are never negative, that and 12: the low nibbles' and the high ones'.
+uvec2 twelve_and_e2m1(const uint w) {
+    const uint ones = 0x11111111, top = (w >> 2 & ones) * 15, four = ones << 2 | (w & ones) << 1;
+    const uint size = (w & 0x33333333 & ~top) | (four + (four & (w >> 1 & ones) * 15) & top);
+    const uvec2 sizes = uvec2(size, size >> 4) & 0x0f0f0f0f, signs = uvec2(w >> 3, w >> 7) & 0x01010101;
+    return 0x0c0c0c0c + sizes - ((sizes & signs * 255) << 1);
+}
+
 // Unit `unit` of the row at byte `row`.
 pieces pieces_of(const uint row, const uint unit) {
     pieces t;
@@ -233,6 +242,11 @@ pieces pieces_of(const uint row, const uint unit) {
         uint i = (row + unit * block_bytes(DTYPE_B)) >> 2;
         [[unroll]] for (uint j = 0; j < (DTYPE_B == Q4_0 || DTYPE_B == Q4_1 ? 5 : 6); j++)
             t.d[j] = weight_word(i + j);
+        break;
+    }
+    case MXFP4: {
+        uint i = (row + unit * BYTES_MXFP4) >> 2;
+        [[unroll]] for (uint j = 0; j < 5; j++) t.d[j] = weight_word(i + j);
         break;
     }
     case Q4_K: case Q5_K: {
@@ -311,6 +325,17 @@ weights weights_of(const pieces d, const uint row, const uint unit) {
             t.w[0] |= fifths(bits);
             t.w[1] |= fifths(bits >> 16);
         }
+        break;
+    }
+    case MXFP4: {
+        uint b = row + unit * BYTES_MXFP4, from = 8 * (b & 3), e = d.d[0] >> from & 0xff;
+        [[unroll]] for (uint j = 0; j < 4; j++) {
+            uvec2 both = twelve_and_e2m1(from == 24 ? d.d[j + 1]
+                                                    : d.d[j] >> (from + 8) | d.d[j + 1] << (24 - from));
+            t.w[0][j] = both.x;
+            t.w[1][j] = both.y;
+        }
+        t.terms[0] = t.terms[1] = uintBitsToFloat(e < 2 ? 0x200000u << e : (e - 1) << 23) * vec2(1, 12);
         break;
     }
     case Q4_K: case Q5_K: {

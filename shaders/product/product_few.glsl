@@ -3,8 +3,8 @@
 // once. What stands before and behind them may be part of it (fuse.c): the norm that made a, and the sum
 // that this is of; up to three products of one a, their columns one behind the other, or two with a gate that
 // meets both (PAIR); the residual that is added. All c's and the normalized a lie in block 0, all b's in
-// block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4 or,
-// where there are none, the normalized a that lies apart from the c's; but for b's all is f32.
+// block 2, x and what it is the sum with in block 1, the norms' weights in block 3, biases in block 4; the
+// normalized a that lies apart from the c's in block 4, or 5 where there are biases; but for b's all is f32.
 // A row that a product of a block type is likely to meet is left behind for it, rounded, beside c (LEFT), in
 // block 5; a workgroup takes sixteens of columns that follow each other then. Such a product finds it in
 // block 1 in the place of a (TAKEN).
@@ -92,10 +92,11 @@ source source_at(const uint row, const uint from, const uint k) {
     if (BIASED) s.bias = weights_at(P_norm_bias, k);
     return s;
 }
-// Invocation i of a workgroup takes fours i, i + THREADS .. of a row. Those of a short row are fetched once,
-// all together, before the first of them is needed.
-const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x,
-           HELD = (KIND != 0 || ADDED) && ROUNDS <= 2 ? ROUNDS : 0;
+// Invocation i of a workgroup takes fours i, i + THREADS .. of a row. Those of a short row, or of one that is
+// gone over several times, are fetched once, all together, before the first of them is needed.
+const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const bool MADE = KIND != 0 || ADDED, AGAIN = KIND == NORM_LAYER || ADDED;
+const uint HELD_MOST = AGAIN ? 4 : MADE ? 2 : 0, HELD = ROUNDS <= HELD_MOST ? ROUNDS : 0;
 source held[HELD > 0 ? HELD : 1];
 
 uint four_in_round(const uint round) {
@@ -169,8 +170,10 @@ vec4 normalized(const source s, const float mean, const float factor) {
 void write_four(const uint row, const uint four, const vec4 x) {
     uint to = P_normal + row * P_k + 4 * four;
     if ((NORM & NORM_APART) == 0) w0.d[to >> 2] = floatBitsToUint(x);
-    else
+    else if (DTYPE_BIAS == 0)
         for (uint j = 0; j < 4; j++) b4.d[to + j] = floatBitsToUint(x[j]);
+    else
+        for (uint j = 0; j < 4; j++) b5.d[to + j] = floatBitsToUint(x[j]);
 }
 // Each workgroup writes a share of each row: of one that is held here, for only their stores are left; of
 // others behind the products, where nobody waits for them.
@@ -393,7 +396,7 @@ bool is_last(const uint counter) {
 }
 void route_results(const uint c) {
     if (ROUTES == 0 || !is_last(ROUTER_BEHIND(ROUTE_IDS + 6))) return;
-    for (uint i = gl_LocalInvocationID.x; i < P_n; i += gl_WorkGroupSize.x)
-        scores[i] = uintBitsToFloat(atomicOr(b0.d[c + i], 0));
+    for (uint i = gl_LocalInvocationID.x; i < in_fours(P_n); i += gl_WorkGroupSize.x)
+        put_score(i, i < P_n ? uintBitsToFloat(atomicOr(b0.d[c + i], 0)) : -INF);
     route_row(0, P_n, ROUTER_BEHIND(ROUTE_IDS + 5));
 }

@@ -27,7 +27,7 @@
 void main() {
     uint row = group_index(), experts = P_experts;
     if (row >= P_rows) return;
-    for (uint i = gl_LocalInvocationID.x; i < experts; i += THREADS)
-        scores[i] = uintBitsToFloat(b1.d[P_numbers + row * experts + i]);
+    for (uint i = gl_LocalInvocationID.x; i < in_fours(experts); i += THREADS)
+        put_score(i, i < experts ? uintBitsToFloat(b1.d[P_numbers + row * experts + i]) : -INF);
     route_row(row, experts, P_used);
 }

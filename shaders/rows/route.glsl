@@ -9,9 +9,24 @@
 
 #include "common/any_word.glsl"
 
-shared float scores[ROUTER_ROOM], weights_of_best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
-shared uint keys[ROUTER_ROOM], best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
+// Every invocation goes over all of a row, four numbers at a time: what is behind the last
+// one is -INF.
+const uint ROUTER_FOURS = (ROUTER_ROOM + 3) / 4;
+shared vec4 scores[ROUTER_FOURS];
+shared uvec4 keys[ROUTER_FOURS];
+shared float weights_of_best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
+shared uint best[ROUTER_ROOM > 1 ? ROUTE_USED : 1];
 
+float score(const uint i) {
+    return scores[i >> 2][i & 3];
+}
+void put_score(const uint i, const float x) {
+    scores[i >> 2][i & 3] = x;
+}
+// A row's length in whole fours.
+uint in_fours(const uint experts) {
+    return (experts + 3) & ~3u;
+}
 void give(const uint result, const uint i, const float x) {
     if ((ROUTER_GIVEN >> result & 1) != 0) PUT_WORD_OF(ROUTER_BLOCKS & 7, ROUTER_AT(result) + i, x)
 }
@@ -26,22 +41,25 @@ void take_scores(const uint experts) {
     uint id = gl_LocalInvocationID.x;
     float most = -INF, total = 0;
     barrier();
-    if (ROUTER_SCORES == ROUTE_SIGMOID)
-        for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = my_sigmoid(scores[i]);
-    if (ROUTER_SCORES == ROUTE_SIGMOID) barrier();
+    if (ROUTER_SCORES == ROUTE_SIGMOID) {
+        for (uint i = id; i < experts; i += gl_WorkGroupSize.x) put_score(i, my_sigmoid(score(i)));
+        barrier();
+    }
     if (ROUTER_SCORES != ROUTE_SOFTMAX) return;
-    for (uint i = 0; i < experts; i++) most = scores[i] > most ? scores[i] : most;
+    vec4 four = vec4(most);
+    for (uint i = 0; 4 * i < experts; i++) four = mix(four, scores[i], greaterThan(scores[i], four));
+    most = max(max(four.x, four.y), max(four.z, four.w));
     barrier();
-    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = my_exp(scores[i] - most);
+    for (uint i = id; i < in_fours(experts); i += gl_WorkGroupSize.x) put_score(i, my_exp(score(i) - most));
     barrier();
-    for (uint i = 0; i < experts; i++) total += scores[i];
+    for (uint i = 0; 4 * i < experts; i++) total += dot(scores[i], vec4(1));
     barrier();
-    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) scores[i] = scores[i] / total;
+    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) put_score(i, score(i) / total);
     barrier();
 }
 float chosen_by(const uint i) {
-    if (ROUTER_BIASED == 0) return scores[i];
-    precise float x = scores[i] + word_of(ROUTER_BLOCKS >> 9 & 7, ROUTER_BIAS + i);
+    if (ROUTER_BIASED == 0) return score(i);
+    precise float x = score(i) + word_of(ROUTER_BLOCKS >> 9 & 7, ROUTER_BIAS + i);
     return x;
 }
 // Weight t of `used`, of which all are shared.
@@ -65,25 +83,34 @@ void give_weights(const uint row, const uint t, const uint used) {
 void route_row(const uint row, const uint experts, const uint used) {
     uint id = gl_LocalInvocationID.x;
     take_scores(experts);
-    for (uint i = id; i < experts; i += gl_WorkGroupSize.x) {
+    for (uint i = id; i < in_fours(experts); i += gl_WorkGroupSize.x) {
+        if (i >= experts) {
+            keys[i >> 2][i & 3] = 0;
+            continue;
+        }
         float x = chosen_by(i);
-        give(ROUTE_SCORES, row * experts + i, scores[i]);
+        give(ROUTE_SCORES, row * experts + i, score(i));
         give(ROUTE_CHOICE, row * experts + i, x);
-        keys[i] = key_of(x);
+        keys[i >> 2][i & 3] = key_of(x);
     }
     barrier();
     for (uint i = id; i < experts; i += gl_WorkGroupSize.x) { /* how many come before it */
-        uint key = keys[i], before = 0;
-        for (uint j = 0; j < experts; j++) before += uint(keys[j] > key || (keys[j] == key && j < i));
-        if (before < used) best[before] = i;
+        const uvec4 key = uvec4(keys[i >> 2][i & 3]);
+        uvec4 before = uvec4(0);
+        for (uint j = 0; 4 * j < experts; j++) {
+            const bvec4 same = equal(keys[j], key), ahead = lessThan(4 * j + uvec4(0, 1, 2, 3), uvec4(i));
+            before += uvec4(greaterThan(keys[j], key)) + uvec4(same) * uvec4(ahead);
+        }
+        const uint place = before.x + before.y + before.z + before.w;
+        if (place < used) best[place] = i;
     }
     barrier();
-    if (id < used) weights_of_best[id] = ROUTER_PICKED == 1 ? scores[best[id]] : chosen_by(best[id]);
+    if (id < used) weights_of_best[id] = ROUTER_PICKED == 1 ? score(best[id]) : chosen_by(best[id]);
     barrier();
     if (id >= used) return;
     uint i = best[id], to = row * used + id;
     give(ROUTE_VALUES, to, chosen_by(i));
-    give(ROUTE_PICKED, to, scores[i]);
+    give(ROUTE_PICKED, to, score(i));
     PUT_BITS_OF(ROUTER_BLOCKS >> 3 & 7, 2 * (ROUTER_INDICES + to), i)
     PUT_BITS_OF(ROUTER_BLOCKS >> 3 & 7, 2 * (ROUTER_INDICES + to) + 1, 0)
     if ((ROUTER_GIVEN >> ROUTE_IDS & 1) != 0) PUT_BITS_OF(ROUTER_BLOCKS >> 6 & 7, ROUTER_IDS + to, i)

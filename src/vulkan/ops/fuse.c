@@ -110,7 +110,9 @@ static bool oxi_vk_adds_norm(const oxi_vk_device *d, const oxi_call *call) {
 /* Whether a product's a is what the held norm, or the held sum, gives. */
 static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
     const ox_tensor *a = product->in[0], *c = product->out[0];
-    if (d->held_norm && product->in[2] && !oxi_vk_same_block(c, d->norm.call.out[0])) return false;
+    if (d->held_norm && product->in[2] && oxi_vk_needs_books(product->in[1]->dtype) &&
+        !oxi_vk_same_block(c, d->norm.call.out[0]))
+        return false; /* bias and books are where it would be bound */
     if (d->held_norm && d->held_post && d->norm.call.in[1] &&
         !oxi_vk_same_block(d->norm.call.in[1], d->post.call.in[1]))
         return false;

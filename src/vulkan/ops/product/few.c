@@ -30,7 +30,8 @@ static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
     case OX_Q4_0:
     case OX_Q4_1:
     case OX_Q5_0:
-    case OX_Q5_1: return 2;
+    case OX_Q5_1:
+    case OX_MXFP4: return 2;
     case OX_Q4_K:
     case OX_Q5_K:
     case OX_Q6_K: return 4;
@@ -188,7 +189,8 @@ static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product
         if (g->writes_normal) *flags |= OXI_VK_NORM_WRITTEN;
         const bool apart = oxi_vk_chunk_of(g->norm->out[0])->block != dispatch->use[0].chunk->block;
         if (g->writes_normal && apart) *flags |= OXI_VK_NORM_APART;
-        if (g->writes_normal) oxi_vk_bind(dispatch, apart ? 4 : (*more)++, g->norm->out[0], true);
+        const int alone = oxi_vk_bias_of(g->product[0]) ? 5 : 4; /* where nothing else is bound */
+        if (g->writes_normal) oxi_vk_bind(dispatch, apart ? alone : (*more)++, g->norm->out[0], true);
     }
     if (!g->post) return;
     const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];
