@@ -7,7 +7,7 @@
  *                 [--stream 0]
  *     bench_shunt --model 1 ..     a language model of 7 billion parameters, f16, with its 32 layers 14.5 GB.
  *                                  --keep 1 leaves the files there and takes them up again
- *     bench_shunt --bf16 1 ..      the same in bf16
+ *     bench_shunt --bf16 1 ..      the same in bf16, what is computed as well (f16: computed in f32)
  *     bench_shunt --bare 1 ..      passes alone, and nothing else in memory (bench/peers/offload.py)
  *     bench_shunt --vulkan 1 ..    computing on a GPU
  *     bench_shunt --graphs N [--seed S]  random graphs of real calls: what the plan predicted, by the wall;
@@ -303,7 +303,7 @@ static double run_pass(const options *o, weights *w, ox_tensor *x, float *sum) {
     double start = bench_now();
     OX_SCOPE {
         ox_tensor *const *outer = w->part[o->layers], *h = x;
-        if (o->model) h = ox_cast(ox_embedding(x, outer[EMBEDDING]), OX_F32);
+        if (o->model) h = ox_cast(ox_embedding(x, outer[EMBEDDING]), o->bf16 ? OX_BF16 : OX_F32);
         for (long i = 0; i < o->layers; i++) {
             ox_scope layer = ox_scope_begin(); /* what a layer makes for itself goes with it */
             h = ox_keep(o->model ? layer_pass(o, h, w->part[i])
