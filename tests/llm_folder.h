@@ -144,4 +144,19 @@ static inline void has_tensor(ox_file *file, const char *name, ox_tensor *expect
     ox_error_clear();
 }
 
+/* ---- a suite ------------------------------------------------------------------------------------------- */
+
+/* Names what its folders and their GGUF are written to. */
+static inline void begin_folders(const char *name) {
+    const char *tmp = getenv("OX_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s/%s-%lx", tmp ? tmp : "/tmp", name, (unsigned long)(size_t)folder);
+    snprintf(written, sizeof written, "%s.gguf", folder);
+}
+static inline int end_folders(const char *suite) {
+    (void)remove(written);
+    const ox_memory_stats stats = ox_memory_get_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done(suite);
+}
+
 #endif

@@ -737,9 +737,7 @@ static void test_fourths(void) {
 }
 
 int main(void) {
-    const char *tmp = getenv("OX_TEST_TMP");
-    snprintf(folder, sizeof folder, "%s/folders-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
-    snprintf(written, sizeof written, "%s.gguf", folder);
+    begin_folders("folders");
     test_mamba();
     test_layers();
     test_facts();
@@ -757,8 +755,5 @@ int main(void) {
     test_apertus();
     test_inner();
     test_fourths();
-    (void)remove(written);
-    ox_memory_stats stats = ox_memory_get_stats();
-    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
-    return check_done("llm_folders");
+    return end_folders("llm_folders");
 }

@@ -198,16 +198,11 @@ static void test_experts(void) {
 }
 
 int main(void) {
-    const char *tmp = getenv("OX_TEST_TMP");
-    snprintf(folder, sizeof folder, "%s/joined-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
-    snprintf(written, sizeof written, "%s.gguf", folder);
+    begin_folders("joined");
     test_stacks();
     test_sines();
     test_hybrid();
     test_griffin();
     test_experts();
-    (void)remove(written);
-    ox_memory_stats stats = ox_memory_get_stats();
-    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
-    return check_done("llm_joined");
+    return end_folders("llm_joined");
 }

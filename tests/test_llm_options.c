@@ -378,9 +378,7 @@ static void test_single(void) {
 }
 
 int main(void) {
-    const char *tmp = getenv("OX_TEST_TMP");
-    snprintf(folder, sizeof folder, "%s/options-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
-    snprintf(written, sizeof written, "%s.gguf", folder);
+    begin_folders("options");
     test_halves();
     test_projections();
     test_norms();
@@ -392,6 +390,5 @@ int main(void) {
     test_turned_experts();
     test_scales();
     test_single();
-    (void)remove(written);
-    return check_done("llm_options");
+    return end_folders("llm_options");
 }

@@ -636,15 +636,12 @@ int main(void) {
                                           test_fused,   test_experts,   test_oss,      test_mxfp4,
                                           test_latent,  test_windows,   test_others,   test_dtypes,
                                           test_padding, test_refused,   test_llama2c,  test_data};
-    const char *tmp = getenv("OX_TEST_TMP");
-    snprintf(folder, sizeof folder, "%s/source-%lx", tmp ? tmp : "/tmp", (unsigned long)(size_t)folder);
-    snprintf(written, sizeof written, "%s.gguf", folder);
+    begin_folders("source");
     (void)make_folder(folder);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         ox_scope scope = ox_scope_begin();
         tests[i]();
         ox_scope_end(&scope);
     }
-    (void)remove(written);
-    return check_done("llm_source");
+    return end_folders("llm_source");
 }

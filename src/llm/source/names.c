@@ -207,13 +207,17 @@ static int oxi_llm_compare_plans(const void *user, uint32_t a, uint32_t b) {
     return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Whether a tensor is made of several that are stored: plan->first and plan->count. */
+static bool oxi_llm_is_of_pieces(const oxi_llm_plan *plan) {
+    return plan->transform == OXI_LLM_TRANSFORM_STACK || plan->transform == OXI_LLM_TRANSFORM_JOIN;
+}
+
 /* The plans of one name, order[first, end), become one: the pieces of a stack, in their order. */
 static ox_status oxi_llm_stack_plans(const oxi_llm_config *c, const uint32_t *order, size_t first, size_t end,
                                      size_t *pieces, oxi_llm_plan *out) {
     oxi_llm_folder *folder = c->folder;
     *out = folder->plans[order[first]];
-    const oxi_llm_transform how = out->transform;
-    if (how != OXI_LLM_TRANSFORM_STACK && how != OXI_LLM_TRANSFORM_JOIN) {
+    if (!oxi_llm_is_of_pieces(out)) {
         if (end - first == 1) return OX_OK;
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "tensors %s and %s are both %s",
                              OXI_QUOTE(ox_file_name(folder->weights, out->from)),
@@ -224,7 +228,7 @@ static ox_status oxi_llm_stack_plans(const oxi_llm_config *c, const uint32_t *or
     out->count = (uint32_t)(end - first);
     for (size_t i = first; i < end; i++) {
         const oxi_llm_plan *piece = &folder->plans[order[i]];
-        if (piece->transform != how || piece->number != i - first)
+        if (piece->transform != out->transform || piece->number != i - first)
             return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                                  "tensor %s: number %u of those that make up %s was expected",
                                  OXI_QUOTE(ox_file_name(folder->weights, piece->from)), (unsigned)(i - first),

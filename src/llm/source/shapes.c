@@ -284,9 +284,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
 static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
     const oxi_llm_folder *folder = c->folder;
     const oxi_llm_plan *plan = &folder->plans[index];
-    const bool several =
-        plan->transform == OXI_LLM_TRANSFORM_STACK || plan->transform == OXI_LLM_TRANSFORM_JOIN;
-    const uint32_t from = several ? folder->pieces[plan->first] : plan->from;
+    const uint32_t from = oxi_llm_is_of_pieces(plan) ? folder->pieces[plan->first] : plan->from;
     ox_file_entry entry;
     size_t bytes = 0;
     memset(&entry, 0, sizeof entry);

@@ -233,8 +233,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
 }
 
 static ox_tensor *oxi_llm_transform_plan(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
-    if (plan->transform == OXI_LLM_TRANSFORM_STACK || plan->transform == OXI_LLM_TRANSFORM_JOIN)
-        return oxi_llm_stack(folder, plan);
+    if (oxi_llm_is_of_pieces(plan)) return oxi_llm_stack(folder, plan);
     if (plan->transform == OXI_LLM_TRANSFORM_VALUES) {
         ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
         ox_tensor *t = ox_from_floats(plan->values, OX_SHAPE((int64_t)plan->count), OX_F32);
