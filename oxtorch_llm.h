@@ -10663,15 +10663,17 @@ return oxi_file_fail(OX_ERR_UNSUPPORTED,naming->config->file,0,SIZE_MAX,
 static int oxi_llm_compare_plans(const void*user,uint32_t a,uint32_t b){
 const oxi_llm_plan*x=(const oxi_llm_plan*)user+a,*y=(const oxi_llm_plan*)user+b;
 const int order=strcmp(x->name,y->name);return order?order:x->number<y->number? -1:x->number>y->number;}
+static bool oxi_llm_is_of_pieces(const oxi_llm_plan*plan){
+return plan->transform==OXI_LLM_TRANSFORM_STACK||plan->transform==OXI_LLM_TRANSFORM_JOIN;}
 static ox_status oxi_llm_stack_plans(const oxi_llm_config*c,const uint32_t*order,size_t first,size_t end,
  size_t*pieces,oxi_llm_plan*out){oxi_llm_folder*folder=c->folder;
-*out=folder->plans[order[first]];const oxi_llm_transform how=out->transform;
-if(how!=OXI_LLM_TRANSFORM_STACK&&how!=OXI_LLM_TRANSFORM_JOIN){if(end-first==1)return OX_OK;
+*out=folder->plans[order[first]];if(!oxi_llm_is_of_pieces(out)){if(end-first==1)return OX_OK;
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"tensors %s and %s are both %s",
  OXI_QUOTE(ox_file_name(folder->weights,out->from)),
  OXI_QUOTE(ox_file_name(folder->weights,folder->plans[order[first+1]].from)),out->name);}
 out->first=(uint32_t)*pieces;out->count=(uint32_t)(end-first);for(size_t i=first;i<end;i++){
-const oxi_llm_plan*piece= &folder->plans[order[i]];if(piece->transform!=how||piece->number!=i-first)
+const oxi_llm_plan*piece= &folder->plans[order[i]];
+if(piece->transform!=out->transform||piece->number!=i-first)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
  "tensor %s: number %u of those that make up %s was expected",
  OXI_QUOTE(ox_file_name(folder->weights,piece->from)),(unsigned)(i-first),out->name);
@@ -10961,13 +10963,12 @@ case OXI_LLM_TRANSFORM_STACK:return oxi_llm_shape_stack(folder,plan,e);
 case OXI_LLM_TRANSFORM_JOIN:return oxi_llm_shape_join(folder,plan,e);default:{
 const char*wrong=oxi_llm_shape_rows(folder,plan,e);return wrong?wrong:oxi_llm_shape_columns(plan,e);}}}
 static ox_status oxi_llm_add_item(const oxi_llm_config*c,uint32_t index){
-const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan= &folder->plans[index];const bool several=
- plan->transform==OXI_LLM_TRANSFORM_STACK||plan->transform==OXI_LLM_TRANSFORM_JOIN;
-const uint32_t from=several?folder->pieces[plan->first]:plan->from;ox_file_entry entry;size_t bytes=0;
-memset(&entry,0,sizeof entry);if(plan->transform==OXI_LLM_TRANSFORM_VALUES){entry.dtype=OX_F32;
-entry.ndim=plan->columns?2:1;entry.shape[0]=plan->columns?plan->count/plan->columns:plan->count;
-entry.shape[1]=plan->columns;}else{const ox_status status=ox_file_get_entry(folder->weights,from,&entry);
-if(status!=OX_OK)return status;
+const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan= &folder->plans[index];
+const uint32_t from=oxi_llm_is_of_pieces(plan)?folder->pieces[plan->first]:plan->from;ox_file_entry entry;
+size_t bytes=0;memset(&entry,0,sizeof entry);if(plan->transform==OXI_LLM_TRANSFORM_VALUES){
+entry.dtype=OX_F32;entry.ndim=plan->columns?2:1;
+entry.shape[0]=plan->columns?plan->count/plan->columns:plan->count;entry.shape[1]=plan->columns;}else{
+const ox_status status=ox_file_get_entry(folder->weights,from,&entry);if(status!=OX_OK)return status;
 const oxi_file_item*stored= &folder->weights->items[from];
 const char*wrong=stored->unsupported?stored->unsupported:oxi_llm_shape(folder,plan,&entry);if(wrong)
 return oxi_file_fail(stored->unsupported?OX_ERR_UNSUPPORTED:OX_ERR_FORMAT,c->file,0,
@@ -11129,8 +11130,7 @@ return folder->mixer_groups>1?ox_reshape(t,OX_SHAPE(folder->mixer_groups,-1)):t;
 case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;
 default:return oxi_llm_cut_out(how,t);}}
 static ox_tensor*oxi_llm_transform_plan(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
-if(plan->transform==OXI_LLM_TRANSFORM_STACK||plan->transform==OXI_LLM_TRANSFORM_JOIN)
-return oxi_llm_stack(folder,plan);
+if(oxi_llm_is_of_pieces(plan))return oxi_llm_stack(folder,plan);
 if(plan->transform==OXI_LLM_TRANSFORM_VALUES){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*t=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);ox_device_scope_end(&cpu);
 return plan->columns?ox_reshape(t,OX_SHAPE(-1,(int64_t)plan->columns)):t;}

@@ -9,8 +9,7 @@
 
 #include "common/any_word.glsl"
 
-// Every invocation goes over all of a row, four numbers at a time: what is behind the last
-// one is -INF.
+// Every invocation goes over all of a row, four numbers at a time: what is behind the last one is -INF.
 const uint ROUTER_FOURS = (ROUTER_ROOM + 3) / 4;
 shared vec4 scores[ROUTER_FOURS];
 shared uvec4 keys[ROUTER_FOURS];
