@@ -75,8 +75,8 @@
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No c128; some functions of c64 are missing, linear algebra but solve and inv among them. Gradients
- *     are in oxtorch_nn.h.
+ *     No c128; some functions of c64 are missing. Gradients, einsum, rarer linear algebra are in
+ *     oxtorch_nn.h.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -249,7 +249,6 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/reduce.c"
 #include "ops/functions/index.c"
 #include "ops/functions/product.c"
-#include "ops/functions/einsum.c"
 #include "ops/functions/nn.c"
 #include "ops/functions/conv.c"
 #include "ops/functions/pool.c"

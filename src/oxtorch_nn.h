@@ -56,8 +56,8 @@
  *
  * STATISTICS
  *     What torch makes of other operations too: covariance, quantiles, medians, histograms, differences,
- *     distances (statistics.h), reductions over what a mask lets see (masked.h), products of lists and of
- *     matrices that are rarely needed (algebra.h), drawing and dropping (random.h), windows of signals
+ *     distances (statistics.h), reductions over what a mask lets see (masked.h), einsum, products of lists,
+ *     linear algebra made of factors (algebra.h), drawing and dropping (random.h), windows of signals
  *     (signal.h).
  *
  * MEMORY
@@ -94,6 +94,9 @@
 #define OX_TORCH_NN_IMPLEMENTED
 
 #include "autograd/internal.h"
+
+/* what gradients call too */
+#include "nn/algebra/factors.c"
 
 /* gradients of the rows of the table */
 #include "autograd/rules/shapes.c"
@@ -151,6 +154,7 @@
 #include "nn/distributions/distributions.c"
 #include "nn/distributions/samples.c"
 #include "nn/algebra/algebra.c"
+#include "nn/algebra/einsum.c"
 #include "nn/algebra/ldl.c"
 #include "nn/algebra/norms.c"
 #include "nn/algebra/products.c"

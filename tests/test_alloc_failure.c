@@ -3,7 +3,7 @@
  * in three ways; then arenas of growing size. Each program uses one part of the library broadly.
  * OX_QEMU */
 #include "check.h"
-#include "oxtorch.h"
+#include "oxtorch_nn.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
  * test_ops.c, reductions and scans in test_reduce.c. References are plain loops in double.
  * OX_VULKAN OX_TIERS OX_QEMU */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "backwards.h"
-#include "oxtorch.h"
+#include "oxtorch_nn.h"
 
 #include "check.h"
 

@@ -3,6 +3,7 @@
  * up products.
  * OX_VULKAN_LONG OX_TIERS */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 #include <ctype.h>
 

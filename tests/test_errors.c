@@ -3,6 +3,7 @@
  * own.
  * OX_QEMU */
 #include "operands.h"
+#include "oxtorch_nn.h"
 
 #if defined(__unix__) && !defined(OX_NO_THREADS)
 #include <pthread.h>

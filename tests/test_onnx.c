@@ -5,6 +5,7 @@
  * OX_VULKAN_LONG OX_TIERS */
 #include "json.h"
 #include "operands.h"
+#include "oxtorch_nn.h"
 #include "read_file.h"
 
 #define MOST_INPUTS 8

@@ -7,6 +7,7 @@
 #include "llm_make.h"
 #include "oxtorch.h"
 #include "oxtorch_llm.h"
+#include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "stack_use.h"
 

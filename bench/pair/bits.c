@@ -203,7 +203,6 @@ static ox_tensor *narrowed(ox_tensor *x, ox_dtype dtype) {
     X(glu, "", ox_glu(x, -1)) X(glu_1, "", ox_glu(x, 1)) X(masked_fill, "", ox_masked_fill(x, m, 3))      \
     X(masked_fill_, "", ox_masked_fill_(x, m, 3)) X(dropout, "", ox_dropout(x, 0.25, true))               \
     X(dropout_, "", ox_dropout_(x, 0.25, true)) X(bernoulli_, "", ox_bernoulli_(x, 0.5))                  \
-    X(einsum, "", ox_einsum("abc,abd->acd", pair, 2)) X(einsum_sum, "", ox_einsum("abc,abd->d", pair, 2)) \
     X(dot, "", ox_dot(ox_select(ox_select(x, 0, 0), 0, 1), ox_select(ox_select(y, 0, 0), 0, 2)))          \
     X(outer, "", ox_outer(ox_select(ox_select(x, 0, 0), 0, 1), ox_select(ox_select(y, 0, 0), 1, 2)))      \
     X(tile, "", ox_tile(x, OX_SHAPE(2, 1, 2))) X(reshape, "", ox_reshape(x, OX_SHAPE(8, 18)))             \

@@ -23,31 +23,17 @@ OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
 OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
 OX_API ox_tensor *ox_inv(ox_tensor *x);
 OX_API ox_tensor *ox_det(ox_tensor *x);
-OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
-OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where it is real and below 0 */
-/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
- * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
-OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
 /* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0
  * where atol is given. hermitian: the lower triangle counts. */
 OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
-OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
 /* The same, and i32: 0, or the order of the minor that is not positive. */
 OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);
-OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
-OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
-OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
-OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
-OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
 OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
-OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
-/* Q other or (left false) other Q; transpose: of Q^H */
-OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
 OX_API ox_tuple ox_eig(ox_tensor *x);                       /* values, vectors in columns: c64 */

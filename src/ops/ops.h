@@ -362,12 +362,6 @@ OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
-/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
- * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
- * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
- *           where a letter of one integer operand alone is summed over
- * source    torch.einsum */
-OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each
  * time. The first product with many rows that `weight`, or a view of it, takes part in makes panels; the
  * next ones, of any number of rows that need panels, take them. What is changed in place is packed anew.

@@ -1,6 +1,6 @@
 /* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
  * batch.
- * dtypes    f32 and f64; c64 too for norms, powers and functions
+ * dtypes    f32 and f64; c64 too for systems, norms, powers and functions
  * gradients through the factors: where singular values or eigenvalues are the same there are none
  * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
  * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
@@ -34,6 +34,24 @@ OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
 OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
 
+/* ---- of systems and factors ---------------------------------------------------------------------------- */
+OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
+OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where it is real and below 0 */
+/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
+ * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
+OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
+/* Tolerances as of ox_pinv. */
+OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
+OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
+OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
+OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
+OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
+OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
+/* Of what ox_geqrf gives: the first columns of the product of the reflectors. */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau);
+/* Q other or (left false) other Q; transpose: of Q^H */
+OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
+
 /* ---- norms, powers, functions -------------------------------------------------------------------------- */
 /* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
 OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
@@ -44,6 +62,12 @@ OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dim
 OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 
 /* ---- products that are made of others, of any dtype ---------------------------------------------------- */
+/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
+ * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
+ *           where a letter of one integer operand alone is summed over
+ * source    torch.einsum */
+OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);

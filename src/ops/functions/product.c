@@ -1,4 +1,4 @@
-/* The public products. einsum is in einsum.c. */
+/* The public products. */
 
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
     return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
