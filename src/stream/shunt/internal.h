@@ -164,7 +164,7 @@ typedef struct oxi_shunt_rates {
     oxi_shunt_figure disk[2][2];     /* of reads, of writes: that found it idle, that came behind others */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
-    oxi_shunt_figure wake;           /* from what a lane waits for to its instruction */
+    oxi_shunt_figure wake[OXI_LANES]; /* from what a lane waits for to its instruction */
     oxi_shunt_figure around;         /* of a step beside its lanes */
 } oxi_shunt_rates;
 

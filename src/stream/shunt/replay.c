@@ -68,7 +68,7 @@ static bool oxi_shunt_await(oxi_shunt_replay *r, const oxi_shunt_instruction *in
     }
     bool goes_on = !r->failed;
     if (now > 0 && goes_on)
-        oxi_shunt_figure_note(&r->s->rates.wake, r->s->stats.steps, now - r->due_at[lane], 1);
+        oxi_shunt_figure_note(&r->s->rates.wake[lane], r->s->stats.steps, now - r->due_at[lane], 1);
     if (lane == OXI_LANE_COMPUTE) r->waited += now - start;
     oxi_shunt_replay_give(r);
     return goes_on;
@@ -584,9 +584,10 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     if (!block) return;
     for (int lane = 0; lane < OXI_LANES; at += plan->lane_count[lane++]) finish[lane] = at;
     oxi_shunt_rates_fold(s);
-    double now = oxi_now(), landed = 0,
-           between = oxi_shunt_figure_of(&s->rates.between, s->stats.steps),
-           wake = oxi_shunt_figure_of(&s->rates.wake, s->stats.steps);
+    double now = oxi_now(), landed = 0, wake[OXI_LANES],
+           between = oxi_shunt_figure_of(&s->rates.between, s->stats.steps);
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        wake[lane] = oxi_shunt_figure_of(&s->rates.wake[lane], s->stats.steps);
     for (int32_t i = 0; i < plan->instruction_count; i++) {
         oxi_shunt_instruction *in = &plan->instruction[i];
         double took =
@@ -598,7 +599,7 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > due)
                 due = finish[lane][in->wait[lane] - 1];
-        in->start = due > end[in->lane] ? due += wake : end[in->lane]; /* it slept */
+        in->start = due > end[in->lane] ? due += wake[in->lane] : end[in->lane]; /* it slept */
         if (in->action != OXI_ACT_NODE)
             in->seconds = oxi_shunt_move_takes(s, plan, in, due, now, &landed, &told);
         end[in->lane] = finish[in->lane][in->number] = in->start + in->seconds;
