@@ -8,7 +8,12 @@
  *         [batch] [length] [steps] [vulkan]
  *     bench_training MODEL shunt f32 4 128 5 [percent, 25] [vulkan]
  *                                     the planner: a step without a limit of memory and one within so much of
- *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM */
+ *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM
+ *     bench_training gpt2_12 curve f8 2 64 200 TEXT [percent, 25]
+ *     bench_training mlp curve f8 128 0 200 IMAGES-IDX3 [percent, 25]
+ *                                     the planner's compression of activations (f16, f8, i8, q4): losses
+ *                                     beside those of a run that moves all bits, on the bytes of a text, or on
+ *                                     images, whose classes lie in labels-idx1 of the same name */
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
@@ -289,6 +294,168 @@ static int measure_planned(const char *name, int64_t batch, int64_t length, int 
     return ox_error() || !same ? 1 : 0;
 }
 
+/* ---- the planner's compression ------------------------------------------------------------------------- */
+
+enum { CURVE_MOST = 1000, MLP_LAYERS = 4, MLP_WIDTH = 1024, PIXELS = 784, CLASSES = 10 };
+
+/* What a curve is of: a text for GPT-2, or images for a perceptron. */
+typedef struct curve {
+    const char *model;
+    int64_t batch, length;
+    int steps;
+    unsigned char *bytes, *labels; /* of the text; of images, and their classes */
+    long count, label_count;
+} curve;
+
+static unsigned char *read_all(const char *path, long *bytes) {
+    FILE *file = fopen(path, "rb");
+    unsigned char *all = NULL;
+    *bytes = 0;
+    if (file && fseek(file, 0, SEEK_END) == 0 && (*bytes = ftell(file)) > 0) {
+        all = malloc((size_t)*bytes);
+        rewind(file);
+        if (all && fread(all, 1, (size_t)*bytes, file) != (size_t)*bytes) *bytes = 0;
+    }
+    if (file) fclose(file);
+    return all;
+}
+
+static bool curve_open(curve *c, const char *path) {
+    char other[1024], *at;
+    c->bytes = read_all(path, &c->count);
+    if (strcmp(c->model, "mlp") != 0) return c->count > c->batch * (c->length + 1);
+    snprintf(other, sizeof other, "%s", path);
+    at = strstr(other, "images-idx3");
+    if (at) memcpy(at, "labels-idx1", 11);
+    if (at) c->labels = read_all(other, &c->label_count);
+    return c->labels && (c->count - 16) / PIXELS > c->batch && c->label_count - 8 >= (c->count - 16) / PIXELS;
+}
+
+/* The batch of step i: places of the text, or images, that a generator draws. */
+static void curve_batch(const curve *c, int i, ox_device *device, ox_tensor **in, ox_tensor **targets) {
+    uint64_t state = (uint64_t)i * 0x9e3779b97f4a7c15u + 1;
+    bool mlp = c->labels != NULL;
+    int64_t each = mlp ? PIXELS : c->length, rows = mlp ? 1 : c->length;
+    float *numbers = malloc((size_t)(c->batch * each) * sizeof *numbers);
+    int64_t *ids = malloc((size_t)(c->batch * each) * sizeof *ids);
+    int64_t *next = malloc((size_t)(c->batch * each) * sizeof *next);
+    for (int64_t b = 0; b < c->batch; b++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        int64_t from = (int64_t)(state >> 33) % (mlp ? (c->count - 16) / PIXELS : c->count - c->length - 1);
+        for (int64_t k = 0; k < each; k++) {
+            if (mlp)
+                numbers[b * each + k] = (float)c->bytes[16 + from * PIXELS + k] / 255;
+            else
+                ids[b * each + k] = c->bytes[from + k];
+            if (!mlp) next[b * each + k] = c->bytes[from + k + 1];
+        }
+        if (mlp) next[b] = c->labels[8 + from];
+    }
+    ox_tensor *of = mlp ? ox_from_floats(numbers, OX_SHAPE(c->batch, PIXELS), OX_F32)
+                        : ox_from_data(ids, OX_SHAPE(c->batch, c->length), OX_I64);
+    *in = ox_to(of, device);
+    *targets = ox_to(ox_from_data(next, OX_SHAPE(c->batch * rows), OX_I64), device);
+    free(numbers);
+    free(ids);
+    free(next);
+}
+
+static ox_tensor *perceive(transformer *m, ox_tensor *x) {
+    for (int l = 0; l < MLP_LAYERS; l++) {
+        ox_tensor *const *w = m->layer[l];
+        x = ox_linear(l > 0 ? ox_gelu(x) : x, w[0], w[1]);
+    }
+    return x;
+}
+
+static void make_perceptron(transformer *m, ox_device *device) {
+    memset(m, 0, sizeof *m);
+    m->device = device;
+    for (int l = 0; l < MLP_LAYERS; l++) {
+        int64_t in = l > 0 ? MLP_WIDTH : PIXELS, out = l + 1 < MLP_LAYERS ? MLP_WIDTH : CLASSES;
+        m->layer[l][0] = parameter(m, OX_SHAPE(out, in), 0.03, 0, OX_F32);
+        m->layer[l][1] = parameter(m, OX_SHAPE(out), 0, 0, OX_F32);
+    }
+}
+
+/* The losses of all steps within a budget; what it took at most comes back in it. */
+static bool curve_run(const curve *c, ox_shunt_desc *desc, int steps, double *losses, ox_shunt_stats *stats) {
+    static transformer m;
+    ox_shunt *shunt = ox_shunt_open(desc);
+    if (!shunt) return false;
+    OX_SCOPE {
+        ox_device *device = ox_shunt_device(shunt);
+        ox_manual_seed(1);
+        if (c->labels)
+            make_perceptron(&m, device);
+        else
+            make(&m, device, true, strcmp(c->model, "gpt2_12") == 0 ? 12 : 6, 50257, OX_F32);
+        ox_optimizer *adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, m.all, m.count);
+        for (int i = 0; i < steps && !ox_error(); i++)
+            OX_SCOPE {
+                ox_tensor *in, *targets, *mean = NULL;
+                curve_batch(c, i, device, &in, &targets);
+                OX_SCOPE {
+                    ox_tensor *logits = c->labels ? perceive(&m, in) : forward(&m, in, 0, false);
+                    logits = ox_reshape(logits, OX_SHAPE(-1, logits->shape[logits->ndim - 1]));
+                    mean = ox_keep(ox_cross_entropy(logits, targets, NULL));
+                }
+                ox_backward(mean, NULL);
+                ox_optimizer_step(adamw);
+                ox_optimizer_zero_grad(adamw);
+                losses[i] = ox_item(mean);
+            }
+        ox_optimizer_close(adamw);
+        *stats = ox_shunt_get_stats(shunt);
+    }
+    ox_shunt_close(shunt);
+    return !ox_error();
+}
+
+static double apart(double a, double b) {
+    return fabs(a / b - 1);
+}
+
+static int measure_curve(curve *c, const char *packing, const char *path, double percent) {
+    static const char *const packings[] = {"none", "f16", "f8", "i8", "q4"};
+    static double plain[CURVE_MOST], packed[CURVE_MOST];
+    ox_shunt_desc desc;
+    ox_shunt_stats all, bits, less;
+    double one = 0, ten = 0;
+    memset(&desc, 0, sizeof desc);
+    if (c->steps > CURVE_MOST || !curve_open(c, path)) return 2;
+    bool good = curve_run(c, &desc, 2, plain, &all);
+    desc.device_bytes = (uint64_t)((double)all.device_peak * percent / 100);
+    desc.host_bytes = 8 * all.device_peak;
+    desc.recompute = OX_RECOMPUTE_OFF;
+    good = good && curve_run(c, &desc, c->steps, plain, &bits);
+    desc.compress = OX_COMPRESS_ACTIVATIONS;
+    for (int k = 0; k < 5; k++)
+        if (strcmp(packing, packings[k]) == 0) desc.compression = (ox_compression)k;
+    good = good && curve_run(c, &desc, c->steps, packed, &less);
+    for (int i = 0; good && i < c->steps; i++) {
+        if (apart(packed[i], plain[i]) > one) one = apart(packed[i], plain[i]);
+        if (i % 10 != 9) continue;
+        double a = 0, b = 0;
+        for (int k = i - 9; k <= i; k++) {
+            a += packed[k];
+            b += plain[k];
+        }
+        if (apart(a, b) > ten) ten = apart(a, b);
+    }
+    if (good)
+        printf("%s, %lld x %lld, %s within %.1f of %.1f MB: losses %.4f .. %.4f, off by %.4f %% at most "
+               "(means of ten: %.4f %%); %.0f MB up, %.0f without\n",
+               c->model, (long long)c->batch, (long long)c->length, packing, (double)desc.device_bytes / 1e6,
+               (double)all.device_peak / 1e6, plain[0], plain[c->steps - 1], 100 * one, 100 * ten,
+               (double)less.up_bytes / 1e6, (double)bits.up_bytes / 1e6);
+    else
+        printf("%s\n", ox_error_text());
+    free(c->bytes);
+    free(c->labels);
+    return good ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     const char *model = argc > 1 ? argv[1] : "gpt2_6", *name = argc > 2 ? argv[2] : "step";
     const char *type = argc > 3 ? argv[3] : "f32";
@@ -298,6 +465,10 @@ int main(int argc, char **argv) {
     double seconds[BENCH_MAX_RUNS], last = 0;
     struct rusage usage;
     work w;
+    if (strcmp(name, "curve") == 0) {
+        curve c = {model, batch, length, steps, NULL, NULL, 0, 0};
+        return argc < 8 ? 2 : measure_curve(&c, type, argv[7], argc > 8 ? atof(argv[8]) : 25);
+    }
     bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;
     if (!counts || length + steps + 1 > POSITIONS) return 2;
     if (strcmp(name, "shunt") == 0)

@@ -60,6 +60,38 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* The GPU is closed under a shunt: refused while tensors lie there, and without any what comes next is an error
+ * in words or the right number. */
+static void test_close(bool has_run) {
+    const char *folder = getenv("OX_TEST_TMP");
+    ox_shunt_desc desc;
+    double got;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = 256 << 10;
+    desc.host_bytes = 1 << 20;
+    desc.spill = folder ? folder : ".";
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(64, 64), OX_F32), ox_shunt_device(shunt)), *sum;
+        if (has_run) CHECK(ox_item(ox_sum(ox_add(x, x), OX_ALL_DIMS, false)) == 8192);
+        sum = ox_sum(ox_mul_number(x, 3), OX_ALL_DIMS, false); /* kept, not run */
+        ox_status status = ox_device_close(gpu);
+        CHECK_MSG(status == OX_OK || strstr(ox_error_text(), "still on"), "%s", ox_error_text());
+        ox_error_clear();
+        got = ox_item(sum);
+        CHECK_MSG(ox_error() ? status == OX_OK && ox_error_text()[0] : got == 3 * 64 * 64, "%g: %s", got,
+                  ox_error_text());
+        ox_error_clear();
+        gpu = ox_vulkan(0);
+        CHECK_MSG(gpu != NULL, "%s", ox_error_text());
+        got = ox_item(ox_sum(ox_add_number(x, 1), OX_ALL_DIMS, false)); /* x was not changed */
+        CHECK_MSG(ox_error() ? ox_error_text()[0] : got == 2 * 64 * 64, "%g: %s", got, ox_error_text());
+        ox_error_clear();
+    }
+    CHECK_MSG(ox_shunt_close(shunt) == OX_OK, "%s", ox_error_text());
+}
+
 int main(void) {
     enum { STEPS = 5 };
     double wanted[STEPS];
@@ -73,6 +105,8 @@ int main(void) {
         run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
         drop_network(&n);
     }
+    test_close(false);
+    test_close(true);
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

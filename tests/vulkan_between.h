@@ -49,7 +49,8 @@ static struct {
     long calls[BETWEEN_CALLS];
     int lost, fired;
     long alive; /* objects made and not destroyed */
-    VkDeviceSize memory;    /* bytes allocated in all */
+    VkDeviceSize memory;    /* bytes allocated in all, */
+    VkDeviceSize peak;      /* and the most so far: to be set to `memory` */
     long on_transfer_queue; /* submissions */
     long on_queue[2];       /* the same, by the queue's place in the family */
     long asked, asked_wrong; /* shaders that ask for subnormals, and not as the specification wants it */
@@ -140,6 +141,7 @@ WRAP(vkAllocateMemory)
             between_memories[i] = *out;
             between_sizes[i] = info->allocationSize;
             between.memory += info->allocationSize;
+            if (between.memory > between.peak) between.peak = between.memory;
             break;
         }
     return MADE(result);

@@ -65,9 +65,42 @@ static ox_status oxi_shunt_cast(const void *from, ox_dtype from_dtype, void *to,
     return oxi_apply_quiet(&cast);
 }
 
+/* The power of two that brings the largest number to 2^15: halves, and the scales of blocks, which are halves,
+ * reach from there down to numbers of 2^-7 with all of their digits. Gradients are smaller than that. */
+static int oxi_shunt_shift_of(const float *x, int64_t count) {
+    float most = 0;
+    int exponent = 0;
+    for (int64_t i = 0; i < count; i++) {
+        float size = fabsf(x[i]);
+        if (size > most && size <= FLT_MAX) most = size;
+    }
+    (void)frexpf(most, &exponent);
+    int shift = most > 0 ? 15 - exponent : 0;
+    return shift > 126 ? 126 : shift < -126 ? -126 : shift; /* it and its inverse are normal numbers */
+}
+
+enum { OXI_SHUNT_PACKS = 1 << 16 }; /* numbers that are scaled at once: of whole blocks */
+
+/* f32 into halves or blocks, times 2^shift. */
+static ox_status oxi_shunt_to_scaled(const float *x, int64_t count, int shift, ox_dtype dtype, char *out) {
+    const ox_dtype_info *info = oxi_info(dtype);
+    int64_t most = count < OXI_SHUNT_PACKS ? count : OXI_SHUNT_PACKS;
+    float factor = ldexpf(1, shift), *scaled = (float *)oxi_alloc((size_t)most * sizeof *scaled);
+    ox_status status = scaled ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t at = 0, some; at < count && status == OX_OK; at += some) {
+        some = count - at < most ? count - at : most;
+        for (int64_t i = 0; i < some; i++) scaled[i] = x[at + i] * factor;
+        status = oxi_shunt_cast(scaled, OX_F32, out, dtype, some);
+        out += (size_t)(some / info->block_elements) * (size_t)info->block_bytes;
+    }
+    oxi_free(scaled, (size_t)most * sizeof *scaled);
+    return status;
+}
+
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data) {
     int64_t count = (int64_t)(item->bytes / sizeof(float)), blocks = count / OXI_SHUNT_BLOCK;
     int compression = oxi_shunt_compression_of(s, count);
+    int shift = compression == OX_COMPRESSION_F8 ? 0 : oxi_shunt_shift_of((const float *)data, count);
     size_t bytes = oxi_shunt_packed_bytes(compression, count);
     char *packed = (char *)oxi_alloc(bytes);
     ox_status status = packed ? OX_OK : OX_ERR_NOMEM;
@@ -75,9 +108,11 @@ static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const 
         oxi_shunt_to_f8((const float *)data, blocks, (float *)(void *)packed,
                         (uint8_t *)packed + (size_t)blocks * sizeof(float));
     else if (status == OX_OK)
-        status = oxi_shunt_cast(data, OX_F32, packed, oxi_shunt_packed_dtype(compression), count);
+        status = oxi_shunt_to_scaled((const float *)data, count, shift, oxi_shunt_packed_dtype(compression),
+                                     packed);
     if (status == OX_OK) status = oxi_shunt_put_copy(s, item, packed, bytes, 0, false);
     if (status == OX_OK) item->packed = (uint8_t)compression;
+    if (status == OX_OK) item->packed_shift = (int16_t)shift;
     oxi_free(packed, bytes);
     return status;
 }
@@ -85,8 +120,12 @@ static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const 
 static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const void *packed, void *out) {
     int64_t count = (int64_t)(item->bytes / sizeof(float)), blocks = count / OXI_SHUNT_BLOCK;
     (void)s;
-    if (item->packed != OX_COMPRESSION_F8)
-        return oxi_shunt_cast(packed, oxi_shunt_packed_dtype(item->packed), out, OX_F32, count);
+    if (item->packed != OX_COMPRESSION_F8) {
+        float factor = ldexpf(1, -item->packed_shift), *numbers = (float *)out;
+        ox_status status = oxi_shunt_cast(packed, oxi_shunt_packed_dtype(item->packed), out, OX_F32, count);
+        for (int64_t i = 0; i < count && status == OX_OK; i++) numbers[i] *= factor;
+        return status;
+    }
     oxi_shunt_from_f8((const float *)packed, (const uint8_t *)packed + (size_t)blocks * sizeof(float), blocks,
                       (float *)out);
     return OX_OK;

@@ -85,7 +85,8 @@ typedef struct oxi_shunt_item {
     bool disk_valid;
     bool all_f32;                    /* every node saw it as f32, whole: it may be compressed */
     uint8_t kind;                    /* oxi_shunt_kind */
-    uint8_t packed;                  /* ox_compression of the host's or disk's copy */
+    uint8_t packed;                  /* ox_compression of the host's or disk's copy, */
+    int16_t packed_shift;            /* whose numbers are 2^shift times what they were */
     ox_storage *storage;             /* on the compute device; NULL: it is not there */
     uint64_t place;                  /* with a budget: where, in bytes of it */
     uint32_t skew;                   /* bytes of its place before its own: they lie in pages as a file's do */
