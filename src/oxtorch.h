@@ -303,6 +303,7 @@ OXI_LIGHT_BEGIN
 #include "linalg/symmetric.c"
 #include "linalg/divide.c"
 #include "linalg/real_schur.c"
+#include "linalg/pairs.c"
 #include "linalg/general.c"
 #include "linalg/tasks.c"
 #include "linalg/complex.c"

@@ -1,6 +1,6 @@
 /* Linear algebra of complex matrices, which lie as pairs of f64. What real kernels can do is done on the
  * real matrix of twice the size with [[re, -im], [im, re]] for each number: its rows are vectors of complex
- * numbers as they lie. Vectors that are not unique there are chosen in turn, by Gram and Schmidt, twice. */
+ * numbers as they lie (pairs.c). */
 
 static oxi_complex *oxi_job_complex(ox_tensor *t, int64_t i) { /* of f64 [.., rows, 2 columns] */
     return (oxi_complex *)(void *)oxi_job_matrix(t, i).p;
@@ -23,47 +23,6 @@ static void oxi_halved(oxi_complex *to, const oxi_dense *d) {
     for (int64_t i = 0; i < d->rows; i += 2)
         for (int64_t j = 0; j < d->columns; j += 2)
             *to++ = oxi_make_complex(oxi_dense_row(d, i)[j], oxi_dense_row(d, i + 1)[j]);
-}
-
-static oxi_complex oxi_z_dot(int64_t n, const oxi_complex *a, const oxi_complex *b) { /* a^H b */
-    oxi_complex sum = oxi_make_complex(0, 0);
-    for (int64_t i = 0; i < n; i++) sum = oxi_z_add(sum, oxi_multiply_complex(oxi_z_conj(a[i]), b[i]));
-    return sum;
-}
-static void oxi_z_less(int64_t n, oxi_complex *v, oxi_complex c, const oxi_complex *q) { /* v -= c q */
-    for (int64_t i = 0; i < n; i++) v[i] = oxi_z_sub(v[i], oxi_multiply_complex(c, q[i]));
-}
-
-/* v less its part in the k rows of q [k, n], and what is left's length: 0 where that is rounding. r [k], or
- * NULL, gets the parts; so much of u's rows [k, m] leaves w [m]. */
-static double oxi_z_reject(int64_t n, const oxi_complex *q, int64_t k, oxi_complex *v, oxi_complex *r,
-                           int64_t m, const oxi_complex *u, oxi_complex *w) {
-    double before = sqrt(oxi_z_dot(n, v, v).re), left;
-    for (int64_t j = 0; r && j < k; j++) r[j] = oxi_make_complex(0, 0);
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t j = 0; j < k; j++) {
-            oxi_complex c = oxi_z_dot(n, q + j * n, v);
-            oxi_z_less(n, v, c, q + j * n);
-            if (w) oxi_z_less(m, w, c, u + j * m);
-            if (r) r[j] = oxi_z_add(r[j], c);
-        }
-    left = sqrt(oxi_z_dot(n, v, v).re);
-    return left > 1e-14 * before ? left : 0;
-}
-static void oxi_z_over(int64_t n, oxi_complex *v, double length) {
-    for (int64_t i = 0; i < n; i++) v[i] = oxi_z_scale(v[i], 1 / length);
-}
-
-/* Row k of q: the next unit vector that has enough beside the rows before; of n some have 1 / n. */
-static void oxi_z_fill(int64_t n, oxi_complex *q, int64_t k) {
-    oxi_complex *v = q + k * n;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++) v[j] = oxi_make_complex(i == j, 0);
-        double left = oxi_z_reject(n, q, k, v, NULL, 0, NULL, NULL);
-        if (left * left * 2 * (double)n < 1) continue;
-        oxi_z_over(n, v, left);
-        return;
-    }
 }
 
 static bool oxi_complex_cholesky(oxi_linalg_job *j, int64_t i) {
@@ -101,7 +60,8 @@ static bool oxi_complex_lu(oxi_linalg_job *j, int64_t i) {
         if (oxi_z_sides(lu[k * n + k]) == 0) continue;
         for (int64_t row = k + 1; row < j->rows; row++) {
             oxi_complex f = lu[row * n + k] = oxi_divide_complex(lu[row * n + k], lu[k * n + k]);
-            oxi_z_less(n - k - 1, lu + row * n + k + 1, f, lu + k * n + k + 1);
+            for (int64_t c = k + 1; c < n; c++)
+                lu[row * n + c] = oxi_z_sub(lu[row * n + c], oxi_multiply_complex(f, lu[k * n + c]));
         }
     }
     return true;
@@ -121,26 +81,35 @@ static bool oxi_complex_qr(oxi_linalg_job *j, int64_t i) {
     int64_t m = j->rows, n = j->columns, k = j->out[0]->shape[j->out[0]->ndim - 1] / 2, wide = n > k ? n : k;
     const oxi_complex *a = oxi_job_complex(j->a, i);
     oxi_complex *to = oxi_job_complex(j->out[0], i), *r = oxi_job_complex(j->out[1], i);
-    oxi_dense memory = oxi_dense_new(wide + 2, 2 * m + 2 * k + 2);
-    oxi_complex *q = (oxi_complex *)(void *)memory.p, *parts = q + (wide + 1) * m;
-    if (!q) return false;
+    oxi_dense memory = oxi_dense_new(wide + 4, 2 * m + 2 * k + 2);
+    oxi_dense share = oxi_dense_new(1, m + 1);
+    oxi_complex *q = (oxi_complex *)(void *)memory.p, *parts = q + (wide + 1) * m, *room = parts + k;
+    bool filled = false;
+    if (!q || !share.p) return false;
     for (int64_t c = 0; c < wide; c++) {
         int64_t done = c < k ? c : k;
         oxi_complex *v = q + c * m;
         for (int64_t row = 0; c < n && row < m; row++) v[row] = a[row * n + c];
-        double left = c < n ? oxi_z_reject(m, q, done, v, parts, 0, NULL, NULL) : 0;
+        double left = c < n ? oxi_z_reject(m, q, done, v, parts, 0, NULL, NULL, room) : 0;
         for (int64_t row = 0; c < n && row < k; row++)
             r[row * n + c] = row < done ? parts[row] : oxi_make_complex(row == c ? left : 0, 0);
-        if (c < k && left > 0)
+        if (c >= k) continue;
+        if (left > 0)
             oxi_z_over(m, v, left);
-        else if (c < k)
-            oxi_z_fill(m, q, c);
+        else {
+            if (!filled) oxi_z_shares(m, q, c, share.p);
+            oxi_z_fill(m, q, c, c, share.p, room);
+        }
+        filled = left == 0;
     }
     for (int64_t c = 0; c < k; c++)
         for (int64_t row = 0; row < m; row++) to[row * k + c] = q[c * m + row];
     return true;
 }
 
+static double oxi_z_square(oxi_complex z) {
+    return z.re * z.re + z.im * z.im;
+}
 /* As LAPACK's zgeqr2: I - conj(tau) v v^H takes a column to beta, which is real. */
 static bool oxi_complex_geqrf(oxi_linalg_job *j, int64_t i) {
     int64_t m = j->rows, n = j->columns;
@@ -150,13 +119,13 @@ static bool oxi_complex_geqrf(oxi_linalg_job *j, int64_t i) {
     for (int64_t k = 0; k < j->least; k++) {
         oxi_complex *v = a + k * n + k, alpha = *v, over;
         double rest = 0, beta;
-        for (int64_t row = 1; row < m - k; row++) rest += oxi_z_dot(1, v + row * n, v + row * n).re;
+        for (int64_t row = 1; row < m - k; row++) rest += oxi_z_square(v[row * n]);
         taus[k] = oxi_make_complex(0, 0);
         if (rest + alpha.im * alpha.im < DBL_MIN) { /* what is left is nothing, or rounding's rounding */
             for (int64_t row = 0; row < m - k; row++) v[row * n] = oxi_make_complex(row ? 0 : alpha.re, 0);
             continue;
         }
-        beta = -copysign(sqrt(rest + oxi_z_dot(1, v, v).re), alpha.re);
+        beta = -copysign(sqrt(rest + oxi_z_square(*v)), alpha.re);
         taus[k] = oxi_make_complex((beta - alpha.re) / beta, -alpha.im / beta);
         over = oxi_divide_complex(oxi_make_complex(1, 0), oxi_make_complex(alpha.re - beta, alpha.im));
         for (int64_t row = 1; row < m - k; row++) v[row * n] = oxi_multiply_complex(v[row * n], over);
@@ -164,69 +133,48 @@ static bool oxi_complex_geqrf(oxi_linalg_job *j, int64_t i) {
         for (int64_t c = 1; c < n - k; c++) {
             oxi_complex sum = v[c];
             for (int64_t row = 1; row < m - k; row++)
-                sum = oxi_z_add(sum, oxi_z_dot(1, v + row * n, v + row * n + c));
+                sum = oxi_z_add(sum, oxi_multiply_complex(oxi_z_conj(v[row * n]), v[row * n + c]));
             sum = oxi_multiply_complex(oxi_z_conj(taus[k]), sum);
             v[c] = oxi_z_sub(v[c], sum);
             for (int64_t row = 1; row < m - k; row++)
-                oxi_z_less(1, v + row * n + c, sum, v + row * n);
+                v[row * n + c] = oxi_z_sub(v[row * n + c], oxi_multiply_complex(sum, v[row * n]));
         }
     }
     return true;
 }
 
-/* Each value stands twice, with vectors of twice its space: those that are new are taken. */
+/* to [columns, rows]: the first complex columns of pairs' rows from [rows, 2 columns]. */
+static void oxi_z_columns(const oxi_dense *from, int64_t rows, oxi_complex *to) {
+    for (int64_t i = 0; i < rows; i++) {
+        const oxi_complex *row = (const oxi_complex *)(const void *)oxi_dense_row(from, i);
+        for (int64_t c = 0; c < from->columns / 2; c++) to[c * rows + i] = row[c];
+    }
+}
+
 static bool oxi_complex_eigh(oxi_linalg_job *j, int64_t i) {
-    int64_t n = j->rows, k = 0;
-    oxi_complex *to = oxi_job_complex(j->out[1], i);
+    int64_t n = j->rows;
     oxi_dense a = oxi_doubled(oxi_job_complex(j->a, i), n, n, j->call->attr.triangle.upper),
               z = oxi_dense_new(2 * n, 2 * n), d = oxi_dense_new(1, 2 * n + 1);
     if (!a.p || !z.p || !d.p) return false;
     for (int64_t row = 0; row < n; row++) oxi_dense_row(&a, 2 * row + 1)[2 * row] = 0;
-    if (!oxi_eigh(&a, d.p, &z)) return false;
-    oxi_complex *q = (oxi_complex *)(void *)z.p;
-    for (int64_t row = 0; row < 2 * n && k < n; row++) {
-        oxi_complex *v = q + k * n;
-        memmove(v, q + row * n, (size_t)n * sizeof *v);
-        double left = oxi_z_reject(n, q, k, v, NULL, 0, NULL, NULL);
-        if (left * left * 2 * (double)n < 1) continue;
-        oxi_z_over(n, v, left);
-        oxi_job_vector(j->out[0], i)[k] = d.p[row];
-        for (int64_t c = 0; c < n; c++) to[c * n + k] = v[c];
-        k++;
-    }
+    if (!oxi_eigh(&a, d.p, &z) || !oxi_z_choose(n, d.p, &z, NULL)) return false;
+    memcpy(oxi_job_vector(j->out[0], i), d.p, (size_t)n * sizeof *d.p);
+    oxi_z_columns(&z, n, oxi_job_complex(j->out[1], i));
     return true;
 }
 
-/* As of eigh; left vectors lose what theirs do, and are filled up where singular values are 0. */
 static bool oxi_complex_svd(oxi_linalg_job *j, int64_t i) {
     bool wide = j->rows < j->columns;
-    int64_t n = j->least, m = wide ? j->columns : j->rows, k = 0;
+    int64_t n = j->least, m = wide ? j->columns : j->rows;
     oxi_dense at = oxi_doubled(oxi_job_complex(j->a, i), j->rows, j->columns, !wide);
     oxi_dense ut = oxi_dense_new(2 * n, 2 * m), vt = oxi_dense_new(2 * n, 2 * n),
               s = oxi_dense_new(1, 2 * n + 1);
-    if (!at.p || !ut.p || !vt.p || !s.p) return false;
-    if (!oxi_all_finite(&at) || !oxi_svd_tall(&at, s.p, &ut, &vt)) return false;
-    oxi_complex *q = (oxi_complex *)(void *)vt.p, *u = (oxi_complex *)(void *)ut.p;
+    if (!at.p || !ut.p || !vt.p || !s.p || !oxi_all_finite(&at)) return false;
+    if (!oxi_svd_tall(&at, s.p, &ut, &vt) || !oxi_z_choose(n, s.p, &vt, &ut)) return false;
     oxi_complex *both = oxi_job_complex(j->out[1], i); /* V [columns, n] above U [rows, n] */
-    oxi_complex *to_q = both + (wide ? j->columns * n : 0), *to_u = both + (wide ? 0 : j->columns * n);
-    for (int64_t row = 0; row < 2 * n && k < n; row++) {
-        oxi_complex *v = q + k * n, *w = u + k * m;
-        memmove(v, q + row * n, (size_t)n * sizeof *v);
-        memmove(w, u + row * m, (size_t)m * sizeof *w);
-        double left = oxi_z_reject(n, q, k, v, NULL, m, u, w);
-        if (left * left * 2 * (double)n < 1) continue;
-        oxi_z_over(n, v, left);
-        oxi_z_over(m, w, left);
-        left = oxi_z_reject(m, u, k, w, NULL, 0, NULL, NULL);
-        if (left > 0.5)
-            oxi_z_over(m, w, left);
-        else
-            oxi_z_fill(m, u, k);
-        oxi_job_vector(j->out[0], i)[k] = s.p[row];
-        for (int64_t c = 0; c < n; c++) to_q[c * n + k] = v[c];
-        for (int64_t c = 0; c < m; c++) to_u[c * n + k] = w[c];
-        k++;
-    }
+    memcpy(oxi_job_vector(j->out[0], i), s.p, (size_t)n * sizeof *s.p);
+    oxi_z_columns(&vt, n, both + (wide ? j->columns * n : 0));
+    oxi_z_columns(&ut, n, both + (wide ? 0 : j->columns * n));
     return true;
 }
 
