@@ -108,7 +108,9 @@ void leave_results() {
 // Which columns are the workgroup's where they are to be left.
 void share_columns(inout uint first, inout uint step, inout uint columns) {
     if (!LEFT) return;
-    uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y, each = (P_n / 16 + groups - 1) / groups * 16;
+    const uint unit = max(TAKES, 16);
+    uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y, units = (P_n + unit - 1) / unit;
+    uint each = (units + groups - 1) / groups * unit;
     first = left_first = group_index() * each;
     columns = left_end = min(P_n, left_first + each);
     step = TAKES;

@@ -46,7 +46,7 @@ static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
 
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
 typedef struct oxi_vk_few {
-    bool dot, staged;
+    bool dot, staged, many;
     uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
@@ -62,12 +62,44 @@ static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, c
     return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
 }
 
-/* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
-static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d) {
-    const uint32_t threads = OXI_VK_LINE_LANES * OXI_VK_DOT_LINES;
+/* Whether the device has workgroups of so many lines. */
+static bool oxi_vk_has_lines(const oxi_vk_device *d, uint32_t lines) {
+    const uint32_t threads = OXI_VK_LINE_LANES * lines;
     const bool sized = d->caps & OX_VULKAN_CAP_SIZES && d->subgroup_size > 0;
-    if (threads > d->limits.maxComputeWorkGroupInvocations) return OXI_VK_LINES;
-    return sized && threads / d->subgroup_size > d->subgroups_most ? OXI_VK_LINES : OXI_VK_DOT_LINES;
+    return threads <= d->limits.maxComputeWorkGroupInvocations &&
+           !(sized && threads / d->subgroup_size > d->subgroups_most);
+}
+
+/* Many weights are worth more invocations, for more of them are on their way then: twice as many lines a
+ * workgroup, or, of types that need more registers than each invocation has there, twice as many workgroups.
+ * Units of Q5_K and Q6_K are so large that enough is on its way. */
+static bool oxi_vk_dot_doubles_lines(ox_dtype dtype) {
+    return dtype != OX_Q5_K && dtype != OX_Q6_K && dtype != OX_Q8_0;
+}
+/* Most workgroups of each batch; those of experts each round a, too. */
+static uint64_t oxi_vk_dot_groups(const oxi_vk_few *f, ox_dtype dtype, uint64_t batches) {
+    if (batches <= 1) return f->many && dtype == OX_Q8_0 ? 2 * OXI_VK_DOT_GROUPS : OXI_VK_DOT_GROUPS;
+    const bool more = f->many && oxi_vk_dot_doubles_lines(dtype) && oxi_vk_dot_parts(dtype) == 2;
+    return (more ? 3 : 2) * OXI_VK_DOT_GROUPS / batches + 1;
+}
+
+/* How many weights meet a row. */
+static int64_t oxi_vk_few_weights(const oxi_vk_product *p, int64_t n) {
+    int64_t weights = n * p->form.k;
+    for (int i = 0; i < p->form.ndim; i++) weights *= p->form.shape[i];
+    return weights;
+}
+
+/* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
+static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
+    oxi_vk_few tried = *f;
+    const bool twice = f->many && p->form.ndim == 0 && oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
+    tried.lines = twice ? 2 * OXI_VK_DOT_LINES : OXI_VK_DOT_LINES;
+    while (tried.lines > OXI_VK_LINES &&
+           !(oxi_vk_has_lines(d, tried.lines) &&
+             oxi_vk_few_shared(d, &tried, p) <= d->limits.maxComputeSharedMemorySize))
+        tried.lines /= 2;
+    return tried.lines;
 }
 
 /* Words that an invocation fetches where its subgroup does it together for units of Q6_K. */
@@ -84,9 +116,10 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     oxi_vk_few f;
     memset(&f, 0, sizeof f);
     f.split = 1;
-    f.lines = oxi_vk_dot_lines(d);
     f.columns = pair || (n >= 2048 && m <= 4 && !own) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
+    f.many = m == 1 && oxi_vk_few_weights(p, pair ? 2 * n : n) >= OXI_VK_DOT_MANY;
+    f.lines = oxi_vk_dot_lines(d, &f, p);
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
     if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && !own && oxi_vk_few_lanes(d) >= 4) {
@@ -121,9 +154,9 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
     few->experts = p->own;
-    uint64_t most = f->dot ? OXI_VK_DOT_GROUPS : OXI_VK_FEW_GROUPS, batches = 1;
+    uint64_t most = OXI_VK_FEW_GROUPS, batches = 1;
     for (int i = 0; i < p->form.ndim; i++) batches *= (uint64_t)p->form.shape[i];
-    if (f->dot && batches > 1) most = 2 * most / batches + 1; /* experts each round a, too */
+    if (f->dot) most = oxi_vk_dot_groups(f, p->form.t[2]->dtype, batches);
     if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
 }
@@ -283,17 +316,19 @@ static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_
     const bool gated = g->pair && g->tail;
     const ox_tensor *out = gated ? g->tail->out[0] : p->form.t[0];
     const int64_t n = p->form.n, most = (int64_t)dispatch->groups[0] * dispatch->groups[1];
-    const uint32_t each = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
+    const uint32_t takes = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
     const bool alone = !g->tail && g->products == 1 && p->form.activation != OX_ACTIVATION_NONE;
     if (!gated && (!alone || dispatch->special.product_few.tail != OXI_VK_TAIL_NONE)) return NULL;
     const bool experts = p->form.ids && p->form.ndim == 2 && p->form.shape[0] == 1;
-    if (!f->dot || p->own || (p->form.ndim > 0 && !experts) || p->form.m != 1 || 16 % each != 0) return NULL;
-    const int64_t sixteens = n / 16, own = (sixteens + most - 1) / most; /* of a workgroup */
+    if (!f->dot || p->own || (p->form.ndim > 0 && !experts) || p->form.m != 1) return NULL;
+    if (16 % takes != 0 && takes % 16 != 0) return NULL;
+    const int64_t unit = takes > 16 ? takes : 16, units = (n + unit - 1) / unit;
+    const int64_t own = (units + most - 1) / most; /* of a workgroup */
     const int64_t all = experts ? p->form.shape[1] * n : n;
-    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / 16 || !oxi_vk_is_one_row(out, all) || p->form.column[0] != 1)
-        return NULL;
+    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / unit || p->form.column[0] != 1) return NULL;
+    if (!oxi_vk_is_one_row(out, all)) return NULL;
     if (oxi_vk_few_shared(d, f, p) + 4 * OXI_VK_LEFT_ROOM > d->limits.maxComputeSharedMemorySize) return NULL;
-    oxi_vk_groups(dispatch, (uint64_t)((sixteens + own - 1) / own));
+    oxi_vk_groups(dispatch, (uint64_t)((units + own - 1) / own));
     return out;
 }
 

@@ -6,6 +6,7 @@ enum {
     OXI_VK_PRODUCT_ROWS = 8,
     OXI_VK_LINES = 8,     /* of a workgroup for few rows, .. */
     OXI_VK_DOT_LINES = 16, /* .. and where each rounds a, which is the faster the more they are */
+    OXI_VK_DOT_MANY = 3 << 24, /* weights that are worth twice as many invocations */
     OXI_VK_LINE_LANES = 32,
     OXI_VK_FEW_GROUPS = 528,       /* workgroups for few rows: four of each multiprocessor of an H200, .. */
     OXI_VK_DOT_GROUPS = 132,       /* .. and one where each rounds a */
