@@ -206,7 +206,49 @@ static void test_compression(ox_compression compression, unsigned which, double 
     CHECK(worst > 0 && (double)moved[1] < 1.25 * (double)moved[0]); /* what moves is a plan's, by times */
 }
 
+/* What leaves the device may be far below the smallest half, as gradients are: it comes back as near to what
+ * it was as numbers of usual size do. */
+static void test_small_numbers(ox_compression compression, double scale, double most) {
+    enum { MANY = 12, COUNT = 1 << 15 };
+    static float before[COUNT], after[COUNT];
+    double worst = 0;
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 8 * COUNT * sizeof(float);
+    desc.host_bytes = 64 << 20;
+    desc.recompute = OX_RECOMPUTE_OFF;
+    desc.compression = compression;
+    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE; /* the scope holds them beyond the step */
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(COUNT), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
+        ox_tensor *made[MANY], *sum = NULL;
+        CHECK(ox_to_floats(x, before, COUNT) == OX_OK);
+        for (int i = 0; i < MANY; i++) made[i] = ox_mul_number(far, scale * (i + 1));
+        for (int i = 0; i < 2 * MANY; i++) { /* twice, so that no order has room for all of them */
+            if (i == MANY) sum = ox_mul_number(sum, 0);
+            ox_tensor *one = ox_mul_number(made[i % MANY], 1 / scale);
+            one = ox_mul_number(one, 1.0 / (i % MANY + 1) / MANY);
+            sum = sum ? ox_add(sum, one) : one;
+        }
+        CHECK_MSG(ox_to_floats(sum, after, COUNT) == OX_OK, "%s", ox_error_text());
+    }
+    for (int i = 0; i < COUNT; i++) {
+        double off = fabs((double)after[i] - before[i]);
+        worst = !(off <= worst) ? off : worst; /* NaN, too */
+    }
+    CHECK_MSG(worst < most, "compression %d of numbers times %g: %g off", (int)compression, scale, worst);
+    CHECK(ox_shunt_get_stats(shunt).up_bytes > 0);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
 int main(void) {
+    static const double scales[] = {1, 1e-9, 1e-30, 1e9};
+    for (int i = 0; i < 4; i++) {
+        test_small_numbers(OX_COMPRESSION_F16, scales[i], 0.004);
+        test_small_numbers(OX_COMPRESSION_F8, scales[i], 0.3);
+        test_small_numbers(OX_COMPRESSION_I8, scales[i], 0.04);
+        test_small_numbers(OX_COMPRESSION_Q4, scales[i], 0.6);
+    }
     test_plans();
     test_trace();
     test_environment();
