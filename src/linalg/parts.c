@@ -34,20 +34,23 @@ static ox_tensor *oxi_rank_limit(ox_tensor *x, ox_tensor *s, double atol, double
     return ox_clamp(ox_mul_number(ox_amax(s, OX_DIMS(-1), true), rtol), atol, INFINITY);
 }
 
-/* V (1 / S) U^H, where S counts. */
+/* V (1 / S) U^H, where S counts: is above limit. */
+static ox_tensor *oxi_pinv_of(const oxi_svd_parts *p, ox_tensor *limit) {
+    ox_tensor *counts = limit ? ox_gt(p->s, limit) : NULL, *inverse;
+    inverse = ox_where(counts, ox_reciprocal(ox_where(counts, p->s, ox_number(1))), ox_number(0));
+    return ox_matmul(oxi_times_columns(p->v, inverse), oxi_adjoint(p->u));
+}
+
 OXI_PARTS(pinv) {
     const oxi_attr_tolerance *told = &call->attr.tolerance;
-    ox_tensor *x = call->in[0], *limit, *counts;
+    ox_tensor *x = call->in[0];
     oxi_svd_parts p;
     if (oxi_least_side(x) == 0) return oxi_filled_beside(x, ox_shape_of(call->out[0]), 0);
     if (told->hermitian) { /* of the lower triangle, which is all that counts */
         ox_tensor *low = ox_mul_number(ox_add(ox_tril(x, 0), ox_tril(x, -1)), 0.5);
         x = ox_add(low, oxi_adjoint(low));
     }
-    if (!oxi_svd_of(x, &p) || !(limit = oxi_rank_limit(x, p.s, told->atol, told->rtol))) return NULL;
-    counts = ox_gt(p.s, limit);
-    ox_tensor *inverse = ox_where(counts, ox_reciprocal(ox_where(counts, p.s, ox_number(1))), ox_number(0));
-    return ox_matmul(oxi_times_columns(p.v, inverse), oxi_adjoint(p.u));
+    return oxi_svd_of(x, &p) ? oxi_pinv_of(&p, oxi_rank_limit(x, p.s, told->atol, told->rtol)) : NULL;
 }
 
 /* The sign of the exchanges times U's diagonal. */

@@ -347,21 +347,22 @@ static bool oxi_jacobi(const oxi_dense *rows, const oxi_dense *turned, double *s
 }
 
 /* Rows that are not known among orthonormal ones become orthonormal too: the unit vector of which the rest
- * has least, less its part in the rest. */
-static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
+ * has least, less its part in the rest. share [columns]: room for how much the rest has of each, squared. */
+static void oxi_fill_rows(const oxi_dense *q, const bool *known, double *share) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t n = q->columns;
+    bool counted = false;
     for (int64_t i = 0; i < q->rows; i++) {
         if (known[i]) continue;
         double *row = oxi_dense_row(q, i);
         int64_t best = 0;
-        memset(row, 0, (size_t)n * sizeof(double));
-        for (int64_t k = 0; k < q->rows; k++) {
-            const double *other = oxi_dense_row(q, k);
-            for (int64_t c = 0; (k < i || known[k]) && c < n; c++) row[c] += other[c] * other[c];
-        }
+        if (!counted) memset(share, 0, (size_t)n * sizeof *share);
+        for (int64_t k = 0; !counted && k < q->rows; k++)
+            for (int64_t c = 0; known[k] && c < n; c++)
+                share[c] += oxi_dense_row(q, k)[c] * oxi_dense_row(q, k)[c];
+        counted = true;
         for (int64_t c = 1; c < n; c++)
-            if (row[c] < row[best]) best = c;
+            if (share[c] < share[best]) best = c;
         memset(row, 0, (size_t)n * sizeof(double));
         row[best] = 1;
         for (int pass = 0; pass < 2; pass++)
@@ -370,21 +371,25 @@ static void oxi_fill_rows(const oxi_dense *q, const bool *known) {
                     kernels->axpy_f64(n, -kernels->dot_f64(n, oxi_dense_row(q, k), row), oxi_dense_row(q, k),
                                       row);
         double size = sqrt(kernels->dot_f64(n, row, row));
-        for (int64_t c = 0; c < n; c++) row[c] /= size;
+        for (int64_t c = 0; c < n; c++) {
+            row[c] /= size;
+            share[c] += row[c] * row[c];
+        }
     }
 }
 
 /* Rows of r become orthonormal, their lengths s, falling; rows of j follow them. */
 static bool oxi_svd_rows(const oxi_dense *r, const oxi_dense *j, double *s) {
     int64_t n = r->rows;
-    bool *known = (bool *)oxi_alloc((size_t)n), done = known && oxi_jacobi(r, j, s);
+    oxi_dense share = oxi_dense_new(1, r->columns);
+    bool *known = (bool *)oxi_alloc((size_t)n), done = known && share.p && oxi_jacobi(r, j, s);
     for (int64_t i = 0; i < n; i++) s[i] = sqrt(s[i]);
     oxi_sort_rows(n, s, r, j, true);
     for (int64_t i = 0; done && i < n; i++) {
         known[i] = s[i] > OXI_LINALG_NOTHING; /* less: products were too small to count */
         for (int64_t k = 0; known[i] && k < n; k++) oxi_dense_row(r, i)[k] /= s[i];
     }
-    if (done) oxi_fill_rows(r, known);
+    if (done) oxi_fill_rows(r, known, share.p);
     if (known) oxi_free(known, (size_t)n);
     return done;
 }

@@ -23,15 +23,18 @@ OX_API ox_tensor *ox_logdet(ox_tensor *x) {
     return oxi_work_end(&work, ox_where(ox_lt_number(parts.t[0], 0), ox_number(NAN), parts.t[1]));
 }
 
+/* How many of x's singular values s count. */
+static ox_tensor *oxi_rank_of(ox_tensor *x, ox_tensor *s, double atol, double rtol) {
+    if (oxi_least_side(x) == 0) return ox_sum(ox_ne_number(x, 0), OX_DIMS(-2, -1), false);
+    ox_tensor *limit = s ? oxi_rank_limit(x, s, atol, rtol) : NULL;
+    return ox_sum(ox_gt(s, limit), OX_DIMS(-1), false);
+}
 OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian) {
     if (oxi_any_null("matrix_rank", &x, 1)) return NULL;
     if (x->ndim < 2) return OXI_FAIL_NULL(OX_ERR_SHAPE, "matrix_rank: %s is no matrix", oxi_tensor_text(x));
     oxi_work work = oxi_work_begin("matrix_rank");
-    if (oxi_least_side(x) == 0)
-        return oxi_work_end(&work, ox_sum(ox_ne_number(x, 0), OX_DIMS(-2, -1), false));
-    ox_tensor *s = hermitian ? ox_abs(ox_eigvalsh(x, false)) : ox_svdvals(x);
-    ox_tensor *limit = s ? oxi_rank_limit(x, s, atol, rtol) : NULL;
-    return oxi_work_end(&work, ox_sum(ox_gt(s, limit), OX_DIMS(-1), false));
+    ox_tensor *s = oxi_least_side(x) == 0 ? NULL : hermitian ? ox_abs(ox_eigvalsh(x, false)) : ox_svdvals(x);
+    return oxi_work_end(&work, oxi_rank_of(x, s, atol, rtol));
 }
 
 OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
@@ -42,12 +45,18 @@ OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond) {
     ox_tensor *right = vector ? ox_unsqueeze(b, -1) : b;
     if (!oxi_same_batch("lstsq", &a, &right)) return oxi_tuple_end(&work, NULL, NULL, NULL);
     int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1];
-    ox_tensor *p = ox_pinv(a, 0, rcond, false), *x = ox_matmul(p, right), *s, *rank, *rest;
+    oxi_svd_parts parts;
+    ox_tensor *p, *x, *s, *rank, *rest;
+    if (!oxi_svd_of(a, &parts)) return oxi_tuple_end(&work, NULL, NULL, NULL);
+    s = parts.s;
+    /* what wants a gradient takes the row's, which needs no vectors' one */
+    p = a->tape || !n || !m ? ox_pinv(a, 0, rcond, false)
+                            : oxi_pinv_of(&parts, oxi_rank_limit(a, s, 0, rcond));
+    x = ox_matmul(p, right);
     for (int turn = 0; turn < 2; turn++) /* p x loses digits that what is left has */
         x = ox_add(x, ox_matmul(p, ox_sub(right, ox_matmul(a, x))));
-    s = ox_svdvals(a);
-    rank = ox_matrix_rank(a, 0, rcond, false);
-    if (!rank || !s) return oxi_tuple_end(&work, NULL, NULL, NULL);
+    rank = oxi_rank_of(a, s, 0, rcond);
+    if (!rank) return oxi_tuple_end(&work, NULL, NULL, NULL);
     bool whole = m > n && ox_item_int(ox_all(ox_eq_number(rank, (double)n), OX_ALL_DIMS, false));
     rest = whole ? ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a, x), right))), OX_DIMS(-2), false)
                  : oxi_full("lstsq", OX_SHAPE(0), 0, a->dtype, ox_device_of(a));
