@@ -204,7 +204,8 @@ OX_API ox_tensor *ox_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *b
     return oxi_apply_list(OXI_OP_instance_norm, &attr, in, 3, NULL);
 }
 
-/* x scale + shift, in one pass over x: scale = weight / sqrt(variance + eps), shift = bias - mean scale. */
+/* x scale + shift, in one pass over x and rounded there: scale = weight / sqrt(variance + eps), shift =
+ * bias - mean scale. */
 OXI_PARTS(batch_norm) {
     bool eight_bits = oxi_info(call->in[0]->dtype)->block_bytes == 1; /* which promote to nothing */
     ox_tensor *x = eight_bits ? oxi_wide(call->in[0]) : call->in[0];
@@ -213,7 +214,11 @@ OXI_PARTS(batch_norm) {
     if (weight) scale = ox_mul(scale, oxi_wide(weight));
     ox_tensor *shift = ox_neg(ox_mul(oxi_wide(call->in[1]), scale));
     if (bias) shift = ox_add(shift, oxi_wide(bias));
-    return x && scale && shift ? ox_addcmul(oxi_by_channel(shift, x), x, oxi_by_channel(scale, x), 1) : NULL;
+    if (!x || !scale || !shift) return NULL;
+    oxi_attrs attr = oxi_attrs_value();
+    ox_tensor *in[3] = {oxi_by_channel(shift, x), x, oxi_by_channel(scale, x)}, *out = NULL;
+    if (x->dtype != scale->dtype) out = oxi_tensor_new(ox_device_of(x), x->dtype, x->ndim, x->shape);
+    return oxi_any_null("batch_norm", in, 3) ? NULL : oxi_apply_list(OXI_OP_addcmul, &attr, in, 3, out);
 }
 
 /* ---- products ------------------------------------------------------------------------------------------ */

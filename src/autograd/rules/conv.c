@@ -88,10 +88,10 @@ static ox_tensor *oxi_image_lines(ox_tensor *t, int64_t dims) {
 OXI_GRADIENT_RULE(max_pool) {
     int64_t dims = b->call->attr.pool.dims;
     const oxi_outline *x = &b->operand[0];
-    ox_tensor *g = b->g[0], *zeros = oxi_zeros_for(b, 0, g);
+    ox_tensor *g = oxi_wide(b->g[0]), *zeros = g ? oxi_zeros_for(b, 0, g) : NULL;
     if (!g || oxi_outline_numel(&b->result[0]) == 0) return oxi_gives(b, 0, zeros);
     ox_tensor *lines = oxi_image_lines(b->out[1], dims);
-    ox_tensor *image = ox_scatter_add(oxi_image_lines(zeros, dims), -1, lines, oxi_image_lines(g, dims));
+    ox_tensor *image = ox_scatter_add_(oxi_image_lines(zeros, dims), -1, lines, oxi_image_lines(g, dims));
     return oxi_gives(b, 0, ox_reshape(image, oxi_outline_shape(x)));
 }
 

@@ -16,6 +16,7 @@ typedef struct oxi_pool {
     oxi_pool_window *window[3];      /* of each place along a dim */
     char *scratch;                   /* of each lane: an image, its places, their indices */
     int64_t pixels, all;
+    int64_t *indices;                /* where they go to, if that is contiguous */
     size_t image_bytes, place_bytes, lane_bytes;
     /* images as lines of floats (below): a line of each phase has so many, of which `left` are outside */
     int64_t phases, width, left; /* phases 0: not so */
@@ -200,28 +201,32 @@ static void oxi_pool_max_line(const oxi_pool *p, const oxi_pool_place *place, co
     const int64_t n = p->place_count[2], kernel = p->call->attr.pool.kernel.n[p->call->attr.pool.dims - 1];
     const int64_t padding = p->call->attr.pool.padding.n[p->call->attr.pool.dims - 1];
     int64_t first = (place->z->first * p->size[1] + place->y->first) * p->size[2];
+    int64_t rows = place->z->count * place->y->count, line = p->phases * p->width;
     int taps = 0;
     for (int64_t i = 0; i < n; i++) {
         most[i] = -INFINITY;
         best[i] = (int32_t)(first + p->window[2][i].first);
     }
-    for (int64_t tap = 0; tap < place->z->count * place->y->count * kernel; tap++) {
-        int64_t z = tap / kernel / place->y->count, y = tap / kernel % place->y->count;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t z = i / place->y->count, y = i - z * place->y->count;
         int64_t row = (place->z->first + z * p->dilation[0]) * p->size[1] + place->y->first;
         row += y * p->dilation[1];
-        int64_t shift = tap % kernel * p->dilation[2] - padding + p->left * p->phases; /* not below 0 */
-        where[taps] = (int32_t)(row * p->size[2] + shift - p->left * p->phases);
-        x[taps++] = lines + (row * p->phases + shift % p->phases) * p->width + shift / p->phases;
-        if (taps < OXI_POOL_TAPS && tap + 1 < place->z->count * place->y->count * kernel) continue;
-        p->kernels->row_max_places(n, taps, x, where, p->at, most, best);
-        taps = 0;
+        int64_t shift = p->left * p->phases - padding; /* not below 0 */
+        int64_t phase = shift % p->phases, at = shift / p->phases;
+        for (int64_t tap = 0; tap < kernel; tap++) {
+            where[taps] = (int32_t)(row * p->size[2] + tap * p->dilation[2] - padding);
+            x[taps++] = lines + row * line + phase * p->width + at;
+            for (phase += p->dilation[2]; phase >= p->phases; phase -= p->phases) at++;
+            if (taps < OXI_POOL_TAPS && (i + 1 < rows || tap + 1 < kernel)) continue;
+            p->kernels->row_max_places(n, taps, x, where, p->at, most, best);
+            taps = 0;
+        }
     }
 }
 
-static void oxi_pool_max_lines(const oxi_pool *p, int64_t plane, char *image, char *places,
+static void oxi_pool_max_lines(const oxi_pool *p, int64_t plane, char *image, char *places, int32_t *best,
                                int64_t *indices) {
     float *lines = (float *)(void *)image;
-    int32_t *best = (int32_t *)(void *)((char *)indices + oxi_align_up((size_t)p->all * sizeof *indices));
     oxi_pool_place place = oxi_pool_first(p);
     oxi_pool_read_lines(p, plane, lines, lines + p->size[0] * p->size[1] * p->phases * p->width);
     do {
@@ -251,11 +256,13 @@ static void oxi_pool_task(void *arg, int64_t plane, int lane) {
     const oxi_pool *p = (const oxi_pool *)arg;
     char *image = p->scratch + (size_t)lane * p->lane_bytes;
     char *places = image + p->image_bytes;
-    int64_t *indices = (int64_t *)(void *)(places + p->place_bytes);
+    int64_t *own = (int64_t *)(void *)(places + p->place_bytes), *indices = own;
+    if (p->indices) indices = p->indices + plane * p->all;
     bool back = p->call->op == OXI_OP_avg_pool_back, wide = p->lane == OXI_LANE_F64;
     const ox_tensor *from = back ? p->places : p->image;
     if (!p->phases) oxi_pool_move(p, from, plane, p->lane, p->element, back ? places : image, true);
-    if (p->phases) oxi_pool_max_lines(p, plane, image, places, indices);
+    int32_t *best = (int32_t *)(void *)((char *)own + oxi_align_up((size_t)p->all * sizeof *own));
+    if (p->phases) oxi_pool_max_lines(p, plane, image, places, best, indices);
     else if (back && wide) oxi_pool_avg_back_double(p, image, places);
     else if (back) oxi_pool_avg_back_float(p, image, places);
     else if (p->call->op == OXI_OP_avg_pool && wide) oxi_pool_avg_double(p, image, places);
@@ -265,7 +272,7 @@ static void oxi_pool_task(void *arg, int64_t plane, int lane) {
     else if (p->lane == OXI_LANE_U64) oxi_pool_max_uint64_t(p, image, places, indices);
     else oxi_pool_max_int64_t(p, image, places, indices);
     oxi_pool_move(p, back ? p->image : p->places, plane, p->lane, p->element, back ? image : places, false);
-    if (p->call->op == OXI_OP_max_pool)
+    if (p->call->op == OXI_OP_max_pool && indices == own)
         oxi_pool_move(p, p->call->out[1], plane, OXI_LANE_I64, 8, (char *)indices, false);
 }
 
@@ -277,6 +284,8 @@ static void oxi_pool_plan(oxi_pool *p, const oxi_call *call) {
     p->kernels = oxi_cpu_kernels();
     p->image = back ? call->out[0] : call->in[0];
     p->places = back ? call->in[0] : call->out[0];
+    if (call->op == OXI_OP_max_pool && ox_is_contiguous(call->out[1]))
+        p->indices = (int64_t *)(void *)oxi_ptr(call->out[1]);
     ox_dtype dtype = p->image->dtype;
     p->lane = dtype == OX_F64 ? OXI_LANE_F64 : dtype == OX_U64 ? OXI_LANE_U64
               : oxi_is_int(dtype) ? OXI_LANE_I64 : OXI_LANE_F32;

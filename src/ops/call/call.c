@@ -125,7 +125,8 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
     const ox_tensor *out = call->out[result];
     bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
                        row->family == OXI_FAMILY_CHAIN;
-    if (meta->dtype != out->dtype && !elementwise) return true;
+    bool widens = row->family == OXI_FAMILY_REDUCE && out->dtype == OX_F32 && oxi_is_float(meta->dtype);
+    if (meta->dtype != out->dtype && !elementwise && !widens) return true;
     for (int i = 0; i < result; i++) /* results that share memory: the last one is what stays */
         if (oxi_overlaps(call->out[i], out)) return true;
     for (int i = 0; i < call->in_count; i++) {

@@ -41,13 +41,16 @@ OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight,
     return oxi_any_null("group_norm", in, 1) ? NULL : oxi_apply_list(OXI_OP_group_norm, &attr, in, 3, NULL);
 }
 
-/* A reduction over all dims of x but the channels, unheard: no gradient flows through what it gives. */
+/* A reduction over all dims of x but the channels, in f32 of narrower numbers, unheard: no gradient flows
+ * through what it gives. */
 static ox_tensor *oxi_measure_channels(oxi_op op, ox_tensor *x) {
-    oxi_call call = oxi_call_of(op, &x, 1, NULL);
+    ox_dtype dtype = x->dtype == OX_F64 ? OX_F64 : OX_F32;
+    ox_tensor *out = oxi_tensor_new(ox_device_of(x), dtype, 1, &x->shape[1]);
+    oxi_call call = oxi_call_of(op, &x, 1, out);
     call.attr = oxi_attrs_moments();
     call.attr.moments.dims = ((1u << x->ndim) - 1) & ~2u;
     call.attr.moments.correction = 0;
-    return oxi_apply_quiet(&call) == OX_OK ? call.out[0] : NULL;
+    return out && oxi_apply_quiet(&call) == OX_OK ? out : NULL;
 }
 
 /* running = (1 - momentum) running + momentum fresh, times `factor`; unheard. */
@@ -69,9 +72,8 @@ static ox_tensor *oxi_batch_norm_training(ox_tensor *const *in, ox_tensor *const
     if (count <= 1)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "batch_norm: %s has less than two numbers a channel",
                              oxi_tensor_text(x));
-    ox_tensor *wide = oxi_cast_quiet(in[0], x->dtype == OX_F64 ? OX_F64 : OX_F32);
-    ox_tensor *mean = wide ? oxi_measure_channels(OXI_OP_mean, wide) : NULL;
-    ox_tensor *variance = mean ? oxi_measure_channels(OXI_OP_var, wide) : NULL;
+    ox_tensor *mean = oxi_measure_channels(OXI_OP_mean, in[0]);
+    ox_tensor *variance = mean ? oxi_measure_channels(OXI_OP_var, in[0]) : NULL;
     if (!variance || !oxi_run_statistics(running[0], mean, 1, momentum) ||
         !oxi_run_statistics(running[1], variance, (double)count / (double)(count - 1), momentum))
         return NULL;
