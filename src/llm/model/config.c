@@ -406,6 +406,22 @@ static ox_status oxi_llm_read_temperature(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* Whether so many experts can be chosen so. */
+static ox_status oxi_llm_check_experts(const oxi_llm_numbers *n) {
+    if (n->jitter > 0 && n->experts_used > OXI_LLM_SPARSE_MOST)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a sparse mixer of %lld experts is not supported",
+                        (long long)n->experts_used);
+    if (n->experts_used > n->experts || n->experts > 65536)
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts are used", (long long)n->experts_used,
+                        (long long)n->experts);
+    if (n->expert_groups > 1 && (n->experts % n->expert_groups != 0 || n->expert_groups_used < 1 ||
+                                 n->expert_groups_used > n->expert_groups ||
+                                 n->experts_used > n->experts / n->expert_groups * n->expert_groups_used))
+        return oxi_fail(OX_ERR_FORMAT, "llm: %lld experts in %lld groups, of which %lld are used",
+                        (long long)n->experts, (long long)n->expert_groups, (long long)n->expert_groups_used);
+    return OX_OK;
+}
+
 static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     int64_t shared = 0, router = 0, hidden = 0,
@@ -455,18 +471,7 @@ static ox_status oxi_llm_read_experts(ox_llm *model, const ox_file *file) {
                         (long long)router);
     n->router = router ? (oxi_llm_router)router : model->family->router;
     n->routed_norm = normalized != 0;
-    if (n->jitter > 0 && n->experts_used > OXI_LLM_SPARSE_MOST)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: a sparse mixer of %lld experts is not supported",
-                        (long long)n->experts_used);
-    if (n->experts_used > n->experts || n->experts > 65536)
-        return oxi_fail(OX_ERR_FORMAT, "llm: %lld of %lld experts are used", (long long)n->experts_used,
-                        (long long)n->experts);
-    if (n->expert_groups > 1 && (n->experts % n->expert_groups != 0 || n->expert_groups_used < 1 ||
-                                 n->expert_groups_used > n->expert_groups ||
-                                 n->experts_used > n->experts / n->expert_groups * n->expert_groups_used))
-        return oxi_fail(OX_ERR_FORMAT, "llm: %lld experts in %lld groups, of which %lld are used",
-                        (long long)n->experts, (long long)n->expert_groups, (long long)n->expert_groups_used);
-    return OX_OK;
+    return oxi_llm_check_experts(n);
 }
 
 /* Latent attention: sizes of what a head makes of the latent, and of its query. */

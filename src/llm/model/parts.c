@@ -20,23 +20,12 @@ static const oxi_llm_part_row oxi_llm_layer_parts[] = {
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
 
-/* -1: any. Sizes come from facts of at most 2^31 each, so products of two fit. */
-static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_size size) {
-    const ox_llm_config *c = &model->config;
+/* Those of attention; 0: not one. */
+static int64_t oxi_llm_size_of_heads(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_size size) {
     const oxi_llm_numbers *n = &model->numbers;
     const int64_t turned = model->rope.size;
     const bool gated = oxi_llm_has_trait(model, OXI_LLM_TRAIT(QUERY_GATED));
     switch (size) {
-    case OXI_LLM_SIZE_ANY: return -1;
-    case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
-    case OXI_LLM_SIZE_WIDTH: return c->width;
-    case OXI_LLM_SIZE_HYPER: return n->hyper;
-    case OXI_LLM_SIZE_HYPER_WIDTH: return n->hyper * c->width;
-    case OXI_LLM_SIZE_HYPER_MIXES: return n->hyper * (n->hyper_rounds > 0 ? n->hyper + 2 : 2);
-    case OXI_LLM_SIZE_HYPER_RANK: return n->hyper_rank;
-    case OXI_LLM_SIZE_HIDDEN: return l->hidden;
-    case OXI_LLM_SIZE_HIDDEN_UP:
-        return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
     case OXI_LLM_SIZE_HEADS: return l->heads;
     case OXI_LLM_SIZE_KV_HEADS: return l->kv_heads;
     case OXI_LLM_SIZE_QUERIES:
@@ -63,6 +52,25 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_LATENT_PAIRS: return l->heads * (n->latent_key - turned + n->latent_value);
     case OXI_LLM_SIZE_LATENT_PLAIN: return n->latent_key - turned;
     case OXI_LLM_SIZE_LATENT_VALUE: return n->latent_value;
+    default: return 0;
+    }
+}
+
+/* -1: any. Sizes come from facts of at most 2^31 each, so products of two fit. */
+static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_llm_size size) {
+    const ox_llm_config *c = &model->config;
+    const oxi_llm_numbers *n = &model->numbers;
+    switch (size) {
+    case OXI_LLM_SIZE_ANY: return -1;
+    case OXI_LLM_SIZE_VOCABULARY: return c->vocabulary ? c->vocabulary : -1; /* the first one tells */
+    case OXI_LLM_SIZE_WIDTH: return c->width;
+    case OXI_LLM_SIZE_HYPER: return n->hyper;
+    case OXI_LLM_SIZE_HYPER_WIDTH: return n->hyper * c->width;
+    case OXI_LLM_SIZE_HYPER_MIXES: return n->hyper * (n->hyper_rounds > 0 ? n->hyper + 2 : 2);
+    case OXI_LLM_SIZE_HYPER_RANK: return n->hyper_rank;
+    case OXI_LLM_SIZE_HIDDEN: return l->hidden;
+    case OXI_LLM_SIZE_HIDDEN_UP:
+        return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
     case OXI_LLM_SIZE_EXPERTS: return n->experts;
     case OXI_LLM_SIZE_CHUNKS: return n->chunk_share ? n->experts / n->chunk_share : 0;
     case OXI_LLM_SIZE_VALUE_EXPERTS: return n->value_experts;
@@ -79,10 +87,8 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
         OXI_LLM_MIXER_SIZE_LIST(OXI_X)
 #undef OXI_X
         return n->mixing.size[size];
-    case OXI_LLM_SIZE_NONE:
-    case OXI_LLM_SIZE_COUNT: break;
+    default: return oxi_llm_size_of_heads(model, l, size);
     }
-    return 0;
 }
 
 /* Whether t is [experts, rows, columns] as far as the row has them; a vector of any size may be a matrix. */
