@@ -333,6 +333,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/rows/attention.c"
 #include "cpu/windows/depthwise.c"
 #include "cpu/windows/image.c"
+#include "cpu/windows/winograd.c"
 #include "cpu/windows/conv.c"
 #include "cpu/windows/pool.c"
 #include "cpu/rows/linear_attention.c"

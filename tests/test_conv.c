@@ -218,7 +218,25 @@ static ox_tensor *gradient_of(const conv_case *c, ox_tensor *x, ox_tensor *w, bo
     return ox_contiguous(ox_gradient(of_weight ? leaf_w : leaf_x));
 }
 
-/* More than one tile, chunk of k and task; one sample without a dim for it. */
+/* One sample without a dim for it has the bits that it has among others, with any number of threads. */
+static void check_bits(const conv_case *c, ox_dtype dtype) {
+    ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, dtype);
+    ox_tensor *w = drawn((layout)0, c, c->o, c->c / c->groups, c->kernel, dtype);
+    ox_tensor *one = convolve(c, ox_select(x, 0, 0), w, NULL), *y = convolve(c, x, w, NULL);
+    CHECK_MSG(one && one->ndim == 3 && same_bits(ox_contiguous(ox_select(y, 0, 0)), one), "%s",
+              ox_error_text());
+    ox_tensor *back_x = gradient_of(c, x, w, false), *back_w = gradient_of(c, x, w, true);
+    int threads = ox_threads();
+    for (int t = 1; t <= 4; t++) {
+        ox_set_threads(t);
+        CHECK_MSG(same_bits(convolve(c, x, w, NULL), y), "%d threads", t);
+        CHECK_MSG(same_bits(gradient_of(c, x, w, false), back_x), "x: %d threads", t);
+        CHECK_MSG(same_bits(gradient_of(c, x, w, true), back_w), "weight: %d threads", t);
+    }
+    ox_set_threads(threads);
+}
+
+/* More than one tile, chunk of k and task. */
 static void test_large(void) {
     static const conv_case large[] = {
         {2, 1, 20, 40, 1, {1, 12, 15}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
@@ -236,21 +254,90 @@ static void test_large(void) {
         for (int d = 0; d < 4; d++)
             OX_SCOPE {
                 check_case(&large[n], float_dtypes[d], float_dtypes[d], (layout)((3 * n + d) % LAYOUT_COUNT));
-                const conv_case *c = &large[n];
+                check_bits(&large[n], float_dtypes[d]);
+            }
+}
+
+/* 3 x 3 in 16 bits, in tiles of 4 x 4 places: sizes that are no multiples of tiles, of vectors, of panels. */
+static const conv_case tiled[] = {
+    {2, 1, 16, 32, 1, {1, 16, 16}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 2, 21, 23, 1, {1, 5, 31}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 20, 40, 1, {1, 13, 15}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 20, 26, 1, {1, 19, 18}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 50, 16, 1, {1, 7, 23}, {1, 3, 3}, {1, 1, 1}, {0, 2, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 16, 50, 1, {1, 3, 63}, {1, 3, 3}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 2, 20, 27, 1, {1, 3, 65}, {1, 3, 3}, {1, 1, 1}, {0, 0, 2}, {1, 1, 1}, {0, 0, 0}},
+    {2, 5, 23, 21, 1, {1, 1, 64}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 22, 23, 1, {1, 50, 5}, {1, 3, 3}, {1, 1, 1}, {0, 1, 2}, {1, 1, 1}, {0, 0, 0}},
+    {2, 1, 40, 40, 2, {1, 13, 15}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+};
+
+static void test_tiled(void) {
+    for (int n = 0; n < (int)(sizeof tiled / sizeof *tiled); n++)
+        for (int d = 2; d < 4; d++)
+            for (int l = 0; l < LAYOUT_COUNT; l++)
+                OX_SCOPE {
+                    check_case(&tiled[n], float_dtypes[d], float_dtypes[d], (layout)l);
+                }
+    for (int n = 0; n < (int)(sizeof tiled / sizeof *tiled); n++)
+        for (int d = 2; d < 4; d++)
+            OX_SCOPE {
+                check_bits(&tiled[n], float_dtypes[d]);
+                const conv_case *c = &tiled[n]; /* channels last, read and written as they lie */
                 ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, float_dtypes[d]);
                 ox_tensor *w = drawn((layout)0, c, c->o, c->c / c->groups, c->kernel, float_dtypes[d]);
-                ox_tensor *one = convolve(c, ox_select(x, 0, 0), w, NULL), *y = convolve(c, x, w, NULL);
-                CHECK_MSG(one && one->ndim == 3 && same_bits(ox_contiguous(ox_select(y, 0, 0)), one), "%s",
-                          ox_error_text());
-                ox_tensor *back_x = gradient_of(c, x, w, false), *back_w = gradient_of(c, x, w, true);
-                int threads = ox_threads();
-                for (int t = 1; t <= 4; t++) {
-                    ox_set_threads(t);
-                    CHECK_MSG(same_bits(convolve(c, x, w, NULL), y), "%d threads", t);
-                    CHECK_MSG(same_bits(gradient_of(c, x, w, false), back_x), "x: %d threads", t);
-                    CHECK_MSG(same_bits(gradient_of(c, x, w, true), back_w), "weight: %d threads", t);
+                ox_tensor *last = ox_permute(ox_contiguous(ox_permute(x, OX_DIMS(0, 2, 3, 1))),
+                                             OX_DIMS(0, 3, 1, 2));
+                CHECK(same_bits(convolve(c, last, w, NULL), convolve(c, x, w, NULL)));
+            }
+}
+
+/* What is not finite, or is too large for what is made of numbers on the way: what plain sums give. largest:
+ * of the numbers that are finite; a millionth of it is lost around it. */
+static void check_wild(const conv_case *c, ox_tensor *x, ox_tensor *w, ox_tensor *g, double largest) {
+    add_up(c, x, w, g);
+    ox_tensor *made[2] = {convolve(c, x, w, NULL), transposed(c, g, w, NULL)}, *plain[2];
+    ox_set_exact(true);
+    plain[0] = convolve(c, x, w, NULL);
+    plain[1] = transposed(c, g, w, NULL);
+    ox_set_exact(false);
+    for (int i = 0; i < 2; i++) {
+        int64_t wrong = 0;
+        CHECK(made[i] && plain[i]);
+        for (int64_t at = 0; made[i] && plain[i] && at < ox_numel(made[i]); at++) {
+            double is = real_at(made[i], at), sum = real_at(plain[i], at);
+            double around = i ? x_sums.around[at] : y_sums.around[at];
+            if (isnan(sum) || isinf(sum)) wrong += isnan(sum) ? !isnan(is) : is != sum;
+            else wrong += !(fabs(is - sum) <= allowed(x->dtype, 0.1 + around) + 1e-6 * largest);
+        }
+        CHECK_MSG(wrong == 0, "%s, %s, up to %g: %d are wrong", ox_dtype_name(x->dtype),
+                  i ? "to the image" : "forward", largest, (int)wrong);
+    }
+}
+
+static void test_wild(void) {
+    const conv_case *c = &tiled[1];
+    int64_t places[3];
+    for (int d = 0; d < 3; d++) places[d] = places_of(c, d);
+    for (int d = 2; d < 4; d++)
+        for (int kind = 0; kind < 5; kind++)
+            OX_SCOPE {
+                ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, float_dtypes[d]);
+                ox_tensor *g = drawn((layout)0, c, c->n, c->o, places, float_dtypes[d]);
+                ox_tensor *w = drawn((layout)0, c, c->o, c->c, c->kernel, float_dtypes[d]);
+                double number = kind % 2 ? NAN : INFINITY, largest = 1;
+                if (kind < 2) {
+                    ox_fill_(ox_narrow(ox_narrow(ox_narrow(x, 0, 1, 1), 2, 3, 1), 3, 4, 2), number);
+                    ox_fill_(ox_narrow(ox_narrow(ox_narrow(g, 0, 0, 1), 2, 0, 1), 3, 14, 1), number);
+                } else if (kind < 4)
+                    ox_fill_(ox_narrow(ox_narrow(ox_narrow(w, 0, 5, 1), 1, 7, 1), 3, 2, 1), number);
+                else { /* a pixel of each channel 3: four times as much is no f32 any more */
+                    largest = float_dtypes[d] == OX_F16 ? 6e4 : 3e38;
+                    w = ox_mul_number(w, 0.1);
+                    ox_fill_(ox_narrow(ox_narrow(ox_narrow(x, 1, 3, 1), 2, 4, 1), 3, 4, 1), largest);
+                    ox_fill_(ox_narrow(ox_narrow(ox_narrow(g, 1, 3, 1), 2, 4, 1), 3, 4, 1), largest);
                 }
-                ox_set_threads(threads);
+                check_wild(c, x, w, g, largest);
             }
 }
 
@@ -400,6 +487,8 @@ static void test_transposed_refuses(void) {
 int main(void) {
     test_cases();
     test_large();
+    test_tiled();
+    test_wild();
     test_outside();
     test_many();
     test_many_back();

@@ -155,6 +155,15 @@ typedef struct oxi_gemm_pieces {
     oxi_packs pack_a, pack_b;
 } oxi_gemm_pieces;
 
+/* Convolutions of 3 x 3 in tiles of 4 x 4 places, as 36 products (kernels/winograd.inc): numbers of an image,
+ * of weights, of sums of products, places of these. Lanes are channels, rows of tiles those of gemm_f32. */
+typedef struct oxi_winograd_kernels {
+    void (*image)(const float *d, int64_t row, float *v, int64_t point); /* or NULL */
+    void (*weight)(const float *g, int64_t step, float *u, int64_t point);
+    void (*sums)(int64_t k, const float *v, const float *u, float *m);
+    bool (*places)(const float *m, int64_t point, const float *bias, float *y, int64_t row);
+} oxi_winograd_kernels;
+
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
  * [n / 16]. */
 typedef struct oxi_codes {
@@ -283,6 +292,7 @@ typedef struct oxi_kernels {
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
     /* finished sums of gemm_f32, whole rows of nr of them, rounded to nearest even on their way to C */
     oxi_round_kernel round_tile_bf16, round_tile_f16;
+    oxi_winograd_kernels winograd;
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */

@@ -479,7 +479,8 @@ OX_API ox_tensor *ox_selective_scan(ox_tensor *u, ox_tensor *step, ox_tensor *ra
  * sample, [C,H,W], and so is the result then. ox_conv1d and ox_conv3d have one and three spatial dims.
  * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
  * memory    the result, and panels of the windows while it is computed; windows are never laid out
- * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias
+ * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias; on the CPU 3 x 3
+ *           of these, unless ox_set_exact, with fewer products, off by some 1e-6 of the largest nearby
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
  *           it may be; OX_ERR_DTYPE
  * grad      dx is a transposed convolution of g, dweight the product of g with the windows

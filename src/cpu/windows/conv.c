@@ -9,6 +9,7 @@
 typedef struct oxi_conv {
     oxi_conv_form form;
     const oxi_call *call;
+    int64_t sample; /* the first one */
     int64_t failed; /* atomic: status of a product that failed, or 0 */
     ox_status (*group)(const struct oxi_conv *c, int64_t group);
 } oxi_conv;
@@ -131,8 +132,8 @@ static ox_status oxi_conv_forward(const oxi_conv *c, int64_t group) {
     int64_t taps = f->channels * oxi_spatial(f->weight.shape + 2);
     oxi_gemm g = oxi_conv_product(c, f->outputs, f->samples * places, taps);
     oxi_windows a = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), true);
-    oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, 0, group * f->channels));
-    oxi_windows y = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
+    oxi_windows b = oxi_conv_windows(f, oxi_conv_data(&f->x, c->sample, group * f->channels));
+    oxi_windows y = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, c->sample, first), false);
     oxi_conv_set_a(&g, &a, f->channels, f->weight.t->storage);
     oxi_conv_add_bias(c, &g, first);
     return oxi_conv_run(f, &g, &b, &y, f->channels);
@@ -190,8 +191,8 @@ static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi
     }
     oxi_gemm g = oxi_conv_product(c, f->channels, f->samples * places, taps);
     oxi_windows a = oxi_conv_elements(&f->weight, oxi_conv_data(&f->weight, first, 0), false);
-    oxi_windows b = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, 0, first), false);
-    oxi_windows x = oxi_conv_elements(&f->x, oxi_conv_data(&f->x, 0, group * f->channels), false);
+    oxi_windows b = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, c->sample, first), false);
+    oxi_windows x = oxi_conv_elements(&f->x, oxi_conv_data(&f->x, c->sample, group * f->channels), false);
     for (int d = 0; d < 3 && taps > 0; d++) {
         a.origin[d] = phase[d].tap;
         a.step[d] = phase[d].period;
@@ -230,6 +231,56 @@ static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {
     return status;
 }
 
+/* ---- with fewer products ------------------------------------------------------------------------------- */
+
+/* Forward, or back to the image. */
+static oxi_winograd oxi_conv_winograd(const oxi_conv *c, int64_t group) {
+    const oxi_conv_form *f = &c->form;
+    const int64_t *stride = f->weight.stride;
+    bool back = c->call->op == OXI_OP_conv_back_input;
+    const oxi_conv_side *from = back ? &f->y : &f->x, *to = back ? &f->x : &f->y;
+    int64_t own = back ? f->channels : f->outputs;
+    oxi_winograd w;
+    memset(&w, 0, sizeof w);
+    w.dtype = from->t->dtype;
+    w.from.image = *from;
+    w.to = *to;
+    w.from.channels = back ? f->outputs : f->channels;
+    w.outputs = own;
+    w.from.data = oxi_conv_data(from, 0, group * w.from.channels);
+    w.to_data = oxi_conv_data(to, 0, group * own);
+    w.weight = oxi_conv_data(&f->weight, group * f->outputs, 0);
+    w.weight_in = stride[back ? 0 : 1];
+    w.weight_out = stride[back ? 1 : 0];
+    w.weight_row = back ? -stride[3] : stride[3];
+    w.weight_tap = back ? -stride[4] : stride[4];
+    if (back) w.weight += 2 * (2 * stride[3] + 2 * stride[4]);
+    for (int d = 0; d < 2; d++) w.from.origin[d] = back ? f->padding[1 + d] - 2 : -f->padding[1 + d];
+    w.bias = f->bias;
+    if (f->bias)
+        w.bias_data = (const char *)oxi_ptr(f->bias) +
+                      oxi_signed_bytes(f->bias->dtype, group * own * f->bias->stride[0]);
+    return w;
+}
+
+static ox_status oxi_conv_fewer(const oxi_conv *c, int64_t group) {
+    size_t bytes = (size_t)c->form.samples * sizeof(int64_t);
+    int64_t *failed = (int64_t *)oxi_alloc(bytes);
+    if (!failed) return OX_ERR_NOMEM;
+    memset(failed, 0, bytes);
+    oxi_winograd w = oxi_conv_winograd(c, group);
+    ox_status status = oxi_winograd_run(&w, failed);
+    for (int64_t i = 0; i < c->form.samples && status == OX_OK; i++) {
+        if (!failed[i]) continue;
+        oxi_conv one = *c;
+        one.form.samples = 1;
+        one.sample = i;
+        status = (c->call->op == OXI_OP_conv ? oxi_conv_forward : oxi_conv_back_input)(&one, group);
+    }
+    oxi_free(failed, bytes);
+    return status;
+}
+
 /* ---- the executor -------------------------------------------------------------------------------------- */
 
 static void oxi_conv_task(void *arg, int64_t group, int lane) {
@@ -250,6 +301,7 @@ static ox_status oxi_cpu_conv(const oxi_call *call) {
     c.group = call->op == OXI_OP_conv              ? oxi_conv_forward
               : call->op == OXI_OP_conv_back_input ? oxi_conv_back_input
                                                    : oxi_conv_back_weight;
+    if (c.group != oxi_conv_back_weight && oxi_winograd_takes(&c.form, call)) c.group = oxi_conv_fewer;
     double each = oxi_conv_form_flops(&c.form) / (double)c.form.groups;
     if (c.form.groups > 1 && (each < 5e7 || c.form.groups >= 8 * (int64_t)oxi_lanes(c.form.groups))) {
         oxi_parallel_for(c.form.groups, oxi_conv_task, &c);
