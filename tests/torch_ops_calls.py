@@ -944,6 +944,8 @@ DIFFERS = [
      'degrees beyond 2^63 have none in PyTorch'),
     ('clone contiguous', lambda s, d: any(t.ndim > MAX_DIMS for t in operands(s)), 'at most 8 dims'),
     # of complex numbers
+    ('where', lambda s, d: is_complex(s, d) and any(t.dtype == torch.float64 for t in operands(s)),
+     'a complex number beside f64 is c128, which there is none of'),
     ('linalg.ldl* svd_lowrank pca_lowrank', is_complex, 'of real matrices'),
     ('linalg.cholesky*', is_complex, "the gradient is Hermitian here, PyTorch's is not; both have one sum"),
     ('masked.var masked.std', is_complex, 'real, as ox_var is'),
