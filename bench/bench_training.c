@@ -12,8 +12,8 @@
  *     bench_training gpt2_12 curve f8 2 64 200 TEXT [percent, 25]
  *     bench_training mlp curve f8 128 0 200 IMAGES-IDX3 [percent, 25]
  *                                     the planner's compression of activations (f16, f8, i8, q4): losses
- *                                     beside those of a run that moves all bits, on the bytes of a text, or on
- *                                     images, whose classes lie in labels-idx1 of the same name */
+ *                                     beside those of a run that moves all bits, on the bytes of a text, or
+ *                                     on images, whose classes lie in labels-idx1 of the same name */
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"

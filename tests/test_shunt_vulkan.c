@@ -60,8 +60,8 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
-/* The GPU is closed under a shunt: refused while tensors lie there, and without any what comes next is an error
- * in words or the right number. */
+/* The GPU is closed under a shunt: refused while tensors lie there, and without any what comes next is an
+ * error in words or the right number. */
 static void test_close(bool has_run) {
     const char *folder = getenv("OX_TEST_TMP");
     ox_shunt_desc desc;

@@ -65,8 +65,8 @@ static ox_status oxi_shunt_cast(const void *from, ox_dtype from_dtype, void *to,
     return oxi_apply_quiet(&cast);
 }
 
-/* The power of two that brings the largest number to 2^15: halves, and the scales of blocks, which are halves,
- * reach from there down to numbers of 2^-7 with all of their digits. Gradients are smaller than that. */
+/* The power of two that brings the largest number below 2^15: halves, and the scales of blocks, which are
+ * halves, keep all of their digits from there down to 2^-7 or less, and gradients are smaller than that. */
 static int oxi_shunt_shift_of(const float *x, int64_t count) {
     float most = 0;
     int exponent = 0;
