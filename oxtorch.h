@@ -76,8 +76,8 @@
  *     op, ox_profile_trace writes a trace for Chrome's viewer.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No c128; some functions of c64 are missing, linear algebra but solve and inv among them. Gradients
- *     are in oxtorch_nn.h.
+ *     No c128; some functions of c64 are missing. Gradients, einsum, rarer linear algebra are in
+ *     oxtorch_nn.h.
  *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xa5e17be6
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x6076fd18
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1201,12 +1201,6 @@ OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta
 OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
-/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
- * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
- * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
- *           where a letter of one integer operand alone is summed over
- * source    torch.einsum */
-OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* ox_prepack - keeps a constant matrix in the form that products want, so that they need not make it each
  * time. The first product with many rows that `weight`, or a view of it, takes part in makes panels; the
  * next ones, of any number of rows that need panels, take them. What is changed in place is packed anew.
@@ -1324,7 +1318,8 @@ OX_API ox_tensor *ox_selective_scan(ox_tensor *u, ox_tensor *step, ox_tensor *ra
  * sample, [C,H,W], and so is the result then. ox_conv1d and ox_conv3d have one and three spatial dims.
  * dtypes    floats; x, weight and bias as in ox_layer_norm: f64 meets only its own
  * memory    the result, and panels of the windows while it is computed; windows are never laid out
- * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias
+ * numerics  as ox_matmul: f16 and bf16 are summed in f32 and rounded once, behind the bias; on the CPU 3 x 3
+ *           of these, unless ox_set_exact, with fewer products, off by some 1e-6 of the largest nearby
  * errors    OX_ERR_SHAPE channels, groups or bias do not fit, no window fits; OX_ERR_ARG a number below what
  *           it may be; OX_ERR_DTYPE
  * grad      dx is a transposed convolution of g, dweight the product of g with the windows
@@ -1459,7 +1454,7 @@ typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
 /* sgn x/|x|, of real numbers sign   signbit bool, of -0 true   isreal bool   fmax fmin: NaN loses
  * complex a + b i, polar a e^(b i): c64, also of f64 */
 /* clang-format off */
-#define OX_COMPOSED_1(X) X(sgn) X(signbit) X(isreal) X(trace) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+#define OX_COMPOSED_1(X) X(sgn) X(signbit) X(isreal)
 #define OX_COMPOSED_2(X) X(fmax) X(fmin) X(complex) X(polar)
 /* clang-format on */
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
@@ -1470,15 +1465,6 @@ OX_COMPOSED_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
-OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
-OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
-/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
- * total. */
-OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
-
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
 /* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
  * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
@@ -1487,10 +1473,6 @@ OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
 OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-
-/* ---- order --------------------------------------------------------------------------------------------- */
-/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
-OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
 
 OX_EXTERN_C_END
 #endif
@@ -1559,31 +1541,17 @@ OX_API ox_tensor *ox_solve(ox_tensor *a, ox_tensor *b, bool left);
 OX_API ox_tensor *ox_solve_triangular(ox_tensor *a, ox_tensor *b, bool upper, bool left, bool unitriangular);
 OX_API ox_tensor *ox_inv(ox_tensor *x);
 OX_API ox_tensor *ox_det(ox_tensor *x);
-OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
-OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where it is real and below 0 */
-/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
- * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
-OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
 /* Pseudo-inverse; singular values up to max(atol, rtol largest) count as 0; rtol -1: max(M, N) eps, or 0
  * where atol is given. hermitian: the lower triangle counts. */
 OX_API ox_tensor *ox_pinv(ox_tensor *x, double atol, double rtol, bool hermitian);
-OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_cholesky(ox_tensor *x, bool upper);    /* reads whether it is there: OX_ERR_ARG */
 /* The same, and i32: 0, or the order of the minor that is not positive. */
 OX_API ox_tuple ox_cholesky_ex(ox_tensor *x, bool upper);
-OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
-OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
 OX_API ox_tuple ox_lu_factor(ox_tensor *x, bool pivot);      /* L and U in one, pivots (i32, from 1) */
-OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
-OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
-OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
 OX_API ox_tuple ox_qr(ox_tensor *x, const char *mode);      /* Q, R; mode "reduced" (NULL), "complete", "r" */
 OX_API ox_tuple ox_geqrf(ox_tensor *x); /* R and reflectors below it, their factors tau */
-OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau); /* first columns of their product */
-/* Q other or (left false) other Q; transpose: of Q^H */
-OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
 OX_API ox_tuple ox_eigh(ox_tensor *x, bool upper);          /* values rising, vectors in columns */
 OX_API ox_tensor *ox_eigvalsh(ox_tensor *x, bool upper);
 OX_API ox_tuple ox_eig(ox_tensor *x);                       /* values, vectors in columns: c64 */
@@ -6060,7 +6028,11 @@ ox_tensor*x=eight_bits?oxi_wide(call->in[0]):call->in[0];ox_tensor*weight=call->
 ox_tensor*scale=ox_rsqrt(ox_add_number(oxi_wide(call->in[2]),call->attr.batch_norm.eps));
 if(weight)scale=ox_mul(scale,oxi_wide(weight));
 ox_tensor*shift=ox_neg(ox_mul(oxi_wide(call->in[1]),scale));if(bias)shift=ox_add(shift,oxi_wide(bias));
-return x&&scale&&shift?ox_addcmul(oxi_by_channel(shift,x),x,oxi_by_channel(scale,x),1):NULL;}
+if(!x|| !scale|| !shift)return NULL;
+oxi_attrs attr=oxi_attrs_value();
+ox_tensor*in[3]={oxi_by_channel(shift,x),x,oxi_by_channel(scale,x)},*out=NULL;
+if(x->dtype!=scale->dtype)out=oxi_tensor_new(ox_device_of(x),x->dtype,x->ndim,x->shape);
+return oxi_any_null("batch_norm",in,3)?NULL:oxi_apply_list(OXI_OP_addcmul,&attr,in,3,out);}
 static ox_tensor*oxi_activated(ox_activation activation,ox_tensor*y){switch(activation){
 case OX_ACTIVATION_RELU:return ox_relu(y);case OX_ACTIVATION_GELU:return ox_gelu(y);
 case OX_ACTIVATION_GELU_TANH:return ox_gelu_tanh(y);case OX_ACTIVATION_SILU:return ox_silu(y);
@@ -6328,15 +6300,15 @@ static ox_tensor*oxi_rank_limit(ox_tensor*x,ox_tensor*s,double atol,double rtol)
 int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];double eps=x->dtype==OX_F64?DBL_EPSILON:FLT_EPSILON;
 if(rtol<0)rtol=atol>0?0:eps*(double)(m>n?m:n);
 return ox_clamp(ox_mul_number(ox_amax(s,OX_DIMS(-1),true),rtol),atol,INFINITY);}
-OXI_PARTS(pinv){const oxi_attr_tolerance*told= &call->attr.tolerance;
-ox_tensor*x=call->in[0],*limit,*counts;oxi_svd_parts p;
-if(oxi_least_side(x)==0)return oxi_filled_beside(x,ox_shape_of(call->out[0]),0);
+static ox_tensor*oxi_pinv_of(const oxi_svd_parts*p,ox_tensor*limit){
+ox_tensor*counts=limit?ox_gt(p->s,limit):NULL,*inverse;
+inverse=ox_where(counts,ox_reciprocal(ox_where(counts,p->s,ox_number(1))),ox_number(0));
+return ox_matmul(oxi_times_columns(p->v,inverse),oxi_adjoint(p->u));}
+OXI_PARTS(pinv){const oxi_attr_tolerance*told= &call->attr.tolerance;ox_tensor*x=call->in[0];
+oxi_svd_parts p;if(oxi_least_side(x)==0)return oxi_filled_beside(x,ox_shape_of(call->out[0]),0);
 if(told->hermitian){ox_tensor*low=ox_mul_number(ox_add(ox_tril(x,0),ox_tril(x,-1)),0.5);
 x=ox_add(low,oxi_adjoint(low));}
-if(!oxi_svd_of(x,&p)|| !(limit=oxi_rank_limit(x,p.s,told->atol,told->rtol)))return NULL;
-counts=ox_gt(p.s,limit);
-ox_tensor*inverse=ox_where(counts,ox_reciprocal(ox_where(counts,p.s,ox_number(1))),ox_number(0));
-return ox_matmul(oxi_times_columns(p.v,inverse),oxi_adjoint(p.u));}
+return oxi_svd_of(x,&p)?oxi_pinv_of(&p,oxi_rank_limit(x,p.s,told->atol,told->rtol)):NULL;}
 static ox_tensor*oxi_sign_of_pivots(ox_tensor*pivots){int64_t n=pivots->shape[pivots->ndim-1];
 ox_tensor*own=oxi_ramp_beside(pivots,n,OX_I32);ox_tensor*moved=ox_ne(pivots,ox_add(own,ox_integer(1)));
 ox_tensor*odd=ox_remainder(ox_sum(moved,OX_DIMS(-1),false),ox_integer(2));
@@ -6422,7 +6394,8 @@ return oxi_same_layout(t,&end);}
 static bool oxi_needs_detached_result(const oxi_call*call,const oxi_op_row*row,int result,
  const ox_tensor*meta){const ox_tensor*out=call->out[result];
 bool elementwise=row->family==OXI_FAMILY_MAP||row->family==OXI_FAMILY_COPY||row->family==OXI_FAMILY_CHAIN;
-if(meta->dtype!=out->dtype&& !elementwise)return true;
+bool widens=row->family==OXI_FAMILY_REDUCE&&out->dtype==OX_F32&&oxi_is_float(meta->dtype);
+if(meta->dtype!=out->dtype&& !elementwise&& !widens)return true;
 for(int i=0;i<result;i++)
 if(oxi_overlaps(call->out[i],out))return true;
 for(int i=0;i<call->in_count;i++){const ox_tensor*t=call->in[i];
@@ -7797,206 +7770,6 @@ OX_API ox_tensor*ox_outer(ox_tensor*a,ox_tensor*b){if(!oxi_check_vectors("outer"
 oxi_work work=oxi_work_begin("outer");return oxi_work_end(&work,ox_mul(ox_unsqueeze(a,1),b));}
 OX_API ox_tensor*ox_dot(ox_tensor*a,ox_tensor*b){ox_tensor*in[2]={a,b};
 return oxi_check_vectors("dot",a,b)?oxi_apply_as("dot",OXI_OP_matmul,NULL,in,2,NULL):NULL;}
-/* >>ops/functions/einsum.c */
-#define OXI_MAX_LABELS 64
-typedef struct oxi_einsum_term{ox_tensor*t;
-const ox_tensor*given;int operand;int count;int label[OX_MAX_DIMS];}oxi_einsum_term;
-typedef struct oxi_einsum{const char*equation;int64_t size[OXI_MAX_LABELS];int seen[OXI_MAX_LABELS];
-int ellipsis;int out_count;int out[OX_MAX_DIMS];}oxi_einsum;static int oxi_letter_label(char c){
-return c>='a'&&c<='z'?c-'a':c>='A'&&c<='Z'?26+c-'A': -1;}
-#define OXI_EINSUM_SHOWN "einsum: '%.120s': "
-static const char*oxi_label_text(int label){char*out=oxi_text_buffer();
-if(label>=52)
-snprintf(out,OXI_TEXT_ROOM,"dim %d of \"...\"",51-label);
-else
-snprintf(out,OXI_TEXT_ROOM,"letter '%c'",label<26?'a'+label:'A'+label-26);
-return out;}
-static const char*oxi_term_text(int operand,const ox_tensor*t){char*out=oxi_text_buffer();if(operand==0)
-snprintf(out,OXI_TEXT_ROOM,"the result");
-else
-snprintf(out,OXI_TEXT_ROOM,"operand %d (%s)",operand,oxi_tensor_text(t));
-return out;}
-static bool oxi_einsum_too_long(const oxi_einsum*e,int operand,const ox_tensor*t){
-(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: at most %d dims",e->equation,oxi_term_text(operand,t),
- OX_MAX_DIMS);
-return false;}
-static bool oxi_einsum_labels(const oxi_einsum*e,int operand,const ox_tensor*t,const char*text,
- const char*end,int ellipsis_dims,int*label,int*count){bool dots=false;
-*count=0;for(const char*p=text;p<end;p++){if(*p==' ')continue;
-if(*p=='.'){if(dots||end-p<3||p[1]!='.'||p[2]!='.'){
-(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: dots are \"...\", once",e->equation,
- oxi_term_text(operand,t));
-return false;}
-dots=true;
-p +=2;for(int i=0;i<ellipsis_dims;i++){if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
-label[(*count)++]=52+(ellipsis_dims-1-i);}
-continue;}
-if(oxi_letter_label(*p)<0){
-(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: byte %d, '%c', is no letter",e->equation,
- oxi_term_text(operand,t),(int)(p -e->equation)+1,*p>' '&& *p<='~'? *p:'?');
-return false;}
-if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
-label[(*count)++]=oxi_letter_label(*p);}
-return true;}
-static int oxi_count_letters(const char*text,const char*end,bool*dots){int letters=0;
-*dots=false;
-for(const char*p=text;p<end;p++){if(*p=='.')*dots=true;
-letters+=oxi_letter_label(*p)>=0;}
-return letters;}
-static bool oxi_einsum_diagonals(const oxi_einsum*e,oxi_einsum_term*term){for(int i=0;i<term->count;i++){
-for(int j=i+1;j<term->count;j++){if(term->label[i]!=term->label[j])continue;
-if(term->t->shape[i]!=term->t->shape[j]){
-(void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has sizes %lld and %lld in %s",e->equation,
- oxi_label_text(term->label[i]),(long long)term->t->shape[i],
- (long long)term->t->shape[j],oxi_term_text(term->operand,term->given));
-return false;}
-int label=term->label[i];term->t=ox_diagonal(term->t,0,i,j);if(!term->t)return false;
-int kept=0;for(int d=0;d<term->count;d++)
-if(d!=i&&d!=j)term->label[kept++]=term->label[d];
-term->label[kept++]=label;term->count=kept;i= -1;break;}}
-return true;}
-static bool oxi_einsum_sizes(oxi_einsum*e,const oxi_einsum_term*term){for(int d=0;d<term->count;d++){
-int label=term->label[d];int64_t size=term->t->shape[d];if(!e->seen[label]||e->size[label]==1){
-e->size[label]=size;e->seen[label]=term->operand;}else if(size!=e->size[label]&&size!=1){
-(void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has size %lld in operand %d, but %lld in %s",
- e->equation,oxi_label_text(label),(long long)e->size[label],e->seen[label],
- (long long)size,oxi_term_text(term->operand,term->given));
-return false;}}
-return true;}
-static bool oxi_has_label(const int*label,int count,int wanted){for(int i=0;i<count;i++)
-if(label[i]==wanted)return true;
-return false;}
-static bool oxi_einsum_sum_lonely(const oxi_einsum*e,oxi_einsum_term*term,const oxi_einsum_term*rest,
- int rest_count){ox_shape dims=ox_shape_from(0,NULL);
-int kept=0,label[OX_MAX_DIMS];for(int d=0;d<term->count;d++){
-bool needed=oxi_has_label(e->out,e->out_count,term->label[d]);for(int r=0;r<rest_count&& !needed;r++)
-needed=oxi_has_label(rest[r].label,rest[r].count,term->label[d]);
-if(needed)
-label[kept++]=term->label[d];
-else
-dims.dim[dims.ndim++]=d;}
-if(dims.ndim==0)return true;
-term->t=ox_sum(term->t,dims,false);memcpy(term->label,label,sizeof label);term->count=kept;
-return term->t!=NULL;}
-static ox_tensor*oxi_einsum_ordered(const oxi_einsum_term*term,const int*list,int count){
-ox_shape order=ox_shape_from(0,NULL);for(int i=0;i<count;i++)
-for(int d=0;d<term->count;d++)
-if(term->label[d]==list[i])order.dim[order.ndim++]=d;
-return ox_permute(term->t,order);}
-typedef struct oxi_einsum_roles{
-int batch[OX_MAX_DIMS],rows[OX_MAX_DIMS],columns[OX_MAX_DIMS],summed[OX_MAX_DIMS];
-int batches,row_count,column_count,summed_count;}oxi_einsum_roles;
-static void oxi_einsum_sort_roles(const oxi_einsum*e,const oxi_einsum_term*a,const oxi_einsum_term*b,
- const oxi_einsum_term*rest,int rest_count,oxi_einsum_roles*roles){memset(roles,0,sizeof*roles);
-for(int d=0;d<a->count;d++){int label=a->label[d];
-bool needed=oxi_has_label(e->out,e->out_count,label);for(int r=0;r<rest_count&& !needed;r++)
-needed=oxi_has_label(rest[r].label,rest[r].count,label);
-if(!oxi_has_label(b->label,b->count,label))
-roles->rows[roles->row_count++]=label;
-else if(needed)
-roles->batch[roles->batches++]=label;
-else
-roles->summed[roles->summed_count++]=label;}
-for(int d=0;d<b->count;d++)
-if(!oxi_has_label(a->label,a->count,b->label[d]))
-roles->columns[roles->column_count++]=b->label[d];}
-static int64_t oxi_einsum_join(const oxi_einsum*e,int*list,int*count,const int*more,int more_count){
-int64_t size=1;for(int i=0;i<more_count;i++){if(*count<OX_MAX_DIMS)list[(*count)++]=more[i];
-size*=e->size[more[i]];}
-return size;}
-static ox_tensor*oxi_einsum_product(ox_tensor*x,ox_tensor*y,bool sums){if(!x|| !y)return NULL;
-if(x->dtype!=y->dtype&&oxi_is_int(x->dtype)&&oxi_is_int(y->dtype)){x=ox_cast(x,OX_I64);
-y=ox_cast(y,OX_I64);}
-ox_tensor*product=sums?ox_matmul(x,y):ox_mul(x,y);
-return product&&x&&product->dtype!=x->dtype?ox_cast(product,x->dtype):product;}
-static bool oxi_einsum_contract(const oxi_einsum*e,oxi_einsum_term*a,const oxi_einsum_term*b,
- const oxi_einsum_term*rest,int rest_count){oxi_einsum_roles r;
-oxi_einsum_sort_roles(e,a,b,rest,rest_count,&r);if(r.batches+r.row_count+r.column_count>OX_MAX_DIMS){
-(void)oxi_fail(OX_ERR_SHAPE,
- OXI_EINSUM_SHOWN "operands up to %d, multiplied, have %d dims; %d are the most",
- e->equation,b->operand,r.batches+r.row_count+r.column_count,OX_MAX_DIMS);
-return false;}
-int left[OX_MAX_DIMS],right[OX_MAX_DIMS],result[OX_MAX_DIMS],left_count=0,right_count=0,result_count=0;
-int64_t batch=oxi_einsum_join(e,left,&left_count,r.batch,r.batches);
-int64_t rows=oxi_einsum_join(e,left,&left_count,r.rows,r.row_count);
-int64_t summed=oxi_einsum_join(e,left,&left_count,r.summed,r.summed_count);
-oxi_einsum_join(e,right,&right_count,r.batch,r.batches);
-oxi_einsum_join(e,right,&right_count,r.summed,r.summed_count);
-int64_t columns=oxi_einsum_join(e,right,&right_count,r.columns,r.column_count);
-ox_tensor*x=ox_reshape(oxi_einsum_ordered(a,left,left_count),OX_SHAPE(batch,rows,summed));
-ox_tensor*y=ox_reshape(oxi_einsum_ordered(b,right,right_count),OX_SHAPE(batch,summed,columns));
-ox_tensor*product=oxi_einsum_product(x,y,r.summed_count>0);
-oxi_einsum_join(e,result,&result_count,r.batch,r.batches);
-oxi_einsum_join(e,result,&result_count,r.rows,r.row_count);
-oxi_einsum_join(e,result,&result_count,r.columns,r.column_count);ox_shape shape=ox_shape_from(0,NULL);
-for(int i=0;i<result_count;i++)shape.dim[shape.ndim++]=e->size[result[i]];
-a->t=product?ox_view(product,shape):NULL;memcpy(a->label,result,sizeof result);a->count=result_count;
-return a->t!=NULL;}
-static const char*oxi_einsum_term_end(const char*p){while(*p&& *p!=','&& !(p[0]=='-'&&p[1]=='>'))p++;
-return p;}
-static int oxi_einsum_terms(const char*text){int terms=1;while(*(text=oxi_einsum_term_end(text))==','){
-terms++;text++;}
-return terms;}
-static const char*oxi_einsum_read(oxi_einsum*e,const char*text,ox_tensor*const*list,int count,
- oxi_einsum_term*terms){for(int i=0;i<count;i++){const char*end=oxi_einsum_term_end(text);
-bool dots;
-int letters=oxi_count_letters(text,end,&dots),extra=list[i]->ndim-letters;
-terms[i].t=list[i];terms[i].given=list[i];terms[i].operand=i+1;
-if(!oxi_einsum_labels(e,i+1,list[i],text,end,extra,terms[i].label,&terms[i].count))
-return NULL;
-if(extra<0||(!dots&&extra>0))
-return(const char*)OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s has %d dims for %d letters",
- e->equation,oxi_term_text(i+1,list[i]),list[i]->ndim,letters);
-if(extra>e->ellipsis)e->ellipsis=extra;
-text= *end==','?end+1:end;}
-return text;}
-static bool oxi_einsum_result(oxi_einsum*e,const char*text,const char*left_start,const char*left_end){
-if(text[0]=='-')
-return oxi_einsum_labels(e,0,NULL,text+2,text+strlen(text),e->ellipsis,e->out,&e->out_count);
-int times[52]={0};for(const char*p=left_start;p<left_end;p++)
-if(oxi_letter_label(*p)>=0)times[oxi_letter_label(*p)]++;
-for(int i=e->ellipsis-1;i>=0;i--)e->out[e->out_count++]=52+i;
-for(int turn=0;turn<52;turn++){int label=turn<26?26+turn:turn-26;
-if(times[label]!=1)continue;
-if(e->out_count==OX_MAX_DIMS)return oxi_einsum_too_long(e,0,NULL);
-e->out[e->out_count++]=label;}
-return true;}
-static bool oxi_einsum_check_result(const oxi_einsum*e){for(int i=0;i<e->out_count;i++){
-bool known=e->seen[e->out[i]]||e->out[i]>=52;if(known&& !oxi_has_label(e->out,i,e->out[i]))continue;
-(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "the result has %s, which %s",e->equation,
- oxi_label_text(e->out[i]),known?"it has before":"no operand has");
-return false;}
-return true;}
-static bool oxi_einsum_grow(const oxi_einsum*e,oxi_einsum_term*term){ox_shape shape=ox_shape_from(0,NULL);
-for(int d=0;d<term->count;d++)shape.dim[shape.ndim++]=e->size[term->label[d]];
-term->t=ox_expand(term->t,shape);return term->t!=NULL;}
-static ox_tensor*oxi_einsum_run(const char*equation,ox_tensor*const*list,int count,oxi_einsum_term*terms){
-oxi_einsum e;memset(&e,0,sizeof e);e.equation=equation;if(oxi_einsum_terms(equation)!=count)
-return OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "it has %d operands, %d are given",equation,
- oxi_einsum_terms(equation),count);
-const char*after=oxi_einsum_read(&e,equation,list,count,terms);
-if(!after|| !oxi_einsum_result(&e,after,equation,after))return NULL;
-for(int i=0;i<count;i++)
-if(!oxi_einsum_diagonals(&e,&terms[i])|| !oxi_einsum_sizes(&e,&terms[i]))return NULL;
-if(!oxi_einsum_check_result(&e))return NULL;
-for(int i=0;i<count;i++)
-if(!oxi_einsum_grow(&e,&terms[i]))return NULL;
-oxi_einsum_term*sum= &terms[0];if(!oxi_einsum_sum_lonely(&e,sum,terms+1,count-1))return NULL;
-for(int i=1;i<count;i++){oxi_einsum_term*rest=terms+i+1;
-if(!oxi_einsum_contract(&e,sum,&terms[i],rest,count-i-1))return NULL;
-if(!oxi_einsum_sum_lonely(&e,sum,rest,count-i-1))return NULL;}
-ox_tensor*result=oxi_einsum_ordered(sum,e.out,e.out_count);
-return result&&result->storage==list[0]->storage?ox_clone(result):result;}
-OX_API ox_tensor*ox_einsum(const char*equation,ox_tensor*const*list,int count){
-if(!equation)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no equation");
-if(count<1|| !list)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no operands");
-if(oxi_any_null("einsum",list,count))return NULL;
-size_t bytes;if(!oxi_mul_size((size_t)count,sizeof(oxi_einsum_term),&bytes))
-return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: %d operands are more than memory can hold",count);
-oxi_einsum_term*terms=(oxi_einsum_term*)oxi_alloc(bytes);if(!terms)return NULL;
-oxi_work work=oxi_work_begin("einsum");
-ox_tensor*result=oxi_work_end(&work,oxi_einsum_run(equation,list,count,terms));oxi_free(terms,bytes);
-return result;}
 /* >>ops/functions/nn.c */
 OX_API ox_tensor*ox_softmax(ox_tensor*x,int dim){return oxi_along(OXI_OP_softmax,x,dim,false);}
 OX_API ox_tensor*ox_log_softmax(ox_tensor*x,int dim){return oxi_along(OXI_OP_log_softmax,x,dim,false);}
@@ -8016,9 +7789,10 @@ OX_API ox_tensor*ox_group_norm(ox_tensor*x,int64_t groups,ox_tensor*weight,ox_te
 ox_tensor*in[3]={x,weight,bias};oxi_attrs attr=oxi_attrs_groups();attr.groups.groups=groups;
 attr.groups.eps=eps;
 return oxi_any_null("group_norm",in,1)?NULL:oxi_apply_list(OXI_OP_group_norm,&attr,in,3,NULL);}
-static ox_tensor*oxi_measure_channels(oxi_op op,ox_tensor*x){oxi_call call=oxi_call_of(op,&x,1,NULL);
+static ox_tensor*oxi_measure_channels(oxi_op op,ox_tensor*x){ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
+ox_tensor*out=oxi_tensor_new(ox_device_of(x),dtype,1,&x->shape[1]);oxi_call call=oxi_call_of(op,&x,1,out);
 call.attr=oxi_attrs_moments();call.attr.moments.dims=((1u<<x->ndim)-1)& ~2u;call.attr.moments.correction=0;
-return oxi_apply_quiet(&call)==OX_OK?call.out[0]:NULL;}
+return out&&oxi_apply_quiet(&call)==OX_OK?out:NULL;}
 static bool oxi_run_statistics(ox_tensor*running,ox_tensor*fresh,double factor,double momentum){
 if(!running)return true;
 ox_tensor*by[2]={fresh,ox_number(factor)};oxi_call times=oxi_call_of(OXI_OP_mul,by,2,NULL);
@@ -8029,9 +7803,8 @@ static ox_tensor*oxi_batch_norm_training(ox_tensor*const*in,ox_tensor*const*runn
  const oxi_attrs*attr){const ox_tensor*x=in[0];
 int64_t count=x->shape[1]?ox_numel(x)/x->shape[1]:0;if(count<=1)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"batch_norm: %s has less than two numbers a channel",oxi_tensor_text(x));
-ox_tensor*wide=oxi_cast_quiet(in[0],x->dtype==OX_F64?OX_F64:OX_F32);
-ox_tensor*mean=wide?oxi_measure_channels(OXI_OP_mean,wide):NULL;
-ox_tensor*variance=mean?oxi_measure_channels(OXI_OP_var,wide):NULL;
+ox_tensor*mean=oxi_measure_channels(OXI_OP_mean,in[0]);
+ox_tensor*variance=mean?oxi_measure_channels(OXI_OP_var,in[0]):NULL;
 if(!variance|| !oxi_run_statistics(running[0],mean,1,momentum)||
  !oxi_run_statistics(running[1],variance,(double)count/(double)(count-1),momentum))
 return NULL;
@@ -8527,6 +8300,11 @@ if(oxi_any_null(#name,in,2))return NULL;\
 oxi_work work=oxi_work_begin(#name);\
 ox_tensor*made=(__VA_ARGS__);\
 return oxi_work_end(&work,made);}
+static ox_tuple oxi_tuple_end(oxi_work*work,ox_tensor*a,ox_tensor*b,ox_tensor*c){ox_tuple tuple;
+memset(&tuple,0,sizeof tuple);if(a&&b){tuple.t[0]=ox_keep(a);
+tuple.t[1]=ox_keep(b);tuple.t[2]=c?ox_keep(c):NULL;}
+(void)oxi_work_end(work,NULL);return tuple;}
+static ox_tuple oxi_no_tuple(void){ox_tuple tuple;memset(&tuple,0,sizeof tuple);return tuple;}
 #define OXI_PI_F64 3.14159265358979323846
 static bool oxi_number_fits(const char*name,bool fits,double number){
 if(!fits)(void)oxi_fail(OX_ERR_ARG,"%s: of %g",name,number);
@@ -8564,33 +8342,8 @@ both[0]=ox_expand(ox_cast(re,OX_F32),ox_shape_of(sum));
 both[1]=ox_expand(ox_cast(im,OX_F32),ox_shape_of(sum));return ox_view_as_complex(ox_stack(both,2,-1));}
 OXI_MADE_2(complex,oxi_complex_of(a,b))
 OXI_MADE_2(polar,oxi_complex_of(ox_mul(a,ox_cos(b)),ox_mul(a,ox_sin(b))))
-/* >>composed/arrange.c */
+/* >>composed/choose.c */
 static ox_shape oxi_no_shape(void){ox_shape shape;memset(&shape,0,sizeof shape);return shape;}
-static ox_tensor*oxi_atleast(ox_tensor*x,int ndim){ox_shape shape=ox_shape_of(x);
-if(x->ndim>=ndim)return oxi_same_again(x);
-if(ndim==3&&x->ndim==2)return ox_unsqueeze(x,2);
-if(ndim==3&&x->ndim==1)return ox_view(x,OX_SHAPE(1,shape.dim[0],1));
-return ox_unsqueeze(ndim==1?x:oxi_atleast(x,ndim-1),0);}
-OXI_MADE_1(atleast_1d,oxi_atleast(x,1))
-OXI_MADE_1(atleast_2d,oxi_atleast(x,2))
-OXI_MADE_1(atleast_3d,oxi_atleast(x,3))
-static ox_tensor**oxi_list_new(int64_t count,size_t*bytes){
-if(count<0|| !oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
-return(ox_tensor**)oxi_alloc(*bytes? *bytes:sizeof(ox_tensor*));}
-static ox_tensor*oxi_joined(const char*name,ox_tensor*const*list,int count,int ndim,int dim,bool columns){
-size_t bytes;if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensors",name);
-if(oxi_any_null(name,list,count))return NULL;
-ox_tensor**parts=oxi_list_new(count,&bytes);if(!parts)return NULL;
-oxi_work work=oxi_work_begin(name);bool made=true;for(int i=0;i<count;i++){parts[i]=
- columns&&list[i]->ndim<=1?ox_reshape(list[i],OX_SHAPE(-1,1)):oxi_atleast(list[i],ndim);
-made=made&&parts[i];}
-int along=made&&dim==OX_FLATTENED?(parts[0]->ndim>1):dim;
-ox_tensor*result=oxi_work_end(&work,made?ox_cat(parts,count,along):NULL);
-oxi_free(parts,bytes?bytes:sizeof*parts);return result;}
-OX_API ox_tensor*ox_hstack(ox_tensor*const*list,int count){
-return oxi_joined("hstack",list,count,1,OX_FLATTENED,false);}
-OX_API ox_tensor*ox_vstack(ox_tensor*const*list,int count){
-return oxi_joined("vstack",list,count,2,0,false);}
 static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
 *out=oxi_no_shape();for(int i=0;i<count;i++)
 if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
@@ -8602,43 +8355,6 @@ if(own==1||own== *size)continue;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
 return false;}
 return true;}
-OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
-if(oxi_any_null("diag_embed",&x,1))return NULL;
-if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag_embed: %s",oxi_tensor_text(x));
-int ndim=x->ndim+1,a=oxi_wrap_dim("diag_embed",dim1,ndim),b=oxi_wrap_dim("diag_embed",dim2,ndim);
-if(a<0||b<0)return NULL;
-if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"diag_embed: dim %d twice",a);
-if(offset>INT32_MAX||offset< -INT32_MAX)
-return OXI_FAIL_NULL(OX_ERR_ARG,"diag_embed: the offset %lld",(long long)offset);
-int64_t size=x->shape[x->ndim-1]+(offset<0? -offset:offset);ox_shape shape=oxi_no_shape();shape.ndim=ndim;
-for(int d=0,from=0;d<ndim;d++)shape.dim[d]=d==a||d==b?size:x->shape[from++];
-oxi_work work=oxi_work_begin("diag_embed");
-ox_tensor*out=oxi_full("diag_embed",shape,0,x->dtype,ox_device_of(x));
-bool done=out&&ox_copy_(ox_diagonal(out,offset,a,b),x);
-return oxi_work_end(&work,done?out:NULL);}
-OX_API ox_tensor*ox_diag(ox_tensor*x,int64_t diagonal){if(oxi_any_null("diag",&x,1))return NULL;
-if(x->ndim!=1&&x->ndim!=2)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag: %s has not 1 or 2 dims",oxi_tensor_text(x));
-if(x->ndim==1)return ox_diag_embed(x,diagonal,0,1);
-oxi_work work=oxi_work_begin("diag");return oxi_work_end(&work,ox_clone(ox_diagonal(x,diagonal,0,1)));}
-OXI_MADE_1(trace,x->ndim==2?ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false)
- :OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
-OX_API ox_tensor*ox_repeat_interleave(ox_tensor*x,ox_tensor*repeats,int dim){ox_tensor*in[2]={x,repeats};
-if(oxi_any_null("repeat_interleave",in,2))return NULL;
-oxi_work work=oxi_work_begin("repeat_interleave");if(dim==OX_FLATTENED){x=ox_reshape(x,OX_SHAPE(-1));
-dim=0;}
-int at=x?oxi_own_dim("repeat_interleave",x,dim): -1;if(at<0)return oxi_work_end(&work,NULL);
-if(repeats->ndim>1||(ox_numel(repeats)!=1&&ox_numel(repeats)!=x->shape[at])){
-(void)oxi_fail(OX_ERR_SHAPE,"repeat_interleave: repeats %s for dim %d of %s",
- oxi_tensor_text(repeats),at,oxi_tensor_text(x));
-return oxi_work_end(&work,NULL);}
-ox_tensor*each=ox_expand(ox_reshape(ox_cast(repeats,OX_I64),OX_SHAPE(-1)),OX_SHAPE(x->shape[at]));
-ox_tensor*ends=ox_cumsum(each,0);int64_t total=ends&&x->shape[at]?ox_item_int(ox_select(ends,0,-1)):0;
-if(ox_error()||total<0)return oxi_work_end(&work,NULL);
-ox_tensor*places=ox_searchsorted(ends,oxi_ramp_beside(x,total,OX_I64),true);
-return oxi_work_end(&work,ox_index_select(x,at,places));}
-/* >>composed/choose.c */
 static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
 return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
 static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
@@ -8721,39 +8437,6 @@ values=ox_reshape(values,flat);ox_tensor*made=accumulate?ox_index_add(i.front,0,
 was.ndim=back.ndim=x->ndim;for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
 for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
 return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
-/* >>composed/order.c */
-static ox_tuple oxi_tuple_end(oxi_work*work,ox_tensor*a,ox_tensor*b,ox_tensor*c){ox_tuple tuple;
-memset(&tuple,0,sizeof tuple);if(a&&b){tuple.t[0]=ox_keep(a);
-tuple.t[1]=ox_keep(b);tuple.t[2]=c?ox_keep(c):NULL;}
-(void)oxi_work_end(work,NULL);return tuple;}
-static ox_tuple oxi_no_tuple(void){ox_tuple tuple;memset(&tuple,0,sizeof tuple);return tuple;}
-static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
-int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
-ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));ox_tensor*high=
- oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
-if(size==0)return low;
-for(int64_t left=size;left>0&&low&&high;left/=2){
-ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
-ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;if(sorted->ndim==1)
-there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
-else
-there=ox_gather(sorted,-1,place);
-ox_tensor*below=right?ox_le(there,values):ox_lt(there,values);if(oxi_is_float(there?there->dtype:OX_BOOL)){
-ox_tensor*nan=ox_isnan(values);
-below=ox_where(nan,right?ox_logical_or(below,nan):ox_logical_not(ox_isnan(there)),below);}
-below=ox_logical_and(below,ox_lt(low,high));
-ox_tensor*moved=ox_where(below,ox_add(middle,ox_integer(1)),low);
-high=ox_where(ox_logical_or(below,ox_ge(low,high)),high,middle);low=moved;}
-return low;}
-OX_API ox_tensor*ox_searchsorted(ox_tensor*sorted,ox_tensor*values,bool right){
-ox_tensor*in[2]={sorted,values};if(oxi_any_null("searchsorted",in,2))return NULL;
-bool fits=sorted->ndim==1||sorted->ndim==values->ndim;
-for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
-fits=sorted->shape[d]==values->shape[d];
-if(!fits||sorted->ndim==0)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
- oxi_tensor_text(sorted));
-oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
 /* >>linalg/factor.c */
 static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
 ox_tuple tuple=oxi_no_tuple();if(oxi_any_null(name,&x,1))return tuple;
@@ -8812,45 +8495,9 @@ if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"inv: %s is no matrix",oxi_tensor
 oxi_work work=oxi_work_begin("inv");
 return oxi_work_end(&work,oxi_solved("inv",x,oxi_eye_beside(x,x->shape[x->ndim-1])));}
 OX_API ox_tensor*ox_det(ox_tensor*x){return oxi_apply_1(OXI_OP_det,NULL,x);}
-OX_API ox_tuple ox_slogdet(ox_tensor*x){if(oxi_any_null("slogdet",&x,1))return oxi_no_tuple();
-oxi_work work=oxi_work_begin("slogdet");ox_tuple lu=oxi_no_tuple();
-if(x->ndim<2||x->shape[x->ndim-2]==x->shape[x->ndim-1])lu=ox_lu_factor(x,true);
-if(!lu.t[0]){if(ox_error()==OX_OK)
-(void)oxi_fail(OX_ERR_SHAPE,"slogdet: %s is not square",oxi_tensor_text(x));
-return oxi_tuple_end(&work,NULL,NULL,NULL);}
-ox_tensor*d=ox_diagonal(lu.t[0],0,-2,-1);
-ox_tensor*sign=ox_mul(ox_prod(ox_sgn(d),OX_DIMS(-1),false),oxi_sign_of_pivots(lu.t[1]));
-return oxi_tuple_end(&work,sign,ox_sum(ox_log(ox_abs(d)),OX_DIMS(-1),false),NULL);}
-OX_API ox_tensor*ox_logdet(ox_tensor*x){if(oxi_any_null("logdet",&x,1))return NULL;
-oxi_work work=oxi_work_begin("logdet");ox_tuple parts=ox_slogdet(x);
-if(oxi_is_complex(x))return oxi_work_end(&work,ox_add(ox_log(parts.t[0]),parts.t[1]));
-return oxi_work_end(&work,ox_where(ox_lt_number(parts.t[0],0),ox_number(NAN),parts.t[1]));}
 OX_API ox_tensor*ox_pinv(ox_tensor*x,double atol,double rtol,bool hermitian){
 oxi_attrs attr=oxi_attrs_tolerance();attr.tolerance.atol=atol;attr.tolerance.rtol=rtol;
 attr.tolerance.hermitian=hermitian;return oxi_apply_1(OXI_OP_pinv,&attr,x);}
-OX_API ox_tensor*ox_matrix_rank(ox_tensor*x,double atol,double rtol,bool hermitian){
-if(oxi_any_null("matrix_rank",&x,1))return NULL;
-if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_rank: %s is no matrix",oxi_tensor_text(x));
-oxi_work work=oxi_work_begin("matrix_rank");if(oxi_least_side(x)==0)
-return oxi_work_end(&work,ox_sum(ox_ne_number(x,0),OX_DIMS(-2,-1),false));
-ox_tensor*s=hermitian?ox_abs(ox_eigvalsh(x,false)):ox_svdvals(x);
-ox_tensor*limit=s?oxi_rank_limit(x,s,atol,rtol):NULL;
-return oxi_work_end(&work,ox_sum(ox_gt(s,limit),OX_DIMS(-1),false));}
-OX_API ox_tuple ox_lstsq(ox_tensor*a,ox_tensor*b,double rcond){ox_tensor*in[2]={a,b};
-if(oxi_any_null("lstsq",in,2))return oxi_no_tuple();
-oxi_work work=oxi_work_begin("lstsq");bool vector=oxi_is_vector_beside(a,b);
-ox_tensor*right=vector?ox_unsqueeze(b,-1):b;
-if(!oxi_same_batch("lstsq",&a,&right))return oxi_tuple_end(&work,NULL,NULL,NULL);
-int64_t m=a->shape[a->ndim-2],n=a->shape[a->ndim-1];
-ox_tensor*p=ox_pinv(a,0,rcond,false),*x=ox_matmul(p,right),*s,*rank,*rest;for(int turn=0;turn<2;turn++)
-x=ox_add(x,ox_matmul(p,ox_sub(right,ox_matmul(a,x))));
-s=ox_svdvals(a);rank=ox_matrix_rank(a,0,rcond,false);
-if(!rank|| !s)return oxi_tuple_end(&work,NULL,NULL,NULL);
-bool whole=m>n&&ox_item_int(ox_all(ox_eq_number(rank,(double)n),OX_ALL_DIMS,false));
-rest=whole?ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a,x),right))),OX_DIMS(-2),false)
- :oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
-if(vector)x=ox_squeeze(x,-1);
-ox_keep(s);ox_tuple made=oxi_tuple_end(&work,x,rest,rank);made.t[3]=s;return made;}
 OX_API ox_tuple ox_cholesky_ex(ox_tensor*x,bool upper){oxi_attrs attr=oxi_attrs_triangle();
 attr.triangle.upper=upper;return oxi_apply_factor("cholesky_ex",OXI_OP_cholesky,&attr,x);}
 OX_API ox_tensor*ox_cholesky(ox_tensor*x,bool upper){if(oxi_any_null("cholesky",&x,1))return NULL;
@@ -8859,73 +8506,8 @@ int64_t info=made.t[1]&&ox_numel(made.t[1])?ox_item_int(ox_amax(made.t[1],OX_ALL
 (void)oxi_fail(OX_ERR_ARG,"cholesky: the leading minor of order %lld is not positive",(long long)info);
 return oxi_work_end(&work,NULL);}
 return oxi_work_end(&work,made.t[0]);}
-OX_API ox_tensor*ox_cholesky_solve(ox_tensor*b,ox_tensor*l,bool upper){ox_tensor*in[2]={b,l};
-if(oxi_any_null("cholesky_solve",in,2))return NULL;
-oxi_work work=oxi_work_begin("cholesky_solve");ox_tensor*turned=oxi_adjoint(l);
-ox_tensor*first=ox_solve_triangular(upper?turned:l,b,false,true,false);
-return oxi_work_end(&work,ox_solve_triangular(upper?l:turned,first,true,true,false));}
-OX_API ox_tensor*ox_cholesky_inverse(ox_tensor*l,bool upper){
-if(oxi_any_null("cholesky_inverse",&l,1))return NULL;
-if(l->ndim<2)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"cholesky_inverse: %s is no matrix",oxi_tensor_text(l));
-oxi_work work=oxi_work_begin("cholesky_inverse");
-return oxi_work_end(&work,ox_cholesky_solve(oxi_eye_beside(l,l->shape[l->ndim-1]),l,upper));}
 OX_API ox_tuple ox_lu_factor(ox_tensor*x,bool pivot){oxi_attrs attr=oxi_attrs_pivot();
 attr.pivot.pivot=pivot;return oxi_apply_factor("lu_factor",OXI_OP_lu_factor,&attr,x);}
-static ox_tensor*oxi_rows_of_pivots(ox_tensor*pivots,int64_t rows,bool back,const ox_tensor*x){
-int64_t count=pivots->shape[pivots->ndim-1],batch=count?ox_numel(pivots)/count:1;
-ox_shape shape=ox_shape_of(pivots);for(int d=0;!count&&d+1<pivots->ndim;d++)batch*=pivots->shape[d];
-shape.dim[shape.ndim-1]=rows;ox_tensor*host=ox_contiguous(ox_to(ox_cast(pivots,OX_I64),ox_cpu()));
-ox_tensor*made=oxi_tensor_new(ox_cpu(),OX_I64,shape.ndim,shape.dim);
-const int64_t*from=host?(const int64_t*)ox_data(host):NULL;
-int64_t*to=made?(int64_t*)ox_data(made):NULL,bytes=(rows?rows:1)*8;
-int64_t*order=(int64_t*)oxi_alloc((size_t)bytes);bool done=order&&host&&made;
-for(int64_t b=0;done&&b<batch;b++){for(int64_t i=0;i<rows;i++)order[i]=i;
-for(int64_t i=0;i<count;i++){int64_t other=from[b*count+i]-1,was=order[i];
-if(other<0||other>=rows){(void)oxi_fail(OX_ERR_ARG,"lu: the pivot %lld of %lld rows",(long long)other+1,
- (long long)rows);
-done=false;
-break;}
-order[i]=order[other];order[other]=was;}
-for(int64_t i=0;done&&i<rows;i++)to[b*rows+(back?order[i]:i)]=back?i:order[i];}
-if(order)oxi_free(order,(size_t)bytes);
-return done?ox_to(made,oxi_working_device(ox_device_of(x))):NULL;}
-static ox_tensor*oxi_with_rows(ox_tensor*x,ox_tensor*rows){if(!x|| !rows)return NULL;
-ox_tensor*index=ox_unsqueeze(rows,-1);ox_shape shape=ox_shape_of(x);
-return ox_gather(x,-2,ox_contiguous(ox_expand(index,shape)));}
-OX_API ox_tuple ox_lu_unpack(ox_tensor*lu,ox_tensor*pivots){ox_tensor*in[2]={lu,pivots};
-if(oxi_any_null("lu_unpack",in,2))return oxi_no_tuple();
-if(lu->ndim<2||pivots->ndim!=lu->ndim-1){
-(void)oxi_fail(OX_ERR_SHAPE,"lu_unpack: pivots %s of %s",oxi_tensor_text(pivots),oxi_tensor_text(lu));
-return oxi_no_tuple();}
-oxi_work work=oxi_work_begin("lu_unpack");int64_t m=lu->shape[lu->ndim-2],k=oxi_least_side(lu);
-ox_tensor*left=ox_tril(ox_narrow(lu,-1,0,k),-1),*ones=NULL;if(left){
-ones=ox_cast(ox_tril(ox_triu(oxi_full("lu",OX_SHAPE(m,k),1,OX_BOOL,ox_device_of(lu)),0),0),lu->dtype);
-left=ox_add(left,ones);}
-ox_tensor*u=ox_triu(ox_narrow(lu,-2,0,k),0);
-ox_tensor*rows=oxi_rows_of_pivots(pivots,m,true,lu),*eye=oxi_eye_beside(lu,m);
-ox_shape whole=ox_shape_of(lu);whole.dim[whole.ndim-1]=m;
-return oxi_tuple_end(&work,oxi_with_rows(ox_expand(eye,whole),rows),left,u);}
-OX_API ox_tuple ox_lu(ox_tensor*x,bool pivot){if(oxi_any_null("lu",&x,1))return oxi_no_tuple();
-ox_scope scope=ox_scope_begin();ox_tuple packed=ox_lu_factor(x,pivot);
-ox_tuple made=packed.t[0]?ox_lu_unpack(packed.t[0],packed.t[1]):oxi_no_tuple();
-for(int i=0;i<3;i++)ox_keep(made.t[i]);
-ox_scope_end(&scope);return made;}
-OX_API ox_tensor*ox_lu_solve(ox_tensor*lu,ox_tensor*pivots,ox_tensor*b,bool left,bool adjoint){
-ox_tensor*in[3]={lu,pivots,b};if(oxi_any_null("lu_solve",in,3))return NULL;
-oxi_work work=oxi_work_begin("lu_solve");if(!left){
-ox_tensor*x=ox_lu_solve(lu,pivots,oxi_adjoint(b),true,!adjoint);return oxi_work_end(&work,oxi_adjoint(x));}
-if(lu->ndim<2){(void)oxi_fail(OX_ERR_SHAPE,"lu_solve: %s is no matrix",oxi_tensor_text(lu));
-return oxi_work_end(&work,NULL);}
-ox_tensor*rows=oxi_rows_of_pivots(pivots,lu->shape[lu->ndim-2],adjoint,lu),*wide=lu;
-if(!rows|| !oxi_same_batch("lu_solve",&wide,&b))return oxi_work_end(&work,NULL);
-if(!adjoint)b=oxi_with_rows(b,rows);
-ox_tensor*turned=adjoint?oxi_adjoint(wide):wide;b=ox_solve_triangular(turned,b,false,true,!adjoint);
-if(adjoint)
-b=ox_solve_triangular(turned,b,true,true,true);
-else
-b=ox_solve_triangular(wide,b,true,true,false);
-return oxi_work_end(&work,adjoint?oxi_with_rows(b,rows):b);}
 OX_API ox_tuple ox_qr(ox_tensor*x,const char*mode){oxi_attrs attr=oxi_attrs_complete();
 bool alone=mode&&strcmp(mode,"r")==0;
 if(mode&& !alone&&strcmp(mode,"reduced")!=0&&strcmp(mode,"complete")!=0){
@@ -8936,32 +8518,6 @@ ox_tensor*none=oxi_full("qr",OX_SHAPE(0),0,x->dtype,ox_device_of(x));ox_release(
 return made;}
 OX_API ox_tuple ox_geqrf(ox_tensor*x){oxi_attrs attr=oxi_attrs_none();
 return oxi_apply_factor("geqrf",OXI_OP_geqrf,&attr,x);}
-static ox_tensor*oxi_reflected(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool back){
-int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];
-if(back&&tau->dtype==OX_C64&& !(tau=ox_conj(tau)))return NULL;
-for(int64_t i=0;i<count&&other;i++){int64_t k=back?i:count-1-i;
-ox_tensor*v=ox_narrow(x,-1,k,1),*ramp=ox_unsqueeze(oxi_ramp_beside(x,m,OX_I64),1);
-v=ox_where(ox_gt_number(ramp,(double)k),v,ox_cast(ox_eq_number(ramp,(double)k),x->dtype));
-ox_tensor*part=ox_matmul(oxi_adjoint(v),other);
-other=ox_sub(other,ox_mul(ox_matmul(v,part),ox_unsqueeze(ox_narrow(tau,-1,k,1),-1)));}
-return other;}
-OX_API ox_tensor*ox_ormqr(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool left,bool transpose){
-ox_tensor*in[3]={x,tau,other};if(oxi_any_null("ormqr",in,3))return NULL;
-if(x->ndim<2||tau->ndim!=x->ndim-1||other->ndim!=x->ndim)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"ormqr: %s, tau %s, other %s",oxi_tensor_text(x),
- oxi_tensor_text(tau),oxi_tensor_text(other));
-oxi_work work=oxi_work_begin("ormqr");ox_tensor*made=left?other:oxi_adjoint(other);
-made=oxi_reflected(x,tau,made,left?transpose: !transpose);
-return oxi_work_end(&work,left?made:oxi_adjoint(made));}
-OX_API ox_tensor*ox_householder_product(ox_tensor*x,ox_tensor*tau){ox_tensor*in[2]={x,tau};
-if(oxi_any_null("householder_product",in,2))return NULL;
-if(x->ndim<2||tau->ndim!=x->ndim-1||x->shape[x->ndim-2]<x->shape[x->ndim-1]||
- tau->shape[tau->ndim-1]>x->shape[x->ndim-1])
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"householder_product: %s, tau %s",oxi_tensor_text(x),
- oxi_tensor_text(tau));
-oxi_work work=oxi_work_begin("householder_product");ox_tensor*eye=oxi_eye_beside(x,x->shape[x->ndim-2]);
-eye=ox_narrow(eye,-1,0,x->shape[x->ndim-1]);
-return oxi_work_end(&work,oxi_reflected(x,tau,ox_clone(ox_expand(eye,ox_shape_of(x))),false));}
 OX_API ox_tuple ox_eigh(ox_tensor*x,bool upper){oxi_attrs attr=oxi_attrs_triangle();
 attr.triangle.upper=upper;return oxi_apply_factor("eigh",OXI_OP_eigh,&attr,x);}
 OX_API ox_tuple ox_eig(ox_tensor*x){oxi_attrs attr=oxi_attrs_none();
@@ -9061,10 +8617,12 @@ OXI_LIGHT_END
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_PREFETCH_READ(p)__builtin_prefetch(p)
 #define OXI_PREFETCH_FAR(p)__builtin_prefetch(p,0,2)
+#define OXI_PREFETCH_ONCE(p)__builtin_prefetch(p,0,0)
 #define OXI_PREFETCH_WRITE(p)__builtin_prefetch(p,1)
 #else
 #define OXI_PREFETCH_READ(p)((void)(p))
 #define OXI_PREFETCH_FAR(p)((void)(p))
+#define OXI_PREFETCH_ONCE(p)((void)(p))
 #define OXI_PREFETCH_WRITE(p)((void)(p))
 #endif
 enum{OXI_PREFETCH_AHEAD=2560};
@@ -9094,6 +8652,10 @@ void(*pick)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,i
 void(*round)(int64_t n,const float*x,uint16_t*out);
 void(*of_codes)(int64_t n,int group,const struct oxi_code_panel*codes,void*panel);}oxi_gemm_groups;
 typedef struct oxi_gemm_pieces{oxi_gemm_kernel kernel;oxi_packs pack_a,pack_b;}oxi_gemm_pieces;
+typedef struct oxi_winograd_kernels{void(*image)(const float*d,int64_t row,float*v,int64_t point);
+void(*weight)(const float*g,int64_t step,float*u,int64_t point);
+void(*sums)(int64_t k,const float*v,const float*u,float*m);
+bool(*places)(const float*m,int64_t point,const float*bias,float*y,int64_t row);}oxi_winograd_kernels;
 typedef struct oxi_codes{int8_t*code;float*scale,*least;}oxi_codes;
 static const int8_t oxi_table_iq4[16]={-127,-104,-83,-65,-49,-35,-22,-10,1,13,25,38,53,69,89,113};
 static const int8_t oxi_table_e2m1[16]={0,1,2,3,4,6,8,12,0,-1,-2,-3,-4,-6,-8,-12};
@@ -9129,7 +8691,8 @@ oxi_gemm_kernel gemm_f32,gemm_f64;oxi_gemm_kernel spread_f32,spread_f64;
 void(*copies_f32)(int64_t k,const void*a,void*out);void(*copies_f64)(int64_t k,const void*a,void*out);
 oxi_copies_kernel copies_along[OX_DTYPE_COUNT];oxi_gemm_kernel gemm_i16;
 oxi_gemm_groups bf16_pairs,i8_quads;oxi_gemm_pieces f16_pieces;
-oxi_round_kernel round_tile_bf16,round_tile_f16;oxi_pack_kernel pack_across,pack_along;
+oxi_round_kernel round_tile_bf16,round_tile_f16;oxi_winograd_kernels winograd;
+oxi_pack_kernel pack_across,pack_along;
 oxi_pack_kernel pack_across_bf16,pack_along_bf16,pack_across_f16,pack_along_f16;
 float(*dot_f32)(int64_t n,const float*a,const float*b);
 float(*dot_bf16)(int64_t n,const uint16_t*a,const float*b);
@@ -14716,27 +14279,31 @@ for(int64_t round=0;round+1<even;round++){oxi_parallel_for(even/2,oxi_jacobi_pai
 int64_t last=order[even-1];memmove(order+2,order+1,(size_t)(even-2)*sizeof*order);if(even>1)order[1]=last;}
  }
 ox_scope_end(&scope);return done;}
-static void oxi_fill_rows(const oxi_dense*q,const bool*known){const oxi_kernels*kernels=oxi_cpu_kernels();
-int64_t n=q->columns;for(int64_t i=0;i<q->rows;i++){if(known[i])continue;
+static void oxi_fill_rows(const oxi_dense*q,const bool*known,double*share){
+const oxi_kernels*kernels=oxi_cpu_kernels();int64_t n=q->columns;bool counted=false;
+for(int64_t i=0;i<q->rows;i++){if(known[i])continue;
 double*row=oxi_dense_row(q,i);
-int64_t best=0;memset(row,0,(size_t)n*sizeof(double));
-for(int64_t k=0;k<q->rows;k++){const double*other=oxi_dense_row(q,k);
-for(int64_t c=0;(k<i||known[k])&&c<n;c++)row[c]+=other[c]*other[c];}
-for(int64_t c=1;c<n;c++)
-if(row[c]<row[best])best=c;
+int64_t best=0;if(!counted)memset(share,0,(size_t)n*sizeof*share);
+for(int64_t k=0;!counted&&k<q->rows;k++)
+for(int64_t c=0;known[k]&&c<n;c++)
+share[c]+=oxi_dense_row(q,k)[c]*oxi_dense_row(q,k)[c];
+counted=true;for(int64_t c=1;c<n;c++)
+if(share[c]<share[best])best=c;
 memset(row,0,(size_t)n*sizeof(double));
 row[best]=1;for(int pass=0;pass<2;pass++)
 for(int64_t k=0;k<q->rows;k++)
 if(k<i||known[k])
 kernels->axpy_f64(n,-kernels->dot_f64(n,oxi_dense_row(q,k),row),oxi_dense_row(q,k),row);
 double size=sqrt(kernels->dot_f64(n,row,row));
-for(int64_t c=0;c<n;c++)row[c]/=size;}}
+for(int64_t c=0;c<n;c++){row[c]/=size;
+share[c]+=row[c]*row[c];}}}
 static bool oxi_svd_rows(const oxi_dense*r,const oxi_dense*j,double*s){int64_t n=r->rows;
-bool*known=(bool*)oxi_alloc((size_t)n),done=known&&oxi_jacobi(r,j,s);
+oxi_dense share=oxi_dense_new(1,r->columns);
+bool*known=(bool*)oxi_alloc((size_t)n),done=known&&share.p&&oxi_jacobi(r,j,s);
 for(int64_t i=0;i<n;i++)s[i]=sqrt(s[i]);
 oxi_sort_rows(n,s,r,j,true);for(int64_t i=0;done&&i<n;i++){known[i]=s[i]>OXI_LINALG_NOTHING;
 for(int64_t k=0;known[i]&&k<n;k++)oxi_dense_row(r,i)[k]/=s[i];}
-if(done)oxi_fill_rows(r,known);
+if(done)oxi_fill_rows(r,known,share.p);
 if(known)oxi_free(known,(size_t)n);
 return done;}
 static bool oxi_svd_tall(const oxi_dense*at,double*s,const oxi_dense*ut,const oxi_dense*vt){
@@ -15023,29 +14590,113 @@ if(!oxi_dense_product(&s.h,false,&re,false,&s.zt,false)||
  !oxi_dense_product(&z,false,&im,false,&s.zt,false))
 return false;
 oxi_eig_columns(&s.h,&z,vectors);return true;}
+/* >>linalg/pairs.c */
+static void oxi_z_axpy(int64_t n,double c,const oxi_complex*x,oxi_complex*y){
+oxi_cpu_kernels()->axpy_f64(2*n,c,(const double*)(const void*)x,(double*)(void*)y);}
+static double oxi_z_real_dot(int64_t n,const oxi_complex*x,const oxi_complex*y){
+return oxi_cpu_kernels()->dot_f64(2*n,(const double*)(const void*)x,(const double*)(const void*)y);}
+static void oxi_z_turn(int64_t n,const oxi_complex*x,oxi_complex*to){
+for(int64_t i=0;i<n;i++)to[i]=oxi_make_complex(-x[i].im,x[i].re);}
+static void oxi_z_over(int64_t n,oxi_complex*v,double length){
+for(int64_t i=0;i<n;i++)v[i]=oxi_z_scale(v[i],1/length);}
+static void oxi_z_less_rows(int64_t n,oxi_complex*v,int64_t k,const oxi_complex*c,const oxi_complex*q,
+ oxi_complex*t){memset(t,0,(size_t)n*sizeof*t);
+for(int64_t j=0;j<k;j++){oxi_z_axpy(n,-c[j].re,q+j*n,v);
+oxi_z_axpy(n,-c[j].im,q+j*n,t);}
+for(int64_t i=0;i<n;i++)v[i]=oxi_make_complex(v[i].re -t[i].im,v[i].im+t[i].re);}
+static double oxi_z_reject(int64_t n,const oxi_complex*q,int64_t k,oxi_complex*v,oxi_complex*r,
+ int64_t m,const oxi_complex*u,oxi_complex*w,oxi_complex*room){
+double before=sqrt(oxi_z_real_dot(n,v,v)),left;
+oxi_complex*t=room+k;for(int64_t j=0;r&&j<k;j++)r[j]=oxi_make_complex(0,0);
+for(int pass=0;pass<2&&k>0;pass++){oxi_z_turn(n,v,t);
+for(int64_t j=0;j<k;j++){room[j]=oxi_make_complex(oxi_z_real_dot(n,q+j*n,v),-oxi_z_real_dot(n,q+j*n,t));
+if(r)r[j]=oxi_z_add(r[j],room[j]);}
+oxi_z_less_rows(n,v,k,room,q,t);if(w)oxi_z_less_rows(m,w,k,room,u,t);}
+left=sqrt(oxi_z_real_dot(n,v,v));
+return left>1e-14*before?left:0;}
+static void oxi_z_shares(int64_t n,const oxi_complex*q,int64_t k,double*share){
+for(int64_t i=0;i<n;i++)share[i]=0;
+for(int64_t i=0;i<k*n;i++)share[i%n]+=q[i].re*q[i].re +q[i].im*q[i].im;}
+static void oxi_z_fill(int64_t n,oxi_complex*q,int64_t k,int64_t at,double*share,oxi_complex*room){
+oxi_complex*v=q+at*n;int64_t best=0;for(int64_t i=1;i<n;i++)
+if(share[i]<share[best])best=i;
+oxi_complex*unit=room+k+n;memset(v,0,(size_t)n*sizeof*v);memset(unit,0,(size_t)n*sizeof*unit);
+unit[best].re=1;double left=oxi_z_reject(n,q,k,unit,NULL,0,NULL,NULL,room);
+for(int64_t i=0;i<n;i++){v[i]=oxi_z_scale(unit[i],1/left);
+share[i]+=v[i].re*v[i].re +v[i].im*v[i].im;}}
+static oxi_dense oxi_z_twice(const oxi_dense*v){oxi_dense made=oxi_dense_new(2*v->rows,v->columns);
+for(int64_t i=0;made.p&&i<v->rows;i++){
+memcpy(oxi_dense_row(&made,2*i),oxi_dense_row(v,i),(size_t)v->columns*sizeof(double));
+oxi_z_turn(v->columns/2,(const oxi_complex*)(const void*)oxi_dense_row(v,i),
+ (oxi_complex*)(void*)oxi_dense_row(&made,2*i+1));}
+return made;}
+static bool oxi_z_polish(const oxi_dense*v){
+oxi_dense twice=oxi_z_twice(v),g=oxi_dense_new(v->rows,2*v->rows);
+if(!twice.p|| !g.p|| !oxi_dense_product(&g,false,v,false,&twice,true))return false;
+for(int64_t i=0;i<g.rows;i++){for(int64_t k=0;k<g.columns;k++)oxi_dense_row(&g,i)[k]*= -0.5;
+oxi_dense_row(&g,i)[2*i]+=1.5;}
+return oxi_dense_product(v,false,&g,false,&twice,false);}
+static bool oxi_z_fill_rows(int64_t m,oxi_complex*u,int64_t n,oxi_complex*room){
+oxi_dense share=oxi_dense_new(1,m+1);bool counted=false;for(int64_t k=0;share.p&&k<n;k++){
+if(oxi_z_real_dot(m,u+k*m,u+k*m)>0)continue;
+if(!counted)oxi_z_shares(m,u,n,share.p);
+counted=true;oxi_z_fill(m,u,n,k,share.p,room);}
+return share.p!=NULL;}
+typedef struct oxi_z_choice{int64_t n,size,other;double*d;
+oxi_complex*v,*u,*room;}oxi_z_choice;
+static int64_t oxi_z_choose_group(const oxi_z_choice*c,int64_t first,int64_t end,int64_t k){
+int64_t base=k,n=c->size,m=c->other;oxi_complex*q=c->v+base*n,*p=c->u?c->u+base*m:NULL;
+for(int64_t row=first;row<end&&2*(k-base)<end-first;row++){oxi_complex*x=c->v+k*n,*w=p?c->u+k*m:NULL;
+memmove(x,c->v+row*n,(size_t)n*sizeof*x);if(w)memmove(w,c->u+row*m,(size_t)m*sizeof*w);
+c->d[k]=c->d[row];if(end-first>2){double left=oxi_z_reject(n,q,k-base,x,NULL,m,p,w,c->room);
+if(left*left*2*(double)c->n<1)continue;
+oxi_z_over(n,x,left);if(w)oxi_z_over(m,w,left);
+left=w?oxi_z_reject(m,p,k-base,w,NULL,0,NULL,NULL,c->room):1;if(left>0.5)
+oxi_z_over(w?m:0,w,left);
+else
+memset(w,0,(size_t)m*sizeof*w);}
+k++;}
+return k;}
+static bool oxi_z_choose(int64_t n,double*d,const oxi_dense*v,const oxi_dense*u){oxi_z_choice c;
+int64_t k=0;double most=0;
+c.n=n;c.size=v->columns/2;c.other=u?u->columns/2:0;c.d=d;c.v=(oxi_complex*)(void*)v->p;
+c.u=u?(oxi_complex*)(void*)u->p:NULL;
+c.room=(oxi_complex*)(void*)oxi_dense_new(2,2*n+2*(c.size>c.other?c.size:c.other)+1).p;
+if(!c.room)return false;
+for(int64_t i=0;i<2*n;i++)most=fmax(most,fabs(d[i]));
+for(int64_t first=0,end;first<2*n;first=end){end=first+2;
+while(end<2*n&&((end-first)%2||fabs(d[end]-d[end-1])<=1e-6*most))end++;
+k=oxi_z_choose_group(&c,first,end,k);}
+oxi_dense rows=oxi_block(v,0,0,n,v->columns);if(k<n|| !oxi_z_polish(&rows))return false;
+if(!u)return true;
+rows=oxi_block(u,0,0,n,u->columns);return oxi_z_fill_rows(c.other,c.u,n,c.room)&&oxi_z_polish(&rows);}
 /* >>linalg/general.c */
-static void oxi_hessenberg(int64_t n,oxi_complex*h,oxi_complex*z,oxi_complex*v){for(int64_t k=0;k+2<n;k++){
-double size=0;
-for(int64_t i=k+1;i<n;i++)size=hypot(size,oxi_z_size(h[i*n+k]));
-oxi_complex first=h[(k+1)*n+k];double head=oxi_z_size(first),rest=0;
-if(size<OXI_LINALG_NOTHING){for(int64_t i=k+1;i<n;i++)h[i*n+k]=oxi_make_complex(0,0);
-continue;}
-oxi_complex phase=head>0?oxi_z_scale(first,1/head):oxi_make_complex(1,0);
-for(int64_t i=k+1;i<n;i++)v[i]=h[i*n+k];
-v[k+1]=oxi_z_add(first,oxi_z_scale(phase,size));
-for(int64_t i=k+1;i<n;i++)rest+=v[i].re*v[i].re +v[i].im*v[i].im;
-if(rest==0)continue;
-double beta=2/rest;
-for(int64_t j=k;j<n;j++){oxi_complex sum=oxi_make_complex(0,0);
-for(int64_t i=k+1;i<n;i++)
-sum=oxi_z_add(sum,oxi_multiply_complex(oxi_z_conj(v[i]),h[i*n+j]));
-sum=oxi_z_scale(sum,beta);for(int64_t i=k+1;i<n;i++)
-h[i*n+j]=oxi_z_sub(h[i*n+j],oxi_multiply_complex(v[i],sum));}
-for(int side=0;side<2;side++)
-for(int64_t i=0;i<n;i++){oxi_complex*row=(side?z:h)+i*n,sum=oxi_make_complex(0,0);
-for(int64_t j=k+1;j<n;j++)sum=oxi_z_add(sum,oxi_multiply_complex(row[j],v[j]));
-sum=oxi_z_scale(sum,beta);for(int64_t j=k+1;j<n;j++)
-row[j]=oxi_z_sub(row[j],oxi_multiply_complex(sum,oxi_z_conj(v[j])));}}}
+static void oxi_z_reflect_left(int64_t rows,int64_t n,oxi_complex*a,int64_t step,const oxi_complex*v,
+ double beta,oxi_complex*w,oxi_complex*t){memset(w,0,(size_t)n*sizeof*w);
+memset(t,0,(size_t)n*sizeof*t);for(int64_t i=0;i<rows;i++){oxi_z_axpy(n,v[i].re,a+i*step,w);
+oxi_z_axpy(n,v[i].im,a+i*step,t);}
+for(int64_t i=0;i<n;i++)
+w[i]=oxi_make_complex(beta*(w[i].re +t[i].im),beta*(w[i].im-t[i].re));
+oxi_z_turn(n,w,t);for(int64_t i=0;i<rows;i++){oxi_z_axpy(n,-v[i].re,w,a+i*step);
+oxi_z_axpy(n,-v[i].im,t,a+i*step);}}
+static void oxi_z_reflect_right(int64_t rows,int64_t n,oxi_complex*a,int64_t step,double beta,
+ const oxi_complex*conj,const oxi_complex*turned){for(int64_t i=0;i<rows;i++){oxi_complex*row=a+i*step;
+double re=oxi_z_real_dot(n,row,conj),im=oxi_z_real_dot(n,row,turned);
+oxi_z_axpy(n,-beta*re,conj,row);oxi_z_axpy(n,-beta*im,turned,row);}}
+static void oxi_hessenberg(int64_t n,oxi_complex*h,oxi_complex*z,oxi_complex*v){oxi_complex*w=v+n,*t=w+n;
+for(int64_t k=0;k+2<n;k++){int64_t from=k+1,rest=n-from;
+double size=0,square;
+for(int64_t i=0;i<rest;i++){v[i]=h[(from+i)*n+k];
+size=hypot(size,oxi_z_size(v[i]));h[(from+i)*n+k]=oxi_make_complex(0,0);}
+if(size<OXI_LINALG_NOTHING)continue;
+double head=oxi_z_size(v[0]);
+oxi_complex phase=head>0?oxi_z_scale(v[0],1/head):oxi_make_complex(1,0);
+h[from*n+k]=oxi_z_scale(phase,-size);v[0]=oxi_z_add(v[0],oxi_z_scale(phase,size));oxi_z_over(rest,v,size);
+square=oxi_z_real_dot(rest,v,v);
+oxi_z_reflect_left(rest,rest,h+from*n+from,n,v,2/square,w,t);
+for(int64_t i=0;i<rest;i++)w[i]=oxi_z_conj(v[i]);
+oxi_z_turn(rest,w,t);oxi_z_reflect_right(n,rest,h+from,n,2/square,w,t);
+oxi_z_reflect_right(n,rest,z+from,n,2/square,w,t);}}
 static oxi_complex oxi_wilkinson_shift(const oxi_complex*h,int64_t n,int64_t high){
 oxi_complex a=h[(high-1)*n+high-1],b=h[(high-1)*n+high],c=h[high*n+high-1],d=h[high*n+high];
 oxi_complex half=oxi_z_scale(oxi_z_sub(a,d),0.5),bc=oxi_multiply_complex(b,c);
@@ -15053,23 +14704,33 @@ oxi_complex root=oxi_sqrt_complex(oxi_z_add(oxi_multiply_complex(half,half),bc))
 if(half.re*root.re +half.im*root.im<0)root=oxi_z_scale(root,-1);
 oxi_complex below=oxi_z_add(half,root);
 return oxi_z_size(below)>0?oxi_z_sub(d,oxi_divide_complex(bc,below)):d;}
-static void oxi_qr_step(int64_t n,oxi_complex*h,oxi_complex*z,int64_t low,int64_t high,
+static void oxi_z_rotate_rows(int64_t n,oxi_complex*rows,int64_t first,int64_t last,int64_t from,
+ int64_t to,const double*c,const oxi_complex*s){for(int64_t at=from;at<to;at+=64)
+for(int64_t k=first;k<last;k++){oxi_complex*x=rows+k*n,*y=x+n,f=s[k];
+double g=c[k];
+for(int64_t j=at;j<to&&j<at+64;j++){oxi_complex p=x[j],q=y[j];
+x[j]=oxi_make_complex(g*p.re +f.re*q.re -f.im*q.im,g*p.im+f.re*q.im+f.im*q.re);
+y[j]=oxi_make_complex(g*q.re -f.re*p.re -f.im*p.im,g*q.im-f.re*p.im+f.im*p.re);}}}
+static void oxi_z_rotate_columns(int64_t n,oxi_complex*h,int64_t low,int64_t high,const double*c,
+ const oxi_complex*s){for(int64_t i=0;i<=high;i+=4)
+for(int64_t k=i>low+1?i-1:low;k<high;k++)
+for(int64_t r=i;r<i+4&&r<=high;r++){oxi_complex*x=h+r*n+k,p=x[0],q=x[1],f=s[k];
+double g=c[k];
+x[0]=oxi_make_complex(g*p.re +f.re*q.re +f.im*q.im,g*p.im+f.re*q.im-f.im*q.re);
+x[1]=oxi_make_complex(g*q.re -f.re*p.re +f.im*p.im,g*q.im-f.re*p.im-f.im*p.re);}}
+static void oxi_qr_step(int64_t n,oxi_complex*h,oxi_complex*zt,int64_t low,int64_t high,
  oxi_complex shift,double*c,oxi_complex*s){
 for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_sub(h[i*n+i],shift);
-for(int64_t k=low;k<high;k++){oxi_complex*x=h+k*n,*y=x+n,a=x[k],b=y[k];
-double size=hypot(oxi_z_size(a),oxi_z_size(b)),head=oxi_z_size(a);
+for(int64_t base=low;base<high;base +=OXI_SCHUR_WINDOW){
+int64_t end=oxi_min_i64(base +OXI_SCHUR_WINDOW,high);for(int64_t k=base;k<end;k++){
+oxi_complex a=h[k*n+k],b=h[(k+1)*n+k];double size=hypot(oxi_z_size(a),oxi_z_size(b)),head=oxi_z_size(a);
 oxi_complex phase=head>0?oxi_z_scale(a,1/head):oxi_make_complex(1,0);c[k]=size>0?head/size:1;
 s[k]=size>0?oxi_z_scale(oxi_multiply_complex(phase,oxi_z_conj(b)),1/size):oxi_make_complex(0,0);
-for(int64_t j=k;j<n;j++){oxi_complex p=x[j],q=y[j];
-x[j]=oxi_z_add(oxi_z_scale(p,c[k]),oxi_multiply_complex(s[k],q));
-y[j]=oxi_z_sub(oxi_z_scale(q,c[k]),oxi_multiply_complex(oxi_z_conj(s[k]),p));}}
-for(int side=0;side<2;side++)
-for(int64_t i=0;i<(side?n:high+1);i++){oxi_complex*row=(side?z:h)+i*n;
-for(int64_t k=side||i<=low?low:i-1;k<high;k++){oxi_complex p=row[k],q=row[k+1];
-row[k]=oxi_z_add(oxi_z_scale(p,c[k]),oxi_multiply_complex(oxi_z_conj(s[k]),q));
-row[k+1]=oxi_z_sub(oxi_z_scale(q,c[k]),oxi_multiply_complex(s[k],p));}}
-for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_add(h[i*n+i],shift);}
-static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*z,double*c,oxi_complex*s,double norm){
+oxi_z_rotate_rows(n,h,k,k+1,k,end,c,s);h[(k+1)*n+k]=oxi_make_complex(0,0);}
+oxi_z_rotate_rows(n,h,base,end,end,n,c,s);}
+oxi_z_rotate_columns(n,h,low,high,c,s);for(int64_t k=low;k<high;k++)s[k]=oxi_z_conj(s[k]);
+oxi_z_rotate_rows(n,zt,low,high,0,n,c,s);for(int64_t i=low;i<=high;i++)h[i*n+i]=oxi_z_add(h[i*n+i],shift);}
+static bool oxi_schur(int64_t n,oxi_complex*h,oxi_complex*zt,double*c,oxi_complex*s,double norm){
 for(int64_t high=n-1,turn=0;high>0;){int64_t low=high;
 for(;low>0;low--){double size=oxi_z_size(h[(low-1)*n+low-1])+oxi_z_size(h[low*n+low]);
 oxi_complex*below= &h[low*n+low-1];if(!oxi_schur_apart(oxi_z_size(*below),size,norm,turn))continue;
@@ -15079,42 +14740,48 @@ turn=0;continue;}
 if(turn++ ==90)return false;
 oxi_complex shift=oxi_wilkinson_shift(h,n,high);
 if(turn%15==0)shift=oxi_make_complex(shift.re +oxi_z_size(h[high*n+high-1]),shift.im);
-oxi_qr_step(n,h,z,low,high,shift,c,s);}
+oxi_qr_step(n,h,zt,low,high,shift,c,s);}
 return true;}
-static void oxi_schur_vectors(int64_t n,const oxi_complex*h,const oxi_complex*z,oxi_complex*y,
- oxi_complex*x){double norm=0;
-for(int64_t i=0;i<n*n;i++)norm=fmax(norm,oxi_z_size(h[i]));
-for(int64_t k=0;k<n;k++){double size=0;
-y[k]=oxi_make_complex(1,0);for(int64_t i=k-1;i>=0;i--){
-oxi_complex sum=oxi_make_complex(0,0),apart=oxi_z_sub(h[k*n+k],h[i*n+i]);for(int64_t j=i+1;j<=k;j++)
-sum=oxi_z_add(sum,oxi_multiply_complex(h[i*n+j],y[j]));
-if(oxi_z_size(apart)<=DBL_EPSILON*norm)
+static void oxi_schur_vectors(int64_t n,const oxi_complex*h,double norm,oxi_complex*vectors,
+ oxi_complex*conj,oxi_complex*turned){memset(vectors,0,(size_t)(n*n)*sizeof*vectors);
+for(int64_t k=0;k<n;k++){oxi_complex*y=vectors+k*n;
+y[k]=conj[k]=oxi_make_complex(1,0);turned[k]=oxi_make_complex(0,1);for(int64_t i=k-1;i>=0;i--){
+const oxi_complex*row=h+i*n+i+1;oxi_complex sum=oxi_make_complex(oxi_z_real_dot(k-i,row,conj+i+1),
+ oxi_z_real_dot(k-i,row,turned+i+1));
+oxi_complex apart=oxi_z_sub(h[k*n+k],h[i*n+i]);if(oxi_z_size(apart)<=DBL_EPSILON*norm)
 apart=oxi_make_complex(DBL_EPSILON*norm+1e-300,0);
 y[i]=oxi_divide_complex(sum,apart);if(oxi_z_size(y[i])>1e100)
-for(int64_t j=i;j<=k;j++)y[j]=oxi_z_scale(y[j],1e-100);}
-for(int64_t i=0;i<n;i++){oxi_complex sum=oxi_make_complex(0,0);
-for(int64_t j=0;j<=k;j++)sum=oxi_z_add(sum,oxi_multiply_complex(z[i*n+j],y[j]));
-x[i*n+k]=sum;size=hypot(size,oxi_z_size(sum));}
-for(int64_t i=0;size>0&&i<n;i++)x[i*n+k]=oxi_z_scale(x[i*n+k],1/size);}}
+for(int64_t j=i;j<=k;j++)y[j]=oxi_z_scale(y[j],1e-100);
+for(int64_t j=i;j<=(oxi_z_size(y[k])<1?k:i);j++){conj[j]=oxi_z_conj(y[j]);
+turned[j]=oxi_make_complex(y[j].im,y[j].re);}}}}
+static void oxi_z_eig_columns(int64_t n,const oxi_complex*h,double scale,const oxi_complex*y,
+ float*values,float*vectors){for(int64_t k=0;k<n;k++){const oxi_complex*own=y+k*n;
+double size=0;
+for(int64_t i=0;i<n;i++)size=hypot(size,oxi_z_size(own[i]));
+values[2*k]=(float)(h[k*n+k].re*scale);values[2*k+1]=(float)(h[k*n+k].im*scale);for(int64_t i=0;i<n;i++){
+vectors[2*(i*n+k)]=(float)(own[i].re/(size>0?size:1));
+vectors[2*(i*n+k)+1]=(float)(own[i].im/(size>0?size:1));}}}
 static bool oxi_eig(int64_t n,const double*a,bool of_pairs,float*values,float*vectors){
 for(int64_t i=0;i<n*n*(1+of_pairs);i++)
 if(!isfinite(a[i])){(void)oxi_fail(OX_ERR_ARG,"eig: an element is not finite");
 return false;}
 if(!of_pairs)return oxi_eig_real(n,a,values,vectors);
-oxi_dense memory=oxi_dense_new(3*n+3,2*n+1);if(!memory.p)return false;
-oxi_complex*h=(oxi_complex*)(void*)memory.p,*z=h+n*n,*x=z+n*n,*v=x+n*n;double*c=(double*)(void*)(v+n);
-for(int64_t i=0;i<n*n;i++){h[i]=oxi_make_complex(a[2*i],a[2*i+1]);
-z[i]=oxi_make_complex(i%(n+1)==0,0);}
-oxi_dense whole=memory;whole.rows=n;whole.columns=whole.step=2*n;
-double scale=oxi_dense_scale(&whole),norm=0;
-for(int64_t i=0;i<n*n;i++)norm=fmax(norm,oxi_z_size(h[i]));
-oxi_hessenberg(n,h,z,v);if(!oxi_schur(n,h,z,c,v,norm)){(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
+oxi_dense h=oxi_dense_new(n,2*n),z=oxi_dense_new(n,2*n),y=oxi_dense_new(n,2*n),room=oxi_dense_new(4,2*n+1);
+if(!h.p|| !z.p|| !y.p|| !room.p)return false;
+oxi_complex*to_h=(oxi_complex*)(void*)h.p,*to_z=(oxi_complex*)(void*)z.p,
+ *to_y=(oxi_complex*)(void*)y.p,*v=(oxi_complex*)(void*)room.p;
+memcpy(h.p,a,(size_t)(2*n*n)*sizeof*a);for(int64_t i=0;i<n*n;i++)to_z[i]=oxi_make_complex(i%(n+1)==0,0);
+double scale=oxi_dense_scale(&h),norm=0;
+for(int64_t i=0;i<n*n;i++)norm=fmax(norm,oxi_z_size(to_h[i]));
+oxi_hessenberg(n,to_h,to_z,v);for(int64_t i=0;i<n*n;i++)to_y[i%n*n+i/n]=to_z[i];
+if(!oxi_schur(n,to_h,to_y,oxi_dense_row(&room,3),v,norm)){
+(void)oxi_fail(OX_ERR_ARG,"eig: does not converge");
 return false;}
-oxi_schur_vectors(n,h,z,v,x);for(int64_t i=0;i<n;i++){values[2*i]=(float)(h[i*n+i].re*scale);
-values[2*i+1]=(float)(h[i*n+i].im*scale);}
-for(int64_t i=0;i<n*n;i++){vectors[2*i]=(float)x[i].re;
-vectors[2*i+1]=(float)x[i].im;}
-return true;}
+oxi_dense twice=oxi_z_twice(&y);norm=0;
+for(int64_t i=0;i<n*n;i++)norm=fmax(norm,i%n<i/n?0:oxi_z_size(to_h[i]));
+oxi_schur_vectors(n,to_h,norm,to_z,v,v+n);
+if(!twice.p|| !oxi_dense_product(&y,false,&z,false,&twice,false))return false;
+oxi_z_eig_columns(n,to_h,scale,to_y,values,vectors);return true;}
 /* >>linalg/tasks.c */
 typedef struct oxi_linalg_job{const oxi_call*call;const oxi_part*part;ox_tensor*a,*b,*out[2];
 int64_t rows,columns,least,batch;int64_t failed;}oxi_linalg_job;
@@ -15209,28 +14876,6 @@ return d;}
 static void oxi_halved(oxi_complex*to,const oxi_dense*d){for(int64_t i=0;i<d->rows;i+=2)
 for(int64_t j=0;j<d->columns;j+=2)
 *to++ =oxi_make_complex(oxi_dense_row(d,i)[j],oxi_dense_row(d,i+1)[j]);}
-static oxi_complex oxi_z_dot(int64_t n,const oxi_complex*a,const oxi_complex*b){
-oxi_complex sum=oxi_make_complex(0,0);
-for(int64_t i=0;i<n;i++)sum=oxi_z_add(sum,oxi_multiply_complex(oxi_z_conj(a[i]),b[i]));
-return sum;}
-static void oxi_z_less(int64_t n,oxi_complex*v,oxi_complex c,const oxi_complex*q){
-for(int64_t i=0;i<n;i++)v[i]=oxi_z_sub(v[i],oxi_multiply_complex(c,q[i]));}
-static double oxi_z_reject(int64_t n,const oxi_complex*q,int64_t k,oxi_complex*v,oxi_complex*r,
- int64_t m,const oxi_complex*u,oxi_complex*w){double before=sqrt(oxi_z_dot(n,v,v).re),left;
-for(int64_t j=0;r&&j<k;j++)r[j]=oxi_make_complex(0,0);
-for(int pass=0;pass<2;pass++)
-for(int64_t j=0;j<k;j++){oxi_complex c=oxi_z_dot(n,q+j*n,v);
-oxi_z_less(n,v,c,q+j*n);if(w)oxi_z_less(m,w,c,u+j*m);
-if(r)r[j]=oxi_z_add(r[j],c);}
-left=sqrt(oxi_z_dot(n,v,v).re);
-return left>1e-14*before?left:0;}
-static void oxi_z_over(int64_t n,oxi_complex*v,double length){
-for(int64_t i=0;i<n;i++)v[i]=oxi_z_scale(v[i],1/length);}
-static void oxi_z_fill(int64_t n,oxi_complex*q,int64_t k){oxi_complex*v=q+k*n;for(int64_t i=0;i<n;i++){
-for(int64_t j=0;j<n;j++)v[j]=oxi_make_complex(i==j,0);
-double left=oxi_z_reject(n,q,k,v,NULL,0,NULL,NULL);
-if(left*left*2*(double)n<1)continue;
-oxi_z_over(n,v,left);return;}}
 static bool oxi_complex_cholesky(oxi_linalg_job*j,int64_t i){int64_t n=j->rows;
 bool upper=j->call->attr.triangle.upper;oxi_complex*to=oxi_job_complex(j->out[0],i);
 int32_t*info=(int32_t*)(void*)oxi_ptr(j->out[1])+i;
@@ -15249,7 +14894,8 @@ pivots[k]=(int32_t)best+1;for(int64_t c=0;best!=k&&c<n;c++){oxi_complex z=lu[k*n
 lu[k*n+c]=lu[best*n+c];lu[best*n+c]=z;}
 if(oxi_z_sides(lu[k*n+k])==0)continue;
 for(int64_t row=k+1;row<j->rows;row++){oxi_complex f=lu[row*n+k]=oxi_divide_complex(lu[row*n+k],lu[k*n+k]);
-oxi_z_less(n-k-1,lu+row*n+k+1,f,lu+k*n+k+1);}}
+for(int64_t c=k+1;c<n;c++)
+lu[row*n+c]=oxi_z_sub(lu[row*n+c],oxi_multiply_complex(f,lu[k*n+c]));}}
 return true;}
 static bool oxi_complex_solve(oxi_linalg_job*j,int64_t i){
 int64_t n=j->rows,columns=j->b->shape[j->b->ndim-1]/2;
@@ -15261,71 +14907,61 @@ static bool oxi_complex_qr(oxi_linalg_job*j,int64_t i){
 int64_t m=j->rows,n=j->columns,k=j->out[0]->shape[j->out[0]->ndim-1]/2,wide=n>k?n:k;
 const oxi_complex*a=oxi_job_complex(j->a,i);
 oxi_complex*to=oxi_job_complex(j->out[0],i),*r=oxi_job_complex(j->out[1],i);
-oxi_dense memory=oxi_dense_new(wide +2,2*m+2*k+2);
-oxi_complex*q=(oxi_complex*)(void*)memory.p,*parts=q+(wide +1)*m;if(!q)return false;
+oxi_dense memory=oxi_dense_new(wide +4,2*m+2*k+2);oxi_dense share=oxi_dense_new(1,m+1);
+oxi_complex*q=(oxi_complex*)(void*)memory.p,*parts=q+(wide +1)*m,*room=parts+k;bool filled=false;
+if(!q|| !share.p)return false;
 for(int64_t c=0;c<wide;c++){int64_t done=c<k?c:k;
 oxi_complex*v=q+c*m;for(int64_t row=0;c<n&&row<m;row++)v[row]=a[row*n+c];
-double left=c<n?oxi_z_reject(m,q,done,v,parts,0,NULL,NULL):0;
+double left=c<n?oxi_z_reject(m,q,done,v,parts,0,NULL,NULL,room):0;
 for(int64_t row=0;c<n&&row<k;row++)
 r[row*n+c]=row<done?parts[row]:oxi_make_complex(row==c?left:0,0);
-if(c<k&&left>0)
+if(c>=k)continue;
+if(left>0)
 oxi_z_over(m,v,left);
-else if(c<k)
-oxi_z_fill(m,q,c);}
+else{if(!filled)oxi_z_shares(m,q,c,share.p);
+oxi_z_fill(m,q,c,c,share.p,room);}
+filled=left==0;}
 for(int64_t c=0;c<k;c++)
 for(int64_t row=0;row<m;row++)to[row*k+c]=q[c*m+row];
 return true;}
+static double oxi_z_square(oxi_complex z){return z.re*z.re +z.im*z.im;}
 static bool oxi_complex_geqrf(oxi_linalg_job*j,int64_t i){int64_t m=j->rows,n=j->columns;
 oxi_complex*a=oxi_job_complex(j->out[0],i),*taus=(oxi_complex*)(void*)oxi_job_vector(j->out[1],i);
 memcpy(a,oxi_job_complex(j->a,i),(size_t)(m*n)*sizeof*a);for(int64_t k=0;k<j->least;k++){
 oxi_complex*v=a+k*n+k,alpha= *v,over;double rest=0,beta;
-for(int64_t row=1;row<m-k;row++)rest+=oxi_z_dot(1,v+row*n,v+row*n).re;
+for(int64_t row=1;row<m-k;row++)rest+=oxi_z_square(v[row*n]);
 taus[k]=oxi_make_complex(0,0);if(rest+alpha.im*alpha.im<DBL_MIN){
 for(int64_t row=0;row<m-k;row++)v[row*n]=oxi_make_complex(row?0:alpha.re,0);
 continue;}
-beta= -copysign(sqrt(rest+oxi_z_dot(1,v,v).re),alpha.re);
+beta= -copysign(sqrt(rest+oxi_z_square(*v)),alpha.re);
 taus[k]=oxi_make_complex((beta-alpha.re)/beta,-alpha.im/beta);
 over=oxi_divide_complex(oxi_make_complex(1,0),oxi_make_complex(alpha.re -beta,alpha.im));
 for(int64_t row=1;row<m-k;row++)v[row*n]=oxi_multiply_complex(v[row*n],over);
 *v=oxi_make_complex(beta,0);for(int64_t c=1;c<n-k;c++){oxi_complex sum=v[c];
 for(int64_t row=1;row<m-k;row++)
-sum=oxi_z_add(sum,oxi_z_dot(1,v+row*n,v+row*n+c));
+sum=oxi_z_add(sum,oxi_multiply_complex(oxi_z_conj(v[row*n]),v[row*n+c]));
 sum=oxi_multiply_complex(oxi_z_conj(taus[k]),sum);v[c]=oxi_z_sub(v[c],sum);for(int64_t row=1;row<m-k;row++)
-oxi_z_less(1,v+row*n+c,sum,v+row*n);}}
+v[row*n+c]=oxi_z_sub(v[row*n+c],oxi_multiply_complex(sum,v[row*n]));}}
 return true;}
-static bool oxi_complex_eigh(oxi_linalg_job*j,int64_t i){int64_t n=j->rows,k=0;
-oxi_complex*to=oxi_job_complex(j->out[1],i);
+static void oxi_z_columns(const oxi_dense*from,int64_t rows,oxi_complex*to){for(int64_t i=0;i<rows;i++){
+const oxi_complex*row=(const oxi_complex*)(const void*)oxi_dense_row(from,i);
+for(int64_t c=0;c<from->columns/2;c++)to[c*rows+i]=row[c];}}
+static bool oxi_complex_eigh(oxi_linalg_job*j,int64_t i){int64_t n=j->rows;
 oxi_dense a=oxi_doubled(oxi_job_complex(j->a,i),n,n,j->call->attr.triangle.upper),
  z=oxi_dense_new(2*n,2*n),d=oxi_dense_new(1,2*n+1);
 if(!a.p|| !z.p|| !d.p)return false;
 for(int64_t row=0;row<n;row++)oxi_dense_row(&a,2*row+1)[2*row]=0;
-if(!oxi_eigh(&a,d.p,&z))return false;
-oxi_complex*q=(oxi_complex*)(void*)z.p;for(int64_t row=0;row<2*n&&k<n;row++){oxi_complex*v=q+k*n;
-memmove(v,q+row*n,(size_t)n*sizeof*v);double left=oxi_z_reject(n,q,k,v,NULL,0,NULL,NULL);
-if(left*left*2*(double)n<1)continue;
-oxi_z_over(n,v,left);oxi_job_vector(j->out[0],i)[k]=d.p[row];for(int64_t c=0;c<n;c++)to[c*n+k]=v[c];
-k++;}
-return true;}
+if(!oxi_eigh(&a,d.p,&z)|| !oxi_z_choose(n,d.p,&z,NULL))return false;
+memcpy(oxi_job_vector(j->out[0],i),d.p,(size_t)n*sizeof*d.p);
+oxi_z_columns(&z,n,oxi_job_complex(j->out[1],i));return true;}
 static bool oxi_complex_svd(oxi_linalg_job*j,int64_t i){bool wide=j->rows<j->columns;
-int64_t n=j->least,m=wide?j->columns:j->rows,k=0;
+int64_t n=j->least,m=wide?j->columns:j->rows;
 oxi_dense at=oxi_doubled(oxi_job_complex(j->a,i),j->rows,j->columns,!wide);
 oxi_dense ut=oxi_dense_new(2*n,2*m),vt=oxi_dense_new(2*n,2*n),s=oxi_dense_new(1,2*n+1);
-if(!at.p|| !ut.p|| !vt.p|| !s.p)return false;
-if(!oxi_all_finite(&at)|| !oxi_svd_tall(&at,s.p,&ut,&vt))return false;
-oxi_complex*q=(oxi_complex*)(void*)vt.p,*u=(oxi_complex*)(void*)ut.p;
-oxi_complex*both=oxi_job_complex(j->out[1],i);
-oxi_complex*to_q=both+(wide?j->columns*n:0),*to_u=both+(wide?0:j->columns*n);
-for(int64_t row=0;row<2*n&&k<n;row++){oxi_complex*v=q+k*n,*w=u+k*m;
-memmove(v,q+row*n,(size_t)n*sizeof*v);memmove(w,u+row*m,(size_t)m*sizeof*w);
-double left=oxi_z_reject(n,q,k,v,NULL,m,u,w);
-if(left*left*2*(double)n<1)continue;
-oxi_z_over(n,v,left);oxi_z_over(m,w,left);left=oxi_z_reject(m,u,k,w,NULL,0,NULL,NULL);if(left>0.5)
-oxi_z_over(m,w,left);
-else
-oxi_z_fill(m,u,k);
-oxi_job_vector(j->out[0],i)[k]=s.p[row];for(int64_t c=0;c<n;c++)to_q[c*n+k]=v[c];
-for(int64_t c=0;c<m;c++)to_u[c*n+k]=w[c];
-k++;}
+if(!at.p|| !ut.p|| !vt.p|| !s.p|| !oxi_all_finite(&at))return false;
+if(!oxi_svd_tall(&at,s.p,&ut,&vt)|| !oxi_z_choose(n,s.p,&vt,&ut))return false;
+oxi_complex*both=oxi_job_complex(j->out[1],i);memcpy(oxi_job_vector(j->out[0],i),s.p,(size_t)n*sizeof*s.p);
+oxi_z_columns(&vt,n,both+(wide?j->columns*n:0));oxi_z_columns(&ut,n,both+(wide?0:j->columns*n));
 return true;}
 static ox_tensor*oxi_pairs_new(const ox_tensor*t){int64_t shape[OX_MAX_DIMS];
 memcpy(shape,t->shape,sizeof shape);shape[t->ndim-1]*=2;
@@ -18267,8 +17903,175 @@ g->n=(m->samples-1)*m->sample +m->used;oxi_conv_set_c(g,&places,m->samples);stat
 m->w.data+=oxi_signed_bytes(m->w.dtype,m->samples*m->w.sample_stride);
 to->data+=oxi_signed_bytes(to->dtype,m->samples*to->sample_stride);}
 oxi_free(memory,bytes+table);return status;}
+/* >>cpu/windows/winograd.c */
+enum{OXI_WINOGRAD_POINTS=36,OXI_WINOGRAD_CHANNELS=16,OXI_WINOGRAD_WEIGHTS=400,OXI_WINOGRAD_TILES=16,
+ OXI_WINOGRAD_STRIP=64<<10,OXI_WINOGRAD_BYTES=4<<20};
+typedef struct oxi_winograd_side{oxi_conv_side image;const char*data;int64_t channels,origin[2];
+int64_t reach;void(*numbers)(const float*d,int64_t row,float*v,int64_t point);int64_t depth,rows,point;
+ }oxi_winograd_side;typedef struct oxi_winograd{const oxi_kernels*kernels;ox_dtype dtype;
+oxi_winograd_side from;oxi_conv_side to;const char*to_data;const char*weight;
+int64_t weight_in,weight_out,weight_row,weight_tap;const ox_tensor*bias;const char*bias_data;
+int64_t outputs;int64_t lanes,rows;int64_t wide;int64_t samples,down,across;
+int64_t chunk_lines,chunk_across,chunks_across,chunks,panels;int64_t first,some,splits;bool weights_first;
+float*u,*v;int64_t u_point,u_block,v_chunk;char*scratch;size_t narrow_at,sums_at,own_at,lane_bytes;
+int64_t*failed;}oxi_winograd;typedef struct oxi_winograd_chunk{int64_t line,lines,tile,across;
+ }oxi_winograd_chunk;static oxi_winograd_chunk oxi_winograd_chunk_of(const oxi_winograd*w,int64_t index){
+oxi_winograd_chunk c;c.line=index/w->chunks_across*w->chunk_lines;
+c.lines=oxi_min_i64(w->chunk_lines,w->samples*w->down-c.line);
+c.tile=index%w->chunks_across*w->chunk_across;c.across=oxi_min_i64(w->chunk_across,w->across-c.tile);
+return c;}
+static void oxi_winograd_read(const oxi_winograd*w,const oxi_winograd_side*s,int64_t sample,
+ int64_t channel,int64_t y,int64_t x,int64_t rows,int64_t columns,float*to,char*narrow){
+const int64_t*stride=s->image.stride,lanes=w->lanes;int64_t count=oxi_min_i64(lanes,s->channels-channel);
+int64_t y0=y<0?0:y,y1=oxi_min_i64(y+rows,s->image.shape[3]);
+int64_t x0=x<0?0:x,n=oxi_min_i64(x+columns,s->image.shape[4])-x0;
+oxi_load_kernel load=w->kernels->load[w->dtype][OXI_LANE_F32];
+memset(to,0,(size_t)(rows*columns*lanes)*sizeof*to);if(y0>=y1||n<=0)return;
+const char*from=s->data+2*(sample*stride[0]+channel*stride[1]+y0*stride[3]+x0*stride[4]);
+to+=((y0-y)*columns+x0-x)*lanes;if(stride[4]!=1){
+for(int64_t i=y0;i<y1;i++,from+=2*stride[3],to+=columns*lanes)
+for(int64_t j=0;j<n;j++)load(count,from+2*j*stride[4],stride[1],to+j*lanes);
+return;}
+int64_t run=stride[3]==n?y1-y0:1;if(count<lanes)memset(narrow,0,(size_t)(2*(y1-y0)*n*lanes));
+for(int64_t i=0;i<y1-y0;i+=run)
+w->kernels->transpose[1](count,run*n,from+2*i*stride[3],2*stride[1],narrow+2*i*n*lanes,2*lanes);
+for(int64_t i=0;i<y1-y0;i++,to+=columns*lanes)
+load(n*lanes,narrow+2*i*n*lanes,1,to);}
+static void oxi_winograd_image(const oxi_winograd*w,const oxi_winograd_side*s,
+ const oxi_winograd_chunk*c,int64_t channel,float*v,char*scratch){
+int64_t columns=4*c->across+s->reach,line_bytes=4*columns*w->lanes*(int64_t)sizeof(float);
+int64_t most=OXI_WINOGRAD_STRIP>line_bytes?OXI_WINOGRAD_STRIP/line_bytes:1,lines;
+float*strip=(float*)(void*)scratch;v+=channel*s->rows;for(int64_t at=0;at<c->lines;at+=lines){
+int64_t line=(c->line +at)%w->down;
+lines=oxi_min_i64(oxi_min_i64(most,c->lines-at),w->down-line);
+oxi_winograd_read(w,s,(c->line +at)/w->down,channel,4*line +s->origin[0],
+ 4*c->tile +s->origin[1],4*lines+s->reach,columns,strip,scratch+w->narrow_at);
+for(int64_t i=0;i<lines*c->across;i++){int64_t tile=at*c->across+i;
+s->numbers(strip +4*(i/c->across*columns+i%c->across)*w->lanes,columns*w->lanes,
+ v+tile/s->rows*s->depth*s->rows+tile%s->rows*w->lanes,s->point);}}}
+static void oxi_winograd_weights(const oxi_winograd*w,int64_t first,float*u,char*scratch){
+const int64_t lanes=w->lanes,depth=w->from.depth,channels=w->from.channels;
+float*taps=(float*)(void*)scratch;char*narrow=scratch+w->narrow_at;
+bool dense=(w->weight_tap==1||w->weight_tap== -1)&&w->weight_row==3*w->weight_tap;
+bool flips=dense&&w->weight_tap<0;oxi_load_kernel load=w->kernels->load[w->dtype][OXI_LANE_F32];
+for(int64_t p=0;p<OXI_WINOGRAD_POINTS&&channels<depth;p++)
+memset(u+p*w->u_point+channels*2*lanes,0,(size_t)((depth-channels)*2*lanes)*sizeof*u);
+for(int64_t half=0;half<2;half++,first+=lanes,u+=lanes){int64_t count=oxi_min_i64(lanes,w->outputs-first);
+memset(taps,0,(size_t)(9*lanes)*sizeof*taps);memset(narrow,0,(size_t)(18*lanes));
+for(int64_t c=0;c<channels;c++){const char*from=w->weight+2*(first*w->weight_out+c*w->weight_in);
+if(count>0&&dense){w->kernels->transpose[1](count,9,from-(flips?16:0),2*w->weight_out,narrow,2*lanes);
+load(9*lanes,narrow,1,taps);}else if(count>0)
+for(int64_t t=0;t<9;t++)
+load(count,from+2*(t/3*w->weight_row+t%3*w->weight_tap),w->weight_out,taps+t*lanes);
+w->kernels->winograd.weight(taps+(flips?8*lanes:0),flips? -lanes:lanes,u+c*2*lanes,w->u_point);}}}
+static void oxi_winograd_write(const oxi_winograd*w,int64_t sample,int64_t first,int64_t y,int64_t x,
+ int64_t columns,const float*from,char*narrow){const int64_t*stride=w->to.stride,lanes=w->lanes;
+int64_t count=oxi_min_i64(lanes,w->outputs-first),rows=oxi_min_i64(4,w->to.shape[3]-y);
+int64_t n=oxi_min_i64(columns,w->to.shape[4]-x);
+oxi_store_kernel store=w->kernels->store[w->dtype][OXI_LANE_F32];
+char*to=(char*)(uintptr_t)w->to_data+2*(sample*stride[0]+first*stride[1]+y*stride[3]+x*stride[4]);
+if(stride[4]!=1){for(int64_t i=0;i<rows;i++,to+=2*stride[3])
+for(int64_t j=0;j<n;j++)
+store(count,from+(i*columns+j)*lanes,to+2*j*stride[4],stride[1]);
+return;}
+int64_t run=stride[3]==n?rows:1;for(int64_t i=0;i<rows;i++)
+store(n*lanes,from+i*columns*lanes,narrow+2*i*n*lanes,1);
+for(int64_t i=0;i<rows;i+=run)
+w->kernels->transpose[1](run*n,count,narrow+2*i*n*lanes,2*lanes,to+2*i*stride[3],2*stride[1]);}
+static void oxi_winograd_products(const oxi_winograd*w,const oxi_winograd_chunk*c,int64_t first,
+ const float*v,const float*u,char*scratch){const int64_t lanes=w->lanes,panel=w->rows*w->from.depth;
+int64_t panels=oxi_parts(c->lines*c->across,w->rows);
+float*sums=(float*)(void*)(scratch+w->sums_at),*places=(float*)(void*)scratch,bias[16];
+int64_t tile=w->rows*2*lanes,point=w->panels*tile;for(int64_t p=0;p<OXI_WINOGRAD_POINTS;p++)
+for(int64_t i=0;i<panels;i++)
+w->kernels->winograd.sums(w->from.depth,v+p*w->from.point+i*panel,u+p*w->u_point,sums+p*point+i*tile);
+for(int64_t half=0;half<2&&first<w->outputs;half++,first+=lanes,sums+=lanes){memset(bias,0,sizeof bias);
+if(w->bias)
+w->kernels->load[w->bias->dtype][OXI_LANE_F32](oxi_min_i64(lanes,w->outputs-first),
+ w->bias_data+oxi_signed_bytes(w->bias->dtype,first*w->bias->stride[0]),w->bias->stride[0],bias);
+for(int64_t i=0;i<c->lines;i++){int64_t sample=(c->line +i)/w->down,columns=4*c->across;
+bool finite=true;for(int64_t t=0;t<c->across;t++)
+finite=w->kernels->winograd.places(sums+(i*c->across+t)*2*lanes,point,bias,
+ places+4*t*lanes,columns*lanes)&&finite;
+if(!finite)oxi_atomic_store(&w->failed[sample],1);
+oxi_winograd_write(w,sample,first,(c->line +i)%w->down*4,4*c->tile,columns,places,scratch+w->narrow_at);}}}
+static void oxi_winograd_weights_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;
+oxi_winograd_weights(w,index*2*w->lanes,w->u+index*w->u_block,w->scratch+(size_t)lane*w->lane_bytes);}
+static void oxi_winograd_chunk_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;char*scratch=w->scratch+(size_t)lane*w->lane_bytes;
+float*v=(float*)(void*)(scratch+w->own_at);oxi_winograd_chunk c=oxi_winograd_chunk_of(w,index);
+for(int64_t i=0;i<w->from.depth;i+=w->lanes)
+oxi_winograd_image(w,&w->from,&c,i,v,scratch);
+for(int64_t i=0;i<w->wide;i+=2*w->lanes)
+oxi_winograd_products(w,&c,i,v,w->u+i/(2*w->lanes)*w->u_block,scratch);}
+static void oxi_winograd_image_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;int64_t groups=w->from.depth/w->lanes,at=index/groups;
+oxi_winograd_chunk c=oxi_winograd_chunk_of(w,w->first+at);
+oxi_winograd_image(w,&w->from,&c,index%groups*w->lanes,w->v+at*w->v_chunk,
+ w->scratch+(size_t)lane*w->lane_bytes);}
+static void oxi_winograd_outputs_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;char*scratch=w->scratch+(size_t)lane*w->lane_bytes;
+float*u=(float*)(void*)(scratch+w->own_at);int64_t split=index%w->splits,output=index/w->splits*2*w->lanes;
+oxi_winograd_weights(w,output,u,scratch);
+for(int64_t i=w->some*split/w->splits;i<w->some*(split+1)/w->splits;i++){
+oxi_winograd_chunk c=oxi_winograd_chunk_of(w,w->first+i);
+oxi_winograd_products(w,&c,output,w->v+i*w->v_chunk,u,scratch);}}
+static void oxi_winograd_size_chunks(oxi_winograd*w){int64_t most=2*w->rows,best=0;
+w->chunk_across=oxi_min_i64(w->across,most);w->chunk_lines=1;
+for(int64_t lines=1;lines*w->chunk_across<=most;lines++){
+int64_t tiles=lines*w->chunk_across,filled=1000*tiles/oxi_round_up(tiles,w->rows);if(filled<=best)continue;
+best=filled;w->chunk_lines=lines;}
+w->chunks_across=oxi_parts(w->across,w->chunk_across);
+w->chunks=oxi_parts(w->samples*w->down,w->chunk_lines)*w->chunks_across;
+w->panels=oxi_parts(w->chunk_lines*w->chunk_across,w->rows);}
+static void oxi_winograd_place(oxi_winograd*w){
+int64_t columns=4*w->chunk_across+2,line=columns*w->lanes*(int64_t)sizeof(float);
+int64_t strip=oxi_min_i64(4*w->chunk_lines,OXI_WINOGRAD_STRIP/line)*line;if(strip<4*line)strip=4*line;
+w->u_point=w->from.depth*2*w->lanes+w->lanes;w->from.point=w->from.depth*w->panels*w->rows+w->lanes;
+w->u_block=OXI_WINOGRAD_POINTS*w->u_point;w->v_chunk=OXI_WINOGRAD_POINTS*w->from.point;
+int64_t weights=w->u_block*w->wide/(2*w->lanes)*(int64_t)sizeof(float);
+w->weights_first=weights<=oxi_cpu_info()->own_cache*4;w->narrow_at=oxi_align_up((size_t)(strip +2*line));
+w->sums_at=w->narrow_at+oxi_align_up((size_t)(strip +2*line)/2);
+int64_t sums=OXI_WINOGRAD_POINTS*w->panels*w->rows*2*w->lanes;
+w->own_at=w->sums_at+(size_t)sums*sizeof(float);int64_t own=w->weights_first?w->v_chunk:w->u_block;
+w->lane_bytes=oxi_align_up(w->own_at+(size_t)own*sizeof(float));}
+static void oxi_winograd_work(oxi_winograd*w){
+int64_t blocks=w->wide/(2*w->lanes),lanes=oxi_lanes(INT32_MAX);if(w->weights_first){
+oxi_parallel_for(blocks,oxi_winograd_weights_task,w);
+oxi_parallel_for(w->chunks,oxi_winograd_chunk_task,w);
+return;}
+int64_t most=w->some;for(w->first=0;w->first<w->chunks;w->first+=most){
+w->some=oxi_min_i64(most,w->chunks-w->first);w->splits=oxi_min_i64(w->some,oxi_parts(4*lanes,blocks));
+oxi_parallel_for(w->some*(w->from.depth/w->lanes),oxi_winograd_image_task,w);
+oxi_parallel_for(blocks*w->splits,oxi_winograd_outputs_task,w);}}
+static void oxi_winograd_begin(oxi_winograd*w,const int64_t*places){w->kernels=oxi_cpu_kernels();
+w->lanes=w->kernels->vector_bytes/4;w->rows=w->kernels->gemm_f32.mr;w->samples=w->from.image.shape[0];
+w->down=oxi_parts(places[0],4);
+w->across=oxi_parts(places[1],4);w->from.depth=oxi_round_up(w->from.channels,w->lanes);w->from.reach=2;
+w->from.numbers=w->kernels->winograd.image;oxi_winograd_size_chunks(w);}
+static ox_status oxi_winograd_run(oxi_winograd*w,int64_t*failed){oxi_winograd_begin(w,w->to.shape +3);
+w->from.rows=w->rows;w->wide=oxi_round_up(w->outputs,2*w->lanes);w->failed=failed;oxi_winograd_place(w);
+int64_t most=OXI_WINOGRAD_BYTES/4/w->v_chunk;w->some=oxi_min_i64(w->chunks,most>1?most:1);
+int64_t numbers=w->weights_first?w->u_block*w->wide/(2*w->lanes):w->v_chunk*w->some;
+size_t before=oxi_align_up((size_t)numbers*sizeof(float));
+size_t bytes=before +(size_t)oxi_lanes(INT32_MAX)*w->lane_bytes;char*memory=(char*)oxi_alloc(bytes);
+if(!memory)return OX_ERR_NOMEM;
+w->u=w->v=(float*)(void*)memory;w->scratch=memory+before;oxi_winograd_work(w);oxi_free(memory,bytes);
+return OX_OK;}
+static bool oxi_winograd_takes(const oxi_conv_form*f,const oxi_call*call){
+const oxi_kernels*kernels=oxi_cpu_kernels();ox_dtype dtype=f->x.t->dtype;
+bool narrow=dtype==OX_BF16||dtype==OX_F16;narrow=narrow&&f->weight.t->dtype==dtype&&f->y.t->dtype==dtype;
+bool square=f->weight.shape[2]==1&&f->weight.shape[3]==3&&f->weight.shape[4]==3&&
+ f->x.shape[2]==1&&f->y.shape[2]==1&&f->padding[0]==0;
+for(int d=1;d<3;d++)square=square&&f->stride[d]==1&&f->dilation[d]==1;
+if(!narrow|| !square|| !kernels->winograd.image||kernels->bf16_pairs.kernel.tile_k||call->exact)
+return false;
+int64_t tiles=oxi_parts(f->y.shape[3],4)*oxi_parts(f->y.shape[4],4);
+return f->channels>=OXI_WINOGRAD_CHANNELS&&f->outputs>=OXI_WINOGRAD_CHANNELS&&
+ f->channels*f->outputs>=OXI_WINOGRAD_WEIGHTS&&tiles>=OXI_WINOGRAD_TILES;}
 /* >>cpu/windows/conv.c */
-typedef struct oxi_conv{oxi_conv_form form;const oxi_call*call;int64_t failed;
+typedef struct oxi_conv{oxi_conv_form form;const oxi_call*call;int64_t sample;int64_t failed;
 ox_status(*group)(const struct oxi_conv*c,int64_t group);}oxi_conv;
 static const char*oxi_conv_data(const oxi_conv_side*side,int64_t first,int64_t second){
 return(const char*)oxi_ptr(side->t)+
@@ -18316,8 +18119,8 @@ int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
 int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
 oxi_gemm g=oxi_conv_product(c,f->outputs,f->samples*places,taps);
 oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
-oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,0,group*f->channels));
-oxi_windows y=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
+oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,c->sample,group*f->channels));
+oxi_windows y=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,c->sample,first),false);
 oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);oxi_conv_add_bias(c,&g,first);
 return oxi_conv_run(f,&g,&b,&y,f->channels);}
 static ox_status oxi_conv_back_weight(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
@@ -18344,8 +18147,8 @@ for(int d=0;d<3;d++){places*=phase[d].count;
 taps*=phase[d].taps;}
 oxi_gemm g=oxi_conv_product(c,f->channels,f->samples*places,taps);
 oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),false);
-oxi_windows b=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,0,first),false);
-oxi_windows x=oxi_conv_elements(&f->x,oxi_conv_data(&f->x,0,group*f->channels),false);
+oxi_windows b=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,c->sample,first),false);
+oxi_windows x=oxi_conv_elements(&f->x,oxi_conv_data(&f->x,c->sample,group*f->channels),false);
 for(int d=0;d<3&&taps>0;d++){a.origin[d]=phase[d].tap;
 a.step[d]=phase[d].period;a.places[d]=b.taps[d]=phase[d].taps;b.origin[d]=phase[d].place;
 b.spacing[d]= -phase[d].spacing;b.places[d]=phase[d].count;}
@@ -18365,6 +18168,28 @@ phase[0]=oxi_conv_phase_of(f,0,i/count[2]/count[1]);phase[1]=oxi_conv_phase_of(f
 phase[2]=oxi_conv_phase_of(f,2,i%count[2]);bool meets=phase[0].taps>0&&phase[1].taps>0&&phase[2].taps>0;
 if(meets|| !zeros)status=oxi_conv_back_phase(c,group,phase);}
 return status;}
+static oxi_winograd oxi_conv_winograd(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
+const int64_t*stride=f->weight.stride;bool back=c->call->op==OXI_OP_conv_back_input;
+const oxi_conv_side*from=back? &f->y: &f->x,*to=back? &f->x: &f->y;int64_t own=back?f->channels:f->outputs;
+oxi_winograd w;memset(&w,0,sizeof w);w.dtype=from->t->dtype;w.from.image= *from;w.to= *to;
+w.from.channels=back?f->outputs:f->channels;w.outputs=own;
+w.from.data=oxi_conv_data(from,0,group*w.from.channels);w.to_data=oxi_conv_data(to,0,group*own);
+w.weight=oxi_conv_data(&f->weight,group*f->outputs,0);w.weight_in=stride[back?0:1];
+w.weight_out=stride[back?1:0];w.weight_row=back? -stride[3]:stride[3];
+w.weight_tap=back? -stride[4]:stride[4];if(back)w.weight+=2*(2*stride[3]+2*stride[4]);
+for(int d=0;d<2;d++)w.from.origin[d]=back?f->padding[1+d]-2: -f->padding[1+d];
+w.bias=f->bias;if(f->bias)
+w.bias_data=(const char*)oxi_ptr(f->bias)+oxi_signed_bytes(f->bias->dtype,group*own*f->bias->stride[0]);
+return w;}
+static ox_status oxi_conv_fewer(const oxi_conv*c,int64_t group){
+size_t bytes=(size_t)c->form.samples*sizeof(int64_t);int64_t*failed=(int64_t*)oxi_alloc(bytes);
+if(!failed)return OX_ERR_NOMEM;
+memset(failed,0,bytes);oxi_winograd w=oxi_conv_winograd(c,group);
+ox_status status=oxi_winograd_run(&w,failed);for(int64_t i=0;i<c->form.samples&&status==OX_OK;i++){
+if(!failed[i])continue;
+oxi_conv one= *c;one.form.samples=1;one.sample=i;
+status=(c->call->op==OXI_OP_conv?oxi_conv_forward:oxi_conv_back_input)(&one,group);}
+oxi_free(failed,bytes);return status;}
 static void oxi_conv_task(void*arg,int64_t group,int lane){oxi_conv*c=(oxi_conv*)arg;(void)lane;
 if(oxi_atomic_load(&c->failed))return;
 ox_status status=c->group(c,group);if(status!=OX_OK)oxi_atomic_store(&c->failed,(int64_t)status);}
@@ -18373,6 +18198,7 @@ memset(&c,0,sizeof c);oxi_conv_form_of(call,&c.form);
 if(oxi_conv_is_depthwise(&c.form))return oxi_depthwise_run(&c.form,call);
 c.call=call;c.group=call->op==OXI_OP_conv?oxi_conv_forward
  :call->op==OXI_OP_conv_back_input?oxi_conv_back_input:oxi_conv_back_weight;
+if(c.group!=oxi_conv_back_weight&&oxi_winograd_takes(&c.form,call))c.group=oxi_conv_fewer;
 double each=oxi_conv_form_flops(&c.form)/(double)c.form.groups;
 if(c.form.groups>1&&(each<5e7||c.form.groups>=8*(int64_t)oxi_lanes(c.form.groups))){
 oxi_parallel_for(c.form.groups,oxi_conv_task,&c);
@@ -18385,8 +18211,8 @@ typedef struct oxi_pool_window{int64_t first,count,padded;}oxi_pool_window;
 typedef struct oxi_pool{const oxi_call*call;const oxi_kernels*kernels;oxi_lane lane;int element;
 const ox_tensor*image,*places;int planes;int64_t size[3],place_count[3],dilation[3];
 oxi_pool_window*window[3];
-char*scratch;int64_t pixels,all;size_t image_bytes,place_bytes,lane_bytes;int64_t phases,width,left;
-int32_t*at;}oxi_pool;
+char*scratch;int64_t pixels,all;int64_t*indices;size_t image_bytes,place_bytes,lane_bytes;
+int64_t phases,width,left;int32_t*at;}oxi_pool;
 static oxi_pool_window oxi_pool_window_at(const oxi_attr_pool*told,int i,int64_t size,int64_t places,
  int64_t at){oxi_pool_window w;
 int64_t kernel=told->kernel.n[i],padding=told->padding.n[i],dilation=told->dilation.n[i];if(kernel==0){
@@ -18488,19 +18314,19 @@ static void oxi_pool_max_line(const oxi_pool*p,const oxi_pool_place*place,const 
 int32_t where[OXI_POOL_TAPS];
 const int64_t n=p->place_count[2],kernel=p->call->attr.pool.kernel.n[p->call->attr.pool.dims-1];
 const int64_t padding=p->call->attr.pool.padding.n[p->call->attr.pool.dims-1];
-int64_t first=(place->z->first*p->size[1]+place->y->first)*p->size[2];int taps=0;for(int64_t i=0;i<n;i++){
+int64_t first=(place->z->first*p->size[1]+place->y->first)*p->size[2];
+int64_t rows=place->z->count*place->y->count,line=p->phases*p->width;int taps=0;for(int64_t i=0;i<n;i++){
 most[i]= -INFINITY;best[i]=(int32_t)(first+p->window[2][i].first);}
-for(int64_t tap=0;tap<place->z->count*place->y->count*kernel;tap++){
-int64_t z=tap/kernel/place->y->count,y=tap/kernel%place->y->count;
+for(int64_t i=0;i<rows;i++){int64_t z=i/place->y->count,y=i-z*place->y->count;
 int64_t row=(place->z->first+z*p->dilation[0])*p->size[1]+place->y->first;row+=y*p->dilation[1];
-int64_t shift=tap%kernel*p->dilation[2]-padding+p->left*p->phases;
-where[taps]=(int32_t)(row*p->size[2]+shift-p->left*p->phases);
-x[taps++]=lines+(row*p->phases+shift%p->phases)*p->width+shift/p->phases;
-if(taps<OXI_POOL_TAPS&&tap +1<place->z->count*place->y->count*kernel)continue;
-p->kernels->row_max_places(n,taps,x,where,p->at,most,best);taps=0;}}
-static void oxi_pool_max_lines(const oxi_pool*p,int64_t plane,char*image,char*places,int64_t*indices){
-float*lines=(float*)(void*)image;
-int32_t*best=(int32_t*)(void*)((char*)indices+oxi_align_up((size_t)p->all*sizeof*indices));
+int64_t shift=p->left*p->phases-padding;int64_t phase=shift%p->phases,at=shift/p->phases;
+for(int64_t tap=0;tap<kernel;tap++){where[taps]=(int32_t)(row*p->size[2]+tap*p->dilation[2]-padding);
+x[taps++]=lines+row*line +phase*p->width+at;
+for(phase +=p->dilation[2];phase>=p->phases;phase -=p->phases)at++;
+if(taps<OXI_POOL_TAPS&&(i+1<rows||tap +1<kernel))continue;
+p->kernels->row_max_places(n,taps,x,where,p->at,most,best);taps=0;}}}
+static void oxi_pool_max_lines(const oxi_pool*p,int64_t plane,char*image,char*places,int32_t*best,
+ int64_t*indices){float*lines=(float*)(void*)image;
 oxi_pool_place place=oxi_pool_first(p);
 oxi_pool_read_lines(p,plane,lines,lines+p->size[0]*p->size[1]*p->phases*p->width);do{
 oxi_pool_max_line(p,&place,lines,(float*)(void*)places+place.at,best+place.at);
@@ -18518,11 +18344,13 @@ p->left=oxi_parts(told->padding.n[last],stride);
 p->width=p->left+p->place_count[2]+(reach>0?reach/stride:0)+OXI_POOL_SLACK;}
 static void oxi_pool_task(void*arg,int64_t plane,int lane){const oxi_pool*p=(const oxi_pool*)arg;
 char*image=p->scratch+(size_t)lane*p->lane_bytes;char*places=image +p->image_bytes;
-int64_t*indices=(int64_t*)(void*)(places+p->place_bytes);
+int64_t*own=(int64_t*)(void*)(places+p->place_bytes),*indices=own;
+if(p->indices)indices=p->indices+plane*p->all;
 bool back=p->call->op==OXI_OP_avg_pool_back,wide=p->lane==OXI_LANE_F64;
 const ox_tensor*from=back?p->places:p->image;
 if(!p->phases)oxi_pool_move(p,from,plane,p->lane,p->element,back?places:image,true);
-if(p->phases)oxi_pool_max_lines(p,plane,image,places,indices);
+int32_t*best=(int32_t*)(void*)((char*)own+oxi_align_up((size_t)p->all*sizeof*own));
+if(p->phases)oxi_pool_max_lines(p,plane,image,places,best,indices);
 else if(back&&wide)oxi_pool_avg_back_double(p,image,places);
 else if(back)oxi_pool_avg_back_float(p,image,places);
 else if(p->call->op==OXI_OP_avg_pool&&wide)oxi_pool_avg_double(p,image,places);
@@ -18532,11 +18360,13 @@ else if(p->lane==OXI_LANE_F32)oxi_pool_max_float(p,image,places,indices);
 else if(p->lane==OXI_LANE_U64)oxi_pool_max_uint64_t(p,image,places,indices);
 else oxi_pool_max_int64_t(p,image,places,indices);
 oxi_pool_move(p,back?p->image:p->places,plane,p->lane,p->element,back?image:places,false);
-if(p->call->op==OXI_OP_max_pool)
+if(p->call->op==OXI_OP_max_pool&&indices==own)
 oxi_pool_move(p,p->call->out[1],plane,OXI_LANE_I64,8,(char*)indices,false);}
 static void oxi_pool_plan(oxi_pool*p,const oxi_call*call){const oxi_attr_pool*told= &call->attr.pool;
 bool back=call->op==OXI_OP_avg_pool_back;memset(p,0,sizeof*p);p->call=call;p->kernels=oxi_cpu_kernels();
 p->image=back?call->out[0]:call->in[0];p->places=back?call->in[0]:call->out[0];
+if(call->op==OXI_OP_max_pool&&ox_is_contiguous(call->out[1]))
+p->indices=(int64_t*)(void*)oxi_ptr(call->out[1]);
 ox_dtype dtype=p->image->dtype;p->lane=dtype==OX_F64?OXI_LANE_F64:dtype==OX_U64?OXI_LANE_U64
  :oxi_is_int(dtype)?OXI_LANE_I64:OXI_LANE_F32;
 p->element=p->lane==OXI_LANE_F32?4:8;p->planes=p->image->ndim-(int)told->dims;p->pixels=p->all=1;
@@ -21041,7 +20871,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa5e17be6
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x6076fd18
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -22225,10 +22055,8 @@ k->pack_along_f16=OXI_ISA(pack_along_f16c);k->dot_f16=OXI_ISA(dot_f16c);
 k->round_tile_f16=OXI_ISA(round_tile_f16c);}
 #endif
 k->axpy_f32=OXI_ISA(axpy_f32);}
-#undef OXI_MR
 #undef OXI_MR16
 #undef VP
-#undef OXI_EACH_ROW
 #undef OXI_G_BEGIN
 #undef OXI_G_ROW
 #undef OXI_G_STEP
@@ -22242,6 +22070,92 @@ k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_PREFETCH_PACKED
+/* >>cpu/kernels/winograd.inc */
+#if VF > 1
+#define OXI_OF_IMAGE(d,to){\
+vf four=vf_set1(4),two=vf_set1(2),five=vf_set1(5);\
+vf even=vf_fnma(four,d[2],d[4]),odd=vf_fnma(four,d[1],d[3]);\
+vf lower=vf_sub(d[4],d[2]),upper=vf_sub(d[3],d[1]);\
+to(0,vf_fma(four,d[0],vf_fnma(five,d[2],d[4])));\
+to(1,vf_add(even,odd));\
+to(2,vf_sub(even,odd));\
+to(3,vf_fma(two,upper,lower));\
+to(4,vf_fnma(two,upper,lower));\
+to(5,vf_fma(four,d[1],vf_fnma(five,d[3],d[5])));}
+#define OXI_OF_WEIGHT(d,to){\
+vf outer=vf_mul(vf_set1(-1/6.0f),vf_add(d[0],d[2])),inner=vf_mul(vf_set1(1/6.0f),d[1]);\
+vf far_outer=vf_fma(vf_set1(1/24.0f),d[0],vf_mul(vf_set1(1/6.0f),d[2]));\
+vf far_inner=vf_mul(vf_set1(1/12.0f),d[1]);\
+to(0,vf_mul(vf_set1(0.25f),d[0]));\
+to(1,vf_sub(outer,inner));\
+to(2,vf_add(outer,inner));\
+to(3,vf_add(far_outer,far_inner));\
+to(4,vf_sub(far_outer,far_inner));\
+to(5,d[2]);}
+#define OXI_OF_SUMS(d,to){\
+vf add=vf_add(d[1],d[2]),sub=vf_sub(d[1],d[2]);\
+vf far_add=vf_add(d[3],d[4]),far_sub=vf_sub(d[3],d[4]);\
+to(0,vf_add(vf_add(d[0],add),far_add));\
+to(1,vf_fma(vf_set1(2),far_sub,sub));\
+to(2,vf_fma(vf_set1(4),far_add,add));\
+to(3,vf_add(vf_fma(vf_set1(8),far_sub,sub),d[5]));}
+OXI_KERNEL void OXI_ISA(winograd_image)(const float*d,int64_t row,float*v,int64_t point){
+vf kept[6][6],line[6];
+#define OXI_PUT(i,a)vf_store(v +(i)*point,a)
+for(int x=0;x<6;x++,d+=VF){for(int y=0;y<6;y++)line[y]=vf_load(d+y*row);
+#define OXI_KEEP_COLUMN(i,a)kept[i][x] =a
+OXI_OF_IMAGE(line,OXI_KEEP_COLUMN)}
+for(int y=0;y<6;y++,v+=6*point)OXI_OF_IMAGE(kept[y],OXI_PUT)}
+OXI_KERNEL void OXI_ISA(winograd_weight)(const float*g,int64_t step,float*u,int64_t point){
+vf kept[6][6],line[3];
+#undef OXI_PUT
+#define OXI_PUT(i,a)vf_store(u +(i)*point,a)
+for(int x=0;x<3;x++,g+=step){for(int y=0;y<3;y++)line[y]=vf_load(g+3*y*step);
+OXI_OF_WEIGHT(line,OXI_KEEP_COLUMN)}
+for(int y=0;y<6;y++,u+=6*point)OXI_OF_WEIGHT(kept[y],OXI_PUT)}
+OXI_KERNEL bool OXI_ISA(winograd_places)(const float*m,int64_t point,const float*bias,float*y,int64_t row){
+vf kept[4][6],line[6],offset=vf_load(bias),check=vf_zero();for(int x=0;x<6;x++,m+=point){
+for(int i=0;i<6;i++)line[i]=vf_load(m+6*i*point);
+OXI_OF_SUMS(line,OXI_KEEP_COLUMN)}
+#undef OXI_PUT
+#define OXI_PUT(i,a){\
+vf sum=vf_add(a,offset);\
+check=vf_fma(sum,vf_zero(),check);\
+vf_store(y+(i)*VF,sum);}
+for(int i=0;i<4;i++,y+=row)OXI_OF_SUMS(kept[i],OXI_PUT)
+return!vm_any(vf_unord(check,check));}
+#undef OXI_PUT
+#undef OXI_KEEP_COLUMN
+#define OXI_G_SUM(i)vf c##i##0=vf_zero(),c##i##1=vf_zero();
+#define OXI_G_ADD_ROW(i){\
+vf s=vf_set1(v[(i)*VF+j]);\
+c##i##0=vf_fma(s,b0,c##i##0);\
+c##i##1=vf_fma(s,b1,c##i##1);}
+#define OXI_G_KEEP(i)vf_store(m +2*(i)*VF,c##i##0);vf_store(m+(2*(i)+1)*VF,c##i##1);
+OXI_KERNEL void OXI_ISA(winograd_sums)(int64_t k,const float*v,const float*u,float*m){
+OXI_EACH_ROW(OXI_G_SUM)
+for(;k>0;k-=VF,v+=OXI_MR*VF)
+for(int j=0;j<VF;j++,u+=2*VF){vf b0=vf_load(u),b1=vf_load(u+VF);
+OXI_EACH_ROW(OXI_G_ADD_ROW)}
+OXI_EACH_ROW(OXI_G_KEEP)}
+#undef OXI_G_SUM
+#undef OXI_G_ADD_ROW
+#undef OXI_G_KEEP
+#undef OXI_OF_IMAGE
+#undef OXI_OF_WEIGHT
+#undef OXI_OF_SUMS
+#endif
+static OXI_UNUSED void OXI_ISA(fill_winograd)(oxi_kernels*k){
+#if VF > 1
+k->winograd.image=OXI_ISA(winograd_image);
+k->winograd.weight=OXI_ISA(winograd_weight);k->winograd.sums=OXI_ISA(winograd_sums);
+k->winograd.places=OXI_ISA(winograd_places);
+#else
+k->winograd.image=NULL;
+#endif
+}
+#undef OXI_MR
+#undef OXI_EACH_ROW
 /* >>cpu/kernels/amx.inc */
 #if OXI_AVX_VNNI && VF == 16
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n,const char*rows,int64_t row_bytes,uint32_t*to){
@@ -23701,7 +23615,7 @@ if(dtype==OX_Q4_1||dtype==OX_Q5_1)*taken=vrf_mul(least->v[v],vrf_set1(-1));
 return d->v[v];}
 OXI_INLINE void OXI_ISA(prefetch_rows)(const uint8_t*p,int bytes,int step){
 int small=bytes<=OXI_BYTES_OX_Q8_0;int each=OXI_REPACKED_ROWS*bytes*(small?8:1)/32;OXI_UNROLL
-for(int i=0;i<each;i+=64)OXI_PREFETCH_READ(p +OXI_PREFETCH_AHEAD+step*each+i);}
+for(int i=0;i<each;i+=64)OXI_PREFETCH_ONCE(p +OXI_PREFETCH_AHEAD+step*each+i);}
 OXI_INLINE void OXI_ISA(rows_dot_32)(ox_dtype dtype,int bytes,const uint8_t*p,const oxi_q8*x,float*out,
  int offset,int least,int at_once,int extra){OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);
 for(int b=0;b<x->blocks;b++){const int8_t*q=x->q+32*b;
@@ -24163,7 +24077,7 @@ k->codes_32=kernel;
 OXI_STRAIGHT_END
 static void OXI_ISA(fill)(oxi_kernels*k){k->vector_bytes=VF*4;
 OXI_ISA(fill_map)(k);OXI_ISA(fill_convert)(k);OXI_ISA(fill_move)(k);OXI_ISA(fill_rows)(k);
-OXI_ISA(fill_gemm)(k);
+OXI_ISA(fill_gemm)(k);OXI_ISA(fill_winograd)(k);
 #if OXI_AVX_VNNI && VF == 16
 OXI_ISA(fill_pairs)(k);
 #endif

@@ -12608,6 +12608,19 @@ status=oxi_llm_read_int(model,file,"rope.scaling.original_context_length",-1,1,
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.temperature_length",-1,1,original,&n->temperature_length);
 return status;}
+static ox_status oxi_llm_check_experts(const oxi_llm_numbers*n){
+if(n->jitter>0&&n->experts_used>OXI_LLM_SPARSE_MOST)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: a sparse mixer of %lld experts is not supported",
+ (long long)n->experts_used);
+if(n->experts_used>n->experts||n->experts>65536)
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld of %lld experts are used",(long long)n->experts_used,
+ (long long)n->experts);
+if(n->expert_groups>1&&(n->experts%n->expert_groups!=0||n->expert_groups_used<1||
+ n->expert_groups_used>n->expert_groups||
+ n->experts_used>n->experts/n->expert_groups*n->expert_groups_used))
+return oxi_fail(OX_ERR_FORMAT,"llm: %lld experts in %lld groups, of which %lld are used",
+ (long long)n->experts,(long long)n->expert_groups,(long long)n->expert_groups_used);
+return OX_OK;}
 static ox_status oxi_llm_read_experts(ox_llm*model,const ox_file*file){oxi_llm_numbers*n= &model->numbers;
 int64_t shared=0,router=0,hidden=0,normalized=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_NORM));
 ox_status status=oxi_llm_read_int(model,file,"expert_count",-1,0,0,&n->experts);
@@ -12651,18 +12664,7 @@ if(status)return status;
 if(router>=OXI_LLM_ROUTER_COUNT)
 return oxi_fail(OX_ERR_UNSUPPORTED,"llm: the expert_gating_func %lld is not supported",(long long)router);
 n->router=router?(oxi_llm_router)router:model->family->router;n->routed_norm=normalized!=0;
-if(n->jitter>0&&n->experts_used>OXI_LLM_SPARSE_MOST)
-return oxi_fail(OX_ERR_UNSUPPORTED,"llm: a sparse mixer of %lld experts is not supported",
- (long long)n->experts_used);
-if(n->experts_used>n->experts||n->experts>65536)
-return oxi_fail(OX_ERR_FORMAT,"llm: %lld of %lld experts are used",(long long)n->experts_used,
- (long long)n->experts);
-if(n->expert_groups>1&&(n->experts%n->expert_groups!=0||n->expert_groups_used<1||
- n->expert_groups_used>n->expert_groups||
- n->experts_used>n->experts/n->expert_groups*n->expert_groups_used))
-return oxi_fail(OX_ERR_FORMAT,"llm: %lld experts in %lld groups, of which %lld are used",
- (long long)n->experts,(long long)n->expert_groups,(long long)n->expert_groups_used);
-return OX_OK;}
+return oxi_llm_check_experts(n);}
 static ox_status oxi_llm_read_latent(ox_llm*model,const ox_file*file){oxi_llm_numbers*n= &model->numbers;
 ox_status status=oxi_llm_read_int(model,file,"attention.kv_lora_rank",-1,0,0,&n->latent);
 if(!status)status=oxi_llm_read_int(model,file,"attention.q_lora_rank",-1,0,0,&n->query_rank);
@@ -12895,17 +12897,9 @@ OXI_ROWS_OF_LLM_MODEL_PARTS
 #undef OXI_LLM_MODEL_PART
 #undef OXI_LLM_LAYER_PART
 };
-static int64_t oxi_llm_size_of(const ox_llm*model,const oxi_llm_layer*l,oxi_llm_size size){
-const ox_llm_config*c= &model->config;const oxi_llm_numbers*n= &model->numbers;
-const int64_t turned=model->rope.size;const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED));
-switch(size){case OXI_LLM_SIZE_ANY:return-1;
-case OXI_LLM_SIZE_VOCABULARY:return c->vocabulary?c->vocabulary: -1;
-case OXI_LLM_SIZE_WIDTH:return c->width;case OXI_LLM_SIZE_HYPER:return n->hyper;
-case OXI_LLM_SIZE_HYPER_WIDTH:return n->hyper*c->width;
-case OXI_LLM_SIZE_HYPER_MIXES:return n->hyper*(n->hyper_rounds>0?n->hyper+2:2);
-case OXI_LLM_SIZE_HYPER_RANK:return n->hyper_rank;case OXI_LLM_SIZE_HIDDEN:return l->hidden;
-case OXI_LLM_SIZE_HIDDEN_UP:
-return oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP))?2*l->hidden:l->hidden;
+static int64_t oxi_llm_size_of_heads(const ox_llm*model,const oxi_llm_layer*l,oxi_llm_size size){
+const oxi_llm_numbers*n= &model->numbers;const int64_t turned=model->rope.size;
+const bool gated=oxi_llm_has_trait(model,OXI_LLM_TRAIT(QUERY_GATED));switch(size){
 case OXI_LLM_SIZE_HEADS:return l->heads;case OXI_LLM_SIZE_KV_HEADS:return l->kv_heads;
 case OXI_LLM_SIZE_QUERIES:
 if(!l->attends)return l->heads*l->key_size;
@@ -12925,7 +12919,17 @@ case OXI_LLM_SIZE_LATENT_TURNED:return n->latent+turned;
 case OXI_LLM_SIZE_LATENT_QUERIES:return l->heads*(n->latent?n->latent_key:l->key_size);
 case OXI_LLM_SIZE_LATENT_PAIRS:return l->heads*(n->latent_key-turned+n->latent_value);
 case OXI_LLM_SIZE_LATENT_PLAIN:return n->latent_key-turned;
-case OXI_LLM_SIZE_LATENT_VALUE:return n->latent_value;case OXI_LLM_SIZE_EXPERTS:return n->experts;
+case OXI_LLM_SIZE_LATENT_VALUE:return n->latent_value;default:return 0;}}
+static int64_t oxi_llm_size_of(const ox_llm*model,const oxi_llm_layer*l,oxi_llm_size size){
+const ox_llm_config*c= &model->config;const oxi_llm_numbers*n= &model->numbers;switch(size){
+case OXI_LLM_SIZE_ANY:return-1;case OXI_LLM_SIZE_VOCABULARY:return c->vocabulary?c->vocabulary: -1;
+case OXI_LLM_SIZE_WIDTH:return c->width;case OXI_LLM_SIZE_HYPER:return n->hyper;
+case OXI_LLM_SIZE_HYPER_WIDTH:return n->hyper*c->width;
+case OXI_LLM_SIZE_HYPER_MIXES:return n->hyper*(n->hyper_rounds>0?n->hyper+2:2);
+case OXI_LLM_SIZE_HYPER_RANK:return n->hyper_rank;case OXI_LLM_SIZE_HIDDEN:return l->hidden;
+case OXI_LLM_SIZE_HIDDEN_UP:
+return oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP))?2*l->hidden:l->hidden;
+case OXI_LLM_SIZE_EXPERTS:return n->experts;
 case OXI_LLM_SIZE_CHUNKS:return n->chunk_share?n->experts/n->chunk_share:0;
 case OXI_LLM_SIZE_VALUE_EXPERTS:return n->value_experts;
 case OXI_LLM_SIZE_EXPERT_WIDTH:return n->expert_width;
@@ -12939,9 +12943,7 @@ case OXI_LLM_SIZE_ALTERNATE_WIDTH:return(n->alternate -1)*c->width;
 OXI_LLM_MIXER_SIZE_LIST(OXI_X)
 #undef OXI_X
 return n->mixing.size[size];
-case OXI_LLM_SIZE_NONE:
-case OXI_LLM_SIZE_COUNT:break;}
-return 0;}
+default:return oxi_llm_size_of_heads(model,l,size);}}
 static ox_status oxi_llm_check_shape(const ox_llm*model,const oxi_llm_layer*l,const char*name,
  const oxi_llm_part_row*row,const ox_tensor*t){int64_t shape[3];
 int ndim=0;if(row->experts)shape[ndim++]=oxi_llm_size_of(model,l,row->experts);

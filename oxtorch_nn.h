@@ -57,8 +57,8 @@
  *
  * STATISTICS
  *     What torch makes of other operations too: covariance, quantiles, medians, histograms, differences,
- *     distances (statistics.h), reductions over what a mask lets see (masked.h), products of lists and of
- *     matrices that are rarely needed (algebra.h), drawing and dropping (random.h), windows of signals
+ *     distances (statistics.h), reductions over what a mask lets see (masked.h), einsum, products of lists,
+ *     linear algebra made of factors (algebra.h), drawing and dropping (random.h), windows of signals
  *     (signal.h).
  *
  * MEMORY
@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x1a39870b
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x2169f585
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -791,7 +791,7 @@ OX_EXTERN_C_END
 /* >>nn/algebra/algebra.h */
 /* Linear algebra that is made of the factors of linalg.h: matrices in the last two dims, leading dims a
  * batch.
- * dtypes    f32 and f64; c64 too for norms, powers and functions
+ * dtypes    f32 and f64; c64 too for systems, norms, powers and functions
  * gradients through the factors: where singular values or eigenvalues are the same there are none
  * errors    as those of linalg.h; OX_ERR_SHAPE, OX_ERR_ARG
  * source    torch.linalg.polar, torch.linalg.matrix_sqrth, torch.svd_lowrank, torch.pca_lowrank; Halko et al.
@@ -825,6 +825,24 @@ OX_API ox_tuple ox_ldl_factor(ox_tensor *x);
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor *x);
 OX_API ox_tensor *ox_ldl_solve(ox_tensor *ld, ox_tensor *pivots, ox_tensor *b);
 
+/* ---- of systems and factors ---------------------------------------------------------------------------- */
+OX_API ox_tuple ox_slogdet(ox_tensor *x);                    /* sign, log of the absolute value */
+OX_API ox_tensor *ox_logdet(ox_tensor *x);                  /* NaN where it is real and below 0 */
+/* Least squares: (solution, residuals, rank, singular values of a); singular values below rcond times the
+ * largest count as 0 (-1: max(M, N) eps). Residuals are empty where a has not full rank or M <= N. */
+OX_API ox_tuple ox_lstsq(ox_tensor *a, ox_tensor *b, double rcond);
+/* Tolerances as of ox_pinv. */
+OX_API ox_tensor *ox_matrix_rank(ox_tensor *x, double atol, double rtol, bool hermitian);
+OX_API ox_tensor *ox_cholesky_solve(ox_tensor *b, ox_tensor *l, bool upper);
+OX_API ox_tensor *ox_cholesky_inverse(ox_tensor *l, bool upper);
+OX_API ox_tuple ox_lu(ox_tensor *x, bool pivot);            /* P, L, U */
+OX_API ox_tuple ox_lu_unpack(ox_tensor *lu, ox_tensor *pivots);
+OX_API ox_tensor *ox_lu_solve(ox_tensor *lu, ox_tensor *pivots, ox_tensor *b, bool left, bool adjoint);
+/* Of what ox_geqrf gives: the first columns of the product of the reflectors. */
+OX_API ox_tensor *ox_householder_product(ox_tensor *x, ox_tensor *tau);
+/* Q other or (left false) other Q; transpose: of Q^H */
+OX_API ox_tensor *ox_ormqr(ox_tensor *x, ox_tensor *tau, ox_tensor *other, bool left, bool transpose);
+
 /* ---- norms, powers, functions -------------------------------------------------------------------------- */
 /* order "fro" "nuc", or NULL for p: 1 -1 2 -2 INFINITY -INFINITY; over dims[0], dims[1] */
 OX_API ox_tensor *ox_matrix_norm(ox_tensor *x, const char *order, double p, ox_shape dims, bool keepdim);
@@ -835,6 +853,12 @@ OX_API ox_tensor *ox_tensorinv(ox_tensor *x, int ind);      /* the first ind dim
 OX_API ox_tensor *ox_tensorsolve(ox_tensor *a, ox_tensor *b, ox_shape dims);
 
 /* ---- products that are made of others, of any dtype ---------------------------------------------------- */
+/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
+ * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
+ *           where a letter of one integer operand alone is summed over
+ * source    torch.einsum */
+OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_kron(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_cross(ox_tensor *a, ox_tensor *b, int dim);
 OX_API ox_tensor *ox_vander(ox_tensor *x, int64_t columns, bool increasing);
@@ -1083,7 +1107,18 @@ OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
 /* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
 OX_API ox_tensor *ox_detach_(ox_tensor *t);
 
-/* ---- joins and splits -------------------------------------------------------------------------------- */
+/* ---- joins, splits, diagonals, more dims --------------------------------------------------------------- */
+OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
+OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
+/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
+ * total. */
+OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
+OX_API ox_tensor *ox_trace(ox_tensor *x);                   /* of two dims: the sum of the diagonal */
+OX_API ox_tensor *ox_atleast_1d(ox_tensor *x);
+OX_API ox_tensor *ox_atleast_2d(ox_tensor *x);
+OX_API ox_tensor *ox_atleast_3d(ox_tensor *x);
 OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
@@ -1097,7 +1132,9 @@ OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tens
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
 OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
-/* As of ox_searchsorted: which boundaries each value lies between, i64; and whether it is among others. */
+/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
+OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
+/* Of these: which boundaries each value lies between, i64; and whether it is among others. */
 OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
 OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 
@@ -1280,6 +1317,136 @@ static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*
 static const oxi_formula*oxi_formula_of(oxi_op op,int i);
 static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g);
 #endif
+/* >>nn/algebra/factors.c */
+OX_API ox_tuple ox_slogdet(ox_tensor*x){if(oxi_any_null("slogdet",&x,1))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("slogdet");ox_tuple lu=oxi_no_tuple();
+if(x->ndim<2||x->shape[x->ndim-2]==x->shape[x->ndim-1])lu=ox_lu_factor(x,true);
+if(!lu.t[0]){if(ox_error()==OX_OK)
+(void)oxi_fail(OX_ERR_SHAPE,"slogdet: %s is not square",oxi_tensor_text(x));
+return oxi_tuple_end(&work,NULL,NULL,NULL);}
+ox_tensor*d=ox_diagonal(lu.t[0],0,-2,-1);
+ox_tensor*sign=ox_mul(ox_prod(ox_sgn(d),OX_DIMS(-1),false),oxi_sign_of_pivots(lu.t[1]));
+return oxi_tuple_end(&work,sign,ox_sum(ox_log(ox_abs(d)),OX_DIMS(-1),false),NULL);}
+OX_API ox_tensor*ox_logdet(ox_tensor*x){if(oxi_any_null("logdet",&x,1))return NULL;
+oxi_work work=oxi_work_begin("logdet");ox_tuple parts=ox_slogdet(x);
+if(oxi_is_complex(x))return oxi_work_end(&work,ox_add(ox_log(parts.t[0]),parts.t[1]));
+return oxi_work_end(&work,ox_where(ox_lt_number(parts.t[0],0),ox_number(NAN),parts.t[1]));}
+static ox_tensor*oxi_rank_of(ox_tensor*x,ox_tensor*s,double atol,double rtol){
+if(oxi_least_side(x)==0)return ox_sum(ox_ne_number(x,0),OX_DIMS(-2,-1),false);
+ox_tensor*limit=s?oxi_rank_limit(x,s,atol,rtol):NULL;return ox_sum(ox_gt(s,limit),OX_DIMS(-1),false);}
+OX_API ox_tensor*ox_matrix_rank(ox_tensor*x,double atol,double rtol,bool hermitian){
+if(oxi_any_null("matrix_rank",&x,1))return NULL;
+if(x->ndim<2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_rank: %s is no matrix",oxi_tensor_text(x));
+oxi_work work=oxi_work_begin("matrix_rank");
+ox_tensor*s=oxi_least_side(x)==0?NULL:hermitian?ox_abs(ox_eigvalsh(x,false)):ox_svdvals(x);
+return oxi_work_end(&work,oxi_rank_of(x,s,atol,rtol));}
+OX_API ox_tuple ox_lstsq(ox_tensor*a,ox_tensor*b,double rcond){ox_tensor*in[2]={a,b};
+if(oxi_any_null("lstsq",in,2))return oxi_no_tuple();
+oxi_work work=oxi_work_begin("lstsq");bool vector=oxi_is_vector_beside(a,b);
+ox_tensor*right=vector?ox_unsqueeze(b,-1):b;
+if(!oxi_same_batch("lstsq",&a,&right))return oxi_tuple_end(&work,NULL,NULL,NULL);
+int64_t m=a->shape[a->ndim-2],n=a->shape[a->ndim-1];oxi_svd_parts parts;ox_tensor*p,*x,*s,*rank,*rest;
+if(!oxi_svd_of(a,&parts))return oxi_tuple_end(&work,NULL,NULL,NULL);
+s=parts.s;p=a->tape|| !n|| !m?ox_pinv(a,0,rcond,false):oxi_pinv_of(&parts,oxi_rank_limit(a,s,0,rcond));
+x=ox_matmul(p,right);for(int turn=0;turn<2;turn++)
+x=ox_add(x,ox_matmul(p,ox_sub(right,ox_matmul(a,x))));
+rank=oxi_rank_of(a,s,0,rcond);if(!rank)return oxi_tuple_end(&work,NULL,NULL,NULL);
+bool whole=m>n&&ox_item_int(ox_all(ox_eq_number(rank,(double)n),OX_ALL_DIMS,false));
+rest=whole?ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a,x),right))),OX_DIMS(-2),false)
+ :oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
+if(vector)x=ox_squeeze(x,-1);
+ox_keep(s);ox_tuple made=oxi_tuple_end(&work,x,rest,rank);made.t[3]=s;return made;}
+OX_API ox_tensor*ox_cholesky_solve(ox_tensor*b,ox_tensor*l,bool upper){ox_tensor*in[2]={b,l};
+if(oxi_any_null("cholesky_solve",in,2))return NULL;
+oxi_work work=oxi_work_begin("cholesky_solve");ox_tensor*turned=oxi_adjoint(l);
+ox_tensor*first=ox_solve_triangular(upper?turned:l,b,false,true,false);
+return oxi_work_end(&work,ox_solve_triangular(upper?l:turned,first,true,true,false));}
+OX_API ox_tensor*ox_cholesky_inverse(ox_tensor*l,bool upper){
+if(oxi_any_null("cholesky_inverse",&l,1))return NULL;
+if(l->ndim<2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"cholesky_inverse: %s is no matrix",oxi_tensor_text(l));
+oxi_work work=oxi_work_begin("cholesky_inverse");
+return oxi_work_end(&work,ox_cholesky_solve(oxi_eye_beside(l,l->shape[l->ndim-1]),l,upper));}
+static ox_tensor*oxi_rows_of_pivots(ox_tensor*pivots,int64_t rows,bool back,const ox_tensor*x){
+int64_t count=pivots->shape[pivots->ndim-1],batch=count?ox_numel(pivots)/count:1;
+ox_shape shape=ox_shape_of(pivots);for(int d=0;!count&&d+1<pivots->ndim;d++)batch*=pivots->shape[d];
+shape.dim[shape.ndim-1]=rows;ox_tensor*host=ox_contiguous(ox_to(ox_cast(pivots,OX_I64),ox_cpu()));
+ox_tensor*made=oxi_tensor_new(ox_cpu(),OX_I64,shape.ndim,shape.dim);
+const int64_t*from=host?(const int64_t*)ox_data(host):NULL;
+int64_t*to=made?(int64_t*)ox_data(made):NULL,bytes=(rows?rows:1)*8;
+int64_t*order=(int64_t*)oxi_alloc((size_t)bytes);bool done=order&&host&&made;
+for(int64_t b=0;done&&b<batch;b++){for(int64_t i=0;i<rows;i++)order[i]=i;
+for(int64_t i=0;i<count;i++){int64_t other=from[b*count+i]-1,was=order[i];
+if(other<0||other>=rows){(void)oxi_fail(OX_ERR_ARG,"lu: the pivot %lld of %lld rows",(long long)other+1,
+ (long long)rows);
+done=false;
+break;}
+order[i]=order[other];order[other]=was;}
+for(int64_t i=0;done&&i<rows;i++)to[b*rows+(back?order[i]:i)]=back?i:order[i];}
+if(order)oxi_free(order,(size_t)bytes);
+return done?ox_to(made,oxi_working_device(ox_device_of(x))):NULL;}
+static ox_tensor*oxi_with_rows(ox_tensor*x,ox_tensor*rows){if(!x|| !rows)return NULL;
+ox_tensor*index=ox_unsqueeze(rows,-1);ox_shape shape=ox_shape_of(x);
+return ox_gather(x,-2,ox_contiguous(ox_expand(index,shape)));}
+OX_API ox_tuple ox_lu_unpack(ox_tensor*lu,ox_tensor*pivots){ox_tensor*in[2]={lu,pivots};
+if(oxi_any_null("lu_unpack",in,2))return oxi_no_tuple();
+if(lu->ndim<2||pivots->ndim!=lu->ndim-1){
+(void)oxi_fail(OX_ERR_SHAPE,"lu_unpack: pivots %s of %s",oxi_tensor_text(pivots),oxi_tensor_text(lu));
+return oxi_no_tuple();}
+oxi_work work=oxi_work_begin("lu_unpack");int64_t m=lu->shape[lu->ndim-2],k=oxi_least_side(lu);
+ox_tensor*left=ox_tril(ox_narrow(lu,-1,0,k),-1),*ones=NULL;if(left){
+ones=ox_cast(ox_tril(ox_triu(oxi_full("lu",OX_SHAPE(m,k),1,OX_BOOL,ox_device_of(lu)),0),0),lu->dtype);
+left=ox_add(left,ones);}
+ox_tensor*u=ox_triu(ox_narrow(lu,-2,0,k),0);
+ox_tensor*rows=oxi_rows_of_pivots(pivots,m,true,lu),*eye=oxi_eye_beside(lu,m);
+ox_shape whole=ox_shape_of(lu);whole.dim[whole.ndim-1]=m;
+return oxi_tuple_end(&work,oxi_with_rows(ox_expand(eye,whole),rows),left,u);}
+OX_API ox_tuple ox_lu(ox_tensor*x,bool pivot){if(oxi_any_null("lu",&x,1))return oxi_no_tuple();
+ox_scope scope=ox_scope_begin();ox_tuple packed=ox_lu_factor(x,pivot);
+ox_tuple made=packed.t[0]?ox_lu_unpack(packed.t[0],packed.t[1]):oxi_no_tuple();
+for(int i=0;i<3;i++)ox_keep(made.t[i]);
+ox_scope_end(&scope);return made;}
+OX_API ox_tensor*ox_lu_solve(ox_tensor*lu,ox_tensor*pivots,ox_tensor*b,bool left,bool adjoint){
+ox_tensor*in[3]={lu,pivots,b};if(oxi_any_null("lu_solve",in,3))return NULL;
+oxi_work work=oxi_work_begin("lu_solve");if(!left){
+ox_tensor*x=ox_lu_solve(lu,pivots,oxi_adjoint(b),true,!adjoint);return oxi_work_end(&work,oxi_adjoint(x));}
+if(lu->ndim<2){(void)oxi_fail(OX_ERR_SHAPE,"lu_solve: %s is no matrix",oxi_tensor_text(lu));
+return oxi_work_end(&work,NULL);}
+ox_tensor*rows=oxi_rows_of_pivots(pivots,lu->shape[lu->ndim-2],adjoint,lu),*wide=lu;
+if(!rows|| !oxi_same_batch("lu_solve",&wide,&b))return oxi_work_end(&work,NULL);
+if(!adjoint)b=oxi_with_rows(b,rows);
+ox_tensor*turned=adjoint?oxi_adjoint(wide):wide;b=ox_solve_triangular(turned,b,false,true,!adjoint);
+if(adjoint)
+b=ox_solve_triangular(turned,b,true,true,true);
+else
+b=ox_solve_triangular(wide,b,true,true,false);
+return oxi_work_end(&work,adjoint?oxi_with_rows(b,rows):b);}
+static ox_tensor*oxi_reflected(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool back){
+int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];
+if(back&&tau->dtype==OX_C64&& !(tau=ox_conj(tau)))return NULL;
+for(int64_t i=0;i<count&&other;i++){int64_t k=back?i:count-1-i;
+ox_tensor*v=ox_narrow(x,-1,k,1),*ramp=ox_unsqueeze(oxi_ramp_beside(x,m,OX_I64),1);
+v=ox_where(ox_gt_number(ramp,(double)k),v,ox_cast(ox_eq_number(ramp,(double)k),x->dtype));
+ox_tensor*part=ox_matmul(oxi_adjoint(v),other);
+other=ox_sub(other,ox_mul(ox_matmul(v,part),ox_unsqueeze(ox_narrow(tau,-1,k,1),-1)));}
+return other;}
+OX_API ox_tensor*ox_ormqr(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool left,bool transpose){
+ox_tensor*in[3]={x,tau,other};if(oxi_any_null("ormqr",in,3))return NULL;
+if(x->ndim<2||tau->ndim!=x->ndim-1||other->ndim!=x->ndim)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"ormqr: %s, tau %s, other %s",oxi_tensor_text(x),
+ oxi_tensor_text(tau),oxi_tensor_text(other));
+oxi_work work=oxi_work_begin("ormqr");ox_tensor*made=left?other:oxi_adjoint(other);
+made=oxi_reflected(x,tau,made,left?transpose: !transpose);
+return oxi_work_end(&work,left?made:oxi_adjoint(made));}
+OX_API ox_tensor*ox_householder_product(ox_tensor*x,ox_tensor*tau){ox_tensor*in[2]={x,tau};
+if(oxi_any_null("householder_product",in,2))return NULL;
+if(x->ndim<2||tau->ndim!=x->ndim-1||x->shape[x->ndim-2]<x->shape[x->ndim-1]||
+ tau->shape[tau->ndim-1]>x->shape[x->ndim-1])
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"householder_product: %s, tau %s",oxi_tensor_text(x),
+ oxi_tensor_text(tau));
+oxi_work work=oxi_work_begin("householder_product");ox_tensor*eye=oxi_eye_beside(x,x->shape[x->ndim-2]);
+eye=ox_narrow(eye,-1,0,x->shape[x->ndim-1]);
+return oxi_work_end(&work,oxi_reflected(x,tau,ox_clone(ox_expand(eye,ox_shape_of(x))),false));}
 /* >>autograd/rules/shapes.c */
 #define OXI_GRADIENT_RULE(name)static ox_status oxi_gradient_##name(oxi_backward*b)
 static ox_status oxi_gives(oxi_backward*b,int i,ox_tensor*gradient){b->grad[i]=gradient;
@@ -3084,10 +3251,10 @@ return status;}
 static ox_tensor*oxi_image_lines(ox_tensor*t,int64_t dims){
 return t?ox_flatten(t,t->ndim-(int)dims,-1):NULL;}
 OXI_GRADIENT_RULE(max_pool){int64_t dims=b->call->attr.pool.dims;const oxi_outline*x= &b->operand[0];
-ox_tensor*g=b->g[0],*zeros=oxi_zeros_for(b,0,g);
+ox_tensor*g=oxi_wide(b->g[0]),*zeros=g?oxi_zeros_for(b,0,g):NULL;
 if(!g||oxi_outline_numel(&b->result[0])==0)return oxi_gives(b,0,zeros);
 ox_tensor*lines=oxi_image_lines(b->out[1],dims);
-ox_tensor*image=ox_scatter_add(oxi_image_lines(zeros,dims),-1,lines,oxi_image_lines(g,dims));
+ox_tensor*image=ox_scatter_add_(oxi_image_lines(zeros,dims),-1,lines,oxi_image_lines(g,dims));
 return oxi_gives(b,0,ox_reshape(image,oxi_outline_shape(x)));}
 OXI_GRADIENT_RULE(avg_pool){oxi_attrs attr=b->call->attr;const oxi_outline*x= &b->operand[0];
 for(int d=0;d<attr.pool.dims;d++)
@@ -4965,6 +5132,68 @@ all[input_count]=spread?ox_requires_grad_(ox_cast(spread,y->dtype),true):NULL;
 ox_status status=all[input_count]?ox_gradcheck(oxi_gradients_in_a_row,&c,all,input_count+1,desc)
  :ox_error();
 ox_scope_end(&scope);oxi_free(all,bytes);return status;}
+/* >>nn/tensors/joins.c */
+static ox_tensor*oxi_atleast(ox_tensor*x,int ndim){ox_shape shape=ox_shape_of(x);
+if(x->ndim>=ndim)return oxi_same_again(x);
+if(ndim==3&&x->ndim==2)return ox_unsqueeze(x,2);
+if(ndim==3&&x->ndim==1)return ox_view(x,OX_SHAPE(1,shape.dim[0],1));
+return ox_unsqueeze(ndim==1?x:oxi_atleast(x,ndim-1),0);}
+OXI_MADE_1(atleast_1d,oxi_atleast(x,1))
+OXI_MADE_1(atleast_2d,oxi_atleast(x,2))
+OXI_MADE_1(atleast_3d,oxi_atleast(x,3))
+static ox_tensor**oxi_list_new(int64_t count,size_t*bytes){
+if(count<0|| !oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
+return(ox_tensor**)oxi_alloc(*bytes? *bytes:sizeof(ox_tensor*));}
+static ox_tensor*oxi_joined(const char*name,ox_tensor*const*list,int count,int ndim,int dim,bool columns){
+size_t bytes;if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensors",name);
+if(oxi_any_null(name,list,count))return NULL;
+ox_tensor**parts=oxi_list_new(count,&bytes);if(!parts)return NULL;
+oxi_work work=oxi_work_begin(name);bool made=true;for(int i=0;i<count;i++){parts[i]=
+ columns&&list[i]->ndim<=1?ox_reshape(list[i],OX_SHAPE(-1,1)):oxi_atleast(list[i],ndim);
+made=made&&parts[i];}
+int along=made&&dim==OX_FLATTENED?(parts[0]->ndim>1):dim;
+ox_tensor*result=oxi_work_end(&work,made?ox_cat(parts,count,along):NULL);
+oxi_free(parts,bytes?bytes:sizeof*parts);return result;}
+OX_API ox_tensor*ox_hstack(ox_tensor*const*list,int count){
+return oxi_joined("hstack",list,count,1,OX_FLATTENED,false);}
+OX_API ox_tensor*ox_vstack(ox_tensor*const*list,int count){
+return oxi_joined("vstack",list,count,2,0,false);}
+OX_API ox_tensor*ox_diag_embed(ox_tensor*x,int64_t offset,int dim1,int dim2){
+if(oxi_any_null("diag_embed",&x,1))return NULL;
+if(x->ndim<1||x->ndim>=OX_MAX_DIMS)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag_embed: %s",oxi_tensor_text(x));
+int ndim=x->ndim+1,a=oxi_wrap_dim("diag_embed",dim1,ndim),b=oxi_wrap_dim("diag_embed",dim2,ndim);
+if(a<0||b<0)return NULL;
+if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"diag_embed: dim %d twice",a);
+if(offset>INT32_MAX||offset< -INT32_MAX)
+return OXI_FAIL_NULL(OX_ERR_ARG,"diag_embed: the offset %lld",(long long)offset);
+int64_t size=x->shape[x->ndim-1]+(offset<0? -offset:offset);ox_shape shape=oxi_no_shape();shape.ndim=ndim;
+for(int d=0,from=0;d<ndim;d++)shape.dim[d]=d==a||d==b?size:x->shape[from++];
+oxi_work work=oxi_work_begin("diag_embed");
+ox_tensor*out=oxi_full("diag_embed",shape,0,x->dtype,ox_device_of(x));
+bool done=out&&ox_copy_(ox_diagonal(out,offset,a,b),x);
+return oxi_work_end(&work,done?out:NULL);}
+OX_API ox_tensor*ox_diag(ox_tensor*x,int64_t diagonal){if(oxi_any_null("diag",&x,1))return NULL;
+if(x->ndim!=1&&x->ndim!=2)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag: %s has not 1 or 2 dims",oxi_tensor_text(x));
+if(x->ndim==1)return ox_diag_embed(x,diagonal,0,1);
+oxi_work work=oxi_work_begin("diag");return oxi_work_end(&work,ox_clone(ox_diagonal(x,diagonal,0,1)));}
+OXI_MADE_1(trace,x->ndim==2?ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false)
+ :OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
+OX_API ox_tensor*ox_repeat_interleave(ox_tensor*x,ox_tensor*repeats,int dim){ox_tensor*in[2]={x,repeats};
+if(oxi_any_null("repeat_interleave",in,2))return NULL;
+oxi_work work=oxi_work_begin("repeat_interleave");if(dim==OX_FLATTENED){x=ox_reshape(x,OX_SHAPE(-1));
+dim=0;}
+int at=x?oxi_own_dim("repeat_interleave",x,dim): -1;if(at<0)return oxi_work_end(&work,NULL);
+if(repeats->ndim>1||(ox_numel(repeats)!=1&&ox_numel(repeats)!=x->shape[at])){
+(void)oxi_fail(OX_ERR_SHAPE,"repeat_interleave: repeats %s for dim %d of %s",
+ oxi_tensor_text(repeats),at,oxi_tensor_text(x));
+return oxi_work_end(&work,NULL);}
+ox_tensor*each=ox_expand(ox_reshape(ox_cast(repeats,OX_I64),OX_SHAPE(-1)),OX_SHAPE(x->shape[at]));
+ox_tensor*ends=ox_cumsum(each,0);int64_t total=ends&&x->shape[at]?ox_item_int(ox_select(ends,0,-1)):0;
+if(ox_error()||total<0)return oxi_work_end(&work,NULL);
+ox_tensor*places=ox_searchsorted(ends,oxi_ramp_beside(x,total,OX_I64),true);
+return oxi_work_end(&work,ox_index_select(x,at,places));}
 /* >>nn/tensors/elementwise.c */
 static ox_tensor*oxi_log_of_sum(ox_tensor*a,ox_tensor*b,bool of_two){
 ox_tensor*same=ox_logical_and(ox_eq(a,b),ox_isinf(a)),*first=ox_ge(a,b);
@@ -5304,6 +5533,33 @@ int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
 bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
 return oxi_work_end(&work,done?out:NULL);}
 /* >>nn/tensors/order.c */
+static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
+int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
+ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));ox_tensor*high=
+ oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
+if(size==0)return low;
+for(int64_t left=size;left>0&&low&&high;left/=2){
+ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
+ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;if(sorted->ndim==1)
+there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
+else
+there=ox_gather(sorted,-1,place);
+ox_tensor*below=right?ox_le(there,values):ox_lt(there,values);if(oxi_is_float(there?there->dtype:OX_BOOL)){
+ox_tensor*nan=ox_isnan(values);
+below=ox_where(nan,right?ox_logical_or(below,nan):ox_logical_not(ox_isnan(there)),below);}
+below=ox_logical_and(below,ox_lt(low,high));
+ox_tensor*moved=ox_where(below,ox_add(middle,ox_integer(1)),low);
+high=ox_where(ox_logical_or(below,ox_ge(low,high)),high,middle);low=moved;}
+return low;}
+OX_API ox_tensor*ox_searchsorted(ox_tensor*sorted,ox_tensor*values,bool right){
+ox_tensor*in[2]={sorted,values};if(oxi_any_null("searchsorted",in,2))return NULL;
+bool fits=sorted->ndim==1||sorted->ndim==values->ndim;
+for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
+fits=sorted->shape[d]==values->shape[d];
+if(!fits||sorted->ndim==0)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
+ oxi_tensor_text(sorted));
+oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
 static ox_pair oxi_pair_end(oxi_work*work,ox_tensor*values,ox_tensor*indices){ox_pair pair={NULL,NULL};
 bool made=values&&indices;if(made){pair.values=values;
 pair.indices=indices;ox_keep(values);}
@@ -7327,6 +7583,206 @@ int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1],least=m<n?m:n;
 ox_tensor*from=center?ox_sub(x,ox_mean(x,OX_DIMS(-2),true)):x;
 if(!from)return oxi_tuple_end(&work,NULL,NULL,NULL);
 return oxi_lowrank(&work,"pca_lowrank",from,q?q:least<6?least:6,rounds);}
+/* >>nn/algebra/einsum.c */
+#define OXI_MAX_LABELS 64
+typedef struct oxi_einsum_term{ox_tensor*t;
+const ox_tensor*given;int operand;int count;int label[OX_MAX_DIMS];}oxi_einsum_term;
+typedef struct oxi_einsum{const char*equation;int64_t size[OXI_MAX_LABELS];int seen[OXI_MAX_LABELS];
+int ellipsis;int out_count;int out[OX_MAX_DIMS];}oxi_einsum;static int oxi_letter_label(char c){
+return c>='a'&&c<='z'?c-'a':c>='A'&&c<='Z'?26+c-'A': -1;}
+#define OXI_EINSUM_SHOWN "einsum: '%.120s': "
+static const char*oxi_label_text(int label){char*out=oxi_text_buffer();
+if(label>=52)
+snprintf(out,OXI_TEXT_ROOM,"dim %d of \"...\"",51-label);
+else
+snprintf(out,OXI_TEXT_ROOM,"letter '%c'",label<26?'a'+label:'A'+label-26);
+return out;}
+static const char*oxi_term_text(int operand,const ox_tensor*t){char*out=oxi_text_buffer();if(operand==0)
+snprintf(out,OXI_TEXT_ROOM,"the result");
+else
+snprintf(out,OXI_TEXT_ROOM,"operand %d (%s)",operand,oxi_tensor_text(t));
+return out;}
+static bool oxi_einsum_too_long(const oxi_einsum*e,int operand,const ox_tensor*t){
+(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: at most %d dims",e->equation,oxi_term_text(operand,t),
+ OX_MAX_DIMS);
+return false;}
+static bool oxi_einsum_labels(const oxi_einsum*e,int operand,const ox_tensor*t,const char*text,
+ const char*end,int ellipsis_dims,int*label,int*count){bool dots=false;
+*count=0;for(const char*p=text;p<end;p++){if(*p==' ')continue;
+if(*p=='.'){if(dots||end-p<3||p[1]!='.'||p[2]!='.'){
+(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: dots are \"...\", once",e->equation,
+ oxi_term_text(operand,t));
+return false;}
+dots=true;
+p +=2;for(int i=0;i<ellipsis_dims;i++){if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
+label[(*count)++]=52+(ellipsis_dims-1-i);}
+continue;}
+if(oxi_letter_label(*p)<0){
+(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: byte %d, '%c', is no letter",e->equation,
+ oxi_term_text(operand,t),(int)(p -e->equation)+1,*p>' '&& *p<='~'? *p:'?');
+return false;}
+if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
+label[(*count)++]=oxi_letter_label(*p);}
+return true;}
+static int oxi_count_letters(const char*text,const char*end,bool*dots){int letters=0;
+*dots=false;
+for(const char*p=text;p<end;p++){if(*p=='.')*dots=true;
+letters+=oxi_letter_label(*p)>=0;}
+return letters;}
+static bool oxi_einsum_diagonals(const oxi_einsum*e,oxi_einsum_term*term){for(int i=0;i<term->count;i++){
+for(int j=i+1;j<term->count;j++){if(term->label[i]!=term->label[j])continue;
+if(term->t->shape[i]!=term->t->shape[j]){
+(void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has sizes %lld and %lld in %s",e->equation,
+ oxi_label_text(term->label[i]),(long long)term->t->shape[i],
+ (long long)term->t->shape[j],oxi_term_text(term->operand,term->given));
+return false;}
+int label=term->label[i];term->t=ox_diagonal(term->t,0,i,j);if(!term->t)return false;
+int kept=0;for(int d=0;d<term->count;d++)
+if(d!=i&&d!=j)term->label[kept++]=term->label[d];
+term->label[kept++]=label;term->count=kept;i= -1;break;}}
+return true;}
+static bool oxi_einsum_sizes(oxi_einsum*e,const oxi_einsum_term*term){for(int d=0;d<term->count;d++){
+int label=term->label[d];int64_t size=term->t->shape[d];if(!e->seen[label]||e->size[label]==1){
+e->size[label]=size;e->seen[label]=term->operand;}else if(size!=e->size[label]&&size!=1){
+(void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has size %lld in operand %d, but %lld in %s",
+ e->equation,oxi_label_text(label),(long long)e->size[label],e->seen[label],
+ (long long)size,oxi_term_text(term->operand,term->given));
+return false;}}
+return true;}
+static bool oxi_has_label(const int*label,int count,int wanted){for(int i=0;i<count;i++)
+if(label[i]==wanted)return true;
+return false;}
+static bool oxi_einsum_sum_lonely(const oxi_einsum*e,oxi_einsum_term*term,const oxi_einsum_term*rest,
+ int rest_count){ox_shape dims=ox_shape_from(0,NULL);
+int kept=0,label[OX_MAX_DIMS];for(int d=0;d<term->count;d++){
+bool needed=oxi_has_label(e->out,e->out_count,term->label[d]);for(int r=0;r<rest_count&& !needed;r++)
+needed=oxi_has_label(rest[r].label,rest[r].count,term->label[d]);
+if(needed)
+label[kept++]=term->label[d];
+else
+dims.dim[dims.ndim++]=d;}
+if(dims.ndim==0)return true;
+term->t=ox_sum(term->t,dims,false);memcpy(term->label,label,sizeof label);term->count=kept;
+return term->t!=NULL;}
+static ox_tensor*oxi_einsum_ordered(const oxi_einsum_term*term,const int*list,int count){
+ox_shape order=ox_shape_from(0,NULL);for(int i=0;i<count;i++)
+for(int d=0;d<term->count;d++)
+if(term->label[d]==list[i])order.dim[order.ndim++]=d;
+return ox_permute(term->t,order);}
+typedef struct oxi_einsum_roles{
+int batch[OX_MAX_DIMS],rows[OX_MAX_DIMS],columns[OX_MAX_DIMS],summed[OX_MAX_DIMS];
+int batches,row_count,column_count,summed_count;}oxi_einsum_roles;
+static void oxi_einsum_sort_roles(const oxi_einsum*e,const oxi_einsum_term*a,const oxi_einsum_term*b,
+ const oxi_einsum_term*rest,int rest_count,oxi_einsum_roles*roles){memset(roles,0,sizeof*roles);
+for(int d=0;d<a->count;d++){int label=a->label[d];
+bool needed=oxi_has_label(e->out,e->out_count,label);for(int r=0;r<rest_count&& !needed;r++)
+needed=oxi_has_label(rest[r].label,rest[r].count,label);
+if(!oxi_has_label(b->label,b->count,label))
+roles->rows[roles->row_count++]=label;
+else if(needed)
+roles->batch[roles->batches++]=label;
+else
+roles->summed[roles->summed_count++]=label;}
+for(int d=0;d<b->count;d++)
+if(!oxi_has_label(a->label,a->count,b->label[d]))
+roles->columns[roles->column_count++]=b->label[d];}
+static int64_t oxi_einsum_join(const oxi_einsum*e,int*list,int*count,const int*more,int more_count){
+int64_t size=1;for(int i=0;i<more_count;i++){if(*count<OX_MAX_DIMS)list[(*count)++]=more[i];
+size*=e->size[more[i]];}
+return size;}
+static ox_tensor*oxi_einsum_product(ox_tensor*x,ox_tensor*y,bool sums){if(!x|| !y)return NULL;
+if(x->dtype!=y->dtype&&oxi_is_int(x->dtype)&&oxi_is_int(y->dtype)){x=ox_cast(x,OX_I64);
+y=ox_cast(y,OX_I64);}
+ox_tensor*product=sums?ox_matmul(x,y):ox_mul(x,y);
+return product&&x&&product->dtype!=x->dtype?ox_cast(product,x->dtype):product;}
+static bool oxi_einsum_contract(const oxi_einsum*e,oxi_einsum_term*a,const oxi_einsum_term*b,
+ const oxi_einsum_term*rest,int rest_count){oxi_einsum_roles r;
+oxi_einsum_sort_roles(e,a,b,rest,rest_count,&r);if(r.batches+r.row_count+r.column_count>OX_MAX_DIMS){
+(void)oxi_fail(OX_ERR_SHAPE,
+ OXI_EINSUM_SHOWN "operands up to %d, multiplied, have %d dims; %d are the most",
+ e->equation,b->operand,r.batches+r.row_count+r.column_count,OX_MAX_DIMS);
+return false;}
+int left[OX_MAX_DIMS],right[OX_MAX_DIMS],result[OX_MAX_DIMS],left_count=0,right_count=0,result_count=0;
+int64_t batch=oxi_einsum_join(e,left,&left_count,r.batch,r.batches);
+int64_t rows=oxi_einsum_join(e,left,&left_count,r.rows,r.row_count);
+int64_t summed=oxi_einsum_join(e,left,&left_count,r.summed,r.summed_count);
+oxi_einsum_join(e,right,&right_count,r.batch,r.batches);
+oxi_einsum_join(e,right,&right_count,r.summed,r.summed_count);
+int64_t columns=oxi_einsum_join(e,right,&right_count,r.columns,r.column_count);
+ox_tensor*x=ox_reshape(oxi_einsum_ordered(a,left,left_count),OX_SHAPE(batch,rows,summed));
+ox_tensor*y=ox_reshape(oxi_einsum_ordered(b,right,right_count),OX_SHAPE(batch,summed,columns));
+ox_tensor*product=oxi_einsum_product(x,y,r.summed_count>0);
+oxi_einsum_join(e,result,&result_count,r.batch,r.batches);
+oxi_einsum_join(e,result,&result_count,r.rows,r.row_count);
+oxi_einsum_join(e,result,&result_count,r.columns,r.column_count);ox_shape shape=ox_shape_from(0,NULL);
+for(int i=0;i<result_count;i++)shape.dim[shape.ndim++]=e->size[result[i]];
+a->t=product?ox_view(product,shape):NULL;memcpy(a->label,result,sizeof result);a->count=result_count;
+return a->t!=NULL;}
+static const char*oxi_einsum_term_end(const char*p){while(*p&& *p!=','&& !(p[0]=='-'&&p[1]=='>'))p++;
+return p;}
+static int oxi_einsum_terms(const char*text){int terms=1;while(*(text=oxi_einsum_term_end(text))==','){
+terms++;text++;}
+return terms;}
+static const char*oxi_einsum_read(oxi_einsum*e,const char*text,ox_tensor*const*list,int count,
+ oxi_einsum_term*terms){for(int i=0;i<count;i++){const char*end=oxi_einsum_term_end(text);
+bool dots;
+int letters=oxi_count_letters(text,end,&dots),extra=list[i]->ndim-letters;
+terms[i].t=list[i];terms[i].given=list[i];terms[i].operand=i+1;
+if(!oxi_einsum_labels(e,i+1,list[i],text,end,extra,terms[i].label,&terms[i].count))
+return NULL;
+if(extra<0||(!dots&&extra>0))
+return(const char*)OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s has %d dims for %d letters",
+ e->equation,oxi_term_text(i+1,list[i]),list[i]->ndim,letters);
+if(extra>e->ellipsis)e->ellipsis=extra;
+text= *end==','?end+1:end;}
+return text;}
+static bool oxi_einsum_result(oxi_einsum*e,const char*text,const char*left_start,const char*left_end){
+if(text[0]=='-')
+return oxi_einsum_labels(e,0,NULL,text+2,text+strlen(text),e->ellipsis,e->out,&e->out_count);
+int times[52]={0};for(const char*p=left_start;p<left_end;p++)
+if(oxi_letter_label(*p)>=0)times[oxi_letter_label(*p)]++;
+for(int i=e->ellipsis-1;i>=0;i--)e->out[e->out_count++]=52+i;
+for(int turn=0;turn<52;turn++){int label=turn<26?26+turn:turn-26;
+if(times[label]!=1)continue;
+if(e->out_count==OX_MAX_DIMS)return oxi_einsum_too_long(e,0,NULL);
+e->out[e->out_count++]=label;}
+return true;}
+static bool oxi_einsum_check_result(const oxi_einsum*e){for(int i=0;i<e->out_count;i++){
+bool known=e->seen[e->out[i]]||e->out[i]>=52;if(known&& !oxi_has_label(e->out,i,e->out[i]))continue;
+(void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "the result has %s, which %s",e->equation,
+ oxi_label_text(e->out[i]),known?"it has before":"no operand has");
+return false;}
+return true;}
+static bool oxi_einsum_grow(const oxi_einsum*e,oxi_einsum_term*term){ox_shape shape=ox_shape_from(0,NULL);
+for(int d=0;d<term->count;d++)shape.dim[shape.ndim++]=e->size[term->label[d]];
+term->t=ox_expand(term->t,shape);return term->t!=NULL;}
+static ox_tensor*oxi_einsum_run(const char*equation,ox_tensor*const*list,int count,oxi_einsum_term*terms){
+oxi_einsum e;memset(&e,0,sizeof e);e.equation=equation;if(oxi_einsum_terms(equation)!=count)
+return OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "it has %d operands, %d are given",equation,
+ oxi_einsum_terms(equation),count);
+const char*after=oxi_einsum_read(&e,equation,list,count,terms);
+if(!after|| !oxi_einsum_result(&e,after,equation,after))return NULL;
+for(int i=0;i<count;i++)
+if(!oxi_einsum_diagonals(&e,&terms[i])|| !oxi_einsum_sizes(&e,&terms[i]))return NULL;
+if(!oxi_einsum_check_result(&e))return NULL;
+for(int i=0;i<count;i++)
+if(!oxi_einsum_grow(&e,&terms[i]))return NULL;
+oxi_einsum_term*sum= &terms[0];if(!oxi_einsum_sum_lonely(&e,sum,terms+1,count-1))return NULL;
+for(int i=1;i<count;i++){oxi_einsum_term*rest=terms+i+1;
+if(!oxi_einsum_contract(&e,sum,&terms[i],rest,count-i-1))return NULL;
+if(!oxi_einsum_sum_lonely(&e,sum,rest,count-i-1))return NULL;}
+ox_tensor*result=oxi_einsum_ordered(sum,e.out,e.out_count);
+return result&&result->storage==list[0]->storage?ox_clone(result):result;}
+OX_API ox_tensor*ox_einsum(const char*equation,ox_tensor*const*list,int count){
+if(!equation)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no equation");
+if(count<1|| !list)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no operands");
+if(oxi_any_null("einsum",list,count))return NULL;
+size_t bytes;if(!oxi_mul_size((size_t)count,sizeof(oxi_einsum_term),&bytes))
+return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: %d operands are more than memory can hold",count);
+oxi_einsum_term*terms=(oxi_einsum_term*)oxi_alloc(bytes);if(!terms)return NULL;
+oxi_work work=oxi_work_begin("einsum");
+ox_tensor*result=oxi_work_end(&work,oxi_einsum_run(equation,list,count,terms));oxi_free(terms,bytes);
+return result;}
 /* >>nn/algebra/ldl.c */
 enum{OXI_LDL_F64=(int)sizeof(double)};
 static void oxi_ldl_swap(double*m,int64_t n,int64_t first,int64_t a,int64_t b){
@@ -9038,7 +9494,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x1a39870b
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2169f585
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

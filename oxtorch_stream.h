@@ -2354,9 +2354,10 @@ typedef enum oxi_shunt_lane{OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_
 typedef enum oxi_shunt_kind{OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
 typedef struct oxi_shunt_item{struct oxi_shunt_item*previous,*next;size_t bytes;int64_t pending;
 int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool failed;bool small;bool valid;
-bool file;bool disk_valid;bool all_f32;uint8_t kind;uint8_t packed;ox_storage*storage;uint64_t place;
-uint32_t skew;void*host;size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;
-int32_t index;int64_t mark;bool again;int64_t used_at;int64_t protects;double made_in;
+bool file;bool disk_valid;bool all_f32;uint8_t kind;uint8_t packed;int16_t packed_shift;ox_storage*storage;
+uint64_t place;uint32_t skew;void*host;size_t host_bytes;bool lent;ox_storage*disk;
+size_t disk_bytes,disk_at;int32_t index;int64_t mark;bool again;int64_t used_at;int64_t protects;
+double made_in;
 int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;
 struct oxi_shunt_flight*flight;}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;
 ox_tensor*given;int64_t offset,*dims;uint64_t number[2];ox_dtype dtype;int8_t ndim;
@@ -2372,7 +2373,7 @@ double flops,bytes;
 double up,down;
 double disk_read,disk_write;
 oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];double start[OXI_LANES];
-oxi_shunt_figure between;oxi_shunt_figure wake;oxi_shunt_figure around;}oxi_shunt_rates;
+oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure around;}oxi_shunt_rates;
 typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;}oxi_shunt_touch;
 typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;bool on_host;
 bool on_disk;bool caches;uint8_t kind;uint64_t place;double load[2],save[2];}oxi_shunt_known;
@@ -2917,22 +2918,39 @@ storage[i].device=ox_cpu();storage[i].data=i?to:(void*)(uintptr_t)from;storage[i
 storage[i].borrowed=true;t[i].storage= &storage[i];}
 oxi_call cast=oxi_call_of(OXI_OP_copy,&in,1,&t[1]);cast.attr=oxi_attrs_dtype();
 return oxi_apply_quiet(&cast);}
+static int oxi_shunt_shift_of(const float*x,int64_t count){float most=0;int exponent=0;
+for(int64_t i=0;i<count;i++){float size=fabsf(x[i]);
+if(size>most&&size<=FLT_MAX)most=size;}
+(void)frexpf(most,&exponent);int shift=most>0?15-exponent:0;return shift>126?126:shift< -126? -126:shift;}
+enum{OXI_SHUNT_PACKS=1<<16};
+static ox_status oxi_shunt_to_scaled(const float*x,int64_t count,int shift,ox_dtype dtype,char*out){
+const ox_dtype_info*info=oxi_info(dtype);int64_t most=count<OXI_SHUNT_PACKS?count:OXI_SHUNT_PACKS;
+float factor=ldexpf(1,shift),*scaled=(float*)oxi_alloc((size_t)most*sizeof*scaled);
+ox_status status=scaled?OX_OK:OX_ERR_NOMEM;for(int64_t at=0,some;at<count&&status==OX_OK;at+=some){
+some=count-at<most?count-at:most;for(int64_t i=0;i<some;i++)scaled[i]=x[at+i]*factor;
+status=oxi_shunt_cast(scaled,OX_F32,out,dtype,some);
+out+=(size_t)(some/info->block_elements)*(size_t)info->block_bytes;}
+oxi_free(scaled,(size_t)most*sizeof*scaled);return status;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data){
 int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;
-int compression=oxi_shunt_compression_of(s,count);size_t bytes=oxi_shunt_packed_bytes(compression,count);
-char*packed=(char*)oxi_alloc(bytes);ox_status status=packed?OX_OK:OX_ERR_NOMEM;
-if(status==OX_OK&&compression==OX_COMPRESSION_F8)
+int compression=oxi_shunt_compression_of(s,count);
+int shift=compression==OX_COMPRESSION_F8?0:oxi_shunt_shift_of((const float*)data,count);
+size_t bytes=oxi_shunt_packed_bytes(compression,count);char*packed=(char*)oxi_alloc(bytes);
+ox_status status=packed?OX_OK:OX_ERR_NOMEM;if(status==OX_OK&&compression==OX_COMPRESSION_F8)
 oxi_shunt_to_f8((const float*)data,blocks,(float*)(void*)packed,
  (uint8_t*)packed+(size_t)blocks*sizeof(float));
 else if(status==OX_OK)
-status=oxi_shunt_cast(data,OX_F32,packed,oxi_shunt_packed_dtype(compression),count);
+status=oxi_shunt_to_scaled((const float*)data,count,shift,oxi_shunt_packed_dtype(compression),packed);
 if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
 if(status==OX_OK)item->packed=(uint8_t)compression;
+if(status==OX_OK)item->packed_shift=(int16_t)shift;
 oxi_free(packed,bytes);return status;}
 static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out){
 int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;(void)s;
-if(item->packed!=OX_COMPRESSION_F8)
-return oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,count);
+if(item->packed!=OX_COMPRESSION_F8){float factor=ldexpf(1,-item->packed_shift),*numbers=(float*)out;
+ox_status status=oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,count);
+for(int64_t i=0;i<count&&status==OX_OK;i++)numbers[i]*=factor;
+return status;}
 oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(float),blocks,
  (float*)out);
 return OX_OK;}
@@ -4309,7 +4327,16 @@ struct oxi_shunt_crew{int unused;};
 typedef struct oxi_shunt_worker{struct oxi_shunt_crew*crew;
 int lane;bool started,busy;oxi_thread thread;}oxi_shunt_worker;struct oxi_shunt_crew{oxi_mutex mutex;
 oxi_condition moved[OXI_LANES];oxi_shunt_worker worker[OXI_LANES];void(*run)(void*job,int lane);void*job;
-bool stopping;};static void oxi_shunt_worker_loop(oxi_shunt_worker*w){struct oxi_shunt_crew*crew=w->crew;
+bool stopping;};static void oxi_shunt_worker_hurry(void){
+#if defined(__linux__) && defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
+struct{uint32_t size,policy;
+uint64_t flags;int32_t nice;uint32_t priority;uint64_t slice,deadline,period;}a;memset(&a,0,sizeof a);
+if(syscall(SYS_sched_getattr,0L,&a,sizeof a,0L)!=0||a.policy!=0)return;
+a.slice=100000;(void)syscall(SYS_sched_setattr,0L,&a,0L);
+#endif
+}
+static void oxi_shunt_worker_loop(oxi_shunt_worker*w){struct oxi_shunt_crew*crew=w->crew;
+if(w->lane==OXI_LANE_DISK)oxi_shunt_worker_hurry();
 oxi_mutex_take(&crew->mutex);for(;;){
 while(!w->busy&& !crew->stopping)oxi_condition_wait(&crew->moved[w->lane],&crew->mutex);
 if(!w->busy)break;
@@ -4384,7 +4411,7 @@ oxi_shunt_replay_take(r);if(!r->failed&& !r->alone&& !oxi_shunt_is_due(r,in)){st
 r->sleeps_for[lane]=in;while(!r->failed&& !oxi_shunt_is_due(r,in))oxi_shunt_replay_wait(r,lane);
 r->sleeps_for[lane]=NULL;now=oxi_now();}
 bool goes_on= !r->failed;if(now>0&&goes_on)
-oxi_shunt_figure_note(&r->s->rates.wake,r->s->stats.steps,now-r->due_at[lane],1);
+oxi_shunt_figure_note(&r->s->rates.wake[lane],r->s->stats.steps,now-r->due_at[lane],1);
 if(lane==OXI_LANE_COMPUTE)r->waited+=now-start;
 oxi_shunt_replay_give(r);return goes_on;}
 static void oxi_shunt_wake_due(oxi_shunt_replay*r){for(int lane=0;lane<OXI_LANES;lane++){
@@ -4640,9 +4667,10 @@ for(int lane=0;lane<OXI_LANES;lane++)all+=(size_t)plan->lane_count[lane];
 double*block=(double*)oxi_try_alloc((all+1)*sizeof*block),*at=block;
 plan->compute=0;if(!block)return;
 for(int lane=0;lane<OXI_LANES;at+=plan->lane_count[lane++])finish[lane]=at;
-oxi_shunt_rates_fold(s);double now=oxi_now(),landed=0,
- between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps),
- wake=oxi_shunt_figure_of(&s->rates.wake,s->stats.steps);
+oxi_shunt_rates_fold(s);double now=oxi_now(),landed=0,wake[OXI_LANES],
+ between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps);
+for(int lane=0;lane<OXI_LANES;lane++)
+wake[lane]=oxi_shunt_figure_of(&s->rates.wake[lane],s->stats.steps);
 for(int32_t i=0;i<plan->instruction_count;i++){oxi_shunt_instruction*in= &plan->instruction[i];
 double took=in->action==OXI_ACT_NODE?oxi_shunt_mean_seconds(s,s->nodes[in->node]->shape_key):0;
 if(took>0)in->seconds=took;
@@ -4651,7 +4679,7 @@ double due=in->lane==OXI_LANE_DISK&&in->number>=OXI_SHUNT_FLIGHTS
 for(int lane=0;lane<OXI_LANES;lane++)
 if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>due)
 due=finish[lane][in->wait[lane]-1];
-in->start=due>end[in->lane]?due +=wake:end[in->lane];if(in->action!=OXI_ACT_NODE)
+in->start=due>end[in->lane]?due +=wake[in->lane]:end[in->lane];if(in->action!=OXI_ACT_NODE)
 in->seconds=oxi_shunt_move_takes(s,plan,in,due,now,&landed,&told);
 end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;if(in->action==OXI_ACT_NODE){
 plan->compute +=in->seconds;end[in->lane]=finish[in->lane][in->number]+=between;}}

@@ -256,9 +256,7 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/data.c"
 #include "ops/functions/move.c"
 #include "composed/elementwise.c"
-#include "composed/arrange.c"
 #include "composed/choose.c"
-#include "composed/order.c"
 #include "linalg/factor.c"
 #include "fft/functions.c"
 

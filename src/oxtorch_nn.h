@@ -132,6 +132,7 @@
 #include "autograd/gradcheck.c"
 
 /* training */
+#include "nn/tensors/joins.c"
 #include "nn/tensors/elementwise.c"
 #include "nn/tensors/products.c"
 #include "nn/tensors/choose.c"

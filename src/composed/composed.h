@@ -13,7 +13,7 @@ typedef struct ox_tuple { ox_tensor *t[4]; } ox_tuple;
 /* sgn x/|x|, of real numbers sign   signbit bool, of -0 true   isreal bool   fmax fmin: NaN loses
  * complex a + b i, polar a e^(b i): c64, also of f64 */
 /* clang-format off */
-#define OX_COMPOSED_1(X) X(sgn) X(signbit) X(isreal) X(trace) X(atleast_1d) X(atleast_2d) X(atleast_3d)
+#define OX_COMPOSED_1(X) X(sgn) X(signbit) X(isreal)
 #define OX_COMPOSED_2(X) X(fmax) X(fmin) X(complex) X(polar)
 /* clang-format on */
 #define OXI_X(name) OX_API ox_tensor *ox_##name(ox_tensor *x);
@@ -24,15 +24,6 @@ OX_COMPOSED_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* ---- joins, splits, diagonals -------------------------------------------------------------------------- */
-OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
-OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
-OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
-/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
- * total. */
-OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
-
 /* ---- taken and put by index ---------------------------------------------------------------------------- */
 /* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
  * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
@@ -41,10 +32,6 @@ OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
 OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
                                bool accumulate);
 OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-
-/* ---- order --------------------------------------------------------------------------------------------- */
-/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
-OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
 
 OX_EXTERN_C_END
 #endif

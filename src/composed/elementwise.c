@@ -18,6 +18,24 @@
         return oxi_work_end(&work, made);                     \
     }
 
+static ox_tuple oxi_tuple_end(oxi_work *work, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
+    ox_tuple tuple;
+    memset(&tuple, 0, sizeof tuple);
+    if (a && b) {
+        tuple.t[0] = ox_keep(a);
+        tuple.t[1] = ox_keep(b);
+        tuple.t[2] = c ? ox_keep(c) : NULL;
+    }
+    (void)oxi_work_end(work, NULL);
+    return tuple;
+}
+
+static ox_tuple oxi_no_tuple(void) {
+    ox_tuple tuple;
+    memset(&tuple, 0, sizeof tuple);
+    return tuple;
+}
+
 #define OXI_PI_F64 3.14159265358979323846
 
 /* fits; or false and an error about the number that does not. */

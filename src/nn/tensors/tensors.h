@@ -32,7 +32,18 @@ OX_API ox_tensor *ox_resize_as_(ox_tensor *t, const ox_tensor *like);
 /* t forgets how it was computed, and wants no gradient any more. OX_ERR_ARG a view: ox_detach. */
 OX_API ox_tensor *ox_detach_(ox_tensor *t);
 
-/* ---- joins and splits -------------------------------------------------------------------------------- */
+/* ---- joins, splits, diagonals, more dims --------------------------------------------------------------- */
+OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count);
+OX_API ox_tensor *ox_diag(ox_tensor *x, int64_t diagonal);  /* a copy, of vectors a matrix */
+OX_API ox_tensor *ox_diag_embed(ox_tensor *x, int64_t offset, int dim1, int dim2);
+/* Each repeated; repeats of one number (ox_integer) or one an element. OX_FLATTENED flattens x. Reads the
+ * total. */
+OX_API ox_tensor *ox_repeat_interleave(ox_tensor *x, ox_tensor *repeats, int dim);
+OX_API ox_tensor *ox_trace(ox_tensor *x);                   /* of two dims: the sum of the diagonal */
+OX_API ox_tensor *ox_atleast_1d(ox_tensor *x);
+OX_API ox_tensor *ox_atleast_2d(ox_tensor *x);
+OX_API ox_tensor *ox_atleast_3d(ox_tensor *x);
 OX_API ox_tensor *ox_dstack(ox_tensor *const *list, int count);
 OX_API ox_tensor *ox_column_stack(ox_tensor *const *list, int count);
 /* As ox_split: views into out[room], the count; -1 and an error. tensor_split_at: before each index. */
@@ -46,7 +57,9 @@ OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tens
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
 OX_API ox_tensor *ox_masked_scatter(ox_tensor *x, ox_tensor *mask, ox_tensor *source);
-/* As of ox_searchsorted: which boundaries each value lies between, i64; and whether it is among others. */
+/* Where values would go in sorted lines (of the last dim, or one line for all), i64; right: behind equals. */
+OX_API ox_tensor *ox_searchsorted(ox_tensor *sorted, ox_tensor *values, bool right);
+/* Of these: which boundaries each value lies between, i64; and whether it is among others. */
 OX_API ox_tensor *ox_bucketize(ox_tensor *values, ox_tensor *boundaries, bool right);
 OX_API ox_tensor *ox_isin(ox_tensor *x, ox_tensor *among, bool invert);
 

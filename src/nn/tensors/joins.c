@@ -1,10 +1,4 @@
-/* Functions that are made of others: joins, splits, diagonals, what is written into a copy. */
-
-static ox_shape oxi_no_shape(void) {
-    ox_shape shape;
-    memset(&shape, 0, sizeof shape);
-    return shape;
-}
+/* More dims, joins, diagonals, elements that are repeated. */
 
 /* ---- more dims ----------------------------------------------------------------------------------------- */
 
@@ -52,23 +46,6 @@ OX_API ox_tensor *ox_hstack(ox_tensor *const *list, int count) {
 }
 OX_API ox_tensor *ox_vstack(ox_tensor *const *list, int count) {
     return oxi_joined("vstack", list, count, 2, 0, false);
-}
-
-/* The shape that all of a list broadcast to; false and an error. */
-static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
-    *out = oxi_no_shape();
-    for (int i = 0; i < count; i++)
-        if (list[i]->ndim > out->ndim) out->ndim = list[i]->ndim;
-    for (int d = 0; d < out->ndim; d++) out->dim[d] = 1;
-    for (int i = 0; i < count; i++)
-        for (int d = 0; d < list[i]->ndim; d++) {
-            int64_t *size = &out->dim[out->ndim - list[i]->ndim + d], own = list[i]->shape[d];
-            if (*size == 1) *size = own;
-            if (own == 1 || own == *size) continue;
-            (void)oxi_fail(OX_ERR_SHAPE, "%s: shapes do not broadcast: %s", name, oxi_tensor_text(list[i]));
-            return false;
-        }
-    return true;
 }
 
 /* ---- diagonals ----------------------------------------------------------------------------------------- */
