@@ -26,9 +26,10 @@ def fourier(torch, kind, lines, length):
 
 
 def linalg(torch, kind, dtype, count, order):
-    count, order, dtype = int(count), int(order), {'f32': torch.float32, 'f64': torch.float64}[dtype]
+    dtype = {'f32': torch.float32, 'f64': torch.float64, 'c64': torch.complex64}[dtype]
+    count, order = int(count), int(order)
     a = torch.randn(count, order, order, dtype=dtype)
-    b, symmetric = torch.randn(count, order, 4, dtype=dtype), a @ a.mT + torch.eye(order, dtype=dtype)
+    b, symmetric = torch.randn(count, order, 4, dtype=dtype), a @ a.mH + torch.eye(order, dtype=dtype)
     la = torch.linalg
     return {'cholesky': lambda: la.cholesky(symmetric), 'lu': lambda: la.lu_factor(a),
             'solve': lambda: la.solve(a, b), 'inv': lambda: la.inv(a), 'qr': lambda: la.qr(a),
