@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x2169f585
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xbdb6aa31
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -5424,6 +5424,33 @@ int64_t wanted= !out?0:room<sections?room:sections;for(;made<wanted;made++){
 int64_t length=each+(made<longer);out[made]=ox_narrow(x,at,start,length);if(!out[made])break;
 start+=length;}
 return oxi_results_end(out,made,wanted)<0? -1:sections;}
+static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
+int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
+ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));ox_tensor*high=
+ oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
+if(size==0)return low;
+for(int64_t left=size;left>0&&low&&high;left/=2){
+ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
+ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;if(sorted->ndim==1)
+there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
+else
+there=ox_gather(sorted,-1,place);
+ox_tensor*below=right?ox_le(there,values):ox_lt(there,values);if(oxi_is_float(there?there->dtype:OX_BOOL)){
+ox_tensor*nan=ox_isnan(values);
+below=ox_where(nan,right?ox_logical_or(below,nan):ox_logical_not(ox_isnan(there)),below);}
+below=ox_logical_and(below,ox_lt(low,high));
+ox_tensor*moved=ox_where(below,ox_add(middle,ox_integer(1)),low);
+high=ox_where(ox_logical_or(below,ox_ge(low,high)),high,middle);low=moved;}
+return low;}
+OX_API ox_tensor*ox_searchsorted(ox_tensor*sorted,ox_tensor*values,bool right){
+ox_tensor*in[2]={sorted,values};if(oxi_any_null("searchsorted",in,2))return NULL;
+bool fits=sorted->ndim==1||sorted->ndim==values->ndim;
+for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
+fits=sorted->shape[d]==values->shape[d];
+if(!fits||sorted->ndim==0)
+return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
+ oxi_tensor_text(sorted));
+oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
 OX_API ox_tensor*ox_bucketize(ox_tensor*values,ox_tensor*boundaries,bool right){
 ox_tensor*in[2]={values,boundaries};if(oxi_any_null("bucketize",in,2))return NULL;
 if(boundaries->ndim!=1)
@@ -5533,33 +5560,6 @@ int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
 bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
 return oxi_work_end(&work,done?out:NULL);}
 /* >>nn/tensors/order.c */
-static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
-int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
-ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));ox_tensor*high=
- oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
-if(size==0)return low;
-for(int64_t left=size;left>0&&low&&high;left/=2){
-ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
-ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;if(sorted->ndim==1)
-there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
-else
-there=ox_gather(sorted,-1,place);
-ox_tensor*below=right?ox_le(there,values):ox_lt(there,values);if(oxi_is_float(there?there->dtype:OX_BOOL)){
-ox_tensor*nan=ox_isnan(values);
-below=ox_where(nan,right?ox_logical_or(below,nan):ox_logical_not(ox_isnan(there)),below);}
-below=ox_logical_and(below,ox_lt(low,high));
-ox_tensor*moved=ox_where(below,ox_add(middle,ox_integer(1)),low);
-high=ox_where(ox_logical_or(below,ox_ge(low,high)),high,middle);low=moved;}
-return low;}
-OX_API ox_tensor*ox_searchsorted(ox_tensor*sorted,ox_tensor*values,bool right){
-ox_tensor*in[2]={sorted,values};if(oxi_any_null("searchsorted",in,2))return NULL;
-bool fits=sorted->ndim==1||sorted->ndim==values->ndim;
-for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
-fits=sorted->shape[d]==values->shape[d];
-if(!fits||sorted->ndim==0)
-return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
- oxi_tensor_text(sorted));
-oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
 static ox_pair oxi_pair_end(oxi_work*work,ox_tensor*values,ox_tensor*indices){ox_pair pair={NULL,NULL};
 bool made=values&&indices;if(made){pair.values=values;
 pair.indices=indices;ox_keep(values);}
@@ -9494,7 +9494,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2169f585
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xbdb6aa31
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

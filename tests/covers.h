@@ -4,6 +4,8 @@
 #ifndef COVERS_H
 #define COVERS_H
 
+#include "oxtorch_nn.h"
+
 #include "op_cases.h"
 #include "reduce_cases.h"
 
