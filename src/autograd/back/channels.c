@@ -3,14 +3,18 @@
  * one pass adds up what each channel needs, another writes. Sums for channels are each task's own, in double,
  * and joined in the order of tasks: never by threads. Called by back.c. */
 
-enum { OXI_CHANNEL_PIECE = 4096, OXI_CHANNEL_SHORT = 16 }; /* narrow numbers at a time; a run for no kernel */
+enum {
+    OXI_CHANNEL_PIECE = 4096, /* narrow numbers at a time, */
+    OXI_CHANNEL_RUNS = 64,    /* of so many runs */
+    OXI_CHANNEL_SHORT = 16    /* a run for no kernel */
+};
 
 typedef struct oxi_channels_back {
     const oxi_call *call;
     const oxi_kernels *k;
     const oxi_back_kernels *own;
     int64_t samples, channels, size; /* size: of a run */
-    int64_t together, piece;         /* channels of a group, 1 of a batch; numbers of a run at a time */
+    int64_t together, piece, runs;   /* channels of a group, 1 of a batch; numbers, and runs, at a time */
     int64_t sample_parts, group_parts;
     bool batch, training, narrow, streams; /* narrow: results are no floats of 32 bits */
     double eps, count;                     /* count: numbers that a mean is of */
@@ -43,47 +47,61 @@ static oxi_channels_task oxi_channels_task_of(const oxi_channels_back *r, int64_
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-/* sum[0] += sum of g (x - mean), sum[1] += sum of g, of the run that begins at number `at`. */
-static void oxi_channel_sums(const oxi_channels_back *r, int64_t at, float mean, float *room, double *sum) {
-    oxi_norm_row nothing;
+/* sum[0] += sum of g (x - mean), sum[1] += sum of g, of n numbers. */
+static void oxi_channel_sum(const oxi_channels_back *r, int64_t n, const float *g, const float *x, float mean,
+                            double *sum) {
+    oxi_norm_row nothing, row;
+    float none[1];
+    for (int64_t i = 0; n < OXI_CHANNEL_SHORT && i < n; i++) {
+        sum[0] += (double)g[i] * (double)(x[i] - mean);
+        sum[1] += (double)g[i];
+    }
+    if (n < OXI_CHANNEL_SHORT) return;
     memset(&nothing, 0, sizeof nothing);
-    for (int64_t end = at + r->size; at < end; at += r->piece) {
-        int64_t n = oxi_min_i64(end - at, r->piece);
+    memset(&row, 0, sizeof row);
+    row.n = n;
+    row.g = g;
+    row.x = x;
+    row.centered = true;
+    row.about = mean;
+    r->own->norm_write(&nothing, 0, 0, none, false, &row);
+    sum[0] += row.along;
+    sum[1] += row.total;
+}
+
+/* The same of `runs` runs from number `at` on, each to two sums of its own. Several are short, and read at
+ * once. */
+static void oxi_channel_sums(const oxi_channels_back *r, int64_t at, int64_t runs, const float *mean,
+                             float *room, double *sum) {
+    for (int64_t n, end = at + runs * r->size; at < end; at += n) {
+        n = oxi_min_i64(end - at, r->piece);
         const float *g = oxi_floats_of(r->k, r->call->in[0], at, n, room);
         const float *x = oxi_floats_of(r->k, r->call->in[1], at, n, room + r->piece);
-        for (int64_t i = 0; n < OXI_CHANNEL_SHORT && i < n; i++) {
-            sum[0] += (double)g[i] * (double)(x[i] - mean);
-            sum[1] += (double)g[i];
-        }
-        if (n < OXI_CHANNEL_SHORT) continue;
-        oxi_norm_row row;
-        memset(&row, 0, sizeof row);
-        row.n = n;
-        row.g = g;
-        row.x = x;
-        row.centered = true;
-        row.about = mean;
-        r->own->norm_write(&nothing, 0, 0, room, false, &row);
-        sum[0] += row.along;
-        sum[1] += row.total;
+        for (int64_t i = 0; i < runs; i++)
+            oxi_channel_sum(r, n / runs, g + i * r->size, x + i * r->size, mean[i], sum + 2 * i);
     }
 }
 
-/* a g + b (x - mean) + c */
-static void oxi_channel_write(const oxi_channels_back *r, int64_t at, const oxi_channel_numbers *c,
-                              float *room) {
+/* a g + b (x - mean) + c of such runs */
+static void oxi_channel_write(const oxi_channels_back *r, int64_t at, int64_t runs,
+                              const oxi_channel_numbers *of, float *room) {
     ox_tensor *out = r->call->out[0];
-    for (int64_t end = at + r->size; at < end; at += r->piece) {
-        int64_t n = oxi_min_i64(end - at, r->piece);
+    for (int64_t n, end = at + runs * r->size; at < end; at += n) {
+        n = oxi_min_i64(end - at, r->piece);
         const float *g = oxi_floats_of(r->k, r->call->in[0], at, n, room), *x = NULL;
         float *to = r->narrow ? room + 2 * r->piece : (float *)(void *)oxi_numbers_at(out, at);
         if (r->training) x = oxi_floats_of(r->k, r->call->in[1], at, n, room + r->piece);
-        if (!r->training)
-            r->k->row_scale(n, g, c->a, to);
-        else if (n >= OXI_CHANNEL_SHORT)
-            r->own->channel(n, g, x, c, to, r->streams);
-        else
-            for (int64_t i = 0; i < n; i++) to[i] = c->a * g[i] + (c->b * (x[i] - c->mean) + c->c);
+        int64_t each = n / runs;
+        for (int64_t first = 0; first < n; first += each) {
+            const oxi_channel_numbers *c = of + (runs > 1 ? first / each : 0);
+            if (!r->training)
+                r->k->row_scale(each, g + first, c->a, to + first);
+            else if (each >= OXI_CHANNEL_SHORT)
+                r->own->channel(each, g + first, x + first, c, to + first, r->streams);
+            else
+                for (int64_t i = first; i < first + each; i++)
+                    to[i] = c->a * g[i] + (c->b * (x[i] - c->mean) + c->c);
+        }
         if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](n, to, oxi_numbers_at(out, at), 1);
     }
 }
@@ -107,11 +125,14 @@ static void oxi_batch_sums_task(void *arg, int64_t index, int lane) {
     const oxi_channels_back *r = (const oxi_channels_back *)arg;
     oxi_channels_task t = oxi_channels_task_of(r, index, lane);
     for (int64_t n = t.sample; n < t.sample_end; n++)
-        for (int64_t c = t.channel; c < t.channel_end; c++) {
-            double sum[2] = {0, 0};
-            oxi_channel_sums(r, (n * r->channels + c) * r->size, r->mean[c], t.room, sum);
-            t.sums[c] += (double)r->scale[c] * sum[0];
-            t.sums[r->channels + c] += sum[1];
+        for (int64_t c = t.channel, runs; c < t.channel_end; c += runs) {
+            double sum[2 * OXI_CHANNEL_RUNS] = {0};
+            runs = oxi_min_i64(r->runs, t.channel_end - c);
+            oxi_channel_sums(r, (n * r->channels + c) * r->size, runs, r->mean + c, t.room, sum);
+            for (int64_t i = 0; i < runs; i++) {
+                t.sums[c + i] += (double)r->scale[c + i] * sum[2 * i];
+                t.sums[r->channels + c + i] += sum[2 * i + 1];
+            }
         }
 }
 
@@ -119,8 +140,10 @@ static void oxi_batch_write_task(void *arg, int64_t index, int lane) {
     const oxi_channels_back *r = (const oxi_channels_back *)arg;
     oxi_channels_task t = oxi_channels_task_of(r, index, lane);
     for (int64_t n = t.sample; n < t.sample_end; n++)
-        for (int64_t c = t.channel; c < t.channel_end; c++)
-            oxi_channel_write(r, (n * r->channels + c) * r->size, &r->numbers[c], t.room);
+        for (int64_t c = t.channel, runs; c < t.channel_end; c += runs) {
+            runs = oxi_min_i64(r->runs, t.channel_end - c);
+            oxi_channel_write(r, (n * r->channels + c) * r->size, runs, &r->numbers[c], t.room);
+        }
 }
 
 /* What the tasks added up, into the sums of the first. */
@@ -152,10 +175,11 @@ static void oxi_group_back(const oxi_channels_back *r, const oxi_channels_task *
     const float *x = oxi_floats_of(r->k, r->call->in[1], at, count, t->room + 3 * r->piece);
     oxi_moments_row(r->k, &p, count, x, 0);
     double scale = 1 / sqrt(squares / r->count + r->eps), rest = mean - (double)(float)mean;
+    float about = (float)mean;
     memset(own, 0, (size_t)(2 * r->together) * sizeof *own);
     for (int64_t i = 0; i < r->together; i++) {
         double *sum = own + 2 * i, weight = r->weight ? (double)r->weight[c + i] : 1;
-        oxi_channel_sums(r, at + i * r->size, (float)mean, t->room, sum);
+        oxi_channel_sums(r, at + i * r->size, 1, &about, t->room, sum);
         sum[0] = scale * (sum[0] - rest * sum[1]);
         along += weight * sum[0];
         total += weight * sum[1];
@@ -165,7 +189,7 @@ static void oxi_group_back(const oxi_channels_back *r, const oxi_channels_task *
     for (int64_t i = 0; i < r->together; i++) {
         double weight = r->weight ? (double)r->weight[c + i] : 1;
         oxi_channel_numbers numbers = oxi_channel_numbers_of(r, weight, mean, scale, total, along);
-        oxi_channel_write(r, at + i * r->size, &numbers, t->room);
+        oxi_channel_write(r, at + i * r->size, 1, &numbers, t->room);
     }
 }
 
@@ -199,6 +223,8 @@ static void oxi_channels_shape(oxi_channels_back *r, const oxi_call *call) {
     r->streams = oxi_streams(call->out[0]) && !r->narrow && r->batch;
     bool direct = !r->narrow && call->in[0]->dtype == OX_F32 && x->dtype == OX_F32;
     r->piece = direct ? r->size : oxi_min_i64(r->size, OXI_CHANNEL_PIECE);
+    r->runs = direct || !r->batch ? 1 : oxi_min_i64(OXI_CHANNEL_PIECE / r->piece, OXI_CHANNEL_RUNS);
+    r->piece *= r->runs;
     int64_t tasks = oxi_min_i64(ox_numel(x) / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS);
     r->sample_parts = oxi_min_i64(r->samples, tasks);
     r->group_parts = oxi_min_i64(r->channels / r->together, oxi_parts(tasks, r->sample_parts));

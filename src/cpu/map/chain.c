@@ -48,15 +48,14 @@ static void oxi_chain_store(const oxi_chain_work *work, const oxi_walk *w, const
         oxi_copy_run(c->n, bytes, tile, bytes, c->p[r], w->step[r] * bytes);
 }
 
-/* Before step k: of what the next piece reads, the part that is this step's. Kernels that wait for memory one
- * after the other would have all others wait. */
-static void oxi_chain_prefetch(const oxi_chain_work *work, const oxi_walk *w, const oxi_cursor *c, int k) {
-    const oxi_chain *program = work->program;
-    for (int i = 0; i < program->operand_count; i++) {
-        int operand = program->result_count + i;
-        int64_t bytes = c->n * w->bytes[operand], lines = bytes / OXI_LINE, steps = program->step_count;
-        if (w->step[operand] != 1) continue;
-        for (int64_t line = k * lines / steps; line < (k + 1) * lines / steps; line++)
+/* Before step k: of what the next piece reads, the part that is this step's, `each` lines of an operand.
+ * Kernels that wait for memory one after the other would have all others wait. */
+static void oxi_chain_prefetch(const oxi_chain_work *work, const oxi_walk *w, const oxi_cursor *c, int k,
+                               const int64_t *each) {
+    for (int i = 0; i < work->program->operand_count; i++) {
+        int operand = work->program->result_count + i;
+        int64_t bytes = c->n * w->bytes[operand], end = oxi_min_i64((k + 1) * each[i], bytes / OXI_LINE);
+        for (int64_t line = k * each[i]; line < end; line++)
             OXI_PREFETCH_READ(c->p[operand] + bytes + line * OXI_LINE);
     }
 }
@@ -69,13 +68,18 @@ static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
     char *loaded = tiles + program->tile_count * work->tile_bytes;
     char *gathered = loaded + program->operand_count * work->tile_bytes;
     int last = program->step_count - 1;
-    for (int i = 0; i < program->operand_count; i++)
+    int64_t each[OXI_CHAIN_OPERANDS];
+    for (int i = 0; i < program->operand_count; i++) {
+        int operand = program->result_count + i;
+        int64_t lines = w->step[operand] == 1 ? c->n * w->bytes[operand] / OXI_LINE : 0;
+        each[i] = oxi_parts(lines, program->step_count);
         value[i] = oxi_chain_read(work, w, c, i, loaded + i * work->tile_bytes, gathered);
+    }
     for (int j = 0; j < program->number_count; j++)
         value[oxi_chain_number(j)] = work->constant[oxi_chain_number(j)];
     for (int k = 0; k <= last; k++) {
         const oxi_chain_step *step = &program->step[k];
-        oxi_chain_prefetch(work, w, c, k);
+        oxi_chain_prefetch(work, w, c, k, each);
         const void *in[3] = {value[step->in[0]], value[step->in[1]], value[step->in[2]]};
         char *to = k == last && work->direct ? c->p[program->result_count - 1]
                                              : tiles + step->tile * work->tile_bytes;

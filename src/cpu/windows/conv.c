@@ -113,11 +113,10 @@ static int64_t oxi_spatial(const int64_t *sizes) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/* c = a b, which has so many channels: from an image that is laid out, or from windows. */
-static ox_status oxi_conv_run(const oxi_conv_form *f, oxi_gemm *g, oxi_windows *b, oxi_windows *to,
-                              int64_t channels) {
-    oxi_image image;
-    if (oxi_image_takes(&image, f, g, b, channels)) return oxi_image_run(&image, g, to);
+/* c = a b: from an image that is laid out, or from windows. */
+static ox_status oxi_conv_run(const oxi_conv_form *f, oxi_gemm *g, oxi_image *image, oxi_windows *b,
+                              oxi_windows *to) {
+    if (image) return oxi_image_run(image, g, to);
     oxi_windows_join(b);
     oxi_conv_set_b(g, b, false);
     oxi_conv_set_c(g, to, f->samples);
@@ -136,7 +135,9 @@ static ox_status oxi_conv_forward(const oxi_conv *c, int64_t group) {
     oxi_windows y = oxi_conv_elements(&f->y, oxi_conv_data(&f->y, c->sample, first), false);
     oxi_conv_set_a(&g, &a, f->channels, f->weight.t->storage);
     oxi_conv_add_bias(c, &g, first);
-    return oxi_conv_run(f, &g, &b, &y, f->channels);
+    oxi_image image;
+    bool laid = oxi_image_takes(&image, f, &g, &b, f->channels);
+    return oxi_conv_run(f, &g, laid ? &image : NULL, &b, &y);
 }
 
 static ox_status oxi_conv_back_weight(const oxi_conv *c, int64_t group) {
@@ -182,7 +183,51 @@ static oxi_conv_phase oxi_conv_phase_of(const oxi_conv_form *f, int d, int64_t s
     return p;
 }
 
-static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi_conv_phase *phase) {
+/* The weights as [channels][taps][outputs], whose runs are steps of what flows back: each phase reads some of
+ * the taps, numbers that lie far apart otherwise. The caller frees it; NULL: no memory. */
+static char *oxi_conv_turned(const oxi_conv_form *f, size_t *bytes) {
+    const int64_t *k = f->weight.shape + 2, *w = f->weight.stride, o = f->outputs;
+    int64_t element = oxi_info(f->weight.t->dtype)->block_bytes;
+    const int64_t shape[5] = {f->channels, k[0], k[1], k[2], o}, from[5] = {w[1], w[2], w[3], w[4], w[0]};
+    const int64_t to[5] = {oxi_spatial(k) * o, k[1] * k[2] * o, k[2] * o, o, 1};
+    *bytes = (size_t)(f->channels * to[0] * element);
+    char *memory = (char *)oxi_alloc(*bytes);
+    if (!memory) return NULL;
+    oxi_walk walk;
+    oxi_walk_begin(&walk, 5, shape);
+    oxi_walk_add_raw(&walk, memory, element, to);
+    oxi_walk_add_raw(&walk, (char *)(uintptr_t)oxi_conv_data(&f->weight, 0, 0), element, from);
+    oxi_walk_ready(&walk, OXI_WALK_TILED);
+    walk.moves = walk.step[0] == 1;
+    if (oxi_walk_all(&walk, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL) == OX_OK) return memory;
+    oxi_free(memory, *bytes);
+    return NULL;
+}
+
+/* The phase's taps of these, taps before outputs. */
+static oxi_windows oxi_conv_turned_taps(const oxi_conv_form *f, const oxi_conv_phase *phase,
+                                        const char *turned) {
+    const int64_t *k = f->weight.shape + 2, o = f->outputs;
+    oxi_windows w = oxi_conv_elements(&f->weight, turned, false);
+    w.channel_stride = oxi_spatial(k) * o;
+    w.sample_stride = phase[0].period * k[1] * k[2] * o;
+    w.data += oxi_signed_bytes(w.dtype, phase[0].tap * k[1] * k[2] * o);
+    for (int d = 0; d < 2; d++) {
+        w.origin[d] = phase[1 + d].tap;
+        w.step[d] = phase[1 + d].period;
+        w.places[d] = phase[1 + d].taps;
+        w.size[d] = k[1 + d];
+        w.stride[d] = d ? o : k[2] * o;
+    }
+    w.origin[2] = 0;
+    w.step[2] = w.stride[2] = 1;
+    w.places[2] = w.size[2] = o;
+    return w;
+}
+
+/* turned: NULL, or the weights as above. */
+static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi_conv_phase *phase,
+                                     const char *turned) {
     const oxi_conv_form *f = &c->form;
     int64_t first = group * f->outputs, places = 1, taps = f->outputs;
     for (int d = 0; d < 3; d++) {
@@ -208,7 +253,14 @@ static ox_status oxi_conv_back_phase(const oxi_conv *c, int64_t group, const oxi
     }
     oxi_conv_set_a(&g, &a, f->outputs, NULL);
     oxi_conv_add_bias(c, &g, group * f->channels);
-    return oxi_conv_run(f, &g, &b, &x, f->outputs);
+    oxi_image image;
+    bool laid = oxi_image_takes(&image, f, &g, &b, f->outputs);
+    if (turned && taps > 0 && (laid ? f->outputs % image.type.k_each == 0 : taps == f->outputs)) {
+        a = oxi_conv_turned_taps(f, phase, turned);
+        image.by_taps = true;
+        oxi_conv_set_a(&g, &a, phase[0].taps, NULL);
+    }
+    return oxi_conv_run(f, &g, laid ? &image : NULL, &b, &x);
 }
 
 static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {
@@ -221,13 +273,19 @@ static ox_status oxi_conv_back_input(const oxi_conv *c, int64_t group) {
     bool zeros = apart && !f->bias && f->groups == 1 && ox_is_contiguous(f->x.t);
     if (zeros) memset(oxi_ptr(f->x.t), 0, ox_nbytes(f->x.t));
     for (int d = 0; d < 3; d++) count[d] = oxi_min_i64(f->stride[d], f->x.shape[2 + d]);
+    size_t bytes = 0;
+    bool steps = f->stride[0] > 1 || f->stride[1] > 1 || f->stride[2] > 1;
+    bool turns = steps && f->groups == 1 && f->outputs > 0;
+    char *turned = turns ? oxi_conv_turned(f, &bytes) : NULL;
+    if (turns && !turned) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < oxi_spatial(count) && status == OX_OK; i++) {
         phase[0] = oxi_conv_phase_of(f, 0, i / count[2] / count[1]);
         phase[1] = oxi_conv_phase_of(f, 1, i / count[2] % count[1]);
         phase[2] = oxi_conv_phase_of(f, 2, i % count[2]);
         bool meets = phase[0].taps > 0 && phase[1].taps > 0 && phase[2].taps > 0;
-        if (meets || !zeros) status = oxi_conv_back_phase(c, group, phase);
+        if (meets || !zeros) status = oxi_conv_back_phase(c, group, phase, turned);
     }
+    if (turned) oxi_free(turned, bytes);
     return status;
 }
 

@@ -18,6 +18,7 @@ typedef struct oxi_image {
     oxi_gemm_type type;
     int64_t channels, samples, taps;
     bool apart[3];                        /* taps of the dim have a copy each */
+    bool by_taps;                         /* steps of the product: taps, then channels */
     int64_t low[3], copies[3], pitch[3];  /* position of the first place; how many; places */
     int64_t used, sample, most;           /* places of a sample: to the last one kept, all; largest shift */
     int64_t copy, channel;                /* elements of a copy, of all copies of a channel or a pair */
@@ -121,17 +122,18 @@ static void oxi_image_fill(void *arg, int64_t index, int lane) {
 
 /* Where each step of k begins. */
 static void oxi_image_steps(const oxi_image *m, int32_t *at) {
-    const int64_t *taps = m->w.taps;
-    for (int64_t c = 0; c < m->channels; c += m->type.k_each)
-        for (int64_t t = 0; t < m->taps; t++) {
-            int64_t i[3] = {t / taps[2] / taps[1], t / taps[2] % taps[1], t % taps[2]}, copy = 0, place = 0;
-            for (int d = 0; d < 3; d++) {
-                int64_t shift;
-                copy = copy * m->copies[d] + oxi_image_tap(m, d, i[d], &shift);
-                place = place * m->pitch[d] + shift;
-            }
-            *at++ = (int32_t)(c / m->type.k_each * m->channel + copy * m->copy + place);
+    const int64_t *taps = m->w.taps, channels = oxi_parts(m->channels, m->type.k_each);
+    for (int64_t t = 0; t < m->taps; t++) {
+        int64_t i[3] = {t / taps[2] / taps[1], t / taps[2] % taps[1], t % taps[2]}, copy = 0, place = 0;
+        for (int d = 0; d < 3; d++) {
+            int64_t shift;
+            copy = copy * m->copies[d] + oxi_image_tap(m, d, i[d], &shift);
+            place = place * m->pitch[d] + shift;
         }
+        for (int64_t c = 0; c < channels; c++)
+            at[m->by_taps ? t * channels + c : c * m->taps + t] =
+                (int32_t)(c * m->channel + copy * m->copy + place);
+    }
 }
 
 /* The result's places as the product has them. */
@@ -161,7 +163,7 @@ static ox_status oxi_image_run(oxi_image *m, oxi_gemm *g, oxi_windows *to) {
     g->b = m->data;
     g->b_dtype = m->w.dtype;
     g->b_at = (const int32_t *)(void *)memory;
-    g->pairs = each == 2 && m->taps > 1 ? m->taps : 0;
+    g->pairs = each == 2 && m->taps > 1 && !m->by_taps ? m->taps : 0;
     for (int64_t first = 0; first < all && status == OX_OK; first += width) {
         oxi_windows places = *to;
         m->samples = oxi_min_i64(width, all - first);
