@@ -431,6 +431,26 @@ static void test_hooks(void) {
     }
 }
 
+/* Second gradients of logsumexp go through its result: a hook there, which doubles, changes them. */
+static void test_hook_of_logsumexp(void) {
+    for (int wide = 0; wide < 2; wide++) OX_SCOPE {
+            int calls = 0;
+            ox_grad_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.create_graph = true;
+            ox_tensor *x = ox_requires_grad_(ox_arange(0, 3, 1, wide ? OX_F64 : OX_F32), true);
+            ox_tensor *first, *second, *y = ox_logsumexp(x, OX_ALL_DIMS, false);
+            CHECK(ox_register_hook(y, doubled, &calls) > 0);
+            CHECK(ox_grad(&y, 1, &x, 1, &desc, &first) == OX_OK && calls == 1);
+            ox_tensor *one = ox_select(first, 0, 0);
+            CHECK(ox_grad(&one, 1, &x, 1, NULL, &second) == OX_OK && calls == 2);
+            for (int i = 0; i < 3; i++) { /* 2 p_0 (1 - 2 p_0), then -4 p_0 p_i */
+                double sum = 1 + exp(1) + exp(2), p = 1 / sum, want = -4 * p * exp(i) / sum + (i ? 0 : 2 * p);
+                CHECK(fabs(ox_item(ox_select(second, 0, i)) - want) < 1e-7);
+            }
+        }
+}
+
 static ox_status swapped(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
     ox_tensor *first = in[0];
     (*(int *)user)++;
@@ -829,6 +849,7 @@ int main(void) {
     test_modes();
     test_inference();
     test_hooks();
+    test_hook_of_logsumexp();
     test_operation_hooks();
     test_functional();
     test_saved_hooks();

@@ -93,10 +93,15 @@ OXI_GRADIENT_RULE(std) {
 
 /* ---- others -------------------------------------------------------------------------------------------- */
 
-/* g times the softmax; a result that was rounded is computed once more. */
+/* g times the softmax. What rounding took from the result is added to it again, as a constant: hooks on the
+ * result see second gradients too. */
 OXI_GRADIENT_RULE(logsumexp) {
-    ox_tensor *x = oxi_wide(b->call->in[0]), *y = oxi_with_reduced(b, b->out[0]);
-    if (x != b->call->in[0]) y = ox_logsumexp(x, oxi_reduced_dims(b), true);
+    ox_tensor *x = oxi_wide(b->call->in[0]), *y = oxi_wide(oxi_with_reduced(b, b->out[0]));
+    if (x != b->call->in[0]) {
+        ox_tensor *rest = ox_logsumexp(ox_detach(x), oxi_reduced_dims(b), true);
+        rest = ox_sub(rest, ox_detach(y));
+        y = ox_add(y, ox_where(ox_isfinite(rest), rest, ox_number(0)));
+    }
     ox_tensor *share = ox_exp(ox_sub(x, y));
     if (share && share->dtype == OX_C64) share = ox_conj(share);
     return oxi_gives(b, 0, ox_mul(share, oxi_wide(oxi_with_reduced(b, b->g[0]))));
