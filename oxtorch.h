@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x6076fd18
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xa2111f6a
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15461,24 +15461,26 @@ else if(work->streams[r])
 work->stream((size_t)(c->n*bytes),tile,c->p[r]);
 else
 oxi_copy_run(c->n,bytes,tile,bytes,c->p[r],w->step[r]*bytes);}
-static void oxi_chain_prefetch(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int k){
-const oxi_chain*program=work->program;for(int i=0;i<program->operand_count;i++){
-int operand=program->result_count+i;
-int64_t bytes=c->n*w->bytes[operand],lines=bytes/OXI_LINE,steps=program->step_count;
-if(w->step[operand]!=1)continue;
-for(int64_t line=k*lines/steps;line<(k+1)*lines/steps;line++)
+static void oxi_chain_prefetch(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int k,
+ const int64_t*each){for(int i=0;i<work->program->operand_count;i++){
+int operand=work->program->result_count+i;
+int64_t bytes=c->n*w->bytes[operand],end=oxi_min_i64((k+1)*each[i],bytes/OXI_LINE);
+for(int64_t line=k*each[i];line<end;line++)
 OXI_PREFETCH_READ(c->p[operand]+bytes+line*OXI_LINE);}}
 static void oxi_chain_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
 const oxi_chain_work*work=(const oxi_chain_work*)arg;const oxi_chain*program=work->program;
 const void*value[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS+OXI_CHAIN_STEPS];
 char*tiles=work->tiles+lane*work->lane_bytes;char*loaded=tiles+program->tile_count*work->tile_bytes;
 char*gathered=loaded+program->operand_count*work->tile_bytes;int last=program->step_count-1;
-for(int i=0;i<program->operand_count;i++)
-value[i]=oxi_chain_read(work,w,c,i,loaded+i*work->tile_bytes,gathered);
+int64_t each[OXI_CHAIN_OPERANDS];for(int i=0;i<program->operand_count;i++){
+int operand=program->result_count+i;int64_t lines=w->step[operand]==1?c->n*w->bytes[operand]/OXI_LINE:0;
+each[i]=oxi_parts(lines,program->step_count);
+value[i]=oxi_chain_read(work,w,c,i,loaded+i*work->tile_bytes,gathered);}
 for(int j=0;j<program->number_count;j++)
 value[oxi_chain_number(j)]=work->constant[oxi_chain_number(j)];
 for(int k=0;k<=last;k++){const oxi_chain_step*step= &program->step[k];
-oxi_chain_prefetch(work,w,c,k);const void*in[3]={value[step->in[0]],value[step->in[1]],value[step->in[2]]};
+oxi_chain_prefetch(work,w,c,k,each);
+const void*in[3]={value[step->in[0]],value[step->in[1]],value[step->in[2]]};
 char*to=k==last&&work->direct?c->p[program->result_count-1]:tiles+step->tile*work->tile_bytes;
 value[oxi_chain_value(k)]=to;if(work->kernel[k])
 work->kernel[k](c->n,in,to,&work->numbers[k]);
@@ -17820,8 +17822,8 @@ oxi_free(w.scratch,bytes);return OX_OK;}
 enum{OXI_IMAGE_BYTES=16<<20,OXI_IMAGE_LARGE=256<<20,OXI_IMAGE_PIECE=2048};
 static void oxi_conv_set_c(oxi_gemm*g,oxi_windows*w,int64_t samples);
 typedef struct oxi_image{oxi_windows w;
-oxi_gemm_type type;int64_t channels,samples,taps;bool apart[3];int64_t low[3],copies[3],pitch[3];
-int64_t used,sample,most;int64_t copy,channel;char*data;}oxi_image;
+oxi_gemm_type type;int64_t channels,samples,taps;bool apart[3];bool by_taps;
+int64_t low[3],copies[3],pitch[3];int64_t used,sample,most;int64_t copy,channel;char*data;}oxi_image;
 static int64_t oxi_image_tap(const oxi_image*m,int d,int64_t i,int64_t*shift){
 int64_t at=m->w.origin[d]+i*m->w.spacing[d]-m->low[d];*shift=m->apart[d]?0:at/m->w.step[d];
 return m->apart[d]?i:at%m->w.step[d];}
@@ -17873,12 +17875,12 @@ for(int64_t at=0;at<all;at+=count,to+=count){count=oxi_min_i64(all-at,OXI_IMAGE_
 oxi_windows_read(&w,first,lines,at,count,(char*)slab,OXI_IMAGE_PIECE);
 if(each==2)m->type.groups->interleave(count,1,slab,OXI_IMAGE_PIECE,(int)count,to,0);
 else kernels->load[w.dtype][OXI_LANE_F32](count,slab,1,to);}}
-static void oxi_image_steps(const oxi_image*m,int32_t*at){const int64_t*taps=m->w.taps;
-for(int64_t c=0;c<m->channels;c+=m->type.k_each)
-for(int64_t t=0;t<m->taps;t++){int64_t i[3]={t/taps[2]/taps[1],t/taps[2]%taps[1],t%taps[2]},copy=0,place=0;
-for(int d=0;d<3;d++){int64_t shift;
-copy=copy*m->copies[d]+oxi_image_tap(m,d,i[d],&shift);place=place*m->pitch[d]+shift;}
-*at++ =(int32_t)(c/m->type.k_each*m->channel+copy*m->copy+place);}}
+static void oxi_image_steps(const oxi_image*m,int32_t*at){
+const int64_t*taps=m->w.taps,channels=oxi_parts(m->channels,m->type.k_each);for(int64_t t=0;t<m->taps;t++){
+int64_t i[3]={t/taps[2]/taps[1],t/taps[2]%taps[1],t%taps[2]},copy=0,place=0;for(int d=0;d<3;d++){
+int64_t shift;copy=copy*m->copies[d]+oxi_image_tap(m,d,i[d],&shift);place=place*m->pitch[d]+shift;}
+for(int64_t c=0;c<channels;c++)
+at[m->by_taps?t*channels+c:c*m->taps+t]=(int32_t)(c*m->channel+copy*m->copy+place);}}
 static void oxi_image_places(const oxi_image*m,oxi_windows*to){
 bool lines=m->pitch[2]==m->w.places[2]&&to->step[1]*to->stride[1]==m->pitch[2]*to->stride[2];
 for(int d=0;d<3;d++){lines=lines&&to->origin[d]==0&&to->step[d]==1;
@@ -17893,8 +17895,8 @@ size_t bytes=(size_t)(channels*m->channel)*4,table=oxi_align_up((size_t)steps*si
 char*memory=(char*)oxi_alloc(bytes+table);if(!memory)return OX_ERR_NOMEM;
 ox_status status=OX_OK;oxi_image_steps(m,(int32_t*)(void*)memory);m->data=memory+table;
 oxi_image_places(m,to);g->b=m->data;g->b_dtype=m->w.dtype;g->b_at=(const int32_t*)(void*)memory;
-g->pairs=each==2&&m->taps>1?m->taps:0;for(int64_t first=0;first<all&&status==OX_OK;first+=width){
-oxi_windows places= *to;
+g->pairs=each==2&&m->taps>1&& !m->by_taps?m->taps:0;
+for(int64_t first=0;first<all&&status==OX_OK;first+=width){oxi_windows places= *to;
 m->samples=oxi_min_i64(width,all-first);
 if((double)g->m*(double)m->samples*(double)m->used*(double)g->k<OXI_GEMM_ALONE)
 for(int64_t i=0;i<channels*copies;i++)oxi_image_fill(m,i,0);
@@ -18109,9 +18111,8 @@ g->addend_dtype=bias->dtype;g->addend_row=bias->stride[0];g->addend_col=0;g->bet
 static oxi_gemm oxi_conv_product(const oxi_conv*c,int64_t m,int64_t n,int64_t k){oxi_gemm g;
 memset(&g,0,sizeof g);g.m=m;g.n=n;g.k=k;g.alpha=1;g.exact=c->call->exact;g.way=OXI_WAY_PANELS;return g;}
 static int64_t oxi_spatial(const int64_t*sizes){return sizes[0]*sizes[1]*sizes[2];}
-static ox_status oxi_conv_run(const oxi_conv_form*f,oxi_gemm*g,oxi_windows*b,oxi_windows*to,
- int64_t channels){oxi_image image;
-if(oxi_image_takes(&image,f,g,b,channels))return oxi_image_run(&image,g,to);
+static ox_status oxi_conv_run(const oxi_conv_form*f,oxi_gemm*g,oxi_image*image,oxi_windows*b,
+ oxi_windows*to){if(image)return oxi_image_run(image,g,to);
 oxi_windows_join(b);
 oxi_conv_set_b(g,b,false);oxi_conv_set_c(g,to,f->samples);return oxi_gemm_run(g);}
 static ox_status oxi_conv_forward(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
@@ -18121,8 +18122,8 @@ oxi_gemm g=oxi_conv_product(c,f->outputs,f->samples*places,taps);
 oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),true);
 oxi_windows b=oxi_conv_windows(f,oxi_conv_data(&f->x,c->sample,group*f->channels));
 oxi_windows y=oxi_conv_elements(&f->y,oxi_conv_data(&f->y,c->sample,first),false);
-oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);oxi_conv_add_bias(c,&g,first);
-return oxi_conv_run(f,&g,&b,&y,f->channels);}
+oxi_conv_set_a(&g,&a,f->channels,f->weight.t->storage);oxi_conv_add_bias(c,&g,first);oxi_image image;
+bool laid=oxi_image_takes(&image,f,&g,&b,f->channels);return oxi_conv_run(f,&g,laid? &image:NULL,&b,&y);}
 static ox_status oxi_conv_back_weight(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 int64_t first=group*f->outputs,places=oxi_spatial(f->y.shape +2);
 int64_t taps=f->channels*oxi_spatial(f->weight.shape +2);
@@ -18141,9 +18142,27 @@ p.start=start;p.count=(f->x.shape[2+d]-1-start)/stride +1;p.period=stride/common
 p.tap=0;while(p.tap<kernel&&p.tap<p.period&&(start+f->padding[d]-p.tap*dilation)%stride)p.tap++;
 bool meets=p.tap<kernel&&p.tap<p.period;p.taps=meets?(kernel-1-p.tap)/p.period+1:0;
 p.place=(start+f->padding[d]-p.tap*dilation)/stride;return p;}
-static ox_status oxi_conv_back_phase(const oxi_conv*c,int64_t group,const oxi_conv_phase*phase){
-const oxi_conv_form*f= &c->form;int64_t first=group*f->outputs,places=1,taps=f->outputs;
-for(int d=0;d<3;d++){places*=phase[d].count;
+static char*oxi_conv_turned(const oxi_conv_form*f,size_t*bytes){
+const int64_t*k=f->weight.shape +2,*w=f->weight.stride,o=f->outputs;
+int64_t element=oxi_info(f->weight.t->dtype)->block_bytes;
+const int64_t shape[5]={f->channels,k[0],k[1],k[2],o},from[5]={w[1],w[2],w[3],w[4],w[0]};
+const int64_t to[5]={oxi_spatial(k)*o,k[1]*k[2]*o,k[2]*o,o,1};*bytes=(size_t)(f->channels*to[0]*element);
+char*memory=(char*)oxi_alloc(*bytes);if(!memory)return NULL;
+oxi_walk walk;oxi_walk_begin(&walk,5,shape);oxi_walk_add_raw(&walk,memory,element,to);
+oxi_walk_add_raw(&walk,(char*)(uintptr_t)oxi_conv_data(&f->weight,0,0),element,from);
+oxi_walk_ready(&walk,OXI_WALK_TILED);walk.moves=walk.step[0]==1;
+if(oxi_walk_all(&walk,OXI_COPY_GRAIN,OXI_COPY_GRAIN,oxi_copy_piece,NULL)==OX_OK)return memory;
+oxi_free(memory,*bytes);return NULL;}
+static oxi_windows oxi_conv_turned_taps(const oxi_conv_form*f,const oxi_conv_phase*phase,
+ const char*turned){const int64_t*k=f->weight.shape +2,o=f->outputs;
+oxi_windows w=oxi_conv_elements(&f->weight,turned,false);
+w.channel_stride=oxi_spatial(k)*o;w.sample_stride=phase[0].period*k[1]*k[2]*o;
+w.data+=oxi_signed_bytes(w.dtype,phase[0].tap*k[1]*k[2]*o);for(int d=0;d<2;d++){w.origin[d]=phase[1+d].tap;
+w.step[d]=phase[1+d].period;w.places[d]=phase[1+d].taps;w.size[d]=k[1+d];w.stride[d]=d?o:k[2]*o;}
+w.origin[2]=0;w.step[2]=w.stride[2]=1;w.places[2]=w.size[2]=o;return w;}
+static ox_status oxi_conv_back_phase(const oxi_conv*c,int64_t group,const oxi_conv_phase*phase,
+ const char*turned){const oxi_conv_form*f= &c->form;
+int64_t first=group*f->outputs,places=1,taps=f->outputs;for(int d=0;d<3;d++){places*=phase[d].count;
 taps*=phase[d].taps;}
 oxi_gemm g=oxi_conv_product(c,f->channels,f->samples*places,taps);
 oxi_windows a=oxi_conv_elements(&f->weight,oxi_conv_data(&f->weight,first,0),false);
@@ -18154,8 +18173,11 @@ a.step[d]=phase[d].period;a.places[d]=b.taps[d]=phase[d].taps;b.origin[d]=phase[
 b.spacing[d]= -phase[d].spacing;b.places[d]=phase[d].count;}
 for(int d=0;d<3;d++){x.origin[d]=phase[d].start;
 x.step[d]=f->stride[d];x.places[d]=phase[d].count;}
-oxi_conv_set_a(&g,&a,f->outputs,NULL);oxi_conv_add_bias(c,&g,group*f->channels);
-return oxi_conv_run(f,&g,&b,&x,f->outputs);}
+oxi_conv_set_a(&g,&a,f->outputs,NULL);oxi_conv_add_bias(c,&g,group*f->channels);oxi_image image;
+bool laid=oxi_image_takes(&image,f,&g,&b,f->outputs);
+if(turned&&taps>0&&(laid?f->outputs%image.type.k_each==0:taps==f->outputs)){
+a=oxi_conv_turned_taps(f,phase,turned);image.by_taps=true;oxi_conv_set_a(&g,&a,phase[0].taps,NULL);}
+return oxi_conv_run(f,&g,laid? &image:NULL,&b,&x);}
 static ox_status oxi_conv_back_input(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 int64_t count[3];ox_status status=OX_OK;oxi_conv_phase phase[3];
 bool apart=f->stride[0]>f->weight.shape[2]||f->stride[1]>f->weight.shape[3]||
@@ -18163,10 +18185,14 @@ bool apart=f->stride[0]>f->weight.shape[2]||f->stride[1]>f->weight.shape[3]||
 bool zeros=apart&& !f->bias&&f->groups==1&&ox_is_contiguous(f->x.t);
 if(zeros)memset(oxi_ptr(f->x.t),0,ox_nbytes(f->x.t));
 for(int d=0;d<3;d++)count[d]=oxi_min_i64(f->stride[d],f->x.shape[2+d]);
+size_t bytes=0;bool steps=f->stride[0]>1||f->stride[1]>1||f->stride[2]>1;
+bool turns=steps&&f->groups==1&&f->outputs>0;char*turned=turns?oxi_conv_turned(f,&bytes):NULL;
+if(turns&& !turned)return OX_ERR_NOMEM;
 for(int64_t i=0;i<oxi_spatial(count)&&status==OX_OK;i++){
 phase[0]=oxi_conv_phase_of(f,0,i/count[2]/count[1]);phase[1]=oxi_conv_phase_of(f,1,i/count[2]%count[1]);
 phase[2]=oxi_conv_phase_of(f,2,i%count[2]);bool meets=phase[0].taps>0&&phase[1].taps>0&&phase[2].taps>0;
-if(meets|| !zeros)status=oxi_conv_back_phase(c,group,phase);}
+if(meets|| !zeros)status=oxi_conv_back_phase(c,group,phase,turned);}
+if(turned)oxi_free(turned,bytes);
 return status;}
 static oxi_winograd oxi_conv_winograd(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
 const int64_t*stride=f->weight.stride;bool back=c->call->op==OXI_OP_conv_back_input;
@@ -20871,7 +20897,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x6076fd18
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa2111f6a
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

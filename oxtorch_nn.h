@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xbdb6aa31
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe6dfd2d3
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -2329,9 +2329,10 @@ oxi_parallel_for(r.tasks,oxi_rows_back_task,&r);
 if(sums)oxi_rows_back_join(&r);
 oxi_free(memory,bytes);return OX_OK;}
 /* >>autograd/back/channels.c */
-enum{OXI_CHANNEL_PIECE=4096,OXI_CHANNEL_SHORT=16};typedef struct oxi_channels_back{const oxi_call*call;
-const oxi_kernels*k;const oxi_back_kernels*own;int64_t samples,channels,size;int64_t together,piece;
-int64_t sample_parts,group_parts;bool batch,training,narrow,streams;double eps,count;
+enum{OXI_CHANNEL_PIECE=4096,OXI_CHANNEL_RUNS=64,OXI_CHANNEL_SHORT=16};typedef struct oxi_channels_back{
+const oxi_call*call;const oxi_kernels*k;const oxi_back_kernels*own;int64_t samples,channels,size;
+int64_t together,piece,runs;int64_t sample_parts,group_parts;bool batch,training,narrow,streams;
+double eps,count;
 float*weight,*mean,*scale;oxi_channel_numbers*numbers;double*sums;
 float*scratch;int64_t lane_numbers;}oxi_channels_back;typedef struct oxi_channels_task{
 int64_t sample,sample_end,channel,channel_end;double*sums;
@@ -2342,26 +2343,32 @@ int64_t groups=oxi_parts(r->channels/r->together,r->group_parts)*r->together;
 t.sample=index/r->group_parts*samples;t.sample_end=oxi_min_i64(t.sample +samples,r->samples);
 t.channel=index%r->group_parts*groups;t.channel_end=oxi_min_i64(t.channel+groups,r->channels);
 t.sums=r->sums+index/r->group_parts*2*r->channels;t.room=r->scratch+lane*r->lane_numbers;return t;}
-static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,float mean,float*room,double*sum){
-oxi_norm_row nothing;memset(&nothing,0,sizeof nothing);for(int64_t end=at+r->size;at<end;at+=r->piece){
-int64_t n=oxi_min_i64(end-at,r->piece);const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);
-const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
-for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
+static void oxi_channel_sum(const oxi_channels_back*r,int64_t n,const float*g,const float*x,float mean,
+ double*sum){oxi_norm_row nothing,row;
+float none[1];for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
 sum[1]+=(double)g[i];}
-if(n<OXI_CHANNEL_SHORT)continue;
-oxi_norm_row row;memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;row.about=mean;
-r->own->norm_write(&nothing,0,0,room,false,&row);sum[0]+=row.along;sum[1]+=row.total;}}
-static void oxi_channel_write(const oxi_channels_back*r,int64_t at,const oxi_channel_numbers*c,float*room){
-ox_tensor*out=r->call->out[0];for(int64_t end=at+r->size;at<end;at+=r->piece){
-int64_t n=oxi_min_i64(end-at,r->piece);const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room),*x=NULL;
+if(n<OXI_CHANNEL_SHORT)return;
+memset(&nothing,0,sizeof nothing);memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;
+row.about=mean;r->own->norm_write(&nothing,0,0,none,false,&row);sum[0]+=row.along;sum[1]+=row.total;}
+static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,int64_t runs,const float*mean,
+ float*room,double*sum){for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
+const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);
+const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);for(int64_t i=0;i<runs;i++)
+oxi_channel_sum(r,n/runs,g+i*r->size,x+i*r->size,mean[i],sum+2*i);}}
+static void oxi_channel_write(const oxi_channels_back*r,int64_t at,int64_t runs,
+ const oxi_channel_numbers*of,float*room){ox_tensor*out=r->call->out[0];
+for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
+const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room),*x=NULL;
 float*to=r->narrow?room+2*r->piece:(float*)(void*)oxi_numbers_at(out,at);
 if(r->training)x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
-if(!r->training)
-r->k->row_scale(n,g,c->a,to);
-else if(n>=OXI_CHANNEL_SHORT)
-r->own->channel(n,g,x,c,to,r->streams);
+int64_t each=n/runs;for(int64_t first=0;first<n;first+=each){
+const oxi_channel_numbers*c=of+(runs>1?first/each:0);if(!r->training)
+r->k->row_scale(each,g+first,c->a,to+first);
+else if(each>=OXI_CHANNEL_SHORT)
+r->own->channel(each,g+first,x+first,c,to+first,r->streams);
 else
-for(int64_t i=0;i<n;i++)to[i]=c->a*g[i]+(c->b*(x[i]-c->mean)+c->c);
+for(int64_t i=first;i<first+each;i++)
+to[i]=c->a*g[i]+(c->b*(x[i]-c->mean)+c->c);}
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,to,oxi_numbers_at(out,at),1);}}
 static oxi_channel_numbers oxi_channel_numbers_of(const oxi_channels_back*r,double weight,double mean,
  double scale,double total,double along){oxi_channel_numbers c;
@@ -2372,14 +2379,16 @@ return c;}
 static void oxi_batch_sums_task(void*arg,int64_t index,int lane){
 const oxi_channels_back*r=(const oxi_channels_back*)arg;
 oxi_channels_task t=oxi_channels_task_of(r,index,lane);for(int64_t n=t.sample;n<t.sample_end;n++)
-for(int64_t c=t.channel;c<t.channel_end;c++){double sum[2]={0,0};
-oxi_channel_sums(r,(n*r->channels+c)*r->size,r->mean[c],t.room,sum);t.sums[c]+=(double)r->scale[c]*sum[0];
-t.sums[r->channels+c]+=sum[1];}}
+for(int64_t c=t.channel,runs;c<t.channel_end;c+=runs){double sum[2*OXI_CHANNEL_RUNS]={0};
+runs=oxi_min_i64(r->runs,t.channel_end-c);
+oxi_channel_sums(r,(n*r->channels+c)*r->size,runs,r->mean+c,t.room,sum);for(int64_t i=0;i<runs;i++){
+t.sums[c+i]+=(double)r->scale[c+i]*sum[2*i];
+t.sums[r->channels+c+i]+=sum[2*i+1];}}}
 static void oxi_batch_write_task(void*arg,int64_t index,int lane){
 const oxi_channels_back*r=(const oxi_channels_back*)arg;
 oxi_channels_task t=oxi_channels_task_of(r,index,lane);for(int64_t n=t.sample;n<t.sample_end;n++)
-for(int64_t c=t.channel;c<t.channel_end;c++)
-oxi_channel_write(r,(n*r->channels+c)*r->size,&r->numbers[c],t.room);}
+for(int64_t c=t.channel,runs;c<t.channel_end;c+=runs){runs=oxi_min_i64(r->runs,t.channel_end-c);
+oxi_channel_write(r,(n*r->channels+c)*r->size,runs,&r->numbers[c],t.room);}}
 static void oxi_channels_join(const oxi_channels_back*r){for(int64_t p=1;p<r->sample_parts;p++)
 for(int64_t i=0;i<2*r->channels;i++)r->sums[i]+=r->sums[p*2*r->channels+i];}
 static void oxi_batch_back(oxi_channels_back*r){int64_t tasks=r->sample_parts*r->group_parts;
@@ -2395,13 +2404,13 @@ oxi_partial p=oxi_partial_of(&mean,&squares);
 const float*x=oxi_floats_of(r->k,r->call->in[1],at,count,t->room+3*r->piece);
 oxi_moments_row(r->k,&p,count,x,0);
 double scale=1/sqrt(squares/r->count+r->eps),rest=mean-(double)(float)mean;
-memset(own,0,(size_t)(2*r->together)*sizeof*own);for(int64_t i=0;i<r->together;i++){
-double*sum=own+2*i,weight=r->weight?(double)r->weight[c+i]:1;
-oxi_channel_sums(r,at+i*r->size,(float)mean,t->room,sum);sum[0]=scale*(sum[0]-rest*sum[1]);
+float about=(float)mean;memset(own,0,(size_t)(2*r->together)*sizeof*own);
+for(int64_t i=0;i<r->together;i++){double*sum=own+2*i,weight=r->weight?(double)r->weight[c+i]:1;
+oxi_channel_sums(r,at+i*r->size,1,&about,t->room,sum);sum[0]=scale*(sum[0]-rest*sum[1]);
 along+=weight*sum[0];total+=weight*sum[1];t->sums[c+i]+=sum[0];t->sums[r->channels+c+i]+=sum[1];}
 for(int64_t i=0;i<r->together;i++){double weight=r->weight?(double)r->weight[c+i]:1;
 oxi_channel_numbers numbers=oxi_channel_numbers_of(r,weight,mean,scale,total,along);
-oxi_channel_write(r,at+i*r->size,&numbers,t->room);}}
+oxi_channel_write(r,at+i*r->size,1,&numbers,t->room);}}
 static void oxi_group_task(void*arg,int64_t index,int lane){
 const oxi_channels_back*r=(const oxi_channels_back*)arg;
 oxi_channels_task t=oxi_channels_task_of(r,index,lane);double*own=(double*)(void*)t.room;
@@ -2417,6 +2426,7 @@ r->count=(double)(r->batch?r->samples*r->size:r->together*r->size);
 r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&& !r->narrow&&r->batch;
 bool direct= !r->narrow&&call->in[0]->dtype==OX_F32&&x->dtype==OX_F32;
 r->piece=direct?r->size:oxi_min_i64(r->size,OXI_CHANNEL_PIECE);
+r->runs=direct|| !r->batch?1:oxi_min_i64(OXI_CHANNEL_PIECE/r->piece,OXI_CHANNEL_RUNS);r->piece*=r->runs;
 int64_t tasks=oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS);
 r->sample_parts=oxi_min_i64(r->samples,tasks);
 r->group_parts=oxi_min_i64(r->channels/r->together,oxi_parts(tasks,r->sample_parts));
@@ -2769,8 +2779,10 @@ OXI_GRADIENT_RULE(var){return oxi_gives(b,0,oxi_variance_back(b,oxi_wide(b->g[0]
 OXI_GRADIENT_RULE(std){ox_tensor*y=oxi_wide(b->out[0]),*g=oxi_wide(b->g[0]);
 g=ox_where(ox_eq(y,ox_number(0)),ox_number(0),ox_div(g,ox_mul_number(y,2)));
 return oxi_gives(b,0,oxi_variance_back(b,g));}
-OXI_GRADIENT_RULE(logsumexp){ox_tensor*x=oxi_wide(b->call->in[0]),*y=oxi_with_reduced(b,b->out[0]);
-if(x!=b->call->in[0])y=ox_logsumexp(x,oxi_reduced_dims(b),true);
+OXI_GRADIENT_RULE(logsumexp){
+ox_tensor*x=oxi_wide(b->call->in[0]),*y=oxi_wide(oxi_with_reduced(b,b->out[0]));if(x!=b->call->in[0]){
+ox_tensor*rest=ox_logsumexp(ox_detach(x),oxi_reduced_dims(b),true);rest=ox_sub(rest,ox_detach(y));
+y=ox_add(y,ox_where(ox_isfinite(rest),rest,ox_number(0)));}
 ox_tensor*share=ox_exp(ox_sub(x,y));if(share&&share->dtype==OX_C64)share=ox_conj(share);
 return oxi_gives(b,0,ox_mul(share,oxi_wide(oxi_with_reduced(b,b->g[0]))));}
 static ox_tensor*oxi_direction(ox_tensor*x){if(!x||x->dtype!=OX_C64)return ox_sign(x);
@@ -9494,7 +9506,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xbdb6aa31
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe6dfd2d3
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
