@@ -256,7 +256,6 @@ OXI_LIGHT_BEGIN
 #include "ops/functions/data.c"
 #include "ops/functions/move.c"
 #include "composed/elementwise.c"
-#include "composed/choose.c"
 #include "linalg/factor.c"
 #include "fft/functions.c"
 

@@ -133,6 +133,7 @@
 
 /* training */
 #include "nn/tensors/joins.c"
+#include "nn/tensors/index.c"
 #include "nn/tensors/elementwise.c"
 #include "nn/tensors/products.c"
 #include "nn/tensors/choose.c"

@@ -296,26 +296,53 @@ static void test_tiled(void) {
             }
 }
 
+static ox_tensor *to_weight(const conv_case *c, ox_tensor *g, ox_tensor *x) {
+    ox_conv_desc d = desc_of(c);
+    return ox_conv_back_weight(g, x, numbers_of(c, c->kernel), &d);
+}
+
+/* More tiles than are laid out at a time for a gradient of weights. */
+static void test_rounds(void) {
+    static const conv_case c = {2, 2, 70, 64, 1, {1, 70, 66}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1},
+                                {0, 0, 0}};
+    for (int d = 2; d < 4; d++)
+        OX_SCOPE {
+            ox_tensor *x = ox_cast(ox_randn(shape_of(&c, c.n, c.c, c.size), OX_F32), float_dtypes[d]);
+            ox_tensor *g = ox_cast(ox_randn(shape_of(&c, c.n, c.o, c.size), OX_F32), float_dtypes[d]);
+            ox_tensor *made = to_weight(&c, g, x);
+            ox_set_exact(true);
+            ox_tensor *plain = to_weight(&c, g, x);
+            ox_set_exact(false);
+            CHECK(ox_allclose(made, plain, 0.01, 0.2, false)); /* of sums up to some hundred */
+        }
+}
+
 /* What is not finite, or is too large for what is made of numbers on the way: what plain sums give. largest:
  * of the numbers that are finite; a millionth of it is lost around it. */
 static void check_wild(const conv_case *c, ox_tensor *x, ox_tensor *w, ox_tensor *g, double largest) {
+    static const char *const names[] = {"forward", "to the image", "to the weight"};
+    const double *around_of[] = {y_sums.around, x_sums.around, w_sums.around};
+    ox_tensor *made[3], *plain[3];
     add_up(c, x, w, g);
-    ox_tensor *made[2] = {convolve(c, x, w, NULL), transposed(c, g, w, NULL)}, *plain[2];
-    ox_set_exact(true);
-    plain[0] = convolve(c, x, w, NULL);
-    plain[1] = transposed(c, g, w, NULL);
+    for (int exact = 0; exact < 2; exact++) {
+        ox_tensor **to = exact ? plain : made;
+        ox_set_exact(exact);
+        to[0] = convolve(c, x, w, NULL);
+        to[1] = transposed(c, g, w, NULL);
+        to[2] = to_weight(c, g, x);
+    }
     ox_set_exact(false);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         int64_t wrong = 0;
         CHECK(made[i] && plain[i]);
         for (int64_t at = 0; made[i] && plain[i] && at < ox_numel(made[i]); at++) {
             double is = real_at(made[i], at), sum = real_at(plain[i], at);
-            double around = i ? x_sums.around[at] : y_sums.around[at];
+            double around = around_of[i][at];
             if (isnan(sum) || isinf(sum)) wrong += isnan(sum) ? !isnan(is) : is != sum;
             else wrong += !(fabs(is - sum) <= allowed(x->dtype, 0.1 + around) + 1e-6 * largest);
         }
-        CHECK_MSG(wrong == 0, "%s, %s, up to %g: %d are wrong", ox_dtype_name(x->dtype),
-                  i ? "to the image" : "forward", largest, (int)wrong);
+        CHECK_MSG(wrong == 0, "%s, %s, up to %g: %d are wrong", ox_dtype_name(x->dtype), names[i], largest,
+                  (int)wrong);
     }
 }
 
@@ -493,6 +520,7 @@ int main(void) {
     test_large();
     test_tiled();
     test_wild();
+    test_rounds();
     test_outside();
     test_many();
     test_many_back();

@@ -24,14 +24,5 @@ OX_COMPOSED_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* ---- taken and put by index ---------------------------------------------------------------------------- */
-/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
- * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
- * true. Both read whether an index is out of range (OX_ERR_INDEX). */
-OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
-OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
-                               bool accumulate);
-OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
-
 OX_EXTERN_C_END
 #endif

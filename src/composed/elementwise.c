@@ -18,6 +18,12 @@
         return oxi_work_end(&work, made);                     \
     }
 
+static ox_shape oxi_no_shape(void) {
+    ox_shape shape;
+    memset(&shape, 0, sizeof shape);
+    return shape;
+}
+
 static ox_tuple oxi_tuple_end(oxi_work *work, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tuple tuple;
     memset(&tuple, 0, sizeof tuple);

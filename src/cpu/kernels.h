@@ -162,6 +162,11 @@ typedef struct oxi_winograd_kernels {
     void (*weight)(const float *g, int64_t step, float *u, int64_t point);
     void (*sums)(int64_t k, const float *v, const float *u, float *m);
     bool (*places)(const float *m, int64_t point, const float *bias, float *y, int64_t row);
+    /* of a gradient of weights: numbers of what flows back, sums over tiles, taps of these */
+    void (*gradient)(const float *d, int64_t row, float *y, int64_t point);
+    void (*sums_back)(int64_t k, const float *y, int64_t y_step, const float *v, int64_t v_step, float *m,
+                      int64_t ld, bool onto);
+    bool (*taps)(const float *m, int64_t point, float *taps);
 } oxi_winograd_kernels;
 
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least

@@ -321,6 +321,31 @@ static oxi_winograd oxi_conv_winograd(const oxi_conv *c, int64_t group) {
     return w;
 }
 
+/* Back to weights. */
+static oxi_winograd oxi_conv_winograd_back(const oxi_conv *c, int64_t group) {
+    const oxi_conv_form *f = &c->form;
+    oxi_winograd w;
+    memset(&w, 0, sizeof w);
+    w.dtype = f->x.t->dtype;
+    w.from.image = f->x;
+    w.from.channels = f->channels;
+    w.from.data = oxi_conv_data(&f->x, 0, group * f->channels);
+    for (int d = 0; d < 2; d++) w.from.origin[d] = -f->padding[1 + d];
+    w.by.image = f->y;
+    w.by.channels = f->outputs;
+    w.by.data = oxi_conv_data(&f->y, 0, group * f->outputs);
+    w.to = f->weight;
+    w.to_data = oxi_conv_data(&f->weight, group * f->outputs, 0);
+    return w;
+}
+
+static ox_status oxi_conv_fewer_back(const oxi_conv *c, int64_t group) {
+    oxi_winograd w = oxi_conv_winograd_back(c, group);
+    int64_t failed = 0;
+    ox_status status = oxi_winograd_run_back(&w, &failed);
+    return failed && status == OX_OK ? oxi_conv_back_weight(c, group) : status;
+}
+
 static ox_status oxi_conv_fewer(const oxi_conv *c, int64_t group) {
     size_t bytes = (size_t)c->form.samples * sizeof(int64_t);
     int64_t *failed = (int64_t *)oxi_alloc(bytes);
@@ -359,7 +384,8 @@ static ox_status oxi_cpu_conv(const oxi_call *call) {
     c.group = call->op == OXI_OP_conv              ? oxi_conv_forward
               : call->op == OXI_OP_conv_back_input ? oxi_conv_back_input
                                                    : oxi_conv_back_weight;
-    if (c.group != oxi_conv_back_weight && oxi_winograd_takes(&c.form, call)) c.group = oxi_conv_fewer;
+    if (oxi_winograd_takes(&c.form, call))
+        c.group = c.group == oxi_conv_back_weight ? oxi_conv_fewer_back : oxi_conv_fewer;
     double each = oxi_conv_form_flops(&c.form) / (double)c.form.groups;
     if (c.form.groups > 1 && (each < 5e7 || c.form.groups >= 8 * (int64_t)oxi_lanes(c.form.groups))) {
         oxi_parallel_for(c.form.groups, oxi_conv_task, &c);

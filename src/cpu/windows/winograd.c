@@ -1,13 +1,15 @@
 /* Convolutions of 3 x 3 of 16-bit numbers with a quarter of the products (kernels/winograd.inc), all of it in
  * f32. Its error is some 1e-6 of the largest terms around a place, and results keep 3 or 4 digits of their
  * own: little where 16 bits are enough, while those who ask for f32 or exact products get plain sums. Called
- * by conv.c: forward, and back to images as the same of turned weights. */
+ * by conv.c: forward, back to images as the same of turned weights, and back to weights. */
 
 enum {
     OXI_WINOGRAD_POINTS = 36,
+    OXI_WINOGRAD_DEEP = 256,       /* tiles that are summed at once: they stay in the first caches */
     OXI_WINOGRAD_CHANNELS = 16,    /* fewer of these or of outputs: making tiles takes longer than it saves */
     OXI_WINOGRAD_WEIGHTS = 400,    /* fewer products of both, or fewer tiles of a sample: likewise */
     OXI_WINOGRAD_TILES = 16,
+    OXI_WINOGRAD_SUMS = 32768,     /* more of them than a gradient's 36 sums each fit caches for */
     OXI_WINOGRAD_STRIP = 64 << 10, /* bytes of an image's lines that are laid out at a time */
     OXI_WINOGRAD_BYTES = 4 << 20   /* of what is made of an image before it is multiplied */
 };
@@ -25,8 +27,8 @@ typedef struct oxi_winograd_side {
 typedef struct oxi_winograd {
     const oxi_kernels *kernels;
     ox_dtype dtype;
-    oxi_winograd_side from;
-    oxi_conv_side to;                /* images */
+    oxi_winograd_side from, by;      /* by: what flows back, of a gradient of weights */
+    oxi_conv_side to;                /* images, or weights */
     const char *to_data;
     const char *weight;              /* the tap that meets the first pixel */
     int64_t weight_in, weight_out, weight_row, weight_tap; /* strides: channels, outputs, taps */
@@ -44,6 +46,8 @@ typedef struct oxi_winograd {
     int64_t u_point, u_block, v_chunk;
     char *scratch;                   /* of each lane: a strip, the same in 16 bits, sums, own u or v */
     size_t narrow_at, sums_at, own_at, lane_bytes;
+    float *sums;                     /* [36][outputs][wide], a gradient's */
+    int64_t m_point;
     int64_t *failed;                 /* of each sample, atomic: not all of it is finite */
 } oxi_winograd;
 
@@ -74,7 +78,7 @@ static void oxi_winograd_read(const oxi_winograd *w, const oxi_winograd_side *s,
     int64_t x0 = x < 0 ? 0 : x, n = oxi_min_i64(x + columns, s->image.shape[4]) - x0;
     oxi_load_kernel load = w->kernels->load[w->dtype][OXI_LANE_F32];
     memset(to, 0, (size_t)(rows * columns * lanes) * sizeof *to);
-    if (y0 >= y1 || n <= 0 ) return;
+    if (y0 >= y1 || n <= 0 || count <= 0) return;
     const char *from = s->data + 2 * (sample * stride[0] + channel * stride[1] + y0 * stride[3] +
                                       x0 * stride[4]);
     to += ((y0 - y) * columns + x0 - x) * lanes;
@@ -272,12 +276,12 @@ static void oxi_winograd_place(oxi_winograd *w) {
     w->u_block = OXI_WINOGRAD_POINTS * w->u_point;
     w->v_chunk = OXI_WINOGRAD_POINTS * w->from.point;
     int64_t weights = w->u_block * w->wide / (2 * w->lanes) * (int64_t)sizeof(float);
-    w->weights_first = weights <= oxi_cpu_info()->own_cache * 4;
+    w->weights_first = !w->by.data && weights <= oxi_cpu_info()->own_cache * 4;
     w->narrow_at = oxi_align_up((size_t)(strip + 2 * line));
     w->sums_at = w->narrow_at + oxi_align_up((size_t)(strip + 2 * line) / 2);
     int64_t sums = OXI_WINOGRAD_POINTS * w->panels * w->rows * 2 * w->lanes;
     w->own_at = w->sums_at + (size_t)sums * sizeof(float);
-    int64_t own = w->weights_first ? w->v_chunk : w->u_block;
+    int64_t own = w->by.data ? 0 : w->weights_first ? w->v_chunk : w->u_block;
     w->lane_bytes = oxi_align_up(w->own_at + (size_t)own * sizeof(float));
 }
 
@@ -331,6 +335,100 @@ static ox_status oxi_winograd_run(oxi_winograd *w, int64_t *failed) {
     return OX_OK;
 }
 
+/* ---- gradients of weights ------------------------------------------------------------------------------ */
+
+/* Number of the first tile of a chunk. */
+static int64_t oxi_winograd_tile(const oxi_winograd *w, int64_t chunk) {
+    if (chunk == w->chunks) return w->samples * w->down * w->across;
+    oxi_winograd_chunk c = oxi_winograd_chunk_of(w, chunk);
+    return c.line * w->across + c.tile;
+}
+
+/* Task: a vector of channels of a chunk, of the image or of what flows back: [36][tile][depth]. */
+static void oxi_winograd_tiles_task(void *arg, int64_t index, int lane) {
+    const oxi_winograd *w = (const oxi_winograd *)arg;
+    int64_t own = w->from.depth / w->lanes, groups = own + w->by.depth / w->lanes, group = index % groups;
+    int64_t chunk = w->first + index / groups;
+    bool is_image = group < own;
+    const oxi_winograd_side *s = is_image ? &w->from : &w->by;
+    oxi_winograd_chunk c = oxi_winograd_chunk_of(w, chunk);
+    float *to = (is_image ? w->v : w->u) +
+                (oxi_winograd_tile(w, chunk) - oxi_winograd_tile(w, w->first)) * s->depth;
+    oxi_winograd_image(w, s, &c, (group - (is_image ? 0 : own)) * w->lanes, to,
+                       w->scratch + (size_t)lane * w->lane_bytes);
+}
+
+/* Task: sums [36][outputs][wide] of two vectors of channels, a point. */
+static void oxi_winograd_point_task(void *arg, int64_t index, int lane) {
+    const oxi_winograd *w = (const oxi_winograd *)arg;
+    int64_t blocks = w->wide / (2 * w->lanes), point = index / blocks, first = index % blocks * 2 * w->lanes;
+    int64_t tiles = oxi_winograd_tile(w, w->first + w->some) - oxi_winograd_tile(w, w->first);
+    (void)lane;
+    for (int64_t at = 0; at < tiles; at += OXI_WINOGRAD_DEEP) {
+        int64_t k = oxi_min_i64(OXI_WINOGRAD_DEEP, tiles - at);
+        const float *y = w->u + point * w->by.point + at * w->by.depth;
+        const float *v = w->v + point * w->from.point + at * w->from.depth + first;
+        for (int64_t i = 0; i < w->outputs; i += w->rows)
+            w->kernels->winograd.sums_back(k, y + i, w->by.depth, v, w->from.depth,
+                                           w->sums + point * w->m_point + i * w->wide + first, w->wide,
+                                           w->first + at > 0);
+    }
+}
+
+/* Task: taps of an output. */
+static void oxi_winograd_taps_task(void *arg, int64_t index, int lane) {
+    const oxi_winograd *w = (const oxi_winograd *)arg;
+    const int64_t *stride = w->to.stride, lanes = w->lanes;
+    oxi_store_kernel store = w->kernels->store[w->dtype][OXI_LANE_F32];
+    float taps[9 * 16];
+    (void)lane;
+    for (int64_t c = 0; c < w->from.channels; c += lanes) {
+        char *to = (char *)(uintptr_t)w->to_data + 2 * (index * stride[0] + c * stride[1]);
+        if (!w->kernels->winograd.taps(w->sums + index * w->wide + c, w->m_point, taps))
+            oxi_atomic_store(w->failed, 1);
+        for (int64_t t = 0; t < 9; t++)
+            store(oxi_min_i64(lanes, w->from.channels - c), taps + t * lanes,
+                  to + 2 * (t / 3 * stride[3] + t % 3 * stride[4]), stride[1]);
+    }
+}
+
+/* *failed: as above, of all of it. */
+static ox_status oxi_winograd_run_back(oxi_winograd *w, int64_t *failed) {
+    oxi_winograd_begin(w, w->by.image.shape + 3);
+    w->by.depth = oxi_round_up(w->by.channels, w->lanes);
+    w->by.reach = 0;
+    w->by.numbers = w->kernels->winograd.gradient;
+    w->by.rows = w->from.rows = 1;
+    w->from.depth = w->wide = oxi_round_up(w->from.channels, 2 * w->lanes);
+    w->outputs = w->by.channels;
+    w->failed = failed;
+    oxi_winograd_place(w);
+    w->m_point = oxi_round_up(w->outputs, w->rows) * w->wide + w->lanes;
+    int64_t of_chunk = OXI_WINOGRAD_POINTS * w->chunk_lines * w->chunk_across * (w->from.depth + w->by.depth);
+    int64_t most = OXI_WINOGRAD_BYTES / 4 / of_chunk;
+    w->some = most = oxi_min_i64(w->chunks, most > 1 ? most : 1);
+    int64_t tiles = w->some * w->chunk_lines * w->chunk_across;
+    w->from.point = tiles * w->from.depth + w->lanes;
+    w->by.point = tiles * w->by.depth + w->rows + w->lanes; /* rows beyond the last output are read */
+    int64_t numbers = OXI_WINOGRAD_POINTS * (w->from.point + w->by.point + w->m_point);
+    size_t before = oxi_align_up((size_t)numbers * sizeof(float));
+    size_t bytes = before + (size_t)oxi_lanes(INT32_MAX) * w->lane_bytes;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!memory) return OX_ERR_NOMEM;
+    w->v = (float *)(void *)memory;
+    w->u = w->v + OXI_WINOGRAD_POINTS * w->from.point;
+    w->sums = w->u + OXI_WINOGRAD_POINTS * w->by.point;
+    w->scratch = memory + before;
+    for (w->first = 0; w->first < w->chunks; w->first += most) {
+        w->some = oxi_min_i64(most, w->chunks - w->first);
+        oxi_parallel_for(w->some * ((w->from.depth + w->by.depth) / w->lanes), oxi_winograd_tiles_task, w);
+        oxi_parallel_for(OXI_WINOGRAD_POINTS * (w->wide / (2 * w->lanes)), oxi_winograd_point_task, w);
+    }
+    oxi_parallel_for(w->outputs, oxi_winograd_taps_task, w);
+    oxi_free(memory, bytes);
+    return OX_OK;
+}
+
 /* Where it is faster: not where a tier multiplies bf16 by tiles. By the sizes of one sample, so that parts of
  * a batch go the way of all of it. */
 static bool oxi_winograd_takes(const oxi_conv_form *f, const oxi_call *call) {
@@ -344,6 +442,7 @@ static bool oxi_winograd_takes(const oxi_conv_form *f, const oxi_call *call) {
     if (!narrow || !square || !kernels->winograd.image || kernels->bf16_pairs.kernel.tile_k || call->exact)
         return false;
     int64_t tiles = oxi_parts(f->y.shape[3], 4) * oxi_parts(f->y.shape[4], 4);
+    if (call->op == OXI_OP_conv_back_weight && f->channels * f->outputs > OXI_WINOGRAD_SUMS) return false;
     return f->channels >= OXI_WINOGRAD_CHANNELS && f->outputs >= OXI_WINOGRAD_CHANNELS &&
            f->channels * f->outputs >= OXI_WINOGRAD_WEIGHTS && tiles >= OXI_WINOGRAD_TILES;
 }

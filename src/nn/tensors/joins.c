@@ -15,6 +15,23 @@ OXI_MADE_1(atleast_3d, oxi_atleast(x, 3))
 
 /* ---- joins --------------------------------------------------------------------------------------------- */
 
+/* The shape that all of a list broadcast to; false and an error. */
+static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
+    *out = oxi_no_shape();
+    for (int i = 0; i < count; i++)
+        if (list[i]->ndim > out->ndim) out->ndim = list[i]->ndim;
+    for (int d = 0; d < out->ndim; d++) out->dim[d] = 1;
+    for (int i = 0; i < count; i++)
+        for (int d = 0; d < list[i]->ndim; d++) {
+            int64_t *size = &out->dim[out->ndim - list[i]->ndim + d], own = list[i]->shape[d];
+            if (*size == 1) *size = own;
+            if (own == 1 || own == *size) continue;
+            (void)oxi_fail(OX_ERR_SHAPE, "%s: shapes do not broadcast: %s", name, oxi_tensor_text(list[i]));
+            return false;
+        }
+    return true;
+}
+
 /* A list of pointers that ends with its function. */
 static ox_tensor **oxi_list_new(int64_t count, size_t *bytes) {
     if (count < 0 || !oxi_mul_size((size_t)count, sizeof(ox_tensor *), bytes)) return NULL;

@@ -53,6 +53,13 @@ OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t 
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 
 /* ---- taken and put by index, in a copy ----------------------------------------------------------------- */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
+ * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
+ * true. Both read whether an index is out of range (OX_ERR_INDEX). */
+OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
+OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
+                               bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);

@@ -1,27 +1,4 @@
-/* Functions that are made of others: elements that are taken, put and replaced by index. */
-
-static ox_shape oxi_no_shape(void) {
-    ox_shape shape;
-    memset(&shape, 0, sizeof shape);
-    return shape;
-}
-
-/* The shape that all of a list broadcast to; false and an error. */
-static bool oxi_common_shape(const char *name, ox_tensor *const *list, int count, ox_shape *out) {
-    *out = oxi_no_shape();
-    for (int i = 0; i < count; i++)
-        if (list[i]->ndim > out->ndim) out->ndim = list[i]->ndim;
-    for (int d = 0; d < out->ndim; d++) out->dim[d] = 1;
-    for (int i = 0; i < count; i++)
-        for (int d = 0; d < list[i]->ndim; d++) {
-            int64_t *size = &out->dim[out->ndim - list[i]->ndim + d], own = list[i]->shape[d];
-            if (*size == 1) *size = own;
-            if (own == 1 || own == *size) continue;
-            (void)oxi_fail(OX_ERR_SHAPE, "%s: shapes do not broadcast: %s", name, oxi_tensor_text(list[i]));
-            return false;
-        }
-    return true;
-}
+/* Elements that are taken and put by several indices: x[i, :, j]. */
 
 /* index with negative ones counted from `size`. */
 static ox_tensor *oxi_wrapped_index(ox_tensor *index, int64_t size) {
