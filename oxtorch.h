@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xa2111f6a
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xdb790c9b
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1464,15 +1464,6 @@ OX_COMPOSED_1(OXI_X)
 OX_COMPOSED_2(OXI_X)
 #undef OXI_X
 OX_API ox_tensor *ox_isclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
-
-/* ---- taken and put by index ---------------------------------------------------------------------------- */
-/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
- * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
- * true. Both read whether an index is out of range (OX_ERR_INDEX). */
-OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
-OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
-                               bool accumulate);
-OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 
 OX_EXTERN_C_END
 #endif
@@ -8300,6 +8291,7 @@ if(oxi_any_null(#name,in,2))return NULL;\
 oxi_work work=oxi_work_begin(#name);\
 ox_tensor*made=(__VA_ARGS__);\
 return oxi_work_end(&work,made);}
+static ox_shape oxi_no_shape(void){ox_shape shape;memset(&shape,0,sizeof shape);return shape;}
 static ox_tuple oxi_tuple_end(oxi_work*work,ox_tensor*a,ox_tensor*b,ox_tensor*c){ox_tuple tuple;
 memset(&tuple,0,sizeof tuple);if(a&&b){tuple.t[0]=ox_keep(a);
 tuple.t[1]=ox_keep(b);tuple.t[2]=c?ox_keep(c):NULL;}
@@ -8342,101 +8334,6 @@ both[0]=ox_expand(ox_cast(re,OX_F32),ox_shape_of(sum));
 both[1]=ox_expand(ox_cast(im,OX_F32),ox_shape_of(sum));return ox_view_as_complex(ox_stack(both,2,-1));}
 OXI_MADE_2(complex,oxi_complex_of(a,b))
 OXI_MADE_2(polar,oxi_complex_of(ox_mul(a,ox_cos(b)),ox_mul(a,ox_sin(b))))
-/* >>composed/choose.c */
-static ox_shape oxi_no_shape(void){ox_shape shape;memset(&shape,0,sizeof shape);return shape;}
-static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
-*out=oxi_no_shape();for(int i=0;i<count;i++)
-if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
-for(int d=0;d<out->ndim;d++)out->dim[d]=1;
-for(int i=0;i<count;i++)
-for(int d=0;d<list[i]->ndim;d++){int64_t*size= &out->dim[out->ndim-list[i]->ndim+d],own=list[i]->shape[d];
-if(*size==1)*size=own;
-if(own==1||own== *size)continue;
-(void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
-return false;}
-return true;}
-static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
-return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
-static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
-for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
-shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
-OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
-ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
-oxi_work work=oxi_work_begin("index_copy");
-if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
-int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
-if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
-ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
-return oxi_work_end(&work,ox_scatter(x,at,places,source));}
-typedef struct oxi_indexed_dims{ox_tensor*front,*place;ox_shape broadcast,rest,order;int at;
- }oxi_indexed_dims;
-static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
-int used=0;for(int i=0;i<count;i++){ox_tensor*t=given[i];
-bool mask=t&&(t->dtype==OX_BOOL||t->dtype==OX_U8);int takes=mask?t->ndim:1;if(used+takes>x->ndim){
-(void)oxi_fail(OX_ERR_DIM,"%s: more indices than dims of %s",name,oxi_tensor_text(x));return-1;}
-if(!mask)list[used++]=t;
-ox_tensor*places=mask?ox_nonzero(t):NULL;for(int d=0;d<takes&&mask;d++){if(t->shape[d]!=x->shape[used]){
-(void)oxi_fail(OX_ERR_SHAPE,"%s: the mask %s does not fit %s",name,oxi_tensor_text(t),oxi_tensor_text(x));
-return-1;}
-list[used++]=ox_select(places,1,d);if(!list[used-1])return-1;}}
-return used;}
-static bool oxi_index_dims(const char*name,ox_tensor*x,ox_tensor*const*given,int count,
- oxi_indexed_dims*out){ox_tensor*list[OX_MAX_DIMS],*few[OX_MAX_DIMS];
-int used=oxi_plain_indices(name,x,given,count,list),first= -1,last= -1,indexed=0;if(used<0)return false;
-memset(out,0,sizeof*out);for(int d=0;d<used;d++){if(!list[d])continue;
-if(first<0)first=d;
-last=d;few[indexed]=list[d];out->order.dim[indexed++]=d;}
-if(indexed==0){(void)oxi_fail(OX_ERR_ARG,"%s: no index",name);
-return false;}
-if(!oxi_common_shape(name,few,indexed,&out->broadcast))return false;
-out->at=last-first+1==indexed?first:0;int64_t room=1;for(int i=0;i<indexed;i++){
-int64_t size=x->shape[out->order.dim[i]];
-ox_tensor*own=ox_expand(oxi_wrapped_index(few[i],size),out->broadcast);if(own&&ox_numel(own)){
-ox_tensor*beyond=ox_logical_or(ox_lt_number(own,0),ox_ge(own,ox_integer(size)));
-if(ox_item_int(ox_any(beyond,OX_ALL_DIMS,false))){
-(void)oxi_fail(OX_ERR_INDEX,"%s: an index is out of range for dim %d of %s",name,
- (int)out->order.dim[i],oxi_tensor_text(x));
-return false;}}
-out->place=i?ox_add(ox_mul(out->place,ox_integer(size)),own):own;room*=size;}
-out->place=ox_reshape(out->place,OX_SHAPE(-1));out->order.ndim=x->ndim;out->rest.ndim=x->ndim-indexed;
-for(int d=0,to=0;d<x->ndim;d++){if(d<used&&list[d])continue;
-out->order.dim[indexed+to]=d;out->rest.dim[to++]=x->shape[d];}
-ox_shape flat=out->rest;flat.ndim++;for(int d=flat.ndim-1;d>0;d--)flat.dim[d]=flat.dim[d-1];
-flat.dim[0]=room;out->front=ox_reshape(ox_permute(x,out->order),flat);return out->front&&out->place;}
-static ox_shape oxi_indexed_shape(const oxi_indexed_dims*i){ox_shape shape=oxi_no_shape();
-for(int d=0;d<i->at;d++)shape.dim[shape.ndim++]=i->rest.dim[d];
-for(int d=0;d<i->broadcast.ndim&&shape.ndim<OX_MAX_DIMS;d++)
-shape.dim[shape.ndim++]=i->broadcast.dim[d];
-for(int d=i->at;d<i->rest.ndim&&shape.ndim<OX_MAX_DIMS;d++)
-shape.dim[shape.ndim++]=i->rest.dim[d];
-return shape;}
-static ox_shape oxi_indexed_order(const oxi_indexed_dims*i,bool back){ox_shape order=oxi_no_shape();
-int wide=i->broadcast.ndim;order.ndim=wide +i->rest.ndim;for(int d=0;d<order.ndim;d++){
-int from=d<i->at?wide +d:d<i->at+wide?d-i->at:d;order.dim[back?from:d]=back?d:from;}
-return order;}
-OX_API ox_tensor*ox_index(ox_tensor*x,ox_tensor*const*indices,int count){oxi_indexed_dims i;
-if(oxi_any_null("index",&x,1))return NULL;
-oxi_work work=oxi_work_begin("index");
-if(!oxi_index_dims("index",x,indices,count,&i))return oxi_work_end(&work,NULL);
-ox_tensor*rows=ox_index_select(i.front,0,i.place);ox_shape shape=i.broadcast;
-if(shape.ndim+i.rest.ndim>OX_MAX_DIMS){(void)oxi_fail(OX_ERR_SHAPE,"index: more than %d dims",OX_MAX_DIMS);
-return oxi_work_end(&work,NULL);}
-for(int d=0;d<i.rest.ndim;d++)shape.dim[shape.ndim++]=i.rest.dim[d];
-rows=ox_reshape(rows,shape);
-return oxi_work_end(&work,i.at?ox_contiguous(ox_permute(rows,oxi_indexed_order(&i,false))):rows);}
-OX_API ox_tensor*ox_index_put(ox_tensor*x,ox_tensor*const*indices,int count,ox_tensor*values,
- bool accumulate){ox_tensor*in[2]={x,values};
-oxi_indexed_dims i;if(oxi_any_null("index_put",in,2))return NULL;
-oxi_work work=oxi_work_begin("index_put");
-if(!oxi_index_dims("index_put",x,indices,count,&i))return oxi_work_end(&work,NULL);
-values=ox_permute(ox_expand(ox_cast(values,x->dtype),oxi_indexed_shape(&i)),oxi_indexed_order(&i,true));
-if(!values)return oxi_work_end(&work,NULL);
-ox_shape flat=ox_shape_of(i.front),was=oxi_no_shape(),back=oxi_no_shape();flat.dim[0]=ox_numel(i.place);
-values=ox_reshape(values,flat);ox_tensor*made=accumulate?ox_index_add(i.front,0,i.place,values,1)
- :ox_index_copy(i.front,0,i.place,values);
-was.ndim=back.ndim=x->ndim;for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
-for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
-return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
 /* >>linalg/factor.c */
 static ox_tuple oxi_apply_factor(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*x){
 ox_tuple tuple=oxi_no_tuple();if(oxi_any_null(name,&x,1))return tuple;
@@ -8655,8 +8552,12 @@ typedef struct oxi_gemm_pieces{oxi_gemm_kernel kernel;oxi_packs pack_a,pack_b;}o
 typedef struct oxi_winograd_kernels{void(*image)(const float*d,int64_t row,float*v,int64_t point);
 void(*weight)(const float*g,int64_t step,float*u,int64_t point);
 void(*sums)(int64_t k,const float*v,const float*u,float*m);
-bool(*places)(const float*m,int64_t point,const float*bias,float*y,int64_t row);}oxi_winograd_kernels;
-typedef struct oxi_codes{int8_t*code;float*scale,*least;}oxi_codes;
+bool(*places)(const float*m,int64_t point,const float*bias,float*y,int64_t row);
+void(*gradient)(const float*d,int64_t row,float*y,int64_t point);
+void(*sums_back)(int64_t k,const float*y,int64_t y_step,const float*v,int64_t v_step,float*m,
+ int64_t ld,bool onto);
+bool(*taps)(const float*m,int64_t point,float*taps);}oxi_winograd_kernels;typedef struct oxi_codes{
+int8_t*code;float*scale,*least;}oxi_codes;
 static const int8_t oxi_table_iq4[16]={-127,-104,-83,-65,-49,-35,-22,-10,1,13,25,38,53,69,89,113};
 static const int8_t oxi_table_e2m1[16]={0,1,2,3,4,6,8,12,0,-1,-2,-3,-4,-6,-8,-12};
 static const uint8_t oxi_table_iq4_plus_128[16]={1,24,45,63,79,93,106,118,129,141,153,166,181,197,217,241};
@@ -17906,20 +17807,20 @@ m->w.data+=oxi_signed_bytes(m->w.dtype,m->samples*m->w.sample_stride);
 to->data+=oxi_signed_bytes(to->dtype,m->samples*to->sample_stride);}
 oxi_free(memory,bytes+table);return status;}
 /* >>cpu/windows/winograd.c */
-enum{OXI_WINOGRAD_POINTS=36,OXI_WINOGRAD_CHANNELS=16,OXI_WINOGRAD_WEIGHTS=400,OXI_WINOGRAD_TILES=16,
- OXI_WINOGRAD_STRIP=64<<10,OXI_WINOGRAD_BYTES=4<<20};
+enum{OXI_WINOGRAD_POINTS=36,OXI_WINOGRAD_DEEP=256,OXI_WINOGRAD_CHANNELS=16,OXI_WINOGRAD_WEIGHTS=400,
+ OXI_WINOGRAD_TILES=16,OXI_WINOGRAD_SUMS=32768,OXI_WINOGRAD_STRIP=64<<10,OXI_WINOGRAD_BYTES=4<<20};
 typedef struct oxi_winograd_side{oxi_conv_side image;const char*data;int64_t channels,origin[2];
 int64_t reach;void(*numbers)(const float*d,int64_t row,float*v,int64_t point);int64_t depth,rows,point;
  }oxi_winograd_side;typedef struct oxi_winograd{const oxi_kernels*kernels;ox_dtype dtype;
-oxi_winograd_side from;oxi_conv_side to;const char*to_data;const char*weight;
+oxi_winograd_side from,by;oxi_conv_side to;const char*to_data;const char*weight;
 int64_t weight_in,weight_out,weight_row,weight_tap;const ox_tensor*bias;const char*bias_data;
 int64_t outputs;int64_t lanes,rows;int64_t wide;int64_t samples,down,across;
 int64_t chunk_lines,chunk_across,chunks_across,chunks,panels;int64_t first,some,splits;bool weights_first;
 float*u,*v;int64_t u_point,u_block,v_chunk;char*scratch;size_t narrow_at,sums_at,own_at,lane_bytes;
-int64_t*failed;}oxi_winograd;typedef struct oxi_winograd_chunk{int64_t line,lines,tile,across;
- }oxi_winograd_chunk;static oxi_winograd_chunk oxi_winograd_chunk_of(const oxi_winograd*w,int64_t index){
-oxi_winograd_chunk c;c.line=index/w->chunks_across*w->chunk_lines;
-c.lines=oxi_min_i64(w->chunk_lines,w->samples*w->down-c.line);
+float*sums;int64_t m_point;int64_t*failed;}oxi_winograd;typedef struct oxi_winograd_chunk{
+int64_t line,lines,tile,across;}oxi_winograd_chunk;
+static oxi_winograd_chunk oxi_winograd_chunk_of(const oxi_winograd*w,int64_t index){oxi_winograd_chunk c;
+c.line=index/w->chunks_across*w->chunk_lines;c.lines=oxi_min_i64(w->chunk_lines,w->samples*w->down-c.line);
 c.tile=index%w->chunks_across*w->chunk_across;c.across=oxi_min_i64(w->chunk_across,w->across-c.tile);
 return c;}
 static void oxi_winograd_read(const oxi_winograd*w,const oxi_winograd_side*s,int64_t sample,
@@ -17928,7 +17829,7 @@ const int64_t*stride=s->image.stride,lanes=w->lanes;int64_t count=oxi_min_i64(la
 int64_t y0=y<0?0:y,y1=oxi_min_i64(y+rows,s->image.shape[3]);
 int64_t x0=x<0?0:x,n=oxi_min_i64(x+columns,s->image.shape[4])-x0;
 oxi_load_kernel load=w->kernels->load[w->dtype][OXI_LANE_F32];
-memset(to,0,(size_t)(rows*columns*lanes)*sizeof*to);if(y0>=y1||n<=0)return;
+memset(to,0,(size_t)(rows*columns*lanes)*sizeof*to);if(y0>=y1||n<=0||count<=0)return;
 const char*from=s->data+2*(sample*stride[0]+channel*stride[1]+y0*stride[3]+x0*stride[4]);
 to+=((y0-y)*columns+x0-x)*lanes;if(stride[4]!=1){
 for(int64_t i=y0;i<y1;i++,from+=2*stride[3],to+=columns*lanes)
@@ -18033,10 +17934,12 @@ int64_t strip=oxi_min_i64(4*w->chunk_lines,OXI_WINOGRAD_STRIP/line)*line;if(stri
 w->u_point=w->from.depth*2*w->lanes+w->lanes;w->from.point=w->from.depth*w->panels*w->rows+w->lanes;
 w->u_block=OXI_WINOGRAD_POINTS*w->u_point;w->v_chunk=OXI_WINOGRAD_POINTS*w->from.point;
 int64_t weights=w->u_block*w->wide/(2*w->lanes)*(int64_t)sizeof(float);
-w->weights_first=weights<=oxi_cpu_info()->own_cache*4;w->narrow_at=oxi_align_up((size_t)(strip +2*line));
+w->weights_first= !w->by.data&&weights<=oxi_cpu_info()->own_cache*4;
+w->narrow_at=oxi_align_up((size_t)(strip +2*line));
 w->sums_at=w->narrow_at+oxi_align_up((size_t)(strip +2*line)/2);
 int64_t sums=OXI_WINOGRAD_POINTS*w->panels*w->rows*2*w->lanes;
-w->own_at=w->sums_at+(size_t)sums*sizeof(float);int64_t own=w->weights_first?w->v_chunk:w->u_block;
+w->own_at=w->sums_at+(size_t)sums*sizeof(float);
+int64_t own=w->by.data?0:w->weights_first?w->v_chunk:w->u_block;
 w->lane_bytes=oxi_align_up(w->own_at+(size_t)own*sizeof(float));}
 static void oxi_winograd_work(oxi_winograd*w){
 int64_t blocks=w->wide/(2*w->lanes),lanes=oxi_lanes(INT32_MAX);if(w->weights_first){
@@ -18061,6 +17964,54 @@ size_t bytes=before +(size_t)oxi_lanes(INT32_MAX)*w->lane_bytes;char*memory=(cha
 if(!memory)return OX_ERR_NOMEM;
 w->u=w->v=(float*)(void*)memory;w->scratch=memory+before;oxi_winograd_work(w);oxi_free(memory,bytes);
 return OX_OK;}
+static int64_t oxi_winograd_tile(const oxi_winograd*w,int64_t chunk){
+if(chunk==w->chunks)return w->samples*w->down*w->across;
+oxi_winograd_chunk c=oxi_winograd_chunk_of(w,chunk);return c.line*w->across+c.tile;}
+static void oxi_winograd_tiles_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;
+int64_t own=w->from.depth/w->lanes,groups=own+w->by.depth/w->lanes,group=index%groups;
+int64_t chunk=w->first+index/groups;bool is_image=group<own;
+const oxi_winograd_side*s=is_image? &w->from: &w->by;oxi_winograd_chunk c=oxi_winograd_chunk_of(w,chunk);
+float*to=(is_image?w->v:w->u)+(oxi_winograd_tile(w,chunk)-oxi_winograd_tile(w,w->first))*s->depth;
+oxi_winograd_image(w,s,&c,(group -(is_image?0:own))*w->lanes,to,w->scratch+(size_t)lane*w->lane_bytes);}
+static void oxi_winograd_point_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;
+int64_t blocks=w->wide/(2*w->lanes),point=index/blocks,first=index%blocks*2*w->lanes;
+int64_t tiles=oxi_winograd_tile(w,w->first+w->some)-oxi_winograd_tile(w,w->first);(void)lane;
+for(int64_t at=0;at<tiles;at+=OXI_WINOGRAD_DEEP){int64_t k=oxi_min_i64(OXI_WINOGRAD_DEEP,tiles-at);
+const float*y=w->u+point*w->by.point+at*w->by.depth;
+const float*v=w->v+point*w->from.point+at*w->from.depth+first;for(int64_t i=0;i<w->outputs;i+=w->rows)
+w->kernels->winograd.sums_back(k,y+i,w->by.depth,v,w->from.depth,
+ w->sums+point*w->m_point+i*w->wide +first,w->wide,w->first+at>0);}}
+static void oxi_winograd_taps_task(void*arg,int64_t index,int lane){
+const oxi_winograd*w=(const oxi_winograd*)arg;const int64_t*stride=w->to.stride,lanes=w->lanes;
+oxi_store_kernel store=w->kernels->store[w->dtype][OXI_LANE_F32];float taps[9*16];(void)lane;
+for(int64_t c=0;c<w->from.channels;c+=lanes){
+char*to=(char*)(uintptr_t)w->to_data+2*(index*stride[0]+c*stride[1]);
+if(!w->kernels->winograd.taps(w->sums+index*w->wide +c,w->m_point,taps))
+oxi_atomic_store(w->failed,1);
+for(int64_t t=0;t<9;t++)
+store(oxi_min_i64(lanes,w->from.channels-c),taps+t*lanes,to+2*(t/3*stride[3]+t%3*stride[4]),stride[1]);}}
+static ox_status oxi_winograd_run_back(oxi_winograd*w,int64_t*failed){
+oxi_winograd_begin(w,w->by.image.shape +3);w->by.depth=oxi_round_up(w->by.channels,w->lanes);w->by.reach=0;
+w->by.numbers=w->kernels->winograd.gradient;w->by.rows=w->from.rows=1;
+w->from.depth=w->wide=oxi_round_up(w->from.channels,2*w->lanes);w->outputs=w->by.channels;w->failed=failed;
+oxi_winograd_place(w);w->m_point=oxi_round_up(w->outputs,w->rows)*w->wide +w->lanes;
+int64_t of_chunk=OXI_WINOGRAD_POINTS*w->chunk_lines*w->chunk_across*(w->from.depth+w->by.depth);
+int64_t most=OXI_WINOGRAD_BYTES/4/of_chunk;w->some=most=oxi_min_i64(w->chunks,most>1?most:1);
+int64_t tiles=w->some*w->chunk_lines*w->chunk_across;w->from.point=tiles*w->from.depth+w->lanes;
+w->by.point=tiles*w->by.depth+w->rows+w->lanes;
+int64_t numbers=OXI_WINOGRAD_POINTS*(w->from.point+w->by.point+w->m_point);
+size_t before=oxi_align_up((size_t)numbers*sizeof(float));
+size_t bytes=before +(size_t)oxi_lanes(INT32_MAX)*w->lane_bytes;char*memory=(char*)oxi_alloc(bytes);
+if(!memory)return OX_ERR_NOMEM;
+w->v=(float*)(void*)memory;w->u=w->v+OXI_WINOGRAD_POINTS*w->from.point;
+w->sums=w->u+OXI_WINOGRAD_POINTS*w->by.point;w->scratch=memory+before;
+for(w->first=0;w->first<w->chunks;w->first+=most){w->some=oxi_min_i64(most,w->chunks-w->first);
+oxi_parallel_for(w->some*((w->from.depth+w->by.depth)/w->lanes),oxi_winograd_tiles_task,w);
+oxi_parallel_for(OXI_WINOGRAD_POINTS*(w->wide/(2*w->lanes)),oxi_winograd_point_task,w);}
+oxi_parallel_for(w->outputs,oxi_winograd_taps_task,w);
+oxi_free(memory,bytes);return OX_OK;}
 static bool oxi_winograd_takes(const oxi_conv_form*f,const oxi_call*call){
 const oxi_kernels*kernels=oxi_cpu_kernels();ox_dtype dtype=f->x.t->dtype;
 bool narrow=dtype==OX_BF16||dtype==OX_F16;narrow=narrow&&f->weight.t->dtype==dtype&&f->y.t->dtype==dtype;
@@ -18070,6 +18021,7 @@ for(int d=1;d<3;d++)square=square&&f->stride[d]==1&&f->dilation[d]==1;
 if(!narrow|| !square|| !kernels->winograd.image||kernels->bf16_pairs.kernel.tile_k||call->exact)
 return false;
 int64_t tiles=oxi_parts(f->y.shape[3],4)*oxi_parts(f->y.shape[4],4);
+if(call->op==OXI_OP_conv_back_weight&&f->channels*f->outputs>OXI_WINOGRAD_SUMS)return false;
 return f->channels>=OXI_WINOGRAD_CHANNELS&&f->outputs>=OXI_WINOGRAD_CHANNELS&&
  f->channels*f->outputs>=OXI_WINOGRAD_WEIGHTS&&tiles>=OXI_WINOGRAD_TILES;}
 /* >>cpu/windows/conv.c */
@@ -18207,6 +18159,16 @@ for(int d=0;d<2;d++)w.from.origin[d]=back?f->padding[1+d]-2: -f->padding[1+d];
 w.bias=f->bias;if(f->bias)
 w.bias_data=(const char*)oxi_ptr(f->bias)+oxi_signed_bytes(f->bias->dtype,group*own*f->bias->stride[0]);
 return w;}
+static oxi_winograd oxi_conv_winograd_back(const oxi_conv*c,int64_t group){const oxi_conv_form*f= &c->form;
+oxi_winograd w;memset(&w,0,sizeof w);w.dtype=f->x.t->dtype;w.from.image=f->x;w.from.channels=f->channels;
+w.from.data=oxi_conv_data(&f->x,0,group*f->channels);
+for(int d=0;d<2;d++)w.from.origin[d]= -f->padding[1+d];
+w.by.image=f->y;w.by.channels=f->outputs;w.by.data=oxi_conv_data(&f->y,0,group*f->outputs);w.to=f->weight;
+w.to_data=oxi_conv_data(&f->weight,group*f->outputs,0);return w;}
+static ox_status oxi_conv_fewer_back(const oxi_conv*c,int64_t group){
+oxi_winograd w=oxi_conv_winograd_back(c,group);int64_t failed=0;
+ox_status status=oxi_winograd_run_back(&w,&failed);
+return failed&&status==OX_OK?oxi_conv_back_weight(c,group):status;}
 static ox_status oxi_conv_fewer(const oxi_conv*c,int64_t group){
 size_t bytes=(size_t)c->form.samples*sizeof(int64_t);int64_t*failed=(int64_t*)oxi_alloc(bytes);
 if(!failed)return OX_ERR_NOMEM;
@@ -18224,7 +18186,8 @@ memset(&c,0,sizeof c);oxi_conv_form_of(call,&c.form);
 if(oxi_conv_is_depthwise(&c.form))return oxi_depthwise_run(&c.form,call);
 c.call=call;c.group=call->op==OXI_OP_conv?oxi_conv_forward
  :call->op==OXI_OP_conv_back_input?oxi_conv_back_input:oxi_conv_back_weight;
-if(c.group!=oxi_conv_back_weight&&oxi_winograd_takes(&c.form,call))c.group=oxi_conv_fewer;
+if(oxi_winograd_takes(&c.form,call))
+c.group=c.group==oxi_conv_back_weight?oxi_conv_fewer_back:oxi_conv_fewer;
 double each=oxi_conv_form_flops(&c.form)/(double)c.form.groups;
 if(c.form.groups>1&&(each<5e7||c.form.groups>=8*(int64_t)oxi_lanes(c.form.groups))){
 oxi_parallel_for(c.form.groups,oxi_conv_task,&c);
@@ -20897,7 +20860,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa2111f6a
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xdb790c9b
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -22125,6 +22088,23 @@ to(0,vf_add(vf_add(d[0],add),far_add));\
 to(1,vf_fma(vf_set1(2),far_sub,sub));\
 to(2,vf_fma(vf_set1(4),far_add,add));\
 to(3,vf_add(vf_fma(vf_set1(8),far_sub,sub),d[5]));}
+#define OXI_OF_PLACES(d,to){\
+vf even=vf_add(d[0],d[2]),odd=vf_add(d[1],d[3]);\
+vf far_even=vf_fma(vf_set1(4),d[2],d[0]);\
+vf far_odd=vf_fma(vf_set1(8),d[3],vf_mul(vf_set1(2),d[1]));\
+to(0,d[0]);\
+to(1,vf_add(even,odd));\
+to(2,vf_sub(even,odd));\
+to(3,vf_add(far_even,far_odd));\
+to(4,vf_sub(far_even,far_odd));\
+to(5,d[3]);}
+#define OXI_TO_WEIGHT(d,to){\
+vf sixth=vf_set1(1/6.0f),add=vf_mul(sixth,vf_add(d[1],d[2]));\
+vf far_add=vf_mul(sixth,vf_add(d[3],d[4])),sub=vf_mul(sixth,vf_sub(d[1],d[2]));\
+vf far_sub=vf_mul(sixth,vf_sub(d[3],d[4]));\
+to(0,vf_fma(vf_set1(0.25f),vf_add(d[0],far_add),vf_neg(add)));\
+to(1,vf_fma(vf_set1(0.5f),far_sub,vf_neg(sub)));\
+to(2,vf_add(vf_sub(far_add,add),d[5]));}
 OXI_KERNEL void OXI_ISA(winograd_image)(const float*d,int64_t row,float*v,int64_t point){
 vf kept[6][6],line[6];
 #define OXI_PUT(i,a)vf_store(v +(i)*point,a)
@@ -22151,7 +22131,26 @@ vf_store(y+(i)*VF,sum);}
 for(int i=0;i<4;i++,y+=row)OXI_OF_SUMS(kept[i],OXI_PUT)
 return!vm_any(vf_unord(check,check));}
 #undef OXI_PUT
+OXI_KERNEL void OXI_ISA(winograd_gradient)(const float*d,int64_t row,float*y,int64_t point){
+vf kept[6][4],line[4];for(int x=0;x<4;x++,d+=VF){for(int i=0;i<4;i++)line[i]=vf_load(d+i*row);
+OXI_OF_PLACES(line,OXI_KEEP_COLUMN)}
+#define OXI_PUT(i,a)vf_store(y +(i)*point,a)
+for(int i=0;i<6;i++,y+=6*point)OXI_OF_PLACES(kept[i],OXI_PUT)}
+OXI_KERNEL bool OXI_ISA(winograd_taps)(const float*m,int64_t point,float*taps){
+vf kept[3][6],line[6],check=vf_zero();for(int x=0;x<6;x++,m+=point){
+for(int i=0;i<6;i++)line[i]=vf_load(m+6*i*point);
+OXI_TO_WEIGHT(line,OXI_KEEP_COLUMN)}
+#undef OXI_PUT
+#define OXI_PUT(i,a){\
+vf sum=a;\
+check=vf_fma(sum,vf_zero(),check);\
+vf_store(taps+(i)*VF,sum);}
+for(int i=0;i<3;i++,taps+=3*VF)OXI_TO_WEIGHT(kept[i],OXI_PUT)
+return!vm_any(vf_unord(check,check));}
+#undef OXI_PUT
 #undef OXI_KEEP_COLUMN
+#undef OXI_OF_PLACES
+#undef OXI_TO_WEIGHT
 #define OXI_G_SUM(i)vf c##i##0=vf_zero(),c##i##1=vf_zero();
 #define OXI_G_ADD_ROW(i){\
 vf s=vf_set1(v[(i)*VF+j]);\
@@ -22164,9 +22163,24 @@ for(;k>0;k-=VF,v+=OXI_MR*VF)
 for(int j=0;j<VF;j++,u+=2*VF){vf b0=vf_load(u),b1=vf_load(u+VF);
 OXI_EACH_ROW(OXI_G_ADD_ROW)}
 OXI_EACH_ROW(OXI_G_KEEP)}
+#define OXI_G_ADD_TILE(i){\
+vf s=vf_set1(y[i]);\
+c##i##0=vf_fma(s,b0,c##i##0);\
+c##i##1=vf_fma(s,b1,c##i##1);}
+#define OXI_G_ONTO(i)if (onto){\
+c##i##0=vf_add(c##i##0,vf_load(m+(i)*ld));\
+c##i##1=vf_add(c##i##1,vf_load(m+(i)*ld+VF));}\
+vf_store(m+(i)*ld,c##i##0);vf_store(m+(i)*ld+VF,c##i##1);
+OXI_KERNEL void OXI_ISA(winograd_sums_back)(int64_t k,const float*y,int64_t y_step,const float*v,
+ int64_t v_step,float*m,int64_t ld,bool onto){OXI_EACH_ROW(OXI_G_SUM)
+for(;k>0;k--,y+=y_step,v+=v_step){vf b0=vf_load(v),b1=vf_load(v+VF);
+OXI_EACH_ROW(OXI_G_ADD_TILE)}
+OXI_EACH_ROW(OXI_G_ONTO)}
 #undef OXI_G_SUM
 #undef OXI_G_ADD_ROW
 #undef OXI_G_KEEP
+#undef OXI_G_ADD_TILE
+#undef OXI_G_ONTO
 #undef OXI_OF_IMAGE
 #undef OXI_OF_WEIGHT
 #undef OXI_OF_SUMS
@@ -22175,7 +22189,8 @@ static OXI_UNUSED void OXI_ISA(fill_winograd)(oxi_kernels*k){
 #if VF > 1
 k->winograd.image=OXI_ISA(winograd_image);
 k->winograd.weight=OXI_ISA(winograd_weight);k->winograd.sums=OXI_ISA(winograd_sums);
-k->winograd.places=OXI_ISA(winograd_places);
+k->winograd.places=OXI_ISA(winograd_places);k->winograd.gradient=OXI_ISA(winograd_gradient);
+k->winograd.sums_back=OXI_ISA(winograd_sums_back);k->winograd.taps=OXI_ISA(winograd_taps);
 #else
 k->winograd.image=NULL;
 #endif

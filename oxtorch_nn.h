@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe6dfd2d3
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe7c33fc1
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1128,6 +1128,13 @@ OX_API int64_t ox_tensor_split_at(ox_tensor *x, const int64_t *indices, int64_t 
 OX_API int64_t ox_broadcast_tensors(ox_tensor *const *list, int count, ox_tensor **out, int64_t room);
 
 /* ---- taken and put by index, in a copy ----------------------------------------------------------------- */
+/* x[i, :, j] of Python: an index tensor or mask a leading dim, NULL for all of it; indices broadcast,
+ * negative ones count from the end. ox_index_put gives a copy with values there, added up if accumulate is
+ * true. Both read whether an index is out of range (OX_ERR_INDEX). */
+OX_API ox_tensor *ox_index(ox_tensor *x, ox_tensor *const *indices, int count);
+OX_API ox_tensor *ox_index_put(ox_tensor *x, ox_tensor *const *indices, int count, ox_tensor *values,
+                               bool accumulate);
+OX_API ox_tensor *ox_index_copy(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_fill(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *value);
 OX_API ox_tensor *ox_take(ox_tensor *x, ox_tensor *index);
 OX_API ox_tensor *ox_put(ox_tensor *x, ox_tensor *index, ox_tensor *source, bool accumulate);
@@ -5153,6 +5160,17 @@ return ox_unsqueeze(ndim==1?x:oxi_atleast(x,ndim-1),0);}
 OXI_MADE_1(atleast_1d,oxi_atleast(x,1))
 OXI_MADE_1(atleast_2d,oxi_atleast(x,2))
 OXI_MADE_1(atleast_3d,oxi_atleast(x,3))
+static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_shape*out){
+*out=oxi_no_shape();for(int i=0;i<count;i++)
+if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
+for(int d=0;d<out->ndim;d++)out->dim[d]=1;
+for(int i=0;i<count;i++)
+for(int d=0;d<list[i]->ndim;d++){int64_t*size= &out->dim[out->ndim-list[i]->ndim+d],own=list[i]->shape[d];
+if(*size==1)*size=own;
+if(own==1||own== *size)continue;
+(void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
+return false;}
+return true;}
 static ox_tensor**oxi_list_new(int64_t count,size_t*bytes){
 if(count<0|| !oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
 return(ox_tensor**)oxi_alloc(*bytes? *bytes:sizeof(ox_tensor*));}
@@ -5206,6 +5224,89 @@ ox_tensor*ends=ox_cumsum(each,0);int64_t total=ends&&x->shape[at]?ox_item_int(ox
 if(ox_error()||total<0)return oxi_work_end(&work,NULL);
 ox_tensor*places=ox_searchsorted(ends,oxi_ramp_beside(x,total,OX_I64),true);
 return oxi_work_end(&work,ox_index_select(x,at,places));}
+/* >>nn/tensors/index.c */
+static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
+return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
+static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
+for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
+shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
+OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
+ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
+oxi_work work=oxi_work_begin("index_copy");
+if(x->ndim==0)return oxi_work_end(&work,ox_reshape(ox_clone(source),ox_shape_of(x)));
+int at=oxi_own_dim("index_copy",x,dim);if(at<0)return oxi_work_end(&work,NULL);
+if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
+ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
+return oxi_work_end(&work,ox_scatter(x,at,places,source));}
+typedef struct oxi_indexed_dims{ox_tensor*front,*place;ox_shape broadcast,rest,order;int at;
+ }oxi_indexed_dims;
+static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
+int used=0;for(int i=0;i<count;i++){ox_tensor*t=given[i];
+bool mask=t&&(t->dtype==OX_BOOL||t->dtype==OX_U8);int takes=mask?t->ndim:1;if(used+takes>x->ndim){
+(void)oxi_fail(OX_ERR_DIM,"%s: more indices than dims of %s",name,oxi_tensor_text(x));return-1;}
+if(!mask)list[used++]=t;
+ox_tensor*places=mask?ox_nonzero(t):NULL;for(int d=0;d<takes&&mask;d++){if(t->shape[d]!=x->shape[used]){
+(void)oxi_fail(OX_ERR_SHAPE,"%s: the mask %s does not fit %s",name,oxi_tensor_text(t),oxi_tensor_text(x));
+return-1;}
+list[used++]=ox_select(places,1,d);if(!list[used-1])return-1;}}
+return used;}
+static bool oxi_index_dims(const char*name,ox_tensor*x,ox_tensor*const*given,int count,
+ oxi_indexed_dims*out){ox_tensor*list[OX_MAX_DIMS],*few[OX_MAX_DIMS];
+int used=oxi_plain_indices(name,x,given,count,list),first= -1,last= -1,indexed=0;if(used<0)return false;
+memset(out,0,sizeof*out);for(int d=0;d<used;d++){if(!list[d])continue;
+if(first<0)first=d;
+last=d;few[indexed]=list[d];out->order.dim[indexed++]=d;}
+if(indexed==0){(void)oxi_fail(OX_ERR_ARG,"%s: no index",name);
+return false;}
+if(!oxi_common_shape(name,few,indexed,&out->broadcast))return false;
+out->at=last-first+1==indexed?first:0;int64_t room=1;for(int i=0;i<indexed;i++){
+int64_t size=x->shape[out->order.dim[i]];
+ox_tensor*own=ox_expand(oxi_wrapped_index(few[i],size),out->broadcast);if(own&&ox_numel(own)){
+ox_tensor*beyond=ox_logical_or(ox_lt_number(own,0),ox_ge(own,ox_integer(size)));
+if(ox_item_int(ox_any(beyond,OX_ALL_DIMS,false))){
+(void)oxi_fail(OX_ERR_INDEX,"%s: an index is out of range for dim %d of %s",name,
+ (int)out->order.dim[i],oxi_tensor_text(x));
+return false;}}
+out->place=i?ox_add(ox_mul(out->place,ox_integer(size)),own):own;room*=size;}
+out->place=ox_reshape(out->place,OX_SHAPE(-1));out->order.ndim=x->ndim;out->rest.ndim=x->ndim-indexed;
+for(int d=0,to=0;d<x->ndim;d++){if(d<used&&list[d])continue;
+out->order.dim[indexed+to]=d;out->rest.dim[to++]=x->shape[d];}
+ox_shape flat=out->rest;flat.ndim++;for(int d=flat.ndim-1;d>0;d--)flat.dim[d]=flat.dim[d-1];
+flat.dim[0]=room;out->front=ox_reshape(ox_permute(x,out->order),flat);return out->front&&out->place;}
+static ox_shape oxi_indexed_shape(const oxi_indexed_dims*i){ox_shape shape=oxi_no_shape();
+for(int d=0;d<i->at;d++)shape.dim[shape.ndim++]=i->rest.dim[d];
+for(int d=0;d<i->broadcast.ndim&&shape.ndim<OX_MAX_DIMS;d++)
+shape.dim[shape.ndim++]=i->broadcast.dim[d];
+for(int d=i->at;d<i->rest.ndim&&shape.ndim<OX_MAX_DIMS;d++)
+shape.dim[shape.ndim++]=i->rest.dim[d];
+return shape;}
+static ox_shape oxi_indexed_order(const oxi_indexed_dims*i,bool back){ox_shape order=oxi_no_shape();
+int wide=i->broadcast.ndim;order.ndim=wide +i->rest.ndim;for(int d=0;d<order.ndim;d++){
+int from=d<i->at?wide +d:d<i->at+wide?d-i->at:d;order.dim[back?from:d]=back?d:from;}
+return order;}
+OX_API ox_tensor*ox_index(ox_tensor*x,ox_tensor*const*indices,int count){oxi_indexed_dims i;
+if(oxi_any_null("index",&x,1))return NULL;
+oxi_work work=oxi_work_begin("index");
+if(!oxi_index_dims("index",x,indices,count,&i))return oxi_work_end(&work,NULL);
+ox_tensor*rows=ox_index_select(i.front,0,i.place);ox_shape shape=i.broadcast;
+if(shape.ndim+i.rest.ndim>OX_MAX_DIMS){(void)oxi_fail(OX_ERR_SHAPE,"index: more than %d dims",OX_MAX_DIMS);
+return oxi_work_end(&work,NULL);}
+for(int d=0;d<i.rest.ndim;d++)shape.dim[shape.ndim++]=i.rest.dim[d];
+rows=ox_reshape(rows,shape);
+return oxi_work_end(&work,i.at?ox_contiguous(ox_permute(rows,oxi_indexed_order(&i,false))):rows);}
+OX_API ox_tensor*ox_index_put(ox_tensor*x,ox_tensor*const*indices,int count,ox_tensor*values,
+ bool accumulate){ox_tensor*in[2]={x,values};
+oxi_indexed_dims i;if(oxi_any_null("index_put",in,2))return NULL;
+oxi_work work=oxi_work_begin("index_put");
+if(!oxi_index_dims("index_put",x,indices,count,&i))return oxi_work_end(&work,NULL);
+values=ox_permute(ox_expand(ox_cast(values,x->dtype),oxi_indexed_shape(&i)),oxi_indexed_order(&i,true));
+if(!values)return oxi_work_end(&work,NULL);
+ox_shape flat=ox_shape_of(i.front),was=oxi_no_shape(),back=oxi_no_shape();flat.dim[0]=ox_numel(i.place);
+values=ox_reshape(values,flat);ox_tensor*made=accumulate?ox_index_add(i.front,0,i.place,values,1)
+ :ox_index_copy(i.front,0,i.place,values);
+was.ndim=back.ndim=x->ndim;for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
+for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
+return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
 /* >>nn/tensors/elementwise.c */
 static ox_tensor*oxi_log_of_sum(ox_tensor*a,ox_tensor*b,bool of_two){
 ox_tensor*same=ox_logical_and(ox_eq(a,b),ox_isinf(a)),*first=ox_ge(a,b);
@@ -9506,7 +9607,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe6dfd2d3
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe7c33fc1
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
