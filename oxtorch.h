@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xdb790c9b
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x572817f4
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -18020,8 +18020,9 @@ bool square=f->weight.shape[2]==1&&f->weight.shape[3]==3&&f->weight.shape[4]==3&
 for(int d=1;d<3;d++)square=square&&f->stride[d]==1&&f->dilation[d]==1;
 if(!narrow|| !square|| !kernels->winograd.image||kernels->bf16_pairs.kernel.tile_k||call->exact)
 return false;
-int64_t tiles=oxi_parts(f->y.shape[3],4)*oxi_parts(f->y.shape[4],4);
-if(call->op==OXI_OP_conv_back_weight&&f->channels*f->outputs>OXI_WINOGRAD_SUMS)return false;
+int64_t tiles=oxi_parts(f->y.shape[3],4)*oxi_parts(f->y.shape[4],4);if(call->op==OXI_OP_conv_back_weight&&
+ (f->channels*f->outputs>OXI_WINOGRAD_SUMS||f->x.shape[0]==0))
+return false;
 return f->channels>=OXI_WINOGRAD_CHANNELS&&f->outputs>=OXI_WINOGRAD_CHANNELS&&
  f->channels*f->outputs>=OXI_WINOGRAD_WEIGHTS&&tiles>=OXI_WINOGRAD_TILES;}
 /* >>cpu/windows/conv.c */
@@ -20860,7 +20861,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xdb790c9b
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x572817f4
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
