@@ -442,8 +442,8 @@ static bool oxi_winograd_takes(const oxi_conv_form *f, const oxi_call *call) {
     if (!narrow || !square || !kernels->winograd.image || kernels->bf16_pairs.kernel.tile_k || call->exact)
         return false;
     int64_t tiles = oxi_parts(f->y.shape[3], 4) * oxi_parts(f->y.shape[4], 4);
-    if (call->op == OXI_OP_conv_back_weight &&
-        (f->channels * f->outputs > OXI_WINOGRAD_SUMS || f->x.shape[0] == 0)) /* no tile: nobody begins sums */
+    if (call->op == OXI_OP_conv_back_weight && /* without samples nobody would begin the sums */
+        (f->channels * f->outputs > OXI_WINOGRAD_SUMS || f->x.shape[0] == 0))
         return false;
     return f->channels >= OXI_WINOGRAD_CHANNELS && f->outputs >= OXI_WINOGRAD_CHANNELS &&
            f->channels * f->outputs >= OXI_WINOGRAD_WEIGHTS && tiles >= OXI_WINOGRAD_TILES;
