@@ -2924,7 +2924,7 @@ if(size>most&&size<=FLT_MAX)most=size;}
 (void)frexpf(most,&exponent);int shift=most>0?15-exponent:0;return shift>126?126:shift< -126? -126:shift;}
 enum{OXI_SHUNT_PACKS=1<<16};
 static ox_status oxi_shunt_to_scaled(const float*x,int64_t count,int shift,ox_dtype dtype,char*out){
-const ox_dtype_info*info=oxi_info(dtype);int64_t most=count<OXI_SHUNT_PACKS?count:OXI_SHUNT_PACKS;
+const ox_dtype_info*info=oxi_info(dtype);int64_t most=oxi_min_i64(count,OXI_SHUNT_PACKS);
 float factor=ldexpf(1,shift),*scaled=(float*)oxi_alloc((size_t)most*sizeof*scaled);
 ox_status status=scaled?OX_OK:OX_ERR_NOMEM;for(int64_t at=0,some;at<count&&status==OX_OK;at+=some){
 some=count-at<most?count-at:most;for(int64_t i=0;i<some;i++)scaled[i]=x[at+i]*factor;

@@ -26990,16 +26990,16 @@ return threads<=d->limits.maxComputeWorkGroupInvocations&&
 static bool oxi_vk_dot_doubles_lines(ox_dtype dtype){return dtype!=OX_Q5_K&&dtype!=OX_Q6_K&&dtype!=OX_Q8_0;
  }
 static uint64_t oxi_vk_dot_groups(const oxi_vk_few*f,ox_dtype dtype,uint64_t batches){
-if(batches<=1)return f->many&&dtype==OX_Q8_0?2*OXI_VK_DOT_GROUPS:OXI_VK_DOT_GROUPS;
+const uint64_t most=OXI_VK_DOT_GROUPS;if(batches<=1)return f->many&&dtype==OX_Q8_0?2*most:most;
 const bool more=f->many&&oxi_vk_dot_doubles_lines(dtype)&&oxi_vk_dot_parts(dtype)==2;
-return(more?3:2)*OXI_VK_DOT_GROUPS/batches+1;}
+return(more?3:2)*most/batches+1;}
 static int64_t oxi_vk_few_weights(const oxi_vk_product*p,int64_t n){int64_t weights=n*p->form.k;
 for(int i=0;i<p->form.ndim;i++)weights*=p->form.shape[i];
 return weights;}
 static uint32_t oxi_vk_dot_lines(const oxi_vk_device*d,const oxi_vk_few*f,const oxi_vk_product*p){
 oxi_vk_few tried= *f;
 const bool twice=f->many&&p->form.ndim==0&&oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
-tried.lines=twice?2*OXI_VK_DOT_LINES:OXI_VK_DOT_LINES;while(tried.lines>OXI_VK_LINES&&
+tried.lines=(twice?2:1)*OXI_VK_DOT_LINES;while(tried.lines>OXI_VK_LINES&&
  !(oxi_vk_has_lines(d,tried.lines)&&oxi_vk_few_shared(d,&tried,p)<=d->limits.maxComputeSharedMemorySize))
 tried.lines/=2;
 return tried.lines;}
