@@ -62,6 +62,11 @@ check_true_message(int ok, const char *file, int line, const char *text, const c
 #define CHECK(cond) check_true((cond) ? 1 : 0, __FILE__, __LINE__, #cond)
 #define CHECK_MSG(cond, ...) check_true_message((cond) ? 1 : 0, __FILE__, __LINE__, #cond, __VA_ARGS__)
 
+/* All tensors and their memory are gone. */
+#define CHECK_NO_TENSORS()                                                                      \
+    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0,        \
+              "%lld tensors left", (long long)ox_memory_get_stats().tensors)
+
 /* Reports something that this machine cannot test, with the reason. */
 static inline void check_skip(const char *name, const char *why) {
     check_total.skipped++;

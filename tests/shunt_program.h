@@ -3,9 +3,13 @@
 #ifndef OX_TESTS_SHUNT_PROGRAM_H
 #define OX_TESTS_SHUNT_PROGRAM_H
 
+#include "check.h"
+#include "oxtorch_stream.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t state;
 
@@ -133,5 +137,35 @@ static void close_live(ox_tensor **live) {
 }
 
 typedef float program_result[48 * 48];
+
+/* What passes of a program give on a device that has room for all. */
+static void run_passes(const program *p, ox_device *device, program_result *wanted, int passes) {
+    ox_tensor *live[LIVE];
+    bool good = true;
+    open_live(p, device, live);
+    for (int i = 0; i < passes && good; i++) good = run_program(p, live, wanted[i]);
+    close_live(live);
+    CHECK_MSG(good, "seed %llu: %s", (unsigned long long)p->seed, ox_error_text());
+}
+
+/* The same bits on a shunt, whose tensors stay open. */
+static void check_passes(const program *p, ox_shunt *shunt, ox_tensor **live, program_result *wanted,
+                         int passes) {
+    static program_result got;
+    size_t bytes = (size_t)p->side * (size_t)p->side * sizeof(float);
+    open_live(p, ox_shunt_device(shunt), live);
+    for (int i = 0; i < passes; i++) {
+        bool ran = run_program(p, live, got);
+        CHECK_MSG(ran && memcmp(got, wanted[i], bytes) == 0, "seed %llu, pass %d: %s",
+                  (unsigned long long)p->seed, i, ox_error() ? ox_error_text() : "other bits");
+        if (!ran) break;
+    }
+}
+
+/* Where shunts spill to: memory, if there is such a folder. */
+static const char *spill_folder(void) {
+    const char *folder = getenv("OX_TEST_TMP");
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
+}
 
 #endif

@@ -28,7 +28,6 @@ static VkDeviceSize bytes_beside(void) {
 
 static ox_shunt_desc draw_budgets(const program *p, uint64_t *all) {
     uint64_t one = (uint64_t)p->side * (uint64_t)p->side * 4, least = 6 * (one + 8192);
-    const char *folder = getenv("OX_TEST_TMP");
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.compute = gpu;
@@ -37,36 +36,25 @@ static ox_shunt_desc draw_budgets(const program *p, uint64_t *all) {
     desc.recompute = (ox_recompute)draw(4);
     desc.eager = draw(10) == 0;
     desc.search_seconds = 0.002;
-    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
+    desc.spill = spill_folder();
     *all = desc.device_bytes + 4 * one + 65536; /* what an operation needs while it runs */
     return desc;
 }
 
 static void run_seed(uint64_t seed) {
     enum { PASSES = 3 };
-    static program_result wanted[PASSES], got;
+    static program_result wanted[PASSES];
     ox_tensor *live[LIVE];
     program p = draw_program(seed);
     uint64_t all;
     ox_shunt_desc desc = draw_budgets(&p, &all);
-    size_t bytes = (size_t)p.side * (size_t)p.side * sizeof(float);
-    bool good = true;
     CHECK(ox_device_set_budget(gpu, FREELY) == OX_OK);
-    open_live(&p, gpu, live);
-    for (int i = 0; i < PASSES && good; i++) good = run_program(&p, live, wanted[i]);
-    close_live(live);
-    CHECK_MSG(good, "seed %llu: %s", (unsigned long long)seed, ox_error_text());
+    run_passes(&p, gpu, wanted, PASSES);
     VkDeviceSize beside = bytes_beside();
     CHECK(ox_device_set_budget(gpu, all) == OX_OK);
     between.peak = between.memory;
     ox_shunt *shunt = ox_shunt_open(&desc);
-    open_live(&p, ox_shunt_device(shunt), live);
-    for (int i = 0; i < PASSES; i++) {
-        bool ran = run_program(&p, live, got);
-        CHECK_MSG(ran && memcmp(got, wanted[i], bytes) == 0, "seed %llu, pass %d: %s",
-                  (unsigned long long)seed, i, ox_error() ? ox_error_text() : "other bits");
-        if (!ran) break;
-    }
+    check_passes(&p, shunt, live, wanted, PASSES);
     ox_shunt_stats s = ox_shunt_get_stats(shunt);
     CHECK_MSG(s.device_peak <= desc.device_bytes && s.host_peak <= desc.host_bytes, "seed %llu: %llu, %llu",
               (unsigned long long)seed, (unsigned long long)s.device_peak, (unsigned long long)s.host_peak);
@@ -93,8 +81,7 @@ int main(int count, char **words) {
     printf("%.3f of a budget at most by the driver's count\n", (double)most / 1000);
     CHECK(ox_device_close(gpu) == OX_OK);
     CHECK_MSG(between.memory == 0, "%llu bytes left", (unsigned long long)between.memory);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("shunt_driver");
 }
 

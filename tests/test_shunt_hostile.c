@@ -134,7 +134,6 @@ int main(void) {
     for (size_t w = 0; w < sizeof works / sizeof *works; w++)
         for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++)
             for (int k = 0; k < 4; k++) check_work(w, budgets[b], k & 1 ? 50000 : 0, k > 1);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("shunt_hostile");
 }

@@ -256,7 +256,6 @@ int main(void) {
     test_compression(OX_COMPRESSION_F8, OX_COMPRESS_ACTIVATIONS, 0.01);
     test_compression(OX_COMPRESSION_I8, OX_COMPRESS_ACTIVATIONS, 0.01);
     test_compression(OX_COMPRESSION_Q4, OX_COMPRESS_ACTIVATIONS, 0.2);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("shunt_insight");
 }

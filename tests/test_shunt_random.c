@@ -1,6 +1,5 @@
 /* test_shunt_random.c - random programs: operations, views, changes in place, deaths and reads in any
- * order, each
- * run a few times over, on the CPU and on shunts of random budgets; the same bits, and no budget exceeded.
+ * order, each run a few times over, on the CPU and on shunts of random budgets; the same bits, and no budget exceeded.
  * By hand: test_shunt_random 100000 FIRST-SEED. OX_TSAN */
 #include "check.h"
 #include "oxtorch_stream.h"
@@ -16,7 +15,7 @@ typedef struct totals {
 /* Whether pass after pass has the bits of the CPU's. */
 static void run_seed(uint64_t seed, totals *t) {
     enum { PASSES = 4 };
-    static program_result wanted[PASSES], got;
+    static program_result wanted[PASSES];
     ox_tensor *live[LIVE];
     program p = draw_program(seed);
     ox_shunt_desc desc;
@@ -27,22 +26,10 @@ static void run_seed(uint64_t seed, totals *t) {
     desc.recompute = (ox_recompute)draw(5);
     desc.eager = draw(10) == 0;
     desc.search_seconds = draw(10) == 0 ? 0 : 0.002; /* what is looked for here are plans, not good ones */
-    const char *folder = getenv("OX_TEST_TMP");
-    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
-    size_t bytes = (size_t)one;
-    bool good = true;
-    open_live(&p, ox_cpu(), live);
-    for (int i = 0; i < PASSES && good; i++) good = run_program(&p, live, wanted[i]);
-    close_live(live);
-    CHECK_MSG(good, "seed %llu: %s", (unsigned long long)seed, ox_error_text());
+    desc.spill = spill_folder();
+    run_passes(&p, ox_cpu(), wanted, PASSES);
     ox_shunt *shunt = ox_shunt_open(&desc);
-    open_live(&p, ox_shunt_device(shunt), live);
-    for (int i = 0; i < PASSES; i++) {
-        bool ran = run_program(&p, live, got);
-        CHECK_MSG(ran && memcmp(got, wanted[i], bytes) == 0, "seed %llu, pass %d: %s",
-                  (unsigned long long)seed, i, ox_error() ? ox_error_text() : "other bits");
-        if (!ran) break;
-    }
+    check_passes(&p, shunt, live, wanted, PASSES);
     ox_shunt_stats s = ox_shunt_get_stats(shunt);
     CHECK_MSG(desc.device_bytes == 0 || s.device_peak <= desc.device_bytes, "seed %llu: %llu of %llu bytes",
               (unsigned long long)seed, (unsigned long long)s.device_peak,
@@ -78,7 +65,6 @@ int main(int count, char **words) {
     if (count > 1)
         printf("%lld steps, %lld plans, %lld replays, %lld recomputed\n", (long long)t.steps,
                (long long)t.plans, (long long)t.replays, (long long)t.recomputed);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("shunt_random");
 }

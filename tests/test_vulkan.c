@@ -760,7 +760,6 @@ int main(void) {
     check_buffers();
     check_cache_file();
     CHECK(ox_device_close(gpu) == OX_OK);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("vulkan");
 }

@@ -393,8 +393,7 @@ int main(void) {
     check_opening();
     CHECK_MSG(between.alive == 0 && between.memory == 0, "%ld objects, %llu bytes left", between.alive,
               (unsigned long long)between.memory);
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("vulkan_faults");
 }
 

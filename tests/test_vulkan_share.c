@@ -419,8 +419,7 @@ int main(void) {
     check_renderer(between_system, NULL);
     check_volk();
     ox_shutdown();
-    CHECK_MSG(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0, "%lld tensors left",
-              (long long)ox_memory_get_stats().tensors);
+    CHECK_NO_TENSORS();
     return check_done("vulkan_share");
 }
 
