@@ -1,6 +1,6 @@
-/* test_shunt_random.c - random programs: operations, views, changes in place, deaths and reads in any
- * order, each run a few times over, on the CPU and on shunts of random budgets; the same bits, and no budget exceeded.
- * By hand: test_shunt_random 100000 FIRST-SEED. OX_TSAN */
+/* test_shunt_random.c - random programs: operations, views, changes in place, deaths and reads in any order,
+ * each run a few times over, on the CPU and on shunts of random budgets; the same bits, and no budget
+ * exceeded. By hand: test_shunt_random 100000 FIRST-SEED. OX_TSAN */
 #include "check.h"
 #include "oxtorch_stream.h"
 
