@@ -5,7 +5,6 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_integer_dot_product : require
 #include "product/product_few.glsl"
-#include "common/meeting.glsl"
 
 shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
@@ -399,7 +398,6 @@ void main() {
         place[j] = place_of_b(at.z, first, team, j);
         if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane, units);
     }
-    await_others();
     take_quants(at.y);
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
@@ -446,5 +444,4 @@ void main() {
     if (LEFT) leave_results();
     write_normal(at.y);
     route_results(at.x);
-    meet_others();
 }

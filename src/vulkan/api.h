@@ -40,7 +40,6 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
     X(OX_VULKAN_CAP_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
     X(OX_VULKAN_CAP_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
     X(OX_VULKAN_CAP_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
-    X(OX_VULKAN_CAP_RELAY, 12, "relay")          /* NV_shader_sm_builtins: workgroups that run all at once */ \
     X(OX_VULKAN_CAP_SUBNORMALS, 10, "subnormals") /* KHR_shader_float_controls: those of f32 are kept */
 
 enum {
@@ -123,7 +122,6 @@ typedef struct ox_vulkan_stats {
     uint64_t bytes_in_use, bytes_reserved;
     int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
-    int64_t relays;           /* written: dispatches that follow each other as one, with no barrier */
     int64_t rounded;          /* products whose row the product before them had rounded */
 } ox_vulkan_stats;
 

@@ -123,8 +123,7 @@ typedef struct oxi_vk_command {
     VkBuffer from, to;
     VkBufferCopy region;
     uint32_t groups[3], params;        /* params: their place in the slot's room */
-    uint32_t epoch;                    /* counted from the submission's first one */
-    uint32_t part;                     /* device.parts[part - 1] is its pipeline's key; 0: no part of a relay */
+    uint32_t epoch, unused;            /* counted from the submission's first one */
 } oxi_vk_command;
 
 typedef struct oxi_vk_slot {
@@ -194,12 +193,6 @@ typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
     oxi_vk_specials special;
 } oxi_vk_pipeline_key;
-
-/* Parts that follow each other, by their numbers, 0 behind the last; of `later` a bit is 1 where a part is of a
- * later epoch than the one before. */
-typedef struct oxi_vk_relay_key {
-    uint32_t part[OXI_VK_RELAY_PARTS], later;
-} oxi_vk_relay_key;
 
 /* What shaders.def says of a shader. */
 enum {
@@ -365,13 +358,6 @@ typedef struct oxi_vk_device {
     int pool_count, pool_used;
     oxi_vk_table sets;                 /* VkDescriptorSet by the blocks that it binds */
     oxi_vk_table pipelines;            /* VkPipeline by oxi_vk_pipeline_key */
-    oxi_vk_table part_numbers;         /* relay.c: numbers from 1 on, by oxi_vk_pipeline_key */
-    oxi_vk_pipeline_key *parts;        /* [part_room] */
-    uint32_t part_count, part_room;
-    oxi_vk_table relays;               /* VkPipeline by oxi_vk_relay_key */
-    VkPipelineLayout relay_layout;
-    oxi_vk_chunk *meeting;
-    uint32_t relay_groups, relay_parts; /* workgroups that run at once, 0: not known; parts that fit */
     VkPipelineCache cache;
     char *cache_path;
     oxi_vk_host_buffer params;
@@ -470,13 +456,6 @@ typedef struct oxi_vk_dispatch {
 } oxi_vk_dispatch;
 
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
-
-/* ---- relay.c ------------------------------------------------------------------------------------------- */
-
-static uint32_t oxi_vk_part_of(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
-static uint32_t oxi_vk_relay_length(const oxi_vk_device *d, uint32_t first);
-static ox_status oxi_vk_write_relay(oxi_vk_device *d, const oxi_vk_slot *slot, const oxi_vk_command *c,
-                                    uint32_t count);
 static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk *chunk, bool writes); /* and nothing else */
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);

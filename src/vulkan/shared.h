@@ -13,8 +13,6 @@ enum {
 };
 enum {
     OXI_VK_BINDINGS = 6,              /* storage buffers of a shader */
-    OXI_VK_MEETING_BINDING = 1,       /* of the parameters' set: where workgroups meet (relay.c) */
-    OXI_VK_RELAY_PARTS = 6,           /* most dispatches of a relay */
     OXI_VK_FAULT_BINDING = 5,         /* where a shader tells what it found wrong */
     OXI_VK_PARAM_BYTES = 512,         /* most that a dispatch takes */
     OXI_VK_THREADS = 256,             /* invocations of most shaders' workgroups: shaders.def */
@@ -56,8 +54,6 @@ enum {
     OXI_VK_NORM_LEFT = 256,           /* .. as this one does with what it makes, .. */
     OXI_VK_LEFT_ROOM = 256            /* .. so many results of a workgroup at most */
 };
-/* What workgroups of a relay's part do at its end. */
-enum { OXI_VK_MEETS_NOBODY, OXI_VK_MEETS_NEXT, OXI_VK_MEETS_LAST };
 enum { OXI_VK_STEPS_MUL, OXI_VK_STEPS_ADDCMUL, OXI_VK_STEPS_ADD, OXI_VK_STEPS_SILU }; /* of steps.comp */
 /* Operands of selective_scan.comp, as the call has them. */
 enum {

@@ -8,8 +8,7 @@ enum {
     OXI_VK_COMPONENT_F16 = 0,
     OXI_VK_COMPONENT_F32 = 1,
     OXI_VK_COMPONENT_BF16 = 1000141000,
-    OXI_VK_SCOPE_SUBGROUP = 3,
-    OXI_VK_SM_PROPERTIES = 1000154001
+    OXI_VK_SCOPE_SUBGROUP = 3
 };
 
 /* All feature structures that are used here are a header and a few booleans. */
@@ -31,7 +30,7 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_CAP_F16 | OX_VULKAN_CAP_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2,
      1000082000, 1},
     /* the model, and its scope of the whole device */
-    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16 | OX_VULKAN_CAP_RELAY, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2,
+    {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2,
      1000211000, 3},
     {OX_VULKAN_CAP_COOPERATIVE | OX_VULKAN_CAP_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
     /* buffers of 16 bits: what tiles write */
@@ -209,13 +208,6 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
 
-/* VkPhysicalDeviceShaderSMBuiltinsPropertiesNV */
-typedef struct oxi_vk_processors {
-    int32_t type;
-    void *next;
-    uint32_t count, subgroups; /* multiprocessors, and what one holds */
-} oxi_vk_processors;
-
 /* Names, limits, subgroups and what becomes of subnormals. */
 static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
     VkPhysicalDeviceSubgroupProperties subgroup;
@@ -223,9 +215,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
     VkPhysicalDeviceFloatControlsPropertiesKHR floats;
-    oxi_vk_processors processors;
     VkPhysicalDeviceProperties2 all;
-    memset(&processors, 0, sizeof processors);
     memset(&floats, 0, sizeof floats);
     memset(&sizes, 0, sizeof sizes);
     memset(&subgroup, 0, sizeof subgroup);
@@ -248,9 +238,6 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     names.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
     names.pNext = subgroup.pNext;
     subgroup.pNext = &names;
-    processors.type = OXI_VK_SM_PROPERTIES;
-    processors.next = subgroup.pNext;
-    if (oxi_vk_has_extension(list, count, "VK_NV_shader_sm_builtins")) subgroup.pNext = &processors;
     d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
     d->limits = all.properties.limits;
     d->api_version = all.properties.apiVersion;
@@ -261,7 +248,6 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroups_most = sizes.maxComputeWorkgroupSubgroups;
     memcpy(d->base.uuid, names.deviceUUID, sizeof d->base.uuid);
     d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
-    d->relay_groups = processors.count;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
     d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
@@ -283,25 +269,6 @@ static ox_status oxi_vk_check_limits(const oxi_vk_device *d) {
     return OX_OK;
 }
 
-/* Relays: workgroups that wait for each other have to run all at once, one on each multiprocessor. Of a
- * software device it is only known that one of them runs, for tests that ask for it. */
-static void oxi_vk_learn_relays(oxi_vk_device *d, uint32_t allowed) {
-    const VkPhysicalDeviceLimits *most = &d->limits;
-    const uint32_t needs = OX_VULKAN_CAP_SUBGROUP | OX_VULKAN_CAP_SIZES | OX_VULKAN_CAP_DOT;
-    if (d->type == VK_PHYSICAL_DEVICE_TYPE_CPU && allowed != ~(uint32_t)0) d->relay_groups = 1;
-    d->relay_parts = OXI_VK_RELAY_PARTS;
-    while (d->relay_parts > 1 &&
-           (d->relay_parts * OXI_VK_DESCRIPTOR_SETS > most->maxBoundDescriptorSets ||
-            d->relay_parts > most->maxDescriptorSetUniformBuffersDynamic ||
-            d->relay_parts > most->maxPerStageDescriptorUniformBuffers ||
-            d->relay_parts * (OXI_VK_BINDINGS + 1) > most->maxPerStageDescriptorStorageBuffers ||
-            d->relay_parts * (OXI_VK_BINDINGS + 1) > most->maxDescriptorSetStorageBuffers ||
-            d->relay_parts * (OXI_VK_BINDINGS + 2) > most->maxPerStageResources))
-        d->relay_parts--;
-    if ((d->caps & needs) != needs || !d->relay_groups || d->relay_parts < 2)
-        d->caps &= ~(uint32_t)OX_VULKAN_CAP_RELAY;
-}
-
 /* Fills the facts of a device from its physical one; caps are those of `offered` that it has and may use. */
 static ox_status oxi_vk_learn(oxi_vk_device *d, uint32_t offered) {
     uint32_t count = 0, room, allowed = 0;
@@ -317,7 +284,6 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, uint32_t offered) {
     if (status == OX_OK) {
         d->caps = (d->caps | oxi_vk_found_caps(d, list, count)) & allowed & offered;
         d->caps = oxi_vk_usable_matrices(d, d->caps);
-        oxi_vk_learn_relays(d, allowed);
         if (!(d->sized_stages & VK_SHADER_STAGE_COMPUTE_BIT)) d->caps &= ~(uint32_t)OX_VULKAN_CAP_SIZES;
         if (!d->keeps_subnormals) d->caps &= ~(uint32_t)OX_VULKAN_CAP_SUBNORMALS;
         status = oxi_vk_choose_families(d);

@@ -34,8 +34,7 @@ typedef struct oxi_vk_copier {
 static bool oxi_vk_spv_is_literal(uint32_t code, uint32_t i) {
     static const uint8_t first[][2] = {{59, 3}, {61, 4}, {62, 3}, {63, 3}, {79, 5},
                                        {81, 4}, {82, 5}, {246, 3}, {247, 2}, {250, 4}};
-    if (code == 12 || code == 342 || (code >= 349 && code <= 364)) return i == 4;
-    if (code >= 4450 && code <= 4455) return i >= (code < 4453 ? 5u : 6u); /* dot products of bytes */
+    if (code == 12) return i == 4;
     if (code == OXI_VK_SPV_FUNCTION || code == 68) return i == (code == 68 ? 4u : 3u);
     if (code == OXI_VK_SPV_SWITCH) return i >= 3 && i % 2 == 1;
     for (size_t k = 0; k < sizeof first / sizeof *first; k++)

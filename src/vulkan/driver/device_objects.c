@@ -19,24 +19,19 @@ static ox_status oxi_vk_make_layouts(oxi_vk_device *d) {
     info.bindingCount = OXI_VK_BINDINGS;
     info.pBindings = bindings;
     VkResult result = d->vk.vkCreateDescriptorSetLayout(d->device, &info, NULL, &d->buffer_layout);
-    info.bindingCount = d->caps & OX_VULKAN_CAP_RELAY ? OXI_VK_MEETING_BINDING + 1 : 1;
+    info.bindingCount = 1;
     bindings[0].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
     if (result == VK_SUCCESS)
         result = d->vk.vkCreateDescriptorSetLayout(d->device, &info, NULL, &d->param_layout);
-    VkDescriptorSetLayout layouts[OXI_VK_RELAY_PARTS * OXI_VK_DESCRIPTOR_SETS];
+    VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];
     VkPipelineLayoutCreateInfo layout;
     memset(&layout, 0, sizeof layout);
-    for (int i = 0; i < OXI_VK_RELAY_PARTS; i++) {
-        layouts[i * OXI_VK_DESCRIPTOR_SETS + OXI_VK_PARAM_SET] = d->param_layout;
-        layouts[i * OXI_VK_DESCRIPTOR_SETS + OXI_VK_BLOCK_SET] = d->buffer_layout;
-    }
+    layouts[OXI_VK_PARAM_SET] = d->param_layout;
+    layouts[OXI_VK_BLOCK_SET] = d->buffer_layout;
     layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     layout.setLayoutCount = OXI_VK_DESCRIPTOR_SETS;
     layout.pSetLayouts = layouts;
     if (result == VK_SUCCESS) result = d->vk.vkCreatePipelineLayout(d->device, &layout, NULL, &d->layout);
-    layout.setLayoutCount = d->relay_parts * OXI_VK_DESCRIPTOR_SETS;
-    if (result == VK_SUCCESS && d->caps & OX_VULKAN_CAP_RELAY)
-        result = d->vk.vkCreatePipelineLayout(d->device, &layout, NULL, &d->relay_layout);
     return oxi_vk_check(d, result, "layouts");
 }
 
@@ -47,18 +42,17 @@ static ox_status oxi_vk_make_params(oxi_vk_device *d) {
     if (status != OX_OK) return status;
     d->noted_params = (char *)oxi_calloc(1, OXI_VK_PARAM_ROOM);
     if (!d->noted_params) return OX_ERR_NOMEM;
-    VkDescriptorPoolSize size[2];
+    VkDescriptorPoolSize size;
     VkDescriptorPoolCreateInfo pool;
     VkDescriptorSetAllocateInfo allocate;
     memset(&pool, 0, sizeof pool);
     memset(&allocate, 0, sizeof allocate);
-    size[0].type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
-    size[1].type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    size[0].descriptorCount = size[1].descriptorCount = 1;
+    size.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    size.descriptorCount = 1;
     pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
     pool.maxSets = 1;
-    pool.poolSizeCount = d->caps & OX_VULKAN_CAP_RELAY ? 2 : 1;
-    pool.pPoolSizes = size;
+    pool.poolSizeCount = 1;
+    pool.pPoolSizes = &size;
     VkResult result = d->vk.vkCreateDescriptorPool(d->device, &pool, NULL, &d->param_pool);
     allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
     allocate.descriptorPool = d->param_pool;
@@ -79,28 +73,6 @@ static ox_status oxi_vk_make_params(oxi_vk_device *d) {
     write.pBufferInfo = &buffer;
     d->vk.vkUpdateDescriptorSets(d->device, 1, &write, 0, NULL);
     return OX_OK;
-}
-
-/* Where the workgroups of relays meet: counts, which are zero in between. */
-static ox_status oxi_vk_make_meeting(oxi_vk_device *d) {
-    const uint32_t none[2] = {0, 0};
-    if (!(d->caps & OX_VULKAN_CAP_RELAY)) return OX_OK;
-    d->meeting = oxi_vk_chunk_alloc(d, OXI_VK_ALIGN);
-    if (!d->meeting) return OX_ERR_NOMEM;
-    VkDescriptorBufferInfo buffer;
-    VkWriteDescriptorSet write;
-    memset(&write, 0, sizeof write);
-    buffer.buffer = d->meeting->block->buffer;
-    buffer.offset = d->meeting->block->base + d->meeting->offset;
-    buffer.range = sizeof none;
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstSet = d->param_set;
-    write.dstBinding = OXI_VK_MEETING_BINDING;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = &buffer;
-    d->vk.vkUpdateDescriptorSets(d->device, 1, &write, 0, NULL);
-    return oxi_vk_upload(d, d->meeting, 0, (const char *)none, sizeof none);
 }
 
 /* A command buffer in a pool of its own, which is reset as a whole. */
@@ -175,7 +147,6 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     if (status == OX_OK && !d->fault) status = OX_ERR_NOMEM;
     if (status == OX_OK)
         status = oxi_vk_upload(d, d->fault, 4 * OXI_VK_ARRIVED, (const char *)&none, sizeof none);
-    if (status == OX_OK) status = oxi_vk_make_meeting(d);
     return status == OX_OK ? oxi_vk_clear_fault(d) : status;
 }
 
@@ -196,11 +167,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->pipelines.values[i])
             d->vk.vkDestroyPipeline(d->device, (VkPipeline)d->pipelines.values[i], NULL);
     oxi_vk_table_drop(&d->pipelines);
-    for (size_t i = 0; i < d->relays.places; i++)
-        if (d->relays.values[i]) d->vk.vkDestroyPipeline(d->device, (VkPipeline)d->relays.values[i], NULL);
-    oxi_vk_table_drop(&d->relays);
-    oxi_vk_table_drop(&d->part_numbers);
-    oxi_free(d->parts, d->part_room * sizeof *d->parts);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
@@ -212,7 +178,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->cache) d->vk.vkDestroyPipelineCache(d->device, d->cache, NULL);
     if (d->param_pool) d->vk.vkDestroyDescriptorPool(d->device, d->param_pool, NULL);
     if (d->layout) d->vk.vkDestroyPipelineLayout(d->device, d->layout, NULL);
-    if (d->relay_layout) d->vk.vkDestroyPipelineLayout(d->device, d->relay_layout, NULL);
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
     oxi_vk_carry_stop(d);

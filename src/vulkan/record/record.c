@@ -148,16 +148,6 @@ static ox_status oxi_vk_special_copies(const oxi_vk_code *shader, const uint32_t
     return status;
 }
 
-static ox_status oxi_vk_load_module(oxi_vk_device *d, const uint32_t *words, size_t bytes,
-                                    VkShaderModule *out) {
-    VkShaderModuleCreateInfo info;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = bytes;
-    info.pCode = words;
-    return oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, out), "a shader");
-}
-
 /* A shader's module for one pipeline: what its constants leave of it, with what the device wants said. */
 static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key *key,
                                     const uint32_t *constants, VkShaderModule *out) {
@@ -170,11 +160,15 @@ static ox_status oxi_vk_make_module(oxi_vk_device *d, const oxi_vk_pipeline_key 
                            ? oxi_vk_special_copies(&code, constants, &words, &bytes, &room)
                            : oxi_vk_special_words(&code, constants, &words, &bytes, &room);
     if (status != OX_OK) return status;
+    VkShaderModuleCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     uint32_t *changed = words + (room - 4 * OXI_VK_CHANGE_WORDS) / 8;
     code.code = words;
     code.bytes = bytes;
-    bytes = oxi_vk_change_module(&code, changed);
-    status = oxi_vk_load_module(d, changed, bytes, out);
+    info.codeSize = oxi_vk_change_module(&code, changed);
+    info.pCode = changed;
+    status = oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, out), "a shader");
     oxi_free(words, room);
     return status;
 }
@@ -185,21 +179,33 @@ static bool oxi_vk_is_sized(const oxi_vk_device *d, uint32_t shader) {
            oxi_vk_shaders[shader].threads <= d->subgroups_most * d->subgroup_size;
 }
 
-/* A pipeline of a module, which goes. `shader`: whose workgroups are those of this one. */
-static ox_status oxi_vk_build_pipeline(oxi_vk_device *d, uint32_t shader, VkShaderModule module,
-                                       VkPipelineLayout layout, const VkSpecializationInfo *special,
-                                       VkPipeline *out) {
+static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
+    VkShaderModule module = VK_NULL_HANDLE;
+    uint32_t constants[OXI_VK_CONSTANTS], count = oxi_vk_constants_of(key, constants);
+    ox_status status = oxi_vk_make_module(d, key, constants, &module);
+    if (status != OX_OK) return status;
+    VkSpecializationMapEntry entries[OXI_VK_CONSTANTS];
+    VkSpecializationInfo special;
     VkComputePipelineCreateInfo info;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
     memset(&info, 0, sizeof info);
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].constantID = i;
+        entries[i].offset = 4 * i;
+        entries[i].size = 4;
+    }
+    special.mapEntryCount = count;
+    special.pMapEntries = entries;
+    special.dataSize = count * sizeof *constants;
+    special.pData = constants;
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = module;
     info.stage.pName = "main";
-    info.stage.pSpecializationInfo = special;
-    info.layout = layout;
-    if (oxi_vk_is_sized(d, shader)) {
+    info.stage.pSpecializationInfo = &special;
+    info.layout = d->layout;
+    if (oxi_vk_is_sized(d, key->shader)) {
         memset(&size, 0, sizeof size);
         size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
         size.requiredSubgroupSize = d->subgroup_size;
@@ -210,25 +216,6 @@ static ox_status oxi_vk_build_pipeline(oxi_vk_device *d, uint32_t shader, VkShad
     d->vk.vkDestroyShaderModule(d->device, module, NULL);
     d->counters.pipelines++;
     return oxi_vk_check(d, result, "a pipeline");
-}
-
-static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
-    VkShaderModule module = VK_NULL_HANDLE;
-    uint32_t constants[OXI_VK_CONSTANTS], count = oxi_vk_constants_of(key, constants);
-    ox_status status = oxi_vk_make_module(d, key, constants, &module);
-    if (status != OX_OK) return status;
-    VkSpecializationMapEntry entries[OXI_VK_CONSTANTS];
-    VkSpecializationInfo special;
-    for (uint32_t i = 0; i < count; i++) {
-        entries[i].constantID = i;
-        entries[i].offset = 4 * i;
-        entries[i].size = 4;
-    }
-    special.mapEntryCount = count;
-    special.pMapEntries = entries;
-    special.dataSize = count * sizeof *constants;
-    special.pData = constants;
-    return oxi_vk_build_pipeline(d, key->shader, module, d->layout, &special, out);
 }
 
 static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkPipeline *out) {
@@ -276,7 +263,6 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     if (status == OX_OK) status = oxi_vk_push_params(d, dispatch, &command.params);
     if (status == OX_OK) status = oxi_vk_touch(d, dispatch->use, dispatch->uses);
     memcpy(command.groups, dispatch->groups, sizeof command.groups);
-    command.part = oxi_vk_part_of(d, dispatch);
     if (status == OX_OK) status = oxi_vk_note(d, &command);
     if (status != OX_OK) return status;
     d->counters.dispatches++;

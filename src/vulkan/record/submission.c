@@ -220,20 +220,9 @@ static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);
     uint32_t epoch = 0;
-    for (uint32_t i = 0; i < d->command_count;) {
-        const oxi_vk_command *c = &d->commands[i];
-        bool begins = i == 0 || c->epoch > c[-1].epoch;
-        uint32_t relay = begins ? oxi_vk_relay_length(d, i) : 0;
-        oxi_vk_reach_epoch(d, slot, &epoch, c->epoch);
-        if (relay > 1) {
-            ox_status status = oxi_vk_write_relay(d, slot, c, relay);
-            if (status != OX_OK) return status;
-            i += relay;
-            epoch = d->commands[i - 1].epoch;
-        } else {
-            oxi_vk_write_command(d, slot, c);
-            i++;
-        }
+    for (uint32_t i = 0; i < d->command_count; i++) {
+        oxi_vk_reach_epoch(d, slot, &epoch, d->commands[i].epoch);
+        oxi_vk_write_command(d, slot, &d->commands[i]);
     }
     oxi_vk_reach_epoch(d, slot, &epoch, (uint32_t)(d->epoch - d->first_epoch));
     oxi_vk_write_end(d, slot->commands);

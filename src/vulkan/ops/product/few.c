@@ -77,10 +77,8 @@ static bool oxi_vk_dot_doubles_lines(ox_dtype dtype) {
     return dtype != OX_Q5_K && dtype != OX_Q6_K && dtype != OX_Q8_0;
 }
 /* Most workgroups of each batch; those of experts each round a, too. */
-static uint64_t oxi_vk_dot_groups(const oxi_vk_device *d, const oxi_vk_few *f, ox_dtype dtype,
-                                  uint64_t batches) {
-    const bool relays = d->caps & OX_VULKAN_CAP_RELAY && d->relay_groups < OXI_VK_DOT_GROUPS;
-    const uint64_t most = relays ? d->relay_groups : OXI_VK_DOT_GROUPS;
+static uint64_t oxi_vk_dot_groups(const oxi_vk_few *f, ox_dtype dtype, uint64_t batches) {
+    const uint64_t most = OXI_VK_DOT_GROUPS;
     if (batches <= 1) return f->many && dtype == OX_Q8_0 ? 2 * most : most;
     const bool more = f->many && oxi_vk_dot_doubles_lines(dtype) && oxi_vk_dot_parts(dtype) == 2;
     return (more ? 3 : 2) * most / batches + 1;
@@ -159,7 +157,7 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->experts = p->own;
     uint64_t most = OXI_VK_FEW_GROUPS, batches = 1;
     for (int i = 0; i < p->form.ndim; i++) batches *= (uint64_t)p->form.shape[i];
-    if (f->dot) most = oxi_vk_dot_groups(d, f, p->form.t[2]->dtype, batches);
+    if (f->dot) most = oxi_vk_dot_groups(f, p->form.t[2]->dtype, batches);
     if (groups > most) groups = most; /* each takes more columns */
     oxi_vk_groups(dispatch, groups);
 }
