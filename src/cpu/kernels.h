@@ -423,6 +423,7 @@ OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out)
  * the way of the whole. */
 typedef enum oxi_gemm_way {
     OXI_WAY_PANELS = 1,    /* packed */
+    OXI_WAY_SHORT_SUMS,    /* the same, of few numbers, which are summed up a few steps at a time */
     OXI_WAY_PIECES,        /* the same, numbers of f16 as sums of two bf16 */
     OXI_WAY_FEW_ROWS,      /* blocks are multiplied as they lie */
     OXI_WAY_THIN_A,        /* A has few lines: dots with the columns of B */

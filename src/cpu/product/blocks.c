@@ -93,6 +93,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *expanded = stage + r->task_rows;
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
+    oxi_fetch_streams(blocks, rows, row_bytes, g->repacked ? OXI_REPACKED_ROWS : 1);
     for (int64_t m = 0; !r->exact && m < g->m; m++)
         (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
                                                         r->q + m * r->pieces, sums + m * rows);

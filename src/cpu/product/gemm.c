@@ -62,9 +62,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
 
-static bool oxi_gemm_is_small(const oxi_gemm *g) {
-    return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
-}
+static double oxi_gemm_work(const oxi_gemm *g) { return (double)g->m * (double)g->n * (double)g->k; }
+static bool oxi_gemm_is_small(const oxi_gemm *g) { return oxi_gemm_work(g) < OXI_GEMM_ALONE; }
 
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
@@ -278,6 +277,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
+    p.each = g->way == OXI_WAY_SHORT_SUMS && p.type.dtype == OX_F32 ? oxi_parts(p.depth, 128) * 16 : p.depth;
     oxi_gemm_find_kept(&p, &p.a, g->a_storage, g->m);
     oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);
@@ -334,7 +334,8 @@ static oxi_gemm_way oxi_gemm_choose_way(const oxi_gemm *g) {
     if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
         return g->a_col == 1 ? OXI_WAY_THIN_B : OXI_WAY_THIN_B_ACROSS;
     bool pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && oxi_cpu_kernels()->f16_pieces.kernel.run;
-    return pieces && !oxi_gemm_is_small(g) ? OXI_WAY_PIECES : OXI_WAY_PANELS;
+    if (pieces && !oxi_gemm_is_small(g)) return OXI_WAY_PIECES;
+    return oxi_gemm_work(g) < OXI_GEMM_SHORT ? OXI_WAY_SHORT_SUMS : OXI_WAY_PANELS;
 }
 
 static ox_status oxi_gemm_run(const oxi_gemm *g) {

@@ -16,6 +16,7 @@ enum {
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks prefetched before they are packed */
     OXI_GEMM_ALONE = 1 << 19,   /* fewer multiplications are done by the caller alone, and not in pieces */
+    OXI_GEMM_SHORT = 1 << 22,   /* fewer, and sums of f32 are short: packing takes longer than that costs */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
@@ -67,6 +68,7 @@ typedef struct oxi_gemm_plan {
     oxi_gemm_side a, b;
     int64_t k;     /* in packed elements */
     int64_t depth; /* of a chunk */
+    int64_t each;  /* steps of it that a micro-kernel sums up one by one */
     int64_t block_m, block_n, block_k;
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */

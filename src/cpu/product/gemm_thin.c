@@ -23,6 +23,16 @@ typedef struct oxi_thin {
     size_t lane_bytes;
 } oxi_thin;
 
+/* The two streams of a task's rows begin in no cache, and kernels prefetch what is further ahead. each: rows
+ * that are read at once. */
+static void oxi_fetch_streams(const char *rows, int64_t count, int64_t row_bytes, int64_t each) {
+    const char *second = rows + oxi_parts(count / each, 2) * each * row_bytes;
+    for (int64_t at = 0; at < OXI_PREFETCH_AHEAD; at += 64) {
+        OXI_PREFETCH_ONCE(rows + at);
+        OXI_PREFETCH_ONCE(second + at);
+    }
+}
+
 static float oxi_thin_dot(const oxi_thin *t, const char *line, const float *x) {
     if (t->dtype == OX_F32) return t->kernels->dot_f32(t->k, (const float *)(const void *)line, x);
     const uint16_t *half = (const uint16_t *)(const void *)line;
@@ -52,17 +62,18 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     int64_t lines = oxi_min_i64(t->lines - first, t->task_lines);
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
+    const char *wide = t->wide + first * t->line_stride * element;
+    if (!t->across) oxi_fetch_streams(wide, lines, t->line_stride * element, 1);
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else if (t->k <= OXI_THIN_SHORT)
         for (int64_t j = 0; j < t->count; j++)
-            t->kernels->attention_dots[t->dtype](lines, t->k, t->thin + j * t->k,
-                                                 t->wide + first * t->line_stride * element, t->line_stride,
+            t->kernels->attention_dots[t->dtype](lines, t->k, t->thin + j * t->k, wide, t->line_stride,
                                                  sums + j * lines);
     else
         for (int64_t step = 0; step < lines; step++) {
             int64_t i = oxi_interleaved_row(step, lines);
-            const char *line = t->wide + (first + i) * t->line_stride * element;
+            const char *line = wide + i * t->line_stride * element;
             for (int64_t j = 0; j < t->count; j++)
                 sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
         }

@@ -107,6 +107,25 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
+/* q [heads, S, plain + turned] -> [heads, S, latent + turned]; on the CPU products write where that lies, and
+ * no latent is copied. */
+static ox_tensor *oxi_llm_latent_queries(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
+                                         int64_t plain, ox_tensor *to_latent) {
+    const ox_llm *model = batch->context->model;
+    const int64_t turned = model->rope.size, latent = model->numbers.latent,
+                  shape[3] = {l->heads, batch->count, latent + turned};
+    const bool places = turned > 0 && model->device == ox_cpu();
+    ox_tensor *whole = places ? oxi_tensor_new(model->device, OX_F32, 3, shape) : NULL, *parts[2];
+    if (places && !whole) return NULL;
+    parts[0] = oxi_llm_product_by_head_to(ox_narrow(q, 2, 0, plain), to_latent,
+                                          places ? ox_narrow(whole, 2, 0, latent) : NULL);
+    if (turned == 0) return parts[0];
+    parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
+    if (!parts[0] || !parts[1]) return NULL;
+    if (!places) return ox_cat(parts, 2, 2);
+    return ox_copy_(ox_narrow(whole, 2, latent, turned), parts[1]) ? whole : NULL;
+}
+
 /* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
  * taken to the latent's space instead, and the mixed latent to the head's values.
  * x [S, width] -> [heads, S, latent_value]. source: DeepSeek-V2, 2024, section 2.1 */
@@ -122,10 +141,8 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
     to_values = p[OXI_LLM_LATENT_VALUE].weight;
     if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
-    parts[0] = oxi_llm_product_by_head(ox_narrow(q, 2, 0, plain), to_latent);
-    parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
-    if (!parts[0] || !parts[1]) return NULL;
-    q = turned > 0 ? ox_cat(parts, 2, 2) : parts[0];
+    q = oxi_llm_latent_queries(batch, l, q, plain, to_latent);
+    if (!q) return NULL;
     ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
     parts[0] = ox_contiguous(ox_narrow(kept, 1, 0, n->latent));
     parts[0] = oxi_llm_normalize_with(model, &p[OXI_LLM_LATENT_NORM], parts[0], n->latent_epsilon);

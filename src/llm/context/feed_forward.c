@@ -99,7 +99,7 @@ static ox_tensor *oxi_llm_weigh_chosen(const oxi_llm_numbers *n, ox_tensor *w) {
     if (n->router == OXI_LLM_ROUTER_LATE) w = ox_softmax(w, -1);
     if (n->routed_norm && n->router != OXI_LLM_ROUTER_LATE) /* the bound is the smallest normal half float */
         w = ox_div(w, ox_clamp(ox_sum(w, OX_DIMS(1), true), 6.103515625e-5, INFINITY));
-    return n->routed_scale > 0 ? ox_mul_number(w, n->routed_scale) : w;
+    return n->routed_scale > 0 && n->routed_scale != 1 ? ox_mul_number(w, n->routed_scale) : w;
 }
 
 /* The same, of all scores. */
@@ -192,7 +192,7 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
               *weights = n->jitter > 0 ? oxi_llm_weigh_sparse(n, scores, chosen)
                          : best        ? oxi_llm_weigh_chosen(n, best)
                                        : oxi_llm_weigh(n, scores, chosen),
-              *experts = ox_cast(chosen, OX_I32);
+              *experts = model->device == ox_cpu() ? chosen : ox_cast(chosen, OX_I32);
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
     if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));

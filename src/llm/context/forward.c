@@ -65,7 +65,8 @@ static ox_tensor *oxi_llm_join(const ox_llm *model, const oxi_llm_shares *shares
     const double scale = model->numbers.residual_scale;
     if (shares->taken) return oxi_llm_add_rows(shares, x, out);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED))) return ox_add_scaled_(out, normal, scale);
-    return ox_add_(x, oxi_llm_scaled(out, scale));
+    if (scale > 0 && scale != 1 && ox_device_of(x) == ox_cpu()) return ox_add_scaled_(x, out, scale);
+    return ox_add_(x, oxi_llm_scaled(out, scale)); /* which a GPU has behind the product */
 }
 
 /* Of a layer whose halves see the same input: its heads' values are merged behind the second half, so that a

@@ -178,13 +178,19 @@ static ox_tensor *oxi_llm_memory(const oxi_llm_batch *batch, int64_t index) {
 
 /* ---- convolution --------------------------------------------------------------------------------------- */
 
-/* Runs a chain of ops over tensors, in one pass. */
+/* Runs a chain of ops over tensors and numbers, in one pass; `out`: a place for each result, NULL. */
+static bool oxi_llm_chain(const char *text, ox_tensor *const *in, int count, const double *numbers,
+                          int number_count, ox_tensor **out) {
+    for (int i = 0; i < count; i++)
+        if (!in[i]) return false;
+    return oxi_chain_run(text, in, count, numbers, number_count, out) == OX_OK;
+}
+
+/* One without numbers, and its only result. */
 static ox_tensor *oxi_llm_chained(const char *text, ox_tensor *const *in, int count) {
     const double no_numbers = 0;
     ox_tensor *out = NULL;
-    for (int i = 0; i < count; i++)
-        if (!in[i]) return NULL;
-    return oxi_chain_run(text, in, count, &no_numbers, 0, &out) == OX_OK ? out : NULL;
+    return oxi_llm_chain(text, in, count, &no_numbers, 0, &out) ? out : NULL;
 }
 
 /* sum + x k of one tap, or of two in one pass where the CPU computes; sum NULL: 0. bias, or NULL, and silu
