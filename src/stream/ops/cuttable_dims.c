@@ -258,7 +258,7 @@ static void oxi_space_attention_back(oxi_stream_plan *plan) {
     bool known = plan->call->in_count > 6;
     plan->told.heads = heads;
     for (int from_last = q->ndim; from_last >= 3; from_last--) {
-        bool leading = from_last > 3;
+        bool leading = from_last > 3, added = false;
         int64_t size = leading ? q->shape[q->ndim - from_last] : heads;
         int d = oxi_space_add(&plan->space, size);
         if (leading) plan->told.heads *= size;
@@ -267,11 +267,15 @@ static void oxi_space_attention_back(oxi_stream_plan *plan) {
             bool sinks = i == 5 && !known;
             int64_t times = keys || leading ? 1 : group;
             int dim = sinks ? (leading ? -1 : 0) : plan->operand[i].ndim - from_last + (i == 5);
-            if (!plan->there[i] || dim < 0 || plan->operand[i].shape[dim] != size * times) continue;
-            if (size * times == 1) continue;
+            if (!plan->there[i] || dim < 0 || size * times == 1) continue;
+            bool alike = plan->operand[i].shape[dim] == size * times;
+            added = added || (!alike && i >= OXI_PLAN_OUT); /* all of them go to one result */
+            if (!alike) continue;
             plan->space.dim[i][d] = dim;
             plan->space.times[i][d] = times;
         }
+        for (int i = 0; i < OXI_STREAM_OPERANDS && added; i++) plan->space.dim[i][d] = -1;
+        if (added) plan->space.size[d] = 1;
     }
 }
 
@@ -293,9 +297,10 @@ static void oxi_space_index(oxi_stream_plan *plan) {
         plan->space.dim[0][at] = plan->space.dim[last][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
         if (each) plan->space.dim[1][at] = d;
     }
-    int at = picks ? oxi_space_add(&plan->space, out->shape[along]) : -1;
-    if (picks) plan->space.dim[1][at] = each ? along : 0;
-    if (picks) plan->space.dim[OXI_PLAN_OUT][at] = along;
+    bool again = !plan->in_order && plan->streamed[0]; /* all of it would come for each part */
+    int at = picks && !again ? oxi_space_add(&plan->space, out->shape[along]) : -1;
+    if (at >= 0) plan->space.dim[1][at] = each ? along : 0;
+    if (at >= 0) plan->space.dim[OXI_PLAN_OUT][at] = along;
     if (!plan->in_order || !plan->compute->host) return;
     at = oxi_space_add(&plan->space, x->shape[along]);
     plan->space.dim[0][at] = along;
