@@ -4,16 +4,18 @@
  * columns are as many as length says. Prints the median time of a step, the most memory that
  * the process held and the last loss; bench/peers/training.py runs it beside PyTorch.
  *
- *     bench_training [bert|gpt2_6|gpt2_12|resnet18] [step|prefill|decode|forward] [f32|bf16|f16]
- *         [batch] [length] [steps] [vulkan]
+ *     bench_training [bert|gpt2_6|gpt2_12|bytes_bert|bytes_12|resnet18] [step|prefill|decode|forward]
+ *         [f32|bf16|f16] [batch] [length] [steps] [vulkan]
  *     bench_training MODEL shunt f32 4 128 5 [percent, 25] [vulkan]
  *                                     the planner: a step without a limit of memory and one within so much of
  *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM
- *     bench_training gpt2_12 curve f8 2 64 200 TEXT [percent, 25]
+ *     bench_training gpt2_12 curve f8,i8,ulp 2 64 200 TEXT [percent, 25] [rate, 0.001] [warm-up steps, 0]
  *     bench_training mlp curve f8 128 0 200 IMAGES-IDX3 [percent, 25]
  *                                     the planner's compression of activations (f16, f8, i8, q4): losses
- *                                     beside those of a run that moves all bits, on the bytes of a text, or
- *                                     on images, whose classes lie in labels-idx1 of the same name */
+ *                                     beside those of a run that moves all bits, on the bytes of a text
+ *                                     (BERT: of which one in seven is hidden), or on images, whose classes
+ *                                     lie in labels-idx1 of the same name; ulp: moves all bits, too, one
+ *                                     layer's norm begins 2^-23 larger: what the training makes of that */
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
@@ -25,16 +27,27 @@
 
 #include "resnet.h"
 
-enum { WIDTH = 768, HEADS = 12, HEAD = WIDTH / HEADS, LAYERS_MOST = 12, LAYER_PARAMETERS = 12 };
-enum { POSITIONS = 1024 };
+enum { HEAD = 64, LAYERS_MOST = 12, LAYER_PARAMETERS = 12, POSITIONS = 1024 };
+
+static const struct model_row {
+    const char *name;
+    bool causal; /* GPT-2: norms before, tanh's gelu; BERT: norms behind, erf's gelu */
+    int layers;
+    int64_t width, vocabulary;
+} models[] = {{"gpt2_6", true, 6, 768, 50257},
+              {"gpt2_12", true, 12, 768, 50257},
+              {"bert", false, 6, 768, 30522},
+              {"bytes_12", true, 12, 384, 257}, /* GPT-2 of bytes, and BERT, narrow */
+              {"bytes_bert", false, 6, 384, 257}};
 
 /* Of a layer: two norms, and four products with what is added. */
 enum { NORM1, NORM1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, NORM2, NORM2_BIAS, UP, UP_BIAS, DOWN, DOWN_BIAS };
 
 typedef struct transformer {
     ox_device *device;
-    bool causal; /* GPT-2: norms before, tanh's gelu; BERT: norms behind, erf's gelu */
+    bool causal;
     int layers;
+    int64_t width, vocabulary;
     ox_tensor *tokens, *positions, *norm, *norm_bias, *layer[LAYERS_MOST][LAYER_PARAMETERS];
     ox_tensor *keys[LAYERS_MOST], *values[LAYERS_MOST]; /* [B,H,T,D], of decode */
     ox_tensor *all[4 + LAYERS_MOST * LAYER_PARAMETERS];
@@ -50,23 +63,27 @@ static ox_tensor *parameter(transformer *m, ox_shape shape, double deviation, do
     return m->all[m->count++] = ox_requires_grad_(t, true);
 }
 
-static void make(transformer *m, ox_device *device, bool causal, int layers, int64_t vocabulary,
-                 ox_dtype dtype) {
+static void make(transformer *m, ox_device *device, const char *name, ox_dtype dtype) {
+    /* rows and columns: of so many widths */
     static const struct { int rows, columns; double deviation, center; } shapes[LAYER_PARAMETERS] = {
-        {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0}, {3 * WIDTH, WIDTH, 0.02, 0}, {3 * WIDTH, 0, 0, 0},
-        {WIDTH, WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}, {WIDTH, 0, 0, 1}, {WIDTH, 0, 0, 0},
-        {4 * WIDTH, WIDTH, 0.02, 0}, {4 * WIDTH, 0, 0, 0}, {WIDTH, 4 * WIDTH, 0.02, 0}, {WIDTH, 0, 0, 0}};
+        {1, 0, 0, 1}, {1, 0, 0, 0}, {3, 1, 0.02, 0}, {3, 0, 0, 0}, {1, 1, 0.02, 0}, {1, 0, 0, 0},
+        {1, 0, 0, 1}, {1, 0, 0, 0}, {4, 1, 0.02, 0}, {4, 0, 0, 0}, {1, 4, 0.02, 0}, {1, 0, 0, 0}};
+    size_t row = sizeof models / sizeof *models - 1;
+    while (row > 0 && strcmp(models[row].name, name) != 0) row--;
+    const int64_t width = models[row].width;
     memset(m, 0, sizeof *m);
     m->device = device;
-    m->causal = causal;
-    m->layers = layers;
-    m->tokens = parameter(m, OX_SHAPE(vocabulary, WIDTH), 0.02, 0, dtype);
-    m->positions = parameter(m, OX_SHAPE(POSITIONS, WIDTH), 0.01, 0, dtype);
-    m->norm = parameter(m, OX_SHAPE(WIDTH), 0, 1, dtype);
-    m->norm_bias = parameter(m, OX_SHAPE(WIDTH), 0, 0, dtype);
-    for (int l = 0; l < layers; l++)
+    m->causal = models[row].causal;
+    m->layers = models[row].layers;
+    m->width = width;
+    m->vocabulary = models[row].vocabulary;
+    m->tokens = parameter(m, OX_SHAPE(m->vocabulary, width), 0.02, 0, dtype);
+    m->positions = parameter(m, OX_SHAPE(POSITIONS, width), 0.01, 0, dtype);
+    m->norm = parameter(m, OX_SHAPE(width), 0, 1, dtype);
+    m->norm_bias = parameter(m, OX_SHAPE(width), 0, 0, dtype);
+    for (int l = 0; l < m->layers; l++)
         for (int p = 0; p < LAYER_PARAMETERS; p++) {
-            const int64_t sizes[2] = {shapes[p].rows, shapes[p].columns};
+            const int64_t sizes[2] = {shapes[p].rows * width, shapes[p].columns * width};
             ox_shape shape = ox_shape_from(shapes[p].columns ? 2 : 1, sizes);
             m->layer[l][p] = parameter(m, shape, shapes[p].deviation, shapes[p].center, dtype);
         }
@@ -80,7 +97,7 @@ static ox_tensor *attend(transformer *m, int l, ox_tensor *x, bool past) {
     memset(&desc, 0, sizeof desc);
     ox_chunk(ox_linear(x, p[QKV], p[QKV_BIAS]), 3, -1, parts, 3);
     for (int i = 0; i < 3; i++)
-        parts[i] = ox_transpose(ox_reshape(parts[i], OX_SHAPE(batch, length, HEADS, HEAD)), 1, 2);
+        parts[i] = ox_transpose(ox_reshape(parts[i], OX_SHAPE(batch, length, m->width / HEAD, HEAD)), 1, 2);
     if (past) {
         ox_tensor *k[2] = {m->keys[l], parts[1]}, *v[2] = {m->values[l], parts[2]};
         m->keys[l] = parts[1] = m->keys[l] ? ox_cat(k, 2, 2) : ox_contiguous(parts[1]);
@@ -92,7 +109,7 @@ static ox_tensor *attend(transformer *m, int l, ox_tensor *x, bool past) {
     }
     desc.causal = m->causal && length > 1;
     ox_tensor *mixed = ox_scaled_dot_product_attention(parts[0], parts[1], parts[2], &desc);
-    mixed = ox_reshape(ox_transpose(mixed, 1, 2), OX_SHAPE(batch, length, WIDTH));
+    mixed = ox_reshape(ox_transpose(mixed, 1, 2), OX_SHAPE(batch, length, m->width));
     return ox_linear(mixed, p[OUT], p[OUT_BIAS]);
 }
 
@@ -187,8 +204,6 @@ static void make_work(work *w, const char *model, const char *name, ox_dtype dty
                       int64_t length) {
     static transformer m;
     static resnet images;
-    bool bert = strcmp(model, "bert") == 0;
-    int64_t vocabulary = bert ? 30522 : 50257;
     memset(w, 0, sizeof *w);
     ox_manual_seed(1);
     if (strcmp(model, "resnet18") == 0) {
@@ -199,9 +214,9 @@ static void make_work(work *w, const char *model, const char *name, ox_dtype dty
         w->targets = ox_randint(0, RESNET_CLASSES, OX_SHAPE(batch), OX_I64);
     } else {
         w->m = &m;
-        make(&m, ox_default_device(), !bert, strcmp(model, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
-        w->in = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
-        w->targets = ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64);
+        make(&m, ox_default_device(), model, dtype);
+        w->in = ox_randint(0, m.vocabulary, OX_SHAPE(batch, length), OX_I64);
+        w->targets = ox_randint(0, m.vocabulary, OX_SHAPE(batch, length), OX_I64);
     }
     w->optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, w->m ? m.all : images.all,
                                      w->m ? m.count : images.count);
@@ -219,13 +234,12 @@ typedef struct planned {
 
 static bool planned_open(planned *run, const ox_shunt_desc *desc, const char *name, int64_t batch,
                          int64_t length, ox_dtype dtype) {
-    bool bert = strcmp(name, "bert") == 0;
-    int64_t vocabulary = bert ? 30522 : 50257;
     run->shunt = ox_shunt_open(desc);
     if (!run->shunt) return false;
     ox_device *device = ox_shunt_device(run->shunt);
     ox_manual_seed(1);
-    make(&run->model, device, !bert, strcmp(name, "gpt2_12") == 0 ? 12 : 6, vocabulary, dtype);
+    make(&run->model, device, name, dtype);
+    const int64_t vocabulary = run->model.vocabulary;
     run->w.m = &run->model;
     run->w.optimizer = ox_optimizer_open(OX_OPTIMIZER_ADAMW, run->model.all, run->model.count);
     run->w.in = ox_to(ox_randint(0, vocabulary, OX_SHAPE(batch, length), OX_I64), device);
@@ -296,13 +310,15 @@ static int measure_planned(const char *name, int64_t batch, int64_t length, int 
 
 /* ---- the planner's compression ------------------------------------------------------------------------- */
 
+enum { HIDDEN = 7, MASK = 256 }; /* BERT: one byte in so many, by that id */
 enum { CURVE_MOST = 1000, MLP_LAYERS = 4, MLP_WIDTH = 1024, PIXELS = 784, CLASSES = 10 };
 
-/* What a curve is of: a text for GPT-2, or images for a perceptron. */
+/* What a curve is of: a text for GPT-2 and BERT, or images for a perceptron. */
 typedef struct curve {
     const char *model;
     int64_t batch, length;
-    int steps;
+    int steps, warm_up;
+    double rate;
     unsigned char *bytes, *labels; /* of the text; of images, and their classes */
     long count, label_count;
 } curve;
@@ -339,6 +355,7 @@ static void curve_batch(const curve *c, int i, ox_device *device, ox_tensor **in
     float *numbers = malloc((size_t)(c->batch * each) * sizeof *numbers);
     int64_t *ids = malloc((size_t)(c->batch * each) * sizeof *ids);
     int64_t *next = malloc((size_t)(c->batch * each) * sizeof *next);
+    bool hides = strstr(c->model, "bert") != NULL;
     for (int64_t b = 0; b < c->batch; b++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         int64_t from = (int64_t)(state >> 33) % (mlp ? (c->count - 16) / PIXELS : c->count - c->length - 1);
@@ -347,7 +364,11 @@ static void curve_batch(const curve *c, int i, ox_device *device, ox_tensor **in
                 numbers[b * each + k] = (float)c->bytes[16 + from * PIXELS + k] / 255;
             else
                 ids[b * each + k] = c->bytes[from + k];
-            if (!mlp) next[b * each + k] = c->bytes[from + k + 1];
+            if (!mlp) next[b * each + k] = c->bytes[from + k + (hides ? 0 : 1)];
+            if (hides && (k + b) % HIDDEN == i % HIDDEN)
+                ids[b * each + k] = MASK;
+            else if (hides)
+                next[b * each + k] = -100; /* cross_entropy's ignore_index */
         }
         if (mlp) next[b] = c->labels[8 + from];
     }
@@ -378,33 +399,46 @@ static void make_perceptron(transformer *m, ox_device *device) {
     }
 }
 
-/* The losses of all steps within a budget; what it took at most comes back in it. */
-static bool curve_run(const curve *c, ox_shunt_desc *desc, int steps, double *losses, ox_shunt_stats *stats) {
+static void curve_model(const curve *c, transformer *m, ox_device *device) {
+    ox_manual_seed(1);
+    if (c->labels)
+        make_perceptron(m, device);
+    else
+        make(m, device, c->model, OX_F32);
+}
+
+static double curve_step(const curve *c, transformer *m, ox_optimizer *adamw, ox_device *device, int i) {
+    double loss = 0, warm = i < c->warm_up ? (double)(i + 1) / c->warm_up : 1;
+    ox_optimizer_set(adamw, OX_ALL_GROUPS, "lr", c->rate * warm);
+    OX_SCOPE {
+        ox_tensor *in, *targets, *mean = NULL;
+        curve_batch(c, i, device, &in, &targets);
+        OX_SCOPE {
+            ox_tensor *logits = c->labels ? perceive(m, in) : forward(m, in, 0, false);
+            logits = ox_reshape(logits, OX_SHAPE(-1, logits->shape[logits->ndim - 1]));
+            mean = ox_keep(ox_cross_entropy(logits, targets, NULL));
+        }
+        ox_backward(mean, NULL);
+        ox_optimizer_step(adamw);
+        ox_optimizer_zero_grad(adamw);
+        loss = ox_item(mean);
+    }
+    return loss;
+}
+
+/* The losses of all steps within a budget; what it took at most comes back in it. ulp: a norm begins with
+ * the next number above 1. */
+static bool curve_run(const curve *c, ox_shunt_desc *desc, int steps, bool ulp, double *losses,
+                      ox_shunt_stats *stats) {
     static transformer m;
     ox_shunt *shunt = ox_shunt_open(desc);
     if (!shunt) return false;
     OX_SCOPE {
         ox_device *device = ox_shunt_device(shunt);
-        ox_manual_seed(1);
-        if (c->labels)
-            make_perceptron(&m, device);
-        else
-            make(&m, device, true, strcmp(c->model, "gpt2_12") == 0 ? 12 : 6, 50257, OX_F32);
+        curve_model(c, &m, device);
+        if (ulp) OX_NO_GRAD ox_mul_number_(c->labels ? m.layer[0][0] : m.layer[0][NORM1], 1 + ldexp(1, -23));
         ox_optimizer *adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, m.all, m.count);
-        for (int i = 0; i < steps && !ox_error(); i++)
-            OX_SCOPE {
-                ox_tensor *in, *targets, *mean = NULL;
-                curve_batch(c, i, device, &in, &targets);
-                OX_SCOPE {
-                    ox_tensor *logits = c->labels ? perceive(&m, in) : forward(&m, in, 0, false);
-                    logits = ox_reshape(logits, OX_SHAPE(-1, logits->shape[logits->ndim - 1]));
-                    mean = ox_keep(ox_cross_entropy(logits, targets, NULL));
-                }
-                ox_backward(mean, NULL);
-                ox_optimizer_step(adamw);
-                ox_optimizer_zero_grad(adamw);
-                losses[i] = ox_item(mean);
-            }
+        for (int i = 0; i < steps && !ox_error(); i++) losses[i] = curve_step(c, &m, adamw, device, i);
         ox_optimizer_close(adamw);
         *stats = ox_shunt_get_stats(shunt);
     }
@@ -416,41 +450,60 @@ static double apart(double a, double b) {
     return fabs(a / b - 1);
 }
 
-static int measure_curve(curve *c, const char *packing, const char *path, double percent) {
-    static const char *const packings[] = {"none", "f16", "f8", "i8", "q4"};
+/* The most that means of so many losses are apart; first: from that step on. */
+static double curve_apart(const double *a, const double *b, int first, int steps, int window) {
+    double most = 0;
+    for (int i = first; i + window <= steps; i += window) {
+        double x = 0, y = 0;
+        for (int k = i; k < i + window; k++) {
+            x += a[k];
+            y += b[k];
+        }
+        if (apart(x, y) > most) most = apart(x, y);
+    }
+    return most;
+}
+
+static void curve_tell(const curve *c, const char *name, const double *losses, const double *plain,
+                       const ox_shunt_stats *stats) {
+    double sum = 0;
+    for (int i = 0; i < c->steps; i++) sum += losses[i] / plain[i] - 1;
+    printf("  %s: off by %.4f %% at most, means of 10 by %.4f %%, of 50 by %.4f %%, by %+.4f %% in the mean; "
+           "%.0f MB up, %.0f written\n",
+           name, 100 * curve_apart(losses, plain, 0, c->steps, 1),
+           100 * curve_apart(losses, plain, 0, c->steps, 10),
+           100 * curve_apart(losses, plain, 0, c->steps, 50), 100 * sum / c->steps,
+           (double)stats->up_bytes / 1e6, (double)stats->written_bytes / 1e6);
+    fflush(stdout);
+}
+
+/* packings: names, with commas between. */
+static int measure_curve(curve *c, const char *packings, const char *path, double percent) {
+    static const char *const names[] = {"ulp", "f16", "f8", "i8", "q4"};
     static double plain[CURVE_MOST], packed[CURVE_MOST];
     ox_shunt_desc desc;
-    ox_shunt_stats all, bits, less;
-    double one = 0, ten = 0;
+    ox_shunt_stats all, some;
     memset(&desc, 0, sizeof desc);
     if (c->steps > CURVE_MOST || !curve_open(c, path)) return 2;
-    bool good = curve_run(c, &desc, 2, plain, &all);
+    bool good = curve_run(c, &desc, 2, false, plain, &all);
     desc.device_bytes = (uint64_t)((double)all.device_peak * percent / 100);
     desc.host_bytes = 8 * all.device_peak;
     desc.recompute = OX_RECOMPUTE_OFF;
-    good = good && curve_run(c, &desc, c->steps, plain, &bits);
-    desc.compress = OX_COMPRESS_ACTIVATIONS;
-    for (int k = 0; k < 5; k++)
-        if (strcmp(packing, packings[k]) == 0) desc.compression = (ox_compression)k;
-    good = good && curve_run(c, &desc, c->steps, packed, &less);
-    for (int i = 0; good && i < c->steps; i++) {
-        if (apart(packed[i], plain[i]) > one) one = apart(packed[i], plain[i]);
-        if (i % 10 != 9) continue;
-        double a = 0, b = 0;
-        for (int k = i - 9; k <= i; k++) {
-            a += packed[k];
-            b += plain[k];
-        }
-        if (apart(a, b) > ten) ten = apart(a, b);
-    }
+    good = good && curve_run(c, &desc, c->steps, false, plain, &some);
     if (good)
-        printf("%s, %lld x %lld, %s within %.1f of %.1f MB: losses %.4f .. %.4f, off by %.4f %% at most "
-               "(means of ten: %.4f %%); %.0f MB up, %.0f without\n",
-               c->model, (long long)c->batch, (long long)c->length, packing, (double)desc.device_bytes / 1e6,
-               (double)all.device_peak / 1e6, plain[0], plain[c->steps - 1], 100 * one, 100 * ten,
-               (double)less.up_bytes / 1e6, (double)bits.up_bytes / 1e6);
-    else
-        printf("%s\n", ox_error_text());
+        printf("%s, %lld x %lld within %.1f of %.1f MB: losses %.4f .. %.4f; %.0f MB up, %.0f written\n",
+               c->model, (long long)c->batch, (long long)c->length, (double)desc.device_bytes / 1e6,
+               (double)all.device_peak / 1e6, plain[0], plain[c->steps - 1], (double)some.up_bytes / 1e6,
+               (double)some.written_bytes / 1e6);
+    fflush(stdout);
+    desc.compress = OX_COMPRESS_ACTIVATIONS;
+    for (int k = 0; k < 5 && good; k++) {
+        if (!strstr(packings, names[k])) continue;
+        desc.compression = (ox_compression)k;
+        good = curve_run(c, &desc, c->steps, k == 0, packed, &some);
+        if (good) curve_tell(c, names[k], packed, plain, &some);
+    }
+    if (!good) printf("%s\n", ox_error_text());
     free(c->bytes);
     free(c->labels);
     return good ? 0 : 1;
@@ -466,7 +519,8 @@ int main(int argc, char **argv) {
     struct rusage usage;
     work w;
     if (strcmp(name, "curve") == 0) {
-        curve c = {model, batch, length, steps, NULL, NULL, 0, 0};
+        curve c = {model, batch, length, steps, argc > 10 ? atoi(argv[10]) : 0,
+                   argc > 9 ? atof(argv[9]) : 0.001, NULL, NULL, 0, 0};
         return argc < 8 ? 2 : measure_curve(&c, type, argv[7], argc > 8 ? atof(argv[8]) : 25);
     }
     bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;

@@ -149,6 +149,75 @@ static ox_tensor *call_norm_weights(ox_tensor *a, ox_tensor *b) {
     for (int i = 0; i < 3; i++) grad = ox_add(ox_mul(grad, ox_number(0.5)), ox_gradient(w[i]));
     return grad;
 }
+static ox_tensor *index_of(ox_tensor *a, ox_shape shape, int64_t size) { /* some of them several times */
+    static int64_t places[ROWS * COLUMNS];
+    int64_t count = 1;
+    for (int d = 0; d < shape.ndim; d++) count *= shape.dim[d];
+    for (int64_t i = 0; i < count; i++) places[i] = (i * 7919 + i / 5) % size;
+    return ox_to(ox_from_data(places, shape, OX_I64), ox_device_of(a));
+}
+static ox_tensor *call_gather(ox_tensor *a, ox_tensor *b) { /* of rows, of columns, of one line by slices */
+    ox_tensor *x = ox_gather(a, 1, index_of(a, OX_SHAPE(ROWS, COLUMNS / 4), COLUMNS));
+    ox_tensor *y = ox_gather(b, 0, index_of(b, OX_SHAPE(ROWS, COLUMNS / 4), ROWS));
+    ox_tensor *line = ox_reshape(ox_add(a, b), OX_SHAPE(ROWS * COLUMNS));
+    ox_tensor *z = ox_gather(line, 0, index_of(a, OX_SHAPE(ROWS), ROWS * COLUMNS));
+    ox_tensor *u = ox_index_select(ox_reshape(b, OX_SHAPE(4, ROWS * COLUMNS / 4)), 1,
+                                   index_of(a, OX_SHAPE(64), ROWS * COLUMNS / 4));
+    return ox_add(ox_add(ox_add(x, y), ox_unsqueeze(z, 1)), ox_sum(u, OX_ALL_DIMS, false));
+}
+static ox_tensor *call_scatter(ox_tensor *a, ox_tensor *b) { /* of rows; of one line by slices; in place */
+    ox_tensor *x = ox_scatter(a, 1, index_of(a, OX_SHAPE(ROWS, COLUMNS / 8), COLUMNS), b);
+    ox_tensor *few = ox_narrow(a, 0, 5, ROWS / 8);
+    ox_tensor *y = ox_scatter_add(b, 0, index_of(b, OX_SHAPE(ROWS / 8, COLUMNS), ROWS), few);
+    ox_tensor *line = ox_clone(ox_reshape(b, OX_SHAPE(ROWS * COLUMNS)));
+    ox_tensor *values = ox_contiguous(ox_narrow(ox_select(a, 0, 2), 0, 0, ROWS));
+    ox_tensor *index = index_of(a, OX_SHAPE(ROWS), ROWS * COLUMNS);
+    line = ox_scatter_add_(line, 0, index, values);
+    line = ox_scatter_reduce(line, 0, index, values, OX_REDUCTION_AMAX, true);
+    return ox_add(ox_add(x, y), ox_reshape(line, ox_shape_of(a)));
+}
+static ox_tensor *call_index_add(ox_tensor *a, ox_tensor *b) { /* rows of a slice; columns, of each row */
+    ox_tensor *few = ox_contiguous(ox_narrow(b, 0, 9, 40));
+    ox_tensor *x = ox_index_add(a, 0, index_of(a, OX_SHAPE(40), ROWS), few, 0.3);
+    ox_tensor *h = ox_cast(b, OX_BF16);
+    h = ox_index_add_(h, 0, index_of(a, OX_SHAPE(40), ROWS / 20), ox_cast(few, OX_BF16), 1);
+    x = ox_index_add(x, 1, index_of(a, OX_SHAPE(50), COLUMNS), ox_narrow(b, 1, 3, 50), 0.7);
+    return ox_add(x, h);
+}
+static ox_tensor *call_embedding(ox_tensor *a, ox_tensor *b) { /* and what comes back to the table */
+    ox_tensor *table = ox_requires_grad_(ox_clone(a), true);
+    ox_tensor *rows = ox_embedding(index_of(a, OX_SHAPE(4, 10), ROWS), table);
+    rows = ox_mul(ox_reshape(rows, OX_SHAPE(40, COLUMNS)), ox_narrow(b, 0, 7, 40));
+    ox_tensor *loss = ox_sum(rows, OX_ALL_DIMS, false);
+    return ox_backward(loss, NULL) == OX_OK ? ox_gradient(table) : NULL;
+}
+/* One head, whose queries are pieces, with a window and with a mask. */
+static ox_tensor *call_attention(ox_tensor *a, ox_tensor *b) {
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.causal = true;
+    desc.window = 100;
+    ox_tensor *q = ox_reshape(a, OX_SHAPE(1, 1, 8 * ROWS, COLUMNS / 8));
+    ox_tensor *k = ox_neg(ox_reshape(ox_narrow(b, 0, 0, 20), OX_SHAPE(1, 1, 160, COLUMNS / 8)));
+    ox_tensor *v = ox_neg(ox_reshape(ox_narrow(b, 0, 41, 20), OX_SHAPE(1, 1, 160, COLUMNS / 8)));
+    ox_tensor *y = ox_scaled_dot_product_attention(q, k, v, &desc);
+    memset(&desc, 0, sizeof desc);
+    desc.mask = ox_narrow(b, 1, 0, 160);
+    q = ox_narrow(q, 2, 100, ROWS);
+    ox_tensor *z = ox_scaled_dot_product_attention(q, k, v, &desc);
+    return ox_add(y, ox_sum(z, OX_ALL_DIMS, false));
+}
+static ox_tensor *call_heads(ox_tensor *a, ox_tensor *b) { /* back to queries, keys and values of heads */
+    enum { HEADS = 20, LENGTH = ROWS / HEADS };
+    ox_tensor *from[3] = {a, b, ox_sub(a, b)}, *t[3];
+    for (int i = 0; i < 3; i++) {
+        t[i] = ox_clone(ox_reshape(from[i], OX_SHAPE(HEADS, 8 * LENGTH, COLUMNS / 8)));
+        t[i] = ox_requires_grad_(t[i], true);
+    }
+    ox_tensor *y = ox_scaled_dot_product_attention(t[0], t[1], t[2], NULL);
+    if (ox_backward(ox_sum(ox_mul(y, y), OX_ALL_DIMS, false), NULL) != OX_OK) return NULL;
+    return ox_add(ox_add(ox_gradient(t[0]), ox_gradient(t[1])), ox_gradient(t[2]));
+}
 static ox_tensor *matrices_of(ox_tensor *x) { /* [2, 75, 32, 32], far from singular */
     ox_device *before = ox_set_default_device(ox_device_of(x));
     ox_tensor *unit = ox_eye(32, 32, OX_F32);
@@ -209,6 +278,12 @@ static const struct {
              {"sort", call_sort},
              {"expanded", call_expanded},
              {"select", call_select},
+             {"gather", call_gather},
+             {"scatter", call_scatter},
+             {"index_add", call_index_add},
+             {"embedding", call_embedding},
+             {"attention", call_attention},
+             {"heads", call_heads},
              {"gradient", call_gradient},
              {"random", call_random},
              {"ramps", call_ramps},

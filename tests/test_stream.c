@@ -331,6 +331,12 @@ static ox_tensor *run_cat_1(ox_tensor *const *in) {
 static ox_tensor *run_gather(ox_tensor *const *in) {
     return ox_gather(in[0], 0, in[1]);
 }
+static ox_tensor *run_scatter_add(ox_tensor *const *in) {
+    return ox_scatter_add(in[0], 1, in[1], in[2]);
+}
+static ox_tensor *run_index_add(ox_tensor *const *in) {
+    return ox_index_add(in[0], 1, ox_select(in[1], 0, 0), in[2], 0.3);
+}
 static ox_tensor *run_expand(ox_tensor *const *in) {
     return ox_cast(in[0], OX_F32);
 }
@@ -359,6 +365,11 @@ static void test_index(const stream_case *c) {
         ox_tensor *whole[2] = {numbers(OX_SHAPE(100, 30), OX_F32, 1),
                                ox_randint(0, 100, OX_SHAPE(9, 30), OX_I64)};
         compare_masks(c, "gather", run_gather, whole, 2);
+        ox_tensor *rows[3] = {numbers(OX_SHAPE(3000, 51), OX_F32, 1),
+                              ox_randint(0, 51, OX_SHAPE(3000, 9), OX_I64),
+                              numbers(OX_SHAPE(3000, 9), OX_F32, 2)}; /* larger than a tile */
+        compare_masks(c, "scatter_add", run_scatter_add, rows, 3);
+        compare_masks(c, "index_add", run_index_add, rows, 3);
         ox_tensor *wide[1] = {numbers(OX_SHAPE(70, 2048), OX_F32, 1)};
         compare(c, "quantize", run_quantize, wide, 1);
     }

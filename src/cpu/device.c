@@ -57,7 +57,7 @@ static ox_status oxi_cpu_run_part(ox_device *self, const oxi_call *call, const o
     case OXI_FAMILY_SCAN: return oxi_cpu_scan(call);
     case OXI_FAMILY_SORT: return oxi_cpu_sort(call);
     case OXI_FAMILY_ROW: return oxi_cpu_row(call, part);
-    case OXI_FAMILY_INDEX: return oxi_cpu_index(call);
+    case OXI_FAMILY_INDEX: return oxi_cpu_index(call, part);
     case OXI_FAMILY_PRODUCT: return oxi_cpu_product(call, part);
     case OXI_FAMILY_ROPE: return oxi_cpu_rope(call);
     case OXI_FAMILY_ATTENTION: return oxi_cpu_attention(call, part);

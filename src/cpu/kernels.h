@@ -400,7 +400,7 @@ static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/reduce/scan.c 
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/index/sort.c */
 static ox_status oxi_cpu_row(const oxi_call *call,
                              const oxi_part *part);        /* cpu/rows/softmax_norm.c: softmax, norms */
-static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index/index.c */
+static ox_status oxi_cpu_index(const oxi_call *call, const oxi_part *part); /* cpu/index/index.c */
 /* product.c over gemm.c and blocks.c, of cpu/product */
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rows/rope.c */

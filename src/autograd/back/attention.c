@@ -298,7 +298,8 @@ static void oxi_attention_back_join(void *arg, int64_t index, int lane) {
 }
 
 /* How it is cut, by shapes alone: tiles whose scores stay in the second cache, at least so many tasks. */
-static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call *call) {
+static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call *call,
+                                     const oxi_part *part) {
     ox_tensor *in[5] = {call->in[1], call->in[2], call->in[3], call->in[4], call->in[5]};
     oxi_call forth = *call;
     memset(job, 0, sizeof *job);
@@ -316,7 +317,7 @@ static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call
     oxi_attention_side_of(&job->dq, call->out[0], a->heads, a->length, a->depth);
     oxi_attention_side_of(&job->dk, call->out[1], a->kv_heads, a->keys, a->depth);
     oxi_attention_side_of(&job->dv, call->out[2], a->kv_heads, a->keys, a->value_depth);
-    int64_t units = a->batches * a->kv_heads;
+    int64_t units = part && part->heads > 0 ? part->heads : a->batches * a->kv_heads; /* of the whole */
     job->span = a->keys <= OXI_ATTENTION_BACK_KEYS ? a->keys : OXI_ATTENTION_BACK_KEYS / 2;
     job->tile = oxi_min_i64(oxi_max_i64(OXI_ATTENTION_BACK_SCORES / job->span / 16 * 16, 16), 128);
     job->tile = oxi_min_i64(job->tile, a->length);
@@ -329,9 +330,9 @@ static void oxi_attention_back_shape(oxi_attention_back_job *job, const oxi_call
 }
 
 /* Floats other than f64; there are queries, keys and results. */
-static ox_status oxi_attention_back_run(const oxi_call *call) {
+static ox_status oxi_attention_back_run(const oxi_call *call, const oxi_part *part) {
     oxi_attention_back_job job;
-    oxi_attention_back_shape(&job, call);
+    oxi_attention_back_shape(&job, call, part);
     int64_t units = job.a.batches * job.a.kv_heads, tasks = units * job.blocks;
     size_t lanes = (size_t)oxi_lanes(tasks), bytes = 0, sums = 0;
     bool fits = oxi_mul_size(lanes, (size_t)job.lane_numbers * sizeof(float), &bytes);

@@ -5,7 +5,7 @@
 /* The executor of the family BACK (cpu/kernels.h). */
 static ox_status oxi_run_back(const oxi_call *call, const oxi_part *part) {
     switch (call->op) {
-    case OXI_OP_attention_back: return oxi_attention_back_run(call);
+    case OXI_OP_attention_back: return oxi_attention_back_run(call, part);
     case OXI_OP_gelu_back:
     case OXI_OP_gelu_tanh_back:
     case OXI_OP_silu_back: return oxi_function_back_run(call);

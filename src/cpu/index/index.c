@@ -86,6 +86,7 @@ typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, c
 
 typedef struct oxi_index_job {
     int64_t dim_step; /* bytes between neighbors along dim in the indexed tensor */
+    int64_t start, end; /* of a slice of that dim, whose elements alone are moved; end 0: it is all there */
     bool wide;
     int indexed; /* its place among the walk's operands; the index is operand 1 */
     /* scatters */
@@ -104,12 +105,13 @@ static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const
                               int64_t n, int64_t *at) {
     int64_t step = w->step[job->indexed] * w->bytes[job->indexed], index_step = w->step[1] * w->bytes[1];
     const char *index = c->p[1] + first * index_step;
+    int64_t base = first * step - job->start * job->dim_step;
     if (job->wide) {
         for (int64_t i = 0; i < n; i++)
-            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, true) * job->dim_step;
+            at[i] = base + i * step + oxi_index_at(index + i * index_step, true) * job->dim_step;
     } else {
         for (int64_t i = 0; i < n; i++)
-            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, false) * job->dim_step;
+            at[i] = base + i * step + oxi_index_at(index + i * index_step, false) * job->dim_step;
     }
 }
 
@@ -130,12 +132,31 @@ static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, cons
     }
 }
 
+/* How many of elements first .. first + n of a piece the slice has from the first of them on, or lacks
+ * (*has: which). */
+static int64_t oxi_index_alike(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c,
+                               int64_t first, int64_t n, bool *has) {
+    int64_t step = w->step[1] * w->bytes[1], i = 0;
+    *has = true;
+    if (!job->end) return n;
+    for (; i < n; i++) {
+        int64_t at = oxi_index_at(c->p[1] + (first + i) * step, job->wide);
+        bool there = at >= job->start && at < job->end;
+        if (i == 0) *has = there;
+        if (there != *has) break;
+    }
+    return i;
+}
+
 /* A run that one index moves as a whole. Operands: out, index, x. */
 static void oxi_gather_run_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
     int64_t bytes = w->bytes[0];
-    const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
+    const char *from = c->p[2] + (oxi_index_at(c->p[1], job->wide) - job->start) * job->dim_step;
+    bool has;
+    (void)oxi_index_alike(job, w, c, 0, 1, &has);
+    if (!has) return;
     oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], w->step[0] * bytes);
 }
 
@@ -144,49 +165,60 @@ static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, 
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
-    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
+    bool has;
+    for (int64_t first = 0, n; first < c->n; first += n) {
+        n = oxi_index_alike(job, w, c, first, oxi_min_i64(c->n - first, OXI_INDEX_PIECE), &has);
+        if (!has) continue;
         oxi_index_offsets(job, w, c, first, n, at);
         oxi_gather_elements(n, bytes, c->p[2], at, c->p[0] + first * to_step, to_step);
     }
 }
 
-/* out[..] = x[.., index[..], ..]: x stands still along dim and lies like out along the others. */
-static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const int64_t *index_stride,
-                            const ox_tensor *x, int dim) {
-    oxi_index_job job;
-    int64_t x_stride[OX_MAX_DIMS];
-    memset(&job, 0, sizeof job);
-    job.dim_step = x->stride[dim] * oxi_dtype_bytes(x->dtype);
-    job.wide = index->dtype == OX_I64;
-    job.indexed = 2;
-    for (int d = 0; d < out->ndim; d++) x_stride[d] = d == dim ? 0 : x->stride[d];
+/* size: of the dim in the call at hand. */
+static void oxi_index_job_begin(oxi_index_job *job, const ox_tensor *index, const ox_tensor *indexed,
+                                int64_t stride, const oxi_part *part, int64_t size) {
+    memset(job, 0, sizeof *job);
+    job->dim_step = stride * oxi_dtype_bytes(indexed->dtype);
+    job->wide = index->dtype == OX_I64;
+    if (!part || !part->sliced) return;
+    job->start = part->start;
+    job->end = part->start + size;
+}
+
+/* The indices of the whole are looked at in each of its parts. */
+static ox_status oxi_check_sliced(const oxi_call *call, const oxi_part *part, const ox_tensor *index) {
+    ox_tensor x = oxi_at_least_1d(part && part->sliced ? part->whole->in[0] : call->in[0]);
+    return oxi_check_dim_indices(oxi_op_row_of(call->op)->name, index, &x, call->attr.along.dim);
+}
+
+/* out[..] = x[.., index[..], ..]: x stands still along the dim that is indexed and lies like out along the
+ * others. */
+static void oxi_gather_walk(oxi_index_job *job, const ox_tensor *out, const ox_tensor *index,
+                            const int64_t *index_stride, const ox_tensor *x, const int64_t *x_stride) {
     oxi_walk w;
+    job->indexed = 2;
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     oxi_walk_add_raw(&w, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
     oxi_walk_add_raw(&w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), x_stride);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, w.step[1] ? oxi_gather_piece : oxi_gather_run_piece,
-                 &job);
+                 job);
 }
 
-static ox_status oxi_gather_run(const oxi_call *call) {
+/* each: an index for each element, as gather has it; else one along dim, as index_select. */
+static ox_status oxi_gather_run(const oxi_call *call, const oxi_part *part, bool each) {
     ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
               out = oxi_at_least_1d(call->out[0]);
-    ox_status status = oxi_check_dim_indices("gather", &index, &x, call->attr.along.dim);
-    if (status == OX_OK) oxi_gather_walk(&out, &index, index.stride, &x, call->attr.along.dim);
-    return status;
-}
-
-static ox_status oxi_index_select_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              out = oxi_at_least_1d(call->out[0]);
-    int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_select", &index, &x, call->attr.along.dim);
+    int dim = call->attr.along.dim;
+    int64_t along[OX_MAX_DIMS] = {0}, stride = x.stride[dim];
+    oxi_index_job job;
+    ox_status status = oxi_check_sliced(call, part, &index);
     if (status != OX_OK) return status;
-    index_stride[call->attr.along.dim] = index.stride[0];
-    oxi_gather_walk(&out, &index, index_stride, &x, call->attr.along.dim);
+    oxi_index_job_begin(&job, &index, &x, stride, part, x.shape[dim]);
+    along[dim] = index.stride[0];
+    x.stride[dim] = 0;
+    oxi_gather_walk(&job, &out, &index, each ? index.stride : along, &x, x.stride);
     return OX_OK;
 }
 
@@ -317,13 +349,16 @@ static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64
 /* Operands: out, index, source, in row-major order along dim. */
 static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c) {
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], from_step = w->step[2] * bytes;
+    bool has;
     if (w->step[1] == 0) {
-        char *to = c->p[0] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
+        char *to = c->p[0] + (oxi_index_at(c->p[1], job->wide) - job->start) * job->dim_step;
+        (void)oxi_index_alike(job, w, c, 0, 1, &has);
+        if (has) oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
         return;
     }
-    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
+    for (int64_t first = 0, n; first < c->n; first += n) {
+        n = oxi_index_alike(job, w, c, first, oxi_min_i64(c->n - first, OXI_INDEX_PIECE), &has);
+        if (!has) continue;
         oxi_index_offsets(job, w, c, first, n, at);
         job->scatter(job, n, c->p[0], at, c->p[2] + first * from_step, from_step);
     }
@@ -363,54 +398,33 @@ static void oxi_scatter_split(oxi_index_job *job, int dim) {
     if (job->parts < 1) job->parts = 1;
 }
 
-/* out = in[0], then moved to or added to. */
-static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
-                                  const ox_tensor *source, oxi_index_does does, double alpha) {
-    ox_tensor out = oxi_at_least_1d(call->out[0]);
+/* out = in[0], then moved to or added to: scatters, which have an index for each element, and index_add. */
+static ox_status oxi_scatter_run(const oxi_call *call, const oxi_part *part, const oxi_index_form *form) {
+    ox_tensor out = oxi_at_least_1d(call->out[0]), index = oxi_at_least_1d(call->in[1]),
+              source = oxi_at_least_1d(call->in[2]);
     int dim = call->attr.along.dim;
+    bool each = form->by == OXI_BY_EACH;
+    int64_t along[OX_MAX_DIMS] = {0};
     oxi_index_job job;
-    int64_t out_stride[OX_MAX_DIMS];
-    memset(&job, 0, sizeof job);
-    job.dim_step = out.stride[dim] * oxi_dtype_bytes(out.dtype);
-    job.wide = index->dtype == OX_I64;
-    job.indexed = 0;
-    job.dtype = out.dtype;
-    job.alpha = alpha;
-    job.add = does != OXI_DOES_MOVES;
-    job.combine = oxi_scatter_combine_of(out.dtype, does);
-    job.scatter = job.combine ? oxi_scatter_combine : oxi_scatter_kernel_of(out.dtype, job.add);
-    for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
-    ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
+    ox_status status = oxi_check_sliced(call, part, &index);
+    if (status == OX_OK) status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
     if (status != OX_OK) return status;
+    oxi_index_job_begin(&job, &index, &out, out.stride[dim], part, out.shape[dim]);
+    job.dtype = out.dtype;
+    job.alpha = each ? 1 : call->attr.index_add.alpha;
+    job.add = form->does != OXI_DOES_MOVES;
+    job.combine = oxi_scatter_combine_of(out.dtype, form->does);
+    job.scatter = job.combine ? oxi_scatter_combine : oxi_scatter_kernel_of(out.dtype, job.add);
+    along[dim] = index.stride[0];
+    out.stride[dim] = 0;
     /* the walk covers the source's part that has indices */
-    int64_t shape[OX_MAX_DIMS];
-    for (int d = 0; d < out.ndim; d++)
-        shape[d] = index_stride == index->stride ? index->shape[d] : source->shape[d];
-    oxi_walk_begin(&job.walk, out.ndim, shape);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(&out), oxi_dtype_bytes(out.dtype), out_stride);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(source), oxi_dtype_bytes(source->dtype), source->stride);
+    oxi_walk_begin(&job.walk, out.ndim, each ? index.shape : source.shape);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(&out), oxi_dtype_bytes(out.dtype), out.stride);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(&index), oxi_dtype_bytes(index.dtype), each ? index.stride : along);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(&source), oxi_dtype_bytes(source.dtype), source.stride);
     oxi_scatter_split(&job, dim);
     oxi_parallel_for(job.parts, oxi_scatter_task, &job);
     return OX_OK;
-}
-
-static ox_status oxi_scatter_run(const oxi_call *call, oxi_index_does does) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              source = oxi_at_least_1d(call->in[2]);
-    ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.along.dim);
-    if (status != OX_OK) return status;
-    return oxi_scatter_walk(call, &index, index.stride, &source, does, 1);
-}
-
-static ox_status oxi_index_add_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              source = oxi_at_least_1d(call->in[2]);
-    int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.along.dim);
-    if (status != OX_OK) return status;
-    index_stride[call->attr.along.dim] = index.stride[0];
-    return oxi_scatter_walk(call, &index, index_stride, &source, OXI_DOES_ADDS, call->attr.index_add.alpha);
 }
 
 /* Rows of a task. */
@@ -458,23 +472,12 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     ox_status status = oxi_check_indices("embedding", ids, table->shape[0], "a table");
     if (status != OX_OK) return status;
     if (!oxi_is_block(table->dtype)) { /* the rows of dim 0, ids standing still along the last dim */
-        int64_t index_stride[OX_MAX_DIMS] = {0};
-        ox_tensor rows = oxi_borrowed(out);
+        int64_t index_stride[OX_MAX_DIMS] = {0}, table_stride[OX_MAX_DIMS] = {0};
+        oxi_index_job rows;
         for (int d = 0; d < ids->ndim; d++) index_stride[d] = ids->stride[d];
-        oxi_index_job job;
-        memset(&job, 0, sizeof job);
-        job.dim_step = table->stride[0] * oxi_dtype_bytes(table->dtype);
-        job.wide = ids->dtype == OX_I64;
-        job.indexed = 2;
-        int64_t table_stride[OX_MAX_DIMS] = {0};
-        table_stride[rows.ndim - 1] = table->stride[1];
-        oxi_walk w;
-        oxi_walk_begin(&w, rows.ndim, rows.shape);
-        oxi_walk_add(&w, &rows);
-        oxi_walk_add_raw(&w, oxi_ptr(ids), oxi_dtype_bytes(ids->dtype), index_stride);
-        oxi_walk_add_raw(&w, oxi_ptr(table), oxi_dtype_bytes(table->dtype), table_stride);
-        oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-        oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
+        table_stride[ids->ndim] = table->stride[1];
+        oxi_index_job_begin(&rows, ids, table, table->stride[0], NULL, 0);
+        oxi_gather_walk(&rows, out, ids, index_stride, table, table_stride);
         return OX_OK;
     }
     status = oxi_check_expandable(table->dtype);
@@ -733,15 +736,14 @@ static ox_status oxi_copies_run(const oxi_call *call) {
     return status;
 }
 
-static ox_status oxi_cpu_index(const oxi_call *call) {
+static ox_status oxi_cpu_index(const oxi_call *call, const oxi_part *part) {
     const oxi_index_form *form = oxi_index_form_of(call->op);
     switch (form->kind) {
     case OXI_INDEX_PICK:
-        return form->by == OXI_BY_EACH  ? oxi_gather_run(call)
-               : form->by == OXI_BY_DIM ? oxi_index_select_run(call)
-                                        : oxi_embedding_run(call);
-    case OXI_INDEX_PUT:
-        return form->by == OXI_BY_EACH ? oxi_scatter_run(call, form->does) : oxi_index_add_run(call);
+        return form->by == OXI_BY_EACH || form->by == OXI_BY_DIM
+                   ? oxi_gather_run(call, part, form->by == OXI_BY_EACH)
+                   : oxi_embedding_run(call);
+    case OXI_INDEX_PUT: return oxi_scatter_run(call, part, form);
     case OXI_INDEX_SELECT:
         return form->does == OXI_DOES_COORDINATES ? oxi_nonzero_run(call) : oxi_masked_select_run(call);
     case OXI_INDEX_PATTERN:

@@ -30,6 +30,7 @@ typedef struct oxi_attention {
     int lead; /* dims before heads */
     int64_t batches, heads, kv_heads, group, length, keys, depth, value_depth;
     int64_t rows; /* length * group */
+    int64_t whole; /* queries of the call that this is a part of, or length */
     float scale, softcap;
     oxi_attention_side logsumexp; /* t NULL, or [..,H,S,1] of f32: `kept`, the second result */
     ox_tensor kept;
@@ -503,6 +504,7 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     job->depth = q->shape[n - 1];
     job->value_depth = v->shape[n - 1];
     job->rows = job->length * job->group;
+    job->whole = job->length;
     job->scale = (float)call->attr.attention.scale;
     job->softcap = (float)call->attr.attention.softcap;
     job->causal = call->attr.attention.causal;
@@ -526,14 +528,15 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
 }
 
 static bool oxi_attention_is_few(const oxi_attention *job) {
-    if (job->length == 1 && job->keys <= OXI_ATTENTION_CHUNK) return true;
-    return job->rows <= (job->length == 1 ? OXI_ATTENTION_FEW_HEADS : OXI_ATTENTION_FEW_ROWS);
+    if (job->whole == 1 && job->keys <= OXI_ATTENTION_CHUNK) return true;
+    return job->whole * job->group <= (job->whole == 1 ? OXI_ATTENTION_FEW_HEADS : OXI_ATTENTION_FEW_ROWS);
 }
 
 /* Tiles of queries so that they and their results stay in the second cache level, with tiles of keys
- * beside them. */
+ * beside them. Parts have the tiles of the whole. */
 static void oxi_attention_cut(oxi_attention *job) {
     int64_t width = job->depth + job->value_depth, units = job->batches * job->kv_heads;
+    int64_t rows = job->whole * job->group;
     if (job->part && job->part->heads > 0) units = job->part->heads; /* of the whole */
     job->mr = job->kernels->gemm_f32.mr;
     job->nr = job->kernels->gemm_f32.nr;
@@ -542,8 +545,7 @@ static void oxi_attention_cut(oxi_attention *job) {
         job->chunks = oxi_max_i64(oxi_parts(job->keys, job->chunk_keys), 1);
         bool direct = job->k.column == 1 && job->kernels->attention_dots[job->k.t->dtype]; /* not widened */
         int64_t wanted = direct ? oxi_parts(OXI_ATTENTION_FEW_TASKS, oxi_max_i64(units * job->chunks, 1)) : 1;
-        job->tile_rows =
-            oxi_parts(job->rows, oxi_max_i64(wanted, oxi_parts(job->rows, OXI_ATTENTION_FEW_ROWS)));
+        job->tile_rows = oxi_parts(rows, oxi_max_i64(wanted, oxi_parts(rows, OXI_ATTENTION_FEW_ROWS)));
         job->tiles = oxi_parts(job->rows, job->tile_rows);
         return;
     }
@@ -553,13 +555,12 @@ static void oxi_attention_cut(oxi_attention *job) {
     int64_t least = oxi_round_up(64, job->nr);
     job->tile_rows =
         oxi_round_up(oxi_min_i64(oxi_max_i64(32768 / width, least), OXI_ATTENTION_TILE_ROWS), job->nr);
-    job->tile_rows = oxi_min_i64(job->tile_rows, oxi_round_up(job->rows, job->nr));
-    while (job->tile_rows > least &&
-           units * ((job->rows + job->tile_rows - 1) / job->tile_rows) < OXI_ATTENTION_TASKS)
+    job->tile_rows = oxi_min_i64(job->tile_rows, oxi_round_up(rows, job->nr));
+    while (job->tile_rows > least && units * oxi_parts(rows, job->tile_rows) < OXI_ATTENTION_TASKS)
         job->tile_rows = oxi_round_up(job->tile_rows / 2, job->nr);
-    job->tiles = (job->rows + job->tile_rows - 1) / job->tile_rows;
-    int64_t wanted = OXI_ATTENTION_TASKS / (units * job->tiles),
-            pieces = job->keys / (job->length == 1 ? OXI_ATTENTION_CHUNK : 2048);
+    job->tiles = oxi_parts(job->rows, job->tile_rows);
+    int64_t wanted = OXI_ATTENTION_TASKS / (units * oxi_parts(rows, job->tile_rows)),
+            pieces = job->keys / (job->whole == 1 ? OXI_ATTENTION_CHUNK : 2048);
     job->chunks = oxi_max_i64(oxi_min_i64(wanted, pieces), 1);
     job->chunk_keys =
         oxi_max_i64(oxi_round_up((job->keys + job->chunks - 1) / job->chunks, job->tile_keys), 1);
@@ -600,6 +601,10 @@ static ox_status oxi_cpu_attention(const oxi_call *call, const oxi_part *part) {
         return OX_ERR_UNSUPPORTED;
     oxi_attention_shape(&job, call);
     job.part = part;
+    if (part && part->queries > 0) {
+        job.whole = part->queries;
+        job.start += part->start;
+    }
     size_t depth = (size_t)job.depth, value_depth = (size_t)job.value_depth,
            widest = depth > value_depth ? depth : value_depth;
     if (job.q.t->dtype == OX_F64) {

@@ -182,6 +182,9 @@ typedef struct oxi_part {
     int64_t heads;                   /* of attention: key heads of the whole, all batches; 0: not told */
     int64_t first;                   /* where the part's first element is in the whole's first result */
     int64_t rows;                    /* of what is added up over rows: of a task of the whole; 0: not told */
+    int64_t queries;                 /* of attention: of the whole; 0: not told */
+    bool sliced;                     /* by index: of the dim that is indexed, the part has some ... */
+    int64_t start;                   /* ... from there on; of attention, from that query on */
 } oxi_part;
 
 typedef struct oxi_operand_names {

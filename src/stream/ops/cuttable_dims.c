@@ -203,11 +203,38 @@ static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_
     }
 }
 
+/* So many queries, and multiples of them, have tiles of their own on the CPU. */
+static int64_t oxi_attention_unit(const oxi_call *call) {
+    oxi_attention job;
+    oxi_attention_shape(&job, call);
+    if (call->in[0]->dtype == OX_F64) return 1;
+    oxi_attention_cut(&job);
+    return oxi_space_unit(job.tile_rows, job.group);
+}
+
+/* Queries, by such tiles; parts are told which they have. */
+static void oxi_space_queries(oxi_stream_plan *plan) {
+    const ox_tensor *q = &plan->operand[0], *mask = &plan->operand[3];
+    int64_t queries = q->shape[q->ndim - 2];
+    if (!plan->compute->host) return;
+    int d = oxi_space_add(&plan->space, queries);
+    plan->space.unit[d] = oxi_attention_unit(plan->call);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        if (plan->there[i] && (i == 0 || i >= OXI_PLAN_OUT))
+            plan->space.dim[i][d] = q->ndim - 2; /* logsumexp [..,H,S] */
+    if (plan->there[3] && mask->ndim > 1) oxi_space_map(plan, 3, d, mask->ndim - 2);
+    plan->told.queries = queries;
+    plan->told_dim = d + 1;
+}
+
 /* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast, sinks [H]: heads that share keys stay
  * together. How the keys of a head are cut depends on how many heads there are, so parts are told. */
 static void oxi_space_attention(oxi_stream_plan *plan) {
     const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
-    if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
+    if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) {
+        oxi_space_queries(plan);
+        return;
+    }
     int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
     plan->told.heads = heads;
     for (int d = 0; d < q->ndim - 3; d++) {
@@ -215,9 +242,71 @@ static void oxi_space_attention(oxi_stream_plan *plan) {
         oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
     }
     oxi_space_attention_dim(plan, 3, heads, group);
-    if (!plan->there[4]) return;
-    plan->space.dim[4][plan->space.ndim - 1] = 0;
-    plan->space.times[4][plan->space.ndim - 1] = group;
+    if (plan->there[4]) {
+        plan->space.dim[4][plan->space.ndim - 1] = 0;
+        plan->space.times[4][plan->space.ndim - 1] = group;
+    }
+    oxi_space_queries(plan);
+}
+
+/* g, q [..,H,S,D], k, v [..,Hkv,T,D], mask; logsumexp [..,H,S] and the result, or sinks [H]: results are
+ * gradients of q, k, v. Heads, as on the way there; what queries add to their keys stays in one part. */
+static void oxi_space_attention_back(oxi_stream_plan *plan) {
+    const ox_tensor *q = &plan->operand[1], *k = &plan->operand[2];
+    if (q->ndim < 3 || k->ndim != q->ndim || !plan->compute->host) return;
+    int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
+    bool known = plan->call->in_count > 6;
+    plan->told.heads = heads;
+    for (int from_last = q->ndim; from_last >= 3; from_last--) {
+        bool leading = from_last > 3, added = false;
+        int64_t size = leading ? q->shape[q->ndim - from_last] : heads;
+        int d = oxi_space_add(&plan->space, size);
+        if (leading) plan->told.heads *= size;
+        for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+            bool keys = i == 2 || i == 3 || i == OXI_PLAN_OUT + 1 || i == OXI_PLAN_OUT + 2;
+            bool sinks = i == 5 && !known;
+            int64_t times = keys || leading ? 1 : group;
+            int dim = sinks ? (leading ? -1 : 0) : plan->operand[i].ndim - from_last + (i == 5);
+            if (!plan->there[i] || dim < 0 || size * times == 1) continue;
+            bool alike = plan->operand[i].shape[dim] == size * times;
+            added = added || (!alike && i >= OXI_PLAN_OUT); /* all of them go to one result */
+            if (!alike) continue;
+            plan->space.dim[i][d] = dim;
+            plan->space.times[i][d] = times;
+        }
+        for (int i = 0; i < OXI_STREAM_OPERANDS && added; i++) plan->space.dim[i][d] = -1;
+        if (added) plan->space.size[d] = 1;
+    }
+}
+
+/* ---- by index ----------------------------------------------------------------------------------------- */
+
+/* Dims along which operands lie side by side; the indices of the one that is indexed; and, where parts run in
+ * order, of that one a slice at a time, which reads or changes what its indices say. */
+static void oxi_space_index(oxi_stream_plan *plan) {
+    const oxi_index_form *form = oxi_index_form_of(plan->call->op);
+    const ox_tensor *x = &plan->operand[0], *index = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
+    bool picks = form->kind == OXI_INDEX_PICK, each = form->by == OXI_BY_EACH;
+    int along = plan->call->attr.along.dim, last = picks ? OXI_PLAN_OUT : 2;
+    if ((!picks && form->kind != OXI_INDEX_PUT) || form->by == OXI_BY_ROWS) return;
+    if (x->ndim == 0 || index->ndim == 0) return;
+    for (int d = 0; d < x->ndim; d++) {
+        bool alike = picks || !each || index->shape[d] == x->shape[d]; /* else some have no indices */
+        if (d == along || !alike) continue;
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[0][at] = plan->space.dim[last][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+        if (each) plan->space.dim[1][at] = d;
+    }
+    bool again = !plan->in_order && plan->streamed[0]; /* all of it would come for each part */
+    int at = picks && !again ? oxi_space_add(&plan->space, out->shape[along]) : -1;
+    if (at >= 0) plan->space.dim[1][at] = each ? along : 0;
+    if (at >= 0) plan->space.dim[OXI_PLAN_OUT][at] = along;
+    if (!plan->in_order || !plan->compute->host) return;
+    at = oxi_space_add(&plan->space, x->shape[along]);
+    plan->space.dim[0][at] = along;
+    if (!picks) plan->space.dim[OXI_PLAN_OUT][at] = along;
+    plan->told.sliced = true;
+    plan->told_dim = at + 1;
 }
 
 /* ---- convolutions: samples, but for what sums over them ----------------------------------------------- */
@@ -288,6 +377,7 @@ static void oxi_space_back(oxi_stream_plan *plan) {
     const ox_tensor *x = &plan->operand[1];
     int rows = 0, d = 0, inside = 0;
     switch (plan->call->op) {
+    case OXI_OP_attention_back: oxi_space_attention_back(plan); return;
     case OXI_OP_gelu_back:
     case OXI_OP_gelu_tanh_back:
     case OXI_OP_silu_back: break;
@@ -321,7 +411,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED] = {
     oxi_space_one_dim,
     oxi_space_one_dim,
     oxi_space_rows,
-    NULL,
+    oxi_space_index,
     oxi_space_product,
     oxi_space_rope,
     oxi_space_attention,

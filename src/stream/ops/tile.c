@@ -132,6 +132,7 @@ typedef struct oxi_stream_plan {
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
     oxi_part told;       /* what each part is told of the whole; its shared memory is this plan's */
+    int told_dim;        /* of the space, and one: parts are told where they begin along it; 0: of none */
     oxi_shared shared;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
@@ -171,6 +172,14 @@ static int64_t oxi_plan_first(const oxi_stream_plan *plan, const int64_t *start)
         for (int d = 0; d < plan->space.ndim; d++)
             if (plan->space.dim[result][d] == at) first += start[d] * plan->space.times[result][d] * step;
     return first;
+}
+
+/* What the part that begins there is told. */
+static oxi_part oxi_plan_tell(const oxi_stream_plan *plan, const int64_t *start) {
+    oxi_part told = plan->told;
+    told.first = oxi_plan_first(plan, start);
+    if (plan->told_dim > 0) told.start = start[plan->told_dim - 1];
+    return told;
 }
 
 static bool oxi_plan_is_result(int operand) {
@@ -392,8 +401,8 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     ox_storage storage[OXI_STREAM_OPERANDS];
     int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
     oxi_call call = *plan->call;
-    oxi_part told = plan->told;
     oxi_plan_place(plan, index, start, count);
+    oxi_part told = oxi_plan_tell(plan, start);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         if (!plan->there[i]) continue;
         part[i] = oxi_plan_part(plan, i, start, count);
@@ -406,7 +415,6 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     if (oxi_op_row_of(call.op)->family == OXI_FAMILY_FILL)
         call.attr.shape.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    told.first = oxi_plan_first(plan, start);
     return plan->compute->host ? oxi_run_part(plan->compute, &call, &told)
                                : oxi_plan_run_there(plan, step, part, &call, &told);
 }

@@ -313,6 +313,12 @@ static oxi_shunt_node *oxi_shunt_node_new(ox_shunt *s, const oxi_call *call, int
     return node;
 }
 
+/* Whether e is raised to the call's last result on the way back: what that is off by is a factor there. */
+static bool oxi_shunt_makes_logarithms(const oxi_call *call) {
+    return call->op == OXI_OP_log_softmax || call->op == OXI_OP_logsumexp ||
+           (call->op == OXI_OP_attention && call->out_count > 1);
+}
+
 /* at_once: a result lies in another device's memory. */
 static ox_status oxi_shunt_keep(ox_shunt *s, const oxi_call *call, bool *at_once) {
     int64_t *dims;
@@ -327,6 +333,8 @@ static ox_status oxi_shunt_keep(ox_shunt *s, const oxi_call *call, bool *at_once
         noted = oxi_shunt_note(s, call->in[count], false, &node->operand[count], &dims, at_once);
     for (int i = 0; noted && i < call->out_count; i++, count++)
         noted = oxi_shunt_note(s, call->out[i], true, &node->operand[count], &dims, at_once);
+    if (noted && oxi_shunt_makes_logarithms(call) && node->operand[count - 1].item)
+        node->operand[count - 1].item->all_f32 = false;
     if (noted) {
         nodes[s->node_count++] = node;
         s->stats.calls++;

@@ -648,8 +648,7 @@ static bool oxi_shunt_piece_push(ox_shunt *s, oxi_shunt_cut *c, const oxi_shunt_
     if (!made || !attr || !list || !told) return false;
     int64_t start[OX_MAX_DIMS] = {0};
     start[c->dim] = piece > 0 ? c->rows[piece - 1] : 0;
-    *told = c->plan.told;
-    told->first = oxi_plan_first(&c->plan, start);
+    *told = oxi_plan_tell(&c->plan, start);
     *made = *node;
     *attr = *node->attr;
     made->attr = attr;

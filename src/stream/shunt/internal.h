@@ -83,7 +83,7 @@ typedef struct oxi_shunt_item {
     bool valid;                      /* `storage` has its bytes */
     bool file;                       /* `disk` is a file of the user's */
     bool disk_valid;
-    bool all_f32;                    /* every node saw it as f32, whole: it may be compressed */
+    bool all_f32;                    /* to every node, and no logarithms: it may be compressed */
     uint8_t kind;                    /* oxi_shunt_kind */
     uint8_t packed;                  /* ox_compression of the host's or disk's copy, */
     int16_t packed_shift;            /* whose numbers are 2^shift times what they were */
