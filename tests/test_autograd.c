@@ -1,47 +1,12 @@
 /* test_autograd.c - the tape and the engine: leaves, sums of gradients, views and changes in place as PyTorch
- * follows them, modes, hooks, what is saved, graphs that are gone, functions of one's own, checkpoints,
- * gradients of gradients, and that nothing is left. (The gradients of each row: test_gradients.c)
+ * follows them, modes, what is saved, graphs that are gone, functions of one's own, checkpoints, gradients of
+ * gradients, and that nothing is left. (Hooks: test_hooks.c; the gradients of each row: test_gradients.c)
  * OX_TSAN
  */
 #include "oxtorch_nn.h"
-#include "check.h"
+#include "leaves.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static ox_tensor *line(double first, double step, int64_t n) {
-    ox_tensor *x = ox_empty(OX_SHAPE(n), OX_F64);
-    double *numbers = (double *)ox_data(x);
-    for (int64_t i = 0; i < n; i++) numbers[i] = first + step * (double)i;
-    return x;
-}
-
-static ox_tensor *leaf(int64_t n, double first, double step) {
-    return ox_requires_grad_(line(first, step, n), true);
-}
-
-static ox_tensor *total(ox_tensor *x) {
-    return ox_sum(x, OX_ALL_DIMS, false);
-}
-
-static bool are(ox_tensor *t, int count, const double *expected) {
-    double got[64];
-    if (!t || ox_numel(t) != count || ox_to_doubles(t, got, count) != OX_OK) return false;
-    for (int i = 0; i < count; i++)
-        if (fabs(got[i] - expected[i]) > 1e-12 * (1 + fabs(expected[i]))) return false;
-    return true;
-}
-#define ARE(t, ...)                                                                           \
-    do {                                                                                      \
-        static const double numbers[] = {__VA_ARGS__};                                        \
-        CHECK_MSG(are(t, (int)(sizeof numbers / sizeof *numbers), numbers), "%s", ox_error_text()); \
-    } while (0)
-
-static void refused(ox_status status, ox_status expected, const char *words) {
-    CHECK_MSG(status == expected && strstr(ox_error_text(), words), "%d %s", (int)status, ox_error_text());
-    ox_error_clear();
-}
 
 /* ---- leaves -------------------------------------------------------------------------------------------- */
 
@@ -325,7 +290,7 @@ static void test_views(void) {
     }
 }
 
-/* ---- modes and hooks ----------------------------------------------------------------------------------- */
+/* ---- modes --------------------------------------------------------------------------------------------- */
 
 static void test_modes(void) {
     OX_SCOPE {
@@ -381,131 +346,6 @@ static void test_inference(void) {
                 break;
             }
         CHECK(!ox_is_inference_mode_enabled() && ox_is_grad_enabled());
-    }
-}
-
-static ox_tensor *doubled(ox_tensor *g, void *user) {
-    (*(int *)user)++;
-    return ox_mul(g, ox_number(2));
-}
-static ox_tensor *looked(ox_tensor *g, void *user) {
-    *(double *)user = ox_item(total(g));
-    return NULL;
-}
-static ox_tensor *misshapen(ox_tensor *g, void *user) {
-    (void)user;
-    return ox_sum(g, OX_ALL_DIMS, false);
-}
-static void stepped(ox_tensor *x, void *user) {
-    (*(int *)user)++;
-    CHECK(ox_is_leaf(x) && ox_gradient(x));
-    OX_NO_GRAD CHECK(ox_add_scaled_(x, ox_gradient(x), -0.5) != NULL);
-    CHECK(ox_set_gradient(x, NULL) == OX_OK);
-}
-
-static void test_hooks(void) {
-    OX_SCOPE {
-        int calls = 0, steps = 0;
-        double seen = 0;
-        ox_tensor *x = leaf(2, 1, 1), *y = ox_mul(x, x);
-        int64_t first = ox_register_hook(x, doubled, &calls), other = ox_register_hook(y, looked, &seen);
-        CHECK(first > 0 && other > first);
-        CHECK(ox_retain_gradient(y) == OX_OK);
-        CHECK(ox_backward(total(ox_add(ox_mul(y, ox_number(3)), x)), NULL) == OX_OK);
-        CHECK(calls == 1 && seen == 6);
-        ARE(ox_gradient(x), 14, 26); /* 2 (6 x + 1) */
-        ARE(ox_gradient(y), 3, 3);
-        ox_remove_hook(x, first);
-        CHECK(ox_set_gradient(x, NULL) == OX_OK);
-        int64_t step = ox_register_accumulated_hook(x, stepped, &steps);
-        CHECK(step > 0 && ox_backward(total(x), NULL) == OX_OK && calls == 1 && steps == 1);
-        CHECK(!ox_gradient(x));
-        ARE(ox_detach(x), 0.5, 1.5);
-        ox_remove_hook(x, step);
-        CHECK(ox_register_accumulated_hook(y, stepped, &steps) == 0);
-        refused(ox_error(), OX_ERR_ARG, "only leaves do");
-        CHECK(ox_register_hook(ox_ones(OX_SHAPE(1), OX_F64), doubled, &calls) == 0);
-        refused(ox_error(), OX_ERR_ARG, "wants no gradient");
-        CHECK(ox_register_hook(x, misshapen, NULL) > 0);
-        refused(ox_backward(total(x), NULL), OX_ERR_SHAPE, "a hook made");
-    }
-}
-
-/* Second gradients of logsumexp go through its result: a hook there, which doubles, changes them. */
-static void test_hook_of_logsumexp(void) {
-    for (int wide = 0; wide < 2; wide++) OX_SCOPE {
-            int calls = 0;
-            ox_grad_desc desc;
-            memset(&desc, 0, sizeof desc);
-            desc.create_graph = true;
-            ox_tensor *x = ox_requires_grad_(ox_arange(0, 3, 1, wide ? OX_F64 : OX_F32), true);
-            ox_tensor *first, *second, *y = ox_logsumexp(x, OX_ALL_DIMS, false);
-            CHECK(ox_register_hook(y, doubled, &calls) > 0);
-            CHECK(ox_grad(&y, 1, &x, 1, &desc, &first) == OX_OK && calls == 1);
-            ox_tensor *one = ox_select(first, 0, 0);
-            CHECK(ox_grad(&one, 1, &x, 1, NULL, &second) == OX_OK && calls == 2);
-            for (int i = 0; i < 3; i++) { /* 2 p_0 (1 - 2 p_0), then -4 p_0 p_i */
-                double sum = 1 + exp(1) + exp(2), p = 1 / sum, want = -4 * p * exp(i) / sum + (i ? 0 : 2 * p);
-                CHECK(fabs(ox_item(ox_select(second, 0, i)) - want) < 1e-7);
-            }
-        }
-}
-
-static ox_status swapped(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
-    ox_tensor *first = in[0];
-    (*(int *)user)++;
-    CHECK(in_count == 2 && out_count == 1 && out[0]);
-    ARE(out[0], 1, 1);
-    in[0] = in[1];
-    in[1] = first;
-    return OX_OK;
-}
-static ox_status shortened(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
-    (void)in_count, (void)out, (void)out_count, (void)user;
-    in[0] = ox_sum(in[0], OX_ALL_DIMS, false);
-    return OX_OK;
-}
-static ox_status broken(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
-    (void)in, (void)in_count, (void)out, (void)out_count, (void)user;
-    return OX_ERR_IO;
-}
-
-/* The gradient of an operand is whole, also where it could be added to what came before. */
-static ox_status sized(ox_tensor **in, int in_count, ox_tensor *const *out, int out_count, void *user) {
-    (void)in_count, (void)out, (void)out_count;
-    (*(int *)user)++;
-    ARE(in[0], 0, 1, 1);
-    return OX_OK;
-}
-
-static void test_operation_hooks(void) {
-    OX_SCOPE {
-        int calls = 0;
-        ox_tensor *a = leaf(2, 1, 1), *b = leaf(2, 5, 1), *y = ox_mul(a, b);
-        int64_t number = ox_register_operation_hook(y, swapped, &calls);
-        ox_backward_desc again;
-        memset(&again, 0, sizeof again);
-        again.retain_graph = true;
-        CHECK(number > 0 && ox_backward(total(y), &again) == OX_OK && calls == 1);
-        ARE(ox_gradient(a), 1, 2); /* 5, 6 without */
-        ARE(ox_gradient(b), 5, 6);
-        ox_remove_hook(y, number);
-        CHECK(ox_backward(total(y), &again) == OX_OK && calls == 1);
-        ARE(ox_gradient(a), 6, 8);
-        number = ox_register_operation_hook(y, shortened, NULL);
-        refused(ox_backward(total(y), &again), OX_ERR_SHAPE, "a hook of mul made");
-        ox_remove_hook(y, number);
-        CHECK(ox_register_operation_hook(y, broken, NULL) > 0);
-        refused(ox_backward(total(y), &again), OX_ERR_IO, "a hook of mul failed");
-        ox_tensor *x = leaf(3, 1, 1), *part = ox_slice(x, 0, 1, 3, 1);
-        calls = 0;
-        CHECK(ox_register_operation_hook(part, sized, &calls) > 0);
-        CHECK(ox_backward(ox_add(total(part), total(ox_mul(x, x))), NULL) == OX_OK && calls == 1);
-        ARE(ox_gradient(x), 2, 5, 7);
-        CHECK(ox_register_operation_hook(a, swapped, &calls) == 0);
-        refused(ox_error(), OX_ERR_ARG, "no operation");
-        CHECK(ox_register_operation_hook(y, NULL, NULL) == 0);
-        refused(ox_error(), OX_ERR_ARG, "no function");
     }
 }
 
@@ -848,9 +688,6 @@ int main(void) {
     test_views();
     test_modes();
     test_inference();
-    test_hooks();
-    test_hook_of_logsumexp();
-    test_operation_hooks();
     test_functional();
     test_saved_hooks();
     test_anomaly();

@@ -24,7 +24,7 @@ OX_API ox_tensor *ox_detach(ox_tensor *t);
 OX_API ox_tensor *ox_gradient(ox_tensor *t);
 /* Sets it; NULL forgets it, as zero_grad does. OX_ERR_SHAPE, OX_ERR_DTYPE where it does not fit t. */
 OX_API ox_status ox_set_gradient(ox_tensor *t, ox_tensor *gradient);
-/* Results keep their gradient as well (torch.Tensor.retain_grad). */
+/* Results keep their gradient as well, that of ox_grad too (torch.Tensor.retain_grad). */
 OX_API ox_status ox_retain_gradient(ox_tensor *t);
 
 /* ---- backward ------------------------------------------------------------------------------------------ */
@@ -85,7 +85,9 @@ OX_API void ox_set_detect_anomaly(bool detect);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------
  * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL
- * for no change. It must not change what it gets. */
+ * for no change. It must not change what it gets. Of a tensor that is changed in place later it is that of
+ * the numbers from before (of a view: of what used them then), while ox_retain_gradient keeps that of the
+ * last ones; a base's has the parts of its views as they are. */
 typedef ox_tensor *(*ox_gradient_hook)(ox_tensor *gradient, void *user);
 /* Number of the hook, for ox_remove_hook; 0 and an error where t wants no gradient or memory ends. */
 OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user);

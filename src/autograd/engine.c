@@ -351,20 +351,22 @@ static ox_status oxi_run_call(oxi_pass *run, oxi_node *node, oxi_sum *sums, cons
     return OX_OK;
 }
 
+/* The view of a gradient of its base. */
+static ox_tensor *oxi_views_again(const oxi_node *node, ox_tensor *g) {
+    const oxi_call *view = node->views;
+    for (int i = 0; g && i < node->view_count; i++) g = oxi_apply_1(view[i].op, &view[i].attr, g);
+    return g;
+}
+
 /* The base had other numbers where the view is: those have no gradient, the view's has that part of it. */
 static ox_status oxi_run_put_back(const oxi_node *node, ox_tensor *g, const bool *wants, ox_tensor **grad) {
-    ox_tensor *whole = wants[0] ? ox_clone(g) : NULL, *part;
     if (wants[0]) {
-        part = whole ? oxi_apply_1(node->call.op, &node->call.attr, whole) : NULL;
+        grad[0] = ox_clone(g);
+        ox_tensor *part = oxi_views_again(node, grad[0]);
         if (!part || !ox_zero_(part)) return ox_error();
-        grad[0] = whole;
     }
-    if (wants[1]) {
-        g = ox_contiguous(g);
-        grad[1] = g ? oxi_apply_1(node->call.op, &node->call.attr, g) : NULL;
-        if (!grad[1]) return ox_error();
-    }
-    return OX_OK;
+    if (wants[1]) grad[1] = oxi_views_again(node, ox_contiguous(g));
+    return wants[1] && !grad[1] ? ox_error() : OX_OK;
 }
 
 static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, const bool *wants,
@@ -475,7 +477,7 @@ static ox_status oxi_run_node(oxi_pass *run, oxi_node *node, const oxi_task *tas
     ox_status status = OX_OK;
     for (int k = 0; k < node->out_count && status == OX_OK; k++) {
         status = oxi_run_hooks(&sums[k], node->hooks[k]);
-        if (status == OX_OK && node->keeper[k] && run->keeps)
+        if (status == OX_OK && node->keeper[k])
             status = oxi_keep_gradient(run, node->keeper[k], &sums[k]);
     }
     if (status != OX_OK || !task->needed) return status;

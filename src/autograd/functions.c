@@ -139,12 +139,17 @@ static oxi_hook **oxi_hooks_of(const char *name, ox_tensor *t) {
 }
 
 /* At the end: hooks run in the order in which they came. */
-static oxi_hook *oxi_hook_add(oxi_hook **list, void *user) {
+static oxi_hook *oxi_hook_add(ox_tensor *t, oxi_hook **list, void *user) {
     static int64_t numbers;
+    oxi_tape *tape = (oxi_tape *)t->tape;
     oxi_hook *hook = (oxi_hook *)oxi_calloc(1, sizeof *hook);
     if (!hook) return NULL;
     hook->number = oxi_atomic_add(&numbers, 1);
     hook->user = user;
+    hook->list = list;
+    hook->tape = tape;
+    hook->sibling = tape->registered;
+    tape->registered = hook;
     while (*list) list = &(*list)->next;
     *list = hook;
     return hook;
@@ -153,7 +158,7 @@ static oxi_hook *oxi_hook_add(oxi_hook **list, void *user) {
 OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook change, void *user) {
     oxi_hook **list = oxi_hooks_of("register_hook", t), *hook;
     if (list && !change) (void)oxi_fail(OX_ERR_ARG, "register_hook: no function");
-    if (!list || !change || !(hook = oxi_hook_add(list, user))) return 0;
+    if (!list || !change || !(hook = oxi_hook_add(t, list, user))) return 0;
     hook->change = change;
     return hook->number;
 }
@@ -167,7 +172,7 @@ OX_API int64_t ox_register_accumulated_hook(ox_tensor *leaf, ox_accumulated_hook
         return 0;
     }
     ox_tensor *header = oxi_plain_header(leaf);
-    hook = header ? oxi_hook_add(list, user) : NULL;
+    hook = header ? oxi_hook_add(leaf, list, user) : NULL;
     if (!hook) {
         ox_release(header);
         return 0;
@@ -186,29 +191,28 @@ OX_API int64_t ox_register_operation_hook(ox_tensor *t, ox_operation_hook operat
                        operation ? "a leaf comes from no operation" : "no function");
         return 0;
     }
-    oxi_hook *hook = oxi_hook_add(&edge.node->watchers, user);
+    oxi_hook *hook = oxi_hook_add(t, &edge.node->watchers, user);
     if (!hook) return 0;
     hook->operation = operation;
     return hook->number;
 }
 
-static bool oxi_hook_remove(oxi_hook **list, int64_t number) {
-    for (; *list; list = &(*list)->next) {
-        oxi_hook *hook = *list;
-        if (hook->number != number) continue;
-        *list = hook->next;
-        hook->next = NULL;
-        oxi_hooks_free(hook);
-        return true;
-    }
-    return false;
+static void oxi_hook_remove(oxi_hook *hook) {
+    oxi_hook **list = hook->list;
+    while (*list != hook) list = &(*list)->next;
+    *list = hook->next;
+    hook->next = NULL;
+    oxi_hooks_free(hook);
 }
 
+/* Of what t was when it was registered: that may be another node, or what t became a view of. */
 OX_API void ox_remove_hook(ox_tensor *t, int64_t number) {
-    oxi_edge edge = oxi_edge_of(t);
-    oxi_hook **list = edge.node ? &edge.node->hooks[edge.output] : edge.leaf ? &edge.leaf->hooks : NULL;
-    if (list && !oxi_hook_remove(list, number) && edge.node)
-        (void)oxi_hook_remove(&edge.node->watchers, number);
+    for (oxi_tape *tape = t ? (oxi_tape *)t->tape : NULL; tape; tape = tape->became ? tape->parent : NULL)
+        for (oxi_hook *hook = tape->registered; hook; hook = hook->sibling)
+            if (hook->number == number) {
+                oxi_hook_remove(hook);
+                return;
+            }
 }
 
 /* ---- backward ------------------------------------------------------------------------------------------ */

@@ -28,6 +28,9 @@ typedef struct oxi_hook {
     ox_operation_hook operation;     /* of a node */
     ox_tensor *header;
     void *user;
+    struct oxi_hook **list;          /* that it is in */
+    oxi_tape *tape;                  /* by which it was registered; NULL: gone */
+    struct oxi_hook *sibling;        /* the one that this registered before */
 } oxi_hook;
 
 struct oxi_tape {
@@ -37,6 +40,7 @@ struct oxi_tape {
     ox_tensor *gradient;
     oxi_outline outline;
     oxi_hook *hooks;                 /* of a leaf; those of results belong to nodes */
+    oxi_hook *registered;            /* all that were by this tape and are there, wherever */
     const char *changed_by;          /* the last function that changed it in place */
     /* of views: of which variable, by which call */
     oxi_tape *parent, *base;         /* base: the last parent, which the chain keeps alive; its own: itself */
@@ -59,7 +63,7 @@ typedef struct oxi_saved {
 typedef enum oxi_node_kind {
     OXI_NODE_CALL,
     OXI_NODE_PUT_BACK,               /* a base after a view of it was changed: operand 0 is the base before, 1
-                                      * the view as it is now; call is the view's */
+                                      * what the view is now */
     OXI_NODE_CUSTOM                  /* ox_attach_function */
 } oxi_node_kind;
 
@@ -82,6 +86,8 @@ struct oxi_node {
     const ox_function *function;     /* of CUSTOM */
     void *user;
     bool always;                     /* of CUSTOM: it has leaves of its own */
+    oxi_call *views;                 /* of PUT_BACK: view_count calls that lead to the view, an own block */
+    int view_count;
     int *saved_output;               /* of CUSTOM: which result each saved tensor is, or -1 */
     size_t bytes;                    /* of this block, arrays included */
 };
@@ -94,6 +100,9 @@ static oxi_tape *oxi_tape_of(ox_tensor *t);
 static ox_status oxi_tape_edge(oxi_tape *tape, oxi_edge *edge);
 /* out is a view of in by the call: its tape says so. */
 static ox_status oxi_tape_view(const oxi_call *call, oxi_node *node, bool recorded);
+/* A view before it is changed, owned: by nodes of its own, since hooks of those before heard of earlier uses
+ * and do not hear of the change. */
+static ox_status oxi_tape_before(oxi_tape *tape, oxi_edge *edge);
 /* The variable was written to: its numbers, and those of its base, come from the edge now. */
 static ox_status oxi_tape_rewrite(oxi_tape *tape, const oxi_edge *edge, const char *by);
 /* Gives one reference back to what this and others began with. */
@@ -111,6 +120,7 @@ static ox_tensor *oxi_plain_header(const ox_tensor *t);
 
 /* ---- nodes (node.c) ------------------------------------------------------------------------------------ */
 
+static int64_t oxi_next_sequence(void);
 /* A node without edges; NULL and an error where memory ends. */
 static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, int saved_count);
 static void oxi_node_forget(oxi_node *node);            /* what it saved */

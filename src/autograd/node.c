@@ -11,9 +11,13 @@ static size_t oxi_room_for(size_t *bytes, int count, size_t each) {
     return at;
 }
 
+static int64_t oxi_next_sequence(void) {
+    static int64_t sequence;
+    return oxi_atomic_add(&sequence, 1);
+}
+
 /* Counts are those of operands and results of calls: no size overflows. */
 static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, int saved_count) {
-    static int64_t sequence;
     size_t bytes = sizeof(oxi_node);
     size_t edges = oxi_room_for(&bytes, in_count, sizeof(oxi_edge)),
            operand = oxi_room_for(&bytes, in_count, sizeof(oxi_outline)),
@@ -30,7 +34,7 @@ static oxi_node *oxi_node_new(oxi_node_kind kind, int in_count, int out_count, i
     node->counted.references = 1;
     node->counted.is_node = true;
     node->kind = kind;
-    node->sequence = oxi_atomic_add(&sequence, 1);
+    node->sequence = oxi_next_sequence();
     node->in_count = in_count;
     node->out_count = out_count;
     node->saved_count = saved_count;
@@ -328,6 +332,19 @@ static ox_status oxi_record_cut(const oxi_call *call, oxi_tape *tape, oxi_edge *
     return OX_OK;
 }
 
+/* A call that wrote to a view changed its base: what it changed is a part of the base as that was. */
+static ox_status oxi_record_view_write(const oxi_call *call, oxi_tape *tape, oxi_node *node) {
+    oxi_edge before;
+    if (!node || call->op == OXI_OP_copy || !call->in[0] || call->in[0]->tape != tape || tape->became)
+        return OX_OK;
+    ox_status status = oxi_tape_before(tape, &before);
+    if (status != OX_OK) return status;
+    oxi_edge_drop(&node->edges[0]);
+    node->edges[0] = before;
+    node->sequence = oxi_next_sequence(); /* it comes after what it comes from */
+    return OX_OK;
+}
+
 /* The given result has other numbers than before. */
 static ox_status oxi_record_write(const oxi_call *call, oxi_node *node) {
     oxi_edge edge = {node, 0, NULL};
@@ -336,7 +353,10 @@ static ox_status oxi_record_write(const oxi_call *call, oxi_node *node) {
     if (tape && oxi_grad_off) tape->changed_by = name;
     if (oxi_grad_off || (!tape && !node) || !oxi_has_gradients(call->out[0]->dtype)) return OX_OK;
     tape = oxi_tape_of(call->out[0]);
-    ox_status status = !tape ? OX_ERR_NOMEM : node ? OX_OK : oxi_record_cut(call, tape, &edge);
+    ox_status status = !tape           ? OX_ERR_NOMEM
+                       : tape->parent  ? oxi_record_view_write(call, tape, node)
+                       : node          ? OX_OK
+                                       : oxi_record_cut(call, tape, &edge);
     if (status == OX_OK) status = oxi_tape_rewrite(tape, &edge, name);
     if (!node) oxi_edge_drop(&edge);
     return status;

@@ -24,7 +24,9 @@ static void oxi_edge_give(oxi_edge *edge, oxi_counted **dead) {
 
 static void oxi_hooks_free(oxi_hook *hook) {
     while (hook) {
-        oxi_hook *next = hook->next;
+        oxi_hook *next = hook->next, **at = hook->tape ? &hook->tape->registered : NULL;
+        while (at && *at != hook) at = &(*at)->sibling;
+        if (at) *at = hook->sibling;
         ox_release(hook->header);
         oxi_free(hook, sizeof *hook);
         hook = next;
@@ -44,6 +46,7 @@ static void oxi_tape_free(oxi_tape *tape, oxi_counted **dead) {
     ox_release(tape->gradient);
     ox_release(tape->viewed);
     oxi_hooks_free(tape->hooks);
+    for (oxi_hook *hook = tape->registered; hook; hook = hook->sibling) hook->tape = NULL;
     oxi_free(tape, sizeof *tape);
 }
 
@@ -61,6 +64,7 @@ static void oxi_node_free(oxi_node *node, oxi_counted **dead) {
     for (int i = 0; i < node->out_count; i++) oxi_hooks_free(node->hooks[i]);
     oxi_hooks_free(node->watchers);
     if (node->kind == OXI_NODE_CUSTOM && node->function->drop) node->function->drop(node->user);
+    oxi_free(node->views, (size_t)node->view_count * sizeof *node->views);
     oxi_free(node, node->bytes);
 }
 
@@ -161,23 +165,49 @@ static oxi_edge oxi_tape_edge_now(oxi_tape *tape) {
     return edge;
 }
 
-/* A view whose parent is not stale comes from the parent as it is now. */
-static ox_status oxi_view_again(oxi_tape *tape) {
-    oxi_edge from = oxi_tape_edge_now(tape->parent), made = {NULL, 0, NULL};
-    if (oxi_edge_is(&from)) {
-        made.node = oxi_node_new(OXI_NODE_CALL, 1, 1, tape->viewed ? 1 : 0);
-        if (!made.node) return OX_ERR_NOMEM;
-        if (tape->viewed) made.node->saved[0].tensor = oxi_plain_header(tape->viewed);
-        made.node->call = tape->view;
-        made.node->row = oxi_gradient_row_of(tape->view.op);
-        made.node->edges[0] = oxi_edge_copy(&from);
-        made.node->operand[0] = tape->parent->outline;
-        made.node->result[0] = tape->outline;
-    }
-    oxi_tape_comes_from(tape, &made);
-    oxi_edge_drop(&made);
-    tape->generation = tape->base->generation;
+/* The view's call, with its operand from `from`; nothing where that is nothing. */
+static ox_status oxi_view_of_edge(const oxi_tape *tape, const oxi_edge *from, oxi_edge *made) {
+    memset(made, 0, sizeof *made);
+    if (!oxi_edge_is(from)) return OX_OK;
+    oxi_node *node = oxi_node_new(OXI_NODE_CALL, 1, 1, tape->viewed ? 1 : 0);
+    if (!node) return OX_ERR_NOMEM;
+    made->node = node;
+    if (tape->viewed) node->saved[0].tensor = oxi_plain_header(tape->viewed);
+    node->call = tape->view;
+    node->row = oxi_gradient_row_of(tape->view.op);
+    node->edges[0] = oxi_edge_copy(from);
+    node->operand[0] = tape->parent->outline;
+    node->result[0] = tape->outline;
     return OX_OK;
+}
+
+/* What a view shows a part of: its base, or what became a view of itself on the way there. */
+static oxi_tape *oxi_shown_by(const oxi_tape *view) {
+    oxi_tape *shown = view->parent;
+    while (shown->parent && !shown->became) shown = shown->parent;
+    return shown;
+}
+
+/* The view calls from what it shows to a view, in order: *at is where the next one begins. */
+static oxi_tape *oxi_next_view(oxi_tape *view, const oxi_tape *at) {
+    while (view->parent != at) view = view->parent;
+    return view;
+}
+
+/* A view that is made again of what it shows as that is now, which is not stale, by nodes of its own. */
+static ox_status oxi_view_afresh(oxi_tape *tape, oxi_edge *edge) {
+    oxi_tape *at = oxi_shown_by(tape);
+    oxi_edge now = oxi_tape_edge_now(at), made;
+    ox_status status = OX_OK;
+    now = oxi_edge_copy(&now);
+    while (at != tape && status == OX_OK) {
+        at = oxi_next_view(tape, at);
+        status = oxi_view_of_edge(at, &now, &made);
+        oxi_edge_drop(&now);
+        now = made;
+    }
+    *edge = now;
+    return status;
 }
 
 static bool oxi_is_stale(const oxi_tape *tape) {
@@ -187,9 +217,13 @@ static bool oxi_is_stale(const oxi_tape *tape) {
 static ox_status oxi_tape_edge(oxi_tape *tape, oxi_edge *edge) {
     while (oxi_is_stale(tape)) {
         oxi_tape *first = tape;
-        while (oxi_is_stale(first->parent)) first = first->parent;
-        ox_status status = oxi_view_again(first);
+        for (oxi_tape *t = tape->parent; t; t = t->parent)
+            if (t->became && oxi_is_stale(t)) first = t;
+        ox_status status = oxi_view_afresh(first, edge);
+        if (status == OX_OK) oxi_tape_comes_from(first, edge);
+        oxi_edge_drop(edge);
         if (status != OX_OK) return status;
+        first->generation = first->base->generation;
     }
     *edge = oxi_tape_edge_now(tape);
     return OX_OK;
@@ -197,38 +231,55 @@ static ox_status oxi_tape_edge(oxi_tape *tape, oxi_edge *edge) {
 
 /* ---- changes in place ---------------------------------------------------------------------------------- */
 
-/* The node of a base after a part of it came from another edge; nothing where neither has a gradient. */
-static ox_status oxi_put_back(oxi_tape *view, const oxi_edge *now, oxi_edge *made) {
+static ox_status oxi_tape_before(oxi_tape *tape, oxi_edge *edge) {
+    ox_status status = oxi_tape_edge(oxi_shown_by(tape), edge);
+    return status == OX_OK ? oxi_view_afresh(tape, edge) : status;
+}
+
+/* The node of what a view shows after the view came from another edge; nothing where neither has a
+ * gradient. */
+static ox_status oxi_put_back(oxi_tape *view, oxi_tape *shown, const oxi_edge *now, oxi_edge *made) {
     oxi_edge before;
-    ox_status status = oxi_tape_edge(view->parent, &before);
+    ox_status status = oxi_tape_edge(shown, &before);
     memset(made, 0, sizeof *made);
     if (status != OX_OK || (!oxi_edge_is(&before) && !oxi_edge_is(now))) return status;
     oxi_node *node = oxi_node_new(OXI_NODE_PUT_BACK, 2, 1, 0);
     if (!node) return OX_ERR_NOMEM;
+    made->node = node;
+    for (const oxi_tape *t = view; t != shown; t = t->parent) node->view_count++;
+    node->views = (oxi_call *)oxi_alloc((size_t)node->view_count * sizeof *node->views);
+    if (!node->views) return OX_ERR_NOMEM;
+    int i = node->view_count;
+    for (const oxi_tape *t = view; t != shown; t = t->parent) node->views[--i] = t->view;
     node->call = view->view;
     node->edges[0] = oxi_edge_copy(&before);
     node->edges[1] = oxi_edge_copy(now);
-    node->operand[0] = node->result[0] = view->parent->outline;
+    node->operand[0] = node->result[0] = shown->outline;
     node->operand[1] = view->outline;
-    made->node = node;
     return OX_OK;
 }
 
-/* From the view up to its base: each comes from what was written, put back into what it was. */
+/* Whether its gradient is kept. */
+static bool oxi_is_keeper(const oxi_tape *tape) {
+    return tape->made.node && tape->made.node->keeper[tape->made.output] == tape;
+}
+
+/* What was written is put back into what its view shows, up to the base. Views of that, this one too, come
+ * from the base then, whose hooks hear of all of them. */
 static ox_status oxi_tape_rewrite(oxi_tape *tape, const oxi_edge *edge, const char *by) {
     oxi_edge now = oxi_edge_copy(edge), above;
     ox_status status = OX_OK;
     oxi_tape *t = tape;
     tape->changed_by = tape->base->changed_by = by;
-    for (; t->parent && status == OX_OK; t = t->parent) {
-        status = oxi_put_back(t, &now, &above);
-        oxi_tape_comes_from(t, &now);
+    while (t->parent && status == OX_OK) {
+        oxi_tape *shown = oxi_shown_by(t);
+        status = oxi_put_back(t, shown, &now, &above);
         oxi_edge_drop(&now);
         now = above;
+        t = shown;
     }
     if (status == OX_OK) oxi_tape_comes_from(t, &now);
     oxi_edge_drop(&now);
     tape->base->generation++;
-    for (t = tape; t->parent; t = t->parent) t->generation = tape->base->generation;
-    return status;
+    return status == OX_OK && tape->parent && oxi_is_keeper(tape) ? oxi_tape_edge(tape, &above) : status;
 }

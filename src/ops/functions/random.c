@@ -162,11 +162,22 @@ OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     return oxi_fill_in_place("normal_", OXI_OP_normal, x, attr, state);
 }
 
+/* Of an expanded tensor the numbers that it has are filled. */
+static ox_tensor *oxi_fill_with(const char *name, ox_tensor *x, double value) {
+    for (int d = 0; x && d < x->ndim; d++) {
+        if (x->stride[d] != 0 || x->shape[d] < 2) continue;
+        ox_scope scope = ox_scope_begin();
+        bool done = oxi_fill_with(name, ox_narrow(x, d, 0, 1), value) != NULL;
+        ox_scope_end(&scope);
+        return done ? x : NULL;
+    }
+    return oxi_fill_in_place(name, OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_random_state());
+}
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
-    return oxi_fill_in_place("fill_", OXI_OP_fill, x, oxi_fill_attrs(value), oxi_no_random_state());
+    return oxi_fill_with("fill_", x, value);
 }
 OX_API ox_tensor *ox_zero_(ox_tensor *x) {
-    return oxi_fill_in_place("zero_", OXI_OP_fill, x, oxi_fill_attrs(0), oxi_no_random_state());
+    return oxi_fill_with("zero_", x, 0);
 }
 
 /* By the probabilities or weights of x. */
