@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xfd7d3d11
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x517725ba
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -4192,11 +4192,11 @@ typedef struct oxi_call{oxi_op op;int in_count,out_count;bool exact;ox_tensor*co
 ox_tensor*out[OXI_MAX_OUT];oxi_attrs attr;oxi_random_state random;
 const char*name;}oxi_call;typedef struct oxi_shared{void*memory;size_t bytes;int form;}oxi_shared;
 typedef struct oxi_part{const oxi_call*whole;oxi_shared*shared;bool rows_planned,by_columns;int64_t chunk;
-int64_t heads;int64_t first;int64_t rows;}oxi_part;typedef struct oxi_operand_names{int in_count,out_count;
-const char*in,*out;}oxi_operand_names;typedef enum oxi_attr_kind{OXI_ATTR_NOTHING,OXI_ATTR_F64,
- OXI_ATTR_SCALAR,OXI_ATTR_FACTOR,OXI_ATTR_I64,OXI_ATTR_FLAG,OXI_ATTR_DIM,OXI_ATTR_DIMS,OXI_ATTR_ORDER,
- OXI_ATTR_SIZES,OXI_ATTR_SPAN,OXI_ATTR_DTYPE,OXI_ATTR_DEVICE,OXI_ATTR_ACTIVATION,OXI_ATTR_PROGRAM,
- OXI_ATTR_NUMBERS}oxi_attr_kind;
+int64_t heads;int64_t first;int64_t rows;int64_t queries;bool sliced;int64_t start;}oxi_part;
+typedef struct oxi_operand_names{int in_count,out_count;const char*in,*out;}oxi_operand_names;
+typedef enum oxi_attr_kind{OXI_ATTR_NOTHING,OXI_ATTR_F64,OXI_ATTR_SCALAR,OXI_ATTR_FACTOR,OXI_ATTR_I64,
+ OXI_ATTR_FLAG,OXI_ATTR_DIM,OXI_ATTR_DIMS,OXI_ATTR_ORDER,OXI_ATTR_SIZES,OXI_ATTR_SPAN,OXI_ATTR_DTYPE,
+ OXI_ATTR_DEVICE,OXI_ATTR_ACTIVATION,OXI_ATTR_PROGRAM,OXI_ATTR_NUMBERS}oxi_attr_kind;
 typedef struct oxi_attr_member{const char*name;oxi_attr_kind kind;size_t offset,bytes;}oxi_attr_member;
 typedef struct oxi_op_row{const char*name;oxi_family family;const oxi_operand_names*operands;
 ox_status(*rule)(const oxi_call*call,ox_tensor*out);int gives;unsigned accepts;int flag,flops;
@@ -8088,10 +8088,13 @@ oxi_random_state state=oxi_next_random_state();
 attr.normal.mean=mean;attr.normal.deviation=deviation;
 if(!(deviation>=0))return OXI_FAIL_NULL(OX_ERR_ARG,"normal_: deviation %g",deviation);
 return oxi_fill_in_place("normal_",OXI_OP_normal,x,attr,state);}
-OX_API ox_tensor*ox_fill_(ox_tensor*x,double value){
-return oxi_fill_in_place("fill_",OXI_OP_fill,x,oxi_fill_attrs(value),oxi_no_random_state());}
-OX_API ox_tensor*ox_zero_(ox_tensor*x){
-return oxi_fill_in_place("zero_",OXI_OP_fill,x,oxi_fill_attrs(0),oxi_no_random_state());}
+static ox_tensor*oxi_fill_with(const char*name,ox_tensor*x,double value){for(int d=0;x&&d<x->ndim;d++){
+if(x->stride[d]!=0||x->shape[d]<2)continue;
+ox_scope scope=ox_scope_begin();bool done=oxi_fill_with(name,ox_narrow(x,d,0,1),value)!=NULL;
+ox_scope_end(&scope);return done?x:NULL;}
+return oxi_fill_in_place(name,OXI_OP_fill,x,oxi_fill_attrs(value),oxi_no_random_state());}
+OX_API ox_tensor*ox_fill_(ox_tensor*x,double value){return oxi_fill_with("fill_",x,value);}
+OX_API ox_tensor*ox_zero_(ox_tensor*x){return oxi_fill_with("zero_",x,0);}
 static ox_tensor*oxi_random_of(oxi_op op,oxi_attrs attr,ox_tensor*x){
 oxi_call call=oxi_call_of(op,&x,1,NULL);call.attr=attr;call.random=oxi_next_random_state();
 if(oxi_any_null(oxi_op_row_of(op)->name,&x,1))return NULL;
@@ -8649,7 +8652,7 @@ static ox_status oxi_cpu_copy(const oxi_call*call);static ox_status oxi_cpu_fill
 static ox_status oxi_cpu_reduce(const oxi_call*call);static ox_status oxi_cpu_scan(const oxi_call*call);
 static ox_status oxi_cpu_sort(const oxi_call*call);static ox_status oxi_cpu_row(const oxi_call*call,
  const oxi_part*part);
-static ox_status oxi_cpu_index(const oxi_call*call);
+static ox_status oxi_cpu_index(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_product(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_cpu_rope(const oxi_call*call);
 static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part);
@@ -8659,8 +8662,8 @@ static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype,int64_t n,const void*blocks,float*out);
 enum{OXI_STREAM_BYTES=8<<20};
 OXI_UNUSED static bool oxi_streams(const ox_tensor*out){return ox_nbytes(out)>=OXI_STREAM_BYTES;}
-typedef enum oxi_gemm_way{OXI_WAY_PANELS=1,OXI_WAY_PIECES,OXI_WAY_FEW_ROWS,OXI_WAY_THIN_A,
- OXI_WAY_THIN_A_ACROSS,OXI_WAY_THIN_B,OXI_WAY_THIN_B_ACROSS}oxi_gemm_way;
+typedef enum oxi_gemm_way{OXI_WAY_PANELS=1,OXI_WAY_SHORT_SUMS,OXI_WAY_PIECES,OXI_WAY_FEW_ROWS,
+ OXI_WAY_THIN_A,OXI_WAY_THIN_A_ACROSS,OXI_WAY_THIN_B,OXI_WAY_THIN_B_ACROSS}oxi_gemm_way;
 typedef struct oxi_gemm{int64_t m,n,k;const void*a,*b;int64_t a_row,a_col,b_row,b_col;
 ox_dtype a_dtype,b_dtype;void*c;int64_t c_row,c_col;const int64_t*c_rows;ox_dtype c_dtype;double alpha;
 const void*addend;int64_t addend_row,addend_col;ox_dtype addend_dtype;double beta;
@@ -13069,52 +13072,61 @@ return oxi_check_indices(op,index,x->shape[dim],names[dim]);}
 struct oxi_index_job;
 typedef void(*oxi_scatter_kernel)(const struct oxi_index_job*job,int64_t n,char*to,const int64_t*at,
  const char*from,int64_t from_step);
-typedef struct oxi_index_job{int64_t dim_step;bool wide;int indexed;oxi_walk walk;int split;int64_t parts;
-bool add;oxi_scatter_kernel scatter;oxi_map_kernel combine;ox_dtype dtype;double alpha;}oxi_index_job;
+typedef struct oxi_index_job{int64_t dim_step;int64_t start,end;bool wide;int indexed;oxi_walk walk;
+int split;int64_t parts;bool add;oxi_scatter_kernel scatter;oxi_map_kernel combine;ox_dtype dtype;
+double alpha;}oxi_index_job;
 static void oxi_index_offsets(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c,int64_t first,
  int64_t n,int64_t*at){
 int64_t step=w->step[job->indexed]*w->bytes[job->indexed],index_step=w->step[1]*w->bytes[1];
-const char*index=c->p[1]+first*index_step;if(job->wide){for(int64_t i=0;i<n;i++)
-at[i]=(first+i)*step +oxi_index_at(index+i*index_step,true)*job->dim_step;}else{for(int64_t i=0;i<n;i++)
-at[i]=(first+i)*step +oxi_index_at(index+i*index_step,false)*job->dim_step;}}
+const char*index=c->p[1]+first*index_step;int64_t base=first*step -job->start*job->dim_step;if(job->wide){
+for(int64_t i=0;i<n;i++)
+at[i]=base +i*step +oxi_index_at(index+i*index_step,true)*job->dim_step;}else{for(int64_t i=0;i<n;i++)
+at[i]=base +i*step +oxi_index_at(index+i*index_step,false)*job->dim_step;}}
 #define OXI_GATHER(type)\
 for(int64_t i=0;i<n;i++)memcpy(to+i*to_step,from+at[i],sizeof(type));
 static void oxi_gather_elements(int64_t n,int64_t bytes,const char*from,const int64_t*at,char*to,
  int64_t to_step){if(bytes==4){OXI_GATHER(uint32_t)}else if(bytes==2){OXI_GATHER(uint16_t)
  }else if(bytes==1){OXI_GATHER(uint8_t)}else{OXI_GATHER(uint64_t)}}
+static int64_t oxi_index_alike(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c,
+ int64_t first,int64_t n,bool*has){int64_t step=w->step[1]*w->bytes[1],i=0;
+*has=true;if(!job->end)return n;
+for(;i<n;i++){int64_t at=oxi_index_at(c->p[1]+(first+i)*step,job->wide);
+bool there=at>=job->start&&at<job->end;if(i==0)*has=there;
+if(there!= *has)break;}
+return i;}
 static void oxi_gather_run_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){(void)lane;
 const oxi_index_job*job=(const oxi_index_job*)arg;int64_t bytes=w->bytes[0];
-const char*from=c->p[2]+oxi_index_at(c->p[1],job->wide)*job->dim_step;
+const char*from=c->p[2]+(oxi_index_at(c->p[1],job->wide)-job->start)*job->dim_step;bool has;
+(void)oxi_index_alike(job,w,c,0,1,&has);if(!has)return;
 oxi_copy_run(c->n,bytes,from,w->step[2]*bytes,c->p[0],w->step[0]*bytes);}
 static void oxi_gather_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){(void)lane;
 const oxi_index_job*job=(const oxi_index_job*)arg;
-int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],to_step=w->step[0]*bytes;
-for(int64_t first=0;first<c->n;first+=OXI_INDEX_PIECE){int64_t n=oxi_min_i64(c->n-first,OXI_INDEX_PIECE);
+int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],to_step=w->step[0]*bytes;bool has;
+for(int64_t first=0,n;first<c->n;first+=n){
+n=oxi_index_alike(job,w,c,first,oxi_min_i64(c->n-first,OXI_INDEX_PIECE),&has);if(!has)continue;
 oxi_index_offsets(job,w,c,first,n,at);
 oxi_gather_elements(n,bytes,c->p[2],at,c->p[0]+first*to_step,to_step);}}
-static void oxi_gather_walk(const ox_tensor*out,const ox_tensor*index,const int64_t*index_stride,
- const ox_tensor*x,int dim){oxi_index_job job;
-int64_t x_stride[OX_MAX_DIMS];memset(&job,0,sizeof job);
-job.dim_step=x->stride[dim]*oxi_dtype_bytes(x->dtype);job.wide=index->dtype==OX_I64;job.indexed=2;
-for(int d=0;d<out->ndim;d++)x_stride[d]=d==dim?0:x->stride[d];
-oxi_walk w;oxi_walk_begin(&w,out->ndim,out->shape);oxi_walk_add(&w,out);
+static void oxi_index_job_begin(oxi_index_job*job,const ox_tensor*index,const ox_tensor*indexed,
+ int64_t stride,const oxi_part*part,int64_t size){memset(job,0,sizeof*job);
+job->dim_step=stride*oxi_dtype_bytes(indexed->dtype);job->wide=index->dtype==OX_I64;
+if(!part|| !part->sliced)return;
+job->start=part->start;job->end=part->start+size;}
+static ox_status oxi_check_sliced(const oxi_call*call,const oxi_part*part,const ox_tensor*index){
+ox_tensor x=oxi_at_least_1d(part&&part->sliced?part->whole->in[0]:call->in[0]);
+return oxi_check_dim_indices(oxi_op_row_of(call->op)->name,index,&x,call->attr.along.dim);}
+static void oxi_gather_walk(oxi_index_job*job,const ox_tensor*out,const ox_tensor*index,
+ const int64_t*index_stride,const ox_tensor*x,const int64_t*x_stride){oxi_walk w;
+job->indexed=2;oxi_walk_begin(&w,out->ndim,out->shape);oxi_walk_add(&w,out);
 oxi_walk_add_raw(&w,oxi_ptr(index),oxi_dtype_bytes(index->dtype),index_stride);
 oxi_walk_add_raw(&w,oxi_ptr(x),oxi_dtype_bytes(x->dtype),x_stride);oxi_walk_ready(&w,OXI_WALK_ANY_ORDER);
-oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,w.step[1]?oxi_gather_piece:oxi_gather_run_piece,&job);}
-static ox_status oxi_gather_run(const oxi_call*call){
+oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,w.step[1]?oxi_gather_piece:oxi_gather_run_piece,job);}
+static ox_status oxi_gather_run(const oxi_call*call,const oxi_part*part,bool each){
 ox_tensor x=oxi_at_least_1d(call->in[0]),index=oxi_at_least_1d(call->in[1]),
  out=oxi_at_least_1d(call->out[0]);
-ox_status status=oxi_check_dim_indices("gather",&index,&x,call->attr.along.dim);
-if(status==OX_OK)oxi_gather_walk(&out,&index,index.stride,&x,call->attr.along.dim);
-return status;}
-static ox_status oxi_index_select_run(const oxi_call*call){
-ox_tensor x=oxi_at_least_1d(call->in[0]),index=oxi_at_least_1d(call->in[1]),
- out=oxi_at_least_1d(call->out[0]);
-int64_t index_stride[OX_MAX_DIMS]={0};
-ox_status status=oxi_check_dim_indices("index_select",&index,&x,call->attr.along.dim);
-if(status!=OX_OK)return status;
-index_stride[call->attr.along.dim]=index.stride[0];
-oxi_gather_walk(&out,&index,index_stride,&x,call->attr.along.dim);return OX_OK;}
+int dim=call->attr.along.dim;int64_t along[OX_MAX_DIMS]={0},stride=x.stride[dim];oxi_index_job job;
+ox_status status=oxi_check_sliced(call,part,&index);if(status!=OX_OK)return status;
+oxi_index_job_begin(&job,&index,&x,stride,part,x.shape[dim]);along[dim]=index.stride[0];x.stride[dim]=0;
+oxi_gather_walk(&job,&out,&index,each?index.stride:along,&x,x.stride);return OX_OK;}
 #define OXI_SCATTER(name,type,alpha_type,result)\
 static void oxi_scatter_##name(const oxi_index_job*job,int64_t n,char*to,const int64_t*at,\
  const char*from,int64_t from_step){\
@@ -13181,10 +13193,13 @@ kernels->load[job->dtype][OXI_LANE_F32](part,from,from_step/bytes,b);
 kernels->axpy_f32(part,(float)job->alpha,b,a);
 kernels->store[job->dtype][OXI_LANE_F32](part,a,to,to_step/bytes);}}
 static void oxi_scatter_piece(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c){
-int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],from_step=w->step[2]*bytes;if(w->step[1]==0){
-char*to=c->p[0]+oxi_index_at(c->p[1],job->wide)*job->dim_step;
-oxi_scatter_row(job,c->n,to,w->step[0]*bytes,c->p[2],from_step);return;}
-for(int64_t first=0;first<c->n;first+=OXI_INDEX_PIECE){int64_t n=oxi_min_i64(c->n-first,OXI_INDEX_PIECE);
+int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],from_step=w->step[2]*bytes;bool has;if(w->step[1]==0){
+char*to=c->p[0]+(oxi_index_at(c->p[1],job->wide)-job->start)*job->dim_step;
+(void)oxi_index_alike(job,w,c,0,1,&has);
+if(has)oxi_scatter_row(job,c->n,to,w->step[0]*bytes,c->p[2],from_step);
+return;}
+for(int64_t first=0,n;first<c->n;first+=n){
+n=oxi_index_alike(job,w,c,first,oxi_min_i64(c->n-first,OXI_INDEX_PIECE),&has);if(!has)continue;
 oxi_index_offsets(job,w,c,first,n,at);job->scatter(job,n,c->p[0],at,c->p[2]+first*from_step,from_step);}}
 static void oxi_scatter_task(void*arg,int64_t index,int lane){(void)lane;
 const oxi_index_job*job=(const oxi_index_job*)arg;oxi_walk w=job->walk;oxi_cursor c;
@@ -13199,37 +13214,24 @@ if(d!=dim&&w->shape[d]>w->shape[job->split])job->split=d;}
 most=job->split==dim?1:w->shape[job->split];if(llabs(w->stride[0][job->split])*w->bytes[0]<64){
 int64_t width=most*w->bytes[0];most=width>=4096?width/1024:oxi_min_i64(width/128,4);}
 job->parts=oxi_min_i64(total/OXI_INDEX_GRAIN,most);if(job->parts<1)job->parts=1;}
-static ox_status oxi_scatter_walk(const oxi_call*call,const ox_tensor*index,const int64_t*index_stride,
- const ox_tensor*source,oxi_index_does does,double alpha){ox_tensor out=oxi_at_least_1d(call->out[0]);
-int dim=call->attr.along.dim;oxi_index_job job;int64_t out_stride[OX_MAX_DIMS];memset(&job,0,sizeof job);
-job.dim_step=out.stride[dim]*oxi_dtype_bytes(out.dtype);job.wide=index->dtype==OX_I64;job.indexed=0;
-job.dtype=out.dtype;job.alpha=alpha;job.add=does!=OXI_DOES_MOVES;
-job.combine=oxi_scatter_combine_of(out.dtype,does);
+static ox_status oxi_scatter_run(const oxi_call*call,const oxi_part*part,const oxi_index_form*form){
+ox_tensor out=oxi_at_least_1d(call->out[0]),index=oxi_at_least_1d(call->in[1]),
+ source=oxi_at_least_1d(call->in[2]);
+int dim=call->attr.along.dim;bool each=form->by==OXI_BY_EACH;int64_t along[OX_MAX_DIMS]={0};
+oxi_index_job job;ox_status status=oxi_check_sliced(call,part,&index);
+if(status==OX_OK)status=oxi_cpu_copy_strided(call->in[0],call->out[0]);
+if(status!=OX_OK)return status;
+oxi_index_job_begin(&job,&index,&out,out.stride[dim],part,out.shape[dim]);job.dtype=out.dtype;
+job.alpha=each?1:call->attr.index_add.alpha;job.add=form->does!=OXI_DOES_MOVES;
+job.combine=oxi_scatter_combine_of(out.dtype,form->does);
 job.scatter=job.combine?oxi_scatter_combine:oxi_scatter_kernel_of(out.dtype,job.add);
-for(int d=0;d<out.ndim;d++)out_stride[d]=d==dim?0:out.stride[d];
-ox_status status=oxi_cpu_copy_strided(call->in[0],call->out[0]);if(status!=OX_OK)return status;
-int64_t shape[OX_MAX_DIMS];for(int d=0;d<out.ndim;d++)
-shape[d]=index_stride==index->stride?index->shape[d]:source->shape[d];
-oxi_walk_begin(&job.walk,out.ndim,shape);
-oxi_walk_add_raw(&job.walk,oxi_ptr(&out),oxi_dtype_bytes(out.dtype),out_stride);
-oxi_walk_add_raw(&job.walk,oxi_ptr(index),oxi_dtype_bytes(index->dtype),index_stride);
-oxi_walk_add_raw(&job.walk,oxi_ptr(source),oxi_dtype_bytes(source->dtype),source->stride);
+along[dim]=index.stride[0];out.stride[dim]=0;
+oxi_walk_begin(&job.walk,out.ndim,each?index.shape:source.shape);
+oxi_walk_add_raw(&job.walk,oxi_ptr(&out),oxi_dtype_bytes(out.dtype),out.stride);
+oxi_walk_add_raw(&job.walk,oxi_ptr(&index),oxi_dtype_bytes(index.dtype),each?index.stride:along);
+oxi_walk_add_raw(&job.walk,oxi_ptr(&source),oxi_dtype_bytes(source.dtype),source.stride);
 oxi_scatter_split(&job,dim);oxi_parallel_for(job.parts,oxi_scatter_task,&job);
 return OX_OK;}
-static ox_status oxi_scatter_run(const oxi_call*call,oxi_index_does does){
-ox_tensor x=oxi_at_least_1d(call->in[0]),index=oxi_at_least_1d(call->in[1]),
- source=oxi_at_least_1d(call->in[2]);
-ox_status status=oxi_check_dim_indices(oxi_op_row_of(call->op)->name,&index,&x,call->attr.along.dim);
-if(status!=OX_OK)return status;
-return oxi_scatter_walk(call,&index,index.stride,&source,does,1);}
-static ox_status oxi_index_add_run(const oxi_call*call){
-ox_tensor x=oxi_at_least_1d(call->in[0]),index=oxi_at_least_1d(call->in[1]),
- source=oxi_at_least_1d(call->in[2]);
-int64_t index_stride[OX_MAX_DIMS]={0};
-ox_status status=oxi_check_dim_indices("index_add",&index,&x,call->attr.along.dim);
-if(status!=OX_OK)return status;
-index_stride[call->attr.along.dim]=index.stride[0];
-return oxi_scatter_walk(call,&index,index_stride,&source,OXI_DOES_ADDS,call->attr.index_add.alpha);}
 static int64_t oxi_index_row_grain(int64_t columns){
 return columns>0&&columns<OXI_INDEX_GRAIN?OXI_INDEX_GRAIN/columns:1;}
 typedef struct oxi_embedding{const ox_tensor*table,*out;const char*rows;bool repacked;
@@ -13253,15 +13255,10 @@ static ox_status oxi_embedding_run(const oxi_call*call){
 const ox_tensor*table=call->in[0],*ids=call->in[1],*out=call->out[0];
 ox_status status=oxi_check_indices("embedding",ids,table->shape[0],"a table");
 if(status!=OX_OK)return status;
-if(!oxi_is_block(table->dtype)){int64_t index_stride[OX_MAX_DIMS]={0};
-ox_tensor rows=oxi_borrowed(out);for(int d=0;d<ids->ndim;d++)index_stride[d]=ids->stride[d];
-oxi_index_job job;memset(&job,0,sizeof job);job.dim_step=table->stride[0]*oxi_dtype_bytes(table->dtype);
-job.wide=ids->dtype==OX_I64;job.indexed=2;int64_t table_stride[OX_MAX_DIMS]={0};
-table_stride[rows.ndim-1]=table->stride[1];oxi_walk w;oxi_walk_begin(&w,rows.ndim,rows.shape);
-oxi_walk_add(&w,&rows);oxi_walk_add_raw(&w,oxi_ptr(ids),oxi_dtype_bytes(ids->dtype),index_stride);
-oxi_walk_add_raw(&w,oxi_ptr(table),oxi_dtype_bytes(table->dtype),table_stride);
-oxi_walk_ready(&w,OXI_WALK_ANY_ORDER);
-oxi_walk_all(&w,OXI_INDEX_GRAIN,OXI_INDEX_GRAIN,oxi_gather_piece,&job);return OX_OK;}
+if(!oxi_is_block(table->dtype)){int64_t index_stride[OX_MAX_DIMS]={0},table_stride[OX_MAX_DIMS]={0};
+oxi_index_job rows;for(int d=0;d<ids->ndim;d++)index_stride[d]=ids->stride[d];
+table_stride[ids->ndim]=table->stride[1];oxi_index_job_begin(&rows,ids,table,table->stride[0],NULL,0);
+oxi_gather_walk(&rows,out,ids,index_stride,table,table_stride);return OX_OK;}
 status=oxi_check_expandable(table->dtype);if(status!=OX_OK)return status;
 const ox_dtype_info*info=oxi_info(table->dtype);oxi_embedding job;job.table=table;job.out=out;
 job.store=oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
@@ -13369,13 +13366,11 @@ static ox_status oxi_copies_run(const oxi_call*call){oxi_copies copies=oxi_copie
 ox_tensor from,to;ox_status status=OX_OK;
 while(status==OX_OK&&oxi_copies_next(&copies,&from,&to))status=oxi_cpu_copy_strided(&from,&to);
 return status;}
-static ox_status oxi_cpu_index(const oxi_call*call){const oxi_index_form*form=oxi_index_form_of(call->op);
-switch(form->kind){case OXI_INDEX_PICK:
-return form->by==OXI_BY_EACH?oxi_gather_run(call):form->by==OXI_BY_DIM?oxi_index_select_run(call)
+static ox_status oxi_cpu_index(const oxi_call*call,const oxi_part*part){
+const oxi_index_form*form=oxi_index_form_of(call->op);switch(form->kind){case OXI_INDEX_PICK:
+return form->by==OXI_BY_EACH||form->by==OXI_BY_DIM?oxi_gather_run(call,part,form->by==OXI_BY_EACH)
  :oxi_embedding_run(call);
-case OXI_INDEX_PUT:
-return form->by==OXI_BY_EACH?oxi_scatter_run(call,form->does):oxi_index_add_run(call);
-case OXI_INDEX_SELECT:
+case OXI_INDEX_PUT:return oxi_scatter_run(call,part,form);case OXI_INDEX_SELECT:
 return form->does==OXI_DOES_COORDINATES?oxi_nonzero_run(call):oxi_masked_select_run(call);
 case OXI_INDEX_PATTERN:
 return form->by==OXI_BY_DIAGONAL?oxi_triangle_run(call,form->does==OXI_DOES_KEEPS_UPPER)
@@ -16046,8 +16041,8 @@ static bool oxi_windows_are_even(const oxi_windows*w,int64_t samples,int64_t*off
 static ox_status oxi_block_product(const oxi_gemm*g);
 static int oxi_codes_group(ox_dtype dtype);enum{OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,
  OXI_GEMM_STAGE_LINES=512,OXI_GEMM_SLAB=16384,OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,
- OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_TASK=4<<20,
- OXI_GEMM_PACKED=32<<20};
+ OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_SHORT=1<<22,
+ OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
 typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_CODES}oxi_shared_form;
 typedef struct oxi_gemm_type{oxi_lane lane;ox_dtype dtype;ox_dtype sums;int element;int k_each;
 const oxi_gemm_kernel*kernel;const oxi_gemm_groups*groups;bool pieces;oxi_packs pack_a,pack_b;
@@ -16056,9 +16051,9 @@ typedef struct oxi_gemm_side{const char*data;ox_dtype dtype;int64_t line_stride,
 int width;oxi_packs pack;const oxi_windows*windows;
 bool by_taps;char*packed;int64_t all_lines;oxi_panels*kept;bool filled;}oxi_gemm_side;
 typedef struct oxi_gemm_plan{const oxi_gemm*g;const oxi_kernels*kernels;oxi_gemm_type type;
-oxi_gemm_side a,b;int64_t k;int64_t depth;int64_t block_m,block_n,block_k;int64_t tile_m,tile_n;
-int64_t sums_ld,partial_ld;bool direct;oxi_round_kernel round;bool streams;char*partial;bool own_a,own_b;
-bool own_b_whole;bool copies_lines;bool packs_a,packs_b;char*scratch;
+oxi_gemm_side a,b;int64_t k;int64_t depth;int64_t each;int64_t block_m,block_n,block_k;
+int64_t tile_m,tile_n;int64_t sums_ld,partial_ld;bool direct;oxi_round_kernel round;bool streams;
+char*partial;bool own_a,own_b;bool own_b_whole;bool copies_lines;bool packs_a,packs_b;char*scratch;
 size_t slab_at,edge_at,copies_at,a_at,b_at,sums_at,lane_bytes;int64_t m0,n0,k0,rows,columns,ks;
 int64_t a_tasks;}oxi_gemm_plan;
 #endif
@@ -16485,8 +16480,14 @@ typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool 
 const char*next_a,*next_b;int64_t next_depth;char*lane;}oxi_gemm_tile;
 static void oxi_gemm_multiply(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
  char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
-bool onto=k>0||p->g->onto;if(p->g->b_at)kernel->run_at(depth,a,b,c,ld,onto,p->g->b_at+k);
-else kernel->run(depth,a,b,c,ld,onto,next);}
+const int64_t a_step=kernel->mr*(p->type.copies?p->type.lanes:1)*p->type.element,
+ b_step=p->g->b_at?0:kernel->nr*p->type.element;
+int64_t at=0;do{const int64_t steps=oxi_min_i64(depth-at,p->each);
+const bool onto=k+at>0||p->g->onto;if(p->g->b_at)
+kernel->run_at(steps,a+at*a_step,b,c,ld,onto,p->g->b_at+k+at);
+else
+kernel->run(steps,a+at*a_step,b+at*b_step,c,ld,onto,next+at*OXI_PREFETCH_A_STEP);
+at+=p->each;}while(at<depth);}
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan*p){return p->round&&p->k<=p->depth;}
 static void oxi_gemm_edge(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
  char*c,int64_t ld,int64_t rows,int64_t columns,char*edge,const char*next){int nr=p->type.kernel->nr;
@@ -16585,7 +16586,12 @@ if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
 enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_SHORT=128};typedef struct oxi_thin{const oxi_gemm*g;
 const oxi_kernels*kernels;const char*wide;ox_dtype dtype;int64_t line_stride,k_stride;
 int64_t lines,count,k;bool lines_are_columns,across;const float*thin;int64_t task_lines;char*scratch;
-size_t lane_bytes;}oxi_thin;static float oxi_thin_dot(const oxi_thin*t,const char*line,const float*x){
+size_t lane_bytes;}oxi_thin;
+static void oxi_fetch_streams(const char*rows,int64_t count,int64_t row_bytes,int64_t each){
+const char*second=rows+oxi_parts(count/each,2)*each*row_bytes;
+for(int64_t at=0;at<OXI_PREFETCH_AHEAD;at+=64){OXI_PREFETCH_ONCE(rows+at);
+OXI_PREFETCH_ONCE(second+at);}}
+static float oxi_thin_dot(const oxi_thin*t,const char*line,const float*x){
 if(t->dtype==OX_F32)return t->kernels->dot_f32(t->k,(const float*)(const void*)line,x);
 const uint16_t*half=(const uint16_t*)(const void*)line;
 return t->dtype==OX_F16?t->kernels->dot_f16(t->k,half,x):t->kernels->dot_bf16(t->k,half,x);}
@@ -16600,15 +16606,16 @@ static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(con
 const oxi_gemm*g=t->g;int64_t first=index*t->task_lines,element=oxi_info(t->dtype)->block_bytes;
 int64_t lines=oxi_min_i64(t->lines-first,t->task_lines);
 float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
+const char*wide=t->wide +first*t->line_stride*element;
+if(!t->across)oxi_fetch_streams(wide,lines,t->line_stride*element,1);
 if(t->across)
 oxi_thin_across(t,first,lines,sums,stage);
 else if(t->k<=OXI_THIN_SHORT)
 for(int64_t j=0;j<t->count;j++)
-t->kernels->attention_dots[t->dtype](lines,t->k,t->thin+j*t->k,
- t->wide +first*t->line_stride*element,t->line_stride,sums+j*lines);
+t->kernels->attention_dots[t->dtype](lines,t->k,t->thin+j*t->k,wide,t->line_stride,sums+j*lines);
 else
 for(int64_t step=0;step<lines;step++){int64_t i=oxi_interleaved_row(step,lines);
-const char*line=t->wide +(first+i)*t->line_stride*element;for(int64_t j=0;j<t->count;j++)
+const char*line=wide +i*t->line_stride*element;for(int64_t j=0;j<t->count;j++)
 sums[j*lines+i]=oxi_thin_dot(t,line,t->thin+j*t->k);}
 for(int64_t j=0;j<t->count;j++){int64_t m=t->lines_are_columns?j:first,n=t->lines_are_columns?first:j;
 float*row=sums+j*lines;if(!oxi_gemm_is_plain(g))
@@ -16676,8 +16683,8 @@ if(p->packs_b)p->block_n=oxi_min_i64(n,p->packs_a?lines-oxi_min_i64(m,lines/2):l
 if(p->packs_a)p->block_m=oxi_min_i64(m,p->packs_b?lines-oxi_min_i64(n,lines/2):lines);
 if(p->block_n<n)p->block_n=oxi_round_up(p->block_n,nr);
 if(p->block_m<m)p->block_m=oxi_round_up(p->block_m,mr);}
-static bool oxi_gemm_is_small(const oxi_gemm*g){
-return(double)g->m*(double)g->n*(double)g->k<OXI_GEMM_ALONE;}
+static double oxi_gemm_work(const oxi_gemm*g){return(double)g->m*(double)g->n*(double)g->k;}
+static bool oxi_gemm_is_small(const oxi_gemm*g){return oxi_gemm_work(g)<OXI_GEMM_ALONE;}
 static ox_status oxi_gemm_type_of(const oxi_gemm*g,const oxi_kernels*kernels,oxi_gemm_type*type){
 if(g->a_dtype==OX_I8&&g->b_dtype==OX_I8){bool quads=kernels->i8_quads.kernel.run!=NULL;
 type->lane=OXI_LANE_I64;type->dtype=quads?OX_I8:OX_DTYPE_NONE;type->sums=OX_I32;type->element=4;
@@ -16777,6 +16784,7 @@ int64_t piece=OXI_GEMM_PIECE/p.type.k_each;if(oxi_is_block(g->a_dtype)||oxi_is_b
 p.depth=p.depth/piece*piece;
 else if(p.k>0){p.depth=oxi_parts(p.k,oxi_parts(p.k,p.depth));
 if(tile_k)p.depth=oxi_round_up(p.depth,tile_k);}
+p.each=g->way==OXI_WAY_SHORT_SUMS&&p.type.dtype==OX_F32?oxi_parts(p.depth,128)*16:p.depth;
 oxi_gemm_find_kept(&p,&p.a,g->a_storage,g->m);oxi_gemm_find_kept(&p,&p.b,g->b_storage,g->n);
 oxi_gemm_size_tiles(&p);oxi_gemm_size_blocks(&p);int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
 p.streams= !p.direct&&g->c_col==1&& !g->c_places&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&
@@ -16809,7 +16817,8 @@ return g->b_row==1?OXI_WAY_THIN_A:OXI_WAY_THIN_A_ACROSS;
 if(g->n<g->m&&oxi_thin_takes(g->a_dtype,g->a_row,g->a_col,g->b_dtype,g->n))
 return g->a_col==1?OXI_WAY_THIN_B:OXI_WAY_THIN_B_ACROSS;
 bool pieces=g->a_dtype==OX_F16&&g->b_dtype==OX_F16&&oxi_cpu_kernels()->f16_pieces.kernel.run;
-return pieces&& !oxi_gemm_is_small(g)?OXI_WAY_PIECES:OXI_WAY_PANELS;}
+if(pieces&& !oxi_gemm_is_small(g))return OXI_WAY_PIECES;
+return oxi_gemm_work(g)<OXI_GEMM_SHORT?OXI_WAY_SHORT_SUMS:OXI_WAY_PANELS;}
 static ox_status oxi_gemm_run(const oxi_gemm*g){if(g->m==0||g->n==0)return OX_OK;
 if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))return oxi_block_product(g);
 return g->way>=OXI_WAY_THIN_A?oxi_gemm_thin(g):oxi_gemm_packed(g);}
@@ -16849,7 +16858,9 @@ const oxi_block_rows*r=(const oxi_block_rows*)arg;const oxi_gemm*g=r->g;
 int64_t first=index*r->task_rows,rows=oxi_min_i64(g->n-first,r->task_rows);
 float*sums=(float*)(void*)(r->scratch+(size_t)lane*r->lane_bytes),*stage=sums+g->m*r->task_rows;
 float*expanded=stage +r->task_rows;int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col);
-const char*blocks=(const char*)g->b+first*row_bytes;for(int64_t m=0;!r->exact&&m<g->m;m++)
+const char*blocks=(const char*)g->b+first*row_bytes;
+oxi_fetch_streams(blocks,rows,row_bytes,g->repacked?OXI_REPACKED_ROWS:1);
+for(int64_t m=0;!r->exact&&m<g->m;m++)
 (g->repacked?oxi_dot_repacked:oxi_dot_rows)(r->kernels,g->b_dtype,rows,row_bytes,g->k,blocks,
  r->q+m*r->pieces,sums+m*rows);
 for(int64_t i=0;r->exact&&i<rows;i++){oxi_expand_line(g,g->b,g->b_dtype,g->b_col,first+i,0,g->k,expanded);
@@ -17314,9 +17325,9 @@ enum{OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_FEW_HEADS=16,OXI_ATTENTION_FEW_TASKS
 typedef struct oxi_attention_side{const ox_tensor*t;const char*data;int64_t head,row,column;
  }oxi_attention_side;typedef struct oxi_attention{const oxi_call*call;const oxi_part*part;
 oxi_attention_side q,k,v,mask,out;const oxi_kernels*kernels;int lead;
-int64_t batches,heads,kv_heads,group,length,keys,depth,value_depth;int64_t rows;float scale,softcap;
-oxi_attention_side logsumexp;ox_tensor kept;const float*sinks;int64_t sink_step;bool causal;
-int64_t start,window;
+int64_t batches,heads,kv_heads,group,length,keys,depth,value_depth;int64_t rows;int64_t whole;
+float scale,softcap;oxi_attention_side logsumexp;ox_tensor kept;const float*sinks;int64_t sink_step;
+bool causal;int64_t start,window;
 int64_t tile_rows,tiles,chunk_keys,chunks;int64_t mr,nr,tile_keys,value_lines;float*partials;char*scratch;
 size_t lane_bytes;}oxi_attention;static int64_t oxi_max_i64(int64_t a,int64_t b){return a>b?a:b;}
 static void oxi_attention_side_of(oxi_attention_side*side,const ox_tensor*t,int64_t heads,int64_t rows,
@@ -17554,8 +17565,8 @@ for(int d=0;d<job->lead;d++)job->batches*=q->shape[d];
 job->heads=n>2?q->shape[n-3]:1;job->kv_heads=n>2?k->shape[n-3]:1;
 job->group=job->kv_heads>0?job->heads/job->kv_heads:1;job->length=q->shape[n-2];job->keys=k->shape[n-2];
 job->depth=q->shape[n-1];job->value_depth=v->shape[n-1];job->rows=job->length*job->group;
-job->scale=(float)call->attr.attention.scale;job->softcap=(float)call->attr.attention.softcap;
-job->causal=call->attr.attention.causal;
+job->whole=job->length;job->scale=(float)call->attr.attention.scale;
+job->softcap=(float)call->attr.attention.softcap;job->causal=call->attr.attention.causal;
 job->start=oxi_min_i64(call->attr.attention.query_start,INT64_MAX/4);
 job->window=oxi_min_i64(call->attr.attention.window,INT64_MAX/4);
 oxi_attention_side_of(&job->q,q,job->heads,job->length,job->depth);
@@ -17569,27 +17580,27 @@ oxi_attention_side_of(&job->logsumexp,&job->kept,job->heads,job->length,1);}
 if(!call->in[4])return;
 job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);job->sink_step=call->in[4]->stride[0];}
 static bool oxi_attention_is_few(const oxi_attention*job){
-if(job->length==1&&job->keys<=OXI_ATTENTION_CHUNK)return true;
-return job->rows<=(job->length==1?OXI_ATTENTION_FEW_HEADS:OXI_ATTENTION_FEW_ROWS);}
+if(job->whole==1&&job->keys<=OXI_ATTENTION_CHUNK)return true;
+return job->whole*job->group<=(job->whole==1?OXI_ATTENTION_FEW_HEADS:OXI_ATTENTION_FEW_ROWS);}
 static void oxi_attention_cut(oxi_attention*job){
 int64_t width=job->depth+job->value_depth,units=job->batches*job->kv_heads;
-if(job->part&&job->part->heads>0)units=job->part->heads;
+int64_t rows=job->whole*job->group;if(job->part&&job->part->heads>0)units=job->part->heads;
 job->mr=job->kernels->gemm_f32.mr;job->nr=job->kernels->gemm_f32.nr;if(oxi_attention_is_few(job)){
 job->chunk_keys=OXI_ATTENTION_CHUNK;job->chunks=oxi_max_i64(oxi_parts(job->keys,job->chunk_keys),1);
 bool direct=job->k.column==1&&job->kernels->attention_dots[job->k.t->dtype];
-int64_t wanted=direct?oxi_parts(OXI_ATTENTION_FEW_TASKS,oxi_max_i64(units*job->chunks,1)):1;job->tile_rows=
- oxi_parts(job->rows,oxi_max_i64(wanted,oxi_parts(job->rows,OXI_ATTENTION_FEW_ROWS)));
+int64_t wanted=direct?oxi_parts(OXI_ATTENTION_FEW_TASKS,oxi_max_i64(units*job->chunks,1)):1;
+job->tile_rows=oxi_parts(rows,oxi_max_i64(wanted,oxi_parts(rows,OXI_ATTENTION_FEW_ROWS)));
 job->tiles=oxi_parts(job->rows,job->tile_rows);return;}
 job->value_lines=oxi_round_up(job->value_depth,job->mr);job->tile_keys=
  oxi_round_up(oxi_min_i64(oxi_max_i64(16384/width,32),OXI_ATTENTION_TILE_KEYS),job->mr);
 int64_t least=oxi_round_up(64,job->nr);job->tile_rows=
  oxi_round_up(oxi_min_i64(oxi_max_i64(32768/width,least),OXI_ATTENTION_TILE_ROWS),job->nr);
-job->tile_rows=oxi_min_i64(job->tile_rows,oxi_round_up(job->rows,job->nr));while(job->tile_rows>least&&
- units*((job->rows+job->tile_rows-1)/job->tile_rows)<OXI_ATTENTION_TASKS)
+job->tile_rows=oxi_min_i64(job->tile_rows,oxi_round_up(rows,job->nr));
+while(job->tile_rows>least&&units*oxi_parts(rows,job->tile_rows)<OXI_ATTENTION_TASKS)
 job->tile_rows=oxi_round_up(job->tile_rows/2,job->nr);
-job->tiles=(job->rows+job->tile_rows-1)/job->tile_rows;
-int64_t wanted=OXI_ATTENTION_TASKS/(units*job->tiles),
- pieces=job->keys/(job->length==1?OXI_ATTENTION_CHUNK:2048);
+job->tiles=oxi_parts(job->rows,job->tile_rows);
+int64_t wanted=OXI_ATTENTION_TASKS/(units*oxi_parts(rows,job->tile_rows)),
+ pieces=job->keys/(job->whole==1?OXI_ATTENTION_CHUNK:2048);
 job->chunks=oxi_max_i64(oxi_min_i64(wanted,pieces),1);job->chunk_keys=
  oxi_max_i64(oxi_round_up((job->keys+job->chunks-1)/job->chunks,job->tile_keys),1);}
 static ox_status oxi_attention_run(oxi_attention*job,int64_t count,oxi_lane_task task,size_t lane_numbers,
@@ -17611,7 +17622,8 @@ static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part){oxi_
 if(ox_numel(call->out[0])==0)return OX_OK;
 if(oxi_is_block(call->in[1]->dtype)&&oxi_check_expandable(call->in[1]->dtype)!=OX_OK)
 return OX_ERR_UNSUPPORTED;
-oxi_attention_shape(&job,call);job.part=part;
+oxi_attention_shape(&job,call);job.part=part;if(part&&part->queries>0){job.whole=part->queries;
+job.start+=part->start;}
 size_t depth=(size_t)job.depth,value_depth=(size_t)job.value_depth,
  widest=depth>value_depth?depth:value_depth;
 if(job.q.t->dtype==OX_F64){job.chunks=1;
@@ -18594,8 +18606,8 @@ case OXI_FAMILY_COPY:return oxi_cpu_copy(call);case OXI_FAMILY_FILL:
 case OXI_FAMILY_RANDOM:return oxi_cpu_fill(call,part);
 case OXI_FAMILY_REDUCE:return oxi_cpu_reduce(call);case OXI_FAMILY_SCAN:return oxi_cpu_scan(call);
 case OXI_FAMILY_SORT:return oxi_cpu_sort(call);case OXI_FAMILY_ROW:return oxi_cpu_row(call,part);
-case OXI_FAMILY_INDEX:return oxi_cpu_index(call);case OXI_FAMILY_PRODUCT:return oxi_cpu_product(call,part);
-case OXI_FAMILY_ROPE:return oxi_cpu_rope(call);
+case OXI_FAMILY_INDEX:return oxi_cpu_index(call,part);
+case OXI_FAMILY_PRODUCT:return oxi_cpu_product(call,part);case OXI_FAMILY_ROPE:return oxi_cpu_rope(call);
 case OXI_FAMILY_ATTENTION:return oxi_cpu_attention(call,part);
 case OXI_FAMILY_SPECIAL:return oxi_cpu_special(call);
 case OXI_FAMILY_LINALG:return oxi_cpu_linalg(call,part);case OXI_FAMILY_FFT:return oxi_cpu_fft(call,part);
@@ -20861,7 +20873,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xfd7d3d11
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x517725ba
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

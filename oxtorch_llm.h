@@ -13857,6 +13857,11 @@ ox_tensor*embedded;ox_tensor*values;ox_tensor*inputs;ox_tensor*grams;ox_tensor*k
 static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){
 x=ox_linear(x,part->weight,part->scale==1?part->bias:NULL);if(part->scale==1)return x;
 x=ox_mul_number_(x,part->scale);return part->bias?ox_add_(x,part->bias):x;}
+static ox_tensor*oxi_llm_product_act(const oxi_llm_part*part,ox_tensor*base,ox_activation activation,
+ ox_tensor*x){if(x&&ox_device_of(x)==ox_cpu()&&part->scale==1&& !part->bias)
+return ox_linear_act(x,part->weight,base,activation);
+x=oxi_llm_product(part,x);if(base)x=ox_add_(x,base);
+return activation==OX_ACTIVATION_TANH?ox_tanh_(x):activation?ox_sigmoid_(x):x;}
 static ox_tensor*oxi_llm_normalize_with(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x,
  double epsilon){ox_tensor*weight=part?part->weight:NULL,*bias=part?part->bias:NULL;
 const bool rows=weight&&weight->ndim>1,rms=model->numbers.norm==OXI_LLM_NORM_RMS;
@@ -13876,13 +13881,19 @@ x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));
 return part->weight?ox_mul_(x,part->weight):x;}
 static ox_tensor*oxi_llm_sum_rows(ox_tensor*numbers,ox_tensor*x){
 return ox_squeeze(ox_matmul(ox_unsqueeze(numbers,1),x),1);}
-static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){if(!x|| !weights)return NULL;
+static ox_tensor*oxi_llm_product_by_head_to(ox_tensor*x,ox_tensor*weights,ox_tensor*out){
+if(!x|| !weights)return NULL;
 if(weights->dtype!=OX_F32&&ox_device_of(weights)==ox_cpu()){
 ox_tensor*heads=oxi_arange(0,(double)x->shape[0],1,OX_I32,ox_cpu());
-heads=ox_expand(ox_unsqueeze(heads,0),OX_SHAPE(x->shape[1],x->shape[0]));
-return ox_transpose(ox_linear_experts(ox_transpose(x,0,1),weights,heads,NULL),0,1);}
+heads=ox_expand(heads,OX_SHAPE(x->shape[1],x->shape[0]));
+ox_tensor*in[4]={ox_transpose(x,0,1),weights,heads,NULL};if(out&& !(out=ox_transpose(out,0,1)))return NULL;
+if(oxi_any_null("llm",in,3))return NULL;
+return ox_transpose(oxi_apply_list(OXI_OP_linear_experts,NULL,in,4,out),0,1);}
 if(weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
-return ox_matmul(x,ox_transpose(weights,1,2));}
+ox_tensor*in[2]={x,ox_transpose(weights,1,2)};
+return oxi_any_null("llm",in,2)?NULL:oxi_apply_list(OXI_OP_matmul,NULL,in,2,out);}
+static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){
+return oxi_llm_product_by_head_to(x,weights,NULL);}
 /* >>llm/context/bias.c */
 static ox_tensor*oxi_llm_offsets(const oxi_llm_batch*batch){
 const double start=(double)batch->start,end=start+(double)batch->count;
@@ -13978,7 +13989,7 @@ static ox_tensor*oxi_llm_weigh_chosen(const oxi_llm_numbers*n,ox_tensor*w){
 if(n->router==OXI_LLM_ROUTER_LATE)w=ox_softmax(w,-1);
 if(n->routed_norm&&n->router!=OXI_LLM_ROUTER_LATE)
 w=ox_div(w,ox_clamp(ox_sum(w,OX_DIMS(1),true),6.103515625e-5,INFINITY));
-return n->routed_scale>0?ox_mul_number(w,n->routed_scale):w;}
+return n->routed_scale>0&&n->routed_scale!=1?ox_mul_number(w,n->routed_scale):w;}
 static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
 return oxi_llm_weigh_chosen(n,ox_gather(scores,1,chosen));}
 static ox_tensor*oxi_llm_weigh_sparse(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
@@ -14026,7 +14037,7 @@ const oxi_llm_part*p=l->part;const bool first=oxi_llm_has_trait(model,OXI_LLM_TR
 const oxi_llm_numbers*n= &model->numbers;
 ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores,&best),
  *weights=n->jitter>0?oxi_llm_weigh_sparse(n,scores,chosen):best?oxi_llm_weigh_chosen(n,best)
- :oxi_llm_weigh(n,scores,chosen),*experts=ox_cast(chosen,OX_I32);
+ :oxi_llm_weigh(n,scores,chosen),*experts=model->device==ox_cpu()?chosen:ox_cast(chosen,OX_I32);
 if(!experts|| !weights)return NULL;
 ox_tensor*in=p[OXI_LLM_EXPERTS_IN].weight?oxi_llm_product(&p[OXI_LLM_EXPERTS_IN],x):x;
 if(first)in=ox_mul(ox_unsqueeze(in,1),ox_unsqueeze(weights,2));
@@ -14200,10 +14211,12 @@ ox_tensor*const*late=oxi_llm_late_of(batch,index,of);if(!memory|| !late)return m
 ox_tensor*both=late[2]?ox_linear_attention(late[0],late[0],late[1],late[2],memory,NULL,NULL)
  :oxi_llm_scan_heads(batch,index,late[0],late[1],NULL,memory,false,NULL);
 return ox_narrow(both,1,1,memory->shape[1]);}
+static bool oxi_llm_chain(const char*text,ox_tensor*const*in,int count,const double*numbers,
+ int number_count,ox_tensor**out){for(int i=0;i<count;i++)
+if(!in[i])return false;
+return oxi_chain_run(text,in,count,numbers,number_count,out)==OX_OK;}
 static ox_tensor*oxi_llm_chained(const char*text,ox_tensor*const*in,int count){const double no_numbers=0;
-ox_tensor*out=NULL;for(int i=0;i<count;i++)
-if(!in[i])return NULL;
-return oxi_chain_run(text,in,count,&no_numbers,0,&out)==OX_OK?out:NULL;}
+ox_tensor*out=NULL;return oxi_llm_chain(text,in,count,&no_numbers,0,&out)?out:NULL;}
 static ox_tensor*oxi_llm_add_taps(ox_tensor*sum,ox_tensor*const*x,ox_tensor*const*k,int count,
  ox_tensor*bias,bool silu){static const char*const texts[]={
 "a b * c d addcmul ;","a b c addcmul d e addcmul ;",
@@ -14481,6 +14494,19 @@ k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);k=oxi_llm_remember(batch,l
 v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
 return p[OXI_LLM_DIFFERENCE].weight?oxi_llm_attend_difference(batch,l,q,k,v):oxi_llm_attend(batch,l,q,k,v);
  }
+static ox_tensor*oxi_llm_latent_queries(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,
+ int64_t plain,ox_tensor*to_latent){const ox_llm*model=batch->context->model;
+const int64_t turned=model->rope.size,latent=model->numbers.latent,
+ shape[3]={l->heads,batch->count,latent+turned};
+const bool places=turned>0&&model->device==ox_cpu();
+ox_tensor*whole=places?oxi_tensor_new(model->device,OX_F32,3,shape):NULL,*parts[2];
+if(places&& !whole)return NULL;
+parts[0]=oxi_llm_product_by_head_to(ox_narrow(q,2,0,plain),to_latent,
+ places?ox_narrow(whole,2,0,latent):NULL);
+if(turned==0)return parts[0];
+parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));if(!parts[0]|| !parts[1])return NULL;
+if(!places)return ox_cat(parts,2,2);
+return ox_copy_(ox_narrow(whole,2,latent,turned),parts[1])?whole:NULL;}
 static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_numbers*n= &model->numbers;const oxi_llm_layer*l= &model->layers[index];
@@ -14489,10 +14515,8 @@ ox_tensor*to_latent,*to_values,*parts[2],*q=oxi_llm_queries(model,l,x);
 q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);to_latent=p[OXI_LLM_LATENT_KEY].weight;
 to_values=p[OXI_LLM_LATENT_VALUE].weight;
 if(!to_latent|| !to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
-parts[0]=oxi_llm_product_by_head(ox_narrow(q,2,0,plain),to_latent);
-parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));if(!parts[0]|| !parts[1])return NULL;
-q=turned>0?ox_cat(parts,2,2):parts[0];ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);
-parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
+q=oxi_llm_latent_queries(batch,l,q,plain,to_latent);if(!q)return NULL;
+ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
 parts[0]=oxi_llm_normalize_with(model,&p[OXI_LLM_LATENT_NORM],parts[0],n->latent_epsilon);
 parts[1]=ox_narrow(kept,1,n->latent,turned);if(p[OXI_LLM_KEY_NORM].weight)
 parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
@@ -14789,32 +14813,33 @@ return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],out);}
 /* >>llm/context/recurrent/rwkv.c */
 static ox_tensor*oxi_llm_rows_before(const oxi_llm_batch*batch,ox_tensor*kept,ox_tensor**written,
  ox_tensor*x){if(!x)return NULL;
-const int64_t count=x->shape[0];ox_tensor*list[2];
+const int64_t count=x->shape[0];const bool whole=count==1&&ox_device_of(x)==ox_cpu();ox_tensor*list[2];
 list[0]=oxi_llm_state_or_zeros(batch->context->model,*written,kept,OX_SHAPE(1,x->shape[1]));
 list[1]=ox_narrow(x,0,0,count-1);if(!list[0])return NULL;
-ox_tensor*before=count>1?ox_cat(list,2,0):ox_clone(list[0]);
-return oxi_llm_write_state(written,ox_clone(ox_narrow(x,0,count-1,1)))?before:NULL;}
-static ox_tensor*oxi_llm_shifted(ox_tensor*x,ox_tensor*difference,ox_tensor*share){
-return ox_add_(ox_mul(difference,share),x);}
-static ox_tensor*oxi_llm_shift_all(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,
- ox_tensor*difference){const oxi_llm_mixing*m= &model->numbers.mixing;
-const oxi_llm_part*p=l->part;ox_tensor*shares=ox_unsqueeze(p[OXI_LLM_SHIFT].weight,1);
-if(p[OXI_LLM_SHIFT_DOWN].weight){
-ox_tensor*made=oxi_llm_shifted(x,difference,p[OXI_LLM_SHIFT_FIRST].weight);
-made=ox_tanh_(oxi_llm_product(&p[OXI_LLM_SHIFT_DOWN],made));made=oxi_llm_by_head(made,m->shifts,m->rank);
+ox_tensor*before=count>1?ox_cat(list,2,0):whole?ox_view(list[0],ox_shape_of(x)):ox_clone(list[0]);
+ox_tensor*last=whole?x:ox_clone(ox_narrow(x,0,count-1,1));
+return oxi_llm_write_state(written,last)?before:NULL;}
+static ox_tensor*oxi_llm_shifted(ox_tensor*x,ox_tensor*before,ox_tensor*share){
+ox_tensor*in[3]={x,before,share};return oxi_llm_chained("b a - c * a + ;",in,3);}
+static ox_tensor*oxi_llm_shift_all(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*before){
+const oxi_llm_mixing*m= &model->numbers.mixing;const oxi_llm_part*p=l->part;
+ox_tensor*shares=ox_unsqueeze(p[OXI_LLM_SHIFT].weight,1);if(p[OXI_LLM_SHIFT_DOWN].weight){
+ox_tensor*made=oxi_llm_shifted(x,before,p[OXI_LLM_SHIFT_FIRST].weight);
+made=oxi_llm_product_act(&p[OXI_LLM_SHIFT_DOWN],NULL,OX_ACTIVATION_TANH,made);
+made=oxi_llm_by_head(made,m->shifts,m->rank);
 shares=ox_add(oxi_llm_product_by_head(made,p[OXI_LLM_SHIFT_UP].weight),shares);}
-return oxi_llm_shifted(x,difference,shares);}
+return oxi_llm_shifted(x,before,shares);}
 static ox_tensor*oxi_llm_adapted(const oxi_llm_part*p,oxi_llm_layer_role base,oxi_llm_layer_role first,
- oxi_llm_layer_role second,bool curved,ox_tensor*x){x=oxi_llm_product(&p[first],x);
-if(curved)x=ox_tanh_(x);
-return ox_add_(oxi_llm_product(&p[second],x),p[base].weight);}
+ oxi_llm_layer_role second,ox_activation f,ox_activation g,ox_tensor*x){
+x=oxi_llm_product_act(&p[first],NULL,f,x);return oxi_llm_product_act(&p[second],p[base].weight,g,x);}
 static ox_tensor*oxi_llm_head_norms(const oxi_llm_part*norm,ox_tensor*y){
 if(norm->weight)y=ox_layer_norm(y,1,NULL,NULL,64e-5);
-y=oxi_llm_join_heads(y);if(norm->weight)y=ox_mul_(y,ox_flatten(norm->weight,0,-1));
-return norm->bias?ox_add_(y,norm->bias):y;}
-static ox_tensor*oxi_llm_bonus(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*q,ox_tensor*k,
- ox_tensor*v){ox_tensor*weight=ox_reshape(part->weight,OX_SHAPE(m->heads,1,m->key));
-return ox_mul(v,ox_sum(ox_mul_(ox_mul(q,k),weight),OX_DIMS(2),true));}
+y=oxi_llm_join_heads(y);ox_tensor*weight=norm->weight?ox_flatten(norm->weight,0,-1):NULL;
+if(weight&&norm->bias)return ox_addcmul(norm->bias,y,weight,1);
+return weight?ox_mul_(y,weight):y;}
+static ox_tensor*oxi_llm_bonus(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*q,ox_tensor*k){
+ox_tensor*in[3]={q,k,ox_reshape(part->weight,OX_SHAPE(m->heads,1,m->key))};
+return ox_sum(oxi_llm_chained("a b * c * ;",in,3),OX_DIMS(2),true);}
 static ox_tensor*oxi_llm_with_zeros(ox_tensor*t,bool front){if(!t)return NULL;
 const int64_t shape[3]={t->shape[0],1,t->shape[2]};
 ox_tensor*zeros=oxi_tensor_new(ox_device_of(t),OX_F32,3,shape),*list[2];
@@ -14824,23 +14849,23 @@ static ox_tensor*oxi_llm_rwkv_shifted(const oxi_llm_batch*batch,int64_t index,ox
 const ox_llm_context*context=batch->context;ox_tensor*before=
  oxi_llm_rows_before(batch,context->states[index].window,&context->written[index].window,x);
 if(!before)return NULL;
-return oxi_llm_shift_all(context->model,&context->model->layers[index],x,ox_sub(before,x));}
+return oxi_llm_shift_all(context->model,&context->model->layers[index],x,before);}
 static ox_tensor*oxi_llm_rwkv6(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;const oxi_llm_layer*l= &model->layers[index];
 const oxi_llm_part*p=l->part;const bool late=p[OXI_LLM_MIXER_BONUS].weight!=NULL;
 ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);if(!all)return NULL;
 oxi_llm_linear in;memset(&in,0,sizeof in);
-ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,true,
- ox_select(all,0,0));
-decay=ox_neg_(ox_exp_(decay));in.decay=oxi_llm_by_head(decay,m->heads,m->key);
+ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,
+ OX_ACTIVATION_TANH,OX_ACTIVATION_NONE,ox_select(all,0,0));
+decay=oxi_llm_chained("a exp neg ;",&decay,1);in.decay=oxi_llm_by_head(decay,m->heads,m->key);
 in.k=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,1)),m->groups,m->key);
 in.v=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,2)),m->groups,m->value);
 in.q=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,3)),m->heads,m->key);
 in.k=oxi_llm_share_groups(in.k,m->heads,true);in.v=oxi_llm_share_groups(in.v,m->heads,true);
 ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4)),*own=NULL;
 const bool one=late&&batch->count==1&&model->device==ox_cpu();
-if(late)own=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v);
+if(late)own=ox_mul(in.v,oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k));
 if(one){in.own=own;}else if(late){in.q=oxi_llm_with_zeros(in.q,false);
 in.k=oxi_llm_with_zeros(in.k,true);in.v=oxi_llm_with_zeros(in.v,true);
 in.decay=oxi_llm_with_zeros(in.decay,true);}else{in.k=ox_sub(in.k,ox_mul(in.k,ox_exp(in.decay)));
@@ -14851,44 +14876,50 @@ return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_share_values(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*v){
 const oxi_llm_part*p=batch->context->model->layers[index].part;
 if(index==0)return ox_copy_(batch->values,v)?v:NULL;
-ox_tensor*shares=
- oxi_llm_adapted(p,OXI_LLM_VALUE_SHARE,OXI_LLM_VALUE_SHARE_DOWN,OXI_LLM_VALUE_SHARE_UP,false,x);
-return ox_addcmul_(v,ox_sub(batch->values,v),ox_sigmoid_(shares),1);}
+ox_tensor*shares=oxi_llm_adapted(p,OXI_LLM_VALUE_SHARE,OXI_LLM_VALUE_SHARE_DOWN,OXI_LLM_VALUE_SHARE_UP,
+ OX_ACTIVATION_NONE,OX_ACTIVATION_SIGMOID,x);
+return oxi_llm_shifted(v,batch->values,shares);}
 static ox_tensor*oxi_llm_rwkv7(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_mixing*m= &model->numbers.mixing;const oxi_llm_layer*l= &model->layers[index];
 const oxi_llm_part*p=l->part;const bool gated=p[OXI_LLM_MIXER_GATE].weight!=NULL;
 ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);if(!all)return NULL;
 oxi_llm_linear in;memset(&in,0,sizeof in);
-ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,true,
- ox_select(all,0,1));
-decay=ox_mul_number_(ox_sigmoid_(decay),-exp(-0.5));ox_tensor*rate=ox_sigmoid_(
- oxi_llm_adapted(p,OXI_LLM_RATE,OXI_LLM_RATE_DOWN,OXI_LLM_RATE_UP,false,ox_select(all,0,4)));
+const double lengths[2]={1/sqrt((double)m->key),-1/sqrt((double)m->key)},one=1;
+ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,
+ OX_ACTIVATION_TANH,OX_ACTIVATION_SIGMOID,ox_select(all,0,1));
+decay=ox_mul_number_(decay,-exp(-0.5));
+ox_tensor*rate=oxi_llm_adapted(p,OXI_LLM_RATE,OXI_LLM_RATE_DOWN,OXI_LLM_RATE_UP,OX_ACTIVATION_NONE,
+ OX_ACTIVATION_SIGMOID,ox_select(all,0,4));
 ox_tensor*q=oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,0));
 ox_tensor*k=oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,2));
 ox_tensor*v=oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,3));
 v=oxi_llm_share_values(batch,index,ox_select(all,0,3),v);
-ox_tensor*erased=oxi_llm_by_head(ox_mul(k,p[OXI_LLM_KEY_ERASED].weight),m->heads,m->key);
-erased=oxi_llm_of_length(erased,1,1e-24);ox_tensor*rated=ox_mul(k,p[OXI_LLM_KEY_RATED].weight);
-k=ox_add_(k,ox_sub_(ox_mul(rated,rate),rated));in.q=oxi_llm_by_head(q,m->heads,m->key);
-in.k=oxi_llm_by_head(k,m->heads,m->key);in.v=oxi_llm_by_head(v,m->heads,m->value);
-in.decay=oxi_llm_by_head(decay,m->heads,m->key);in.erase=ox_neg(erased);
-in.write=ox_mul(erased,oxi_llm_by_head(rate,m->heads,m->key));if(!in.erase|| !in.write)return NULL;
+ox_tensor*of_key[4]={k,p[OXI_LLM_KEY_ERASED].weight,p[OXI_LLM_KEY_RATED].weight,rate};
+ox_tensor*keys[2]={NULL,NULL},*erasing[2]={NULL,NULL},*of_erased[2];
+if(!oxi_llm_chain("a b * ; d n0 - c * n0 + a * ;",of_key,4,&one,1,keys))return NULL;
+of_erased[0]=ox_rms_norm(oxi_llm_by_head(keys[0],m->heads,m->key),1,NULL,1e-24/(double)m->key);
+of_erased[1]=oxi_llm_by_head(rate,m->heads,m->key);
+if(!oxi_llm_chain("a n1 * ; a n0 * b * ;",of_erased,2,lengths,2,erasing))return NULL;
+in.q=oxi_llm_by_head(q,m->heads,m->key);in.k=oxi_llm_by_head(keys[1],m->heads,m->key);
+in.v=oxi_llm_by_head(v,m->heads,m->value);in.decay=oxi_llm_by_head(decay,m->heads,m->key);
+in.erase=erasing[0];in.write=erasing[1];
 ox_tensor*y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],oxi_llm_run_linear(batch,index,&in));
-y=ox_add_(y,oxi_llm_join_heads(oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k,in.v)));if(gated){
-ox_tensor*gate=ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,5)));
+ox_tensor*bonus=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k);
+if(!ox_addcmul_(oxi_llm_by_head(y,m->heads,m->value),in.v,bonus,1))return NULL;
+if(gated){ox_tensor*gate=oxi_llm_product_act(&p[OXI_LLM_MIXER_GATE],NULL,OX_ACTIVATION_SIGMOID,
+ ox_select(all,0,5));
 y=ox_mul_(y,oxi_llm_product(&p[OXI_LLM_MIXER_GATE_UP],gate));}
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_shifted_feed_forward(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const oxi_llm_layer*l= &context->model->layers[index];
 const oxi_llm_part*p=l->part;ox_tensor*before=
  oxi_llm_rows_before(batch,context->states[index].fed,&context->written[index].fed,x);
-ox_tensor*difference=before?ox_sub(before,x):NULL;
-ox_tensor*in=oxi_llm_shifted(x,difference,p[OXI_LLM_FEED_SHIFT].weight);
+ox_tensor*in=oxi_llm_shifted(x,before,p[OXI_LLM_FEED_SHIFT].weight);
 ox_tensor*out=in?oxi_llm_feed_forward(context->model,l,in):NULL;
 if(!p[OXI_LLM_FEED_GATE].weight|| !p[OXI_LLM_FEED_SHIFT_GATE].weight)return out;
-in=oxi_llm_shifted(x,difference,p[OXI_LLM_FEED_SHIFT_GATE].weight);
-return ox_mul_(out,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_FEED_GATE],in)));}
+in=oxi_llm_shifted(x,before,p[OXI_LLM_FEED_SHIFT_GATE].weight);
+return ox_mul_(out,oxi_llm_product_act(&p[OXI_LLM_FEED_GATE],NULL,OX_ACTIVATION_SIGMOID,in));}
 static ox_tensor*(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch*batch,int64_t index,
  ox_tensor*x)={NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,
  oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning,oxi_llm_gated_unit};
@@ -15085,6 +15116,7 @@ static ox_tensor*oxi_llm_join(const ox_llm*model,const oxi_llm_shares*shares,ox_
  ox_tensor*normal,ox_tensor*out){const double scale=model->numbers.residual_scale;
 if(shares->taken)return oxi_llm_add_rows(shares,x,out);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)))return ox_add_scaled_(out,normal,scale);
+if(scale>0&&scale!=1&&ox_device_of(x)==ox_cpu())return ox_add_scaled_(x,out,scale);
 return ox_add_(x,oxi_llm_scaled(out,scale));}
 static bool oxi_llm_merges_late(const ox_llm*model,const oxi_llm_layer*l,bool parallel){
 return parallel&&l->attends&&l->feeds&& !l->mixer&&model->numbers.bank==0&& !model->encoder&&

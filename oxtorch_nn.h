@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xe7c33fc1
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xff5d7fc3
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -111,7 +111,7 @@ OX_API ox_tensor *ox_detach(ox_tensor *t);
 OX_API ox_tensor *ox_gradient(ox_tensor *t);
 /* Sets it; NULL forgets it, as zero_grad does. OX_ERR_SHAPE, OX_ERR_DTYPE where it does not fit t. */
 OX_API ox_status ox_set_gradient(ox_tensor *t, ox_tensor *gradient);
-/* Results keep their gradient as well (torch.Tensor.retain_grad). */
+/* Results keep their gradient as well, that of ox_grad too (torch.Tensor.retain_grad). */
 OX_API ox_status ox_retain_gradient(ox_tensor *t);
 
 /* ---- backward ------------------------------------------------------------------------------------------ */
@@ -172,7 +172,9 @@ OX_API void ox_set_detect_anomaly(bool detect);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------
  * A hook gets the gradient of a tensor when it is complete, and gives the one that takes its place, or NULL
- * for no change. It must not change what it gets. */
+ * for no change. It must not change what it gets. Of a tensor that is changed in place later it is that of
+ * the numbers from before (of a view: of what used them then), while ox_retain_gradient keeps that of the
+ * last ones; a base's has the parts of its views as they are. */
 typedef ox_tensor *(*ox_gradient_hook)(ox_tensor *gradient, void *user);
 /* Number of the hook, for ox_remove_hook; 0 and an error where t wants no gradient or memory ends. */
 OX_API int64_t ox_register_hook(ox_tensor *t, ox_gradient_hook hook, void *user);
@@ -2624,7 +2626,7 @@ for(int64_t b=1;b<job->blocks;b++){int64_t from=b*job->unit_numbers;
 a->kernels->axpy_f32(count*a->depth,1,sums+from+first*a->depth,sums+first*a->depth);
 a->kernels->axpy_f32(count*a->value_depth,1,dv+from+first*a->value_depth,dv+first*a->value_depth);}
 oxi_attention_back_store(job,unit,sums,first,count);}
-static void oxi_attention_back_shape(oxi_attention_back_job*job,const oxi_call*call){
+static void oxi_attention_back_shape(oxi_attention_back_job*job,const oxi_call*call,const oxi_part*part){
 ox_tensor*in[5]={call->in[1],call->in[2],call->in[3],call->in[4],call->in[5]};oxi_call forth= *call;
 memset(job,0,sizeof*job);bool known=call->in_count>6;if(known)in[4]=NULL;
 forth.in=in;forth.in_count=5;forth.out_count=known?2:1;forth.out[0]=call->in[0];
@@ -2633,7 +2635,7 @@ a->call=call;if(known)oxi_attention_side_of(&job->made,call->in[6],a->heads,a->l
 oxi_attention_side_of(&job->dq,call->out[0],a->heads,a->length,a->depth);
 oxi_attention_side_of(&job->dk,call->out[1],a->kv_heads,a->keys,a->depth);
 oxi_attention_side_of(&job->dv,call->out[2],a->kv_heads,a->keys,a->value_depth);
-int64_t units=a->batches*a->kv_heads;
+int64_t units=part&&part->heads>0?part->heads:a->batches*a->kv_heads;
 job->span=a->keys<=OXI_ATTENTION_BACK_KEYS?a->keys:OXI_ATTENTION_BACK_KEYS/2;
 job->tile=oxi_min_i64(oxi_max_i64(OXI_ATTENTION_BACK_SCORES/job->span/16*16,16),128);
 job->tile=oxi_min_i64(job->tile,a->length);
@@ -2642,8 +2644,9 @@ job->unit_numbers=a->keys*(a->depth+a->value_depth);
 job->lane_numbers=job->tile*((a->softcap>0?3:2)*job->span+a->depth+6);job->lane_numbers+=2*a->value_depth;
 if(job->blocks==1)job->lane_numbers+=job->unit_numbers;
 job->lane_numbers=oxi_round_up(job->lane_numbers,OXI_LINE);}
-static ox_status oxi_attention_back_run(const oxi_call*call){oxi_attention_back_job job;
-oxi_attention_back_shape(&job,call);int64_t units=job.a.batches*job.a.kv_heads,tasks=units*job.blocks;
+static ox_status oxi_attention_back_run(const oxi_call*call,const oxi_part*part){
+oxi_attention_back_job job;oxi_attention_back_shape(&job,call,part);
+int64_t units=job.a.batches*job.a.kv_heads,tasks=units*job.blocks;
 size_t lanes=(size_t)oxi_lanes(tasks),bytes=0,sums=0;
 bool fits=oxi_mul_size(lanes,(size_t)job.lane_numbers*sizeof(float),&bytes);if(job.blocks>1)
 fits=fits&&oxi_mul_size((size_t)tasks,(size_t)job.unit_numbers*sizeof(float),&sums);
@@ -2655,7 +2658,7 @@ if(there&&sums)oxi_parallel_for(units*OXI_ATTENTION_BACK_UNITS,oxi_attention_bac
 oxi_free(job.sums,sums);oxi_free(job.scratch,bytes);return there&& !job.failed?OX_OK:OX_ERR_NOMEM;}
 /* >>autograd/back/back.c */
 static ox_status oxi_run_back(const oxi_call*call,const oxi_part*part){switch(call->op){
-case OXI_OP_attention_back:return oxi_attention_back_run(call);case OXI_OP_gelu_back:
+case OXI_OP_attention_back:return oxi_attention_back_run(call,part);case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
 case OXI_OP_silu_back:return oxi_function_back_run(call);
 case OXI_OP_group_norm_back:return oxi_channels_back_run(call);case OXI_OP_recurrent_step:
@@ -4142,18 +4145,21 @@ typedef struct oxi_counted{int64_t references;
 struct oxi_counted*next_dead;bool is_node;}oxi_counted;typedef struct oxi_tape oxi_tape;
 typedef struct oxi_edge{oxi_node*node;int output;oxi_tape*leaf;}oxi_edge;typedef struct oxi_hook{
 struct oxi_hook*next;int64_t number;ox_gradient_hook change;ox_accumulated_hook accumulated;
-ox_operation_hook operation;ox_tensor*header;void*user;}oxi_hook;struct oxi_tape{oxi_counted counted;
-bool requires_grad;oxi_edge made;ox_tensor*gradient;oxi_outline outline;oxi_hook*hooks;
-const char*changed_by;oxi_tape*parent,*base;oxi_call view;ox_tensor*viewed;bool became;bool unrecorded;
-int64_t generation;};typedef struct oxi_saved{ox_tensor*tensor;int64_t version;oxi_edge edge;
-const ox_saved_hooks*hooks;void*packed;}oxi_saved;typedef enum oxi_node_kind{OXI_NODE_CALL,
- OXI_NODE_PUT_BACK,OXI_NODE_CUSTOM}oxi_node_kind;
+ox_operation_hook operation;ox_tensor*header;void*user;struct oxi_hook**list;oxi_tape*tape;
+struct oxi_hook*sibling;}oxi_hook;struct oxi_tape{oxi_counted counted;bool requires_grad;oxi_edge made;
+ox_tensor*gradient;oxi_outline outline;oxi_hook*hooks;oxi_hook*registered;const char*changed_by;
+oxi_tape*parent,*base;oxi_call view;ox_tensor*viewed;bool became;bool unrecorded;int64_t generation;};
+typedef struct oxi_saved{ox_tensor*tensor;int64_t version;oxi_edge edge;const ox_saved_hooks*hooks;
+void*packed;}oxi_saved;typedef enum oxi_node_kind{OXI_NODE_CALL,OXI_NODE_PUT_BACK,OXI_NODE_CUSTOM
+ }oxi_node_kind;
 struct oxi_node{oxi_counted counted;oxi_node_kind kind;int64_t sequence;oxi_call call;
 const oxi_gradient_row*row;int in_count,out_count,saved_count;oxi_edge*edges;oxi_outline*operand,*result;
 bool*wants;oxi_saved*saved;bool released;oxi_hook**hooks;oxi_hook*watchers;oxi_tape**keeper;
-const ox_function*function;void*user;bool always;int*saved_output;size_t bytes;};
-static oxi_tape*oxi_tape_of(ox_tensor*t);static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge);
+const ox_function*function;void*user;bool always;oxi_call*views;int view_count;int*saved_output;
+size_t bytes;};static oxi_tape*oxi_tape_of(ox_tensor*t);
+static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge);
 static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded);
+static ox_status oxi_tape_before(oxi_tape*tape,oxi_edge*edge);
 static ox_status oxi_tape_rewrite(oxi_tape*tape,const oxi_edge*edge,const char*by);
 static void oxi_counted_drop(oxi_counted*counted);
 OXI_SMALL bool oxi_edge_is(const oxi_edge*edge){return edge->node||edge->leaf;}
@@ -4161,7 +4167,7 @@ static oxi_edge oxi_edge_copy(const oxi_edge*edge);static void oxi_edge_drop(oxi
 static void oxi_outline_of(const ox_tensor*t,oxi_outline*out);
 OXI_SMALL bool oxi_has_gradients(ox_dtype dtype){
 return oxi_is_float(dtype)||oxi_info(dtype)->cls==OX_CLASS_COMPLEX;}
-static ox_tensor*oxi_plain_header(const ox_tensor*t);
+static ox_tensor*oxi_plain_header(const ox_tensor*t);static int64_t oxi_next_sequence(void);
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count);
 static void oxi_node_forget(oxi_node*node);
 static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape);
@@ -4175,14 +4181,18 @@ static void oxi_edge_give(oxi_edge*edge,oxi_counted**dead){
 if(edge->node)oxi_counted_give(&edge->node->counted,dead);
 if(edge->leaf)oxi_counted_give(&edge->leaf->counted,dead);
 edge->node=NULL;edge->leaf=NULL;}
-static void oxi_hooks_free(oxi_hook*hook){while(hook){oxi_hook*next=hook->next;
+static void oxi_hooks_free(oxi_hook*hook){while(hook){
+oxi_hook*next=hook->next,**at=hook->tape? &hook->tape->registered:NULL;
+while(at&& *at!=hook)at= &(*at)->sibling;
+if(at)*at=hook->sibling;
 ox_release(hook->header);oxi_free(hook,sizeof*hook);hook=next;}}
 static void oxi_keeper_leaves(oxi_tape*tape){oxi_node*node=tape->made.node;
 if(node&&node->keeper[tape->made.output]==tape)node->keeper[tape->made.output]=NULL;}
 static void oxi_tape_free(oxi_tape*tape,oxi_counted**dead){oxi_keeper_leaves(tape);
 oxi_edge_give(&tape->made,dead);if(tape->parent)oxi_counted_give(&tape->parent->counted,dead);
-ox_release(tape->gradient);ox_release(tape->viewed);oxi_hooks_free(tape->hooks);oxi_free(tape,sizeof*tape);
- }
+ox_release(tape->gradient);ox_release(tape->viewed);oxi_hooks_free(tape->hooks);
+for(oxi_hook*hook=tape->registered;hook;hook=hook->sibling)hook->tape=NULL;
+oxi_free(tape,sizeof*tape);}
 static void oxi_saved_drop(oxi_saved*saved,oxi_counted**dead){ox_release(saved->tensor);
 if(saved->packed)saved->hooks->drop(saved->packed,saved->hooks->user);
 oxi_edge_give(&saved->edge,dead);saved->tensor=NULL;saved->packed=NULL;}
@@ -4192,7 +4202,7 @@ for(int i=0;i<node->saved_count;i++)oxi_saved_drop(&node->saved[i],dead);
 for(int i=0;i<node->out_count;i++)oxi_hooks_free(node->hooks[i]);
 oxi_hooks_free(node->watchers);
 if(node->kind==OXI_NODE_CUSTOM&&node->function->drop)node->function->drop(node->user);
-oxi_free(node,node->bytes);}
+oxi_free(node->views,(size_t)node->view_count*sizeof*node->views);oxi_free(node,node->bytes);}
 static void oxi_bury(oxi_counted*dead){while(dead){oxi_counted*one=dead;
 dead=one->next_dead;if(one->is_node)
 oxi_node_free((oxi_node*)one,&dead);
@@ -4233,41 +4243,59 @@ tape->made=now;oxi_edge_drop(&before);}
 static oxi_edge oxi_tape_edge_now(oxi_tape*tape){oxi_edge edge=tape->made;
 if(!edge.node&&tape->requires_grad)edge.leaf=tape;
 return edge;}
-static ox_status oxi_view_again(oxi_tape*tape){
-oxi_edge from=oxi_tape_edge_now(tape->parent),made={NULL,0,NULL};if(oxi_edge_is(&from)){
-made.node=oxi_node_new(OXI_NODE_CALL,1,1,tape->viewed?1:0);if(!made.node)return OX_ERR_NOMEM;
-if(tape->viewed)made.node->saved[0].tensor=oxi_plain_header(tape->viewed);
-made.node->call=tape->view;made.node->row=oxi_gradient_row_of(tape->view.op);
-made.node->edges[0]=oxi_edge_copy(&from);made.node->operand[0]=tape->parent->outline;
-made.node->result[0]=tape->outline;}
-oxi_tape_comes_from(tape,&made);oxi_edge_drop(&made);tape->generation=tape->base->generation;return OX_OK;}
+static ox_status oxi_view_of_edge(const oxi_tape*tape,const oxi_edge*from,oxi_edge*made){
+memset(made,0,sizeof*made);if(!oxi_edge_is(from))return OX_OK;
+oxi_node*node=oxi_node_new(OXI_NODE_CALL,1,1,tape->viewed?1:0);if(!node)return OX_ERR_NOMEM;
+made->node=node;if(tape->viewed)node->saved[0].tensor=oxi_plain_header(tape->viewed);
+node->call=tape->view;node->row=oxi_gradient_row_of(tape->view.op);node->edges[0]=oxi_edge_copy(from);
+node->operand[0]=tape->parent->outline;node->result[0]=tape->outline;return OX_OK;}
+static oxi_tape*oxi_shown_by(const oxi_tape*view){oxi_tape*shown=view->parent;
+while(shown->parent&& !shown->became)shown=shown->parent;
+return shown;}
+static oxi_tape*oxi_next_view(oxi_tape*view,const oxi_tape*at){while(view->parent!=at)view=view->parent;
+return view;}
+static ox_status oxi_view_afresh(oxi_tape*tape,oxi_edge*edge){oxi_tape*at=oxi_shown_by(tape);
+oxi_edge now=oxi_tape_edge_now(at),made;ox_status status=OX_OK;now=oxi_edge_copy(&now);
+while(at!=tape&&status==OX_OK){at=oxi_next_view(tape,at);
+status=oxi_view_of_edge(at,&now,&made);oxi_edge_drop(&now);now=made;}
+*edge=now;return status;}
 static bool oxi_is_stale(const oxi_tape*tape){
 return tape->parent&&tape->generation!=tape->base->generation;}
 static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge){while(oxi_is_stale(tape)){oxi_tape*first=tape;
-while(oxi_is_stale(first->parent))first=first->parent;
-ox_status status=oxi_view_again(first);if(status!=OX_OK)return status;}
+for(oxi_tape*t=tape->parent;t;t=t->parent)
+if(t->became&&oxi_is_stale(t))first=t;
+ox_status status=oxi_view_afresh(first,edge);if(status==OX_OK)oxi_tape_comes_from(first,edge);
+oxi_edge_drop(edge);if(status!=OX_OK)return status;
+first->generation=first->base->generation;}
 *edge=oxi_tape_edge_now(tape);return OX_OK;}
-static ox_status oxi_put_back(oxi_tape*view,const oxi_edge*now,oxi_edge*made){oxi_edge before;
-ox_status status=oxi_tape_edge(view->parent,&before);memset(made,0,sizeof*made);
+static ox_status oxi_tape_before(oxi_tape*tape,oxi_edge*edge){
+ox_status status=oxi_tape_edge(oxi_shown_by(tape),edge);
+return status==OX_OK?oxi_view_afresh(tape,edge):status;}
+static ox_status oxi_put_back(oxi_tape*view,oxi_tape*shown,const oxi_edge*now,oxi_edge*made){
+oxi_edge before;ox_status status=oxi_tape_edge(shown,&before);memset(made,0,sizeof*made);
 if(status!=OX_OK||(!oxi_edge_is(&before)&& !oxi_edge_is(now)))return status;
 oxi_node*node=oxi_node_new(OXI_NODE_PUT_BACK,2,1,0);if(!node)return OX_ERR_NOMEM;
+made->node=node;for(const oxi_tape*t=view;t!=shown;t=t->parent)node->view_count++;
+node->views=(oxi_call*)oxi_alloc((size_t)node->view_count*sizeof*node->views);
+if(!node->views)return OX_ERR_NOMEM;
+int i=node->view_count;for(const oxi_tape*t=view;t!=shown;t=t->parent)node->views[--i]=t->view;
 node->call=view->view;node->edges[0]=oxi_edge_copy(&before);node->edges[1]=oxi_edge_copy(now);
-node->operand[0]=node->result[0]=view->parent->outline;node->operand[1]=view->outline;made->node=node;
-return OX_OK;}
+node->operand[0]=node->result[0]=shown->outline;node->operand[1]=view->outline;return OX_OK;}
+static bool oxi_is_keeper(const oxi_tape*tape){
+return tape->made.node&&tape->made.node->keeper[tape->made.output]==tape;}
 static ox_status oxi_tape_rewrite(oxi_tape*tape,const oxi_edge*edge,const char*by){
 oxi_edge now=oxi_edge_copy(edge),above;ox_status status=OX_OK;oxi_tape*t=tape;
-tape->changed_by=tape->base->changed_by=by;for(;t->parent&&status==OX_OK;t=t->parent){
-status=oxi_put_back(t,&now,&above);oxi_tape_comes_from(t,&now);oxi_edge_drop(&now);now=above;}
+tape->changed_by=tape->base->changed_by=by;while(t->parent&&status==OX_OK){oxi_tape*shown=oxi_shown_by(t);
+status=oxi_put_back(t,shown,&now,&above);oxi_edge_drop(&now);now=above;t=shown;}
 if(status==OX_OK)oxi_tape_comes_from(t,&now);
 oxi_edge_drop(&now);tape->base->generation++;
-for(t=tape;t->parent;t=t->parent)t->generation=tape->base->generation;
-return status;}
+return status==OX_OK&&tape->parent&&oxi_is_keeper(tape)?oxi_tape_edge(tape,&above):status;}
 /* >>autograd/node.c */
 static size_t oxi_room_for(size_t*bytes,int count,size_t each){size_t at=(*bytes+15)/16*16;
 *bytes=at+(size_t)count*each;return at;}
+static int64_t oxi_next_sequence(void){static int64_t sequence;return oxi_atomic_add(&sequence,1);}
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count){
-static int64_t sequence;size_t bytes=sizeof(oxi_node);
-size_t edges=oxi_room_for(&bytes,in_count,sizeof(oxi_edge)),
+size_t bytes=sizeof(oxi_node);size_t edges=oxi_room_for(&bytes,in_count,sizeof(oxi_edge)),
  operand=oxi_room_for(&bytes,in_count,sizeof(oxi_outline)),
  wants=oxi_room_for(&bytes,in_count,sizeof(bool)),
  result=oxi_room_for(&bytes,out_count,sizeof(oxi_outline)),
@@ -4277,8 +4305,8 @@ size_t edges=oxi_room_for(&bytes,in_count,sizeof(oxi_edge)),
  keeper=oxi_room_for(&bytes,out_count,sizeof(oxi_tape*));
 char*block=(char*)oxi_alloc(bytes);if(!block)return NULL;
 oxi_node*node=(oxi_node*)block;memset(block,0,bytes);node->counted.references=1;node->counted.is_node=true;
-node->kind=kind;node->sequence=oxi_atomic_add(&sequence,1);node->in_count=in_count;
-node->out_count=out_count;node->saved_count=saved_count;node->edges=(oxi_edge*)(block+edges);
+node->kind=kind;node->sequence=oxi_next_sequence();node->in_count=in_count;node->out_count=out_count;
+node->saved_count=saved_count;node->edges=(oxi_edge*)(block+edges);
 node->operand=(oxi_outline*)(block+operand);node->wants=(bool*)(block+wants);
 node->result=(oxi_outline*)(block+result);node->saved=(oxi_saved*)(block+saved);
 node->saved_output=(int*)(block+output);node->hooks=(oxi_hook**)(block+hooks);
@@ -4413,12 +4441,17 @@ edge->node=oxi_node_new(OXI_NODE_CALL,1,1,0);if(!edge->node)return OX_ERR_NOMEM;
 edge->node->call= *call;edge->node->call.in=NULL;edge->node->call.out[0]=NULL;
 edge->node->edges[0]=oxi_edge_copy(&before);edge->node->operand[0]=edge->node->result[0]=tape->outline;
 return OX_OK;}
+static ox_status oxi_record_view_write(const oxi_call*call,oxi_tape*tape,oxi_node*node){oxi_edge before;
+if(!node||call->op==OXI_OP_copy|| !call->in[0]||call->in[0]->tape!=tape||tape->became)
+return OX_OK;
+ox_status status=oxi_tape_before(tape,&before);if(status!=OX_OK)return status;
+oxi_edge_drop(&node->edges[0]);node->edges[0]=before;node->sequence=oxi_next_sequence();return OX_OK;}
 static ox_status oxi_record_write(const oxi_call*call,oxi_node*node){oxi_edge edge={node,0,NULL};
 oxi_tape*tape=(oxi_tape*)call->out[0]->tape;const char*name=oxi_call_name(call);
 if(tape&&oxi_grad_off)tape->changed_by=name;
 if(oxi_grad_off||(!tape&& !node)|| !oxi_has_gradients(call->out[0]->dtype))return OX_OK;
-tape=oxi_tape_of(call->out[0]);
-ox_status status= !tape?OX_ERR_NOMEM:node?OX_OK:oxi_record_cut(call,tape,&edge);
+tape=oxi_tape_of(call->out[0]);ox_status status= !tape?OX_ERR_NOMEM
+ :tape->parent?oxi_record_view_write(call,tape,node):node?OX_OK:oxi_record_cut(call,tape,&edge);
 if(status==OX_OK)status=oxi_tape_rewrite(tape,&edge,name);
 if(!node)oxi_edge_drop(&edge);
 return status;}
@@ -4594,14 +4627,14 @@ if(node->row)return node->row->rule?node->row->rule(&b):oxi_gradient_by_formula(
 for(int i=0;i<node->in_count;i++)
 if(wants[i]&& !(grad[i]=oxi_zeros_like(&node->operand[i])))return ox_error();
 return OX_OK;}
+static ox_tensor*oxi_views_again(const oxi_node*node,ox_tensor*g){const oxi_call*view=node->views;
+for(int i=0;g&&i<node->view_count;i++)g=oxi_apply_1(view[i].op,&view[i].attr,g);
+return g;}
 static ox_status oxi_run_put_back(const oxi_node*node,ox_tensor*g,const bool*wants,ox_tensor**grad){
-ox_tensor*whole=wants[0]?ox_clone(g):NULL,*part;if(wants[0]){
-part=whole?oxi_apply_1(node->call.op,&node->call.attr,whole):NULL;
-if(!part|| !ox_zero_(part))return ox_error();
-grad[0]=whole;}
-if(wants[1]){g=ox_contiguous(g);
-grad[1]=g?oxi_apply_1(node->call.op,&node->call.attr,g):NULL;if(!grad[1])return ox_error();}
-return OX_OK;}
+if(wants[0]){grad[0]=ox_clone(g);
+ox_tensor*part=oxi_views_again(node,grad[0]);if(!part|| !ox_zero_(part))return ox_error();}
+if(wants[1])grad[1]=oxi_views_again(node,ox_contiguous(g));
+return wants[1]&& !grad[1]?ox_error():OX_OK;}
 static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,
  ox_tensor**in,ox_tensor**grad){ox_function_context context;
 ox_status status=OX_OK;size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
@@ -4666,7 +4699,7 @@ oxi_free(in,bytes);return status;}
 static ox_status oxi_run_node(oxi_pass*run,oxi_node*node,const oxi_task*task){
 oxi_sum*sums= &run->g[task->first];ox_status status=OX_OK;
 for(int k=0;k<node->out_count&&status==OX_OK;k++){status=oxi_run_hooks(&sums[k],node->hooks[k]);
-if(status==OX_OK&&node->keeper[k]&&run->keeps)
+if(status==OX_OK&&node->keeper[k])
 status=oxi_keep_gradient(run,node->keeper[k],&sums[k]);}
 if(status!=OX_OK|| !task->needed)return status;
 status=oxi_run_any_node(run,node,sums);if(!run->retain_graph)oxi_node_forget(node);
@@ -4781,21 +4814,22 @@ oxi_inference_mode=scope->previous;oxi_grad_off= !scope->grad;scope->open=false;
 static oxi_hook**oxi_hooks_of(const char*name,ox_tensor*t){oxi_edge edge;
 if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return NULL;
 return edge.node? &edge.node->hooks[edge.output]: &edge.leaf->hooks;}
-static oxi_hook*oxi_hook_add(oxi_hook**list,void*user){static int64_t numbers;
-oxi_hook*hook=(oxi_hook*)oxi_calloc(1,sizeof*hook);if(!hook)return NULL;
-hook->number=oxi_atomic_add(&numbers,1);hook->user=user;while(*list)list= &(*list)->next;
+static oxi_hook*oxi_hook_add(ox_tensor*t,oxi_hook**list,void*user){static int64_t numbers;
+oxi_tape*tape=(oxi_tape*)t->tape;oxi_hook*hook=(oxi_hook*)oxi_calloc(1,sizeof*hook);if(!hook)return NULL;
+hook->number=oxi_atomic_add(&numbers,1);hook->user=user;hook->list=list;hook->tape=tape;
+hook->sibling=tape->registered;tape->registered=hook;while(*list)list= &(*list)->next;
 *list=hook;return hook;}
 OX_API int64_t ox_register_hook(ox_tensor*t,ox_gradient_hook change,void*user){
 oxi_hook**list=oxi_hooks_of("register_hook",t),*hook;
 if(list&& !change)(void)oxi_fail(OX_ERR_ARG,"register_hook: no function");
-if(!list|| !change|| !(hook=oxi_hook_add(list,user)))return 0;
+if(!list|| !change|| !(hook=oxi_hook_add(t,list,user)))return 0;
 hook->change=change;return hook->number;}
 OX_API int64_t ox_register_accumulated_hook(ox_tensor*leaf,ox_accumulated_hook accumulated,void*user){
 oxi_hook**list=oxi_hooks_of("register_accumulated_hook",leaf),*hook;if(!list)return 0;
 if(!accumulated|| !ox_is_leaf(leaf)){(void)oxi_fail(OX_ERR_ARG,"register_accumulated_hook: %s",
  accumulated?"a result adds no gradients up, only leaves do":"no function");
 return 0;}
-ox_tensor*header=oxi_plain_header(leaf);hook=header?oxi_hook_add(list,user):NULL;if(!hook){
+ox_tensor*header=oxi_plain_header(leaf);hook=header?oxi_hook_add(leaf,list,user):NULL;if(!hook){
 ox_release(header);return 0;}
 hook->accumulated=accumulated;hook->header=header;return hook->number;}
 OX_API int64_t ox_register_operation_hook(ox_tensor*t,ox_operation_hook operation,void*user){
@@ -4804,16 +4838,16 @@ if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return 0;
 if(!operation|| !edge.node){(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,
  operation?"a leaf comes from no operation":"no function");
 return 0;}
-oxi_hook*hook=oxi_hook_add(&edge.node->watchers,user);if(!hook)return 0;
+oxi_hook*hook=oxi_hook_add(t,&edge.node->watchers,user);if(!hook)return 0;
 hook->operation=operation;return hook->number;}
-static bool oxi_hook_remove(oxi_hook**list,int64_t number){for(;*list;list= &(*list)->next){
-oxi_hook*hook= *list;if(hook->number!=number)continue;
-*list=hook->next;hook->next=NULL;oxi_hooks_free(hook);return true;}
-return false;}
-OX_API void ox_remove_hook(ox_tensor*t,int64_t number){oxi_edge edge=oxi_edge_of(t);
-oxi_hook**list=edge.node? &edge.node->hooks[edge.output]:edge.leaf? &edge.leaf->hooks:NULL;
-if(list&& !oxi_hook_remove(list,number)&&edge.node)
-(void)oxi_hook_remove(&edge.node->watchers,number);}
+static void oxi_hook_remove(oxi_hook*hook){oxi_hook**list=hook->list;
+while(*list!=hook)list= &(*list)->next;
+*list=hook->next;hook->next=NULL;oxi_hooks_free(hook);}
+OX_API void ox_remove_hook(ox_tensor*t,int64_t number){
+for(oxi_tape*tape=t?(oxi_tape*)t->tape:NULL;tape;tape=tape->became?tape->parent:NULL)
+for(oxi_hook*hook=tape->registered;hook;hook=hook->sibling)
+if(hook->number==number){oxi_hook_remove(hook);
+return;}}
 static oxi_edge*oxi_edges_of_list(const char*name,ox_tensor*const*list,int count){oxi_edge*edges=NULL;
 if(count<0||(count>0&& !list)){(void)oxi_fail(OX_ERR_ARG,"%s: %d tensors",name,count);
 return NULL;}
@@ -9607,7 +9641,7 @@ ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-mo
  }
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xe7c33fc1
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xff5d7fc3
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

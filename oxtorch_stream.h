@@ -1451,9 +1451,9 @@ int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS];int64_t times[OXI_STREAM_OPERANDS][OX_
 const oxi_call*call;ox_tensor operand[OXI_STREAM_OPERANDS];
 bool there[OXI_STREAM_OPERANDS],streamed[OXI_STREAM_OPERANDS];bool packs[OXI_STREAM_OPERANDS];
 bool keeps_strides;bool in_order;oxi_stream_space space;int64_t part[OX_MAX_DIMS];
-int64_t parts[OX_MAX_DIMS];oxi_part told;oxi_shared shared;const int64_t*rows;}oxi_stream_plan;
-static int oxi_space_add(oxi_stream_space*space,int64_t size){int d=space->ndim++;space->size[d]=size;
-space->unit[d]=1;for(int i=0;i<OXI_STREAM_OPERANDS;i++){space->dim[i][d]= -1;
+int64_t parts[OX_MAX_DIMS];oxi_part told;int told_dim;oxi_shared shared;const int64_t*rows;
+ }oxi_stream_plan;static int oxi_space_add(oxi_stream_space*space,int64_t size){int d=space->ndim++;
+space->size[d]=size;space->unit[d]=1;for(int i=0;i<OXI_STREAM_OPERANDS;i++){space->dim[i][d]= -1;
 space->times[i][d]=1;}
 return d;}
 static ox_tensor oxi_plan_part(const oxi_stream_plan*plan,int operand,const int64_t*start,
@@ -1470,6 +1470,9 @@ for(int at=out->ndim-1;at>=0;step*=out->shape[at--])
 for(int d=0;d<plan->space.ndim;d++)
 if(plan->space.dim[result][d]==at)first+=start[d]*plan->space.times[result][d]*step;
 return first;}
+static oxi_part oxi_plan_tell(const oxi_stream_plan*plan,const int64_t*start){oxi_part told=plan->told;
+told.first=oxi_plan_first(plan,start);if(plan->told_dim>0)told.start=start[plan->told_dim-1];
+return told;}
 static bool oxi_plan_is_result(int operand){return operand>=OXI_MAX_IN;}
 static bool oxi_plan_packs(const oxi_stream_plan*plan,const ox_tensor*part,size_t room){
 return!plan->keeps_strides&&oxi_layout_packs(part,room);}
@@ -1580,7 +1583,7 @@ return status;}
 static ox_status oxi_plan_compute(oxi_stream_flow*flow,int64_t index,const oxi_stream_step*step){
 oxi_stream_plan*plan=(oxi_stream_plan*)(void*)flow;ox_tensor part[OXI_STREAM_OPERANDS],*in[OXI_MAX_IN];
 ox_storage storage[OXI_STREAM_OPERANDS];int64_t start[OX_MAX_DIMS],count[OX_MAX_DIMS];
-oxi_call call= *plan->call;oxi_part told=plan->told;oxi_plan_place(plan,index,start,count);
+oxi_call call= *plan->call;oxi_plan_place(plan,index,start,count);oxi_part told=oxi_plan_tell(plan,start);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){if(!plan->there[i])continue;
 part[i]=oxi_plan_part(plan,i,start,count);part[i].references=1;if(plan->streamed[i]&&plan->compute->host)
 oxi_plan_borrow(plan,&step->source[i],&part[i],&storage[i]);}
@@ -1588,7 +1591,7 @@ for(int i=0;i<call.in_count;i++)in[i]=plan->there[i]? &part[i]:NULL;
 for(int i=0;i<call.out_count;i++)call.out[i]= &part[OXI_MAX_IN+i];
 call.in=in;if(oxi_op_row_of(call.op)->family==OXI_FAMILY_FILL)
 call.attr.shape.shape=ox_shape_from(part[OXI_MAX_IN].ndim,part[OXI_MAX_IN].shape);
-told.first=oxi_plan_first(plan,start);return plan->compute->host?oxi_run_part(plan->compute,&call,&told)
+return plan->compute->host?oxi_run_part(plan->compute,&call,&told)
  :oxi_plan_run_there(plan,step,part,&call,&told);}
 /* >>stream/ops/cuttable_dims.c */
 enum{OXI_PLAN_OUT=OXI_MAX_IN};static bool oxi_is_streamed(const ox_tensor*t){
@@ -1684,14 +1687,65 @@ int dim=plan->operand[i].ndim-from_last+(i>OXI_PLAN_OUT);
 if(!plan->there[i]||dim<0||plan->operand[i].shape[dim]!=size*times)continue;
 if(size*times==1)continue;
 plan->space.dim[i][d]=dim;plan->space.times[i][d]=times;}}
+static int64_t oxi_attention_unit(const oxi_call*call){oxi_attention job;oxi_attention_shape(&job,call);
+if(call->in[0]->dtype==OX_F64)return 1;
+oxi_attention_cut(&job);return oxi_space_unit(job.tile_rows,job.group);}
+static void oxi_space_queries(oxi_stream_plan*plan){
+const ox_tensor*q= &plan->operand[0],*mask= &plan->operand[3];int64_t queries=q->shape[q->ndim-2];
+if(!plan->compute->host)return;
+int d=oxi_space_add(&plan->space,queries);plan->space.unit[d]=oxi_attention_unit(plan->call);
+for(int i=0;i<OXI_STREAM_OPERANDS;i++)
+if(plan->there[i]&&(i==0||i>=OXI_PLAN_OUT))
+plan->space.dim[i][d]=q->ndim-2;
+if(plan->there[3]&&mask->ndim>1)oxi_space_map(plan,3,d,mask->ndim-2);
+plan->told.queries=queries;plan->told_dim=d+1;}
 static void oxi_space_attention(oxi_stream_plan*plan){
 const ox_tensor*q= &plan->operand[0],*k= &plan->operand[1];
-if(q->ndim<3||k->ndim!=q->ndim||plan->operand[2].ndim!=q->ndim)return;
+if(q->ndim<3||k->ndim!=q->ndim||plan->operand[2].ndim!=q->ndim){oxi_space_queries(plan);
+return;}
 int64_t heads=k->shape[k->ndim-3],group=heads>0?q->shape[q->ndim-3]/heads:1;plan->told.heads=heads;
 for(int d=0;d<q->ndim-3;d++){plan->told.heads*=q->shape[d];
 oxi_space_attention_dim(plan,q->ndim-d,q->shape[d],1);}
-oxi_space_attention_dim(plan,3,heads,group);if(!plan->there[4])return;
-plan->space.dim[4][plan->space.ndim-1]=0;plan->space.times[4][plan->space.ndim-1]=group;}
+oxi_space_attention_dim(plan,3,heads,group);if(plan->there[4]){plan->space.dim[4][plan->space.ndim-1]=0;
+plan->space.times[4][plan->space.ndim-1]=group;}
+oxi_space_queries(plan);}
+static void oxi_space_attention_back(oxi_stream_plan*plan){
+const ox_tensor*q= &plan->operand[1],*k= &plan->operand[2];
+if(q->ndim<3||k->ndim!=q->ndim|| !plan->compute->host)return;
+int64_t heads=k->shape[k->ndim-3],group=heads>0?q->shape[q->ndim-3]/heads:1;
+bool known=plan->call->in_count>6;plan->told.heads=heads;
+for(int from_last=q->ndim;from_last>=3;from_last--){bool leading=from_last>3,added=false;
+int64_t size=leading?q->shape[q->ndim-from_last]:heads;int d=oxi_space_add(&plan->space,size);
+if(leading)plan->told.heads*=size;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){bool keys=i==2||i==3||i==OXI_PLAN_OUT+1||i==OXI_PLAN_OUT+2;
+bool sinks=i==5&& !known;int64_t times=keys||leading?1:group;
+int dim=sinks?(leading? -1:0):plan->operand[i].ndim-from_last+(i==5);
+if(!plan->there[i]||dim<0||size*times==1)continue;
+bool alike=plan->operand[i].shape[dim]==size*times;added=added||(!alike&&i>=OXI_PLAN_OUT);
+if(!alike)continue;
+plan->space.dim[i][d]=dim;plan->space.times[i][d]=times;}
+for(int i=0;i<OXI_STREAM_OPERANDS&&added;i++)plan->space.dim[i][d]= -1;
+if(added)plan->space.size[d]=1;}}
+static void oxi_space_index(oxi_stream_plan*plan){
+const oxi_index_form*form=oxi_index_form_of(plan->call->op);
+const ox_tensor*x= &plan->operand[0],*index= &plan->operand[1],*out= &plan->operand[OXI_PLAN_OUT];
+bool picks=form->kind==OXI_INDEX_PICK,each=form->by==OXI_BY_EACH;
+int along=plan->call->attr.along.dim,last=picks?OXI_PLAN_OUT:2;
+if((!picks&&form->kind!=OXI_INDEX_PUT)||form->by==OXI_BY_ROWS)return;
+if(x->ndim==0||index->ndim==0)return;
+for(int d=0;d<x->ndim;d++){bool alike=picks|| !each||index->shape[d]==x->shape[d];
+if(d==along|| !alike)continue;
+int at=oxi_space_add(&plan->space,out->shape[d]);
+plan->space.dim[0][at]=plan->space.dim[last][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;
+if(each)plan->space.dim[1][at]=d;}
+bool again= !plan->in_order&&plan->streamed[0];
+int at=picks&& !again?oxi_space_add(&plan->space,out->shape[along]): -1;
+if(at>=0)plan->space.dim[1][at]=each?along:0;
+if(at>=0)plan->space.dim[OXI_PLAN_OUT][at]=along;
+if(!plan->in_order|| !plan->compute->host)return;
+at=oxi_space_add(&plan->space,x->shape[along]);plan->space.dim[0][at]=along;
+if(!picks)plan->space.dim[OXI_PLAN_OUT][at]=along;
+plan->told.sliced=true;plan->told_dim=at+1;}
 static void oxi_space_samples(oxi_stream_plan*plan){if(plan->call->op==OXI_OP_conv_back_weight)return;
 int d=oxi_space_add(&plan->space,plan->operand[0].shape[0]);
 plan->space.dim[0][d]=plan->space.dim[OXI_PLAN_OUT][d]=0;}
@@ -1722,7 +1776,8 @@ plan->told.rows=oxi_back_task_rows(x->shape[d]*inner,n);
 plan->space.unit[oxi_space_add(&plan->space,x->shape[d])]=oxi_space_unit(plan->told.rows,inner);
 return true;}
 static void oxi_space_back(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[1];
-int rows=0,d=0,inside=0;switch(plan->call->op){case OXI_OP_gelu_back:
+int rows=0,d=0,inside=0;switch(plan->call->op){
+case OXI_OP_attention_back:oxi_space_attention_back(plan);return;case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
 case OXI_OP_silu_back:break;
 case OXI_OP_softmax_back:
@@ -1739,9 +1794,10 @@ return;
 plan->space.dim[0][0]=plan->space.dim[1][0]=plan->space.dim[OXI_PLAN_OUT][0]=d;}
 typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={oxi_space_elementwise,oxi_space_elementwise,
- oxi_space_generated,oxi_space_generated,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,NULL,
- oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,oxi_space_heads,
- oxi_space_elementwise,oxi_space_back,oxi_space_elementwise,oxi_space_matrices,oxi_space_transforms,};
+ oxi_space_generated,oxi_space_generated,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,
+ oxi_space_index,oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,
+ oxi_space_heads,oxi_space_elementwise,oxi_space_back,oxi_space_elementwise,oxi_space_matrices,
+ oxi_space_transforms,};
 static void oxi_plan_operand(oxi_stream_plan*plan,int at,const ox_tensor*t){if(!t)return;
 plan->operand[at]=oxi_borrowed(t);plan->operand[at].is_number=t->is_number;plan->there[at]=true;
 plan->streamed[at]=oxi_is_streamed(t);}
@@ -2548,6 +2604,9 @@ node->operand=(oxi_shunt_operand*)(void*)(memory+head+attr);*dims=(int64_t*)(voi
 node->op=call->op;node->exact=call->exact;node->in_count=call->in_count;node->out_count=call->out_count;
 *node->attr=call->attr;node->random=call->random;
 node->name=call->name;node->shape_key=0;node->number=s->node_count;node->told=NULL;return node;}
+static bool oxi_shunt_makes_logarithms(const oxi_call*call){
+return call->op==OXI_OP_log_softmax||call->op==OXI_OP_logsumexp||
+ (call->op==OXI_OP_attention&&call->out_count>1);}
 static ox_status oxi_shunt_keep(ox_shunt*s,const oxi_call*call,bool*at_once){int64_t*dims;
 oxi_shunt_node**nodes=
  (oxi_shunt_node**)oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*nodes,false);
@@ -2557,6 +2616,8 @@ for(;noted&&count<call->in_count;count++)
 noted=oxi_shunt_note(s,call->in[count],false,&node->operand[count],&dims,at_once);
 for(int i=0;noted&&i<call->out_count;i++,count++)
 noted=oxi_shunt_note(s,call->out[i],true,&node->operand[count],&dims,at_once);
+if(noted&&oxi_shunt_makes_logarithms(call)&&node->operand[count-1].item)
+node->operand[count-1].item->all_f32=false;
 if(noted){nodes[s->node_count++]=node;
 s->stats.calls++;return OX_OK;}
 for(int i=0;node&&i<count-1;i++)
@@ -5227,10 +5288,10 @@ oxi_attrs*attr=(oxi_attrs*)oxi_shunt_node_memory(s,sizeof*attr);
 oxi_shunt_operand*list=(oxi_shunt_operand*)oxi_shunt_node_memory(s,operands*sizeof*list);
 oxi_part*told=(oxi_part*)oxi_shunt_node_memory(s,sizeof*told);
 if(!made|| !attr|| !list|| !told)return false;
-int64_t start[OX_MAX_DIMS]={0};start[c->dim]=piece>0?c->rows[piece -1]:0;*told=c->plan.told;
-told->first=oxi_plan_first(&c->plan,start);*made= *node;*attr= *node->attr;made->attr=attr;
-made->operand=list;made->told=told;memcpy(list,node->operand,operands*sizeof*list);
-for(size_t k=0;k<operands;k++){int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
+int64_t start[OX_MAX_DIMS]={0};start[c->dim]=piece>0?c->rows[piece -1]:0;
+*told=oxi_plan_tell(&c->plan,start);*made= *node;*attr= *node->attr;made->attr=attr;made->operand=list;
+made->told=told;memcpy(list,node->operand,operands*sizeof*list);for(size_t k=0;k<operands;k++){
+int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
 if(!oxi_shunt_piece_operand(s,c,i,piece,&list[k]))return false;}
 const oxi_shunt_operand*out= &list[node->in_count];if(oxi_op_row_of(node->op)->family==OXI_FAMILY_FILL)
 attr->shape.shape=ox_shape_from(out->ndim,out->dims);

@@ -620,8 +620,8 @@ static void test_memory(void) {
     CHECK(ox_set_allocator(NULL) == OX_OK);
 }
 
-/* Small products sum up a few steps at a time: positive numbers, whose sums one by one lose most. Roundings to
- * the nearest f32 are 0.4 units in the mean; sums one by one are 2.0 (k = 64) to 3.5 units off. */
+/* Small products sum up a few steps at a time: positive numbers, whose sums one by one lose most. Rounding to
+ * the nearest f32 is 0.4 units in the mean; sums one by one are 2.0 (k = 64) to 3.5 units off. */
 static void test_short_sums(void) {
     for (int k = 64; k <= 192; k += 64) OX_SCOPE {
         double squares = 0;

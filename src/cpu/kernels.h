@@ -31,8 +31,8 @@
 #define OXI_ALIGNED
 #endif
 
-/* Prefetches memory that will be read or written soon; far: into the second cache only; once: past it, so that
- * it keeps what else there is. Any address will do. */
+/* Prefetches memory that will be read or written soon; far: into the second cache only; once: past it, which
+ * keeps what else there is. Any address will do. */
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
 #define OXI_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2)

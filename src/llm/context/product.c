@@ -56,7 +56,7 @@ static ox_tensor *oxi_llm_sum_rows(ox_tensor *numbers, ox_tensor *x) {
     return ox_squeeze(ox_matmul(ox_unsqueeze(numbers, 1), x), 1);
 }
 
-/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m], into `out` unless that is NULL. Heads are experts
+/* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m], into `out` unless it is NULL. Heads are experts
  * that all rows take, where their matrices are kept in fewer bits (oxi_llm_place_head_matrices). */
 static ox_tensor *oxi_llm_product_by_head_to(ox_tensor *x, ox_tensor *weights, ox_tensor *out) {
     if (!x || !weights) return NULL;
