@@ -10150,6 +10150,10 @@ return NULL;}
 static ox_status oxi_llm_fact_bad(const oxi_llm_config*c,const oxi_llm_key_row*row,const char*why){
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: %s (for %s) %s",row->expression,
  row->key,why);}
+static bool oxi_llm_is_no_token(const oxi_llm_config*c,const oxi_llm_key_row*row,double value){
+const char*behind=strstr(row->key,"_token_id");double count=0;
+ox_status status;if(!behind||strncmp(row->key,"tokenizer.",10)!=0)return false;
+return value<0||(oxi_llm_config_number(c,"vocab_size",&count,&status)&&value>=count);}
 static ox_status oxi_llm_fact_list(const oxi_llm_config*c,const oxi_llm_key_row*row,
  const oxi_json_node*node){const int64_t count=node->length;
 if(count>1<<16)return oxi_llm_fact_bad(c,row,"is a list of more than 65536 numbers");
@@ -10161,7 +10165,7 @@ status=oxi_llm_fact_bad(c,row,"is a list of something other than integers of 32 
 else
 values[i]=(int32_t)element->value.i;
 same=same&&values[i]==values[0];}
-if(status==OX_OK&&strncmp(row->key,"tokenizer.",10)==0){if(count>0&&values[0]>=0)
+if(status==OX_OK&&strncmp(row->key,"tokenizer.",10)==0){if(count>0&& !oxi_llm_is_no_token(c,row,values[0]))
 status=oxi_llm_fact_number(c,row->key,oxi_llm_fact_types[row->kind],values[0]);
  }else if(status==OX_OK&&same&&strcmp(row->key,"expert_used_count")==0){
 status=oxi_llm_fact_number(c,row->key,oxi_llm_fact_types[row->kind],values[0]);}else if(status==OX_OK){
@@ -10177,7 +10181,7 @@ if(!node||node->type!=OXI_JSON_STRING)return OX_OK;
 return oxi_llm_fact_text(c,row->key,node->value.text,node->length);}
 if(node&&node->type==OXI_JSON_ARRAY&&whole)return oxi_llm_fact_list(c,row,node);
 if(!oxi_llm_config_number(c,row->expression,&value,&status))return status;
-if(whole&&strncmp(row->key,"tokenizer.",10)==0&&value<0)return OX_OK;
+if(whole&&oxi_llm_is_no_token(c,row,value))return OX_OK;
 if(value==0&&strcmp(row->key,"logit_scale")==0)return OX_OK;
 const double low=row->kind==OXI_LLM_FACT_SIGNED? -2147483648.0:0,
  high=row->kind==OXI_LLM_FACT_SIGNED?2147483647.0:4294967295.0;

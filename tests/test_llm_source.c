@@ -42,7 +42,8 @@ static void test_llama(void) {
     add(&p, "model.layers.0.self_attn.rotary_emb.inv_freq", 0, 2);
     make_model("{\"model_type\":\"llama\"," LLAMA_SIZES ",\"head_dim\":null,\"rope_theta\":5000.0,"
                "\"rope_scaling\":{\"type\":\"linear\",\"factor\":4.0},\"bos_token_id\":1,"
-               "\"eos_token_id\":[5,6],\"torch_dtype\":\"bfloat16\",\"sliding_window\":null}",
+               "\"eos_token_id\":[5,6],\"pad_token_id\":10,\"torch_dtype\":\"bfloat16\","
+               "\"sliding_window\":null}",
                &p);
     write_text("generation_config.json", "{\"temperature\":0.6,\"top_k\":20}");
     write_text("tokenizer.json", some_tokenizer);
@@ -65,6 +66,7 @@ static void test_llama(void) {
     has_float(file, "llama.rope.scaling.factor", 4);
     has_int(file, "tokenizer.ggml.bos_token_id", 1);
     has_int(file, "tokenizer.ggml.eos_token_id", 5);
+    has_no(file, "tokenizer.ggml.padding_token_id"); /* of ten words it is none */
     has_text(file, "tokenizer.huggingface.json", some_tokenizer);
     has_text(file, "tokenizer.chat_template", "D");
     has_text(file, "tokenizer.chat_template.tool_use", "T");

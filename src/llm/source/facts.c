@@ -101,6 +101,16 @@ static ox_status oxi_llm_fact_bad(const oxi_llm_config *c, const oxi_llm_key_row
                          row->key, why);
 }
 
+/* Whether a row is a token's id and this one none that the vocabulary has, as gguf-py's SpecialVocab leaves
+ * it out: -1, or what configurations of a larger model say. */
+static bool oxi_llm_is_no_token(const oxi_llm_config *c, const oxi_llm_key_row *row, double value) {
+    const char *behind = strstr(row->key, "_token_id");
+    double count = 0;
+    ox_status status;
+    if (!behind || strncmp(row->key, "tokenizer.", 10) != 0) return false;
+    return value < 0 || (oxi_llm_config_number(c, "vocab_size", &count, &status) && value >= count);
+}
+
 /* A list of integers or bools: an array, or its first element. */
 static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_row *row,
                                    const oxi_json_node *node) {
@@ -119,7 +129,7 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
         same = same && values[i] == values[0];
     }
     if (status == OX_OK && strncmp(row->key, "tokenizer.", 10) == 0) {
-        if (count > 0 && values[0] >= 0)
+        if (count > 0 && !oxi_llm_is_no_token(c, row, values[0]))
             status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
     } else if (status == OX_OK && same && strcmp(row->key, "expert_used_count") == 0) {
         status = oxi_llm_fact_number(c, row->key, oxi_llm_fact_types[row->kind], values[0]);
@@ -144,7 +154,7 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
     }
     if (node && node->type == OXI_JSON_ARRAY && whole) return oxi_llm_fact_list(c, row, node);
     if (!oxi_llm_config_number(c, row->expression, &value, &status)) return status;
-    if (whole && strncmp(row->key, "tokenizer.", 10) == 0 && value < 0) return OX_OK; /* -1: there is none */
+    if (whole && oxi_llm_is_no_token(c, row, value)) return OX_OK;
     if (value == 0 && strcmp(row->key, "logit_scale") == 0) return OX_OK; /* T5's, where nothing is tied */
     const double low = row->kind == OXI_LLM_FACT_SIGNED ? -2147483648.0 : 0,
                  high = row->kind == OXI_LLM_FACT_SIGNED ? 2147483647.0 : 4294967295.0;
