@@ -55,7 +55,7 @@ asan="detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export ASAN_OPTIONS="${ASAN_OPTIONS:-$asan}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=tests/tsan.supp}"
-limit=${TEST_TIMEOUT:-300}
+limit=${TEST_TIMEOUT:-600}
 passed=0 failed=0 skipped=0
 logs=$BUILD/logs
 rm -rf "$logs"
@@ -142,7 +142,7 @@ for source in tests/test_*.c; do
     else
         case $name in vulkan*) limit=${VULKAN_TIMEOUT:-1800} ;; esac
         suite "$name" "$program"
-        limit=${TEST_TIMEOUT:-300}
+        limit=${TEST_TIMEOUT:-600}
     fi
 done
 
@@ -166,7 +166,7 @@ if [ -z "$SAN" ]; then
         [ "$name" != softmax_norm ] || passes=$shader_passes
         suite "$name [vulkan]" env GALLIVM_PERF="$passes" OX_MIRROR=vulkan \
             OX_MIRROR_SHORT="${ops:-*}" "$program"
-        limit=${TEST_TIMEOUT:-300}
+        limit=${TEST_TIMEOUT:-600}
     done
 fi
 
@@ -177,7 +177,7 @@ if [ -z "$SAN$DEBUG" ] && selected tests/test_vulkan_validation.c; then
     limit=${VULKAN_TIMEOUT:-1800}
     # shellcheck disable=SC2086 # words
     suite validation tests/validate.sh --short $(printf "$BUILD/tests/test_%s " $under_layer)
-    limit=${TEST_TIMEOUT:-300}
+    limit=${TEST_TIMEOUT:-600}
 fi
 
 # ---- fuzz targets, on their corpus ----
