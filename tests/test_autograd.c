@@ -696,7 +696,7 @@ int main(void) {
     test_function();
     test_checkpoint();
     test_flat();
-    ox_memory_stats stats = ox_memory_get_stats();
-    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    CHECK_NO_TENSORS();
+    CHECK(ox_memory_get_stats().bad_releases == 0);
     return check_done("autograd");
 }
