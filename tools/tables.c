@@ -158,8 +158,12 @@ static void put_view(const char *name, const char *element, const char *access, 
 
 static void put_memory(void) {
     current = file_of("memory");
+    const int pushed = OXI_VK_PUSHED_BYTES / 16;
     PUT("layout(set = %d, binding = 0, std140) uniform Params { uvec4 param[%d]; };\n", OXI_VK_PARAM_SET,
         OXI_VK_PARAM_BYTES / 16);
+    PUT("#ifdef PUSHED\nlayout(push_constant) uniform Pushed { uvec4 pushed[%d]; };\n", pushed);
+    PUT("#define PARAM(i) ((i) < %d ? pushed[min(i, %d)] : param[i])\n", pushed, pushed - 1);
+    PUT("#else\n#define PARAM(i) param[i]\n#endif\n");
 #define OXI_VIEW(file, name, element, access, first, end) \
     current = file_of(#file);                             \
     put_view(#name, #element, #access, first, end);
@@ -172,7 +176,7 @@ static void put_memory(void) {
 
 /* Words first .. first + count - 1 of a vector, as GLSL has them. */
 static void put_words(size_t first, size_t count, const char *member, const char *number) {
-    PUT("#define P_%s%s param[%zu]", member, number, first / 4);
+    PUT("#define P_%s%s PARAM(%zu)", member, number, first / 4);
     if (count < 4) PUT(".%.*s", (int)count, "xyzw" + first % 4);
     PUT("\n");
 }

@@ -37,7 +37,7 @@ uint expert_at_place(const uint place) {
 // With IDS b is that of the expert, and w the place of its bias, counted from that of the first; where each
 // row has an expert of its own, b is that of the first one.
 uvec4 batch_places(const uint i) {
-    uvec4 at = param[ROW_at];
+    uvec4 at = PARAM(ROW_at);
     if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
     if (IDS == 0 || OWN_EXPERTS) return at;
     uint expert = expert_at_place(at.w);

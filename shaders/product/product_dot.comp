@@ -287,14 +287,14 @@ pieces fetched_of(const uint row, const uint unit, const uint units) {
     if (STAGED == 1) return words_from(row, unit & ~(LANES - 1), units);
     return pieces_of(row, unit);
 }
-pieces pieces_of_fetched(const pieces fetched, const uint row, const uint unit) {
-    if (STAGED == 0) return fetched;
+// Puts what a subgroup has fetched of a column where each invocation finds its unit's words: the next column
+// is on its way before this one is looked at.
+void put_stage(const pieces fetched, const uint row, const uint unit) {
     uint id = gl_LocalInvocationID.x, to = id / LANES * STAGE;
     subgroupBarrier();
     [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % LANES + LANES * j] = fetched.d[j];
     subgroupBarrier();
     stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * BYTES_Q6_K) >> 2);
-    return pieces_of(row, unit);
 }
 // What they mean.
 weights weights_of(const pieces d, const uint row, const uint unit) {
@@ -385,6 +385,9 @@ pieces fetched_part(const uint place, const uint i, const uint units) {
     return fetched_of(column_of_part(place, i, units), part_in_row(i, units), units);
 }
 
+// Whether an invocation meets the same numbers of a in each column: they stay in registers then.
+const bool KEPT = STAGED == 1 && ROWS == 1 && INNER / 16 / PARTS <= TEAM;
+
 void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
@@ -399,6 +402,14 @@ void main() {
         if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane, units);
     }
     take_quants(at.y);
+    uvec4 own_quants[PARTS];
+    vec2 own_sizes[PARTS];
+    if (KEPT)
+        [[unroll]] for (uint i = 0; i < PARTS; i++) {
+            uint slot = i * units + min(lane, units - 1);
+            own_quants[i] = quants[slot];
+            own_sizes[i] = sizes[slot];
+        }
     for (; first < columns; first += step) {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
@@ -407,10 +418,11 @@ void main() {
             uint unit = chunk + lane, following = unit + TEAM;
             bool ends = chunk + TEAM >= all, more = !ends || first + step < columns;
             weights t[COLUMNS];
-            uint own = row_of_part(unit, units), part = part_in_row(unit, units);
+            uint own = row_of_part(unit, units), part = part_in_row(unit, units), b[COLUMNS];
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-                uint b = column_of_part(place[j], unit, units);
-                t[j] = weights_of(pieces_of_fetched(next[j], b, part), b, part);
+                b[j] = column_of_part(place[j], unit, units);
+                if (STAGED == 1) put_stage(next[j], b[j], part);
+                else t[j] = weights_of(next[j], b[j], part);
             }
             if (ends) following = lane;
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
@@ -418,6 +430,9 @@ void main() {
                 if (more && (STAGED == 1 || following < all))
                     next[j] = fetched_part(place[j], following, units);
             }
+            if (STAGED == 1)
+                [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+                    t[j] = weights_of(pieces_of(b[j], part), b[j], part);
             if (OWN && unit < all) {
                 float more = 0;
                 [[unroll]] for (uint i = 0; i < PARTS; i++) {
@@ -431,8 +446,8 @@ void main() {
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
                         uint slot = row * (INNER / 16) + i * units + unit;
-                        vec2 s = sizes[slot];
-                        uvec4 q = quants[slot];
+                        vec2 s = KEPT ? own_sizes[i] : sizes[slot];
+                        uvec4 q = KEPT ? own_quants[i] : quants[slot];
                         [[unroll]] for (uint j = 0; j < COLUMNS; j++)
                             sum[row * COLUMNS + j] += t[j].terms[i].x * s.x * float(dot_of(t[j].w[i], q)) -
                                                       t[j].terms[i].y * s.y;

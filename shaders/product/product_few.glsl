@@ -16,6 +16,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/product_few.glsl"
+#define PUSHED
 #define OWN_EXPERTS (EXPERTS == 1)
 #include "product/product.glsl"
 #define STEPS_AT ROW_behind
@@ -243,7 +244,7 @@ uint part_of(const uint column) {
 uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
     uint column = min(first + (PAIR == 1 ? team : team * COLUMNS + j), P_n - 1), begin = 0;
     uint from = OWN ? 0 : b;
-    if (PAIR == 1 && j == 1) from = IDS == 0 ? P_part_b0 : P_part_b0 + (b - param[ROW_at].z);
+    if (PAIR == 1 && j == 1) from = IDS == 0 ? P_part_b0 : P_part_b0 + (b - P_at2);
     if (PRODUCTS > 1) { /* all at once: no branch that a parameter decides keeps others from coming */
         const uvec4 parts = uvec4(P_begin, P_part_b);
         bool second = column >= parts.x, third = PRODUCTS > 2 && column >= parts.y;
@@ -302,13 +303,14 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     float r = finished_with(sum.x, at.w + row * P_row.w + column * P_column.w, biases.x);
     if (PRODUCTS > 1 && part > 0) {
         uint own = column - (part == 1 ? P_begin0 : P_begin1);
-        b0.d[(part == 1 ? P_part_c0 + row * P_part_row0 : P_part_c1 + row * P_part_row1) + own] =
+        uint before = ROWS == 1 ? 0 : row * (part == 1 ? P_part_row0 : P_part_row1);
+        b0.d[(part == 1 ? P_part_c0 : P_part_c1) + own + before] =
             floatBitsToUint(r);
         return;
     }
     if (ROUTES == 1) atomicExchange(b0.d[at.x + offset], floatBitsToUint(r)); /* others will look */
     else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
-    if (SINGLE == 0) offset += at.x - param[ROW_at].x; /* of a pair: all three lie alike */
+    if (SINGLE == 0) offset += at.x - P_at0; /* of a pair: all three lie alike */
     if (PAIR == 1) {
         float other = finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);

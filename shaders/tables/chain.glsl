@@ -307,8 +307,8 @@ const uint OPERANDS = 6, NUMBERS = 12, VALUES = 58;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_ndim param[0].y
+#define P_n PARAM(0).x
+#define P_ndim PARAM(0).y
 #define ROW_number 1
 #define ROW_at 7
 #define ROW_stride 10

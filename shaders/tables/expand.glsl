@@ -5,18 +5,18 @@ layout(constant_id = 2) const uint INDEX = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_rows 0
-#define P_rows param[0].x
-#define P_length param[0].y
-#define P_dims param[0].z
-#define P_to param[0].w
+#define P_rows PARAM(0).x
+#define P_length PARAM(0).y
+#define P_dims PARAM(0).z
+#define P_to PARAM(0).w
 #define ROW_at 1
-#define P_at param[1].x
-#define P_books param[1].y
-#define P_step param[1].z
-#define P_size param[1].w
+#define P_at PARAM(1).x
+#define P_books PARAM(1).y
+#define P_step PARAM(1).z
+#define P_size PARAM(1).w
 #define ROW_index 2
-#define P_index param[2].x
-#define P_kind param[2].y
-#define P_fault param[2].z
+#define P_index PARAM(2).x
+#define P_kind PARAM(2).y
+#define P_fault PARAM(2).z
 #define ROW_stride 3
 #define ROW_shape 11

@@ -5,17 +5,17 @@ layout(constant_id = 2) const uint EACH = 1;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_ndim param[0].y
-#define P_kind param[0].z
-#define P_fault param[0].w
+#define P_n PARAM(0).x
+#define P_ndim PARAM(0).y
+#define P_kind PARAM(0).z
+#define P_fault PARAM(0).w
 #define ROW_at 1
-#define P_at param[1].xyz
-#define P_at0 param[1].x
-#define P_at1 param[1].y
-#define P_at2 param[1].z
-#define P_step param[1].w
+#define P_at PARAM(1).xyz
+#define P_at0 PARAM(1).x
+#define P_at1 PARAM(1).y
+#define P_at2 PARAM(1).z
+#define P_step PARAM(1).w
 #define ROW_size 2
-#define P_size param[2].x
+#define P_size PARAM(2).x
 #define ROW_stride 3
 #define ROW_shape 11

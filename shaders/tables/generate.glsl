@@ -6,28 +6,28 @@ layout(constant_id = 3) const uint FLAT = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_ndim param[0].y
-#define P_fault param[0].z
-#define P_kind param[0].w
+#define P_n PARAM(0).x
+#define P_ndim PARAM(0).y
+#define P_fault PARAM(0).z
+#define P_kind PARAM(0).w
 #define ROW_seed 1
-#define P_seed param[1].xy
-#define P_counter param[1].zw
+#define P_seed PARAM(1).xy
+#define P_counter PARAM(1).zw
 #define ROW_at 2
-#define P_at param[2]
-#define P_at0 param[2].x
-#define P_at1 param[2].y
-#define P_at2 param[2].z
-#define P_at3 param[2].w
+#define P_at PARAM(2)
+#define P_at0 PARAM(2).x
+#define P_at1 PARAM(2).y
+#define P_at2 PARAM(2).z
+#define P_at3 PARAM(2).w
 #define ROW_f 3
-#define P_f param[3]
-#define P_f0 param[3].xy
-#define P_f1 param[3].zw
+#define P_f PARAM(3)
+#define P_f0 PARAM(3).xy
+#define P_f1 PARAM(3).zw
 #define ROW_below 4
-#define P_below param[4].xy
-#define P_low param[4].zw
+#define P_below PARAM(4).xy
+#define P_low PARAM(4).zw
 #define ROW_range 5
-#define P_range param[5].xy
+#define P_range PARAM(5).xy
 #define ROW_stride 6
 #define ROW_shape 14
 const uint GENERATE_uniform = 0;

@@ -5,26 +5,26 @@ layout(constant_id = 2) const uint RACE = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_rows 0
-#define P_rows param[0].x
-#define P_categories param[0].y
-#define P_dims param[0].z
-#define P_fault param[0].w
+#define P_rows PARAM(0).x
+#define P_categories PARAM(0).y
+#define P_dims PARAM(0).z
+#define P_fault PARAM(0).w
 #define ROW_seed 1
-#define P_seed param[1].xy
-#define P_counter param[1].zw
+#define P_seed PARAM(1).xy
+#define P_counter PARAM(1).zw
 #define ROW_at 2
-#define P_at param[2].xy
-#define P_at0 param[2].x
-#define P_at1 param[2].y
-#define P_step param[2].zw
-#define P_step0 param[2].z
-#define P_step1 param[2].w
+#define P_at PARAM(2).xy
+#define P_at0 PARAM(2).x
+#define P_at1 PARAM(2).y
+#define P_step PARAM(2).zw
+#define P_step0 PARAM(2).z
+#define P_step1 PARAM(2).w
 #define ROW_stride 3
 #define ROW_shape 11
 #define ROW_kept 13
-#define P_kept param[13].x
-#define P_samples param[13].y
-#define P_kind param[13].z
+#define P_kept PARAM(13).x
+#define P_samples PARAM(13).y
+#define P_kind PARAM(13).z
 const uint LOOK = 0;
 const uint BAD_WEIGHT = 1;
 const uint NO_WEIGHT = 2;

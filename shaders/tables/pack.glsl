@@ -3,6 +3,6 @@ layout(constant_id = 0) const uint DTYPE = 17;
 layout(local_size_x = 64) in;
 const uint THREADS = 64;
 #define ROW_blocks 0
-#define P_blocks param[0].x
-#define P_from param[0].y
-#define P_to param[0].z
+#define P_blocks PARAM(0).x
+#define P_from PARAM(0).y
+#define P_to PARAM(0).z

@@ -5,14 +5,14 @@ layout(constant_id = 2) const uint OP = 1;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_ndim param[0].y
-#define P_fault param[0].z
+#define P_n PARAM(0).x
+#define P_ndim PARAM(0).y
+#define P_fault PARAM(0).z
 #define ROW_at 1
-#define P_at param[1].xy
-#define P_at0 param[1].x
-#define P_at1 param[1].y
-#define P_number param[1].z
+#define P_at PARAM(1).xy
+#define P_at0 PARAM(1).x
+#define P_at1 PARAM(1).y
+#define P_number PARAM(1).z
 #define ROW_stride 2
 #define ROW_shape 10
 const uint UPPER = 0;

@@ -3,12 +3,12 @@ layout(constant_id = 0) const uint PASS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_to param[0].y
-#define P_swaps param[0].z
+#define P_n PARAM(0).x
+#define P_to PARAM(0).y
+#define P_swaps PARAM(0).z
 #define ROW_order 1
-#define P_order param[1].x
-#define P_links_in param[1].y
-#define P_links_out param[1].z
+#define P_order PARAM(1).x
+#define P_links_in PARAM(1).y
+#define P_links_out PARAM(1).z
 const uint LINK = 0;
 const uint DOUBLE_STEPS = 1;

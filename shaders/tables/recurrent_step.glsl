@@ -6,17 +6,17 @@ layout(constant_id = 3) const uint DTYPE = 12;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_at 0
-#define P_at param[0]
-#define P_at0 param[0].x
-#define P_at1 param[0].y
-#define P_at2 param[0].z
-#define P_at3 param[0].w
+#define P_at PARAM(0)
+#define P_at0 PARAM(0).x
+#define P_at1 PARAM(0).y
+#define P_at2 PARAM(0).z
+#define P_at3 PARAM(0).w
 #define ROW_more 1
-#define P_more param[1].xy
-#define P_more0 param[1].x
-#define P_more1 param[1].y
-#define P_n param[1].z
-#define P_width param[1].w
+#define P_more PARAM(1).xy
+#define P_more0 PARAM(1).x
+#define P_more1 PARAM(1).y
+#define P_n PARAM(1).z
+#define P_width PARAM(1).w
 const uint LSTM = 0;
 const uint GRU = 1;
 const uint TANH = 2;

@@ -13,7 +13,7 @@ layout(constant_id = 10) const uint READS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_power 23
-#define P_power param[23].xy
+#define P_power PARAM(23).xy
 const uint SUM = 0;
 const uint SQUARES = 1;
 const uint ABSOLUTE = 2;

@@ -8,10 +8,10 @@ layout(constant_id = 5) const uint NORM = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_epsilon 23
-#define P_epsilon param[23].x
-#define P_normal param[23].y
+#define P_epsilon PARAM(23).x
+#define P_normal PARAM(23).y
 #define ROW_frequencies 24
-#define P_frequencies param[24].x
-#define P_factors param[24].y
-#define P_factors_stride param[24].z
-#define P_origin param[24].w
+#define P_frequencies PARAM(24).x
+#define P_factors PARAM(24).y
+#define P_factors_stride PARAM(24).z
+#define P_origin PARAM(24).w

@@ -7,17 +7,17 @@ layout(constant_id = 4) const uint GIVEN = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_rows 0
-#define P_rows param[0].x
-#define P_experts param[0].y
-#define P_used param[0].z
-#define P_numbers param[0].w
+#define P_rows PARAM(0).x
+#define P_experts PARAM(0).y
+#define P_used PARAM(0).z
+#define P_numbers PARAM(0).w
 #define ROW_indices 1
-#define P_indices param[1].x
-#define P_ids param[1].y
-#define P_bias param[1].z
+#define P_indices PARAM(1).x
+#define P_ids PARAM(1).y
+#define P_bias PARAM(1).z
 #define ROW_least 2
-#define P_least param[2].x
-#define P_scale param[2].y
+#define P_least PARAM(2).x
+#define P_scale PARAM(2).y
 #define ROW_at 3
 const uint ROUTE_SOFTMAX = 1;
 const uint ROUTE_SIGMOID = 2;

@@ -8,4 +8,4 @@ layout(constant_id = 5) const uint BESIDE = 0;
 layout(local_size_x = 64) in;
 const uint THREADS = 64;
 #define ROW_alpha 23
-#define P_alpha param[23].xy
+#define P_alpha PARAM(23).xy

@@ -6,21 +6,21 @@ layout(constant_id = 3) const uint COORDINATES = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_ndim param[0].y
-#define P_counts param[0].z
-#define P_groups param[0].w
+#define P_n PARAM(0).x
+#define P_ndim PARAM(0).y
+#define P_counts PARAM(0).z
+#define P_groups PARAM(0).w
 #define ROW_at 1
-#define P_at param[1].xyz
-#define P_at0 param[1].x
-#define P_at1 param[1].y
-#define P_at2 param[1].z
-#define P_size param[1].w
+#define P_at PARAM(1).xyz
+#define P_at0 PARAM(1).x
+#define P_at1 PARAM(1).y
+#define P_at2 PARAM(1).z
+#define P_size PARAM(1).w
 #define ROW_row 2
-#define P_row param[2].x
-#define P_column param[2].y
-#define P_fault param[2].z
-#define P_kind param[2].w
+#define P_row PARAM(2).x
+#define P_column PARAM(2).y
+#define P_fault PARAM(2).z
+#define P_kind PARAM(2).w
 #define ROW_stride 3
 #define ROW_shape 11
 const uint COUNT = 0;

@@ -18,29 +18,29 @@ layout(constant_id = 15) const uint PRODUCT_BLOCKS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_heads 0
-#define P_heads param[0].x
-#define P_length param[0].y
-#define P_keys param[0].z
-#define P_values param[0].w
+#define P_heads PARAM(0).x
+#define P_length PARAM(0).y
+#define P_keys PARAM(0).z
+#define P_values PARAM(0).w
 #define ROW_operand 1
 #define ROW_out_at 10
-#define P_out_at param[10].x
-#define P_out_head param[10].y
-#define P_out_row param[10].z
-#define P_out_column param[10].w
+#define P_out_at PARAM(10).x
+#define P_out_head PARAM(10).y
+#define P_out_row PARAM(10).z
+#define P_out_column PARAM(10).w
 #define ROW_steps_to 11
-#define P_steps_to param[11].x
-#define P_steps_b param[11].y
-#define P_steps_c param[11].z
-#define P_window param[11].w
+#define P_steps_to PARAM(11).x
+#define P_steps_b PARAM(11).y
+#define P_steps_c PARAM(11).z
+#define P_window PARAM(11).w
 #define ROW_steps_at 12
 #define ROW_row_at 16
-#define P_row_at param[16].x
-#define P_weights_at param[16].y
-#define P_column_apart param[16].z
-#define P_bias_at param[16].w
+#define P_row_at PARAM(16).x
+#define P_weights_at PARAM(16).y
+#define P_column_apart PARAM(16).z
+#define P_bias_at PARAM(16).w
 #define ROW_step_to 17
-#define P_step_to param[17].x
+#define P_step_to PARAM(17).x
 const uint COLUMNS = 16;
 const uint SCAN_C = 0;
 const uint SCAN_B = 1;

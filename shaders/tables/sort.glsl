@@ -6,17 +6,17 @@ layout(constant_id = 3) const uint LAST = 1;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_count 23
-#define P_count param[23].x
-#define P_run param[23].y
-#define P_keep param[23].z
-#define P_runs param[23].w
+#define P_count PARAM(23).x
+#define P_run PARAM(23).y
+#define P_keep PARAM(23).z
+#define P_runs PARAM(23).w
 #define ROW_count_out 24
-#define P_count_out param[24].x
-#define P_flip param[24].y
-#define P_from param[24].z
-#define P_to param[24].w
+#define P_count_out PARAM(24).x
+#define P_flip PARAM(24).y
+#define P_from PARAM(24).z
+#define P_to PARAM(24).w
 #define ROW_plane_in 25
-#define P_plane_in param[25].x
-#define P_plane_out param[25].y
-#define P_pair_groups param[25].z
+#define P_plane_in PARAM(25).x
+#define P_plane_out PARAM(25).y
+#define P_pair_groups PARAM(25).z
 const uint ROOM = 1024;

@@ -7,9 +7,9 @@ layout(constant_id = 4) const uint KEPT = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_n 0
-#define P_n param[0].x
-#define P_to param[0].y
-#define P_window param[0].z
+#define P_n PARAM(0).x
+#define P_to PARAM(0).y
+#define P_window PARAM(0).z
 #define ROW_at 1
 const uint STEPS_MUL = 0;
 const uint STEPS_ADDCMUL = 1;

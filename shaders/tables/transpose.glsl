@@ -4,16 +4,16 @@ layout(constant_id = 1) const uint WORDS = 0;
 layout(local_size_x = 256) in;
 const uint THREADS = 256;
 #define ROW_rows 0
-#define P_rows param[0].x
-#define P_columns param[0].y
-#define P_outer param[0].z
-#define P_outer_dims param[0].w
+#define P_rows PARAM(0).x
+#define P_columns PARAM(0).y
+#define P_outer PARAM(0).z
+#define P_outer_dims PARAM(0).w
 #define ROW_at 1
-#define P_at param[1].xy
-#define P_at0 param[1].x
-#define P_at1 param[1].y
-#define P_row_step param[1].z
-#define P_column_step param[1].w
+#define P_at PARAM(1).xy
+#define P_at0 PARAM(1).x
+#define P_at1 PARAM(1).y
+#define P_row_step PARAM(1).z
+#define P_column_step PARAM(1).w
 #define ROW_stride 2
 #define ROW_shape 10
 const uint SIDE = 32;

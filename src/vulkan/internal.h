@@ -123,7 +123,8 @@ typedef struct oxi_vk_command {
     VkBuffer from, to;
     VkBufferCopy region;
     uint32_t groups[3], params;        /* params: their place in the slot's room */
-    uint32_t epoch, unused;            /* counted from the submission's first one */
+    uint32_t epoch, pushes;            /* counted from the submission's first one; 1: some are pushed */
+    uint32_t pushed[OXI_VK_PUSHED_BYTES / 4];
 } oxi_vk_command;
 
 typedef struct oxi_vk_slot {
@@ -200,7 +201,8 @@ enum {
     OXI_VK_IN_BF16 = 2,
     OXI_VK_SUBGROUPS = 4,
     OXI_VK_NO_ARITHMETIC = 8,
-    OXI_VK_COPIES = 16
+    OXI_VK_COPIES = 16,
+    OXI_VK_PUSHED = 32 /* its first parameters are push constants, which are there at once */
 };
 
 /* The shaders; their code is in shaders.c. */

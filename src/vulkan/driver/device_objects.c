@@ -25,12 +25,15 @@ static ox_status oxi_vk_make_layouts(oxi_vk_device *d) {
         result = d->vk.vkCreateDescriptorSetLayout(d->device, &info, NULL, &d->param_layout);
     VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];
     VkPipelineLayoutCreateInfo layout;
+    const VkPushConstantRange pushed = {VK_SHADER_STAGE_COMPUTE_BIT, 0, OXI_VK_PUSHED_BYTES};
     memset(&layout, 0, sizeof layout);
     layouts[OXI_VK_PARAM_SET] = d->param_layout;
     layouts[OXI_VK_BLOCK_SET] = d->buffer_layout;
     layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     layout.setLayoutCount = OXI_VK_DESCRIPTOR_SETS;
     layout.pSetLayouts = layouts;
+    layout.pushConstantRangeCount = 1;
+    layout.pPushConstantRanges = &pushed;
     if (result == VK_SUCCESS) result = d->vk.vkCreatePipelineLayout(d->device, &layout, NULL, &d->layout);
     return oxi_vk_check(d, result, "layouts");
 }

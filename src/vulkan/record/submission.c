@@ -143,6 +143,9 @@ static void oxi_vk_write_dispatch(oxi_vk_device *d, const oxi_vk_slot *slot, con
     d->vk.vkCmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, c->pipeline);
     d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0,
                                   OXI_VK_DESCRIPTOR_SETS, sets, 1, &offset);
+    if (c->pushes)
+        d->vk.vkCmdPushConstants(slot->commands, d->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof c->pushed,
+                                 c->pushed);
     d->vk.vkCmdDispatch(slot->commands, c->groups[0], c->groups[1], c->groups[2]);
 }
 

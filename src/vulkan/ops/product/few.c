@@ -44,9 +44,10 @@ static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
     return product->in[product->op == OXI_OP_linear_experts ? 3 : 2];
 }
 
-/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
+/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. many:
+ * weights; quick: so few that all columns are taken at once. */
 typedef struct oxi_vk_few {
-    bool dot, staged, many;
+    bool dot, staged, many, quick;
     uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
 } oxi_vk_few;
 
@@ -72,7 +73,8 @@ static bool oxi_vk_has_lines(const oxi_vk_device *d, uint32_t lines) {
 
 /* Many weights are worth more invocations, for more of them are on their way then: twice as many lines a
  * workgroup, or, of types that need more registers than each invocation has there, twice as many workgroups.
- * Units of Q5_K and Q6_K are so large that enough is on its way. */
+ * Units of Q5_K and Q6_K are so large that enough is on its way. Short columns that twice as many lines take
+ * all at once are worth them, too: fewer workgroups round a then. */
 static bool oxi_vk_dot_doubles_lines(ox_dtype dtype) {
     return dtype != OX_Q5_K && dtype != OX_Q6_K && dtype != OX_Q8_0;
 }
@@ -94,7 +96,8 @@ static int64_t oxi_vk_few_weights(const oxi_vk_product *p, int64_t n) {
 /* Lines of a workgroup of product_dot.comp: as many as the device has room for. */
 static uint32_t oxi_vk_dot_lines(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
     oxi_vk_few tried = *f;
-    const bool twice = f->many && p->form.ndim == 0 && oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
+    const bool twice = (f->many || f->quick) && p->form.ndim == 0 &&
+                       oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
     tried.lines = (twice ? 2 : 1) * OXI_VK_DOT_LINES;
     while (tried.lines > OXI_VK_LINES &&
            !(oxi_vk_has_lines(d, tried.lines) &&
@@ -120,6 +123,8 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.columns = pair || (n >= 2048 && m <= 4 && !own) ? 2 : 1;
     f.shared = 24 * m * (k / 16) + 4 * m; /* bytes, and two floats for sixteen of them */
     f.many = m == 1 && oxi_vk_few_weights(p, pair ? 2 * n : n) >= OXI_VK_DOT_MANY;
+    f.quick = m == 1 && (pair ? 2 * n : n) <= 2 * OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES &&
+              k / 16 <= parts * OXI_VK_LINE_LANES;
     f.lines = oxi_vk_dot_lines(d, &f, p);
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
