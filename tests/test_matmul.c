@@ -497,10 +497,10 @@ static void test_addmm(void) {
 /* ---- threads and memory -------------------------------------------------------------------------------- */
 
 static void test_threads(void) {
-    static const int64_t sizes[][3] = {
-        {300, 200, 700}, {1, 3000, 300}, {3000, 2, 300}, {40, 1500, 64}, {90, 90, 90}};
+    static const int64_t sizes[][3] = {{300, 200, 700}, {1, 3000, 300}, {3000, 2, 300}, {40, 1500, 64},
+                                       {90, 90, 90},    {3, 1023, 150}, {1, 5, 16384}};
     static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F64};
-    for (int s = 0; s < 5; s++)
+    for (int s = 0; s < 7; s++)
         for (int d = 0; d < 3; d++)
             OX_SCOPE {
                 ox_tensor *a = random_matrix(sizes[s][0], sizes[s][2], dtypes[d], s & 1);

@@ -455,23 +455,30 @@ static void test_ways(void) {
 }
 
 /* A row's product is the same beside others, for any groups of weights at once and any number of threads. */
-static void test_same_bits(void) {
+static void test_same_bits_of(int64_t rows) {
     for (int t = 0; t < taken_count; t++)
         OX_SCOPE {
-            pair p = repacked_pair(taken[t], 112, 768);
+            pair p = repacked_pair(taken[t], rows, 768);
             ox_tensor *x = ox_randn(OX_SHAPE(7, 768), OX_F32), *y = ox_linear(x, p.w, NULL);
             for (int i = 0; i < 7; i++)
                 CHECK(same_bits(ox_narrow(y, 0, i, 1), ox_linear(ox_narrow(x, 0, i, 1), p.w, NULL)));
-            for (int i = 0; i < 112; i += 16)
+            for (int64_t i = 0; i < rows; i += 16)
                 CHECK(same_bits(ox_narrow(y, 1, i, 16), ox_linear(x, ox_narrow(p.w, 0, i, 16), NULL)));
             int threads = ox_threads();
-            for (int n = 1; n < 4; n++) {
+            for (int n = 1; n < 6; n++) {
                 ox_set_threads(n);
                 CHECK(same_bits(y, ox_linear(x, p.w, NULL)));
+                CHECK(same_bits(ox_narrow(y, 0, 0, 1), ox_linear(ox_narrow(x, 0, 0, 1), p.w, NULL)));
             }
             ox_set_threads(threads);
             free(p.bytes);
         }
+}
+
+/* Shares that are one group, of odd numbers of them, with a short one at the end, and of several tasks. */
+static void test_same_bits(void) {
+    static const int64_t rows[] = {16, 32, 80, 112, 16 * 33, 16 * 261};
+    for (int i = 0; i < (is_mirror() ? 4 : 6); i++) test_same_bits_of(rows[i]);
 }
 
 /* ---- numbers at the edges ------------------------------------------------------------------------------ */

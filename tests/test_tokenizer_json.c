@@ -448,6 +448,57 @@ static void test_long(void) {
     free(text);
 }
 
+/* ---- two texts of one id ------------------------------------------------------------------------------- */
+
+/* Ids of a text, its tokens' decoded text with and without special ones, and what two texts are found as. */
+static void expect_shared(const char *model, const char *added, const char *text, const char *ids,
+                          const char *shown, const char *plain, int32_t word, int32_t marker) {
+    static const char split[] = "{\"type\":\"WhitespaceSplit\"}";
+    ox_tokenizer *t = open_parts(NULL, split, NULL, NULL, added, model);
+    const ox_tokenizer_decode_desc keep = {true};
+    int32_t made[32];
+    char list[256] = "", back[256];
+    size_t at = 0;
+    CHECK_MSG(t != NULL, "%s: %s", model, ox_error_text());
+    ox_tokenizer_encode_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.parse_special = true;
+    const int64_t count = ox_tokenizer_encode(t, text, -1, &desc, made, 32);
+    for (int64_t i = 0; i < count; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%d", i ? " " : "", (int)made[i]);
+    CHECK_MSG(strcmp(list, ids) == 0, "\"%s\": %s", text, list);
+    ox_tokenizer_decode_with(t, made, count, &keep, back, sizeof back);
+    CHECK_MSG(strcmp(back, shown) == 0, "\"%s\" came back as \"%s\"", text, back);
+    ox_tokenizer_decode(t, made, count, back, sizeof back);
+    CHECK_MSG(strcmp(back, plain) == 0, "\"%s\" came back as \"%s\" without special tokens", text, back);
+    CHECK(ox_tokenizer_find(t, model[9] == 'B' ? "ab" : "d", -1) == word);
+    CHECK(ox_tokenizer_find(t, "<x>", -1) == marker);
+    ox_tokenizer_close(t);
+}
+
+/* An added token follows the model's in number, so that where ids leave holes it comes upon a word: both have
+ * that id then, which reads as the added one. Two words of the model may have one id as well. */
+static void test_shared_ids(void) {
+    static const char words[] = "{\"type\":\"WordLevel\",\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"a\":1,"
+                                "\"b\":2,\"c\":4,\"d\":5}}",
+                      merged[] = "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":5,\"abc\":6},"
+                                 "\"merges\":[[\"a\",\"b\"],[\"ab\",\"c\"]]}",
+                      pieces[] = "{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"continuing_subword_prefix\":"
+                                 "\"##\",\"vocab\":{\"u\":0,\"a\":1,\"##b\":2,\"d\":4,\"##c\":5}}",
+                      twice[] = "{\"type\":\"WordLevel\",\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"a\":1,"
+                                "\"d\":1,\"c\":2}}",
+                      x[] = "{\"id\":6,\"content\":\"<x>\",\"special\":false}",
+                      both[] = "{\"id\":5,\"content\":\"<x>\",\"special\":true},"
+                               "{\"id\":6,\"content\":\"<y>\",\"special\":false}";
+    expect_shared(words, x, "a b <x> c d q", "1 2 5 4 5 0", "a b <x> c <x> u", "a b <x> c <x> u", 5, 5);
+    expect_shared(words, both, "a <x> c d <y> q", "1 5 4 5 6 0", "a <x> c <x> <y> u", "a c <y> u", 5, 5);
+    expect_shared(merged, both, "abc <x> ab a b <y>", "6 5 5 0 1 6", "<y> <x> <x> a b <y>", "<y> a b <y>", 5,
+                  5);
+    expect_shared(pieces, both, "abc <x> d <y>", "1 2 5 5 4 6", "a ##b <x> <x> d <y>", "a ##b d <y>", 4,
+                  5);
+    expect_shared(twice, x, "d c <x>", "1 2 4", "d c <x>", "d c <x>", 1, 4);
+}
+
 /* ---- 16 tokenizers ------------------------------------------------------------------------------------- */
 
 static char *read_file(const char *path, size_t *length) {
@@ -537,6 +588,7 @@ int main(void) {
                   "b\xf0\x9f\x98\xff\xc0\x80\xed\xa0\x80\xc3",
                   "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED);
     test_markers();
+    test_shared_ids();
     test_nothing();
     test_stream();
     test_stream_hidden();

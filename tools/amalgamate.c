@@ -181,14 +181,30 @@ static int reads_spaces(const text *line) {
     return second == NULL;
 }
 
+/* Whether two operators that end with a and begin with b would be read as another one. */
+static int operators_join(char a, char b) {
+    static const char *const pairs = "++ -- -> ** // /* << <: <% >> :: :> %: %> && || ## .. .* ??";
+    const char *at;
+    if (b == '=') return strchr("+-*/%<>=!&|^", a) != NULL;
+    for (at = pairs; *at && (at[0] != a || at[1] != b); at++) {}
+    return *at != 0;
+}
+
+/* Whether the word at the end of `line` is a number: a sign behind its last letter would be of it. */
+static int ends_with_number(const text *line) {
+    size_t at = line->size;
+    while (at > 0 && (is_word(line->data[at - 1]) || line->data[at - 1] == '.')) at--;
+    return isdigit((unsigned char)line->data[at]) || line->data[at] == '.';
+}
+
 /* Whether a space says something behind `line`, which is not empty, and before a token that begins with b. */
 static int space_counts(const text *line, char b) {
     char a = line->data[line->size - 1];
     if (reads_spaces(line) && (is_word(a) || is_operator(a) || is_operator(b))) return 1;
-    if (is_operator(a)) return is_operator(b);
+    if (is_operator(a)) return is_operator(b) && operators_join(a, b);
     if (a == '"' || a == '\'') return is_word(b);
     if (!is_word(a)) return 0;
-    return is_word(b) || b == '"' || b == '\'' || (strchr("eEpP", a) && (b == '+' || b == '-'));
+    return is_word(b) || b == '"' || b == '\'' || ((b == '+' || b == '-') && ends_with_number(line));
 }
 
 static void lean_flush(lean_text *lean, const char *end) {
@@ -288,7 +304,6 @@ static void lean_add(lean_text *lean, const text *piece) {
     }
     lean->guarded = lean->line.size && !strchr(";{}", lean->line.data[lean->line.size - 1]);
     lean_flush(lean, lean->continued ? " \\\n" : "\n");
-    if (on) text_add(&lean->line, " ", 1);
     if (!on) lean->parens = 0;
     text_add(&lean->line, piece->data, piece->size);
 }

@@ -64,12 +64,6 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
     }
 }
 
-/* The same for whole groups of repacked rows. */
-static void oxi_dot_repacked(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
-                             int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
-    kernels->dot_repacked[dtype](rows / OXI_REPACKED_ROWS, OXI_REPACKED_ROWS * row_bytes, n, blocks, x, out);
-}
-
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -79,10 +73,39 @@ typedef struct oxi_block_rows {
     oxi_q8 *q;         /* [m][pieces of k] */
     int64_t pieces;
     float *lift;       /* of each row of x: what its dot products are multiplied by */
-    int64_t task_rows;
+    int64_t task_rows, tasks;
+    oxi_line_shares shares; /* of repacked rows */
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes, made, bytes; /* of a lane, of x to lift, of scratch */
 } oxi_block_rows;
+
+/* Sums [m][rows] of rows from `first` on, of which lines are `line` apart, to C. */
+static void oxi_block_rows_store(const oxi_block_rows *r, int64_t first, int64_t rows, int64_t line,
+                                 float *sums, float *stage) {
+    const oxi_gemm *g = r->g;
+    for (int64_t m = 0; m < g->m; m++) {
+        float *row = sums + m * line;
+        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, row, r->lift[m], row);
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, row, stage);
+        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, row, oxi_gemm_c(g, m, first), g->c_col);
+    }
+}
+
+static void oxi_repacked_task(const oxi_block_rows *r, int64_t index, float *sums, float *stage) {
+    const oxi_gemm *g = r->g;
+    const oxi_share_part part = oxi_lines_of(&r->shares, index);
+    const int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col), rows = part.lines + part.more;
+    const char *blocks = (const char *)g->b + part.first * row_bytes;
+    if (part.begins) oxi_fetch_streams(blocks, blocks + part.apart * row_bytes);
+    for (int64_t m = 0; m < g->m; m++)
+        r->kernels->dot_repacked[g->b_dtype](
+            part.lines / OXI_REPACKED_ROWS, part.more / OXI_REPACKED_ROWS, part.apart * row_bytes,
+            OXI_REPACKED_ROWS * row_bytes, g->k, blocks, r->q + m * r->pieces, sums + m * rows);
+    if (part.lines > 0) oxi_block_rows_store(r, part.first, part.lines, rows, sums, stage);
+    if (part.more > 0)
+        oxi_block_rows_store(r, part.first + part.apart, part.more, rows, sums + part.lines, stage);
+}
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
@@ -91,24 +114,22 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
           *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
+    if (g->repacked && !r->exact) {
+        oxi_repacked_task(r, index, sums, stage);
+        return;
+    }
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
-    oxi_fetch_streams(blocks, rows, row_bytes, g->repacked ? OXI_REPACKED_ROWS : 1);
+    oxi_fetch_streams(blocks, blocks + oxi_parts(rows, 2) * row_bytes);
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        (g->repacked ? oxi_dot_repacked : oxi_dot_rows)(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks,
-                                                        r->q + m * r->pieces, sums + m * rows);
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
+                     sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_line(g, g->b, g->b_dtype, g->b_col, first + i, 0, g->k, expanded);
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
-    for (int64_t m = 0; m < g->m; m++) {
-        float *row = sums + m * rows;
-        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, row, r->lift[m], row);
-        if (!oxi_gemm_is_plain(g))
-            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, row, stage);
-        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, row, oxi_gemm_c(g, m, first), g->c_col);
-    }
+    oxi_block_rows_store(r, first, rows, rows, sums, stage);
 }
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
@@ -144,16 +165,22 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
     }
 }
 
-/* Sizes; a task has `task_rows` rows. */
-static void oxi_block_rows_plan(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t task_rows) {
+/* Sizes; a task has `task_rows` rows, or, of repacked ones, what streams of `shares` threads have; ends: they
+ * wait for the last tasks. */
+static void oxi_block_rows_plan(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t task_rows,
+                                int64_t shares, bool ends) {
     memset(r, 0, sizeof *r);
     r->g = g;
     r->kernels = oxi_cpu_kernels();
     r->exact = exact;
     r->task_rows = oxi_min_i64(task_rows, g->n);
-    if (g->repacked) { /* whole groups; rather more tasks than one that all wait for */
-        const int64_t groups = r->task_rows / OXI_REPACKED_ROWS;
-        r->task_rows = (groups > 0 ? groups : 1) * OXI_REPACKED_ROWS;
+    r->tasks = oxi_parts(g->n, r->task_rows);
+    if (g->repacked && !exact) {
+        const int64_t bytes = g->m > 1 ? OXI_THIN_BYTES : OXI_SHARE_BYTES; /* rows of x read them again */
+        oxi_lines_set(&r->shares, g->n, OXI_REPACKED_ROWS, oxi_signed_bytes(g->b_dtype, g->b_col), shares,
+                        bytes, ends);
+        r->task_rows = 2 * r->shares.most;
+        r->tasks = r->shares.tasks;
     }
     r->pieces = oxi_parts(g->k, OXI_CODES_PIECE);
     const size_t f32 = sizeof(float), q_bytes = exact ? 0 : (size_t)(g->m * r->pieces) * sizeof *r->q;
@@ -171,11 +198,13 @@ static void oxi_block_rows_place(oxi_block_rows *r, char *memory) {
 
 /* Everything but the tasks. sharers: so many products share the threads. Whether there was memory or not,
  * oxi_block_rows_end follows. */
-static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers) {
+static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers,
+                                      bool ends) {
     const int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
     bool done = false;
     /* a task's second stream begins in no cache: rather few tasks of one product */
-    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes, sharers > 1 ? 8 : 4));
+    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes, sharers > 1 ? 8 : 4),
+                        sharers > 1 ? 1 : oxi_lanes(INT32_MAX), ends);
     r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
     char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
     if (!memory) return OX_ERR_NOMEM;
@@ -192,8 +221,8 @@ static void oxi_block_rows_end(const oxi_block_rows *r) {
 
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
-    ox_status status = oxi_block_rows_begin(&r, g, exact, 1);
-    if (status == OX_OK) oxi_parallel_for(oxi_parts(g->n, r.task_rows), oxi_block_rows_task, &r);
+    ox_status status = oxi_block_rows_begin(&r, g, exact, 1, true);
+    if (status == OX_OK) oxi_parallel_for(r.tasks, oxi_block_rows_task, &r);
     oxi_block_rows_end(&r);
     return status;
 }

@@ -44,11 +44,11 @@ static bool oxi_expert_is_alone(const oxi_gemm *g) {
 static void oxi_expert_alone(const oxi_experts *job, const oxi_gemm *g, int lane) {
     char *memory = job->scratch + (size_t)lane * job->lane_bytes;
     oxi_block_rows r;
-    oxi_block_rows_plan(&r, g, false, g->n);
+    oxi_block_rows_plan(&r, g, false, g->n, 1, false);
     oxi_block_rows_place(&r, memory);
     r.scratch = memory + oxi_align_up(r.made);
     oxi_block_rows_prepare(&r);
-    oxi_block_rows_task(&r, 0, 0);
+    for (int64_t i = 0; i < r.tasks; i++) oxi_block_rows_task(&r, i, 0);
 }
 
 static void oxi_expert_task(void *arg, int64_t index, int lane) {
@@ -125,7 +125,7 @@ static ox_status oxi_experts_room(oxi_experts *job, int64_t lanes) {
     for (int64_t i = 0; i < job->used; i++) {
         const oxi_gemm *g = &job->expert[i].g;
         if (!oxi_expert_is_alone(g)) continue;
-        oxi_block_rows_plan(&r, g, false, g->n);
+        oxi_block_rows_plan(&r, g, false, g->n, 1, false);
         const size_t bytes = oxi_align_up(r.made) + r.lane_bytes;
         if (bytes > job->lane_bytes) job->lane_bytes = bytes;
     }
@@ -151,11 +151,12 @@ static ox_status oxi_experts_tasks(oxi_experts *job) {
         e->columns = oxi_round_up(oxi_parts(g->n, parts), OXI_EXPERT_LEAST);
         if (job->scratch && oxi_expert_is_alone(g)) e->columns = g->n;
         if (large || job->used == 1) continue;
-        if (g->way == OXI_WAY_FEW_ROWS && g->k > 0 && !whole) {
-            status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used);
-            e->columns = e->few.task_rows;
-        }
-        e->tasks = oxi_parts(g->n, e->columns);
+        const bool rows = g->way == OXI_WAY_FEW_ROWS && g->k > 0 && !whole;
+        const int64_t number = e - job->expert + 1, own = oxi_parts(job->used, lanes);
+        if (rows)
+            status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used,
+                                          number % own == 0 || number == job->used);
+        e->tasks = rows ? e->few.tasks : oxi_parts(g->n, e->columns);
         tasks += e->tasks;
     }
     if (tasks > 0 && status == OX_OK) oxi_parallel_for(tasks, oxi_expert_task, job);

@@ -2,10 +2,67 @@
  * once, as it lies, a dot product a line or all lines side by side. Called by gemm.c. */
 
 enum {
-    OXI_THIN_LINES = 4,      /* most of the thin side */
-    OXI_THIN_BYTES = 131072, /* weights of one task */
-    OXI_THIN_SHORT = 128     /* numbers of a line, of which several go side by side */
+    OXI_THIN_LINES = 4,        /* most of the thin side */
+    OXI_THIN_BYTES = 131072,   /* weights of one task */
+    OXI_THIN_SHORT = 128,      /* numbers of a line, of which several go side by side */
+    OXI_SHARE_BYTES = 1 << 20, /* weights of one whose streams go on in the next one */
+    OXI_SHARE_LEAST = 8192     /* and of a stream of a share's last one, or a bit more */
 };
+
+/* Lines of weights in shares, a thread's each. A share is two streams, and its tasks go along both, so that
+ * none but the first begins in no cache. Tasks are large, as nothing is on its way from memory between two of
+ * them, and smaller and smaller at the end of a share, so that no thread waits long for another. */
+typedef struct oxi_line_shares {
+    int64_t lines, each;     /* of all; that are read at once */
+    int64_t tasks, of_share; /* tasks of all; of a share */
+    int64_t share, stream;   /* lines of a share; of each of its streams */
+    int64_t most, least;     /* lines of a stream that a task takes */
+} oxi_line_shares;
+
+/* Of a task: lines from `first` on, and `more`, at most as many, `apart` lines behind them. */
+typedef struct oxi_share_part {
+    int64_t first, lines, more, apart;
+    bool begins; /* the first of its share */
+} oxi_share_part;
+
+/* Lines of a stream that a task takes of those that are left. */
+static int64_t oxi_lines_step(const oxi_line_shares *s, int64_t left) {
+    const int64_t half = oxi_round_up(oxi_parts(left, 2), s->each);
+    return oxi_min_i64(left, half > s->most ? s->most : half < s->least ? s->least : half);
+}
+
+/* bytes: of a task. ends: threads wait for the last ones. */
+static void oxi_lines_set(oxi_line_shares *s, int64_t lines, int64_t each, int64_t line_bytes, int64_t shares,
+                          int64_t bytes, bool ends) {
+    const int64_t one = line_bytes > 0 ? each * line_bytes : 1;
+    s->lines = lines;
+    s->each = each;
+    s->share = oxi_parts(lines / each, shares) * each;
+    s->stream = oxi_round_up(oxi_parts(s->share, 2), each);
+    s->most = oxi_min_i64(s->stream, (1 + oxi_min_i64(bytes / 2 / one, 1024 / each)) * each);
+    s->least = ends ? oxi_min_i64(s->most, (1 + OXI_SHARE_LEAST / one) * each) : s->most;
+    s->of_share = 0;
+    for (int64_t at = 0; at < s->stream; at += oxi_lines_step(s, s->stream - at)) s->of_share++;
+    s->tasks = oxi_parts(lines, s->share) * s->of_share;
+}
+
+static oxi_share_part oxi_lines_of(const oxi_line_shares *s, int64_t index) {
+    oxi_share_part part;
+    const int64_t own = index % s->of_share, start = index / s->of_share * s->share,
+                  end = oxi_min_i64(start + s->share, s->lines),
+                  alike = oxi_min_i64(own, oxi_parts(s->stream - 2 * s->most, s->most));
+    int64_t i = alike > 0 ? alike : 0, at = i * s->most; /* those before are as large as they may be */
+    while (i++ < own) at += oxi_lines_step(s, s->stream - at);
+    const int64_t step = oxi_lines_step(s, s->stream - at);
+    part.begins = own == 0;
+    part.apart = s->stream;
+    part.first = start + at;
+    part.lines = oxi_min_i64(step, oxi_min_i64(start + s->stream, end) - part.first);
+    part.more = oxi_min_i64(part.lines, end - part.first - part.apart);
+    if (part.lines < 0) part.lines = 0; /* the last share may be short */
+    if (part.more < 0) part.more = 0;
+    return part;
+}
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
  * (thin is A). */
@@ -19,16 +76,15 @@ typedef struct oxi_thin {
     bool lines_are_columns, across;
     const float *thin; /* [count][k] */
     int64_t task_lines;
+    oxi_line_shares shares; /* none: tasks of task_lines */
     char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
     size_t lane_bytes;
 } oxi_thin;
 
-/* The two streams of a task's rows begin in no cache, and kernels prefetch what is further ahead. each: rows
- * that are read at once. */
-static void oxi_fetch_streams(const char *rows, int64_t count, int64_t row_bytes, int64_t each) {
-    const char *second = rows + oxi_parts(count / each, 2) * each * row_bytes;
+/* The two streams of a task's rows begin in no cache, and kernels prefetch what is further ahead. */
+static void oxi_fetch_streams(const char *first, const char *second) {
     for (int64_t at = 0; at < OXI_PREFETCH_AHEAD; at += 64) {
-        OXI_PREFETCH_ONCE(rows + at);
+        OXI_PREFETCH_ONCE(first + at);
         OXI_PREFETCH_ONCE(second + at);
     }
 }
@@ -55,37 +111,55 @@ static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, flo
     }
 }
 
+/* Sums [count][lines], of which rows are `row` apart, of lines from `first` on, to C. */
+static void oxi_thin_store(const oxi_thin *t, int64_t first, int64_t lines, int64_t row, float *sums,
+                           float *stage) {
+    const oxi_gemm *g = t->g;
+    for (int64_t j = 0; j < t->count; j++) {
+        int64_t m = t->lines_are_columns ? j : first, n = t->lines_are_columns ? first : j;
+        float *from = sums + j * row;
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, t->kernels, OXI_LANE_F32, m, n, lines, t->lines_are_columns, from, stage);
+        for (int64_t i = 0, each = g->c_rows && !t->lines_are_columns ? 1 : lines; i < lines; i += each)
+            t->kernels->store[g->c_dtype][OXI_LANE_F32](each, from + i, oxi_gemm_c(g, m + i, n),
+                                                        t->lines_are_columns ? g->c_col : g->c_row);
+    }
+}
+
+/* Lines that are shares. */
+static void oxi_thin_streams(const oxi_thin *t, int64_t index, float *sums, float *stage) {
+    const oxi_share_part part = oxi_lines_of(&t->shares, index);
+    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes, row = part.lines + part.more;
+    const char *wide = t->wide + part.first * line_bytes;
+    if (part.begins) oxi_fetch_streams(wide, wide + part.apart * line_bytes);
+    for (int64_t i = 0; i < part.lines; i++)
+        for (int64_t s = 0; s <= (i < part.more); s++)
+            for (int64_t j = 0; j < t->count; j++)
+                sums[j * row + s * part.lines + i] =
+                    oxi_thin_dot(t, wide + (i + s * part.apart) * line_bytes, t->thin + j * t->k);
+    if (part.lines > 0) oxi_thin_store(t, part.first, part.lines, row, sums, stage);
+    if (part.more > 0)
+        oxi_thin_store(t, part.first + part.apart, part.more, row, sums + part.lines, stage);
+}
+
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
-    const oxi_gemm *g = t->g;
     int64_t first = index * t->task_lines, element = oxi_info(t->dtype)->block_bytes;
     int64_t lines = oxi_min_i64(t->lines - first, t->task_lines);
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
+    if (t->shares.tasks > 0) {
+        oxi_thin_streams(t, index, sums, stage);
+        return;
+    }
     const char *wide = t->wide + first * t->line_stride * element;
-    if (!t->across) oxi_fetch_streams(wide, lines, t->line_stride * element, 1);
     if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
-    else if (t->k <= OXI_THIN_SHORT)
+    else
         for (int64_t j = 0; j < t->count; j++)
             t->kernels->attention_dots[t->dtype](lines, t->k, t->thin + j * t->k, wide, t->line_stride,
                                                  sums + j * lines);
-    else
-        for (int64_t step = 0; step < lines; step++) {
-            int64_t i = oxi_interleaved_row(step, lines);
-            const char *line = wide + i * t->line_stride * element;
-            for (int64_t j = 0; j < t->count; j++)
-                sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
-        }
-    for (int64_t j = 0; j < t->count; j++) {
-        int64_t m = t->lines_are_columns ? j : first, n = t->lines_are_columns ? first : j;
-        float *row = sums + j * lines;
-        if (!oxi_gemm_is_plain(g))
-            oxi_gemm_epilogue(g, t->kernels, OXI_LANE_F32, m, n, lines, t->lines_are_columns, row, stage);
-        for (int64_t i = 0, each = g->c_rows && !t->lines_are_columns ? 1 : lines; i < lines; i += each)
-            t->kernels->store[g->c_dtype][OXI_LANE_F32](each, row + i, oxi_gemm_c(g, m + i, n),
-                                                        t->lines_are_columns ? g->c_col : g->c_row);
-    }
+    oxi_thin_store(t, first, lines, lines, sums, stage);
 }
 
 /* Rows of weights of one task: OXI_THIN_BYTES of them, but `each` tasks a thread, so that none waits long for
@@ -120,6 +194,12 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     t.count = thin_is_a ? g->m : g->n;
     t.task_lines = oxi_thin_task_lines(&t);
     int64_t tasks = oxi_parts(t.lines, t.task_lines);
+    if (!t.across && t.k > OXI_THIN_SHORT) {
+        oxi_lines_set(&t.shares, t.lines, 1, t.line_stride * oxi_info(t.dtype)->block_bytes,
+                        oxi_lanes(INT32_MAX), OXI_SHARE_BYTES, true);
+        t.task_lines = 2 * t.shares.most;
+        tasks = t.shares.tasks;
+    }
     bool alone = (double)t.lines * (double)t.k < 65536;
     size_t thin_bytes = (size_t)oxi_round_up(t.count * t.k * (int64_t)sizeof(float), OXI_ALIGN);
     t.lane_bytes = (size_t)oxi_round_up((t.count + 1) * t.task_lines * (int64_t)sizeof(float), OXI_ALIGN);

@@ -203,8 +203,8 @@ static ox_status oxi_fact_scores(const ox_tokenizer *t, oxi_tokenizer_fact_list 
         scores[i] = t->model.scores && i < v->count ? (float)t->model.scores[i] : -1e6f;
     for (size_t i = 0; i < t->model.merge_count; i++) {
         const oxi_merge *merge = &t->model.merges[i];
-        if (merge->left >= 0 && scores[merge->made] < -(float)merge->rank)
-            scores[merge->made] = -(float)merge->rank;
+        const bool reads = merge->left >= 0 && merge->made < t->vocabulary.count;
+        if (reads && scores[merge->made] < -(float)merge->rank) scores[merge->made] = -(float)merge->rank;
     }
     return oxi_fact_push(list, "tokenizer.ggml.scores", OX_GGUF_ARRAY, OX_GGUF_F32, list->tokens, scores);
 }

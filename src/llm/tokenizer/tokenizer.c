@@ -198,7 +198,7 @@ static ox_status oxi_make_piece(ox_tokenizer *t, oxi_decode_list *list, oxi_buff
 
 static ox_status oxi_tokenizer_make_pieces(ox_tokenizer *t) {
     oxi_vocabulary *v = &t->vocabulary;
-    const size_t count = (size_t)v->count;
+    const size_t count = (size_t)v->entries;
     oxi_decode_list list;
     oxi_buffer all;
     memset(&list, 0, sizeof list);
@@ -208,7 +208,7 @@ static ox_status oxi_tokenizer_make_pieces(ox_tokenizer *t) {
     v->piece_length = (uint32_t *)oxi_calloc(count, sizeof *v->piece_length);
     v->piece_cut = (uint8_t *)oxi_calloc(count, sizeof *v->piece_cut);
     ox_status status = v->piece_start && v->piece_length && v->piece_cut ? OX_OK : OX_ERR_NOMEM;
-    for (int32_t i = 0; i < v->count && !status; i++) status = oxi_make_piece(t, &list, &all, i);
+    for (int32_t i = 0; i < v->entries && !status; i++) status = oxi_make_piece(t, &list, &all, i);
     if (!status) {
         v->pieces = (char *)oxi_alloc(all.length);
         if (!v->pieces) status = OX_ERR_NOMEM;
@@ -245,7 +245,7 @@ static ox_status oxi_tokenizer_finish(ox_tokenizer *t) {
     if (status) return status;
     oxi_choose_byte_mode(t);
     if (t->model.whole_word) status = oxi_vocabulary_index_bytes(&t->vocabulary);
-    t->ends = (uint8_t *)oxi_calloc((size_t)t->vocabulary.count, 1);
+    t->ends = (uint8_t *)oxi_calloc((size_t)t->vocabulary.entries, 1);
     if (!t->ends) return OX_ERR_NOMEM;
     if (!status) oxi_tokenizer_find_ends(t);
     return status;
@@ -297,7 +297,7 @@ OX_API ox_tokenizer *ox_tokenizer_open_json(const char *text, int64_t length, co
 
 OX_API void ox_tokenizer_close(ox_tokenizer *t) {
     if (!t) return;
-    const size_t count = (size_t)t->vocabulary.count;
+    const size_t count = (size_t)t->vocabulary.entries;
     oxi_model *m = &t->model;
     oxi_free(t->ends, t->ends ? count : 0);
     oxi_free(t->normalized_length, (t->added_count + 1) * sizeof *t->normalized_length);
@@ -347,7 +347,8 @@ OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text
         (void)oxi_fail_missing(tokenizer ? "tokenizer: the text" : "tokenizer: the tokenizer");
         return -1;
     }
-    return oxi_vocabulary_find(&tokenizer->vocabulary, text, length < 0 ? strlen(text) : (size_t)length);
+    const oxi_vocabulary *v = &tokenizer->vocabulary;
+    return oxi_vocabulary_id(v, oxi_vocabulary_find(v, text, length < 0 ? strlen(text) : (size_t)length));
 }
 
 OX_API int32_t ox_tokenizer_role(const ox_tokenizer *tokenizer, ox_token_role which) {

@@ -21,18 +21,21 @@ typedef struct oxi_text_index {
     uint64_t key[2]; /* of the hash: texts come from strangers */
 } oxi_text_index;
 
+/* Two texts may have one id: that which an id does not read as is an entry behind all ids. */
 typedef struct oxi_vocabulary {
-    int64_t count;
-    size_t *start;          /* [count + 1]: where a token's text begins in texts, and its piece in pieces */
+    int64_t count;          /* ids */
+    int64_t entries;        /* these, and texts whose id reads otherwise */
+    int32_t *covered;       /* [entries - count]: the ids of those; NULL: there are none */
+    size_t *start;          /* [entries + 1]: where a token's text begins in texts, and its piece in pieces */
     char *texts;            /* as the file has them */
     char *pieces;           /* as they read */
     size_t piece_bytes;     /* of pieces */
-    size_t *piece_start;    /* [count] */
-    uint32_t *piece_length; /* [count] */
-    uint8_t *piece_cut;     /* [count]: bytes that are not there at the start of a text */
-    uint8_t *type;          /* [count] of ox_token_type */
-    uint8_t *outside;       /* [count] whether the model does not know it; NULL = it knows all */
-    float *score;           /* [count] */
+    size_t *piece_start;    /* [entries], as the others are */
+    uint32_t *piece_length; /* bytes of a piece */
+    uint8_t *piece_cut;     /* bytes that are not there at the start of a text */
+    uint8_t *type;          /* of ox_token_type */
+    uint8_t *outside;       /* whether the model does not know it; NULL = it knows all */
+    float *score;           /* of Unigram and SentencePiece */
     size_t longest;         /* bytes of a text */
     size_t spare;           /* bytes behind all texts that were allocated with them */
     oxi_text_index by_text, by_bytes; /* by_bytes: over pieces, in byte mode only */
@@ -40,13 +43,16 @@ typedef struct oxi_vocabulary {
 } oxi_vocabulary;
 
 static void oxi_vocabulary_free(oxi_vocabulary *v);
+/* The entry of a text, -1 = none; the id of an entry. */
 static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length);
+static int32_t oxi_vocabulary_id(const oxi_vocabulary *v, int32_t entry);
 /* The same among those that the model knows. */
 static int32_t oxi_vocabulary_find_known(const oxi_vocabulary *v, const char *text, size_t length);
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
 static const char *oxi_vocabulary_text(const oxi_vocabulary *v, int32_t token);
-/* Room for `count` tokens whose texts have `bytes` bytes; texts and start are filled by the caller. */
-static ox_status oxi_vocabulary_make(oxi_vocabulary *v, int64_t count, size_t bytes);
+/* Room for `count` ids and `more` entries, whose texts have `bytes` bytes: texts, start and covered are the
+ * caller's to fill. */
+static ox_status oxi_vocabulary_make(oxi_vocabulary *v, int64_t count, int64_t more, size_t bytes);
 static ox_status oxi_vocabulary_index(oxi_vocabulary *v);
 /* Over pieces that are byte-level texts turned to bytes; needs pieces. */
 static ox_status oxi_vocabulary_index_bytes(oxi_vocabulary *v);
@@ -264,7 +270,7 @@ static int oxi_char_byte(uint32_t code);     /* back; -1 = none */
 
 /* A marker, and how it is looked for. */
 typedef struct oxi_added {
-    int32_t id;
+    int32_t id; /* of its entry */
     bool special, lstrip, rstrip, single_word, normalized;
 } oxi_added;
 

@@ -9,15 +9,22 @@ static const char *oxi_vocabulary_text(const oxi_vocabulary *v, int32_t token) {
     return v->texts + v->start[token];
 }
 
-static ox_status oxi_vocabulary_make(oxi_vocabulary *v, int64_t count, size_t bytes) {
-    v->start = (size_t *)oxi_calloc((size_t)count + 1, sizeof *v->start);
+static int32_t oxi_vocabulary_id(const oxi_vocabulary *v, int32_t entry) {
+    return entry < v->count ? entry : v->covered[entry - v->count];
+}
+
+static ox_status oxi_vocabulary_make(oxi_vocabulary *v, int64_t count, int64_t more, size_t bytes) {
+    const size_t entries = (size_t)(count + more);
+    v->start = (size_t *)oxi_calloc(entries + 1, sizeof *v->start);
     if (!v->start) return OX_ERR_NOMEM;
     v->count = count;
-    v->start[count] = bytes;
+    v->entries = count + more;
+    v->start[entries] = bytes;
     v->texts = (char *)oxi_alloc(bytes);
-    v->type = (uint8_t *)oxi_calloc((size_t)count, sizeof *v->type);
+    v->type = (uint8_t *)oxi_calloc(entries, sizeof *v->type);
     for (int b = 0; b < 256; b++) v->byte_token[b] = -1;
-    return v->texts && v->type ? OX_OK : OX_ERR_NOMEM;
+    if (more > 0) v->covered = (int32_t *)oxi_calloc((size_t)more, sizeof *v->covered);
+    return v->texts && v->type && (more == 0 || v->covered) ? OX_OK : OX_ERR_NOMEM;
 }
 
 static int oxi_byte_of_text(const char *text, size_t length) {
@@ -64,7 +71,7 @@ static ox_status oxi_text_index_make(const oxi_vocabulary *v, oxi_text_index *in
     index->count = 16;
     index->key[0] = oxi_unpredictable();
     index->key[1] = oxi_unpredictable();
-    while (index->count < (size_t)v->count * 2) index->count *= 2;
+    while (index->count < (size_t)v->entries * 2) index->count *= 2;
     index->slots = (int32_t *)oxi_calloc(index->count, sizeof *index->slots);
     return index->slots ? OX_OK : OX_ERR_NOMEM;
 }
@@ -72,11 +79,11 @@ static ox_status oxi_text_index_make(const oxi_vocabulary *v, oxi_text_index *in
 static ox_status oxi_vocabulary_index(oxi_vocabulary *v) {
     const ox_status status = oxi_text_index_make(v, &v->by_text);
     if (status) return status;
-    for (int32_t i = 0; i < v->count; i++) {
+    for (int32_t i = 0; i < v->entries; i++) {
         const size_t length = oxi_vocabulary_length(v, i);
         if (length > v->longest) v->longest = length;
     }
-    for (int32_t i = 0; i < v->count; i++) {
+    for (int32_t i = 0; i < v->entries; i++) {
         const size_t length = oxi_vocabulary_length(v, i);
         if (length) v->by_text.slots[oxi_text_slot(v, false, oxi_vocabulary_text(v, i), length)] = i + 1;
     }
@@ -93,7 +100,7 @@ static bool oxi_is_byte_text(const char *text, size_t length) {
 static ox_status oxi_vocabulary_index_bytes(oxi_vocabulary *v) {
     const ox_status status = oxi_text_index_make(v, &v->by_bytes);
     if (status) return status;
-    for (int32_t i = 0; i < v->count; i++) {
+    for (int32_t i = 0; i < v->entries; i++) {
         const size_t length = oxi_vocabulary_length(v, i);
         if (!oxi_is_byte_text(oxi_vocabulary_text(v, i), length) || (v->outside && v->outside[i])) continue;
         if (oxi_vocabulary_find(v, oxi_vocabulary_text(v, i), length) != i) continue;
@@ -103,7 +110,8 @@ static ox_status oxi_vocabulary_index_bytes(oxi_vocabulary *v) {
 }
 
 static void oxi_vocabulary_free(oxi_vocabulary *v) {
-    const size_t count = (size_t)v->count;
+    const size_t count = (size_t)v->entries;
+    oxi_free(v->covered, (count - (size_t)v->count) * sizeof *v->covered);
     oxi_free(v->by_bytes.slots, v->by_bytes.count * sizeof *v->by_bytes.slots);
     oxi_free(v->by_text.slots, v->by_text.count * sizeof *v->by_text.slots);
     oxi_free(v->outside, v->outside ? count : 0);

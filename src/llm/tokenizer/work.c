@@ -120,7 +120,7 @@ static ox_status oxi_token_push_place(oxi_flow *work, int32_t id, uint32_t from,
         tokens->list = (oxi_token *)grown;
     }
     oxi_token *token = &tokens->list[tokens->count++];
-    token->id = id;
+    token->id = oxi_vocabulary_id(&work->tokenizer->vocabulary, id);
     token->from = from;
     token->to = to;
     token->leading = token->trailing = OXI_BY_ID;

@@ -259,7 +259,7 @@ static ox_status oxi_bpe_push_beyond(oxi_flow *work, int32_t id, size_t start, s
 
 static ox_status oxi_bpe_push(oxi_flow *work, const oxi_symbol *symbols, size_t count, size_t start,
                               size_t end) {
-    const int64_t known = work->tokenizer->vocabulary.count;
+    const int64_t known = work->tokenizer->vocabulary.entries;
     ox_status status = OX_OK;
     for (size_t i = 0; i < count && !status; i++) {
         const oxi_symbol *symbol = &symbols[i];
@@ -331,7 +331,7 @@ static ox_status oxi_bpe_encode(oxi_flow *work, size_t start, size_t end) {
         char key[16];
         entry = oxi_cache_slot(work, word, length, key);
         if (memcmp(entry->word, key, 16) == 0) {
-            const int64_t known = t->vocabulary.count;
+            const int64_t known = t->vocabulary.entries;
             ox_status status = OX_OK;
             size_t from = start;
             for (int i = 0; i < entry->count && !status; i++) {

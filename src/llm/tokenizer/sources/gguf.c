@@ -34,7 +34,7 @@ static ox_status oxi_vocabulary_read_texts(oxi_vocabulary *v, const ox_file *fil
             return oxi_fail(OX_ERR_FORMAT, "tokenizer: the texts of all tokens are too long");
         }
     }
-    status = oxi_vocabulary_make(v, tokens.count, bytes);
+    status = oxi_vocabulary_make(v, tokens.count, 0, bytes);
     if (status) return status;
     bytes = 0;
     for (int64_t i = 0; i < v->count; i++) {
@@ -226,7 +226,7 @@ static ox_status oxi_pipeline_bert(ox_tokenizer *t, const ox_file *file) {
                                    (accents ? (uint32_t)OXI_STRIP_ACCENTS : 0u));
     }
     if (!status) status = oxi_add_plain(&t->pre_tokenizers, oxi_pre_tokenizer_row("bert"), 0);
-    if (!status) status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
+    if (!status) status = oxi_tokenizer_make_trie(t, UINT32_MAX);
     return status ? status : oxi_add_space_decoders(t, false, true);
 }
 
@@ -272,9 +272,8 @@ static ox_status oxi_pipeline_t5(ox_tokenizer *t, const ox_file *file) {
     t->model.byte_fallback = true; /* as SentencePiece does where there are tokens for all bytes */
     for (int b = 0; b < 256; b++) t->model.byte_fallback &= v->byte_token[b] >= 0;
     if (!status) {
-        status = oxi_tokenizer_make_trie(t, (size_t)v->count,
-                                         1u << OX_TOKEN_UNDEFINED | 1u << OX_TOKEN_NORMAL |
-                                             1u << OX_TOKEN_USER_DEFINED | 1u << OX_TOKEN_UNUSED);
+        status = oxi_tokenizer_make_trie(t, 1u << OX_TOKEN_UNDEFINED | 1u << OX_TOKEN_NORMAL |
+                                                1u << OX_TOKEN_USER_DEFINED | 1u << OX_TOKEN_UNUSED);
     }
     return status ? status : oxi_add_space_decoders(t, true, t->space_prefix);
 }
@@ -309,7 +308,7 @@ static void oxi_unescape_texts(oxi_vocabulary *v) {
 static ox_status oxi_pipeline_rwkv(ox_tokenizer *t, const ox_file *file) {
     (void)file;
     t->takes_bytes = true;
-    const ox_status status = oxi_tokenizer_make_trie(t, (size_t)t->vocabulary.count, UINT32_MAX);
+    const ox_status status = oxi_tokenizer_make_trie(t, UINT32_MAX);
     return status ? status : oxi_add_plain(&t->decoders, oxi_decoder_row("Fuse"), 0);
 }
 
@@ -331,7 +330,7 @@ static ox_status oxi_pipeline_plamo(ox_tokenizer *t, const ox_file *file) {
     t->model.scores = (double *)oxi_calloc((size_t)v->count, sizeof *t->model.scores);
     if (!t->model.scores) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < v->count; i++) t->model.scores[i] = v->score[i];
-    ox_status status = oxi_tokenizer_make_trie(t, (size_t)v->count, ~(1u << OX_TOKEN_BYTE));
+    ox_status status = oxi_tokenizer_make_trie(t, ~(1u << OX_TOKEN_BYTE));
     if (!status) status = oxi_add_plain(&t->decoders, oxi_decoder_row("ByteFallback"), 0);
     return status ? status : oxi_add_plain(&t->decoders, oxi_decoder_row("Fuse"), 0);
 }

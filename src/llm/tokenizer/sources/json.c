@@ -17,28 +17,29 @@ typedef struct oxi_json_token {
     const char *text;
     size_t length;
     double score;
+    int32_t id;
     bool outside; /* an added token that the model does not know */
 } oxi_json_token;
 
 typedef struct oxi_json_vocabulary {
-    oxi_json_token *list; /* by id */
-    size_t count, room, entries;
+    oxi_json_token *list; /* as the file has them: two may have one id */
+    size_t count, room;
+    int64_t ids; /* the largest and 1 */
 } oxi_json_vocabulary;
 
 static ox_status oxi_json_token_put(oxi_json_vocabulary *v, int64_t id, const oxi_json_node *text,
                                     double score) {
     if (id < 0 || id > (int64_t)1 << 26) return oxi_json_wrong("a token whose id is out of range");
-    if ((size_t)id >= v->count) {
-        void *grown = oxi_grow(v->list, &v->room, (size_t)id + 1, sizeof *v->list, false);
-        if (!grown) return OX_ERR_NOMEM;
-        v->list = (oxi_json_token *)grown;
-        memset(v->list + v->count, 0, ((size_t)id + 1 - v->count) * sizeof *v->list);
-        v->count = (size_t)id + 1;
-    }
-    v->list[id].text = text->value.text;
-    v->list[id].length = text->length;
-    v->list[id].score = score;
-    v->entries++;
+    void *grown = oxi_grow(v->list, &v->room, v->count + 1, sizeof *v->list, false);
+    if (!grown) return OX_ERR_NOMEM;
+    v->list = (oxi_json_token *)grown;
+    oxi_json_token *token = &v->list[v->count++];
+    token->text = text->value.text;
+    token->length = text->length;
+    token->score = score;
+    token->id = (int32_t)id;
+    token->outside = false;
+    if (id >= v->ids) v->ids = id + 1;
     return OX_OK;
 }
 
@@ -114,7 +115,7 @@ static ox_status oxi_json_read_vocabulary(const oxi_json *json, const char *text
     return status;
 }
 
-/* The id of a text among tokens, by a table of its own: the last of equals. */
+/* The number of a text among tokens, by a table of its own: the last of equals. */
 typedef struct oxi_json_index {
     int32_t *slots;
     size_t count;
@@ -139,16 +140,16 @@ static ox_status oxi_json_index_make(oxi_json_index *index, const oxi_json_vocab
     index->slots = (int32_t *)oxi_calloc(index->count, sizeof *index->slots);
     if (!index->slots) return OX_ERR_NOMEM;
     for (size_t i = 0; i < v->count; i++)
-        if (v->list[i].text)
-            *oxi_json_index_slot(index, v, v->list[i].text, v->list[i].length) = (int32_t)i + 1;
+        *oxi_json_index_slot(index, v, v->list[i].text, v->list[i].length) = (int32_t)i + 1;
     return OX_OK;
 }
 
-/* Added tokens in the order of their ids in the file: those that the model has keep its id, others follow. */
+/* Added tokens in the order of their ids in the file: those that the model has keep its id, others follow its
+ * tokens in number, though its ids may be larger than that. Here an added one's id is its number in a list. */
 static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_json_vocabulary *v,
                                      oxi_json_index *index) {
     const uint32_t list = oxi_json_find(json, 0, "added_tokens");
-    const size_t model_count = v->entries;
+    const size_t model_count = v->count;
     int64_t most = -1;
     if (!list || json->nodes[list].type != OXI_JSON_ARRAY) return OX_OK;
     for (uint32_t i = list + 1; i < json->nodes[list].next; i = json->nodes[i].next) {
@@ -169,39 +170,66 @@ static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_
                                    : (int64_t)model_count;
             const ox_status status = oxi_json_token_put(v, id, text, 0);
             if (status) return status;
-            v->list[id].outside = true;
-            added.id = (int32_t)id;
+            added.id = (int32_t)v->count - 1;
+            v->list[added.id].outside = true;
             *slot = added.id + 1;
         }
-        if (added.id > most) most = added.id;
+        if (v->list[added.id].id > most) most = v->list[added.id].id;
         const ox_status status = oxi_added_push(t, added);
         if (status) return status;
     }
     return OX_OK;
 }
 
-static ox_status oxi_json_make_vocabulary(ox_tokenizer *t, const oxi_json_vocabulary *from) {
+/* For each entry of a vocabulary the number of its token in the list and 1, 0: none. Of tokens with one id
+ * the added one that came last has its entry, or else the model's last one; the others stand behind all ids. */
+static uint32_t *oxi_json_place(const ox_tokenizer *t, const oxi_json_vocabulary *from, size_t *entries) {
+    uint32_t *held = (uint32_t *)oxi_calloc((size_t)from->ids + from->count, sizeof *held);
+    *entries = (size_t)from->ids;
+    for (size_t i = 0; held && i < from->count; i++) held[from->list[i].id] = (uint32_t)i + 1;
+    for (size_t i = 0; held && i < t->added_count; i++)
+        held[from->list[t->added[i].id].id] = (uint32_t)t->added[i].id + 1;
+    for (size_t i = 0; held && i < from->count; i++)
+        if (held[from->list[i].id] != i + 1) held[(*entries)++] = (uint32_t)i + 1;
+    return held;
+}
+
+/* Fills the entries of a vocabulary; tokens and added ones have those instead of ids and numbers then. */
+static void oxi_json_fill_vocabulary(ox_tokenizer *t, oxi_json_vocabulary *from, const uint32_t *held) {
     oxi_vocabulary *v = &t->vocabulary;
     size_t bytes = 0;
+    for (int32_t i = 0; i < v->entries; i++) {
+        oxi_json_token *token = held[i] ? &from->list[held[i] - 1] : NULL;
+        v->start[i] = bytes;
+        v->type[i] = token ? OX_TOKEN_NORMAL : OX_TOKEN_UNUSED;
+        if (!token) continue;
+        if (token->length) memcpy(v->texts + bytes, token->text, token->length);
+        bytes += token->length;
+        v->score[i] = (float)token->score;
+        v->outside[i] = token->outside;
+        if (i >= v->count) v->covered[i - v->count] = token->id;
+        token->id = i;
+    }
+    for (size_t i = 0; i < t->added_count; i++) {
+        t->added[i].id = from->list[t->added[i].id].id;
+        v->type[t->added[i].id] = t->added[i].special ? OX_TOKEN_CONTROL : OX_TOKEN_USER_DEFINED;
+    }
+}
+
+static ox_status oxi_json_make_vocabulary(ox_tokenizer *t, oxi_json_vocabulary *from) {
+    oxi_vocabulary *v = &t->vocabulary;
+    size_t bytes = 0, entries = 0;
     for (size_t i = 0; i < from->count; i++) bytes += from->list[i].length;
     if (from->count == 0) return oxi_json_wrong("a vocabulary without tokens");
-    ox_status status = oxi_vocabulary_make(v, (int64_t)from->count, bytes);
-    if (status) return status;
-    v->score = (float *)oxi_calloc(from->count, sizeof *v->score);
-    v->outside = (uint8_t *)oxi_calloc(from->count, 1);
-    if (!v->score || !v->outside) return OX_ERR_NOMEM;
-    bytes = 0;
-    for (size_t i = 0; i < from->count; i++) {
-        v->start[i] = bytes;
-        if (from->list[i].length) memcpy(v->texts + bytes, from->list[i].text, from->list[i].length);
-        bytes += from->list[i].length;
-        v->type[i] = from->list[i].text ? OX_TOKEN_NORMAL : OX_TOKEN_UNUSED;
-        v->score[i] = (float)from->list[i].score;
-        v->outside[i] = from->list[i].outside;
-    }
-    for (size_t i = 0; i < t->added_count; i++)
-        v->type[t->added[i].id] = t->added[i].special ? OX_TOKEN_CONTROL : OX_TOKEN_USER_DEFINED;
-    return oxi_vocabulary_index(v);
+    uint32_t *held = oxi_json_place(t, from, &entries);
+    ox_status status =
+        held ? oxi_vocabulary_make(v, from->ids, (int64_t)entries - from->ids, bytes) : OX_ERR_NOMEM;
+    if (!status) v->score = (float *)oxi_calloc(entries, sizeof *v->score);
+    if (!status) v->outside = (uint8_t *)oxi_calloc(entries, 1);
+    if (!status && (!v->score || !v->outside)) status = OX_ERR_NOMEM;
+    if (!status) oxi_json_fill_vocabulary(t, from, held);
+    oxi_free(held, ((size_t)from->ids + from->count) * sizeof *held);
+    return status ? status : oxi_vocabulary_index(v);
 }
 
 /* ---- models -------------------------------------------------------------------------------------------- */
@@ -273,14 +301,15 @@ static ox_status oxi_json_model_text(const oxi_json *json, uint32_t model, const
 }
 
 /* All texts of the model (added ones are not of it) as a trie. */
-static ox_status oxi_tokenizer_make_trie(ox_tokenizer *t, size_t count, uint32_t types) {
+static ox_status oxi_tokenizer_make_trie(ox_tokenizer *t, uint32_t types) {
     const oxi_vocabulary *v = &t->vocabulary;
+    const size_t count = (size_t)v->entries;
     oxi_trie_text *texts = (oxi_trie_text *)oxi_calloc(count + 1, sizeof *texts);
     uint32_t used = 0;
     if (!texts) return OX_ERR_NOMEM;
     for (int32_t i = 0; i < (int32_t)count; i++) {
         if (!(types >> v->type[i] & 1)) continue;
-        if (v->outside && v->outside[i]) continue;
+        if ((v->outside && v->outside[i]) || oxi_vocabulary_length(v, i) == 0) continue;
         texts[used].text = oxi_vocabulary_text(v, i);
         texts[used].length = oxi_vocabulary_length(v, i);
         texts[used++].value = i;
@@ -295,7 +324,7 @@ static ox_status oxi_json_read_unigram(ox_tokenizer *t, const oxi_json *json, ui
     const uint32_t unknown = oxi_json_find(json, model, "unk_id");
     oxi_model *m = &t->model;
     double least = INFINITY;
-    m->scores = (double *)oxi_calloc((size_t)t->vocabulary.count, sizeof *m->scores);
+    m->scores = (double *)oxi_calloc((size_t)t->vocabulary.entries, sizeof *m->scores);
     if (!m->scores) return OX_ERR_NOMEM;
     for (size_t i = 0; i < model_count; i++) {
         m->scores[i] = v->list[i].score;
@@ -307,7 +336,7 @@ static ox_status oxi_json_read_unigram(ox_tokenizer *t, const oxi_json *json, ui
             return oxi_json_wrong("an unk_id out of range");
         m->unknown = (int32_t)json->nodes[unknown].value.i;
     }
-    return oxi_tokenizer_make_trie(t, model_count, UINT32_MAX);
+    return oxi_tokenizer_make_trie(t, UINT32_MAX);
 }
 
 static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint32_t model, const char *type,
@@ -329,7 +358,7 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a prefix or a suffix of words is too long");
     if (dropout && json->nodes[dropout].type == OXI_JSON_FLOAT && json->nodes[dropout].value.f > 0)
         return oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: a BPE model with dropout");
-    for (int32_t i = 0; i < t->vocabulary.count; i++) {
+    for (int32_t i = 0; i < t->vocabulary.entries; i++) {
         const int byte = oxi_byte_of_text(oxi_vocabulary_text(&t->vocabulary, i),
                                           oxi_vocabulary_length(&t->vocabulary, i));
         if (byte < 0 || !m->byte_fallback || t->vocabulary.outside[i]) continue;
@@ -342,7 +371,7 @@ static ox_status oxi_json_read_model(ox_tokenizer *t, const oxi_json *json, uint
         m->longest_word =
             longest && json->nodes[longest].type == OXI_JSON_INT ? json->nodes[longest].value.i : 100;
         if (m->longest_word <= 0) m->longest_word = 1;
-        status = oxi_tokenizer_make_trie(t, model_count, UINT32_MAX);
+        status = oxi_tokenizer_make_trie(t, UINT32_MAX);
     }
     if (!status && m->unknown >= 0 && t->vocabulary.type[m->unknown] == OX_TOKEN_NORMAL)
         t->vocabulary.type[m->unknown] = OX_TOKEN_UNKNOWN;
@@ -415,7 +444,8 @@ static ox_status oxi_json_read_config(ox_tokenizer *t, const char *text, size_t 
         if (!name && at) name = oxi_json_text_at(&json, at, "content");
         if (!name) continue;
         t->special[oxi_role_keys[i].role] =
-            oxi_vocabulary_find(&t->vocabulary, name->value.text, name->length);
+            oxi_vocabulary_id(&t->vocabulary,
+                              oxi_vocabulary_find(&t->vocabulary, name->value.text, name->length));
     }
     t->add_bos = oxi_json_flag(&json, 0, "add_bos_token", t->add_bos);
     t->add_eos = oxi_json_flag(&json, 0, "add_eos_token", t->add_eos);
@@ -426,7 +456,7 @@ static ox_status oxi_json_read_config(ox_tokenizer *t, const char *text, size_t 
 /* What a template says about the first and the last token of a text. */
 static void oxi_json_template_roles(ox_tokenizer *t) {
     const oxi_pipe_step *step = oxi_template_of(t);
-    t->special[OX_TOKEN_ROLE_UNKNOWN] = t->model.unknown;
+    t->special[OX_TOKEN_ROLE_UNKNOWN] = oxi_vocabulary_id(&t->vocabulary, t->model.unknown);
     if (!step) return;
     t->add_bos = step->ids[0] >= 0;
     t->add_eos = step->ids[step->single - 1] >= 0;
