@@ -23,6 +23,21 @@ struct oxi_shunt_crew {
     bool stopping;
 };
 
+/* Seconds that a processor has worked for this thread; 0: the system does not say. */
+static double oxi_thread_seconds(void) {
+#if defined(_WIN32)
+    FILETIME made, over, kernel, user;
+    if (!GetThreadTimes(GetCurrentThread(), &made, &over, &kernel, &user)) return 0;
+    return 1e-7 * ((double)kernel.dwLowDateTime + user.dwLowDateTime +
+                   4294967296.0 * ((double)kernel.dwHighDateTime + user.dwHighDateTime));
+#elif defined(CLOCK_THREAD_CPUTIME_ID)
+    struct timespec t;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+#else
+    return 0;
+#endif
+}
+
 /* The disk's lane works for microseconds at a time, and what it begins late shows: it asks for short
  * slices, so that it runs when it is woken although all cores compute (Linux 6.12; others do not know it);
  * among real-time threads, which run until they sleep, for the next priority. */
