@@ -383,6 +383,36 @@ static void test_parts(uint64_t host_bytes) {
     free(numbers);
 }
 
+static ox_tensor *by_index(int way, ox_tensor *x, ox_tensor *index) {
+    return way == 0   ? ox_gather(x, 1, index)
+           : way == 1 ? ox_gather(x, 0, index)
+           : way == 2 ? ox_scatter_add(x, 0, index, ox_slice(x, 0, 0, OX_END, 1))
+                      : ox_index_select(x, 0, ox_reshape(index, OX_SHAPE(ROWS * COLUMNS)));
+}
+
+/* The last of all indices is a bad one: pieces say its place among all of them. */
+static void test_bad_index(void) {
+    for (int way = 0; way < 4; way++) {
+        ox_shunt *shunt = open_small(BUDGET, 0, false);
+        char wanted[256] = "none";
+        OX_SCOPE {
+            ox_tensor *x = ox_rand(OX_SHAPE(ROWS, way < 3 ? COLUMNS : 2), OX_F32);
+            ox_tensor *index = ox_zeros(OX_SHAPE(ROWS, COLUMNS), OX_I32);
+            ox_fill_(ox_narrow(ox_narrow(index, 0, ROWS - 1, 1), 1, COLUMNS - 1, 1), 1000);
+            CHECK(!by_index(way, x, index) && ox_error() == OX_ERR_INDEX);
+            const char *said = strstr(ox_error_text(), "index 1000");
+            if (said) snprintf(wanted, sizeof wanted, "%s", said);
+            ox_error_clear();
+            ox_tensor *far = ox_to(x, ox_shunt_device(shunt));
+            CHECK(by_index(way, far, ox_to(index, ox_shunt_device(shunt))));
+            CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_ERR_INDEX);
+            CHECK_MSG(strstr(ox_error_text(), wanted), "%s, not %s", ox_error_text(), wanted);
+            ox_error_clear();
+        }
+        check_close(shunt, BUDGET);
+    }
+}
+
 /* ---- products ------------------------------------------------------------------------------------------ */
 
 static int64_t count_transfer(void *user, int64_t number, int64_t bytes) {
@@ -419,6 +449,7 @@ int main(void) {
     test_calls(BUDGET / 2, 0, false);
     test_calls(2 * BUDGET, 0, false);
     test_calls(BUDGET, 0, true);
+    test_bad_index();
     test_optimizers();
     test_parts(0);
     test_parts((uint64_t)64 << 20);

@@ -689,47 +689,6 @@ static void test_time(int32_t nodes) {
     printf("%d nodes: at most %.1f ms\n", (int)nodes, 1e3 * longest);
 }
 
-/* A pass over weights of a file, half of which the host is to keep: what it keeps lies evenly over the pass,
- * whatever is pinned, so that the disk never has long stretches to do alone, or nothing to do. */
-static void test_spread(void) {
-    enum { PASS = 64, PART = 8 };
-    static oxi_shunt_touch touch[PASS];
-    static oxi_shunt_known known[PASS];
-    static int32_t first[PASS + 1];
-    static double seconds[PASS];
-    oxi_shunt_problem p;
-    memset(&p, 0, sizeof p);
-    for (int32_t i = 0; i < PASS; i++) {
-        oxi_shunt_known *k = &known[i];
-        k->room = i == PASS - 1 ? 1 << 17 : 1 << 14; /* the last one is as large as eight others */
-        k->had = k->held = k->on_disk = true;
-        k->load[0] = k->save[0] = 1e-8 * (double)k->room;
-        k->load[1] = k->save[1] = 1e-6 * (double)k->room;
-        touch[i].item = first[i] = i;
-        touch[i].reads = true;
-        seconds[i] = 1e-4;
-    }
-    first[PASS] = p.node_count = p.item_count = PASS;
-    p.first = first;
-    p.touch = touch;
-    p.seconds = seconds;
-    p.known = known;
-    p.capacity = 24 << 14;
-    p.host_room = p.cache_room = 24 << 14;
-    p.time_most = 0.5;
-    p.recompute = OX_RECOMPUTE_OFF;
-    oxi_shunt_plan *plan = oxi_shunt_plan_make(&p);
-    CHECK(plan);
-    for (int32_t i = 0; plan && i + PART < PASS; i += PART) {
-        int disk = 0;
-        for (int32_t k = i; k < i + PART; k++) disk += !plan->known[k].pinned && !plan->known[k].caches;
-        CHECK_MSG(disk > 0 && disk < PART, "%d of weights %d to %d come from the disk", disk, i,
-                  i + PART - 1);
-    }
-    CHECK_MSG(plan && plan->known[PASS - 1].pinned, "the large one comes through all of the rest's memory");
-    oxi_shunt_plan_free(plan);
-}
-
 /* ---- figures ------------------------------------------------------------------------------------------- */
 
 /* Moves of 1 MB: 3 ms for one that finds the disk idle, and one behind it is over right then, which halves
@@ -773,7 +732,6 @@ int main(int count, char **words) {
     test_figures();
     test_early();
     test_apart();
-    test_spread();
     test_time(1000);
     test_time(10000);
     if (asked || count > 1) test_time(100000);

@@ -212,8 +212,9 @@ static ox_status oxi_stream_check_index(ox_stream *stream, const oxi_call *call)
     if (status == OX_OK) status = oxi_stream_near(stream, call->in[1], &index);
     oxi_stream_unlock(stream);
     if (status == OX_OK)
-        status = call->op == OXI_OP_embedding ? oxi_check_indices(name, index, x.shape[0], "a table")
-                                              : oxi_check_dim_indices(name, index, &x, call->attr.along.dim);
+        status = call->op == OXI_OP_embedding
+                     ? oxi_check_indices(name, index, x.shape[0], "a table")
+                     : oxi_check_dim_indices(name, index, &x, call->attr.along.dim, NULL);
     ox_release(index);
     return status;
 }

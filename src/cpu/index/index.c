@@ -49,8 +49,10 @@ static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor
     }
 }
 
-/* OX_ERR_INDEX with value and place unless all of `index` is in [0, size). what: "dim 1", "a table". */
-static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what) {
+/* OX_ERR_INDEX with value and place unless all of `index` is in [0, size). what: "dim 1", "a table"; from:
+ * where in the indices of a whole these begin, or NULL. */
+static ox_status oxi_check_indices_of(const char *op, const ox_tensor *index, int64_t size, const char *what,
+                                      const int64_t *from) {
     oxi_index_check check;
     memset(&check, 0, sizeof check);
     check.wide = index->dtype == OX_I64;
@@ -64,17 +66,22 @@ static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64
     if (check.bad_position < 0) return OX_OK;
     int64_t place[OX_MAX_DIMS], rest = check.bad_position;
     for (int d = index->ndim - 1; d >= 0; d--) {
-        place[d] = rest % index->shape[d];
+        place[d] = rest % index->shape[d] + (from ? from[d] : 0);
         rest /= index->shape[d];
     }
     return oxi_fail(OX_ERR_INDEX, "%s: index %lld at %s is out of range for %s of size %lld", op,
                     (long long)check.value, oxi_shape_text(index->ndim, place), what, (long long)size);
 }
 
-static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, const ox_tensor *x, int dim) {
+static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what) {
+    return oxi_check_indices_of(op, index, size, what, NULL);
+}
+
+static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, const ox_tensor *x, int dim,
+                                       const int64_t *from) {
     static const char *const names[OX_MAX_DIMS] = {"dim 0", "dim 1", "dim 2", "dim 3",
                                                    "dim 4", "dim 5", "dim 6", "dim 7"};
-    return oxi_check_indices(op, index, x->shape[dim], names[dim]);
+    return oxi_check_indices_of(op, index, x->shape[dim], names[dim], from);
 }
 
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
@@ -185,10 +192,20 @@ static void oxi_index_job_begin(oxi_index_job *job, const ox_tensor *index, cons
     job->end = part->start + size;
 }
 
-/* The indices of the whole are looked at in each of its parts. */
-static ox_status oxi_check_sliced(const oxi_call *call, const oxi_part *part, const ox_tensor *index) {
+/* The indices of the whole are looked at in each of its parts, which have them as the result has its
+ * elements: along `dim` those that put have all. */
+static ox_status oxi_check_part(const oxi_call *call, const oxi_part *part, const ox_tensor *index) {
+    const oxi_index_form *form = oxi_index_form_of(call->op);
+    bool picks = form->kind == OXI_INDEX_PICK, each = form->by == OXI_BY_EACH;
     ox_tensor x = oxi_at_least_1d(part && part->sliced ? part->whole->in[0] : call->in[0]);
-    return oxi_check_dim_indices(oxi_op_row_of(call->op)->name, index, &x, call->attr.along.dim);
+    int64_t from[OX_MAX_DIMS] = {0}, rest = part ? part->first : 0;
+    int dim = call->attr.along.dim;
+    for (int d = x.ndim - 1; d >= 0 && rest > 0; d--) {
+        int64_t size = part->whole->out[0]->shape[d];
+        if (d == dim ? picks : each) from[each ? d : 0] = rest % size;
+        rest /= size;
+    }
+    return oxi_check_dim_indices(oxi_op_row_of(call->op)->name, index, &x, dim, from);
 }
 
 /* out[..] = x[.., index[..], ..]: x stands still along the dim that is indexed and lies like out along the
@@ -213,7 +230,7 @@ static ox_status oxi_gather_run(const oxi_call *call, const oxi_part *part, bool
     int dim = call->attr.along.dim;
     int64_t along[OX_MAX_DIMS] = {0}, stride = x.stride[dim];
     oxi_index_job job;
-    ox_status status = oxi_check_sliced(call, part, &index);
+    ox_status status = oxi_check_part(call, part, &index);
     if (status != OX_OK) return status;
     oxi_index_job_begin(&job, &index, &x, stride, part, x.shape[dim]);
     along[dim] = index.stride[0];
@@ -406,7 +423,7 @@ static ox_status oxi_scatter_run(const oxi_call *call, const oxi_part *part, con
     bool each = form->by == OXI_BY_EACH;
     int64_t along[OX_MAX_DIMS] = {0};
     oxi_index_job job;
-    ox_status status = oxi_check_sliced(call, part, &index);
+    ox_status status = oxi_check_part(call, part, &index);
     if (status == OX_OK) status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
     if (status != OX_OK) return status;
     oxi_index_job_begin(&job, &index, &out, out.stride[dim], part, out.shape[dim]);

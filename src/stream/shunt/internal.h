@@ -166,6 +166,7 @@ typedef struct oxi_shunt_rates {
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
     oxi_shunt_figure wake[OXI_LANES]; /* from what a lane waits for to its instruction */
+    oxi_shunt_figure works[OXI_LANES]; /* seconds of a processor for a byte that a lane moves */
     oxi_shunt_figure around;         /* of a step beside its lanes */
 } oxi_shunt_rates;
 
@@ -187,7 +188,8 @@ typedef struct oxi_shunt_known {
     bool caches;                     /* the host is to keep a copy beside the disk's */
     uint8_t kind;
     uint64_t place;                  /* of a pinned one */
-    double load[2], save[2];         /* seconds, over the link and from the disk */
+    double load[2], save[2];         /* seconds, over the link and from the disk; */
+    double load_takes[2], save_takes[2]; /* those of them that computing is without a processor */
 } oxi_shunt_known;
 
 typedef struct oxi_shunt_problem {
@@ -279,6 +281,8 @@ typedef struct oxi_shunt_plan {
     bool whole;                      /* OX_RECOMPUTE_EXACT: no order with second runs takes less */
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
+    double takes;                    /* seconds that moves take from computing: ways are compared with them; */
+    double enough;                   /* simulated + takes that no other way is much below */
     double simulated, compute, bound, disk, link; /* seconds; the last two: what they have to do at least */
     double disk_read, disk_write;    /* the speeds that it was made for */
     char *text;                      /* names of nodes for people, one behind the other; NULL: none */

@@ -23,10 +23,27 @@ struct oxi_shunt_crew {
     bool stopping;
 };
 
+/* Seconds that a processor has worked for this thread; 0: the system does not say. */
+static double oxi_thread_seconds(void) {
+#if defined(_WIN32)
+    FILETIME made, over, kernel, user;
+    if (!GetThreadTimes(GetCurrentThread(), &made, &over, &kernel, &user)) return 0;
+    return 1e-7 * ((double)kernel.dwLowDateTime + user.dwLowDateTime +
+                   4294967296.0 * ((double)kernel.dwHighDateTime + user.dwHighDateTime));
+#elif defined(CLOCK_THREAD_CPUTIME_ID)
+    struct timespec t;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+#else
+    return 0;
+#endif
+}
+
 /* The disk's lane works for microseconds at a time, and what it begins late shows: it asks for short
- * slices, so that it runs when it is woken although all cores compute (Linux 6.12; others do not know it). */
+ * slices, so that it runs when it is woken although all cores compute (Linux 6.12; others do not know it);
+ * among real-time threads, which run until they sleep, for the next priority. */
 static void oxi_shunt_worker_hurry(void) {
 #if defined(__linux__) && defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
+    enum { ROUND_ROBIN = 2, HIGHEST = 99 };
     struct {
         uint32_t size, policy;
         uint64_t flags;
@@ -35,8 +52,9 @@ static void oxi_shunt_worker_hurry(void) {
         uint64_t slice, deadline, period; /* nanoseconds */
     } a;
     memset(&a, 0, sizeof a);
-    if (syscall(SYS_sched_getattr, 0L, &a, sizeof a, 0L) != 0 || a.policy != 0) return;
-    a.slice = 100000;
+    if (syscall(SYS_sched_getattr, 0L, &a, sizeof a, 0L) != 0 || a.policy > ROUND_ROBIN) return;
+    if (a.policy != 0 && a.priority < HIGHEST) a.priority++;
+    if (a.policy == 0) a.slice = 100000;
     (void)syscall(SYS_sched_setattr, 0L, &a, 0L);
 #endif
 }

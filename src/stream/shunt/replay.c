@@ -427,12 +427,29 @@ static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
 /* ---- lanes --------------------------------------------------------------------------------------------- */
 
 #ifndef OX_NO_THREADS
+/* Bytes that a lane has moved in this step. */
+static double oxi_shunt_lane_moved(ox_shunt *s, int lane) {
+    double bytes = 0;
+    oxi_stream_take(&s->tiers);
+    for (int write = 0; write < 2; write++) {
+        const oxi_shunt_figure *moved = &s->rates.moved[lane][write];
+        if (moved->step == s->stats.steps) bytes += moved->amount;
+    }
+    oxi_stream_give(&s->tiers);
+    return bytes;
+}
+
 static void oxi_shunt_run_lane(void *job, int lane) {
     oxi_shunt_replay *r = (oxi_shunt_replay *)job;
+    double worked = oxi_thread_seconds(), moved = oxi_shunt_lane_moved(r->s, lane);
     if (lane == OXI_LANE_DISK)
         oxi_shunt_disk_run(r);
     else
         oxi_shunt_lane_run(r, lane);
+    worked = oxi_thread_seconds() - worked;
+    moved = oxi_shunt_lane_moved(r->s, lane) - moved;
+    if (lane != OXI_LANE_COMPUTE && moved > 0)
+        oxi_shunt_figure_note(&r->s->rates.works[lane], r->s->stats.steps, worked, moved);
 }
 #endif
 

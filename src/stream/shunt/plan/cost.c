@@ -227,6 +227,12 @@ static double oxi_shunt_lane_seconds(const ox_shunt *shunt, int lane, uint64_t b
     return s->rates.start[lane] + (rate > 0 ? (double)bytes / rate : 0);
 }
 
+/* Of that, what a device that is the host's own processors computes less meanwhile. */
+static double oxi_shunt_lane_takes(ox_shunt *s, int lane, uint64_t bytes) {
+    double each = s->compute->host ? oxi_shunt_figure_of(&s->rates.works[lane], s->stats.steps) : 0;
+    return each * (double)bytes;
+}
+
 /* What a simulation told the disk's lane last. Whenever a piece of it is over the lane sees what is due. */
 typedef struct oxi_shunt_told {
     double start, over, pieces;

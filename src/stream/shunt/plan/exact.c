@@ -65,7 +65,7 @@ static void oxi_shunt_exact_next(oxi_shunt_exact *e) {
  * before it. */
 static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
     const oxi_shunt_problem *p = e->s->p;
-    if (e->seconds >= e->s->best->simulated * (1 - 1e-6)) return;
+    if (e->seconds >= oxi_shunt_too_long(e->s)) return;
     if (oxi_now() > e->s->end) {
         e->whole = false;
         return;

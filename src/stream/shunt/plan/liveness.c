@@ -154,6 +154,9 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false);
     known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true);
     known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true);
+    known->load_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_DOWN, down);
+    known->save_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_UP, moved);
+    known->load_takes[1] = known->save_takes[1] = oxi_shunt_lane_takes(s, OXI_LANE_DISK, moved);
 }
 
 /* The classes that compression knows: what a step only reads; what it makes and gives up; what it changes, or

@@ -80,7 +80,7 @@ static int32_t oxi_shunt_rank_all(const oxi_shunt_problem *p, const oxi_shunt_or
             writes = writes || o->use[a] & 2;
             if (o->use[a] & 1 && (a == o->first[i] || o->at[a] > o->at[a - 1] + 2)) uses++;
         }
-        int from = k->on_host && !k->on_disk ? 0 : 1; /* what the host has as well may leave it again */
+        int from = k->on_host ? 0 : 1; /* pinned, it would be in both: the host keeps its copy */
         double load = k->load[from], save = k->save[from];
         rank[count].item = i;
         rank[count].first = o->at[o->first[i]];

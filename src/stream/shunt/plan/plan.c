@@ -17,6 +17,7 @@ typedef struct oxi_shunt_search {
     oxi_shunt_choice best_choice;
     uint64_t host_most; /* bytes that the host may ever have room for: of what is there before as well */
     double bound, disk, link, end;
+    double enough;     /* costs that no other way is much below */
     double took;       /* seconds of the last way */
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
@@ -26,7 +27,7 @@ typedef struct oxi_shunt_search {
 typedef struct oxi_shunt_saving {
     double worth;
     uint64_t room;
-    double seconds;
+    double seconds, takes;
 } oxi_shunt_saving;
 
 static int oxi_shunt_saving_compare(const void *a, const void *b) {
@@ -35,8 +36,9 @@ static int oxi_shunt_saving_compare(const void *a, const void *b) {
 }
 
 /* What has to come from a tier (0 the host, 1 the disk) once and go back once, but for what fits the device,
- * and of the disk's the host. */
-static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o, int tier) {
+ * and of the disk's the host; takes: what that takes from computing. */
+static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o, int tier,
+                                   double *takes) {
     oxi_shunt_saving *list = (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
     double seconds = 0, room = (double)(p->capacity + (tier ? p->host_room : 0));
     int32_t count = 0;
@@ -47,6 +49,7 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
         if (!k->had || !k->held || k->on_host == (tier == 1)) continue;
         list[count].seconds = (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
                               (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
+        list[count].takes = reads * k->load_takes[tier] + writes * k->save_takes[tier];
         list[count].room = k->room;
         list[count].worth = list[count].seconds / (double)k->room;
         count++;
@@ -55,6 +58,7 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
     for (int32_t i = 0; i < count; i++) {
         double part = (double)list[i].room <= room ? 1 : room / (double)list[i].room;
         seconds += (1 - part) * list[i].seconds;
+        *takes += (1 - part) * list[i].takes;
         room -= part * (double)list[i].room;
     }
     oxi_shunt_unlist(list, (size_t)p->item_count, sizeof *list);
@@ -63,21 +67,26 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
+/* Of ways that take about as long the one is better whose moves leave computing more of the processors. */
+static double oxi_shunt_costs(const oxi_shunt_plan *plan) {
+    return plan->simulated + plan->takes;
+}
+
 /* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
  * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
     if (!s->found) return oxi_now() > s->end + 10 * s->p->time_most;
-    return s->best->simulated <= 1.003 * s->bound || oxi_now() + s->took > s->end;
+    return oxi_shunt_costs(s->best) <= s->enough || oxi_now() + s->took > s->end;
 }
 
 /* Seconds that a try has to stay below; 0: whatever it takes. */
 static double oxi_shunt_too_long(const oxi_shunt_search *s) {
-    return s->found ? s->best->simulated * (1 - 1e-6) : 0;
+    return s->found ? oxi_shunt_costs(s->best) * (1 - 1e-6) : 0;
 }
 
 /* The trial becomes the best one if it is better. */
 static bool oxi_shunt_judge(oxi_shunt_search *s) {
-    if (s->found && s->trial->simulated >= oxi_shunt_too_long(s)) return false;
+    if (s->found && oxi_shunt_costs(s->trial) >= oxi_shunt_too_long(s)) return false;
     oxi_shunt_plan *other = s->best;
     s->best = s->trial;
     s->trial = other;
@@ -645,6 +654,7 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     plan->bound = s->bound;
     plan->disk = s->disk;
     plan->link = s->link;
+    plan->enough = s->enough;
     plan->whole = s->whole;
     return true;
 }
@@ -654,10 +664,12 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
     oxi_shunt_search s;
     oxi_shunt_plan *made = NULL;
     if (oxi_shunt_search_open(&s, p)) {
-        s.disk = oxi_shunt_tier_bound(p, &s.order, 1);
-        s.link = oxi_shunt_tier_bound(p, &s.order, 0);
+        double takes = 0;
+        s.disk = oxi_shunt_tier_bound(p, &s.order, 1, &takes);
+        s.link = oxi_shunt_tier_bound(p, &s.order, 0, &takes);
         s.bound = s.order.start[p->node_count] > s.disk ? s.order.start[p->node_count] : s.disk;
         if (s.link > s.bound) s.bound = s.link;
+        s.enough = 1.003 * (s.bound + takes);
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         memcpy(s.ranks[1], s.rank, (size_t)s.rank_count * sizeof *s.rank);
         oxi_shunt_rank_spread(p, s.ranks[1], s.rank_count);
@@ -687,11 +699,11 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     if (early) p->time_most = most / 2;
     oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
     p->order = early;
-    if (early && (!plan || plan->simulated > 1.003 * plan->bound)) other = oxi_shunt_plan_search(p);
+    if (early && (!plan || oxi_shunt_costs(plan) > plan->enough)) other = oxi_shunt_plan_search(p);
     p->order = NULL;
     p->time_most = most;
     oxi_shunt_unlist(early, (size_t)p->node_count, sizeof *early);
-    bool better = other && (!plan || other->simulated < plan->simulated);
+    bool better = other && (!plan || oxi_shunt_costs(other) < oxi_shunt_costs(plan));
     oxi_shunt_plan_free(better ? plan : other);
     return better ? other : plan;
 }

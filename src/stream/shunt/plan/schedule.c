@@ -437,6 +437,19 @@ static oxi_shunt_instruction *oxi_shunt_emit(oxi_shunt_schedule *s, int action, 
     return in;
 }
 
+static oxi_shunt_instruction *oxi_shunt_emit_move(oxi_shunt_schedule *s, int action, int lane,
+                                                  const int32_t *wait, int32_t segment) {
+    int32_t item = s->plan->segment[segment].item, tier = lane == OXI_LANE_DISK;
+    const oxi_shunt_known *k = &s->p->known[item];
+    bool loads = action == OXI_ACT_LOAD;
+    oxi_shunt_instruction *in = oxi_shunt_emit(s, action, lane, wait, loads ? k->load[tier] : k->save[tier]);
+    if (!in) return NULL;
+    in->item = item;
+    in->segment = segment;
+    s->plan->takes += loads ? k->load_takes[tier] : k->save_takes[tier];
+    return in;
+}
+
 static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begins, bool dies,
                                  uint64_t place) {
     oxi_shunt_plan *plan = s->plan;
@@ -456,16 +469,13 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0};
     oxi_shunt_segment *one = &s->plan->segment[g];
     int32_t i = one->item;
-    const oxi_shunt_known *k = &s->p->known[i];
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
     if (g > 0 && one[-1].item == i)
         clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
-    int which = s->tier[i] == 1 ? 0 : 1, lane = which == 0 ? OXI_LANE_DOWN : OXI_LANE_DISK;
+    int lane = s->tier[i] == 1 ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, s->lane_end[lane], one, clock)) return false;
-    oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_LOAD, lane, clock, k->load[which]);
+    oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_LOAD, lane, clock, g);
     if (!in) return false;
-    in->item = i;
-    in->segment = g;
     one->lane = (uint8_t)lane;
     one->block = in->number + 1; /* what its first node waits for */
     s->segment_of[i] = g;
@@ -511,10 +521,8 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
     if (one->saves || caches) {
         bool host = k->room <= s->host_left;
         int lane = host ? OXI_LANE_UP : OXI_LANE_DISK;
-        oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_SAVE, lane, clock, k->save[host ? 0 : 1]);
+        oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_SAVE, lane, clock, g);
         if (!in) return false;
-        in->item = one->item;
-        in->segment = g;
         if (host) s->host_left -= k->room;
         s->tier[one->item] = host ? 1 : 2;
         s->saved[one->item][0] = lane;
@@ -547,7 +555,7 @@ static bool oxi_shunt_takes_too_long(const oxi_shunt_schedule *s, int32_t j) {
     if (most <= 0) return false;
     for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
         if (s->lane_end[lane] > end) end = s->lane_end[lane];
-    return end >= most;
+    return end + s->plan->takes >= most;
 }
 
 /* A slot in which there was no place; whether the walk goes on behind it, to find the others. Those that come
@@ -650,7 +658,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     plan->instruction_count = plan->change_count = plan->segment_count = 0;
     memset(plan->lane_count, 0, sizeof plan->lane_count);
     plan->peak = plan->pinned_bytes = pinned_bytes;
-    plan->simulated = 0;
+    plan->simulated = plan->takes = 0;
     plan->crowded = -1;
     memset(o->crowded, 0, (size_t)o->slot_count);
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);

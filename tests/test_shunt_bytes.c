@@ -1,0 +1,137 @@
+/* test_shunt_bytes.c - what plans move: what the host keeps lies evenly over a step, nothing is both there and
+ * pinned, and of ways that take the same time the one is chosen that moves less. The implementation is in this
+ * file, so that it sees what lies below the public functions. OX_O0: the compiler takes longest here. */
+#define OX_STATIC
+#define OX_NO_AVX /* one vector tier is enough: compile less */
+#define OX_IMPLEMENTATION
+#include "oxtorch_stream.h"
+
+#include "check.h"
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t draw(uint64_t below) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % below;
+}
+
+/* A pass over weights of a file, half of which the host is to keep: what it keeps lies evenly over the pass,
+ * whatever is pinned, so that the disk never has long stretches to do alone, or nothing to do. */
+static void test_spread(void) {
+    enum { PASS = 64, PART = 8 };
+    static oxi_shunt_touch touch[PASS];
+    static oxi_shunt_known known[PASS];
+    static int32_t first[PASS + 1];
+    static double seconds[PASS];
+    oxi_shunt_problem p;
+    memset(&p, 0, sizeof p);
+    for (int32_t i = 0; i < PASS; i++) {
+        oxi_shunt_known *k = &known[i];
+        k->room = i == PASS - 1 ? 1 << 17 : 1 << 14; /* the last one is as large as eight others */
+        k->had = k->held = k->on_disk = true;
+        k->load[0] = k->save[0] = 1e-8 * (double)k->room;
+        k->load[1] = k->save[1] = 1e-6 * (double)k->room;
+        touch[i].item = first[i] = i;
+        touch[i].reads = true;
+        seconds[i] = 1e-4;
+    }
+    first[PASS] = p.node_count = p.item_count = PASS;
+    p.first = first;
+    p.touch = touch;
+    p.seconds = seconds;
+    p.known = known;
+    p.capacity = 24 << 14;
+    p.host_room = p.cache_room = 24 << 14;
+    p.time_most = 0.5;
+    p.recompute = OX_RECOMPUTE_OFF;
+    oxi_shunt_plan *plan = oxi_shunt_plan_make(&p);
+    CHECK(plan);
+    for (int32_t i = 0; plan && i + PART < PASS; i += PART) {
+        int disk = 0;
+        for (int32_t k = i; k < i + PART; k++) disk += !plan->known[k].pinned && !plan->known[k].caches;
+        CHECK_MSG(disk > 0 && disk < PART, "%d of weights %d to %d come from the disk", disk, i,
+                  i + PART - 1);
+    }
+    CHECK_MSG(plan && plan->known[PASS - 1].pinned, "the large one comes through all of the rest's memory");
+    oxi_shunt_plan_free(plan);
+}
+
+/* A pass over weights of several sizes whose loads hide behind computing, half of them behind what comes
+ * before them. */
+enum { LONG_PASS = 512 };
+
+typedef struct long_pass {
+    oxi_shunt_problem p;
+    oxi_shunt_touch touch[LONG_PASS];
+    oxi_shunt_known known[LONG_PASS];
+    int32_t first[LONG_PASS + 1];
+    double seconds[LONG_PASS];
+} long_pass;
+
+/* takes: of the seconds of a load, those that computing is without a processor. */
+static void draw_pass(long_pass *g, uint64_t seed, double takes) {
+    oxi_shunt_problem *p = &g->p;
+    memset(g, 0, sizeof *g);
+    state = seed * 0x9e3779b97f4a7c15u + 1442695040888963407u;
+    for (int32_t i = 0; i < LONG_PASS; i++) {
+        oxi_shunt_known *k = &g->known[i];
+        k->room = 4096 * (1 + draw(8));
+        k->had = k->held = k->on_disk = true;
+        for (int disk = 0; disk < 2; disk++) {
+            k->load[disk] = k->save[disk] = (disk ? 1e-7 : 1e-9) * (double)k->room;
+            k->load_takes[disk] = k->save_takes[disk] = takes * k->load[disk];
+        }
+        g->touch[i].item = g->first[i] = i;
+        g->touch[i].reads = true;
+        g->seconds[i] = (i / 8 % 2 ? 2.6 : 0.1) * k->load[1];
+        p->capacity += k->room;
+    }
+    g->first[LONG_PASS] = p->node_count = p->item_count = LONG_PASS;
+    p->first = g->first;
+    p->touch = g->touch;
+    p->seconds = g->seconds;
+    p->known = g->known;
+    p->host_room = p->cache_room = p->capacity / 4;
+    p->capacity /= 5;
+    p->time_most = 0.5;
+    p->recompute = OX_RECOMPUTE_OFF;
+}
+
+static double read_bytes(const oxi_shunt_plan *plan) {
+    double bytes = 0;
+    for (int32_t i = 0; plan && i < plan->instruction_count; i++) {
+        const oxi_shunt_instruction *in = &plan->instruction[i];
+        if (in->lane == OXI_LANE_DISK) bytes += (double)plan->known[in->item].room;
+    }
+    return bytes;
+}
+
+/* Of ways that take the same time the one that moves less, where moving takes processors from computing; and
+ * nothing lies both on the host and among what is pinned, once the host has copies. */
+static void test_bytes(void) {
+    static long_pass g;
+    double any = 0, least = 0, copies = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        for (int way = 0; way < 3; way++) {
+            draw_pass(&g, seed, way == 0 ? 0 : 0.1);
+            for (int32_t i = 0; way == 2 && i < LONG_PASS; i++) g.known[i].on_host = i % 4 == 0;
+            if (way == 2) g.p.host_room = g.p.cache_room = 0;
+            oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
+            CHECK_MSG(plan && plan->simulated < 1.01 * plan->bound, "seed %d: nothing hides", (int)seed);
+            if (way < 2) *(way ? &least : &any) += read_bytes(plan);
+            for (int32_t i = 0; way == 2 && plan && i < LONG_PASS; i++)
+                copies += plan->known[i].pinned && plan->known[i].on_host;
+            oxi_shunt_plan_free(plan);
+        }
+    CHECK_MSG(least < 0.99 * any, "%.0f bytes read, %.0f where moves take nothing", least, any);
+    CHECK_MSG(copies == 0, "%.0f items on the host and pinned", copies);
+    printf("bytes read: %.3f of those of plans for moves that take nothing\n", least / any);
+}
+
+int main(void) {
+    test_spread();
+    test_bytes();
+    return check_done("shunt_bytes");
+}
