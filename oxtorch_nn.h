@@ -1315,7 +1315,7 @@ static unsigned oxi_formula_letters(const char*formula);
 #define OXI_LETTER_RESULTS ('y'-'a')
 static unsigned oxi_gradient_letters(const oxi_call*call,const bool*wants);
 typedef enum oxi_word_kind{OXI_WORD_LETTER,OXI_WORD_NUMBER,OXI_WORD_ATTRIBUTE,OXI_WORD_KEEP,OXI_WORD_KEPT,
- OXI_WORD_OP}oxi_word_kind;
+OXI_WORD_OP}oxi_word_kind;
 typedef struct oxi_word{uint16_t kind,index;}oxi_word;
 enum{OXI_FORMULA_WORDS=40,OXI_FORMULA_NUMBERS=6,OXI_FORMULA_DEPTH=6,OXI_FORMULA_KEPT=3};
 typedef struct oxi_formula{int64_t compiled;int count,number_count;unsigned letters;const char*refused;
@@ -1356,13 +1356,13 @@ ox_tensor*right=vector?ox_unsqueeze(b,-1):b;
 if(!oxi_same_batch("lstsq",&a,&right))return oxi_tuple_end(&work,NULL,NULL,NULL);
 int64_t m=a->shape[a->ndim-2],n=a->shape[a->ndim-1];oxi_svd_parts parts;ox_tensor*p,*x,*s,*rank,*rest;
 if(!oxi_svd_of(a,&parts))return oxi_tuple_end(&work,NULL,NULL,NULL);
-s=parts.s;p=a->tape|| !n|| !m?ox_pinv(a,0,rcond,false):oxi_pinv_of(&parts,oxi_rank_limit(a,s,0,rcond));
+s=parts.s;p=a->tape||!n||!m?ox_pinv(a,0,rcond,false):oxi_pinv_of(&parts,oxi_rank_limit(a,s,0,rcond));
 x=ox_matmul(p,right);for(int turn=0;turn<2;turn++)
 x=ox_add(x,ox_matmul(p,ox_sub(right,ox_matmul(a,x))));
 rank=oxi_rank_of(a,s,0,rcond);if(!rank)return oxi_tuple_end(&work,NULL,NULL,NULL);
 bool whole=m>n&&ox_item_int(ox_all(ox_eq_number(rank,(double)n),OX_ALL_DIMS,false));
 rest=whole?ox_sum(ox_square(ox_abs(ox_sub(ox_matmul(a,x),right))),OX_DIMS(-2),false)
- :oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
+:oxi_full("lstsq",OX_SHAPE(0),0,a->dtype,ox_device_of(a));
 if(vector)x=ox_squeeze(x,-1);
 ox_keep(s);ox_tuple made=oxi_tuple_end(&work,x,rest,rank);made.t[3]=s;return made;}
 OX_API ox_tensor*ox_cholesky_solve(ox_tensor*b,ox_tensor*l,bool upper){ox_tensor*in[2]={b,l};
@@ -1387,14 +1387,14 @@ int64_t*order=(int64_t*)oxi_alloc((size_t)bytes);bool done=order&&host&&made;
 for(int64_t b=0;done&&b<batch;b++){for(int64_t i=0;i<rows;i++)order[i]=i;
 for(int64_t i=0;i<count;i++){int64_t other=from[b*count+i]-1,was=order[i];
 if(other<0||other>=rows){(void)oxi_fail(OX_ERR_ARG,"lu: the pivot %lld of %lld rows",(long long)other+1,
- (long long)rows);
+(long long)rows);
 done=false;
 break;}
 order[i]=order[other];order[other]=was;}
 for(int64_t i=0;done&&i<rows;i++)to[b*rows+(back?order[i]:i)]=back?i:order[i];}
 if(order)oxi_free(order,(size_t)bytes);
 return done?ox_to(made,oxi_working_device(ox_device_of(x))):NULL;}
-static ox_tensor*oxi_with_rows(ox_tensor*x,ox_tensor*rows){if(!x|| !rows)return NULL;
+static ox_tensor*oxi_with_rows(ox_tensor*x,ox_tensor*rows){if(!x||!rows)return NULL;
 ox_tensor*index=ox_unsqueeze(rows,-1);ox_shape shape=ox_shape_of(x);
 return ox_gather(x,-2,ox_contiguous(ox_expand(index,shape)));}
 OX_API ox_tuple ox_lu_unpack(ox_tensor*lu,ox_tensor*pivots){ox_tensor*in[2]={lu,pivots};
@@ -1422,7 +1422,7 @@ ox_tensor*x=ox_lu_solve(lu,pivots,oxi_adjoint(b),true,!adjoint);return oxi_work_
 if(lu->ndim<2){(void)oxi_fail(OX_ERR_SHAPE,"lu_solve: %s is no matrix",oxi_tensor_text(lu));
 return oxi_work_end(&work,NULL);}
 ox_tensor*rows=oxi_rows_of_pivots(pivots,lu->shape[lu->ndim-2],adjoint,lu),*wide=lu;
-if(!rows|| !oxi_same_batch("lu_solve",&wide,&b))return oxi_work_end(&work,NULL);
+if(!rows||!oxi_same_batch("lu_solve",&wide,&b))return oxi_work_end(&work,NULL);
 if(!adjoint)b=oxi_with_rows(b,rows);
 ox_tensor*turned=adjoint?oxi_adjoint(wide):wide;b=ox_solve_triangular(turned,b,false,true,!adjoint);
 if(adjoint)
@@ -1432,8 +1432,8 @@ b=ox_solve_triangular(wide,b,true,true,false);
 return oxi_work_end(&work,adjoint?oxi_with_rows(b,rows):b);}
 static ox_tensor*oxi_reflected(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool back){
 int64_t m=x->shape[x->ndim-2],count=tau->shape[tau->ndim-1];
-if(back&&tau->dtype==OX_C64&& !(tau=ox_conj(tau)))return NULL;
-for(int64_t i=0;i<count&&other;i++){int64_t k=back?i:count-1-i;
+if(back&&tau->dtype==OX_C64&&!(tau=ox_conj(tau)))return NULL;
+for(int64_t i=0;i<count&&other;i++){int64_t k=back?i:count-1 -i;
 ox_tensor*v=ox_narrow(x,-1,k,1),*ramp=ox_unsqueeze(oxi_ramp_beside(x,m,OX_I64),1);
 v=ox_where(ox_gt_number(ramp,(double)k),v,ox_cast(ox_eq_number(ramp,(double)k),x->dtype));
 ox_tensor*part=ox_matmul(oxi_adjoint(v),other);
@@ -1443,16 +1443,16 @@ OX_API ox_tensor*ox_ormqr(ox_tensor*x,ox_tensor*tau,ox_tensor*other,bool left,bo
 ox_tensor*in[3]={x,tau,other};if(oxi_any_null("ormqr",in,3))return NULL;
 if(x->ndim<2||tau->ndim!=x->ndim-1||other->ndim!=x->ndim)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"ormqr: %s, tau %s, other %s",oxi_tensor_text(x),
- oxi_tensor_text(tau),oxi_tensor_text(other));
+oxi_tensor_text(tau),oxi_tensor_text(other));
 oxi_work work=oxi_work_begin("ormqr");ox_tensor*made=left?other:oxi_adjoint(other);
-made=oxi_reflected(x,tau,made,left?transpose: !transpose);
+made=oxi_reflected(x,tau,made,left?transpose:!transpose);
 return oxi_work_end(&work,left?made:oxi_adjoint(made));}
 OX_API ox_tensor*ox_householder_product(ox_tensor*x,ox_tensor*tau){ox_tensor*in[2]={x,tau};
 if(oxi_any_null("householder_product",in,2))return NULL;
 if(x->ndim<2||tau->ndim!=x->ndim-1||x->shape[x->ndim-2]<x->shape[x->ndim-1]||
- tau->shape[tau->ndim-1]>x->shape[x->ndim-1])
+tau->shape[tau->ndim-1]>x->shape[x->ndim-1])
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"householder_product: %s, tau %s",oxi_tensor_text(x),
- oxi_tensor_text(tau));
+oxi_tensor_text(tau));
 oxi_work work=oxi_work_begin("householder_product");ox_tensor*eye=oxi_eye_beside(x,x->shape[x->ndim-2]);
 eye=ox_narrow(eye,-1,0,x->shape[x->ndim-1]);
 return oxi_work_end(&work,oxi_reflected(x,tau,ox_clone(ox_expand(eye,ox_shape_of(x))),false));}
@@ -1477,7 +1477,7 @@ static ox_tensor*oxi_thin_zeros(const ox_tensor*t,ox_shape shape){
 return ox_expand(oxi_constant_beside(t,OX_SCALAR_SHAPE,0),shape);}
 static ox_shape oxi_reduced_dims(const oxi_backward*b){return oxi_dims_of_set(b->call->attr.reduce.dims);}
 static ox_tensor*oxi_with_reduced(const oxi_backward*b,ox_tensor*t){
-const oxi_attr_reduce*told= &b->call->attr.reduce;if(told->keepdim||told->dims==0)return t;
+const oxi_attr_reduce*told=&b->call->attr.reduce;if(told->keepdim||told->dims==0)return t;
 ox_shape shape=oxi_outline_shape(&b->operand[0]);for(int d=0;d<shape.ndim;d++)
 if(told->dims>>d&1)shape.dim[d]=1;
 return ox_reshape(t,shape);}
@@ -1508,8 +1508,8 @@ for(int d=0;t&&d<t->ndim;d++)
 if(d!=1)dims.dim[dims.ndim++]=d;
 return ox_sum(t,dims,false);}
 static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
-bool same= !t|| !like||t->dtype==like->dtype||oxi_is_block(like->dtype);
-return same?t:ox_cast(t,like->dtype);}
+bool same=!t||!like||t->dtype==like->dtype||oxi_is_block(like->dtype);return same?t:ox_cast(t,like->dtype);
+}
 /* >>autograd/back/kernels.c */
 typedef struct oxi_norm_row{int64_t n;const float*g,*x,*weight;bool centered;float about,mean,scale,rest;
 double sum,squares,total,along;
@@ -1536,10 +1536,10 @@ void(*rnn_back)(const oxi_cell_row*r);}oxi_back_kernels;
 __typeof__(sums)product;\
 if(way==OXI_CODES_BYTES)\
 __asm__("vpmaddubsw {%3, %2, %1|%1, %2, %3}\n vpaddw {%1, %0, %0|%0, %0, %1}" \
- :"+" class(sums),"=&" class(product):class(w),class(x));\
+:"+" class(sums),"=&" class(product):class(w),class(x));\
 else \
 __asm__("vpmaddwd {%3, %2, %1|%1, %2, %3}\n vpaddd {%1, %0, %0|%0, %0, %1}" \
- :"+" class(sums),"=&" class(product):class(w),class(x));}
+:"+" class(sums),"=&" class(product):class(w),class(x));}
 #define OXI_PASTE_TIER(tier,name)oxi_##tier##_##name
 #define OXI_PASTE_TIER_EXPANDED(tier,name)OXI_PASTE_TIER(tier,name)
 #define OXI_ISA(name)OXI_PASTE_TIER_EXPANDED(OXI_TIER,name)
@@ -2233,8 +2233,8 @@ const oxi_function_job*f=(const oxi_function_job*)arg;
 int64_t first=index*OXI_FUNCTION_BACK_TASK,n=oxi_min_i64(OXI_FUNCTION_BACK_TASK,f->count-first);(void)lane;
 if(!f->narrow)
 f->kernel(n,(const float*)(const void*)oxi_numbers_at(f->g,first),
- (const float*)(const void*)oxi_numbers_at(f->x,first),
- (float*)(void*)oxi_numbers_at(f->out,first),f->streams);
+(const float*)(const void*)oxi_numbers_at(f->x,first),
+(float*)(void*)oxi_numbers_at(f->out,first),f->streams);
 for(int64_t end=first+n;f->narrow&&first<end;first+=OXI_FUNCTION_BACK_TILE)
 oxi_function_back_tile(f,first,oxi_min_i64(OXI_FUNCTION_BACK_TILE,end-first));}
 static ox_status oxi_function_back_run(const oxi_call*call){
@@ -2266,7 +2266,7 @@ static void oxi_norm_row_take(const oxi_rows_back*r,oxi_norm_row*row){
 double count=(double)r->n,off=row->sum/count,squares=row->squares-off*row->sum;
 double mean=row->about+off,a=0,b=0;
 bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&
- fabs(row->along)<1e38;
+fabs(row->along)<1e38;
 oxi_partial p=oxi_partial_of(&a,&b);if(!fits){
 (row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);mean=row->centered?a:0;
 squares=row->centered?b:a;}
@@ -2277,11 +2277,11 @@ else
 r->own->norm_sums(row);
 row->total=row->centered?row->total/count:0;row->along/=count;}
 static void oxi_norm_row_edge(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,
- int64_t first,int64_t n,float*out){if(n==0)return;
+int64_t first,int64_t n,float*out){if(n==0)return;
 float*room=oxi_row_past_room(r->k,past,(char*)(out+first),n);
 r->own->norm_write(row,first,n,room,false,NULL);oxi_row_past_close(r->k,past);}
 static void oxi_norm_row_write(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,
- float*out,oxi_norm_row*next){
+float*out,oxi_norm_row*next){
 int64_t in_line=OXI_LINE/(int64_t)sizeof(float),head=r->streams?oxi_row_past_head(out,r->n):0;
 int64_t end=r->streams?head+(r->n-head)/in_line*in_line:r->n;oxi_norm_row_edge(r,past,row,0,head,out);
 r->own->norm_write(row,head,end-head,out+head,r->streams,next);
@@ -2290,10 +2290,10 @@ static void oxi_norm_rows(const oxi_rows_back*r,int64_t first,int64_t end,float*
 const ox_tensor*out=r->call->out[0];oxi_norm_row row[2],nothing;oxi_row_past past;
 oxi_row_past_begin(&past);oxi_norm_row_begin(r,first,room,sums,&row[first&1]);nothing=row[first&1];
 r->own->norm_write(&nothing,0,0,room,false,&row[first&1]);for(int64_t i=first;i<end;i++){
-oxi_norm_row*at= &row[i&1],*next=i+1<end? &row[1-(i&1)]:NULL;
+oxi_norm_row*at=&row[i&1],*next=i+1<end?&row[1 -(i&1)]:NULL;
 char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*r->n);
 float*result=r->narrow?room+4*r->n:(float*)(void*)to;oxi_norm_row_take(r,at);
-if(next)oxi_norm_row_begin(r,i+1,room+((i+1-first)&1)*2*r->n,sums,next);
+if(next)oxi_norm_row_begin(r,i+1,room+((i+1 -first)&1)*2*r->n,sums,next);
 oxi_norm_row_write(r,&past,at,result,next);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
 oxi_row_past_end(r->k,&past);}
@@ -2311,7 +2311,7 @@ static void oxi_rows_back_join(const oxi_rows_back*r){for(int k=1;k<r->call->out
 float*sum=r->sums+(k-1)*r->n;ox_tensor*out=r->call->out[k];if(r->goes_on){sum=(float*)(void*)oxi_ptr(out);
 r->k->axpy_f32(r->n,1,r->sums+(k-1)*r->n,sum);}
 for(int64_t t=1;t<r->tasks;t++)
-r->k->axpy_f32(r->n,1,r->sums+(t*2+k-1)*r->n,sum);
+r->k->axpy_f32(r->n,1,r->sums+(t*2 +k-1)*r->n,sum);
 r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
 static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call,const oxi_part*part){
 const ox_tensor*x=call->in[1];memset(r,0,sizeof*r);
@@ -2323,7 +2323,7 @@ r->k=oxi_cpu_kernels();r->own=oxi_back_kernels_in_use();r->n=1;
 for(int d=x->ndim-last;d<x->ndim;d++)r->n*=x->shape[d];
 r->rows=ox_numel(x)/r->n;r->each=part&&part->rows>0?part->rows:oxi_back_task_rows(r->rows,r->n);
 r->tasks=oxi_parts(r->rows,r->each);r->goes_on=part&&part->rows>0&&part->first>0;
-r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&& !r->narrow;
+r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&&!r->narrow;
 r->lane_numbers=oxi_round_up(5*r->n,OXI_LINE);}
 static ox_status oxi_rows_back_run(const oxi_call*call,const oxi_part*part){oxi_rows_back r;
 oxi_rows_back_shape(&r,call,part);const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;
@@ -2349,23 +2349,23 @@ float*room;}oxi_channels_task;
 static oxi_channels_task oxi_channels_task_of(const oxi_channels_back*r,int64_t index,int lane){
 oxi_channels_task t;int64_t samples=oxi_parts(r->samples,r->sample_parts);
 int64_t groups=oxi_parts(r->channels/r->together,r->group_parts)*r->together;
-t.sample=index/r->group_parts*samples;t.sample_end=oxi_min_i64(t.sample +samples,r->samples);
+t.sample=index/r->group_parts*samples;t.sample_end=oxi_min_i64(t.sample+samples,r->samples);
 t.channel=index%r->group_parts*groups;t.channel_end=oxi_min_i64(t.channel+groups,r->channels);
 t.sums=r->sums+index/r->group_parts*2*r->channels;t.room=r->scratch+lane*r->lane_numbers;return t;}
 static void oxi_channel_sum(const oxi_channels_back*r,int64_t n,const float*g,const float*x,float mean,
- double*sum){oxi_norm_row nothing,row;
+double*sum){oxi_norm_row nothing,row;
 float none[1];for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
 sum[1]+=(double)g[i];}
 if(n<OXI_CHANNEL_SHORT)return;
 memset(&nothing,0,sizeof nothing);memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;
 row.about=mean;r->own->norm_write(&nothing,0,0,none,false,&row);sum[0]+=row.along;sum[1]+=row.total;}
 static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,int64_t runs,const float*mean,
- float*room,double*sum){for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
+float*room,double*sum){for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
 const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);
 const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);for(int64_t i=0;i<runs;i++)
 oxi_channel_sum(r,n/runs,g+i*r->size,x+i*r->size,mean[i],sum+2*i);}}
 static void oxi_channel_write(const oxi_channels_back*r,int64_t at,int64_t runs,
- const oxi_channel_numbers*of,float*room){ox_tensor*out=r->call->out[0];
+const oxi_channel_numbers*of,float*room){ox_tensor*out=r->call->out[0];
 for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
 const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room),*x=NULL;
 float*to=r->narrow?room+2*r->piece:(float*)(void*)oxi_numbers_at(out,at);
@@ -2380,8 +2380,8 @@ for(int64_t i=first;i<first+each;i++)
 to[i]=c->a*g[i]+(c->b*(x[i]-c->mean)+c->c);}
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,to,oxi_numbers_at(out,at),1);}}
 static oxi_channel_numbers oxi_channel_numbers_of(const oxi_channels_back*r,double weight,double mean,
- double scale,double total,double along){oxi_channel_numbers c;
-double slope= -scale*scale*along/r->count;
+double scale,double total,double along){oxi_channel_numbers c;
+double slope=-scale*scale*along/r->count;
 c.mean=(float)mean;c.a=(float)(weight*scale);c.b=(float)slope;
 c.c=(float)(-scale*total/r->count+slope*((double)c.mean-mean));
 return c;}
@@ -2404,10 +2404,10 @@ static void oxi_batch_back(oxi_channels_back*r){int64_t tasks=r->sample_parts*r-
 if(r->training||r->call->out_count>1)oxi_parallel_for(tasks,oxi_batch_sums_task,r);
 oxi_channels_join(r);for(int64_t c=0;c<r->channels;c++){double weight=r->weight?(double)r->weight[c]:1;
 r->numbers[c]=oxi_channel_numbers_of(r,weight,r->mean[c],r->scale[c],
- weight*r->sums[r->channels+c],weight*r->sums[c]);}
+weight*r->sums[r->channels+c],weight*r->sums[c]);}
 oxi_parallel_for(tasks,oxi_batch_write_task,r);}
 static void oxi_group_back(const oxi_channels_back*r,const oxi_channels_task*t,int64_t n,int64_t c,
- double*own){int64_t at=(n*r->channels+c)*r->size,count=r->together*r->size;
+double*own){int64_t at=(n*r->channels+c)*r->size,count=r->together*r->size;
 double mean=0,squares=0,total=0,along=0;
 oxi_partial p=oxi_partial_of(&mean,&squares);
 const float*x=oxi_floats_of(r->k,r->call->in[1],at,count,t->room+3*r->piece);
@@ -2426,16 +2426,16 @@ oxi_channels_task t=oxi_channels_task_of(r,index,lane);double*own=(double*)(void
 t.room+=4*r->together;for(int64_t n=t.sample;n<t.sample_end;n++)
 for(int64_t c=t.channel;c<t.channel_end;c+=r->together)oxi_group_back(r,&t,n,c,own);}
 static void oxi_channels_shape(oxi_channels_back*r,const oxi_call*call){
-const oxi_attr_group_norm_back*told= &call->attr.group_norm_back;const ox_tensor*x=call->in[1];
+const oxi_attr_group_norm_back*told=&call->attr.group_norm_back;const ox_tensor*x=call->in[1];
 memset(r,0,sizeof*r);r->call=call;r->k=oxi_cpu_kernels();r->own=oxi_back_kernels_in_use();
 r->samples=x->shape[0];r->channels=x->shape[1];r->size=ox_numel(x)/(r->samples*r->channels);
 r->batch=told->groups==0;r->training=told->training;r->eps=told->eps;
 r->together=r->batch?1:r->channels/told->groups;
 r->count=(double)(r->batch?r->samples*r->size:r->together*r->size);
-r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&& !r->narrow&&r->batch;
-bool direct= !r->narrow&&call->in[0]->dtype==OX_F32&&x->dtype==OX_F32;
+r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&&!r->narrow&&r->batch;
+bool direct=!r->narrow&&call->in[0]->dtype==OX_F32&&x->dtype==OX_F32;
 r->piece=direct?r->size:oxi_min_i64(r->size,OXI_CHANNEL_PIECE);
-r->runs=direct|| !r->batch?1:oxi_min_i64(OXI_CHANNEL_PIECE/r->piece,OXI_CHANNEL_RUNS);r->piece*=r->runs;
+r->runs=direct||!r->batch?1:oxi_min_i64(OXI_CHANNEL_PIECE/r->piece,OXI_CHANNEL_RUNS);r->piece*=r->runs;
 int64_t tasks=oxi_min_i64(ox_numel(x)/OXI_BACK_BLOCK+1,OXI_BACK_TASKS);
 r->sample_parts=oxi_min_i64(r->samples,tasks);
 r->group_parts=oxi_min_i64(r->channels/r->together,oxi_parts(tasks,r->sample_parts));
@@ -2443,7 +2443,7 @@ r->lane_numbers=direct?0:3*r->piece;
 if(!r->batch)r->lane_numbers+=4*r->together+(x->dtype==OX_F32?0:r->together*r->size);
 r->lane_numbers=oxi_round_up(r->lane_numbers,OXI_LINE);}
 static float*oxi_channels_load(const oxi_channels_back*r,int operand,float**room){
-const ox_tensor*t=operand<r->call->in_count?r->call->in[operand]:NULL;float*to= *room;if(!t)return NULL;
+const ox_tensor*t=operand<r->call->in_count?r->call->in[operand]:NULL;float*to=*room;if(!t)return NULL;
 r->k->load[t->dtype][OXI_LANE_F32](r->channels,oxi_ptr(t),t->stride[0],to);*room+=r->channels;return to;}
 static void oxi_channels_store(const oxi_channels_back*r,float*room){for(int k=1;k<r->call->out_count;k++){
 const ox_tensor*out=r->call->out[k];
@@ -2452,7 +2452,7 @@ r->k->store[out->dtype][OXI_LANE_F32](r->channels,room,oxi_ptr(out),out->stride[
 static ox_status oxi_channels_back_run(const oxi_call*call){oxi_channels_back r;
 oxi_channels_shape(&r,call);int64_t tasks=r.sample_parts*r.group_parts,c=r.channels;
 size_t sums=(size_t)(r.sample_parts*2*c),lanes=(size_t)(oxi_lanes(tasks)*r.lane_numbers);size_t bytes=
- sums*sizeof(double)+(size_t)c*(sizeof*r.numbers+4*sizeof(float))+lanes*sizeof(float);
+sums*sizeof(double)+(size_t)c*(sizeof*r.numbers+4*sizeof(float))+lanes*sizeof(float);
 char*memory=(char*)oxi_alloc(bytes);if(!memory)return OX_ERR_NOMEM;
 r.sums=(double*)(void*)memory;
 r.scratch=(float*)(void*)(r.sums+sums);float*room=r.scratch+lanes;
@@ -2467,11 +2467,11 @@ oxi_channels_store(&r,room);oxi_free(memory,bytes);return OX_OK;}
 /* >>autograd/back/steps.c */
 enum{OXI_STEP_TASK=1<<13};typedef struct oxi_cells{const oxi_call*call;const oxi_kernels*k;
 void(*kernel)(const oxi_cell_row*r);int64_t samples,width,each;float*scratch;int64_t lane_numbers;
- }oxi_cells;static void oxi_steps_task(void*arg,int64_t index,int lane){
+}oxi_cells;static void oxi_steps_task(void*arg,int64_t index,int lane){
 const oxi_cells*s=(const oxi_cells*)arg;const oxi_call*call=s->call;
 int64_t end=oxi_min_i64((index+1)*s->each,s->samples);for(int64_t i=index*s->each;i<end;i++){
 oxi_cell_row row;float*room=s->scratch+lane*s->lane_numbers;memset(&row,0,sizeof row);row.n=s->width;
-row.least=call->attr.recurrent.kind==OXI_RECURRENT_RELU?0: -1;for(int k=0;k<call->in_count;k++){
+row.least=call->attr.recurrent.kind==OXI_RECURRENT_RELU?0:-1;for(int k=0;k<call->in_count;k++){
 const ox_tensor*t=call->in[k];if(!t)continue;
 row.in[k]=oxi_floats_of(s->k,t,i*t->shape[1],t->shape[1],room);room+=t->shape[1];}
 for(int k=0;k<call->out_count;k++){const ox_tensor*t=call->out[k];
@@ -2482,7 +2482,7 @@ if(t->dtype!=OX_F32)s->k->store[t->dtype][OXI_LANE_F32](t->shape[1],row.out[k],t
 static ox_status oxi_steps_run(const oxi_call*call){const oxi_back_kernels*own=oxi_back_kernels_in_use();
 bool back=call->op==OXI_OP_recurrent_step_back;
 void(*const kernels[OXI_RECURRENT_KINDS][2])(const oxi_cell_row*)={{own->lstm,own->lstm_back},
- {own->gru,own->gru_back},{own->rnn,own->rnn_back},{own->rnn,own->rnn_back}};
+{own->gru,own->gru_back},{own->rnn,own->rnn_back},{own->rnn,own->rnn_back}};
 oxi_cells s;memset(&s,0,sizeof s);s.call=call;s.k=oxi_cpu_kernels();
 s.kernel=kernels[call->attr.recurrent.kind][back];s.samples=call->in[0]->shape[0];
 s.width=call->out[call->out_count-1]->shape[1];s.each=oxi_max_i64(OXI_STEP_TASK/s.width,1);
@@ -2498,16 +2498,16 @@ oxi_free(s.scratch,bytes);return OX_OK;}
 enum{OXI_ATTENTION_BACK_UNITS=8,OXI_ATTENTION_BACK_KEYS=1024,OXI_ATTENTION_BACK_SCORES=1<<15};
 typedef struct oxi_attention_back_job{oxi_attention a;oxi_attention_side dq,dk,dv;oxi_attention_side made;
 int64_t tile,span;int64_t blocks;float*sums,*scratch;int64_t unit_numbers,lane_numbers;int64_t failed;
- }oxi_attention_back_job;typedef struct oxi_back_matrix{const void*at;ox_dtype dtype;int64_t row,column;
- }oxi_back_matrix;static oxi_back_matrix oxi_back_numbers(const float*at,int64_t row,int64_t column){
+}oxi_attention_back_job;typedef struct oxi_back_matrix{const void*at;ox_dtype dtype;int64_t row,column;
+}oxi_back_matrix;static oxi_back_matrix oxi_back_numbers(const float*at,int64_t row,int64_t column){
 oxi_back_matrix m={at,OX_F32,row,column};return m;}
 static oxi_back_matrix oxi_back_rows(const oxi_attention_side*side,const char*head,int64_t row,
- bool transposed){oxi_back_matrix m={oxi_attention_move(side,head,row*side->row),side->t->dtype,side->row,
- side->column};
+bool transposed){oxi_back_matrix m={oxi_attention_move(side,head,row*side->row),side->t->dtype,side->row,
+side->column};
 if(!transposed)return m;
 m.row=side->column;m.column=side->row;return m;}
 static void oxi_back_product(oxi_attention_back_job*job,int64_t m,int64_t n,int64_t k,oxi_back_matrix a,
- oxi_back_matrix b,oxi_back_matrix c,double alpha,bool adds){oxi_gemm g;
+oxi_back_matrix b,oxi_back_matrix c,double alpha,bool adds){oxi_gemm g;
 memset(&g,0,sizeof g);g.m=m;g.n=n;g.k=k;g.a=a.at;g.a_row=a.row;g.a_col=a.column;g.a_dtype=a.dtype;g.b=b.at;
 g.b_row=b.row;g.b_col=b.column;g.b_dtype=b.dtype;g.c=(void*)(uintptr_t)c.at;g.c_row=c.row;g.c_col=c.column;
 g.c_dtype=c.dtype;g.alpha=alpha;g.rough=job->a.q.t->dtype==OX_BF16;if(adds){g.addend=c.at;
@@ -2518,42 +2518,42 @@ float*dq,*rows;double*most,*sum,*along;
 const char*k,*v,*mask;}oxi_attention_back_task;typedef struct oxi_attention_back_tile{
 int64_t h,s,n,first,keys;oxi_back_matrix q,g;}oxi_attention_back_tile;
 static void oxi_attention_back_scores(oxi_attention_back_job*job,const oxi_attention_back_task*t,
- const oxi_attention_back_tile*tile,int64_t first,int64_t keys){const oxi_attention*a= &job->a;
+const oxi_attention_back_tile*tile,int64_t first,int64_t keys){const oxi_attention*a=&job->a;
 int64_t seen,end;oxi_back_product(job,tile->n,keys,a->depth,tile->q,oxi_back_rows(&a->k,t->k,first,true),
- oxi_back_numbers(t->scores,keys,1),a->scale,false);
+oxi_back_numbers(t->scores,keys,1),a->scale,false);
 oxi_back_product(job,tile->n,keys,a->value_depth,tile->g,oxi_back_rows(&a->v,t->v,first,true),
- oxi_back_numbers(t->back,keys,1),1,false);
+oxi_back_numbers(t->back,keys,1),1,false);
 oxi_attention_cap(a,tile->n*keys,t->scores);for(int64_t i=0;a->softcap>0&&i<tile->n*keys;i++){
-float capped=t->scores[i]/a->softcap;t->slope[i]=1-capped*capped;}
+float capped=t->scores[i]/a->softcap;t->slope[i]=1 -capped*capped;}
 for(int64_t i=0;i<tile->n;i++){oxi_attention_range(a,tile->s+i,&seen,&end);
 if(a->mask.t||seen>first||end<first+keys)
 oxi_attention_mask_row(a,t->mask,tile->h,tile->s+i,first,keys,t->scores+i*keys,1);}}
 static void oxi_attention_back_measure(const oxi_attention_back_job*job,const oxi_attention_back_task*t,
- int64_t n,int64_t keys){const oxi_kernels*k=job->a.kernels;
+int64_t n,int64_t keys){const oxi_kernels*k=job->a.kernels;
 for(int64_t i=0;i<n;i++){float*row=t->scores+i*keys,most=k->row_max(keys,row);
-if(most== -INFINITY)continue;
+if(most==-INFINITY)continue;
 double next=(double)most>t->most[i]||most!=most?(double)most:t->most[i];
-double rescale=t->most[i]== -INFINITY?0:exp(t->most[i]-next);
-t->sum[i]=t->sum[i]*rescale +k->row_exp_sum(keys,row,(float)next,row);
-t->along[i]=t->along[i]*rescale +k->dot_f32(keys,row,t->back+i*keys);
+double rescale=t->most[i]==-INFINITY?0:exp(t->most[i]-next);
+t->sum[i]=t->sum[i]*rescale+k->row_exp_sum(keys,row,(float)next,row);
+t->along[i]=t->along[i]*rescale+k->dot_f32(keys,row,t->back+i*keys);
 t->most[i]=next;}}
 static void oxi_attention_back_finish(const oxi_attention*a,const oxi_attention_back_task*t,int64_t head,
- int64_t n){for(int64_t i=0;i<n;i++){
+int64_t n){for(int64_t i=0;i<n;i++){
 if(a->sinks&&t->sum[i]!=0)t->sum[i]+=exp((double)a->sinks[head*a->sink_step]-t->most[i]);
 t->sum[i]=t->sum[i]==0?0:1/t->sum[i];t->along[i]*=t->sum[i];}}
 static void oxi_attention_back_known(const oxi_attention_back_job*job,const oxi_attention_back_task*t,
- const oxi_attention_back_tile*tile,int64_t head){const oxi_attention*a= &job->a;
+const oxi_attention_back_tile*tile,int64_t head){const oxi_attention*a=&job->a;
 const oxi_attention_side*sides[2]={&a->out,&job->made};
 const char*kept=oxi_attention_at(a,&a->logsumexp,t->batch,head);for(int64_t i=0;i<tile->n;i++){
 for(int k=0;k<2;k++){const char*from=oxi_attention_at(a,sides[k],t->batch,head);
 from=oxi_attention_move(sides[k],from,(tile->s+i)*sides[k]->row);
 a->kernels->load[sides[k]->t->dtype][OXI_LANE_F32](a->value_depth,from,sides[k]->column,
- t->rows+k*a->value_depth);}
+t->rows+k*a->value_depth);}
 const char*at=oxi_attention_move(&a->logsumexp,kept,(tile->s+i)*a->logsumexp.row);
-t->most[i]= *(const float*)(const void*)at;t->sum[i]=1;
+t->most[i]=*(const float*)(const void*)at;t->sum[i]=1;
 t->along[i]=a->kernels->dot_f32(a->value_depth,t->rows,t->rows+a->value_depth);}}
 static void oxi_attention_back_keys(oxi_attention_back_job*job,const oxi_attention_back_task*t,
- const oxi_attention_back_tile*tile,int64_t first,int64_t keys,bool fresh){const oxi_attention*a= &job->a;
+const oxi_attention_back_tile*tile,int64_t first,int64_t keys,bool fresh){const oxi_attention*a=&job->a;
 const oxi_kernels*k=a->kernels;int64_t depth=a->depth,wide=a->value_depth,n=tile->n;
 oxi_back_matrix weights=oxi_back_numbers(t->scores,1,keys),back=oxi_back_numbers(t->back,keys,1);
 for(int64_t i=0;i<n;i++){float*row=t->scores+i*keys,*own=t->back+i*keys;
@@ -2566,16 +2566,16 @@ k->row_affine(keys,own,(float)t->along[i],a->scale,row,NULL,own,NULL);
 for(int64_t j=0;a->softcap>0&&j<keys;j++)own[j]*=t->slope[i*keys+j];}
 oxi_back_product(job,keys,wide,n,weights,tile->g,oxi_back_numbers(t->dv+first*wide,wide,1),1,true);
 oxi_back_product(job,n,depth,keys,back,oxi_back_rows(&a->k,t->k,first,false),
- oxi_back_numbers(t->dq,depth,1),1,first!=tile->first);
+oxi_back_numbers(t->dq,depth,1),1,first!=tile->first);
 back=oxi_back_numbers(t->back,1,keys);
 oxi_back_product(job,keys,depth,n,back,tile->q,oxi_back_numbers(t->dk+first*depth,depth,1),1,true);}
 static void oxi_attention_back_one(oxi_attention_back_job*job,const oxi_attention_back_task*t,
- oxi_attention_back_tile*tile){const oxi_attention*a= &job->a;
-int64_t head=t->kv_head*a->group +tile->h,end=tile->first+tile->keys,span=job->span;
+oxi_attention_back_tile*tile){const oxi_attention*a=&job->a;
+int64_t head=t->kv_head*a->group+tile->h,end=tile->first+tile->keys,span=job->span;
 char*dq=oxi_attention_at(a,&job->dq,t->batch,head);
 tile->q=oxi_back_rows(&a->q,oxi_attention_at(a,&a->q,t->batch,head),tile->s,false);
 tile->g=oxi_back_rows(&a->out,oxi_attention_at(a,&a->out,t->batch,head),tile->s,false);
-for(int64_t i=0;i<tile->n;i++){t->most[i]= -INFINITY;
+for(int64_t i=0;i<tile->n;i++){t->most[i]=-INFINITY;
 t->sum[i]=t->along[i]=0;}
 bool known=a->logsumexp.t!=NULL;for(int64_t first=tile->first;!known&&first<end;first+=span){
 int64_t keys=oxi_min_i64(end-first,span);oxi_attention_back_scores(job,t,tile,first,keys);
@@ -2590,23 +2590,23 @@ oxi_attention_back_keys(job,t,tile,first,keys,again);}
 if(tile->keys<=0)memset(t->dq,0,(size_t)(tile->n*a->depth)*sizeof*t->dq);
 for(int64_t i=0;i<tile->n;i++)
 a->kernels->store[job->dq.t->dtype][OXI_LANE_F32](
- a->depth,t->dq+i*a->depth,oxi_attention_move(&job->dq,dq,(tile->s+i)*job->dq.row),job->dq.column);}
+a->depth,t->dq+i*a->depth,oxi_attention_move(&job->dq,dq,(tile->s+i)*job->dq.row),job->dq.column);}
 static void oxi_attention_back_store(const oxi_attention_back_job*job,int64_t unit,const float*sums,
- int64_t first,int64_t count){const oxi_attention*a= &job->a;
+int64_t first,int64_t count){const oxi_attention*a=&job->a;
 const float*dk=sums,*dv=sums+a->keys*a->depth;
 char*k=oxi_attention_at(a,&job->dk,unit/a->kv_heads,unit%a->kv_heads);
 char*v=oxi_attention_at(a,&job->dv,unit/a->kv_heads,unit%a->kv_heads);
 for(int64_t t=first;t<first+count;t++){a->kernels->store[job->dk.t->dtype][OXI_LANE_F32](
- a->depth,dk+t*a->depth,oxi_attention_move(&job->dk,k,t*job->dk.row),job->dk.column);
+a->depth,dk+t*a->depth,oxi_attention_move(&job->dk,k,t*job->dk.row),job->dk.column);
 a->kernels->store[job->dv.t->dtype][OXI_LANE_F32](a->value_depth,dv+t*a->value_depth,
- oxi_attention_move(&job->dv,v,t*job->dv.row),job->dv.column);}}
+oxi_attention_move(&job->dv,v,t*job->dv.row),job->dv.column);}}
 static void oxi_attention_back_run_task(void*arg,int64_t index,int lane){
-oxi_attention_back_job*job=(oxi_attention_back_job*)arg;const oxi_attention*a= &job->a;
+oxi_attention_back_job*job=(oxi_attention_back_job*)arg;const oxi_attention*a=&job->a;
 int64_t unit=index/job->blocks,block=index%job->blocks;float*own=job->scratch+lane*job->lane_numbers;
 oxi_attention_back_task t;t.batch=unit/a->kv_heads;t.kv_head=unit%a->kv_heads;t.most=(double*)(void*)own;
 t.sum=t.most+job->tile;t.along=t.sum+job->tile;t.dq=own+6*job->tile;t.rows=t.dq+job->tile*a->depth;
 t.scores=t.rows+2*a->value_depth;t.back=t.scores+job->tile*job->span;t.slope=t.back+job->tile*job->span;
-own=a->softcap>0?t.slope +job->tile*job->span:t.slope;
+own=a->softcap>0?t.slope+job->tile*job->span:t.slope;
 t.dk=job->blocks>1?job->sums+index*job->unit_numbers:own;t.dv=t.dk+a->keys*a->depth;
 t.k=oxi_attention_at(a,&a->k,t.batch,t.kv_head);t.v=oxi_attention_at(a,&a->v,t.batch,t.kv_head);
 t.mask=a->mask.t?oxi_attention_at(a,&a->mask,t.batch,t.kv_head*a->group):NULL;
@@ -2617,7 +2617,7 @@ oxi_attention_range(a,s,&tile.first,&ignored);oxi_attention_range(a,s+tile.n-1,&
 tile.keys=end-tile.first;oxi_attention_back_one(job,&t,&tile);}
 if(job->blocks==1)oxi_attention_back_store(job,unit,t.dk,0,a->keys);}
 static void oxi_attention_back_join(void*arg,int64_t index,int lane){
-const oxi_attention_back_job*job=(const oxi_attention_back_job*)arg;const oxi_attention*a= &job->a;
+const oxi_attention_back_job*job=(const oxi_attention_back_job*)arg;const oxi_attention*a=&job->a;
 int64_t parts=OXI_ATTENTION_BACK_UNITS,each=oxi_parts(a->keys,parts),unit=index/parts;
 int64_t first=index%parts*each,count=oxi_min_i64(each,a->keys-first);
 float*sums=job->sums+unit*job->blocks*job->unit_numbers,*dv=sums+a->keys*a->depth;(void)lane;
@@ -2627,10 +2627,10 @@ a->kernels->axpy_f32(count*a->depth,1,sums+from+first*a->depth,sums+first*a->dep
 a->kernels->axpy_f32(count*a->value_depth,1,dv+from+first*a->value_depth,dv+first*a->value_depth);}
 oxi_attention_back_store(job,unit,sums,first,count);}
 static void oxi_attention_back_shape(oxi_attention_back_job*job,const oxi_call*call,const oxi_part*part){
-ox_tensor*in[5]={call->in[1],call->in[2],call->in[3],call->in[4],call->in[5]};oxi_call forth= *call;
+ox_tensor*in[5]={call->in[1],call->in[2],call->in[3],call->in[4],call->in[5]};oxi_call forth=*call;
 memset(job,0,sizeof*job);bool known=call->in_count>6;if(known)in[4]=NULL;
 forth.in=in;forth.in_count=5;forth.out_count=known?2:1;forth.out[0]=call->in[0];
-forth.out[1]=known?call->in[5]:NULL;oxi_attention_shape(&job->a,&forth);oxi_attention*a= &job->a;
+forth.out[1]=known?call->in[5]:NULL;oxi_attention_shape(&job->a,&forth);oxi_attention*a=&job->a;
 a->call=call;if(known)oxi_attention_side_of(&job->made,call->in[6],a->heads,a->length,a->value_depth);
 oxi_attention_side_of(&job->dq,call->out[0],a->heads,a->length,a->depth);
 oxi_attention_side_of(&job->dk,call->out[1],a->kv_heads,a->keys,a->depth);
@@ -2652,10 +2652,10 @@ bool fits=oxi_mul_size(lanes,(size_t)job.lane_numbers*sizeof(float),&bytes);if(j
 fits=fits&&oxi_mul_size((size_t)tasks,(size_t)job.unit_numbers*sizeof(float),&sums);
 if(!fits)return oxi_fail(OX_ERR_NOMEM,"attention_back: too large for this machine");
 job.scratch=(float*)oxi_alloc(bytes);job.sums=job.scratch&&sums?(float*)oxi_alloc(sums):NULL;
-bool there=job.scratch&&(job.sums|| !sums);
+bool there=job.scratch&&(job.sums||!sums);
 if(there)oxi_parallel_for(tasks,oxi_attention_back_run_task,&job);
 if(there&&sums)oxi_parallel_for(units*OXI_ATTENTION_BACK_UNITS,oxi_attention_back_join,&job);
-oxi_free(job.sums,sums);oxi_free(job.scratch,bytes);return there&& !job.failed?OX_OK:OX_ERR_NOMEM;}
+oxi_free(job.sums,sums);oxi_free(job.scratch,bytes);return there&&!job.failed?OX_OK:OX_ERR_NOMEM;}
 /* >>autograd/back/back.c */
 static ox_status oxi_run_back(const oxi_call*call,const oxi_part*part){switch(call->op){
 case OXI_OP_attention_back:return oxi_attention_back_run(call,part);case OXI_OP_gelu_back:
@@ -2668,65 +2668,65 @@ static bool oxi_back_reads(const ox_tensor*t){return oxi_is_float(t->dtype)&&t->
 static bool oxi_back_may(const oxi_backward*b){
 return!ox_is_grad_enabled()&&oxi_cpu_back&&b->g[0]&&oxi_back_reads(b->g[0]);}
 static ox_status oxi_function_back(oxi_op op,ox_tensor*x,ox_tensor*g,ox_tensor**out){*out=NULL;
-if(op==OXI_OP_COUNT||ox_is_grad_enabled()|| !oxi_cpu_back|| !x|| !g)return OX_OK;
-if(!oxi_back_reads(x)|| !oxi_back_reads(g)||ox_numel(x)==0)return OX_OK;
+if(op==OXI_OP_COUNT||ox_is_grad_enabled()||!oxi_cpu_back||!x||!g)return OX_OK;
+if(!oxi_back_reads(x)||!oxi_back_reads(g)||ox_numel(x)==0)return OX_OK;
 bool alike=x->ndim==g->ndim&&memcmp(x->shape,g->shape,(size_t)x->ndim*sizeof*x->shape)==0;
-if(!alike|| !ox_is_contiguous(x)|| !ox_is_contiguous(g))return OX_OK;
+if(!alike||!ox_is_contiguous(x)||!ox_is_contiguous(g))return OX_OK;
 ox_tensor*in[2];in[0]=g;in[1]=x;oxi_call call=oxi_call_of(op,in,2,NULL);call.out_count=1;
 if(!oxi_call_runs_there(&call))return OX_OK;
 ox_status status=oxi_apply(&call);*out=call.out[0];return status;}
 static ox_status oxi_back_call(oxi_op op,const oxi_backward*b,ox_tensor*const*in,int in_count,
- int count,ox_tensor**out,bool*done){oxi_call call=oxi_call_of(op,in,in_count,NULL);
+int count,ox_tensor**out,bool*done){oxi_call call=oxi_call_of(op,in,in_count,NULL);
 call.attr=b->call->attr;call.out_count=count;*done=false;
 if(!oxi_call_runs_there(&call))return OX_OK;
 ox_status status=oxi_apply(&call);for(int k=0;k<count;k++)out[k]=call.out[k];
 *done=status==OX_OK;
 return status;}
 static bool oxi_back_rows_fit(const ox_tensor*x,int last){int64_t n=1;
-if(!x|| !oxi_back_reads(x)||ox_numel(x)==0||last>x->ndim)return false;
+if(!x||!oxi_back_reads(x)||ox_numel(x)==0||last>x->ndim)return false;
 for(int d=x->ndim-last;d<x->ndim;d++)n*=x->shape[d];
 return n<=OXI_BACK_ROW_MOST;}
 static ox_status oxi_softmax_back(oxi_backward*b,oxi_op op,bool*done){ox_tensor*y=b->out[0],*in[2];
 *done=false;
-if(!oxi_back_may(b)|| !y||y->ndim==0||b->call->attr.along.dim!=y->ndim-1)return OX_OK;
+if(!oxi_back_may(b)||!y||y->ndim==0||b->call->attr.along.dim!=y->ndim-1)return OX_OK;
 if(!oxi_back_rows_fit(y,1))return OX_OK;
 in[0]=ox_contiguous(b->g[0]);in[1]=ox_contiguous(y);
 return in[0]&&in[1]?oxi_back_call(op,b,in,2,1,b->grad,done):ox_error();}
 static ox_status oxi_norm_back(oxi_backward*b,oxi_op op,bool*done){const oxi_call*call=b->call;
 ox_tensor*x=call->in[0],*weight=call->in[1],*in[3],*out[3];int last=(int)call->attr.norm.last_dims,count=1;
 *done=false;
-if(!oxi_back_may(b)|| !b->wants[0]|| !oxi_back_rows_fit(x,last))return OX_OK;
-if(weight&& !oxi_back_reads(weight))return OX_OK;
+if(!oxi_back_may(b)||!b->wants[0]||!oxi_back_rows_fit(x,last))return OX_OK;
+if(weight&&!oxi_back_reads(weight))return OX_OK;
 if(weight&&b->wants[1])count=2;
 bool biased=call->in_count>2&&b->wants[2];if(count==2&&biased&&b->operand[2].dtype==weight->dtype)count=3;
 in[0]=ox_contiguous(b->g[0]);in[1]=ox_contiguous(x);in[2]=weight?ox_contiguous(weight):NULL;
-if(!in[0]|| !in[1]||(weight&& !in[2]))return ox_error();
+if(!in[0]||!in[1]||(weight&&!in[2]))return ox_error();
 ox_status status=oxi_back_call(op,b,in,weight?3:2,count,out,done);
-if(status!=OX_OK|| !*done)return status;
+if(status!=OX_OK||!*done)return status;
 for(int k=0;k<count;k++)b->grad[k]=out[k];
 if(biased&&count<3)b->grad[2]=b->g[0];
 return OX_OK;}
 static ox_status oxi_channels_back_apply(oxi_backward*b,const oxi_attr_group_norm_back*told,
- ox_tensor*weight,ox_tensor*mean,ox_tensor*variance,int count,ox_tensor**out,bool*done){
+ox_tensor*weight,ox_tensor*mean,ox_tensor*variance,int count,ox_tensor**out,bool*done){
 ox_tensor*x=b->call->in[0],*own[3]={weight,mean,variance},*in[5];int64_t row=1;*done=false;
-if(!oxi_back_may(b)|| !x|| !oxi_back_reads(x)||ox_numel(x)==0)return OX_OK;
+if(!oxi_back_may(b)||!x||!oxi_back_reads(x)||ox_numel(x)==0)return OX_OK;
 for(int d=1;d<x->ndim;d++)row*=x->shape[d];
 if(told->groups>0&&x->dtype!=OX_F32&&row/told->groups>OXI_BACK_ROW_MOST)return OX_OK;
 for(int i=0;i<3;i++)
-if(own[i]&& !oxi_back_reads(own[i]))return OX_OK;
+if(own[i]&&!oxi_back_reads(own[i]))return OX_OK;
 in[0]=ox_contiguous(b->g[0]);in[1]=ox_contiguous(x);
-for(int i=0;i<3;i++)in[2+i]=own[i]?ox_contiguous(own[i]):NULL;
-if(!in[0]|| !in[1])return ox_error();
-oxi_backward with= *b;oxi_call call= *b->call;call.attr=oxi_attrs_group_norm_back();
-call.attr.group_norm_back= *told;with.call= &call;
+for(int i=0;i<3;i++)in[2 +i]=own[i]?ox_contiguous(own[i]):NULL;
+if(!in[0]||!in[1])return ox_error();
+oxi_backward with=*b;oxi_call call=*b->call;call.attr=oxi_attrs_group_norm_back();
+call.attr.group_norm_back=*told;with.call=&call;
 return oxi_back_call(OXI_OP_group_norm_back,&with,in,5,count,out,done);}
 static ox_status oxi_channels_back_by_row(oxi_backward*b,const oxi_attr_group_norm_back*told,int at,
- ox_tensor*mean,ox_tensor*variance,bool*done){ox_tensor*weight=b->call->in[at],*out[3];
+ox_tensor*mean,ox_tensor*variance,bool*done){ox_tensor*weight=b->call->in[at],*out[3];
 int count=weight&&b->wants[at]?2:1;*done=false;
 if(!b->wants[0])return OX_OK;
 if(count==2&&b->wants[at+1]&&b->operand[at+1].dtype==weight->dtype)count=3;
 ox_status status=oxi_channels_back_apply(b,told,weight,mean,variance,count,out,done);
-if(status!=OX_OK|| !*done)return status;
+if(status!=OX_OK||!*done)return status;
 b->grad[0]=out[0];for(int k=1;k<count;k++)b->grad[at+k-1]=out[k];
 if(b->wants[at+1]&&count<3)
 status=oxi_gives(b,at+1,oxi_summed_by_channel(oxi_wide(b->g[0])));
@@ -2737,13 +2737,13 @@ ox_tensor*weight=ox_exp(ox_sub(ox_unsqueeze(b->call->in[4],1),b->out[1]));
 return ox_neg(ox_sum(ox_mul(weight,along),OX_DIMS(-1),false));}
 static ox_status oxi_attention_back_by_row(oxi_backward*b,bool*done){const oxi_call*call=b->call;
 ox_tensor*in[7],*out[3];bool known=b->out[0]&&b->out[1];*done=false;
-if(!oxi_back_may(b)||b->wants[3]||(b->wants[4]&& !known))return OX_OK;
+if(!oxi_back_may(b)||b->wants[3]||(b->wants[4]&&!known))return OX_OK;
 in[0]=b->g[0];for(int i=0;i<5;i++){ox_tensor*t=in[i+1]=call->in[i];
 bool reads=t?oxi_back_reads(t)||(i==3&&t->dtype==OX_BOOL):i>2;if(!reads)return OX_OK;}
 if(known){in[5]=b->out[1];
 in[6]=b->out[0];}
 ox_status status=oxi_back_call(OXI_OP_attention_back,b,in,known?7:6,3,out,done);
-if(status!=OX_OK|| !*done)return status;
+if(status!=OX_OK||!*done)return status;
 for(int i=0;i<3;i++)b->grad[i]=out[i];
 return b->wants[4]?oxi_gives(b,4,oxi_sinks_back(b)):OX_OK;}
 /* >>autograd/rules/reductions.c */
@@ -2767,9 +2767,9 @@ line.dim[line.ndim++]=1;g=ox_reshape(g,line);for(int d=0;d<x->ndim;d++)
 if(reduced>>d&1)order.dim[order.ndim++]=d;
 for(int d=0;d<x->ndim;d++)shape.dim[d]=b->operand[0].shape[order.dim[d]];
 back.ndim=x->ndim;for(int d=0;d<x->ndim;d++)back.dim[order.dim[d]]=d;
-line.dim[line.ndim-1]= -1;ox_tensor*lines=ox_reshape(x->ndim?ox_permute(x,order):x,line);
+line.dim[line.ndim-1]=-1;ox_tensor*lines=ox_reshape(x->ndim?ox_permute(x,order):x,line);
 int last=line.ndim-1;ox_tensor*others=ox_mul(oxi_product_before(lines),
- oxi_backwards(oxi_product_before(oxi_backwards(lines,last)),last));
+oxi_backwards(oxi_product_before(oxi_backwards(lines,last)),last));
 if(others&&others->dtype==OX_C64)others=ox_conj(others);
 ox_tensor*gradient=ox_reshape(ox_mul(g,others),shape);
 return oxi_gives(b,0,x->ndim?ox_permute(gradient,back):gradient);}
@@ -2818,22 +2818,22 @@ if(p==1)return oxi_gives(b,0,ox_mul(oxi_direction(x),g));
 if(isinf(p))return oxi_gives(b,0,oxi_norm_of_extremes(b,x,y,g));
 if(p==2)return oxi_gives(b,0,ox_mul(x,oxi_over_norm(g,y,1)));
 ox_tensor*powers;if(p<1)
-powers=ox_mul(oxi_direction(x),ox_pow_number(ox_abs(x),p -1));
+powers=ox_mul(oxi_direction(x),ox_pow_number(ox_abs(x),p-1));
 else
-powers=ox_mul(x,ox_pow_number(ox_abs(x),p -2));
+powers=ox_mul(x,ox_pow_number(ox_abs(x),p-2));
 if(p<2)powers=oxi_zero_where_zero(x,powers);
-ox_tensor*rest=p<1?ox_mul(g,ox_pow_number(y,1-p)):oxi_over_norm(g,y,p -1);
+ox_tensor*rest=p<1?ox_mul(g,ox_pow_number(y,1 -p)):oxi_over_norm(g,y,p-1);
 return oxi_gives(b,0,ox_mul(powers,rest));}
 /* >>autograd/rules/scans.c */
 static ox_tensor*oxi_sums_to_end(ox_tensor*g,int dim){if(!g||g->ndim==0)return g;
 return oxi_backwards(ox_cumsum(oxi_backwards(g,dim),dim),dim);}
 OXI_GRADIENT_RULE(cumsum){return oxi_gives(b,0,oxi_sums_to_end(oxi_wide(b->g[0]),b->call->attr.along.dim));
- }
+}
 static ox_tensor*oxi_sums_of_products(ox_tensor*g,ox_tensor*x,int dim){if(!g)return NULL;
 int64_t count=g->shape[dim];ox_tensor*sums=g,*reach=ox_narrow(x,dim,1,count-1);
 for(int64_t step=1;step<count;step*=2){int64_t left=count-step;
 ox_tensor*parts[2];parts[0]=ox_add(ox_narrow(sums,dim,0,left),ox_mul(reach,ox_narrow(sums,dim,step,left)));
-parts[1]=ox_narrow(sums,dim,left,step);if(!parts[0]|| !parts[1])return NULL;
+parts[1]=ox_narrow(sums,dim,left,step);if(!parts[0]||!parts[1])return NULL;
 sums=ox_cat(parts,2,dim);if(left>step)
 reach=ox_mul(ox_narrow(reach,dim,0,left-step),ox_narrow(reach,dim,step,left-step));}
 return sums;}
@@ -2845,7 +2845,7 @@ if(x&&x->dtype==OX_C64){x=ox_conj(x);
 y=ox_conj(y);}
 ox_shape one=oxi_outline_shape(&b->operand[0]);one.dim[dim]=1;
 parts[0]=ox_expand(oxi_constant_beside(y,OX_SCALAR_SHAPE,1),one);
-parts[1]=ox_narrow(y,dim,0,b->operand[0].shape[dim]-1);if(!parts[0]|| !parts[1])return ox_error();
+parts[1]=ox_narrow(y,dim,0,b->operand[0].shape[dim]-1);if(!parts[0]||!parts[1])return ox_error();
 return oxi_gives(b,0,ox_mul(ox_cat(parts,2,dim),oxi_sums_of_products(g,x,dim)));}
 OXI_GRADIENT_RULE(sorted){ox_tensor*g=b->g[0];if(b->operand[0].ndim==0)return oxi_gives(b,0,g);
 return oxi_gives(b,0,ox_scatter(oxi_zeros_for(b,0,g),b->call->attr.sort.dim,b->out[1],g));}
@@ -2884,7 +2884,7 @@ if(status==OX_OK&&call->in_count>2&&b->wants[2])status=oxi_gives(b,2,g);
 return status;}
 OXI_GRADIENT_RULE(layer_norm){return oxi_norm_rows_back(b,true);}
 OXI_GRADIENT_RULE(rms_norm){return oxi_norm_rows_back(b,false);}
-OXI_GRADIENT_RULE(group_norm){const oxi_call*call=b->call;const oxi_outline*outline= &b->operand[0];
+OXI_GRADIENT_RULE(group_norm){const oxi_call*call=b->call;const oxi_outline*outline=&b->operand[0];
 oxi_attr_group_norm_back told={call->attr.groups.groups,call->attr.groups.eps,true};bool done;
 ox_status status=oxi_channels_back_by_row(b,&told,1,NULL,NULL,&done);
 if(done||status!=OX_OK)return status;
@@ -2901,7 +2901,7 @@ if(status==OX_OK&&b->wants[2])status=oxi_gives(b,2,oxi_summed_by_channel(g));
 return status;}
 static ox_tensor*oxi_beside_channels(ox_tensor*numbers,const ox_tensor*t){
 return numbers&&t?oxi_by_channel(numbers,t):NULL;}
-OXI_GRADIENT_RULE(batch_norm){const oxi_call*call=b->call;const oxi_outline*outline= &b->operand[0];
+OXI_GRADIENT_RULE(batch_norm){const oxi_call*call=b->call;const oxi_outline*outline=&b->operand[0];
 bool training=call->attr.batch_norm.training,done;
 oxi_attr_group_norm_back told={0,call->attr.batch_norm.eps,training};
 ox_status status=oxi_channels_back_by_row(b,&told,3,call->in[1],call->in[2],&done);
@@ -2910,9 +2910,8 @@ ox_tensor*g=oxi_wide(b->g[0]);if(!g)return ox_error();
 if(oxi_outline_numel(outline)==0)return status;
 ox_tensor*total=training||b->wants[4]?oxi_summed_by_channel(g):NULL;ox_tensor*apart=NULL,*along=NULL;
 ox_tensor*mean=oxi_wide(call->in[1]),*variance=oxi_wide(call->in[2]);
-if(training&&call->in[0]&&ox_is_grad_enabled()){
-ox_shape dims=oxi_dims_of_set(((1u<<outline->ndim)-1)& ~2u);mean=ox_mean(oxi_wide(call->in[0]),dims,false);
-variance=ox_var(oxi_wide(call->in[0]),dims,0,false);}
+if(training&&call->in[0]&&ox_is_grad_enabled()){ox_shape dims=oxi_dims_of_set(((1u<<outline->ndim)-1)&~2u);
+mean=ox_mean(oxi_wide(call->in[0]),dims,false);variance=ox_var(oxi_wide(call->in[0]),dims,0,false);}
 ox_tensor*deviation=NULL;if(status==OX_OK&&(b->wants[0]||b->wants[3]))
 deviation=ox_rsqrt(ox_add_number(variance,call->attr.batch_norm.eps));
 if(status==OX_OK&&((training&&b->wants[0])||b->wants[3])){
@@ -2949,7 +2948,7 @@ ox_tensor*own=ox_where(oxi_scattered_last(b,index),ox_gather(g,dim,index),ox_num
 status=oxi_gives(b,2,oxi_filled_up(own,&b->operand[2]));}
 return status;}
 OXI_GRADIENT_RULE(scatter_add){ox_status status=b->wants[0]?oxi_gives(b,0,b->g[0]):OX_OK;
-if(status!=OX_OK|| !b->wants[2])return status;
+if(status!=OX_OK||!b->wants[2])return status;
 ox_tensor*own=ox_gather(b->g[0],b->call->attr.along.dim,b->call->in[1]);
 return oxi_gives(b,2,oxi_filled_up(own,&b->operand[2]));}
 static ox_tensor*oxi_used_sources(ox_tensor*source,const ox_tensor*index){
@@ -2963,9 +2962,9 @@ ox_tensor*source=oxi_conjugate(oxi_wide(oxi_used_sources(b->call->in[2],index)))
 if(b->wants[0]){ox_tensor*ones=oxi_constant_beside(source,oxi_outline_shape(&b->operand[0]),1);
 ox_tensor*others=ox_scatter_reduce(ones,dim,index,source,OX_REDUCTION_PROD,true);
 status=oxi_gives(b,0,ox_mul(g,others));}
-if(status!=OX_OK|| !b->wants[2])return status;
+if(status!=OX_OK||!b->wants[2])return status;
 ox_tensor*y=oxi_conjugate(oxi_wide(b->out[0])),*zero=ox_eq(source,ox_number(0));ox_tensor*counts=
- ox_scatter_add(oxi_zeros_for(b,0,source),dim,index,oxi_as_dtype_of(zero,source));
+ox_scatter_add(oxi_zeros_for(b,0,source),dim,index,oxi_as_dtype_of(zero,source));
 ox_tensor*only=ox_logical_and(zero,ox_eq(ox_gather(counts,dim,index),ox_number(1)));
 ox_tensor*rest=oxi_as_dtype_of(ox_where(only,ox_number(1),source),source);
 ox_tensor*without=ox_scatter_reduce(x,dim,index,rest,OX_REDUCTION_PROD,true);
@@ -2979,13 +2978,13 @@ ox_tensor*own=ox_eq(b->call->in[0],y),*theirs=ox_eq(source,ox_gather(y,dim,index
 ox_tensor*count=ox_scatter_add(oxi_as_dtype_of(own,g),dim,index,oxi_as_dtype_of(theirs,g));
 ox_tensor*share=ox_div(g,count);
 ox_status status=b->wants[0]?oxi_gives(b,0,ox_where(own,share,ox_number(0))):OX_OK;
-if(status!=OX_OK|| !b->wants[2])return status;
+if(status!=OX_OK||!b->wants[2])return status;
 ox_tensor*part=ox_where(theirs,ox_gather(share,dim,index),ox_number(0));
 return oxi_gives(b,2,oxi_filled_up(part,&b->operand[2]));}
 OXI_GRADIENT_RULE(index_select){
 return oxi_gives(b,0,oxi_added_back(b,b->call->attr.along.dim,b->call->in[1],b->g[0]));}
-OXI_GRADIENT_RULE(index_add){const oxi_attr_index_add*told= &b->call->attr.index_add;
-ox_status status=b->wants[0]?oxi_gives(b,0,b->g[0]):OX_OK;if(status!=OX_OK|| !b->wants[2])return status;
+OXI_GRADIENT_RULE(index_add){const oxi_attr_index_add*told=&b->call->attr.index_add;
+ox_status status=b->wants[0]?oxi_gives(b,0,b->g[0]):OX_OK;if(status!=OX_OK||!b->wants[2])return status;
 ox_tensor*own=ox_index_select(b->g[0],told->dim,b->call->in[1]);
 return oxi_gives(b,2,told->alpha==1?own:ox_mul_number(own,told->alpha));}
 OXI_GRADIENT_RULE(masked_select){
@@ -2994,7 +2993,7 @@ ox_tensor*flat=oxi_constant_beside(g,OX_SHAPE(oxi_outline_numel(&b->operand[0]))
 flat=ox_index_add(flat,0,places,g,1);
 return oxi_gives(b,0,ox_reshape(flat,oxi_outline_shape(&b->operand[0])));}
 OXI_GRADIENT_RULE(embedding){ox_tensor*ids=ox_flatten(b->call->in[1],0,-1),*g=b->g[0];
-if(!ids|| !g)return ox_error();
+if(!ids||!g)return ox_error();
 ox_tensor*rows=ox_reshape(g,OX_SHAPE(ox_numel(ids),b->operand[0].shape[1]));
 ox_tensor*sum=oxi_sum_so_far(b,0);if(sum&&rows&&sum->dtype==rows->dtype)
 return ox_index_add_(sum,0,ids,rows,1)?OX_OK:ox_error();
@@ -3010,11 +3009,11 @@ start+=length;}
 return OX_OK;}
 OXI_GRADIENT_RULE(roll){oxi_attrs attr=b->call->attr;for(int i=0;i<attr.roll.shifts.ndim;i++){
 int64_t size=b->operand[0].ndim?b->operand[0].shape[attr.roll.dims.dim[i]]:1;if(size>0)
-attr.roll.shifts.dim[i]= -(attr.roll.shifts.dim[i]%size);}
+attr.roll.shifts.dim[i]=-(attr.roll.shifts.dim[i]%size);}
 return oxi_gives(b,0,oxi_apply_1(OXI_OP_roll,&attr,b->g[0]));}
 /* >>autograd/rules/views.c */
 OXI_GRADIENT_RULE(same){return oxi_gives(b,0,b->g[0]);}
-OXI_GRADIENT_RULE(permute){const oxi_order*order= &b->call->attr.order.dims;ox_shape back=OX_SCALAR_SHAPE;
+OXI_GRADIENT_RULE(permute){const oxi_order*order=&b->call->attr.order.dims;ox_shape back=OX_SCALAR_SHAPE;
 if(order->count==0)return oxi_gives(b,0,b->g[0]);
 back.ndim=order->count;for(int i=0;i<order->count;i++)back.dim[order->dim[i]]=i;
 return oxi_gives(b,0,ox_permute(b->g[0],back));}
@@ -3026,29 +3025,29 @@ part=oxi_apply_1(b->call->op,&b->call->attr,sum);return part&&ox_add_(part,b->g[
 OXI_GRADIENT_RULE(slice){bool done;
 ox_status status=oxi_added_in_view(b,&done);
 if(done)return status;
-const oxi_attr_slice*told= &b->call->attr.slice;
+const oxi_attr_slice*told=&b->call->attr.slice;
 int64_t size=b->operand[0].shape[told->dim],first=told->start;ox_tensor*g=b->g[0];
-if(told->length>1&&told->step!=1&&told->step!= -1){
+if(told->length>1&&told->step!=1&&told->step!=-1){
 ox_tensor*places=oxi_steps_beside(g,told->start,told->length,told->step);
 return oxi_gives(b,0,oxi_added_back(b,told->dim,places,g));}
-if(told->length>1&&told->step== -1){first=told->start-(told->length-1);
+if(told->length>1&&told->step==-1){first=told->start-(told->length-1);
 g=oxi_backwards(g,told->dim);}
 if(told->length==0)first=0;
-return oxi_gives(b,0,oxi_between_zeros(g,told->dim,first,size -first-told->length));}
+return oxi_gives(b,0,oxi_between_zeros(g,told->dim,first,size-first-told->length));}
 OXI_GRADIENT_RULE(select){bool done;
 ox_status status=oxi_added_in_view(b,&done);
 if(done)return status;
-const oxi_attr_select*told= &b->call->attr.select;
+const oxi_attr_select*told=&b->call->attr.select;
 int64_t behind=b->operand[0].shape[told->dim]-told->index-1;ox_tensor*g=ox_unsqueeze(b->g[0],told->dim);
 return oxi_gives(b,0,oxi_between_zeros(g,told->dim,told->index,behind));}
 OXI_GRADIENT_RULE(flip){ox_tensor*g=b->g[0];for(int d=0;d<b->operand[0].ndim;d++)
 if(b->call->attr.dims.dims>>d&1)g=oxi_backwards(g,d);
 return oxi_gives(b,0,g);}
-OXI_GRADIENT_RULE(diagonal){const oxi_attr_between*told= &b->call->attr.between;
-const oxi_outline*x= &b->operand[0];ox_tensor*g=b->g[0];
-ox_shape shape=OX_SCALAR_SHAPE,back=OX_SCALAR_SHAPE;if(!g)return ox_error();
+OXI_GRADIENT_RULE(diagonal){const oxi_attr_between*told=&b->call->attr.between;
+const oxi_outline*x=&b->operand[0];ox_tensor*g=b->g[0];ox_shape shape=OX_SCALAR_SHAPE,back=OX_SCALAR_SHAPE;
+if(!g)return ox_error();
 int64_t rows=x->shape[told->first],columns=x->shape[told->second],offset=told->offset;
-int64_t length=g->shape[g->ndim-1],start=offset>=0?offset: -offset*columns;
+int64_t length=g->shape[g->ndim-1],start=offset>=0?offset:-offset*columns;
 for(int d=0;d<g->ndim-1;d++)shape.dim[shape.ndim++]=g->shape[d];
 shape.dim[shape.ndim++]=rows*columns;ox_tensor*flat=oxi_constant_beside(g,shape,0);if(length>0)
 flat=ox_index_add(flat,g->ndim-1,oxi_steps_beside(g,start,length,columns+1),g,1);
@@ -3056,7 +3055,7 @@ shape.dim[shape.ndim-1]=rows;shape.dim[shape.ndim++]=columns;back.ndim=x->ndim;
 for(int d=0,lead=0;d<x->ndim;d++)
 back.dim[d]=d==told->first?x->ndim-2:d==told->second?x->ndim-1:lead++;
 return oxi_gives(b,0,ox_permute(ox_view(flat,shape),back));}
-OXI_GRADIENT_RULE(unfold){const oxi_attr_windows*told= &b->call->attr.windows;
+OXI_GRADIENT_RULE(unfold){const oxi_attr_windows*told=&b->call->attr.windows;
 ox_tensor*g=b->g[0];int dim=told->dim,ndim=b->operand[0].ndim;
 if(ndim==0)return oxi_gives(b,0,ox_reshape(told->size?g:ox_sum(g,OX_ALL_DIMS,false),OX_SCALAR_SHAPE));
 if(!g)return ox_error();
@@ -3066,7 +3065,7 @@ ox_tensor*first=ox_unsqueeze(oxi_steps_beside(g,0,windows,told->step),1);
 ox_tensor*places=ox_flatten(ox_add(first,oxi_steps_beside(g,0,told->size,1)),0,-1);
 return oxi_gives(b,0,oxi_added_back(b,dim,places,ox_reshape(ox_movedim(g,-1,dim+1),shape)));}
 static ox_tensor*oxi_places_by_stride(const ox_tensor*beside,ox_shape shape,const int64_t*stride,
- int64_t first){ox_tensor*places=NULL;
+int64_t first){ox_tensor*places=NULL;
 for(int d=0;d<shape.ndim;d++){ox_shape line=shape;
 for(int e=0;e<shape.ndim;e++)line.dim[e]=e==d?shape.dim[d]:1;
 ox_tensor*steps=ox_view(oxi_steps_beside(beside,d?0:first,shape.dim[d],stride[d]),line);
@@ -3078,15 +3077,15 @@ for(int d=0;d<shape.ndim;d++){int64_t far=(shape.dim[d]-1)*stride[d];
 *(far<0?least:most)+=far;}
 *least+=offset;*most+=offset;}
 static bool oxi_may_overlap(const ox_tensor*x){for(int d=0;d<x->ndim;d++){
-int64_t step=x->stride[d]<0? -x->stride[d]:x->stride[d],reach=0;for(int e=0;e<x->ndim;e++){
-int64_t other=x->stride[e]<0? -x->stride[e]:x->stride[e];
+int64_t step=x->stride[d]<0?-x->stride[d]:x->stride[d],reach=0;for(int e=0;e<x->ndim;e++){
+int64_t other=x->stride[e]<0?-x->stride[e]:x->stride[e];
 if(e!=d&&(other<step||(other==step&&e>d)))reach+=(x->shape[e]-1)*other;}
 if(x->shape[d]>1&&step<=reach)return true;
 if(x->shape[d]>1&&step==0)return true;}
 return false;}
-OXI_GRADIENT_RULE(as_strided){const oxi_attr_strided*told= &b->call->attr.strided;
+OXI_GRADIENT_RULE(as_strided){const oxi_attr_strided*told=&b->call->attr.strided;
 const ox_tensor*x=b->call->in[0];ox_tensor*g=b->g[0];int64_t least[2]={0,0},most[2]={0,0};
-if(!x|| !g)return ox_error();
+if(!x||!g)return ox_error();
 if(ox_numel(x)==0||ox_numel(g)==0)return OX_OK;
 ox_shape shape=ox_shape_of(x);oxi_reach_of(shape,x->stride,x->offset,&least[0],&most[0]);
 oxi_reach_of(told->shape,told->strides.dim,told->offset,&least[1],&most[1]);
@@ -3096,7 +3095,7 @@ ox_tensor*to=oxi_places_by_stride(g,told->shape,told->strides.dim,told->offset-s
 ox_tensor*from=oxi_places_by_stride(g,shape,x->stride,x->offset-start);
 memory=ox_index_add(memory,0,to,ox_flatten(g,0,-1),1);if(oxi_may_overlap(x)){
 ox_tensor*ones=oxi_thin_zeros(g,OX_SHAPE(ox_numel(x)));ones=ox_add_number(ones,1);ox_tensor*count=
- ox_index_add(oxi_constant_beside(g,OX_SHAPE(end-start+1),0),0,from,ones,1);
+ox_index_add(oxi_constant_beside(g,OX_SHAPE(end-start+1),0),0,from,ones,1);
 memory=ox_div(memory,ox_maximum(count,ox_number(1)));}
 return oxi_gives(b,0,ox_reshape(ox_index_select(memory,0,from),shape));}
 static ox_tensor*oxi_pairs_as_complex(ox_tensor*pairs){if(!pairs)return NULL;
@@ -3127,9 +3126,9 @@ static ox_tensor*oxi_as_rows(ox_tensor*t){if(!t||t->ndim==2)return t;
 int64_t columns=t->shape[t->ndim-1],rows=1;for(int d=0;d<t->ndim-1;d++)rows*=t->shape[d];
 return ox_reshape(t,OX_SHAPE(rows,columns));}
 static ox_tensor*oxi_times_blocks(ox_tensor*g,ox_tensor*w){const int64_t most=(int64_t)1<<22;
-ox_tensor*sum=NULL;if(!g|| !w)return NULL;
+ox_tensor*sum=NULL;if(!g||!w)return NULL;
 if(w->ndim!=2)return ox_matmul(oxi_wide(g),oxi_as_dtype_of(oxi_wide(w),oxi_wide(g)));
-int64_t rows=w->shape[0],step=w->shape[1]?most/w->shape[1]+1:1;for(int64_t at=0;at<rows|| !sum;at+=step){
+int64_t rows=w->shape[0],step=w->shape[1]?most/w->shape[1]+1:1;for(int64_t at=0;at<rows||!sum;at+=step){
 int64_t count=rows-at<step?rows-at:step;ox_scope scope=ox_scope_begin();
 ox_tensor*part=oxi_wide(ox_narrow(g,-1,at,count));
 part=ox_matmul(part,oxi_as_dtype_of(oxi_wide(ox_narrow(w,0,at,count)),part));
@@ -3144,7 +3143,7 @@ return ox_transpose(oxi_times_blocks(ox_transpose(g,-2,-1),other),-2,-1);
 if(folds){other=oxi_as_rows(other);
 g=oxi_as_rows(g);}
 other=oxi_transposed_factor(other);return ox_matmul(other,oxi_as_dtype_of(g,other));}
-OXI_GRADIENT_RULE(matmul){const oxi_outline*a= &b->operand[0],*right= &b->operand[1];ox_tensor*g=b->g[0];
+OXI_GRADIENT_RULE(matmul){const oxi_outline*a=&b->operand[0],*right=&b->operand[1];ox_tensor*g=b->g[0];
 ox_status status=OX_OK;if(right->ndim==1)g=ox_unsqueeze(g,-1);
 if(a->ndim==1)g=ox_unsqueeze(g,-2);
 if(b->wants[0]){
@@ -3159,7 +3158,7 @@ bool eight_bits=t&&(t->dtype==OX_F8_E4M3||t->dtype==OX_F8_E5M2);return eight_bit
 static ox_tensor*oxi_before_activation(const oxi_backward*b){
 static const struct{oxi_op op;bool reads_result;}activations[]={
 {OXI_OP_copy,true},{OXI_OP_relu,true},{OXI_OP_gelu,false},{OXI_OP_gelu_tanh,false},
- {OXI_OP_silu,false},{OXI_OP_sigmoid,true},{OXI_OP_tanh,true}};
+{OXI_OP_silu,false},{OXI_OP_sigmoid,true},{OXI_OP_tanh,true}};
 const oxi_call*call=b->call;int activation=call->attr.activation.activation;ox_tensor*g=b->g[0],*x=NULL;
 if(activation==OX_ACTIVATION_NONE)return g;
 if(!activations[activation].reads_result){x=ox_linear(call->in[0],call->in[1],call->in[2]);
@@ -3169,7 +3168,7 @@ OXI_GRADIENT_RULE(linear){const oxi_call*call=b->call;
 ox_tensor*g=oxi_product_operand(oxi_before_activation(b));ox_status status=g?OX_OK:ox_error();
 if(status==OX_OK&&b->wants[0]){ox_tensor*w=call->in[1];
 bool block=w&&oxi_is_block(w->dtype);ox_tensor*own=
- block?oxi_times_blocks(g,w):ox_linear(g,w?ox_t(oxi_conjugate(w)):NULL,NULL);
+block?oxi_times_blocks(g,w):ox_linear(g,w?ox_t(oxi_conjugate(w)):NULL,NULL);
 status=oxi_gives(b,0,own);}
 if(status==OX_OK&&b->wants[1]){
 ox_tensor*x=oxi_as_rows(oxi_as_matrix(oxi_conjugate(oxi_product_operand(call->in[0])),0));
@@ -3177,7 +3176,7 @@ ox_tensor*rows=oxi_as_dtype_of(oxi_as_rows(oxi_as_matrix(g,0)),x);
 status=oxi_gives(b,1,ox_matmul(ox_t(rows),x));}
 if(status==OX_OK&&call->in_count>2&&b->wants[2])status=oxi_gives(b,2,g);
 return status;}
-OXI_GRADIENT_RULE(addmm){const oxi_attr_addmm*told= &b->call->attr.addmm;ox_tensor*g=b->g[0];
+OXI_GRADIENT_RULE(addmm){const oxi_attr_addmm*told=&b->call->attr.addmm;ox_tensor*g=b->g[0];
 ox_status status=OX_OK;if(b->wants[0]&&told->beta!=0)
 status=oxi_gives(b,0,told->beta==1?g:ox_mul_number(g,told->beta));
 ox_tensor*scaled=told->alpha==1?g:ox_mul_number(g,told->alpha);if(status==OX_OK&&b->wants[1])
@@ -3186,13 +3185,13 @@ if(status==OX_OK&&b->wants[2])
 status=oxi_gives(b,2,oxi_matmul_right_back(scaled,b->call->in[1],false));
 return status;}
 static ox_tensor*oxi_pairs_of_expert(const int64_t*ids,int64_t pairs,int64_t expert,int64_t*list,
- int64_t each,const ox_tensor*beside){int64_t count=0;
+int64_t each,const ox_tensor*beside){int64_t count=0;
 for(int64_t i=0;i<pairs;i++)
 if(ids[i]==expert)list[count++]=i/each;
 ox_tensor*made=oxi_copied(list,OX_SHAPE(count),OX_I64);
 return ox_to(made,oxi_working_device(ox_device_of(beside)));}
 static ox_tensor*oxi_expert_products(const oxi_backward*b,ox_tensor*g,ox_tensor*x,const int64_t*ids,
- int64_t*list,ox_tensor**products){int64_t pairs=ox_numel(b->call->in[2]),experts=b->operand[1].shape[0];
+int64_t*list,ox_tensor**products){int64_t pairs=ox_numel(b->call->in[2]),experts=b->operand[1].shape[0];
 int64_t each=b->operand[0].ndim==2?b->operand[2].shape[1]:1;for(int64_t e=0;e<experts;e++){
 ox_tensor*own=oxi_pairs_of_expert(ids,pairs,e,list,1,g);
 ox_tensor*rows=oxi_pairs_of_expert(ids,pairs,e,list,each,g);
@@ -3225,15 +3224,15 @@ status=oxi_gives(b,3,ox_index_add(zeros,0,ox_flatten(experts,0,-1),oxi_as_rows(g
 return status;}
 /* >>autograd/rules/conv.c */
 static ox_tensor*oxi_conv_again(const oxi_backward*b,oxi_op op,ox_tensor*first,ox_tensor*second,
- const int64_t*size,const oxi_outline*operand){oxi_attrs attr=b->call->attr;
-if(!first|| !second)return NULL;
+const int64_t*size,const oxi_outline*operand){oxi_attrs attr=b->call->attr;
+if(!first||!second)return NULL;
 if(first->dtype!=operand->dtype&&operand->dtype==OX_F32)first=oxi_wide(first);
 ox_tensor*in[3]={first,second,NULL};if(!first)return NULL;
-for(int d=0;d<3;d++)attr.conv.size.n[d]=size&&d<first->ndim-2?size[2+d]:0;
+for(int d=0;d<3;d++)attr.conv.size.n[d]=size&&d<first->ndim-2?size[2 +d]:0;
 return oxi_apply_list(op,&attr,in,op==OXI_OP_conv_back_weight?2:3,NULL);}
 static ox_tensor*oxi_conv_onto(const oxi_backward*b,ox_tensor*x,ox_tensor*w){
-const oxi_outline*y= &b->operand[0];const oxi_attr_conv*told= &b->call->attr.conv;
-int64_t size[OX_MAX_DIMS];if(!x|| !w)return NULL;
+const oxi_outline*y=&b->operand[0];const oxi_attr_conv*told=&b->call->attr.conv;int64_t size[OX_MAX_DIMS];
+if(!x||!w)return NULL;
 for(int d=2;d<x->ndim;d++){int64_t reach=told->dilation.n[d-2]*(w->shape[d]-1)+1;
 int64_t end=(y->shape[d]-1)*told->stride.n[d-2]+reach;size[d]=end-x->shape[d]-2*told->padding.n[d-2];
 if(size[d]<0)size[d]=0;}
@@ -3241,48 +3240,48 @@ ox_tensor*made=oxi_conv_again(b,OXI_OP_conv,x,w,size,y);for(int d=2;made&&d<y->n
 if(made->shape[d]>y->shape[d])made=ox_narrow(made,d,0,y->shape[d]);
 return made;}
 OXI_GRADIENT_RULE(conv){ox_tensor*g=oxi_product_operand(b->g[0]);ox_status status=g?OX_OK:ox_error();
-bool empty=oxi_outline_numel(&b->result[0])==0;if(status==OX_OK&&b->wants[0]&& !empty)
+bool empty=oxi_outline_numel(&b->result[0])==0;if(status==OX_OK&&b->wants[0]&&!empty)
 status=oxi_gives(b,0,oxi_conv_again(b,OXI_OP_conv_back_input,g,b->call->in[1],b->operand[0].shape,
- &b->operand[0]));
-if(status==OX_OK&&b->wants[1]&& !empty)
+&b->operand[0]));
+if(status==OX_OK&&b->wants[1]&&!empty)
 status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_weight,g,b->call->in[0],b->operand[1].shape,
- &b->operand[1]));
+&b->operand[1]));
 if(status==OX_OK&&b->call->in_count>2&&b->wants[2])
 status=oxi_gives(b,2,oxi_summed_by_channel(g));
 return status;}
 OXI_GRADIENT_RULE(conv_back_input){ox_tensor*g=oxi_product_operand(b->g[0]);
 ox_status status=g?OX_OK:ox_error();
 bool empty=oxi_outline_numel(&b->operand[0])==0||oxi_outline_numel(&b->result[0])==0;
-if(status==OX_OK&&b->wants[0]&& !empty)
+if(status==OX_OK&&b->wants[0]&&!empty)
 status=oxi_gives(b,0,oxi_conv_onto(b,g,b->call->in[1]));
-if(status==OX_OK&&b->wants[1]&& !empty)
+if(status==OX_OK&&b->wants[1]&&!empty)
 status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_weight,b->call->in[0],g,b->operand[1].shape,
- &b->operand[1]));
+&b->operand[1]));
 if(status==OX_OK&&b->call->in_count>2&&b->wants[2])
 status=oxi_gives(b,2,oxi_summed_by_channel(g));
 return status;}
 OXI_GRADIENT_RULE(conv_back_weight){ox_tensor*g=oxi_product_operand(b->g[0]);
 ox_status status=g?OX_OK:ox_error();
 bool empty=oxi_outline_numel(&b->operand[0])==0||oxi_outline_numel(&b->result[0])==0;
-if(status==OX_OK&&b->wants[0]&& !empty)
+if(status==OX_OK&&b->wants[0]&&!empty)
 status=oxi_gives(b,0,oxi_conv_onto(b,b->call->in[1],g));
-if(status==OX_OK&&b->wants[1]&& !empty)
+if(status==OX_OK&&b->wants[1]&&!empty)
 status=oxi_gives(b,1,oxi_conv_again(b,OXI_OP_conv_back_input,b->call->in[0],g,b->operand[1].shape,
- &b->operand[1]));
+&b->operand[1]));
 return status;}
 static ox_tensor*oxi_image_lines(ox_tensor*t,int64_t dims){
 return t?ox_flatten(t,t->ndim-(int)dims,-1):NULL;}
-OXI_GRADIENT_RULE(max_pool){int64_t dims=b->call->attr.pool.dims;const oxi_outline*x= &b->operand[0];
+OXI_GRADIENT_RULE(max_pool){int64_t dims=b->call->attr.pool.dims;const oxi_outline*x=&b->operand[0];
 ox_tensor*g=oxi_wide(b->g[0]),*zeros=g?oxi_zeros_for(b,0,g):NULL;
 if(!g||oxi_outline_numel(&b->result[0])==0)return oxi_gives(b,0,zeros);
 ox_tensor*lines=oxi_image_lines(b->out[1],dims);
 ox_tensor*image=ox_scatter_add_(oxi_image_lines(zeros,dims),-1,lines,oxi_image_lines(g,dims));
 return oxi_gives(b,0,ox_reshape(image,oxi_outline_shape(x)));}
-OXI_GRADIENT_RULE(avg_pool){oxi_attrs attr=b->call->attr;const oxi_outline*x= &b->operand[0];
+OXI_GRADIENT_RULE(avg_pool){oxi_attrs attr=b->call->attr;const oxi_outline*x=&b->operand[0];
 for(int d=0;d<attr.pool.dims;d++)
 attr.pool.size.n[d]=x->shape[x->ndim-(int)attr.pool.dims+d];
 return oxi_gives(b,0,oxi_apply_1(OXI_OP_avg_pool_back,&attr,b->g[0]));}
-OXI_GRADIENT_RULE(avg_pool_back){oxi_attrs attr=b->call->attr;const oxi_outline*g= &b->operand[0];
+OXI_GRADIENT_RULE(avg_pool_back){oxi_attrs attr=b->call->attr;const oxi_outline*g=&b->operand[0];
 for(int d=0;d<attr.pool.dims;d++)
 attr.pool.size.n[d]=g->shape[g->ndim-(int)attr.pool.dims+d];
 if(oxi_outline_numel(g)==0)return OX_OK;
@@ -3290,14 +3289,14 @@ return oxi_gives(b,0,oxi_apply_1(OXI_OP_avg_pool,&attr,b->g[0]));}
 /* >>autograd/rules/attention.c */
 OXI_GRADIENT_RULE(rope){ox_tensor*in[3];oxi_attrs attr=b->call->attr;if(b->call->in_count>2&&b->wants[2])
 return oxi_fail(OX_ERR_UNSUPPORTED,"rope: factors of frequencies have no gradient");
-attr.rope.scale= -attr.rope.scale;in[0]=b->g[0];in[1]=b->call->in[1];in[2]=b->call->in[2];
+attr.rope.scale=-attr.rope.scale;in[0]=b->g[0];in[1]=b->call->in[1];in[2]=b->call->in[2];
 return oxi_gives(b,0,in[0]?oxi_apply_list(OXI_OP_rope,&attr,in,3,NULL):NULL);}
 #ifndef OXI_ATTENTION_SCORES
 #define OXI_ATTENTION_SCORES ((int64_t)1<<22)
 #define OXI_ATTENTION_ROWS 32
 #endif
 enum{OXI_ATTENTION_Q,OXI_ATTENTION_K,OXI_ATTENTION_V,OXI_ATTENTION_MASK,OXI_ATTENTION_SINKS,
- OXI_ATTENTION_OPERANDS};
+OXI_ATTENTION_OPERANDS};
 typedef struct oxi_attention_back{oxi_backward*b;ox_tensor*in[OXI_ATTENTION_OPERANDS],*g;
 ox_tensor*sum[OXI_ATTENTION_OPERANDS];ox_tensor**rows;int64_t chunks,chunk;int64_t group,queries,keys;
 bool mask_has_rows;}oxi_attention_back;typedef struct oxi_attention_chunk{oxi_call call;
@@ -3309,10 +3308,10 @@ static ox_tensor*oxi_rows_as_heads(ox_tensor*t,int64_t group,int64_t rows){if(!t
 ox_shape shape=ox_shape_of(t);shape.dim[t->ndim-3]*=group;shape.dim[t->ndim-2]=rows;
 return ox_reshape(t,shape);}
 static void oxi_attention_key_range(const oxi_attention_back*a,oxi_attention_chunk*c){
-const oxi_attr_attention*told= &a->b->call->attr.attention;
+const oxi_attr_attention*told=&a->b->call->attr.attention;
 int64_t end=a->keys,place=told->query_start+c->first;c->first_key=0;
-if(told->causal&&place +c->count<end)end=place +c->count;
-if(told->window>0&&place -told->window+1>0)c->first_key=place -told->window+1;
+if(told->causal&&place+c->count<end)end=place+c->count;
+if(told->window>0&&place-told->window+1>0)c->first_key=place-told->window+1;
 c->keys=end>c->first_key?end-c->first_key:0;}
 static ox_tensor*oxi_mask_of_chunk(const oxi_attention_back*a,const oxi_attention_chunk*c){
 ox_tensor*mask=a->in[OXI_ATTENTION_MASK];if(mask&&mask->ndim>1&&mask->shape[mask->ndim-2]!=1)
@@ -3322,14 +3321,14 @@ mask=ox_narrow(mask,-1,c->first_key,c->keys);
 return mask;}
 static void oxi_attention_chunk_begin(const oxi_attention_back*a,oxi_attention_chunk*c,int64_t first){
 c->first=first;c->count=a->queries-first<a->chunk?a->queries-first:a->chunk;oxi_attention_key_range(a,c);
-c->call= *a->b->call;c->call.in=c->in;c->call.attr.attention.query_start+=first-c->first_key;
+c->call=*a->b->call;c->call.in=c->in;c->call.attr.attention.query_start+=first-c->first_key;
 c->in[OXI_ATTENTION_Q]=ox_narrow(a->in[OXI_ATTENTION_Q],-2,first,c->count);
 c->in[OXI_ATTENTION_K]=ox_narrow(a->in[OXI_ATTENTION_K],-2,c->first_key,c->keys);
 c->in[OXI_ATTENTION_V]=ox_narrow(a->in[OXI_ATTENTION_V],-2,c->first_key,c->keys);
 c->in[OXI_ATTENTION_MASK]=oxi_mask_of_chunk(a,c);c->in[OXI_ATTENTION_SINKS]=a->in[OXI_ATTENTION_SINKS];
 c->g=ox_narrow(a->g,-2,first,c->count);}
 static ox_tensor*oxi_attention_weights(const oxi_attention_back*a,const oxi_attention_chunk*c,
- ox_tensor*scores){ox_tensor*most=ox_amax(scores,OX_DIMS(-1),true),*sinks=c->in[OXI_ATTENTION_SINKS];
+ox_tensor*scores){ox_tensor*most=ox_amax(scores,OX_DIMS(-1),true),*sinks=c->in[OXI_ATTENTION_SINKS];
 ox_tensor*blind=ox_eq(most,ox_number(-INFINITY));scores=ox_where(blind,ox_number(0),scores);
 if(sinks&&most&&scores){if(scores->ndim>3)sinks=ox_view(sinks,OX_SHAPE(ox_numel(sinks)/a->group,-1,1,1));
 ox_tensor*both[2];both[0]=scores;both[1]=ox_expand(oxi_as_dtype_of(sinks,scores),ox_shape_of(most));
@@ -3338,10 +3337,10 @@ return ox_where(blind,ox_number(0),ox_softmax(scores,-1));}
 static void oxi_attention_add(oxi_attention_back*a,int i,ox_tensor*part){ox_tensor*before=a->sum[i];
 a->sum[i]=before?ox_add(before,part):part;ox_release(before);}
 static ox_tensor*oxi_among_all_keys(const oxi_attention_back*a,const oxi_attention_chunk*c,
- ox_tensor*part,int dim){int64_t behind=a->keys-c->first_key-c->keys;
+ox_tensor*part,int dim){int64_t behind=a->keys-c->first_key-c->keys;
 return part?oxi_between_zeros(part,part->ndim+dim,c->first_key,behind):NULL;}
 static void oxi_attention_mask_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*scores){
-const oxi_outline*outline= &a->b->operand[OXI_ATTENTION_MASK];ox_shape shape=oxi_outline_shape(outline);
+const oxi_outline*outline=&a->b->operand[OXI_ATTENTION_MASK];ox_shape shape=oxi_outline_shape(outline);
 if(shape.ndim>1&&a->mask_has_rows)shape.dim[shape.ndim-2]=c->count;
 bool own_keys=shape.ndim>0&&shape.dim[shape.ndim-1]!=1;if(own_keys)shape.dim[shape.ndim-1]=c->keys;
 ox_tensor*part=oxi_rows_as_heads(oxi_heads_as_rows(scores),a->group,c->count);
@@ -3351,12 +3350,12 @@ a->rows[a->chunks+c->first/a->chunk]=part;
 else
 oxi_attention_add(a,OXI_ATTENTION_MASK,part);}
 static void oxi_attention_sinks_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*weights,
- ox_tensor*along){ox_tensor*own=ox_neg(ox_mul(ox_narrow(weights,-1,c->keys,1),along));
+ox_tensor*along){ox_tensor*own=ox_neg(ox_mul(ox_narrow(weights,-1,c->keys,1),along));
 ox_shape heads=oxi_outline_shape(&a->b->operand[OXI_ATTENTION_SINKS]);
 own=oxi_rows_as_heads(oxi_heads_as_rows(own),a->group,c->count);own=ox_sum(own,OX_DIMS(-2,-1),false);
 oxi_attention_add(a,OXI_ATTENTION_SINKS,ox_reshape(oxi_summed_to(own,heads),heads));}
 static void oxi_attention_scores_back(oxi_attention_back*a,const oxi_attention_chunk*c,ox_tensor*scores,
- ox_tensor*back){const oxi_attr_attention*told= &c->call.attr.attention;
+ox_tensor*back){const oxi_attr_attention*told=&c->call.attr.attention;
 if(told->softcap>0){ox_tensor*slope=ox_rsub_number(ox_square(ox_div_number(scores,told->softcap)),1);
 back=ox_mul(back,slope);}
 back=oxi_heads_as_rows(ox_mul_number(back,told->scale));if(a->b->wants[OXI_ATTENTION_Q]){
@@ -3374,7 +3373,7 @@ ox_tensor*seen=c->in[OXI_ATTENTION_SINKS]?ox_narrow(weights,-1,0,c->keys):weight
 ox_tensor*rows=oxi_heads_as_rows(seen);ox_tensor*g=oxi_heads_as_rows(oxi_grouped_heads(c->g,a->group));
 if(wants[OXI_ATTENTION_V]){ox_tensor*own=ox_matmul(ox_transpose(rows,-2,-1),g);
 oxi_attention_add(a,OXI_ATTENTION_V,oxi_among_all_keys(a,c,own,-2));}
-if(!wants[0]&& !wants[1]&& !wants[OXI_ATTENTION_MASK]&& !wants[OXI_ATTENTION_SINKS])return;
+if(!wants[0]&&!wants[1]&&!wants[OXI_ATTENTION_MASK]&&!wants[OXI_ATTENTION_SINKS])return;
 ox_tensor*back=ox_matmul(g,ox_transpose(c->in[OXI_ATTENTION_V],-2,-1));
 back=seen?ox_reshape(back,ox_shape_of(seen)):NULL;
 ox_tensor*weighted=ox_mul(back,seen),*along=ox_sum(weighted,OX_DIMS(-1),true);
@@ -3385,7 +3384,7 @@ if(wants[0]||wants[1])oxi_attention_scores_back(a,c,scores,back);}
 static void oxi_attention_blind_rows(oxi_attention_back*a,const oxi_attention_chunk*c){
 int64_t at=c->first/a->chunk;if(a->b->wants[OXI_ATTENTION_Q]&&c->in[OXI_ATTENTION_Q])
 a->rows[at]=oxi_thin_zeros(a->g,ox_shape_of(c->in[OXI_ATTENTION_Q]));
-if(!a->b->wants[OXI_ATTENTION_MASK]|| !a->mask_has_rows)return;
+if(!a->b->wants[OXI_ATTENTION_MASK]||!a->mask_has_rows)return;
 ox_shape shape=oxi_outline_shape(&a->b->operand[OXI_ATTENTION_MASK]);shape.dim[shape.ndim-2]=c->count;
 a->rows[a->chunks+at]=oxi_thin_zeros(a->g,shape);}
 static ox_status oxi_attention_chunk_run(oxi_attention_back*a,int64_t first){oxi_attention_chunk c;
@@ -3395,14 +3394,14 @@ else
 oxi_attention_blind_rows(a,&c);
 int64_t at=first/a->chunk;const bool*wants=a->b->wants;for(int i=1;i<OXI_ATTENTION_OPERANDS;i++){
 ox_keep(a->sum[i]);bool by_rows=i==OXI_ATTENTION_MASK&&a->mask_has_rows;
-if(wants[i]&& !by_rows&& !a->sum[i]&&c.keys>0)status=ox_error();}
+if(wants[i]&&!by_rows&&!a->sum[i]&&c.keys>0)status=ox_error();}
 ox_keep(a->rows[at]);ox_keep(a->rows[a->chunks+at]);
-if(wants[OXI_ATTENTION_Q]&& !a->rows[at])status=ox_error();
-if(wants[OXI_ATTENTION_MASK]&&a->mask_has_rows&& !a->rows[a->chunks+at])status=ox_error();
+if(wants[OXI_ATTENTION_Q]&&!a->rows[at])status=ox_error();
+if(wants[OXI_ATTENTION_MASK]&&a->mask_has_rows&&!a->rows[a->chunks+at])status=ox_error();
 ox_scope_end(&scope);return status;}
 static ox_status oxi_attention_back_begin(oxi_attention_back*a,oxi_backward*b){
-const oxi_outline*q= &b->operand[OXI_ATTENTION_Q],*k= &b->operand[OXI_ATTENTION_K],
- *mask= &b->operand[OXI_ATTENTION_MASK];
+const oxi_outline*q=&b->operand[OXI_ATTENTION_Q],*k=&b->operand[OXI_ATTENTION_K],
+*mask=&b->operand[OXI_ATTENTION_MASK];
 int n=q->ndim;int64_t heads=1;memset(a,0,sizeof*a);a->b=b;a->queries=q->shape[n-2];a->keys=k->shape[n-2];
 a->group=n>2?q->shape[n-3]/k->shape[n-3]:1;for(int d=0;d<n-2;d++)heads*=q->shape[d];
 a->chunk=OXI_ATTENTION_SCORES/(heads*a->keys);if(a->chunk<OXI_ATTENTION_ROWS)a->chunk=OXI_ATTENTION_ROWS;
@@ -3410,12 +3409,12 @@ if(a->chunk>a->queries)a->chunk=a->queries;
 a->chunks=(a->queries+a->chunk-1)/a->chunk;a->g=oxi_wide(b->g[0]);
 for(int i=0;i<OXI_ATTENTION_OPERANDS;i++){ox_tensor*t=b->call->in[i];
 a->in[i]=t&&t->dtype!=OX_BOOL&&i<OXI_ATTENTION_SINKS?oxi_as_dtype_of(oxi_wide(t),a->g):t;
-if(t&& !a->in[i])return ox_error();}
+if(t&&!a->in[i])return ox_error();}
 a->mask_has_rows=a->in[OXI_ATTENTION_MASK]&&mask->ndim>1&&mask->shape[mask->ndim-2]!=1;
 return a->g?OX_OK:ox_error();}
 OXI_GRADIENT_RULE(attention){oxi_attention_back a;
 if(oxi_outline_numel(&b->operand[OXI_ATTENTION_Q])==0||oxi_outline_numel(&b->result[0])==0||
- b->operand[OXI_ATTENTION_K].shape[b->operand[0].ndim-2]==0)
+b->operand[OXI_ATTENTION_K].shape[b->operand[0].ndim -2]==0)
 return OX_OK;
 bool done;
 ox_status status=oxi_attention_back_by_row(b,&done);
@@ -3501,7 +3500,7 @@ if(b->wants[by]&&function>=0&&function<OXI_SPECIAL_COUNT)
 slope=oxi_special_slope(function,b->call->in[0],b->call->in[1],y);
 if(!slope&&ox_error()==OX_OK)
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: has no derivative by operand %d",
- function>=0&&function<OXI_SPECIAL_COUNT?names[function]:"special",b->wants[by]?by+1:2-by);
+function>=0&&function<OXI_SPECIAL_COUNT?names[function]:"special",b->wants[by]?by+1:2 -by);
 return slope?oxi_gives(b,by,ox_mul(b->g[0],slope)):ox_error();}
 /* >>autograd/rules/linalg.c */
 static ox_tensor*oxi_half_diagonal(ox_tensor*x){
@@ -3531,18 +3530,18 @@ ox_tensor*l2=ox_narrow(lu,-2,k,m-k),*g2=ox_narrow(g,-2,k,m-k);
 upper=ox_sub(upper,ox_matmul(oxi_adjoint(l2),g2));parts[0]=oxi_lu_middle(square,lower,upper);
 parts[1]=ox_solve_triangular(oxi_adjoint(square),g2,false,false,false);made=ox_cat(parts,2,-2);}else
 made=oxi_lu_middle(square,lower,upper);
-if(!made|| !b->call->attr.pivot.pivot)return oxi_gives(b,0,made);
+if(!made||!b->call->attr.pivot.pivot)return oxi_gives(b,0,made);
 return oxi_gives(b,0,oxi_with_rows(made,oxi_rows_of_pivots(b->out[1],m,true,lu)));}
 OXI_GRADIENT_RULE(solve){ox_tensor*gb=ox_solve(oxi_adjoint(b->call->in[0]),b->g[0],true);
 ox_status status=OX_OK;if(b->wants[1])status=oxi_gives(b,1,gb);
 if(status==OX_OK&&b->wants[0])
 status=oxi_gives(b,0,ox_neg(ox_matmul(gb,oxi_adjoint(b->out[0]))));
 return status;}
-OXI_GRADIENT_RULE(solve_triangular){const oxi_attr_triangular*told= &b->call->attr.triangular;
+OXI_GRADIENT_RULE(solve_triangular){const oxi_attr_triangular*told=&b->call->attr.triangular;
 ox_tensor*turned=oxi_adjoint(b->call->in[0]),*ga;
 ox_tensor*gb=ox_solve_triangular(turned,b->g[0],!told->upper,!told->right,told->unit);
 ox_status status=OX_OK;if(b->wants[1])status=oxi_gives(b,1,gb);
-if(status!=OX_OK|| !b->wants[0])return status;
+if(status!=OX_OK||!b->wants[0])return status;
 ga=told->right?ox_matmul(oxi_adjoint(b->out[0]),gb):ox_matmul(gb,oxi_adjoint(b->out[0]));
 ga=told->upper?ox_triu(ga,told->unit):ox_tril(ga,-(int64_t)told->unit);return oxi_gives(b,0,ox_neg(ga));}
 static ox_tensor*oxi_qr_square(ox_tensor*q,ox_tensor*r,ox_tensor*gq,ox_tensor*gr){
@@ -3571,7 +3570,7 @@ return oxi_gives(b,0,ox_mul_number(ox_add(middle,oxi_adjoint(middle)),0.5));}
 static ox_tensor*oxi_outside(ox_tensor*q,ox_tensor*g,ox_tensor*s){
 return oxi_times_columns(ox_sub(g,ox_matmul(q,ox_matmul(oxi_adjoint(q),g))),ox_reciprocal(s));}
 OXI_GRADIENT_RULE(svd){ox_tensor*s=b->out[0],*both=b->out[1],*middle=NULL,*along=NULL,*made;
-int64_t m=b->operand[0].shape[b->operand[0].ndim-2],n=b->operand[0].shape[b->operand[0].ndim-1];
+int64_t m=b->operand[0].shape[b->operand[0].ndim -2],n=b->operand[0].shape[b->operand[0].ndim -1];
 int64_t k=m<n?m:n;ox_tensor*v=ox_narrow(both,-2,0,n),*u=ox_narrow(both,-2,n,m);
 if(b->g[0])middle=ox_diag_embed(b->g[0],0,-2,-1);
 if(b->g[1]){ox_tensor*gv=ox_narrow(b->g[1],-2,0,n),*gu=ox_narrow(b->g[1],-2,n,m);
@@ -3597,7 +3596,7 @@ ox_tensor*made=ox_solve(turned,ox_matmul(middle,turned),true);
 return oxi_gives(b,0,b->operand[0].dtype==OX_C64?made:ox_real(made));}
 OXI_GRADIENT_RULE(pinv){
 ox_tensor*a=b->call->in[0],*p=b->out[0],*pt=oxi_adjoint(p),*gt=oxi_adjoint(b->g[0]),*made;
-int64_t m=b->operand[0].shape[b->operand[0].ndim-2],n=b->operand[0].shape[b->operand[0].ndim-1];if(m<=n){
+int64_t m=b->operand[0].shape[b->operand[0].ndim -2],n=b->operand[0].shape[b->operand[0].ndim -1];if(m<=n){
 ox_tensor*k=ox_matmul(gt,p),*kpt=ox_matmul(k,pt);made=ox_sub(kpt,oxi_adjoint(ox_matmul(p,k)));
 made=ox_sub(made,ox_matmul(ox_matmul(a,p),kpt));
 made=ox_add(made,ox_matmul(ox_matmul(pt,p),ox_sub(gt,ox_matmul(k,a))));}else{
@@ -3618,32 +3617,32 @@ ox_tensor*made=ox_matmul(oxi_times_columns(p.u,ox_mul(left,right)),oxi_adjoint(p
 ox_tensor*factor=ox_unsqueeze(ox_unsqueeze(ox_mul(b->g[0],sign),-1),-1);
 return oxi_gives(b,0,ox_mul(made,factor));}
 /* >>autograd/rules/fourier.c */
-OXI_GRADIENT_RULE(fft_c2c){const oxi_attr_fourier*told= &b->call->attr.fourier;
+OXI_GRADIENT_RULE(fft_c2c){const oxi_attr_fourier*told=&b->call->attr.fourier;
 return oxi_gives(b,0,oxi_fft_call(OXI_OP_fft_c2c,b->g[0],told->dim,0,!told->inverse,told->scale));}
-OXI_GRADIENT_RULE(fft_r2c){const oxi_attr_fourier*told= &b->call->attr.fourier;
+OXI_GRADIENT_RULE(fft_r2c){const oxi_attr_fourier*told=&b->call->attr.fourier;
 ox_tensor*g=oxi_resized(b->g[0],told->dim,b->operand[0].shape[told->dim]);return oxi_gives(b,0,
- ox_real(oxi_fft_call(OXI_OP_fft_c2c,g,told->dim,0,!told->inverse,told->scale)));}
-OXI_GRADIENT_RULE(fft_c2r){const oxi_attr_fourier*told= &b->call->attr.fourier;
+ox_real(oxi_fft_call(OXI_OP_fft_c2c,g,told->dim,0,!told->inverse,told->scale)));}
+OXI_GRADIENT_RULE(fft_c2r){const oxi_attr_fourier*told=&b->call->attr.fourier;
 int64_t n=told->length,twice=(n-1)/2;
 ox_tensor*g=oxi_fft_call(OXI_OP_fft_r2c,b->g[0],told->dim,0,!told->inverse,told->scale),*parts[3];
-if(twice==0|| !g)return oxi_gives(b,0,g);
+if(twice==0||!g)return oxi_gives(b,0,g);
 parts[0]=ox_narrow(g,told->dim,0,1);parts[1]=ox_mul_number(ox_narrow(g,told->dim,1,twice),2);
-parts[2]=ox_narrow(g,told->dim,1+twice,n/2-twice);return oxi_gives(b,0,ox_cat(parts,3,told->dim));}
+parts[2]=ox_narrow(g,told->dim,1 +twice,n/2 -twice);return oxi_gives(b,0,ox_cat(parts,3,told->dim));}
 /* >>autograd/rules/chain.c */
 enum{OXI_CHAIN_LETTERS=6,OXI_GRADIENT_CHAINS=512,OXI_CHAIN_STEPS_LEAST=2};
 static const char oxi_chain_letters[]="abcyzg";typedef enum oxi_letter_kind{OXI_LETTER_ABSENT,
- OXI_LETTER_TENSOR,OXI_LETTER_CONDITION,OXI_LETTER_NUMBER}oxi_letter_kind;
+OXI_LETTER_TENSOR,OXI_LETTER_CONDITION,OXI_LETTER_NUMBER}oxi_letter_kind;
 typedef struct oxi_number_source{int8_t attribute,letter;double value;}oxi_number_source;
 typedef struct oxi_chain_item{bool known;int value;double number;}oxi_chain_item;
 typedef struct oxi_gradient_chain{uint64_t key;int64_t ready;const oxi_chain*program;
 int8_t letter_of[OXI_CHAIN_OPERANDS],gradient_of[OXI_MAX_OUT];oxi_number_source number[OXI_CHAIN_NUMBERS];
- }oxi_gradient_chain;static oxi_gradient_chain oxi_gradient_chains[OXI_GRADIENT_CHAINS];
+}oxi_gradient_chain;static oxi_gradient_chain oxi_gradient_chains[OXI_GRADIENT_CHAINS];
 static oxi_lock oxi_gradient_chain_lock;
 static bool oxi_fold_numbers(oxi_op op,const double*in,int count,double*out){
 oxi_map_kernel kernel=oxi_cpu_kernels()->map[op][OXI_LANE_F64];const void*at[3]={NULL,NULL,NULL};
 oxi_map_numbers numbers=oxi_plain_numbers;oxi_attrs attr=oxi_attrs_by_default(op);uint8_t truth=0;
 bool gives_truth=oxi_op_row_of(op)->gives==OXI_GIVES_BOOL;if(!kernel)return false;
-oxi_attrs_numbers(op,&attr,numbers.f,3);for(int i=0;i<count;i++)at[i]= &in[i];
+oxi_attrs_numbers(op,&attr,numbers.f,3);for(int i=0;i<count;i++)at[i]=&in[i];
 kernel(1,at,gives_truth?(void*)&truth:(void*)out,&numbers);if(gives_truth)*out=truth;
 return true;}
 typedef struct oxi_chain_writer{oxi_chain chain;oxi_gradient_chain*out;const uint8_t*kind;
@@ -3680,12 +3679,12 @@ for(int i=0;i<count;i++)values[i]=oxi_writer_value(w,in[i]);
 item.value=oxi_chain_add(&w->chain,op,values,count);return item;}
 static oxi_chain_item oxi_writer_formula(oxi_chain_writer*w,const oxi_formula*f){
 oxi_chain_item stack[OXI_FORMULA_DEPTH],kept[OXI_FORMULA_KEPT];int height=0;for(int i=0;i<f->count;i++){
-const oxi_word*word= &f->words[i];if(word->kind==OXI_WORD_OP){
+const oxi_word*word=&f->words[i];if(word->kind==OXI_WORD_OP){
 int count=oxi_op_row_of((oxi_op)word->index)->operands->in_count;height-=count-1;
 stack[height-1]=oxi_writer_op(w,(oxi_op)word->index,&stack[height-1],count);continue;}
 if(word->kind==OXI_WORD_KEEP){kept[word->index]=stack[height-1];
 continue;}
-oxi_chain_item*top= &stack[height++];top->known=word->kind==OXI_WORD_NUMBER;
+oxi_chain_item*top=&stack[height++];top->known=word->kind==OXI_WORD_NUMBER;
 if(top->known)top->number=f->numbers[word->index];
 if(word->kind==OXI_WORD_KEPT)*top=kept[word->index];
 if(word->kind==OXI_WORD_LETTER)*top=oxi_writer_letter(w,word->index);
@@ -3693,7 +3692,7 @@ if(word->kind==OXI_WORD_ATTRIBUTE){top->known=w->ones>>word->index&1;
 top->number=1;if(!top->known)top->value=oxi_writer_number(w,word->index,-1,0);}}
 return stack[0];}
 static void oxi_gradient_chain_write(oxi_gradient_chain*out,oxi_op op,unsigned wants,const uint8_t*kind,
- unsigned ones){oxi_chain_writer w;
+unsigned ones){oxi_chain_writer w;
 bool fits=true;memset(&w,0,sizeof w);w.out=out;w.kind=kind;w.ones=ones;
 memset(out->letter_of,-1,sizeof out->letter_of);for(int l=0;l<OXI_CHAIN_LETTERS;l++){
 if(kind[l]!=OXI_LETTER_TENSOR&&kind[l]!=OXI_LETTER_CONDITION)continue;
@@ -3707,11 +3706,11 @@ out->gradient_of[w.chain.result_count]=(int8_t)i;fits=oxi_chain_give(&w.chain,it
 bool pays=w.chain.step_count>=OXI_CHAIN_STEPS_LEAST;
 out->program=fits&&pays?oxi_chain_finish(&w.chain):NULL;}
 static const oxi_gradient_chain*oxi_gradient_chain_find(oxi_op op,unsigned wants,const uint8_t*kind,
- unsigned ones){uint64_t key=(uint64_t)op<<24|wants<<20|ones<<16;
+unsigned ones){uint64_t key=(uint64_t)op<<24|wants<<20|ones<<16;
 for(int l=0;l<OXI_CHAIN_LETTERS;l++)key|=(uint64_t)kind[l]<<(2*l);
 uint64_t place=key*0x9E3779B97F4A7C15u>>55;
-for(int tries=0;tries<16;tries++,place=(place +1)%OXI_GRADIENT_CHAINS){
-oxi_gradient_chain*at= &oxi_gradient_chains[place];if(!oxi_atomic_load(&at->ready)){
+for(int tries=0;tries<16;tries++,place=(place+1)%OXI_GRADIENT_CHAINS){
+oxi_gradient_chain*at=&oxi_gradient_chains[place];if(!oxi_atomic_load(&at->ready)){
 oxi_lock_take(&oxi_gradient_chain_lock);if(!oxi_atomic_load(&at->ready)){at->key=key;
 oxi_gradient_chain_write(at,op,wants,kind,ones);oxi_atomic_store(&at->ready,1);}
 oxi_lock_give(&oxi_gradient_chain_lock);}
@@ -3723,39 +3722,39 @@ const oxi_formula*f=wants>>i&1?oxi_formula_of(op,i):NULL;if(f)letters|=f->letter
 for(int l=0;l<OXI_CHAIN_LETTERS;l++){int letter=oxi_chain_letters[l]-'a';
 const ox_tensor*t=values->letter[letter];kind[l]=OXI_LETTER_ABSENT;if(!(letters>>letter&1))continue;
 if(!t)return false;
-ox_dtype_class of=oxi_info(t->dtype)->cls;if(t->is_number&& !ox_device_of(t)->host)return false;
+ox_dtype_class of=oxi_info(t->dtype)->cls;if(t->is_number&&!ox_device_of(t)->host)return false;
 kind[l]=t->is_number?OXI_LETTER_NUMBER:t->dtype==OX_BOOL?OXI_LETTER_CONDITION:OXI_LETTER_TENSOR;
-if(kind[l]!=OXI_LETTER_CONDITION&&of!=OX_CLASS_FLOAT&& !(t->is_number&&of==OX_CLASS_INT))
+if(kind[l]!=OXI_LETTER_CONDITION&&of!=OX_CLASS_FLOAT&&!(t->is_number&&of==OX_CLASS_INT))
 return false;}
 return true;}
 static ox_dtype oxi_chain_result_dtype(const oxi_backward*b,int i){
-const oxi_outline*to= &b->operand[i],*from= &b->result[0];
+const oxi_outline*to=&b->operand[i],*from=&b->result[0];
 const size_t bytes=(size_t)to->ndim*sizeof*to->shape;
 bool summed=to->ndim!=from->ndim||memcmp(to->shape,from->shape,bytes);
 if(!summed&&oxi_info(to->dtype)->cls==OX_CLASS_FLOAT)return to->dtype;
 return b->g[0]->dtype==OX_F64?OX_F64:OX_F32;}
 static oxi_call oxi_gradient_chain_call(const oxi_gradient_chain*chain,const oxi_backward*b,
- const oxi_formula_values*values,ox_tensor**in){const oxi_chain*program=chain->program;
+const oxi_formula_values*values,ox_tensor**in){const oxi_chain*program=chain->program;
 oxi_attrs attr=oxi_attrs_chain();
 ox_dtype*dtypes[OXI_MAX_OUT]={&attr.chain.dtype,&attr.chain.dtype_2,&attr.chain.dtype_3,
- &attr.chain.dtype_4};
+&attr.chain.dtype_4};
 for(int i=0;i<program->operand_count;i++)
 in[i]=values->letter[oxi_chain_letters[chain->letter_of[i]]-'a'];
-for(int j=0;j<program->number_count;j++){const oxi_number_source*from= &chain->number[j];
+for(int j=0;j<program->number_count;j++){const oxi_number_source*from=&chain->number[j];
 const ox_tensor*t=from->letter<0?NULL:values->letter[oxi_chain_letters[from->letter]-'a'];
 attr.chain.numbers.n[j]=t?oxi_element_to_f64(t->dtype,oxi_ptr(t))
- :from->attribute>=0?values->attribute[from->attribute]:from->value;}
+:from->attribute>=0?values->attribute[from->attribute]:from->value;}
 oxi_call call=oxi_call_of(OXI_OP_chain,in,program->operand_count,NULL);
 call.out_count=program->result_count;attr.chain.program=program;for(int r=0;r<program->result_count;r++)
 *dtypes[r]=oxi_chain_result_dtype(b,chain->gradient_of[r]);
 call.attr=attr;return call;}
 static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values){
-uint8_t kind[OXI_CHAIN_LETTERS];unsigned wants=0,ones=0;if(ox_is_grad_enabled()|| !b->g[0])return OX_OK;
+uint8_t kind[OXI_CHAIN_LETTERS];unsigned wants=0,ones=0;if(ox_is_grad_enabled()||!b->g[0])return OX_OK;
 for(int i=0;i<b->call->in_count&&i<3;i++)wants|=(unsigned)b->wants[i]<<i;
 for(int i=0;i<3;i++)ones|=(unsigned)(values->attribute[i]==1)<<i;
 if(!oxi_chain_kinds(b->call->op,wants,values,kind))return OX_OK;
 const oxi_gradient_chain*chain=oxi_gradient_chain_find(b->call->op,wants,kind,ones);
-if(!chain|| !chain->program)return OX_OK;
+if(!chain||!chain->program)return OX_OK;
 ox_tensor*in[OXI_CHAIN_OPERANDS];oxi_call call=oxi_gradient_chain_call(chain,b,values,in);
 ox_status status=oxi_call_runs_there(&call)?oxi_apply(&call):OX_OK;
 for(int r=0;status==OX_OK&&r<call.out_count&&call.out[r];r++)
@@ -3770,7 +3769,7 @@ static const oxi_gradient_row oxi_gradient_of_##op={NULL,NULL,{__VA_ARGS__},OXI_
 static const oxi_gradient_row oxi_gradient_of_##op={NULL,oxi_gradient_##rule,{__VA_ARGS__},OXI_OP_COUNT};
 #define OXI_GRADIENT(op,saves,rule)\
 static const oxi_gradient_row oxi_gradient_of_##op={saves,oxi_gradient_##rule,{NULL,NULL,NULL},\
- OXI_OP_COUNT};
+OXI_OP_COUNT};
 /* >>autograd/grads.def */
 #define OXI_ROWS_OF_AUTOGRAD_GRADS \
 OXI_FORMULAS_BUT(abs,abs,"a sign g *")\
@@ -3812,10 +3811,10 @@ OXI_FORMULAS(elu,"a 0 le a 0 minimum exp f0 * g * g where")\
 OXI_FORMULAS(selu,"a 0 le a 0 minimum exp 1.7580993408473766 * g * g 1.0507009873554805 * where")\
 OXI_FORMULAS(celu,"a 0 le a 0 minimum f0 / exp g * g where")\
 OXI_FORMULAS_ROW(gelu,gelu_back,\
- "a 0.7071067811865476 * erf 1 + 0.5 * a a * -0.5 * exp a * 0.3989422804014327 *"" + g *")\
+"a 0.7071067811865476 * erf 1 + 0.5 * a a * -0.5 * exp a * 0.3989422804014327 *"" + g *")\
 OXI_FORMULAS_ROW(gelu_tanh,gelu_tanh_back,\
- "a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
- " a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
+"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
+" a a * 0.21406444881780076 * 1.5957691216057308 + * p + g *")\
 OXI_FORMULAS_ROW(silu,silu_back,"a sigmoid =p 1 p - a * 1 + * g *")\
 OXI_FORMULAS(mish,"a softplus tanh =p a sigmoid a * 1 p p * - * + g *")\
 OXI_FORMULAS(softplus,"a f0 * =p f1 gt g p sigmoid g * where")\
@@ -3832,16 +3831,16 @@ OXI_FORMULAS(div,"g b /","g a b / b / * neg")\
 OXI_FORMULAS(remainder,"g","a b floor_divide g * neg")\
 OXI_FORMULAS(fmod,"g","a b trunc_divide g * neg")\
 OXI_FORMULAS(pow,"b 0 eq 0 a b 1 - pow b * g * where",\
- "a 0 eq y isfinite logical_and 0 a log y * g * where")\
+"a 0 eq y isfinite logical_and 0 a log y * g * where")\
 OXI_FORMULAS(maximum,"a b lt 0 a b eq g 2 / g where where","b a lt 0 a b eq g 2 / g where where")\
 OXI_FORMULAS(minimum,"a b gt 0 a b eq g 2 / g where where","b a gt 0 a b eq g 2 / g where where")\
 OXI_FORMULAS(atan2,"a a * b b * + =p 0 eq =q 0 b q 1 p where / g * where",\
- "a a * b b * + =p 0 eq =q 0 a q 1 p where / g * neg where")\
+"a a * b b * + =p 0 eq =q 0 a q 1 p where / g * neg where")\
 OXI_FORMULAS(hypot,"a y / g *","b y / g *")\
 OXI_FORMULAS(copysign,"a sign y sign * g *")\
 OXI_FORMULAS(silu_mul,"a sigmoid =p 1 p - a * 1 + * b * g *","a silu g *")\
 OXI_FORMULAS(gelu_mul,"a a * 0.07135481627260025 * 1.5957691216057308 + a * sigmoid =p 1 p - * a *" \
- " a a * 0.21406444881780076 * 1.5957691216057308 + * p + b * g *","a gelu_tanh g *")\
+" a a * 0.21406444881780076 * 1.5957691216057308 + * p + b * g *","a gelu_tanh g *")\
 OXI_FORMULAS(where,NULL,"a g 0 where","a 0 g where")\
 OXI_FORMULAS(lerp,"1 c - g *","g c *","b a - g *")\
 OXI_FORMULAS(addcmul,"g","g f0 * c *","g f0 * b *")\
@@ -4024,8 +4023,8 @@ static int oxi_height_behind(const oxi_word*word,int height){int takes=0;
 if(word->kind==OXI_WORD_KEEP)takes=1;
 if(word->kind==OXI_WORD_OP)takes=oxi_op_row_of((oxi_op)word->index)->operands->in_count;
 return takes>height||height-takes==OXI_FORMULA_DEPTH?0:height-takes+1;}
-static void oxi_formula_compile(oxi_formula*f,const char*text){int height=0;while(*text&& !f->refused){
-size_t length=strcspn(text," ");oxi_word*word= &f->words[f->count];
+static void oxi_formula_compile(oxi_formula*f,const char*text){int height=0;while(*text&&!f->refused){
+size_t length=strcspn(text," ");oxi_word*word=&f->words[f->count];
 bool known=f->count<OXI_FORMULA_WORDS&&oxi_word_of(f,text,length,word);if(known){
 height=oxi_height_behind(word,height);known=height>0;
 if(word->kind==OXI_WORD_LETTER&&word->index!='g'-'a')f->letters|=1u<<word->index;
@@ -4035,15 +4034,15 @@ text+=length;text+=strspn(text," ");}
 if(!f->refused&&height!=1)f->refused=text;}
 static const oxi_formula*oxi_formula_of(oxi_op op,int i){
 const oxi_gradient_row*row=oxi_gradient_row_of(op);int place=oxi_formula_row_of(op);
-if(place<0||i>2|| !row->formula[i])return NULL;
-oxi_formula*f= &oxi_formulas[place][i];if(oxi_atomic_load(&f->compiled))return f;
+if(place<0||i>2||!row->formula[i])return NULL;
+oxi_formula*f=&oxi_formulas[place][i];if(oxi_atomic_load(&f->compiled))return f;
 oxi_lock_take(&oxi_formula_lock);if(!oxi_atomic_load(&f->compiled)){oxi_formula_compile(f,row->formula[i]);
 oxi_atomic_store(&f->compiled,1);}
 oxi_lock_give(&oxi_formula_lock);return f;}
 static unsigned oxi_formula_letters(const char*formula){unsigned letters=0;
-for(;formula&& *formula;formula+=strspn(formula," ")){size_t length=strcspn(formula," ");
-bool is_letter=length==1&& *formula>='a'&& *formula<='z'&& *formula!='g';
-if(is_letter&&(*formula<'p'|| *formula>='p'+OXI_FORMULA_KEPT))
+for(;formula&&*formula;formula+=strspn(formula," ")){size_t length=strcspn(formula," ");
+bool is_letter=length==1&&*formula>='a'&&*formula<='z'&&*formula!='g';
+if(is_letter&&(*formula<'p'||*formula>='p'+OXI_FORMULA_KEPT))
 letters|=1u<<(*formula-'a');
 formula+=length;}
 return letters;}
@@ -4072,18 +4071,18 @@ i++;
 else if(!apart||wants[i])
 letters|=1u<<(*at-'a');}
 if((call->op==OXI_OP_attention&&call->out_count==1)||
- (call->op==OXI_OP_special&& !oxi_special_reads_result(call)))
+(call->op==OXI_OP_special&&!oxi_special_reads_result(call)))
 letters&=(1u<<OXI_LETTER_RESULTS)-1;
 return letters;}
 typedef struct oxi_operand{ox_tensor*t;double number;}oxi_operand;
 static bool oxi_run_word(oxi_op op,oxi_operand*in,int count){ox_tensor*t[3]={NULL,NULL,NULL};
 double number[3];
-bool numbers=true;for(int i=0;i<count;i++){numbers=numbers&& !in[i].t;
+bool numbers=true;for(int i=0;i<count;i++){numbers=numbers&&!in[i].t;
 number[i]=in[i].number;}
-if(oxi_op_row_of(op)->flag==OXI_FLAG_MASKED&& !in[0].t){in[0]=in[0].number!=0?in[1]:in[2];
+if(oxi_op_row_of(op)->flag==OXI_FLAG_MASKED&&!in[0].t){in[0]=in[0].number!=0?in[1]:in[2];
 return true;}
 if(numbers&&oxi_fold_numbers(op,number,count,&in[0].number))return true;
-bool by_one=op==OXI_OP_mul&& !in[1].t&&in[1].number==1;if(by_one)return true;
+bool by_one=op==OXI_OP_mul&&!in[1].t&&in[1].number==1;if(by_one)return true;
 for(int i=0;i<count;i++){t[i]=in[i].t?in[i].t:ox_number(in[i].number);
 if(!t[i])return false;}
 oxi_attrs attr=oxi_attrs_by_default(op);in[0].t=oxi_apply_list(op,&attr,t,count,NULL);
@@ -4100,23 +4099,23 @@ values->ready[letter]=t&&t->dtype==OX_C64&&letter!='g'-'a'?ox_conj(t):t;}
 out->t=values->ready[letter];return out->t!=NULL;}
 static bool oxi_formula_is_g(const oxi_formula*f,const oxi_formula_values*values){
 const oxi_word*w=f->words;return f->count==3&&w[0].kind==OXI_WORD_LETTER&&w[0].index=='g'-'a'&&
- w[1].kind==OXI_WORD_ATTRIBUTE&&values->attribute[w[1].index]==1&&
- w[2].kind==OXI_WORD_OP&&w[2].index==OXI_OP_mul;}
+w[1].kind==OXI_WORD_ATTRIBUTE&&values->attribute[w[1].index]==1&&
+w[2].kind==OXI_WORD_OP&&w[2].index==OXI_OP_mul;}
 static ox_tensor*oxi_formula_value(const oxi_formula*f,oxi_formula_values*values){
 oxi_operand stack[OXI_FORMULA_DEPTH],kept[OXI_FORMULA_KEPT];int height=0;
 if(f->refused)return OXI_FAIL_NULL(OX_ERR_ARG,"a formula of grads.def at \"%s\"",f->refused);
 if(oxi_formula_is_g(f,values))return values->letter['g'-'a'];
-for(int i=0;i<f->count;i++){const oxi_word*word= &f->words[i];
+for(int i=0;i<f->count;i++){const oxi_word*word=&f->words[i];
 if(word->kind==OXI_WORD_OP){int count=oxi_op_row_of((oxi_op)word->index)->operands->in_count;
 height-=count-1;if(!oxi_run_word((oxi_op)word->index,&stack[height-1],count))return NULL;
 continue;}
 if(word->kind==OXI_WORD_KEEP){kept[word->index]=stack[height-1];
 continue;}
-oxi_operand*top= &stack[height++];top->t=NULL;
+oxi_operand*top=&stack[height++];top->t=NULL;
 if(word->kind==OXI_WORD_NUMBER)top->number=f->numbers[word->index];
 if(word->kind==OXI_WORD_ATTRIBUTE)top->number=values->attribute[word->index];
 if(word->kind==OXI_WORD_KEPT)*top=kept[word->index];
-if(word->kind==OXI_WORD_LETTER&& !oxi_formula_letter(f,values,word->index,top))return NULL;}
+if(word->kind==OXI_WORD_LETTER&&!oxi_formula_letter(f,values,word->index,top))return NULL;}
 return stack[0].t?stack[0].t:ox_number(stack[0].number);}
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b){
 const oxi_call*call=b->call;oxi_formula_values values;memset(&values,0,sizeof values);
@@ -4127,7 +4126,7 @@ values.letter['g'-'a']=b->g[0];
 ox_status status=oxi_function_back(row->row,call->in[0],b->g[0],&b->grad[0]);
 if(status!=OX_OK||b->grad[0])return status;
 status=oxi_gradients_by_chain(b,&values);if(status!=OX_OK)return status;
-for(int i=0;i<call->in_count&&i<3;i++){const bool open=b->wants[i]&&row->formula[i]&& !b->grad[i];
+for(int i=0;i<call->in_count&&i<3;i++){const bool open=b->wants[i]&&row->formula[i]&&!b->grad[i];
 const oxi_formula*f=open?oxi_formula_of(call->op,i):NULL;if(!f)continue;
 b->grad[i]=oxi_formula_value(f,&values);if(!b->grad[i])return ox_error();}
 return OX_OK;}
@@ -4151,7 +4150,7 @@ ox_tensor*gradient;oxi_outline outline;oxi_hook*hooks;oxi_hook*registered;const 
 oxi_tape*parent,*base;oxi_call view;ox_tensor*viewed;bool became;bool unrecorded;int64_t generation;};
 typedef struct oxi_saved{ox_tensor*tensor;int64_t version;oxi_edge edge;const ox_saved_hooks*hooks;
 void*packed;}oxi_saved;typedef enum oxi_node_kind{OXI_NODE_CALL,OXI_NODE_PUT_BACK,OXI_NODE_CUSTOM
- }oxi_node_kind;
+}oxi_node_kind;
 struct oxi_node{oxi_counted counted;oxi_node_kind kind;int64_t sequence;oxi_call call;
 const oxi_gradient_row*row;int in_count,out_count,saved_count;oxi_edge*edges;oxi_outline*operand,*result;
 bool*wants;oxi_saved*saved;bool released;oxi_hook**hooks;oxi_hook*watchers;oxi_tape**keeper;
@@ -4176,14 +4175,14 @@ static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool wi
 static void oxi_counted_keep(oxi_counted*counted){oxi_atomic_add(&counted->references,1);}
 static void oxi_counted_give(oxi_counted*counted,oxi_counted**dead){
 if(!counted||oxi_atomic_add(&counted->references,-1)>0)return;
-counted->next_dead= *dead;*dead=counted;}
+counted->next_dead=*dead;*dead=counted;}
 static void oxi_edge_give(oxi_edge*edge,oxi_counted**dead){
 if(edge->node)oxi_counted_give(&edge->node->counted,dead);
 if(edge->leaf)oxi_counted_give(&edge->leaf->counted,dead);
 edge->node=NULL;edge->leaf=NULL;}
 static void oxi_hooks_free(oxi_hook*hook){while(hook){
-oxi_hook*next=hook->next,**at=hook->tape? &hook->tape->registered:NULL;
-while(at&& *at!=hook)at= &(*at)->sibling;
+oxi_hook*next=hook->next,**at=hook->tape?&hook->tape->registered:NULL;
+while(at&&*at!=hook)at=&(*at)->sibling;
 if(at)*at=hook->sibling;
 ox_release(hook->header);oxi_free(hook,sizeof*hook);hook=next;}}
 static void oxi_keeper_leaves(oxi_tape*tape){oxi_node*node=tape->made.node;
@@ -4229,9 +4228,9 @@ static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded){
 oxi_tape*parent=oxi_tape_of(call->in[0]),*tape=parent?oxi_tape_of(call->out[0]):NULL;
 if(!tape)return OX_ERR_NOMEM;
 oxi_counted_keep(&parent->counted);tape->parent=parent;tape->base=parent->base;
-tape->generation=parent->base->generation;tape->view= *call;tape->view.in=NULL;tape->view.out[0]=NULL;
-tape->unrecorded= !recorded||parent->unrecorded;
-if(call->op==OXI_OP_as_strided&& !(tape->viewed=oxi_plain_header(call->in[0])))return OX_ERR_NOMEM;
+tape->generation=parent->base->generation;tape->view=*call;tape->view.in=NULL;tape->view.out[0]=NULL;
+tape->unrecorded=!recorded||parent->unrecorded;
+if(call->op==OXI_OP_as_strided&&!(tape->viewed=oxi_plain_header(call->in[0])))return OX_ERR_NOMEM;
 if(node){oxi_counted_keep(&node->counted);
 tape->made.node=node;}
 return OX_OK;}
@@ -4250,7 +4249,7 @@ made->node=node;if(tape->viewed)node->saved[0].tensor=oxi_plain_header(tape->vie
 node->call=tape->view;node->row=oxi_gradient_row_of(tape->view.op);node->edges[0]=oxi_edge_copy(from);
 node->operand[0]=tape->parent->outline;node->result[0]=tape->outline;return OX_OK;}
 static oxi_tape*oxi_shown_by(const oxi_tape*view){oxi_tape*shown=view->parent;
-while(shown->parent&& !shown->became)shown=shown->parent;
+while(shown->parent&&!shown->became)shown=shown->parent;
 return shown;}
 static oxi_tape*oxi_next_view(oxi_tape*view,const oxi_tape*at){while(view->parent!=at)view=view->parent;
 return view;}
@@ -4273,7 +4272,7 @@ ox_status status=oxi_tape_edge(oxi_shown_by(tape),edge);
 return status==OX_OK?oxi_view_afresh(tape,edge):status;}
 static ox_status oxi_put_back(oxi_tape*view,oxi_tape*shown,const oxi_edge*now,oxi_edge*made){
 oxi_edge before;ox_status status=oxi_tape_edge(shown,&before);memset(made,0,sizeof*made);
-if(status!=OX_OK||(!oxi_edge_is(&before)&& !oxi_edge_is(now)))return status;
+if(status!=OX_OK||(!oxi_edge_is(&before)&&!oxi_edge_is(now)))return status;
 oxi_node*node=oxi_node_new(OXI_NODE_PUT_BACK,2,1,0);if(!node)return OX_ERR_NOMEM;
 made->node=node;for(const oxi_tape*t=view;t!=shown;t=t->parent)node->view_count++;
 node->views=(oxi_call*)oxi_alloc((size_t)node->view_count*sizeof*node->views);
@@ -4296,13 +4295,11 @@ static size_t oxi_room_for(size_t*bytes,int count,size_t each){size_t at=(*bytes
 static int64_t oxi_next_sequence(void){static int64_t sequence;return oxi_atomic_add(&sequence,1);}
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count){
 size_t bytes=sizeof(oxi_node);size_t edges=oxi_room_for(&bytes,in_count,sizeof(oxi_edge)),
- operand=oxi_room_for(&bytes,in_count,sizeof(oxi_outline)),
- wants=oxi_room_for(&bytes,in_count,sizeof(bool)),
- result=oxi_room_for(&bytes,out_count,sizeof(oxi_outline)),
- saved=oxi_room_for(&bytes,saved_count,sizeof(oxi_saved)),
- output=oxi_room_for(&bytes,saved_count,sizeof(int)),
- hooks=oxi_room_for(&bytes,out_count,sizeof(oxi_hook*)),
- keeper=oxi_room_for(&bytes,out_count,sizeof(oxi_tape*));
+operand=oxi_room_for(&bytes,in_count,sizeof(oxi_outline)),wants=oxi_room_for(&bytes,in_count,sizeof(bool)),
+result=oxi_room_for(&bytes,out_count,sizeof(oxi_outline)),
+saved=oxi_room_for(&bytes,saved_count,sizeof(oxi_saved)),
+output=oxi_room_for(&bytes,saved_count,sizeof(int)),hooks=oxi_room_for(&bytes,out_count,sizeof(oxi_hook*)),
+keeper=oxi_room_for(&bytes,out_count,sizeof(oxi_tape*));
 char*block=(char*)oxi_alloc(bytes);if(!block)return NULL;
 oxi_node*node=(oxi_node*)block;memset(block,0,bytes);node->counted.references=1;node->counted.is_node=true;
 node->kind=kind;node->sequence=oxi_next_sequence();node->in_count=in_count;node->out_count=out_count;
@@ -4312,8 +4309,8 @@ node->result=(oxi_outline*)(block+result);node->saved=(oxi_saved*)(block+saved);
 node->saved_output=(int*)(block+output);node->hooks=(oxi_hook**)(block+hooks);
 node->keeper=(oxi_tape**)(block+keeper);node->bytes=bytes;return node;}
 static void oxi_node_forget(oxi_node*node){oxi_counted*dead=NULL;for(int i=0;i<node->saved_count;i++){
-oxi_saved*saved= &node->saved[i];
-if((!saved->tensor&& !saved->packed)||(saved->tensor&&saved->tensor->is_number))continue;
+oxi_saved*saved=&node->saved[i];
+if((!saved->tensor&&!saved->packed)||(saved->tensor&&saved->tensor->is_number))continue;
 oxi_saved_drop(saved,&dead);node->released=true;}
 oxi_bury(dead);}
 static const char*oxi_call_name(const oxi_call*call){
@@ -4328,9 +4325,9 @@ static OXI_THREAD_LOCAL const ox_saved_hooks*oxi_saved_hooks;
 OX_API const ox_saved_hooks*ox_set_saved_hooks(const ox_saved_hooks*hooks){
 const ox_saved_hooks*before=oxi_saved_hooks;oxi_saved_hooks=hooks;return before;}
 static ox_status oxi_save_tensor(oxi_saved*saved,const ox_tensor*t,int64_t version,const oxi_edge*edge){
-if(t->storage->inference&& !t->is_number)
+if(t->storage->inference&&!t->is_number)
 return oxi_fail(OX_ERR_ARG,"%s is an inference tensor, which no gradient may need; ox_clone gives a "
- "plain one",oxi_tensor_text(t));
+"plain one",oxi_tensor_text(t));
 saved->tensor=oxi_plain_header(t);if(!saved->tensor)return OX_ERR_NOMEM;
 saved->version=version;if(edge)saved->edge=oxi_edge_copy(edge);
 if(!oxi_saved_hooks||t->is_number||saved->edge.leaf)return OX_OK;
@@ -4346,14 +4343,14 @@ static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool wi
 oxi_edge edge=saved->edge;ox_tensor*t;if(saved->packed){
 t=saved->hooks->unpack(saved->packed,saved->hooks->user);if(!t&&ox_error()==OX_OK)
 (void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",oxi_node_name(node));
- }else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version&&
- oxi_op_row_of(node->call.op)->family!=OXI_FAMILY_VIEW){const char*by=edge.leaf?edge.leaf->changed_by:NULL;
+}else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version&&
+oxi_op_row_of(node->call.op)->family!=OXI_FAMILY_VIEW){const char*by=edge.leaf?edge.leaf->changed_by:NULL;
 return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s needs the numbers of %s, which was changed in place%s%s",
- oxi_node_name(node),oxi_tensor_text(saved->tensor),by?" by ":" since",by?by:"");}else{
+oxi_node_name(node),oxi_tensor_text(saved->tensor),by?" by ":" since",by?by:"");}else{
 t=oxi_tensor_over(saved->tensor->storage,saved->tensor);if(t)t->is_number=saved->tensor->is_number;}
 if(output>=0){edge.node=node;
 edge.output=output;}
-if(t&&with_tape&& !t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
+if(t&&with_tape&&!t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
 return t;}
 static bool oxi_is_saved(unsigned letters,const oxi_call*call,int i){
 return call->in[i]&&(call->in[i]->is_number||(i<OXI_LETTER_RESULTS&&letters>>i&1));}
@@ -4362,19 +4359,19 @@ static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 static ox_status oxi_check_written(const oxi_call*call,bool wants){
 const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
 const char*name=oxi_call_name(call);if(!tape)return OX_OK;
-bool leaf=tape->base->requires_grad;for(const oxi_tape*t=tape;t&& !leaf;t=t->parent)leaf=t->requires_grad;
+bool leaf=tape->base->requires_grad;for(const oxi_tape*t=tape;t&&!leaf;t=t->parent)leaf=t->requires_grad;
 if(leaf)
 return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
- name,tape->requires_grad?"":" (by a view of it)");
+name,tape->requires_grad?"":" (by a view of it)");
 if(tape->unrecorded&&(wants||tape->base->made.node))
 return oxi_fail(OX_ERR_ARG,"%s: a view that was made while nothing was recorded, or by a call without a "
- "gradient, is changed in place",name);
+"gradient, is changed in place",name);
 return OX_OK;}
 static ox_status oxi_edges_of(const oxi_call*call,oxi_edge*edges,bool*wants){*wants=false;
 for(int i=0;i<call->in_count;i++){ox_tensor*t=call->in[i];
-memset(&edges[i],0,sizeof edges[i]);if(!t|| !t->tape|| !oxi_has_gradients(t->dtype))continue;
+memset(&edges[i],0,sizeof edges[i]);if(!t||!t->tape||!oxi_has_gradients(t->dtype))continue;
 ox_status status=oxi_tape_edge((oxi_tape*)t->tape,&edges[i]);if(status!=OX_OK)return status;
-*wants= *wants||oxi_edge_is(&edges[i]);}
+*wants=*wants||oxi_edge_is(&edges[i]);}
 return OX_OK;}
 static ox_status oxi_save_operand(oxi_saved*saved,const oxi_call*call,int i,const oxi_edge*edge){
 ox_tensor*t=call->in[i];if(!call->out[0]||call->out[0]->storage!=t->storage)
@@ -4383,7 +4380,7 @@ ox_scope scope=ox_scope_begin();ox_tensor*copy=ox_clone(t);
 ox_status status=copy?oxi_save_tensor(saved,copy,oxi_atomic_load(&copy->storage->version),edge):ox_error();
 ox_scope_end(&scope);return status;}
 static ox_status oxi_record_operands(oxi_node*node,const oxi_call*call,const oxi_edge*edges,
- unsigned letters){ox_status status=OX_OK;
+unsigned letters){ox_status status=OX_OK;
 for(int i=0;i<call->in_count&&status==OX_OK;i++){if(!call->in[i])continue;
 node->edges[i]=oxi_edge_copy(&edges[i]);oxi_outline_of(call->in[i],&node->operand[i]);
 if(oxi_is_saved(letters,call,i))status=oxi_save_operand(&node->saved[i],call,i,&edges[i]);}
@@ -4393,7 +4390,7 @@ const oxi_gradient_row*known=oxi_gradient_row_of(call->op);if(!known&&row->gradi
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: no gradient is known",row->name);
 oxi_node*node=oxi_node_new(OXI_NODE_CALL,call->in_count,call->out_count,call->in_count+call->out_count);
 if(!node)return OX_ERR_NOMEM;
-node->row=known;node->call= *call;node->call.in=NULL;node->call.out[0]=node->call.out[1]=NULL;
+node->row=known;node->call=*call;node->call.in=NULL;node->call.out[0]=node->call.out[1]=NULL;
 for(int i=0;i<call->in_count;i++)node->wants[i]=oxi_edge_is(&edges[i]);
 unsigned letters=oxi_gradient_letters(call,node->wants);
 ox_status status=oxi_record_operands(node,call,edges,letters);if(status!=OX_OK){
@@ -4408,9 +4405,9 @@ static ox_status oxi_record_before(oxi_listener*self,const oxi_call*call,ox_devi
 const oxi_op_row*row=oxi_op_row_of(call->op);oxi_edge few[OXI_MAX_IN],*edges=few;
 bool wants=false,taped=false;ox_status status=OX_OK;(void)self,(void)device;oxi_recorded.node=NULL;
 oxi_recorded.given=call->out[0]!=NULL;
-if(oxi_recorded.given&&call->out[0]->storage->inference&& !oxi_inference_mode)
+if(oxi_recorded.given&&call->out[0]->storage->inference&&!oxi_inference_mode)
 return oxi_fail(OX_ERR_ARG,"%s: an inference tensor is changed in place outside of inference mode",
- oxi_call_name(call));
+oxi_call_name(call));
 if(oxi_grad_off)return oxi_grad_seen?oxi_look_for_gradients(call):OX_OK;
 if(call->op==OXI_OP_alias)return OX_OK;
 for(int i=0;i<call->in_count;i++)taped=taped||(call->in[i]&&call->in[i]->tape);
@@ -4432,26 +4429,26 @@ for(int k=0;k<call->out_count&&status==OX_OK;k++){oxi_edge edge={node,k,NULL};
 if(oxi_has_gradients(call->out[k]->dtype))status=oxi_attach(call->out[k],&edge);}
 return status;}
 static ox_status oxi_share_tape(const oxi_call*call){oxi_tape*tape=(oxi_tape*)call->in[0]->tape;
-if(!tape&& !oxi_grad_off)tape=oxi_tape_of(call->in[0]);
+if(!tape&&!oxi_grad_off)tape=oxi_tape_of(call->in[0]);
 if(tape)oxi_counted_keep(&tape->counted);
 call->out[0]->tape=tape;return tape||oxi_grad_off?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_record_cut(const oxi_call*call,oxi_tape*tape,oxi_edge*edge){oxi_edge before;
-ox_status status=oxi_tape_edge(tape,&before);if(status!=OX_OK|| !oxi_edge_is(&before))return status;
+ox_status status=oxi_tape_edge(tape,&before);if(status!=OX_OK||!oxi_edge_is(&before))return status;
 edge->node=oxi_node_new(OXI_NODE_CALL,1,1,0);if(!edge->node)return OX_ERR_NOMEM;
-edge->node->call= *call;edge->node->call.in=NULL;edge->node->call.out[0]=NULL;
+edge->node->call=*call;edge->node->call.in=NULL;edge->node->call.out[0]=NULL;
 edge->node->edges[0]=oxi_edge_copy(&before);edge->node->operand[0]=edge->node->result[0]=tape->outline;
 return OX_OK;}
 static ox_status oxi_record_view_write(const oxi_call*call,oxi_tape*tape,oxi_node*node){oxi_edge before;
-if(!node||call->op==OXI_OP_copy|| !call->in[0]||call->in[0]->tape!=tape||tape->became)
+if(!node||call->op==OXI_OP_copy||!call->in[0]||call->in[0]->tape!=tape||tape->became)
 return OX_OK;
 ox_status status=oxi_tape_before(tape,&before);if(status!=OX_OK)return status;
 oxi_edge_drop(&node->edges[0]);node->edges[0]=before;node->sequence=oxi_next_sequence();return OX_OK;}
 static ox_status oxi_record_write(const oxi_call*call,oxi_node*node){oxi_edge edge={node,0,NULL};
 oxi_tape*tape=(oxi_tape*)call->out[0]->tape;const char*name=oxi_call_name(call);
 if(tape&&oxi_grad_off)tape->changed_by=name;
-if(oxi_grad_off||(!tape&& !node)|| !oxi_has_gradients(call->out[0]->dtype))return OX_OK;
-tape=oxi_tape_of(call->out[0]);ox_status status= !tape?OX_ERR_NOMEM
- :tape->parent?oxi_record_view_write(call,tape,node):node?OX_OK:oxi_record_cut(call,tape,&edge);
+if(oxi_grad_off||(!tape&&!node)||!oxi_has_gradients(call->out[0]->dtype))return OX_OK;
+tape=oxi_tape_of(call->out[0]);ox_status status=!tape?OX_ERR_NOMEM
+:tape->parent?oxi_record_view_write(call,tape,node):node?OX_OK:oxi_record_cut(call,tape,&edge);
 if(status==OX_OK)status=oxi_tape_rewrite(tape,&edge,name);
 if(!node)oxi_edge_drop(&edge);
 return status;}
@@ -4462,8 +4459,8 @@ if(recorded->node)status=oxi_record_results(recorded->node,call,recorded->letter
 if(status!=OX_OK)return status;
 if(recorded->given)return oxi_record_write(call,recorded->node);
 if(view&&oxi_has_gradients(call->out[0]->dtype)){
-bool known=oxi_op_row_of(call->op)->gradient==OXI_GRADIENT_yes;return oxi_grad_off&& !call->in[0]->tape
- ?OX_OK:oxi_tape_view(call,recorded->node,known&& !oxi_grad_off);}
+bool known=oxi_op_row_of(call->op)->gradient==OXI_GRADIENT_yes;return oxi_grad_off&&!call->in[0]->tape
+?OX_OK:oxi_tape_view(call,recorded->node,known&&!oxi_grad_off);}
 return recorded->node?oxi_attach_results(recorded->node,call):OX_OK;}
 static void oxi_record_after(oxi_listener*self,const oxi_call*call,ox_device*device,ox_status status){
 oxi_recording recorded=oxi_recorded;(void)self,(void)device;oxi_recorded.node=NULL;
@@ -4495,21 +4492,21 @@ oxi_free(run->places,(size_t)run->place_room*sizeof*places);run->places=places;r
 for(int i=0;i<run->count;i++)*oxi_place_of(run,run->tasks[i].what)=i+1;
 return true;}
 static int oxi_task_of(oxi_pass*run,oxi_counted*what){
-if(run->count*2>=run->place_room&& !oxi_places_grow(run))return-1;
+if(run->count*2>=run->place_room&&!oxi_places_grow(run))return-1;
 int*place=oxi_place_of(run,what),outputs=what->is_node?((oxi_node*)what)->out_count:1;
-if(*place)return*place -1;
+if(*place)return*place-1;
 void*tasks=oxi_grow(run->tasks,&run->room,(size_t)run->count+1,sizeof*run->tasks,false);
 if(tasks)run->tasks=(oxi_task*)tasks;
 void*g=oxi_grow(run->g,&run->g_room,(size_t)(run->g_count+outputs),sizeof*run->g,false);
 if(g)run->g=(oxi_sum*)g;
-if(!tasks|| !g)return-1;
-memset(run->g+run->g_count,0,(size_t)outputs*sizeof*run->g);oxi_task*task= &run->tasks[run->count];
+if(!tasks||!g)return-1;
+memset(run->g+run->g_count,0,(size_t)outputs*sizeof*run->g);oxi_task*task=&run->tasks[run->count];
 memset(task,0,sizeof*task);task->what=what;task->first=run->g_count;oxi_counted_keep(what);
-run->g_count+=outputs;*place= ++run->count;return run->count-1;}
+run->g_count+=outputs;*place=++run->count;return run->count-1;}
 static int oxi_task_of_edge(oxi_pass*run,const oxi_edge*edge){
-return oxi_task_of(run,edge->node? &edge->node->counted: &edge->leaf->counted);}
+return oxi_task_of(run,edge->node?&edge->node->counted:&edge->leaf->counted);}
 static oxi_sum*oxi_sum_of_edge(oxi_pass*run,int task,const oxi_edge*edge){
-return&run->g[run->tasks[task].first+(edge->node?edge->output:0)];}
+return&run->g[run->tasks[task].first +(edge->node?edge->output:0)];}
 static ox_status oxi_find_tasks(oxi_pass*run){for(int i=0;i<run->count;i++){
 if(!run->tasks[i].what->is_node)continue;
 oxi_node*node=(oxi_node*)run->tasks[i].what;for(int e=0;e<node->in_count;e++)
@@ -4521,11 +4518,11 @@ const int64_t*x=(const int64_t*)a,*y=(const int64_t*)b;return(x[0]>y[0])-(x[0]<y
 static ox_status oxi_mark_needed(oxi_pass*run){size_t bytes=(size_t)run->reached*2*sizeof(int64_t);
 int64_t*order=(int64_t*)oxi_alloc(bytes);if(!order)return OX_ERR_NOMEM;
 for(int i=0;i<run->reached;i++){order[2*i]=
- run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]): -1;
+run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]):-1;
 order[2*i+1]=i;}
 qsort(order,(size_t)run->reached,2*sizeof*order,oxi_earlier_task);for(int i=0;i<run->reached;i++){
-oxi_task*task= &run->tasks[order[2*i+1]];oxi_node*node=task->what->is_node?(oxi_node*)task->what:NULL;
-if(node?node->always&&run->keeps: !run->only)task->needed=true;
+oxi_task*task=&run->tasks[order[2*i+1]];oxi_node*node=task->what->is_node?(oxi_node*)task->what:NULL;
+if(node?node->always&&run->keeps:!run->only)task->needed=true;
 for(int e=0;node&&e<node->in_count;e++){if(!oxi_edge_is(&node->edges[e]))continue;
 int to=oxi_task_of_edge(run,&node->edges[e]);
 bool wanted=run->tasks[to].needed||oxi_sum_of_edge(run,to,&node->edges[e])->wanted;
@@ -4534,7 +4531,7 @@ oxi_free(order,bytes);return OX_OK;}
 static bool oxi_edge_is_needed(oxi_pass*run,const oxi_edge*edge){if(!oxi_edge_is(edge))return false;
 int to=oxi_task_of_edge(run,edge);return run->tasks[to].needed||oxi_sum_of_edge(run,to,edge)->wanted;}
 static void oxi_count_pending(oxi_pass*run){for(int i=0;i<run->reached;i++){
-if(!run->tasks[i].what->is_node|| !run->tasks[i].needed)continue;
+if(!run->tasks[i].what->is_node||!run->tasks[i].needed)continue;
 oxi_node*node=(oxi_node*)run->tasks[i].what;for(int e=0;e<node->in_count;e++)
 if(oxi_edge_is_needed(run,&node->edges[e]))
 run->tasks[oxi_task_of_edge(run,&node->edges[e])].pending++;}}
@@ -4555,26 +4552,26 @@ static bool oxi_same_as_outline(const ox_tensor*t,const oxi_outline*outline){
 bool same=t->ndim==outline->ndim;for(int d=0;d<outline->ndim&&same;d++)same=t->shape[d]==outline->shape[d];
 return same;}
 static ox_tensor*oxi_fit_gradient(ox_tensor*g,const oxi_outline*to){bool smaller=g->ndim<to->ndim;
-for(int d=0;d<to->ndim&& !smaller;d++){int64_t size=g->shape[g->ndim-to->ndim+d];
+for(int d=0;d<to->ndim&&!smaller;d++){int64_t size=g->shape[g->ndim-to->ndim+d];
 smaller=size==1&&to->shape[d]!=1;}
 if(smaller)g=ox_expand(g,oxi_outline_shape(to));
 if(g)g=oxi_summed_to(g,oxi_outline_shape(to));
 if(g&&g->dtype!=to->dtype)g=ox_cast(g,to->dtype);
-if(g&& !oxi_common_device(ox_device_of(g),to->device))g=ox_to(g,to->device);
+if(g&&!oxi_common_device(ox_device_of(g),to->device))g=ox_to(g,to->device);
 return g;}
 static int64_t oxi_detects_anomaly;static bool oxi_gradient_is_own(const ox_tensor*g){
-return g->references==1&&g->storage->references==1&& !g->storage->read_only&&ox_is_contiguous(g);}
+return g->references==1&&g->storage->references==1&&!g->storage->read_only&&ox_is_contiguous(g);}
 static ox_status oxi_add_gradient(const oxi_pass*run,oxi_sum*sum,ox_tensor*g){ox_tensor*total;
 if(!sum->sum){sum->sum=ox_retain(g);
 return OX_OK;}
-bool into= !run->create_graph&&sum->sum->dtype==g->dtype&&oxi_same_sizes(g,sum->sum,-1);
+bool into=!run->create_graph&&sum->sum->dtype==g->dtype&&oxi_same_sizes(g,sum->sum,-1);
 if(sum->fresh||(into&&oxi_gradient_is_own(sum->sum)))
 return ox_add_(sum->sum,g)?OX_OK:ox_error();
 total=ox_add(sum->sum,g);if(!total)return ox_error();
-ox_release(sum->sum);sum->sum=ox_retain(total);sum->fresh= !run->create_graph;return OX_OK;}
+ox_release(sum->sum);sum->sum=ox_retain(total);sum->fresh=!run->create_graph;return OX_OK;}
 static ox_tensor*oxi_sum_so_far(const oxi_backward*b,int i){oxi_pass*run=(oxi_pass*)b->pass;
 if(!run||run->create_graph||b->node->watchers||oxi_atomic_load(&oxi_detects_anomaly))return NULL;
-const oxi_edge*edge= &b->node->edges[i];
+const oxi_edge*edge=&b->node->edges[i];
 ox_tensor*sum=oxi_sum_of_edge(run,oxi_task_of_edge(run,edge),edge)->sum;
 return sum&&oxi_gradient_is_own(sum)?sum:NULL;}
 static ox_status oxi_bring(oxi_pass*run,const oxi_edge*edge,const oxi_outline*to,ox_tensor*g){
@@ -4588,7 +4585,7 @@ if(hook->change&&ox_error()!=OX_OK)return ox_error();
 continue;}
 if(!oxi_same_sizes(changed,sum->sum,-1))
 return oxi_fail(OX_ERR_SHAPE,"backward: a hook made %s of a gradient %s",
- oxi_tensor_text(changed),oxi_tensor_text(sum->sum));
+oxi_tensor_text(changed),oxi_tensor_text(sum->sum));
 ox_retain(changed);ox_release(sum->sum);sum->sum=changed;sum->fresh=false;}
 return OX_OK;}
 static ox_tensor*oxi_own_gradient(const oxi_pass*run,const oxi_sum*sum){
@@ -4597,7 +4594,7 @@ if(run->create_graph||(own&&ox_is_contiguous(sum->sum)))return sum->sum;
 return ox_clone(sum->sum);}
 static ox_status oxi_keep_gradient(const oxi_pass*run,oxi_tape*tape,const oxi_sum*sum){ox_tensor*g;
 if(!sum->sum)return OX_OK;
-if(tape->gradient&& !run->create_graph&& !tape->gradient->tape)
+if(tape->gradient&&!run->create_graph&&!tape->gradient->tape)
 return ox_add_(tape->gradient,sum->sum)?OX_OK:ox_error();
 g=tape->gradient?ox_add(tape->gradient,sum->sum):oxi_own_gradient(run,sum);if(!g)return ox_error();
 ox_retain(g);ox_release(tape->gradient);tape->gradient=g;return OX_OK;}
@@ -4607,36 +4604,36 @@ ox_tensor*t=oxi_tensor_over(hook->header->storage,hook->header);if(!t)return OX_
 oxi_counted_keep(&leaf->counted);t->tape=leaf;hook->accumulated(t,hook->user);}
 return OX_OK;}
 static ox_status oxi_run_leaf(oxi_pass*run,oxi_tape*leaf,const oxi_task*task){
-oxi_sum*sum= &run->g[task->first];ox_status status=oxi_run_hooks(sum,leaf->hooks);
-if(status!=OX_OK|| !run->keeps|| !sum->sum||(run->only&& !sum->wanted))return status;
+oxi_sum*sum=&run->g[task->first];ox_status status=oxi_run_hooks(sum,leaf->hooks);
+if(status!=OX_OK||!run->keeps||!sum->sum||(run->only&&!sum->wanted))return status;
 status=oxi_keep_gradient(run,leaf,sum);return status==OX_OK?oxi_run_accumulated_hooks(leaf):status;}
 static ox_tensor*oxi_zeros_like(const oxi_outline*outline){
 return oxi_full("zeros",oxi_outline_shape(outline),0,outline->dtype,oxi_working_device(outline->device));}
 static ox_status oxi_run_call(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,ox_tensor**in,
- ox_tensor**grad){oxi_call call=node->call;
-oxi_backward b;memset(&b,0,sizeof b);for(int i=0;i<node->saved_count;i++){oxi_saved*saved= &node->saved[i];
-int output=i-node->in_count;if(!saved->tensor&& !saved->packed)continue;
+ox_tensor**grad){oxi_call call=node->call;
+oxi_backward b;memset(&b,0,sizeof b);for(int i=0;i<node->saved_count;i++){oxi_saved*saved=&node->saved[i];
+int output=i-node->in_count;if(!saved->tensor&&!saved->packed)continue;
 ox_tensor*t=oxi_saved_take(node,saved,output,run->create_graph);if(!t)return ox_error();
 if(output<0)
 in[i]=t;
 else
 b.out[output]=t;}
-call.in=in;call.in_count=node->in_count;b.call= &call;b.operand=node->operand;b.result=node->result;
+call.in=in;call.in_count=node->in_count;b.call=&call;b.operand=node->operand;b.result=node->result;
 b.wants=wants;b.grad=grad;b.pass=run;b.node=node;for(int k=0;k<node->out_count;k++)b.g[k]=sums[k].sum;
 if(node->row)return node->row->rule?node->row->rule(&b):oxi_gradient_by_formula(node->row,&b);
 for(int i=0;i<node->in_count;i++)
-if(wants[i]&& !(grad[i]=oxi_zeros_like(&node->operand[i])))return ox_error();
+if(wants[i]&&!(grad[i]=oxi_zeros_like(&node->operand[i])))return ox_error();
 return OX_OK;}
 static ox_tensor*oxi_views_again(const oxi_node*node,ox_tensor*g){const oxi_call*view=node->views;
 for(int i=0;g&&i<node->view_count;i++)g=oxi_apply_1(view[i].op,&view[i].attr,g);
 return g;}
 static ox_status oxi_run_put_back(const oxi_node*node,ox_tensor*g,const bool*wants,ox_tensor**grad){
 if(wants[0]){grad[0]=ox_clone(g);
-ox_tensor*part=oxi_views_again(node,grad[0]);if(!part|| !ox_zero_(part))return ox_error();}
+ox_tensor*part=oxi_views_again(node,grad[0]);if(!part||!ox_zero_(part))return ox_error();}
 if(wants[1])grad[1]=oxi_views_again(node,ox_contiguous(g));
-return wants[1]&& !grad[1]?ox_error():OX_OK;}
+return wants[1]&&!grad[1]?ox_error():OX_OK;}
 static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,
- ox_tensor**in,ox_tensor**grad){ox_function_context context;
+ox_tensor**in,ox_tensor**grad){ox_function_context context;
 ox_status status=OX_OK;size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
 ox_tensor**g=(ox_tensor**)oxi_alloc(bytes);if(!g)return OX_ERR_NOMEM;
 for(int k=0;k<node->out_count;k++)g[k]=sums[k].sum;
@@ -4650,11 +4647,11 @@ if(status!=OX_OK&&ox_error()==OX_OK)
 oxi_free(g,bytes);return status;}
 OX_API void ox_set_detect_anomaly(bool detect){oxi_atomic_store(&oxi_detects_anomaly,detect);}
 static ox_status oxi_check_gradient(const oxi_node*node,int i,ox_tensor*g){
-if(!oxi_atomic_load(&oxi_detects_anomaly)|| !g)return OX_OK;
+if(!oxi_atomic_load(&oxi_detects_anomaly)||!g)return OX_OK;
 ox_tensor*any=ox_any(ox_isnan(g),OX_ALL_DIMS,false);if(!any)return ox_error();
 if(ox_item(any)==0)return OX_OK;
 return oxi_fail(OX_ERR_ARG,"backward: %s gave NaN as the gradient of operand %d, %s",
- oxi_node_name(node),i+1,oxi_tensor_text(g));}
+oxi_node_name(node),i+1,oxi_tensor_text(g));}
 static ox_status oxi_bring_all(oxi_pass*run,oxi_node*node,const bool*wants,ox_tensor**grad){
 ox_status status=OX_OK;for(int i=0;i<node->in_count&&status==OX_OK;i++){if(!wants[i])continue;
 status=oxi_check_gradient(node,i,grad[i]);
@@ -4667,16 +4664,16 @@ static ox_status oxi_run_watchers(const oxi_node*node,const oxi_sum*sums,const b
 ox_tensor*g[OXI_MAX_OUT]={NULL};ox_status status=OX_OK;
 for(int k=0;k<node->out_count&&k<OXI_MAX_OUT;k++)g[k]=sums[k].sum;
 for(int i=0;i<node->in_count;i++)
-if(wants[i]&&grad[i]&& !(grad[i]=oxi_fit_gradient(grad[i],&node->operand[i])))
+if(wants[i]&&grad[i]&&!(grad[i]=oxi_fit_gradient(grad[i],&node->operand[i])))
 return ox_error();
 for(const oxi_hook*hook=node->watchers;hook&&status==OX_OK;hook=hook->next){
 status=hook->operation(grad,node->in_count,g,node->out_count,hook->user);
 if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"backward: a hook of %s failed",oxi_node_name(node));}
 for(int i=0;i<node->in_count&&status==OX_OK;i++)
-if(wants[i]&&grad[i]&& !oxi_same_as_outline(grad[i],&node->operand[i]))
+if(wants[i]&&grad[i]&&!oxi_same_as_outline(grad[i],&node->operand[i]))
 status=oxi_fail(OX_ERR_SHAPE,"backward: a hook of %s made %s of a gradient of operand %d",
- oxi_node_name(node),oxi_tensor_text(grad[i]),i+1);
+oxi_node_name(node),oxi_tensor_text(grad[i]),i+1);
 return status;}
 static ox_status oxi_run_any_node(oxi_pass*run,oxi_node*node,oxi_sum*sums){
 int room=node->in_count>node->saved_count?node->in_count:node->saved_count;
@@ -4686,7 +4683,7 @@ ox_status status=OX_OK;if(!in)return OX_ERR_NOMEM;
 for(int i=0;i<node->in_count;i++)wants[i]=oxi_edge_is_needed(run,&node->edges[i]);
 if(oxi_came(node,sums)){if(node->released)
 status=oxi_fail(OX_ERR_ARG,"backward: what %s saved is gone after the first backward; "
- "retain_graph keeps it",oxi_node_name(node));
+"retain_graph keeps it",oxi_node_name(node));
 else if(node->kind==OXI_NODE_CALL)
 status=oxi_run_call(run,node,sums,wants,in,grad);
 else if(node->kind==OXI_NODE_PUT_BACK)
@@ -4697,11 +4694,10 @@ if(status==OX_OK&&node->watchers)status=oxi_run_watchers(node,sums,wants,grad);
 if(status==OX_OK)status=oxi_bring_all(run,node,wants,grad);
 oxi_free(in,bytes);return status;}
 static ox_status oxi_run_node(oxi_pass*run,oxi_node*node,const oxi_task*task){
-oxi_sum*sums= &run->g[task->first];ox_status status=OX_OK;
-for(int k=0;k<node->out_count&&status==OX_OK;k++){status=oxi_run_hooks(&sums[k],node->hooks[k]);
-if(status==OX_OK&&node->keeper[k])
+oxi_sum*sums=&run->g[task->first];ox_status status=OX_OK;for(int k=0;k<node->out_count&&status==OX_OK;k++){
+status=oxi_run_hooks(&sums[k],node->hooks[k]);if(status==OX_OK&&node->keeper[k])
 status=oxi_keep_gradient(run,node->keeper[k],&sums[k]);}
-if(status!=OX_OK|| !task->needed)return status;
+if(status!=OX_OK||!task->needed)return status;
 status=oxi_run_any_node(run,node,sums);if(!run->retain_graph)oxi_node_forget(node);
 return status;}
 static void oxi_run_end(oxi_pass*run){for(int i=0;i<run->count;i++)oxi_counted_drop(run->tasks[i].what);
@@ -4711,29 +4707,29 @@ oxi_free(run->places,(size_t)run->place_room*sizeof*run->places);
 oxi_free(run->ready,(size_t)run->count*sizeof*run->ready);}
 static void oxi_release_gradients(oxi_pass*run,const oxi_task*task){
 int outputs=task->what->is_node?((oxi_node*)task->what)->out_count:1;for(int k=0;k<outputs;k++){
-oxi_sum*sum= &run->g[task->first+k];if(sum->wanted)continue;
+oxi_sum*sum=&run->g[task->first+k];if(sum->wanted)continue;
 ox_release(sum->sum);sum->sum=NULL;}}
 static ox_status oxi_pass_run(oxi_pass*run){ox_status status=OX_OK;while(run->ready_count&&status==OX_OK){
-oxi_task*task= &run->tasks[oxi_ready_take(run)];ox_scope scope=ox_scope_begin();
+oxi_task*task=&run->tasks[oxi_ready_take(run)];ox_scope scope=ox_scope_begin();
 status=task->what->is_node?oxi_run_node(run,(oxi_node*)task->what,task)
- :oxi_run_leaf(run,(oxi_tape*)task->what,task);
+:oxi_run_leaf(run,(oxi_tape*)task->what,task);
 oxi_release_gradients(run,task);ox_scope_end(&scope);}
 return status;}
 static ox_tensor*oxi_first_gradient(ox_tensor*t,ox_tensor*given){if(given){
 if(oxi_same_sizes(given,t,-1))return given;
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"backward: the gradient %s of a result %s",oxi_tensor_text(given),
- oxi_tensor_text(t));}
+oxi_tensor_text(t));}
 if(ox_numel(t)!=1)
 return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s has %lld elements and no gradient was given",
- oxi_tensor_text(t),(long long)ox_numel(t));
+oxi_tensor_text(t),(long long)ox_numel(t));
 return oxi_full("ones",ox_shape_of(t),1,t->dtype,oxi_working_device(ox_device_of(t)));}
 static ox_status oxi_variable_edge(const char*name,ox_tensor*t,oxi_edge*edge){memset(edge,0,sizeof*edge);
 ox_status status=t->tape?oxi_tape_edge((oxi_tape*)t->tape,edge):OX_OK;
 if(status!=OX_OK||oxi_edge_is(edge))return status;
 return oxi_fail(OX_ERR_ARG,"%s: %s wants no gradient, and nothing was recorded that it came from",name,
- oxi_tensor_text(t));}
+oxi_tensor_text(t));}
 static ox_status oxi_run_prepare(oxi_pass*run,const oxi_edge*roots,int root_count,const oxi_edge*wanted,
- int wanted_count){ox_status status=OX_OK;
+int wanted_count){ox_status status=OX_OK;
 for(int i=0;i<root_count;i++)
 if(oxi_task_of_edge(run,&roots[i])<0)return OX_ERR_NOMEM;
 status=oxi_find_tasks(run);run->reached=run->count;for(int i=0;i<wanted_count&&status==OX_OK;i++){
@@ -4744,8 +4740,8 @@ if(status!=OX_OK)return status;
 oxi_count_pending(run);for(int i=0;i<root_count;i++)run->tasks[oxi_task_of_edge(run,&roots[i])].pending++;
 run->ready=(int*)oxi_alloc((size_t)run->count*sizeof*run->ready);return run->ready?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_run_from(oxi_pass*run,ox_tensor*const*results,const oxi_edge*roots,int count,
- ox_tensor*const*gradients){ox_status status=OX_OK;
-bool off=oxi_grad_off;oxi_grad_off= !run->create_graph||oxi_inference_mode;
+ox_tensor*const*gradients){ox_status status=OX_OK;
+bool off=oxi_grad_off;oxi_grad_off=!run->create_graph||oxi_inference_mode;
 for(int i=0;i<count&&status==OX_OK;i++){oxi_outline outline;
 ox_scope scope=ox_scope_begin();ox_tensor*g=oxi_first_gradient(results[i],gradients?gradients[i]:NULL);
 oxi_outline_of(results[i],&outline);status=g?oxi_bring(run,&roots[i],&outline,g):ox_error();
@@ -4755,19 +4751,19 @@ oxi_grad_off=off;return status;}
 /* >>autograd/functions.c */
 OX_API ox_tensor*ox_requires_grad_(ox_tensor*t,bool requires_grad){oxi_edge edge={NULL,0,NULL};
 if(oxi_any_null("requires_grad_",&t,1))return NULL;
-if(!requires_grad&& !t->tape)return t;
+if(!requires_grad&&!t->tape)return t;
 if(!oxi_has_gradients(t->dtype))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"requires_grad_: %s has no gradient, only floats and c64 have",
- oxi_tensor_text(t));
-if(t->storage->inference&&requires_grad&& !oxi_inference_mode)
+oxi_tensor_text(t));
+if(t->storage->inference&&requires_grad&&!oxi_inference_mode)
 return OXI_FAIL_NULL(OX_ERR_ARG,"requires_grad_: %s is an inference tensor; ox_clone gives a plain one",
- oxi_tensor_text(t));
+oxi_tensor_text(t));
 oxi_tape*tape=oxi_tape_of(t);
 if(!tape||oxi_start_recording("requires_grad_")!=OX_OK||oxi_tape_edge(tape,&edge)!=OX_OK)
 return NULL;
-if(edge.node&& !requires_grad)
+if(edge.node&&!requires_grad)
 return OXI_FAIL_NULL(OX_ERR_ARG,"requires_grad_: %s is a result; ox_detach gives one without a gradient",
- oxi_tensor_text(t));
+oxi_tensor_text(t));
 if(!edge.node)tape->requires_grad=requires_grad;
 return t;}
 static oxi_edge oxi_edge_of(const ox_tensor*t){oxi_edge edge={NULL,0,NULL};
@@ -4783,13 +4779,13 @@ call.out[0]->is_number=t->is_number;return call.out[0];}
 OX_API ox_tensor*ox_gradient(ox_tensor*t){return t&&t->tape?((oxi_tape*)t->tape)->gradient:NULL;}
 OX_API ox_status ox_set_gradient(ox_tensor*t,ox_tensor*gradient){
 if(oxi_any_null("set_gradient",&t,1))return ox_error();
-if(!gradient&& !t->tape)return OX_OK;
-if(gradient&& !oxi_same_sizes(gradient,t,-1))
+if(!gradient&&!t->tape)return OX_OK;
+if(gradient&&!oxi_same_sizes(gradient,t,-1))
 return oxi_fail(OX_ERR_SHAPE,"set_gradient: the gradient %s of %s",oxi_tensor_text(gradient),
- oxi_tensor_text(t));
-if(gradient&&(gradient->dtype!=t->dtype|| !oxi_has_gradients(t->dtype)))
+oxi_tensor_text(t));
+if(gradient&&(gradient->dtype!=t->dtype||!oxi_has_gradients(t->dtype)))
 return oxi_fail(OX_ERR_DTYPE,"set_gradient: the gradient %s of %s",oxi_tensor_text(gradient),
- oxi_tensor_text(t));
+oxi_tensor_text(t));
 oxi_tape*tape=oxi_tape_of(t);if(!tape)return OX_ERR_NOMEM;
 ox_retain(gradient);ox_release(tape->gradient);tape->gradient=gradient;return OX_OK;}
 OX_API ox_status ox_retain_gradient(ox_tensor*t){if(oxi_any_null("retain_gradient",&t,1))return ox_error();
@@ -4797,8 +4793,8 @@ oxi_edge edge;ox_status status=oxi_variable_edge("retain_gradient",t,&edge);
 if(status==OX_OK&&edge.node)edge.node->keeper[edge.output]=(oxi_tape*)t->tape;
 return status;}
 OX_API bool ox_is_grad_enabled(void){return!oxi_grad_off;}
-OX_API bool ox_set_grad_enabled(bool enabled){bool before= !oxi_grad_off;
-oxi_grad_off= !enabled||oxi_inference_mode;return before;}
+OX_API bool ox_set_grad_enabled(bool enabled){bool before=!oxi_grad_off;
+oxi_grad_off=!enabled||oxi_inference_mode;return before;}
 OX_API ox_grad_scope ox_grad_scope_begin(bool enabled){ox_grad_scope scope;
 scope.previous=ox_set_grad_enabled(enabled);scope.open=true;return scope;}
 OX_API void ox_grad_scope_end(ox_grad_scope*scope){
@@ -4807,27 +4803,27 @@ if(scope)scope->open=false;}
 OX_API bool ox_is_inference_mode_enabled(void){return oxi_inference_mode;}
 OX_API bool ox_is_inference(const ox_tensor*t){return t&&t->storage->inference;}
 OX_API ox_inference_scope ox_inference_scope_begin(bool enabled){ox_inference_scope scope;
-scope.previous=oxi_inference_mode;scope.grad= !oxi_grad_off;scope.open=true;
+scope.previous=oxi_inference_mode;scope.grad=!oxi_grad_off;scope.open=true;
 oxi_inference_mode=oxi_grad_off=enabled;return scope;}
-OX_API void ox_inference_scope_end(ox_inference_scope*scope){if(!scope|| !scope->open)return;
-oxi_inference_mode=scope->previous;oxi_grad_off= !scope->grad;scope->open=false;}
+OX_API void ox_inference_scope_end(ox_inference_scope*scope){if(!scope||!scope->open)return;
+oxi_inference_mode=scope->previous;oxi_grad_off=!scope->grad;scope->open=false;}
 static oxi_hook**oxi_hooks_of(const char*name,ox_tensor*t){oxi_edge edge;
 if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return NULL;
-return edge.node? &edge.node->hooks[edge.output]: &edge.leaf->hooks;}
+return edge.node?&edge.node->hooks[edge.output]:&edge.leaf->hooks;}
 static oxi_hook*oxi_hook_add(ox_tensor*t,oxi_hook**list,void*user){static int64_t numbers;
 oxi_tape*tape=(oxi_tape*)t->tape;oxi_hook*hook=(oxi_hook*)oxi_calloc(1,sizeof*hook);if(!hook)return NULL;
 hook->number=oxi_atomic_add(&numbers,1);hook->user=user;hook->list=list;hook->tape=tape;
-hook->sibling=tape->registered;tape->registered=hook;while(*list)list= &(*list)->next;
+hook->sibling=tape->registered;tape->registered=hook;while(*list)list=&(*list)->next;
 *list=hook;return hook;}
 OX_API int64_t ox_register_hook(ox_tensor*t,ox_gradient_hook change,void*user){
 oxi_hook**list=oxi_hooks_of("register_hook",t),*hook;
-if(list&& !change)(void)oxi_fail(OX_ERR_ARG,"register_hook: no function");
-if(!list|| !change|| !(hook=oxi_hook_add(t,list,user)))return 0;
+if(list&&!change)(void)oxi_fail(OX_ERR_ARG,"register_hook: no function");
+if(!list||!change||!(hook=oxi_hook_add(t,list,user)))return 0;
 hook->change=change;return hook->number;}
 OX_API int64_t ox_register_accumulated_hook(ox_tensor*leaf,ox_accumulated_hook accumulated,void*user){
 oxi_hook**list=oxi_hooks_of("register_accumulated_hook",leaf),*hook;if(!list)return 0;
-if(!accumulated|| !ox_is_leaf(leaf)){(void)oxi_fail(OX_ERR_ARG,"register_accumulated_hook: %s",
- accumulated?"a result adds no gradients up, only leaves do":"no function");
+if(!accumulated||!ox_is_leaf(leaf)){(void)oxi_fail(OX_ERR_ARG,"register_accumulated_hook: %s",
+accumulated?"a result adds no gradients up, only leaves do":"no function");
 return 0;}
 ox_tensor*header=oxi_plain_header(leaf);hook=header?oxi_hook_add(leaf,list,user):NULL;if(!hook){
 ox_release(header);return 0;}
@@ -4835,13 +4831,12 @@ hook->accumulated=accumulated;hook->header=header;return hook->number;}
 OX_API int64_t ox_register_operation_hook(ox_tensor*t,ox_operation_hook operation,void*user){
 const char*name="register_operation_hook";oxi_edge edge;
 if(oxi_any_null(name,&t,1)||oxi_variable_edge(name,t,&edge)!=OX_OK)return 0;
-if(!operation|| !edge.node){(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,
- operation?"a leaf comes from no operation":"no function");
+if(!operation||!edge.node){(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,
+operation?"a leaf comes from no operation":"no function");
 return 0;}
 oxi_hook*hook=oxi_hook_add(t,&edge.node->watchers,user);if(!hook)return 0;
 hook->operation=operation;return hook->number;}
-static void oxi_hook_remove(oxi_hook*hook){oxi_hook**list=hook->list;
-while(*list!=hook)list= &(*list)->next;
+static void oxi_hook_remove(oxi_hook*hook){oxi_hook**list=hook->list;while(*list!=hook)list=&(*list)->next;
 *list=hook->next;hook->next=NULL;oxi_hooks_free(hook);}
 OX_API void ox_remove_hook(ox_tensor*t,int64_t number){
 for(oxi_tape*tape=t?(oxi_tape*)t->tape:NULL;tape;tape=tape->became?tape->parent:NULL)
@@ -4849,7 +4844,7 @@ for(oxi_hook*hook=tape->registered;hook;hook=hook->sibling)
 if(hook->number==number){oxi_hook_remove(hook);
 return;}}
 static oxi_edge*oxi_edges_of_list(const char*name,ox_tensor*const*list,int count){oxi_edge*edges=NULL;
-if(count<0||(count>0&& !list)){(void)oxi_fail(OX_ERR_ARG,"%s: %d tensors",name,count);
+if(count<0||(count>0&&!list)){(void)oxi_fail(OX_ERR_ARG,"%s: %d tensors",name,count);
 return NULL;}
 if(oxi_any_null(name,list,count))return NULL;
 edges=(oxi_edge*)oxi_calloc((size_t)count+1,sizeof*edges);for(int i=0;edges&&i<count;i++)
@@ -4859,33 +4854,33 @@ return edges;}
 static void oxi_edges_free(oxi_edge*edges,int count){
 if(edges)oxi_free(edges,((size_t)count+1)*sizeof*edges);}
 static ox_status oxi_backward_from(const char*name,ox_tensor*const*results,ox_tensor*const*gradients,
- int count,const ox_backward_desc*desc){oxi_pass run;
+int count,const ox_backward_desc*desc){oxi_pass run;
 oxi_edge*wanted=NULL,*roots=oxi_edges_of_list(name,results,count);
 int wanted_count=desc&&desc->inputs?desc->input_count:0;memset(&run,0,sizeof run);
 if(!roots)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 run.create_graph=desc&&desc->create_graph;run.retain_graph=desc&&(desc->retain_graph||desc->create_graph);
 run.keeps=true;run.only=desc&&desc->inputs;
 if(run.only)wanted=oxi_edges_of_list(name,desc->inputs,wanted_count);
-ox_status status=run.only&& !wanted?OX_ERR_NOMEM:oxi_run_prepare(&run,roots,count,wanted,wanted_count);
+ox_status status=run.only&&!wanted?OX_ERR_NOMEM:oxi_run_prepare(&run,roots,count,wanted,wanted_count);
 if(status==OX_OK)status=oxi_run_from(&run,results,roots,count,gradients);
 oxi_run_end(&run);oxi_edges_free(roots,count);oxi_edges_free(wanted,wanted_count);
 return status!=OX_OK&&ox_error()!=OX_OK?ox_error():status;}
 OX_API ox_status ox_backward(ox_tensor*t,const ox_backward_desc*desc){
 if(oxi_any_null("backward",&t,1))return ox_error();
 bool speaks=oxi_speak("backward");
-ox_status status=oxi_backward_from("backward",&t,desc? &desc->gradient:NULL,1,desc);oxi_speak_end(speaks);
+ox_status status=oxi_backward_from("backward",&t,desc?&desc->gradient:NULL,1,desc);oxi_speak_end(speaks);
 return status;}
 static ox_status oxi_take_gradients(oxi_pass*run,const oxi_edge*wanted,int count,bool allow_unused,
- ox_tensor*const*inputs,ox_tensor**grads){for(int i=0;i<count;i++){
-ox_tensor*g=oxi_sum_of_edge(run,oxi_task_of_edge(run,&wanted[i]),&wanted[i])->sum;if(!g&& !allow_unused)
+ox_tensor*const*inputs,ox_tensor**grads){for(int i=0;i<count;i++){
+ox_tensor*g=oxi_sum_of_edge(run,oxi_task_of_edge(run,&wanted[i]),&wanted[i])->sum;if(!g&&!allow_unused)
 return oxi_fail(OX_ERR_ARG,"grad: the outputs do not depend on input %d, %s; allow_unused gives NULL",i+1,
- oxi_tensor_text(inputs[i]));
-if(g&& !(grads[i]=oxi_same_again(g)))return ox_error();}
+oxi_tensor_text(inputs[i]));
+if(g&&!(grads[i]=oxi_same_again(g)))return ox_error();}
 return OX_OK;}
 OX_API ox_status ox_grad(ox_tensor*const*outputs,int output_count,ox_tensor*const*inputs,
- int input_count,const ox_grad_desc*desc,ox_tensor**grads){ox_grad_desc plain;
+int input_count,const ox_grad_desc*desc,ox_tensor**grads){ox_grad_desc plain;
 oxi_pass run;ox_status status=OX_ERR_NOMEM;memset(&plain,0,sizeof plain);memset(&run,0,sizeof run);
-if(!desc)desc= &plain;
+if(!desc)desc=&plain;
 if(!grads&&input_count>0)return oxi_fail(OX_ERR_ARG,"grad: no room for %d gradients",input_count);
 for(int i=0;i<input_count;i++)grads[i]=NULL;
 oxi_edge*roots=oxi_edges_of_list("grad",outputs,output_count);
@@ -4916,7 +4911,7 @@ static ox_status oxi_custom_inputs(oxi_node*node,ox_tensor*const*inputs,bool*wan
 *wants=false;for(int i=0;i<node->in_count&&status==OX_OK;i++){oxi_edge edge={NULL,0,NULL};
 oxi_outline_of(inputs[i],&node->operand[i]);if(inputs[i]->tape&&oxi_has_gradients(inputs[i]->dtype))
 status=oxi_tape_edge((oxi_tape*)inputs[i]->tape,&edge);
-node->edges[i]=oxi_edge_copy(&edge);*wants= *wants||oxi_edge_is(&edge);}
+node->edges[i]=oxi_edge_copy(&edge);*wants=*wants||oxi_edge_is(&edge);}
 return status;}
 static ox_status oxi_custom_outputs(oxi_node*node,ox_tensor*const*outputs){
 for(int k=0;k<node->out_count;k++){oxi_edge edge={node,k,NULL};
@@ -4925,32 +4920,32 @@ if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)
 return OX_ERR_NOMEM;}
 return OX_OK;}
 static ox_status oxi_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
- int input_count,ox_tensor*const*outputs,int output_count,
- ox_tensor*const*saved,int saved_count,bool always){bool wants=false;
+int input_count,ox_tensor*const*outputs,int output_count,
+ox_tensor*const*saved,int saved_count,bool always){bool wants=false;
 oxi_node*node=oxi_node_new(OXI_NODE_CUSTOM,input_count,output_count,saved_count);if(!node){
 if(function->drop)function->drop(user);
 return OX_ERR_NOMEM;}
 node->function=function;node->user=user;node->always=always;
-ox_status status=oxi_custom_inputs(node,inputs,&wants);wants=(wants||always)&& !oxi_grad_off;
+ox_status status=oxi_custom_inputs(node,inputs,&wants);wants=(wants||always)&&!oxi_grad_off;
 if(status==OX_OK&&wants)status=oxi_custom_saves(node,outputs,saved);
 if(status==OX_OK&&wants)status=oxi_custom_outputs(node,outputs);
 oxi_counted_drop(&node->counted);return status;}
 static ox_status oxi_check_function(const ox_function*function,ox_tensor*const*inputs,int input_count,
- ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
+ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
 const char*name="attach_function";
-if(!function|| !function->backward)return oxi_fail(OX_ERR_ARG,"%s: no function",name);
+if(!function||!function->backward)return oxi_fail(OX_ERR_ARG,"%s: no function",name);
 if(input_count<0||output_count<1||saved_count<0)
 return oxi_fail(OX_ERR_ARG,"%s: %d inputs, %d outputs, %d saved",name,input_count,output_count,
- saved_count);
+saved_count);
 if(oxi_any_null(name,inputs,input_count)||oxi_any_null(name,outputs,output_count)||
- oxi_any_null(name,saved,saved_count))
+oxi_any_null(name,saved,saved_count))
 return ox_error();
 for(int k=0;k<output_count;k++)
 if(outputs[k]->tape)
 return oxi_fail(OX_ERR_ARG,"%s: output %d is recorded already; compute it under OX_NO_GRAD",name,k+1);
 return OX_OK;}
 OX_API ox_status ox_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
- int input_count,ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
+int input_count,ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
 ox_status status=oxi_check_function(function,inputs,input_count,outputs,output_count,saved,saved_count);
 if(status!=OX_OK){if(function&&function->drop)function->drop(user);
 return status;}
@@ -4962,10 +4957,10 @@ return((size_t)c->input_count+2*(size_t)c->output_count)*sizeof(ox_tensor*);}
 static void oxi_checkpoint_drop(void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
 oxi_free(c->room,oxi_checkpoint_bytes(c));oxi_free(c,sizeof*c);}
 static ox_status oxi_checkpoint_again(const oxi_checkpoint*c,const ox_function_context*context,
- ox_tensor**inputs,ox_tensor**outputs){ox_generator*random=ox_generator_open(0);
+ox_tensor**inputs,ox_tensor**outputs){ox_generator*random=ox_generator_open(0);
 ox_status status=random?OX_OK:OX_ERR_NOMEM;
 for(int i=0;i<c->input_count&&status==OX_OK;i++){inputs[i]=ox_detach(context->saved[i]);
-if(!inputs[i]||(context->wants[i]&& !ox_requires_grad_(inputs[i],true)))status=ox_error();}
+if(!inputs[i]||(context->wants[i]&&!ox_requires_grad_(inputs[i],true)))status=ox_error();}
 if(random)ox_generator_set_state(random,c->random);
 if(status==OX_OK){ox_generator*before=ox_generator_use(random);
 bool enabled=ox_set_grad_enabled(true);status=c->function(inputs,outputs,c->user);
@@ -4979,54 +4974,54 @@ if(!oxi_grad_off)
 return oxi_fail(OX_ERR_UNSUPPORTED,"checkpoint: its gradients cannot be recorded (create_graph)");
 memset(c->room,0,oxi_checkpoint_bytes(c));ox_status status=oxi_checkpoint_again(c,context,inputs,outputs);
 for(int k=0;k<c->output_count&&status==OX_OK;k++){
-if(!outputs[k]|| !context->gradients[k]|| !ox_requires_grad(outputs[k]))continue;
+if(!outputs[k]||!context->gradients[k]||!ox_requires_grad(outputs[k]))continue;
 outputs[count]=outputs[k];g[count++]=context->gradients[k];}
 if(status==OX_OK&&count)status=oxi_backward_from("checkpoint",outputs,g,count,NULL);
 for(int i=0;i<c->input_count&&status==OX_OK;i++)
 if(context->wants[i])context->input_gradients[i]=ox_gradient(inputs[i]);
 return status;}
 static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,
- oxi_checkpoint_drop};
+oxi_checkpoint_drop};
 static oxi_checkpoint*oxi_checkpoint_new(ox_checkpoint_function function,void*user,int input_count,
- int output_count){oxi_checkpoint*c=(oxi_checkpoint*)oxi_calloc(1,sizeof*c);
+int output_count){oxi_checkpoint*c=(oxi_checkpoint*)oxi_calloc(1,sizeof*c);
 if(!c)return NULL;
 c->function=function;c->user=user;c->input_count=input_count;c->output_count=output_count;
 c->random=ox_generator_get_state(oxi_generator);
 c->room=(ox_tensor**)oxi_alloc(oxi_checkpoint_bytes(c));if(c->room)return c;
 oxi_free(c,sizeof*c);return NULL;}
 static ox_status oxi_checkpoint_forward(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
- ox_tensor**outputs,int output_count){ox_scope scope=ox_scope_begin();
+ox_tensor**outputs,int output_count){ox_scope scope=ox_scope_begin();
 ox_status status=function(inputs,outputs,user);for(int k=0;k<output_count;k++)ox_keep(outputs[k]);
 ox_scope_end(&scope);return status;}
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
- int input_count,ox_tensor**outputs,int output_count){ox_status status=OX_OK;
-if(!function|| !outputs||output_count<1||input_count<0||(input_count>0&& !inputs))
+int input_count,ox_tensor**outputs,int output_count){ox_status status=OX_OK;
+if(!function||!outputs||output_count<1||input_count<0||(input_count>0&&!inputs))
 return oxi_fail(OX_ERR_ARG,"checkpoint: %s",function?"no outputs, or no inputs":"no function");
 if(oxi_any_null("checkpoint",inputs,input_count))return ox_error();
 for(int k=0;k<output_count;k++)outputs[k]=NULL;
 if(oxi_grad_off)return oxi_checkpoint_forward(function,user,inputs,outputs,output_count);
 oxi_checkpoint*c=oxi_checkpoint_new(function,user,input_count,output_count);if(!c)return OX_ERR_NOMEM;
-bool seen=false,*outside=oxi_grad_seen;oxi_grad_seen= &seen;oxi_grad_off=true;
+bool seen=false,*outside=oxi_grad_seen;oxi_grad_seen=&seen;oxi_grad_off=true;
 status=oxi_checkpoint_forward(function,user,inputs,outputs,output_count);oxi_grad_off=false;
 oxi_grad_seen=outside;if(seen&&outside)*outside=true;
-if(status!=OX_OK|| !seen){oxi_checkpoint_drop(c);
+if(status!=OX_OK||!seen){oxi_checkpoint_drop(c);
 return status;}
 return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,
- inputs,input_count,true);}
+inputs,input_count,true);}
 /* >>autograd/functional.c */
 typedef struct oxi_derivation{oxi_work work;bool enabled;int count;ox_tensor**leaf;ox_tensor*result;
- }oxi_derivation;
+}oxi_derivation;
 static void oxi_derivation_begin(oxi_derivation*d,const char*name,ox_checked_function function,
- void*user,ox_tensor*const*inputs,int count){memset(d,0,sizeof*d);
+void*user,ox_tensor*const*inputs,int count){memset(d,0,sizeof*d);
 d->enabled=ox_set_grad_enabled(true);d->count=count;d->work=oxi_work_begin(name);
-const char*wrong= !function?"no function":count<1?"no inputs"
- : !ox_is_grad_enabled()?"nothing is recorded in inference mode":NULL;
+const char*wrong=!function?"no function":count<1?"no inputs"
+:!ox_is_grad_enabled()?"nothing is recorded in inference mode":NULL;
 if(wrong)(void)oxi_fail(OX_ERR_ARG,"%s: %s",name,wrong);
 if(wrong||oxi_any_null(name,inputs,count))return;
 d->leaf=(ox_tensor**)oxi_calloc((size_t)count,sizeof*d->leaf);bool fine=d->leaf!=NULL;
 for(int i=0;i<count&&fine;i++)
 fine=(d->leaf[i]=ox_requires_grad_(ox_detach(inputs[i]),true))!=NULL;
-d->result=fine?function(d->leaf,user):NULL;if(fine&& !d->result&&ox_error()==OX_OK)
+d->result=fine?function(d->leaf,user):NULL;if(fine&&!d->result&&ox_error()==OX_OK)
 (void)oxi_fail(OX_ERR_ARG,"%s: the function gave NULL",name);}
 static ox_tensor*oxi_derivation_keep(ox_tensor*t){return t?ox_keep(ox_detach(t)):NULL;}
 static ox_tensor*oxi_derivation_end(oxi_derivation*d,ox_tensor*made,ox_tensor**value){
@@ -5034,33 +5029,33 @@ made=oxi_derivation_keep(made);if(value)*value=made?oxi_derivation_keep(d->resul
 if(d->leaf)oxi_free(d->leaf,(size_t)d->count*sizeof*d->leaf);
 (void)oxi_work_end(&d->work,NULL);(void)ox_set_grad_enabled(d->enabled);return made;}
 static ox_status oxi_leaf_gradients(ox_tensor*y,ox_tensor*const*leaf,int count,ox_tensor*vector,
- bool create_graph,ox_tensor**grads){ox_grad_desc desc;
-memset(&desc,0,sizeof desc);desc.gradients=vector? &vector:NULL;desc.create_graph=create_graph;
+bool create_graph,ox_tensor**grads){ox_grad_desc desc;
+memset(&desc,0,sizeof desc);desc.gradients=vector?&vector:NULL;desc.create_graph=create_graph;
 desc.retain_graph=desc.allow_unused=true;for(int i=0;i<count;i++)grads[i]=NULL;
 ox_status status=ox_requires_grad(y)?ox_grad(&y,1,leaf,count,&desc,grads):OX_OK;
 for(int i=0;i<count&&status==OX_OK;i++)
-if(!grads[i]&& !(grads[i]=ox_zeros_like(leaf[i])))status=ox_error();
+if(!grads[i]&&!(grads[i]=ox_zeros_like(leaf[i])))status=ox_error();
 return status;}
 OX_API ox_status ox_vjp(ox_checked_function function,void*user,ox_tensor*const*inputs,int input_count,
- ox_tensor*vector,ox_tensor**products,ox_tensor**value){oxi_derivation d;
+ox_tensor*vector,ox_tensor**products,ox_tensor**value){oxi_derivation d;
 if(!products)return oxi_fail(OX_ERR_ARG,"vjp: no room for the products");
 oxi_derivation_begin(&d,"vjp",function,user,inputs,input_count);ox_status status=
- d.result?oxi_leaf_gradients(d.result,d.leaf,input_count,vector,false,products):ox_error();
+d.result?oxi_leaf_gradients(d.result,d.leaf,input_count,vector,false,products):ox_error();
 for(int i=0;i<input_count;i++)
 products[i]=status==OX_OK?oxi_derivation_keep(products[i]):NULL;
 (void)oxi_derivation_end(&d,status==OX_OK?d.result:NULL,value);return status;}
 OX_API ox_tensor*ox_jvp(ox_checked_function function,void*user,ox_tensor*const*inputs,int input_count,
- ox_tensor*const*tangents,ox_tensor**value){oxi_derivation d;
+ox_tensor*const*tangents,ox_tensor**value){oxi_derivation d;
 ox_tensor*sum=NULL,*product;oxi_derivation_begin(&d,"jvp",function,user,inputs,input_count);
-bool fine=d.result&& !oxi_any_null("jvp",tangents,input_count);for(int i=0;i<input_count&&fine;i++)
+bool fine=d.result&&!oxi_any_null("jvp",tangents,input_count);for(int i=0;i<input_count&&fine;i++)
 if(!oxi_same_sizes(tangents[i],inputs[i],-1)){
 (void)oxi_fail(OX_ERR_SHAPE,"jvp: the tangent %s of input %d, %s",oxi_tensor_text(tangents[i]),
- i+1,oxi_tensor_text(inputs[i]));
+i+1,oxi_tensor_text(inputs[i]));
 fine=false;}
 ox_tensor*u=fine?ox_requires_grad_(ox_zeros_like(ox_detach(d.result)),true):NULL;
 for(int i=0;i<input_count&&u;i++){ox_tensor*g=NULL;
 if(oxi_leaf_gradients(d.result,&d.leaf[i],1,u,true,&g)!=OX_OK||
- oxi_leaf_gradients(g,&u,1,tangents[i],false,&product)!=OX_OK)
+oxi_leaf_gradients(g,&u,1,tangents[i],false,&product)!=OX_OK)
 u=sum=NULL;
 else
 sum=sum?ox_add(sum,product):product;
@@ -5069,31 +5064,31 @@ return oxi_derivation_end(&d,u?sum:NULL,value);}
 static ox_tensor*oxi_rows_of_gradients(ox_tensor*y,ox_tensor*leaf){
 int64_t dims[2*OX_MAX_DIMS],count=ox_numel(y);ox_tensor*g=NULL;if(y->ndim+leaf->ndim>OX_MAX_DIMS)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"jacobian: %s by %s would have more than %d dims",
- oxi_tensor_text(y),oxi_tensor_text(leaf),OX_MAX_DIMS);
+oxi_tensor_text(y),oxi_tensor_text(leaf),OX_MAX_DIMS);
 memcpy(dims,y->shape,(size_t)y->ndim*sizeof*dims);
 memcpy(dims+y->ndim,leaf->shape,(size_t)leaf->ndim*sizeof*dims);oxi_work work=oxi_work_begin("jacobian");
 ox_set_grad_enabled(false);ox_tensor*rows=ox_zeros_like(
- ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf),0,-1),0),OX_SHAPE(count,ox_numel(leaf))));
+ox_expand(ox_unsqueeze(ox_flatten(ox_detach(leaf),0,-1),0),OX_SHAPE(count,ox_numel(leaf))));
 bool fine=rows!=NULL;for(int64_t i=0;i<count&&fine;i++)
 OX_SCOPE{ox_tensor*one=ox_zeros(OX_SHAPE(count),y->dtype);
 one=one?ox_to(one,ox_device_of(y)):NULL;fine=one&&ox_fill_(ox_select(one,0,i),1);
 one=fine?ox_reshape(one,ox_shape_of(y)):NULL;fine=one&&oxi_leaf_gradients(y,&leaf,1,one,false,&g)==OX_OK&&
- ox_copy_(ox_select(rows,0,i),ox_flatten(g,0,-1));}
+ox_copy_(ox_select(rows,0,i),ox_flatten(g,0,-1));}
 rows=fine?ox_reshape(rows,ox_shape_from(y->ndim+leaf->ndim,dims)):NULL;ox_set_grad_enabled(true);
 return oxi_work_end(&work,rows);}
 static bool oxi_is_input(const char*name,int which,int count){if(which>=0&&which<count)return true;
 (void)oxi_fail(OX_ERR_ARG,"%s: input %d of %d",name,which,count);return false;}
 OX_API ox_tensor*ox_jacobian(ox_checked_function function,void*user,ox_tensor*const*inputs,
- int input_count,int which){oxi_derivation d;
+int input_count,int which){oxi_derivation d;
 oxi_derivation_begin(&d,"jacobian",function,user,inputs,input_count);
 ox_tensor*made=d.result&&oxi_is_input("jacobian",which,input_count)
- ?oxi_rows_of_gradients(d.result,d.leaf[which]):NULL;
+?oxi_rows_of_gradients(d.result,d.leaf[which]):NULL;
 return oxi_derivation_end(&d,made,NULL);}
 OX_API ox_tensor*ox_hessian(ox_checked_function function,void*user,ox_tensor*const*inputs,
- int input_count,int first,int second){oxi_derivation d;
+int input_count,int first,int second){oxi_derivation d;
 ox_tensor*g=NULL;oxi_derivation_begin(&d,"hessian",function,user,inputs,input_count);
 bool fine=d.result&&oxi_is_input("hessian",first,input_count)&&oxi_is_input("hessian",second,input_count)&&
- oxi_leaf_gradients(d.result,&d.leaf[first],1,NULL,true,&g)==OX_OK;
+oxi_leaf_gradients(d.result,&d.leaf[first],1,NULL,true,&g)==OX_OK;
 return oxi_derivation_end(&d,fine?oxi_rows_of_gradients(g,d.leaf[second]):NULL,NULL);}
 /* >>autograd/gradcheck.c */
 typedef struct oxi_gradcheck{ox_checked_function function;void*user;double eps,absolute,relative;
@@ -5105,8 +5100,8 @@ ox_tensor*spread=ox_add_number(ox_sin(ox_mul_number(ramp,1.7)),1.25);
 spread=ox_cast(ox_reshape(spread,ox_shape_of(y)),y->dtype==OX_F64?OX_F64:OX_F32);
 return ox_to(spread,oxi_working_device(ox_device_of(y)));}
 static ox_tensor*oxi_weighted_sum(ox_tensor*y,ox_tensor**weights){y=oxi_as_reals(y);
-if(y&& !*weights)*weights=oxi_check_weights(y);
-return y&& *weights?ox_sum(ox_mul(y,*weights),OX_ALL_DIMS,false):NULL;}
+if(y&&!*weights)*weights=oxi_check_weights(y);
+return y&&*weights?ox_sum(ox_mul(y,*weights),OX_ALL_DIMS,false):NULL;}
 static ox_status oxi_check_value(oxi_gradcheck*c,ox_tensor*const*inputs,double*value){
 ox_scope scope=ox_scope_begin();ox_tensor*sum=oxi_weighted_sum(c->function(inputs,c->user),&c->weights);
 *value=sum?ox_item(sum):0;ox_status status=sum?OX_OK:ox_error();ox_scope_end(&scope);return status;}
@@ -5119,18 +5114,18 @@ double value[2]={0,0};
 ox_status status=OX_OK;ox_scope scope=ox_scope_begin();
 ox_tensor*at=oxi_number_at(x,i),*before=at?ox_clone(at):NULL;
 for(int side=0;side<2&&before&&status==OX_OK;side++){
-ox_tensor*moved=ox_add_number(before,side? -c->eps:c->eps);
+ox_tensor*moved=ox_add_number(before,side?-c->eps:c->eps);
 status=moved&&ox_copy_(at,moved)?oxi_check_value(c,inputs,&value[side]):ox_error();}
-if(!before|| !ox_copy_(at,before))status=ox_error();
+if(!before||!ox_copy_(at,before))status=ox_error();
 ox_scope_end(&scope);*out=(value[0]-value[1])/(2*c->eps);return status;}
 static ox_status oxi_check_input(oxi_gradcheck*c,ox_tensor*const*inputs,int which,ox_tensor*gradient){
 ox_tensor*g=oxi_as_reals(gradient),*x=inputs[which];ox_status status=OX_OK;
 for(int64_t i=0;i<ox_numel(g)&&status==OX_OK;i++){double expected=0,got;
 status=oxi_difference(c,inputs,x,i,&expected);if(status!=OX_OK)return status;
 ox_scope scope=ox_scope_begin();got=ox_item(oxi_number_at(gradient,i));ox_scope_end(&scope);
-if(!(fabs(got-expected)<=c->absolute +c->relative*fabs(expected)))
+if(!(fabs(got-expected)<=c->absolute+c->relative*fabs(expected)))
 status=oxi_fail(OX_ERR_ARG,"gradcheck: number %lld of input %d, %s: the gradient is %.9g, "
- "differences give %.9g",(long long)i,which+1,oxi_tensor_text(x),got,expected);}
+"differences give %.9g",(long long)i,which+1,oxi_tensor_text(x),got,expected);}
 return status;}
 static ox_tensor*oxi_checked_gradient(oxi_gradcheck*c,ox_tensor*const*inputs,int which){ox_grad_desc desc;
 ox_tensor*x=inputs[which],*g=NULL;memset(&desc,0,sizeof desc);desc.allow_unused=true;
@@ -5144,10 +5139,10 @@ if(!ox_is_leaf(inputs[i]))
 return oxi_fail(OX_ERR_ARG,"gradcheck: input %d is no leaf: its numbers cannot be moved",i+1);
 if(dtype!=OX_F64&&dtype!=OX_F32&&dtype!=OX_C64)
 return oxi_fail(OX_ERR_DTYPE,"gradcheck: input %d is %s; differences want f64, f32 or c64",
- i+1,oxi_tensor_text(inputs[i]));}
+i+1,oxi_tensor_text(inputs[i]));}
 return OX_OK;}
 OX_API ox_status ox_gradcheck(ox_checked_function function,void*user,ox_tensor*const*inputs,
- int input_count,const ox_gradcheck_desc*desc){oxi_gradcheck c;
+int input_count,const ox_gradcheck_desc*desc){oxi_gradcheck c;
 memset(&c,0,sizeof c);if(!function)return oxi_fail(OX_ERR_ARG,"gradcheck: no function");
 if(oxi_any_null("gradcheck",inputs,input_count))return ox_error();
 c.function=function;c.user=user;c.eps=desc&&desc->eps>0?desc->eps:1e-6;
@@ -5164,15 +5159,15 @@ static ox_tensor*oxi_gradients_in_a_row(ox_tensor*const*inputs,void*user){
 const oxi_gradgradcheck*c=(const oxi_gradgradcheck*)user;
 ox_tensor*row=NULL,*pair[2],*x,*g,*weights=inputs[c->count];ox_grad_desc desc;memset(&desc,0,sizeof desc);
 desc.create_graph=desc.allow_unused=true;bool enabled=ox_set_grad_enabled(true);
-ox_tensor*y=c->function(inputs,c->user);desc.gradients= &weights;for(int i=0;i<c->count&&y;i++){
+ox_tensor*y=c->function(inputs,c->user);desc.gradients=&weights;for(int i=0;i<c->count&&y;i++){
 if(!ox_requires_grad(inputs[i]))continue;
 x=inputs[i];if(ox_grad(&y,1,&x,1,&desc,&g)!=OX_OK)y=NULL;
-if(!y|| !g)continue;
-pair[0]=row;pair[1]=ox_cast(ox_flatten(oxi_as_reals(g),0,-1),OX_F64);row= !row?pair[1]:ox_cat(pair,2,0);
+if(!y||!g)continue;
+pair[0]=row;pair[1]=ox_cast(ox_flatten(oxi_as_reals(g),0,-1),OX_F64);row=!row?pair[1]:ox_cat(pair,2,0);
 if(!row)y=NULL;}
 (void)ox_set_grad_enabled(enabled);return!y?NULL:row?row:oxi_full("zeros",OX_SHAPE(1),0,OX_F64,ox_cpu());}
 OX_API ox_status ox_gradgradcheck(ox_checked_function function,void*user,ox_tensor*const*inputs,
- int input_count,const ox_gradcheck_desc*desc){oxi_gradgradcheck c;
+int input_count,const ox_gradcheck_desc*desc){oxi_gradgradcheck c;
 size_t bytes=((size_t)(input_count>0?input_count:0)+1)*sizeof(ox_tensor*);
 if(!function)return oxi_fail(OX_ERR_ARG,"gradgradcheck: no function");
 if(oxi_any_null("gradgradcheck",inputs,input_count))return ox_error();
@@ -5183,7 +5178,7 @@ ox_tensor*y=function(inputs,user),*spread=y?oxi_check_weights(oxi_as_reals(ox_de
 if(spread&&y->dtype==OX_C64)spread=ox_view_as_complex(spread);
 all[input_count]=spread?ox_requires_grad_(ox_cast(spread,y->dtype),true):NULL;
 ox_status status=all[input_count]?ox_gradcheck(oxi_gradients_in_a_row,&c,all,input_count+1,desc)
- :ox_error();
+:ox_error();
 ox_scope_end(&scope);oxi_free(all,bytes);return status;}
 /* >>nn/tensors/joins.c */
 static ox_tensor*oxi_atleast(ox_tensor*x,int ndim){ox_shape shape=ox_shape_of(x);
@@ -5199,21 +5194,21 @@ static bool oxi_common_shape(const char*name,ox_tensor*const*list,int count,ox_s
 if(list[i]->ndim>out->ndim)out->ndim=list[i]->ndim;
 for(int d=0;d<out->ndim;d++)out->dim[d]=1;
 for(int i=0;i<count;i++)
-for(int d=0;d<list[i]->ndim;d++){int64_t*size= &out->dim[out->ndim-list[i]->ndim+d],own=list[i]->shape[d];
+for(int d=0;d<list[i]->ndim;d++){int64_t*size=&out->dim[out->ndim-list[i]->ndim+d],own=list[i]->shape[d];
 if(*size==1)*size=own;
-if(own==1||own== *size)continue;
+if(own==1||own==*size)continue;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: shapes do not broadcast: %s",name,oxi_tensor_text(list[i]));
 return false;}
 return true;}
 static ox_tensor**oxi_list_new(int64_t count,size_t*bytes){
-if(count<0|| !oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
-return(ox_tensor**)oxi_alloc(*bytes? *bytes:sizeof(ox_tensor*));}
+if(count<0||!oxi_mul_size((size_t)count,sizeof(ox_tensor*),bytes))return NULL;
+return(ox_tensor**)oxi_alloc(*bytes?*bytes:sizeof(ox_tensor*));}
 static ox_tensor*oxi_joined(const char*name,ox_tensor*const*list,int count,int ndim,int dim,bool columns){
 size_t bytes;if(count<1)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensors",name);
 if(oxi_any_null(name,list,count))return NULL;
 ox_tensor**parts=oxi_list_new(count,&bytes);if(!parts)return NULL;
 oxi_work work=oxi_work_begin(name);bool made=true;for(int i=0;i<count;i++){parts[i]=
- columns&&list[i]->ndim<=1?ox_reshape(list[i],OX_SHAPE(-1,1)):oxi_atleast(list[i],ndim);
+columns&&list[i]->ndim<=1?ox_reshape(list[i],OX_SHAPE(-1,1)):oxi_atleast(list[i],ndim);
 made=made&&parts[i];}
 int along=made&&dim==OX_FLATTENED?(parts[0]->ndim>1):dim;
 ox_tensor*result=oxi_work_end(&work,made?ox_cat(parts,count,along):NULL);
@@ -5229,9 +5224,9 @@ return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag_embed: %s",oxi_tensor_text(x));
 int ndim=x->ndim+1,a=oxi_wrap_dim("diag_embed",dim1,ndim),b=oxi_wrap_dim("diag_embed",dim2,ndim);
 if(a<0||b<0)return NULL;
 if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"diag_embed: dim %d twice",a);
-if(offset>INT32_MAX||offset< -INT32_MAX)
+if(offset>INT32_MAX||offset<-INT32_MAX)
 return OXI_FAIL_NULL(OX_ERR_ARG,"diag_embed: the offset %lld",(long long)offset);
-int64_t size=x->shape[x->ndim-1]+(offset<0? -offset:offset);ox_shape shape=oxi_no_shape();shape.ndim=ndim;
+int64_t size=x->shape[x->ndim-1]+(offset<0?-offset:offset);ox_shape shape=oxi_no_shape();shape.ndim=ndim;
 for(int d=0,from=0;d<ndim;d++)shape.dim[d]=d==a||d==b?size:x->shape[from++];
 oxi_work work=oxi_work_begin("diag_embed");
 ox_tensor*out=oxi_full("diag_embed",shape,0,x->dtype,ox_device_of(x));
@@ -5243,15 +5238,15 @@ return OXI_FAIL_NULL(OX_ERR_SHAPE,"diag: %s has not 1 or 2 dims",oxi_tensor_text
 if(x->ndim==1)return ox_diag_embed(x,diagonal,0,1);
 oxi_work work=oxi_work_begin("diag");return oxi_work_end(&work,ox_clone(ox_diagonal(x,diagonal,0,1)));}
 OXI_MADE_1(trace,x->ndim==2?ox_sum(ox_diagonal(x,0,0,1),OX_ALL_DIMS,false)
- :OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
+:OXI_FAIL_NULL(OX_ERR_SHAPE,"trace: of %s",oxi_tensor_text(x)))
 OX_API ox_tensor*ox_repeat_interleave(ox_tensor*x,ox_tensor*repeats,int dim){ox_tensor*in[2]={x,repeats};
 if(oxi_any_null("repeat_interleave",in,2))return NULL;
 oxi_work work=oxi_work_begin("repeat_interleave");if(dim==OX_FLATTENED){x=ox_reshape(x,OX_SHAPE(-1));
 dim=0;}
-int at=x?oxi_own_dim("repeat_interleave",x,dim): -1;if(at<0)return oxi_work_end(&work,NULL);
+int at=x?oxi_own_dim("repeat_interleave",x,dim):-1;if(at<0)return oxi_work_end(&work,NULL);
 if(repeats->ndim>1||(ox_numel(repeats)!=1&&ox_numel(repeats)!=x->shape[at])){
 (void)oxi_fail(OX_ERR_SHAPE,"repeat_interleave: repeats %s for dim %d of %s",
- oxi_tensor_text(repeats),at,oxi_tensor_text(x));
+oxi_tensor_text(repeats),at,oxi_tensor_text(x));
 return oxi_work_end(&work,NULL);}
 ox_tensor*each=ox_expand(ox_reshape(ox_cast(repeats,OX_I64),OX_SHAPE(-1)),OX_SHAPE(x->shape[at]));
 ox_tensor*ends=ox_cumsum(each,0);int64_t total=ends&&x->shape[at]?ox_item_int(ox_select(ends,0,-1)):0;
@@ -5262,7 +5257,7 @@ return oxi_work_end(&work,ox_index_select(x,at,places));}
 static ox_tensor*oxi_wrapped_index(ox_tensor*index,int64_t size){index=ox_cast(index,OX_I64);
 return ox_where(ox_lt_number(index,0),ox_add(index,ox_integer(size)),index);}
 static ox_tensor*oxi_index_along(ox_tensor*index,ox_shape shape,int dim){ox_shape own=shape;
-for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim? -1:1;
+for(int d=0;d<shape.ndim;d++)own.dim[d]=d==dim?-1:1;
 shape.dim[dim]=ox_numel(index);return ox_expand(ox_reshape(index,own),shape);}
 OX_API ox_tensor*ox_index_copy(ox_tensor*x,int dim,ox_tensor*index,ox_tensor*source){
 ox_tensor*in[3]={x,index,source};if(oxi_any_null("index_copy",in,3))return NULL;
@@ -5273,9 +5268,9 @@ if(source->ndim==0)source=ox_reshape(source,OX_SHAPE(1));
 ox_tensor*places=oxi_index_along(ox_cast(index,OX_I64),ox_shape_of(source),at);
 return oxi_work_end(&work,ox_scatter(x,at,places,source));}
 typedef struct oxi_indexed_dims{ox_tensor*front,*place;ox_shape broadcast,rest,order;int at;
- }oxi_indexed_dims;
-static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,ox_tensor**list){
-int used=0;for(int i=0;i<count;i++){ox_tensor*t=given[i];
+}oxi_indexed_dims;static int oxi_plain_indices(const char*name,ox_tensor*x,ox_tensor*const*given,int count,
+ox_tensor**list){int used=0;
+for(int i=0;i<count;i++){ox_tensor*t=given[i];
 bool mask=t&&(t->dtype==OX_BOOL||t->dtype==OX_U8);int takes=mask?t->ndim:1;if(used+takes>x->ndim){
 (void)oxi_fail(OX_ERR_DIM,"%s: more indices than dims of %s",name,oxi_tensor_text(x));return-1;}
 if(!mask)list[used++]=t;
@@ -5285,8 +5280,8 @@ return-1;}
 list[used++]=ox_select(places,1,d);if(!list[used-1])return-1;}}
 return used;}
 static bool oxi_index_dims(const char*name,ox_tensor*x,ox_tensor*const*given,int count,
- oxi_indexed_dims*out){ox_tensor*list[OX_MAX_DIMS],*few[OX_MAX_DIMS];
-int used=oxi_plain_indices(name,x,given,count,list),first= -1,last= -1,indexed=0;if(used<0)return false;
+oxi_indexed_dims*out){ox_tensor*list[OX_MAX_DIMS],*few[OX_MAX_DIMS];
+int used=oxi_plain_indices(name,x,given,count,list),first=-1,last=-1,indexed=0;if(used<0)return false;
 memset(out,0,sizeof*out);for(int d=0;d<used;d++){if(!list[d])continue;
 if(first<0)first=d;
 last=d;few[indexed]=list[d];out->order.dim[indexed++]=d;}
@@ -5299,7 +5294,7 @@ ox_tensor*own=ox_expand(oxi_wrapped_index(few[i],size),out->broadcast);if(own&&o
 ox_tensor*beyond=ox_logical_or(ox_lt_number(own,0),ox_ge(own,ox_integer(size)));
 if(ox_item_int(ox_any(beyond,OX_ALL_DIMS,false))){
 (void)oxi_fail(OX_ERR_INDEX,"%s: an index is out of range for dim %d of %s",name,
- (int)out->order.dim[i],oxi_tensor_text(x));
+(int)out->order.dim[i],oxi_tensor_text(x));
 return false;}}
 out->place=i?ox_add(ox_mul(out->place,ox_integer(size)),own):own;room*=size;}
 out->place=ox_reshape(out->place,OX_SHAPE(-1));out->order.ndim=x->ndim;out->rest.ndim=x->ndim-indexed;
@@ -5315,8 +5310,8 @@ for(int d=i->at;d<i->rest.ndim&&shape.ndim<OX_MAX_DIMS;d++)
 shape.dim[shape.ndim++]=i->rest.dim[d];
 return shape;}
 static ox_shape oxi_indexed_order(const oxi_indexed_dims*i,bool back){ox_shape order=oxi_no_shape();
-int wide=i->broadcast.ndim;order.ndim=wide +i->rest.ndim;for(int d=0;d<order.ndim;d++){
-int from=d<i->at?wide +d:d<i->at+wide?d-i->at:d;order.dim[back?from:d]=back?d:from;}
+int wide=i->broadcast.ndim;order.ndim=wide+i->rest.ndim;for(int d=0;d<order.ndim;d++){
+int from=d<i->at?wide+d:d<i->at+wide?d-i->at:d;order.dim[back?from:d]=back?d:from;}
 return order;}
 OX_API ox_tensor*ox_index(ox_tensor*x,ox_tensor*const*indices,int count){oxi_indexed_dims i;
 if(oxi_any_null("index",&x,1))return NULL;
@@ -5329,7 +5324,7 @@ for(int d=0;d<i.rest.ndim;d++)shape.dim[shape.ndim++]=i.rest.dim[d];
 rows=ox_reshape(rows,shape);
 return oxi_work_end(&work,i.at?ox_contiguous(ox_permute(rows,oxi_indexed_order(&i,false))):rows);}
 OX_API ox_tensor*ox_index_put(ox_tensor*x,ox_tensor*const*indices,int count,ox_tensor*values,
- bool accumulate){ox_tensor*in[2]={x,values};
+bool accumulate){ox_tensor*in[2]={x,values};
 oxi_indexed_dims i;if(oxi_any_null("index_put",in,2))return NULL;
 oxi_work work=oxi_work_begin("index_put");
 if(!oxi_index_dims("index_put",x,indices,count,&i))return oxi_work_end(&work,NULL);
@@ -5337,7 +5332,7 @@ values=ox_permute(ox_expand(ox_cast(values,x->dtype),oxi_indexed_shape(&i)),oxi_
 if(!values)return oxi_work_end(&work,NULL);
 ox_shape flat=ox_shape_of(i.front),was=oxi_no_shape(),back=oxi_no_shape();flat.dim[0]=ox_numel(i.place);
 values=ox_reshape(values,flat);ox_tensor*made=accumulate?ox_index_add(i.front,0,i.place,values,1)
- :ox_index_copy(i.front,0,i.place,values);
+:ox_index_copy(i.front,0,i.place,values);
 was.ndim=back.ndim=x->ndim;for(int d=0;d<x->ndim;d++)was.dim[d]=x->shape[i.order.dim[d]];
 for(int d=0;d<x->ndim;d++)back.dim[i.order.dim[d]]=d;
 return oxi_work_end(&work,ox_contiguous(ox_permute(ox_reshape(made,was),back)));}
@@ -5346,13 +5341,13 @@ static ox_tensor*oxi_log_of_sum(ox_tensor*a,ox_tensor*b,bool of_two){
 ox_tensor*same=ox_logical_and(ox_eq(a,b),ox_isinf(a)),*first=ox_ge(a,b);
 ox_tensor*most=ox_where(first,a,b),*least=ox_where(first,b,a);
 ox_tensor*apart=ox_where(same,ox_number(0),ox_sub(least,most));ox_tensor*more=
- of_two?ox_mul_number(ox_log1p(ox_exp2(apart)),1.44269504088896340736):ox_log1p(ox_exp(apart));
+of_two?ox_mul_number(ox_log1p(ox_exp2(apart)),1.44269504088896340736):ox_log1p(ox_exp(apart));
 return ox_where(same,a,ox_add(most,more));}
 OXI_MADE_2(logaddexp,oxi_log_of_sum(a,b,false))
 OXI_MADE_2(logaddexp2,oxi_log_of_sum(a,b,true))
 static ox_tensor*oxi_times_log(ox_tensor*a,ox_tensor*b,double edge){a=oxi_as_float(a);
 b=oxi_as_float(b);ox_tensor*none=
- ox_logical_and(ox_eq_number(a,0),ox_logical_or(ox_le_number(b,edge),ox_eq_number(b,INFINITY)));
+ox_logical_and(ox_eq_number(a,0),ox_logical_or(ox_le_number(b,edge),ox_eq_number(b,INFINITY)));
 ox_tensor*safe=ox_where(none,ox_number(1),b);
 return ox_where(none,ox_number(0),ox_mul(a,edge<0?ox_log1p(safe):ox_log(safe)));}
 OXI_MADE_2(xlogy,oxi_times_log(a,b,0))
@@ -5373,10 +5368,10 @@ ox_tensor*angle=ox_mul_number(ox_where(zero,ox_number(1),oxi_as_float(x)),OXI_PI
 return ox_where(zero,ox_number(1),ox_div(ox_sin(angle),angle));}
 OXI_MADE_1(sinc,oxi_sinc(x))
 static ox_tensor*oxi_nextafter(ox_tensor*a,ox_tensor*b){ox_dtype bits=oxi_bits_type(a->dtype);
-ox_tensor*both[2],*wide;wide=ox_maximum(a,b);if(!wide||a->dtype!=b->dtype|| !oxi_is_float(a->dtype)){
+ox_tensor*both[2],*wide;wide=ox_maximum(a,b);if(!wide||a->dtype!=b->dtype||!oxi_is_float(a->dtype)){
 if(wide)
 (void)oxi_fail(OX_ERR_DTYPE,"nextafter: %s x %s are not floats of one dtype",oxi_tensor_text(a),
- oxi_tensor_text(b));
+oxi_tensor_text(b));
 return NULL;}
 both[0]=ox_contiguous(ox_expand(a,ox_shape_of(wide)));both[1]=ox_expand(b,ox_shape_of(wide));
 ox_tensor*grows=ox_eq(ox_lt(both[0],both[1]),ox_gt_number(both[0],0));
@@ -5387,7 +5382,7 @@ next=ox_where(ox_eq_number(both[0],0),ox_copysign(least,both[1]),next);
 return ox_where(ox_eq(both[0],both[1]),both[1],ox_where(ox_isnan(wide),wide,next));}
 OXI_MADE_2(nextafter,oxi_nextafter(a,b))
 static ox_tensor*oxi_gcd(ox_tensor*a,ox_tensor*b){a=ox_abs(a);
-b=ox_abs(b);ox_tensor*sum=ox_add(a,b);if(!sum|| !oxi_is_int(sum->dtype))
+b=ox_abs(b);ox_tensor*sum=ox_add(a,b);if(!sum||!oxi_is_int(sum->dtype))
 return sum?OXI_FAIL_NULL(OX_ERR_DTYPE,"gcd: of integers only"):NULL;
 a=ox_expand(ox_cast(a,sum->dtype),ox_shape_of(sum));b=ox_expand(ox_cast(b,sum->dtype),ox_shape_of(sum));
 while(b&&ox_numel(b)&&ox_item_int(ox_any(ox_ne_number(b,0),OX_ALL_DIMS,false))){
@@ -5402,14 +5397,14 @@ return ox_mul(ox_trunc_divide(ox_abs(a),ox_where(none,ox_integer(1),common)),ox_
 OXI_MADE_2(lcm,oxi_lcm(a,b))
 OX_API ox_tensor*ox_logit(ox_tensor*x,double eps){if(oxi_any_null("logit",&x,1))return NULL;
 oxi_work work=oxi_work_begin("logit");ox_tensor*p=oxi_as_float(x);if(eps>=0){
-ox_tensor*below=ox_where(ox_gt_number(p,1-eps),ox_number(1-eps),p);
+ox_tensor*below=ox_where(ox_gt_number(p,1 -eps),ox_number(1 -eps),p);
 p=ox_where(ox_lt_number(p,eps),ox_number(eps),below);}
 return oxi_work_end(&work,ox_log(ox_div(p,ox_rsub_number(p,1))));}
 OX_API ox_tensor*ox_hardshrink(ox_tensor*x,double lambda){if(oxi_any_null("hardshrink",&x,1))return NULL;
 oxi_work work=oxi_work_begin("hardshrink");
 return oxi_work_end(&work,ox_where(ox_le_number(ox_abs(x),lambda),ox_number(0),x));}
 OX_API ox_tensor*ox_softshrink(ox_tensor*x,double lambda){
-if(oxi_any_null("softshrink",&x,1)|| !oxi_number_fits("softshrink",lambda>=0,lambda))return NULL;
+if(oxi_any_null("softshrink",&x,1)||!oxi_number_fits("softshrink",lambda>=0,lambda))return NULL;
 oxi_work work=oxi_work_begin("softshrink");ox_tensor*inside=ox_where(ox_isnan(x),x,ox_number(0));
 ox_tensor*below=ox_where(ox_lt_number(x,-lambda),ox_add_number(x,lambda),inside);
 return oxi_work_end(&work,ox_where(ox_gt_number(x,lambda),ox_sub_number(x,lambda),below));}
@@ -5423,9 +5418,9 @@ oxi_work work=oxi_work_begin("prelu");if(ox_numel(weight)>1&&x->ndim>1)weight=ox
 if(x->ndim==0)weight=ox_reshape(weight,OX_ALL_DIMS);
 ox_tensor*y=ox_where(ox_gt_number(x,0),x,ox_mul(x,weight));return oxi_work_end(&work,y);}
 OX_API ox_tensor*ox_rrelu(ox_tensor*x,double lower,double upper,bool training){
-if(oxi_any_null("rrelu",&x,1)|| !oxi_number_fits("rrelu",lower<=upper,lower))return NULL;
+if(oxi_any_null("rrelu",&x,1)||!oxi_number_fits("rrelu",lower<=upper,lower))return NULL;
 oxi_work work=oxi_work_begin("rrelu");ox_tensor*slope=
- training?ox_uniform_(ox_empty_like(x),lower,upper):ox_number((lower+upper)/2);
+training?ox_uniform_(ox_empty_like(x),lower,upper):ox_number((lower+upper)/2);
 return oxi_work_end(&work,ox_where(ox_gt_number(x,0),x,ox_mul(x,slope)));}
 OX_API ox_tuple ox_frexp(ox_tensor*x){ox_tuple made;memset(&made,0,sizeof made);
 if(oxi_any_null("frexp",&x,1))return made;
@@ -5434,11 +5429,11 @@ ox_tensor*size=ox_where(plain,ox_abs(ox_cast(x,OX_F64)),ox_number(0.5));
 ox_tensor*power=ox_add_number(ox_floor(ox_log2(size)),1);
 ox_tensor*half=ox_floor(ox_mul_number(power,-0.5));
 ox_tensor*part=ox_mul(ox_mul(size,ox_exp2(half)),ox_exp2(ox_sub(ox_neg(power),half)));power=ox_add(power,
- ox_sub(ox_cast(ox_ge_number(part,1),OX_F64),ox_cast(ox_lt_number(part,0.5),OX_F64)));
+ox_sub(ox_cast(ox_ge_number(part,1),OX_F64),ox_cast(ox_lt_number(part,0.5),OX_F64)));
 half=ox_floor(ox_mul_number(power,-0.5));ox_tensor*rest=ox_sub(ox_neg(power),half);
 made.t[0]=ox_mul(ox_mul(x,ox_cast(ox_exp2(half),x->dtype)),ox_cast(ox_exp2(rest),x->dtype));
 made.t[1]=ox_cast(ox_where(plain,power,ox_number(0)),OX_I32);
-if(!made.t[0]|| !made.t[1])made.t[0]=made.t[1]=NULL;
+if(!made.t[0]||!made.t[1])made.t[0]=made.t[1]=NULL;
 ox_keep(made.t[0]);(void)oxi_work_end(&work,made.t[1]);return made;}
 /* >>nn/tensors/products.c */
 static ox_tensor*oxi_scaled_by(ox_tensor*x,double factor){if(!x||factor==1)return x;
@@ -5461,7 +5456,7 @@ OXI_ONTO(addmv,ox_matmul(a,b))
 OXI_ONTO(addr,a->dtype==OX_BOOL?ox_logical_and(ox_unsqueeze(a,1),b):ox_outer(a,b))
 OXI_ONTO(baddbmm,ox_matmul(a,b))
 OXI_ONTO(addbmm,ox_sum_as(ox_matmul(a,b),OX_DIMS(0),false,a->dtype))
-OXI_MADE_2(inner,!a->ndim|| !b->ndim?ox_mul(a,b):ox_matmul(a,b->ndim==1?b:ox_transpose(b,-1,-2)))
+OXI_MADE_2(inner,!a->ndim||!b->ndim?ox_mul(a,b):ox_matmul(a,b->ndim==1?b:ox_transpose(b,-1,-2)))
 OXI_MADE_2(vdot,ox_dot(oxi_is_complex(a)?ox_conj(a):a,b))
 OX_API ox_tensor*ox_vecdot(ox_tensor*a,ox_tensor*b,int dim){ox_tensor*in[2]={a,b};
 if(oxi_any_null("vecdot",in,2))return NULL;
@@ -5472,10 +5467,10 @@ ox_tensor*in[2]={a,b};uint32_t sets[2]={0,0};ox_shape order[2],kept=oxi_no_shape
 if(oxi_any_null("tensordot",in,2))return NULL;
 if(dims_a.ndim!=dims_b.ndim||dims_a.ndim<0)
 return OXI_FAIL_NULL(OX_ERR_DIM,"tensordot: %d dims with %d",dims_a.ndim,dims_b.ndim);
-if((dims_a.ndim&& !oxi_dim_set("tensordot",a,&dims_a,&sets[0]))||
- (dims_b.ndim&& !oxi_dim_set("tensordot",b,&dims_b,&sets[1])))
+if((dims_a.ndim&&!oxi_dim_set("tensordot",a,&dims_a,&sets[0]))||
+(dims_b.ndim&&!oxi_dim_set("tensordot",b,&dims_b,&sets[1])))
 return NULL;
-for(int side=0;side<2;side++){ox_shape*o= &order[side],joined=side?dims_b:dims_a;
+for(int side=0;side<2;side++){ox_shape*o=&order[side],joined=side?dims_b:dims_a;
 int n=in[side]->ndim,to=0;*o=oxi_no_shape();o->ndim=n;for(int i=0;i<joined.ndim;i++){
 int d=(int)(joined.dim[i]<0?joined.dim[i]+n:joined.dim[i]);o->dim[side?i:n-joined.ndim+i]=d;}
 for(int d=0;d<n;d++){if(sets[side]>>d&1)continue;
@@ -5488,14 +5483,13 @@ int e=(int)(dims_b.dim[i]<0?dims_b.dim[i]+b->ndim:dims_b.dim[i]);if(a->shape[d]=
 b=ox_sum_as(b,OX_DIMS(e),true,b->dtype);
 else if(b->shape[e]==1&&a->shape[d]!=1)
 a=ox_sum_as(a,OX_DIMS(d),true,a->dtype);
-if(!a|| !b)return oxi_work_end(&work,NULL);
+if(!a||!b)return oxi_work_end(&work,NULL);
 if(a->shape[d]!=b->shape[e]){
 (void)oxi_fail(OX_ERR_SHAPE,"tensordot: dim %d of %s with dim %d of %s",d,oxi_tensor_text(a),
- e,oxi_tensor_text(b));
+e,oxi_tensor_text(b));
 return oxi_work_end(&work,NULL);}
 inner*=a->shape[d];}
-int64_t rows=1,columns=1;
-for(int i=0;i<kept.ndim;i++)*(i<a->ndim-dims_a.ndim? &rows: &columns)*=kept.dim[i];
+int64_t rows=1,columns=1;for(int i=0;i<kept.ndim;i++)*(i<a->ndim-dims_a.ndim?&rows:&columns)*=kept.dim[i];
 ox_tensor*left=ox_reshape(ox_permute(a,order[0]),OX_SHAPE(rows,inner));
 ox_tensor*right=ox_reshape(ox_permute(b,order[1]),OX_SHAPE(inner,columns));
 return oxi_work_end(&work,ox_reshape(ox_matmul(left,right),kept));}
@@ -5532,7 +5526,7 @@ oxi_work work=oxi_work_begin("masked_scatter");
 ox_tensor*flat=ox_reshape(ox_expand(mask,shape),OX_SHAPE(-1));
 ox_tensor*values=ox_reshape(source,OX_SHAPE(-1));
 ox_tensor*order=ox_sub(ox_cumsum(ox_cast(flat,OX_I64),0),ox_integer(1));
-if(!order|| !values||ox_numel(order)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
+if(!order||!values||ox_numel(order)==0)return oxi_work_end(&work,ox_clone(ox_expand(x,shape)));
 order=ox_where(flat,order,ox_integer(0));
 if(ox_numel(values)==0&&ox_item_int(ox_any(flat,OX_ALL_DIMS,false))){
 (void)oxi_fail(OX_ERR_SHAPE,"masked_scatter: the source has no elements");return oxi_work_end(&work,NULL);}
@@ -5550,35 +5544,35 @@ return-1;}
 OX_API int64_t ox_broadcast_tensors(ox_tensor*const*list,int count,ox_tensor**out,int64_t room){
 ox_shape shape;int64_t made=0;if(count<0||oxi_any_null("broadcast_tensors",list,count))return-1;
 if(!oxi_common_shape("broadcast_tensors",list,count,&shape))return-1;
-int64_t wanted= !out?0:room<count?room:count;for(;made<wanted;made++)
+int64_t wanted=!out?0:room<count?room:count;for(;made<wanted;made++)
 if(!(out[made]=ox_expand(list[made],shape)))break;
-return oxi_results_end(out,made,wanted)<0? -1:count;}
+return oxi_results_end(out,made,wanted)<0?-1:count;}
 OX_API int64_t ox_tensor_split_at(ox_tensor*x,const int64_t*indices,int64_t count,int dim,
- ox_tensor**out,int64_t room){int64_t made=0,start=0;
+ox_tensor**out,int64_t room){int64_t made=0,start=0;
 if(oxi_any_null("tensor_split",&x,1))return-1;
 int at=oxi_own_dim("tensor_split",x,dim);if(at<0||count<0)return-1;
-int64_t wanted= !out?0:room<count+1?room:count+1;for(;made<wanted;made++){
+int64_t wanted=!out?0:room<count+1?room:count+1;for(;made<wanted;made++){
 int64_t end=made<count?indices[made]:OX_END;out[made]=ox_slice(x,at,start,end,1);if(!out[made])break;
 start=end;}
-return oxi_results_end(out,made,wanted)<0? -1:count+1;}
+return oxi_results_end(out,made,wanted)<0?-1:count+1;}
 OX_API int64_t ox_tensor_split(ox_tensor*x,int64_t sections,int dim,ox_tensor**out,int64_t room){
 int64_t made=0,start=0;if(oxi_any_null("tensor_split",&x,1))return-1;
 int at=oxi_own_dim("tensor_split",x,dim);if(at<0)return-1;
 if(sections<1){(void)oxi_fail(OX_ERR_ARG,"tensor_split: %lld sections",(long long)sections);
 return-1;}
 int64_t each=x->shape[at]/sections,longer=x->shape[at]%sections;
-int64_t wanted= !out?0:room<sections?room:sections;for(;made<wanted;made++){
+int64_t wanted=!out?0:room<sections?room:sections;for(;made<wanted;made++){
 int64_t length=each+(made<longer);out[made]=ox_narrow(x,at,start,length);if(!out[made])break;
 start+=length;}
-return oxi_results_end(out,made,wanted)<0? -1:sections;}
+return oxi_results_end(out,made,wanted)<0?-1:sections;}
 static ox_tensor*oxi_searched(ox_tensor*sorted,ox_tensor*values,bool right){
 int64_t size=sorted->ndim?sorted->shape[sorted->ndim-1]:1;
 ox_tensor*low=ox_zeros_like(ox_cast(values,OX_I64));ox_tensor*high=
- oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
+oxi_full("searchsorted",ox_shape_of(values),(double)size,OX_I64,ox_device_of(values));
 if(size==0)return low;
 for(int64_t left=size;left>0&&low&&high;left/=2){
 ox_tensor*middle=ox_floor_divide(ox_add(low,high),ox_integer(2));
-ox_tensor*place=ox_minimum(middle,ox_integer(size -1)),*there;if(sorted->ndim==1)
+ox_tensor*place=ox_minimum(middle,ox_integer(size-1)),*there;if(sorted->ndim==1)
 there=ox_reshape(ox_index_select(sorted,0,ox_reshape(place,OX_SHAPE(-1))),ox_shape_of(values));
 else
 there=ox_gather(sorted,-1,place);
@@ -5596,14 +5590,14 @@ for(int d=0;fits&&sorted->ndim>1&&d+1<sorted->ndim;d++)
 fits=sorted->shape[d]==values->shape[d];
 if(!fits||sorted->ndim==0)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"searchsorted: values %s for lines of %s",oxi_tensor_text(values),
- oxi_tensor_text(sorted));
+oxi_tensor_text(sorted));
 oxi_work work=oxi_work_begin("searchsorted");return oxi_work_end(&work,oxi_searched(sorted,values,right));}
 OX_API ox_tensor*ox_bucketize(ox_tensor*values,ox_tensor*boundaries,bool right){
 ox_tensor*in[2]={values,boundaries};if(oxi_any_null("bucketize",in,2))return NULL;
 if(boundaries->ndim!=1)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"bucketize: boundaries %s",oxi_tensor_text(boundaries));
 oxi_work work=oxi_work_begin("bucketize");return oxi_work_end(&work,oxi_searched(boundaries,values,right));
- }
+}
 OX_API ox_tensor*ox_isin(ox_tensor*x,ox_tensor*among,bool invert){ox_tensor*in[2]={x,among};
 if(oxi_any_null("isin",in,2))return NULL;
 oxi_work work=oxi_work_begin("isin");
@@ -5618,14 +5612,14 @@ if(oxi_any_null("rot90",&x,1))return NULL;
 int a=oxi_own_dim("rot90",x,dim0),b=oxi_own_dim("rot90",x,dim1);if(a<0||b<0)return NULL;
 if(a==b)return OXI_FAIL_NULL(OX_ERR_DIM,"rot90: dim %d twice",a);
 oxi_work work=oxi_work_begin("rot90");int64_t turns=((times%4)+4)%4;ox_tensor*made=turns==0?ox_clone(x)
- :turns==2?ox_flip(x,OX_DIMS(a,b)):turns==1?ox_transpose(ox_flip(x,OX_DIMS(b)),a,b)
- :ox_transpose(ox_flip(x,OX_DIMS(a)),a,b);
+:turns==2?ox_flip(x,OX_DIMS(a,b)):turns==1?ox_transpose(ox_flip(x,OX_DIMS(b)),a,b)
+:ox_transpose(ox_flip(x,OX_DIMS(a)),a,b);
 return oxi_work_end(&work,made);}
 OX_API ox_tensor*ox_diagflat(ox_tensor*x,int64_t offset){if(oxi_any_null("diagflat",&x,1))return NULL;
 oxi_work work=oxi_work_begin("diagflat");
 return oxi_work_end(&work,ox_diag_embed(ox_reshape(x,OX_SHAPE(-1)),offset,0,1));}
 static ox_tensor*oxi_triangle_places(const char*name,int64_t rows,int64_t columns,int64_t offset,
- bool upper){if(rows<0||columns<0)
+bool upper){if(rows<0||columns<0)
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld x %lld",name,(long long)rows,(long long)columns);
 oxi_work work=oxi_work_begin(name);ox_tensor*ones=ox_ones(OX_SHAPE(rows,columns),OX_BOOL);
 ox_tensor*places=ox_nonzero(upper?ox_triu(ones,offset):ox_tril(ones,offset));
@@ -5636,26 +5630,26 @@ OX_API ox_tensor*ox_triu_indices(int64_t rows,int64_t columns,int64_t offset){
 return oxi_triangle_places("triu_indices",rows,columns,offset,true);}
 OX_API int64_t ox_meshgrid(ox_tensor*const*list,int count,const char*indexing,ox_tensor**out,int64_t room){
 ox_shape shape=oxi_no_shape();int64_t made=0;bool swaps=indexing&&strcmp(indexing,"xy")==0&&count>1;
-if(count<1||count>OX_MAX_DIMS||(indexing&& !swaps&&strcmp(indexing,"ij")&&strcmp(indexing,"xy"))){
+if(count<1||count>OX_MAX_DIMS||(indexing&&!swaps&&strcmp(indexing,"ij")&&strcmp(indexing,"xy"))){
 (void)oxi_fail(OX_ERR_ARG,"meshgrid: %d tensors as \"%s\"",count,indexing?indexing:"ij");return-1;}
 if(oxi_any_null("meshgrid",list,count))return-1;
-shape.ndim=count;for(int i=0;i<count;i++)shape.dim[swaps&&i<2?1-i:i]=ox_numel(list[i]);
-int64_t wanted= !out?0:room<count?room:count;for(;made<wanted;made++){ox_shape own=oxi_no_shape();
+shape.ndim=count;for(int i=0;i<count;i++)shape.dim[swaps&&i<2?1 -i:i]=ox_numel(list[i]);
+int64_t wanted=!out?0:room<count?room:count;for(;made<wanted;made++){ox_shape own=oxi_no_shape();
 own.ndim=count;for(int d=0;d<count;d++)own.dim[d]=1;
-own.dim[swaps&&made<2?1-made:made]=ox_numel(list[made]);oxi_work work=oxi_work_begin("meshgrid");
+own.dim[swaps&&made<2?1 -made:made]=ox_numel(list[made]);oxi_work work=oxi_work_begin("meshgrid");
 out[made]=oxi_work_end(&work,ox_expand(ox_reshape(list[made],own),shape));if(!out[made])break;}
-return oxi_results_end(out,made,wanted)<0? -1:count;}
+return oxi_results_end(out,made,wanted)<0?-1:count;}
 static bool oxi_same_shape(const ox_tensor*a,const ox_tensor*b){bool same=a->ndim==b->ndim;
 for(int d=0;same&&d<a->ndim;d++)same=a->shape[d]==b->shape[d];
 return same;}
 typedef ox_tensor*(*oxi_window)(ox_tensor*copy,const int64_t*told);
 static ox_tensor*oxi_with_part(const char*name,ox_tensor*x,ox_tensor*source,oxi_window window,
- const int64_t*told){ox_tensor*in[2]={x,source};
+const int64_t*told){ox_tensor*in[2]={x,source};
 if(oxi_any_null(name,in,2))return NULL;
 oxi_work work=oxi_work_begin(name);ox_tensor*copy=ox_clone(x),*part=copy?window(copy,told):NULL;
-if(part&& !oxi_same_shape(part,source)){
+if(part&&!oxi_same_shape(part,source)){
 (void)oxi_fail(OX_ERR_SHAPE,"%s: %s in the place of %s",name,oxi_tensor_text(source),
- oxi_tensor_text(part));
+oxi_tensor_text(part));
 part=NULL;}
 return oxi_work_end(&work,part&&ox_copy_(part,source)?copy:NULL);}
 static ox_tensor*oxi_window_select(ox_tensor*copy,const int64_t*told){
@@ -5667,23 +5661,23 @@ return ox_diagonal(copy,told[0],(int)told[1],(int)told[2]);}
 OX_API ox_tensor*ox_select_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t index){
 const int64_t told[2]={dim,index};return oxi_with_part("select_scatter",x,source,oxi_window_select,told);}
 OX_API ox_tensor*ox_slice_scatter(ox_tensor*x,ox_tensor*source,int dim,int64_t start,int64_t end,
- int64_t step){const int64_t told[4]={dim,start,end,step};
+int64_t step){const int64_t told[4]={dim,start,end,step};
 return oxi_with_part("slice_scatter",x,source,oxi_window_slice,told);}
 OX_API ox_tensor*ox_diagonal_scatter(ox_tensor*x,ox_tensor*source,int64_t offset,int dim1,int dim2){
 const int64_t told[3]={offset,dim1,dim2};
 return oxi_with_part("diagonal_scatter",x,source,oxi_window_diagonal,told);}
 OX_API ox_tensor*ox_as_strided_scatter(ox_tensor*x,ox_tensor*source,ox_shape shape,ox_shape strides,
- int64_t offset){ox_tensor*in[2]={x,source};
+int64_t offset){ox_tensor*in[2]={x,source};
 if(oxi_any_null("as_strided_scatter",in,2))return NULL;
 oxi_work work=oxi_work_begin("as_strided_scatter");
 ox_tensor*places=ox_as_strided(oxi_ramp_beside(x,ox_numel(x),OX_I64),shape,strides,offset);
-if(places&& !oxi_same_shape(places,source)){
+if(places&&!oxi_same_shape(places,source)){
 (void)oxi_fail(OX_ERR_SHAPE,"as_strided_scatter: %s in the place of %s",oxi_tensor_text(source),
- oxi_tensor_text(places));
+oxi_tensor_text(places));
 places=NULL;}
 return oxi_work_end(&work,places?ox_put(x,places,source,false):NULL);}
 static bool oxi_unravel_steps(const ox_tensor*indices,const ox_shape*shape,int64_t*steps){int64_t below=1;
-bool fits=shape->ndim>=0&&shape->ndim<=OX_MAX_DIMS;for(int d=fits?shape->ndim-1: -1;fits&&d>=0;d--){
+bool fits=shape->ndim>=0&&shape->ndim<=OX_MAX_DIMS;for(int d=fits?shape->ndim-1:-1;fits&&d>=0;d--){
 steps[d]=below;fits=shape->dim[d]>0||(shape->dim[d]==0&&ox_numel(indices)==0);
 if(fits&&d>0)fits=oxi_mul_i64(below,shape->dim[d]?shape->dim[d]:1,&below);}
 if(!fits)
@@ -5691,19 +5685,19 @@ if(!fits)
 return fits;}
 OX_API int64_t ox_unravel_index(ox_tensor*indices,ox_shape shape,ox_tensor**out,int64_t room){
 int64_t made=0,steps[OX_MAX_DIMS];
-if(oxi_any_null("unravel_index",&indices,1)|| !oxi_unravel_steps(indices,&shape,steps))return-1;
-int64_t wanted= !out?0:room<shape.ndim?room:shape.ndim;for(;made<wanted;made++){
+if(oxi_any_null("unravel_index",&indices,1)||!oxi_unravel_steps(indices,&shape,steps))return-1;
+int64_t wanted=!out?0:room<shape.ndim?room:shape.ndim;for(;made<wanted;made++){
 oxi_work work=oxi_work_begin("unravel_index");
 ox_tensor*place=ox_floor_divide(ox_cast(indices,OX_I64),ox_integer(steps[made]));out[made]=
- oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
+oxi_work_end(&work,ox_remainder(place,ox_integer(shape.dim[made]?shape.dim[made]:1)));
 if(!out[made])break;}
-return oxi_results_end(out,made,wanted)<0? -1:shape.ndim;}
+return oxi_results_end(out,made,wanted)<0?-1:shape.ndim;}
 OX_API ox_tensor*ox_nonzero_static(ox_tensor*x,int64_t size,int64_t fill_value){
 if(oxi_any_null("nonzero_static",&x,1))return NULL;
 if(size<0)return OXI_FAIL_NULL(OX_ERR_ARG,"nonzero_static: size %lld",(long long)size);
 oxi_work work=oxi_work_begin("nonzero_static");ox_tensor*places=ox_nonzero(x);
 ox_tensor*out=oxi_full("full",OX_SHAPE(size,x->ndim),(double)fill_value,OX_I64,ox_device_of(x));
-int64_t count= !places||places->shape[0]<size?(places?places->shape[0]:0):size;
+int64_t count=!places||places->shape[0]<size?(places?places->shape[0]:0):size;
 bool done=places&&out&&ox_copy_(ox_narrow(out,0,0,count),ox_narrow(places,0,0,count));
 return oxi_work_end(&work,done?out:NULL);}
 /* >>nn/tensors/order.c */
@@ -5716,13 +5710,13 @@ if(dim==OX_FLATTENED||(*x)->ndim==0){
 if(dim!=OX_FLATTENED&&oxi_wrap_dim(name,dim,(*x)->ndim)<0)return false;
 *x=ox_reshape(*x,OX_SHAPE(-1));return*x!=NULL;}
 *at=oxi_own_dim(name,*x,dim);return*at>=0;}
-static ox_pair oxi_pair_of_number(ox_pair pair,bool number){if(!number|| !pair.values)return pair;
+static ox_pair oxi_pair_of_number(ox_pair pair,bool number){if(!number||!pair.values)return pair;
 ox_tensor*value=ox_reshape(pair.values,OX_ALL_DIMS),*index=ox_reshape(pair.indices,OX_ALL_DIMS);
 ox_release(pair.values);ox_release(pair.indices);pair.values=value;pair.indices=index;return pair;}
 static ox_tensor*oxi_starts_of_runs(ox_tensor*lines){int64_t count=lines->shape[0];ox_tensor*parts[2];
 parts[0]=oxi_full("unique",OX_SHAPE(count>0?1:0),1,OX_BOOL,ox_device_of(lines));if(count<2)return parts[0];
 ox_tensor*flat=ox_reshape(lines,OX_SHAPE(count,-1));parts[1]=
- ox_any(ox_ne(ox_narrow(flat,0,1,count-1),ox_narrow(flat,0,0,count-1)),OX_DIMS(1),false);
+ox_any(ox_ne(ox_narrow(flat,0,1,count-1),ox_narrow(flat,0,0,count-1)),OX_DIMS(1),false);
 return ox_cat(parts,2,0);}
 static ox_tuple oxi_unique_runs(oxi_work*work,ox_tensor*lines,ox_tensor*sources){
 ox_tensor*starts=oxi_starts_of_runs(lines);
@@ -5731,7 +5725,7 @@ ox_tensor*run=places?ox_sub(ox_cumsum(ox_cast(starts,OX_I64),0),ox_integer(1)):N
 if(!run)return oxi_tuple_end(work,NULL,NULL,NULL);
 ox_tensor*parts[2],*values=ox_index_select(lines,0,places);parts[0]=places;
 parts[1]=oxi_full("unique",OX_SHAPE(ox_numel(places)?1:0),(double)lines->shape[0],OX_I64,
- ox_device_of(lines));
+ox_device_of(lines));
 ox_tensor*ends=ox_cat(parts,2,0);
 ox_tensor*lengths=ox_numel(places)?ox_sub(ox_narrow(ends,0,1,ox_numel(places)),places):places;
 if(sources)run=ox_scatter(run,0,sources,run);
@@ -5739,7 +5733,7 @@ return oxi_tuple_end(work,values,run,lengths);}
 static ox_tensor*oxi_sorted_lines(ox_tensor*lines,ox_tensor**order){
 ox_tensor*flat=ox_reshape(lines,OX_SHAPE(lines->shape[0],-1));
 *order=oxi_ramp_beside(lines,lines->shape[0],OX_I64);
-for(int64_t c=flat?flat->shape[1]-1: -1;c>=0&& *order;c--){
+for(int64_t c=flat?flat->shape[1]-1:-1;c>=0&&*order;c--){
 ox_tensor*column=ox_index_select(ox_select(flat,1,c),0,*order);
 *order=ox_index_select(*order,0,ox_argsort(column,0,false));}
 return ox_index_select(lines,0,*order);}
@@ -5764,12 +5758,12 @@ oxi_work work=oxi_work_begin(name);if(!oxi_lines(name,&x,dim,&at))return oxi_pai
 int64_t size=x->shape[at];
 ox_tensor*index=oxi_index_along(oxi_ramp_beside(x,size,OX_I64),ox_shape_of(x),at),*values=x;
 for(int64_t span=1;span<size&&values&&index;span*=2){
-ox_tensor*late=ox_narrow(values,at,span,size -span),*v[2],*i[2];
-ox_tensor*early=ox_narrow(values,at,0,size -span);
+ox_tensor*late=ox_narrow(values,at,span,size-span),*v[2],*i[2];
+ox_tensor*early=ox_narrow(values,at,0,size-span);
 ox_tensor*stays=largest?ox_ge(late,early):ox_le(late,early);
 if(oxi_is_float(x->dtype))stays=ox_logical_or(stays,ox_isnan(late));
 v[0]=ox_narrow(values,at,0,span);i[0]=ox_narrow(index,at,0,span);v[1]=ox_where(stays,late,early);
-i[1]=ox_where(stays,ox_narrow(index,at,span,size -span),ox_narrow(index,at,0,size -span));
+i[1]=ox_where(stays,ox_narrow(index,at,span,size-span),ox_narrow(index,at,0,size-span));
 values=ox_cat(v,2,at);index=ox_cat(i,2,at);}
 ox_tensor*place=ox_contiguous(index);
 return oxi_pair_of_number(oxi_pair_end(&work,ox_gather(x,at,place),place),number);}
@@ -5781,7 +5775,7 @@ if(at<0)return oxi_work_end(&work,NULL);
 int64_t size=x->ndim?x->shape[at]:1;ox_tensor*sums=ox_clone(oxi_wide(oxi_as_float(x)));
 for(int64_t span=1;span<size&&sums;span*=2){ox_tensor*parts[2];
 parts[0]=ox_narrow(sums,at,0,span);
-parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size -span),ox_narrow(sums,at,0,size -span));
+parts[1]=ox_logaddexp(ox_narrow(sums,at,span,size-span),ox_narrow(sums,at,0,size-span));
 sums=ox_cat(parts,2,at);}
 return oxi_work_end(&work,sums&&oxi_is_float(x->dtype)?ox_cast(sums,x->dtype):sums);}
 /* >>nn/class_logs.c */
@@ -5806,7 +5800,7 @@ ox_tensor*x=ox_narrow(h->x,0,first,count);return h->weight?ox_linear(x,h->weight
 static ox_tensor*oxi_class_rows(ox_tensor*t,int64_t first,int64_t count){
 return ox_unsqueeze(ox_narrow(t,0,first,count),1);}
 static ox_status oxi_class_logs_chunk(const oxi_class_head*h,ox_tensor*logits,ox_tensor*target,
- ox_tensor*const*out,int64_t first,int64_t from,int64_t count){ox_scope scope=ox_scope_begin();
+ox_tensor*const*out,int64_t first,int64_t from,int64_t count){ox_scope scope=ox_scope_begin();
 ox_tensor*z=oxi_wide(ox_narrow(logits,0,from,count)),*values[3];values[0]=ox_amax(z,OX_DIMS(1),true);
 values[1]=ox_logsumexp(ox_sub(z,values[0]),OX_DIMS(1),true);
 values[2]=ox_sub(ox_gather(z,1,oxi_class_rows(target,first,count)),values[0]);
@@ -5826,13 +5820,13 @@ status=oxi_class_logs_chunk(h,logits,target,out,first+at,at,some);}}
 ox_scope_end(&scope);}
 return status;}
 static ox_tensor*oxi_class_logits_back(ox_tensor*const*saved,ox_tensor*logits,ox_tensor*g,
- int64_t first,int64_t count){ox_tensor*target=oxi_class_rows(saved[OXI_CLASS_TARGET],first,count);
+int64_t first,int64_t count){ox_tensor*target=oxi_class_rows(saved[OXI_CLASS_TARGET],first,count);
 g=oxi_class_rows(g,first,count);ox_tensor*in[4]={logits,oxi_class_rows(saved[OXI_CLASS_MOST],first,count),
- oxi_class_rows(saved[OXI_CLASS_LOG],first,count),g};
-if(!logits|| !g|| !target|| !in[1]|| !in[2])return NULL;
+oxi_class_rows(saved[OXI_CLASS_LOG],first,count),g};
+if(!logits||!g||!target||!in[1]||!in[2])return NULL;
 const char*text="a b - c - exp d * neg ;";oxi_call call=oxi_call_of(OXI_OP_chain,in,4,NULL);
 call.attr.chain.program=oxi_chain_of(text);
-if(ox_is_grad_enabled()|| !call.attr.chain.program|| !oxi_call_runs_there(&call)){
+if(ox_is_grad_enabled()||!call.attr.chain.program||!oxi_call_runs_there(&call)){
 ox_tensor*z=oxi_wide(logits),*hot=z?oxi_constant_beside(z,ox_shape_of(z),0):NULL;
 return ox_sub(ox_scatter_add(hot,1,target,oxi_as_dtype_of(g,z)),ox_mul(ox_softmax(z,1),g));}
 const double none=0;
@@ -5845,25 +5839,25 @@ part=oxi_wide(part);
 if(!part)return ox_error();
 *sum=ox_keep(part);return OX_OK;}
 static ox_status oxi_class_layer_back(const oxi_class_head*h,const ox_function_context*c,ox_tensor*own,
- int64_t first,int64_t count){ox_tensor**grad=c->input_gradients,*w=h->weight;
+int64_t first,int64_t count){ox_tensor**grad=c->input_gradients,*w=h->weight;
 bool more=h->chunk<h->rows;if(!own)return ox_error();
 if(c->wants[0]){ox_tensor*x=
- oxi_is_block(w->dtype)?oxi_times_blocks(own,w):ox_matmul(oxi_as_dtype_of(own,w),w);
-if(more&& !grad[0])grad[0]=ox_keep(ox_empty_like(h->x));
+oxi_is_block(w->dtype)?oxi_times_blocks(own,w):ox_matmul(oxi_as_dtype_of(own,w),w);
+if(more&&!grad[0])grad[0]=ox_keep(ox_empty_like(h->x));
 if(more)
 x=ox_copy_(ox_narrow(grad[0],0,first,count),x);
 else
 grad[0]=ox_keep(x);
 if(!x)return ox_error();}
 if(c->wants[1]){ox_tensor*x=oxi_as_dtype_of(ox_narrow(h->x,0,first,count),own),*t=ox_t(own);
-bool adds=grad[1]&&own->dtype==grad[1]->dtype;if(adds&& !ox_addmm_(grad[1],t,x,1,1))return ox_error();
+bool adds=grad[1]&&own->dtype==grad[1]->dtype;if(adds&&!ox_addmm_(grad[1],t,x,1,1))return ox_error();
 if(!adds&&oxi_class_logs_add(&grad[1],ox_matmul(t,x),more)!=OX_OK)return ox_error();}
-if(!h->bias|| !c->wants[2])return OX_OK;
+if(!h->bias||!c->wants[2])return OX_OK;
 return oxi_class_logs_add(&grad[2],ox_sum(own,OX_DIMS(0),false),more);}
 static ox_status oxi_class_logs_backward(const ox_function_context*c){
 bool layer=c->user!=NULL,biased=c->user==(void*)(uintptr_t)2;ox_tensor*const*saved=c->saved;
 oxi_class_head h=oxi_class_head_of(saved[OXI_CLASS_X],layer?saved[OXI_CLASS_WEIGHT]:NULL,
- biased?saved[OXI_CLASS_BIAS]:NULL,OXI_CLASS_LOGS_MADE);
+biased?saved[OXI_CLASS_BIAS]:NULL,OXI_CLASS_LOGS_MADE);
 ox_status status=OX_OK;if(!layer||ox_is_grad_enabled())h.chunk=h.rows;
 for(int64_t first=0;first<h.rows&&status==OX_OK;first+=h.chunk){ox_scope scope=ox_scope_begin();
 int64_t count=h.rows-first<h.chunk?h.rows-first:h.chunk;ox_tensor*logits=oxi_class_logits(&h,first,count);
@@ -5885,7 +5879,7 @@ out[k]=oxi_full("cross_entropy",ox_shape_of(target),0,dtype,device);if(!out[k])s
 if(status==OX_OK)status=oxi_class_logs_forward(&h,target,out);
 (void)ox_set_grad_enabled(enabled);if(status!=OX_OK)return NULL;
 ox_tensor*saved[6]={x,target,out[0],out[1],weight,bias};
-status=ox_attach_function(&function,(void*)(uintptr_t)layer,inputs,1+layer,&out[2],1,saved,4+layer);
+status=ox_attach_function(&function,(void*)(uintptr_t)layer,inputs,1 +layer,&out[2],1,saved,4 +layer);
 return status==OX_OK?out[2]:NULL;}
 /* >>nn/class_sums.c */
 typedef struct oxi_class_sum{double scale,shift;
@@ -5893,24 +5887,24 @@ bool biased,weighted,targeted;}oxi_class_sum;
 static ox_tensor*oxi_weighted(ox_tensor*terms,ox_tensor*weight){return weight?ox_mul(terms,weight):terms;}
 enum{OXI_SUM_X,OXI_SUM_LAYER,OXI_SUM_BIAS,OXI_SUM_TARGET,OXI_SUM_WEIGHT,OXI_SUM_OPERANDS};
 static ox_tensor*oxi_class_shares(const oxi_class_sum*s,ox_tensor*const*in,const ox_tensor*beside,
- int64_t first,int64_t count){
+int64_t first,int64_t count){
 ox_tensor*shares=oxi_constant_beside(beside,OX_SHAPE(beside->shape[1]),s->shift);if(in[OXI_SUM_TARGET]){
 ox_tensor*part=ox_narrow(in[OXI_SUM_TARGET],0,first,count);part=part?ox_cast(part,beside->dtype):NULL;
 shares=ox_add(ox_mul_number(part,s->scale),shares);}
 return oxi_weighted(shares,in[OXI_SUM_WEIGHT]);}
 static ox_status oxi_class_sums_forward(const oxi_class_sum*s,const oxi_class_head*h,ox_tensor*const*in,
- ox_tensor*out){ox_status status=OX_OK;
+ox_tensor*out){ox_status status=OX_OK;
 for(int64_t first=0;first<h->rows&&status==OX_OK;first+=h->chunk){ox_scope scope=ox_scope_begin();
 int64_t count=h->rows-first<h->chunk?h->rows-first:h->chunk;
 ox_tensor*logits=oxi_class_logits(h,first,count);
 ox_tensor*logs=logits?ox_log_softmax(oxi_wide(logits),1):NULL;
 ox_tensor*shares=logs?oxi_class_shares(s,in,logs,first,count):NULL;
 ox_tensor*sums=shares?ox_sum(ox_mul(logs,shares),OX_DIMS(1),false):NULL;
-if(!sums|| !ox_copy_(ox_narrow(out,0,first,count),sums))status=ox_error();
+if(!sums||!ox_copy_(ox_narrow(out,0,first,count),sums))status=ox_error();
 ox_scope_end(&scope);}
 return status;}
 static ox_status oxi_class_sums_target(const oxi_class_sum*s,const ox_function_context*c,
- ox_tensor*weight,ox_tensor*logs,ox_tensor*g,int at,int64_t first,bool whole){
+ox_tensor*weight,ox_tensor*logs,ox_tensor*g,int at,int64_t first,bool whole){
 ox_tensor*target=c->saved[OXI_SUM_TARGET];
 ox_tensor*own=oxi_weighted(ox_mul_number(ox_mul(logs,g),s->scale),weight);if(!own)return ox_error();
 if(whole){c->input_gradients[at]=ox_keep(ox_cast(own,target->dtype));
@@ -5918,14 +5912,14 @@ return c->input_gradients[at]?OX_OK:ox_error();}
 if(!c->input_gradients[at])c->input_gradients[at]=ox_keep(ox_empty_like(target));
 return ox_copy_(ox_narrow(c->input_gradients[at],0,first,own->shape[0]),own)?OX_OK:ox_error();}
 static ox_status oxi_class_sums_chunk(const oxi_class_sum*s,const oxi_class_head*h,
- const ox_function_context*c,ox_tensor*const*in,int64_t first,int64_t count){int target_at=s->biased?3:2;
+const ox_function_context*c,ox_tensor*const*in,int64_t first,int64_t count){int target_at=s->biased?3:2;
 ox_tensor*g=oxi_class_rows(c->gradients[0],first,count);ox_tensor*logits=oxi_class_logits(h,first,count);
 ox_tensor*logs=logits&&g?ox_log_softmax(oxi_wide(logits),1):NULL;
 ox_tensor*shares=logs?oxi_class_shares(s,in,logs,first,count):NULL;if(!shares)return ox_error();
 int classes=shares->ndim-1;ox_tensor*all=ox_mul(ox_exp(logs),ox_sum(shares,OX_DIMS(classes),true));
 ox_tensor*own=ox_mul(ox_sub(shares,all),g);
 ox_status status=oxi_class_layer_back(h,c,own?oxi_as_dtype_of(own,logits):NULL,first,count);
-if(status!=OX_OK|| !s->targeted|| !c->wants[target_at])return status;
+if(status!=OX_OK||!s->targeted||!c->wants[target_at])return status;
 return oxi_class_sums_target(s,c,in[OXI_SUM_WEIGHT],logs,g,target_at,first,h->chunk==h->rows);}
 static void oxi_class_sums_operands(const oxi_class_sum*s,ox_tensor*const*saved,ox_tensor**in){
 in[OXI_SUM_X]=saved[OXI_SUM_X];in[OXI_SUM_LAYER]=saved[OXI_SUM_LAYER];
@@ -5935,8 +5929,8 @@ in[OXI_SUM_WEIGHT]=s->weighted?saved[OXI_SUM_WEIGHT]:NULL;}
 static ox_status oxi_class_sums_backward(const ox_function_context*c){
 const oxi_class_sum*s=(const oxi_class_sum*)c->user;ox_tensor*in[OXI_SUM_OPERANDS];
 oxi_class_sums_operands(s,c->saved,in);oxi_class_head h=
- oxi_class_head_of(in[OXI_SUM_X],in[OXI_SUM_LAYER],in[OXI_SUM_BIAS],OXI_CLASS_LOGS_MADE);
-ox_function_context own= *c;bool wants[4]={c->wants[0],c->wants[1],s->biased&&c->wants[2],false};
+oxi_class_head_of(in[OXI_SUM_X],in[OXI_SUM_LAYER],in[OXI_SUM_BIAS],OXI_CLASS_LOGS_MADE);
+ox_function_context own=*c;bool wants[4]={c->wants[0],c->wants[1],s->biased&&c->wants[2],false};
 ox_status status=OX_OK;if(s->targeted)wants[s->biased?3:2]=c->wants[s->biased?3:2];
 own.wants=wants;if(ox_is_grad_enabled())h.chunk=h.rows?h.rows:1;
 for(int64_t first=0;first<h.rows&&status==OX_OK;first+=h.chunk){ox_scope scope=ox_scope_begin();
@@ -5945,7 +5939,7 @@ status=oxi_class_sums_chunk(s,&h,&own,in,first,count);ox_scope_end(&scope);}
 return status;}
 static void oxi_class_sums_drop(void*user){oxi_free(user,sizeof(oxi_class_sum));}
 static ox_tensor*oxi_class_sums(ox_tensor*x,ox_tensor*layer,ox_tensor*bias,ox_tensor*target,
- ox_tensor*weight,double scale,double shift){
+ox_tensor*weight,double scale,double shift){
 static const ox_function function={"cross_entropy",oxi_class_sums_backward,oxi_class_sums_drop};
 ox_tensor*in[OXI_SUM_OPERANDS]={x,layer,bias,target,weight},*saved[OXI_SUM_OPERANDS],*inputs[4];
 oxi_class_sum*s=(oxi_class_sum*)oxi_calloc(1,sizeof*s);int count=0;if(!s)return NULL;
@@ -5956,7 +5950,7 @@ if(in[i])inputs[count++]=in[i];
 oxi_class_head h=oxi_class_head_of(x,layer,bias,OXI_CLASS_LOGS_MADE);
 bool enabled=ox_set_grad_enabled(false);
 ox_tensor*out=oxi_full("cross_entropy",OX_SHAPE(h.rows),0,x->dtype==OX_F64?OX_F64:OX_F32,
- oxi_working_device(ox_device_of(x)));
+oxi_working_device(ox_device_of(x)));
 ox_status status=out?oxi_class_sums_forward(s,&h,in,out):ox_error();(void)ox_set_grad_enabled(enabled);
 if(status!=OX_OK){oxi_class_sums_drop(s);
 return NULL;}
@@ -5986,26 +5980,26 @@ if(!(delta>0))return OXI_FAIL_NULL(OX_ERR_ARG,"huber_loss: delta %g is not above
 oxi_work work=oxi_work_begin("huber_loss");
 return oxi_loss_end(&work,oxi_huber_terms(input,target,delta),reduction);}
 OX_API ox_tensor*ox_smooth_l1_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction,
- double beta){if(!(beta>=0))return OXI_FAIL_NULL(OX_ERR_ARG,"smooth_l1_loss: beta %g is below 0",beta);
+double beta){if(!(beta>=0))return OXI_FAIL_NULL(OX_ERR_ARG,"smooth_l1_loss: beta %g is below 0",beta);
 oxi_work work=oxi_work_begin("smooth_l1_loss");ox_tensor*terms=
- beta>0?ox_div_number(oxi_huber_terms(input,target,beta),beta):ox_abs(ox_sub(input,target));
+beta>0?ox_div_number(oxi_huber_terms(input,target,beta),beta):ox_abs(ox_sub(input,target));
 return oxi_loss_end(&work,terms,reduction);}
 typedef struct oxi_class_loss{ox_tensor*target;ox_tensor*counts;ox_tensor*weight;int dim;}oxi_class_loss;
 static bool oxi_class_weight_fits(const ox_tensor*weight,const ox_tensor*input,int dim){
 if(!weight||(weight->ndim==1&&weight->shape[0]==input->shape[dim]))return true;
 (void)oxi_fail(OX_ERR_SHAPE,"loss: the weight %s of the classes of %s",oxi_tensor_text(weight),
- oxi_tensor_text(input));
+oxi_tensor_text(input));
 return false;}
 static int oxi_class_dim(ox_tensor*input,ox_tensor*target,ox_tensor*weight){
 ox_tensor*both[2]={input,target};int dim=input&&input->ndim>1;if(oxi_any_null("loss",both,2))return-1;
-if(input->ndim==0|| !oxi_same_sizes(target,input,dim)){
+if(input->ndim==0||!oxi_same_sizes(target,input,dim)){
 (void)oxi_fail(OX_ERR_SHAPE,"loss: classes %s of an input %s",oxi_tensor_text(target),
- oxi_tensor_text(input));
+oxi_tensor_text(input));
 return-1;}
-return oxi_class_weight_fits(weight,input,dim)?dim: -1;}
+return oxi_class_weight_fits(weight,input,dim)?dim:-1;}
 static bool oxi_class_targets(oxi_class_loss*c,ox_tensor*target,ox_tensor*weight,int64_t ignored){
 bool whole=target&&(target->dtype==OX_I64||target->dtype==OX_I32);memset(c,0,sizeof*c);
-if(target&& !whole&& !oxi_is_int(target->dtype)&&target->dtype!=OX_BOOL){
+if(target&&!whole&&!oxi_is_int(target->dtype)&&target->dtype!=OX_BOOL){
 (void)oxi_fail(OX_ERR_DTYPE,"loss: classes %s are not integers",oxi_tensor_text(target));return false;}
 target=whole?target:ox_cast(target,OX_I64);c->counts=ox_ne_number(target,(double)ignored);
 c->target=ox_masked_fill(target,ox_logical_not(c->counts),0);if(weight&&c->target){
@@ -6014,8 +6008,8 @@ each=ox_reshape(each,ox_shape_of(c->target));c->weight=ox_masked_fill(each,ox_lo
 if(!c->weight)return false;}
 return c->target!=NULL;}
 static bool oxi_class_loss_of(oxi_class_loss*c,ox_tensor*input,ox_tensor*target,ox_tensor*weight,
- int64_t ignored){int dim=oxi_class_dim(input,target,weight);
-if(dim<0|| !oxi_class_targets(c,target,weight,ignored))return false;
+int64_t ignored){int dim=oxi_class_dim(input,target,weight);
+if(dim<0||!oxi_class_targets(c,target,weight,ignored))return false;
 c->dim=dim;return true;}
 static ox_tensor*oxi_nll_terms(const oxi_class_loss*c,ox_tensor*input){
 ox_tensor*picked=ox_squeeze(ox_gather(input,c->dim,ox_unsqueeze(c->target,c->dim)),c->dim);
@@ -6025,9 +6019,9 @@ if(reduction!=OX_LOSS_MEAN)return oxi_reduce_loss(terms,reduction);
 ox_tensor*count=ox_sum(c->weight?c->weight:c->counts,OX_ALL_DIMS,false);
 return ox_div(ox_sum(terms,OX_ALL_DIMS,false),count);}
 OX_API ox_tensor*ox_nll_loss(ox_tensor*input,ox_tensor*target,const ox_nll_loss_desc*desc){
-ox_nll_loss_desc plain;oxi_class_loss c;memset(&plain,0,sizeof plain);if(!desc)desc= &plain;
+ox_nll_loss_desc plain;oxi_class_loss c;memset(&plain,0,sizeof plain);if(!desc)desc=&plain;
 oxi_work work=oxi_work_begin("nll_loss");ox_tensor*loss=NULL;
-if(oxi_class_loss_of(&c,input,target,desc->weight,desc->ignores?desc->ignore_index: -100))
+if(oxi_class_loss_of(&c,input,target,desc->weight,desc->ignores?desc->ignore_index:-100))
 loss=oxi_reduce_classes(&c,oxi_nll_terms(&c,input),desc->reduction);
 return oxi_work_end(&work,loss);}
 static ox_tensor*oxi_weight_along(ox_tensor*weight,const ox_tensor*input,int dim){
@@ -6042,9 +6036,9 @@ ox_tensor*target=one?ox_unsqueeze(c->target,0):c->target;
 ox_tensor*logs=x&&target?oxi_class_logs(x,layer,bias,target):NULL;if(one)logs=ox_squeeze(logs,0);
 return oxi_weighted(ox_neg(ox_masked_fill(logs,ox_logical_not(c->counts),0)),c->weight);}
 static ox_tensor*oxi_cross_entropy_of_classes(ox_tensor*input,ox_tensor*target,
- const ox_cross_entropy_desc*desc){oxi_class_loss c;
+const ox_cross_entropy_desc*desc){oxi_class_loss c;
 double smoothing=desc->label_smoothing;
-int64_t ignored=desc->ignores?desc->ignore_index: -100;
+int64_t ignored=desc->ignores?desc->ignore_index:-100;
 if(!oxi_class_loss_of(&c,input,target,desc->weight,ignored))return NULL;
 if(!(smoothing>0)){
 ox_tensor*loss=oxi_reduce_classes(&c,oxi_class_terms(&c,input,NULL,NULL),desc->reduction);
@@ -6053,26 +6047,26 @@ ox_tensor*logs=ox_log_softmax(input,c.dim),*terms=oxi_nll_terms(&c,logs);
 ox_tensor*all=oxi_weighted(logs,oxi_weight_along(desc->weight,input,c.dim));
 all=ox_sum(all,OX_DIMS(c.dim),false);all=ox_masked_fill(all,ox_logical_not(c.counts),0);
 double share=smoothing/(double)input->shape[c.dim];
-terms=ox_add_scaled(ox_mul_number(terms,1-smoothing),all,-share);
+terms=ox_add_scaled(ox_mul_number(terms,1 -smoothing),all,-share);
 return oxi_reduce_classes(&c,terms,desc->reduction);}
 static ox_tensor*oxi_cross_entropy_of_probabilities(ox_tensor*input,ox_tensor*target,
- const ox_cross_entropy_desc*desc){int dim=input->ndim>1;
+const ox_cross_entropy_desc*desc){int dim=input->ndim>1;
 double smoothing=desc->label_smoothing,classes=(double)input->shape[dim];
 if(desc->ignores)return OXI_FAIL_NULL(OX_ERR_ARG,"loss: classes can be ignored, probabilities cannot");
 if(!oxi_is_float(target->dtype))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"loss: probabilities %s are not floats",oxi_tensor_text(target));
 if(!oxi_class_weight_fits(desc->weight,input,dim))return NULL;
-if(smoothing>0)target=ox_add_number(ox_mul_number(target,1-smoothing),smoothing/classes);
+if(smoothing>0)target=ox_add_number(ox_mul_number(target,1 -smoothing),smoothing/classes);
 ox_tensor*products=ox_mul(ox_log_softmax(input,dim),target);
 products=oxi_weighted(products,oxi_weight_along(desc->weight,input,dim));
 ox_tensor*terms=ox_neg(ox_sum(products,OX_DIMS(dim),false));return oxi_reduce_loss(terms,desc->reduction);}
 OX_API ox_tensor*ox_cross_entropy(ox_tensor*input,ox_tensor*target,const ox_cross_entropy_desc*desc){
 ox_cross_entropy_desc plain;ox_tensor*both[2]={input,target},*loss;memset(&plain,0,sizeof plain);
-if(!desc)desc= &plain;
+if(!desc)desc=&plain;
 if(oxi_any_null("cross_entropy",both,2))return NULL;
 if(!(desc->label_smoothing>=0&&desc->label_smoothing<=1))
 return OXI_FAIL_NULL(OX_ERR_ARG,"cross_entropy: label_smoothing %g is not in [0, 1]",
- desc->label_smoothing);
+desc->label_smoothing);
 oxi_work work=oxi_work_begin("cross_entropy");if(input->ndim>0&&oxi_same_sizes(target,input,-1))
 loss=oxi_cross_entropy_of_probabilities(input,target,desc);
 else
@@ -6082,59 +6076,59 @@ static int64_t oxi_outer_count(const ox_tensor*t,int last){int64_t count=1;
 for(int d=0;d<t->ndim-last;d++)count*=t->shape[d];
 return count;}
 static bool oxi_layer_fits(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
- ox_tensor*weight,bool*of_classes){
+ox_tensor*weight,bool*of_classes){
 bool fits=x->ndim>0&&layer->ndim>=2&&layer->shape[layer->ndim-1]==x->shape[x->ndim-1]&&
- x->ndim+layer->ndim-2<=OX_MAX_DIMS&&(layer->ndim==2||x->ndim>1);
+x->ndim+layer->ndim-2<=OX_MAX_DIMS&&(layer->ndim==2||x->ndim>1);
 ox_tensor like=oxi_borrowed(x);like.ndim--;
 for(int d=1;d<layer->ndim-1&&fits;d++)like.shape[like.ndim++]=layer->shape[d];
-*of_classes=fits&&oxi_same_sizes(target,&like,-1);if(fits&& !*of_classes)
+*of_classes=fits&&oxi_same_sizes(target,&like,-1);if(fits&&!*of_classes)
 fits=target->ndim>=x->ndim&&target->shape[x->ndim-1]==layer->shape[0]&&
- oxi_same_sizes(&like,target,x->ndim-1);
+oxi_same_sizes(&like,target,x->ndim-1);
 if(fits&&bias)fits=oxi_same_sizes(bias,layer,layer->ndim-1);
 if(fits)return oxi_class_weight_fits(weight,layer,0);
 (void)oxi_fail(OX_ERR_SHAPE,"loss: targets %s of %s through a layer %s",oxi_tensor_text(target),
- oxi_tensor_text(x),oxi_tensor_text(layer));
+oxi_tensor_text(x),oxi_tensor_text(layer));
 return false;}
 static ox_tensor*oxi_linear_terms(const oxi_class_loss*c,ox_tensor*x,ox_tensor*layer,ox_tensor*bias,
- ox_tensor*target,const ox_cross_entropy_desc*desc){
+ox_tensor*target,const ox_cross_entropy_desc*desc){
 double smoothing=desc->label_smoothing,share=smoothing/(double)layer->shape[0];
-if(!c)return ox_neg(oxi_class_sums(x,layer,bias,target,desc->weight,1-smoothing,share));
+if(!c)return ox_neg(oxi_class_sums(x,layer,bias,target,desc->weight,1 -smoothing,share));
 ox_tensor*terms=oxi_class_terms(c,x,layer,bias);if(!terms||smoothing==0)return terms;
 ox_tensor*all=oxi_class_sums(x,layer,bias,NULL,desc->weight,0,share);
 all=all?ox_masked_fill(all,ox_logical_not(c->counts),0):NULL;
-return ox_sub(ox_mul_number(terms,1-smoothing),all);}
+return ox_sub(ox_mul_number(terms,1 -smoothing),all);}
 static ox_tensor*oxi_column(ox_tensor*t,int64_t j){return t?ox_select(t,1,j):NULL;}
 static ox_tensor*oxi_layered_terms(const oxi_class_loss*c,ox_tensor*x,ox_tensor*layer,ox_tensor*bias,
- ox_tensor*target,const ox_cross_entropy_desc*desc){int64_t layers=layer->shape[1];
+ox_tensor*target,const ox_cross_entropy_desc*desc){int64_t layers=layer->shape[1];
 size_t bytes;ox_tensor**list=layers<=INT32_MAX?oxi_list_new(layers,&bytes):NULL,*made=NULL;
 bool done=list&&layers>0;
 for(int64_t j=0;j<layers&&done;j++){oxi_class_loss own;
-if(c){own= *c;
+if(c){own=*c;
 own.target=oxi_column(c->target,j);own.counts=oxi_column(c->counts,j);own.weight=oxi_column(c->weight,j);}
 ox_tensor*probabilities=c?NULL:ox_select(target,2,j);
-list[j]=oxi_linear_terms(c? &own:NULL,x,ox_select(layer,1,j),oxi_column(bias,j),probabilities,desc);
+list[j]=oxi_linear_terms(c?&own:NULL,x,ox_select(layer,1,j),oxi_column(bias,j),probabilities,desc);
 done=list[j]!=NULL;}
 if(done)made=ox_stack(list,(int)layers,1);
 if(list&&layers==0)made=oxi_constant_beside(x,OX_SHAPE(x->shape[0],0),0);
 if(list)oxi_free(list,bytes?bytes:sizeof*list);
 return made;}
 static ox_tensor*oxi_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
- bool of_classes,const ox_cross_entropy_desc*desc){oxi_class_loss c;
+bool of_classes,const ox_cross_entropy_desc*desc){oxi_class_loss c;
 ox_tensor*loss;if(!of_classes&&desc->ignores)
 return OXI_FAIL_NULL(OX_ERR_ARG,"loss: classes can be ignored, probabilities cannot");
-if(of_classes&& !oxi_class_targets(&c,target,desc->weight,desc->ignores?desc->ignore_index: -100))
+if(of_classes&&!oxi_class_targets(&c,target,desc->weight,desc->ignores?desc->ignore_index:-100))
 return NULL;
-loss=oxi_layered_terms(of_classes? &c:NULL,x,layer,bias,target,desc);if(!loss)return NULL;
+loss=oxi_layered_terms(of_classes?&c:NULL,x,layer,bias,target,desc);if(!loss)return NULL;
 loss=of_classes?oxi_reduce_classes(&c,loss,desc->reduction):oxi_reduce_loss(loss,desc->reduction);
 return oxi_as_loss_of(loss,x,desc->weight);}
 OX_API ox_tensor*ox_linear_cross_entropy(ox_tensor*x,ox_tensor*layer,ox_tensor*target,ox_tensor*bias,
- const ox_cross_entropy_desc*desc){ox_cross_entropy_desc plain;
+const ox_cross_entropy_desc*desc){ox_cross_entropy_desc plain;
 ox_tensor*all[3]={x,layer,target},*loss=NULL;bool of_classes;memset(&plain,0,sizeof plain);
-if(!desc)desc= &plain;
+if(!desc)desc=&plain;
 if(oxi_any_null("linear_cross_entropy",all,3))return NULL;
 if(!(desc->label_smoothing>=0&&desc->label_smoothing<=1))
 return OXI_FAIL_NULL(OX_ERR_ARG,"linear_cross_entropy: label_smoothing %g is not in [0, 1]",
- desc->label_smoothing);
+desc->label_smoothing);
 oxi_work work=oxi_work_begin("linear_cross_entropy");
 if(oxi_layer_fits(x,layer,target,bias,desc->weight,&of_classes)){
 int64_t rows=oxi_outer_count(x,1),classes=layer->shape[0],layers=1;
@@ -6155,11 +6149,11 @@ ox_tensor*inside=ox_masked_fill(x,end,of_the_rest?0:1);
 ox_tensor*log=of_the_rest?ox_log1p(ox_neg(inside)):ox_log(inside);
 return oxi_at_least(ox_masked_fill(log,end,-100),-100);}
 OX_API ox_tensor*ox_binary_cross_entropy(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
- ox_loss_reduction reduction){ox_tensor*both[2]={input,target};
+ox_loss_reduction reduction){ox_tensor*both[2]={input,target};
 if(oxi_any_null("binary_cross_entropy",both,2))return NULL;
 if(!oxi_same_sizes(target,input,-1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"binary_cross_entropy: a target %s of an input %s",
- oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_tensor_text(target),oxi_tensor_text(input));
 oxi_work work=oxi_work_begin("binary_cross_entropy");
 ox_tensor*rest=ox_rsub_number(target,1),*at_1=oxi_cut_log(input,true);
 ox_tensor*terms=ox_add(ox_mul(target,oxi_cut_log(input,false)),ox_mul(rest,at_1));
@@ -6169,11 +6163,11 @@ ox_tensor*log=ox_logsigmoid(input),*rest=ox_mul(ox_rsub_number(target,1),input);
 if(pos_weight)log=ox_mul(log,ox_add_number(ox_mul(ox_sub_number(pos_weight,1),target),1));
 return ox_sub(rest,log);}
 OX_API ox_tensor*ox_binary_cross_entropy_with_logits(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
- ox_tensor*pos_weight,ox_loss_reduction reduction){ox_tensor*both[2]={input,target};
+ox_tensor*pos_weight,ox_loss_reduction reduction){ox_tensor*both[2]={input,target};
 if(oxi_any_null("binary_cross_entropy_with_logits",both,2))return NULL;
 if(!oxi_same_sizes(target,input,-1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"binary_cross_entropy_with_logits: a target %s of an input %s",
- oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_tensor_text(target),oxi_tensor_text(input));
 oxi_work work=oxi_work_begin("binary_cross_entropy_with_logits");
 return oxi_loss_end(&work,oxi_weighted(oxi_logit_terms(input,target,pos_weight),weight),reduction);}
 static ox_tensor*oxi_t_log_t(ox_tensor*t){
@@ -6182,7 +6176,7 @@ OX_API ox_tensor*ox_kl_div(ox_tensor*input,ox_tensor*target,ox_loss_reduction re
 ox_tensor*both[2]={input,target};if(oxi_any_null("kl_div",both,2))return NULL;
 oxi_work work=oxi_work_begin("kl_div");
 ox_tensor*terms=log_target?ox_mul(ox_exp(target),ox_sub(target,input))
- :ox_sub(oxi_t_log_t(target),ox_mul(target,input));
+:ox_sub(oxi_t_log_t(target),ox_mul(target,input));
 if(reduction!=OX_LOSS_BATCHMEAN)return oxi_loss_end(&work,terms,reduction);
 ox_tensor*sum=oxi_reduce_loss(terms,OX_LOSS_SUM);
 return oxi_work_end(&work,input->ndim?ox_div_number(sum,(double)input->shape[0]):sum);}
@@ -6193,9 +6187,9 @@ if(fits)
 return variance->is_number?ox_mul(variance,ox_ones_like(input)):variance;
 if(ndim>0&&oxi_same_sizes(variance,input,ndim-1))return ox_unsqueeze(variance,-1);
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"gaussian_nll_loss: variances %s of an input %s",
- oxi_tensor_text(variance),oxi_tensor_text(input));}
+oxi_tensor_text(variance),oxi_tensor_text(input));}
 OX_API ox_tensor*ox_gaussian_nll_loss(ox_tensor*input,ox_tensor*target,ox_tensor*variance,bool full,
- double eps,ox_loss_reduction reduction){ox_tensor*all[3]={input,target,variance};
+double eps,ox_loss_reduction reduction){ox_tensor*all[3]={input,target,variance};
 if(oxi_any_null("gaussian_nll_loss",all,3))return NULL;
 oxi_work work=oxi_work_begin("gaussian_nll_loss");
 ox_tensor*raised=oxi_raise(oxi_variance_beside(variance,input),eps);
@@ -6208,7 +6202,7 @@ ox_tensor*small=ox_le_number(target,1),*t=ox_masked_fill(target,small,1);
 ox_tensor*log=ox_log(t),*sum=ox_add_scaled(ox_sub(ox_mul(t,log),t),log,0.5);
 return ox_masked_fill(ox_add_number(sum,0.5*OXI_LOG_2_PI),small,0);}
 OX_API ox_tensor*ox_poisson_nll_loss(ox_tensor*input,ox_tensor*target,bool log_input,bool full,
- double eps,ox_loss_reduction reduction){oxi_work work=oxi_work_begin("poisson_nll_loss");
+double eps,ox_loss_reduction reduction){oxi_work work=oxi_work_begin("poisson_nll_loss");
 ox_tensor*rate=log_input?ox_exp(input):input;
 ox_tensor*log=log_input?input:ox_log(ox_add_number(input,eps));
 ox_tensor*terms=ox_sub(rate,ox_mul(target,log));if(full)terms=ox_add(terms,oxi_stirling(target));
@@ -6216,23 +6210,23 @@ return oxi_loss_end(&work,terms,reduction);}
 static ox_tensor*oxi_unless(ox_tensor*x,ox_tensor*target,double unless){
 return ox_where(ox_eq_number(target,unless),ox_number(0),x);}
 OX_API ox_tensor*ox_hinge_embedding_loss(ox_tensor*input,ox_tensor*target,double margin,
- ox_loss_reduction reduction){oxi_work work=oxi_work_begin("hinge_embedding_loss");
+ox_loss_reduction reduction){oxi_work work=oxi_work_begin("hinge_embedding_loss");
 ox_tensor*apart=oxi_at_least(ox_rsub_number(input,margin),0);
 ox_tensor*terms=ox_add(oxi_unless(apart,target,1),oxi_unless(input,target,-1));
 return oxi_loss_end(&work,terms,reduction);}
 OX_API ox_tensor*ox_margin_ranking_loss(ox_tensor*input1,ox_tensor*input2,ox_tensor*target,
- double margin,ox_loss_reduction reduction){oxi_work work=oxi_work_begin("margin_ranking_loss");
+double margin,ox_loss_reduction reduction){oxi_work work=oxi_work_begin("margin_ranking_loss");
 ox_tensor*order=ox_mul(ox_neg(target),ox_sub(input1,input2));
 return oxi_loss_end(&work,oxi_at_least(ox_add_number(order,margin),0),reduction);}
 static ox_tensor*oxi_cosine(ox_tensor*a,ox_tensor*b){ox_tensor*sizes[2]={ox_square(a),ox_square(b)};
 for(int i=0;i<2;i++)sizes[i]=ox_add_number(ox_sum(sizes[i],OX_DIMS(-1),false),1e-12);
 return ox_div(ox_sum(ox_mul(a,b),OX_DIMS(-1),false),ox_sqrt(ox_mul(sizes[0],sizes[1])));}
 OX_API ox_tensor*ox_cosine_embedding_loss(ox_tensor*input1,ox_tensor*input2,ox_tensor*target,
- double margin,ox_loss_reduction reduction){ox_tensor*all[3]={input1,input2,target};
+double margin,ox_loss_reduction reduction){ox_tensor*all[3]={input1,input2,target};
 if(oxi_any_null("cosine_embedding_loss",all,3))return NULL;
 if(target->ndim>1||input1->ndim!=target->ndim+1||input2->ndim!=input1->ndim)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"cosine_embedding_loss: targets %s of %s and %s",
- oxi_tensor_text(target),oxi_tensor_text(input1),oxi_tensor_text(input2));
+oxi_tensor_text(target),oxi_tensor_text(input1),oxi_tensor_text(input2));
 oxi_work work=oxi_work_begin("cosine_embedding_loss");
 ox_tensor*cosine=oxi_cosine(input1,input2),*pull=ox_rsub_number(cosine,1);
 ox_tensor*push=oxi_at_least(ox_sub_number(cosine,margin),0);
@@ -6245,8 +6239,8 @@ OX_API ox_tensor*ox_pairwise_distance(ox_tensor*x1,ox_tensor*x2,double p,double 
 oxi_work work=oxi_work_begin("pairwise_distance");ox_tensor*apart=ox_add_number(ox_sub(x1,x2),eps);
 return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),keepdim));}
 OX_API ox_tensor*ox_triplet_margin_loss(ox_tensor*anchor,ox_tensor*positive,ox_tensor*negative,
- const ox_triplet_margin_desc*desc){ox_triplet_margin_desc d;
-memset(&d,0,sizeof d);if(desc)d= *desc;
+const ox_triplet_margin_desc*desc){ox_triplet_margin_desc d;
+memset(&d,0,sizeof d);if(desc)d=*desc;
 if(d.margin==0)d.margin=1;
 if(d.p==0)d.p=2;
 if(d.eps==0)d.eps=1e-6;
@@ -6259,7 +6253,7 @@ if(d.swap)far=ox_minimum(far,ox_pairwise_distance(positive,negative,d.p,d.eps,fa
 ox_tensor*terms=oxi_at_least(ox_add_number(ox_sub(near,far),d.margin),0);
 return oxi_loss_end(&work,terms,d.reduction);}
 OX_API ox_tensor*ox_multi_margin_loss(ox_tensor*input,ox_tensor*target,double p,double margin,
- ox_tensor*weight,ox_loss_reduction reduction){oxi_class_loss c;
+ox_tensor*weight,ox_loss_reduction reduction){oxi_class_loss c;
 if(p!=1&&p!=2)return OXI_FAIL_NULL(OX_ERR_ARG,"multi_margin_loss: p %g is not 1 or 2",p);
 if(input&&input->ndim>2)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_margin_loss: an input %s",oxi_tensor_text(input));
@@ -6273,26 +6267,26 @@ ox_tensor*terms=ox_mean(over,OX_DIMS(c.dim),false);
 return oxi_loss_end(&work,oxi_weighted(terms,c.weight),reduction);}
 OX_API ox_tensor*ox_multilabel_margin_loss(ox_tensor*input,ox_tensor*target,ox_loss_reduction reduction){
 ox_tensor*both[2]={input,target};if(oxi_any_null("multilabel_margin_loss",both,2))return NULL;
-if(input->ndim>2|| !oxi_same_sizes(target,input,-1))
+if(input->ndim>2||!oxi_same_sizes(target,input,-1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multilabel_margin_loss: a target %s of an input %s",
- oxi_tensor_text(target),oxi_tensor_text(input));
+oxi_tensor_text(target),oxi_tensor_text(input));
 oxi_work work=oxi_work_begin("multilabel_margin_loss");if(input->ndim==0){input=ox_unsqueeze(input,0);
 target=ox_reshape(target,OX_SHAPE(1));}
 ox_tensor*labels=ox_cast(target,OX_I64),*listed,*is_label,*over;
 listed=ox_cast(ox_cumprod(ox_cast(ox_ge_number(labels,0),OX_I64),-1),OX_BOOL);
 labels=ox_masked_fill(labels,ox_logical_not(listed),0);
 is_label=labels?ox_scatter_add(ox_zeros_like(labels),-1,labels,ox_cast(listed,OX_I64)):NULL;over=
- ox_sub(ox_unsqueeze(input,-2),ox_unsqueeze(ox_gather(input,-1,labels),-1));
+ox_sub(ox_unsqueeze(input,-2),ox_unsqueeze(ox_gather(input,-1,labels),-1));
 over=oxi_at_least(ox_add_number(over,1),0);
 ox_tensor*counts=ox_logical_and(ox_unsqueeze(listed,-1),ox_eq_number(ox_unsqueeze(is_label,-2),0));
 over=ox_sum(ox_where(counts,over,ox_number(0)),OX_DIMS(-2,-1),false);
 ox_tensor*terms=ox_div_number(over,(double)input->shape[input->ndim-1]);
 return oxi_loss_end(&work,terms,reduction);}
 OX_API ox_tensor*ox_multilabel_soft_margin_loss(ox_tensor*input,ox_tensor*target,ox_tensor*weight,
- ox_loss_reduction reduction){oxi_work work=oxi_work_begin("multilabel_soft_margin_loss");
+ox_loss_reduction reduction){oxi_work work=oxi_work_begin("multilabel_soft_margin_loss");
 ox_tensor*terms=oxi_weighted(oxi_logit_terms(input,target,NULL),weight);
 return oxi_loss_end(&work,ox_mean(terms,OX_DIMS(-1),false),reduction);}
-static ox_tensor*oxi_expand_with(ox_tensor*t,const ox_tensor*other){if(!t|| !other)return t;
+static ox_tensor*oxi_expand_with(ox_tensor*t,const ox_tensor*other){if(!t||!other)return t;
 ox_shape shape=ox_shape_of(t->ndim<other->ndim?other:t);for(int d=1;d<=shape.ndim;d++){
 int64_t own=d<=t->ndim?t->shape[t->ndim-d]:1;
 shape.dim[shape.ndim-d]=own==1&&d<=other->ndim?other->shape[other->ndim-d]:own;}
@@ -6308,19 +6302,19 @@ static ox_tensor*oxi_ctc_labels(ox_tensor*targets,ox_tensor*lengths,int64_t samp
 int64_t longest=targets->ndim==2?targets->shape[1]:0;
 if(targets->ndim==1&&samples)longest=ox_item_int(ox_amax(lengths,OX_ALL_DIMS,false));
 ox_device*device=oxi_working_device(ox_device_of(targets));ox_tensor*labels=
- oxi_full("ctc_loss",OX_SHAPE(samples,2*longest+1),(double)blank,OX_I64,device);
+oxi_full("ctc_loss",OX_SHAPE(samples,2*longest+1),(double)blank,OX_I64,device);
 if(!labels||longest==0||samples==0)return labels;
 if(targets->ndim==1){ox_tensor*starts=ox_unsqueeze(ox_sub(ox_cumsum(lengths,0),lengths),1);
 ox_tensor*places=ox_add(starts,oxi_ramp_beside(targets,longest,OX_I64));
 places=ox_minimum(places,ox_integer(targets->shape[0]-1));targets=
- ox_reshape(ox_index_select(targets,0,ox_reshape(places,OX_SHAPE(-1))),OX_SHAPE(samples,-1));}
+ox_reshape(ox_index_select(targets,0,ox_reshape(places,OX_SHAPE(-1))),OX_SHAPE(samples,-1));}
 return ox_copy_(ox_slice(labels,1,1,OX_END,2),ox_cast(targets,OX_I64))?labels:NULL;}
 static ox_tensor*oxi_ctc_shifted(ox_tensor*x,int64_t by){ox_tensor*parts[2];if(!x)return NULL;
 int64_t rest=x->shape[1]>by?x->shape[1]-by:0;
 parts[0]=oxi_constant_beside(x,OX_SHAPE(x->shape[0],x->shape[1]-rest),-INFINITY);
 parts[1]=ox_narrow(x,1,0,rest);return parts[0]&&parts[1]?ox_cat(parts,2,1):NULL;}
 static ox_tensor*oxi_ctc_samples(ox_tensor*log_probs,ox_tensor*labels,ox_tensor*times,
- ox_tensor*lengths,int64_t blank){int64_t width=labels->shape[1];
+ox_tensor*lengths,int64_t blank){int64_t width=labels->shape[1];
 ox_tensor*parts[2],*before;parts[0]=ox_full_like(ox_narrow(labels,1,0,width>2?2:width),(double)blank);
 parts[1]=ox_narrow(labels,1,0,width>2?width-2:0);before=parts[0]&&parts[1]?ox_cat(parts,2,1):NULL;
 ox_tensor*skips=ox_logical_and(ox_ne(labels,ox_integer(blank)),ox_ne(labels,before));
@@ -6332,10 +6326,10 @@ next=ox_logaddexp(next,ox_where(skips,oxi_ctc_shifted(state,2),ox_number(-INFINI
 next=ox_add(next,emitted);}
 ox_tensor*runs=ox_unsqueeze(ox_gt_number(times,(double)t),1);
 state=state?ox_where(runs,next,state)
- :ox_where(runs,next,ox_where(ox_eq_number(ramp,0),ox_number(0),ox_number(-INFINITY)));
+:ox_where(runs,next,ox_where(ox_eq_number(ramp,0),ox_number(0),ox_number(-INFINITY)));
 if(!state)return NULL;}
 ox_tensor*last=ox_unsqueeze(ox_mul(lengths,ox_integer(2)),1);ox_tensor*one=ox_gather(state,1,last),
- *two=ox_gather(state,1,ox_maximum(ox_sub(last,ox_integer(1)),ox_integer(0)));
+*two=ox_gather(state,1,ox_maximum(ox_sub(last,ox_integer(1)),ox_integer(0)));
 two=ox_where(ox_eq_number(last,0),ox_number(-INFINITY),two);
 return ox_neg(ox_squeeze(ox_logaddexp(one,two),1));}
 static ox_tensor*oxi_ctc_normalizer(ox_tensor*log_probs,ox_tensor*times){
@@ -6344,21 +6338,21 @@ ox_tensor*runs=ox_unsqueeze(ox_lt(ox_unsqueeze(ramp,1),times),2);
 ox_tensor*sum=ox_sum(ox_where(runs,ox_exp(log_probs),ox_number(0)),OX_DIMS(0,2),false);
 return ox_sub(sum,ox_detach(sum));}
 OX_API ox_tensor*ox_ctc_loss(ox_tensor*log_probs,ox_tensor*targets,ox_tensor*input_lengths,
- ox_tensor*target_lengths,int64_t blank,ox_loss_reduction reduction,bool zero_infinity){
+ox_tensor*target_lengths,int64_t blank,ox_loss_reduction reduction,bool zero_infinity){
 ox_tensor*in[4]={log_probs,targets,input_lengths,target_lengths};
 if(oxi_any_null("ctc_loss",in,4))return NULL;
 oxi_work work=oxi_work_begin("ctc_loss");bool single=log_probs->ndim==2;
 ox_tensor*all=single?ox_unsqueeze(log_probs,1):log_probs;
 ox_tensor*times=ox_reshape(ox_cast(input_lengths,OX_I64),OX_SHAPE(-1));
 ox_tensor*lengths=ox_reshape(ox_cast(target_lengths,OX_I64),OX_SHAPE(-1));
-if(!all|| !times|| !lengths)return oxi_work_end(&work,NULL);
-int64_t samples=all->ndim==3?all->shape[1]: -1;
+if(!all||!times||!lengths)return oxi_work_end(&work,NULL);
+int64_t samples=all->ndim==3?all->shape[1]:-1;
 if(all->ndim!=3||times->shape[0]!=samples||lengths->shape[0]!=samples||targets->ndim>2||
- targets->ndim<1||(targets->ndim==2&&targets->shape[0]!=samples)||blank<0||
- blank>=all->shape[2]||all->shape[0]<1){
+targets->ndim<1||(targets->ndim==2&&targets->shape[0]!=samples)||blank<0||
+blank>=all->shape[2]||all->shape[0]<1){
 (void)oxi_fail(OX_ERR_SHAPE,"ctc_loss: targets %s, lengths %s, %s, blank %lld of %s",
- oxi_tensor_text(targets),oxi_tensor_text(input_lengths),
- oxi_tensor_text(target_lengths),(long long)blank,oxi_tensor_text(log_probs));
+oxi_tensor_text(targets),oxi_tensor_text(input_lengths),
+oxi_tensor_text(target_lengths),(long long)blank,oxi_tensor_text(log_probs));
 return oxi_work_end(&work,NULL);}
 ox_tensor*labels=oxi_ctc_labels(targets,lengths,samples,blank);
 ox_tensor*loss=labels?oxi_ctc_samples(all,labels,times,lengths,blank):NULL;
@@ -6383,7 +6377,7 @@ for(int i=0;i<count;i++)
 if(!parts[i])return NULL;
 return ox_cat(parts,count,dim);}
 static ox_tensor*oxi_pad_places(ox_tensor*x,int64_t n,int64_t before,int64_t behind,oxi_pad_mode mode){
-ox_tensor*at=oxi_ramp_beside(x,before +n+behind,OX_I64);at=ox_sub(at,ox_integer(before));
+ox_tensor*at=oxi_ramp_beside(x,before+n+behind,OX_I64);at=ox_sub(at,ox_integer(before));
 ox_tensor*last=ox_integer(n-1);if(mode==OXI_PAD_CIRCULAR)return ox_remainder(at,ox_integer(n));
 if(mode==OXI_PAD_REPLICATE)return ox_clamp(at,0,(double)(n-1));
 return ox_sub(last,ox_abs(ox_sub(last,ox_abs(at))));}
@@ -6392,40 +6386,40 @@ int64_t n=x->shape[dim],longest=before>behind?before:behind,most=OXI_PAD_MOST;
 if(mode==OXI_PAD_REFLECT)most=n-1;
 if(mode==OXI_PAD_CIRCULAR)most=n;
 if(mode==OXI_PAD_REPLICATE&&n==0)most=0;
-bool in_range=before> -OXI_PAD_MOST&&before<OXI_PAD_MOST&&behind> -OXI_PAD_MOST&&behind<OXI_PAD_MOST;
-if(in_range&&longest<=most&&n+before +behind>=0)return true;
+bool in_range=before>-OXI_PAD_MOST&&before<OXI_PAD_MOST&&behind>-OXI_PAD_MOST&&behind<OXI_PAD_MOST;
+if(in_range&&longest<=most&&n+before+behind>=0)return true;
 (void)oxi_fail(OX_ERR_ARG,"pad: %lld and %lld at the ends of dim %d of %s",(long long)before,
- (long long)behind,dim,oxi_tensor_text(x));
+(long long)behind,dim,oxi_tensor_text(x));
 return false;}
 static ox_tensor*oxi_pad_dim(ox_tensor*x,int dim,int64_t before,int64_t behind,oxi_pad_mode mode,
- double value){if(!x||(before==0&&behind==0))return x;
+double value){if(!x||(before==0&&behind==0))return x;
 if(!oxi_pad_fits(x,dim,before,behind,mode))return NULL;
-int64_t cut=before<0? -before:0,end=x->shape[dim]-(behind<0? -behind:0);before=before<0?0:before;
+int64_t cut=before<0?-before:0,end=x->shape[dim]-(behind<0?-behind:0);before=before<0?0:before;
 behind=behind<0?0:behind;if(mode==OXI_PAD_CONSTANT){if(end<cut)
 x=oxi_pad_constant(x,dim,before,behind,value);
 else
 return oxi_pad_constant(ox_narrow(x,dim,cut,end-cut),dim,before,behind,value);
-return before?ox_narrow(x,dim,0,before +end):ox_narrow(x,dim,cut,x->shape[dim]-cut);}
+return before?ox_narrow(x,dim,0,before+end):ox_narrow(x,dim,cut,x->shape[dim]-cut);}
 if(mode==OXI_PAD_CIRCULAR&&end>cut){x=ox_narrow(x,dim,cut,end-cut);
 cut=0;end-=x?end-x->shape[dim]:0;}
 if(!x)return NULL;
 ox_tensor*places=oxi_pad_places(x,x->shape[dim],before,behind,mode);
-if(cut||end<x->shape[dim])places=ox_narrow(places,0,cut,before +end+behind-cut);
+if(cut||end<x->shape[dim])places=ox_narrow(places,0,cut,before+end+behind-cut);
 return ox_index_select(x,dim,places);}
 OX_API ox_tensor*ox_pad(ox_tensor*x,const int64_t*pad,int64_t count,const char*mode,double value){
 static const char*const words[]={"constant","reflect","replicate","circular"};
 if(oxi_any_null("pad",&x,1))return NULL;
 int how=oxi_mode_word("pad",words,4,mode);if(how<0)return NULL;
 bool spatial=how!=OXI_PAD_CONSTANT;if(count<0||count%2||count/2>x->ndim||
- (spatial&&(count==0||count>6||count/2+1>x->ndim||count/2+2<x->ndim)))
+(spatial&&(count==0||count>6||count/2 +1>x->ndim||count/2 +2<x->ndim)))
 return OXI_FAIL_NULL(OX_ERR_ARG,"pad: %lld numbers for %s, %s",(long long)count,oxi_tensor_text(x),
- words[how]);
+words[how]);
 oxi_work work=oxi_work_begin("pad");ox_tensor*y=x;for(int i=0;i<count/2&&y;i++)
-y=oxi_pad_dim(y,x->ndim-1-i,pad[2*i],pad[2*i+1],(oxi_pad_mode)how,value);
+y=oxi_pad_dim(y,x->ndim-1 -i,pad[2*i],pad[2*i+1],(oxi_pad_mode)how,value);
 return oxi_work_end(&work,y==x?ox_clone(x):y);}
 /* >>nn/images/interpolate.c */
 typedef enum oxi_sampling{OXI_SAMPLE_NEAREST,OXI_SAMPLE_NEAREST_EXACT,OXI_SAMPLE_LINEAR,OXI_SAMPLE_CUBIC,
- OXI_SAMPLE_SMOOTH_LINEAR,OXI_SAMPLE_SMOOTH_CUBIC,OXI_SAMPLE_AREA}oxi_sampling;
+OXI_SAMPLE_SMOOTH_LINEAR,OXI_SAMPLE_SMOOTH_CUBIC,OXI_SAMPLE_AREA}oxi_sampling;
 typedef struct oxi_interpolation{const char*mode;oxi_sampling how;int dims;}oxi_interpolation;
 typedef struct oxi_resampling{int64_t in,out;double step;
 oxi_sampling how;bool align_corners,single;}oxi_resampling;enum{OXI_TAPS=4};
@@ -6436,8 +6430,8 @@ if(r->how==OXI_SAMPLE_NEAREST)return oxi_rounded_to(r->single,r->step*(double)i)
 double at=oxi_rounded_to(r->single,r->step*((double)i+0.5));
 if(r->how==OXI_SAMPLE_NEAREST_EXACT)return at;
 at=oxi_rounded_to(r->single,at-0.5);return at<0&&r->how!=OXI_SAMPLE_CUBIC?0:at;}
-static void oxi_cubic_weights(double t,double*weight){const double a= -0.75;
-for(int k=0;k<OXI_TAPS;k++){double d=fabs(t+1-k);
+static void oxi_cubic_weights(double t,double*weight){const double a=-0.75;
+for(int k=0;k<OXI_TAPS;k++){double d=fabs(t+1 -k);
 weight[k]=d<=1?((a+2)*d-(a+3))*d*d+1:((a*d-5*a)*d+8*a)*d-4*a;}}
 static int oxi_taps_of(const oxi_resampling*r,int64_t i,int64_t*index,double*weight){
 double at=oxi_sampled_at(r,i);
@@ -6447,8 +6441,8 @@ if(t>1)t=1;
 weight[0]=1;index[0]=first;if(r->how==OXI_SAMPLE_NEAREST||r->how==OXI_SAMPLE_NEAREST_EXACT)return 1;
 if(r->how==OXI_SAMPLE_LINEAR){if(r->in==r->out){index[0]=i;
 t=0;}
-index[1]=index[0]+(index[0]<last);weight[0]=oxi_rounded_to(r->single,1-t);weight[1]=t;return 2;}
-oxi_cubic_weights(t,weight);for(int k=0;k<OXI_TAPS;k++){int64_t at_k=first-1+k;
+index[1]=index[0]+(index[0]<last);weight[0]=oxi_rounded_to(r->single,1 -t);weight[1]=t;return 2;}
+oxi_cubic_weights(t,weight);for(int k=0;k<OXI_TAPS;k++){int64_t at_k=first-1 +k;
 index[k]=at_k<0?0:at_k>last?last:at_k;}
 return OXI_TAPS;}
 static bool oxi_is_smooth(oxi_sampling how){
@@ -6456,8 +6450,8 @@ return how==OXI_SAMPLE_SMOOTH_LINEAR||how==OXI_SAMPLE_SMOOTH_CUBIC;}
 static double oxi_smooth_reach(const oxi_resampling*r){
 return(r->how==OXI_SAMPLE_SMOOTH_LINEAR?1:2)*(r->step>1?r->step:1);}
 static double oxi_smooth_filter(oxi_sampling how,double t){t=fabs(t);
-if(how==OXI_SAMPLE_SMOOTH_LINEAR)return t<1?1-t:0;
-return t<1?(1.5*t-2.5)*t*t+1:t<2? -0.5*(((t-5)*t+8)*t-4):0;}
+if(how==OXI_SAMPLE_SMOOTH_LINEAR)return t<1?1 -t:0;
+return t<1?(1.5*t-2.5)*t*t+1:t<2?-0.5*(((t-5)*t+8)*t-4):0;}
 static void oxi_smooth_taps(const oxi_resampling*r,int64_t i,int64_t most,int64_t*index,double*weight){
 double reach=oxi_smooth_reach(r),center=r->step*((double)i+0.5),sum=0;
 double inverse=r->step>1?1/r->step:1,low=center-reach+0.5;
@@ -6465,12 +6459,12 @@ int64_t first=low>0?(int64_t)low:0,end=(int64_t)(center+reach+0.5);if(end>r->in)
 for(int64_t k=0;k<most;k++){bool there=first+k<end;
 double t=((double)(first+k)-center+0.5)*inverse;
 index[k*r->out]=there?first+k:0;weight[k*r->out]=there?oxi_smooth_filter(r->how,t):0;sum+=weight[k*r->out];
- }
+}
 for(int64_t k=0;k<most&&sum!=0;k++)weight[k*r->out]/=sum;}
 static ox_tensor*oxi_list_beside(const ox_tensor*x,const void*numbers,int64_t count,ox_dtype dtype){
 return ox_to(oxi_copied(numbers,OX_SHAPE(count),dtype),oxi_working_device(ox_device_of(x)));}
 static ox_tensor*oxi_tap_sum(ox_tensor*x,int dim,int64_t places,int taps,const int64_t*index,
- const double*weight){ox_tensor*sum=NULL;
+const double*weight){ox_tensor*sum=NULL;
 ox_shape shape=ox_shape_of(x);for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==dim?places:1;
 for(int k=0;k<taps;k++){
 ox_tensor*term=ox_index_select(x,dim,oxi_list_beside(x,index+k*places,places,OX_I64));if(taps>1){
@@ -6481,14 +6475,14 @@ return sum;}
 static ox_tensor*oxi_resampled(ox_tensor*x,int dim,const oxi_resampling*r){size_t bytes,each;
 bool smooth=oxi_is_smooth(r->how);
 int64_t most=smooth?2*(int64_t)ceil(oxi_smooth_reach(r))+1:(int64_t)OXI_TAPS;
-if(!x||most>INT32_MAX|| !oxi_mul_size((size_t)most,sizeof(int64_t)+sizeof(double),&each)||
- !oxi_mul_size((size_t)r->out,each,&bytes))
+if(!x||most>INT32_MAX||!oxi_mul_size((size_t)most,sizeof(int64_t)+sizeof(double),&each)||
+!oxi_mul_size((size_t)r->out,each,&bytes))
 return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"interpolate: %lld places",(long long)r->out):NULL;
 int64_t*index=(int64_t*)oxi_alloc(bytes?bytes:1);if(!index)return NULL;
 double*weight=(double*)(index+most*r->out);
 int taps=smooth?(int)most:1;
 for(int64_t i=0;i<r->out&&smooth;i++)oxi_smooth_taps(r,i,most,index+i,weight+i);
-for(int64_t i=0;i<r->out&& !smooth;i++){int64_t at[OXI_TAPS];
+for(int64_t i=0;i<r->out&&!smooth;i++){int64_t at[OXI_TAPS];
 double much[OXI_TAPS];
 taps=oxi_taps_of(r,i,at,much);for(int k=0;k<taps;k++){index[k*r->out+i]=at[k];
 weight[k*r->out+i]=much[k];}}
@@ -6496,26 +6490,26 @@ ox_tensor*y=oxi_tap_sum(x,dim,r->out,taps,index,weight);oxi_free(index,bytes?byt
 static const oxi_interpolation*oxi_interpolation_of(const ox_tensor*x,const char*mode,bool align_corners){
 static const oxi_interpolation rows[]={
 {"nearest",OXI_SAMPLE_NEAREST,0},{"nearest-exact",OXI_SAMPLE_NEAREST_EXACT,0},
- {"linear",OXI_SAMPLE_LINEAR,1},{"bilinear",OXI_SAMPLE_LINEAR,2},
- {"trilinear",OXI_SAMPLE_LINEAR,3},{"bicubic",OXI_SAMPLE_CUBIC,2},
- {"area",OXI_SAMPLE_AREA,0},{"bilinear-antialias",OXI_SAMPLE_SMOOTH_LINEAR,2},
- {"bicubic-antialias",OXI_SAMPLE_SMOOTH_CUBIC,2},};
+{"linear",OXI_SAMPLE_LINEAR,1},{"bilinear",OXI_SAMPLE_LINEAR,2},
+{"trilinear",OXI_SAMPLE_LINEAR,3},{"bicubic",OXI_SAMPLE_CUBIC,2},
+{"area",OXI_SAMPLE_AREA,0},{"bilinear-antialias",OXI_SAMPLE_SMOOTH_LINEAR,2},
+{"bicubic-antialias",OXI_SAMPLE_SMOOTH_CUBIC,2},};
 for(size_t i=0;i<sizeof rows/sizeof*rows;i++){if(mode&&strcmp(mode,rows[i].mode)!=0)continue;
 bool corners=rows[i].how>OXI_SAMPLE_NEAREST_EXACT&&rows[i].how!=OXI_SAMPLE_AREA;
 bool floats=oxi_is_float(x->dtype)||rows[i].how<=OXI_SAMPLE_NEAREST_EXACT;
-if(x->ndim>=3&&x->ndim<=5&&(rows[i].dims==0||rows[i].dims==x->ndim-2)&&floats&&(corners|| !align_corners))
+if(x->ndim>=3&&x->ndim<=5&&(rows[i].dims==0||rows[i].dims==x->ndim-2)&&floats&&(corners||!align_corners))
 return&rows[i];
 (void)oxi_fail(floats?OX_ERR_SHAPE:OX_ERR_DTYPE,"interpolate: \"%s\"%s of %s",rows[i].mode,
- align_corners?" with align_corners":"",oxi_tensor_text(x));
+align_corners?" with align_corners":"",oxi_tensor_text(x));
 return NULL;}
 (void)oxi_fail(OX_ERR_ARG,"interpolate: no mode \"%s\"",mode);return NULL;}
 static bool oxi_interpolate_sizes(const ox_tensor*x,ox_shape*size,const double*given,int count,
- double*scale){int dims=x->ndim-2;
+double*scale){int dims=x->ndim-2;
 bool fits=(size->ndim==0)==(count>0)&&(!count||given)&&
- (size->ndim?size->ndim==1||size->ndim==dims:count==1||count==dims);
+(size->ndim?size->ndim==1||size->ndim==dims:count==1||count==dims);
 bool one=size->ndim==1;for(int d=0;d<dims&&fits;d++){int64_t in=x->shape[d+2];
 scale[d]=count?given[count==1?0:d]:0;
-if(count&& !(scale[d]>0&&scale[d]*(double)in<(double)OXI_PAD_MOST))fits=false;
+if(count&&!(scale[d]>0&&scale[d]*(double)in<(double)OXI_PAD_MOST))fits=false;
 if(fits)size->dim[d]=count?(int64_t)floor((double)in*scale[d]):size->dim[one?0:d];
 fits=fits&&size->dim[d]>0&&in>0;}
 size->ndim=dims;
@@ -6525,16 +6519,16 @@ static ox_tensor*oxi_area_of(ox_tensor*x,ox_shape size){
 if(size.ndim==1)return ox_adaptive_avg_pool1d(x,size);
 return size.ndim==2?ox_adaptive_avg_pool2d(x,size):ox_adaptive_avg_pool3d(x,size);}
 OX_API ox_tensor*ox_interpolate(ox_tensor*x,ox_shape size,const double*scale,int scale_count,
- const char*mode,bool align_corners,bool recompute){double scales[3];
+const char*mode,bool align_corners,bool recompute){double scales[3];
 if(oxi_any_null("interpolate",&x,1))return NULL;
 const oxi_interpolation*row=oxi_interpolation_of(x,mode,align_corners);
-if(!row|| !oxi_interpolate_sizes(x,&size,scale,scale_count,scales))return NULL;
+if(!row||!oxi_interpolate_sizes(x,&size,scale,scale_count,scales))return NULL;
 oxi_work work=oxi_work_begin("interpolate");
 if(row->how==OXI_SAMPLE_AREA)return oxi_work_end(&work,oxi_area_of(x,size));
 bool weighted=row->how>OXI_SAMPLE_NEAREST_EXACT;ox_tensor*y=weighted?oxi_wide(x):x;
 for(int d=0;d<size.ndim;d++){oxi_resampling r;
 r.in=x->shape[d+2];r.out=size.dim[d];r.how=row->how;r.align_corners=align_corners;
-r.single=x->dtype!=OX_F64;r.step=scales[d]>0&& !recompute?1/scales[d]:(double)r.in/(double)r.out;
+r.single=x->dtype!=OX_F64;r.step=scales[d]>0&&!recompute?1/scales[d]:(double)r.in/(double)r.out;
 if(align_corners)r.step=r.out>1?(double)(r.in-1)/(double)(r.out-1):0;
 r.step=oxi_rounded_to(r.single,r.step);y=oxi_resampled(y,d+2,&r);}
 return oxi_work_end(&work,y&&weighted?ox_cast(y,x->dtype):y);}
@@ -6551,7 +6545,7 @@ return ox_add_number(ox_where(odd,ox_rsub_number(rest,span),rest),low);}
 static ox_tensor*oxi_grid_place(ox_tensor*x,int64_t size,int padding,bool align_corners,bool cut){
 double n=(double)size;
 ox_tensor*place=align_corners?ox_mul_number(ox_add_number(x,1),(n-1)/2)
- :ox_mul_number(ox_sub_number(ox_mul_number(ox_add_number(x,1),n),1),0.5);
+:ox_mul_number(ox_sub_number(ox_mul_number(ox_add_number(x,1),n),1),0.5);
 if(!cut||padding==0)return place;
 if(padding==2)
 place=align_corners?oxi_mirrored_at(place,0,n-1):oxi_mirrored_at(place,-0.5,n);
@@ -6574,11 +6568,11 @@ at[d]=high?ox_add_number(low[d],1):low[d];ox_tensor*much=high?part[d]:ox_rsub_nu
 weight=weight?ox_mul(weight,much):much;}
 ox_tensor*term=ox_mul(oxi_read_places(g,at),weight);sum=sum?ox_add(sum,term):term;}
 return sum;}
-static ox_tensor*oxi_cubic_weight(ox_tensor*t,int k){const double a= -0.75;
-ox_tensor*d=k<2?ox_add_number(t,1-k):ox_rsub_number(t,k-1);if(k==1||k==2)
+static ox_tensor*oxi_cubic_weight(ox_tensor*t,int k){const double a=-0.75;
+ox_tensor*d=k<2?ox_add_number(t,1 -k):ox_rsub_number(t,k-1);if(k==1||k==2)
 return ox_add_number(ox_mul(ox_sub_number(ox_mul_number(d,a+2),a+3),ox_square(d)),1);
 d=ox_add_number(ox_mul(ox_sub_number(ox_mul_number(d,a),5*a),d),8*a);
-ox_tensor*away=k<2?ox_add_number(t,1-k):ox_rsub_number(t,k-1);return ox_sub_number(ox_mul(d,away),4*a);}
+ox_tensor*away=k<2?ox_add_number(t,1 -k):ox_rsub_number(t,k-1);return ox_sub_number(ox_mul(d,away),4*a);}
 static ox_tensor*oxi_sample_cubic(const oxi_grid*g,ox_tensor*const*place,int padding,bool align_corners){
 ox_tensor*low[2],*part[2],*sum=NULL;for(int d=0;d<2;d++){low[d]=ox_floor(ox_detach(place[d]));
 part[d]=ox_sub(place[d],low[d]);}
@@ -6592,28 +6586,28 @@ ox_tensor*term=ox_mul(ox_mul(oxi_read_places(g,at),weight[0]),weight[1]);sum=sum
 return sum;}
 static bool oxi_grid_fits(const ox_tensor*x,const ox_tensor*grid,int mode){int dims=x->ndim-2;
 bool fits=(dims==2||dims==3)&&grid->ndim==x->ndim&&grid->shape[0]==x->shape[0]&&
- grid->shape[dims+1]==dims&&(mode!=2||dims==2);
-for(int d=0;d<dims&&fits;d++)fits=x->shape[2+d]>0;
+grid->shape[dims+1]==dims&&(mode!=2||dims==2);
+for(int d=0;d<dims&&fits;d++)fits=x->shape[2 +d]>0;
 if(!fits)
 (void)oxi_fail(OX_ERR_SHAPE,"grid_sample: %s at %s%s",oxi_tensor_text(x),oxi_tensor_text(grid),
- mode==2?", bicubic":"");
+mode==2?", bicubic":"");
 else if(!oxi_is_float(x->dtype)||grid->dtype!=x->dtype)
 (void)oxi_fail(OX_ERR_DTYPE,"grid_sample: %s at %s",oxi_tensor_text(x),oxi_tensor_text(grid));
 return fits&&oxi_is_float(x->dtype)&&grid->dtype==x->dtype;}
 OX_API ox_tensor*ox_grid_sample(ox_tensor*x,ox_tensor*grid,const char*mode,const char*padding,
- bool align_corners){static const char*const modes[]={"bilinear","nearest","bicubic"};
+bool align_corners){static const char*const modes[]={"bilinear","nearest","bicubic"};
 static const char*const paddings[]={"zeros","border","reflection"};ox_tensor*in[2]={x,grid},*place[3],*y;
 if(oxi_any_null("grid_sample",in,2))return NULL;
 int how=oxi_mode_word("grid_sample",modes,3,mode),outside=oxi_mode_word("grid_sample",paddings,3,padding);
-if(how<0||outside<0|| !oxi_grid_fits(x,grid,how))return NULL;
+if(how<0||outside<0||!oxi_grid_fits(x,grid,how))return NULL;
 oxi_work work=oxi_work_begin("grid_sample");oxi_grid g;ox_tensor*wide=oxi_wide(grid),
- *at=ox_reshape(wide,OX_SHAPE(grid->shape[0],1,-1,grid->shape[x->ndim-1]));
+*at=ox_reshape(wide,OX_SHAPE(grid->shape[0],1,-1,grid->shape[x->ndim-1]));
 g.dims=x->ndim-2;g.zeros=outside==0;g.flat=ox_flatten(oxi_wide(x),2,-1);if(ox_numel(grid)==0)
 at=ox_reshape(wide,OX_SHAPE(grid->shape[0],1,grid->shape[0]?0:1,grid->shape[x->ndim-1]));
-for(int d=0;d<g.dims;d++){g.size[d]=x->shape[2+d];
-place[d]=oxi_grid_place(ox_select(at,-1,g.dims-1-d),g.size[d],outside,align_corners,how!=2);
+for(int d=0;d<g.dims;d++){g.size[d]=x->shape[2 +d];
+place[d]=oxi_grid_place(ox_select(at,-1,g.dims-1 -d),g.size[d],outside,align_corners,how!=2);
 if(how==1)place[d]=ox_round(place[d]);}
-if(!g.flat|| !at)return oxi_work_end(&work,NULL);
+if(!g.flat||!at)return oxi_work_end(&work,NULL);
 if(how==2)
 y=oxi_sample_cubic(&g,place,outside,align_corners);
 else
@@ -6623,16 +6617,16 @@ shape.dim[1]=x->shape[1];return oxi_work_end(&work,ox_cast(ox_reshape(y,shape),x
 OX_API ox_tensor*ox_affine_grid(ox_tensor*theta,ox_shape size,bool align_corners){
 if(oxi_any_null("affine_grid",&theta,1))return NULL;
 int dims=size.ndim-2;if((dims!=2&&dims!=3)||theta->ndim!=3||theta->shape[0]!=size.dim[0]||
- theta->shape[1]!=dims||theta->shape[2]!=dims+1)
+theta->shape[1]!=dims||theta->shape[2]!=dims+1)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"affine_grid: %s for %d sizes",oxi_tensor_text(theta),size.ndim);
 if(!oxi_is_float(theta->dtype))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"affine_grid: %s",oxi_tensor_text(theta));
 oxi_work work=oxi_work_begin("affine_grid");ox_shape shape=size;ox_tensor*parts[4];shape.ndim=dims+1;
 for(int d=0;d<dims;d++)shape.dim[d]=size.dim[d+2];
-shape.dim[dims]=1;for(int c=0;c<dims;c++){int d=dims-1-c;
-double n=(double)shape.dim[d],most=align_corners?1:1-1/n;
+shape.dim[dims]=1;for(int c=0;c<dims;c++){int d=dims-1 -c;
+double n=(double)shape.dim[d],most=align_corners?1:1 -1/n;
 ox_shape along=shape;for(int i=0;i<=dims;i++)along.dim[i]=i==d?shape.dim[d]:1;
-ox_tensor*ramp=ox_linspace(n>1? -most:0,n>1?most:0,shape.dim[d],theta->dtype==OX_F64?OX_F64:OX_F32);
+ox_tensor*ramp=ox_linspace(n>1?-most:0,n>1?most:0,shape.dim[d],theta->dtype==OX_F64?OX_F64:OX_F32);
 ramp=ox_to(ramp,oxi_working_device(ox_device_of(theta)));parts[c]=ox_expand(ox_reshape(ramp,along),shape);}
 parts[dims]=ox_ones_like(parts[0]);
 ox_tensor*base=ox_reshape(ox_cat(parts,dims+1,dims),OX_SHAPE(-1,dims+1));
@@ -6663,7 +6657,7 @@ OX_API ox_tensor*ox_channel_shuffle(ox_tensor*x,int64_t groups){
 if(oxi_any_null("channel_shuffle",&x,1))return NULL;
 if(x->ndim<3||x->ndim==OX_MAX_DIMS||groups<1||x->shape[1]%groups)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"channel_shuffle: %lld groups of %s",(long long)groups,
- oxi_tensor_text(x));
+oxi_tensor_text(x));
 oxi_work work=oxi_work_begin("channel_shuffle");
 ox_tensor*apart=ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups));
 return oxi_work_end(&work,ox_reshape(ox_transpose(apart,1,2),ox_shape_of(x)));}
@@ -6672,8 +6666,8 @@ if(dims==1)return ox_avg_pool1d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);
 if(dims==2)return ox_avg_pool2d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);
 return ox_avg_pool3d(x,kernel,stride,OX_SCALAR_SHAPE,ceil,true,0);}
 static ox_tensor*oxi_lp_pool(const char*name,int dims,ox_tensor*x,double p,ox_shape kernel,
- ox_shape stride,bool ceil){oxi_span each;
-if(oxi_any_null(name,&x,1)|| !oxi_number_fits(name,p!=0,p)|| !oxi_span_of(name,"kernel",kernel,dims,&each))
+ox_shape stride,bool ceil){oxi_span each;
+if(oxi_any_null(name,&x,1)||!oxi_number_fits(name,p!=0,p)||!oxi_span_of(name,"kernel",kernel,dims,&each))
 return NULL;
 double count=1;
 for(int d=0;d<dims;d++)count*=(double)each.n[d];
@@ -6685,9 +6679,9 @@ OX_API ox_tensor*ox_local_response_norm(ox_tensor*x,int64_t size,double alpha,do
 if(oxi_any_null("local_response_norm",&x,1))return NULL;
 if(x->ndim<3||size<1||size>INT32_MAX)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"local_response_norm: %lld channels of %s",(long long)size,
- oxi_tensor_text(x));
+oxi_tensor_text(x));
 if(ox_numel(x)==0)return ox_clone(x);
-oxi_work work=oxi_work_begin("local_response_norm");const int64_t pad[2]={size/2,(size -1)/2};
+oxi_work work=oxi_work_begin("local_response_norm");const int64_t pad[2]={size/2,(size-1)/2};
 ox_tensor*lines=ox_movedim(ox_square(x),1,-1);ox_shape shape=ox_shape_of(lines);
 lines=ox_pad(ox_reshape(lines,OX_SHAPE(-1,1,x->shape[1])),pad,2,NULL,0);
 ox_tensor*mean=ox_avg_pool1d(lines,OX_DIMS(size),OX_DIMS(1),OX_SCALAR_SHAPE,false,true,0);
@@ -6698,8 +6692,8 @@ static bool oxi_unpooled_sizes(const char*name,const ox_tensor*x,const oxi_attr_
 int dims=(int)told->dims,first=x->ndim-dims;bool fits=size->ndim==0||size->ndim==dims||size->ndim==x->ndim;
 int skip=size->ndim==x->ndim?first:0;bool given=size->ndim>0;for(int d=0;d<dims&&fits;d++){
 int64_t stride=told->stride.n[d],most;fits=oxi_mul_i64(x->shape[first+d],stride,&most);
-most=fits?most-stride -2*told->padding.n[d]+told->kernel.n[d]:0;
-int64_t asked=given&&fits?size->dim[skip +d]:most;
+most=fits?most-stride-2*told->padding.n[d]+told->kernel.n[d]:0;
+int64_t asked=given&&fits?size->dim[skip+d]:most;
 fits=fits&&(!given||(asked>most-stride&&asked<most+stride));size->dim[d]=asked;fits=fits&&asked>0;}
 size->ndim=dims;
 if(!fits)(void)oxi_fail(OX_ERR_ARG,"%s: no such image pools to %s",name,oxi_tensor_text(x));
@@ -6710,14 +6704,14 @@ ox_tensor*fixed=ox_detach(x),*put=ox_scatter(zeros,first,at,ox_flatten(fixed,fir
 ox_tensor*none=ox_where(ox_isfinite(fixed),ox_sub(x,fixed),ox_number(0));
 return ox_scatter_add(put,first,at,ox_flatten(none,first,-1));}
 static ox_tensor*oxi_max_unpool(const char*name,int dims,ox_tensor*x,ox_tensor*indices,
- ox_shape kernel,ox_shape stride,ox_shape padding,ox_shape size){ox_tensor*in[2]={x,indices};
+ox_shape kernel,ox_shape stride,ox_shape padding,ox_shape size){ox_tensor*in[2]={x,indices};
 oxi_attrs attr=oxi_attrs_pool();if(oxi_any_null(name,in,2))return NULL;
-int first=x->ndim-dims;if((first!=1&&first!=2)|| !oxi_same_sizes(indices,x,-1))
+int first=x->ndim-dims;if((first!=1&&first!=2)||!oxi_same_sizes(indices,x,-1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: %s at %s",name,oxi_tensor_text(x),oxi_tensor_text(indices));
 if(indices->dtype!=OX_I64)
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"%s: indices %s",name,oxi_tensor_text(indices));
 if(!oxi_pool_told(name,dims,kernel,stride,padding,OX_SCALAR_SHAPE,&attr.pool)||
- !oxi_unpooled_sizes(name,x,&attr.pool,&size))
+!oxi_unpooled_sizes(name,x,&attr.pool,&size))
 return NULL;
 oxi_work work=oxi_work_begin(name);ox_shape shape=ox_shape_of(x),flat=shape;flat.ndim=first+1;
 flat.dim[first]=1;bool fits=true;for(int d=0;d<dims;d++){shape.dim[first+d]=size.dim[d];
@@ -6728,7 +6722,7 @@ return oxi_work_end(&work,ox_reshape(oxi_unpooled(x,indices,flat,first),shape));
 OX_API ox_tensor*ox_lp_pool##dims##d(ox_tensor*x,double p,ox_shape kernel,ox_shape stride,bool ceil){\
 return oxi_lp_pool("lp_pool"#dims "d",dims,x,p,kernel,stride,ceil);}\
 OX_API ox_tensor*ox_max_unpool##dims##d(ox_tensor*x,ox_tensor*indices,ox_shape kernel,\
- ox_shape stride,ox_shape padding,ox_shape size){\
+ox_shape stride,ox_shape padding,ox_shape size){\
 return oxi_max_unpool("max_unpool"#dims "d",dims,x,indices,kernel,stride,padding,size);}
 OXI_X(1)OXI_X(2)OXI_X(3)
 #undef OXI_X
@@ -6745,31 +6739,31 @@ parts[1]=ox_to(ox_cast(last,OX_I64),oxi_working_device(ox_device_of(samples)));
 return parts[0]&&parts[1]?ox_cat(parts,2,2):NULL;}
 static ox_tensor*oxi_fractional_places(ox_tensor*starts,int dims,int d,int64_t kernel){
 ox_tensor*at=ox_add(ox_unsqueeze(starts,3),oxi_ramp_beside(starts,kernel,OX_I64));
-ox_shape shape=ox_make_shape(2+2*dims,1,1,1,1,1,1,1,1);if(!at)return NULL;
-shape.dim[0]=at->shape[0];shape.dim[1]=at->shape[1];shape.dim[2+d]=at->shape[2];shape.dim[2+dims+d]=kernel;
-return ox_reshape(at,shape);}
+ox_shape shape=ox_make_shape(2 +2*dims,1,1,1,1,1,1,1,1);if(!at)return NULL;
+shape.dim[0]=at->shape[0];shape.dim[1]=at->shape[1];shape.dim[2 +d]=at->shape[2];
+shape.dim[2 +dims+d]=kernel;return ox_reshape(at,shape);}
 static ox_pair oxi_fractional_pool(const char*name,int dims,ox_tensor*x,ox_shape kernel,ox_shape size,
- ox_tensor*samples){ox_pair none={NULL,NULL};
+ox_tensor*samples){ox_pair none={NULL,NULL};
 ox_tensor*in[2]={x,samples},*index=NULL;oxi_span each,places;
-if(oxi_any_null(name,in,2)|| !oxi_span_of(name,"kernel",kernel,dims,&each)||
- !oxi_span_of(name,"size",size,dims,&places))
+if(oxi_any_null(name,in,2)||!oxi_span_of(name,"kernel",kernel,dims,&each)||
+!oxi_span_of(name,"size",size,dims,&places))
 return none;
 int first=x->ndim-dims;bool fits=(first==1||first==2)&&kernel.ndim&&size.ndim&&samples->ndim==3&&
- samples->shape[2]==dims&&oxi_is_float(samples->dtype);
+samples->shape[2]==dims&&oxi_is_float(samples->dtype);
 for(int d=0;d<dims&&fits;d++)
 fits=each.n[d]>0&&places.n[d]>0&&each.n[d]<=x->shape[first+d]&&places.n[d]<=x->shape[first+d]-each.n[d]+1;
 fits=fits&&samples->shape[1]==x->shape[first-1]&&
- (first==1?samples->shape[0]>0:samples->shape[0]==x->shape[0]&&x->shape[1]>0);
+(first==1?samples->shape[0]>0:samples->shape[0]==x->shape[0]&&x->shape[1]>0);
 if(!fits){(void)oxi_fail(OX_ERR_SHAPE,"%s: windows over %s by %s",name,oxi_tensor_text(x),
- oxi_tensor_text(samples));
+oxi_tensor_text(samples));
 return none;}
 oxi_work work=oxi_work_begin(name);if(first==1)samples=ox_narrow(samples,0,0,1);
 ox_tensor*image=ox_flatten(first==1?ox_unsqueeze(x,0):x,2,-1);for(int d=0;d<dims;d++){int64_t n=
- x->shape[first+d];
-ox_tensor*starts=oxi_fractional_starts(ox_select(samples,2,dims==2?1-d:d),n,places.n[d],each.n[d]);
+x->shape[first+d];
+ox_tensor*starts=oxi_fractional_starts(ox_select(samples,2,dims==2?1 -d:d),n,places.n[d],each.n[d]);
 ox_tensor*at=starts?oxi_fractional_places(starts,dims,d,each.n[d]):NULL;
 index=index?ox_add(ox_mul(index,ox_integer(n)),at):at;}
-index=ox_flatten(index,2+dims,-1);ox_tensor*all=index?ox_gather(image,2,ox_flatten(index,2,-1)):NULL;
+index=ox_flatten(index,2 +dims,-1);ox_tensor*all=index?ox_gather(image,2,ox_flatten(index,2,-1)):NULL;
 ox_pair most=all?ox_max(ox_reshape(all,ox_shape_of(index)),-1,true):none;
 ox_tensor*where=ox_squeeze(ox_gather(index,-1,most.indices),-1),*y=ox_squeeze(most.values,-1);
 return oxi_pair_end(&work,first==1?ox_squeeze(y,0):y,first==1?ox_squeeze(where,0):where);}
@@ -6783,13 +6777,13 @@ void(*step)(ox_tensor*x,ox_tensor*h,ox_tensor**state);ox_function function;}oxi_
 static ox_tensor*oxi_gate_of(ox_tensor*gates,int i,int of){int64_t width=gates?gates->shape[1]/of:0;
 return ox_narrow(gates,1,i*width,width);}
 static bool oxi_recurrent_row(const oxi_recurrent_kind*kind,oxi_op op,ox_tensor*const*in,int in_count,
- int count,ox_tensor**out){oxi_call call=oxi_call_of(op,in,in_count,NULL);
+int count,ox_tensor**out){oxi_call call=oxi_call_of(op,in,in_count,NULL);
 call.attr.recurrent.kind=kind->kind;call.out_count=count;
 if(!oxi_call_runs_there(&call)||oxi_apply(&call)!=OX_OK)return false;
 for(int k=0;k<count;k++)out[k]=call.out[k];
 return true;}
 static bool oxi_step_back_row(const ox_function_context*c,ox_tensor*gates_back,ox_tensor**in,
- int in_count,int count){if(ox_is_grad_enabled()||gates_back)return false;
+int in_count,int count){if(ox_is_grad_enabled()||gates_back)return false;
 for(int i=0;i<in_count;i++){if(!in[i])continue;
 in[i]=ox_contiguous(oxi_as_dtype_of(in[i],in[2]));if(!in[i]||in[i]->dtype==OX_F64)return false;}
 const oxi_recurrent_kind*kind=(const oxi_recurrent_kind*)c->user;
@@ -6797,13 +6791,13 @@ return oxi_recurrent_row(kind,OXI_OP_recurrent_step_back,in,in_count,count,c->in
 static ox_tensor*oxi_through_sigmoid(ox_tensor*g,ox_tensor*s){
 return ox_mul(g,ox_mul(s,ox_rsub_number(s,1)));}
 static ox_tensor*oxi_through_tanh(ox_tensor*g,ox_tensor*t){return ox_mul(g,ox_rsub_number(ox_square(t),1));
- }
+}
 static ox_tensor*oxi_with_gate(ox_tensor*own,ox_tensor*gates_back,int i){
 return gates_back?ox_add(own,oxi_gate_of(gates_back,i,4)):own;}
 static ox_status oxi_lstm_back(const ox_function_context*c){
 ox_tensor*from=c->gradients[0],*state=c->saved[0],*gates=c->saved[1];
 ox_tensor*g=c->gradients[2]?c->gradients[2]:ox_zeros_like(state);
-ox_tensor*in[4]={g,c->gradients[1],gates,state},*out[2],*gate[4],*own[4];ox_function_context row= *c;
+ox_tensor*in[4]={g,c->gradients[1],gates,state},*out[2],*gate[4],*own[4];ox_function_context row=*c;
 row.input_gradients=out;if(!g)return ox_error();
 if(!oxi_step_back_row(&row,from,in,4,2)){for(int i=0;i<4;i++)gate[i]=oxi_gate_of(gates,i,4);
 ox_tensor*t=ox_tanh(ox_add(ox_mul(gate[1],state),ox_mul(gate[0],gate[2])));
@@ -6835,24 +6829,24 @@ if(!oxi_step_back_row(c,NULL,in,3,1))
 c->input_gradients[0]=relu?ox_where(ox_le(y,ox_number(0)),ox_number(0),g):oxi_through_tanh(g,y);
 c->input_gradients[1]=c->input_gradients[0];return c->input_gradients[0]?OX_OK:ox_error();}
 static bool oxi_step_fits(const oxi_recurrent_kind*kind,const ox_tensor*x,const ox_tensor*h,
- const ox_tensor*state){if(!x|| !h|| !state||x->ndim!=2||h->ndim!=2||state->ndim!=2)return false;
+const ox_tensor*state){if(!x||!h||!state||x->ndim!=2||h->ndim!=2||state->ndim!=2)return false;
 if(!oxi_back_reads(x)||h->dtype!=x->dtype||state->dtype!=x->dtype||ox_numel(x)==0)
 return false;
 return h->shape[0]==x->shape[0]&&h->shape[1]==x->shape[1]&&state->shape[0]==x->shape[0]&&
- state->shape[1]*kind->gates==x->shape[1];}
+state->shape[1]*kind->gates==x->shape[1];}
 static bool oxi_step_by_row(const oxi_recurrent_kind*kind,ox_tensor*x,ox_tensor*h,ox_tensor**state){
 ox_tensor*out[3],*own=state[kind->states-1];
-int given=kind->gates>1?3:2,count=kind->gates>1?1+kind->states:1;
-if(kind->gates>1&& !oxi_step_fits(kind,x,h,own))return false;
-if(kind->gates==1&& !oxi_step_fits(kind,x,h,x))return false;
+int given=kind->gates>1?3:2,count=kind->gates>1?1 +kind->states:1;
+if(kind->gates>1&&!oxi_step_fits(kind,x,h,own))return false;
+if(kind->gates==1&&!oxi_step_fits(kind,x,h,x))return false;
 oxi_start_back();ox_tensor*in[3]={ox_contiguous(x),ox_contiguous(h),given>2?ox_contiguous(own):NULL};
-if(!in[0]|| !in[1]||(given>2&& !in[2]))return false;
+if(!in[0]||!in[1]||(given>2&&!in[2]))return false;
 bool enabled=ox_set_grad_enabled(false);
 bool made=oxi_recurrent_row(kind,OXI_OP_recurrent_step,in,given,count,out);
 (void)ox_set_grad_enabled(enabled);if(!made)return false;
 ox_tensor*saved[2]={given>2?in[2]:out[0],out[0]};
 if(enabled&&ox_attach_function(&kind->function,(void*)(uintptr_t)kind,in,given,out,count,saved,
- given-1)!=OX_OK)
+given-1)!=OX_OK)
 return false;
 if(kind->states==2)state[1]=out[1];
 state[0]=out[count-1];return true;}
@@ -6875,13 +6869,13 @@ state[0]=ox_add(made,ox_mul(keep,ox_sub(state[0],made)));}
 static void oxi_step_tanh(ox_tensor*x,ox_tensor*h,ox_tensor**state){state[0]=ox_tanh(ox_add(x,h));}
 static void oxi_step_relu(ox_tensor*x,ox_tensor*h,ox_tensor**state){state[0]=ox_relu(ox_add(x,h));}
 static const oxi_recurrent_kind oxi_kind_lstm={"lstm",4,2,OXI_RECURRENT_LSTM,oxi_step_lstm,
- {"lstm_step",oxi_lstm_back,NULL}};
+{"lstm_step",oxi_lstm_back,NULL}};
 static const oxi_recurrent_kind oxi_kind_gru={"gru",3,1,OXI_RECURRENT_GRU,oxi_step_gru,
- {"gru_step",oxi_gru_back,NULL}};
+{"gru_step",oxi_gru_back,NULL}};
 static const oxi_recurrent_kind oxi_kind_rnn_tanh={"rnn_tanh",1,1,OXI_RECURRENT_TANH,oxi_step_tanh,
- {"rnn_tanh_step",oxi_rnn_back,NULL}};
+{"rnn_tanh_step",oxi_rnn_back,NULL}};
 static const oxi_recurrent_kind oxi_kind_rnn_relu={"rnn_relu",1,1,OXI_RECURRENT_RELU,oxi_step_relu,
- {"rnn_relu_step",oxi_rnn_back,NULL}};
+{"rnn_relu_step",oxi_rnn_back,NULL}};
 static oxi_recurrent_weights oxi_weights_of(const oxi_recurrent*r,int64_t place){
 ox_tensor*const*from=r->params+place*r->each;
 oxi_recurrent_weights weights={from[0],from[1],NULL,NULL,NULL};if(r->has_biases){weights.b=from[2];
@@ -6889,9 +6883,9 @@ weights.d=from[3];}
 int plain=r->has_biases?4:2;if(r->each>plain)weights.projection=from[plain];
 return weights;}
 static ox_tensor*oxi_recurrent_run(const oxi_recurrent*r,int64_t place,bool backward,ox_tensor*x,
- ox_tensor**state,ox_tensor**list){oxi_recurrent_weights weights=oxi_weights_of(r,place);
+ox_tensor**state,ox_tensor**list){oxi_recurrent_weights weights=oxi_weights_of(r,place);
 ox_tensor*gates=ox_linear(x,weights.w,weights.b);int64_t times=x->shape[0];for(int64_t i=0;i<times;i++){
-int64_t t=backward?times-1-i:i;
+int64_t t=backward?times-1 -i:i;
 ox_tensor*from_x=ox_select(gates,0,t),*from_h=ox_linear(state[0],weights.u,weights.d);
 oxi_recurrent_step(r->kind,from_x,from_h,state);
 if(weights.projection)state[0]=ox_linear(state[0],weights.projection,NULL);
@@ -6899,7 +6893,7 @@ if(!state[0])return NULL;
 list[t]=state[0];}
 return ox_stack(list,(int)times,0);}
 static ox_tensor*oxi_recurrent_layers(const oxi_recurrent*r,ox_tensor*x,ox_tensor*const*states,
- ox_tensor**last,ox_tensor**list){for(int64_t layer=0;layer<r->layers;layer++){
+ox_tensor**last,ox_tensor**list){for(int64_t layer=0;layer<r->layers;layer++){
 ox_tensor*sides[2]={NULL,NULL};for(int side=0;side<r->directions;side++){
 int64_t place=layer*r->directions+side,all=r->layers*r->directions;ox_tensor*state[2]={NULL,NULL};
 for(int s=0;s<r->kind->states;s++)state[s]=ox_select(states[s],0,place);
@@ -6910,23 +6904,23 @@ if(layer+1<r->layers&&r->dropout>0)x=ox_dropout(x,r->dropout,r->train);
 if(!x)return NULL;}
 return x;}
 static bool oxi_gates_fit(const oxi_recurrent_kind*kind,const ox_tensor*w,const ox_tensor*u,
- const ox_tensor*state){int64_t rows=kind->gates*state->shape[state->ndim-1];
+const ox_tensor*state){int64_t rows=kind->gates*state->shape[state->ndim-1];
 if(w->ndim==2&&u->ndim==2&&w->shape[0]==rows&&u->shape[0]==rows)return true;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: weights %s, %s beside a state %s",kind->name,oxi_tensor_text(w),
- oxi_tensor_text(u),oxi_tensor_text(state));
+oxi_tensor_text(u),oxi_tensor_text(state));
 return false;}
 static bool oxi_recurrent_fits(const oxi_recurrent*r,const ox_tensor*x,ox_tensor*const*states,
- int state_count,int param_count,int batch_dim){const char*name=r->kind->name;
+int state_count,int param_count,int batch_dim){const char*name=r->kind->name;
 int64_t all=r->layers*r->directions,plain=r->has_biases?4:2;
 bool counts=r->layers>=1&&r->layers<=1024&&state_count==r->kind->states&&param_count%all==0&&
- (param_count/all==plain||(r->kind->states==2&&param_count/all==plain+1));
-if(!counts|| !(r->dropout>=0&&r->dropout<=1)){
+(param_count/all==plain||(r->kind->states==2&&param_count/all==plain+1));
+if(!counts||!(r->dropout>=0&&r->dropout<=1)){
 (void)oxi_fail(OX_ERR_ARG,"%s: %d weights, %d states, %lld layers, dropout %g",name,param_count,
- state_count,(long long)r->layers,r->dropout);
+state_count,(long long)r->layers,r->dropout);
 return false;}
 for(int s=0;s<state_count;s++){const ox_tensor*t=states[s];
 bool fits=(x->ndim==2||x->ndim==3)&&t->ndim==x->ndim&&t->shape[0]==all&&
- (x->ndim==2||t->shape[1]==x->shape[batch_dim])&&x->shape[x->ndim==3?1-batch_dim:0]>0;
+(x->ndim==2||t->shape[1]==x->shape[batch_dim])&&x->shape[x->ndim==3?1 -batch_dim:0]>0;
 if(fits)continue;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: a state %s beside %s",name,oxi_tensor_text(t),oxi_tensor_text(x));
 return false;}
@@ -6936,12 +6930,12 @@ return true;}
 static ox_tensor*oxi_last_states(ox_tensor**last,int64_t count,bool single){
 ox_tensor*all=ox_stack(last,(int)count,0);return single?ox_squeeze(all,1):all;}
 static ox_tuple oxi_recurrent_call(oxi_recurrent*r,ox_tensor*x,ox_tensor*const*states,int state_count,
- int param_count,bool batch_first){const char*name=r->kind->name;
+int param_count,bool batch_first){const char*name=r->kind->name;
 size_t bytes;if(oxi_any_null(name,&x,1)||state_count<1||param_count<1||
- oxi_any_null(name,states,state_count)||oxi_any_null(name,r->params,param_count))
+oxi_any_null(name,states,state_count)||oxi_any_null(name,r->params,param_count))
 return oxi_no_tuple();
-bool single=x->ndim==2,turned=batch_first&& !single;
-if(r->layers<1|| !oxi_recurrent_fits(r,x,states,state_count,param_count,turned?0:1)){
+bool single=x->ndim==2,turned=batch_first&&!single;
+if(r->layers<1||!oxi_recurrent_fits(r,x,states,state_count,param_count,turned?0:1)){
 if(r->layers<1)(void)oxi_fail(OX_ERR_ARG,"%s: %lld layers",name,(long long)r->layers);
 return oxi_no_tuple();}
 int64_t all=r->layers*r->directions,times=x->shape[turned?1:0];r->each=(int)(param_count/all);
@@ -6951,20 +6945,20 @@ for(int s=0;s<state_count;s++)begin[s]=single?ox_unsqueeze(states[s],1):states[s
 x=single?ox_unsqueeze(x,1):turned?ox_transpose(x,0,1):x;bool made=x&&begin[0]&&(state_count==1||begin[1]);
 ox_tensor*y=made?oxi_recurrent_layers(r,x,begin,list+times,list):NULL;
 for(int s=0;s<state_count&&y;s++)last[s]=oxi_last_states(list+times+s*all,all,single);
-y= !y?NULL:single?ox_squeeze(y,1):turned?ox_transpose(y,0,1):y;if(state_count==2&& !last[1])y=NULL;
+y=!y?NULL:single?ox_squeeze(y,1):turned?ox_transpose(y,0,1):y;if(state_count==2&&!last[1])y=NULL;
 oxi_free(list,bytes?bytes:sizeof*list);return oxi_tuple_end(&work,y,last[0],last[1]);}
 OX_API ox_tuple ox_lstm(ox_tensor*x,ox_tensor*const*states,int state_count,ox_tensor*const*params,
- int param_count,bool has_biases,int64_t layers,double dropout,bool train,
- bool bidirectional,bool batch_first){
+int param_count,bool has_biases,int64_t layers,double dropout,bool train,
+bool bidirectional,bool batch_first){
 oxi_recurrent r={&oxi_kind_lstm,params,layers,bidirectional?2:1,0,has_biases,train,dropout};
 return oxi_recurrent_call(&r,x,states,state_count,param_count,batch_first);}
 static bool oxi_recurrent_cell(const oxi_recurrent_kind*kind,ox_tensor*x,ox_tensor**state,ox_tensor*w,
- ox_tensor*u,ox_tensor*b,ox_tensor*d){ox_tensor*in[3]={x,w,u};
+ox_tensor*u,ox_tensor*b,ox_tensor*d){ox_tensor*in[3]={x,w,u};
 if(oxi_any_null(kind->name,in,3)||oxi_any_null(kind->name,state,kind->states))return false;
 bool single=x->ndim==1;bool fits=single||x->ndim==2;for(int s=0;s<kind->states;s++)
 fits=fits&&state[s]->ndim==x->ndim&&(single||state[s]->shape[0]==x->shape[0]);
 if(!fits){(void)oxi_fail(OX_ERR_SHAPE,"%s_cell: a state %s beside %s",kind->name,oxi_tensor_text(state[0]),
- oxi_tensor_text(x));
+oxi_tensor_text(x));
 return false;}
 if(!oxi_gates_fit(kind,w,u,state[kind->states-1]))return false;
 if(single)x=ox_unsqueeze(x,0);
@@ -6973,14 +6967,14 @@ oxi_recurrent_step(kind,ox_linear(x,w,b),ox_linear(state[0],u,d),state);
 for(int s=0;s<kind->states&&single;s++)state[s]=ox_squeeze(state[s],0);
 return state[0]!=NULL;}
 OX_API ox_tuple ox_lstm_cell(ox_tensor*x,ox_tensor*const*states,int state_count,ox_tensor*w,
- ox_tensor*u,ox_tensor*b,ox_tensor*d){if(state_count!=2){
+ox_tensor*u,ox_tensor*b,ox_tensor*d){if(state_count!=2){
 (void)oxi_fail(OX_ERR_ARG,"lstm_cell: %d states",state_count);return oxi_no_tuple();}
 oxi_work work=oxi_work_begin("lstm_cell");ox_tensor*state[2]={states[0],states[1]};
 bool made=oxi_recurrent_cell(&oxi_kind_lstm,x,state,w,u,b,d);
 return oxi_tuple_end(&work,made?state[0]:NULL,state[1],NULL);}
 #define OXI_X(name)\
 OX_API ox_tuple ox_##name(ox_tensor*x,ox_tensor*h,ox_tensor*const*params,int param_count,\
- bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional,bool batch_first){\
+bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional,bool batch_first){\
 oxi_recurrent r={&oxi_kind_##name,params,layers,bidirectional?2:1,0,has_biases,train,dropout};\
 return oxi_recurrent_call(&r,x,&h,1,param_count,batch_first);}\
 OX_API ox_tensor*ox_##name##_cell(ox_tensor*x,ox_tensor*h,ox_tensor*w,ox_tensor*u,ox_tensor*b,ox_tensor*d){\
@@ -6992,16 +6986,16 @@ OXI_X(gru)OXI_X(rnn_tanh)OXI_X(rnn_relu)
 #undef OXI_X
 /* >>nn/recurrent/packed.c */
 static ox_packed oxi_no_packed(void){ox_packed p;memset(&p,0,sizeof p);return p;}
-static ox_packed oxi_packed_end(oxi_work*work,ox_packed p){if(!p.data|| !p.batch_sizes)p=oxi_no_packed();
+static ox_packed oxi_packed_end(oxi_work*work,ox_packed p){if(!p.data||!p.batch_sizes)p=oxi_no_packed();
 if(p.data){ox_keep(p.data);
 ox_keep(p.batch_sizes);if(p.sorted_indices)ox_keep(p.sorted_indices);
 if(p.unsorted_indices)ox_keep(p.unsorted_indices);}
 (void)oxi_work_end(work,NULL);return p;}
 typedef struct oxi_run_of_steps{int64_t time,steps,count,row;}oxi_run_of_steps;
 typedef struct oxi_packed_steps{oxi_run_of_steps*run;int64_t count,times,sequences,rows;size_t bytes;
- }oxi_packed_steps;static void oxi_packed_steps_free(oxi_packed_steps*r){oxi_free(r->run,r->bytes);}
+}oxi_packed_steps;static void oxi_packed_steps_free(oxi_packed_steps*r){oxi_free(r->run,r->bytes);}
 static int64_t*oxi_numbers_of(const char*name,ox_tensor*t,size_t*bytes){
-if(t->ndim!=1|| !oxi_is_int(t->dtype))
+if(t->ndim!=1||!oxi_is_int(t->dtype))
 return(int64_t*)OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: %s is no list of integers",name,oxi_tensor_text(t));
 int64_t count=ox_numel(t);*bytes=((size_t)count+1)*sizeof(int64_t);
 int64_t*numbers=(int64_t*)oxi_alloc(*bytes);if(!numbers||ox_to_ints(t,numbers,count)==OX_OK)return numbers;
@@ -7018,7 +7012,7 @@ r->run[r->count-1].steps++;fits=oxi_add_i64(r->rows,sizes[t],&r->rows);}
 if(!fits)oxi_packed_steps_free(r);
 return fits;}
 static bool oxi_packed_runs(const char*name,const ox_packed*p,oxi_packed_steps*r){size_t bytes;
-if(!p|| !p->data|| !p->batch_sizes){
+if(!p||!p->data||!p->batch_sizes){
 if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_ARG,"%s: no packed sequence",name);
 return false;}
 int64_t*sizes=oxi_numbers_of(name,p->batch_sizes,&bytes);if(!sizes)return false;
@@ -7030,17 +7024,17 @@ static ox_tensor*oxi_run_rows(ox_tensor*data,const oxi_run_of_steps*run){
 return ox_unflatten(ox_narrow(data,0,run->row,run->steps*run->count),0,OX_SHAPE(run->steps,run->count));}
 static bool oxi_lengths_fit(const int64_t*lengths,int64_t count,int64_t most,bool sorted){
 for(int64_t i=0;i<count;i++){bool fits=
- lengths[i]>0&&lengths[i]<=most&&(!sorted||i==0||lengths[i]<=lengths[i-1]);
+lengths[i]>0&&lengths[i]<=most&&(!sorted||i==0||lengths[i]<=lengths[i-1]);
 if(fits)continue;
 (void)oxi_fail(OX_ERR_ARG,"pack_padded_sequence: a length of %lld (sequence %lld) among up to %lld%s",
- (long long)lengths[i],(long long)i,(long long)most,
- lengths[i]>0&&lengths[i]<=most?", which are not sorted":"");
+(long long)lengths[i],(long long)i,(long long)most,
+lengths[i]>0&&lengths[i]<=most?", which are not sorted":"");
 return false;}
 if(count>0)return true;
 (void)oxi_fail(OX_ERR_ARG,"pack_padded_sequence: no sequences");return false;}
 static ox_tensor*oxi_pack_runs(ox_tensor*x,const oxi_packed_steps*r){size_t bytes;
 ox_tensor**list=oxi_list_new(r->count,&bytes);bool made=list!=NULL;for(int64_t i=0;i<r->count&&made;i++){
-const oxi_run_of_steps*run= &r->run[i];
+const oxi_run_of_steps*run=&r->run[i];
 ox_tensor*part=ox_narrow(ox_narrow(x,0,run->time,run->steps),1,0,run->count);
 made=(list[i]=part?ox_flatten(part,0,1):NULL)!=NULL;}
 ox_tensor*data=made?ox_cat(list,(int)r->count,0):NULL;if(list)oxi_free(list,bytes);
@@ -7059,11 +7053,11 @@ if(x&&oxi_steps_of_sizes("pack_padded_sequence",sizes,times,&r)){p.data=oxi_pack
 oxi_packed_steps_free(&r);}
 oxi_free(sizes,bytes);return p;}
 OX_API ox_packed ox_pack_padded_sequence(ox_tensor*x,ox_tensor*lengths,bool batch_first,
- bool enforce_sorted){ox_tensor*in[2]={x,lengths};
+bool enforce_sorted){ox_tensor*in[2]={x,lengths};
 size_t bytes;if(oxi_any_null("pack_padded_sequence",in,2))return oxi_no_packed();
 if(x->ndim<2||lengths->ndim!=1||lengths->shape[0]!=x->shape[batch_first?0:1]){
 (void)oxi_fail(OX_ERR_SHAPE,"pack_padded_sequence: lengths %s of %s",oxi_tensor_text(lengths),
- oxi_tensor_text(x));
+oxi_tensor_text(x));
 return oxi_no_packed();}
 int64_t count=lengths->shape[0],*numbers=oxi_numbers_of("pack_padded_sequence",lengths,&bytes);
 if(!numbers)return oxi_no_packed();
@@ -7073,8 +7067,8 @@ if(x&&oxi_lengths_fit(numbers,count,x->shape[0],enforce_sorted))
 p=oxi_pack(x,numbers,count,enforce_sorted);
 oxi_free(numbers,bytes);return oxi_packed_end(&work,p);}
 OX_API ox_packed ox_packed_with(const ox_packed*p,ox_tensor*data){ox_packed out=oxi_no_packed();
-if(!data|| !p|| !p->batch_sizes)return out;
-out= *p;out.data=data;return out;}
+if(!data||!p||!p->batch_sizes)return out;
+out=*p;out.data=data;return out;}
 static ox_tensor*oxi_packed_padded(const ox_packed*p,const oxi_packed_steps*r,double value,int64_t total){
 size_t bytes;ox_tensor**list=oxi_list_new(r->count,&bytes),*x=NULL;bool made=list!=NULL;
 for(int64_t i=0;i<r->count&&made;i++){ox_tensor*part=oxi_run_rows(p->data,&r->run[i]);
@@ -7082,7 +7076,7 @@ list[i]=part?oxi_pad_constant(part,1,0,r->sequences-r->run[i].count,value):NULL;
 if(made)x=ox_cat(list,(int)r->count,0);
 if(x&&total>r->times)x=oxi_pad_constant(x,0,0,total-r->times,value);
 if(list)oxi_free(list,bytes);
-if(!x|| !p->unsorted_indices)return x;
+if(!x||!p->unsorted_indices)return x;
 return ox_index_select(x,1,ox_to(p->unsorted_indices,oxi_working_device(ox_device_of(x))));}
 static ox_tensor*oxi_packed_lengths(const ox_packed*p,const oxi_packed_steps*r){
 ox_tensor*sizes=ox_unsqueeze(ox_cast(p->batch_sizes,OX_I64),1);
@@ -7094,28 +7088,28 @@ oxi_packed_steps r;if(!oxi_packed_runs("pad_packed_sequence",p,&r))return oxi_no
 oxi_work work=oxi_work_begin("pad_packed_sequence");ox_tensor*x=NULL,*lengths=NULL;
 if(total!=0&&total<r.times)
 (void)oxi_fail(OX_ERR_ARG,"pad_packed_sequence: %lld steps, %lld in all",(long long)r.times,
- (long long)total);
+(long long)total);
 else if((lengths=oxi_packed_lengths(p,&r))!=NULL)
 x=oxi_packed_padded(p,&r,value,total);
 oxi_packed_steps_free(&r);if(x&&batch_first)x=ox_transpose(x,0,1);
 return oxi_tuple_end(&work,x,lengths,NULL);}
 static bool oxi_sequences_fit(const char*name,ox_tensor*const*list,int count,int64_t*most){*most=0;
-if(count<1|| !list){(void)oxi_fail(OX_ERR_ARG,"%s: no sequences",name);
+if(count<1||!list){(void)oxi_fail(OX_ERR_ARG,"%s: no sequences",name);
 return false;}
 if(oxi_any_null(name,list,count))return false;
 for(int i=0;i<count;i++){
 bool fits=list[i]->ndim>0&&list[i]->ndim<OX_MAX_DIMS&&list[i]->ndim==list[0]->ndim&&
- list[i]->dtype==list[0]->dtype;
+list[i]->dtype==list[0]->dtype;
 for(int d=1;fits&&d<list[0]->ndim;d++)fits=list[i]->shape[d]==list[0]->shape[d];
 if(!fits){(void)oxi_fail(OX_ERR_SHAPE,"%s: %s beside %s",name,oxi_tensor_text(list[i]),
- oxi_tensor_text(list[0]));
+oxi_tensor_text(list[0]));
 return false;}
-*most=list[i]->shape[0]> *most?list[i]->shape[0]: *most;}
+*most=list[i]->shape[0]>*most?list[i]->shape[0]:*most;}
 return true;}
 OX_API ox_tensor*ox_pad_sequence(ox_tensor*const*list,int count,bool batch_first,double value,
- const char*side){static const char*const sides[2]={"right","left"};
+const char*side){static const char*const sides[2]={"right","left"};
 int64_t most;size_t bytes;int left=oxi_mode_word("pad_sequence",sides,2,side);
-if(left<0|| !oxi_sequences_fit("pad_sequence",list,count,&most))return NULL;
+if(left<0||!oxi_sequences_fit("pad_sequence",list,count,&most))return NULL;
 ox_tensor**rows=oxi_list_new(count,&bytes);if(!rows)return NULL;
 oxi_work work=oxi_work_begin("pad_sequence");bool made=true;for(int i=0;i<count&&made;i++){
 int64_t more=most-list[i]->shape[0];rows[i]=oxi_pad_constant(list[i],0,left?more:0,left?0:more,value);
@@ -7123,18 +7117,18 @@ made=rows[i]!=NULL;}
 ox_tensor*x=made?ox_stack(rows,count,batch_first?0:1):NULL;oxi_free(rows,bytes);
 return oxi_work_end(&work,x);}
 OX_API int64_t ox_unpad_sequence(ox_tensor*padded,ox_tensor*lengths,bool batch_first,ox_tensor**out,
- int64_t room){ox_tensor*in[2]={padded,lengths};
+int64_t room){ox_tensor*in[2]={padded,lengths};
 size_t bytes;int64_t made=0;if(oxi_any_null("unpad_sequence",in,2))return-1;
 int of=batch_first?0:1;if(padded->ndim<2||lengths->ndim!=1||lengths->shape[0]!=padded->shape[of]){
 (void)oxi_fail(OX_ERR_SHAPE,"unpad_sequence: lengths %s of %s",oxi_tensor_text(lengths),
- oxi_tensor_text(padded));
+oxi_tensor_text(padded));
 return-1;}
 int64_t count=lengths->shape[0],*numbers=oxi_numbers_of("unpad_sequence",lengths,&bytes);
 if(!numbers)return-1;
-int64_t wanted= !out?0:room<count?room:count;for(;made<wanted;made++){
+int64_t wanted=!out?0:room<count?room:count;for(;made<wanted;made++){
 oxi_work work=oxi_work_begin("unpad_sequence");
 out[made]=oxi_work_end(&work,ox_narrow(ox_select(padded,of,made),0,0,numbers[made]));if(!out[made])break;}
-oxi_free(numbers,bytes);return oxi_results_end(out,made,wanted)<0? -1:count;}
+oxi_free(numbers,bytes);return oxi_results_end(out,made,wanted)<0?-1:count;}
 OX_API ox_packed ox_pack_sequence(ox_tensor*const*list,int count,bool enforce_sorted){int64_t most;
 size_t bytes=(size_t)(count>0?count:1)*sizeof(int64_t);
 if(!oxi_sequences_fit("pack_sequence",list,count,&most))return oxi_no_packed();
@@ -7145,13 +7139,13 @@ if(oxi_lengths_fit(lengths,count,most,enforce_sorted)){
 ox_tensor*x=ox_pad_sequence(list,count,false,0,NULL);if(x)p=oxi_pack(x,lengths,count,enforce_sorted);}
 oxi_free(lengths,bytes);return oxi_packed_end(&work,p);}
 static ox_tensor*oxi_state_with(ox_tensor*first,ox_tensor*rest){ox_tensor*both[2]={first,rest};
-if(!first|| !rest||rest->shape[0]==0)return first;
+if(!first||!rest||rest->shape[0]==0)return first;
 return ox_cat(both,2,0);}
 static ox_tensor*oxi_packed_direction(const oxi_recurrent*whole,int64_t place,bool backward,
- const oxi_packed_steps*r,ox_tensor*data,ox_tensor**state,ox_tensor**list){oxi_recurrent own= *whole;
+const oxi_packed_steps*r,ox_tensor*data,ox_tensor**state,ox_tensor**list){oxi_recurrent own=*whole;
 int sorts=whole->kind->states;ox_tensor*now[2]={NULL,NULL};own.params=whole->params+place*whole->each;
 own.layers=own.directions=1;own.dropout=0;for(int64_t i=0;i<r->count;i++){
-int64_t k=backward?r->count-1-i:i;const oxi_run_of_steps*run= &r->run[k];
+int64_t k=backward?r->count-1 -i:i;const oxi_run_of_steps*run=&r->run[k];
 int64_t had=i==0?0:now[0]->shape[0];for(int s=0;s<sorts;s++){if(i==0)
 now[s]=ox_narrow(state[s],0,0,run->count);
 else if(backward)
@@ -7160,17 +7154,17 @@ else{ox_tensor*over=ox_narrow(now[s],0,run->count,had-run->count);
 state[s]=i==1?over:oxi_state_with(over,state[s]);now[s]=ox_narrow(now[s],0,0,run->count);}}
 ox_tensor*x=oxi_run_rows(data,run),*begin[2]={NULL,NULL};
 for(int s=0;s<sorts;s++)begin[s]=now[s]?ox_unsqueeze(now[s],0):NULL;
-if(!x|| !begin[0]||(sorts==2&& !begin[1]))return NULL;
+if(!x||!begin[0]||(sorts==2&&!begin[1]))return NULL;
 ox_tuple made=oxi_recurrent_call(&own,backward?ox_flip(x,OX_DIMS(0)):x,begin,sorts,whole->each,false);
 if(!made.t[0])return NULL;
-for(int s=0;s<sorts;s++)now[s]=ox_squeeze(made.t[1+s],0);
+for(int s=0;s<sorts;s++)now[s]=ox_squeeze(made.t[1 +s],0);
 ox_tensor*y=backward?ox_flip(made.t[0],OX_DIMS(0)):made.t[0];list[k]=ox_flatten(y,0,1);
 if(!list[k])return NULL;}
 for(int s=0;s<sorts;s++)
 state[s]=backward||r->count==1?now[s]:oxi_state_with(now[s],state[s]);
 return ox_cat(list,(int)r->count,0);}
 static ox_tensor*oxi_packed_layers(const oxi_recurrent*w,const oxi_packed_steps*r,ox_tensor*data,
- ox_tensor*const*states,ox_tensor**last,ox_tensor**list){int64_t all=w->layers*w->directions;
+ox_tensor*const*states,ox_tensor**last,ox_tensor**list){int64_t all=w->layers*w->directions;
 for(int64_t place=0;place<all;){ox_tensor*sides[2]={NULL,NULL};
 for(int side=0;side<w->directions;side++,place++){ox_tensor*state[2]={NULL,NULL};
 for(int s=0;s<w->kind->states;s++)state[s]=ox_select(states[s],0,place);
@@ -7180,10 +7174,10 @@ data=w->directions==2?ox_cat(sides,2,1):sides[0];
 if(place<all&&w->dropout>0)data=ox_dropout(data,w->dropout,w->train);
 if(!data)return NULL;}
 return data;}
-static ox_tensor*oxi_states_by(ox_tensor*state,ox_tensor*order){if(!state|| !order)return state;
+static ox_tensor*oxi_states_by(ox_tensor*state,ox_tensor*order){if(!state||!order)return state;
 return ox_index_select(state,1,ox_to(order,oxi_working_device(ox_device_of(state))));}
 static ox_tuple oxi_packed_work(oxi_recurrent*w,const ox_packed*p,const oxi_packed_steps*r,
- ox_tensor*const*states,int state_count,int param_count){
+ox_tensor*const*states,int state_count,int param_count){
 ox_tensor*begin[2]={NULL,NULL},*last[2]={NULL,NULL},*y=NULL;size_t bytes;
 int64_t all=w->layers*w->directions;oxi_work work=oxi_work_begin(w->kind->name);
 ox_tensor*like=oxi_run_rows(p->data,&r->run[0]);
@@ -7195,12 +7189,12 @@ begin[s]=oxi_states_by(states[s],p->sorted_indices);there=there&&begin[s];}
 if(there)y=oxi_packed_layers(w,r,p->data,begin,list+r->count,list);
 for(int s=0;s<state_count&&y;s++){last[s]=ox_stack(list+r->count+s*all,(int)all,0);
 last[s]=oxi_states_by(last[s],p->unsorted_indices);}
-oxi_free(list,bytes);if(state_count==2&& !last[1])y=NULL;
+oxi_free(list,bytes);if(state_count==2&&!last[1])y=NULL;
 return oxi_tuple_end(&work,y,last[0],last[1]);}
 static ox_tuple oxi_packed_call(oxi_recurrent*w,const ox_packed*p,ox_tensor*const*states,
- int state_count,int param_count){const char*name=w->kind->name;
+int state_count,int param_count){const char*name=w->kind->name;
 oxi_packed_steps r;if(state_count<1||param_count<1||oxi_any_null(name,states,state_count)||
- oxi_any_null(name,w->params,param_count))
+oxi_any_null(name,w->params,param_count))
 return oxi_no_tuple();
 if(!oxi_packed_runs(name,p,&r))return oxi_no_tuple();
 ox_tuple made=oxi_no_tuple();if(p->data->ndim!=2)
@@ -7211,13 +7205,13 @@ else
 made=oxi_packed_work(w,p,&r,states,state_count,param_count);
 oxi_packed_steps_free(&r);return made;}
 OX_API ox_tuple ox_lstm_packed(const ox_packed*p,ox_tensor*const*states,int state_count,
- ox_tensor*const*params,int param_count,bool has_biases,int64_t layers,
- double dropout,bool train,bool bidirectional){
+ox_tensor*const*params,int param_count,bool has_biases,int64_t layers,
+double dropout,bool train,bool bidirectional){
 oxi_recurrent w={&oxi_kind_lstm,params,layers,bidirectional?2:1,0,has_biases,train,dropout};
 return oxi_packed_call(&w,p,states,state_count,param_count);}
 #define OXI_X(name)\
 OX_API ox_tuple ox_##name##_packed(const ox_packed*p,ox_tensor*h,ox_tensor*const*params,\
- int param_count,bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional){\
+int param_count,bool has_biases,int64_t layers,double dropout,bool train,bool bidirectional){\
 oxi_recurrent w={&oxi_kind_##name,params,layers,bidirectional?2:1,0,has_biases,train,dropout};\
 return oxi_packed_call(&w,p,&h,1,param_count);}
 OXI_X(gru)OXI_X(rnn_tanh)OXI_X(rnn_relu)
@@ -7240,9 +7234,9 @@ static ox_tensor*oxi_nan_like(ox_tensor*x){return x?ox_full_like(x,NAN):NULL;}
 static ox_tensor*oxi_not_there(const char*what){
 return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"distribution: %s of this kind is not there",what);}
 static ox_tensor*oxi_inside_0_1(ox_tensor*p){
-double eps= !p?0:p->dtype==OX_F64?DBL_EPSILON:p->dtype==OX_F32?FLT_EPSILON:0.0009765625;
+double eps=!p?0:p->dtype==OX_F64?DBL_EPSILON:p->dtype==OX_F32?FLT_EPSILON:0.0009765625;
 if(p&&p->dtype==OX_BF16)eps=0.0078125;
-return ox_clamp(p,eps,1-eps);}
+return ox_clamp(p,eps,1 -eps);}
 static ox_tensor*oxi_binary_logits(ox_tensor*const*p){if(!p[0])return p[1];
 ox_tensor*inside=oxi_inside_0_1(p[0]);return ox_sub(ox_log(inside),ox_log1p(ox_neg(inside)));}
 static ox_tensor*oxi_binary_probs(ox_tensor*const*p){return p[0]?p[0]:ox_sigmoid(p[1]);}
@@ -7255,7 +7249,7 @@ static ox_tensor*oxi_standard(ox_tensor*const*p,ox_tensor*x){return ox_div(ox_su
 OXI_DENSITY(normal){(void)d;
 ox_tensor*terms=ox_add(oxi_times(ox_square(oxi_standard(p,x)),0.5),ox_log(p[1]));
 return ox_neg(oxi_plus(terms,0.5*OXI_LOG_2_PI));}
-OXI_MOMENT_OF(entropy,normal,ox_add(oxi_plus(ox_log(p[1]),0.5+0.5*OXI_LOG_2_PI),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(entropy,normal,ox_add(oxi_plus(ox_log(p[1]),0.5 +0.5*OXI_LOG_2_PI),ox_zeros_like(p[0])))
 OXI_MOMENT_OF(mean,normal,ox_add(p[0],ox_zeros_like(p[1])))
 OXI_MOMENT_OF(variance,normal,ox_add(ox_square(p[1]),ox_zeros_like(p[0])))
 OXI_DENSITY(log_normal){ox_tensor*log=ox_log(x);
@@ -7273,16 +7267,16 @@ OXI_DENSITY(cauchy){(void)d;
 ox_tensor*tail=ox_log1p(ox_square(oxi_standard(p,x)));
 return ox_neg(oxi_plus(ox_add(ox_log(p[1]),tail),OXI_LOG_PI));}
 OXI_MOMENT_OF(entropy,cauchy,
- ox_add(oxi_plus(ox_log(p[1]),OXI_LOG_PI+2*0.69314718055994531),ox_zeros_like(p[0])))
+ox_add(oxi_plus(ox_log(p[1]),OXI_LOG_PI+2*0.69314718055994531),ox_zeros_like(p[0])))
 OXI_MOMENT_OF(mean,cauchy,oxi_nan_like(oxi_mean_normal(d,p)))
 OXI_MOMENT_OF(variance,cauchy,ox_full_like(oxi_mean_normal(d,p),INFINITY))
 OXI_DENSITY(gumbel){(void)d;
 ox_tensor*y=ox_neg(oxi_standard(p,x));return ox_sub(ox_sub(y,ox_exp(y)),ox_log(p[1]));}
-OXI_MOMENT_OF(entropy,gumbel,ox_add(oxi_plus(ox_log(p[1]),1+OXI_GUMBEL_MEAN),ox_zeros_like(p[0])))
+OXI_MOMENT_OF(entropy,gumbel,ox_add(oxi_plus(ox_log(p[1]),1 +OXI_GUMBEL_MEAN),ox_zeros_like(p[0])))
 OXI_MOMENT_OF(mean,gumbel,ox_add(p[0],oxi_times(p[1],OXI_GUMBEL_MEAN)))
 OXI_MOMENT_OF(variance,gumbel,oxi_times(oxi_variance_normal(d,p),OXI_PI_F64*OXI_PI_F64/6))
 OXI_DENSITY(student_t){(void)d;
-ox_tensor*y=oxi_standard(p +1,x),*half=oxi_times(p[0],0.5),*more=oxi_plus(half,0.5);
+ox_tensor*y=oxi_standard(p+1,x),*half=oxi_times(p[0],0.5),*more=oxi_plus(half,0.5);
 ox_tensor*size=ox_add(ox_log(p[2]),oxi_times(oxi_plus(ox_log(p[0]),OXI_LOG_PI),0.5));
 size=ox_sub(ox_add(size,ox_lgamma(half)),ox_lgamma(more));
 return ox_neg(ox_add(ox_mul(more,ox_log1p(ox_div(ox_square(y),p[0]))),size));}
@@ -7292,7 +7286,7 @@ beta=oxi_plus(ox_add(beta,oxi_times(ox_log(p[0]),0.5)),0.5*OXI_LOG_PI);
 ox_tensor*curve=ox_mul(more,ox_sub(ox_digamma(more),ox_digamma(half)));
 return ox_add(ox_add(ox_log(p[2]),ox_add(curve,beta)),ox_zeros_like(p[1]));}
 OXI_MOMENT_OF(mean,student_t,
- ox_where(ox_le_number(p[0],1),ox_number(NAN),ox_add(p[1],ox_zeros_like(p[2]))))
+ox_where(ox_le_number(p[0],1),ox_number(NAN),ox_add(p[1],ox_zeros_like(p[2]))))
 OXI_MOMENT(variance,student_t){(void)d;
 ox_tensor*some=ox_gt_number(p[0],2),*safe=ox_where(some,p[0],ox_number(3));
 ox_tensor*made=ox_div(ox_mul(ox_square(p[2]),safe),oxi_plus(safe,-2));
@@ -7307,7 +7301,7 @@ ox_tensor*y=oxi_sum_last(ox_square(oxi_whitened(p[1],ox_sub(x,p[0]))));
 y=oxi_times(oxi_plus(y,(double)p[0]->shape[p[0]->ndim-1]*OXI_LOG_2_PI),0.5);
 return ox_neg(ox_add(y,oxi_half_log_det(p[1])));}
 OXI_MOMENT(entropy,multivariate_normal){(void)d;double k=(double)p[0]->shape[p[0]->ndim-1];
-ox_tensor*made=oxi_plus(oxi_half_log_det(p[1]),0.5*k*(1+OXI_LOG_2_PI));
+ox_tensor*made=oxi_plus(oxi_half_log_det(p[1]),0.5*k*(1 +OXI_LOG_2_PI));
 return ox_add(made,oxi_times(oxi_sum_last(ox_zeros_like(p[0])),0));}
 OXI_MOMENT_OF(mean,multivariate_normal,ox_add(p[0],oxi_sum_last(ox_zeros_like(p[1]))))
 OXI_MOMENT_OF(variance,multivariate_normal,ox_add(oxi_sum_last(ox_square(p[1])),ox_zeros_like(p[0])))
@@ -7371,9 +7365,9 @@ OXI_MOMENT_OF(mean,binomial,oxi_times(oxi_binary_probs(p),(double)d->count))
 OXI_MOMENT_OF(variance,binomial,oxi_times(oxi_variance_bernoulli(d,p),(double)d->count))
 OXI_DENSITY(categorical){(void)d;
 ox_tensor*logits=oxi_categorical_logits(p),*at=ox_unsqueeze(ox_cast(x,OX_I64),-1);
-if(!logits|| !at)return NULL;
+if(!logits||!at)return NULL;
 ox_tensor*one=ox_narrow(logits,-1,0,1),*both[2]={one,at};ox_shape shape;
-if(!one|| !oxi_common_shape("log_prob",both,2,&shape))return NULL;
+if(!one||!oxi_common_shape("log_prob",both,2,&shape))return NULL;
 at=ox_contiguous(ox_expand(at,shape));shape.dim[shape.ndim-1]=logits->shape[logits->ndim-1];
 return ox_squeeze(ox_gather(ox_expand(logits,shape),-1,at),-1);}
 OXI_MOMENT(entropy,categorical){(void)d;
@@ -7384,7 +7378,7 @@ OXI_MOMENT_OF(variance,categorical,(void)p,oxi_not_there("variance"))
 OXI_DENSITY(multinomial){(void)d;
 ox_tensor*logits=oxi_categorical_logits(p);
 ox_tensor*terms=ox_where(ox_eq_number(x,0),ox_number(0),ox_mul(x,logits));ox_tensor*ways=
- ox_sub(ox_lgamma(oxi_plus(oxi_sum_last(x),1)),oxi_sum_last(ox_lgamma(oxi_plus(x,1))));
+ox_sub(ox_lgamma(oxi_plus(oxi_sum_last(x),1)),oxi_sum_last(ox_lgamma(oxi_plus(x,1))));
 return ox_add(ways,oxi_sum_last(terms));}
 OXI_MOMENT_OF(entropy,multinomial,(void)p,oxi_not_there("entropy"))
 OXI_MOMENT_OF(mean,multinomial,oxi_times(oxi_class_probs(p),(double)d->count))
@@ -7403,7 +7397,7 @@ ox_dtype dtype=beside->dtype==OX_F64?OX_F64:OX_F32;
 return oxi_full("sample",shape,0,dtype,oxi_working_device(ox_device_of(beside)));}
 static ox_tensor*oxi_normals(ox_tensor*const*p,ox_shape shape){return ox_normal_(oxi_blank(p,shape),0,1);}
 static ox_tensor*oxi_uniforms(ox_tensor*const*p,ox_shape shape){return ox_uniform_(oxi_blank(p,shape),0,1);
- }
+}
 static ox_tensor*oxi_exponentials(ox_tensor*const*p,ox_shape shape){
 return ox_exponential_(oxi_blank(p,shape),1);}
 static ox_tensor*oxi_located(ox_tensor*const*p,ox_tensor*standard){
@@ -7444,7 +7438,7 @@ ox_tensor*blank=oxi_blank(p,shape);return sum?ox_cast(sum,blank?blank->dtype:OX_
 static bool oxi_round(ox_tensor**made,ox_tensor**missing,ox_tensor*candidate,ox_tensor*taken){
 ox_tensor*now=ox_logical_and(*missing,taken);*made=ox_where(now,candidate,*made);
 *missing=ox_logical_and(*missing,ox_logical_not(taken));
-return*made&& *missing&&ox_item_int(ox_any(*missing,OX_ALL_DIMS,false))!=0;}
+return*made&&*missing&&ox_item_int(ox_any(*missing,OX_ALL_DIMS,false))!=0;}
 static ox_tensor*oxi_gammas(ox_tensor*a,ox_shape shape){
 ox_tensor*p[2]={a,NULL},*made=oxi_blank(p,shape),*missing=made?ox_eq_number(made,0):NULL;
 ox_tensor*small=ox_lt_number(a,1),*raised=ox_where(small,ox_add_number(a,1),a);
@@ -7452,7 +7446,7 @@ ox_tensor*scale=ox_sub_number(raised,1.0/3),*c=ox_rsqrt(ox_mul_number(scale,9));
 for(int round=0;round<OXI_DRAW_ROUNDS&&missing;round++){
 ox_tensor*x=oxi_normals(p,shape),*v=ox_add_number(ox_mul(c,x),1);v=ox_mul(v,ox_square(v));
 ox_tensor*above=ox_gt_number(v,0),*log=ox_log(ox_where(above,v,ox_number(1)));ox_tensor*bound=
- ox_add(ox_mul_number(ox_square(x),0.5),ox_mul(scale,ox_rsub_number(ox_sub(v,log),1)));
+ox_add(ox_mul_number(ox_square(x),0.5),ox_mul(scale,ox_rsub_number(ox_sub(v,log),1)));
 ox_tensor*taken=ox_logical_and(above,ox_gt(bound,ox_neg(oxi_exponentials(p,shape))));
 if(!oxi_round(&made,&missing,ox_mul(scale,v),taken))break;}
 ox_tensor*less=ox_exp(ox_neg(ox_div(oxi_exponentials(p,shape),a)));
@@ -7464,7 +7458,7 @@ OXI_DRAW(dirichlet){(void)d;ox_tensor*parts=oxi_gammas(p[0],shape);
 return ox_div(parts,ox_sum(parts,OX_DIMS(-1),true));}
 OXI_DRAW(student_t){(void)d;
 ox_tensor*mean_square=ox_div(oxi_gammas(ox_mul_number(p[0],0.5),shape),ox_mul_number(p[0],0.5));
-return oxi_located(p +1,ox_mul(oxi_normals(p,shape),ox_rsqrt(mean_square)));}
+return oxi_located(p+1,ox_mul(oxi_normals(p,shape),ox_rsqrt(mean_square)));}
 static ox_tensor*oxi_poisson_small(ox_tensor*rate,ox_shape shape){
 ox_tensor*p[2]={rate,NULL},*time=oxi_exponentials(p,shape),*made=oxi_blank(p,shape);
 for(int round=0;round<4*OXI_DRAW_ROUNDS&&made&&time;round++){ox_tensor*inside=ox_lt(time,rate);
@@ -7482,7 +7476,7 @@ ox_tensor*u=ox_sub_number(oxi_uniforms(p,shape),0.5),*v=ox_rsub_number(oxi_unifo
 ox_tensor*us=ox_rsub_number(ox_abs(u),0.5);ox_tensor*wide=ox_add(ox_div(ox_mul_number(a,2),us),b);
 ox_tensor*k=ox_floor(ox_add_number(ox_add(ox_mul(wide,u),rate),0.43));
 ox_tensor*at_once=ox_logical_and(ox_ge_number(us,0.07),ox_le(v,quick));ox_tensor*never=
- ox_logical_or(ox_lt_number(k,0),ox_logical_and(ox_lt_number(us,0.013),ox_gt(v,us)));
+ox_logical_or(ox_lt_number(k,0),ox_logical_and(ox_lt_number(us,0.013),ox_gt(v,us)));
 ox_tensor*left=ox_log(ox_div(ox_mul(v,inverse),ox_add(ox_div(a,ox_square(us)),b)));
 ox_tensor*kept=ox_where(never,ox_number(0),k);
 ox_tensor*right=ox_sub(ox_sub(ox_mul(kept,log_rate),rate),ox_lgamma(ox_add_number(kept,1)));
@@ -7513,7 +7507,7 @@ return ox_sub(ox_log(all),ox_log(oxi_times(ox_mul(p[1],q[1]),4)));}
 OXI_DIVERGENCE(gumbel){(void)d;ox_tensor*ratio=ox_div(p[1],q[1]),*apart=ox_div(ox_sub(p[0],q[0]),q[1]);
 ox_tensor*bend=ox_exp(ox_sub(ox_lgamma(oxi_plus(ratio,1)),apart));
 ox_tensor*line=ox_add(ox_sub(apart,ox_log(ratio)),oxi_times(ratio,OXI_GUMBEL_MEAN));
-return oxi_plus(ox_add(line,bend),-1-OXI_GUMBEL_MEAN);}
+return oxi_plus(ox_add(line,bend),-1 -OXI_GUMBEL_MEAN);}
 static ox_tensor*oxi_outcome(ox_tensor*a,ox_tensor*other,ox_tensor*logs){ox_tensor*never=ox_eq_number(a,0);
 ox_tensor*made=ox_mul(a,ox_where(never,ox_number(0),logs));
 return ox_where(never,ox_number(0),ox_where(ox_eq_number(other,0),ox_number(INFINITY),made));}
@@ -7564,7 +7558,7 @@ static const oxi_distribution_row oxi_distribution_rows[]={
 {NULL,0,0,0,false,NULL,NULL,NULL,NULL,NULL,NULL},
 #define OXI_DISTRIBUTION(KIND,name,parameters,least,event,by_sample)\
 {#name,parameters,least,event,by_sample,oxi_draw_##name,oxi_density_##name,oxi_entropy_##name,\
- oxi_mean_##name,oxi_variance_##name,oxi_divergence_##name},
+oxi_mean_##name,oxi_variance_##name,oxi_divergence_##name},
 /* >>nn/distributions/distributions.def */
 OXI_DISTRIBUTION(NORMAL,normal,2,2,0,true)
 OXI_DISTRIBUTION(LOG_NORMAL,log_normal,2,2,0,true)
@@ -7589,7 +7583,7 @@ OXI_DISTRIBUTION(MULTIVARIATE_NORMAL,multivariate_normal,2,2,1,true)
 static const oxi_distribution_row*oxi_distribution_of(const char*what,const ox_distribution*d){
 if(!d||(int)d->kind<1||d->kind>=OX_DISTRIBUTION_KINDS){
 (void)oxi_fail(OX_ERR_ARG,"%s: no such distribution",what);return NULL;}
-const oxi_distribution_row*row= &oxi_distribution_rows[d->kind];int given=0;for(int i=0;i<3;i++){
+const oxi_distribution_row*row=&oxi_distribution_rows[d->kind];int given=0;for(int i=0;i<3;i++){
 const ox_tensor*t=d->parameter[i];given+=t!=NULL;
 bool fits=t?i<row->parameters&&oxi_is_float(t->dtype):i>=row->least;if(fits)continue;
 (void)oxi_fail(OX_ERR_ARG,"%s: %s: parameter %d is %s",what,row->name,i,oxi_tensor_text(t));return NULL;}
@@ -7599,7 +7593,7 @@ if(d->parameter[i])
 fits=fits&&d->parameter[i]->ndim>=row->event+(classes||(matrix&&i==1));
 if(fits&&d->count>=0)return row;
 (void)oxi_fail(OX_ERR_ARG,"%s: %s: parameters %s, %s, count %lld",what,row->name,
- oxi_tensor_text(d->parameter[0]),oxi_tensor_text(d->parameter[1]),(long long)d->count);
+oxi_tensor_text(d->parameter[0]),oxi_tensor_text(d->parameter[1]),(long long)d->count);
 return NULL;}
 static bool oxi_outcome_shape(const ox_distribution*d,ox_shape*shape){ox_tensor*list[3];int count=0;
 ox_shape each;for(int i=0;i<3;i++){ox_tensor*t=d->parameter[i];
@@ -7612,13 +7606,13 @@ if(shape->ndim+each.ndim>OX_MAX_DIMS){
 for(int i=0;i<each.ndim;i++)shape->dim[shape->ndim++]=each.dim[i];
 return true;}
 static ox_tensor*oxi_distribution_draw(const char*name,const ox_distribution*d,ox_shape shape,
- bool follows){const oxi_distribution_row*row=oxi_distribution_of(name,d);
+bool follows){const oxi_distribution_row*row=oxi_distribution_of(name,d);
 ox_tensor*p[3];if(!row)return NULL;
-if(follows&& !row->by_sample)
+if(follows&&!row->by_sample)
 return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"%s: a sample of %s has no gradient",name,row->name);
 oxi_work work=oxi_work_begin(name);for(int i=0;i<3;i++){
-p[i]=d->parameter[i]&& !follows?ox_detach(d->parameter[i]):d->parameter[i];
-if(d->parameter[i]&& !p[i])return oxi_work_end(&work,NULL);}
+p[i]=d->parameter[i]&&!follows?ox_detach(d->parameter[i]):d->parameter[i];
+if(d->parameter[i]&&!p[i])return oxi_work_end(&work,NULL);}
 if(!oxi_outcome_shape(d,&shape))return oxi_work_end(&work,NULL);
 ox_tensor*made=row->draw(d,p,shape);
 ox_dtype dtype=d->kind==OX_DISTRIBUTION_CATEGORICAL?OX_I64:(p[0]?p[0]:p[1])->dtype;
@@ -7642,19 +7636,19 @@ OXI_X(mean)OXI_X(variance)
 #undef OXI_X
 OX_API ox_tensor*ox_distribution_kl(const ox_distribution*p,const ox_distribution*q){
 const oxi_distribution_row*row=oxi_distribution_of("kl",p);
-if(!row|| !oxi_distribution_of("kl",q))return NULL;
-if(p->kind!=q->kind|| !row->divergence||p->count!=q->count)
+if(!row||!oxi_distribution_of("kl",q))return NULL;
+if(p->kind!=q->kind||!row->divergence||p->count!=q->count)
 return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED,"kl: of %s from %s",row->name,oxi_distribution_rows[q->kind].name);
 oxi_work work=oxi_work_begin("kl");return oxi_work_end(&work,row->divergence(p,p->parameter,q->parameter));
- }
+}
 /* >>nn/distributions/samples.c */
 #define OXI_SQRT_2_F64 1.4142135623730951
 static double oxi_normal_below(double x){return 0.5*erfc(-x/OXI_SQRT_2_F64);}
 OX_API ox_tensor*ox_trunc_normal_(ox_tensor*x,double mean,double deviation,double low,double high){
 if(oxi_any_null("trunc_normal_",&x,1))return NULL;
-if(!(deviation>0&&low<high)|| !(mean-mean==0))
+if(!(deviation>0&&low<high)||!(mean-mean==0))
 return OXI_FAIL_NULL(OX_ERR_ARG,"trunc_normal_: mean %g, deviation %g, from %g to %g",mean,
- deviation,low,high);
+deviation,low,high);
 oxi_work work=oxi_work_begin("trunc_normal_");bool enabled=ox_set_grad_enabled(false);
 ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;double from=2*oxi_normal_below((low-mean)/deviation)-1;
 double to=2*oxi_normal_below((high-mean)/deviation)-1;
@@ -7674,7 +7668,7 @@ ox_tensor*p[2]={logits,NULL},*drawn=oxi_exponentials(p,ox_shape_of(logits));
 drawn=ox_neg(ox_log(ox_clamp(drawn,1e-37,INFINITY)));
 ox_tensor*moved=ox_div_number(ox_add(oxi_wide(logits),drawn),tau);
 ox_tensor*soft=moved?ox_cast(ox_softmax(moved,at),logits->dtype):NULL;
-if(!hard|| !soft||ox_numel(soft)==0)return oxi_work_end(&work,soft);
+if(!hard||!soft||ox_numel(soft)==0)return oxi_work_end(&work,soft);
 ox_tensor*fixed=ox_detach(soft),*most=ox_argmax(fixed,at,true);
 ox_tensor*one=ox_scatter(ox_zeros_like(fixed),at,most,ox_ones_like(fixed));
 return oxi_work_end(&work,ox_add(ox_sub(one,fixed),soft));}
@@ -7708,7 +7702,7 @@ return basis;}
 static ox_tuple oxi_lowrank(oxi_work*work,const char*name,ox_tensor*x,int64_t q,int64_t rounds){
 int64_t m=x->shape[x->ndim-2],n=x->shape[x->ndim-1];if(q<1||q>(m<n?m:n)||rounds<0){
 (void)oxi_fail(OX_ERR_ARG,"%s: rank %lld, %lld rounds of %s",name,(long long)q,(long long)rounds,
- oxi_tensor_text(x));
+oxi_tensor_text(x));
 return oxi_tuple_end(work,NULL,NULL,NULL);}
 ox_tensor*basis=oxi_column_range(x,q,rounds);
 ox_tuple parts=basis?ox_svd(ox_matmul(ox_transpose(basis,-1,-2),x),false):oxi_no_tuple();
@@ -7736,11 +7730,11 @@ typedef struct oxi_einsum_term{ox_tensor*t;
 const ox_tensor*given;int operand;int count;int label[OX_MAX_DIMS];}oxi_einsum_term;
 typedef struct oxi_einsum{const char*equation;int64_t size[OXI_MAX_LABELS];int seen[OXI_MAX_LABELS];
 int ellipsis;int out_count;int out[OX_MAX_DIMS];}oxi_einsum;static int oxi_letter_label(char c){
-return c>='a'&&c<='z'?c-'a':c>='A'&&c<='Z'?26+c-'A': -1;}
+return c>='a'&&c<='z'?c-'a':c>='A'&&c<='Z'?26 +c-'A':-1;}
 #define OXI_EINSUM_SHOWN "einsum: '%.120s': "
 static const char*oxi_label_text(int label){char*out=oxi_text_buffer();
 if(label>=52)
-snprintf(out,OXI_TEXT_ROOM,"dim %d of \"...\"",51-label);
+snprintf(out,OXI_TEXT_ROOM,"dim %d of \"...\"",51 -label);
 else
 snprintf(out,OXI_TEXT_ROOM,"letter '%c'",label<26?'a'+label:'A'+label-26);
 return out;}
@@ -7751,22 +7745,22 @@ snprintf(out,OXI_TEXT_ROOM,"operand %d (%s)",operand,oxi_tensor_text(t));
 return out;}
 static bool oxi_einsum_too_long(const oxi_einsum*e,int operand,const ox_tensor*t){
 (void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: at most %d dims",e->equation,oxi_term_text(operand,t),
- OX_MAX_DIMS);
+OX_MAX_DIMS);
 return false;}
 static bool oxi_einsum_labels(const oxi_einsum*e,int operand,const ox_tensor*t,const char*text,
- const char*end,int ellipsis_dims,int*label,int*count){bool dots=false;
+const char*end,int ellipsis_dims,int*label,int*count){bool dots=false;
 *count=0;for(const char*p=text;p<end;p++){if(*p==' ')continue;
 if(*p=='.'){if(dots||end-p<3||p[1]!='.'||p[2]!='.'){
 (void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: dots are \"...\", once",e->equation,
- oxi_term_text(operand,t));
+oxi_term_text(operand,t));
 return false;}
 dots=true;
-p +=2;for(int i=0;i<ellipsis_dims;i++){if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
-label[(*count)++]=52+(ellipsis_dims-1-i);}
+p+=2;for(int i=0;i<ellipsis_dims;i++){if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
+label[(*count)++]=52 +(ellipsis_dims-1 -i);}
 continue;}
 if(oxi_letter_label(*p)<0){
 (void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s: byte %d, '%c', is no letter",e->equation,
- oxi_term_text(operand,t),(int)(p -e->equation)+1,*p>' '&& *p<='~'? *p:'?');
+oxi_term_text(operand,t),(int)(p-e->equation)+1,*p>' '&&*p<='~'?*p:'?');
 return false;}
 if(*count==OX_MAX_DIMS)return oxi_einsum_too_long(e,operand,t);
 label[(*count)++]=oxi_letter_label(*p);}
@@ -7780,29 +7774,29 @@ static bool oxi_einsum_diagonals(const oxi_einsum*e,oxi_einsum_term*term){for(in
 for(int j=i+1;j<term->count;j++){if(term->label[i]!=term->label[j])continue;
 if(term->t->shape[i]!=term->t->shape[j]){
 (void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has sizes %lld and %lld in %s",e->equation,
- oxi_label_text(term->label[i]),(long long)term->t->shape[i],
- (long long)term->t->shape[j],oxi_term_text(term->operand,term->given));
+oxi_label_text(term->label[i]),(long long)term->t->shape[i],
+(long long)term->t->shape[j],oxi_term_text(term->operand,term->given));
 return false;}
 int label=term->label[i];term->t=ox_diagonal(term->t,0,i,j);if(!term->t)return false;
 int kept=0;for(int d=0;d<term->count;d++)
 if(d!=i&&d!=j)term->label[kept++]=term->label[d];
-term->label[kept++]=label;term->count=kept;i= -1;break;}}
+term->label[kept++]=label;term->count=kept;i=-1;break;}}
 return true;}
 static bool oxi_einsum_sizes(oxi_einsum*e,const oxi_einsum_term*term){for(int d=0;d<term->count;d++){
 int label=term->label[d];int64_t size=term->t->shape[d];if(!e->seen[label]||e->size[label]==1){
 e->size[label]=size;e->seen[label]=term->operand;}else if(size!=e->size[label]&&size!=1){
 (void)oxi_fail(OX_ERR_SHAPE,OXI_EINSUM_SHOWN "%s has size %lld in operand %d, but %lld in %s",
- e->equation,oxi_label_text(label),(long long)e->size[label],e->seen[label],
- (long long)size,oxi_term_text(term->operand,term->given));
+e->equation,oxi_label_text(label),(long long)e->size[label],e->seen[label],
+(long long)size,oxi_term_text(term->operand,term->given));
 return false;}}
 return true;}
 static bool oxi_has_label(const int*label,int count,int wanted){for(int i=0;i<count;i++)
 if(label[i]==wanted)return true;
 return false;}
 static bool oxi_einsum_sum_lonely(const oxi_einsum*e,oxi_einsum_term*term,const oxi_einsum_term*rest,
- int rest_count){ox_shape dims=ox_shape_from(0,NULL);
+int rest_count){ox_shape dims=ox_shape_from(0,NULL);
 int kept=0,label[OX_MAX_DIMS];for(int d=0;d<term->count;d++){
-bool needed=oxi_has_label(e->out,e->out_count,term->label[d]);for(int r=0;r<rest_count&& !needed;r++)
+bool needed=oxi_has_label(e->out,e->out_count,term->label[d]);for(int r=0;r<rest_count&&!needed;r++)
 needed=oxi_has_label(rest[r].label,rest[r].count,term->label[d]);
 if(needed)
 label[kept++]=term->label[d];
@@ -7820,9 +7814,9 @@ typedef struct oxi_einsum_roles{
 int batch[OX_MAX_DIMS],rows[OX_MAX_DIMS],columns[OX_MAX_DIMS],summed[OX_MAX_DIMS];
 int batches,row_count,column_count,summed_count;}oxi_einsum_roles;
 static void oxi_einsum_sort_roles(const oxi_einsum*e,const oxi_einsum_term*a,const oxi_einsum_term*b,
- const oxi_einsum_term*rest,int rest_count,oxi_einsum_roles*roles){memset(roles,0,sizeof*roles);
+const oxi_einsum_term*rest,int rest_count,oxi_einsum_roles*roles){memset(roles,0,sizeof*roles);
 for(int d=0;d<a->count;d++){int label=a->label[d];
-bool needed=oxi_has_label(e->out,e->out_count,label);for(int r=0;r<rest_count&& !needed;r++)
+bool needed=oxi_has_label(e->out,e->out_count,label);for(int r=0;r<rest_count&&!needed;r++)
 needed=oxi_has_label(rest[r].label,rest[r].count,label);
 if(!oxi_has_label(b->label,b->count,label))
 roles->rows[roles->row_count++]=label;
@@ -7837,17 +7831,17 @@ static int64_t oxi_einsum_join(const oxi_einsum*e,int*list,int*count,const int*m
 int64_t size=1;for(int i=0;i<more_count;i++){if(*count<OX_MAX_DIMS)list[(*count)++]=more[i];
 size*=e->size[more[i]];}
 return size;}
-static ox_tensor*oxi_einsum_product(ox_tensor*x,ox_tensor*y,bool sums){if(!x|| !y)return NULL;
+static ox_tensor*oxi_einsum_product(ox_tensor*x,ox_tensor*y,bool sums){if(!x||!y)return NULL;
 if(x->dtype!=y->dtype&&oxi_is_int(x->dtype)&&oxi_is_int(y->dtype)){x=ox_cast(x,OX_I64);
 y=ox_cast(y,OX_I64);}
 ox_tensor*product=sums?ox_matmul(x,y):ox_mul(x,y);
 return product&&x&&product->dtype!=x->dtype?ox_cast(product,x->dtype):product;}
 static bool oxi_einsum_contract(const oxi_einsum*e,oxi_einsum_term*a,const oxi_einsum_term*b,
- const oxi_einsum_term*rest,int rest_count){oxi_einsum_roles r;
+const oxi_einsum_term*rest,int rest_count){oxi_einsum_roles r;
 oxi_einsum_sort_roles(e,a,b,rest,rest_count,&r);if(r.batches+r.row_count+r.column_count>OX_MAX_DIMS){
 (void)oxi_fail(OX_ERR_SHAPE,
- OXI_EINSUM_SHOWN "operands up to %d, multiplied, have %d dims; %d are the most",
- e->equation,b->operand,r.batches+r.row_count+r.column_count,OX_MAX_DIMS);
+OXI_EINSUM_SHOWN "operands up to %d, multiplied, have %d dims; %d are the most",
+e->equation,b->operand,r.batches+r.row_count+r.column_count,OX_MAX_DIMS);
 return false;}
 int left[OX_MAX_DIMS],right[OX_MAX_DIMS],result[OX_MAX_DIMS],left_count=0,right_count=0,result_count=0;
 int64_t batch=oxi_einsum_join(e,left,&left_count,r.batch,r.batches);
@@ -7865,13 +7859,13 @@ oxi_einsum_join(e,result,&result_count,r.columns,r.column_count);ox_shape shape=
 for(int i=0;i<result_count;i++)shape.dim[shape.ndim++]=e->size[result[i]];
 a->t=product?ox_view(product,shape):NULL;memcpy(a->label,result,sizeof result);a->count=result_count;
 return a->t!=NULL;}
-static const char*oxi_einsum_term_end(const char*p){while(*p&& *p!=','&& !(p[0]=='-'&&p[1]=='>'))p++;
+static const char*oxi_einsum_term_end(const char*p){while(*p&&*p!=','&&!(p[0]=='-'&&p[1]=='>'))p++;
 return p;}
 static int oxi_einsum_terms(const char*text){int terms=1;while(*(text=oxi_einsum_term_end(text))==','){
 terms++;text++;}
 return terms;}
 static const char*oxi_einsum_read(oxi_einsum*e,const char*text,ox_tensor*const*list,int count,
- oxi_einsum_term*terms){for(int i=0;i<count;i++){const char*end=oxi_einsum_term_end(text);
+oxi_einsum_term*terms){for(int i=0;i<count;i++){const char*end=oxi_einsum_term_end(text);
 bool dots;
 int letters=oxi_count_letters(text,end,&dots),extra=list[i]->ndim-letters;
 terms[i].t=list[i];terms[i].given=list[i];terms[i].operand=i+1;
@@ -7879,25 +7873,25 @@ if(!oxi_einsum_labels(e,i+1,list[i],text,end,extra,terms[i].label,&terms[i].coun
 return NULL;
 if(extra<0||(!dots&&extra>0))
 return(const char*)OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "%s has %d dims for %d letters",
- e->equation,oxi_term_text(i+1,list[i]),list[i]->ndim,letters);
+e->equation,oxi_term_text(i+1,list[i]),list[i]->ndim,letters);
 if(extra>e->ellipsis)e->ellipsis=extra;
-text= *end==','?end+1:end;}
+text=*end==','?end+1:end;}
 return text;}
 static bool oxi_einsum_result(oxi_einsum*e,const char*text,const char*left_start,const char*left_end){
 if(text[0]=='-')
 return oxi_einsum_labels(e,0,NULL,text+2,text+strlen(text),e->ellipsis,e->out,&e->out_count);
 int times[52]={0};for(const char*p=left_start;p<left_end;p++)
 if(oxi_letter_label(*p)>=0)times[oxi_letter_label(*p)]++;
-for(int i=e->ellipsis-1;i>=0;i--)e->out[e->out_count++]=52+i;
-for(int turn=0;turn<52;turn++){int label=turn<26?26+turn:turn-26;
+for(int i=e->ellipsis-1;i>=0;i--)e->out[e->out_count++]=52 +i;
+for(int turn=0;turn<52;turn++){int label=turn<26?26 +turn:turn-26;
 if(times[label]!=1)continue;
 if(e->out_count==OX_MAX_DIMS)return oxi_einsum_too_long(e,0,NULL);
 e->out[e->out_count++]=label;}
 return true;}
 static bool oxi_einsum_check_result(const oxi_einsum*e){for(int i=0;i<e->out_count;i++){
-bool known=e->seen[e->out[i]]||e->out[i]>=52;if(known&& !oxi_has_label(e->out,i,e->out[i]))continue;
+bool known=e->seen[e->out[i]]||e->out[i]>=52;if(known&&!oxi_has_label(e->out,i,e->out[i]))continue;
 (void)oxi_fail(OX_ERR_ARG,OXI_EINSUM_SHOWN "the result has %s, which %s",e->equation,
- oxi_label_text(e->out[i]),known?"it has before":"no operand has");
+oxi_label_text(e->out[i]),known?"it has before":"no operand has");
 return false;}
 return true;}
 static bool oxi_einsum_grow(const oxi_einsum*e,oxi_einsum_term*term){ox_shape shape=ox_shape_from(0,NULL);
@@ -7906,15 +7900,15 @@ term->t=ox_expand(term->t,shape);return term->t!=NULL;}
 static ox_tensor*oxi_einsum_run(const char*equation,ox_tensor*const*list,int count,oxi_einsum_term*terms){
 oxi_einsum e;memset(&e,0,sizeof e);e.equation=equation;if(oxi_einsum_terms(equation)!=count)
 return OXI_FAIL_NULL(OX_ERR_ARG,OXI_EINSUM_SHOWN "it has %d operands, %d are given",equation,
- oxi_einsum_terms(equation),count);
+oxi_einsum_terms(equation),count);
 const char*after=oxi_einsum_read(&e,equation,list,count,terms);
-if(!after|| !oxi_einsum_result(&e,after,equation,after))return NULL;
+if(!after||!oxi_einsum_result(&e,after,equation,after))return NULL;
 for(int i=0;i<count;i++)
-if(!oxi_einsum_diagonals(&e,&terms[i])|| !oxi_einsum_sizes(&e,&terms[i]))return NULL;
+if(!oxi_einsum_diagonals(&e,&terms[i])||!oxi_einsum_sizes(&e,&terms[i]))return NULL;
 if(!oxi_einsum_check_result(&e))return NULL;
 for(int i=0;i<count;i++)
 if(!oxi_einsum_grow(&e,&terms[i]))return NULL;
-oxi_einsum_term*sum= &terms[0];if(!oxi_einsum_sum_lonely(&e,sum,terms+1,count-1))return NULL;
+oxi_einsum_term*sum=&terms[0];if(!oxi_einsum_sum_lonely(&e,sum,terms+1,count-1))return NULL;
 for(int i=1;i<count;i++){oxi_einsum_term*rest=terms+i+1;
 if(!oxi_einsum_contract(&e,sum,&terms[i],rest,count-i-1))return NULL;
 if(!oxi_einsum_sum_lonely(&e,sum,rest,count-i-1))return NULL;}
@@ -7922,7 +7916,7 @@ ox_tensor*result=oxi_einsum_ordered(sum,e.out,e.out_count);
 return result&&result->storage==list[0]->storage?ox_clone(result):result;}
 OX_API ox_tensor*ox_einsum(const char*equation,ox_tensor*const*list,int count){
 if(!equation)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no equation");
-if(count<1|| !list)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no operands");
+if(count<1||!list)return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: no operands");
 if(oxi_any_null("einsum",list,count))return NULL;
 size_t bytes;if(!oxi_mul_size((size_t)count,sizeof(oxi_einsum_term),&bytes))
 return OXI_FAIL_NULL(OX_ERR_ARG,"einsum: %d operands are more than memory can hold",count);
@@ -7967,11 +7961,11 @@ for(int64_t i=j;i<n;i++)OXI_AT(i,j)-=OXI_AT(i,k)*first+OXI_AT(i,k+1)*second;
 OXI_AT(j,k)=first;OXI_AT(j,k+1)=second;}}
 static int64_t oxi_ldl_factor_one(double*m,int64_t n,int64_t*pivots){int64_t info=0,step;
 for(int64_t k=0;k<n;k+=step){bool zero;
-int64_t from=oxi_ldl_pivot(m,n,k,&step,&zero),last=k+step -1;if(zero&&info==0)info=k+1;
+int64_t from=oxi_ldl_pivot(m,n,k,&step,&zero),last=k+step-1;if(zero&&info==0)info=k+1;
 if(from!=last)oxi_ldl_swap(m,n,k,last,from);
 if(!zero&&step==1)oxi_ldl_take_1(m,n,k);
 if(step==2)oxi_ldl_take_2(m,n,k);
-for(int64_t i=k;i<=last;i++)pivots[i]=step==1?from+1: -(from+1);}
+for(int64_t i=k;i<=last;i++)pivots[i]=step==1?from+1:-(from+1);}
 for(int64_t i=0;i<n;i++)
 for(int64_t j=i+1;j<n;j++)OXI_AT(i,j)=0;
 return info;}
@@ -7979,11 +7973,11 @@ static void*oxi_host_numbers(ox_tensor*t,bool whole,size_t*bytes){int64_t count=
 if(!oxi_mul_size((size_t)count+1,OXI_LDL_F64,bytes))return NULL;
 void*numbers=oxi_alloc(*bytes);if(!numbers)return NULL;
 ox_tensor*plain=ox_detach(t);ox_status status=
- whole?ox_to_ints(plain,(int64_t*)numbers,count):ox_to_doubles(plain,(double*)numbers,count);
+whole?ox_to_ints(plain,(int64_t*)numbers,count):ox_to_doubles(plain,(double*)numbers,count);
 if(status==OX_OK)return numbers;
 oxi_free(numbers,*bytes);return NULL;}
 static ox_tensor*oxi_numbers_beside(const ox_tensor*t,const void*numbers,ox_shape shape,ox_dtype from,
- ox_dtype dtype){ox_tensor*made=oxi_copied(numbers,shape,from);
+ox_dtype dtype){ox_tensor*made=oxi_copied(numbers,shape,from);
 return made?ox_to(ox_cast(made,dtype),oxi_working_device(ox_device_of(t))):NULL;}
 static bool oxi_ldl_is_matrix(const char*name,const ox_tensor*x){
 bool square=x->ndim>=2&&x->shape[x->ndim-1]==x->shape[x->ndim-2];if(x->dtype!=OX_F32&&x->dtype!=OX_F64)
@@ -8008,7 +8002,7 @@ if(check&&failed){(void)oxi_fail(OX_ERR_ARG,"ldl_factor: row %lld of D is 0",(lo
 made[0]=NULL;}
 return oxi_tuple_end(work,made[2]?made[0]:NULL,made[1],check?NULL:made[2]);}
 static ox_tuple oxi_ldl_factor(const char*name,ox_tensor*x,bool check){
-if(oxi_any_null(name,&x,1)|| !oxi_ldl_is_matrix(name,x))return oxi_no_tuple();
+if(oxi_any_null(name,&x,1)||!oxi_ldl_is_matrix(name,x))return oxi_no_tuple();
 oxi_work work=oxi_work_begin(name);return oxi_ldl_factored(&work,x,check);}
 OX_API ox_tuple ox_ldl_factor(ox_tensor*x){return oxi_ldl_factor("ldl_factor",x,true);}
 OX_API ox_tuple ox_ldl_factor_ex(ox_tensor*x){return oxi_ldl_factor("ldl_factor_ex",x,false);}
@@ -8022,7 +8016,7 @@ for(int64_t c=0;c<k;c++){double first=b[i*k+c]/off,second=b[(i+1)*k+c]/off;
 b[i*k+c]=(y*first-second)/all;b[(i+1)*k+c]=(x*second-first)/all;}}
 static void oxi_ldl_solve_one(const double*m,int64_t n,const int64_t*pivots,double*b,int64_t k){
 for(int64_t i=0;i<n;){int64_t step=pivots[i]>0?1:2;
-oxi_ldl_swap_rows(b,k,i+step -1,(pivots[i]>0?pivots[i]: -pivots[i])-1);for(int64_t r=i+step;r<n;r++)
+oxi_ldl_swap_rows(b,k,i+step-1,(pivots[i]>0?pivots[i]:-pivots[i])-1);for(int64_t r=i+step;r<n;r++)
 for(int64_t s=0;s<step;s++)oxi_ldl_less(b,k,r,OXI_AT(r,i+s),i+s);
 if(step==2)oxi_ldl_divide_2(m,n,i,b,k);
 for(int64_t c=0;step==1&&c<k;c++)b[i*k+c]/=OXI_AT(i,i);
@@ -8030,12 +8024,12 @@ i+=step;}
 for(int64_t i=n-1;i>=0;){int64_t step=pivots[i]>0?1:2;
 for(int64_t r=i+1;r<n;r++)
 for(int64_t s=0;s<step;s++)oxi_ldl_less(b,k,i-s,OXI_AT(r,i-s),r);
-oxi_ldl_swap_rows(b,k,i,(pivots[i]>0?pivots[i]: -pivots[i])-1);i-=step;}
+oxi_ldl_swap_rows(b,k,i,(pivots[i]>0?pivots[i]:-pivots[i])-1);i-=step;}
 #undef OXI_SWAP
 #undef OXI_AT
 }
 static bool oxi_ldl_pivots_fit(const int64_t*pivots,int64_t n){for(int64_t i=0;i<n;i++){
-if(pivots[i]==0||pivots[i]>n||pivots[i]< -n)return false;
+if(pivots[i]==0||pivots[i]>n||pivots[i]<-n)return false;
 if(pivots[i]>0)continue;
 if(i+1>=n||pivots[i+1]!=pivots[i])return false;
 i++;}
@@ -8045,9 +8039,9 @@ int64_t n=b->shape[b->ndim-2],k=b->shape[b->ndim-1],batch=oxi_outer_count(b,2);
 size_t m_bytes,p_bytes,b_bytes;double*m=(double*)oxi_host_numbers(ld,false,&m_bytes);
 int64_t*p=m?(int64_t*)oxi_host_numbers(pivots,true,&p_bytes):NULL;
 double*x=p?(double*)oxi_host_numbers(b,false,&b_bytes):NULL;
-ox_tensor*made=NULL;bool fits=x!=NULL;for(int64_t i=0;i<batch&&fits;i++){fits=oxi_ldl_pivots_fit(p +i*n,n);
-if(fits)oxi_ldl_solve_one(m+i*n*n,n,p +i*n,x+i*n*k,k);}
-if(x&& !fits)(void)oxi_fail(OX_ERR_INDEX,"ldl_solve: pivots that ox_ldl_factor does not give");
+ox_tensor*made=NULL;bool fits=x!=NULL;for(int64_t i=0;i<batch&&fits;i++){fits=oxi_ldl_pivots_fit(p+i*n,n);
+if(fits)oxi_ldl_solve_one(m+i*n*n,n,p+i*n,x+i*n*k,k);}
+if(x&&!fits)(void)oxi_fail(OX_ERR_INDEX,"ldl_solve: pivots that ox_ldl_factor does not give");
 if(fits)made=oxi_numbers_beside(b,x,ox_shape_of(b),OX_F64,b->dtype);
 if(x)oxi_free(x,b_bytes);
 if(p)oxi_free(p,p_bytes);
@@ -8055,13 +8049,13 @@ if(m)oxi_free(m,m_bytes);
 return made;}
 OX_API ox_tensor*ox_ldl_solve(ox_tensor*ld,ox_tensor*pivots,ox_tensor*b){
 ox_tensor*in[3]={ld,pivots,b},leading[2],*both[2]={&leading[0],&leading[1]};ox_shape shape;
-if(oxi_any_null("ldl_solve",in,3)|| !oxi_ldl_is_matrix("ldl_solve",ld))return NULL;
+if(oxi_any_null("ldl_solve",in,3)||!oxi_ldl_is_matrix("ldl_solve",ld))return NULL;
 int64_t n=ld->shape[ld->ndim-1];bool fits=b->ndim>=2&&b->shape[b->ndim-2]==n&&b->dtype==ld->dtype&&
- oxi_is_int(pivots->dtype)&&oxi_same_sizes(pivots,ld,ld->ndim-1);
+oxi_is_int(pivots->dtype)&&oxi_same_sizes(pivots,ld,ld->ndim-1);
 if(!fits)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"ldl_solve: %s, pivots %s and %s",oxi_tensor_text(ld),
- oxi_tensor_text(pivots),oxi_tensor_text(b));
-leading[0]=oxi_borrowed(ld);leading[1]=oxi_borrowed(b);leading[0].ndim-=2;leading[1].ndim-=2;
+oxi_tensor_text(pivots),oxi_tensor_text(b));
+leading[0]=oxi_borrowed(ld);leading[1]=oxi_borrowed(b);leading[0].ndim -=2;leading[1].ndim -=2;
 if(!oxi_common_shape("ldl_solve",both,2,&shape))return NULL;
 oxi_work work=oxi_work_begin("ldl_solve");shape.dim[shape.ndim++]=n;pivots=ox_expand(pivots,shape);
 shape.dim[shape.ndim++]=n;ld=ox_expand(ld,shape);shape.dim[shape.ndim-1]=b->shape[b->ndim-1];
@@ -8080,9 +8074,9 @@ static ox_tensor*oxi_matrix_norm(const char*name,ox_tensor*x,const char*order,do
 if(order&&strcmp(order,"fro")==0)return ox_norm(x,2,OX_DIMS(-2,-1),false);
 if(order&&strcmp(order,"nuc")==0)return ox_sum(ox_svdvals(x),OX_DIMS(-1),false);
 double size=fabs(p);
-if(order||(size!=1&&size!=2&& !isinf(size)))
+if(order||(size!=1&&size!=2&&!isinf(size)))
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: order %s%g",name,order?order:"",order?0:p);
-ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1? -2: -1),false);
+ox_tensor*lines=size==2?ox_svdvals(x):ox_sum(ox_abs(x),OX_DIMS(size==1?-2:-1),false);
 if(p>0&&lines&&lines->shape[lines->ndim-1]==0)return ox_sum(lines,OX_DIMS(-1),false);
 return p>0?ox_amax(lines,OX_DIMS(-1),false):ox_amin(lines,OX_DIMS(-1),false);}
 OX_API ox_tensor*ox_matrix_norm(ox_tensor*x,const char*order,double p,ox_shape dims,bool keepdim){
@@ -8106,12 +8100,12 @@ if(x->ndim<2||n==INT64_MIN||x->shape[x->ndim-2]!=x->shape[x->ndim-1])
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_power: %s to the %lld",oxi_tensor_text(x),(long long)n);
 oxi_work work=oxi_work_begin("matrix_power");ox_tensor*square=n<0?ox_inv(x):x,*made=NULL;
 if(n==0)made=ox_clone(ox_expand(oxi_eye_beside(x,x->shape[x->ndim-1]),ox_shape_of(x)));
-for(int64_t rest=n<0? -n:n;rest>0&&square;rest/=2){if(rest%2)made=made?ox_matmul(made,square):square;
+for(int64_t rest=n<0?-n:n;rest>0&&square;rest/=2){if(rest%2)made=made?ox_matmul(made,square):square;
 if(rest>1)square=ox_matmul(square,square);}
 return oxi_work_end(&work,made==x?ox_clone(x):made);}
 static ox_tensor*oxi_exponential(ox_tensor*x){static const double b[14]={64764752532480000.,
- 32382376266240000.,7771770303897600.,1187353796428800.,129060195264000.,10559470521600.,670442572800.,
- 33522128640.,1323241920.,40840800.,960960.,16380.,182.,1.};
+32382376266240000.,7771770303897600.,1187353796428800.,129060195264000.,10559470521600.,670442572800.,
+33522128640.,1323241920.,40840800.,960960.,16380.,182.,1.};
 ox_tensor*wide=oxi_is_complex(x)?x:ox_cast(x,OX_F64),*p[4],*odd,*even;
 ox_tensor*eye=oxi_eye_beside(wide,x->shape[x->ndim-1]);
 double size=ox_item(ox_amax(ox_sum(ox_abs(wide),OX_DIMS(-2),false),OX_ALL_DIMS,false));
@@ -8120,15 +8114,15 @@ int halves=0;for(;size>5.371920351148152&&halves<1100;size/=2)halves++;
 if(!(size<=6))return ox_mul_number(wide,NAN);
 wide=ox_mul_number(wide,ldexp(1.0,-halves));p[0]=eye;p[1]=ox_matmul(wide,wide);p[2]=ox_matmul(p[1],p[1]);
 p[3]=ox_matmul(p[2],p[1]);odd=ox_mul_number(p[3],b[13]);even=ox_mul_number(p[3],b[12]);
-for(int i=1;i<3;i++){odd=ox_add_scaled(odd,p[i],b[7+2*i]);
-even=ox_add_scaled(even,p[i],b[6+2*i]);}
+for(int i=1;i<3;i++){odd=ox_add_scaled(odd,p[i],b[7 +2*i]);
+even=ox_add_scaled(even,p[i],b[6 +2*i]);}
 odd=ox_matmul(p[3],odd);even=ox_matmul(p[3],even);for(int i=0;i<4;i++){
 odd=ox_add_scaled(odd,p[i],b[2*i+1]);even=ox_add_scaled(even,p[i],b[2*i]);}
 odd=ox_matmul(wide,odd);ox_tensor*made=ox_solve(ox_sub(even,odd),ox_add(even,odd),true);
 for(;halves>0;halves--)made=ox_matmul(made,made);
 return made;}
 OX_API ox_tensor*ox_matrix_exp(ox_tensor*x){if(oxi_any_null("matrix_exp",&x,1))return NULL;
-if(x->ndim<2||x->shape[x->ndim-2]!=x->shape[x->ndim-1]||(!oxi_is_float(x->dtype)&& !oxi_is_complex(x)))
+if(x->ndim<2||x->shape[x->ndim-2]!=x->shape[x->ndim-1]||(!oxi_is_float(x->dtype)&&!oxi_is_complex(x)))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"matrix_exp: %s",oxi_tensor_text(x));
 oxi_work work=oxi_work_begin("matrix_exp");
 return oxi_work_end(&work,ox_numel(x)?ox_cast(oxi_exponential(x),x->dtype):ox_clone(x));}
@@ -8143,7 +8137,7 @@ oxi_work work=oxi_work_begin("tensorinv");
 return oxi_work_end(&work,ox_reshape(ox_inv(ox_reshape(x,OX_SHAPE(rows,rows))),shape));}
 OX_API ox_tensor*ox_tensorsolve(ox_tensor*a,ox_tensor*b,ox_shape dims){ox_tensor*in[2]={a,b};
 uint32_t set=0;if(oxi_any_null("tensorsolve",in,2))return NULL;
-if(dims.ndim&& !oxi_dim_set("tensorsolve",a,&dims,&set))return NULL;
+if(dims.ndim&&!oxi_dim_set("tensorsolve",a,&dims,&set))return NULL;
 ox_shape order=oxi_no_shape(),shape=oxi_no_shape();for(int d=0;d<a->ndim;d++)
 if(!(set>>d&1))order.dim[order.ndim++]=d;
 for(int i=0;i<dims.ndim;i++)
@@ -8162,7 +8156,7 @@ int n=a->ndim>b->ndim?a->ndim:b->ndim;
 if(2*n>OX_MAX_DIMS)return OXI_FAIL_NULL(OX_ERR_SHAPE,"kron: more than %d dims",OX_MAX_DIMS/2);
 wide[0]=wide[1]=shape;wide[0].ndim=wide[1].ndim=2*n;shape.ndim=n;for(int d=0;d<n;d++){int64_t own[2];
 for(int s=0;s<2;s++){int from=d-(n-in[s]->ndim);
-own[s]=from<0?1:in[s]->shape[from];wide[s].dim[2*d+s]=own[s];wide[s].dim[2*d+1-s]=1;}
+own[s]=from<0?1:in[s]->shape[from];wide[s].dim[2*d+s]=own[s];wide[s].dim[2*d+1 -s]=1;}
 shape.dim[d]=own[0]*own[1];}
 oxi_work work=oxi_work_begin("kron");
 return oxi_work_end(&work,ox_reshape(ox_mul(ox_reshape(a,wide[0]),ox_reshape(b,wide[1])),shape));}
@@ -8171,7 +8165,7 @@ if(oxi_any_null("cross",in,2))return NULL;
 int at=oxi_own_dim("cross",a->ndim>=b->ndim?a:b,dim),back=at-(a->ndim>=b->ndim?a:b)->ndim;
 if(at<0)return NULL;
 for(int s=0;s<2;s++)
-if(in[s]->ndim< -back||in[s]->shape[in[s]->ndim+back]!=3)
+if(in[s]->ndim<-back||in[s]->shape[in[s]->ndim+back]!=3)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"cross: %s has not 3 elements along dim %d",oxi_tensor_text(in[s]),dim);
 oxi_work work=oxi_work_begin("cross");
 ox_tensor*left=ox_mul(ox_roll(a,OX_DIMS(-1),OX_DIMS(back)),ox_roll(b,OX_DIMS(-2),OX_DIMS(back)));
@@ -8239,7 +8233,7 @@ unsigned char cut[OXI_MULTI_DOT_MOST][OXI_MULTI_DOT_MOST];}oxi_multi_dot;
 static void oxi_multi_dot_order(oxi_multi_dot*m,int count){for(int span=1;span<count;span++)
 for(int i=0;i+span<count;i++){const int last=i+span;
 m->cost[i][last]=INFINITY;for(int k=i;k<last;k++){double c=m->cost[i][k]+m->cost[k+1][last]+
- m->size[i]*m->size[k+1]*m->size[last+1];
+m->size[i]*m->size[k+1]*m->size[last+1];
 if(c>=m->cost[i][last])continue;
 m->cost[i][last]=c;m->cut[i][last]=(unsigned char)k;}}}
 static ox_tensor*oxi_dot_between(const oxi_multi_dot*m,int first,int last){
@@ -8249,7 +8243,7 @@ OX_API ox_tensor*ox_multi_dot(ox_tensor*const*list,int count){if(count<2||count>
 return OXI_FAIL_NULL(OX_ERR_ARG,"multi_dot: %d matrices, not 2 to %d",count,OXI_MULTI_DOT_MOST);
 if(oxi_any_null("multi_dot",list,count))return NULL;
 for(int i=0;i<count;i++){bool end=i==0||i==count-1;
-if(list[i]->ndim!=2&& !(end&&list[i]->ndim==1))
+if(list[i]->ndim!=2&&!(end&&list[i]->ndim==1))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"multi_dot: %s is no matrix",oxi_tensor_text(list[i]));}
 oxi_multi_dot*m=(oxi_multi_dot*)oxi_calloc(1,sizeof*m);
 if(!m)return NULL;
@@ -8266,13 +8260,13 @@ oxi_free(m,sizeof*m);return oxi_work_end(&work,made);}
 /* >>nn/statistics/order.c */
 OX_API ox_tensor*ox_bincount(ox_tensor*x,ox_tensor*weights,int64_t least){
 if(oxi_any_null("bincount",&x,1))return NULL;
-if(x->ndim!=1|| !oxi_is_int(x->dtype)||least<0)
+if(x->ndim!=1||!oxi_is_int(x->dtype)||least<0)
 return OXI_FAIL_NULL(OX_ERR_ARG,"bincount: %s, at least %lld",oxi_tensor_text(x),(long long)least);
 oxi_work work=oxi_work_begin("bincount");
 int64_t bins=ox_numel(x)?ox_item_int(ox_amax(x,OX_ALL_DIMS,false))+1:0;if(bins<least)bins=least;
-ox_dtype dtype= !weights?OX_I64:weights->dtype==OX_F32?OX_F32:OX_F64;
+ox_dtype dtype=!weights?OX_I64:weights->dtype==OX_F32?OX_F32:OX_F64;
 ox_tensor*zeros=oxi_full("bincount",OX_SHAPE(bins),0,dtype,ox_device_of(x));ox_tensor*each=
- weights?ox_cast(weights,dtype):oxi_full("bincount",ox_shape_of(x),1,dtype,ox_device_of(x));
+weights?ox_cast(weights,dtype):oxi_full("bincount",ox_shape_of(x),1,dtype,ox_device_of(x));
 return oxi_work_end(&work,ox_index_add(zeros,0,ox_cast(x,OX_I64),each,1));}
 static ox_tensor*oxi_binned(ox_tensor*values,ox_tensor*edges,ox_tensor*weights){
 int64_t bins=edges->shape[0]-1;ox_tensor*place=ox_sub(oxi_searched(edges,values,true),ox_integer(1));
@@ -8283,13 +8277,13 @@ place=ox_clamp(place,0,(double)(bins-1));
 ox_tensor*zeros=oxi_full("histogram",OX_SHAPE(bins),0,values->dtype,ox_device_of(values));
 return ox_index_add(zeros,0,place,each,1);}
 static bool oxi_histogram_range(const char*name,ox_tensor*x,int64_t bins,double*low,double*high){
-if(bins<1|| *low> *high|| !oxi_is_float(x->dtype)){
+if(bins<1||*low>*high||!oxi_is_float(x->dtype)){
 (void)oxi_fail(OX_ERR_ARG,"%s: %s in %lld bins from %g to %g",name,oxi_tensor_text(x),
- (long long)bins,*low,*high);
+(long long)bins,*low,*high);
 return false;}
-if(*low== *high&&ox_numel(x)&& *low==0){*low=ox_item(ox_amin(x,OX_ALL_DIMS,false));
+if(*low==*high&&ox_numel(x)&&*low==0){*low=ox_item(ox_amin(x,OX_ALL_DIMS,false));
 *high=ox_item(ox_amax(x,OX_ALL_DIMS,false));}
-if(*low== *high){*low-=1;
+if(*low==*high){*low-=1;
 *high+=1;}
 if(isfinite(*low)&&isfinite(*high))return ox_error()==OX_OK;
 (void)oxi_fail(OX_ERR_ARG,"%s: the range from %g to %g is not finite",name,*low,*high);return false;}
@@ -8309,13 +8303,13 @@ ox_tensor*in[2]={x,edges};if(oxi_any_null("histogram",in,2))return oxi_no_tuple(
 if(edges->ndim!=1||edges->shape[0]<2){
 (void)oxi_fail(OX_ERR_SHAPE,"histogram: edges %s",oxi_tensor_text(edges));return oxi_no_tuple();}
 oxi_work work=oxi_work_begin("histogram");ox_tensor*flat=ox_reshape(x,OX_SHAPE(-1));ox_tensor*counts=
- flat?oxi_binned(flat,edges,weights?ox_reshape(weights,OX_SHAPE(-1)):NULL):NULL;
+flat?oxi_binned(flat,edges,weights?ox_reshape(weights,OX_SHAPE(-1)):NULL):NULL;
 int64_t bins=edges->shape[0]-1;if(counts&&density){
 ox_tensor*widths=ox_sub(ox_narrow(edges,0,1,bins),ox_narrow(edges,0,0,bins));
 counts=ox_div(counts,ox_mul(ox_sum(counts,OX_ALL_DIMS,false),widths));}
 return oxi_tuple_end(&work,counts,ox_clone(edges),NULL);}
 static ox_pair oxi_sorted_element(oxi_work*work,ox_tensor*x,ox_tensor*order,ox_tensor*place,int at,
- bool keepdim){ox_tensor*index=ox_gather(order,at,place),*value=ox_gather(x,at,index);
+bool keepdim){ox_tensor*index=ox_gather(order,at,place),*value=ox_gather(x,at,index);
 if(!keepdim){index=ox_squeeze(index,at);
 value=ox_squeeze(value,at);}
 return oxi_pair_end(work,value,index);}
@@ -8338,15 +8332,15 @@ int64_t size=x->shape[at];if(size==0){
 (void)oxi_fail(OX_ERR_SHAPE,"%s: of lines without elements: %s",name,oxi_tensor_text(x));
 return oxi_pair_end(&work,NULL,NULL);}
 ox_pair sorted=ox_sort(x,at,false);ox_tensor*place,*order=sorted.indices;if(!oxi_is_float(x->dtype))
-place=oxi_full(name,oxi_line_shape(x,at),(double)((size -1)/2),OX_I64,ox_device_of(x));
+place=oxi_full(name,oxi_line_shape(x,at),(double)((size-1)/2),OX_I64,ox_device_of(x));
 else{ox_tensor*known=ox_sum(ox_logical_not(ox_isnan(x)),OX_DIMS(at),true);
 ox_tensor*middle=ox_floor_divide(ox_sub(known,ox_integer(1)),ox_integer(2));
 middle=ox_maximum(middle,ox_integer(0));
 place=skips?middle:ox_where(ox_lt(known,ox_integer(size)),known,middle);
-place=ox_minimum(place,ox_integer(size -1));}
+place=ox_minimum(place,ox_integer(size-1));}
 return oxi_pair_of_number(oxi_sorted_element(&work,x,order,place,at,keepdim||number),number);}
 OX_API ox_pair ox_median(ox_tensor*x,int dim,bool keepdim){return oxi_median("median",x,dim,keepdim,false);
- }
+}
 OX_API ox_pair ox_nanmedian(ox_tensor*x,int dim,bool keepdim){
 return oxi_median("nanmedian",x,dim,keepdim,true);}
 OX_API ox_pair ox_mode(ox_tensor*x,int dim,bool keepdim){int at;bool number=x&&x->ndim==0;
@@ -8359,7 +8353,7 @@ ox_pair sorted=ox_sort(x,at,false);ox_shape ramp_shape=oxi_no_shape();ramp_shape
 for(int d=0;d<x->ndim;d++)ramp_shape.dim[d]=d==at?size:1;
 ox_tensor*ramp=ox_reshape(oxi_ramp_beside(x,size,OX_I64),ramp_shape),*parts[2];
 parts[0]=ox_ones_like(ox_narrow(sorted.indices,at,0,1));parts[1]=ox_cast(
- ox_ne(ox_narrow(sorted.values,at,1,size -1),ox_narrow(sorted.values,at,0,size -1)),OX_I64);
+ox_ne(ox_narrow(sorted.values,at,1,size-1),ox_narrow(sorted.values,at,0,size-1)),OX_I64);
 ox_tensor*starts=ox_mul(ox_cat(parts,2,at),ramp);ox_tensor*length=ox_sub(ramp,ox_cummax(starts,at).values);
 ox_tensor*place=ox_max(length,at,true).indices;
 return oxi_pair_of_number(oxi_sorted_element(&work,x,sorted.indices,place,at,keepdim||number),number);}
@@ -8383,7 +8377,7 @@ if(oxi_any_null("cov",&x,1))return NULL;
 if(x->ndim>2)return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: %s has more than 2 dims",oxi_tensor_text(x));
 int64_t each=x->ndim?x->shape[x->ndim-1]:1;
 if((counts&&(ox_numel(counts)!=each||oxi_info(counts->dtype)->cls>=OX_CLASS_FLOAT))||
- (weights&&ox_numel(weights)!=each))
+(weights&&ox_numel(weights)!=each))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"cov: not an integer count, or a weight, an observation");
 oxi_work work=oxi_work_begin("cov");
 ox_tensor*lines=oxi_as_float(x->ndim==2?x:ox_reshape(x,OX_SHAPE(1,-1)));
@@ -8407,12 +8401,12 @@ ox_tensor*b=ox_gather(sorted,at,ox_cast(above,OX_I64));
 if(strcmp(how,"midpoint")==0)share=ox_full_like(share,0.5);
 return ox_lerp(a,b,ox_cast(share,sorted->dtype));}
 static ox_tensor*oxi_quantile(const char*name,ox_tensor*x,ox_tensor*q,int dim,bool keepdim,
- const char*how,bool skips){
+const char*how,bool skips){
 static const char*const known[]={"linear","lower","higher","nearest","midpoint"};ox_tensor*in[2]={x,q};
 int at,ndim,listed=0;if(oxi_any_null(name,in,2))return NULL;
 if(!how)how=known[0];
 for(int i=0;i<5;i++)listed+=strcmp(how,known[i])==0;
-ndim=x->ndim;if(!listed||q->ndim>1|| !oxi_is_float(x->dtype))
+ndim=x->ndim;if(!listed||q->ndim>1||!oxi_is_float(x->dtype))
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %s at %s, \"%s\"",name,oxi_tensor_text(x),oxi_tensor_text(q),how);
 oxi_work work=oxi_work_begin(name);if(!oxi_lines(name,&x,dim,&at))return oxi_work_end(&work,NULL);
 int64_t size=x->shape[at];if(size==0){
@@ -8422,14 +8416,15 @@ ox_tensor*sorted=ox_movedim(ox_sort(x,at,false).values,at,-1);ox_tensor*nan=ox_i
 ox_tensor*count=ox_sum(ox_logical_not(nan),OX_DIMS(-1),true);if(skips)
 last=ox_clamp(ox_sub(count,ox_integer(1)),0,INFINITY);
 else
-last=ox_full_like(count,(double)(size -1));
+last=ox_full_like(count,(double)(size-1));
 ox_tensor*points=ox_reshape(ox_cast(q,x->dtype),OX_SHAPE(-1));
 ox_tensor*made=oxi_between_elements(sorted,ox_mul(ox_cast(last,x->dtype),points),-1,how);
 ox_tensor*none=skips?ox_eq_number(count,0):ox_any(nan,OX_DIMS(-1),true);
 made=ox_movedim(ox_where(none,ox_number(NAN),made),-1,0);
 if(made&&keepdim&&dim!=OX_FLATTENED&&ndim)made=ox_unsqueeze(made,at+1);
 if(made&&(dim==OX_FLATTENED||ndim==0)){ox_shape shape=oxi_no_shape();
-shape.ndim=1+(keepdim&&dim==OX_FLATTENED?ndim:0);for(int d=0;d<shape.ndim;d++)shape.dim[d]=d?1:ox_numel(q);
+shape.ndim=1 +(keepdim&&dim==OX_FLATTENED?ndim:0);
+for(int d=0;d<shape.ndim;d++)shape.dim[d]=d?1:ox_numel(q);
 made=ox_reshape(made,shape);}
 return oxi_work_end(&work,q->ndim?ox_contiguous(made):ox_contiguous(ox_select(made,0,0)));}
 OX_API ox_tensor*ox_quantile(ox_tensor*x,ox_tensor*q,int dim,bool keepdim,const char*interpolation){
@@ -8446,20 +8441,20 @@ if(before&&times)parts[count++]=before;
 parts[count++]=x;if(after&&times)parts[count++]=after;
 if(count>1)line=ox_cat(parts,count,at);
 if(line&&times==0)line=ox_clone(line);
-for(int64_t i=0;line&&i<times;i++){int64_t size=line->shape[at],rest=size>0?size -1:0;
-ox_tensor*late=ox_narrow(line,at,size -rest,rest),*early=ox_narrow(line,at,0,rest);
+for(int64_t i=0;line&&i<times;i++){int64_t size=line->shape[at],rest=size>0?size-1:0;
+ox_tensor*late=ox_narrow(line,at,size-rest,rest),*early=ox_narrow(line,at,0,rest);
 line=x->dtype==OX_BOOL?ox_logical_xor(late,early):ox_sub(late,early);if(rest==0)break;}
 return oxi_work_end(&work,line);}
 OX_API ox_tensor*ox_gradient_along(ox_tensor*x,ox_tensor*spacing,int dim,int edge_order){
 if(oxi_any_null("gradient_along",&x,1))return NULL;
 int at=oxi_own_dim("gradient_along",x,dim);if(at<0)return NULL;
 int64_t n=x->shape[at];if((edge_order!=1&&edge_order!=2)||n<edge_order+1||
- (spacing&&spacing->ndim>0&&(spacing->ndim!=1||spacing->shape[0]!=n)))
+(spacing&&spacing->ndim>0&&(spacing->ndim!=1||spacing->shape[0]!=n)))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"gradient_along: dim %d of %s with edges of order %d",at,
- oxi_tensor_text(x),edge_order);
+oxi_tensor_text(x),edge_order);
 oxi_work work=oxi_work_begin("gradient_along");ox_shape wide=oxi_no_shape();wide.ndim=x->ndim;
-for(int d=0;d<x->ndim;d++)wide.dim[d]=d==at? -1:1;
-bool even= !spacing||spacing->ndim==0;ox_tensor*one=spacing&&even?spacing:ox_number(1);
+for(int d=0;d<x->ndim;d++)wide.dim[d]=d==at?-1:1;
+bool even=!spacing||spacing->ndim==0;ox_tensor*one=spacing&&even?spacing:ox_number(1);
 ox_tensor*gaps=even?NULL:ox_reshape(ox_diff(spacing,1,0,NULL,NULL),wide),*parts[3];
 ox_tensor*rise=ox_diff(oxi_as_float(x),1,at,NULL,NULL);ox_tensor*slope=ox_div(rise,even?one:gaps);
 if(!slope)return oxi_work_end(&work,NULL);
@@ -8470,7 +8465,7 @@ parts[1]=ox_div(ox_add(ox_mul(left,h),ox_mul(right,g)),ox_add(g,h));}
 parts[0]=ox_narrow(slope,at,0,1);parts[2]=ox_narrow(slope,at,n-2,1);if(edge_order==2&&even){
 parts[0]=ox_sub(ox_mul_number(parts[0],1.5),ox_mul_number(ox_narrow(slope,at,1,1),0.5));
 parts[2]=ox_sub(ox_mul_number(parts[2],1.5),ox_mul_number(ox_narrow(slope,at,n-3,1),0.5));
- }else if(edge_order==2){ox_tensor*g0=ox_narrow(gaps,at,0,1),*g1=ox_narrow(gaps,at,1,1);
+}else if(edge_order==2){ox_tensor*g0=ox_narrow(gaps,at,0,1),*g1=ox_narrow(gaps,at,1,1);
 ox_tensor*h0=ox_narrow(gaps,at,n-2,1),*h1=ox_narrow(gaps,at,n-3,1);
 ox_tensor*bend0=ox_sub(ox_narrow(slope,at,1,1),parts[0]);
 ox_tensor*bend1=ox_sub(parts[2],ox_narrow(slope,at,n-3,1));
@@ -8482,9 +8477,9 @@ static ox_tensor*oxi_areas(const char*name,ox_tensor*y,ox_tensor*x,double dx,int
 int64_t n=y->shape[*at],rest=n>0?n-1:0;
 ox_tensor*sums=ox_add(ox_narrow(y,*at,n-rest,rest),ox_narrow(y,*at,0,rest));
 if(!x)return ox_mul_number(sums,dx/2);
-ox_shape wide=oxi_no_shape();wide.ndim=y->ndim;for(int d=0;d<y->ndim;d++)wide.dim[d]=d== *at? -1:1;
+ox_shape wide=oxi_no_shape();wide.ndim=y->ndim;for(int d=0;d<y->ndim;d++)wide.dim[d]=d==*at?-1:1;
 if(x->ndim==1)x=ox_reshape(x,wide);
-int places= *at-y->ndim;if(!x||x->ndim< -places)
+int places=*at-y->ndim;if(!x||x->ndim<-places)
 return x?OXI_FAIL_NULL(OX_ERR_SHAPE,"%s: places %s of %s",name,oxi_tensor_text(x),oxi_tensor_text(y)):NULL;
 int64_t known=x->shape[x->ndim+places];
 ox_tensor*widths=known==1?ox_zeros_like(x):ox_diff(x,1,places,NULL,NULL);
@@ -8503,28 +8498,28 @@ if(oxi_any_null("dist",in,2))return NULL;
 oxi_work work=oxi_work_begin("dist");return oxi_work_end(&work,ox_norm(ox_sub(a,b),p,OX_ALL_DIMS,false));}
 OX_API ox_tensor*ox_cdist(ox_tensor*a,ox_tensor*b,double p){ox_tensor*in[2]={a,b};
 if(oxi_any_null("cdist",in,2))return NULL;
-if(a->ndim<2||b->ndim<2||a->shape[a->ndim-1]!=b->shape[b->ndim-1]|| !(p>=0))
+if(a->ndim<2||b->ndim<2||a->shape[a->ndim-1]!=b->shape[b->ndim-1]||!(p>=0))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"cdist: %s and %s, p %g",oxi_tensor_text(a),oxi_tensor_text(b),p);
 oxi_work work=oxi_work_begin("cdist");ox_tensor*apart=ox_sub(ox_unsqueeze(a,-2),ox_unsqueeze(b,-3));
 if(apart&&apart->shape[apart->ndim-1]==0)
 return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
 return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
 OX_API ox_tensor*ox_pdist(ox_tensor*x,double p){if(oxi_any_null("pdist",&x,1))return NULL;
-if(x->ndim!=2|| !(p>=0))
+if(x->ndim!=2||!(p>=0))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"pdist: %s, p %g",oxi_tensor_text(x),p);
 oxi_work work=oxi_work_begin("pdist");ox_tensor*pairs=ox_triu_indices(x->shape[0],x->shape[0],1);
 if(pairs)pairs=ox_to(pairs,oxi_working_device(ox_device_of(x)));
 ox_tensor*apart=
- ox_sub(ox_index_select(x,0,ox_select(pairs,0,0)),ox_index_select(x,0,ox_select(pairs,0,1)));
+ox_sub(ox_index_select(x,0,ox_select(pairs,0,0)),ox_index_select(x,0,ox_select(pairs,0,1)));
 if(apart&&x->shape[1]==0)return oxi_work_end(&work,ox_sum(apart,OX_DIMS(-1),false));
 return oxi_work_end(&work,ox_norm(apart,p,OX_DIMS(-1),false));}
 OX_API ox_tensor*ox_renorm(ox_tensor*x,double p,int dim,double most){
 if(oxi_any_null("renorm",&x,1))return NULL;
 int at=oxi_own_dim("renorm",x,dim);if(at<0)return NULL;
-if(!(p>0)|| !(most>=0)||x->ndim<2)
+if(!(p>0)||!(most>=0)||x->ndim<2)
 return OXI_FAIL_NULL(OX_ERR_ARG,"renorm: %s, p %g, at most %g",oxi_tensor_text(x),p,most);
 oxi_work work=oxi_work_begin("renorm");
-ox_tensor*size=ox_norm(x,p,oxi_dims_of_set(((1u<<x->ndim)-1)& ~(1u<<at)),true);
+ox_tensor*size=ox_norm(x,p,oxi_dims_of_set(((1u<<x->ndim)-1)&~(1u<<at)),true);
 ox_tensor*factor=ox_rdiv_number(ox_add_number(size,1e-7),most);
 return oxi_work_end(&work,ox_mul(x,ox_where(ox_gt_number(size,most),factor,ox_number(1))));}
 OX_API ox_tensor*ox_normalize(ox_tensor*x,double p,int dim,double eps){
@@ -8537,7 +8532,7 @@ static ox_tensor*oxi_seen(ox_tensor*x,ox_tensor*mask,double value){
 return mask?ox_where(mask,x,ox_number(value)):x;}
 static ox_tensor*oxi_seen_count(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){
 ox_tensor*ones=mask?ox_expand(mask,ox_shape_of(x))
- :oxi_full("count",ox_shape_of(x),1,OX_BOOL,ox_device_of(x));
+:oxi_full("count",ox_shape_of(x),1,OX_BOOL,ox_device_of(x));
 return ox_sum(ones,dims,keepdim);}
 #define OXI_MASKED(name, ...)\
 OX_API ox_tensor*ox_masked_##name(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim){\
@@ -8547,9 +8542,9 @@ return oxi_work_end(&work,(__VA_ARGS__));}
 static ox_tensor*oxi_seen_extreme(ox_tensor*x,ox_tensor*mask,ox_shape dims,bool keepdim,bool largest){
 if(x->dtype==OX_BOOL||oxi_is_int(x->dtype)){double least=x->dtype==OX_BOOL?0:oxi_integer_least(x->dtype);
 int64_t most=x->dtype==OX_BOOL?1:x->dtype==OX_I64||x->dtype==OX_U64?INT64_MAX
- :(int64_t)(oxi_integer_end(x->dtype)-1);
+:(int64_t)(oxi_integer_end(x->dtype)-1);
 ox_tensor*edge=ox_integer(largest?(int64_t)least:most);x=mask?ox_where(mask,x,edge):x;}else
-x=oxi_seen(x,mask,largest? -INFINITY:INFINITY);
+x=oxi_seen(x,mask,largest?-INFINITY:INFINITY);
 return largest?ox_amax(x,dims,keepdim):ox_amin(x,dims,keepdim);}
 static ox_tensor*oxi_seen_or(ox_tensor*x,ox_tensor*mask,int64_t value){
 return mask?ox_where(mask,x,ox_integer(value)):x;}
@@ -8560,7 +8555,7 @@ OXI_MASKED(amin,oxi_seen_extreme(x,mask,dims,keepdim,false))
 OXI_MASKED(mean,ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,keepdim),oxi_seen_count(x,mask,dims,keepdim)))
 OXI_MASKED(logsumexp,ox_logsumexp(oxi_seen(oxi_as_float(x),mask,-INFINITY),dims,keepdim))
 static ox_tensor*oxi_seen_variance(ox_tensor*x,ox_tensor*mask,ox_shape dims,double correction,
- bool keepdim){x=oxi_as_float(x);
+bool keepdim){x=oxi_as_float(x);
 ox_tensor*count=oxi_seen_count(x,mask,dims,true);
 ox_tensor*mean=ox_div(ox_sum(oxi_seen_or(x,mask,0),dims,true),count);ox_tensor*apart=ox_sub(x,mean);
 apart=oxi_is_complex(x)?ox_square(ox_abs(apart)):ox_square(apart);
@@ -8619,17 +8614,17 @@ OX_API ox_tensor*ox_geometric_(ox_tensor*x,double p){return oxi_drawn_into("geom
 static ox_tensor*oxi_keeps(ox_tensor*x,double p,bool whole){ox_shape shape=ox_shape_of(x);
 for(int d=2;whole&&d<shape.ndim;d++)shape.dim[d]=1;
 ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
-return ox_bernoulli_(oxi_full("dropout",shape,0,dtype,oxi_working_device(ox_device_of(x))),1-p);}
+return ox_bernoulli_(oxi_full("dropout",shape,0,dtype,oxi_working_device(ox_device_of(x))),1 -p);}
 static ox_tensor*oxi_dropped(const char*name,ox_tensor*x,double p,bool training,bool whole,bool selu){
 if(oxi_any_null(name,&x,1))return NULL;
 if(p>=0&&p<=1&&(!training||p==0))return ox_clone(x);
 if(!(p>=0&&p<=1)||(whole&&x->ndim<2))
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: p %g of %s",name,p,oxi_tensor_text(x));
 oxi_work work=oxi_work_begin(name);
-const double least=1.7580993408473766,a=1/sqrt((least*least*p +1)*(1-p));
+const double least=1.7580993408473766,a=1/sqrt((least*least*p+1)*(1 -p));
 if(p==1)return oxi_work_end(&work,ox_mul_number(x,0));
 ox_tensor*keeps=oxi_keeps(x,p,whole),*more;
-if(!selu)return oxi_work_end(&work,ox_mul(x,ox_cast(ox_mul_number(keeps,1/(1-p)),x->dtype)));
+if(!selu)return oxi_work_end(&work,ox_mul(x,ox_cast(ox_mul_number(keeps,1/(1 -p)),x->dtype)));
 more=ox_add_number(ox_mul_number(ox_sub_number(keeps,1),least*a),least*a*p);
 keeps=ox_cast(ox_mul_number(keeps,a),x->dtype);
 return oxi_work_end(&work,ox_add(ox_mul(x,keeps),ox_cast(more,x->dtype)));}
@@ -8642,18 +8637,18 @@ return oxi_dropped("feature_alpha_dropout",x,p,training,true,true);}
 /* >>nn/signal.c */
 static ox_tensor*oxi_window_ramp(const char*name,int64_t length,bool symmetric,ox_dtype dtype,double*last){
 if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-if(length<0|| !oxi_is_float(dtype))
+if(length<0||!oxi_is_float(dtype))
 return OXI_FAIL_NULL(OX_ERR_ARG,"%s: %lld elements of %s",name,(long long)length,ox_dtype_name(dtype));
 *last=(double)(symmetric?length-1:length);
 if(length<2)*last=1;
 return ox_arange(0,(double)length,1,dtype);}
 OX_API ox_tensor*ox_window_general_cosine(int64_t length,const double*a,int count,bool symmetric,
- ox_dtype dtype){double last;
+ox_dtype dtype){double last;
 if(!oxi_number_fits("window_general_cosine",a&&count>0,count))return NULL;
 oxi_work work=oxi_work_begin("window_general_cosine");
 ox_tensor*ramp=oxi_window_ramp("window_general_cosine",length,symmetric,dtype,&last),*sum=NULL;
 if(length==1)return oxi_work_end(&work,ramp?ox_ones_like(ramp):NULL);
-for(int i=0;i<count&&ramp;i++){double size=i%2? -a[i]:a[i];
+for(int i=0;i<count&&ramp;i++){double size=i%2?-a[i]:a[i];
 ox_tensor*term=ox_mul_number(ox_cos(ox_mul_number(ramp,2*OXI_PI_F64*i/last)),size);
 sum=i?ox_add(sum,term):term;}
 return oxi_work_end(&work,sum);}
@@ -8675,22 +8670,22 @@ if(ramp&&length==1)return oxi_work_end(&work,ox_ones_like(ramp));\
 return oxi_work_end(&work,ramp?(__VA_ARGS__):NULL);}
 #define OXI_FROM_MIDDLE ox_sub_number(ramp,last/2)
 OXI_WINDOW_OF(bartlett,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
+ox_rsub_number(ox_abs(ox_sub_number(ox_mul_number(ramp,2/last),1)),1))
 OXI_WINDOW_OF(cosine,true,0,(int64_t length,bool symmetric,ox_dtype dtype),
- ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
+ox_sin(ox_mul_number(ox_add_number(ramp,0.5),OXI_PI_F64/(last+1))))
 OXI_WINDOW_OF(gaussian,deviation>0,deviation,
- (int64_t length,double deviation,bool symmetric,ox_dtype dtype),
- ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
-OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)|| !symmetric),tau,
- (int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
- ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
+(int64_t length,double deviation,bool symmetric,ox_dtype dtype),
+ox_exp(ox_neg(ox_square(ox_mul_number(OXI_FROM_MIDDLE,1/(deviation*sqrt(2.0)))))))
+OXI_WINDOW_OF(exponential,tau>0&&(isnan(center)||!symmetric),tau,
+(int64_t length,double center,double tau,bool symmetric,ox_dtype dtype),
+ox_exp(ox_mul_number(ox_abs(isnan(center)?OXI_FROM_MIDDLE:ox_sub_number(ramp,center)),-1/tau)))
 static ox_tensor*oxi_kaiser(ox_tensor*ramp,double last,double beta){
 ox_tensor*x=ox_sub_number(ox_mul_number(ox_cast(ramp,OX_F64),2/last),1);
 ox_tensor*b=ox_mul_number(ox_sqrt(ox_clamp(ox_rsub_number(ox_square(x),1),0,1)),beta);
 ox_tensor*y=ox_div(ox_mul(ox_i0e(b),ox_exp(ox_sub_number(b,beta))),ox_i0e(ox_number(beta)));
 return y?ox_cast(y,ramp->dtype):NULL;}
 OXI_WINDOW_OF(kaiser,beta>=0,beta,(int64_t length,double beta,bool symmetric,ox_dtype dtype),
- oxi_kaiser(ramp,last,beta))
+oxi_kaiser(ramp,last,beta))
 /* >>nn/spectra.c */
 static ox_tensor*oxi_fft_shifted(const char*name,ox_tensor*x,ox_shape dims,bool back){
 if(oxi_any_null(name,&x,1))return NULL;
@@ -8706,21 +8701,21 @@ OX_API ox_tensor*ox_ifftshift(ox_tensor*x,ox_shape dims){return oxi_fft_shifted(
 OX_API ox_tensor*ox_rfftfreq(int64_t n,double d,ox_dtype dtype){
 if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"rfftfreq: %lld elements",(long long)n);
 oxi_work work=oxi_work_begin("rfftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
-return oxi_work_end(&work,ox_mul_number(ox_arange(0,(double)(n/2+1),1,dtype),1/((double)n*d)));}
+return oxi_work_end(&work,ox_mul_number(ox_arange(0,(double)(n/2 +1),1,dtype),1/((double)n*d)));}
 OX_API ox_tensor*ox_fftfreq(int64_t n,double d,ox_dtype dtype){
 if(n<1)return OXI_FAIL_NULL(OX_ERR_ARG,"fftfreq: %lld elements",(long long)n);
 oxi_work work=oxi_work_begin("fftfreq");if(dtype==OX_DTYPE_NONE)dtype=ox_default_dtype();
 ox_tensor*ramp=ox_arange(-(double)(n/2),(double)(n-n/2),1,dtype);
 return oxi_work_end(&work,ox_mul_number(ox_ifftshift(ramp,OX_ALL_DIMS),1/((double)n*d)));}
 static bool oxi_stft_told(const char*name,int64_t n_fft,const ox_stft_desc*desc,ox_stft_desc*told,
- ox_tensor*x){ox_tensor*parts[3];
-memset(told,0,sizeof*told);told->center=told->onesided=true;if(desc)*told= *desc;
+ox_tensor*x){ox_tensor*parts[3];
+memset(told,0,sizeof*told);told->center=told->onesided=true;if(desc)*told=*desc;
 if(told->hop==0)told->hop=n_fft/4;
 if(told->window_length==0)told->window_length=told->window?ox_numel(told->window):n_fft;
 if(n_fft<1||told->hop<1||told->window_length<1||told->window_length>n_fft||
- (told->window&&(told->window->ndim!=1||told->window->shape[0]!=told->window_length))){
+(told->window&&(told->window->ndim!=1||told->window->shape[0]!=told->window_length))){
 (void)oxi_fail(OX_ERR_ARG,"%s: %lld samples, %lld apart, a window of %lld",name,(long long)n_fft,
- (long long)told->hop,(long long)told->window_length);
+(long long)told->hop,(long long)told->window_length);
 return false;}
 ox_dtype dtype=x->dtype==OX_F64?OX_F64:OX_F32;
 int64_t left=(n_fft-told->window_length)/2,right=n_fft-told->window_length-left;
@@ -8732,7 +8727,7 @@ return told->window!=NULL;}
 static ox_tensor*oxi_mirrored(ox_tensor*x,int64_t more){int64_t n=x->shape[x->ndim-1];if(more>=n)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"stft: %lld samples are fewer than are mirrored",(long long)n);
 ox_tensor*parts[3];parts[0]=ox_flip(ox_narrow(x,-1,1,more),OX_DIMS(-1));parts[1]=x;
-parts[2]=ox_flip(ox_narrow(x,-1,n-1-more,more),OX_DIMS(-1));return ox_cat(parts,3,-1);}
+parts[2]=ox_flip(ox_narrow(x,-1,n-1 -more,more),OX_DIMS(-1));return ox_cat(parts,3,-1);}
 OX_API ox_tensor*ox_stft(ox_tensor*x,int64_t n_fft,const ox_stft_desc*desc){ox_stft_desc told;
 if(oxi_any_null("stft",&x,1))return NULL;
 oxi_work work=oxi_work_begin("stft");
@@ -8745,14 +8740,14 @@ return oxi_work_end(&work,ox_transpose(made,-1,-2));}
 static ox_tensor*oxi_overlapped(ox_tensor*frames,int64_t hop){
 int64_t count=frames->shape[frames->ndim-2],n=frames->shape[frames->ndim-1],total=n+hop*(count-1);
 ox_tensor*places=ox_unfold(oxi_ramp_beside(frames,total,OX_I64),0,n,hop);
-ox_shape shape=ox_shape_of(frames);shape.ndim--;shape.dim[shape.ndim-1]= -1;
+ox_shape shape=ox_shape_of(frames);shape.ndim--;shape.dim[shape.ndim-1]=-1;
 ox_tensor*flat=ox_reshape(frames,shape);shape.dim[shape.ndim-1]=total;
 ox_tensor*zeros=oxi_full("istft",shape,0,frames->dtype,oxi_working_device(ox_device_of(frames)));
 return ox_index_add(zeros,-1,ox_reshape(places,OX_SHAPE(-1)),flat,1);}
 OX_API ox_tensor*ox_istft(ox_tensor*x,int64_t n_fft,int64_t length,const ox_stft_desc*desc){
 ox_stft_desc told;if(oxi_any_null("istft",&x,1))return NULL;
 oxi_work work=oxi_work_begin("istft");
-if(x->ndim<2||x->dtype!=OX_C64|| !oxi_stft_told("istft",n_fft,desc,&told,x)){
+if(x->ndim<2||x->dtype!=OX_C64||!oxi_stft_told("istft",n_fft,desc,&told,x)){
 if(ox_error()==OX_OK)(void)oxi_fail(OX_ERR_SHAPE,"istft: of %s",oxi_tensor_text(x));
 return oxi_work_end(&work,NULL);}
 const char*norm=told.normalized?"ortho":NULL;ox_tensor*turned=ox_transpose(x,-1,-2);
@@ -8773,7 +8768,7 @@ static ox_sparse oxi_no_sparse(void){ox_sparse none;memset(&none,0,sizeof none);
 static ox_sparse oxi_sparse_fail(ox_status status,const char*name,const ox_tensor*a,const ox_tensor*b){
 (void)oxi_fail(status,"%s: %s with %s",name,oxi_tensor_text(a),oxi_tensor_text(b));return oxi_no_sparse();}
 static ox_sparse oxi_sparse_end(oxi_work*work,ox_tensor*values,ox_tensor*indices,ox_tensor*pointers,
- bool csr,ox_shape shape,bool coalesced){bool made=values&&indices&&(pointers|| !csr);
+bool csr,ox_shape shape,bool coalesced){bool made=values&&indices&&(pointers||!csr);
 ox_tuple kept=oxi_tuple_end(work,made?values:NULL,indices,pointers);ox_sparse s=oxi_no_sparse();
 if(!kept.t[0])return s;
 s.values=kept.t[0];s.indices=kept.t[1];s.pointers=kept.t[2];s.shape=shape;s.coalesced=coalesced;return s;}
@@ -8782,7 +8777,7 @@ return!oxi_any_null(name,&values,1);}
 static bool oxi_sparse_matrix(const char*name,const ox_sparse*s){if(!oxi_sparse_is(name,s))return false;
 if(s->shape.ndim==2&&s->values->ndim==1)return true;
 (void)oxi_fail(OX_ERR_SHAPE,"%s: values %s of %d dims are no sparse matrix",name,
- oxi_tensor_text(s->values),s->shape.ndim);
+oxi_tensor_text(s->values),s->shape.ndim);
 return false;}
 static int oxi_sparse_dims(const ox_sparse*s){return s->pointers?2:(int)s->indices->shape[0];}
 static bool oxi_sparse_cells(const char*name,ox_shape shape,int dims,int64_t*cells){int64_t count=1;
@@ -8801,59 +8796,59 @@ return ox_sub(ox_searchsorted(from,ramp,true),ox_integer(1));}
 static bool oxi_sparse_inside(const char*name,ox_tensor*indices,int64_t end){
 if(ox_numel(indices)==0)return true;
 int64_t least=ox_item_int(ox_amin(indices,OX_ALL_DIMS,false)),
- most=ox_item_int(ox_amax(indices,OX_ALL_DIMS,false));
+most=ox_item_int(ox_amax(indices,OX_ALL_DIMS,false));
 if(ox_error())return false;
 if(least>=0&&most<end)return true;
 (void)oxi_fail(OX_ERR_INDEX,"%s: indices from %lld to %lld of %lld",name,(long long)least,
- (long long)most,(long long)end);
+(long long)most,(long long)end);
 return false;}
 OX_API ox_sparse ox_sparse_coo_tensor(ox_tensor*indices,ox_tensor*values,ox_shape shape){
 const char*name="sparse_coo_tensor";ox_tensor*both[2]={indices,values};
 if(oxi_any_null(name,both,2))return oxi_no_sparse();
 if(indices->ndim!=2||values->ndim<1||values->shape[0]!=indices->shape[1]||
- indices->shape[0]<1||indices->shape[0]+values->ndim-1>OX_MAX_DIMS)
+indices->shape[0]<1||indices->shape[0]+values->ndim-1>OX_MAX_DIMS)
 return oxi_sparse_fail(OX_ERR_SHAPE,name,indices,values);
 if(!oxi_is_int(indices->dtype))return oxi_sparse_fail(OX_ERR_DTYPE,name,indices,values);
 oxi_work work=oxi_work_begin(name);int dims=(int)indices->shape[0],rest=values->ndim-1;
 indices=ox_cast(indices,OX_I64);bool fits=indices&&(shape.ndim==0||shape.ndim==dims+rest);
-for(int d=0;d<rest&&fits&&shape.ndim;d++)fits=shape.dim[dims+d]==values->shape[1+d];
+for(int d=0;d<rest&&fits&&shape.ndim;d++)fits=shape.dim[dims+d]==values->shape[1 +d];
 if(!fits){(void)oxi_fail(OX_ERR_SHAPE,"%s: %d dims of values %s",name,shape.ndim,oxi_tensor_text(values));
 indices=NULL;}
 bool grows=shape.ndim==0;for(int d=0;d<dims&&indices;d++){ox_tensor*own=ox_select(indices,0,d);
 if(grows)shape.dim[d]=ox_numel(own)?ox_item_int(ox_amax(own,OX_ALL_DIMS,false))+1:0;
 if(!oxi_sparse_inside(name,own,shape.dim[d]))indices=NULL;}
-for(int d=0;d<rest;d++)shape.dim[dims+d]=values->shape[1+d];
+for(int d=0;d<rest;d++)shape.dim[dims+d]=values->shape[1 +d];
 shape.ndim=dims+rest;values=indices?ox_view(values,ox_shape_of(values)):NULL;
 return oxi_sparse_end(&work,values,indices,NULL,false,shape,false);}
 OX_API ox_sparse ox_sparse_csr_tensor(ox_tensor*pointers,ox_tensor*columns,ox_tensor*values,
- ox_shape shape){const char*name="sparse_csr_tensor";
+ox_shape shape){const char*name="sparse_csr_tensor";
 ox_tensor*all[3]={pointers,columns,values};if(oxi_any_null(name,all,3))return oxi_no_sparse();
 if(pointers->ndim!=1||columns->ndim!=1||values->ndim!=1||shape.ndim!=2||
- pointers->shape[0]!=shape.dim[0]+1||columns->shape[0]!=values->shape[0])
+pointers->shape[0]!=shape.dim[0]+1||columns->shape[0]!=values->shape[0])
 return oxi_sparse_fail(OX_ERR_SHAPE,name,columns,values);
-if(!oxi_is_int(pointers->dtype)|| !oxi_is_int(columns->dtype))
+if(!oxi_is_int(pointers->dtype)||!oxi_is_int(columns->dtype))
 return oxi_sparse_fail(OX_ERR_DTYPE,name,pointers,columns);
 oxi_work work=oxi_work_begin(name);pointers=ox_cast(pointers,OX_I64);columns=ox_cast(columns,OX_I64);
 bool fits=pointers&&columns&&oxi_sparse_inside(name,columns,shape.dim[1]);if(fits){
 bool rises=ox_item_int(ox_select(pointers,0,0))==0&&
- ox_item_int(ox_select(pointers,0,-1))==columns->shape[0]&&
- ox_item_int(ox_all(ox_ge_number(ox_diff(pointers,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;
+ox_item_int(ox_select(pointers,0,-1))==columns->shape[0]&&
+ox_item_int(ox_all(ox_ge_number(ox_diff(pointers,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;
 if(!rises)(void)oxi_fail(OX_ERR_INDEX,"%s: pointers do not rise from 0 to the count",name);
 fits=rises;}
 return oxi_sparse_end(&work,fits?ox_view(values,ox_shape_of(values)):NULL,columns,pointers,true,
- shape,false);}
+shape,false);}
 OX_API ox_sparse ox_to_sparse(ox_tensor*x,int sparse_dims){const char*name="to_sparse";int64_t cells;
 if(oxi_any_null(name,&x,1))return oxi_no_sparse();
 if(sparse_dims==0)sparse_dims=x->ndim;
 ox_shape shape=ox_shape_of(x),flat=shape;
-if(sparse_dims<1||sparse_dims>x->ndim|| !oxi_sparse_cells(name,shape,sparse_dims,&cells)){if(!ox_error())
+if(sparse_dims<1||sparse_dims>x->ndim||!oxi_sparse_cells(name,shape,sparse_dims,&cells)){if(!ox_error())
 (void)oxi_fail(OX_ERR_DIM,"%s: %d dims of %s",name,sparse_dims,oxi_tensor_text(x));
 return oxi_no_sparse();}
 oxi_work work=oxi_work_begin(name);ox_shape tail=oxi_no_shape();
 for(int d=sparse_dims;d<x->ndim;d++)tail.dim[tail.ndim++]=d;
 ox_tensor*some=ox_ne_number(x,0);if(tail.ndim)some=ox_any(some,tail,false);
-ox_tensor*indices=ox_t(ox_nonzero(some));flat.ndim=1+tail.ndim;flat.dim[0]=cells;
-for(int d=0;d<tail.ndim;d++)flat.dim[1+d]=shape.dim[sparse_dims+d];
+ox_tensor*indices=ox_t(ox_nonzero(some));flat.ndim=1 +tail.ndim;flat.dim[0]=cells;
+for(int d=0;d<tail.ndim;d++)flat.dim[1 +d]=shape.dim[sparse_dims+d];
 ox_sparse s=oxi_no_sparse();s.indices=indices=indices?ox_contiguous(indices):NULL;s.shape=shape;
 ox_tensor*values=indices?ox_index_select(ox_reshape(x,flat),0,oxi_sparse_places(&s)):NULL;
 return oxi_sparse_end(&work,values,indices,NULL,false,shape,true);}
@@ -8864,10 +8859,10 @@ ox_tensor*indices=ox_view(s->indices,ox_shape_of(s->indices));if(s->pointers){
 ox_tensor*both[2]={oxi_csr_rows(s->pointers,s->indices),s->indices};
 indices=both[0]?ox_stack(both,2,0):NULL;}
 return oxi_sparse_end(&work,ox_view(s->values,ox_shape_of(s->values)),indices,NULL,false,s->shape,
- !s->pointers&&s->coalesced);}
+!s->pointers&&s->coalesced);}
 OX_API ox_sparse ox_sparse_coalesce(const ox_sparse*s){
 if(!oxi_sparse_is("sparse_coalesce",s))return oxi_no_sparse();
-if(s->coalesced&& !s->pointers)return ox_sparse_to_coo(s);
+if(s->coalesced&&!s->pointers)return ox_sparse_to_coo(s);
 oxi_work work=oxi_work_begin("sparse_coalesce");ox_sparse coo=ox_sparse_to_coo(s);
 int dims=coo.values?oxi_sparse_dims(&coo):0;int64_t cells;
 ox_tensor*parts[OX_MAX_DIMS],*values=NULL,*indices=NULL;
@@ -8875,7 +8870,7 @@ if(coo.values&&oxi_sparse_cells("sparse_coalesce",s->shape,dims,&cells)){
 ox_tuple each=ox_unique(oxi_sparse_places(&coo),OX_FLATTENED);ox_shape shape=ox_shape_of(coo.values);
 if(each.t[0]){shape.dim[0]=ox_numel(each.t[0]);
 values=ox_index_add(oxi_full("zeros",shape,0,coo.values->dtype,ox_device_of(coo.values)),0,
- each.t[1],coo.values,1);}
+each.t[1],coo.values,1);}
 ox_shape first=s->shape;first.ndim=dims;if(values&&ox_unravel_index(each.t[0],first,parts,dims)==dims)
 indices=ox_stack(parts,dims,0);}
 return oxi_sparse_end(&work,values,indices,NULL,false,s->shape,true);}
@@ -8884,7 +8879,7 @@ if(!oxi_sparse_matrix("sparse_to_csr",s))return oxi_no_sparse();
 oxi_work work=oxi_work_begin("sparse_to_csr");ox_tensor*values=NULL,*columns=NULL,*pointers=NULL;
 if(s->pointers){values=ox_view(s->values,ox_shape_of(s->values));
 columns=ox_view(s->indices,ox_shape_of(s->indices));pointers=ox_view(s->pointers,ox_shape_of(s->pointers));
- }else{ox_sparse coo=ox_sparse_coalesce(s);
+}else{ox_sparse coo=ox_sparse_coalesce(s);
 if(coo.values){ox_tensor*rows=ox_contiguous(ox_select(coo.indices,0,0));
 ox_tensor*ends=rows?oxi_ramp_beside(rows,s->shape.dim[0]+1,OX_I64):NULL;
 pointers=ends?ox_searchsorted(rows,ends,false):NULL;columns=ox_contiguous(ox_select(coo.indices,0,1));
@@ -8897,7 +8892,7 @@ if(coo.values)csr=ox_sparse_to_csr(&coo);
 return oxi_sparse_end(&work,csr.values,csr.indices,csr.pointers,true,csr.shape,false);}
 OX_API ox_tensor*ox_to_dense(const ox_sparse*s){int64_t cells;if(!oxi_sparse_is("to_dense",s))return NULL;
 oxi_work work=oxi_work_begin("to_dense");ox_sparse coo=ox_sparse_to_coo(s);
-if(!coo.values|| !oxi_sparse_cells("to_dense",s->shape,oxi_sparse_dims(&coo),&cells))
+if(!coo.values||!oxi_sparse_cells("to_dense",s->shape,oxi_sparse_dims(&coo),&cells))
 return oxi_work_end(&work,NULL);
 ox_shape shape=ox_shape_of(coo.values);shape.dim[0]=cells;
 ox_tensor*zeros=oxi_full("zeros",shape,0,coo.values->dtype,ox_device_of(coo.values));
@@ -8907,9 +8902,9 @@ OX_API ox_sparse ox_sparse_t(const ox_sparse*s){if(!oxi_sparse_matrix("sparse_t"
 oxi_work work=oxi_work_begin("sparse_t");ox_sparse coo=ox_sparse_to_coo(s);
 ox_shape shape=OX_SHAPE(s->shape.dim[1],s->shape.dim[0]);
 return oxi_sparse_end(&work,coo.values,coo.indices?ox_flip(coo.indices,OX_DIMS(0)):NULL,NULL,
- false,shape,false);}
+false,shape,false);}
 OX_API ox_sparse ox_sparse_add(const ox_sparse*a,const ox_sparse*b){
-if(!oxi_sparse_is("sparse_add",a)|| !oxi_sparse_is("sparse_add",b))return oxi_no_sparse();
+if(!oxi_sparse_is("sparse_add",a)||!oxi_sparse_is("sparse_add",b))return oxi_no_sparse();
 bool same=a->shape.ndim==b->shape.ndim&&oxi_sparse_dims(a)==oxi_sparse_dims(b);
 for(int d=0;d<a->shape.ndim&&same;d++)same=a->shape.dim[d]==b->shape.dim[d];
 if(!same)return oxi_sparse_fail(OX_ERR_SHAPE,"sparse_add",a->values,b->values);
@@ -8923,7 +8918,7 @@ return oxi_sparse_end(&work,sum.values,sum.indices,NULL,false,a->shape,true);}
 static ox_sparse oxi_sparse_with(oxi_work*work,const ox_sparse*s,ox_tensor*values){
 ox_tensor*pointers=s->pointers?ox_view(s->pointers,ox_shape_of(s->pointers)):NULL;
 return oxi_sparse_end(work,values,ox_view(s->indices,ox_shape_of(s->indices)),pointers,
- s->pointers!=NULL,s->shape,s->coalesced);}
+s->pointers!=NULL,s->shape,s->coalesced);}
 OX_API ox_sparse ox_sparse_mul_number(const ox_sparse*s,double factor){
 if(!oxi_sparse_is("sparse_mul_number",s))return oxi_no_sparse();
 oxi_work work=oxi_work_begin("sparse_mul_number");
@@ -8931,11 +8926,11 @@ return oxi_sparse_with(&work,s,ox_mul_number(s->values,factor));}
 OX_API ox_tensor*ox_sparse_sum(const ox_sparse*s){
 return oxi_sparse_is("sparse_sum",s)?ox_sum(s->values,OX_ALL_DIMS,false):NULL;}
 OX_API ox_tensor*ox_sparse_mm(const ox_sparse*s,ox_tensor*dense){const char*name="sparse_mm";
-if(oxi_any_null(name,&dense,1)|| !oxi_sparse_matrix(name,s))return NULL;
+if(oxi_any_null(name,&dense,1)||!oxi_sparse_matrix(name,s))return NULL;
 if(dense->ndim<1||dense->ndim>2||dense->shape[0]!=s->shape.dim[1]||dense->dtype!=s->values->dtype)
 return OXI_FAIL_NULL(dense->dtype==s->values->dtype?OX_ERR_SHAPE:OX_ERR_DTYPE,
- "%s: values %s of [%lld,%lld] x %s",name,oxi_tensor_text(s->values),
- (long long)s->shape.dim[0],(long long)s->shape.dim[1],oxi_tensor_text(dense));
+"%s: values %s of [%lld,%lld] x %s",name,oxi_tensor_text(s->values),
+(long long)s->shape.dim[0],(long long)s->shape.dim[1],oxi_tensor_text(dense));
 oxi_work work=oxi_work_begin(name);ox_sparse coo=ox_sparse_to_coo(s);
 if(!coo.values)return oxi_work_end(&work,NULL);
 ox_tensor*rows=ox_index_select(dense,0,ox_select(coo.indices,0,1));
@@ -8948,10 +8943,10 @@ oxi_work work=oxi_work_begin("sparse_addmm");ox_tensor*product=ox_sparse_mm(s,de
 if(!product)return oxi_work_end(&work,NULL);
 return oxi_onto(&work,c,product,beta,alpha);}
 OX_API ox_sparse ox_sparse_sampled_addmm(const ox_sparse*s,ox_tensor*a,ox_tensor*b,double beta,
- double alpha){const char*name="sparse_sampled_addmm";
-ox_tensor*both[2]={a,b};if(oxi_any_null(name,both,2)|| !oxi_sparse_matrix(name,s))return oxi_no_sparse();
+double alpha){const char*name="sparse_sampled_addmm";
+ox_tensor*both[2]={a,b};if(oxi_any_null(name,both,2)||!oxi_sparse_matrix(name,s))return oxi_no_sparse();
 if(a->ndim!=2||b->ndim!=2||a->shape[0]!=s->shape.dim[0]||b->shape[1]!=s->shape.dim[1]||
- a->shape[1]!=b->shape[0])
+a->shape[1]!=b->shape[0])
 return oxi_sparse_fail(OX_ERR_SHAPE,name,a,b);
 oxi_work work=oxi_work_begin(name);ox_sparse coo=ox_sparse_to_coo(s);
 if(!coo.values)return oxi_sparse_with(&work,s,NULL);
@@ -8962,13 +8957,13 @@ if(beta!=0)product=ox_add(ox_mul_number(s->values,beta),product);
 return oxi_sparse_with(&work,s,product);}
 static ox_sparse oxi_sparse_softmax_of(const char*name,const ox_sparse*s,int dim,bool logs){
 if(!oxi_sparse_matrix(name,s))return oxi_no_sparse();
-if(dim< -2||dim>1|| !oxi_is_float(s->values->dtype)){
+if(dim<-2||dim>1||!oxi_is_float(s->values->dtype)){
 (void)oxi_fail(OX_ERR_DIM,"%s: dim %d, values %s",name,dim,oxi_tensor_text(s->values));
 return oxi_no_sparse();}
 oxi_work work=oxi_work_begin(name);ox_sparse coo=ox_sparse_coalesce(s);
 if(!coo.values)return oxi_sparse_end(&work,NULL,NULL,NULL,false,s->shape,true);
-int other=dim==1||dim== -1?0:1;ox_tensor*at=ox_select(coo.indices,0,other);ox_tensor*zeros=
- oxi_full("zeros",OX_SHAPE(s->shape.dim[other]),0,coo.values->dtype,ox_device_of(coo.values));
+int other=dim==1||dim==-1?0:1;ox_tensor*at=ox_select(coo.indices,0,other);ox_tensor*zeros=
+oxi_full("zeros",OX_SHAPE(s->shape.dim[other]),0,coo.values->dtype,ox_device_of(coo.values));
 ox_tensor*most=ox_index_reduce(zeros,0,at,ox_detach(coo.values),OX_REDUCTION_AMAX,false);
 ox_tensor*less=ox_sub(coo.values,ox_index_select(most,0,at));
 ox_tensor*sums=ox_index_select(ox_index_add(zeros,0,at,ox_exp(less),1),0,at);
@@ -8987,10 +8982,10 @@ static bool oxi_offsets_fit(ox_tensor*offsets,int64_t count,bool has_end){ox_sco
 bool fits=offsets->ndim==1&&oxi_is_int(offsets->dtype)&&offsets->shape[0]>=has_end;
 if(fits&&ox_numel(offsets)){ox_tensor*wide=ox_cast(offsets,OX_I64);
 fits=ox_item_int(ox_select(wide,0,0))==0&&ox_item_int(ox_select(wide,0,-1))<=count&&
- ox_item_int(ox_all(ox_ge_number(ox_diff(wide,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;}
+ox_item_int(ox_all(ox_ge_number(ox_diff(wide,1,0,NULL,NULL),0),OX_ALL_DIMS,false))==1;}
 ox_scope_end(&scope);if(!fits)
 (void)oxi_fail(OX_ERR_INDEX,"embedding_bag: offsets %s of %lld ids",oxi_tensor_text(offsets),
- (long long)count);
+(long long)count);
 return fits;}
 typedef struct oxi_bags{ox_tensor*ids,*bag,*weights;int64_t count;}oxi_bags;
 static bool oxi_bags_without(oxi_bags*b,int64_t padding){if(padding<0)return b->ids&&b->bag;
@@ -9009,20 +9004,20 @@ ox_tensor*none=oxi_constant_beside(rows,OX_SHAPE(b->count),0);
 ox_tensor*counts=ox_clamp(ox_index_add(none,0,b->bag,ones,1),1,INFINITY);
 return ox_div(sums,ox_unsqueeze(counts,1));}
 OX_API ox_tensor*ox_embedding_bag(ox_tensor*ids,ox_tensor*table,ox_tensor*offsets,const char*mode,
- ox_tensor*weights,bool has_end,int64_t padding){ox_tensor*both[2]={ids,table};
+ox_tensor*weights,bool has_end,int64_t padding){ox_tensor*both[2]={ids,table};
 if(oxi_any_null("embedding_bag",both,2))return NULL;
-char how= !mode||strcmp(mode,"mean")==0?'m':strcmp(mode,"sum")==0?'s':strcmp(mode,"max")==0?'x':0;
+char how=!mode||strcmp(mode,"mean")==0?'m':strcmp(mode,"sum")==0?'s':strcmp(mode,"max")==0?'x':0;
 if(!how||(weights&&how!='s')||padding>=(table->ndim?table->shape[0]:0))
 return OXI_FAIL_NULL(OX_ERR_ARG,"embedding_bag: mode \"%s\"%s, padding %lld",mode?mode:"mean",
- weights?" with weights":"",(long long)padding);
-bool fits=table->ndim==2&&(offsets?ids->ndim==1:ids->ndim==2&& !has_end)&&
- (!weights||oxi_same_sizes(weights,ids,-1));
+weights?" with weights":"",(long long)padding);
+bool fits=table->ndim==2&&(offsets?ids->ndim==1:ids->ndim==2&&!has_end)&&
+(!weights||oxi_same_sizes(weights,ids,-1));
 if(!fits)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"embedding_bag: ids %s%s of a table %s",oxi_tensor_text(ids),
- offsets?" with offsets":"",oxi_tensor_text(table));
+offsets?" with offsets":"",oxi_tensor_text(table));
 if(!oxi_is_int(ids->dtype))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"embedding_bag: ids %s",oxi_tensor_text(ids));
-if(offsets&& !oxi_offsets_fit(offsets,ids->shape[0],has_end))return NULL;
+if(offsets&&!oxi_offsets_fit(offsets,ids->shape[0],has_end))return NULL;
 oxi_work work=oxi_work_begin("embedding_bag");oxi_bags b;memset(&b,0,sizeof b);
 b.count=offsets?offsets->shape[0]-has_end:ids->shape[0];
 ox_tensor*bag=oxi_bag_of(ids,offsets,ids->ndim==2?ids->shape[1]:0);
@@ -9036,14 +9031,14 @@ int64_t cells=edges->shape[0]-1;
 ox_tensor*at=ox_sub(ox_searchsorted(ox_contiguous(edges),ox_contiguous(x),true),ox_integer(1));
 ox_tensor*last=ox_eq(x,ox_select(edges,0,cells));at=ox_where(last,ox_integer(cells-1),at);
 ox_tensor*own=ox_logical_and(ox_ge_number(at,0),ox_lt_number(at,(double)cells));
-*inside= *inside?ox_logical_and(*inside,own):own;return at;}
+*inside=*inside?ox_logical_and(*inside,own):own;return at;}
 OX_API ox_tensor*ox_histogramdd(ox_tensor*x,ox_tensor*const*edges,int count,ox_tensor*weights,
- bool density){if(oxi_any_null("histogramdd",&x,1)||count<1||oxi_any_null("histogramdd",edges,count))
+bool density){if(oxi_any_null("histogramdd",&x,1)||count<1||oxi_any_null("histogramdd",edges,count))
 return count<1&&x?OXI_FAIL_NULL(OX_ERR_ARG,"histogramdd: %d dims",count):NULL;
 bool fits=x->ndim>=2&&x->shape[x->ndim-1]==count&&count<=OX_MAX_DIMS;ox_shape shape=oxi_no_shape();
 int64_t cells=1;for(int d=0;d<count&&fits;d++){
 fits=edges[d]->ndim==1&&edges[d]->shape[0]>=2&&edges[d]->dtype==x->dtype&&
- cells<=INT64_MAX/edges[d]->shape[0];
+cells<=INT64_MAX/edges[d]->shape[0];
 if(fits)cells*=shape.dim[shape.ndim++]=edges[d]->shape[0]-1;}
 int64_t points=fits&&count?ox_numel(x)/count:0;if(!fits||(weights&&ox_numel(weights)!=points))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"histogramdd: %d dims of edges for %s",count,oxi_tensor_text(x));
@@ -9052,7 +9047,7 @@ ox_tensor*rows=ox_reshape(x,OX_SHAPE(points,count)),*place=NULL,*inside=NULL;for
 ox_tensor*at=oxi_histogram_cells(ox_select(rows,1,d),edges[d],&inside);
 place=d?ox_add(ox_mul(place,ox_integer(shape.dim[d])),at):at;}
 ox_tensor*each=weights?ox_reshape(ox_cast(weights,x->dtype),OX_SHAPE(points))
- :oxi_constant_beside(x,OX_SHAPE(points),1);
+:oxi_constant_beside(x,OX_SHAPE(points),1);
 each=ox_where(inside,each,ox_number(0));ox_tensor*zeros=oxi_constant_beside(x,OX_SHAPE(cells),0);
 ox_tensor*sums=ox_index_add(zeros,0,ox_where(inside,place,ox_integer(0)),each,1);
 sums=ox_reshape(sums,shape);if(density)sums=ox_div(sums,ox_sum(sums,OX_ALL_DIMS,false));
@@ -9075,7 +9070,7 @@ if(oxi_any_null(name,&t,1))return false;
 oxi_tape*tape=(oxi_tape*)t->tape;oxi_call call=oxi_call_of(OXI_OP_view,&t,1,t);call.name=name;
 ox_status status=OX_OK;if(t->is_number)
 status=oxi_fail(OX_ERR_ARG,"%s: a number stays what it is",name);
-else if(t->storage->inference&& !oxi_inference_mode)
+else if(t->storage->inference&&!oxi_inference_mode)
 status=oxi_fail(OX_ERR_ARG,"%s: an inference tensor is changed in place outside of inference mode",name);
 else if(!oxi_grad_off)
 status=oxi_check_written(&call,false);
@@ -9088,20 +9083,20 @@ static void oxi_take_tape(ox_tensor*t,oxi_tape*tape){oxi_tape*before=(oxi_tape*)
 if(tape)oxi_counted_keep(&tape->counted);
 t->tape=tape;if(before)oxi_counted_drop(&before->counted);}
 static bool oxi_is_blank(oxi_tape*tape){
-return!tape->parent&& !tape->requires_grad&& !oxi_edge_is(&tape->made)&&
- oxi_atomic_load(&tape->counted.references)==1;}
+return!tape->parent&&!tape->requires_grad&&!oxi_edge_is(&tape->made)&&
+oxi_atomic_load(&tape->counted.references)==1;}
 static ox_tensor*oxi_become(oxi_work*work,const char*name,ox_tensor*t,ox_tensor*view){
 oxi_tape*tape=(oxi_tape*)t->tape;if(view){
-bool leaf=tape&&tape->requires_grad,view_before=tape&&tape->parent&& !tape->became;t->ndim=view->ndim;
+bool leaf=tape&&tape->requires_grad,view_before=tape&&tape->parent&&!tape->became;t->ndim=view->ndim;
 memcpy(t->shape,view->shape,sizeof t->shape);memcpy(t->stride,view->stride,sizeof t->stride);
 t->offset=view->offset;if(leaf)
 oxi_leaf_is(t,tape);
 else
 oxi_take_tape(t,(oxi_tape*)view->tape);
-tape=(oxi_tape*)t->tape;if(tape&&tape->parent&& !oxi_edge_is(&tape->made)&&oxi_is_blank(tape->parent))
+tape=(oxi_tape*)t->tape;if(tape&&tape->parent&&!oxi_edge_is(&tape->made)&&oxi_is_blank(tape->parent))
 oxi_take_tape(t,NULL);
 if(t->tape)((oxi_tape*)t->tape)->changed_by=name;
-if(t->tape&& !view_before)((oxi_tape*)t->tape)->became=true;
+if(t->tape&&!view_before)((oxi_tape*)t->tape)->became=true;
 oxi_atomic_add(&t->storage->version,1);}
 (void)oxi_work_end(work,NULL);return view?t:NULL;}
 #define OXI_VIEW_IN_PLACE(name,parameters, ...)\
@@ -9115,7 +9110,7 @@ OXI_VIEW_IN_PLACE(squeeze,(ox_tensor*t,int dim),ox_squeeze(t,dim))
 OXI_VIEW_IN_PLACE(squeeze_all,(ox_tensor*t),ox_squeeze_all(t))
 OXI_VIEW_IN_PLACE(unsqueeze,(ox_tensor*t,int dim),ox_unsqueeze(t,dim))
 OXI_VIEW_IN_PLACE(as_strided,(ox_tensor*t,ox_shape shape,ox_shape strides,int64_t offset),
- ox_as_strided(t,shape,strides,offset))
+ox_as_strided(t,shape,strides,offset))
 static ox_tensor*oxi_moved_to_more(ox_tensor*t,int64_t elements){
 int64_t had=(int64_t)(t->storage->bytes/(size_t)oxi_info(t->dtype)->block_bytes);
 ox_tensor*more=oxi_full("resize_",OX_SHAPE(elements),0,t->dtype,ox_device_of(t));
@@ -9142,21 +9137,21 @@ if(oxi_check_shape("resize_",t->dtype,shape.ndim,shape.dim,&bytes)!=OX_OK)return
 bool same=shape.ndim==t->ndim;for(int d=0;same&&d<t->ndim;d++)same=shape.dim[d]==t->shape[d];
 if(same)return t;
 oxi_meta(&meta,t->dtype,shape.ndim,shape.dim);elements=ox_numel(&meta);
-if(elements>0&& !oxi_add_i64(elements,t->offset,&elements))
+if(elements>0&&!oxi_add_i64(elements,t->offset,&elements))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"resize_: %s to %s",oxi_tensor_text(t),
- oxi_shape_text(shape.ndim,shape.dim));
+oxi_shape_text(shape.ndim,shape.dim));
 return oxi_resize_to(t,shape,&meta,elements);}
 OX_API ox_tensor*ox_resize_as_(ox_tensor*t,const ox_tensor*like){
 if(!like)return OXI_FAIL_NULL(OX_ERR_ARG,"resize_as_: NULL for the tensor that it is like");
 return ox_resize_(t,ox_shape_of(like));}
 OX_API ox_tensor*ox_detach_(ox_tensor*t){if(oxi_any_null("detach_",&t,1))return NULL;
-const oxi_tape*tape=(const oxi_tape*)t->tape;if(tape&&tape->parent&& !tape->became)
+const oxi_tape*tape=(const oxi_tape*)t->tape;if(tape&&tape->parent&&!tape->became)
 return OXI_FAIL_NULL(OX_ERR_ARG,"detach_: %s is a view; ox_detach gives another one",oxi_tensor_text(t));
 oxi_take_tape(t,NULL);return t;}
 static ox_tensor*oxi_put_into(oxi_work*work,ox_tensor*t,ox_tensor*made){bool done=made&&ox_copy_(t,made);
 (void)oxi_work_end(work,NULL);return done?t:NULL;}
 OX_API ox_tensor*ox_index_put_(ox_tensor*t,ox_tensor*const*indices,int count,ox_tensor*values,
- bool accumulate){ox_tensor*in[2]={t,values};
+bool accumulate){ox_tensor*in[2]={t,values};
 if(oxi_any_null("index_put_",in,2))return NULL;
 oxi_work work=oxi_work_begin("index_put_");
 return oxi_put_into(&work,t,ox_index_put(t,indices,count,values,accumulate));}
@@ -9169,11 +9164,11 @@ size_t bytes;dtype=oxi_default_dtype(dtype,ox_default_dtype());
 if(oxi_check_shape("empty_strided",dtype,shape.ndim,shape.dim,&bytes)!=OX_OK)return NULL;
 if(strides.ndim!=shape.ndim)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"empty_strided: %d strides for %s",strides.ndim,
- oxi_shape_text(shape.ndim,shape.dim));
+oxi_shape_text(shape.ndim,shape.dim));
 for(int d=0;d<shape.ndim;d++){int64_t far=shape.dim[d]>0?shape.dim[d]-1:0;
-if(strides.dim[d]<0|| !oxi_mul_i64(far,strides.dim[d],&step)|| !oxi_add_i64(reach,step,&reach))
+if(strides.dim[d]<0||!oxi_mul_i64(far,strides.dim[d],&step)||!oxi_add_i64(reach,step,&reach))
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"empty_strided: %s with strides %s",oxi_shape_text(shape.ndim,shape.dim),
- oxi_shape_text(strides.ndim,strides.dim));
+oxi_shape_text(strides.ndim,strides.dim));
 if(shape.dim[d]==0)return ox_empty(shape,dtype);}
 oxi_work work=oxi_work_begin("empty_strided");
 return oxi_work_end(&work,ox_as_strided(ox_empty(OX_SHAPE(reach),dtype),shape,strides,0));}
@@ -9188,12 +9183,12 @@ if(oxi_any_null("result_type",in,2))return OX_DTYPE_NONE;
 oxi_call call=oxi_call_of(OXI_OP_add,in,2,NULL);ox_dtype dtype=oxi_result_type(&call,0,&refused);
 if(dtype==OX_DTYPE_NONE)
 (void)oxi_fail(OX_ERR_DTYPE,"result_type: %s and %s have none in common",oxi_tensor_text(a),
- oxi_tensor_text(b));
+oxi_tensor_text(b));
 return dtype;}
 OX_API bool ox_can_cast(ox_dtype from,ox_dtype to){
 ox_dtype_class a=oxi_info(from)->cls,b=oxi_info(to)->cls;
 bool plain=a>=OX_CLASS_BOOL&&a<=OX_CLASS_COMPLEX&&b>=OX_CLASS_BOOL&&b<=OX_CLASS_COMPLEX;return plain&&a<=b;
- }
+}
 OX_API ox_tuple ox_aminmax(ox_tensor*x,int dim,bool keepdim){
 if(oxi_any_null("aminmax",&x,1))return oxi_no_tuple();
 ox_shape dims=dim==OX_FLATTENED?OX_ALL_DIMS:OX_DIMS(dim);oxi_work work=oxi_work_begin("aminmax");
@@ -9208,7 +9203,7 @@ oxi_work work=oxi_work_begin("std_mean");
 return oxi_tuple_end(&work,ox_std(x,dims,correction,keepdim),ox_mean(x,dims,keepdim),NULL);}
 typedef struct oxi_segment_kind{const char*name;ox_reduction reduction;double nothing;}oxi_segment_kind;
 static const oxi_segment_kind oxi_segment_kinds[]={{"sum",OX_REDUCTION_SUM,0},{"prod",OX_REDUCTION_PROD,1},
- {"mean",OX_REDUCTION_MEAN,0},{"max",OX_REDUCTION_AMAX,-INFINITY},{"min",OX_REDUCTION_AMIN,INFINITY},};
+{"mean",OX_REDUCTION_MEAN,0},{"max",OX_REDUCTION_AMAX,-INFINITY},{"min",OX_REDUCTION_AMIN,INFINITY},};
 static const oxi_segment_kind*oxi_segment_kind_of(const char*how){
 for(size_t i=0;how&&i<sizeof oxi_segment_kinds/sizeof*oxi_segment_kinds;i++)
 if(strcmp(oxi_segment_kinds[i].name,how)==0)return&oxi_segment_kinds[i];
@@ -9218,34 +9213,34 @@ ox_tensor*given=ox_cast(lengths?lengths:offsets,OX_I64);int64_t size=given?given
 if(!given||(offsets&&size<1))
 return given?OXI_FAIL_NULL(OX_ERR_INDEX,"segment_reduce: no offsets"):NULL;
 ox_tensor*rows=ox_reshape(given,OX_SHAPE(batch,size));bool begins=true;if(offsets&&rows){
-begins= !ox_item_int(ox_any(ox_select(rows,1,0),OX_ALL_DIMS,false));
-rows=ox_sub(ox_narrow(rows,1,1,size -1),ox_narrow(rows,1,0,size -1));}
+begins=!ox_item_int(ox_any(ox_select(rows,1,0),OX_ALL_DIMS,false));
+rows=ox_sub(ox_narrow(rows,1,1,size-1),ox_narrow(rows,1,0,size-1));}
 ox_tensor*sums=ox_sum(rows,OX_DIMS(1),false);
-ox_tensor*wrong=ox_ne(sums,ox_integer(n)),*below=ox_lt_number(rows,0);if(!wrong|| !below)return NULL;
-if(begins&& !ox_item_int(ox_any(wrong,OX_ALL_DIMS,false))&& !ox_item_int(ox_any(below,OX_ALL_DIMS,false)))
+ox_tensor*wrong=ox_ne(sums,ox_integer(n)),*below=ox_lt_number(rows,0);if(!wrong||!below)return NULL;
+if(begins&&!ox_item_int(ox_any(wrong,OX_ALL_DIMS,false))&&!ox_item_int(ox_any(below,OX_ALL_DIMS,false)))
 return rows;
 return OXI_FAIL_NULL(OX_ERR_INDEX,"segment_reduce: %s do not cover %lld positions",
- lengths?"lengths":"offsets",(long long)n);}
+lengths?"lengths":"offsets",(long long)n);}
 static ox_tensor*oxi_segments(ox_tensor*x,const oxi_segment_kind*kind,ox_tensor*lengths,double initial){
 int64_t batch=x->shape[0],n=x->shape[1],runs=lengths->shape[1];ox_shape each=ox_shape_of(x);
-bool starts= !isnan(initial),mean=kind->reduction==OX_REDUCTION_MEAN;each.dim[1]=runs;
+bool starts=!isnan(initial),mean=kind->reduction==OX_REDUCTION_MEAN;each.dim[1]=runs;
 ox_tensor*made=oxi_constant_beside(x,each,starts?initial:kind->nothing);if(made&&ox_numel(x)>0&&runs>0){
 ox_tensor*ends=ox_contiguous(ox_cumsum(lengths,1));
 ox_tensor*places=ox_expand(oxi_ramp_beside(x,n,OX_I64),OX_SHAPE(batch,n));
 ox_tensor*run=ox_unsqueeze(ox_searchsorted(ends,ox_contiguous(places),true),-1);
 ox_reduction how=mean?OX_REDUCTION_SUM:kind->reduction;
 made=ox_scatter_reduce(made,1,ox_expand(run,ox_shape_of(x)),x,how,true);}
-if(!mean|| !made)return made;
+if(!mean||!made)return made;
 ox_tensor*counts=ox_cast(ox_unsqueeze(lengths,-1),made->dtype);
 ox_tensor*means=ox_div(made,ox_clamp(counts,1,INFINITY));
 return starts?means:ox_where(ox_eq_number(counts,0),ox_number(NAN),means);}
 OX_API ox_tensor*ox_segment_reduce(ox_tensor*x,const char*how,ox_tensor*lengths,ox_tensor*offsets,
- int axis,double initial){if(oxi_any_null("segment_reduce",&x,1))return NULL;
+int axis,double initial){if(oxi_any_null("segment_reduce",&x,1))return NULL;
 const oxi_segment_kind*kind=oxi_segment_kind_of(how);
-int at=kind?oxi_wrap_dim("segment_reduce",axis,x->ndim): -1;if(at<0)return NULL;
-if(!lengths== !offsets)
+int at=kind?oxi_wrap_dim("segment_reduce",axis,x->ndim):-1;if(at<0)return NULL;
+if(!lengths==!offsets)
 return OXI_FAIL_NULL(OX_ERR_ARG,"segment_reduce: %s",
- lengths?"lengths and offsets":"neither lengths nor offsets");
+lengths?"lengths and offsets":"neither lengths nor offsets");
 ox_tensor*given=lengths?lengths:offsets;
 bool fits=x->ndim>at&&given->ndim==at+1&&oxi_is_float(x->dtype)&&oxi_is_int(given->dtype);
 int64_t batch=1,rest=1;for(int d=0;d<x->ndim;d++){if(d<at)fits=fits&&given->shape[d]==x->shape[d];
@@ -9253,7 +9248,7 @@ if(d<at)batch*=x->shape[d];
 if(d>at)rest*=x->shape[d];}
 if(!fits)
 return OXI_FAIL_NULL(OX_ERR_SHAPE,"segment_reduce: runs %s of %s along dim %d",
- oxi_tensor_text(given),oxi_tensor_text(x),at);
+oxi_tensor_text(given),oxi_tensor_text(x),at);
 oxi_work work=oxi_work_begin("segment_reduce");
 ox_tensor*sizes=oxi_segment_lengths(lengths,offsets,batch,x->shape[at]);
 ox_tensor*flat=sizes?ox_reshape(x,OX_SHAPE(batch,x->shape[at],rest)):NULL;
@@ -9266,7 +9261,7 @@ ox_tensor*parts[2]={both,n%2?ox_narrow(x,1,n-1,1):NULL};x=both&&parts[1]?ox_cat(
 return x;}
 OX_API ox_tensor*ox_hash_tensor(ox_tensor*x,ox_shape dims,bool keepdim){
 ox_shape order=oxi_no_shape(),shape=oxi_no_shape();uint32_t set=0;
-if(oxi_any_null("hash_tensor",&x,1)|| !oxi_dim_set("hash_tensor",x,&dims,&set))return NULL;
+if(oxi_any_null("hash_tensor",&x,1)||!oxi_dim_set("hash_tensor",x,&dims,&set))return NULL;
 if(oxi_is_block(x->dtype)||oxi_is_complex(x))
 return OXI_FAIL_NULL(OX_ERR_DTYPE,"hash_tensor: not defined for %s",oxi_tensor_text(x));
 if(dims.ndim==0)set=(1u<<x->ndim)-1;
@@ -9286,19 +9281,19 @@ return oxi_work_end(&work,bits?ox_reshape(ox_view_dtype(ox_contiguous(bits),OX_U
 /* >>nn/quantize/quantize.c */
 typedef struct oxi_affine{ox_tensor*scale,*inverse,*zero;}oxi_affine;
 static bool oxi_affine_of(const char*name,oxi_affine*a,double scale,int64_t zero_point,double least,
- double most){if(!(scale>0&&scale<INFINITY)||(double)zero_point<least||(double)zero_point>most){
+double most){if(!(scale>0&&scale<INFINITY)||(double)zero_point<least||(double)zero_point>most){
 (void)oxi_fail(OX_ERR_ARG,"%s: scale %g, zero point %lld",name,scale,(long long)zero_point);return false;}
 a->scale=ox_number((double)(float)scale);
 a->inverse=ox_number((double)(1.0f/(float)scale));
 a->zero=ox_number((double)zero_point);
 return a->scale&&a->inverse&&a->zero;}
 static bool oxi_affine_along(const char*name,oxi_affine*a,const ox_tensor*x,ox_tensor*scales,
- ox_tensor*zero_points,int axis){int at=oxi_wrap_dim(name,axis,x->ndim);
+ox_tensor*zero_points,int axis){int at=oxi_wrap_dim(name,axis,x->ndim);
 if(at<0)return false;
 bool fits=x->ndim>0&&scales->ndim==1&&zero_points->ndim==1&&
- scales->shape[0]==x->shape[at]&&zero_points->shape[0]==x->shape[at];
+scales->shape[0]==x->shape[at]&&zero_points->shape[0]==x->shape[at];
 if(!fits){(void)oxi_fail(OX_ERR_SHAPE,"%s: scales %s, zero points %s of dim %d of %s",name,
- oxi_tensor_text(scales),oxi_tensor_text(zero_points),at,oxi_tensor_text(x));
+oxi_tensor_text(scales),oxi_tensor_text(zero_points),at,oxi_tensor_text(x));
 return false;}
 ox_shape shape=ox_shape_of(x);for(int d=0;d<shape.ndim;d++)shape.dim[d]=d==at?x->shape[at]:1;
 a->scale=ox_reshape(ox_cast(ox_detach(scales),OX_F32),shape);
@@ -9310,25 +9305,25 @@ static ox_tensor*oxi_affine_round(const oxi_affine*a,ox_tensor*x,bool wide){
 ox_tensor*steps=ox_round(ox_mul(oxi_wide(x),a->inverse));
 return ox_add(wide&&steps?ox_cast(steps,OX_F64):steps,a->zero);}
 static ox_tensor*oxi_affine_back(const oxi_affine*a,ox_tensor*q){return ox_mul(ox_sub(q,a->zero),a->scale);
- }
+}
 static bool oxi_quantized_range(const char*name,ox_dtype dtype,double*least,double*most){
 if(dtype!=OX_I8&&dtype!=OX_U8&&dtype!=OX_I32){
 (void)oxi_fail(OX_ERR_DTYPE,"%s: to %s, not i8, u8 or i32",name,ox_dtype_name(dtype));return false;}
 *least=oxi_integer_least(dtype);*most=oxi_integer_end(dtype)-1;return true;}
 static ox_tensor*oxi_quantized(oxi_work*work,const oxi_affine*a,ox_tensor*x,ox_dtype dtype,
- double least,double most){ox_tensor*q=oxi_affine_round(a,ox_detach(x),dtype==OX_I32);
+double least,double most){ox_tensor*q=oxi_affine_round(a,ox_detach(x),dtype==OX_I32);
 return oxi_work_end(work,q?ox_cast(ox_clamp(q,least,most),dtype):NULL);}
 OX_API ox_tensor*ox_quantize_per_tensor(ox_tensor*x,double scale,int64_t zero_point,ox_dtype dtype){
 const char*name="quantize_per_tensor";oxi_affine a;double least,most;
-if(oxi_any_null(name,&x,1)|| !oxi_can_quantize(name,x)|| !oxi_quantized_range(name,dtype,&least,&most))
+if(oxi_any_null(name,&x,1)||!oxi_can_quantize(name,x)||!oxi_quantized_range(name,dtype,&least,&most))
 return NULL;
 oxi_work work=oxi_work_begin(name);
 if(!oxi_affine_of(name,&a,scale,zero_point,least,most))return oxi_work_end(&work,NULL);
 return oxi_quantized(&work,&a,x,dtype,least,most);}
 OX_API ox_tensor*ox_quantize_per_channel(ox_tensor*x,ox_tensor*scales,ox_tensor*zero_points,int axis,
- ox_dtype dtype){const char*name="quantize_per_channel";
+ox_dtype dtype){const char*name="quantize_per_channel";
 ox_tensor*in[3]={x,scales,zero_points};oxi_affine a;double least,most;
-if(oxi_any_null(name,in,3)|| !oxi_can_quantize(name,x)|| !oxi_quantized_range(name,dtype,&least,&most))
+if(oxi_any_null(name,in,3)||!oxi_can_quantize(name,x)||!oxi_quantized_range(name,dtype,&least,&most))
 return NULL;
 oxi_work work=oxi_work_begin(name);
 if(!oxi_affine_along(name,&a,x,scales,zero_points,axis))return oxi_work_end(&work,NULL);
@@ -9352,34 +9347,34 @@ return oxi_work_end(&work,NULL);
 return oxi_work_end(&work,oxi_affine_back(&a,ox_cast(q,OX_F32)));}
 static ox_status oxi_fake_backward(const ox_function_context*c){ox_tensor*g=c->gradients[0];
 c->input_gradients[0]=g?ox_where(c->saved[0],g,ox_number(0)):NULL;
-return g&& !c->input_gradients[0]?ox_error():OX_OK;}
+return g&&!c->input_gradients[0]?ox_error():OX_OK;}
 static ox_tensor*oxi_fake_quantized(const oxi_affine*a,ox_tensor*x,int64_t least,int64_t most){
 static const ox_function function={"fake_quantize",oxi_fake_backward,NULL};
 bool enabled=ox_set_grad_enabled(false);ox_tensor*q=oxi_affine_round(a,x,false);
 ox_tensor*whole=ox_logical_and(ox_ge_number(q,(double)least),ox_le_number(q,(double)most));
 ox_tensor*back=q?oxi_affine_back(a,ox_clamp(q,(double)least,(double)most)):NULL;
 ox_tensor*made=back?ox_cast(back,x->dtype):NULL;(void)ox_set_grad_enabled(enabled);
-if(!made|| !whole)return NULL;
+if(!made||!whole)return NULL;
 ox_status status=ox_attach_function(&function,NULL,&x,1,&made,1,&whole,1);return status==OX_OK?made:NULL;}
 static bool oxi_fake_range(const char*name,const ox_tensor*x,int64_t least,int64_t most){
 if(!oxi_can_quantize(name,x))return false;
 if(least<=most)return true;
 (void)oxi_fail(OX_ERR_ARG,"%s: from %lld to %lld",name,(long long)least,(long long)most);return false;}
 OX_API ox_tensor*ox_fake_quantize_per_tensor_affine(ox_tensor*x,double scale,int64_t zero_point,
- int64_t least,int64_t most){const char*name="fake_quantize_per_tensor_affine";
-oxi_affine a;if(oxi_any_null(name,&x,1)|| !oxi_fake_range(name,x,least,most))return NULL;
+int64_t least,int64_t most){const char*name="fake_quantize_per_tensor_affine";
+oxi_affine a;if(oxi_any_null(name,&x,1)||!oxi_fake_range(name,x,least,most))return NULL;
 oxi_work work=oxi_work_begin(name);
 bool fits=oxi_affine_of(name,&a,scale,zero_point,(double)least,(double)most);
 return oxi_work_end(&work,fits?oxi_fake_quantized(&a,x,least,most):NULL);}
 OX_API ox_tensor*ox_fake_quantize_per_channel_affine(ox_tensor*x,ox_tensor*scales,ox_tensor*zero_points,
- int axis,int64_t least,int64_t most){const char*name="fake_quantize_per_channel_affine";
+int axis,int64_t least,int64_t most){const char*name="fake_quantize_per_channel_affine";
 ox_tensor*in[3]={x,scales,zero_points};oxi_affine a;
-if(oxi_any_null(name,in,3)|| !oxi_fake_range(name,x,least,most))return NULL;
+if(oxi_any_null(name,in,3)||!oxi_fake_range(name,x,least,most))return NULL;
 oxi_work work=oxi_work_begin(name);bool fits=oxi_affine_along(name,&a,x,scales,zero_points,axis);
 return oxi_work_end(&work,fits?oxi_fake_quantized(&a,x,least,most):NULL);}
 /* >>nn/optimizer_rules.c */
 enum{OXI_OPTIONS_MOST=16,OXI_STATES_MOST=4};typedef enum oxi_option_range{OXI_ANY,OXI_NOT_NEGATIVE,
- OXI_BELOW_1,OXI_FLAG}oxi_option_range;
+OXI_BELOW_1,OXI_FLAG}oxi_option_range;
 typedef struct oxi_optimizer_option{const char*name;double first;
 oxi_option_range range;}oxi_optimizer_option;typedef struct oxi_optimizer_update{const double*options;
 ox_tensor*parameter,*gradient;ox_tensor**state;int64_t step;}oxi_optimizer_update;
@@ -9397,14 +9392,14 @@ double numbers[OXI_CHAIN_NUMBERS];
 ox_tensor*in[OXI_CHAIN_OPERANDS],*out[OXI_MAX_OUT];int in_count,number_count,out_count;}oxi_update;
 static void oxi_update_say(oxi_update*step,const char*words,const double*numbers){
 size_t used=strlen(step->text);for(;*words&&used+8<sizeof step->text;words++){if(*words!='#'){
-step->text[used++]= *words;continue;}
-step->numbers[step->number_count]= *numbers++;
+step->text[used++]=*words;continue;}
+step->numbers[step->number_count]=*numbers++;
 used+=(size_t)snprintf(step->text+used,sizeof step->text-used,"n%d",step->number_count++);}
 step->text[used]=0;}
 static void oxi_update_say_1(oxi_update*step,const char*words,double number){
 oxi_update_say(step,words,&number);}
 static void oxi_update_begin(oxi_update*step,const oxi_optimizer_update*u,double maximize,
- double weight_decay){memset(step,0,sizeof*step);
+double weight_decay){memset(step,0,sizeof*step);
 step->in[step->in_count++]=u->parameter;step->in[step->in_count++]=u->gradient;
 oxi_update_say(step,maximize!=0?"b neg ":"b ",NULL);
 if(weight_decay!=0)oxi_update_say_1(step,"a # * + ",weight_decay);
@@ -9427,9 +9422,9 @@ OXI_SGD_OPTIONS(OXI_OPTION_ENTRY){NULL,0,OXI_ANY}};
 static ox_status oxi_update_sgd(const oxi_optimizer_update*u){oxi_sgd_options o;
 memcpy(&o,u->options,sizeof o);if(o.nesterov!=0&&(o.momentum==0||o.dampening!=0))
 return oxi_fail(OX_ERR_ARG,"sgd: nesterov wants a momentum and no dampening; they are %g and %g",
- o.momentum,o.dampening);
+o.momentum,o.dampening);
 const bool begun=u->state[0]!=NULL;
-const double kept[]={o.momentum,begun?1-o.dampening:1},ahead[]={o.momentum,-o.lr};
+const double kept[]={o.momentum,begun?1 -o.dampening:1},ahead[]={o.momentum,-o.lr};
 oxi_update step;oxi_update_begin(&step,u,o.maximize,o.weight_decay);if(o.momentum!=0){
 if(!oxi_update_changes(&step,oxi_state_of(u,0)))return ox_error();
 oxi_update_say(&step,"c # * p # * + =q ; ",kept);}
@@ -9453,29 +9448,29 @@ static const oxi_optimizer_option oxi_adamw_option_list[]={
 OXI_ADAM_OPTIONS(OXI_OPTION_ENTRY,0.01,1){NULL,0,OXI_ANY}};
 static ox_status oxi_update_adam(const oxi_optimizer_update*u){oxi_adam_options o;
 memcpy(&o,u->options,sizeof o);const bool decoupled=o.decoupled_weight_decay!=0;
-const double correction1=1-pow(o.beta1,(double)u->step);
-const double correction2=1-pow(o.beta2,(double)u->step);
-const double squares[]={o.beta2,1-o.beta2},end[]={-o.lr/correction1,sqrt(correction2),o.eps};
+const double correction1=1 -pow(o.beta1,(double)u->step);
+const double correction2=1 -pow(o.beta2,(double)u->step);
+const double squares[]={o.beta2,1 -o.beta2},end[]={-o.lr/correction1,sqrt(correction2),o.eps};
 oxi_update step;oxi_update_begin(&step,u,o.maximize,decoupled?0:o.weight_decay);
-if(!oxi_update_changes(&step,oxi_state_of(u,0))|| !oxi_update_changes(&step,oxi_state_of(u,1)))
+if(!oxi_update_changes(&step,oxi_state_of(u,0))||!oxi_update_changes(&step,oxi_state_of(u,1)))
 return ox_error();
-oxi_update_say_1(&step,"c p # lerp =q ; ",1-o.beta1);
+oxi_update_say_1(&step,"c p # lerp =q ; ",1 -o.beta1);
 oxi_update_say(&step,"d # * # p * p * + =r ; ",squares);if(o.amsgrad!=0){
 if(!oxi_update_changes(&step,oxi_state_of(u,2)))return ox_error();
 oxi_update_say(&step,"e r maximum =r ; ",NULL);}
 oxi_update_say(&step,"a ",NULL);
-if(decoupled&&o.weight_decay!=0)oxi_update_say_1(&step,"# * ",1-o.lr*o.weight_decay);
+if(decoupled&&o.weight_decay!=0)oxi_update_say_1(&step,"# * ",1 -o.lr*o.weight_decay);
 oxi_update_say(&step,"q # * r sqrt # / # + / + ;",end);return oxi_update_run(&step,u->parameter);}
 static const oxi_optimizer_row oxi_optimizer_rows[]={
 {"sgd",oxi_sgd_option_list,{"momentum_buffer",NULL,NULL,NULL},oxi_update_sgd},
- {"adam",oxi_adam_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},
- {"adamw",oxi_adamw_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},};
+{"adam",oxi_adam_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},
+{"adamw",oxi_adamw_option_list,{"exp_avg","exp_avg_sq","max_exp_avg_sq",NULL},oxi_update_adam},};
 static const oxi_optimizer_row*oxi_optimizer_row_of(int rule){
 int count=(int)(sizeof oxi_optimizer_rows/sizeof*oxi_optimizer_rows);
-return rule>0&&rule<=count? &oxi_optimizer_rows[rule -1]:NULL;}
+return rule>0&&rule<=count?&oxi_optimizer_rows[rule-1]:NULL;}
 /* >>nn/optimizers.c */
 typedef struct oxi_optimized{ox_tensor*tensor;ox_tensor*state[OXI_STATES_MOST];int64_t steps;int group;
- }oxi_optimized;typedef struct oxi_optimizer_group{double options[OXI_OPTIONS_MOST];}oxi_optimizer_group;
+}oxi_optimized;typedef struct oxi_optimizer_group{double options[OXI_OPTIONS_MOST];}oxi_optimizer_group;
 struct ox_optimizer{const oxi_optimizer_row*row;oxi_optimized*parameters;oxi_optimizer_group*groups;
 size_t parameter_room,group_room;int64_t parameter_count;int group_count;};
 static oxi_optimized*oxi_find_optimized(const ox_optimizer*o,const ox_tensor*t){
@@ -9496,16 +9491,16 @@ if(oxi_find_optimized(o,t))
 return oxi_fail(OX_ERR_ARG,"%s: the parameter %s is there twice",name,oxi_tensor_text(t));
 return OX_OK;}
 static ox_status oxi_add_parameters(ox_optimizer*o,ox_tensor*const*list,int count,int group){
-if(count<0||(count>0&& !list))
+if(count<0||(count>0&&!list))
 return oxi_fail(OX_ERR_ARG,"%s: %d parameters",o->row->name,count);
 int64_t before=o->parameter_count;
-void*parameters=oxi_grow(o->parameters,&o->parameter_room,(size_t)before +(size_t)count,
- sizeof*o->parameters,false);
+void*parameters=oxi_grow(o->parameters,&o->parameter_room,(size_t)before+(size_t)count,
+sizeof*o->parameters,false);
 ox_status status=parameters||count==0?OX_OK:OX_ERR_NOMEM;
 if(parameters)o->parameters=(oxi_optimized*)parameters;
 for(int i=0;i<count&&status==OX_OK;i++){status=oxi_check_parameter(o,list[i]);
 if(status!=OX_OK)break;
-oxi_optimized*p= &o->parameters[o->parameter_count++];memset(p,0,sizeof*p);p->tensor=ox_retain(list[i]);
+oxi_optimized*p=&o->parameters[o->parameter_count++];memset(p,0,sizeof*p);p->tensor=ox_retain(list[i]);
 p->group=group;}
 while(status!=OX_OK&&o->parameter_count>before)
 ox_release(o->parameters[--o->parameter_count].tensor);
@@ -9522,12 +9517,12 @@ OX_API int ox_optimizer_add_group(ox_optimizer*optimizer,ox_tensor*const*paramet
 if(!optimizer){(void)oxi_fail(OX_ERR_ARG,"optimizer_add_group: the optimizer is NULL");
 return-1;}
 int group=optimizer->group_count;
-void*groups=oxi_grow(optimizer->groups,&optimizer->group_room,(size_t)group +1,
- sizeof*optimizer->groups,false);
+void*groups=oxi_grow(optimizer->groups,&optimizer->group_room,(size_t)group+1,
+sizeof*optimizer->groups,false);
 if(!groups)return-1;
 optimizer->groups=(oxi_optimizer_group*)groups;
 if(oxi_add_parameters(optimizer,parameters,count,group)!=OX_OK)return-1;
-oxi_optimizer_group*made= &optimizer->groups[optimizer->group_count++];memset(made,0,sizeof*made);
+oxi_optimizer_group*made=&optimizer->groups[optimizer->group_count++];memset(made,0,sizeof*made);
 if(group>0)
 *made=optimizer->groups[0];
 else
@@ -9542,9 +9537,9 @@ o->row=row;if(ox_optimizer_add_group(o,parameters,count)==0)return o;
 ox_optimizer_close(o);return NULL;}
 OX_API int ox_optimizer_groups(const ox_optimizer*optimizer){return optimizer?optimizer->group_count:0;}
 static int oxi_optimizer_option_of(const ox_optimizer*o,int group,bool all,const char*option){
-if(!o|| !option){(void)oxi_fail(OX_ERR_ARG,"optimizer: %s is NULL",o?"the option":"the optimizer");
+if(!o||!option){(void)oxi_fail(OX_ERR_ARG,"optimizer: %s is NULL",o?"the option":"the optimizer");
 return-1;}
-if((group<0||group>=o->group_count)&& !(all&&group==OX_ALL_GROUPS)){
+if((group<0||group>=o->group_count)&&!(all&&group==OX_ALL_GROUPS)){
 (void)oxi_fail(OX_ERR_ARG,"%s: no group %d of %d",o->row->name,group,o->group_count);return-1;}
 for(int i=0;o->row->options[i].name;i++)
 if(strcmp(o->row->options[i].name,option)==0)return i;
@@ -9586,9 +9581,9 @@ if(strcmp(o->row->states[k],name)==0)return&p->state[k];
 if(p)(void)oxi_fail(OX_ERR_ARG,"%s: nothing is kept as \"%.40s\"",o->row->name,name?name:"NULL");
 return NULL;}
 OX_API ox_tensor*ox_optimizer_state(ox_optimizer*optimizer,const ox_tensor*parameter,const char*name){
-ox_tensor**state=oxi_state_named(optimizer,parameter,name);return state? *state:NULL;}
+ox_tensor**state=oxi_state_named(optimizer,parameter,name);return state?*state:NULL;}
 OX_API ox_status ox_optimizer_set_state(ox_optimizer*optimizer,const ox_tensor*parameter,const char*name,
- ox_tensor*value){ox_tensor**state=oxi_state_named(optimizer,parameter,name);
+ox_tensor*value){ox_tensor**state=oxi_state_named(optimizer,parameter,name);
 if(!state)return ox_error();
 if(!value){ox_release(*state);
 *state=NULL;return OX_OK;}
@@ -9596,13 +9591,13 @@ bool enabled=ox_set_grad_enabled(false);ox_scope scope=ox_scope_begin();
 ox_tensor*like=ox_empty_like(oxi_optimized_of(optimizer,parameter)->tensor);
 like=like?oxi_real_numbers(like):NULL;bool fits=like&&value->ndim==like->ndim;
 for(int d=0;fits&&d<like->ndim;d++)fits=value->shape[d]==like->shape[d];
-ox_status status= !like?ox_error():OX_OK;if(like&& !fits)
+ox_status status=!like?ox_error():OX_OK;if(like&&!fits)
 status=oxi_fail(OX_ERR_SHAPE,"%s: %s is %s, not %s",optimizer->row->name,name,
- oxi_tensor_text(like),oxi_tensor_text(value));
+oxi_tensor_text(like),oxi_tensor_text(value));
 if(status==OX_OK)status=oxi_keep_state(state,ox_copy_(like,value));
 ox_scope_end(&scope);(void)ox_set_grad_enabled(enabled);return status;}
 OX_API int64_t ox_optimizer_steps(const ox_optimizer*optimizer,const ox_tensor*parameter){
-const oxi_optimized*p=oxi_optimized_of(optimizer,parameter);return p?p->steps: -1;}
+const oxi_optimized*p=oxi_optimized_of(optimizer,parameter);return p?p->steps:-1;}
 OX_API ox_status ox_optimizer_set_steps(ox_optimizer*optimizer,const ox_tensor*parameter,int64_t steps){
 oxi_optimized*p=oxi_optimized_of(optimizer,parameter);if(!p)return ox_error();
 if(steps<0)return oxi_fail(OX_ERR_ARG,"%s: %lld steps",optimizer->row->name,(long long)steps);
@@ -9637,8 +9632,7 @@ if(count<0||oxi_any_null("clip_grad_value_",parameters,count))return ox_error();
 if(!(most>=0))return oxi_fail(OX_ERR_ARG,"clip_grad_value_: %g is below 0",most);
 ox_status status=OX_OK;bool enabled=ox_set_grad_enabled(false);
 oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX_OK;i++){
-ox_tensor*g=ox_gradient(parameters[i]);if(g&& !ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();
- }
+ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
 #elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xff5d7fc3
@@ -9705,13 +9699,13 @@ OXI_DEFINE_FUNCTION_BACK(gelu_back)
 #undef OXI_DEFINE_FUNCTION_BACK
 #define OXI_SOFTMAX_AHEAD(i)OXI_NEXT_ROW(g,n,i)OXI_NEXT_ROW(y,n,i)
 OXI_KERNEL void OXI_ISA(softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
- bool streams){const vf d=vf_set1(along);
+bool streams){const vf d=vf_set1(along);
 #define OXI_SOFTMAX_BACK(load,i)vf_mul(vf_sub(load(g +i),d),load(y+i))
 OXI_WRITE_AHEAD(n,out,streams,OXI_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
 #undef OXI_SOFTMAX_BACK
 }
 OXI_KERNEL void OXI_ISA(log_softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
- bool streams){const vf sum=vf_set1(along);
+bool streams){const vf sum=vf_set1(along);
 #define OXI_LOG_SOFTMAX_BACK(load,i)vf_fnma(vf_exp(load(y +i)),sum,load(g+i))
 OXI_WRITE_AHEAD(n,out,streams,OXI_LOG_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
 #undef OXI_LOG_SOFTMAX_BACK
@@ -9726,7 +9720,7 @@ const bool weighted=r->weight!=NULL;r->total=r->along=0;for(int64_t i=0,end;i<r-
 vf total=vf_zero(),along=vf_zero();end=i+OXI_NORM_FLUSH<r->n?i+OXI_NORM_FLUSH:r->n;
 for(int64_t left;i<end;i+=left){left=end-i<VF?end-i:VF;
 vf h=OXI_NORM_H(OXI_LOAD_LEFT,r,i);total=vf_add(total,h);along=vf_fma(h,OXI_NORM_Y(OXI_LOAD_LEFT,i),along);
- }
+}
 r->total+=(double)vf_hsum(total);
 r->along+=(double)vf_hsum(along);}}
 typedef struct OXI_ISA(norm_lanes){vf sum,squares,total,along;}OXI_ISA(norm_lanes);
@@ -9739,12 +9733,12 @@ d=vf_sub(d,about);\
 (l)->squares=vf_fma(d,d,(l)->squares);\
 (l)->along=vf_fma(h,d,(l)->along);}
 OXI_INLINE void OXI_ISA(norm_add)(OXI_ISA(norm_lanes)*l,const oxi_norm_row*r,int64_t i,vf about,
- bool weighted,bool centered){OXI_NORM_ADD(l,vf_load,i,about)}
+bool weighted,bool centered){OXI_NORM_ADD(l,vf_load,i,about)}
 OXI_INLINE void OXI_ISA(norm_add_left)(OXI_ISA(norm_lanes)*l,const oxi_norm_row*r,int64_t i,
- int64_t left,bool weighted,bool centered){float abouts[VF];
+int64_t left,bool weighted,bool centered){float abouts[VF];
 vf_store(abouts,vf_set1(r->about));vf about=vf_load_n(abouts,left);OXI_NORM_ADD(l,OXI_LOAD_LEFT,i,about)}
 OXI_INLINE void OXI_ISA(norm_flush)(oxi_norm_row*r,const OXI_ISA(norm_lanes)*a,
- const OXI_ISA(norm_lanes)*b){r->sum+=(double)vf_hsum(vf_add(a->sum,b->sum));
+const OXI_ISA(norm_lanes)*b){r->sum+=(double)vf_hsum(vf_add(a->sum,b->sum));
 r->squares+=(double)vf_hsum(vf_add(a->squares,b->squares));
 r->total+=(double)vf_hsum(vf_add(a->total,b->total));
 r->along+=(double)vf_hsum(vf_add(a->along,b->along));}
@@ -9774,7 +9768,7 @@ if(left>0)OXI_NORM_WRITE(OXI_LOAD_LEFT,OXI_STORE_LEFT,OXI_STORE_LEFT)
 #undef OXI_STORE_LEFT
 }
 OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*r,OXI_ISA(norm_writing)*w,bool weighted,bool sums,
- bool centered){const int64_t n=r->n,ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float);
+bool centered){const int64_t n=r->n,ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float);
 const vf about=vf_set1(r->about);for(int64_t i=0,end;i<n;i=end){OXI_ISA(norm_lanes)a,b;
 a.sum=a.squares=a.total=a.along=b.sum=b.squares=b.total=b.along=vf_zero();
 end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;for(;i+2*VF<=end;i+=2*VF){for(int at=0;at<2*VF;at+=16){
@@ -9793,7 +9787,7 @@ OXI_ISA(norm_measure)(next,w,weighted,sums,false);
 while(w->at+VF<=w->end)OXI_ISA(norm_write_one)(w,weighted,sums);
 OXI_ISA(norm_write_left)(w,weighted,sums);}
 OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,
- oxi_norm_row*next){OXI_ISA(norm_writing)w;
+oxi_norm_row*next){OXI_ISA(norm_writing)w;
 w.r=r;w.at=first;w.end=first+n;w.out=out-first;w.mean=vf_set1(r->mean);w.scale=vf_set1(r->scale);
 w.rest=vf_set1(r->rest);w.total=vf_set1((float)r->total);w.along=vf_set1((float)r->along);
 w.streams=streams;if(r->weight&&r->sums)
@@ -9808,7 +9802,7 @@ OXI_ISA(norm_write_of)(&w,next,false,false);}
 #undef OXI_NORM_WRITE
 #undef OXI_NORM_FLUSH
 OXI_KERNEL void OXI_ISA(channel_back)(int64_t n,const float*g,const float*x,
- const oxi_channel_numbers*of,float*out,bool streams){
+const oxi_channel_numbers*of,float*out,bool streams){
 const vf mean=vf_set1(of->mean),a=vf_set1(of->a),b=vf_set1(of->b),c=vf_set1(of->c);
 #define OXI_CHANNEL_BACK(load,i)vf_fma(load(g +i),a,vf_fma(vf_sub(load(x+i),mean),b,c))
 OXI_WRITE(n,out,streams,OXI_CHANNEL_BACK)
@@ -9894,9 +9888,9 @@ OXI_STEP(rnn_step_back,OXI_RNN_BACK)
 #undef OXI_THROUGH_SIGMOID
 #undef OXI_THROUGH_TANH
 static const oxi_back_kernels OXI_ISA(back)={OXI_ISA(silu_back),OXI_ISA(gelu_tanh_back),OXI_ISA(gelu_back),
- OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write),
- OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
- OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
+OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write),
+OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
+OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
 #undef OXI_WRITE
 #undef OXI_WRITE_AHEAD
 #undef OXI_NOTHING_AHEAD

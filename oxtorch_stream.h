@@ -339,8 +339,7 @@ OX_EXTERN_C_END
 #ifndef OX_STREAM_INTERNAL_H
 #define OX_STREAM_INTERNAL_H
 enum{OXI_STREAM_PAGE=4096,OXI_STREAM_PIECE=1<<20,OXI_STREAM_OPERANDS=OXI_MAX_IN+OXI_MAX_OUT,
- OXI_STREAM_WINDOW=16,OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED= -1
- };
+OXI_STREAM_WINDOW=16,OXI_STREAM_LEAST_DEPTH=3,OXI_STREAM_SLOTS=64,OXI_STREAM_PAST=512,OXI_STREAM_ENDED=-1};
 typedef struct oxi_stream_file{struct oxi_stream_file*next;struct oxi_stream_region*regions;
 int64_t references;oxi_file_id id;intptr_t plain,direct;int slot[2];bool writable;char*path;
 size_t path_bytes;}oxi_stream_file;typedef struct oxi_stream_region{struct oxi_stream_region*next;
@@ -374,13 +373,13 @@ oxi_condition work,ready;oxi_thread threads[OXI_STREAM_THREADS_MOST];int thread_
 typedef struct oxi_stream_range{struct oxi_stream_range*chain;struct oxi_stream_range*successor;
 oxi_stream_file*file;uint64_t offset;size_t bytes;char*memory;struct oxi_stream_slab*slab;
 oxi_stream_load load;int users;uint64_t used_at;uint64_t sum;bool has_sum,checked;bool guessed;bool far;
- }oxi_stream_range;typedef struct oxi_stream_slab{struct oxi_stream_slab*next;char*block;size_t bytes,used;
+}oxi_stream_range;typedef struct oxi_stream_slab{struct oxi_stream_slab*next;char*block;size_t bytes,used;
 size_t touched;uint64_t used_at;}oxi_stream_slab;typedef struct oxi_stream_cell{char*memory;
 oxi_stream_load load;oxi_stream_range*range;int users;bool checked;bool guessed;bool storing;
- }oxi_stream_cell;typedef struct oxi_stream_layout{size_t bytes;uint64_t first;size_t run;int loops;
+}oxi_stream_cell;typedef struct oxi_stream_layout{size_t bytes;uint64_t first;size_t run;int loops;
 int64_t count[OX_MAX_DIMS],step[OX_MAX_DIMS];bool gaps;int align;int64_t offset,stride[OX_MAX_DIMS];
- }oxi_stream_layout;typedef enum oxi_stream_use{OXI_STREAM_UNUSED=0,OXI_STREAM_LOAD=1,OXI_STREAM_STORE=2
- }oxi_stream_use;
+}oxi_stream_layout;typedef enum oxi_stream_use{OXI_STREAM_UNUSED=0,OXI_STREAM_LOAD=1,OXI_STREAM_STORE=2
+}oxi_stream_use;
 typedef struct oxi_stream_source{unsigned use;const oxi_stream_region*region;oxi_stream_layout layout;
 oxi_stream_cell*cell;oxi_stream_range*range;char*data;}oxi_stream_source;typedef struct oxi_stream_step{
 oxi_stream_source source[OXI_STREAM_OPERANDS];unsigned wanted,ready;}oxi_stream_step;
@@ -444,8 +443,8 @@ return open(path,O_RDWR|O_CLOEXEC|O_LARGEFILE|O_CREAT|O_EXCL,0666);}
 static int64_t oxi_stream_handle_move(intptr_t handle,bool write,void*memory,size_t bytes,uint64_t offset){
 if(offset>INT64_MAX)return-EINVAL;
 ssize_t moved=write?OXI_PWRITE((int)handle,memory,bytes,(int64_t)offset)
- :OXI_PREAD((int)handle,memory,bytes,(int64_t)offset);
-return moved<0? -(int64_t)errno:(int64_t)moved;}
+:OXI_PREAD((int)handle,memory,bytes,(int64_t)offset);
+return moved<0?-(int64_t)errno:(int64_t)moved;}
 static void oxi_stream_handle_resize(intptr_t handle,uint64_t bytes){
 if((uint64_t)(off_t)bytes==bytes&&ftruncate((int)handle,(off_t)bytes)!=0)return;}
 static int oxi_stream_handle_reserve(intptr_t handle,uint64_t from,uint64_t bytes){
@@ -487,31 +486,30 @@ if(!S_ISREG(info.st_mode))return oxi_fail(OX_ERR_IO,"%s: is not a regular file",
 *id=oxi_file_id_of(&info);*bytes=(uint64_t)info.st_size;return OX_OK;}
 #elif defined(_WIN32)
 static intptr_t oxi_stream_handle_open(const char*path,bool direct){wchar_t wide[OXI_WIDE_ROOM];
-if(direct|| !oxi_wide_path(path,wide))return-1;
+if(direct||!oxi_wide_path(path,wide))return-1;
 HANDLE file=CreateFileW(wide,GENERIC_READ,FILE_SHARE_READ|FILE_SHARE_DELETE,NULL,OPEN_EXISTING,0,NULL);
-errno=ENOENT;return file==INVALID_HANDLE_VALUE? -1:(intptr_t)file;}
-static void oxi_stream_handle_close(intptr_t handle){if(handle!= -1)CloseHandle((HANDLE)handle);}
+errno=ENOENT;return file==INVALID_HANDLE_VALUE?-1:(intptr_t)file;}
+static void oxi_stream_handle_close(intptr_t handle){if(handle!=-1)CloseHandle((HANDLE)handle);}
 static intptr_t oxi_stream_handle_unnamed(const char*folder,char*path,size_t room){
 wchar_t wide[OXI_WIDE_ROOM];
 (void)snprintf(path,room,"%s/oxtorch-%016llx.spill",folder,(unsigned long long)oxi_unpredictable());
 if(!oxi_wide_path(path,wide))return-1;
 HANDLE file=CreateFileW(wide,GENERIC_READ|GENERIC_WRITE,FILE_SHARE_DELETE,NULL,CREATE_NEW,
- FILE_ATTRIBUTE_TEMPORARY|FILE_FLAG_DELETE_ON_CLOSE,NULL);
-errno=EACCES;return file==INVALID_HANDLE_VALUE? -1:(intptr_t)file;}
+FILE_ATTRIBUTE_TEMPORARY|FILE_FLAG_DELETE_ON_CLOSE,NULL);
+errno=EACCES;return file==INVALID_HANDLE_VALUE?-1:(intptr_t)file;}
 static intptr_t oxi_stream_handle_create(const char*path){wchar_t wide[OXI_WIDE_ROOM];
 if(!oxi_wide_path(path,wide))return-1;
 HANDLE file=CreateFileW(wide,GENERIC_READ|GENERIC_WRITE,FILE_SHARE_READ|FILE_SHARE_DELETE,NULL,
- CREATE_NEW,0,NULL);
-errno=GetLastError()==ERROR_FILE_EXISTS?EEXIST:EACCES;return file==INVALID_HANDLE_VALUE? -1:(intptr_t)file;
- }
+CREATE_NEW,0,NULL);
+errno=GetLastError()==ERROR_FILE_EXISTS?EEXIST:EACCES;return file==INVALID_HANDLE_VALUE?-1:(intptr_t)file;}
 static int64_t oxi_stream_handle_move(intptr_t handle,bool write,void*memory,size_t bytes,uint64_t offset){
 OVERLAPPED at;DWORD moved=0,part=bytes>(1u<<30)?1u<<30:(DWORD)bytes;memset(&at,0,sizeof at);
 at.Offset=(DWORD)(offset&0xffffffffu);at.OffsetHigh=(DWORD)(offset>>32);
 BOOL done=write?WriteFile((HANDLE)handle,memory,part,&moved,&at)
- :ReadFile((HANDLE)handle,memory,part,&moved,&at);
+:ReadFile((HANDLE)handle,memory,part,&moved,&at);
 if(done)return(int64_t)moved;
 DWORD code=GetLastError();if(!write&&code==ERROR_HANDLE_EOF)return 0;
-return code==ERROR_DISK_FULL? -ENOSPC: -EIO;}
+return code==ERROR_DISK_FULL?-ENOSPC:-EIO;}
 static void oxi_stream_handle_resize(intptr_t handle,uint64_t bytes){LARGE_INTEGER end;
 end.QuadPart=(LONGLONG)bytes;
 if(SetFilePointerEx((HANDLE)handle,end,NULL,FILE_BEGIN))(void)SetEndOfFile((HANDLE)handle);}
@@ -547,22 +545,22 @@ static void oxi_stream_file_free(oxi_stream_file*file){oxi_stream_handle_close(f
 oxi_stream_handle_close(file->direct);oxi_free(file->path,file->path_bytes);oxi_free(file,sizeof*file);}
 static void oxi_stream_file_release(ox_stream*stream,oxi_stream_file*file){if(--file->references>0)return;
 oxi_ring_forget(stream);oxi_capacitor_forget_file(stream,file);
-for(oxi_stream_file**link= &stream->files;*link;link= &(*link)->next)
+for(oxi_stream_file**link=&stream->files;*link;link=&(*link)->next)
 if(*link==file){*link=file->next;
 break;}
 oxi_reader_forget_file(&stream->reader,file);oxi_stream_file_free(file);}
 static oxi_stream_file*oxi_stream_file_new(const char*path){
 oxi_stream_file*file=(oxi_stream_file*)oxi_calloc(1,sizeof*file);if(!file)return NULL;
-file->references=1;file->plain=file->direct= -1;file->slot[0]=file->slot[1]= -1;
+file->references=1;file->plain=file->direct=-1;file->slot[0]=file->slot[1]=-1;
 file->path_bytes=strlen(path)+1;file->path=(char*)oxi_alloc(file->path_bytes);if(file->path){
 memcpy(file->path,path,file->path_bytes);return file;}
 oxi_stream_file_free(file);return NULL;}
 static ox_status oxi_stream_file_open(ox_stream*stream,const char*path,oxi_stream_file**out,
- uint64_t*bytes){oxi_stream_file*file=oxi_stream_file_new(path),*there=stream->files;
+uint64_t*bytes){oxi_stream_file*file=oxi_stream_file_new(path),*there=stream->files;
 if(!file)return OX_ERR_NOMEM;
 file->plain=oxi_stream_handle_open(path,false);
-ox_status status=file->plain== -1?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno))
- :oxi_stream_identify(file->plain,path,&file->id,bytes);
+ox_status status=file->plain==-1?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno))
+:oxi_stream_identify(file->plain,path,&file->id,bytes);
 while(status==OX_OK&&there&&memcmp(&there->id,&file->id,sizeof file->id)!=0)
 there=there->next;
 if(status!=OX_OK||there){oxi_stream_file_free(file);
@@ -572,9 +570,9 @@ if(!stream->desc.buffered)file->direct=oxi_stream_handle_open(path,true);
 oxi_reader_know_file(&stream->reader,file);file->next=stream->files;stream->files=file;*out=file;
 return OX_OK;}
 static size_t oxi_region_pages(const oxi_stream_region*region){
-return region->bytes/OXI_STREAM_PAGE +(region->bytes%OXI_STREAM_PAGE!=0);}
+return region->bytes/OXI_STREAM_PAGE+(region->bytes%OXI_STREAM_PAGE!=0);}
 static oxi_stream_region*oxi_stream_region_new(ox_stream*stream,oxi_stream_file*file,uint64_t offset,
- size_t bytes){oxi_stream_region*region=(oxi_stream_region*)oxi_alloc(sizeof*region);
+size_t bytes){oxi_stream_region*region=(oxi_stream_region*)oxi_alloc(sizeof*region);
 if(!region)return NULL;
 region->stream=stream;region->file=file;region->offset=offset;region->bytes=bytes;region->sums=NULL;
 if(file->writable&&stream->desc.checksums&&bytes>0){
@@ -584,21 +582,21 @@ region->next=NULL;if(!file->writable){region->next=file->regions;
 file->regions=region;}
 stream->references++;return region;}
 static void oxi_stream_region_unlink(oxi_stream_region*region){
-oxi_stream_region**link= &region->file->regions;while(*link&& *link!=region)link= &(*link)->next;
+oxi_stream_region**link=&region->file->regions;while(*link&&*link!=region)link=&(*link)->next;
 if(*link)*link=region->next;}
 static void oxi_stream_region_delete(oxi_stream_region*region){
 if(region->sums)oxi_free(region->sums,oxi_region_pages(region)*sizeof*region->sums);
 oxi_free(region,sizeof*region);}
 static ox_status oxi_stream_region_open(ox_stream*stream,const char*path,const oxi_file_id*id,
- uint64_t offset,size_t bytes,oxi_stream_region**out){oxi_stream_file*file=NULL;
+uint64_t offset,size_t bytes,oxi_stream_region**out){oxi_stream_file*file=NULL;
 uint64_t size=0;*out=NULL;ox_status status=oxi_stream_file_open(stream,path,&file,&size);
 if(status!=OX_OK)return status;
 if(id&&memcmp(id,&file->id,sizeof*id)!=0)
 status=oxi_fail(OX_ERR_IO,"%s: offset %llu: the file was replaced or written to since it was opened",
- oxi_path_text(path),(unsigned long long)offset);
-else if(offset>size||bytes>size -offset)
+oxi_path_text(path),(unsigned long long)offset);
+else if(offset>size||bytes>size-offset)
 status=oxi_fail(OX_ERR_IO,"%s: offset %llu: %llu bytes are asked for, the file ends at %llu",
- oxi_path_text(path),(unsigned long long)offset,(unsigned long long)bytes,(unsigned long long)size);
+oxi_path_text(path),(unsigned long long)offset,(unsigned long long)bytes,(unsigned long long)size);
 else
 *out=oxi_stream_region_new(stream,file,offset,bytes);
 if(*out)return OX_OK;
@@ -607,16 +605,16 @@ oxi_stream_file_release(stream,file);return status==OX_OK?OX_ERR_NOMEM:status;}
 static ox_status oxi_spill_open(ox_stream*stream){if(stream->spill)return OX_OK;
 oxi_stream_file*file=oxi_stream_file_new(stream->spill_folder);if(!file)return OX_ERR_NOMEM;
 char path[1024];file->writable=true;
-file->plain=oxi_stream_handle_unnamed(stream->spill_folder,path,sizeof path);if(file->plain== -1){
+file->plain=oxi_stream_handle_unnamed(stream->spill_folder,path,sizeof path);if(file->plain==-1){
 int cause=errno;oxi_stream_file_free(file);
 return oxi_fail(OX_ERR_IO,"%s: no spill file can be made there: %s",
- oxi_path_text(stream->spill_folder),strerror(cause));}
+oxi_path_text(stream->spill_folder),strerror(cause));}
 if(!stream->desc.buffered)file->direct=oxi_stream_handle_direct(file->plain);
 oxi_reader_know_file(&stream->reader,file);stream->spill=file;return OX_OK;}
 static uint64_t oxi_spill_round(size_t bytes){
-return((uint64_t)bytes+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
+return((uint64_t)bytes+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
 static bool oxi_spill_take(ox_stream*stream,uint64_t bytes,uint64_t*out){
-for(oxi_stream_gap**link= &stream->gaps;*link;link= &(*link)->next){oxi_stream_gap*gap= *link;
+for(oxi_stream_gap**link=&stream->gaps;*link;link=&(*link)->next){oxi_stream_gap*gap=*link;
 if(gap->bytes<bytes)continue;
 *out=gap->offset;gap->offset+=bytes;gap->bytes-=bytes;if(gap->bytes==0){*link=gap->next;
 oxi_free(gap,sizeof*gap);}
@@ -624,9 +622,9 @@ return true;}
 *out=stream->spill_end;if(bytes>0&&oxi_stream_handle_reserve(stream->spill->plain,*out,bytes)!=0){
 oxi_stream_handle_resize(stream->spill->plain,*out);return false;}
 stream->spill_end+=bytes;oxi_stream_handle_resize(stream->spill->plain,stream->spill_end);return true;}
-static void oxi_spill_shrink(ox_stream*stream){oxi_stream_gap**link= &stream->gaps;
-while(*link&&(*link)->next)link= &(*link)->next;
-oxi_stream_gap*gap= *link;if(gap&&gap->offset+gap->bytes==stream->spill_end){stream->spill_end=gap->offset;
+static void oxi_spill_shrink(ox_stream*stream){oxi_stream_gap**link=&stream->gaps;
+while(*link&&(*link)->next)link=&(*link)->next;
+oxi_stream_gap*gap=*link;if(gap&&gap->offset+gap->bytes==stream->spill_end){stream->spill_end=gap->offset;
 *link=NULL;oxi_free(gap,sizeof*gap);}
 oxi_stream_handle_resize(stream->spill->plain,stream->spill_end);}
 static void oxi_spill_give(ox_stream*stream,uint64_t offset,uint64_t bytes){
@@ -648,10 +646,10 @@ ox_status status=oxi_spill_open(stream);if(status!=OX_OK)return status;
 uint64_t room=oxi_spill_round(bytes),offset=0,used=stream->stats.spilled_bytes;
 if(stream->spill_budget>0&&(used>stream->spill_budget||room>stream->spill_budget-used))
 return oxi_fail(OX_ERR_NOMEM,"%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
- stream->name,(unsigned long long)room,(unsigned long long)used,(unsigned long long)stream->spill_budget);
+stream->name,(unsigned long long)room,(unsigned long long)used,(unsigned long long)stream->spill_budget);
 if(!oxi_spill_take(stream,room,&offset))
 return oxi_fail(OX_ERR_IO,"%s: offset %llu: no room for %llu bytes of the spill file",
- oxi_path_text(stream->spill_folder),(unsigned long long)stream->spill_end,(unsigned long long)room);
+oxi_path_text(stream->spill_folder),(unsigned long long)stream->spill_end,(unsigned long long)room);
 *out=oxi_stream_region_new(stream,stream->spill,offset,bytes);if(!*out){oxi_spill_give(stream,offset,room);
 return OX_ERR_NOMEM;}
 stream->stats.spilled_bytes+=(size_t)room;
@@ -669,17 +667,17 @@ static ox_status oxi_named_fill(const oxi_stream_file*file,char*header,size_t by
 int64_t moved=0;int cause=oxi_stream_handle_reserve(file->plain,0,room);
 for(size_t at=0;cause==0&&at<bytes;at+=(size_t)moved){
 do moved=oxi_stream_handle_move(file->plain,true,header+at,bytes-at,at);
-while(moved== -EINTR);
+while(moved==-EINTR);
 if(moved<=0)cause=moved<0?(int)-moved:ENOSPC;}
 if(cause==0){oxi_stream_handle_resize(file->plain,room);
 return OX_OK;}
 oxi_remove_file(file->path);return oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(file->path),strerror(cause));}
 static ox_status oxi_named_open(ox_stream*stream,const char*path,char*header,size_t header_bytes,
- size_t bytes,oxi_stream_region**out){oxi_stream_file*file=oxi_stream_file_new(path);
+size_t bytes,oxi_stream_region**out){oxi_stream_file*file=oxi_stream_file_new(path);
 if(!file)return OX_ERR_NOMEM;
 file->writable=true;file->plain=oxi_stream_handle_create(path);
-ox_status status=file->plain== -1?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno))
- :oxi_named_fill(file,header,header_bytes,header_bytes+bytes);
+ox_status status=file->plain==-1?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno))
+:oxi_named_fill(file,header,header_bytes,header_bytes+bytes);
 if(status!=OX_OK){oxi_stream_file_free(file);
 return status;}
 if(!stream->desc.buffered)file->direct=oxi_stream_handle_direct(file->plain);
@@ -692,13 +690,13 @@ return r->direct?r->offset/OXI_STREAM_PAGE*OXI_STREAM_PAGE:r->offset;}
 static size_t oxi_request_need(const oxi_stream_request*r){
 return(size_t)(r->offset-oxi_request_begin(r))+r->bytes;}
 static void oxi_request_make_plain(oxi_stream_request*r){
-size_t lead=(size_t)(r->offset-oxi_request_begin(r));r->done=r->done>lead?r->done -lead:0;
+size_t lead=(size_t)(r->offset-oxi_request_begin(r));r->done=r->done>lead?r->done-lead:0;
 r->direct=false;}
 typedef struct oxi_stream_transfer{intptr_t handle;int slot;uint64_t offset;size_t bytes;char*memory;
- }oxi_stream_transfer;
+}oxi_stream_transfer;
 static bool oxi_request_next(oxi_stream_reader*reader,oxi_stream_request*r,oxi_stream_transfer*out,
- int64_t*result){uint64_t begin=oxi_request_begin(r);
-size_t end=oxi_request_need(r);if(r->direct)end=(end+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
+int64_t*result){uint64_t begin=oxi_request_begin(r);
+size_t end=oxi_request_need(r);if(r->direct)end=(end+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 out->handle=r->direct?r->file->direct:r->file->plain;out->slot=r->file->slot[r->direct];
 out->offset=begin+r->done;
 out->bytes=end-r->done;
@@ -709,11 +707,11 @@ if(*result<=0)return false;
 if((size_t)*result<out->bytes)out->bytes=(size_t)*result;
 if(!r->direct)return true;
 out->bytes-=out->bytes%OXI_STREAM_PAGE;if(out->bytes>0)return true;
-oxi_request_make_plain(r);*result= -EINTR;return false;}
+oxi_request_make_plain(r);*result=-EINTR;return false;}
 static void oxi_request_moved(oxi_stream_request*r,size_t bytes){size_t before=r->done;
-r->done +=bytes;
-if(r->done>=oxi_request_need(r)|| !r->direct||r->done%OXI_STREAM_PAGE==0)return;
-size_t whole=r->done -r->done%OXI_STREAM_PAGE;
+r->done+=bytes;
+if(r->done>=oxi_request_need(r)||!r->direct||r->done%OXI_STREAM_PAGE==0)return;
+size_t whole=r->done-r->done%OXI_STREAM_PAGE;
 if(whole>before)
 r->done=whole;
 else
@@ -725,7 +723,7 @@ if(result==0){r->cause=r->write?ENOSPC:OXI_STREAM_ENDED;
 return true;}
 int cause=(int)-result;bool again=cause==EINTR||cause==EAGAIN;
 int64_t progress=oxi_atomic_load(&reader->progress);if(progress!=r->progress)r->retries=0;
-r->progress=progress;if(again&&r->retries++ <RETRIES_MOST)return false;
+r->progress=progress;if(again&&r->retries++<RETRIES_MOST)return false;
 r->retries=0;if(r->direct){oxi_request_make_plain(r);
 return false;}
 r->cause=cause;return true;}
@@ -735,7 +733,7 @@ return over;}
 OXI_UNUSED static void oxi_request_execute(oxi_stream_reader*reader,oxi_stream_request*r){
 oxi_stream_transfer t;int64_t result=0;do{if(oxi_request_next(reader,r,&t,&result))
 result=oxi_stream_handle_move(t.handle,r->write,t.memory,t.bytes,t.offset);
- }while(!oxi_request_advance(reader,r,result));}
+}while(!oxi_request_advance(reader,r,result));}
 static void oxi_queue_put(oxi_stream_queue*queue,oxi_stream_request*r){r->next=NULL;if(queue->last)
 queue->last->next=r;
 else
@@ -787,8 +785,8 @@ while((r=oxi_queue_take(&reader->waiting))){oxi_request_execute(reader,r);
 oxi_queue_put(&reader->finished,r);}}
 #ifdef OX_USE_LIBURING
 static void oxi_uring_prepare(const oxi_stream_reader*reader,struct io_uring_sqe*entry,bool write,
- const oxi_stream_transfer*t){bool known=reader->buffer&&t->memory>=reader->buffer&&
- t->memory+t->bytes<=reader->buffer+reader->buffer_bytes;
+const oxi_stream_transfer*t){bool known=reader->buffer&&t->memory>=reader->buffer&&
+t->memory+t->bytes<=reader->buffer+reader->buffer_bytes;
 int handle=t->slot>=0?t->slot:(int)t->handle;unsigned bytes=(unsigned)t->bytes;if(write&&known)
 io_uring_prep_write_fixed(entry,handle,t->memory,bytes,t->offset,0);
 else if(write)
@@ -803,11 +801,11 @@ int result=io_uring_submit_and_wait(&reader->uring,wait);
 unsigned left=io_uring_sq_ready(&reader->uring),count=0;
 for(oxi_stream_request*r=reader->prepared.first;r;r=r->next)count++;
 for(;count>left;count--)(void)oxi_queue_take(&reader->prepared);
-return result>=0||result== -EINTR||result== -EAGAIN||result== -EBUSY||result== -ENOMEM;}
+return result>=0||result==-EINTR||result==-EAGAIN||result==-EBUSY||result==-ENOMEM;}
 static void oxi_uring_take_back(oxi_stream_reader*reader,struct io_uring_cqe*completion){
 oxi_stream_request*r=(oxi_stream_request*)io_uring_cqe_get_data(completion);int64_t result=completion->res;
 io_uring_cqe_seen(&reader->uring,completion);reader->in_system--;
-oxi_queue_put(oxi_request_advance(reader,r,result)? &reader->finished: &reader->waiting,r);}
+oxi_queue_put(oxi_request_advance(reader,r,result)?&reader->finished:&reader->waiting,r);}
 static void oxi_uring_leave(oxi_stream_reader*reader){struct io_uring_cqe*completion=NULL;
 oxi_stream_request*r;
 for(;(r=oxi_queue_take(&reader->prepared));reader->in_system--)oxi_queue_put(&reader->waiting,r);
@@ -821,27 +819,27 @@ static void oxi_uring_feed(oxi_stream_reader*reader){bool fed=false;
 while(reader->waiting.first&&reader->in_system<reader->most){
 oxi_stream_request*r=oxi_queue_take(&reader->waiting);oxi_stream_transfer t;int64_t result=0;
 if(!oxi_request_next(reader,r,&t,&result)){
-oxi_queue_put(oxi_request_advance(reader,r,result)? &reader->finished: &reader->waiting,r);continue;}
+oxi_queue_put(oxi_request_advance(reader,r,result)?&reader->finished:&reader->waiting,r);continue;}
 struct io_uring_sqe*entry=io_uring_get_sqe(&reader->uring);oxi_uring_prepare(reader,entry,r->write,&t);
 io_uring_sqe_set_data(entry,r);oxi_queue_put(&reader->prepared,r);reader->in_system++;fed=true;}
-if(fed&& !oxi_uring_hand_over(reader,0))oxi_uring_leave(reader);}
+if(fed&&!oxi_uring_hand_over(reader,0))oxi_uring_leave(reader);}
 static void oxi_uring_reap(oxi_stream_reader*reader,bool sleep){struct io_uring_cqe*completion=NULL;
 oxi_uring_feed(reader);while(reader->uses_uring&&reader->in_system>0){
-bool wait=sleep&& !reader->finished.first;if(wait&& !oxi_uring_hand_over(reader,1)){
-oxi_uring_leave(reader);}else if(io_uring_peek_cqe(&reader->uring,&completion)==0){
-oxi_uring_take_back(reader,completion);oxi_uring_feed(reader);}else if(!wait){return;}}}
+bool wait=sleep&&!reader->finished.first;if(wait&&!oxi_uring_hand_over(reader,1)){oxi_uring_leave(reader);
+}else if(io_uring_peek_cqe(&reader->uring,&completion)==0){oxi_uring_take_back(reader,completion);
+oxi_uring_feed(reader);}else if(!wait){return;}}}
 static void oxi_uring_know_handle(oxi_stream_reader*reader,intptr_t handle,int*slot){
-int at=0,file=(int)handle;*slot= -1;while(at<OXI_STREAM_SLOTS&&(reader->slots_taken>>at&1))at++;
+int at=0,file=(int)handle;*slot=-1;while(at<OXI_STREAM_SLOTS&&(reader->slots_taken>>at&1))at++;
 if(handle<0||at==OXI_STREAM_SLOTS)return;
 if(io_uring_register_files_update(&reader->uring,(unsigned)at,&file,1)!=1)return;
 reader->slots_taken|=(uint64_t)1<<at;*slot=at;}
-static void oxi_uring_forget_handle(oxi_stream_reader*reader,int*slot){int none= -1;
-if(*slot<0|| !reader->uses_uring)return;
+static void oxi_uring_forget_handle(oxi_stream_reader*reader,int*slot){int none=-1;
+if(*slot<0||!reader->uses_uring)return;
 (void)io_uring_register_files_update(&reader->uring,(unsigned)*slot,&none,1);
-reader->slots_taken&= ~((uint64_t)1<< *slot);*slot= -1;}
+reader->slots_taken&=~((uint64_t)1<<*slot);*slot=-1;}
 static void oxi_uring_open(oxi_stream_reader*reader){int none[OXI_STREAM_SLOTS];
 reader->uses_uring=io_uring_queue_init((unsigned)reader->most,&reader->uring,0)==0;
-for(int i=0;i<OXI_STREAM_SLOTS;i++)none[i]= -1;
+for(int i=0;i<OXI_STREAM_SLOTS;i++)none[i]=-1;
 if(!reader->uses_uring)return;
 reader->knows_files=io_uring_register_files(&reader->uring,none,OXI_STREAM_SLOTS)==0;}
 #endif
@@ -875,7 +873,7 @@ reader->buffer=memory;reader->buffer_bytes=bytes;
 }
 static void oxi_reader_know_file(oxi_stream_reader*reader,oxi_stream_file*file){(void)reader,(void)file;
 #ifdef OX_USE_LIBURING
-if(!reader->uses_uring|| !reader->knows_files)return;
+if(!reader->uses_uring||!reader->knows_files)return;
 oxi_uring_know_handle(reader,file->plain,&file->slot[0]);
 oxi_uring_know_handle(reader,file->direct,&file->slot[1]);
 #endif
@@ -900,7 +898,7 @@ oxi_request_execute(reader,r);oxi_queue_put(&reader->finished,r);}
 static oxi_stream_request*oxi_reader_take(oxi_stream_reader*reader,bool sleep){oxi_stream_request*r;
 if(reader->flying==0)return NULL;
 #ifdef OX_USE_LIBURING
-if(reader->uses_uring&& !reader->finished.first)oxi_uring_reap(reader,sleep);
+if(reader->uses_uring&&!reader->finished.first)oxi_uring_reap(reader,sleep);
 #endif
 #ifndef OX_NO_THREADS
 if(reader->thread_count>0){oxi_mutex_take(&reader->mutex);
@@ -914,7 +912,7 @@ enum{OXI_SLAB_BYTES=64<<20,OXI_KEPT_PATIENCE=8};
 static oxi_stream_range**oxi_range_bucket(ox_stream*stream,const oxi_stream_file*file,uint64_t offset){
 uint64_t hash=(offset^(uint64_t)(uintptr_t)file)*0x9E3779B97F4A7C15u;return&stream->buckets[hash>>52];}
 static oxi_stream_range*oxi_range_find(ox_stream*stream,oxi_stream_file*file,uint64_t offset,size_t bytes){
-oxi_stream_range*range= *oxi_range_bucket(stream,file,offset);
+oxi_stream_range*range=*oxi_range_bucket(stream,file,offset);
 while(range&&(range->file!=file||range->offset!=offset||range->bytes!=bytes))
 range=range->chain;
 return range;}
@@ -923,29 +921,29 @@ oxi_stream_range*range=oxi_range_find(stream,file,offset,bytes);
 if(range||stream->range_count>=OXI_STREAM_RANGES_MOST)return range;
 range=(oxi_stream_range*)oxi_try_alloc(sizeof*range);if(!range)return NULL;
 oxi_stream_range**bucket=oxi_range_bucket(stream,file,offset);memset(range,0,sizeof*range);
-range->file=file;range->offset=offset;range->bytes=bytes;range->chain= *bucket;*bucket=range;
+range->file=file;range->offset=offset;range->bytes=bytes;range->chain=*bucket;*bucket=range;
 stream->range_count++;return range;}
 static void oxi_range_touch(ox_stream*stream,oxi_stream_range*range){
 if(stream->last)stream->last->successor=range;
-stream->last=range;stream->past[stream->past_count++ %OXI_STREAM_PAST]=range;stream->clock+=range->bytes;
+stream->last=range;stream->past[stream->past_count++%OXI_STREAM_PAST]=range;stream->clock+=range->bytes;
 range->used_at=stream->clock;if(range->slab)range->slab->used_at=stream->clock;}
 static size_t oxi_budget_left(ox_stream*stream,size_t wanted){ox_memory_stats now=ox_memory_get_stats();
-size_t held=now.bytes_in_use +now.bytes_cached,budget=stream->desc.ram_bytes;
+size_t held=now.bytes_in_use+now.bytes_cached,budget=stream->desc.ram_bytes;
 size_t limit=stream->base_bytes+budget-budget/16;bool full=held>=limit||limit-held<wanted;
 bool helps=now.bytes_in_use<limit&&limit-now.bytes_in_use>=wanted;
 if(full&&(helps||held>=limit)&&now.bytes_cached>0){ox_trim();
 held=ox_memory_get_stats().bytes_in_use;}
 return held<limit?limit-held:0;}
 static bool oxi_range_is_idle(const oxi_stream_range*range){return range->users==0&&range->load.pending==0;
- }
+}
 static void oxi_range_drop(oxi_stream_range*range){range->memory=NULL;range->slab=NULL;
 range->guessed=false;}
 static bool oxi_slab_free(ox_stream*stream,oxi_stream_slab*slab){for(int pass=0;pass<2;pass++)
 for(int i=0;i<OXI_STREAM_BUCKETS;i++)
 for(oxi_stream_range*range=stream->buckets[i];range;range=range->chain){if(range->slab!=slab)continue;
-if(pass==0&& !oxi_range_is_idle(range))return false;
+if(pass==0&&!oxi_range_is_idle(range))return false;
 if(pass==1)oxi_range_drop(range);}
-for(oxi_stream_slab**link= &stream->slabs;*link;link= &(*link)->next)
+for(oxi_stream_slab**link=&stream->slabs;*link;link=&(*link)->next)
 if(*link==slab){*link=slab->next;
 break;}
 stream->slab_bytes-=slab->bytes;oxi_free(slab->block,slab->bytes);oxi_free(slab,sizeof*slab);ox_trim();
@@ -959,7 +957,7 @@ size_t at=slab->touched+(size_t)index*OXI_HUGE_PAGE,end=at+OXI_HUGE_PAGE;
 if(end>slab->bytes)end=slab->bytes;
 (void)lane;for(;at<end;at+=OXI_STREAM_PAGE)*(volatile char*)(slab->block+at)=0;}
 static void oxi_slab_touch(oxi_stream_slab*slab,size_t end){if(end<=slab->touched)return;
-size_t pages=(end-slab->touched+OXI_HUGE_PAGE -1)/OXI_HUGE_PAGE;
+size_t pages=(end-slab->touched+OXI_HUGE_PAGE-1)/OXI_HUGE_PAGE;
 oxi_parallel_for((int64_t)pages,oxi_slab_touch_some,slab);
 slab->touched+=pages*OXI_HUGE_PAGE;}
 static oxi_stream_slab*oxi_slab_new(ox_stream*stream,size_t need){
@@ -976,16 +974,16 @@ uint64_t patience=(uint64_t)OXI_KEPT_PATIENCE*stream->desc.ram_bytes;
 for(oxi_stream_slab*slab=stream->slabs;slab;slab=slab->next)
 if(slab->bytes-slab->used>=need)return slab;
 oxi_stream_slab*fresh=oxi_slab_new(stream,need);
-for(oxi_stream_slab*slab=stream->slabs,*next;slab&& !fresh;slab=next){next=slab->next;
+for(oxi_stream_slab*slab=stream->slabs,*next;slab&&!fresh;slab=next){next=slab->next;
 if(stream->clock-slab->used_at>patience&&oxi_slab_free(stream,slab))
 fresh=oxi_slab_new(stream,need);}
 return fresh;}
 static bool oxi_capacitor_accept(ox_stream*stream,oxi_stream_range*range){
 if(stream->desc.forgetful)return false;
 oxi_stream_slab*slab=oxi_slab_with_room(stream,range->bytes+3*OXI_STREAM_PAGE);if(!slab)return false;
-uintptr_t at=(uintptr_t)slab->block+slab->used;at=(at+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
+uintptr_t at=(uintptr_t)slab->block+slab->used;at=(at+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 range->memory=(char*)at+range->offset%OXI_STREAM_PAGE;range->slab=slab;
-at=(uintptr_t)range->memory+range->bytes;at=(at+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
+at=(uintptr_t)range->memory+range->bytes;at=(at+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 slab->used=(size_t)(at-(uintptr_t)slab->block);oxi_slab_touch(slab,slab->used);return true;}
 static bool oxi_slab_is_empty(ox_stream*stream,const oxi_stream_slab*slab){
 for(int i=0;i<OXI_STREAM_BUCKETS;i++)
@@ -998,8 +996,8 @@ for(oxi_stream_range*range=stream->buckets[i];range;range=range->chain)
 if(range->successor&&(!file||range->successor->file==file))range->successor=NULL;
 if(stream->last&&(!file||stream->last->file==file))stream->last=NULL;
 stream->past_count=0;for(int i=0;i<OXI_STREAM_BUCKETS;i++)
-for(oxi_stream_range**link= &stream->buckets[i];*link;){oxi_stream_range*range= *link;
-if(file&&range->file!=file){link= &range->chain;
+for(oxi_stream_range**link=&stream->buckets[i];*link;){oxi_stream_range*range=*link;
+if(file&&range->file!=file){link=&range->chain;
 continue;}
 *link=range->chain;stream->range_count--;oxi_free(range,sizeof*range);}
 for(oxi_stream_slab*slab=stream->slabs,*next;slab;slab=next){next=slab->next;
@@ -1010,15 +1008,15 @@ static uint64_t oxi_sum_of(const char*data,size_t bytes){const uint64_t odd=0x9E
 uint64_t sum[4]={1,2,3,4},word;size_t at=0;for(;at+32<=bytes;at+=32)
 for(int i=0;i<4;i++){memcpy(&word,data+at+8*(size_t)i,8);
 sum[i]=((sum[i]<<29|sum[i]>>35)^word)*odd;}
-for(;at<bytes;at++){uint64_t*one= &sum[at%4];
-*one=((*one<<29| *one>>35)^(uint8_t)data[at])*odd;}
+for(;at<bytes;at++){uint64_t*one=&sum[at%4];
+*one=((*one<<29|*one>>35)^(uint8_t)data[at])*odd;}
 return sum[0]^sum[1]*odd^(sum[2]<<17|sum[2]>>47)^sum[3]*(odd<<1|1)^bytes;}
 static ox_status oxi_sum_fail(const oxi_stream_file*file,uint64_t offset,size_t bytes,const char*what){
 return oxi_fail(OX_ERR_IO,"%s: offset %llu: %llu bytes are not those that were %s",
- oxi_path_text(file->path),(unsigned long long)offset,(unsigned long long)bytes,what);}
+oxi_path_text(file->path),(unsigned long long)offset,(unsigned long long)bytes,what);}
 typedef bool(*oxi_page_fn)(uint32_t*known,const char*data,size_t bytes);
 static bool oxi_region_visit(const oxi_stream_region*region,uint64_t from,const char*data,size_t bytes,
- oxi_page_fn visit,uint64_t*at){uint64_t end=from+bytes,page=from/OXI_STREAM_PAGE;
+oxi_page_fn visit,uint64_t*at){uint64_t end=from+bytes,page=from/OXI_STREAM_PAGE;
 for(;page*OXI_STREAM_PAGE<end;page++){uint64_t first=page*OXI_STREAM_PAGE,last=first+OXI_STREAM_PAGE;
 if(last>region->bytes)last=region->bytes;
 bool whole=first>=from&&last<=end;*at=first;
@@ -1030,21 +1028,21 @@ uint32_t folded=(uint32_t)(sum^sum>>32);return folded?folded:1;}
 static bool oxi_page_note(uint32_t*known,const char*data,size_t bytes){
 *known=data?oxi_page_sum(data,bytes):0;return true;}
 static bool oxi_page_check(uint32_t*known,const char*data,size_t bytes){
-return!data|| *known==0|| *known==oxi_page_sum(data,bytes);}
+return!data||*known==0||*known==oxi_page_sum(data,bytes);}
 static void oxi_region_note(const oxi_stream_region*region,uint64_t from,const char*data,size_t bytes){
 uint64_t at;if(region->sums)(void)oxi_region_visit(region,from,data,bytes,oxi_page_note,&at);}
 static ox_status oxi_region_check(const oxi_stream_region*region,uint64_t from,const char*data,
- size_t bytes){uint64_t at;
+size_t bytes){uint64_t at;
 if(!region->sums||oxi_region_visit(region,from,data,bytes,oxi_page_check,&at))return OX_OK;
 return oxi_sum_fail(region->file,region->offset+at,OXI_STREAM_PAGE,"written here");}
 static ox_status oxi_range_check(ox_stream*stream,const oxi_stream_source*source){
 oxi_stream_range*range=source->range?source->range:source->cell?source->cell->range:NULL;
-if(!stream->desc.checksums|| !range)return OX_OK;
-bool*checked=source->range? &range->checked: &source->cell->checked;if(*checked)return OX_OK;
+if(!stream->desc.checksums||!range)return OX_OK;
+bool*checked=source->range?&range->checked:&source->cell->checked;if(*checked)return OX_OK;
 uint64_t sum=oxi_sum_of(source->data,range->bytes);if(range->has_sum&&range->sum!=sum){
 if(source->range)range->load.cause=EIO;
 return oxi_sum_fail(range->file,range->offset,range->bytes,"read here before");}
-range->sum=sum;range->has_sum= *checked=true;return OX_OK;}
+range->sum=sum;range->has_sum=*checked=true;return OX_OK;}
 /* >>stream/ring/guess_next.c */
 enum{OXI_CONTEXT_LEAST=2,OXI_CONTEXT_MOST=32};
 static oxi_stream_range*oxi_past_at(const ox_stream*stream,int64_t index){
@@ -1058,14 +1056,14 @@ const oxi_stream_range*x_next=oxi_past_at(stream,a+1),*y_next=oxi_past_at(stream
 if(x_next->offset-x->offset!=y_next->offset-y->offset)break;}
 return count;}
 static int64_t oxi_past_twin(const ox_stream*stream){
-int64_t last=stream->past_count-1,first=last<OXI_STREAM_PAST?0:last-OXI_STREAM_PAST+1;int64_t twin= -1;
+int64_t last=stream->past_count-1,first=last<OXI_STREAM_PAST?0:last-OXI_STREAM_PAST+1;int64_t twin=-1;
 int most=OXI_CONTEXT_LEAST-1;for(int64_t i=last-1;i>=first&&most<OXI_CONTEXT_MOST;i--){
 int context=oxi_past_context(stream,i,last,first);if(context<=most)continue;
 most=context;twin=i;}
 return twin;}
 static bool oxi_region_holds(const oxi_stream_region*region,uint64_t offset,size_t bytes){
 return offset>=region->offset&&offset-region->offset<=region->bytes&&
- bytes<=region->bytes-(size_t)(offset-region->offset);}
+bytes<=region->bytes-(size_t)(offset-region->offset);}
 static bool oxi_range_may_follow(const oxi_stream_range*known,uint64_t shift){
 uint64_t offset=known->offset+shift;
 for(const oxi_stream_region*from=known->file->regions;from;from=from->next){
@@ -1078,8 +1076,8 @@ static int oxi_predict_reads(ox_stream*stream,oxi_stream_range**out,int most){
 int64_t last=stream->past_count-1,twin=oxi_past_twin(stream);if(twin<0)return 0;
 int count=0,period=(int)(last-twin);
 uint64_t shift=oxi_past_at(stream,last)->offset-oxi_past_at(stream,twin)->offset;while(count<most){
-oxi_stream_range*known=count<period?oxi_past_at(stream,twin+1+count):out[count-period];
-if(shift==0||known->file!=stream->last->file|| !oxi_range_may_follow(known,shift))break;
+oxi_stream_range*known=count<period?oxi_past_at(stream,twin+1 +count):out[count-period];
+if(shift==0||known->file!=stream->last->file||!oxi_range_may_follow(known,shift))break;
 out[count]=oxi_range_of(stream,known->file,known->offset+shift,known->bytes);if(!out[count])break;
 out[count++]->far=known->far;}
 return count;}
@@ -1090,12 +1088,12 @@ static oxi_stream_request*oxi_request_new(ox_stream*stream){if(!stream->free_req
 oxi_request_block*block=(oxi_request_block*)oxi_try_alloc(sizeof*block);if(!block)return NULL;
 block->next=(oxi_request_block*)stream->request_blocks;stream->request_blocks=block;
 for(int i=0;i<OXI_REQUEST_BLOCK;i++){block->request[i].next=stream->free_requests;
-stream->free_requests= &block->request[i];}}
+stream->free_requests=&block->request[i];}}
 oxi_stream_request*r=stream->free_requests;stream->free_requests=r->next;memset(r,0,sizeof*r);return r;}
 static void oxi_load_fail(oxi_stream_load*load,int cause,uint64_t at){if(load->cause!=0)return;
 load->cause=cause;load->failed_at=at;}
 static void oxi_pace_note(ox_stream*stream,const oxi_stream_request*r,double waited){
-oxi_stream_pace*pace= &stream->pace;double took=r->end-r->start;
+oxi_stream_pace*pace=&stream->pace;double took=r->end-r->start;
 if(pace->settled||r->write||r->cause!=0||r->bytes<OXI_STREAM_PIECE/2)return;
 if(r->alone&&(pace->latency==0||took<pace->latency))pace->latency=took;
 pace->bytes+=(int64_t)r->bytes;pace->seconds+=waited;}
@@ -1109,15 +1107,15 @@ if(sleep)oxi_pace_note(stream,r,now-start);
 if(r->cause!=0)
 oxi_load_fail(r->load,r->cause,oxi_request_begin(r)+r->done);
 else
-*(r->write? &stream->stats.written_bytes: &stream->stats.disk_bytes)+=(int64_t)r->bytes;
+*(r->write?&stream->stats.written_bytes:&stream->stats.disk_bytes)+=(int64_t)r->bytes;
 r->load->pending--;r->next=stream->free_requests;stream->free_requests=r;return true;}
 static void oxi_ring_wait_for(ox_stream*stream,const oxi_stream_load*load){
 while(load->pending>0&&oxi_ring_deliver(stream,true)){}}
 static void oxi_ring_quiet(ox_stream*stream){
 while(stream->reader.flying>0&&oxi_ring_deliver(stream,true)){}}
 static void oxi_ring_pieces(ox_stream*stream,oxi_stream_load*load,oxi_stream_file*file,uint64_t offset,
- size_t bytes,char*memory,bool write,bool direct){while(bytes>0){
-size_t part=OXI_STREAM_PIECE -(direct?(size_t)(offset%OXI_STREAM_PAGE):0);
+size_t bytes,char*memory,bool write,bool direct){while(bytes>0){
+size_t part=OXI_STREAM_PIECE-(direct?(size_t)(offset%OXI_STREAM_PAGE):0);
 oxi_stream_request*r=oxi_request_new(stream);if(!r){oxi_load_fail(load,ENOMEM,offset);
 return;}
 if(part>bytes)part=bytes;
@@ -1125,7 +1123,7 @@ r->load=load;r->file=file;r->offset=offset;r->bytes=part;r->memory=memory;r->wri
 r->start=oxi_now();r->alone=stream->reader.flying==0;load->pending++;oxi_reader_submit(&stream->reader,r);
 offset+=part;memory+=part;bytes-=part;}}
 static void oxi_ring_request(ox_stream*stream,oxi_stream_load*load,oxi_stream_file*file,uint64_t offset,
- size_t bytes,char*memory,bool write,bool direct){size_t lead=(size_t)((0-offset)%OXI_STREAM_PAGE),whole;
+size_t bytes,char*memory,bool write,bool direct){size_t lead=(size_t)((0 -offset)%OXI_STREAM_PAGE),whole;
 if(write&&direct){if(lead>bytes)lead=bytes;
 whole=(bytes-lead)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 oxi_ring_pieces(stream,load,file,offset,lead,memory,true,false);
@@ -1144,17 +1142,17 @@ oxi_free(stream->cells,(size_t)stream->cell_record_room*sizeof*stream->cells);
 oxi_free(stream->ring_block,stream->ring_block_bytes);stream->cells=NULL;stream->ring_block=NULL;
 stream->ring_block_bytes=0;stream->cell_count=stream->cell_record_room=0;}
 static ox_status oxi_ring_make_cells(ox_stream*stream,int count,size_t bytes){
-size_t room=(bytes+3*OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE,all=0;oxi_ring_free_cells(stream);
+size_t room=(bytes+3*OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE,all=0;oxi_ring_free_cells(stream);
 if(!oxi_mul_size(room,(size_t)count,&all)||all>SIZE_MAX/4)return OX_ERR_NOMEM;
 stream->cell_record_room=count;stream->ring_block_bytes=all+OXI_STREAM_PAGE;
 stream->cells=(oxi_stream_cell*)oxi_calloc((size_t)count,sizeof*stream->cells);
 stream->ring_block=stream->cells?(char*)oxi_alloc(stream->ring_block_bytes):NULL;if(!stream->ring_block){
 stream->ring_block_bytes=0;oxi_ring_free_cells(stream);return OX_ERR_NOMEM;}
-uintptr_t start=((uintptr_t)stream->ring_block+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE;for(int i=0;i<count;i++)
+uintptr_t start=((uintptr_t)stream->ring_block+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE;for(int i=0;i<count;i++)
 stream->cells[i].memory=(char*)(start*OXI_STREAM_PAGE)+(size_t)i*room;
 stream->cell_room=room;stream->cell_count=count;
 oxi_reader_know_memory(&stream->reader,stream->ring_block,stream->ring_block_bytes);return OX_OK;}
-static void oxi_ring_pin(ox_stream*stream,oxi_stream_flow*flow){oxi_pinned_memory*pin= &stream->ring_pin;
+static void oxi_ring_pin(ox_stream*stream,oxi_stream_flow*flow){oxi_pinned_memory*pin=&stream->ring_pin;
 size_t bytes=(size_t)stream->cell_count*stream->cell_room;char*cells=stream->cells[0].memory;
 if(pin->device!=flow->device){oxi_unpin_memory(pin);
 (void)oxi_pin_memory(flow->device,cells,bytes,pin);}
@@ -1169,16 +1167,16 @@ int count=flow->cells;if(room<=usual){if(count<2*stream->desc.depth)count=2*stre
 room=usual;}
 if(!oxi_mul_size(room,(size_t)count,&all)||all>stream->desc.ram_bytes)
 return oxi_fail(OX_ERR_NOMEM,"%llu bytes cannot be cut into tiles, and the stream's RAM budget is %llu",
- (unsigned long long)all,(unsigned long long)stream->desc.ram_bytes);
+(unsigned long long)all,(unsigned long long)stream->desc.ram_bytes);
 oxi_ring_free_cells(stream);oxi_capacitor_yield(stream,all);
 return oxi_ring_make_cells(stream,count,room-2*OXI_STREAM_PAGE);}
 static ox_status oxi_ring_settle(ox_stream*stream){enum{TILES=2};const double tile_seconds=0.016;
-const size_t page=OXI_STREAM_PAGE,mib=(size_t)1<<20;oxi_stream_pace*pace= &stream->pace;
-ox_stream_desc*desc= &stream->desc;
+const size_t page=OXI_STREAM_PAGE,mib=(size_t)1<<20;oxi_stream_pace*pace=&stream->pace;
+ox_stream_desc*desc=&stream->desc;
 if(pace->settled||pace->bytes<(int64_t)(TILES*desc->tile_bytes))return OX_OK;
 oxi_ring_forget(stream);pace->settled=true;
 pace->bandwidth=(double)pace->bytes/(pace->seconds>1e-6?pace->seconds:1e-6);
-if(!pace->sets_tile&& !pace->sets_depth)return OX_OK;
+if(!pace->sets_tile&&!pace->sets_depth)return OX_OK;
 double seconds=2*pace->latency>tile_seconds?2*pace->latency:tile_seconds;
 size_t ring=desc->ram_bytes/32*3>64*mib?desc->ram_bytes/32*3:64*mib;
 if(ring>desc->ram_bytes/3)ring=desc->ram_bytes/3;
@@ -1186,10 +1184,10 @@ double wanted=pace->bandwidth*seconds,most=(double)(ring/(2*OXI_STREAM_LEAST_DEP
 if(wanted>16.0*(double)mib)wanted=16.0*(double)mib;
 if(wanted<4.0*(double)mib)wanted=4.0*(double)mib;
 if(wanted>most)wanted=most;
-size_t tile=pace->sets_tile?((size_t)wanted+page -1)/page*page:desc->tile_bytes;
+size_t tile=pace->sets_tile?((size_t)wanted+page-1)/page*page:desc->tile_bytes;
 if(tile<4*page||(tile>desc->tile_bytes/4*3&&tile<desc->tile_bytes/3*4))
 tile=desc->tile_bytes;
-int depth=2+(int)(2*pace->bandwidth*pace->latency/(double)tile);
+int depth=2 +(int)(2*pace->bandwidth*pace->latency/(double)tile);
 if(depth<OXI_STREAM_LEAST_DEPTH+1)depth=OXI_STREAM_LEAST_DEPTH+1;
 while(depth>OXI_STREAM_LEAST_DEPTH&&(depth>OXI_STREAM_WINDOW||2*(size_t)depth*tile>ring))
 depth--;
@@ -1201,13 +1199,13 @@ static void oxi_ring_forget(ox_stream*stream){oxi_ring_quiet(stream);for(int i=0
 stream->cells[i].range=NULL;stream->cells[i].guessed=false;}}
 static bool oxi_cell_is_idle(const oxi_stream_cell*cell){return cell->users==0&&cell->load.pending==0;}
 static oxi_stream_cell*oxi_ring_idle_cell(ox_stream*stream,bool empty){oxi_stream_cell*found=NULL;
-for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell= &stream->cells[i];
+for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell=&stream->cells[i];
 if(!oxi_cell_is_idle(cell))continue;
 if(!cell->range)return cell;
 if(!empty)found=cell;}
 return found;}
 static oxi_stream_cell*oxi_ring_cell_of(ox_stream*stream,const oxi_stream_range*range){
-for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell= &stream->cells[i];
+for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell=&stream->cells[i];
 if(cell->range==range&&cell->load.cause==0)return cell;}
 return NULL;}
 static void oxi_cell_settle(ox_stream*stream,oxi_stream_cell*cell){if(cell->storing&&cell->load.cause!=0)
@@ -1215,14 +1213,14 @@ oxi_load_fail(&stream->stores,cell->load.cause,cell->load.failed_at);
 cell->storing=false;cell->load.cause=0;}
 static oxi_stream_cell*oxi_ring_take_cell(ox_stream*stream,bool must){oxi_stream_cell*cell;
 while(!(cell=oxi_ring_idle_cell(stream,false)))
-if(!must|| !oxi_ring_deliver(stream,true))return NULL;
+if(!must||!oxi_ring_deliver(stream,true))return NULL;
 oxi_cell_settle(stream,cell);cell->range=NULL;cell->guessed=false;return cell;}
-static bool oxi_range_may_be_kept(const oxi_stream_range*range){return range->used_at>0|| !range->far;}
+static bool oxi_range_may_be_kept(const oxi_stream_range*range){return range->used_at>0||!range->far;}
 static void oxi_ring_read(ox_stream*stream,const oxi_stream_range*range,oxi_stream_load*load,char*memory){
 load->cause=0;load->flow=stream->flow;
 oxi_ring_request(stream,load,range->file,range->offset,range->bytes,memory,false,range->file->direct>=0);}
 static bool oxi_ring_keep(ox_stream*stream,oxi_stream_range*range){
-if(!oxi_range_may_be_kept(range)|| !oxi_range_is_idle(range))return false;
+if(!oxi_range_may_be_kept(range)||!oxi_range_is_idle(range))return false;
 if(!oxi_capacitor_accept(stream,range))return false;
 range->checked=false;oxi_ring_read(stream,range,&range->load,range->memory);return true;}
 static void oxi_ring_fill(ox_stream*stream,oxi_stream_range*range,oxi_stream_cell*cell){
@@ -1233,7 +1231,7 @@ range->far=source->region->bytes>stream->desc.ram_bytes;
 if(range->memory&&range->load.cause!=0&&oxi_range_is_idle(range))oxi_range_drop(range);
 oxi_stream_cell*cell=range->memory?NULL:oxi_ring_cell_of(stream,range);if(range->memory){
 if(!range->guessed)stream->stats.ram_bytes+=(int64_t)range->bytes;
-range->guessed=false;}else if(!cell&& !oxi_ring_keep(stream,range)){cell=oxi_ring_take_cell(stream,must);
+range->guessed=false;}else if(!cell&&!oxi_ring_keep(stream,range)){cell=oxi_ring_take_cell(stream,must);
 if(!cell)return false;
 oxi_ring_fill(stream,range,cell);}
 oxi_range_touch(stream,range);if(cell)cell->guessed=false;
@@ -1249,12 +1247,12 @@ if(!cell||cell->range||range->bytes+2*OXI_STREAM_PAGE>stream->cell_room)return f
 oxi_ring_fill(stream,range,cell);cell->guessed=true;}
 stream->stats.guesses++;return true;}
 static void oxi_ring_guess(ox_stream*stream){enum{HOPS_MOST=1<<14};
-oxi_stream_range*range=stream->last,*likely[OXI_STREAM_WINDOW];if(range&& !range->successor){
+oxi_stream_range*range=stream->last,*likely[OXI_STREAM_WINDOW];if(range&&!range->successor){
 int count=oxi_predict_reads(stream,likely,stream->desc.depth);
 for(int i=0;i<count&&oxi_ring_read_ahead(stream,likely[i]);i++){}
 return;}
 for(int hop=0;range&&hop<HOPS_MOST;hop++){range=range->successor;
-if(!range||range==stream->last|| !oxi_ring_read_ahead(stream,range))return;}}
+if(!range||range==stream->last||!oxi_ring_read_ahead(stream,range))return;}}
 static int64_t oxi_ring_ahead(const ox_stream*stream){int64_t bytes=0;for(int i=0;i<stream->cell_count;i++)
 if(stream->cells[i].guessed&&stream->cells[i].load.pending==0)
 bytes+=(int64_t)stream->cells[i].range->bytes;
@@ -1263,7 +1261,7 @@ for(const oxi_stream_range*range=stream->buckets[i];range;range=range->chain)
 if(range->guessed&&range->load.pending==0)bytes+=(int64_t)range->bytes;
 return bytes;}
 static oxi_stream_load*oxi_source_load(const oxi_stream_source*source){
-return source->range? &source->range->load:source->cell? &source->cell->load:NULL;}
+return source->range?&source->range->load:source->cell?&source->cell->load:NULL;}
 static void oxi_source_release(oxi_stream_source*source){if(source->range)source->range->users--;
 if(source->cell){source->cell->users--;
 if(source->cell->users==0&&source->cell->load.pending==0)source->cell->range=NULL;}
@@ -1271,10 +1269,10 @@ source->range=NULL;source->cell=NULL;}
 static void oxi_step_release(oxi_stream_step*step){
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_source_release(&step->source[i]);}
 static bool oxi_same_source(const oxi_stream_source*a,const oxi_stream_source*b){
-const oxi_stream_layout*x= &a->layout,*y= &b->layout;
+const oxi_stream_layout*x=&a->layout,*y=&b->layout;
 return a->use==OXI_STREAM_LOAD&&b->use==OXI_STREAM_LOAD&&a->region==b->region&&b->data&&
- x->first==y->first&&x->bytes==y->bytes&&x->run==y->run&&x->loops==y->loops&&
- memcmp(x->count,y->count,sizeof x->count)==0&&memcmp(x->step,y->step,sizeof x->step)==0;}
+x->first==y->first&&x->bytes==y->bytes&&x->run==y->run&&x->loops==y->loops&&
+memcmp(x->count,y->count,sizeof x->count)==0&&memcmp(x->step,y->step,sizeof x->step)==0;}
 typedef void(*oxi_run_fn)(void*user,uint64_t from,size_t at,size_t bytes);
 static void oxi_layout_runs(const oxi_stream_layout*layout,oxi_run_fn visit,void*user){
 int64_t index[OX_MAX_DIMS]={0};uint64_t from=layout->first;size_t at=0;for(;;){
@@ -1299,7 +1297,7 @@ typedef struct oxi_run_job{ox_stream*stream;const oxi_stream_region*region;oxi_s
 bool write,direct;}oxi_run_job;static void oxi_run_request(void*user,uint64_t from,size_t at,size_t bytes){
 const oxi_run_job*job=(const oxi_run_job*)user;
 oxi_ring_request(job->stream,job->load,job->region->file,job->region->offset+from,bytes,
- job->data+at,job->write,job->direct);}
+job->data+at,job->write,job->direct);}
 static bool oxi_source_is_direct(const oxi_stream_source*source){
 return source->region->file->writable&&source->region->file->direct>=0&&source->layout.loops==0;}
 static void oxi_source_transfer(ox_stream*stream,oxi_stream_source*source,oxi_stream_load*load,bool write){
@@ -1307,18 +1305,17 @@ oxi_run_job job;job.stream=stream;job.region=source->region;job.load=load;job.da
 job.write=write;job.direct=oxi_source_is_direct(source);
 oxi_layout_runs(&source->layout,oxi_run_request,&job);}
 static bool oxi_source_is_range(const oxi_stream_source*source){
-const oxi_stream_layout*layout= &source->layout;
-return source->use==OXI_STREAM_LOAD&& !source->region->file->writable&&layout->loops==0&&
- source->region->offset%(uint64_t)layout->align==0;}
+const oxi_stream_layout*layout=&source->layout;
+return source->use==OXI_STREAM_LOAD&&!source->region->file->writable&&layout->loops==0&&
+source->region->offset%(uint64_t)layout->align==0;}
 static bool oxi_source_begin(ox_stream*stream,const oxi_stream_flow*flow,oxi_stream_source*source,
- const oxi_stream_source*before,bool must){if(before&&oxi_same_source(source,before)){
+const oxi_stream_source*before,bool must){if(before&&oxi_same_source(source,before)){
 source->cell=before->cell;source->range=before->range;source->data=before->data;
 if(source->cell)source->cell->users++;
 if(source->range)source->range->users++;
 return true;}
-if(oxi_source_is_range(source)&& !flow->unlearned){oxi_stream_range*range=
- oxi_range_of(stream,source->region->file,source->region->offset+source->layout.first,
- source->layout.bytes);
+if(oxi_source_is_range(source)&&!flow->unlearned){oxi_stream_range*range=
+oxi_range_of(stream,source->region->file,source->region->offset+source->layout.first,source->layout.bytes);
 if(range)return oxi_ring_get(stream,range,source,must);}
 source->cell=oxi_ring_take_cell(stream,must);if(!source->cell)return false;
 source->cell->users++;source->data=source->cell->memory;if(oxi_source_is_direct(source))
@@ -1326,17 +1323,17 @@ source->data+=(source->region->offset+source->layout.first)%OXI_STREAM_PAGE;
 if(source->use&OXI_STREAM_LOAD)oxi_source_transfer(stream,source,&source->cell->load,false);
 return true;}
 static bool oxi_step_begin(ox_stream*stream,const oxi_stream_flow*flow,oxi_stream_step*step,
- const oxi_stream_step*before,bool must){step->wanted=step->ready=0;
-for(int i=0;i<OXI_STREAM_OPERANDS;i++){oxi_stream_source*source= &step->source[i];
+const oxi_stream_step*before,bool must){step->wanted=step->ready=0;
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){oxi_stream_source*source=&step->source[i];
 if(source->use==OXI_STREAM_UNUSED||source->layout.bytes==0)continue;
-if(!oxi_source_begin(stream,flow,source,before? &before->source[i]:NULL,must)){oxi_step_release(step);
+if(!oxi_source_begin(stream,flow,source,before?&before->source[i]:NULL,must)){oxi_step_release(step);
 return false;}
 if(source->use&OXI_STREAM_LOAD)step->wanted|=1u<<i;}
 return true;}
 static const oxi_stream_load*oxi_source_wait(ox_stream*stream,const oxi_stream_source*source){
 oxi_stream_range*range=source->range?source->range:source->cell->range;
 oxi_stream_load*load=oxi_source_load(source);oxi_ring_wait_for(stream,load);
-if(load->cause==0|| !range||load->flow==stream->flow)return load;
+if(load->cause==0||!range||load->flow==stream->flow)return load;
 oxi_ring_read(stream,range,load,source->data);oxi_ring_wait_for(stream,load);
 return load;}
 static ox_status oxi_step_wait(ox_stream*stream,oxi_stream_step*step){
@@ -1347,12 +1344,12 @@ ox_status status=oxi_source_check(stream,&step->source[i]);if(status!=OX_OK)retu
 step->ready|=1u<<i;}
 return OX_OK;}
 static void oxi_step_store(ox_stream*stream,oxi_stream_step*step){for(int i=0;i<OXI_STREAM_OPERANDS;i++){
-oxi_stream_source*source= &step->source[i];if(!(source->use&OXI_STREAM_STORE)|| !source->cell)continue;
+oxi_stream_source*source=&step->source[i];if(!(source->use&OXI_STREAM_STORE)||!source->cell)continue;
 source->cell->storing=true;oxi_source_pages pages={source,OX_OK};
 if(source->region->sums)oxi_layout_runs(&source->layout,oxi_run_note,&pages);
 oxi_source_transfer(stream,source,&source->cell->load,true);}}
 static ox_status oxi_ring_finish_stores(ox_stream*stream,const oxi_stream_file*file){
-for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell= &stream->cells[i];
+for(int i=0;i<stream->cell_count;i++){oxi_stream_cell*cell=&stream->cells[i];
 if(!cell->storing)continue;
 oxi_ring_wait_for(stream,&cell->load);
 oxi_cell_settle(stream,cell);}
@@ -1363,7 +1360,7 @@ ox_status status=oxi_ring_finish_stores(stream,file);
 if(file->direct>=0)cause=oxi_stream_handle_settle(file->plain);
 if(status!=OX_OK||cause==0)return status;
 return oxi_fail(OX_ERR_IO,"%s: what was written did not get to the disk: %s",oxi_path_text(file->path),
- strerror(cause));}
+strerror(cause));}
 typedef struct oxi_flow_run{ox_stream*stream;oxi_stream_flow*flow;int64_t head,tail;
 const oxi_stream_file*stores;}oxi_flow_run;
 static oxi_stream_step*oxi_flow_step(const oxi_flow_run*run,int64_t index){
@@ -1419,7 +1416,7 @@ size_t block=(size_t)oxi_info(t->dtype)->block_bytes;out->first=oxi_byte_offset(
 out->bytes=out->run=(size_t)oxi_block_count(t->dtype,span)*block;out->loops=0;out->offset=t->offset-low;
 memcpy(out->stride,t->stride,sizeof out->stride);}
 static void oxi_layout_pack(const ox_tensor*t,int64_t low,int64_t run,const oxi_layout_dim*dims,
- int loops,int all,oxi_stream_layout*out){size_t block=(size_t)oxi_info(t->dtype)->block_bytes;
+int loops,int all,oxi_stream_layout*out){size_t block=(size_t)oxi_info(t->dtype)->block_bytes;
 out->first=oxi_byte_offset(t->dtype,low);out->run=(size_t)oxi_block_count(t->dtype,run)*block;
 out->loops=loops;memset(out->stride,0,sizeof out->stride);
 for(int j=loops;j<all;j++)out->stride[dims[j].dim]=dims[j].step;
@@ -1427,14 +1424,14 @@ int64_t packed=run;out->bytes=out->run;for(int j=loops-1;j>=0;j--){out->count[j]
 out->step[j]=oxi_block_count(t->dtype,dims[j].step)*(int64_t)block;out->stride[dims[j].dim]=packed;
 packed*=dims[j].count;out->bytes*=(size_t)dims[j].count;}
 out->offset=0;for(int d=0;d<t->ndim;d++){if(t->stride[d]>=0)continue;
-out->stride[d]= -out->stride[d];out->offset+= -(t->shape[d]-1)*out->stride[d];}}
+out->stride[d]=-out->stride[d];out->offset+=-(t->shape[d]-1)*out->stride[d];}}
 static int oxi_layout_align(ox_dtype dtype){return oxi_is_block(dtype)?4:oxi_info(dtype)->block_bytes;}
 static void oxi_layout_of(const ox_tensor*t,bool pack,oxi_stream_layout*out){
 oxi_layout_dim dims[OX_MAX_DIMS];memset(out,0,sizeof*out);out->align=oxi_layout_align(t->dtype);
 if(ox_numel(t)==0)return;
 int all=oxi_layout_dims(t,dims),loops=all;
 int64_t block=oxi_info(t->dtype)->block_elements,low=t->offset,high=t->offset,run=1;
-for(int d=0;d<t->ndim;d++)*(t->stride[d]<0? &low: &high)+=(t->shape[d]-1)*t->stride[d];
+for(int d=0;d<t->ndim;d++)*(t->stride[d]<0?&low:&high)+=(t->shape[d]-1)*t->stride[d];
 while(loops>0&&dims[loops-1].step==run)run*=dims[--loops].count;
 int64_t span=(high/block-low/block+1)*block,packed=run;for(int j=0;j<loops;j++)packed*=dims[j].count;
 if(pack&&packed<=span){oxi_layout_pack(t,low,run,dims,loops,all,out);}else{oxi_layout_span(t,low,span,out);
@@ -1447,17 +1444,17 @@ oxi_layout_of(t,false,&span);oxi_layout_of(t,true,&packed);
 return span.bytes>room||oxi_layout_cost(&span)>oxi_layout_cost(&packed);}
 typedef struct oxi_stream_space{int ndim;int64_t size[OX_MAX_DIMS];int64_t unit[OX_MAX_DIMS];
 int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS];int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS];
- }oxi_stream_space;typedef struct oxi_stream_plan{oxi_stream_flow flow;ox_device*compute;
+}oxi_stream_space;typedef struct oxi_stream_plan{oxi_stream_flow flow;ox_device*compute;
 const oxi_call*call;ox_tensor operand[OXI_STREAM_OPERANDS];
 bool there[OXI_STREAM_OPERANDS],streamed[OXI_STREAM_OPERANDS];bool packs[OXI_STREAM_OPERANDS];
 bool keeps_strides;bool in_order;oxi_stream_space space;int64_t part[OX_MAX_DIMS];
 int64_t parts[OX_MAX_DIMS];oxi_part told;int told_dim;oxi_shared shared;const int64_t*rows;
- }oxi_stream_plan;static int oxi_space_add(oxi_stream_space*space,int64_t size){int d=space->ndim++;
-space->size[d]=size;space->unit[d]=1;for(int i=0;i<OXI_STREAM_OPERANDS;i++){space->dim[i][d]= -1;
+}oxi_stream_plan;static int oxi_space_add(oxi_stream_space*space,int64_t size){int d=space->ndim++;
+space->size[d]=size;space->unit[d]=1;for(int i=0;i<OXI_STREAM_OPERANDS;i++){space->dim[i][d]=-1;
 space->times[i][d]=1;}
 return d;}
 static ox_tensor oxi_plan_part(const oxi_stream_plan*plan,int operand,const int64_t*start,
- const int64_t*count){ox_tensor t=plan->operand[operand];
+const int64_t*count){ox_tensor t=plan->operand[operand];
 for(int d=0;d<plan->space.ndim;d++){int at=plan->space.dim[operand][d];
 if(at<0)continue;
 int64_t first=operand==0&&d==0&&plan->rows?plan->rows[start[0]]:start[d];
@@ -1465,7 +1462,7 @@ t.offset+=first*plan->space.times[operand][d]*t.stride[at];
 t.shape[at]=count[d]*plan->space.times[operand][d];}
 return t;}
 static int64_t oxi_plan_first(const oxi_stream_plan*plan,const int64_t*start){const int result=OXI_MAX_IN;
-const ox_tensor*out= &plan->operand[result];int64_t first=0,step=1;
+const ox_tensor*out=&plan->operand[result];int64_t first=0,step=1;
 for(int at=out->ndim-1;at>=0;step*=out->shape[at--])
 for(int d=0;d<plan->space.ndim;d++)
 if(plan->space.dim[result][d]==at)first+=start[d]*plan->space.times[result][d]*step;
@@ -1496,7 +1493,7 @@ static bool oxi_space_halve(const oxi_stream_space*space,int d,int64_t*part){
 int64_t old=part[d],half=oxi_parts(old,2*space->unit[d])*space->unit[d];if(half<old)part[d]=half;
 return half<old;}
 static int oxi_plan_choose_dim(const oxi_stream_plan*plan,int64_t*part,size_t room){
-oxi_plan_cost cost=oxi_plan_measure(plan,part,room);int best= -1;double least=0;
+oxi_plan_cost cost=oxi_plan_measure(plan,part,room);int best=-1;double least=0;
 for(int d=0;d<plan->space.ndim;d++){int64_t old=part[d];
 if(!oxi_space_halve(&plan->space,d,part))continue;
 oxi_plan_cost now=oxi_plan_measure(plan,part,room);part[d]=old;
@@ -1509,7 +1506,7 @@ int64_t middle=low+(high-low+1)/2;part[d]=oxi_min_i64(middle*unit,size);
 if(oxi_plan_measure(plan,part,room).most<=room)
 low=middle;
 else
-high=middle -1;}
+high=middle-1;}
 part[d]=oxi_min_i64(low*unit,size);}
 static void oxi_plan_settle(oxi_stream_plan*plan,size_t room){static const int64_t origin[OX_MAX_DIMS]={0};
 plan->flow.count=1;for(int d=0;d<plan->space.ndim;d++){
@@ -1521,8 +1518,8 @@ ox_tensor t=oxi_plan_part(plan,i,origin,plan->part);plan->packs[i]=oxi_plan_pack
 oxi_layout_of(&t,plan->packs[i],&layout);
 if(layout.bytes>plan->flow.cell_bytes)plan->flow.cell_bytes=layout.bytes;
 if(oxi_plan_is_result(i)&&layout.gaps)plan->flow.window=1;}}
-static void oxi_plan_cut(oxi_stream_plan*plan,size_t room){const oxi_stream_space*space= &plan->space;
-int last= -1;memcpy(plan->part,space->size,sizeof plan->part);if(plan->rows)plan->part[0]=1;
+static void oxi_plan_cut(oxi_stream_plan*plan,size_t room){const oxi_stream_space*space=&plan->space;
+int last=-1;memcpy(plan->part,space->size,sizeof plan->part);if(plan->rows)plan->part[0]=1;
 size_t most=oxi_plan_measure(plan,plan->part,room).most;while(most>room){
 int d=oxi_plan_choose_dim(plan,plan->part,room);if(d<0)break;
 (void)oxi_space_halve(space,d,plan->part);most=oxi_plan_measure(plan,plan->part,room).most;last=d;}
@@ -1539,7 +1536,7 @@ return(const oxi_stream_region*)t->storage->data;}
 static ox_status oxi_plan_prepare(oxi_stream_flow*flow,int64_t index,oxi_stream_step*step){
 const oxi_stream_plan*plan=(const oxi_stream_plan*)(const void*)flow;
 int64_t start[OX_MAX_DIMS],count[OX_MAX_DIMS];oxi_plan_place(plan,index,start,count);
-for(int i=0;i<OXI_STREAM_OPERANDS;i++){oxi_stream_source*source= &step->source[i];
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){oxi_stream_source*source=&step->source[i];
 if(!plan->streamed[i])continue;
 ox_tensor t=oxi_plan_part(plan,i,start,count);source->region=oxi_region_of(&t);
 oxi_layout_of(&t,plan->packs[i],&source->layout);
@@ -1548,25 +1545,25 @@ if(oxi_plan_is_result(i)&&source->layout.gaps)
 source->use|=OXI_STREAM_LOAD;}
 return OX_OK;}
 static void oxi_plan_borrow(const oxi_stream_plan*plan,const oxi_stream_source*source,ox_tensor*t,
- ox_storage*storage){static char nothing[64];
+ox_storage*storage){static char nothing[64];
 memset(storage,0,sizeof*storage);storage->references=1;storage->device=plan->compute;
 storage->data=source->data?source->data:nothing;storage->bytes=source->layout.bytes;storage->borrowed=true;
 t->storage=storage;t->offset=source->layout.offset;
 memcpy(t->stride,source->layout.stride,sizeof t->stride);}
 static ox_status oxi_plan_upload(const oxi_stream_plan*plan,const oxi_stream_source*source,ox_tensor*t,
- ox_storage**storage,oxi_event*sent){ox_device*device=plan->compute;
+ox_storage**storage,oxi_event*sent){ox_device*device=plan->compute;
 *storage=oxi_storage_new(device,source->layout.bytes);if(!*storage)return OX_ERR_NOMEM;
-t->storage= *storage;t->offset=source->layout.offset;
+t->storage=*storage;t->offset=source->layout.offset;
 memcpy(t->stride,source->layout.stride,sizeof t->stride);
 if(!(source->use&OXI_STREAM_LOAD)||source->layout.bytes==0)return OX_OK;
 const char*cells=plan->flow.pinned;
 bool pinned=cells&&source->data>=cells&&source->data<cells+plan->flow.pinned_bytes;
-if(!pinned|| !device->copy_async)
+if(!pinned||!device->copy_async)
 return device->write(device,(*storage)->data,0,source->data,source->layout.bytes);
 oxi_place to={device,(*storage)->data,0},from={ox_cpu(),source->data,0};
 return device->copy_async(device,&to,&from,source->layout.bytes,NULL,sent);}
 static ox_status oxi_plan_run_there(const oxi_stream_plan*plan,const oxi_stream_step*step,ox_tensor*part,
- const oxi_call*call,const oxi_part*told){ox_device*device=plan->compute;
+const oxi_call*call,const oxi_part*told){ox_device*device=plan->compute;
 ox_storage*storage[OXI_STREAM_OPERANDS];oxi_event sent[OXI_STREAM_OPERANDS];ox_status status=OX_OK;
 memset(storage,0,sizeof storage);memset(sent,0,sizeof sent);
 for(int i=0;i<OXI_STREAM_OPERANDS&&status==OX_OK;i++)
@@ -1583,16 +1580,16 @@ return status;}
 static ox_status oxi_plan_compute(oxi_stream_flow*flow,int64_t index,const oxi_stream_step*step){
 oxi_stream_plan*plan=(oxi_stream_plan*)(void*)flow;ox_tensor part[OXI_STREAM_OPERANDS],*in[OXI_MAX_IN];
 ox_storage storage[OXI_STREAM_OPERANDS];int64_t start[OX_MAX_DIMS],count[OX_MAX_DIMS];
-oxi_call call= *plan->call;oxi_plan_place(plan,index,start,count);oxi_part told=oxi_plan_tell(plan,start);
+oxi_call call=*plan->call;oxi_plan_place(plan,index,start,count);oxi_part told=oxi_plan_tell(plan,start);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){if(!plan->there[i])continue;
 part[i]=oxi_plan_part(plan,i,start,count);part[i].references=1;if(plan->streamed[i]&&plan->compute->host)
 oxi_plan_borrow(plan,&step->source[i],&part[i],&storage[i]);}
-for(int i=0;i<call.in_count;i++)in[i]=plan->there[i]? &part[i]:NULL;
-for(int i=0;i<call.out_count;i++)call.out[i]= &part[OXI_MAX_IN+i];
+for(int i=0;i<call.in_count;i++)in[i]=plan->there[i]?&part[i]:NULL;
+for(int i=0;i<call.out_count;i++)call.out[i]=&part[OXI_MAX_IN+i];
 call.in=in;if(oxi_op_row_of(call.op)->family==OXI_FAMILY_FILL)
 call.attr.shape.shape=ox_shape_from(part[OXI_MAX_IN].ndim,part[OXI_MAX_IN].shape);
 return plan->compute->host?oxi_run_part(plan->compute,&call,&told)
- :oxi_plan_run_there(plan,step,part,&call,&told);}
+:oxi_plan_run_there(plan,step,part,&call,&told);}
 /* >>stream/ops/cuttable_dims.c */
 enum{OXI_PLAN_OUT=OXI_MAX_IN};static bool oxi_is_streamed(const ox_tensor*t){
 return ox_device_of(t)->run==oxi_stream_run;}
@@ -1600,10 +1597,10 @@ static void oxi_space_map(oxi_stream_plan*plan,int operand,int d,int dim){
 if(!plan->there[operand]||dim<0)return;
 if(plan->operand[operand].shape[dim]==plan->space.size[d])plan->space.dim[operand][d]=dim;}
 static void oxi_space_keep_blocks(oxi_stream_plan*plan,int operand){
-const ox_tensor*t= &plan->operand[operand];if(!plan->there[operand]|| !oxi_is_block(t->dtype))return;
+const ox_tensor*t=&plan->operand[operand];if(!plan->there[operand]||!oxi_is_block(t->dtype))return;
 int along=oxi_block_dim(t),block=oxi_info(t->dtype)->block_elements;for(int d=0;d<plan->space.ndim;d++)
 if(plan->space.dim[operand][d]==along&&plan->space.unit[d]<block)plan->space.unit[d]=block;}
-static void oxi_space_elementwise(oxi_stream_plan*plan){const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+static void oxi_space_elementwise(oxi_stream_plan*plan){const ox_tensor*out=&plan->operand[OXI_PLAN_OUT];
 for(int d=0;d<out->ndim;d++){(void)oxi_space_add(&plan->space,out->shape[d]);
 for(int o=OXI_PLAN_OUT;o<OXI_STREAM_OPERANDS;o++)oxi_space_map(plan,o,d,d);
 for(int i=0;i<OXI_MAX_IN;i++)
@@ -1615,15 +1612,15 @@ return of/a;}
 static int oxi_space_first_dim(const ox_tensor*t,int whole){for(int d=0;d<t->ndim;d++)
 if(d!=whole&&t->shape[d]>1)return d;
 return-1;}
-static void oxi_space_generated(oxi_stream_plan*plan){const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+static void oxi_space_generated(oxi_stream_plan*plan){const ox_tensor*out=&plan->operand[OXI_PLAN_OUT];
 oxi_generated_kind kind=oxi_generated_form_of(plan->call).kind;int d=oxi_space_first_dim(out,-1);
 if(kind==OXI_GENERATES_CONSTANT)oxi_space_elementwise(plan);
 if(kind!=OXI_GENERATES_RAMP&&kind!=OXI_GENERATES_RANDOM)return;
-if(d<0|| !plan->compute->host)return;
+if(d<0||!plan->compute->host)return;
 int at=oxi_space_add(&plan->space,out->shape[d]);
 plan->space.unit[at]=oxi_space_unit(4,ox_numel(out)/out->shape[d]);plan->space.dim[OXI_PLAN_OUT][at]=d;
 oxi_space_map(plan,0,at,d);}
-static void oxi_space_other_dims(oxi_stream_plan*plan,uint32_t whole){const ox_tensor*x= &plan->operand[0];
+static void oxi_space_other_dims(oxi_stream_plan*plan,uint32_t whole){const ox_tensor*x=&plan->operand[0];
 for(int d=0;d<x->ndim;d++){if(whole>>d&1)continue;
 int at=oxi_space_add(&plan->space,x->shape[d]);plan->space.dim[0][at]=d;
 for(int o=OXI_PLAN_OUT;o<OXI_STREAM_OPERANDS;o++)
@@ -1632,47 +1629,47 @@ static void oxi_space_one_dim(oxi_stream_plan*plan){
 if(plan->operand[0].ndim>0)oxi_space_other_dims(plan,1u<<plan->call->attr.along.dim);}
 static void oxi_space_rows(oxi_stream_plan*plan){const oxi_call*call=plan->call;
 oxi_space_other_dims(plan,oxi_row_form_of(call).inside);
-plan->keeps_strides= !oxi_row_tell(call,&plan->told);}
-static void oxi_space_rope(oxi_stream_plan*plan){int last=plan->operand[0].ndim-1;
+plan->keeps_strides=!oxi_row_tell(call,&plan->told);}
+static void oxi_space_rope(oxi_stream_plan*plan){int last=plan->operand[0].ndim -1;
 oxi_space_other_dims(plan,1u<<last|(plan->there[1]?0:1u<<(last-1)));
 if(plan->there[1])plan->space.dim[1][plan->space.ndim-1]=0;}
 static bool oxi_plan_join(ox_tensor*t,int keep){int64_t shape[OX_MAX_DIMS],stride[OX_MAX_DIMS];
-if(t->ndim<=keep +1)return true;
+if(t->ndim<=keep+1)return true;
 int lead=t->ndim-keep;shape[0]=1;for(int d=0;d<lead;d++)shape[0]*=t->shape[d];
-for(int d=0;d<keep;d++)shape[1+d]=t->shape[lead+d];
-if(!oxi_view_strides(t,keep +1,shape,stride))return false;
-t->ndim=keep +1;memcpy(t->shape,shape,(size_t)t->ndim*sizeof*shape);
+for(int d=0;d<keep;d++)shape[1 +d]=t->shape[lead+d];
+if(!oxi_view_strides(t,keep+1,shape,stride))return false;
+t->ndim=keep+1;memcpy(t->shape,shape,(size_t)t->ndim*sizeof*shape);
 memcpy(t->stride,stride,(size_t)t->ndim*sizeof*stride);return true;}
 static bool oxi_space_rows_of_product(oxi_stream_plan*plan){
 ox_tensor x=plan->operand[0],out=plan->operand[OXI_PLAN_OUT];
-if(x.ndim<2|| !oxi_plan_join(&x,1)|| !oxi_plan_join(&out,1))return false;
+if(x.ndim<2||!oxi_plan_join(&x,1)||!oxi_plan_join(&out,1))return false;
 plan->operand[0]=x;plan->operand[OXI_PLAN_OUT]=out;int d=oxi_space_add(&plan->space,x.shape[0]);
 plan->space.dim[0][d]=plan->space.dim[OXI_PLAN_OUT][d]=0;return true;}
 static void oxi_space_linear(oxi_stream_plan*plan){
-bool rows=plan->streamed[0]||plan->streamed[OXI_PLAN_OUT];if(rows&& !oxi_space_rows_of_product(plan))
-oxi_space_other_dims(plan,1u<<(plan->operand[0].ndim-1));
+bool rows=plan->streamed[0]||plan->streamed[OXI_PLAN_OUT];if(rows&&!oxi_space_rows_of_product(plan))
+oxi_space_other_dims(plan,1u<<(plan->operand[0].ndim -1));
 int d=oxi_space_add(&plan->space,plan->operand[1].shape[0]);plan->space.dim[1][d]=0;
 if(plan->there[2])plan->space.dim[2][d]=0;
-plan->space.dim[OXI_PLAN_OUT][d]=plan->operand[OXI_PLAN_OUT].ndim-1;}
+plan->space.dim[OXI_PLAN_OUT][d]=plan->operand[OXI_PLAN_OUT].ndim -1;}
 static void oxi_space_batches(oxi_stream_plan*plan,int leading){
-const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];for(int d=0;d<leading;d++){
+const ox_tensor*out=&plan->operand[OXI_PLAN_OUT];for(int d=0;d<leading;d++){
 int at=oxi_space_add(&plan->space,out->shape[d]);plan->space.dim[OXI_PLAN_OUT][at]=d;for(int i=0;i<2;i++){
-int own=plan->operand[i].ndim-2,dim=d-(leading-own);if(own>0)oxi_space_map(plan,i,at,dim);}}}
+int own=plan->operand[i].ndim -2,dim=d-(leading-own);if(own>0)oxi_space_map(plan,i,at,dim);}}}
 static void oxi_space_matmul(oxi_stream_plan*plan){
 int a_dims=plan->operand[0].ndim,b_dims=plan->operand[1].ndim;
-int columns=b_dims>1,leading=plan->operand[OXI_PLAN_OUT].ndim-(a_dims>1)-columns;
+int columns=b_dims>1,leading=plan->operand[OXI_PLAN_OUT].ndim -(a_dims>1)-columns;
 bool rows=a_dims>1&&(plan->streamed[0]||plan->streamed[OXI_PLAN_OUT]);
 if(!(rows&&columns&&b_dims==2&&oxi_space_rows_of_product(plan))){oxi_space_batches(plan,leading);
-int d=rows?oxi_space_add(&plan->space,plan->operand[0].shape[a_dims-2]): -1;
+int d=rows?oxi_space_add(&plan->space,plan->operand[0].shape[a_dims-2]):-1;
 if(rows)plan->space.dim[0][d]=a_dims-2;
 if(rows)plan->space.dim[OXI_PLAN_OUT][d]=leading;}
 if(!columns)return;
 int d=oxi_space_add(&plan->space,plan->operand[1].shape[b_dims-1]);plan->space.dim[1][d]=b_dims-1;
-plan->space.dim[OXI_PLAN_OUT][d]=plan->operand[OXI_PLAN_OUT].ndim-1;}
+plan->space.dim[OXI_PLAN_OUT][d]=plan->operand[OXI_PLAN_OUT].ndim -1;}
 static void oxi_space_addmm(oxi_stream_plan*plan){for(int side=0;side<2;side++){
-int d=oxi_space_add(&plan->space,plan->operand[1+side].shape[side]);
-plan->space.dim[1+side][d]=plan->space.dim[OXI_PLAN_OUT][d]=side;
-oxi_space_map(plan,0,d,side -(2-plan->operand[0].ndim));}}
+int d=oxi_space_add(&plan->space,plan->operand[1 +side].shape[side]);
+plan->space.dim[1 +side][d]=plan->space.dim[OXI_PLAN_OUT][d]=side;
+oxi_space_map(plan,0,d,side-(2 -plan->operand[0].ndim));}}
 static void oxi_space_product(oxi_stream_plan*plan){
 oxi_product_roles roles=oxi_product_roles_of(plan->call->op);if(roles.transposed)
 oxi_space_linear(plan);
@@ -1683,7 +1680,7 @@ oxi_space_addmm(plan);}
 static void oxi_space_attention_dim(oxi_stream_plan*plan,int from_last,int64_t size,int64_t group){
 int d=oxi_space_add(&plan->space,size);for(int i=0;i<OXI_STREAM_OPERANDS;i++){
 bool queries=i==0||i==3||i>=OXI_PLAN_OUT;int64_t times=queries?group:1;
-int dim=plan->operand[i].ndim-from_last+(i>OXI_PLAN_OUT);
+int dim=plan->operand[i].ndim -from_last+(i>OXI_PLAN_OUT);
 if(!plan->there[i]||dim<0||plan->operand[i].shape[dim]!=size*times)continue;
 if(size*times==1)continue;
 plan->space.dim[i][d]=dim;plan->space.times[i][d]=times;}}
@@ -1691,7 +1688,7 @@ static int64_t oxi_attention_unit(const oxi_call*call){oxi_attention job;oxi_att
 if(call->in[0]->dtype==OX_F64)return 1;
 oxi_attention_cut(&job);return oxi_space_unit(job.tile_rows,job.group);}
 static void oxi_space_queries(oxi_stream_plan*plan){
-const ox_tensor*q= &plan->operand[0],*mask= &plan->operand[3];int64_t queries=q->shape[q->ndim-2];
+const ox_tensor*q=&plan->operand[0],*mask=&plan->operand[3];int64_t queries=q->shape[q->ndim-2];
 if(!plan->compute->host)return;
 int d=oxi_space_add(&plan->space,queries);plan->space.unit[d]=oxi_attention_unit(plan->call);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)
@@ -1700,7 +1697,7 @@ plan->space.dim[i][d]=q->ndim-2;
 if(plan->there[3]&&mask->ndim>1)oxi_space_map(plan,3,d,mask->ndim-2);
 plan->told.queries=queries;plan->told_dim=d+1;}
 static void oxi_space_attention(oxi_stream_plan*plan){
-const ox_tensor*q= &plan->operand[0],*k= &plan->operand[1];
+const ox_tensor*q=&plan->operand[0],*k=&plan->operand[1];
 if(q->ndim<3||k->ndim!=q->ndim||plan->operand[2].ndim!=q->ndim){oxi_space_queries(plan);
 return;}
 int64_t heads=k->shape[k->ndim-3],group=heads>0?q->shape[q->ndim-3]/heads:1;plan->told.heads=heads;
@@ -1710,63 +1707,63 @@ oxi_space_attention_dim(plan,3,heads,group);if(plan->there[4]){plan->space.dim[4
 plan->space.times[4][plan->space.ndim-1]=group;}
 oxi_space_queries(plan);}
 static void oxi_space_attention_back(oxi_stream_plan*plan){
-const ox_tensor*q= &plan->operand[1],*k= &plan->operand[2];
-if(q->ndim<3||k->ndim!=q->ndim|| !plan->compute->host)return;
+const ox_tensor*q=&plan->operand[1],*k=&plan->operand[2];
+if(q->ndim<3||k->ndim!=q->ndim||!plan->compute->host)return;
 int64_t heads=k->shape[k->ndim-3],group=heads>0?q->shape[q->ndim-3]/heads:1;
 bool known=plan->call->in_count>6;plan->told.heads=heads;
 for(int from_last=q->ndim;from_last>=3;from_last--){bool leading=from_last>3,added=false;
 int64_t size=leading?q->shape[q->ndim-from_last]:heads;int d=oxi_space_add(&plan->space,size);
 if(leading)plan->told.heads*=size;
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){bool keys=i==2||i==3||i==OXI_PLAN_OUT+1||i==OXI_PLAN_OUT+2;
-bool sinks=i==5&& !known;int64_t times=keys||leading?1:group;
-int dim=sinks?(leading? -1:0):plan->operand[i].ndim-from_last+(i==5);
+bool sinks=i==5&&!known;int64_t times=keys||leading?1:group;
+int dim=sinks?(leading?-1:0):plan->operand[i].ndim -from_last+(i==5);
 if(!plan->there[i]||dim<0||size*times==1)continue;
 bool alike=plan->operand[i].shape[dim]==size*times;added=added||(!alike&&i>=OXI_PLAN_OUT);
 if(!alike)continue;
 plan->space.dim[i][d]=dim;plan->space.times[i][d]=times;}
-for(int i=0;i<OXI_STREAM_OPERANDS&&added;i++)plan->space.dim[i][d]= -1;
+for(int i=0;i<OXI_STREAM_OPERANDS&&added;i++)plan->space.dim[i][d]=-1;
 if(added)plan->space.size[d]=1;}}
 static void oxi_space_index(oxi_stream_plan*plan){
 const oxi_index_form*form=oxi_index_form_of(plan->call->op);
-const ox_tensor*x= &plan->operand[0],*index= &plan->operand[1],*out= &plan->operand[OXI_PLAN_OUT];
+const ox_tensor*x=&plan->operand[0],*index=&plan->operand[1],*out=&plan->operand[OXI_PLAN_OUT];
 bool picks=form->kind==OXI_INDEX_PICK,each=form->by==OXI_BY_EACH;
 int along=plan->call->attr.along.dim,last=picks?OXI_PLAN_OUT:2;
 if((!picks&&form->kind!=OXI_INDEX_PUT)||form->by==OXI_BY_ROWS)return;
 if(x->ndim==0||index->ndim==0)return;
-for(int d=0;d<x->ndim;d++){bool alike=picks|| !each||index->shape[d]==x->shape[d];
-if(d==along|| !alike)continue;
+for(int d=0;d<x->ndim;d++){bool alike=picks||!each||index->shape[d]==x->shape[d];
+if(d==along||!alike)continue;
 int at=oxi_space_add(&plan->space,out->shape[d]);
 plan->space.dim[0][at]=plan->space.dim[last][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;
 if(each)plan->space.dim[1][at]=d;}
-bool again= !plan->in_order&&plan->streamed[0];
-int at=picks&& !again?oxi_space_add(&plan->space,out->shape[along]): -1;
+bool again=!plan->in_order&&plan->streamed[0];
+int at=picks&&!again?oxi_space_add(&plan->space,out->shape[along]):-1;
 if(at>=0)plan->space.dim[1][at]=each?along:0;
 if(at>=0)plan->space.dim[OXI_PLAN_OUT][at]=along;
-if(!plan->in_order|| !plan->compute->host)return;
+if(!plan->in_order||!plan->compute->host)return;
 at=oxi_space_add(&plan->space,x->shape[along]);plan->space.dim[0][at]=along;
 if(!picks)plan->space.dim[OXI_PLAN_OUT][at]=along;
 plan->told.sliced=true;plan->told_dim=at+1;}
 static void oxi_space_samples(oxi_stream_plan*plan){if(plan->call->op==OXI_OP_conv_back_weight)return;
 int d=oxi_space_add(&plan->space,plan->operand[0].shape[0]);
 plan->space.dim[0][d]=plan->space.dim[OXI_PLAN_OUT][d]=0;}
-static void oxi_space_planes(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[0];
+static void oxi_space_planes(oxi_stream_plan*plan){const ox_tensor*x=&plan->operand[0];
 int planes=x->ndim-(int)plan->call->attr.pool.dims;oxi_space_other_dims(plan,(1u<<x->ndim)-(1u<<planes));}
 static void oxi_space_heads(oxi_stream_plan*plan){
 const int d=oxi_space_add(&plan->space,plan->operand[OXI_PLAN_OUT].shape[0]);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_map(plan,i,d,0);}
-static void oxi_space_matrices(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[0];
+static void oxi_space_matrices(oxi_stream_plan*plan){const ox_tensor*x=&plan->operand[0];
 for(int d=0;d+2<x->ndim&&plan->compute->host;d++){int at=oxi_space_add(&plan->space,x->shape[d]);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)oxi_space_map(plan,i,at,d);}}
 #ifndef OX_NO_FFT
-static void oxi_space_transforms(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[0];
-int along=plan->call->attr.fourier.dim,d=oxi_space_first_dim(x,along);if(d<0|| !plan->compute->host)return;
+static void oxi_space_transforms(oxi_stream_plan*plan){const ox_tensor*x=&plan->operand[0];
+int along=plan->call->attr.fourier.dim,d=oxi_space_first_dim(x,along);if(d<0||!plan->compute->host)return;
 int at=oxi_space_add(&plan->space,x->shape[d]);int64_t inner=ox_numel(x)/x->shape[along]/x->shape[d];
 plan->space.unit[at]=oxi_space_unit(oxi_fft_unit(plan->call),inner);
 plan->space.dim[0][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;}
 #else
 static void oxi_space_transforms(oxi_stream_plan*plan){(void)plan;}
 #endif
-static bool oxi_space_adds_up(oxi_stream_plan*plan,int d,int rows){const ox_tensor*x= &plan->operand[1];
+static bool oxi_space_adds_up(oxi_stream_plan*plan,int d,int rows){const ox_tensor*x=&plan->operand[1];
 int64_t inner=1,n=1;bool fits=plan->in_order&&plan->compute->host;
 for(int k=1;k<plan->call->out_count;k++)fits=fits&&plan->call->out[k]->dtype==OX_F32;
 if(!fits)return false;
@@ -1775,7 +1772,7 @@ for(int k=rows;k<x->ndim;k++)n*=x->shape[k];
 plan->told.rows=oxi_back_task_rows(x->shape[d]*inner,n);
 plan->space.unit[oxi_space_add(&plan->space,x->shape[d])]=oxi_space_unit(plan->told.rows,inner);
 return true;}
-static void oxi_space_back(oxi_stream_plan*plan){const ox_tensor*x= &plan->operand[1];
+static void oxi_space_back(oxi_stream_plan*plan){const ox_tensor*x=&plan->operand[1];
 int rows=0,d=0,inside=0;switch(plan->call->op){
 case OXI_OP_attention_back:oxi_space_attention_back(plan);return;case OXI_OP_gelu_back:
 case OXI_OP_gelu_tanh_back:
@@ -1794,10 +1791,10 @@ return;
 plan->space.dim[0][0]=plan->space.dim[1][0]=plan->space.dim[OXI_PLAN_OUT][0]=d;}
 typedef void(*oxi_space_fn)(oxi_stream_plan*plan);
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COMPUTED]={oxi_space_elementwise,oxi_space_elementwise,
- oxi_space_generated,oxi_space_generated,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,
- oxi_space_index,oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,
- oxi_space_heads,oxi_space_elementwise,oxi_space_back,oxi_space_elementwise,oxi_space_matrices,
- oxi_space_transforms,};
+oxi_space_generated,oxi_space_generated,NULL,oxi_space_one_dim,oxi_space_one_dim,oxi_space_rows,
+oxi_space_index,oxi_space_product,oxi_space_rope,oxi_space_attention,oxi_space_samples,oxi_space_planes,
+oxi_space_heads,oxi_space_elementwise,oxi_space_back,oxi_space_elementwise,oxi_space_matrices,
+oxi_space_transforms,};
 static void oxi_plan_operand(oxi_stream_plan*plan,int at,const ox_tensor*t){if(!t)return;
 plan->operand[at]=oxi_borrowed(t);plan->operand[at].is_number=t->is_number;plan->there[at]=true;
 plan->streamed[at]=oxi_is_streamed(t);}
@@ -1813,19 +1810,19 @@ static void oxi_plan_find_space(oxi_stream_plan*plan){
 oxi_space_fn space=oxi_spaces[oxi_op_row_of(plan->call->op)->family];bool empty=false;
 for(int i=0;i<OXI_STREAM_OPERANDS;i++)
 empty=empty||(plan->there[i]&&ox_numel(&plan->operand[i])==0);
-if(space&& !empty&&plan->call->out_count<=OXI_STREAM_OPERANDS-OXI_PLAN_OUT)space(plan);}
+if(space&&!empty&&plan->call->out_count<=OXI_STREAM_OPERANDS-OXI_PLAN_OUT)space(plan);}
 static void oxi_plan_open(oxi_stream_plan*plan,ox_device*compute,const oxi_call*call){
 oxi_plan_operands(plan,compute,call);oxi_plan_find_space(plan);}
 static size_t oxi_stream_room(const ox_stream*stream){return stream->desc.tile_bytes-2*OXI_STREAM_PAGE;}
 static bool oxi_plan_shares(const oxi_stream_plan*plan){int x=oxi_product_roles_of(plan->call->op).a;
 if(oxi_op_row_of(plan->call->op)->family!=OXI_FAMILY_PRODUCT)return false;
 if(oxi_is_block(plan->operand[x].dtype))x++;
-bool shares= !plan->streamed[x];for(int d=0;d<plan->space.ndim;d++)
+bool shares=!plan->streamed[x];for(int d=0;d<plan->space.ndim;d++)
 shares=shares&&(plan->space.dim[x][d]<0||plan->parts[d]==1);
 return shares;}
 static ox_status oxi_stream_run_cut(ox_stream*stream,oxi_stream_plan*plan){
 if(plan->flow.cell_bytes>oxi_stream_room(stream))stream->stats.whole_loads++;
-plan->told.shared=oxi_plan_shares(plan)? &plan->shared:NULL;
+plan->told.shared=oxi_plan_shares(plan)?&plan->shared:NULL;
 ox_status status=oxi_flow_run_all(stream,&plan->flow);oxi_free(plan->shared.memory,plan->shared.bytes);
 return status;}
 static ox_status oxi_stream_run_plan(ox_stream*stream,oxi_stream_plan*plan){
@@ -1842,18 +1839,18 @@ for(int i=0;i<call->in_count&&status==OX_OK;i++){if(ox_numel(call->in[i])==0)con
 part.shape[dim]=call->in[i]->shape[dim];status=oxi_stream_copy_plan(stream,call->in[i],&part);
 part.offset+=part.shape[dim]*part.stride[dim];}
 return status;}
-static void oxi_space_picked_rows(oxi_stream_plan*plan){ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+static void oxi_space_picked_rows(oxi_stream_plan*plan){ox_tensor*out=&plan->operand[OXI_PLAN_OUT];
 for(int d=0;d<out->ndim;d++){int at=oxi_space_add(&plan->space,out->shape[d]);
 plan->space.dim[0][at]=plan->space.dim[OXI_PLAN_OUT][at]=d;}
 oxi_space_keep_blocks(plan,0);oxi_space_keep_blocks(plan,OXI_PLAN_OUT);}
-static void oxi_gather_add_dim(ox_tensor*t){memmove(t->shape +1,t->shape,(size_t)t->ndim*sizeof*t->shape);
-memmove(t->stride +1,t->stride,(size_t)t->ndim*sizeof*t->stride);t->shape[0]=1;t->stride[0]=0;t->ndim++;}
+static void oxi_gather_add_dim(ox_tensor*t){memmove(t->shape+1,t->shape,(size_t)t->ndim*sizeof*t->shape);
+memmove(t->stride+1,t->stride,(size_t)t->ndim*sizeof*t->stride);t->shape[0]=1;t->stride[0]=0;t->ndim++;}
 static ox_status oxi_stream_pick(ox_stream*stream,const oxi_call*call,const int64_t*rows){
 oxi_stream_plan plan;ox_tensor out=oxi_borrowed(call->out[0]),*table=call->in[0];
 if(out.ndim<table->ndim)oxi_gather_add_dim(&out);
 if(!oxi_plan_join(&out,table->ndim-1))
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: rows of a streamed table go to dense results only",
- oxi_op_row_of(call->op)->name);
+oxi_op_row_of(call->op)->name);
 oxi_call copy=oxi_call_of(OXI_OP_copy,&table,1,&out);oxi_plan_operands(&plan,stream->desc.compute,&copy);
 plan.rows=rows;plan.flow.unlearned=true;oxi_space_picked_rows(&plan);
 return oxi_stream_run_plan(stream,&plan);}
@@ -1869,12 +1866,12 @@ static ox_status oxi_stream_near(ox_stream*stream,ox_tensor*t,ox_tensor**near){s
 *near=ox_device_of(t)->host?ox_retain(t):NULL;if(*near)return OX_OK;
 if(bytes>stream->desc.ram_bytes)
 return oxi_fail(OX_ERR_NOMEM,"the stream's RAM budget has no room for %llu bytes of %s",
- (unsigned long long)bytes,oxi_tensor_text(t));
+(unsigned long long)bytes,oxi_tensor_text(t));
 oxi_capacitor_yield(stream,bytes);*near=oxi_tensor_new(ox_cpu(),t->dtype,t->ndim,t->shape);
 if(!*near)return OX_ERR_NOMEM;
 stream->stats.whole_loads+=oxi_is_streamed(t);
 ox_status status=oxi_is_streamed(t)?oxi_stream_copy_by(stream,ox_cpu(),t,*near):ox_copy_(*near,t)?OX_OK
- :ox_error();
+:ox_error();
 if(status==OX_OK)return OX_OK;
 ox_release(*near);*near=NULL;return status;}
 static ox_status oxi_stream_rows(ox_stream*stream,const oxi_call*call){ox_tensor*near=NULL;
@@ -1882,7 +1879,7 @@ ox_status status=oxi_stream_near(stream,call->in[1],&near);
 if(status==OX_OK)status=oxi_stream_pick_by(stream,call,near);
 ox_release(near);return status;}
 static bool oxi_stream_picks(const oxi_call*call){bool rows=call->op==OXI_OP_embedding||
- (call->op==OXI_OP_index_select&&call->attr.along.dim==0&&call->in[0]->ndim>0);
+(call->op==OXI_OP_index_select&&call->attr.along.dim==0&&call->in[0]->ndim>0);
 return rows&&call->in[0]->shape[0]>0&&ox_numel(call->out[0])>0;}
 /* >>stream/ops/experts.c */
 static ox_tensor*oxi_stream_experts_of(const oxi_call*call){
@@ -1898,7 +1895,7 @@ const int64_t*expert=order.values?(const int64_t*)ox_data(order.values):NULL;
 for(int64_t first=0;expert&&y&&first<slots;first+=n){
 for(n=1;first+n<slots&&expert[first+n]==expert[first];)n++;
 ox_tensor*one=ox_linear(ox_narrow(x,0,first,n),ox_select(w,0,expert[first]),
- bias?ox_select(bias,0,expert[first]):NULL);
+bias?ox_select(bias,0,expert[first]):NULL);
 if(!ox_copy_(ox_narrow(y,0,first,n),one))return NULL;}
 y=ox_index_select(y,0,ox_to(ox_argsort(order.indices,0,false),device));
 return ox_reshape(y,ox_shape_of(call->out[0]));}
@@ -1908,21 +1905,21 @@ ox_tensor*made=oxi_stream_experts_of(call);
 ox_status status=made?oxi_copy_quiet(call->out[0],made):ox_error();oxi_unheard=unheard;oxi_exact=exact;
 ox_scope_end(&scope);return status;}
 /* >>stream/ops/long_lines.c */
-enum{OXI_LINES_OPERANDS=1+OXI_MAX_OUT};typedef struct oxi_stream_lines{oxi_stream_flow flow;oxi_reduce*r;
+enum{OXI_LINES_OPERANDS=1 +OXI_MAX_OUT};typedef struct oxi_stream_lines{oxi_stream_flow flow;oxi_reduce*r;
 int operands;ox_tensor t[OXI_LINES_OPERANDS];bool streamed[OXI_LINES_OPERANDS];
 bool lined[OXI_LINES_OPERANDS];int64_t origin[OXI_LINES_OPERANDS];int64_t shift[OXI_LINES_OPERANDS];
 int64_t groups,elements;int64_t group_steps,line_steps;}oxi_stream_lines;typedef struct oxi_lines_part{
 int64_t group,groups,first,count;}oxi_lines_part;
 static void oxi_walk_reach(const oxi_walk*w,int operand,int64_t first,int64_t end,int64_t*low,
- int64_t*high){int64_t inside=w->numel,last=end-1;
+int64_t*high){int64_t inside=w->numel,last=end-1;
 bool split=false;for(int d=0;d<w->ndim;d++){inside/=w->shape[d];
 int64_t a=first/inside,b=last/inside;first%=inside;last%=inside;if(split){a=0;
 b=w->shape[d]-1;}
 split=split||a!=b;int64_t from=a*w->stride[operand][d],to=b*w->stride[operand][d];*low+=from<to?from:to;
 *high+=from<to?to:from;}}
 static bool oxi_lines_span(const oxi_stream_lines*job,int operand,const oxi_lines_part*part,
- oxi_stream_layout*out){const oxi_reduce*r=job->r;
-const ox_tensor*t= &job->t[operand];
+oxi_stream_layout*out){const oxi_reduce*r=job->r;
+const ox_tensor*t=&job->t[operand];
 int64_t low=job->origin[operand],high=low,bytes=oxi_info(t->dtype)->block_bytes;
 int64_t kept=part->group*r->group;
 int64_t end=oxi_min_i64(kept+part->groups*r->group,r->kept.numel),elements=end-kept;
@@ -1930,7 +1927,7 @@ oxi_walk_reach(&r->kept,operand,kept,end,&low,&high);if(job->lined[operand]){
 oxi_walk_reach(&r->line,operand,part->first,part->first+part->count,&low,&high);elements*=part->count;}
 memset(out,0,sizeof*out);out->align=oxi_layout_align(t->dtype);
 out->first=(uint64_t)((t->offset+low)*bytes);out->bytes=out->run=(size_t)((high-low+1)*bytes);
-out->offset= -low;return high-low+1==elements;}
+out->offset=-low;return high-low+1==elements;}
 static oxi_lines_part oxi_lines_at(const oxi_stream_lines*job,int64_t index){const oxi_reduce*r=job->r;
 oxi_lines_part part;int64_t at=index%job->line_steps,end=r->line.numel;
 part.group=index/job->line_steps*job->groups;
@@ -1939,20 +1936,20 @@ if(job->elements<r->chunk){int64_t pieces=oxi_parts(r->chunk,job->elements),chun
 part.first=chunk+at%pieces*job->elements;end=oxi_min_i64(end,chunk+r->chunk);}
 part.count=oxi_min_i64(end-part.first,job->elements);return part;}
 static bool oxi_lines_fit(const oxi_stream_lines*job,const oxi_lines_part*part,size_t room){
-oxi_stream_layout layout;for(int k=0;k<job->operands;k++){if(!job->streamed[k]|| !job->lined[k])continue;
+oxi_stream_layout layout;for(int k=0;k<job->operands;k++){if(!job->streamed[k]||!job->lined[k])continue;
 (void)oxi_lines_span(job,k,part,&layout);if(layout.bytes>room)return false;}
 return true;}
 static void oxi_lines_widen(const oxi_stream_lines*job,oxi_lines_part*part,int64_t*side,int64_t unit,
- int64_t most,size_t room){int64_t low=1,high=oxi_parts(most,unit);
+int64_t most,size_t room){int64_t low=1,high=oxi_parts(most,unit);
 while(low<high){int64_t middle=low+(high-low+1)/2;
 *side=oxi_min_i64(middle*unit,most);if(oxi_lines_fit(job,part,room))
 low=middle;
 else
-high=middle -1;}
+high=middle-1;}
 *side=oxi_min_i64(low*unit,most);}
 static void oxi_lines_shrink_groups(oxi_stream_lines*job,size_t room){oxi_reduce*r=job->r;
 int64_t unit=r->by_columns?r->width:1,chunk=oxi_min_i64(r->chunk,r->line.numel);
-oxi_lines_part part={0,1,0,chunk};while(r->group>unit&& !oxi_lines_fit(job,&part,room))
+oxi_lines_part part={0,1,0,chunk};while(r->group>unit&&!oxi_lines_fit(job,&part,room))
 r->group=oxi_parts(r->group,2*unit)*unit;}
 static void oxi_lines_cut(oxi_stream_lines*job,size_t room){oxi_reduce*r=job->r;
 oxi_lines_shrink_groups(job,room);
@@ -1960,7 +1957,7 @@ int64_t groups=oxi_reduce_groups(r),numel=r->line.numel,chunk=oxi_min_i64(r->chu
 oxi_lines_part part={0,1,0,numel};if(oxi_lines_fit(job,&part,room)){
 oxi_lines_widen(job,&part,&part.groups,1,groups,room);}else{part.groups=groups;
 part.count=chunk;if(oxi_lines_fit(job,&part,room)){oxi_lines_widen(job,&part,&part.count,chunk,numel,room);
- }else if(r->by_columns&&r->line.ndim==1){r->in_parts=chunk>OXI_REDUCE_ROWS;
+}else if(r->by_columns&&r->line.ndim==1){r->in_parts=chunk>OXI_REDUCE_ROWS;
 oxi_lines_widen(job,&part,&part.count,OXI_REDUCE_ROWS,chunk,room);}else{part.groups=1;
 oxi_lines_widen(job,&part,&part.count,chunk,numel,room);}}
 job->groups=part.groups;job->elements=part.count;job->group_steps=oxi_parts(groups,part.groups);
@@ -1974,20 +1971,20 @@ if(layout.bytes>job->flow.cell_bytes)job->flow.cell_bytes=layout.bytes;}}
 static bool oxi_lines_can_store(const oxi_stream_lines*job){oxi_stream_layout layout;
 for(int64_t i=0;i<job->flow.count;i++){oxi_lines_part part=oxi_lines_at(job,i);
 for(int k=1;k<job->operands;k++)
-if(job->streamed[k]&& !oxi_lines_span(job,k,&part,&layout))return false;}
+if(job->streamed[k]&&!oxi_lines_span(job,k,&part,&layout))return false;}
 return true;}
 typedef struct oxi_lines_call{oxi_call call;ox_tensor*in[OXI_MAX_IN];ox_storage storage;}oxi_lines_call;
 static char oxi_lines_nowhere[64];
 static void oxi_lines_begin(oxi_stream_lines*job,const oxi_call*call,bool far,oxi_lines_call*planned){
-memset(job,0,sizeof*job);memset(planned,0,sizeof*planned);planned->call= *call;
-planned->call.in=planned->in;planned->storage.device=ox_cpu();planned->storage.data=oxi_lines_nowhere;
-job->operands=1+call->out_count;for(int i=0;i<call->in_count;i++)planned->in[i]=call->in[i];
+memset(job,0,sizeof*job);memset(planned,0,sizeof*planned);planned->call=*call;planned->call.in=planned->in;
+planned->storage.device=ox_cpu();planned->storage.data=oxi_lines_nowhere;job->operands=1 +call->out_count;
+for(int i=0;i<call->in_count;i++)planned->in[i]=call->in[i];
 for(int k=0;k<job->operands;k++){job->t[k]=oxi_borrowed(k==0?call->in[0]:call->out[k-1]);
 job->streamed[k]=k==0||far;if(!job->streamed[k])continue;
-job->flow.cells++;job->t[k].offset=0;job->t[k].storage= &planned->storage;if(k==0)
-planned->in[0]= &job->t[0];
+job->flow.cells++;job->t[k].offset=0;job->t[k].storage=&planned->storage;if(k==0)
+planned->in[0]=&job->t[0];
 else
-planned->call.out[k-1]= &job->t[k];}}
+planned->call.out[k-1]=&job->t[k];}}
 static void oxi_lines_end(oxi_stream_lines*job,const oxi_call*call,oxi_reduce*r,int lined){job->r=r;
 r->call=call;for(int k=0;k<job->operands;k++){int64_t bytes=oxi_info(job->t[k].dtype)->block_bytes;
 job->lined[k]=k<lined;if(!job->streamed[k])continue;
@@ -1995,28 +1992,28 @@ int64_t first=(int64_t)((uintptr_t)r->kept.base[k]-(uintptr_t)oxi_lines_nowhere)
 job->origin[k]=(first+job->shift[k])/bytes;job->t[k].offset=(k==0?call->in[0]:call->out[k-1])->offset;
 job->t[k].storage=(k==0?call->in[0]:call->out[k-1])->storage;}}
 static void oxi_lines_prepare(const oxi_stream_lines*job,const oxi_lines_part*part,bool stores,
- oxi_stream_step*step){for(int k=0;k<job->operands;k++){
-oxi_stream_source*source= &step->source[k==0?0:OXI_PLAN_OUT+k-1];
-if(!job->streamed[k]||(k>0&& !stores))continue;
+oxi_stream_step*step){for(int k=0;k<job->operands;k++){
+oxi_stream_source*source=&step->source[k==0?0:OXI_PLAN_OUT+k-1];
+if(!job->streamed[k]||(k>0&&!stores))continue;
 source->use=k==0?OXI_STREAM_LOAD:OXI_STREAM_STORE;source->region=oxi_region_of(&job->t[k]);
 (void)oxi_lines_span(job,k,part,&source->layout);}}
 typedef void(*oxi_lines_fn)(const oxi_stream_lines*job,int64_t group,int64_t first,int64_t count,int lane);
 typedef struct oxi_lines_tasks{const oxi_stream_lines*job;oxi_lines_part part;oxi_lines_fn run;
 int64_t chunk,chunks;}oxi_lines_tasks;static void oxi_lines_task(void*arg,int64_t index,int lane){
-const oxi_lines_tasks*tasks=(const oxi_lines_tasks*)arg;const oxi_lines_part*part= &tasks->part;
+const oxi_lines_tasks*tasks=(const oxi_lines_tasks*)arg;const oxi_lines_part*part=&tasks->part;
 int64_t chunk=tasks->job->r->chunk,first=(tasks->chunk+index%tasks->chunks)*chunk;
 int64_t end=oxi_min_i64(first+chunk,part->first+part->count);if(first<part->first)first=part->first;
-tasks->run(tasks->job,part->group +index/tasks->chunks,first,end-first,lane);}
+tasks->run(tasks->job,part->group+index/tasks->chunks,first,end-first,lane);}
 static void oxi_lines_reduce(const oxi_stream_lines*job,int64_t group,int64_t first,int64_t count,
- int lane){oxi_reduce_part(job->r,group,first,count,lane);}
+int lane){oxi_reduce_part(job->r,group,first,count,lane);}
 static void oxi_lines_run(oxi_stream_lines*job,const oxi_lines_part*part,const oxi_stream_step*step,
- oxi_lines_fn run){oxi_lines_tasks tasks;
+oxi_lines_fn run){oxi_lines_tasks tasks;
 oxi_reduce*r=job->r;for(int k=0;k<job->operands;k++){
-const oxi_stream_source*source= &step->source[k==0?0:OXI_PLAN_OUT+k-1];
+const oxi_stream_source*source=&step->source[k==0?0:OXI_PLAN_OUT+k-1];
 if(source->use==OXI_STREAM_UNUSED)continue;
 int64_t from=(job->origin[k]+source->layout.offset)*oxi_info(job->t[k].dtype)->block_bytes;
 r->kept.base[k]=(char*)((uintptr_t)source->data+(uintptr_t)(from-job->shift[k]));}
-tasks.job=job;tasks.part= *part;tasks.run=run;tasks.chunk=part->first/r->chunk;
+tasks.job=job;tasks.part=*part;tasks.run=run;tasks.chunk=part->first/r->chunk;
 tasks.chunks=(part->first+part->count-1)/r->chunk-tasks.chunk+1;
 oxi_parallel_for(part->groups*tasks.chunks,oxi_lines_task,&tasks);}
 /* >>stream/ops/reduce.c */
@@ -2037,7 +2034,7 @@ oxi_lines_end(&job->lines,call,&job->r,1);job->lines.flow.prepare=oxi_reduction_
 job->lines.flow.compute=oxi_reduction_compute;oxi_lines_cut(&job->lines,oxi_stream_room(stream));}
 static bool oxi_reduction_stores(const oxi_stream_reduction*job,size_t room){
 return!oxi_reduce_keeps_partials(&job->r)&&job->lines.flow.cell_bytes<=room&&
- oxi_lines_can_store(&job->lines);}
+oxi_lines_can_store(&job->lines);}
 static ox_status oxi_reduction_run(oxi_stream_reduction*job,ox_stream*stream){
 if(job->lines.flow.cell_bytes>oxi_stream_room(stream))stream->stats.whole_loads++;
 ox_status status=oxi_reduce_begin(&job->r);
@@ -2045,7 +2042,7 @@ if(status==OX_OK)status=oxi_flow_run_all(stream,&job->lines.flow);
 if(status==OX_OK)oxi_reduce_join(&job->r);
 oxi_reduce_end(&job->r);return status;}
 static ox_status oxi_stream_reduce_near(ox_stream*stream,const oxi_call*call){oxi_stream_reduction job;
-oxi_call near= *call;ox_status status=OX_OK;for(int i=0;i<call->out_count;i++){
+oxi_call near=*call;ox_status status=OX_OK;for(int i=0;i<call->out_count;i++){
 const ox_tensor*out=call->out[i];if(ox_device_of(out)->host)continue;
 near.out[i]=oxi_tensor_new(ox_cpu(),out->dtype,out->ndim,out->shape);if(!near.out[i])status=OX_ERR_NOMEM;}
 if(status==OX_OK)oxi_reduction_open(&job,stream,&near,false);
@@ -2053,7 +2050,7 @@ if(status==OX_OK)status=oxi_reduction_run(&job,stream);
 for(int i=0;i<call->out_count;i++){if(near.out[i]==call->out[i])continue;
 if(status==OX_OK&&oxi_is_streamed(call->out[i]))
 status=oxi_stream_copy_by(stream,ox_cpu(),near.out[i],call->out[i]);
-else if(status==OX_OK&& !ox_copy_(call->out[i],near.out[i]))
+else if(status==OX_OK&&!ox_copy_(call->out[i],near.out[i]))
 status=ox_error();
 ox_release(near.out[i]);}
 return status;}
@@ -2069,35 +2066,35 @@ const oxi_stream_long_rows*job=(const oxi_stream_long_rows*)(const void*)flow;
 oxi_lines_part part=oxi_lines_at(&job->lines,index%job->parts);
 oxi_lines_prepare(&job->lines,&part,index>=job->parts,step);return OX_OK;}
 static void oxi_long_rows_write(const oxi_stream_lines*job,int64_t group,int64_t first,int64_t count,
- int lane){
-oxi_row_write_part(&((const oxi_stream_long_rows*)(const void*)job)->row,group,first,count,lane);}
+int lane){oxi_row_write_part(&((const oxi_stream_long_rows*)(const void*)job)->row,group,first,count,lane);
+}
 static ox_status oxi_long_rows_compute(oxi_stream_flow*flow,int64_t index,const oxi_stream_step*step){
 oxi_stream_long_rows*job=(oxi_stream_long_rows*)(void*)flow;
 oxi_lines_part part=oxi_lines_at(&job->lines,index%job->parts);
 if(index==job->parts)oxi_parallel_for(oxi_reduce_groups(job->lines.r),oxi_row_join_task,&job->row);
 oxi_lines_run(&job->lines,&part,step,index<job->parts?oxi_lines_reduce:oxi_long_rows_write);return OX_OK;}
-static bool oxi_long_rows_cut(oxi_stream_long_rows*job,ox_stream*stream){oxi_reduce*r= &job->row.measure;
-if(r->chunks==1&& !r->by_columns)return false;
+static bool oxi_long_rows_cut(oxi_stream_long_rows*job,ox_stream*stream){oxi_reduce*r=&job->row.measure;
+if(r->chunks==1&&!r->by_columns)return false;
 oxi_lines_cut(&job->lines,oxi_stream_room(stream));if(!oxi_lines_can_store(&job->lines))return false;
 r->in_parts=r->chunks==1||r->in_parts;job->parts=job->lines.flow.count;job->lines.flow.count=2*job->parts;
 job->lines.flow.prepare=oxi_long_rows_prepare;job->lines.flow.compute=oxi_long_rows_compute;return true;}
 static ox_status oxi_long_rows_run(ox_stream*stream,const oxi_call*call,bool*done){
-oxi_stream_long_rows job;oxi_lines_call planned;oxi_reduce*r= &job.row.measure;
+oxi_stream_long_rows job;oxi_lines_call planned;oxi_reduce*r=&job.row.measure;
 oxi_lines_begin(&job.lines,call,oxi_is_streamed(call->out[0]),&planned);
 ox_status status=oxi_row_plan(&job.row,&planned.call,NULL);
 for(int k=0;k<2&&status==OX_OK;k++)job.lines.shift[k]=job.row.line_shift[k];
 if(status==OX_OK)oxi_lines_end(&job.lines,call,r,2);
 *done=status!=OX_OK||oxi_long_rows_cut(&job,stream);
-if(status==OX_OK&& *done){if(job.lines.flow.cell_bytes>oxi_stream_room(stream))stream->stats.whole_loads++;
+if(status==OX_OK&&*done){if(job.lines.flow.cell_bytes>oxi_stream_room(stream))stream->stats.whole_loads++;
 status=oxi_reduce_begin(r);if(status==OX_OK)status=oxi_flow_run_all(stream,&job.lines.flow);
 oxi_reduce_end(r);}
 oxi_row_close(&job.row);return status;}
 static bool oxi_stream_has_long_rows(const ox_stream*stream,const oxi_stream_plan*plan){
 const oxi_call*call=plan->call;bool here=oxi_is_streamed(call->out[0])||ox_device_of(call->out[0])->host;
 return oxi_op_row_of(call->op)->family==OXI_FAMILY_ROW&&here&&oxi_is_streamed(call->in[0])&&
- plan->flow.cell_bytes>oxi_stream_room(stream);}
+plan->flow.cell_bytes>oxi_stream_room(stream);}
 static ox_status oxi_stream_long_rows_run(ox_stream*stream,const oxi_call*call,bool*done){
-ox_tensor*in[OXI_MAX_IN]={call->in[0]};oxi_call near= *call;ox_status status=OX_OK;near.in=in;
+ox_tensor*in[OXI_MAX_IN]={call->in[0]};oxi_call near=*call;ox_status status=OX_OK;near.in=in;
 for(int i=1;i<call->in_count&&status==OX_OK;i++)
 status=call->in[i]?oxi_stream_near(stream,call->in[i],&in[i]):OX_OK;
 *done=status!=OX_OK;
@@ -2118,13 +2115,13 @@ return found&&number<SIZE_MAX?(size_t)number:SIZE_MAX;}
 static size_t oxi_file_line(const char*folder,const char*group,const char*name,const char*word){
 char line[256];unsigned long long number=0;size_t length=strlen(word);
 FILE*file=oxi_system_file(folder,group,name);while(file&&fgets(line,(int)sizeof line,file))
-if(strncmp(line,word,length)==0&&sscanf(line +length," %llu",&number)==1)break;
+if(strncmp(line,word,length)==0&&sscanf(line+length," %llu",&number)==1)break;
 if(file)fclose(file);
 return number<SIZE_MAX?(size_t)number:SIZE_MAX;}
 typedef struct oxi_group_names{const char*folder,*most,*high,*used,*idle_pages,*pages;}oxi_group_names;
 static const oxi_group_names oxi_groups_first={
 "/sys/fs/cgroup/memory","/memory.limit_in_bytes","/memory.limit_in_bytes",
- "/memory.usage_in_bytes","total_inactive_file","total_active_file"};
+"/memory.usage_in_bytes","total_inactive_file","total_active_file"};
 static const oxi_group_names oxi_groups_second={
 "/sys/fs/cgroup","/memory.max","/memory.high","/memory.current","inactive_file","active_file"};
 static size_t oxi_group_room(const oxi_group_names*names,char*group){size_t least=SIZE_MAX;for(;;){
@@ -2143,7 +2140,7 @@ FILE*file=oxi_system_file("/proc/self/cgroup","","");while(file&&fgets(line,(int
 char*controllers=strchr(line,':'),*path=controllers?strchr(controllers+1,':'):NULL;if(!path)continue;
 *path++ =0;path[strcspn(path,"\n")]=0;bool second=controllers[1]==0;
 if(!second&&strcmp(controllers+1,"memory")!=0)continue;
-size_t room=oxi_group_room(second? &oxi_groups_second: &oxi_groups_first,path);if(room<least)least=room;}
+size_t room=oxi_group_room(second?&oxi_groups_second:&oxi_groups_first,path);if(room<least)least=room;}
 if(file)fclose(file);
 return least;}
 static size_t oxi_process_room(int limit,unsigned long long pages){struct rlimit most;
@@ -2181,14 +2178,14 @@ static ox_stream*oxi_stream_of(ox_device*device){return(ox_stream*)device->state
 static bool oxi_stream_is_inherited(const ox_stream*stream){return stream->forks!=oxi_forks();}
 static ox_status oxi_stream_enter(ox_stream*stream){if(oxi_stream_is_inherited(stream))
 return oxi_fail(OX_ERR_DEVICE,
- "%s: the stream was opened before a fork, by the parent process; a child opens its own",stream->name);
+"%s: the stream was opened before a fork, by the parent process; a child opens its own",stream->name);
 oxi_stream_lock(stream);return OX_OK;}
 static void oxi_stream_free(ox_stream*stream){oxi_ring_free_cells(stream);oxi_capacitor_close(stream);
 oxi_spill_close(stream);oxi_reader_close(&stream->reader);while(stream->request_blocks){
 oxi_request_block*block=(oxi_request_block*)stream->request_blocks;stream->request_blocks=block->next;
 oxi_free(block,sizeof*block);}
 oxi_free(stream->spill_folder,stream->spill_folder_bytes);oxi_free(stream,sizeof*stream);}
-static void oxi_stream_release(ox_stream*stream){bool last= --stream->references==0;
+static void oxi_stream_release(ox_stream*stream){bool last=--stream->references==0;
 oxi_stream_unlock(stream);if(last)oxi_stream_free(stream);}
 static ox_status oxi_stream_alloc(ox_device*self,size_t bytes,void**out){
 ox_stream*stream=oxi_stream_of(self);oxi_stream_region*region=NULL;*out=NULL;
@@ -2206,7 +2203,7 @@ oxi_stream_region_free((oxi_stream_region*)memory);}
 static void oxi_stream_region_released(void*user,void*data){(void)user;
 oxi_stream_region_free((oxi_stream_region*)data);}
 static ox_status oxi_stream_move(const oxi_stream_region*region,size_t at,void*memory,size_t bytes,
- bool write){ox_stream*stream=region->stream;
+bool write){ox_stream*stream=region->stream;
 oxi_stream_load load;memset(&load,0,sizeof load);
 if(write)oxi_region_note(region,at,(const char*)memory,bytes);
 oxi_ring_request(stream,&load,region->file,region->offset+at,bytes,(char*)memory,write,false);
@@ -2224,12 +2221,12 @@ if(status!=OX_OK)return status;
 status=oxi_stream_move((const oxi_stream_region*)memory,offset,(void*)(uintptr_t)data,bytes,true);
 oxi_stream_unlock(stream);return status;}
 static ox_status oxi_stream_copy(ox_device*self,void*to,size_t to_offset,const void*from,
- size_t from_offset,size_t bytes){size_t room=oxi_stream_of(self)->desc.tile_bytes,done=0;
+size_t from_offset,size_t bytes){size_t room=oxi_stream_of(self)->desc.tile_bytes,done=0;
 char*buffer=(char*)oxi_alloc(room);ox_status status=buffer?OX_OK:OX_ERR_NOMEM;
 while(status==OX_OK&&done<bytes){size_t part=bytes-done<room?bytes-done:room;
 status=oxi_stream_read(self,from,from_offset+done,buffer,part);
 if(status==OX_OK)status=oxi_stream_write(self,to,to_offset+done,buffer,part);
-done +=part;}
+done+=part;}
 oxi_free(buffer,room);return status;}
 static void oxi_stream_statistics(ox_device*self,ox_device_stats*out){ox_stream*stream=oxi_stream_of(self);
 if(oxi_stream_is_inherited(stream))return;
@@ -2251,18 +2248,18 @@ if(!done)status=oxi_stream_run_cut(stream,plan);
 oxi_free(plan,sizeof*plan);return status;}
 static bool oxi_stream_has_index(const oxi_call*call){
 return oxi_op_row_of(call->op)->family==OXI_FAMILY_INDEX&&call->in_count>1&&oxi_is_int(call->in[1]->dtype);
- }
+}
 static ox_status oxi_stream_check_index(ox_stream*stream,const oxi_call*call){
 const char*name=oxi_op_row_of(call->op)->name;ox_tensor*index=NULL,x=oxi_at_least_1d(call->in[0]);
 oxi_stream_lock(stream);ox_status status=oxi_ring_settle(stream);
 if(status==OX_OK)status=oxi_stream_near(stream,call->in[1],&index);
 oxi_stream_unlock(stream);if(status==OX_OK)
 status=call->op==OXI_OP_embedding?oxi_check_indices(name,index,x.shape[0],"a table")
- :oxi_check_dim_indices(name,index,&x,call->attr.along.dim);
+:oxi_check_dim_indices(name,index,&x,call->attr.along.dim,NULL);
 ox_release(index);return status;}
 static ox_status oxi_stream_run_empty(ox_stream*stream,const oxi_call*call){oxi_stream_plan plan;
 oxi_stream_step step;if(oxi_stream_has_index(call))return oxi_stream_check_index(stream,call);
-if(call->in_count>OXI_MAX_IN|| !stream->desc.compute->host)return OX_OK;
+if(call->in_count>OXI_MAX_IN||!stream->desc.compute->host)return OX_OK;
 memset(&step,0,sizeof step);oxi_plan_operands(&plan,stream->desc.compute,call);
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){if(plan.streamed[i]&&ox_numel(&plan.operand[i])>0)return OX_OK;
 memcpy(step.source[i].layout.stride,plan.operand[i].stride,sizeof plan.operand[i].stride);}
@@ -2284,24 +2281,24 @@ if(!holds){return oxi_stream_close(self);}
 ox_status status=oxi_stream_enter(stream);if(status!=OX_OK)return status;
 stream->references++;oxi_stream_unlock(stream);return OX_OK;}
 static ox_storage*oxi_stream_storage_of(oxi_stream_region*region){ox_storage*storage=
- oxi_storage_borrow(&region->stream->device,region,region->bytes,oxi_stream_region_released,NULL);
+oxi_storage_borrow(&region->stream->device,region,region->bytes,oxi_stream_region_released,NULL);
 if(storage)
-storage->read_only= !region->file->writable;
+storage->read_only=!region->file->writable;
 else
 oxi_stream_region_free(region);
 return storage;}
 static ox_status oxi_stream_region_storage(ox_stream*stream,const char*path,const oxi_file_id*id,
- uint64_t offset,size_t bytes,ox_storage**out){oxi_stream_region*region=NULL;
+uint64_t offset,size_t bytes,ox_storage**out){oxi_stream_region*region=NULL;
 ox_status status=oxi_stream_enter(stream);if(status!=OX_OK)return status;
 status=oxi_stream_region_open(stream,path,id,offset,bytes,&region);oxi_stream_unlock(stream);
 if(status!=OX_OK)return status;
 *out=oxi_stream_storage_of(region);return*out?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_stream_open_region(ox_device*device,const char*path,const oxi_file_id*id,
- size_t offset,size_t bytes,ox_storage**out){
+size_t offset,size_t bytes,ox_storage**out){
 return oxi_stream_region_storage(oxi_stream_of(device),path,id,(uint64_t)offset,bytes,out);}
 OX_API ox_tensor*ox_stream_raw(ox_stream*stream,const char*path,int64_t offset,ox_dtype dtype,
- ox_shape shape){size_t bytes=0;
-ox_tensor meta;ox_storage*storage=NULL;if(!stream|| !path||offset<0)
+ox_shape shape){size_t bytes=0;
+ox_tensor meta;ox_storage*storage=NULL;if(!stream||!path||offset<0)
 return OXI_FAIL_NULL(OX_ERR_ARG,"stream_raw: no stream, no path, or an offset of %lld",(long long)offset);
 if(oxi_check_shape("stream_raw",dtype,shape.ndim,shape.dim,&bytes)!=OX_OK)return NULL;
 if(oxi_stream_region_storage(stream,path,NULL,(uint64_t)offset,bytes,&storage)!=OX_OK)
@@ -2309,7 +2306,7 @@ return NULL;
 oxi_meta(&meta,dtype,shape.ndim,shape.dim);ox_tensor*t=oxi_tensor_over(storage,&meta);
 oxi_storage_release(storage);return t;}
 static char*oxi_stream_named_path(const ox_stream*stream,const char*name,size_t*bytes){
-bool usable=name&& *name&& *name!='.'&& !name[strcspn(name,"/\\:")];if(!usable){
+bool usable=name&&*name&&*name!='.'&&!name[strcspn(name,"/\\:")];if(!usable){
 (void)oxi_fail(OX_ERR_ARG,"stream_named: %s cannot be the name of a file",name?OXI_QUOTE(name):"NULL");
 return NULL;}
 *bytes=strlen(stream->spill_folder)+strlen(name)+sizeof "/.safetensors";char*path=(char*)oxi_alloc(*bytes);
@@ -2332,7 +2329,7 @@ oxi_storage_release(storage);}
 oxi_free(header,header_room);oxi_free(path,path_bytes);return t;}
 static const char*oxi_stream_temporary(void){static const char*const names[]={"TMPDIR","TEMP","TMP"};
 for(size_t i=0;i<sizeof names/sizeof*names;i++){const char*folder=getenv(names[i]);
-if(folder&& *folder)return folder;}
+if(folder&&*folder)return folder;}
 #if defined(_WIN32)
 return ".";
 #else
@@ -2352,17 +2349,17 @@ size_t most=desc->ram_bytes/(4*(size_t)desc->depth)/page*page;
 if(desc->tile_bytes==0)desc->tile_bytes=most/2<(size_t)8<<20?most/2:(size_t)8<<20;
 if(desc->tile_bytes<least)desc->tile_bytes=least;
 if(desc->tile_bytes>SIZE_MAX/64)return oxi_fail(OX_ERR_ARG,"stream_open: tiles too large");
-desc->tile_bytes=(desc->tile_bytes+page -1)/page*page;if(desc->tile_bytes>most)
+desc->tile_bytes=(desc->tile_bytes+page-1)/page*page;if(desc->tile_bytes>most)
 return oxi_fail(OX_ERR_ARG,
- "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
- 2*desc->depth,(unsigned long long)desc->tile_bytes,
- 4*(unsigned long long)desc->depth*desc->tile_bytes,(unsigned long long)desc->ram_bytes);
+"stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
+2*desc->depth,(unsigned long long)desc->tile_bytes,
+4*(unsigned long long)desc->depth*desc->tile_bytes,(unsigned long long)desc->ram_bytes);
 if(desc->result_bytes==0)desc->result_bytes=desc->ram_bytes/8;
-if(!desc->spill|| !*desc->spill)desc->spill=oxi_stream_temporary();
+if(!desc->spill||!*desc->spill)desc->spill=oxi_stream_temporary();
 return OX_OK;}
 static void oxi_stream_make_device(ox_stream*stream){static int64_t counter;
-ox_device*device= &stream->device;(void)snprintf(stream->name,sizeof stream->name,"stream:%lld",
- (long long)oxi_atomic_add(&counter,1)-1);
+ox_device*device=&stream->device;(void)snprintf(stream->name,sizeof stream->name,"stream:%lld",
+(long long)oxi_atomic_add(&counter,1)-1);
 device->name=stream->name;device->alloc=oxi_stream_alloc;device->free=oxi_stream_give_back;
 device->read=oxi_stream_read;device->write=oxi_stream_write;device->copy=oxi_stream_copy;
 device->supports=oxi_stream_supports;device->run=oxi_stream_run;device->sync=oxi_stream_sync;
@@ -2370,7 +2367,7 @@ device->close=oxi_stream_close;device->state=stream;device->partner=stream->desc
 device->partner_bytes=stream->desc.result_bytes;device->region=oxi_stream_open_region;
 device->hold=oxi_stream_hold;device->statistics=oxi_stream_statistics;device->budget=oxi_stream_budget;}
 OX_API ox_stream*ox_stream_open(const ox_stream_desc*desc){ox_stream_desc filled;
-memset(&filled,0,sizeof filled);if(desc)filled= *desc;
+memset(&filled,0,sizeof filled);if(desc)filled=*desc;
 if(oxi_stream_describe(&filled)!=OX_OK)return NULL;
 size_t base=ox_memory_get_stats().bytes_in_use;ox_stream*stream=(ox_stream*)oxi_calloc(1,sizeof*stream);
 if(!stream)return NULL;
@@ -2380,7 +2377,7 @@ stream->lock=open_mutex;
 #endif
 stream->references=1;
 stream->forks=oxi_forks();stream->desc=filled;stream->base_bytes=base;
-stream->pace.sets_tile= !desc||desc->tile_bytes==0;stream->pace.sets_depth= !desc||desc->depth==0;
+stream->pace.sets_tile=!desc||desc->tile_bytes==0;stream->pace.sets_depth=!desc||desc->depth==0;
 stream->spill_folder_bytes=strlen(filled.spill)+1;
 stream->spill_folder=(char*)oxi_alloc(stream->spill_folder_bytes);oxi_stream_make_device(stream);
 oxi_reader_open(&stream->reader,&stream->desc);if(stream->spill_folder&&oxi_ring_open(stream)==OX_OK){
@@ -2389,7 +2386,7 @@ stream->desc.spill=stream->spill_folder;return stream;}
 oxi_stream_free(stream);return NULL;}
 OX_API ox_device*ox_stream_device(ox_stream*stream){
 if(!stream)(void)oxi_fail_missing("stream_device: the stream");
-return stream? &stream->device:NULL;}
+return stream?&stream->device:NULL;}
 OX_API ox_stream_stats ox_stream_get_stats(ox_stream*stream){ox_stream_stats stats;
 memset(&stats,0,sizeof stats);if(!stream||oxi_stream_is_inherited(stream))return stats;
 oxi_stream_lock(stream);stats=stream->stats;stats.ring_bytes=stream->ring_block_bytes;
@@ -2397,16 +2394,16 @@ stats.kept_bytes=stream->slab_bytes;stats.uring=stream->reader.uses_uring;
 stats.tile_bytes=stream->desc.tile_bytes;stats.depth=stream->desc.depth;
 stats.bandwidth=stream->pace.bandwidth;stats.latency=stream->pace.latency;
 stats.ahead_bytes=oxi_ring_ahead(stream);
-if(stream->busy_seconds>0)stats.overlap=1-stats.stall_seconds/stream->busy_seconds;
+if(stream->busy_seconds>0)stats.overlap=1 -stats.stall_seconds/stream->busy_seconds;
 if(stats.overlap<0)stats.overlap=0;
 oxi_stream_unlock(stream);return stats;}
 /* >>stream/shunt/internal.h */
 #ifndef OX_STREAM_SHUNT_INTERNAL_H
 #define OX_STREAM_SHUNT_INTERNAL_H
 enum{OXI_SHUNT_ALIGN=256,OXI_SHUNT_PAGE=4096,OXI_SHUNT_NODES_MOST=1<<18,OXI_SHUNT_CHUNK=1<<18,
- OXI_SHUNT_PLANS=64,OXI_SHUNT_VERY_FEW=64,OXI_SHUNT_FEW=400,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
+OXI_SHUNT_PLANS=64,OXI_SHUNT_VERY_FEW=64,OXI_SHUNT_FEW=400,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
 typedef enum oxi_shunt_lane{OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_DISK,OXI_LANES
- }oxi_shunt_lane;
+}oxi_shunt_lane;
 typedef enum oxi_shunt_kind{OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
 typedef struct oxi_shunt_item{struct oxi_shunt_item*previous,*next;size_t bytes;int64_t pending;
 int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool failed;bool small;bool valid;
@@ -2429,10 +2426,11 @@ double flops,bytes;
 double up,down;
 double disk_read,disk_write;
 oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];double start[OXI_LANES];
-oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure around;}oxi_shunt_rates;
-typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;}oxi_shunt_touch;
-typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;bool on_host;
-bool on_disk;bool caches;uint8_t kind;uint64_t place;double load[2],save[2];}oxi_shunt_known;
+oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure works[OXI_LANES];
+oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;
+}oxi_shunt_touch;typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;
+bool on_host;bool on_disk;bool caches;uint8_t kind;uint64_t place;double load[2],save[2];
+double load_takes[2],save_takes[2];}oxi_shunt_known;
 typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;
 const oxi_shunt_touch*touch;const double*seconds;
 const bool*again;const int32_t*order;oxi_shunt_known*known;uint64_t capacity,host_room;uint64_t cache_room;
@@ -2442,7 +2440,7 @@ ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;typedef str
 int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;uint8_t*use;int32_t*access;
 int32_t*from;double*start;
 uint8_t*alone,*best_alone;uint8_t*crowded;}oxi_shunt_order;typedef enum oxi_shunt_action{OXI_ACT_NODE,
- OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
+OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
 typedef struct oxi_shunt_instruction{uint8_t action,lane;int32_t node,slot;int32_t item,segment;
 int32_t first,count;int32_t number;int32_t wait[OXI_LANES];double seconds,start;}oxi_shunt_instruction;
 typedef struct oxi_shunt_change{int32_t item;bool begins,dies;uint64_t place;}oxi_shunt_change;
@@ -2455,11 +2453,13 @@ oxi_shunt_known*known;oxi_shunt_segment*segment;double*seconds;
 size_t instruction_room,change_room,segment_room;uint64_t peak,pinned_bytes;int32_t crowded;double most;
 double until;
 int32_t recomputed;int64_t runs;int32_t moved;bool whole;bool measured;double expected;
+double takes;
+double enough;
 double simulated,compute,bound,disk,link;
 double disk_read,disk_write;
 char*text;size_t text_bytes;}oxi_shunt_plan;typedef struct oxi_shunt_flight{oxi_stream_load load;
 ox_stream*stream;const oxi_stream_file*file;size_t bytes;bool write,unwatched;double start;
- }oxi_shunt_flight;typedef struct oxi_shunt_span{uint8_t lane;const char*name;double start,end;
+}oxi_shunt_flight;typedef struct oxi_shunt_span{uint8_t lane;const char*name;double start,end;
 uint64_t bytes;}oxi_shunt_span;typedef struct oxi_shunt_residents{oxi_shunt_item**item;size_t room;
 int64_t count;}oxi_shunt_residents;struct ox_shunt{ox_device device;char name[32];int64_t references;
 int64_t captures;int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_device*compute;
@@ -2478,21 +2478,21 @@ static ox_shunt*oxi_shunt_of(ox_device*device){return(ox_shunt*)device->state;}
 static bool oxi_shunt_is_inherited(const ox_shunt*s){return s->forks!=oxi_forks();}
 static ox_status oxi_shunt_enter(ox_shunt*s){if(oxi_shunt_is_inherited(s))
 return oxi_fail(OX_ERR_DEVICE,"%s: it was opened before a fork, by the parent process; a child opens "
- "its own",s->name);
+"its own",s->name);
 oxi_stream_take(&s->lock);return OX_OK;}
 static void oxi_shunt_free(ox_shunt*s);static void oxi_shunt_drop_nodes(ox_shunt*s);
 static void oxi_shunt_nodes_free(ox_shunt*s,bool all);static bool oxi_shunt_is_abandoned(const ox_shunt*s){
 if(!s->closed||s->running||s->node_count==0)return false;
-const oxi_shunt_item*item=s->items.next;while(item!= &s->items&& !item->held)item=item->next;
-return item== &s->items;}
+const oxi_shunt_item*item=s->items.next;while(item!=&s->items&&!item->held)item=item->next;
+return item==&s->items;}
 static void oxi_shunt_release(ox_shunt*s){if(oxi_shunt_is_abandoned(s)){oxi_shunt_drop_nodes(s);
 oxi_shunt_nodes_free(s,false);}
-bool last= --s->references==0;oxi_stream_give(&s->lock);if(last)oxi_shunt_free(s);}
+bool last=--s->references==0;oxi_stream_give(&s->lock);if(last)oxi_shunt_free(s);}
 static ox_status oxi_shunt_flush(ox_shunt*s);static bool oxi_shunt_is_planned(const ox_shunt*s){
 return s->desc.device_bytes>0;}
 static uint64_t oxi_shunt_room_of(size_t bytes){
 uint64_t align=bytes<4*OXI_SHUNT_PAGE?OXI_SHUNT_ALIGN:OXI_SHUNT_PAGE;
-return((uint64_t)bytes+align-1+(bytes==0))/align*align;}
+return((uint64_t)bytes+align-1 +(bytes==0))/align*align;}
 static uint64_t oxi_shunt_item_room(const oxi_shunt_item*item){
 return oxi_shunt_room_of(item->bytes+item->skew);}
 static oxi_shunt_item*oxi_shunt_item_new(ox_shunt*s,size_t bytes,uint64_t file){
@@ -2500,7 +2500,7 @@ uint32_t skew=file%8==0&&s->compute->host?(uint32_t)(file%OXI_SHUNT_PAGE):0;
 if(oxi_shunt_room_of(bytes)<=s->small_most)skew=0;
 oxi_shunt_item*item=(oxi_shunt_item*)oxi_calloc(1,sizeof*item);if(!item)return NULL;
 item->bytes=bytes;item->skew=skew;item->held=true;item->all_f32=true;
-item->small=oxi_shunt_room_of(bytes)<=s->small_most;item->kind=OXI_KIND_STATE;item->next= &s->items;
+item->small=oxi_shunt_room_of(bytes)<=s->small_most;item->kind=OXI_KIND_STATE;item->next=&s->items;
 item->previous=s->items.previous;item->previous->next=item;s->items.previous=item;s->references++;
 return item;}
 static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item);
@@ -2521,7 +2521,7 @@ static void oxi_shunt_give_back(ox_device*self,void*memory,size_t bytes){(void)b
 if(memory)oxi_shunt_item_released(oxi_shunt_of(self),(oxi_shunt_item*)memory);}
 static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes);
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
- size_t bytes);
+size_t bytes);
 static ox_status oxi_shunt_ready(ox_shunt*s,const oxi_shunt_item*item){
 return item->pending>0?oxi_shunt_flush(s):OX_OK;}
 static ox_status oxi_shunt_lost(const ox_shunt*s){
@@ -2542,7 +2542,7 @@ if(status==OX_OK&&bytes>0)status=oxi_shunt_item_write(s,item,offset,data,bytes);
 if(status==OX_OK)item->failed=false;
 oxi_stream_give(&s->lock);return status;}
 static ox_status oxi_shunt_copy(ox_device*self,void*to,size_t to_offset,const void*from,
- size_t from_offset,size_t bytes){void*through=oxi_alloc(bytes);
+size_t from_offset,size_t bytes){void*through=oxi_alloc(bytes);
 ox_status status=through?oxi_shunt_read(self,from,from_offset,through,bytes):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_write(self,to,to_offset,through,bytes);
 oxi_free(through,bytes);return status;}
@@ -2565,7 +2565,7 @@ size_t bytes=oxi_byte_offset(t->dtype,last)+(size_t)oxi_info(t->dtype)->block_by
 *offset=t->offset-first;oxi_shunt_item*item=oxi_shunt_item_new(s,bytes,0);ox_device*device=ox_device_of(t);
 ox_status status=item?OX_OK:OX_ERR_NOMEM;if(status==OX_OK&&device->host){
 status=oxi_shunt_item_write(s,item,0,(const char*)oxi_storage_data(t->storage)+from,bytes);
- }else if(status==OX_OK){void*through=oxi_alloc(bytes);
+}else if(status==OX_OK){void*through=oxi_alloc(bytes);
 status=through?device->read(device,t->storage->data,from,through,bytes):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_item_write(s,item,0,through,bytes);
 oxi_free(through,bytes);}
@@ -2579,15 +2579,15 @@ for(int d=0;d<t->ndim;d++)
 if(t->stride[d]==0&&t->shape[d]>1)return false;
 return true;}
 static bool oxi_shunt_note(ox_shunt*s,ox_tensor*t,bool written,oxi_shunt_operand*o,int64_t**dims,
- bool*at_once){memset(o,0,sizeof*o);
+bool*at_once){memset(o,0,sizeof*o);
 if(!t)return true;
 o->there=true;o->is_number=t->is_number;o->dtype=t->dtype;o->ndim=(int8_t)t->ndim;o->offset=t->offset;
-o->dims= *dims;for(int d=0;d<t->ndim;d++){o->dims[d]=t->shape[d];
+o->dims=*dims;for(int d=0;d<t->ndim;d++){o->dims[d]=t->shape[d];
 o->dims[t->ndim+d]=t->stride[d];}
 *dims+=2*t->ndim;ox_device*device=ox_device_of(t);
-if(device== &s->device&&(ox_numel(t)>0||t->storage->bytes==0)){o->item=(oxi_shunt_item*)t->storage->data;
- }else if(device== &s->device){if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset)))return false;
- }else if(t->is_number&&device->host){memcpy(o->number,oxi_ptr(t),(size_t)oxi_info(t->dtype)->block_bytes);
+if(device==&s->device&&(ox_numel(t)>0||t->storage->bytes==0)){o->item=(oxi_shunt_item*)t->storage->data;
+}else if(device==&s->device){if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset)))return false;
+}else if(t->is_number&&device->host){memcpy(o->number,oxi_ptr(t),(size_t)oxi_info(t->dtype)->block_bytes);
 o->offset=0;return true;}else if(written){o->given=t;
 *at_once=true;return true;}else if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset))){return false;}
 o->covers=oxi_shunt_covers(t,o->item);o->item->all_f32=o->item->all_f32&&t->dtype==OX_F32;
@@ -2606,10 +2606,10 @@ node->op=call->op;node->exact=call->exact;node->in_count=call->in_count;node->ou
 node->name=call->name;node->shape_key=0;node->number=s->node_count;node->told=NULL;return node;}
 static bool oxi_shunt_makes_logarithms(const oxi_call*call){
 return call->op==OXI_OP_log_softmax||call->op==OXI_OP_logsumexp||
- (call->op==OXI_OP_attention&&call->out_count>1);}
+(call->op==OXI_OP_attention&&call->out_count>1);}
 static ox_status oxi_shunt_keep(ox_shunt*s,const oxi_call*call,bool*at_once){int64_t*dims;
 oxi_shunt_node**nodes=
- (oxi_shunt_node**)oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*nodes,false);
+(oxi_shunt_node**)oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*nodes,false);
 if(!nodes)return OX_ERR_NOMEM;
 s->nodes=nodes;oxi_shunt_node*node=oxi_shunt_node_new(s,call,&dims);bool noted=node!=NULL;int count=0;
 for(;noted&&count<call->in_count;count++)
@@ -2627,15 +2627,15 @@ return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;}
 static bool oxi_shunt_supports(ox_device*self,const oxi_call*call){const ox_shunt*s=oxi_shunt_of(self);
 ox_tensor header[OXI_MAX_IN],*in[OXI_MAX_IN];ox_storage storage;
 bool saves=call->op==OXI_OP_attention&&call->out_count>1;
-if(s->compute->host||(oxi_op_row_of(call->op)->family!=OXI_FAMILY_BACK&& !saves))return true;
-memset(&storage,0,sizeof storage);storage.references=1;storage.device=s->compute;oxi_call asked= *call;
-asked.in=in;for(int i=0;i<call->in_count;i++){in[i]=call->in[i]? &header[i]:NULL;
+if(s->compute->host||(oxi_op_row_of(call->op)->family!=OXI_FAMILY_BACK&&!saves))return true;
+memset(&storage,0,sizeof storage);storage.references=1;storage.device=s->compute;oxi_call asked=*call;
+asked.in=in;for(int i=0;i<call->in_count;i++){in[i]=call->in[i]?&header[i]:NULL;
 if(!in[i])continue;
-header[i]= *call->in[i];header[i].storage= &storage;}
+header[i]=*call->in[i];header[i].storage=&storage;}
 return s->compute->supports(s->compute,&asked);}
 static ox_status oxi_shunt_run(ox_device*self,const oxi_call*call){ox_shunt*s=oxi_shunt_of(self);
 bool at_once=s->desc.eager;ox_status status=oxi_shunt_enter(s);if(status!=OX_OK)return status;
-s->references++;for(int i=0;i<call->out_count&& !s->desc.eager;i++)
+s->references++;for(int i=0;i<call->out_count&&!s->desc.eager;i++)
 at_once=at_once||ox_device_of(call->out[i])!=self;
 if(at_once&&s->node_count>0)status=oxi_shunt_flush(s);
 if(status==OX_OK)status=oxi_shunt_keep(s,call,&at_once);
@@ -2654,7 +2654,7 @@ oxi_stream_take(&s->tiers);if(s->span_count==s->span_room&&s->span_room<OXI_SHUN
 size_t room=s->span_room?2*s->span_room:1024;void*grown=oxi_try_alloc(room*sizeof*s->spans);if(grown){
 if(s->span_count>0)memcpy(grown,s->spans,s->span_count*sizeof*s->spans);
 oxi_free(s->spans,s->span_room*sizeof*s->spans);s->spans=(oxi_shunt_span*)grown;s->span_room=room;}}
-if(s->span_count<s->span_room){oxi_shunt_span*span= &s->spans[s->span_count++];
+if(s->span_count<s->span_room){oxi_shunt_span*span=&s->spans[s->span_count++];
 span->lane=(uint8_t)lane;span->name=name;span->start=start;span->end=end;span->bytes=bytes;}
 oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_trace_write(ox_shunt*s){if(!s->trace_path)return OX_OK;
@@ -2662,25 +2662,25 @@ FILE*file=fopen(s->trace_path,"wb");if(!file)
 return oxi_fail(OX_ERR_IO,"shunt_close: %s: %s",oxi_path_text(s->trace_path),strerror(errno));
 enum{LINES=OXI_LANES+1};double over[2*LINES];
 bool ok=fprintf(file,"{\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":"
- "{\"name\":\"planner\"}}")>0;
+"{\"name\":\"planner\"}}")>0;
 for(int i=0;i<2*LINES&&ok;i++){over[i]=0;
 ok=fprintf(file,",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
- "{\"name\":\"%s%s\"}},\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,"
- "\"tid\":%d,\"args\":{\"sort_index\":%d}}",1+i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES],1+i,
- 2*(i%LINES)+i/LINES)>0;}
-for(size_t i=0;i<s->span_count&&ok;i++){const oxi_shunt_span*span= &s->spans[i];
-int line=span->lane +(span->start<over[span->lane]?LINES:0);
+"{\"name\":\"%s%s\"}},\n{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":1,"
+"\"tid\":%d,\"args\":{\"sort_index\":%d}}",1 +i,i<LINES?"":"beside ",oxi_shunt_lane_names[i%LINES],1 +i,
+2*(i%LINES)+i/LINES)>0;}
+for(size_t i=0;i<s->span_count&&ok;i++){const oxi_shunt_span*span=&s->spans[i];
+int line=span->lane+(span->start<over[span->lane]?LINES:0);
 double start=fmax(span->start,over[line]),end=fmax(span->end,start);
 over[line]=end;ok=fprintf(file,
- ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
- "\"args\":{\"bytes\":%llu}}",span->name,1+line,1e6*(start-s->origin),1e6*(end-start),
- (unsigned long long)span->bytes)>0;}
+",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+"\"args\":{\"bytes\":%llu}}",span->name,1 +line,1e6*(start-s->origin),1e6*(end-start),
+(unsigned long long)span->bytes)>0;}
 ok=ok&&fprintf(file,"\n]}\n")>0;ok=fclose(file)==0&&ok;return ok?OX_OK
- :oxi_fail(OX_ERR_IO,"shunt_close: %s could not be written whole",oxi_path_text(s->trace_path));}
+:oxi_fail(OX_ERR_IO,"shunt_close: %s could not be written whole",oxi_path_text(s->trace_path));}
 /* >>stream/shunt/run.c */
 typedef struct oxi_shunt_headers{ox_tensor few[OXI_MAX_IN+OXI_MAX_OUT],*header;
 ox_storage few_numbers[OXI_MAX_IN],*number;ox_tensor*few_in[OXI_MAX_IN],**in;oxi_call call;
- }oxi_shunt_headers;static void oxi_shunt_header(const oxi_shunt_operand*o,ox_tensor*t,ox_storage*number){
+}oxi_shunt_headers;static void oxi_shunt_header(const oxi_shunt_operand*o,ox_tensor*t,ox_storage*number){
 memset(t,0,sizeof*t);t->dtype=o->dtype;t->ndim=o->ndim;t->offset=o->offset;t->is_number=o->is_number;
 t->references=1;if(o->ndim>0){memcpy(t->shape,o->dims,(size_t)o->ndim*sizeof*o->dims);
 memcpy(t->stride,o->dims+o->ndim,(size_t)o->ndim*sizeof*o->dims);}
@@ -2693,13 +2693,13 @@ static bool oxi_shunt_headers_open(oxi_shunt_headers*h,const oxi_shunt_node*node
 size_t operands=(size_t)(node->in_count+node->out_count),inputs=(size_t)node->in_count;
 bool many=node->in_count>OXI_MAX_IN;h->header=many?(ox_tensor*)oxi_alloc(operands*sizeof*h->header):h->few;
 h->number=many?(ox_storage*)oxi_alloc(inputs*sizeof*h->number):h->few_numbers;
-h->in=many?(ox_tensor**)oxi_alloc(inputs*sizeof*h->in):h->few_in;oxi_call*call= &h->call;
+h->in=many?(ox_tensor**)oxi_alloc(inputs*sizeof*h->in):h->few_in;oxi_call*call=&h->call;
 memset(call,0,sizeof*call);call->op=node->op;call->in_count=node->in_count;call->out_count=node->out_count;
-call->exact=node->exact;call->attr= *node->attr;call->random=node->random;
-call->name=node->name;call->in=h->in;if(!h->header|| !h->number|| !h->in)return false;
-for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_operand*o= &node->operand[i];
-bool is_in=i<node->in_count;ox_tensor*t=o->given?o->given:o->there? &h->header[i]:NULL;
-if(t&& !o->given)oxi_shunt_header(o,t,&h->number[is_in?i:0]);
+call->exact=node->exact;call->attr=*node->attr;call->random=node->random;
+call->name=node->name;call->in=h->in;if(!h->header||!h->number||!h->in)return false;
+for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_operand*o=&node->operand[i];
+bool is_in=i<node->in_count;ox_tensor*t=o->given?o->given:o->there?&h->header[i]:NULL;
+if(t&&!o->given)oxi_shunt_header(o,t,&h->number[is_in?i:0]);
 if(is_in)
 h->in[i]=t;
 else
@@ -2714,7 +2714,7 @@ static const char*oxi_shunt_node_name(const oxi_shunt_node*node){
 return node->name?node->name:oxi_op_row_of(node->op)->name;}
 static void oxi_shunt_blame(const ox_shunt*s,const oxi_shunt_node*node){char text[OXI_ERROR_ROOM];
 int length=snprintf(text,sizeof text,"%s, call %lld (%s): %.400s",s->name,(long long)node->number,
- oxi_shunt_node_name(node),ox_error_text());
+oxi_shunt_node_name(node),ox_error_text());
 if(length>0)memcpy(oxi_thread_error.text,text,sizeof text);}
 static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds);
 static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes);
@@ -2736,10 +2736,10 @@ double end=oxi_now();
 oxi_speaker=speaker;if(opened&&profiled&&status==OX_OK){record.start=start;
 record.seconds=end-start;oxi_profile_put(&record);}
 oxi_shunt_headers_close(&h,node);if(status!=OX_OK&&clean)oxi_shunt_blame(s,node);
-for(int i=0;i<node->out_count;i++){const oxi_shunt_operand*o= &node->operand[node->in_count+i];
-if(!o->item||(status!=OX_OK&& !o->item->valid))continue;
+for(int i=0;i<node->out_count;i++){const oxi_shunt_operand*o=&node->operand[node->in_count+i];
+if(!o->item||(status!=OX_OK&&!o->item->valid))continue;
 oxi_shunt_written(s,o->item);o->item->made_in=end-start;(void)oxi_atomic_add(&o->item->storage->version,1);
- }
+}
 if(status!=OX_OK)return status;
 s->stats.compute_seconds+=end-start;if(s->compute->host)oxi_shunt_mean_put(s,node->shape_key,end-start);
 oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);return OX_OK;}
@@ -2757,20 +2757,20 @@ return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->de
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
 static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind);
 static void oxi_shunt_flight_begin(oxi_shunt_flight*f,ox_storage*disk,size_t at,char*memory,
- size_t bytes,bool write,bool owns,bool urgent){
+size_t bytes,bool write,bool owns,bool urgent){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;ox_stream*stream=region->stream;
 memset(f,0,sizeof*f);f->stream=stream;f->file=region->file;f->bytes=bytes;f->write=write;
 uint64_t offset=region->offset+at;size_t skew=(size_t)(offset%OXI_STREAM_PAGE),lead=0,whole=0;
-bool direct=region->file->direct!= -1&&(uintptr_t)memory%OXI_STREAM_PAGE==skew;if(direct&&owns&&write){
-offset-=skew;memory-=skew;bytes=(bytes+skew+OXI_STREAM_PAGE -1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
-if(direct&&owns){whole=bytes;}else if(direct){lead=(OXI_STREAM_PAGE -skew)%OXI_STREAM_PAGE;
+bool direct=region->file->direct!=-1&&(uintptr_t)memory%OXI_STREAM_PAGE==skew;if(direct&&owns&&write){
+offset-=skew;memory-=skew;bytes=(bytes+skew+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
+if(direct&&owns){whole=bytes;}else if(direct){lead=(OXI_STREAM_PAGE-skew)%OXI_STREAM_PAGE;
 if(lead<bytes)whole=(bytes-lead)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;
 if(whole==0)lead=0;}
 oxi_stream_lock(stream);f->start=oxi_now();stream->reader.urgent=urgent;
 const size_t parts[4]={0,lead,lead+whole,bytes};for(int i=0;i<3;i++)
 if(parts[i+1]>parts[i])
 oxi_ring_request(stream,&f->load,region->file,offset+parts[i],parts[i+1]-parts[i],
- memory+parts[i],write,i==1);
+memory+parts[i],write,i==1);
 stream->reader.urgent=false;oxi_stream_unlock(stream);}
 static bool oxi_shunt_flight_step(oxi_shunt_flight*f){oxi_stream_lock(f->stream);
 if(f->load.pending>0)(void)oxi_ring_deliver(f->stream,true);
@@ -2779,19 +2779,19 @@ static ox_status oxi_shunt_flight_end(ox_shunt*s,oxi_shunt_flight*f){while(!oxi_
 ox_status status=f->load.cause!=0?oxi_ring_fail(&f->load,f->file):OX_OK;double end=oxi_now();
 oxi_stream_take(&s->tiers);bool behind=f->start<s->disk_moved_at;
 double start=behind?s->disk_moved_at:f->start;
-s->disk_moved_at=end;*(f->write? &s->stats.written_bytes: &s->stats.read_bytes)+=(int64_t)f->bytes;
+s->disk_moved_at=end;*(f->write?&s->stats.written_bytes:&s->stats.read_bytes)+=(int64_t)f->bytes;
 s->stats.ahead_bytes+=f->unwatched?(int64_t)f->bytes:0;oxi_stream_give(&s->tiers);
 oxi_shunt_span_put(s,OXI_LANE_DISK,f->write?"write":"read",start,end,f->bytes);
-if(status==OX_OK&& !f->unwatched)
+if(status==OX_OK&&!f->unwatched)
 oxi_shunt_disk_put(s,f->write,f->bytes,end-start,behind);
 f->stream=NULL;return status;}
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
- bool write,bool owns){oxi_shunt_flight flight;
+bool write,bool owns){oxi_shunt_flight flight;
 oxi_shunt_flight_begin(&flight,disk,at,memory,bytes,write,owns,true);
 return oxi_shunt_flight_end(s,&flight);}
 static bool oxi_shunt_owns_pages(const ox_shunt*s,const oxi_shunt_item*item){
-return s->compute->host&&oxi_shunt_is_planned(s)&& !item->small&&item->place%OXI_SHUNT_PAGE==0&&
- oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
+return s->compute->host&&oxi_shunt_is_planned(s)&&!item->small&&item->place%OXI_SHUNT_PAGE==0&&
+oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
 static void oxi_shunt_land(ox_shunt*s,oxi_shunt_item*item){oxi_error earlier;if(!item->flight)return;
 earlier.status=OX_OK;oxi_error_move(&earlier);item->valid=oxi_shunt_flight_end(s,item->flight)==OX_OK;
 item->flight=NULL;ox_error_clear();oxi_error_put_back(&earlier);}
@@ -2809,7 +2809,7 @@ item->disk_valid=false;
 item->packed=OX_COMPRESSION_NONE;}
 static bool oxi_shunt_has_copy(const oxi_shunt_item*item){return item->host||item->disk_valid;}
 static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){oxi_stream_take(&s->tiers);
-s->device_in_use +=more?bytes:0-bytes;s->stats.device_bytes=s->device_in_use;
+s->device_in_use+=more?bytes:0 -bytes;s->stats.device_bytes=s->device_in_use;
 if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
 oxi_stream_give(&s->tiers);}
 static void oxi_shunt_device_drop(ox_shunt*s,oxi_shunt_item*item){if(!item->storage)return;
@@ -2821,14 +2821,14 @@ static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item){oxi_shunt_part
 if(item->storage&&oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);oxi_shunt_host_drop(s,item);oxi_shunt_disk_drop(item);}
 static void*oxi_shunt_host_take(ox_shunt*s,size_t bytes){oxi_stream_take(&s->tiers);bool fits=
- s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
+s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
 if(fits)s->stats.host_bytes+=bytes;
 if(s->stats.host_bytes>s->stats.host_peak)s->stats.host_peak=s->stats.host_bytes;
 oxi_stream_give(&s->tiers);void*memory=fits?oxi_try_alloc(bytes):NULL;
-if(fits&& !memory)oxi_shunt_host_return(s,NULL,bytes);
+if(fits&&!memory)oxi_shunt_host_return(s,NULL,bytes);
 return memory;}
 static ox_status oxi_shunt_disk_take(ox_shunt*s,oxi_shunt_item*item,size_t bytes){
-if(item->disk&& !item->file&&item->disk->bytes>=bytes)return OX_OK;
+if(item->disk&&!item->file&&item->disk->bytes>=bytes)return OX_OK;
 oxi_shunt_disk_drop(item);oxi_stream_take(&s->opening);ox_status status=oxi_shunt_stream_open(s);
 oxi_stream_give(&s->opening);
 if(status==OX_OK)item->disk=oxi_storage_new(ox_stream_device(s->stream),bytes);
@@ -2840,7 +2840,7 @@ oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,end,bytes);
 oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);oxi_stream_take(&s->tiers);
 s->stats.up_bytes+=(int64_t)bytes;oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes,
- size_t at,bool owns){double start=oxi_now();
+size_t at,bool owns){double start=oxi_now();
 void*host=oxi_shunt_host_take(s,bytes);if(host){if(bytes>0)memcpy(host,data,bytes);
 oxi_shunt_host_drop(s,item);item->host=host;item->host_bytes=bytes;oxi_shunt_count_up(s,bytes,start);
 return OX_OK;}
@@ -2849,12 +2849,12 @@ status=oxi_shunt_disk_move(s,item->disk,at,(char*)(uintptr_t)data,bytes,true,own
 if(status!=OX_OK)return status;
 item->disk_valid=true;item->disk_bytes=bytes;item->disk_at=at;return OX_OK;}
 static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
-return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&& !item->small&&
- item->bytes%4==0&&s->desc.compress>>item->kind&1;}
+return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&&!item->small&&
+item->bytes%4==0&&s->desc.compress>>item->kind&1;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
 static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
 static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
-if(!item->valid||item->host|| !item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
+if(!item->valid||item->host||!item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
 void*host=oxi_shunt_host_take(s,item->bytes);if(!host)return;
 double start=oxi_now();
 oxi_storage_plain(item->storage);
@@ -2868,10 +2868,10 @@ if(!s->compute->host){data=through=oxi_alloc(item->bytes);
 status=data?s->compute->read(s->compute,item->storage->data,0,data,item->bytes):OX_ERR_NOMEM;}
 if(status==OX_OK)
 status=oxi_shunt_packs(s,item)?oxi_shunt_save_packed(s,item,data)
- :oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,oxi_shunt_owns_pages(s,item));
+:oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,oxi_shunt_owns_pages(s,item));
 oxi_free(through,item->bytes);return status;}
 static ox_status oxi_shunt_get_copy(ox_shunt*s,const oxi_shunt_item*item,size_t offset,void*out,
- size_t bytes,bool owns){if(!item->host)
+size_t bytes,bool owns){if(!item->host)
 return oxi_shunt_disk_move(s,item->disk,item->disk_at+offset,(char*)out,bytes,false,owns);
 double start=oxi_now();
 if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
@@ -2887,16 +2887,16 @@ ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes,false):OX_ERR_N
 if(status==OX_OK)status=oxi_shunt_unpack(s,item,packed,out);
 oxi_free(packed,bytes);return status;}
 static bool oxi_shunt_may_lend(const ox_shunt*s,const oxi_shunt_item*item,int kind){
-return s->compute->host&&kind==OXI_KIND_WEIGHT&& !oxi_shunt_packs(s,item);}
+return s->compute->host&&kind==OXI_KIND_WEIGHT&&!oxi_shunt_packs(s,item);}
 static ox_storage*oxi_shunt_storage_at(ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
-return oxi_storage_borrow(s->compute,(char*)s->arena+place +item->skew,item->bytes,NULL,NULL);}
+return oxi_storage_borrow(s->compute,(char*)s->arena+place+item->skew,item->bytes,NULL,NULL);}
 static ox_status oxi_shunt_unlend(ox_shunt*s,oxi_shunt_item*item){if(!item->lent)return OX_OK;
 ox_storage*own=oxi_shunt_storage_at(s,item,item->place);
 if(!own)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 memcpy(own->data,item->host,item->bytes);oxi_storage_release(item->storage);item->storage=own;
 item->lent=false;return OX_OK;}
 static ox_status oxi_shunt_load(ox_shunt*s,oxi_shunt_item*item){ox_status status;
-if(item->valid|| !oxi_shunt_has_copy(item))return OX_OK;
+if(item->valid||!oxi_shunt_has_copy(item))return OX_OK;
 if(s->compute->host){status=oxi_shunt_fetch(s,item,item->storage->data,oxi_shunt_owns_pages(s,item));}else{
 void*through=oxi_alloc(item->bytes);status=through?oxi_shunt_fetch(s,item,through,false):OX_ERR_NOMEM;
 if(status==OX_OK)
@@ -2904,17 +2904,17 @@ status=s->compute->write(s->compute,item->storage->data,0,through,item->bytes);
 oxi_free(through,item->bytes);}
 item->valid=status==OX_OK;return status;}
 static bool oxi_shunt_loads_plainly(const ox_shunt*s,const oxi_shunt_item*item){
-return s->compute->host&& !item->valid&& !item->host&&item->disk_valid&&item->packed==OX_COMPRESSION_NONE;}
+return s->compute->host&&!item->valid&&!item->host&&item->disk_valid&&item->packed==OX_COMPRESSION_NONE;}
 static void oxi_shunt_load_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 oxi_shunt_flight_begin(flight,item->disk,item->disk_at,(char*)item->storage->data,item->bytes,false,
- oxi_shunt_owns_pages(s,item),false);}
+oxi_shunt_owns_pages(s,item),false);}
 static bool oxi_shunt_saves_plainly(const ox_shunt*s,const oxi_shunt_item*item){
-return s->compute->host&&item->valid&& !oxi_shunt_has_copy(item)&& !oxi_shunt_packs(s,item);}
+return s->compute->host&&item->valid&&!oxi_shunt_has_copy(item)&&!oxi_shunt_packs(s,item);}
 static ox_status oxi_shunt_save_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 oxi_storage_plain(item->storage);ox_status status=oxi_shunt_disk_take(s,item,item->bytes+item->skew);
 if(status!=OX_OK)return status;
 oxi_shunt_flight_begin(flight,item->disk,item->skew,(char*)item->storage->data,item->bytes,true,
- oxi_shunt_owns_pages(s,item),false);
+oxi_shunt_owns_pages(s,item),false);
 return OX_OK;}
 static ox_status oxi_shunt_move_end(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 bool write=flight->write;ox_status status=oxi_shunt_flight_end(s,flight);
@@ -2923,7 +2923,7 @@ if(!write||status!=OX_OK)return status;
 item->disk_valid=true;item->disk_bytes=item->bytes;item->disk_at=item->skew;return OX_OK;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
 static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,
- const void*data,size_t bytes);
+const void*data,size_t bytes);
 static ox_status oxi_shunt_parts_even(ox_shunt*s,oxi_shunt_item*item);
 static bool oxi_shunt_is_oversized(const ox_shunt*s,const oxi_shunt_item*item);
 static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes){
@@ -2938,11 +2938,11 @@ void*all=oxi_alloc(item->bytes);ox_status status=all?oxi_shunt_fetch(s,item,all,
 if(status==OX_OK)memcpy(out,(const char*)all+offset,bytes);
 oxi_free(all,item->bytes);return status;}
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
- size_t bytes){bool whole=offset==0&&bytes==item->bytes;
-oxi_shunt_land(s,item);if(!item->part&& !whole&& !item->storage&&oxi_shunt_is_oversized(s,item)){
+size_t bytes){bool whole=offset==0&&bytes==item->bytes;
+oxi_shunt_land(s,item);if(!item->part&&!whole&&!item->storage&&oxi_shunt_is_oversized(s,item)){
 ox_status cut=oxi_shunt_parts_even(s,item);if(cut!=OX_OK)return cut;}
 if(item->part)return oxi_shunt_parts_move(s,item,offset,NULL,data,bytes);
-if(whole&&oxi_shunt_is_planned(s)&& !item->storage&& !item->small){oxi_shunt_host_drop(s,item);
+if(whole&&oxi_shunt_is_planned(s)&&!item->storage&&!item->small){oxi_shunt_host_drop(s,item);
 if(item->file)oxi_shunt_disk_drop(item);
 item->disk_valid=false;item->packed=OX_COMPRESSION_NONE;
 return oxi_shunt_put_copy(s,item,data,bytes,item->skew,false);}
@@ -2964,7 +2964,7 @@ static void oxi_shunt_from_f8(const float*scales,const uint8_t*x,int64_t blocks,
 for(int64_t i=0;i<blocks*OXI_SHUNT_BLOCK;i++)
 out[i]=oxi_f8_e4m3_to_f32(x[i])*scales[i/OXI_SHUNT_BLOCK];}
 static ox_dtype oxi_shunt_packed_dtype(int compression){return compression==OX_COMPRESSION_F16?OX_F16
- :compression==OX_COMPRESSION_I8?OX_Q8_0:compression==OX_COMPRESSION_Q4?OX_Q4_0:OX_DTYPE_NONE;}
+:compression==OX_COMPRESSION_I8?OX_Q8_0:compression==OX_COMPRESSION_Q4?OX_Q4_0:OX_DTYPE_NONE;}
 static int oxi_shunt_compression_of(const ox_shunt*s,int64_t count){
 return count%OXI_SHUNT_BLOCK?OX_COMPRESSION_F16:(int)s->desc.compression;}
 static size_t oxi_shunt_packed_bytes(int compression,int64_t count){
@@ -2972,17 +2972,17 @@ const ox_dtype_info*info=oxi_info(oxi_shunt_packed_dtype(compression));if(compre
 return(size_t)count+(size_t)(count/OXI_SHUNT_BLOCK)*sizeof(float);
 return(size_t)(count/info->block_elements)*(size_t)info->block_bytes;}
 static ox_status oxi_shunt_cast(const void*from,ox_dtype from_dtype,void*to,ox_dtype to_dtype,
- int64_t count){ox_storage storage[2];
-ox_tensor t[2],*in= &t[0];memset(storage,0,sizeof storage);for(int i=0;i<2;i++){
+int64_t count){ox_storage storage[2];
+ox_tensor t[2],*in=&t[0];memset(storage,0,sizeof storage);for(int i=0;i<2;i++){
 oxi_meta(&t[i],i?to_dtype:from_dtype,1,&count);storage[i].references=t[i].references=1;
 storage[i].device=ox_cpu();storage[i].data=i?to:(void*)(uintptr_t)from;storage[i].bytes=ox_nbytes(&t[i]);
-storage[i].borrowed=true;t[i].storage= &storage[i];}
+storage[i].borrowed=true;t[i].storage=&storage[i];}
 oxi_call cast=oxi_call_of(OXI_OP_copy,&in,1,&t[1]);cast.attr=oxi_attrs_dtype();
 return oxi_apply_quiet(&cast);}
 static int oxi_shunt_shift_of(const float*x,int64_t count){float most=0;int exponent=0;
 for(int64_t i=0;i<count;i++){float size=fabsf(x[i]);
 if(size>most&&size<=FLT_MAX)most=size;}
-(void)frexpf(most,&exponent);int shift=most>0?15-exponent:0;return shift>126?126:shift< -126? -126:shift;}
+(void)frexpf(most,&exponent);int shift=most>0?15 -exponent:0;return shift>126?126:shift<-126?-126:shift;}
 enum{OXI_SHUNT_PACKS=1<<16};
 static ox_status oxi_shunt_to_scaled(const float*x,int64_t count,int shift,ox_dtype dtype,char*out){
 const ox_dtype_info*info=oxi_info(dtype);int64_t most=oxi_min_i64(count,OXI_SHUNT_PACKS);
@@ -2999,7 +2999,7 @@ int shift=compression==OX_COMPRESSION_F8?0:oxi_shunt_shift_of((const float*)data
 size_t bytes=oxi_shunt_packed_bytes(compression,count);char*packed=(char*)oxi_alloc(bytes);
 ox_status status=packed?OX_OK:OX_ERR_NOMEM;if(status==OX_OK&&compression==OX_COMPRESSION_F8)
 oxi_shunt_to_f8((const float*)data,blocks,(float*)(void*)packed,
- (uint8_t*)packed+(size_t)blocks*sizeof(float));
+(uint8_t*)packed+(size_t)blocks*sizeof(float));
 else if(status==OX_OK)
 status=oxi_shunt_to_scaled((const float*)data,count,shift,oxi_shunt_packed_dtype(compression),packed);
 if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
@@ -3013,25 +3013,25 @@ ox_status status=oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,
 for(int64_t i=0;i<count&&status==OX_OK;i++)numbers[i]*=factor;
 return status;}
 oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(float),blocks,
- (float*)out);
+(float*)out);
 return OX_OK;}
 /* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
 int64_t low=0,high=list->count;while(low<high){int64_t middle=(low+high)/2;
 if(list->item[middle]->place<place)
-low=middle +1;
+low=middle+1;
 else
 high=middle;}
 return low;}
-static uint64_t oxi_shunt_end_of(const oxi_shunt_item*item){return item->place +oxi_shunt_item_room(item);}
+static uint64_t oxi_shunt_end_of(const oxi_shunt_item*item){return item->place+oxi_shunt_item_room(item);}
 static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item){
-oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];oxi_stream_take(&s->tiers);
+oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,item->place)];oxi_stream_take(&s->tiers);
 int64_t at=oxi_shunt_resident_from(list,item->place);if(at<list->count&&list->item[at]==item){
 list->count--;memmove(list->item+at,list->item+at+1,(size_t)(list->count-at)*sizeof*list->item);}
 oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_resident_add(ox_shunt*s,oxi_shunt_item*item){
-oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,item->place)];ox_status status=OX_OK;
+oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,item->place)];ox_status status=OX_OK;
 oxi_stream_take(&s->tiers);
 void*grown=oxi_grow(list->item,&list->room,(size_t)list->count+1,sizeof*list->item,false);if(grown){
 list->item=(oxi_shunt_item**)grown;int64_t at=oxi_shunt_resident_from(list,item->place);
@@ -3044,7 +3044,7 @@ oxi_shunt_resident_remove(s,item);oxi_shunt_device_drop(s,item);return OX_OK;}
 static ox_status oxi_shunt_arena_open(ox_shunt*s){if(!s->compute->host||s->arena)return OX_OK;
 return s->compute->alloc(s->compute,(size_t)s->desc.device_bytes,&s->arena);}
 enum{OXI_SHUNT_STEPS_ASKED=64};static void oxi_shunt_give_back_cached(const ox_shunt*s){
-if(!s->compute->host|| !oxi_shunt_is_planned(s))return;
+if(!s->compute->host||!oxi_shunt_is_planned(s))return;
 if(ox_memory_get_stats().bytes_cached>s->desc.device_bytes/16)oxi_cache_empty();}
 static ox_status oxi_shunt_settle_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
@@ -3061,21 +3061,21 @@ static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write);
 static double oxi_shunt_worth(const ox_shunt*s,const oxi_shunt_item*item){
 double cost=oxi_shunt_move_seconds(s,item->bytes,false);
 if(!item->held&&item->pending==0)return 0;
-if(item->valid&& !oxi_shunt_has_copy(item))cost+=oxi_shunt_move_seconds(s,item->bytes,true);
-return cost/(double)(1+s->node_clock-item->used_at);}
+if(item->valid&&!oxi_shunt_has_copy(item))cost+=oxi_shunt_move_seconds(s,item->bytes,true);
+return cost/(double)(1 +s->node_clock-item->used_at);}
 typedef struct oxi_shunt_window{uint64_t place;
 double worth;
 bool found;}oxi_shunt_window;
 static bool oxi_shunt_window_at(const ox_shunt*s,uint64_t place,uint64_t bytes,uint64_t end,double most,
- double*worth){if(bytes>end||place>end-bytes)return false;
-const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,place)];
+double*worth){if(bytes>end||place>end-bytes)return false;
+const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
 int64_t at=oxi_shunt_resident_from(list,place);if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
-*worth=0;for(;at<list->count&&list->item[at]->place<place +bytes;at++){
+*worth=0;for(;at<list->count&&list->item[at]->place<place+bytes;at++){
 if(list->item[at]->protects==s->node_clock)return false;
 *worth+=oxi_shunt_worth(s,list->item[at]);if(*worth>most)return false;}
 return true;}
 static oxi_shunt_window oxi_shunt_find(const ox_shunt*s,uint64_t bytes,uint64_t begin,uint64_t end){
-const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,begin)];oxi_shunt_window best;
+const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,begin)];oxi_shunt_window best;
 double worth;
 best.found=oxi_shunt_window_at(s,begin,bytes,end,1e300,&best.worth);
 best.place=begin;for(int64_t i=oxi_shunt_resident_from(list,begin);i<list->count;i++){
@@ -3084,18 +3084,18 @@ if(best.found&&best.worth==0)break;
 if(starts[0]>=end)break;
 for(int k=0;k<2;k++)
 if(oxi_shunt_window_at(s,starts[k],bytes,end,best.found?best.worth:1e300,&worth)&&
- (!best.found||worth<best.worth)){best.found=true;
+(!best.found||worth<best.worth)){best.found=true;
 best.worth=worth;best.place=starts[k];}}
 return best;}
 static ox_status oxi_shunt_clear(ox_shunt*s,uint64_t place,uint64_t bytes){for(;;){
-const oxi_shunt_residents*list= &s->resident[oxi_shunt_part_of(s,place)];
+const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
 int64_t at=oxi_shunt_resident_from(list,place);if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
-if(at>=list->count||list->item[at]->place>=place +bytes)return OX_OK;
+if(at>=list->count||list->item[at]->place>=place+bytes)return OX_OK;
 ox_status status=oxi_shunt_evict(s,list->item[at]);if(status!=OX_OK)return status;}}
 static ox_status oxi_shunt_make_room(ox_shunt*s,const oxi_shunt_item*item,uint64_t*place,bool*found){
 uint64_t bytes=oxi_shunt_item_room(item);oxi_shunt_window window={0,0,false};
 if(item->small)window=oxi_shunt_find(s,bytes,s->main_bytes,s->desc.device_bytes);
-if(!window.found&& !s->planned)window=oxi_shunt_find(s,bytes,0,s->main_bytes);
+if(!window.found&&!s->planned)window=oxi_shunt_find(s,bytes,0,s->main_bytes);
 *found=window.found;
 *place=window.place;
 return window.found?oxi_shunt_clear(s,window.place,bytes):OX_OK;}
@@ -3103,31 +3103,31 @@ typedef struct oxi_shunt_pages{size_t bytes;char*memory;}oxi_shunt_pages;
 static void oxi_shunt_pages_free(void*user,void*data){oxi_shunt_pages*pages=(oxi_shunt_pages*)user;
 (void)data;oxi_free(pages->memory,pages->bytes);oxi_free(pages,sizeof*pages);}
 static ox_storage*oxi_shunt_storage_new(ox_shunt*s,const oxi_shunt_item*item){
-if(!item->file|| !s->compute->host||item->bytes<OXI_SHUNT_CHUNK)
+if(!item->file||!s->compute->host||item->bytes<OXI_SHUNT_CHUNK)
 return oxi_storage_new(s->compute,item->bytes);
 oxi_shunt_pages*pages=(oxi_shunt_pages*)oxi_alloc(sizeof*pages);if(!pages)return NULL;
 pages->bytes=item->bytes+2*OXI_SHUNT_PAGE;pages->memory=(char*)oxi_alloc(pages->bytes);if(!pages->memory){
 oxi_free(pages,sizeof*pages);return NULL;}
-char*place=pages->memory+(OXI_SHUNT_PAGE -(uintptr_t)pages->memory%OXI_SHUNT_PAGE)+item->skew;
+char*place=pages->memory+(OXI_SHUNT_PAGE-(uintptr_t)pages->memory%OXI_SHUNT_PAGE)+item->skew;
 ox_storage*made=oxi_storage_borrow(s->compute,place,item->bytes,oxi_shunt_pages_free,pages);
 if(!made)oxi_shunt_pages_free(pages,NULL);
 return made;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads){
-if(!item->storage&& !oxi_shunt_is_planned(s)){item->storage=oxi_shunt_storage_new(s,item);
+if(!item->storage&&!oxi_shunt_is_planned(s)){item->storage=oxi_shunt_storage_new(s,item);
 if(!item->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 oxi_shunt_count_device(s,oxi_shunt_item_room(item),true);}else if(!item->storage){uint64_t place=0;
 bool found=false;ox_status status=oxi_shunt_make_room(s,item,&place,&found);if(status!=OX_OK)return status;
 if(!found)return OX_ERR_NOMEM;
 status=oxi_shunt_arena_open(s);if(status==OX_OK)status=oxi_shunt_put_at(s,item,place);
 if(status!=OX_OK)return status;}
-ox_status status=loads?oxi_shunt_load(s,item):OX_OK;if(status!=OX_OK&& !item->valid){
+ox_status status=loads?oxi_shunt_load(s,item):OX_OK;if(status!=OX_OK&&!item->valid){
 if(oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);}
 return status;}
 /* >>stream/shunt/plan/cost.c */
 static void oxi_shunt_figure_fold(oxi_shunt_figure*f,int64_t step){
 enum{PAST=(int)(sizeof f->past/sizeof*f->past)};if(f->step==step)return;
-if(f->amount>0){bool first=f->count==1&& !f->second;
+if(f->amount>0){bool first=f->count==1&&!f->second;
 f->second=f->second||first;if(!first){memmove(f->past+1,f->past,(PAST-1)*sizeof*f->past);
 if(f->count<PAST)f->count++;}
 f->past[0]=f->seconds/f->amount;}
@@ -3141,7 +3141,7 @@ for(int32_t i=0,at;i<f->count;i++){for(at=i;at>0&&sorted[at-1]>f->past[i];at--)s
 sorted[at]=f->past[i];}
 return(sorted[(f->count-1)/2]+sorted[f->count/2])/2;}
 static oxi_shunt_mean*oxi_shunt_mean_of(ox_shunt*s,uint64_t key){for(uint64_t i=0;i<16;i++){
-oxi_shunt_mean*mean= &s->means[(key+i)%OXI_SHUNT_MEANS];if(mean->key==key||mean->key==0)return mean;}
+oxi_shunt_mean*mean=&s->means[(key+i)%OXI_SHUNT_MEANS];if(mean->key==key||mean->key==0)return mean;}
 return NULL;}
 static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds){
 oxi_shunt_mean*mean=key?oxi_shunt_mean_of(s,key):NULL;if(!mean)return;
@@ -3166,7 +3166,7 @@ void*device=NULL,*host=oxi_try_alloc(bytes);double best=1;
 if(host&&s->compute->alloc(s->compute,bytes,&device)==OX_OK){memset(host,1,bytes);
 for(int i=0;i<3;i++){double start=oxi_now();
 ox_status status=up?s->compute->read(s->compute,device,0,host,bytes)
- :s->compute->write(s->compute,device,0,host,bytes);
+:s->compute->write(s->compute,device,0,host,bytes);
 if(status!=OX_OK)break;
 if(oxi_now()-start<best)best=oxi_now()-start;}
 s->compute->free(s->compute,device,bytes);}
@@ -3193,7 +3193,7 @@ oxi_error earlier;ox_status status;if(s->rates.disk_known||s->desc.fault)return;
 s->rates.disk_known=true;earlier.status=OX_OK;oxi_error_move(&earlier);status=oxi_shunt_stream_open(s);
 for(int i=0;i<3&&status==OX_OK;i++){void*memory=oxi_alloc(sizes[i]+OXI_SHUNT_PAGE);
 ox_storage*disk=memory?oxi_storage_new(ox_stream_device(s->stream),sizes[i]):NULL;
-char*pages=(char*)memory+(OXI_SHUNT_PAGE -(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
+char*pages=(char*)memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
 if(!disk)status=OX_ERR_NOMEM;
 if(memory)memset(memory,7,sizes[i]+OXI_SHUNT_PAGE);
 for(int way=0;way<2&&status==OX_OK;way++){double start=oxi_now();
@@ -3203,12 +3203,12 @@ if(status==OX_OK){s->rates.disk_write=oxi_shunt_slope(seconds[0],sizes);
 s->rates.disk_read=oxi_shunt_slope(seconds[1],sizes);}
 ox_error_clear();oxi_error_put_back(&earlier);}
 static double*oxi_shunt_rate_of(oxi_shunt_rates*rates,int lane,bool write){
-return lane==OXI_LANE_UP? &rates->up:lane==OXI_LANE_DOWN? &rates->down:write? &rates->disk_write
- : &rates->disk_read;}
+return lane==OXI_LANE_UP?&rates->up:lane==OXI_LANE_DOWN?&rates->down:write?&rates->disk_write
+:&rates->disk_read;}
 enum{OXI_SHUNT_SAYS=1<<18};
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds){
-if(bytes<OXI_SHUNT_SAYS|| !s->rates.known)return;
-oxi_stream_take(&s->tiers);oxi_shunt_figure*moved= &s->rates.moved[lane][write];
+if(bytes<OXI_SHUNT_SAYS||!s->rates.known)return;
+oxi_stream_take(&s->tiers);oxi_shunt_figure*moved=&s->rates.moved[lane][write];
 oxi_shunt_figure_note(moved,s->stats.steps,seconds-s->rates.start[lane],(double)bytes);
 double each=oxi_shunt_figure_of(moved,s->stats.steps);
 if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write)=1/each;
@@ -3224,8 +3224,11 @@ double each=oxi_shunt_figure_of(&s->rates.moved[lane][write],s->stats.steps);
 if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write!=0)=1/each;}}
 static double oxi_shunt_lane_seconds(const ox_shunt*shunt,int lane,uint64_t bytes,bool write){
 ox_shunt*s=(ox_shunt*)(uintptr_t)shunt;oxi_stream_take(&s->tiers);
-double rate= *oxi_shunt_rate_of(&s->rates,lane,write);
+double rate=*oxi_shunt_rate_of(&s->rates,lane,write);
 oxi_stream_give(&s->tiers);return s->rates.start[lane]+(rate>0?(double)bytes/rate:0);}
+static double oxi_shunt_lane_takes(ox_shunt*s,int lane,uint64_t bytes){
+double each=s->compute->host?oxi_shunt_figure_of(&s->rates.works[lane],s->stats.steps):0;
+return each*(double)bytes;}
 typedef struct oxi_shunt_told{double start,over,pieces;}oxi_shunt_told;
 static double oxi_shunt_disk_over(ox_shunt*s,uint64_t bytes,bool write,double due,oxi_shunt_told*told){
 double usual=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,write),takes[2];
@@ -3235,8 +3238,8 @@ takes[behind]=each>0?(double)bytes*each:usual;}
 if(takes[0]<s->rates.start[OXI_LANE_DISK])takes[0]=s->rates.start[OXI_LANE_DISK];
 oxi_stream_give(&s->tiers);if(due<told->start)due=told->start;
 if(due>told->start&&due<told->over){double piece=(told->over-told->start)/told->pieces;
-due=told->start+ceil((due -told->start)/piece)*piece;}
-double over=due +takes[0];
+due=told->start+ceil((due-told->start)/piece)*piece;}
+double over=due+takes[0];
 if(due<told->over&&over<told->over+takes[1])over=told->over+takes[1];
 told->start=due;told->over=over;told->pieces=ceil((double)bytes/OXI_STREAM_PIECE);
 return over;}
@@ -3252,20 +3255,20 @@ seconds=s->rates.start[OXI_LANE_COMPUTE]+(flops>bytes?flops:bytes);}
 oxi_shunt_headers_close(&h,node);return seconds;}
 /* >>stream/shunt/online.c */
 static ox_status oxi_shunt_fail_room(const ox_shunt*s,uint64_t bytes){return oxi_fail(OX_ERR_NOMEM,
- "out of memory: %llu bytes needed at once, a budget of %llu, %llu of them for large ""tensors",
- (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes,(unsigned long long)s->main_bytes);}
+"out of memory: %llu bytes needed at once, a budget of %llu, %llu of them for large ""tensors",
+(unsigned long long)bytes,(unsigned long long)s->desc.device_bytes,(unsigned long long)s->main_bytes);}
 static ox_status oxi_shunt_too_large(const ox_shunt*s,const oxi_shunt_node*node){uint64_t bytes=0;
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
-bool seen= !item;for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
+bool seen=!item;for(int k=0;k<i&&!seen;k++)seen=node->operand[k].item==item;
 if(!seen)bytes+=oxi_shunt_item_room(item);}
 return oxi_shunt_fail_room(s,bytes);}
 static ox_status oxi_shunt_bring_all(ox_shunt*s,const oxi_shunt_node*node){
 int operands=node->in_count+node->out_count;s->node_clock++;for(int i=0;i<operands;i++)
 if(node->operand[i].item)node->operand[i].item->protects=s->node_clock;
-for(int i=0;i<operands;i++){const oxi_shunt_operand*o= &node->operand[i];
+for(int i=0;i<operands;i++){const oxi_shunt_operand*o=&node->operand[i];
 if(!o->item)continue;
-if(o->item->failed&&(i<node->in_count|| !o->covers))return oxi_shunt_lost(s);
-ox_status status=oxi_shunt_bring(s,o->item,i<node->in_count|| !o->covers);if(status!=OX_OK)return status;
+if(o->item->failed&&(i<node->in_count||!o->covers))return oxi_shunt_lost(s);
+ox_status status=oxi_shunt_bring(s,o->item,i<node->in_count||!o->covers);if(status!=OX_OK)return status;
 o->item->used_at=s->node_clock;}
 return OX_OK;}
 static ox_status oxi_shunt_leave_all(ox_shunt*s){ox_status status=OX_OK;for(int part=0;part<2;part++)
@@ -3280,12 +3283,12 @@ if(status==OX_OK)return oxi_shunt_run_node(s,node);
 if(clean)oxi_shunt_blame(s,node);
 return status;}
 static void oxi_shunt_not_made(oxi_shunt_item*item){
-if(!item->valid&& !oxi_shunt_has_copy(item))item->failed=true;}
+if(!item->valid&&!oxi_shunt_has_copy(item))item->failed=true;}
 static void oxi_shunt_not_run(oxi_shunt_node*const*nodes,int64_t from,int64_t count){
 for(int64_t n=from;n<count;n++)
 for(int i=0;i<nodes[n]->out_count;i++){oxi_shunt_item*item=nodes[n]->operand[nodes[n]->in_count+i].item;
 for(int32_t k=0;item&&k<item->part_count;k++)oxi_shunt_not_made(item->part[k]);
-if(item&& !item->part)oxi_shunt_not_made(item);}}
+if(item&&!item->part)oxi_shunt_not_made(item);}}
 static void oxi_shunt_node_over(ox_shunt*s,const oxi_shunt_node*node){
 for(int i=0;i<node->in_count+node->out_count;i++){oxi_shunt_item*item=node->operand[i].item;
 if(!item)continue;
@@ -3304,7 +3307,7 @@ static uint64_t oxi_shunt_mix(uint64_t hash,uint64_t word){hash=(hash^word)*0x9e
 return hash^hash>>29;}
 static bool oxi_shunt_varies(const oxi_attr_member*m,oxi_op op){
 return m->kind==OXI_ATTR_F64||m->kind==OXI_ATTR_SCALAR||m->kind==OXI_ATTR_FACTOR||
- m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
+m->kind==OXI_ATTR_NUMBERS||m->kind==OXI_ATTR_SIZES||(m->kind==OXI_ATTR_I64&&op==OXI_OP_fill);}
 static uint64_t oxi_shunt_round(uint64_t number){uint64_t power=1;
 while(power<number&&power<UINT64_MAX/2)power*=2;
 return power;}
@@ -3312,12 +3315,12 @@ static uint64_t oxi_shunt_hash_attributes(uint64_t hash,const oxi_shunt_node*nod
 for(const oxi_attr_member*m=oxi_op_row_of(node->op)->attributes();m->name;m++){
 const void*at=oxi_attr_at(node->attr,m);if(oxi_shunt_varies(m,node->op))continue;
 hash=m->kind==OXI_ATTR_I64?oxi_shunt_mix(hash,oxi_shunt_round((uint64_t)*(const int64_t*)at+1))
- :oxi_attr_hash_member(hash,m,at);}
+:oxi_attr_hash_member(hash,m,at);}
 return hash;}
 static uint64_t oxi_shunt_hash_shape(uint64_t hash,const oxi_shunt_operand*o){
 hash=oxi_shunt_mix(hash,(uint64_t)o->dtype<<16|(uint64_t)(uint8_t)o->ndim<<4|
- (uint64_t)o->there<<1|(uint64_t)o->is_number);
-for(int d=0;d<2*o->ndim;d++){bool counts=d<o->ndim&&o->item&& !o->covers;
+(uint64_t)o->there<<1|(uint64_t)o->is_number);
+for(int d=0;d<2*o->ndim;d++){bool counts=d<o->ndim&&o->item&&!o->covers;
 uint64_t number=(uint64_t)o->dims[d];hash=oxi_shunt_mix(hash,counts?oxi_shunt_round(number):number);}
 return hash;}
 static bool oxi_shunt_tabulate(ox_shunt*s,oxi_shunt_item*item){
@@ -3328,13 +3331,13 @@ s->table=(oxi_shunt_item**)grown;item->again=item->mark==s->step_number-1;item->
 item->index=s->table_count;s->table[s->table_count++]=item;return true;}
 static bool oxi_shunt_key(ox_shunt*s,uint64_t key[2]){uint64_t hash=1,items=2;s->step_number++;
 s->table_count=0;for(int64_t n=0;n<s->node_count;n++){oxi_shunt_node*node=s->nodes[n];
-uint64_t own=oxi_shunt_mix(3+(uint64_t)node->exact,(uint64_t)node->op);
+uint64_t own=oxi_shunt_mix(3 +(uint64_t)node->exact,(uint64_t)node->op);
 own=oxi_shunt_hash_attributes(own,node);for(int i=0;i<node->in_count+node->out_count;i++){
-const oxi_shunt_operand*o= &node->operand[i];if(o->there)own=oxi_shunt_hash_shape(own,o);
+const oxi_shunt_operand*o=&node->operand[i];if(o->there)own=oxi_shunt_hash_shape(own,o);
 if(!o->item)continue;
 if(!oxi_shunt_tabulate(s,o->item))return false;
 items=oxi_shunt_mix(items,(uint64_t)o->item->index<<3|(uint64_t)o->covers<<1|
- (uint64_t)(i>=node->in_count));}
+(uint64_t)(i>=node->in_count));}
 node->shape_key=own|1;hash=oxi_shunt_mix(hash,own);items=oxi_shunt_mix(items,(uint64_t)node->in_count);}
 for(int32_t i=0;i<s->table_count;i++){const oxi_shunt_item*item=s->table[i];
 uint64_t fate=(uint64_t)oxi_shunt_outlives(item)<<1|(uint64_t)(item->valid||oxi_shunt_has_copy(item));
@@ -3386,11 +3389,11 @@ o->at=(int32_t*)oxi_shunt_list(accesses,sizeof*o->at);
 o->use=(uint8_t*)oxi_shunt_list(accesses,sizeof*o->use);
 o->access=(int32_t*)oxi_shunt_list(accesses,sizeof*o->access);
 o->alone=(uint8_t*)oxi_shunt_list(3*slots,sizeof*o->alone);
-if(!o->from|| !o->start|| !o->first|| !o->at|| !o->use|| !o->access|| !o->alone)return false;
-o->best_alone=o->alone +slots;o->crowded=o->best_alone +slots;for(int32_t j=0;j<o->slot_count;j++){
+if(!o->from||!o->start||!o->first||!o->at||!o->use||!o->access||!o->alone)return false;
+o->best_alone=o->alone+slots;o->crowded=o->best_alone+slots;for(int32_t j=0;j<o->slot_count;j++){
 int32_t n=o->slot[j];o->from[j+1]=o->from[j]+p->first[n+1]-p->first[n];
 o->start[j+1]=o->start[j]+p->seconds[n];
-for(int32_t t=p->first[n];t<p->first[n+1];t++)o->first[p->touch[t].item+1]++;}
+for(int32_t t=p->first[n];t<p->first[n+1];t++)o->first[p->touch[t].item +1]++;}
 for(int32_t i=0;i<p->item_count;i++)o->first[i+1]+=o->first[i];
 for(int32_t j=0,k=0;j<o->slot_count;j++)
 for(int32_t t=p->first[o->slot[j]];t<p->first[o->slot[j]+1];t++,k++){
@@ -3408,7 +3411,7 @@ return a+1<o->first[i+1]?(o->use[a+1]&1)!=0:p->known[i].held;}
 static int32_t oxi_shunt_access_from(const oxi_shunt_order*o,int32_t i,int32_t slot){
 int32_t low=o->first[i],high=o->first[i+1];while(low<high){int32_t middle=(low+high)/2;
 if(o->at[middle]<slot)
-low=middle +1;
+low=middle+1;
 else
 high=middle;}
 return low;}
@@ -3419,23 +3422,23 @@ size_t nodes=(size_t)p->node_count;oxi_shunt_unlist(t->first,nodes,sizeof*t->fir
 oxi_shunt_unlist(t->touch,(size_t)t->count,sizeof*t->touch);
 oxi_shunt_unlist(t->seconds,nodes,sizeof*t->seconds);oxi_shunt_unlist(t->again,nodes,sizeof*t->again);}
 static void oxi_shunt_touch_node(const oxi_shunt_node*node,oxi_shunt_touches*t,int32_t*end){
-int32_t begin= *end;for(int i=0;i<node->in_count+node->out_count;i++){
-const oxi_shunt_operand*o= &node->operand[i];if(!o->item)continue;
-int32_t k=begin;while(k< *end&&t->touch[k].item!=o->item->index)k++;
-if(k== *end){memset(&t->touch[k],0,sizeof t->touch[k]);
+int32_t begin=*end;for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_operand*o=&node->operand[i];if(!o->item)continue;
+int32_t k=begin;while(k<*end&&t->touch[k].item!=o->item->index)k++;
+if(k==*end){memset(&t->touch[k],0,sizeof t->touch[k]);
 t->touch[k].item=o->item->index;(*end)++;}
-if(i<node->in_count|| !o->covers)t->touch[k].reads=true;
+if(i<node->in_count||!o->covers)t->touch[k].reads=true;
 if(i>=node->in_count)t->touch[k].writes=true;}}
 static bool oxi_shunt_may_repeat(const oxi_shunt_node*node){
-const oxi_shunt_operand*out= &node->operand[node->in_count];
-if(node->out_count!=1|| !out->item|| !out->covers||out->item->small)return false;
+const oxi_shunt_operand*out=&node->operand[node->in_count];
+if(node->out_count!=1||!out->item||!out->covers||out->item->small)return false;
 for(int i=0;i<node->in_count;i++)
 if(node->operand[i].item==out->item)return false;
 return true;}
 static size_t oxi_shunt_moved_bytes(const ox_shunt*s,const oxi_shunt_item*item){
 int64_t count=(int64_t)(item->bytes/4);
 return oxi_shunt_packs(s,item)?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,count),count):item->bytes;
- }
+}
 static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*known){
 size_t moved=oxi_shunt_moved_bytes(s,item);memset(known,0,sizeof*known);
 known->room=item->small?0:oxi_shunt_item_room(item);known->held=oxi_shunt_outlives(item);
@@ -3445,10 +3448,13 @@ size_t down=oxi_shunt_may_lend(s,item,item->kind)?0:moved;
 known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,down,false);
 known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false);
 known->save[0]=oxi_shunt_lane_seconds(s,OXI_LANE_UP,moved,true);
-known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);}
+known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);
+known->load_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_DOWN,down);
+known->save_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_UP,moved);
+known->load_takes[1]=known->save_takes[1]=oxi_shunt_lane_takes(s,OXI_LANE_DISK,moved);}
 static void oxi_shunt_classify(ox_shunt*s){for(int32_t i=0;i<s->table_count;i++){
 oxi_shunt_item*item=s->table[i];item->kind=item->valid||oxi_shunt_has_copy(item)?OXI_KIND_WEIGHT
- :oxi_shunt_outlives(item)?OXI_KIND_STATE:OXI_KIND_ACTIVATION;}
+:oxi_shunt_outlives(item)?OXI_KIND_STATE:OXI_KIND_ACTIVATION;}
 for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++){
 oxi_shunt_item*item=s->nodes[n]->operand[s->nodes[n]->in_count+i].item;
@@ -3461,8 +3467,8 @@ for(int32_t n=0;first&&n<p->node_count;n++)
 for(int32_t t=p->first[n];t<p->first[n+1];t++){int32_t i=p->touch[t].item;
 if(first[i]==0)first[i]=n+1;
 last[i]=n+1;writes[i]|=p->touch[t].writes;}
-for(int32_t i=0;first&&live&&i<p->item_count;i++){const oxi_shunt_known*k= &p->known[i];
-if(first[i]==0||k->small||(k->had&& !writes[i]))continue;
+for(int32_t i=0;first&&live&&i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
+if(first[i]==0||k->small||(k->had&&!writes[i]))continue;
 live[k->had?0:first[i]-1]+=k->room;live[k->held?p->node_count:last[i]]-=k->room;}
 if(first&&live)most=0;
 for(int32_t n=0;first&&live&&n<p->node_count;n++){now+=live[n];
@@ -3470,14 +3476,14 @@ if(now>most)most=now;}
 oxi_shunt_unlist(first,3*items,sizeof*first);oxi_shunt_unlist(live,nodes+1,sizeof*live);
 return most<p->host_room?p->host_room-most:0;}
 static double oxi_shunt_search_seconds(const ox_shunt*s,const oxi_shunt_problem*p,double computes){
-double least=0.015+2.5e-6*p->node_count,seconds=least+0.005*computes;
+double least=0.015 +2.5e-6*p->node_count,seconds=least+0.005*computes;
 if(s->desc.search_seconds>0)return s->desc.search_seconds;
 if(p->recompute==OX_RECOMPUTE_EXACT)return 1;
 if(p->first[p->node_count]<=OXI_SHUNT_VERY_FEW)return 0.1;
 if(seconds>0.04)seconds=0.04;
 return seconds>least?seconds:least;}
 static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,
- oxi_shunt_known*known){uint64_t shared=s->desc.device_bytes-s->main_bytes;
+oxi_shunt_known*known){uint64_t shared=s->desc.device_bytes-s->main_bytes;
 int64_t operands=0;memset(p,0,sizeof*p);memset(t,0,sizeof*t);for(int64_t n=0;n<s->node_count;n++){
 uint64_t small=0;for(int i=0;i<s->nodes[n]->in_count+s->nodes[n]->out_count;i++,operands++){
 const oxi_shunt_item*item=s->nodes[n]->operand[i].item;
@@ -3488,7 +3494,7 @@ t->count=(int32_t)operands;t->first=(int32_t*)oxi_shunt_list((size_t)p->node_cou
 t->touch=(oxi_shunt_touch*)oxi_shunt_list((size_t)operands,sizeof*t->touch);
 t->seconds=(double*)oxi_shunt_list((size_t)p->node_count,sizeof*t->seconds);
 t->again=(bool*)oxi_shunt_list((size_t)p->node_count,sizeof*t->again);
-if(!t->first|| !t->touch|| !t->seconds|| !t->again)return false;
+if(!t->first||!t->touch||!t->seconds||!t->again)return false;
 for(int32_t i=0;i<s->table_count;i++)oxi_shunt_know(s,s->table[i],&known[i]);
 for(int32_t n=0,end=0;n<p->node_count;n++){oxi_shunt_touch_node(s->nodes[n],t,&end);
 t->first[n+1]=end;t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);p->time_most+=t->seconds[n];
@@ -3502,17 +3508,17 @@ return true;}
 /* >>stream/shunt/plan/early.c */
 static int64_t oxi_shunt_growth(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t n){
 int64_t bytes=0;for(int32_t k=o->from[n];k<o->from[n+1];k++){
-int32_t a=o->access[k],i=p->touch[p->first[n]+k-o->from[n]].item;const oxi_shunt_known*known= &p->known[i];
-if(a==o->first[i]&& !known->had)bytes+=(int64_t)known->room;
-if(a+1==o->first[i+1]&& !known->held)bytes-=(int64_t)known->room;}
+int32_t a=o->access[k],i=p->touch[p->first[n]+k-o->from[n]].item;const oxi_shunt_known*known=&p->known[i];
+if(a==o->first[i]&&!known->had)bytes+=(int64_t)known->room;
+if(a+1==o->first[i+1]&&!known->held)bytes-=(int64_t)known->room;}
 return bytes;}
 static bool oxi_shunt_has_weight(const oxi_shunt_problem*p,int32_t n){
 for(int32_t t=p->first[n];t<p->first[n+1];t++)
 if(p->known[p->touch[t].item].room>0)return true;
 return false;}
 static void oxi_shunt_anchor(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t*behind,
- int32_t(*used)[2]){for(int32_t i=0;i<p->item_count;i++)used[i][0]=used[i][1]= -1;
-for(int32_t n=0;n<p->node_count;n++){int32_t least= -1;
+int32_t(*used)[2]){for(int32_t i=0;i<p->item_count;i++)used[i][0]=used[i][1]=-1;
+for(int32_t n=0;n<p->node_count;n++){int32_t least=-1;
 for(int32_t t=p->first[n];t<p->first[n+1];t++){int32_t last=used[p->touch[t].item][p->touch[t].writes?0:1];
 if(last>least)least=last;}
 bool early=least>=0&&oxi_shunt_has_weight(p,n)&&oxi_shunt_growth(p,o,n)<=0;behind[n]=early?least:n;
@@ -3537,10 +3543,10 @@ oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACKINGS=5};
 static const int oxi_shunt_packings[OXI_PACKINGS]={0,OXI_PACK_TIGHT,OXI_PACK_RING,
- OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART};
+OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART};
 typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;typedef struct oxi_shunt_placing{uint8_t*keep;uint64_t pinned_bytes;
- }oxi_shunt_placing;static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){uint64_t most=0;
+}oxi_shunt_placing;static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){uint64_t most=0;
 for(int32_t n=0;n<p->node_count;n++){uint64_t bytes=0;
 for(int32_t t=p->first[n];t<p->first[n+1];t++)
 if(!p->known[p->touch[t].item].pinned)bytes+=p->known[p->touch[t].item].room;
@@ -3549,10 +3555,10 @@ return most;}
 typedef struct oxi_shunt_rank{double worth;
 int32_t item,first;}oxi_shunt_rank;static int oxi_shunt_rank_compare(const void*a,const void*b){
 const oxi_shunt_rank*x=(const oxi_shunt_rank*)a,*y=(const oxi_shunt_rank*)b;
-if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
-return x->first<y->first? -1:x->first>y->first;}
+if(x->worth!=y->worth)return x->worth>y->worth?-1:1;
+return x->first<y->first?-1:x->first>y->first;}
 static uint32_t oxi_shunt_reversed(uint32_t bits){uint32_t out=0;
-for(int i=0;i<32;i++)out|=(bits>>i&1u)<<(31-i);
+for(int i=0;i<32;i++)out|=(bits>>i&1u)<<(31 -i);
 return out;}
 static void oxi_shunt_rank_spread(const oxi_shunt_problem*p,oxi_shunt_rank*rank,int32_t count){
 enum{LARGE=16};for(int32_t r=0,end;r<count;r=end){
@@ -3560,29 +3566,29 @@ for(end=r+1;end<count&&rank[end].worth>0.8*rank[r].worth;)end++;
 for(int32_t q=r;q<end;q++)rank[q].worth=rank[r].worth;
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);for(int32_t q=r;q<end;q++){
 bool large=p->known[rank[q].item].room>p->capacity/LARGE;
-rank[q].first=large? -1:(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);}
+rank[q].first=large?-1:(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);}
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);}}
 static int32_t oxi_shunt_rank_all(const oxi_shunt_problem*p,const oxi_shunt_order*o,oxi_shunt_rank*rank){
-int32_t count=0;for(int32_t i=0;i<p->item_count;i++){const oxi_shunt_known*k= &p->known[i];
-if(!k->had|| !k->held||k->small||o->first[i]==o->first[i+1])continue;
+int32_t count=0;for(int32_t i=0;i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
+if(!k->had||!k->held||k->small||o->first[i]==o->first[i+1])continue;
 int uses=0;bool writes=false;for(int32_t a=o->first[i];a<o->first[i+1];a++){writes=writes||o->use[a]&2;
 if(o->use[a]&1&&(a==o->first[i]||o->at[a]>o->at[a-1]+2))uses++;}
-int from=k->on_host&& !k->on_disk?0:1;double load=k->load[from],save=k->save[from];
+int from=k->on_host?0:1;double load=k->load[from],save=k->save[from];
 rank[count].item=i;rank[count].first=o->at[o->first[i]];
 rank[count++].worth=(load*(uses>0)+1e-3*load*uses+save*writes)/(double)k->room;}
 qsort(rank,(size_t)count,sizeof*rank,oxi_shunt_rank_compare);return count;}
 static uint64_t oxi_shunt_pin_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank,int32_t count,
- double part){uint64_t bytes=0;
+double part){uint64_t bytes=0;
 for(int32_t i=0;i<p->item_count;i++)p->known[i].pinned=false;
 for(int pass=0;pass<2&&part!=0;pass++){double left=(double)p->capacity-(double)oxi_shunt_widest(p);
 double room=part>0?part*left:left+part*((double)p->capacity-left);
-for(int32_t r=0;r<count;r++){oxi_shunt_known*k= &p->known[rank[r].item];
+for(int32_t r=0;r<count;r++){oxi_shunt_known*k=&p->known[rank[r].item];
 if(k->pinned||(double)(bytes+k->room)>room)continue;
 k->pinned=true;k->place=bytes;bytes+=k->room;}}
 return bytes;}
 static void oxi_shunt_cache_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank,int32_t count){
-uint64_t left=p->cache_room;for(int32_t r=0;r<count;r++){oxi_shunt_known*k= &p->known[rank[r].item];
-k->caches= !k->pinned&& !k->on_host&&k->on_disk&&k->room<=left;if(k->caches)left-=k->room;}}
+uint64_t left=p->cache_room;for(int32_t r=0;r<count;r++){oxi_shunt_known*k=&p->known[rank[r].item];
+k->caches=!k->pinned&&!k->on_host&&k->on_disk&&k->room<=left;if(k->caches)left-=k->room;}}
 static bool oxi_shunt_is_apart(const oxi_shunt_known*k){return k->pinned||k->small;}
 typedef struct oxi_shunt_heap{int32_t*access,*next,count;}oxi_shunt_heap;
 static void oxi_shunt_heap_put(oxi_shunt_heap*h,int32_t access,int32_t next){int32_t at=h->count++;
@@ -3599,12 +3605,12 @@ h->next[at]=next;h->access[at]=access;}
 typedef struct oxi_shunt_min{const oxi_shunt_problem*p;const oxi_shunt_order*o;uint8_t*keep;
 int32_t*item_of;int32_t*last;int32_t*stamp;uint8_t*dirty;oxi_shunt_heap heap[2];uint64_t used,most;
 double weight;}oxi_shunt_min;
-static int32_t oxi_shunt_min_top(oxi_shunt_min*m,int which,int32_t slot){oxi_shunt_heap*h= &m->heap[which];
+static int32_t oxi_shunt_min_top(oxi_shunt_min*m,int which,int32_t slot){oxi_shunt_heap*h=&m->heap[which];
 while(h->count>0){int32_t a=h->access[0],i=m->item_of[a];
 if(m->last[i]==a&&m->dirty[i]==which&&m->stamp[i]!=slot)return a;
 oxi_shunt_heap_pop(h);}
 return-1;}
-static void oxi_shunt_min_leave(oxi_shunt_min*m,int32_t i){m->keep[m->last[i]]=0;m->last[i]= -1;
+static void oxi_shunt_min_leave(oxi_shunt_min*m,int32_t i){m->keep[m->last[i]]=0;m->last[i]=-1;
 m->dirty[i]=0;m->used-=m->p->known[i].room;}
 static bool oxi_shunt_min_evict(oxi_shunt_min*m,int32_t slot){
 int32_t clean=oxi_shunt_min_top(m,0,slot),dirty=oxi_shunt_min_top(m,1,slot),victim;
@@ -3631,16 +3637,16 @@ if(!oxi_shunt_min_evict(m,slot))return false;
 oxi_shunt_min_after(m,slot);}
 return true;}
 static bool oxi_shunt_place(const oxi_shunt_problem*p,const oxi_shunt_order*o,const oxi_shunt_choice*c,
- oxi_shunt_placing*out){size_t items=(size_t)p->item_count,accesses=(size_t)o->access_count;
+oxi_shunt_placing*out){size_t items=(size_t)p->item_count,accesses=(size_t)o->access_count;
 uint64_t widest=oxi_shunt_widest(p),left=p->capacity-out->pinned_bytes;oxi_shunt_min m;
 memset(&m,0,sizeof m);if(out->pinned_bytes>p->capacity||widest>left)return false;
 m.p=p;m.o=o;m.keep=out->keep;m.weight=c->dirty_weight;m.most=(uint64_t)(c->capacity_part*(double)left);
 if(m.most<widest)m.most=widest;
 int32_t*ints=(int32_t*)oxi_alloc((2*items+5*accesses+1)*sizeof*ints);
 m.dirty=(uint8_t*)oxi_shunt_list(items,1);bool placed=ints&&m.dirty;if(placed){memset(m.keep,0,accesses);
-m.last=ints;m.stamp=ints+items;m.item_of=m.stamp +items;for(int h=0;h<2;h++){
-m.heap[h].access=m.item_of+accesses*(size_t)(1+2*h);m.heap[h].next=m.heap[h].access+accesses;}
-for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]= -1;
+m.last=ints;m.stamp=ints+items;m.item_of=m.stamp+items;for(int h=0;h<2;h++){
+m.heap[h].access=m.item_of+accesses*(size_t)(1 +2*h);m.heap[h].next=m.heap[h].access +accesses;}
+for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]=-1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)m.item_of[a]=i;}
 placed=oxi_shunt_min_walk(&m);}
 oxi_shunt_unlist(m.dirty,items,1);oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);return placed;}
@@ -3656,24 +3662,24 @@ double*finish[OXI_LANES],lane_end[OXI_LANES];
 uint64_t host_left;int packing;bool tight;}oxi_shunt_schedule;
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
- sizeof*plan->segment,false);
+sizeof*plan->segment,false);
 if(!grown)return NULL;
-plan->segment=(oxi_shunt_segment*)grown;oxi_shunt_segment*made= &plan->segment[plan->segment_count++];
+plan->segment=(oxi_shunt_segment*)grown;oxi_shunt_segment*made=&plan->segment[plan->segment_count++];
 memset(made,0,sizeof*made);return made;}
 static bool oxi_shunt_segments_of(oxi_shunt_schedule*s,int32_t i){const oxi_shunt_order*o=s->o;
-const oxi_shunt_known*k= &s->p->known[i];int32_t end=o->first[i+1];bool has_bytes=k->had;
+const oxi_shunt_known*k=&s->p->known[i];int32_t end=o->first[i+1];bool has_bytes=k->had;
 for(int32_t a=o->first[i],b;a<end;a=b+1){oxi_shunt_segment*g=oxi_shunt_segment_add(s);
 if(!g)return false;
 g->item=i;g->first=g->from=o->at[a];g->loads=has_bytes&&o->use[a]&1;for(b=a;;b++){
 if(o->use[b]&2)g->dirty=has_bytes=true;
 if(!s->keep[b]||b+1==end)break;}
 g->last=o->at[b];bool needed=oxi_shunt_needed_after(o,s->p,i,b);g->stays=needed&&s->keep[b];
-g->saves=needed&& !g->stays&&g->dirty;g->dies=b+1==end&& !k->held;}
+g->saves=needed&&!g->stays&&g->dirty;g->dies=b+1==end&&!k->held;}
 return true;}
 static bool oxi_shunt_segments(oxi_shunt_schedule*s){s->plan->segment_count=0;
 for(int32_t i=0;i<s->p->item_count;i++){if(oxi_shunt_is_apart(&s->p->known[i]))continue;
 if(!oxi_shunt_segments_of(s,i))return false;}
-for(int32_t g=0;g<s->plan->segment_count;g++){const oxi_shunt_segment*one= &s->plan->segment[g];
+for(int32_t g=0;g<s->plan->segment_count;g++){const oxi_shunt_segment*one=&s->plan->segment[g];
 uint64_t room=s->p->known[one->item].room;int32_t last=one->stays?s->o->slot_count-1:one->last;
 s->used[one->first]+=room;s->used[last+1]-=room;}
 for(int32_t j=0;j<s->o->slot_count;j++)s->used[j+1]+=s->used[j];
@@ -3687,16 +3693,16 @@ while(low<high){int32_t middle=(low+high+1)/2;
 if(o->start[middle]<=time)
 low=middle;
 else
-high=middle -1;}
+high=middle-1;}
 return low;}
 static void oxi_shunt_list_segments(oxi_shunt_schedule*s){for(int32_t g=s->plan->segment_count-1;g>=0;g--){
-oxi_shunt_segment*one= &s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
-int32_t*list=one->loads? &s->loads[one->first]: &s->defines[one->first];one->next= *list;*list=g;}}
+oxi_shunt_segment*one=&s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
+int32_t*list=one->loads?&s->loads[one->first]:&s->defines[one->first];one->next=*list;*list=g;}}
 static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;double next[2];
 next[0]=next[1]=o->start[o->slot_count];for(int32_t j=o->slot_count-1;j>=0;j--)
-for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one= &s->plan->segment[g];
-const oxi_shunt_known*k= &s->p->known[one->item];int lane=k->on_host?0:1;
-int32_t least=g>0&&one[-1].item==one->item?one[-1].last+1:0;
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
+const oxi_shunt_known*k=&s->p->known[one->item];int lane=k->on_host?0:1;
+int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;
 next[lane]=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
 one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;if(one->block<least)one->block=least;
 if(s->packing&OXI_PACK_LATE)one->block=j;}}
@@ -3704,29 +3710,29 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};
 uint64_t room=s->p->capacity-s->plan->pinned_bytes;int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);
 if(far<FAR)far=FAR;
 oxi_shunt_list_segments(s);oxi_shunt_want(s);
-for(int32_t j=0;j<s->o->slot_count&& !oxi_shunt_is_late(s,j);j++)
-for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one= &s->plan->segment[g];
-const oxi_shunt_known*k= &s->p->known[one->item];int32_t*last= &before[k->on_host?0:1],least=one->block;
-if(s->packing&OXI_PACK_RING&& *last>least)least= *last;
+for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
+const oxi_shunt_known*k=&s->p->known[one->item];int32_t*last=&before[k->on_host?0:1],least=one->block;
+if(s->packing&OXI_PACK_RING&&*last>least)least=*last;
 if(least<j-far)least=j-far;
-while(one->from>least&& !s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
+while(one->from>least&&!s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
 s->used[--one->from]+=k->room;
-if(one->from> *last)*last=one->from;}
+if(one->from>*last)*last=one->from;}
 for(int32_t j=s->o->slot_count-1;j>=0;j--)
-for(int32_t g=s->loads[j],next;g>=0;g=next){oxi_shunt_segment*one= &s->plan->segment[g];
+for(int32_t g=s->loads[j],next;g>=0;g=next){oxi_shunt_segment*one=&s->plan->segment[g];
 next=one->next;one->next=s->issues[one->from];s->issues[one->from]=g;}}
 static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){return b>=0&&s->block[b].bin>=0;}
 static int oxi_shunt_bin_of(uint64_t bytes){int bin=1;for(bytes>>=12;bytes>0;bytes>>=1)bin++;
 return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
-static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){const oxi_shunt_block*one= &s->block[b];
+static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){const oxi_shunt_block*one=&s->block[b];
 if(one->last>=0)
 s->block[one->last].next=one->next;
 else
 s->bin[one->bin]=one->next;
 if(one->next>=0)s->block[one->next].last=one->last;}
-static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one= &s->block[b];
-bool alone= !oxi_shunt_block_free(s,one->before)&& !oxi_shunt_block_free(s,one->behind);
-one->bin=alone?oxi_shunt_bin_of(one->bytes):0;one->last= -1;one->next=s->bin[one->bin];
+static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one=&s->block[b];
+bool alone=!oxi_shunt_block_free(s,one->before)&&!oxi_shunt_block_free(s,one->behind);
+one->bin=alone?oxi_shunt_bin_of(one->bytes):0;one->last=-1;one->next=s->bin[one->bin];
 if(one->next>=0)s->block[one->next].last=b;
 s->bin[one->bin]=b;}
 static void oxi_shunt_block_relist(oxi_shunt_schedule*s,int32_t b){if(!oxi_shunt_block_free(s,b))return;
@@ -3736,17 +3742,17 @@ if(b>=0){s->spare=s->block[b].behind;}else{
 void*grown=oxi_grow(s->block,&s->block_room,(size_t)s->block_count+1,sizeof*s->block,false);
 if(!grown)return-1;
 s->block=(oxi_shunt_block*)grown;b=s->block_count++;}
-memset(&s->block[b],0,sizeof*s->block);s->block[b].bin= -1;s->block[b].before=before;
+memset(&s->block[b],0,sizeof*s->block);s->block[b].bin=-1;s->block[b].before=before;
 s->block[b].behind=behind;if(before>=0)s->block[before].behind=b;
 if(behind>=0)s->block[behind].before=b;
 return b;}
 static void oxi_shunt_block_open(oxi_shunt_schedule*s,int32_t b){s->open_count++;
 oxi_shunt_block_enlist(s,b);oxi_shunt_block_relist(s,s->block[b].before);
 oxi_shunt_block_relist(s,s->block[b].behind);}
-static void oxi_shunt_block_remove(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one= &s->block[b];
+static void oxi_shunt_block_remove(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one=&s->block[b];
 oxi_shunt_block_unlist(s,b);s->open_count--;if(one->before>=0)s->block[one->before].behind=one->behind;
 if(one->behind>=0)s->block[one->behind].before=one->before;
-one->bin= -1;one->behind=s->spare;s->spare=b;}
+one->bin=-1;one->behind=s->spare;s->spare=b;}
 static void oxi_shunt_clock_join(int32_t*clock,const int32_t*other){for(int lane=0;lane<OXI_LANES;lane++)
 if(other[lane]>clock[lane])clock[lane]=other[lane];}
 typedef struct oxi_shunt_fit{int32_t first,last;double free_at;
@@ -3767,20 +3773,20 @@ if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
 if(!s->tight&&x->left!=y->left)return x->left<y->left;
 return x->place<y->place;}
 static bool oxi_shunt_occupy(oxi_shunt_schedule*s,const oxi_shunt_fit*fit,bool end,uint64_t room,
- oxi_shunt_segment*g,int32_t*clock){
+oxi_shunt_segment*g,int32_t*clock){
 int32_t before=s->block[fit->first].before,behind=s->block[fit->last].behind;
-int32_t rest=fit->left==0? -1:end?fit->first:fit->last;g->place=fit->place +(end?fit->left:0);
+int32_t rest=fit->left==0?-1:end?fit->first:fit->last;g->place=fit->place+(end?fit->left:0);
 for(int32_t b=fit->first,next;b!=behind;b=next){next=s->block[b].behind;
 oxi_shunt_clock_join(clock,s->block[b].clock);if(b!=rest)oxi_shunt_block_remove(s,b);}
-if(rest>=0){oxi_shunt_block*one= &s->block[rest];
-if(!end)one->place +=one->bytes-fit->left;
+if(rest>=0){oxi_shunt_block*one=&s->block[rest];
+if(!end)one->place+=one->bytes-fit->left;
 one->bytes=fit->left;if(end)
 before=rest;
 else
 behind=rest;}
 int32_t b=oxi_shunt_block_new(s,before,behind);if(b<0)return false;
 s->block[b].place=g->place;s->block[b].bytes=room;s->block_of[g->item]=b;oxi_shunt_block_relist(s,before);
-oxi_shunt_block_relist(s,behind);if(g->place +room>s->plan->peak)s->plan->peak=g->place +room;
+oxi_shunt_block_relist(s,behind);if(g->place+room>s->plan->peak)s->plan->peak=g->place+room;
 return true;}
 static bool oxi_shunt_fit_end(const oxi_shunt_schedule*s,int32_t last,uint64_t room,oxi_shunt_fit*fit){
 int32_t b=last;uint64_t bytes=s->block[b].bytes;
@@ -3790,12 +3796,12 @@ bytes+=s->block[b].bytes;}
 if(bytes<room)return false;
 fit->first=b;fit->last=last;fit->place=s->block[b].place;fit->left=bytes-room;return true;}
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,
- bool found,oxi_shunt_fit*best){oxi_shunt_fit fit;
+bool found,oxi_shunt_fit*best){oxi_shunt_fit fit;
 memset(&fit,0,sizeof fit);for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){
 if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
-if(end? !oxi_shunt_fit_end(s,b,room,&fit): !oxi_shunt_fit_at(s,b,room,&fit))continue;
+if(end?!oxi_shunt_fit_end(s,b,room,&fit):!oxi_shunt_fit_at(s,b,room,&fit))continue;
 if(fit.free_at<now)fit.free_at=now;
-if(found&&(end?fit.place<best->place: !oxi_shunt_fit_beats(s,&fit,best)))continue;
+if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
 *best=fit;found=true;}
 return found;}
 static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segment*g,int32_t*clock){
@@ -3804,62 +3810,67 @@ bool end=s->packing&OXI_PACK_APART&&room>(s->p->capacity-s->plan->pinned_bytes)/
 memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
 for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
 if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
-s->block_of[g->item]= -1;s->placed+=room;s->crowded=s->crowded|| !found;
+s->block_of[g->item]=-1;s->placed+=room;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){
-oxi_shunt_block*one= &s->block[x],*two= &s->block[y];one->bytes+=two->bytes;
+oxi_shunt_block*one=&s->block[x],*two=&s->block[y];one->bytes+=two->bytes;
 if(two->free_at>one->free_at)one->free_at=two->free_at;
 oxi_shunt_clock_join(one->clock,two->clock);oxi_shunt_block_remove(s,y);oxi_shunt_block_relist(s,x);}
 static void oxi_shunt_leave_place(oxi_shunt_schedule*s,int32_t item,const int32_t*clock,double free_at,
- double now){enum{MANY=256};
+double now){enum{MANY=256};
 int32_t b=s->block_of[item];if(b<0)return;
-oxi_shunt_block*one= &s->block[b];one->free_at=free_at;memcpy(one->clock,clock,sizeof one->clock);
+oxi_shunt_block*one=&s->block[b];one->free_at=free_at;memcpy(one->clock,clock,sizeof one->clock);
 oxi_shunt_block_open(s,b);bool many=s->open_count>MANY;int32_t before=one->before;
 if(oxi_shunt_block_free(s,before)&&(many||(s->block[before].free_at<=now&&s->block[b].free_at<=now))){
 oxi_shunt_block_merge(s,before,b);b=before;}
 int32_t behind=s->block[b].behind;if(oxi_shunt_block_free(s,behind)&&
- (many||(s->block[behind].free_at<=now&&s->block[b].free_at<=now)))
+(many||(s->block[behind].free_at<=now&&s->block[b].free_at<=now)))
 oxi_shunt_block_merge(s,b,behind);}
 static double oxi_shunt_time_of(const oxi_shunt_schedule*s,const int32_t*wait){double time=0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(wait[lane]>0&&s->finish[lane][wait[lane]-1]>time)time=s->finish[lane][wait[lane]-1];
 return time;}
 static oxi_shunt_instruction*oxi_shunt_emit(oxi_shunt_schedule*s,int action,int lane,const int32_t*wait,
- double seconds){oxi_shunt_plan*plan=s->plan;
+double seconds){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->instruction,&plan->instruction_room,(size_t)plan->instruction_count+1,
- sizeof*plan->instruction,false);
+sizeof*plan->instruction,false);
 if(!grown)return NULL;
 plan->instruction=(oxi_shunt_instruction*)grown;
-oxi_shunt_instruction*in= &plan->instruction[plan->instruction_count++];memset(in,0,sizeof*in);
+oxi_shunt_instruction*in=&plan->instruction[plan->instruction_count++];memset(in,0,sizeof*in);
 in->action=(uint8_t)action;in->lane=(uint8_t)lane;in->number=plan->lane_count[lane]++;
 memcpy(in->wait,wait,sizeof in->wait);in->seconds=seconds;in->start=oxi_shunt_time_of(s,in->wait);
 if(s->lane_end[lane]>in->start)in->start=s->lane_end[lane];
 s->lane_end[lane]=s->finish[lane][in->number]=in->start+seconds;return in;}
+static oxi_shunt_instruction*oxi_shunt_emit_move(oxi_shunt_schedule*s,int action,int lane,
+const int32_t*wait,int32_t segment){int32_t item=s->plan->segment[segment].item,tier=lane==OXI_LANE_DISK;
+const oxi_shunt_known*k=&s->p->known[item];bool loads=action==OXI_ACT_LOAD;
+oxi_shunt_instruction*in=oxi_shunt_emit(s,action,lane,wait,loads?k->load[tier]:k->save[tier]);
+if(!in)return NULL;
+in->item=item;in->segment=segment;s->plan->takes+=loads?k->load_takes[tier]:k->save_takes[tier];return in;}
 static bool oxi_shunt_change_add(oxi_shunt_schedule*s,int32_t item,bool begins,bool dies,uint64_t place){
 oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->change,&plan->change_room,(size_t)plan->change_count+1,
- sizeof*plan->change,false);
+sizeof*plan->change,false);
 if(!grown)return false;
-plan->change=(oxi_shunt_change*)grown;oxi_shunt_change*c= &plan->change[plan->change_count++];c->item=item;
+plan->change=(oxi_shunt_change*)grown;oxi_shunt_change*c=&plan->change[plan->change_count++];c->item=item;
 c->begins=begins;c->dies=dies;c->place=place;return true;}
 static bool oxi_shunt_emit_load(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
-oxi_shunt_segment*one= &s->plan->segment[g];int32_t i=one->item;const oxi_shunt_known*k= &s->p->known[i];
+oxi_shunt_segment*one=&s->plan->segment[g];int32_t i=one->item;
 if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
 if(g>0&&one[-1].item==i)
-clock[OXI_LANE_COMPUTE]=one[-1].last+1;
-int which=s->tier[i]==1?0:1,lane=which==0?OXI_LANE_DOWN:OXI_LANE_DISK;
+clock[OXI_LANE_COMPUTE]=one[-1].last +1;
+int lane=s->tier[i]==1?OXI_LANE_DOWN:OXI_LANE_DISK;
 if(!oxi_shunt_take_place(s,s->lane_end[lane],one,clock))return false;
-oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_LOAD,lane,clock,k->load[which]);if(!in)return false;
-in->item=i;in->segment=g;one->lane=(uint8_t)lane;one->block=in->number+1;s->segment_of[i]=g;return true;}
+oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_LOAD,lane,clock,g);if(!in)return false;
+one->lane=(uint8_t)lane;one->block=in->number+1;s->segment_of[i]=g;return true;}
 static bool oxi_shunt_emit_node(oxi_shunt_schedule*s,int32_t slot){
 int32_t clock[OXI_LANES]={0,0,0,0},node=s->o->slot[slot],first=s->plan->change_count;
-for(int32_t g=s->defines[slot];g>=0;g=s->plan->segment[g].next){
-oxi_shunt_segment*one= &s->plan->segment[g];
+for(int32_t g=s->defines[slot];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
 if(!oxi_shunt_take_place(s,s->lane_end[OXI_LANE_COMPUTE],one,clock)||
- !oxi_shunt_change_add(s,one->item,true,false,one->place))
+!oxi_shunt_change_add(s,one->item,true,false,one->place))
 return false;
 s->segment_of[one->item]=g;}
-for(int32_t t=s->p->first[node];t<s->p->first[node +1];t++){
+for(int32_t t=s->p->first[node];t<s->p->first[node+1];t++){
 int32_t i=s->p->touch[t].item,g=s->segment_of[i];
 if(g>=0&&s->plan->segment[g].loads&&s->plan->segment[g].first==slot){int lane=s->plan->segment[g].lane;
 if(s->plan->segment[g].block>clock[lane])clock[lane]=s->plan->segment[g].block;}
@@ -3870,15 +3881,15 @@ oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_NODE,OXI_LANE_COMPUTE,clock,s-
 if(!in)return false;
 in->node=node;in->slot=slot;in->first=first;return true;}
 static bool oxi_shunt_emit_end(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
-oxi_shunt_segment*one= &s->plan->segment[g];const oxi_shunt_known*k= &s->p->known[one->item];
+oxi_shunt_segment*one=&s->plan->segment[g];const oxi_shunt_known*k=&s->p->known[one->item];
 if(one->stays)return true;
 clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];
 double free_at=s->lane_end[OXI_LANE_COMPUTE],now=free_at;
-bool caches=k->caches&& !one->dirty&& !one->dies&&s->tier[one->item]==2&&k->room<=s->host_left;
+bool caches=k->caches&&!one->dirty&&!one->dies&&s->tier[one->item]==2&&k->room<=s->host_left;
 if(one->saves||caches){bool host=k->room<=s->host_left;
 int lane=host?OXI_LANE_UP:OXI_LANE_DISK;
-oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_SAVE,lane,clock,k->save[host?0:1]);if(!in)return false;
-in->item=one->item;in->segment=g;if(host)s->host_left-=k->room;
+oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_SAVE,lane,clock,g);if(!in)return false;
+if(host)s->host_left-=k->room;
 s->tier[one->item]=host?1:2;s->saved[one->item][0]=lane;s->saved[one->item][1]=in->number;
 clock[lane]=in->number+1;free_at=s->lane_end[lane];}else{
 if(!oxi_shunt_change_add(s,one->item,false,one->dies,one->place))return false;
@@ -3896,13 +3907,13 @@ double end=s->lane_end[OXI_LANE_COMPUTE]+start[s->o->slot_count]-start[j+1];
 if(most<=0)return false;
 for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
 if(s->lane_end[lane]>end)end=s->lane_end[lane];
-return end>=most;}
+return end+s->plan->takes>=most;}
 static bool oxi_shunt_note_crowded(oxi_shunt_schedule*s,int32_t j){enum{MOST=16,ONE_IN=128};
 bool other=s->plan->crowded<0||s->placed>s->p->capacity-s->plan->pinned_bytes;
 if(s->plan->crowded<0)s->plan->crowded=j;
 if(other)s->o->crowded[j]=1;
 if(other)s->placed=0;
-s->crowded=false;if(++s->crowds>MOST+s->o->slot_count/ONE_IN)s->plan->crowded= -1;
+s->crowded=false;if(++s->crowds>MOST+s->o->slot_count/ONE_IN)s->plan->crowded=-1;
 return s->o->access_count>OXI_SHUNT_FEW&&s->plan->crowded>=0;}
 static bool oxi_shunt_emit_slot(oxi_shunt_schedule*s,int32_t j){
 s->tight=s->packing&OXI_PACK_TIGHT||s->o->alone[j];
@@ -3914,10 +3925,9 @@ for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
 if(!oxi_shunt_emit_end(s,g))return false;
 s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;return true;}
 static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){for(int32_t j=0;j<s->o->slot_count;j++){
-bool emitted=oxi_shunt_emit_slot(s,j);
-if(s->crowded&&(!oxi_shunt_note_crowded(s,j)|| !emitted))return false;
+bool emitted=oxi_shunt_emit_slot(s,j);if(s->crowded&&(!oxi_shunt_note_crowded(s,j)||!emitted))return false;
 if(!emitted)return false;
-if(oxi_shunt_takes_too_long(s,j)||oxi_shunt_is_late(s,j)){s->plan->crowded= -1;
+if(oxi_shunt_takes_too_long(s,j)||oxi_shunt_is_late(s,j)){s->plan->crowded=-1;
 return false;}}
 return s->plan->crowded<0;}
 static bool oxi_shunt_schedule_open(oxi_shunt_schedule*s){
@@ -3928,12 +3938,12 @@ s->segment_of=(int32_t*)oxi_shunt_list(2*items,sizeof*s->segment_of);
 s->tier=(uint8_t*)oxi_shunt_list(items,1);s->saved=(int32_t(*)[2])oxi_shunt_list(items,sizeof*s->saved);
 for(int lane=0;lane<OXI_LANES;lane++){s->finish[lane]=(double*)oxi_alloc(most*sizeof**s->finish);
 if(!s->finish[lane])return false;}
-if(!s->used|| !s->loads|| !s->segment_of|| !s->tier|| !s->saved)return false;
+if(!s->used||!s->loads||!s->segment_of||!s->tier||!s->saved)return false;
 s->block_of=s->segment_of+items;s->issues=s->loads+slots;s->defines=s->issues+slots;
-s->ends=s->defines+slots;for(size_t j=0;j<4*slots;j++)s->loads[j]= -1;
-for(size_t i=0;i<items;i++){s->segment_of[i]=s->block_of[i]=s->saved[i][0]= -1;
+s->ends=s->defines+slots;for(size_t j=0;j<4*slots;j++)s->loads[j]=-1;
+for(size_t i=0;i<items;i++){s->segment_of[i]=s->block_of[i]=s->saved[i][0]=-1;
 s->tier[i]=s->p->known[i].had?(s->p->known[i].on_host?1:2):0;}
-s->spare= -1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]= -1;
+s->spare=-1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]=-1;
 if(oxi_shunt_block_new(s,-1,-1)<0)return false;
 s->block->place=s->plan->pinned_bytes;s->block->bytes=s->p->capacity-s->plan->pinned_bytes;
 oxi_shunt_block_open(s,0);s->host_left=s->p->host_room;return true;}
@@ -3946,11 +3956,11 @@ oxi_shunt_unlist(s->saved,items,sizeof*s->saved);
 for(int lane=0;lane<OXI_LANES;lane++)oxi_free(s->finish[lane],most*sizeof**s->finish);
 oxi_free(s->block,s->block_room*sizeof*s->block);}
 static bool oxi_shunt_schedule_run(const oxi_shunt_problem*p,const oxi_shunt_order*o,const uint8_t*keep,
- uint64_t pinned_bytes,int packing,oxi_shunt_plan*plan){oxi_shunt_schedule s;
+uint64_t pinned_bytes,int packing,oxi_shunt_plan*plan){oxi_shunt_schedule s;
 memset(&s,0,sizeof s);s.p=p;s.o=o;s.keep=keep;s.plan=plan;s.packing=packing;
 plan->instruction_count=plan->change_count=plan->segment_count=0;
 memset(plan->lane_count,0,sizeof plan->lane_count);plan->peak=plan->pinned_bytes=pinned_bytes;
-plan->simulated=0;plan->crowded= -1;memset(o->crowded,0,(size_t)o->slot_count);
+plan->simulated=plan->takes=0;plan->crowded=-1;memset(o->crowded,0,(size_t)o->slot_count);
 bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);if(fits)oxi_shunt_prefetch(&s);
 fits=fits&&oxi_shunt_emit_all(&s);for(int lane=0;lane<OXI_LANES;lane++)
 if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
@@ -3959,18 +3969,18 @@ oxi_shunt_schedule_close(&s);return fits;}
 typedef struct oxi_shunt_repeat{int32_t node,before;double worth;}oxi_shunt_repeat;
 static int oxi_shunt_repeat_compare(const void*a,const void*b){
 const oxi_shunt_repeat*x=(const oxi_shunt_repeat*)a,*y=(const oxi_shunt_repeat*)b;
-if(x->worth!=y->worth)return x->worth>y->worth? -1:1;
-return x->before<y->before? -1:x->before>y->before;}
+if(x->worth!=y->worth)return x->worth>y->worth?-1:1;
+return x->before<y->before?-1:x->before>y->before;}
 static bool oxi_shunt_unchanged(const oxi_shunt_order*o,int32_t i,int32_t from,int32_t to){
 for(int32_t a=oxi_shunt_access_from(o,i,from);a<o->first[i+1]&&o->at[a]<to;a++)
 if(o->use[a]&2)return false;
 return true;}
 static int32_t oxi_shunt_maker_before(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t i,
- int32_t a,int32_t to){int32_t w=a-1;
-while(w>=o->first[i]&& !(o->use[w]&2))w--;
-if(w<o->first[i]||o->use[w]&1|| !p->again)return-1;
+int32_t a,int32_t to){int32_t w=a-1;
+while(w>=o->first[i]&&!(o->use[w]&2))w--;
+if(w<o->first[i]||o->use[w]&1||!p->again)return-1;
 int32_t slot=o->at[w],node=o->slot[slot];if(!p->again[node])return-1;
-for(int32_t t=p->first[node];t<p->first[node +1];t++){int32_t in=p->touch[t].item;
+for(int32_t t=p->first[node];t<p->first[node+1];t++){int32_t in=p->touch[t].item;
 if(in==i)continue;
 if(!oxi_shunt_unchanged(o,in,slot,to))return-1;}
 return slot;}
@@ -3981,8 +3991,8 @@ int tier=(k->had?k->on_host:k->room<=p->host_room)?0:1;return k->load[tier]+k->s
 static bool oxi_shunt_repeat_pays(const oxi_shunt_problem*p,double seconds,double moves){
 return p->recompute>=OX_RECOMPUTE_AGGRESSIVE||seconds<=(p->recompute==OX_RECOMPUTE_CHEAP?1:8)*moves;}
 static int32_t oxi_shunt_repeats(const oxi_shunt_problem*p,const oxi_shunt_order*o,
- const oxi_shunt_plan*best,oxi_shunt_repeat*out){int32_t count=0;
-for(int32_t g=0;g<best->segment_count;g++){const oxi_shunt_segment*one= &best->segment[g];
+const oxi_shunt_plan*best,oxi_shunt_repeat*out){int32_t count=0;
+for(int32_t g=0;g<best->segment_count;g++){const oxi_shunt_segment*one=&best->segment[g];
 if(!one->loads)continue;
 int32_t a=oxi_shunt_access_from(o,one->item,one->first);int32_t slot=oxi_shunt_maker(p,o,one->item,a);
 if(slot<0)continue;
@@ -3991,7 +4001,7 @@ if(!oxi_shunt_repeat_pays(p,seconds,moves))continue;
 out[count].node=o->slot[slot];out[count].before=one->first;out[count++].worth=moves/(seconds+1e-12);}
 qsort(out,(size_t)count,sizeof*out,oxi_shunt_repeat_compare);return count;}
 static bool oxi_shunt_order_with(const oxi_shunt_problem*p,const oxi_shunt_order*o,
- const oxi_shunt_repeat*list,int32_t count,oxi_shunt_order*out){size_t slots=(size_t)o->slot_count;
+const oxi_shunt_repeat*list,int32_t count,oxi_shunt_order*out){size_t slots=(size_t)o->slot_count;
 int32_t*more=(int32_t*)oxi_shunt_list(slots+1,sizeof*more),*next;memset(out,0,sizeof*out);
 out->slot_count=o->slot_count+count;
 out->slot=(int32_t*)oxi_shunt_list(slots+(size_t)count,sizeof*out->slot);
@@ -4009,33 +4019,37 @@ typedef struct oxi_shunt_search{oxi_shunt_problem*p;oxi_shunt_order order,origin
 oxi_shunt_placing placing;oxi_shunt_rank*rank,*ranks[2];int32_t rank_count;oxi_shunt_plan*trial,*best;
 uint8_t*best_keep,*best_pins;int packing;int64_t improved;uint64_t random;
 oxi_shunt_choice best_choice;uint64_t host_most;double bound,disk,link,end;
+double enough;
 double took;
 bool found,whole;}oxi_shunt_search;typedef struct oxi_shunt_saving{double worth;
-uint64_t room;double seconds;}oxi_shunt_saving;
+uint64_t room;double seconds,takes;}oxi_shunt_saving;
 static int oxi_shunt_saving_compare(const void*a,const void*b){
 const oxi_shunt_saving*x=(const oxi_shunt_saving*)a,*y=(const oxi_shunt_saving*)b;
-return x->worth>y->worth? -1:x->worth<y->worth;}
-static double oxi_shunt_tier_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o,int tier){
-oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
+return x->worth>y->worth?-1:x->worth<y->worth;}
+static double oxi_shunt_tier_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o,int tier,
+double*takes){oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
 double seconds=0,room=(double)(p->capacity+(tier?p->host_room:0));
-int32_t count=0;for(int32_t i=0;list&&i<p->item_count;i++){const oxi_shunt_known*k= &p->known[i];
+int32_t count=0;for(int32_t i=0;list&&i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
 bool writes=false,reads=o->first[i]<o->first[i+1]&&o->use[o->first[i]]&1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
-if(!k->had|| !k->held||k->on_host==(tier==1))continue;
+if(!k->had||!k->held||k->on_host==(tier==1))continue;
 list[count].seconds=(reads?k->load[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_DOWN]:0)+
- (writes?k->save[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_UP]:0);
-list[count].room=k->room;list[count].worth=list[count].seconds/(double)k->room;
+(writes?k->save[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_UP]:0);
+list[count].takes=reads*k->load_takes[tier]+writes*k->save_takes[tier];list[count].room=k->room;
+list[count].worth=list[count].seconds/(double)k->room;
 count++;}
 if(list)qsort(list,(size_t)count,sizeof*list,oxi_shunt_saving_compare);
 for(int32_t i=0;i<count;i++){double part=(double)list[i].room<=room?1:room/(double)list[i].room;
-seconds+=(1-part)*list[i].seconds;room-=part*(double)list[i].room;}
+seconds+=(1 -part)*list[i].seconds;*takes+=(1 -part)*list[i].takes;room-=part*(double)list[i].room;}
 oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
+static double oxi_shunt_costs(const oxi_shunt_plan*plan){return plan->simulated+plan->takes;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
 if(!s->found)return oxi_now()>s->end+10*s->p->time_most;
-return s->best->simulated<=1.003*s->bound||oxi_now()+s->took>s->end;}
-static double oxi_shunt_too_long(const oxi_shunt_search*s){return s->found?s->best->simulated*(1-1e-6):0;}
+return oxi_shunt_costs(s->best)<=s->enough||oxi_now()+s->took>s->end;}
+static double oxi_shunt_too_long(const oxi_shunt_search*s){
+return s->found?oxi_shunt_costs(s->best)*(1 -1e-6):0;}
 static bool oxi_shunt_judge(oxi_shunt_search*s){
-if(s->found&&s->trial->simulated>=oxi_shunt_too_long(s))return false;
+if(s->found&&oxi_shunt_costs(s->trial)>=oxi_shunt_too_long(s))return false;
 oxi_shunt_plan*other=s->best;s->best=s->trial;s->trial=other;s->found=true;s->improved++;
 s->best_choice.packing=s->packing;memcpy(s->best_keep,s->placing.keep,(size_t)s->order.access_count);
 memcpy(s->order.best_alone,s->order.alone,(size_t)s->order.slot_count);
@@ -4043,13 +4057,13 @@ for(int32_t i=0;i<s->p->item_count;i++)
 s->best_pins[i]=(uint8_t)(s->p->known[i].pinned|s->p->known[i].caches<<1);
 return true;}
 static void oxi_shunt_clear_slot(oxi_shunt_search*s,int32_t slot,int32_t behind){
-oxi_shunt_order*o= &s->order;bool all=o->alone[slot]>1;o->alone[slot]=2;
+oxi_shunt_order*o=&s->order;bool all=o->alone[slot]>1;o->alone[slot]=2;
 for(int32_t j=slot+1;j<=slot+behind&&j<o->slot_count;j++)
 if(o->alone[j]==0)o->alone[j]=1;
 for(int32_t i=0;i<s->p->item_count;i++){int32_t a=oxi_shunt_access_from(o,i,slot);
 if(a==o->first[i])continue;
-bool used=a<o->first[i+1]&&o->at[a]==slot;if(all|| !used)s->placing.keep[a-1]=0;}}
-static bool oxi_shunt_clear_slots(oxi_shunt_search*s,int32_t behind){oxi_shunt_order*o= &s->order;
+bool used=a<o->first[i+1]&&o->at[a]==slot;if(all||!used)s->placing.keep[a-1]=0;}}
+static bool oxi_shunt_clear_slots(oxi_shunt_search*s,int32_t behind){oxi_shunt_order*o=&s->order;
 size_t slots=(size_t)o->slot_count+1;int32_t*crowded=(int32_t*)oxi_shunt_list(slots,sizeof*crowded);
 if(!crowded)return false;
 for(int32_t j=0;j<o->slot_count;j++){crowded[j+1]=crowded[j]+o->crowded[j];
@@ -4078,8 +4092,8 @@ s->rank=s->ranks[c->spread];
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
 oxi_shunt_cache_some(s->p,s->ranks[1],s->rank_count);s->packing=c->packing;
 bool better=oxi_shunt_place(s->p,&s->order,c,&s->placing)&&
- oxi_shunt_schedule_mended(s,c->packing)&&oxi_shunt_judge(s);
-if(better)s->best_choice= *c;
+oxi_shunt_schedule_mended(s,c->packing)&&oxi_shunt_judge(s);
+if(better)s->best_choice=*c;
 s->took=oxi_now()-start;return better;}
 static uint64_t oxi_shunt_pins_place(oxi_shunt_problem*p){uint64_t bytes=0;
 for(int32_t i=0;i<p->item_count;i++){if(!p->known[i].pinned)continue;
@@ -4094,21 +4108,21 @@ s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
 static bool oxi_shunt_run_trial(oxi_shunt_search*s){s->trial->most=oxi_shunt_too_long(s);
 s->trial->until=s->found?s->end:0;
 return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&
- oxi_shunt_judge(s);}
+oxi_shunt_judge(s);}
 static void oxi_shunt_try_least(oxi_shunt_search*s){
-for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&& !s->found;packing++){
+for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&&!s->found;packing++){
 memset(s->placing.keep,0,(size_t)s->order.access_count);
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;
 (void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
 static void oxi_shunt_try_all(oxi_shunt_search*s){enum{PINS=8};
 static const double of_all[PINS]={1,-1,-2,0.75,0.5,0.25,0,0.9},
- of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0};
+of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0};
 static const double parts[]={1,0.85,0.7,0.5};
 const double*pins=s->order.access_count>OXI_SHUNT_FEW?of_large:of_all;
 static const struct{double weight;
 int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
- {1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},{3,0,0},{3,OXI_PACK_TIGHT,0},
- {3,OXI_PACK_RING,1},{3,0,1}};
+{1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},{3,0,0},{3,OXI_PACK_TIGHT,0},
+{3,OXI_PACK_RING,1},{3,0,1}};
 for(size_t w=0;w<sizeof ways/sizeof*ways;w++)
 for(size_t i=0;i<PINS;i++)
 for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
@@ -4117,14 +4131,14 @@ if(oxi_shunt_is_over(s))return;
 (void)oxi_shunt_try(s,&c);if(!s->found&&s->order.access_count>OXI_SHUNT_FEW)oxi_shunt_try_least(s);
 if(s->rank_count==0&&i>0)break;}}
 typedef struct oxi_shunt_gaps{int32_t*access,*item,count;uint64_t*used;int64_t left;int64_t walked;
- }oxi_shunt_gaps;static bool oxi_shunt_gaps_open(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){
-const oxi_shunt_order*o= &s->order;size_t most=(size_t)o->access_count;memset(gaps,0,sizeof*gaps);
+}oxi_shunt_gaps;static bool oxi_shunt_gaps_open(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){
+const oxi_shunt_order*o=&s->order;size_t most=(size_t)o->access_count;memset(gaps,0,sizeof*gaps);
 gaps->access=(int32_t*)oxi_shunt_list(2*most,sizeof*gaps->access);
 gaps->used=(uint64_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*gaps->used);
-if(!gaps->access|| !gaps->used)return false;
+if(!gaps->access||!gaps->used)return false;
 gaps->item=gaps->access+most;for(int32_t i=0;i<s->p->item_count;i++)
 for(int32_t a=o->first[i];a<o->first[i+1];a++){bool last=a+1==o->first[i+1];
-if(s->p->known[i].small|| !oxi_shunt_needed_after(o,s->p,i,a))continue;
+if(s->p->known[i].small||!oxi_shunt_needed_after(o,s->p,i,a))continue;
 if(last&&s->p->known[i].had)continue;
 gaps->access[gaps->count]=a;gaps->item[gaps->count++]=i;}
 return true;}
@@ -4134,16 +4148,16 @@ oxi_shunt_unlist(gaps->used,(size_t)s->order.slot_count,sizeof*gaps->used);}
 static void oxi_shunt_refine_gaps(oxi_shunt_search*s,const oxi_shunt_gaps*gaps,bool*better){
 for(int32_t g=0;g<gaps->count;g++){if(oxi_shunt_is_over(s))return;
 oxi_shunt_recall(s);if(s->p->known[gaps->item[g]].pinned)continue;
-s->placing.keep[gaps->access[g]]^=1;*better=oxi_shunt_run_trial(s)|| *better;}}
+s->placing.keep[gaps->access[g]]^=1;*better=oxi_shunt_run_trial(s)||*better;}}
 static void oxi_shunt_refine_pairs(oxi_shunt_search*s,const oxi_shunt_gaps*gaps,bool*better){
 for(int32_t a=0;a<gaps->count;a++)
 for(int32_t b=a+1;b<gaps->count;b++){if(oxi_shunt_is_over(s))return;
 oxi_shunt_recall(s);s->placing.keep[gaps->access[a]]^=1;s->placing.keep[gaps->access[b]]^=1;
-*better=oxi_shunt_run_trial(s)|| *better;}}
+*better=oxi_shunt_run_trial(s)||*better;}}
 static void oxi_shunt_refine_pins(oxi_shunt_search*s,bool*better){for(int32_t r=0;r<s->rank_count;r++)
 for(int32_t q=r;q<s->rank_count;q++){if(oxi_shunt_is_over(s))return;
-oxi_shunt_recall(s);s->p->known[s->rank[r].item].pinned= !s->p->known[s->rank[r].item].pinned;
-if(q!=r)s->p->known[s->rank[q].item].pinned= !s->p->known[s->rank[q].item].pinned;
+oxi_shunt_recall(s);s->p->known[s->rank[r].item].pinned=!s->p->known[s->rank[r].item].pinned;
+if(q!=r)s->p->known[s->rank[q].item].pinned=!s->p->known[s->rank[q].item].pinned;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);if(s->placing.pinned_bytes>s->p->capacity)continue;
 if(oxi_shunt_run_trial(s))*better=true;
 if(oxi_shunt_place(s->p,&s->order,&s->best_choice,&s->placing)&&oxi_shunt_run_trial(s))
@@ -4153,26 +4167,26 @@ static double oxi_shunt_moves_least(const oxi_shunt_moves*m){
 double most=m->disk>m->down?m->disk:m->down,half=(m->disk+m->down+m->either)/2;
 return most>half?most:half;}
 static void oxi_shunt_moves_load(const oxi_shunt_search*s,int32_t i,bool written,oxi_shunt_moves*m){
-const oxi_shunt_known*k= &s->p->known[i];bool disk=written?k->room>s->host_most: !k->on_host;
+const oxi_shunt_known*k=&s->p->known[i];bool disk=written?k->room>s->host_most:!k->on_host;
 if(!written&&k->on_host)
 m->down+=k->load[0];
-else if(disk&& !k->caches)
+else if(disk&&!k->caches)
 m->disk+=k->load[1];
 else
 m->either+=k->load[0]<k->load[1]?k->load[0]:k->load[1];}
-static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search*s){const oxi_shunt_order*o= &s->order;
-oxi_shunt_moves m={0,0,0};for(int32_t i=0;i<s->p->item_count;i++){const oxi_shunt_known*k= &s->p->known[i];
+static oxi_shunt_moves oxi_shunt_moves_once(const oxi_shunt_search*s){const oxi_shunt_order*o=&s->order;
+oxi_shunt_moves m={0,0,0};for(int32_t i=0;i<s->p->item_count;i++){const oxi_shunt_known*k=&s->p->known[i];
 bool writes=false;if(!k->had||oxi_shunt_is_apart(k)||o->first[i]==o->first[i+1])continue;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
 if(o->use[o->first[i]]&1)oxi_shunt_moves_load(s,i,false,&m);
 if(k->held&&writes&&k->room>s->host_most)m.disk+=k->save[1];}
 return m;}
 static void oxi_shunt_moves_gap(const oxi_shunt_search*s,int32_t a,int32_t i,oxi_shunt_moves*m){
-const oxi_shunt_order*o= &s->order;const oxi_shunt_known*k= &s->p->known[i];
+const oxi_shunt_order*o=&s->order;const oxi_shunt_known*k=&s->p->known[i];
 bool written=false,dirty=false,again=false,here=true;for(int32_t b=a;b>=o->first[i];b--){
 written=written||o->use[b]&2;here=here&&(b==a||s->placing.keep[b]);dirty=dirty||(here&&o->use[b]&2);}
 for(int32_t b=a+1;b<o->first[i+1];b++)again=again||o->use[b]&2;
-if(dirty&&k->room>s->host_most&&(again|| !k->had|| !k->held))m->disk+=k->save[1];
+if(dirty&&k->room>s->host_most&&(again||!k->had||!k->held))m->disk+=k->save[1];
 if(a+1<o->first[i+1]&&o->use[a+1]&1)oxi_shunt_moves_load(s,i,written,m);}
 static void oxi_shunt_walk_packings(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
 for(int w=0;w<2*OXI_PACKINGS&&gaps->left>0;w++){
@@ -4200,12 +4214,12 @@ for(uint32_t w=0;w<1u<<s->rank_count;w++){uint32_t pins=w^first;
 for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);if(s->placing.pinned_bytes>s->p->capacity)continue;
 memset(s->placing.keep,0,(size_t)s->order.access_count);memset(s->order.alone,0,
- (size_t)s->order.slot_count);
+(size_t)s->order.slot_count);
 memset(gaps->used,0,(size_t)s->order.slot_count*sizeof*gaps->used);for(int32_t i=0;i<s->p->item_count;i++)
 for(int32_t a=s->order.first[i];a<s->order.first[i+1];a++)
 if(!oxi_shunt_is_apart(&s->p->known[i]))gaps->used[s->order.at[a]]+=s->p->known[i].room;
 oxi_shunt_walk_gaps(s,gaps,0,oxi_shunt_moves_once(s));}
-return gaps->left>0&& !oxi_shunt_is_over(s);}
+return gaps->left>0&&!oxi_shunt_is_over(s);}
 static void oxi_shunt_refine_subsets(oxi_shunt_search*s,const oxi_shunt_gaps*gaps){
 static const double parts[]={1,0.7,0.5};
 for(uint32_t pins=0;pins<1u<<s->rank_count;pins++)
@@ -4213,19 +4227,19 @@ for(int k=0;k<6;k++){oxi_shunt_choice c={0,parts[k/2],1,k%2,0};
 if(oxi_shunt_is_over(s))return;
 for(int32_t r=0;r<s->rank_count;r++)s->p->known[s->rank[r].item].pinned=pins>>r&1;
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);s->packing=c.packing;
-if(s->placing.pinned_bytes>s->p->capacity|| !oxi_shunt_place(s->p,&s->order,&c,&s->placing))
+if(s->placing.pinned_bytes>s->p->capacity||!oxi_shunt_place(s->p,&s->order,&c,&s->placing))
 continue;
 if(oxi_shunt_run_trial(s))s->best_choice=c;
 for(int32_t g=0;g<gaps->count;g++){s->placing.keep[gaps->access[g]]^=1;
 if(!oxi_shunt_run_trial(s))s->placing.keep[gaps->access[g]]^=1;}}}
 static void oxi_shunt_shake(oxi_shunt_search*s,const oxi_shunt_gaps*gaps){enum{TRIES=8000,WALK=24};
-for(int t=0;t<TRIES&&gaps->count>0&& !oxi_shunt_is_over(s);t++){bool walks=t/WALK%2==1&&t%WALK>0;
+for(int t=0;t<TRIES&&gaps->count>0&&!oxi_shunt_is_over(s);t++){bool walks=t/WALK%2==1&&t%WALK>0;
 if(!walks)oxi_shunt_recall(s);
-for(int k=0;k<(walks?1:3+t%3);k++){s->random=oxi_shunt_mix(s->random,(uint64_t)t);
+for(int k=0;k<(walks?1:3 +t%3);k++){s->random=oxi_shunt_mix(s->random,(uint64_t)t);
 uint64_t pick=s->random>>20;
 if(k==0&&s->rank_count>0&&pick&1){
-oxi_shunt_known*known= &s->p->known[s->rank[pick/2%(uint64_t)s->rank_count].item];
-known->pinned= !known->pinned;}else{s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
+oxi_shunt_known*known=&s->p->known[s->rank[pick/2%(uint64_t)s->rank_count].item];
+known->pinned=!known->pinned;}else{s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);if(s->placing.pinned_bytes>s->p->capacity)continue;
 s->packing=oxi_shunt_packings[t%OXI_PACKINGS]|(t/OXI_PACKINGS%2?OXI_PACK_LATE:0);
 (void)oxi_shunt_run_trial(s);}}
@@ -4234,12 +4248,12 @@ bool better=s->found&&s->order.access_count<=OXI_SHUNT_FEW;
 bool very_few=s->order.access_count<=OXI_SHUNT_VERY_FEW,whole=false;
 bool few_pins=very_few&&s->rank_count<=SUBSETS;oxi_shunt_gaps gaps;if(!better)return;
 if(oxi_shunt_gaps_open(s,&gaps)){if(few_pins){oxi_shunt_refine_subsets(s,&gaps);
-whole=oxi_shunt_refine_all(s,&gaps);better= !whole;}
-while(better&& !oxi_shunt_is_over(s)){better=false;
+whole=oxi_shunt_refine_all(s,&gaps);better=!whole;}
+while(better&&!oxi_shunt_is_over(s)){better=false;
 s->packing=s->best_choice.packing;oxi_shunt_refine_gaps(s,&gaps,&better);
 if(s->rank_count<=OXI_SHUNT_VERY_FEW)oxi_shunt_refine_pins(s,&better);
 if(!better&&very_few)oxi_shunt_refine_pairs(s,&gaps,&better);}
-if(very_few&& !(few_pins&&whole))oxi_shunt_shake(s,&gaps);}
+if(very_few&&!(few_pins&&whole))oxi_shunt_shake(s,&gaps);}
 oxi_shunt_gaps_close(s,&gaps);}
 static bool oxi_shunt_try_ways(oxi_shunt_search*s){oxi_shunt_gaps gaps;
 bool all=oxi_shunt_gaps_open(s,&gaps)&&oxi_shunt_refine_all(s,&gaps);oxi_shunt_gaps_close(s,&gaps);
@@ -4253,7 +4267,7 @@ size_t accesses=(size_t)order.access_count;memcpy(pins,s->best_pins,(size_t)s->p
 s->placing.keep=(uint8_t*)oxi_shunt_list(accesses,1);s->best_keep=(uint8_t*)oxi_shunt_list(accesses,1);
 s->order=order;if(s->placing.keep&&s->best_keep){(void)oxi_shunt_try(s,&s->best_choice);
 if(!whole&&s->improved==improved&&oxi_now()<s->end)oxi_shunt_try_all(s);
-if(whole&& !oxi_shunt_try_ways(s))*whole=false;}
+if(whole&&!oxi_shunt_try_ways(s))*whole=false;}
 bool better=s->improved!=improved;if(better){oxi_shunt_unlist(keep,(size_t)before.access_count,1);
 oxi_shunt_unlist(placing,(size_t)before.access_count,1);oxi_shunt_order_close(&before,s->p);}else{
 oxi_shunt_unlist(s->placing.keep,accesses,1);oxi_shunt_unlist(s->best_keep,accesses,1);
@@ -4262,7 +4276,7 @@ memcpy(s->best_pins,pins,(size_t)s->p->item_count);}
 oxi_free(pins,(size_t)s->p->item_count+1);return better;}
 static bool oxi_shunt_try_repeats(oxi_shunt_search*s,const oxi_shunt_repeat*list,int32_t count){
 oxi_shunt_order order;return oxi_shunt_order_with(s->p,&s->original,list,count,&order)&&
- oxi_shunt_try_other(s,order,NULL);}
+oxi_shunt_try_other(s,order,NULL);}
 static bool oxi_shunt_try_order(oxi_shunt_search*s,const int32_t*nodes,int32_t count,bool*whole){
 oxi_shunt_order order;memset(&order,0,sizeof order);order.slot_count=count;
 order.slot=(int32_t*)oxi_shunt_list((size_t)count,sizeof*order.slot);
@@ -4287,8 +4301,8 @@ s->ranks[0]=s->rank=(oxi_shunt_rank*)oxi_shunt_list(2*items,sizeof*s->rank);s->r
 s->best_pins=(uint8_t*)oxi_shunt_list(items,1);s->host_most=p->host_room;
 for(int32_t i=0;i<p->item_count;i++)
 if(p->known[i].had&&p->known[i].on_host)s->host_most+=p->known[i].room;
-if(!s->trial|| !s->best|| !s->rank|| !s->best_pins)return false;
-if(!oxi_shunt_order_open(&s->order,p)|| !oxi_shunt_order_open(&s->original,p))return false;
+if(!s->trial||!s->best||!s->rank||!s->best_pins)return false;
+if(!oxi_shunt_order_open(&s->order,p)||!oxi_shunt_order_open(&s->original,p))return false;
 s->placing.keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);
 s->best_keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);
 return s->placing.keep&&s->best_keep;}
@@ -4303,25 +4317,25 @@ oxi_shunt_plan*plan=s->best;oxi_shunt_recall(s);plan->node_count=p->node_count;
 plan->slot_count=s->order.slot_count;plan->recomputed=s->order.slot_count-p->node_count;
 plan->known=(oxi_shunt_known*)oxi_alloc((size_t)p->item_count*sizeof*plan->known);
 plan->seconds=(double*)oxi_alloc((size_t)p->node_count*sizeof*plan->seconds);
-if(!plan->known|| !plan->seconds){oxi_free(plan->known,(size_t)p->item_count*sizeof*plan->known);
+if(!plan->known||!plan->seconds){oxi_free(plan->known,(size_t)p->item_count*sizeof*plan->known);
 oxi_free(plan->seconds,(size_t)p->node_count*sizeof*plan->seconds);plan->known=NULL;plan->seconds=NULL;
 return false;}
 plan->item_count=p->item_count;memcpy(plan->known,p->known,(size_t)p->item_count*sizeof*plan->known);
 memcpy(plan->seconds,p->seconds,(size_t)p->node_count*sizeof*plan->seconds);
 plan->compute=plan->expected=s->original.start[p->node_count];plan->bound=s->bound;plan->disk=s->disk;
-plan->link=s->link;plan->whole=s->whole;return true;}
+plan->link=s->link;plan->enough=s->enough;plan->whole=s->whole;return true;}
 static oxi_shunt_plan*oxi_shunt_plan_search(oxi_shunt_problem*p){oxi_shunt_search s;
-oxi_shunt_plan*made=NULL;if(oxi_shunt_search_open(&s,p)){s.disk=oxi_shunt_tier_bound(p,&s.order,1);
-s.link=oxi_shunt_tier_bound(p,&s.order,0);
+oxi_shunt_plan*made=NULL;if(oxi_shunt_search_open(&s,p)){double takes=0;
+s.disk=oxi_shunt_tier_bound(p,&s.order,1,&takes);s.link=oxi_shunt_tier_bound(p,&s.order,0,&takes);
 s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;
 if(s.link>s.bound)s.bound=s.link;
-s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
+s.enough=1.003*(s.bound+takes);s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
 memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);
 oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);oxi_shunt_try_all(&s);if(!s.found)oxi_shunt_try_least(&s);
-oxi_shunt_refine(&s);if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&& !oxi_shunt_is_over(&s)){
+oxi_shunt_refine(&s);if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&!oxi_shunt_is_over(&s)){
 oxi_shunt_try_again(&s);oxi_shunt_refine(&s);}
 if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&s.original.access_count<=OXI_SHUNT_VERY_FEW&&
- !oxi_shunt_is_over(&s))
+!oxi_shunt_is_over(&s))
 s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){made=s.best;
 s.best=NULL;}}
@@ -4330,21 +4344,21 @@ static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){int32_t*early=oxi
 double most=p->time_most;
 if(early)p->time_most=most/2;
 oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;p->order=early;
-if(early&&(!plan||plan->simulated>1.003*plan->bound))other=oxi_shunt_plan_search(p);
+if(early&&(!plan||oxi_shunt_costs(plan)>plan->enough))other=oxi_shunt_plan_search(p);
 p->order=NULL;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
-bool better=other&&(!plan||other->simulated<plan->simulated);oxi_shunt_plan_free(better?plan:other);
-return better?other:plan;}
+bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));
+oxi_shunt_plan_free(better?plan:other);return better?other:plan;}
 /* >>stream/shunt/plan/exact.c */
 typedef struct oxi_shunt_exact{oxi_shunt_search*s;int32_t*order,room,front;int32_t slot;double seconds;
 int32_t least,most;bool cut;bool whole;}oxi_shunt_exact;
 static void oxi_shunt_exact_push(oxi_shunt_exact*e,int32_t node){e->order[--e->front]=node;}
 static int32_t oxi_shunt_exact_maker(const oxi_shunt_exact*e,int32_t i){const oxi_shunt_search*s=e->s;
 int32_t a=oxi_shunt_access_from(&s->original,i,e->slot);if(s->p->known[i].small)return-1;
-int32_t slot=oxi_shunt_maker_before(s->p,&s->original,i,a,e->slot);
-return slot<0? -1:s->original.slot[slot];}
+int32_t slot=oxi_shunt_maker_before(s->p,&s->original,i,a,e->slot);return slot<0?-1:s->original.slot[slot];
+}
 static bool oxi_shunt_exact_pays(const oxi_shunt_exact*e,int32_t i,int32_t node){
 const oxi_shunt_problem*p=e->s->p;return p->recompute==OX_RECOMPUTE_EXACT||
- oxi_shunt_repeat_pays(p,p->seconds[node],oxi_shunt_repeat_moves(p,&p->known[i]));}
+oxi_shunt_repeat_pays(p,p->seconds[node],oxi_shunt_repeat_moves(p,&p->known[i]));}
 static bool oxi_shunt_exact_has(const oxi_shunt_exact*e,int32_t at,int32_t node){
 for(int32_t k=e->front;k<at;k++)
 if(e->order[k]==node)return true;
@@ -4356,11 +4370,11 @@ int32_t count=e->room-e->front;if(count-s->p->node_count<=e->least)return;
 int32_t before=e->front,slot=e->slot--;oxi_shunt_exact_push(e,s->original.slot[e->slot]);
 oxi_shunt_exact_walk(e,e->front);e->front=before;e->slot=slot;}
 static void oxi_shunt_exact_walk(oxi_shunt_exact*e,int32_t at){const oxi_shunt_problem*p=e->s->p;
-if(e->seconds>=e->s->best->simulated*(1-1e-6))return;
+if(e->seconds>=oxi_shunt_too_long(e->s))return;
 if(oxi_now()>e->s->end){e->whole=false;
 return;}
-int32_t node=e->order[at];for(int32_t t=p->first[node];t<p->first[node +1];t++){
-int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item): -1;
+int32_t node=e->order[at];for(int32_t t=p->first[node];t<p->first[node+1];t++){
+int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item):-1;
 if(maker<0||maker==node||oxi_shunt_exact_has(e,at,maker))continue;
 if(!oxi_shunt_exact_pays(e,p->touch[t].item,maker))continue;
 if(e->room-e->front-(p->node_count-e->slot)==e->most){e->cut=true;
@@ -4378,9 +4392,8 @@ e.whole=true;e.slot=s->p->node_count;e.room=e.front=3*s->p->node_count;
 e.seconds=s->original.start[s->p->node_count];
 e.order=(int32_t*)oxi_shunt_list((size_t)e.room,sizeof*e.order);if(!e.order)return false;
 do{e.cut=false;
-e.most=e.least==0?1:2*e.least;oxi_shunt_exact_next(&e);e.least=e.most;
- }while(e.cut&& !oxi_shunt_is_over(s));
-oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);return e.whole&& !e.cut&&oxi_now()<=s->end;}
+e.most=e.least==0?1:2*e.least;oxi_shunt_exact_next(&e);e.least=e.most;}while(e.cut&&!oxi_shunt_is_over(s));
+oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);return e.whole&&!e.cut&&oxi_now()<=s->end;}
 /* >>stream/shunt/lanes.c */
 #ifdef OX_NO_THREADS
 struct oxi_shunt_crew{int unused;};
@@ -4388,18 +4401,33 @@ struct oxi_shunt_crew{int unused;};
 typedef struct oxi_shunt_worker{struct oxi_shunt_crew*crew;
 int lane;bool started,busy;oxi_thread thread;}oxi_shunt_worker;struct oxi_shunt_crew{oxi_mutex mutex;
 oxi_condition moved[OXI_LANES];oxi_shunt_worker worker[OXI_LANES];void(*run)(void*job,int lane);void*job;
-bool stopping;};static void oxi_shunt_worker_hurry(void){
+bool stopping;};static double oxi_thread_seconds(void){
+#if defined(_WIN32)
+FILETIME made,over,kernel,user;
+if(!GetThreadTimes(GetCurrentThread(),&made,&over,&kernel,&user))return 0;
+return 1e-7*((double)kernel.dwLowDateTime+user.dwLowDateTime+
+4294967296.0*((double)kernel.dwHighDateTime+user.dwHighDateTime));
+#elif defined(CLOCK_THREAD_CPUTIME_ID)
+struct timespec t;
+return clock_gettime(CLOCK_THREAD_CPUTIME_ID,&t)==0?(double)t.tv_sec+1e-9*(double)t.tv_nsec:0;
+#else
+return 0;
+#endif
+}
+static void oxi_shunt_worker_hurry(void){
 #if defined(__linux__) && defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
-struct{uint32_t size,policy;
-uint64_t flags;int32_t nice;uint32_t priority;uint64_t slice,deadline,period;}a;memset(&a,0,sizeof a);
-if(syscall(SYS_sched_getattr,0L,&a,sizeof a,0L)!=0||a.policy!=0)return;
-a.slice=100000;(void)syscall(SYS_sched_setattr,0L,&a,0L);
+enum{ROUND_ROBIN=2,HIGHEST=99};
+struct{uint32_t size,policy;uint64_t flags;int32_t nice;uint32_t priority;uint64_t slice,deadline,period;
+}a;memset(&a,0,sizeof a);if(syscall(SYS_sched_getattr,0L,&a,sizeof a,0L)!=0||a.policy>ROUND_ROBIN)return;
+if(a.policy!=0&&a.priority<HIGHEST)a.priority++;
+if(a.policy==0)a.slice=100000;
+(void)syscall(SYS_sched_setattr,0L,&a,0L);
 #endif
 }
 static void oxi_shunt_worker_loop(oxi_shunt_worker*w){struct oxi_shunt_crew*crew=w->crew;
 if(w->lane==OXI_LANE_DISK)oxi_shunt_worker_hurry();
 oxi_mutex_take(&crew->mutex);for(;;){
-while(!w->busy&& !crew->stopping)oxi_condition_wait(&crew->moved[w->lane],&crew->mutex);
+while(!w->busy&&!crew->stopping)oxi_condition_wait(&crew->moved[w->lane],&crew->mutex);
 if(!w->busy)break;
 oxi_mutex_give(&crew->mutex);crew->run(crew->job,w->lane);ox_error_clear();oxi_mutex_take(&crew->mutex);
 w->busy=false;oxi_condition_wake(&crew->moved[OXI_LANE_COMPUTE]);}
@@ -4420,12 +4448,12 @@ static const oxi_mutex open_mutex=OXI_MUTEX_OPEN;
 static const oxi_condition new_condition=OXI_CONDITION_NEW;if(!s->crew){
 s->crew=(struct oxi_shunt_crew*)oxi_calloc(1,sizeof*s->crew);if(!s->crew)return false;
 s->crew->mutex=open_mutex;for(int lane=0;lane<OXI_LANES;lane++)s->crew->moved[lane]=new_condition;}
-for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++){oxi_shunt_worker*w= &s->crew->worker[lane];
+for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++){oxi_shunt_worker*w=&s->crew->worker[lane];
 if(!wanted[lane]||w->started)continue;
 w->crew=s->crew;w->lane=lane;w->started=oxi_shunt_worker_start(w);if(!w->started)return false;}
 return true;}
 static void oxi_shunt_crew_run(struct oxi_shunt_crew*crew,const bool*wanted,void(*run)(void*,int),
- void*job){oxi_mutex_take(&crew->mutex);
+void*job){oxi_mutex_take(&crew->mutex);
 crew->run=run;crew->job=job;for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++){
 crew->worker[lane].busy=wanted[lane];if(wanted[lane])oxi_condition_wake(&crew->moved[lane]);}
 oxi_mutex_give(&crew->mutex);run(job,OXI_LANE_COMPUTE);oxi_mutex_take(&crew->mutex);
@@ -4468,10 +4496,10 @@ if(r->done[lane]<in->wait[lane])return false;
 return true;}
 static bool oxi_shunt_await(oxi_shunt_replay*r,const oxi_shunt_instruction*in,int lane){
 double start=0,now=0;
-oxi_shunt_replay_take(r);if(!r->failed&& !r->alone&& !oxi_shunt_is_due(r,in)){start=oxi_now();
-r->sleeps_for[lane]=in;while(!r->failed&& !oxi_shunt_is_due(r,in))oxi_shunt_replay_wait(r,lane);
+oxi_shunt_replay_take(r);if(!r->failed&&!r->alone&&!oxi_shunt_is_due(r,in)){start=oxi_now();
+r->sleeps_for[lane]=in;while(!r->failed&&!oxi_shunt_is_due(r,in))oxi_shunt_replay_wait(r,lane);
 r->sleeps_for[lane]=NULL;now=oxi_now();}
-bool goes_on= !r->failed;if(now>0&&goes_on)
+bool goes_on=!r->failed;if(now>0&&goes_on)
 oxi_shunt_figure_note(&r->s->rates.wake[lane],r->s->stats.steps,now-r->due_at[lane],1);
 if(lane==OXI_LANE_COMPUTE)r->waited+=now-start;
 oxi_shunt_replay_give(r);return goes_on;}
@@ -4500,7 +4528,7 @@ if(oxi_shunt_is_ahead(r->plan,item)){oxi_shunt_land(s,item);
 if(item->valid)return OX_OK;
 oxi_shunt_leave(s,item,false);}
 uint64_t place=r->plan->segment[in->segment].place;
-bool there=item->host&&item->packed==OX_COMPRESSION_NONE&& !item->valid;
+bool there=item->host&&item->packed==OX_COMPRESSION_NONE&&!item->valid;
 if(there&&oxi_shunt_may_lend(s,item,r->plan->known[in->item].kind))
 return oxi_shunt_lend_at(s,item,place);
 ox_status status=oxi_shunt_put_at(s,item,place);return status==OX_OK?oxi_shunt_load(s,item):status;}
@@ -4512,11 +4540,11 @@ return status;}
 static ox_status oxi_shunt_gather(oxi_shunt_replay*r,const oxi_shunt_node*node){ox_shunt*s=r->s;
 s->node_clock++;for(int i=0;i<node->in_count+node->out_count;i++)
 if(node->operand[i].item)node->operand[i].item->protects=s->node_clock;
-for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_operand*o= &node->operand[i];
-bool reads=i<node->in_count|| !o->covers;if(!o->item)continue;
+for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_operand*o=&node->operand[i];
+bool reads=i<node->in_count||!o->covers;if(!o->item)continue;
 if(r->late_count>0){double start=oxi_now();
 oxi_shunt_replay_take(r);
-while(r->awaited[o->item->index]&& !r->failed)oxi_shunt_replay_wait(r,OXI_LANE_COMPUTE);
+while(r->awaited[o->item->index]&&!r->failed)oxi_shunt_replay_wait(r,OXI_LANE_COMPUTE);
 r->waited+=oxi_now()-start;bool failed=r->failed;oxi_shunt_replay_give(r);if(failed)return OX_ERR_IO;}
 if(o->item->failed&&reads)return oxi_shunt_lost(s);
 o->item->used_at=s->node_clock;if(!o->item->small)continue;
@@ -4525,7 +4553,7 @@ if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)status=oxi_shunt_too_large(s,node);
 if(status!=OX_OK)return status;}
 return OX_OK;}
 static ox_status oxi_shunt_do_node(oxi_shunt_replay*r,const oxi_shunt_instruction*in){ox_shunt*s=r->s;
-const oxi_shunt_node*node=s->nodes[in->node];const oxi_shunt_change*changes=r->plan->change +in->first;
+const oxi_shunt_node*node=s->nodes[in->node];const oxi_shunt_change*changes=r->plan->change+in->first;
 bool clean=ox_error()==OX_OK;ox_status status=OX_OK;for(int32_t c=0;c<in->count&&status==OX_OK;c++)
 if(changes[c].begins)status=oxi_shunt_put_at(s,s->table[changes[c].item],changes[c].place);
 if(status==OX_OK)status=oxi_shunt_gather(r,node);
@@ -4537,33 +4565,33 @@ if(!changes[c].begins)oxi_shunt_leave(s,s->table[changes[c].item],changes[c].die
 return OX_OK;}
 static ox_status oxi_shunt_do(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 return in->action==OXI_ACT_NODE?oxi_shunt_do_node(r,in):in->action==OXI_ACT_LOAD?oxi_shunt_do_load(r,in)
- :oxi_shunt_do_save(r,in);}
+:oxi_shunt_do_save(r,in);}
 static void oxi_shunt_late_over(oxi_shunt_replay*r,int32_t item,ox_status status){oxi_shunt_replay_take(r);
-r->awaited[item]=false;if(status!=OX_OK&& !r->failed)oxi_error_move(&r->error);
+r->awaited[item]=false;if(status!=OX_OK&&!r->failed)oxi_error_move(&r->error);
 if(status!=OX_OK)r->failed=true;
 oxi_shunt_replay_wake(r,OXI_LANE_COMPUTE);oxi_shunt_wake_due(r);oxi_shunt_replay_give(r);}
 static void oxi_shunt_load_late(oxi_shunt_replay*r){
-for(int32_t i=0;i<r->late_count&& !oxi_shunt_has_failed(r);i++)
+for(int32_t i=0;i<r->late_count&&!oxi_shunt_has_failed(r);i++)
 oxi_shunt_late_over(r,r->late[i],oxi_shunt_load(r->s,r->s->table[r->late[i]]));}
 static void oxi_shunt_lane_run(oxi_shunt_replay*r,int lane){double start=oxi_now();
-for(int32_t i=0;i<r->plan->instruction_count;i++){const oxi_shunt_instruction*in= &r->plan->instruction[i];
+for(int32_t i=0;i<r->plan->instruction_count;i++){const oxi_shunt_instruction*in=&r->plan->instruction[i];
 if(!r->alone&&in->lane!=lane)continue;
 if(!oxi_shunt_await(r,in,lane))return;
 oxi_shunt_done(r,in->lane,oxi_shunt_do(r,in));}
 if(lane==OXI_LANE_COMPUTE)r->busy=oxi_now()-start-r->waited;}
 typedef struct oxi_shunt_disk_work{const oxi_shunt_instruction*in;int32_t item;oxi_shunt_flight flight;
- }oxi_shunt_disk_work;enum{OXI_SHUNT_FLIGHTS=4};typedef struct oxi_shunt_disk_lane{oxi_shunt_replay*r;
+}oxi_shunt_disk_work;enum{OXI_SHUNT_FLIGHTS=4};typedef struct oxi_shunt_disk_lane{oxi_shunt_replay*r;
 oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];int64_t begun,over;int32_t at,late;}oxi_shunt_disk_lane;
 typedef enum oxi_shunt_standing{OXI_STANDING_WAITS,OXI_STANDING_GOES,OXI_STANDING_FAILED
- }oxi_shunt_standing;
+}oxi_shunt_standing;
 static oxi_shunt_standing oxi_shunt_standing_of(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 oxi_shunt_replay_take(r);oxi_shunt_standing standing=r->failed?OXI_STANDING_FAILED
- : !in||oxi_shunt_is_due(r,in)?OXI_STANDING_GOES:OXI_STANDING_WAITS;
+:!in||oxi_shunt_is_due(r,in)?OXI_STANDING_GOES:OXI_STANDING_WAITS;
 oxi_shunt_replay_give(r);return standing;}
 static bool oxi_shunt_may_go(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 return oxi_shunt_standing_of(r,in)==OXI_STANDING_GOES;}
 static void oxi_shunt_work_end(oxi_shunt_disk_lane*d){
-oxi_shunt_disk_work*w= &d->work[d->over++ %OXI_SHUNT_FLIGHTS];ox_shunt*s=d->r->s;
+oxi_shunt_disk_work*w=&d->work[d->over++%OXI_SHUNT_FLIGHTS];ox_shunt*s=d->r->s;
 oxi_shunt_item*item=s->table[w->item];
 ox_status status=w->flight.stream?oxi_shunt_move_end(s,item,&w->flight):OX_OK;
 if(status==OX_OK&&w->in&&w->in->action==OXI_ACT_SAVE)oxi_shunt_leave(s,item,false);
@@ -4580,9 +4608,9 @@ if(status==OX_OK)oxi_shunt_load_begin(s,item,&w->flight);
 return status;}
 static void oxi_shunt_work_begin(oxi_shunt_disk_lane*d,const oxi_shunt_instruction*in,int32_t i){
 oxi_shunt_replay*r=d->r;ox_shunt*s=r->s;oxi_shunt_item*item=s->table[i];
-bool saves=in&&in->action==OXI_ACT_SAVE;bool plain= !saves?oxi_shunt_loads_plainly(s,item)&& !item->ahead
- : !r->plan->known[i].caches&&(oxi_shunt_has_copy(item)||oxi_shunt_saves_plainly(s,item));
-ox_status status=OX_OK;if(plain){oxi_shunt_disk_work*w= &d->work[d->begun%OXI_SHUNT_FLIGHTS];
+bool saves=in&&in->action==OXI_ACT_SAVE;bool plain=!saves?oxi_shunt_loads_plainly(s,item)&&!item->ahead
+:!r->plan->known[i].caches&&(oxi_shunt_has_copy(item)||oxi_shunt_saves_plainly(s,item));
+ox_status status=OX_OK;if(plain){oxi_shunt_disk_work*w=&d->work[d->begun%OXI_SHUNT_FLIGHTS];
 memset(w,0,sizeof*w);w->in=in;w->item=i;status=oxi_shunt_work_go(d,w);d->begun+=status==OX_OK;
 if(status==OX_OK)return;}
 while(d->over<d->begun)oxi_shunt_work_end(d);
@@ -4594,15 +4622,15 @@ oxi_shunt_late_over(r,i,status);}
 static bool oxi_shunt_disk_next(oxi_shunt_disk_lane*d,const oxi_shunt_instruction**in,int32_t*item){
 oxi_shunt_replay*r=d->r;const oxi_shunt_plan*plan=r->plan;
 while(d->at<plan->instruction_count&&plan->instruction[d->at].lane!=OXI_LANE_DISK)d->at++;
-*in=d->at<plan->instruction_count? &plan->instruction[d->at]:NULL;bool late=d->late<r->late_count;
-if(late&& *in){int32_t needed=(*in)->action==OXI_ACT_LOAD?plan->segment[(*in)->segment].first:0;
-late=r->late_slot[d->late]<=needed|| !oxi_shunt_may_go(r,*in);}
+*in=d->at<plan->instruction_count?&plan->instruction[d->at]:NULL;bool late=d->late<r->late_count;
+if(late&&*in){int32_t needed=(*in)->action==OXI_ACT_LOAD?plan->segment[(*in)->segment].first:0;
+late=r->late_slot[d->late]<=needed||!oxi_shunt_may_go(r,*in);}
 if(late)*in=NULL;
-if(!late&& !*in)return false;
+if(!late&&!*in)return false;
 *item=late?r->late[d->late]:(*in)->item;return oxi_shunt_may_go(r,*in);}
 static int32_t oxi_shunt_free_after(const oxi_shunt_plan*plan,uint64_t place,uint64_t room){int32_t last=0;
-for(int32_t g=0;g<plan->segment_count;g++){const oxi_shunt_segment*one= &plan->segment[g];
-bool apart=one->place>=place +room||place>=one->place +plan->known[one->item].room;
+for(int32_t g=0;g<plan->segment_count;g++){const oxi_shunt_segment*one=&plan->segment[g];
+bool apart=one->place>=place+room||place>=one->place+plan->known[one->item].room;
 if(!apart&&one->last+1>last)last=one->last+1;}
 return last;}
 static bool oxi_shunt_meanwhile(oxi_shunt_replay*r,int32_t slots,oxi_shunt_item*const*begun,int count){
@@ -4611,43 +4639,52 @@ for(int i=0;i<count&&oxi_shunt_standing_of(r,&in)==OXI_STANDING_WAITS;)
 if(oxi_shunt_flight_step(begun[i]->flight))i++;
 return oxi_shunt_await(r,&in,OXI_LANE_DISK);}
 static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
-oxi_shunt_residents*list= &s->resident[0];oxi_stream_take(&s->tiers);
+oxi_shunt_residents*list=&s->resident[0];oxi_stream_take(&s->tiers);
 int64_t at=oxi_shunt_resident_from(list,place);
-bool is_free=(at==list->count||list->item[at]->place>=place +room)&&
- (at==0||oxi_shunt_end_of(list->item[at-1])<=place);
+bool is_free=(at==list->count||list->item[at]->place>=place+room)&&
+(at==0||oxi_shunt_end_of(list->item[at-1])<=place);
 oxi_stream_give(&s->tiers);return is_free;}
 static void oxi_shunt_run_ahead(oxi_shunt_replay*r){ox_shunt*s=r->s;const oxi_shunt_plan*plan=r->plan;
 oxi_shunt_item*begun[OXI_SHUNT_AHEAD];int count=0;
 for(int32_t k=0;k<plan->instruction_count&&count<OXI_SHUNT_AHEAD;k++){
-const oxi_shunt_instruction*in= &plan->instruction[k];if(in->lane!=OXI_LANE_DISK)continue;
+const oxi_shunt_instruction*in=&plan->instruction[k];if(in->lane!=OXI_LANE_DISK)continue;
 oxi_shunt_item*item=s->table[in->item];bool waits=in->action!=OXI_ACT_LOAD;
 for(int lane=0;lane<OXI_LANES;lane++)waits=waits||in->wait[lane]>0;
 if(waits||s->ahead[count].stream)return;
-if(!item->held|| !item->again)continue;
+if(!item->held||!item->again)continue;
 uint64_t place=plan->segment[in->segment].place,room=plan->known[in->item].room;
 if(!oxi_shunt_meanwhile(r,oxi_shunt_free_after(plan,place,room),begun,count))return;
-if(item->storage|| !oxi_shunt_loads_plainly(s,item)|| !oxi_shunt_place_is_free(s,place,room))
+if(item->storage||!oxi_shunt_loads_plainly(s,item)||!oxi_shunt_place_is_free(s,place,room))
 continue;
 if(oxi_shunt_put_at(s,item,place)!=OX_OK){ox_error_clear();
 return;}
-oxi_shunt_load_begin(s,item,&s->ahead[count]);s->ahead[count].unwatched=true;
-item->flight= &s->ahead[count];item->ahead=plan->number;item->ahead_index=in->item;begun[count++]=item;}
+oxi_shunt_load_begin(s,item,&s->ahead[count]);s->ahead[count].unwatched=true;item->flight=&s->ahead[count];
+item->ahead=plan->number;item->ahead_index=in->item;begun[count++]=item;}
 (void)oxi_shunt_meanwhile(r,plan->lane_count[OXI_LANE_COMPUTE],begun,count);}
 static void oxi_shunt_disk_run(oxi_shunt_replay*r){oxi_shunt_disk_lane d;
 const oxi_shunt_instruction*in=NULL;int32_t item=0;memset(&d,0,sizeof d);d.r=r;for(;;){
-bool goes=d.begun-d.over<OXI_SHUNT_FLIGHTS&&oxi_shunt_disk_next(&d,&in,&item);if(goes){d.late +=in==NULL;
+bool goes=d.begun-d.over<OXI_SHUNT_FLIGHTS&&oxi_shunt_disk_next(&d,&in,&item);if(goes){d.late+=in==NULL;
 d.at+=in!=NULL;oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
-oxi_shunt_disk_work*first= &d.work[d.over%OXI_SHUNT_FLIGHTS];
+oxi_shunt_disk_work*first=&d.work[d.over%OXI_SHUNT_FLIGHTS];
 if(!first->flight.stream||oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
- }else if(oxi_shunt_has_failed(r)||(!in&&d.late==r->late_count)|| !oxi_shunt_await(r,in,OXI_LANE_DISK)){
+}else if(oxi_shunt_has_failed(r)||(!in&&d.late==r->late_count)||!oxi_shunt_await(r,in,OXI_LANE_DISK)){
 break;}}
-if(r->repeats&& !oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
+if(r->repeats&&!oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
 #ifndef OX_NO_THREADS
+static double oxi_shunt_lane_moved(ox_shunt*s,int lane){double bytes=0;
+oxi_stream_take(&s->tiers);for(int write=0;write<2;write++){
+const oxi_shunt_figure*moved=&s->rates.moved[lane][write];
+if(moved->step==s->stats.steps)bytes+=moved->amount;}
+oxi_stream_give(&s->tiers);return bytes;}
 static void oxi_shunt_run_lane(void*job,int lane){oxi_shunt_replay*r=(oxi_shunt_replay*)job;
+double worked=oxi_thread_seconds(),moved=oxi_shunt_lane_moved(r->s,lane);
 if(lane==OXI_LANE_DISK)
 oxi_shunt_disk_run(r);
 else
-oxi_shunt_lane_run(r,lane);}
+oxi_shunt_lane_run(r,lane);
+worked=oxi_thread_seconds()-worked;moved=oxi_shunt_lane_moved(r->s,lane)-moved;
+if(lane!=OXI_LANE_COMPUTE&&moved>0)
+oxi_shunt_figure_note(&r->s->rates.works[lane],r->s->stats.steps,worked,moved);}
 #endif
 static void oxi_shunt_run_lanes(oxi_shunt_replay*r){
 #ifndef OX_NO_THREADS
@@ -4663,15 +4700,15 @@ oxi_shunt_load_late(r);oxi_shunt_lane_run(r,OXI_LANE_COMPUTE);}
 static void oxi_shunt_order_late(oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;int32_t count=0;
 if(r->late_count==0)return;
 for(int32_t k=0;k<plan->instruction_count&&count<r->late_count;k++){
-const oxi_shunt_instruction*in= &plan->instruction[k];if(in->action!=OXI_ACT_NODE)continue;
+const oxi_shunt_instruction*in=&plan->instruction[k];if(in->action!=OXI_ACT_NODE)continue;
 const oxi_shunt_node*node=r->s->nodes[in->node];for(int i=0;i<node->in_count+node->out_count;i++){
-const oxi_shunt_item*item=node->operand[i].item;if(!item|| !r->awaited[item->index])continue;
+const oxi_shunt_item*item=node->operand[i].item;if(!item||!r->awaited[item->index])continue;
 r->awaited[item->index]=false;r->late[count]=item->index;r->late_slot[count++]=in->slot;}}
 for(int32_t i=0;i<r->late_count;i++)r->awaited[r->late[i]]=true;}
 static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;
 ox_status status=OX_OK;for(int64_t at=0;at<s->resident[0].count&&status==OX_OK;){
 oxi_shunt_item*item=s->resident[0].item[at];
-const oxi_shunt_known*k=item->mark==s->step_number? &plan->known[item->index]:NULL;
+const oxi_shunt_known*k=item->mark==s->step_number?&plan->known[item->index]:NULL;
 bool stays=item->place>=plan->peak;if(k&&oxi_shunt_is_ahead(r->plan,item))
 stays=item->index==item->ahead_index;
 else if(k)
@@ -4686,7 +4723,7 @@ status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);r->late[r->late_coun
 oxi_shunt_order_late(r);return status;}
 static void oxi_shunt_after_failure(oxi_shunt_replay*r){ox_shunt*s=r->s;
 for(int32_t i=0;i<s->table_count;i++){oxi_shunt_item*item=s->table[i];
-if(item->storage&& !item->valid)oxi_shunt_leave(s,item,false);}
+if(item->storage&&!item->valid)oxi_shunt_leave(s,item,false);}
 for(int64_t n=0;n<s->node_count;n++)
 if(!r->ran[n])oxi_shunt_not_run(s->nodes,n,n+1);}
 static ox_status oxi_shunt_replay_run(ox_shunt*s,const oxi_shunt_plan*plan){oxi_shunt_replay r;
@@ -4701,7 +4738,7 @@ r.repeats=s->ran_last==plan->number;s->ran_last=plan->number;s->planned=true;if(
 double start=oxi_now(),computed=s->stats.compute_seconds;
 oxi_shunt_run_lanes(&r);s->lanes_seconds+=oxi_now()-start;s->lanes_runs++;if(!r.failed)
 oxi_shunt_figure_note(&s->rates.between,s->stats.steps,r.busy-(s->stats.compute_seconds-computed),
- (double)plan->lane_count[OXI_LANE_COMPUTE]);
+(double)plan->lane_count[OXI_LANE_COMPUTE]);
 if(r.failed)status=r.error.status!=OX_OK?r.error.status:OX_ERR_DEVICE;
 if(r.failed&&clean)oxi_error_put_back(&r.error);}
 s->planned=false;if(status!=OX_OK&&r.ran)oxi_shunt_after_failure(&r);
@@ -4711,12 +4748,12 @@ oxi_shunt_unlist(r.late,items,sizeof*r.late);oxi_shunt_unlist(r.late_slot,items,
 oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);oxi_shunt_unlist(r.ran,nodes,sizeof*r.ran);
 return status;}
 static double oxi_shunt_move_takes(ox_shunt*s,const oxi_shunt_plan*plan,const oxi_shunt_instruction*in,
- double due,double now,double*landed,oxi_shunt_told*told){const oxi_shunt_item*item=s->table[in->item];
+double due,double now,double*landed,oxi_shunt_told*told){const oxi_shunt_item*item=s->table[in->item];
 bool write=in->action==OXI_ACT_SAVE;uint64_t bytes=oxi_shunt_moved_bytes(s,item);
 if(!write&&oxi_shunt_is_ahead(plan,item)){
-double start=item->flight&&item->flight->start> *landed?item->flight->start: *landed;
+double start=item->flight&&item->flight->start>*landed?item->flight->start:*landed;
 if(!item->valid)*landed=start+oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,false);
-double waits= !item->valid&& *landed>now+in->start? *landed-now-in->start:0;
+double waits=!item->valid&&*landed>now+in->start?*landed-now-in->start:0;
 told->start=told->over=in->start+waits;return waits;}
 if(in->lane==OXI_LANE_DISK)return oxi_shunt_disk_over(s,bytes,write,due,told)-in->start;
 if(in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind))bytes=0;
@@ -4729,28 +4766,28 @@ double*block=(double*)oxi_try_alloc((all+1)*sizeof*block),*at=block;
 plan->compute=0;if(!block)return;
 for(int lane=0;lane<OXI_LANES;at+=plan->lane_count[lane++])finish[lane]=at;
 oxi_shunt_rates_fold(s);double now=oxi_now(),landed=0,wake[OXI_LANES],
- between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps);
+between=oxi_shunt_figure_of(&s->rates.between,s->stats.steps);
 for(int lane=0;lane<OXI_LANES;lane++)
 wake[lane]=oxi_shunt_figure_of(&s->rates.wake[lane],s->stats.steps);
-for(int32_t i=0;i<plan->instruction_count;i++){oxi_shunt_instruction*in= &plan->instruction[i];
+for(int32_t i=0;i<plan->instruction_count;i++){oxi_shunt_instruction*in=&plan->instruction[i];
 double took=in->action==OXI_ACT_NODE?oxi_shunt_mean_seconds(s,s->nodes[in->node]->shape_key):0;
 if(took>0)in->seconds=took;
 double due=in->lane==OXI_LANE_DISK&&in->number>=OXI_SHUNT_FLIGHTS
- ?finish[in->lane][in->number-OXI_SHUNT_FLIGHTS]:0;
+?finish[in->lane][in->number-OXI_SHUNT_FLIGHTS]:0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(in->wait[lane]>0&&finish[lane][in->wait[lane]-1]>due)
 due=finish[lane][in->wait[lane]-1];
-in->start=due>end[in->lane]?due +=wake[in->lane]:end[in->lane];if(in->action!=OXI_ACT_NODE)
+in->start=due>end[in->lane]?due+=wake[in->lane]:end[in->lane];if(in->action!=OXI_ACT_NODE)
 in->seconds=oxi_shunt_move_takes(s,plan,in,due,now,&landed,&told);
 end[in->lane]=finish[in->lane][in->number]=in->start+in->seconds;if(in->action==OXI_ACT_NODE){
-plan->compute +=in->seconds;end[in->lane]=finish[in->lane][in->number]+=between;}}
+plan->compute+=in->seconds;end[in->lane]=finish[in->lane][in->number]+=between;}}
 double slower=plan->disk_read/s->rates.disk_read;
 plan->bound=plan->compute>plan->disk*slower?plan->compute:plan->disk*slower;
 if(plan->link>plan->bound)plan->bound=plan->link;
 plan->simulated=0;for(int lane=0;lane<OXI_LANES;lane++)
 if(end[lane]>plan->simulated)plan->simulated=end[lane];
 plan->simulated+=oxi_shunt_figure_of(&s->rates.around,s->stats.steps);oxi_free(block,(all+1)*sizeof*block);
- }
+}
 static void oxi_shunt_plan_name(ox_shunt*s,oxi_shunt_plan*plan){size_t bytes=0;
 for(int64_t n=0;n<s->node_count;n++)bytes+=strlen(oxi_shunt_node_name(s->nodes[n]))+1;
 plan->text=(char*)oxi_try_alloc(bytes);if(!plan->text)return;
@@ -4765,13 +4802,13 @@ oxi_shunt_give_back_cached(s);double start=oxi_now();
 oxi_shunt_classify(s);oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(items,sizeof*known);
 bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);if(open)plan=oxi_shunt_plan_make(&p);
 if(known)oxi_shunt_problem_close(&p,&touches);
-oxi_shunt_unlist(known,items,sizeof*known);if(plan){plan->number= ++s->plans_made;
+oxi_shunt_unlist(known,items,sizeof*known);if(plan){plan->number=++s->plans_made;
 oxi_shunt_plan_name(s,plan);plan->disk_read=s->rates.disk_read;plan->disk_write=s->rates.disk_write;
 oxi_shunt_plan_keep(s,plan,key);}
 double end=oxi_now();
 s->stats.plan_seconds+=end-start;oxi_shunt_span_put(s,OXI_SHUNT_PLAN_LANE,"plan",start,end,0);return plan;}
 static bool oxi_shunt_lies_elsewhere(const ox_shunt*s,const oxi_shunt_plan*plan){uint64_t all=0,moved=0;
-for(int32_t i=0;i<plan->item_count;i++){const oxi_shunt_known*k= &plan->known[i];
+for(int32_t i=0;i<plan->item_count;i++){const oxi_shunt_known*k=&plan->known[i];
 if(!k->had||k->small||k->pinned||s->table[i]->valid)continue;
 all+=k->room;if(k->on_host!=(s->table[i]->host!=NULL))moved+=k->room;}
 return moved>all/16;}
@@ -4781,11 +4818,11 @@ if(!other)return plan;
 other->moved=plan->moved+1;other->runs=plan->runs;other->measured=plan->measured;
 oxi_shunt_plan_drop(s,plan);s->stats.revised++;return other;}
 bool moves=plan->lane_count[OXI_LANE_UP]+plan->lane_count[OXI_LANE_DOWN]+plan->lane_count[OXI_LANE_DISK]>0;
-if(plan->measured|| ++plan->runs<2|| !s->compute->host)return plan;
+if(plan->measured||++plan->runs<2||!s->compute->host)return plan;
 plan->measured=true;bool same_disk=
- plan->lane_count[OXI_LANE_DISK]==0||(fabs(plan->disk_read/s->rates.disk_read-1)<0.2&&
- fabs(plan->disk_write/s->rates.disk_write -1)<0.2);
-if(!moves||(same_disk&&fabs(plan->compute -plan->expected)<0.2*plan->expected))return plan;
+plan->lane_count[OXI_LANE_DISK]==0||(fabs(plan->disk_read/s->rates.disk_read-1)<0.2&&
+fabs(plan->disk_write/s->rates.disk_write-1)<0.2);
+if(!moves||(same_disk&&fabs(plan->compute-plan->expected)<0.2*plan->expected))return plan;
 oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);if(!better)return plan;
 better->measured=true;better->moved=plan->moved;oxi_shunt_plan_drop(s,plan);s->stats.revised++;
 return better;}
@@ -4799,7 +4836,7 @@ oxi_shunt_resimulate(s,plan);plan=oxi_shunt_plan_revise(s,plan,key);}else{plan=o
 s->stats.plans+=plan!=NULL;}
 *planned=plan!=NULL;if(!plan&&s->desc.raise)
 return oxi_fail(OX_ERR_NOMEM,"%s: no plan of %lld calls fits a budget of %llu bytes",s->name,
- (long long)s->node_count,(unsigned long long)s->desc.device_bytes);
+(long long)s->node_count,(unsigned long long)s->desc.device_bytes);
 if(!plan)return OX_OK;
 s->last_plan=plan;oxi_shunt_resimulate(s,plan);s->stats.simulated_seconds+=plan->simulated;
 s->stats.bound_seconds+=plan->bound;s->stats.resident_bytes=plan->pinned_bytes;
@@ -4811,37 +4848,37 @@ const char*at=plan->text;for(int32_t n=0;names&&n<plan->node_count;n++){names[n]
 if(at)at+=strlen(at)+1;}
 return names;}
 static bool oxi_shunt_dump_text(FILE*file,const oxi_shunt_plan*plan,const char**names){bool ok=
- fprintf(file,"%d calls, %d of them again; %d items, %d stays on the device\n"
- "%.3f ms simulated, %.3f ms of computing, %.3f ms at least\n"
- "%llu bytes of the device, %llu of them pinned\n\n""%10s %10s  %-8s what\n",
- (int)plan->slot_count,(int)plan->recomputed,(int)plan->item_count,(int)plan->segment_count,
- 1e3*plan->simulated,1e3*plan->compute,1e3*plan->bound,(unsigned long long)plan->peak,
- (unsigned long long)plan->pinned_bytes,"at ms","takes ms","lane")>0;
+fprintf(file,"%d calls, %d of them again; %d items, %d stays on the device\n"
+"%.3f ms simulated, %.3f ms of computing, %.3f ms at least\n"
+"%llu bytes of the device, %llu of them pinned\n\n""%10s %10s  %-8s what\n",
+(int)plan->slot_count,(int)plan->recomputed,(int)plan->item_count,(int)plan->segment_count,
+1e3*plan->simulated,1e3*plan->compute,1e3*plan->bound,(unsigned long long)plan->peak,
+(unsigned long long)plan->pinned_bytes,"at ms","takes ms","lane")>0;
 for(int32_t i=0;i<plan->item_count&&ok;i++)
 if(plan->known[i].pinned)
 ok=fprintf(file,"%10s %10s  %-8s item %d at %llu, %llu bytes\n","","","pinned",(int)i,
- (unsigned long long)plan->known[i].place,(unsigned long long)plan->known[i].room)>0;
-for(int32_t i=0;i<plan->instruction_count&&ok;i++){const oxi_shunt_instruction*in= &plan->instruction[i];
+(unsigned long long)plan->known[i].place,(unsigned long long)plan->known[i].room)>0;
+for(int32_t i=0;i<plan->instruction_count&&ok;i++){const oxi_shunt_instruction*in=&plan->instruction[i];
 ok=fprintf(file,"%10.3f %10.3f  %-8s ",1e3*in->start,1e3*in->seconds,oxi_shunt_lane_names[in->lane])>0;
 if(in->action==OXI_ACT_NODE)
 ok=ok&&fprintf(file,"call %d %s\n",(int)in->node,names[in->node])>0;
 else
 ok=ok&&fprintf(file,"%s item %d at %llu, %llu bytes, calls %d to %d\n",
- in->action==OXI_ACT_LOAD?"load":"save",(int)in->item,(unsigned long long)plan->segment[in->segment].place,
- (unsigned long long)plan->known[in->item].room,
- (int)plan->segment[in->segment].first,(int)plan->segment[in->segment].last)>0;}
+in->action==OXI_ACT_LOAD?"load":"save",(int)in->item,(unsigned long long)plan->segment[in->segment].place,
+(unsigned long long)plan->known[in->item].room,
+(int)plan->segment[in->segment].first,(int)plan->segment[in->segment].last)>0;}
 return ok;}
 enum{OXI_SHUNT_WIDE=1200,OXI_SHUNT_HIGH=400,OXI_SHUNT_LANE_HIGH=22};typedef struct oxi_shunt_drawing{
 FILE*file;const oxi_shunt_plan*plan;double across,up;
 double*begin,*end;}oxi_shunt_drawing;
 static bool oxi_shunt_draw(const oxi_shunt_drawing*d,double x,double y,double wide,double high,
- const char*color,const char*text,int number){return fprintf(d->file,
- "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" stroke=\"#fff\" "
- "stroke-width=\"0.3\"><title>%s %d</title></rect>\n",
- x,y,wide<0.4?0.4:wide,high<0.4?0.4:high,color,text,number)>0;}
+const char*color,const char*text,int number){return fprintf(d->file,
+"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" stroke=\"#fff\" "
+"stroke-width=\"0.3\"><title>%s %d</title></rect>\n",
+x,y,wide<0.4?0.4:wide,high<0.4?0.4:high,color,text,number)>0;}
 static void oxi_shunt_draw_times(oxi_shunt_drawing*d,double(*slot)[2]){const oxi_shunt_plan*plan=d->plan;
-for(int32_t g=0;g<plan->segment_count;g++)d->begin[g]=d->end[g]= -1;
-for(int32_t i=0;i<plan->instruction_count;i++){const oxi_shunt_instruction*in= &plan->instruction[i];
+for(int32_t g=0;g<plan->segment_count;g++)d->begin[g]=d->end[g]=-1;
+for(int32_t i=0;i<plan->instruction_count;i++){const oxi_shunt_instruction*in=&plan->instruction[i];
 if(in->action==OXI_ACT_LOAD)d->begin[in->segment]=in->start;
 if(in->action==OXI_ACT_SAVE)d->end[in->segment]=in->start+in->seconds;
 if(in->action!=OXI_ACT_NODE)continue;
@@ -4851,26 +4888,25 @@ if(d->end[g]<0)
 d->end[g]=plan->segment[g].stays?plan->simulated:slot[plan->segment[g].last][1];}}
 static bool oxi_shunt_draw_memory(oxi_shunt_drawing*d){
 static const char*const colors[3]={"#4c78a8","#f58518","#54a24b"};const oxi_shunt_plan*plan=d->plan;
-bool ok=true;for(int32_t i=0;i<plan->item_count&&ok;i++){const oxi_shunt_known*k= &plan->known[i];
+bool ok=true;for(int32_t i=0;i<plan->item_count&&ok;i++){const oxi_shunt_known*k=&plan->known[i];
 if(k->pinned)
-ok=oxi_shunt_draw(d,0,OXI_SHUNT_HIGH-(double)(k->place +k->room)*d->up,
- plan->simulated*d->across,(double)k->room*d->up,"#9aa5b1","pinned item",(int)i);}
-for(int32_t g=0;g<plan->segment_count&&ok;g++){
-const oxi_shunt_known*k= &plan->known[plan->segment[g].item];ok=oxi_shunt_draw(d,d->begin[g]*d->across,
- OXI_SHUNT_HIGH-(double)(plan->segment[g].place +k->room)*d->up,
- (d->end[g]-d->begin[g])*d->across,(double)k->room*d->up,
- colors[k->kind%3],"item",(int)plan->segment[g].item);}
+ok=oxi_shunt_draw(d,0,OXI_SHUNT_HIGH-(double)(k->place+k->room)*d->up,
+plan->simulated*d->across,(double)k->room*d->up,"#9aa5b1","pinned item",(int)i);}
+for(int32_t g=0;g<plan->segment_count&&ok;g++){const oxi_shunt_known*k=&plan->known[plan->segment[g].item];
+ok=oxi_shunt_draw(d,d->begin[g]*d->across,OXI_SHUNT_HIGH-(double)(plan->segment[g].place +k->room)*d->up,
+(d->end[g]-d->begin[g])*d->across,(double)k->room*d->up,
+colors[k->kind%3],"item",(int)plan->segment[g].item);}
 return ok;}
 static bool oxi_shunt_draw_lanes(oxi_shunt_drawing*d){
 static const char*const colors[OXI_LANES]={"#72b7b2","#e45756","#4c78a8","#b279a2"};bool ok=true;
 for(int lane=0;lane<OXI_LANES&&ok;lane++)
 ok=fprintf(d->file,"<text x=\"2\" y=\"%d\" font-size=\"10\">%s</text>\n",
- OXI_SHUNT_HIGH+20+lane*OXI_SHUNT_LANE_HIGH,oxi_shunt_lane_names[lane])>0;
+OXI_SHUNT_HIGH+20 +lane*OXI_SHUNT_LANE_HIGH,oxi_shunt_lane_names[lane])>0;
 for(int32_t i=0;i<d->plan->instruction_count&&ok;i++){
-const oxi_shunt_instruction*in= &d->plan->instruction[i];
-ok=oxi_shunt_draw(d,in->start*d->across,OXI_SHUNT_HIGH+24+in->lane*OXI_SHUNT_LANE_HIGH,
- in->seconds*d->across,8,colors[in->lane],in->action==OXI_ACT_NODE?"call":"item",
- in->action==OXI_ACT_NODE?(int)in->node:(int)in->item);}
+const oxi_shunt_instruction*in=&d->plan->instruction[i];
+ok=oxi_shunt_draw(d,in->start*d->across,OXI_SHUNT_HIGH+24 +in->lane*OXI_SHUNT_LANE_HIGH,
+in->seconds*d->across,8,colors[in->lane],in->action==OXI_ACT_NODE?"call":"item",
+in->action==OXI_ACT_NODE?(int)in->node:(int)in->item);}
 return ok;}
 static bool oxi_shunt_dump_drawing(FILE*file,const oxi_shunt_plan*plan){oxi_shunt_drawing d;
 size_t segments=(size_t)plan->segment_count,slots=(size_t)plan->slot_count;
@@ -4880,20 +4916,20 @@ bool ok=d.begin&&slot;d.end=d.begin+segments;if(ok)oxi_shunt_draw_times(&d,slot)
 oxi_shunt_unlist(slot,slots,sizeof*slot);d.across=OXI_SHUNT_WIDE/(plan->simulated>0?plan->simulated:1);
 d.up=(OXI_SHUNT_HIGH-20)/(double)(plan->peak>0?plan->peak:1);
 ok=ok&&fprintf(file,
- "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
- "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
- "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
- "gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
- OXI_SHUNT_WIDE,OXI_SHUNT_HIGH+24+OXI_LANES*OXI_SHUNT_LANE_HIGH,
- (unsigned long long)plan->peak,1e3*plan->simulated)>0;
+"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
+"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+"<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
+"gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
+OXI_SHUNT_WIDE,OXI_SHUNT_HIGH+24 +OXI_LANES*OXI_SHUNT_LANE_HIGH,
+(unsigned long long)plan->peak,1e3*plan->simulated)>0;
 ok=ok&&oxi_shunt_draw_memory(&d)&&oxi_shunt_draw_lanes(&d)&&fprintf(file,"</svg>\n")>0;
 oxi_shunt_unlist(d.begin,2*segments,sizeof*d.begin);return ok;}
 OX_API ox_status ox_shunt_dump(ox_shunt*shunt,const char*path){
-if(!shunt|| !path)return oxi_fail_missing(shunt?"shunt_dump: the path":"shunt_dump: the shunt");
+if(!shunt||!path)return oxi_fail_missing(shunt?"shunt_dump: the path":"shunt_dump: the shunt");
 ox_status status=oxi_shunt_enter(shunt);if(status!=OX_OK)return status;
 const oxi_shunt_plan*plan=shunt->last_plan;size_t length=strlen(path);
 if(!plan)status=oxi_fail(OX_ERR_ARG,"shunt_dump: nothing was planned yet");
-FILE*file=plan?fopen(path,"wb"):NULL;if(plan&& !file)
+FILE*file=plan?fopen(path,"wb"):NULL;if(plan&&!file)
 status=oxi_fail(OX_ERR_IO,"shunt_dump: %s: %s",oxi_path_text(path),strerror(errno));
 const char**names=file?oxi_shunt_plan_names(plan):NULL;bool ok=names!=NULL;
 if(ok&&length>4&&strcmp(path+length-4,".svg")==0)
@@ -4902,12 +4938,12 @@ else if(ok)
 ok=oxi_shunt_dump_text(file,plan,names);
 if(names)oxi_shunt_unlist(names,(size_t)plan->node_count,sizeof*names);
 if(file)ok=fclose(file)==0&&ok;
-if(file&& !ok)
+if(file&&!ok)
 status=oxi_fail(OX_ERR_IO,"shunt_dump: %s could not be written whole",oxi_path_text(path));
 oxi_stream_give(&shunt->lock);return status;}
 /* >>stream/shunt/far.c */
 typedef struct oxi_shunt_far{oxi_shunt_item*item;ox_storage*storage;size_t at;bool made;bool skewed;
- }oxi_shunt_far;enum{OXI_SHUNT_FAR_MOST=OXI_MAX_IN+OXI_MAX_OUT};
+}oxi_shunt_far;enum{OXI_SHUNT_FAR_MOST=OXI_MAX_IN+OXI_MAX_OUT};
 static bool oxi_shunt_far_tiles(const ox_shunt*s,const oxi_call*call){
 bool small=call->op==OXI_OP_cat||oxi_stream_picks(call)||oxi_stream_reduces(call);
 oxi_stream_plan*plan=small?NULL:(oxi_stream_plan*)oxi_alloc(sizeof*plan);if(!plan)return small;
@@ -4920,24 +4956,24 @@ ox_storage nowhere;
 if(!s->compute->host||node->in_count>OXI_MAX_IN||node->out_count>OXI_MAX_OUT)return false;
 for(int i=0;i<node->in_count+node->out_count;i++)
 if(node->operand[i].given)return false;
-if(oxi_shunt_stream_open(s)!=OX_OK|| !oxi_shunt_headers_open(&h,node))return false;
+if(oxi_shunt_stream_open(s)!=OX_OK||!oxi_shunt_headers_open(&h,node))return false;
 memset(&nowhere,0,sizeof nowhere);nowhere.references=1;nowhere.device=ox_stream_device(s->stream);
 for(int i=0;i<node->in_count+node->out_count;i++)
-if(node->operand[i].item)h.header[i].storage= &nowhere;
+if(node->operand[i].item)h.header[i].storage=&nowhere;
 return oxi_shunt_far_tiles(s,&h.call);}
 static ox_status oxi_shunt_far_copy(ox_shunt*s,oxi_shunt_item*item,ox_storage*to){
 size_t room=s->stream->desc.tile_bytes;char*buffer=(char*)oxi_alloc(room);
 ox_status status=buffer?OX_OK:OX_ERR_NOMEM;
-for(size_t done=0,some;done<item->bytes&&status==OX_OK;done +=some){
+for(size_t done=0,some;done<item->bytes&&status==OX_OK;done+=some){
 some=item->bytes-done<room?item->bytes-done:room;
 status=oxi_shunt_item_read(s,item,done,buffer,some);
 if(status==OX_OK)status=to->device->write(to->device,to->data,done,buffer,some);}
 oxi_free(buffer,room);return status;}
 static ox_status oxi_shunt_far_get(ox_shunt*s,oxi_shunt_far*far,bool reads){oxi_shunt_item*item=far->item;
 oxi_shunt_land(s,item);
-bool there= !item->part&&item->disk_valid&&item->packed==OX_COMPRESSION_NONE&& !far->skewed;
+bool there=!item->part&&item->disk_valid&&item->packed==OX_COMPRESSION_NONE&&!far->skewed;
 if(reads&&oxi_shunt_is_lost(item))return oxi_shunt_lost(s);
-if(there&& !far->made){oxi_storage_retain(item->disk);
+if(there&&!far->made){oxi_storage_retain(item->disk);
 far->storage=item->disk;far->at=item->disk_at;return OX_OK;}
 far->storage=oxi_storage_new(ox_stream_device(s->stream),item->bytes);
 if(!far->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
@@ -4947,14 +4983,14 @@ oxi_shunt_item_forget(s,item);item->disk=far->storage;far->storage=NULL;item->di
 item->disk_bytes=item->bytes;item->disk_at=far->at;item->packed=OX_COMPRESSION_NONE;item->failed=false;
 item->ahead=0;}
 static int oxi_shunt_far_list(ox_shunt*s,const oxi_shunt_node*node,oxi_shunt_far*far,int*of,
- ox_status*status){int count=0;
+ox_status*status){int count=0;
 *status=OX_OK;for(int i=0;i<node->in_count+node->out_count;i++){oxi_shunt_item*item=node->operand[i].item;
-bool made=false,reads=false,skewed=false;int k=0;of[i]= -1;if(!item)continue;
+bool made=false,reads=false,skewed=false;int k=0;of[i]=-1;if(!item)continue;
 while(k<count&&far[k].item!=item)k++;
 of[i]=k;if(k<count)continue;
-for(int j=0;j<node->in_count+node->out_count;j++){const oxi_shunt_operand*o= &node->operand[j];
+for(int j=0;j<node->in_count+node->out_count;j++){const oxi_shunt_operand*o=&node->operand[j];
 if(o->item!=item)continue;
-made=made||j>=node->in_count;reads=reads||j<node->in_count|| !o->covers;
+made=made||j>=node->in_count;reads=reads||j<node->in_count||!o->covers;
 skewed=skewed||item->disk_at%(size_t)oxi_info(o->dtype)->block_bytes!=0;}
 memset(&far[count],0,sizeof far[count]);far[count].item=item;far[count].made=made;far[count].skewed=skewed;
 *status=oxi_shunt_far_get(s,&far[count++],reads);if(*status!=OX_OK)break;}
@@ -4965,10 +5001,10 @@ const char*speaker=oxi_speaker;bool clean=ox_error()==OX_OK;ox_status status;
 for(int64_t i=0;i<s->resident[0].count;i++)oxi_shunt_land(s,s->resident[0].item[i]);
 s->ran_last=0;oxi_speaker=NULL;double start=oxi_now();
 int count=oxi_shunt_far_list(s,node,far,of,&status);
-if(status==OX_OK&& !oxi_shunt_headers_open(&h,node))status=OX_ERR_NOMEM;
+if(status==OX_OK&&!oxi_shunt_headers_open(&h,node))status=OX_ERR_NOMEM;
 for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){if(of[i]<0)continue;
 const ox_dtype_info*info=oxi_info(h.header[i].dtype);h.header[i].storage=far[of[i]].storage;
-h.header[i].offset+=(int64_t)far[of[i]].at/info->block_bytes*info->block_elements;}
+h.header[i].offset +=(int64_t)far[of[i]].at/info->block_bytes*info->block_elements;}
 if(status==OX_OK)status=oxi_run(ox_stream_device(s->stream),&h.call);
 double end=oxi_now();
 oxi_speaker=speaker;if(status!=OX_OK&&clean)oxi_shunt_blame(s,node);
@@ -4980,7 +5016,7 @@ oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);ret
 typedef struct oxi_shunt_cut{struct oxi_shunt_cut*next;int64_t node;oxi_shunt_headers whole;
 ox_storage nowhere;oxi_stream_plan plan;int dim;const int64_t*rows;int64_t pieces;}oxi_shunt_cut;
 typedef struct oxi_shunt_share{oxi_shunt_item*item;bool parts;const int64_t*ends;int64_t count;
- }oxi_shunt_share;enum{OXI_SHUNT_SETS=3,OXI_SHUNT_PIECES=1<<12};
+}oxi_shunt_share;enum{OXI_SHUNT_SETS=3,OXI_SHUNT_PIECES=1<<12};
 static bool oxi_shunt_is_oversized(const ox_shunt*s,const oxi_shunt_item*item){
 return oxi_shunt_is_planned(s)&&oxi_shunt_item_room(item)>s->main_bytes;}
 static void oxi_shunt_part_list_free(ox_shunt*s,oxi_shunt_item**part,int32_t count){
@@ -4990,20 +5026,20 @@ oxi_free(part,(size_t)count*sizeof*part);}
 static void oxi_shunt_parts_drop(ox_shunt*s,oxi_shunt_item*item){
 oxi_shunt_part_list_free(s,item->part,item->part_count);item->part=NULL;item->part_count=0;}
 static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,
- const void*data,size_t bytes){ox_status status=OX_OK;
+const void*data,size_t bytes){ox_status status=OX_OK;
 size_t done=0;
 for(int32_t k=0;k<item->part_count&&done<bytes&&status==OX_OK;k++){oxi_shunt_item*part=item->part[k];
 size_t some=part->bytes>offset?part->bytes-offset:0;if(some==0){offset-=part->bytes;
 continue;}
 if(some>bytes-done)some=bytes-done;
 status=out?oxi_shunt_item_read(s,part,offset,(char*)out+done,some)
- :oxi_shunt_item_write(s,part,offset,(const char*)data+done,some);
+:oxi_shunt_item_write(s,part,offset,(const char*)data+done,some);
 if(data&&status==OX_OK)part->failed=false;
-done +=some;
+done+=some;
 offset=0;}
 return status;}
 static oxi_shunt_item*oxi_shunt_part_new(ox_shunt*s,oxi_shunt_item*item,size_t offset,size_t bytes){
-bool stays=item->file&&item->disk_valid&& !item->part;
+bool stays=item->file&&item->disk_valid&&!item->part;
 const oxi_stream_region*region=stays?(const oxi_stream_region*)item->disk->data:NULL;
 oxi_shunt_item*part=oxi_shunt_item_new(s,bytes,region?region->offset+item->disk_at+offset:0);
 if(!part)return NULL;
@@ -5031,14 +5067,14 @@ int64_t count=oxi_parts(bytes,each);int64_t*ends=(int64_t*)oxi_alloc((size_t)cou
 if(!ends)return OX_ERR_NOMEM;
 for(int64_t k=0;k<count;k++)ends[k]=k+1<count?each*(k+1):bytes;
 ox_status status=oxi_shunt_split(s,item,ends,count);oxi_free(ends,(size_t)count*sizeof*ends);return status;
- }
+}
 static ox_status oxi_shunt_join(ox_shunt*s,oxi_shunt_item*item){size_t offset=0;
 bool any=false,failed=oxi_shunt_is_lost(item);for(int32_t k=0;k<item->part_count;k++)
 any=any||item->part[k]->valid||oxi_shunt_has_copy(item->part[k]);
 s->node_clock++;item->protects=s->node_clock;
-ox_status status=any&& !failed?oxi_shunt_bring(s,item,false):OX_OK;
+ox_status status=any&&!failed?oxi_shunt_bring(s,item,false):OX_OK;
 if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)return oxi_shunt_fail_room(s,item->bytes);
-for(int32_t k=0;k<item->part_count&&any&& !failed&&status==OX_OK;k++){oxi_shunt_item*part=item->part[k];
+for(int32_t k=0;k<item->part_count&&any&&!failed&&status==OX_OK;k++){oxi_shunt_item*part=item->part[k];
 char*to=s->compute->host?(char*)item->storage->data+offset:(char*)oxi_alloc(part->bytes);
 status=to?oxi_shunt_item_read(s,part,0,to,part->bytes):OX_ERR_NOMEM;if(!s->compute->host){if(status==OX_OK)
 status=s->compute->write(s->compute,item->storage->data,offset,to,part->bytes);
@@ -5046,13 +5082,13 @@ oxi_free(to,part->bytes);}
 offset+=part->bytes;}
 if(status!=OX_OK){oxi_shunt_leave(s,item,false);
 return status;}
-oxi_shunt_parts_drop(s,item);if(any&& !failed)oxi_shunt_written(s,item);
+oxi_shunt_parts_drop(s,item);if(any&&!failed)oxi_shunt_written(s,item);
 item->failed=failed;return OX_OK;}
 static uint64_t oxi_shunt_node_room(const oxi_shunt_node*node,bool*composite){uint64_t bytes=0;
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
 if(!item)continue;
-*composite= *composite||item->part;if(item->small)continue;
-bool seen=false;for(int k=0;k<i&& !seen;k++)seen=node->operand[k].item==item;
+*composite=*composite||item->part;if(item->small)continue;
+bool seen=false;for(int k=0;k<i&&!seen;k++)seen=node->operand[k].item==item;
 if(!seen)bytes+=oxi_shunt_item_room(item);}
 return bytes;}
 static bool oxi_shunt_is_too_large(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
@@ -5061,7 +5097,7 @@ static bool oxi_shunt_is_elementwise(oxi_op op){oxi_family family=oxi_op_row_of(
 return family<=OXI_FAMILY_RANDOM||family==OXI_FAMILY_CHAIN;}
 static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
 return oxi_shunt_node_room(node,&composite)>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op));
- }
+}
 static bool oxi_shunt_is_cut_case(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
 return oxi_shunt_node_room(node,&composite)>s->main_bytes||composite;}
 static bool oxi_shunt_wants_cut(const ox_shunt*s){
@@ -5070,14 +5106,14 @@ if(oxi_shunt_is_cut_case(s,s->nodes[n]))return true;
 return false;}
 static const oxi_shunt_operand*oxi_shunt_cut_operand(const oxi_shunt_node*node,int i){
 int at=i<OXI_PLAN_OUT?i:node->in_count+i-OXI_PLAN_OUT;
-bool is=i<OXI_PLAN_OUT?i<node->in_count:i-OXI_PLAN_OUT<node->out_count;return is? &node->operand[at]:NULL;}
-static bool oxi_shunt_flatten(oxi_stream_plan*plan){const ox_tensor*out= &plan->operand[OXI_PLAN_OUT];
+bool is=i<OXI_PLAN_OUT?i<node->in_count:i-OXI_PLAN_OUT<node->out_count;return is?&node->operand[at]:NULL;}
+static bool oxi_shunt_flatten(oxi_stream_plan*plan){const ox_tensor*out=&plan->operand[OXI_PLAN_OUT];
 if(!oxi_shunt_is_elementwise(plan->call->op))return false;
-for(int i=0;i<OXI_STREAM_OPERANDS;i++){const ox_tensor*t= &plan->operand[i];
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){const ox_tensor*t=&plan->operand[i];
 if(!plan->there[i]||ox_numel(t)==1)continue;
 if(!ox_is_contiguous(t)||oxi_is_block(t->dtype)||t->ndim!=out->ndim)return false;
 if(memcmp(t->shape,out->shape,(size_t)out->ndim*sizeof*out->shape)!=0)return false;}
-for(int i=0;i<OXI_STREAM_OPERANDS;i++){ox_tensor*t= &plan->operand[i];
+for(int i=0;i<OXI_STREAM_OPERANDS;i++){ox_tensor*t=&plan->operand[i];
 if(!plan->there[i]||t->is_number)continue;
 t->shape[0]=ox_numel(t);t->stride[0]=t->ndim=1;}
 return true;}
@@ -5086,11 +5122,11 @@ if(node->in_count>OXI_MAX_IN||node->out_count>OXI_MAX_OUT)return false;
 if(!oxi_shunt_headers_open(&c->whole,node))return false;
 memset(&c->nowhere,0,sizeof c->nowhere);c->nowhere.references=1;c->nowhere.device=s->compute;
 for(int i=0;i<node->in_count+node->out_count;i++){if(node->operand[i].given)return false;
-if(node->operand[i].item)c->whole.header[i].storage= &c->nowhere;}
+if(node->operand[i].item)c->whole.header[i].storage=&c->nowhere;}
 oxi_plan_operands(&c->plan,s->compute,&c->whole.call);c->plan.in_order=true;
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
 c->plan.streamed[i]=o&&o->item;}
-if(flat&& !oxi_shunt_flatten(&c->plan))return false;
+if(flat&&!oxi_shunt_flatten(&c->plan))return false;
 oxi_plan_find_space(&c->plan);return c->plan.space.ndim>0;}
 static ox_tensor oxi_shunt_piece(const oxi_shunt_cut*c,int i,int64_t k){
 int64_t start[OX_MAX_DIMS]={0},count[OX_MAX_DIMS];memcpy(count,c->plan.space.size,sizeof count);
@@ -5104,7 +5140,7 @@ int64_t low=0,high=count-1;while(low<high){int64_t middle=(low+high)/2;
 if(ends[middle]>place)
 high=middle;
 else
-low=middle +1;}
+low=middle+1;}
 return low;}
 static int oxi_shunt_shares(const oxi_shunt_node*node,oxi_shunt_share*out){int count=0;
 for(int i=0;i<node->in_count+node->out_count;i++){oxi_shunt_item*item=node->operand[i].item;
@@ -5118,22 +5154,22 @@ return bytes;}
 static bool oxi_shunt_shares_decide(const ox_shunt*s,oxi_shunt_share*share,int count){
 for(int k=0;k<count;k++){const oxi_shunt_item*item=share[k].item;
 share[k].parts=item->cut_at==s->cut_pass?item->cut_count>0:item->whole_at<s->cut_pass;}
-while(oxi_shunt_shares_whole(share,count)>s->main_bytes/2){int largest= -1;
-for(int k=0;k<count;k++){bool may= !share[k].parts&&share[k].item->cut_at<s->cut_pass;
+while(oxi_shunt_shares_whole(share,count)>s->main_bytes/2){int largest=-1;
+for(int k=0;k<count;k++){bool may=!share[k].parts&&share[k].item->cut_at<s->cut_pass;
 if(may&&(largest<0||share[k].item->bytes>share[largest].item->bytes))largest=k;}
 if(largest<0)break;
 share[largest].parts=true;}
 return oxi_shunt_shares_whole(share,count)<s->main_bytes;}
 static int oxi_shunt_compare_ranges(const void*a,const void*b){
 const int64_t*x=(const int64_t*)a,*y=(const int64_t*)b;
-return x[0]!=y[0]?(x[0]<y[0]? -1:1):x[1]<y[1]? -1:x[1]>y[1];}
+return x[0]!=y[0]?(x[0]<y[0]?-1:1):x[1]<y[1]?-1:x[1]>y[1];}
 static bool oxi_shunt_ends_new(ox_shunt*s,const oxi_shunt_cut*c,const oxi_shunt_node*node,
- oxi_shunt_share*share,int64_t most){int64_t room=0,ranges=0,bytes=(int64_t)share->item->bytes,at=0;
+oxi_shunt_share*share,int64_t most){int64_t room=0,ranges=0,bytes=(int64_t)share->item->bytes,at=0;
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
 room+=o&&o->item==share->item?c->pieces:0;}
 int64_t(*range)[2]=(int64_t(*)[2])oxi_shunt_node_memory(s,(size_t)room*sizeof*range);
 size_t list=(size_t)(2*room+bytes/most+2);int64_t*ends=(int64_t*)oxi_shunt_node_memory(s,list*sizeof*ends);
-if(!range|| !ends)return false;
+if(!range||!ends)return false;
 for(int i=0;i<OXI_STREAM_OPERANDS;i++){const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);
 for(int64_t k=0;o&&o->item==share->item&&k<c->pieces;k++){ox_tensor t=oxi_shunt_piece(c,i,k);
 oxi_shunt_reach(&t,range[ranges++]);}}
@@ -5146,45 +5182,45 @@ for(;at<begin;ends[share->count++]=at)at=begin-at>most?at+most:begin;
 if(end>at)ends[share->count++]=at=end;}
 return true;}
 static bool oxi_shunt_pieces_fit(const oxi_shunt_cut*c,const oxi_shunt_node*node,
- const oxi_shunt_share*share,int count,uint64_t most){for(int64_t k=0;k<c->pieces;k++){uint64_t room=0;
+const oxi_shunt_share*share,int count,uint64_t most){for(int64_t k=0;k<c->pieces;k++){uint64_t room=0;
 int64_t had[OXI_STREAM_OPERANDS][2];int had_count=0;for(int i=0;i<OXI_STREAM_OPERANDS;i++){
 const oxi_shunt_operand*o=oxi_shunt_cut_operand(node,i);int64_t range[2];int j=0,h=0;
 while(o&&j<count&&share[j].item!=o->item)j++;
-if(!o||j==count|| !share[j].parts)continue;
+if(!o||j==count||!share[j].parts)continue;
 ox_tensor t=oxi_shunt_piece(c,i,k);oxi_shunt_reach(&t,range);
 int64_t part=oxi_shunt_part_at(share[j].ends,share[j].count,range[0]);
 if(range[1]>share[j].ends[part])return false;
 while(h<had_count&&(had[h][0]!=j||had[h][1]!=part))h++;
 if(h<had_count)continue;
 had[had_count][0]=j;had[had_count++][1]=part;room+=
- oxi_shunt_room_of((size_t)(share[j].ends[part]-(part>0?share[j].ends[part-1]:0)));}
+oxi_shunt_room_of((size_t)(share[j].ends[part]-(part>0?share[j].ends[part-1]:0)));}
 if(room>most)return false;}
 return true;}
 static bool oxi_shunt_try_pieces(ox_shunt*s,const oxi_shunt_cut*c,const oxi_shunt_node*node,
- oxi_shunt_share*share,int count){for(int k=0;k<count;k++){const oxi_shunt_item*item=share[k].item;
+oxi_shunt_share*share,int count){for(int k=0;k<count;k++){const oxi_shunt_item*item=share[k].item;
 if(!share[k].parts)continue;
 share[k].ends=item->cut_ends;share[k].count=item->cut_count;int64_t most=(int64_t)s->main_bytes/8;
-if(item->cut_at<s->cut_pass&& !oxi_shunt_ends_new(s,c,node,&share[k],most))return false;}
+if(item->cut_at<s->cut_pass&&!oxi_shunt_ends_new(s,c,node,&share[k],most))return false;}
 return oxi_shunt_pieces_fit(c,node,share,count,s->main_bytes-oxi_shunt_shares_whole(share,count));}
 static int oxi_shunt_compare_rows(const void*a,const void*b){
-int64_t x= *(const int64_t*)a,y= *(const int64_t*)b;return x<y? -1:x>y;}
+int64_t x=*(const int64_t*)a,y=*(const int64_t*)b;return x<y?-1:x>y;}
 static int64_t oxi_shunt_add_rows(const oxi_shunt_cut*c,int i,const int64_t*ends,int64_t parts,
- int64_t*rows,int64_t count){const ox_tensor*t= &c->plan.operand[i];
+int64_t*rows,int64_t count){const ox_tensor*t=&c->plan.operand[i];
 int at=c->plan.space.dim[i][c->dim];
 int64_t size=c->plan.space.size[c->dim],unit=c->plan.space.unit[c->dim],range[2];
 if(at<0||t->stride[at]==0||oxi_is_block(t->dtype))return count;
 int64_t step=t->stride[at]*c->plan.space.times[i][c->dim]*oxi_info(t->dtype)->block_bytes;
-oxi_shunt_reach(t,range);for(int64_t p=0;p +1<parts;p++){
+oxi_shunt_reach(t,range);for(int64_t p=0;p+1<parts;p++){
 int64_t row=step>0?oxi_parts(ends[p]-range[0],step):oxi_parts(range[1]-ends[p],-step);
 if(row>0&&row<size&&row%unit==0)rows[count++]=row;}
 return count;}
 static bool oxi_shunt_pieces_as(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,bool decided,
- oxi_shunt_share*share,int count){int64_t most=1,found=0;
+oxi_shunt_share*share,int count){int64_t most=1,found=0;
 for(int k=0;k<count;k++)
 most+=OXI_STREAM_OPERANDS*(int64_t)(decided?share[k].item->cut_count:share[k].item->part_count);
 int64_t*rows=(int64_t*)oxi_shunt_node_memory(s,(size_t)most*sizeof*rows);for(int k=0;k<count&&rows;k++){
 const oxi_shunt_item*item=share[k].item;
-if(!share[k].parts||(decided?item->cut_at<s->cut_pass: !item->part))continue;
+if(!share[k].parts||(decided?item->cut_at<s->cut_pass:!item->part))continue;
 int64_t parts=decided?item->cut_count:item->part_count,end=0;
 int64_t*ends=(int64_t*)oxi_shunt_node_memory(s,(size_t)parts*sizeof*ends);
 for(int64_t p=0;p<parts&&ends;p++)
@@ -5197,7 +5233,7 @@ c->rows=rows;c->pieces=0;for(int64_t r=0;r<found;r++)
 if(c->pieces==0||rows[r]>rows[c->pieces-1])rows[c->pieces++]=rows[r];
 return oxi_shunt_try_pieces(s,c,node,share,count);}
 static bool oxi_shunt_pieces_new(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,
- oxi_shunt_share*share,int count){const oxi_stream_space*space= &c->plan.space;
+oxi_shunt_share*share,int count){const oxi_stream_space*space=&c->plan.space;
 int64_t size=space->size[c->dim],unit=space->unit[c->dim],units=oxi_parts(size,unit);
 uint64_t all=0,room=(s->main_bytes-oxi_shunt_shares_whole(share,count))/OXI_SHUNT_SETS;
 for(int k=0;k<count;k++)all+=share[k].parts?oxi_shunt_item_room(share[k].item):0;
@@ -5215,8 +5251,8 @@ if(c->plan.space.size[dim]<2)return false;
 int count=oxi_shunt_shares(node,share);if(!oxi_shunt_shares_decide(s,share,count))return false;
 for(int k=0;k<count;k++)
 decided=decided||(share[k].parts&&share[k].item->cut_at==s->cut_pass);
-if(decided? !oxi_shunt_pieces_as(s,c,node,true,share,count)
- : !oxi_shunt_pieces_as(s,c,node,false,share,count)&& !oxi_shunt_pieces_new(s,c,node,share,count))
+if(decided?!oxi_shunt_pieces_as(s,c,node,true,share,count)
+:!oxi_shunt_pieces_as(s,c,node,false,share,count)&&!oxi_shunt_pieces_new(s,c,node,share,count))
 return false;
 for(int k=0;k<count;k++){oxi_shunt_item*item=share[k].item;
 if(item->cut_at==s->cut_pass)continue;
@@ -5237,24 +5273,24 @@ if(!item)continue;
 item->cut_at=s->cut_pass;item->cut_count=0;}
 return true;}
 static int64_t oxi_shunt_cut_some(ox_shunt*s,oxi_shunt_node*const*nodes,int64_t from,int64_t count,
- oxi_shunt_cut**cuts,bool*far){oxi_shunt_cut**last=cuts;
+oxi_shunt_cut**cuts,bool*far){oxi_shunt_cut**last=cuts;
 int64_t n=from;*cuts=NULL;*far=false;s->cut_pass++;for(int64_t k=from;k<count;k++)
 for(int i=0;i<nodes[k]->in_count+nodes[k]->out_count;i++)
-if(nodes[k]->operand[i].item&& !oxi_shunt_is_cut_node(s,nodes[k]))
+if(nodes[k]->operand[i].item&&!oxi_shunt_is_cut_node(s,nodes[k]))
 nodes[k]->operand[i].item->whole_at=s->cut_pass;
 for(;n<count;n++){oxi_shunt_cut*c=oxi_shunt_is_cut_node(s,nodes[n])?oxi_shunt_cut_node(s,nodes[n],n):NULL;
-bool whole= !c&&oxi_shunt_is_too_large(s,nodes[n]);if(whole&&n>from)break;
+bool whole=!c&&oxi_shunt_is_too_large(s,nodes[n]);if(whole&&n>from)break;
 *far=whole&&oxi_shunt_goes_far(s,nodes[n]);if(*far)return n+1;
-if(!c&& !oxi_shunt_stay_whole(s,nodes[n]))break;
+if(!c&&!oxi_shunt_stay_whole(s,nodes[n]))break;
 if(!c)continue;
-*last=c;last= &c->next;}
+*last=c;last=&c->next;}
 return n;}
 static bool oxi_shunt_is_in_pieces(const ox_shunt*s,const oxi_shunt_node*node){
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
 if(item&&item->cut_at==s->cut_pass&&item->cut_count>0)return true;}
 return false;}
 static ox_status oxi_shunt_arrange(ox_shunt*s,const oxi_shunt_node*node){bool clean=ox_error()==OX_OK,
- refused=oxi_shunt_is_too_large(s,node)&& !oxi_shunt_is_in_pieces(s,node);
+refused=oxi_shunt_is_too_large(s,node)&&!oxi_shunt_is_in_pieces(s,node);
 ox_status status=refused?oxi_shunt_too_large(s,node):OX_OK;
 for(int i=0;i<node->in_count+node->out_count&&status==OX_OK;i++){oxi_shunt_item*item=node->operand[i].item;
 if(!item||item->cut_at!=s->cut_pass)continue;
@@ -5270,7 +5306,7 @@ void*grown=oxi_grow(s->nodes,&s->node_room,(size_t)s->node_count+1,sizeof*s->nod
 if(!grown)return false;
 s->nodes=(oxi_shunt_node**)grown;s->nodes[s->node_count++]=node;return true;}
 static bool oxi_shunt_piece_operand(ox_shunt*s,const oxi_shunt_cut*c,int i,int64_t piece,
- oxi_shunt_operand*o){if(!o->item)return true;
+oxi_shunt_operand*o){if(!o->item)return true;
 ox_tensor t=oxi_shunt_piece(c,i,piece);
 o->dims=(int64_t*)oxi_shunt_node_memory(s,2*(size_t)t.ndim*sizeof*o->dims);if(!o->dims)return false;
 o->ndim=(int8_t)t.ndim;memcpy(o->dims,t.shape,(size_t)t.ndim*sizeof*o->dims);
@@ -5280,27 +5316,26 @@ oxi_shunt_reach(&t,range);int64_t part=oxi_shunt_part_at(item->cut_ends,item->cu
 int64_t begin=part>0?item->cut_ends[part-1]:0;o->offset-=begin/info->block_bytes*info->block_elements;
 o->item=item->part[part];}
 bool goes_on=piece>0&&oxi_plan_is_result(i)&&c->plan.space.dim[i][c->dim]<0;
-o->covers=oxi_shunt_covers(&t,o->item)&& !goes_on;return true;}
+o->covers=oxi_shunt_covers(&t,o->item)&&!goes_on;return true;}
 static bool oxi_shunt_piece_push(ox_shunt*s,oxi_shunt_cut*c,const oxi_shunt_node*node,int64_t piece){
 size_t operands=(size_t)(node->in_count+node->out_count);
 oxi_shunt_node*made=(oxi_shunt_node*)oxi_shunt_node_memory(s,sizeof*made);
 oxi_attrs*attr=(oxi_attrs*)oxi_shunt_node_memory(s,sizeof*attr);
 oxi_shunt_operand*list=(oxi_shunt_operand*)oxi_shunt_node_memory(s,operands*sizeof*list);
-oxi_part*told=(oxi_part*)oxi_shunt_node_memory(s,sizeof*told);
-if(!made|| !attr|| !list|| !told)return false;
-int64_t start[OX_MAX_DIMS]={0};start[c->dim]=piece>0?c->rows[piece -1]:0;
-*told=oxi_plan_tell(&c->plan,start);*made= *node;*attr= *node->attr;made->attr=attr;made->operand=list;
+oxi_part*told=(oxi_part*)oxi_shunt_node_memory(s,sizeof*told);if(!made||!attr||!list||!told)return false;
+int64_t start[OX_MAX_DIMS]={0};start[c->dim]=piece>0?c->rows[piece-1]:0;
+*told=oxi_plan_tell(&c->plan,start);*made=*node;*attr=*node->attr;made->attr=attr;made->operand=list;
 made->told=told;memcpy(list,node->operand,operands*sizeof*list);for(size_t k=0;k<operands;k++){
 int i=k<(size_t)node->in_count?(int)k:OXI_PLAN_OUT+(int)k-node->in_count;
 if(!oxi_shunt_piece_operand(s,c,i,piece,&list[k]))return false;}
-const oxi_shunt_operand*out= &list[node->in_count];if(oxi_op_row_of(node->op)->family==OXI_FAMILY_FILL)
+const oxi_shunt_operand*out=&list[node->in_count];if(oxi_op_row_of(node->op)->family==OXI_FAMILY_FILL)
 attr->shape.shape=ox_shape_from(out->ndim,out->dims);
 if(!oxi_shunt_cut_push(s,made))return false;
 for(size_t k=0;k<operands;k++)
 if(list[k].item)list[k].item->pending++;
 return true;}
 static ox_status oxi_shunt_cut_list(ox_shunt*s,oxi_shunt_node*const*nodes,int64_t from,int64_t end,
- oxi_shunt_cut*cuts,int64_t*upto){ox_status status=OX_OK;
+oxi_shunt_cut*cuts,int64_t*upto){ox_status status=OX_OK;
 for(int64_t n=from;n<end&&status==OX_OK;n++)status=oxi_shunt_arrange(s,nodes[n]);
 for(int64_t n=from;n<end&&status==OX_OK;n++){bool pushed=true;
 if(!cuts||cuts->node!=n){pushed=oxi_shunt_cut_push(s,nodes[n]);
@@ -5324,8 +5359,8 @@ oxi_free(s->nodes,s->node_room*sizeof*s->nodes);s->nodes=nodes;s->node_room=room
 return status;}
 /* >>stream/shunt/device.c */
 static ox_status oxi_shunt_step(ox_shunt*s){bool planned=false;ox_status status=OX_OK;
-if(oxi_shunt_is_planned(s)&& !s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
-if(status==OX_OK&& !planned)
+if(oxi_shunt_is_planned(s)&&!s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
+if(status==OX_OK&&!planned)
 status=oxi_shunt_step_online(s);
 else if(!planned)
 oxi_shunt_drop_nodes(s);
@@ -5339,7 +5374,7 @@ s->lanes_runs=0;int64_t plans=s->plans_made;if(oxi_shunt_is_planned(s))oxi_shunt
 ox_status status=oxi_shunt_wants_cut(s)?oxi_shunt_step_cut(s):oxi_shunt_step(s);
 s->stats.wall_seconds=oxi_now()-start;if(status==OX_OK&&s->lanes_runs>0&&plans==s->plans_made)
 oxi_shunt_figure_note(&s->rates.around,s->stats.steps,s->stats.wall_seconds-s->lanes_seconds,
- (double)s->lanes_runs);
+(double)s->lanes_runs);
 if(s->stats.bound_seconds<s->stats.compute_seconds)s->stats.bound_seconds=s->stats.compute_seconds;
 s->stats.eta=s->stats.wall_seconds>0?s->stats.bound_seconds/s->stats.wall_seconds:0;
 oxi_shunt_nodes_free(s,false);
@@ -5348,10 +5383,10 @@ oxi_capture=capture;s->running=false;s->references--;return status;}
 static void oxi_shunt_region_released(void*user,void*data){
 oxi_shunt_item_released((ox_shunt*)user,(oxi_shunt_item*)data);}
 static ox_status oxi_shunt_region(ox_device*self,const char*path,const oxi_file_id*id,size_t offset,
- size_t bytes,ox_storage**out){ox_shunt*s=oxi_shunt_of(self);
+size_t bytes,ox_storage**out){ox_shunt*s=oxi_shunt_of(self);
 ox_storage*disk=NULL;ox_status status=oxi_shunt_enter(s);if(status!=OX_OK)return status;
 status=oxi_shunt_stream_open(s);oxi_shunt_item*item=status==OX_OK?oxi_shunt_item_new(s,bytes,offset):NULL;
-if(status==OX_OK&& !item)status=OX_ERR_NOMEM;
+if(status==OX_OK&&!item)status=OX_ERR_NOMEM;
 if(status==OX_OK){ox_device*stream=ox_stream_device(s->stream);
 status=stream->region(stream,path,id,offset,bytes,&disk);}
 if(status==OX_OK){item->disk=disk;
@@ -5373,26 +5408,26 @@ out->bytes_reserved=s->arena?s->desc.device_bytes:s->stats.device_bytes;
 out->bytes_budget=s->desc.device_bytes;oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_budget(ox_device*self,uint64_t bytes){ox_shunt*s=oxi_shunt_of(self);
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: its budgets are those that it was opened with, not %llu bytes",
- s->name,(unsigned long long)bytes);}
+s->name,(unsigned long long)bytes);}
 static bool oxi_shunt_bytes_of(const char*text,uint64_t*out){char*end;double number=strtod(text,&end);
-const char*letters="KMG",*letter= *end?strchr(letters,*end):NULL;if(letter&& *letter){
+const char*letters="KMG",*letter=*end?strchr(letters,*end):NULL;if(letter&&*letter){
 for(const char*l=letters;l<=letter;l++)number*=1024;
 end++;}
-if(end==text|| *end|| !(number>=0)||number>9e18||(number>0&&number<1))return false;
+if(end==text||*end||!(number>=0)||number>9e18||(number>0&&number<1))return false;
 *out=(uint64_t)number;return true;}
 static ox_status oxi_shunt_environment(ox_shunt_desc*desc){const struct{const char*name;uint64_t*bytes;
- }budgets[3]={{"OX_SHUNT_DEVICE_BYTES",&desc->device_bytes},{"OX_SHUNT_HOST_BYTES",&desc->host_bytes},
- {"OX_SHUNT_DISK_BYTES",&desc->disk_bytes}};
+}budgets[3]={{"OX_SHUNT_DEVICE_BYTES",&desc->device_bytes},{"OX_SHUNT_HOST_BYTES",&desc->host_bytes},
+{"OX_SHUNT_DISK_BYTES",&desc->disk_bytes}};
 for(int i=0;i<3;i++){const char*text=getenv(budgets[i].name);
-if(!text|| !*text|| *budgets[i].bytes)continue;
+if(!text||!*text||*budgets[i].bytes)continue;
 if(!oxi_shunt_bytes_of(text,budgets[i].bytes))
 return oxi_fail(OX_ERR_ARG,"shunt_open: %s=%.40s is no number of bytes",budgets[i].name,text);}
 const char*eager=getenv("OX_SHUNT_EAGER");if(!desc->spill)desc->spill=getenv("OX_SHUNT_SPILL");
 if(!desc->trace)desc->trace=getenv("OX_SHUNT_TRACE");
-if(desc->trace&& !*desc->trace)desc->trace=NULL;
-bool is_number= !eager|| !*eager||strcmp(eager,"0")==0||strcmp(eager,"1")==0;
+if(desc->trace&&!*desc->trace)desc->trace=NULL;
+bool is_number=!eager||!*eager||strcmp(eager,"0")==0||strcmp(eager,"1")==0;
 if(!is_number)return oxi_fail(OX_ERR_ARG,"shunt_open: OX_SHUNT_EAGER=%.40s is neither 0 nor 1",eager);
-if(eager&& *eager=='1')desc->eager=true;
+if(eager&&*eager=='1')desc->eager=true;
 return OX_OK;}
 static ox_status oxi_shunt_check_choices(const ox_shunt_desc*desc){
 const unsigned classes=OX_COMPRESS_WEIGHTS|OX_COMPRESS_ACTIVATIONS|OX_COMPRESS_STATE;
@@ -5400,7 +5435,7 @@ if((unsigned)desc->recompute>OX_RECOMPUTE_EXACT)
 return oxi_fail(OX_ERR_ARG,"shunt_open: recompute %d is none",(int)desc->recompute);
 if((unsigned)desc->compression>OX_COMPRESSION_Q4)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compression %d is none",(int)desc->compression);
-if(desc->compress& ~classes)
+if(desc->compress&~classes)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compress 0x%x has classes that there are not",desc->compress);
 if(desc->compression!=OX_COMPRESSION_NONE&&desc->compress==0)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compression of nothing: compress wants OX_COMPRESS_...");
@@ -5417,9 +5452,9 @@ if(desc->device_bytes>SIZE_MAX/4)
 return oxi_fail(OX_ERR_ARG,"shunt_open: a budget of %llu bytes",(unsigned long long)desc->device_bytes);
 if(desc->device_bytes>0&&desc->device_bytes<16*OXI_SHUNT_PAGE)
 return oxi_fail(OX_ERR_ARG,"shunt_open: a budget of %llu bytes is less than %d",
- (unsigned long long)desc->device_bytes,16*OXI_SHUNT_PAGE);
-if(desc->host_bytes==0&& !desc->compute->host)desc->host_bytes=oxi_available_memory()/2;
-if(!desc->spill|| !*desc->spill)desc->spill=oxi_stream_temporary();
+(unsigned long long)desc->device_bytes,16*OXI_SHUNT_PAGE);
+if(desc->host_bytes==0&&!desc->compute->host)desc->host_bytes=oxi_available_memory()/2;
+if(!desc->spill||!*desc->spill)desc->spill=oxi_stream_temporary();
 return OX_OK;}
 static void oxi_shunt_capture_leave(void){ox_shunt*s=oxi_capture?oxi_shunt_of(oxi_capture):NULL;
 oxi_capture=NULL;if(!s||oxi_shunt_is_inherited(s))return;
@@ -5430,7 +5465,7 @@ if(oxi_capture==self)oxi_shunt_capture_leave();
 oxi_stream_take(&s->lock);if(s->captures==0){oxi_shunt_drop_nodes(s);
 oxi_shunt_nodes_free(s,false);}
 s->closed=true;oxi_shunt_release(s);return OX_OK;}
-static void oxi_shunt_make_device(ox_shunt*s){static int64_t counter;ox_device*device= &s->device;
+static void oxi_shunt_make_device(ox_shunt*s){static int64_t counter;ox_device*device=&s->device;
 (void)snprintf(s->name,sizeof s->name,"shunt:%lld",(long long)oxi_atomic_add(&counter,1)-1);
 device->name=s->name;device->alloc=oxi_shunt_alloc;device->free=oxi_shunt_give_back;
 device->read=oxi_shunt_read;device->write=oxi_shunt_write;device->copy=oxi_shunt_copy;
@@ -5457,7 +5492,7 @@ if(s->arena)s->compute->free(s->compute,s->arena,(size_t)s->desc.device_bytes);
 if(s->stream)(void)ox_device_close(ox_stream_device(s->stream));
 oxi_free(s->spill,s->spill_bytes);oxi_free(s->trace_path,s->trace_bytes);oxi_free(s,sizeof*s);}
 OX_API ox_shunt*ox_shunt_open(const ox_shunt_desc*desc){ox_shunt_desc filled;
-memset(&filled,0,sizeof filled);if(desc)filled= *desc;
+memset(&filled,0,sizeof filled);if(desc)filled=*desc;
 if(oxi_shunt_describe(&filled)!=OX_OK)return NULL;
 ox_shunt*s=(ox_shunt*)oxi_calloc(1,sizeof*s);if(!s)return NULL;
 #ifndef OX_NO_THREADS
@@ -5465,7 +5500,7 @@ static const oxi_mutex open_mutex=OXI_MUTEX_OPEN;
 s->lock=s->tiers=s->opening=open_mutex;
 #endif
 s->references=1;
-s->forks=oxi_forks();s->desc=filled;s->compute=filled.compute;s->items.next=s->items.previous= &s->items;
+s->forks=oxi_forks();s->desc=filled;s->compute=filled.compute;s->items.next=s->items.previous=&s->items;
 s->origin=oxi_now();oxi_shunt_divide(s);oxi_shunt_make_device(s);
 s->spill=oxi_shunt_text(filled.spill,&s->spill_bytes);
 if(filled.trace)s->trace_path=oxi_shunt_text(filled.trace,&s->trace_bytes);
@@ -5473,16 +5508,16 @@ if(s->spill&&(!filled.trace||s->trace_path))return s;
 oxi_shunt_free(s);return NULL;}
 OX_API ox_device*ox_shunt_device(ox_shunt*shunt){
 if(!shunt)(void)oxi_fail_missing("shunt_device: the shunt");
-return shunt? &shunt->device:NULL;}
+return shunt?&shunt->device:NULL;}
 OX_API ox_status ox_shunt_close(ox_shunt*shunt){return shunt?oxi_shunt_close_device(&shunt->device):OX_OK;}
 OX_API ox_status ox_capture_begin(ox_shunt*shunt){
 if(!shunt)return oxi_fail_missing("capture_begin: the shunt");
 ox_status status=oxi_shunt_enter(shunt);if(status!=OX_OK)return status;
 shunt->references++;shunt->captures++;oxi_stream_give(&shunt->lock);oxi_shunt_capture_leave();
-oxi_capture= &shunt->device;return OX_OK;}
+oxi_capture=&shunt->device;return OX_OK;}
 OX_API ox_status ox_capture_end(ox_shunt*shunt){
 if(!shunt)return oxi_fail_missing("capture_end: the shunt");
-ox_device*capture=oxi_capture;bool own=capture== &shunt->device;if(own)oxi_capture=NULL;
+ox_device*capture=oxi_capture;bool own=capture==&shunt->device;if(own)oxi_capture=NULL;
 ox_status status=oxi_shunt_sync(&shunt->device);if(!own)return status;
 oxi_capture=capture;oxi_shunt_capture_leave();return status;}
 OX_API ox_shunt_stats ox_shunt_get_stats(ox_shunt*shunt){ox_shunt_stats stats;
