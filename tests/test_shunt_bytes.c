@@ -1,6 +1,7 @@
-/* test_shunt_bytes.c - what plans move: what the host keeps lies evenly over a step, nothing is both there and
- * pinned, and of ways that take the same time the one is chosen that moves less. The implementation is in this
- * file, so that it sees what lies below the public functions. OX_O0: the compiler takes longest here. */
+/* test_shunt_bytes.c - what plans move: what the host keeps lies evenly over a step, nothing is both there
+ * and pinned, and of ways that take the same time the one is chosen that moves less. The implementation is
+ * in this file, so that it sees what lies below the public functions. OX_O0: the compiler takes longest
+ * here. */
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION

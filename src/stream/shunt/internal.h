@@ -281,7 +281,7 @@ typedef struct oxi_shunt_plan {
     bool whole;                      /* OX_RECOMPUTE_EXACT: no order with second runs takes less */
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
-    double takes;                    /* seconds that moves take from computing: ways are compared with them; */
+    double takes;                    /* seconds that moves take from computing: they count for ways; */
     double enough;                   /* simulated + takes that no other way is much below */
     double simulated, compute, bound, disk, link; /* seconds; the last two: what they have to do at least */
     double disk_read, disk_write;    /* the speeds that it was made for */
