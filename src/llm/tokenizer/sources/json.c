@@ -145,7 +145,7 @@ static ox_status oxi_json_index_make(oxi_json_index *index, const oxi_json_vocab
 }
 
 /* Added tokens in the order of their ids in the file: those that the model has keep its id, others follow its
- * tokens in number, though its ids may be larger than that. Here an added one's id is its number in a list. */
+ * tokens in number, though its ids may be larger than that. An added one's id is its number in the list. */
 static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_json_vocabulary *v,
                                      oxi_json_index *index) {
     const uint32_t list = oxi_json_find(json, 0, "added_tokens");
@@ -182,7 +182,7 @@ static ox_status oxi_json_read_added(ox_tokenizer *t, const oxi_json *json, oxi_
 }
 
 /* For each entry of a vocabulary the number of its token in the list and 1, 0: none. Of tokens with one id
- * the added one that came last has its entry, or else the model's last one; the others stand behind all ids. */
+ * the added one that came last has its entry, or else the model's last one; others are behind all ids. */
 static uint32_t *oxi_json_place(const ox_tokenizer *t, const oxi_json_vocabulary *from, size_t *entries) {
     uint32_t *held = (uint32_t *)oxi_calloc((size_t)from->ids + from->count, sizeof *held);
     *entries = (size_t)from->ids;
