@@ -566,8 +566,8 @@ int64_t carried[OXI_VK_DIRECTIONS];bool used;struct oxi_vk_chunk*before,*after;
 struct oxi_vk_chunk*free_before,*free_after;}oxi_vk_chunk;typedef struct oxi_vk_timed{
 oxi_profile_record record;int64_t number;}oxi_vk_timed;typedef struct oxi_vk_command{VkPipeline pipeline;
 VkDescriptorSet set;VkBuffer from,to;VkBufferCopy region;uint32_t groups[3],params;uint32_t epoch,pushes;
-uint32_t pushed[OXI_VK_PUSHED_BYTES/4];}oxi_vk_command;typedef struct oxi_vk_slot{VkCommandPool pool;
-VkCommandBuffer commands;VkFence fence;int64_t serial;oxi_vk_command*held;uint32_t held_count,held_room;
+}oxi_vk_command;typedef struct oxi_vk_slot{VkCommandPool pool;VkCommandBuffer commands;VkFence fence;
+int64_t serial;oxi_vk_command*held;uint32_t held_count,held_room;char*pushed;uint32_t pushed_room;
 double held_since;
 VkQueryPool queries;oxi_vk_timed*timed;int stamps;}oxi_vk_slot;typedef struct oxi_vk_host_buffer{
 VkBuffer buffer;VkDeviceMemory memory;char*mapped;uint64_t bytes;}oxi_vk_host_buffer;
@@ -25276,8 +25276,8 @@ d->vk.vkCmdBindPipeline(slot->commands,VK_PIPELINE_BIND_POINT_COMPUTE,c->pipelin
 d->vk.vkCmdBindDescriptorSets(slot->commands,VK_PIPELINE_BIND_POINT_COMPUTE,d->layout,0,
 OXI_VK_DESCRIPTOR_SETS,sets,1,&offset);
 if(c->pushes)
-d->vk.vkCmdPushConstants(slot->commands,d->layout,VK_SHADER_STAGE_COMPUTE_BIT,0,sizeof c->pushed,
-c->pushed);
+d->vk.vkCmdPushConstants(slot->commands,d->layout,VK_SHADER_STAGE_COMPUTE_BIT,0,
+OXI_VK_PUSHED_BYTES,d->noted_params+c->params);
 d->vk.vkCmdDispatch(slot->commands,c->groups[0],c->groups[1],c->groups[2]);}
 static void oxi_vk_write_begin(oxi_vk_device*d,VkCommandBuffer to){if(d->shared)
 oxi_vk_order(d,to,VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,VK_ACCESS_MEMORY_WRITE_BIT,OXI_VK_OUR_STAGES,
@@ -25291,10 +25291,27 @@ static void oxi_vk_grow_held(oxi_vk_device*d){for(int i=0;i<OXI_VK_SLOTS;i++){ox
 size_t size=sizeof*slot->held;if(slot->held_room>=d->command_count)continue;
 oxi_free(slot->held,slot->held_room*size);slot->held=(oxi_vk_command*)oxi_try_alloc(d->command_room*size);
 slot->held_room=slot->held?d->command_room:0;slot->held_count=0;}}
+static void oxi_vk_grow_pushed(oxi_vk_device*d,uint32_t count){for(int i=0;i<OXI_VK_SLOTS;i++){
+oxi_vk_slot*slot=&d->slot[i];if(slot->pushed_room>=count)continue;
+oxi_free(slot->pushed,(size_t)slot->pushed_room*OXI_VK_PUSHED_BYTES);
+slot->pushed=(char*)oxi_try_alloc((size_t)count*OXI_VK_PUSHED_BYTES);
+slot->pushed_room=slot->pushed?count:0;slot->held_count=0;}}
+static bool oxi_vk_keep_pushed(oxi_vk_device*d,oxi_vk_slot*slot){uint32_t count=0;
+for(uint32_t i=0;i<d->command_count;i++)count+=d->commands[i].pushes;
+if(slot->pushed_room<count)oxi_vk_grow_pushed(d,count);
+if(slot->pushed_room<count)return false;
+char*to=slot->pushed;for(uint32_t i=0;i<d->command_count;i++){if(!d->commands[i].pushes)continue;
+memcpy(to,d->noted_params+d->commands[i].params,OXI_VK_PUSHED_BYTES);to+=OXI_VK_PUSHED_BYTES;}
+return true;}
+static bool oxi_vk_slot_pushed(const oxi_vk_device*d,const oxi_vk_slot*slot){
+const char*pushed=slot->pushed;for(uint32_t i=0;i<d->command_count;i++){if(!d->commands[i].pushes)continue;
+if(memcmp(pushed,d->noted_params+d->commands[i].params,OXI_VK_PUSHED_BYTES)!=0)return false;
+pushed+=OXI_VK_PUSHED_BYTES;}
+return true;}
 static void oxi_vk_keep_commands(oxi_vk_device*d,oxi_vk_slot*slot){slot->held_count=0;
 if(slot->stamps>0)return;
 if(slot->held_room<d->command_count)oxi_vk_grow_held(d);
-if(slot->held_room<d->command_count)return;
+if(slot->held_room<d->command_count||!oxi_vk_keep_pushed(d,slot))return;
 memcpy(slot->held,d->commands,d->command_count*sizeof*slot->held);slot->held_count=d->command_count;
 slot->held_since=oxi_now();}
 static VkResult oxi_vk_open_commands(oxi_vk_device*d,VkCommandPool pool,VkCommandBuffer commands,
@@ -25324,7 +25341,7 @@ oxi_vk_is_done(d,slot->serial);
 return slot->serial<=d->done;}
 static bool oxi_vk_slot_holds(const oxi_vk_device*d,const oxi_vk_slot*slot){
 return slot->held_count>0&&slot->held_count==d->command_count&&d->noted_stamps==0&&
-memcmp(slot->held,d->commands,d->command_count*sizeof*d->commands)==0&&
+memcmp(slot->held,d->commands,d->command_count*sizeof*d->commands)==0&&oxi_vk_slot_pushed(d,slot)&&
 oxi_now()-slot->held_since<OXI_VK_HELD_SECONDS;}
 static oxi_vk_slot*oxi_vk_find_slot(oxi_vk_device*d){oxi_vk_slot*oldest=&d->slot[0];
 for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
@@ -25376,8 +25393,9 @@ return OX_OK;}
 static ox_status oxi_vk_submit_enough(oxi_vk_device*d){if(d->ahead.recorder)return OX_OK;
 return d->recorded>=d->batch||d->work>OXI_VK_BATCH_BYTES?oxi_vk_submit(d):OX_OK;}
 static void oxi_vk_forget_commands(oxi_vk_device*d){for(int i=0;i<OXI_VK_SLOTS;i++){
-oxi_vk_slot*slot=&d->slot[i];oxi_free(slot->held,slot->held_room*sizeof*slot->held);slot->held=NULL;
-slot->held_count=slot->held_room=0;}}
+oxi_vk_slot*slot=&d->slot[i];oxi_free(slot->held,slot->held_room*sizeof*slot->held);
+oxi_free(slot->pushed,(size_t)slot->pushed_room*OXI_VK_PUSHED_BYTES);slot->held=NULL;slot->pushed=NULL;
+slot->pushed_room=0;slot->held_count=slot->held_room=0;}}
 /* >>vulkan/record/record.c */
 static oxi_vk_epochs*oxi_vk_epochs_of(oxi_vk_device*d,oxi_vk_chunk*chunk){
 return chunk->block->lent?&d->lent:&chunk->last;}
@@ -25515,7 +25533,6 @@ if(status==OX_OK)status=oxi_vk_push_params(d,dispatch,&command.params);
 if(status==OX_OK)status=oxi_vk_touch(d,dispatch->use,dispatch->uses);
 memcpy(command.groups,dispatch->groups,sizeof command.groups);
 command.pushes=(oxi_vk_shaders[dispatch->shader].traits&OXI_VK_PUSHED)!=0;
-if(command.pushes)memcpy(command.pushed,dispatch->params,sizeof command.pushed);
 if(status==OX_OK)status=oxi_vk_note(d,&command);
 if(status!=OX_OK)return status;
 d->counters.dispatches++;oxi_vk_time_dispatch(d);return oxi_vk_submit_enough(d);}

@@ -124,7 +124,6 @@ typedef struct oxi_vk_command {
     VkBufferCopy region;
     uint32_t groups[3], params;        /* params: their place in the slot's room */
     uint32_t epoch, pushes;            /* counted from the submission's first one; 1: some are pushed */
-    uint32_t pushed[OXI_VK_PUSHED_BYTES / 4];
 } oxi_vk_command;
 
 typedef struct oxi_vk_slot {
@@ -134,6 +133,8 @@ typedef struct oxi_vk_slot {
     int64_t serial;                    /* of the submission that it went with last; 0 = none yet */
     oxi_vk_command *held;              /* what the command buffer holds, [held_room] */
     uint32_t held_count, held_room;    /* count 0: nothing that may be submitted again */
+    char *pushed;                      /* what those that push have pushed, [pushed_room] times */
+    uint32_t pushed_room;
     double held_since;
     VkQueryPool queries;               /* timing.c */
     oxi_vk_timed *timed;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch */

@@ -264,7 +264,6 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     if (status == OX_OK) status = oxi_vk_touch(d, dispatch->use, dispatch->uses);
     memcpy(command.groups, dispatch->groups, sizeof command.groups);
     command.pushes = (oxi_vk_shaders[dispatch->shader].traits & OXI_VK_PUSHED) != 0;
-    if (command.pushes) memcpy(command.pushed, dispatch->params, sizeof command.pushed);
     if (status == OX_OK) status = oxi_vk_note(d, &command);
     if (status != OX_OK) return status;
     d->counters.dispatches++;

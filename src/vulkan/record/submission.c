@@ -144,8 +144,8 @@ static void oxi_vk_write_dispatch(oxi_vk_device *d, const oxi_vk_slot *slot, con
     d->vk.vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0,
                                   OXI_VK_DESCRIPTOR_SETS, sets, 1, &offset);
     if (c->pushes)
-        d->vk.vkCmdPushConstants(slot->commands, d->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof c->pushed,
-                                 c->pushed);
+        d->vk.vkCmdPushConstants(slot->commands, d->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                 OXI_VK_PUSHED_BYTES, d->noted_params + c->params);
     d->vk.vkCmdDispatch(slot->commands, c->groups[0], c->groups[1], c->groups[2]);
 }
 
@@ -178,12 +178,50 @@ static void oxi_vk_grow_held(oxi_vk_device *d) {
     }
 }
 
+/* Room for what so many commands push, in every slot for the same reason. */
+static void oxi_vk_grow_pushed(oxi_vk_device *d, uint32_t count) {
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        if (slot->pushed_room >= count) continue;
+        oxi_free(slot->pushed, (size_t)slot->pushed_room * OXI_VK_PUSHED_BYTES);
+        slot->pushed = (char *)oxi_try_alloc((size_t)count * OXI_VK_PUSHED_BYTES);
+        slot->pushed_room = slot->pushed ? count : 0;
+        slot->held_count = 0;
+    }
+}
+
+/* Keeps what the slot's commands push; false: there is no memory for it. */
+static bool oxi_vk_keep_pushed(oxi_vk_device *d, oxi_vk_slot *slot) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < d->command_count; i++) count += d->commands[i].pushes;
+    if (slot->pushed_room < count) oxi_vk_grow_pushed(d, count);
+    if (slot->pushed_room < count) return false;
+    char *to = slot->pushed;
+    for (uint32_t i = 0; i < d->command_count; i++) {
+        if (!d->commands[i].pushes) continue;
+        memcpy(to, d->noted_params + d->commands[i].params, OXI_VK_PUSHED_BYTES);
+        to += OXI_VK_PUSHED_BYTES;
+    }
+    return true;
+}
+
+/* Whether the slot's commands, which are those that are noted, have pushed the same. */
+static bool oxi_vk_slot_pushed(const oxi_vk_device *d, const oxi_vk_slot *slot) {
+    const char *pushed = slot->pushed;
+    for (uint32_t i = 0; i < d->command_count; i++) {
+        if (!d->commands[i].pushes) continue;
+        if (memcmp(pushed, d->noted_params + d->commands[i].params, OXI_VK_PUSHED_BYTES) != 0) return false;
+        pushed += OXI_VK_PUSHED_BYTES;
+    }
+    return true;
+}
+
 /* Keeps what the slot's command buffer holds; without memory for that it counts as empty. */
 static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->held_count = 0;
     if (slot->stamps > 0) return; /* the profiler's are never submitted again */
     if (slot->held_room < d->command_count) oxi_vk_grow_held(d);
-    if (slot->held_room < d->command_count) return;
+    if (slot->held_room < d->command_count || !oxi_vk_keep_pushed(d, slot)) return;
     memcpy(slot->held, d->commands, d->command_count * sizeof *slot->held);
     slot->held_count = d->command_count;
     slot->held_since = oxi_now();
@@ -245,6 +283,7 @@ static bool oxi_vk_slot_is_over(oxi_vk_device *d, const oxi_vk_slot *slot) {
 static bool oxi_vk_slot_holds(const oxi_vk_device *d, const oxi_vk_slot *slot) {
     return slot->held_count > 0 && slot->held_count == d->command_count && d->noted_stamps == 0 &&
            memcmp(slot->held, d->commands, d->command_count * sizeof *d->commands) == 0 &&
+           oxi_vk_slot_pushed(d, slot) &&
            oxi_now() - slot->held_since < OXI_VK_HELD_SECONDS;
 }
 
@@ -351,7 +390,10 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         oxi_free(slot->held, slot->held_room * sizeof *slot->held);
+        oxi_free(slot->pushed, (size_t)slot->pushed_room * OXI_VK_PUSHED_BYTES);
         slot->held = NULL;
+        slot->pushed = NULL;
+        slot->pushed_room = 0;
         slot->held_count = slot->held_room = 0;
     }
 }
