@@ -4,21 +4,13 @@
 #define OX_TESTS_SHUNT_PROGRAM_H
 
 #include "check.h"
+#include "draw.h"
 #include "oxtorch_stream.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static uint64_t state;
-
-static uint64_t draw(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % below;
-}
 
 enum { LIVE = 12, LINES_MOST = 60 };
 

@@ -8,15 +8,7 @@
 #include "oxtorch_stream.h"
 
 #include "check.h"
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % below;
-}
+#include "draw.h"
 
 /* A pass over weights of a file, half of which the host is to keep: what it keeps lies evenly over the pass,
  * whatever is pinned, so that the disk never has long stretches to do alone, or nothing to do. */

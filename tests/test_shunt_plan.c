@@ -9,15 +9,7 @@
 #include "oxtorch_stream.h"
 
 #include "check.h"
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % below;
-}
+#include "draw.h"
 
 enum { NODES = 15, ITEMS = 24, TOUCHES = NODES * 5 };
 
