@@ -100,6 +100,8 @@ enum {
     OXI_VK_SORT_ROOM = 1024,          /* items of a workgroup of sort.comp */
     OXI_VK_TILE = 32,                 /* both sides of a tile of transpose.comp */
     OXI_VK_SIMPLE_TILE = 64,          /* and of product_simple.glsl */
+    OXI_VK_TURN_NUMBERS = 1024,       /* of a workgroup of conv_turn.comp, about, .. */
+    OXI_VK_TURN_TAPS = 16,            /* .. of so many taps at most */
     OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
 };
 

@@ -113,6 +113,9 @@ static const uint32_t oxi_vk_code_conv_few[] = {
 static const uint32_t oxi_vk_code_conv_tiles[] = {
 #include "vulkan/spirv/conv_tiles.inc"
 };
+static const uint32_t oxi_vk_code_conv_turn[] = {
+#include "vulkan/spirv/conv_turn.inc"
+};
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
 };

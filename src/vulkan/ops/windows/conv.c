@@ -135,14 +135,20 @@ static void oxi_vk_conv_params_of(const oxi_vk_conv_job *job, oxi_vk_conv_params
 
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
 
-/* `least`: how fast one is, in percent of the first, about. */
-static const oxi_vk_tiling oxi_vk_conv_tilings[] = {
+/* Those of images, then those of weights, whose terms are fetched 32 at a time: two workgroups of 128 x 128
+ * share a multiprocessor then. `least`: how fast one is, in percent of the first, about. */
+enum { OXI_VK_CONV_TILINGS = 8, OXI_VK_CONV_WEIGHT_TILINGS = 3 };
+static const oxi_vk_tiling oxi_vk_conv_tilings[OXI_VK_CONV_TILINGS] = {
     {128, 128, 64, 2, 4, 1, 36864 + 512, 100}, {128, 96, 64, 2, 2, 1, 32256 + 384, 106},
     {128, 96, 64, 4, 2, 1, 32256 + 384, 89},   {64, 128, 64, 2, 2, 1, 27648 + 512, 80},
     {64, 96, 64, 2, 2, 1, 23040 + 384, 72},    {64, 64, 64, 2, 2, 1, 18432 + 256, 55},
     {16, 128, 64, 1, 4, 1, 20736 + 512, 30},   {64, 64, 32, 2, 2, 1, 10240 + 256, 20},
 };
-enum { OXI_VK_CONV_TILINGS = sizeof oxi_vk_conv_tilings / sizeof *oxi_vk_conv_tilings };
+static const oxi_vk_tiling oxi_vk_conv_weight_tilings[OXI_VK_CONV_WEIGHT_TILINGS] = {
+    {128, 128, 32, 2, 4, 1, 18432 + 512, 105},
+    {16, 128, 64, 1, 4, 1, 20736 + 512, 30},
+    {64, 64, 32, 2, 2, 1, 10240 + 256, 80},
+};
 
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job *job, const oxi_vk_tiling *row) {
     return (uint64_t)((job->m + row->m - 1) / row->m) * (uint64_t)((job->n + row->n - 1) / row->n) *
@@ -213,19 +219,21 @@ static ox_status oxi_vk_conv_lay_all(oxi_vk_device *d, oxi_vk_conv_job *job) {
 
 /* How long these tiles, with terms in so many parts, take, about: as many rounds as the busiest
  * multiprocessor has workgroups, a few steps more each than terms ask for. Four subgroups leave it idle where
- * they are alone, and where each invocation has many places to work out, those of a weight's terms. Parts are
- * written in f32 and read again, those of images in another order. Rates are those of an H200; only what they
- * are to each other matters. */
+ * they are alone; those of a weight wait for the memory, so that a step takes at least 0.6 us by however few.
+ * Parts are written in f32 and read again, those of images in another order and by a dispatch that a
+ * single part does without. Rates are those of an H200; only what they are to each other matters. */
 static double oxi_vk_conv_seconds(const oxi_vk_conv_job *job, const oxi_vk_tiling *row, int64_t parts) {
-    const double rate = 2.4e14 / OXI_VK_CONV_UNITS, begin = 4e-6;
+    const double rate = 2.4e14 / OXI_VK_CONV_UNITS, begin = 4e-6, wait = 6e-7;
     const bool weight = job->op == OXI_OP_conv_back_weight, four = row->subs_m * row->subs_n == 4;
     uint64_t groups = oxi_vk_conv_tiles_of(job, row) * (uint64_t)(parts * job->beside);
     double rounds = (double)((groups + OXI_VK_CONV_UNITS - 1) / OXI_VK_CONV_UNITS);
-    double deep = (double)oxi_parts(oxi_parts(job->k, parts), row->deep) + (weight ? 1 : 3);
-    double work = 2.0 * row->m * row->n * deep * row->deep * 100 / (rate * (row->least ? row->least : 10));
+    double steps = (double)oxi_parts(oxi_parts(job->k, parts), row->deep) + (weight ? 1 : 3);
+    double step = 2.0 * row->m * row->n * row->deep * 100 / (rate * (row->least ? row->least : 10));
     double c = (double)job->m * (double)job->n * (double)job->form.groups;
-    if (four) work *= rounds == 1 ? 2 : weight ? 1.6 : 1;
-    return rounds * work + (parts > 1 ? begin + (double)parts * c * 8 / (weight ? 3e12 : 1.2e12) : 0);
+    double busy = rounds * step * (four && rounds == 1 && !weight ? 2 : 1);
+    if (weight && busy < wait) busy = wait;
+    if (weight) return busy * steps + (double)parts * c * 8 / 5e12;
+    return busy * steps + (parts > 1 ? begin + (double)parts * c * 8 / 1.2e12 : 0);
 }
 
 /* Into how many parts terms are best cut, with these tiles; *least: how long that takes. */
@@ -260,62 +268,81 @@ static bool oxi_vk_conv_apart(const oxi_vk_conv_job *job) {
     return job->parts > 1 || (job->op == OXI_OP_conv_back_weight && job->tiling.subs_m);
 }
 
-/* Strides of t where rows of the product are outermost and its columns follow each other as they are counted:
- * [O, spatial dims, C] for a weight, [C, N, spatial dims] for images. */
-static void oxi_vk_conv_strides(const ox_tensor *t, bool weight, int64_t *strides) {
+/* Strides of a dense tensor of that shape where rows of the product are outermost and its columns follow each
+ * other as they are counted: [O, spatial dims, C] for a weight, [C, N, spatial dims] for images. */
+static void oxi_vk_conv_strides(int ndim, const int64_t *shape, bool weight, int64_t *strides) {
     int64_t stride = 1;
-    for (int i = t->ndim; i-- > 0;) { /* the innermost first */
-        int dim = weight ? (i == t->ndim - 1 ? 1 : i > 0 ? i + 1 : 0) : i > 1 ? i : 1 - i;
+    for (int i = ndim; i-- > 0;) { /* the innermost first */
+        int dim = weight ? (i == ndim - 1 ? 1 : i > 0 ? i + 1 : 0) : i > 1 ? i : 1 - i;
         strides[dim] = stride;
-        stride *= t->shape[dim];
+        stride *= shape[dim];
     }
 }
 
-/* c as parts in f32, [parts, c], or one of its own dtype, of matrices row by row. */
+/* c as parts in f32, [parts, c], of matrices row by row; a weight's channels lie in fours then. */
 static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c) {
     const ox_tensor *t = c->t;
+    const bool weight = job->op == OXI_OP_conv_back_weight;
     ox_tensor *view = &job->views[2];
     int64_t shape[OX_MAX_DIMS];
     shape[0] = job->parts;
-    for (int i = 0; i < t->ndim; i++) shape[1 + i] = t->shape[i];
-    ox_dtype dtype = job->parts > 1 ? OX_F32 : t->dtype;
-    ox_status status = oxi_vk_temporary_make(d, &job->sums, dtype, t->ndim + 1, shape);
+    for (int i = 0; i < t->ndim; i++)
+        shape[1 + i] = weight && job->tiling.subs_m && i == 1 ? oxi_round_up(t->shape[i], 4) : t->shape[i];
+    ox_status status = oxi_vk_temporary_make(d, &job->sums, OX_F32, t->ndim + 1, shape);
     if (status != OX_OK) return status;
     job->sum = oxi_borrowed(&job->sums.t);
-    if (job->tiling.subs_m)
-        oxi_vk_conv_strides(t, job->op == OXI_OP_conv_back_weight, job->sum.stride + 1);
-    oxi_meta(view, dtype, t->ndim, t->shape);
+    if (job->tiling.subs_m) oxi_vk_conv_strides(t->ndim, shape + 1, weight, job->sum.stride + 1);
+    oxi_meta(view, OX_F32, t->ndim, t->shape);
     memcpy(view->stride, job->sum.stride + 1, (size_t)t->ndim * sizeof *view->stride);
     view->storage = job->sums.t.storage;
     *c = oxi_conv_side_of(view);
     return OX_OK;
 }
 
-/* The parts' sum, to where it belongs. That of a weight is added up as it lies, and turned then. */
-static ox_status oxi_vk_conv_sum(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
-    ox_tensor *parts = &job->sum, whole = oxi_borrowed(parts), line, result, *in = &line;
-    oxi_call sum = oxi_call_of(OXI_OP_sum, &parts, 1, out);
+/* The sum of a weight's parts that matrices left, the taps of a channel side by side: in *out if it is dense. */
+static ox_status oxi_vk_conv_turn(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
+    const oxi_conv_side *c = &job->form.weight;
+    const int64_t line = oxi_round_up(c->shape[1], 4), taps = oxi_vk_conv_count(c);
+    const int64_t tiles = oxi_parts(oxi_min_i64(taps, OXI_VK_TURN_TAPS) * line, OXI_VK_TURN_NUMBERS);
+    const int64_t each = oxi_round_up(oxi_parts(line, tiles), 4);
+    const bool dense = ox_is_contiguous(out);
+    oxi_vk_conv_turn_params params;
+    oxi_vk_dispatch dispatch;
     ox_status status = OX_OK;
+    if (!dense) status = oxi_vk_temporary_make(d, &job->result, out->dtype, out->ndim, out->shape);
+    if (status != OX_OK) return status;
+    const ox_tensor *to = dense ? out : &job->result.t;
+    memset(&params, 0, sizeof params);
+    memset(&dispatch, 0, sizeof dispatch);
+    params.at[0] = oxi_vk_element_at(to);
+    params.at[1] = oxi_vk_element_at(&job->sums.t);
+    params.rows = (uint32_t)c->shape[0];
+    params.channels = (uint32_t)c->shape[1];
+    params.taps = (uint32_t)taps;
+    params.line = (uint32_t)line;
+    params.each = (uint32_t)each;
+    params.parts = (uint32_t)job->parts;
+    params.part = (uint32_t)job->sums.t.stride[0];
+    oxi_vk_bind(&dispatch, 0, to, true);
+    oxi_vk_bind(&dispatch, 1, &job->sums.t, false);
+    dispatch.shader = OXI_VK_SHADER_conv_turn;
+    dispatch.special.conv_turn.to = (uint32_t)to->dtype;
+    dispatch.params = &params;
+    dispatch.param_bytes = sizeof params;
+    oxi_vk_groups(&dispatch, (uint64_t)(oxi_parts(line, each) * c->shape[0]));
+    dispatch.groups[2] = (uint32_t)oxi_parts(taps, OXI_VK_TURN_TAPS);
+    status = oxi_vk_record(d, &dispatch);
+    return status == OX_OK && !dense ? oxi_vk_copy(d, to, out) : status;
+}
+
+/* The parts' sum, to where it belongs. */
+static ox_status oxi_vk_conv_sum(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
+    ox_tensor *parts = &job->sum;
+    oxi_call sum = oxi_call_of(OXI_OP_sum, &parts, 1, out);
     sum.attr = oxi_attrs_by_default(OXI_OP_sum);
     sum.attr.reduce.dims = 1;
-    if (job->parts > 1 && job->op != OXI_OP_conv_back_weight) return oxi_vk_reduce(d, &sum);
-    whole.ndim--;
-    memmove(whole.shape, whole.shape + 1, (size_t)whole.ndim * sizeof *whole.shape);
-    memmove(whole.stride, whole.stride + 1, (size_t)whole.ndim * sizeof *whole.stride);
-    if (job->parts > 1) {
-        const int64_t shape[2] = {job->parts, ox_numel(out)};
-        status = oxi_vk_temporary_make(d, &job->result, out->dtype, 1, shape + 1);
-        if (status != OX_OK) return status;
-        oxi_meta(&line, OX_F32, 2, shape);
-        line.storage = job->sums.t.storage;
-        result = oxi_borrowed(&job->result.t);
-        sum.in = &in;
-        sum.out[0] = &result;
-        status = oxi_vk_reduce(d, &sum);
-        whole.dtype = out->dtype;
-        whole.storage = job->result.t.storage;
-    }
-    return status == OX_OK ? oxi_vk_copy(d, &whole, out) : status;
+    if (job->tiling.subs_m && job->op == OXI_OP_conv_back_weight) return oxi_vk_conv_turn(d, job, out);
+    return oxi_vk_reduce(d, &sum);
 }
 
 static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *job) {
@@ -340,7 +367,7 @@ static ox_status oxi_vk_conv_dispatch(oxi_vk_device *d, const oxi_vk_conv_job *j
     }
     params.parts = (uint32_t)job->parts;
     params.part_k = (uint32_t)(oxi_parts(oxi_parts(job->k, job->parts), tiling->deep) * tiling->deep);
-    params.part_c = job->parts > 1 ? (uint32_t)ox_numel(job->c->t) : 0;
+    params.part_c = job->parts > 1 ? (uint32_t)job->sums.t.stride[0] : 0;
     dispatch.shader = job->shader;
     oxi_vk_conv_specials *special = &dispatch.special.conv;
     special->dtype_c = (uint32_t)job->c->t->dtype;
@@ -374,7 +401,6 @@ static bool oxi_vk_conv_suits(const oxi_vk_device *d, const oxi_vk_conv_job *job
     uint32_t lanes = row->subs_m * row->subs_n * d->subgroup_size, eighths = row->deep / 8;
     if (row->shared > d->limits.maxComputeSharedMemorySize) return false;
     if (row->m > 64 && job->m <= row->m / 2) return false; /* half of it for nothing */
-    if (job->op == OXI_OP_conv_back_weight && (row->n & (row->n - 1)) != 0) return false;
     return row->m * eighths % lanes == 0 && row->n * eighths % lanes == 0;
 }
 
@@ -392,10 +418,12 @@ static void oxi_vk_conv_choose(const oxi_vk_device *d, oxi_vk_conv_job *job) {
         return;
     }
     job->parts = 0;
-    for (int i = 0; i < OXI_VK_CONV_TILINGS; i++) {
-        const oxi_vk_tiling *row = &oxi_vk_conv_tilings[i];
+    const bool weight = job->op == OXI_OP_conv_back_weight;
+    int tilings = weight ? OXI_VK_CONV_WEIGHT_TILINGS : OXI_VK_CONV_TILINGS;
+    for (int i = 0; i < tilings; i++) {
+        const oxi_vk_tiling *row = weight ? &oxi_vk_conv_weight_tilings[i] : &oxi_vk_conv_tilings[i];
         double seconds;
-        if (!oxi_vk_conv_suits(d, job, row) && (i + 1 < OXI_VK_CONV_TILINGS || job->parts)) continue;
+        if (!oxi_vk_conv_suits(d, job, row) && (i + 1 < tilings || job->parts)) continue;
         int64_t parts = oxi_vk_conv_cut(job, row, &seconds);
         if (job->parts && seconds >= least) continue;
         job->tiling = *row;
