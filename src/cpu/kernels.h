@@ -457,6 +457,7 @@ typedef struct oxi_gemm {
     bool exact; /* ox_set_exact */
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantized, for further products with it */
+    struct oxi_together *together; /* NULL, or the calls whose tasks go with its own */
     ox_storage *a_storage, *b_storage; /* of constant operands: where panels of them are kept; else NULL */
     oxi_gemm_way way;
     bool repacked; /* the operand of a block type is (product/repack.c), and lies as whole groups of rows */

@@ -73,8 +73,8 @@ typedef struct oxi_block_rows {
     oxi_q8 *q;         /* [m][pieces of k] */
     int64_t pieces;
     float *lift;       /* of each row of x: what its dot products are multiplied by */
-    int64_t task_rows, tasks;
-    oxi_line_shares shares; /* of repacked rows */
+    oxi_line_shares shares;
+    int64_t task_rows; /* at most */
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes, made, bytes; /* of a lane, of x to lift, of scratch */
 } oxi_block_rows;
@@ -92,44 +92,40 @@ static void oxi_block_rows_store(const oxi_block_rows *r, int64_t first, int64_t
     }
 }
 
-static void oxi_repacked_task(const oxi_block_rows *r, int64_t index, float *sums, float *stage) {
+/* sums [m][rows of the part] of both streams. expanded: room for a row, if w is. */
+static void oxi_block_rows_dots(const oxi_block_rows *r, const oxi_share_part *part, float *sums,
+                                float *expanded) {
     const oxi_gemm *g = r->g;
-    const oxi_share_part part = oxi_lines_of(&r->shares, index);
-    const int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col), rows = part.lines + part.more;
-    const char *blocks = (const char *)g->b + part.first * row_bytes;
-    if (part.begins) oxi_fetch_streams(blocks, blocks + part.apart * row_bytes);
-    for (int64_t m = 0; m < g->m; m++)
-        r->kernels->dot_repacked[g->b_dtype](
-            part.lines / OXI_REPACKED_ROWS, part.more / OXI_REPACKED_ROWS, part.apart * row_bytes,
-            OXI_REPACKED_ROWS * row_bytes, g->k, blocks, r->q + m * r->pieces, sums + m * rows);
-    if (part.lines > 0) oxi_block_rows_store(r, part.first, part.lines, rows, sums, stage);
-    if (part.more > 0)
-        oxi_block_rows_store(r, part.first + part.apart, part.more, rows, sums + part.lines, stage);
+    const int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col), rows = part->lines + part->more;
+    const char *blocks = (const char *)g->b + part->first * row_bytes;
+    if (part->begins || !g->repacked) /* of those that are not, each half of a task is a stream */
+        oxi_fetch_streams(blocks, blocks + (g->repacked ? part->apart : oxi_parts(rows, 2)) * row_bytes);
+    for (int64_t i = 0; r->exact && i < rows; i++) {
+        oxi_expand_line(g, g->b, g->b_dtype, g->b_col, part->first + i, 0, g->k, expanded);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+    }
+    for (int64_t m = 0; !r->exact && m < g->m; m++) {
+        const oxi_q8 *x = r->q + m * r->pieces;
+        if (!g->repacked)
+            oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, x, sums + m * rows);
+        else
+            r->kernels->dot_repacked[g->b_dtype](
+                part->lines / OXI_REPACKED_ROWS, part->more / OXI_REPACKED_ROWS, part->apart * row_bytes,
+                OXI_REPACKED_ROWS * row_bytes, g->k, blocks, x, sums + m * rows);
+    }
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
-    const oxi_gemm *g = r->g;
-    int64_t first = index * r->task_rows, rows = oxi_min_i64(g->n - first, r->task_rows);
+    const oxi_share_part part = oxi_lines_of(&r->shares, index);
+    const int64_t rows = part.lines + part.more;
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
-          *stage = sums + g->m * r->task_rows;
-    float *expanded = stage + r->task_rows;
-    if (g->repacked && !r->exact) {
-        oxi_repacked_task(r, index, sums, stage);
-        return;
-    }
-    int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
-    const char *blocks = (const char *)g->b + first * row_bytes;
-    oxi_fetch_streams(blocks, blocks + oxi_parts(rows, 2) * row_bytes);
-    for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
-                     sums + m * rows);
-    for (int64_t i = 0; r->exact && i < rows; i++) {
-        oxi_expand_line(g, g->b, g->b_dtype, g->b_col, first + i, 0, g->k, expanded);
-        for (int64_t m = 0; m < g->m; m++)
-            sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
-    }
-    oxi_block_rows_store(r, first, rows, rows, sums, stage);
+          *stage = sums + r->g->m * r->task_rows;
+    oxi_block_rows_dots(r, &part, sums, stage + r->task_rows);
+    oxi_block_rows_store(r, part.first, part.lines, rows, sums, stage);
+    if (part.more > 0)
+        oxi_block_rows_store(r, part.first + part.apart, part.more, rows, sums + part.lines, stage);
 }
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
@@ -159,29 +155,26 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
     int64_t element = oxi_info(g->a_dtype)->block_bytes;
     for (int64_t m = 0; m < g->m; m++) {
         float *x = r->x + m * g->k;
-        const char *from = (const char *)g->a + m * g->a_row * element;
-        r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, x, r->q + m * r->pieces);
+        const void *from = (const char *)g->a + m * g->a_row * element;
+        const bool lies = g->a_dtype == OX_F32 && g->a_col == 1 && !r->exact; /* as it is read */
+        if (!lies) r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
+        if (!r->exact)
+            r->lift[m] = oxi_quantize_row(r->kernels, g->k, lies ? (const float *)from : x, x,
+                                          r->q + m * r->pieces);
     }
 }
 
-/* Sizes; a task has `task_rows` rows, or, of repacked ones, what streams of `shares` threads have; ends: they
- * wait for the last tasks. */
-static void oxi_block_rows_plan(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t task_rows,
-                                int64_t shares, bool ends) {
+/* Sizes. shares: of the rows; ends: threads wait for the last tasks. */
+static void oxi_block_rows_plan(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t shares, bool ends) {
     memset(r, 0, sizeof *r);
     r->g = g;
     r->kernels = oxi_cpu_kernels();
     r->exact = exact;
-    r->task_rows = oxi_min_i64(task_rows, g->n);
-    r->tasks = oxi_parts(g->n, r->task_rows);
-    if (g->repacked && !exact) {
-        const int64_t bytes = g->m > 1 ? OXI_THIN_BYTES : OXI_SHARE_BYTES; /* rows of x read them again */
-        oxi_lines_set(&r->shares, g->n, OXI_REPACKED_ROWS, oxi_signed_bytes(g->b_dtype, g->b_col), shares,
-                        bytes, ends);
-        r->task_rows = 2 * r->shares.most;
-        r->tasks = r->shares.tasks;
-    }
+    const bool streams = g->repacked && !exact;
+    oxi_lines_set(&r->shares, g->n, streams ? OXI_REPACKED_ROWS : 1,
+                  (int64_t)oxi_byte_offset(g->b_dtype, g->k), shares, streams ? 2 : 1,
+                  streams && g->m == 1 ? OXI_SHARE_BYTES : OXI_THIN_BYTES, ends); /* rows of x read again */
+    r->task_rows = 2 * r->shares.most;
     r->pieces = oxi_parts(g->k, OXI_CODES_PIECE);
     const size_t f32 = sizeof(float), q_bytes = exact ? 0 : (size_t)(g->m * r->pieces) * sizeof *r->q;
     r->made = oxi_align_up(oxi_align_up((size_t)(g->m * g->k) * f32) + q_bytes) + (size_t)g->m * f32;
@@ -200,11 +193,8 @@ static void oxi_block_rows_place(oxi_block_rows *r, char *memory) {
  * oxi_block_rows_end follows. */
 static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool exact, int64_t sharers,
                                       bool ends) {
-    const int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
     bool done = false;
-    /* a task's second stream begins in no cache: rather few tasks of one product */
-    oxi_block_rows_plan(r, g, exact, sharers * oxi_rows_of_task(g->n, row_bytes, sharers > 1 ? 8 : 4),
-                        sharers > 1 ? 1 : oxi_lanes(INT32_MAX), ends);
+    oxi_block_rows_plan(r, g, exact, sharers > 1 ? 1 : oxi_lanes(INT32_MAX), ends);
     r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
     char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
     if (!memory) return OX_ERR_NOMEM;
@@ -221,8 +211,8 @@ static void oxi_block_rows_end(const oxi_block_rows *r) {
 
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
-    ox_status status = oxi_block_rows_begin(&r, g, exact, 1, true);
-    if (status == OX_OK) oxi_parallel_for(r.tasks, oxi_block_rows_task, &r);
+    ox_status status = oxi_block_rows_begin(&r, g, exact, 1, !oxi_goes_on(g->together));
+    if (status == OX_OK) oxi_product_region(g->together, r.shares.tasks, oxi_block_rows_task, &r);
     oxi_block_rows_end(&r);
     return status;
 }

@@ -44,11 +44,11 @@ static bool oxi_expert_is_alone(const oxi_gemm *g) {
 static void oxi_expert_alone(const oxi_experts *job, const oxi_gemm *g, int lane) {
     char *memory = job->scratch + (size_t)lane * job->lane_bytes;
     oxi_block_rows r;
-    oxi_block_rows_plan(&r, g, false, g->n, 1, false);
+    oxi_block_rows_plan(&r, g, false, 1, false);
     oxi_block_rows_place(&r, memory);
     r.scratch = memory + oxi_align_up(r.made);
     oxi_block_rows_prepare(&r);
-    for (int64_t i = 0; i < r.tasks; i++) oxi_block_rows_task(&r, i, 0);
+    for (int64_t i = 0; i < r.shares.tasks; i++) oxi_block_rows_task(&r, i, 0);
 }
 
 static void oxi_expert_task(void *arg, int64_t index, int lane) {
@@ -84,7 +84,8 @@ static ox_status oxi_expert_add(oxi_experts *job, int64_t id, int64_t first, int
     g->m = end - first;
     g->a = (const char *)g->a + job->from[first] * bytes;
     g->a_storage = NULL;
-    g->shared = p->shape[0] == 1 && p->a_stride[1] == 0 ? &job->shared : NULL;
+    g->shared = p->shape[0] > 1 || p->a_stride[1] != 0 ? NULL : p->g.shared ? p->g.shared : &job->shared;
+    g->together = NULL;
     g->b = (const char *)g->b + oxi_signed_bytes(g->b_dtype, id * p->form.expert);
     g->c_rows = job->to + first;
     if (g->m > 1) {
@@ -125,7 +126,7 @@ static ox_status oxi_experts_room(oxi_experts *job, int64_t lanes) {
     for (int64_t i = 0; i < job->used; i++) {
         const oxi_gemm *g = &job->expert[i].g;
         if (!oxi_expert_is_alone(g)) continue;
-        oxi_block_rows_plan(&r, g, false, g->n, 1, false);
+        oxi_block_rows_plan(&r, g, false, 1, false);
         const size_t bytes = oxi_align_up(r.made) + r.lane_bytes;
         if (bytes > job->lane_bytes) job->lane_bytes = bytes;
     }
@@ -155,11 +156,12 @@ static ox_status oxi_experts_tasks(oxi_experts *job) {
         const int64_t number = e - job->expert + 1, own = oxi_parts(job->used, lanes);
         if (rows)
             status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used,
-                                          number % own == 0 || number == job->used);
-        e->tasks = rows ? e->few.tasks : oxi_parts(g->n, e->columns);
+                                          (number % own == 0 || number == job->used) &&
+                                              !oxi_goes_on(job->p->g.together));
+        e->tasks = rows ? e->few.shares.tasks : oxi_parts(g->n, e->columns);
         tasks += e->tasks;
     }
-    if (tasks > 0 && status == OX_OK) oxi_parallel_for(tasks, oxi_expert_task, job);
+    if (tasks > 0 && status == OX_OK) oxi_product_region(job->p->g.together, tasks, oxi_expert_task, job);
     if (status == OX_OK) status = (ox_status)job->failed;
     for (int64_t i = 0; i < job->used && status == OX_OK; i++)
         if (!job->expert[i].tasks) status = oxi_gemm_run(&job->expert[i].g);

@@ -9,11 +9,47 @@ enum {
     OXI_SHARE_LEAST = 8192     /* and of a stream of a share's last one, or a bit more */
 };
 
-/* Lines of weights in shares, a thread's each. A share is two streams, and its tasks go along both, so that
- * none but the first begins in no cache. Tasks are large, as nothing is on its way from memory between two of
- * them, and smaller and smaller at the end of a share, so that no thread waits long for another. */
+/* Each part of the region has a share of every call's tasks, as they would be cut without the others. */
+static void oxi_together_task(void *arg, int64_t index, int lane) {
+    const oxi_together *t = (const oxi_together *)arg;
+    int64_t i = index % t->each;
+    for (int n = 0; n < t->waiting; n++) {
+        const int64_t share = oxi_parts(t->own[n].tasks, t->parts), task = index / t->each * share + i;
+        i -= share;
+        if (i >= 0) continue;
+        if (task < t->own[n].tasks) t->own[n].task(t->own[n].arg, task, lane);
+        return;
+    }
+}
+
+/* The tasks of a product, and of all that goes with it. */
+static void oxi_product_region(oxi_together *t, int64_t tasks, oxi_lane_task task, void *arg) {
+    int64_t all = 0;
+    if (!t || t->over) {
+        oxi_parallel_for(tasks, task, arg);
+        return;
+    }
+    t->own[t->waiting].tasks = tasks;
+    t->own[t->waiting].task = task;
+    t->own[t->waiting++].arg = arg;
+    oxi_together_begin(t);
+    if (t->over) return;
+    t->over = true;
+    for (int n = 0; n < t->waiting; n++) all += t->own[n].tasks;
+    t->parts = oxi_min_i64(oxi_lanes(all), OXI_MAX_PARTS);
+    for (int n = 0; n < t->waiting; n++) t->each += oxi_parts(t->own[n].tasks, t->parts);
+    oxi_parallel_for(t->each * t->parts, oxi_together_task, t);
+}
+
+/* Whether other tasks follow those of a product, so that no thread waits at their end. */
+static bool oxi_goes_on(const oxi_together *t) { return t && !t->over && t->next < t->count; }
+
+/* Lines of weights in shares, a thread's each. A share is two streams, or one, and its tasks go along both,
+ * so that none but the first begins in no cache. Tasks are large, as nothing is on its way from memory
+ * between two of them, and smaller and smaller at the end of a share, so that no thread waits long for
+ * another. */
 typedef struct oxi_line_shares {
-    int64_t lines, each;     /* of all; that are read at once */
+    int64_t lines, each;     /* of all; that are read at once, as far as there are so many */
     int64_t tasks, of_share; /* tasks of all; of a share */
     int64_t share, stream;   /* lines of a share; of each of its streams */
     int64_t most, least;     /* lines of a stream that a task takes */
@@ -31,15 +67,15 @@ static int64_t oxi_lines_step(const oxi_line_shares *s, int64_t left) {
     return oxi_min_i64(left, half > s->most ? s->most : half < s->least ? s->least : half);
 }
 
-/* bytes: of a task. ends: threads wait for the last ones. */
+/* streams: at most; bytes: of a task; ends: threads wait for the last ones. */
 static void oxi_lines_set(oxi_line_shares *s, int64_t lines, int64_t each, int64_t line_bytes, int64_t shares,
-                          int64_t bytes, bool ends) {
+                          int64_t streams, int64_t bytes, bool ends) {
     const int64_t one = line_bytes > 0 ? each * line_bytes : 1;
     s->lines = lines;
     s->each = each;
-    s->share = oxi_parts(lines / each, shares) * each;
-    s->stream = oxi_round_up(oxi_parts(s->share, 2), each);
-    s->most = oxi_min_i64(s->stream, (1 + oxi_min_i64(bytes / 2 / one, 1024 / each)) * each);
+    s->share = oxi_parts(oxi_parts(lines, each), shares) * each;
+    s->stream = oxi_round_up(oxi_parts(s->share, streams), each);
+    s->most = oxi_min_i64(s->stream, (1 + oxi_min_i64(bytes / streams / one, 1024 / each)) * each);
     s->least = ends ? oxi_min_i64(s->most, (1 + OXI_SHARE_LEAST / one) * each) : s->most;
     s->of_share = 0;
     for (int64_t at = 0; at < s->stream; at += oxi_lines_step(s, s->stream - at)) s->of_share++;
@@ -75,8 +111,8 @@ typedef struct oxi_thin {
     int64_t lines, count, k; /* of wide; of thin; of both */
     bool lines_are_columns, across;
     const float *thin; /* [count][k] */
-    int64_t task_lines;
-    oxi_line_shares shares; /* none: tasks of task_lines */
+    oxi_line_shares shares;
+    int64_t task_lines; /* at most */
     char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
     size_t lane_bytes;
 } oxi_thin;
@@ -126,55 +162,48 @@ static void oxi_thin_store(const oxi_thin *t, int64_t first, int64_t lines, int6
     }
 }
 
-/* Lines that are shares. */
-static void oxi_thin_streams(const oxi_thin *t, int64_t index, float *sums, float *stage) {
-    const oxi_share_part part = oxi_lines_of(&t->shares, index);
-    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes, row = part.lines + part.more;
-    const char *wide = t->wide + part.first * line_bytes;
-    if (part.begins) oxi_fetch_streams(wide, wide + part.apart * line_bytes);
-    for (int64_t i = 0; i < part.lines; i++)
-        for (int64_t s = 0; s <= (i < part.more); s++)
+/* sums [count][lines of the part] of both streams. */
+static void oxi_thin_dots(const oxi_thin *t, const oxi_share_part *part, float *sums) {
+    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes,
+                  row = part->lines + part->more;
+    const char *wide = t->wide + part->first * line_bytes;
+    if (t->k <= OXI_THIN_SHORT) {
+        for (int64_t j = 0; j < t->count; j++)
+            t->kernels->attention_dots[t->dtype](part->lines, t->k, t->thin + j * t->k, wide, t->line_stride,
+                                                 sums + j * row);
+        return;
+    }
+    if (part->begins) oxi_fetch_streams(wide, wide + part->apart * line_bytes);
+    for (int64_t i = 0; i < part->lines; i++)
+        for (int64_t s = 0; s <= (i < part->more); s++)
             for (int64_t j = 0; j < t->count; j++)
-                sums[j * row + s * part.lines + i] =
-                    oxi_thin_dot(t, wide + (i + s * part.apart) * line_bytes, t->thin + j * t->k);
-    if (part.lines > 0) oxi_thin_store(t, part.first, part.lines, row, sums, stage);
-    if (part.more > 0)
-        oxi_thin_store(t, part.first + part.apart, part.more, row, sums + part.lines, stage);
+                sums[j * row + s * part->lines + i] =
+                    oxi_thin_dot(t, wide + (i + s * part->apart) * line_bytes, t->thin + j * t->k);
 }
 
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
-    int64_t first = index * t->task_lines, element = oxi_info(t->dtype)->block_bytes;
-    int64_t lines = oxi_min_i64(t->lines - first, t->task_lines);
+    const oxi_share_part part = oxi_lines_of(&t->shares, index);
+    const int64_t row = part.lines + part.more;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
-    if (t->shares.tasks > 0) {
-        oxi_thin_streams(t, index, sums, stage);
-        return;
-    }
-    const char *wide = t->wide + first * t->line_stride * element;
     if (t->across)
-        oxi_thin_across(t, first, lines, sums, stage);
+        oxi_thin_across(t, part.first, part.lines, sums, stage);
     else
-        for (int64_t j = 0; j < t->count; j++)
-            t->kernels->attention_dots[t->dtype](lines, t->k, t->thin + j * t->k, wide, t->line_stride,
-                                                 sums + j * lines);
-    oxi_thin_store(t, first, lines, lines, sums, stage);
+        oxi_thin_dots(t, &part, sums);
+    oxi_thin_store(t, part.first, part.lines, row, sums, stage);
+    if (part.more > 0)
+        oxi_thin_store(t, part.first + part.apart, part.more, row, sums + part.lines, stage);
 }
 
-/* Rows of weights of one task: OXI_THIN_BYTES of them, but `each` tasks a thread, so that none waits long for
- * another. */
-static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes, int64_t each) {
-    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
-            fair = oxi_parts(rows, each * oxi_lanes(INT32_MAX));
-    return oxi_min_i64(rows, oxi_min_i64(most, fair < 8 ? 8 : fair));
-}
-
-/* When lines lie side by side, a task has at least half a page of each k. */
-static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * oxi_info(t->dtype)->block_bytes,
-            lines = oxi_rows_of_task(t->lines, line_bytes, 8);
-    return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
+/* Where lines lie side by side, a task has at least half a page of each k. */
+static void oxi_thin_share(oxi_thin *t) {
+    const bool streams = !t->across && t->k > OXI_THIN_SHORT;
+    const int64_t number = oxi_info(t->dtype)->block_bytes;
+    oxi_lines_set(&t->shares, t->lines, streams ? 1 : t->across ? 512 : 8,
+                  (streams ? t->line_stride : t->k) * number, oxi_lanes(INT32_MAX), streams ? 2 : 1,
+                  streams ? OXI_SHARE_BYTES : OXI_THIN_BYTES, !oxi_goes_on(t->g->together));
+    t->task_lines = 2 * t->shares.most;
 }
 
 static ox_status oxi_gemm_thin(const oxi_gemm *g) {
@@ -192,18 +221,11 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     t.k_stride = thin_is_a ? g->b_row : g->a_col;
     t.lines = thin_is_a ? g->n : g->m;
     t.count = thin_is_a ? g->m : g->n;
-    t.task_lines = oxi_thin_task_lines(&t);
-    int64_t tasks = oxi_parts(t.lines, t.task_lines);
-    if (!t.across && t.k > OXI_THIN_SHORT) {
-        oxi_lines_set(&t.shares, t.lines, 1, t.line_stride * oxi_info(t.dtype)->block_bytes,
-                        oxi_lanes(INT32_MAX), OXI_SHARE_BYTES, true);
-        t.task_lines = 2 * t.shares.most;
-        tasks = t.shares.tasks;
-    }
+    oxi_thin_share(&t);
     bool alone = (double)t.lines * (double)t.k < 65536;
     size_t thin_bytes = (size_t)oxi_round_up(t.count * t.k * (int64_t)sizeof(float), OXI_ALIGN);
     t.lane_bytes = (size_t)oxi_round_up((t.count + 1) * t.task_lines * (int64_t)sizeof(float), OXI_ALIGN);
-    size_t bytes = thin_bytes + (size_t)(alone ? 1 : oxi_lanes(tasks)) * t.lane_bytes;
+    size_t bytes = thin_bytes + (size_t)(alone ? 1 : oxi_lanes(INT32_MAX)) * t.lane_bytes;
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     const char *from = (const char *)(thin_is_a ? g->a : g->b);
@@ -215,9 +237,9 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     t.thin = (const float *)(void *)memory;
     t.scratch = memory + thin_bytes;
     if (alone)
-        for (int64_t i = 0; i < tasks; i++) oxi_thin_task(&t, i, 0);
+        for (int64_t i = 0; i < t.shares.tasks; i++) oxi_thin_task(&t, i, 0);
     else
-        oxi_parallel_for(tasks, oxi_thin_task, &t);
+        oxi_product_region(g->together, t.shares.tasks, oxi_thin_task, &t);
     oxi_free(memory, bytes);
     return OX_OK;
 }

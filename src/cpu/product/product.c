@@ -99,6 +99,7 @@ static ox_status oxi_pairs_run(const oxi_gemm *g) {
     for (int i = 0; i < 4 && status == OX_OK; i++) {
         oxi_gemm part = *g;
         part.shared = NULL;
+        part.together = NULL;
         part.a = oxi_part_of(g->a, step[i].a);
         part.b = oxi_part_of(g->b, step[i].b);
         part.c = (float *)g->c + step[i].c;
@@ -174,6 +175,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     if (count == 0) return OX_OK;
     if (count == 1) return oxi_product_one(p, &p->g);
     p->g.shared = NULL; /* each has an a of its own */
+    p->g.together = NULL;
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
         oxi_parallel_for(count, oxi_product_task, p);
@@ -287,6 +289,9 @@ static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
         p.g.way = whole.g.way;
     }
     if (part) p.g.shared = part->shared;
+    p.g.together = call->together;
+    if (call->together && p.g.way == OXI_WAY_FEW_ROWS && a == call->together->calls->in[0])
+        p.g.shared = &call->together->shared;
     oxi_repacked *held = oxi_product_hold(&p, a, b);
     p.g.a = oxi_ptr(a);
     p.g.b = oxi_ptr(b);

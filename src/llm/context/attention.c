@@ -32,7 +32,8 @@ static ox_tensor *oxi_llm_attend_by_experts(const oxi_llm_batch *batch, int64_t 
     const int64_t used = l->heads / l->kv_heads, values = l->kv_heads * l->value_size;
     const ox_pair top = ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER], x), used, 1, true);
     ox_tensor *weights = ox_softmax(top.values, -1);
-    ox_tensor *q = oxi_llm_product_by_expert(&p[OXI_LLM_QUERY_EXPERTS], x, top.indices);
+    if (!top.indices) return NULL;
+    ox_tensor *q = oxi_llm_product_of(oxi_llm_want_experts(&p[OXI_LLM_QUERY_EXPERTS], x, top.indices));
     q = ox_transpose(ox_unflatten(q, 2, OX_SHAPE(l->kv_heads, l->key_size)), 1, 2);
     q = oxi_llm_place_heads(batch, l, &none, ox_flatten(ox_contiguous(q), 1, 2));
     ox_tensor *k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
@@ -42,7 +43,7 @@ static ox_tensor *oxi_llm_attend_by_experts(const oxi_llm_batch *batch, int64_t 
     ox_tensor *out = ox_transpose(oxi_llm_attend(batch, l, q, k, v), 0, 1); /* [S, heads, size] */
     out = ox_transpose(ox_unflatten(out, 1, OX_SHAPE(l->kv_heads, used)), 1, 2);
     out = ox_reshape(ox_contiguous(out), OX_SHAPE(batch->count, used, values));
-    out = oxi_llm_product_by_expert(&p[OXI_LLM_MERGE_EXPERTS], out, top.indices);
+    out = oxi_llm_product_of(oxi_llm_want_experts(&p[OXI_LLM_MERGE_EXPERTS], out, top.indices));
     return oxi_llm_sum_experts(out, weights);
 }
 
@@ -68,19 +69,20 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
         k = ox_unflatten(ox_narrow(all, 1, queries, keys), 1, OX_SHAPE(l->kv_heads, l->key_size));
         v = ox_unflatten(ox_narrow(all, 1, queries + keys, values), 1, OX_SHAPE(l->kv_heads, l->value_size));
     } else {
-        q = gated ? NULL : oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY], x), l->heads, l->key_size);
-        if (own) k = oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY], x), l->kv_heads, l->key_size);
-        if (own && (p[OXI_LLM_VALUE].weight || p[OXI_LLM_VALUE_ROUTER].weight)) {
-            v = p[OXI_LLM_VALUE_ROUTER].weight ? oxi_llm_mix_values(model, l, x)
-                                               : oxi_llm_product(&p[OXI_LLM_VALUE], x);
-            v = oxi_llm_split(v, l->kv_heads, l->value_size);
-        } else {
-            v = k;
-        }
+        const bool routed = p[OXI_LLM_VALUE_ROUTER].weight != NULL;
+        oxi_llm_wanted list[3];
+        int count = 0;
+        list[count++] = oxi_llm_want(&p[OXI_LLM_QUERY], x);
+        if (own) list[count++] = oxi_llm_want(&p[OXI_LLM_KEY], x);
+        if (own && p[OXI_LLM_VALUE].weight && !routed) list[count++] = oxi_llm_want(&p[OXI_LLM_VALUE], x);
+        if (!oxi_llm_products(list, count)) return NULL;
+        q = oxi_llm_split(list[0].out, l->heads, gated ? 2 * l->key_size : l->key_size);
+        if (own) k = oxi_llm_split(list[1].out, l->kv_heads, l->key_size);
+        v = own && routed ? oxi_llm_mix_values(model, l, x) : count > 2 ? list[2].out : NULL;
+        v = v ? oxi_llm_split(v, l->kv_heads, l->value_size) : k;
     }
     if (gated) {
-        ox_tensor *both =
-            ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY], x), 1, OX_SHAPE(l->heads, 2 * l->key_size));
+        ox_tensor *both = q;
         q = ox_contiguous(ox_narrow(both, 2, 0, l->key_size));
         *gate = ox_flatten(ox_narrow(both, 2, l->key_size, l->key_size), 1, 2);
     }
@@ -136,14 +138,21 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const int64_t turned = model->rope.size, plain = n->latent_key - turned;
-    ox_tensor *to_latent, *to_values, *parts[2], *q = oxi_llm_queries(model, l, x);
+    const bool both = model->device == ox_cpu(); /* a GPU has what follows its products with them */
+    ox_tensor *to_latent, *to_values, *parts[2], *q;
+    oxi_llm_wanted list[2];
+    list[0] = oxi_llm_want(&p[p[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_DOWN], x);
+    list[1] = oxi_llm_want(&p[OXI_LLM_LATENT], x);
+    if (!oxi_llm_products(list, both ? 2 : 1)) return NULL;
+    q = oxi_llm_finish_queries(model, l, list[0].out);
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
     to_values = p[OXI_LLM_LATENT_VALUE].weight;
     if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
     q = oxi_llm_latent_queries(batch, l, q, plain, to_latent);
     if (!q) return NULL;
-    ox_tensor *kept = oxi_llm_product(&p[OXI_LLM_LATENT], x); /* [S, latent + turned] */
+    if (!both && !oxi_llm_products(&list[1], 1)) return NULL;
+    ox_tensor *kept = list[1].out; /* [S, latent + turned] */
     parts[0] = ox_contiguous(ox_narrow(kept, 1, 0, n->latent));
     parts[0] = oxi_llm_normalize_with(model, &p[OXI_LLM_LATENT_NORM], parts[0], n->latent_epsilon);
     parts[1] = ox_narrow(kept, 1, n->latent, turned);

@@ -133,8 +133,10 @@ static ox_tensor *oxi_llm_attend_one_key(const oxi_llm_batch *batch, int64_t ind
     const ox_llm *model = context->model;
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
+    const oxi_llm_part *first = &p[p[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_DOWN];
     oxi_llm_batch back = *batch;
-    ox_tensor *q = oxi_llm_split(oxi_llm_queries(model, l, x), l->heads, l->key_size);
+    ox_tensor *q = oxi_llm_finish_queries(model, l, oxi_llm_product(first, x));
+    q = oxi_llm_split(q, l->heads, l->key_size);
     q = oxi_llm_turn_end(batch, l->rope, ox_transpose(oxi_llm_normalize(model, NULL, q), 0, 1));
     ox_tensor *k = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], oxi_llm_product(&p[OXI_LLM_KEY], x));
     k = ox_unsqueeze(oxi_llm_turn_end(batch, l->rope, k), 0);

@@ -40,13 +40,19 @@ static ox_tensor *oxi_llm_cut(ox_tensor *x, double cutoff) {
     return ox_relu_(ox_sub_(x, ox_mul_number_(deviation, cutoff)));
 }
 
-/* x [S, width], normalized -> [S, width] */
-static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+/* x [S, width], normalized -> [S, width]; beside: NULL, or a product that goes with it. */
+static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                       oxi_llm_wanted *beside) {
     const oxi_llm_part *p = l->part;
-    ox_tensor *gate = NULL;
-    if (p[OXI_LLM_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_GATE], x))) return NULL;
+    oxi_llm_wanted list[3];
+    int count = 0;
+    if (beside) list[count++] = *beside;
+    if (p[OXI_LLM_GATE].weight) list[count++] = oxi_llm_want(&p[OXI_LLM_GATE], x);
+    list[count++] = oxi_llm_want(&p[OXI_LLM_UP], x);
+    if (!oxi_llm_products(list, count)) return NULL;
+    if (beside) *beside = list[0];
+    ox_tensor *gate = p[OXI_LLM_GATE].weight ? list[count - 2].out : NULL, *up = list[count - 1].out;
     if (gate && l->cuts) gate = oxi_llm_cut(gate, l->cutoff);
-    ox_tensor *up = oxi_llm_product(&p[OXI_LLM_UP], x);
     if (l->bends && !gate)
         x = oxi_llm_bent(l->bend, up);
     else
@@ -55,19 +61,6 @@ static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, const oxi_llm_layer 
     if (p[OXI_LLM_DOWN_DIVISOR].weight) x = ox_div_(x, p[OXI_LLM_DOWN_DIVISOR].weight);
     if (p[OXI_LLM_DOWN_NORM].weight) x = oxi_llm_normalize(model, &p[OXI_LLM_DOWN_NORM], x);
     return oxi_llm_product(&p[OXI_LLM_DOWN], x);
-}
-
-/* The experts that all tokens take. */
-static ox_tensor *oxi_llm_shared_expert(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
-    const oxi_llm_part *p = l->part;
-    ox_tensor *gate = NULL, *open = NULL;
-    if (p[OXI_LLM_SHARED_GATE].weight && !(gate = oxi_llm_product(&p[OXI_LLM_SHARED_GATE], x))) return NULL;
-    ox_tensor *out =
-        oxi_llm_activate(model, gate, oxi_llm_product(&p[OXI_LLM_SHARED_UP], x), false, l->shared_clamp);
-    out = oxi_llm_product(&p[OXI_LLM_SHARED_DOWN], out);
-    if (!p[OXI_LLM_SHARED_ROUTER].weight) return out;
-    open = ox_sigmoid_(ox_linear(x, ox_unsqueeze(p[OXI_LLM_SHARED_ROUTER].weight, 0), NULL)); /* [S, 1] */
-    return ox_mul_(out, open);
 }
 
 /* ---- the router ---------------------------------------------------------------------------------------- */
@@ -139,25 +132,47 @@ static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_
 
 /* ---- experts ------------------------------------------------------------------------------------------- */
 
-/* x [S, in] or [S, used, in] by the matrices of each token's experts -> [S, used, out]. */
-static ox_tensor *oxi_llm_product_by_expert(const oxi_llm_part *part, ox_tensor *x, ox_tensor *experts) {
-    const bool plain = part->scale == 1 && !part->scales;
-    ox_tensor *out = ox_linear_experts(x, part->weight, experts, plain ? part->bias : NULL);
-    if (plain) return out;
-    out = part->scales ? ox_mul_(out, ox_embedding(experts, part->scales)) : ox_mul_number_(out, part->scale);
-    return part->bias ? ox_add_(out, ox_embedding(experts, part->bias)) : out;
+/* Of three parts, of which the gate may be missing, or in one with `up`: a feed-forward by each token's
+ * experts [S, used], or, where these are NULL, of all tokens. */
+typedef struct oxi_llm_mlp {
+    const oxi_llm_part *gate, *up, *down; /* gate NULL: none of its own */
+    bool joined;
+    double clamp;
+    ox_tensor *x, *experts;
+    ox_tensor *out; /* [S, used, out] or [S, out], is made */
+} oxi_llm_mlp;
+
+static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part *gate, const oxi_llm_part *up, const oxi_llm_part *down,
+                                  ox_tensor *x, ox_tensor *experts) {
+    oxi_llm_mlp m;
+    memset(&m, 0, sizeof m);
+    m.gate = gate->weight ? gate : NULL;
+    m.up = up;
+    m.down = down;
+    m.x = x;
+    m.experts = experts;
+    return m;
 }
 
-/* What each token's experts [S, used] make of x [S, in] or [S, used, in]: [S, used, out], by three parts, of
- * which the gate may be missing, or in one with `up`. */
-static ox_tensor *oxi_llm_run_experts(const ox_llm *model, const oxi_llm_part *gate, const oxi_llm_part *up,
-                                      const oxi_llm_part *down, bool joined, double clamp, ox_tensor *x,
-                                      ox_tensor *experts) {
-    ox_tensor *opened = NULL;
-    if (gate->weight && !joined && !(opened = oxi_llm_product_by_expert(gate, x, experts))) return NULL;
-    ox_tensor *out = oxi_llm_product_by_expert(up, x, experts);
-    out = oxi_llm_activate(model, opened, out, joined, clamp); /* [S, used, hidden] */
-    return oxi_llm_product_by_expert(down, out, experts);
+/* Up to two that need nothing of each other; false on error. */
+static bool oxi_llm_run_mlps(const ox_llm *model, oxi_llm_mlp *list, int count) {
+    oxi_llm_wanted wanted[4];
+    int n = 0;
+    for (oxi_llm_mlp *m = list; m < list + count; m++) {
+        if (m->gate) wanted[n++] = oxi_llm_want_experts(m->gate, m->x, m->experts);
+        wanted[n++] = oxi_llm_want_experts(m->up, m->x, m->experts);
+    }
+    if (!oxi_llm_products(wanted, n)) return false;
+    n = 0;
+    for (int i = 0; i < count; i++) {
+        const oxi_llm_mlp *m = &list[i];
+        ox_tensor *gate = m->gate ? wanted[n++].out : NULL;
+        gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp); /* [S, used, hidden] */
+        wanted[i] = oxi_llm_want_experts(m->down, gate, m->experts);
+    }
+    if (!oxi_llm_products(wanted, count)) return false;
+    for (int i = 0; i < count; i++) list[i].out = wanted[i].out;
+    return true;
 }
 
 /* [S, used, out] -> [S, out], by their weights: one call on the CPU; a GPU has both behind the product. */
@@ -168,6 +183,13 @@ static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
     return ox_sum(out, OX_DIMS(1), false);
 }
 
+/* What the experts of all tokens made of x, times a number a token, where there is a router for that. */
+static ox_tensor *oxi_llm_open_shared(const oxi_llm_layer *l, ox_tensor *x, ox_tensor *out) {
+    ox_tensor *router = l->part[OXI_LLM_SHARED_ROUTER].weight;
+    if (!router) return out;
+    return ox_mul_(out, ox_sigmoid_(ox_linear(x, ox_unsqueeze(router, 0), NULL))); /* [S, 1] */
+}
+
 /* out += what small experts make of it, one for each few of the others.
  * source: Wu et al. 2025, "Grove MoE" */
 static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *out,
@@ -175,10 +197,11 @@ static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l
     const oxi_llm_numbers *n = &model->numbers;
     const oxi_llm_part *p = l->part;
     if (n->chunk_share > 1) chosen = ox_floor_divide(chosen, ox_integer(n->chunk_share));
-    ox_tensor *more = oxi_llm_run_experts(model, &p[OXI_LLM_CHUNKS_GATE], &p[OXI_LLM_CHUNKS_UP],
-                                          &p[OXI_LLM_CHUNKS_DOWN], false, 0, out, ox_cast(chosen, OX_I32));
-    more = oxi_llm_sum_experts(more, oxi_llm_weigh(n, scores, chosen));
-    return ox_add_scaled_(out, more, n->chunk_scale);
+    oxi_llm_mlp more = oxi_llm_mlp_of(&p[OXI_LLM_CHUNKS_GATE], &p[OXI_LLM_CHUNKS_UP], &p[OXI_LLM_CHUNKS_DOWN],
+                                      out, ox_cast(chosen, OX_I32));
+    if (!more.experts || !oxi_llm_run_mlps(model, &more, 1)) return NULL;
+    ox_tensor *sum = oxi_llm_sum_experts(more.out, oxi_llm_weigh(n, scores, chosen));
+    return ox_add_scaled_(out, sum, n->chunk_scale);
 }
 
 /* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. */
@@ -196,15 +219,25 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
     if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));
-    ox_tensor *out = oxi_llm_run_experts(model, &p[OXI_LLM_EXPERTS_GATE],
-                                         &p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP],
-                                         &p[OXI_LLM_EXPERTS_DOWN], joined, l->expert_clamp, in, experts);
-    out = oxi_llm_sum_experts(out, first ? NULL : weights);
+    oxi_llm_mlp list[2]; /* those of each token, and, of which a GPU makes steps of their own, that of all */
+    list[0] = oxi_llm_mlp_of(&p[OXI_LLM_EXPERTS_GATE],
+                             &p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP],
+                             &p[OXI_LLM_EXPERTS_DOWN], in, experts);
+    if (joined) list[0].gate = NULL;
+    list[0].joined = joined;
+    list[0].clamp = l->expert_clamp;
+    list[1] =
+        oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE], &p[OXI_LLM_SHARED_UP], &p[OXI_LLM_SHARED_DOWN], x, NULL);
+    list[1].clamp = l->shared_clamp;
+    const bool shared = p[OXI_LLM_SHARED_UP].weight != NULL, both = shared && model->device == ox_cpu();
+    if (!oxi_llm_run_mlps(model, list, both ? 2 : 1)) return NULL;
+    ox_tensor *out = oxi_llm_sum_experts(list[0].out, first ? NULL : weights);
     if (p[OXI_LLM_CHUNKS_DOWN].weight) out = oxi_llm_add_chunks(model, l, out, scores, chosen);
     if (p[OXI_LLM_EXPERTS_OUT_NORM].weight) out = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_OUT_NORM], out);
     if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
-    if (!p[OXI_LLM_SHARED_UP].weight) return out;
-    out = ox_add_(out, oxi_llm_shared_expert(model, l, x));
+    if (!shared) return out;
+    if (!both && !oxi_llm_run_mlps(model, &list[1], 1)) return NULL;
+    out = ox_add_(out, oxi_llm_open_shared(l, x, list[1].out));
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF)) ? ox_mul_number_(out, 0.5) : out;
 }
 
@@ -218,6 +251,8 @@ static ox_tensor *oxi_llm_mix_values(const ox_llm *model, const oxi_llm_layer *l
     ox_tensor *scores = oxi_llm_router_scores(n, oxi_llm_product(&bare, x));
     ox_tensor *choice = router->bias ? ox_add(scores, router->bias) : scores;
     ox_tensor *chosen = ox_topk(choice, n->value_experts_used, 1, true).indices;
-    ox_tensor *out = oxi_llm_product_by_expert(&l->part[OXI_LLM_VALUE_EXPERTS], x, ox_cast(chosen, OX_I32));
+    ox_tensor *experts = ox_cast(chosen, OX_I32);
+    if (!experts) return NULL;
+    ox_tensor *out = oxi_llm_product_of(oxi_llm_want_experts(&l->part[OXI_LLM_VALUE_EXPERTS], x, experts));
     return oxi_llm_sum_experts(ox_silu_(out), oxi_llm_weigh(n, scores, chosen));
 }

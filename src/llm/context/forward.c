@@ -28,7 +28,7 @@ static ox_tensor *oxi_llm_feed_both(const ox_llm *model, const oxi_llm_layer *l,
     ox_tensor *out =
         oxi_llm_mixture(model, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen);
     out = oxi_llm_normalize_behind(model, l, OXI_LLM_EXPERTS_POST_NORM, out);
-    normal = oxi_llm_feed_forward(model, l, normal);
+    normal = oxi_llm_feed_forward(model, l, normal, NULL);
     return ox_add_(out, oxi_llm_normalize_behind(model, l, OXI_LLM_DENSE_POST_NORM, normal));
 }
 
@@ -40,13 +40,13 @@ static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index,
     const oxi_llm_layer *l = &model->layers[index];
     if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
         return oxi_llm_shifted_feed_forward(batch, index, normal);
-    if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal);
+    if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal, NULL);
     if (l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) return oxi_llm_feed_both(model, l, x, normal);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERTS_UNREAD)))
         return model->numbers.activation->plain(ox_clone(normal));
     ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
     if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
-    out = ox_add_(out, oxi_llm_feed_forward(model, l, normal));
+    out = ox_add_(out, oxi_llm_feed_forward(model, l, normal, NULL));
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(BESIDE_ROOT)) ? ox_mul_number_(out, sqrt(0.5)) : out;
 }
 

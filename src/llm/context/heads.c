@@ -134,11 +134,11 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
 }
 
-/* Queries [S, heads * size] by one product, or by two with few numbers and a norm between them. */
-static ox_tensor *oxi_llm_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+/* Queries [S, heads * size] by one product, or by two with few numbers and a norm between them, of which x is
+ * what the first gave. */
+static ox_tensor *oxi_llm_finish_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
     const oxi_llm_part *p = l->part;
-    if (p[OXI_LLM_QUERY].weight) return oxi_llm_product(&p[OXI_LLM_QUERY], x);
-    x = oxi_llm_product(&p[OXI_LLM_QUERY_DOWN], x);
+    if (p[OXI_LLM_QUERY].weight) return x;
     x = oxi_llm_normalize_with(model, &p[OXI_LLM_QUERY_DOWN_NORM], x, model->numbers.latent_epsilon);
     return oxi_llm_product(&p[OXI_LLM_QUERY_UP], x);
 }

@@ -1,21 +1,100 @@
 /* Products, norms and scales by a part of the model: what every piece of the forward pass is made of.
  * Called by the other parts of this folder. */
 
-static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
-    x = ox_linear(x, part->weight, part->scale == 1 ? part->bias : NULL);
-    if (part->scale == 1) return x;
-    x = ox_mul_number_(x, part->scale);
-    return part->bias ? ox_add_(x, part->bias) : x;
+/* activation(x W^T + base), or, where there are experts, x by the matrices of each row's:
+ * x [S, in] or [S, used, in] -> [S, used, out]. */
+typedef struct oxi_llm_wanted {
+    const oxi_llm_part *part;
+    ox_tensor *x, *experts, *base; /* the last two: or NULL */
+    ox_activation activation;
+    ox_tensor *out; /* is made */
+} oxi_llm_wanted;
+
+static bool oxi_llm_is_plain_product(const oxi_llm_wanted *w) {
+    return w->part->scale == 1 && !(w->experts && w->part->scales);
 }
 
-/* activation(x W^T + base), base NULL: 0. One call on the CPU; a GPU has an activation behind its product. */
-static ox_tensor *oxi_llm_product_act(const oxi_llm_part *part, ox_tensor *base, ox_activation activation,
-                                      ox_tensor *x) {
-    if (x && ox_device_of(x) == ox_cpu() && part->scale == 1 && !part->bias)
-        return ox_linear_act(x, part->weight, base, activation);
-    x = oxi_llm_product(part, x);
-    if (base) x = ox_add_(x, base);
-    return activation == OX_ACTIVATION_TANH ? ox_tanh_(x) : activation ? ox_sigmoid_(x) : x;
+/* On the CPU a base and an activation come with their product; a GPU has an activation behind it. */
+static bool oxi_llm_is_whole_product(const oxi_llm_wanted *w) {
+    return ox_device_of(w->x) == ox_cpu() && w->part->scale == 1 && !w->part->bias && !w->experts;
+}
+
+static ox_tensor *oxi_llm_finish_product(const oxi_llm_wanted *w, ox_tensor *out) {
+    const oxi_llm_part *part = w->part;
+    if (!oxi_llm_is_plain_product(w)) {
+        out = w->experts && part->scales ? ox_mul_(out, ox_embedding(w->experts, part->scales))
+                                         : ox_mul_number_(out, part->scale);
+        if (part->bias) out = ox_add_(out, w->experts ? ox_embedding(w->experts, part->bias) : part->bias);
+    }
+    if (oxi_llm_is_whole_product(w)) return out;
+    if (w->base) out = ox_add_(out, w->base);
+    return w->activation == OX_ACTIVATION_TANH ? ox_tanh_(out) : w->activation ? ox_sigmoid_(out) : out;
+}
+
+/* Calls that need nothing of each other; an error is that of the first that fails. */
+static ox_status oxi_apply_together(oxi_call *calls, int count) {
+    oxi_together t;
+    memset(&t, 0, sizeof t);
+    t.calls = calls;
+    t.count = count;
+    for (int i = 0; i < count && count > 1; i++) calls[i].together = &t;
+    oxi_together_begin(&t);
+    oxi_free(t.shared.memory, t.shared.bytes);
+    return t.status;
+}
+
+/* Up to OXI_TOGETHER_MOST that need nothing of each other; false on error. */
+static bool oxi_llm_products(oxi_llm_wanted *list, int count) {
+    oxi_call calls[OXI_TOGETHER_MOST];
+    ox_tensor *in[OXI_TOGETHER_MOST][4];
+    for (int i = 0; i < count; i++) {
+        const oxi_llm_wanted *w = &list[i];
+        ox_tensor **to = in[i];
+        *to++ = w->x;
+        *to++ = w->part->weight;
+        if (oxi_any_null("llm", in[i], 2)) return false;
+        if (w->experts) *to++ = w->experts;
+        const bool whole = oxi_llm_is_whole_product(w);
+        *to++ = whole ? w->base : oxi_llm_is_plain_product(w) ? w->part->bias : NULL;
+        calls[i] = oxi_call_of(w->experts ? OXI_OP_linear_experts : OXI_OP_linear, in[i], (int)(to - in[i]),
+                               NULL);
+        if (whole) calls[i].attr.activation.activation = w->activation;
+    }
+    const int each = count > 0 && ox_device_of(list->x) == ox_cpu() ? count : 1;
+    for (int i = 0; i < count; i += each) {
+        if (oxi_apply_together(calls + i, each) != OX_OK) return false;
+        for (int j = i; j < i + each; j++)
+            if (!(list[j].out = oxi_llm_finish_product(&list[j], calls[j].out[0]))) return false;
+    }
+    return true;
+}
+
+static oxi_llm_wanted oxi_llm_want(const oxi_llm_part *part, ox_tensor *x) {
+    oxi_llm_wanted w;
+    memset(&w, 0, sizeof w);
+    w.part = part;
+    w.x = x;
+    return w;
+}
+
+static oxi_llm_wanted oxi_llm_want_act(const oxi_llm_part *part, ox_tensor *base, ox_activation activation,
+                                       ox_tensor *x) {
+    oxi_llm_wanted w = oxi_llm_want(part, x);
+    w.base = base;
+    w.activation = activation;
+    return w;
+}
+
+static oxi_llm_wanted oxi_llm_want_experts(const oxi_llm_part *part, ox_tensor *x, ox_tensor *experts) {
+    oxi_llm_wanted w = oxi_llm_want(part, x);
+    w.experts = experts;
+    return w;
+}
+
+static ox_tensor *oxi_llm_product_of(oxi_llm_wanted w) { return oxi_llm_products(&w, 1) ? w.out : NULL; }
+
+static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
+    return oxi_llm_product_of(oxi_llm_want(part, x));
 }
 
 /* Over the last dim; a weight of more dims has one row for each of x's last dims but one (heads). */

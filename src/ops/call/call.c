@@ -463,6 +463,7 @@ static ox_status oxi_apply_to(oxi_call *call, bool heard) {
     if (row->operands->out_count >= 0) call->out_count = row->operands->out_count;
     bool speaks = oxi_speak_for(call->name ? call->name : row->name, call->out[0] != NULL);
     ox_status status = oxi_check_call(call, row, meta, &device);
+    if (heard || device != ox_cpu()) call->together = NULL;
     if (status == OX_OK)
         status =
             heard ? oxi_execute_heard(call, row, meta, device) : oxi_execute(call, row, meta, device);
@@ -476,6 +477,13 @@ static ox_status oxi_apply(oxi_call *call) {
 
 static ox_status oxi_apply_quiet(oxi_call *call) {
     return oxi_apply_to(call, false);
+}
+
+static void oxi_together_begin(oxi_together *t) {
+    while (t->next < t->count && t->status == OX_OK) {
+        ox_status status = oxi_apply(&t->calls[t->next++]);
+        if (status != OX_OK) t->status = status;
+    }
 }
 
 static bool oxi_call_runs_there(const oxi_call *call) {

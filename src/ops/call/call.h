@@ -14,6 +14,8 @@
  *     kept call      a copy that owns its operands, to be run again
  *     random state   seed and counter that a random call's numbers follow from (call->random)
  *     quiet          unheard by listeners: calls within a call
+ *     together       of calls that need nothing of each other: begun one within the other, their tasks one
+ *                    region of the threads
  *     layout         how a storage's bytes lie (tensor/internal.h); devices see the plain one, but where
  *                    they hold another
  *     chain          elementwise ops in one pass, tile by tile; program: which ops (ops/call/chain.h)
@@ -163,6 +165,7 @@ typedef struct oxi_call {
     oxi_attrs attr;
     oxi_random_state random;
     const char *name;                /* the function that was called, for messages; NULL: the row's name */
+    struct oxi_together *together;   /* NULL, or the calls that are run with it */
 } oxi_call;
 
 /* What the parts of a call that is cut have in common: made by the first that wants it, of operands that all
@@ -186,6 +189,24 @@ typedef struct oxi_part {
     bool sliced;                     /* by index: of the dim that is indexed, the part has some ... */
     int64_t start;                   /* ... from there on; of attention, from that query on */
 } oxi_part;
+
+/* Calls that need nothing of each other. A product of few rows on the CPU begins those behind it before
+ * its tasks are done, so that the tasks of all are one region (oxi_product_region). */
+enum { OXI_TOGETHER_MOST = 8 };
+typedef struct oxi_together {
+    oxi_call *calls;
+    int count, next;                 /* the first that is not begun */
+    ox_status status;                /* of those that were */
+    oxi_shared shared;               /* of products whose first operand is the first call's */
+    struct {
+        int64_t tasks;
+        oxi_lane_task task;
+        void *arg;
+    } own[OXI_TOGETHER_MOST];        /* of each call that waits for the region */
+    int waiting;
+    bool over;                       /* it was run */
+    int64_t parts, each;             /* of the region; tasks of a part */
+} oxi_together;
 
 typedef struct oxi_operand_names {
     int in_count, out_count;         /* -1 = any number; of results: as many as the call says */
@@ -239,6 +260,8 @@ static oxi_call oxi_call_of(oxi_op op, ox_tensor *const *in, int in_count, ox_te
 static ox_status oxi_apply(oxi_call *call);
 /* The same unheard, for what happens within a call: detours, results that are moved into place. */
 static ox_status oxi_apply_quiet(oxi_call *call);
+/* Begins those that are left. */
+static void oxi_together_begin(oxi_together *t);
 /* Whether the operands lie together, in this machine's memory or on a device that has a kernel for the call:
  * asked before what there is another way for. */
 static bool oxi_call_runs_there(const oxi_call *call);

@@ -36,18 +36,12 @@ static ox_tensor *oxi_llm_shift_all(const ox_llm *model, const oxi_llm_layer *l,
     ox_tensor *shares = ox_unsqueeze(p[OXI_LLM_SHIFT].weight, 1);
     if (p[OXI_LLM_SHIFT_DOWN].weight) {
         ox_tensor *made = oxi_llm_shifted(x, before, p[OXI_LLM_SHIFT_FIRST].weight);
-        made = oxi_llm_product_act(&p[OXI_LLM_SHIFT_DOWN], NULL, OX_ACTIVATION_TANH, made);
+        made = oxi_llm_product_of(
+            oxi_llm_want_act(&p[OXI_LLM_SHIFT_DOWN], NULL, OX_ACTIVATION_TANH, made));
         made = oxi_llm_by_head(made, m->shifts, m->rank); /* of [S, shifts * rank] */
         shares = ox_add(oxi_llm_product_by_head(made, p[OXI_LLM_SHIFT_UP].weight), shares);
     }
     return oxi_llm_shifted(x, before, shares);
-}
-
-/* g(base + second(f(first x))), of activations f and g */
-static ox_tensor *oxi_llm_adapted(const oxi_llm_part *p, oxi_llm_layer_role base, oxi_llm_layer_role first,
-                                  oxi_llm_layer_role second, ox_activation f, ox_activation g, ox_tensor *x) {
-    x = oxi_llm_product_act(&p[first], NULL, f, x);
-    return oxi_llm_product_act(&p[second], p[base].weight, g, x);
 }
 
 /* ---- what follows the memory --------------------------------------------------------------------------- */
@@ -103,16 +97,21 @@ static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_te
     if (!all) return NULL;
     oxi_llm_linear in;
     memset(&in, 0, sizeof in);
-    ox_tensor *decay = oxi_llm_adapted(p, OXI_LLM_MIXER_DECAY, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP,
-                                       OX_ACTIVATION_TANH, OX_ACTIVATION_NONE, ox_select(all, 0, 0));
+    oxi_llm_wanted list[5];
+    list[0] = oxi_llm_want_act(&p[OXI_LLM_DECAY_DOWN], NULL, OX_ACTIVATION_TANH, ox_select(all, 0, 0));
+    list[1] = oxi_llm_want(&p[OXI_LLM_KEY], ox_select(all, 0, 1));
+    list[2] = oxi_llm_want(&p[OXI_LLM_VALUE], ox_select(all, 0, 2));
+    list[3] = oxi_llm_want(&p[OXI_LLM_QUERY], ox_select(all, 0, 3));
+    list[4] = oxi_llm_want(&p[OXI_LLM_MIXER_GATE], ox_select(all, 0, 4));
+    if (!oxi_llm_products(list, 5)) return NULL;
+    ox_tensor *decay = oxi_llm_product_of(oxi_llm_want_act(
+                  &p[OXI_LLM_DECAY_UP], p[OXI_LLM_MIXER_DECAY].weight, OX_ACTIVATION_NONE, list[0].out)),
+              *gate = list[4].out, *own = NULL;
     decay = oxi_llm_chained("a exp neg ;", &decay, 1);
     in.decay = oxi_llm_by_head(decay, m->heads, m->key);
-    in.k = oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_KEY], ox_select(all, 0, 1)), m->groups, m->key);
-    in.v = oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_VALUE], ox_select(all, 0, 2)), m->groups, m->value);
-    in.q = oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_QUERY], ox_select(all, 0, 3)), m->heads, m->key);
-    in.k = oxi_llm_share_groups(in.k, m->heads, true);
-    in.v = oxi_llm_share_groups(in.v, m->heads, true);
-    ox_tensor *gate = oxi_llm_product(&p[OXI_LLM_MIXER_GATE], ox_select(all, 0, 4)), *own = NULL;
+    in.k = oxi_llm_share_groups(oxi_llm_by_head(list[1].out, m->groups, m->key), m->heads, true);
+    in.v = oxi_llm_share_groups(oxi_llm_by_head(list[2].out, m->groups, m->value), m->heads, true);
+    in.q = oxi_llm_by_head(list[3].out, m->heads, m->key);
     const bool one = late && batch->count == 1 && model->device == ox_cpu();
     if (late) own = ox_mul(in.v, oxi_llm_bonus(m, &p[OXI_LLM_MIXER_BONUS], in.q, in.k));
     if (one) {
@@ -133,15 +132,42 @@ static ox_tensor *oxi_llm_rwkv6(const oxi_llm_batch *batch, int64_t index, ox_te
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
 }
 
-/* Values [S, inner]: the first layer's come into those of the others, by shares. */
-static ox_tensor *oxi_llm_share_values(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
-                                       ox_tensor *v) {
+/* What RWKV 7's products make of a layer's inputs. */
+typedef struct oxi_llm_rwkv7_made {
+    ox_tensor *q, *k, *v, *decay, *rate, *gate; /* gate: or NULL */
+} oxi_llm_rwkv7_made;
+
+/* all [shifts, S, width]. Decays, rates, gates and values' shares are g(base + second(f(first x))). */
+static bool oxi_llm_rwkv7_products(const oxi_llm_batch *batch, int64_t index, ox_tensor *all,
+                                   oxi_llm_rwkv7_made *made) {
     const oxi_llm_part *p = batch->context->model->layers[index].part;
-    if (index == 0) return ox_copy_(batch->values, v) ? v : NULL;
-    ox_tensor *shares =
-        oxi_llm_adapted(p, OXI_LLM_VALUE_SHARE, OXI_LLM_VALUE_SHARE_DOWN, OXI_LLM_VALUE_SHARE_UP,
-                        OX_ACTIVATION_NONE, OX_ACTIVATION_SIGMOID, x);
-    return oxi_llm_shifted(v, batch->values, shares);
+    const bool gated = p[OXI_LLM_MIXER_GATE].weight != NULL, shares = index > 0;
+    const ox_activation sigmoid = OX_ACTIVATION_SIGMOID, none = OX_ACTIVATION_NONE;
+    oxi_llm_wanted first[7], second[4];
+    int n = 0, count = 5;
+    first[0] = oxi_llm_want(&p[OXI_LLM_QUERY], ox_select(all, 0, 0));
+    first[1] = oxi_llm_want(&p[OXI_LLM_KEY], ox_select(all, 0, 2));
+    first[2] = oxi_llm_want(&p[OXI_LLM_VALUE], ox_select(all, 0, 3));
+    first[3] = oxi_llm_want_act(&p[OXI_LLM_DECAY_DOWN], NULL, OX_ACTIVATION_TANH, ox_select(all, 0, 1));
+    first[4] = oxi_llm_want(&p[OXI_LLM_RATE_DOWN], ox_select(all, 0, 4));
+    if (gated) first[count++] = oxi_llm_want_act(&p[OXI_LLM_MIXER_GATE], NULL, sigmoid, ox_select(all, 0, 5));
+    if (shares) first[count++] = oxi_llm_want(&p[OXI_LLM_VALUE_SHARE_DOWN], first[2].x);
+    if (!oxi_llm_products(first, count)) return false;
+    second[n++] =
+        oxi_llm_want_act(&p[OXI_LLM_DECAY_UP], p[OXI_LLM_MIXER_DECAY].weight, sigmoid, first[3].out);
+    second[n++] = oxi_llm_want_act(&p[OXI_LLM_RATE_UP], p[OXI_LLM_RATE].weight, sigmoid, first[4].out);
+    if (gated) second[n++] = oxi_llm_want_act(&p[OXI_LLM_MIXER_GATE_UP], NULL, none, first[5].out);
+    if (shares) /* the first layer's values come into those of the others */
+        second[n++] = oxi_llm_want_act(&p[OXI_LLM_VALUE_SHARE_UP], p[OXI_LLM_VALUE_SHARE].weight, sigmoid,
+                                       first[count - 1].out);
+    if (!oxi_llm_products(second, n)) return false;
+    made->q = first[0].out;
+    made->k = first[1].out;
+    made->v = shares ? oxi_llm_shifted(first[2].out, batch->values, second[n - 1].out) : first[2].out;
+    made->decay = second[0].out;
+    made->rate = second[1].out;
+    made->gate = gated ? second[2].out : NULL;
+    return made->v && (shares || ox_copy_(batch->values, made->v));
 }
 
 static ox_tensor *oxi_llm_rwkv7(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
@@ -150,42 +176,30 @@ static ox_tensor *oxi_llm_rwkv7(const oxi_llm_batch *batch, int64_t index, ox_te
     const oxi_llm_mixing *m = &model->numbers.mixing;
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
-    const bool gated = p[OXI_LLM_MIXER_GATE].weight != NULL;
     ox_tensor *all = oxi_llm_rwkv_shifted(batch, index, x);
-    if (!all) return NULL;
+    oxi_llm_rwkv7_made made;
+    if (!all || !oxi_llm_rwkv7_products(batch, index, all, &made)) return NULL;
     oxi_llm_linear in;
     memset(&in, 0, sizeof in);
     const double lengths[2] = {1 / sqrt((double)m->key), -1 / sqrt((double)m->key)}, one = 1;
-    ox_tensor *decay = oxi_llm_adapted(p, OXI_LLM_MIXER_DECAY, OXI_LLM_DECAY_DOWN, OXI_LLM_DECAY_UP,
-                                       OX_ACTIVATION_TANH, OX_ACTIVATION_SIGMOID, ox_select(all, 0, 1));
-    decay = ox_mul_number_(decay, -exp(-0.5));
-    ox_tensor *rate = oxi_llm_adapted(p, OXI_LLM_RATE, OXI_LLM_RATE_DOWN, OXI_LLM_RATE_UP, OX_ACTIVATION_NONE,
-                                      OX_ACTIVATION_SIGMOID, ox_select(all, 0, 4));
-    ox_tensor *q = oxi_llm_product(&p[OXI_LLM_QUERY], ox_select(all, 0, 0));
-    ox_tensor *k = oxi_llm_product(&p[OXI_LLM_KEY], ox_select(all, 0, 2));
-    ox_tensor *v = oxi_llm_product(&p[OXI_LLM_VALUE], ox_select(all, 0, 3));
-    v = oxi_llm_share_values(batch, index, ox_select(all, 0, 3), v);
+    ox_tensor *decay = ox_mul_number_(made.decay, -exp(-0.5));
     /* what is erased, of length 1 a head, and k (1 + (rate - 1) rated) */
-    ox_tensor *of_key[4] = {k, p[OXI_LLM_KEY_ERASED].weight, p[OXI_LLM_KEY_RATED].weight, rate};
+    ox_tensor *of_key[4] = {made.k, p[OXI_LLM_KEY_ERASED].weight, p[OXI_LLM_KEY_RATED].weight, made.rate};
     ox_tensor *keys[2] = {NULL, NULL}, *erasing[2] = {NULL, NULL}, *of_erased[2];
     if (!oxi_llm_chain("a b * ; d n0 - c * n0 + a * ;", of_key, 4, &one, 1, keys)) return NULL;
     of_erased[0] = ox_rms_norm(oxi_llm_by_head(keys[0], m->heads, m->key), 1, NULL, 1e-24 / (double)m->key);
-    of_erased[1] = oxi_llm_by_head(rate, m->heads, m->key);
+    of_erased[1] = oxi_llm_by_head(made.rate, m->heads, m->key);
     if (!oxi_llm_chain("a n1 * ; a n0 * b * ;", of_erased, 2, lengths, 2, erasing)) return NULL;
-    in.q = oxi_llm_by_head(q, m->heads, m->key);
+    in.q = oxi_llm_by_head(made.q, m->heads, m->key);
     in.k = oxi_llm_by_head(keys[1], m->heads, m->key);
-    in.v = oxi_llm_by_head(v, m->heads, m->value);
+    in.v = oxi_llm_by_head(made.v, m->heads, m->value);
     in.decay = oxi_llm_by_head(decay, m->heads, m->key);
     in.erase = erasing[0];
     in.write = erasing[1];
     ox_tensor *y = oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM], oxi_llm_run_linear(batch, index, &in));
     ox_tensor *bonus = oxi_llm_bonus(m, &p[OXI_LLM_MIXER_BONUS], in.q, in.k);
     if (!ox_addcmul_(oxi_llm_by_head(y, m->heads, m->value), in.v, bonus, 1)) return NULL;
-    if (gated) {
-        ox_tensor *gate = oxi_llm_product_act(&p[OXI_LLM_MIXER_GATE], NULL, OX_ACTIVATION_SIGMOID,
-                                              ox_select(all, 0, 5));
-        y = ox_mul_(y, oxi_llm_product(&p[OXI_LLM_MIXER_GATE_UP], gate));
-    }
+    if (made.gate) y = ox_mul_(y, made.gate);
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
 }
 
@@ -198,11 +212,13 @@ static ox_tensor *oxi_llm_shifted_feed_forward(const oxi_llm_batch *batch, int64
     const oxi_llm_part *p = l->part;
     ox_tensor *before =
         oxi_llm_rows_before(batch, context->states[index].fed, &context->written[index].fed, x);
+    const bool gated = p[OXI_LLM_FEED_GATE].weight && p[OXI_LLM_FEED_SHIFT_GATE].weight;
     ox_tensor *in = oxi_llm_shifted(x, before, p[OXI_LLM_FEED_SHIFT].weight);
-    ox_tensor *out = in ? oxi_llm_feed_forward(context->model, l, in) : NULL;
-    if (!p[OXI_LLM_FEED_GATE].weight || !p[OXI_LLM_FEED_SHIFT_GATE].weight) return out;
-    in = oxi_llm_shifted(x, before, p[OXI_LLM_FEED_SHIFT_GATE].weight);
-    return ox_mul_(out, oxi_llm_product_act(&p[OXI_LLM_FEED_GATE], NULL, OX_ACTIVATION_SIGMOID, in));
+    if (!gated) return oxi_llm_feed_forward(context->model, l, in, NULL);
+    x = oxi_llm_shifted(x, before, p[OXI_LLM_FEED_SHIFT_GATE].weight);
+    oxi_llm_wanted gate = oxi_llm_want_act(&p[OXI_LLM_FEED_GATE], NULL, OX_ACTIVATION_SIGMOID, x);
+    ox_tensor *out = oxi_llm_feed_forward(context->model, l, in, &gate);
+    return out ? ox_mul_(out, gate.out) : NULL;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
