@@ -119,13 +119,12 @@ static void oxi_block_rows_dots(const oxi_block_rows *r, const oxi_share_part *p
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_share_part part = oxi_lines_of(&r->shares, index);
-    const int64_t rows = part.lines + part.more;
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
           *stage = sums + r->g->m * r->task_rows;
     oxi_block_rows_dots(r, &part, sums, stage + r->task_rows);
-    oxi_block_rows_store(r, part.first, part.lines, rows, sums, stage);
-    if (part.more > 0)
-        oxi_block_rows_store(r, part.first + part.apart, part.more, rows, sums + part.lines, stage);
+    for (int64_t s = 0; s <= (part.more > 0); s++)
+        oxi_block_rows_store(r, part.first + s * part.apart, s ? part.more : part.lines,
+                             part.lines + part.more, sums + s * part.lines, stage);
 }
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times

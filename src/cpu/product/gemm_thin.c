@@ -162,47 +162,48 @@ static void oxi_thin_store(const oxi_thin *t, int64_t first, int64_t lines, int6
     }
 }
 
-/* sums [count][lines of the part] of both streams. */
+/* sums [count][lines of the part] of both streams, of which short lines are taken several at a time. */
 static void oxi_thin_dots(const oxi_thin *t, const oxi_share_part *part, float *sums) {
-    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes,
-                  row = part->lines + part->more;
-    const char *wide = t->wide + part->first * line_bytes;
-    if (t->k <= OXI_THIN_SHORT) {
-        for (int64_t j = 0; j < t->count; j++)
-            t->kernels->attention_dots[t->dtype](part->lines, t->k, t->thin + j * t->k, wide, t->line_stride,
-                                                 sums + j * row);
-        return;
-    }
-    if (part->begins) oxi_fetch_streams(wide, wide + part->apart * line_bytes);
-    for (int64_t i = 0; i < part->lines; i++)
-        for (int64_t s = 0; s <= (i < part->more); s++)
-            for (int64_t j = 0; j < t->count; j++)
-                sums[j * row + s * part->lines + i] =
-                    oxi_thin_dot(t, wide + (i + s * part->apart) * line_bytes, t->thin + j * t->k);
+    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes, each = t->shares.each;
+    if (part->begins)
+        oxi_fetch_streams(t->wide + part->first * line_bytes,
+                          t->wide + (part->first + part->apart) * line_bytes);
+    for (int64_t i = 0; i < part->lines; i += each)
+        for (int64_t s = 0; s <= (i < part->more); s++) {
+            const char *line = t->wide + (part->first + i + s * part->apart) * line_bytes;
+            float *sum = sums + s * part->lines + i;
+            for (int64_t at = 0; each > 1 && at < each * line_bytes; at += 64)
+                OXI_PREFETCH_ONCE(line + OXI_PREFETCH_AHEAD + at);
+            for (int64_t j = 0; j < t->count; j++, sum += part->lines + part->more)
+                if (each > 1)
+                    t->kernels->attention_dots[t->dtype](
+                        oxi_min_i64(each, (s ? part->more : part->lines) - i), t->k, t->thin + j * t->k, line,
+                        t->line_stride, sum);
+                else
+                    *sum = oxi_thin_dot(t, line, t->thin + j * t->k);
+        }
 }
 
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
     const oxi_share_part part = oxi_lines_of(&t->shares, index);
-    const int64_t row = part.lines + part.more;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
     if (t->across)
         oxi_thin_across(t, part.first, part.lines, sums, stage);
     else
         oxi_thin_dots(t, &part, sums);
-    oxi_thin_store(t, part.first, part.lines, row, sums, stage);
-    if (part.more > 0)
-        oxi_thin_store(t, part.first + part.apart, part.more, row, sums + part.lines, stage);
+    for (int64_t s = 0; s <= (part.more > 0); s++)
+        oxi_thin_store(t, part.first + s * part.apart, s ? part.more : part.lines, part.lines + part.more,
+                       sums + s * part.lines, stage);
 }
 
 /* Where lines lie side by side, a task has at least half a page of each k. */
 static void oxi_thin_share(oxi_thin *t) {
-    const bool streams = !t->across && t->k > OXI_THIN_SHORT;
-    const int64_t number = oxi_info(t->dtype)->block_bytes;
-    oxi_lines_set(&t->shares, t->lines, streams ? 1 : t->across ? 512 : 8,
-                  (streams ? t->line_stride : t->k) * number, oxi_lanes(INT32_MAX), streams ? 2 : 1,
-                  streams ? OXI_SHARE_BYTES : OXI_THIN_BYTES, !oxi_goes_on(t->g->together));
+    const int64_t number = oxi_info(t->dtype)->block_bytes,
+                  each = t->across ? 512 : t->k > OXI_THIN_SHORT ? 1 : 8;
+    oxi_lines_set(&t->shares, t->lines, each, t->k * number, oxi_lanes(INT32_MAX), t->across ? 1 : 2,
+                  t->across ? OXI_THIN_BYTES : OXI_SHARE_BYTES, !oxi_goes_on(t->g->together));
     t->task_lines = 2 * t->shares.most;
 }
 
@@ -231,10 +232,10 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     const char *from = (const char *)(thin_is_a ? g->a : g->b);
     ox_dtype dtype = thin_is_a ? g->a_dtype : g->b_dtype;
     int64_t line_stride = thin_is_a ? g->a_row : g->b_col, k_stride = thin_is_a ? g->a_col : g->b_row;
+    t.thin = (const float *)(void *)memory;
     for (int64_t i = 0; i < t.count; i++)
         t.kernels->load[dtype][OXI_LANE_F32](t.k, from + oxi_signed_bytes(dtype, i * line_stride), k_stride,
                                              (float *)(void *)memory + i * t.k);
-    t.thin = (const float *)(void *)memory;
     t.scratch = memory + thin_bytes;
     if (alone)
         for (int64_t i = 0; i < t.shares.tasks; i++) oxi_thin_task(&t, i, 0);
