@@ -232,6 +232,41 @@ static void test_small_numbers(ox_compression compression, double scale, double 
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* What is not finite stays so, and the numbers around it are as exact as ever. */
+static void test_not_finite(ox_compression compression, double most) {
+    enum { MANY = 12, COUNT = 1 << 15, ODD = 1000 };
+    static float before[COUNT], after[COUNT];
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 8 * COUNT * sizeof(float);
+    desc.host_bytes = 64 << 20;
+    desc.recompute = OX_RECOMPUTE_OFF;
+    desc.compression = compression;
+    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE;
+    for (int i = 0; i < COUNT; i++) before[i] = (float)(i % 97 - 48);
+    for (int i = ODD; i < COUNT; i += ODD) before[i] = i / ODD % 2 ? (float)INFINITY : (float)NAN;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *far = ox_to(ox_from_floats(before, OX_SHAPE(COUNT), OX_F32), ox_shunt_device(shunt));
+        ox_tensor *made[MANY], *sum = NULL;
+        for (int i = 0; i < MANY; i++) made[i] = ox_mul_number(far, i + 1);
+        for (int i = 0; i < 2 * MANY; i++) {
+            ox_tensor *one = ox_mul_number(made[i % MANY], 0.5 / (i % MANY + 1) / MANY);
+            sum = sum ? ox_add(sum, one) : one;
+        }
+        CHECK_MSG(ox_to_floats(sum, after, COUNT) == OX_OK, "%s", ox_error_text());
+    }
+    int wrong = 0, at = 0;
+    for (int i = 0; i < COUNT; i++)
+        if (isfinite(before[i]) ? !(fabs((double)after[i] - before[i]) < most) : isfinite(after[i])) {
+            wrong++;
+            at = i;
+        }
+    CHECK_MSG(wrong == 0, "compression %d: %d numbers, %g for %g", (int)compression, wrong, after[at],
+              before[at]);
+    CHECK(ox_shunt_get_stats(shunt).up_bytes > 0);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
 /* Logarithms that e is raised to on the way back move with all of their bits. */
 static void test_logarithms(void) {
     enum { MANY = 12, ROWS = 64, COLUMNS = 512 };
@@ -257,10 +292,12 @@ int main(void) {
     static const double scales[] = {1, 1e-9, 1e-30, 1e9};
     for (int i = 0; i < 4; i++) {
         test_small_numbers(OX_COMPRESSION_F16, scales[i], 0.004);
-        test_small_numbers(OX_COMPRESSION_F8, scales[i], 0.3);
+        test_small_numbers(OX_COMPRESSION_F8, scales[i], 0.04);
         test_small_numbers(OX_COMPRESSION_I8, scales[i], 0.04);
         test_small_numbers(OX_COMPRESSION_Q4, scales[i], 0.6);
     }
+    test_not_finite(OX_COMPRESSION_F16, 0.1);
+    test_not_finite(OX_COMPRESSION_F8, 0.5);
     test_logarithms();
     test_plans();
     test_trace();

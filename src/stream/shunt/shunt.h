@@ -44,7 +44,7 @@ typedef enum ox_recompute {
 typedef enum ox_compression {
     OX_COMPRESSION_NONE = 0,
     OX_COMPRESSION_F16,
-    OX_COMPRESSION_F8,               /* e4m3, with a scale for each 32 numbers */
+    OX_COMPRESSION_F8,               /* 8 bits, with a scale for each 16 numbers */
     OX_COMPRESSION_I8,               /* i8, with a scale for each 32 numbers (Q8_0) */
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;

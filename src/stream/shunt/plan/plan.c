@@ -234,7 +234,8 @@ static void oxi_shunt_try_all(oxi_shunt_search *s) {
                 {3, 0, 0},
                 {3, OXI_PACK_TIGHT, 0},
                 {3, OXI_PACK_RING, 1},
-                {3, 0, 1}};
+                {3, 0, 1},
+                {1, OXI_PACK_LONG, 1}};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t i = 0; i < PINS; i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -416,7 +417,7 @@ static void oxi_shunt_walk_gaps(oxi_shunt_search *s, oxi_shunt_gaps *gaps, int32
 /* Every way to pin, where there are few, with every way to keep, those that are like the best one first.
  * False: that was not done with in the end. */
 static bool oxi_shunt_refine_all(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
-    enum { TRIES = 40000 };
+    enum { TRIES = 8000 * OXI_PACKINGS };
     uint32_t first = 0;
     gaps->left = TRIES;
     if (s->rank_count > 16) return false;

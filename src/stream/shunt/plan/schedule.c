@@ -284,9 +284,9 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
 }
 
 /* Whether a fit is a better one: tight, of the run that it leaves the least of, else the one that is free the
- * earliest; apart, the first one. Of those that are alike the first. */
+ * earliest; apart and long, the first one. Of those that are alike the first. */
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule *s, const oxi_shunt_fit *x, const oxi_shunt_fit *y) {
-    if (s->packing & OXI_PACK_APART) return x->place < y->place;
+    if (s->packing & (OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT)) return x->place < y->place;
     if (s->tight && x->run_left != y->run_left) return x->run_left < y->run_left;
     if (!s->tight && x->free_at != y->free_at) return x->free_at < y->free_at;
     if (!s->tight && x->left != y->left) return x->left < y->left;
@@ -362,7 +362,10 @@ static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, u
 static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_segment *g, int32_t *clock) {
     enum { LARGE = 16 };
     uint64_t room = s->p->known[g->item].room;
-    bool end = s->packing & OXI_PACK_APART && room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
+    bool large = room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
+    int packing = s->packing, slots = g->last - g->first;
+    bool end = (packing & OXI_PACK_APART && large) || (packing & OXI_PACK_LONG && slots > 1) ||
+               (packing & OXI_PACK_NEXT && slots > 0);
     oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
     bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
