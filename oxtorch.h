@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x177f9c69
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xa1ee2dce
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -4190,9 +4190,12 @@ OXI_ROWS_OF_OPS_OPS
 typedef struct oxi_random_state{uint64_t seed,counter;}oxi_random_state;
 typedef struct oxi_call{oxi_op op;int in_count,out_count;bool exact;ox_tensor*const*in;
 ox_tensor*out[OXI_MAX_OUT];oxi_attrs attr;oxi_random_state random;
-const char*name;}oxi_call;typedef struct oxi_shared{void*memory;size_t bytes;int form;}oxi_shared;
-typedef struct oxi_part{const oxi_call*whole;oxi_shared*shared;bool rows_planned,by_columns;int64_t chunk;
-int64_t heads;int64_t first;int64_t rows;int64_t queries;bool sliced;int64_t start;}oxi_part;
+const char*name;struct oxi_together*together;}oxi_call;typedef struct oxi_shared{void*memory;size_t bytes;
+int form;}oxi_shared;typedef struct oxi_part{const oxi_call*whole;oxi_shared*shared;
+bool rows_planned,by_columns;int64_t chunk;int64_t heads;int64_t first;int64_t rows;int64_t queries;
+bool sliced;int64_t start;}oxi_part;enum{OXI_TOGETHER_MOST=8};typedef struct oxi_together{oxi_call*calls;
+int count,next;ox_status status;oxi_shared shared;struct{int64_t tasks;oxi_lane_task task;void*arg;
+}own[OXI_TOGETHER_MOST];int waiting;bool over;int64_t parts,each;}oxi_together;
 typedef struct oxi_operand_names{int in_count,out_count;const char*in,*out;}oxi_operand_names;
 typedef enum oxi_attr_kind{OXI_ATTR_NOTHING,OXI_ATTR_F64,OXI_ATTR_SCALAR,OXI_ATTR_FACTOR,OXI_ATTR_I64,
 OXI_ATTR_FLAG,OXI_ATTR_DIM,OXI_ATTR_DIMS,OXI_ATTR_ORDER,OXI_ATTR_SIZES,OXI_ATTR_SPAN,OXI_ATTR_DTYPE,
@@ -4204,7 +4207,7 @@ const oxi_attr_member*(*attributes)(void);int gradient;ox_tensor*(*parts)(const 
 OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op);
 static oxi_call oxi_call_of(oxi_op op,ox_tensor*const*in,int in_count,ox_tensor*out);
 static ox_status oxi_apply(oxi_call*call);static ox_status oxi_apply_quiet(oxi_call*call);
-static bool oxi_call_runs_there(const oxi_call*call);
+static void oxi_together_begin(oxi_together*t);static bool oxi_call_runs_there(const oxi_call*call);
 static ox_tensor*oxi_apply_1(oxi_op op,const oxi_attrs*attr,ox_tensor*a);
 static ox_tensor*oxi_apply_2(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b);
 static ox_tensor*oxi_apply_3(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b,ox_tensor*c);
@@ -6551,12 +6554,15 @@ static ox_status oxi_apply_to(oxi_call*call,bool heard){const oxi_op_row*row=oxi
 ox_tensor meta[OXI_MAX_OUT];ox_device*device=NULL;
 if(row->operands->out_count>=0)call->out_count=row->operands->out_count;
 bool speaks=oxi_speak_for(call->name?call->name:row->name,call->out[0]!=NULL);
-ox_status status=oxi_check_call(call,row,meta,&device);if(status==OX_OK)
+ox_status status=oxi_check_call(call,row,meta,&device);if(heard||device!=ox_cpu())call->together=NULL;
+if(status==OX_OK)
 status=heard?oxi_execute_heard(call,row,meta,device):oxi_execute(call,row,meta,device);
 oxi_speak_end(speaks);return status;}
 static ox_status oxi_apply(oxi_call*call){
 return oxi_apply_to(call,oxi_atomic_load(&oxi_listener_count)>0&&!oxi_unheard);}
 static ox_status oxi_apply_quiet(oxi_call*call){return oxi_apply_to(call,false);}
+static void oxi_together_begin(oxi_together*t){while(t->next<t->count&&t->status==OX_OK){
+ox_status status=oxi_apply(&t->calls[t->next++]);if(status!=OX_OK)t->status=status;}}
 static bool oxi_call_runs_there(const oxi_call*call){ox_device*device=ox_device_of(call->in[0]);
 bool host=true,together=true;for(int i=0;i<call->in_count;i++){if(!call->in[i])continue;
 host=host&&ox_device_of(call->in[i])->host;together=together&&ox_device_of(call->in[i])==device;}
@@ -8665,7 +8671,7 @@ typedef struct oxi_gemm{int64_t m,n,k;const void*a,*b;int64_t a_row,a_col,b_row,
 ox_dtype a_dtype,b_dtype;void*c;int64_t c_row,c_col;const int64_t*c_rows;ox_dtype c_dtype;double alpha;
 const void*addend;int64_t addend_row,addend_col;ox_dtype addend_dtype;double beta;
 bool onto;const float*bias;ox_activation activation;bool exact;bool rough;oxi_shared*shared;
-ox_storage*a_storage,*b_storage;oxi_gemm_way way;bool repacked;
+struct oxi_together*together;ox_storage*a_storage,*b_storage;oxi_gemm_way way;bool repacked;
 const struct oxi_windows*a_windows,*b_windows,*c_places;
 bool b_by_taps;const int32_t*b_at;int64_t pairs;}oxi_gemm;static ox_status oxi_gemm_run(const oxi_gemm*g);
 enum{OXI_BOOK_IQ2_XXS=0,OXI_BOOK_IQ2_XS=OXI_BOOK_IQ2_XXS+256,OXI_BOOK_IQ2_S=OXI_BOOK_IQ2_XS+512,
@@ -16581,16 +16587,32 @@ if(p->type.pieces)oxi_gemm_sum_again(p,&t);
 if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
 /* >>cpu/product/gemm_thin.c */
 enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_SHORT=128,OXI_SHARE_BYTES=1<<20,OXI_SHARE_LEAST=8192};
+static void oxi_together_task(void*arg,int64_t index,int lane){
+const oxi_together*t=(const oxi_together*)arg;int64_t i=index%t->each;for(int n=0;n<t->waiting;n++){
+const int64_t share=oxi_parts(t->own[n].tasks,t->parts),task=index/t->each*share+i;i-=share;
+if(i>=0)continue;
+if(task<t->own[n].tasks)t->own[n].task(t->own[n].arg,task,lane);
+return;}}
+static void oxi_product_region(oxi_together*t,int64_t tasks,oxi_lane_task task,void*arg){int64_t all=0;
+if(!t||t->over){oxi_parallel_for(tasks,task,arg);
+return;}
+t->own[t->waiting].tasks=tasks;t->own[t->waiting].task=task;t->own[t->waiting++].arg=arg;
+oxi_together_begin(t);if(t->over)return;
+t->over=true;for(int n=0;n<t->waiting;n++)all+=t->own[n].tasks;
+t->parts=oxi_min_i64(oxi_lanes(all),OXI_MAX_PARTS);
+for(int n=0;n<t->waiting;n++)t->each+=oxi_parts(t->own[n].tasks,t->parts);
+oxi_parallel_for(t->each*t->parts,oxi_together_task,t);}
+static bool oxi_goes_on(const oxi_together*t){return t&&!t->over&&t->next<t->count;}
 typedef struct oxi_line_shares{int64_t lines,each;int64_t tasks,of_share;int64_t share,stream;
 int64_t most,least;}oxi_line_shares;typedef struct oxi_share_part{int64_t first,lines,more,apart;
 bool begins;}oxi_share_part;static int64_t oxi_lines_step(const oxi_line_shares*s,int64_t left){
 const int64_t half=oxi_round_up(oxi_parts(left,2),s->each);
 return oxi_min_i64(left,half>s->most?s->most:half<s->least?s->least:half);}
 static void oxi_lines_set(oxi_line_shares*s,int64_t lines,int64_t each,int64_t line_bytes,int64_t shares,
-int64_t bytes,bool ends){const int64_t one=line_bytes>0?each*line_bytes:1;
-s->lines=lines;s->each=each;s->share=oxi_parts(lines/each,shares)*each;
-s->stream=oxi_round_up(oxi_parts(s->share,2),each);
-s->most=oxi_min_i64(s->stream,(1 +oxi_min_i64(bytes/2/one,1024/each))*each);
+int64_t streams,int64_t bytes,bool ends){const int64_t one=line_bytes>0?each*line_bytes:1;
+s->lines=lines;s->each=each;s->share=oxi_parts(oxi_parts(lines,each),shares)*each;
+s->stream=oxi_round_up(oxi_parts(s->share,streams),each);
+s->most=oxi_min_i64(s->stream,(1 +oxi_min_i64(bytes/streams/one,1024/each))*each);
 s->least=ends?oxi_min_i64(s->most,(1 +OXI_SHARE_LEAST/one)*each):s->most;s->of_share=0;
 for(int64_t at=0;at<s->stream;at+=oxi_lines_step(s,s->stream-at))s->of_share++;
 s->tasks=oxi_parts(lines,s->share)*s->of_share;}
@@ -16605,7 +16627,7 @@ if(part.more<0)part.more=0;
 return part;}
 typedef struct oxi_thin{const oxi_gemm*g;const oxi_kernels*kernels;const char*wide;ox_dtype dtype;
 int64_t line_stride,k_stride;int64_t lines,count,k;bool lines_are_columns,across;const float*thin;
-int64_t task_lines;oxi_line_shares shares;char*scratch;size_t lane_bytes;}oxi_thin;
+oxi_line_shares shares;int64_t task_lines;char*scratch;size_t lane_bytes;}oxi_thin;
 static void oxi_fetch_streams(const char*first,const char*second){
 for(int64_t at=0;at<OXI_PREFETCH_AHEAD;at+=64){OXI_PREFETCH_ONCE(first+at);
 OXI_PREFETCH_ONCE(second+at);}}
@@ -16628,61 +16650,55 @@ oxi_gemm_epilogue(g,t->kernels,OXI_LANE_F32,m,n,lines,t->lines_are_columns,from,
 for(int64_t i=0,each=g->c_rows&&!t->lines_are_columns?1:lines;i<lines;i+=each)
 t->kernels->store[g->c_dtype][OXI_LANE_F32](each,from+i,oxi_gemm_c(g,m+i,n),
 t->lines_are_columns?g->c_col:g->c_row);}}
-static void oxi_thin_streams(const oxi_thin*t,int64_t index,float*sums,float*stage){
-const oxi_share_part part=oxi_lines_of(&t->shares,index);
-const int64_t line_bytes=t->line_stride*oxi_info(t->dtype)->block_bytes,row=part.lines+part.more;
-const char*wide=t->wide+part.first*line_bytes;
-if(part.begins)oxi_fetch_streams(wide,wide+part.apart*line_bytes);
-for(int64_t i=0;i<part.lines;i++)
-for(int64_t s=0;s<=(i<part.more);s++)
-for(int64_t j=0;j<t->count;j++)
-sums[j*row+s*part.lines+i]=oxi_thin_dot(t,wide+(i+s*part.apart)*line_bytes,t->thin+j*t->k);
-if(part.lines>0)oxi_thin_store(t,part.first,part.lines,row,sums,stage);
-if(part.more>0)
-oxi_thin_store(t,part.first+part.apart,part.more,row,sums+part.lines,stage);}
-static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(const oxi_thin*)arg;
-int64_t first=index*t->task_lines,element=oxi_info(t->dtype)->block_bytes;
-int64_t lines=oxi_min_i64(t->lines-first,t->task_lines);
-float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
-if(t->shares.tasks>0){oxi_thin_streams(t,index,sums,stage);
-return;}
-const char*wide=t->wide+first*t->line_stride*element;if(t->across)
-oxi_thin_across(t,first,lines,sums,stage);
+static void oxi_thin_dots(const oxi_thin*t,const oxi_share_part*part,float*sums){
+const int64_t line_bytes=t->line_stride*oxi_info(t->dtype)->block_bytes,each=t->shares.each;
+if(part->begins)
+oxi_fetch_streams(t->wide+part->first*line_bytes,t->wide+(part->first+part->apart)*line_bytes);
+for(int64_t i=0;i<part->lines;i+=each)
+for(int64_t s=0;s<=(i<part->more);s++){const char*line=t->wide+(part->first+i+s*part->apart)*line_bytes;
+float*sum=sums+s*part->lines+i;for(int64_t at=0;each>1&&at<each*line_bytes;at+=64)
+OXI_PREFETCH_ONCE(line+OXI_PREFETCH_AHEAD+at);
+for(int64_t j=0;j<t->count;j++,sum+=part->lines+part->more)
+if(each>1)
+t->kernels->attention_dots[t->dtype](
+oxi_min_i64(each,(s?part->more:part->lines)-i),t->k,t->thin+j*t->k,line,t->line_stride,sum);
 else
-for(int64_t j=0;j<t->count;j++)
-t->kernels->attention_dots[t->dtype](lines,t->k,t->thin+j*t->k,wide,t->line_stride,sums+j*lines);
-oxi_thin_store(t,first,lines,lines,sums,stage);}
-static int64_t oxi_rows_of_task(int64_t rows,int64_t row_bytes,int64_t each){
-int64_t most=4 +OXI_THIN_BYTES/(row_bytes>0?row_bytes:1),fair=oxi_parts(rows,each*oxi_lanes(INT32_MAX));
-return oxi_min_i64(rows,oxi_min_i64(most,fair<8?8:fair));}
-static int64_t oxi_thin_task_lines(const oxi_thin*t){
-int64_t line_bytes=t->k*oxi_info(t->dtype)->block_bytes,lines=oxi_rows_of_task(t->lines,line_bytes,8);
-return!t->across||lines>512?oxi_min_i64(lines,4096):oxi_min_i64(t->lines,512);}
+*sum=oxi_thin_dot(t,line,t->thin+j*t->k);}}
+static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(const oxi_thin*)arg;
+const oxi_share_part part=oxi_lines_of(&t->shares,index);
+float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
+if(t->across)
+oxi_thin_across(t,part.first,part.lines,sums,stage);
+else
+oxi_thin_dots(t,&part,sums);
+for(int64_t s=0;s<=(part.more>0);s++)
+oxi_thin_store(t,part.first+s*part.apart,s?part.more:part.lines,part.lines+part.more,
+sums+s*part.lines,stage);}
+static void oxi_thin_share(oxi_thin*t){const int64_t number=oxi_info(t->dtype)->block_bytes,
+each=t->across?512:t->k>OXI_THIN_SHORT?1:8;
+oxi_lines_set(&t->shares,t->lines,each,t->k*number,oxi_lanes(INT32_MAX),t->across?1:2,
+t->across?OXI_THIN_BYTES:OXI_SHARE_BYTES,!oxi_goes_on(t->g->together));
+t->task_lines=2*t->shares.most;}
 static ox_status oxi_gemm_thin(const oxi_gemm*g){
 bool thin_is_a=g->way==OXI_WAY_THIN_A||g->way==OXI_WAY_THIN_A_ACROSS;oxi_thin t;memset(&t,0,sizeof t);
 t.across=g->way==OXI_WAY_THIN_A_ACROSS||g->way==OXI_WAY_THIN_B_ACROSS;t.g=g;t.kernels=oxi_cpu_kernels();
 t.lines_are_columns=thin_is_a;t.k=g->k;t.wide=(const char*)(thin_is_a?g->b:g->a);
 t.dtype=thin_is_a?g->b_dtype:g->a_dtype;t.line_stride=thin_is_a?g->b_col:g->a_row;
 t.k_stride=thin_is_a?g->b_row:g->a_col;t.lines=thin_is_a?g->n:g->m;t.count=thin_is_a?g->m:g->n;
-t.task_lines=oxi_thin_task_lines(&t);int64_t tasks=oxi_parts(t.lines,t.task_lines);
-if(!t.across&&t.k>OXI_THIN_SHORT){
-oxi_lines_set(&t.shares,t.lines,1,t.line_stride*oxi_info(t.dtype)->block_bytes,
-oxi_lanes(INT32_MAX),OXI_SHARE_BYTES,true);
-t.task_lines=2*t.shares.most;tasks=t.shares.tasks;}
-bool alone=(double)t.lines*(double)t.k<65536;
+oxi_thin_share(&t);bool alone=(double)t.lines*(double)t.k<65536;
 size_t thin_bytes=(size_t)oxi_round_up(t.count*t.k*(int64_t)sizeof(float),OXI_ALIGN);
 t.lane_bytes=(size_t)oxi_round_up((t.count+1)*t.task_lines*(int64_t)sizeof(float),OXI_ALIGN);
-size_t bytes=thin_bytes+(size_t)(alone?1:oxi_lanes(tasks))*t.lane_bytes;
+size_t bytes=thin_bytes+(size_t)(alone?1:oxi_lanes(INT32_MAX))*t.lane_bytes;
 char*memory=(char*)oxi_alloc(bytes);if(!memory)return OX_ERR_NOMEM;
 const char*from=(const char*)(thin_is_a?g->a:g->b);ox_dtype dtype=thin_is_a?g->a_dtype:g->b_dtype;
 int64_t line_stride=thin_is_a?g->a_row:g->b_col,k_stride=thin_is_a?g->a_col:g->b_row;
-for(int64_t i=0;i<t.count;i++)
+t.thin=(const float*)(void*)memory;for(int64_t i=0;i<t.count;i++)
 t.kernels->load[dtype][OXI_LANE_F32](t.k,from+oxi_signed_bytes(dtype,i*line_stride),k_stride,
 (float*)(void*)memory+i*t.k);
-t.thin=(const float*)(void*)memory;t.scratch=memory+thin_bytes;if(alone)
-for(int64_t i=0;i<tasks;i++)oxi_thin_task(&t,i,0);
+t.scratch=memory+thin_bytes;if(alone)
+for(int64_t i=0;i<t.shares.tasks;i++)oxi_thin_task(&t,i,0);
 else
-oxi_parallel_for(tasks,oxi_thin_task,&t);
+oxi_product_region(g->together,t.shares.tasks,oxi_thin_task,&t);
 oxi_free(memory,bytes);return OX_OK;}
 /* >>cpu/product/gemm.c */
 static void oxi_gemm_size_tiles(oxi_gemm_plan*p){
@@ -16882,7 +16898,7 @@ return;}
 for(int64_t step=0;step<rows;step++){int64_t i=oxi_interleaved_row(step,rows);
 out[i]=oxi_dot_codes(kernels,dtype,n,blocks+i*row_bytes,x);}}
 typedef struct oxi_block_rows{const oxi_gemm*g;const oxi_kernels*kernels;bool exact;float*x;oxi_q8*q;
-int64_t pieces;float*lift;int64_t task_rows,tasks;oxi_line_shares shares;char*scratch;
+int64_t pieces;float*lift;oxi_line_shares shares;int64_t task_rows;char*scratch;
 size_t lane_bytes,made,bytes;}oxi_block_rows;
 static void oxi_block_rows_store(const oxi_block_rows*r,int64_t first,int64_t rows,int64_t line,
 float*sums,float*stage){const oxi_gemm*g=r->g;
@@ -16891,32 +16907,28 @@ if(!r->exact&&r->lift[m]!=1)r->kernels->row_scale(rows,row,r->lift[m],row);
 if(!oxi_gemm_is_plain(g))
 oxi_gemm_epilogue(g,r->kernels,OXI_LANE_F32,m,first,rows,true,row,stage);
 r->kernels->store[g->c_dtype][OXI_LANE_F32](rows,row,oxi_gemm_c(g,m,first),g->c_col);}}
-static void oxi_repacked_task(const oxi_block_rows*r,int64_t index,float*sums,float*stage){
-const oxi_gemm*g=r->g;const oxi_share_part part=oxi_lines_of(&r->shares,index);
-const int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col),rows=part.lines+part.more;
-const char*blocks=(const char*)g->b+part.first*row_bytes;
-if(part.begins)oxi_fetch_streams(blocks,blocks+part.apart*row_bytes);
-for(int64_t m=0;m<g->m;m++)
-r->kernels->dot_repacked[g->b_dtype](
-part.lines/OXI_REPACKED_ROWS,part.more/OXI_REPACKED_ROWS,part.apart*row_bytes,
-OXI_REPACKED_ROWS*row_bytes,g->k,blocks,r->q+m*r->pieces,sums+m*rows);
-if(part.lines>0)oxi_block_rows_store(r,part.first,part.lines,rows,sums,stage);
-if(part.more>0)
-oxi_block_rows_store(r,part.first+part.apart,part.more,rows,sums+part.lines,stage);}
-static void oxi_block_rows_task(void*arg,int64_t index,int lane){
-const oxi_block_rows*r=(const oxi_block_rows*)arg;const oxi_gemm*g=r->g;
-int64_t first=index*r->task_rows,rows=oxi_min_i64(g->n-first,r->task_rows);
-float*sums=(float*)(void*)(r->scratch+(size_t)lane*r->lane_bytes),*stage=sums+g->m*r->task_rows;
-float*expanded=stage+r->task_rows;if(g->repacked&&!r->exact){oxi_repacked_task(r,index,sums,stage);
-return;}
-int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col);
-const char*blocks=(const char*)g->b+first*row_bytes;
-oxi_fetch_streams(blocks,blocks+oxi_parts(rows,2)*row_bytes);for(int64_t m=0;!r->exact&&m<g->m;m++)
-oxi_dot_rows(r->kernels,g->b_dtype,rows,row_bytes,g->k,blocks,r->q+m*r->pieces,sums+m*rows);
-for(int64_t i=0;r->exact&&i<rows;i++){oxi_expand_line(g,g->b,g->b_dtype,g->b_col,first+i,0,g->k,expanded);
-for(int64_t m=0;m<g->m;m++)
+static void oxi_block_rows_dots(const oxi_block_rows*r,const oxi_share_part*part,float*sums,
+float*expanded){const oxi_gemm*g=r->g;
+const int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col),rows=part->lines+part->more;
+const char*blocks=(const char*)g->b+part->first*row_bytes;if(part->begins||!g->repacked)
+oxi_fetch_streams(blocks,blocks+(g->repacked?part->apart:oxi_parts(rows,2))*row_bytes);
+for(int64_t i=0;r->exact&&i<rows;i++){
+oxi_expand_line(g,g->b,g->b_dtype,g->b_col,part->first+i,0,g->k,expanded);for(int64_t m=0;m<g->m;m++)
 sums[m*rows+i]=r->kernels->dot_f32(g->k,expanded,r->x+m*g->k);}
-oxi_block_rows_store(r,first,rows,rows,sums,stage);}
+for(int64_t m=0;!r->exact&&m<g->m;m++){const oxi_q8*x=r->q+m*r->pieces;
+if(!g->repacked)
+oxi_dot_rows(r->kernels,g->b_dtype,rows,row_bytes,g->k,blocks,x,sums+m*rows);
+else
+r->kernels->dot_repacked[g->b_dtype](
+part->lines/OXI_REPACKED_ROWS,part->more/OXI_REPACKED_ROWS,part->apart*row_bytes,
+OXI_REPACKED_ROWS*row_bytes,g->k,blocks,x,sums+m*rows);}}
+static void oxi_block_rows_task(void*arg,int64_t index,int lane){
+const oxi_block_rows*r=(const oxi_block_rows*)arg;const oxi_share_part part=oxi_lines_of(&r->shares,index);
+float*sums=(float*)(void*)(r->scratch+(size_t)lane*r->lane_bytes),*stage=sums+r->g->m*r->task_rows;
+oxi_block_rows_dots(r,&part,sums,stage+r->task_rows);
+for(int64_t s=0;s<=(part.more>0);s++)
+oxi_block_rows_store(r,part.first+s*part.apart,s?part.more:part.lines,
+part.lines+part.more,sums+s*part.lines,stage);}
 #define OXI_ROW_LIFT 18446744073709551616.0f
 static bool oxi_is_large_step(float step){return step>4503599627370496.0f;}
 static void oxi_lower_row(int64_t k,const float*x,float*out){
@@ -16928,17 +16940,17 @@ if(!large)return 1;
 oxi_lower_row(k,x,stage);kernels->quantize_activation(k,stage,out);return OXI_ROW_LIFT;}
 static void oxi_block_rows_prepare(oxi_block_rows*r){const oxi_gemm*g=r->g;
 int64_t element=oxi_info(g->a_dtype)->block_bytes;for(int64_t m=0;m<g->m;m++){float*x=r->x+m*g->k;
-const char*from=(const char*)g->a+m*g->a_row*element;
-r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,x);
-if(!r->exact)r->lift[m]=oxi_quantize_row(r->kernels,g->k,x,x,r->q+m*r->pieces);}}
-static void oxi_block_rows_plan(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t task_rows,
-int64_t shares,bool ends){memset(r,0,sizeof*r);
-r->g=g;r->kernels=oxi_cpu_kernels();r->exact=exact;r->task_rows=oxi_min_i64(task_rows,g->n);
-r->tasks=oxi_parts(g->n,r->task_rows);if(g->repacked&&!exact){
-const int64_t bytes=g->m>1?OXI_THIN_BYTES:OXI_SHARE_BYTES;
-oxi_lines_set(&r->shares,g->n,OXI_REPACKED_ROWS,oxi_signed_bytes(g->b_dtype,g->b_col),shares,bytes,ends);
-r->task_rows=2*r->shares.most;r->tasks=r->shares.tasks;}
-r->pieces=oxi_parts(g->k,OXI_CODES_PIECE);
+const void*from=(const char*)g->a+m*g->a_row*element;
+const bool lies=g->a_dtype==OX_F32&&g->a_col==1&&!r->exact;
+if(!lies)r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,x);
+if(!r->exact)
+r->lift[m]=oxi_quantize_row(r->kernels,g->k,lies?(const float*)from:x,x,r->q+m*r->pieces);}}
+static void oxi_block_rows_plan(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t shares,bool ends){
+memset(r,0,sizeof*r);r->g=g;r->kernels=oxi_cpu_kernels();r->exact=exact;
+const bool streams=g->repacked&&!exact;oxi_lines_set(&r->shares,g->n,streams?OXI_REPACKED_ROWS:1,
+(int64_t)oxi_byte_offset(g->b_dtype,g->k),shares,streams?2:1,
+streams&&g->m==1?OXI_SHARE_BYTES:OXI_THIN_BYTES,ends);
+r->task_rows=2*r->shares.most;r->pieces=oxi_parts(g->k,OXI_CODES_PIECE);
 const size_t f32=sizeof(float),q_bytes=exact?0:(size_t)(g->m*r->pieces)*sizeof*r->q;
 r->made=oxi_align_up(oxi_align_up((size_t)(g->m*g->k)*f32)+q_bytes)+(size_t)g->m*f32;
 r->lane_bytes=oxi_align_up((size_t)((g->m+1)*r->task_rows+(exact?g->k:0))*f32);}
@@ -16947,10 +16959,8 @@ const size_t rows=(size_t)r->g->m*sizeof(float);r->x=(float*)(void*)memory;
 r->q=(oxi_q8*)(void*)(memory+oxi_align_up(rows*(size_t)r->g->k));
 r->lift=(float*)(void*)(memory+r->made-rows);}
 static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t sharers,
-bool ends){const int64_t row_bytes=(int64_t)oxi_byte_offset(g->b_dtype,g->k);
-bool done=false;
-oxi_block_rows_plan(r,g,exact,sharers*oxi_rows_of_task(g->n,row_bytes,sharers>1?8:4),
-sharers>1?1:oxi_lanes(INT32_MAX),ends);
+bool ends){bool done=false;
+oxi_block_rows_plan(r,g,exact,sharers>1?1:oxi_lanes(INT32_MAX),ends);
 r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;
 char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,r->made,&done);
 if(!memory)return OX_ERR_NOMEM;
@@ -16960,8 +16970,8 @@ return r->scratch?OX_OK:OX_ERR_NOMEM;}
 static void oxi_block_rows_end(const oxi_block_rows*r){if(r->x)oxi_shared_give(r->g,(char*)r->x,r->made);
 oxi_free(r->scratch,r->bytes);}
 static ox_status oxi_block_rows_run(const oxi_gemm*g,bool exact){oxi_block_rows r;
-ox_status status=oxi_block_rows_begin(&r,g,exact,1,true);
-if(status==OX_OK)oxi_parallel_for(r.tasks,oxi_block_rows_task,&r);
+ox_status status=oxi_block_rows_begin(&r,g,exact,1,!oxi_goes_on(g->together));
+if(status==OX_OK)oxi_product_region(g->together,r.shares.tasks,oxi_block_rows_task,&r);
 oxi_block_rows_end(&r);return status;}
 static oxi_gemm oxi_gemm_transposed(const oxi_gemm*g){oxi_gemm t=*g;t.m=g->n;t.n=g->m;t.a=g->b;
 t.a_row=g->b_col;t.a_col=g->b_row;t.a_dtype=g->b_dtype;t.b=g->a;t.b_row=g->a_col;t.b_col=g->a_row;
@@ -17200,7 +17210,7 @@ static const float*oxi_part_of(const void*pairs,int part){return(const float*)pa
 static ox_status oxi_pairs_run(const oxi_gemm*g){static const struct{int a,b,c;double sign;
 }step[]={{0,0,0,1},{1,1,0,-1},{0,1,1,1},{1,0,1,1}};ox_status status=OX_OK;
 for(int i=0;i<4&&status==OX_OK;i++){oxi_gemm part=*g;
-part.shared=NULL;part.a=oxi_part_of(g->a,step[i].a);part.b=oxi_part_of(g->b,step[i].b);
+part.shared=NULL;part.together=NULL;part.a=oxi_part_of(g->a,step[i].a);part.b=oxi_part_of(g->b,step[i].b);
 part.c=(float*)g->c+step[i].c;part.alpha=step[i].sign*g->alpha;if(i%2){part.addend=part.c;
 part.addend_dtype=part.c_dtype;part.addend_row=part.c_row;part.addend_col=part.c_col;part.beta=1;
 }else if(g->addend){part.addend=oxi_part_of(g->addend,step[i].c);}
@@ -17226,7 +17236,7 @@ static ox_status oxi_product_run(oxi_product*p){int64_t count=1;
 for(int d=0;d<p->ndim;d++)count*=p->shape[d];
 if(count==0)return OX_OK;
 if(count==1)return oxi_product_one(p,&p->g);
-p->g.shared=NULL;double flops=2.0*(double)p->g.m*(double)p->g.n*(double)p->g.k;
+p->g.shared=NULL;p->g.together=NULL;double flops=2.0*(double)p->g.m*(double)p->g.n*(double)p->g.k;
 if(flops<5e7||count>=8*(int64_t)oxi_lanes(count)){oxi_parallel_for(count,oxi_product_task,p);
 return(ox_status)oxi_atomic_load(&p->failed);}
 for(int64_t i=0;i<count;i++){oxi_gemm g=oxi_product_at(p,i);
@@ -17273,6 +17283,8 @@ if(status!=OX_OK||ox_numel(call->out[0])==0)return status;
 if(part&&part->whole){oxi_product_plan(&whole,part->whole);
 p.g.way=whole.g.way;}
 if(part)p.g.shared=part->shared;
+p.g.together=call->together;if(call->together&&p.g.way==OXI_WAY_FEW_ROWS&&a==call->together->calls->in[0])
+p.g.shared=&call->together->shared;
 oxi_repacked*held=oxi_product_hold(&p,a,b);p.g.a=oxi_ptr(a);p.g.b=oxi_ptr(b);p.g.c=oxi_ptr(call->out[0]);
 p.g.a_storage=a->storage;p.g.b_storage=b->storage;oxi_product_addend(&p.g,&p.form);
 if(!ids)status=oxi_product_bias(&p.g,p.form.bias,&floats);
@@ -17293,9 +17305,9 @@ static bool oxi_expert_is_alone(const oxi_gemm*g){
 return g->way==OXI_WAY_FEW_ROWS&&g->k>0&&!g->exact&&g->a_dtype!=OX_F64;}
 static void oxi_expert_alone(const oxi_experts*job,const oxi_gemm*g,int lane){
 char*memory=job->scratch+(size_t)lane*job->lane_bytes;oxi_block_rows r;
-oxi_block_rows_plan(&r,g,false,g->n,1,false);oxi_block_rows_place(&r,memory);
+oxi_block_rows_plan(&r,g,false,1,false);oxi_block_rows_place(&r,memory);
 r.scratch=memory+oxi_align_up(r.made);oxi_block_rows_prepare(&r);
-for(int64_t i=0;i<r.tasks;i++)oxi_block_rows_task(&r,i,0);}
+for(int64_t i=0;i<r.shares.tasks;i++)oxi_block_rows_task(&r,i,0);}
 static void oxi_expert_task(void*arg,int64_t index,int lane){oxi_experts*job=(oxi_experts*)arg;
 oxi_expert*e=job->expert;while(index>=e->tasks)index-=e++->tasks;
 if(e->few.scratch){oxi_block_rows_task(&e->few,index,lane);
@@ -17311,7 +17323,7 @@ static ox_status oxi_expert_add(oxi_experts*job,int64_t id,int64_t first,int64_t
 const oxi_product*p=job->p;oxi_expert*e=&job->expert[job->used++];oxi_gemm*g=&e->g;
 int64_t bytes=oxi_dtype_bytes(p->g.a_dtype);*g=p->g;g->m=end-first;
 g->a=(const char*)g->a+job->from[first]*bytes;g->a_storage=NULL;
-g->shared=p->shape[0]==1&&p->a_stride[1]==0?&job->shared:NULL;
+g->shared=p->shape[0]>1||p->a_stride[1]!=0?NULL:p->g.shared?p->g.shared:&job->shared;g->together=NULL;
 g->b=(const char*)g->b+oxi_signed_bytes(g->b_dtype,id*p->form.expert);g->c_rows=job->to+first;if(g->m>1){
 g->a=job->rows+first*g->k*bytes;g->a_row=g->k;g->a_col=1;}
 g->way=oxi_gemm_choose_way(g);if(!p->form.bias)return OX_OK;
@@ -17328,7 +17340,7 @@ return status;}
 static ox_status oxi_experts_room(oxi_experts*job,int64_t lanes){oxi_block_rows r;
 for(int64_t i=0;i<job->used;i++){const oxi_gemm*g=&job->expert[i].g;
 if(!oxi_expert_is_alone(g))continue;
-oxi_block_rows_plan(&r,g,false,g->n,1,false);const size_t bytes=oxi_align_up(r.made)+r.lane_bytes;
+oxi_block_rows_plan(&r,g,false,1,false);const size_t bytes=oxi_align_up(r.made)+r.lane_bytes;
 if(bytes>job->lane_bytes)job->lane_bytes=bytes;}
 if(job->lane_bytes==0)return OX_OK;
 job->scratch_bytes=(size_t)lanes*job->lane_bytes;job->scratch=(char*)oxi_alloc(job->scratch_bytes);
@@ -17348,9 +17360,9 @@ if(large||job->used==1)continue;
 const bool rows=g->way==OXI_WAY_FEW_ROWS&&g->k>0&&!whole;
 const int64_t number=e-job->expert+1,own=oxi_parts(job->used,lanes);if(rows)
 status=oxi_block_rows_begin(&e->few,g,g->exact||g->a_dtype==OX_F64,job->used,
-number%own==0||number==job->used);
-e->tasks=rows?e->few.tasks:oxi_parts(g->n,e->columns);tasks+=e->tasks;}
-if(tasks>0&&status==OX_OK)oxi_parallel_for(tasks,oxi_expert_task,job);
+(number%own==0||number==job->used)&&!oxi_goes_on(job->p->g.together));
+e->tasks=rows?e->few.shares.tasks:oxi_parts(g->n,e->columns);tasks+=e->tasks;}
+if(tasks>0&&status==OX_OK)oxi_product_region(job->p->g.together,tasks,oxi_expert_task,job);
 if(status==OX_OK)status=(ox_status)job->failed;
 for(int64_t i=0;i<job->used&&status==OX_OK;i++)
 if(!job->expert[i].tasks)status=oxi_gemm_run(&job->expert[i].g);
@@ -20919,7 +20931,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x177f9c69
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa1ee2dce
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

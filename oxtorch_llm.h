@@ -13858,14 +13858,45 @@ ox_tensor*embedded;ox_tensor*values;ox_tensor*inputs;ox_tensor*grams;ox_tensor*k
 }oxi_llm_batch;
 #endif
 /* >>llm/context/product.c */
+typedef struct oxi_llm_wanted{const oxi_llm_part*part;ox_tensor*x,*experts,*base;ox_activation activation;
+ox_tensor*out;}oxi_llm_wanted;static bool oxi_llm_is_plain_product(const oxi_llm_wanted*w){
+return w->part->scale==1&&!(w->experts&&w->part->scales);}
+static bool oxi_llm_is_whole_product(const oxi_llm_wanted*w){
+return ox_device_of(w->x)==ox_cpu()&&w->part->scale==1&&!w->part->bias&&!w->experts;}
+static ox_tensor*oxi_llm_finish_product(const oxi_llm_wanted*w,ox_tensor*out){
+const oxi_llm_part*part=w->part;if(!oxi_llm_is_plain_product(w)){
+out=w->experts&&part->scales?ox_mul_(out,ox_embedding(w->experts,part->scales))
+:ox_mul_number_(out,part->scale);
+if(part->bias)out=ox_add_(out,w->experts?ox_embedding(w->experts,part->bias):part->bias);}
+if(oxi_llm_is_whole_product(w))return out;
+if(w->base)out=ox_add_(out,w->base);
+return w->activation==OX_ACTIVATION_TANH?ox_tanh_(out):w->activation?ox_sigmoid_(out):out;}
+static ox_status oxi_apply_together(oxi_call*calls,int count){oxi_together t;memset(&t,0,sizeof t);
+t.calls=calls;t.count=count;for(int i=0;i<count&&count>1;i++)calls[i].together=&t;
+oxi_together_begin(&t);oxi_free(t.shared.memory,t.shared.bytes);return t.status;}
+static bool oxi_llm_products(oxi_llm_wanted*list,int count){oxi_call calls[OXI_TOGETHER_MOST];
+ox_tensor*in[OXI_TOGETHER_MOST][4];for(int i=0;i<count;i++){const oxi_llm_wanted*w=&list[i];
+ox_tensor**to=in[i];*to++ =w->x;*to++ =w->part->weight;if(oxi_any_null("llm",in[i],2))return false;
+if(w->experts)*to++ =w->experts;
+const bool whole=oxi_llm_is_whole_product(w);
+*to++ =whole?w->base:oxi_llm_is_plain_product(w)?w->part->bias:NULL;
+calls[i]=oxi_call_of(w->experts?OXI_OP_linear_experts:OXI_OP_linear,in[i],(int)(to-in[i]),NULL);
+if(whole)calls[i].attr.activation.activation=w->activation;}
+const int each=count>0&&ox_device_of(list->x)==ox_cpu()?count:1;for(int i=0;i<count;i+=each){
+if(oxi_apply_together(calls+i,each)!=OX_OK)return false;
+for(int j=i;j<i+each;j++)
+if(!(list[j].out=oxi_llm_finish_product(&list[j],calls[j].out[0])))return false;}
+return true;}
+static oxi_llm_wanted oxi_llm_want(const oxi_llm_part*part,ox_tensor*x){oxi_llm_wanted w;
+memset(&w,0,sizeof w);w.part=part;w.x=x;return w;}
+static oxi_llm_wanted oxi_llm_want_act(const oxi_llm_part*part,ox_tensor*base,ox_activation activation,
+ox_tensor*x){oxi_llm_wanted w=oxi_llm_want(part,x);
+w.base=base;w.activation=activation;return w;}
+static oxi_llm_wanted oxi_llm_want_experts(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){
+oxi_llm_wanted w=oxi_llm_want(part,x);w.experts=experts;return w;}
+static ox_tensor*oxi_llm_product_of(oxi_llm_wanted w){return oxi_llm_products(&w,1)?w.out:NULL;}
 static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){
-x=ox_linear(x,part->weight,part->scale==1?part->bias:NULL);if(part->scale==1)return x;
-x=ox_mul_number_(x,part->scale);return part->bias?ox_add_(x,part->bias):x;}
-static ox_tensor*oxi_llm_product_act(const oxi_llm_part*part,ox_tensor*base,ox_activation activation,
-ox_tensor*x){if(x&&ox_device_of(x)==ox_cpu()&&part->scale==1&&!part->bias)
-return ox_linear_act(x,part->weight,base,activation);
-x=oxi_llm_product(part,x);if(base)x=ox_add_(x,base);
-return activation==OX_ACTIVATION_TANH?ox_tanh_(x):activation?ox_sigmoid_(x):x;}
+return oxi_llm_product_of(oxi_llm_want(part,x));}
 static ox_tensor*oxi_llm_normalize_with(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x,
 double epsilon){ox_tensor*weight=part?part->weight:NULL,*bias=part?part->bias:NULL;
 const bool rows=weight&&weight->ndim>1,rms=model->numbers.norm==OXI_LLM_NORM_RMS;
@@ -13957,24 +13988,21 @@ return ox_add_scaled_(out,x,bend[2]);}
 static ox_tensor*oxi_llm_cut(ox_tensor*x,double cutoff){x=ox_sub(x,ox_mean(x,OX_DIMS(-1),true));
 ox_tensor*deviation=ox_sqrt_(ox_mean(ox_mul(x,x),OX_DIMS(-1),true));
 return ox_relu_(ox_sub_(x,ox_mul_number_(deviation,cutoff)));}
-static ox_tensor*oxi_llm_feed_forward(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
-const oxi_llm_part*p=l->part;ox_tensor*gate=NULL;
-if(p[OXI_LLM_GATE].weight&&!(gate=oxi_llm_product(&p[OXI_LLM_GATE],x)))return NULL;
+static ox_tensor*oxi_llm_feed_forward(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,
+oxi_llm_wanted*beside){const oxi_llm_part*p=l->part;
+oxi_llm_wanted list[3];int count=0;if(beside)list[count++]=*beside;
+if(p[OXI_LLM_GATE].weight)list[count++]=oxi_llm_want(&p[OXI_LLM_GATE],x);
+list[count++]=oxi_llm_want(&p[OXI_LLM_UP],x);if(!oxi_llm_products(list,count))return NULL;
+if(beside)*beside=list[0];
+ox_tensor*gate=p[OXI_LLM_GATE].weight?list[count-2].out:NULL,*up=list[count-1].out;
 if(gate&&l->cuts)gate=oxi_llm_cut(gate,l->cutoff);
-ox_tensor*up=oxi_llm_product(&p[OXI_LLM_UP],x);if(l->bends&&!gate)
+if(l->bends&&!gate)
 x=oxi_llm_bent(l->bend,up);
 else
 x=oxi_llm_activate(model,gate,up,oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP)),l->shared_clamp);
 if(p[OXI_LLM_DOWN_DIVISOR].weight)x=ox_div_(x,p[OXI_LLM_DOWN_DIVISOR].weight);
 if(p[OXI_LLM_DOWN_NORM].weight)x=oxi_llm_normalize(model,&p[OXI_LLM_DOWN_NORM],x);
 return oxi_llm_product(&p[OXI_LLM_DOWN],x);}
-static ox_tensor*oxi_llm_shared_expert(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
-const oxi_llm_part*p=l->part;ox_tensor*gate=NULL,*open=NULL;
-if(p[OXI_LLM_SHARED_GATE].weight&&!(gate=oxi_llm_product(&p[OXI_LLM_SHARED_GATE],x)))return NULL;
-ox_tensor*out=oxi_llm_activate(model,gate,oxi_llm_product(&p[OXI_LLM_SHARED_UP],x),false,l->shared_clamp);
-out=oxi_llm_product(&p[OXI_LLM_SHARED_DOWN],out);if(!p[OXI_LLM_SHARED_ROUTER].weight)return out;
-open=ox_sigmoid_(ox_linear(x,ox_unsqueeze(p[OXI_LLM_SHARED_ROUTER].weight,0),NULL));
-return ox_mul_(out,open);}
 static ox_tensor*oxi_llm_choose_groups(const oxi_llm_numbers*n,ox_tensor*scores){
 const int64_t groups=n->expert_groups,size=n->experts/groups;
 ox_tensor*grouped=ox_unflatten(scores,1,OX_SHAPE(groups,size));
@@ -14014,27 +14042,40 @@ ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(*scores,bias)
 if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
 const ox_pair top=ox_topk(choice,n->experts_used,1,true);*best=choice==*scores?top.values:NULL;
 return top.indices;}
-static ox_tensor*oxi_llm_product_by_expert(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){
-const bool plain=part->scale==1&&!part->scales;
-ox_tensor*out=ox_linear_experts(x,part->weight,experts,plain?part->bias:NULL);if(plain)return out;
-out=part->scales?ox_mul_(out,ox_embedding(experts,part->scales)):ox_mul_number_(out,part->scale);
-return part->bias?ox_add_(out,ox_embedding(experts,part->bias)):out;}
-static ox_tensor*oxi_llm_run_experts(const ox_llm*model,const oxi_llm_part*gate,const oxi_llm_part*up,
-const oxi_llm_part*down,bool joined,double clamp,ox_tensor*x,ox_tensor*experts){ox_tensor*opened=NULL;
-if(gate->weight&&!joined&&!(opened=oxi_llm_product_by_expert(gate,x,experts)))return NULL;
-ox_tensor*out=oxi_llm_product_by_expert(up,x,experts);out=oxi_llm_activate(model,opened,out,joined,clamp);
-return oxi_llm_product_by_expert(down,out,experts);}
+typedef struct oxi_llm_mlp{const oxi_llm_part*gate,*up,*down;
+bool joined;double clamp;
+ox_tensor*x,*experts;ox_tensor*out;}oxi_llm_mlp;
+static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part*gate,const oxi_llm_part*up,const oxi_llm_part*down,
+ox_tensor*x,ox_tensor*experts){oxi_llm_mlp m;
+memset(&m,0,sizeof m);m.gate=gate->weight?gate:NULL;m.up=up;m.down=down;
+m.x=x;m.experts=experts;return m;}
+static bool oxi_llm_run_mlps(const ox_llm*model,oxi_llm_mlp*list,int count){oxi_llm_wanted wanted[4];
+int n=0;for(oxi_llm_mlp*m=list;m<list+count;m++){
+if(m->gate)wanted[n++]=oxi_llm_want_experts(m->gate,m->x,m->experts);
+wanted[n++]=oxi_llm_want_experts(m->up,m->x,m->experts);}
+if(!oxi_llm_products(wanted,n))return false;
+n=0;for(int i=0;i<count;i++){const oxi_llm_mlp*m=&list[i];
+ox_tensor*gate=m->gate?wanted[n++].out:NULL;
+gate=oxi_llm_activate(model,gate,wanted[n++].out,m->joined,m->clamp);
+wanted[i]=oxi_llm_want_experts(m->down,gate,m->experts);}
+if(!oxi_llm_products(wanted,count))return false;
+for(int i=0;i<count;i++)list[i].out=wanted[i].out;
+return true;}
 static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){if(!out)return NULL;
 if(weights&&ox_device_of(out)==ox_cpu())return oxi_llm_sum_rows(weights,out);
 if(weights)out=ox_mul_(out,ox_unsqueeze(weights,2));
 return ox_sum(out,OX_DIMS(1),false);}
+static ox_tensor*oxi_llm_open_shared(const oxi_llm_layer*l,ox_tensor*x,ox_tensor*out){
+ox_tensor*router=l->part[OXI_LLM_SHARED_ROUTER].weight;if(!router)return out;
+return ox_mul_(out,ox_sigmoid_(ox_linear(x,ox_unsqueeze(router,0),NULL)));}
 static ox_tensor*oxi_llm_add_chunks(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*out,
 ox_tensor*scores,ox_tensor*chosen){const oxi_llm_numbers*n=&model->numbers;
 const oxi_llm_part*p=l->part;if(n->chunk_share>1)chosen=ox_floor_divide(chosen,ox_integer(n->chunk_share));
-ox_tensor*more=oxi_llm_run_experts(model,&p[OXI_LLM_CHUNKS_GATE],&p[OXI_LLM_CHUNKS_UP],
-&p[OXI_LLM_CHUNKS_DOWN],false,0,out,ox_cast(chosen,OX_I32));
-more=oxi_llm_sum_experts(more,oxi_llm_weigh(n,scores,chosen));
-return ox_add_scaled_(out,more,n->chunk_scale);}
+oxi_llm_mlp more=oxi_llm_mlp_of(&p[OXI_LLM_CHUNKS_GATE],&p[OXI_LLM_CHUNKS_UP],&p[OXI_LLM_CHUNKS_DOWN],
+out,ox_cast(chosen,OX_I32));
+if(!more.experts||!oxi_llm_run_mlps(model,&more,1))return NULL;
+ox_tensor*sum=oxi_llm_sum_experts(more.out,oxi_llm_weigh(n,scores,chosen));
+return ox_add_scaled_(out,sum,n->chunk_scale);}
 static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x){
 const oxi_llm_part*p=l->part;const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),
 joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
@@ -14045,15 +14086,21 @@ ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores,
 if(!experts||!weights)return NULL;
 ox_tensor*in=p[OXI_LLM_EXPERTS_IN].weight?oxi_llm_product(&p[OXI_LLM_EXPERTS_IN],x):x;
 if(first)in=ox_mul(ox_unsqueeze(in,1),ox_unsqueeze(weights,2));
-ox_tensor*out=oxi_llm_run_experts(model,&p[OXI_LLM_EXPERTS_GATE],
-&p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],
-&p[OXI_LLM_EXPERTS_DOWN],joined,l->expert_clamp,in,experts);
-out=oxi_llm_sum_experts(out,first?NULL:weights);
+oxi_llm_mlp list[2];list[0]=oxi_llm_mlp_of(&p[OXI_LLM_EXPERTS_GATE],
+&p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],&p[OXI_LLM_EXPERTS_DOWN],in,experts);
+if(joined)list[0].gate=NULL;
+list[0].joined=joined;list[0].clamp=l->expert_clamp;list[1]=
+oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE],&p[OXI_LLM_SHARED_UP],&p[OXI_LLM_SHARED_DOWN],x,NULL);
+list[1].clamp=l->shared_clamp;
+const bool shared=p[OXI_LLM_SHARED_UP].weight!=NULL,both=shared&&model->device==ox_cpu();
+if(!oxi_llm_run_mlps(model,list,both?2:1))return NULL;
+ox_tensor*out=oxi_llm_sum_experts(list[0].out,first?NULL:weights);
 if(p[OXI_LLM_CHUNKS_DOWN].weight)out=oxi_llm_add_chunks(model,l,out,scores,chosen);
 if(p[OXI_LLM_EXPERTS_OUT_NORM].weight)out=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_OUT_NORM],out);
 if(p[OXI_LLM_EXPERTS_OUT].weight)out=oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT],out);
-if(!p[OXI_LLM_SHARED_UP].weight)return out;
-out=ox_add_(out,oxi_llm_shared_expert(model,l,x));
+if(!shared)return out;
+if(!both&&!oxi_llm_run_mlps(model,&list[1],1))return NULL;
+out=ox_add_(out,oxi_llm_open_shared(l,x,list[1].out));
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF))?ox_mul_number_(out,0.5):out;}
 static ox_tensor*oxi_llm_mix_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*router=&l->part[OXI_LLM_VALUE_ROUTER];
@@ -14061,7 +14108,8 @@ oxi_llm_part bare=*router;bare.bias=NULL;
 ox_tensor*scores=oxi_llm_router_scores(n,oxi_llm_product(&bare,x));
 ox_tensor*choice=router->bias?ox_add(scores,router->bias):scores;
 ox_tensor*chosen=ox_topk(choice,n->value_experts_used,1,true).indices;
-ox_tensor*out=oxi_llm_product_by_expert(&l->part[OXI_LLM_VALUE_EXPERTS],x,ox_cast(chosen,OX_I32));
+ox_tensor*experts=ox_cast(chosen,OX_I32);if(!experts)return NULL;
+ox_tensor*out=oxi_llm_product_of(oxi_llm_want_experts(&l->part[OXI_LLM_VALUE_EXPERTS],x,experts));
 return oxi_llm_sum_experts(ox_silu_(out),oxi_llm_weigh(n,scores,chosen));}
 /* >>llm/context/heads.c */
 static ox_tensor*oxi_llm_split(ox_tensor*x,int64_t heads,int64_t size){
@@ -14132,9 +14180,8 @@ if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
 if(l->part[OXI_LLM_KEY_SCORE].weight&&!(desc.mask=oxi_llm_key_scores(l,v)))return NULL;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
 return ox_scaled_dot_product_attention(q,k,v,&desc);}
-static ox_tensor*oxi_llm_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
-const oxi_llm_part*p=l->part;if(p[OXI_LLM_QUERY].weight)return oxi_llm_product(&p[OXI_LLM_QUERY],x);
-x=oxi_llm_product(&p[OXI_LLM_QUERY_DOWN],x);
+static ox_tensor*oxi_llm_finish_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
+const oxi_llm_part*p=l->part;if(p[OXI_LLM_QUERY].weight)return x;
 x=oxi_llm_normalize_with(model,&p[OXI_LLM_QUERY_DOWN_NORM],x,model->numbers.latent_epsilon);
 return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
 /* >>llm/context/recurrent/recurrence.c */
@@ -14424,8 +14471,10 @@ desc.mask=oxi_llm_block_mask(batch,l,first,rows);
 return desc.mask&&keys?ox_scaled_dot_product_attention(q,keys,keys,&desc):NULL;}
 static ox_tensor*oxi_llm_attend_one_key(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
-const oxi_llm_layer*l=&model->layers[index];const oxi_llm_part*p=l->part;oxi_llm_batch back=*batch;
-ox_tensor*q=oxi_llm_split(oxi_llm_queries(model,l,x),l->heads,l->key_size);
+const oxi_llm_layer*l=&model->layers[index];const oxi_llm_part*p=l->part;
+const oxi_llm_part*first=&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN];
+oxi_llm_batch back=*batch;ox_tensor*q=oxi_llm_finish_queries(model,l,oxi_llm_product(first,x));
+q=oxi_llm_split(q,l->heads,l->key_size);
 q=oxi_llm_turn_end(batch,l->rope,ox_transpose(oxi_llm_normalize(model,NULL,q),0,1));
 ox_tensor*k=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],oxi_llm_product(&p[OXI_LLM_KEY],x));
 k=ox_unsqueeze(oxi_llm_turn_end(batch,l->rope,k),0);k=oxi_llm_remember(batch,l,context->keys[index],k);
@@ -14451,8 +14500,8 @@ const ox_llm_context*context=batch->context;const oxi_llm_layer*l=&context->mode
 const oxi_llm_part*p=l->part,none={NULL,NULL,1,NULL};
 const int64_t used=l->heads/l->kv_heads,values=l->kv_heads*l->value_size;
 const ox_pair top=ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER],x),used,1,true);
-ox_tensor*weights=ox_softmax(top.values,-1);
-ox_tensor*q=oxi_llm_product_by_expert(&p[OXI_LLM_QUERY_EXPERTS],x,top.indices);
+ox_tensor*weights=ox_softmax(top.values,-1);if(!top.indices)return NULL;
+ox_tensor*q=oxi_llm_product_of(oxi_llm_want_experts(&p[OXI_LLM_QUERY_EXPERTS],x,top.indices));
 q=ox_transpose(ox_unflatten(q,2,OX_SHAPE(l->kv_heads,l->key_size)),1,2);
 q=oxi_llm_place_heads(batch,l,&none,ox_flatten(ox_contiguous(q),1,2));
 ox_tensor*k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
@@ -14462,7 +14511,7 @@ v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
 ox_tensor*out=ox_transpose(oxi_llm_attend(batch,l,q,k,v),0,1);
 out=ox_transpose(ox_unflatten(out,1,OX_SHAPE(l->kv_heads,used)),1,2);
 out=ox_reshape(ox_contiguous(out),OX_SHAPE(batch->count,used,values));
-out=oxi_llm_product_by_expert(&p[OXI_LLM_MERGE_EXPERTS],out,top.indices);
+out=oxi_llm_product_of(oxi_llm_want_experts(&p[OXI_LLM_MERGE_EXPERTS],out,top.indices));
 return oxi_llm_sum_experts(out,weights);}
 static ox_tensor*oxi_llm_attend_heads(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor**gate){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
@@ -14475,13 +14524,15 @@ ox_tensor*all=oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x);
 q=ox_unflatten(ox_narrow(all,1,0,queries),1,OX_SHAPE(l->heads,l->key_size));
 k=ox_unflatten(ox_narrow(all,1,queries,keys),1,OX_SHAPE(l->kv_heads,l->key_size));
 v=ox_unflatten(ox_narrow(all,1,queries+keys,values),1,OX_SHAPE(l->kv_heads,l->value_size));}else{
-q=gated?NULL:oxi_llm_split(oxi_llm_product(&p[OXI_LLM_QUERY],x),l->heads,l->key_size);
-if(own)k=oxi_llm_split(oxi_llm_product(&p[OXI_LLM_KEY],x),l->kv_heads,l->key_size);
-if(own&&(p[OXI_LLM_VALUE].weight||p[OXI_LLM_VALUE_ROUTER].weight)){
-v=p[OXI_LLM_VALUE_ROUTER].weight?oxi_llm_mix_values(model,l,x):oxi_llm_product(&p[OXI_LLM_VALUE],x);
-v=oxi_llm_split(v,l->kv_heads,l->value_size);}else{v=k;}}
-if(gated){ox_tensor*both=
-ox_unflatten(oxi_llm_product(&p[OXI_LLM_QUERY],x),1,OX_SHAPE(l->heads,2*l->key_size));
+const bool routed=p[OXI_LLM_VALUE_ROUTER].weight!=NULL;oxi_llm_wanted list[3];int count=0;
+list[count++]=oxi_llm_want(&p[OXI_LLM_QUERY],x);if(own)list[count++]=oxi_llm_want(&p[OXI_LLM_KEY],x);
+if(own&&p[OXI_LLM_VALUE].weight&&!routed)list[count++]=oxi_llm_want(&p[OXI_LLM_VALUE],x);
+if(!oxi_llm_products(list,count))return NULL;
+q=oxi_llm_split(list[0].out,l->heads,gated?2*l->key_size:l->key_size);
+if(own)k=oxi_llm_split(list[1].out,l->kv_heads,l->key_size);
+v=own&&routed?oxi_llm_mix_values(model,l,x):count>2?list[2].out:NULL;
+v=v?oxi_llm_split(v,l->kv_heads,l->value_size):k;}
+if(gated){ox_tensor*both=q;
 q=ox_contiguous(ox_narrow(both,2,0,l->key_size));
 *gate=ox_flatten(ox_narrow(both,2,l->key_size,l->key_size),1,2);}
 if(clamp>0){if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED))){q=ox_clamp_(q,-clamp,clamp);
@@ -14514,12 +14565,15 @@ static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,o
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
 const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;
-ox_tensor*to_latent,*to_values,*parts[2],*q=oxi_llm_queries(model,l,x);
-q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);to_latent=p[OXI_LLM_LATENT_KEY].weight;
-to_values=p[OXI_LLM_LATENT_VALUE].weight;
+const bool both=model->device==ox_cpu();ox_tensor*to_latent,*to_values,*parts[2],*q;oxi_llm_wanted list[2];
+list[0]=oxi_llm_want(&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN],x);
+list[1]=oxi_llm_want(&p[OXI_LLM_LATENT],x);if(!oxi_llm_products(list,both?2:1))return NULL;
+q=oxi_llm_finish_queries(model,l,list[0].out);q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
+to_latent=p[OXI_LLM_LATENT_KEY].weight;to_values=p[OXI_LLM_LATENT_VALUE].weight;
 if(!to_latent||!to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
 q=oxi_llm_latent_queries(batch,l,q,plain,to_latent);if(!q)return NULL;
-ox_tensor*kept=oxi_llm_product(&p[OXI_LLM_LATENT],x);parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
+if(!both&&!oxi_llm_products(&list[1],1))return NULL;
+ox_tensor*kept=list[1].out;parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
 parts[0]=oxi_llm_normalize_with(model,&p[OXI_LLM_LATENT_NORM],parts[0],n->latent_epsilon);
 parts[1]=ox_narrow(kept,1,n->latent,turned);if(p[OXI_LLM_KEY_NORM].weight)
 parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
@@ -14827,14 +14881,11 @@ ox_tensor*in[3]={x,before,share};return oxi_llm_chained("b a - c * a + ;",in,3);
 static ox_tensor*oxi_llm_shift_all(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*before){
 const oxi_llm_mixing*m=&model->numbers.mixing;const oxi_llm_part*p=l->part;
 ox_tensor*shares=ox_unsqueeze(p[OXI_LLM_SHIFT].weight,1);if(p[OXI_LLM_SHIFT_DOWN].weight){
-ox_tensor*made=oxi_llm_shifted(x,before,p[OXI_LLM_SHIFT_FIRST].weight);
-made=oxi_llm_product_act(&p[OXI_LLM_SHIFT_DOWN],NULL,OX_ACTIVATION_TANH,made);
+ox_tensor*made=oxi_llm_shifted(x,before,p[OXI_LLM_SHIFT_FIRST].weight);made=oxi_llm_product_of(
+oxi_llm_want_act(&p[OXI_LLM_SHIFT_DOWN],NULL,OX_ACTIVATION_TANH,made));
 made=oxi_llm_by_head(made,m->shifts,m->rank);
 shares=ox_add(oxi_llm_product_by_head(made,p[OXI_LLM_SHIFT_UP].weight),shares);}
 return oxi_llm_shifted(x,before,shares);}
-static ox_tensor*oxi_llm_adapted(const oxi_llm_part*p,oxi_llm_layer_role base,oxi_llm_layer_role first,
-oxi_llm_layer_role second,ox_activation f,ox_activation g,ox_tensor*x){
-x=oxi_llm_product_act(&p[first],NULL,f,x);return oxi_llm_product_act(&p[second],p[base].weight,g,x);}
 static ox_tensor*oxi_llm_head_norms(const oxi_llm_part*norm,ox_tensor*y){
 if(norm->weight)y=ox_layer_norm(y,1,NULL,NULL,64e-5);
 y=oxi_llm_join_heads(y);ox_tensor*weight=norm->weight?ox_flatten(norm->weight,0,-1):NULL;
@@ -14858,15 +14909,19 @@ const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_mixing*m=&model->numbers.mixing;const oxi_llm_layer*l=&model->layers[index];
 const oxi_llm_part*p=l->part;const bool late=p[OXI_LLM_MIXER_BONUS].weight!=NULL;
 ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);if(!all)return NULL;
-oxi_llm_linear in;memset(&in,0,sizeof in);
-ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,
-OX_ACTIVATION_TANH,OX_ACTIVATION_NONE,ox_select(all,0,0));
+oxi_llm_linear in;memset(&in,0,sizeof in);oxi_llm_wanted list[5];
+list[0]=oxi_llm_want_act(&p[OXI_LLM_DECAY_DOWN],NULL,OX_ACTIVATION_TANH,ox_select(all,0,0));
+list[1]=oxi_llm_want(&p[OXI_LLM_KEY],ox_select(all,0,1));
+list[2]=oxi_llm_want(&p[OXI_LLM_VALUE],ox_select(all,0,2));
+list[3]=oxi_llm_want(&p[OXI_LLM_QUERY],ox_select(all,0,3));
+list[4]=oxi_llm_want(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4));if(!oxi_llm_products(list,5))return NULL;
+ox_tensor*decay=oxi_llm_product_of(oxi_llm_want_act(
+&p[OXI_LLM_DECAY_UP],p[OXI_LLM_MIXER_DECAY].weight,OX_ACTIVATION_NONE,list[0].out)),
+*gate=list[4].out,*own=NULL;
 decay=oxi_llm_chained("a exp neg ;",&decay,1);in.decay=oxi_llm_by_head(decay,m->heads,m->key);
-in.k=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,1)),m->groups,m->key);
-in.v=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,2)),m->groups,m->value);
-in.q=oxi_llm_by_head(oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,3)),m->heads,m->key);
-in.k=oxi_llm_share_groups(in.k,m->heads,true);in.v=oxi_llm_share_groups(in.v,m->heads,true);
-ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_MIXER_GATE],ox_select(all,0,4)),*own=NULL;
+in.k=oxi_llm_share_groups(oxi_llm_by_head(list[1].out,m->groups,m->key),m->heads,true);
+in.v=oxi_llm_share_groups(oxi_llm_by_head(list[2].out,m->groups,m->value),m->heads,true);
+in.q=oxi_llm_by_head(list[3].out,m->heads,m->key);
 const bool one=late&&batch->count==1&&model->device==ox_cpu();
 if(late)own=ox_mul(in.v,oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k));
 if(one){in.own=own;}else if(late){in.q=oxi_llm_with_zeros(in.q,false);
@@ -14876,53 +14931,63 @@ in.q=ox_mul_number(in.q,1/sqrt((double)m->key));}
 ox_tensor*y=oxi_llm_run_linear(batch,index,&in);if(late&&!one)y=ox_add(ox_narrow(y,1,0,batch->count),own);
 y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],y);y=late?ox_silu_mul(gate,y):ox_mul_(y,ox_sigmoid_(gate));
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
-static ox_tensor*oxi_llm_share_values(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,ox_tensor*v){
-const oxi_llm_part*p=batch->context->model->layers[index].part;
-if(index==0)return ox_copy_(batch->values,v)?v:NULL;
-ox_tensor*shares=oxi_llm_adapted(p,OXI_LLM_VALUE_SHARE,OXI_LLM_VALUE_SHARE_DOWN,OXI_LLM_VALUE_SHARE_UP,
-OX_ACTIVATION_NONE,OX_ACTIVATION_SIGMOID,x);
-return oxi_llm_shifted(v,batch->values,shares);}
+typedef struct oxi_llm_rwkv7_made{ox_tensor*q,*k,*v,*decay,*rate,*gate;}oxi_llm_rwkv7_made;
+static bool oxi_llm_rwkv7_products(const oxi_llm_batch*batch,int64_t index,ox_tensor*all,
+oxi_llm_rwkv7_made*made){const oxi_llm_part*p=batch->context->model->layers[index].part;
+const bool gated=p[OXI_LLM_MIXER_GATE].weight!=NULL,shares=index>0;
+const ox_activation sigmoid=OX_ACTIVATION_SIGMOID,none=OX_ACTIVATION_NONE;
+oxi_llm_wanted first[7],second[4];int n=0,count=5;
+first[0]=oxi_llm_want(&p[OXI_LLM_QUERY],ox_select(all,0,0));
+first[1]=oxi_llm_want(&p[OXI_LLM_KEY],ox_select(all,0,2));
+first[2]=oxi_llm_want(&p[OXI_LLM_VALUE],ox_select(all,0,3));
+first[3]=oxi_llm_want_act(&p[OXI_LLM_DECAY_DOWN],NULL,OX_ACTIVATION_TANH,ox_select(all,0,1));
+first[4]=oxi_llm_want(&p[OXI_LLM_RATE_DOWN],ox_select(all,0,4));
+if(gated)first[count++]=oxi_llm_want_act(&p[OXI_LLM_MIXER_GATE],NULL,sigmoid,ox_select(all,0,5));
+if(shares)first[count++]=oxi_llm_want(&p[OXI_LLM_VALUE_SHARE_DOWN],first[2].x);
+if(!oxi_llm_products(first,count))return false;
+second[n++]=oxi_llm_want_act(&p[OXI_LLM_DECAY_UP],p[OXI_LLM_MIXER_DECAY].weight,sigmoid,first[3].out);
+second[n++]=oxi_llm_want_act(&p[OXI_LLM_RATE_UP],p[OXI_LLM_RATE].weight,sigmoid,first[4].out);
+if(gated)second[n++]=oxi_llm_want_act(&p[OXI_LLM_MIXER_GATE_UP],NULL,none,first[5].out);
+if(shares)
+second[n++]=oxi_llm_want_act(&p[OXI_LLM_VALUE_SHARE_UP],p[OXI_LLM_VALUE_SHARE].weight,sigmoid,
+first[count-1].out);
+if(!oxi_llm_products(second,n))return false;
+made->q=first[0].out;made->k=first[1].out;
+made->v=shares?oxi_llm_shifted(first[2].out,batch->values,second[n-1].out):first[2].out;
+made->decay=second[0].out;made->rate=second[1].out;made->gate=gated?second[2].out:NULL;
+return made->v&&(shares||ox_copy_(batch->values,made->v));}
 static ox_tensor*oxi_llm_rwkv7(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const ox_llm*model=context->model;
 const oxi_llm_mixing*m=&model->numbers.mixing;const oxi_llm_layer*l=&model->layers[index];
-const oxi_llm_part*p=l->part;const bool gated=p[OXI_LLM_MIXER_GATE].weight!=NULL;
-ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);if(!all)return NULL;
+const oxi_llm_part*p=l->part;ox_tensor*all=oxi_llm_rwkv_shifted(batch,index,x);oxi_llm_rwkv7_made made;
+if(!all||!oxi_llm_rwkv7_products(batch,index,all,&made))return NULL;
 oxi_llm_linear in;memset(&in,0,sizeof in);
 const double lengths[2]={1/sqrt((double)m->key),-1/sqrt((double)m->key)},one=1;
-ox_tensor*decay=oxi_llm_adapted(p,OXI_LLM_MIXER_DECAY,OXI_LLM_DECAY_DOWN,OXI_LLM_DECAY_UP,
-OX_ACTIVATION_TANH,OX_ACTIVATION_SIGMOID,ox_select(all,0,1));
-decay=ox_mul_number_(decay,-exp(-0.5));
-ox_tensor*rate=oxi_llm_adapted(p,OXI_LLM_RATE,OXI_LLM_RATE_DOWN,OXI_LLM_RATE_UP,OX_ACTIVATION_NONE,
-OX_ACTIVATION_SIGMOID,ox_select(all,0,4));
-ox_tensor*q=oxi_llm_product(&p[OXI_LLM_QUERY],ox_select(all,0,0));
-ox_tensor*k=oxi_llm_product(&p[OXI_LLM_KEY],ox_select(all,0,2));
-ox_tensor*v=oxi_llm_product(&p[OXI_LLM_VALUE],ox_select(all,0,3));
-v=oxi_llm_share_values(batch,index,ox_select(all,0,3),v);
-ox_tensor*of_key[4]={k,p[OXI_LLM_KEY_ERASED].weight,p[OXI_LLM_KEY_RATED].weight,rate};
+ox_tensor*decay=ox_mul_number_(made.decay,-exp(-0.5));
+ox_tensor*of_key[4]={made.k,p[OXI_LLM_KEY_ERASED].weight,p[OXI_LLM_KEY_RATED].weight,made.rate};
 ox_tensor*keys[2]={NULL,NULL},*erasing[2]={NULL,NULL},*of_erased[2];
 if(!oxi_llm_chain("a b * ; d n0 - c * n0 + a * ;",of_key,4,&one,1,keys))return NULL;
 of_erased[0]=ox_rms_norm(oxi_llm_by_head(keys[0],m->heads,m->key),1,NULL,1e-24/(double)m->key);
-of_erased[1]=oxi_llm_by_head(rate,m->heads,m->key);
+of_erased[1]=oxi_llm_by_head(made.rate,m->heads,m->key);
 if(!oxi_llm_chain("a n1 * ; a n0 * b * ;",of_erased,2,lengths,2,erasing))return NULL;
-in.q=oxi_llm_by_head(q,m->heads,m->key);in.k=oxi_llm_by_head(keys[1],m->heads,m->key);
-in.v=oxi_llm_by_head(v,m->heads,m->value);in.decay=oxi_llm_by_head(decay,m->heads,m->key);
+in.q=oxi_llm_by_head(made.q,m->heads,m->key);in.k=oxi_llm_by_head(keys[1],m->heads,m->key);
+in.v=oxi_llm_by_head(made.v,m->heads,m->value);in.decay=oxi_llm_by_head(decay,m->heads,m->key);
 in.erase=erasing[0];in.write=erasing[1];
 ox_tensor*y=oxi_llm_head_norms(&p[OXI_LLM_MIXER_NORM],oxi_llm_run_linear(batch,index,&in));
 ox_tensor*bonus=oxi_llm_bonus(m,&p[OXI_LLM_MIXER_BONUS],in.q,in.k);
 if(!ox_addcmul_(oxi_llm_by_head(y,m->heads,m->value),in.v,bonus,1))return NULL;
-if(gated){ox_tensor*gate=oxi_llm_product_act(&p[OXI_LLM_MIXER_GATE],NULL,OX_ACTIVATION_SIGMOID,
-ox_select(all,0,5));
-y=ox_mul_(y,oxi_llm_product(&p[OXI_LLM_MIXER_GATE_UP],gate));}
+if(made.gate)y=ox_mul_(y,made.gate);
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
 static ox_tensor*oxi_llm_shifted_feed_forward(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const oxi_llm_layer*l=&context->model->layers[index];
 const oxi_llm_part*p=l->part;ox_tensor*before=
 oxi_llm_rows_before(batch,context->states[index].fed,&context->written[index].fed,x);
+const bool gated=p[OXI_LLM_FEED_GATE].weight&&p[OXI_LLM_FEED_SHIFT_GATE].weight;
 ox_tensor*in=oxi_llm_shifted(x,before,p[OXI_LLM_FEED_SHIFT].weight);
-ox_tensor*out=in?oxi_llm_feed_forward(context->model,l,in):NULL;
-if(!p[OXI_LLM_FEED_GATE].weight||!p[OXI_LLM_FEED_SHIFT_GATE].weight)return out;
-in=oxi_llm_shifted(x,before,p[OXI_LLM_FEED_SHIFT_GATE].weight);
-return ox_mul_(out,oxi_llm_product_act(&p[OXI_LLM_FEED_GATE],NULL,OX_ACTIVATION_SIGMOID,in));}
+if(!gated)return oxi_llm_feed_forward(context->model,l,in,NULL);
+x=oxi_llm_shifted(x,before,p[OXI_LLM_FEED_SHIFT_GATE].weight);
+oxi_llm_wanted gate=oxi_llm_want_act(&p[OXI_LLM_FEED_GATE],NULL,OX_ACTIVATION_SIGMOID,x);
+ox_tensor*out=oxi_llm_feed_forward(context->model,l,in,&gate);return out?ox_mul_(out,gate.out):NULL;}
 static ox_tensor*(*const oxi_llm_mixers[OXI_LLM_MIXES_COUNT])(const oxi_llm_batch*batch,int64_t index,
 ox_tensor*x)={NULL,oxi_llm_mamba,oxi_llm_mamba2,oxi_llm_plamo2,oxi_llm_short_conv,
 oxi_llm_rwkv6,oxi_llm_rwkv7,oxi_llm_delta_net,oxi_llm_kda,oxi_llm_lightning,oxi_llm_gated_unit};
@@ -15095,19 +15160,19 @@ ox_tensor*seen=ox_mul(oxi_llm_normalize(model,NULL,x),p[OXI_LLM_ROUTER_SCALE].we
 seen=ox_mul_number_(seen,1/sqrt((double)model->config.width));
 ox_tensor*out=oxi_llm_mixture(model,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_EXPERTS_POST_NORM,out);
-normal=oxi_llm_feed_forward(model,l,normal);
+normal=oxi_llm_feed_forward(model,l,normal,NULL);
 return ox_add_(out,oxi_llm_normalize_behind(model,l,OXI_LLM_DENSE_POST_NORM,normal));}
 static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
 ox_tensor*normal,ox_tensor*start,ox_tensor*early){const ox_llm*model=batch->context->model;
 const oxi_llm_layer*l=&model->layers[index];if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
 return oxi_llm_shifted_feed_forward(batch,index,normal);
-if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal);
+if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal,NULL);
 if(l->part[OXI_LLM_EXPERTS_PRE_NORM].weight)return oxi_llm_feed_both(model,l,x,normal);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERTS_UNREAD)))
 return model->numbers.activation->plain(ox_clone(normal));
 ox_tensor*out=early?early:oxi_llm_mixture(model,l,normal,start?start:normal);
 if(!l->part[OXI_LLM_UP].weight||!oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE)))return out;
-out=ox_add_(out,oxi_llm_feed_forward(model,l,normal));
+out=ox_add_(out,oxi_llm_feed_forward(model,l,normal,NULL));
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(BESIDE_ROOT))?ox_mul_number_(out,sqrt(0.5)):out;}
 static ox_tensor*oxi_llm_first_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const oxi_llm_layer*l=&batch->context->model->layers[index];

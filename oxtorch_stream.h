@@ -230,7 +230,7 @@ typedef enum ox_recompute {
 typedef enum ox_compression {
     OX_COMPRESSION_NONE = 0,
     OX_COMPRESSION_F16,
-    OX_COMPRESSION_F8,               /* e4m3, with a scale for each 32 numbers */
+    OX_COMPRESSION_F8,               /* 8 bits, with a scale for each 16 numbers */
     OX_COMPRESSION_I8,               /* i8, with a scale for each 32 numbers (Q8_0) */
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
@@ -2952,24 +2952,34 @@ oxi_storage_plain(item->storage);
 status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);oxi_shunt_written(s,item);
 (void)oxi_atomic_add(&item->storage->version,1);return status;}
 /* >>stream/shunt/compress.c */
-enum{OXI_SHUNT_BLOCK=32};
-static void oxi_shunt_to_f8(const float*x,int64_t blocks,float*scales,uint8_t*out){
-for(int64_t b=0;b<blocks;b++){const float*numbers=x+b*OXI_SHUNT_BLOCK;
-float most=0;for(int i=0;i<OXI_SHUNT_BLOCK;i++){float size=fabsf(numbers[i]);
+enum{OXI_SHUNT_BLOCK=32,OXI_SHUNT_F8_BLOCK=16,OXI_SHUNT_F8_NAN=0x80};
+static uint8_t oxi_shunt_to_root(float x,float scale){const float whole=12582912;
+float root=oxi_float_of_bits((oxi_bits_of_float(fabsf(x)/scale)>>1)+(70u<<23));
+uint32_t code=oxi_bits_of_float(root+whole)&0xff,sign=oxi_bits_of_float(x)>>24&0x80;
+uint32_t finite=0u -(uint32_t)(fabsf(x)<=FLT_MAX),some=0u -(uint32_t)(code>0);
+return(uint8_t)(((code|(sign&some))&finite)|(OXI_SHUNT_F8_NAN&~finite));}
+static float oxi_shunt_from_root(uint8_t x,float scale){int32_t code=x&0x7f;
+uint32_t bits=2*oxi_bits_of_float((float)code)-(140u<<23),some=0u -(uint32_t)(code>0);
+uint32_t nan=0u -(uint32_t)(x==OXI_SHUNT_F8_NAN),sign=(x&0x80u)<<24;
+float size=oxi_float_of_bits(bits&some)*scale;
+return oxi_float_of_bits(oxi_bits_of_float(size)|sign|(0x7fc00000u&nan));}
+static void oxi_shunt_to_f8(const float*x,int64_t blocks,uint16_t*scales,uint8_t*out){
+const float top=63.0f/32;for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK){
+float most=FLT_MIN*top;for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){float size=fabsf(x[i]);
 if(size>most&&size<=FLT_MAX)most=size;}
-scales[b]=most>0?most/448.0f:1.0f;if(scales[b]==0)scales[b]=FLT_MIN;
-for(int i=0;i<OXI_SHUNT_BLOCK;i++)
-out[b*OXI_SHUNT_BLOCK+i]=oxi_f32_to_f8_e4m3(numbers[i]/scales[b]);}}
-static void oxi_shunt_from_f8(const float*scales,const uint8_t*x,int64_t blocks,float*out){
-for(int64_t i=0;i<blocks*OXI_SHUNT_BLOCK;i++)
-out[i]=oxi_f8_e4m3_to_f32(x[i])*scales[i/OXI_SHUNT_BLOCK];}
+scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0xffff)>>16);float scale=oxi_bf16_to_f32(scales[b]);
+for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)out[i]=oxi_shunt_to_root(x[i],scale);}}
+static void oxi_shunt_from_f8(const uint16_t*scales,const uint8_t*x,int64_t blocks,float*out){
+for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK)
+for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)
+out[i]=oxi_shunt_from_root(x[i],oxi_bf16_to_f32(scales[b]));}
 static ox_dtype oxi_shunt_packed_dtype(int compression){return compression==OX_COMPRESSION_F16?OX_F16
 :compression==OX_COMPRESSION_I8?OX_Q8_0:compression==OX_COMPRESSION_Q4?OX_Q4_0:OX_DTYPE_NONE;}
 static int oxi_shunt_compression_of(const ox_shunt*s,int64_t count){
 return count%OXI_SHUNT_BLOCK?OX_COMPRESSION_F16:(int)s->desc.compression;}
 static size_t oxi_shunt_packed_bytes(int compression,int64_t count){
 const ox_dtype_info*info=oxi_info(oxi_shunt_packed_dtype(compression));if(compression==OX_COMPRESSION_F8)
-return(size_t)count+(size_t)(count/OXI_SHUNT_BLOCK)*sizeof(float);
+return(size_t)count+(size_t)(count/OXI_SHUNT_F8_BLOCK)*sizeof(uint16_t);
 return(size_t)(count/info->block_elements)*(size_t)info->block_bytes;}
 static ox_status oxi_shunt_cast(const void*from,ox_dtype from_dtype,void*to,ox_dtype to_dtype,
 int64_t count){ox_storage storage[2];
@@ -2993,13 +3003,13 @@ status=oxi_shunt_cast(scaled,OX_F32,out,dtype,some);
 out+=(size_t)(some/info->block_elements)*(size_t)info->block_bytes;}
 oxi_free(scaled,(size_t)most*sizeof*scaled);return status;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data){
-int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;
+int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_F8_BLOCK;
 int compression=oxi_shunt_compression_of(s,count);
 int shift=compression==OX_COMPRESSION_F8?0:oxi_shunt_shift_of((const float*)data,count);
 size_t bytes=oxi_shunt_packed_bytes(compression,count);char*packed=(char*)oxi_alloc(bytes);
 ox_status status=packed?OX_OK:OX_ERR_NOMEM;if(status==OX_OK&&compression==OX_COMPRESSION_F8)
-oxi_shunt_to_f8((const float*)data,blocks,(float*)(void*)packed,
-(uint8_t*)packed+(size_t)blocks*sizeof(float));
+oxi_shunt_to_f8((const float*)data,blocks,(uint16_t*)(void*)packed,
+(uint8_t*)packed+(size_t)blocks*sizeof(uint16_t));
 else if(status==OX_OK)
 status=oxi_shunt_to_scaled((const float*)data,count,shift,oxi_shunt_packed_dtype(compression),packed);
 if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
@@ -3007,13 +3017,13 @@ if(status==OX_OK)item->packed=(uint8_t)compression;
 if(status==OX_OK)item->packed_shift=(int16_t)shift;
 oxi_free(packed,bytes);return status;}
 static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out){
-int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_BLOCK;(void)s;
+int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_F8_BLOCK;(void)s;
 if(item->packed!=OX_COMPRESSION_F8){float factor=ldexpf(1,-item->packed_shift),*numbers=(float*)out;
 ox_status status=oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,count);
 for(int64_t i=0;i<count&&status==OX_OK;i++)numbers[i]*=factor;
 return status;}
-oxi_shunt_from_f8((const float*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(float),blocks,
-(float*)out);
+oxi_shunt_from_f8((const uint16_t*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(uint16_t),
+blocks,(float*)out);
 return OX_OK;}
 /* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
@@ -3541,9 +3551,9 @@ oxi_shunt_unlist(behind,nodes,sizeof*behind);oxi_shunt_unlist(start,nodes,sizeof
 oxi_shunt_unlist(used,items,sizeof*used);oxi_shunt_order_close(&o,p);if(moves)return order;
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
-enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACKINGS=5};
-static const int oxi_shunt_packings[OXI_PACKINGS]={0,OXI_PACK_TIGHT,OXI_PACK_RING,
-OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART};
+enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACK_LONG=16};
+enum{OXI_PACK_NEXT=32,OXI_PACKINGS=7};static const int oxi_shunt_packings[OXI_PACKINGS]={
+0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,OXI_PACK_NEXT};
 typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;typedef struct oxi_shunt_placing{uint8_t*keep;uint64_t pinned_bytes;
 }oxi_shunt_placing;static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){uint64_t most=0;
@@ -3767,7 +3777,7 @@ fit->left=fit->run_left=bytes-room;
 for(;s->tight&&oxi_shunt_block_free(s,b);b=s->block[b].behind)fit->run_left+=s->block[b].bytes;
 return true;}
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule*s,const oxi_shunt_fit*x,const oxi_shunt_fit*y){
-if(s->packing&OXI_PACK_APART)return x->place<y->place;
+if(s->packing&(OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT))return x->place<y->place;
 if(s->tight&&x->run_left!=y->run_left)return x->run_left<y->run_left;
 if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
 if(!s->tight&&x->left!=y->left)return x->left<y->left;
@@ -3806,8 +3816,10 @@ if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue
 return found;}
 static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segment*g,int32_t*clock){
 enum{LARGE=16};uint64_t room=s->p->known[g->item].room;
-bool end=s->packing&OXI_PACK_APART&&room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;oxi_shunt_fit best;
-memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
+bool large=room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;int packing=s->packing,slots=g->last-g->first;
+bool end=(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
+(packing&OXI_PACK_NEXT&&slots>0);
+oxi_shunt_fit best;memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
 for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
 if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
 s->block_of[g->item]=-1;s->placed+=room;s->crowded=s->crowded||!found;
@@ -4122,7 +4134,7 @@ const double*pins=s->order.access_count>OXI_SHUNT_FEW?of_large:of_all;
 static const struct{double weight;
 int packing,spread;}ways[]={{1,OXI_PACK_RING,1},{1,0,0},{1,OXI_PACK_TIGHT,1},{1,OXI_PACK_RING,0},
 {1,OXI_PACK_APART,1},{1,0,1},{1,OXI_PACK_TIGHT,0},{3,OXI_PACK_APART,1},{3,0,0},{3,OXI_PACK_TIGHT,0},
-{3,OXI_PACK_RING,1},{3,0,1}};
+{3,OXI_PACK_RING,1},{3,0,1},{1,OXI_PACK_LONG,1}};
 for(size_t w=0;w<sizeof ways/sizeof*ways;w++)
 for(size_t i=0;i<PINS;i++)
 for(size_t k=0;k<sizeof parts/sizeof*parts;k++){
@@ -4207,7 +4219,7 @@ fits=fits&&gaps->used[j]<=all;}
 s->placing.keep[a]=1;if(fits)oxi_shunt_walk_gaps(s,gaps,from+1,moves);
 for(int32_t j=s->order.at[a]+1;j<end;j++)gaps->used[j]-=room;
 s->placing.keep[a]=0;oxi_shunt_moves_gap(s,a,i,&moves);oxi_shunt_walk_gaps(s,gaps,from+1,moves);}
-static bool oxi_shunt_refine_all(oxi_shunt_search*s,oxi_shunt_gaps*gaps){enum{TRIES=40000};
+static bool oxi_shunt_refine_all(oxi_shunt_search*s,oxi_shunt_gaps*gaps){enum{TRIES=8000*OXI_PACKINGS};
 uint32_t first=0;gaps->left=TRIES;if(s->rank_count>16)return false;
 for(int32_t r=0;r<s->rank_count;r++)first|=(uint32_t)(s->best_pins[s->rank[r].item]&1)<<r;
 for(uint32_t w=0;w<1u<<s->rank_count;w++){uint32_t pins=w^first;

@@ -253,7 +253,8 @@ OXI_VK_ROUTE_SHARES,OXI_VK_ROUTE_SCALED,OXI_VK_ROUTE_IDS,OXI_VK_ROUTE_RESULTS};
 enum{OXI_VK_ROUTE_EXPERTS=1024,OXI_VK_ROUTE_USED=64,
 OXI_VK_ROUTE_SHARED=8*(OXI_VK_ROUTE_EXPERTS+OXI_VK_ROUTE_USED),OXI_VK_RECURRENCE_COLUMNS=32,
 OXI_VK_SCAN_COLUMNS=16,OXI_VK_SCAN_HELD=32,OXI_VK_SCAN_INNER=512,OXI_VK_STEPS_MOST=8,OXI_VK_SELECT_EACH=16,
-OXI_VK_SORT_ROOM=1024,OXI_VK_TILE=32,OXI_VK_SIMPLE_TILE=64,OXI_VK_ATTENTION_LEAD=6};
+OXI_VK_SORT_ROOM=1024,OXI_VK_TILE=32,OXI_VK_SIMPLE_TILE=64,OXI_VK_TURN_NUMBERS=1024,OXI_VK_TURN_TAPS=16,
+OXI_VK_ATTENTION_LEAD=6};
 typedef struct oxi_vk_fault{uint32_t kind;uint32_t value_low,value_high,size;}oxi_vk_fault;
 enum{OXI_VK_ARRIVED=sizeof(oxi_vk_fault)/4};
 #define OXI_SPECIAL(member,otherwise)uint32_t member;
@@ -337,6 +338,7 @@ OXI_SPECIAL(dtype_bias,0)OXI_SPECIAL(a_along,0)OXI_SPECIAL(apart,0))\
 OXI_SPECIALS(conv_tiles,OXI_SPECIAL_BASE(conv)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(b_along,0)\
 OXI_SPECIAL(tile_m,128)OXI_SPECIAL(tile_n,128)OXI_SPECIAL(deep,64)OXI_SPECIAL(subs_m,2)\
 OXI_SPECIAL(subs_n,2)OXI_SPECIAL(side,16)OXI_SPECIAL(loose,0))\
+OXI_SPECIALS(conv_turn,OXI_SPECIAL(to,OX_F32))\
 OXI_SPECIALS(attention,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(cache,OX_F32)OXI_SPECIAL(mask,0)\
 OXI_SPECIAL(causal,0)OXI_SPECIAL(softcap,0)OXI_SPECIAL(depth,64)OXI_SPECIAL(aligned,0)OXI_SPECIAL(sinks,0)\
 OXI_SPECIAL(single,0)OXI_SPECIAL(kept,0))\
@@ -439,6 +441,8 @@ OXI_WORD(columns)OXI_UNUSED_WORDS(unused,1)OXI_WORDS(at,4)OXI_WORDS(group,4)OXI_
 OXI_WORDS(n_size,4)OXI_WORDS(k_size,4)OXI_WORDS(n_step,4)OXI_WORDS(n_start,4)OXI_WORDS(k_step,4)
 OXI_WORDS(image,4)OXI_WORDS(apart,4)OXI_WORDS(b_stride,4)OXI_WORDS(c_n,4)OXI_WORDS(a_k,4)OXI_WORDS(outer,4)
 OXI_WORDS(inner,4))
+OXI_PARAMS(conv_turn,OXI_WORDS(at,2)OXI_WORD(channels)OXI_WORD(taps)
+OXI_WORD(line)OXI_WORD(parts)OXI_WORD(part)OXI_WORD(rows)OXI_WORD(each)OXI_UNUSED_WORDS(unused,3))
 OXI_PARAMS(attention,OXI_WORD(length)OXI_WORD(keys)OXI_WORD(value_depth)OXI_WORD(heads)
 OXI_WORD(scale)OXI_WORD(softcap)OXI_WORD(start)OXI_WORD(window)OXI_WORDS(at,4)
 OXI_WORD(mask_at)OXI_WORD(mask_row)OXI_WORD(mask_head)OXI_WORD(mask_column)
@@ -629,6 +633,7 @@ OXI_X(conv,conv,conv_f32,OXI_VK_THREADS,0)\
 OXI_X(conv_few,conv_few,conv_f32,OXI_VK_THREADS,0)\
 OXI_X(conv_tiles,conv_tiles,conv_tiles,0,OXI_VK_SUBGROUPS)\
 OXI_X(conv_tiles_bf16,conv_tiles,conv_tiles,0,OXI_VK_SUBGROUPS|OXI_VK_IN_BF16)\
+OXI_X(conv_turn,conv_turn,conv_turn,OXI_VK_THREADS,0)\
 OXI_X(gather,gather,gather,OXI_VK_THREADS,0)\
 OXI_X(scatter,scatter,scatter,OXI_VK_FEW_THREADS,OXI_VK_KEEPS_SUBNORMALS)\
 OXI_X(scatter_double,scatter_double,scatter,OXI_VK_FEW_THREADS,0)\
@@ -21125,6 +21130,105 @@ static const uint32_t oxi_vk_code_conv_tiles[]={
 262205,48,1306,1305,327812,48,1307,1279,1306,327808,48,1308,1278,1307,327745,209,1309,208,1281,
 393277,48,1310,1309,48,76,327808,48,1311,1308,1310,393273,55,1312,959,32,1304,327761,48,1313,
 1312,0,262257,216,1314,1313,393281,218,1315,40,108,1311,196670,1315,1314,65789,65592,};
+static const uint32_t oxi_vk_code_conv_turn[]={
+/* >>vulkan/spirv/conv_turn.inc */
+119734787,66304,458752,389,0,131089,1,131089,4433,393227,1,1280527431,1685353262,808793134,
+0,196622,0,1,524303,5,2,1852399981,0,3,4,5,393232,2,17,256,1,1,262215,3,11,26,262215,4,11,24,
+262215,6,6,4,196679,7,2,327752,7,0,35,0,262215,8,33,0,262215,8,34,1,262215,5,11,27,262215,9,
+6,16,196679,10,2,327752,10,0,35,0,262215,11,33,0,262215,11,34,0,262215,12,6,16,196679,13,2,
+262216,13,0,24,327752,13,0,35,0,196679,14,24,262215,14,33,1,262215,14,34,1,262215,15,1,0,262215,
+16,6,2,196679,17,2,262216,17,0,25,327752,17,0,35,0,196679,18,25,262215,18,33,0,262215,18,34,
+1,131091,19,196641,20,19,262165,21,32,0,196641,22,21,262177,23,21,21,327713,24,21,21,21,393249,
+25,21,21,21,21,262167,26,21,2,393249,27,19,21,21,26,262167,28,21,3,262176,29,1,28,262203,29,
+3,1,262187,21,30,1,262176,31,1,21,262203,29,4,1,262187,21,32,0,262187,21,33,3,262187,21,34,
+2,262187,21,35,4294967295,262187,21,36,32,262187,21,37,8,262187,21,38,23,262165,39,32,1,262187,
+39,40,23,262187,21,41,127,131092,42,262187,21,43,128,262187,21,44,8388607,262187,21,45,8388608,
+262187,21,46,2147483647,262187,39,47,16,262187,21,48,32768,262187,21,49,2139095040,262187,21,
+50,32256,262187,39,51,13,262187,21,52,1023,262187,21,53,1199570944,262187,21,54,31744,262187,
+21,55,10,262187,21,56,15,262187,21,57,64,262187,21,58,32767,262187,39,59,24,262187,21,60,1138753536,
+262187,21,61,126,262187,21,62,7,262187,21,63,124,196637,6,21,196638,7,6,262176,64,12,7,262203,
+64,8,12,262187,39,65,0,262176,66,12,21,262203,29,5,1,262167,67,21,4,262172,9,67,36,196638,10,
+9,262176,68,2,10,262203,68,11,2,262187,39,69,1,262176,70,2,21,262187,39,71,2,262187,21,72,16,
+262187,21,73,4,196630,74,32,262167,75,74,4,196637,12,67,196638,13,12,262176,76,12,13,262203,
+76,14,12,262176,77,12,67,262187,21,78,288,262172,79,75,78,262176,80,4,79,262203,80,81,4,262176,
+82,4,75,262187,21,83,256,262187,21,84,264,262194,21,15,12,262176,85,4,74,262165,86,16,0,196637,
+16,86,196638,17,16,262176,87,12,17,262203,87,18,12,262176,88,12,86,327734,19,2,0,20,131320,
+89,327745,31,90,5,32,262205,21,91,90,458817,70,92,11,65,69,32,262205,21,93,92,458817,70,94,
+11,65,71,32,262205,21,95,94,327808,21,96,93,95,327810,21,97,96,30,327814,21,98,97,95,262201,
+21,99,100,327814,21,101,99,98,262201,21,102,100,327817,21,103,102,98,327812,21,104,103,95,327745,
+31,105,3,34,262205,21,106,105,327812,21,107,106,72,458817,70,108,11,65,69,33,262205,21,109,
+108,327854,42,110,101,109,196855,111,0,262394,110,112,111,131320,112,65789,131320,111,458817,
+70,113,11,65,65,33,262205,21,114,113,327810,21,115,114,107,458764,21,116,1,38,72,115,327810,
+21,117,93,104,458764,21,118,1,38,95,117,327814,21,119,118,73,458817,70,120,11,65,65,34,262205,
+21,121,120,327810,21,122,121,104,458764,21,123,1,38,95,122,131321,124,131320,124,458997,21,
+125,91,111,126,127,327812,21,128,116,119,327856,42,129,125,128,262390,130,127,0,262394,129,
+131,130,131320,131,327817,21,132,125,119,327814,21,133,125,119,458817,70,134,11,65,65,30,262205,
+21,135,134,327812,21,136,101,114,327808,21,137,136,107,327808,21,138,137,133,327812,21,139,
+138,93,327808,21,140,135,139,327808,21,141,140,104,327814,21,142,141,73,327808,21,143,142,132,
+393281,77,144,14,65,143,262205,67,145,144,262268,75,146,145,131321,147,131320,147,458997,75,
+148,146,131,149,150,458997,21,151,30,131,152,150,458817,70,153,11,65,69,30,262205,21,154,153,
+327856,42,155,151,154,262390,156,150,0,262394,155,150,156,131320,150,458817,70,157,11,65,69,
+34,262205,21,158,157,327814,21,159,158,73,327812,21,160,151,159,327808,21,161,143,160,393281,
+77,162,14,65,161,262205,67,163,162,262268,75,164,163,327809,75,149,148,164,327808,21,152,151,
+69,131321,147,131320,156,327808,21,165,119,30,327812,21,166,133,165,327808,21,167,166,132,327745,
+82,168,81,167,196670,168,148,131321,127,131320,127,327808,21,126,125,83,131321,124,131320,130,
+262368,34,34,84,131321,169,131320,169,458997,21,170,91,130,171,172,327812,21,173,116,123,327856,
+42,174,170,173,262390,175,172,0,262394,174,176,175,131320,176,327817,21,177,170,116,327814,
+21,178,170,116,458817,70,179,11,65,65,32,262205,21,180,179,327812,21,181,101,121,327808,21,
+182,181,104,327808,21,183,182,178,327812,21,184,183,114,327808,21,185,180,184,327808,21,186,
+185,107,327808,21,187,186,177,327808,21,188,119,30,327812,21,189,177,188,327814,21,190,178,
+73,327808,21,191,189,190,327817,21,192,178,73,393281,85,193,81,191,192,262205,74,194,193,262268,
+21,195,194,393273,21,196,197,15,195,327737,21,198,199,15,327850,42,200,198,30,196855,201,0,
+262394,200,202,203,131320,202,262257,86,204,196,393281,88,205,18,65,187,196670,205,204,131321,
+201,131320,203,327760,26,206,196,32,458809,19,207,208,15,187,206,131321,201,131320,201,131321,
+172,131320,172,327808,21,171,170,83,131321,169,131320,175,65789,65592,327734,21,100,0,22,131320,
+209,327745,31,210,3,30,262205,21,211,210,327745,31,212,4,32,262205,21,213,212,327812,21,214,
+211,213,327745,31,215,3,32,262205,21,216,215,327808,21,217,214,216,131326,217,65592,327734,
+21,199,0,23,196663,21,218,131320,219,196855,220,0,1900795,218,221,1,222,2,222,3,222,15,222,
+16,222,4,223,5,223,10,223,11,223,8,224,9,224,13,224,14,224,131320,221,131326,34,131320,222,
+131326,32,131320,223,131326,30,131320,224,131326,33,131320,220,65791,65592,327734,21,225,0,
+24,196663,21,226,196663,21,227,131320,228,327874,21,229,33,226,327879,21,230,227,229,327808,
+21,231,33,226,327876,21,232,230,231,131326,232,65592,327734,21,233,0,23,196663,21,234,131320,
+235,327876,21,236,37,234,327810,21,237,36,236,327874,21,238,35,237,131326,238,65592,327734,
+21,239,0,25,196663,21,240,196663,21,241,196663,21,242,131320,243,327810,21,244,38,241,327874,
+21,245,240,40,327810,21,246,41,242,327876,21,247,246,40,327810,21,248,240,247,327858,42,249,
+245,246,196855,250,0,262394,249,251,250,131320,251,327810,21,252,43,242,327810,21,253,252,245,
+327808,21,254,241,34,327852,42,255,253,254,327850,42,256,245,32,327846,42,257,255,256,196855,
+258,0,262394,257,259,258,131320,259,131326,32,131320,258,327879,21,260,240,44,327877,21,261,
+260,45,327808,21,262,244,253,131321,250,131320,250,458997,21,263,244,243,262,258,458997,21,
+264,248,243,261,258,327810,21,265,263,30,327876,21,266,30,265,327808,21,267,264,266,327810,
+21,268,267,30,327874,21,269,264,263,327879,21,270,269,30,327808,21,271,268,270,327874,21,272,
+271,263,131326,272,65592,327734,21,273,0,23,196663,21,274,131320,275,327879,21,276,274,46,327874,
+21,277,274,47,327879,21,278,277,48,327852,42,279,276,49,196855,280,0,262394,279,281,280,131320,
+281,327877,21,282,278,50,327874,21,283,276,51,327879,21,284,283,52,327877,21,285,282,284,131326,
+285,131320,280,327854,42,286,276,53,196855,287,0,262394,286,288,289,131320,288,131321,287,131320,
+289,458809,21,290,239,276,55,56,131321,287,131320,287,458997,21,291,54,288,290,289,327877,21,
+292,278,291,131326,292,65592,327734,21,293,0,23,196663,21,294,131320,295,327879,21,296,294,
+46,327852,42,297,296,49,196855,298,0,262394,297,299,298,131320,299,327874,21,300,294,47,327877,
+21,301,300,57,131326,301,131320,298,327808,21,302,294,58,327874,21,303,294,47,327879,21,304,
+303,30,327808,21,305,302,304,327874,21,306,305,47,131326,306,65592,327734,21,307,0,23,196663,
+21,308,131320,309,327879,21,310,308,46,327874,21,311,308,59,327879,21,312,311,43,327852,42,
+313,310,49,196855,314,0,262394,313,315,314,131320,315,327877,21,316,312,41,131326,316,131320,
+314,327854,42,317,310,60,196855,318,0,262394,317,319,320,131320,319,131321,318,131320,320,458809,
+21,321,239,310,33,62,131321,318,131320,318,458997,21,322,61,319,321,320,327877,21,323,312,322,
+131326,323,65592,327734,21,324,0,23,196663,21,325,131320,326,327879,21,327,325,46,327874,21,
+328,325,59,327879,21,329,328,43,327852,42,330,327,49,196855,331,0,262394,330,332,331,131320,
+332,327877,21,333,329,41,131326,333,131320,331,327854,42,334,327,53,196855,335,0,262394,334,
+336,337,131320,336,131321,335,131320,337,458809,21,338,239,327,34,56,131321,335,131320,335,
+458997,21,339,63,336,338,337,327877,21,340,329,339,131326,340,65592,327734,21,197,0,24,196663,
+21,341,196663,21,342,131320,343,196855,344,0,721147,341,345,10,346,11,347,15,348,16,349,131320,
+345,131326,342,131320,346,327737,21,350,273,342,131326,350,131320,347,327737,21,351,293,342,
+131326,351,131320,348,327737,21,352,307,342,131326,352,131320,349,327737,21,353,324,342,131326,
+353,131320,344,65791,65592,327734,19,208,0,27,196663,21,354,196663,21,355,196663,26,356,131320,
+357,327737,21,358,199,354,327850,42,359,358,33,196855,360,0,262394,359,361,362,131320,361,327812,
+21,363,34,355,131321,360,131320,362,327810,21,364,34,358,327874,21,365,355,364,131321,360,131320,
+360,458997,21,366,363,361,365,362,327856,42,367,358,34,196855,368,0,262394,367,369,368,131320,
+369,393281,66,370,8,65,366,327737,21,371,233,358,393273,21,372,225,358,355,327876,21,373,371,
+372,262344,21,374,373,458992,21,375,370,30,32,374,327761,21,376,356,0,327737,21,377,233,358,
+327879,21,378,376,377,393273,21,379,225,358,355,327876,21,380,378,379,458993,21,381,370,30,
+32,380,65789,131320,368,327761,21,382,356,0,393281,66,383,8,65,366,196670,383,382,196855,384,
+0,262394,359,385,384,131320,385,327808,21,386,366,30,327761,21,387,356,1,393281,66,388,8,65,
+386,196670,388,387,131321,384,131320,384,65789,65592,};
 static const uint32_t oxi_vk_code_gather[]={
 /* >>vulkan/spirv/gather.inc */
 119734787,66304,458752,342,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,1,
@@ -27890,12 +27994,14 @@ out->outer[samples]=(uint32_t)(weight?a->stride[0]:c->stride[0]);
 out->outer[2 +taps]=job->inner?0:(uint32_t)b->stride[1];out->outer[2 +samples]=(uint32_t)b->stride[0];
 out->inner[taps]=(uint32_t)b->stride[1];out->columns=weight?(uint32_t)f->channels:1;
 out->c_n[3]=weight?(uint32_t)channel:0;out->a_k[3]=weight?(uint32_t)a->stride[4]:(uint32_t)channel;}
-static const oxi_vk_tiling oxi_vk_conv_tilings[]={
+enum{OXI_VK_CONV_TILINGS=8,OXI_VK_CONV_WEIGHT_TILINGS=3};
+static const oxi_vk_tiling oxi_vk_conv_tilings[OXI_VK_CONV_TILINGS]={
 {128,128,64,2,4,1,36864 +512,100},{128,96,64,2,2,1,32256 +384,106},
 {128,96,64,4,2,1,32256 +384,89},{64,128,64,2,2,1,27648 +512,80},
 {64,96,64,2,2,1,23040 +384,72},{64,64,64,2,2,1,18432 +256,55},
 {16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,20},};
-enum{OXI_VK_CONV_TILINGS=sizeof oxi_vk_conv_tilings/sizeof*oxi_vk_conv_tilings};
+static const oxi_vk_tiling oxi_vk_conv_weight_tilings[OXI_VK_CONV_WEIGHT_TILINGS]={
+{128,128,32,2,4,1,18432 +512,105},{16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,80},};
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job*job,const oxi_vk_tiling*row){
 return(uint64_t)((job->m+row->m-1)/row->m)*(uint64_t)((job->n+row->n-1)/row->n)*(uint64_t)job->form.groups;
 }
@@ -27928,15 +28034,17 @@ oxi_conv_side*b=job->op==OXI_OP_conv_back_input?&f->y:&f->x;job->inner=true;oxi_
 ox_status status=oxi_vk_conv_lay(d,a,job->op==OXI_OP_conv_back_input?0:1,&job->copy[0],&job->views[0]);
 return status==OX_OK?oxi_vk_conv_lay(d,b,1,&job->copy[1],&job->views[1]):status;}
 static double oxi_vk_conv_seconds(const oxi_vk_conv_job*job,const oxi_vk_tiling*row,int64_t parts){
-const double rate=2.4e14/OXI_VK_CONV_UNITS,begin=4e-6;
+const double rate=2.4e14/OXI_VK_CONV_UNITS,begin=4e-6,wait=6e-7;
 const bool weight=job->op==OXI_OP_conv_back_weight,four=row->subs_m*row->subs_n==4;
 uint64_t groups=oxi_vk_conv_tiles_of(job,row)*(uint64_t)(parts*job->beside);
 double rounds=(double)((groups+OXI_VK_CONV_UNITS-1)/OXI_VK_CONV_UNITS);
-double deep=(double)oxi_parts(oxi_parts(job->k,parts),row->deep)+(weight?1:3);
-double work=2.0*row->m*row->n*deep*row->deep*100/(rate*(row->least?row->least:10));
+double steps=(double)oxi_parts(oxi_parts(job->k,parts),row->deep)+(weight?1:3);
+double step=2.0*row->m*row->n*row->deep*100/(rate*(row->least?row->least:10));
 double c=(double)job->m*(double)job->n*(double)job->form.groups;
-if(four)work*=rounds==1?2:weight?1.6:1;
-return rounds*work+(parts>1?begin+(double)parts*c*8/(weight?3e12:1.2e12):0);}
+double busy=rounds*step*(four&&rounds==1&&!weight?2:1);
+if(weight&&busy<wait)busy=wait;
+if(weight)return busy*steps+(double)parts*c*8/5e12;
+return busy*steps+(parts>1?begin+(double)parts*c*8/1.2e12:0);}
 static int64_t oxi_vk_conv_cut(const oxi_vk_conv_job*job,const oxi_vk_tiling*row,double*least){
 int64_t best=1,most=oxi_vk_conv_most_parts(job);*least=oxi_vk_conv_seconds(job,row,1);
 for(int64_t parts=2;parts<=most&&job->shader!=OXI_VK_SHADER_conv_few;parts++){
@@ -27951,32 +28059,43 @@ if(!ends)run*=c->shape[i];}
 return run%4==0&&oxi_vk_element_at(c->t)%4==0;}
 static bool oxi_vk_conv_apart(const oxi_vk_conv_job*job){
 return job->parts>1||(job->op==OXI_OP_conv_back_weight&&job->tiling.subs_m);}
-static void oxi_vk_conv_strides(const ox_tensor*t,bool weight,int64_t*strides){int64_t stride=1;
-for(int i=t->ndim;i-- >0;){int dim=weight?(i==t->ndim-1?1:i>0?i+1:0):i>1?i:1 -i;
-strides[dim]=stride;stride*=t->shape[dim];}}
+static void oxi_vk_conv_strides(int ndim,const int64_t*shape,bool weight,int64_t*strides){int64_t stride=1;
+for(int i=ndim;i-- >0;){int dim=weight?(i==ndim-1?1:i>0?i+1:0):i>1?i:1 -i;
+strides[dim]=stride;stride*=shape[dim];}}
 static ox_status oxi_vk_conv_part(oxi_vk_device*d,oxi_vk_conv_job*job,oxi_conv_side*c){
-const ox_tensor*t=c->t;ox_tensor*view=&job->views[2];int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;
-for(int i=0;i<t->ndim;i++)shape[1 +i]=t->shape[i];
-ox_dtype dtype=job->parts>1?OX_F32:t->dtype;
-ox_status status=oxi_vk_temporary_make(d,&job->sums,dtype,t->ndim+1,shape);if(status!=OX_OK)return status;
-job->sum=oxi_borrowed(&job->sums.t);if(job->tiling.subs_m)
-oxi_vk_conv_strides(t,job->op==OXI_OP_conv_back_weight,job->sum.stride+1);
-oxi_meta(view,dtype,t->ndim,t->shape);
+const ox_tensor*t=c->t;const bool weight=job->op==OXI_OP_conv_back_weight;ox_tensor*view=&job->views[2];
+int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;for(int i=0;i<t->ndim;i++)
+shape[1 +i]=weight&&job->tiling.subs_m&&i==1?oxi_round_up(t->shape[i],4):t->shape[i];
+ox_status status=oxi_vk_temporary_make(d,&job->sums,OX_F32,t->ndim+1,shape);if(status!=OX_OK)return status;
+job->sum=oxi_borrowed(&job->sums.t);
+if(job->tiling.subs_m)oxi_vk_conv_strides(t->ndim,shape+1,weight,job->sum.stride+1);
+oxi_meta(view,OX_F32,t->ndim,t->shape);
 memcpy(view->stride,job->sum.stride+1,(size_t)t->ndim*sizeof*view->stride);
 view->storage=job->sums.t.storage;*c=oxi_conv_side_of(view);return OX_OK;}
+static ox_status oxi_vk_conv_turn(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
+const oxi_conv_side*c=&job->form.weight;
+const int64_t line=oxi_round_up(c->shape[1],4),taps=oxi_vk_conv_count(c);
+const int64_t tiles=oxi_parts(oxi_min_i64(taps,OXI_VK_TURN_TAPS)*line,OXI_VK_TURN_NUMBERS);
+const int64_t each=oxi_round_up(oxi_parts(line,tiles),4);const bool dense=ox_is_contiguous(out);
+oxi_vk_conv_turn_params params;oxi_vk_dispatch dispatch;ox_status status=OX_OK;
+if(!dense)status=oxi_vk_temporary_make(d,&job->result,out->dtype,out->ndim,out->shape);
+if(status!=OX_OK)return status;
+const ox_tensor*to=dense?out:&job->result.t;memset(&params,0,sizeof params);
+memset(&dispatch,0,sizeof dispatch);params.at[0]=oxi_vk_element_at(to);
+params.at[1]=oxi_vk_element_at(&job->sums.t);params.rows=(uint32_t)c->shape[0];
+params.channels=(uint32_t)c->shape[1];params.taps=(uint32_t)taps;params.line=(uint32_t)line;
+params.each=(uint32_t)each;params.parts=(uint32_t)job->parts;params.part=(uint32_t)job->sums.t.stride[0];
+oxi_vk_bind(&dispatch,0,to,true);oxi_vk_bind(&dispatch,1,&job->sums.t,false);
+dispatch.shader=OXI_VK_SHADER_conv_turn;dispatch.special.conv_turn.to=(uint32_t)to->dtype;
+dispatch.params=&params;dispatch.param_bytes=sizeof params;
+oxi_vk_groups(&dispatch,(uint64_t)(oxi_parts(line,each)*c->shape[0]));
+dispatch.groups[2]=(uint32_t)oxi_parts(taps,OXI_VK_TURN_TAPS);status=oxi_vk_record(d,&dispatch);
+return status==OX_OK&&!dense?oxi_vk_copy(d,to,out):status;}
 static ox_status oxi_vk_conv_sum(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
-ox_tensor*parts=&job->sum,whole=oxi_borrowed(parts),line,result,*in=&line;
-oxi_call sum=oxi_call_of(OXI_OP_sum,&parts,1,out);ox_status status=OX_OK;
+ox_tensor*parts=&job->sum;oxi_call sum=oxi_call_of(OXI_OP_sum,&parts,1,out);
 sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;
-if(job->parts>1&&job->op!=OXI_OP_conv_back_weight)return oxi_vk_reduce(d,&sum);
-whole.ndim--;memmove(whole.shape,whole.shape+1,(size_t)whole.ndim*sizeof*whole.shape);
-memmove(whole.stride,whole.stride+1,(size_t)whole.ndim*sizeof*whole.stride);if(job->parts>1){
-const int64_t shape[2]={job->parts,ox_numel(out)};
-status=oxi_vk_temporary_make(d,&job->result,out->dtype,1,shape+1);if(status!=OX_OK)return status;
-oxi_meta(&line,OX_F32,2,shape);line.storage=job->sums.t.storage;result=oxi_borrowed(&job->result.t);
-sum.in=&in;sum.out[0]=&result;status=oxi_vk_reduce(d,&sum);whole.dtype=out->dtype;
-whole.storage=job->result.t.storage;}
-return status==OX_OK?oxi_vk_copy(d,&whole,out):status;}
+if(job->tiling.subs_m&&job->op==OXI_OP_conv_back_weight)return oxi_vk_conv_turn(d,job,out);
+return oxi_vk_reduce(d,&sum);}
 static ox_status oxi_vk_conv_dispatch(oxi_vk_device*d,const oxi_vk_conv_job*job){
 const ox_tensor*bias=job->form.bias;const oxi_vk_tiling*tiling=&job->tiling;oxi_vk_conv_params params;
 oxi_vk_dispatch dispatch;oxi_vk_conv_params_of(job,&params);memset(&dispatch,0,sizeof dispatch);
@@ -27988,7 +28107,7 @@ params.at[2]=oxi_vk_element_at(job->b->t);if(bias){params.at[3]=oxi_vk_element_a
 params.row[3]=(uint32_t)bias->stride[0];params.group[3]=(uint32_t)(job->m*bias->stride[0]);}
 params.parts=(uint32_t)job->parts;
 params.part_k=(uint32_t)(oxi_parts(oxi_parts(job->k,job->parts),tiling->deep)*tiling->deep);
-params.part_c=job->parts>1?(uint32_t)ox_numel(job->c->t):0;dispatch.shader=job->shader;
+params.part_c=job->parts>1?(uint32_t)job->sums.t.stride[0]:0;dispatch.shader=job->shader;
 oxi_vk_conv_specials*special=&dispatch.special.conv;special->dtype_c=(uint32_t)job->c->t->dtype;
 special->dtype_a=(uint32_t)job->a->t->dtype;special->dtype_b=(uint32_t)job->b->t->dtype;
 special->dtype_bias=bias?(uint32_t)bias->dtype:0;special->a_along=job->op!=OXI_OP_conv_back_weight;
@@ -28006,7 +28125,6 @@ static bool oxi_vk_conv_suits(const oxi_vk_device*d,const oxi_vk_conv_job*job,co
 uint32_t lanes=row->subs_m*row->subs_n*d->subgroup_size,eighths=row->deep/8;
 if(row->shared>d->limits.maxComputeSharedMemorySize)return false;
 if(row->m>64&&job->m<=row->m/2)return false;
-if(job->op==OXI_OP_conv_back_weight&&(row->n&(row->n-1))!=0)return false;
 return row->m*eighths%lanes==0&&row->n*eighths%lanes==0;}
 static void oxi_vk_conv_choose(const oxi_vk_device*d,oxi_vk_conv_job*job){
 static const oxi_vk_tiling few={OXI_VK_CONV_ROWS,OXI_VK_THREADS,1,0,0,1,0,0};
@@ -28015,9 +28133,10 @@ bool is_few=job->m<=OXI_VK_CONV_ROWS&&job->op!=OXI_OP_conv_back_weight;
 job->shader=oxi_vk_conv_matrices(d,job);if(job->shader==OXI_VK_SHADER_COUNT){job->tiling=is_few?few:plain;
 job->shader=is_few?OXI_VK_SHADER_conv_few:OXI_VK_SHADER_conv;
 job->parts=oxi_vk_conv_cut(job,&job->tiling,&least);return;}
-job->parts=0;for(int i=0;i<OXI_VK_CONV_TILINGS;i++){const oxi_vk_tiling*row=&oxi_vk_conv_tilings[i];
-double seconds;
-if(!oxi_vk_conv_suits(d,job,row)&&(i+1<OXI_VK_CONV_TILINGS||job->parts))continue;
+job->parts=0;const bool weight=job->op==OXI_OP_conv_back_weight;
+int tilings=weight?OXI_VK_CONV_WEIGHT_TILINGS:OXI_VK_CONV_TILINGS;for(int i=0;i<tilings;i++){
+const oxi_vk_tiling*row=weight?&oxi_vk_conv_weight_tilings[i]:&oxi_vk_conv_tilings[i];double seconds;
+if(!oxi_vk_conv_suits(d,job,row)&&(i+1<tilings||job->parts))continue;
 int64_t parts=oxi_vk_conv_cut(job,row,&seconds);if(job->parts&&seconds>=least)continue;
 job->tiling=*row;job->parts=parts;least=seconds;}}
 static void oxi_vk_conv_plan(const oxi_vk_device*d,oxi_vk_conv_job*job,oxi_op op,
