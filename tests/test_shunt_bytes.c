@@ -1,7 +1,7 @@
 /* test_shunt_bytes.c - what plans move: what the host keeps lies evenly over a step, nothing is both there
- * and pinned, and of ways that take the same time the one is chosen that moves less. The implementation is
- * in this file, so that it sees what lies below the public functions. OX_O0: the compiler takes longest
- * here. */
+ * and pinned, and of ways that take the same time the one is chosen that moves less; what copies in 8 bits
+ * keep. The implementation is in this file, so that it sees what lies below the public functions. OX_O0:
+ * the compiler takes longest here. */
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION
@@ -123,8 +123,38 @@ static void test_bytes(void) {
     printf("bytes read: %.3f of those of plans for moves that take nothing\n", least / any);
 }
 
+/* A block of 8-bit copies: of numbers from half its scale on a part of 64 is lost at most, twice as much for
+ * each two octaves below, and 2^-12 of the scale; what is not finite comes back as NaN, whatever is beside
+ * it. */
+static void test_eight_bits(void) {
+    enum { BLOCKS = 4096, COUNT = BLOCKS * OXI_SHUNT_F8_BLOCK };
+    static float x[COUNT], back[COUNT];
+    static uint16_t scales[BLOCKS];
+    static uint8_t codes[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        const double size = ldexp(1, (int)draw(200) - 100), small = ldexp(1, -(int)draw(16));
+        static double of_block;
+        if (i % OXI_SHUNT_F8_BLOCK == 0) of_block = size;
+        x[i] = (float)(of_block * small * ((double)draw(4001) - 2000) / 1000);
+        if (draw(500) == 0) x[i] = draw(2) ? -INFINITY : NAN;
+    }
+    oxi_shunt_to_f8(x, BLOCKS, scales, codes);
+    oxi_shunt_from_f8(scales, codes, BLOCKS, back);
+    for (int i = 0; i < COUNT; i++) {
+        const double scale = (double)oxi_bf16_to_f32(scales[i / OXI_SHUNT_F8_BLOCK]);
+        double size = fabs((double)x[i]), most = size / 64;
+        for (double from = 0.5; size < from * scale && from > 0x1p-12; from /= 4) most *= 2;
+        if (!isfinite(x[i]))
+            CHECK_MSG(isnan(back[i]), "%g for %g", (double)back[i], (double)x[i]);
+        else
+            CHECK_MSG(fabs((double)back[i] - (double)x[i]) <= most * 1.0001 + 0x1p-12 * scale,
+                      "%g for %g, a scale of %g", (double)back[i], (double)x[i], scale);
+    }
+}
+
 int main(void) {
     test_spread();
     test_bytes();
+    test_eight_bits();
     return check_done("shunt_bytes");
 }

@@ -292,12 +292,12 @@ int main(void) {
     static const double scales[] = {1, 1e-9, 1e-30, 1e9};
     for (int i = 0; i < 4; i++) {
         test_small_numbers(OX_COMPRESSION_F16, scales[i], 0.004);
-        test_small_numbers(OX_COMPRESSION_F8, scales[i], 0.04);
+        test_small_numbers(OX_COMPRESSION_F8, scales[i], 0.15); /* a sum may move several times */
         test_small_numbers(OX_COMPRESSION_I8, scales[i], 0.04);
         test_small_numbers(OX_COMPRESSION_Q4, scales[i], 0.6);
     }
     test_not_finite(OX_COMPRESSION_F16, 0.1);
-    test_not_finite(OX_COMPRESSION_F8, 0.5);
+    test_not_finite(OX_COMPRESSION_F8, 2);
     test_logarithms();
     test_plans();
     test_trace();
