@@ -197,18 +197,24 @@ static void test_compression(ox_compression compression, unsigned which, double 
     CHECK(worst > 0 && (double)moved[1] < 1.25 * (double)moved[0]); /* what moves is a plan's, by times */
 }
 
+/* Room for eight tensors of so many numbers; all others move compressed. */
+static ox_shunt_desc compressing_desc(ox_compression compression, size_t count) {
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 8 * count * sizeof(float);
+    desc.host_bytes = 64 << 20;
+    desc.recompute = OX_RECOMPUTE_OFF;
+    desc.compression = compression;
+    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE; /* scopes hold them beyond the step */
+    return desc;
+}
+
 /* What leaves the device may be far below the smallest half, as gradients are: it comes back as near to what
  * it was as numbers of usual size do. */
 static void test_small_numbers(ox_compression compression, double scale, double most) {
     enum { MANY = 12, COUNT = 1 << 15 };
     static float before[COUNT], after[COUNT];
     double worst = 0;
-    ox_shunt_desc desc = small_desc();
-    desc.device_bytes = 8 * COUNT * sizeof(float);
-    desc.host_bytes = 64 << 20;
-    desc.recompute = OX_RECOMPUTE_OFF;
-    desc.compression = compression;
-    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE; /* the scope holds them beyond the step */
+    ox_shunt_desc desc = compressing_desc(compression, COUNT);
     ox_shunt *shunt = ox_shunt_open(&desc);
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(COUNT), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
@@ -236,12 +242,7 @@ static void test_small_numbers(ox_compression compression, double scale, double 
 static void test_not_finite(ox_compression compression, double most) {
     enum { MANY = 12, COUNT = 1 << 15, ODD = 1000 };
     static float before[COUNT], after[COUNT];
-    ox_shunt_desc desc = small_desc();
-    desc.device_bytes = 8 * COUNT * sizeof(float);
-    desc.host_bytes = 64 << 20;
-    desc.recompute = OX_RECOMPUTE_OFF;
-    desc.compression = compression;
-    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE;
+    ox_shunt_desc desc = compressing_desc(compression, COUNT);
     for (int i = 0; i < COUNT; i++) before[i] = (float)(i % 97 - 48);
     for (int i = ODD; i < COUNT; i += ODD) before[i] = i / ODD % 2 ? (float)INFINITY : (float)NAN;
     ox_shunt *shunt = ox_shunt_open(&desc);
@@ -270,12 +271,7 @@ static void test_not_finite(ox_compression compression, double most) {
 /* Logarithms that e is raised to on the way back move with all of their bits. */
 static void test_logarithms(void) {
     enum { MANY = 12, ROWS = 64, COLUMNS = 512 };
-    ox_shunt_desc desc = small_desc();
-    desc.device_bytes = 8 * ROWS * COLUMNS * sizeof(float);
-    desc.host_bytes = 64 << 20;
-    desc.recompute = OX_RECOMPUTE_OFF;
-    desc.compression = OX_COMPRESSION_F8;
-    desc.compress = OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE;
+    ox_shunt_desc desc = compressing_desc(OX_COMPRESSION_F8, ROWS * COLUMNS);
     ox_shunt *shunt = ox_shunt_open(&desc);
     OX_SCOPE {
         ox_tensor *x = ox_randn(OX_SHAPE(ROWS, COLUMNS), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
