@@ -15,8 +15,9 @@
  * renames the file defines. The rest is copied.
  *
  * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
- * lean: without comments and indents, and with spaces between words and between operators only. Names stay,
- * and each statement has its own line, so that a debugger has something to show.
+ * lean: without comments and indents, with spaces between words and between operators only, and without the
+ * prototypes that the order of the parts makes idle. Names stay, and each statement has its own line, so that
+ * a debugger has something to show.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -349,16 +350,82 @@ static void lean_pack(text *output, const char *at, const char *end) {
     free(piece.data);
 }
 
+/* ---- prototypes ---- */
+
+/* The next place from `at` on where `name` stands as a word; NULL: none. */
+static const char *next_mention(const char *at, const char *name, size_t size) {
+    for (at = strstr(at, name); at; at = strstr(at + size, name))
+        if (!is_word(at[-1]) && !is_word(at[size])) return at;
+    return NULL;
+}
+
+/* The name that a function's head declares which begins at `at` with "static ", and behind its parameters
+ * `end`; NULL if it is none. */
+static const char *declared_name(const char *at, size_t *size, const char **end) {
+    const char *open = at + strcspn(at, "(;{}=#"), *name = open;
+    int depth = 0;
+    if (strncmp(at, "static ", 7) != 0 || *open != '(') return NULL;
+    while (is_word(name[-1])) name--;
+    *size = (size_t)(open - name);
+    for (at = open; *at && !strchr(";{}#", *at); at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (depth == 0) break;
+    }
+    *end = at + 1;
+    return *size && *at == ')' ? name : NULL;
+}
+
+/* The end of a prototype at `at` that says what its function's head will say before anyone has asked; NULL if
+ * it is none. What is written before it may be a macro that asks. */
+static const char *idle_prototype(const char *text, const char *at) {
+    size_t size, head;
+    const char *end, *then, *name = declared_name(at, &size, &end), *mention;
+    char word[128];
+    if (!name || *end != ';' || size >= sizeof word) return NULL;
+    memcpy(word, name, size);
+    word[size] = 0;
+    head = (size_t)(name - at);
+    mention = next_mention(end, word, size);
+    if (!mention || next_mention(text, word, size) != name) return NULL;
+    if (memcmp(mention - head, at, head) != 0) return NULL; /* an attribute, say, that only one of them has */
+    at = mention - head;
+    if (!strchr(";}\n", at[-1]) || declared_name(at, &size, &then) != mention) return NULL;
+    return *then == '{' ? end + 1 : NULL;
+}
+
+/* Leaves out of lean text what idle_prototype finds. */
+static void drop_prototypes(text *all) {
+    const char *from = all->data, *at;
+    text output = {0};
+    for (at = from; *at; at++) {
+        const char *end;
+        if (at > all->data && at[-1] == '\n' && *at == '#') {
+            while (*at != '\n' || at[-1] == '\\') at++;
+        } else if (at > all->data && strchr(";}\n", at[-1])) {
+            if ((end = idle_prototype(all->data, at)) == NULL) continue;
+            text_add(&output, from, (size_t)(at - from));
+            from = at[-1] == '\n' && *end == '\n' ? end + 1 : end;
+            at = from - 1;
+        }
+    }
+    text_add_string(&output, from);
+    free(all->data);
+    *all = output;
+}
+
 /* Packs the implementation half lean, and says so at its head. */
 static void make_lean(text *all) {
     const char *from = strstr(all->data, IMPLEMENTATION);
-    text output = {0};
+    text output = {0}, lean = {0};
     if (!from) return;
     text_add(&output, all->data, (size_t)(from - all->data) + 1);
     text_add_string(&output, "/* From here on the text is packed: comments, blank lines and indentation "
                              "are left out. To read it, see\n * src/ in the repository: what stands behind "
                              "the mark >>base/error.c here is src/base/error.c there. */\n");
-    lean_pack(&output, from + 1, all->data + all->size);
+    lean_pack(&lean, from + 1, all->data + all->size);
+    drop_prototypes(&lean);
+    text_add(&output, lean.data, lean.size);
+    free(lean.data);
     free(all->data);
     *all = output;
 }
