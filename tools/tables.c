@@ -158,11 +158,10 @@ static void put_view(const char *name, const char *element, const char *access, 
 
 static void put_memory(void) {
     current = file_of("memory");
-    const int pushed = OXI_VK_PUSHED_BYTES / 16;
     PUT("layout(set = %d, binding = 0, std140) uniform Params { uvec4 param[%d]; };\n", OXI_VK_PARAM_SET,
         OXI_VK_PARAM_BYTES / 16);
-    PUT("#ifdef PUSHED\nlayout(push_constant) uniform Pushed { uvec4 pushed[%d]; };\n", pushed);
-    PUT("#define PARAM(i) ((i) < %d ? pushed[min(i, %d)] : param[i])\n", pushed, pushed - 1);
+    PUT("#ifdef PUSHED\nlayout(push_constant) uniform Pushed { uvec4 pushed[PUSHED]; };\n");
+    PUT("#define PARAM(i) ((i) < PUSHED ? pushed[min(i, PUSHED - 1)] : param[i])\n");
     PUT("#else\n#define PARAM(i) param[i]\n#endif\n");
 #define OXI_VIEW(file, name, element, access, first, end) \
     current = file_of(#file);                             \

@@ -39,6 +39,7 @@ uint expert_at_place(const uint place) {
 uvec4 batch_places(const uint i) {
     uvec4 at = PARAM(ROW_at);
     if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
+    if (SINGLE == 2) at += i * PARAM(ROW_stride);
     if (IDS == 0 || OWN_EXPERTS) return at;
     uint expert = expert_at_place(at.w);
     return uvec4(at.xy, at.z + expert * P_expert_b, expert * P_expert_bias);

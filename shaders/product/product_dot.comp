@@ -154,17 +154,18 @@ void take_quants(const uint at) {
         float last = 1;
         mean = 0;
         factor = 1;
-        hold_row(row, from);
+        if (ROWS > 1) hold_row(row, from);
         take_other(row, from);
         if (KIND == NORM_LAYER) mean = mean_of(row, from);
-        if (KIND != 0 && !PLAIN_FACTOR)
-            factor = norm_factor(SUM_SQUARES, row, from, mean, sum_of_row(SUM_SQUARES, row, from, mean, 1));
-        for (uint attempt = 0; attempt < 2; attempt++) {
-            float sum = take_fours(row, from, mean, factor);
-            if (!PLAIN_FACTOR || attempt == 1) break;
-            factor = last = norm_factor(SUM_SQUARES, row, from, 0, sum);
-            if (last >= 1e-18 && last <= 1e12) break;
-            last = 1; /* numbers near the range's ends are taken at size 1 */
+        if (KIND != 0 && !PLAIN_FACTOR) factor = norm_factor(SUM_SQUARES, row, from, mean);
+        float size = 1;
+        float squares = take_fours(row, from, mean, factor);
+        if (PLAIN_FACTOR) {
+            squares = sum_of_all(squares) / float(P_k);
+            if (leaves_range(squares, size)) /* written twice: as a loop it would hold up what comes behind */
+                squares = sum_of_all(take_fours(row, from, mean, size)) / float(P_k);
+            last = factor_of(squares, size, P_epsilon);
+            factor = size * last;
         }
         if (gl_LocalInvocationID.x == 0) factors[row] = last;
         if (ROWS > 1) row_is_made(row, mean, factor);
@@ -395,6 +396,8 @@ void main() {
     const uint units = INNER / 16 / PARTS, all = OWN ? ROWS * units : units;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
+    await_results();
+    if (ROWS == 1 && !TAKEN) hold_row(0, at.y); /* before weights, which take longer */
     uint place[COLUMNS];
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {

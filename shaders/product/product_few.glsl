@@ -16,7 +16,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/product_few.glsl"
-#define PUSHED
+#define PUSHED PUSHED_FOURS
 #define OWN_EXPERTS (EXPERTS == 1)
 #include "product/product.glsl"
 #define STEPS_AT ROW_behind
@@ -49,10 +49,20 @@ void put_left(const uint column, const float x) {
 
 shared float partial[TEAMS * OUTPUTS * (SUMS + 1) + gl_WorkGroupSize.x / LANES + 16];
 
-// The sum over all invocations, in all of them.
+// The sum over all invocations, in all of them. Sums of subgroups lie where those before the last ones did,
+// which nobody reads any more: one barrier is enough. Little code, for each dispatch fetches it anew.
+uint sums_turn = 0;
 float sum_of_all(float sum) {
     uint id = gl_LocalInvocationID.x;
+    const uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
     if (LANES > 1) sum = subgroupAdd(sum);
+    if (LANES > 1 && count <= LANES) {
+        const uint from = sums_turn * count;
+        sums_turn = 1 - sums_turn;
+        if (id % LANES == 0) partial[from + id / LANES] = sum;
+        barrier();
+        return subgroupAdd(id % LANES < count ? partial[from + id % LANES] : 0);
+    }
     barrier();
     if (id % LANES == 0) partial[id / LANES] = sum;
     barrier();
@@ -64,9 +74,6 @@ float sum_of_all(float sum) {
         }
         barrier();
     }
-    const uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
-    if (LANES > 1 && count <= LANES) /* little code: it is fetched anew for each dispatch */
-        return subgroupAdd(id % LANES < count ? partial[id % LANES] : 0);
     uint from = LANES == 1 ? gl_WorkGroupSize.x : 0;
     sum = 0;
     for (uint i = 0; i < count; i++) sum += partial[from + i];
@@ -135,25 +142,31 @@ float sum_of_row(const uint what, const uint row, const uint from, const float s
         sum += part_of_sum(what, source_at(row, from, 4 * four), shift, size);
     return sum;
 }
-// What a row's distances from `shift` are multiplied by, from the invocations' sums of their squares; squares
-// that leave the range of f32 are taken again, of numbers of another size.
-float norm_factor(const uint what, const uint row, const uint from, const float shift, float sum) {
-    float size = 1;
-    for (uint attempt = 0; attempt < 2; attempt++) {
-        sum = sum_of_all(sum) / float(P_k);
-        if (size != 1) break;
-        if (!(sum < 1e37)) size = 5.42101086e-20;
-        else if (sum < 1e-25) size = 1.84467441e19;
-        else break;
-        sum = sum_of_row(what, row, from, shift, size);
+// Whether squares of numbers of size 1 leave the range of f32: then they are taken again, of another size.
+bool leaves_range(const float squares, inout float size) {
+    if (size != 1) return false;
+    if (!(squares < 1e36)) size = 5.42101086e-20;
+    else if (squares < 1e-24) size = 1.84467441e19;
+    return size != 1;
+}
+// 1 / deviation, in the size that squares are of.
+float factor_of(const float squares, const float size, const uint epsilon) {
+    precise float all = squares + uintBitsToFloat(epsilon) * size * size;
+    return 1 / sqrt(all);
+}
+// What a row's distances from `shift` are multiplied by, or the other row: a loop, for code that is there
+// once is fetched once.
+float norm_factor(const uint what, const uint row, const uint from, const float shift) {
+    float size = 1, squares;
+    [[dont_unroll]] for (uint attempt = 0; attempt < 2; attempt++) {
+        squares = sum_of_all(sum_of_row(what, row, from, shift, size)) / float(P_k);
+        if (!leaves_range(squares, size)) break;
     }
-    float epsilon = uintBitsToFloat(what == SUM_OTHER ? P_other_epsilon : P_epsilon);
-    precise float squares = sum + epsilon * size * size;
-    return size / sqrt(squares);
+    return size * factor_of(squares, size, what == SUM_OTHER ? P_other_epsilon : P_epsilon);
 }
 // Before anything else of a row is asked for.
 void take_other(const uint row, const uint from) {
-    if (ADDED) other_factor = norm_factor(SUM_OTHER, row, from, 0, sum_of_row(SUM_OTHER, row, from, 0, 1));
+    if (ADDED) other_factor = norm_factor(SUM_OTHER, row, from, 0);
 }
 float mean_of(const uint row, const uint from) {
     return sum_of_all(sum_of_row(SUM_NUMBERS, row, from, 0, 1)) / float(P_k);
@@ -310,7 +323,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     }
     if (ROUTES == 1) atomicExchange(b0.d[at.x + offset], floatBitsToUint(r)); /* others will look */
     else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
-    if (SINGLE == 0) offset += at.x - P_at0; /* of a pair: all three lie alike */
+    if (SINGLE != 1) offset += at.x - P_at0; /* of a pair: all three lie alike */
     if (PAIR == 1) {
         float other = finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
@@ -383,6 +396,10 @@ void write_results(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
 // Whether it is the last one that is through with its columns. What workgroups tell each other goes by
 // atomics, which are as fresh as the place where they are made.
 shared uint arrived;
+// Fetches what route_results asks for while others of it are on their way.
+void await_results() {
+    if (ROUTES == 1 && gl_LocalInvocationID.x == 0) arrived = ROUTER_BEHIND(ROUTE_IDS + 6);
+}
 bool is_last(const uint counter) {
     const uint block = ROUTER_BLOCKS >> 12 & 7;
     const uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;

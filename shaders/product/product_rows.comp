@@ -57,8 +57,7 @@ void take_norm(const uint at) {
         hold_row(row, from);
         take_other(row, from);
         if (KIND == NORM_LAYER) mean = mean_of(row, from);
-        if (KIND != 0)
-            factor = norm_factor(SUM_SQUARES, row, from, mean, sum_of_row(SUM_SQUARES, row, from, mean, 1));
+        if (KIND != 0) factor = norm_factor(SUM_SQUARES, row, from, mean);
         [[unroll]] for (uint i = 0; i < HELD; i++)
             if (four_in_round(i) < FOURS)
                 normal[row * FOURS + four_in_round(i)] = normalized(held[i], mean, factor);
@@ -87,6 +86,7 @@ void main() {
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
+    await_results();
     uint place[COLUMNS];
     eight next[AHEAD][COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {

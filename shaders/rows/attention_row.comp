@@ -11,6 +11,7 @@
 #include "rows/attention.glsl"
 #include "common/wide.glsl"
 
+const uint THREADS = gl_WorkGroupSize.x;
 const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row of v; keys at a time
 const uint AT_ONCE = 4;                                 // values that are on their way at a time
 // Neighbors that share a key: an instruction that runs once takes longer than what it does, so that half the
@@ -28,7 +29,7 @@ const bool ADDED = LANES > EIGHTS && ODD == 0;
 const uint SUMS = ADDED ? TEAMS : GROUPS;
 
 shared float weights[THREADS], few[LANES > 1 ? TEAMS : 16];
-shared vec4 sums[512];
+shared vec4 sums[2 * THREADS];
 
 const bool HALVES = CACHE == F16 || CACHE == BF16; // elements of the caches have 16 bits
 #include "rows/turned.glsl"

@@ -5,89 +5,118 @@
 // and a sine for each pair, and the norms' weights in block 4. With TURNS 2 there is no rope: P_pairs is 0.
 #include "rows/rope.glsl"
 
-shared vec4 raw_rows[NORM == 1 ? DEPTH / 2 : 1];                 // of q, of k
 // The key and the value as they are kept: bits of each element, and words of two.
 shared uint newest_bits[TURNS != 0 ? DEPTH + DEPTH_V : 1];
 shared uvec4 newest_words[TURNS != 0 && HALVES ? (DEPTH + DEPTH_V) / 8 : 1];
 
+// Where the raw row of q (side 0) or k begins.
+uint raw_at(const uint side, const uint head) {
+    return P_raw_at[side] + head * P_raw_head[side];
+}
 vec4 four_of_raw(const uint i) {
-    return raw_rows[i / 4];
+    return uintBitsToFloat(uvec4(b1.d[i], b1.d[i + 1], b1.d[i + 2], b1.d[i + 3]));
 }
 DEFINE_ROW_FACTOR(raw_factor, four_of_raw)
-const uint SQUARES = (DEPTH / 4 + 3) / 4; // fours of those sums of a row: the last ones may be 0
-shared vec4 raw_squares[NORM == 1 ? 2 * SQUARES : 1]; // of the fours of both rows: their sums
 
-// The norm's factor of a row, added up in raw_factor's order, which takes over where squares leave the range.
-float factor_of_raw(const uint side) {
-    float epsilon = uintBitsToFloat(P_epsilon), sum = 0;
-    [[dont_unroll]] for (uint i = 0; i < SQUARES; i++) {
-        vec4 four = raw_squares[side * SQUARES + i];
-        [[unroll]] for (uint j = 0; j < 4; j++) sum += four[j];
+// Squares of the numbers of both rows, as far as they are added up: by subgroups, or in two steps of sixteen.
+const uint SQUARES = LANES > 1 ? TEAMS : 16;
+shared vec2 squares[NORM == 1 ? SQUARES : 1], all_squares[NORM == 1 && LANES == 1 ? THREADS : 1];
+
+void put_squares(vec2 sum) {
+    uint lane = gl_LocalInvocationID.x;
+    if (LANES > 1) {
+        sum = subgroupAdd(sum);
+        if (lane % LANES == 0) squares[lane / LANES] = sum;
+    } else {
+        all_squares[lane] = sum;
+        barrier();
+        if (lane < 16) {
+            for (uint i = lane + 16; i < THREADS; i += 16) sum += all_squares[i];
+            squares[lane] = sum;
+        }
     }
+    barrier();
+}
+// The norm's factor of a row; raw_factor takes over where squares leave the range.
+float factor_of_raw(const uint side, const uint at) {
+    float epsilon = uintBitsToFloat(P_epsilon), sum = 0;
+    [[unroll]] for (uint i = 0; i < SQUARES; i++) sum += squares[i][side];
     sum /= float(DEPTH);
-    if (!(sum < 1e37) || sum < 1e-25) return raw_factor(side * DEPTH, DEPTH, epsilon);
-    precise float squares = sum + epsilon;
-    return 1 / sqrt(squares);
+    if (!(sum < 1e37) || sum < 1e-25) return raw_factor(at, DEPTH, epsilon);
+    precise float square = sum + epsilon;
+    return 1 / sqrt(square);
 }
 
 uint as_kept(const float x) {
     return narrow_of_f32(CACHE, floatBitsToUint(x));
-}
-// Element i of the row of q (side 0) or k, with its norm; `writes` that too.
-float normed(const uint side, const uint head, const uint i, const float factor, const bool writes) {
-    if (NORM == 0) return uintBitsToFloat(b1.d[P_raw_at[side] + head * P_raw_head[side] + i]);
-    float x = raw_rows[(side * DEPTH + i) / 4][i & 3];
-    precise float r = x * factor;
-    r = r * uintBitsToFloat(b4.d[P_weight_at[side] + i]);
-    if (writes) b0.d[P_normal_at[side] + head * P_normal_head[side] + i] = floatBitsToUint(r);
-    return r;
 }
 void put_turned(const uint side, const uint head, const uint i, const float x, const bool writes) {
     if (side == 0) query[i / 4][i & 3] = x;
     else newest_bits[i] = as_kept(x);
     if (TURNS == 1 && writes) b0.d[P_turned_at[side] + head * P_turned_head[side] + i] = floatBitsToUint(x);
 }
-// The turn of pair `place`, where there is one.
-vec2 turn_of(const uint place) {
-    if (place >= P_pairs) return vec2(0);
-    uint t = P_turns + 2 * place;
-    return vec2(uintBitsToFloat(b4.d[t]), uintBitsToFloat(b4.d[t + 1]));
+// Pair `place` of a row, or the element behind the pairs that stays as it is, which is done twice: its
+// elements, their numbers, the norm's weights, the turn.
+struct pair {
+    uvec2 at;
+    vec2 x, weight, turn;
+};
+bool is_pair(const uint place) {
+    return place < P_pairs;
 }
-// Pair `place` of a row, or the element behind the pairs that stays as it is, which is done twice.
-void turn_place(const uint side, const uint head, const uint place, const vec2 turn, const float factor,
-                const bool writes) {
-    const bool turns = place < P_pairs;
-    uint first = turns && INTERLEAVED == 1 ? 2 * place : place, second = first + 1;
-    if (INTERLEAVED == 0 || !turns) second = place + P_pairs;
-    if (!turns) first = second;
-    float a = normed(side, head, first, factor, writes), b = normed(side, head, second, factor, writes);
-    vec2 r = turns ? turned_pair(a, b, turn) : vec2(a);
-    put_turned(side, head, first, r.x, writes);
-    put_turned(side, head, second, r.y, writes);
+pair pair_at(const uint side, const uint raw, const uint place) {
+    pair p;
+    uint first = is_pair(place) && INTERLEAVED == 1 ? 2 * place : place, second = first + 1;
+    if (INTERLEAVED == 0 || !is_pair(place)) second = place + P_pairs;
+    p.at = uvec2(is_pair(place) ? first : second, second);
+    p.x = uintBitsToFloat(uvec2(b1.d[raw + p.at.x], b1.d[raw + p.at.y]));
+    p.weight = p.turn = vec2(0);
+    if (NORM == 1) {
+        uint w = P_weight_at[side];
+        p.weight = uintBitsToFloat(uvec2(b4.d[w + p.at.x], b4.d[w + p.at.y]));
+    }
+    if (is_pair(place)) {
+        uint t = P_turns + 2 * place;
+        p.turn = uintBitsToFloat(uvec2(b4.d[t], b4.d[t + 1]));
+    }
+    return p;
 }
-// The query of `head`; with `sees` the newest key and value. writes_q, writes_k: their results too.
+void turn_pair(const uint side, const uint head, const pair p, const float factor, const bool turns,
+               const bool writes) {
+    vec2 r = p.x;
+    if (NORM == 1) {
+        precise vec2 normed = p.x * factor;
+        normed = normed * p.weight;
+        r = normed;
+        uint to = P_normal_at[side] + head * P_normal_head[side];
+        if (writes) b0.d[to + p.at.x] = floatBitsToUint(r.x);
+        if (writes) b0.d[to + p.at.y] = floatBitsToUint(r.y);
+    }
+    if (turns) r = turned_pair(r.x, r.y, p.turn);
+    put_turned(side, head, p.at.x, r.x, writes);
+    put_turned(side, head, p.at.y, r.y, writes);
+}
+// The query of `head`; with `sees` the newest key and value. writes_q, writes_k: their results too. All that
+// an invocation reads is on its way before the first of it is needed.
 void make_rows(const uint head, const bool sees, const bool writes_q, const bool writes_k) {
     uint lane = gl_LocalInvocationID.x, own = head / P_group, each = DEPTH - P_pairs;
+    const uint count = (sees ? 2 : 1) * each;
+    const uvec2 raw = uvec2(raw_at(0, head), raw_at(1, own));
+    pair p;
+    if (lane < count) p = pair_at(lane / each, raw[lane / each], lane % each);
+    vec2 sum = vec2(0);
     for (uint i = lane; i < DEPTH && NORM == 1; i += THREADS) {
-        raw_rows[i / 4][i & 3] = uintBitsToFloat(b1.d[P_raw_at.x + head * P_raw_head.x + i]);
-        raw_rows[(DEPTH + i) / 4][i & 3] = uintBitsToFloat(b1.d[P_raw_at.y + own * P_raw_head.y + i]);
+        vec2 x = uintBitsToFloat(uvec2(b1.d[raw.x + i], b1.d[raw.y + i]));
+        sum += x * x;
     }
     for (uint i = lane; i < DEPTH_V && sees; i += THREADS)
         newest_bits[DEPTH + i] = as_kept(uintBitsToFloat(b1.d[P_raw_at.z + own * P_raw_head.z + i]));
-    vec2 turn = turn_of(lane % each); /* while the rows are on their way */
-    if (NORM == 1) {
-        barrier();
-        for (uint i = lane; i < 8 * SQUARES; i += THREADS) {
-            uint four = i % (4 * SQUARES), row = i / (4 * SQUARES) * (DEPTH / 4) + four;
-            raw_squares[i / 4][i & 3] = four < DEPTH / 4 ? dot(raw_rows[row], raw_rows[row]) : 0;
-        }
-        barrier();
-    }
-    for (uint i = lane; i < (sees ? 2 : 1) * each; i += THREADS) {
-        uint side = i / each;
-        float factor = NORM == 1 ? factor_of_raw(side) : 1;
-        if (i != lane) turn = turn_of(i % each);
-        turn_place(side, side == 0 ? head : own, i % each, turn, factor, side == 0 ? writes_q : writes_k);
+    if (NORM == 1) put_squares(sum);
+    for (uint i = lane; i < count; i += THREADS) {
+        uint side = i / each, place = i % each;
+        float factor = NORM == 1 ? factor_of_raw(side, raw[side]) : 1;
+        if (i != lane) p = pair_at(side, raw[side], place);
+        turn_pair(side, side == 0 ? head : own, p, factor, is_pair(place), side == 0 ? writes_q : writes_k);
     }
     barrier();
 }

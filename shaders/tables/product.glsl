@@ -86,13 +86,13 @@ layout(constant_id = 13) const uint SINGLE = 0;
 #define P_steps_n PARAM(12).y
 #define P_steps_to PARAM(12).z
 #define P_window PARAM(12).w
-#define ROW_behind 13
-#define ROW_stride 17
-#define ROW_shape 25
-#define ROW_factors 27
-#define P_factors PARAM(27)
-#define P_factors0 PARAM(27).xy
-#define P_factors1 PARAM(27).zw
+#define ROW_stride 13
+#define ROW_shape 21
+#define ROW_factors 23
+#define P_factors PARAM(23)
+#define P_factors0 PARAM(23).xy
+#define P_factors1 PARAM(23).zw
+#define ROW_behind 24
 const uint ACT_NONE = 0;
 const uint ACT_RELU = 1;
 const uint ACT_GELU = 2;

@@ -25,6 +25,7 @@ layout(constant_id = 36) const uint ROUTER_PICKED = 0;
 layout(constant_id = 37) const uint ROUTER_LATE = 0;
 layout(constant_id = 38) const uint ROUTER_GIVEN = 0;
 layout(constant_id = 39) const uint ROUTER_BLOCKS = 0;
+layout(constant_id = 40) const uint PUSHED_FOURS = 8;
 const uint TAIL_NONE = 0;
 const uint TAIL_ADD = 1;
 const uint TAIL_SILU = 2;

@@ -323,6 +323,7 @@ typedef struct oxi_vk_device {
     VkShaderStageFlags sized_stages;
     uint32_t subgroups_most;           /* of a workgroup whose size was asked for */
     VkBool32 keeps_subnormals;         /* of f32, for shaders that ask for it */
+    uint32_t pushed_bytes;             /* of parameters, as push constants */
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;

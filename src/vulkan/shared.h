@@ -15,7 +15,8 @@ enum {
     OXI_VK_BINDINGS = 6,              /* storage buffers of a shader */
     OXI_VK_FAULT_BINDING = 5,         /* where a shader tells what it found wrong */
     OXI_VK_PARAM_BYTES = 512,         /* most that a dispatch takes */
-    OXI_VK_PUSHED_BYTES = 128,        /* of those, the first, as push constants: all devices have so many */
+    OXI_VK_PUSHED_LEAST = 128,        /* of those, the first, as push constants: all devices have so many, */
+    OXI_VK_PUSHED_MOST = 256,         /* and most of them so many */
     OXI_VK_THREADS = 256,             /* invocations of most shaders' workgroups: shaders.def */
     OXI_VK_FEW_THREADS = 64           /* where each takes much time */
 };

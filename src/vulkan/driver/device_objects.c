@@ -25,7 +25,9 @@ static ox_status oxi_vk_make_layouts(oxi_vk_device *d) {
         result = d->vk.vkCreateDescriptorSetLayout(d->device, &info, NULL, &d->param_layout);
     VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];
     VkPipelineLayoutCreateInfo layout;
-    const VkPushConstantRange pushed = {VK_SHADER_STAGE_COMPUTE_BIT, 0, OXI_VK_PUSHED_BYTES};
+    d->pushed_bytes = OXI_VK_PUSHED_LEAST;
+    if (d->limits.maxPushConstantsSize >= OXI_VK_PUSHED_MOST) d->pushed_bytes = OXI_VK_PUSHED_MOST;
+    const VkPushConstantRange pushed = {VK_SHADER_STAGE_COMPUTE_BIT, 0, d->pushed_bytes};
     memset(&layout, 0, sizeof layout);
     layouts[OXI_VK_PARAM_SET] = d->param_layout;
     layouts[OXI_VK_BLOCK_SET] = d->buffer_layout;

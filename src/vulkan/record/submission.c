@@ -145,7 +145,7 @@ static void oxi_vk_write_dispatch(oxi_vk_device *d, const oxi_vk_slot *slot, con
                                   OXI_VK_DESCRIPTOR_SETS, sets, 1, &offset);
     if (c->pushes)
         d->vk.vkCmdPushConstants(slot->commands, d->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                 OXI_VK_PUSHED_BYTES, d->noted_params + c->params);
+                                 d->pushed_bytes, d->noted_params + c->params);
     d->vk.vkCmdDispatch(slot->commands, c->groups[0], c->groups[1], c->groups[2]);
 }
 
@@ -183,8 +183,8 @@ static void oxi_vk_grow_pushed(oxi_vk_device *d, uint32_t count) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         if (slot->pushed_room >= count) continue;
-        oxi_free(slot->pushed, (size_t)slot->pushed_room * OXI_VK_PUSHED_BYTES);
-        slot->pushed = (char *)oxi_try_alloc((size_t)count * OXI_VK_PUSHED_BYTES);
+        oxi_free(slot->pushed, (size_t)slot->pushed_room * d->pushed_bytes);
+        slot->pushed = (char *)oxi_try_alloc((size_t)count * d->pushed_bytes);
         slot->pushed_room = slot->pushed ? count : 0;
         slot->held_count = 0;
     }
@@ -199,8 +199,8 @@ static bool oxi_vk_keep_pushed(oxi_vk_device *d, oxi_vk_slot *slot) {
     char *to = slot->pushed;
     for (uint32_t i = 0; i < d->command_count; i++) {
         if (!d->commands[i].pushes) continue;
-        memcpy(to, d->noted_params + d->commands[i].params, OXI_VK_PUSHED_BYTES);
-        to += OXI_VK_PUSHED_BYTES;
+        memcpy(to, d->noted_params + d->commands[i].params, d->pushed_bytes);
+        to += d->pushed_bytes;
     }
     return true;
 }
@@ -210,8 +210,8 @@ static bool oxi_vk_slot_pushed(const oxi_vk_device *d, const oxi_vk_slot *slot) 
     const char *pushed = slot->pushed;
     for (uint32_t i = 0; i < d->command_count; i++) {
         if (!d->commands[i].pushes) continue;
-        if (memcmp(pushed, d->noted_params + d->commands[i].params, OXI_VK_PUSHED_BYTES) != 0) return false;
-        pushed += OXI_VK_PUSHED_BYTES;
+        if (memcmp(pushed, d->noted_params + d->commands[i].params, d->pushed_bytes) != 0) return false;
+        pushed += d->pushed_bytes;
     }
     return true;
 }
@@ -390,7 +390,7 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         oxi_free(slot->held, slot->held_room * sizeof *slot->held);
-        oxi_free(slot->pushed, (size_t)slot->pushed_room * OXI_VK_PUSHED_BYTES);
+        oxi_free(slot->pushed, (size_t)slot->pushed_room * d->pushed_bytes);
         slot->held = NULL;
         slot->pushed = NULL;
         slot->pushed_room = 0;

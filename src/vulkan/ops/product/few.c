@@ -160,6 +160,7 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
     few->experts = p->own;
+    few->pushed_fours = d->pushed_bytes / 16;
     uint64_t most = OXI_VK_FEW_GROUPS, batches = 1;
     for (int i = 0; i < p->form.ndim; i++) batches *= (uint64_t)p->form.shape[i];
     if (f->dot) most = oxi_vk_dot_groups(f, p->form.t[2]->dtype, batches);

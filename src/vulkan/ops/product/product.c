@@ -156,7 +156,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     bool along = oxi_is_block(b->dtype) || p->form.row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t width = oxi_vk_width(c->dtype), each = width == 3 ? 1 : 4u >> width, wide = few ? 8 : 4;
     oxi_vk_product_specials *special = &dispatch.special.product;
-    special->single = p->form.ndim == 0;
+    special->single = p->form.ndim < 2 ? (uint32_t)p->form.ndim + 1 : 0;
     special->dtype_c = (uint32_t)c->dtype;
     special->dtype_a = (uint32_t)p->form.t[1]->dtype;
     special->dtype_b = (uint32_t)b->dtype;

@@ -237,6 +237,15 @@ static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention
            p->value_depth % 8 == 0 && call->out_count == 1;
 }
 
+/* Invocations of a workgroup: those of long heads share a key by fours (attention_row.comp), and twice as many
+ * take as many keys at a time as others do. */
+static uint32_t oxi_vk_attention_threads(const oxi_vk_device *d, const oxi_vk_dispatch *dispatch) {
+    const oxi_vk_attention_row_specials *special = &dispatch->special.attention_row;
+    const bool fits = d->limits.maxComputeWorkGroupInvocations >= 2 * OXI_VK_THREADS &&
+                      d->limits.maxComputeSharedMemorySize >= 32768;
+    return special->base.depth >= 256 && special->lanes > 1 && fits ? 2 * OXI_VK_THREADS : OXI_VK_THREADS;
+}
+
 /* One query a workgroup, its keys in parts where there are many: the parts' sums are joined by a second
  * dispatch, from memory that is given back at once (whoever gets it next waits for its readers). */
 static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
@@ -248,6 +257,7 @@ static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     dispatch->special.attention_row.depth_v = p->value_depth;
     dispatch->special.attention_row.parts = parts;
     dispatch->special.attention_row.lanes = oxi_vk_is_sized(d, dispatch->shader) ? oxi_vk_few_lanes(d) : 1;
+    dispatch->special.attention_row.threads = oxi_vk_attention_threads(d, dispatch);
     dispatch->groups[0] = p->length * parts;
     if (parts == 1) {
         oxi_vk_bind_open(dispatch, 1);
