@@ -723,7 +723,8 @@ int main(int count, char **words) {
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) test_optimum(1, found[i]);
     test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
     test_exact(1, 7001717); /* memory in pieces, unless what stays over a slot lies at its end, */
-    test_exact(1, 7003068); /* or what stays until the next one */
+    test_exact(1, 7003068); /* or what stays until the next one, */
+    test_exact(1, 7003006); /* or every other one */
     test_figures();
     test_early();
     test_apart();

@@ -38,6 +38,7 @@ typedef struct oxi_shunt_schedule {
     double *finish[OXI_LANES], lane_end[OXI_LANES];
     uint64_t host_left;
     int packing;
+    bool turn;  /* the next place is at the end of memory, with OXI_PACK_TURNS */
     bool tight; /* places are those that leave the least, at the beginnings of free runs */
 } oxi_shunt_schedule;
 
@@ -286,7 +287,8 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
 /* Whether a fit is a better one: tight, of the run that it leaves the least of, else the one that is free the
  * earliest; apart and long, the first one. Of those that are alike the first. */
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule *s, const oxi_shunt_fit *x, const oxi_shunt_fit *y) {
-    if (s->packing & (OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT)) return x->place < y->place;
+    const int ends = OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT | OXI_PACK_TURNS;
+    if (s->packing & ends) return x->place < y->place;
     if (s->tight && x->run_left != y->run_left) return x->run_left < y->run_left;
     if (!s->tight && x->free_at != y->free_at) return x->free_at < y->free_at;
     if (!s->tight && x->left != y->left) return x->left < y->left;
@@ -365,7 +367,7 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
     bool large = room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
     int packing = s->packing, slots = g->last - g->first;
     bool end = (packing & OXI_PACK_APART && large) || (packing & OXI_PACK_LONG && slots > 1) ||
-               (packing & OXI_PACK_NEXT && slots > 0);
+               (packing & OXI_PACK_NEXT && slots > 0) || (packing & OXI_PACK_TURNS && s->turn);
     oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
     bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
@@ -373,6 +375,7 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
         if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
     s->block_of[g->item] = -1;
     s->placed += room;
+    s->turn = !s->turn;
     s->crowded = s->crowded || !found;
     return !found || oxi_shunt_occupy(s, &best, end, room, g, clock);
 }
