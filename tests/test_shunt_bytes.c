@@ -152,9 +152,28 @@ static void test_eight_bits(void) {
     }
 }
 
+/* The largest number of a block is not made larger, or smaller, in the mean of many. */
+static void test_largest(void) {
+    enum { BLOCKS = 4096, COUNT = BLOCKS * OXI_SHUNT_F8_BLOCK };
+    static float x[COUNT], back[COUNT];
+    static uint16_t scales[BLOCKS];
+    static uint8_t codes[COUNT];
+    double off = 0;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = i % OXI_SHUNT_F8_BLOCK == 0 ? (float)(1000 + draw(1000)) : (float)draw(1000);
+    oxi_shunt_to_f8(x, BLOCKS, scales, codes);
+    oxi_shunt_from_f8(scales, codes, BLOCKS, back);
+    for (int i = 0; i < COUNT; i += OXI_SHUNT_F8_BLOCK) {
+        CHECK_MSG(fabsf(back[i] / x[i] - 1) < 0x1p-8f, "%g for %g", (double)back[i], (double)x[i]);
+        off += (double)(back[i] / x[i] - 1) / BLOCKS;
+    }
+    CHECK_MSG(fabs(off) < 2e-4, "%g of the largest in the mean", off);
+}
+
 int main(void) {
     test_spread();
     test_bytes();
     test_eight_bits();
+    test_largest();
     return check_done("shunt_bytes");
 }

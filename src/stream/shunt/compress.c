@@ -25,8 +25,8 @@ static float oxi_shunt_from_root(uint8_t x, float scale) {
     return oxi_float_of_bits(oxi_bits_of_float(size) | sign | (0x7fc00000u & nan));
 }
 
-/* The largest number of a block is 127, 63/32 of its scale: the upper half of a float, rounded up. What is
- * not finite comes back as NaN. */
+/* The largest number of a block is 127, 63/32 of its scale: the upper half of a float, rounded, so that it
+ * comes back too large as often as too small. What is not finite comes back as NaN. */
 static void oxi_shunt_to_f8(const float *x, int64_t blocks, uint16_t *scales, uint8_t *out) {
     const float top = 63.0f / 32;
     for (int64_t b = 0; b < blocks; b++, x += OXI_SHUNT_F8_BLOCK, out += OXI_SHUNT_F8_BLOCK) {
@@ -35,7 +35,7 @@ static void oxi_shunt_to_f8(const float *x, int64_t blocks, uint16_t *scales, ui
             float size = fabsf(x[i]);
             if (size > most && size <= FLT_MAX) most = size;
         }
-        scales[b] = (uint16_t)((oxi_bits_of_float(most / top) + 0xffff) >> 16);
+        scales[b] = (uint16_t)((oxi_bits_of_float(most / top) + 0x8000) >> 16);
         float scale = oxi_bf16_to_f32(scales[b]);
         for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) out[i] = oxi_shunt_to_root(x[i], scale);
     }
