@@ -170,10 +170,37 @@ static void test_largest(void) {
     CHECK_MSG(fabs(off) < 2e-4, "%g of the largest in the mean", off);
 }
 
+/* A column that is small beside its neighbors keeps as many digits as they do; more rows than are packed at
+ * once, and a row's numbers come back to where they were. */
+static void test_columns(ox_compression compression, double most) {
+    enum { COLUMNS = 48, ROWS = 32 * 100, COUNT = ROWS * COLUMNS };
+    static float x[COUNT], back[COUNT];
+    double worst = 0;
+    int shift = 0;
+    for (int i = 0; i < COUNT; i++) {
+        const double unit = i % COLUMNS % 5 == 3 ? 1e-5 : 1;
+        x[i] = (float)(unit * (1000 + (double)draw(1000)) * (draw(2) ? 1 : -1));
+    }
+    if (compression != OX_COMPRESSION_F8) shift = oxi_shunt_shift_of(x, COUNT);
+    const oxi_shunt_packing p = {COUNT, COLUMNS, (int)compression, shift};
+    char *packed = malloc(oxi_shunt_packed_bytes((int)compression, COUNT));
+    CHECK(packed && COUNT > oxi_shunt_packed_at_once(&p) && COUNT % oxi_shunt_packed_at_once(&p) != 0);
+    CHECK(oxi_shunt_pack(&p, x, packed) == OX_OK && oxi_shunt_unpack(&p, packed, back) == OX_OK);
+    free(packed);
+    for (int i = 0; i < COUNT; i++) {
+        const double off = fabs((double)back[i] / x[i] - 1);
+        if (!(off <= worst)) worst = off;
+    }
+    CHECK_MSG(worst < most, "compression %d along columns: a number is %g off", (int)compression, worst);
+}
+
 int main(void) {
     test_spread();
     test_bytes();
     test_eight_bits();
     test_largest();
+    test_columns(OX_COMPRESSION_F8, 0.017);
+    test_columns(OX_COMPRESSION_I8, 0.009);
+    test_columns(OX_COMPRESSION_Q4, 0.16);
     return check_done("shunt_bytes");
 }

@@ -249,6 +249,12 @@ static bool oxi_shunt_covers(const ox_tensor *t, const oxi_shunt_item *item) {
     return true;
 }
 
+/* From one row of what t is a part of to the next one, where a place in a row has a meaning of its own. */
+static int64_t oxi_shunt_columns_of(const ox_tensor *t) {
+    bool rows = t->ndim == 2 || t->ndim == 3;
+    return rows && t->stride[t->ndim - 1] == 1 ? t->stride[t->ndim - 2] : 0;
+}
+
 /* written: as a result, which another device's memory is written to directly. */
 static bool oxi_shunt_note(ox_shunt *s, ox_tensor *t, bool written, oxi_shunt_operand *o, int64_t **dims,
                            bool *at_once) {
@@ -283,6 +289,7 @@ static bool oxi_shunt_note(ox_shunt *s, ox_tensor *t, bool written, oxi_shunt_op
     }
     o->covers = oxi_shunt_covers(t, o->item);
     o->item->all_f32 = o->item->all_f32 && t->dtype == OX_F32;
+    if (written) o->item->columns = oxi_shunt_columns_of(t);
     o->item->pending++;
     return true;
 }

@@ -66,24 +66,45 @@ static size_t oxi_shunt_packed_bytes(int compression, int64_t count) {
     return (size_t)(count / info->block_elements) * (size_t)info->block_bytes;
 }
 
+static void oxi_shunt_as_tensor(ox_tensor *t, ox_storage *storage, ox_dtype dtype, int ndim,
+                                const int64_t *shape, const void *data) {
+    memset(storage, 0, sizeof *storage);
+    oxi_meta(t, dtype, ndim, shape);
+    storage->references = t->references = 1;
+    storage->device = ox_cpu();
+    storage->data = (void *)(uintptr_t)data;
+    storage->bytes = ox_nbytes(t);
+    storage->borrowed = true;
+    t->storage = storage;
+}
+
+static ox_status oxi_shunt_copy_tensor(ox_tensor *from, ox_tensor *to) {
+    oxi_call copy = oxi_call_of(OXI_OP_copy, &from, 1, to);
+    copy.attr = oxi_attrs_dtype();
+    return oxi_apply_quiet(&copy);
+}
+
 /* Numbers of one dtype into another, both in memory of the host. */
 static ox_status oxi_shunt_cast(const void *from, ox_dtype from_dtype, void *to, ox_dtype to_dtype,
                                 int64_t count) {
     ox_storage storage[2];
-    ox_tensor t[2], *in = &t[0];
-    memset(storage, 0, sizeof storage);
-    for (int i = 0; i < 2; i++) {
-        oxi_meta(&t[i], i ? to_dtype : from_dtype, 1, &count);
-        storage[i].references = t[i].references = 1;
-        storage[i].device = ox_cpu();
-        storage[i].data = i ? to : (void *)(uintptr_t)from;
-        storage[i].bytes = ox_nbytes(&t[i]);
-        storage[i].borrowed = true;
-        t[i].storage = &storage[i];
-    }
-    oxi_call cast = oxi_call_of(OXI_OP_copy, &in, 1, &t[1]);
-    cast.attr = oxi_attrs_dtype();
-    return oxi_apply_quiet(&cast);
+    ox_tensor t[2];
+    oxi_shunt_as_tensor(&t[0], &storage[0], from_dtype, 1, &count, from);
+    oxi_shunt_as_tensor(&t[1], &storage[1], to_dtype, 1, &count, to);
+    return oxi_shunt_copy_tensor(&t[0], &t[1]);
+}
+
+/* [N,rows,columns] into [N,columns,rows]. */
+static ox_status oxi_shunt_transpose(const float *x, int64_t count, int64_t rows, int64_t columns,
+                                     float *out) {
+    const int64_t shape[3] = {count / (rows * columns), columns, rows};
+    ox_storage storage[2];
+    ox_tensor t[2];
+    oxi_shunt_as_tensor(&t[0], &storage[0], OX_F32, 3, shape, x);
+    oxi_shunt_as_tensor(&t[1], &storage[1], OX_F32, 3, shape, out);
+    t[0].stride[1] = 1;
+    t[0].stride[2] = columns;
+    return oxi_shunt_copy_tensor(&t[0], &t[1]);
 }
 
 /* The power of two that brings the largest number below 2^15: halves, and the scales of blocks, which are
@@ -100,54 +121,102 @@ static int oxi_shunt_shift_of(const float *x, int64_t count) {
     return shift > 126 ? 126 : shift < -126 ? -126 : shift; /* it and its inverse are normal numbers */
 }
 
-enum { OXI_SHUNT_PACKS = 1 << 16 }; /* numbers that are scaled at once: of whole blocks */
+enum { OXI_SHUNT_PACKS = 1 << 16 }; /* numbers that are packed at once, as a rule */
 
-/* f32 into halves or blocks, times 2^shift. */
-static ox_status oxi_shunt_to_scaled(const float *x, int64_t count, int shift, ox_dtype dtype, char *out) {
-    const ox_dtype_info *info = oxi_info(dtype);
-    int64_t most = oxi_min_i64(count, OXI_SHUNT_PACKS);
-    float factor = ldexpf(1, shift), *scaled = (float *)oxi_alloc((size_t)most * sizeof *scaled);
-    ox_status status = scaled ? OX_OK : OX_ERR_NOMEM;
-    for (int64_t at = 0, some; at < count && status == OX_OK; at += some) {
-        some = count - at < most ? count - at : most;
-        for (int64_t i = 0; i < some; i++) scaled[i] = x[at + i] * factor;
-        status = oxi_shunt_cast(scaled, OX_F32, out, dtype, some);
-        out += (size_t)(some / info->block_elements) * (size_t)info->block_bytes;
+/* How an item's numbers become a copy's. */
+typedef struct oxi_shunt_packing {
+    int64_t count, columns; /* columns 0: blocks lie along rows */
+    int compression, shift;
+} oxi_shunt_packing;
+
+static int64_t oxi_shunt_packed_at_once(const oxi_shunt_packing *p) {
+    int64_t tile = OXI_SHUNT_BLOCK * (p->columns > 0 ? p->columns : 1), tiles = OXI_SHUNT_PACKS / tile;
+    return oxi_min_i64(p->count, tiles > 1 ? tiles * tile : tile);
+}
+
+/* Where number `at` lies in a copy: its code or block; of F8 a block's scale as well, before all codes. */
+static char *oxi_shunt_packed_at(const oxi_shunt_packing *p, const char *packed, int64_t at,
+                                 uint16_t **scale) {
+    char *first = (char *)(uintptr_t)packed;
+    *scale = (uint16_t *)(void *)first + at / OXI_SHUNT_F8_BLOCK;
+    if (p->compression == OX_COMPRESSION_F8)
+        return first + (size_t)(p->count / OXI_SHUNT_F8_BLOCK) * sizeof **scale + at;
+    return first + oxi_shunt_packed_bytes(p->compression, at);
+}
+
+static ox_status oxi_shunt_pack(const oxi_shunt_packing *p, const float *x, char *packed) {
+    const ox_dtype dtype = oxi_shunt_packed_dtype(p->compression);
+    int64_t most = oxi_shunt_packed_at_once(p);
+    float factor = ldexpf(1, p->shift), *part = (float *)oxi_alloc((size_t)most * sizeof *part);
+    ox_status status = part ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t at = 0, some; at < p->count && status == OX_OK; at += some) {
+        uint16_t *scale;
+        char *out = oxi_shunt_packed_at(p, packed, at, &scale);
+        const float *from = p->columns > 0 ? part : x + at;
+        some = p->count - at < most ? p->count - at : most;
+        if (p->columns > 0) status = oxi_shunt_transpose(x + at, some, OXI_SHUNT_BLOCK, p->columns, part);
+        if (p->compression == OX_COMPRESSION_F8) {
+            oxi_shunt_to_f8(from, some / OXI_SHUNT_F8_BLOCK, scale, (uint8_t *)out);
+            continue;
+        }
+        for (int64_t i = 0; i < some; i++) part[i] = from[i] * factor;
+        if (status == OX_OK) status = oxi_shunt_cast(part, OX_F32, out, dtype, some);
     }
-    oxi_free(scaled, (size_t)most * sizeof *scaled);
+    oxi_free(part, (size_t)most * sizeof *part);
     return status;
 }
 
+static ox_status oxi_shunt_unpack(const oxi_shunt_packing *p, const char *packed, float *out) {
+    const ox_dtype dtype = oxi_shunt_packed_dtype(p->compression);
+    int64_t most = oxi_shunt_packed_at_once(p);
+    float factor = ldexpf(1, -p->shift), *part = (float *)oxi_alloc((size_t)most * sizeof *part);
+    ox_status status = part ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t at = 0, some; at < p->count && status == OX_OK; at += some) {
+        uint16_t *scale;
+        const char *from = oxi_shunt_packed_at(p, packed, at, &scale);
+        float *to = p->columns > 0 ? part : out + at;
+        some = p->count - at < most ? p->count - at : most;
+        if (p->compression == OX_COMPRESSION_F8)
+            oxi_shunt_from_f8(scale, (const uint8_t *)from, some / OXI_SHUNT_F8_BLOCK, to);
+        else
+            status = oxi_shunt_cast(from, dtype, to, OX_F32, some);
+        for (int64_t i = 0; i < some && p->shift != 0; i++) to[i] *= factor;
+        if (p->columns > 0 && status == OX_OK)
+            status = oxi_shunt_transpose(part, some, p->columns, OXI_SHUNT_BLOCK, out + at);
+    }
+    oxi_free(part, (size_t)most * sizeof *part);
+    return status;
+}
+
+/* Blocks go along columns where 32 rows and more lie behind each other: a column is what a unit of a layer
+ * gives, and an optimizer divides what its weights get by its own size. One that is nearly off shall have
+ * digits, too, and not share its scale with others. */
+static int64_t oxi_shunt_packed_columns(const oxi_shunt_item *item, int64_t count, int compression) {
+    int64_t tile = OXI_SHUNT_BLOCK * item->columns;
+    return compression != OX_COMPRESSION_F16 && item->columns > 1 && count % tile == 0 ? item->columns : 0;
+}
+
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data) {
-    int64_t count = (int64_t)(item->bytes / sizeof(float)), blocks = count / OXI_SHUNT_F8_BLOCK;
+    int64_t count = (int64_t)(item->bytes / sizeof(float));
     int compression = oxi_shunt_compression_of(s, count);
     int shift = compression == OX_COMPRESSION_F8 ? 0 : oxi_shunt_shift_of((const float *)data, count);
+    int64_t columns = oxi_shunt_packed_columns(item, count, compression);
+    const oxi_shunt_packing p = {count, columns, compression, shift};
     size_t bytes = oxi_shunt_packed_bytes(compression, count);
     char *packed = (char *)oxi_alloc(bytes);
-    ox_status status = packed ? OX_OK : OX_ERR_NOMEM;
-    if (status == OX_OK && compression == OX_COMPRESSION_F8)
-        oxi_shunt_to_f8((const float *)data, blocks, (uint16_t *)(void *)packed,
-                        (uint8_t *)packed + (size_t)blocks * sizeof(uint16_t));
-    else if (status == OX_OK)
-        status = oxi_shunt_to_scaled((const float *)data, count, shift, oxi_shunt_packed_dtype(compression),
-                                     packed);
+    ox_status status = packed ? oxi_shunt_pack(&p, (const float *)data, packed) : OX_ERR_NOMEM;
     if (status == OX_OK) status = oxi_shunt_put_copy(s, item, packed, bytes, 0, false);
-    if (status == OX_OK) item->packed = (uint8_t)compression;
-    if (status == OX_OK) item->packed_shift = (int16_t)shift;
+    if (status == OX_OK) {
+        item->packed = (uint8_t)compression;
+        item->packed_shift = (int16_t)shift;
+        item->packed_columns = columns;
+    }
     oxi_free(packed, bytes);
     return status;
 }
 
-static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const void *packed, void *out) {
-    int64_t count = (int64_t)(item->bytes / sizeof(float)), blocks = count / OXI_SHUNT_F8_BLOCK;
-    (void)s;
-    if (item->packed != OX_COMPRESSION_F8) {
-        float factor = ldexpf(1, -item->packed_shift), *numbers = (float *)out;
-        ox_status status = oxi_shunt_cast(packed, oxi_shunt_packed_dtype(item->packed), out, OX_F32, count);
-        for (int64_t i = 0; i < count && status == OX_OK; i++) numbers[i] *= factor;
-        return status;
-    }
-    oxi_shunt_from_f8((const uint16_t *)packed, (const uint8_t *)packed + (size_t)blocks * sizeof(uint16_t),
-                      blocks, (float *)out);
-    return OX_OK;
+static ox_status oxi_shunt_load_packed(const oxi_shunt_item *item, const void *packed, void *out) {
+    const oxi_shunt_packing p = {(int64_t)(item->bytes / sizeof(float)), item->packed_columns, item->packed,
+                                 item->packed_shift};
+    return oxi_shunt_unpack(&p, (const char *)packed, (float *)out);
 }

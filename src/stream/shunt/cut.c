@@ -79,6 +79,7 @@ static oxi_shunt_item *oxi_shunt_part_new(ox_shunt *s, oxi_shunt_item *item, siz
     if (!part) return NULL;
     part->all_f32 = item->all_f32;
     part->kind = item->kind;
+    part->columns = item->columns;
     part->failed = item->failed;
     ox_status status = OX_OK;
     if (stays) {

@@ -86,7 +86,9 @@ typedef struct oxi_shunt_item {
     bool all_f32;                    /* to every node, and no logarithms: it may be compressed */
     uint8_t kind;                    /* oxi_shunt_kind */
     uint8_t packed;                  /* ox_compression of the host's or disk's copy, */
-    int16_t packed_shift;            /* whose numbers are 2^shift times what they were */
+    int16_t packed_shift;            /* whose numbers are 2^shift times what they were, */
+    int64_t packed_columns;          /* and its blocks go along so many columns; 0: along rows */
+    int64_t columns;                 /* of what was written to it last; 0: not known, or of images */
     ox_storage *storage;             /* on the compute device; NULL: it is not there */
     uint64_t place;                  /* with a budget: where, in bytes of it */
     uint32_t skew;                   /* bytes of its place before its own: they lie in pages as a file's do */

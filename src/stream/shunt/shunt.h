@@ -40,7 +40,8 @@ typedef enum ox_recompute {
     OX_RECOMPUTE_EXACT
 } ox_recompute;
 
-/* How f32 tensors are moved to the host and the disk. All but NONE change bits. */
+/* How f32 tensors are moved to the host and the disk. All but NONE change bits. Numbers that share a scale
+ * are those of a column where there are 32 rows or more, [N,C] or [B,N,C], else those of a row. */
 typedef enum ox_compression {
     OX_COMPRESSION_NONE = 0,
     OX_COMPRESSION_F16,

@@ -256,7 +256,7 @@ static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
 }
 
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
-static ox_status oxi_shunt_unpack(ox_shunt *s, const oxi_shunt_item *item, const void *packed, void *out);
+static ox_status oxi_shunt_load_packed(const oxi_shunt_item *item, const void *packed, void *out);
 
 /* A copy on the host beside the disk's, where there is room for one. */
 static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
@@ -317,7 +317,7 @@ static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *
     size_t bytes = item->host ? item->host_bytes : item->disk_bytes;
     void *packed = oxi_alloc(bytes);
     ox_status status = packed ? oxi_shunt_get_copy(s, item, 0, packed, bytes, false) : OX_ERR_NOMEM;
-    if (status == OX_OK) status = oxi_shunt_unpack(s, item, packed, out);
+    if (status == OX_OK) status = oxi_shunt_load_packed(item, packed, out);
     oxi_free(packed, bytes);
     return status;
 }
