@@ -14,8 +14,11 @@ static double step(network *n, int64_t batch, uint64_t seed) {
         ox_manual_seed(seed);
         ox_tensor *x = ox_randn(OX_SHAPE(batch, WIDTH), OX_F32);
         ox_tensor *target = ox_to(ox_flip(ox_tanh(x), OX_DIMS(1)), device), *h = ox_to(x, device);
-        for (int i = 0; i < LAYERS; i++) h = ox_add(h, ox_gelu(ox_linear(h, n->weight[i], NULL)));
-        ox_tensor *error = ox_mse_loss(h, target, OX_LOSS_MEAN);
+        ox_tensor *error = NULL;
+        OX_SCOPE { /* of the way there, only what gradients need stays, and until they are made */
+            for (int i = 0; i < LAYERS; i++) h = ox_add(h, ox_gelu(ox_linear(h, n->weight[i], NULL)));
+            error = ox_keep(ox_mse_loss(h, target, OX_LOSS_MEAN));
+        }
         ox_optimizer_zero_grad(n->adamw);
         CHECK_MSG(ox_backward(error, NULL) == OX_OK && ox_optimizer_step(n->adamw) == OX_OK, "%s",
                   ox_error_text());
@@ -284,6 +287,42 @@ static void test_logarithms(void) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+enum { CHANGED = 12 };
+
+/* Gradients that are all needed before the first weight changes by one: they leave the device meanwhile. */
+static void change(ox_tensor *x, ox_tensor *const *weights) {
+    OX_SCOPE {
+        ox_tensor *gradient[CHANGED], *sum = NULL;
+        for (int i = 0; i < CHANGED; i++) {
+            gradient[i] = ox_mul_number(x, i + 1);
+            sum = sum ? ox_add(sum, gradient[i]) : gradient[i];
+        }
+        for (int i = 0; i < CHANGED; i++) ox_addcmul_(weights[i], gradient[i], sum, 0.5);
+    }
+}
+
+/* What an item that stays is changed by moves with all of its bits, as that does. */
+static void test_changes(void) {
+    enum { COUNT = 1 << 15 };
+    ox_shunt_desc desc = compressing_desc(OX_COMPRESSION_F8, COUNT);
+    desc.compress = OX_COMPRESS_ACTIVATIONS;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(COUNT), OX_F32), *far = ox_to(x, ox_shunt_device(shunt));
+        ox_tensor *weights[2][CHANGED];
+        for (int i = 0; i < CHANGED; i++) {
+            weights[0][i] = ox_randn(OX_SHAPE(COUNT), OX_F32);
+            weights[1][i] = ox_to(weights[0][i], ox_shunt_device(shunt));
+        }
+        change(x, weights[0]);
+        change(far, weights[1]);
+        for (int i = 0; i < CHANGED; i++)
+            CHECK_MSG(same_bits(weights[0][i], weights[1][i]), "%d: %s", i, ox_error_text());
+    }
+    CHECK(ox_shunt_get_stats(shunt).up_bytes > 0);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
 int main(void) {
     static const double scales[] = {1, 1e-9, 1e-30, 1e9};
     for (int i = 0; i < 4; i++) {
@@ -295,6 +334,7 @@ int main(void) {
     test_not_finite(OX_COMPRESSION_F16, 0.1);
     test_not_finite(OX_COMPRESSION_F8, 2);
     test_logarithms();
+    test_changes();
     test_plans();
     test_trace();
     test_environment();

@@ -50,9 +50,10 @@ typedef enum ox_compression {
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
 
-/* Of which tensors: those that steps only read, those that they make, those that they change in place. An
- * optimizer's weights and moments change by less than 8 bits, or f16, can hold, and lose those changes: the
- * loss curve is another one. Training leaves STATE out; activations keep the curve within 1 %. */
+/* Of which tensors: those that steps only read, those that they make, those that they change in place, with
+ * what these are changed by, as gradients are. An optimizer's weights and moments change by less than 8 bits,
+ * or f16, can hold, and lose those changes: the loss curve is another one. Training leaves STATE out;
+ * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md). */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */

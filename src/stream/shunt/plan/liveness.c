@@ -159,20 +159,44 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->load_takes[1] = known->save_takes[1] = oxi_shunt_lane_takes(s, OXI_LANE_DISK, moved);
 }
 
+/* By the step, or to be: nobody had bytes of it before. */
+static bool oxi_shunt_is_made(const oxi_shunt_item *item) {
+    return !item->valid && !oxi_shunt_has_copy(item);
+}
+
+static bool oxi_shunt_is_elementwise(oxi_op op);
+
+/* What changes state number by number is as good as state, and so is what is added to that before: of a
+ * gradient, an optimizer divides the small numbers by their size, whatever a copy has left of them. */
+static void oxi_shunt_classify_changes(const oxi_shunt_node *node) {
+    bool changes = false;
+    for (int i = 0; i < node->out_count; i++) {
+        const oxi_shunt_item *item = node->operand[node->in_count + i].item;
+        bool there = item && !oxi_shunt_is_made(item);
+        for (int k = 0; k < node->in_count; k++) there = there || (item && node->operand[k].item == item);
+        changes = changes || (there && item->kind == OXI_KIND_STATE);
+    }
+    for (int i = 0; i < node->in_count && changes && oxi_shunt_is_elementwise(node->op); i++) {
+        oxi_shunt_item *item = node->operand[i].item;
+        if (item && item->kind == OXI_KIND_ACTIVATION) item->kind = OXI_KIND_STATE;
+    }
+}
+
 /* The classes that compression knows: what a step only reads; what it makes and gives up; what it changes, or
  * makes and leaves: of an optimizer's state the first step. */
 static void oxi_shunt_classify(ox_shunt *s) {
     for (int32_t i = 0; i < s->table_count; i++) {
         oxi_shunt_item *item = s->table[i];
-        item->kind = item->valid || oxi_shunt_has_copy(item) ? OXI_KIND_WEIGHT
-                     : oxi_shunt_outlives(item)              ? OXI_KIND_STATE
-                                                             : OXI_KIND_ACTIVATION;
+        item->kind = !oxi_shunt_is_made(item)   ? OXI_KIND_WEIGHT
+                     : oxi_shunt_outlives(item) ? OXI_KIND_STATE
+                                                : OXI_KIND_ACTIVATION;
     }
     for (int64_t n = 0; n < s->node_count; n++)
         for (int i = 0; i < s->nodes[n]->out_count; i++) {
             oxi_shunt_item *item = s->nodes[n]->operand[s->nodes[n]->in_count + i].item;
             if (item && item->kind == OXI_KIND_WEIGHT) item->kind = OXI_KIND_STATE;
         }
+    for (int64_t n = s->node_count - 1; n >= 0; n--) oxi_shunt_classify_changes(s->nodes[n]);
 }
 
 /* Of the host's room, what is left beside all that the step makes or changes, where that is the most: copies
