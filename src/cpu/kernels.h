@@ -45,6 +45,8 @@
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
+
 /* How far ahead weights are prefetched that are read once, from memory: the processor's own prefetching
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
