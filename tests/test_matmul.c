@@ -494,6 +494,28 @@ static void test_addmm(void) {
     }
 }
 
+/* Few rows by weights whose lines are read side by side from several places, and long ones in pieces. */
+static void test_few_lines(void) {
+    static const int64_t sums[] = {1, 24, 128, 160, 4096, 4100, 8208}, lines[] = {1, 3, 8, 9, 70, 601};
+    static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_BF16};
+    for (int i = 0; i < 7 * 6 * 3; i++)
+        OX_SCOPE {
+            const int64_t k = sums[i % 7], n = lines[i / 7 % 6];
+            ox_tensor *a = random_tensor(OX_SHAPE(2, k), OX_F32),
+                      *w = random_tensor(OX_SHAPE(n, k), dtypes[i / 42]), *whole = ox_linear(a, w, NULL);
+            double *x = numbers_of(a), *y = numbers_of(ox_t(w));
+            check_product("few lines", whole, x, 0, y, 0, 1, 2, n, k);
+            free(x);
+            free(y);
+            for (int threads = 1; threads <= 4 && !is_mirror(); threads++) {
+                ox_set_threads(threads);
+                CHECK_MSG(ox_equal(whole, ox_linear(a, w, NULL)), "%d threads, %d lines of %d %s", threads,
+                          (int)n, (int)k, ox_dtype_name(dtypes[i / 42]));
+            }
+            ox_set_threads(0);
+        }
+}
+
 /* ---- threads and memory -------------------------------------------------------------------------------- */
 
 static void test_threads(void) {
@@ -648,6 +670,7 @@ int main(void) {
     test_vectors();
     test_empty_vectors();
     test_empty_sums();
+    test_few_lines();
     if (!is_short_mirror()) test_ints(); /* test_vulkan_ops.c has them */
     test_errors();
     test_special();

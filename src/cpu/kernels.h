@@ -304,8 +304,6 @@ typedef struct oxi_kernels {
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
     float (*dot_f32)(int64_t n, const float *a, const float *b);
-    float (*dot_bf16)(int64_t n, const uint16_t *a, const float *b);
-    float (*dot_f16)(int64_t n, const uint16_t *a, const float *b);
     /* y += s x */
     void (*axpy_f32)(int64_t n, float s, const float *x, float *y);
     /* the same of f64, and dots; x, y = c x + s y, c y - s x. For linalg/ */

@@ -96,10 +96,13 @@ static void oxi_block_rows_store(const oxi_block_rows *r, int64_t first, int64_t
 static void oxi_block_rows_dots(const oxi_block_rows *r, const oxi_share_part *part, float *sums,
                                 float *expanded) {
     const oxi_gemm *g = r->g;
-    const int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col), rows = part->lines + part->more;
+    const int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col), more = oxi_share_lines(part, 1),
+                  rows = part->lines + more;
     const char *blocks = (const char *)g->b + part->first * row_bytes;
-    if (part->begins || !g->repacked) /* of those that are not, each half of a task is a stream */
-        oxi_fetch_streams(blocks, blocks + (g->repacked ? part->apart : oxi_parts(rows, 2)) * row_bytes);
+    if (part->begins || !g->repacked) { /* of those that are not, each half of a task is a stream */
+        oxi_fetch_stream(blocks);
+        oxi_fetch_stream(blocks + (g->repacked ? part->apart : oxi_parts(rows, 2)) * row_bytes);
+    }
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_line(g, g->b, g->b_dtype, g->b_col, part->first + i, 0, g->k, expanded);
         for (int64_t m = 0; m < g->m; m++)
@@ -111,7 +114,7 @@ static void oxi_block_rows_dots(const oxi_block_rows *r, const oxi_share_part *p
             oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, x, sums + m * rows);
         else
             r->kernels->dot_repacked[g->b_dtype](
-                part->lines / OXI_REPACKED_ROWS, part->more / OXI_REPACKED_ROWS, part->apart * row_bytes,
+                part->lines / OXI_REPACKED_ROWS, more / OXI_REPACKED_ROWS, part->apart * row_bytes,
                 OXI_REPACKED_ROWS * row_bytes, g->k, blocks, x, sums + m * rows);
     }
 }
@@ -122,9 +125,9 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
           *stage = sums + r->g->m * r->task_rows;
     oxi_block_rows_dots(r, &part, sums, stage + r->task_rows);
-    for (int64_t s = 0; s <= (part.more > 0); s++)
-        oxi_block_rows_store(r, part.first + s * part.apart, s ? part.more : part.lines,
-                             part.lines + part.more, sums + s * part.lines, stage);
+    for (int64_t s = 0; s < 2; s++)
+        oxi_block_rows_store(r, part.first + s * part.apart, oxi_share_lines(&part, s),
+                             part.lines + oxi_share_lines(&part, 1), sums + s * part.lines, stage);
 }
 
 /* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times

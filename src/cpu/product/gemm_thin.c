@@ -4,9 +4,12 @@
 enum {
     OXI_THIN_LINES = 4,        /* most of the thin side */
     OXI_THIN_BYTES = 131072,   /* weights of one task */
-    OXI_THIN_SHORT = 128,      /* numbers of a line, of which several go side by side */
+    OXI_THIN_PIECE = 4096,     /* numbers of a line whose products are one sum */
+    OXI_THIN_SHORT = 128,      /* numbers of a line, of which as many as OXI_THIN_BESIDE go side by side */
+    OXI_THIN_BESIDE = 8,
+    OXI_THIN_STREAMS = 4,      /* of a share */
     OXI_SHARE_BYTES = 1 << 20, /* weights of one whose streams go on in the next one */
-    OXI_SHARE_LEAST = 8192     /* and of a stream of a share's last one, or a bit more */
+    OXI_SHARE_LEAST = 16384    /* and of a share's last one, or a bit more */
 };
 
 /* Each part of the region has a share of every call's tasks, as they would be cut without the others. */
@@ -44,7 +47,7 @@ static void oxi_product_region(oxi_together *t, int64_t tasks, oxi_lane_task tas
 /* Whether other tasks follow those of a product, so that no thread waits at their end. */
 static bool oxi_goes_on(const oxi_together *t) { return t && !t->over && t->next < t->count; }
 
-/* Lines of weights in shares, a thread's each. A share is two streams, or one, and its tasks go along both,
+/* Lines of weights in shares, a thread's each. A share is some streams, and its tasks go along all of them,
  * so that none but the first begins in no cache. Tasks are large, as nothing is on its way from memory
  * between two of them, and smaller and smaller at the end of a share, so that no thread waits long for
  * another. */
@@ -55,11 +58,18 @@ typedef struct oxi_line_shares {
     int64_t most, least;     /* lines of a stream that a task takes */
 } oxi_line_shares;
 
-/* Of a task: lines from `first` on, and `more`, at most as many, `apart` lines behind them. */
+/* Of a task: lines from `first` on, of the first stream, and those of the others `apart` lines behind each
+ * other, all in front of `end`. */
 typedef struct oxi_share_part {
-    int64_t first, lines, more, apart;
+    int64_t first, lines, apart, end;
     bool begins; /* the first of its share */
 } oxi_share_part;
+
+/* Lines of stream `s`, which may be fewer, or none. */
+static int64_t oxi_share_lines(const oxi_share_part *part, int64_t s) {
+    const int64_t left = part->end - part->first - s * part->apart;
+    return left > 0 ? oxi_min_i64(part->lines, left) : 0;
+}
 
 /* Lines of a stream that a task takes of those that are left. */
 static int64_t oxi_lines_step(const oxi_line_shares *s, int64_t left) {
@@ -76,7 +86,7 @@ static void oxi_lines_set(oxi_line_shares *s, int64_t lines, int64_t each, int64
     s->share = oxi_parts(oxi_parts(lines, each), shares) * each;
     s->stream = oxi_round_up(oxi_parts(s->share, streams), each);
     s->most = oxi_min_i64(s->stream, (1 + oxi_min_i64(bytes / streams / one, 1024 / each)) * each);
-    s->least = ends ? oxi_min_i64(s->most, (1 + OXI_SHARE_LEAST / one) * each) : s->most;
+    s->least = ends ? oxi_min_i64(s->most, (1 + OXI_SHARE_LEAST / streams / one) * each) : s->most;
     s->of_share = 0;
     for (int64_t at = 0; at < s->stream; at += oxi_lines_step(s, s->stream - at)) s->of_share++;
     s->tasks = oxi_parts(lines, s->share) * s->of_share;
@@ -93,10 +103,9 @@ static oxi_share_part oxi_lines_of(const oxi_line_shares *s, int64_t index) {
     part.begins = own == 0;
     part.apart = s->stream;
     part.first = start + at;
-    part.lines = oxi_min_i64(step, oxi_min_i64(start + s->stream, end) - part.first);
-    part.more = oxi_min_i64(part.lines, end - part.first - part.apart);
-    if (part.lines < 0) part.lines = 0; /* the last share may be short */
-    if (part.more < 0) part.more = 0;
+    part.end = end;
+    part.lines = step;
+    part.lines = oxi_share_lines(&part, 0); /* the last share may be short */
     return part;
 }
 
@@ -117,18 +126,9 @@ typedef struct oxi_thin {
     size_t lane_bytes;
 } oxi_thin;
 
-/* The two streams of a task's rows begin in no cache, and kernels prefetch what is further ahead. */
-static void oxi_fetch_streams(const char *first, const char *second) {
-    for (int64_t at = 0; at < OXI_PREFETCH_AHEAD; at += 64) {
-        OXI_PREFETCH_ONCE(first + at);
-        OXI_PREFETCH_ONCE(second + at);
-    }
-}
-
-static float oxi_thin_dot(const oxi_thin *t, const char *line, const float *x) {
-    if (t->dtype == OX_F32) return t->kernels->dot_f32(t->k, (const float *)(const void *)line, x);
-    const uint16_t *half = (const uint16_t *)(const void *)line;
-    return t->dtype == OX_F16 ? t->kernels->dot_f16(t->k, half, x) : t->kernels->dot_bf16(t->k, half, x);
+/* The streams of a share's rows begin in no cache, and kernels prefetch what is further ahead. */
+static void oxi_fetch_stream(const char *first) {
+    for (int64_t at = 0; at < OXI_PREFETCH_AHEAD; at += 64) OXI_PREFETCH_FAR(first + at);
 }
 
 /* sums [count][lines], all lines at once: memory is read along them. */
@@ -162,49 +162,55 @@ static void oxi_thin_store(const oxi_thin *t, int64_t first, int64_t lines, int6
     }
 }
 
-/* sums [count][lines of the part] of both streams, of which short lines are taken several at a time. */
+/* sums [count][streams][lines of the part]: a line of each stream at a time, so that more of memory is on its
+ * way, or, of short ones, some of a stream and then of the next. */
 static void oxi_thin_dots(const oxi_thin *t, const oxi_share_part *part, float *sums) {
-    const int64_t line_bytes = t->line_stride * oxi_info(t->dtype)->block_bytes, each = t->shares.each;
-    if (part->begins)
-        oxi_fetch_streams(t->wide + part->first * line_bytes,
-                          t->wide + (part->first + part->apart) * line_bytes);
+    const int64_t number = oxi_info(t->dtype)->block_bytes, apart = part->apart * t->line_stride,
+                  each = t->shares.each, step = each > 1 ? t->line_stride : apart,
+                  sum_step = each > 1 ? 1 : part->lines;
+    const char *first = t->wide + part->first * t->line_stride * number;
+    float got[OXI_THIN_BESIDE];
+    for (int64_t s = 0; s < OXI_THIN_STREAMS && part->begins; s++)
+        if (oxi_share_lines(part, s) > 0) oxi_fetch_stream(first + s * apart * number);
     for (int64_t i = 0; i < part->lines; i += each)
-        for (int64_t s = 0; s <= (i < part->more); s++) {
-            const char *line = t->wide + (part->first + i + s * part->apart) * line_bytes;
-            float *sum = sums + s * part->lines + i;
-            for (int64_t at = 0; each > 1 && at < each * line_bytes; at += 64)
-                OXI_PREFETCH_ONCE(line + OXI_PREFETCH_AHEAD + at);
-            for (int64_t j = 0; j < t->count; j++, sum += part->lines + part->more)
-                if (each > 1)
-                    t->kernels->attention_dots[t->dtype](
-                        oxi_min_i64(each, (s ? part->more : part->lines) - i), t->k, t->thin + j * t->k, line,
-                        t->line_stride, sum);
-                else
-                    *sum = oxi_thin_dot(t, line, t->thin + j * t->k);
+        for (int64_t s = 0; s < (each > 1 ? OXI_THIN_STREAMS : 1); s++) {
+            const char *line = first + (i * t->line_stride + s * apart) * number;
+            int64_t lines = oxi_min_i64(each, oxi_share_lines(part, s) - i);
+            while (each == 1 && lines < OXI_THIN_STREAMS && i < oxi_share_lines(part, lines)) lines++;
+            for (int64_t j = 0; j < t->count && lines > 0; j++)
+                for (int64_t k = 0; k == 0 || k < t->k; k += OXI_THIN_PIECE) {
+                    float *sum = sums + (j * OXI_THIN_STREAMS + s) * part->lines + i;
+                    const float *x = t->thin + j * t->k + k;
+                    t->kernels->attention_dots[t->dtype](lines, oxi_min_i64(t->k - k, OXI_THIN_PIECE), x,
+                                                         line + k * number, step, got);
+                    for (int64_t l = 0; l < lines; l++, sum += sum_step) *sum = k ? *sum + got[l] : got[l];
+                }
         }
 }
 
 static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_thin *t = (const oxi_thin *)arg;
     const oxi_share_part part = oxi_lines_of(&t->shares, index);
+    const int64_t streams = t->across ? 1 : OXI_THIN_STREAMS;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
     if (t->across)
         oxi_thin_across(t, part.first, part.lines, sums, stage);
     else
         oxi_thin_dots(t, &part, sums);
-    for (int64_t s = 0; s <= (part.more > 0); s++)
-        oxi_thin_store(t, part.first + s * part.apart, s ? part.more : part.lines, part.lines + part.more,
+    for (int64_t s = 0; s < streams; s++)
+        oxi_thin_store(t, part.first + s * part.apart, oxi_share_lines(&part, s), streams * part.lines,
                        sums + s * part.lines, stage);
 }
 
 /* Where lines lie side by side, a task has at least half a page of each k. */
 static void oxi_thin_share(oxi_thin *t) {
     const int64_t number = oxi_info(t->dtype)->block_bytes,
-                  each = t->across ? 512 : t->k > OXI_THIN_SHORT ? 1 : 8;
-    oxi_lines_set(&t->shares, t->lines, each, t->k * number, oxi_lanes(INT32_MAX), t->across ? 1 : 2,
-                  t->across ? OXI_THIN_BYTES : OXI_SHARE_BYTES, !oxi_goes_on(t->g->together));
-    t->task_lines = 2 * t->shares.most;
+                  each = t->across ? 512 : t->k > OXI_THIN_SHORT ? 1 : OXI_THIN_BESIDE;
+    oxi_lines_set(&t->shares, t->lines, each, t->k * number, oxi_lanes(INT32_MAX),
+                  t->across ? 1 : OXI_THIN_STREAMS, t->across ? OXI_THIN_BYTES : OXI_SHARE_BYTES,
+                  !oxi_goes_on(t->g->together));
+    t->task_lines = OXI_THIN_STREAMS * t->shares.most;
 }
 
 static ox_status oxi_gemm_thin(const oxi_gemm *g) {
