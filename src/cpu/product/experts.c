@@ -23,6 +23,8 @@ typedef struct oxi_experts {
     oxi_shared shared;  /* of slots that have one row of x */
     char *scratch;      /* of each lane: an expert that is one task, or NULL */
     size_t lane_bytes, scratch_bytes;
+    oxi_block_rows alone; /* as those that are one task each are planned, of `alone_rows` rows */
+    int64_t alone_rows;
     int64_t failed;     /* atomic: status of a product that failed, or 0 */
 } oxi_experts;
 
@@ -43,8 +45,9 @@ static bool oxi_expert_is_alone(const oxi_gemm *g) {
 /* A whole expert, whose rows of x its task makes ready. */
 static void oxi_expert_alone(const oxi_experts *job, const oxi_gemm *g, int lane) {
     char *memory = job->scratch + (size_t)lane * job->lane_bytes;
-    oxi_block_rows r;
-    oxi_block_rows_plan(&r, g, false, 1, false);
+    oxi_block_rows r = job->alone;
+    if (g->m != job->alone_rows) oxi_block_rows_plan(&r, g, false, 1, false);
+    r.g = g;
     oxi_block_rows_place(&r, memory);
     r.scratch = memory + oxi_align_up(r.made);
     oxi_block_rows_prepare(&r);
@@ -122,13 +125,12 @@ static ox_status oxi_experts_sort(oxi_experts *job, int64_t *ids) {
 
 /* Memory for those that are one task each. */
 static ox_status oxi_experts_room(oxi_experts *job, int64_t lanes) {
-    oxi_block_rows r;
-    for (int64_t i = 0; i < job->used; i++) {
+    for (int64_t i = 0; i < job->used; i++) { /* what one needs grows with its rows */
         const oxi_gemm *g = &job->expert[i].g;
-        if (!oxi_expert_is_alone(g)) continue;
-        oxi_block_rows_plan(&r, g, false, 1, false);
-        const size_t bytes = oxi_align_up(r.made) + r.lane_bytes;
-        if (bytes > job->lane_bytes) job->lane_bytes = bytes;
+        if (g->m <= job->alone_rows || !oxi_expert_is_alone(g)) continue;
+        job->alone_rows = g->m;
+        oxi_block_rows_plan(&job->alone, g, false, 1, false);
+        job->lane_bytes = oxi_align_up(job->alone.made) + job->alone.lane_bytes;
     }
     if (job->lane_bytes == 0) return OX_OK;
     job->scratch_bytes = (size_t)lanes * job->lane_bytes;
