@@ -313,6 +313,12 @@ typedef struct oxi_llm_grams {
     uint64_t first[OXI_LLM_GRAM_ROWS], count[OXI_LLM_GRAM_ROWS]; /* rows of the table that are chosen from */
 } oxi_llm_grams;
 
+/* Memory that small weights of all layers lie in, one behind the other. */
+typedef struct oxi_llm_shared_memory {
+    ox_tensor *memory; /* u8, or NULL */
+    size_t used;
+} oxi_llm_shared_memory;
+
 struct ox_llm {
     int64_t references; /* the user's and one for each context */
     const oxi_llm_family *family;
@@ -329,6 +335,7 @@ struct ox_llm {
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
     ox_tensor *slopes;                      /* of ALiBi, f32 [heads, 1, 1], or NULL */
+    oxi_llm_shared_memory by_head[2];       /* of keys and of values that are made of latents */
 };
 
 static bool oxi_llm_has_trait(const ox_llm *model, uint64_t trait) {

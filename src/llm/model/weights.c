@@ -211,10 +211,36 @@ static void oxi_llm_split_latent(const ox_llm *model, const oxi_llm_layer *l, ox
     *values = ox_narrow(both, 1, plain, n->latent_value);
 }
 
+static void oxi_llm_leave_shared(void *memory, void *data) {
+    (void)data;
+    ox_release((ox_tensor *)memory);
+}
+
+/* t in memory that it shares with those of other layers, which lies in large pages: products by heads read a
+ * few small matrices at a time, and to find a small page takes as long as to read it. What is large, or finds
+ * no place, stays where it is. */
+static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memory *shared, ox_tensor *t) {
+    size_t bytes = t ? oxi_align_up(ox_nbytes(t)) : 0, all;
+    if (bytes == 0 || bytes >= OXI_HUGE_PAGE) return t;
+    if (!shared->memory) {
+        if (!oxi_mul_size(bytes, (size_t)model->config.layers, &all)) return t;
+        const int64_t shape = (int64_t)all;
+        if (!(shared->memory = ox_retain(oxi_tensor_new(ox_cpu(), OX_U8, 1, &shape)))) return NULL;
+    }
+    if (bytes > ox_nbytes(shared->memory) - shared->used) return t;
+    char *data = oxi_ptr(shared->memory) + shared->used;
+    memcpy(data, oxi_ptr(t), ox_nbytes(t));
+    shared->used += bytes;
+    ox_tensor *placed = ox_from_blob(data, ox_shape_of(t), NULL, t->dtype, oxi_llm_leave_shared,
+                                     ox_retain(shared->memory));
+    if (!placed) ox_release(shared->memory);
+    return placed;
+}
+
 /* Matrices that are multiplied head by head are kept as the products want them: in their dtype on the CPU, in
  * f32 elsewhere, but those that stream. Of one that is split, blocks of keys, whose scales would lie across
  * their rows, become Q8_0, or f16 where rows are not whole blocks of that. */
-static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer *l) {
+static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
                                                OXI_LLM_MERGE_DOWN};
     oxi_llm_part *p = l->part;
@@ -230,6 +256,7 @@ static ox_status oxi_llm_place_head_matrices(const ox_llm *model, oxi_llm_layer 
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
             made[i] = ox_cast(ox_contiguous(made[i]), dtype[i]);
+            if (keeps) made[i] = oxi_llm_place_beside(model, &model->by_head[i], made[i]);
             ox_release(p[roles[i]].weight);
             p[roles[i]].weight = ox_retain(made[i]);
             done = done && made[i];
@@ -581,6 +608,8 @@ static void oxi_llm_free_weights(ox_llm *model) {
         for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++)
             oxi_llm_free_part(&model->layers[i].part[role]);
     ox_release(model->slopes);
+    ox_release(model->by_head[0].memory);
+    ox_release(model->by_head[1].memory);
     ox_release(model->rope.factors);
     ox_release(model->rope.long_factors);
     ox_release(model->window_rope.factors);
