@@ -45,6 +45,7 @@ static void oxi_norm_row_begin(const oxi_rows_back *r, int64_t i, float *room, f
                                oxi_norm_row *row) {
     memset(row, 0, sizeof *row);
     row->n = r->n;
+    row->far = r->streams ? 4 * OXI_PREFETCH_AHEAD / (int64_t)sizeof(float) : 0;
     row->g = oxi_back_read(r, r->call->in[0], i, room);
     row->x = oxi_back_read(r, r->call->in[1], i, room + r->n);
     row->weight = r->weight;
