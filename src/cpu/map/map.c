@@ -156,6 +156,19 @@ static void oxi_map_constant(oxi_map_work *work, const oxi_walk *w, const ox_ten
     work->constant[i] = to;
 }
 
+/* A few numbers side by side that need no conversion: kernels take them as they are, without a walk. */
+static bool oxi_map_plain(const oxi_call *call, ox_dtype dtype, const void **in) {
+    const ox_tensor *out = call->out[0];
+    int64_t n = ox_numel(out);
+    bool plain = n > 0 && n <= OXI_MAP_TILE * 8 && out->dtype == dtype && ox_is_contiguous(out);
+    for (int i = 0; i < call->in_count && plain; i++) {
+        const ox_tensor *t = call->in[i];
+        plain = t->dtype == dtype && ox_numel(t) == n && ox_is_contiguous(t);
+        in[i] = oxi_ptr(t);
+    }
+    return plain;
+}
+
 static ox_status oxi_cpu_map(const oxi_call *call) {
     const oxi_kernels *k = oxi_cpu_kernels();
     const oxi_op_row *row = oxi_op_row_of(call->op);
@@ -173,6 +186,11 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     work.in_count = call->in_count;
     if (!work.kernel)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no kernel for %s", row->name, ox_dtype_name(compute));
+    const void *in[3];
+    if (!truth && oxi_map_plain(call, oxi_lane_dtype(lane), in)) {
+        work.kernel(ox_numel(out), in, oxi_ptr(out), &work.numbers);
+        return OX_OK;
+    }
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
