@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xa1ee2dce
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xa45e0a18
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -2989,7 +2989,6 @@ bool(*event_done)(ox_device*self,const oxi_event*event);
 ox_status(*event_wait)(ox_device*self,const oxi_event*event);
 oxi_peer(*peer)(ox_device*self,ox_device*other);void(*statistics)(ox_device*self,ox_device_stats*out);
 ox_status(*budget)(ox_device*self,uint64_t bytes);uint8_t uuid[16];bool like_cpu;};
-static ox_device*oxi_common_device(ox_device*a,ox_device*b);
 static ox_device*oxi_working_device(ox_device*device);typedef struct oxi_layout{
 void(*leave)(ox_storage*storage);void(*drop)(ox_storage*storage);
 bool(*takes)(const struct oxi_call*call,const ox_tensor*operand);}oxi_layout;struct ox_storage{
@@ -2998,38 +2997,22 @@ void*release_data;bool borrowed;bool read_only;const oxi_layout*layout;void*pack
 bool inference;struct oxi_pin*pin;};typedef struct oxi_pin{ox_device*device;void*memory,*handle;
 size_t bytes;void*block;size_t block_bytes;int64_t pending;}oxi_pin;typedef struct oxi_pinned_memory{
 ox_device*device;void*handle;struct oxi_pinned_memory*next;}oxi_pinned_memory;
-static bool oxi_event_done(const oxi_event*event);
-static ox_status oxi_event_wait(const oxi_event*event);
-static bool oxi_pin_make(ox_device*device,size_t bytes,oxi_pin*out);static void oxi_pin_drop(oxi_pin*pin);
-static bool oxi_pins_trim(const ox_device*device);
+
 static bool oxi_pin_memory(ox_device*device,void*memory,size_t bytes,oxi_pinned_memory*out);
-static void oxi_unpin_memory(oxi_pinned_memory*pinned);static ox_status oxi_pin_settle(oxi_pin*pin);
-static ox_storage*oxi_storage_pinned(ox_device*device,size_t bytes);
-static bool oxi_storage_is_pinned_for(const ox_storage*storage,const ox_device*device);
-static ox_status oxi_storage_move(ox_storage*to,size_t to_offset,ox_storage*from,size_t from_offset,
-size_t bytes,bool waits);
+static void oxi_unpin_memory(oxi_pinned_memory*pinned);
 static void oxi_device_leaves(ox_device*device);
-static ox_storage*oxi_storage_new(ox_device*device,size_t bytes);
 static ox_storage*oxi_storage_borrow(ox_device*device,void*data,size_t bytes,ox_release_fn release,
 void*user);
-static void oxi_storage_retain(ox_storage*storage);static void oxi_storage_release(ox_storage*storage);
-static void oxi_storage_plain(ox_storage*storage);static void oxi_storage_unpack(ox_storage*storage);
+
+
 static void*oxi_storage_data(ox_storage*storage);
-static ox_tensor*oxi_tensor_new(ox_device*device,ox_dtype dtype,int ndim,const int64_t*shape);
-static ox_tensor*oxi_tensor_over(ox_storage*storage,const ox_tensor*meta);
-static void oxi_meta(ox_tensor*meta,ox_dtype dtype,int ndim,const int64_t*shape);
-static ox_tensor oxi_borrowed(const ox_tensor*t);static void oxi_settle_strides(ox_tensor*meta);
-static ox_status oxi_check_shape(const char*op,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes);
-static int oxi_wrap_dim(const char*op,int dim,int ndim);
-static size_t oxi_byte_offset(ox_dtype dtype,int64_t offset);static char*oxi_ptr(const ox_tensor*t);
-static char*oxi_plain_ptr(const ox_tensor*t);
+
+
 static const char*oxi_shape_text(int ndim,const int64_t*shape);
-static const char*oxi_tensor_text(const ox_tensor*t);
 #define OXI_TEXT_ROOM 224
-static char*oxi_text_buffer(void);
 OXI_SMALL const ox_dtype_info*oxi_info(ox_dtype dtype);OXI_SMALL bool oxi_is_float(ox_dtype dtype);
 OXI_SMALL bool oxi_is_block(ox_dtype dtype);OXI_SMALL bool oxi_is_int(ox_dtype dtype);
-static ox_tensor*oxi_contiguous(ox_tensor*t);static double oxi_f16_to_f64(uint16_t h);
+static double oxi_f16_to_f64(uint16_t h);
 static uint16_t oxi_f32_to_f16(float f);static float oxi_bf16_to_f32(uint16_t h);
 static uint16_t oxi_f32_to_bf16(float f);static float oxi_f16_to_f32(uint16_t h);
 static float oxi_f8_e4m3_to_f32(uint8_t b);static uint8_t oxi_f32_to_f8_e4m3(float f);
@@ -4207,15 +4190,8 @@ const oxi_attr_member*(*attributes)(void);int gradient;ox_tensor*(*parts)(const 
 OXI_SMALL const oxi_op_row*oxi_op_row_of(oxi_op op);
 static oxi_call oxi_call_of(oxi_op op,ox_tensor*const*in,int in_count,ox_tensor*out);
 static ox_status oxi_apply(oxi_call*call);static ox_status oxi_apply_quiet(oxi_call*call);
-static void oxi_together_begin(oxi_together*t);static bool oxi_call_runs_there(const oxi_call*call);
-static ox_tensor*oxi_apply_1(oxi_op op,const oxi_attrs*attr,ox_tensor*a);
-static ox_tensor*oxi_apply_2(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b);
-static ox_tensor*oxi_apply_3(oxi_op op,const oxi_attrs*attr,ox_tensor*a,ox_tensor*b,ox_tensor*c);
-static ox_status oxi_run_by_parts(const oxi_call*call);
+
 static ox_tensor*oxi_apply_list(oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,int count,ox_tensor*out);
-static ox_tensor*oxi_apply_as(const char*name,oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,
-int count,ox_tensor*out);
-static ox_tensor*oxi_apply_in_place(oxi_op op,const oxi_attrs*attr,ox_tensor*const*in,int count);
 static ox_tensor*oxi_moved(ox_tensor*t,ox_device*device,bool waits);
 static ox_status oxi_move_into(ox_tensor*to,ox_tensor*t,bool waits);typedef struct oxi_listener{
 ox_status(*before)(struct oxi_listener*self,const oxi_call*call,ox_device*device);
@@ -4233,18 +4209,14 @@ typedef enum oxi_profile_lane{OXI_PROFILE_CALLS,OXI_PROFILE_GPU,OXI_PROFILE_DISK
 OXI_PROFILE_COMPUTE,OXI_PROFILE_LANES}oxi_profile_lane;
 typedef struct oxi_profile_record{oxi_profile_lane lane;oxi_op op;double start,seconds,flops,bytes;
 }oxi_profile_record;
-static oxi_profile_record oxi_profile_record_of(const oxi_call*call,oxi_profile_lane lane);
-static void oxi_profile_put(const oxi_profile_record*record);
 static void oxi_profile_span(oxi_profile_lane lane,double start,double end,double bytes);
-static bool oxi_read_numbers(const char*name,oxi_op op,ox_tensor*const*in,int count,oxi_attrs*attr);
 static bool oxi_any_null(const char*name,ox_tensor*const*in,int count);
 static ox_tensor*oxi_full(const char*name,ox_shape shape,double value,ox_dtype dtype,ox_device*device);
 static ox_tensor*oxi_full_scalar(ox_shape shape,ox_scalar value,ox_dtype dtype,ox_device*device);
 static ox_tensor*oxi_arange(double start,double end,double step,ox_dtype dtype,ox_device*device);
-static ox_tensor*oxi_copied(const void*data,ox_shape shape,ox_dtype dtype);typedef struct oxi_work{
+typedef struct oxi_work{
 ox_scope scope;bool speaks;}oxi_work;static oxi_work oxi_work_begin(const char*name);
 static ox_tensor*oxi_work_end(oxi_work*work,ox_tensor*result);
-static ox_dtype oxi_compute_dtype(const oxi_call*call);
 #endif
 /* >>ops/call/chain.h */
 #ifndef OX_OPS_CHAIN_H
@@ -4263,8 +4235,6 @@ static const oxi_chain*oxi_chain_of(const char*text);
 #define OXI_CHAIN_CLAMPED_GATE "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"
 static ox_status oxi_chain_run(const char*text,ox_tensor*const*in,int count,const double*numbers,
 int number_count,ox_tensor**out);
-static oxi_op oxi_map_op_named(const char*word,size_t length);
-static bool oxi_chain_is_condition(const oxi_chain*chain,int value);
 static int oxi_chain_text(const oxi_chain*chain,char*out,size_t room);
 #endif
 /* >>ops/call/attributes.c */
@@ -4399,26 +4369,20 @@ typedef enum oxi_reduction_places{OXI_PLACES_NONE,OXI_PLACES_BESIDE,OXI_PLACES_O
 typedef enum oxi_reduction_reads{OXI_READS_VALUE,OXI_READS_NUMBER}oxi_reduction_reads;
 typedef struct oxi_reduction{oxi_reduction_kind kind;oxi_reduction_finish finish;
 oxi_reduction_places places;oxi_reduction_reads reads;double number;}oxi_reduction;
-static oxi_reduction oxi_reduction_of(const oxi_call*call);
 static bool oxi_reduction_takes_sizes(const oxi_reduction*r);
 typedef enum oxi_row_extent{OXI_ROW_ONE,OXI_ROW_LAST,OXI_ROW_GROUPS}oxi_row_extent;
 typedef enum oxi_row_kind{OXI_ROW_SOFTMAX,OXI_ROW_LOG_SOFTMAX,OXI_ROW_NORM}oxi_row_kind;
 typedef struct oxi_row_form{oxi_row_kind finish;oxi_reduction_kind measure;uint32_t inside;int64_t groups;
 double eps;}oxi_row_form;
-static oxi_row_form oxi_row_form_of(const oxi_call*call);
 enum{OXI_PRODUCT_C,OXI_PRODUCT_A,OXI_PRODUCT_B,OXI_PRODUCT_ADDEND,OXI_PRODUCT_SIDES};
 typedef struct oxi_product_form{const ox_tensor*t[OXI_PRODUCT_SIDES],*bias;int64_t m,n,k;
 int64_t row[OXI_PRODUCT_SIDES],column[OXI_PRODUCT_SIDES];int ndim;
 int64_t shape[OX_MAX_DIMS],stride[OXI_PRODUCT_SIDES][OX_MAX_DIMS];double alpha,beta;
 ox_activation activation;bool layer;const ox_tensor*ids;int64_t expert;}oxi_product_form;
-static void oxi_product_form_of(const oxi_call*call,oxi_product_form*out);
-static void oxi_product_form_join(oxi_product_form*p);
 static double oxi_product_form_flops(const oxi_product_form*p);
 typedef struct oxi_conv_side{const ox_tensor*t;int64_t shape[5],stride[5];}oxi_conv_side;
 typedef struct oxi_conv_form{oxi_conv_side x,y,weight;const ox_tensor*bias;int64_t samples,groups;
 int64_t channels,outputs;int64_t stride[3],padding[3],dilation[3];}oxi_conv_form;
-static void oxi_conv_form_of(const oxi_call*call,oxi_conv_form*out);
-static double oxi_conv_form_flops(const oxi_conv_form*f);
 typedef enum oxi_index_kind{OXI_INDEX_PICK,OXI_INDEX_PUT,OXI_INDEX_PATTERN,OXI_INDEX_SELECT,
 OXI_INDEX_COPIES}oxi_index_kind;
 typedef enum oxi_index_by{OXI_BY_EACH,OXI_BY_DIM,OXI_BY_ROWS,OXI_BY_TRUTH,OXI_BY_DIAGONAL,OXI_BY_SIZES
@@ -4427,14 +4391,12 @@ typedef enum oxi_index_does{OXI_DOES_KEEPS_UPPER,OXI_DOES_KEEPS_LOWER,OXI_DOES_O
 OXI_DOES_ADDS,OXI_DOES_MULTIPLIES,OXI_DOES_MOST,OXI_DOES_LEAST,OXI_DOES_COORDINATES,OXI_DOES_JOINS,
 OXI_DOES_ROLLS}oxi_index_does;
 typedef struct oxi_index_form{oxi_op op;oxi_index_kind kind;oxi_index_by by;oxi_index_does does;
-}oxi_index_form;static const oxi_index_form*oxi_index_form_of(oxi_op op);typedef struct oxi_places{
+}oxi_index_form;typedef struct oxi_places{
 ox_tensor indexed,index,moved;int dim;int64_t size,step;int ndim;int64_t shape[OX_MAX_DIMS];
 int64_t indexed_stride[OX_MAX_DIMS],index_stride[OX_MAX_DIMS];double alpha;}oxi_places;
 static void oxi_places_of(const oxi_call*call,oxi_places*out);typedef struct oxi_copies{
 const oxi_call*call;bool rolls,ended;uint32_t next,rolled;int64_t at,shift[OX_MAX_DIMS];}oxi_copies;
-static oxi_copies oxi_copies_of(const oxi_call*call);
-static bool oxi_copies_next(oxi_copies*p,ox_tensor*from,ox_tensor*to);
-static ox_tensor oxi_at_least_1d(const ox_tensor*t);typedef enum oxi_map_shader{OXI_MAP_SHADER_none,
+typedef enum oxi_map_shader{OXI_MAP_SHADER_none,
 OXI_MAP_SHADER_move,OXI_MAP_SHADER_plain,OXI_MAP_SHADER_function}oxi_map_shader;
 typedef struct oxi_map_row{int code;oxi_map_shader shader;}oxi_map_row;
 static oxi_map_row oxi_map_row_of(oxi_op op);typedef enum oxi_generated_kind{OXI_GENERATES_CONSTANT,
@@ -4446,7 +4408,6 @@ bool whole,in_double;
 double first,second;
 double step;
 int64_t low;uint64_t range;}oxi_generated_form;
-static oxi_generated_form oxi_generated_form_of(const oxi_call*call);
 static oxi_generated_kind oxi_generated_kind_of(oxi_op op);
 enum{OXI_MULTINOMIAL_FINE,OXI_MULTINOMIAL_BAD_WEIGHT,OXI_MULTINOMIAL_NO_WEIGHT,OXI_MULTINOMIAL_TOO_FEW};
 #endif
@@ -8528,6 +8489,7 @@ OXI_LIGHT_END
 #define OXI_PREFETCH_ONCE(p)((void)(p))
 #define OXI_PREFETCH_WRITE(p)((void)(p))
 #endif
+#define OXI_UNROLL _Pragma("GCC unroll 8")
 enum{OXI_PREFETCH_AHEAD=2560};
 static inline int64_t oxi_interleaved_row(int64_t step,int64_t rows){return step/2 +(step%2)*((rows+1)/2);}
 static inline void oxi_store_eight(int8_t*p,uint64_t word){p[0]=(int8_t)(word&255);
@@ -8602,8 +8564,6 @@ oxi_round_kernel round_tile_bf16,round_tile_f16;oxi_winograd_kernels winograd;
 oxi_pack_kernel pack_across,pack_along;
 oxi_pack_kernel pack_across_bf16,pack_along_bf16,pack_across_f16,pack_along_f16;
 float(*dot_f32)(int64_t n,const float*a,const float*b);
-float(*dot_bf16)(int64_t n,const uint16_t*a,const float*b);
-float(*dot_f16)(int64_t n,const uint16_t*a,const float*b);
 void(*axpy_f32)(int64_t n,float s,const float*x,float*y);
 void(*axpy_f64)(int64_t n,double s,const double*x,double*y);
 double(*dot_f64)(int64_t n,const double*a,const double*b);
@@ -8649,17 +8609,12 @@ bool is_signed,const oxi_code_panel*to);
 oxi_codes_kernel codes_16,codes_32;void(*codes_shift)(int64_t n,int offset,int8_t*code);
 float(*codes_widen)(int64_t n,oxi_codes codes,int bits,int16_t*out);
 void(*quantize_wide)(int64_t n,const float*x,int16_t*code,float*step);}oxi_kernels;
-static const oxi_kernels*oxi_cpu_kernels(void);static ox_status oxi_cpu_map(const oxi_call*call);
-static ox_status oxi_cpu_copy(const oxi_call*call);static ox_status oxi_cpu_fill(const oxi_call*call,
-const oxi_part*part);
+
+
 static ox_status oxi_cpu_reduce(const oxi_call*call);static ox_status oxi_cpu_scan(const oxi_call*call);
 static ox_status oxi_cpu_sort(const oxi_call*call);static ox_status oxi_cpu_row(const oxi_call*call,
 const oxi_part*part);
-static ox_status oxi_cpu_index(const oxi_call*call,const oxi_part*part);
-static ox_status oxi_cpu_product(const oxi_call*call,const oxi_part*part);
-static ox_status oxi_cpu_rope(const oxi_call*call);
-static ox_status oxi_cpu_attention(const oxi_call*call,const oxi_part*part);
-static ox_status oxi_cpu_conv(const oxi_call*call);static ox_status oxi_cpu_pool(const oxi_call*call);
+
 OXI_UNUSED static ox_status(*oxi_cpu_back)(const oxi_call*call,const oxi_part*part);
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype,int64_t n,const void*blocks,float*out);
@@ -15314,6 +15269,12 @@ oxi_splat_run(most,w->bytes[i+1],(const char*)oxi_ptr(t),to,w->bytes[i+1]);
 if(narrows){uint64_t one;
 k->store[compute][lane](1,to,&one,1);k->load[compute][lane](most,&one,0,to);}
 work->constant[i]=to;}
+static bool oxi_map_plain(const oxi_call*call,ox_dtype dtype,const void**in){
+const ox_tensor*out=call->out[0];int64_t n=ox_numel(out);
+bool plain=n>0&&n<=OXI_MAP_TILE*8&&out->dtype==dtype&&ox_is_contiguous(out);
+for(int i=0;i<call->in_count&&plain;i++){const ox_tensor*t=call->in[i];
+plain=t->dtype==dtype&&ox_numel(t)==n&&ox_is_contiguous(t);in[i]=oxi_ptr(t);}
+return plain;}
 static ox_status oxi_cpu_map(const oxi_call*call){const oxi_kernels*k=oxi_cpu_kernels();
 const oxi_op_row*row=oxi_op_row_of(call->op);ox_tensor*out=call->out[0];
 ox_dtype compute=oxi_compute_dtype(call);oxi_lane lane=oxi_lane_of(compute);
@@ -15323,6 +15284,8 @@ memset(&work,0,sizeof work);oxi_attrs_numbers(call->op,&call->attr,work.numbers.
 work.numbers.bits=8*oxi_info(compute)->block_bytes;work.kernel=k->map[op][lane];
 work.in_count=call->in_count;if(!work.kernel)
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: no kernel for %s",row->name,ox_dtype_name(compute));
+const void*in[3];if(!truth&&oxi_map_plain(call,oxi_lane_dtype(lane),in)){
+work.kernel(ox_numel(out),in,oxi_ptr(out),&work.numbers);return OX_OK;}
 oxi_walk_begin(&w,out->ndim,out->shape);oxi_walk_add(&w,out);
 for(int i=0;i<call->in_count;i++)oxi_walk_add(&w,call->in[i]);
 oxi_walk_ready(&w,OXI_WALK_TILED);if(w.numel==0)return OX_OK;
@@ -16035,11 +15998,6 @@ ox_dtype dtype;int64_t channel_stride,sample_stride;int64_t taps[3],spacing[3];
 int64_t places[3],origin[3],step[3];int64_t size[3],stride[3];}oxi_windows;
 typedef struct oxi_window_run{int64_t offset,step,count;
 bool outside;}oxi_window_run;
-static void oxi_windows_read(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,int64_t count,
-char*out,int64_t row);
-static oxi_window_run oxi_windows_run(const oxi_windows*w,int64_t place,int64_t count);
-static void oxi_windows_join(oxi_windows*w);
-static bool oxi_windows_are_even(const oxi_windows*w,int64_t samples,int64_t*offset,int64_t*step);
 #endif
 /* >>cpu/product/gemm.h */
 #ifndef OX_CPU_GEMM_H
@@ -16586,7 +16544,8 @@ if(p->k0+p->ks<p->k)return;
 if(p->type.pieces)oxi_gemm_sum_again(p,&t);
 if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
 /* >>cpu/product/gemm_thin.c */
-enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_SHORT=128,OXI_SHARE_BYTES=1<<20,OXI_SHARE_LEAST=8192};
+enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_PIECE=4096,OXI_THIN_SHORT=128,OXI_THIN_BESIDE=8,
+OXI_THIN_STREAMS=4,OXI_SHARE_BYTES=1<<20,OXI_SHARE_LEAST=16384};
 static void oxi_together_task(void*arg,int64_t index,int lane){
 const oxi_together*t=(const oxi_together*)arg;int64_t i=index%t->each;for(int n=0;n<t->waiting;n++){
 const int64_t share=oxi_parts(t->own[n].tasks,t->parts),task=index/t->each*share+i;i-=share;
@@ -16604,8 +16563,10 @@ for(int n=0;n<t->waiting;n++)t->each+=oxi_parts(t->own[n].tasks,t->parts);
 oxi_parallel_for(t->each*t->parts,oxi_together_task,t);}
 static bool oxi_goes_on(const oxi_together*t){return t&&!t->over&&t->next<t->count;}
 typedef struct oxi_line_shares{int64_t lines,each;int64_t tasks,of_share;int64_t share,stream;
-int64_t most,least;}oxi_line_shares;typedef struct oxi_share_part{int64_t first,lines,more,apart;
-bool begins;}oxi_share_part;static int64_t oxi_lines_step(const oxi_line_shares*s,int64_t left){
+int64_t most,least;}oxi_line_shares;typedef struct oxi_share_part{int64_t first,lines,apart,end;
+bool begins;}oxi_share_part;static int64_t oxi_share_lines(const oxi_share_part*part,int64_t s){
+const int64_t left=part->end-part->first-s*part->apart;return left>0?oxi_min_i64(part->lines,left):0;}
+static int64_t oxi_lines_step(const oxi_line_shares*s,int64_t left){
 const int64_t half=oxi_round_up(oxi_parts(left,2),s->each);
 return oxi_min_i64(left,half>s->most?s->most:half<s->least?s->least:half);}
 static void oxi_lines_set(oxi_line_shares*s,int64_t lines,int64_t each,int64_t line_bytes,int64_t shares,
@@ -16613,7 +16574,7 @@ int64_t streams,int64_t bytes,bool ends){const int64_t one=line_bytes>0?each*lin
 s->lines=lines;s->each=each;s->share=oxi_parts(oxi_parts(lines,each),shares)*each;
 s->stream=oxi_round_up(oxi_parts(s->share,streams),each);
 s->most=oxi_min_i64(s->stream,(1 +oxi_min_i64(bytes/streams/one,1024/each))*each);
-s->least=ends?oxi_min_i64(s->most,(1 +OXI_SHARE_LEAST/one)*each):s->most;s->of_share=0;
+s->least=ends?oxi_min_i64(s->most,(1 +OXI_SHARE_LEAST/streams/one)*each):s->most;s->of_share=0;
 for(int64_t at=0;at<s->stream;at+=oxi_lines_step(s,s->stream-at))s->of_share++;
 s->tasks=oxi_parts(lines,s->share)*s->of_share;}
 static oxi_share_part oxi_lines_of(const oxi_line_shares*s,int64_t index){oxi_share_part part;
@@ -16621,20 +16582,12 @@ const int64_t own=index%s->of_share,start=index/s->of_share*s->share,
 end=oxi_min_i64(start+s->share,s->lines),alike=oxi_min_i64(own,oxi_parts(s->stream-2*s->most,s->most));
 int64_t i=alike>0?alike:0,at=i*s->most;while(i++<own)at+=oxi_lines_step(s,s->stream-at);
 const int64_t step=oxi_lines_step(s,s->stream-at);part.begins=own==0;part.apart=s->stream;
-part.first=start+at;part.lines=oxi_min_i64(step,oxi_min_i64(start+s->stream,end)-part.first);
-part.more=oxi_min_i64(part.lines,end-part.first-part.apart);if(part.lines<0)part.lines=0;
-if(part.more<0)part.more=0;
-return part;}
+part.first=start+at;part.end=end;part.lines=step;part.lines=oxi_share_lines(&part,0);return part;}
 typedef struct oxi_thin{const oxi_gemm*g;const oxi_kernels*kernels;const char*wide;ox_dtype dtype;
 int64_t line_stride,k_stride;int64_t lines,count,k;bool lines_are_columns,across;const float*thin;
 oxi_line_shares shares;int64_t task_lines;char*scratch;size_t lane_bytes;}oxi_thin;
-static void oxi_fetch_streams(const char*first,const char*second){
-for(int64_t at=0;at<OXI_PREFETCH_AHEAD;at+=64){OXI_PREFETCH_ONCE(first+at);
-OXI_PREFETCH_ONCE(second+at);}}
-static float oxi_thin_dot(const oxi_thin*t,const char*line,const float*x){
-if(t->dtype==OX_F32)return t->kernels->dot_f32(t->k,(const float*)(const void*)line,x);
-const uint16_t*half=(const uint16_t*)(const void*)line;
-return t->dtype==OX_F16?t->kernels->dot_f16(t->k,half,x):t->kernels->dot_bf16(t->k,half,x);}
+static void oxi_fetch_stream(const char*first){
+for(int64_t at=0;at<OXI_PREFETCH_AHEAD;at+=64)OXI_PREFETCH_FAR(first+at);}
 static void oxi_thin_across(const oxi_thin*t,int64_t first,int64_t lines,float*sums,float*stage){
 int64_t element=oxi_info(t->dtype)->block_bytes;memset(sums,0,(size_t)(t->count*lines)*sizeof(float));
 for(int64_t k=0;k<t->k;k++){const void*from=t->wide+(first+k*t->k_stride)*element;
@@ -16651,34 +16604,36 @@ for(int64_t i=0,each=g->c_rows&&!t->lines_are_columns?1:lines;i<lines;i+=each)
 t->kernels->store[g->c_dtype][OXI_LANE_F32](each,from+i,oxi_gemm_c(g,m+i,n),
 t->lines_are_columns?g->c_col:g->c_row);}}
 static void oxi_thin_dots(const oxi_thin*t,const oxi_share_part*part,float*sums){
-const int64_t line_bytes=t->line_stride*oxi_info(t->dtype)->block_bytes,each=t->shares.each;
-if(part->begins)
-oxi_fetch_streams(t->wide+part->first*line_bytes,t->wide+(part->first+part->apart)*line_bytes);
+const int64_t number=oxi_info(t->dtype)->block_bytes,apart=part->apart*t->line_stride,
+each=t->shares.each,step=each>1?t->line_stride:apart,sum_step=each>1?1:part->lines;
+const char*first=t->wide+part->first*t->line_stride*number;float got[OXI_THIN_BESIDE];
+for(int64_t s=0;s<OXI_THIN_STREAMS&&part->begins;s++)
+if(oxi_share_lines(part,s)>0)oxi_fetch_stream(first+s*apart*number);
 for(int64_t i=0;i<part->lines;i+=each)
-for(int64_t s=0;s<=(i<part->more);s++){const char*line=t->wide+(part->first+i+s*part->apart)*line_bytes;
-float*sum=sums+s*part->lines+i;for(int64_t at=0;each>1&&at<each*line_bytes;at+=64)
-OXI_PREFETCH_ONCE(line+OXI_PREFETCH_AHEAD+at);
-for(int64_t j=0;j<t->count;j++,sum+=part->lines+part->more)
-if(each>1)
-t->kernels->attention_dots[t->dtype](
-oxi_min_i64(each,(s?part->more:part->lines)-i),t->k,t->thin+j*t->k,line,t->line_stride,sum);
-else
-*sum=oxi_thin_dot(t,line,t->thin+j*t->k);}}
+for(int64_t s=0;s<(each>1?OXI_THIN_STREAMS:1);s++){const char*line=first+(i*t->line_stride+s*apart)*number;
+int64_t lines=oxi_min_i64(each,oxi_share_lines(part,s)-i);
+while(each==1&&lines<OXI_THIN_STREAMS&&i<oxi_share_lines(part,lines))lines++;
+for(int64_t j=0;j<t->count&&lines>0;j++)
+for(int64_t k=0;k==0||k<t->k;k+=OXI_THIN_PIECE){float*sum=sums+(j*OXI_THIN_STREAMS+s)*part->lines+i;
+const float*x=t->thin+j*t->k+k;
+t->kernels->attention_dots[t->dtype](lines,oxi_min_i64(t->k-k,OXI_THIN_PIECE),x,line+k*number,step,got);
+for(int64_t l=0;l<lines;l++,sum+=sum_step)*sum=k?*sum+got[l]:got[l];}}}
 static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(const oxi_thin*)arg;
 const oxi_share_part part=oxi_lines_of(&t->shares,index);
+const int64_t streams=t->across?1:OXI_THIN_STREAMS;
 float*sums=(float*)(void*)(t->scratch+(size_t)lane*t->lane_bytes),*stage=sums+t->count*t->task_lines;
 if(t->across)
 oxi_thin_across(t,part.first,part.lines,sums,stage);
 else
 oxi_thin_dots(t,&part,sums);
-for(int64_t s=0;s<=(part.more>0);s++)
-oxi_thin_store(t,part.first+s*part.apart,s?part.more:part.lines,part.lines+part.more,
+for(int64_t s=0;s<streams;s++)
+oxi_thin_store(t,part.first+s*part.apart,oxi_share_lines(&part,s),streams*part.lines,
 sums+s*part.lines,stage);}
 static void oxi_thin_share(oxi_thin*t){const int64_t number=oxi_info(t->dtype)->block_bytes,
-each=t->across?512:t->k>OXI_THIN_SHORT?1:8;
-oxi_lines_set(&t->shares,t->lines,each,t->k*number,oxi_lanes(INT32_MAX),t->across?1:2,
-t->across?OXI_THIN_BYTES:OXI_SHARE_BYTES,!oxi_goes_on(t->g->together));
-t->task_lines=2*t->shares.most;}
+each=t->across?512:t->k>OXI_THIN_SHORT?1:OXI_THIN_BESIDE;
+oxi_lines_set(&t->shares,t->lines,each,t->k*number,oxi_lanes(INT32_MAX),
+t->across?1:OXI_THIN_STREAMS,t->across?OXI_THIN_BYTES:OXI_SHARE_BYTES,!oxi_goes_on(t->g->together));
+t->task_lines=OXI_THIN_STREAMS*t->shares.most;}
 static ox_status oxi_gemm_thin(const oxi_gemm*g){
 bool thin_is_a=g->way==OXI_WAY_THIN_A||g->way==OXI_WAY_THIN_A_ACROSS;oxi_thin t;memset(&t,0,sizeof t);
 t.across=g->way==OXI_WAY_THIN_A_ACROSS||g->way==OXI_WAY_THIN_B_ACROSS;t.g=g;t.kernels=oxi_cpu_kernels();
@@ -16909,9 +16864,10 @@ oxi_gemm_epilogue(g,r->kernels,OXI_LANE_F32,m,first,rows,true,row,stage);
 r->kernels->store[g->c_dtype][OXI_LANE_F32](rows,row,oxi_gemm_c(g,m,first),g->c_col);}}
 static void oxi_block_rows_dots(const oxi_block_rows*r,const oxi_share_part*part,float*sums,
 float*expanded){const oxi_gemm*g=r->g;
-const int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col),rows=part->lines+part->more;
-const char*blocks=(const char*)g->b+part->first*row_bytes;if(part->begins||!g->repacked)
-oxi_fetch_streams(blocks,blocks+(g->repacked?part->apart:oxi_parts(rows,2))*row_bytes);
+const int64_t row_bytes=oxi_signed_bytes(g->b_dtype,g->b_col),more=oxi_share_lines(part,1),
+rows=part->lines+more;
+const char*blocks=(const char*)g->b+part->first*row_bytes;if(part->begins||!g->repacked){
+oxi_fetch_stream(blocks);oxi_fetch_stream(blocks+(g->repacked?part->apart:oxi_parts(rows,2))*row_bytes);}
 for(int64_t i=0;r->exact&&i<rows;i++){
 oxi_expand_line(g,g->b,g->b_dtype,g->b_col,part->first+i,0,g->k,expanded);for(int64_t m=0;m<g->m;m++)
 sums[m*rows+i]=r->kernels->dot_f32(g->k,expanded,r->x+m*g->k);}
@@ -16920,15 +16876,15 @@ if(!g->repacked)
 oxi_dot_rows(r->kernels,g->b_dtype,rows,row_bytes,g->k,blocks,x,sums+m*rows);
 else
 r->kernels->dot_repacked[g->b_dtype](
-part->lines/OXI_REPACKED_ROWS,part->more/OXI_REPACKED_ROWS,part->apart*row_bytes,
+part->lines/OXI_REPACKED_ROWS,more/OXI_REPACKED_ROWS,part->apart*row_bytes,
 OXI_REPACKED_ROWS*row_bytes,g->k,blocks,x,sums+m*rows);}}
 static void oxi_block_rows_task(void*arg,int64_t index,int lane){
 const oxi_block_rows*r=(const oxi_block_rows*)arg;const oxi_share_part part=oxi_lines_of(&r->shares,index);
 float*sums=(float*)(void*)(r->scratch+(size_t)lane*r->lane_bytes),*stage=sums+r->g->m*r->task_rows;
 oxi_block_rows_dots(r,&part,sums,stage+r->task_rows);
-for(int64_t s=0;s<=(part.more>0);s++)
-oxi_block_rows_store(r,part.first+s*part.apart,s?part.more:part.lines,
-part.lines+part.more,sums+s*part.lines,stage);}
+for(int64_t s=0;s<2;s++)
+oxi_block_rows_store(r,part.first+s*part.apart,oxi_share_lines(&part,s),
+part.lines+oxi_share_lines(&part,1),sums+s*part.lines,stage);}
 #define OXI_ROW_LIFT 18446744073709551616.0f
 static bool oxi_is_large_step(float step){return step>4503599627370496.0f;}
 static void oxi_lower_row(int64_t k,const float*x,float*out){
@@ -17296,17 +17252,18 @@ oxi_free(floats,(size_t)p.g.n*sizeof(float));oxi_repacked_let_go(held);return st
 enum{OXI_EXPERT_LEAST=64,OXI_EXPERT_LARGE=1<<25};typedef struct oxi_expert{oxi_gemm g;
 int64_t columns,tasks;float*bias;oxi_block_rows few;}oxi_expert;typedef struct oxi_experts{
 const oxi_product*p;int64_t used,slots;int64_t*from,*to;char*rows;oxi_expert*expert;oxi_shared shared;
-char*scratch;size_t lane_bytes,scratch_bytes;int64_t failed;}oxi_experts;
-static void oxi_expert_row(void*arg,int64_t index,int lane){const oxi_experts*job=(const oxi_experts*)arg;
-const oxi_gemm*g=&job->p->g;int64_t bytes=oxi_dtype_bytes(g->a_dtype);(void)lane;
+char*scratch;size_t lane_bytes,scratch_bytes;oxi_block_rows alone;int64_t alone_rows;int64_t failed;
+}oxi_experts;static void oxi_expert_row(void*arg,int64_t index,int lane){
+const oxi_experts*job=(const oxi_experts*)arg;const oxi_gemm*g=&job->p->g;
+int64_t bytes=oxi_dtype_bytes(g->a_dtype);(void)lane;
 oxi_copy_run(g->k,bytes,(const char*)g->a+job->from[index]*bytes,g->a_col*bytes,
 job->rows+index*g->k*bytes,bytes);}
 static bool oxi_expert_is_alone(const oxi_gemm*g){
 return g->way==OXI_WAY_FEW_ROWS&&g->k>0&&!g->exact&&g->a_dtype!=OX_F64;}
 static void oxi_expert_alone(const oxi_experts*job,const oxi_gemm*g,int lane){
-char*memory=job->scratch+(size_t)lane*job->lane_bytes;oxi_block_rows r;
-oxi_block_rows_plan(&r,g,false,1,false);oxi_block_rows_place(&r,memory);
-r.scratch=memory+oxi_align_up(r.made);oxi_block_rows_prepare(&r);
+char*memory=job->scratch+(size_t)lane*job->lane_bytes;oxi_block_rows r=job->alone;
+if(g->m!=job->alone_rows)oxi_block_rows_plan(&r,g,false,1,false);
+r.g=g;oxi_block_rows_place(&r,memory);r.scratch=memory+oxi_align_up(r.made);oxi_block_rows_prepare(&r);
 for(int64_t i=0;i<r.shares.tasks;i++)oxi_block_rows_task(&r,i,0);}
 static void oxi_expert_task(void*arg,int64_t index,int lane){oxi_experts*job=(oxi_experts*)arg;
 oxi_expert*e=job->expert;while(index>=e->tasks)index-=e++->tasks;
@@ -17337,11 +17294,10 @@ int64_t row=j/p->shape[1],slot=j%p->shape[1];job->from[end]=row*p->a_stride[0]+s
 job->to[end++]=row*p->c_stride[0]+slot*p->c_stride[1];ids[j]=-1;}
 status=oxi_expert_add(job,id,first,end);}
 return status;}
-static ox_status oxi_experts_room(oxi_experts*job,int64_t lanes){oxi_block_rows r;
-for(int64_t i=0;i<job->used;i++){const oxi_gemm*g=&job->expert[i].g;
-if(!oxi_expert_is_alone(g))continue;
-oxi_block_rows_plan(&r,g,false,1,false);const size_t bytes=oxi_align_up(r.made)+r.lane_bytes;
-if(bytes>job->lane_bytes)job->lane_bytes=bytes;}
+static ox_status oxi_experts_room(oxi_experts*job,int64_t lanes){for(int64_t i=0;i<job->used;i++){
+const oxi_gemm*g=&job->expert[i].g;if(g->m<=job->alone_rows||!oxi_expert_is_alone(g))continue;
+job->alone_rows=g->m;oxi_block_rows_plan(&job->alone,g,false,1,false);
+job->lane_bytes=oxi_align_up(job->alone.made)+job->alone.lane_bytes;}
 if(job->lane_bytes==0)return OX_OK;
 job->scratch_bytes=(size_t)lanes*job->lane_bytes;job->scratch=(char*)oxi_alloc(job->scratch_bytes);
 return job->scratch?OX_OK:OX_ERR_NOMEM;}
@@ -18743,53 +18699,33 @@ static bool oxi_speak_for_file(const ox_file*file);static const char*oxi_path_te
 typedef struct oxi_quoted{char text[72];}oxi_quoted;
 static oxi_quoted oxi_quote(const char*name,size_t length);
 #define OXI_QUOTE(name)oxi_quote(name,strlen(name)).text
-static void*oxi_file_take(ox_file*file,size_t bytes);
 static void*oxi_grow(void*memory,size_t*room,size_t need,size_t each,bool exact);
-static oxi_file_part*oxi_file_add_part(ox_file*file);static oxi_file_item*oxi_file_add_item(ox_file*file);
-static oxi_meta_item*oxi_file_add_meta(ox_file*file);
-static ox_status oxi_file_map_part(ox_file*file,const char*path);
+
 static ox_status oxi_file_window(ox_file*file,size_t part,size_t at,size_t bytes,const unsigned char**out);
 static ox_status oxi_file_copy(const ox_file*file,size_t part,size_t at,void*out,size_t bytes);
 typedef ox_status(*oxi_piece_fn)(void*user,size_t done,const unsigned char*data,size_t bytes);
 static ox_status oxi_file_visit(const ox_file*file,size_t part,size_t at,size_t bytes,
 oxi_piece_fn visit,void*user);
-static bool oxi_item_shape(oxi_file_item*item,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes);
 typedef int(*oxi_compare_fn)(const void*user,uint32_t a,uint32_t b);
 static void oxi_sort_indexes(uint32_t*order,uint32_t*scratch,uint32_t count,oxi_compare_fn compare,
 const void*user);
-static int oxi_compare_text(const char*a,size_t a_length,const char*b,size_t b_length);
 static uint16_t oxi_read_u16(const unsigned char*p);static uint32_t oxi_read_u32(const unsigned char*p);
-static uint64_t oxi_read_u64(const unsigned char*p);static bool oxi_big_endian_host(void);
-static void oxi_copy_swapped(void*to,const void*from,size_t bytes,size_t unit);
-static size_t oxi_swap_unit(ox_dtype dtype);
-static ox_tensor*oxi_item_tensor(ox_file*file,const oxi_file_item*item,const unsigned char*data);
-static ox_tensor*oxi_item_swapped(ox_file*file,const oxi_file_item*item);
-static ox_tensor*oxi_item_over(ox_file*file,const oxi_file_item*item,ox_storage*storage);
-typedef void(*oxi_folder_fn)(void*user,const char*name);static bool oxi_is_folder(const char*path);
-static bool oxi_is_file(const char*path);
-static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user);
-static FILE*oxi_create_file(const char*path,const char*old);static void oxi_remove_file(const char*path);
-static bool oxi_rename_file(const char*from,const char*to);static bool oxi_close_synced(FILE*stream);
-static bool oxi_sync_folder(const char*path);static size_t oxi_folder_length(const char*path);
-static bool oxi_ends_with(const char*text,const char*ending);typedef struct oxi_output{FILE*stream;
+static uint64_t oxi_read_u64(const unsigned char*p);
+typedef void(*oxi_folder_fn)(void*user,const char*name);
+
+
+
+typedef struct oxi_output{FILE*stream;
 char*path,*temporary;size_t path_bytes,temporary_bytes;uint64_t written;ox_status status;}oxi_output;
-static ox_status oxi_output_open(oxi_output*output,const char*name,const char*path);
-static void oxi_output_write(oxi_output*output,const void*data,size_t bytes);
-static void oxi_output_fill(oxi_output*output,int byte,size_t bytes);
 typedef void(*oxi_bytes_fn)(void*user,const char*data,size_t bytes);
-static ox_status oxi_visit_numbers(const ox_tensor*t,oxi_bytes_fn visit,void*user);
-static void oxi_output_tensor(oxi_output*output,const ox_tensor*t);
-static ox_status oxi_output_finish(oxi_output*output);
-static ox_status oxi_output_rename(oxi_output*output);static void oxi_output_drop(oxi_output*output);
-static ox_status oxi_check_names(const char*op,const char*const*names,int64_t count);
-static ox_tensor*oxi_writable(const char*op,ox_tensor*t);typedef enum oxi_json_type{
+
+typedef enum oxi_json_type{
 OXI_JSON_END=0,OXI_JSON_ERROR,OXI_JSON_NULL,OXI_JSON_BOOL,OXI_JSON_INT,OXI_JSON_FLOAT,
 OXI_JSON_STRING,OXI_JSON_KEY,OXI_JSON_ARRAY,OXI_JSON_ARRAY_END,OXI_JSON_OBJECT,OXI_JSON_OBJECT_END
 }oxi_json_type;
 typedef struct oxi_json_reader{const char*text;size_t length,at;size_t start;int64_t i;double f;
 const char*raw;size_t raw_length;const char*error;uint64_t objects;int depth,expect;}oxi_json_reader;
 static void oxi_json_start(oxi_json_reader*reader,const char*text,size_t length);
-static oxi_json_type oxi_json_next(oxi_json_reader*reader);
 static size_t oxi_json_decode(const oxi_json_reader*reader,char*out);
 static bool oxi_json_is(const oxi_json_reader*reader,const char*text);
 static bool oxi_json_skip(oxi_json_reader*reader);typedef struct oxi_json_node{uint32_t type;uint32_t at;
@@ -18801,12 +18737,7 @@ static uint32_t oxi_json_find(const oxi_json*json,uint32_t object,const char*key
 static uint32_t oxi_json_duplicate(const oxi_json*json,uint32_t object,ox_status*status);
 typedef struct oxi_zip_member{ox_string name;size_t at;size_t offset;size_t packed,unpacked;uint32_t crc;
 int method;}oxi_zip_member;typedef struct oxi_zip{oxi_zip_member*members;size_t count,room;}oxi_zip;
-static ox_status oxi_zip_open(ox_file*file,oxi_zip*out);static void oxi_zip_close(oxi_zip*zip);
-static ox_status oxi_zip_read(const ox_file*file,const oxi_zip_member*member,void*out,size_t bytes);
-static ox_status oxi_zip_check(const ox_file*file,const oxi_zip_member*member);
-static uint32_t oxi_crc32(uint32_t crc,const void*data,size_t bytes);
-static const char*oxi_inflate(const unsigned char*in,size_t in_bytes,unsigned char*out,size_t bytes,
-size_t*made,bool*finished);
+
 #endif
 OXI_LIGHT_BEGIN
 /* >>files/zip.c */
@@ -20931,7 +20862,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa1ee2dce
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa45e0a18
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -22056,33 +21987,17 @@ OXI_PACK(f16c,OXI_WIDEN_AND_TRANSPOSE)
 #undef OXI_TRANSPOSE_AND_WIDEN
 #undef OXI_PACK_LINES
 #undef OXI_TRANSPOSED_LINES
-#define OXI_DOT(name,type,load_a)\
-OXI_KERNEL float OXI_ISA(name)(int64_t n,const type*a,const float*b){\
-vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();\
-int64_t i=0;\
-for(;i+4*VF<=n;i+=4*VF){\
-for(int line=0;line<4*VF*(int)sizeof(type);line+=64)\
-OXI_PREFETCH_READ((const char*)(a+i)+OXI_PREFETCH_AHEAD+line);\
-s0=vf_fma(load_a(a+i),vf_load(b+i),s0);\
-s1=vf_fma(load_a(a+i+VF),vf_load(b+i+VF),s1);\
-s2=vf_fma(load_a(a+i+2*VF),vf_load(b+i+2*VF),s2);\
-s3=vf_fma(load_a(a+i+3*VF),vf_load(b+i+3*VF),s3);}\
-for(;i+VF<=n;i+=VF)s0=vf_fma(load_a(a+i),vf_load(b+i),s0);\
-if(i<n){\
-type rest[VF];\
-memset(rest,0,sizeof rest);\
-memcpy(rest,a+i,(size_t)(n-i)*sizeof(type));\
-s1=vf_fma(load_a(rest),vf_load_n(b+i,n-i),s1);}\
+OXI_KERNEL float OXI_ISA(dot_f32)(int64_t n,const float*a,const float*b){
+vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();int64_t i=0;for(;i+4*VF<=n;i+=4*VF){OXI_UNROLL
+for(int line=0;line<4*VF*(int)sizeof*a;line+=64)
+OXI_PREFETCH_READ((const char*)(a+i)+OXI_PREFETCH_AHEAD+line);
+s0=vf_fma(vf_load(a+i),vf_load(b+i),s0);s1=vf_fma(vf_load(a+i+VF),vf_load(b+i+VF),s1);
+s2=vf_fma(vf_load(a+i+2*VF),vf_load(b+i+2*VF),s2);s3=vf_fma(vf_load(a+i+3*VF),vf_load(b+i+3*VF),s3);}
+for(;i+VF<=n;i+=VF)s0=vf_fma(vf_load(a+i),vf_load(b+i),s0);
+if(i<n)s1=vf_fma(vf_load_n(a+i,n-i),vf_load_n(b+i,n-i),s1);
 return vf_hsum(vf_add(vf_add(s0,s1),vf_add(s2,s3)));}
-OXI_DOT(dot_f32,float,vf_load)
-OXI_DOT(dot_bf16,uint16_t,vf_load_bf16)
-OXI_DOT(dot_f16,uint16_t,vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_DOT(dot_f16c,uint16_t,vf_load_f16c)
-#endif
-#undef OXI_DOT
-OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n,float s,const float*x,float*y){vf scale=vf_set1(s);
-int64_t i=0;for(;i+VF<=n;i+=VF)vf_store(y+i,vf_fma(scale,vf_load(x+i),vf_load(y+i)));
+OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n,float s,const float*x,float*y){vf scale=vf_set1(s);int64_t i=0;
+for(;i+VF<=n;i+=VF)vf_store(y+i,vf_fma(scale,vf_load(x+i),vf_load(y+i)));
 if(i<n)vf_store_n(y+i,vf_fma(scale,vf_load_n(x+i,n-i),vf_load_n(y+i,n-i)),n-i);}
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels*k){k->gemm_f32.mr=k->gemm_f64.mr=OXI_MR;
 k->gemm_f32.nr=2*VF;k->gemm_f32.depth=OXI_DEPTH_F32;k->gemm_f64.depth=OXI_DEPTH_NEAR;
@@ -22107,12 +22022,9 @@ k->pack_along=OXI_ISA(pack_along);k->pack_across_bf16=OXI_ISA(pack_across_bf16);
 k->pack_along_bf16=OXI_ISA(pack_along_bf16);k->pack_across_f16=OXI_ISA(pack_across_f16);
 k->pack_along_f16=OXI_ISA(pack_along_f16);k->round_tile_bf16=OXI_ISA(round_tile_bf16);
 k->round_tile_f16=OXI_ISA(round_tile_f16);k->dot_f32=OXI_ISA(dot_f32);
-k->dot_bf16=OXI_ISA(dot_bf16);
-k->dot_f16=OXI_ISA(dot_f16);
 #ifdef OXI_F16C_APART
 if(oxi_cpu_info()->features&OXI_CPU_F16C){k->pack_across_f16=OXI_ISA(pack_across_f16c);
-k->pack_along_f16=OXI_ISA(pack_along_f16c);k->dot_f16=OXI_ISA(dot_f16c);
-k->round_tile_f16=OXI_ISA(round_tile_f16c);}
+k->pack_along_f16=OXI_ISA(pack_along_f16c);k->round_tile_f16=OXI_ISA(round_tile_f16c);}
 #endif
 k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_MR16
@@ -22489,148 +22401,6 @@ k->i8_quads.kernel.run=OXI_ISA(gemm_i8_tiles);k->i8_quads.interleave=OXI_ISA(pac
 k->i8_quads.pack_a=pack_a;}}
 #endif
 #endif
-/* >>cpu/kernels/attention.inc */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
-vf before=vf_load(max),m0=before,m1=before,s0=vf_zero(),s1=vf_zero();int64_t t=0;for(;t+2<=keys;t+=2){
-m0=vf_max(vf_load(scores+t*2*VF),m0);m1=vf_max(vf_load(scores+(t+1)*2*VF),m1);}
-if(t<keys)m0=vf_max(vf_load(scores+t*2*VF),m0);
-m0=vf_max(m0,m1);vf_store(max,m0);m0=vf_select(vf_eq(m0,vf_set1(-INFINITY)),vf_zero(),m0);
-vf scale=vf_exp_weight(vf_sub(before,m0));vf_store(rescale,scale);for(t=0;t+2<=keys;t+=2){
-vf w0=vf_exp_weight(vf_sub(vf_load(scores+t*2*VF),m0));
-vf w1=vf_exp_weight(vf_sub(vf_load(scores+(t+1)*2*VF),m0));vf_store(scores+t*2*VF,w0);
-vf_store(scores+(t+1)*2*VF,w1);s0=vf_add(s0,w0);s1=vf_add(s1,w1);}
-if(t<keys){vf w0=vf_exp_weight(vf_sub(vf_load(scores+t*2*VF),m0));
-vf_store(scores+t*2*VF,w0);s0=vf_add(s0,w0);}
-vf_store(sum,vf_fma(vf_load(sum),scale,vf_add(s0,s1)));}
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
-OXI_ISA(attention_lane)(keys,scores,max,sum,rescale);
-OXI_ISA(attention_lane)(keys,scores+VF,max+VF,sum+VF,rescale+VF);}
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows,const float*factor,float*x){
-vf f0=vf_load(factor),f1=vf_load(factor+VF);for(int64_t i=0;i<rows;i++,x+=2*VF){
-vf_store(x,vf_mul(vf_load(x),f0));vf_store(x+VF,vf_mul(vf_load(x+VF),f1));}}
-#define OXI_ATTENTION_LAST(type,load,row,count)\
-type rest[VF]={0};\
-memcpy(rest,row,(size_t)(count)*sizeof(type));\
-vf x=load(rest);
-#define OXI_ATTENTION_QUERY(name,type,load)\
-OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth,const float*q,const type*k){\
-vf sum=vf_zero();\
-int64_t d=0;\
-for(;d+VF<=depth;d+=VF)sum=vf_fma(load(k+d),vf_load(q+d),sum);\
-if(d<depth){\
-OXI_ATTENTION_LAST(type,load,k+d,depth-d)\
-sum=vf_fma(x,vf_load_n(q+d,depth-d),sum);}\
-return vf_hsum(sum);}\
-OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys,int64_t depth,const float*q,\
-const void*rows,int64_t step,float*scores){\
-const type*k=(const type*)rows;\
-int64_t t=0;\
-for(;depth%VF==0&&t+4<=keys;t+=4,k+=4*step){\
-vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();\
-for(int64_t d=0;d<depth;d+=VF){\
-vf x=vf_load(q+d);\
-s0=vf_fma(load(k+d),x,s0);\
-s1=vf_fma(load(k+step+d),x,s1);\
-s2=vf_fma(load(k+2*step+d),x,s2);\
-s3=vf_fma(load(k+3*step+d),x,s3);}\
-scores[t]=vf_hsum(s0);\
-scores[t+1]=vf_hsum(s1);\
-scores[t+2]=vf_hsum(s2);\
-scores[t+3]=vf_hsum(s3);}\
-for(;t<keys;t++,k+=step)scores[t]=OXI_ISA(attention_dot_##name)(depth,q,k);}\
-OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys,int64_t depth,const float*weights,\
-const void*rows,int64_t step,float*out){\
-const type*v=(const type*)rows;\
-int64_t d=0;\
-for(;d+4*VF<=depth;d+=4*VF){\
-vf s0=vf_load(out+d),s1=vf_load(out+d+VF);\
-vf s2=vf_load(out+d+2*VF),s3=vf_load(out+d+3*VF);\
-for(int64_t t=0;t<keys;t++){\
-const type*row=v+t*step+d;\
-vf weight=vf_set1(weights[t]);\
-s0=vf_fma(load(row),weight,s0);\
-s1=vf_fma(load(row+VF),weight,s1);\
-s2=vf_fma(load(row+2*VF),weight,s2);\
-s3=vf_fma(load(row+3*VF),weight,s3);}\
-vf_store(out+d,s0);\
-vf_store(out+d+VF,s1);\
-vf_store(out+d+2*VF,s2);\
-vf_store(out+d+3*VF,s3);}\
-for(;d+VF<=depth;d+=VF){\
-vf sum=vf_load(out+d);\
-for(int64_t t=0;t<keys;t++)\
-sum=vf_fma(load(v+t*step+d),vf_set1(weights[t]),sum);\
-vf_store(out+d,sum);}\
-if(d<depth){\
-vf sum=vf_load_n(out+d,depth-d);\
-for(int64_t t=0;t<keys;t++){\
-OXI_ATTENTION_LAST(type,load,v+t*step+d,depth-d)\
-sum=vf_fma(x,vf_set1(weights[t]),sum);}\
-vf_store_n(out+d,sum,depth-d);}}
-OXI_ATTENTION_QUERY(f32,float,vf_load)
-OXI_ATTENTION_QUERY(f16,uint16_t,vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c,uint16_t,vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16,uint16_t,vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-static void OXI_ISA(fill_attention)(oxi_kernels*k){k->attention_softmax=OXI_ISA(attention_softmax);
-k->attention_rescale=OXI_ISA(attention_rescale);k->attention_dots[OX_F32]=OXI_ISA(attention_dots_f32);
-k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16);
-k->attention_dots[OX_BF16]=OXI_ISA(attention_dots_bf16);
-k->attention_mix[OX_F32]=OXI_ISA(attention_mix_f32);k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16);
-k->attention_mix[OX_BF16]=OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-if(oxi_cpu_info()->features&OXI_CPU_F16C){k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16c);
-k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16c);}
-#endif
-}
-/* >>cpu/kernels/linear_attention.inc */
-OXI_INLINE void OXI_ISA(memory_store)(float*to,vf x,int vectors,int64_t count){if(vectors)
-vf_store(to,x);
-else
-vf_store_n(to,x,count);}
-OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count,
-bool wide,bool two){enum{most=4,line=16,ahead=16};
-const int used=vectors?vectors:1;
-const float*const k=r->k,*const q=r->q,*const erase=r->erase,*const write=r->write,
-*const second=r->ahead,*const step=r->step?r->step+at:NULL;
-const int64_t keys=r->keys,from_step=r->from_step,to_step=r->to_step,decay_step=r->decay_step,
-next_from=wide?used*VF:ahead*from_step,next_to=wide?used*VF:ahead*to_step,
-fetched=wide?used*VF:at==0?r->columns:0;
-const bool apart=r->from!=r->to;const float*from=r->from+at,*decay=r->decay+(wide?at:0);float*to=r->to+at;
-vf v[most],z[most],y[most],later[most];for(int j=0;j<used;j++){
-v[j]=vectors?vf_load(r->v+at+j*VF):vf_load_n(r->v+at,count);z[j]=y[j]=later[j]=vf_zero();}
-for(int64_t i=0;erase&&i<keys;i++,from+=from_step){vf taken=vf_set1(erase[i]);
-for(int64_t c=0;c<fetched;c+=line)OXI_PREFETCH_READ(from+next_from+c);
-for(int j=0;j<used;j++)
-z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),taken,z[j]);}
-from=r->from+at;for(int64_t i=0;i<keys;i++,from+=from_step,to+=to_step){for(int64_t c=0;c<fetched;c+=line){
-OXI_PREFETCH_WRITE(to+next_to+c);if(apart&&!erase)OXI_PREFETCH_READ(from+next_from+c);
-if(wide)OXI_PREFETCH_READ(decay+i*decay_step+next_from+c);}
-vf written=vf_set1(k[i]),read=vf_set1(q[i]),left=wide?vf_zero():vf_set1(decay[i]),
-back=vf_set1(erase?write[i]:0),read_later=two?vf_set1(second[i]):vf_zero();
-for(int j=0;j<used;j++){vf m=vectors?vf_load(from+j*VF):vf_load_n(from,count);
-if(wide){const float*x=decay+i*decay_step+j*VF;
-left=vectors?vf_load(x):vf_load_n(x,count);
-if(step)left=vf_mul(left,vectors?vf_load(step+j*VF):vf_load_n(step,count));
-left=vf_exp_weight(vf_min(vf_constant(88.0f),left));}
-m=vf_fma(written,v[j],vf_mul(m,left));if(erase)m=vf_fma(back,z[j],m);
-OXI_ISA(memory_store)(to+j*VF,m,vectors,count);y[j]=vf_fma(read,m,y[j]);
-if(two)later[j]=vf_fma(read_later,m,later[j]);}}
-for(int j=0;j<used;j++){OXI_ISA(memory_store)(r->out+at+j*VF,y[j],vectors,count);
-if(two)OXI_ISA(memory_store)(r->out_ahead+at+j*VF,later[j],vectors,count);}}
-OXI_INLINE void OXI_ISA(memory_all)(const oxi_recurrence*r,bool wide,bool two){int64_t at=0;
-for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0,wide,two);
-for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0,wide,two);
-if(at<r->columns)OXI_ISA(memory_columns)(r,at,0,r->columns-at,wide,two);}
-OXI_KERNEL void OXI_ISA(linear_attention)(const oxi_recurrence*r){if(r->wide)
-OXI_ISA(memory_all)(r,true,false);
-else if(r->ahead)
-OXI_ISA(memory_all)(r,false,true);
-else
-OXI_ISA(memory_all)(r,false,false);}
 #ifndef OX_NO_LINALG
 /* >>cpu/kernels/vector.inc */
 OXI_KERNEL double OXI_ISA(dot_f64)(int64_t n,const double*a,const double*b){
@@ -23196,7 +22966,6 @@ k->row_measure=OXI_ISA(row_measure);k->row_max=OXI_ISA(row_max);k->row_max_place
 k->row_min=OXI_ISA(row_min);k->row_exp_sum=OXI_ISA(row_exp_sum);k->row_scale=OXI_ISA(row_scale);
 k->row_affine=OXI_ISA(row_affine);k->stream=OXI_ISA(stream);}
 /* >>cpu/kernels/blocks.inc */
-#define OXI_UNROLL _Pragma("GCC unroll 8")
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t*p){uint16_t h;
 memcpy(&h,p,2);return _cvtsh_ss(h);}
@@ -23621,7 +23390,161 @@ OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
-#undef OXI_UNROLL
+/* >>cpu/kernels/attention.inc */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
+vf before=vf_load(max),m0=before,m1=before,s0=vf_zero(),s1=vf_zero();int64_t t=0;for(;t+2<=keys;t+=2){
+m0=vf_max(vf_load(scores+t*2*VF),m0);m1=vf_max(vf_load(scores+(t+1)*2*VF),m1);}
+if(t<keys)m0=vf_max(vf_load(scores+t*2*VF),m0);
+m0=vf_max(m0,m1);vf_store(max,m0);m0=vf_select(vf_eq(m0,vf_set1(-INFINITY)),vf_zero(),m0);
+vf scale=vf_exp_weight(vf_sub(before,m0));vf_store(rescale,scale);for(t=0;t+2<=keys;t+=2){
+vf w0=vf_exp_weight(vf_sub(vf_load(scores+t*2*VF),m0));
+vf w1=vf_exp_weight(vf_sub(vf_load(scores+(t+1)*2*VF),m0));vf_store(scores+t*2*VF,w0);
+vf_store(scores+(t+1)*2*VF,w1);s0=vf_add(s0,w0);s1=vf_add(s1,w1);}
+if(t<keys){vf w0=vf_exp_weight(vf_sub(vf_load(scores+t*2*VF),m0));
+vf_store(scores+t*2*VF,w0);s0=vf_add(s0,w0);}
+vf_store(sum,vf_fma(vf_load(sum),scale,vf_add(s0,s1)));}
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
+OXI_ISA(attention_lane)(keys,scores,max,sum,rescale);
+OXI_ISA(attention_lane)(keys,scores+VF,max+VF,sum+VF,rescale+VF);}
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows,const float*factor,float*x){
+vf f0=vf_load(factor),f1=vf_load(factor+VF);for(int64_t i=0;i<rows;i++,x+=2*VF){
+vf_store(x,vf_mul(vf_load(x),f0));vf_store(x+VF,vf_mul(vf_load(x+VF),f1));}}
+#define OXI_ATTENTION_LAST(type,load,row,count)\
+type rest[VF]={0};\
+memcpy(rest,row,(size_t)(count)*sizeof(type));\
+vf x=load(rest);
+#define OXI_ATTENTION_QUERY(name,type,load)\
+OXI_INLINE void OXI_ISA(attention_few_##name)(int few,int64_t depth,const float*q,const type*k,\
+int64_t step,float*scores){\
+vf s[4],u[4];\
+int64_t d=0;\
+OXI_UNROLL \
+for(int i=0;i<few;i++)s[i]=u[i]=vf_zero();\
+for(;d+2*VF<=depth;d+=2*VF){\
+vf x=vf_load(q+d),y=vf_load(q+d+VF);\
+OXI_UNROLL \
+for(int i=0;i<few;i++){\
+const type*row=k+i*step+d;\
+OXI_UNROLL \
+for(int at=0;at<2*VF*(int)sizeof(type);at+=64)\
+if(d*(int64_t)sizeof(type)%64==0)\
+OXI_PREFETCH_FAR((const char*)row+OXI_PREFETCH_AHEAD+at);\
+s[i]=vf_fma(load(row),x,s[i]);\
+u[i]=vf_fma(load(row+VF),y,u[i]);}}\
+for(;d+VF<=depth;d+=VF){\
+OXI_UNROLL \
+for(int i=0;i<few;i++)s[i]=vf_fma(load(k+i*step+d),vf_load(q+d),s[i]);}\
+OXI_UNROLL \
+for(int i=0;i<few;i++)s[i]=vf_add(s[i],u[i]);\
+if(few==1&&d<depth){\
+OXI_ATTENTION_LAST(type,load,k+d,depth-d)\
+s[0]=vf_fma(x,vf_load_n(q+d,depth-d),s[0]);}\
+OXI_UNROLL \
+for(int i=0;i<few;i++)scores[i]=vf_hsum(s[i]);}\
+OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys,int64_t depth,const float*q,\
+const void*rows,int64_t step,float*scores){\
+const type*k=(const type*)rows;\
+int64_t t=0;\
+for(;depth%VF==0&&t+4<=keys;t+=4)\
+OXI_ISA(attention_few_##name)(4,depth,q,k+t*step,step,scores+t);\
+for(;t<keys;t++)OXI_ISA(attention_few_##name)(1,depth,q,k+t*step,step,scores+t);}\
+OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys,int64_t depth,const float*weights,\
+const void*rows,int64_t step,float*out){\
+const type*v=(const type*)rows;\
+int64_t d=0;\
+for(;d+4*VF<=depth;d+=4*VF){\
+vf s0=vf_load(out+d),s1=vf_load(out+d+VF);\
+vf s2=vf_load(out+d+2*VF),s3=vf_load(out+d+3*VF);\
+for(int64_t t=0;t<keys;t++){\
+const type*row=v+t*step+d;\
+vf weight=vf_set1(weights[t]);\
+s0=vf_fma(load(row),weight,s0);\
+s1=vf_fma(load(row+VF),weight,s1);\
+s2=vf_fma(load(row+2*VF),weight,s2);\
+s3=vf_fma(load(row+3*VF),weight,s3);}\
+vf_store(out+d,s0);\
+vf_store(out+d+VF,s1);\
+vf_store(out+d+2*VF,s2);\
+vf_store(out+d+3*VF,s3);}\
+for(;d+VF<=depth;d+=VF){\
+vf sum=vf_load(out+d);\
+for(int64_t t=0;t<keys;t++)\
+sum=vf_fma(load(v+t*step+d),vf_set1(weights[t]),sum);\
+vf_store(out+d,sum);}\
+if(d<depth){\
+vf sum=vf_load_n(out+d,depth-d);\
+for(int64_t t=0;t<keys;t++){\
+OXI_ATTENTION_LAST(type,load,v+t*step+d,depth-d)\
+sum=vf_fma(x,vf_set1(weights[t]),sum);}\
+vf_store_n(out+d,sum,depth-d);}}
+OXI_ATTENTION_QUERY(f32,float,vf_load)
+OXI_ATTENTION_QUERY(f16,uint16_t,vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c,uint16_t,vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16,uint16_t,vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+static void OXI_ISA(fill_attention)(oxi_kernels*k){k->attention_softmax=OXI_ISA(attention_softmax);
+k->attention_rescale=OXI_ISA(attention_rescale);k->attention_dots[OX_F32]=OXI_ISA(attention_dots_f32);
+k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16);
+k->attention_dots[OX_BF16]=OXI_ISA(attention_dots_bf16);
+k->attention_mix[OX_F32]=OXI_ISA(attention_mix_f32);k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16);
+k->attention_mix[OX_BF16]=OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+if(oxi_cpu_info()->features&OXI_CPU_F16C){k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16c);
+k->attention_mix[OX_F16]=OXI_ISA(attention_mix_f16c);}
+#endif
+}
+/* >>cpu/kernels/linear_attention.inc */
+OXI_INLINE void OXI_ISA(memory_store)(float*to,vf x,int vectors,int64_t count){if(vectors)
+vf_store(to,x);
+else
+vf_store_n(to,x,count);}
+OXI_INLINE void OXI_ISA(memory_columns)(const oxi_recurrence*r,int64_t at,int vectors,int64_t count,
+bool wide,bool two){enum{most=4,line=16,ahead=16};
+const int used=vectors?vectors:1;
+const float*const k=r->k,*const q=r->q,*const erase=r->erase,*const write=r->write,
+*const second=r->ahead,*const step=r->step?r->step+at:NULL;
+const int64_t keys=r->keys,from_step=r->from_step,to_step=r->to_step,decay_step=r->decay_step,
+next_from=wide?used*VF:ahead*from_step,next_to=wide?used*VF:ahead*to_step,
+fetched=wide?used*VF:at==0?r->columns:0;
+const bool apart=r->from!=r->to;const float*from=r->from+at,*decay=r->decay+(wide?at:0);float*to=r->to+at;
+vf v[most],z[most],y[most],later[most];OXI_UNROLL
+for(int j=0;j<used;j++){v[j]=vectors?vf_load(r->v+at+j*VF):vf_load_n(r->v+at,count);
+z[j]=y[j]=later[j]=vf_zero();}
+for(int64_t i=0;erase&&i<keys;i++,from+=from_step){vf taken=vf_set1(erase[i]);
+for(int64_t c=0;c<fetched;c+=line)OXI_PREFETCH_READ(from+next_from+c);
+OXI_UNROLL
+for(int j=0;j<used;j++)
+z[j]=vf_fma(vectors?vf_load(from+j*VF):vf_load_n(from,count),taken,z[j]);}
+from=r->from+at;for(int64_t i=0;i<keys;i++,from+=from_step,to+=to_step){for(int64_t c=0;c<fetched;c+=line){
+OXI_PREFETCH_WRITE(to+next_to+c);if(apart&&!erase)OXI_PREFETCH_READ(from+next_from+c);
+if(wide)OXI_PREFETCH_READ(decay+i*decay_step+next_from+c);}
+vf written=vf_set1(k[i]),read=vf_set1(q[i]),left=wide?vf_zero():vf_set1(decay[i]),
+back=vf_set1(erase?write[i]:0),read_later=two?vf_set1(second[i]):vf_zero();
+OXI_UNROLL
+for(int j=0;j<used;j++){vf m=vectors?vf_load(from+j*VF):vf_load_n(from,count);
+if(wide){const float*x=decay+i*decay_step+j*VF;
+left=vectors?vf_load(x):vf_load_n(x,count);
+if(step)left=vf_mul(left,vectors?vf_load(step+j*VF):vf_load_n(step,count));
+left=vf_exp_weight(vf_min(vf_constant(88.0f),left));}
+m=vf_fma(written,v[j],vf_mul(m,left));if(erase)m=vf_fma(back,z[j],m);
+OXI_ISA(memory_store)(to+j*VF,m,vectors,count);y[j]=vf_fma(read,m,y[j]);
+if(two)later[j]=vf_fma(read_later,m,later[j]);}}
+OXI_UNROLL
+for(int j=0;j<used;j++){OXI_ISA(memory_store)(r->out+at+j*VF,y[j],vectors,count);
+if(two)OXI_ISA(memory_store)(r->out_ahead+at+j*VF,later[j],vectors,count);}}
+OXI_INLINE void OXI_ISA(memory_all)(const oxi_recurrence*r,bool wide,bool two){int64_t at=0;
+for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0,wide,two);
+for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0,wide,two);
+if(at<r->columns)OXI_ISA(memory_columns)(r,at,0,r->columns-at,wide,two);}
+OXI_KERNEL void OXI_ISA(linear_attention)(const oxi_recurrence*r){if(r->wide)
+OXI_ISA(memory_all)(r,true,false);
+else if(r->ahead)
+OXI_ISA(memory_all)(r,false,true);
+else
+OXI_ISA(memory_all)(r,false,false);}
 /* >>cpu/kernels/repacked.inc */
 #if defined(OXI_X86)
 #define OXI_ROW_LESS 128
@@ -23633,7 +23556,6 @@ OXI_EACH_DOT_TYPE(OXI_X)
 #define OXI_WIDE_ROWS 1
 #endif
 #if VF > 1
-#define OXI_UNROLL _Pragma("GCC unroll 8")
 #define OXI_UNROLL_4 _Pragma("GCC unroll 4")
 #if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define vrf vs
@@ -23927,7 +23849,6 @@ if(features&OXI_CPU_DOTPROD){OXI_REPACKED_TYPES(OXI_X)OXI_REPACKED_WIDE_TYPES(OX
 #undef OXI_WIDE_ROWS
 #undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
-#undef OXI_UNROLL
 #undef OXI_UNROLL_4
 #undef vrf
 #undef vrf_zero

@@ -747,7 +747,6 @@ OX_EXTERN_C_END
 /* >>llm/unicode/unicode.h */
 #ifndef OX_LLM_UNICODE_H
 #define OX_LLM_UNICODE_H
-static uint32_t oxi_utf8_code(const char*text,size_t length,size_t*at);
 typedef enum oxi_category{OXI_CN,OXI_CC,OXI_CF,OXI_CO,OXI_CS,OXI_LL,OXI_LM,OXI_LO,OXI_LT,OXI_LU,OXI_MC,
 OXI_ME,OXI_MN,OXI_ND,OXI_NL,OXI_NO,OXI_PC,OXI_PD,OXI_PE,OXI_PF,OXI_PI,OXI_PO,OXI_PS,OXI_SC,OXI_SK,OXI_SM,
 OXI_SO,OXI_ZL,OXI_ZP,OXI_ZS,OXI_CATEGORY_COUNT}oxi_category;
@@ -767,14 +766,8 @@ uint32_t first,second,code;}oxi_composition;typedef struct oxi_unicode{
 oxi_property category,combining,script;oxi_decomposition*decompositions;oxi_composition*compositions;
 uint32_t*parts;size_t decomposition_room,composition_room,part_room,decomposition_count,composition_count;
 }oxi_unicode;enum{OXI_UNICODE_NORMAL_FORMS=1,OXI_UNICODE_SCRIPTS=2,OXI_UNICODE_15=4};
-static ox_status oxi_unicode_open(oxi_unicode*unicode,unsigned with);
-static void oxi_unicode_close(oxi_unicode*unicode);
-static uint8_t oxi_property_of(const oxi_property*property,uint32_t code);
-static uint32_t oxi_category_bit(const oxi_unicode*unicode,uint32_t code);
-static bool oxi_is_white_space(uint32_t code);typedef struct oxi_named_range{const char*name;
+typedef struct oxi_named_range{const char*name;
 uint32_t first,count;}oxi_named_range;enum{OXI_MOST_PARTS=18};
-static size_t oxi_decompose(const oxi_unicode*unicode,uint32_t code,bool compatible,uint32_t*out);
-static uint32_t oxi_compose(const oxi_unicode*unicode,uint32_t first,uint32_t second);
 #endif
 /* >>llm/tokenizer/pattern/trie.h */
 #ifndef OX_LLM_TRIE_H
@@ -783,14 +776,9 @@ typedef struct oxi_trie_node{int32_t child;
 int32_t shorter;int32_t value;int32_t user;uint8_t byte;}oxi_trie_node;typedef struct oxi_trie{
 oxi_trie_node*nodes;int32_t count;int32_t root[256];}oxi_trie;typedef struct oxi_trie_text{const char*text;
 size_t length;int32_t value;bool user;}oxi_trie_text;
-static ox_status oxi_trie_make(oxi_trie*trie,const oxi_trie_text*texts,uint32_t count,bool backwards);
-static void oxi_trie_free(oxi_trie*trie);
-static int32_t oxi_trie_child(const oxi_trie*trie,int32_t node,uint8_t byte);typedef struct oxi_marker{
+typedef struct oxi_marker{
 size_t at;int32_t value;}oxi_marker;typedef struct oxi_markers{oxi_marker*list;size_t count,room;
 }oxi_markers;
-static ox_status oxi_trie_find_markers(const oxi_trie*trie,const char*text,size_t length,bool user_only,
-int32_t nothing,oxi_markers*out);
-static void oxi_markers_free(oxi_markers*markers);
 #endif
 /* >>llm/tokenizer/pattern/pattern.h */
 #ifndef OX_LLM_PATTERN_H
@@ -806,17 +794,10 @@ uint8_t kind,mode;bool negated;int32_t class_index,min,max,next,other;}oxi_step;
 const oxi_unicode*unicode;oxi_class*classes;oxi_class_term*terms;oxi_step*steps;
 size_t class_count,class_room,term_count,term_room,step_count,step_room;int32_t*starts;
 size_t start_count,start_room;uint64_t first[129];bool anchored;bool loops;}oxi_pattern;
-static ox_status oxi_pattern_open(oxi_pattern*pattern,const oxi_unicode*unicode,const char*text,
-size_t length);
-static void oxi_pattern_close(oxi_pattern*pattern);typedef struct oxi_frame{int32_t step,class_index;
+typedef struct oxi_frame{int32_t step,class_index;
 uint32_t at,low;}oxi_frame;typedef struct oxi_matcher{oxi_frame*frames;uint64_t*failed;uint64_t*passed;
 uint32_t*open;size_t frame_count,frame_room,failed_words,open_count,open_room;uint64_t steps,most;
 ox_status status;}oxi_matcher;
-static bool oxi_pattern_find(const oxi_pattern*pattern,oxi_matcher*matcher,const char*text,
-size_t length,size_t from,size_t*start,size_t*end);
-static void oxi_matcher_reset(oxi_matcher*matcher,size_t length);
-static void oxi_matcher_free(oxi_matcher*matcher);
-static bool oxi_class_has(const oxi_pattern*pattern,int32_t index,uint32_t code);
 #endif
 /* >>llm/tokenizer/tokenizer.h */
 #ifndef OX_LLM_TOKENIZER_INTERNAL_H
@@ -826,17 +807,7 @@ size_t count;uint64_t key[2];}oxi_text_index;typedef struct oxi_vocabulary{int64
 int32_t*covered;size_t*start;char*texts;char*pieces;size_t piece_bytes;size_t*piece_start;
 uint32_t*piece_length;uint8_t*piece_cut;uint8_t*type;uint8_t*outside;float*score;size_t longest;
 size_t spare;oxi_text_index by_text,by_bytes;int32_t byte_token[256];}oxi_vocabulary;
-static void oxi_vocabulary_free(oxi_vocabulary*v);
-static int32_t oxi_vocabulary_find(const oxi_vocabulary*v,const char*text,size_t length);
-static int32_t oxi_vocabulary_id(const oxi_vocabulary*v,int32_t entry);
-static int32_t oxi_vocabulary_find_known(const oxi_vocabulary*v,const char*text,size_t length);
-static size_t oxi_vocabulary_length(const oxi_vocabulary*v,int32_t token);
-static const char*oxi_vocabulary_text(const oxi_vocabulary*v,int32_t token);
-static ox_status oxi_vocabulary_make(oxi_vocabulary*v,int64_t count,int64_t more,size_t bytes);
-static ox_status oxi_vocabulary_index(oxi_vocabulary*v);
-static ox_status oxi_vocabulary_index_bytes(oxi_vocabulary*v);
-static int32_t oxi_vocabulary_find_bytes(const oxi_vocabulary*v,const char*bytes,size_t length);
-static int oxi_byte_of_text(const char*text,size_t length);typedef struct oxi_text{const char*bytes;
+typedef struct oxi_text{const char*bytes;
 size_t length;const uint32_t*from,*to;size_t base;}oxi_text;typedef struct oxi_buffer{char*bytes;
 uint32_t*from,*to;size_t length,byte_room,from_room,to_room;size_t most;}oxi_buffer;
 enum{OXI_MOST_GROWTH=32,OXI_GROWTH_OF_NONE=1<<20};typedef struct oxi_stretch{uint32_t start,end;bool match;
@@ -847,17 +818,10 @@ size_t count,room;}oxi_token_list;struct oxi_word_cache;typedef struct oxi_flow{
 const ox_tokenizer*tokenizer;oxi_text text;oxi_text whole;size_t growth;oxi_buffer buffers[4];int turn;
 oxi_split_list splits,next,found;oxi_markers markers;oxi_matcher matcher;oxi_token_list tokens;
 struct oxi_word_cache*cache;size_t cache_count;void*scratch;size_t scratch_bytes;bool places,parse_special;
-}oxi_flow;static void oxi_work_free(oxi_flow*work);static oxi_buffer*oxi_put_begin(oxi_flow*work);
-static ox_status oxi_put(oxi_buffer*out,const char*bytes,size_t length,uint32_t from,uint32_t to);
-static ox_status oxi_put_code(oxi_buffer*out,uint32_t code,uint32_t from,uint32_t to);
-static void oxi_put_end(oxi_flow*work,const oxi_buffer*out);static size_t oxi_growth_of(size_t length);
-static uint32_t oxi_text_from(const oxi_text*text,size_t at);
-static uint32_t oxi_text_to(const oxi_text*text,size_t end);
-static ox_status oxi_split_push(oxi_split_list*list,size_t start,size_t end,bool match);
-static ox_status oxi_token_push(oxi_flow*work,int32_t id,size_t start,size_t end);
-static ox_status oxi_token_push_own(oxi_flow*work,int32_t id,size_t start,size_t end);
+}oxi_flow;
+
 static uint16_t oxi_count_blanks(const char*text,size_t length,bool at_end);
-static void*oxi_work_scratch(oxi_flow*work,size_t bytes);typedef enum oxi_behavior{OXI_ISOLATED,
+typedef enum oxi_behavior{OXI_ISOLATED,
 OXI_REMOVED,OXI_CONTIGUOUS,OXI_MERGED_WITH_PREVIOUS,OXI_MERGED_WITH_NEXT}oxi_behavior;
 enum{OXI_PREPEND_NEVER,OXI_PREPEND_FIRST,OXI_PREPEND_ALWAYS};typedef enum oxi_option{
 OXI_ADD_PREFIX_SPACE=1<<0,OXI_USE_REGEX=1<<1,OXI_TRIM_OFFSETS=1<<2,OXI_INVERT=1<<3,
@@ -873,22 +837,13 @@ typedef ox_status(*oxi_decode_row)(const oxi_pipe_step*step,oxi_decode_list*list
 typedef struct oxi_step_row{const char*name;uint32_t needed,usual;unsigned unicode;
 ox_status(*apply)(const oxi_pipe_step*step,oxi_flow*work);oxi_decode_row decode;}oxi_step_row;
 typedef struct oxi_steps{oxi_pipe_step*list;size_t count,room;}oxi_steps;
-static const oxi_step_row*oxi_normalizer_row(const char*name);
-static const oxi_step_row*oxi_pre_tokenizer_row(const char*name);
-static const oxi_step_row*oxi_decoder_row(const char*name);
-static oxi_pipe_step*oxi_steps_add(oxi_steps*steps,const oxi_step_row*row);
-static ox_status oxi_step_set(char**text,size_t*length,const char*from,size_t bytes);
-static ox_status oxi_step_set_pattern(ox_tokenizer*t,oxi_pipe_step*step,const char*text,size_t length);
-static void oxi_steps_free(oxi_steps*steps);typedef struct oxi_model_row{const char*name;
+typedef struct oxi_model_row{const char*name;
 ox_status(*encode)(oxi_flow*work,size_t start,size_t end);}oxi_model_row;typedef struct oxi_merge{
 int32_t left,right;int32_t made;uint32_t rank;}oxi_merge;typedef struct oxi_model{const oxi_model_row*row;
 int32_t unknown;bool fuse_unknown,byte_fallback,ignore_merges;bool whole_newlines;bool whole_word;
 bool drop_unknown;char*prefix,*suffix;size_t prefix_length,suffix_length;int64_t longest_word;
 oxi_merge*merges;size_t merge_count;int32_t byte_symbol[256];oxi_trie trie;double*scores;
 double unknown_score;}oxi_model;
-static const oxi_model_row*oxi_model_row_of(const char*name);
-static ox_status oxi_model_make_merges(oxi_model*model,size_t count);
-static bool oxi_model_add_merge(oxi_model*model,int32_t left,int32_t right,int32_t made,uint32_t rank);
 static uint32_t oxi_byte_char(uint8_t byte);static int oxi_char_byte(uint32_t code);
 typedef struct oxi_added{int32_t id;bool special,lstrip,rstrip,single_word,normalized;}oxi_added;
 typedef struct oxi_shown{int32_t id;char*text;size_t length;}oxi_shown;struct ox_tokenizer{char kind[32];
@@ -898,25 +853,12 @@ size_t added_count,added_room;uint32_t*normalized_length;int32_t nothing;oxi_sho
 size_t shown_count,shown_room;oxi_trie markers[2];bool has_decoders;bool decodes_whole;
 bool from_json,takes_bytes;bool add_bos,add_eos,add_sep,space_prefix;int32_t special[OX_TOKEN_ROLE_COUNT];
 uint8_t*ends;};static ox_status oxi_added_push(ox_tokenizer*t,oxi_added added);
-static ox_status oxi_tokenizer_make_markers(ox_tokenizer*t);
-static ox_status oxi_tokenizer_make_pieces(ox_tokenizer*t);
-static void oxi_tokenizer_find_ends(ox_tokenizer*t);static ox_status oxi_tokenizer_finish(ox_tokenizer*t);
-static ox_status oxi_tokenizer_read_gguf(ox_tokenizer*t,const ox_file*file);
-static ox_status oxi_tokenizer_read_json(ox_tokenizer*t,const char*text,size_t length,const char*config,
-size_t config_length);
-static bool oxi_tokenizer_knows(const ox_file*file);
-static ox_status oxi_tokenizer_run_decoders(const ox_tokenizer*t,const int32_t*ids,size_t count,
-bool keep_special,oxi_decode_list*list);
-static void oxi_decode_list_free(oxi_decode_list*list);
+static ox_status oxi_tokenizer_finish(ox_tokenizer*t);
 #endif
 /* >>llm/internal.h */
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
-static ox_status oxi_llm_meta_int(const ox_file*file,const char*key,int64_t low,int64_t high,
-int64_t otherwise,int64_t*out);
-static ox_status oxi_llm_meta_bool(const ox_file*file,const char*key,bool otherwise,bool*out);
-static bool oxi_llm_text_is(ox_string text,const char*expected);
-static void oxi_llm_copy_text(ox_string text,char*out,size_t room);static ox_status oxi_llm_error(void);
+
 #endif
 /* >>llm/metadata.c */
 static ox_status oxi_llm_meta_int(const ox_file*file,const char*key,int64_t low,int64_t high,
@@ -1864,93 +1806,40 @@ const oxi_jinja_dict*sections;const char*json;int64_t now;uint64_t seed,randoms;
 oxi_unicode*unicode;};struct ox_llm_template{oxi_jinja_block*blocks;size_t memory;oxi_jinja_dict symbols;
 oxi_jinja_dict sections;uint64_t key[2];oxi_jinja_node*body;
 uint32_t loop_symbol,caller_symbol,varargs_symbol,kwargs_symbol;};
-static void*oxi_jinja_alloc(oxi_jinja*j,size_t bytes);
-static void*oxi_jinja_alloc_array(oxi_jinja*j,size_t count,size_t bytes_each);
-static void oxi_jinja_free_blocks(oxi_jinja_block*blocks);
 static oxi_jinja_value oxi_jinja_fail(oxi_jinja*j,const char*format,...)OXI_PRINTF(2,3);
-static bool oxi_jinja_step(oxi_jinja*j,size_t steps);static bool oxi_jinja_enter(oxi_jinja*j);
-static void oxi_jinja_leave(oxi_jinja*j);
-static void oxi_jinja_write(oxi_jinja*j,const char*text,size_t length);
-static void oxi_jinja_write_text(oxi_jinja*j,const char*text);
-static void oxi_jinja_write_many(oxi_jinja*j,char c,int64_t count);
-static void oxi_jinja_write_code(oxi_jinja*j,uint32_t code);
-static oxi_jinja_value oxi_jinja_take(oxi_jinja*j,size_t start);
-static oxi_jinja_value oxi_jinja_none(void);static oxi_jinja_value oxi_jinja_bool(bool b);
-static oxi_jinja_value oxi_jinja_int(int64_t i);static oxi_jinja_value oxi_jinja_float(double f);
+
+
+
 static oxi_jinja_value oxi_jinja_text(const char*text,size_t length);
-static oxi_jinja_value oxi_jinja_word(const char*text);
 static oxi_jinja_value oxi_jinja_undefined(const char*name,size_t length);
-static oxi_jinja_value oxi_jinja_list_new(oxi_jinja*j,oxi_jinja_type type,size_t room);
-static void oxi_jinja_push(oxi_jinja*j,oxi_jinja_list*list,oxi_jinja_value value);
-static oxi_jinja_value oxi_jinja_pair(oxi_jinja*j,oxi_jinja_value a,oxi_jinja_value b);
-static oxi_jinja_value oxi_jinja_dict_new(oxi_jinja*j);
 static oxi_jinja_value*oxi_jinja_dict_find(oxi_jinja*j,const oxi_jinja_dict*dict,oxi_jinja_value key);
-static void oxi_jinja_dict_set(oxi_jinja*j,oxi_jinja_dict*dict,oxi_jinja_value key,oxi_jinja_value value);
-static bool oxi_jinja_dict_remove(oxi_jinja*j,oxi_jinja_dict*dict,oxi_jinja_value key,oxi_jinja_value*out);
-static const char*oxi_jinja_type_name(oxi_jinja_value v);
-static bool oxi_jinja_is_text(oxi_jinja_value v,const char*text);
-static bool oxi_jinja_is_sequence(oxi_jinja_value v);static bool oxi_jinja_is_number(oxi_jinja_value v);
-static bool oxi_jinja_truth(oxi_jinja_value v);static double oxi_jinja_number(oxi_jinja_value v);
+
+
 static bool oxi_jinja_equal(oxi_jinja*j,oxi_jinja_value a,oxi_jinja_value b);
-static int oxi_jinja_order(oxi_jinja*j,oxi_jinja_value a,oxi_jinja_value b);
-static bool oxi_jinja_contains(oxi_jinja*j,oxi_jinja_value all,oxi_jinja_value one);
 static const oxi_jinja_list*oxi_jinja_iterate(oxi_jinja*j,oxi_jinja_value v);
-static int64_t oxi_jinja_length(oxi_jinja*j,oxi_jinja_value v);
-static oxi_jinja_value*oxi_jinja_find_variable(oxi_jinja*j,oxi_jinja_scope*scope,uint32_t symbol);
-static void oxi_jinja_set_variable(oxi_jinja*j,oxi_jinja_scope*scope,uint32_t symbol,
-oxi_jinja_value value);
-static oxi_jinja_scope*oxi_jinja_scope_new(oxi_jinja*j,oxi_jinja_scope*outer);
-static void oxi_jinja_write_value(oxi_jinja*j,oxi_jinja_value v);
 static void oxi_jinja_write_repr(oxi_jinja*j,oxi_jinja_value v);
 static oxi_jinja_value oxi_jinja_string(oxi_jinja*j,oxi_jinja_value v);
-static oxi_jinja_value oxi_jinja_escaped(oxi_jinja*j,oxi_jinja_value v);
-static oxi_jinja_value oxi_jinja_safe_as(oxi_jinja_value text,oxi_jinja_value of);
 typedef struct oxi_jinja_json_style{bool ascii,sorted,indented;oxi_jinja_value indent,comma,colon;
 }oxi_jinja_json_style;
 static void oxi_jinja_write_json(oxi_jinja*j,oxi_jinja_value v,const oxi_jinja_json_style*style,int level);
 static void oxi_jinja_write_float(oxi_jinja*j,double f);
 static void oxi_jinja_write_int(oxi_jinja*j,int64_t i);
-static size_t oxi_jinja_characters(const char*text,size_t length);
-static size_t oxi_jinja_byte_of(const char*text,size_t length,size_t index);
-static bool oxi_jinja_is_space(uint32_t code);static bool oxi_jinja_is_printable(uint32_t code);
-static uint32_t oxi_jinja_to_upper(uint32_t code);static uint32_t oxi_jinja_to_lower(uint32_t code);
+
+
 typedef enum oxi_jinja_token{OXI_JINJA_TOKEN_END,OXI_JINJA_TOKEN_NAME,OXI_JINJA_TOKEN_NUMBER,
 OXI_JINJA_TOKEN_STRING,OXI_JINJA_TOKEN_OPERATOR,OXI_JINJA_TOKEN_TEXT,OXI_JINJA_TOKEN_PRINT_BEGIN,
 OXI_JINJA_TOKEN_BLOCK_BEGIN,OXI_JINJA_TOKEN_CLOSE}oxi_jinja_token;
 typedef struct oxi_jinja_parser{oxi_jinja*j;const char*source;size_t length,at;
 oxi_jinja_dict*symbols,*sections;bool inside,inside_print;bool line_starts;int brackets,loops,nesting;
 oxi_jinja_token token;size_t start,end;oxi_jinja_value value;uint32_t line,column;size_t counted;
-}oxi_jinja_parser;static void oxi_jinja_next(oxi_jinja_parser*p);
-static bool oxi_jinja_at(const oxi_jinja_parser*p,const char*text);
-static bool oxi_jinja_skip(oxi_jinja_parser*p,const char*text);
-static bool oxi_jinja_expect(oxi_jinja_parser*p,const char*text);
-static void oxi_jinja_syntax(oxi_jinja_parser*p,const char*what);
-static uint32_t oxi_jinja_symbol(oxi_jinja_parser*p,oxi_jinja_value name);
-static oxi_jinja_node*oxi_jinja_node_new(oxi_jinja_parser*p,oxi_jinja_kind kind);
+}oxi_jinja_parser;
 static oxi_jinja_node*oxi_jinja_parse_expression(oxi_jinja_parser*p,bool condition);
 static oxi_jinja_node*oxi_jinja_parse_tuple(oxi_jinja_parser*p,bool condition);
-static oxi_jinja_node*oxi_jinja_parse_filters(oxi_jinja_parser*p,oxi_jinja_node*node,bool first);
 static oxi_jinja_node*oxi_jinja_parse_target(oxi_jinja_parser*p,bool may_be_attribute);
-static oxi_jinja_node*oxi_jinja_parse_template(oxi_jinja_parser*p);
-static oxi_jinja_value oxi_jinja_binary(oxi_jinja*j,oxi_jinja_operation operation,oxi_jinja_value a,
-oxi_jinja_value b);
-static oxi_jinja_value oxi_jinja_unary(oxi_jinja*j,oxi_jinja_operation operation,oxi_jinja_value a);
-static bool oxi_jinja_compare(oxi_jinja*j,oxi_jinja_operation operation,oxi_jinja_value a,
-oxi_jinja_value b);
-static oxi_jinja_value oxi_jinja_attribute(oxi_jinja*j,oxi_jinja_value v,oxi_jinja_value name);
-static oxi_jinja_value oxi_jinja_item(oxi_jinja*j,oxi_jinja_value v,oxi_jinja_value key);
-static oxi_jinja_value oxi_jinja_slice(oxi_jinja*j,oxi_jinja_value v,const oxi_jinja_value bounds[3]);
 static oxi_jinja_value oxi_jinja_percent_format(oxi_jinja*j,oxi_jinja_value format,oxi_jinja_value values);
-static oxi_jinja_value oxi_jinja_brace_format(oxi_jinja*j,oxi_jinja_value format,
-oxi_jinja_value positional,oxi_jinja_value keywords);
 static const oxi_jinja_function*oxi_jinja_find_filter(oxi_jinja_value name);
 static const oxi_jinja_function*oxi_jinja_find_test(oxi_jinja_value name);
 static const oxi_jinja_function*oxi_jinja_find_method(oxi_jinja_type type,oxi_jinja_value name);
-static const oxi_jinja_function*oxi_jinja_find_global(oxi_jinja_value name);
-static oxi_jinja_value oxi_jinja_apply(oxi_jinja*j,const oxi_jinja_function*function,
-const oxi_jinja_value*self,const oxi_jinja_arguments*arguments);
-static oxi_jinja_value oxi_jinja_call_value(oxi_jinja*j,oxi_jinja_value callee,
-const oxi_jinja_arguments*arguments);
 #endif
 /* >>llm/template/values/memory.c */
 static oxi_jinja_value oxi_jinja_fail(oxi_jinja*j,const char*format,...){if(j->status==OX_OK){
@@ -2912,7 +2801,6 @@ static bool oxi_jinja_deeper(oxi_jinja_parser*p){
 if(++p->nesting>OXI_JINJA_MOST_NESTING)oxi_jinja_syntax(p,"nested too deep");
 return!p->j->status;}
 static void oxi_jinja_shallower(oxi_jinja_parser*p){p->nesting--;}
-static oxi_jinja_node*oxi_jinja_parse_unary(oxi_jinja_parser*p,bool with_filters);
 static oxi_jinja_node*oxi_jinja_parse_argument(oxi_jinja_parser*p){
 oxi_jinja_operation how=OXI_JINJA_NO_OPERATION;oxi_jinja_value name=oxi_jinja_none();
 if(oxi_jinja_skip(p,"*"))
@@ -8833,9 +8721,7 @@ return status?status:oxi_fact_roles(t,list,bert);}
 #define OX_LLM_SOURCE_H
 #ifndef OX_NO_STDIO
 typedef struct oxi_llm_source oxi_llm_source;
-static oxi_llm_source*oxi_llm_source_open(const char*path,ox_device*device);
 static oxi_llm_source*oxi_llm_source_of_file(ox_file*file);
-static void oxi_llm_source_close(oxi_llm_source*source);
 static ox_file*oxi_llm_source_file(const oxi_llm_source*s);
 static ox_file_meta oxi_llm_source_find(const oxi_llm_source*s,const char*key);
 static ox_file_meta oxi_llm_source_element(const oxi_llm_source*s,const ox_file_meta*array,int64_t i);
@@ -9945,25 +9831,8 @@ int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;int64_t
 int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;
 bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
 typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;uint32_t inner;
-}oxi_llm_config;static bool oxi_llm_share_word(const char*a,const char*b);
-static const oxi_json_node*oxi_llm_config_node(const oxi_llm_config*c,const char*name,size_t length);
-static bool oxi_llm_config_number(const oxi_llm_config*c,const char*expression,double*out,
-ox_status*status);
-static ox_status oxi_llm_config_int(const oxi_llm_config*c,const char*expression,int64_t low,
-int64_t high,int64_t otherwise,int64_t*out);
-static const char*oxi_llm_config_text(const oxi_llm_config*c,const char*name);
-static ox_status oxi_llm_fact_number(const oxi_llm_config*c,const char*key,ox_gguf_type type,double value);
-static ox_status oxi_llm_fact_text(const oxi_llm_config*c,const char*key,const char*text,size_t length);
-static ox_status oxi_llm_fact_array(const oxi_llm_config*c,const char*key,ox_gguf_type type,
-const void*values,int64_t count);
-static ox_status oxi_llm_add_facts(const oxi_llm_config*c);
-static ox_status oxi_llm_add_rope(const oxi_llm_config*c);
-static ox_status oxi_llm_add_sinusoids(const oxi_llm_config*c);
-static bool oxi_llm_adds_one(const oxi_llm_folder*folder,const oxi_llm_plan*plan);
+}oxi_llm_config;
 static oxi_llm_plan*oxi_llm_add_plan(const oxi_llm_config*c,const char*name);
-static ox_status oxi_llm_add_tensors(const oxi_llm_config*c);
-static ox_status oxi_llm_add_items(const oxi_llm_config*c);
-static ox_tensor*oxi_llm_load_item(ox_file*file,const oxi_file_item*item);
 #endif
 /* >>llm/source/config.c */
 enum{OXI_LLM_SIZE_DEPTH=4};static bool oxi_llm_share_word(const char*a,const char*b){while(*a){
@@ -11939,12 +11808,14 @@ int64_t halved;int64_t buckets,farthest;bool windows;
 ox_llm_pooling pooling;bool causal;oxi_llm_mixing mixing;}oxi_llm_numbers;
 enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};typedef struct oxi_llm_grams{int64_t most,each,rows;
 int64_t taps;int32_t end;uint64_t factor[OXI_LLM_GRAM_MOST];
-uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;struct ox_llm{int64_t references;
-const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;oxi_llm_numbers numbers;
+uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;
+typedef struct oxi_llm_shared_memory{ox_tensor*memory;size_t used;}oxi_llm_shared_memory;struct ox_llm{
+int64_t references;const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;oxi_llm_numbers numbers;
 oxi_llm_grams grams;oxi_llm_rope rope,window_rope;
 ox_device*device;ox_tokenizer*tokenizer;char tokenizer_name[32];char*chat_template;
 int64_t chat_template_length;oxi_llm_part part[OXI_LLM_MODEL_ROLES];oxi_llm_layer*layers;ox_tensor*slopes;
-};static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){return(model->family->traits&trait)!=0;}
+oxi_llm_shared_memory by_head[2];};static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){
+return(model->family->traits&trait)!=0;}
 enum{OXI_LLM_TRIES=8};typedef struct oxi_llm_state{ox_tensor*window;
 ox_tensor*memory;ox_tensor*home;ox_tensor*late[3];ox_tensor*grams;ox_tensor*fed;}oxi_llm_state;
 struct ox_llm_context{ox_llm*model;int64_t capacity,length,batch;int32_t pending;ox_dtype dtype;
@@ -13344,7 +13215,19 @@ const int64_t plain=n->latent_key-model->rope.size;ox_tensor*both=
 ox_unflatten(l->part[OXI_LLM_LATENT_UP].weight,0,OX_SHAPE(l->heads,plain+n->latent_value));
 ox_tensor*wide=ox_narrow(both,1,0,plain);if(wide&&wide->dtype!=OX_F32)wide=ox_cast(wide,OX_F32);
 *keys=ox_transpose(wide,1,2);*values=ox_narrow(both,1,plain,n->latent_value);}
-static ox_status oxi_llm_place_head_matrices(const ox_llm*model,oxi_llm_layer*l){
+static void oxi_llm_leave_shared(void*memory,void*data){(void)data;ox_release((ox_tensor*)memory);}
+static ox_tensor*oxi_llm_place_beside(const ox_llm*model,oxi_llm_shared_memory*shared,ox_tensor*t){
+size_t bytes=t?oxi_align_up(ox_nbytes(t)):0,all;if(bytes==0||bytes>=OXI_HUGE_PAGE)return t;
+if(!shared->memory){if(!oxi_mul_size(bytes,(size_t)model->config.layers,&all))return t;
+const int64_t shape=(int64_t)all;
+if(!(shared->memory=ox_retain(oxi_tensor_new(ox_cpu(),OX_U8,1,&shape))))return NULL;}
+if(bytes>ox_nbytes(shared->memory)-shared->used)return t;
+char*data=oxi_ptr(shared->memory)+shared->used;memcpy(data,oxi_ptr(t),ox_nbytes(t));shared->used+=bytes;
+ox_tensor*placed=ox_from_blob(data,ox_shape_of(t),NULL,t->dtype,oxi_llm_leave_shared,
+ox_retain(shared->memory));
+if(!placed)ox_release(shared->memory);
+return placed;}
+static ox_status oxi_llm_place_head_matrices(ox_llm*model,oxi_llm_layer*l){
 static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP,
 OXI_LLM_MERGE_DOWN};
 oxi_llm_part*p=l->part;bool done=true,keeps=model->device==ox_cpu();
@@ -13355,8 +13238,9 @@ const bool whole=(model->numbers.latent_key-model->rope.size)%32==0;
 const ox_dtype narrow=!blocks?up->dtype:whole?OX_Q8_0:OX_F16;
 const ox_dtype dtype[2]={keeps?narrow:OX_F32,keeps?up->dtype:OX_F32};
 oxi_llm_split_latent(model,l,&made[0],&made[1]);for(int i=0;i<2;i++){
-made[i]=ox_cast(ox_contiguous(made[i]),dtype[i]);ox_release(p[roles[i]].weight);
-p[roles[i]].weight=ox_retain(made[i]);done=done&&made[i];}
+made[i]=ox_cast(ox_contiguous(made[i]),dtype[i]);
+if(keeps)made[i]=oxi_llm_place_beside(model,&model->by_head[i],made[i]);
+ox_release(p[roles[i]].weight);p[roles[i]].weight=ox_retain(made[i]);done=done&&made[i];}
 oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);}
 for(size_t i=0;done&&i<sizeof roles/sizeof*roles;i++){ox_tensor*t=p[roles[i]].weight;
 if(!t||t->dtype==OX_F32||keeps||ox_device_of(t)!=model->device)continue;
@@ -13566,7 +13450,8 @@ for(int role=0;role<OXI_LLM_MODEL_ROLES;role++)oxi_llm_free_part(&model->part[ro
 for(int64_t i=0;model->layers&&i<model->config.layers;i++)
 for(int role=0;role<OXI_LLM_LAYER_ROLES;role++)
 oxi_llm_free_part(&model->layers[i].part[role]);
-ox_release(model->slopes);ox_release(model->rope.factors);ox_release(model->rope.long_factors);
+ox_release(model->slopes);ox_release(model->by_head[0].memory);ox_release(model->by_head[1].memory);
+ox_release(model->rope.factors);ox_release(model->rope.long_factors);
 ox_release(model->window_rope.factors);
 ox_release(model->window_rope.long_factors);
 oxi_free(model->layers,model->layers?(size_t)model->config.layers*sizeof*model->layers:0);}
@@ -15628,14 +15513,13 @@ typedef struct oxi_reply_mark{uint32_t in;const char*text;uint32_t next;uint32_t
 OXI_REPLY_TEXT_ARGUMENTS=1,OXI_REPLY_NULL_CONTENT=2,OXI_REPLY_THINKING=4,OXI_REPLY_NEEDS_ARGUMENTS=8,
 OXI_REPLY_NUMBERED=16,OXI_REPLY_RECIPIENTS=32,OXI_REPLY_PYTHON_CODE=64,OXI_REPLY_ALL_IS_CONTENT=128};
 typedef struct oxi_reply_format{const char*name;const char*signs[3];const oxi_reply_mark*marks;
-uint32_t flags;}oxi_reply_format;static const oxi_reply_format*oxi_reply_format_by_name(const char*name);
-static const oxi_reply_format*oxi_reply_format_by_source(const char*source);typedef struct oxi_reply_text{
+uint32_t flags;}oxi_reply_format;
+typedef struct oxi_reply_text{
 char*data;size_t length,room;}oxi_reply_text;typedef enum oxi_reply_event{OXI_REPLY_NO_EVENT,
 OXI_REPLY_KEY_BEGINS,OXI_REPLY_KEY_ENDS,OXI_REPLY_VALUE_BEGINS,OXI_REPLY_VALUE_ENDS,OXI_REPLY_BAD
 }oxi_reply_event;
 typedef struct oxi_reply_json{uint64_t objects;int depth;uint8_t state,left;bool number_ended;
-const char*literal;}oxi_reply_json;static void oxi_reply_json_start(oxi_reply_json*json);
-static oxi_reply_event oxi_reply_json_step(oxi_reply_json*json,char c,int*depth);
+const char*literal;}oxi_reply_json;
 typedef struct oxi_reply_piece{size_t start,length;}oxi_reply_piece;typedef struct oxi_reply_call{
 oxi_reply_piece name,id,arguments;size_t texts;bool announced,complete;}oxi_reply_call;struct ox_llm_reply{
 const oxi_reply_format*format;void(*delta)(void*user,const ox_llm_reply_delta*delta);void*user;
@@ -15649,20 +15533,10 @@ static bool oxi_reply_append_word(ox_llm_reply*r,oxi_reply_text*text,const char*
 static bool oxi_reply_append_escaped(ox_llm_reply*r,oxi_reply_text*text,const char*bytes,size_t length);
 static bool oxi_reply_append_string(ox_llm_reply*r,oxi_reply_text*text,const char*bytes,size_t length);
 static void oxi_reply_give(ox_llm_reply*r,ox_llm_reply_part part,const char*bytes,size_t length);
-static bool oxi_reply_is_space(char c);static bool oxi_reply_is_json(const char*text,size_t length);
-static bool oxi_reply_value(ox_llm_reply*r,const char*text,size_t length,uint32_t how);
+static bool oxi_reply_is_space(char c);
 static bool oxi_reply_literal(ox_llm_reply*r,const char*text,size_t length,size_t*at,int depth);
-static void oxi_reply_skip_space(const char*text,size_t length,size_t*at);
-static bool oxi_reply_call_begin(ox_llm_reply*r);
-static bool oxi_reply_call_name(ox_llm_reply*r,const char*text,size_t length);
 static void oxi_reply_call_id(ox_llm_reply*r,const char*text,size_t length);
-static void oxi_reply_call_arguments(ox_llm_reply*r,const char*text,size_t length);
-static bool oxi_reply_call_parameter(ox_llm_reply*r,const char*text,size_t length,uint32_t how);
-static bool oxi_reply_call_begin_text(ox_llm_reply*r,uint32_t how);
-static void oxi_reply_call_text(ox_llm_reply*r,const char*text,size_t length,bool ends);
-static bool oxi_reply_call_complete(ox_llm_reply*r);static void oxi_reply_call_withdraw(ox_llm_reply*r);
-static bool oxi_reply_call_json(ox_llm_reply*r,bool*done);
-static bool oxi_reply_call_block(ox_llm_reply*r,const char*text,size_t length);
+
 #endif
 /* >>llm/chat/formats.c */
 #define OXI_REPLY_THINKS(open,close)\

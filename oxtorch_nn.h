@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xff5d7fc3
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x45b2a0ba
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1311,9 +1311,7 @@ typedef ox_status(*oxi_gradient_rule)(oxi_backward*b);typedef struct oxi_gradien
 oxi_gradient_rule rule;const char*formula[3];oxi_op row;}oxi_gradient_row;
 static const oxi_gradient_row*oxi_gradient_row_of(oxi_op op);
 static ox_status oxi_gradient_by_formula(const oxi_gradient_row*row,oxi_backward*b);
-static unsigned oxi_formula_letters(const char*formula);
 #define OXI_LETTER_RESULTS ('y'-'a')
-static unsigned oxi_gradient_letters(const oxi_call*call,const bool*wants);
 typedef enum oxi_word_kind{OXI_WORD_LETTER,OXI_WORD_NUMBER,OXI_WORD_ATTRIBUTE,OXI_WORD_KEEP,OXI_WORD_KEPT,
 OXI_WORD_OP}oxi_word_kind;
 typedef struct oxi_word{uint16_t kind,index;}oxi_word;
@@ -1322,7 +1320,6 @@ typedef struct oxi_formula{int64_t compiled;int count,number_count;unsigned lett
 double numbers[OXI_FORMULA_NUMBERS];
 oxi_word words[OXI_FORMULA_WORDS];}oxi_formula;typedef struct oxi_formula_values{
 ox_tensor*letter[26],*ready[26];double attribute[3];}oxi_formula_values;
-static ox_status oxi_gradients_by_chain(oxi_backward*b,const oxi_formula_values*values);
 static const oxi_formula*oxi_formula_of(oxi_op op,int i);
 static ox_tensor*oxi_formula_run(oxi_op op,const oxi_attrs*attr,ox_tensor*x,ox_tensor*y,ox_tensor*g);
 #endif
@@ -1511,8 +1508,8 @@ static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){
 bool same=!t||!like||t->dtype==like->dtype||oxi_is_block(like->dtype);return same?t:ox_cast(t,like->dtype);
 }
 /* >>autograd/back/kernels.c */
-typedef struct oxi_norm_row{int64_t n;const float*g,*x,*weight;bool centered;float about,mean,scale,rest;
-double sum,squares,total,along;
+typedef struct oxi_norm_row{int64_t n,far;const float*g,*x,*weight;bool centered;
+float about,mean,scale,rest;double sum,squares,total,along;
 float*sums;}oxi_norm_row;typedef struct oxi_channel_numbers{float mean,a,b,c;}oxi_channel_numbers;
 typedef struct oxi_cell_row{int64_t n;const float*in[4];float*out[3];float least;}oxi_cell_row;
 typedef struct oxi_back_kernels{void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams);
@@ -2259,9 +2256,10 @@ r->own->log_softmax(r->n,g,y,(float)r->k->row_sum(r->n,g,false),out,r->streams);
 static const float*oxi_back_read(const oxi_rows_back*r,const ox_tensor*t,int64_t i,float*room){
 return oxi_floats_of(r->k,t,i*r->n,r->n,room);}
 static void oxi_norm_row_begin(const oxi_rows_back*r,int64_t i,float*room,float*sums,oxi_norm_row*row){
-memset(row,0,sizeof*row);row->n=r->n;row->g=oxi_back_read(r,r->call->in[0],i,room);
-row->x=oxi_back_read(r,r->call->in[1],i,room+r->n);row->weight=r->weight;row->sums=sums;
-row->centered=r->call->op==OXI_OP_layer_norm_back;row->about=row->centered?oxi_row_about(r->n,row->x):0;}
+memset(row,0,sizeof*row);row->n=r->n;row->far=r->streams?4*OXI_PREFETCH_AHEAD/(int64_t)sizeof(float):0;
+row->g=oxi_back_read(r,r->call->in[0],i,room);row->x=oxi_back_read(r,r->call->in[1],i,room+r->n);
+row->weight=r->weight;row->sums=sums;row->centered=r->call->op==OXI_OP_layer_norm_back;
+row->about=row->centered?oxi_row_about(r->n,row->x):0;}
 static void oxi_norm_row_take(const oxi_rows_back*r,oxi_norm_row*row){
 double count=(double)r->n,off=row->sum/count,squares=row->squares-off*row->sum;
 double mean=row->about+off,a=0,b=0;
@@ -4155,21 +4153,13 @@ struct oxi_node{oxi_counted counted;oxi_node_kind kind;int64_t sequence;oxi_call
 const oxi_gradient_row*row;int in_count,out_count,saved_count;oxi_edge*edges;oxi_outline*operand,*result;
 bool*wants;oxi_saved*saved;bool released;oxi_hook**hooks;oxi_hook*watchers;oxi_tape**keeper;
 const ox_function*function;void*user;bool always;oxi_call*views;int view_count;int*saved_output;
-size_t bytes;};static oxi_tape*oxi_tape_of(ox_tensor*t);
-static ox_status oxi_tape_edge(oxi_tape*tape,oxi_edge*edge);
-static ox_status oxi_tape_view(const oxi_call*call,oxi_node*node,bool recorded);
-static ox_status oxi_tape_before(oxi_tape*tape,oxi_edge*edge);
-static ox_status oxi_tape_rewrite(oxi_tape*tape,const oxi_edge*edge,const char*by);
-static void oxi_counted_drop(oxi_counted*counted);
+size_t bytes;};
 OXI_SMALL bool oxi_edge_is(const oxi_edge*edge){return edge->node||edge->leaf;}
-static oxi_edge oxi_edge_copy(const oxi_edge*edge);static void oxi_edge_drop(oxi_edge*edge);
-static void oxi_outline_of(const ox_tensor*t,oxi_outline*out);
+
 OXI_SMALL bool oxi_has_gradients(ox_dtype dtype){
 return oxi_is_float(dtype)||oxi_info(dtype)->cls==OX_CLASS_COMPLEX;}
-static ox_tensor*oxi_plain_header(const ox_tensor*t);static int64_t oxi_next_sequence(void);
+static ox_tensor*oxi_plain_header(const ox_tensor*t);
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count);
-static void oxi_node_forget(oxi_node*node);
-static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape);
 #endif
 /* >>autograd/tape.c */
 static void oxi_counted_keep(oxi_counted*counted){oxi_atomic_add(&counted->references,1);}
@@ -9635,7 +9625,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xff5d7fc3
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x45b2a0ba
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -9768,11 +9758,12 @@ if(left>0)OXI_NORM_WRITE(OXI_LOAD_LEFT,OXI_STORE_LEFT,OXI_STORE_LEFT)
 #undef OXI_STORE_LEFT
 }
 OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*r,OXI_ISA(norm_writing)*w,bool weighted,bool sums,
-bool centered){const int64_t n=r->n,ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float);
+bool centered){const int64_t n=r->n,ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float),far=r->far;
 const vf about=vf_set1(r->about);for(int64_t i=0,end;i<n;i=end){OXI_ISA(norm_lanes)a,b;
 a.sum=a.squares=a.total=a.along=b.sum=b.squares=b.total=b.along=vf_zero();
 end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;for(;i+2*VF<=end;i+=2*VF){for(int at=0;at<2*VF;at+=16){
-OXI_PREFETCH_READ(r->x+i+at+ahead);OXI_PREFETCH_READ(r->g+i+at+ahead);}
+OXI_PREFETCH_READ(r->x+i+at+ahead);OXI_PREFETCH_READ(r->g+i+at+ahead);OXI_PREFETCH_FAR(r->x+i+at+far);
+OXI_PREFETCH_FAR(r->g+i+at+far);}
 OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);OXI_ISA(norm_write_one)(w,weighted,sums);
 OXI_ISA(norm_add)(&b,r,i+VF,about,weighted,centered);OXI_ISA(norm_write_one)(w,weighted,sums);}
 if(i+VF<=end){OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);

@@ -226,7 +226,8 @@ typedef enum ox_recompute {
     OX_RECOMPUTE_EXACT
 } ox_recompute;
 
-/* How f32 tensors are moved to the host and the disk. All but NONE change bits. */
+/* How f32 tensors are moved to the host and the disk. All but NONE change bits. Numbers that share a scale
+ * are those of a column where there are 32 rows or more, [N,C] or [B,N,C], else those of a row. */
 typedef enum ox_compression {
     OX_COMPRESSION_NONE = 0,
     OX_COMPRESSION_F16,
@@ -235,9 +236,10 @@ typedef enum ox_compression {
     OX_COMPRESSION_Q4                /* 4 bits, with a scale for each 32 numbers (Q4_0) */
 } ox_compression;
 
-/* Of which tensors: those that steps only read, those that they make, those that they change in place. An
- * optimizer's weights and moments change by less than 8 bits, or f16, can hold, and lose those changes: the
- * loss curve is another one. Training leaves STATE out; activations keep the curve within 1 %. */
+/* Of which tensors: those that steps only read, those that they make, those that they change in place, with
+ * what these are changed by, as gradients are. An optimizer's weights and moments change by less than 8 bits,
+ * or f16, can hold, and lose those changes: the loss curve is another one. Training leaves STATE out;
+ * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md). */
 enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
@@ -2407,10 +2409,10 @@ typedef enum oxi_shunt_lane{OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_
 typedef enum oxi_shunt_kind{OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
 typedef struct oxi_shunt_item{struct oxi_shunt_item*previous,*next;size_t bytes;int64_t pending;
 int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool failed;bool small;bool valid;
-bool file;bool disk_valid;bool all_f32;uint8_t kind;uint8_t packed;int16_t packed_shift;ox_storage*storage;
-uint64_t place;uint32_t skew;void*host;size_t host_bytes;bool lent;ox_storage*disk;
-size_t disk_bytes,disk_at;int32_t index;int64_t mark;bool again;int64_t used_at;int64_t protects;
-double made_in;
+bool file;bool disk_valid;bool all_f32;uint8_t kind;uint8_t packed;int16_t packed_shift;
+int64_t packed_columns;int64_t columns;ox_storage*storage;uint64_t place;uint32_t skew;void*host;
+size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;int32_t index;int64_t mark;
+bool again;int64_t used_at;int64_t protects;double made_in;
 int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;
 struct oxi_shunt_flight*flight;}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;
 ox_tensor*given;int64_t offset,*dims;uint64_t number[2];ox_dtype dtype;int8_t ndim;
@@ -2578,6 +2580,8 @@ if(ox_nbytes(t)!=item->bytes)return false;
 for(int d=0;d<t->ndim;d++)
 if(t->stride[d]==0&&t->shape[d]>1)return false;
 return true;}
+static int64_t oxi_shunt_columns_of(const ox_tensor*t){bool rows=t->ndim==2||t->ndim==3;
+return rows&&t->stride[t->ndim-1]==1?t->stride[t->ndim-2]:0;}
 static bool oxi_shunt_note(ox_shunt*s,ox_tensor*t,bool written,oxi_shunt_operand*o,int64_t**dims,
 bool*at_once){memset(o,0,sizeof*o);
 if(!t)return true;
@@ -2591,6 +2595,7 @@ if(device==&s->device&&(ox_numel(t)>0||t->storage->bytes==0)){o->item=(oxi_shunt
 o->offset=0;return true;}else if(written){o->given=t;
 *at_once=true;return true;}else if(!(o->item=oxi_shunt_snapshot(s,t,&o->offset))){return false;}
 o->covers=oxi_shunt_covers(t,o->item);o->item->all_f32=o->item->all_f32&&t->dtype==OX_F32;
+if(written)o->item->columns=oxi_shunt_columns_of(t);
 o->item->pending++;return true;}
 static oxi_shunt_node*oxi_shunt_node_new(ox_shunt*s,const oxi_call*call,int64_t**dims){
 int operands=call->in_count+call->out_count;size_t numbers=0;
@@ -2852,7 +2857,7 @@ static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
 return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&&!item->small&&
 item->bytes%4==0&&s->desc.compress>>item->kind&1;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
-static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
+static ox_status oxi_shunt_load_packed(const oxi_shunt_item*item,const void*packed,void*out);
 static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||item->host||!item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
 void*host=oxi_shunt_host_take(s,item->bytes);if(!host)return;
@@ -2884,7 +2889,7 @@ static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out,b
 if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes,owns);
 size_t bytes=item->host?item->host_bytes:item->disk_bytes;void*packed=oxi_alloc(bytes);
 ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes,false):OX_ERR_NOMEM;
-if(status==OX_OK)status=oxi_shunt_unpack(s,item,packed,out);
+if(status==OX_OK)status=oxi_shunt_load_packed(item,packed,out);
 oxi_free(packed,bytes);return status;}
 static bool oxi_shunt_may_lend(const ox_shunt*s,const oxi_shunt_item*item,int kind){
 return s->compute->host&&kind==OXI_KIND_WEIGHT&&!oxi_shunt_packs(s,item);}
@@ -2967,7 +2972,7 @@ static void oxi_shunt_to_f8(const float*x,int64_t blocks,uint16_t*scales,uint8_t
 const float top=63.0f/32;for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK){
 float most=FLT_MIN*top;for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){float size=fabsf(x[i]);
 if(size>most&&size<=FLT_MAX)most=size;}
-scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0xffff)>>16);float scale=oxi_bf16_to_f32(scales[b]);
+scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0x8000)>>16);float scale=oxi_bf16_to_f32(scales[b]);
 for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)out[i]=oxi_shunt_to_root(x[i],scale);}}
 static void oxi_shunt_from_f8(const uint16_t*scales,const uint8_t*x,int64_t blocks,float*out){
 for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK)
@@ -2981,50 +2986,79 @@ static size_t oxi_shunt_packed_bytes(int compression,int64_t count){
 const ox_dtype_info*info=oxi_info(oxi_shunt_packed_dtype(compression));if(compression==OX_COMPRESSION_F8)
 return(size_t)count+(size_t)(count/OXI_SHUNT_F8_BLOCK)*sizeof(uint16_t);
 return(size_t)(count/info->block_elements)*(size_t)info->block_bytes;}
+static void oxi_shunt_as_tensor(ox_tensor*t,ox_storage*storage,ox_dtype dtype,int ndim,
+const int64_t*shape,const void*data){memset(storage,0,sizeof*storage);
+oxi_meta(t,dtype,ndim,shape);storage->references=t->references=1;storage->device=ox_cpu();
+storage->data=(void*)(uintptr_t)data;storage->bytes=ox_nbytes(t);storage->borrowed=true;t->storage=storage;
+}
+static ox_status oxi_shunt_copy_tensor(ox_tensor*from,ox_tensor*to){
+oxi_call copy=oxi_call_of(OXI_OP_copy,&from,1,to);copy.attr=oxi_attrs_dtype();
+return oxi_apply_quiet(&copy);}
 static ox_status oxi_shunt_cast(const void*from,ox_dtype from_dtype,void*to,ox_dtype to_dtype,
 int64_t count){ox_storage storage[2];
-ox_tensor t[2],*in=&t[0];memset(storage,0,sizeof storage);for(int i=0;i<2;i++){
-oxi_meta(&t[i],i?to_dtype:from_dtype,1,&count);storage[i].references=t[i].references=1;
-storage[i].device=ox_cpu();storage[i].data=i?to:(void*)(uintptr_t)from;storage[i].bytes=ox_nbytes(&t[i]);
-storage[i].borrowed=true;t[i].storage=&storage[i];}
-oxi_call cast=oxi_call_of(OXI_OP_copy,&in,1,&t[1]);cast.attr=oxi_attrs_dtype();
-return oxi_apply_quiet(&cast);}
+ox_tensor t[2];oxi_shunt_as_tensor(&t[0],&storage[0],from_dtype,1,&count,from);
+oxi_shunt_as_tensor(&t[1],&storage[1],to_dtype,1,&count,to);return oxi_shunt_copy_tensor(&t[0],&t[1]);}
+static ox_status oxi_shunt_transpose(const float*x,int64_t count,int64_t rows,int64_t columns,float*out){
+const int64_t shape[3]={count/(rows*columns),columns,rows};ox_storage storage[2];ox_tensor t[2];
+oxi_shunt_as_tensor(&t[0],&storage[0],OX_F32,3,shape,x);
+oxi_shunt_as_tensor(&t[1],&storage[1],OX_F32,3,shape,out);t[0].stride[1]=1;t[0].stride[2]=columns;
+return oxi_shunt_copy_tensor(&t[0],&t[1]);}
 static int oxi_shunt_shift_of(const float*x,int64_t count){float most=0;int exponent=0;
 for(int64_t i=0;i<count;i++){float size=fabsf(x[i]);
 if(size>most&&size<=FLT_MAX)most=size;}
 (void)frexpf(most,&exponent);int shift=most>0?15 -exponent:0;return shift>126?126:shift<-126?-126:shift;}
-enum{OXI_SHUNT_PACKS=1<<16};
-static ox_status oxi_shunt_to_scaled(const float*x,int64_t count,int shift,ox_dtype dtype,char*out){
-const ox_dtype_info*info=oxi_info(dtype);int64_t most=oxi_min_i64(count,OXI_SHUNT_PACKS);
-float factor=ldexpf(1,shift),*scaled=(float*)oxi_alloc((size_t)most*sizeof*scaled);
-ox_status status=scaled?OX_OK:OX_ERR_NOMEM;for(int64_t at=0,some;at<count&&status==OX_OK;at+=some){
-some=count-at<most?count-at:most;for(int64_t i=0;i<some;i++)scaled[i]=x[at+i]*factor;
-status=oxi_shunt_cast(scaled,OX_F32,out,dtype,some);
-out+=(size_t)(some/info->block_elements)*(size_t)info->block_bytes;}
-oxi_free(scaled,(size_t)most*sizeof*scaled);return status;}
+enum{OXI_SHUNT_PACKS=1<<16};typedef struct oxi_shunt_packing{int64_t count,columns;int compression,shift;
+}oxi_shunt_packing;static int64_t oxi_shunt_packed_at_once(const oxi_shunt_packing*p){
+int64_t tile=OXI_SHUNT_BLOCK*(p->columns>0?p->columns:1),tiles=OXI_SHUNT_PACKS/tile;
+return oxi_min_i64(p->count,tiles>1?tiles*tile:tile);}
+static char*oxi_shunt_packed_at(const oxi_shunt_packing*p,const char*packed,int64_t at,uint16_t**scale){
+char*first=(char*)(uintptr_t)packed;*scale=(uint16_t*)(void*)first+at/OXI_SHUNT_F8_BLOCK;
+if(p->compression==OX_COMPRESSION_F8)
+return first+(size_t)(p->count/OXI_SHUNT_F8_BLOCK)*sizeof**scale+at;
+return first+oxi_shunt_packed_bytes(p->compression,at);}
+static ox_status oxi_shunt_pack(const oxi_shunt_packing*p,const float*x,char*packed){
+const ox_dtype dtype=oxi_shunt_packed_dtype(p->compression);int64_t most=oxi_shunt_packed_at_once(p);
+float factor=ldexpf(1,p->shift),*part=(float*)oxi_alloc((size_t)most*sizeof*part);
+ox_status status=part?OX_OK:OX_ERR_NOMEM;for(int64_t at=0,some;at<p->count&&status==OX_OK;at+=some){
+uint16_t*scale;char*out=oxi_shunt_packed_at(p,packed,at,&scale);const float*from=p->columns>0?part:x+at;
+some=p->count-at<most?p->count-at:most;
+if(p->columns>0)status=oxi_shunt_transpose(x+at,some,OXI_SHUNT_BLOCK,p->columns,part);
+if(p->compression==OX_COMPRESSION_F8){oxi_shunt_to_f8(from,some/OXI_SHUNT_F8_BLOCK,scale,(uint8_t*)out);
+continue;}
+for(int64_t i=0;i<some;i++)part[i]=from[i]*factor;
+if(status==OX_OK)status=oxi_shunt_cast(part,OX_F32,out,dtype,some);}
+oxi_free(part,(size_t)most*sizeof*part);return status;}
+static ox_status oxi_shunt_unpack(const oxi_shunt_packing*p,const char*packed,float*out){
+const ox_dtype dtype=oxi_shunt_packed_dtype(p->compression);int64_t most=oxi_shunt_packed_at_once(p);
+float factor=ldexpf(1,-p->shift),*part=(float*)oxi_alloc((size_t)most*sizeof*part);
+ox_status status=part?OX_OK:OX_ERR_NOMEM;for(int64_t at=0,some;at<p->count&&status==OX_OK;at+=some){
+uint16_t*scale;const char*from=oxi_shunt_packed_at(p,packed,at,&scale);float*to=p->columns>0?part:out+at;
+some=p->count-at<most?p->count-at:most;if(p->compression==OX_COMPRESSION_F8)
+oxi_shunt_from_f8(scale,(const uint8_t*)from,some/OXI_SHUNT_F8_BLOCK,to);
+else
+status=oxi_shunt_cast(from,dtype,to,OX_F32,some);
+for(int64_t i=0;i<some&&p->shift!=0;i++)to[i]*=factor;
+if(p->columns>0&&status==OX_OK)
+status=oxi_shunt_transpose(part,some,p->columns,OXI_SHUNT_BLOCK,out+at);}
+oxi_free(part,(size_t)most*sizeof*part);return status;}
+static int64_t oxi_shunt_packed_columns(const oxi_shunt_item*item,int64_t count,int compression){
+int64_t tile=OXI_SHUNT_BLOCK*item->columns;
+return compression!=OX_COMPRESSION_F16&&item->columns>1&&count%tile==0?item->columns:0;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data){
-int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_F8_BLOCK;
-int compression=oxi_shunt_compression_of(s,count);
+int64_t count=(int64_t)(item->bytes/sizeof(float));int compression=oxi_shunt_compression_of(s,count);
 int shift=compression==OX_COMPRESSION_F8?0:oxi_shunt_shift_of((const float*)data,count);
+int64_t columns=oxi_shunt_packed_columns(item,count,compression);
+const oxi_shunt_packing p={count,columns,compression,shift};
 size_t bytes=oxi_shunt_packed_bytes(compression,count);char*packed=(char*)oxi_alloc(bytes);
-ox_status status=packed?OX_OK:OX_ERR_NOMEM;if(status==OX_OK&&compression==OX_COMPRESSION_F8)
-oxi_shunt_to_f8((const float*)data,blocks,(uint16_t*)(void*)packed,
-(uint8_t*)packed+(size_t)blocks*sizeof(uint16_t));
-else if(status==OX_OK)
-status=oxi_shunt_to_scaled((const float*)data,count,shift,oxi_shunt_packed_dtype(compression),packed);
+ox_status status=packed?oxi_shunt_pack(&p,(const float*)data,packed):OX_ERR_NOMEM;
 if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
-if(status==OX_OK)item->packed=(uint8_t)compression;
-if(status==OX_OK)item->packed_shift=(int16_t)shift;
+if(status==OX_OK){item->packed=(uint8_t)compression;
+item->packed_shift=(int16_t)shift;item->packed_columns=columns;}
 oxi_free(packed,bytes);return status;}
-static ox_status oxi_shunt_unpack(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out){
-int64_t count=(int64_t)(item->bytes/sizeof(float)),blocks=count/OXI_SHUNT_F8_BLOCK;(void)s;
-if(item->packed!=OX_COMPRESSION_F8){float factor=ldexpf(1,-item->packed_shift),*numbers=(float*)out;
-ox_status status=oxi_shunt_cast(packed,oxi_shunt_packed_dtype(item->packed),out,OX_F32,count);
-for(int64_t i=0;i<count&&status==OX_OK;i++)numbers[i]*=factor;
-return status;}
-oxi_shunt_from_f8((const uint16_t*)packed,(const uint8_t*)packed+(size_t)blocks*sizeof(uint16_t),
-blocks,(float*)out);
-return OX_OK;}
+static ox_status oxi_shunt_load_packed(const oxi_shunt_item*item,const void*packed,void*out){
+const oxi_shunt_packing p={(int64_t)(item->bytes/sizeof(float)),item->packed_columns,item->packed,
+item->packed_shift};
+return oxi_shunt_unpack(&p,(const char*)packed,(float*)out);}
 /* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
@@ -3462,13 +3496,24 @@ known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);
 known->load_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_DOWN,down);
 known->save_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_UP,moved);
 known->load_takes[1]=known->save_takes[1]=oxi_shunt_lane_takes(s,OXI_LANE_DISK,moved);}
+static bool oxi_shunt_is_made(const oxi_shunt_item*item){return!item->valid&&!oxi_shunt_has_copy(item);}
+static bool oxi_shunt_is_elementwise(oxi_op op);
+static void oxi_shunt_classify_changes(const oxi_shunt_node*node){bool changes=false;
+for(int i=0;i<node->out_count;i++){const oxi_shunt_item*item=node->operand[node->in_count+i].item;
+bool there=item&&!oxi_shunt_is_made(item);
+for(int k=0;k<node->in_count;k++)there=there||(item&&node->operand[k].item==item);
+changes=changes||(there&&item->kind==OXI_KIND_STATE);}
+for(int i=0;i<node->in_count&&changes&&oxi_shunt_is_elementwise(node->op);i++){
+oxi_shunt_item*item=node->operand[i].item;
+if(item&&item->kind==OXI_KIND_ACTIVATION)item->kind=OXI_KIND_STATE;}}
 static void oxi_shunt_classify(ox_shunt*s){for(int32_t i=0;i<s->table_count;i++){
-oxi_shunt_item*item=s->table[i];item->kind=item->valid||oxi_shunt_has_copy(item)?OXI_KIND_WEIGHT
+oxi_shunt_item*item=s->table[i];item->kind=!oxi_shunt_is_made(item)?OXI_KIND_WEIGHT
 :oxi_shunt_outlives(item)?OXI_KIND_STATE:OXI_KIND_ACTIVATION;}
 for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++){
 oxi_shunt_item*item=s->nodes[n]->operand[s->nodes[n]->in_count+i].item;
-if(item&&item->kind==OXI_KIND_WEIGHT)item->kind=OXI_KIND_STATE;}}
+if(item&&item->kind==OXI_KIND_WEIGHT)item->kind=OXI_KIND_STATE;}
+for(int64_t n=s->node_count-1;n>=0;n--)oxi_shunt_classify_changes(s->nodes[n]);}
 static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem*p){
 size_t items=(size_t)p->item_count,nodes=(size_t)p->node_count;
 int32_t*first=(int32_t*)oxi_shunt_list(3*items,sizeof*first),*last=first+items,*writes=last+items;
@@ -3552,8 +3597,9 @@ oxi_shunt_unlist(used,items,sizeof*used);oxi_shunt_order_close(&o,p);if(moves)re
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACK_LONG=16};
-enum{OXI_PACK_NEXT=32,OXI_PACKINGS=7};static const int oxi_shunt_packings[OXI_PACKINGS]={
-0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,OXI_PACK_NEXT};
+enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACKINGS=8};static const int oxi_shunt_packings[OXI_PACKINGS]={
+0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,
+OXI_PACK_NEXT,OXI_PACK_TURNS};
 typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;typedef struct oxi_shunt_placing{uint8_t*keep;uint64_t pinned_bytes;
 }oxi_shunt_placing;static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){uint64_t most=0;
@@ -3669,7 +3715,7 @@ int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;int32_t(*sa
 oxi_shunt_block*block;int32_t bin[OXI_SHUNT_BINS],open_count;int32_t*block_of;size_t block_room;
 int32_t block_count,spare;bool crowded;int32_t crowds;uint64_t placed;
 double*finish[OXI_LANES],lane_end[OXI_LANES];
-uint64_t host_left;int packing;bool tight;}oxi_shunt_schedule;
+uint64_t host_left;int packing;bool turn;bool tight;}oxi_shunt_schedule;
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
 sizeof*plan->segment,false);
@@ -3777,7 +3823,8 @@ fit->left=fit->run_left=bytes-room;
 for(;s->tight&&oxi_shunt_block_free(s,b);b=s->block[b].behind)fit->run_left+=s->block[b].bytes;
 return true;}
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule*s,const oxi_shunt_fit*x,const oxi_shunt_fit*y){
-if(s->packing&(OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT))return x->place<y->place;
+const int ends=OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT|OXI_PACK_TURNS;
+if(s->packing&ends)return x->place<y->place;
 if(s->tight&&x->run_left!=y->run_left)return x->run_left<y->run_left;
 if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
 if(!s->tight&&x->left!=y->left)return x->left<y->left;
@@ -3818,11 +3865,11 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segme
 enum{LARGE=16};uint64_t room=s->p->known[g->item].room;
 bool large=room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;int packing=s->packing,slots=g->last-g->first;
 bool end=(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
-(packing&OXI_PACK_NEXT&&slots>0);
+(packing&OXI_PACK_NEXT&&slots>0)||(packing&OXI_PACK_TURNS&&s->turn);
 oxi_shunt_fit best;memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
 for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
 if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
-s->block_of[g->item]=-1;s->placed+=room;s->crowded=s->crowded||!found;
+s->block_of[g->item]=-1;s->placed+=room;s->turn=!s->turn;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){
 oxi_shunt_block*one=&s->block[x],*two=&s->block[y];one->bytes+=two->bytes;
@@ -5055,8 +5102,8 @@ bool stays=item->file&&item->disk_valid&&!item->part;
 const oxi_stream_region*region=stays?(const oxi_stream_region*)item->disk->data:NULL;
 oxi_shunt_item*part=oxi_shunt_item_new(s,bytes,region?region->offset+item->disk_at+offset:0);
 if(!part)return NULL;
-part->all_f32=item->all_f32;part->kind=item->kind;part->failed=item->failed;ox_status status=OX_OK;
-if(stays){oxi_storage_retain(item->disk);
+part->all_f32=item->all_f32;part->kind=item->kind;part->columns=item->columns;part->failed=item->failed;
+ox_status status=OX_OK;if(stays){oxi_storage_retain(item->disk);
 part->disk=item->disk;part->file=part->disk_valid=true;part->disk_at=item->disk_at+offset;
 part->disk_bytes=bytes;}else if(item->valid||oxi_shunt_has_copy(item)||item->part){
 void*through=oxi_alloc(bytes);status=through?oxi_shunt_item_read(s,item,offset,through,bytes):OX_ERR_NOMEM;

@@ -237,8 +237,8 @@ static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention
            p->value_depth % 8 == 0 && call->out_count == 1;
 }
 
-/* Invocations of a workgroup: those of long heads share a key by fours (attention_row.comp), and twice as many
- * take as many keys at a time as others do. */
+/* Invocations of a workgroup: those of long heads share a key by fours (attention_row.comp), and twice as
+ * many take as many keys at a time as others do. */
 static uint32_t oxi_vk_attention_threads(const oxi_vk_device *d, const oxi_vk_dispatch *dispatch) {
     const oxi_vk_attention_row_specials *special = &dispatch->special.attention_row;
     const bool fits = d->limits.maxComputeWorkGroupInvocations >= 2 * OXI_VK_THREADS &&
