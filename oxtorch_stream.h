@@ -2975,9 +2975,10 @@ if(size>most&&size<=FLT_MAX)most=size;}
 scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0x8000)>>16);float scale=oxi_bf16_to_f32(scales[b]);
 for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)out[i]=oxi_shunt_to_root(x[i],scale);}}
 static void oxi_shunt_from_f8(const uint16_t*scales,const uint8_t*x,int64_t blocks,float*out){
-for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK)
-for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)
-out[i]=oxi_shunt_from_root(x[i],oxi_bf16_to_f32(scales[b]));}
+float roots[256];for(int i=0;i<256;i++)roots[i]=oxi_shunt_from_root((uint8_t)i,1);
+for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK){
+const float scale=oxi_bf16_to_f32(scales[b]);for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)out[i]=roots[x[i]]*scale;
+}}
 static ox_dtype oxi_shunt_packed_dtype(int compression){return compression==OX_COMPRESSION_F16?OX_F16
 :compression==OX_COMPRESSION_I8?OX_Q8_0:compression==OX_COMPRESSION_Q4?OX_Q4_0:OX_DTYPE_NONE;}
 static int oxi_shunt_compression_of(const ox_shunt*s,int64_t count){

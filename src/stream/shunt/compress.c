@@ -41,10 +41,14 @@ static void oxi_shunt_to_f8(const float *x, int64_t blocks, uint16_t *scales, ui
     }
 }
 
+/* By a table of all codes, as not every compiler makes vectors of what they are made by. */
 static void oxi_shunt_from_f8(const uint16_t *scales, const uint8_t *x, int64_t blocks, float *out) {
-    for (int64_t b = 0; b < blocks; b++, x += OXI_SHUNT_F8_BLOCK, out += OXI_SHUNT_F8_BLOCK)
-        for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++)
-            out[i] = oxi_shunt_from_root(x[i], oxi_bf16_to_f32(scales[b]));
+    float roots[256];
+    for (int i = 0; i < 256; i++) roots[i] = oxi_shunt_from_root((uint8_t)i, 1);
+    for (int64_t b = 0; b < blocks; b++, x += OXI_SHUNT_F8_BLOCK, out += OXI_SHUNT_F8_BLOCK) {
+        const float scale = oxi_bf16_to_f32(scales[b]);
+        for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) out[i] = roots[x[i]] * scale;
+    }
 }
 
 static ox_dtype oxi_shunt_packed_dtype(int compression) {
