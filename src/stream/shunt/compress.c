@@ -151,8 +151,10 @@ static char *oxi_shunt_packed_at(const oxi_shunt_packing *p, const char *packed,
 static ox_status oxi_shunt_pack(const oxi_shunt_packing *p, const float *x, char *packed) {
     const ox_dtype dtype = oxi_shunt_packed_dtype(p->compression);
     int64_t most = oxi_shunt_packed_at_once(p);
-    float factor = ldexpf(1, p->shift), *part = (float *)oxi_alloc((size_t)most * sizeof *part);
-    ox_status status = part ? OX_OK : OX_ERR_NOMEM;
+    const bool stages = p->columns > 0 || p->compression != OX_COMPRESSION_F8;
+    float factor = ldexpf(1, p->shift), *part = NULL;
+    if (stages) part = (float *)oxi_alloc((size_t)most * sizeof *part);
+    ox_status status = part || !stages ? OX_OK : OX_ERR_NOMEM;
     for (int64_t at = 0, some; at < p->count && status == OX_OK; at += some) {
         uint16_t *scale;
         char *out = oxi_shunt_packed_at(p, packed, at, &scale);
@@ -173,19 +175,21 @@ static ox_status oxi_shunt_pack(const oxi_shunt_packing *p, const float *x, char
 static ox_status oxi_shunt_unpack(const oxi_shunt_packing *p, const char *packed, float *out) {
     const ox_dtype dtype = oxi_shunt_packed_dtype(p->compression);
     int64_t most = oxi_shunt_packed_at_once(p);
-    float factor = ldexpf(1, -p->shift), *part = (float *)oxi_alloc((size_t)most * sizeof *part);
-    ox_status status = part ? OX_OK : OX_ERR_NOMEM;
+    const bool stages = p->columns > 0;
+    float factor = ldexpf(1, -p->shift), *part = NULL;
+    if (stages) part = (float *)oxi_alloc((size_t)most * sizeof *part);
+    ox_status status = part || !stages ? OX_OK : OX_ERR_NOMEM;
     for (int64_t at = 0, some; at < p->count && status == OX_OK; at += some) {
         uint16_t *scale;
         const char *from = oxi_shunt_packed_at(p, packed, at, &scale);
-        float *to = p->columns > 0 ? part : out + at;
+        float *to = stages ? part : out + at;
         some = p->count - at < most ? p->count - at : most;
         if (p->compression == OX_COMPRESSION_F8)
             oxi_shunt_from_f8(scale, (const uint8_t *)from, some / OXI_SHUNT_F8_BLOCK, to);
         else
             status = oxi_shunt_cast(from, dtype, to, OX_F32, some);
         for (int64_t i = 0; i < some && p->shift != 0; i++) to[i] *= factor;
-        if (p->columns > 0 && status == OX_OK)
+        if (stages && status == OX_OK)
             status = oxi_shunt_transpose(part, some, p->columns, OXI_SHUNT_BLOCK, out + at);
     }
     oxi_free(part, (size_t)most * sizeof *part);
