@@ -265,7 +265,7 @@ static void test_budget_of_ops(void) {
 }
 
 static void test_no_memory(void) {
-    hook h = {0, INT64_MAX, 0};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
     ox_allocator hooks = {hook_alloc, hook_free, &h};
     for (int64_t at = 1; at < 40; at++) {
         CHECK(ox_set_allocator(&hooks) == OX_OK);

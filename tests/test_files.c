@@ -154,7 +154,7 @@ static void check_short_memory(const char *what, attempt_fn attempt, const char 
     int64_t requests = 0;
     for (bool done = false; !done && requests < 1000;
          requests++) { /* the n-th request fails, and all after it */
-        hook r = {0, requests + 1, 0};
+        hook r = {0, requests + 1, 0, 0, 0, 0};
         ox_allocator hooks = {hook_alloc, hook_free, &r};
         CHECK(ox_set_allocator(&hooks) == OX_OK);
         done = attempt(path);

@@ -373,7 +373,7 @@ static void test_targets(void) {
 
 static void test_no_memory(void) {
     const char *path = gguf_path("memory.gguf");
-    hook h = {0, INT64_MAX, 0};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
     ox_allocator allocator = {hook_alloc, hook_free, &h};
     ox_shutdown();
     CHECK(ox_set_allocator(&allocator) == OX_OK);

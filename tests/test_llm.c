@@ -568,7 +568,7 @@ static void test_scarce_memory(void) {
     add_model(&g, &m, tiny);
     CHECK(gguf_write(&g, path) == 0);
     free_model(&m);
-    hook h = {0, INT64_MAX, 0};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
     const ox_allocator scarce = {hook_alloc, hook_free, &h};
     ox_trim();
     CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());

@@ -6,6 +6,7 @@
 #include "oxtorch_vulkan.h"
 #include "check.h"
 #include "gguf_make.h"
+#include "hook_alloc.h"
 
 #include <math.h>
 
@@ -403,27 +404,10 @@ static void test_ahead(const family_row *f) {
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
 }
 
-static int64_t allowed = INT64_MAX;
-
-static void *scarce_alloc(void *user, size_t bytes) {
-    (void)user;
-    if (allowed-- <= 0) return NULL;
-    char *raw = (char *)malloc(bytes + 128);
-    if (!raw) return NULL;
-    void **memory = (void **)(void *)(raw + 128 - (uintptr_t)raw % 64);
-    memory[-1] = raw;
-    return memory;
-}
-
-static void scarce_free(void *user, void *memory, size_t bytes) {
-    (void)user;
-    (void)bytes;
-    if (memory) free(((void **)memory)[-1]);
-}
-
 /* Batches that ran before the one without memory are forgotten too. */
 static void test_scarce(const family_row *f) {
-    const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
+    const ox_allocator scarce = {hook_alloc, hook_free, &h};
     ox_trim();
     CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());
     ox_llm *llm = open_family(f);
@@ -432,9 +416,9 @@ static void test_scarce(const family_row *f) {
     int failed = 0;
     for (int64_t n = 0; n < 400; n += n < 10 ? 1 : 37) {
         ox_trim();
-        allowed = n;
+        hook_allow(&h, n);
         const ox_status status = ox_llm_decode_all(context, text + 30, 40, other);
-        allowed = INT64_MAX;
+        hook_allow(&h, INT64_MAX);
         CHECK_MSG(status == OX_OK || status == OX_ERR_NOMEM, "%s: %s", f->name, ox_error_text());
         ox_error_clear();
         if (status == OX_OK) break;
@@ -516,7 +500,8 @@ static void test_mixed(const family_row *f, ox_llm *llm) {
 /* Memory is short somewhere in a token, and in some tokens that run one by one: each state stays that of the
  * tokens before. */
 static void test_scarce_tokens(const family_row *f) {
-    const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
+    const ox_allocator scarce = {hook_alloc, hook_free, &h};
     ox_trim();
     CHECK_MSG(ox_set_allocator(&scarce) == OX_OK, "%s", ox_error_text());
     ox_llm *llm = open_family(f);
@@ -526,9 +511,9 @@ static void test_scarce_tokens(const family_row *f) {
         count = i % 3 == 2 ? 3 : 1;
         for (int64_t n = i % 5; i + count <= TEXT && n < 4000; n += 7 + n / 4) {
             ox_trim();
-            allowed = n;
+            hook_allow(&h, n);
             const ox_status status = ox_llm_decode_all(context, text + i, count, other);
-            allowed = INT64_MAX;
+            hook_allow(&h, INT64_MAX);
             if (status == OX_OK) break;
             CHECK(status == OX_ERR_NOMEM && ox_llm_length(context) == i);
             ox_error_clear();

@@ -607,7 +607,7 @@ static void test_prepack(void) {
 
 static void test_memory(void) {
     ox_allocator allocator;
-    hook h = {0, INT64_MAX, 0};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
     allocator.alloc = hook_alloc;
     allocator.free = hook_free;
     allocator.user = &h;

@@ -385,7 +385,7 @@ static void test_scarce_memory(const stream_case *c) {
     OX_SCOPE {
         put_raw(path, numbers(OX_SHAPE(120, 500), OX_F32, 1), 0);
     }
-    hook h = {0, 0, 0};
+    hook h = {0, 0, 0, 0, 0, 0};
     ox_allocator scarce = {hook_alloc, hook_free, &h};
     bool done = false;
     for (int64_t n = 0; n < 400 && !done; n++) {

@@ -5,6 +5,7 @@
 #include "oxtorch_llm.h"
 #include "check.h"
 #include "gguf_make.h"
+#include "hook_alloc.h"
 
 #include <math.h>
 
@@ -474,26 +475,6 @@ static void test_nulls(void) {
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-static int64_t allocations_left;
-
-static void *scarce_alloc(void *user, size_t bytes) {
-    void *memory = NULL;
-    (void)user;
-    if (allocations_left-- <= 0) return NULL;
-    bytes = (bytes + 127) / 64 * 64;
-    char *raw = (char *)malloc(bytes + 64);
-    if (!raw) return NULL;
-    memory = raw + 64 - (uintptr_t)raw % 64;
-    ((void **)memory)[-1] = raw;
-    return memory;
-}
-
-static void scarce_free(void *user, void *memory, size_t bytes) {
-    (void)user;
-    (void)bytes;
-    if (memory) free(((void **)memory)[-1]);
-}
-
 /* Whichever allocation fails: an error, and nothing is lost. */
 static void test_scarce_memory(void) {
     gguf_make g;
@@ -502,13 +483,14 @@ static void test_scarce_memory(void) {
     memset(&g, 0, sizeof g);
     put_vocabulary(&g, usual);
     CHECK(gguf_write(&g, path) == 0);
-    const ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    hook h = {0, INT64_MAX, 0, 0, 0, 0};
+    const ox_allocator scarce = {hook_alloc, hook_free, &h};
     ox_trim();
     CHECK(ox_set_allocator(&scarce) == OX_OK);
     const size_t before = ox_memory_get_stats().bytes_in_use;
     int64_t count = -1;
     for (int64_t most = 0; most < 200 && count < 0; most++) {
-        allocations_left = most;
+        hook_allow(&h, most);
         ox_file *file = ox_file_open(path, NULL);
         ox_tokenizer *t = file ? ox_tokenizer_open(file) : NULL;
         count = t ? ox_tokenizer_encode(t, "abc abc", -1, NULL, NULL, 0) : -1;
@@ -520,7 +502,7 @@ static void test_scarce_memory(void) {
         CHECK(ox_memory_get_stats().bytes_in_use == before);
     }
     CHECK(count > 0);
-    allocations_left = INT64_MAX;
+    hook_allow(&h, INT64_MAX);
     ox_trim();
     CHECK(ox_set_allocator(NULL) == OX_OK);
     remove(path);
