@@ -263,9 +263,14 @@ static bool oxi_vk_conv_in_fours(const oxi_conv_side *c) {
     return run % 4 == 0 && oxi_vk_element_at(c->t) % 4 == 0;
 }
 
+/* Whether these are a weight's gradients by matrices, which leave taps apart: oxi_vk_conv_turn ends them. */
+static bool oxi_vk_conv_turned(const oxi_vk_conv_job *job) {
+    return job->op == OXI_OP_conv_back_weight && job->tiling.subs_m;
+}
+
 /* Whether results lie in memory of their own first. */
 static bool oxi_vk_conv_apart(const oxi_vk_conv_job *job) {
-    return job->parts > 1 || (job->op == OXI_OP_conv_back_weight && job->tiling.subs_m);
+    return job->parts > 1 || oxi_vk_conv_turned(job);
 }
 
 /* Strides of a dense tensor of that shape where rows of the product are outermost and its columns follow each
@@ -282,16 +287,16 @@ static void oxi_vk_conv_strides(int ndim, const int64_t *shape, bool weight, int
 /* c as parts in f32, [parts, c], of matrices row by row; a weight's channels lie in fours then. */
 static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_conv_side *c) {
     const ox_tensor *t = c->t;
-    const bool weight = job->op == OXI_OP_conv_back_weight;
     ox_tensor *view = &job->views[2];
     int64_t shape[OX_MAX_DIMS];
     shape[0] = job->parts;
     for (int i = 0; i < t->ndim; i++)
-        shape[1 + i] = weight && job->tiling.subs_m && i == 1 ? oxi_round_up(t->shape[i], 4) : t->shape[i];
+        shape[1 + i] = i == 1 && oxi_vk_conv_turned(job) ? oxi_round_up(t->shape[i], 4) : t->shape[i];
     ox_status status = oxi_vk_temporary_make(d, &job->sums, OX_F32, t->ndim + 1, shape);
     if (status != OX_OK) return status;
     job->sum = oxi_borrowed(&job->sums.t);
-    if (job->tiling.subs_m) oxi_vk_conv_strides(t->ndim, shape + 1, weight, job->sum.stride + 1);
+    if (job->tiling.subs_m)
+        oxi_vk_conv_strides(t->ndim, shape + 1, oxi_vk_conv_turned(job), job->sum.stride + 1);
     oxi_meta(view, OX_F32, t->ndim, t->shape);
     memcpy(view->stride, job->sum.stride + 1, (size_t)t->ndim * sizeof *view->stride);
     view->storage = job->sums.t.storage;
@@ -341,7 +346,6 @@ static ox_status oxi_vk_conv_sum(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tens
     oxi_call sum = oxi_call_of(OXI_OP_sum, &parts, 1, out);
     sum.attr = oxi_attrs_by_default(OXI_OP_sum);
     sum.attr.reduce.dims = 1;
-    if (job->tiling.subs_m && job->op == OXI_OP_conv_back_weight) return oxi_vk_conv_turn(d, job, out);
     return oxi_vk_reduce(d, &sum);
 }
 
@@ -451,7 +455,8 @@ static ox_status oxi_vk_conv_end(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tens
     bool apart = oxi_vk_conv_apart(job);
     if (apart) status = oxi_vk_conv_part(d, job, c);
     if (status == OX_OK) status = oxi_vk_conv_dispatch(d, job);
-    return status == OX_OK && apart ? oxi_vk_conv_sum(d, job, out) : status;
+    if (status != OX_OK || !apart) return status;
+    return oxi_vk_conv_turned(job) ? oxi_vk_conv_turn(d, job, out) : oxi_vk_conv_sum(d, job, out);
 }
 
 static void oxi_vk_conv_drop(oxi_vk_device *d, oxi_vk_conv_job *job) {
