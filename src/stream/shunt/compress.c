@@ -4,17 +4,34 @@
 
 enum { OXI_SHUNT_BLOCK = 32, OXI_SHUNT_F8_BLOCK = 16, OXI_SHUNT_F8_NAN = 0x80 };
 
-/* A number of a block, by its scale, as a sign and 7 bits that grow about as its root does: half of the bits
- * that a float has from its exponent on are those of another one, which is rounded. From 1 to 2 and from 1/2
- * to 1 there are 32 codes each, then 16, 8 .. for two octaves each, down to 2^-13: what is small beside its
- * neighbors keeps some digits, which e2m5 and integers do not leave it, and what is large four times as many
- * as e4m3 has. */
-static uint8_t oxi_shunt_to_root(float x, float scale) {
+/* As oxi_bits_of_float and oxi_float_of_bits, which are compiled with so few passes that nothing takes them
+ * in: loops with calls do not become vectors. */
+static int32_t oxi_shunt_bits_of(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float oxi_shunt_float_of(int32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The numbers of a block, by its scale, as a sign and 7 bits that grow about as a number's root does: half of
+ * the bits that a float has from its exponent on are those of another one, which is rounded. From 1 to 2 and
+ * from 1/2 to 1 there are 32 codes each, then 16, 8 .. for two octaves each, down to 2^-13: what is small
+ * beside its neighbors keeps some digits, which e2m5 and integers do not leave it, and what is large four
+ * times as many as e4m3 has. */
+static void oxi_shunt_to_roots(const float *x, float scale, uint8_t *out) {
     const float whole = 12582912; /* 3 * 2^22: what is behind the point is rounded */
-    float root = oxi_float_of_bits((oxi_bits_of_float(fabsf(x) / scale) >> 1) + (70u << 23));
-    uint32_t code = oxi_bits_of_float(root + whole) & 0xff, sign = oxi_bits_of_float(x) >> 24 & 0x80;
-    uint32_t finite = 0u - (uint32_t)(fabsf(x) <= FLT_MAX), some = 0u - (uint32_t)(code > 0);
-    return (uint8_t)(((code | (sign & some)) & finite) | (OXI_SHUNT_F8_NAN & ~finite));
+    uint8_t code[OXI_SHUNT_F8_BLOCK];
+    for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) {
+        float root = oxi_shunt_float_of((oxi_shunt_bits_of(fabsf(x[i]) / scale) >> 1) + (70 << 23));
+        int32_t size = oxi_shunt_bits_of(root + whole) & 0xff;
+        code[i] = (uint8_t)(size | (oxi_shunt_bits_of(x[i]) >> 24 & (size + 0x7f) & 0x80)); /* no -0 */
+    }
+    memcpy(out, code, sizeof code);
 }
 
 static float oxi_shunt_from_root(uint8_t x, float scale) {
@@ -25,20 +42,36 @@ static float oxi_shunt_from_root(uint8_t x, float scale) {
     return oxi_float_of_bits(oxi_bits_of_float(size) | sign | (0x7fc00000u & nan));
 }
 
+/* The largest of a block without its sign, of those whose bits are below `over`, as what is finite can be. */
+static float oxi_shunt_most(const float *x, int32_t over) {
+    int32_t most = 0;
+    for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) {
+        int32_t size = oxi_shunt_bits_of(x[i]) & 0x7fffffff;
+        size = size < over ? size : 0;
+        most = size > most ? size : most;
+    }
+    return oxi_shunt_float_of(most);
+}
+
 /* The largest number of a block is 127, 63/32 of its scale: the upper half of a float, rounded, so that it
  * comes back too large as often as too small. What is not finite comes back as NaN. */
 static void oxi_shunt_to_f8(const float *x, int64_t blocks, uint16_t *scales, uint8_t *out) {
-    const float top = 63.0f / 32;
-    for (int64_t b = 0; b < blocks; b++, x += OXI_SHUNT_F8_BLOCK, out += OXI_SHUNT_F8_BLOCK) {
-        float most = FLT_MIN * top; /* no scale is too small for a quotient */
-        for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) {
-            float size = fabsf(x[i]);
-            if (size > most && size <= FLT_MAX) most = size;
+    const float top = 63.0f / 32, least = FLT_MIN * top; /* no scale is too small for a quotient */
+    bool odd = false;
+    for (int64_t b = 0; b < blocks; b++) {
+        float most = oxi_shunt_most(x + b * OXI_SHUNT_F8_BLOCK, INT32_MAX);
+        if (!(most <= FLT_MAX)) {
+            odd = true;
+            most = oxi_shunt_most(x + b * OXI_SHUNT_F8_BLOCK, 0x7f800000);
         }
-        scales[b] = (uint16_t)((oxi_bits_of_float(most / top) + 0x8000) >> 16);
-        float scale = oxi_bf16_to_f32(scales[b]);
-        for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) out[i] = oxi_shunt_to_root(x[i], scale);
+        if (most < least) most = least;
+        scales[b] = (uint16_t)((oxi_shunt_bits_of(most / top) + 0x8000) >> 16);
     }
+    for (int64_t b = 0; b < blocks; b++)
+        oxi_shunt_to_roots(x + b * OXI_SHUNT_F8_BLOCK, oxi_bf16_to_f32(scales[b]),
+                           out + b * OXI_SHUNT_F8_BLOCK);
+    for (int64_t i = 0; i < blocks * OXI_SHUNT_F8_BLOCK && odd; i++)
+        if (!(fabsf(x[i]) <= FLT_MAX)) out[i] = OXI_SHUNT_F8_NAN;
 }
 
 /* By a table of all codes, as not every compiler makes vectors of what they are made by. */
