@@ -10,12 +10,15 @@
  *                                     the planner: a step without a limit of memory and one within so much of
  *                                     what that took, in turn; vulkan: on a GPU, what waits in RAM
  *     bench_training gpt2_12 curve f8,i8,ulp 2 64 200 TEXT [percent, 25] [rate, 0.001] [warm-up steps, 0]
- *     bench_training mlp curve f8 128 0 200 IMAGES-IDX3 [percent, 25]
+ *         [MB/s of a disk]
+ *     bench_training mlp|mlp_64 curve f8 128 0 200 IMAGES-IDX3 [percent, 25] .. (as above)
  *                                     the planner's compression of activations (f16, f8, i8, q4): losses
  *                                     beside those of a run that moves all bits, on the bytes of a text
  *                                     (BERT: of which one in seven is hidden), or on images, whose classes
  *                                     lie in labels-idx1 of the same name; ulp: moves all bits, too, one
- *                                     layer's norm begins 2^-23 larger: what the training makes of that */
+ *                                     layer's norm begins 2^-23 larger: what the training makes of that. What
+ *                                     is moved waits in RAM, or, with a last number, on the disk, which may
+ *                                     move so many MB a second and not more (0: as many as it can) */
 #include "oxtorch_nn.h"
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
@@ -23,7 +26,9 @@
 #include "bench.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "resnet.h"
 
@@ -311,7 +316,7 @@ static int measure_planned(const char *name, int64_t batch, int64_t length, int 
 /* ---- the planner's compression ------------------------------------------------------------------------- */
 
 enum { HIDDEN = 7, MASK = 256 }; /* BERT: one byte in so many, by that id */
-enum { CURVE_MOST = 1000, MLP_LAYERS = 4, MLP_WIDTH = 1024, PIXELS = 784, CLASSES = 10 };
+enum { CURVE_MOST = 1000, MLP_LAYERS = 4, MLP_WIDTH = 1024, MLP_THIN = 64, PIXELS = 784, CLASSES = 10 };
 
 /* What a curve is of: a text for GPT-2 and BERT, or images for a perceptron. */
 typedef struct curve {
@@ -321,6 +326,7 @@ typedef struct curve {
     double rate;
     unsigned char *bytes, *labels; /* of the text; of images, and their classes */
     long count, label_count;
+    double took[CURVE_MOST], seconds; /* of steps; the median */
 } curve;
 
 static unsigned char *read_all(const char *path, long *bytes) {
@@ -339,7 +345,7 @@ static unsigned char *read_all(const char *path, long *bytes) {
 static bool curve_open(curve *c, const char *path) {
     char other[1024], *at;
     c->bytes = read_all(path, &c->count);
-    if (strcmp(c->model, "mlp") != 0) return c->count > c->batch * (c->length + 1);
+    if (strncmp(c->model, "mlp", 3) != 0) return c->count > c->batch * (c->length + 1);
     snprintf(other, sizeof other, "%s", path);
     at = strstr(other, "images-idx3");
     if (at) memcpy(at, "labels-idx1", 11);
@@ -382,19 +388,24 @@ static void curve_batch(const curve *c, int i, ox_device *device, ox_tensor **in
 }
 
 static ox_tensor *perceive(transformer *m, ox_tensor *x) {
-    for (int l = 0; l < MLP_LAYERS; l++) {
-        ox_tensor *const *w = m->layer[l];
-        x = ox_linear(l > 0 ? ox_gelu(x) : x, w[0], w[1]);
+    for (int l = 0; l < m->layers; l++) {
+        ox_tensor *const *w = m->layer[l], *y = ox_linear(l > 0 ? ox_gelu(x) : x, w[0], w[1]);
+        bool adds = m->layers > MLP_LAYERS && l > 0 && l + 1 < m->layers;
+        x = adds ? ox_add(x, y) : y;
     }
     return x;
 }
 
-static void make_perceptron(transformer *m, ox_device *device) {
+/* Four layers of 1,024; thin: twelve of 64, each added to what is before it, which compute little for what
+ * they move. */
+static void make_perceptron(transformer *m, ox_device *device, bool thin) {
     memset(m, 0, sizeof *m);
     m->device = device;
-    for (int l = 0; l < MLP_LAYERS; l++) {
-        int64_t in = l > 0 ? MLP_WIDTH : PIXELS, out = l + 1 < MLP_LAYERS ? MLP_WIDTH : CLASSES;
-        m->layer[l][0] = parameter(m, OX_SHAPE(out, in), 0.03, 0, OX_F32);
+    m->layers = thin ? LAYERS_MOST : MLP_LAYERS;
+    m->width = thin ? MLP_THIN : MLP_WIDTH;
+    for (int l = 0; l < m->layers; l++) {
+        int64_t in = l > 0 ? m->width : PIXELS, out = l + 1 < m->layers ? m->width : CLASSES;
+        m->layer[l][0] = parameter(m, OX_SHAPE(out, in), thin ? 0.06 : 0.03, 0, OX_F32);
         m->layer[l][1] = parameter(m, OX_SHAPE(out), 0, 0, OX_F32);
     }
 }
@@ -402,7 +413,7 @@ static void make_perceptron(transformer *m, ox_device *device) {
 static void curve_model(const curve *c, transformer *m, ox_device *device) {
     ox_manual_seed(1);
     if (c->labels)
-        make_perceptron(m, device);
+        make_perceptron(m, device, strcmp(c->model, "mlp") != 0);
     else
         make(m, device, c->model, OX_F32);
 }
@@ -428,7 +439,7 @@ static double curve_step(const curve *c, transformer *m, ox_optimizer *adamw, ox
 
 /* The losses of all steps within a budget; what it took at most comes back in it. ulp: a norm begins with
  * the next number above 1. */
-static bool curve_run(const curve *c, ox_shunt_desc *desc, int steps, bool ulp, double *losses,
+static bool curve_run(curve *c, ox_shunt_desc *desc, int steps, bool ulp, double *losses,
                       ox_shunt_stats *stats) {
     static transformer m;
     ox_shunt *shunt = ox_shunt_open(desc);
@@ -438,7 +449,12 @@ static bool curve_run(const curve *c, ox_shunt_desc *desc, int steps, bool ulp, 
         curve_model(c, &m, device);
         if (ulp) OX_NO_GRAD ox_mul_number_(c->labels ? m.layer[0][0] : m.layer[0][NORM1], 1 + ldexp(1, -23));
         ox_optimizer *adamw = ox_optimizer_open(OX_OPTIMIZER_ADAMW, m.all, m.count);
-        for (int i = 0; i < steps && !ox_error(); i++) losses[i] = curve_step(c, &m, adamw, device, i);
+        for (int i = 0; i < steps && !ox_error(); i++) {
+            double start = bench_now();
+            losses[i] = curve_step(c, &m, adamw, device, i);
+            c->took[i] = bench_now() - start;
+        }
+        c->seconds = steps > 2 ? bench_median(c->took, steps) : 0;
         ox_optimizer_close(adamw);
         *stats = ox_shunt_get_stats(shunt);
     }
@@ -469,16 +485,33 @@ static void curve_tell(const curve *c, const char *name, const double *losses, c
     double sum = 0;
     for (int i = 0; i < c->steps; i++) sum += losses[i] / plain[i] - 1;
     printf("  %s: off by %.4f %% at most, means of 10 by %.4f %%, of 50 by %.4f %%, by %+.4f %% in the mean; "
-           "%.0f MB up, %.0f written\n",
+           "%.0f MB up, %.0f written, %.3f s a step\n",
            name, 100 * curve_apart(losses, plain, 0, c->steps, 1),
            100 * curve_apart(losses, plain, 0, c->steps, 10),
            100 * curve_apart(losses, plain, 0, c->steps, 50), 100 * sum / c->steps,
-           (double)stats->up_bytes / 1e6, (double)stats->written_bytes / 1e6);
+           (double)stats->up_bytes / 1e6, (double)stats->written_bytes / 1e6, c->seconds);
     fflush(stdout);
 }
 
-/* packings: names, with commas between. */
-static int measure_curve(curve *c, const char *packings, const char *path, double percent) {
+/* A disk that is slower than this one: a transfer is due when those before it would have ended. */
+static int64_t slow_disk(void *user, int64_t number, int64_t bytes) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static double free_at;
+    const double *rate = user;
+    (void)number;
+    pthread_mutex_lock(&lock);
+    double now = bench_now();
+    if (free_at < now) free_at = now;
+    free_at += (double)bytes / *rate;
+    double wait = free_at - now;
+    pthread_mutex_unlock(&lock);
+    const struct timespec time = {(time_t)wait, (long)(1e9 * (wait - (double)(time_t)wait))};
+    nanosleep(&time, NULL);
+    return bytes;
+}
+
+/* packings: names, with commas between. disk: bytes a second; 0: what it can; less: what moves is in RAM. */
+static int measure_curve(curve *c, const char *packings, const char *path, double percent, double disk) {
     static const char *const names[] = {"ulp", "f16", "f8", "i8", "q4"};
     static double plain[CURVE_MOST], packed[CURVE_MOST];
     ox_shunt_desc desc;
@@ -487,14 +520,17 @@ static int measure_curve(curve *c, const char *packings, const char *path, doubl
     if (c->steps > CURVE_MOST || !curve_open(c, path)) return 2;
     bool good = curve_run(c, &desc, 2, false, plain, &all);
     desc.device_bytes = (uint64_t)((double)all.device_peak * percent / 100);
-    desc.host_bytes = 8 * all.device_peak;
+    desc.host_bytes = disk < 0 ? 8 * all.device_peak : 0;
+    if (disk > 0) desc.fault = slow_disk;
+    desc.fault_user = &disk;
     desc.recompute = OX_RECOMPUTE_OFF;
     good = good && curve_run(c, &desc, c->steps, false, plain, &some);
     if (good)
-        printf("%s, %lld x %lld within %.1f of %.1f MB: losses %.4f .. %.4f; %.0f MB up, %.0f written\n",
+        printf("%s, %lld x %lld within %.1f of %.1f MB: losses %.4f .. %.4f; %.0f MB up, %.0f written, "
+               "%.3f s a step\n",
                c->model, (long long)c->batch, (long long)c->length, (double)desc.device_bytes / 1e6,
                (double)all.device_peak / 1e6, plain[0], plain[c->steps - 1], (double)some.up_bytes / 1e6,
-               (double)some.written_bytes / 1e6);
+               (double)some.written_bytes / 1e6, c->seconds);
     fflush(stdout);
     desc.compress = OX_COMPRESS_ACTIVATIONS;
     for (int k = 0; k < 5 && good; k++) {
@@ -520,8 +556,9 @@ int main(int argc, char **argv) {
     work w;
     if (strcmp(name, "curve") == 0) {
         curve c = {model, batch, length, steps, argc > 10 ? atoi(argv[10]) : 0,
-                   argc > 9 ? atof(argv[9]) : 0.001, NULL, NULL, 0, 0};
-        return argc < 8 ? 2 : measure_curve(&c, type, argv[7], argc > 8 ? atof(argv[8]) : 25);
+                   argc > 9 ? atof(argv[9]) : 0.001, NULL, NULL, 0, 0, {0}, 0};
+        return argc < 8 ? 2 : measure_curve(&c, type, argv[7], argc > 8 ? atof(argv[8]) : 25,
+                                             argc > 11 ? 1e6 * atof(argv[11]) : -1);
     }
     bool counts = batch > 0 && length > 0 && steps > 0 && steps <= BENCH_MAX_RUNS;
     if (!counts || length + steps + 1 > POSITIONS) return 2;

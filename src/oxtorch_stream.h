@@ -116,6 +116,7 @@
 #include "stream/shunt/plan/rematerialize.c"
 #include "stream/shunt/plan/plan.c"
 #include "stream/shunt/plan/exact.c"
+#include "stream/shunt/plan/pack.c"
 #include "stream/shunt/lanes.c"
 #include "stream/shunt/replay.c"
 #include "stream/shunt/dump.c"

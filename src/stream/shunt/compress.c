@@ -229,6 +229,17 @@ static ox_status oxi_shunt_unpack(const oxi_shunt_packing *p, const char *packed
     return status;
 }
 
+static void oxi_shunt_figure_note(oxi_shunt_figure *f, int64_t step, double seconds, double amount);
+
+/* What packing and unpacking take, of a lane's time; `item` has the copy. */
+static void oxi_shunt_packing_put(ox_shunt *s, const oxi_shunt_item *item, bool save, double seconds) {
+    int lane = !item->host ? OXI_LANE_DISK : save ? OXI_LANE_UP : OXI_LANE_DOWN;
+    oxi_stream_take(&s->tiers);
+    s->packed_seconds[lane] += seconds;
+    oxi_shunt_figure_note(&s->rates.packed[save], s->stats.steps, seconds, (double)item->bytes / 4);
+    oxi_stream_give(&s->tiers);
+}
+
 /* Blocks go along columns where 32 rows and more lie behind each other: a column is what a unit of a layer
  * gives, and an optimizer divides what its weights get by its own size. One that is nearly off shall have
  * digits, too, and not share its scale with others. */
@@ -238,6 +249,7 @@ static int64_t oxi_shunt_packed_columns(const oxi_shunt_item *item, int64_t coun
 }
 
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data) {
+    double start = oxi_now();
     int64_t count = (int64_t)(item->bytes / sizeof(float));
     int compression = oxi_shunt_compression_of(s, count);
     int shift = compression == OX_COMPRESSION_F8 ? 0 : oxi_shunt_shift_of((const float *)data, count);
@@ -246,8 +258,10 @@ static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const 
     size_t bytes = oxi_shunt_packed_bytes(compression, count);
     char *packed = (char *)oxi_alloc(bytes);
     ox_status status = packed ? oxi_shunt_pack(&p, (const float *)data, packed) : OX_ERR_NOMEM;
+    double took = oxi_now() - start;
     if (status == OX_OK) status = oxi_shunt_put_copy(s, item, packed, bytes, 0, false);
     if (status == OX_OK) {
+        oxi_shunt_packing_put(s, item, true, took);
         item->packed = (uint8_t)compression;
         item->packed_shift = (int16_t)shift;
         item->packed_columns = columns;
@@ -256,8 +270,12 @@ static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const 
     return status;
 }
 
-static ox_status oxi_shunt_load_packed(const oxi_shunt_item *item, const void *packed, void *out) {
+static ox_status oxi_shunt_load_packed(ox_shunt *s, const oxi_shunt_item *item, const void *packed,
+                                       void *out) {
     const oxi_shunt_packing p = {(int64_t)(item->bytes / sizeof(float)), item->packed_columns, item->packed,
                                  item->packed_shift};
-    return oxi_shunt_unpack(&p, (const char *)packed, (float *)out);
+    double start = oxi_now();
+    ox_status status = oxi_shunt_unpack(&p, (const char *)packed, (float *)out);
+    oxi_shunt_packing_put(s, item, false, oxi_now() - start);
+    return status;
 }

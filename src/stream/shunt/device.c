@@ -149,7 +149,8 @@ static ox_status oxi_shunt_environment(ox_shunt_desc *desc) {
 
 /* What has values that are none of those in the header. */
 static ox_status oxi_shunt_check_choices(const ox_shunt_desc *desc) {
-    const unsigned classes = OX_COMPRESS_WEIGHTS | OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE;
+    const unsigned classes = OX_COMPRESS_WEIGHTS | OX_COMPRESS_ACTIVATIONS | OX_COMPRESS_STATE |
+                             OX_COMPRESS_ALWAYS;
     if ((unsigned)desc->recompute > OX_RECOMPUTE_EXACT)
         return oxi_fail(OX_ERR_ARG, "shunt_open: recompute %d is none", (int)desc->recompute);
     if ((unsigned)desc->compression > OX_COMPRESSION_Q4)
@@ -157,7 +158,7 @@ static ox_status oxi_shunt_check_choices(const ox_shunt_desc *desc) {
     if (desc->compress & ~classes)
         return oxi_fail(OX_ERR_ARG, "shunt_open: compress 0x%x has classes that there are not",
                         desc->compress);
-    if (desc->compression != OX_COMPRESSION_NONE && desc->compress == 0)
+    if (desc->compression != OX_COMPRESSION_NONE && (desc->compress & ~(unsigned)OX_COMPRESS_ALWAYS) == 0)
         return oxi_fail(OX_ERR_ARG, "shunt_open: compression of nothing: compress wants OX_COMPRESS_...");
     if (!(desc->search_seconds >= 0 && desc->search_seconds <= DBL_MAX))
         return oxi_fail(OX_ERR_ARG, "shunt_open: a search of %g seconds", desc->search_seconds);

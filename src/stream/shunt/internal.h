@@ -22,7 +22,8 @@
  *     plan/rematerialize.c   which calls run a second time
  *     plan/exact.c           all orders with second runs, of small steps
  *     plan/schedule.c        places, prefetches walking backward, instructions on four lanes, what they take
- *     plan/plan.c            the search over all of that */
+ *     plan/plan.c            the search over all of that
+ *     plan/pack.c            whose copies are compressed */
 /* WORDS OF THIS ROOM
  *     item           the bytes of one storage on the device
  *     node           a kept call; step: nodes that run together, and one run of them
@@ -84,6 +85,7 @@ typedef struct oxi_shunt_item {
     bool file;                       /* `disk` is a file of the user's */
     bool disk_valid;
     bool all_f32;                    /* to every node, and no logarithms: it may be compressed */
+    bool packs;                      /* the plan wants its copies compressed */
     uint8_t kind;                    /* oxi_shunt_kind */
     uint8_t packed;                  /* ox_compression of the host's or disk's copy, */
     int16_t packed_shift;            /* whose numbers are 2^shift times what they were, */
@@ -169,6 +171,8 @@ typedef struct oxi_shunt_rates {
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
     oxi_shunt_figure wake[OXI_LANES]; /* from what a lane waits for to its instruction */
     oxi_shunt_figure works[OXI_LANES]; /* seconds of a processor for a byte that a lane moves */
+    double packing[2];               /* seconds for a number that comes back, that leaves; measured: */
+    oxi_shunt_figure packed[2];
     oxi_shunt_figure around;         /* of a step beside its lanes */
 } oxi_shunt_rates;
 
@@ -188,6 +192,7 @@ typedef struct oxi_shunt_known {
     bool on_host;                    /* where the bytes are before, if not on the device */
     bool on_disk;                    /* they are there, whatever else has them */
     bool caches;                     /* the host is to keep a copy beside the disk's */
+    bool packs;                      /* copies that are made are compressed */
     uint8_t kind;
     uint64_t place;                  /* of a pinned one */
     double load[2], save[2];         /* seconds, over the link and from the disk; */
@@ -202,6 +207,7 @@ typedef struct oxi_shunt_problem {
     const bool *again;               /* which of them may run twice; NULL: none */
     const int32_t *order;            /* in which they run; NULL: the program's */
     oxi_shunt_known *known;
+    oxi_shunt_known *other;          /* with copies compressed that may be; NULL: none may */
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
@@ -357,6 +363,7 @@ struct ox_shunt {
     oxi_shunt_plan *plans[OXI_SHUNT_PLANS];
     oxi_shunt_plan *last_plan;
     int64_t plans_made, ran_last;    /* numbers of plans: of the last one made, of the last step's */
+    double packed_seconds[OXI_LANES]; /* of all steps: packing and unpacking */
     double lanes_seconds;            /* of the step, in its lanes; */
     int64_t lanes_runs;              /* more than one where it was cut */
     oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */

@@ -127,7 +127,7 @@ static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruct
     }
     uint64_t place = r->plan->segment[in->segment].place;
     bool there = item->host && item->packed == OX_COMPRESSION_NONE && !item->valid;
-    if (there && oxi_shunt_may_lend(s, item, r->plan->known[in->item].kind))
+    if (there && oxi_shunt_may_lend(s, r->plan->known[in->item].kind))
         return oxi_shunt_lend_at(s, item, place);
     ox_status status = oxi_shunt_put_at(s, item, place);
     return status == OX_OK ? oxi_shunt_load(s, item) : status;
@@ -439,17 +439,26 @@ static double oxi_shunt_lane_moved(ox_shunt *s, int lane) {
     return bytes;
 }
 
+static double oxi_shunt_lane_packed(ox_shunt *s, int lane) {
+    oxi_stream_take(&s->tiers);
+    double seconds = s->packed_seconds[lane];
+    oxi_stream_give(&s->tiers);
+    return seconds;
+}
+
 static void oxi_shunt_run_lane(void *job, int lane) {
     oxi_shunt_replay *r = (oxi_shunt_replay *)job;
     double worked = oxi_thread_seconds(), moved = oxi_shunt_lane_moved(r->s, lane);
+    double packed = oxi_shunt_lane_packed(r->s, lane);
     if (lane == OXI_LANE_DISK)
         oxi_shunt_disk_run(r);
     else
         oxi_shunt_lane_run(r, lane);
     worked = oxi_thread_seconds() - worked;
     moved = oxi_shunt_lane_moved(r->s, lane) - moved;
+    worked -= oxi_shunt_lane_packed(r->s, lane) - packed; /* which counts by itself */
     if (lane != OXI_LANE_COMPUTE && moved > 0)
-        oxi_shunt_figure_note(&r->s->rates.works[lane], r->s->stats.steps, worked, moved);
+        oxi_shunt_figure_note(&r->s->rates.works[lane], r->s->stats.steps, worked > 0 ? worked : 0, moved);
 }
 #endif
 
@@ -510,6 +519,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
     }
     for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
         s->table[i]->kind = plan->known[i].kind;
+        s->table[i]->packs = plan->known[i].packs;
         if (!plan->known[i].pinned || s->table[i]->storage) continue;
         status = oxi_shunt_put_at(s, s->table[i], plan->known[i].place);
         r->late[r->late_count++] = i;
@@ -576,8 +586,10 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
                                    double due, double now, double *landed, oxi_shunt_told *told) {
     const oxi_shunt_item *item = s->table[in->item];
-    bool write = in->action == OXI_ACT_SAVE;
-    uint64_t bytes = oxi_shunt_moved_bytes(s, item);
+    bool write = in->action == OXI_ACT_SAVE,
+         packed = oxi_shunt_moves_packed(item, plan->known[in->item].packs);
+    uint64_t bytes = oxi_shunt_moved_bytes(s, item, packed);
+    double work = packed ? oxi_shunt_packing_seconds(s, item, write) : 0;
     if (!write && oxi_shunt_is_ahead(plan, item)) {
         double start = item->flight && item->flight->start > *landed ? item->flight->start : *landed;
         if (!item->valid) *landed = start + oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, false);
@@ -585,9 +597,14 @@ static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, cons
         told->start = told->over = in->start + waits; /* what follows begins when it is there */
         return waits;
     }
-    if (in->lane == OXI_LANE_DISK) return oxi_shunt_disk_over(s, bytes, write, due, told) - in->start;
-    if (in->lane == OXI_LANE_DOWN && oxi_shunt_may_lend(s, item, plan->known[in->item].kind)) bytes = 0;
-    return oxi_shunt_lane_seconds(s, in->lane, bytes, write);
+    if (in->lane == OXI_LANE_DISK) {
+        if (packed && due < told->over) due = told->over; /* behind all that was begun */
+        told->over = oxi_shunt_disk_over(s, bytes, write, due, told) + work;
+        if (packed) told->start = told->over;
+        return told->over - in->start;
+    }
+    if (in->lane == OXI_LANE_DOWN && !packed && oxi_shunt_may_lend(s, plan->known[in->item].kind)) bytes = 0;
+    return oxi_shunt_lane_seconds(s, in->lane, bytes, write) + work;
 }
 
 /* What the plan takes by what its calls took so far. */
@@ -661,11 +678,11 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     oxi_shunt_give_back_cached(s);
     double start = oxi_now();
     oxi_shunt_classify(s);
-    oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(items, sizeof *known);
+    oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(2 * items, sizeof *known);
     bool open = known && oxi_shunt_problem_open(s, &p, &touches, known);
-    if (open) plan = oxi_shunt_plan_make(&p);
+    if (open) plan = oxi_shunt_plan_pack(&p);
     if (known) oxi_shunt_problem_close(&p, &touches);
-    oxi_shunt_unlist(known, items, sizeof *known);
+    oxi_shunt_unlist(known, 2 * items, sizeof *known);
     if (plan) {
         plan->number = ++s->plans_made;
         oxi_shunt_plan_name(s, plan);

@@ -53,8 +53,12 @@ typedef enum ox_compression {
 /* Of which tensors: those that steps only read, those that they make, those that they change in place, with
  * what these are changed by, as gradients are. An optimizer's weights and moments change by less than 8 bits,
  * or f16, can hold, and lose those changes: the loss curve is another one. Training leaves STATE out;
- * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md). */
-enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
+ * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md).
+ * A plan compresses what makes it shorter: it is made with and without, by what moves, packing and unpacking
+ * take. Where less than 1 % is gained, all copies keep all bits; otherwise all those whose moves hide behind
+ * computing anyway. So it is for disks and slow links; memory of the host is faster than packing. ALWAYS: all
+ * copies of the classes, for what they leave free of the host's memory and the disk, also without a plan. */
+enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4, OX_COMPRESS_ALWAYS = 8 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
 typedef struct ox_shunt_desc {

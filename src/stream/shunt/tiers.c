@@ -250,13 +250,18 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
     return OX_OK;
 }
 
-static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
+static bool oxi_shunt_may_pack(const ox_shunt *s, const oxi_shunt_item *item) {
     return s->desc.compression != OX_COMPRESSION_NONE && item->all_f32 && !item->small &&
            item->bytes % 4 == 0 && s->desc.compress >> item->kind & 1;
 }
 
+static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
+    return (item->packs || s->desc.compress & OX_COMPRESS_ALWAYS) && oxi_shunt_may_pack(s, item);
+}
+
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
-static ox_status oxi_shunt_load_packed(const oxi_shunt_item *item, const void *packed, void *out);
+static ox_status oxi_shunt_load_packed(ox_shunt *s, const oxi_shunt_item *item, const void *packed,
+                                       void *out);
 
 /* A copy on the host beside the disk's, where there is room for one. */
 static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
@@ -317,15 +322,15 @@ static ox_status oxi_shunt_fetch(ox_shunt *s, const oxi_shunt_item *item, void *
     size_t bytes = item->host ? item->host_bytes : item->disk_bytes;
     void *packed = oxi_alloc(bytes);
     ox_status status = packed ? oxi_shunt_get_copy(s, item, 0, packed, bytes, false) : OX_ERR_NOMEM;
-    if (status == OX_OK) status = oxi_shunt_load_packed(item, packed, out);
+    if (status == OX_OK) status = oxi_shunt_load_packed(s, item, packed, out);
     oxi_free(packed, bytes);
     return status;
 }
 
 /* Whether the host's copy can be computed with where it lies: the device's memory is the host's, and the step
  * only reads it. */
-static bool oxi_shunt_may_lend(const ox_shunt *s, const oxi_shunt_item *item, int kind) {
-    return s->compute->host && kind == OXI_KIND_WEIGHT && !oxi_shunt_packs(s, item);
+static bool oxi_shunt_may_lend(const ox_shunt *s, int kind) {
+    return s->compute->host && kind == OXI_KIND_WEIGHT;
 }
 
 /* The item's memory at a place of a host's device. */

@@ -116,6 +116,28 @@ static double oxi_shunt_slope(const double *seconds, const size_t *bytes) {
     return slope > 0 ? slope : (double)bytes[2] / seconds[2];
 }
 
+/* Of numbers of a matrix, there and back: the best of three runs. */
+static void oxi_shunt_calibrate_packing(ox_shunt *s) {
+    enum { COUNT = 1 << 16, COLUMNS = 256 };
+    const int compression = (int)s->desc.compression;
+    const oxi_shunt_packing p = {COUNT, compression == OX_COMPRESSION_F16 ? 0 : COLUMNS, compression, 0};
+    if (compression == OX_COMPRESSION_NONE) return;
+    float *x = (float *)oxi_alloc(COUNT * sizeof *x);
+    char *packed = (char *)oxi_alloc(oxi_shunt_packed_bytes(compression, COUNT));
+    for (int i = 0; x && i < COUNT; i++) x[i] = (float)(i * 37 % 201 - 100);
+    for (int i = 0; x && packed && i < 3; i++) {
+        double start = oxi_now();
+        if (oxi_shunt_pack(&p, x, packed) != OX_OK) break;
+        double middle = oxi_now();
+        if (oxi_shunt_unpack(&p, packed, x) != OX_OK) break;
+        double took[2] = {(oxi_now() - middle) / COUNT, (middle - start) / COUNT};
+        for (int save = 0; save < 2; save++)
+            if (i == 0 || took[save] < s->rates.packing[save]) s->rates.packing[save] = took[save];
+    }
+    oxi_free(packed, oxi_shunt_packed_bytes(compression, COUNT));
+    oxi_free(x, COUNT * sizeof *x);
+}
+
 static void oxi_shunt_calibrate(ox_shunt *s) {
     static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
     double seconds[2][3];
@@ -138,6 +160,7 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     s->rates.start[OXI_LANE_COMPUTE] = 1e-6;
     s->rates.start[OXI_LANE_UP] = s->rates.start[OXI_LANE_DOWN] = 2e-6;
     s->rates.start[OXI_LANE_DISK] = 5e-5;
+    oxi_shunt_calibrate_packing(s);
     ox_scope_end(&scope);
     ox_error_clear();
     oxi_error_put_back(&earlier);
@@ -225,6 +248,14 @@ static double oxi_shunt_lane_seconds(const ox_shunt *shunt, int lane, uint64_t b
     double rate = *oxi_shunt_rate_of(&s->rates, lane, write);
     oxi_stream_give(&s->tiers);
     return s->rates.start[lane] + (rate > 0 ? (double)bytes / rate : 0);
+}
+
+/* Of a compressed copy that is made, or comes back, beside the move. */
+static double oxi_shunt_packing_seconds(ox_shunt *s, const oxi_shunt_item *item, bool save) {
+    oxi_stream_take(&s->tiers);
+    double each = oxi_shunt_figure_of(&s->rates.packed[save], s->stats.steps);
+    oxi_stream_give(&s->tiers);
+    return (each > 0 ? each : s->rates.packing[save]) * (double)item->bytes / 4;
 }
 
 /* Of that, what a device that is the host's own processors computes less meanwhile. */

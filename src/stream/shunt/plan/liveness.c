@@ -132,15 +132,41 @@ static bool oxi_shunt_may_repeat(const oxi_shunt_node *node) {
     return true;
 }
 
-/* What a move takes is what it moves. */
-static size_t oxi_shunt_moved_bytes(const ox_shunt *s, const oxi_shunt_item *item) {
-    int64_t count = (int64_t)(item->bytes / 4);
-    return oxi_shunt_packs(s, item) ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, count), count)
-                                    : item->bytes;
+/* Whether what moves is compressed: of what the step only reads, as the copy is that there is. */
+static bool oxi_shunt_moves_packed(const oxi_shunt_item *item, bool packs) {
+    bool copied = item->kind == OXI_KIND_WEIGHT && oxi_shunt_has_copy(item);
+    return copied ? item->packed != OX_COMPRESSION_NONE : packs;
 }
 
-static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_known *known) {
-    size_t moved = oxi_shunt_moved_bytes(s, item);
+static size_t oxi_shunt_moved_bytes(const ox_shunt *s, const oxi_shunt_item *item, bool packed) {
+    int64_t count = (int64_t)(item->bytes / 4);
+    return packed ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, count), count) : item->bytes;
+}
+
+/* What a move takes is what it moves, and packing. */
+static void oxi_shunt_know_moves(ox_shunt *s, const oxi_shunt_item *item, bool packs,
+                                 oxi_shunt_known *known) {
+    bool packed = oxi_shunt_moves_packed(item, packs);
+    size_t moved = oxi_shunt_moved_bytes(s, item, packed);
+    size_t down = !packed && oxi_shunt_may_lend(s, item->kind) ? 0 : moved;
+    double work[2] = {0, 0};
+    for (int save = 0; save < 2 && packed; save++) work[save] = oxi_shunt_packing_seconds(s, item, save != 0);
+    known->packs = packs;
+    known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, down, false) + work[0];
+    known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false) + work[0];
+    known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true) + work[1];
+    known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true) + work[1];
+    for (int save = 0; save < 2 && !s->compute->host; save++) work[save] = 0; /* its processors are others */
+    known->load_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_DOWN, down) + work[0];
+    known->save_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_UP, moved) + work[1];
+    known->load_takes[1] = oxi_shunt_lane_takes(s, OXI_LANE_DISK, moved) + work[0];
+    known->save_takes[1] = oxi_shunt_lane_takes(s, OXI_LANE_DISK, moved) + work[1];
+}
+
+/* other: as it is if its copies are compressed; known alone where that is asked for. */
+static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_known *known,
+                           oxi_shunt_known *other) {
+    bool may = oxi_shunt_may_pack(s, item), always = (s->desc.compress & OX_COMPRESS_ALWAYS) != 0;
     memset(known, 0, sizeof *known);
     known->room = item->small ? 0 : oxi_shunt_item_room(item);
     known->held = oxi_shunt_outlives(item);
@@ -149,14 +175,9 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->on_host = item->host != NULL;
     known->on_disk = item->disk_valid;
     known->kind = item->kind;
-    size_t down = oxi_shunt_may_lend(s, item, item->kind) ? 0 : moved;
-    known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, down, false);
-    known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false);
-    known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true);
-    known->save[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, true);
-    known->load_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_DOWN, down);
-    known->save_takes[0] = oxi_shunt_lane_takes(s, OXI_LANE_UP, moved);
-    known->load_takes[1] = known->save_takes[1] = oxi_shunt_lane_takes(s, OXI_LANE_DISK, moved);
+    oxi_shunt_know_moves(s, item, may && always, known);
+    *other = *known;
+    if (may && !always) oxi_shunt_know_moves(s, item, true, other);
 }
 
 /* By the step, or to be: nobody had bytes of it before. */
@@ -240,7 +261,8 @@ static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_proble
     return seconds > least ? seconds : least;
 }
 
-/* The step whose table is filled. False: no memory, or more small items in one node than they have room. */
+/* The step whose table is filled; known: two lists. False: no memory, or more small items in one node than
+ * they have room. */
 static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_touches *t,
                                    oxi_shunt_known *known) {
     uint64_t shared = s->desc.device_bytes - s->main_bytes;
@@ -265,7 +287,11 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     t->seconds = (double *)oxi_shunt_list((size_t)p->node_count, sizeof *t->seconds);
     t->again = (bool *)oxi_shunt_list((size_t)p->node_count, sizeof *t->again);
     if (!t->first || !t->touch || !t->seconds || !t->again) return false;
-    for (int32_t i = 0; i < s->table_count; i++) oxi_shunt_know(s, s->table[i], &known[i]);
+    for (int32_t i = 0; i < s->table_count; i++) {
+        oxi_shunt_known *other = &known[s->table_count + i];
+        oxi_shunt_know(s, s->table[i], &known[i], other);
+        if (other->packs != known[i].packs) p->other = known + s->table_count;
+    }
     for (int32_t n = 0, end = 0; n < p->node_count; n++) {
         oxi_shunt_touch_node(s->nodes[n], t, &end);
         t->first[n + 1] = end;
