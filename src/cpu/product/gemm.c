@@ -253,31 +253,58 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
 
+/* Whether whole panels of B are read as they lie, where each step of k begins at a place of its own: all of B
+ * stays in half of the first cache, and is met by so few panels of A that packing it takes longer than it
+ * saves. */
+static bool oxi_gemm_b_lies(const oxi_gemm *g, const oxi_gemm_type *type, int32_t *at) {
+    const oxi_gemm_kernel *kernel = type->kernel;
+    if (g->b_dtype != OX_F32 || type->dtype != OX_F32 || type->copies || !kernel->run_at || g->b_at ||
+        g->b_windows || oxi_prepacked_of(g->b_storage))
+        return false;
+    if (g->m > OXI_GEMM_LIES_ROWS * kernel->mr || g->n % kernel->nr != 0 || g->k > OXI_GEMM_LIES / 8 ||
+        g->b_col != 1 || g->b_row < 0 || g->b_row > OXI_GEMM_LIES || g->b_row * g->k > OXI_GEMM_LIES)
+        return false;
+    for (int64_t i = 0; i < g->k; i++) at[i] = (int32_t)(i * g->b_row);
+    return true;
+}
+
+/* How many steps of k there are, of a chunk, and that are summed up one by one. */
+static void oxi_gemm_steps(oxi_gemm_plan *p) {
+    const oxi_gemm *g = p->g;
+    const int64_t tile_k = p->type.kernel->tile_k, piece = OXI_GEMM_PIECE / p->type.k_each;
+    p->k = p->type.pieces ? oxi_round_up(g->k, tile_k)
+         : g->pairs       ? oxi_parts(g->k, 2 * g->pairs) * g->pairs
+                          : oxi_parts(g->k, p->type.k_each);
+    p->depth = p->type.kernel->depth;
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p->depth = p->depth / piece * piece;
+    else if (p->k > 0) { /* chunks that are equal */
+        p->depth = oxi_parts(p->k, oxi_parts(p->k, p->depth));
+        if (tile_k) p->depth = oxi_round_up(p->depth, tile_k);
+    }
+    p->each = p->depth;
+    if (g->way == OXI_WAY_SHORT_SUMS && p->type.dtype == OX_F32 && p->depth > OXI_GEMM_FEW_STEPS)
+        p->each = oxi_parts(p->depth, 128) * 16;
+}
+
 /* The general way: packed panels. */
 static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_plan p;
+    oxi_gemm lies = *g;
+    int32_t at[OXI_GEMM_LIES / 8];
     size_t a_bytes, b_bytes;
     memset(&p, 0, sizeof p);
-    p.g = g;
+    p.g = &lies;
     p.kernels = oxi_cpu_kernels();
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
+    if (oxi_gemm_b_lies(g, &p.type, at)) lies.b_at = at;
+    g = &lies;
     oxi_gemm_sides(&p);
     int64_t tile_k = p.type.kernel->tile_k;
-    p.k = p.type.pieces ? oxi_round_up(g->k, tile_k)
-        : g->pairs      ? oxi_parts(g->k, 2 * g->pairs) * g->pairs
-                        : oxi_parts(g->k, p.type.k_each);
-    p.depth = p.type.kernel->depth;
+    oxi_gemm_steps(&p);
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows && !g->c_places &&
-               !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    int64_t piece = OXI_GEMM_PIECE / p.type.k_each;
-    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
-        p.depth = p.depth / piece * piece;
-    else if (p.k > 0) { /* chunks that are equal */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
-        if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
-    }
-    p.each = g->way == OXI_WAY_SHORT_SUMS && p.type.dtype == OX_F32 ? oxi_parts(p.depth, 128) * 16 : p.depth;
+               !(tile_k && p.k > p.type.kernel->depth && g->c_row % 256 == 0); /* see spaced */
     oxi_gemm_find_kept(&p, &p.a, g->a_storage, g->m);
     oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
     oxi_gemm_size_tiles(&p);

@@ -157,18 +157,18 @@ static void oxi_gemm_multiply(const oxi_gemm_plan *p, int64_t k, int64_t depth, 
                               char *c, int64_t ld, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     const int64_t a_step = kernel->mr * (p->type.copies ? p->type.lanes : 1) * p->type.element,
-                  b_step = p->g->b_at ? 0 : kernel->nr * p->type.element;
-    int64_t at = 0;
-    do {
-        const int64_t steps = oxi_min_i64(depth - at, p->each);
-        const bool onto = k + at > 0 || p->g->onto;
-        if (p->g->b_at)
-            kernel->run_at(steps, a + at * a_step, b, c, ld, onto, p->g->b_at + k + at);
-        else
-            kernel->run(steps, a + at * a_step, b + at * b_step, c, ld, onto,
-                        next + at * OXI_PREFETCH_A_STEP);
-        at += p->each;
-    } while (at < depth);
+                  b_step = kernel->nr * p->type.element;
+    for (;;) {
+        const int64_t steps = oxi_min_i64(depth, p->each);
+        const bool onto = k > 0 || p->g->onto;
+        if (p->g->b_at) kernel->run_at(steps, a, b, c, ld, onto, p->g->b_at + k);
+        else kernel->run(steps, a, b, c, ld, onto, next);
+        if ((depth -= steps) <= 0) return;
+        k += steps;
+        a += steps * a_step;
+        if (!p->g->b_at) b += steps * b_step;
+        next += steps * OXI_PREFETCH_A_STEP;
+    }
 }
 
 /* Whether sums that are rounded need no memory of their own: one call has all of k. */
