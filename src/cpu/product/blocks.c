@@ -213,7 +213,7 @@ static void oxi_block_rows_end(const oxi_block_rows *r) {
 
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
-    ox_status status = oxi_block_rows_begin(&r, g, exact, 1, !oxi_goes_on(g->together));
+    ox_status status = oxi_block_rows_begin(&r, g, exact, 1, oxi_waits_at_end(g->together));
     if (status == OX_OK) oxi_product_region(g->together, r.shares.tasks, oxi_block_rows_task, &r);
     oxi_block_rows_end(&r);
     return status;

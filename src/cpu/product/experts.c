@@ -159,7 +159,7 @@ static ox_status oxi_experts_tasks(oxi_experts *job) {
         if (rows)
             status = oxi_block_rows_begin(&e->few, g, g->exact || g->a_dtype == OX_F64, job->used,
                                           (number % own == 0 || number == job->used) &&
-                                              !oxi_goes_on(job->p->g.together));
+                                              oxi_waits_at_end(job->p->g.together));
         e->tasks = rows ? e->few.shares.tasks : oxi_parts(g->n, e->columns);
         tasks += e->tasks;
     }

@@ -44,8 +44,10 @@ static void oxi_product_region(oxi_together *t, int64_t tasks, oxi_lane_task tas
     oxi_parallel_for(t->each * t->parts, oxi_together_task, t);
 }
 
-/* Whether other tasks follow those of a product, so that no thread waits at their end. */
-static bool oxi_goes_on(const oxi_together *t) { return t && !t->over && t->next < t->count; }
+/* Whether threads wait for each other at the end of a product: there are several, and no tasks follow. */
+static bool oxi_waits_at_end(const oxi_together *t) {
+    return oxi_lanes(2) > 1 && !(t && !t->over && t->next < t->count);
+}
 
 /* Lines of weights in shares, a thread's each. A share is some streams, and its tasks go along all of them,
  * so that none but the first begins in no cache. Tasks are large, as nothing is on its way from memory
@@ -209,7 +211,7 @@ static void oxi_thin_share(oxi_thin *t) {
                   each = t->across ? 512 : t->k > OXI_THIN_SHORT ? 1 : OXI_THIN_BESIDE;
     oxi_lines_set(&t->shares, t->lines, each, t->k * number, oxi_lanes(INT32_MAX),
                   t->across ? 1 : OXI_THIN_STREAMS, t->across ? OXI_THIN_BYTES : OXI_SHARE_BYTES,
-                  !oxi_goes_on(t->g->together));
+                  oxi_waits_at_end(t->g->together));
     t->task_lines = OXI_THIN_STREAMS * t->shares.most;
 }
 
