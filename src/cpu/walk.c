@@ -327,19 +327,19 @@ static void oxi_walk_task(void *arg, int64_t index, int lane) {
     const oxi_walk *w = work->w;
     int64_t first = index * work->grain, count = oxi_min_i64(w->numel - first, work->grain);
     int64_t step[OXI_WALK_MAX];
-    int outer = w->ndim - 2;
+    const int outer = w->ndim - 2, operands = w->operands;
     oxi_cursor c;
-    for (int k = 0; k < w->operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
+    for (int k = 0; k < operands; k++) step[k] = outer < 0 ? 0 : w->stride[k][outer] * w->bytes[k];
     for (oxi_walk_seek(w, &c, first, count, work->most); c.n; oxi_walk_next(w, &c)) {
-        int64_t more = 0; /* whole runs that follow, one step away each */
-        if (outer >= 0 && c.n == w->length)
-            more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
-        for (; more > 0; more--) {
-            work->piece(work->arg, w, &c, lane);
-            for (int k = 0; k < w->operands; k++) c.p[k] += step[k];
-            c.position += c.n;
-            c.left -= c.n;
-            c.index[outer]++;
+        if (outer >= 0 && c.n == w->length) { /* whole runs that follow, one step away each */
+            const int64_t more = oxi_min_i64(w->shape[outer] - c.index[outer], c.left / c.n) - 1;
+            for (int64_t i = 0; i < more; i++) {
+                work->piece(work->arg, w, &c, lane);
+                for (int k = 0; k < operands; k++) c.p[k] += step[k];
+                c.position += c.n;
+            }
+            c.left -= more * c.n;
+            c.index[outer] += more;
         }
         work->piece(work->arg, w, &c, lane);
     }

@@ -25,7 +25,7 @@ typedef struct oxi_index_check {
     oxi_lock lock;
 } oxi_index_check;
 
-static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+static OXI_ALIGNED void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     oxi_index_check *check = (oxi_index_check *)arg;
     int64_t step = w->step[0] * w->bytes[0];
@@ -108,17 +108,18 @@ typedef struct oxi_index_job {
 } oxi_index_job;
 
 /* Byte offsets of the indexed tensor's elements i .. i + n of a piece. */
-static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c, int64_t first,
-                              int64_t n, int64_t *at) {
-    int64_t step = w->step[job->indexed] * w->bytes[job->indexed], index_step = w->step[1] * w->bytes[1];
+static OXI_ALIGNED void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c,
+                                          int64_t first, int64_t n, int64_t *at) {
+    const int64_t step = w->step[job->indexed] * w->bytes[job->indexed],
+                  index_step = w->step[1] * w->bytes[1], dim_step = job->dim_step;
     const char *index = c->p[1] + first * index_step;
-    int64_t base = first * step - job->start * job->dim_step;
+    int64_t base = first * step - job->start * dim_step;
     if (job->wide) {
-        for (int64_t i = 0; i < n; i++)
-            at[i] = base + i * step + oxi_index_at(index + i * index_step, true) * job->dim_step;
+        for (int64_t i = 0; i < n; i++, base += step)
+            at[i] = base + oxi_index_at(index + i * index_step, true) * dim_step;
     } else {
-        for (int64_t i = 0; i < n; i++)
-            at[i] = base + i * step + oxi_index_at(index + i * index_step, false) * job->dim_step;
+        for (int64_t i = 0; i < n; i++, base += step)
+            at[i] = base + oxi_index_at(index + i * index_step, false) * dim_step;
     }
 }
 
@@ -126,8 +127,8 @@ static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + at[i], sizeof(type));
 
 /* n elements of `bytes` bytes at from + at[i] to to, to_step bytes apart. */
-static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at, char *to,
-                                int64_t to_step) {
+static OXI_ALIGNED void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at,
+                                            char *to, int64_t to_step) {
     if (bytes == 4) {
         OXI_GATHER(uint32_t)
     } else if (bytes == 2) {
@@ -159,12 +160,10 @@ static int64_t oxi_index_alike(const oxi_index_job *job, const oxi_walk *w, cons
 static void oxi_gather_run_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
-    int64_t bytes = w->bytes[0];
-    const char *from = c->p[2] + (oxi_index_at(c->p[1], job->wide) - job->start) * job->dim_step;
-    bool has;
-    (void)oxi_index_alike(job, w, c, 0, 1, &has);
-    if (!has) return;
-    oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], w->step[0] * bytes);
+    const int64_t bytes = w->bytes[0], at = oxi_index_at(c->p[1], job->wide);
+    if (job->end && (at < job->start || at >= job->end)) return;
+    oxi_copy_run(c->n, bytes, c->p[2] + (at - job->start) * job->dim_step, w->step[2] * bytes, c->p[0],
+                 w->step[0] * bytes);
 }
 
 /* A run with an index for each element. */
