@@ -129,6 +129,7 @@ static void test_shapes(void) {
         {0, 2, 2, 3, 5, 4, 4},      {1, 2, 2, 11, 4, 0, 3},      {1, 1, 1, 12, 12, 300, 10},
         {1, 1, 1, 3, 40, 7, 257},   {1, 10, 1, 1, 513, 8, 8},
         {2, 12, 1, 1, 48, 36, 32},  {1, 16, 1, 1, 600, 20, 16},  {1, 17, 1, 1, 40, 8, 8},
+        {1, 5, 1, 1, 41, 48, 112},  {1, 12, 2, 1, 75, 80, 208},
         {1, 40, 1, 1, 520, 12, 8},  {2, 20, 1, 1, 1100, 12, 20}};
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
         char name[64];
@@ -165,6 +166,22 @@ static void test_dtypes_and_layouts(void) {
     for (int l = 0; l < LAYOUT_COUNT; l++) {
         check_attention("f64", &many, (layout)l, OX_F64, OX_F64, &desc);
         check_attention("f8", l % 2 ? &many : &few, (layout)l, OX_F32, OX_F8_E5M2, &desc);
+    }
+}
+
+/* Queries that share their keys are taken some at a time: each has the bits that it has by itself. */
+static void test_queries_beside(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_BF16};
+    for (int i = 0; i < 3 * 8; i++) OX_SCOPE {
+        const int64_t heads = 1 + i / 3;
+        ox_tensor *q = ox_randn(OX_SHAPE(1, heads, 1, 80), OX_F32),
+                  *k = ox_cast(ox_randn(OX_SHAPE(1, 1, 75, 80), OX_F32), dtypes[i % 3]),
+                  *v = ox_cast(ox_randn(OX_SHAPE(1, 1, 75, 212), OX_F32), dtypes[i % 3]),
+                  *all = ox_scaled_dot_product_attention(q, k, v, NULL);
+        for (int64_t head = 0; head < heads; head++) {
+            ox_tensor *alone = ox_scaled_dot_product_attention(ox_narrow(q, 1, head, 1), k, v, NULL);
+            CHECK(same_bits(ox_contiguous(ox_narrow(all, 1, head, 1)), alone));
+        }
     }
 }
 
@@ -621,6 +638,7 @@ static void test_unseen(void) {
 
 int main(void) {
     test_shapes();
+    test_queries_beside();
     test_blocks();
     test_dtypes_and_layouts();
     test_views();

@@ -349,12 +349,15 @@ typedef struct oxi_kernels {
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
     void (*linear_attention)(const oxi_recurrence *r);
-    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and
-     * v are step elements apart, of dtype f32, f16 or bf16 (NULL for others) */
-    void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,
-                                           int64_t step, float *scores);
-    void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
-                                          int64_t step, float *out);
+    /* attention of each of some queries, by itself: scores[key] = q . k[key], and out += sum of weights[key]
+     * v[key]; rows of k and v are step elements apart, of dtype f32, f16 or bf16 (NULL for others), lines of
+     * scores and weights `line` */
+    void (*attention_dots[OX_DTYPE_COUNT])(int64_t queries, int64_t keys, int64_t depth, const float *q,
+                                           int64_t q_step, const void *k, int64_t step, float *scores,
+                                           int64_t line);
+    void (*attention_mix[OX_DTYPE_COUNT])(int64_t queries, int64_t keys, int64_t depth, const float *weights,
+                                          int64_t line, const void *v, int64_t step, float *out,
+                                          int64_t out_step);
     /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
     void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);

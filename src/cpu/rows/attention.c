@@ -408,9 +408,8 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
         const char *from = oxi_attention_move(&job->k, k, t * job->k.row);
         const void *band = oxi_attention_rows(job, &job->k, from, n, depth, stage, &dtype, &step);
-        for (int64_t r = 0; r < rows; r++)
-            kernels->attention_dots[dtype](n, depth, q + r * depth, band, step,
-                                           scores + r * OXI_ATTENTION_CHUNK + t - first);
+        kernels->attention_dots[dtype](rows, n, depth, q, depth, band, step, scores + t - first,
+                                       OXI_ATTENTION_CHUNK);
     }
     for (int64_t r = 0; r < rows; r++) {
         float *line = scores + r * OXI_ATTENTION_CHUNK;
@@ -427,9 +426,8 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
         const char *from = oxi_attention_move(&job->v, v, t * job->v.row);
         const void *band = oxi_attention_rows(job, &job->v, from, n, value_depth, stage, &dtype, &step);
-        for (int64_t r = 0; r < rows; r++)
-            kernels->attention_mix[dtype](n, value_depth, scores + r * OXI_ATTENTION_CHUNK + t - first, band,
-                                          step, out + r * value_depth);
+        kernels->attention_mix[dtype](rows, n, value_depth, scores + t - first, OXI_ATTENTION_CHUNK, band,
+                                      step, out, value_depth);
     }
     for (int64_t r = 0; r < rows; r++)
         oxi_attention_emit(job, unit, at, chunk, r, max[r], sum[r], out + r * value_depth);
