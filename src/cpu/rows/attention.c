@@ -5,6 +5,8 @@
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
     OXI_ATTENTION_FEW_HEADS = 16,  /* the same of one position, or of more heads if keys are one chunk */
+    OXI_ATTENTION_DEEP_HEADS = 40, /* or if keys and values are long: so many heads fill no tile */
+    OXI_ATTENTION_DEEP = 512,      /* which they are from so many numbers of both on */
     OXI_ATTENTION_FEW_TASKS = 4,   /* fewer are cut along the rows then */
     OXI_ATTENTION_CHUNK = 512,     /* keys of a chunk then */
     OXI_ATTENTION_BAND = 32,       /* keys that all queries of a chunk meet before the next */
@@ -526,8 +528,10 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
 }
 
 static bool oxi_attention_is_few(const oxi_attention *job) {
-    if (job->whole == 1 && job->keys <= OXI_ATTENTION_CHUNK) return true;
-    return job->whole * job->group <= (job->whole == 1 ? OXI_ATTENTION_FEW_HEADS : OXI_ATTENTION_FEW_ROWS);
+    const bool deep = job->depth + job->value_depth >= OXI_ATTENTION_DEEP;
+    if (job->whole > 1) return job->whole * job->group <= OXI_ATTENTION_FEW_ROWS;
+    return job->keys <= OXI_ATTENTION_CHUNK ||
+           job->group <= (deep ? OXI_ATTENTION_DEEP_HEADS : OXI_ATTENTION_FEW_HEADS);
 }
 
 /* Tiles of queries so that they and their results stay in the second cache level, with tiles of keys
