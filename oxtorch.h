@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xa45e0a18
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x6ae31533
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1885,9 +1885,10 @@ static OXI_ALIGNED void OXI_EXTREME(place_columns)(OXI_COLUMNS_PARAMETERS){\
 const OXI_T*x=(const OXI_T*)elements;OXI_T*best=(OXI_T*)p->a,found[OXI_REDUCE_COLUMNS];\
 int64_t*place=(int64_t*)p->b;oxi_partial block=oxi_partial_of(NULL,NULL);block.a=found;\
 OXI_EXTREME(columns)(k,&block,width,rows,elements,row_stride,position);for(int64_t c=0;c<width;c++){\
-int64_t r=0;if(p->count>0&&!OXI_WINS(found[c],best[c]))continue;\
-while(r<rows-1&&!(x[r*row_stride+c]==found[c]||OXI_IS_NAN(x[r*row_stride+c])))r++;\
-best[c]=x[r*row_stride+c];place[c]=position+r;}}\
+const OXI_T*at=x+c,is=found[c];int64_t r=0;if(p->count>0&&!OXI_WINS(is,best[c]))continue;\
+for(;r<rows-1&&!OXI_IS_NAN(is)&&*at!=is;r++)at+=row_stride;\
+for(;r<rows-1&&OXI_IS_NAN(is)&&!OXI_IS_NAN(*at);r++)at+=row_stride;\
+best[c]=*at;place[c]=position+r;}}\
 static void OXI_EXTREME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){\
 OXI_T*best=(OXI_T*)p->a;const OXI_T*other=(const OXI_T*)later->a;for(int64_t c=0;c<width;c++){\
 if(!OXI_WINS(other[c],best[c]))continue;\
@@ -8591,10 +8592,10 @@ void(*stream)(size_t bytes,const void*from,void*to);
 void(*attention_softmax)(int64_t keys,float*scores,float*max,float*sum,float*rescale);
 void(*attention_rescale)(int64_t rows,const float*factor,float*x);
 void(*linear_attention)(const oxi_recurrence*r);
-void(*attention_dots[OX_DTYPE_COUNT])(int64_t keys,int64_t depth,const float*q,const void*k,
-int64_t step,float*scores);
-void(*attention_mix[OX_DTYPE_COUNT])(int64_t keys,int64_t depth,const float*weights,const void*v,
-int64_t step,float*out);
+void(*attention_dots[OX_DTYPE_COUNT])(int64_t queries,int64_t keys,int64_t depth,const float*q,
+int64_t q_step,const void*k,int64_t step,float*scores,int64_t line);
+void(*attention_mix[OX_DTYPE_COUNT])(int64_t queries,int64_t keys,int64_t depth,const float*weights,
+int64_t line,const void*v,int64_t step,float*out,int64_t out_step);
 void(*unpack[OX_DTYPE_COUNT])(int64_t n,const void*blocks,oxi_codes codes);
 void(*expand_codes)(int64_t n,oxi_codes codes,float*out);
 void(*quantize[OX_DTYPE_COUNT])(int64_t n,const float*x,void*blocks);
@@ -11598,14 +11599,13 @@ typedef struct oxi_walk_work{const oxi_walk*w;int64_t grain,most;oxi_walk_piece 
 }oxi_walk_work;static void oxi_walk_task(void*arg,int64_t index,int lane){
 const oxi_walk_work*work=(const oxi_walk_work*)arg;const oxi_walk*w=work->w;
 int64_t first=index*work->grain,count=oxi_min_i64(w->numel-first,work->grain);int64_t step[OXI_WALK_MAX];
-int outer=w->ndim-2;oxi_cursor c;
-for(int k=0;k<w->operands;k++)step[k]=outer<0?0:w->stride[k][outer]*w->bytes[k];
-for(oxi_walk_seek(w,&c,first,count,work->most);c.n;oxi_walk_next(w,&c)){int64_t more=0;
-if(outer>=0&&c.n==w->length)
-more=oxi_min_i64(w->shape[outer]-c.index[outer],c.left/c.n)-1;
-for(;more>0;more--){work->piece(work->arg,w,&c,lane);
-for(int k=0;k<w->operands;k++)c.p[k]+=step[k];
-c.position+=c.n;c.left-=c.n;c.index[outer]++;}
+const int outer=w->ndim-2,operands=w->operands;oxi_cursor c;
+for(int k=0;k<operands;k++)step[k]=outer<0?0:w->stride[k][outer]*w->bytes[k];
+for(oxi_walk_seek(w,&c,first,count,work->most);c.n;oxi_walk_next(w,&c)){if(outer>=0&&c.n==w->length){
+const int64_t more=oxi_min_i64(w->shape[outer]-c.index[outer],c.left/c.n)-1;for(int64_t i=0;i<more;i++){
+work->piece(work->arg,w,&c,lane);for(int k=0;k<operands;k++)c.p[k]+=step[k];
+c.position+=c.n;}
+c.left-=more*c.n;c.index[outer]+=more;}
 work->piece(work->arg,w,&c,lane);}}
 static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk*w,int64_t grain){
 return w->numel/grain+(w->numel%grain!=0);}
@@ -13001,7 +13001,8 @@ int64_t value;int32_t narrow;if(wide){memcpy(&value,p,sizeof value);
 return value;}
 memcpy(&narrow,p,sizeof narrow);return narrow;}
 typedef struct oxi_index_check{bool wide;int64_t size;int64_t bad_position,value;oxi_lock lock;
-}oxi_index_check;static void oxi_index_check_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
+}oxi_index_check;
+static OXI_ALIGNED void oxi_index_check_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){
 (void)lane;oxi_index_check*check=(oxi_index_check*)arg;int64_t step=w->step[0]*w->bytes[0];
 uint64_t size=(uint64_t)check->size;bool bad=false;if(check->wide){
 for(int64_t i=0;i<c->n;i++)bad|=(uint64_t)oxi_index_at(c->p[0]+i*step,true)>=size;}else{
@@ -13034,17 +13035,17 @@ const char*from,int64_t from_step);
 typedef struct oxi_index_job{int64_t dim_step;int64_t start,end;bool wide;int indexed;oxi_walk walk;
 int split;int64_t parts;bool add;oxi_scatter_kernel scatter;oxi_map_kernel combine;ox_dtype dtype;
 double alpha;}oxi_index_job;
-static void oxi_index_offsets(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c,int64_t first,
-int64_t n,int64_t*at){
-int64_t step=w->step[job->indexed]*w->bytes[job->indexed],index_step=w->step[1]*w->bytes[1];
-const char*index=c->p[1]+first*index_step;int64_t base=first*step-job->start*job->dim_step;if(job->wide){
-for(int64_t i=0;i<n;i++)
-at[i]=base+i*step+oxi_index_at(index+i*index_step,true)*job->dim_step;}else{for(int64_t i=0;i<n;i++)
-at[i]=base+i*step+oxi_index_at(index+i*index_step,false)*job->dim_step;}}
+static OXI_ALIGNED void oxi_index_offsets(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c,
+int64_t first,int64_t n,int64_t*at){const int64_t step=w->step[job->indexed]*w->bytes[job->indexed],
+index_step=w->step[1]*w->bytes[1],dim_step=job->dim_step;
+const char*index=c->p[1]+first*index_step;int64_t base=first*step-job->start*dim_step;if(job->wide){
+for(int64_t i=0;i<n;i++,base+=step)
+at[i]=base+oxi_index_at(index+i*index_step,true)*dim_step;}else{for(int64_t i=0;i<n;i++,base+=step)
+at[i]=base+oxi_index_at(index+i*index_step,false)*dim_step;}}
 #define OXI_GATHER(type)\
 for(int64_t i=0;i<n;i++)memcpy(to+i*to_step,from+at[i],sizeof(type));
-static void oxi_gather_elements(int64_t n,int64_t bytes,const char*from,const int64_t*at,char*to,
-int64_t to_step){if(bytes==4){OXI_GATHER(uint32_t)}else if(bytes==2){OXI_GATHER(uint16_t)
+static OXI_ALIGNED void oxi_gather_elements(int64_t n,int64_t bytes,const char*from,const int64_t*at,
+char*to,int64_t to_step){if(bytes==4){OXI_GATHER(uint32_t)}else if(bytes==2){OXI_GATHER(uint16_t)
 }else if(bytes==1){OXI_GATHER(uint8_t)}else{OXI_GATHER(uint64_t)}}
 static int64_t oxi_index_alike(const oxi_index_job*job,const oxi_walk*w,const oxi_cursor*c,
 int64_t first,int64_t n,bool*has){int64_t step=w->step[1]*w->bytes[1],i=0;
@@ -13054,10 +13055,10 @@ bool there=at>=job->start&&at<job->end;if(i==0)*has=there;
 if(there!=*has)break;}
 return i;}
 static void oxi_gather_run_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){(void)lane;
-const oxi_index_job*job=(const oxi_index_job*)arg;int64_t bytes=w->bytes[0];
-const char*from=c->p[2]+(oxi_index_at(c->p[1],job->wide)-job->start)*job->dim_step;bool has;
-(void)oxi_index_alike(job,w,c,0,1,&has);if(!has)return;
-oxi_copy_run(c->n,bytes,from,w->step[2]*bytes,c->p[0],w->step[0]*bytes);}
+const oxi_index_job*job=(const oxi_index_job*)arg;
+const int64_t bytes=w->bytes[0],at=oxi_index_at(c->p[1],job->wide);
+if(job->end&&(at<job->start||at>=job->end))return;
+oxi_copy_run(c->n,bytes,c->p[2]+(at-job->start)*job->dim_step,w->step[2]*bytes,c->p[0],w->step[0]*bytes);}
 static void oxi_gather_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){(void)lane;
 const oxi_index_job*job=(const oxi_index_job*)arg;
 int64_t at[OXI_INDEX_PIECE],bytes=w->bytes[0],to_step=w->step[0]*bytes;bool has;
@@ -16006,7 +16007,7 @@ static ox_status oxi_block_product(const oxi_gemm*g);
 static int oxi_codes_group(ox_dtype dtype);enum{OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,
 OXI_GEMM_STAGE_LINES=512,OXI_GEMM_SLAB=16384,OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,
 OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_SHORT=1<<22,
-OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
+OXI_GEMM_LIES=4096,OXI_GEMM_LIES_ROWS=12,OXI_GEMM_FEW_STEPS=32,OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
 typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_CODES}oxi_shared_form;
 typedef struct oxi_gemm_type{oxi_lane lane;ox_dtype dtype;ox_dtype sums;int element;int k_each;
 const oxi_gemm_kernel*kernel;const oxi_gemm_groups*groups;bool pieces;oxi_packs pack_a,pack_b;
@@ -16443,13 +16444,13 @@ const char*next_a,*next_b;int64_t next_depth;char*lane;}oxi_gemm_tile;
 static void oxi_gemm_multiply(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
 char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
 const int64_t a_step=kernel->mr*(p->type.copies?p->type.lanes:1)*p->type.element,
-b_step=p->g->b_at?0:kernel->nr*p->type.element;
-int64_t at=0;do{const int64_t steps=oxi_min_i64(depth-at,p->each);
-const bool onto=k+at>0||p->g->onto;if(p->g->b_at)
-kernel->run_at(steps,a+at*a_step,b,c,ld,onto,p->g->b_at+k+at);
-else
-kernel->run(steps,a+at*a_step,b+at*b_step,c,ld,onto,next+at*OXI_PREFETCH_A_STEP);
-at+=p->each;}while(at<depth);}
+b_step=kernel->nr*p->type.element;
+for(;;){const int64_t steps=oxi_min_i64(depth,p->each);
+const bool onto=k>0||p->g->onto;if(p->g->b_at)kernel->run_at(steps,a,b,c,ld,onto,p->g->b_at+k);
+else kernel->run(steps,a,b,c,ld,onto,next);
+if((depth-=steps)<=0)return;
+k+=steps;a+=steps*a_step;if(!p->g->b_at)b+=steps*b_step;
+next+=steps*OXI_PREFETCH_A_STEP;}}
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan*p){return p->round&&p->k<=p->depth;}
 static void oxi_gemm_edge(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
 char*c,int64_t ld,int64_t rows,int64_t columns,char*edge,const char*next){int nr=p->type.kernel->nr;
@@ -16561,7 +16562,8 @@ t->over=true;for(int n=0;n<t->waiting;n++)all+=t->own[n].tasks;
 t->parts=oxi_min_i64(oxi_lanes(all),OXI_MAX_PARTS);
 for(int n=0;n<t->waiting;n++)t->each+=oxi_parts(t->own[n].tasks,t->parts);
 oxi_parallel_for(t->each*t->parts,oxi_together_task,t);}
-static bool oxi_goes_on(const oxi_together*t){return t&&!t->over&&t->next<t->count;}
+static bool oxi_waits_at_end(const oxi_together*t){return oxi_lanes(2)>1&&!(t&&!t->over&&t->next<t->count);
+}
 typedef struct oxi_line_shares{int64_t lines,each;int64_t tasks,of_share;int64_t share,stream;
 int64_t most,least;}oxi_line_shares;typedef struct oxi_share_part{int64_t first,lines,apart,end;
 bool begins;}oxi_share_part;static int64_t oxi_share_lines(const oxi_share_part*part,int64_t s){
@@ -16616,7 +16618,8 @@ while(each==1&&lines<OXI_THIN_STREAMS&&i<oxi_share_lines(part,lines))lines++;
 for(int64_t j=0;j<t->count&&lines>0;j++)
 for(int64_t k=0;k==0||k<t->k;k+=OXI_THIN_PIECE){float*sum=sums+(j*OXI_THIN_STREAMS+s)*part->lines+i;
 const float*x=t->thin+j*t->k+k;
-t->kernels->attention_dots[t->dtype](lines,oxi_min_i64(t->k-k,OXI_THIN_PIECE),x,line+k*number,step,got);
+t->kernels->attention_dots[t->dtype](1,lines,oxi_min_i64(t->k-k,OXI_THIN_PIECE),x,0,
+line+k*number,step,got,0);
 for(int64_t l=0;l<lines;l++,sum+=sum_step)*sum=k?*sum+got[l]:got[l];}}}
 static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(const oxi_thin*)arg;
 const oxi_share_part part=oxi_lines_of(&t->shares,index);
@@ -16632,7 +16635,7 @@ sums+s*part.lines,stage);}
 static void oxi_thin_share(oxi_thin*t){const int64_t number=oxi_info(t->dtype)->block_bytes,
 each=t->across?512:t->k>OXI_THIN_SHORT?1:OXI_THIN_BESIDE;
 oxi_lines_set(&t->shares,t->lines,each,t->k*number,oxi_lanes(INT32_MAX),
-t->across?1:OXI_THIN_STREAMS,t->across?OXI_THIN_BYTES:OXI_SHARE_BYTES,!oxi_goes_on(t->g->together));
+t->across?1:OXI_THIN_STREAMS,t->across?OXI_THIN_BYTES:OXI_SHARE_BYTES,oxi_waits_at_end(t->g->together));
 t->task_lines=OXI_THIN_STREAMS*t->shares.most;}
 static ox_status oxi_gemm_thin(const oxi_gemm*g){
 bool thin_is_a=g->way==OXI_WAY_THIN_A||g->way==OXI_WAY_THIN_A_ACROSS;oxi_thin t;memset(&t,0,sizeof t);
@@ -16776,19 +16779,34 @@ p->partial_ld=oxi_gemm_spaced(p,p->block_n);if(!p->direct&&!oxi_gemm_sums_at_onc
 p->lane_bytes+=oxi_align_up((size_t)p->tile_m*(size_t)p->sums_ld*element);
 size_t partial=p->direct||!parts?0:(size_t)p->block_m*(size_t)p->partial_ld*element;
 return*a_bytes+*b_bytes+(size_t)lanes*p->lane_bytes+partial;}
-static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;size_t a_bytes,b_bytes;
-memset(&p,0,sizeof p);p.g=g;p.kernels=oxi_cpu_kernels();
-ox_status status=oxi_gemm_type_of(g,p.kernels,&p.type);if(status!=OX_OK)return status;
-oxi_gemm_sides(&p);int64_t tile_k=p.type.kernel->tile_k;p.k=p.type.pieces?oxi_round_up(g->k,tile_k)
-:g->pairs?oxi_parts(g->k,2*g->pairs)*g->pairs:oxi_parts(g->k,p.type.k_each);
-p.depth=p.type.kernel->depth;
+static bool oxi_gemm_b_lies(const oxi_gemm*g,const oxi_gemm_type*type,int32_t*at){
+const oxi_gemm_kernel*kernel=type->kernel;
+if(g->b_dtype!=OX_F32||type->dtype!=OX_F32||type->copies||!kernel->run_at||g->b_at||
+g->b_windows||oxi_prepacked_of(g->b_storage))
+return false;
+if(g->m>OXI_GEMM_LIES_ROWS*kernel->mr||g->n%kernel->nr!=0||g->k>OXI_GEMM_LIES/8||
+g->b_col!=1||g->b_row<0||g->b_row>OXI_GEMM_LIES||g->b_row*g->k>OXI_GEMM_LIES)
+return false;
+for(int64_t i=0;i<g->k;i++)at[i]=(int32_t)(i*g->b_row);
+return true;}
+static void oxi_gemm_steps(oxi_gemm_plan*p){const oxi_gemm*g=p->g;
+const int64_t tile_k=p->type.kernel->tile_k,piece=OXI_GEMM_PIECE/p->type.k_each;
+p->k=p->type.pieces?oxi_round_up(g->k,tile_k):g->pairs?oxi_parts(g->k,2*g->pairs)*g->pairs
+:oxi_parts(g->k,p->type.k_each);
+p->depth=p->type.kernel->depth;if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
+p->depth=p->depth/piece*piece;
+else if(p->k>0){p->depth=oxi_parts(p->k,oxi_parts(p->k,p->depth));
+if(tile_k)p->depth=oxi_round_up(p->depth,tile_k);}
+p->each=p->depth;if(g->way==OXI_WAY_SHORT_SUMS&&p->type.dtype==OX_F32&&p->depth>OXI_GEMM_FEW_STEPS)
+p->each=oxi_parts(p->depth,128)*16;}
+static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;oxi_gemm lies=*g;
+int32_t at[OXI_GEMM_LIES/8];size_t a_bytes,b_bytes;memset(&p,0,sizeof p);p.g=&lies;
+p.kernels=oxi_cpu_kernels();ox_status status=oxi_gemm_type_of(g,p.kernels,&p.type);
+if(status!=OX_OK)return status;
+if(oxi_gemm_b_lies(g,&p.type,at))lies.b_at=at;
+g=&lies;oxi_gemm_sides(&p);int64_t tile_k=p.type.kernel->tile_k;oxi_gemm_steps(&p);
 p.direct=g->c_dtype==p.type.sums&&g->c_col==1&&!g->addend&&!g->c_rows&&!g->c_places&&
-!(tile_k&&p.k>p.depth&&g->c_row%256==0);
-int64_t piece=OXI_GEMM_PIECE/p.type.k_each;if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
-p.depth=p.depth/piece*piece;
-else if(p.k>0){p.depth=oxi_parts(p.k,oxi_parts(p.k,p.depth));
-if(tile_k)p.depth=oxi_round_up(p.depth,tile_k);}
-p.each=g->way==OXI_WAY_SHORT_SUMS&&p.type.dtype==OX_F32?oxi_parts(p.depth,128)*16:p.depth;
+!(tile_k&&p.k>p.type.kernel->depth&&g->c_row%256==0);
 oxi_gemm_find_kept(&p,&p.a,g->a_storage,g->m);oxi_gemm_find_kept(&p,&p.b,g->b_storage,g->n);
 oxi_gemm_size_tiles(&p);oxi_gemm_size_blocks(&p);int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
 p.streams=!p.direct&&g->c_col==1&&!g->c_places&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&
@@ -16926,7 +16944,7 @@ return r->scratch?OX_OK:OX_ERR_NOMEM;}
 static void oxi_block_rows_end(const oxi_block_rows*r){if(r->x)oxi_shared_give(r->g,(char*)r->x,r->made);
 oxi_free(r->scratch,r->bytes);}
 static ox_status oxi_block_rows_run(const oxi_gemm*g,bool exact){oxi_block_rows r;
-ox_status status=oxi_block_rows_begin(&r,g,exact,1,!oxi_goes_on(g->together));
+ox_status status=oxi_block_rows_begin(&r,g,exact,1,oxi_waits_at_end(g->together));
 if(status==OX_OK)oxi_product_region(g->together,r.shares.tasks,oxi_block_rows_task,&r);
 oxi_block_rows_end(&r);return status;}
 static oxi_gemm oxi_gemm_transposed(const oxi_gemm*g){oxi_gemm t=*g;t.m=g->n;t.n=g->m;t.a=g->b;
@@ -17316,7 +17334,7 @@ if(large||job->used==1)continue;
 const bool rows=g->way==OXI_WAY_FEW_ROWS&&g->k>0&&!whole;
 const int64_t number=e-job->expert+1,own=oxi_parts(job->used,lanes);if(rows)
 status=oxi_block_rows_begin(&e->few,g,g->exact||g->a_dtype==OX_F64,job->used,
-(number%own==0||number==job->used)&&!oxi_goes_on(job->p->g.together));
+(number%own==0||number==job->used)&&oxi_waits_at_end(job->p->g.together));
 e->tasks=rows?e->few.shares.tasks:oxi_parts(g->n,e->columns);tasks+=e->tasks;}
 if(tasks>0&&status==OX_OK)oxi_product_region(job->p->g.together,tasks,oxi_expert_task,job);
 if(status==OX_OK)status=(ox_status)job->failed;
@@ -17342,8 +17360,9 @@ oxi_free(job.shared.memory,job.shared.bytes);oxi_free(job.scratch,job.scratch_by
 oxi_free(job.expert,(size_t)most*sizeof*job.expert);oxi_free(job.rows,bytes);
 oxi_free(ids,3*(size_t)job.slots*sizeof*ids);return status;}
 /* >>cpu/rows/attention.c */
-enum{OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_FEW_HEADS=16,OXI_ATTENTION_FEW_TASKS=4,OXI_ATTENTION_CHUNK=512,
-OXI_ATTENTION_BAND=32,OXI_ATTENTION_TILE_ROWS=256,OXI_ATTENTION_TILE_KEYS=256,OXI_ATTENTION_TASKS=64};
+enum{OXI_ATTENTION_FEW_ROWS=8,OXI_ATTENTION_FEW_HEADS=16,OXI_ATTENTION_DEEP_HEADS=40,
+OXI_ATTENTION_DEEP=512,OXI_ATTENTION_FEW_TASKS=4,OXI_ATTENTION_CHUNK=512,OXI_ATTENTION_BAND=32,
+OXI_ATTENTION_TILE_ROWS=256,OXI_ATTENTION_TILE_KEYS=256,OXI_ATTENTION_TASKS=64};
 typedef struct oxi_attention_side{const ox_tensor*t;const char*data;int64_t head,row,column;
 }oxi_attention_side;typedef struct oxi_attention{const oxi_call*call;const oxi_part*part;
 oxi_attention_side q,k,v,mask,out;const oxi_kernels*kernels;int lead;
@@ -17532,8 +17551,8 @@ kernels->row_scale(rows*depth,q,job->scale,q);memset(out,0,(size_t)(rows*value_d
 float max[OXI_ATTENTION_FEW_ROWS],sum[OXI_ATTENTION_FEW_ROWS];ox_dtype dtype;
 for(int64_t t=first;t<end;t+=OXI_ATTENTION_BAND){int64_t n=oxi_min_i64(end-t,OXI_ATTENTION_BAND);
 const char*from=oxi_attention_move(&job->k,k,t*job->k.row);
-const void*band=oxi_attention_rows(job,&job->k,from,n,depth,stage,&dtype,&step);for(int64_t r=0;r<rows;r++)
-kernels->attention_dots[dtype](n,depth,q+r*depth,band,step,scores+r*OXI_ATTENTION_CHUNK+t-first);}
+const void*band=oxi_attention_rows(job,&job->k,from,n,depth,stage,&dtype,&step);
+kernels->attention_dots[dtype](rows,n,depth,q,depth,band,step,scores+t-first,OXI_ATTENTION_CHUNK);}
 for(int64_t r=0;r<rows;r++){float*line=scores+r*OXI_ATTENTION_CHUNK;
 max[r]=-INFINITY;sum[r]=0;if(first>=end)continue;
 oxi_attention_cap(job,end-first,line);
@@ -17543,9 +17562,8 @@ sum[r]=(float)kernels->row_exp_sum(end-first,line,max[r]==-INFINITY?0:max[r],lin
 for(int64_t t=first;t<end;t+=OXI_ATTENTION_BAND){int64_t n=oxi_min_i64(end-t,OXI_ATTENTION_BAND);
 const char*from=oxi_attention_move(&job->v,v,t*job->v.row);
 const void*band=oxi_attention_rows(job,&job->v,from,n,value_depth,stage,&dtype,&step);
-for(int64_t r=0;r<rows;r++)
-kernels->attention_mix[dtype](n,value_depth,scores+r*OXI_ATTENTION_CHUNK+t-first,band,
-step,out+r*value_depth);}
+kernels->attention_mix[dtype](rows,n,value_depth,scores+t-first,OXI_ATTENTION_CHUNK,band,
+step,out,value_depth);}
 for(int64_t r=0;r<rows;r++)
 oxi_attention_emit(job,unit,at,chunk,r,max[r],sum[r],out+r*value_depth);}
 static void oxi_attention_f64_task(void*arg,int64_t index,int lane){
@@ -17600,8 +17618,10 @@ oxi_attention_side_of(&job->logsumexp,&job->kept,job->heads,job->length,1);}
 if(!call->in[4])return;
 job->sinks=(const float*)(const void*)oxi_ptr(call->in[4]);job->sink_step=call->in[4]->stride[0];}
 static bool oxi_attention_is_few(const oxi_attention*job){
-if(job->whole==1&&job->keys<=OXI_ATTENTION_CHUNK)return true;
-return job->whole*job->group<=(job->whole==1?OXI_ATTENTION_FEW_HEADS:OXI_ATTENTION_FEW_ROWS);}
+const bool deep=job->depth+job->value_depth>=OXI_ATTENTION_DEEP;
+if(job->whole>1)return job->whole*job->group<=OXI_ATTENTION_FEW_ROWS;
+return job->keys<=OXI_ATTENTION_CHUNK||job->group<=(deep?OXI_ATTENTION_DEEP_HEADS:OXI_ATTENTION_FEW_HEADS);
+}
 static void oxi_attention_cut(oxi_attention*job){
 int64_t width=job->depth+job->value_depth,units=job->batches*job->kv_heads;
 int64_t rows=job->whole*job->group;if(job->part&&job->part->heads>0)units=job->part->heads;
@@ -20862,7 +20882,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xa45e0a18
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x6ae31533
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -21892,10 +21912,10 @@ for(int w=0;w<here;w++)OXI_PREFETCH_READ(there+w*stride);}
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
 void*panels,int64_t panel_stride){for(int64_t line=0;line<lines;line+=width){
 const float*from=(const float*)source+line*stride;float*to=(float*)panels+line/width*panel_stride;
-int here=lines-line<width?(int)(lines-line):width;int64_t i;for(i=0;i<k;i+=16){OXI_PREFETCH_PACKED(float)
-OXI_ISA(turn_lines)(from+i,stride,to+i*width,width,here,k-i<16?k-i:16);}
-if(here==width)continue;
-for(i=0;i<k;i++)memset(to+i*width+here,0,(size_t)(width-here)*sizeof(float));}}
+int here=lines-line<width?(int)(lines-line):width;
+if(here<width)memset(to,0,(size_t)(k*width)*sizeof(float));
+for(int64_t i=0;i<k;i+=16){OXI_PREFETCH_PACKED(float)
+OXI_ISA(turn_lines)(from+i,stride,to+i*width,width,here,k-i<16?k-i:16);}}}
 #define OXI_PACK_LINES 32
 #define OXI_WIDEN_AND_TRANSPOSE(type)\
 OXI_INLINE void OXI_ISA(turn16_##type)(const uint16_t*from,int64_t stride,int64_t steps,float*to,\
@@ -21964,11 +21984,10 @@ for(int64_t line=0;line<lines;line+=width){\
 const uint16_t*from=(const uint16_t*)source+line*stride;\
 float*to=(float*)panels+line/width*panel_stride;\
 int here=lines-line<width?(int)(lines-line):width;\
+if(here<width)memset(to,0,(size_t)(k*width)*sizeof(float));\
 for(int64_t i=0;i<k;i+=16){\
 OXI_PREFETCH_PACKED(uint16_t)\
-OXI_ISA(turn16_##type)(from+i,stride,k-i<16?k-i:16,to+i*width,width,here);}\
-for(int64_t i=0;here<width&&i<k;i++)\
-memset(to+i*width+here,0,(size_t)(width-here)*sizeof(float));}}
+OXI_ISA(turn16_##type)(from+i,stride,k-i<16?k-i:16,to+i*width,width,here);}}}
 #if VF == 4
 OXI_PACK(bf16,OXI_TRANSPOSE_AND_WIDEN)
 #else
@@ -23413,7 +23432,7 @@ vf_store(x,vf_mul(vf_load(x),f0));vf_store(x+VF,vf_mul(vf_load(x+VF),f1));}}
 type rest[VF]={0};\
 memcpy(rest,row,(size_t)(count)*sizeof(type));\
 vf x=load(rest);
-#define OXI_ATTENTION_QUERY(name,type,load)\
+#define OXI_ATTENTION_ONE(name,type,load)\
 OXI_INLINE void OXI_ISA(attention_few_##name)(int few,int64_t depth,const float*q,const type*k,\
 int64_t step,float*scores){\
 vf s[4],u[4];\
@@ -23441,17 +23460,17 @@ OXI_ATTENTION_LAST(type,load,k+d,depth-d)\
 s[0]=vf_fma(x,vf_load_n(q+d,depth-d),s[0]);}\
 OXI_UNROLL \
 for(int i=0;i<few;i++)scores[i]=vf_hsum(s[i]);}\
-OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys,int64_t depth,const float*q,\
-const void*rows,int64_t step,float*scores){\
-const type*k=(const type*)rows;\
+OXI_INLINE void OXI_ISA(attention_dots_one_##name)(int64_t keys,int64_t depth,const float*q,\
+int64_t q_step,const type*k,int64_t step,float*scores,int64_t line){\
 int64_t t=0;\
+(void)q_step,(void)line;\
 for(;depth%VF==0&&t+4<=keys;t+=4)\
 OXI_ISA(attention_few_##name)(4,depth,q,k+t*step,step,scores+t);\
 for(;t<keys;t++)OXI_ISA(attention_few_##name)(1,depth,q,k+t*step,step,scores+t);}\
-OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys,int64_t depth,const float*weights,\
-const void*rows,int64_t step,float*out){\
-const type*v=(const type*)rows;\
+OXI_INLINE void OXI_ISA(attention_mix_one_##name)(int64_t keys,int64_t depth,const float*weights,\
+int64_t line,const type*v,int64_t step,float*out,int64_t out_step){\
 int64_t d=0;\
+(void)line,(void)out_step;\
 for(;d+4*VF<=depth;d+=4*VF){\
 vf s0=vf_load(out+d),s1=vf_load(out+d+VF);\
 vf s2=vf_load(out+d+2*VF),s3=vf_load(out+d+3*VF);\
@@ -23477,13 +23496,80 @@ for(int64_t t=0;t<keys;t++){\
 OXI_ATTENTION_LAST(type,load,v+t*step+d,depth-d)\
 sum=vf_fma(x,vf_set1(weights[t]),sum);}\
 vf_store_n(out+d,sum,depth-d);}}
-OXI_ATTENTION_QUERY(f32,float,vf_load)
-OXI_ATTENTION_QUERY(f16,uint16_t,vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c,uint16_t,vf_load_f16c)
+#define OXI_ATTENTION_EACH(count,what)\
+OXI_UNROLL \
+for(int i=0;i<count;i++)what;
+#define OXI_ATTENTION_STEP(x,y,load,at){\
+vf a=vf_load(q+(at)),b=vf_load(q+q_step+(at));\
+OXI_ATTENTION_EACH(few,{vf key=load(k+i*step+(at));x[i]=vf_fma(key,a,x[i]);y[i]=vf_fma(key,b,y[i]);})}
+#define OXI_ATTENTION_TWO(name,type,load)\
+OXI_INLINE void OXI_ISA(attention_dots_two_##name)(int64_t keys,int64_t depth,const float*q,\
+int64_t q_step,const type*k,int64_t step,float*scores,int64_t line){\
+enum{few=VF==16?4:2};\
+int64_t t=0;\
+for(;t+few<=keys;t+=few,k+=few*step){\
+vf s[few],u[few],x[few],y[few];\
+int64_t d=0;\
+OXI_ATTENTION_EACH(few,s[i]=u[i]=x[i]=y[i]=vf_zero())\
+for(;d+2*VF<=depth;d+=2*VF){\
+OXI_ATTENTION_STEP(s,x,load,d)\
+OXI_ATTENTION_STEP(u,y,load,d+VF)}\
+if(d<depth)OXI_ATTENTION_STEP(s,x,load,d)\
+OXI_ATTENTION_EACH(few,scores[t+i]=vf_hsum(vf_add(s[i],u[i])))\
+OXI_ATTENTION_EACH(few,scores[line+t+i]=vf_hsum(vf_add(x[i],y[i])))}\
+for(int j=0;j<2&&t<keys;j++)\
+OXI_ISA(attention_dots_one_##name)(keys-t,depth,q+j*q_step,0,k,step,scores+j*line+t,0);}\
+OXI_INLINE void OXI_ISA(attention_mix_two_##name)(int64_t keys,int64_t depth,const float*weights,\
+int64_t line,const type*v,int64_t step,float*out,int64_t out_step){\
+int64_t d=0;\
+for(;d+4*VF<=depth;d+=4*VF){\
+vf s[4],x[4];\
+const type*row=v+d;\
+OXI_ATTENTION_EACH(4,s[i]=vf_load(out+d+i*VF))\
+OXI_ATTENTION_EACH(4,x[i]=vf_load(out+out_step+d+i*VF))\
+for(int64_t t=0;t<keys;t++,row+=step){\
+vf a=vf_set1(weights[t]),b=vf_set1(weights[line+t]);\
+OXI_ATTENTION_EACH(4,{vf value=load(row+i*VF);s[i]=vf_fma(value,a,s[i]);x[i]=vf_fma(value,b,x[i]);})}\
+OXI_ATTENTION_EACH(4,vf_store(out+d+i*VF,s[i]))\
+OXI_ATTENTION_EACH(4,vf_store(out+out_step+d+i*VF,x[i]))}\
+for(int j=0;j<2&&d<depth;j++)\
+OXI_ISA(attention_mix_one_##name)(keys,depth-d,weights+j*line,0,v+d,step,out+j*out_step+d,0);}
+#define OXI_ATTENTION(name,type,many,count)\
+OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t queries,int64_t keys,int64_t depth,\
+const float*q,int64_t q_step,const void*rows,int64_t step,float*scores,int64_t line){\
+const type*k=(const type*)rows;\
+for(;queries>=count&&(count==1||depth%VF==0);queries-=count,q+=count*q_step,scores+=count*line)\
+OXI_ISA(attention_dots_##many##_##name)(keys,depth,q,q_step,k,step,scores,line);\
+for(;count>1&&queries>0;queries--,q+=q_step,scores+=line)\
+OXI_ISA(attention_dots_one_##name)(keys,depth,q,q_step,k,step,scores,line);}\
+OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t queries,int64_t keys,int64_t depth,\
+const float*weights,int64_t line,const void*rows,int64_t step,float*out,int64_t out_step){\
+const type*v=(const type*)rows;\
+for(;queries>=count;queries-=count,weights+=count*line,out+=count*out_step)\
+OXI_ISA(attention_mix_##many##_##name)(keys,depth,weights,line,v,step,out,out_step);\
+for(;count>1&&queries>0;queries--,weights+=line,out+=out_step)\
+OXI_ISA(attention_mix_one_##name)(keys,depth,weights,line,v,step,out,out_step);}
+OXI_ATTENTION_ONE(f32,float,vf_load)
+OXI_ATTENTION_ONE(f16,uint16_t,vf_load_f16)
+OXI_ATTENTION_ONE(bf16,uint16_t,vf_load_bf16)
+OXI_ATTENTION(f32,float,one,1)
+OXI_ATTENTION(bf16,uint16_t,one,1)
+#if OXI_ISA(FMA)
+OXI_ATTENTION_TWO(f16,uint16_t,vf_load_f16)
+OXI_ATTENTION(f16,uint16_t,two,2)
+#else
+OXI_ATTENTION(f16,uint16_t,one,1)
 #endif
-OXI_ATTENTION_QUERY(bf16,uint16_t,vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_ONE(f16c,uint16_t,vf_load_f16c)
+OXI_ATTENTION_TWO(f16c,uint16_t,vf_load_f16c)
+OXI_ATTENTION(f16c,uint16_t,two,2)
+#endif
+#undef OXI_ATTENTION
+#undef OXI_ATTENTION_TWO
+#undef OXI_ATTENTION_ONE
+#undef OXI_ATTENTION_EACH
+#undef OXI_ATTENTION_STEP
 #undef OXI_ATTENTION_LAST
 static void OXI_ISA(fill_attention)(oxi_kernels*k){k->attention_softmax=OXI_ISA(attention_softmax);
 k->attention_rescale=OXI_ISA(attention_rescale);k->attention_dots[OX_F32]=OXI_ISA(attention_dots_f32);

@@ -239,8 +239,12 @@ typedef enum ox_compression {
 /* Of which tensors: those that steps only read, those that they make, those that they change in place, with
  * what these are changed by, as gradients are. An optimizer's weights and moments change by less than 8 bits,
  * or f16, can hold, and lose those changes: the loss curve is another one. Training leaves STATE out;
- * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md). */
-enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4 };
+ * activations keep the curve within 1 %, unless the training takes small changes far (docs/PLANNER.md).
+ * A plan compresses what makes it shorter: it is made with and without, by what moves, packing and unpacking
+ * take. Where less than 1 % is gained, all copies keep all bits; otherwise all those whose moves hide behind
+ * computing anyway. So it is for disks and slow links; memory of the host is faster than packing. ALWAYS: all
+ * copies of the classes, for what they leave free of the host's memory and the disk, also without a plan. */
+enum { OX_COMPRESS_WEIGHTS = 1, OX_COMPRESS_ACTIVATIONS = 2, OX_COMPRESS_STATE = 4, OX_COMPRESS_ALWAYS = 8 };
 
 /* All zeros is a good description: calls are kept and run as steps, without a limit of memory. */
 typedef struct ox_shunt_desc {
@@ -2409,7 +2413,7 @@ typedef enum oxi_shunt_lane{OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_
 typedef enum oxi_shunt_kind{OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
 typedef struct oxi_shunt_item{struct oxi_shunt_item*previous,*next;size_t bytes;int64_t pending;
 int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool failed;bool small;bool valid;
-bool file;bool disk_valid;bool all_f32;uint8_t kind;uint8_t packed;int16_t packed_shift;
+bool file;bool disk_valid;bool all_f32;bool packs;uint8_t kind;uint8_t packed;int16_t packed_shift;
 int64_t packed_columns;int64_t columns;ox_storage*storage;uint64_t place;uint32_t skew;void*host;
 size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;int32_t index;int64_t mark;
 bool again;int64_t used_at;int64_t protects;double made_in;
@@ -2429,14 +2433,16 @@ double up,down;
 double disk_read,disk_write;
 oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];double start[OXI_LANES];
 oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure works[OXI_LANES];
-oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;
-}oxi_shunt_touch;typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;
-bool on_host;bool on_disk;bool caches;uint8_t kind;uint64_t place;double load[2],save[2];
+double packing[2];
+oxi_shunt_figure packed[2];oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{
+int32_t item;bool reads,writes;}oxi_shunt_touch;typedef struct oxi_shunt_known{uint64_t room;bool held,had;
+bool small;bool pinned;bool on_host;bool on_disk;bool caches;bool packs;uint8_t kind;uint64_t place;
+double load[2],save[2];
 double load_takes[2],save_takes[2];}oxi_shunt_known;
 typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;
 const oxi_shunt_touch*touch;const double*seconds;
-const bool*again;const int32_t*order;oxi_shunt_known*known;uint64_t capacity,host_room;uint64_t cache_room;
-double least[OXI_LANES];
+const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;
+uint64_t capacity,host_room;uint64_t cache_room;double least[OXI_LANES];
 double time_most;
 ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;typedef struct oxi_shunt_order{
 int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;uint8_t*use;int32_t*access;
@@ -2471,7 +2477,8 @@ oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,
 uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;
 oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
 oxi_shunt_rates rates;oxi_shunt_mean means[OXI_SHUNT_MEANS];oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
-oxi_shunt_plan*last_plan;int64_t plans_made,ran_last;double lanes_seconds;
+oxi_shunt_plan*last_plan;int64_t plans_made,ran_last;double packed_seconds[OXI_LANES];
+double lanes_seconds;
 int64_t lanes_runs;oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];struct oxi_shunt_crew*crew;ox_shunt_stats stats;
 oxi_shunt_span*spans;size_t span_room,span_count;double origin;};
 #endif
@@ -2853,11 +2860,13 @@ ox_status status=oxi_shunt_disk_take(s,item,bytes+at);if(status==OX_OK)
 status=oxi_shunt_disk_move(s,item->disk,at,(char*)(uintptr_t)data,bytes,true,owns);
 if(status!=OX_OK)return status;
 item->disk_valid=true;item->disk_bytes=bytes;item->disk_at=at;return OX_OK;}
-static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
+static bool oxi_shunt_may_pack(const ox_shunt*s,const oxi_shunt_item*item){
 return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&&!item->small&&
 item->bytes%4==0&&s->desc.compress>>item->kind&1;}
+static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
+return(item->packs||s->desc.compress&OX_COMPRESS_ALWAYS)&&oxi_shunt_may_pack(s,item);}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
-static ox_status oxi_shunt_load_packed(const oxi_shunt_item*item,const void*packed,void*out);
+static ox_status oxi_shunt_load_packed(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
 static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||item->host||!item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
 void*host=oxi_shunt_host_take(s,item->bytes);if(!host)return;
@@ -2889,10 +2898,9 @@ static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out,b
 if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes,owns);
 size_t bytes=item->host?item->host_bytes:item->disk_bytes;void*packed=oxi_alloc(bytes);
 ox_status status=packed?oxi_shunt_get_copy(s,item,0,packed,bytes,false):OX_ERR_NOMEM;
-if(status==OX_OK)status=oxi_shunt_load_packed(item,packed,out);
+if(status==OX_OK)status=oxi_shunt_load_packed(s,item,packed,out);
 oxi_free(packed,bytes);return status;}
-static bool oxi_shunt_may_lend(const ox_shunt*s,const oxi_shunt_item*item,int kind){
-return s->compute->host&&kind==OXI_KIND_WEIGHT&&!oxi_shunt_packs(s,item);}
+static bool oxi_shunt_may_lend(const ox_shunt*s,int kind){return s->compute->host&&kind==OXI_KIND_WEIGHT;}
 static ox_storage*oxi_shunt_storage_at(ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
 return oxi_storage_borrow(s->compute,(char*)s->arena+place+item->skew,item->bytes,NULL,NULL);}
 static ox_status oxi_shunt_unlend(ox_shunt*s,oxi_shunt_item*item){if(!item->lent)return OX_OK;
@@ -2958,22 +2966,33 @@ status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);oxi_s
 (void)oxi_atomic_add(&item->storage->version,1);return status;}
 /* >>stream/shunt/compress.c */
 enum{OXI_SHUNT_BLOCK=32,OXI_SHUNT_F8_BLOCK=16,OXI_SHUNT_F8_NAN=0x80};
-static uint8_t oxi_shunt_to_root(float x,float scale){const float whole=12582912;
-float root=oxi_float_of_bits((oxi_bits_of_float(fabsf(x)/scale)>>1)+(70u<<23));
-uint32_t code=oxi_bits_of_float(root+whole)&0xff,sign=oxi_bits_of_float(x)>>24&0x80;
-uint32_t finite=0u -(uint32_t)(fabsf(x)<=FLT_MAX),some=0u -(uint32_t)(code>0);
-return(uint8_t)(((code|(sign&some))&finite)|(OXI_SHUNT_F8_NAN&~finite));}
+static int32_t oxi_shunt_bits_of(float x){int32_t bits;memcpy(&bits,&x,sizeof bits);return bits;}
+static float oxi_shunt_float_of(int32_t bits){float x;memcpy(&x,&bits,sizeof x);return x;}
+static void oxi_shunt_to_roots(const float*x,float scale,uint8_t*out){const float whole=12582912;
+uint8_t code[OXI_SHUNT_F8_BLOCK];for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){
+float root=oxi_shunt_float_of((oxi_shunt_bits_of(fabsf(x[i])/scale)>>1)+(70<<23));
+int32_t size=oxi_shunt_bits_of(root+whole)&0xff;
+code[i]=(uint8_t)(size|(oxi_shunt_bits_of(x[i])>>24&(size+0x7f)&0x80));}
+memcpy(out,code,sizeof code);}
 static float oxi_shunt_from_root(uint8_t x,float scale){int32_t code=x&0x7f;
 uint32_t bits=2*oxi_bits_of_float((float)code)-(140u<<23),some=0u -(uint32_t)(code>0);
 uint32_t nan=0u -(uint32_t)(x==OXI_SHUNT_F8_NAN),sign=(x&0x80u)<<24;
 float size=oxi_float_of_bits(bits&some)*scale;
 return oxi_float_of_bits(oxi_bits_of_float(size)|sign|(0x7fc00000u&nan));}
+static float oxi_shunt_most(const float*x,int32_t over){int32_t most=0;
+for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){int32_t size=oxi_shunt_bits_of(x[i])&0x7fffffff;
+size=size<over?size:0;most=size>most?size:most;}
+return oxi_shunt_float_of(most);}
 static void oxi_shunt_to_f8(const float*x,int64_t blocks,uint16_t*scales,uint8_t*out){
-const float top=63.0f/32;for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK){
-float most=FLT_MIN*top;for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){float size=fabsf(x[i]);
-if(size>most&&size<=FLT_MAX)most=size;}
-scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0x8000)>>16);float scale=oxi_bf16_to_f32(scales[b]);
-for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++)out[i]=oxi_shunt_to_root(x[i],scale);}}
+const float top=63.0f/32,least=FLT_MIN*top;bool odd=false;for(int64_t b=0;b<blocks;b++){
+float most=oxi_shunt_most(x+b*OXI_SHUNT_F8_BLOCK,INT32_MAX);if(!(most<=FLT_MAX)){odd=true;
+most=oxi_shunt_most(x+b*OXI_SHUNT_F8_BLOCK,0x7f800000);}
+if(most<least)most=least;
+scales[b]=(uint16_t)((oxi_shunt_bits_of(most/top)+0x8000)>>16);}
+for(int64_t b=0;b<blocks;b++)
+oxi_shunt_to_roots(x+b*OXI_SHUNT_F8_BLOCK,oxi_bf16_to_f32(scales[b]),out+b*OXI_SHUNT_F8_BLOCK);
+for(int64_t i=0;i<blocks*OXI_SHUNT_F8_BLOCK&&odd;i++)
+if(!(fabsf(x[i])<=FLT_MAX))out[i]=OXI_SHUNT_F8_NAN;}
 static void oxi_shunt_from_f8(const uint16_t*scales,const uint8_t*x,int64_t blocks,float*out){
 float roots[256];for(int i=0;i<256;i++)roots[i]=oxi_shunt_from_root((uint8_t)i,1);
 for(int64_t b=0;b<blocks;b++,x+=OXI_SHUNT_F8_BLOCK,out+=OXI_SHUNT_F8_BLOCK){
@@ -3046,24 +3065,34 @@ for(int64_t i=0;i<some&&p->shift!=0;i++)to[i]*=factor;
 if(stages&&status==OX_OK)
 status=oxi_shunt_transpose(part,some,p->columns,OXI_SHUNT_BLOCK,out+at);}
 oxi_free(part,(size_t)most*sizeof*part);return status;}
+static void oxi_shunt_figure_note(oxi_shunt_figure*f,int64_t step,double seconds,double amount);
+static void oxi_shunt_packing_put(ox_shunt*s,const oxi_shunt_item*item,bool save,double seconds){
+int lane=!item->host?OXI_LANE_DISK:save?OXI_LANE_UP:OXI_LANE_DOWN;oxi_stream_take(&s->tiers);
+s->packed_seconds[lane]+=seconds;
+oxi_shunt_figure_note(&s->rates.packed[save],s->stats.steps,seconds,(double)item->bytes/4);
+oxi_stream_give(&s->tiers);}
 static int64_t oxi_shunt_packed_columns(const oxi_shunt_item*item,int64_t count,int compression){
 int64_t tile=OXI_SHUNT_BLOCK*item->columns;
 return compression!=OX_COMPRESSION_F16&&item->columns>1&&count%tile==0?item->columns:0;}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data){
+double start=oxi_now();
 int64_t count=(int64_t)(item->bytes/sizeof(float));int compression=oxi_shunt_compression_of(s,count);
 int shift=compression==OX_COMPRESSION_F8?0:oxi_shunt_shift_of((const float*)data,count);
 int64_t columns=oxi_shunt_packed_columns(item,count,compression);
 const oxi_shunt_packing p={count,columns,compression,shift};
 size_t bytes=oxi_shunt_packed_bytes(compression,count);char*packed=(char*)oxi_alloc(bytes);
 ox_status status=packed?oxi_shunt_pack(&p,(const float*)data,packed):OX_ERR_NOMEM;
+double took=oxi_now()-start;
 if(status==OX_OK)status=oxi_shunt_put_copy(s,item,packed,bytes,0,false);
-if(status==OX_OK){item->packed=(uint8_t)compression;
-item->packed_shift=(int16_t)shift;item->packed_columns=columns;}
+if(status==OX_OK){oxi_shunt_packing_put(s,item,true,took);
+item->packed=(uint8_t)compression;item->packed_shift=(int16_t)shift;item->packed_columns=columns;}
 oxi_free(packed,bytes);return status;}
-static ox_status oxi_shunt_load_packed(const oxi_shunt_item*item,const void*packed,void*out){
+static ox_status oxi_shunt_load_packed(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out){
 const oxi_shunt_packing p={(int64_t)(item->bytes/sizeof(float)),item->packed_columns,item->packed,
 item->packed_shift};
-return oxi_shunt_unpack(&p,(const char*)packed,(float*)out);}
+double start=oxi_now();
+ox_status status=oxi_shunt_unpack(&p,(const char*)packed,(float*)out);
+oxi_shunt_packing_put(s,item,false,oxi_now()-start);return status;}
 /* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
@@ -3224,6 +3253,21 @@ static double oxi_shunt_slope(const double*seconds,const size_t*bytes){double sl
 for(int i=1;i<3;i++){double one=(double)(bytes[i]-bytes[i-1])/(seconds[i]-seconds[i-1]);
 if(seconds[i]>seconds[i-1]&&one>slope)slope=one;}
 return slope>0?slope:(double)bytes[2]/seconds[2];}
+static void oxi_shunt_calibrate_packing(ox_shunt*s){enum{COUNT=1<<16,COLUMNS=256};
+const int compression=(int)s->desc.compression;
+const oxi_shunt_packing p={COUNT,compression==OX_COMPRESSION_F16?0:COLUMNS,compression,0};
+if(compression==OX_COMPRESSION_NONE)return;
+float*x=(float*)oxi_alloc(COUNT*sizeof*x);
+char*packed=(char*)oxi_alloc(oxi_shunt_packed_bytes(compression,COUNT));
+for(int i=0;x&&i<COUNT;i++)x[i]=(float)(i*37%201 -100);
+for(int i=0;x&&packed&&i<3;i++){double start=oxi_now();
+if(oxi_shunt_pack(&p,x,packed)!=OX_OK)break;
+double middle=oxi_now();
+if(oxi_shunt_unpack(&p,packed,x)!=OX_OK)break;
+double took[2]={(oxi_now()-middle)/COUNT,(middle-start)/COUNT};
+for(int save=0;save<2;save++)
+if(i==0||took[save]<s->rates.packing[save])s->rates.packing[save]=took[save];}
+oxi_free(packed,oxi_shunt_packed_bytes(compression,COUNT));oxi_free(x,COUNT*sizeof*x);}
 static void oxi_shunt_calibrate(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
 double seconds[2][3];
 oxi_error earlier;if(s->rates.known)return;
@@ -3235,7 +3279,8 @@ for(int i=0;i<3;i++)seconds[up][i]=oxi_shunt_time_link(s,sizes[i],up!=0);
 s->rates.down=oxi_shunt_slope(seconds[0],sizes);
 s->rates.up=oxi_shunt_slope(seconds[1],sizes);s->rates.disk_read=1e9;s->rates.disk_write=8e8;
 s->rates.start[OXI_LANE_COMPUTE]=1e-6;s->rates.start[OXI_LANE_UP]=s->rates.start[OXI_LANE_DOWN]=2e-6;
-s->rates.start[OXI_LANE_DISK]=5e-5;ox_scope_end(&scope);ox_error_clear();oxi_error_put_back(&earlier);}
+s->rates.start[OXI_LANE_DISK]=5e-5;oxi_shunt_calibrate_packing(s);ox_scope_end(&scope);ox_error_clear();
+oxi_error_put_back(&earlier);}
 static void oxi_shunt_calibrate_disk(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
 double seconds[2][3];
 oxi_error earlier;ox_status status;if(s->rates.disk_known||s->desc.fault)return;
@@ -3275,6 +3320,9 @@ static double oxi_shunt_lane_seconds(const ox_shunt*shunt,int lane,uint64_t byte
 ox_shunt*s=(ox_shunt*)(uintptr_t)shunt;oxi_stream_take(&s->tiers);
 double rate=*oxi_shunt_rate_of(&s->rates,lane,write);
 oxi_stream_give(&s->tiers);return s->rates.start[lane]+(rate>0?(double)bytes/rate:0);}
+static double oxi_shunt_packing_seconds(ox_shunt*s,const oxi_shunt_item*item,bool save){
+oxi_stream_take(&s->tiers);double each=oxi_shunt_figure_of(&s->rates.packed[save],s->stats.steps);
+oxi_stream_give(&s->tiers);return(each>0?each:s->rates.packing[save])*(double)item->bytes/4;}
 static double oxi_shunt_lane_takes(ox_shunt*s,int lane,uint64_t bytes){
 double each=s->compute->host?oxi_shunt_figure_of(&s->rates.works[lane],s->stats.steps):0;
 return each*(double)bytes;}
@@ -3484,23 +3532,33 @@ if(node->out_count!=1||!out->item||!out->covers||out->item->small)return false;
 for(int i=0;i<node->in_count;i++)
 if(node->operand[i].item==out->item)return false;
 return true;}
-static size_t oxi_shunt_moved_bytes(const ox_shunt*s,const oxi_shunt_item*item){
+static bool oxi_shunt_moves_packed(const oxi_shunt_item*item,bool packs){
+bool copied=item->kind==OXI_KIND_WEIGHT&&oxi_shunt_has_copy(item);
+return copied?item->packed!=OX_COMPRESSION_NONE:packs;}
+static size_t oxi_shunt_moved_bytes(const ox_shunt*s,const oxi_shunt_item*item,bool packed){
 int64_t count=(int64_t)(item->bytes/4);
-return oxi_shunt_packs(s,item)?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,count),count):item->bytes;
-}
-static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*known){
-size_t moved=oxi_shunt_moved_bytes(s,item);memset(known,0,sizeof*known);
-known->room=item->small?0:oxi_shunt_item_room(item);known->held=oxi_shunt_outlives(item);
-known->had=item->valid||oxi_shunt_has_copy(item);known->small=item->small;known->on_host=item->host!=NULL;
-known->on_disk=item->disk_valid;known->kind=item->kind;
-size_t down=oxi_shunt_may_lend(s,item,item->kind)?0:moved;
-known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,down,false);
-known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false);
-known->save[0]=oxi_shunt_lane_seconds(s,OXI_LANE_UP,moved,true);
-known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true);
-known->load_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_DOWN,down);
-known->save_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_UP,moved);
-known->load_takes[1]=known->save_takes[1]=oxi_shunt_lane_takes(s,OXI_LANE_DISK,moved);}
+return packed?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,count),count):item->bytes;}
+static void oxi_shunt_know_moves(ox_shunt*s,const oxi_shunt_item*item,bool packs,oxi_shunt_known*known){
+bool packed=oxi_shunt_moves_packed(item,packs);size_t moved=oxi_shunt_moved_bytes(s,item,packed);
+size_t down=!packed&&oxi_shunt_may_lend(s,item->kind)?0:moved;
+double work[2]={0,0};
+for(int save=0;save<2&&packed;save++)work[save]=oxi_shunt_packing_seconds(s,item,save!=0);
+known->packs=packs;known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,down,false)+work[0];
+known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false)+work[0];
+known->save[0]=oxi_shunt_lane_seconds(s,OXI_LANE_UP,moved,true)+work[1];
+known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true)+work[1];
+for(int save=0;save<2&&!s->compute->host;save++)work[save]=0;
+known->load_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_DOWN,down)+work[0];
+known->save_takes[0]=oxi_shunt_lane_takes(s,OXI_LANE_UP,moved)+work[1];
+known->load_takes[1]=oxi_shunt_lane_takes(s,OXI_LANE_DISK,moved)+work[0];
+known->save_takes[1]=oxi_shunt_lane_takes(s,OXI_LANE_DISK,moved)+work[1];}
+static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*known,
+oxi_shunt_known*other){bool may=oxi_shunt_may_pack(s,item),always=(s->desc.compress&OX_COMPRESS_ALWAYS)!=0;
+memset(known,0,sizeof*known);known->room=item->small?0:oxi_shunt_item_room(item);
+known->held=oxi_shunt_outlives(item);known->had=item->valid||oxi_shunt_has_copy(item);
+known->small=item->small;known->on_host=item->host!=NULL;known->on_disk=item->disk_valid;
+known->kind=item->kind;oxi_shunt_know_moves(s,item,may&&always,known);*other=*known;
+if(may&&!always)oxi_shunt_know_moves(s,item,true,other);}
 static bool oxi_shunt_is_made(const oxi_shunt_item*item){return!item->valid&&!oxi_shunt_has_copy(item);}
 static bool oxi_shunt_is_elementwise(oxi_op op);
 static void oxi_shunt_classify_changes(const oxi_shunt_node*node){bool changes=false;
@@ -3555,7 +3613,9 @@ t->touch=(oxi_shunt_touch*)oxi_shunt_list((size_t)operands,sizeof*t->touch);
 t->seconds=(double*)oxi_shunt_list((size_t)p->node_count,sizeof*t->seconds);
 t->again=(bool*)oxi_shunt_list((size_t)p->node_count,sizeof*t->again);
 if(!t->first||!t->touch||!t->seconds||!t->again)return false;
-for(int32_t i=0;i<s->table_count;i++)oxi_shunt_know(s,s->table[i],&known[i]);
+for(int32_t i=0;i<s->table_count;i++){oxi_shunt_known*other=&known[s->table_count+i];
+oxi_shunt_know(s,s->table[i],&known[i],other);
+if(other->packs!=known[i].packs)p->other=known+s->table_count;}
 for(int32_t n=0,end=0;n<p->node_count;n++){oxi_shunt_touch_node(s->nodes[n],t,&end);
 t->first[n+1]=end;t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);p->time_most+=t->seconds[n];
 t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
@@ -4458,6 +4518,81 @@ e.order=(int32_t*)oxi_shunt_list((size_t)e.room,sizeof*e.order);if(!e.order)retu
 do{e.cut=false;
 e.most=e.least==0?1:2*e.least;oxi_shunt_exact_next(&e);e.least=e.most;}while(e.cut&&!oxi_shunt_is_over(s));
 oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);return e.whole&&!e.cut&&oxi_now()<=s->end;}
+/* >>stream/shunt/plan/pack.c */
+static const double oxi_shunt_pack_gain=0.01,oxi_shunt_pack_loss=0.001;
+static void oxi_shunt_pack_swap(oxi_shunt_known*a,oxi_shunt_known*b){oxi_shunt_known before=*a;
+a->packs=b->packs;b->packs=before.packs;for(int tier=0;tier<2;tier++){a->load[tier]=b->load[tier];
+a->save[tier]=b->save[tier];a->load_takes[tier]=b->load_takes[tier];
+a->save_takes[tier]=b->save_takes[tier];b->load[tier]=before.load[tier];b->save[tier]=before.save[tier];
+b->load_takes[tier]=before.load_takes[tier];b->save_takes[tier]=before.save_takes[tier];}}
+typedef struct oxi_shunt_slack{double seconds;
+int32_t item;}oxi_shunt_slack;static int oxi_shunt_slack_compare(const void*a,const void*b){
+const oxi_shunt_slack*x=(const oxi_shunt_slack*)a,*y=(const oxi_shunt_slack*)b;
+if(x->seconds!=y->seconds)return x->seconds>y->seconds?-1:1;
+return x->item<y->item?-1:x->item>y->item;}
+typedef struct oxi_shunt_timing{oxi_shunt_plan*plan;oxi_shunt_known*other;
+double*times,*lane[OXI_LANES],*left;
+oxi_shunt_slack*slack;int32_t count;}oxi_shunt_timing;
+static double oxi_shunt_pack_seconds(const oxi_shunt_known*k,const oxi_shunt_instruction*in){
+int tier=in->lane==OXI_LANE_DISK;return in->action==OXI_ACT_LOAD?k->load[tier]:k->save[tier];}
+static double oxi_shunt_pack_time(oxi_shunt_timing*t){oxi_shunt_plan*plan=t->plan;
+double end[OXI_LANES]={0,0,0,0};
+plan->simulated=plan->takes=0;for(int32_t k=0;k<plan->instruction_count;k++){
+oxi_shunt_instruction*in=&plan->instruction[k];in->start=end[in->lane];
+for(int lane=0;lane<OXI_LANES;lane++)
+if(in->wait[lane]>0&&t->lane[lane][in->wait[lane]-1]>in->start)
+in->start=t->lane[lane][in->wait[lane]-1];
+if(in->action!=OXI_ACT_NODE){const oxi_shunt_known*known=&plan->known[in->item];
+int tier=in->lane==OXI_LANE_DISK;in->seconds=oxi_shunt_pack_seconds(known,in);
+plan->takes+=in->action==OXI_ACT_LOAD?known->load_takes[tier]:known->save_takes[tier];}
+end[in->lane]=t->lane[in->lane][in->number]=in->start+in->seconds;
+if(end[in->lane]>plan->simulated)plan->simulated=end[in->lane];}
+return oxi_shunt_costs(plan);}
+static void oxi_shunt_pack_list(oxi_shunt_timing*t){for(int32_t k=0;k<t->plan->instruction_count;k++){
+const oxi_shunt_instruction*in=&t->plan->instruction[k];
+if(in->action==OXI_ACT_NODE||!t->other[in->item].packs)continue;
+oxi_shunt_pack_swap(&t->plan->known[in->item],&t->other[in->item]);t->slack[t->count++].item=in->item;}}
+static void oxi_shunt_pack_slack(oxi_shunt_timing*t){const oxi_shunt_plan*plan=t->plan;double*left=t->left;
+for(int32_t k=0;k<t->count;k++)left[t->slack[k].item]=plan->simulated;
+for(int lane=0;lane<OXI_LANES;lane++)
+for(int32_t k=0;k<plan->lane_count[lane];k++)t->lane[lane][k]=plan->simulated;
+for(int32_t k=plan->instruction_count-1;k>=0;k--){const oxi_shunt_instruction*in=&plan->instruction[k];
+double latest=t->lane[in->lane][in->number],start=latest-in->seconds;
+if(in->number>0&&t->lane[in->lane][in->number-1]>start)
+t->lane[in->lane][in->number-1]=start;
+for(int lane=0;lane<OXI_LANES;lane++)
+if(in->wait[lane]>0&&t->lane[lane][in->wait[lane]-1]>start)
+t->lane[lane][in->wait[lane]-1]=start;
+if(in->action==OXI_ACT_NODE||!plan->known[in->item].packs)continue;
+double whole=latest-in->start-oxi_shunt_pack_seconds(&t->other[in->item],in);
+if(whole<left[in->item])left[in->item]=whole;}
+for(int32_t k=0;k<t->count;k++)t->slack[k].seconds=left[t->slack[k].item];
+qsort(t->slack,(size_t)t->count,sizeof*t->slack,oxi_shunt_slack_compare);}
+static void oxi_shunt_pack_first(oxi_shunt_timing*t,int32_t before,int32_t count){
+int32_t low=before<count?before:count,high=before<count?count:before;for(int32_t k=low;k<high;k++)
+oxi_shunt_pack_swap(&t->plan->known[t->slack[k].item],&t->other[t->slack[k].item]);}
+static void oxi_shunt_pack_few(oxi_shunt_timing*t){double whole=oxi_shunt_costs(t->plan);
+oxi_shunt_pack_list(t);
+double packed=t->count>0?oxi_shunt_pack_time(t):whole,most=(1 +oxi_shunt_pack_loss)*packed;
+bool pays=packed<(1 -oxi_shunt_pack_gain)*whole;int32_t low=pays?0:t->count,high=t->count,now=0;
+if(pays)oxi_shunt_pack_slack(t);
+while(low<high){int32_t middle=(low+high+1)/2;
+oxi_shunt_pack_first(t,now,middle);now=middle;if(oxi_shunt_pack_time(t)<=most)
+low=middle;
+else
+high=middle-1;}
+oxi_shunt_pack_first(t,now,low);if(t->count>0)(void)oxi_shunt_pack_time(t);}
+static oxi_shunt_plan*oxi_shunt_plan_pack(oxi_shunt_problem*p){oxi_shunt_plan*plan=oxi_shunt_plan_make(p);
+if(!plan||!p->other)return plan;
+size_t all=(size_t)plan->instruction_count,items=(size_t)plan->item_count;oxi_shunt_timing t;
+memset(&t,0,sizeof t);t.plan=plan;t.other=p->other;
+double*at=t.times=(double*)oxi_shunt_list(all,sizeof*t.times);
+t.left=(double*)oxi_shunt_list(items,sizeof*t.left);
+t.slack=(oxi_shunt_slack*)oxi_shunt_list(items,sizeof*t.slack);
+for(int lane=0;at&&lane<OXI_LANES;at+=plan->lane_count[lane++])t.lane[lane]=at;
+if(t.times&&t.left&&t.slack)oxi_shunt_pack_few(&t);
+oxi_shunt_unlist(t.times,all,sizeof*t.times);oxi_shunt_unlist(t.left,items,sizeof*t.left);
+oxi_shunt_unlist(t.slack,items,sizeof*t.slack);return plan;}
 /* >>stream/shunt/lanes.c */
 #ifdef OX_NO_THREADS
 struct oxi_shunt_crew{int unused;};
@@ -4593,7 +4728,7 @@ if(item->valid)return OX_OK;
 oxi_shunt_leave(s,item,false);}
 uint64_t place=r->plan->segment[in->segment].place;
 bool there=item->host&&item->packed==OX_COMPRESSION_NONE&&!item->valid;
-if(there&&oxi_shunt_may_lend(s,item,r->plan->known[in->item].kind))
+if(there&&oxi_shunt_may_lend(s,r->plan->known[in->item].kind))
 return oxi_shunt_lend_at(s,item,place);
 ox_status status=oxi_shunt_put_at(s,item,place);return status==OX_OK?oxi_shunt_load(s,item):status;}
 static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
@@ -4740,15 +4875,19 @@ oxi_stream_take(&s->tiers);for(int write=0;write<2;write++){
 const oxi_shunt_figure*moved=&s->rates.moved[lane][write];
 if(moved->step==s->stats.steps)bytes+=moved->amount;}
 oxi_stream_give(&s->tiers);return bytes;}
+static double oxi_shunt_lane_packed(ox_shunt*s,int lane){oxi_stream_take(&s->tiers);
+double seconds=s->packed_seconds[lane];
+oxi_stream_give(&s->tiers);return seconds;}
 static void oxi_shunt_run_lane(void*job,int lane){oxi_shunt_replay*r=(oxi_shunt_replay*)job;
 double worked=oxi_thread_seconds(),moved=oxi_shunt_lane_moved(r->s,lane);
+double packed=oxi_shunt_lane_packed(r->s,lane);
 if(lane==OXI_LANE_DISK)
 oxi_shunt_disk_run(r);
 else
 oxi_shunt_lane_run(r,lane);
 worked=oxi_thread_seconds()-worked;moved=oxi_shunt_lane_moved(r->s,lane)-moved;
-if(lane!=OXI_LANE_COMPUTE&&moved>0)
-oxi_shunt_figure_note(&r->s->rates.works[lane],r->s->stats.steps,worked,moved);}
+worked-=oxi_shunt_lane_packed(r->s,lane)-packed;if(lane!=OXI_LANE_COMPUTE&&moved>0)
+oxi_shunt_figure_note(&r->s->rates.works[lane],r->s->stats.steps,worked>0?worked:0,moved);}
 #endif
 static void oxi_shunt_run_lanes(oxi_shunt_replay*r){
 #ifndef OX_NO_THREADS
@@ -4782,7 +4921,7 @@ at++;
 else
 status=oxi_shunt_evict(s,item);}
 for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){s->table[i]->kind=plan->known[i].kind;
-if(!plan->known[i].pinned||s->table[i]->storage)continue;
+s->table[i]->packs=plan->known[i].packs;if(!plan->known[i].pinned||s->table[i]->storage)continue;
 status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);r->late[r->late_count++]=i;r->awaited[i]=true;}
 oxi_shunt_order_late(r);return status;}
 static void oxi_shunt_after_failure(oxi_shunt_replay*r){ox_shunt*s=r->s;
@@ -4813,15 +4952,19 @@ oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);oxi_shunt_unlist(r.ran,nodes,
 return status;}
 static double oxi_shunt_move_takes(ox_shunt*s,const oxi_shunt_plan*plan,const oxi_shunt_instruction*in,
 double due,double now,double*landed,oxi_shunt_told*told){const oxi_shunt_item*item=s->table[in->item];
-bool write=in->action==OXI_ACT_SAVE;uint64_t bytes=oxi_shunt_moved_bytes(s,item);
+bool write=in->action==OXI_ACT_SAVE,packed=oxi_shunt_moves_packed(item,plan->known[in->item].packs);
+uint64_t bytes=oxi_shunt_moved_bytes(s,item,packed);
+double work=packed?oxi_shunt_packing_seconds(s,item,write):0;
 if(!write&&oxi_shunt_is_ahead(plan,item)){
 double start=item->flight&&item->flight->start>*landed?item->flight->start:*landed;
 if(!item->valid)*landed=start+oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,false);
 double waits=!item->valid&&*landed>now+in->start?*landed-now-in->start:0;
 told->start=told->over=in->start+waits;return waits;}
-if(in->lane==OXI_LANE_DISK)return oxi_shunt_disk_over(s,bytes,write,due,told)-in->start;
-if(in->lane==OXI_LANE_DOWN&&oxi_shunt_may_lend(s,item,plan->known[in->item].kind))bytes=0;
-return oxi_shunt_lane_seconds(s,in->lane,bytes,write);}
+if(in->lane==OXI_LANE_DISK){if(packed&&due<told->over)due=told->over;
+told->over=oxi_shunt_disk_over(s,bytes,write,due,told)+work;if(packed)told->start=told->over;
+return told->over-in->start;}
+if(in->lane==OXI_LANE_DOWN&&!packed&&oxi_shunt_may_lend(s,plan->known[in->item].kind))bytes=0;
+return oxi_shunt_lane_seconds(s,in->lane,bytes,write)+work;}
 static void oxi_shunt_resimulate(ox_shunt*s,oxi_shunt_plan*plan){
 double*finish[OXI_LANES],end[OXI_LANES]={0,0,0,0};
 oxi_shunt_told told={0,0,1};size_t all=0;
@@ -4863,10 +5006,10 @@ oxi_shunt_touches touches;oxi_shunt_plan*plan=NULL;size_t items=(size_t)s->table
 if(s->desc.host_bytes==0||s->stats.written_bytes+s->stats.read_bytes>0)
 oxi_shunt_calibrate_disk(s);
 oxi_shunt_give_back_cached(s);double start=oxi_now();
-oxi_shunt_classify(s);oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(items,sizeof*known);
-bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);if(open)plan=oxi_shunt_plan_make(&p);
+oxi_shunt_classify(s);oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(2*items,sizeof*known);
+bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);if(open)plan=oxi_shunt_plan_pack(&p);
 if(known)oxi_shunt_problem_close(&p,&touches);
-oxi_shunt_unlist(known,items,sizeof*known);if(plan){plan->number=++s->plans_made;
+oxi_shunt_unlist(known,2*items,sizeof*known);if(plan){plan->number=++s->plans_made;
 oxi_shunt_plan_name(s,plan);plan->disk_read=s->rates.disk_read;plan->disk_write=s->rates.disk_write;
 oxi_shunt_plan_keep(s,plan,key);}
 double end=oxi_now();
@@ -5494,14 +5637,14 @@ if(!is_number)return oxi_fail(OX_ERR_ARG,"shunt_open: OX_SHUNT_EAGER=%.40s is ne
 if(eager&&*eager=='1')desc->eager=true;
 return OX_OK;}
 static ox_status oxi_shunt_check_choices(const ox_shunt_desc*desc){
-const unsigned classes=OX_COMPRESS_WEIGHTS|OX_COMPRESS_ACTIVATIONS|OX_COMPRESS_STATE;
+const unsigned classes=OX_COMPRESS_WEIGHTS|OX_COMPRESS_ACTIVATIONS|OX_COMPRESS_STATE|OX_COMPRESS_ALWAYS;
 if((unsigned)desc->recompute>OX_RECOMPUTE_EXACT)
 return oxi_fail(OX_ERR_ARG,"shunt_open: recompute %d is none",(int)desc->recompute);
 if((unsigned)desc->compression>OX_COMPRESSION_Q4)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compression %d is none",(int)desc->compression);
 if(desc->compress&~classes)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compress 0x%x has classes that there are not",desc->compress);
-if(desc->compression!=OX_COMPRESSION_NONE&&desc->compress==0)
+if(desc->compression!=OX_COMPRESSION_NONE&&(desc->compress&~(unsigned)OX_COMPRESS_ALWAYS)==0)
 return oxi_fail(OX_ERR_ARG,"shunt_open: compression of nothing: compress wants OX_COMPRESS_...");
 if(!(desc->search_seconds>=0&&desc->search_seconds<=DBL_MAX))
 return oxi_fail(OX_ERR_ARG,"shunt_open: a search of %g seconds",desc->search_seconds);

@@ -28173,18 +28173,19 @@ for(int i=4;i>=0;i--){if(c->shape[i]==1)continue;
 ends=ends||i<2||c->stride[i]!=run;if(ends&&c->stride[i]%4!=0)return false;
 if(!ends)run*=c->shape[i];}
 return run%4==0&&oxi_vk_element_at(c->t)%4==0;}
-static bool oxi_vk_conv_apart(const oxi_vk_conv_job*job){
-return job->parts>1||(job->op==OXI_OP_conv_back_weight&&job->tiling.subs_m);}
+static bool oxi_vk_conv_turned(const oxi_vk_conv_job*job){
+return job->op==OXI_OP_conv_back_weight&&job->tiling.subs_m;}
+static bool oxi_vk_conv_apart(const oxi_vk_conv_job*job){return job->parts>1||oxi_vk_conv_turned(job);}
 static void oxi_vk_conv_strides(int ndim,const int64_t*shape,bool weight,int64_t*strides){int64_t stride=1;
 for(int i=ndim;i-- >0;){int dim=weight?(i==ndim-1?1:i>0?i+1:0):i>1?i:1 -i;
 strides[dim]=stride;stride*=shape[dim];}}
 static ox_status oxi_vk_conv_part(oxi_vk_device*d,oxi_vk_conv_job*job,oxi_conv_side*c){
-const ox_tensor*t=c->t;const bool weight=job->op==OXI_OP_conv_back_weight;ox_tensor*view=&job->views[2];
-int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;for(int i=0;i<t->ndim;i++)
-shape[1 +i]=weight&&job->tiling.subs_m&&i==1?oxi_round_up(t->shape[i],4):t->shape[i];
+const ox_tensor*t=c->t;ox_tensor*view=&job->views[2];int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;
+for(int i=0;i<t->ndim;i++)
+shape[1 +i]=i==1&&oxi_vk_conv_turned(job)?oxi_round_up(t->shape[i],4):t->shape[i];
 ox_status status=oxi_vk_temporary_make(d,&job->sums,OX_F32,t->ndim+1,shape);if(status!=OX_OK)return status;
-job->sum=oxi_borrowed(&job->sums.t);
-if(job->tiling.subs_m)oxi_vk_conv_strides(t->ndim,shape+1,weight,job->sum.stride+1);
+job->sum=oxi_borrowed(&job->sums.t);if(job->tiling.subs_m)
+oxi_vk_conv_strides(t->ndim,shape+1,oxi_vk_conv_turned(job),job->sum.stride+1);
 oxi_meta(view,OX_F32,t->ndim,t->shape);
 memcpy(view->stride,job->sum.stride+1,(size_t)t->ndim*sizeof*view->stride);
 view->storage=job->sums.t.storage;*c=oxi_conv_side_of(view);return OX_OK;}
@@ -28209,9 +28210,7 @@ dispatch.groups[2]=(uint32_t)oxi_parts(taps,OXI_VK_TURN_TAPS);status=oxi_vk_reco
 return status==OX_OK&&!dense?oxi_vk_copy(d,to,out):status;}
 static ox_status oxi_vk_conv_sum(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
 ox_tensor*parts=&job->sum;oxi_call sum=oxi_call_of(OXI_OP_sum,&parts,1,out);
-sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;
-if(job->tiling.subs_m&&job->op==OXI_OP_conv_back_weight)return oxi_vk_conv_turn(d,job,out);
-return oxi_vk_reduce(d,&sum);}
+sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;return oxi_vk_reduce(d,&sum);}
 static ox_status oxi_vk_conv_dispatch(oxi_vk_device*d,const oxi_vk_conv_job*job){
 const ox_tensor*bias=job->form.bias;const oxi_vk_tiling*tiling=&job->tiling;oxi_vk_conv_params params;
 oxi_vk_dispatch dispatch;oxi_vk_conv_params_of(job,&params);memset(&dispatch,0,sizeof dispatch);
@@ -28263,7 +28262,8 @@ oxi_conv_side*c=job->op==OXI_OP_conv?&job->form.y
 :job->op==OXI_OP_conv_back_input?&job->form.x:&job->form.weight;
 ox_status status=OX_OK;bool apart=oxi_vk_conv_apart(job);if(apart)status=oxi_vk_conv_part(d,job,c);
 if(status==OX_OK)status=oxi_vk_conv_dispatch(d,job);
-return status==OX_OK&&apart?oxi_vk_conv_sum(d,job,out):status;}
+if(status!=OX_OK||!apart)return status;
+return oxi_vk_conv_turned(job)?oxi_vk_conv_turn(d,job,out):oxi_vk_conv_sum(d,job,out);}
 static void oxi_vk_conv_drop(oxi_vk_device*d,oxi_vk_conv_job*job){
 for(int i=0;i<2;i++)oxi_vk_temporary_drop(d,&job->copy[i]);
 oxi_vk_temporary_drop(d,&job->sums);oxi_vk_temporary_drop(d,&job->result);}
