@@ -2444,9 +2444,9 @@ const oxi_shunt_touch*touch;const double*seconds;
 const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;
 uint64_t capacity,host_room;uint64_t cache_room;double least[OXI_LANES];
 double time_most;
-ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;typedef struct oxi_shunt_order{
-int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;uint8_t*use;int32_t*access;
-int32_t*from;double*start;
+bool fits;ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;
+typedef struct oxi_shunt_order{int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;
+uint8_t*use;int32_t*access;int32_t*from;double*start;
 uint8_t*alone,*best_alone;uint8_t*crowded;}oxi_shunt_order;typedef enum oxi_shunt_action{OXI_ACT_NODE,
 OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
 typedef struct oxi_shunt_instruction{uint8_t action,lane;int32_t node,slot;int32_t item,segment;
@@ -4167,8 +4167,9 @@ for(int32_t i=0;i<count;i++){double part=(double)list[i].room<=room?1:room/(doub
 seconds+=(1 -part)*list[i].seconds;*takes+=(1 -part)*list[i].takes;room-=part*(double)list[i].room;}
 oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
 static double oxi_shunt_costs(const oxi_shunt_plan*plan){return plan->simulated+plan->takes;}
+static bool oxi_shunt_has_one(const oxi_shunt_search*s){return s->found||s->p->fits;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
-if(!s->found)return oxi_now()>s->end+10*s->p->time_most;
+if(!s->found)return oxi_now()>s->end+(s->p->fits?0:10*s->p->time_most);
 return oxi_shunt_costs(s->best)<=s->enough||oxi_now()+s->took>s->end;}
 static double oxi_shunt_too_long(const oxi_shunt_search*s){
 return s->found?oxi_shunt_costs(s->best)*(1 -1e-6):0;}
@@ -4201,7 +4202,7 @@ if(inside||(!last&&o->crowded[end]>1))s->placing.keep[a]=0;}
 oxi_shunt_unlist(crowded,slots,sizeof*crowded);return true;}
 static bool oxi_shunt_schedule_mended(oxi_shunt_search*s,int packing){enum{MENDS=40,MENDS_OF_LARGE=8};
 bool large=s->order.access_count>OXI_SHUNT_FEW;memset(s->order.alone,0,(size_t)s->order.slot_count);
-s->trial->most=oxi_shunt_too_long(s);s->trial->until=s->found?s->end:s->end+0.25*s->p->time_most;
+s->trial->most=oxi_shunt_too_long(s);s->trial->until=s->end+(oxi_shunt_has_one(s)?0:0.25*s->p->time_most);
 for(int mend=0;mend<=(large?MENDS_OF_LARGE:MENDS);mend++){
 if(oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,packing,s->trial))
 return true;
@@ -4230,7 +4231,7 @@ for(int32_t i=0;i<s->p->item_count;i++){s->p->known[i].pinned=s->best_pins[i]&1;
 s->p->known[i].caches=s->best_pins[i]>>1;}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
 static bool oxi_shunt_run_trial(oxi_shunt_search*s){s->trial->most=oxi_shunt_too_long(s);
-s->trial->until=s->found?s->end:0;
+s->trial->until=oxi_shunt_has_one(s)?s->end:0;
 return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&
 oxi_shunt_judge(s);}
 static void oxi_shunt_try_least(oxi_shunt_search*s){
@@ -4464,12 +4465,13 @@ s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){made=s.best;
 s.best=NULL;}}
 oxi_shunt_search_close(&s);return made;}
-static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){int32_t*early=oxi_shunt_order_early(p);
-double most=p->time_most;
-if(early)p->time_most=most/2;
-oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;p->order=early;
+static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
+const double most=p->time_most,end=oxi_now()+most;
+int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
+oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;p->order=early;p->fits=plan!=NULL;
+if(plan&&p->time_most>end-oxi_now())p->time_most=end-oxi_now();
 if(early&&(!plan||oxi_shunt_costs(plan)>plan->enough))other=oxi_shunt_plan_search(p);
-p->order=NULL;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
+p->order=NULL;p->fits=false;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
 bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));
 oxi_shunt_plan_free(better?plan:other);return better?other:plan;}
 /* >>stream/shunt/plan/exact.c */

@@ -212,6 +212,7 @@ typedef struct oxi_shunt_problem {
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
     double time_most;                /* seconds to search for */
+    bool fits;                       /* in another order: then no longer than that */
     ox_recompute recompute;
     oxi_shunt_item *const *items;    /* NULL in tests */
 } oxi_shunt_problem;

@@ -72,10 +72,15 @@ static double oxi_shunt_costs(const oxi_shunt_plan *plan) {
     return plan->simulated + plan->takes;
 }
 
+/* Whether there is a plan already, without what is tried now. */
+static bool oxi_shunt_has_one(const oxi_shunt_search *s) {
+    return s->found || s->p->fits;
+}
+
 /* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
  * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
-    if (!s->found) return oxi_now() > s->end + 10 * s->p->time_most;
+    if (!s->found) return oxi_now() > s->end + (s->p->fits ? 0 : 10 * s->p->time_most);
     return oxi_shunt_costs(s->best) <= s->enough || oxi_now() + s->took > s->end;
 }
 
@@ -147,7 +152,7 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
     bool large = s->order.access_count > OXI_SHUNT_FEW;
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
     s->trial->most = oxi_shunt_too_long(s);
-    s->trial->until = s->found ? s->end : s->end + 0.25 * s->p->time_most;
+    s->trial->until = s->end + (oxi_shunt_has_one(s) ? 0 : 0.25 * s->p->time_most);
     for (int mend = 0; mend <= (large ? MENDS_OF_LARGE : MENDS); mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
@@ -196,7 +201,7 @@ static void oxi_shunt_recall(oxi_shunt_search *s) {
 
 static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
     s->trial->most = oxi_shunt_too_long(s);
-    s->trial->until = s->found ? s->end : 0;
+    s->trial->until = oxi_shunt_has_one(s) ? s->end : 0;
     return oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, s->packing,
                                   s->trial) &&
            oxi_shunt_judge(s);
@@ -695,13 +700,16 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
 
 /* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
 static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
+    const double most = p->time_most, end = oxi_now() + most;
     int32_t *early = oxi_shunt_order_early(p);
-    double most = p->time_most;
     if (early) p->time_most = most / 2;
     oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
     p->order = early;
+    p->fits = plan != NULL;
+    if (plan && p->time_most > end - oxi_now()) p->time_most = end - oxi_now();
     if (early && (!plan || oxi_shunt_costs(plan) > plan->enough)) other = oxi_shunt_plan_search(p);
     p->order = NULL;
+    p->fits = false;
     p->time_most = most;
     oxi_shunt_unlist(early, (size_t)p->node_count, sizeof *early);
     bool better = other && (!plan || oxi_shunt_costs(other) < oxi_shunt_costs(plan));
