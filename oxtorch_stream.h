@@ -261,7 +261,7 @@ typedef struct ox_shunt_desc {
     const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
     bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
     bool eager;             /* each call runs at once, within the same budgets, without plans */
-    double search_seconds;  /* that a plan may be sought for; 0 = 15 to 40 ms, 2.5 us a call where that is
+    double search_seconds;  /* that a plan may be sought for; 0 = 15 to 35 ms, 2 us a call where that is
                              * more, 0.1 s in steps that use tensors at most 64 times */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
@@ -3594,11 +3594,11 @@ if(now>most)most=now;}
 oxi_shunt_unlist(first,3*items,sizeof*first);oxi_shunt_unlist(live,nodes+1,sizeof*live);
 return most<p->host_room?p->host_room-most:0;}
 static double oxi_shunt_search_seconds(const ox_shunt*s,const oxi_shunt_problem*p,double computes){
-double least=0.015 +2.5e-6*p->node_count,seconds=least+0.005*computes;
+double least=0.015 +2e-6*p->node_count,seconds=least+0.005*computes;
 if(s->desc.search_seconds>0)return s->desc.search_seconds;
 if(p->recompute==OX_RECOMPUTE_EXACT)return 1;
 if(p->first[p->node_count]<=OXI_SHUNT_VERY_FEW)return 0.1;
-if(seconds>0.04)seconds=0.04;
+if(seconds>0.035)seconds=0.035;
 return seconds>least?seconds:least;}
 static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,
 oxi_shunt_known*known){uint64_t shared=s->desc.device_bytes-s->main_bytes;
