@@ -192,7 +192,9 @@ static int mixture_of(const setting *s, const operands *o, ox_tensor **r, bool b
     r[8] = ox_add_(o->x, r[7]);
     return 9;
 }
-static int mixture(const setting *s, const operands *o, ox_tensor **r) { return mixture_of(s, o, r, false); }
+static int mixture(const setting *s, const operands *o, ox_tensor **r) {
+    return mixture_of(s, o, r, false);
+}
 static int biased_mixture(const setting *s, const operands *o, ox_tensor **r) {
     return mixture_of(s, o, r, true);
 }
@@ -305,6 +307,94 @@ static void check(const setting *s, const row *t) {
     }
 }
 
+/* ---- a router behind a sum ----------------------------------------------------------------------------- */
+
+typedef struct layer {
+    ox_dtype weights;
+    int64_t width, hidden, experts, used;
+    double scale;       /* of the row: squares may leave the range of f32 */
+    int scores;         /* 0: softmax, 1: softmax of the chosen, 2: sigmoid with a bias */
+    bool biased, taken; /* taken: the parts are expected to be */
+} layer;
+
+/* [1, n] that is rounded to 8 bits without a loss, so that no other experts are the largest: whole numbers,
+ * of which one in sixteen is 127. */
+static ox_tensor *whole_numbers(int64_t n, double scale) {
+    ox_tensor *x = ox_zeros(OX_SHAPE(1, n), OX_F32);
+    float *to = (float *)ox_data(x);
+    for (int64_t i = 0; i < n; i++) to[i] = i % 16 == 0 ? 127 : (float)(i * i % 97 - 48);
+    return ox_mul_number(x, scale / 64);
+}
+
+/* x += c, norm, router, experts, x += theirs, as a block of a language model; [1, width] each. */
+static int layer_of(const layer *l, ox_tensor *const *o, ox_tensor **r) {
+    ox_tensor *x = ox_clone(o[0]);
+    (void)ox_add_(x, ox_linear(o[1], o[2], NULL));
+    r[0] = ox_rms_norm(x, 1, o[3], 1e-5);
+    r[1] = ox_linear(r[0], o[4], l->biased ? o[5] : NULL);
+    ox_tensor *scores = l->scores == 0 ? ox_softmax(r[1], -1) : l->scores == 1 ? r[1] : ox_sigmoid(r[1]);
+    const ox_pair top = ox_topk(l->scores == 2 ? ox_add(scores, o[6]) : scores, l->used, 1, true);
+    r[2] = top.indices;
+    r[3] = l->scores == 1 ? ox_softmax(top.values, -1) : top.values;
+    if (l->scores == 2) r[3] = ox_gather(scores, 1, top.indices);
+    if (l->scores != 1) r[3] = ox_div(r[3], ox_sum(r[3], OX_DIMS(1), true));
+    ox_tensor *ids = ox_cast(top.indices, OX_I32);
+    ox_tensor *gate = ox_linear_experts(r[0], o[7], ids, l->biased ? o[10] : NULL);
+    r[4] = ox_silu_mul_(gate, ox_linear_experts(r[0], o[8], ids, l->biased ? o[10] : NULL));
+    r[5] = ox_mul_(ox_linear_experts(r[4], o[9], ids, NULL), ox_unsqueeze(r[3], 2));
+    r[6] = ox_add_(x, ox_sum(r[5], OX_DIMS(1), false));
+    return 7;
+}
+
+static void check_layer(ox_device *gpu, const layer *l) {
+    OX_SCOPE {
+        enum { OPERANDS = 11 };
+        const int64_t e = l->experts, d = l->width, h = l->hidden;
+        ox_tensor *got[RESULTS] = {NULL}, *want[RESULTS] = {NULL}, *there[OPERANDS], *o[OPERANDS];
+        const setting s = {gpu, l->weights, 1, l->used, d, h};
+        const row named = {"a router behind a sum", NULL, 0};
+        ox_vulkan_info facts;
+        ox_manual_seed(23);
+        o[0] = made(OX_SHAPE(1, d), l->scale, OX_F32);
+        o[1] = whole_numbers(h, l->scale);
+        o[2] = made(OX_SHAPE(d, h), 0.05, l->weights);
+        o[3] = made(OX_SHAPE(d), 1, OX_F32);
+        o[4] = made(OX_SHAPE(e, d), 0.3, OX_F32);
+        o[5] = made(OX_SHAPE(e), 1, OX_F32);
+        o[6] = made(OX_SHAPE(e), 0.5, OX_F32);
+        o[7] = made(OX_SHAPE(e, h, d), 0.1, l->weights);
+        o[8] = made(OX_SHAPE(e, h, d), 0.1, l->weights);
+        o[9] = made(OX_SHAPE(e, d, h), 0.1, l->weights);
+        o[10] = made(OX_SHAPE(e, h), 1, OX_F32);
+        for (int i = 0; i < OPERANDS; i++) there[i] = ox_to(o[i], gpu);
+        const int count = layer_of(l, o, want);
+        const bool dots = ox_vulkan_get_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_CAP_DOT;
+        CHECK(ox_device_sync(gpu) == OX_OK);
+        const ox_vulkan_stats before = ox_vulkan_get_stats(gpu);
+        (void)layer_of(l, there, got);
+        CHECK_MSG(ox_device_sync(gpu) == OX_OK, "%s", ox_error_text());
+        const ox_vulkan_stats after = ox_vulkan_get_stats(gpu);
+        if (dots && !getenv("OX_VULKAN_BLOCKS"))
+            CHECK_MSG(after.chosen - before.chosen == l->taken, "%s, %lld of %lld experts: %lld dispatches",
+                      ox_dtype_name(l->weights), (long long)l->used, (long long)e,
+                      (long long)(after.dispatches - before.dispatches));
+        for (int i = 0; i < count; i++) compare(&s, &named, i, got[i], want[i]);
+    }
+}
+
+static void check_layers(ox_device *gpu) {
+    static const layer layers[] = {
+        {OX_Q4_K, 256, 256, 8, 2, 1, 0, false, true},     {OX_Q6_K, 512, 256, 32, 8, 1, 0, false, true},
+        {OX_Q8_0, 96, 64, 5, 3, 1, 1, true, true},        {OX_Q4_0, 2080, 128, 40, 4, 1, 2, false, true},
+        {OX_Q5_K, 256, 768, 64, 8, 1, 0, true, true},     {OX_MXFP4, 320, 96, 1, 1, 1, 1, true, true},
+        {OX_Q4_1, 64, 32, 63, 16, 1, 2, true, true},      {OX_Q8_0, 64, 32, 65, 4, 1, 0, false, false},
+        {OX_Q4_K, 256, 256, 16, 4, 1e25, 0, false, true}, {OX_Q8_0, 128, 64, 20, 4, 1e-25, 0, true, true},
+        {OX_Q5_1, 3104, 32, 9, 2, 1, 0, false, true},     {OX_Q4_0, 64, 64, 6, 2, 0, 0, false, true},
+        {OX_F16, 96, 64, 8, 2, 1, 0, false, false},       {OX_F32, 96, 64, 8, 2, 1, 2, true, false},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) check_layer(gpu, &layers[i]);
+}
+
 /* Numbers of experts that do not exist are told of. */
 static void wrong_experts(const setting *s) {
     OX_SCOPE {
@@ -321,8 +411,8 @@ static void wrong_experts(const setting *s) {
 }
 
 int main(void) {
-    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_Q5_1,
-                                     OX_MXFP4};
+    static const ox_dtype types[] = {OX_F32,  OX_F16,  OX_Q8_0, OX_Q4_0, OX_Q4_K,
+                                     OX_Q5_K, OX_Q6_K, OX_Q5_1, OX_MXFP4};
     ox_device *gpu = ox_vulkan(0);
     if (!gpu) return check_skipped("vulkan_experts", ox_error_text());
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -333,14 +423,17 @@ int main(void) {
                 table[i].run == loose_experts)
                 check(&s, &table[i]);
         }
-        const setting others[OTHERS] = {
-            {gpu, OX_F32, 1, 8, 64, 96},   {gpu, OX_Q4_0, 3, 2, 96, 160}, {gpu, OX_Q8_0, 2, 1, 64, 64},
-            {gpu, OX_MXFP4, 2, 4, 96, 288},
-            {gpu, OX_F16, 2, 10, 48, 80}, /* too many for rows of one product */
-            {gpu, OX_F32, 2, 3, 20, 36},  /* lengths that are no multiples of 16 */
-        };
+        const setting
+            others[OTHERS] =
+                {
+                    {gpu, OX_F32, 1, 8, 64, 96},  {gpu, OX_Q4_0, 3, 2, 96, 160},
+                    {gpu, OX_Q8_0, 2, 1, 64, 64}, {gpu, OX_MXFP4, 2, 4, 96, 288},
+                    {gpu, OX_F16, 2, 10, 48, 80}, /* too many for rows of one product */
+                    {gpu, OX_F32, 2, 3, 20, 36},  /* lengths that are no multiples of 16 */
+                };
         for (size_t k = 0; k < OTHERS; k++) check(&others[k], &table[i]);
     }
+    check_layers(gpu);
     const setting wrong = {gpu, OX_F32, 1, 2, 64, 64};
     wrong_experts(&wrong);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());

@@ -34,15 +34,21 @@ uint expert_at_place(const uint place) {
 #ifndef OWN_EXPERTS
 #define OWN_EXPERTS false
 #endif
-// With IDS b is that of the expert, and w the place of its bias, counted from that of the first; where each
-// row has an expert of its own, b is that of the first one.
+#ifndef CHOSEN_EXPERTS
+#define CHOSEN_EXPERTS false
+#endif
+// b of the expert, and as w the place of its bias, counted from that of the first.
+uvec4 at_expert(const uvec4 at, const uint expert) {
+    return uvec4(at.xy, at.z + expert * P_expert_b, expert * P_expert_bias);
+}
+// With IDS those of the expert; where each row has an expert of its own, or who includes this is still to
+// choose it, b is that of the first one.
 uvec4 batch_places(const uint i) {
     uvec4 at = PARAM(ROW_at);
     if (SINGLE == 0) at = places_of(at, i, P_lead, ROW_stride, ROW_shape);
     if (SINGLE == 2) at += i * PARAM(ROW_stride);
-    if (IDS == 0 || OWN_EXPERTS) return at;
-    uint expert = expert_at_place(at.w);
-    return uvec4(at.xy, at.z + expert * P_expert_b, expert * P_expert_bias);
+    if (IDS == 0 || OWN_EXPERTS || CHOSEN_EXPERTS) return at;
+    return at_expert(at, expert_at_place(at.w));
 }
 uint place_of_bias(const uvec4 at, const uint column) {
     return P_bias_at + (IDS == 0 ? 0 : at.w) + column * P_bias_stride;

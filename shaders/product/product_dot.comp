@@ -5,6 +5,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_integer_dot_product : require
 #include "product/product_few.glsl"
+#include "product/router.glsl"
 
 shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
@@ -12,6 +13,7 @@ shared float factors[ROWS];
 
 // Sixteens of weights that an invocation takes at a time, a unit: two of a block of 32, or four.
 const uint PARTS = DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
+const uint UNITS = INNER / 16 / PARTS;      // of a row
 
 // Where sixteen number i of a row lies: those that neighbors meet at the same time lie side by side.
 uint slot_of(const uint i) {
@@ -21,7 +23,7 @@ uint slot_of(const uint i) {
         unit = i / 16 * 4 + i % 16 / 8 * 2 + i % 2;
         part = i % 8 / 2;
     }
-    return part * (INNER / 16 / PARTS) + unit;
+    return part * UNITS + unit;
 }
 
 // Rows are rounded by fours, which neighbors make sixteens of: little code, for it is fetched anew by each
@@ -182,10 +184,12 @@ struct pieces {
 };
 // Units of Q6_K lie at any even place: subgroups fetch theirs word by word, side by side (STAGED), through
 // shared memory, for invocations that fetch their own touch most lines with each word. Other types have fewer
-// words, and gain nothing.
-const uint FETCHED = STAGED == 1 ? (LANES / 4 * BYTES_Q6_K + 5) / 4 / LANES + 1 : 1; // words of each
-const uint STAGE = LANES * FETCHED;
-shared uint stage[STAGED == 1 ? gl_WorkGroupSize.x / LANES * STAGE : 1];
+// words, and gain nothing. Where units are those of several experts it is as much of a subgroup as has one.
+const uint LEFT_OVER = OWN ? UNITS % LANES : 0;
+const uint GROUP = LEFT_OVER == 0 ? LANES : UNITS % 16 == 0 ? 16 : UNITS % 8 == 0 ? 8 : 4;
+const uint FETCHED = STAGED == 1 ? (GROUP / 4 * BYTES_Q6_K + 5) / 4 / GROUP + 1 : 1; // words of each
+const uint STAGE = GROUP * FETCHED;
+shared uint stage[STAGED == 1 ? gl_WorkGroupSize.x / GROUP * STAGE : 1];
 uint stage_at; // where a word of the weights lies in it, less its place among them
 
 uint weight_word(const uint i) {
@@ -275,27 +279,27 @@ pieces pieces_of(const uint row, const uint unit) {
     }
     return t;
 }
-// The words of a subgroup's units from `unit` on, of a row of `units`.
+// The words of a group's units from `unit` on, of a row of `units`.
 pieces words_from(const uint row, const uint unit, const uint units) {
     pieces t;
     uint first = (row + unit / 4 * BYTES_Q6_K) >> 2, last = (row + units * BYTES_Q6_K / 4 - 1) >> 2;
     [[unroll]] for (uint j = 0; j < FETCHED; j++)
-        t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % LANES + LANES * j, last)];
+        t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % GROUP + GROUP * j, last)];
     return t;
 }
 // What an invocation fetches for its unit, and that unit's pieces of it.
 pieces fetched_of(const uint row, const uint unit, const uint units) {
-    if (STAGED == 1) return words_from(row, unit & ~(LANES - 1), units);
+    if (STAGED == 1) return words_from(row, unit & ~(GROUP - 1), units);
     return pieces_of(row, unit);
 }
 // Puts what a subgroup has fetched of a column where each invocation finds its unit's words: the next column
 // is on its way before this one is looked at.
 void put_stage(const pieces fetched, const uint row, const uint unit) {
-    uint id = gl_LocalInvocationID.x, to = id / LANES * STAGE;
+    uint id = gl_LocalInvocationID.x, to = id / GROUP * STAGE;
     subgroupBarrier();
-    [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % LANES + LANES * j] = fetched.d[j];
+    [[unroll]] for (uint j = 0; j < FETCHED; j++) stage[to + id % GROUP + GROUP * j] = fetched.d[j];
     subgroupBarrier();
-    stage_at = to - ((row + (unit & ~(LANES - 1)) / 4 * BYTES_Q6_K) >> 2);
+    stage_at = to - ((row + (unit & ~(GROUP - 1)) / 4 * BYTES_Q6_K) >> 2);
 }
 // What they mean.
 weights weights_of(const pieces d, const uint row, const uint unit) {
@@ -387,23 +391,25 @@ pieces fetched_part(const uint place, const uint i, const uint units) {
 }
 
 // Whether an invocation meets the same numbers of a in each column: they stay in registers then.
-const bool KEPT = STAGED == 1 && ROWS == 1 && INNER / 16 / PARTS <= TEAM;
+const bool KEPT = STAGED == 1 && ROWS == 1 && UNITS <= TEAM;
 
 void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     share_columns(first, step, columns);
-    const uint units = INNER / 16 / PARTS, all = OWN ? ROWS * units : units;
+    const uint units = UNITS, all = OWN ? ROWS * units : units;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
     await_results();
     if (ROWS == 1 && !TAKEN) hold_row(0, at.y); /* before weights, which take longer */
+    if (CHOSEN_EXPERTS) at = at_expert(at, chosen_expert(at.y));
     uint place[COLUMNS];
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
         if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane, units);
     }
+    fetch_parts();
     take_quants(at.y);
     uvec4 own_quants[PARTS];
     vec2 own_sizes[PARTS];
@@ -459,7 +465,9 @@ void main() {
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
         write_results(at, first, sum);
     }
-    if (LEFT) leave_results();
+    if (ROUNDS_LEFT) leave_results();
+    leave_parts();
     write_normal(at.y);
     route_results(at.x);
+    give_choice();
 }

@@ -9,7 +9,9 @@
 // block 5; a workgroup takes sixteens of columns that follow each other then. Such a product finds it in
 // block 1 in the place of a (TAKEN).
 // Some columns may be an operand of steps (map/steps.glsl), whose result is written as well (TAIL_STEPS).
-// Behind a router's numbers the last workgroup goes on with them (ROUTES, rows/route.glsl).
+// Behind a router's numbers the last workgroup goes on with them (ROUTES, rows/route.glsl). Where the router
+// stands behind a sum, who makes that leaves parts of its numbers, and the gate that its experts begin with
+// adds them up and chooses for itself (product/router.glsl).
 // Rows that have an expert each (OWN) meet its columns alone; beside c, which is theirs by weights, their sum
 // is written, and what it is added to. Weights, sum and that lie in block 3.
 #extension GL_KHR_shader_subgroup_basic : require
@@ -18,11 +20,12 @@
 #include "tables/product_few.glsl"
 #define PUSHED PUSHED_FOURS
 #define OWN_EXPERTS (EXPERTS == 1)
+#define CHOSEN_EXPERTS (ROUTES == ROUTES_CHOICE)
 #include "product/product.glsl"
 #define STEPS_AT ROW_behind
 #define STEPS_ROW P_steps_n
 #include "map/steps.glsl"
-#define ROUTER_ROOM (ROUTES == 1 ? ROUTE_EXPERTS : 1)
+#define ROUTER_ROOM (ROUTES == ROUTES_BEHIND ? ROUTE_EXPERTS : ROUTES == ROUTES_CHOICE ? CHOICE_EXPERTS : 1)
 #define ROUTER_BEHIND(i) param[ROW_behind + (i) / 4][(i) % 4]
 #define ROUTER_AT(result) ROUTER_BEHIND(result)
 #define ROUTER_IDS ROUTER_BEHIND(ROUTE_IDS)
@@ -30,6 +33,8 @@
 #define ROUTER_BIAS ROUTER_BEHIND(ROUTE_IDS + 2)
 #define ROUTER_LEAST uintBitsToFloat(ROUTER_BEHIND(ROUTE_IDS + 3))
 #define ROUTER_SCALE uintBitsToFloat(ROUTER_BEHIND(ROUTE_IDS + 4))
+#define ROUTER_BY_NUMBERS (CHOSEN_EXPERTS && ROUTER_SCORES == ROUTE_SOFTMAX && ROUTER_BIASED == 0)
+#define ROUTER_WRITES (!CHOSEN_EXPERTS || gl_WorkGroupID == uvec3(0))
 #include "rows/route.glsl"
 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
@@ -40,7 +45,8 @@ const bool ALONE = TEAM == LANES;                   // a team is a subgroup: all
 const uint KIND = NORM & 3;
 const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,
            BIASED = (NORM & NORM_BIAS) != 0, ADDED = (NORM & NORM_ADDED) != 0,
-           TAKEN = (NORM & NORM_TAKEN) != 0, LEFT = (NORM & NORM_LEFT) != 0;
+           TAKEN = (NORM & NORM_TAKEN) != 0, ROUNDS_LEFT = (NORM & NORM_LEFT) != 0,
+           LEFT = ROUNDS_LEFT || ROUTES == ROUTES_PARTS;
 shared float left[LEFT ? LEFT_ROOM : 1]; // the workgroup's results from column left_first on
 uint left_first, left_end;
 void put_left(const uint column, const float x) {
@@ -321,7 +327,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
             floatBitsToUint(r);
         return;
     }
-    if (ROUTES == 1) atomicExchange(b0.d[at.x + offset], floatBitsToUint(r)); /* others will look */
+    if (ROUTES == ROUTES_BEHIND) atomicExchange(b0.d[at.x + offset], floatBitsToUint(r)); /* others look */
     else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
     if (SINGLE != 1) offset += at.x - P_at0; /* of a pair: all three lie alike */
     if (PAIR == 1) {
@@ -333,6 +339,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     } else if (TAIL == TAIL_ADD) {
         precise float all = residual + r;
         b0.d[P_tail + offset] = floatBitsToUint(all);
+        put_left(column, all);
     } else if (TAIL == TAIL_STEPS) {
         const uint i = column - P_steps_first, to = STEPS_MORE_BLOCKS >> (3 * (2 * STEPS_MOST - 9)) & 7;
         if (i < P_steps_n) PUT_WORD_OF(to, P_steps_to + i, taken_steps(i, beside, r, true))
@@ -398,7 +405,7 @@ void write_results(const uvec4 at, const uint first, const float sum[OUTPUTS]) {
 shared uint arrived;
 // Fetches what route_results asks for while others of it are on their way.
 void await_results() {
-    if (ROUTES == 1 && gl_LocalInvocationID.x == 0) arrived = ROUTER_BEHIND(ROUTE_IDS + 6);
+    if (ROUTES == ROUTES_BEHIND && gl_LocalInvocationID.x == 0) arrived = ROUTER_BEHIND(ROUTE_IDS + 6);
 }
 bool is_last(const uint counter) {
     const uint block = ROUTER_BLOCKS >> 12 & 7;
@@ -414,7 +421,7 @@ bool is_last(const uint counter) {
     return true;
 }
 void route_results(const uint c) {
-    if (ROUTES == 0 || !is_last(ROUTER_BEHIND(ROUTE_IDS + 6))) return;
+    if (ROUTES != ROUTES_BEHIND || !is_last(ROUTER_BEHIND(ROUTE_IDS + 6))) return;
     for (uint i = gl_LocalInvocationID.x; i < in_fours(P_n); i += gl_WorkGroupSize.x)
         put_score(i, i < P_n ? uintBitsToFloat(atomicOr(b0.d[c + i], 0)) : -INF);
     route_row(0, P_n, ROUTER_BEHIND(ROUTE_IDS + 5));

@@ -4,8 +4,10 @@
 // ROUTER_BIASED, ROUTER_PICKED, ROUTER_LATE, ROUTER_GIVEN), how many there is room for (ROUTER_ROOM), where
 // results lie (ROUTER_AT of one, ROUTER_INDICES, ROUTER_IDS) and what is added to scores before they are
 // compared (ROUTER_BIAS), what bounds sums of weights and what these are multiplied by (ROUTER_LEAST,
-// ROUTER_SCALE), and in which blocks, three bits each, results in f32, indices as i64, as i32 and what is
-// added are (ROUTER_BLOCKS).
+// ROUTER_SCALE), in which blocks, three bits each, results in f32, indices as i64, as i32 and what is added
+// are (ROUTER_BLOCKS), and whether this workgroup writes results (ROUTER_WRITES). Softmax leaves the order as
+// it is: where many workgroups choose, they compare numbers (ROUTER_BY_NUMBERS), and who writes results takes
+// scores in the end.
 
 #include "common/any_word.glsl"
 
@@ -27,7 +29,8 @@ uint in_fours(const uint experts) {
     return (experts + 3) & ~3u;
 }
 void give(const uint result, const uint i, const float x) {
-    if ((ROUTER_GIVEN >> result & 1) != 0) PUT_WORD_OF(ROUTER_BLOCKS & 7, ROUTER_AT(result) + i, x)
+    if ((ROUTER_GIVEN >> result & 1) != 0 && ROUTER_WRITES)
+        PUT_WORD_OF(ROUTER_BLOCKS & 7, ROUTER_AT(result) + i, x)
 }
 // As sort.comp orders numbers: zeros are equal, NaNs are equal and largest.
 uint key_of(const float x) {
@@ -79,16 +82,17 @@ void give_weights(const uint row, const uint t, const uint used) {
     give(ROUTE_SHARES, row * used + t, w);
     give(ROUTE_SCALED, row * used + t, w * ROUTER_SCALE);
 }
-void route_row(const uint row, const uint experts, const uint used) {
+// Which experts are `best`.
+void choose_experts(const uint row, const uint experts, const uint used) {
     uint id = gl_LocalInvocationID.x;
-    take_scores(experts);
+    if (!ROUTER_BY_NUMBERS) take_scores(experts);
     for (uint i = id; i < in_fours(experts); i += gl_WorkGroupSize.x) {
         if (i >= experts) {
             keys[i >> 2][i & 3] = 0;
             continue;
         }
         float x = chosen_by(i);
-        give(ROUTE_SCORES, row * experts + i, score(i));
+        if (!ROUTER_BY_NUMBERS) give(ROUTE_SCORES, row * experts + i, score(i));
         give(ROUTE_CHOICE, row * experts + i, x);
         keys[i >> 2][i & 3] = key_of(x);
     }
@@ -104,6 +108,15 @@ void route_row(const uint row, const uint experts, const uint used) {
         if (place < used) best[place] = i;
     }
     barrier();
+}
+// What is made of that.
+void give_chosen(const uint row, const uint experts, const uint used) {
+    uint id = gl_LocalInvocationID.x;
+    if (ROUTER_BY_NUMBERS) {
+        take_scores(experts);
+        for (uint i = id; i < experts; i += gl_WorkGroupSize.x)
+            give(ROUTE_SCORES, row * experts + i, score(i));
+    }
     if (id < used) weights_of_best[id] = ROUTER_PICKED == 1 ? score(best[id]) : chosen_by(best[id]);
     barrier();
     if (id >= used) return;
@@ -114,4 +127,8 @@ void route_row(const uint row, const uint experts, const uint used) {
     PUT_BITS_OF(ROUTER_BLOCKS >> 3 & 7, 2 * (ROUTER_INDICES + to) + 1, 0)
     if ((ROUTER_GIVEN >> ROUTE_IDS & 1) != 0) PUT_BITS_OF(ROUTER_BLOCKS >> 6 & 7, ROUTER_IDS + to, i)
     give_weights(row, id, used);
+}
+void route_row(const uint row, const uint experts, const uint used) {
+    choose_experts(row, experts, used);
+    give_chosen(row, experts, used);
 }

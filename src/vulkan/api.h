@@ -123,6 +123,7 @@ typedef struct ox_vulkan_stats {
     int64_t imports;          /* transfers of pinned memory, which the device read or wrote itself */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
     int64_t rounded;          /* products whose row the product before them had rounded */
+    int64_t chosen;           /* mixtures of experts whose router was no dispatch of its own */
 } ox_vulkan_stats;
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */

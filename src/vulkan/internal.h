@@ -242,6 +242,40 @@ typedef struct oxi_vk_rounded {
     uint64_t bytes;                    /* of that */
 } oxi_vk_rounded;
 
+/* An operand of a dispatch as far as hazards go. */
+typedef struct oxi_vk_use {
+    oxi_vk_chunk *chunk;
+    bool writes;
+    bool beside; /* elsewhere in it than whatever wrote there last: both may run at once */
+} oxi_vk_use;
+
+typedef struct oxi_vk_dispatch {
+    oxi_vk_shader shader;
+    oxi_vk_specials special;
+    oxi_vk_use use[OXI_VK_USES];       /* by binding, then others */
+    int uses;
+    const void *params;
+    uint32_t param_bytes;
+    uint32_t groups[3];
+    bool waits;                        /* nothing is submitted before the next one: it may be amended */
+} oxi_vk_dispatch;
+
+/* A product's dispatch that made a sum, the last one that did (product/router.c). */
+typedef struct oxi_vk_sum_made {
+    oxi_vk_chunk *of;                  /* NULL: none */
+    uint32_t at, noted;                /* first element; which dispatch it is */
+    int64_t n, written, serial;        /* numbers; when they were written; the submission before */
+    oxi_vk_dispatch dispatch;          /* with bindings that are open */
+    oxi_vk_product_params params;
+} oxi_vk_sum_made;
+
+/* Parts of a router's numbers (product/router.c). */
+typedef struct oxi_vk_parts {
+    oxi_vk_chunk *chunk;
+    uint64_t bytes;                    /* of that */
+    uint32_t each;                     /* of a number */
+} oxi_vk_parts;
+
 /* Work recorded ahead (prerecorded.c): two boxes of mapped memory take turns, so that one lot is recorded
  * while the other runs. A box: what goes up, what shaders found wrong, what comes down. */
 typedef struct oxi_vk_box {
@@ -353,6 +387,7 @@ typedef struct oxi_vk_device {
     int64_t epoch;                     /* the last one that anything noted has */
     int64_t first_epoch, least_epoch;  /* of the submission's commands; of what comes next */
     uint32_t noted_epoch;              /* of what is noted next, counted from the first */
+    uint32_t noted_at;                 /* the place of the last dispatch's parameters */
     oxi_vk_epochs lent;                /* of all lent blocks together: which of them overlap is not known */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
@@ -367,10 +402,11 @@ typedef struct oxi_vk_device {
     oxi_vk_host_buffer params;
 
     /* fuse.c */
-    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope, weigh, slots;
+    oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope, weigh, slots, router;
     int held_products, kept_count;
     bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
     bool held_weigh, held_slots;       /* of a product by experts that is held */
+    bool held_router;                  /* set aside for the gate of its experts, whose products are held */
     oxi_vk_held_turn turn[2];          /* of q and k, set aside for the attention that they are made for */
     int held_turns;
     oxi_vk_held_call store;            /* the copy of v into its cache */
@@ -405,6 +441,8 @@ typedef struct oxi_vk_device {
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
     oxi_vk_turns turns[OXI_VK_FREQUENCIES];
     oxi_vk_rounded rounded;            /* product/few.c */
+    oxi_vk_parts parts;                /* product/router.c */
+    oxi_vk_sum_made sum_made;
 
     ox_vulkan_stats counters;
 } oxi_vk_device;
@@ -441,23 +479,6 @@ static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else
 static void oxi_vk_ahead_stop(oxi_vk_device *d);
 
 /* ---- record.c ------------------------------------------------------------------------------------------ */
-
-/* An operand of a dispatch as far as hazards go. */
-typedef struct oxi_vk_use {
-    oxi_vk_chunk *chunk;
-    bool writes;
-    bool beside; /* elsewhere in it than whatever wrote there last: both may run at once */
-} oxi_vk_use;
-
-typedef struct oxi_vk_dispatch {
-    oxi_vk_shader shader;
-    oxi_vk_specials special;
-    oxi_vk_use use[OXI_VK_USES];       /* by binding, then others */
-    int uses;
-    const void *params;
-    uint32_t param_bytes;
-    uint32_t groups[3];
-} oxi_vk_dispatch;
 
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
 static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk *chunk, bool writes); /* and nothing else */

@@ -72,6 +72,9 @@ enum {
     OXI_VK_SCAN_MADE = OXI_VK_SCAN_OPERANDS /* what steps make of u, b and c */
 };
 enum { OXI_VK_ROUTE_SOFTMAX = 1, OXI_VK_ROUTE_SIGMOID }; /* what a router's scores are of its numbers */
+/* A product of few rows goes on with the router's numbers that it makes, leaves parts of them, or chooses by
+ * them (product/router.c). */
+enum { OXI_VK_ROUTES_BEHIND = 1, OXI_VK_ROUTES_PARTS, OXI_VK_ROUTES_CHOICE };
 /* What route.comp gives beside indices: scores, the same with a bias, the largest of them, scores at their
  * places, their softmax; the sum of weights, at least a bound, what they are divided by it and multiplied;
  * indices as i32. */
@@ -92,6 +95,9 @@ enum {
     OXI_VK_ROUTE_EXPERTS = 1024,      /* most of a row of route.comp, .. */
     OXI_VK_ROUTE_USED = 64,           /* .. and of those that are chosen, .. */
     OXI_VK_ROUTE_SHARED = 8 * (OXI_VK_ROUTE_EXPERTS + OXI_VK_ROUTE_USED), /* and bytes of a workgroup */
+    OXI_VK_CHOICE_EXPERTS = 64,       /* most that the gate of experts chooses from: parts of 128 take each of
+                                       * its workgroups longer than a dispatch of the router does; .. */
+    OXI_VK_CHOICE_SHARED = 8 * (OXI_VK_CHOICE_EXPERTS + OXI_VK_ROUTE_USED), /* and bytes there */
     OXI_VK_RECURRENCE_COLUMNS = 32,   /* of a workgroup of linear_attention.comp, .. */
     OXI_VK_SCAN_COLUMNS = 16,         /* .. and of selective_scan.comp */
     OXI_VK_SCAN_HELD = 32,            /* most keys of an invocation of the latter, .. */

@@ -10,12 +10,13 @@
  *     copies of k and v, attention to both                     the same
  *     a router's scores, the best of them, their weights       routing (rows/routing.c)
  *     gate and up by experts, silu(gate) up                    product[]
+ *     x += c, norm(x), a router of it, gate and up by experts  router (product/router.c)
  *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
  *     s = a b, s += c d, s += bias, silu(s), cat of a, c ..    steps (steps.c)
  *     the same, and a selective scan of its columns            steps (rows/selective_scan.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
-enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 18 }; /* at once */
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 19 }; /* at once */
 
 /* All that are held; their number. */
 static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
@@ -33,6 +34,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
     if (d->held_store) out[count++] = &d->store;
     if (d->held_weigh) out[count++] = &d->weigh;
     if (d->held_slots) out[count++] = &d->slots;
+    if (d->held_router) out[count++] = &d->router;
     if (d->steps.count > 0) out[count++] = &d->steps.first;
     if (d->steps.count > 0 && d->steps.kept > 0) out[count++] = &d->steps.window;
     for (int i = 0; i < d->routing.calls; i++) out[count++] = &d->routing.call[i];
@@ -43,7 +45,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
     d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = false;
-    d->held_weigh = d->held_slots = false;
+    d->held_weigh = d->held_slots = d->held_router = false;
     d->held_products = d->held_turns = 0;
     d->routing.calls = d->steps.count = 0;
     d->routing.chosen = false;
@@ -140,6 +142,7 @@ static bool oxi_vk_joins_products(const oxi_vk_device *d, const oxi_call *call) 
 static bool oxi_vk_products_read(const oxi_vk_device *d, const ox_tensor *t) {
     const oxi_call *product = &d->product[0].call;
     const oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);
+    if (oxi_vk_holds_experts(d) && chunk == oxi_vk_chunk_of(product->in[0])) return true;
     if (!oxi_vk_meets_norm(d, product)) return chunk == oxi_vk_chunk_of(product->in[0]);
     if (d->held_post &&
         (chunk == oxi_vk_chunk_of(d->post.call.in[0]) || chunk == oxi_vk_chunk_of(d->sum.call.out[0])))
@@ -298,9 +301,37 @@ static void oxi_vk_set_key_aside(oxi_vk_device *d, const oxi_call *copy) {
 
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
+/* Products of the held norm, or the held sum, take it into their dispatch. */
+static void oxi_vk_group_norm(oxi_vk_device *d, oxi_vk_product_group *group) {
+    if (d->held_norm) group->norm = &d->norm.call;
+    if (d->held_post) group->post = &d->post.call;
+    if (d->held_post) group->x = d->sum.call.out[0];
+    group->writes_normal = d->held_norm && !d->norm_written;
+    d->norm_written = true;
+}
+
+/* Records the router that was set aside, and what its numbers become. */
+static ox_status oxi_vk_record_router(oxi_vk_device *d) {
+    oxi_vk_product_group group;
+    memset(&group, 0, sizeof group);
+    group.products = 1;
+    group.product[0] = &d->router.call;
+    if (oxi_vk_meets_norm(d, group.product[0])) oxi_vk_group_norm(d, &group);
+    group.routing = &d->routing;
+    d->held_router = false;
+    oxi_vk_time_call(d, group.product[0]);
+    const ox_status status = oxi_vk_product_group_run(d, &group);
+    return status == OX_OK ? oxi_vk_route_record(d) : status;
+}
+
 /* Records the held products, with what makes their a before them and `tail` (or NULL) behind. */
 static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) {
     oxi_vk_product_group group;
+    const bool chooses = d->held_router && oxi_vk_chooses(d, tail);
+    if (d->held_router && !chooses) {
+        const ox_status before = oxi_vk_record_router(d);
+        if (before != OX_OK) return before;
+    }
     if (oxi_vk_holds_experts(d) && d->held_products == 2 && !tail) { /* only a gate makes one of them */
         ox_status first = oxi_vk_product_run(d, &d->product[0].call);
         d->held_products = 0;
@@ -310,13 +341,10 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     group.products = d->held_products;
     for (int i = 0; i < d->held_products; i++) group.product[i] = &d->product[i].call;
     group.pair = group.products == 2 && tail;
-    if (!oxi_vk_holds_experts(d) && oxi_vk_meets_norm(d, group.product[0])) {
-        if (d->held_norm) group.norm = &d->norm.call;
-        if (d->held_post) group.post = &d->post.call;
-        if (d->held_post) group.x = d->sum.call.out[0];
-        group.writes_normal = d->held_norm && !d->norm_written;
-        d->norm_written = true;
-    }
+    if (chooses || (!oxi_vk_holds_experts(d) && oxi_vk_meets_norm(d, group.product[0])))
+        oxi_vk_group_norm(d, &group);
+    if (chooses) group.router = &d->router.call;
+    d->held_router = false;
     group.tail = tail;
     if (d->steps.count > 0) group.steps = &d->steps;
     if (d->routing.chosen) group.routing = &d->routing;
@@ -429,6 +457,12 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
 static ox_status oxi_vk_join_experts(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const bool joins = oxi_vk_can_hold_experts(d, call);
     ox_status status = OX_OK;
+    if (!d->held_router && oxi_vk_router_waits(d, call)) {
+        oxi_vk_set_router_aside(d);
+        oxi_vk_hold(&d->product[d->held_products++], call);
+        *joined = true;
+        return OX_OK;
+    }
     if (!joins || !oxi_vk_joins_experts(d, call)) status = oxi_vk_flush(d);
     if (status != OX_OK || !joins) return status;
     oxi_vk_hold(&d->product[d->held_products++], call);
@@ -587,11 +621,11 @@ static ox_status oxi_vk_join_scan(oxi_vk_device *d, const oxi_call *call, bool *
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
-    if (oxi_vk_routes_on(d, call) || oxi_vk_steps_on(d, call)) {
+    if ((!d->held_router && oxi_vk_routes_on(d, call)) || oxi_vk_steps_on(d, call)) {
         *joined = true;
         return OX_OK;
     }
-    if (oxi_vk_is_routed(d) || oxi_vk_is_route(call)) {
+    if ((oxi_vk_is_routed(d) && !oxi_vk_router_goes_on(d, call)) || oxi_vk_is_route(call)) {
         const bool waits = !oxi_vk_is_routed(d) && oxi_vk_route_waits(d, call);
         ox_status status = waits ? OX_OK : oxi_vk_flush(d);
         if (status != OX_OK) return status;

@@ -19,6 +19,7 @@ static void oxi_vk_ahead_void(oxi_vk_device *d) {
     if (d->ahead.keeps) return;
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) d->turns[i].of[0] = NULL; /* they may be part of it */
     d->rounded.of = NULL;
+    d->sum_made.of = NULL;
     d->command_count = d->param_used = 0;
     d->work = 0;
     d->recorded = 0;

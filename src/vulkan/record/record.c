@@ -17,6 +17,19 @@ static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk *chunk, bool writes) {
     return use;
 }
 
+/* What an epoch of the open submission does with chunks. */
+static void oxi_vk_mark(oxi_vk_device *d, const oxi_vk_use *use, int count, int64_t epoch) {
+    for (int i = 0; i < count; i++) {
+        oxi_vk_chunk *c = use[i].chunk;
+        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
+        int64_t *when = use[i].writes ? &last->written : &last->read;
+        if (*when < epoch) *when = epoch;
+        c->serial = d->serial + 1;
+        for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
+            if (c->carried[way] > d->carrier.needed[way]) d->carrier.needed[way] = c->carried[way];
+    }
+}
+
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
     int64_t epoch = d->least_epoch;
@@ -29,16 +42,8 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
     if (epoch > d->epoch) d->counters.barriers++;
     if (epoch > d->epoch) d->epoch = epoch;
     d->noted_epoch = (uint32_t)(epoch - d->first_epoch);
-    for (int i = 0; i < count; i++) {
-        oxi_vk_chunk *c = use[i].chunk;
-        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
-        int64_t *when = use[i].writes ? &last->written : &last->read;
-        if (*when < epoch) *when = epoch;
-        c->serial = d->serial + 1;
-        for (int way = 0; way < OXI_VK_DIRECTIONS; way++)
-            if (c->carried[way] > d->carrier.needed[way]) d->carrier.needed[way] = c->carried[way];
-        d->work += c->bytes;
-    }
+    oxi_vk_mark(d, use, count, epoch);
+    for (int i = 0; i < count; i++) d->work += use[i].chunk->bytes;
     d->recorded++;
     return status;
 }
@@ -250,6 +255,45 @@ static ox_status oxi_vk_push_params(oxi_vk_device *d, const oxi_vk_dispatch *dis
     return OX_OK;
 }
 
+/* The dispatch that was noted with its parameters at `at`, or NULL. */
+static oxi_vk_command *oxi_vk_noted(oxi_vk_device *d, uint32_t at) {
+    for (uint32_t i = d->command_count; i-- > 0;)
+        if (!d->commands[i].from && d->commands[i].params == at) return &d->commands[i];
+    return NULL;
+}
+
+/* Whether the use was one of `before` already. */
+static bool oxi_vk_used_before(const oxi_vk_dispatch *before, const oxi_vk_use *use) {
+    for (int i = 0; i < before->uses; i++)
+        if (before->use[i].chunk == use->chunk && (before->use[i].writes || !use->writes)) return true;
+    return false;
+}
+
+/* Makes another dispatch, with more uses and as many parameters, of the one that was noted as `before` with
+ * its parameters at `at`. False: it would have to wait for more, or something failed; nothing is changed. */
+static bool oxi_vk_amend(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, const oxi_vk_dispatch *before,
+                         uint32_t at) {
+    oxi_vk_command *command = oxi_vk_noted(d, at);
+    if (!command) return false;
+    const int64_t epoch = d->first_epoch + command->epoch;
+    VkPipeline pipeline;
+    VkDescriptorSet set;
+    for (int i = 0; i < dispatch->uses; i++) {
+        const oxi_vk_use *use = &dispatch->use[i];
+        const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use->chunk);
+        if (oxi_vk_used_before(before, use)) continue;
+        if (last->written >= epoch || (use->writes && last->read >= epoch)) return false;
+    }
+    if (oxi_vk_find_pipeline(d, dispatch, &pipeline) != OX_OK) return false;
+    if (oxi_vk_find_set(d, dispatch, &set) != OX_OK) return false;
+    command->pipeline = pipeline;
+    command->set = set;
+    memcpy(command->groups, dispatch->groups, sizeof command->groups);
+    memcpy(d->noted_params + at, dispatch->params, dispatch->param_bytes);
+    oxi_vk_mark(d, dispatch->use, dispatch->uses, epoch);
+    return true;
+}
+
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch) {
     oxi_vk_command command;
     memset(&command, 0, sizeof command);
@@ -266,7 +310,8 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     command.pushes = (oxi_vk_shaders[dispatch->shader].traits & OXI_VK_PUSHED) != 0;
     if (status == OX_OK) status = oxi_vk_note(d, &command);
     if (status != OX_OK) return status;
+    d->noted_at = command.params;
     d->counters.dispatches++;
     oxi_vk_time_dispatch(d);
-    return oxi_vk_submit_enough(d);
+    return dispatch->waits ? OX_OK : oxi_vk_submit_enough(d);
 }

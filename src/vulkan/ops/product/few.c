@@ -16,6 +16,7 @@ typedef struct oxi_vk_product_group {
     oxi_vk_steps *steps;   /* of which the only product's result is an operand, or NULL; not held any more
                             * when they are part of its dispatch */
     oxi_vk_routing *routing; /* of which the only product's result is the numbers, or NULL; likewise */
+    const oxi_call *router; /* that makes the numbers by which a gate chooses (router.c), or NULL */
     const oxi_call *whole; /* of which the product is a part, or NULL */
 } oxi_vk_product_group;
 
@@ -48,7 +49,7 @@ static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
  * weights; quick: so few that all columns are taken at once. */
 typedef struct oxi_vk_few {
     bool dot, staged, many, quick;
-    uint32_t lines, split, columns, ahead, shared; /* bytes of a in shared memory */
+    uint32_t lines, split, columns, ahead, shared; /* bytes of a, and what is staged, in shared memory */
 } oxi_vk_few;
 
 /* Neighbors that are added as a subgroup, 1 where that is not known to work. */
@@ -128,10 +129,11 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.lines = oxi_vk_dot_lines(d, &f, p);
     f.dot = parts && d->caps & OX_VULKAN_CAP_DOT && p->rough && wide && p->form.t[1]->dtype == OX_F32 &&
             oxi_vk_few_shared(d, &f, p) <= d->limits.maxComputeSharedMemorySize;
-    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && !own && oxi_vk_few_lanes(d) >= 4) {
+    if (f.dot && p->form.t[2]->dtype == OX_Q6_K && !pair && oxi_vk_few_lanes(d) >= 4) {
         oxi_vk_few staged = f;
         staged.shared += 4 * OXI_VK_LINE_LANES * f.lines * oxi_vk_stage_words(oxi_vk_few_lanes(d));
-        f.staged = oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize;
+        staged.staged = true;
+        if (oxi_vk_few_shared(d, &staged, p) <= d->limits.maxComputeSharedMemorySize) f = staged;
     }
     if (!f.dot) f.shared = made ? 4 * m * k : 0;
     if (!f.dot) f.lines = OXI_VK_LINES;
@@ -266,6 +268,13 @@ static bool oxi_vk_product_can_route(const oxi_vk_product_group *g, const oxi_vk
 static bool oxi_vk_product_routes(const oxi_vk_device *d, const oxi_vk_product_group *g,
                                   oxi_vk_product_params *params, oxi_vk_dispatch *dispatch);
 
+/* In router.c. */
+static bool oxi_vk_may_leave_parts(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                   const oxi_vk_product *p, const oxi_vk_few *f,
+                                   const oxi_vk_dispatch *dispatch);
+static void oxi_vk_choice_params(const oxi_vk_device *d, const oxi_vk_product_group *g,
+                                 oxi_vk_product_params *params);
+
 /* In steps.c. */
 static bool oxi_vk_product_steps(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                  oxi_vk_dispatch *dispatch);
@@ -372,11 +381,14 @@ static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_produc
     const oxi_vk_few f =
         oxi_vk_few_of(d, p, p->whole_n + more, wide, g->pair, g->norm || g->post, p->own);
     oxi_vk_product_few(d, p, &f, p->form.n + more, g->pair, dispatch);
-    dispatch->special.product_few.routes =
-        g->routing && oxi_vk_product_can_route(g, p) &&
-        oxi_vk_few_shared(d, &f, p) + OXI_VK_ROUTE_SHARED <= d->limits.maxComputeSharedMemorySize;
+    if (g->router)
+        dispatch->special.product_few.routes = OXI_VK_ROUTES_CHOICE;
+    else if (g->routing && oxi_vk_product_can_route(g, p) &&
+             oxi_vk_few_shared(d, &f, p) + OXI_VK_ROUTE_SHARED <= d->limits.maxComputeSharedMemorySize)
+        dispatch->special.product_few.routes = OXI_VK_ROUTES_BEHIND;
     if (oxi_vk_takes_rounded(d, g, p, &f)) oxi_vk_take_rounded(d, params, dispatch);
     oxi_vk_product_joined(d, g, params, dispatch);
+    dispatch->waits = oxi_vk_may_leave_parts(d, g, p, &f, dispatch);
     *left = oxi_vk_leaves_rounded(d, g, p, &f, dispatch);
     if (!*left) return OX_OK;
     const ox_status status = oxi_vk_leave_rounded(d, ox_numel(*left), params, dispatch, &leaves);

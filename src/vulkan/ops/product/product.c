@@ -2,6 +2,10 @@
  * weights of block types expanded before where that is faster. Called by the Vulkan device for PRODUCT, and
  * by fuse.c for several calls at once. */
 
+/* In router.c. */
+static void oxi_vk_note_sum(oxi_vk_device *d, const oxi_vk_product_group *g, const oxi_vk_dispatch *dispatch,
+                            const oxi_vk_product_params *params);
+
 /* ---- many rows ----------------------------------------------------------------------------------------- */
 
 static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
@@ -146,10 +150,10 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     for (int i = 0; i < 4; i++)
         if (p->form.t[i]) oxi_vk_bind(&dispatch, i, p->form.t[i], i == 0);
     if (p->form.bias) oxi_vk_bind(&dispatch, 4, p->form.bias, false);
-    if (p->form.ids) {
+    if (p->form.ids) dispatch.special.product.ids = (uint32_t)p->form.ids->dtype;
+    if (p->form.ids && !group->router) {
         oxi_vk_bind(&dispatch, 3, p->form.ids, false);
         oxi_vk_bind_fault(d, &dispatch, p->form.bias ? OXI_VK_FAULT_BINDING : 4);
-        dispatch.special.product.ids = (uint32_t)p->form.ids->dtype;
         params.fault = (uint32_t)(d->fault->offset / 4);
         params.kind = (uint32_t)group->product[0]->op + 1;
     }
@@ -183,6 +187,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     }
     if (status == OX_OK) status = oxi_vk_bind_books(d, &dispatch, 5, b->dtype, &params.books);
     if (status != OX_OK) return status;
+    const oxi_vk_dispatch open = dispatch;
     oxi_vk_bind_rest(&dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once",
@@ -191,6 +196,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (left) d->rounded.of = NULL;
     status = oxi_vk_record(d, &dispatch);
     if (status == OX_OK && left) oxi_vk_note_rounded(d, left, ox_numel(left));
+    if (status == OX_OK && dispatch.waits) oxi_vk_note_sum(d, group, &open, &params);
     return status;
 }
 

@@ -268,17 +268,32 @@ static bool oxi_vk_product_can_route(const oxi_vk_product_group *g, const oxi_vk
            r->numbers_at == oxi_vk_element_at(p->form.t[0]);
 }
 
-/* Lets the product's last workgroup go on with them; false: results lie in too many blocks. */
+/* Chunks that a product reaches for it, in the order of ROUTER_BLOCKS: with `router` NULL what counts
+ * workgroups, else what product/router.glsl has. */
+enum { OXI_VK_ROUTE_CHUNKS = 8 };
+static void oxi_vk_route_chunks(const oxi_vk_device *d, const oxi_vk_routing *r, const oxi_call *router,
+                                oxi_vk_chunk **chunk) {
+    chunk[0] = r->chunk[OXI_VK_ROUTE_VALUES];
+    chunk[1] = r->indices;
+    chunk[2] = oxi_vk_route_has(r, OXI_VK_ROUTE_IDS) ? r->chunk[OXI_VK_ROUTE_IDS] : NULL;
+    chunk[3] = r->biased ? r->bias : NULL;
+    chunk[4] = router ? oxi_vk_chunk_of(router->out[0]) : d->fault;
+    chunk[5] = router ? d->parts.chunk : NULL;
+    chunk[6] = router ? oxi_vk_chunk_of(router->in[1]) : NULL;
+    chunk[7] = router && router->in[2] ? oxi_vk_chunk_of(router->in[2]) : NULL;
+}
+
+/* Lets the product's last workgroup go on with them, or each of a gate's choose by them; false: results lie
+ * in too many blocks. */
 static bool oxi_vk_product_routes(const oxi_vk_device *d, const oxi_vk_product_group *g,
                                   oxi_vk_product_params *params, oxi_vk_dispatch *dispatch) {
     oxi_vk_routing *r = g->routing;
     const oxi_vk_dispatch before = *dispatch;
-    oxi_vk_chunk *chunk[5] = {r->chunk[OXI_VK_ROUTE_VALUES], r->indices,
-                              oxi_vk_route_has(r, OXI_VK_ROUTE_IDS) ? r->chunk[OXI_VK_ROUTE_IDS] : NULL,
-                              r->biased ? r->bias : NULL, d->fault};
+    oxi_vk_chunk *chunk[OXI_VK_ROUTE_CHUNKS];
     oxi_vk_product_few_specials *special = &dispatch->special.product_few;
     uint32_t blocks = 0;
-    if (!oxi_vk_bind_blocks(dispatch, chunk, 5, &blocks)) {
+    oxi_vk_route_chunks(d, r, g->router, chunk);
+    if (!oxi_vk_bind_blocks(dispatch, chunk, OXI_VK_ROUTE_CHUNKS, &blocks)) {
         *dispatch = before;
         return false;
     }
@@ -289,18 +304,20 @@ static bool oxi_vk_product_routes(const oxi_vk_device *d, const oxi_vk_product_g
         dispatch->use[dispatch->uses - 1].writes = true;
     }
     for (int i = 0; i < dispatch->uses; i++)
-        if (dispatch->use[i].chunk == r->indices || dispatch->use[i].chunk == d->fault)
+        if (dispatch->use[i].chunk == r->indices || dispatch->use[i].chunk == chunk[4])
             dispatch->use[i].writes = true;
     const uint32_t rest[] = {r->indices_at, r->bias_at, oxi_bits_of_float(r->least),
                              oxi_bits_of_float(r->scale), (uint32_t)r->used,
                              (uint32_t)(d->fault->offset / 4) + OXI_VK_ARRIVED};
     memcpy(params->behind + OXI_VK_ROUTE_RESULTS, rest, sizeof rest);
+    if (g->router) oxi_vk_choice_params(d, g, params);
     special->router_scores = r->scores;
     special->router_biased = r->biased;
     special->router_picked = r->picked;
     special->router_late = r->late;
     special->router_given = r->given;
     special->router_blocks = blocks;
+    if (g->router && g->router->in[2]) special->router_blocks |= 1u << 24;
     r->calls = 0;
     r->chosen = false;
     return true;
