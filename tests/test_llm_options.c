@@ -2,6 +2,7 @@
  * projections and norms, norms of heads; lists of layers as numbers; model types that are rows alone.
  */
 #include "llm_folder.h"
+#include "oxtorch_nn.h"
 
 static ox_tensor *rows_of(ox_tensor *t, const int64_t *rows, int count) {
     ox_tensor *list[32];
@@ -377,8 +378,64 @@ static void test_single(void) {
     }
 }
 
+static ox_tensor *leaky_relu(ox_tensor *x) { return ox_leaky_relu(x, 0.01); }
+static ox_tensor *gelu_10(ox_tensor *x) { return ox_clamp(ox_gelu(x), -10, 10); }
+static ox_tensor *same(ox_tensor *x) { return x; }
+
+/* One token in one layer whose attention adds nothing: what the feed-forward makes with each activation. */
+static void test_activations(void) {
+    static const struct {
+        const char *name;
+        ox_tensor *(*make)(ox_tensor *x);
+    } kinds[] = {{"linear", same},     {"tanh", ox_tanh},   {"sigmoid", ox_sigmoid},
+                 {"mish", ox_mish},    {"relu6", ox_relu6}, {"hardswish", ox_hardswish},
+                 {"gelu_10", gelu_10}, {"silu", ox_silu},   {"leaky_relu", leaky_relu}};
+    static const char *const names[] = {"input_layernorm",  "post_attention_layernorm", "self_attn.q_proj",
+                                        "self_attn.k_proj", "self_attn.v_proj",         "self_attn.o_proj",
+                                        "mlp.gate_proj",    "mlp.up_proj",              "mlp.down_proj"};
+    static const int rows[] = {0, 0, 8, 4, 4, 8, 6, 6, 8};
+    char tensors[9][64];
+    float got[10], want[10];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        add(&p, "model.norm.weight", 0, 8);
+        for (int i = 0; i < 9; i++) {
+            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
+            add(&p, tensors[i], rows[i], i == 8 ? 6 : 8);
+        }
+        for (int i = 0; i < p.count; i++)
+            p.tensors[i] = ox_mul_number(ox_randn(ox_shape_of(p.tensors[i]), OX_F32), i < 8 ? 1 : 2);
+        p.tensors[7] = ox_zeros_like(p.tensors[7]);
+        ox_set_exact(1);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            make_model_as(&p,
+                          "{\"model_type\":\"llama\",\"hidden_act\":\"%s\",\"hidden_size\":8,"
+                          "\"intermediate_size\":6,\"num_hidden_layers\":1,\"num_attention_heads\":2,"
+                          "\"num_key_value_heads\":1,\"vocab_size\":10,\"rms_norm_eps\":1e-5}",
+                          kinds[i].name);
+            ox_llm *model = ox_llm_open(folder, NULL);
+            ox_llm_context *context = ox_llm_context_open(model, NULL);
+            const int32_t id = 3;
+            CHECK_MSG(ox_llm_decode(context, &id, 1, got) == OX_OK, "%s", ox_error_text());
+            ox_llm_context_close(context);
+            ox_llm_close(model);
+            ox_tensor *x = ox_narrow(p.tensors[0], 0, id, 1), *h = ox_rms_norm(x, 1, p.tensors[3], 1e-5);
+            h = ox_mul(kinds[i].make(ox_linear(h, p.tensors[8], NULL)), ox_linear(h, p.tensors[9], NULL));
+            x = ox_rms_norm(ox_add(x, ox_linear(h, p.tensors[10], NULL)), 1, p.tensors[1], 1e-5);
+            ox_to_floats(ox_linear(x, p.tensors[0], NULL), want, 10);
+            for (int k = 0; k < 10; k++)
+                CHECK_MSG(fabsf(got[k] - want[k]) < 2e-5f, "%s: %g, not %g", kinds[i].name, (double)got[k],
+                          (double)want[k]);
+        }
+        ox_set_exact(0);
+    }
+}
+
 int main(void) {
     begin_folders("options");
+    test_activations();
     test_halves();
     test_projections();
     test_norms();

@@ -22,7 +22,7 @@ static ox_tensor *oxi_llm_activate(const ox_llm *model, ox_tensor *gate, ox_tens
     up = oxi_llm_capped(model->numbers.up_cap, up);
     if (gate && model->numbers.gate_cap > 0) /* what is let through is capped, what opens is not */
         return ox_mul_(ox_mul_(ox_sigmoid(gate), oxi_llm_capped(model->numbers.gate_cap, gate)), up);
-    return gate ? activation->gated(gate, up) : activation->plain(up);
+    return gate ? oxi_llm_gated(activation, gate, up) : activation->plain(up);
 }
 
 /* A parabola over 0 and an exponential below it. source: Huang et al. 2024, "xIELU" */

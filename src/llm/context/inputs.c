@@ -23,6 +23,6 @@ static ox_tensor *oxi_llm_layer_input(const oxi_llm_batch *batch, int64_t index,
     const oxi_llm_part *p = model->layers[index].part;
     ox_tensor *gate = oxi_llm_product(&p[OXI_LLM_INPUT_GATE], x), *own = ox_select(batch->inputs, 1, index);
     if (!gate || !own) return NULL;
-    gate = model->numbers.activation->gated(gate, own);
+    gate = oxi_llm_gated(model->numbers.activation, gate, own);
     return oxi_llm_normalize(model, &p[OXI_LLM_INPUT_NORM], oxi_llm_product(&p[OXI_LLM_INPUT_MERGE], gate));
 }

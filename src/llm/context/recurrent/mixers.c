@@ -422,6 +422,6 @@ static ox_tensor *oxi_llm_gated_unit(const oxi_llm_batch *batch, int64_t index, 
     if (batch->count > 1) h = ox_clone(h); /* not all that it is the end of */
     if (!h || !oxi_llm_write_memory(batch, index, h)) return NULL;
     ox_tensor *gate = ox_contiguous(oxi_llm_columns(both, m->inner, m->inner));
-    out = model->numbers.activation->gated(gate, ox_squeeze(ox_narrow(out, 1, 0, batch->count), 0));
+    out = oxi_llm_gated(model->numbers.activation, gate, ox_squeeze(ox_narrow(out, 1, 0, batch->count), 0));
     return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], out);
 }
