@@ -78,13 +78,15 @@ static ox_status oxi_llm_read_size(const ox_llm *model, const ox_file *file, con
 
 /* Those of Mamba in all forms: `heads` of the state, or rank of the steps. */
 static ox_status oxi_llm_size_mamba(ox_llm *model, const ox_file *file, oxi_llm_mixing *m) {
-    int64_t state = 0, steps = 0, bare = 0;
+    int64_t state = 0, steps = 0, bare = 0, late = 0;
     ox_status status = oxi_llm_read_size(model, file, "ssm.inner_size", OXI_LLM_NEEDED, &m->inner);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.state_size", OXI_LLM_NEEDED, &state);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.time_step_rank", OXI_LLM_NEEDED, &steps);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.group_count", 1, &m->groups);
     if (!status) status = oxi_llm_read_int(model, file, "ssm.dt_b_c_rms", -1, 0, 0, &bare);
     if (!status) status = oxi_llm_read_size(model, file, "ssm.norm_group_count", m->groups, &m->norm_groups);
+    if (!status) status = oxi_llm_read_int(model, file, "ssm.norm_before_gate", -1, 0, 0, &late);
+    m->gated_late = late != 0;
     if (!status) status = oxi_llm_read_float(model, file, "ssm.norm_epsilon", -1, 0, 0, &m->epsilon);
     if (status) return status;
     const bool first = m->kind == OXI_LLM_MIXES_MAMBA, second = m->kind == OXI_LLM_MIXES_MAMBA2;

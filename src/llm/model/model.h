@@ -245,6 +245,7 @@ typedef struct oxi_llm_mixing {
     int64_t inner, groups, rank; /* numbers that are mixed; heads of keys; numbers that steps are made of */
     int64_t heads, key, value;   /* of the memory; 0 = there is none */
     int64_t norm_groups;         /* of what is mixed: each has a norm of its own */
+    bool gated_late;             /* the gate comes behind that norm, not before it */
     double epsilon;              /* of norms of what is made of the inputs; 0 = the model's */
     int64_t shifts;              /* inputs that are made of a position and the one before it */
     bool bare_norms;             /* norms without weights, of what is made of the inputs */

@@ -479,12 +479,16 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
     return status ? status : oxi_llm_place_head_matrices(model, l);
 }
 
-/* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. */
-static ox_status oxi_llm_place_factors(ox_llm *model) {
+/* Factors of the frequencies that lie in the file replace none, and multiply those of YaRN. Some families use
+ * none, unless the file says that they are used. */
+static ox_status oxi_llm_place_factors(ox_llm *model, const ox_file *file) {
+    int64_t used = 0;
+    const ox_status status = oxi_llm_read_int(model, file, "use_rope_factors", -1, 0, 0, &used);
+    if (status) return status;
     ox_tensor *plain = model->part[OXI_LLM_ROPE_FACTORS].weight, *far = model->part[OXI_LLM_ROPE_LONG].weight,
               *near = model->part[OXI_LLM_ROPE_SHORT].weight;
     if (near) plain = near;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_FACTORS))) plain = far = NULL;
+    if (!used && oxi_llm_has_trait(model, OXI_LLM_TRAIT(NO_FACTORS))) plain = far = NULL;
     oxi_llm_rope *ropes[2] = {&model->rope, &model->window_rope};
     const int scaled = oxi_llm_has_trait(model, OXI_LLM_TRAIT(WINDOW_UNSCALED)) ? 1 : 2;
     for (int i = 0; i < scaled; i++) {
@@ -577,7 +581,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (model->config.tied) output->weight = ox_retain(model->part[OXI_LLM_EMBEDDING].weight);
     model->device = oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
     ox_scope scope = ox_scope_begin();
-    status = oxi_llm_place_factors(model);
+    status = oxi_llm_place_factors(model, file);
     if (!status) status = oxi_llm_check_last_rows(model);
     if (!status) status = oxi_llm_check_gram_table(model);
     if (!status) status = oxi_llm_check_inputs(model);

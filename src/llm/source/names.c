@@ -319,12 +319,11 @@ static const oxi_llm_scale_row oxi_llm_scale_rows[] = {OXI_LLM_SOURCE_SCALE_LIST
 #undef OXI_X
 enum { OXI_LLM_SCALE_ROWS = (int)(sizeof oxi_llm_scale_rows / sizeof *oxi_llm_scale_rows) };
 
-/* Whether a plan is that of "<tensor>.weight", of the model or of a layer. */
+/* Whether a plan is that of the tensor, of the model or of a layer. */
 static bool oxi_llm_plan_is(const oxi_llm_plan *plan, const char *tensor) {
     const char *name = plan->name;
-    const size_t length = strlen(tensor);
     if (strncmp(name, "blk.", 4) == 0) name = strchr(name + 4, '.') ? strchr(name + 4, '.') + 1 : name;
-    return strncmp(name, tensor, length) == 0 && strcmp(name + length, ".weight") == 0;
+    return strcmp(name, tensor) == 0;
 }
 
 /* Rows [first, end) of the list, all of one tensor: its scales, one or one a row of the tensor; NULL in *out:
@@ -386,7 +385,7 @@ static ox_status oxi_llm_scale_tensors(const oxi_llm_config *c) {
             if (strcmp(oxi_llm_scale_rows[end].tensor, tensor) != 0) break;
         if (!oxi_llm_row_holds(c, oxi_llm_scale_rows[first].who)) continue;
         const oxi_llm_plan *embedding = oxi_llm_plan_of(c->folder, "token_embd.weight");
-        if (embedding && strcmp(tensor, "output") == 0 && !oxi_llm_plan_of(c->folder, "output.weight")) {
+        if (embedding && strcmp(tensor, "output.weight") == 0 && !oxi_llm_plan_of(c->folder, tensor)) {
             const uint32_t stored = embedding->from;
             oxi_llm_plan *head = oxi_llm_add_plan(c, "output.weight");
             if (!head) return OX_ERR_NOMEM;

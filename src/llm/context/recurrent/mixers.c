@@ -188,7 +188,10 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
     ox_tensor *steps = oxi_llm_columns(all, inner + channels, m->heads), *bias = p[OXI_LLM_MIXER_STEP].bias;
     ox_tensor *gate = oxi_llm_columns(all, 0, inner), *values = oxi_llm_columns(u, 0, inner), *y;
     ox_tensor *b = oxi_llm_columns(u, inner, keys), *c = oxi_llm_columns(u, inner + keys, keys);
-    if (model->device != ox_cpu()) {
+    if (m->gated_late) {
+        steps = ox_softplus(bias ? ox_add(steps, bias) : steps, 1, 20);
+        y = oxi_llm_state_space(batch, index, values, b, c, steps);
+    } else if (model->device != ox_cpu()) {
         y = oxi_llm_scan_rows(batch, index, u, steps, gate);
     } else if (batch->count == 1) {
         y = oxi_llm_scan_late(batch, index, u, steps, gate);
@@ -204,7 +207,7 @@ static ox_tensor *oxi_llm_mamba2(const oxi_llm_batch *batch, int64_t index, ox_t
                               ox_unflatten(y, 1, OX_SHAPE(m->norm_groups, inner / m->norm_groups)));
         y = ox_mul_(ox_flatten(y, 1, 2), ox_reshape(p[OXI_LLM_MIXER_NORM].weight, OX_SHAPE(inner)));
     }
-    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], y);
+    return oxi_llm_product(&p[OXI_LLM_MIXER_OUT], m->gated_late ? ox_silu_mul(gate, y) : y);
 }
 
 static ox_tensor *oxi_llm_plamo2(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
