@@ -693,7 +693,7 @@ static void test_apertus(void) {
         CHECK(ox_file_count(file) == 2);
         ox_file_close(file);
         make_model("{\"model_type\":\"apertus\",\"hidden_act\":\"silu\"," SIZES "}", &p);
-        refuse(OX_ERR_UNSUPPORTED, "hidden_act:xielu");
+        refuse(OX_ERR_UNSUPPORTED, "hidden_act must be 'xielu'");
         p.count--;
         make_model("{\"model_type\":\"apertus\",\"hidden_act\":\"xielu\"," SIZES "}", &p);
         refuse(OX_ERR_FORMAT, "layers.3.mlp.act_fn.alpha_n is missing");

@@ -125,8 +125,20 @@ static void test_lists(void) {
          1.5},
         {"qwen2_vl\",\"rope_scaling\":{\"type\":\"mrope\",\"mrope_section\":[1,1,2]}",
          "qwen2vl.rope.freq_base", 1e6},
+        {"persimmon\",\"qk_layernorm\":false", "nemotron.attention.head_count_kv", 2},
+        {"llama\",\"rope_parameters\":{\"rope_theta\":1e4,\"partial_rotary_factor\":0.5}",
+         "llama.rope.dimension_count", 4},
+        {"phi3\",\"rope_parameters\":{\"rope_theta\":1e4,\"partial_rotary_factor\":0.5}",
+         "phi3.rope.dimension_count", 2},
     };
-    static const int turned[] = {1, 0, 0, 1};
+    static const int turned[] = {1, 0, 0, 1}, none[] = {0, 0, 0, 0};
+    static const struct {
+        const char *config, *key;
+        bool said;
+    } full[] = {{"cohere2\",\"sliding_window\":4", "cohere2.attention.rope_pattern", true},
+                {"cohere2\",\"sliding_window\":null", "cohere2.attention.rope_pattern", true},
+                {"exaone4\",\"sliding_window\":4", "exaone4.attention.rope_pattern", true},
+                {"exaone4\",\"sliding_window\":null", "exaone4.attention.rope_pattern", false}};
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
@@ -140,6 +152,17 @@ static void test_lists(void) {
                 "\"full_attention\",\"full_attention\",\"sliding_attention\"]," SIZES "}");
         CHECK(has_list(file, "afmoe.attention.rope_pattern", 4, turned));
         ox_file_close(file);
+        for (size_t i = 0; i < sizeof full / sizeof *full; i++) { /* no layer has a window */
+            file = convert_as(&p,
+                              "{\"model_type\":\"%s,\"layer_types\":[\"full_attention\","
+                              "\"full_attention\",\"full_attention\",\"full_attention\"]," SIZES "}",
+                              full[i].config);
+            if (full[i].said)
+                CHECK(has_list(file, full[i].key, 4, none));
+            else
+                has_no(file, full[i].key);
+            ox_file_close(file);
+        }
         file = convert_as(
             &p, "{\"model_type\":\"gemma3_text\",\"sliding_window\":4,\"rope_parameters\":{"
                 "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e6},\"sliding_attention\":{"
@@ -149,11 +172,31 @@ static void test_lists(void) {
     }
 }
 
-/* Facts that say no where the architecture says yes. */
+/* Facts that say no where the architecture says yes, and the other way. */
 static void test_plain(void) {
+    static const struct {
+        const char *config, *key;
+        int value;
+    } facts[] = {{"gemma3_text\",\"use_bidirectional_attention\":true", "gemma3.attention.causal", 0},
+                 {"gemma3_text\",\"use_bidirectional_attention\":null", "gemma3.attention.causal", 1},
+                 {"falcon_h1\",\"mamba_rms_norm\":true", "falcon-h1.ssm.norm_before_gate", 1},
+                 {"falcon_h1\",\"mamba_rms_norm\":true,\"mamba_norm_before_gate\":false",
+                  "falcon-h1.ssm.norm_before_gate", 0},
+                 {"falcon_h1\",\"mamba_norm_before_gate\":true", "falcon-h1.ssm.norm_before_gate", 0}};
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+            ox_file *said = convert_as(&p, "{\"model_type\":\"%s,\"mamba_d_ssm\":4,\"mamba_n_heads\":2,"
+                                           "\"mamba_d_state\":3," SIZES "}", facts[i].config);
+            has_int(said, facts[i].key, facts[i].value);
+            ox_file_close(said);
+        }
+        make_model_as(&p, "{\"model_type\":\"aria_text\",\"hidden_act\":\"%s\"," SIZES "}", "relu");
+        refuse(OX_ERR_UNSUPPORTED, "hidden_act must be 'silu'");
+        make_model_as(&p, "{\"model_type\":\"gemma4_text\",\"use_bidirectional_attention\":\"%s\"," SIZES "}",
+                      "all");
+        refuse(OX_ERR_UNSUPPORTED, "use_bidirectional_attention may not be 'all'");
         ox_file *file = convert_as(
             &p, "{\"model_type\":\"lfm2_moe\",\"norm_topk_prob\":false,\"layer_types\":[\"conv\",\"conv\","
                 "\"conv\",\"conv\"]," SIZES "}");
@@ -305,6 +348,10 @@ static void test_scales(void) {
         add(&p, "model.layers.1.feed_forward.down_proj.weight", 8, 6);
         add(&p, "model.layers.1.self_attn.k_proj.weight", 4, 8);
         p.tensors[4] = ox_cast(p.tensors[4], OX_BF16);
+        add(&p, "model.layers.0.mamba.in_proj.bias", 0, 16);
+        add(&p, "model.layers.1.feed_forward.down_proj.bias", 0, 8);
+        add(&p, "model.layers.1.self_attn.k_proj.bias", 0, 4);
+        add(&p, "model.layers.1.self_attn.q_proj.bias", 0, 8);
         for (int tied = 0; tied < 2; tied++) {
             ox_file *file = convert_as(&p, config, tied ? "true" : "false", "[1,2,3,4,5.0]");
             has_tensor(file, "token_embd.weight", ox_mul_number(p.tensors[0], 2));
@@ -314,6 +361,11 @@ static void test_scales(void) {
             has_tensor(file, "blk.1.ffn_gate.weight", p.tensors[2]);
             has_tensor(file, "blk.1.ffn_down.weight", ox_mul_number(p.tensors[3], 4));
             has_tensor(file, "blk.1.attn_k.weight", ox_mul_number(ox_cast(p.tensors[4], OX_F32), 0.5));
+            ox_tensor *bias = ox_mul(p.tensors[5], ox_from_floats(by_row, OX_SHAPE(16), OX_F32));
+            has_tensor(file, "blk.0.ssm_in.bias", ox_mul_number(bias, 0.5)); /* not by ssm_in_multiplier */
+            has_tensor(file, "blk.1.ffn_down.bias", ox_mul_number(p.tensors[6], 4));
+            has_tensor(file, "blk.1.attn_k.bias", ox_mul_number(p.tensors[7], 0.25));
+            has_tensor(file, "blk.1.attn_q.bias", p.tensors[8]);
             has_int(file, "falcon-h1.ssm.inner_size", 4);
             ox_file_close(file);
         }
@@ -322,9 +374,6 @@ static void test_scales(void) {
         p.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 9);
         make_model_as(&p, config, "true", "[1,2,3,4]");
         refuse(OX_ERR_FORMAT, "mamba_n_groups*mamba_d_state");
-        p.count = 1;
-        make_model("{\"model_type\":\"falcon_h1\",\"mamba_rms_norm\":true," SIZES "}", &p);
-        refuse(OX_ERR_UNSUPPORTED, "mamba_rms_norm");
     }
 }
 

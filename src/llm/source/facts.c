@@ -216,6 +216,13 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
     return status;
 }
 
+/* Whether it must be said that layers with windows alone are turned: in some families it shows where there
+ * are any, and Exaone's turn all of them where there is no window at all. */
+static bool oxi_llm_only_sliding_turn(const oxi_llm_config *c, bool windowed, bool any) {
+    if (oxi_llm_row_holds(c, "afmoe")) return windowed;
+    return !any && oxi_llm_row_holds(c, windowed ? "cohere2 exaone4 exaone-moe" : "cohere2");
+}
+
 static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     if (oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe qwen3vlmoe")) return OX_OK; /* says it, has none */
@@ -228,19 +235,17 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
                 : "sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
             -1, INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
-    if (!use || window <= 0) { /* Phi 3 and 4 are told apart by it */
-        const bool says = strcmp(c->folder->model->architecture, "phi3") == 0;
-        return says ? oxi_llm_fact_number(c, "attention.sliding_window", OX_GGUF_U32, 0) : OX_OK;
-    }
+    const bool windowed = use && window > 0, two = oxi_llm_row_holds(c, "phi3"); /* Phi 3 and 4, told by it */
     uint8_t *sliding = (uint8_t *)oxi_calloc((size_t)c->folder->layers, 1);
-    status = sliding ? oxi_llm_window_pattern(c, sliding) : OX_ERR_NOMEM;
-    if (status == OX_OK && memchr(sliding, 1, (size_t)c->folder->layers)) {
-        status = oxi_llm_fact_number(c, "attention.sliding_window", OX_GGUF_U32, (double)window);
-        if (status == OX_OK)
-            status = oxi_llm_fact_array(c, "attention.sliding_window_pattern", OX_GGUF_BOOL, sliding,
-                                        c->folder->layers);
-    }
-    if (status == OX_OK && oxi_llm_row_holds(c, "afmoe")) /* those alone are turned */
+    if (!sliding) return OX_ERR_NOMEM;
+    if (windowed) status = oxi_llm_window_pattern(c, sliding);
+    const bool any = memchr(sliding, 1, (size_t)c->folder->layers) != NULL;
+    if (status == OX_OK && (any || (two && !windowed)))
+        status = oxi_llm_fact_number(c, "attention.sliding_window", OX_GGUF_U32, any ? (double)window : 0);
+    if (status == OX_OK && any)
+        status = oxi_llm_fact_array(c, "attention.sliding_window_pattern", OX_GGUF_BOOL, sliding,
+                                    c->folder->layers);
+    if (status == OX_OK && oxi_llm_only_sliding_turn(c, windowed, any))
         status = oxi_llm_fact_array(c, "attention.rope_pattern", OX_GGUF_BOOL, sliding, c->folder->layers);
     oxi_free(sliding, (size_t)c->folder->layers);
     return status;

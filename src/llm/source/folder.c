@@ -125,6 +125,20 @@ static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
                          "weights that are quantized by %s are not supported", OXI_QUOTE(method));
 }
 
+/* Of an expression that is not `only`; one with "?x:text" in it asks for a text. */
+static ox_status oxi_llm_refuse_option(const oxi_llm_config *c, const char *expression, double value,
+                                       double only) {
+    const char *asks = strchr(expression, '?'), *colon = asks ? strchr(asks, ':') : NULL;
+    if (!colon)
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                             "config.json: %s is %g, and only %g is supported", expression, value, only);
+    const int name = (int)(colon - asks - 1), text = (int)strcspn(colon + 1, "|");
+    return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                         only != 0 ? "config.json: %.*s must be '%.*s', nothing else is supported"
+                                   : "config.json: %.*s may not be '%.*s', which is not supported",
+                         name, asks + 1, text, colon + 1);
+}
+
 /* Options that would give other logits, and are not computed. */
 static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
     static const struct {
@@ -140,9 +154,7 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!oxi_llm_row_holds(c, rows[i].who)) continue;
         if (oxi_llm_config_number(c, rows[i].expression, &value, &status) && value != rows[i].only)
-            return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                                 "config.json: %s is %g, and only %g is supported", rows[i].expression, value,
-                                 rows[i].only);
+            return oxi_llm_refuse_option(c, rows[i].expression, value, rows[i].only);
         if (status != OX_OK) return status;
     }
     const char *window = oxi_llm_config_text(c, "rope_parameters.sliding_attention.rope_type");
@@ -189,14 +201,14 @@ static ox_status oxi_llm_folder_delta(const oxi_llm_config *c) {
 }
 
 /* Whether a stored output matrix is passed over: not where the whole or the text model in it says that it is
- * no embedding. */
+ * no embedding, nor where it never is one, whatever is said. */
 static ox_status oxi_llm_folder_tied(const oxi_llm_config *c) {
     oxi_llm_config whole = *c;
     int64_t tied = 0, all = 0;
     whole.inner = 0;
     ox_status status = oxi_llm_config_int(c, "tie_word_embeddings", 0, 1, 0, &tied);
     if (status == OX_OK) status = oxi_llm_config_int(&whole, "tie_word_embeddings", 0, 1, tied, &all);
-    c->folder->tied = tied && all;
+    c->folder->tied = tied && all && !oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe");
     return status;
 }
 
