@@ -163,6 +163,17 @@ static void test_lists(void) {
                 has_no(file, full[i].key);
             ox_file_close(file);
         }
+        file = convert_as(&p, "{\"model_type\":\"cohere2_moe\",\"sliding_window\":4,\"layer_types\":["
+                              "\"full_attention\",\"full_attention\",\"full_attention\","
+                              "\"sliding_attention\"],"
+                              "\"mlp_layer_types\":[\"dense\",\"sparse\",\"sparse\",\"sparse\"]," SIZES "}");
+        CHECK(has_list(file, "cohere2moe.attention.rope_pattern", 4, turned));
+        ox_file_close(file);
+        file = convert_as(&p, "{\"model_type\":\"minimax\",\"sliding_window\":4,\"layer_types\":["
+                              "\"full_attention\",\"linear_attention\",\"linear_attention\","
+                              "\"full_attention\"]," SIZES "}");
+        CHECK(has_list(file, "minimax-01.attention.sliding_window_pattern", 4, turned));
+        ox_file_close(file);
         file = convert_as(
             &p, "{\"model_type\":\"gemma3_text\",\"sliding_window\":4,\"rope_parameters\":{"
                 "\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e6},\"sliding_attention\":{"

@@ -164,6 +164,7 @@ static ox_status oxi_llm_size_lightning(ox_llm *model, const ox_file *file, oxi_
     const int64_t width = model->config.width,
                   head = width % m->heads == 0 ? width / m->heads : OXI_LLM_NEEDED;
     status = oxi_llm_read_size(model, file, "attention.key_length", head, &m->key);
+    if (!status) status = oxi_llm_read_float(model, file, "ssm.norm_epsilon", -1, 0, 0, &m->epsilon);
     if (status) return status;
     m->value = m->key;
     m->groups = m->heads;

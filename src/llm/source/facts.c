@@ -169,6 +169,7 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
 static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *sliding) {
     const int64_t layers = c->folder->layers;
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
+    const bool all = oxi_llm_row_holds(c, "minimax-01"); /* that attend */
     int64_t period = 0, first_full = -1;
     if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) {
         const oxi_json_node *type = types + 1;
@@ -177,7 +178,8 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
                 return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
                                      "config.json: layer_types holds something other than texts");
             sliding[i] = strcmp(type->value.text, "sliding_attention") == 0 ||
-                         strcmp(type->value.text, "chunked_attention") == 0;
+                         strcmp(type->value.text, "chunked_attention") == 0 ||
+                         (all && strcmp(type->value.text, "full_attention") == 0);
         }
         return OX_OK;
     }
@@ -223,6 +225,17 @@ static bool oxi_llm_only_sliding_turn(const oxi_llm_config *c, bool windowed, bo
     return !any && oxi_llm_row_holds(c, windowed ? "cohere2 exaone4 exaone-moe" : "cohere2");
 }
 
+/* Which layers of Cohere 2 with experts are turned: those with a window, and those without experts. */
+static ox_status oxi_llm_add_dense_turns(const oxi_llm_config *c, uint8_t *turned) {
+    const oxi_json_node *kinds = oxi_llm_config_node(c, "mlp_layer_types", 15);
+    const int64_t layers = c->folder->layers;
+    if (!kinds || kinds->type != OXI_JSON_ARRAY || kinds->length < layers) return OX_OK;
+    for (int64_t i = 0; i < layers; i++)
+        if (kinds[1 + i].type == OXI_JSON_STRING && strcmp(kinds[1 + i].value.text, "dense") == 0)
+            turned[i] = 1;
+    return oxi_llm_fact_array(c, "attention.rope_pattern", OX_GGUF_BOOL, turned, layers);
+}
+
 static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
     if (oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe qwen3vlmoe")) return OX_OK; /* says it, has none */
@@ -231,7 +244,7 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
         status = oxi_llm_config_int(
             c,
             oxi_llm_row_holds(c, "modern-bert-decoder") /* of one that would go both ways */
-                ? "local_attention/2"
+                ? "sliding_window|local_attention/2"
                 : "sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
             -1, INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
@@ -247,6 +260,7 @@ static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
                                     c->folder->layers);
     if (status == OX_OK && oxi_llm_only_sliding_turn(c, windowed, any))
         status = oxi_llm_fact_array(c, "attention.rope_pattern", OX_GGUF_BOOL, sliding, c->folder->layers);
+    if (status == OX_OK && oxi_llm_row_holds(c, "cohere2moe")) status = oxi_llm_add_dense_turns(c, sliding);
     oxi_free(sliding, (size_t)c->folder->layers);
     return status;
 }

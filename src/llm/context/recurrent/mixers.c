@@ -379,14 +379,14 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
     const oxi_llm_part *p = model->layers[index].part;
     oxi_llm_linear in;
     memset(&in, 0, sizeof in);
-    ox_tensor *all = ox_silu_(oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x));
+    ox_tensor *all = model->numbers.activation->plain(oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE], x));
     all = oxi_llm_by_head(all, m->heads, 3 * m->key); /* [heads, S, q | k | v] */
     in.q = ox_narrow(all, 2, 0, m->key);
     in.k = ox_narrow(all, 2, m->key, m->key);
     in.v = ox_narrow(all, 2, 2 * m->key, m->key);
     in.decay = oxi_llm_lightning_decays(model, index, batch->count);
     ox_tensor *y = oxi_llm_join_heads(oxi_llm_run_linear(batch, index, &in));
-    y = oxi_llm_normalize(model, &p[OXI_LLM_MERGE_NORM], y);
+    y = ox_rms_norm(y, 1, p[OXI_LLM_MERGE_NORM].weight, m->epsilon > 0 ? m->epsilon : model->numbers.epsilon);
     y = ox_mul_(y, ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE], x)));
     return oxi_llm_product(&p[OXI_LLM_MERGE], y);
 }
