@@ -187,6 +187,8 @@ int main(int count, char **words) {
              ox_llm_importance_save(importance, o.importance, o.text, o.window) == OX_OK;
     if (ok) print_totals(&o, &t);
     else if (*ox_error_text()) fprintf(stderr, "perplexity: %s\n", ox_error_text());
+    else if (context && !tokens)
+        fprintf(stderr, "perplexity: %s\n", ids == 0 ? "the text is empty" : "the model has no tokenizer");
     ox_llm_importance_close(importance);
     free(tokens);
     free(text);
