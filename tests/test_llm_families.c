@@ -295,6 +295,15 @@ static void test_scales(void) {
         check_same("sums that are scaled", &a, &b, 1);
         fact(&b, "attention.scale", 0.1, false);
         check_moved("the scale of scores", &a, &b);
+        make_plain(&a, "llama");
+        b = a;
+        fact(&b, "attention.scale_by_layer", 1, true);
+        for (int i = 0; i < 2 * LAYERS; i++) {
+            const char *name = i % 2 ? "attn_q.bias" : "attn_q.weight";
+            ox_tensor *t = get(&a, layer_name(i / 2, name));
+            if (t) put(&a, layer_name(i / 2, name), ox_mul_number(t, 1.0 / (i / 2 + 1)));
+        }
+        check_same("scores that are scaled less from layer to layer", &a, &b, 1);
         make_plain(&a, "command-r");
         b = a;
         fact(&b, "logit_scale", 4, false);

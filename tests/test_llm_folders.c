@@ -138,7 +138,6 @@ static void test_options(void) {
     static const struct {
         const char *config, *words;
     } refused[] = {
-        {"gpt2\",\"scale_attn_by_inverse_layer_idx\":true", "scale_attn_by_inverse_layer_idx is 1"},
         {"bloom\",\"apply_residual_connection_post_layernorm\":true", "post_layernorm is 1"},
         {"opt\",\"_remove_final_layer_norm\":true,\"do_layer_norm_before\":true", "_remove_final_layer_norm"},
         {"laguna\",\"moe_router_logit_softcapping\":3.0", "moe_router_logit_softcapping is 3"},

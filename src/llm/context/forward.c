@@ -172,7 +172,7 @@ static ox_tensor *oxi_llm_hidden(const ox_llm *model, ox_tensor *x) {
 static ox_tensor *oxi_llm_logits(const ox_llm *model, ox_tensor *x) {
     const oxi_llm_numbers *n = &model->numbers;
     if (model->part[OXI_LLM_HEAD].weight) {
-        x = n->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD], x));
+        x = model->family->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD], x));
         x = oxi_llm_normalize(model, &model->part[OXI_LLM_HEAD_NORM], x);
     }
     x = oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT], x), n->logit_scale);

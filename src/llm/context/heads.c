@@ -126,6 +126,9 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.query_start = batch->start - oxi_llm_first_seen(batch, l);
     desc.window = n->chunk || !n->causal ? 0 : l->window;
     desc.scale = n->attention_scale;
+    if (n->scale_falls)
+        desc.scale = (desc.scale > 0 ? desc.scale : 1 / sqrt((double)l->key_size)) /
+                     (double)(l - model->layers + 1);
     desc.softcap = n->score_cap;
     if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
     if (l->part[OXI_LLM_KEY_SCORE].weight && !(desc.mask = oxi_llm_key_scores(l, v))) return NULL;

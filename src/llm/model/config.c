@@ -560,8 +560,10 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_scale(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     double scale = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE)) ? 1 : 0;
-    int64_t heads = 1, size = 0;
+    int64_t heads = 1, size = 0, falls = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
+    if (!status) status = oxi_llm_read_int(model, file, "attention.scale_by_layer", -1, 0, 0, &falls);
+    n->scale_falls = falls != 0;
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
         status =
             oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);

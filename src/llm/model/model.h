@@ -287,6 +287,7 @@ typedef struct oxi_llm_numbers {
     double alibi_scale;  /* of ALiBi's slopes */
     double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
+    bool scale_falls;    /* the scale of scores is divided by the layer's number, from 1 on */
     int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
     int64_t hyper;       /* residual rows of a position; 0 = one, as usual */
     int64_t hyper_rank;  /* of the matrices that mix them; 0 = they are mixed by a number for each */
