@@ -145,8 +145,8 @@ typedef enum oxi_llm_mixer {
 
 /* Rows of activations.c. */
 typedef struct oxi_llm_activation {
-    ox_tensor *(*plain)(ox_tensor *x);                    /* writes to x */
-    ox_tensor *(*gated)(ox_tensor *gate, ox_tensor *up); /* activation(gate) * up, in gate; NULL: plain, then * up */
+    ox_tensor *(*plain)(ox_tensor *x);                   /* writes to x */
+    ox_tensor *(*gated)(ox_tensor *gate, ox_tensor *up); /* plain(gate) * up, in gate; NULL: by these two */
 } oxi_llm_activation;
 
 typedef struct oxi_llm_family {
