@@ -207,9 +207,11 @@ static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
            oxi_shunt_judge(s);
 }
 
-/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. */
+/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. Of a step
+ * that has a plan already none of these ways is begun when the search is over. */
 static void oxi_shunt_try_least(oxi_shunt_search *s) {
     for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
+        if (s->p->fits && oxi_now() > s->end) return;
         memset(s->placing.keep, 0, (size_t)s->order.access_count);
         s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
         s->packing = packing;
@@ -704,10 +706,12 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     int32_t *early = oxi_shunt_order_early(p);
     if (early) p->time_most = most / 2;
     oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
+    const double left = end - oxi_now();
     p->order = early;
     p->fits = plan != NULL;
-    if (plan && p->time_most > end - oxi_now()) p->time_most = end - oxi_now();
-    if (early && (!plan || oxi_shunt_costs(plan) > plan->enough)) other = oxi_shunt_plan_search(p);
+    if (plan && p->time_most > left) p->time_most = left;
+    bool again = early && (!plan || (left > 0 && oxi_shunt_costs(plan) > plan->enough));
+    if (again) other = oxi_shunt_plan_search(p);
     p->order = NULL;
     p->fits = false;
     p->time_most = most;
