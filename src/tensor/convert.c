@@ -1,14 +1,14 @@
 /* One element at a time between f32 and the narrow floats, bit by bit.
  * Both ways follow from the format's exponent and mantissa widths; rounding is to nearest even.
- * For slow paths, printing and tests; kernels convert whole vectors. */
+ * For slow paths and tests; kernels convert whole vectors, or take the first two into loops. */
 
-static float oxi_float_of_bits(uint32_t bits) {
+OXI_SMALL float oxi_float_of_bits(uint32_t bits) {
     float f;
     memcpy(&f, &bits, sizeof f);
     return f;
 }
 
-static uint32_t oxi_bits_of_float(float f) {
+OXI_SMALL uint32_t oxi_bits_of_float(float f) {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     return bits;

@@ -4,20 +4,6 @@
 
 enum { OXI_SHUNT_BLOCK = 32, OXI_SHUNT_F8_BLOCK = 16, OXI_SHUNT_F8_NAN = 0x80 };
 
-/* As oxi_bits_of_float and oxi_float_of_bits, which are compiled with so few passes that nothing takes them
- * in: loops with calls do not become vectors. */
-static int32_t oxi_shunt_bits_of(float x) {
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static float oxi_shunt_float_of(int32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* The numbers of a block, by its scale, as a sign and 7 bits that grow about as a number's root does: half of
  * the bits that a float has from its exponent on are those of another one, which is rounded. From 1 to 2 and
  * from 1/2 to 1 there are 32 codes each, then 16, 8 .. for two octaves each, down to 2^-13: what is small
@@ -27,9 +13,9 @@ static void oxi_shunt_to_roots(const float *x, float scale, uint8_t *out) {
     const float whole = 12582912; /* 3 * 2^22: what is behind the point is rounded */
     uint8_t code[OXI_SHUNT_F8_BLOCK];
     for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) {
-        float root = oxi_shunt_float_of((oxi_shunt_bits_of(fabsf(x[i]) / scale) >> 1) + (70 << 23));
-        int32_t size = oxi_shunt_bits_of(root + whole) & 0xff;
-        code[i] = (uint8_t)(size | (oxi_shunt_bits_of(x[i]) >> 24 & (size + 0x7f) & 0x80)); /* no -0 */
+        float root = oxi_float_of_bits((oxi_bits_of_float(fabsf(x[i]) / scale) >> 1) + (70u << 23));
+        uint32_t size = oxi_bits_of_float(root + whole) & 0xff;
+        code[i] = (uint8_t)(size | (oxi_bits_of_float(x[i]) >> 24 & (size + 0x7f) & 0x80)); /* no -0 */
     }
     memcpy(out, code, sizeof code);
 }
@@ -46,11 +32,11 @@ static float oxi_shunt_from_root(uint8_t x, float scale) {
 static float oxi_shunt_most(const float *x, int32_t over) {
     int32_t most = 0;
     for (int i = 0; i < OXI_SHUNT_F8_BLOCK; i++) {
-        int32_t size = oxi_shunt_bits_of(x[i]) & 0x7fffffff;
+        int32_t size = (int32_t)(oxi_bits_of_float(x[i]) & 0x7fffffff);
         size = size < over ? size : 0;
         most = size > most ? size : most;
     }
-    return oxi_shunt_float_of(most);
+    return oxi_float_of_bits((uint32_t)most);
 }
 
 /* The largest number of a block is 127, 63/32 of its scale: the upper half of a float, rounded, so that it
@@ -65,7 +51,7 @@ static void oxi_shunt_to_f8(const float *x, int64_t blocks, uint16_t *scales, ui
             most = oxi_shunt_most(x + b * OXI_SHUNT_F8_BLOCK, 0x7f800000);
         }
         if (most < least) most = least;
-        scales[b] = (uint16_t)((oxi_shunt_bits_of(most / top) + 0x8000) >> 16);
+        scales[b] = (uint16_t)((oxi_bits_of_float(most / top) + 0x8000) >> 16);
     }
     for (int64_t b = 0; b < blocks; b++)
         oxi_shunt_to_roots(x + b * OXI_SHUNT_F8_BLOCK, oxi_bf16_to_f32(scales[b]),
