@@ -251,7 +251,7 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
 }
 
 /* For how long a plan of a step is sought that computes for so many seconds: up to 35 ms, or what its calls
- * ask for at least. What is begun then is done with: 10,000 calls take 40 to 45. */
+ * ask for at least. What is begun then is done with: 10,000 calls take 36. */
 static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_problem *p, double computes) {
     double least = 0.015 + 2e-6 * p->node_count, seconds = least + 0.005 * computes;
     if (s->desc.search_seconds > 0) return s->desc.search_seconds;
