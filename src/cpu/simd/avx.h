@@ -192,7 +192,8 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_bf16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 }
 
-/* ---- bytes: in registers of 16 ---- */
+/* ---- bytes: in registers of 16, as sse2 has them: most of its kernels of block types stay in use ---- */
+#define OXI_BYTES_BELOW 1
 #include "cpu/simd/bytes_x86.inc"
 #include "cpu/simd/bytes128.inc"
 
