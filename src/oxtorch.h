@@ -123,7 +123,7 @@
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
  * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
- * is for texts and the heads of files: clang knows no -O1 for a part of a file, and leaves them as they are.
+ * is for texts and the heads of files, which are left as they are: clang knows no -O1 for a part of a file.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls.
  * FULL is for all other kernels: only their loops are aligned (cpu/kernels.h says why), as those of STRAIGHT.
  * It stands in no other pair of lines, where gcc would take the options for others and make other code. */
@@ -144,6 +144,8 @@
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
     _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")") \
     _Pragma("GCC optimize(\"ira-region=one\")") OXI_ALIGNED_LOOPS
+#define OXI_PLAIN_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#define OXI_PLAIN_END _Pragma("GCC pop_options")
 #else
 /* Another level than the rest has would be another target for x86 here, and into that nothing is inlined,
  * even if it must be: passes are left out by name. */
@@ -340,16 +342,16 @@ OXI_LIGHT_END
 #ifndef OX_NO_STDIO
 #include "files/internal.h"
 OXI_LIGHT_BEGIN
-#include "files/zip.c"
-OXI_LIGHT_END
-OXI_PLAIN_BEGIN
 #include "files/contents.c"
-#include "files/filesystem.c"
-#include "files/atomic_write.c"
+#include "files/zip.c"
 #include "files/json.c"
 #include "files/safetensors.c"
-#include "files/safetensors_save.c"
 #include "files/gguf.c"
+OXI_LIGHT_END
+OXI_PLAIN_BEGIN
+#include "files/filesystem.c"
+#include "files/atomic_write.c"
+#include "files/safetensors_save.c"
 #include "files/npy.c"
 #include "files/file.c"
 OXI_PLAIN_END
