@@ -222,7 +222,7 @@ static unsigned oxi_walk_running_along(const oxi_walk *w, int d, int64_t *bytes)
  * transposed. */
 static bool oxi_walk_find_transposed(oxi_walk *w) {
     int last = w->ndim - 1;
-    int64_t bytes, result_bytes;
+    int64_t bytes = 0, result_bytes;
     w->transposed = 0;
     for (w->across = last - 1; w->across >= 0; w->across--) {
         w->transposed = oxi_walk_running_along(w, w->across, &bytes) & ~1u;
