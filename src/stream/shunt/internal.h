@@ -283,7 +283,7 @@ typedef struct oxi_shunt_plan {
     uint64_t peak, pinned_bytes;
     int32_t crowded;                 /* of a try: the first slot in which there was no place; -1: there was */
     double most;                     /* of a try: seconds that are too many; 0: none are */
-    double until;                    /* and the time at which it ends anyway; 0: it does not */
+    double until;                    /* and when it ends anyway, as oxi_shunt_spent; 0: it does not */
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */
@@ -375,5 +375,8 @@ struct ox_shunt {
     size_t span_room, span_count;
     double origin;
 };
+
+/* Seconds that a search of plans is limited by (lanes.c). */
+static double oxi_shunt_spent(void);
 
 #endif

@@ -38,6 +38,17 @@ static double oxi_thread_seconds(void) {
 #endif
 }
 
+/* What a search is limited by: the work of this thread, for a machine that is busy with other things as well
+ * shall make the plan that it would make alone. Where that is not known, or only in ticks, the time. */
+static double oxi_shunt_spent(void) {
+#if defined(_WIN32)
+    return oxi_now();
+#else
+    const double worked = oxi_thread_seconds();
+    return worked > 0 ? worked : oxi_now();
+#endif
+}
+
 /* The disk's lane works for microseconds at a time, and what it begins late shows: it asks for short
  * slices, so that it runs when it is woken although all cores compute (Linux 6.12; others do not know it);
  * among real-time threads, which run until they sleep, for the next priority. */

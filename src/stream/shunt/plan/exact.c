@@ -66,7 +66,7 @@ static void oxi_shunt_exact_next(oxi_shunt_exact *e) {
 static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
     const oxi_shunt_problem *p = e->s->p;
     if (e->seconds >= oxi_shunt_too_long(e->s)) return;
-    if (oxi_now() > e->s->end) {
+    if (oxi_shunt_spent() > e->s->end) {
         e->whole = false;
         return;
     }
@@ -114,5 +114,5 @@ static bool oxi_shunt_exact_all(oxi_shunt_search *s) {
         e.least = e.most;
     } while (e.cut && !oxi_shunt_is_over(s));
     oxi_shunt_unlist(e.order, (size_t)e.room, sizeof *e.order);
-    return e.whole && !e.cut && oxi_now() <= s->end;
+    return e.whole && !e.cut && oxi_shunt_spent() <= s->end;
 }
