@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x6ae31533
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xc18a2b26
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1910,6 +1910,8 @@ _Pragma("GCC optimize(\"ira-region=one\")")
 _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")")\
 _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")")\
 _Pragma("GCC optimize(\"ira-region=one\")")OXI_ALIGNED_LOOPS
+#define OXI_PLAIN_BEGIN _Pragma("GCC push_options")_Pragma("GCC optimize(\"O0\")")
+#define OXI_PLAIN_END _Pragma("GCC pop_options")
 #else
 #define OXI_STRAIGHT_PASSES \
 _Pragma("GCC optimize(\"no-tree-pre\", \"no-tree-vrp\", \"no-tree-dominator-opts\", \"no-tree-pta\")")\
@@ -3063,8 +3065,8 @@ if(ca!=cb)return ca>cb?a:b;
 if(ca==OX_CLASS_INT)return oxi_promote_ints(a,b);
 return a==OX_F64||b==OX_F64?OX_F64:OX_F32;}
 /* >>tensor/convert.c */
-static float oxi_float_of_bits(uint32_t bits){float f;memcpy(&f,&bits,sizeof f);return f;}
-static uint32_t oxi_bits_of_float(float f){uint32_t bits;memcpy(&bits,&f,sizeof bits);return bits;}
+OXI_SMALL float oxi_float_of_bits(uint32_t bits){float f;memcpy(&f,&bits,sizeof f);return f;}
+OXI_SMALL uint32_t oxi_bits_of_float(float f){uint32_t bits;memcpy(&bits,&f,sizeof bits);return bits;}
 static uint32_t oxi_narrow_bits(uint32_t bits,int mantissa,int bias){int shift=23 -mantissa;
 int exponent=(int)(bits>>23);int64_t rebiased=(int64_t)bits-((int64_t)(127 -bias)<<23);
 uint32_t kept=(uint32_t)rebiased;if(exponent<=127 -bias){int down=127 -bias+1 -exponent;
@@ -10586,6 +10588,7 @@ OXI_INLINE void vf_store2_f16c(uint16_t*p,vf a,vf b){vf_store_f16c(p,a);vf_store
 OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(p),16));}
 OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
 oxi_sse2_vf_store2_bf16(p,_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));}
+#define OXI_BYTES_BELOW 1
 #undef OXI_SECTION
 #define OXI_SECTION 2
 #include OX_TORCH_FILE
@@ -11552,7 +11555,7 @@ static unsigned oxi_walk_running_along(const oxi_walk*w,int d,int64_t*bytes){uns
 for(int k=0;k<w->operands;k++){if(!oxi_walk_runs_along(w,k,d))continue;
 found|=1u<<k;*bytes+=w->bytes[k];}
 return found;}
-static bool oxi_walk_find_transposed(oxi_walk*w){int last=w->ndim-1;int64_t bytes,result_bytes;
+static bool oxi_walk_find_transposed(oxi_walk*w){int last=w->ndim-1;int64_t bytes=0,result_bytes;
 w->transposed=0;for(w->across=last-1;w->across>=0;w->across--){
 w->transposed=oxi_walk_running_along(w,w->across,&bytes)&~1u;if(w->transposed)break;}
 if(!w->transposed)return false;
@@ -18715,26 +18718,20 @@ static bool oxi_file_register(const oxi_format*format);
 static ox_file*oxi_open_memory(const char*label,const void*data,size_t bytes,ox_device*device);
 static ox_status oxi_file_fail(ox_status status,const ox_file*file,size_t part,size_t at,
 const char*format,...)OXI_PRINTF(5,6);
-static bool oxi_speak_for_file(const ox_file*file);static const char*oxi_path_text(const char*path);
+static bool oxi_speak_for_file(const ox_file*file);
 typedef struct oxi_quoted{char text[72];}oxi_quoted;
 static oxi_quoted oxi_quote(const char*name,size_t length);
 #define OXI_QUOTE(name)oxi_quote(name,strlen(name)).text
-static void*oxi_grow(void*memory,size_t*room,size_t need,size_t each,bool exact);
 
-static ox_status oxi_file_window(ox_file*file,size_t part,size_t at,size_t bytes,const unsigned char**out);
 static ox_status oxi_file_copy(const ox_file*file,size_t part,size_t at,void*out,size_t bytes);
 typedef ox_status(*oxi_piece_fn)(void*user,size_t done,const unsigned char*data,size_t bytes);
-static ox_status oxi_file_visit(const ox_file*file,size_t part,size_t at,size_t bytes,
-oxi_piece_fn visit,void*user);
 typedef int(*oxi_compare_fn)(const void*user,uint32_t a,uint32_t b);
-static void oxi_sort_indexes(uint32_t*order,uint32_t*scratch,uint32_t count,oxi_compare_fn compare,
-const void*user);
-static uint16_t oxi_read_u16(const unsigned char*p);static uint32_t oxi_read_u32(const unsigned char*p);
-static uint64_t oxi_read_u64(const unsigned char*p);
+static uint16_t oxi_read_u16(const unsigned char*p);
+
 typedef void(*oxi_folder_fn)(void*user,const char*name);
 
 
-
+static size_t oxi_folder_length(const char*path);
 typedef struct oxi_output{FILE*stream;
 char*path,*temporary;size_t path_bytes,temporary_bytes;uint64_t written;ox_status status;}oxi_output;
 typedef void(*oxi_bytes_fn)(void*user,const char*data,size_t bytes);
@@ -18760,6 +18757,229 @@ int method;}oxi_zip_member;typedef struct oxi_zip{oxi_zip_member*members;size_t 
 
 #endif
 OXI_LIGHT_BEGIN
+/* >>files/contents.c */
+enum{OXI_FILE_PROBED=64<<10,OXI_FILE_PIECE=1<<20};static const char*oxi_path_text(const char*path){
+size_t length=strlen(path);return length>120?path+length-120:path;}
+static oxi_quoted oxi_quote(const char*name,size_t length){oxi_quoted out;size_t used=0;
+out.text[used++]='\'';for(size_t i=0;i<length&&i<60;i++){unsigned char c=(unsigned char)name[i];
+out.text[used++]=c<0x20||c==0x7F?'?':(char)c;}
+memcpy(out.text+used,length>60?"...'":"'",length>60?5:2);return out;}
+static ox_status oxi_file_fail(ox_status status,const ox_file*file,size_t part,size_t at,
+const char*format,...){char words[320];
+va_list args;va_start(args,format);vsnprintf(words,sizeof words,format,args);va_end(args);
+const char*path=oxi_path_text(file->parts[part].path);
+if(at==SIZE_MAX)return oxi_fail(status,"%s: %s",path,words);
+return oxi_fail(status,"%s: offset %llu: %s",path,(unsigned long long)at,words);}
+static OXI_UNUSED bool oxi_speak_for_file(const ox_file*file){
+const char*path=oxi_path_text(file->parts[0].path);return*path&&oxi_speak(path);}
+static OXI_UNUSED uint16_t oxi_read_u16(const unsigned char*p){return(uint16_t)(p[0]|p[1]<<8);}
+static uint32_t oxi_read_u32(const unsigned char*p){
+return p[0]|(uint32_t)p[1]<<8|(uint32_t)p[2]<<16|(uint32_t)p[3]<<24;}
+static uint64_t oxi_read_u64(const unsigned char*p){return oxi_read_u32(p)|(uint64_t)oxi_read_u32(p+4)<<32;
+}
+static bool oxi_big_endian_host(void){const uint16_t one=1;unsigned char first;memcpy(&first,&one,1);
+return first==0;}
+static void oxi_copy_swapped(void*to,const void*from,size_t bytes,size_t unit){
+unsigned char*out=(unsigned char*)to,one[8];const unsigned char*in=(const unsigned char*)from;
+for(size_t i=0;i+unit<=bytes;i+=unit){memcpy(one,in+i,unit);
+for(size_t b=0;b<unit;b++)out[i+b]=one[unit-1 -b];}}
+static size_t oxi_swap_unit(ox_dtype dtype){const ox_dtype_info*info=oxi_info(dtype);
+if(info->cls==OX_CLASS_BLOCK)return 1;
+return info->cls==OX_CLASS_COMPLEX?(size_t)info->block_bytes/2:(size_t)info->block_bytes;}
+typedef struct oxi_chunk{struct oxi_chunk*next;uint64_t used,room;}oxi_chunk;
+static void*oxi_file_take(ox_file*file,size_t bytes){oxi_chunk*chunk=(oxi_chunk*)file->chunks;
+if(bytes>SIZE_MAX/4){(void)oxi_fail(OX_ERR_NOMEM,"file: %llu bytes of names",(unsigned long long)bytes);
+return NULL;}
+bytes=(bytes+7)&~(size_t)7;if(!chunk||chunk->room-chunk->used<bytes){
+size_t room=chunk?2*(size_t)chunk->room:1024;if(room>256*1024)room=256*1024;
+if(room<bytes)room=bytes;
+oxi_chunk*more=(oxi_chunk*)oxi_alloc(sizeof*more+room);if(!more)return NULL;
+more->next=chunk;more->used=0;more->room=room;file->chunks=chunk=more;}
+char*memory=(char*)(chunk+1)+(size_t)chunk->used;chunk->used+=bytes;return memory;}
+static void*oxi_grow(void*memory,size_t*room,size_t need,size_t each,bool exact){size_t grown=need,bytes;
+if(memory&&need<=*room)return memory;
+if(!exact&&need<=SIZE_MAX/4){grown=*room?2* *room:8;
+if(grown<need)grown=need;}
+if(!oxi_mul_size(grown,each,&bytes)){(void)oxi_fail(OX_ERR_NOMEM,"file: too many entries");
+return NULL;}
+void*more=memory?oxi_realloc(memory,*room*each,bytes):oxi_alloc(bytes);if(more)*room=grown;
+return more;}
+static oxi_file_part*oxi_file_add_part(ox_file*file){
+void*grown=oxi_grow(file->parts,&file->part_room,file->part_count+1,sizeof*file->parts,false);
+if(!grown)return NULL;
+file->parts=(oxi_file_part*)grown;oxi_file_part*part=&file->parts[file->part_count++];
+memset(part,0,sizeof*part);part->path="";return part;}
+static oxi_file_item*oxi_file_add_item(ox_file*file){
+void*grown=oxi_grow(file->items,&file->item_room,file->item_count+1,sizeof*file->items,false);
+if(!grown)return NULL;
+file->items=(oxi_file_item*)grown;oxi_file_item*item=&file->items[file->item_count++];
+memset(item,0,sizeof*item);item->name="";return item;}
+static oxi_meta_item*oxi_file_add_meta(ox_file*file){
+void*grown=oxi_grow(file->metas,&file->meta_room,file->meta_count+1,sizeof*file->metas,false);
+if(!grown)return NULL;
+file->metas=(oxi_meta_item*)grown;oxi_meta_item*meta=&file->metas[file->meta_count++];
+memset(meta,0,sizeof*meta);meta->key="";return meta;}
+static ox_status oxi_file_map_part(ox_file*file,const char*path){size_t length=strlen(path);
+char*copy=(char*)oxi_file_take(file,length+1);if(!copy)return OX_ERR_NOMEM;
+memcpy(copy,path,length+1);oxi_mapping mapping;memset(&mapping,0,sizeof mapping);ox_status status=
+file->device->region?oxi_map_parts(path,&mapping):oxi_map_file(path,file->copies,&mapping);
+if(status!=OX_OK)return status;
+oxi_file_part*part=oxi_file_add_part(file);if(!part){oxi_unmap_file(&mapping);
+return OX_ERR_NOMEM;}
+part->mapping=mapping;part->path=copy;return OX_OK;}
+static ox_status oxi_file_window(ox_file*file,size_t part,size_t at,size_t bytes,const unsigned char**out){
+oxi_file_part*p=&file->parts[part];bool inside=at>=p->window_at&&at-p->window_at<=p->window_bytes&&
+bytes<=p->window_bytes-(at-p->window_at);
+const unsigned char*data=inside?p->window:NULL;
+size_t from=p->window_at;
+if(!oxi_mapping_is_in_parts(&p->mapping)){data=p->mapping.data;
+from=0;inside=true;}
+*out=data?data+(at-from):NULL;if(inside)return OX_OK;
+size_t room=2*p->window_bytes,left=p->mapping.bytes-at;
+if(room<OXI_FILE_PROBED)room=OXI_FILE_PROBED;
+if(room>OXI_FILE_PIECE)room=OXI_FILE_PIECE;
+if(room>left)room=left;
+if(room<bytes)room=bytes;
+unsigned char*window=(unsigned char*)oxi_file_take(file,room);
+if(!window)return OX_ERR_NOMEM;
+ox_status status=oxi_file_copy(file,part,at,window,room);
+if(status!=OX_OK)return status;
+*out=p->window=window;
+p->window_at=at;
+p->window_bytes=room;
+return OX_OK;}
+static ox_status oxi_file_copy(const ox_file*file,size_t part,size_t at,void*out,size_t bytes){
+const oxi_file_part*p=&file->parts[part];
+return oxi_mapping_copy(&p->mapping,oxi_path_text(p->path),at,out,bytes);}
+static ox_status oxi_file_visit(const ox_file*file,size_t part,size_t at,size_t bytes,
+oxi_piece_fn visit,void*user){const oxi_file_part*p=&file->parts[part];
+if(bytes==0)return OX_OK;
+if(!oxi_mapping_is_in_parts(&p->mapping))return visit(user,0,p->mapping.data+at,bytes);
+const size_t most=OXI_FILE_PIECE;size_t room=bytes<most?bytes:most;
+unsigned char*piece=(unsigned char*)oxi_alloc(most);ox_status status=piece?OX_OK:OX_ERR_NOMEM;
+for(size_t done=0;done<bytes&&status==OX_OK;done+=room){if(room>bytes-done)room=bytes-done;
+status=oxi_mapping_copy(&p->mapping,oxi_path_text(p->path),at+done,piece,room);
+if(status==OX_OK)status=visit(user,done,piece,room);}
+oxi_free(piece,most);return status;}
+static void oxi_file_free(ox_file*file){ox_device*device=file->device;
+if(file->format&&file->format->close)file->format->close(file);
+for(size_t i=0;i<file->part_count;i++){oxi_mapping*mapping=&file->parts[i].mapping;
+if(file->parts[i].borrowed)continue;
+oxi_repacked_forget((void*)(uintptr_t)mapping->data,mapping->bytes);oxi_unmap_file(mapping);}
+oxi_free(file->parts,file->part_room*sizeof*file->parts);
+oxi_free(file->items,file->item_room*sizeof*file->items);
+oxi_free(file->metas,file->meta_room*sizeof*file->metas);while(file->chunks){
+oxi_chunk*chunk=(oxi_chunk*)file->chunks;file->chunks=chunk->next;
+oxi_free(chunk,sizeof*chunk+(size_t)chunk->room);}
+oxi_free(file,sizeof*file);if(device->hold)(void)device->hold(device,false);}
+static void oxi_file_release(ox_file*file){if(oxi_atomic_add(&file->references,-1)==0)oxi_file_free(file);}
+static void oxi_sort_indexes(uint32_t*order,uint32_t*scratch,uint32_t count,oxi_compare_fn compare,
+const void*user){for(uint32_t i=0;i<count;i++)order[i]=i;
+for(uint32_t width=1;width<count&&width;width*=2){for(uint32_t start=0;start<count;start+=2*width){
+uint32_t middle=count-start>width?start+width:count;uint32_t end=count-middle>width?middle+width:count;
+uint32_t a=start,b=middle;for(uint32_t out=start;out<end;out++)
+scratch[out]=b>=end||(a<middle&&compare(user,order[a],order[b])<=0)?order[a++]:order[b++];
+if(end==count)break;}
+memcpy(order,scratch,(size_t)count*sizeof*order);}}
+static int oxi_compare_text(const char*a,size_t a_length,const char*b,size_t b_length){
+size_t shared=a_length<b_length?a_length:b_length;int order=shared?memcmp(a,b,shared):0;
+return order?order:a_length<b_length?-1:a_length>b_length;}
+static int oxi_compare_items(const void*user,uint32_t a,uint32_t b){
+const ox_file*file=(const ox_file*)user;return strcmp(file->items[a].name,file->items[b].name);}
+static int oxi_compare_metas(const void*user,uint32_t a,uint32_t b){
+const ox_file*file=(const ox_file*)user;const oxi_meta_item*x=&file->metas[a],*y=&file->metas[b];
+return oxi_compare_text(x->key,x->key_length,y->key,y->key_length);}
+static ox_status oxi_file_order(ox_file*file,size_t count,oxi_compare_fn compare,uint32_t**order,
+size_t*twice){*twice=count;
+if(count>UINT32_MAX/2)
+return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"more than 2^31 entries");
+*order=(uint32_t*)oxi_file_take(file,count*sizeof**order);
+uint32_t*scratch=(uint32_t*)oxi_alloc(count*sizeof*scratch);
+if(*order&&scratch)oxi_sort_indexes(*order,scratch,(uint32_t)count,compare,file);
+bool made=*order&&scratch;oxi_free(scratch,count*sizeof*scratch);if(!made)return OX_ERR_NOMEM;
+for(size_t i=1;i<count;i++){uint32_t a=(*order)[i-1],b=(*order)[i];
+if(compare(file,a,b)==0&&b<*twice)*twice=b;}
+return OX_OK;}
+static ox_status oxi_file_index(ox_file*file){size_t twice;
+ox_status status=oxi_file_order(file,file->item_count,oxi_compare_items,&file->item_order,&twice);
+if(status!=OX_OK)return status;
+if(twice<file->item_count){const oxi_file_item*item=&file->items[twice];
+return oxi_file_fail(OX_ERR_FORMAT,file,item->part,item->at,"tensor name %s occurs twice",
+OXI_QUOTE(item->name));}
+status=oxi_file_order(file,file->meta_count,oxi_compare_metas,&file->meta_order,&twice);
+if(status!=OX_OK)return status;
+if(twice<file->meta_count){const oxi_meta_item*meta=&file->metas[twice];
+return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"metadata key %s occurs twice",
+oxi_quote(meta->key,meta->key_length).text);}
+return OX_OK;}
+static int64_t oxi_file_find(const ox_file*file,const char*name){size_t low=0,high=file->item_count;
+while(low<high){size_t middle=low+(high-low)/2;
+int order=strcmp(file->items[file->item_order[middle]].name,name);
+if(order==0)return file->item_order[middle];
+if(order<0)
+low=middle+1;
+else
+high=middle;}
+return-1;}
+static int64_t oxi_file_find_meta(const ox_file*file,const char*key){
+size_t low=0,high=file->meta_count,length=strlen(key);while(low<high){size_t middle=low+(high-low)/2;
+const oxi_meta_item*meta=&file->metas[file->meta_order[middle]];
+int order=oxi_compare_text(meta->key,meta->key_length,key,length);
+if(order==0)return file->meta_order[middle];
+if(order<0)
+low=middle+1;
+else
+high=middle;}
+return-1;}
+static bool oxi_item_shape(oxi_file_item*item,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes){
+const ox_dtype_info*info=oxi_info(dtype);int64_t full=info->block_bytes,elements=1;bool empty=false;
+if(ndim>OX_MAX_DIMS)return false;
+for(int d=0;d<ndim;d++){int64_t size=shape[d]>0?shape[d]:1;
+if(shape[d]<0)return false;
+if(shape[d]==0)empty=true;
+if(!oxi_mul_i64(elements,size,&elements))return false;
+if(d==ndim-1&&shape[d]>0)size=shape[d]/info->block_elements;
+if(!oxi_mul_i64(full,size,&full))return false;}
+if(full>INT64_MAX/4||(uint64_t)full>SIZE_MAX/4)return false;
+item->dtype=(uint8_t)dtype;item->ndim=(uint8_t)ndim;item->shape=shape;*bytes=empty?0:(size_t)full;
+return true;}
+static ox_tensor*oxi_item_over(ox_file*file,const oxi_file_item*item,ox_storage*storage){ox_tensor meta;
+oxi_meta(&meta,(ox_dtype)item->dtype,item->ndim,item->shape);if(item->fortran){int64_t stride=1;
+for(int d=0;d<item->ndim;d++){meta.stride[d]=stride;
+stride*=item->shape[d]>0?item->shape[d]:1;}}
+ox_tensor*t=oxi_tensor_over(storage,&meta);
+if(!t||file->device==ox_cpu()||ox_device_of(t)==file->device)return t;
+ox_tensor*moved=ox_to(t,file->device);ox_release(t);return moved;}
+static void oxi_item_released(void*user,void*data){(void)data;oxi_file_release((ox_file*)user);}
+static ox_tensor*oxi_item_tensor(ox_file*file,const oxi_file_item*item,const unsigned char*data){
+static const unsigned char nothing[8]={0};ox_dtype dtype=(ox_dtype)item->dtype;
+size_t element=(size_t)oxi_info(dtype)->block_bytes,unit=oxi_swap_unit(dtype);
+bool swaps=item->swapped&&unit>1;size_t align=oxi_is_block(dtype)?4:element;ox_storage*storage;
+if(!swaps&&item->bytes>0&&(uintptr_t)data%align==0){oxi_atomic_add(&file->references,1);
+storage=oxi_storage_borrow(ox_cpu(),(void*)(uintptr_t)data,item->bytes,oxi_item_released,file);if(storage){
+storage->read_only=file->parts[item->part].borrowed;
+if(oxi_is_block(dtype)&&!storage->read_only)storage->layout=&oxi_repacked_layout;}else{
+oxi_file_release(file);}}else{storage=oxi_storage_new(ox_cpu(),item->bytes);
+if(!data)data=nothing;
+if(storage&&swaps)
+oxi_copy_swapped(storage->data,data,item->bytes,unit);
+else if(storage)
+memcpy(storage->data,data,item->bytes);}
+if(!storage)return NULL;
+ox_tensor*t=oxi_item_over(file,item,storage);oxi_storage_release(storage);return t;}
+typedef struct oxi_swapping{ox_storage*storage;unsigned char*block;size_t unit;}oxi_swapping;
+static ox_status oxi_swap_piece(void*user,size_t done,const unsigned char*data,size_t bytes){
+const oxi_swapping*swapping=(const oxi_swapping*)user;ox_device*device=swapping->storage->device;
+oxi_copy_swapped(swapping->block,data,bytes,swapping->unit);
+return device->write(device,swapping->storage->data,done,swapping->block,bytes);}
+static ox_tensor*oxi_item_swapped(ox_file*file,const oxi_file_item*item){oxi_swapping swapping;
+ox_tensor*t=NULL;swapping.unit=oxi_swap_unit((ox_dtype)item->dtype);
+swapping.storage=oxi_storage_new(file->device,item->bytes);
+swapping.block=swapping.storage?(unsigned char*)oxi_alloc(OXI_FILE_PIECE):NULL;if(swapping.block&&
+oxi_file_visit(file,item->part,item->offset,item->bytes,oxi_swap_piece,&swapping)==OX_OK)
+t=oxi_item_over(file,item,swapping.storage);
+oxi_free(swapping.block,OXI_FILE_PIECE);if(swapping.storage)oxi_storage_release(swapping.storage);
+return t;}
 /* >>files/zip.c */
 static uint32_t oxi_crc32(uint32_t crc,const void*data,size_t bytes){
 const unsigned char*p=(const unsigned char*)data;uint32_t table[8][256];for(uint32_t i=0;i<256;i++){
@@ -19065,416 +19285,6 @@ static ox_status oxi_zip_check(const ox_file*file,const oxi_zip_member*member){u
 ox_status status=oxi_file_visit(file,0,member->offset,member->packed,oxi_crc32_piece,&crc);
 if(status==OX_OK&&crc!=member->crc)return oxi_zip_fail(file,member,oxi_zip_damaged);
 return status;}
-OXI_LIGHT_END
-OXI_PLAIN_BEGIN
-/* >>files/contents.c */
-enum{OXI_FILE_PROBED=64<<10,OXI_FILE_PIECE=1<<20};static const char*oxi_path_text(const char*path){
-size_t length=strlen(path);return length>120?path+length-120:path;}
-static oxi_quoted oxi_quote(const char*name,size_t length){oxi_quoted out;size_t used=0;
-out.text[used++]='\'';for(size_t i=0;i<length&&i<60;i++){unsigned char c=(unsigned char)name[i];
-out.text[used++]=c<0x20||c==0x7F?'?':(char)c;}
-memcpy(out.text+used,length>60?"...'":"'",length>60?5:2);return out;}
-static ox_status oxi_file_fail(ox_status status,const ox_file*file,size_t part,size_t at,
-const char*format,...){char words[320];
-va_list args;va_start(args,format);vsnprintf(words,sizeof words,format,args);va_end(args);
-const char*path=oxi_path_text(file->parts[part].path);
-if(at==SIZE_MAX)return oxi_fail(status,"%s: %s",path,words);
-return oxi_fail(status,"%s: offset %llu: %s",path,(unsigned long long)at,words);}
-static OXI_UNUSED bool oxi_speak_for_file(const ox_file*file){
-const char*path=oxi_path_text(file->parts[0].path);return*path&&oxi_speak(path);}
-static OXI_UNUSED uint16_t oxi_read_u16(const unsigned char*p){return(uint16_t)(p[0]|p[1]<<8);}
-static uint32_t oxi_read_u32(const unsigned char*p){
-return p[0]|(uint32_t)p[1]<<8|(uint32_t)p[2]<<16|(uint32_t)p[3]<<24;}
-static uint64_t oxi_read_u64(const unsigned char*p){return oxi_read_u32(p)|(uint64_t)oxi_read_u32(p+4)<<32;
-}
-static bool oxi_big_endian_host(void){const uint16_t one=1;unsigned char first;memcpy(&first,&one,1);
-return first==0;}
-static void oxi_copy_swapped(void*to,const void*from,size_t bytes,size_t unit){
-unsigned char*out=(unsigned char*)to,one[8];const unsigned char*in=(const unsigned char*)from;
-for(size_t i=0;i+unit<=bytes;i+=unit){memcpy(one,in+i,unit);
-for(size_t b=0;b<unit;b++)out[i+b]=one[unit-1 -b];}}
-static size_t oxi_swap_unit(ox_dtype dtype){const ox_dtype_info*info=oxi_info(dtype);
-if(info->cls==OX_CLASS_BLOCK)return 1;
-return info->cls==OX_CLASS_COMPLEX?(size_t)info->block_bytes/2:(size_t)info->block_bytes;}
-typedef struct oxi_chunk{struct oxi_chunk*next;uint64_t used,room;}oxi_chunk;
-static void*oxi_file_take(ox_file*file,size_t bytes){oxi_chunk*chunk=(oxi_chunk*)file->chunks;
-if(bytes>SIZE_MAX/4){(void)oxi_fail(OX_ERR_NOMEM,"file: %llu bytes of names",(unsigned long long)bytes);
-return NULL;}
-bytes=(bytes+7)&~(size_t)7;if(!chunk||chunk->room-chunk->used<bytes){
-size_t room=chunk?2*(size_t)chunk->room:1024;if(room>256*1024)room=256*1024;
-if(room<bytes)room=bytes;
-oxi_chunk*more=(oxi_chunk*)oxi_alloc(sizeof*more+room);if(!more)return NULL;
-more->next=chunk;more->used=0;more->room=room;file->chunks=chunk=more;}
-char*memory=(char*)(chunk+1)+(size_t)chunk->used;chunk->used+=bytes;return memory;}
-static void*oxi_grow(void*memory,size_t*room,size_t need,size_t each,bool exact){size_t grown=need,bytes;
-if(memory&&need<=*room)return memory;
-if(!exact&&need<=SIZE_MAX/4){grown=*room?2* *room:8;
-if(grown<need)grown=need;}
-if(!oxi_mul_size(grown,each,&bytes)){(void)oxi_fail(OX_ERR_NOMEM,"file: too many entries");
-return NULL;}
-void*more=memory?oxi_realloc(memory,*room*each,bytes):oxi_alloc(bytes);if(more)*room=grown;
-return more;}
-static oxi_file_part*oxi_file_add_part(ox_file*file){
-void*grown=oxi_grow(file->parts,&file->part_room,file->part_count+1,sizeof*file->parts,false);
-if(!grown)return NULL;
-file->parts=(oxi_file_part*)grown;oxi_file_part*part=&file->parts[file->part_count++];
-memset(part,0,sizeof*part);part->path="";return part;}
-static oxi_file_item*oxi_file_add_item(ox_file*file){
-void*grown=oxi_grow(file->items,&file->item_room,file->item_count+1,sizeof*file->items,false);
-if(!grown)return NULL;
-file->items=(oxi_file_item*)grown;oxi_file_item*item=&file->items[file->item_count++];
-memset(item,0,sizeof*item);item->name="";return item;}
-static oxi_meta_item*oxi_file_add_meta(ox_file*file){
-void*grown=oxi_grow(file->metas,&file->meta_room,file->meta_count+1,sizeof*file->metas,false);
-if(!grown)return NULL;
-file->metas=(oxi_meta_item*)grown;oxi_meta_item*meta=&file->metas[file->meta_count++];
-memset(meta,0,sizeof*meta);meta->key="";return meta;}
-static ox_status oxi_file_map_part(ox_file*file,const char*path){size_t length=strlen(path);
-char*copy=(char*)oxi_file_take(file,length+1);if(!copy)return OX_ERR_NOMEM;
-memcpy(copy,path,length+1);oxi_mapping mapping;memset(&mapping,0,sizeof mapping);ox_status status=
-file->device->region?oxi_map_parts(path,&mapping):oxi_map_file(path,file->copies,&mapping);
-if(status!=OX_OK)return status;
-oxi_file_part*part=oxi_file_add_part(file);if(!part){oxi_unmap_file(&mapping);
-return OX_ERR_NOMEM;}
-part->mapping=mapping;part->path=copy;return OX_OK;}
-static ox_status oxi_file_window(ox_file*file,size_t part,size_t at,size_t bytes,const unsigned char**out){
-oxi_file_part*p=&file->parts[part];bool inside=at>=p->window_at&&at-p->window_at<=p->window_bytes&&
-bytes<=p->window_bytes-(at-p->window_at);
-const unsigned char*data=inside?p->window:NULL;
-size_t from=p->window_at;
-if(!oxi_mapping_is_in_parts(&p->mapping)){data=p->mapping.data;
-from=0;inside=true;}
-*out=data?data+(at-from):NULL;if(inside)return OX_OK;
-size_t room=2*p->window_bytes,left=p->mapping.bytes-at;
-if(room<OXI_FILE_PROBED)room=OXI_FILE_PROBED;
-if(room>OXI_FILE_PIECE)room=OXI_FILE_PIECE;
-if(room>left)room=left;
-if(room<bytes)room=bytes;
-unsigned char*window=(unsigned char*)oxi_file_take(file,room);
-if(!window)return OX_ERR_NOMEM;
-ox_status status=oxi_file_copy(file,part,at,window,room);
-if(status!=OX_OK)return status;
-*out=p->window=window;
-p->window_at=at;
-p->window_bytes=room;
-return OX_OK;}
-static ox_status oxi_file_copy(const ox_file*file,size_t part,size_t at,void*out,size_t bytes){
-const oxi_file_part*p=&file->parts[part];
-return oxi_mapping_copy(&p->mapping,oxi_path_text(p->path),at,out,bytes);}
-static ox_status oxi_file_visit(const ox_file*file,size_t part,size_t at,size_t bytes,
-oxi_piece_fn visit,void*user){const oxi_file_part*p=&file->parts[part];
-if(bytes==0)return OX_OK;
-if(!oxi_mapping_is_in_parts(&p->mapping))return visit(user,0,p->mapping.data+at,bytes);
-const size_t most=OXI_FILE_PIECE;size_t room=bytes<most?bytes:most;
-unsigned char*piece=(unsigned char*)oxi_alloc(most);ox_status status=piece?OX_OK:OX_ERR_NOMEM;
-for(size_t done=0;done<bytes&&status==OX_OK;done+=room){if(room>bytes-done)room=bytes-done;
-status=oxi_mapping_copy(&p->mapping,oxi_path_text(p->path),at+done,piece,room);
-if(status==OX_OK)status=visit(user,done,piece,room);}
-oxi_free(piece,most);return status;}
-static void oxi_file_free(ox_file*file){ox_device*device=file->device;
-if(file->format&&file->format->close)file->format->close(file);
-for(size_t i=0;i<file->part_count;i++){oxi_mapping*mapping=&file->parts[i].mapping;
-if(file->parts[i].borrowed)continue;
-oxi_repacked_forget((void*)(uintptr_t)mapping->data,mapping->bytes);oxi_unmap_file(mapping);}
-oxi_free(file->parts,file->part_room*sizeof*file->parts);
-oxi_free(file->items,file->item_room*sizeof*file->items);
-oxi_free(file->metas,file->meta_room*sizeof*file->metas);while(file->chunks){
-oxi_chunk*chunk=(oxi_chunk*)file->chunks;file->chunks=chunk->next;
-oxi_free(chunk,sizeof*chunk+(size_t)chunk->room);}
-oxi_free(file,sizeof*file);if(device->hold)(void)device->hold(device,false);}
-static void oxi_file_release(ox_file*file){if(oxi_atomic_add(&file->references,-1)==0)oxi_file_free(file);}
-static void oxi_sort_indexes(uint32_t*order,uint32_t*scratch,uint32_t count,oxi_compare_fn compare,
-const void*user){for(uint32_t i=0;i<count;i++)order[i]=i;
-for(uint32_t width=1;width<count&&width;width*=2){for(uint32_t start=0;start<count;start+=2*width){
-uint32_t middle=count-start>width?start+width:count;uint32_t end=count-middle>width?middle+width:count;
-uint32_t a=start,b=middle;for(uint32_t out=start;out<end;out++)
-scratch[out]=b>=end||(a<middle&&compare(user,order[a],order[b])<=0)?order[a++]:order[b++];
-if(end==count)break;}
-memcpy(order,scratch,(size_t)count*sizeof*order);}}
-static int oxi_compare_text(const char*a,size_t a_length,const char*b,size_t b_length){
-size_t shared=a_length<b_length?a_length:b_length;int order=shared?memcmp(a,b,shared):0;
-return order?order:a_length<b_length?-1:a_length>b_length;}
-static int oxi_compare_items(const void*user,uint32_t a,uint32_t b){
-const ox_file*file=(const ox_file*)user;return strcmp(file->items[a].name,file->items[b].name);}
-static int oxi_compare_metas(const void*user,uint32_t a,uint32_t b){
-const ox_file*file=(const ox_file*)user;const oxi_meta_item*x=&file->metas[a],*y=&file->metas[b];
-return oxi_compare_text(x->key,x->key_length,y->key,y->key_length);}
-static ox_status oxi_file_order(ox_file*file,size_t count,oxi_compare_fn compare,uint32_t**order,
-size_t*twice){*twice=count;
-if(count>UINT32_MAX/2)
-return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"more than 2^31 entries");
-*order=(uint32_t*)oxi_file_take(file,count*sizeof**order);
-uint32_t*scratch=(uint32_t*)oxi_alloc(count*sizeof*scratch);
-if(*order&&scratch)oxi_sort_indexes(*order,scratch,(uint32_t)count,compare,file);
-bool made=*order&&scratch;oxi_free(scratch,count*sizeof*scratch);if(!made)return OX_ERR_NOMEM;
-for(size_t i=1;i<count;i++){uint32_t a=(*order)[i-1],b=(*order)[i];
-if(compare(file,a,b)==0&&b<*twice)*twice=b;}
-return OX_OK;}
-static ox_status oxi_file_index(ox_file*file){size_t twice;
-ox_status status=oxi_file_order(file,file->item_count,oxi_compare_items,&file->item_order,&twice);
-if(status!=OX_OK)return status;
-if(twice<file->item_count){const oxi_file_item*item=&file->items[twice];
-return oxi_file_fail(OX_ERR_FORMAT,file,item->part,item->at,"tensor name %s occurs twice",
-OXI_QUOTE(item->name));}
-status=oxi_file_order(file,file->meta_count,oxi_compare_metas,&file->meta_order,&twice);
-if(status!=OX_OK)return status;
-if(twice<file->meta_count){const oxi_meta_item*meta=&file->metas[twice];
-return oxi_file_fail(OX_ERR_FORMAT,file,0,SIZE_MAX,"metadata key %s occurs twice",
-oxi_quote(meta->key,meta->key_length).text);}
-return OX_OK;}
-static int64_t oxi_file_find(const ox_file*file,const char*name){size_t low=0,high=file->item_count;
-while(low<high){size_t middle=low+(high-low)/2;
-int order=strcmp(file->items[file->item_order[middle]].name,name);
-if(order==0)return file->item_order[middle];
-if(order<0)
-low=middle+1;
-else
-high=middle;}
-return-1;}
-static int64_t oxi_file_find_meta(const ox_file*file,const char*key){
-size_t low=0,high=file->meta_count,length=strlen(key);while(low<high){size_t middle=low+(high-low)/2;
-const oxi_meta_item*meta=&file->metas[file->meta_order[middle]];
-int order=oxi_compare_text(meta->key,meta->key_length,key,length);
-if(order==0)return file->meta_order[middle];
-if(order<0)
-low=middle+1;
-else
-high=middle;}
-return-1;}
-static bool oxi_item_shape(oxi_file_item*item,ox_dtype dtype,int ndim,const int64_t*shape,size_t*bytes){
-const ox_dtype_info*info=oxi_info(dtype);int64_t full=info->block_bytes,elements=1;bool empty=false;
-if(ndim>OX_MAX_DIMS)return false;
-for(int d=0;d<ndim;d++){int64_t size=shape[d]>0?shape[d]:1;
-if(shape[d]<0)return false;
-if(shape[d]==0)empty=true;
-if(!oxi_mul_i64(elements,size,&elements))return false;
-if(d==ndim-1&&shape[d]>0)size=shape[d]/info->block_elements;
-if(!oxi_mul_i64(full,size,&full))return false;}
-if(full>INT64_MAX/4||(uint64_t)full>SIZE_MAX/4)return false;
-item->dtype=(uint8_t)dtype;item->ndim=(uint8_t)ndim;item->shape=shape;*bytes=empty?0:(size_t)full;
-return true;}
-static ox_tensor*oxi_item_over(ox_file*file,const oxi_file_item*item,ox_storage*storage){ox_tensor meta;
-oxi_meta(&meta,(ox_dtype)item->dtype,item->ndim,item->shape);if(item->fortran){int64_t stride=1;
-for(int d=0;d<item->ndim;d++){meta.stride[d]=stride;
-stride*=item->shape[d]>0?item->shape[d]:1;}}
-ox_tensor*t=oxi_tensor_over(storage,&meta);
-if(!t||file->device==ox_cpu()||ox_device_of(t)==file->device)return t;
-ox_tensor*moved=ox_to(t,file->device);ox_release(t);return moved;}
-static void oxi_item_released(void*user,void*data){(void)data;oxi_file_release((ox_file*)user);}
-static ox_tensor*oxi_item_tensor(ox_file*file,const oxi_file_item*item,const unsigned char*data){
-static const unsigned char nothing[8]={0};ox_dtype dtype=(ox_dtype)item->dtype;
-size_t element=(size_t)oxi_info(dtype)->block_bytes,unit=oxi_swap_unit(dtype);
-bool swaps=item->swapped&&unit>1;size_t align=oxi_is_block(dtype)?4:element;ox_storage*storage;
-if(!swaps&&item->bytes>0&&(uintptr_t)data%align==0){oxi_atomic_add(&file->references,1);
-storage=oxi_storage_borrow(ox_cpu(),(void*)(uintptr_t)data,item->bytes,oxi_item_released,file);if(storage){
-storage->read_only=file->parts[item->part].borrowed;
-if(oxi_is_block(dtype)&&!storage->read_only)storage->layout=&oxi_repacked_layout;}else{
-oxi_file_release(file);}}else{storage=oxi_storage_new(ox_cpu(),item->bytes);
-if(!data)data=nothing;
-if(storage&&swaps)
-oxi_copy_swapped(storage->data,data,item->bytes,unit);
-else if(storage)
-memcpy(storage->data,data,item->bytes);}
-if(!storage)return NULL;
-ox_tensor*t=oxi_item_over(file,item,storage);oxi_storage_release(storage);return t;}
-typedef struct oxi_swapping{ox_storage*storage;unsigned char*block;size_t unit;}oxi_swapping;
-static ox_status oxi_swap_piece(void*user,size_t done,const unsigned char*data,size_t bytes){
-const oxi_swapping*swapping=(const oxi_swapping*)user;ox_device*device=swapping->storage->device;
-oxi_copy_swapped(swapping->block,data,bytes,swapping->unit);
-return device->write(device,swapping->storage->data,done,swapping->block,bytes);}
-static ox_tensor*oxi_item_swapped(ox_file*file,const oxi_file_item*item){oxi_swapping swapping;
-ox_tensor*t=NULL;swapping.unit=oxi_swap_unit((ox_dtype)item->dtype);
-swapping.storage=oxi_storage_new(file->device,item->bytes);
-swapping.block=swapping.storage?(unsigned char*)oxi_alloc(OXI_FILE_PIECE):NULL;if(swapping.block&&
-oxi_file_visit(file,item->part,item->offset,item->bytes,oxi_swap_piece,&swapping)==OX_OK)
-t=oxi_item_over(file,item,swapping.storage);
-oxi_free(swapping.block,OXI_FILE_PIECE);if(swapping.storage)oxi_storage_release(swapping.storage);
-return t;}
-/* >>files/filesystem.c */
-#if defined(OXI_POSIX)
-#include <dirent.h>
-#ifndef __cplusplus
-int fsync(int file);
-int fileno(FILE*stream);int fchmod(int file,mode_t mode);FILE*fdopen(int file,const char*mode);
-#endif
-#ifndef O_NOFOLLOW
-#define O_NOFOLLOW 0
-#endif
-static bool oxi_is_folder(const char*path){struct stat info;
-return stat(path,&info)==0&&S_ISDIR(info.st_mode);}
-static bool oxi_is_file(const char*path){struct stat info;
-return stat(path,&info)==0&&S_ISREG(info.st_mode);}
-static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){DIR*folder=opendir(path);
-if(!folder)return oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno));
-struct dirent*entry;for(errno=0;(entry=readdir(folder))!=NULL;errno=0)visit(user,entry->d_name);
-int cause=errno;closedir(folder);
-return cause?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(cause)):OX_OK;}
-static FILE*oxi_create_file(const char*path,const char*old){struct stat info;bool there=stat(old,&info)==0;
-if(there&&!S_ISREG(info.st_mode)){errno=S_ISDIR(info.st_mode)?EISDIR:EEXIST;
-return NULL;}
-int file=open(path,O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC,there?0600:0666);if(file<0)return NULL;
-if(there)(void)fchmod(file,info.st_mode&0777);
-FILE*stream=fdopen(file,"wb");
-int cause=errno;if(stream)return stream;
-close(file);(void)remove(path);errno=cause;return NULL;}
-static void oxi_remove_file(const char*path){(void)remove(path);}
-static bool oxi_rename_file(const char*from,const char*to){return rename(from,to)==0;}
-static bool oxi_sync_file(int file){return fsync(file)==0||errno==EINVAL;}
-static bool oxi_sync_path(const char*path){int file=open(path,O_RDONLY|O_CLOEXEC);if(file<0)return false;
-bool done=oxi_sync_file(file);
-int cause=errno;close(file);errno=cause;return done;}
-static bool oxi_close_synced(FILE*stream){bool done=fflush(stream)==0&&oxi_sync_file(fileno(stream));
-int cause=errno;bool closed=fclose(stream)==0;if(!done)errno=cause;
-return done&&closed;}
-static bool oxi_sync_folder(const char*path){return oxi_sync_path(path)||errno==EACCES;}
-#elif defined(_WIN32)
-#include <io.h>
-#define OXI_WIDE_ROOM 1024
-static bool oxi_wide_path(const char*path,wchar_t*out){
-bool fits=MultiByteToWideChar(CP_UTF8,MB_ERR_INVALID_CHARS,path,-1,out,OXI_WIDE_ROOM)>0;
-if(!fits)errno=EINVAL;
-return fits;}
-static DWORD oxi_path_kind(const char*path){wchar_t wide[OXI_WIDE_ROOM];
-return oxi_wide_path(path,wide)?GetFileAttributesW(wide):INVALID_FILE_ATTRIBUTES;}
-static bool oxi_is_folder(const char*path){DWORD kind=oxi_path_kind(path);
-return kind!=INVALID_FILE_ATTRIBUTES&&(kind&FILE_ATTRIBUTE_DIRECTORY);}
-static bool oxi_is_file(const char*path){DWORD kind=oxi_path_kind(path);
-return kind!=INVALID_FILE_ATTRIBUTES&&!(kind&FILE_ATTRIBUTE_DIRECTORY);}
-static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){
-wchar_t wide[OXI_WIDE_ROOM];WIN32_FIND_DATAW entry;
-size_t length=oxi_wide_path(path,wide)?wcslen(wide):OXI_WIDE_ROOM;HANDLE found=INVALID_HANDLE_VALUE;
-if(length+3<OXI_WIDE_ROOM){wide[length]=L'\\',wide[length+1]=L'*',wide[length+2]=0;
-found=FindFirstFileW(wide,&entry);}
-if(found==INVALID_HANDLE_VALUE)
-return oxi_fail(OX_ERR_IO,"%s: cannot be listed",oxi_path_text(path));
-do{char name[4*MAX_PATH];
-if(WideCharToMultiByte(CP_UTF8,0,entry.cFileName,-1,name,(int)sizeof name,NULL,NULL)>0)
-visit(user,name);}while(FindNextFileW(found,&entry));
-FindClose(found);return OX_OK;}
-static FILE*oxi_create_file(const char*path,const char*old){wchar_t wide[OXI_WIDE_ROOM];(void)old;
-if(!oxi_wide_path(path,wide))return NULL;
-HANDLE handle=CreateFileW(wide,GENERIC_WRITE,0,NULL,CREATE_NEW,FILE_ATTRIBUTE_NORMAL,NULL);
-errno=GetLastError()==ERROR_FILE_EXISTS?EEXIST:EACCES;if(handle==INVALID_HANDLE_VALUE)return NULL;
-int file=_open_osfhandle((intptr_t)handle,0);FILE*stream=file>=0?_fdopen(file,"wb"):NULL;
-if(stream)return stream;
-if(file>=0)
-_close(file);
-else
-CloseHandle(handle);
-DeleteFileW(wide);return NULL;}
-static void oxi_remove_file(const char*path){wchar_t wide[OXI_WIDE_ROOM];
-if(oxi_wide_path(path,wide))DeleteFileW(wide);}
-static bool oxi_rename_file(const char*from,const char*to){
-wchar_t wide_from[OXI_WIDE_ROOM],wide_to[OXI_WIDE_ROOM];
-if(!oxi_wide_path(from,wide_from)||!oxi_wide_path(to,wide_to))return false;
-const DWORD though_rights_differ=2;
-bool done=ReplaceFileW(wide_to,wide_from,NULL,though_rights_differ,NULL,NULL)!=0||
-MoveFileExW(wide_from,wide_to,MOVEFILE_REPLACE_EXISTING)!=0;
-if(!done)errno=EACCES;
-return done;}
-static bool oxi_close_synced(FILE*stream){bool done=fflush(stream)==0&&_commit(_fileno(stream))==0;
-return(fclose(stream)==0)&&done;}
-static bool oxi_sync_folder(const char*path){return(void)path,true;}
-#else
-static bool oxi_is_folder(const char*path){return(void)path,false;}
-static bool oxi_is_file(const char*path){return(void)path,false;}
-static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){(void)visit,(void)user;
-return oxi_fail(OX_ERR_UNSUPPORTED,"%s: folders cannot be listed on this system",oxi_path_text(path));}
-static FILE*oxi_create_file(const char*path,const char*old){return(void)old,fopen(path,"wbx");}
-static void oxi_remove_file(const char*path){(void)remove(path);}
-static bool oxi_rename_file(const char*from,const char*to){return rename(from,to)==0;}
-static bool oxi_close_synced(FILE*stream){return fclose(stream)==0;}
-static bool oxi_sync_folder(const char*path){return(void)path,true;}
-#endif
-static size_t oxi_folder_length(const char*path){size_t length=strlen(path);
-while(length>0&&path[length-1]!='/'
-#ifdef _WIN32
-&&path[length-1]!='\\'&&path[length-1]!=':'
-#endif
-)
-length--;
-return length;}
-static bool oxi_ends_with(const char*text,const char*ending){
-size_t length=strlen(text),tail=strlen(ending);
-return length>=tail&&memcmp(text+length-tail,ending,tail)==0;}
-/* >>files/atomic_write.c */
-static void oxi_output_drop(oxi_output*output){if(output->stream)fclose(output->stream);
-if(output->temporary)oxi_remove_file(output->temporary);
-oxi_free(output->path,output->path_bytes);oxi_free(output->temporary,output->temporary_bytes);
-memset(output,0,sizeof*output);}
-static ox_status oxi_output_failed(oxi_output*output,const char*what){if(output->status==OX_OK)
-output->status=oxi_fail(OX_ERR_IO,"%s: cannot be %s: %s",oxi_path_text(output->path),what,strerror(errno));
-return output->status;}
-static ox_status oxi_output_open(oxi_output*output,const char*name,const char*path){enum{TRIES=16};
-memset(output,0,sizeof*output);
-if(!path||!*path)return output->status=oxi_fail(OX_ERR_ARG,"%s: no path",name);
-size_t length=strlen(path);output->path_bytes=length+1;output->temporary_bytes=length+48;
-output->path=(char*)oxi_alloc(output->path_bytes);
-output->temporary=(char*)oxi_alloc(output->temporary_bytes);ox_status status=OX_ERR_NOMEM;
-if(output->path&&output->temporary){memcpy(output->path,path,length+1);
-for(int i=0;!output->stream&&i<TRIES&&(i==0||errno==EEXIST);i++){
-snprintf(output->temporary,output->temporary_bytes,"%s.%016llx.tmp",path,
-(unsigned long long)oxi_unpredictable());
-output->stream=oxi_create_file(output->temporary,path);}
-if(output->stream)return OX_OK;
-status=oxi_output_failed(output,"created");}
-oxi_free(output->temporary,output->temporary_bytes);output->temporary=NULL;oxi_output_drop(output);
-return output->status=status;}
-static void oxi_output_write(oxi_output*output,const void*data,size_t bytes){
-if(output->status!=OX_OK||bytes==0)return;
-if(fwrite(data,1,bytes,output->stream)!=bytes)(void)oxi_output_failed(output,"written");
-output->written+=bytes;}
-static void oxi_output_fill(oxi_output*output,int byte,size_t bytes){char block[256];
-memset(block,byte,sizeof block);
-for(;bytes>sizeof block;bytes-=sizeof block)oxi_output_write(output,block,sizeof block);
-oxi_output_write(output,block,bytes);}
-static ox_status oxi_visit_numbers(const ox_tensor*t,oxi_bytes_fn visit,void*user){enum{PIECE=1<<20};
-ox_device*device=ox_device_of(t);
-size_t bytes=ox_nbytes(t),unit=oxi_swap_unit(t->dtype),start=oxi_byte_offset(t->dtype,t->offset);
-bool swaps=unit>1&&oxi_big_endian_host();if(device->host&&!swaps){visit(user,oxi_plain_ptr(t),bytes);
-return OX_OK;}
-char*piece=(char*)oxi_alloc(PIECE);ox_status status=piece?OX_OK:OX_ERR_NOMEM;
-for(size_t at=0;at<bytes&&status==OX_OK;at+=PIECE){
-size_t count=bytes-at<(size_t)PIECE?bytes-at:(size_t)PIECE;
-status=device->read(device,oxi_storage_data(t->storage),start+at,piece,count);
-if(swaps)oxi_copy_swapped(piece,piece,count,unit);
-if(status==OX_OK)visit(user,piece,count);}
-oxi_free(piece,PIECE);return status;}
-static void oxi_output_piece(void*user,const char*data,size_t bytes){
-oxi_output_write((oxi_output*)user,data,bytes);}
-static void oxi_output_tensor(oxi_output*output,const ox_tensor*t){
-ox_status status=oxi_visit_numbers(t,oxi_output_piece,output);
-if(output->status==OX_OK)output->status=status;}
-static ox_status oxi_output_finish(oxi_output*output){if(output->status!=OX_OK)return output->status;
-FILE*stream=output->stream;output->stream=NULL;
-if(!oxi_close_synced(stream))(void)oxi_output_failed(output,"written");
-return output->status;}
-static ox_status oxi_output_rename(oxi_output*output){ox_status status=output->status;
-if(status==OX_OK&&oxi_rename_file(output->temporary,output->path)){
-output->temporary[oxi_folder_length(output->temporary)]=0;
-if(!oxi_sync_folder(output->temporary[0]?output->temporary:"."))
-status=oxi_output_failed(output,"flushed to the disk");
-oxi_free(output->temporary,output->temporary_bytes);output->temporary=NULL;}else if(status==OX_OK){
-status=oxi_output_failed(output,"renamed from its temporary name");}
-oxi_output_drop(output);return status;}
-static int oxi_compare_given(const void*user,uint32_t a,uint32_t b){
-const char*const*names=(const char*const*)user;return strcmp(names[a],names[b]);}
-static ox_status oxi_check_names(const char*op,const char*const*names,int64_t count){
-if(count<0||count>INT32_MAX||(count>0&&!names))
-return oxi_fail(OX_ERR_ARG,"%s: no names",op);
-for(int64_t i=0;i<count;i++)
-if(!names[i]||!names[i][0]||strlen(names[i])>65000)
-return oxi_fail(OX_ERR_ARG,"%s: name %lld is missing, empty or longer than 65000 bytes",op,(long long)i);
-size_t bytes=(size_t)count*2*sizeof(uint32_t);uint32_t*order=(uint32_t*)oxi_alloc(bytes);
-if(!order)return OX_ERR_NOMEM;
-oxi_sort_indexes(order,order+count,(uint32_t)count,oxi_compare_given,names);ox_status status=OX_OK;
-for(int64_t i=1;i<count&&status==OX_OK;i++){const char*name=names[order[i]];
-if(strcmp(name,names[order[i-1]])==0)
-status=oxi_fail(OX_ERR_ARG,"%s: name %s is given twice",op,OXI_QUOTE(name));}
-oxi_free(order,bytes);return status;}
-static ox_tensor*oxi_writable(const char*op,ox_tensor*t){
-if(!t)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensor",op);
-return oxi_contiguous(t);}
 /* >>files/json.c */
 #define OXI_JSON_MAX_DEPTH 64
 enum{OXI_JSON_WANT_VALUE,OXI_JSON_WANT_VALUE_OR_END,OXI_JSON_WANT_KEY,OXI_JSON_WANT_KEY_OR_END,
@@ -20028,146 +19838,6 @@ at++;
 return at<8&&data[at]=='{';}
 static const oxi_format oxi_format_shards={"safetensors",".json",oxi_shards_probe,oxi_shards_open,NULL,
 NULL,NULL};
-/* >>files/safetensors_save.c */
-typedef struct oxi_json_out{char*data;size_t used,room;bool failed;}oxi_json_out;
-static void oxi_json_put_bytes(oxi_json_out*words,const char*text,size_t length){
-void*grown=words->failed?NULL:oxi_grow(words->data,&words->room,words->used+length,1,false);if(!grown){
-words->failed=true;return;}
-words->data=(char*)grown;memcpy(words->data+words->used,text,length);words->used+=length;}
-static void oxi_json_put(oxi_json_out*words,const char*text){oxi_json_put_bytes(words,text,strlen(text));}
-static void oxi_json_put_number(oxi_json_out*words,int64_t value){char digits[24];
-snprintf(digits,sizeof digits,"%lld",(long long)value);oxi_json_put(words,digits);}
-static void oxi_json_put_quote(oxi_json_out*words,const char*text){oxi_json_put(words,"\"");
-for(;*text;text++){static const char plain[]="\b\t\n\f\r\"\\",letters[]="btnfr\"\\";
-const char*special=strchr(plain,*text);char escape[8];if(special)
-snprintf(escape,sizeof escape,"\\%c",letters[special-plain]);
-else if((unsigned char)*text<0x20)
-snprintf(escape,sizeof escape,"\\u%04x",(unsigned)*text);
-if(special||(unsigned char)*text<0x20)
-oxi_json_put(words,escape);
-else
-oxi_json_put_bytes(words,text,1);}
-oxi_json_put(words,"\"");}
-typedef struct oxi_save{const char*path;const char*const*names;ox_tensor*const*tensors;
-const char*const*metadata;int64_t count,pairs;uint32_t*shard;uint32_t*order;uint32_t shards;}oxi_save;
-static int oxi_safetensors_rank(ox_dtype dtype){for(int i=0;i<OXI_SAFETENSORS_DTYPES;i++)
-if(oxi_safetensors_dtypes[i].dtype==dtype)return i;
-return-1;}
-static int oxi_compare_saved(const void*user,uint32_t a,uint32_t b){
-const oxi_save*save=(const oxi_save*)user;
-if(save->shard[a]!=save->shard[b])return save->shard[a]<save->shard[b]?-1:1;
-int rank_a=oxi_safetensors_rank(save->tensors[a]->dtype),
-rank_b=oxi_safetensors_rank(save->tensors[b]->dtype);
-return rank_a!=rank_b?rank_b-rank_a:strcmp(save->names[a],save->names[b]);}
-static ox_status oxi_save_check(const oxi_save*save){
-ox_status status=oxi_check_names("save_safetensors",save->names,save->count);
-if(status!=OX_OK)return status;
-if(save->count>0&&!save->tensors)return oxi_fail(OX_ERR_ARG,"save_safetensors: no tensors");
-if(save->pairs<0||(save->pairs>0&&!save->metadata))
-return oxi_fail(OX_ERR_ARG,"save_safetensors: no metadata");
-for(int64_t i=0;i<save->count;i++){const char*name=save->names[i];
-if(!save->tensors[i])
-return oxi_fail(OX_ERR_ARG,"save_safetensors: tensor %s is NULL",OXI_QUOTE(name));
-if(!oxi_utf8_is_valid(name,strlen(name))||strcmp(name,"__metadata__")==0)
-return oxi_fail(OX_ERR_ARG,"save_safetensors: %s cannot be a name",OXI_QUOTE(name));
-if(!oxi_info(save->tensors[i]->dtype)->safetensors[0])
-return oxi_fail(OX_ERR_UNSUPPORTED,"save_safetensors: tensor %s: the format has no %s",
-OXI_QUOTE(name),ox_dtype_name(save->tensors[i]->dtype));}
-for(int64_t i=0;i<2*save->pairs;i++)
-if(!save->metadata[i]||!oxi_utf8_is_valid(save->metadata[i],strlen(save->metadata[i])))
-return oxi_fail(OX_ERR_ARG,"save_safetensors: metadata %lld is NULL or not UTF-8",(long long)i);
-return OX_OK;}
-static void oxi_save_header(const oxi_save*save,int64_t first,int64_t end,size_t align,oxi_json_out*words){
-int64_t offset=0;oxi_json_put_bytes(words,"\0\0\0\0\0\0\0\0{",9);if(save->pairs>0){
-oxi_json_put(words,"\"__metadata__\":{");for(int64_t i=0;i<save->pairs;i++){if(i)oxi_json_put(words,",");
-oxi_json_put_quote(words,save->metadata[2*i]);oxi_json_put(words,":");
-oxi_json_put_quote(words,save->metadata[2*i+1]);}
-oxi_json_put(words,first<end?"},":"}");}
-for(int64_t i=first;i<end;i++){const ox_tensor*t=save->tensors[save->order[i]];
-if(i>first)oxi_json_put(words,",");
-oxi_json_put_quote(words,save->names[save->order[i]]);oxi_json_put(words,":{\"dtype\":\"");
-oxi_json_put(words,oxi_info(t->dtype)->safetensors);oxi_json_put(words,"\",\"shape\":[");
-for(int d=0;d<t->ndim;d++){if(d)oxi_json_put(words,",");
-oxi_json_put_number(words,t->shape[d]);}
-oxi_json_put(words,"],\"data_offsets\":[");oxi_json_put_number(words,offset);oxi_json_put(words,",");
-oxi_json_put_number(words,offset+=(int64_t)ox_nbytes(t));oxi_json_put(words,"]}");}
-oxi_json_put(words,"}");while(!words->failed&&words->used%align)oxi_json_put(words," ");
-for(int i=0;i<8&&!words->failed;i++)
-words->data[i]=(char)((uint64_t)(words->used-8)>>(8*i));}
-static OXI_UNUSED char*oxi_save_header_of(const char*name,ox_tensor*t,size_t align,size_t*bytes,
-size_t*room){uint32_t order=0;
-oxi_json_out words;oxi_save save;memset(&words,0,sizeof words);memset(&save,0,sizeof save);
-save.names=&name;save.tensors=&t;save.count=1;save.order=&order;
-if(oxi_save_check(&save)!=OX_OK)return NULL;
-oxi_save_header(&save,0,1,align,&words);*bytes=words.used;*room=words.room;
-if(!words.failed)return words.data;
-oxi_free(words.data,words.room);return NULL;}
-static ox_status oxi_save_shard(const oxi_save*save,int64_t first,int64_t end,const char*path,
-oxi_output*output){oxi_json_out words;
-memset(&words,0,sizeof words);oxi_save_header(save,first,end,8,&words);
-ox_status status=words.failed?OX_ERR_NOMEM:OX_OK;
-if(status==OX_OK&&words.used-8>OXI_SAFETENSORS_HEADER_MOST)
-status=oxi_fail(OX_ERR_ARG,"save_safetensors: header of more than %u bytes",OXI_SAFETENSORS_HEADER_MOST);
-if(status==OX_OK)status=oxi_output_open(output,"save_safetensors",path);
-if(status==OX_OK)oxi_output_write(output,words.data,words.used);
-oxi_free(words.data,words.room);for(int64_t i=first;i<end&&status==OX_OK;i++){
-ox_tensor*whole=oxi_writable("save_safetensors",save->tensors[save->order[i]]);if(!whole)
-status=ox_error();
-else
-oxi_output_tensor(output,whole);
-ox_release(whole);}
-return status==OX_OK?oxi_output_finish(output):status;}
-static void oxi_save_path(const oxi_save*save,uint32_t shard,char*out,size_t room){
-int stem=(int)strlen(save->path)-(oxi_ends_with(save->path,".safetensors")?12:0);if(shard==save->shards)
-snprintf(out,room,"%s.index.json",save->path);
-else
-snprintf(out,room,"%.*s-%05u-of-%05u.safetensors",stem,save->path,(unsigned)shard+1,
-(unsigned)save->shards);}
-static ox_status oxi_save_index(const oxi_save*save,char*path,size_t room,oxi_output*output){
-oxi_json_out words;int64_t total=0;memset(&words,0,sizeof words);
-for(int64_t i=0;i<save->count;i++)total+=(int64_t)ox_nbytes(save->tensors[i]);
-oxi_json_put(&words,"{\n  \"metadata\": {\n    \"total_size\": ");oxi_json_put_number(&words,total);
-oxi_json_put(&words,"\n  },\n  \"weight_map\": {");for(int64_t i=0;i<save->count;i++){
-oxi_json_put(&words,i?",\n    ":"\n    ");oxi_json_put_quote(&words,save->names[save->order[i]]);
-oxi_json_put(&words,": ");oxi_save_path(save,save->shard[save->order[i]],path,room);
-oxi_json_put_quote(&words,path+oxi_folder_length(path));}
-oxi_json_put(&words,"\n  }\n}\n");oxi_save_path(save,save->shards,path,room);
-ox_status status=words.failed?OX_ERR_NOMEM:oxi_output_open(output,"save_safetensors",path);
-if(status==OX_OK){oxi_output_write(output,words.data,words.used);
-status=oxi_output_finish(output);}
-oxi_free(words.data,words.room);return status;}
-static ox_status oxi_save_all(const oxi_save*save,bool sharded){
-size_t files=(size_t)save->shards+(sharded?1:0),room=strlen(save->path)+48;
-oxi_output*outputs=(oxi_output*)oxi_calloc(files,sizeof*outputs);char*path=(char*)oxi_alloc(room);
-ox_status status=outputs&&path?OX_OK:OX_ERR_NOMEM;int64_t first=0;
-for(uint32_t k=0;k<save->shards&&status==OX_OK;k++){int64_t end=first;
-while(end<save->count&&save->shard[save->order[end]]==k)end++;
-if(sharded)
-oxi_save_path(save,k,path,room);
-else
-strcpy(path,save->path);
-status=oxi_save_shard(save,first,end,path,&outputs[k]);first=end;}
-if(status==OX_OK&&sharded)status=oxi_save_index(save,path,room,&outputs[save->shards]);
-for(size_t k=0;outputs&&k<files;k++){if(status==OX_OK)
-status=oxi_output_rename(&outputs[k]);
-else
-oxi_output_drop(&outputs[k]);}
-oxi_free(path,room);oxi_free(outputs,files*sizeof*outputs);return status;}
-OX_API ox_status ox_save_safetensors(const char*path,const char*const*names,ox_tensor*const*tensors,
-int64_t count,const char*const*metadata,int64_t pairs,int64_t max_shard_bytes){oxi_save save;
-memset(&save,0,sizeof save);save.path=path;save.names=names;save.tensors=tensors;save.metadata=metadata;
-save.count=count;save.pairs=pairs;if(!path||!*path)return oxi_fail(OX_ERR_ARG,"save_safetensors: no path");
-if(max_shard_bytes<0)
-return oxi_fail(OX_ERR_ARG,"save_safetensors: shards of %lld bytes",(long long)max_shard_bytes);
-ox_status status=oxi_save_check(&save);if(status!=OX_OK)return status;
-size_t bytes=((size_t)count*3 +1)*sizeof(uint32_t);save.shard=(uint32_t*)oxi_alloc(bytes);
-if(!save.shard)return OX_ERR_NOMEM;
-save.order=save.shard+count;save.shards=1;int64_t used=0;for(int64_t i=0;i<count;i++){
-int64_t more=(int64_t)ox_nbytes(tensors[i]);if(max_shard_bytes>0&&used>0&&more>max_shard_bytes-used){
-save.shards++;used=0;}
-save.shard[i]=save.shards-1;used+=more;}
-oxi_sort_indexes(save.order,save.order+count,(uint32_t)count,oxi_compare_saved,&save);
-status=oxi_save_all(&save,max_shard_bytes>0);oxi_free(save.shard,bytes);return status;}
 /* >>files/gguf.c */
 #define OXI_GGUF_KEY_MOST 65535u
 #define OXI_GGUF_NAME_MOST 1024u
@@ -20391,6 +20061,333 @@ for(uint64_t i=0;i<pairs&&status==OX_OK;i++)status=oxi_gguf_pair(&g,i,&align);
 for(uint64_t i=0;i<tensors&&status==OX_OK;i++)status=oxi_gguf_tensor(&g,i,align,&sum);
 return status==OX_OK?oxi_gguf_place(&g,align):status;}
 static const oxi_format oxi_format_gguf={"gguf",".gguf",oxi_gguf_probe,oxi_gguf_open,NULL,NULL,NULL};
+OXI_LIGHT_END
+OXI_PLAIN_BEGIN
+/* >>files/filesystem.c */
+#if defined(OXI_POSIX)
+#include <dirent.h>
+#ifndef __cplusplus
+int fsync(int file);
+int fileno(FILE*stream);int fchmod(int file,mode_t mode);FILE*fdopen(int file,const char*mode);
+#endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
+static bool oxi_is_folder(const char*path){struct stat info;
+return stat(path,&info)==0&&S_ISDIR(info.st_mode);}
+static bool oxi_is_file(const char*path){struct stat info;
+return stat(path,&info)==0&&S_ISREG(info.st_mode);}
+static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){DIR*folder=opendir(path);
+if(!folder)return oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(errno));
+struct dirent*entry;for(errno=0;(entry=readdir(folder))!=NULL;errno=0)visit(user,entry->d_name);
+int cause=errno;closedir(folder);
+return cause?oxi_fail(OX_ERR_IO,"%s: %s",oxi_path_text(path),strerror(cause)):OX_OK;}
+static FILE*oxi_create_file(const char*path,const char*old){struct stat info;bool there=stat(old,&info)==0;
+if(there&&!S_ISREG(info.st_mode)){errno=S_ISDIR(info.st_mode)?EISDIR:EEXIST;
+return NULL;}
+int file=open(path,O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC,there?0600:0666);if(file<0)return NULL;
+if(there)(void)fchmod(file,info.st_mode&0777);
+FILE*stream=fdopen(file,"wb");
+int cause=errno;if(stream)return stream;
+close(file);(void)remove(path);errno=cause;return NULL;}
+static void oxi_remove_file(const char*path){(void)remove(path);}
+static bool oxi_rename_file(const char*from,const char*to){return rename(from,to)==0;}
+static bool oxi_sync_file(int file){return fsync(file)==0||errno==EINVAL;}
+static bool oxi_sync_path(const char*path){int file=open(path,O_RDONLY|O_CLOEXEC);if(file<0)return false;
+bool done=oxi_sync_file(file);
+int cause=errno;close(file);errno=cause;return done;}
+static bool oxi_close_synced(FILE*stream){bool done=fflush(stream)==0&&oxi_sync_file(fileno(stream));
+int cause=errno;bool closed=fclose(stream)==0;if(!done)errno=cause;
+return done&&closed;}
+static bool oxi_sync_folder(const char*path){return oxi_sync_path(path)||errno==EACCES;}
+#elif defined(_WIN32)
+#include <io.h>
+#define OXI_WIDE_ROOM 1024
+static bool oxi_wide_path(const char*path,wchar_t*out){
+bool fits=MultiByteToWideChar(CP_UTF8,MB_ERR_INVALID_CHARS,path,-1,out,OXI_WIDE_ROOM)>0;
+if(!fits)errno=EINVAL;
+return fits;}
+static DWORD oxi_path_kind(const char*path){wchar_t wide[OXI_WIDE_ROOM];
+return oxi_wide_path(path,wide)?GetFileAttributesW(wide):INVALID_FILE_ATTRIBUTES;}
+static bool oxi_is_folder(const char*path){DWORD kind=oxi_path_kind(path);
+return kind!=INVALID_FILE_ATTRIBUTES&&(kind&FILE_ATTRIBUTE_DIRECTORY);}
+static bool oxi_is_file(const char*path){DWORD kind=oxi_path_kind(path);
+return kind!=INVALID_FILE_ATTRIBUTES&&!(kind&FILE_ATTRIBUTE_DIRECTORY);}
+static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){
+wchar_t wide[OXI_WIDE_ROOM];WIN32_FIND_DATAW entry;
+size_t length=oxi_wide_path(path,wide)?wcslen(wide):OXI_WIDE_ROOM;HANDLE found=INVALID_HANDLE_VALUE;
+if(length+3<OXI_WIDE_ROOM){wide[length]=L'\\',wide[length+1]=L'*',wide[length+2]=0;
+found=FindFirstFileW(wide,&entry);}
+if(found==INVALID_HANDLE_VALUE)
+return oxi_fail(OX_ERR_IO,"%s: cannot be listed",oxi_path_text(path));
+do{char name[4*MAX_PATH];
+if(WideCharToMultiByte(CP_UTF8,0,entry.cFileName,-1,name,(int)sizeof name,NULL,NULL)>0)
+visit(user,name);}while(FindNextFileW(found,&entry));
+FindClose(found);return OX_OK;}
+static FILE*oxi_create_file(const char*path,const char*old){wchar_t wide[OXI_WIDE_ROOM];(void)old;
+if(!oxi_wide_path(path,wide))return NULL;
+HANDLE handle=CreateFileW(wide,GENERIC_WRITE,0,NULL,CREATE_NEW,FILE_ATTRIBUTE_NORMAL,NULL);
+errno=GetLastError()==ERROR_FILE_EXISTS?EEXIST:EACCES;if(handle==INVALID_HANDLE_VALUE)return NULL;
+int file=_open_osfhandle((intptr_t)handle,0);FILE*stream=file>=0?_fdopen(file,"wb"):NULL;
+if(stream)return stream;
+if(file>=0)
+_close(file);
+else
+CloseHandle(handle);
+DeleteFileW(wide);return NULL;}
+static void oxi_remove_file(const char*path){wchar_t wide[OXI_WIDE_ROOM];
+if(oxi_wide_path(path,wide))DeleteFileW(wide);}
+static bool oxi_rename_file(const char*from,const char*to){
+wchar_t wide_from[OXI_WIDE_ROOM],wide_to[OXI_WIDE_ROOM];
+if(!oxi_wide_path(from,wide_from)||!oxi_wide_path(to,wide_to))return false;
+const DWORD though_rights_differ=2;
+bool done=ReplaceFileW(wide_to,wide_from,NULL,though_rights_differ,NULL,NULL)!=0||
+MoveFileExW(wide_from,wide_to,MOVEFILE_REPLACE_EXISTING)!=0;
+if(!done)errno=EACCES;
+return done;}
+static bool oxi_close_synced(FILE*stream){bool done=fflush(stream)==0&&_commit(_fileno(stream))==0;
+return(fclose(stream)==0)&&done;}
+static bool oxi_sync_folder(const char*path){return(void)path,true;}
+#else
+static bool oxi_is_folder(const char*path){return(void)path,false;}
+static bool oxi_is_file(const char*path){return(void)path,false;}
+static ox_status oxi_list_folder(const char*path,oxi_folder_fn visit,void*user){(void)visit,(void)user;
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: folders cannot be listed on this system",oxi_path_text(path));}
+static FILE*oxi_create_file(const char*path,const char*old){return(void)old,fopen(path,"wbx");}
+static void oxi_remove_file(const char*path){(void)remove(path);}
+static bool oxi_rename_file(const char*from,const char*to){return rename(from,to)==0;}
+static bool oxi_close_synced(FILE*stream){return fclose(stream)==0;}
+static bool oxi_sync_folder(const char*path){return(void)path,true;}
+#endif
+static size_t oxi_folder_length(const char*path){size_t length=strlen(path);
+while(length>0&&path[length-1]!='/'
+#ifdef _WIN32
+&&path[length-1]!='\\'&&path[length-1]!=':'
+#endif
+)
+length--;
+return length;}
+static bool oxi_ends_with(const char*text,const char*ending){
+size_t length=strlen(text),tail=strlen(ending);
+return length>=tail&&memcmp(text+length-tail,ending,tail)==0;}
+/* >>files/atomic_write.c */
+static void oxi_output_drop(oxi_output*output){if(output->stream)fclose(output->stream);
+if(output->temporary)oxi_remove_file(output->temporary);
+oxi_free(output->path,output->path_bytes);oxi_free(output->temporary,output->temporary_bytes);
+memset(output,0,sizeof*output);}
+static ox_status oxi_output_failed(oxi_output*output,const char*what){if(output->status==OX_OK)
+output->status=oxi_fail(OX_ERR_IO,"%s: cannot be %s: %s",oxi_path_text(output->path),what,strerror(errno));
+return output->status;}
+static ox_status oxi_output_open(oxi_output*output,const char*name,const char*path){enum{TRIES=16};
+memset(output,0,sizeof*output);
+if(!path||!*path)return output->status=oxi_fail(OX_ERR_ARG,"%s: no path",name);
+size_t length=strlen(path);output->path_bytes=length+1;output->temporary_bytes=length+48;
+output->path=(char*)oxi_alloc(output->path_bytes);
+output->temporary=(char*)oxi_alloc(output->temporary_bytes);ox_status status=OX_ERR_NOMEM;
+if(output->path&&output->temporary){memcpy(output->path,path,length+1);
+for(int i=0;!output->stream&&i<TRIES&&(i==0||errno==EEXIST);i++){
+snprintf(output->temporary,output->temporary_bytes,"%s.%016llx.tmp",path,
+(unsigned long long)oxi_unpredictable());
+output->stream=oxi_create_file(output->temporary,path);}
+if(output->stream)return OX_OK;
+status=oxi_output_failed(output,"created");}
+oxi_free(output->temporary,output->temporary_bytes);output->temporary=NULL;oxi_output_drop(output);
+return output->status=status;}
+static void oxi_output_write(oxi_output*output,const void*data,size_t bytes){
+if(output->status!=OX_OK||bytes==0)return;
+if(fwrite(data,1,bytes,output->stream)!=bytes)(void)oxi_output_failed(output,"written");
+output->written+=bytes;}
+static void oxi_output_fill(oxi_output*output,int byte,size_t bytes){char block[256];
+memset(block,byte,sizeof block);
+for(;bytes>sizeof block;bytes-=sizeof block)oxi_output_write(output,block,sizeof block);
+oxi_output_write(output,block,bytes);}
+static ox_status oxi_visit_numbers(const ox_tensor*t,oxi_bytes_fn visit,void*user){enum{PIECE=1<<20};
+ox_device*device=ox_device_of(t);
+size_t bytes=ox_nbytes(t),unit=oxi_swap_unit(t->dtype),start=oxi_byte_offset(t->dtype,t->offset);
+bool swaps=unit>1&&oxi_big_endian_host();if(device->host&&!swaps){visit(user,oxi_plain_ptr(t),bytes);
+return OX_OK;}
+char*piece=(char*)oxi_alloc(PIECE);ox_status status=piece?OX_OK:OX_ERR_NOMEM;
+for(size_t at=0;at<bytes&&status==OX_OK;at+=PIECE){
+size_t count=bytes-at<(size_t)PIECE?bytes-at:(size_t)PIECE;
+status=device->read(device,oxi_storage_data(t->storage),start+at,piece,count);
+if(swaps)oxi_copy_swapped(piece,piece,count,unit);
+if(status==OX_OK)visit(user,piece,count);}
+oxi_free(piece,PIECE);return status;}
+static void oxi_output_piece(void*user,const char*data,size_t bytes){
+oxi_output_write((oxi_output*)user,data,bytes);}
+static void oxi_output_tensor(oxi_output*output,const ox_tensor*t){
+ox_status status=oxi_visit_numbers(t,oxi_output_piece,output);
+if(output->status==OX_OK)output->status=status;}
+static ox_status oxi_output_finish(oxi_output*output){if(output->status!=OX_OK)return output->status;
+FILE*stream=output->stream;output->stream=NULL;
+if(!oxi_close_synced(stream))(void)oxi_output_failed(output,"written");
+return output->status;}
+static ox_status oxi_output_rename(oxi_output*output){ox_status status=output->status;
+if(status==OX_OK&&oxi_rename_file(output->temporary,output->path)){
+output->temporary[oxi_folder_length(output->temporary)]=0;
+if(!oxi_sync_folder(output->temporary[0]?output->temporary:"."))
+status=oxi_output_failed(output,"flushed to the disk");
+oxi_free(output->temporary,output->temporary_bytes);output->temporary=NULL;}else if(status==OX_OK){
+status=oxi_output_failed(output,"renamed from its temporary name");}
+oxi_output_drop(output);return status;}
+static int oxi_compare_given(const void*user,uint32_t a,uint32_t b){
+const char*const*names=(const char*const*)user;return strcmp(names[a],names[b]);}
+static ox_status oxi_check_names(const char*op,const char*const*names,int64_t count){
+if(count<0||count>INT32_MAX||(count>0&&!names))
+return oxi_fail(OX_ERR_ARG,"%s: no names",op);
+for(int64_t i=0;i<count;i++)
+if(!names[i]||!names[i][0]||strlen(names[i])>65000)
+return oxi_fail(OX_ERR_ARG,"%s: name %lld is missing, empty or longer than 65000 bytes",op,(long long)i);
+size_t bytes=(size_t)count*2*sizeof(uint32_t);uint32_t*order=(uint32_t*)oxi_alloc(bytes);
+if(!order)return OX_ERR_NOMEM;
+oxi_sort_indexes(order,order+count,(uint32_t)count,oxi_compare_given,names);ox_status status=OX_OK;
+for(int64_t i=1;i<count&&status==OX_OK;i++){const char*name=names[order[i]];
+if(strcmp(name,names[order[i-1]])==0)
+status=oxi_fail(OX_ERR_ARG,"%s: name %s is given twice",op,OXI_QUOTE(name));}
+oxi_free(order,bytes);return status;}
+static ox_tensor*oxi_writable(const char*op,ox_tensor*t){
+if(!t)return OXI_FAIL_NULL(OX_ERR_ARG,"%s: no tensor",op);
+return oxi_contiguous(t);}
+/* >>files/safetensors_save.c */
+typedef struct oxi_json_out{char*data;size_t used,room;bool failed;}oxi_json_out;
+static void oxi_json_put_bytes(oxi_json_out*words,const char*text,size_t length){
+void*grown=words->failed?NULL:oxi_grow(words->data,&words->room,words->used+length,1,false);if(!grown){
+words->failed=true;return;}
+words->data=(char*)grown;memcpy(words->data+words->used,text,length);words->used+=length;}
+static void oxi_json_put(oxi_json_out*words,const char*text){oxi_json_put_bytes(words,text,strlen(text));}
+static void oxi_json_put_number(oxi_json_out*words,int64_t value){char digits[24];
+snprintf(digits,sizeof digits,"%lld",(long long)value);oxi_json_put(words,digits);}
+static void oxi_json_put_quote(oxi_json_out*words,const char*text){oxi_json_put(words,"\"");
+for(;*text;text++){static const char plain[]="\b\t\n\f\r\"\\",letters[]="btnfr\"\\";
+const char*special=strchr(plain,*text);char escape[8];if(special)
+snprintf(escape,sizeof escape,"\\%c",letters[special-plain]);
+else if((unsigned char)*text<0x20)
+snprintf(escape,sizeof escape,"\\u%04x",(unsigned)*text);
+if(special||(unsigned char)*text<0x20)
+oxi_json_put(words,escape);
+else
+oxi_json_put_bytes(words,text,1);}
+oxi_json_put(words,"\"");}
+typedef struct oxi_save{const char*path;const char*const*names;ox_tensor*const*tensors;
+const char*const*metadata;int64_t count,pairs;uint32_t*shard;uint32_t*order;uint32_t shards;}oxi_save;
+static int oxi_safetensors_rank(ox_dtype dtype){for(int i=0;i<OXI_SAFETENSORS_DTYPES;i++)
+if(oxi_safetensors_dtypes[i].dtype==dtype)return i;
+return-1;}
+static int oxi_compare_saved(const void*user,uint32_t a,uint32_t b){
+const oxi_save*save=(const oxi_save*)user;
+if(save->shard[a]!=save->shard[b])return save->shard[a]<save->shard[b]?-1:1;
+int rank_a=oxi_safetensors_rank(save->tensors[a]->dtype),
+rank_b=oxi_safetensors_rank(save->tensors[b]->dtype);
+return rank_a!=rank_b?rank_b-rank_a:strcmp(save->names[a],save->names[b]);}
+static ox_status oxi_save_check(const oxi_save*save){
+ox_status status=oxi_check_names("save_safetensors",save->names,save->count);
+if(status!=OX_OK)return status;
+if(save->count>0&&!save->tensors)return oxi_fail(OX_ERR_ARG,"save_safetensors: no tensors");
+if(save->pairs<0||(save->pairs>0&&!save->metadata))
+return oxi_fail(OX_ERR_ARG,"save_safetensors: no metadata");
+for(int64_t i=0;i<save->count;i++){const char*name=save->names[i];
+if(!save->tensors[i])
+return oxi_fail(OX_ERR_ARG,"save_safetensors: tensor %s is NULL",OXI_QUOTE(name));
+if(!oxi_utf8_is_valid(name,strlen(name))||strcmp(name,"__metadata__")==0)
+return oxi_fail(OX_ERR_ARG,"save_safetensors: %s cannot be a name",OXI_QUOTE(name));
+if(!oxi_info(save->tensors[i]->dtype)->safetensors[0])
+return oxi_fail(OX_ERR_UNSUPPORTED,"save_safetensors: tensor %s: the format has no %s",
+OXI_QUOTE(name),ox_dtype_name(save->tensors[i]->dtype));}
+for(int64_t i=0;i<2*save->pairs;i++)
+if(!save->metadata[i]||!oxi_utf8_is_valid(save->metadata[i],strlen(save->metadata[i])))
+return oxi_fail(OX_ERR_ARG,"save_safetensors: metadata %lld is NULL or not UTF-8",(long long)i);
+return OX_OK;}
+static void oxi_save_header(const oxi_save*save,int64_t first,int64_t end,size_t align,oxi_json_out*words){
+int64_t offset=0;oxi_json_put_bytes(words,"\0\0\0\0\0\0\0\0{",9);if(save->pairs>0){
+oxi_json_put(words,"\"__metadata__\":{");for(int64_t i=0;i<save->pairs;i++){if(i)oxi_json_put(words,",");
+oxi_json_put_quote(words,save->metadata[2*i]);oxi_json_put(words,":");
+oxi_json_put_quote(words,save->metadata[2*i+1]);}
+oxi_json_put(words,first<end?"},":"}");}
+for(int64_t i=first;i<end;i++){const ox_tensor*t=save->tensors[save->order[i]];
+if(i>first)oxi_json_put(words,",");
+oxi_json_put_quote(words,save->names[save->order[i]]);oxi_json_put(words,":{\"dtype\":\"");
+oxi_json_put(words,oxi_info(t->dtype)->safetensors);oxi_json_put(words,"\",\"shape\":[");
+for(int d=0;d<t->ndim;d++){if(d)oxi_json_put(words,",");
+oxi_json_put_number(words,t->shape[d]);}
+oxi_json_put(words,"],\"data_offsets\":[");oxi_json_put_number(words,offset);oxi_json_put(words,",");
+oxi_json_put_number(words,offset+=(int64_t)ox_nbytes(t));oxi_json_put(words,"]}");}
+oxi_json_put(words,"}");while(!words->failed&&words->used%align)oxi_json_put(words," ");
+for(int i=0;i<8&&!words->failed;i++)
+words->data[i]=(char)((uint64_t)(words->used-8)>>(8*i));}
+static OXI_UNUSED char*oxi_save_header_of(const char*name,ox_tensor*t,size_t align,size_t*bytes,
+size_t*room){uint32_t order=0;
+oxi_json_out words;oxi_save save;memset(&words,0,sizeof words);memset(&save,0,sizeof save);
+save.names=&name;save.tensors=&t;save.count=1;save.order=&order;
+if(oxi_save_check(&save)!=OX_OK)return NULL;
+oxi_save_header(&save,0,1,align,&words);*bytes=words.used;*room=words.room;
+if(!words.failed)return words.data;
+oxi_free(words.data,words.room);return NULL;}
+static ox_status oxi_save_shard(const oxi_save*save,int64_t first,int64_t end,const char*path,
+oxi_output*output){oxi_json_out words;
+memset(&words,0,sizeof words);oxi_save_header(save,first,end,8,&words);
+ox_status status=words.failed?OX_ERR_NOMEM:OX_OK;
+if(status==OX_OK&&words.used-8>OXI_SAFETENSORS_HEADER_MOST)
+status=oxi_fail(OX_ERR_ARG,"save_safetensors: header of more than %u bytes",OXI_SAFETENSORS_HEADER_MOST);
+if(status==OX_OK)status=oxi_output_open(output,"save_safetensors",path);
+if(status==OX_OK)oxi_output_write(output,words.data,words.used);
+oxi_free(words.data,words.room);for(int64_t i=first;i<end&&status==OX_OK;i++){
+ox_tensor*whole=oxi_writable("save_safetensors",save->tensors[save->order[i]]);if(!whole)
+status=ox_error();
+else
+oxi_output_tensor(output,whole);
+ox_release(whole);}
+return status==OX_OK?oxi_output_finish(output):status;}
+static void oxi_save_path(const oxi_save*save,uint32_t shard,char*out,size_t room){
+int stem=(int)strlen(save->path)-(oxi_ends_with(save->path,".safetensors")?12:0);if(shard==save->shards)
+snprintf(out,room,"%s.index.json",save->path);
+else
+snprintf(out,room,"%.*s-%05u-of-%05u.safetensors",stem,save->path,(unsigned)shard+1,
+(unsigned)save->shards);}
+static ox_status oxi_save_index(const oxi_save*save,char*path,size_t room,oxi_output*output){
+oxi_json_out words;int64_t total=0;memset(&words,0,sizeof words);
+for(int64_t i=0;i<save->count;i++)total+=(int64_t)ox_nbytes(save->tensors[i]);
+oxi_json_put(&words,"{\n  \"metadata\": {\n    \"total_size\": ");oxi_json_put_number(&words,total);
+oxi_json_put(&words,"\n  },\n  \"weight_map\": {");for(int64_t i=0;i<save->count;i++){
+oxi_json_put(&words,i?",\n    ":"\n    ");oxi_json_put_quote(&words,save->names[save->order[i]]);
+oxi_json_put(&words,": ");oxi_save_path(save,save->shard[save->order[i]],path,room);
+oxi_json_put_quote(&words,path+oxi_folder_length(path));}
+oxi_json_put(&words,"\n  }\n}\n");oxi_save_path(save,save->shards,path,room);
+ox_status status=words.failed?OX_ERR_NOMEM:oxi_output_open(output,"save_safetensors",path);
+if(status==OX_OK){oxi_output_write(output,words.data,words.used);
+status=oxi_output_finish(output);}
+oxi_free(words.data,words.room);return status;}
+static ox_status oxi_save_all(const oxi_save*save,bool sharded){
+size_t files=(size_t)save->shards+(sharded?1:0),room=strlen(save->path)+48;
+oxi_output*outputs=(oxi_output*)oxi_calloc(files,sizeof*outputs);char*path=(char*)oxi_alloc(room);
+ox_status status=outputs&&path?OX_OK:OX_ERR_NOMEM;int64_t first=0;
+for(uint32_t k=0;k<save->shards&&status==OX_OK;k++){int64_t end=first;
+while(end<save->count&&save->shard[save->order[end]]==k)end++;
+if(sharded)
+oxi_save_path(save,k,path,room);
+else
+strcpy(path,save->path);
+status=oxi_save_shard(save,first,end,path,&outputs[k]);first=end;}
+if(status==OX_OK&&sharded)status=oxi_save_index(save,path,room,&outputs[save->shards]);
+for(size_t k=0;outputs&&k<files;k++){if(status==OX_OK)
+status=oxi_output_rename(&outputs[k]);
+else
+oxi_output_drop(&outputs[k]);}
+oxi_free(path,room);oxi_free(outputs,files*sizeof*outputs);return status;}
+OX_API ox_status ox_save_safetensors(const char*path,const char*const*names,ox_tensor*const*tensors,
+int64_t count,const char*const*metadata,int64_t pairs,int64_t max_shard_bytes){oxi_save save;
+memset(&save,0,sizeof save);save.path=path;save.names=names;save.tensors=tensors;save.metadata=metadata;
+save.count=count;save.pairs=pairs;if(!path||!*path)return oxi_fail(OX_ERR_ARG,"save_safetensors: no path");
+if(max_shard_bytes<0)
+return oxi_fail(OX_ERR_ARG,"save_safetensors: shards of %lld bytes",(long long)max_shard_bytes);
+ox_status status=oxi_save_check(&save);if(status!=OX_OK)return status;
+size_t bytes=((size_t)count*3 +1)*sizeof(uint32_t);save.shard=(uint32_t*)oxi_alloc(bytes);
+if(!save.shard)return OX_ERR_NOMEM;
+save.order=save.shard+count;save.shards=1;int64_t used=0;for(int64_t i=0;i<count;i++){
+int64_t more=(int64_t)ox_nbytes(tensors[i]);if(max_shard_bytes>0&&used>0&&more>max_shard_bytes-used){
+save.shards++;used=0;}
+save.shard[i]=save.shards-1;used+=more;}
+oxi_sort_indexes(save.order,save.order+count,(uint32_t)count,oxi_compare_saved,&save);
+status=oxi_save_all(&save,max_shard_bytes>0);oxi_free(save.shard,bytes);return status;}
 /* >>files/npy.c */
 #define OXI_NPY_HEADER_MOST 10000
 #define OXI_NPY_LEAD 12
@@ -20882,7 +20879,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x6ae31533
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc18a2b26
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -21993,13 +21990,12 @@ OXI_PACK(bf16,OXI_TRANSPOSE_AND_WIDEN)
 #else
 OXI_PACK(bf16,OXI_WIDEN_AND_TRANSPOSE)
 #endif
-#if OXI_ISA(TWO)
+#if defined(OXI_F16C_APART)
+OXI_PACK(f16c,OXI_WIDEN_AND_TRANSPOSE)
+#elif OXI_ISA(TWO)
 OXI_PACK(f16,OXI_TRANSPOSE_AND_WIDEN)
 #else
 OXI_PACK(f16,OXI_WIDEN_AND_TRANSPOSE)
-#endif
-#ifdef OXI_F16C_APART
-OXI_PACK(f16c,OXI_WIDEN_AND_TRANSPOSE)
 #endif
 #undef OXI_PACK
 #undef OXI_WIDEN_AND_TRANSPOSE
@@ -22038,10 +22034,12 @@ if(OXI_I16_VNNI)k->gemm_i16.run=OXI_ISA(gemm_i16_vnni);
 #endif
 k->pack_across=OXI_ISA(pack_across);
 k->pack_along=OXI_ISA(pack_along);k->pack_across_bf16=OXI_ISA(pack_across_bf16);
-k->pack_along_bf16=OXI_ISA(pack_along_bf16);k->pack_across_f16=OXI_ISA(pack_across_f16);
-k->pack_along_f16=OXI_ISA(pack_along_f16);k->round_tile_bf16=OXI_ISA(round_tile_bf16);
+k->pack_along_bf16=OXI_ISA(pack_along_bf16);k->round_tile_bf16=OXI_ISA(round_tile_bf16);
 k->round_tile_f16=OXI_ISA(round_tile_f16);k->dot_f32=OXI_ISA(dot_f32);
-#ifdef OXI_F16C_APART
+#ifndef OXI_F16C_APART
+k->pack_across_f16=OXI_ISA(pack_across_f16);
+k->pack_along_f16=OXI_ISA(pack_along_f16);
+#else
 if(oxi_cpu_info()->features&OXI_CPU_F16C){k->pack_across_f16=OXI_ISA(pack_across_f16c);
 k->pack_along_f16=OXI_ISA(pack_along_f16c);k->round_tile_f16=OXI_ISA(round_tile_f16c);}
 #endif
@@ -23110,10 +23108,8 @@ X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)X(q2_k,OX_Q2_K)X(q3_k,OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X)\
 X(q8_1,OX_Q8_1)X(q8_k,OX_Q8_K)X(tq1_0,OX_TQ1_0)\
 X(tq2_0,OX_TQ2_0)X(q1_0,OX_Q1_0)X(q2_0,OX_Q2_0)X(nvfp4,OX_NVFP4)
-#if defined(OXI_X86) && VF == 16
+#if defined(OXI_X86) && (VF == 16 || defined(OXI_BYTES_BELOW))
 #define OXI_EACH_UNPACKED_TYPE(X)
-#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X)OXI_EACH_LOOKED_UP_TYPE(X)X(nvfp4,OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X)\
 OXI_EACH_LOOKED_UP_TYPE(X)OXI_EACH_COMMON_BLOCK_TYPE(X)OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -23320,6 +23316,7 @@ all=vs_fma(sum,vs_set1(OXI_ISA(half)(p+108)*x->step),all);}
 return vs_sum(all);}
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features&OXI_CPU_AVX512_VNNI)
+#define OXI_EXTRA_ALONE 1
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features&OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -23327,10 +23324,9 @@ return vs_sum(all);}
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features&OXI_CPU_DOTPROD)
 #endif
-#define OXI_EACH_SUPER_BLOCK_TYPE(X)\
-X(q4_k,OX_Q4_K)X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)X(q2_k,OX_Q2_K)X(q3_k,OX_Q3_K)X(iq4_xs,OX_IQ4_XS)
-#if defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_DOT_TYPE OXI_EACH_SUPER_BLOCK_TYPE
+#ifdef OXI_BYTES_BELOW
+#define OXI_EACH_DOT_TYPE(X)\
+X(q4_k,OX_Q4_K)X(q5_k,OX_Q5_K)X(q6_k,OX_Q6_K)X(q2_k,OX_Q2_K)X(q3_k,OX_Q3_K)
 #else
 #define OXI_EACH_DOT_TYPE(X)OXI_EACH_COMMON_BLOCK_TYPE(X)OXI_EACH_LOOKED_UP_TYPE(X)
 #endif
@@ -23340,7 +23336,7 @@ const oxi_q8*x,float*out){\
 for(int64_t step=0;step<rows;step++){\
 int64_t i=oxi_interleaved_row(step,rows);\
 out[i]=OXI_ISA(dot)(n,(const char*)blocks+i*row_bytes,x,extra);}}
-#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+#ifndef OXI_EXTRA_ALONE
 #define OXI_X(name,dtype)\
 OXI_DOT_ROWS(dot_##name,dot_any_##name,0)
 OXI_EACH_DOT_TYPE(OXI_X)
@@ -23385,9 +23381,9 @@ OXI_ISA(fill_table_pairs)();
 #endif
 k->expand_codes=OXI_ISA(expand_codes);
 k->quantize_activation=OXI_ISA(quantize_activation);
-#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+#if !(defined(OXI_X86) && VF == 16)
 k->dot_codes=OXI_ISA(dot_codes);
-#if VF > 1
+#if VF > 1 && !defined(OXI_EXTRA_ALONE)
 #define OXI_X(name,dtype)k->dot_rows[dtype] =OXI_ISA(dot_##name);
 OXI_EACH_DOT_TYPE(OXI_X)
 #undef OXI_X
@@ -23402,9 +23398,9 @@ OXI_EACH_DOT_TYPE(OXI_X)
 #endif
 }
 #undef OXI_BLOCK_EXTRA
+#undef OXI_EXTRA_ALONE
 #undef OXI_DOT_ROWS
 #undef OXI_EACH_DOT_TYPE
-#undef OXI_EACH_SUPER_BLOCK_TYPE
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -23765,9 +23761,9 @@ if(least)sum.v[v]=vrf_fma(more.v[v],vrf_set1(x->sum[b]),sum.v[v]);}
 if(dtype!=OX_IQ4_XS)p+=OXI_REPACKED_ROWS*bytes;}
 OXI_ISA(row_store)(out,sum);}
 OXI_INLINE void OXI_ISA(rows_dot_k)(ox_dtype dtype,int bytes,const uint8_t*p,const oxi_q8*x,float*out,
-int at_once,int extra){int32_t kept[8][OXI_REPACKED_ROWS];
-OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);vrs total[OXI_ISA(row_vectors)];
-vrf step=vrf_set1(x->step),less=vrf_set1(-x->step);
+int offset,int least,int at_once,int extra){(void)offset,(void)least;
+int32_t kept[8][OXI_REPACKED_ROWS];OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);
+vrs total[OXI_ISA(row_vectors)];vrf step=vrf_set1(x->step),less=vrf_set1(-x->step);
 OXI_ISA(row_numbers)d=OXI_ISA(row_halves)(p),dmin=OXI_ISA(row_halves)(p+2*OXI_REPACKED_ROWS);OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++){OXI_ISA(row_scales)scales=OXI_ISA(row_scales_k)(p,v);
 vrs taken=vrs_zero();OXI_UNROLL
@@ -23795,9 +23791,9 @@ OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++)
 sum.v[v]=vrf_fma(vrf_mul(d.v[v],step),vrf_of(total[v]),sum.v[v]);
 OXI_ISA(row_store)(out,sum);}
-OXI_INLINE void OXI_ISA(rows_dot_q6_k)(const uint8_t*p,const oxi_q8*x,float*out,int extra){
-enum{bytes=OXI_BYTES_OX_Q6_K};int32_t kept[8][OXI_REPACKED_ROWS];
-OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);
+OXI_INLINE void OXI_ISA(rows_dot_16)(ox_dtype dtype,int bytes,const uint8_t*p,const oxi_q8*x,float*out,
+int offset,int least,int at_once,int extra){(void)offset,(void)least,(void)at_once;
+int32_t kept[8][OXI_REPACKED_ROWS];OXI_ISA(row_numbers)sum=OXI_ISA(row_load)(out);
 OXI_ISA(row_numbers)d=OXI_ISA(row_halves)(p+OXI_REPACKED_ROWS*208);OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++)d.v[v]=vrf_mul(d.v[v],vrf_set1(x->step));
 for(int part=0;part<2;part++){OXI_UNROLL
@@ -23816,27 +23812,14 @@ OXI_UNROLL
 for(int pair=0;pair<8;pair++){int group=pair/2,four=4*half+2*(pair%2);
 const int8_t*q=x->q+128*part+32*group+4*four;vr first=vr_spread(q),second=vr_spread(q+4);
 OXI_ISA(prefetch_rows)(p+OXI_REPACKED_ROWS*128,bytes,16*part+8*half+pair);OXI_UNROLL
-for(int v=0;v<OXI_ISA(row_vectors);v++){vr a=OXI_ISA(row_codes)(OX_Q6_K,p,part,group,four,v);
-vr b=OXI_ISA(row_codes)(OX_Q6_K,p,part,group,four+1,v);
+for(int v=0;v<OXI_ISA(row_vectors);v++){vr a=OXI_ISA(row_codes)(dtype,p,part,group,four,v);
+vr b=OXI_ISA(row_codes)(dtype,p,part,group,four+1,v);
 vrs sums=vrs_step(vrs_step(vrs_zero(),a,first,extra),b,second,extra);
 total[v]=vrs_scaled(total[v],sums,vrs_load(kept[2*group+half]+VR*v));}}
 OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++)
 sum.v[v]=vrf_fma(d.v[v],vrf_of(total[v]),sum.v[v]);}}
 OXI_ISA(row_store)(out,sum);}
-#define OXI_EACH_REPACKED_32(X)\
-X(q4_0,OX_Q4_0,8,0,8)X(q4_1,OX_Q4_1,0,2,8)X(q5_0,OX_Q5_0,16,0,4)X(q5_1,OX_Q5_1,0,2,4)\
-X(mxfp4,OX_MXFP4,12,0,4)X(q8_0,OX_Q8_0,OXI_ROW_LESS,0,8)\
-X(iq4_nl,OX_IQ4_NL,OXI_ROW_LESS,0,8)X(iq4_xs,OX_IQ4_XS,OXI_ROW_LESS,0,8)
-#define OXI_X(name,dtype,offset,least,at_once)\
-OXI_INLINE void OXI_ISA(rows_dot_##name)(const uint8_t*p,const oxi_q8*x,float*out,int extra){\
-OXI_ISA(rows_dot_32)(dtype,OXI_BYTES_##dtype,p,x,out,offset,least,at_once,extra);}
-OXI_EACH_REPACKED_32(OXI_X)
-#undef OXI_X
-OXI_INLINE void OXI_ISA(rows_dot_q4_k)(const uint8_t*p,const oxi_q8*x,float*out,int extra){
-OXI_ISA(rows_dot_k)(OX_Q4_K,OXI_BYTES_OX_Q4_K,p,x,out,8,extra);}
-OXI_INLINE void OXI_ISA(rows_dot_q5_k)(const uint8_t*p,const oxi_q8*x,float*out,int extra){
-OXI_ISA(rows_dot_k)(OX_Q5_K,OXI_BYTES_OX_Q5_K,p,x,out,4,extra);}
 OXI_INLINE void OXI_ISA(rows_unpack)(ox_dtype dtype,int elements,int bytes,int groups,int fours,int each,
 int offset,int64_t n,const uint8_t*p,int first,int count,
 int64_t width,bool is_signed,const oxi_code_panel*to){char*code=(char*)to->codes;
@@ -23858,20 +23841,23 @@ vrf_store(extra+i,is_signed?taken:vrf_fma(s,vrf_set1((float)offset),taken));}}}
 #if defined(OXI_X86) && VR == 4
 #define OXI_REPACKED_MORE_BITS(X)
 #else
-#define OXI_REPACKED_MORE_BITS(X)X(q5_k,OX_Q5_K,2,8,32,0)X(q6_k,OX_Q6_K,4,8,16,32)
+#define OXI_REPACKED_MORE_BITS(X)\
+X(q5_k,OX_Q5_K,2,8,32,0,k,0,4)X(q6_k,OX_Q6_K,4,8,16,32,16,0,2)
 #endif
 #define OXI_REPACKED_TYPES(X)\
-X(q4_0,OX_Q4_0,2,4,32,8)X(q4_1,OX_Q4_1,2,4,32,0)X(q5_0,OX_Q5_0,2,4,32,16)\
-X(q5_1,OX_Q5_1,2,4,32,0)X(mxfp4,OX_MXFP4,2,4,32,12)X(q4_k,OX_Q4_K,2,8,32,0)\
+X(q4_0,OX_Q4_0,2,4,32,8,32,0,8)X(q4_1,OX_Q4_1,2,4,32,0,32,2,8)\
+X(q5_0,OX_Q5_0,2,4,32,16,32,0,4)X(q5_1,OX_Q5_1,2,4,32,0,32,2,4)\
+X(mxfp4,OX_MXFP4,2,4,32,12,32,0,4)X(q4_k,OX_Q4_K,2,8,32,0,k,0,8)\
 OXI_REPACKED_MORE_BITS(X)
 #ifdef OXI_WIDE_ROWS
 #define OXI_REPACKED_WIDE_TYPES(X)\
-X(q8_0,OX_Q8_0,2,4,32,OXI_ROW_LESS)X(iq4_nl,OX_IQ4_NL,2,4,32,OXI_ROW_LESS)\
-X(iq4_xs,OX_IQ4_XS,2,4,32,OXI_ROW_LESS)
+X(q8_0,OX_Q8_0,2,4,32,OXI_ROW_LESS,32,0,8)\
+X(iq4_nl,OX_IQ4_NL,2,4,32,OXI_ROW_LESS,32,0,8)\
+X(iq4_xs,OX_IQ4_XS,2,4,32,OXI_ROW_LESS,32,0,8)
 #else
 #define OXI_REPACKED_WIDE_TYPES(X)
 #endif
-#define OXI_X(name,dtype,groups,fours,each,offset)\
+#define OXI_X(name,dtype,groups,fours,each,offset,way,least,at_once)\
 OXI_KERNEL void OXI_ISA(unpack_rows_##name)(int64_t n,const void*rows,int first,int count,\
 int64_t width,bool is_signed,const oxi_code_panel*to){\
 OXI_ISA(rows_unpack)(dtype,OXI_ELEMENTS_##dtype,OXI_BYTES_##dtype,groups,fours,each,offset,n,\
@@ -23879,7 +23865,7 @@ OXI_ISA(rows_unpack)(dtype,OXI_ELEMENTS_##dtype,OXI_BYTES_##dtype,groups,fours,e
 OXI_REPACKED_TYPES(OXI_X)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_DOT_REPACKED(kernel,name,dtype,extra)\
+#define OXI_DOT_REPACKED(kernel,dtype,offset,way,least,at_once,extra)\
 OXI_KERNEL void OXI_ISA(kernel)(int64_t groups,int64_t more,int64_t apart,int64_t group_bytes,int64_t n,\
 const void*blocks,const oxi_q8*x,float*out){\
 enum{bytes=OXI_REPACKED_ROWS*OXI_BYTES_##dtype*(256/OXI_ELEMENTS_##dtype)};\
@@ -23888,16 +23874,17 @@ for(int64_t i=0;i<groups;i++)\
 for(int64_t at=0;256*at<n;at++)\
 for(int64_t j=0;j<=(i<more);j++){\
 const uint8_t*p=(const uint8_t*)blocks+j*apart+i*group_bytes+at*bytes;\
-OXI_ISA(rows_dot_##name)(p,x+at,out+OXI_REPACKED_ROWS*(i+j*groups),extra);}}
-#define OXI_X(name,dtype,groups,fours,each,offset)\
-OXI_DOT_REPACKED(dot_repacked_##name,name,dtype,0)
+OXI_ISA(rows_dot_##way)(dtype,OXI_BYTES_##dtype,p,x+at,\
+out+OXI_REPACKED_ROWS*(i+j*groups),offset,least,at_once,extra);}}
+#define OXI_X(name,dtype,groups,fours,each,offset,way,least,at_once)\
+OXI_DOT_REPACKED(dot_repacked_##name,dtype,offset,way,least,at_once,0)
 OXI_REPACKED_TYPES(OXI_X)
 #if !defined(OXI_X86)
 OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 #undef OXI_X
-#define OXI_X(name,dtype,groups,fours,each,offset)\
-OXI_DOT_REPACKED(dot_extra_repacked_##name,name,dtype,1)
+#define OXI_X(name,dtype,groups,fours,each,offset,way,least,at_once)\
+OXI_DOT_REPACKED(dot_extra_repacked_##name,dtype,offset,way,least,at_once,1)
 #if !defined(OXI_X86)
 OXI_REPACKED_TYPES(OXI_X)
 #endif
@@ -23907,7 +23894,7 @@ OXI_REPACKED_WIDE_TYPES(OXI_X)
 static OXI_UNUSED void OXI_ISA(fill_repacked)(oxi_kernels*k){(void)k;
 #if VF > 1
 unsigned features=oxi_cpu_info()->features;
-#define OXI_X(name,dtype,groups,fours,each,offset)\
+#define OXI_X(name,dtype,groups,fours,each,offset,way,least,at_once)\
 k->dot_repacked[dtype]=OXI_ISA(dot_repacked_##name);\
 k->unpack_repacked[dtype]=OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86)
@@ -23917,7 +23904,7 @@ OXI_REPACKED_WIDE_TYPES(OXI_X)
 #endif
 OXI_REPACKED_TYPES(OXI_X)
 #undef OXI_X
-#define OXI_X(name,dtype,groups,fours,each,offset)\
+#define OXI_X(name,dtype,groups,fours,each,offset,way,least,at_once)\
 k->dot_repacked[dtype]=OXI_ISA(dot_extra_repacked_##name);\
 k->unpack_repacked[dtype]=OXI_ISA(unpack_rows_##name);
 #if defined(OXI_X86) && defined(OXI_WIDE_ROWS)
@@ -23933,7 +23920,6 @@ if(features&OXI_CPU_DOTPROD){OXI_REPACKED_TYPES(OXI_X)OXI_REPACKED_WIDE_TYPES(OX
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
-#undef OXI_EACH_REPACKED_32
 #undef OXI_DOT_REPACKED
 #undef OXI_UNROLL_4
 #undef vrf
@@ -24208,6 +24194,7 @@ OXI_ISA(fill_fourier)(k);
 #endif
 }
 #undef OXI_VNNI
+#undef OXI_BYTES_BELOW
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c

@@ -9087,6 +9087,10 @@ X("bitnet","self_attn.q_proj.weight","attn_q.weight",TERNARY)\
 X("bitnet","self_attn.k_proj.weight","attn_k.weight",TERNARY)\
 X("bitnet","self_attn.v_proj.weight","attn_v.weight",TERNARY)\
 X("bitnet","self_attn.o_proj.weight","attn_output.weight",TERNARY)\
+X("bitnet","self_attn.q_proj.bias","attn_q.bias",NONE)\
+X("bitnet","self_attn.k_proj.bias","attn_k.bias",NONE)\
+X("bitnet","self_attn.v_proj.bias","attn_v.bias",NONE)\
+X("bitnet","self_attn.o_proj.bias","attn_output.bias",NONE)\
 X("bitnet","mlp.gate_proj.weight","ffn_gate.weight",TERNARY)\
 X("bitnet","mlp.up_proj.weight","ffn_up.weight",TERNARY)\
 X("bitnet","mlp.down_proj.weight","ffn_down.weight",TERNARY)\
@@ -9429,6 +9433,7 @@ X("xglm","heads","attention_heads")\
 X("jetmoe","heads","num_key_value_heads*num_experts_per_tok|num_key_value_heads*2")\
 X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
 X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
+X("persimmon","kv_heads","$heads")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
 X(OXI_LLM_MLA,"kv_heads","1")\
 X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")\
@@ -9443,7 +9448,8 @@ X("bamba recurrent-gemma","rotary","rope.partial_rotary_factor|0.5")\
 X("phi2 glm glm4 glm4moe nemotron","rotary","rope.partial_rotary_factor|0.5")\
 X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
-X("*","rotary","rope.partial_rotary_factor|rotary_pct|1")\
+X("phi3 minimax-m2 mellum laguna gemma4","rotary","rope.partial_rotary_factor|1")\
+X("*","rotary","1")\
 X("*","window","sliding_window")
 #define OXI_LLM_MLA "deepseek2 deepseek32 glm-dsa mistral4"
 #define OXI_LLM_NO_ROPE \
@@ -9484,6 +9490,7 @@ X("openai-gpt","norms_behind_sums",BOOL,"1")\
 X("opt","norms_behind_sums",BOOL,"1-do_layer_norm_before|0")\
 X("t5 t5encoder","hidden_activation",TEXT,"dense_act_fn|feed_forward_proj")\
 X("gemma","hidden_activation",TEXT,"hidden_activation|hidden_act")\
+X("nemotron_h nemotron_h_moe","hidden_activation",TEXT,"mlp_hidden_act")\
 X("openai-gpt","hidden_activation",TEXT,"'gelu_new")\
 X("apertus","hidden_activation",TEXT,"")\
 X("mpt","hidden_activation",TEXT,"'gelu")\
@@ -9521,6 +9528,7 @@ X("falcon-h1","ssm.inner_size",INT,"mamba_d_ssm|$width*mamba_expand")\
 X("falcon-h1","ssm.state_size",INT,"mamba_d_state")\
 X("falcon-h1","ssm.time_step_rank",INT,"mamba_n_heads")\
 X("falcon-h1","ssm.group_count",INT,"mamba_n_groups|1")\
+X("falcon-h1","ssm.norm_before_gate",BOOL,"mamba_rms_norm*mamba_norm_before_gate|mamba_rms_norm|0")\
 X("mamba mamba2","ssm.conv_kernel",INT,"conv_kernel|4")\
 X("recurrent-gemma","ssm.conv_kernel",INT,"conv1d_width|4")\
 X("recurrent-gemma","ssm.inner_size",INT,"lru_width|$width")\
@@ -9533,6 +9541,7 @@ X("olmo_hybrid","ssm.state_size",INT,"linear_key_head_dim")\
 X("olmo_hybrid","ssm.time_step_rank",INT,"linear_num_value_heads|$heads")\
 X("olmo_hybrid","ssm.group_count",INT,"linear_num_key_heads|$heads")\
 X("olmo_hybrid","ssm.length_epsilon",FLOAT,"0.000001")\
+X("minimax-01","ssm.norm_epsilon",FLOAT,"0.000001")\
 X("olmo_hybrid","ssm.norm_epsilon",FLOAT,"0.00001")\
 X("olmo_hybrid","ssm.rate_scale",FLOAT,"linear_allow_neg_eigval+1|2")\
 X("olmo_hybrid","attention.rope_pattern",INT,"rope.rope_theta*0+1|0")\
@@ -9597,13 +9606,15 @@ X("nemotron_h nemotron_h_moe","attention.layer_norm_rms_epsilon",FLOAT,"layer_no
 X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
 X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
 X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
+X("gemma3","attention.causal",BOOL,"1-use_bidirectional_attention|1")\
 X(OXI_LLM_MLA " minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
 X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
 X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
-X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
+X("mpt","attention.max_alibi_bias",FLOAT,"8")\
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier")\
+X("gpt2","attention.scale_by_layer",BOOL,"scale_attn_by_inverse_layer_idx")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
 X("mpt","attention.scale",FLOAT,"attn_config.softmax_scale")\
 X("gemma2 gemma3 vaultgemma","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
@@ -9652,7 +9663,7 @@ X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("minimax-01 qwen2vl","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("qwen3vl qwen3vlmoe","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
-X("gemma3 mellum laguna modern-bert modern-bert-decoder","rope.scaling.factor_swa",FLOAT,\
+X("gemma3 gemma3n gemma4 mellum laguna modern-bert modern-bert-decoder","rope.scaling.factor_swa",FLOAT,\
 "?rope_parameters.sliding_attention.rope_type:linear*rope_parameters.sliding_attention.factor")\
 X("mellum laguna","rope.freq_base_swa",FLOAT,"rope_parameters.sliding_attention.rope_theta|10000")\
 X("laguna","rope.dimension_count_swa",INT,\
@@ -9671,6 +9682,8 @@ X("falcon","attention.alibi_scale",FLOAT,"1/~$head")\
 X("falcon","sequential_residual",SIGNED,"1-parallel_attn-new_decoder_architecture|1-parallel_attn")\
 X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
 X("phimoe","expert_used_count",INT,"2")\
+X("falcon-h1","use_bias",BOOL,"attention_bias|0")\
+X("falcon-h1","use_rope_factors",BOOL,"1")\
 X("ernie4_5 ernie4_5-moe","use_bias",BOOL,"use_bias")\
 X("smollm3 llama4","attention.rope_pattern",INT,"no_rope_layers")\
 X("aria aria_text","expert_count",INT,"moe_num_experts")\
@@ -9764,45 +9777,49 @@ X("*","general.sampling.top_p",FLOAT,"generation.top_p")\
 X("*","general.sampling.min_p",FLOAT,"generation.min_p")\
 X("*","general.sampling.penalty_repeat",FLOAT,"generation.repetition_penalty")
 #define OXI_LLM_SOURCE_ONLY_LIST(X)\
-X("gpt2","scale_attn_by_inverse_layer_idx",0)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
 X("gemma4","?use_bidirectional_attention:all",0)\
 X("gemma3n","altup_correct_scale",1)\
 X("openai-gpt","?afn:gelu",1)\
 X("xglm","add_cross_attention",0)\
+X("aria aria_text","@hidden_act*0+?hidden_act:silu|1",1)\
 X("doge","is_moe",0)\
 X("apertus","?hidden_act:xielu",1)\
 X("modern-bert-decoder","?classifier_activation:gelu",1)\
-X("bitnet","attention_bias",0)\
 X("laguna","moe_router_logit_softcapping",0)\
 X("cohere2moe","?shared_expert_combination_strategy:sum",0)\
 X("cohere2moe","prefix_dense_sliding_window_pattern",1)\
-X("falcon-h1","attention_bias",0)\
-X("falcon-h1","mlp_bias",0)\
-X("falcon-h1","projectors_bias",0)\
-X("falcon-h1","mamba_proj_bias",0)\
-X("falcon-h1","mamba_rms_norm*mamba_norm_before_gate|mamba_rms_norm",0)\
 X("minimax-01","full_attn_alpha_factor-mlp_alpha_factor",0)\
 X("minimax-01","linear_attn_alpha_factor-mlp_alpha_factor",0)\
 X("minimax-01","full_attn_beta_factor",1)\
 X("minimax-01","linear_attn_beta_factor",1)\
 X("minimax-01","mlp_beta_factor",1)
 #define OXI_LLM_SOURCE_SCALE_LIST(X)\
-X("falcon-h1","token_embd","","embedding_multiplier")\
-X("falcon-h1","output","","lm_head_multiplier")\
-X("falcon-h1","ffn_gate","","mlp_multipliers.0")\
-X("falcon-h1","ffn_down","","mlp_multipliers.1")\
-X("falcon-h1","attn_q","","attention_in_multiplier")\
-X("falcon-h1","attn_k","","attention_in_multiplier*key_multiplier")\
-X("falcon-h1","attn_v","","attention_in_multiplier")\
-X("falcon-h1","attn_output","","attention_out_multiplier")\
-X("falcon-h1","ssm_out","","ssm_out_multiplier")\
-X("falcon-h1","ssm_in","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.0")\
-X("falcon-h1","ssm_in","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.1")\
-X("falcon-h1","ssm_in","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.2")\
-X("falcon-h1","ssm_in","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.3")\
-X("falcon-h1","ssm_in","","ssm_in_multiplier*ssm_multipliers.4")
+X("falcon-h1","token_embd.weight","","embedding_multiplier")\
+X("falcon-h1","output.weight","","lm_head_multiplier")\
+X("falcon-h1","ffn_gate.weight","","mlp_multipliers.0")\
+X("falcon-h1","ffn_gate.bias","","mlp_multipliers.0")\
+X("falcon-h1","ffn_down.weight","","mlp_multipliers.1")\
+X("falcon-h1","ffn_down.bias","","mlp_multipliers.1")\
+X("falcon-h1","attn_q.weight","","attention_in_multiplier")\
+X("falcon-h1","attn_k.weight","","attention_in_multiplier*key_multiplier")\
+X("falcon-h1","attn_k.bias","","key_multiplier")\
+X("falcon-h1","attn_v.weight","","attention_in_multiplier")\
+X("falcon-h1","attn_output.weight","","attention_out_multiplier")\
+X("falcon-h1","attn_output.bias","","attention_out_multiplier")\
+X("falcon-h1","ssm_out.weight","","ssm_out_multiplier")\
+X("falcon-h1","ssm_out.bias","","ssm_out_multiplier")\
+X("falcon-h1","ssm_in.weight","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.0")\
+X("falcon-h1","ssm_in.weight","mamba_d_ssm","ssm_in_multiplier*ssm_multipliers.1")\
+X("falcon-h1","ssm_in.weight","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.2")\
+X("falcon-h1","ssm_in.weight","mamba_n_groups*mamba_d_state","ssm_in_multiplier*ssm_multipliers.3")\
+X("falcon-h1","ssm_in.weight","","ssm_in_multiplier*ssm_multipliers.4")\
+X("falcon-h1","ssm_in.bias","mamba_d_ssm","ssm_multipliers.0")\
+X("falcon-h1","ssm_in.bias","mamba_d_ssm","ssm_multipliers.1")\
+X("falcon-h1","ssm_in.bias","mamba_n_groups*mamba_d_state","ssm_multipliers.2")\
+X("falcon-h1","ssm_in.bias","mamba_n_groups*mamba_d_state","ssm_multipliers.3")\
+X("falcon-h1","ssm_in.bias","","ssm_multipliers.4")
 typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET,
 OXI_LLM_TRAIT_BACKWARDS,OXI_LLM_TRAIT_EITHER}oxi_llm_trait;
 typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_trait trait;int period;
@@ -10066,12 +10083,13 @@ return oxi_llm_fact_bad(c,row,"is no integer of 32 bits");
 return oxi_llm_fact_number(c,row->key,oxi_llm_fact_types[row->kind],value);}
 static ox_status oxi_llm_window_pattern(const oxi_llm_config*c,uint8_t*sliding){
 const int64_t layers=c->folder->layers;const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);
-int64_t period=0,first_full=-1;if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){
-const oxi_json_node*type=types+1;for(int64_t i=0;i<layers;i++,type++){if(type->type!=OXI_JSON_STRING)
+const bool all=oxi_llm_row_holds(c,"minimax-01");int64_t period=0,first_full=-1;
+if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){const oxi_json_node*type=types+1;
+for(int64_t i=0;i<layers;i++,type++){if(type->type!=OXI_JSON_STRING)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,
 "config.json: layer_types holds something other than texts");
 sliding[i]=strcmp(type->value.text,"sliding_attention")==0||
-strcmp(type->value.text,"chunked_attention")==0;}
+strcmp(type->value.text,"chunked_attention")==0||(all&&strcmp(type->value.text,"full_attention")==0);}
 return OX_OK;}
 types=oxi_llm_config_node(c,"attention_chunk_size",20)?oxi_llm_config_node(c,"no_rope_layers",14):NULL;
 if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){for(int64_t i=0;i<layers;i++)
@@ -10096,24 +10114,35 @@ for(int64_t i=0;i<layers&&status==OX_OK;i++){const bool full=period==0?i<first_f
 :c->folder->model->period<0?i%period==0:(i+1)%period==0;
 sliding[i]=!full;}
 return status;}
+static bool oxi_llm_only_sliding_turn(const oxi_llm_config*c,bool windowed,bool any){
+if(oxi_llm_row_holds(c,"afmoe"))return windowed;
+return!any&&oxi_llm_row_holds(c,windowed?"cohere2 exaone4 exaone-moe":"cohere2");}
+static ox_status oxi_llm_add_dense_turns(const oxi_llm_config*c,uint8_t*turned){
+const oxi_json_node*kinds=oxi_llm_config_node(c,"mlp_layer_types",15);
+const int64_t layers=c->folder->layers;
+if(!kinds||kinds->type!=OXI_JSON_ARRAY||kinds->length<layers)return OX_OK;
+for(int64_t i=0;i<layers;i++)
+if(kinds[1 +i].type==OXI_JSON_STRING&&strcmp(kinds[1 +i].value.text,"dense")==0)
+turned[i]=1;
+return oxi_llm_fact_array(c,"attention.rope_pattern",OX_GGUF_BOOL,turned,layers);}
 static ox_status oxi_llm_add_window(const oxi_llm_config*c){int64_t window=0,use=1;
 if(oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe qwen3vlmoe"))return OX_OK;
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
 if(status==OX_OK)
-status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"modern-bert-decoder")?"local_attention/2"
+status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"modern-bert-decoder")?"sliding_window|local_attention/2"
 :"sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
 -1,INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
-if(!use||window<=0){const bool says=strcmp(c->folder->model->architecture,"phi3")==0;
-return says?oxi_llm_fact_number(c,"attention.sliding_window",OX_GGUF_U32,0):OX_OK;}
-uint8_t*sliding=(uint8_t*)oxi_calloc((size_t)c->folder->layers,1);
-status=sliding?oxi_llm_window_pattern(c,sliding):OX_ERR_NOMEM;
-if(status==OX_OK&&memchr(sliding,1,(size_t)c->folder->layers)){
-status=oxi_llm_fact_number(c,"attention.sliding_window",OX_GGUF_U32,(double)window);
-if(status==OX_OK)
-status=oxi_llm_fact_array(c,"attention.sliding_window_pattern",OX_GGUF_BOOL,sliding,c->folder->layers);}
-if(status==OX_OK&&oxi_llm_row_holds(c,"afmoe"))
+const bool windowed=use&&window>0,two=oxi_llm_row_holds(c,"phi3");
+uint8_t*sliding=(uint8_t*)oxi_calloc((size_t)c->folder->layers,1);if(!sliding)return OX_ERR_NOMEM;
+if(windowed)status=oxi_llm_window_pattern(c,sliding);
+const bool any=memchr(sliding,1,(size_t)c->folder->layers)!=NULL;if(status==OX_OK&&(any||(two&&!windowed)))
+status=oxi_llm_fact_number(c,"attention.sliding_window",OX_GGUF_U32,any?(double)window:0);
+if(status==OX_OK&&any)
+status=oxi_llm_fact_array(c,"attention.sliding_window_pattern",OX_GGUF_BOOL,sliding,c->folder->layers);
+if(status==OX_OK&&oxi_llm_only_sliding_turn(c,windowed,any))
 status=oxi_llm_fact_array(c,"attention.rope_pattern",OX_GGUF_BOOL,sliding,c->folder->layers);
+if(status==OX_OK&&oxi_llm_row_holds(c,"cohere2moe"))status=oxi_llm_add_dense_turns(c,sliding);
 oxi_free(sliding,(size_t)c->folder->layers);return status;}
 static ox_status oxi_llm_add_widths(const oxi_llm_config*c){
 const int64_t layers=c->folder->layers,most=1<<24;int64_t wide=0,same=0,global=0,shared=0,hidden=0;
@@ -10602,9 +10631,8 @@ static const oxi_llm_scale_row oxi_llm_scale_rows[]={OXI_LLM_SOURCE_SCALE_LIST(O
 #undef OXI_X
 enum{OXI_LLM_SCALE_ROWS=(int)(sizeof oxi_llm_scale_rows/sizeof*oxi_llm_scale_rows)};
 static bool oxi_llm_plan_is(const oxi_llm_plan*plan,const char*tensor){const char*name=plan->name;
-const size_t length=strlen(tensor);
 if(strncmp(name,"blk.",4)==0)name=strchr(name+4,'.')?strchr(name+4,'.')+1:name;
-return strncmp(name,tensor,length)==0&&strcmp(name+length,".weight")==0;}
+return strcmp(name,tensor)==0;}
 static ox_status oxi_llm_make_scales(const oxi_llm_config*c,int first,int end,int64_t tensor_rows,
 float**out,int64_t*count){bool ones=true;
 int64_t at=0;*out=NULL;*count=end-first==1?1:tensor_rows;if(*count<1||*count>1<<24)
@@ -10636,7 +10664,7 @@ const char*tensor=oxi_llm_scale_rows[first].tensor;for(end=first+1;end<OXI_LLM_S
 if(strcmp(oxi_llm_scale_rows[end].tensor,tensor)!=0)break;
 if(!oxi_llm_row_holds(c,oxi_llm_scale_rows[first].who))continue;
 const oxi_llm_plan*embedding=oxi_llm_plan_of(c->folder,"token_embd.weight");
-if(embedding&&strcmp(tensor,"output")==0&&!oxi_llm_plan_of(c->folder,"output.weight")){
+if(embedding&&strcmp(tensor,"output.weight")==0&&!oxi_llm_plan_of(c->folder,tensor)){
 const uint32_t stored=embedding->from;oxi_llm_plan*head=oxi_llm_add_plan(c,"output.weight");
 if(!head)return OX_ERR_NOMEM;
 head->from=stored;}
@@ -11094,6 +11122,15 @@ if(!method||strcmp(method,"mxfp4")==0)return OX_OK;
 c->folder->ternary=strcmp(method,"bitnet")==0;if(c->folder->ternary)return OX_OK;
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
 "weights that are quantized by %s are not supported",OXI_QUOTE(method));}
+static ox_status oxi_llm_refuse_option(const oxi_llm_config*c,const char*expression,double value,
+double only){const char*asks=strchr(expression,'?'),*colon=asks?strchr(asks,':'):NULL;
+if(!colon)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"config.json: %s is %g, and only %g is supported",expression,value,only);
+const int name=(int)(colon-asks-1),text=(int)strcspn(colon+1,"|");
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+only!=0?"config.json: %.*s must be '%.*s', nothing else is supported"
+:"config.json: %.*s may not be '%.*s', which is not supported",name,asks+1,text,colon+1);}
 static ox_status oxi_llm_folder_options(const oxi_llm_config*c){static const struct{
 const char*who,*expression;double only;}rows[]={
 #define OXI_X(who,expression,only){who,expression,only},
@@ -11104,8 +11141,7 @@ double value=0;
 ox_status status=OX_OK;for(size_t i=0;i<sizeof rows/sizeof*rows;i++){
 if(!oxi_llm_row_holds(c,rows[i].who))continue;
 if(oxi_llm_config_number(c,rows[i].expression,&value,&status)&&value!=rows[i].only)
-return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"config.json: %s is %g, and only %g is supported",rows[i].expression,value,rows[i].only);
+return oxi_llm_refuse_option(c,rows[i].expression,value,rows[i].only);
 if(status!=OX_OK)return status;}
 const char*window=oxi_llm_config_text(c,"rope_parameters.sliding_attention.rope_type");
 if(window&&strcmp(window,"default")!=0&&strcmp(window,"linear")!=0)
@@ -11139,7 +11175,7 @@ f->delta_each=status!=OX_OK||oxi_llm_row_holds(c,"qwen3next")?1:values/f->delta_
 static ox_status oxi_llm_folder_tied(const oxi_llm_config*c){oxi_llm_config whole=*c;int64_t tied=0,all=0;
 whole.inner=0;ox_status status=oxi_llm_config_int(c,"tie_word_embeddings",0,1,0,&tied);
 if(status==OX_OK)status=oxi_llm_config_int(&whole,"tie_word_embeddings",0,1,tied,&all);
-c->folder->tied=tied&&all;return status;}
+c->folder->tied=tied&&all&&!oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe");return status;}
 static ox_status oxi_llm_folder_sizes(const oxi_llm_config*c){enum{MOST=1<<20};oxi_llm_folder*f=c->folder;
 int64_t value=0,decoder=0,groups=0;ox_status status=oxi_llm_config_int(c,"$heads",1,MOST,-1,&f->heads);
 if(status==OX_OK)status=oxi_llm_config_int(c,"$layers",1,1<<16,-1,&f->layers);
@@ -11783,7 +11819,7 @@ double shared_clamp;
 int64_t window;
 int64_t keys_of;int64_t ratio;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;
 }oxi_llm_layer;typedef struct oxi_llm_mixing{oxi_llm_mixer kind;int64_t taps;int64_t inner,groups,rank;
-int64_t heads,key,value;int64_t norm_groups;double epsilon;
+int64_t heads,key,value;int64_t norm_groups;bool gated_late;double epsilon;
 int64_t shifts;bool bare_norms;double length_epsilon;
 double bound;
 double rate_scale;
@@ -11801,7 +11837,7 @@ int64_t value_experts,value_experts_used;double temperature;
 int64_t temperature_length;int64_t chunk;int64_t norm_groups;bool late_bare;double alibi_scale;
 double jitter;
 double value_scale;
-int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;
+bool scale_falls;int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;
 double hyper_epsilon,hyper_magnitude;
 int64_t alternate;int64_t bank;double gate_cap,up_cap;
 int64_t halved;int64_t buckets,farthest;bool windows;
@@ -11825,36 +11861,46 @@ ox_tensor*next;int64_t ahead,ahead_at;int not_ahead;};
 #endif
 /* >>llm/model/activations.c */
 static ox_tensor*oxi_llm_relu2(ox_tensor*x){x=ox_relu_(x);return ox_mul_(x,x);}
-static ox_tensor*oxi_llm_gelu_gated(ox_tensor*gate,ox_tensor*up){return ox_mul_(ox_gelu_(gate),up);}
-static ox_tensor*oxi_llm_relu_gated(ox_tensor*gate,ox_tensor*up){return ox_mul_(ox_relu_(gate),up);}
-static ox_tensor*oxi_llm_relu2_gated(ox_tensor*gate,ox_tensor*up){return ox_mul_(oxi_llm_relu2(gate),up);}
 static ox_tensor*oxi_llm_gelu_quick(ox_tensor*x){return ox_mul_(x,ox_sigmoid_(ox_mul_number(x,1.702)));}
-static ox_tensor*oxi_llm_gelu_quick_gated(ox_tensor*gate,ox_tensor*up){
-return ox_mul_(oxi_llm_gelu_quick(gate),up);}
+static ox_tensor*oxi_llm_same(ox_tensor*x){return x;}
+static ox_tensor*oxi_llm_gelu_10(ox_tensor*x){return ox_clamp_(ox_gelu_(x),-10,10);}
+static ox_tensor*oxi_llm_relu6(ox_tensor*x){return ox_clamp_(x,0,6);}
+static ox_tensor*oxi_llm_leaky_relu(ox_tensor*x){return ox_maximum_(x,ox_mul_number(x,0.01));}
+static ox_tensor*oxi_llm_hard_swish(ox_tensor*x){
+return ox_mul_(x,ox_mul_number_(oxi_llm_relu6(ox_add_number(x,3)),1.0/6));}
+static ox_tensor*oxi_llm_mish(ox_tensor*x){
+ox_tensor*e=ox_exp_(ox_clamp(x,-INFINITY,20)),*n=ox_mul_(ox_add_number(e,2),e);
+return ox_mul_(x,ox_div_(n,ox_add_number(n,2)));}
 static ox_tensor*oxi_llm_clamped_gated(ox_tensor*gate,ox_tensor*up){
 static const double numbers[]={7,1.702,-7,1};
 ox_tensor*in[2]={gate,up},*out=NULL;if(!gate||!up)return NULL;
 return oxi_chain_run(OXI_CHAIN_CLAMPED_GATE,in,2,numbers,4,&out)==OX_OK?out:NULL;}
 static const oxi_llm_activation oxi_llm_silu={ox_silu_,ox_silu_mul_};
-static const oxi_llm_activation oxi_llm_gelu={ox_gelu_,oxi_llm_gelu_gated};
+static const oxi_llm_activation oxi_llm_gelu={ox_gelu_,NULL};
 static const oxi_llm_activation oxi_llm_gelu_tanh={ox_gelu_tanh_,ox_gelu_mul_};
-static const oxi_llm_activation oxi_llm_relu={ox_relu_,oxi_llm_relu_gated};
+static const oxi_llm_activation oxi_llm_relu={ox_relu_,NULL};
 static const oxi_llm_activation oxi_llm_relu_or_gelu={ox_relu_,ox_gelu_mul_};
-static const oxi_llm_activation oxi_llm_square={oxi_llm_relu2,oxi_llm_relu2_gated};
-static const oxi_llm_activation oxi_llm_quick={oxi_llm_gelu_quick,oxi_llm_gelu_quick_gated};
+static const oxi_llm_activation oxi_llm_square={oxi_llm_relu2,NULL};
 static const oxi_llm_activation oxi_llm_clamped={ox_silu_,oxi_llm_clamped_gated};
-typedef struct oxi_llm_activation_name{const char*name;const oxi_llm_activation*activation;
+static ox_tensor*oxi_llm_gated(const oxi_llm_activation*activation,ox_tensor*gate,ox_tensor*up){
+return activation->gated?activation->gated(gate,up):ox_mul_(activation->plain(gate),up);}
+typedef struct oxi_llm_activation_name{const char*name;oxi_llm_activation activation;
 }oxi_llm_activation_name;static const oxi_llm_activation_name oxi_llm_activation_names[]={
-{"silu",&oxi_llm_silu},{"swish",&oxi_llm_silu},{"gelu",&oxi_llm_gelu},{"gelu_python",&oxi_llm_gelu},
-{"gelu_new",&oxi_llm_gelu_tanh},{"gelu_fast",&oxi_llm_gelu_tanh},{"gelu_accurate",&oxi_llm_gelu_tanh},
-{"gelu_pytorch_tanh",&oxi_llm_gelu_tanh},{"gelu_python_tanh",&oxi_llm_gelu_tanh},
-{"quick_gelu",&oxi_llm_quick},{"relu",&oxi_llm_relu},{"relu2",&oxi_llm_square},
-{"relu_squared",&oxi_llm_square},{"gated-gelu",&oxi_llm_gelu_tanh},{"gated-silu",&oxi_llm_silu},
-{"gated-relu",&oxi_llm_relu},{"geglu",&oxi_llm_gelu},{"swiglu",&oxi_llm_silu},};
+{"silu",{ox_silu_,ox_silu_mul_}},{"swish",{ox_silu_,ox_silu_mul_}},{"gelu",{ox_gelu_,NULL}},
+{"gelu_python",{ox_gelu_,NULL}},{"gelu_new",{ox_gelu_tanh_,ox_gelu_mul_}},
+{"gelu_fast",{ox_gelu_tanh_,ox_gelu_mul_}},{"gelu_accurate",{ox_gelu_tanh_,ox_gelu_mul_}},
+{"gelu_pytorch_tanh",{ox_gelu_tanh_,ox_gelu_mul_}},{"gelu_python_tanh",{ox_gelu_tanh_,ox_gelu_mul_}},
+{"gelu_10",{oxi_llm_gelu_10,NULL}},{"quick_gelu",{oxi_llm_gelu_quick,NULL}},{"relu",{ox_relu_,NULL}},
+{"relu2",{oxi_llm_relu2,NULL}},{"relu_squared",{oxi_llm_relu2,NULL}},{"relu6",{oxi_llm_relu6,NULL}},
+{"leaky_relu",{oxi_llm_leaky_relu,NULL}},{"hardswish",{oxi_llm_hard_swish,NULL}},
+{"mish",{oxi_llm_mish,NULL}},{"sigmoid",{ox_sigmoid_,NULL}},{"tanh",{ox_tanh_,NULL}},
+{"linear",{oxi_llm_same,NULL}},{"gated-gelu",{ox_gelu_tanh_,ox_gelu_mul_}},
+{"gated-silu",{ox_silu_,ox_silu_mul_}},{"gated-relu",{ox_relu_,NULL}},{"geglu",{ox_gelu_,NULL}},
+{"swiglu",{ox_silu_,ox_silu_mul_}},};
 static const oxi_llm_activation*oxi_llm_named_activation(ox_string name){
 for(size_t i=0;i<sizeof oxi_llm_activation_names/sizeof*oxi_llm_activation_names;i++)
 if(oxi_llm_text_is(name,oxi_llm_activation_names[i].name))
-return oxi_llm_activation_names[i].activation;
+return&oxi_llm_activation_names[i].activation;
 return NULL;}
 /* >>llm/model/facts.c */
 static void oxi_llm_key(const ox_llm*model,const char*key,char out[96]){
@@ -11875,6 +11921,7 @@ OXI_LLM_DEFAULT("gemma4",0,"final_logit_softcapping",30)
 OXI_LLM_DEFAULT("gemma2",46,"attention.scale",OXI_LLM_OF_WIDTH)
 OXI_LLM_DEFAULT("gemma3",62,"attention.scale",OXI_LLM_OF_WIDTH)
 OXI_LLM_DEFAULT("gemma3",0,"rope.freq_base_swa",10000)
+OXI_LLM_DEFAULT("gemma-embedding",0,"rope.freq_base_swa",10000)
 OXI_LLM_DEFAULT("mimo2",0,"rope.freq_base_swa",10000)
 OXI_LLM_DEFAULT("plamo3",0,"rope.freq_base_swa",10000)
 OXI_LLM_DEFAULT("glm5-next",0,"kda.norm_epsilon",1e-6)
@@ -12009,13 +12056,15 @@ if(status||*out<=(int64_t)1<<20)return status;
 return oxi_fail(OX_ERR_FORMAT,"llm: metadata key %s.%s is %lld, allowed are at most %lld",
 model->config.architecture,key,(long long)*out,(long long)1<<20);}
 static ox_status oxi_llm_size_mamba(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
-int64_t state=0,steps=0,bare=0;
+int64_t state=0,steps=0,bare=0,late=0;
 ox_status status=oxi_llm_read_size(model,file,"ssm.inner_size",OXI_LLM_NEEDED,&m->inner);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.state_size",OXI_LLM_NEEDED,&state);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.time_step_rank",OXI_LLM_NEEDED,&steps);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.group_count",1,&m->groups);
 if(!status)status=oxi_llm_read_int(model,file,"ssm.dt_b_c_rms",-1,0,0,&bare);
 if(!status)status=oxi_llm_read_size(model,file,"ssm.norm_group_count",m->groups,&m->norm_groups);
+if(!status)status=oxi_llm_read_int(model,file,"ssm.norm_before_gate",-1,0,0,&late);
+m->gated_late=late!=0;
 if(!status)status=oxi_llm_read_float(model,file,"ssm.norm_epsilon",-1,0,0,&m->epsilon);
 if(status)return status;
 const bool first=m->kind==OXI_LLM_MIXES_MAMBA,second=m->kind==OXI_LLM_MIXES_MAMBA2;m->bare_norms=bare!=0;
@@ -12071,7 +12120,9 @@ static ox_status oxi_llm_size_lightning(ox_llm*model,const ox_file*file,oxi_llm_
 ox_status status=oxi_llm_read_size(model,file,"attention.head_count",OXI_LLM_NEEDED,&m->heads);
 if(status)return status;
 const int64_t width=model->config.width,head=width%m->heads==0?width/m->heads:OXI_LLM_NEEDED;
-status=oxi_llm_read_size(model,file,"attention.key_length",head,&m->key);if(status)return status;
+status=oxi_llm_read_size(model,file,"attention.key_length",head,&m->key);
+if(!status)status=oxi_llm_read_float(model,file,"ssm.norm_epsilon",-1,0,0,&m->epsilon);
+if(status)return status;
 m->value=m->key;m->groups=m->heads;m->inner=m->heads*m->key;return OX_OK;}
 static ox_status oxi_llm_size_gated(ox_llm*model,const ox_file*file,oxi_llm_mixing*m){
 ox_status status=oxi_llm_read_size(model,file,"ssm.inner_size",OXI_LLM_NEEDED,&m->inner);
@@ -12606,8 +12657,10 @@ return oxi_fail(OX_ERR_FORMAT,"llm: distances up to %lld in %lld buckets",(long 
 return status;}
 static ox_status oxi_llm_read_scale(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;
 double scale=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCORES_BARE))?1:0;
-int64_t heads=1,size=0;ox_status status=oxi_llm_read_int(model,file,"attention.head_count",0,1,1,&heads);
-if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_SCALE)))
+int64_t heads=1,size=0,falls=0;
+ox_status status=oxi_llm_read_int(model,file,"attention.head_count",0,1,1,&heads);
+if(!status)status=oxi_llm_read_int(model,file,"attention.scale_by_layer",-1,0,0,&falls);
+n->scale_falls=falls!=0;if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_SCALE)))
 status=oxi_llm_read_int(model,file,"attention.key_length",-1,1,model->config.width/heads,&size);
 if(size>0)scale=1/(double)size;
 if(n->latent)scale=1/sqrt((double)n->latent_key);
@@ -13371,11 +13424,13 @@ if(!status)status=oxi_llm_check_residual(model,l,index);
 if(!status)status=oxi_llm_check_alternate(model,l,index);
 if(!status)status=oxi_llm_check_grams(model,l,index);
 return status?status:oxi_llm_place_head_matrices(model,l);}
-static ox_status oxi_llm_place_factors(ox_llm*model){
+static ox_status oxi_llm_place_factors(ox_llm*model,const ox_file*file){int64_t used=0;
+const ox_status status=oxi_llm_read_int(model,file,"use_rope_factors",-1,0,0,&used);
+if(status)return status;
 ox_tensor*plain=model->part[OXI_LLM_ROPE_FACTORS].weight,*far=model->part[OXI_LLM_ROPE_LONG].weight,
 *near=model->part[OXI_LLM_ROPE_SHORT].weight;
 if(near)plain=near;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(NO_FACTORS)))plain=far=NULL;
+if(!used&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(NO_FACTORS)))plain=far=NULL;
 oxi_llm_rope*ropes[2]={&model->rope,&model->window_rope};
 const int scaled=oxi_llm_has_trait(model,OXI_LLM_TRAIT(WINDOW_UNSCALED))?1:2;for(int i=0;i<scaled;i++){
 oxi_llm_rope*rope=ropes[i];if(plain&&ox_numel(plain)==rope->size/2){
@@ -13430,7 +13485,7 @@ if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(NO_OUTPUT_BIAS))){ox_release(output->bi
 output->bias=NULL;}
 if(model->config.tied)output->weight=ox_retain(model->part[OXI_LLM_EMBEDDING].weight);
 model->device=oxi_working_device(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight));
-ox_scope scope=ox_scope_begin();status=oxi_llm_place_factors(model);
+ox_scope scope=ox_scope_begin();status=oxi_llm_place_factors(model,file);
 if(!status)status=oxi_llm_check_last_rows(model);
 if(!status)status=oxi_llm_check_gram_table(model);
 if(!status)status=oxi_llm_check_inputs(model);
@@ -13502,6 +13557,8 @@ OXI_LLM_FAMILY("vaultgemma",PRE,RMS,HALVES,gelu_tanh,SOFTMAX,2,BEFORE,T(EMBEDDIN
 T(SCORE_CAP)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("gemma3",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
 T(LOGIT_CAP)|T(WINDOW_UNSCALED))
+OXI_LLM_FAMILY("gemma-embedding",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,ALL,T(EMBEDDING_ROOT)|
+T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("gemma3n",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,5,BEFORE,T(EMBEDDING_ROOT)|
 T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS))
 OXI_LLM_FAMILY("gemma4",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
@@ -13864,7 +13921,7 @@ if(clamp>0&&gate&&late)return ox_mul_(ox_clamp_(activation->plain(gate),-INFINIT
 if(clamp>0&&gate)gate=ox_clamp_(gate,-INFINITY,clamp);
 up=oxi_llm_capped(model->numbers.up_cap,up);if(gate&&model->numbers.gate_cap>0)
 return ox_mul_(ox_mul_(ox_sigmoid(gate),oxi_llm_capped(model->numbers.gate_cap,gate)),up);
-return gate?activation->gated(gate,up):activation->plain(up);}
+return gate?oxi_llm_gated(activation,gate,up):activation->plain(up);}
 static ox_tensor*oxi_llm_bent(const double*bend,ox_tensor*x){
 ox_tensor*below=ox_sub_(ox_expm1_(ox_clamp(x,-INFINITY,bend[3])),x);
 ox_tensor*out=ox_where(ox_gt(x,ox_number(0)),ox_mul_number_(ox_mul(x,x),bend[0]),
@@ -14060,8 +14117,9 @@ const oxi_llm_numbers*n=&model->numbers;
 const bool warmer=!l->rope||!oxi_llm_has_trait(model,OXI_LLM_TRAIT(PLAIN_WARMER));ox_attention_desc desc;
 memset(&desc,0,sizeof desc);desc.causal=n->causal;
 desc.query_start=batch->start-oxi_llm_first_seen(batch,l);desc.window=n->chunk||!n->causal?0:l->window;
-desc.scale=n->attention_scale;desc.softcap=n->score_cap;
-if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
+desc.scale=n->attention_scale;if(n->scale_falls)
+desc.scale=(desc.scale>0?desc.scale:1/sqrt((double)l->key_size))/(double)(l-model->layers+1);
+desc.softcap=n->score_cap;if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
 if(l->part[OXI_LLM_KEY_SCORE].weight&&!(desc.mask=oxi_llm_key_scores(l,v)))return NULL;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
 return ox_scaled_dot_product_attention(q,k,v,&desc);}
@@ -14616,8 +14674,9 @@ ox_tensor*all=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
 ox_tensor*u=oxi_llm_convolve(batch,index,true,oxi_llm_columns(all,inner,channels));
 ox_tensor*steps=oxi_llm_columns(all,inner+channels,m->heads),*bias=p[OXI_LLM_MIXER_STEP].bias;
 ox_tensor*gate=oxi_llm_columns(all,0,inner),*values=oxi_llm_columns(u,0,inner),*y;
-ox_tensor*b=oxi_llm_columns(u,inner,keys),*c=oxi_llm_columns(u,inner+keys,keys);
-if(model->device!=ox_cpu()){y=oxi_llm_scan_rows(batch,index,u,steps,gate);}else if(batch->count==1){
+ox_tensor*b=oxi_llm_columns(u,inner,keys),*c=oxi_llm_columns(u,inner+keys,keys);if(m->gated_late){
+steps=ox_softplus(bias?ox_add(steps,bias):steps,1,20);y=oxi_llm_state_space(batch,index,values,b,c,steps);
+}else if(model->device!=ox_cpu()){y=oxi_llm_scan_rows(batch,index,u,steps,gate);}else if(batch->count==1){
 y=oxi_llm_scan_late(batch,index,u,steps,gate);}else{steps=ox_softplus(bias?ox_add(steps,bias):steps,1,20);
 y=ox_silu_mul(gate,oxi_llm_state_space(batch,index,values,b,c,steps));}
 if(p[OXI_LLM_MIXER_NORM].weight&&m->norm_groups==1&&model->numbers.norm==OXI_LLM_NORM_RMS){
@@ -14625,7 +14684,7 @@ y=ox_rms_norm(y,1,ox_reshape(p[OXI_LLM_MIXER_NORM].weight,OX_SHAPE(inner)),model
 }else if(p[OXI_LLM_MIXER_NORM].weight){y=oxi_llm_normalize(model,NULL,
 ox_unflatten(y,1,OX_SHAPE(m->norm_groups,inner/m->norm_groups)));
 y=ox_mul_(ox_flatten(y,1,2),ox_reshape(p[OXI_LLM_MIXER_NORM].weight,OX_SHAPE(inner)));}
-return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],y);}
+return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],m->gated_late?ox_silu_mul(gate,y):y);}
 static ox_tensor*oxi_llm_plamo2(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;const oxi_llm_mixing*m=&model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;const int64_t state=m->key;
@@ -14720,12 +14779,12 @@ oxi_free(decays,(size_t)heads*sizeof*decays);return ox_expand(t,OX_SHAPE(heads,c
 static ox_tensor*oxi_llm_lightning(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm*model=batch->context->model;const oxi_llm_mixing*m=&model->numbers.mixing;
 const oxi_llm_part*p=model->layers[index].part;oxi_llm_linear in;memset(&in,0,sizeof in);
-ox_tensor*all=ox_silu_(oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x));
+ox_tensor*all=model->numbers.activation->plain(oxi_llm_product(&p[OXI_LLM_QUERY_KEY_VALUE],x));
 all=oxi_llm_by_head(all,m->heads,3*m->key);in.q=ox_narrow(all,2,0,m->key);
 in.k=ox_narrow(all,2,m->key,m->key);in.v=ox_narrow(all,2,2*m->key,m->key);
 in.decay=oxi_llm_lightning_decays(model,index,batch->count);
 ox_tensor*y=oxi_llm_join_heads(oxi_llm_run_linear(batch,index,&in));
-y=oxi_llm_normalize(model,&p[OXI_LLM_MERGE_NORM],y);
+y=ox_rms_norm(y,1,p[OXI_LLM_MERGE_NORM].weight,m->epsilon>0?m->epsilon:model->numbers.epsilon);
 y=ox_mul_(y,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x)));
 return oxi_llm_product(&p[OXI_LLM_MERGE],y);}
 static ox_tensor*oxi_llm_group_gate(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*x){
@@ -14750,7 +14809,7 @@ ox_unsqueeze(rates,0),one,one,h,NULL,NULL,NULL,false,false);
 h=ox_narrow(out,1,batch->count,1);if(batch->count>1)h=ox_clone(h);
 if(!h||!oxi_llm_write_memory(batch,index,h))return NULL;
 ox_tensor*gate=ox_contiguous(oxi_llm_columns(both,m->inner,m->inner));
-out=model->numbers.activation->gated(gate,ox_squeeze(ox_narrow(out,1,0,batch->count),0));
+out=oxi_llm_gated(model->numbers.activation,gate,ox_squeeze(ox_narrow(out,1,0,batch->count),0));
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],out);}
 /* >>llm/context/recurrent/rwkv.c */
 static ox_tensor*oxi_llm_rows_before(const oxi_llm_batch*batch,ox_tensor*kept,ox_tensor**written,
@@ -14999,7 +15058,7 @@ static ox_tensor*oxi_llm_layer_input(const oxi_llm_batch*batch,int64_t index,ox_
 const ox_llm*model=batch->context->model;const oxi_llm_part*p=model->layers[index].part;
 ox_tensor*gate=oxi_llm_product(&p[OXI_LLM_INPUT_GATE],x),*own=ox_select(batch->inputs,1,index);
 if(!gate||!own)return NULL;
-gate=model->numbers.activation->gated(gate,own);
+gate=oxi_llm_gated(model->numbers.activation,gate,own);
 return oxi_llm_normalize(model,&p[OXI_LLM_INPUT_NORM],oxi_llm_product(&p[OXI_LLM_INPUT_MERGE],gate));}
 /* >>llm/context/alternate.c */
 static ox_tensor*oxi_llm_row_router(const ox_llm*model,const oxi_llm_part*p,ox_tensor*x){
@@ -15135,7 +15194,8 @@ if(model->numbers.output_epsilon>0)
 return oxi_llm_normalize_with(model,norm,x,model->numbers.output_epsilon);
 return norm->weight||bare?oxi_llm_normalize_row(model,norm,x):x;}
 static ox_tensor*oxi_llm_logits(const ox_llm*model,ox_tensor*x){const oxi_llm_numbers*n=&model->numbers;
-if(model->part[OXI_LLM_HEAD].weight){x=n->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD],x));
+if(model->part[OXI_LLM_HEAD].weight){
+x=model->family->activation->plain(oxi_llm_product(&model->part[OXI_LLM_HEAD],x));
 x=oxi_llm_normalize(model,&model->part[OXI_LLM_HEAD_NORM],x);}
 x=oxi_llm_scaled(oxi_llm_product(&model->part[OXI_LLM_OUTPUT],x),n->logit_scale);
 return oxi_llm_capped(n->logit_cap,x);}

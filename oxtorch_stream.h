@@ -2966,13 +2966,11 @@ status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);oxi_s
 (void)oxi_atomic_add(&item->storage->version,1);return status;}
 /* >>stream/shunt/compress.c */
 enum{OXI_SHUNT_BLOCK=32,OXI_SHUNT_F8_BLOCK=16,OXI_SHUNT_F8_NAN=0x80};
-static int32_t oxi_shunt_bits_of(float x){int32_t bits;memcpy(&bits,&x,sizeof bits);return bits;}
-static float oxi_shunt_float_of(int32_t bits){float x;memcpy(&x,&bits,sizeof x);return x;}
 static void oxi_shunt_to_roots(const float*x,float scale,uint8_t*out){const float whole=12582912;
 uint8_t code[OXI_SHUNT_F8_BLOCK];for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){
-float root=oxi_shunt_float_of((oxi_shunt_bits_of(fabsf(x[i])/scale)>>1)+(70<<23));
-int32_t size=oxi_shunt_bits_of(root+whole)&0xff;
-code[i]=(uint8_t)(size|(oxi_shunt_bits_of(x[i])>>24&(size+0x7f)&0x80));}
+float root=oxi_float_of_bits((oxi_bits_of_float(fabsf(x[i])/scale)>>1)+(70u<<23));
+uint32_t size=oxi_bits_of_float(root+whole)&0xff;
+code[i]=(uint8_t)(size|(oxi_bits_of_float(x[i])>>24&(size+0x7f)&0x80));}
 memcpy(out,code,sizeof code);}
 static float oxi_shunt_from_root(uint8_t x,float scale){int32_t code=x&0x7f;
 uint32_t bits=2*oxi_bits_of_float((float)code)-(140u<<23),some=0u -(uint32_t)(code>0);
@@ -2980,15 +2978,15 @@ uint32_t nan=0u -(uint32_t)(x==OXI_SHUNT_F8_NAN),sign=(x&0x80u)<<24;
 float size=oxi_float_of_bits(bits&some)*scale;
 return oxi_float_of_bits(oxi_bits_of_float(size)|sign|(0x7fc00000u&nan));}
 static float oxi_shunt_most(const float*x,int32_t over){int32_t most=0;
-for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){int32_t size=oxi_shunt_bits_of(x[i])&0x7fffffff;
+for(int i=0;i<OXI_SHUNT_F8_BLOCK;i++){int32_t size=(int32_t)(oxi_bits_of_float(x[i])&0x7fffffff);
 size=size<over?size:0;most=size>most?size:most;}
-return oxi_shunt_float_of(most);}
+return oxi_float_of_bits((uint32_t)most);}
 static void oxi_shunt_to_f8(const float*x,int64_t blocks,uint16_t*scales,uint8_t*out){
 const float top=63.0f/32,least=FLT_MIN*top;bool odd=false;for(int64_t b=0;b<blocks;b++){
 float most=oxi_shunt_most(x+b*OXI_SHUNT_F8_BLOCK,INT32_MAX);if(!(most<=FLT_MAX)){odd=true;
 most=oxi_shunt_most(x+b*OXI_SHUNT_F8_BLOCK,0x7f800000);}
 if(most<least)most=least;
-scales[b]=(uint16_t)((oxi_shunt_bits_of(most/top)+0x8000)>>16);}
+scales[b]=(uint16_t)((oxi_bits_of_float(most/top)+0x8000)>>16);}
 for(int64_t b=0;b<blocks;b++)
 oxi_shunt_to_roots(x+b*OXI_SHUNT_F8_BLOCK,oxi_bf16_to_f32(scales[b]),out+b*OXI_SHUNT_F8_BLOCK);
 for(int64_t i=0;i<blocks*OXI_SHUNT_F8_BLOCK&&odd;i++)
@@ -4236,6 +4234,7 @@ return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_b
 oxi_shunt_judge(s);}
 static void oxi_shunt_try_least(oxi_shunt_search*s){
 for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&&!s->found;packing++){
+if(s->p->fits&&oxi_now()>s->end)return;
 memset(s->placing.keep,0,(size_t)s->order.access_count);
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;
 (void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
@@ -4468,9 +4467,10 @@ oxi_shunt_search_close(&s);return made;}
 static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
 const double most=p->time_most,end=oxi_now()+most;
 int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
-oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;p->order=early;p->fits=plan!=NULL;
-if(plan&&p->time_most>end-oxi_now())p->time_most=end-oxi_now();
-if(early&&(!plan||oxi_shunt_costs(plan)>plan->enough))other=oxi_shunt_plan_search(p);
+oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;const double left=end-oxi_now();
+p->order=early;p->fits=plan!=NULL;if(plan&&p->time_most>left)p->time_most=left;
+bool again=early&&(!plan||(left>0&&oxi_shunt_costs(plan)>plan->enough));
+if(again)other=oxi_shunt_plan_search(p);
 p->order=NULL;p->fits=false;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
 bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));
 oxi_shunt_plan_free(better?plan:other);return better?other:plan;}
