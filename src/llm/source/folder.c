@@ -348,8 +348,13 @@ static ox_status oxi_llm_folder_pooling(const oxi_llm_config *c) {
     if (status != OX_OK || !text.data) return status;
     status = oxi_json_parse("modules.json", text.data, (size_t)text.length, &modules);
     if (status != OX_OK) return status;
-    const bool found =
-        modules.nodes[0].type == OXI_JSON_ARRAY && oxi_llm_find_module(&modules, ".Pooling", &path);
+    const bool list = modules.nodes[0].type == OXI_JSON_ARRAY;
+    if (list && oxi_llm_find_module(&modules, ".Dense", &path)) {
+        oxi_json_free(&modules);
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
+                             "modules.json: products behind the pooling (Dense) are not supported");
+    }
+    const bool found = list && oxi_llm_find_module(&modules, ".Pooling", &path);
     const int used = found ? snprintf(name, sizeof name, "%s/config.json", path) : 0;
     oxi_json_free(&modules);
     if (used <= 0 || used >= (int)sizeof name) return OX_OK;
