@@ -9431,16 +9431,20 @@ X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers")\
 X("mamba mamba2","heads","1")\
 X("xglm","heads","attention_heads")\
 X("jetmoe","heads","num_key_value_heads*num_experts_per_tok|num_key_value_heads*2")\
+X("gemma2 gemma3 gemma3n gemma4","heads","num_attention_heads|8")\
 X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
 X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
 X("persimmon","kv_heads","$heads")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
 X(OXI_LLM_MLA,"kv_heads","1")\
+X("gemma2 gemma3 gemma4","kv_heads","num_key_value_heads|4")\
+X("gemma3n","kv_heads","num_key_value_heads|2")\
 X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")\
 X(OXI_LLM_MLA " minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
 X("nemotron_h nemotron_h_moe","head","head_dim|attention_head_dim|$width/$heads")\
 X("t5 t5encoder","head","d_kv")\
 X("jetmoe","head","kv_channels|128")\
+X("gemma gemma2 gemma3 gemma3n gemma4","head","head_dim|256")\
 X("*","head","head_dim|$width/$heads")\
 X("solar_open","rotary","rope.partial_rotary_factor|1")\
 X("qwen3next qwen35 qwen35moe","rotary","rope.partial_rotary_factor|0.25")\
@@ -9603,6 +9607,7 @@ X("phimoe","attention.layer_norm_epsilon",FLOAT,"rms_norm_eps|0.00001")\
 X("lfm2 lfm2moe","attention.layer_norm_rms_epsilon",FLOAT,"norm_eps|0.00001")\
 X("mamba mamba2","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|0.00001")\
 X("nemotron_h nemotron_h_moe","attention.layer_norm_rms_epsilon",FLOAT,"layer_norm_epsilon|rms_norm_eps")\
+X("gemma gemma2 gemma3 gemma3n gemma4","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
 X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
 X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
 X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
@@ -9610,14 +9615,14 @@ X("gemma3","attention.causal",BOOL,"1-use_bidirectional_attention|1")\
 X(OXI_LLM_MLA " minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
 X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
 X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
-X("mpt","attention.max_alibi_bias",FLOAT,"8")\
+X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
-X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier")\
+X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier|1")\
 X("gpt2","attention.scale_by_layer",BOOL,"scale_attn_by_inverse_layer_idx")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
 X("mpt","attention.scale",FLOAT,"attn_config.softmax_scale")\
-X("gemma2 gemma3 vaultgemma","attention.scale",FLOAT,"1/~query_pre_attn_scalar")\
+X("gemma2 gemma3 vaultgemma","attention.scale",FLOAT,"1/~query_pre_attn_scalar|0.0625")\
 X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32")\
 X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
 X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
@@ -9659,8 +9664,8 @@ X("apertus","rope.freq_base",FLOAT,"rope.rope_theta|12000000")\
 X("mixtral","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("smollm3","rope.freq_base",FLOAT,"rope.rope_theta|2000000")\
 X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000")\
-X("llama4","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
-X("minimax-01 qwen2vl","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
+X("llama4 bitnet","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
+X("minimax-01 qwen2vl lfm2 lfm2moe","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("qwen3vl qwen3vlmoe","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
 X("gemma3 gemma3n gemma4 mellum laguna modern-bert modern-bert-decoder","rope.scaling.factor_swa",FLOAT,\
@@ -9753,6 +9758,7 @@ X(OXI_LLM_MLA,"expert_shared_count",INT,"n_shared_experts|0")\
 X("glm4moe dots1","expert_shared_count",INT,"n_shared_experts")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_count",INT,"n_group")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_used_count",INT,"topk_group")\
+X("deepseek_v3","expert_weights_scale",FLOAT,"routed_scaling_factor|2.5")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
 X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|1")\
 X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
@@ -9763,6 +9769,7 @@ X("doge","attention.indexer.top_k",INT,"keep_window_size|2048")\
 X("*","expert_weights_norm",BOOL,"norm_topk_prob")\
 X("deepseek_v3 deepseek32 glm-dsa glm4moe dots1","expert_gating_func",INT,"2")\
 X("deepseek_v2 mistral4","expert_gating_func",INT,"1")\
+X("deepseek_v3","leading_dense_block_count",INT,"first_k_dense_replace|3")\
 X(OXI_LLM_MLA,"leading_dense_block_count",INT,"first_k_dense_replace|0")\
 X("solar_open","leading_dense_block_count",INT,"0")\
 X("glm4moe dots1","leading_dense_block_count",INT,"first_k_dense_replace")\
@@ -10127,11 +10134,14 @@ turned[i]=1;
 return oxi_llm_fact_array(c,"attention.rope_pattern",OX_GGUF_BOOL,turned,layers);}
 static ox_status oxi_llm_add_window(const oxi_llm_config*c){int64_t window=0,use=1;
 if(oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe qwen3vlmoe"))return OX_OK;
+const char*told="sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size";
+if(oxi_llm_row_holds(c,"modern-bert-decoder"))
+told="sliding_window|local_attention/2|64";
+if(oxi_llm_row_holds(c,"gemma2 gemma3 cohere2 cohere2moe exaone4"))
+told="sliding_window|^sliding_window|4096";
+if(oxi_llm_row_holds(c,"gemma3n gemma4"))told="sliding_window|^sliding_window|512";
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
-if(status==OX_OK)
-status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"modern-bert-decoder")?"sliding_window|local_attention/2"
-:"sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size",
--1,INT32_MAX,0,&window);
+if(status==OX_OK)status=oxi_llm_config_int(c,told,-1,INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
 const bool windowed=use&&window>0,two=oxi_llm_row_holds(c,"phi3");
 uint8_t*sliding=(uint8_t*)oxi_calloc((size_t)c->folder->layers,1);if(!sliding)return OX_ERR_NOMEM;
@@ -11261,7 +11271,11 @@ ox_status status=oxi_llm_folder_text(c->file,"modules.json",false,&text);
 if(status!=OX_OK||!text.data)return status;
 status=oxi_json_parse("modules.json",text.data,(size_t)text.length,&modules);
 if(status!=OX_OK)return status;
-const bool found=modules.nodes[0].type==OXI_JSON_ARRAY&&oxi_llm_find_module(&modules,".Pooling",&path);
+const bool list=modules.nodes[0].type==OXI_JSON_ARRAY;
+if(list&&oxi_llm_find_module(&modules,".Dense",&path)){oxi_json_free(&modules);
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"modules.json: products behind the pooling (Dense) are not supported");}
+const bool found=list&&oxi_llm_find_module(&modules,".Pooling",&path);
 const int used=found?snprintf(name,sizeof name,"%s/config.json",path):0;oxi_json_free(&modules);
 if(used<=0||used>=(int)sizeof name)return OX_OK;
 status=oxi_llm_folder_text(c->file,name,false,&text);

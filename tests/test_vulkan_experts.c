@@ -315,6 +315,8 @@ typedef struct layer {
     double scale;       /* of the row: squares may leave the range of f32 */
     int scores;         /* 0: softmax, 1: softmax of the chosen, 2: sigmoid with a bias */
     bool biased, taken; /* taken: the parts are expected to be */
+    bool equal;         /* scores are, though numbers are not */
+    bool gone;          /* what the sum is of is given back before the gate */
 } layer;
 
 /* [1, n] that is rounded to 8 bits without a loss, so that no other experts are the largest: whole numbers,
@@ -329,7 +331,11 @@ static ox_tensor *whole_numbers(int64_t n, double scale) {
 /* x += c, norm, router, experts, x += theirs, as a block of a language model; [1, width] each. */
 static int layer_of(const layer *l, ox_tensor *const *o, ox_tensor **r) {
     ox_tensor *x = ox_clone(o[0]);
-    (void)ox_add_(x, ox_linear(o[1], o[2], NULL));
+    if (l->gone) {
+        OX_SCOPE { (void)ox_add_(x, ox_linear(ox_mul_number(o[1], 2), o[2], NULL)); }
+    } else {
+        (void)ox_add_(x, ox_linear(o[1], o[2], NULL));
+    }
     r[0] = ox_rms_norm(x, 1, o[3], 1e-5);
     r[1] = ox_linear(r[0], o[4], l->biased ? o[5] : NULL);
     ox_tensor *scores = l->scores == 0 ? ox_softmax(r[1], -1) : l->scores == 1 ? r[1] : ox_sigmoid(r[1]);
@@ -359,7 +365,7 @@ static void check_layer(ox_device *gpu, const layer *l) {
         o[1] = whole_numbers(h, l->scale);
         o[2] = made(OX_SHAPE(d, h), 0.05, l->weights);
         o[3] = made(OX_SHAPE(d), 1, OX_F32);
-        o[4] = made(OX_SHAPE(e, d), 0.3, OX_F32);
+        o[4] = made(OX_SHAPE(e, d), l->equal ? 1e-9 : 0.3, OX_F32);
         o[5] = made(OX_SHAPE(e), 1, OX_F32);
         o[6] = made(OX_SHAPE(e), 0.5, OX_F32);
         o[7] = made(OX_SHAPE(e, h, d), 0.1, l->weights);
@@ -384,13 +390,22 @@ static void check_layer(ox_device *gpu, const layer *l) {
 
 static void check_layers(ox_device *gpu) {
     static const layer layers[] = {
-        {OX_Q4_K, 256, 256, 8, 2, 1, 0, false, true},     {OX_Q6_K, 512, 256, 32, 8, 1, 0, false, true},
-        {OX_Q8_0, 96, 64, 5, 3, 1, 1, true, true},        {OX_Q4_0, 2080, 128, 40, 4, 1, 2, false, true},
-        {OX_Q5_K, 256, 768, 64, 8, 1, 0, true, true},     {OX_MXFP4, 320, 96, 1, 1, 1, 1, true, true},
-        {OX_Q4_1, 64, 32, 63, 16, 1, 2, true, true},      {OX_Q8_0, 64, 32, 65, 4, 1, 0, false, false},
-        {OX_Q4_K, 256, 256, 16, 4, 1e25, 0, false, true}, {OX_Q8_0, 128, 64, 20, 4, 1e-25, 0, true, true},
-        {OX_Q5_1, 3104, 32, 9, 2, 1, 0, false, true},     {OX_Q4_0, 64, 64, 6, 2, 0, 0, false, true},
-        {OX_F16, 96, 64, 8, 2, 1, 0, false, false},       {OX_F32, 96, 64, 8, 2, 1, 2, true, false},
+        {OX_Q4_K, 256, 256, 8, 2, 1, 0, false, true, false, false},
+        {OX_Q6_K, 512, 256, 32, 8, 1, 0, false, true, false, false},
+        {OX_Q8_0, 96, 64, 5, 3, 1, 1, true, true, false, false},
+        {OX_Q4_0, 2080, 128, 40, 4, 1, 2, false, true, false, false},
+        {OX_Q5_K, 256, 768, 64, 8, 1, 0, true, true, false, false},
+        {OX_MXFP4, 320, 96, 1, 1, 1, 1, true, true, false, false},
+        {OX_Q4_1, 64, 32, 63, 16, 1, 2, true, true, false, false},
+        {OX_Q8_0, 64, 32, 65, 4, 1, 0, false, false, false, false},
+        {OX_Q4_K, 256, 256, 16, 4, 1e25, 0, false, true, false, false},
+        {OX_Q8_0, 128, 64, 20, 4, 1e-25, 0, true, true, false, false},
+        {OX_Q5_1, 3104, 32, 9, 2, 1, 0, false, true, false, false},
+        {OX_Q4_0, 64, 64, 6, 2, 0, 0, false, true, false, false},
+        {OX_F16, 96, 64, 8, 2, 1, 0, false, false, false, false},
+        {OX_F32, 96, 64, 8, 2, 1, 2, true, false, false, false},
+        {OX_Q4_K, 256, 256, 16, 4, 1, 0, false, true, true, false},
+        {OX_Q8_0, 64, 64, 4, 2, 1, 0, false, false, false, true},
     };
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) check_layer(gpu, &layers[i]);
 }

@@ -118,5 +118,5 @@ uint chosen_expert(const uint from) {
     return best[gl_WorkGroupID.z];
 }
 void give_choice() {
-    if (CHOSEN_EXPERTS && ROUTER_WRITES) give_chosen(0, P_experts, CHOICE_USED);
+    if (CHOSEN_EXPERTS && ROUTER_WRITES) give_chosen(0, CHOICE_USED);
 }

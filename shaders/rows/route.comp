@@ -22,7 +22,6 @@
 #define ROUTER_LEAST uintBitsToFloat(P_least)
 #define ROUTER_SCALE uintBitsToFloat(P_scale)
 #define ROUTER_WRITES true
-#define ROUTER_BY_NUMBERS false
 #define ROUTER_BLOCKS (2 << 3 | 3 << 6 | 4 << 9)
 #include "rows/route.glsl"
 

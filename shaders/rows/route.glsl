@@ -5,9 +5,7 @@
 // results lie (ROUTER_AT of one, ROUTER_INDICES, ROUTER_IDS) and what is added to scores before they are
 // compared (ROUTER_BIAS), what bounds sums of weights and what these are multiplied by (ROUTER_LEAST,
 // ROUTER_SCALE), in which blocks, three bits each, results in f32, indices as i64, as i32 and what is added
-// are (ROUTER_BLOCKS), and whether this workgroup writes results (ROUTER_WRITES). Softmax leaves the order as
-// it is: where many workgroups choose, they compare numbers (ROUTER_BY_NUMBERS), and who writes results takes
-// scores in the end.
+// are (ROUTER_BLOCKS), and whether this workgroup writes results (ROUTER_WRITES).
 
 #include "common/any_word.glsl"
 
@@ -85,14 +83,14 @@ void give_weights(const uint row, const uint t, const uint used) {
 // Which experts are `best`.
 void choose_experts(const uint row, const uint experts, const uint used) {
     uint id = gl_LocalInvocationID.x;
-    if (!ROUTER_BY_NUMBERS) take_scores(experts);
+    take_scores(experts);
     for (uint i = id; i < in_fours(experts); i += gl_WorkGroupSize.x) {
         if (i >= experts) {
             keys[i >> 2][i & 3] = 0;
             continue;
         }
         float x = chosen_by(i);
-        if (!ROUTER_BY_NUMBERS) give(ROUTE_SCORES, row * experts + i, score(i));
+        give(ROUTE_SCORES, row * experts + i, score(i));
         give(ROUTE_CHOICE, row * experts + i, x);
         keys[i >> 2][i & 3] = key_of(x);
     }
@@ -110,13 +108,8 @@ void choose_experts(const uint row, const uint experts, const uint used) {
     barrier();
 }
 // What is made of that.
-void give_chosen(const uint row, const uint experts, const uint used) {
+void give_chosen(const uint row, const uint used) {
     uint id = gl_LocalInvocationID.x;
-    if (ROUTER_BY_NUMBERS) {
-        take_scores(experts);
-        for (uint i = id; i < experts; i += gl_WorkGroupSize.x)
-            give(ROUTE_SCORES, row * experts + i, score(i));
-    }
     if (id < used) weights_of_best[id] = ROUTER_PICKED == 1 ? score(best[id]) : chosen_by(best[id]);
     barrier();
     if (id >= used) return;
@@ -130,5 +123,5 @@ void give_chosen(const uint row, const uint experts, const uint used) {
 }
 void route_row(const uint row, const uint experts, const uint used) {
     choose_experts(row, experts, used);
-    give_chosen(row, experts, used);
+    give_chosen(row, used);
 }

@@ -492,6 +492,8 @@ static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkComman
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
 static bool oxi_vk_keep(oxi_vk_device *d, oxi_vk_chunk *chunk); /* until those that are of it are recorded */
+/* Whether the dispatch that made a sum, which may be amended, is of the chunk (product/router.c). */
+static bool oxi_vk_sum_uses(const oxi_vk_device *d, const oxi_vk_chunk *chunk);
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 
 #endif

@@ -174,6 +174,7 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
 }
 
 static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    if (oxi_vk_sum_uses(d, chunk)) d->sum_made.of = NULL;
     chunk->used = false;
     chunk->block->used -= chunk->bytes;
     d->counters.bytes_in_use -= chunk->bytes;

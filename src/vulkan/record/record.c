@@ -313,5 +313,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     d->noted_at = command.params;
     d->counters.dispatches++;
     oxi_vk_time_dispatch(d);
-    return dispatch->waits ? OX_OK : oxi_vk_submit_enough(d);
+    if (dispatch->waits && d->recorded < 2 * d->batch && d->work < 2 * (uint64_t)OXI_VK_BATCH_BYTES)
+        return OX_OK;
+    return oxi_vk_submit_enough(d);
 }

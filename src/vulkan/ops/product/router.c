@@ -29,6 +29,13 @@ static void oxi_vk_note_sum(oxi_vk_device *d, const oxi_vk_product_group *g, con
     d->sum_made.params = *params;
 }
 
+static bool oxi_vk_sum_uses(const oxi_vk_device *d, const oxi_vk_chunk *chunk) {
+    bool used = false;
+    for (int i = 0; d->sum_made.of && i < d->sum_made.dispatch.uses; i++)
+        used = used || d->sum_made.dispatch.use[i].chunk == chunk;
+    return used;
+}
+
 /* Whether that is what x is, [1, n], and nothing has gone to the device since. */
 static bool oxi_vk_sum_is_open(oxi_vk_device *d, const ox_tensor *x) {
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(x);
@@ -89,10 +96,12 @@ static bool oxi_vk_parts_room(oxi_vk_device *d) {
     const uint32_t *groups = d->sum_made.dispatch.groups;
     const uint64_t rows = (uint64_t)d->router.call.in[1]->shape[0] + 1;
     const uint64_t bytes = 4 * rows * groups[0] * groups[1];
+    const bool clear = ox_error() == OX_OK;
     if (d->parts.bytes >= bytes) return true;
     if (d->parts.chunk) oxi_vk_chunk_give(d, d->parts.chunk);
     d->parts.chunk = oxi_vk_chunk_alloc(d, bytes);
     d->parts.bytes = d->parts.chunk ? bytes : 0;
+    if (!d->parts.chunk && clear) ox_error_clear(); /* the router has a dispatch of its own then */
     return d->parts.chunk != NULL;
 }
 
@@ -169,10 +178,11 @@ static bool oxi_vk_leave_parts(oxi_vk_device *d) {
 /* Whether the held products and this gate, or NULL, go on without a dispatch of the router; then the one
  * before has been amended. */
 static bool oxi_vk_chooses(oxi_vk_device *d, const oxi_call *gate) {
-    const bool plain = gate && d->held_products == 2 && oxi_vk_router_is_plain(d) &&
-                       oxi_vk_sum_is_open(d, d->norm.call.in[0]);
-    const bool chooses =
-        plain && oxi_vk_parts_room(d) && oxi_vk_gate_can_choose(d) && oxi_vk_leave_parts(d);
+    const ox_tensor *x = d->norm.call.in[0];
+    const bool plain = gate && d->held_products == 2 && oxi_vk_router_is_plain(d) && oxi_vk_sum_is_open(d, x);
+    /* asking for memory may submit what is noted */
+    const bool chooses = plain && oxi_vk_parts_room(d) && oxi_vk_sum_is_open(d, x) &&
+                         oxi_vk_gate_can_choose(d) && oxi_vk_leave_parts(d);
     d->counters.chosen += chooses;
     return chooses;
 }
