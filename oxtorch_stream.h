@@ -261,8 +261,9 @@ typedef struct ox_shunt_desc {
     const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
     bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
     bool eager;             /* each call runs at once, within the same budgets, without plans */
-    double search_seconds;  /* that a plan may be sought for; 0 = 15 to 35 ms, 2 us a call where that is
-                             * more, 0.1 s in steps that use tensors at most 64 times */
+    double search_seconds;  /* of a processor's work that a plan may be sought with, however long that takes
+                             * on a busy machine; 0 = 15 to 35 ms, 2 us a call where that is more, 0.1 s in
+                             * steps that use tensors at most 64 times */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
@@ -4477,7 +4478,7 @@ bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));
 oxi_shunt_plan_free(better?plan:other);return better?other:plan;}
 /* >>stream/shunt/plan/exact.c */
 typedef struct oxi_shunt_exact{oxi_shunt_search*s;int32_t*order,room,front;int32_t slot;double seconds;
-int32_t least,most;bool cut;bool whole;}oxi_shunt_exact;
+int32_t least,most;bool cut;bool whole;bool over;int64_t walks;}oxi_shunt_exact;
 static void oxi_shunt_exact_push(oxi_shunt_exact*e,int32_t node){e->order[--e->front]=node;}
 static int32_t oxi_shunt_exact_maker(const oxi_shunt_exact*e,int32_t i){const oxi_shunt_search*s=e->s;
 int32_t a=oxi_shunt_access_from(&s->original,i,e->slot);if(s->p->known[i].small)return-1;
@@ -4498,7 +4499,7 @@ int32_t before=e->front,slot=e->slot--;oxi_shunt_exact_push(e,s->original.slot[e
 oxi_shunt_exact_walk(e,e->front);e->front=before;e->slot=slot;}
 static void oxi_shunt_exact_walk(oxi_shunt_exact*e,int32_t at){const oxi_shunt_problem*p=e->s->p;
 if(e->seconds>=oxi_shunt_too_long(e->s))return;
-if(oxi_shunt_spent()>e->s->end){e->whole=false;
+e->over=e->over||(++e->walks%16==0&&oxi_shunt_spent()>e->s->end);if(e->over){e->whole=false;
 return;}
 int32_t node=e->order[at];for(int32_t t=p->first[node];t<p->first[node+1];t++){
 int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item):-1;

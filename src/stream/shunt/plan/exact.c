@@ -13,6 +13,8 @@ typedef struct oxi_shunt_exact {
     int32_t least, most;         /* second runs of this pass: more than, at most */
     bool cut;                    /* there are orders with more */
     bool whole;                  /* nothing was left out */
+    bool over;                   /* its time is, which is asked for once in sixteen walks */
+    int64_t walks;
 } oxi_shunt_exact;
 
 static void oxi_shunt_exact_push(oxi_shunt_exact *e, int32_t node) {
@@ -66,7 +68,8 @@ static void oxi_shunt_exact_next(oxi_shunt_exact *e) {
 static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
     const oxi_shunt_problem *p = e->s->p;
     if (e->seconds >= oxi_shunt_too_long(e->s)) return;
-    if (oxi_shunt_spent() > e->s->end) {
+    e->over = e->over || (++e->walks % 16 == 0 && oxi_shunt_spent() > e->s->end);
+    if (e->over) {
         e->whole = false;
         return;
     }
