@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xc18a2b26
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xc08a8caa
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -20879,7 +20879,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc18a2b26
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc08a8caa
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -23767,11 +23767,11 @@ vrs total[OXI_ISA(row_vectors)];vrf step=vrf_set1(x->step),less=vrf_set1(-x->ste
 OXI_ISA(row_numbers)d=OXI_ISA(row_halves)(p),dmin=OXI_ISA(row_halves)(p+2*OXI_REPACKED_ROWS);OXI_UNROLL
 for(int v=0;v<OXI_ISA(row_vectors);v++){OXI_ISA(row_scales)scales=OXI_ISA(row_scales_k)(p,v);
 vrs taken=vrs_zero();OXI_UNROLL
-for(int i=0;i<4;i++){vr four=scales.scale[i/2],least=scales.least[i/2];
+for(int i=0;i<4;i++){vr four=scales.scale[i/2],lows=scales.least[i/2];
 const int16_t*ratio=x->crossed_ratio+2*i;
 vrs two=vrw_mul(i%2?vrw_odd(four,false):vrw_even(four,false),ratio);
 vrs_store(kept[i+i/2*2]+VR*v,vrw_low(two));vrs_store(kept[i+i/2*2 +2]+VR*v,vrw_high(two));
-two=vrw_mul(i%2?vrw_odd(least,false):vrw_even(least,false),ratio);
+two=vrw_mul(i%2?vrw_odd(lows,false):vrw_even(lows,false),ratio);
 taken=vrs_dot(taken,two,x->crossed_sum+2*i);}
 sum.v[v]=vrf_fma(vrf_mul(dmin.v[v],less),vrf_of(taken),sum.v[v]);total[v]=vrs_zero();}
 for(int at=0;at<32;at+=at_once){int part=at/8,first=at_once==8?0:at%8;

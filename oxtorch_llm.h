@@ -13474,6 +13474,8 @@ const oxi_llm_part*p=model->layers[i].part,*choice=&p[OXI_LLM_ROUTER_CHOICE];
 same=!choice->weight&&!choice->bias&&!p[OXI_LLM_CHUNKS_DOWN].weight&&!p[OXI_LLM_VALUE_ROUTER].weight;}
 if(same)n->router=OXI_LLM_ROUTER_LATE;}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){ox_status status=OX_OK;
+if(ox_file_has(file,"dense_2.weight"))
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: products behind the pooling (dense_2) are not supported");
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){
 const oxi_llm_part_row*row=&oxi_llm_model_parts[role];char stem[80];
 if(role==OXI_LLM_OUTPUT&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(ENCODER)))continue;

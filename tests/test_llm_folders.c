@@ -284,6 +284,9 @@ static void test_pooling(void) {
         refuse(OX_ERR_UNSUPPORTED, "another pooling");
         write_text("1_Pooling/config.json", "[]");
         refuse(OX_ERR_FORMAT, "1_Pooling/config.json is no object");
+        write_text("modules.json",
+                   "[{\"path\":\"2_Dense\",\"type\":\"sentence_transformers.models.Dense\"}]");
+        refuse(OX_ERR_UNSUPPORTED, "products behind the pooling");
         /* what leaves the folder is not followed */
         snprintf(text, sizeof text, modules, "../1_Pooling");
         write_text("modules.json", text);
@@ -296,6 +299,43 @@ static void test_pooling(void) {
     ox_trim();
     CHECK_MSG(ox_memory_get_stats().bytes_in_use == 0, "%zu bytes are left",
               ox_memory_get_stats().bytes_in_use);
+}
+
+/* What transformers has defaults for may be left out, as in the text_config of models that see images, and a
+ * window that is null is none. */
+static void test_left_out(void) {
+    static const char config[] =
+        "{\"model_type\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":6,"
+        "\"vocab_size\":10%s}";
+    static const struct {
+        const char *type, *more, *name;
+        int heads, kv_heads, size, window;
+    } cases[] = {{"gemma3_text", "", "gemma3", 8, 4, 256, 4096},
+                 {"gemma3_text", ",\"sliding_window\":512,\"head_dim\":4", "gemma3", 8, 4, 4, 512},
+                 {"gemma2", "", "gemma2", 8, 4, 256, 4096},
+                 {"cohere2", ",\"num_attention_heads\":2,\"layer_norm_eps\":1e-5", "cohere2", 2, 2, 4, 4096},
+                 {"cohere2", ",\"num_attention_heads\":2,\"layer_norm_eps\":1e-5,\"sliding_window\":null",
+                  "cohere2", 2, 2, 4, 0}};
+    char key[80], text[400];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            snprintf(text, sizeof text, config, cases[i].type, cases[i].more);
+            make_model(text, &p);
+            ox_file *file = convert(NULL);
+            snprintf(key, sizeof key, "%s.attention.head_count", cases[i].name);
+            has_int(file, key, cases[i].heads);
+            snprintf(key, sizeof key, "%s.attention.head_count_kv", cases[i].name);
+            has_int(file, key, cases[i].kv_heads);
+            snprintf(key, sizeof key, "%s.attention.key_length", cases[i].name);
+            has_int(file, key, cases[i].size);
+            snprintf(key, sizeof key, "%s.attention.sliding_window", cases[i].name);
+            if (cases[i].window) has_int(file, key, cases[i].window);
+            else has_no(file, key);
+            ox_file_close(file);
+        }
+    }
 }
 
 /* A folder's activation is the one that is computed with; one of no known name is refused. */
@@ -744,6 +784,7 @@ int main(void) {
     test_t5();
     test_routed();
     test_pooling();
+    test_left_out();
     test_activation();
     test_window_rope();
     test_scaling_facts();

@@ -545,6 +545,8 @@ static void oxi_llm_choose_router(ox_llm *model) {
 
 static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_status status = OX_OK;
+    if (ox_file_has(file, "dense_2.weight"))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: products behind the pooling (dense_2) are not supported");
     for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
         const oxi_llm_part_row *row = &oxi_llm_model_parts[role];
         char stem[80];
