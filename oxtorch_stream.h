@@ -261,9 +261,9 @@ typedef struct ox_shunt_desc {
     const char *trace;      /* a Chrome trace of every step goes there when the shunt is closed; NULL: none */
     bool raise;             /* a step that no plan fits is an error; otherwise it runs call by call, slower */
     bool eager;             /* each call runs at once, within the same budgets, without plans */
-    double search_seconds;  /* of a processor's work that a plan may be sought with, however long that takes
-                             * on a busy machine; 0 = 15 to 35 ms, 2 us a call where that is more, 0.1 s in
-                             * steps that use tensors at most 64 times */
+    double search_seconds;  /* of a processor's work that a plan may be sought with, which on a busy machine
+                             * takes longer, but 45 ms or a third more at most; 0 = 15 to 35 ms, 2 us a call
+                             * where that is more, 0.1 s in steps that use tensors at most 64 times */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
@@ -2445,6 +2445,8 @@ const oxi_shunt_touch*touch;const double*seconds;
 const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;
 uint64_t capacity,host_room;uint64_t cache_room;double least[OXI_LANES];
 double time_most;
+double begun,begun_work;
+double time_share;
 bool fits;ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;
 typedef struct oxi_shunt_order{int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;
 uint8_t*use;int32_t*access;int32_t*from;double*start;
@@ -2482,7 +2484,7 @@ oxi_shunt_plan*last_plan;int64_t plans_made,ran_last;double packed_seconds[OXI_L
 double lanes_seconds;
 int64_t lanes_runs;oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];struct oxi_shunt_crew*crew;ox_shunt_stats stats;
 oxi_shunt_span*spans;size_t span_room,span_count;double origin;};
-static double oxi_shunt_spent(void);
+static void oxi_shunt_spend(oxi_shunt_problem*p);static double oxi_shunt_spent(const oxi_shunt_problem*p);
 #endif
 /* >>stream/shunt/capture.c */
 static ox_shunt*oxi_shunt_of(ox_device*device){return(ox_shunt*)device->state;}
@@ -3808,7 +3810,7 @@ for(int32_t j=0;j<s->o->slot_count;j++)
 if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
 return true;}
 static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
-return j%256==255&&s->plan->until>0&&oxi_shunt_spent()>s->plan->until;}
+return j%256==255&&s->plan->until>0&&oxi_shunt_spent(s->p)>s->plan->until;}
 static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){int32_t low=0,high=o->slot_count-1;
 while(low<high){int32_t middle=(low+high+1)/2;
 if(o->start[middle]<=time)
@@ -4169,8 +4171,8 @@ oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
 static double oxi_shunt_costs(const oxi_shunt_plan*plan){return plan->simulated+plan->takes;}
 static bool oxi_shunt_has_one(const oxi_shunt_search*s){return s->found||s->p->fits;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
-if(!s->found)return oxi_shunt_spent()>s->end+(s->p->fits?0:10*s->p->time_most);
-return oxi_shunt_costs(s->best)<=s->enough||oxi_shunt_spent()+s->took>s->end;}
+if(!s->found)return oxi_shunt_spent(s->p)>s->end+(s->p->fits?0:10*s->p->time_most);
+return oxi_shunt_costs(s->best)<=s->enough||oxi_shunt_spent(s->p)+s->took>s->end;}
 static double oxi_shunt_too_long(const oxi_shunt_search*s){
 return s->found?oxi_shunt_costs(s->best)*(1 -1e-6):0;}
 static bool oxi_shunt_judge(oxi_shunt_search*s){
@@ -4206,20 +4208,20 @@ s->trial->most=oxi_shunt_too_long(s);s->trial->until=s->end+(oxi_shunt_has_one(s
 for(int mend=0;mend<=(large?MENDS_OF_LARGE:MENDS);mend++){
 if(oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,packing,s->trial))
 return true;
-if(s->trial->crowded<0||oxi_shunt_spent()>s->end)return false;
+if(s->trial->crowded<0||oxi_shunt_spent(s->p)>s->end)return false;
 if(!large)
 oxi_shunt_clear_slot(s,s->trial->crowded,mend);
 else if(!oxi_shunt_clear_slots(s,mend))
 return false;}
 return false;}
-static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){double start=oxi_shunt_spent();
+static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){double start=oxi_shunt_spent(s->p);
 s->rank=s->ranks[c->spread];
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,c->pinned_part);
 oxi_shunt_cache_some(s->p,s->ranks[1],s->rank_count);s->packing=c->packing;
 bool better=oxi_shunt_place(s->p,&s->order,c,&s->placing)&&
 oxi_shunt_schedule_mended(s,c->packing)&&oxi_shunt_judge(s);
 if(better)s->best_choice=*c;
-s->took=oxi_shunt_spent()-start;return better;}
+s->took=oxi_shunt_spent(s->p)-start;return better;}
 static uint64_t oxi_shunt_pins_place(oxi_shunt_problem*p){uint64_t bytes=0;
 for(int32_t i=0;i<p->item_count;i++){if(!p->known[i].pinned)continue;
 p->known[i].place=bytes;bytes+=p->known[i].room;}
@@ -4236,7 +4238,7 @@ return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_b
 oxi_shunt_judge(s);}
 static void oxi_shunt_try_least(oxi_shunt_search*s){
 for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&&!s->found;packing++){
-if(s->p->fits&&oxi_shunt_spent()>s->end)return;
+if(s->p->fits&&oxi_shunt_spent(s->p)>s->end)return;
 memset(s->placing.keep,0,(size_t)s->order.access_count);
 s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;
 (void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
@@ -4392,7 +4394,7 @@ return false;}
 size_t accesses=(size_t)order.access_count;memcpy(pins,s->best_pins,(size_t)s->p->item_count);
 s->placing.keep=(uint8_t*)oxi_shunt_list(accesses,1);s->best_keep=(uint8_t*)oxi_shunt_list(accesses,1);
 s->order=order;if(s->placing.keep&&s->best_keep){(void)oxi_shunt_try(s,&s->best_choice);
-if(!whole&&s->improved==improved&&oxi_shunt_spent()<s->end)oxi_shunt_try_all(s);
+if(!whole&&s->improved==improved&&oxi_shunt_spent(s->p)<s->end)oxi_shunt_try_all(s);
 if(whole&&!oxi_shunt_try_ways(s))*whole=false;}
 bool better=s->improved!=improved;if(better){oxi_shunt_unlist(keep,(size_t)before.access_count,1);
 oxi_shunt_unlist(placing,(size_t)before.access_count,1);oxi_shunt_order_close(&before,s->p);}else{
@@ -4412,15 +4414,15 @@ oxi_shunt_order_close(&order,s->p);*whole=false;return false;}
 static void oxi_shunt_try_again(oxi_shunt_search*s){size_t room=(size_t)s->best->segment_count;
 oxi_shunt_repeat*list=(oxi_shunt_repeat*)oxi_shunt_list(room,sizeof*list);
 int32_t count=list?oxi_shunt_repeats(s->p,&s->original,s->best,list):0,taken=0;
-for(int32_t some=1;some<=2*count&&oxi_shunt_spent()<s->end;some*=2){int32_t many=some<count?some:count;
+for(int32_t some=1;some<=2*count&&oxi_shunt_spent(s->p)<s->end;some*=2){int32_t many=some<count?some:count;
 if(oxi_shunt_try_repeats(s,list,many))taken=many;
 if(many==count)break;}
-for(int32_t r=0;r<count&&count<=16&&oxi_shunt_spent()<s->end;r++){oxi_shunt_repeat one=list[r];
+for(int32_t r=0;r<count&&count<=16&&oxi_shunt_spent(s->p)<s->end;r++){oxi_shunt_repeat one=list[r];
 if(taken==0&&oxi_shunt_try_repeats(s,&one,1))break;}
 oxi_shunt_unlist(list,room,sizeof*list);}
 static bool oxi_shunt_exact_all(oxi_shunt_search*s);
 static bool oxi_shunt_search_open(oxi_shunt_search*s,oxi_shunt_problem*p){memset(s,0,sizeof*s);s->p=p;
-s->end=oxi_shunt_spent()+p->time_most;size_t items=(size_t)p->item_count;
+s->end=oxi_shunt_spent(p)+p->time_most;size_t items=(size_t)p->item_count;
 s->trial=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->trial);
 s->best=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->best);
 s->ranks[0]=s->rank=(oxi_shunt_rank*)oxi_shunt_list(2*items,sizeof*s->rank);s->ranks[1]=s->rank+items;
@@ -4466,10 +4468,9 @@ s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){made=s.best;
 s.best=NULL;}}
 oxi_shunt_search_close(&s);return made;}
-static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){
-const double most=p->time_most,end=oxi_shunt_spent()+most;
-int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
-oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;const double left=end-oxi_shunt_spent();
+static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){const double most=p->time_most;
+oxi_shunt_spend(p);int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
+oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;const double left=most-oxi_shunt_spent(p);
 p->order=early;p->fits=plan!=NULL;if(plan&&p->time_most>left)p->time_most=left;
 bool again=early&&(!plan||(left>0&&oxi_shunt_costs(plan)>plan->enough));
 if(again)other=oxi_shunt_plan_search(p);
@@ -4499,7 +4500,7 @@ int32_t before=e->front,slot=e->slot--;oxi_shunt_exact_push(e,s->original.slot[e
 oxi_shunt_exact_walk(e,e->front);e->front=before;e->slot=slot;}
 static void oxi_shunt_exact_walk(oxi_shunt_exact*e,int32_t at){const oxi_shunt_problem*p=e->s->p;
 if(e->seconds>=oxi_shunt_too_long(e->s))return;
-e->over=e->over||(++e->walks%16==0&&oxi_shunt_spent()>e->s->end);if(e->over){e->whole=false;
+e->over=e->over||(++e->walks%16==0&&oxi_shunt_spent(e->s->p)>e->s->end);if(e->over){e->whole=false;
 return;}
 int32_t node=e->order[at];for(int32_t t=p->first[node];t<p->first[node+1];t++){
 int32_t maker=p->touch[t].reads?oxi_shunt_exact_maker(e,p->touch[t].item):-1;
@@ -4521,7 +4522,8 @@ e.seconds=s->original.start[s->p->node_count];
 e.order=(int32_t*)oxi_shunt_list((size_t)e.room,sizeof*e.order);if(!e.order)return false;
 do{e.cut=false;
 e.most=e.least==0?1:2*e.least;oxi_shunt_exact_next(&e);e.least=e.most;}while(e.cut&&!oxi_shunt_is_over(s));
-oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);return e.whole&&!e.cut&&oxi_shunt_spent()<=s->end;}
+oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);
+return e.whole&&!e.cut&&oxi_shunt_spent(s->p)<=s->end;}
 /* >>stream/shunt/plan/pack.c */
 static const double oxi_shunt_pack_gain=0.01,oxi_shunt_pack_loss=0.001;
 static void oxi_shunt_pack_swap(oxi_shunt_known*a,oxi_shunt_known*b){oxi_shunt_known before=*a;
@@ -4617,14 +4619,13 @@ return clock_gettime(CLOCK_THREAD_CPUTIME_ID,&t)==0?(double)t.tv_sec+1e-9*(doubl
 return 0;
 #endif
 }
-static double oxi_shunt_spent(void){
-#if defined(_WIN32)
-return oxi_now();
-#else
-const double worked=oxi_thread_seconds();
-return worked>0?worked:oxi_now();
-#endif
-}
+static void oxi_shunt_spend(oxi_shunt_problem*p){
+const double most=1.3*p->time_most>0.045?1.3*p->time_most:0.045;
+p->begun=oxi_now();p->begun_work=oxi_thread_seconds();
+p->time_share=p->begun_work>0&&p->time_most>0?p->time_most/most:1;}
+static double oxi_shunt_spent(const oxi_shunt_problem*p){
+const double worked=oxi_thread_seconds()-p->begun_work,time=p->time_share*(oxi_now()-p->begun);
+return worked>time?worked:time;}
 static void oxi_shunt_worker_hurry(void){
 #if defined(__linux__) && defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
 enum{ROUND_ROBIN=2,HIGHEST=99};

@@ -211,7 +211,9 @@ typedef struct oxi_shunt_problem {
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
-    double time_most;                /* seconds to search for */
+    double time_most;                /* seconds to search for, as oxi_shunt_spent counts them: */
+    double begun, begun_work;        /* when that began; what this thread had worked by then; */
+    double time_share;               /* what a second of time counts as, where less was worked */
     bool fits;                       /* in another order: then no longer than that */
     ox_recompute recompute;
     oxi_shunt_item *const *items;    /* NULL in tests */
@@ -376,7 +378,8 @@ struct ox_shunt {
     double origin;
 };
 
-/* Seconds that a search of plans is limited by (lanes.c). */
-static double oxi_shunt_spent(void);
+/* Begins to count what a search of plans takes; what it is by now, in seconds (lanes.c). */
+static void oxi_shunt_spend(oxi_shunt_problem *p);
+static double oxi_shunt_spent(const oxi_shunt_problem *p);
 
 #endif

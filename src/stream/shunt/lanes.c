@@ -38,15 +38,18 @@ static double oxi_thread_seconds(void) {
 #endif
 }
 
-/* What a search is limited by: the work of this thread, for a machine that is busy with other things as well
- * shall make the plan that it would make alone. Where that is not known, or only in ticks, the time. */
-static double oxi_shunt_spent(void) {
-#if defined(_WIN32)
-    return oxi_now();
-#else
-    const double worked = oxi_thread_seconds();
-    return worked > 0 ? worked : oxi_now();
-#endif
+/* What a search is limited by is the work of this thread, for a machine that is busy with other things as
+ * well shall make the plan that it would make alone; but it ends in 45 ms, or a third more than it may work,
+ * anyway. Where work is not known it is time. */
+static void oxi_shunt_spend(oxi_shunt_problem *p) {
+    const double most = 1.3 * p->time_most > 0.045 ? 1.3 * p->time_most : 0.045;
+    p->begun = oxi_now();
+    p->begun_work = oxi_thread_seconds();
+    p->time_share = p->begun_work > 0 && p->time_most > 0 ? p->time_most / most : 1;
+}
+static double oxi_shunt_spent(const oxi_shunt_problem *p) {
+    const double worked = oxi_thread_seconds() - p->begun_work, time = p->time_share * (oxi_now() - p->begun);
+    return worked > time ? worked : time;
 }
 
 /* The disk's lane works for microseconds at a time, and what it begins late shows: it asks for short

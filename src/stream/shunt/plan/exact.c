@@ -68,7 +68,7 @@ static void oxi_shunt_exact_next(oxi_shunt_exact *e) {
 static void oxi_shunt_exact_walk(oxi_shunt_exact *e, int32_t at) {
     const oxi_shunt_problem *p = e->s->p;
     if (e->seconds >= oxi_shunt_too_long(e->s)) return;
-    e->over = e->over || (++e->walks % 16 == 0 && oxi_shunt_spent() > e->s->end);
+    e->over = e->over || (++e->walks % 16 == 0 && oxi_shunt_spent(e->s->p) > e->s->end);
     if (e->over) {
         e->whole = false;
         return;
@@ -117,5 +117,5 @@ static bool oxi_shunt_exact_all(oxi_shunt_search *s) {
         e.least = e.most;
     } while (e.cut && !oxi_shunt_is_over(s));
     oxi_shunt_unlist(e.order, (size_t)e.room, sizeof *e.order);
-    return e.whole && !e.cut && oxi_shunt_spent() <= s->end;
+    return e.whole && !e.cut && oxi_shunt_spent(s->p) <= s->end;
 }

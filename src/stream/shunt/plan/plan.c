@@ -80,8 +80,8 @@ static bool oxi_shunt_has_one(const oxi_shunt_search *s) {
 /* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
  * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
-    if (!s->found) return oxi_shunt_spent() > s->end + (s->p->fits ? 0 : 10 * s->p->time_most);
-    return oxi_shunt_costs(s->best) <= s->enough || oxi_shunt_spent() + s->took > s->end;
+    if (!s->found) return oxi_shunt_spent(s->p) > s->end + (s->p->fits ? 0 : 10 * s->p->time_most);
+    return oxi_shunt_costs(s->best) <= s->enough || oxi_shunt_spent(s->p) + s->took > s->end;
 }
 
 /* Seconds that a try has to stay below; 0: whatever it takes. */
@@ -157,7 +157,7 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
             return true;
-        if (s->trial->crowded < 0 || oxi_shunt_spent() > s->end) return false;
+        if (s->trial->crowded < 0 || oxi_shunt_spent(s->p) > s->end) return false;
         if (!large)
             oxi_shunt_clear_slot(s, s->trial->crowded, mend);
         else if (!oxi_shunt_clear_slots(s, mend))
@@ -167,7 +167,7 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
 }
 
 static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
-    double start = oxi_shunt_spent();
+    double start = oxi_shunt_spent(s->p);
     s->rank = s->ranks[c->spread];
     s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, c->pinned_part);
     oxi_shunt_cache_some(s->p, s->ranks[1], s->rank_count);
@@ -175,7 +175,7 @@ static bool oxi_shunt_try(oxi_shunt_search *s, const oxi_shunt_choice *c) {
     bool better = oxi_shunt_place(s->p, &s->order, c, &s->placing) &&
                   oxi_shunt_schedule_mended(s, c->packing) && oxi_shunt_judge(s);
     if (better) s->best_choice = *c;
-    s->took = oxi_shunt_spent() - start;
+    s->took = oxi_shunt_spent(s->p) - start;
     return better;
 }
 
@@ -211,7 +211,7 @@ static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
  * that has a plan already none of these ways is begun when the search is over. */
 static void oxi_shunt_try_least(oxi_shunt_search *s) {
     for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
-        if (s->p->fits && oxi_shunt_spent() > s->end) return;
+        if (s->p->fits && oxi_shunt_spent(s->p) > s->end) return;
         memset(s->placing.keep, 0, (size_t)s->order.access_count);
         s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
         s->packing = packing;
@@ -544,7 +544,7 @@ static bool oxi_shunt_try_other(oxi_shunt_search *s, oxi_shunt_order order, bool
     s->order = order;
     if (s->placing.keep && s->best_keep) {
         (void)oxi_shunt_try(s, &s->best_choice);
-        if (!whole && s->improved == improved && oxi_shunt_spent() < s->end) oxi_shunt_try_all(s);
+        if (!whole && s->improved == improved && oxi_shunt_spent(s->p) < s->end) oxi_shunt_try_all(s);
         if (whole && !oxi_shunt_try_ways(s)) *whole = false;
     }
     bool better = s->improved != improved;
@@ -590,12 +590,12 @@ static void oxi_shunt_try_again(oxi_shunt_search *s) {
     size_t room = (size_t)s->best->segment_count;
     oxi_shunt_repeat *list = (oxi_shunt_repeat *)oxi_shunt_list(room, sizeof *list);
     int32_t count = list ? oxi_shunt_repeats(s->p, &s->original, s->best, list) : 0, taken = 0;
-    for (int32_t some = 1; some <= 2 * count && oxi_shunt_spent() < s->end; some *= 2) {
+    for (int32_t some = 1; some <= 2 * count && oxi_shunt_spent(s->p) < s->end; some *= 2) {
         int32_t many = some < count ? some : count;
         if (oxi_shunt_try_repeats(s, list, many)) taken = many;
         if (many == count) break;
     }
-    for (int32_t r = 0; r < count && count <= 16 && oxi_shunt_spent() < s->end; r++) { /* each alone */
+    for (int32_t r = 0; r < count && count <= 16 && oxi_shunt_spent(s->p) < s->end; r++) { /* each alone */
         oxi_shunt_repeat one = list[r];
         if (taken == 0 && oxi_shunt_try_repeats(s, &one, 1)) break;
     }
@@ -609,7 +609,7 @@ static bool oxi_shunt_exact_all(oxi_shunt_search *s);
 static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
     memset(s, 0, sizeof *s);
     s->p = p;
-    s->end = oxi_shunt_spent() + p->time_most;
+    s->end = oxi_shunt_spent(p) + p->time_most;
     size_t items = (size_t)p->item_count;
     s->trial = (oxi_shunt_plan *)oxi_calloc(1, sizeof *s->trial);
     s->best = (oxi_shunt_plan *)oxi_calloc(1, sizeof *s->best);
@@ -702,11 +702,12 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
 
 /* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
 static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
-    const double most = p->time_most, end = oxi_shunt_spent() + most;
+    const double most = p->time_most;
+    oxi_shunt_spend(p);
     int32_t *early = oxi_shunt_order_early(p);
     if (early) p->time_most = most / 2;
     oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
-    const double left = end - oxi_shunt_spent();
+    const double left = most - oxi_shunt_spent(p);
     p->order = early;
     p->fits = plan != NULL;
     if (plan && p->time_most > left) p->time_most = left;

@@ -100,7 +100,7 @@ static bool oxi_shunt_segments(oxi_shunt_schedule *s) {
 
 /* Whether the search is over before this try is; asked now and then. */
 static bool oxi_shunt_is_late(const oxi_shunt_schedule *s, int32_t j) {
-    return j % 256 == 255 && s->plan->until > 0 && oxi_shunt_spent() > s->plan->until;
+    return j % 256 == 255 && s->plan->until > 0 && oxi_shunt_spent(s->p) > s->plan->until;
 }
 
 /* ---- prefetches ---------------------------------------------------------------------------------------- */
