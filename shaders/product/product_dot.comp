@@ -279,17 +279,17 @@ pieces pieces_of(const uint row, const uint unit) {
     }
     return t;
 }
-// The words of a group's units from `unit` on, of a row of `units`.
-pieces words_from(const uint row, const uint unit, const uint units) {
+// The words of a group's units from `unit` on, of a row.
+pieces words_from(const uint row, const uint unit) {
     pieces t;
-    uint first = (row + unit / 4 * BYTES_Q6_K) >> 2, last = (row + units * BYTES_Q6_K / 4 - 1) >> 2;
+    uint first = (row + unit / 4 * BYTES_Q6_K) >> 2, last = (row + UNITS * BYTES_Q6_K / 4 - 1) >> 2;
     [[unroll]] for (uint j = 0; j < FETCHED; j++)
         t.d[j] = WEIGHTS.d[min(first + gl_LocalInvocationID.x % GROUP + GROUP * j, last)];
     return t;
 }
 // What an invocation fetches for its unit, and that unit's pieces of it.
-pieces fetched_of(const uint row, const uint unit, const uint units) {
-    if (STAGED == 1) return words_from(row, unit & ~(GROUP - 1), units);
+pieces fetched_of(const uint row, const uint unit) {
+    if (STAGED == 1) return words_from(row, unit & ~(GROUP - 1));
     return pieces_of(row, unit);
 }
 // Puts what a subgroup has fetched of a column where each invocation finds its unit's words: the next column
@@ -386,8 +386,8 @@ int dot_of(const uvec4 x, const uvec4 y) {
 }
 
 // What an invocation fetches for part `i` of a column.
-pieces fetched_part(const uint place, const uint i, const uint units) {
-    return fetched_of(column_of_part(place, i, units), part_in_row(i, units), units);
+pieces fetched_part(const uint place, const uint i) {
+    return fetched_of(column_of_part(place, i, UNITS), part_in_row(i, UNITS));
 }
 
 // Whether an invocation meets the same numbers of a in each column: they stay in registers then.
@@ -397,7 +397,7 @@ void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     share_columns(first, step, columns);
-    const uint units = UNITS, all = OWN ? ROWS * units : units;
+    const uint all = OWN ? ROWS * UNITS : UNITS;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
     await_results();
@@ -407,7 +407,7 @@ void main() {
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
-        if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane, units);
+        if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane);
     }
     fetch_parts();
     take_quants(at.y);
@@ -415,7 +415,7 @@ void main() {
     vec2 own_sizes[PARTS];
     if (KEPT)
         [[unroll]] for (uint i = 0; i < PARTS; i++) {
-            uint slot = i * units + min(lane, units - 1);
+            uint slot = i * UNITS + min(lane, UNITS - 1);
             own_quants[i] = quants[slot];
             own_sizes[i] = sizes[slot];
         }
@@ -427,9 +427,9 @@ void main() {
             uint unit = chunk + lane, following = unit + TEAM;
             bool ends = chunk + TEAM >= all, more = !ends || first + step < columns;
             weights t[COLUMNS];
-            uint own = row_of_part(unit, units), part = part_in_row(unit, units), b[COLUMNS];
+            uint own = row_of_part(unit, UNITS), part = part_in_row(unit, UNITS), b[COLUMNS];
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-                b[j] = column_of_part(place[j], unit, units);
+                b[j] = column_of_part(place[j], unit, UNITS);
                 if (STAGED == 1) put_stage(next[j], b[j], part);
                 else t[j] = weights_of(next[j], b[j], part);
             }
@@ -437,7 +437,7 @@ void main() {
             [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                 if (ends) place[j] = place_of_b(at.z, first + step, team, j);
                 if (more && (STAGED == 1 || following < all))
-                    next[j] = fetched_part(place[j], following, units);
+                    next[j] = fetched_part(place[j], following);
             }
             if (STAGED == 1)
                 [[unroll]] for (uint j = 0; j < COLUMNS; j++)
@@ -445,7 +445,7 @@ void main() {
             if (OWN && unit < all) {
                 float more = 0;
                 [[unroll]] for (uint i = 0; i < PARTS; i++) {
-                    uint slot = own * (INNER / 16) + i * units + part;
+                    uint slot = own * (INNER / 16) + i * UNITS + part;
                     vec2 s = sizes[slot];
                     more += t[0].terms[i].x * s.x * float(dot_of(t[0].w[i], quants[slot])) -
                             t[0].terms[i].y * s.y;
@@ -454,7 +454,7 @@ void main() {
             } else if (unit < all)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
-                        uint slot = row * (INNER / 16) + i * units + unit;
+                        uint slot = row * (INNER / 16) + i * UNITS + unit;
                         vec2 s = KEPT ? own_sizes[i] : sizes[slot];
                         uvec4 q = KEPT ? own_quants[i] : quants[slot];
                         [[unroll]] for (uint j = 0; j < COLUMNS; j++)

@@ -325,26 +325,33 @@ static void oxi_vk_take_rounded(oxi_vk_device *d, oxi_vk_product_params *params,
     d->counters.rounded++;
 }
 
+/* Workgroups that have columns where each keeps what it makes of its own, by `takes` at a time
+ * (share_columns in product_dot.comp); 0: they have no room for theirs. */
+static uint32_t oxi_vk_groups_of_own(const oxi_vk_dispatch *dispatch, int64_t takes, int64_t n) {
+    const int64_t most = (int64_t)dispatch->groups[0] * dispatch->groups[1];
+    const int64_t unit = takes > 16 ? takes : 16, units = (n + unit - 1) / unit;
+    const int64_t own = (units + most - 1) / most; /* of a workgroup */
+    if ((16 % takes != 0 && takes % 16 != 0) || own > OXI_VK_LEFT_ROOM / unit) return 0;
+    return (uint32_t)((units + own - 1) / own);
+}
+
 /* What a product makes that may be worth rounding, since another one is likely to follow; NULL: nothing. */
 static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_vk_product_group *g,
                                               const oxi_vk_product *p, const oxi_vk_few *f,
                                               oxi_vk_dispatch *dispatch) {
     const bool gated = g->pair && g->tail;
     const ox_tensor *out = gated ? g->tail->out[0] : p->form.t[0];
-    const int64_t n = p->form.n, most = (int64_t)dispatch->groups[0] * dispatch->groups[1];
-    const uint32_t takes = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
+    const int64_t n = p->form.n;
     const bool alone = !g->tail && g->products == 1 && p->form.activation != OX_ACTIVATION_NONE;
     if (!gated && (!alone || dispatch->special.product_few.tail != OXI_VK_TAIL_NONE)) return NULL;
     const bool experts = p->form.ids && p->form.ndim == 2 && p->form.shape[0] == 1;
     if (!f->dot || p->own || (p->form.ndim > 0 && !experts) || p->form.m != 1) return NULL;
-    if (16 % takes != 0 && takes % 16 != 0) return NULL;
-    const int64_t unit = takes > 16 ? takes : 16, units = (n + unit - 1) / unit;
-    const int64_t own = (units + most - 1) / most; /* of a workgroup */
+    const uint32_t takes = f->lines / f->split * f->columns / (g->pair ? 2 : 1);
+    const uint32_t groups = oxi_vk_groups_of_own(dispatch, takes, n);
     const int64_t all = experts ? p->form.shape[1] * n : n;
-    if (n % 16 != 0 || own > OXI_VK_LEFT_ROOM / unit || p->form.column[0] != 1) return NULL;
-    if (!oxi_vk_is_one_row(out, all)) return NULL;
+    if (n % 16 != 0 || !groups || p->form.column[0] != 1 || !oxi_vk_is_one_row(out, all)) return NULL;
     if (oxi_vk_few_shared(d, f, p) + 4 * OXI_VK_LEFT_ROOM > d->limits.maxComputeSharedMemorySize) return NULL;
-    oxi_vk_groups(dispatch, (uint64_t)((units + own - 1) / own));
+    oxi_vk_groups(dispatch, groups);
     return out;
 }
 

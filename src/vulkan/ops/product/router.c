@@ -153,11 +153,9 @@ static bool oxi_vk_leave_parts(oxi_vk_device *d) {
     oxi_vk_product_params params = d->sum_made.params;
     oxi_vk_product_few_specials *special = &with.special.product_few;
     const int64_t takes = special->threads / OXI_VK_LINE_LANES / special->split * special->columns;
-    const int64_t unit = takes > 16 ? takes : 16, most = (int64_t)with.groups[0] * with.groups[1];
-    const int64_t units = (d->sum_made.n + unit - 1) / unit, own = (units + most - 1) / most;
     uint32_t blocks = 0;
-    if ((16 % takes != 0 && takes % 16 != 0) || own > OXI_VK_LEFT_ROOM / unit) return false;
-    d->parts.each = (uint32_t)((units + own - 1) / own);
+    d->parts.each = oxi_vk_groups_of_own(&with, takes, d->sum_made.n);
+    if (!d->parts.each) return false;
     oxi_vk_chunk *chunk[3] = {d->parts.chunk, oxi_vk_chunk_of(w), oxi_vk_chunk_of(weight)};
     if (!oxi_vk_bind_blocks(&with, chunk, 3, &blocks)) return false;
     for (int i = 0; i < with.uses; i++)
