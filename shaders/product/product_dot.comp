@@ -4,6 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_integer_dot_product : require
+#define ROUGH_GATES
 #include "product/product_few.glsl"
 #include "product/router.glsl"
 
