@@ -238,16 +238,8 @@ static ox_status oxi_llm_add_dense_turns(const oxi_llm_config *c, uint8_t *turne
 
 static ox_status oxi_llm_add_window(const oxi_llm_config *c) {
     int64_t window = 0, use = 1;
-    if (oxi_llm_row_holds(c, "nemotron_h nemotron_h_moe qwen3vlmoe")) return OX_OK; /* says it, has none */
-    const char *told =
-        "sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size";
-    if (oxi_llm_row_holds(c, "modern-bert-decoder")) /* of one that would go both ways */
-        told = "sliding_window|local_attention/2|64";
-    if (oxi_llm_row_holds(c, "gemma2 gemma3 cohere2 cohere2moe exaone4"))
-        told = "sliding_window|^sliding_window|4096";
-    if (oxi_llm_row_holds(c, "gemma3n gemma4")) told = "sliding_window|^sliding_window|512";
     ox_status status = oxi_llm_config_int(c, "use_sliding_window", 0, 1, 1, &use);
-    if (status == OX_OK) status = oxi_llm_config_int(c, told, -1, INT32_MAX, 0, &window);
+    if (status == OX_OK) status = oxi_llm_config_int(c, "$window", -1, INT32_MAX, 0, &window);
     if (status != OX_OK) return status;
     const bool windowed = use && window > 0, two = oxi_llm_row_holds(c, "phi3"); /* Phi 3 and 4, told by it */
     uint8_t *sliding = (uint8_t *)oxi_calloc((size_t)c->folder->layers, 1);
