@@ -345,7 +345,8 @@ static bool open_model(embedder *e, const options *o) {
     e->tokenizer = e->model ? ox_llm_tokenizer(e->model) : NULL;
     e->context = e->tokenizer ? ox_llm_context_open(e->model, &desc) : NULL;
     if (!e->context) return complain(ox_error_text());
-    e->width = ox_llm_get_config(e->model)->width;
+    const ox_llm_config *config = ox_llm_get_config(e->model);
+    e->width = o->pooling == OX_LLM_POOLING_NONE ? config->width : config->embedding;
     return true;
 }
 

@@ -147,6 +147,7 @@
 #include "llm/source/names.c"
 #include "llm/source/shapes.c"
 #include "llm/source/transform.c"
+#include "llm/source/modules.c"
 #include "llm/source/folder.c"
 #include "llm/source/bin.c"
 #include "llm/source/source.c"

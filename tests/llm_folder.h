@@ -47,6 +47,36 @@ static inline void add_shape(parts *p, const char *name, int64_t a, int64_t b, i
     p->tensors[p->count - 1] = ox_reshape(p->tensors[p->count - 1], OX_SHAPE(a, b, c));
 }
 
+/* Random tensors of a model of one layer with the SIZES of above: norms before attention and feed-forward, or
+ * with all six, behind them and of queries and keys too, as Gemma 3 has them. Matrices of the layer are 2 to 8
+ * in the order of this list, norms follow. */
+static inline void add_layer(parts *p, bool all_norms) {
+#define NAME(name) "model.layers.0." name ".weight"
+    static const struct {
+        const char *name;
+        int rows, columns;
+    } rows[] = {{"model.embed_tokens.weight", 10, 8},
+                {"model.norm.weight", 0, 8},
+                {NAME("self_attn.q_proj"), 8, 8},
+                {NAME("self_attn.k_proj"), 4, 8},
+                {NAME("self_attn.v_proj"), 4, 8},
+                {NAME("self_attn.o_proj"), 8, 8},
+                {NAME("mlp.gate_proj"), 6, 8},
+                {NAME("mlp.up_proj"), 6, 8},
+                {NAME("mlp.down_proj"), 8, 6},
+                {NAME("input_layernorm"), 0, 8},
+                {NAME("post_attention_layernorm"), 0, 8},
+                {NAME("pre_feedforward_layernorm"), 0, 8},
+                {NAME("post_feedforward_layernorm"), 0, 8},
+                {NAME("self_attn.q_norm"), 0, 4},
+                {NAME("self_attn.k_norm"), 0, 4}};
+#undef NAME
+    for (int i = 0; i < (all_norms ? 15 : 11); i++) {
+        add(p, rows[i].name, rows[i].rows, rows[i].columns);
+        p->tensors[i] = ox_randn(ox_shape_of(p->tensors[i]), OX_F32);
+    }
+}
+
 static inline void write_text(const char *name, const char *text) {
     char path[1300];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -249,58 +249,6 @@ static void test_routed(void) {
     }
 }
 
-/* ---- pooling, activations ------------------------------------------------------------------------------ */
-
-static void test_pooling(void) {
-    static const struct {
-        const char *config;
-        int number;
-    } kinds[] = {{"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":false}", 1},
-                 {"{\"pooling_mode_cls_token\":true}", 2},
-                 {"{\"pooling_mode\":\"lasttoken\"}", 3}};
-    static const char modules[] =
-        "[{\"idx\":0,\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"},"
-        "{\"idx\":1,\"path\":\"%s\",\"type\":\"sentence_transformers.models.Pooling\"}]";
-    static const char config[] = "{\"model_type\":\"qwen3\"," SIZES "}";
-    char text[400], path[1300];
-    parts p = {{0}, {0}, 0};
-    snprintf(path, sizeof path, "%s/1_Pooling", folder);
-    OX_SCOPE {
-        add(&p, "model.embed_tokens.weight", 10, 8);
-        make_model(config, &p);
-        (void)make_folder(path);
-        snprintf(text, sizeof text, modules, "1_Pooling");
-        write_text("modules.json", text);
-        for (int i = 0; i < 3; i++) {
-            write_text("1_Pooling/config.json", kinds[i].config);
-            ox_file *file = convert(NULL);
-            has_int(file, "qwen3.pooling_type", kinds[i].number);
-            ox_file_close(file);
-        }
-        write_text("1_Pooling/config.json", "{\"pooling_mode_max_tokens\":true}");
-        refuse(OX_ERR_UNSUPPORTED, "another pooling");
-        write_text("1_Pooling/config.json",
-                   "{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}");
-        refuse(OX_ERR_UNSUPPORTED, "another pooling");
-        write_text("1_Pooling/config.json", "[]");
-        refuse(OX_ERR_FORMAT, "1_Pooling/config.json is no object");
-        write_text("modules.json",
-                   "[{\"path\":\"2_Dense\",\"type\":\"sentence_transformers.models.Dense\"}]");
-        refuse(OX_ERR_UNSUPPORTED, "products behind the pooling");
-        /* what leaves the folder is not followed */
-        snprintf(text, sizeof text, modules, "../1_Pooling");
-        write_text("modules.json", text);
-        ox_file *file = convert(NULL);
-        has_no(file, "qwen3.pooling_type");
-        ox_file_close(file);
-    }
-    snprintf(path, sizeof path, "%s/modules.json", folder);
-    (void)remove(path);
-    ox_trim();
-    CHECK_MSG(ox_memory_get_stats().bytes_in_use == 0, "%zu bytes are left",
-              ox_memory_get_stats().bytes_in_use);
-}
-
 /* What transformers has defaults for may be left out, as in the text_config of models that see images, and a
  * window that is null is none. */
 static void test_left_out(void) {
@@ -342,24 +290,11 @@ static void test_left_out(void) {
 static void test_activation(void) {
     static const char *const names[] = {"silu", "swish",      "gelu",      "gelu_new",
                                         "relu", "quick_gelu", "squareplus"};
-    static const char *const rest[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                       "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
-                                       "mlp.down_proj"};
-    static const int rows[] = {8, 4, 4, 8, 6, 6, 8}, columns[] = {8, 8, 8, 8, 8, 8, 6};
     float logits[7][10];
-    char tensors[9][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         ox_manual_seed(3);
-        add(&p, "model.embed_tokens.weight", 10, 8);
-        add(&p, "model.norm.weight", 0, 8);
-        for (int i = 0; i < 9; i++) {
-            const char *const norms[2] = {"input_layernorm", "post_attention_layernorm"};
-            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight",
-                     i < 7 ? rest[i] : norms[i - 7]);
-            add(&p, tensors[i], i < 7 ? rows[i] : 0, i < 7 ? columns[i] : 8);
-        }
-        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        add_layer(&p, false);
         for (int i = 0; i < 7; i++) {
             make_model_as(
                 &p,
@@ -391,34 +326,12 @@ static void test_activation(void) {
 
 /* Factors of the rope are of the layers without a window alone. */
 static void test_window_rope(void) {
-    static const char *const names[] = {"self_attn.q_proj",
-                                        "self_attn.k_proj",
-                                        "self_attn.v_proj",
-                                        "self_attn.o_proj",
-                                        "mlp.gate_proj",
-                                        "mlp.up_proj",
-                                        "mlp.down_proj",
-                                        "input_layernorm",
-                                        "post_attention_layernorm",
-                                        "pre_feedforward_layernorm",
-                                        "post_feedforward_layernorm",
-                                        "self_attn.q_norm",
-                                        "self_attn.k_norm"};
-    static const int rows[] = {8, 4, 4, 8, 6, 6, 8, 0, 0, 0, 0, 0, 0},
-                     columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8, 8, 8, 4, 4};
     static const char *const kinds[] = {"sliding", "full"};
     float logits[2][2][10];
-    char tensors[13][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         ox_manual_seed(5);
-        add(&p, "model.embed_tokens.weight", 10, 8);
-        add(&p, "model.norm.weight", 0, 8);
-        for (int i = 0; i < 13; i++) {
-            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
-            add(&p, tensors[i], rows[i], columns[i]);
-        }
-        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        add_layer(&p, true);
         for (int i = 0; i < 4; i++) {
             make_model_as(
                 &p,
@@ -541,24 +454,14 @@ static double most_apart(const float *a, const float *b) {
 
 /* Six tokens where there are four positions: the base is 100 (1 + 4 (6 / 4 - 1))^(4 / 2). */
 static void test_growing_base(void) {
-    static const char *const names[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                        "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
-                                        "mlp.down_proj",    "input_layernorm",  "post_attention_layernorm"};
-    static const int rows[] = {8, 4, 4, 8, 6, 6, 8, 0, 0}, columns[] = {8, 8, 8, 8, 8, 8, 6, 8, 8};
     static const char *const growing = "\"rope_theta\":100,\"rope_type\":\"dynamic\",\"factor\":4";
     float grown[10], same[10], plain[10], near[10];
-    char tensors[9][64];
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         ox_manual_seed(5);
-        add(&p, "model.embed_tokens.weight", 10, 8);
-        add(&p, "model.norm.weight", 0, 8);
-        for (int i = 0; i < 9; i++) {
-            snprintf(tensors[i], sizeof tensors[i], "model.layers.0.%s.weight", names[i]);
-            add(&p, tensors[i], rows[i], columns[i]);
-        }
+        add_layer(&p, false);
         add(&p, "lm_head.weight", 10, 8);
-        for (int i = 0; i < p.count; i++) p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        p.tensors[p.count - 1] = ox_randn(OX_SHAPE(10, 8), OX_F32);
         scaled_logits("llama", growing, &p, 6, grown);
         scaled_logits("llama", "\"rope_theta\":900,\"rope_type\":\"default\"", &p, 6, same);
         scaled_logits("llama", "\"rope_theta\":100,\"rope_type\":\"default\"", &p, 6, plain);
@@ -783,7 +686,6 @@ int main(void) {
     test_options();
     test_t5();
     test_routed();
-    test_pooling();
     test_left_out();
     test_activation();
     test_window_rope();

@@ -6,6 +6,8 @@
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 
+enum { OXI_LLM_DENSE_MOST = 4 }; /* products behind the pooling */
+
 /* ---- metadata (metadata.c) ----------------------------------------------------------------------------- */
 
 /* A whole number in [low, high] under `key`. A missing key gives `otherwise`, or OX_ERR_NOT_FOUND if that is

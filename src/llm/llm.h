@@ -209,6 +209,7 @@ typedef struct ox_llm_config {
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
+    int64_t embedding;            /* numbers of a text's: width, if no product lies behind its pooling */
     int64_t hidden;               /* feed_forward_length */
     int64_t heads, kv_heads;      /* heads is a multiple of kv_heads */
     int64_t key_size, value_size; /* a head's */
@@ -313,9 +314,9 @@ typedef struct ox_llm_embed_desc {
 } ox_llm_embed_desc;
 
 /* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
- * the model has one.
+ * the model has one. Products that lie behind the pooling (EmbeddingGemma, LaBSE) take what was pooled.
  *   desc      NULL = zeroed
- *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
+ *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE the hidden states [count, width]
  * The context is emptied first, and holds the text afterwards.
  * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
 OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,

@@ -16,6 +16,28 @@ static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, c
     }
 }
 
+/* The products behind the pooling, of row [width]: out [embedding]. */
+static ox_status oxi_llm_run_dense(const ox_llm *model, const float *row, float *out) {
+    if (!model->part[OXI_LLM_DENSE].weight) {
+        memcpy(out, row, (size_t)model->config.width * sizeof *out);
+        return OX_OK;
+    }
+    ox_scope scope = ox_scope_begin();
+    ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
+    ox_tensor *x = ox_from_floats(row, OX_SHAPE(1, model->config.width), OX_F32);
+    ox_device_scope_end(&cpu);
+    x = ox_to(x, model->device);
+    for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && x; i++) {
+        const oxi_llm_activation *activation = model->numbers.dense[i];
+        oxi_llm_wanted w = oxi_llm_want(&model->part[OXI_LLM_DENSE + i], x);
+        x = oxi_llm_products(&w, 1) ? w.out : NULL;
+        if (x && activation) x = activation->plain(x);
+    }
+    const ox_status status = x ? ox_to_floats(x, out, model->config.embedding) : oxi_llm_error();
+    ox_scope_end(&scope);
+    return status;
+}
+
 static void oxi_llm_to_length_one(int64_t width, float *row) {
     double squares = 0;
     for (int64_t i = 0; i < width; i++) squares += (double)row[i] * row[i];
@@ -64,8 +86,9 @@ OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, in
     float *rows = (float *)oxi_alloc(bytes);
     if (!rows) return OX_ERR_NOMEM;
     status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
-    if (!status) oxi_llm_pool(pooling, count, width, rows, out);
-    if (!status && desc->normalize) oxi_llm_to_length_one(width, out);
+    if (!status) oxi_llm_pool(pooling, count, width, rows, rows);
+    if (!status) status = oxi_llm_run_dense(context->model, rows, out);
+    if (!status && desc->normalize) oxi_llm_to_length_one(context->model->config.embedding, out);
     oxi_free(rows, bytes);
     return status;
 }

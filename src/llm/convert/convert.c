@@ -123,10 +123,34 @@ static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t 
     return OX_OK;
 }
 
+/* What lies behind a pooling and GGUF has no place for. llama.cpp wants two products to end at the model's
+ * width. */
+static ox_status oxi_llm_refuse_dense(const ox_file *file) {
+    static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_4.weight"};
+    static const char *const keys[] = {"dense_2_activation", "dense_3_activation", "embedding_length_out"};
+    const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
+    const int length = architecture.type != OX_FILE_META_STRING ? 0
+                       : architecture.text.length < 48          ? (int)architecture.text.length
+                                                                : 48;
+    const bool two = ox_file_has(file, "dense_3.weight");
+    char key[96];
+    bool bad = false;
+    for (int i = 0; i < 3 && length > 0; i++) {
+        (void)snprintf(key, sizeof key, "%.*s.%s", length, architecture.text.data, keys[i]);
+        bad = bad || ox_file_has(file, names[i]) ||
+              ((i < 2 || two) && ox_file_meta_find(file, key).type != OX_FILE_META_NONE);
+    }
+    if (!bad) return OX_OK;
+    return oxi_fail(OX_ERR_UNSUPPORTED,
+                    "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to the "
+                    "model's width, without biases and activations; this model has others");
+}
+
 static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {
     ox_dtype most;
     ox_gguf_desc desc;
-    ox_status status = oxi_llm_convert_entries(work, &most);
+    ox_status status = oxi_llm_refuse_dense(work->file);
+    if (status == OX_OK) status = oxi_llm_convert_entries(work, &most);
     const uint32_t type = oxi_llm_file_type(most);
     if (status == OX_OK) status = oxi_llm_convert_pairs(work, &type);
     if (status != OX_OK) return status;

@@ -703,14 +703,14 @@ static ox_status oxi_llm_read_pooling(ox_llm *model, const ox_file *file) {
     return status;
 }
 
-/* The activation: as the file says, or the family's. */
-static ox_status oxi_llm_read_activation(ox_llm *model, const ox_file *file) {
+/* The activation that `key` names; *out stays where there is no such key. */
+static ox_status oxi_llm_read_activation(const ox_llm *model, const ox_file *file, const char *key,
+                                         const oxi_llm_activation **out) {
     ox_string name;
-    const ox_status status = oxi_llm_read_text(model, file, "hidden_activation", &name);
-    model->numbers.activation = model->family->activation;
+    const ox_status status = oxi_llm_read_text(model, file, key, &name);
     if (status || name.length == 0) return status;
-    model->numbers.activation = oxi_llm_named_activation(name);
-    if (model->numbers.activation) return OX_OK;
+    *out = oxi_llm_named_activation(name);
+    if (*out) return OX_OK;
     char text[48];
     oxi_llm_copy_text(name, text, sizeof text);
     return oxi_fail(OX_ERR_UNSUPPORTED, "llm: the activation \"%s\" is not supported", text);
@@ -720,8 +720,9 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     int64_t parallel = 0, sequential = 0, behind = 0, causal = 1;
     n->block = model->family->block;
+    n->activation = model->family->activation;
     ox_status status = oxi_llm_read_norm(model, file);
-    if (!status) status = oxi_llm_read_activation(model, file);
+    if (!status) status = oxi_llm_read_activation(model, file, "hidden_activation", &n->activation);
     if (!status) status = oxi_llm_read_positions(model, file);
     if (!status) status = oxi_llm_read_scales(model, file);
     if (!status) status = oxi_llm_read_temperature(model, file);

@@ -300,6 +300,7 @@ typedef struct oxi_llm_numbers {
     int64_t buckets, farthest; /* of distances that have a bias of their own; the one where the last begins */
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
+    const oxi_llm_activation *dense[OXI_LLM_DENSE_MOST]; /* behind each product; NULL = none */
     bool causal;
     oxi_llm_mixing mixing;
 } oxi_llm_numbers;

@@ -543,10 +543,30 @@ static void oxi_llm_choose_router(ox_llm *model) {
     if (same) n->router = OXI_LLM_ROUTER_LATE;
 }
 
+/* Products behind the pooling: each takes what the one before it makes. */
+static ox_status oxi_llm_check_dense(ox_llm *model, const ox_file *file) {
+    int64_t width = model->config.width, in = 0, out = 0;
+    char key[32];
+    ox_status status = OX_OK;
+    for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && !status; i++) {
+        const ox_tensor *t = model->part[OXI_LLM_DENSE + i].weight;
+        (void)snprintf(key, sizeof key, "dense_%d_feat_in", i + 2);
+        status = oxi_llm_read_int(model, file, key, -1, 0, t->shape[1], &in);
+        (void)snprintf(key, sizeof key, "dense_%d_feat_out", i + 2);
+        if (!status) status = oxi_llm_read_int(model, file, key, -1, 0, t->shape[0], &out);
+        if (!status && (t->shape[1] != width || t->shape[1] != in || t->shape[0] != out))
+            return oxi_fail(OX_ERR_SHAPE, "llm: tensor dense_%d.weight is %s, behind a row of %lld", i + 2,
+                            oxi_tensor_text(t), (long long)width);
+        width = out;
+        (void)snprintf(key, sizeof key, "dense_%d_activation", i + 2);
+        if (!status) status = oxi_llm_read_activation(model, file, key, &model->numbers.dense[i]);
+    }
+    model->config.embedding = width;
+    return status;
+}
+
 static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_status status = OX_OK;
-    if (ox_file_has(file, "dense_2.weight"))
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: products behind the pooling (dense_2) are not supported");
     for (int role = 0; !status && role < OXI_LLM_MODEL_ROLES; role++) {
         const oxi_llm_part_row *row = &oxi_llm_model_parts[role];
         char stem[80];
@@ -587,6 +607,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (!status) status = oxi_llm_check_last_rows(model);
     if (!status) status = oxi_llm_check_gram_table(model);
     if (!status) status = oxi_llm_check_inputs(model);
+    if (!status) status = oxi_llm_check_dense(model, file);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     if (!status) oxi_llm_choose_router(model);

@@ -20,8 +20,10 @@ static bool oxi_llm_share_word(const char *a, const char *b) {
 /* Whether rows of `who` hold for the model. */
 static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
     const oxi_llm_model_type *model = c->folder->model;
+    char base[48]; /* the name without what is said behind a slash */
+    (void)snprintf(base, sizeof base, "%.*s", (int)strcspn(model->name, "/"), model->name);
     return strcmp(who, "*") == 0 || oxi_llm_share_word(who, model->architecture) ||
-           oxi_llm_share_word(who, model->name);
+           oxi_llm_share_word(who, model->name) || oxi_llm_share_word(who, base);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */

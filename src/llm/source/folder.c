@@ -12,6 +12,7 @@ static void oxi_llm_folder_close(ox_file *file) {
     oxi_llm_folder *folder = (oxi_llm_folder *)file->state;
     if (!folder) return;
     ox_file_close(folder->weights);
+    for (int i = 0; i < OXI_LLM_DENSE_MOST; i++) ox_file_close(folder->modules[i]);
     oxi_free(folder->plans, folder->plan_room * sizeof *folder->plans);
     oxi_free(folder->pieces, folder->piece_room * sizeof *folder->pieces);
     oxi_free(folder, sizeof *folder);
@@ -100,6 +101,12 @@ static bool oxi_llm_lists_experts(const oxi_llm_config *c) {
     return letter == 'E';
 }
 
+/* Whether tokens of a Gemma 3 see all of the text: GGUF has another architecture for it. */
+static bool oxi_llm_sees_all(const oxi_llm_config *c) {
+    const oxi_json_node *both = oxi_llm_config_node(c, "use_bidirectional_attention", 27);
+    return both && both->type == OXI_JSON_BOOL && both->value.i;
+}
+
 /* The row of the model type: of the whole, or of the text model in it. */
 static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
     const char *type = NULL;
@@ -107,9 +114,12 @@ static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
     if (inner && c->config.nodes[inner].type == OXI_JSON_OBJECT) c->inner = inner;
     if (c->inner) c->folder->model = oxi_llm_find_model(&c->config, c->inner, &type);
     if (!c->folder->model) c->folder->model = oxi_llm_find_model(&c->config, 0, &type);
-    if (c->folder->model && strcmp(c->folder->model->name, "nemotron_h") == 0 && !oxi_llm_lists_experts(c))
+    const oxi_llm_model_type *found = c->folder->model;
+    if (found && strcmp(found->name, "nemotron_h") == 0 && !oxi_llm_lists_experts(c))
         c->folder->model = oxi_llm_named_model("nemotron_h/dense");
-    if (c->folder->model) return OX_OK;
+    if (found && strcmp(found->architecture, "gemma3") == 0 && oxi_llm_sees_all(c))
+        c->folder->model = oxi_llm_named_model("gemma3/both");
+    if (found) return OX_OK;
     if (!type) return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: no model_type");
     return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "models of the type %s are not supported",
                          OXI_QUOTE(type));
@@ -164,11 +174,11 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
                              OXI_QUOTE(window));
     if (!oxi_llm_row_holds(c, "mamba mamba2 granitehybrid jamba falcon-h1 nemotron_h nemotron_h_moe"))
         return OX_OK; /* the kernels hold SiLU */
-    const char *activation = oxi_llm_config_text(c, "mamba_hidden_act");
-    if (!activation) activation = oxi_llm_config_text(c, "hidden_act");
+    const char *key = oxi_llm_config_text(c, "mamba_hidden_act") ? "mamba_hidden_act" : "hidden_act",
+               *activation = oxi_llm_config_text(c, key);
     if (activation && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                             "config.json: hidden_act is %s, and only silu is supported",
+                             "config.json: %s is %s, and only silu is supported", key,
                              OXI_QUOTE(activation));
     const oxi_json_node *limit = oxi_llm_config_node(c, "time_step_limit", 15);
     for (int64_t i = 0; limit && limit->type == OXI_JSON_ARRAY && i < limit->length && i < 2; i++) {
@@ -296,78 +306,7 @@ static ox_status oxi_llm_folder_tokenizer(const oxi_llm_config *c) {
     return status;
 }
 
-/* ---- pooling, as sentence-transformers stores it ------------------------------------------------------- */
-
-/* The folder of a module of modules.json whose type ends in `type`; false: there is none, or no plain
- * name. */
-static bool oxi_llm_find_module(const oxi_json *modules, const char *type, const char **path) {
-    for (uint32_t i = 1; modules->count > 1 && i < modules->nodes[0].next; i = modules->nodes[i].next) {
-        const uint32_t kind = oxi_json_find(modules, i, "type"), place = oxi_json_find(modules, i, "path");
-        if (!kind || !place || modules->nodes[kind].type != OXI_JSON_STRING ||
-            modules->nodes[place].type != OXI_JSON_STRING)
-            continue;
-        *path = modules->nodes[place].value.text;
-        if (oxi_ends_with(modules->nodes[kind].value.text, type))
-            return **path && **path != '.' && !strpbrk(*path, "/\\:");
-    }
-    return false;
-}
-
-/* The number that GGUF has for a pooling; -1 = it has none. */
-static int oxi_llm_pooling_number(const oxi_json *config) {
-    static const struct {
-        const char *flag, *name;
-        int number;
-    } kinds[] = {{"pooling_mode_mean_tokens", "mean", 1},
-                 {"pooling_mode_cls_token", "cls", 2},
-                 {"pooling_mode_lasttoken", "lasttoken", 3},
-                 {"pooling_mode_max_tokens", "max", -1},
-                 {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", -1},
-                 {"pooling_mode_weightedmean_tokens", "weightedmean", -1}};
-    const uint32_t named = oxi_json_find(config, 0, "pooling_mode");
-    int number = 0, found = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const uint32_t flag = oxi_json_find(config, 0, kinds[i].flag);
-        const bool asked = flag && config->nodes[flag].type == OXI_JSON_BOOL && config->nodes[flag].value.i,
-                   called = named && config->nodes[named].type == OXI_JSON_STRING &&
-                            strcmp(config->nodes[named].value.text, kinds[i].name) == 0;
-        if (!asked && !called) continue;
-        number = kinds[i].number;
-        found++;
-    }
-    return found == 1 ? number : -1;
-}
-
-/* How hidden states become one row, where the folder is of an embedding model. */
-static ox_status oxi_llm_folder_pooling(const oxi_llm_config *c) {
-    ox_string text;
-    oxi_json modules, config;
-    const char *path = NULL;
-    char name[128];
-    ox_status status = oxi_llm_folder_text(c->file, "modules.json", false, &text);
-    if (status != OX_OK || !text.data) return status;
-    status = oxi_json_parse("modules.json", text.data, (size_t)text.length, &modules);
-    if (status != OX_OK) return status;
-    const bool list = modules.nodes[0].type == OXI_JSON_ARRAY;
-    if (list && oxi_llm_find_module(&modules, ".Dense", &path)) {
-        oxi_json_free(&modules);
-        return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                             "modules.json: products behind the pooling (Dense) are not supported");
-    }
-    const bool found = list && oxi_llm_find_module(&modules, ".Pooling", &path);
-    const int used = found ? snprintf(name, sizeof name, "%s/config.json", path) : 0;
-    oxi_json_free(&modules);
-    if (used <= 0 || used >= (int)sizeof name) return OX_OK;
-    status = oxi_llm_folder_text(c->file, name, false, &text);
-    if (status == OX_OK) status = oxi_llm_folder_json(c->file, name, text, &config);
-    if (status != OX_OK || !text.data) return status;
-    const int number = oxi_llm_pooling_number(&config);
-    oxi_json_free(&config);
-    if (number > 0) return oxi_llm_fact_number(c, "pooling_type", OX_GGUF_U32, number);
-    return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                         "%s: another pooling than one of mean, first and last token is not supported",
-                         oxi_quote(name, strlen(name)).text);
-}
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 /* The folder's own name. */
 static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
@@ -378,8 +317,6 @@ static ox_status oxi_llm_folder_name(const oxi_llm_config *c) {
     if (start == end || !oxi_utf8_is_valid(path, strlen(path))) return OX_OK;
     return oxi_llm_fact_text(c, "general.name", start, (size_t)(end - start));
 }
-
-/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_llm_folder_texts(oxi_llm_config *c) {
     static const char *const names[] = {"config.json", "tokenizer.json", "tokenizer_config.json"};
@@ -409,12 +346,12 @@ static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
     if (status == OX_OK && strcmp(ox_file_format(c->folder->weights), "safetensors") != 0)
         status = oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "the weights are no safetensors");
     if (status == OX_OK) status = oxi_llm_add_facts(c);
-    if (status == OX_OK) status = oxi_llm_folder_pooling(c);
     if (status == OX_OK) status = oxi_llm_folder_name(c);
     if (status == OX_OK) status = oxi_llm_folder_tokenizer(c);
     if (status == OX_OK) status = oxi_llm_add_tensors(c);
     if (status == OX_OK) status = oxi_llm_add_rope(c);
     if (status == OX_OK) status = oxi_llm_add_sinusoids(c);
+    if (status == OX_OK) status = oxi_llm_add_modules(c);
     if (status == OX_OK) status = oxi_llm_add_items(c);
     return status == OX_OK ? oxi_file_index(c->file) : status;
 }

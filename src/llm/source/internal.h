@@ -89,6 +89,7 @@ typedef struct oxi_llm_plan {
     oxi_llm_transform transform;
     uint32_t number;       /* of an expert or head, while plans are collected */
     uint32_t from;         /* the stored tensor */
+    uint32_t module;       /* 0: of the model's weights; else of modules[module - 1] */
     uint32_t by;           /* PROJECTED: the other one */
     uint32_t first, count; /* STACK and JOIN: in `pieces` */
     const float *values;   /* VALUES and SCALED: count of them */
@@ -99,6 +100,7 @@ typedef struct oxi_llm_plan {
 typedef struct oxi_llm_folder {
     const oxi_llm_model_type *model;
     ox_file *weights;
+    ox_file *modules[OXI_LLM_DENSE_MOST]; /* weights of products behind the pooling; NULL = no more */
     oxi_llm_plan *plans; /* an item's `extra` is its plan */
     size_t plan_count, plan_room;
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
@@ -154,8 +156,19 @@ static ox_status oxi_llm_add_rope(const oxi_llm_config *c);
 /* The embedding of positions, of models that make theirs of sines. */
 static ox_status oxi_llm_add_sinusoids(const oxi_llm_config *c);
 
+/* ---- modules (modules.c) ------------------------------------------------------------------------------- */
+
+/* Texts of the folder (folder.c): a file of it, with a 0 behind it, data NULL = there is none; an object that
+ * it holds. */
+static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out);
+static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string text, oxi_json *out);
+/* What sentence-transformers has behind the model: pooling, and plans for the products behind it. */
+static ox_status oxi_llm_add_modules(const oxi_llm_config *c);
+
 /* ---- tensors (names.c, shapes.c, transform.c) ---------------------------------------------------------- */
 
+/* The file that a plan's tensor is stored in. */
+static ox_file *oxi_llm_plan_file(const oxi_llm_folder *folder, const oxi_llm_plan *plan);
 /* Whether a norm's tensor gets 1 added. */
 static bool oxi_llm_adds_one(const oxi_llm_folder *folder, const oxi_llm_plan *plan);
 /* A new plan, cleared. */

@@ -281,6 +281,10 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
     }
 }
 
+static ox_file *oxi_llm_plan_file(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    return plan->module ? folder->modules[plan->module - 1] : folder->weights;
+}
+
 static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
     const oxi_llm_folder *folder = c->folder;
     const oxi_llm_plan *plan = &folder->plans[index];
@@ -294,9 +298,10 @@ static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
         entry.shape[0] = plan->columns ? plan->count / plan->columns : plan->count;
         entry.shape[1] = plan->columns;
     } else {
-        const ox_status status = ox_file_get_entry(folder->weights, from, &entry);
+        const ox_file *file = oxi_llm_plan_file(folder, plan);
+        const ox_status status = ox_file_get_entry(file, from, &entry);
         if (status != OX_OK) return status;
-        const oxi_file_item *stored = &folder->weights->items[from];
+        const oxi_file_item *stored = &file->items[from];
         const char *wrong = stored->unsupported ? stored->unsupported : oxi_llm_shape(folder, plan, &entry);
         if (wrong)
             return oxi_file_fail(stored->unsupported ? OX_ERR_UNSUPPORTED : OX_ERR_FORMAT, c->file, 0,

@@ -240,7 +240,7 @@ static ox_tensor *oxi_llm_transform_plan(const oxi_llm_folder *folder, const oxi
         ox_device_scope_end(&cpu);
         return plan->columns ? ox_reshape(t, OX_SHAPE(-1, (int64_t)plan->columns)) : t;
     }
-    ox_tensor *t = ox_file_tensor_at(folder->weights, plan->from);
+    ox_tensor *t = ox_file_tensor_at(oxi_llm_plan_file(folder, plan), plan->from);
     return t ? oxi_llm_transform_one(folder, plan, t) : NULL;
 }
 
