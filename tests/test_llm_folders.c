@@ -286,6 +286,53 @@ static void test_left_out(void) {
     }
 }
 
+/* What transformers' classes have where config.json says nothing. */
+static void test_defaults(void) {
+    static const struct {
+        const char *type, *more, *key;
+        double value; /* -1 = there is none */
+    } cases[] = {
+        {"llama", "", "llama.attention.layer_norm_rms_epsilon", 1e-6},
+        {"glm4", "", "glm4.attention.layer_norm_rms_epsilon", 1.5625e-7},
+        {"glm4", "", "glm4.attention.head_count_kv", 2},
+        {"glm4_moe", "", "glm4moe.expert_used_count", 8},
+        {"modernbert", "", "modern-bert.attention.sliding_window", 128},
+        {"gpt_oss", "", "gpt-oss.rope.scaling.factor", 32},
+        {"gpt_oss", "", "gpt-oss.rope.freq_base", 150000},
+        {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.freq_base", 1000},
+        {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.scaling.factor", -1},
+        {"helium", ",\"rope_parameters\":null", "llama.rope.freq_base", 100000},
+        {"vaultgemma", "", "vaultgemma.attn_logit_softcapping", 50},
+        {"vaultgemma", ",\"attn_logit_softcapping\":null", "vaultgemma.attn_logit_softcapping", -1},
+        {"aria_text", "", "granitemoe.attention.scale", -1},
+        {"granite", "", "granite.attention.scale", 1}};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const bool modern = strcmp(cases[i].type, "modernbert") == 0;
+            p.names[0] = modern ? "embeddings.tok_embeddings.weight" : "model.embed_tokens.weight";
+            ox_file *file = convert_as(
+                &p,
+                "{\"model_type\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":6,"
+                "\"num_attention_heads\":2,\"vocab_size\":10,\"head_dim\":4%s}",
+                cases[i].type, cases[i].more);
+            if (cases[i].value < 0)
+                has_no(file, cases[i].key);
+            else
+                has_float(file, cases[i].key, cases[i].value);
+            ox_file_close(file);
+        }
+        p.names[0] = "model.embed_tokens.weight";
+        for (int given = 0; given < 2; given++) {
+            ox_file *file = convert_as(&p, "{\"model_type\":\"glm4_moe\",%s" SIZES "}",
+                                       given ? "\"norm_topk_prob\":false," : "");
+            has_int(file, "glm4moe.expert_weights_norm", !given);
+            ox_file_close(file);
+        }
+    }
+}
+
 /* A folder's activation is the one that is computed with; one of no known name is refused. */
 static void test_activation(void) {
     static const char *const names[] = {"silu", "swish",      "gelu",      "gelu_new",
@@ -632,7 +679,7 @@ static void test_apertus(void) {
         has_floats(file, "xielu.alpha_p", 4, alphas);
         has_floats(file, "xielu.beta", 4, betas);
         has_tensor(file, "blk.0.attn_norm.weight", p.tensors[1]);
-        CHECK(ox_file_count(file) == 2);
+        CHECK(ox_file_count(file) == 3 && ox_file_has(file, "rope_freqs.weight")); /* of LLaMA 3's scaling */
         ox_file_close(file);
         make_model("{\"model_type\":\"apertus\",\"hidden_act\":\"silu\"," SIZES "}", &p);
         refuse(OX_ERR_UNSUPPORTED, "hidden_act must be 'xielu'");
@@ -687,6 +734,7 @@ int main(void) {
     test_t5();
     test_routed();
     test_left_out();
+    test_defaults();
     test_activation();
     test_window_rope();
     test_scaling_facts();

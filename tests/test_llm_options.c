@@ -188,7 +188,8 @@ static void test_plain(void) {
     static const struct {
         const char *config, *key;
         int value;
-    } facts[] = {{"gemma3_text\",\"use_bidirectional_attention\":true", "gemma-embedding.attention.causal", 0},
+    } facts[] = {{"gemma3_text\",\"use_bidirectional_attention\":true",
+                  "gemma-embedding.attention.causal", 0},
                  {"gemma3_text\",\"use_bidirectional_attention\":null", "gemma3.attention.causal", 1},
                  {"falcon_h1\",\"mamba_rms_norm\":true", "falcon-h1.ssm.norm_before_gate", 1},
                  {"falcon_h1\",\"mamba_rms_norm\":true,\"mamba_norm_before_gate\":false",

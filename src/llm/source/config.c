@@ -60,34 +60,16 @@ static bool oxi_llm_starts(const char *text, size_t length, const char *start) {
     return length > strlen(start) && memcmp(text, start, strlen(start)) == 0;
 }
 
-static uint32_t oxi_llm_config_rope(const oxi_llm_config *c, uint32_t object, const char *name,
-                                    size_t length) {
+static uint32_t oxi_llm_config_rope(const oxi_json *json, uint32_t object, const char *name, size_t length) {
     static const char *const places[] = {"rope_parameters.full_attention.", "rope_parameters.",
                                          "rope_scaling.full_attention.", "rope_scaling.", ""};
     char path[128];
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const int used = snprintf(path, sizeof path, "%s%.*s", places[i], (int)length, name);
-        const uint32_t found = oxi_llm_config_member(&c->config, object, path, (size_t)used);
+        const uint32_t found = oxi_llm_config_member(json, object, path, (size_t)used);
         if (found) return found;
     }
     return 0;
-}
-
-static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length) {
-    const oxi_json *json = &c->config;
-    uint32_t found = 0;
-    if (length > 60) return NULL;
-    if (oxi_llm_starts(name, length, "generation.")) {
-        json = &c->generation;
-        found = oxi_llm_config_member(json, 0, name + 11, length - 11);
-    } else if (oxi_llm_starts(name, length, "rope.")) {
-        if (c->inner) found = oxi_llm_config_rope(c, c->inner, name + 5, length - 5);
-        if (!found) found = oxi_llm_config_rope(c, 0, name + 5, length - 5);
-    } else {
-        if (c->inner) found = oxi_llm_config_member(json, c->inner, name, length);
-        if (!found) found = oxi_llm_config_member(json, 0, name, length);
-    }
-    return found ? &json->nodes[found] : NULL;
 }
 
 static bool oxi_llm_config_is_null(const oxi_llm_config *c, const char *name, size_t length) {
@@ -98,6 +80,73 @@ static bool oxi_llm_config_is_null(const oxi_llm_config *c, const char *name, si
     uint32_t at = c->inner ? oxi_json_find(&c->config, c->inner, key) : 0;
     if (!at) at = oxi_json_find(&c->config, 0, key);
     return at && c->config.nodes[at].type == OXI_JSON_NULL;
+}
+
+/* Whether anything is said of the rope. */
+static bool oxi_llm_says_rope(const oxi_llm_config *c) {
+    static const char *const names[] = {"rope_parameters", "rope_scaling", "rope_theta"};
+    bool said = false;
+    for (int i = 0; i < 3; i++) {
+        const size_t length = strlen(names[i]);
+        said = said || (c->inner && oxi_llm_config_member(&c->config, c->inner, names[i], length)) ||
+               oxi_llm_config_member(&c->config, 0, names[i], length);
+    }
+    return said;
+}
+
+/* A member that transformers' class has; null in config.json is no reason to look for one. */
+static uint32_t oxi_llm_default_member(const oxi_llm_config *c, const char *name, size_t length) {
+    const bool turned = oxi_llm_starts(name, length, "rope."),
+               rope = turned || oxi_llm_starts(name, length, "rope_parameters.");
+    if (c->defaults.count == 0 || (rope ? oxi_llm_says_rope(c) : !c->defaulted)) return 0;
+    if (turned) return oxi_llm_config_rope(&c->defaults, 0, name + 5, length - 5);
+    if (!rope && oxi_llm_config_is_null(c, name, length)) return 0;
+    return oxi_llm_config_member(&c->defaults, 0, name, length);
+}
+
+static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length) {
+    const oxi_json *json = &c->config;
+    uint32_t found = 0;
+    if (length > 60) return NULL;
+    if (oxi_llm_starts(name, length, "generation.")) {
+        json = &c->generation;
+        found = oxi_llm_config_member(json, 0, name + 11, length - 11);
+    } else if (oxi_llm_starts(name, length, "rope.")) {
+        if (c->inner) found = oxi_llm_config_rope(json, c->inner, name + 5, length - 5);
+        if (!found) found = oxi_llm_config_rope(json, 0, name + 5, length - 5);
+    } else {
+        if (c->inner) found = oxi_llm_config_member(json, c->inner, name, length);
+        if (!found) found = oxi_llm_config_member(json, 0, name, length);
+    }
+    if (found) return &json->nodes[found];
+    found = oxi_llm_default_member(c, name, length);
+    return found ? &c->defaults.nodes[found] : NULL;
+}
+
+static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config *c) {
+    oxi_llm_config with = *c;
+    with.defaulted = true;
+    return with;
+}
+
+static ox_status oxi_llm_add_defaults(oxi_llm_config *c) {
+    static const struct {
+        const char *who, *members;
+    } rows[] = {
+#define OXI_X(who, members) {who, members},
+        OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
+#undef OXI_X
+    };
+    char text[1024], name[48]; /* the type without what is said behind a slash */
+    size_t used = 1;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(c->folder->model->name, "/"),
+                   c->folder->model->name);
+    text[0] = '{';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (oxi_llm_share_word(name, rows[i].who) && used + strlen(rows[i].members) + 3 < sizeof text)
+            used += (size_t)sprintf(text + used, "%s%s", used > 1 ? "," : "", rows[i].members);
+    text[used] = '}';
+    return oxi_json_parse("defaults", text, used + 1, &c->defaults);
 }
 
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name) {
@@ -239,8 +288,11 @@ static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int de
 
 static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
                                   ox_status *status) {
+    const oxi_llm_config with = oxi_llm_with_defaults(c);
     *status = OX_OK;
-    if (!oxi_llm_eval(c, expression, OXI_LLM_SIZE_DEPTH, out, status)) return false;
+    if (!oxi_llm_eval(c, expression, OXI_LLM_SIZE_DEPTH, out, status) &&
+        (*status != OX_OK || !oxi_llm_eval(&with, expression, OXI_LLM_SIZE_DEPTH, out, status)))
+        return false;
     if (isfinite(*out)) return true;
     *status =
         oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "config.json: %s is no finite number", expression);

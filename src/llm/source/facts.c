@@ -142,6 +142,7 @@ static ox_status oxi_llm_fact_list(const oxi_llm_config *c, const oxi_llm_key_ro
 }
 
 static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row *row) {
+    const oxi_llm_config with = oxi_llm_with_defaults(c);
     const oxi_json_node *node = oxi_llm_first_node(c, row->expression);
     const bool whole = row->kind == OXI_LLM_FACT_INT || row->kind == OXI_LLM_FACT_SIGNED;
     double value = 0;
@@ -149,6 +150,7 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
     if (row->kind == OXI_LLM_FACT_TEXT) {
         if (row->expression[0] == '\'')
             return oxi_llm_fact_text(c, row->key, row->expression + 1, strlen(row->expression + 1));
+        if (!node) node = oxi_llm_first_node(&with, row->expression);
         if (!node || node->type != OXI_JSON_STRING) return OX_OK;
         return oxi_llm_fact_text(c, row->key, node->value.text, node->length);
     }
@@ -302,12 +304,16 @@ static double oxi_llm_normal_quantile(double p) {
 static ox_status oxi_llm_add_cutoffs(const oxi_llm_config *c) {
     const int64_t layers = c->folder->layers;
     const oxi_json_node *shares = oxi_llm_config_node(c, "activation_sparsity_pattern", 27);
-    if (!shares || !oxi_llm_row_holds(c, "gemma3n")) return OX_OK;
-    const bool list = shares->type == OXI_JSON_ARRAY;
+    if (!oxi_llm_row_holds(c, "gemma3n")) return OX_OK;
+    const bool list = shares && shares->type == OXI_JSON_ARRAY;
     float *cutoffs = (float *)oxi_calloc((size_t)layers, sizeof *cutoffs);
     ox_status status = cutoffs ? OX_OK : OX_ERR_NOMEM;
     for (int64_t i = 0; status == OX_OK && i < layers; i++) {
         const oxi_json_node *share = list ? shares + 1 + i : shares;
+        if (!share) { /* transformers' own: ten of more layers */
+            cutoffs[i] = layers > 10 && i < 10 ? (float)oxi_llm_normal_quantile(0.95) : -INFINITY;
+            continue;
+        }
         const double number = share->type == OXI_JSON_FLOAT ? share->value.f : (double)share->value.i;
         if ((list && i >= shares->length) || (share->type != OXI_JSON_FLOAT && share->type != OXI_JSON_INT) ||
             !(number >= 0 && number < 1))

@@ -336,6 +336,7 @@ static ox_status oxi_llm_folder_texts(oxi_llm_config *c) {
 static ox_status oxi_llm_folder_read(oxi_llm_config *c) {
     ox_status status = oxi_llm_folder_texts(c);
     if (status == OX_OK) status = oxi_llm_folder_model(c);
+    if (status == OX_OK) status = oxi_llm_add_defaults(c);
     if (status == OX_OK) status = oxi_llm_folder_quantized(c);
     if (status == OX_OK) status = oxi_llm_folder_options(c);
     if (status == OX_OK) status = oxi_llm_folder_sizes(c);
@@ -383,6 +384,7 @@ static ox_file *oxi_llm_open_folder(const char *path, ox_device *device) {
     const ox_status status = c.folder ? oxi_llm_folder_read(&c) : OX_ERR_NOMEM;
     oxi_json_free(&c.config);
     oxi_json_free(&c.generation);
+    oxi_json_free(&c.defaults);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;

@@ -121,6 +121,8 @@ typedef struct oxi_llm_config {
     ox_file *file; /* what it becomes; parts[0].path is the folder */
     oxi_llm_folder *folder;
     oxi_json config, generation;
+    oxi_json defaults; /* what transformers' class has; without nodes: nothing */
+    bool defaulted;    /* they are looked at too */
     uint32_t inner; /* the node of text_config; 0 = there is none */
 } oxi_llm_config;
 
@@ -131,6 +133,10 @@ static bool oxi_llm_share_word(const char *a, const char *b);
 
 /* A value by its name as keys.def has them; NULL = missing or null. */
 static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length);
+/* The members that the defaults of keys.def have for the model. */
+static ox_status oxi_llm_add_defaults(oxi_llm_config *c);
+/* The same configuration, whose defaults are looked at too. */
+static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config *c);
 /* An expression of keys.def; false = missing, or OX_ERR_FORMAT in *status: what is there is no number. */
 static bool oxi_llm_config_number(const oxi_llm_config *c, const char *expression, double *out,
                                   ox_status *status);
