@@ -310,6 +310,52 @@ static void test_choices(void) {
     remove(to);
 }
 
+/* Parts of a family that llama-quantize leaves, or has in eight bits, in each mix of blocks. */
+static void test_families(void) {
+    static const struct {
+        const char *architecture, *name, *mix;
+        ox_dtype dtype;
+    } cases[] = {{"glm5-next", "blk.0.attn_v_b.weight", "Q2_K", OX_F32},
+                 {"glm5-next", "blk.0.indexer.attn_q_b.weight", "Q4_K_M", OX_F32},
+                 {"glm5-next", "blk.0.attn_q_b.weight", "Q4_K_M", OX_Q8_0},
+                 {"glm5-next", "blk.0.attn_q_b.weight", "F16", OX_F16},
+                 {"deepseek2", "blk.0.attn_v_b.weight", "Q2_K", OX_Q2_K}};
+    const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        OX_SCOPE {
+            ox_gguf_pair pair;
+            ox_gguf_desc made;
+            ox_file_entry entry;
+            memset(&pair, 0, sizeof pair);
+            memset(&made, 0, sizeof made);
+            memset(&entry, 0, sizeof entry);
+            pair.key = "general.architecture";
+            pair.type = OX_GGUF_STRING;
+            pair.count = -1;
+            pair.value = cases[i].architecture;
+            entry.name = cases[i].name;
+            entry.dtype = OX_F32;
+            entry.ndim = 2;
+            entry.shape[0] = 8;
+            entry.shape[1] = 256;
+            made.pairs = &pair;
+            made.pair_count = 1;
+            made.entries = &entry;
+            made.count = 1;
+            ox_gguf_writer *writer = ox_gguf_writer_open(from, &made);
+            CHECK(writer && ox_gguf_writer_put(writer, ox_randn(OX_SHAPE(8, 256), OX_F32)) == OX_OK);
+            CHECK(ox_gguf_writer_close(writer) == OX_OK);
+            const ox_llm_quantize_desc desc = desc_of(cases[i].mix);
+            CHECK_MSG(ox_llm_quantize(from, to, &desc) == OX_OK, "%s", ox_error_text());
+            ox_file *file = ox_file_open(to, NULL);
+            ox_tensor *got = file ? ox_file_tensor(file, cases[i].name) : NULL;
+            CHECK_MSG(got && got->dtype == cases[i].dtype, "%s %s", cases[i].mix, cases[i].name);
+            ox_file_close(file);
+        }
+    remove(from);
+    remove(to);
+}
+
 /* Every tensor is what ox_llm_quantize_tensor makes of it; layers are in order; metadata is there. */
 static void test_contents(void) {
     const char *from = gguf_path("quantize_from.gguf"), *to = gguf_path("quantize_to.gguf");
@@ -446,6 +492,7 @@ int main(void) {
     test_not_finite();
     test_refusals();
     test_choices();
+    test_families();
     test_contents();
     test_rules();
     test_failures();

@@ -171,6 +171,7 @@ static bool oxi_is_quantizable(const ox_file_entry *entry) {
 
 typedef struct oxi_mix_model {
     oxi_mix mix;
+    char architecture[64];
     bool importance, falcon, tied;
     bool shares_values;               /* 80 layers whose value matrices are small: those get more bits */
     int64_t layers, experts, sharing; /* sharing: query heads that share a key head */
@@ -191,11 +192,11 @@ static int64_t oxi_mix_number(const ox_file *file, const char *architecture, con
 
 static void oxi_mix_read(oxi_mix_model *m, const ox_file *file, oxi_mix mix, bool importance) {
     static const char *const sharing_at_80[] = {"qwen2", "deci", "apertus"};
-    char name[64];
+    char *name = m->architecture;
     memset(m, 0, sizeof *m);
     const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
-    name[0] = 0;
-    if (architecture.type == OX_FILE_META_STRING) oxi_llm_copy_text(architecture.text, name, sizeof name);
+    if (architecture.type == OX_FILE_META_STRING)
+        oxi_llm_copy_text(architecture.text, name, sizeof m->architecture);
     m->mix = mix;
     m->importance = importance;
     m->falcon = strcmp(name, "falcon") == 0;
@@ -223,6 +224,28 @@ static int64_t oxi_layer_of(const char *name) {
     for (name += 4; *name >= '0' && *name <= '9' && digits < 9; name++, digits++)
         layer = layer * 10 + (*name - '0');
     return digits > 0 && *name == '.' ? layer : -1;
+}
+
+/* Matrices of a family that stay as they are, or are of one type in all mixes of blocks. */
+static const struct oxi_family_kept {
+    const char *architecture, *text;
+    ox_dtype dtype; /* NONE: as it is */
+} oxi_kept_by_family[] = {
+    {"glm5-next", "attn_k_b.weight", OX_DTYPE_NONE},      {"glm5-next", "attn_v_b.weight", OX_DTYPE_NONE},
+    {"glm5-next", "attn_kv_a_mqa.weight", OX_DTYPE_NONE}, {"glm5-next", ".indexer", OX_DTYPE_NONE},
+    {"glm5-next", ".hc_", OX_DTYPE_NONE},                 {"glm5-next", "ssm_f_", OX_DTYPE_NONE},
+    {"glm5-next", "ssm_g_", OX_DTYPE_NONE},               {"glm5-next", "ssm_beta", OX_DTYPE_NONE},
+    {"glm5-next", "attn_q_a.weight", OX_Q8_0},            {"glm5-next", "attn_q_b.weight", OX_Q8_0},
+};
+
+/* The type that a family wants for a matrix; `otherwise` where it does not say. */
+static ox_dtype oxi_mix_of_family(const oxi_mix_model *m, const ox_file_entry *entry, ox_dtype otherwise) {
+    for (size_t i = 0; i < sizeof oxi_kept_by_family / sizeof *oxi_kept_by_family; i++) {
+        const struct oxi_family_kept *row = &oxi_kept_by_family[i];
+        if (strcmp(row->architecture, m->architecture) == 0 && strstr(entry->name, row->text))
+            return row->dtype ? row->dtype : entry->dtype;
+    }
+    return otherwise;
 }
 
 /* ---- rules --------------------------------------------------------------------------------------------- */
