@@ -178,6 +178,12 @@ static void test_refused(void) {
         write_dense("2_Dense", "linear.Identity", ox_randn(OX_SHAPE(12, 9), OX_F32), NULL);
         CHECK(!ox_llm_open(folder, NULL) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "dense_2"));
         ox_error_clear();
+        write_dense("2_Dense", "activation.Tanh", weight, ox_randn(OX_SHAPE(11), OX_F32));
+        CHECK(!ox_llm_open(folder, NULL) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "bias"));
+        ox_error_clear();
+        remove_inner("2_Dense/config.json");
+        refuse(OX_ERR_UNSUPPORTED, "no activation_function");
+        write_dense("2_Dense", "linear.Identity", weight, NULL);
         remove_inner("2_Dense/model.safetensors");
         refuse(OX_ERR_UNSUPPORTED, "2_Dense' are no safetensors");
     }

@@ -549,7 +549,8 @@ static ox_status oxi_llm_check_dense(ox_llm *model, const ox_file *file) {
     char key[32];
     ox_status status = OX_OK;
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && !status; i++) {
-        const ox_tensor *t = model->part[OXI_LLM_DENSE + i].weight;
+        const oxi_llm_part *part = &model->part[OXI_LLM_DENSE + i];
+        const ox_tensor *t = part->weight, *bias = part->bias;
         (void)snprintf(key, sizeof key, "dense_%d_feat_in", i + 2);
         status = oxi_llm_read_int(model, file, key, -1, 0, t->shape[1], &in);
         (void)snprintf(key, sizeof key, "dense_%d_feat_out", i + 2);
@@ -557,6 +558,8 @@ static ox_status oxi_llm_check_dense(ox_llm *model, const ox_file *file) {
         if (!status && (t->shape[1] != width || t->shape[1] != in || t->shape[0] != out))
             return oxi_fail(OX_ERR_SHAPE, "llm: tensor dense_%d.weight is %s, behind a row of %lld", i + 2,
                             oxi_tensor_text(t), (long long)width);
+        if (!status && bias && ox_numel(bias) != out)
+            return oxi_fail(OX_ERR_SHAPE, "llm: tensor dense_%d.bias is %s", i + 2, oxi_tensor_text(bias));
         width = out;
         (void)snprintf(key, sizeof key, "dense_%d_activation", i + 2);
         if (!status) status = oxi_llm_read_activation(model, file, key, &model->numbers.dense[i]);

@@ -162,6 +162,8 @@ static ox_status oxi_llm_add_dense(const oxi_llm_config *c, const char *path, in
                              "one, are supported",
                              (int)OXI_LLM_DENSE_MOST);
     ox_status status = oxi_llm_module_config(c, path, &config);
+    if (status == OX_OK && config.count == 0)
+        return oxi_llm_refuse_module(c, path, "no activation_function is named");
     if (status == OX_OK) status = oxi_llm_dense_options(c, path, &config, index + 2);
     if (status == OX_OK) status = oxi_llm_dense_weights(c, path, &config, index, width);
     oxi_json_free(&config);
