@@ -185,11 +185,15 @@ static void test_grad(void) {
         CHECK(!ox_gradient(x) && !ox_gradient(w));
         /* only some leaves */
         ox_backward_desc only;
+        ox_tensor *two[2];
         memset(&only, 0, sizeof only);
-        only.inputs = &w;
-        only.input_count = 1;
+        only.inputs = two;
+        only.input_count = 2;
+        two[0] = w;
+        two[1] = middle; /* a result keeps its gradient, too */
         CHECK(ox_backward(y, &only) == OX_OK && !ox_gradient(x));
         ARE(ox_gradient(w), 180, 352);
+        ARE(ox_gradient(middle), 60, 88);
         /* an input that is an output */
         ox_tensor *z = total(x);
         in[0] = z;

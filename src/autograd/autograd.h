@@ -33,7 +33,7 @@ typedef struct ox_backward_desc {
     ox_tensor *gradient;             /* of the result; NULL = 1, for a result of one element */
     bool retain_graph;               /* what was recorded stays, for another time */
     bool create_graph;               /* the gradients are recorded themselves; retains as well */
-    ox_tensor *const *inputs;        /* only these leaves get gradients; NULL = all */
+    ox_tensor *const *inputs;        /* only these, leaves or results, get gradients; NULL = all leaves */
     int input_count;
 } ox_backward_desc;
 

@@ -238,6 +238,21 @@ static void oxi_edges_free(oxi_edge *edges, int count) {
     if (edges) oxi_free(edges, ((size_t)count + 1) * sizeof *edges);
 }
 
+/* Results that a backward is for keep their gradients as leaves do. */
+static ox_status oxi_keep_wanted(oxi_pass *run, ox_tensor *const *inputs, const oxi_edge *wanted, int count) {
+    ox_status status = OX_OK;
+    ox_scope scope = ox_scope_begin();
+    for (int i = 0; i < count && status == OX_OK; i++) {
+        if (!wanted[i].node || wanted[i].node->keeper[wanted[i].output]) continue;
+        oxi_sum *sum = oxi_sum_of_edge(run, oxi_task_of_edge(run, &wanted[i]), &wanted[i]);
+        status = oxi_keep_gradient(run, (oxi_tape *)inputs[i]->tape, sum);
+        ox_release(sum->sum); /* once, however often it is named */
+        sum->sum = NULL;
+    }
+    ox_scope_end(&scope);
+    return status;
+}
+
 /* Adds gradients up in the leaves of several results; gradients NULL, or an entry of it: 1. */
 static ox_status oxi_backward_from(const char *name, ox_tensor *const *results, ox_tensor *const *gradients,
                                    int count, const ox_backward_desc *desc) {
@@ -254,6 +269,7 @@ static ox_status oxi_backward_from(const char *name, ox_tensor *const *results, 
     ox_status status = run.only && !wanted ? OX_ERR_NOMEM
                                            : oxi_run_prepare(&run, roots, count, wanted, wanted_count);
     if (status == OX_OK) status = oxi_run_from(&run, results, roots, count, gradients);
+    if (status == OX_OK) status = oxi_keep_wanted(&run, desc ? desc->inputs : NULL, wanted, wanted_count);
     oxi_run_end(&run);
     oxi_edges_free(roots, count);
     oxi_edges_free(wanted, wanted_count);
