@@ -660,6 +660,15 @@ static void test_second_edges(void) {
             CHECK(ox_grad(&sum, 1, &a, 1, NULL, &gg) == OX_OK);
             CHECK(ox_item(ox_select(gg, 0, 0)) == (i < 1 ? 0.25 : 0));
         }
+    OX_SCOPE { /* -pi^2 / 3 */
+        ox_tensor *x = leaf(1, 0, 0), *y = ox_sinc(x), *g = NULL, *gg = NULL;
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.create_graph = true;
+        CHECK(ox_item(y) == 1 && ox_grad(&y, 1, &x, 1, &desc, &g) == OX_OK && ox_item(g) == 0);
+        CHECK(ox_grad(&g, 1, &x, 1, NULL, &gg) == OX_OK);
+        ARE(gg, -3.28986813369645287295);
+    }
 }
 
 /* Results that are changed in place where PyTorch's gradients do not need them. */

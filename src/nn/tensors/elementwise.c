@@ -41,10 +41,13 @@ OXI_MADE_1(isposinf, ox_eq_number(x, INFINITY))
 OXI_MADE_1(isneginf, ox_eq_number(x, -INFINITY))
 OXI_MADE_1(tanhshrink, ox_sub(x, ox_tanh(x)))
 
+/* At 0 by its series, so that second derivatives are those of a function without a hole. */
 static ox_tensor *oxi_sinc(ox_tensor *x) {
-    ox_tensor *zero = ox_eq_number(x, 0);
-    ox_tensor *angle = ox_mul_number(ox_where(zero, ox_number(1), oxi_as_float(x)), OXI_PI_F64);
-    return ox_where(zero, ox_number(1), ox_div(ox_sin(angle), angle));
+    ox_tensor *zero = ox_eq_number(x, 0), *wide = oxi_as_float(x);
+    ox_tensor *angle = ox_mul_number(ox_where(zero, ox_number(1), wide), OXI_PI_F64);
+    ox_tensor *square = ox_square(ox_where(zero, wide, ox_number(0)));
+    ox_tensor *flat = ox_mul_number(square, OXI_PI_F64 * OXI_PI_F64 / 6);
+    return ox_where(zero, ox_rsub_number(flat, 1), ox_div(ox_sin(angle), angle));
 }
 OXI_MADE_1(sinc, oxi_sinc(x))
 
