@@ -591,6 +591,48 @@ static void test_checkpoint(void) {
     }
 }
 
+/* a e^(a w), and another checkpoint in it. */
+static ox_status run_inner(ox_tensor *const *in, ox_tensor **out, void *user) {
+    out[0] = ox_exp(ox_mul(in[0], (ox_tensor *)user));
+    return out[0] ? OX_OK : ox_error();
+}
+static ox_status run_outer(ox_tensor *const *in, ox_tensor **out, void *user) {
+    if (ox_checkpoint(run_inner, user, in, 1, out, 1) != OX_OK) return ox_error();
+    out[0] = ox_mul(in[0], out[0]);
+    return out[0] ? OX_OK : ox_error();
+}
+
+/* Gradients of gradients through checkpoints, by what they take and by a leaf that is in them. */
+static void test_checkpoint_again(void) {
+    OX_SCOPE {
+        ox_tensor *w = leaf(2, 2, 0), *x = leaf(2, 0, 0.5), *double_x = ox_add(x, x), *y = NULL, *g = NULL;
+        ox_tensor *gg[1];
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.create_graph = true;
+        CHECK(ox_checkpoint(run_outer, w, &double_x, 1, &y, 1) == OX_OK);
+        y = total(y);
+        CHECK(ox_grad(&y, 1, &x, 1, &desc, &g) == OX_OK && !ox_gradient(w));
+        const double e = exp(2), first[2] = {2, 2 * e * 3}, by_x[2] = {16, 4 * e * (2 + 2 + 4)},
+                     by_w[2] = {0, 2 * e * (1 + 1 + 2)};
+        CHECK(are(ox_detach(g), 2, first)); /* 2 e^(aw) (1 + a w) of a = 2 x */
+        g = total(g);
+        CHECK(ox_grad(&g, 1, &x, 1, NULL, gg) == OX_OK && are(gg[0], 2, by_x));
+        /* into leaves: dy/dw = a^2 e^(aw), once more by x */
+        ox_backward_desc back;
+        memset(&back, 0, sizeof back);
+        back.create_graph = true;
+        CHECK(ox_checkpoint(run_outer, w, &double_x, 1, &y, 1) == OX_OK);
+        CHECK(ox_backward(total(y), &back) == OX_OK);
+        const double for_w[2] = {0, e};
+        CHECK(are(ox_detach(ox_gradient(w)), 2, for_w) && are(ox_detach(ox_gradient(x)), 2, first));
+        g = total(ox_gradient(w));
+        CHECK(ox_grad(&g, 1, &x, 1, NULL, gg) == OX_OK && are(gg[0], 2, by_w));
+        CHECK(ox_set_gradient(w, NULL) == OX_OK && ox_set_gradient(x, NULL) == OX_OK);
+    }
+    CHECK_NO_TENSORS();
+}
+
 /* A step keeps nothing behind. */
 static void test_flat(void) {
     ox_memory_stats first, last;
@@ -687,6 +729,7 @@ static void test_changed_results(void) {
 int main(void) {
     test_edges();
     test_second_edges();
+    test_checkpoint_again();
     test_changed_results();
     test_leaves();
     test_ties();

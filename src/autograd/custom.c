@@ -107,11 +107,11 @@ typedef struct oxi_checkpoint {
     void *user;
     int input_count, output_count;
     ox_generator_state random;       /* of the thread's generator, when it ran */
-    ox_tensor **room;                /* for backward: inputs again, then outputs, then gradients of these */
+    ox_tensor **room;                /* for backward: leaves, inputs, outputs, gradients, wanted leaves */
 } oxi_checkpoint;
 
 static size_t oxi_checkpoint_bytes(const oxi_checkpoint *c) {
-    return ((size_t)c->input_count + 2 * (size_t)c->output_count) * sizeof(ox_tensor *);
+    return (3 * (size_t)c->input_count + 2 * (size_t)c->output_count) * sizeof(ox_tensor *);
 }
 
 static void oxi_checkpoint_drop(void *user) {
@@ -120,15 +120,44 @@ static void oxi_checkpoint_drop(void *user) {
     oxi_free(c, sizeof *c);
 }
 
-/* The function once more, recorded this time, on inputs that are leaves of a graph of their own. */
+/* A gradient as it is. */
+static ox_status oxi_same_backward(const ox_function_context *context) {
+    context->input_gradients[0] = context->gradients[0];
+    return OX_OK;
+}
+
+/* Input i of the function that is to run again: a leaf, or where gradients are recorded a result of it. */
+static ox_status oxi_checkpoint_input(const ox_function_context *context, int i, ox_tensor **leaf,
+                                      ox_tensor **input) {
+    static const ox_function same = {"checkpoint", oxi_same_backward, NULL};
+    bool joins = !oxi_grad_off && ox_requires_grad(context->saved[i]);
+    *input = *leaf = ox_detach(context->saved[i]);
+    if (!*leaf || ((joins || context->wants[i]) && !ox_requires_grad_(*leaf, true))) return ox_error();
+    if (!joins) return OX_OK;
+    *input = ox_detach(*leaf);
+    return *input ? oxi_attach_function(&same, NULL, leaf, 1, input, 1, NULL, 0, false) : ox_error();
+}
+
+/* Gradients of the gradients go past the leaf, to what it stood for. */
+static ox_status oxi_checkpoint_join(ox_tensor *outside, ox_tensor *leaf, ox_tensor *input) {
+    oxi_edge edge = {NULL, 0, NULL}, to = {NULL, 0, NULL};
+    if (input == leaf) return OX_OK;
+    ox_status status = oxi_tape_edge((oxi_tape *)input->tape, &edge);
+    if (status == OX_OK) status = oxi_tape_edge((oxi_tape *)outside->tape, &to);
+    if (status != OX_OK || !edge.node) return status;
+    oxi_edge before = edge.node->edges[0];
+    edge.node->edges[0] = oxi_edge_copy(&to);
+    oxi_edge_drop(&before);
+    return OX_OK;
+}
+
+/* The function once more, recorded this time, on inputs of a graph of their own. */
 static ox_status oxi_checkpoint_again(const oxi_checkpoint *c, const ox_function_context *context,
-                                      ox_tensor **inputs, ox_tensor **outputs) {
+                                      ox_tensor **leaves, ox_tensor **inputs, ox_tensor **outputs) {
     ox_generator *random = ox_generator_open(0);
     ox_status status = random ? OX_OK : OX_ERR_NOMEM;
-    for (int i = 0; i < c->input_count && status == OX_OK; i++) {
-        inputs[i] = ox_detach(context->saved[i]);
-        if (!inputs[i] || (context->wants[i] && !ox_requires_grad_(inputs[i], true))) status = ox_error();
-    }
+    for (int i = 0; i < c->input_count && status == OX_OK; i++)
+        status = oxi_checkpoint_input(context, i, &leaves[i], &inputs[i]);
     if (random) ox_generator_set_state(random, c->random);
     if (status == OX_OK) {
         ox_generator *before = ox_generator_use(random);
@@ -141,22 +170,53 @@ static ox_status oxi_checkpoint_again(const oxi_checkpoint *c, const ox_function
     return status;
 }
 
+/* From the outputs to all leaves, of which the inputs are some. */
+static ox_status oxi_checkpoint_fill(const oxi_checkpoint *c, const ox_function_context *context,
+                                     ox_tensor **leaves, ox_tensor **outputs, ox_tensor **g, int count) {
+    ox_backward_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.create_graph = !oxi_grad_off;
+    ox_status status = oxi_backward_from("checkpoint", outputs, g, count, &desc);
+    for (int i = 0; i < c->input_count && status == OX_OK; i++)
+        if (context->wants[i]) context->input_gradients[i] = ox_gradient(leaves[i]);
+    return status;
+}
+
+/* From the outputs to the inputs alone. */
+static ox_status oxi_checkpoint_grad(const oxi_checkpoint *c, const ox_function_context *context,
+                                     ox_tensor **leaves, ox_tensor **outputs, ox_tensor **g, int count) {
+    ox_grad_desc desc;
+    ox_tensor **wanted = g + c->output_count, **grads = context->input_gradients;
+    int want = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.gradients = g;
+    desc.create_graph = !oxi_grad_off;
+    desc.allow_unused = true;
+    for (int i = 0; i < c->input_count; i++)
+        if (context->wants[i]) wanted[want++] = leaves[i];
+    ox_status status = ox_grad(outputs, count, wanted, want, &desc, grads);
+    for (int i = c->input_count - 1; i >= 0 && status == OX_OK; i--)
+        grads[i] = context->wants[i] ? grads[--want] : NULL;
+    return status;
+}
+
 static ox_status oxi_checkpoint_backward(const ox_function_context *context) {
     oxi_checkpoint *c = (oxi_checkpoint *)context->user;
-    ox_tensor **inputs = c->room, **outputs = inputs + c->input_count, **g = outputs + c->output_count;
+    ox_tensor **leaves = c->room, **inputs = leaves + c->input_count;
+    ox_tensor **outputs = inputs + c->input_count, **g = outputs + c->output_count;
     int count = 0;
-    if (!oxi_grad_off)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "checkpoint: its gradients cannot be recorded (create_graph)");
     memset(c->room, 0, oxi_checkpoint_bytes(c));
-    ox_status status = oxi_checkpoint_again(c, context, inputs, outputs);
+    ox_status status = oxi_checkpoint_again(c, context, leaves, inputs, outputs);
     for (int k = 0; k < c->output_count && status == OX_OK; k++) {
         if (!outputs[k] || !context->gradients[k] || !ox_requires_grad(outputs[k])) continue;
         outputs[count] = outputs[k];
         g[count++] = context->gradients[k];
     }
-    if (status == OX_OK && count) status = oxi_backward_from("checkpoint", outputs, g, count, NULL);
+    if (status != OX_OK || !count) return status;
+    status = oxi_fills_leaves ? oxi_checkpoint_fill(c, context, leaves, outputs, g, count)
+                              : oxi_checkpoint_grad(c, context, leaves, outputs, g, count);
     for (int i = 0; i < c->input_count && status == OX_OK; i++)
-        if (context->wants[i]) context->input_gradients[i] = ox_gradient(inputs[i]);
+        status = oxi_checkpoint_join(context->saved[i], leaves[i], inputs[i]);
     return status;
 }
 

@@ -369,6 +369,9 @@ static ox_status oxi_run_put_back(const oxi_node *node, ox_tensor *g, const bool
     return wants[1] && !grad[1] ? ox_error() : OX_OK;
 }
 
+/* Whether the backward of this thread is for leaves, of which a checkpoint finds more. */
+static OXI_THREAD_LOCAL bool oxi_fills_leaves;
+
 static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, const bool *wants,
                                 ox_tensor **in, ox_tensor **grad) {
     ox_function_context context;
@@ -386,7 +389,10 @@ static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, co
     context.wants = wants;
     context.input_gradients = grad;
     context.user = node->user;
+    bool fills = oxi_fills_leaves;
+    oxi_fills_leaves = run->keeps;
     if (status == OX_OK) status = node->function->backward(&context);
+    oxi_fills_leaves = fills;
     if (status != OX_OK && ox_error() == OX_OK)
         (void)oxi_fail(status, "backward: %s failed", oxi_node_name(node));
     oxi_free(g, bytes);
