@@ -5,6 +5,7 @@
     python3 tests/torch_ops.py LIBRARY --write        writes tests/torch_ops.txt
     options: --dtypes f32,f64   --seeds 1,2   --samples 40   --verbose
              --strided     operands in other layouts
+             --second      gradients of gradients as well
              --reference   op_db's reference inputs instead of its sample inputs
              --errors      op_db's error inputs: each must give an error here, never a result or a crash
 
@@ -485,48 +486,86 @@ class Bench:
             check_equal(a, b, 'result %d' % i, scale)
         if not gradients or not inputs or op.name in self.calls.DRAWN:
             return None
+        return self.backward(op, ours, theirs, inputs, scale)
+
+    def grad(self, outputs, inputs, given, create):
+        """ox_grad: a Tensor or None for each input."""
+        raw, array = self.library.raw, lambda ts: (ctypes.c_void_p * len(ts))(*[t.pointer for t in ts])
+        cotangents, got = array(given), (ctypes.c_void_p * len(inputs))()
+        desc = GradDesc(ctypes.cast(cotangents, ctypes.c_void_p), False, create, True)
+        raw.ox_grad.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int,
+                                ctypes.c_void_p, ctypes.c_void_p]
+        if raw.ox_grad(array(outputs), len(outputs), array(inputs), len(inputs), ctypes.byref(desc), got):
+            raise Failed(self.library.said())
+        return [Tensor(self.library, g) if g else None for g in got]
+
+    def compare(self, got, expected, inputs, what, scale):
+        for k, (mine, e) in enumerate(zip(got, expected)):
+            if mine is None and (e is None or not e.abs().any()):
+                continue
+            if mine is None:
+                raise AssertionError('%s %d: none' % (what, k))
+            try:
+                check_equal(mine, torch.zeros_like(inputs[k]) if e is None else e, '%s %d' % (what, k), scale)
+            except AssertionError as error:
+                raise AssertionError('%s %d: %s' % (what, k, error)) from error
+
+    def backward(self, op, ours, theirs, inputs, scale):
+        """True where gradients are equal (with --second those of gradients), None where there are none."""
+        lib, second = self.library, self.options.second and op.supports_gradgrad
         used = [i for i, t in enumerate(theirs) if isinstance(t, torch.Tensor) and t.requires_grad]
         if not used:
             return None
-        cotangents = [torch.randn_like(theirs[i].detach()).contiguous() for i in used]
+        cotangents = [torch.randn_like(theirs[i].detach()).contiguous().requires_grad_(second) for i in used]
+        leaves_of = [t for t, _ in inputs]
         try:
-            expected = torch.autograd.grad([theirs[i] for i in used], [t for t, _ in inputs], cotangents,
-                                           allow_unused=True)
+            expected = torch.autograd.grad([theirs[i] for i in used], leaves_of, cotangents,
+                                           allow_unused=True, create_graph=second)
         except RuntimeError as error:
             raise Refused from error
         follows = lib.raw.ox_requires_grad
         follows.restype, follows.argtypes = ctypes.c_bool, [ctypes.c_void_p]
         if any(follows(ours[i].pointer) for i in used):     # the others have gradients of zeros
             used, cotangents = zip(*[(i, c) for i, c in zip(used, cotangents) if follows(ours[i].pointer)])
-        outs = [ours[i] for i in used]
         try:
             given = [lib.from_torch(c) for c in cotangents]
-            count = len(inputs)
-            array = lambda ts: (ctypes.c_void_p * len(ts))(*[t.pointer for t in ts])  # noqa: E731
-            g = array(given)
-            desc = GradDesc(ctypes.cast(g, ctypes.c_void_p), False, False, True)
-            got = (ctypes.c_void_p * count)()
-            lib.raw.ox_grad.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int,
-                                        ctypes.c_void_p, ctypes.c_void_p]
-            if lib.raw.ox_grad(array(outs), len(outs), array([o for _, o in inputs]), count,
-                               ctypes.byref(desc), got):
-                said = lib.said()
-                known = any(e is not None and e.abs().any() for e in expected)
-                if known or 'nothing was recorded' not in said:
-                    raise Failed(said)
+            if second:
+                given = [lib.quiet('requires_grad_', lib.quiet('detach', g), True) for g in given]
+            try:
+                got = self.grad([ours[i] for i in used], [o for _, o in inputs], given, second)
+            except Failed as error:
+                if 'nothing was recorded' not in str(error) or \
+                        any(e is not None and e.abs().any() for e in expected):
+                    raise
                 return True             # all zeros, and nothing is recorded here
-            for k, e in enumerate(expected):
-                zero = e is None or not e.abs().any()
-                if not got[k] and zero:
-                    continue
-                if not got[k]:
-                    raise AssertionError('gradient %d: none' % k)
-                mine = Tensor(lib, got[k])
-                check_equal(mine, torch.zeros_like(inputs[k][0]) if e is None else e, 'gradient %d' % k,
-                            5 * scale)
+            self.compare(got, expected, leaves_of, 'gradient', 5 * scale)
+            if second:
+                self.backward_again(expected, got, leaves_of + list(cotangents),
+                                    [o for _, o in inputs] + given, scale)
         except (Failed, AssertionError) as error:
             return error
         return True
+
+    def backward_again(self, theirs, ours, their_inputs, our_inputs, scale):
+        """Compares the gradients of gradients, of operands and of what was given for results."""
+        lib, pairs = self.library, []
+        for a, b in zip(theirs, ours):
+            if a is not None and a.requires_grad:
+                pairs.append((a, b, torch.randn_like(a.detach()).contiguous()))
+        if not pairs:
+            return
+        try:
+            expected = torch.autograd.grad([a for a, _, _ in pairs], their_inputs, [v for _, _, v in pairs],
+                                           allow_unused=True)
+        except (RuntimeError, NotImplementedError):
+            return                      # PyTorch has none
+        follows = lib.raw.ox_requires_grad
+        pairs = [(b, v) for _, b, v in pairs if b is not None and follows(b.pointer)]
+        if pairs:
+            got = self.grad([b for b, _ in pairs], our_inputs, [lib.from_torch(v) for _, v in pairs], False)
+        else:
+            got = [None] * len(our_inputs)
+        self.compare(got, expected, their_inputs, 'second gradient', 100 * scale)
 
     def drawn(self, op, dtype, differentiable):
         """The samples; some of the reference inputs are integers that cannot want a gradient."""
@@ -570,6 +609,8 @@ class Bench:
     def note(self, op, sample, dtype, said, text, wrong, reasons):
         """A sample that is not equal: one of those that a reason stands for, or wrong."""
         why = self.calls.differs(op.name, sample, dtype)
+        if why is None and 'second gradient' in said:
+            why = self.calls.SECOND.get(op.name)
         if why is None:
             wrong.append('%s %s: %s' % (text, call_text(sample), said))
         elif why not in reasons:
@@ -643,6 +684,7 @@ def main():
     parser.add_argument('--seeds', default='1')
     parser.add_argument('--samples', type=int, default=40)
     parser.add_argument('--strided', action='store_true')
+    parser.add_argument('--second', action='store_true')
     parser.add_argument('--reference', action='store_true')
     parser.add_argument('--errors', action='store_true')
     parser.add_argument('--verbose', action='store_true')

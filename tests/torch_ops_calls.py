@@ -964,6 +964,13 @@ def differs(name, sample, dtype):
     return None
 
 
+# Why gradients of gradients may differ (--second).
+SECOND = {
+    'linalg.norm': 'at a norm of 0 they are 0, where PyTorch has NaN',
+    'masked.logaddexp': 'of what both masks leave out they are 0, where PyTorch has NaN',
+    'nn.functional.linear_cross_entropy': "PyTorch's chunks forget them",
+}
+
 # What PyTorch refuses and is taken here: operators, words of PyTorch's message, and why.
 TAKES = [
     ('_chunk_cat', 'non-empty', 'made of ox_cat in its row'),
