@@ -160,10 +160,11 @@ static void oxi_map_constant(oxi_map_work *work, const oxi_walk *w, const ox_ten
 static bool oxi_map_plain(const oxi_call *call, ox_dtype dtype, const void **in) {
     const ox_tensor *out = call->out[0];
     int64_t n = ox_numel(out);
+    int first = oxi_first_valued_operand(call);
     bool plain = n > 0 && n <= OXI_MAP_TILE * 8 && out->dtype == dtype && ox_is_contiguous(out);
     for (int i = 0; i < call->in_count && plain; i++) {
         const ox_tensor *t = call->in[i];
-        plain = t->dtype == dtype && ox_numel(t) == n && ox_is_contiguous(t);
+        plain = t->dtype == (i < first ? OX_BOOL : dtype) && ox_numel(t) == n && ox_is_contiguous(t);
         in[i] = oxi_ptr(t);
     }
     return plain;
