@@ -194,23 +194,93 @@ static bool oxi_shunt_is_elementwise(oxi_op op) {
     return family <= OXI_FAMILY_RANDOM || family == OXI_FAMILY_CHAIN;
 }
 
-/* What fits runs whole, but for elementwise calls on what is in parts anyway. */
+/* Whether an elementwise call takes more than half of the budget, and much of that is of items that no other
+ * call wants, as an optimizer's state is: in parts they need not be there together. */
+static bool oxi_shunt_falls_apart(const ox_shunt *s, const oxi_shunt_node *node, uint64_t room) {
+    uint64_t own = 0;
+    if (room <= s->main_bytes / 2 || !oxi_shunt_is_elementwise(node->op)) return false;
+    for (int i = 0; i < node->in_count; i++) {
+        const oxi_shunt_item *item = node->operand[i].item;
+        int64_t times = 0;
+        for (int k = 0; k < node->in_count + node->out_count && item; k++)
+            times += node->operand[k].item == item ? (k < i ? -1 : 1) : 0;
+        if (item && times == item->pending) own += oxi_shunt_item_room(item);
+    }
+    return own >= room / 4;
+}
+
+/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. */
 static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node) {
     bool composite = false;
-    return oxi_shunt_node_room(node, &composite) > s->main_bytes ||
-           (composite && oxi_shunt_is_elementwise(node->op));
+    uint64_t room = oxi_shunt_node_room(node, &composite);
+    return room > s->main_bytes || (composite && oxi_shunt_is_elementwise(node->op)) ||
+           oxi_shunt_falls_apart(s, node, room);
 }
 
-/* Whether a step has to be looked at: any is too large, or has an item in parts. */
+/* Whether a step has to be looked at: any is to be cut, or has an item in parts. */
 static bool oxi_shunt_is_cut_case(const ox_shunt *s, const oxi_shunt_node *node) {
     bool composite = false;
-    return oxi_shunt_node_room(node, &composite) > s->main_bytes || composite;
+    uint64_t room = oxi_shunt_node_room(node, &composite);
+    return room > s->main_bytes || composite || oxi_shunt_falls_apart(s, node, room);
 }
 
-static bool oxi_shunt_wants_cut(const ox_shunt *s) {
-    for (int64_t n = 0; n < s->node_count && oxi_shunt_is_planned(s); n++)
-        if (oxi_shunt_is_cut_case(s, s->nodes[n])) return true;
+/* ---- results in the memory of operands ----------------------------------------------------------------- */
+
+static bool oxi_shunt_is_blank(const oxi_shunt_item *item) {
+    return !item->held && !item->valid && !item->part && !oxi_shunt_has_copy(item);
+}
+
+/* Whether an operand is its item, all of it, as the result is its own. */
+static bool oxi_shunt_lies_alike(const oxi_shunt_operand *a, const oxi_shunt_operand *out) {
+    return a->dtype == out->dtype && a->ndim == out->ndim && a->offset == out->offset && a->covers &&
+           a->item->bytes == out->item->bytes &&
+           memcmp(a->dims, out->dims, 2 * (size_t)out->ndim * sizeof *out->dims) == 0;
+}
+
+/* Whether nodes [from, end) use the item. */
+static bool oxi_shunt_is_used(const ox_shunt *s, const oxi_shunt_item *item, int64_t from, int64_t end) {
+    for (int64_t n = from; n < end; n++)
+        for (int i = 0; i < s->nodes[n]->in_count + s->nodes[n]->out_count; i++)
+            if (s->nodes[n]->operand[i].item == item) return true;
     return false;
+}
+
+/* An elementwise call that is too large for the budget writes over an operand that this step has made, and
+ * nobody needs any more: that one is made in the result's memory from the beginning. */
+static void oxi_shunt_write_over(ox_shunt *s, int64_t n) {
+    const oxi_shunt_node *node = s->nodes[n];
+    const oxi_shunt_operand *out = &node->operand[node->in_count];
+    oxi_family family = oxi_op_row_of(node->op)->family;
+    oxi_shunt_item *item = out->item, *old = NULL;
+    if ((family != OXI_FAMILY_MAP && family != OXI_FAMILY_CHAIN) || node->out_count != 1 || !item) return;
+    if (!out->covers || item->valid || item->part || oxi_shunt_has_copy(item)) return;
+    for (int i = 0; i < node->in_count && !old; i++) {
+        const oxi_shunt_operand *o = &node->operand[i];
+        if (o->item && oxi_shunt_is_blank(o->item) && oxi_shunt_lies_alike(o, out)) old = o->item;
+    }
+    for (int i = 0; i < node->in_count && old; i++)
+        if (node->operand[i].item == old && !oxi_shunt_lies_alike(&node->operand[i], out)) old = NULL;
+    if (!old || oxi_shunt_is_used(s, item, 0, n) || oxi_shunt_is_used(s, old, n + 1, s->node_count)) return;
+    for (int64_t k = 0; k <= n; k++)
+        for (int i = 0; i < s->nodes[k]->in_count + s->nodes[k]->out_count; i++) {
+            oxi_shunt_operand *o = &s->nodes[k]->operand[i];
+            if (o->item != old) continue;
+            o->item = item;
+            item->pending++;
+            old->pending--;
+        }
+    item->all_f32 = item->all_f32 && old->all_f32;
+    oxi_shunt_item_settle(s, old);
+}
+
+/* Whether any call is too large, or has an item in parts. */
+static bool oxi_shunt_wants_cut(ox_shunt *s) {
+    bool wants = false;
+    for (int64_t n = 0; n < s->node_count && oxi_shunt_is_planned(s); n++) {
+        if (oxi_shunt_is_too_large(s, s->nodes[n])) oxi_shunt_write_over(s, n);
+        wants = wants || oxi_shunt_is_cut_case(s, s->nodes[n]);
+    }
+    return wants;
 }
 
 static const oxi_shunt_operand *oxi_shunt_cut_operand(const oxi_shunt_node *node, int i) {
