@@ -3,12 +3,20 @@
  * though the program makes all of them first. Nodes stay behind whoever wrote what they read, or used what
  * they write. */
 
-/* Bytes that a node makes beyond those that it is the last to use. */
-static int64_t oxi_shunt_growth(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t n) {
+static bool oxi_shunt_uses(const oxi_shunt_problem *p, int32_t n, int32_t item) {
+    for (int32_t t = p->first[n]; t < p->first[n + 1]; t++)
+        if (p->touch[t].item == item) return true;
+    return false;
+}
+
+/* Bytes that a node makes beyond those that it is the last to use, of items that node `but` (-1: none) does
+ * not use. */
+static int64_t oxi_shunt_growth(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t n, int32_t but) {
     int64_t bytes = 0;
     for (int32_t k = o->from[n]; k < o->from[n + 1]; k++) {
         int32_t a = o->access[k], i = p->touch[p->first[n] + k - o->from[n]].item;
         const oxi_shunt_known *known = &p->known[i];
+        if (but >= 0 && oxi_shunt_uses(p, but, i)) continue;
         if (a == o->first[i] && !known->had) bytes += (int64_t)known->room;
         if (a + 1 == o->first[i + 1] && !known->held) bytes -= (int64_t)known->room;
     }
@@ -33,7 +41,7 @@ static void oxi_shunt_anchor(const oxi_shunt_problem *p, const oxi_shunt_order *
             int32_t last = used[p->touch[t].item][p->touch[t].writes ? 0 : 1];
             if (last > least) least = last;
         }
-        bool early = least >= 0 && oxi_shunt_has_weight(p, n) && oxi_shunt_growth(p, o, n) <= 0;
+        bool early = least >= 0 && oxi_shunt_has_weight(p, n) && oxi_shunt_growth(p, o, n, -1) <= 0;
         behind[n] = early ? least : n;
         for (int32_t t = p->first[n]; t < p->first[n + 1]; t++) {
             int32_t *last = used[p->touch[t].item];
@@ -41,6 +49,30 @@ static void oxi_shunt_anchor(const oxi_shunt_problem *p, const oxi_shunt_order *
             if (p->touch[t].writes) last[1] = behind[n];
         }
     }
+}
+
+/* Whether neither of two nodes needs what the other one writes. */
+static bool oxi_shunt_are_apart(const oxi_shunt_problem *p, int32_t a, int32_t b) {
+    for (int32_t t = p->first[a]; t < p->first[a + 1]; t++)
+        for (int32_t u = p->first[b]; u < p->first[b + 1]; u++)
+            if (p->touch[t].item == p->touch[u].item && (p->touch[t].writes || p->touch[u].writes))
+                return false;
+    return true;
+}
+
+/* Of neighbors that are apart the one that needs much less memory comes first: so the gradient of a product
+ * with a large matrix, which is not needed any more when that of the matrix itself is made. */
+static void oxi_shunt_order_lean(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t *order) {
+    enum { FAR = 4, MUCH = 16 };
+    const int64_t much = (int64_t)(p->capacity / MUCH);
+    for (int32_t j = 1; j < p->node_count; j++)
+        for (int32_t k = j; k > 0 && j - k < FAR; k--) {
+            int32_t a = order[k - 1], b = order[k];
+            if (oxi_shunt_growth(p, o, a, b) - oxi_shunt_growth(p, o, b, a) <= much) break;
+            if (!oxi_shunt_are_apart(p, a, b)) break;
+            order[k - 1] = b;
+            order[k] = a;
+        }
 }
 
 /* Nodes in that order, a list of node_count; NULL: it is the program's, or there is no memory. */
@@ -58,6 +90,7 @@ static int32_t *oxi_shunt_order_early(const oxi_shunt_problem *p) {
     for (int32_t n = 0; made && n < p->node_count; n++) start[n + 1] += start[n];
     for (int32_t n = 0; made && n < p->node_count; n++) order[start[behind[n]]++] = n;
     for (int32_t n = 0; made && n < p->node_count; n++) moves = moves || order[n] != n;
+    if (moves) oxi_shunt_order_lean(p, &o, order);
     oxi_shunt_unlist(behind, nodes, sizeof *behind);
     oxi_shunt_unlist(start, nodes, sizeof *start);
     oxi_shunt_unlist(used, items, sizeof *used);
