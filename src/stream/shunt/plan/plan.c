@@ -681,8 +681,12 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         memcpy(s.ranks[1], s.rank, (size_t)s.rank_count * sizeof *s.rank);
         oxi_shunt_rank_spread(p, s.ranks[1], s.rank_count);
+        const double end = s.end;
+        if (p->recompute != OX_RECOMPUTE_OFF && s.order.access_count > OXI_SHUNT_FEW)
+            s.end -= p->time_most / 5; /* for second runs */
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);
+        s.end = end;
         oxi_shunt_refine(&s);
         if (s.found && p->recompute != OX_RECOMPUTE_OFF && !oxi_shunt_is_over(&s)) {
             oxi_shunt_try_again(&s);
