@@ -491,6 +491,40 @@ static void test_early(void) {
     }
 }
 
+/* The two gradients of a product with a large matrix, that of the matrix first: in the other order the matrix
+ * may go before its gradient is made. Behind a step of which another order is better anyway. */
+static void test_lean(void) {
+    enum { MATRIX = 3 * TRAINED + 1, BEHIND, ROWS, MATRIX_BACK, ROWS_BACK };
+    graph g;
+    draw_training(&g, false);
+    int32_t n = g.p.node_count, end = g.first[n];
+    put_touch(&g, &end, BEHIND, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, BEHIND, true, false);
+    put_touch(&g, &end, ROWS, true, false);
+    put_touch(&g, &end, MATRIX_BACK, false, true);
+    g.first[++n] = end;
+    put_touch(&g, &end, BEHIND, true, false);
+    put_touch(&g, &end, MATRIX, true, false);
+    put_touch(&g, &end, ROWS_BACK, false, true);
+    g.first[++n] = end;
+    for (int32_t i = MATRIX; i <= ROWS_BACK; i++) {
+        oxi_shunt_known *k = &g.known[i];
+        k->room = i == MATRIX || i == MATRIX_BACK ? 2 << 20 : 1 << 16;
+        k->had = i == MATRIX || i == ROWS;
+        k->held = i == MATRIX || i >= MATRIX_BACK;
+        for (int disk = 0; disk < 2; disk++) k->load[disk] = k->save[disk] = 1e-3;
+    }
+    for (int32_t i = g.p.node_count; i < n; i++) g.seconds[i] = 1e-3;
+    g.p.item_count = ROWS_BACK + 1;
+    int32_t before = g.p.node_count;
+    g.p.node_count = n;
+    int32_t *order = oxi_shunt_order_early(&g.p);
+    CHECK(order != NULL);
+    if (order) CHECK(order[n - 3] == before && order[n - 2] == before + 2 && order[n - 1] == before + 1);
+    oxi_shunt_unlist(order, (size_t)n, sizeof *order);
+}
+
 /* ---- large items beside small ones --------------------------------------------------------------------- */
 
 /* A large item, a small one that is made before it goes and stays, and a larger one: the small one lies in
@@ -695,8 +729,8 @@ static void test_figures(void) {
     s.rates.start[OXI_LANE_DISK] = 5e-5;
     for (int step = 1; step < 7; step++) {
         s.stats.steps = step;
-        oxi_shunt_disk_put(&s, false, mega, step == 4 ? 1 : 3e-3, false); /* one that others disturbed */
-        oxi_shunt_disk_put(&s, false, mega, 1e-6, true);
+        oxi_shunt_disk_put(&s, false, mega, step == 4 ? 1 : 3e-3, false, false); /* 4: disturbed */
+        oxi_shunt_disk_put(&s, false, mega, 1e-6, true, false);
     }
     s.stats.steps = 7;
     double one = oxi_shunt_lane_seconds(&s, OXI_LANE_DISK, mega, false);
@@ -710,6 +744,32 @@ static void test_figures(void) {
     over = oxi_shunt_disk_over(&s, 4 * mega, false, 2, &told);
     over = oxi_shunt_disk_over(&s, mega, false, 2.004, &told); /* at 2.006, with 2 of 4 pieces over */
     CHECK_MSG(fabs(over - 2.012) < 1e-5, "behind: over at %.6f", over);
+}
+
+/* Three writes that end together in 9 ms: a disk that does one byte behind the other, where one
+ * alone takes 3 ms; and one that does three at once, where one alone takes as long. */
+static void test_together(void) {
+    static ox_shunt s;
+    const size_t mega = 1 << 20;
+    for (int wide = 0; wide < 2; wide++) {
+        memset(&s, 0, sizeof s);
+        s.rates.known = true;
+        for (int step = 1; step < 7; step++) {
+            s.stats.steps = step;
+            oxi_shunt_disk_put(&s, true, mega, wide ? 9e-3 : 3e-3, false, false);
+            for (int k = 0; k < 3; k++) oxi_shunt_disk_put(&s, true, mega, k > 0 ? 0 : 9e-3, k > 0, k > 0);
+        }
+        s.stats.steps = 7;
+        oxi_shunt_rates_fold(&s);
+        double all = 4.0 * (double)mega * s.rates.moved[OXI_LANE_DISK][1].past[0];
+        CHECK_MSG(fabs(all - (wide ? 18e-3 : 12e-3)) < 1e-6, "wide %d: %g s for all four", wide, all);
+        oxi_shunt_told told = {0, 0, 1};
+        double one = oxi_shunt_disk_over(&s, mega, true, 1, &told);
+        CHECK_MSG(fabs(one - (wide ? 1.009 : 1.003)) < 1e-5, "wide %d: one is over at %.6f", wide, one);
+        (void)oxi_shunt_disk_over(&s, mega, true, 1, &told);
+        double three = oxi_shunt_disk_over(&s, mega, true, 1, &told);
+        CHECK_MSG(fabs(three - 1.009) < 1e-5, "wide %d: three are over at %.6f", wide, three);
+    }
 }
 
 int main(int count, char **words) {
@@ -726,7 +786,9 @@ int main(int count, char **words) {
     test_exact(1, 7003068); /* or what stays until the next one, */
     test_exact(1, 7003006); /* or every other one */
     test_figures();
+    test_together();
     test_early();
+    test_lean();
     test_apart();
     test_time(1000);
     test_time(10000);

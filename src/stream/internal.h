@@ -67,6 +67,7 @@ typedef struct oxi_stream_load {
     int64_t flow;                   /* of the stream that began it */
     int cause;                      /* 0, an errno, or OXI_STREAM_ENDED: of the first that failed */
     uint64_t failed_at;             /* byte of the file where that was */
+    double end;                     /* when the last of those that are done was over */
 } oxi_stream_load;
 
 typedef struct oxi_stream_request {

@@ -59,6 +59,7 @@ static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
         oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
     else
         *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
+    if (r->end > r->load->end) r->load->end = r->end;
     r->load->pending--;
     r->next = stream->free_requests;
     stream->free_requests = r;

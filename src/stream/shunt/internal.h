@@ -167,6 +167,11 @@ typedef struct oxi_shunt_rates {
     double disk_read, disk_write;
     oxi_shunt_figure moved[OXI_LANES][2]; /* seconds for a byte, to and from */
     oxi_shunt_figure disk[2][2];     /* of reads, of writes: that found it idle, that came behind others */
+    oxi_shunt_figure alone[2];       /* that nobody came behind before they were over */
+    struct {
+        double seconds, bytes[2][2];
+        int32_t moves[2];
+    } ended;                         /* those that ended last, together: they are no figures yet */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
     oxi_shunt_figure wake[OXI_LANES]; /* from what a lane waits for to its instruction */

@@ -431,6 +431,7 @@ static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
 static double oxi_shunt_lane_moved(ox_shunt *s, int lane) {
     double bytes = 0;
     oxi_stream_take(&s->tiers);
+    if (lane == OXI_LANE_DISK) oxi_shunt_disk_note(s, false);
     for (int write = 0; write < 2; write++) {
         const oxi_shunt_figure *moved = &s->rates.moved[lane][write];
         if (moved->step == s->stats.steps) bytes += moved->amount;

@@ -24,7 +24,8 @@ static ox_status oxi_shunt_stream_open(ox_shunt *s) {
 }
 
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds);
-static void oxi_shunt_disk_put(ox_shunt *s, bool write, size_t bytes, double seconds, bool behind);
+static void oxi_shunt_disk_put(ox_shunt *s, bool write, size_t bytes, double seconds, bool behind,
+                               bool together);
 
 /* Pages that memory and file have alike go straight from one to the other, the rest through the page cache.
  * owns: all of the pages that the memory's bytes lie in are theirs alone, as those of a file's are. */
@@ -77,17 +78,17 @@ static bool oxi_shunt_flight_step(oxi_shunt_flight *f) {
 static ox_status oxi_shunt_flight_end(ox_shunt *s, oxi_shunt_flight *f) {
     while (!oxi_shunt_flight_step(f)) {}
     ox_status status = f->load.cause != 0 ? oxi_ring_fail(&f->load, f->file) : OX_OK;
-    double end = oxi_now();
     oxi_stream_take(&s->tiers);
-    bool behind = f->start < s->disk_moved_at;
+    bool behind = f->start < s->disk_moved_at, together = behind && f->load.end <= s->disk_moved_at;
     double start = behind ? s->disk_moved_at : f->start;
+    double end = f->load.end > start ? f->load.end : start;
     s->disk_moved_at = end;
     *(f->write ? &s->stats.written_bytes : &s->stats.read_bytes) += (int64_t)f->bytes;
     s->stats.ahead_bytes += f->unwatched ? (int64_t)f->bytes : 0;
     oxi_stream_give(&s->tiers);
     oxi_shunt_span_put(s, OXI_LANE_DISK, f->write ? "write" : "read", start, end, f->bytes);
     if (status == OX_OK && !f->unwatched)
-        oxi_shunt_disk_put(s, f->write, f->bytes, end - start, behind);
+        oxi_shunt_disk_put(s, f->write, f->bytes, end - start, behind, together);
     f->stream = NULL;
     return status;
 }

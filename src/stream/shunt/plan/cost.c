@@ -212,27 +212,67 @@ enum { OXI_SHUNT_SAYS = 1 << 18 }; /* bytes of a move that says something */
 
 /* The speed of a move is what steps have, beside the computing. Moves overlap, and each takes its time from
  * the end of the one before: one that was over by then counts with its bytes, too. */
+static void oxi_shunt_moved_note(ox_shunt *s, int lane, bool write, double bytes, double seconds) {
+    oxi_shunt_figure *moved = &s->rates.moved[lane][write];
+    oxi_shunt_figure_note(moved, s->stats.steps, seconds, bytes);
+    double each = oxi_shunt_figure_of(moved, s->stats.steps);
+    if (each > 0) *oxi_shunt_rate_of(&s->rates, lane, write) = 1 / each;
+}
+
 static void oxi_shunt_rate_put(ox_shunt *s, int lane, bool write, size_t bytes, double seconds) {
     if (bytes < OXI_SHUNT_SAYS || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
-    oxi_shunt_figure *moved = &s->rates.moved[lane][write];
-    oxi_shunt_figure_note(moved, s->stats.steps, seconds - s->rates.start[lane], (double)bytes);
-    double each = oxi_shunt_figure_of(moved, s->stats.steps);
-    if (each > 0) *oxi_shunt_rate_of(&s->rates, lane, write) = 1 / each;
+    oxi_shunt_moved_note(s, lane, write, (double)bytes, seconds - s->rates.start[lane]);
     oxi_stream_give(&s->tiers);
 }
 
-/* behind: another was under way when it began. */
-static void oxi_shunt_disk_put(ox_shunt *s, bool write, size_t bytes, double seconds, bool behind) {
-    oxi_shunt_rate_put(s, OXI_LANE_DISK, write, bytes, seconds);
-    if (bytes < OXI_SHUNT_SAYS) return;
+/* What ended last becomes figures, with the lock. Moves that ended together took their time together: of that
+ * the one that found the disk idle has what it would have taken alone, or as much for a byte as all of them.
+ * joined: another began before they ended. */
+static void oxi_shunt_disk_note(ox_shunt *s, bool joined) {
+    oxi_shunt_rates *rates = &s->rates;
+    const int64_t step = s->stats.steps;
+    double(*bytes)[2] = rates->ended.bytes, took[2][2] = {{0, 0}, {0, 0}}, left = rates->ended.seconds;
+    const int first = bytes[1][0] > 0;
+    const double one = bytes[first][0], others = bytes[0][1] + bytes[1][1];
+    if (one > 0) {
+        double alone = oxi_shunt_figure_of(&rates->alone[first], step) * one;
+        double even = left * one / (one + others);
+        took[first][0] = alone < even ? even : alone < left ? alone : left;
+        left -= took[first][0];
+        if (others == 0 && !joined) oxi_shunt_figure_note(&rates->alone[first], step, took[first][0], one);
+    }
+    for (int write = 0; write < 2; write++) {
+        const double both = bytes[write][0] + bytes[write][1];
+        if (bytes[write][1] > 0) took[write][1] = left * bytes[write][1] / others;
+        for (int behind = 0; behind < 2; behind++)
+            oxi_shunt_figure_note(&rates->disk[write][behind], step, took[write][behind],
+                                  bytes[write][behind]);
+        if (both > 0)
+            oxi_shunt_moved_note(s, OXI_LANE_DISK, write != 0, both,
+                                 took[write][0] + took[write][1] -
+                                     rates->start[OXI_LANE_DISK] * rates->ended.moves[write]);
+    }
+    memset(&rates->ended, 0, sizeof rates->ended);
+}
+
+/* behind: another was under way when it began; together: it ended with the one before. */
+static void oxi_shunt_disk_put(ox_shunt *s, bool write, size_t bytes, double seconds, bool behind,
+                               bool together) {
+    if (bytes < OXI_SHUNT_SAYS || !s->rates.known) return;
     oxi_stream_take(&s->tiers);
-    oxi_shunt_figure_note(&s->rates.disk[write][behind], s->stats.steps, seconds, (double)bytes);
+    if (!together) oxi_shunt_disk_note(s, behind);
+    s->rates.ended.seconds += seconds;
+    s->rates.ended.bytes[write][behind] += (double)bytes;
+    s->rates.ended.moves[write]++;
     oxi_stream_give(&s->tiers);
 }
 
 /* The speeds of the steps so far. */
 static void oxi_shunt_rates_fold(ox_shunt *s) {
+    oxi_stream_take(&s->tiers);
+    oxi_shunt_disk_note(s, false);
+    oxi_stream_give(&s->tiers);
     for (int lane = OXI_LANE_UP; lane < OXI_LANES; lane++)
         for (int write = 0; write < 2; write++) {
             double each = oxi_shunt_figure_of(&s->rates.moved[lane][write], s->stats.steps);
@@ -275,8 +315,9 @@ static double oxi_shunt_disk_over(ox_shunt *s, uint64_t bytes, bool write, doubl
     double usual = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, write), takes[2];
     oxi_stream_take(&s->tiers);
     for (int behind = 0; behind < 2; behind++) {
-        double each = oxi_shunt_figure_of(&s->rates.disk[write][behind], s->stats.steps);
-        takes[behind] = each > 0 ? (double)bytes * each : usual;
+        oxi_shunt_figure *f = &s->rates.disk[write][behind];
+        double each = oxi_shunt_figure_of(f, s->stats.steps);
+        takes[behind] = f->count > 0 || f->amount > 0 ? (double)bytes * each : usual;
     }
     if (takes[0] < s->rates.start[OXI_LANE_DISK]) takes[0] = s->rates.start[OXI_LANE_DISK];
     oxi_stream_give(&s->tiers);
