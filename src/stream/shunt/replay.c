@@ -711,7 +711,7 @@ static bool oxi_shunt_lies_elsewhere(const ox_shunt *s, const oxi_shunt_plan *pl
 }
 
 /* Once its calls have run twice, a plan that moves anything is made again if they take other times than it
- * was made for. */
+ * was made for; by those times the better of the two stays. */
 static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, const uint64_t key[2]) {
     if (plan->moved < 2 && oxi_shunt_lies_elsewhere(s, plan)) {
         oxi_shunt_plan *other = oxi_shunt_plan_new(s, key);
@@ -733,11 +733,13 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
     if (!moves || (same_disk && fabs(plan->compute - plan->expected) < 0.2 * plan->expected)) return plan;
     oxi_shunt_plan *better = oxi_shunt_plan_new(s, key);
     if (!better) return plan;
+    oxi_shunt_resimulate(s, better);
+    bool is_better = better->simulated < plan->simulated;
     better->measured = true;
     better->moved = plan->moved;
-    oxi_shunt_plan_drop(s, plan);
+    oxi_shunt_plan_drop(s, is_better ? plan : better);
     s->stats.revised++;
-    return better;
+    return is_better ? better : plan;
 }
 
 /* planned false: no plan fits, and nothing has run. */
