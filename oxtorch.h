@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xc08a8caa
+#define OXI_SECTION_OF_OX_TORCH_FILE 0xf117e8d4
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15274,10 +15274,10 @@ if(narrows){uint64_t one;
 k->store[compute][lane](1,to,&one,1);k->load[compute][lane](most,&one,0,to);}
 work->constant[i]=to;}
 static bool oxi_map_plain(const oxi_call*call,ox_dtype dtype,const void**in){
-const ox_tensor*out=call->out[0];int64_t n=ox_numel(out);
+const ox_tensor*out=call->out[0];int64_t n=ox_numel(out);int first=oxi_first_valued_operand(call);
 bool plain=n>0&&n<=OXI_MAP_TILE*8&&out->dtype==dtype&&ox_is_contiguous(out);
 for(int i=0;i<call->in_count&&plain;i++){const ox_tensor*t=call->in[i];
-plain=t->dtype==dtype&&ox_numel(t)==n&&ox_is_contiguous(t);in[i]=oxi_ptr(t);}
+plain=t->dtype==(i<first?OX_BOOL:dtype)&&ox_numel(t)==n&&ox_is_contiguous(t);in[i]=oxi_ptr(t);}
 return plain;}
 static ox_status oxi_cpu_map(const oxi_call*call){const oxi_kernels*k=oxi_cpu_kernels();
 const oxi_op_row*row=oxi_op_row_of(call->op);ox_tensor*out=call->out[0];
@@ -20879,7 +20879,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc08a8caa
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf117e8d4
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

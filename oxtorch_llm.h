@@ -292,6 +292,7 @@ typedef struct ox_llm_config {
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
+    int64_t embedding;            /* numbers of a text's: width, if no product lies behind its pooling */
     int64_t hidden;               /* feed_forward_length */
     int64_t heads, kv_heads;      /* heads is a multiple of kv_heads */
     int64_t key_size, value_size; /* a head's */
@@ -396,9 +397,9 @@ typedef struct ox_llm_embed_desc {
 } ox_llm_embed_desc;
 
 /* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
- * the model has one.
+ * the model has one. Products that lie behind the pooling (EmbeddingGemma, LaBSE) take what was pooled.
  *   desc      NULL = zeroed
- *   out       [width], or with OX_LLM_POOLING_NONE [count, width]
+ *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE the hidden states [count, width]
  * The context is emptied first, and holds the text afterwards.
  * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
 OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
@@ -858,6 +859,7 @@ static ox_status oxi_tokenizer_finish(ox_tokenizer*t);
 /* >>llm/internal.h */
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
+enum{OXI_LLM_DENSE_MOST=4};
 
 #endif
 /* >>llm/metadata.c */
@@ -8745,7 +8747,7 @@ static ox_string oxi_llm_source_text(const oxi_llm_source*s,oxi_llm_source_text_
 X("llama","llama","base pre",PAIRS,0)\
 X("mistral","llama","base pre",PAIRS,0)\
 X("ministral","llama","base pre",PAIRS,0)\
-X("cwm","llama","base pre",PAIRS,0)\
+X("cwm","llama","base pre",PAIRS,-4)\
 X("helium","llama","base pre",NONE,0)\
 X("mixtral","llama","base pre sparse",PAIRS,0)\
 X("llama4_text","llama4","base pre llama4",NONE,4)\
@@ -8761,6 +8763,7 @@ X("gemma","gemma","base pre",ONE,0)\
 X("gemma2","gemma2","base post",ONE,2)\
 X("gemma3_text","gemma3","base post",ONE,6)\
 X("gemma3","gemma3","base post",ONE,6)\
+X("gemma3/both","gemma-embedding","base post",ONE,6)\
 X("gemma3n_text","gemma3n","base post inputs gemma3n",NONE,5)\
 X("gemma3n","gemma3n","base post inputs gemma3n",NONE,5)\
 X("gemma4_text","gemma4","base post inputs gemma4",NONE,6)\
@@ -9438,6 +9441,7 @@ X("persimmon","kv_heads","$heads")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
 X(OXI_LLM_MLA,"kv_heads","1")\
 X("gemma2 gemma3 gemma4","kv_heads","num_key_value_heads|4")\
+X("starcoder2 glm glm4 ernie4_5 qwen3next qwen35moe","kv_heads","num_key_value_heads|2")\
 X("gemma3n","kv_heads","num_key_value_heads|2")\
 X("*","kv_heads","num_key_value_heads|num_kv_heads|n_kv_heads|n_head_kv|$heads")\
 X(OXI_LLM_MLA " minicpm3","head","qk_nope_head_dim+qk_rope_head_dim")\
@@ -9454,14 +9458,18 @@ X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
 X("phi3 minimax-m2 mellum laguna gemma4","rotary","rope.partial_rotary_factor|1")\
 X("*","rotary","1")\
-X("*","window","sliding_window")
+X("nemotron_h nemotron_h_moe qwen3vlmoe","window","0")\
+X("modern-bert-decoder","window","sliding_window|local_attention/2|64")\
+X("gemma2 gemma3 cohere2 cohere2moe exaone4","window","sliding_window|^sliding_window|4096")\
+X("gemma3n gemma4","window","sliding_window|^sliding_window|512")\
+X("*","window","sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size")
 #define OXI_LLM_MLA "deepseek2 deepseek32 glm-dsa mistral4"
 #define OXI_LLM_NO_ROPE \
 "gpt2 gpt-neo starcoder bloom mpt opt bert t5 t5encoder mamba mamba2 jamba nemotron_h nemotron_h_moe"
 #define OXI_LLM_SOURCE_KEY_LIST(X)\
 X("*","vocab_size",INT,"vocab_size")\
 X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1")\
-X("command-r","context_length",INT,"model_max_length|max_position_embeddings")\
+X("command-r","context_length",INT,"model_max_length|max_position_embeddings|8192")\
 X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048")\
 X("t5 t5encoder","context_length",INT,"n_positions|512")\
 X("mamba mamba2","context_length",INT,"1048576")\
@@ -9618,6 +9626,7 @@ X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
 X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
+X("bamba aria aria_text","attention.scale",FLOAT,"")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier|1")\
 X("gpt2","attention.scale_by_layer",BOOL,"scale_attn_by_inverse_layer_idx")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
@@ -9719,7 +9728,8 @@ X("hy_v3","expert_shared_feed_forward_length",INT,\
 "num_shared_experts*moe_intermediate_size|moe_intermediate_size")\
 X("laguna","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size")\
 X("ernie4_5-moe","expert_shared_count",INT,"moe_num_shared_experts")\
-X("exaone-moe afmoe hy_v3","expert_shared_count",INT,"num_shared_experts|1")\
+X("afmoe","expert_shared_count",INT,"num_shared_experts|2")\
+X("exaone-moe hy_v3","expert_shared_count",INT,"num_shared_experts|1")\
 X("exaone-moe","expert_group_count",INT,"n_group")\
 X("exaone-moe","expert_group_used_count",INT,"topk_group")\
 X("deepseek_v2","expert_group_count",INT,"?topk_method:group_limited_greedy*n_group")\
@@ -9754,6 +9764,8 @@ X("qwen3next qwen35moe","expert_feed_forward_length",INT,"moe_intermediate_size"
 X("qwen2moe qwen3moe qwen3vlmoe glm4moe dots1","expert_feed_forward_length",INT,"moe_intermediate_size")\
 X("qwen2moe qwen3next qwen35moe","expert_shared_feed_forward_length",INT,"shared_expert_intermediate_size")\
 X("granitemoe granitehybrid","expert_shared_feed_forward_length",INT,"shared_intermediate_size")\
+X("deepseek_v2","expert_shared_count",INT,"n_shared_experts|2")\
+X("deepseek_v3 deepseek32 glm-dsa","expert_shared_count",INT,"n_shared_experts|1")\
 X(OXI_LLM_MLA,"expert_shared_count",INT,"n_shared_experts|0")\
 X("glm4moe dots1","expert_shared_count",INT,"n_shared_experts")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_count",INT,"n_group")\
@@ -9783,6 +9795,62 @@ X("*","general.sampling.top_k",SIGNED,"generation.top_k")\
 X("*","general.sampling.top_p",FLOAT,"generation.top_p")\
 X("*","general.sampling.min_p",FLOAT,"generation.min_p")\
 X("*","general.sampling.penalty_repeat",FLOAT,"generation.repetition_penalty")
+#define OXI_LLM_SOURCE_DEFAULT_LIST(X)\
+X("cwm mixtral llama4_text llama4 apertus arcee phi3 phi4_multimodal olmo2 olmo3 olmoe ernie4_5 " \
+"glm4_moe glm4v_text glm4v_moe_text exaone4 gpt_oss bamba ministral3 ernie4_5_moe afmoe " \
+"exaone_moe solar_open hy_v3 glm_moe_dsa falcon_h1 minimax bitnet diffllama eurobert " \
+"hunyuan_v1_dense hunyuan_v1_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",\
+"\"rms_norm_eps\":1e-5")\
+X("llama mistral ministral seed_oss qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwen3_vl_text " \
+"qwen3_vl_moe qwen3_vl_moe_text smollm3 granite granitemoe granitemoeshared aria aria_text " \
+"granitemoehybrid jamba qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text minimax_m2 " \
+"mellum laguna deepseek_v32 flex_olmo vaultgemma nanochat doge hrm_text olmo_hybrid " \
+"recurrent_gemma dots1","\"rms_norm_eps\":1e-6")\
+X("helium","\"rms_norm_eps\":1e-8")\
+X("glm glm4","\"rms_norm_eps\":1.5625e-7")\
+X("phi stablelm cohere cohere2 cohere2_moe jais2 gpt_neox","\"layer_norm_eps\":1e-5")\
+X("bert roberta xlm-roberta camembert nomic_bert","\"layer_norm_eps\":1e-12")\
+X("nemotron_h","\"layer_norm_epsilon\":1e-5")\
+X("starcoder2","\"norm_epsilon\":1e-5")\
+X("llama4_text llama4","\"num_experts_per_tok\":1")\
+X("mixtral granitemoe granitemoeshared granitemoehybrid jamba cohere2_moe nemotron_h minimax",\
+"\"num_experts_per_tok\":2")\
+X("qwen2_moe gpt_oss glm4_moe_lite lfm2_moe qwen3_vl_moe qwen3_vl_moe_text","\"num_experts_per_tok\":4")\
+X("flex_olmo","\"num_experts_per_tok\":5")\
+X("afmoe","\"num_experts_per_tok\":6")\
+X("glm4_moe glm4v_moe_text deepseek_v3 deepseek_v32 glm_moe_dsa solar_open","\"num_experts_per_tok\":8")\
+X("glm4_moe glm4v_moe_text solar_open","\"norm_topk_prob\":true")\
+X("ernie4_5_moe","\"moe_k\":6,\"moe_num_shared_experts\":2")\
+X("aria aria_text","\"moe_topk\":2,\"moe_num_shared_experts\":2")\
+X("glm4_moe_lite","\"routed_scaling_factor\":1.8")\
+X("exaone_moe","\"routed_scaling_factor\":2.5")\
+X("hy_v3","\"router_scaling_factor\":2.826")\
+X("exaone_moe","\"sliding_window\":4096")\
+X("cwm","\"sliding_window\":8192")\
+X("modernbert","\"local_attention\":128")\
+X("vaultgemma","\"attn_logit_softcapping\":50,\"final_logit_softcapping\":30")\
+X("falcon_h1","\"mamba_n_groups\":1")\
+X("xglm","\"activation_function\":\"gelu\"")\
+X("biogpt","\"hidden_act\":\"gelu\"")\
+X("nomic_bert","\"rope_parameters\":{\"rope_theta\":1000}")\
+X("helium","\"rope_parameters\":{\"rope_theta\":100000}")\
+X("phimoe solar_open","\"rope_parameters\":{\"rope_theta\":1000000}")\
+X("hy_v3","\"rope_parameters\":{\"rope_theta\":11158840}")\
+X("cohere ernie4_5 ernie4_5_moe flex_olmo","\"rope_parameters\":{\"rope_theta\":500000}")\
+X("minimax_m2","\"rope_parameters\":{\"rope_theta\":5000000}")\
+X("cwm","\"rope_parameters\":{\"rope_type\":\"llama3\",\"rope_theta\":1000000,\"factor\":16," \
+"\"original_max_position_embeddings\":8192,\"low_freq_factor\":1,\"high_freq_factor\":4}")\
+X("apertus","\"rope_parameters\":{\"rope_type\":\"llama3\",\"rope_theta\":12000000,\"factor\":8," \
+"\"original_max_position_embeddings\":8192,\"low_freq_factor\":1,\"high_freq_factor\":4}")\
+X("gpt_oss","\"rope_parameters\":{\"rope_type\":\"yarn\",\"rope_theta\":150000,\"factor\":32," \
+"\"beta_fast\":32,\"beta_slow\":1,\"truncate\":false,\"original_max_position_embeddings\":4096}")\
+X("ministral3","\"rope_parameters\":{\"rope_type\":\"yarn\",\"rope_theta\":1000000,\"factor\":16," \
+"\"beta_fast\":32,\"beta_slow\":1,\"mscale\":1,\"mscale_all_dim\":1," \
+"\"original_max_position_embeddings\":16384,\"llama_4_scaling_beta\":0.1}")\
+X("mellum","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000}," \
+"\"sliding_attention\":{\"rope_theta\":10000}}")\
+X("laguna","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"partial_rotary_factor\":0.5}," \
+"\"sliding_attention\":{\"rope_theta\":10000,\"partial_rotary_factor\":1}}")
 #define OXI_LLM_SOURCE_ONLY_LIST(X)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
@@ -9848,14 +9916,16 @@ OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM
 OXI_LLM_TRANSFORM_JOIN_SECOND,OXI_LLM_TRANSFORM_JOIN_THIRD,OXI_LLM_TRANSFORM_JOIN_FOURTH,
 OXI_LLM_TRANSFORM_EACH_EXPERT,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;
-uint32_t by;uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;
-typedef struct oxi_llm_folder{const oxi_llm_model_type*model;ox_file*weights;oxi_llm_plan*plans;
-size_t plan_count,plan_room;uint32_t*pieces;size_t piece_room;
-int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;int64_t delta_keys,delta_key;
-int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;
-bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
-typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;uint32_t inner;
-}oxi_llm_config;
+uint32_t module;uint32_t by;uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;
+typedef struct oxi_llm_folder{const oxi_llm_model_type*model;ox_file*weights;
+ox_file*modules[OXI_LLM_DENSE_MOST];oxi_llm_plan*plans;size_t plan_count,plan_room;uint32_t*pieces;
+size_t piece_room;int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;
+int64_t delta_keys,delta_key;int64_t delta_each;int64_t mixer_groups;int64_t width;int64_t turned;
+int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
+typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;
+oxi_json defaults;bool defaulted;uint32_t inner;}oxi_llm_config;
+static ox_status oxi_llm_folder_text(ox_file*file,const char*name,bool required,ox_string*out);
+static ox_status oxi_llm_folder_json(ox_file*file,const char*name,ox_string text,oxi_json*out);
 static oxi_llm_plan*oxi_llm_add_plan(const oxi_llm_config*c,const char*name);
 #endif
 /* >>llm/source/config.c */
@@ -9866,9 +9936,10 @@ p+=other+strspn(p+other," ");}
 a+=length+strspn(a+length," ");}
 return false;}
 static bool oxi_llm_row_holds(const oxi_llm_config*c,const char*who){
-const oxi_llm_model_type*model=c->folder->model;
+const oxi_llm_model_type*model=c->folder->model;char base[48];
+(void)snprintf(base,sizeof base,"%.*s",(int)strcspn(model->name,"/"),model->name);
 return strcmp(who,"*")==0||oxi_llm_share_word(who,model->architecture)||
-oxi_llm_share_word(who,model->name);}
+oxi_llm_share_word(who,model->name)||oxi_llm_share_word(who,base);}
 static uint32_t oxi_llm_config_element(const oxi_json*json,uint32_t list,const char*index){
 const oxi_json_node*node=&json->nodes[list];const long at=strlen(index)<6?strtol(index,NULL,10):-1;
 if(node->type!=OXI_JSON_ARRAY||at<0||at>=node->length)return 0;
@@ -9885,27 +9956,55 @@ path=dot?dot+1:end;}
 return object;}
 static bool oxi_llm_starts(const char*text,size_t length,const char*start){
 return length>strlen(start)&&memcmp(text,start,strlen(start))==0;}
-static uint32_t oxi_llm_config_rope(const oxi_llm_config*c,uint32_t object,const char*name,size_t length){
+static uint32_t oxi_llm_config_rope(const oxi_json*json,uint32_t object,const char*name,size_t length){
 static const char*const places[]={"rope_parameters.full_attention.","rope_parameters.",
 "rope_scaling.full_attention.","rope_scaling.",""};
 char path[128];for(size_t i=0;i<sizeof places/sizeof*places;i++){
 const int used=snprintf(path,sizeof path,"%s%.*s",places[i],(int)length,name);
-const uint32_t found=oxi_llm_config_member(&c->config,object,path,(size_t)used);if(found)return found;}
+const uint32_t found=oxi_llm_config_member(json,object,path,(size_t)used);if(found)return found;}
 return 0;}
-static const oxi_json_node*oxi_llm_config_node(const oxi_llm_config*c,const char*name,size_t length){
-const oxi_json*json=&c->config;uint32_t found=0;if(length>60)return NULL;
-if(oxi_llm_starts(name,length,"generation.")){json=&c->generation;
-found=oxi_llm_config_member(json,0,name+11,length-11);}else if(oxi_llm_starts(name,length,"rope.")){
-if(c->inner)found=oxi_llm_config_rope(c,c->inner,name+5,length-5);
-if(!found)found=oxi_llm_config_rope(c,0,name+5,length-5);}else{
-if(c->inner)found=oxi_llm_config_member(json,c->inner,name,length);
-if(!found)found=oxi_llm_config_member(json,0,name,length);}
-return found?&json->nodes[found]:NULL;}
 static bool oxi_llm_config_is_null(const oxi_llm_config*c,const char*name,size_t length){char key[64];
 if(length>=sizeof key||c->config.count==0)return false;
 memcpy(key,name,length);key[length]=0;uint32_t at=c->inner?oxi_json_find(&c->config,c->inner,key):0;
 if(!at)at=oxi_json_find(&c->config,0,key);
 return at&&c->config.nodes[at].type==OXI_JSON_NULL;}
+static bool oxi_llm_says_rope(const oxi_llm_config*c){
+static const char*const names[]={"rope_parameters","rope_scaling","rope_theta"};bool said=false;
+for(int i=0;i<3;i++){const size_t length=strlen(names[i]);
+said=said||(c->inner&&oxi_llm_config_member(&c->config,c->inner,names[i],length))||
+oxi_llm_config_member(&c->config,0,names[i],length);}
+return said;}
+static uint32_t oxi_llm_default_member(const oxi_llm_config*c,const char*name,size_t length){
+const bool turned=oxi_llm_starts(name,length,"rope."),
+rope=turned||oxi_llm_starts(name,length,"rope_parameters.");
+if(c->defaults.count==0||(rope?oxi_llm_says_rope(c):!c->defaulted))return 0;
+if(turned)return oxi_llm_config_rope(&c->defaults,0,name+5,length-5);
+if(!rope&&oxi_llm_config_is_null(c,name,length))return 0;
+return oxi_llm_config_member(&c->defaults,0,name,length);}
+static const oxi_json_node*oxi_llm_config_node(const oxi_llm_config*c,const char*name,size_t length){
+const oxi_json*json=&c->config;uint32_t found=0;if(length>60)return NULL;
+if(oxi_llm_starts(name,length,"generation.")){json=&c->generation;
+found=oxi_llm_config_member(json,0,name+11,length-11);}else if(oxi_llm_starts(name,length,"rope.")){
+if(c->inner)found=oxi_llm_config_rope(json,c->inner,name+5,length-5);
+if(!found)found=oxi_llm_config_rope(json,0,name+5,length-5);}else{
+if(c->inner)found=oxi_llm_config_member(json,c->inner,name,length);
+if(!found)found=oxi_llm_config_member(json,0,name,length);}
+if(found)return&json->nodes[found];
+found=oxi_llm_default_member(c,name,length);return found?&c->defaults.nodes[found]:NULL;}
+static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config*c){oxi_llm_config with=*c;
+with.defaulted=true;return with;}
+static ox_status oxi_llm_add_defaults(oxi_llm_config*c){static const struct{const char*who,*members;
+}rows[]={
+#define OXI_X(who,members){who,members},
+OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
+#undef OXI_X
+};
+char text[1024],name[48];size_t used=1;
+(void)snprintf(name,sizeof name,"%.*s",(int)strcspn(c->folder->model->name,"/"),c->folder->model->name);
+text[0]='{';for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
+if(oxi_llm_share_word(name,rows[i].who)&&used+strlen(rows[i].members)+3<sizeof text)
+used+=(size_t)sprintf(text+used,"%s%s",used>1?",":"",rows[i].members);
+text[used]='}';return oxi_json_parse("defaults",text,used+1,&c->defaults);}
 static const char*oxi_llm_config_text(const oxi_llm_config*c,const char*name){
 const oxi_json_node*node=oxi_llm_config_node(c,name,strlen(name));
 return node&&node->type==OXI_JSON_STRING?node->value.text:NULL;}
@@ -9985,8 +10084,10 @@ if(oxi_llm_eval_one(c,expression,expression+length,depth,out,status))return true
 expression+=length+(expression[length]=='|');}
 return false;}
 static bool oxi_llm_config_number(const oxi_llm_config*c,const char*expression,double*out,
-ox_status*status){*status=OX_OK;
-if(!oxi_llm_eval(c,expression,OXI_LLM_SIZE_DEPTH,out,status))return false;
+ox_status*status){const oxi_llm_config with=oxi_llm_with_defaults(c);
+*status=OX_OK;if(!oxi_llm_eval(c,expression,OXI_LLM_SIZE_DEPTH,out,status)&&
+(*status!=OX_OK||!oxi_llm_eval(&with,expression,OXI_LLM_SIZE_DEPTH,out,status)))
+return false;
 if(isfinite(*out))return true;
 *status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: %s is no finite number",expression);
 return false;}
@@ -10073,10 +10174,12 @@ const bool sections=count==3&&strcmp(row->key,"rope.dimension_sections")==0;
 status=oxi_llm_fact_array(c,row->key,OX_GGUF_I32,values,count+sections);}
 oxi_free(values,((size_t)count+1)*sizeof*values);return status;}
 static ox_status oxi_llm_add_fact(const oxi_llm_config*c,const oxi_llm_key_row*row){
+const oxi_llm_config with=oxi_llm_with_defaults(c);
 const oxi_json_node*node=oxi_llm_first_node(c,row->expression);
 const bool whole=row->kind==OXI_LLM_FACT_INT||row->kind==OXI_LLM_FACT_SIGNED;double value=0;
 ox_status status;if(row->kind==OXI_LLM_FACT_TEXT){if(row->expression[0]=='\'')
 return oxi_llm_fact_text(c,row->key,row->expression+1,strlen(row->expression+1));
+if(!node)node=oxi_llm_first_node(&with,row->expression);
 if(!node||node->type!=OXI_JSON_STRING)return OX_OK;
 return oxi_llm_fact_text(c,row->key,node->value.text,node->length);}
 if(node&&node->type==OXI_JSON_ARRAY&&whole)return oxi_llm_fact_list(c,row,node);
@@ -10133,15 +10236,8 @@ if(kinds[1 +i].type==OXI_JSON_STRING&&strcmp(kinds[1 +i].value.text,"dense")==0)
 turned[i]=1;
 return oxi_llm_fact_array(c,"attention.rope_pattern",OX_GGUF_BOOL,turned,layers);}
 static ox_status oxi_llm_add_window(const oxi_llm_config*c){int64_t window=0,use=1;
-if(oxi_llm_row_holds(c,"nemotron_h nemotron_h_moe qwen3vlmoe"))return OX_OK;
-const char*told="sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size";
-if(oxi_llm_row_holds(c,"modern-bert-decoder"))
-told="sliding_window|local_attention/2|64";
-if(oxi_llm_row_holds(c,"gemma2 gemma3 cohere2 cohere2moe exaone4"))
-told="sliding_window|^sliding_window|4096";
-if(oxi_llm_row_holds(c,"gemma3n gemma4"))told="sliding_window|^sliding_window|512";
 ox_status status=oxi_llm_config_int(c,"use_sliding_window",0,1,1,&use);
-if(status==OX_OK)status=oxi_llm_config_int(c,told,-1,INT32_MAX,0,&window);
+if(status==OX_OK)status=oxi_llm_config_int(c,"$window",-1,INT32_MAX,0,&window);
 if(status!=OX_OK)return status;
 const bool windowed=use&&window>0,two=oxi_llm_row_holds(c,"phi3");
 uint8_t*sliding=(uint8_t*)oxi_calloc((size_t)c->folder->layers,1);if(!sliding)return OX_ERR_NOMEM;
@@ -10180,11 +10276,12 @@ for(int i=0;i<80;i++){const double middle=(low+high)/2;
 return low;}
 static ox_status oxi_llm_add_cutoffs(const oxi_llm_config*c){const int64_t layers=c->folder->layers;
 const oxi_json_node*shares=oxi_llm_config_node(c,"activation_sparsity_pattern",27);
-if(!shares||!oxi_llm_row_holds(c,"gemma3n"))return OX_OK;
-const bool list=shares->type==OXI_JSON_ARRAY;
+if(!oxi_llm_row_holds(c,"gemma3n"))return OX_OK;
+const bool list=shares&&shares->type==OXI_JSON_ARRAY;
 float*cutoffs=(float*)oxi_calloc((size_t)layers,sizeof*cutoffs);
 ox_status status=cutoffs?OX_OK:OX_ERR_NOMEM;for(int64_t i=0;status==OX_OK&&i<layers;i++){
-const oxi_json_node*share=list?shares+1 +i:shares;
+const oxi_json_node*share=list?shares+1 +i:shares;if(!share){
+cutoffs[i]=layers>10&&i<10?(float)oxi_llm_normal_quantile(0.95):-INFINITY;continue;}
 const double number=share->type==OXI_JSON_FLOAT?share->value.f:(double)share->value.i;
 if((list&&i>=shares->length)||(share->type!=OXI_JSON_FLOAT&&share->type!=OXI_JSON_INT)||
 !(number>=0&&number<1))
@@ -10880,14 +10977,17 @@ case OXI_LLM_TRANSFORM_MXFP4_ODD:return oxi_llm_shape_mxfp4(folder,plan,e);
 case OXI_LLM_TRANSFORM_STACK:return oxi_llm_shape_stack(folder,plan,e);
 case OXI_LLM_TRANSFORM_JOIN:return oxi_llm_shape_join(folder,plan,e);default:{
 const char*wrong=oxi_llm_shape_rows(folder,plan,e);return wrong?wrong:oxi_llm_shape_columns(plan,e);}}}
+static ox_file*oxi_llm_plan_file(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
+return plan->module?folder->modules[plan->module-1]:folder->weights;}
 static ox_status oxi_llm_add_item(const oxi_llm_config*c,uint32_t index){
 const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan=&folder->plans[index];
 const uint32_t from=oxi_llm_is_of_pieces(plan)?folder->pieces[plan->first]:plan->from;ox_file_entry entry;
 size_t bytes=0;memset(&entry,0,sizeof entry);if(plan->transform==OXI_LLM_TRANSFORM_VALUES){
 entry.dtype=OX_F32;entry.ndim=plan->columns?2:1;
 entry.shape[0]=plan->columns?plan->count/plan->columns:plan->count;entry.shape[1]=plan->columns;}else{
-const ox_status status=ox_file_get_entry(folder->weights,from,&entry);if(status!=OX_OK)return status;
-const oxi_file_item*stored=&folder->weights->items[from];
+const ox_file*file=oxi_llm_plan_file(folder,plan);
+const ox_status status=ox_file_get_entry(file,from,&entry);if(status!=OX_OK)return status;
+const oxi_file_item*stored=&file->items[from];
 const char*wrong=stored->unsupported?stored->unsupported:oxi_llm_shape(folder,plan,&entry);if(wrong)
 return oxi_file_fail(stored->unsupported?OX_ERR_UNSUPPORTED:OX_ERR_FORMAT,c->file,0,
 SIZE_MAX,"tensor %s %s",OXI_QUOTE(stored->name),wrong);}
@@ -11052,7 +11152,7 @@ if(oxi_llm_is_of_pieces(plan))return oxi_llm_stack(folder,plan);
 if(plan->transform==OXI_LLM_TRANSFORM_VALUES){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*t=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);ox_device_scope_end(&cpu);
 return plan->columns?ox_reshape(t,OX_SHAPE(-1,(int64_t)plan->columns)):t;}
-ox_tensor*t=ox_file_tensor_at(folder->weights,plan->from);
+ox_tensor*t=ox_file_tensor_at(oxi_llm_plan_file(folder,plan),plan->from);
 return t?oxi_llm_transform_one(folder,plan,t):NULL;}
 static ox_tensor*oxi_llm_load_item(ox_file*file,const oxi_file_item*item){
 const oxi_llm_folder*folder=(const oxi_llm_folder*)file->state;ox_scope scope=ox_scope_begin();
@@ -11064,6 +11164,125 @@ if(t&&!same)
 t=OXI_FAIL_NULL(OX_ERR_SHAPE,"llm: tensor %s became %s",item->name,oxi_tensor_text(t));
 if(t)t=ox_keep(t);
 ox_scope_end(&scope);return t;}
+/* >>llm/source/modules.c */
+typedef struct oxi_llm_module{const char*type,*path;}oxi_llm_module;
+static oxi_llm_module oxi_llm_module_at(const oxi_json*modules,uint32_t i){
+const uint32_t kind=oxi_json_find(modules,i,"type"),place=oxi_json_find(modules,i,"path");
+oxi_llm_module m={"",""};
+if(kind&&modules->nodes[kind].type==OXI_JSON_STRING)m.type=modules->nodes[kind].value.text;
+if(place&&modules->nodes[place].type==OXI_JSON_STRING)m.path=modules->nodes[place].value.text;
+return m;}
+static bool oxi_llm_is_plain_name(const char*path){
+return*path&&*path!='.'&&strlen(path)<64&&!strpbrk(path,"/\\:");}
+static ox_status oxi_llm_module_config(const oxi_llm_config*c,const char*path,oxi_json*out){char name[128];
+ox_string text;(void)snprintf(name,sizeof name,"%s/config.json",path);memset(out,0,sizeof*out);
+const ox_status status=oxi_llm_folder_text(c->file,name,false,&text);
+return status==OX_OK?oxi_llm_folder_json(c->file,name,text,out):status;}
+static ox_status oxi_llm_refuse_module(const oxi_llm_config*c,const char*path,const char*why){
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"%s/config.json: %s",
+oxi_quote(path,strlen(path)).text,why);}
+static int oxi_llm_pooling_number(const oxi_json*config){static const struct{const char*flag,*name;
+int number;}kinds[]={{"pooling_mode_mean_tokens","mean",1},{"pooling_mode_cls_token","cls",2},
+{"pooling_mode_lasttoken","lasttoken",3},{"pooling_mode_max_tokens","max",-1},
+{"pooling_mode_mean_sqrt_len_tokens","mean_sqrt_len_tokens",-1},
+{"pooling_mode_weightedmean_tokens","weightedmean",-1}};
+const uint32_t named=oxi_json_find(config,0,"pooling_mode");int number=0,found=0;
+for(size_t i=0;i<sizeof kinds/sizeof*kinds;i++){const uint32_t flag=oxi_json_find(config,0,kinds[i].flag);
+const bool asked=flag&&config->nodes[flag].type==OXI_JSON_BOOL&&config->nodes[flag].value.i,
+called=named&&config->nodes[named].type==OXI_JSON_STRING&&
+strcmp(config->nodes[named].value.text,kinds[i].name)==0;
+if(!asked&&!called)continue;
+number=kinds[i].number;found++;}
+return found==1?number:-1;}
+static ox_status oxi_llm_add_pooling(const oxi_llm_config*c,const char*path){oxi_json config;
+if(!oxi_llm_is_plain_name(path))return OX_OK;
+const ox_status status=oxi_llm_module_config(c,path,&config);
+if(status!=OX_OK||config.count==0)return status;
+const int number=oxi_llm_pooling_number(&config);oxi_json_free(&config);
+if(number>0)return oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,number);
+return oxi_llm_refuse_module(c,path,
+"another pooling than one of mean, first and last token is not supported");}
+static const char*oxi_llm_dense_activation(const char*name){
+static const char*const names[][2]={{"Identity",""},{"Tanh","tanh"},{"ReLU","relu"},
+{"GELU","gelu"},{"Sigmoid","sigmoid"},{"SiLU","silu"},{"ReLU6","relu6"},{"Mish","mish"}};
+const char*dot=strrchr(name,'.');
+for(size_t i=0;i<sizeof names/sizeof*names;i++)
+if(strcmp(dot?dot+1:name,names[i][0])==0)return names[i][1];
+return NULL;}
+static ox_status oxi_llm_dense_options(const oxi_llm_config*c,const char*path,const oxi_json*config,
+int number){const uint32_t act=oxi_json_find(config,0,"activation_function"),
+of=oxi_json_find(config,0,"module_input_name"),residual=oxi_json_find(config,0,"use_residual");
+char key[64];if(of&&(config->nodes[of].type!=OXI_JSON_STRING||
+strcmp(config->nodes[of].value.text,"sentence_embedding")!=0))
+return oxi_llm_refuse_module(c,path,"a product of anything but the pooled row is not supported");
+if(residual&&config->nodes[residual].value.i)
+return oxi_llm_refuse_module(c,path,"use_residual is not supported");
+if(!act||config->nodes[act].type!=OXI_JSON_STRING)
+return oxi_llm_refuse_module(c,path,"no activation_function is named");
+const char*name=oxi_llm_dense_activation(config->nodes[act].value.text);
+if(!name)return oxi_llm_refuse_module(c,path,"an activation_function that is not supported");
+(void)snprintf(key,sizeof key,"dense_%d_activation",number);
+return*name?oxi_llm_fact_text(c,key,name,strlen(name)):OX_OK;}
+static ox_status oxi_llm_dense_plan(const oxi_llm_config*c,int index,const char*part,int64_t from){
+char name[64];(void)snprintf(name,sizeof name,"dense_%d.%s",index+2,part);
+oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
+plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return OX_OK;}
+static ox_status oxi_llm_dense_weights(const oxi_llm_config*c,const char*path,const oxi_json*config,
+int index,int64_t*width){const char*base=c->file->parts[0].path;
+const uint32_t biased=oxi_json_find(config,0,"bias");
+char key[64],*whole=(char*)oxi_alloc(strlen(base)+128);ox_file_entry entry;if(!whole)return OX_ERR_NOMEM;
+(void)sprintf(whole,"%s/%s/model.safetensors",base,path);const bool there=oxi_is_file(whole);
+ox_file*file=there?ox_file_open(whole,c->file->device):NULL;oxi_free(whole,strlen(base)+128);if(!there)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
+oxi_quote(path,strlen(path)).text);
+if(!file)return ox_error();
+c->folder->modules[index]=file;
+const int64_t weight=oxi_file_find(file,"linear.weight"),bias=oxi_file_find(file,"linear.bias");
+if(weight<0||(bias<0&&biased&&config->nodes[biased].value.i))
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor linear.%s is missing",
+oxi_quote(path,strlen(path)).text,weight<0?"weight":"bias");
+ox_status status=ox_file_get_entry(file,weight,&entry);if(status==OX_OK&&entry.ndim!=2)
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: linear.weight is no matrix",
+oxi_quote(path,strlen(path)).text);
+if(status==OX_OK)status=oxi_llm_dense_plan(c,index,"weight",weight);
+if(status==OX_OK&&bias>=0)status=oxi_llm_dense_plan(c,index,"bias",bias);
+*width=entry.shape[0];(void)snprintf(key,sizeof key,"dense_%d_feat_in",index+2);
+if(status==OX_OK)status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)entry.shape[1]);
+(void)snprintf(key,sizeof key,"dense_%d_feat_out",index+2);
+if(status==OX_OK)status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)entry.shape[0]);
+return status;}
+static ox_status oxi_llm_add_dense(const oxi_llm_config*c,const char*path,int index,int64_t*width){
+oxi_json config;if(!oxi_llm_is_plain_name(path)||index>=OXI_LLM_DENSE_MOST)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"modules.json: at most %d products behind the pooling, each in a folder of this ""one, are supported",
+(int)OXI_LLM_DENSE_MOST);
+ox_status status=oxi_llm_module_config(c,path,&config);if(status==OX_OK&&config.count==0)
+return oxi_llm_refuse_module(c,path,"no activation_function is named");
+if(status==OX_OK)status=oxi_llm_dense_options(c,path,&config,index+2);
+if(status==OX_OK)status=oxi_llm_dense_weights(c,path,&config,index,width);
+oxi_json_free(&config);return status;}
+static ox_status oxi_llm_add_module_list(const oxi_llm_config*c,const oxi_json*modules){
+bool pooled=false,ended=false;int dense=0;int64_t width=0,embedding=0;
+ox_status status=oxi_llm_config_int(c,"$width",1,INT32_MAX,-1,&width);embedding=width;
+for(uint32_t i=1;status==OX_OK&&i<modules->nodes[0].next;i=modules->nodes[i].next){
+const oxi_llm_module m=oxi_llm_module_at(modules,i);
+const bool pooling=oxi_ends_with(m.type,".Pooling"),product=oxi_ends_with(m.type,".Dense");
+if(oxi_ends_with(m.type,".Transformer")||oxi_ends_with(m.type,".Dropout"))continue;
+if((pooling&&pooled)||(product&&(!pooled||ended))||!(pooling||product||oxi_ends_with(m.type,".Normalize")))
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"modules.json: a module %s at its place is not supported",oxi_quote(m.type,strlen(m.type)).text);
+ended=ended||!(pooling||product);pooled=pooled||pooling;if(pooling)status=oxi_llm_add_pooling(c,m.path);
+if(product)status=oxi_llm_add_dense(c,m.path,dense++,&embedding);}
+if(status==OX_OK&&embedding!=width)
+status=oxi_llm_fact_number(c,"embedding_length_out",OX_GGUF_U32,(double)embedding);
+return status;}
+static ox_status oxi_llm_add_modules(const oxi_llm_config*c){ox_string text;oxi_json modules;
+ox_status status=oxi_llm_folder_text(c->file,"modules.json",false,&text);
+if(status!=OX_OK||!text.data)return status;
+status=oxi_json_parse("modules.json",text.data,(size_t)text.length,&modules);
+if(status!=OX_OK)return status;
+if(modules.nodes[0].type==OXI_JSON_ARRAY)status=oxi_llm_add_module_list(c,&modules);
+oxi_json_free(&modules);return status;}
 /* >>llm/source/folder.c */
 enum{OXI_LLM_TEXT_MOST=1<<28};
 #define OXI_X(name,architecture,sets,trait,period)\
@@ -11072,7 +11291,8 @@ static const oxi_llm_model_type oxi_llm_model_types[]={OXI_LLM_MODEL_TYPE_LIST(O
 #undef OXI_X
 static void oxi_llm_folder_close(ox_file*file){oxi_llm_folder*folder=(oxi_llm_folder*)file->state;
 if(!folder)return;
-ox_file_close(folder->weights);oxi_free(folder->plans,folder->plan_room*sizeof*folder->plans);
+ox_file_close(folder->weights);for(int i=0;i<OXI_LLM_DENSE_MOST;i++)ox_file_close(folder->modules[i]);
+oxi_free(folder->plans,folder->plan_room*sizeof*folder->plans);
 oxi_free(folder->pieces,folder->piece_room*sizeof*folder->pieces);oxi_free(folder,sizeof*folder);
 file->state=NULL;}
 static const oxi_format oxi_format_huggingface={
@@ -11115,14 +11335,20 @@ if(model||!at||json->nodes[at].type!=OXI_JSON_STRING)return model;
 static bool oxi_llm_lists_experts(const oxi_llm_config*c){const oxi_json_node*kinds=oxi_llm_layer_kinds(c);
 char letter='M';for(int64_t i=0;letter&&letter!='E';i++)letter=oxi_llm_layer_letter(kinds,i);
 return letter=='E';}
+static bool oxi_llm_sees_all(const oxi_llm_config*c){
+const oxi_json_node*both=oxi_llm_config_node(c,"use_bidirectional_attention",27);
+return both&&both->type==OXI_JSON_BOOL&&both->value.i;}
 static ox_status oxi_llm_folder_model(oxi_llm_config*c){const char*type=NULL;
 const uint32_t inner=oxi_json_find(&c->config,0,"text_config");
 if(inner&&c->config.nodes[inner].type==OXI_JSON_OBJECT)c->inner=inner;
 if(c->inner)c->folder->model=oxi_llm_find_model(&c->config,c->inner,&type);
 if(!c->folder->model)c->folder->model=oxi_llm_find_model(&c->config,0,&type);
-if(c->folder->model&&strcmp(c->folder->model->name,"nemotron_h")==0&&!oxi_llm_lists_experts(c))
+const oxi_llm_model_type*found=c->folder->model;
+if(found&&strcmp(found->name,"nemotron_h")==0&&!oxi_llm_lists_experts(c))
 c->folder->model=oxi_llm_named_model("nemotron_h/dense");
-if(c->folder->model)return OX_OK;
+if(found&&strcmp(found->architecture,"gemma3")==0&&oxi_llm_sees_all(c))
+c->folder->model=oxi_llm_named_model("gemma3/both");
+if(found)return OX_OK;
 if(!type)return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: no model_type");
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"models of the type %s are not supported",
 OXI_QUOTE(type));}
@@ -11159,11 +11385,11 @@ return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
 "config.json: the rope scaling %s of sliding_attention is not supported",OXI_QUOTE(window));
 if(!oxi_llm_row_holds(c,"mamba mamba2 granitehybrid jamba falcon-h1 nemotron_h nemotron_h_moe"))
 return OX_OK;
-const char*activation=oxi_llm_config_text(c,"mamba_hidden_act");
-if(!activation)activation=oxi_llm_config_text(c,"hidden_act");
+const char*key=oxi_llm_config_text(c,"mamba_hidden_act")?"mamba_hidden_act":"hidden_act",
+*activation=oxi_llm_config_text(c,key);
 if(activation&&strcmp(activation,"silu")!=0&&strcmp(activation,"swish")!=0)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"config.json: hidden_act is %s, and only silu is supported",OXI_QUOTE(activation));
+"config.json: %s is %s, and only silu is supported",key,OXI_QUOTE(activation));
 const oxi_json_node*limit=oxi_llm_config_node(c,"time_step_limit",15);
 for(int64_t i=0;limit&&limit->type==OXI_JSON_ARRAY&&i<limit->length&&i<2;i++){
 const oxi_json_node*end=limit+1 +i;
@@ -11244,48 +11470,6 @@ status=oxi_llm_folder_json(c->file,"tokenizer_config.json",
 c->folder->text[OXI_LLM_SOURCE_TOKENIZER_CONFIG],&tokenizer);
 if(status!=OX_OK)return status;
 status=oxi_llm_folder_template(c,&tokenizer);oxi_json_free(&tokenizer);return status;}
-static bool oxi_llm_find_module(const oxi_json*modules,const char*type,const char**path){
-for(uint32_t i=1;modules->count>1&&i<modules->nodes[0].next;i=modules->nodes[i].next){
-const uint32_t kind=oxi_json_find(modules,i,"type"),place=oxi_json_find(modules,i,"path");
-if(!kind||!place||modules->nodes[kind].type!=OXI_JSON_STRING||modules->nodes[place].type!=OXI_JSON_STRING)
-continue;
-*path=modules->nodes[place].value.text;if(oxi_ends_with(modules->nodes[kind].value.text,type))
-return**path&&**path!='.'&&!strpbrk(*path,"/\\:");}
-return false;}
-static int oxi_llm_pooling_number(const oxi_json*config){static const struct{const char*flag,*name;
-int number;}kinds[]={{"pooling_mode_mean_tokens","mean",1},{"pooling_mode_cls_token","cls",2},
-{"pooling_mode_lasttoken","lasttoken",3},{"pooling_mode_max_tokens","max",-1},
-{"pooling_mode_mean_sqrt_len_tokens","mean_sqrt_len_tokens",-1},
-{"pooling_mode_weightedmean_tokens","weightedmean",-1}};
-const uint32_t named=oxi_json_find(config,0,"pooling_mode");int number=0,found=0;
-for(size_t i=0;i<sizeof kinds/sizeof*kinds;i++){const uint32_t flag=oxi_json_find(config,0,kinds[i].flag);
-const bool asked=flag&&config->nodes[flag].type==OXI_JSON_BOOL&&config->nodes[flag].value.i,
-called=named&&config->nodes[named].type==OXI_JSON_STRING&&
-strcmp(config->nodes[named].value.text,kinds[i].name)==0;
-if(!asked&&!called)continue;
-number=kinds[i].number;found++;}
-return found==1?number:-1;}
-static ox_status oxi_llm_folder_pooling(const oxi_llm_config*c){ox_string text;oxi_json modules,config;
-const char*path=NULL;char name[128];
-ox_status status=oxi_llm_folder_text(c->file,"modules.json",false,&text);
-if(status!=OX_OK||!text.data)return status;
-status=oxi_json_parse("modules.json",text.data,(size_t)text.length,&modules);
-if(status!=OX_OK)return status;
-const bool list=modules.nodes[0].type==OXI_JSON_ARRAY;
-if(list&&oxi_llm_find_module(&modules,".Dense",&path)){oxi_json_free(&modules);
-return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"modules.json: products behind the pooling (Dense) are not supported");}
-const bool found=list&&oxi_llm_find_module(&modules,".Pooling",&path);
-const int used=found?snprintf(name,sizeof name,"%s/config.json",path):0;oxi_json_free(&modules);
-if(used<=0||used>=(int)sizeof name)return OX_OK;
-status=oxi_llm_folder_text(c->file,name,false,&text);
-if(status==OX_OK)status=oxi_llm_folder_json(c->file,name,text,&config);
-if(status!=OX_OK||!text.data)return status;
-const int number=oxi_llm_pooling_number(&config);oxi_json_free(&config);
-if(number>0)return oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,number);
-return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"%s: another pooling than one of mean, first and last token is not supported",
-oxi_quote(name,strlen(name)).text);}
 static ox_status oxi_llm_folder_name(const oxi_llm_config*c){
 const char*path=c->file->parts[0].path,*end=path+strlen(path);
 while(end>path&&(end[-1]=='/'||end[-1]=='\\'))end--;
@@ -11304,6 +11488,7 @@ status=oxi_llm_folder_json(c->file,"generation_config.json",generation,&c->gener
 return status;}
 static ox_status oxi_llm_folder_read(oxi_llm_config*c){ox_status status=oxi_llm_folder_texts(c);
 if(status==OX_OK)status=oxi_llm_folder_model(c);
+if(status==OX_OK)status=oxi_llm_add_defaults(c);
 if(status==OX_OK)status=oxi_llm_folder_quantized(c);
 if(status==OX_OK)status=oxi_llm_folder_options(c);
 if(status==OX_OK)status=oxi_llm_folder_sizes(c);
@@ -11312,12 +11497,12 @@ if(!c->folder->weights)status=ox_error();}
 if(status==OX_OK&&strcmp(ox_file_format(c->folder->weights),"safetensors")!=0)
 status=oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights are no safetensors");
 if(status==OX_OK)status=oxi_llm_add_facts(c);
-if(status==OX_OK)status=oxi_llm_folder_pooling(c);
 if(status==OX_OK)status=oxi_llm_folder_name(c);
 if(status==OX_OK)status=oxi_llm_folder_tokenizer(c);
 if(status==OX_OK)status=oxi_llm_add_tensors(c);
 if(status==OX_OK)status=oxi_llm_add_rope(c);
 if(status==OX_OK)status=oxi_llm_add_sinusoids(c);
+if(status==OX_OK)status=oxi_llm_add_modules(c);
 if(status==OX_OK)status=oxi_llm_add_items(c);
 return status==OX_OK?oxi_file_index(c->file):status;}
 static ox_file*oxi_llm_empty_file(const char*path,ox_device*device,const oxi_format*format){
@@ -11330,7 +11515,7 @@ static ox_file*oxi_llm_open_folder(const char*path,ox_device*device){oxi_llm_con
 ox_file*file=oxi_llm_empty_file(path,device,&oxi_format_huggingface);if(!file)return NULL;
 memset(&c,0,sizeof c);c.file=file;file->state=c.folder=(oxi_llm_folder*)oxi_calloc(1,sizeof*c.folder);
 const ox_status status=c.folder?oxi_llm_folder_read(&c):OX_ERR_NOMEM;oxi_json_free(&c.config);
-oxi_json_free(&c.generation);if(status==OX_OK)return file;
+oxi_json_free(&c.generation);oxi_json_free(&c.defaults);if(status==OX_OK)return file;
 oxi_file_free(file);return NULL;}
 /* >>llm/source/bin.c */
 static const oxi_format oxi_format_llama2c={"llama2.c","",NULL,NULL,NULL,NULL,NULL};
@@ -11634,6 +11819,10 @@ OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH)\
 OXI_LLM_MODEL_PART(HEAD,"output_dense",WIDTH,WIDTH)\
 OXI_LLM_MODEL_PART(HEAD_NORM,"output_dense_norm",NONE,WIDTH)\
+OXI_LLM_MODEL_PART(DENSE,"dense_2",ANY,WIDTH)\
+OXI_LLM_MODEL_PART(DENSE_2,"dense_3",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_3,"dense_4",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_4,"dense_5",ANY,ANY)\
 OXI_LLM_MODEL_PART(LOW_START,"hrm.z_l_init",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(KEPT_SCORE,"output_res_score",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(HYPER_MIX,"output_hc_fn",HYPER,HYPER_WIDTH)\
@@ -11855,13 +12044,13 @@ bool scale_falls;int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64
 double hyper_epsilon,hyper_magnitude;
 int64_t alternate;int64_t bank;double gate_cap,up_cap;
 int64_t halved;int64_t buckets,farthest;bool windows;
-ox_llm_pooling pooling;bool causal;oxi_llm_mixing mixing;}oxi_llm_numbers;
-enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};typedef struct oxi_llm_grams{int64_t most,each,rows;
-int64_t taps;int32_t end;uint64_t factor[OXI_LLM_GRAM_MOST];
-uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;
-typedef struct oxi_llm_shared_memory{ox_tensor*memory;size_t used;}oxi_llm_shared_memory;struct ox_llm{
-int64_t references;const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;oxi_llm_numbers numbers;
-oxi_llm_grams grams;oxi_llm_rope rope,window_rope;
+ox_llm_pooling pooling;const oxi_llm_activation*dense[OXI_LLM_DENSE_MOST];bool causal;
+oxi_llm_mixing mixing;}oxi_llm_numbers;enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};
+typedef struct oxi_llm_grams{int64_t most,each,rows;int64_t taps;int32_t end;
+uint64_t factor[OXI_LLM_GRAM_MOST];uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];
+}oxi_llm_grams;typedef struct oxi_llm_shared_memory{ox_tensor*memory;size_t used;}oxi_llm_shared_memory;
+struct ox_llm{int64_t references;const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;
+oxi_llm_numbers numbers;oxi_llm_grams grams;oxi_llm_rope rope,window_rope;
 ox_device*device;ox_tokenizer*tokenizer;char tokenizer_name[32];char*chat_template;
 int64_t chat_template_length;oxi_llm_part part[OXI_LLM_MODEL_ROLES];oxi_llm_layer*layers;ox_tensor*slopes;
 oxi_llm_shared_memory by_head[2];};static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){
@@ -12763,15 +12952,16 @@ ox_status status=OX_OK;
 if(!oxi_llm_find_number(model,file,"pooling_type",-1,true,&number,&status))return status;
 kind=number>=0&&number<4?(int64_t)number:-1;model->numbers.pooling=kind<0?OX_LLM_POOLING_MODEL:kinds[kind];
 return status;}
-static ox_status oxi_llm_read_activation(ox_llm*model,const ox_file*file){ox_string name;
-const ox_status status=oxi_llm_read_text(model,file,"hidden_activation",&name);
-model->numbers.activation=model->family->activation;if(status||name.length==0)return status;
-model->numbers.activation=oxi_llm_named_activation(name);if(model->numbers.activation)return OX_OK;
+static ox_status oxi_llm_read_activation(const ox_llm*model,const ox_file*file,const char*key,
+const oxi_llm_activation**out){ox_string name;
+const ox_status status=oxi_llm_read_text(model,file,key,&name);if(status||name.length==0)return status;
+*out=oxi_llm_named_activation(name);if(*out)return OX_OK;
 char text[48];oxi_llm_copy_text(name,text,sizeof text);
 return oxi_fail(OX_ERR_UNSUPPORTED,"llm: the activation \"%s\" is not supported",text);}
 static ox_status oxi_llm_read_numbers(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;
 int64_t parallel=0,sequential=0,behind=0,causal=1;n->block=model->family->block;
-ox_status status=oxi_llm_read_norm(model,file);if(!status)status=oxi_llm_read_activation(model,file);
+n->activation=model->family->activation;ox_status status=oxi_llm_read_norm(model,file);
+if(!status)status=oxi_llm_read_activation(model,file,"hidden_activation",&n->activation);
 if(!status)status=oxi_llm_read_positions(model,file);
 if(!status)status=oxi_llm_read_scales(model,file);
 if(!status)status=oxi_llm_read_temperature(model,file);
@@ -13473,9 +13663,23 @@ for(int64_t i=0;same&&i<model->config.layers;i++){
 const oxi_llm_part*p=model->layers[i].part,*choice=&p[OXI_LLM_ROUTER_CHOICE];
 same=!choice->weight&&!choice->bias&&!p[OXI_LLM_CHUNKS_DOWN].weight&&!p[OXI_LLM_VALUE_ROUTER].weight;}
 if(same)n->router=OXI_LLM_ROUTER_LATE;}
+static ox_status oxi_llm_check_dense(ox_llm*model,const ox_file*file){
+int64_t width=model->config.width,in=0,out=0;char key[32];ox_status status=OX_OK;
+for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&!status;i++){
+const oxi_llm_part*part=&model->part[OXI_LLM_DENSE+i];const ox_tensor*t=part->weight,*bias=part->bias;
+(void)snprintf(key,sizeof key,"dense_%d_feat_in",i+2);
+status=oxi_llm_read_int(model,file,key,-1,0,t->shape[1],&in);
+(void)snprintf(key,sizeof key,"dense_%d_feat_out",i+2);
+if(!status)status=oxi_llm_read_int(model,file,key,-1,0,t->shape[0],&out);
+if(!status&&(t->shape[1]!=width||t->shape[1]!=in||t->shape[0]!=out))
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor dense_%d.weight is %s, behind a row of %lld",i+2,
+oxi_tensor_text(t),(long long)width);
+if(!status&&bias&&ox_numel(bias)!=out)
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor dense_%d.bias is %s",i+2,oxi_tensor_text(bias));
+width=out;(void)snprintf(key,sizeof key,"dense_%d_activation",i+2);
+if(!status)status=oxi_llm_read_activation(model,file,key,&model->numbers.dense[i]);}
+model->config.embedding=width;return status;}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){ox_status status=OX_OK;
-if(ox_file_has(file,"dense_2.weight"))
-return oxi_fail(OX_ERR_UNSUPPORTED,"llm: products behind the pooling (dense_2) are not supported");
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){
 const oxi_llm_part_row*row=&oxi_llm_model_parts[role];char stem[80];
 if(role==OXI_LLM_OUTPUT&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(ENCODER)))continue;
@@ -13505,6 +13709,7 @@ ox_scope scope=ox_scope_begin();status=oxi_llm_place_factors(model,file);
 if(!status)status=oxi_llm_check_last_rows(model);
 if(!status)status=oxi_llm_check_gram_table(model);
 if(!status)status=oxi_llm_check_inputs(model);
+if(!status)status=oxi_llm_check_dense(model,file);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
 if(!status)oxi_llm_choose_router(model);
@@ -13574,7 +13779,7 @@ T(SCORE_CAP)|T(LOGIT_CAP))
 OXI_LLM_FAMILY("gemma3",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
 T(LOGIT_CAP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("gemma-embedding",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,ALL,T(EMBEDDING_ROOT)|
-T(WINDOW_UNSCALED))
+T(LOGIT_CAP)|T(WINDOW_UNSCALED))
 OXI_LLM_FAMILY("gemma3n",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,5,BEFORE,T(EMBEDDING_ROOT)|
 T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS))
 OXI_LLM_FAMILY("gemma4",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
@@ -15506,6 +15711,17 @@ const float*from=rows+(pooling==OX_LLM_POOLING_LAST?(count-1)*width:0);for(int64
 double sum=from[i];
 for(int64_t t=1;t<count&&pooling==OX_LLM_POOLING_MEAN;t++)sum+=rows[t*width+i];
 out[i]=(float)(pooling==OX_LLM_POOLING_MEAN?sum/(double)count:sum);}}
+static ox_status oxi_llm_run_dense(const ox_llm*model,const float*row,float*out){
+if(!model->part[OXI_LLM_DENSE].weight){memcpy(out,row,(size_t)model->config.width*sizeof*out);
+return OX_OK;}
+ox_scope scope=ox_scope_begin();ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
+ox_tensor*x=ox_from_floats(row,OX_SHAPE(1,model->config.width),OX_F32);ox_device_scope_end(&cpu);
+x=ox_to(x,model->device);for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&x;i++){
+const oxi_llm_activation*activation=model->numbers.dense[i];
+oxi_llm_wanted w=oxi_llm_want(&model->part[OXI_LLM_DENSE+i],x);x=oxi_llm_products(&w,1)?w.out:NULL;
+if(x&&activation)x=activation->plain(x);}
+const ox_status status=x?ox_to_floats(x,out,model->config.embedding):oxi_llm_error();ox_scope_end(&scope);
+return status;}
 static void oxi_llm_to_length_one(int64_t width,float*row){double squares=0;
 for(int64_t i=0;i<width;i++)squares+=(double)row[i]*row[i];
 for(int64_t i=0;i<width&&squares>0;i++)row[i]=(float)(row[i]/sqrt(squares));}
@@ -15537,8 +15753,9 @@ if(count<0||!oxi_mul_size((size_t)count,(size_t)width*sizeof*out,&bytes))
 return oxi_fail(OX_ERR_ARG,"llm: hidden states of %lld tokens",(long long)count);
 float*rows=(float*)oxi_alloc(bytes);if(!rows)return OX_ERR_NOMEM;
 status=oxi_llm_run_text(context,tokens,count,desc->types,rows);
-if(!status)oxi_llm_pool(pooling,count,width,rows,out);
-if(!status&&desc->normalize)oxi_llm_to_length_one(width,out);
+if(!status)oxi_llm_pool(pooling,count,width,rows,rows);
+if(!status)status=oxi_llm_run_dense(context->model,rows,out);
+if(!status&&desc->normalize)oxi_llm_to_length_one(context->model->config.embedding,out);
 oxi_free(rows,bytes);return status;}
 /* >>llm/context/encode.c */
 static ox_tensor*oxi_llm_source_heads(const ox_llm_context*context,const oxi_llm_part*part,
@@ -16787,8 +17004,23 @@ work->all_count=work->facts.count+(size_t)work->pair_count;
 work->all=(ox_gguf_pair*)oxi_alloc(work->all_count*sizeof*work->all);if(!work->all)return OX_ERR_NOMEM;
 memcpy(work->all,work->facts.pairs,work->facts.count*sizeof*work->all);
 memcpy(work->all+work->facts.count,work->pairs,(size_t)work->pair_count*sizeof*work->all);return OX_OK;}
+static ox_status oxi_llm_refuse_dense(const ox_file*file){
+static const char*const names[]={"dense_2.bias","dense_3.bias","dense_4.weight"};
+static const char*const keys[]={"dense_2_activation","dense_3_activation","embedding_length_out"};
+const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");
+const int length=architecture.type!=OX_FILE_META_STRING?0
+:architecture.text.length<48?(int)architecture.text.length:48;
+const bool two=ox_file_has(file,"dense_3.weight");char key[96];bool bad=false;
+for(int i=0;i<3&&length>0;i++){
+(void)snprintf(key,sizeof key,"%.*s.%s",length,architecture.text.data,keys[i]);
+bad=bad||ox_file_has(file,names[i])||((i<2||two)&&ox_file_meta_find(file,key).type!=OX_FILE_META_NONE);}
+if(!bad)return OX_OK;
+return oxi_fail(OX_ERR_UNSUPPORTED,
+"llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to the "
+"model's width, without biases and activations; this model has others");}
 static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most;
-ox_gguf_desc desc;ox_status status=oxi_llm_convert_entries(work,&most);
+ox_gguf_desc desc;ox_status status=oxi_llm_refuse_dense(work->file);
+if(status==OX_OK)status=oxi_llm_convert_entries(work,&most);
 const uint32_t type=oxi_llm_file_type(most);if(status==OX_OK)status=oxi_llm_convert_pairs(work,&type);
 if(status!=OX_OK)return status;
 memset(&desc,0,sizeof desc);desc.like=work->file;desc.pairs=work->all?work->all:work->pairs;
@@ -17158,8 +17390,8 @@ if(strcmp(entry->name,oxi_kept_names[i])==0)return false;
 for(size_t i=0;i<sizeof oxi_kept_texts/sizeof*oxi_kept_texts;i++)
 if(strstr(entry->name,oxi_kept_texts[i]))return false;
 return true;}
-typedef struct oxi_mix_model{oxi_mix mix;bool importance,falcon,tied;bool shares_values;
-int64_t layers,experts,sharing;int64_t values;int64_t value,down;}oxi_mix_model;
+typedef struct oxi_mix_model{oxi_mix mix;char architecture[64];bool importance,falcon,tied;
+bool shares_values;int64_t layers,experts,sharing;int64_t values;int64_t value,down;}oxi_mix_model;
 static int64_t oxi_mix_number(const ox_file*file,const char*architecture,const char*key,int64_t otherwise){
 char name[128];snprintf(name,sizeof name,"%s.%s",architecture,key);
 ox_file_meta meta=ox_file_meta_find(file,name);
@@ -17167,9 +17399,10 @@ if(meta.type==OX_FILE_META_ARRAY)meta=ox_file_meta_element(file,&meta,0);
 const bool number=meta.type==OX_FILE_META_INT||meta.type==OX_FILE_META_UINT;
 return number&&meta.i>=0&&meta.i<INT32_MAX?meta.i:otherwise;}
 static void oxi_mix_read(oxi_mix_model*m,const ox_file*file,oxi_mix mix,bool importance){
-static const char*const sharing_at_80[]={"qwen2","deci","apertus"};char name[64];memset(m,0,sizeof*m);
-const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");name[0]=0;
-if(architecture.type==OX_FILE_META_STRING)oxi_llm_copy_text(architecture.text,name,sizeof name);
+static const char*const sharing_at_80[]={"qwen2","deci","apertus"};char*name=m->architecture;
+memset(m,0,sizeof*m);const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");
+if(architecture.type==OX_FILE_META_STRING)
+oxi_llm_copy_text(architecture.text,name,sizeof m->architecture);
 m->mix=mix;m->importance=importance;m->falcon=strcmp(name,"falcon")==0;
 m->layers=oxi_mix_number(file,name,"block_count",0);m->experts=oxi_mix_number(file,name,"expert_count",0);
 const int64_t heads=oxi_mix_number(file,name,"attention.head_count",0);
@@ -17185,6 +17418,18 @@ if(strncmp(name,"blk.",4)!=0)return-1;
 for(name+=4;*name>='0'&&*name<='9'&&digits<9;name++,digits++)
 layer=layer*10 +(*name-'0');
 return digits>0&&*name=='.'?layer:-1;}
+static const struct oxi_family_kept{const char*architecture,*text;ox_dtype dtype;}oxi_kept_by_family[]={
+{"glm5-next","attn_k_b.weight",OX_DTYPE_NONE},{"glm5-next","attn_v_b.weight",OX_DTYPE_NONE},
+{"glm5-next","attn_kv_a_mqa.weight",OX_DTYPE_NONE},{"glm5-next",".indexer",OX_DTYPE_NONE},
+{"glm5-next",".hc_",OX_DTYPE_NONE},{"glm5-next","ssm_f_",OX_DTYPE_NONE},
+{"glm5-next","ssm_g_",OX_DTYPE_NONE},{"glm5-next","ssm_beta",OX_DTYPE_NONE},
+{"glm5-next","attn_q_a.weight",OX_Q8_0},{"glm5-next","attn_q_b.weight",OX_Q8_0},};
+static ox_dtype oxi_mix_of_family(const oxi_mix_model*m,const ox_file_entry*entry,ox_dtype otherwise){
+for(size_t i=0;i<sizeof oxi_kept_by_family/sizeof*oxi_kept_by_family;i++){
+const struct oxi_family_kept*row=&oxi_kept_by_family[i];
+if(strcmp(row->architecture,m->architecture)==0&&strstr(entry->name,row->text))
+return row->dtype?row->dtype:entry->dtype;}
+return otherwise;}
 typedef enum oxi_when{OXI_WHEN_ALWAYS,OXI_WHEN_SHARED,OXI_WHEN_FIRST_2,OXI_WHEN_FIRST_4,
 OXI_WHEN_FIRST_16TH,OXI_WHEN_FIRST_8TH,OXI_WHEN_PLAIN_8TH,OXI_WHEN_WEIGHTED_8TH,OXI_WHEN_ENDS}oxi_when;
 typedef enum oxi_who{OXI_WHO_ANY,OXI_WHO_FALCON,OXI_WHO_OTHERS,OXI_WHO_EIGHT,OXI_WHO_ALL_EIGHT}oxi_who;
@@ -17553,6 +17798,9 @@ const ox_file_entry*entry){const ox_dtype main=oxi_mixes[model->mix].dtype;
 const int part=oxi_mix_part(entry->name);
 if(model->mix==OXI_MIX_COPY||!oxi_is_quantizable(entry))return entry->dtype;
 if(part==OXI_PART_OUTPUT&&desc->keep_output)return entry->dtype;
+const ox_dtype wanted=oxi_mix_of_family(model,entry,OX_DTYPE_NONE);
+if(wanted&&(wanted==entry->dtype||oxi_is_block(main)))
+return oxi_mix_fit(wanted,entry->shape[entry->ndim-1]);
 const ox_dtype ruled=oxi_is_block(main)?oxi_quantize_ruled(desc,entry->name):OX_DTYPE_NONE;
 ox_dtype to=main;if(part==OXI_PART_EMBEDDING&&desc->embedding)
 to=desc->embedding;

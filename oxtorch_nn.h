@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x45b2a0ba
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x02c576d7
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -120,7 +120,7 @@ typedef struct ox_backward_desc {
     ox_tensor *gradient;             /* of the result; NULL = 1, for a result of one element */
     bool retain_graph;               /* what was recorded stays, for another time */
     bool create_graph;               /* the gradients are recorded themselves; retains as well */
-    ox_tensor *const *inputs;        /* only these leaves get gradients; NULL = all */
+    ox_tensor *const *inputs;        /* only these, leaves or results, get gradients; NULL = all leaves */
     int input_count;
 } ox_backward_desc;
 
@@ -227,7 +227,8 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
 
 /* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
  * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
- * from inputs, in a scope of its own; it may use leaves besides, which get their gradients.
+ * from inputs, in a scope of its own; it may use leaves besides, which get their gradients from ox_backward
+ * alone: ox_grad wants them among the inputs. Gradients may be recorded (create_graph).
  * source    torch.utils.checkpoint */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
@@ -3774,7 +3775,7 @@ OXI_FORMULAS_BUT(abs,abs,"a sign g *")\
 OXI_FORMULAS(neg,"g neg")\
 OXI_FORMULAS(square,"a 2 * g *")\
 OXI_FORMULAS(frac,"g")\
-OXI_FORMULAS(clamp,"a f0 ge a f1 le logical_and g 0 where")\
+OXI_FORMULAS(clamp,"a f0 gt a f1 lt logical_and g 0 where")\
 OXI_FORMULAS(nan_to_num,"a isfinite g 0 where")\
 OXI_FORMULAS(exp,"g y *")\
 OXI_FORMULAS(exp2,"g y * 0.6931471805599453 *")\
@@ -4622,6 +4623,7 @@ if(wants[0]){grad[0]=ox_clone(g);
 ox_tensor*part=oxi_views_again(node,grad[0]);if(!part||!ox_zero_(part))return ox_error();}
 if(wants[1])grad[1]=oxi_views_again(node,ox_contiguous(g));
 return wants[1]&&!grad[1]?ox_error():OX_OK;}
+static OXI_THREAD_LOCAL bool oxi_fills_leaves;
 static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,
 ox_tensor**in,ox_tensor**grad){ox_function_context context;
 ox_status status=OX_OK;size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
@@ -4631,8 +4633,9 @@ for(int i=0;i<node->saved_count&&status==OX_OK;i++){
 in[i]=oxi_saved_take(node,&node->saved[i],node->saved_output[i],run->create_graph);
 if(!in[i])status=ox_error();}
 context.gradients=g;context.saved=in;context.wants=wants;context.input_gradients=grad;
-context.user=node->user;if(status==OX_OK)status=node->function->backward(&context);
-if(status!=OX_OK&&ox_error()==OX_OK)
+context.user=node->user;bool fills=oxi_fills_leaves;oxi_fills_leaves=run->keeps;
+if(status==OX_OK)status=node->function->backward(&context);
+oxi_fills_leaves=fills;if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"backward: %s failed",oxi_node_name(node));
 oxi_free(g,bytes);return status;}
 OX_API void ox_set_detect_anomaly(bool detect){oxi_atomic_store(&oxi_detects_anomaly,detect);}
@@ -4843,6 +4846,12 @@ return NULL;}
 return edges;}
 static void oxi_edges_free(oxi_edge*edges,int count){
 if(edges)oxi_free(edges,((size_t)count+1)*sizeof*edges);}
+static ox_status oxi_keep_wanted(oxi_pass*run,ox_tensor*const*inputs,const oxi_edge*wanted,int count){
+ox_status status=OX_OK;ox_scope scope=ox_scope_begin();for(int i=0;i<count&&status==OX_OK;i++){
+if(!wanted[i].node||wanted[i].node->keeper[wanted[i].output])continue;
+oxi_sum*sum=oxi_sum_of_edge(run,oxi_task_of_edge(run,&wanted[i]),&wanted[i]);
+status=oxi_keep_gradient(run,(oxi_tape*)inputs[i]->tape,sum);ox_release(sum->sum);sum->sum=NULL;}
+ox_scope_end(&scope);return status;}
 static ox_status oxi_backward_from(const char*name,ox_tensor*const*results,ox_tensor*const*gradients,
 int count,const ox_backward_desc*desc){oxi_pass run;
 oxi_edge*wanted=NULL,*roots=oxi_edges_of_list(name,results,count);
@@ -4853,6 +4862,7 @@ run.keeps=true;run.only=desc&&desc->inputs;
 if(run.only)wanted=oxi_edges_of_list(name,desc->inputs,wanted_count);
 ox_status status=run.only&&!wanted?OX_ERR_NOMEM:oxi_run_prepare(&run,roots,count,wanted,wanted_count);
 if(status==OX_OK)status=oxi_run_from(&run,results,roots,count,gradients);
+if(status==OX_OK)status=oxi_keep_wanted(&run,desc?desc->inputs:NULL,wanted,wanted_count);
 oxi_run_end(&run);oxi_edges_free(roots,count);oxi_edges_free(wanted,wanted_count);
 return status!=OX_OK&&ox_error()!=OX_OK?ox_error():status;}
 OX_API ox_status ox_backward(ox_tensor*t,const ox_backward_desc*desc){
@@ -4943,32 +4953,66 @@ return oxi_attach_function(function,user,inputs,input_count,outputs,output_count
 typedef struct oxi_checkpoint{ox_checkpoint_function function;void*user;int input_count,output_count;
 ox_generator_state random;
 ox_tensor**room;}oxi_checkpoint;static size_t oxi_checkpoint_bytes(const oxi_checkpoint*c){
-return((size_t)c->input_count+2*(size_t)c->output_count)*sizeof(ox_tensor*);}
+return(3*(size_t)c->input_count+2*(size_t)c->output_count)*sizeof(ox_tensor*);}
 static void oxi_checkpoint_drop(void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
 oxi_free(c->room,oxi_checkpoint_bytes(c));oxi_free(c,sizeof*c);}
+static ox_status oxi_same_backward(const ox_function_context*context){
+context->input_gradients[0]=context->gradients[0];return OX_OK;}
+static ox_status oxi_checkpoint_input(const ox_function_context*context,int i,ox_tensor**leaf,
+ox_tensor**input){static const ox_function same={"checkpoint",oxi_same_backward,NULL};
+bool joins=!oxi_grad_off&&ox_requires_grad(context->saved[i]);*input=*leaf=ox_detach(context->saved[i]);
+if(!*leaf||((joins||context->wants[i])&&!ox_requires_grad_(*leaf,true)))return ox_error();
+if(!joins)return OX_OK;
+*input=ox_detach(*leaf);
+return*input?oxi_attach_function(&same,NULL,leaf,1,input,1,NULL,0,false):ox_error();}
+static ox_status oxi_checkpoint_join(ox_tensor*outside,ox_tensor*leaf,ox_tensor*input){
+oxi_edge edge={NULL,0,NULL},to={NULL,0,NULL};if(input==leaf)return OX_OK;
+ox_status status=oxi_tape_edge((oxi_tape*)input->tape,&edge);
+if(status==OX_OK)status=oxi_tape_edge((oxi_tape*)outside->tape,&to);
+if(status!=OX_OK||!edge.node)return status;
+oxi_edge before=edge.node->edges[0];edge.node->edges[0]=oxi_edge_copy(&to);oxi_edge_drop(&before);
+return OX_OK;}
 static ox_status oxi_checkpoint_again(const oxi_checkpoint*c,const ox_function_context*context,
-ox_tensor**inputs,ox_tensor**outputs){ox_generator*random=ox_generator_open(0);
+ox_tensor**leaves,ox_tensor**inputs,ox_tensor**outputs){ox_generator*random=ox_generator_open(0);
 ox_status status=random?OX_OK:OX_ERR_NOMEM;
-for(int i=0;i<c->input_count&&status==OX_OK;i++){inputs[i]=ox_detach(context->saved[i]);
-if(!inputs[i]||(context->wants[i]&&!ox_requires_grad_(inputs[i],true)))status=ox_error();}
+for(int i=0;i<c->input_count&&status==OX_OK;i++)
+status=oxi_checkpoint_input(context,i,&leaves[i],&inputs[i]);
 if(random)ox_generator_set_state(random,c->random);
 if(status==OX_OK){ox_generator*before=ox_generator_use(random);
 bool enabled=ox_set_grad_enabled(true);status=c->function(inputs,outputs,c->user);
 (void)ox_set_grad_enabled(enabled);(void)ox_generator_use(before);}
 if(random)ox_generator_close(random);
 return status;}
+static ox_status oxi_checkpoint_fill(const oxi_checkpoint*c,const ox_function_context*context,
+ox_tensor**leaves,ox_tensor**outputs,ox_tensor**g,int count){ox_backward_desc desc;
+memset(&desc,0,sizeof desc);desc.create_graph=!oxi_grad_off;
+ox_status status=oxi_backward_from("checkpoint",outputs,g,count,&desc);
+for(int i=0;i<c->input_count&&status==OX_OK;i++)
+if(context->wants[i])context->input_gradients[i]=ox_gradient(leaves[i]);
+return status;}
+static ox_status oxi_checkpoint_grad(const oxi_checkpoint*c,const ox_function_context*context,
+ox_tensor**leaves,ox_tensor**outputs,ox_tensor**g,int count){ox_grad_desc desc;
+ox_tensor**wanted=g+c->output_count,**grads=context->input_gradients;int want=0;
+memset(&desc,0,sizeof desc);desc.gradients=g;desc.create_graph=!oxi_grad_off;desc.allow_unused=true;
+for(int i=0;i<c->input_count;i++)
+if(context->wants[i])wanted[want++]=leaves[i];
+ox_status status=ox_grad(outputs,count,wanted,want,&desc,grads);
+for(int i=c->input_count-1;i>=0&&status==OX_OK;i--)
+grads[i]=context->wants[i]?grads[--want]:NULL;
+return status;}
 static ox_status oxi_checkpoint_backward(const ox_function_context*context){
-oxi_checkpoint*c=(oxi_checkpoint*)context->user;
-ox_tensor**inputs=c->room,**outputs=inputs+c->input_count,**g=outputs+c->output_count;int count=0;
-if(!oxi_grad_off)
-return oxi_fail(OX_ERR_UNSUPPORTED,"checkpoint: its gradients cannot be recorded (create_graph)");
-memset(c->room,0,oxi_checkpoint_bytes(c));ox_status status=oxi_checkpoint_again(c,context,inputs,outputs);
+oxi_checkpoint*c=(oxi_checkpoint*)context->user;ox_tensor**leaves=c->room,**inputs=leaves+c->input_count;
+ox_tensor**outputs=inputs+c->input_count,**g=outputs+c->output_count;int count=0;
+memset(c->room,0,oxi_checkpoint_bytes(c));
+ox_status status=oxi_checkpoint_again(c,context,leaves,inputs,outputs);
 for(int k=0;k<c->output_count&&status==OX_OK;k++){
 if(!outputs[k]||!context->gradients[k]||!ox_requires_grad(outputs[k]))continue;
 outputs[count]=outputs[k];g[count++]=context->gradients[k];}
-if(status==OX_OK&&count)status=oxi_backward_from("checkpoint",outputs,g,count,NULL);
+if(status!=OX_OK||!count)return status;
+status=oxi_fills_leaves?oxi_checkpoint_fill(c,context,leaves,outputs,g,count)
+:oxi_checkpoint_grad(c,context,leaves,outputs,g,count);
 for(int i=0;i<c->input_count&&status==OX_OK;i++)
-if(context->wants[i])context->input_gradients[i]=ox_gradient(inputs[i]);
+status=oxi_checkpoint_join(context->saved[i],leaves[i],inputs[i]);
 return status;}
 static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,
 oxi_checkpoint_drop};
@@ -5353,9 +5397,11 @@ OXI_MADE_1(rad2deg,ox_mul_number(x,180/OXI_PI_F64))
 OXI_MADE_1(isposinf,ox_eq_number(x,INFINITY))
 OXI_MADE_1(isneginf,ox_eq_number(x,-INFINITY))
 OXI_MADE_1(tanhshrink,ox_sub(x,ox_tanh(x)))
-static ox_tensor*oxi_sinc(ox_tensor*x){ox_tensor*zero=ox_eq_number(x,0);
-ox_tensor*angle=ox_mul_number(ox_where(zero,ox_number(1),oxi_as_float(x)),OXI_PI_F64);
-return ox_where(zero,ox_number(1),ox_div(ox_sin(angle),angle));}
+static ox_tensor*oxi_sinc(ox_tensor*x){ox_tensor*zero=ox_eq_number(x,0),*wide=oxi_as_float(x);
+ox_tensor*angle=ox_mul_number(ox_where(zero,ox_number(1),wide),OXI_PI_F64);
+ox_tensor*square=ox_square(ox_where(zero,wide,ox_number(0)));
+ox_tensor*flat=ox_mul_number(square,OXI_PI_F64*OXI_PI_F64/6);
+return ox_where(zero,ox_rsub_number(flat,1),ox_div(ox_sin(angle),angle));}
 OXI_MADE_1(sinc,oxi_sinc(x))
 static ox_tensor*oxi_nextafter(ox_tensor*a,ox_tensor*b){ox_dtype bits=oxi_bits_type(a->dtype);
 ox_tensor*both[2],*wide;wide=ox_maximum(a,b);if(!wide||a->dtype!=b->dtype||!oxi_is_float(a->dtype)){
@@ -9625,7 +9671,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x45b2a0ba
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2c576d7
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

@@ -352,9 +352,9 @@ int64_t references;oxi_file_id id;intptr_t plain,direct;int slot[2];bool writabl
 size_t path_bytes;}oxi_stream_file;typedef struct oxi_stream_region{struct oxi_stream_region*next;
 struct ox_stream*stream;oxi_stream_file*file;uint64_t offset;size_t bytes;uint32_t*sums;}oxi_stream_region;
 typedef struct oxi_stream_gap{struct oxi_stream_gap*next;uint64_t offset,bytes;}oxi_stream_gap;
-typedef struct oxi_stream_load{int64_t pending;int64_t flow;int cause;uint64_t failed_at;}oxi_stream_load;
-typedef struct oxi_stream_request{struct oxi_stream_request*next;oxi_stream_load*load;oxi_stream_file*file;
-uint64_t offset;size_t bytes,done;
+typedef struct oxi_stream_load{int64_t pending;int64_t flow;int cause;uint64_t failed_at;double end;
+}oxi_stream_load;typedef struct oxi_stream_request{struct oxi_stream_request*next;oxi_stream_load*load;
+oxi_stream_file*file;uint64_t offset;size_t bytes,done;
 char*memory;bool write,direct;int retries,cause;int64_t progress;double start,end;
 bool alone;}oxi_stream_request;
 typedef struct oxi_stream_queue{oxi_stream_request*first,*last;}oxi_stream_queue;
@@ -1115,6 +1115,7 @@ if(r->cause!=0)
 oxi_load_fail(r->load,r->cause,oxi_request_begin(r)+r->done);
 else
 *(r->write?&stream->stats.written_bytes:&stream->stats.disk_bytes)+=(int64_t)r->bytes;
+if(r->end>r->load->end)r->load->end=r->end;
 r->load->pending--;r->next=stream->free_requests;stream->free_requests=r;return true;}
 static void oxi_ring_wait_for(ox_stream*stream,const oxi_stream_load*load){
 while(load->pending>0&&oxi_ring_deliver(stream,true)){}}
@@ -2432,7 +2433,9 @@ oxi_shunt_figure took;}oxi_shunt_mean;typedef struct oxi_shunt_rates{bool known,
 double flops,bytes;
 double up,down;
 double disk_read,disk_write;
-oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];double start[OXI_LANES];
+oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];oxi_shunt_figure alone[2];struct{
+double seconds,bytes[2][2];
+int32_t moves[2];}ended;double start[OXI_LANES];
 oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure works[OXI_LANES];
 double packing[2];
 oxi_shunt_figure packed[2];oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{
@@ -2771,7 +2774,8 @@ desc.forgetful=true;desc.spill=s->spill;desc.fault=s->desc.fault;desc.fault_user
 s->stream=ox_stream_open(&desc);if(!s->stream)return ox_error();
 return s->desc.disk_bytes?ox_device_set_budget(ox_stream_device(s->stream),s->desc.disk_bytes):OX_OK;}
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds);
-static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind);
+static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind,
+bool together);
 static void oxi_shunt_flight_begin(oxi_shunt_flight*f,ox_storage*disk,size_t at,char*memory,
 size_t bytes,bool write,bool owns,bool urgent){
 const oxi_stream_region*region=(const oxi_stream_region*)disk->data;ox_stream*stream=region->stream;
@@ -2792,14 +2796,15 @@ static bool oxi_shunt_flight_step(oxi_shunt_flight*f){oxi_stream_lock(f->stream)
 if(f->load.pending>0)(void)oxi_ring_deliver(f->stream,true);
 bool over=f->load.pending==0;oxi_stream_unlock(f->stream);return over;}
 static ox_status oxi_shunt_flight_end(ox_shunt*s,oxi_shunt_flight*f){while(!oxi_shunt_flight_step(f)){}
-ox_status status=f->load.cause!=0?oxi_ring_fail(&f->load,f->file):OX_OK;double end=oxi_now();
-oxi_stream_take(&s->tiers);bool behind=f->start<s->disk_moved_at;
+ox_status status=f->load.cause!=0?oxi_ring_fail(&f->load,f->file):OX_OK;oxi_stream_take(&s->tiers);
+bool behind=f->start<s->disk_moved_at,together=behind&&f->load.end<=s->disk_moved_at;
 double start=behind?s->disk_moved_at:f->start;
+double end=f->load.end>start?f->load.end:start;
 s->disk_moved_at=end;*(f->write?&s->stats.written_bytes:&s->stats.read_bytes)+=(int64_t)f->bytes;
 s->stats.ahead_bytes+=f->unwatched?(int64_t)f->bytes:0;oxi_stream_give(&s->tiers);
 oxi_shunt_span_put(s,OXI_LANE_DISK,f->write?"write":"read",start,end,f->bytes);
 if(status==OX_OK&&!f->unwatched)
-oxi_shunt_disk_put(s,f->write,f->bytes,end-start,behind);
+oxi_shunt_disk_put(s,f->write,f->bytes,end-start,behind,together);
 f->stream=NULL;return status;}
 static ox_status oxi_shunt_disk_move(ox_shunt*s,ox_storage*disk,size_t at,char*memory,size_t bytes,
 bool write,bool owns){oxi_shunt_flight flight;
@@ -3302,19 +3307,38 @@ static double*oxi_shunt_rate_of(oxi_shunt_rates*rates,int lane,bool write){
 return lane==OXI_LANE_UP?&rates->up:lane==OXI_LANE_DOWN?&rates->down:write?&rates->disk_write
 :&rates->disk_read;}
 enum{OXI_SHUNT_SAYS=1<<18};
+static void oxi_shunt_moved_note(ox_shunt*s,int lane,bool write,double bytes,double seconds){
+oxi_shunt_figure*moved=&s->rates.moved[lane][write];
+oxi_shunt_figure_note(moved,s->stats.steps,seconds,bytes);
+double each=oxi_shunt_figure_of(moved,s->stats.steps);
+if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write)=1/each;}
 static void oxi_shunt_rate_put(ox_shunt*s,int lane,bool write,size_t bytes,double seconds){
 if(bytes<OXI_SHUNT_SAYS||!s->rates.known)return;
-oxi_stream_take(&s->tiers);oxi_shunt_figure*moved=&s->rates.moved[lane][write];
-oxi_shunt_figure_note(moved,s->stats.steps,seconds-s->rates.start[lane],(double)bytes);
-double each=oxi_shunt_figure_of(moved,s->stats.steps);
-if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write)=1/each;
+oxi_stream_take(&s->tiers);oxi_shunt_moved_note(s,lane,write,(double)bytes,seconds-s->rates.start[lane]);
 oxi_stream_give(&s->tiers);}
-static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind){
-oxi_shunt_rate_put(s,OXI_LANE_DISK,write,bytes,seconds);if(bytes<OXI_SHUNT_SAYS)return;
-oxi_stream_take(&s->tiers);
-oxi_shunt_figure_note(&s->rates.disk[write][behind],s->stats.steps,seconds,(double)bytes);
-oxi_stream_give(&s->tiers);}
-static void oxi_shunt_rates_fold(ox_shunt*s){for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
+static void oxi_shunt_disk_note(ox_shunt*s,bool joined){oxi_shunt_rates*rates=&s->rates;
+const int64_t step=s->stats.steps;
+double(*bytes)[2]=rates->ended.bytes,took[2][2]={{0,0},{0,0}},left=rates->ended.seconds;
+const int first=bytes[1][0]>0;const double one=bytes[first][0],others=bytes[0][1]+bytes[1][1];
+if(one>0){double alone=oxi_shunt_figure_of(&rates->alone[first],step)*one;
+double even=left*one/(one+others);
+took[first][0]=alone<even?even:alone<left?alone:left;left-=took[first][0];
+if(others==0&&!joined)oxi_shunt_figure_note(&rates->alone[first],step,took[first][0],one);}
+for(int write=0;write<2;write++){const double both=bytes[write][0]+bytes[write][1];
+if(bytes[write][1]>0)took[write][1]=left*bytes[write][1]/others;
+for(int behind=0;behind<2;behind++)
+oxi_shunt_figure_note(&rates->disk[write][behind],step,took[write][behind],bytes[write][behind]);
+if(both>0)
+oxi_shunt_moved_note(s,OXI_LANE_DISK,write!=0,both,took[write][0]+took[write][1]-
+rates->start[OXI_LANE_DISK]*rates->ended.moves[write]);}
+memset(&rates->ended,0,sizeof rates->ended);}
+static void oxi_shunt_disk_put(ox_shunt*s,bool write,size_t bytes,double seconds,bool behind,
+bool together){if(bytes<OXI_SHUNT_SAYS||!s->rates.known)return;
+oxi_stream_take(&s->tiers);if(!together)oxi_shunt_disk_note(s,behind);
+s->rates.ended.seconds+=seconds;s->rates.ended.bytes[write][behind]+=(double)bytes;
+s->rates.ended.moves[write]++;oxi_stream_give(&s->tiers);}
+static void oxi_shunt_rates_fold(ox_shunt*s){oxi_stream_take(&s->tiers);oxi_shunt_disk_note(s,false);
+oxi_stream_give(&s->tiers);for(int lane=OXI_LANE_UP;lane<OXI_LANES;lane++)
 for(int write=0;write<2;write++){
 double each=oxi_shunt_figure_of(&s->rates.moved[lane][write],s->stats.steps);
 if(each>0)*oxi_shunt_rate_of(&s->rates,lane,write!=0)=1/each;}}
@@ -3332,8 +3356,8 @@ typedef struct oxi_shunt_told{double start,over,pieces;}oxi_shunt_told;
 static double oxi_shunt_disk_over(ox_shunt*s,uint64_t bytes,bool write,double due,oxi_shunt_told*told){
 double usual=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,bytes,write),takes[2];
 oxi_stream_take(&s->tiers);for(int behind=0;behind<2;behind++){
-double each=oxi_shunt_figure_of(&s->rates.disk[write][behind],s->stats.steps);
-takes[behind]=each>0?(double)bytes*each:usual;}
+oxi_shunt_figure*f=&s->rates.disk[write][behind];double each=oxi_shunt_figure_of(f,s->stats.steps);
+takes[behind]=f->count>0||f->amount>0?(double)bytes*each:usual;}
 if(takes[0]<s->rates.start[OXI_LANE_DISK])takes[0]=s->rates.start[OXI_LANE_DISK];
 oxi_stream_give(&s->tiers);if(due<told->start)due=told->start;
 if(due>told->start&&due<told->over){double piece=(told->over-told->start)/told->pieces;
@@ -3628,9 +3652,14 @@ p->time_most=oxi_shunt_search_seconds(s,p,p->time_most);
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
 /* >>stream/shunt/plan/early.c */
-static int64_t oxi_shunt_growth(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t n){
+static bool oxi_shunt_uses(const oxi_shunt_problem*p,int32_t n,int32_t item){
+for(int32_t t=p->first[n];t<p->first[n+1];t++)
+if(p->touch[t].item==item)return true;
+return false;}
+static int64_t oxi_shunt_growth(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t n,int32_t but){
 int64_t bytes=0;for(int32_t k=o->from[n];k<o->from[n+1];k++){
 int32_t a=o->access[k],i=p->touch[p->first[n]+k-o->from[n]].item;const oxi_shunt_known*known=&p->known[i];
+if(but>=0&&oxi_shunt_uses(p,but,i))continue;
 if(a==o->first[i]&&!known->had)bytes+=(int64_t)known->room;
 if(a+1==o->first[i+1]&&!known->held)bytes-=(int64_t)known->room;}
 return bytes;}
@@ -3643,10 +3672,22 @@ int32_t(*used)[2]){for(int32_t i=0;i<p->item_count;i++)used[i][0]=used[i][1]=-1;
 for(int32_t n=0;n<p->node_count;n++){int32_t least=-1;
 for(int32_t t=p->first[n];t<p->first[n+1];t++){int32_t last=used[p->touch[t].item][p->touch[t].writes?0:1];
 if(last>least)least=last;}
-bool early=least>=0&&oxi_shunt_has_weight(p,n)&&oxi_shunt_growth(p,o,n)<=0;behind[n]=early?least:n;
+bool early=least>=0&&oxi_shunt_has_weight(p,n)&&oxi_shunt_growth(p,o,n,-1)<=0;behind[n]=early?least:n;
 for(int32_t t=p->first[n];t<p->first[n+1];t++){int32_t*last=used[p->touch[t].item];
 if(behind[n]>last[0])last[0]=behind[n];
 if(p->touch[t].writes)last[1]=behind[n];}}}
+static bool oxi_shunt_are_apart(const oxi_shunt_problem*p,int32_t a,int32_t b){
+for(int32_t t=p->first[a];t<p->first[a+1];t++)
+for(int32_t u=p->first[b];u<p->first[b+1];u++)
+if(p->touch[t].item==p->touch[u].item&&(p->touch[t].writes||p->touch[u].writes))
+return false;
+return true;}
+static void oxi_shunt_order_lean(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t*order){
+enum{FAR=4,MUCH=16};const int64_t much=(int64_t)(p->capacity/MUCH);for(int32_t j=1;j<p->node_count;j++)
+for(int32_t k=j;k>0&&j-k<FAR;k--){int32_t a=order[k-1],b=order[k];
+if(oxi_shunt_growth(p,o,a,b)-oxi_shunt_growth(p,o,b,a)<=much)break;
+if(!oxi_shunt_are_apart(p,a,b))break;
+order[k-1]=b;order[k]=a;}}
 static int32_t*oxi_shunt_order_early(const oxi_shunt_problem*p){
 size_t nodes=(size_t)p->node_count,items=(size_t)p->item_count;oxi_shunt_order o;
 if(!oxi_shunt_order_open(&o,p))return NULL;
@@ -3659,6 +3700,7 @@ for(int32_t n=0;made&&n<p->node_count;n++)start[behind[n]+1]++;
 for(int32_t n=0;made&&n<p->node_count;n++)start[n+1]+=start[n];
 for(int32_t n=0;made&&n<p->node_count;n++)order[start[behind[n]]++]=n;
 for(int32_t n=0;made&&n<p->node_count;n++)moves=moves||order[n]!=n;
+if(moves)oxi_shunt_order_lean(p,&o,order);
 oxi_shunt_unlist(behind,nodes,sizeof*behind);oxi_shunt_unlist(start,nodes,sizeof*start);
 oxi_shunt_unlist(used,items,sizeof*used);oxi_shunt_order_close(&o,p);if(moves)return order;
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
@@ -4459,8 +4501,11 @@ s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;
 if(s.link>s.bound)s.bound=s.link;
 s.enough=1.003*(s.bound+takes);s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
 memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);
-oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);oxi_shunt_try_all(&s);if(!s.found)oxi_shunt_try_least(&s);
-oxi_shunt_refine(&s);if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&!oxi_shunt_is_over(&s)){
+oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);const double end=s.end;
+if(p->recompute!=OX_RECOMPUTE_OFF&&s.order.access_count>OXI_SHUNT_FEW)
+s.end-=p->time_most/5;
+oxi_shunt_try_all(&s);if(!s.found)oxi_shunt_try_least(&s);
+s.end=end;oxi_shunt_refine(&s);if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&!oxi_shunt_is_over(&s)){
 oxi_shunt_try_again(&s);oxi_shunt_refine(&s);}
 if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&s.original.access_count<=OXI_SHUNT_VERY_FEW&&
 !oxi_shunt_is_over(&s))
@@ -4884,8 +4929,8 @@ break;}}
 if(r->repeats&&!oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
 #ifndef OX_NO_THREADS
 static double oxi_shunt_lane_moved(ox_shunt*s,int lane){double bytes=0;
-oxi_stream_take(&s->tiers);for(int write=0;write<2;write++){
-const oxi_shunt_figure*moved=&s->rates.moved[lane][write];
+oxi_stream_take(&s->tiers);if(lane==OXI_LANE_DISK)oxi_shunt_disk_note(s,false);
+for(int write=0;write<2;write++){const oxi_shunt_figure*moved=&s->rates.moved[lane][write];
 if(moved->step==s->stats.steps)bytes+=moved->amount;}
 oxi_stream_give(&s->tiers);return bytes;}
 static double oxi_shunt_lane_packed(ox_shunt*s,int lane){oxi_stream_take(&s->tiers);
@@ -5044,8 +5089,9 @@ plan->lane_count[OXI_LANE_DISK]==0||(fabs(plan->disk_read/s->rates.disk_read-1)<
 fabs(plan->disk_write/s->rates.disk_write-1)<0.2);
 if(!moves||(same_disk&&fabs(plan->compute-plan->expected)<0.2*plan->expected))return plan;
 oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);if(!better)return plan;
-better->measured=true;better->moved=plan->moved;oxi_shunt_plan_drop(s,plan);s->stats.revised++;
-return better;}
+oxi_shunt_resimulate(s,better);bool is_better=better->simulated<plan->simulated;better->measured=true;
+better->moved=plan->moved;oxi_shunt_plan_drop(s,is_better?plan:better);s->stats.revised++;
+return is_better?better:plan;}
 static ox_status oxi_shunt_step_planned(ox_shunt*s,bool*planned){uint64_t key[2];
 for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++)
@@ -5315,15 +5361,50 @@ static bool oxi_shunt_is_too_large(const ox_shunt*s,const oxi_shunt_node*node){b
 return oxi_shunt_node_room(node,&composite)>s->main_bytes;}
 static bool oxi_shunt_is_elementwise(oxi_op op){oxi_family family=oxi_op_row_of(op)->family;
 return family<=OXI_FAMILY_RANDOM||family==OXI_FAMILY_CHAIN;}
+static bool oxi_shunt_falls_apart(const ox_shunt*s,const oxi_shunt_node*node,uint64_t room){uint64_t own=0;
+if(room<=s->main_bytes/2||!oxi_shunt_is_elementwise(node->op))return false;
+for(int i=0;i<node->in_count;i++){const oxi_shunt_item*item=node->operand[i].item;
+int64_t times=0;for(int k=0;k<node->in_count+node->out_count&&item;k++)
+times+=node->operand[k].item==item?(k<i?-1:1):0;
+if(item&&times==item->pending)own+=oxi_shunt_item_room(item);}
+return own>=room/4;}
 static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
-return oxi_shunt_node_room(node,&composite)>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op));
-}
+uint64_t room=oxi_shunt_node_room(node,&composite);
+return room>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op))||
+oxi_shunt_falls_apart(s,node,room);}
 static bool oxi_shunt_is_cut_case(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
-return oxi_shunt_node_room(node,&composite)>s->main_bytes||composite;}
-static bool oxi_shunt_wants_cut(const ox_shunt*s){
-for(int64_t n=0;n<s->node_count&&oxi_shunt_is_planned(s);n++)
-if(oxi_shunt_is_cut_case(s,s->nodes[n]))return true;
+uint64_t room=oxi_shunt_node_room(node,&composite);
+return room>s->main_bytes||composite||oxi_shunt_falls_apart(s,node,room);}
+static bool oxi_shunt_is_blank(const oxi_shunt_item*item){
+return!item->held&&!item->valid&&!item->part&&!oxi_shunt_has_copy(item);}
+static bool oxi_shunt_lies_alike(const oxi_shunt_operand*a,const oxi_shunt_operand*out){
+return a->dtype==out->dtype&&a->ndim==out->ndim&&a->offset==out->offset&&a->covers&&
+a->item->bytes==out->item->bytes&&memcmp(a->dims,out->dims,2*(size_t)out->ndim*sizeof*out->dims)==0;}
+static bool oxi_shunt_is_used(const ox_shunt*s,const oxi_shunt_item*item,int64_t from,int64_t end){
+for(int64_t n=from;n<end;n++)
+for(int i=0;i<s->nodes[n]->in_count+s->nodes[n]->out_count;i++)
+if(s->nodes[n]->operand[i].item==item)return true;
 return false;}
+static void oxi_shunt_write_over(ox_shunt*s,int64_t n){const oxi_shunt_node*node=s->nodes[n];
+const oxi_shunt_operand*out=&node->operand[node->in_count];
+oxi_family family=oxi_op_row_of(node->op)->family;oxi_shunt_item*item=out->item,*old=NULL;
+if((family!=OXI_FAMILY_MAP&&family!=OXI_FAMILY_CHAIN)||node->out_count!=1||!item)return;
+if(!out->covers||item->valid||item->part||oxi_shunt_has_copy(item))return;
+for(int i=0;i<node->in_count&&!old;i++){const oxi_shunt_operand*o=&node->operand[i];
+if(o->item&&oxi_shunt_is_blank(o->item)&&oxi_shunt_lies_alike(o,out))old=o->item;}
+for(int i=0;i<node->in_count&&old;i++)
+if(node->operand[i].item==old&&!oxi_shunt_lies_alike(&node->operand[i],out))old=NULL;
+if(!old||oxi_shunt_is_used(s,item,0,n)||oxi_shunt_is_used(s,old,n+1,s->node_count))return;
+for(int64_t k=0;k<=n;k++)
+for(int i=0;i<s->nodes[k]->in_count+s->nodes[k]->out_count;i++){
+oxi_shunt_operand*o=&s->nodes[k]->operand[i];if(o->item!=old)continue;
+o->item=item;item->pending++;old->pending--;}
+item->all_f32=item->all_f32&&old->all_f32;oxi_shunt_item_settle(s,old);}
+static bool oxi_shunt_wants_cut(ox_shunt*s){bool wants=false;
+for(int64_t n=0;n<s->node_count&&oxi_shunt_is_planned(s);n++){
+if(oxi_shunt_is_too_large(s,s->nodes[n]))oxi_shunt_write_over(s,n);
+wants=wants||oxi_shunt_is_cut_case(s,s->nodes[n]);}
+return wants;}
 static const oxi_shunt_operand*oxi_shunt_cut_operand(const oxi_shunt_node*node,int i){
 int at=i<OXI_PLAN_OUT?i:node->in_count+i-OXI_PLAN_OUT;
 bool is=i<OXI_PLAN_OUT?i<node->in_count:i-OXI_PLAN_OUT<node->out_count;return is?&node->operand[at]:NULL;}
