@@ -17018,7 +17018,7 @@ if(!bad)return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,
 "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to the "
 "model's width, without biases and activations; this model has others");}
-static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most;
+static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most=OX_F32;
 ox_gguf_desc desc;ox_status status=oxi_llm_refuse_dense(work->file);
 if(status==OX_OK)status=oxi_llm_convert_entries(work,&most);
 const uint32_t type=oxi_llm_file_type(most);if(status==OX_OK)status=oxi_llm_convert_pairs(work,&type);

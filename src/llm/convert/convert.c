@@ -147,7 +147,7 @@ static ox_status oxi_llm_refuse_dense(const ox_file *file) {
 }
 
 static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {
-    ox_dtype most;
+    ox_dtype most = OX_F32;
     ox_gguf_desc desc;
     ox_status status = oxi_llm_refuse_dense(work->file);
     if (status == OX_OK) status = oxi_llm_convert_entries(work, &most);
