@@ -9924,6 +9924,7 @@ int64_t delta_keys,delta_key;int64_t delta_each;int64_t mixer_groups;int64_t wid
 int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;
 typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;
 oxi_json defaults;bool defaulted;uint32_t inner;}oxi_llm_config;
+static char*oxi_llm_folder_path(const ox_file*file,const char*name,size_t*bytes);
 static ox_status oxi_llm_folder_text(ox_file*file,const char*name,bool required,ox_string*out);
 static ox_status oxi_llm_folder_json(ox_file*file,const char*name,ox_string text,oxi_json*out);
 static oxi_llm_plan*oxi_llm_add_plan(const oxi_llm_config*c,const char*name);
@@ -9935,11 +9936,13 @@ if(other==length&&memcmp(a,p,length)==0)return true;
 p+=other+strspn(p+other," ");}
 a+=length+strspn(a+length," ");}
 return false;}
+static bool oxi_llm_is_of_type(const oxi_llm_config*c,const char*words){
+const char*name=c->folder->model->name;char type[48];
+(void)snprintf(type,sizeof type,"%.*s",(int)strcspn(name,"/"),name);return oxi_llm_share_word(words,type);}
 static bool oxi_llm_row_holds(const oxi_llm_config*c,const char*who){
-const oxi_llm_model_type*model=c->folder->model;char base[48];
-(void)snprintf(base,sizeof base,"%.*s",(int)strcspn(model->name,"/"),model->name);
+const oxi_llm_model_type*model=c->folder->model;
 return strcmp(who,"*")==0||oxi_llm_share_word(who,model->architecture)||
-oxi_llm_share_word(who,model->name)||oxi_llm_share_word(who,base);}
+oxi_llm_share_word(who,model->name)||oxi_llm_is_of_type(c,who);}
 static uint32_t oxi_llm_config_element(const oxi_json*json,uint32_t list,const char*index){
 const oxi_json_node*node=&json->nodes[list];const long at=strlen(index)<6?strtol(index,NULL,10):-1;
 if(node->type!=OXI_JSON_ARRAY||at<0||at>=node->length)return 0;
@@ -9968,11 +9971,12 @@ if(length>=sizeof key||c->config.count==0)return false;
 memcpy(key,name,length);key[length]=0;uint32_t at=c->inner?oxi_json_find(&c->config,c->inner,key):0;
 if(!at)at=oxi_json_find(&c->config,0,key);
 return at&&c->config.nodes[at].type==OXI_JSON_NULL;}
+static uint32_t oxi_llm_config_either(const oxi_llm_config*c,const char*path,size_t length){
+const uint32_t found=c->inner?oxi_llm_config_member(&c->config,c->inner,path,length):0;
+return found?found:oxi_llm_config_member(&c->config,0,path,length);}
 static bool oxi_llm_says_rope(const oxi_llm_config*c){
 static const char*const names[]={"rope_parameters","rope_scaling","rope_theta"};bool said=false;
-for(int i=0;i<3;i++){const size_t length=strlen(names[i]);
-said=said||(c->inner&&oxi_llm_config_member(&c->config,c->inner,names[i],length))||
-oxi_llm_config_member(&c->config,0,names[i],length);}
+for(int i=0;i<3;i++)said=said||oxi_llm_config_either(c,names[i],strlen(names[i]));
 return said;}
 static uint32_t oxi_llm_default_member(const oxi_llm_config*c,const char*name,size_t length){
 const bool turned=oxi_llm_starts(name,length,"rope."),
@@ -9986,9 +9990,8 @@ const oxi_json*json=&c->config;uint32_t found=0;if(length>60)return NULL;
 if(oxi_llm_starts(name,length,"generation.")){json=&c->generation;
 found=oxi_llm_config_member(json,0,name+11,length-11);}else if(oxi_llm_starts(name,length,"rope.")){
 if(c->inner)found=oxi_llm_config_rope(json,c->inner,name+5,length-5);
-if(!found)found=oxi_llm_config_rope(json,0,name+5,length-5);}else{
-if(c->inner)found=oxi_llm_config_member(json,c->inner,name,length);
-if(!found)found=oxi_llm_config_member(json,0,name,length);}
+if(!found)found=oxi_llm_config_rope(json,0,name+5,length-5);}else
+found=oxi_llm_config_either(c,name,length);
 if(found)return&json->nodes[found];
 found=oxi_llm_default_member(c,name,length);return found?&c->defaults.nodes[found]:NULL;}
 static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config*c){oxi_llm_config with=*c;
@@ -9999,10 +10002,8 @@ static ox_status oxi_llm_add_defaults(oxi_llm_config*c){static const struct{cons
 OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
 #undef OXI_X
 };
-char text[1024],name[48];size_t used=1;
-(void)snprintf(name,sizeof name,"%.*s",(int)strcspn(c->folder->model->name,"/"),c->folder->model->name);
-text[0]='{';for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
-if(oxi_llm_share_word(name,rows[i].who)&&used+strlen(rows[i].members)+3<sizeof text)
+char text[1024];size_t used=1;text[0]='{';for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
+if(oxi_llm_is_of_type(c,rows[i].who)&&used+strlen(rows[i].members)+3<sizeof text)
 used+=(size_t)sprintf(text+used,"%s%s",used>1?",":"",rows[i].members);
 text[used]='}';return oxi_json_parse("defaults",text,used+1,&c->defaults);}
 static const char*oxi_llm_config_text(const oxi_llm_config*c,const char*name){
@@ -11228,11 +11229,12 @@ char name[64];(void)snprintf(name,sizeof name,"dense_%d.%s",index+2,part);
 oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
 plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return OX_OK;}
 static ox_status oxi_llm_dense_weights(const oxi_llm_config*c,const char*path,const oxi_json*config,
-int index,int64_t*width){const char*base=c->file->parts[0].path;
-const uint32_t biased=oxi_json_find(config,0,"bias");
-char key[64],*whole=(char*)oxi_alloc(strlen(base)+128);ox_file_entry entry;if(!whole)return OX_ERR_NOMEM;
-(void)sprintf(whole,"%s/%s/model.safetensors",base,path);const bool there=oxi_is_file(whole);
-ox_file*file=there?ox_file_open(whole,c->file->device):NULL;oxi_free(whole,strlen(base)+128);if(!there)
+int index,int64_t*width){const uint32_t biased=oxi_json_find(config,0,"bias");
+char key[64],name[96];size_t bytes=0;ox_file_entry entry;
+(void)snprintf(name,sizeof name,"%s/model.safetensors",path);
+char*whole=oxi_llm_folder_path(c->file,name,&bytes);if(!whole)return OX_ERR_NOMEM;
+const bool there=oxi_is_file(whole);ox_file*file=there?ox_file_open(whole,c->file->device):NULL;
+oxi_free(whole,bytes);if(!there)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
 oxi_quote(path,strlen(path)).text);
 if(!file)return ox_error();
@@ -11241,10 +11243,11 @@ const int64_t weight=oxi_file_find(file,"linear.weight"),bias=oxi_file_find(file
 if(weight<0||(bias<0&&biased&&config->nodes[biased].value.i))
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor linear.%s is missing",
 oxi_quote(path,strlen(path)).text,weight<0?"weight":"bias");
-ox_status status=ox_file_get_entry(file,weight,&entry);if(status==OX_OK&&entry.ndim!=2)
-status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: linear.weight is no matrix",
+ox_status status=ox_file_get_entry(file,weight,&entry);if(status!=OX_OK)return status;
+if(entry.ndim!=2)
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: linear.weight is no matrix",
 oxi_quote(path,strlen(path)).text);
-if(status==OX_OK)status=oxi_llm_dense_plan(c,index,"weight",weight);
+status=oxi_llm_dense_plan(c,index,"weight",weight);
 if(status==OX_OK&&bias>=0)status=oxi_llm_dense_plan(c,index,"bias",bias);
 *width=entry.shape[0];(void)snprintf(key,sizeof key,"dense_%d_feat_in",index+2);
 if(status==OX_OK)status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)entry.shape[1]);
@@ -11297,12 +11300,14 @@ oxi_free(folder->pieces,folder->piece_room*sizeof*folder->pieces);oxi_free(folde
 file->state=NULL;}
 static const oxi_format oxi_format_huggingface={
 "huggingface","",NULL,NULL,NULL,oxi_llm_load_item,oxi_llm_folder_close};
+static char*oxi_llm_folder_path(const ox_file*file,const char*name,size_t*bytes){
+const char*path=file->parts[0].path;const char*slash=oxi_folder_length(path)==strlen(path)?"":"/";
+*bytes=strlen(path)+strlen(name)+2;char*whole=(char*)oxi_alloc(*bytes);
+if(whole)(void)snprintf(whole,*bytes,"%s%s%s",path,slash,name);
+return whole;}
 static ox_status oxi_llm_folder_text(ox_file*file,const char*name,bool required,ox_string*out){
-const char*path=file->parts[0].path;const size_t bytes=strlen(path)+strlen(name)+2;
-const char*slash=oxi_folder_length(path)==strlen(path)?"":"/";oxi_mapping mapping;
-char*whole=(char*)oxi_alloc(bytes),*copy=NULL;ox_status status=whole?OX_OK:OX_ERR_NOMEM;
-memset(out,0,sizeof*out);memset(&mapping,0,sizeof mapping);
-if(whole)(void)snprintf(whole,bytes,"%s%s%s",path,slash,name);
+size_t bytes=0;oxi_mapping mapping;char*whole=oxi_llm_folder_path(file,name,&bytes),*copy=NULL;
+ox_status status=whole?OX_OK:OX_ERR_NOMEM;memset(out,0,sizeof*out);memset(&mapping,0,sizeof mapping);
 if(whole&&!oxi_is_file(whole)&&!required){oxi_free(whole,bytes);
 return OX_OK;}
 if(status==OX_OK)status=oxi_map_file(whole,false,&mapping);
@@ -15706,11 +15711,11 @@ return oxi_llm_run_step(context,token,NULL,&logits)==OX_OK?logits:NULL;}
 static ox_llm_pooling oxi_llm_pooling_of(const ox_llm*model,ox_llm_pooling asked){
 if(asked!=OX_LLM_POOLING_MODEL)return asked;
 return model->numbers.pooling!=OX_LLM_POOLING_MODEL?model->numbers.pooling:OX_LLM_POOLING_MEAN;}
-static void oxi_llm_pool(ox_llm_pooling pooling,int64_t count,int64_t width,const float*rows,float*out){
+static void oxi_llm_pool(ox_llm_pooling pooling,int64_t count,int64_t width,float*rows){
 const float*from=rows+(pooling==OX_LLM_POOLING_LAST?(count-1)*width:0);for(int64_t i=0;i<width;i++){
 double sum=from[i];
 for(int64_t t=1;t<count&&pooling==OX_LLM_POOLING_MEAN;t++)sum+=rows[t*width+i];
-out[i]=(float)(pooling==OX_LLM_POOLING_MEAN?sum/(double)count:sum);}}
+rows[i]=(float)(pooling==OX_LLM_POOLING_MEAN?sum/(double)count:sum);}}
 static ox_status oxi_llm_run_dense(const ox_llm*model,const float*row,float*out){
 if(!model->part[OXI_LLM_DENSE].weight){memcpy(out,row,(size_t)model->config.width*sizeof*out);
 return OX_OK;}
@@ -15753,7 +15758,7 @@ if(count<0||!oxi_mul_size((size_t)count,(size_t)width*sizeof*out,&bytes))
 return oxi_fail(OX_ERR_ARG,"llm: hidden states of %lld tokens",(long long)count);
 float*rows=(float*)oxi_alloc(bytes);if(!rows)return OX_ERR_NOMEM;
 status=oxi_llm_run_text(context,tokens,count,desc->types,rows);
-if(!status)oxi_llm_pool(pooling,count,width,rows,rows);
+if(!status)oxi_llm_pool(pooling,count,width,rows);
 if(!status)status=oxi_llm_run_dense(context->model,rows,out);
 if(!status&&desc->normalize)oxi_llm_to_length_one(context->model->config.embedding,out);
 oxi_free(rows,bytes);return status;}
@@ -17008,16 +17013,14 @@ static ox_status oxi_llm_refuse_dense(const ox_file*file){
 static const char*const names[]={"dense_2.bias","dense_3.bias","dense_4.weight"};
 static const char*const keys[]={"dense_2_activation","dense_3_activation","embedding_length_out"};
 const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");
-const int length=architecture.type!=OX_FILE_META_STRING?0
-:architecture.text.length<48?(int)architecture.text.length:48;
-const bool two=ox_file_has(file,"dense_3.weight");char key[96];bool bad=false;
-for(int i=0;i<3&&length>0;i++){
-(void)snprintf(key,sizeof key,"%.*s.%s",length,architecture.text.data,keys[i]);
+const bool two=ox_file_has(file,"dense_3.weight");char name[64]="",key[96];bool bad=false;
+if(architecture.type==OX_FILE_META_STRING)oxi_llm_copy_text(architecture.text,name,sizeof name);
+for(int i=0;i<3;i++){(void)snprintf(key,sizeof key,"%s.%s",name,keys[i]);
 bad=bad||ox_file_has(file,names[i])||((i<2||two)&&ox_file_meta_find(file,key).type!=OX_FILE_META_NONE);}
 if(!bad)return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,
-"llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to the "
-"model's width, without biases and activations; this model has others");}
+"llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
+"the model's width, without biases and activations; this model has others");}
 static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most=OX_F32;
 ox_gguf_desc desc;ox_status status=oxi_llm_refuse_dense(work->file);
 if(status==OX_OK)status=oxi_llm_convert_entries(work,&most);
@@ -17424,12 +17427,12 @@ static const struct oxi_family_kept{const char*architecture,*text;ox_dtype dtype
 {"glm5-next",".hc_",OX_DTYPE_NONE},{"glm5-next","ssm_f_",OX_DTYPE_NONE},
 {"glm5-next","ssm_g_",OX_DTYPE_NONE},{"glm5-next","ssm_beta",OX_DTYPE_NONE},
 {"glm5-next","attn_q_a.weight",OX_Q8_0},{"glm5-next","attn_q_b.weight",OX_Q8_0},};
-static ox_dtype oxi_mix_of_family(const oxi_mix_model*m,const ox_file_entry*entry,ox_dtype otherwise){
+static ox_dtype oxi_mix_of_family(const oxi_mix_model*m,const ox_file_entry*entry){
 for(size_t i=0;i<sizeof oxi_kept_by_family/sizeof*oxi_kept_by_family;i++){
 const struct oxi_family_kept*row=&oxi_kept_by_family[i];
 if(strcmp(row->architecture,m->architecture)==0&&strstr(entry->name,row->text))
 return row->dtype?row->dtype:entry->dtype;}
-return otherwise;}
+return OX_DTYPE_NONE;}
 typedef enum oxi_when{OXI_WHEN_ALWAYS,OXI_WHEN_SHARED,OXI_WHEN_FIRST_2,OXI_WHEN_FIRST_4,
 OXI_WHEN_FIRST_16TH,OXI_WHEN_FIRST_8TH,OXI_WHEN_PLAIN_8TH,OXI_WHEN_WEIGHTED_8TH,OXI_WHEN_ENDS}oxi_when;
 typedef enum oxi_who{OXI_WHO_ANY,OXI_WHO_FALCON,OXI_WHO_OTHERS,OXI_WHO_EIGHT,OXI_WHO_ALL_EIGHT}oxi_who;
@@ -17798,8 +17801,7 @@ const ox_file_entry*entry){const ox_dtype main=oxi_mixes[model->mix].dtype;
 const int part=oxi_mix_part(entry->name);
 if(model->mix==OXI_MIX_COPY||!oxi_is_quantizable(entry))return entry->dtype;
 if(part==OXI_PART_OUTPUT&&desc->keep_output)return entry->dtype;
-const ox_dtype wanted=oxi_mix_of_family(model,entry,OX_DTYPE_NONE);
-if(wanted&&(wanted==entry->dtype||oxi_is_block(main)))
+const ox_dtype wanted=oxi_mix_of_family(model,entry);if(wanted&&(wanted==entry->dtype||oxi_is_block(main)))
 return oxi_mix_fit(wanted,entry->shape[entry->ndim-1]);
 const ox_dtype ruled=oxi_is_block(main)?oxi_quantize_ruled(desc,entry->name):OX_DTYPE_NONE;
 ox_dtype to=main;if(part==OXI_PART_EMBEDDING&&desc->embedding)

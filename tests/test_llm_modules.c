@@ -25,14 +25,14 @@ static void remove_inner(const char *name) {
 static void write_dense(const char *name, const char *activation, ox_tensor *weight, ox_tensor *bias) {
     static const char *const names[] = {"linear.weight", "linear.bias"};
     ox_tensor *tensors[2] = {weight, bias};
-    char path[1300], text[300];
+    char path[1300], config[100], text[300];
     make_inner(name);
     snprintf(text, sizeof text,
              "{\"in_features\":%d,\"out_features\":%d,\"bias\":%s,"
              "\"activation_function\":\"torch.nn.modules.%s\"}",
              (int)weight->shape[1], (int)weight->shape[0], bias ? "true" : "false", activation);
-    snprintf(path, sizeof path, "%s/config.json", name);
-    write_text(path, text);
+    snprintf(config, sizeof config, "%s/config.json", name);
+    write_text(config, text);
     snprintf(path, sizeof path, "%s/%s/model.safetensors", folder, name);
     CHECK(ox_save_safetensors(path, names, tensors, bias ? 2 : 1, NULL, 0, 0) == OX_OK);
 }

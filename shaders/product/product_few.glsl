@@ -305,8 +305,8 @@ void fetch_added(const uvec4 at, const uint first) {
     if (PAIR == 1) biases.y = bias_at(P_part_bias0 + (IDS == 0 ? 0 : at.w) + column);
     if (TAIL == TAIL_ADD) residual = uintBitsToFloat(b0.d[P_tail + row * P_row.x + column * P_column.x]);
 }
-// x / (1 + e^-y): the gate of x by y. Sums of rows that are rounded to bytes (ROUGH_GATES) are off by a thousand
-// times what the device's own e^x is, which is less code; it is fetched anew by each dispatch.
+// x / (1 + e^-y): the gate of x by y. Sums of rows that are rounded to bytes (ROUGH_GATES) are off by a
+// thousand times what the device's own e^x is, which is less code; it is fetched anew by each dispatch.
 #ifdef ROUGH_GATES
 float opened(const float x, const float y) {
     return x / (1 + exp(min(-y, 88.0)));

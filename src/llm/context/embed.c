@@ -6,13 +6,12 @@ static ox_llm_pooling oxi_llm_pooling_of(const ox_llm *model, ox_llm_pooling ask
 }
 
 /* Pools `count` rows to the first one's place. */
-static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, const float *rows,
-                         float *out) {
+static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, float *rows) {
     const float *from = rows + (pooling == OX_LLM_POOLING_LAST ? (count - 1) * width : 0);
     for (int64_t i = 0; i < width; i++) {
         double sum = from[i];
         for (int64_t t = 1; t < count && pooling == OX_LLM_POOLING_MEAN; t++) sum += rows[t * width + i];
-        out[i] = (float)(pooling == OX_LLM_POOLING_MEAN ? sum / (double)count : sum);
+        rows[i] = (float)(pooling == OX_LLM_POOLING_MEAN ? sum / (double)count : sum);
     }
 }
 
@@ -86,7 +85,7 @@ OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, in
     float *rows = (float *)oxi_alloc(bytes);
     if (!rows) return OX_ERR_NOMEM;
     status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
-    if (!status) oxi_llm_pool(pooling, count, width, rows, rows);
+    if (!status) oxi_llm_pool(pooling, count, width, rows);
     if (!status) status = oxi_llm_run_dense(context->model, rows, out);
     if (!status && desc->normalize) oxi_llm_to_length_one(context->model->config.embedding, out);
     oxi_free(rows, bytes);

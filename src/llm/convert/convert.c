@@ -129,21 +129,19 @@ static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_4.weight"};
     static const char *const keys[] = {"dense_2_activation", "dense_3_activation", "embedding_length_out"};
     const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
-    const int length = architecture.type != OX_FILE_META_STRING ? 0
-                       : architecture.text.length < 48          ? (int)architecture.text.length
-                                                                : 48;
     const bool two = ox_file_has(file, "dense_3.weight");
-    char key[96];
+    char name[64] = "", key[96];
     bool bad = false;
-    for (int i = 0; i < 3 && length > 0; i++) {
-        (void)snprintf(key, sizeof key, "%.*s.%s", length, architecture.text.data, keys[i]);
+    if (architecture.type == OX_FILE_META_STRING) oxi_llm_copy_text(architecture.text, name, sizeof name);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(key, sizeof key, "%s.%s", name, keys[i]);
         bad = bad || ox_file_has(file, names[i]) ||
               ((i < 2 || two) && ox_file_meta_find(file, key).type != OX_FILE_META_NONE);
     }
     if (!bad) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED,
-                    "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to the "
-                    "model's width, without biases and activations; this model has others");
+                    "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
+                    "the model's width, without biases and activations; this model has others");
 }
 
 static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {

@@ -238,14 +238,14 @@ static const struct oxi_family_kept {
     {"glm5-next", "attn_q_a.weight", OX_Q8_0},            {"glm5-next", "attn_q_b.weight", OX_Q8_0},
 };
 
-/* The type that a family wants for a matrix; `otherwise` where it does not say. */
-static ox_dtype oxi_mix_of_family(const oxi_mix_model *m, const ox_file_entry *entry, ox_dtype otherwise) {
+/* The type that a family wants for a matrix; NONE where it does not say. */
+static ox_dtype oxi_mix_of_family(const oxi_mix_model *m, const ox_file_entry *entry) {
     for (size_t i = 0; i < sizeof oxi_kept_by_family / sizeof *oxi_kept_by_family; i++) {
         const struct oxi_family_kept *row = &oxi_kept_by_family[i];
         if (strcmp(row->architecture, m->architecture) == 0 && strstr(entry->name, row->text))
             return row->dtype ? row->dtype : entry->dtype;
     }
-    return otherwise;
+    return OX_DTYPE_NONE;
 }
 
 /* ---- rules --------------------------------------------------------------------------------------------- */

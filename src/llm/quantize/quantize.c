@@ -84,7 +84,7 @@ static ox_dtype oxi_quantize_choose(const ox_llm_quantize_desc *desc, oxi_mix_mo
     const int part = oxi_mix_part(entry->name);
     if (model->mix == OXI_MIX_COPY || !oxi_is_quantizable(entry)) return entry->dtype;
     if (part == OXI_PART_OUTPUT && desc->keep_output) return entry->dtype;
-    const ox_dtype wanted = oxi_mix_of_family(model, entry, OX_DTYPE_NONE);
+    const ox_dtype wanted = oxi_mix_of_family(model, entry);
     if (wanted && (wanted == entry->dtype || oxi_is_block(main)))
         return oxi_mix_fit(wanted, entry->shape[entry->ndim - 1]);
     const ox_dtype ruled = oxi_is_block(main) ? oxi_quantize_ruled(desc, entry->name) : OX_DTYPE_NONE;

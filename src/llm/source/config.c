@@ -17,13 +17,19 @@ static bool oxi_llm_share_word(const char *a, const char *b) {
     return false;
 }
 
+/* Whether one of the words is the model's type, without what is said behind a slash. */
+static bool oxi_llm_is_of_type(const oxi_llm_config *c, const char *words) {
+    const char *name = c->folder->model->name;
+    char type[48];
+    (void)snprintf(type, sizeof type, "%.*s", (int)strcspn(name, "/"), name);
+    return oxi_llm_share_word(words, type);
+}
+
 /* Whether rows of `who` hold for the model. */
 static bool oxi_llm_row_holds(const oxi_llm_config *c, const char *who) {
     const oxi_llm_model_type *model = c->folder->model;
-    char base[48]; /* the name without what is said behind a slash */
-    (void)snprintf(base, sizeof base, "%.*s", (int)strcspn(model->name, "/"), model->name);
     return strcmp(who, "*") == 0 || oxi_llm_share_word(who, model->architecture) ||
-           oxi_llm_share_word(who, model->name) || oxi_llm_share_word(who, base);
+           oxi_llm_share_word(who, model->name) || oxi_llm_is_of_type(c, who);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -82,15 +88,17 @@ static bool oxi_llm_config_is_null(const oxi_llm_config *c, const char *name, si
     return at && c->config.nodes[at].type == OXI_JSON_NULL;
 }
 
+/* The same in the inner object, or else in the whole. */
+static uint32_t oxi_llm_config_either(const oxi_llm_config *c, const char *path, size_t length) {
+    const uint32_t found = c->inner ? oxi_llm_config_member(&c->config, c->inner, path, length) : 0;
+    return found ? found : oxi_llm_config_member(&c->config, 0, path, length);
+}
+
 /* Whether anything is said of the rope. */
 static bool oxi_llm_says_rope(const oxi_llm_config *c) {
     static const char *const names[] = {"rope_parameters", "rope_scaling", "rope_theta"};
     bool said = false;
-    for (int i = 0; i < 3; i++) {
-        const size_t length = strlen(names[i]);
-        said = said || (c->inner && oxi_llm_config_member(&c->config, c->inner, names[i], length)) ||
-               oxi_llm_config_member(&c->config, 0, names[i], length);
-    }
+    for (int i = 0; i < 3; i++) said = said || oxi_llm_config_either(c, names[i], strlen(names[i]));
     return said;
 }
 
@@ -114,10 +122,8 @@ static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const c
     } else if (oxi_llm_starts(name, length, "rope.")) {
         if (c->inner) found = oxi_llm_config_rope(json, c->inner, name + 5, length - 5);
         if (!found) found = oxi_llm_config_rope(json, 0, name + 5, length - 5);
-    } else {
-        if (c->inner) found = oxi_llm_config_member(json, c->inner, name, length);
-        if (!found) found = oxi_llm_config_member(json, 0, name, length);
-    }
+    } else
+        found = oxi_llm_config_either(c, name, length);
     if (found) return &json->nodes[found];
     found = oxi_llm_default_member(c, name, length);
     return found ? &c->defaults.nodes[found] : NULL;
@@ -137,13 +143,11 @@ static ox_status oxi_llm_add_defaults(oxi_llm_config *c) {
         OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
 #undef OXI_X
     };
-    char text[1024], name[48]; /* the type without what is said behind a slash */
+    char text[1024];
     size_t used = 1;
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(c->folder->model->name, "/"),
-                   c->folder->model->name);
     text[0] = '{';
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (oxi_llm_share_word(name, rows[i].who) && used + strlen(rows[i].members) + 3 < sizeof text)
+        if (oxi_llm_is_of_type(c, rows[i].who) && used + strlen(rows[i].members) + 3 < sizeof text)
             used += (size_t)sprintf(text + used, "%s%s", used > 1 ? "," : "", rows[i].members);
     text[used] = '}';
     return oxi_json_parse("defaults", text, used + 1, &c->defaults);

@@ -24,18 +24,25 @@ static const oxi_format oxi_format_huggingface = {
 
 /* ---- texts --------------------------------------------------------------------------------------------- */
 
+/* The path of a file in it, of *bytes; NULL: out of memory. */
+static char *oxi_llm_folder_path(const ox_file *file, const char *name, size_t *bytes) {
+    const char *path = file->parts[0].path;
+    const char *slash = oxi_folder_length(path) == strlen(path) ? "" : "/";
+    *bytes = strlen(path) + strlen(name) + 2;
+    char *whole = (char *)oxi_alloc(*bytes);
+    if (whole) (void)snprintf(whole, *bytes, "%s%s%s", path, slash, name);
+    return whole;
+}
+
 /* A file of the folder, in the arena, with a 0 behind it; data NULL = there is none, which is an error if it
  * is required. */
 static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out) {
-    const char *path = file->parts[0].path;
-    const size_t bytes = strlen(path) + strlen(name) + 2;
-    const char *slash = oxi_folder_length(path) == strlen(path) ? "" : "/";
+    size_t bytes = 0;
     oxi_mapping mapping;
-    char *whole = (char *)oxi_alloc(bytes), *copy = NULL;
+    char *whole = oxi_llm_folder_path(file, name, &bytes), *copy = NULL;
     ox_status status = whole ? OX_OK : OX_ERR_NOMEM;
     memset(out, 0, sizeof *out);
     memset(&mapping, 0, sizeof mapping);
-    if (whole) (void)snprintf(whole, bytes, "%s%s%s", path, slash, name);
     if (whole && !oxi_is_file(whole) && !required) {
         oxi_free(whole, bytes);
         return OX_OK;

@@ -164,8 +164,9 @@ static ox_status oxi_llm_add_sinusoids(const oxi_llm_config *c);
 
 /* ---- modules (modules.c) ------------------------------------------------------------------------------- */
 
-/* Texts of the folder (folder.c): a file of it, with a 0 behind it, data NULL = there is none; an object that
- * it holds. */
+/* Files of the folder (folder.c): the path of one, of *bytes, or NULL; its text, with a 0 behind it, data
+ * NULL = there is none; an object that it holds. */
+static char *oxi_llm_folder_path(const ox_file *file, const char *name, size_t *bytes);
 static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out);
 static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string text, oxi_json *out);
 /* What sentence-transformers has behind the model: pooling, and plans for the products behind it. */

@@ -121,15 +121,16 @@ static ox_status oxi_llm_dense_plan(const oxi_llm_config *c, int index, const ch
 /* Its weights, and the sizes that GGUF repeats: rows of the row before, and of its own. */
 static ox_status oxi_llm_dense_weights(const oxi_llm_config *c, const char *path, const oxi_json *config,
                                        int index, int64_t *width) {
-    const char *base = c->file->parts[0].path;
     const uint32_t biased = oxi_json_find(config, 0, "bias");
-    char key[64], *whole = (char *)oxi_alloc(strlen(base) + 128);
+    char key[64], name[96];
+    size_t bytes = 0;
     ox_file_entry entry;
+    (void)snprintf(name, sizeof name, "%s/model.safetensors", path);
+    char *whole = oxi_llm_folder_path(c->file, name, &bytes);
     if (!whole) return OX_ERR_NOMEM;
-    (void)sprintf(whole, "%s/%s/model.safetensors", base, path);
     const bool there = oxi_is_file(whole);
     ox_file *file = there ? ox_file_open(whole, c->file->device) : NULL;
-    oxi_free(whole, strlen(base) + 128);
+    oxi_free(whole, bytes);
     if (!there)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX, "the weights of %s are no safetensors",
                              oxi_quote(path, strlen(path)).text);
@@ -140,10 +141,11 @@ static ox_status oxi_llm_dense_weights(const oxi_llm_config *c, const char *path
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: tensor linear.%s is missing",
                              oxi_quote(path, strlen(path)).text, weight < 0 ? "weight" : "bias");
     ox_status status = ox_file_get_entry(file, weight, &entry);
-    if (status == OX_OK && entry.ndim != 2)
-        status = oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: linear.weight is no matrix",
-                               oxi_quote(path, strlen(path)).text);
-    if (status == OX_OK) status = oxi_llm_dense_plan(c, index, "weight", weight);
+    if (status != OX_OK) return status;
+    if (entry.ndim != 2)
+        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: linear.weight is no matrix",
+                             oxi_quote(path, strlen(path)).text);
+    status = oxi_llm_dense_plan(c, index, "weight", weight);
     if (status == OX_OK && bias >= 0) status = oxi_llm_dense_plan(c, index, "bias", bias);
     *width = entry.shape[0];
     (void)snprintf(key, sizeof key, "dense_%d_feat_in", index + 2);

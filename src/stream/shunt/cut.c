@@ -273,7 +273,7 @@ static void oxi_shunt_write_over(ox_shunt *s, int64_t n) {
     oxi_shunt_item_settle(s, old);
 }
 
-/* Whether any call is too large, or has an item in parts. */
+/* Lets large calls write over operands; whether any is too large then, or has an item in parts. */
 static bool oxi_shunt_wants_cut(ox_shunt *s) {
     bool wants = false;
     for (int64_t n = 0; n < s->node_count && oxi_shunt_is_planned(s); n++) {
