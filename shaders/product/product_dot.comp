@@ -10,7 +10,8 @@
 
 shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a: by slot_of
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
-shared float factors[ROWS];
+shared float factors[ROWS > 1 ? ROWS : 1];
+float only_factor = 1; // where there is one row
 
 // Sixteens of weights that an invocation takes at a time, a unit: two of a block of 32, or four.
 const uint PARTS = DTYPE_B == Q4_K || DTYPE_B == Q5_K || DTYPE_B == Q6_K ? 4 : 2;
@@ -88,7 +89,7 @@ void take_left(const uint at) {
         quants[place] = w1.d[at / 4 + i];
         sizes[place] = uintBitsToFloat(uvec2(b1.d[size], b1.d[size + 1]));
     }
-    if (gl_LocalInvocationID.x < ROWS) factors[gl_LocalInvocationID.x] = 1;
+    if (ROWS > 1 && gl_LocalInvocationID.x < ROWS) factors[gl_LocalInvocationID.x] = 1;
     barrier();
 }
 // Leaves the workgroup's results so: of experts, behind those of experts before.
@@ -170,10 +171,11 @@ void take_quants(const uint at) {
             last = factor_of(squares, size, P_epsilon);
             factor = size * last;
         }
-        if (gl_LocalInvocationID.x == 0) factors[row] = last;
+        if (ROWS == 1) only_factor = last;
+        else if (gl_LocalInvocationID.x == 0) factors[row] = last;
         if (ROWS > 1) row_is_made(row, mean, factor);
     }
-    barrier();
+    if (ROWS > 1 || !PLAIN_FACTOR) barrier(); /* else the sum of squares had one */
     if (ROWS == 1) row_is_made(0, mean, factor); /* while others go on */
 }
 // ---- weights ----
@@ -408,7 +410,8 @@ void main() {
     pieces next[COLUMNS]; /* on their way while what comes before is computed */
     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
         place[j] = place_of_b(at.z, first, team, j);
-        if (STAGED == 1 || lane < all) next[j] = fetched_part(place[j], lane);
+        if (STAGED == 1 || lane < all)
+            next[j] = fetched_of(first_column_of_part(at, place[j], lane, UNITS), part_in_row(lane, UNITS));
     }
     fetch_parts();
     take_quants(at.y);
@@ -463,7 +466,8 @@ void main() {
                                                       t[j].terms[i].y * s.y;
                     }
         }
-        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] *= factors[i / COLUMNS];
+        [[unroll]] for (uint i = 0; i < OUTPUTS; i++)
+            sum[i] *= ROWS == 1 ? only_factor : factors[i / COLUMNS];
         write_results(at, first, sum);
     }
     if (ROUNDS_LEFT) leave_results();

@@ -52,36 +52,39 @@ void put_left(const uint column, const float x) {
     if (LEFT) left[column - left_first] = x;
 }
 
-shared float partial[TEAMS * OUTPUTS * (SUMS + 1) + gl_WorkGroupSize.x / LANES + 16];
+shared float partial[TEAMS * OUTPUTS * (SUMS + 1)];
+const uint SUBGROUPS = gl_WorkGroupSize.x / LANES;
+shared float parts_of_sum[SUBGROUPS + (SUBGROUPS > 16 ? SUBGROUPS : 16)];
 
-// The sum over all invocations, in all of them. Sums of subgroups lie where those before the last ones did,
-// which nobody reads any more: one barrier is enough. Little code, for each dispatch fetches it anew.
+// The sum over all invocations, in all of them, and a barrier behind what they wrote before. Sums of
+// subgroups lie where those before the last ones did, which nobody reads any more: one barrier is enough.
+// Little code, for each dispatch fetches it anew.
 uint sums_turn = 0;
 float sum_of_all(float sum) {
     uint id = gl_LocalInvocationID.x;
-    const uint count = LANES == 1 ? 16 : gl_WorkGroupSize.x / LANES;
+    const uint count = LANES == 1 ? 16 : SUBGROUPS;
     if (LANES > 1) sum = subgroupAdd(sum);
     if (LANES > 1 && count <= LANES) {
         const uint from = sums_turn * count;
         sums_turn = 1 - sums_turn;
-        if (id % LANES == 0) partial[from + id / LANES] = sum;
+        if (id % LANES == 0) parts_of_sum[from + id / LANES] = sum;
         barrier();
-        return subgroupAdd(id % LANES < count ? partial[from + id % LANES] : 0);
+        return subgroupAdd(id % LANES < count ? parts_of_sum[from + id % LANES] : 0);
     }
     barrier();
-    if (id % LANES == 0) partial[id / LANES] = sum;
+    if (id % LANES == 0) parts_of_sum[id / LANES] = sum;
     barrier();
     if (LANES == 1) {
         if (id < 16) {
             sum = 0;
-            for (uint i = id; i < gl_WorkGroupSize.x; i += 16) sum += partial[i];
-            partial[gl_WorkGroupSize.x + id] = sum;
+            for (uint i = id; i < gl_WorkGroupSize.x; i += 16) sum += parts_of_sum[i];
+            parts_of_sum[SUBGROUPS + id] = sum;
         }
         barrier();
     }
-    uint from = LANES == 1 ? gl_WorkGroupSize.x : 0;
+    uint from = LANES == 1 ? SUBGROUPS : 0;
     sum = 0;
-    for (uint i = 0; i < count; i++) sum += partial[from + i];
+    for (uint i = 0; i < count; i++) sum += parts_of_sum[from + i];
     return sum;
 }
 
@@ -231,13 +234,11 @@ shared float expert_weight[OWN ? ROWS : 1];
 void take_experts(const uvec4 at) {
     uint id = gl_LocalInvocationID.x;
     if (!OWN) return;
-    if (id < ROWS) {
-        uint expert = expert_at_place(at.w + id * P_row.w);
-        expert_b[id] = at.z + expert * P_expert_b;
-        expert_bias[id] = expert * P_expert_bias;
-        expert_weight[id] = uintBitsToFloat(b3.d[P_part_b0 + gl_WorkGroupID.z * ROWS + id]);
-    }
-    barrier();
+    if (id >= ROWS) return;
+    uint expert = expert_at_place(at.w + id * P_row.w);
+    expert_b[id] = at.z + expert * P_expert_b;
+    expert_bias[id] = expert * P_expert_bias;
+    expert_weight[id] = uintBitsToFloat(b3.d[P_part_b0 + gl_WorkGroupID.z * ROWS + id]);
 }
 // A column is what those of all experts are, one behind the other. The row that part `i` of it belongs to,
 // where each expert's has `each`; the part's number in that; where the expert's column begins.
@@ -249,6 +250,10 @@ uint part_in_row(const uint i, const uint each) {
 }
 uint column_of_part(const uint place, const uint i, const uint each) {
     return OWN ? expert_b[row_of_part(i, each)] + place : place;
+}
+// The same of what is fetched first, before a barrier has let others see what take_experts found.
+uint first_column_of_part(const uvec4 at, const uint place, const uint i, const uint each) {
+    return OWN ? at_expert(at, expert_at_place(at.w + row_of_part(i, each) * P_row.w)).z + place : place;
 }
 
 // ---- columns ----

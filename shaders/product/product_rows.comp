@@ -94,8 +94,10 @@ void main() {
         if (FETCHED)
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
                 if (8 * (lane + TEAM * ahead) < inner)
-                    next[ahead][j] = fetched_part(place[j], lane + TEAM * ahead);
+                    next[ahead][j] = fetched(first_column_of_part(at, place[j], lane + TEAM * ahead, EIGHTS),
+                                             8 * part_in_row(lane + TEAM * ahead, EIGHTS));
     }
+    if (OWN) barrier();
     if (KIND != 0 || ADDED) take_norm(at.y);
     for (; first < columns; first += step) {
         float sum[OUTPUTS];

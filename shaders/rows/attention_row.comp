@@ -5,7 +5,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "tables/attention_row.glsl"
 #include "rows/attention.glsl"
@@ -111,11 +110,12 @@ void value_eight(const uint e, const uint key, const uint i, const uvec4 fetched
     }
 }
 
-// Of all invocations' numbers: by subgroups, or in two steps of sixteen.
+// Of all invocations' numbers: by subgroups, whose shuffles take less time here than their own sums and
+// maxima, or in two steps of sixteen.
 float most_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
     if (LANES > 1) {
-        x = subgroupMax(x);
+        [[unroll]] for (uint i = 1; i < LANES; i *= 2) x = max(x, subgroupShuffleXor(x, i));
         if (lane % LANES == 0) few[lane / LANES] = x;
         barrier();
         x = few[0];
@@ -137,7 +137,7 @@ float most_of_all(float x) {
 void put_sum(float x) {
     uint lane = gl_LocalInvocationID.x;
     if (LANES > 1) {
-        x = subgroupAdd(x);
+        [[unroll]] for (uint i = 1; i < LANES; i *= 2) x += subgroupShuffleXor(x, i);
         if (lane % LANES == 0) few[lane / LANES] = x;
         return;
     }

@@ -25,7 +25,7 @@ shared vec2 squares[NORM == 1 ? SQUARES : 1], all_squares[NORM == 1 && LANES == 
 void put_squares(vec2 sum) {
     uint lane = gl_LocalInvocationID.x;
     if (LANES > 1) {
-        sum = subgroupAdd(sum);
+        [[unroll]] for (uint i = 1; i < LANES; i *= 2) sum += subgroupShuffleXor(sum, i);
         if (lane % LANES == 0) squares[lane / LANES] = sum;
     } else {
         all_squares[lane] = sum;

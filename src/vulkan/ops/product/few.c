@@ -61,7 +61,7 @@ static uint32_t oxi_vk_few_lanes(const oxi_vk_device *d) {
 static uint32_t oxi_vk_few_shared(const oxi_vk_device *d, const oxi_vk_few *f, const oxi_vk_product *p) {
     uint32_t outputs = (uint32_t)p->whole_m * f->columns, lines = f->lines / f->split;
     uint32_t lanes = oxi_vk_few_lanes(d), sums = OXI_VK_LINE_LANES * f->split / lanes;
-    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 4 * OXI_VK_LINE_LANES * f->lines / lanes;
+    return f->shared + 256 + 4 * lines * outputs * (sums + 1) + 8 * OXI_VK_LINE_LANES * f->lines / lanes;
 }
 
 /* Whether the device has workgroups of so many lines. */
