@@ -558,79 +558,32 @@ static void test_function(void) {
     CHECK(dropped == 2);
 }
 
-/* ---- checkpoints --------------------------------------------------------------------------------------- */
-
-typedef struct block { ox_tensor *weight; int runs; double kept; } block;
-static ox_status run_block(ox_tensor *const *in, ox_tensor **out, void *user) {
-    block *b = (block *)user;
-    ox_tensor *noise = ox_rand(OX_SHAPE(2), OX_F64);
-    b->runs++;
-    b->kept = ox_item(ox_select(noise, 0, 0));
-    out[0] = ox_mul(ox_mul(ox_square(in[0]), b->weight), noise);
-    return out[0] ? OX_OK : ox_error();
+/* A function that gives a view of its input and, under another header, the input. */
+static ox_status both_backward(const ox_function_context *c) {
+    c->input_gradients[0] = ox_add(ox_mul(ox_flip(c->gradients[0], OX_DIMS(0)), ox_number(10)), c->gradients[1]);
+    return c->input_gradients[0] ? OX_OK : ox_error();
 }
+static const ox_function both_views = {"both", both_backward, NULL};
 
-static void test_checkpoint(void) {
+static void test_function_of_views(void) {
     OX_SCOPE {
-        block b = {leaf(2, 5, 0), 0, 0};
-        ox_tensor *x = leaf(2, 1, 1), *y = NULL, *fixed = ox_ones(OX_SHAPE(2), OX_F64);
-        CHECK(ox_checkpoint(run_block, &b, &x, 1, &y, 1) == OX_OK && b.runs == 1);
-        const double first = b.kept;
-        double numbers[2];
-        (void)ox_rand(OX_SHAPE(1), OX_F64); /* others draw meanwhile */
-        CHECK(ox_backward(total(y), NULL) == OX_OK && b.runs == 2 && b.kept == first);
-        CHECK(ox_to_doubles(ox_gradient(x), numbers, 2) == OX_OK && fabs(numbers[0] - 10 * first) < 1e-12);
-        CHECK(ox_to_doubles(ox_gradient(b.weight), numbers, 2) == OX_OK && fabs(numbers[0] - first) < 1e-12);
-        /* for leaves of its own alone */
-        CHECK(ox_set_gradient(b.weight, NULL) == OX_OK);
-        CHECK(ox_checkpoint(run_block, &b, &fixed, 1, &y, 1) == OX_OK && ox_requires_grad(y));
-        CHECK(ox_backward(total(y), NULL) == OX_OK && ox_gradient(b.weight));
-        /* of nothing that wants a gradient */
-        b.weight = fixed;
-        CHECK(ox_checkpoint(run_block, &b, &fixed, 1, &y, 1) == OX_OK && !ox_requires_grad(y));
+        ox_tensor *x = leaf(2, 1, 1), *out[2];
+        OX_NO_GRAD {
+            out[0] = ox_narrow(x, 0, 0, 2);
+            out[1] = x;
+        }
+        refused(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0), OX_ERR_ARG, "ox_detach");
+        OX_NO_GRAD {
+            out[0] = ox_slice(x, 0, 0, 2, 1);
+            out[1] = ox_detach(x);
+        }
+        CHECK(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0) == OX_OK);
+        CHECK(ox_backward(total(ox_add(ox_mul(out[0], line(1, 1, 2)), out[1])), NULL) == OX_OK);
+        ARE(ox_gradient(x), 21, 11);
+        CHECK(ox_is_leaf(x) && !ox_is_leaf(out[0]));
+        out[1] = out[0];
+        refused(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0), OX_ERR_ARG, "recorded already");
     }
-}
-
-/* a e^(a w), and another checkpoint in it. */
-static ox_status run_inner(ox_tensor *const *in, ox_tensor **out, void *user) {
-    out[0] = ox_exp(ox_mul(in[0], (ox_tensor *)user));
-    return out[0] ? OX_OK : ox_error();
-}
-static ox_status run_outer(ox_tensor *const *in, ox_tensor **out, void *user) {
-    if (ox_checkpoint(run_inner, user, in, 1, out, 1) != OX_OK) return ox_error();
-    out[0] = ox_mul(in[0], out[0]);
-    return out[0] ? OX_OK : ox_error();
-}
-
-/* Gradients of gradients through checkpoints, by what they take and by a leaf that is in them. */
-static void test_checkpoint_again(void) {
-    OX_SCOPE {
-        ox_tensor *w = leaf(2, 2, 0), *x = leaf(2, 0, 0.5), *double_x = ox_add(x, x), *y = NULL, *g = NULL;
-        ox_tensor *gg[1];
-        ox_grad_desc desc;
-        memset(&desc, 0, sizeof desc);
-        desc.create_graph = true;
-        CHECK(ox_checkpoint(run_outer, w, &double_x, 1, &y, 1) == OX_OK);
-        y = total(y);
-        CHECK(ox_grad(&y, 1, &x, 1, &desc, &g) == OX_OK && !ox_gradient(w));
-        const double e = exp(2), first[2] = {2, 2 * e * 3}, by_x[2] = {16, 4 * e * (2 + 2 + 4)},
-                     by_w[2] = {0, 2 * e * (1 + 1 + 2)};
-        CHECK(are(ox_detach(g), 2, first)); /* 2 e^(aw) (1 + a w) of a = 2 x */
-        g = total(g);
-        CHECK(ox_grad(&g, 1, &x, 1, NULL, gg) == OX_OK && are(gg[0], 2, by_x));
-        /* into leaves: dy/dw = a^2 e^(aw), once more by x */
-        ox_backward_desc back;
-        memset(&back, 0, sizeof back);
-        back.create_graph = true;
-        CHECK(ox_checkpoint(run_outer, w, &double_x, 1, &y, 1) == OX_OK);
-        CHECK(ox_backward(total(y), &back) == OX_OK);
-        const double for_w[2] = {0, e};
-        CHECK(are(ox_detach(ox_gradient(w)), 2, for_w) && are(ox_detach(ox_gradient(x)), 2, first));
-        g = total(ox_gradient(w));
-        CHECK(ox_grad(&g, 1, &x, 1, NULL, gg) == OX_OK && are(gg[0], 2, by_w));
-        CHECK(ox_set_gradient(w, NULL) == OX_OK && ox_set_gradient(x, NULL) == OX_OK);
-    }
-    CHECK_NO_TENSORS();
 }
 
 /* A step keeps nothing behind. */
@@ -729,7 +682,6 @@ static void test_changed_results(void) {
 int main(void) {
     test_edges();
     test_second_edges();
-    test_checkpoint_again();
     test_changed_results();
     test_leaves();
     test_ties();
@@ -750,7 +702,7 @@ int main(void) {
     test_double();
     test_gradcheck();
     test_function();
-    test_checkpoint();
+    test_function_of_views();
     test_flat();
     CHECK_NO_TENSORS();
     CHECK(ox_memory_get_stats().bad_releases == 0);

@@ -140,8 +140,8 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
 
 /* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
  * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
- * from inputs, in a scope of its own; it may use leaves besides, which get their gradients from ox_backward
- * alone: ox_grad wants them among the inputs. Gradients may be recorded (create_graph).
+ * from inputs, in a scope of its own; it may use other variables besides, which get their gradients,
+ * too. Gradients may be recorded (create_graph).
  * source    torch.utils.checkpoint */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,

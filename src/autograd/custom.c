@@ -23,10 +23,13 @@ static ox_status oxi_custom_saves(oxi_node *node, ox_tensor *const *outputs, ox_
     return status;
 }
 
-static ox_status oxi_custom_inputs(oxi_node *node, ox_tensor *const *inputs, bool *wants) {
+/* more: variables behind the inputs, of which backward knows by itself; NULL: none. */
+static ox_status oxi_custom_inputs(oxi_node *node, ox_tensor *const *inputs, const oxi_variables *more,
+                                   bool *wants) {
     ox_status status = OX_OK;
-    *wants = false;
-    for (int i = 0; i < node->in_count && status == OX_OK; i++) {
+    int count = node->in_count - (more ? more->count : 0);
+    *wants = more && more->count;
+    for (int i = 0; i < count && status == OX_OK; i++) {
         oxi_edge edge = {NULL, 0, NULL};
         oxi_outline_of(inputs[i], &node->operand[i]);
         if (inputs[i]->tape && oxi_has_gradients(inputs[i]->dtype))
@@ -34,34 +37,43 @@ static ox_status oxi_custom_inputs(oxi_node *node, ox_tensor *const *inputs, boo
         node->edges[i] = oxi_edge_copy(&edge);
         *wants = *wants || oxi_edge_is(&edge);
     }
+    for (int i = count; i < node->in_count; i++) {
+        node->edges[i] = oxi_edge_copy(&more->list[i - count].edge);
+        node->operand[i] = more->list[i - count].outline;
+    }
     return status;
 }
 
+/* Views of inputs count as results like others. */
 static ox_status oxi_custom_outputs(oxi_node *node, ox_tensor *const *outputs) {
     for (int k = 0; k < node->out_count; k++) {
         oxi_edge edge = {node, k, NULL};
         oxi_outline_of(outputs[k], &node->result[k]);
+        if (outputs[k]->tape) oxi_counted_drop((oxi_counted *)outputs[k]->tape);
+        outputs[k]->tape = NULL;
         if (oxi_has_gradients(outputs[k]->dtype) && oxi_attach(outputs[k], &edge) != OX_OK)
             return OX_ERR_NOMEM;
     }
     return OX_OK;
 }
 
-/* always: the function is to be run backward for leaves of which nothing is known, too. */
-static ox_status oxi_attach_function(const ox_function *function, void *user, ox_tensor *const *inputs,
-                                     int input_count, ox_tensor *const *outputs, int output_count,
-                                     ox_tensor *const *saved, int saved_count, bool always) {
-    bool wants = false;
+static oxi_node *oxi_function_node(const ox_function *function, void *user, int input_count, int output_count,
+                                   int saved_count) {
     oxi_node *node = oxi_node_new(OXI_NODE_CUSTOM, input_count, output_count, saved_count);
-    if (!node) {
-        if (function->drop) function->drop(user);
-        return OX_ERR_NOMEM;
-    }
+    if (!node && function->drop) function->drop(user);
+    if (!node) return NULL;
     node->function = function;
     node->user = user;
-    node->always = always;
-    ox_status status = oxi_custom_inputs(node, inputs, &wants);
-    wants = (wants || always) && !oxi_grad_off;
+    return node;
+}
+
+/* The outputs come from the node, where one of the inputs has a gradient. */
+static ox_status oxi_attach_function(oxi_node *node, ox_tensor *const *inputs, const oxi_variables *more,
+                                     ox_tensor *const *outputs, ox_tensor *const *saved) {
+    bool wants = false;
+    if (!node) return OX_ERR_NOMEM;
+    ox_status status = oxi_custom_inputs(node, inputs, more, &wants);
+    wants = wants && !oxi_grad_off;
     if (status == OX_OK && wants) status = oxi_custom_saves(node, outputs, saved);
     if (status == OX_OK && wants) status = oxi_custom_outputs(node, outputs);
     oxi_counted_drop(&node->counted);
@@ -80,10 +92,13 @@ static ox_status oxi_check_function(const ox_function *function, ox_tensor *cons
     if (oxi_any_null(name, inputs, input_count) || oxi_any_null(name, outputs, output_count) ||
         oxi_any_null(name, saved, saved_count))
         return ox_error();
-    for (int k = 0; k < output_count; k++)
-        if (outputs[k]->tape)
-            return oxi_fail(OX_ERR_ARG, "%s: output %d is recorded already; compute it under OX_NO_GRAD",
-                            name, k + 1);
+    for (int k = 0; k < output_count; k++) {
+        const oxi_tape *tape = (const oxi_tape *)outputs[k]->tape;
+        bool view = tape && tape->parent && tape->unrecorded && !tape->made.node && !tape->requires_grad;
+        if ((tape && !view) || oxi_output_of(outputs[k], outputs, k) >= 0)
+            return oxi_fail(OX_ERR_ARG, "%s: output %d is recorded already; compute it under OX_NO_GRAD "
+                            "(ox_detach of an input)", name, k + 1);
+    }
     return OX_OK;
 }
 
@@ -96,8 +111,8 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
         if (function && function->drop) function->drop(user);
         return status;
     }
-    return oxi_attach_function(function, user, inputs, input_count, outputs, output_count, saved, saved_count,
-                               false);
+    return oxi_attach_function(oxi_function_node(function, user, input_count, output_count, saved_count),
+                               inputs, NULL, outputs, saved);
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------------------- */
@@ -107,11 +122,12 @@ typedef struct oxi_checkpoint {
     void *user;
     int input_count, output_count;
     ox_generator_state random;       /* of the thread's generator, when it ran */
-    ox_tensor **room;                /* for backward: leaves, inputs, outputs, gradients, wanted leaves */
+    ox_tensor **room;                /* for backward: leaves, inputs, outputs, gradients */
+    const oxi_node *node;            /* whose edges are those of the inputs, then of what else it uses */
 } oxi_checkpoint;
 
 static size_t oxi_checkpoint_bytes(const oxi_checkpoint *c) {
-    return (3 * (size_t)c->input_count + 2 * (size_t)c->output_count) * sizeof(ox_tensor *);
+    return (2 * (size_t)c->input_count + 2 * (size_t)c->output_count) * sizeof(ox_tensor *);
 }
 
 static void oxi_checkpoint_drop(void *user) {
@@ -135,7 +151,8 @@ static ox_status oxi_checkpoint_input(const ox_function_context *context, int i,
     if (!*leaf || ((joins || context->wants[i]) && !ox_requires_grad_(*leaf, true))) return ox_error();
     if (!joins) return OX_OK;
     *input = ox_detach(*leaf);
-    return *input ? oxi_attach_function(&same, NULL, leaf, 1, input, 1, NULL, 0, false) : ox_error();
+    if (!*input) return ox_error();
+    return oxi_attach_function(oxi_function_node(&same, NULL, 1, 1, 0), leaf, NULL, input, NULL);
 }
 
 /* Gradients of the gradients go past the leaf, to what it stood for. */
@@ -170,33 +187,26 @@ static ox_status oxi_checkpoint_again(const oxi_checkpoint *c, const ox_function
     return status;
 }
 
-/* From the outputs to all leaves, of which the inputs are some. */
-static ox_status oxi_checkpoint_fill(const oxi_checkpoint *c, const ox_function_context *context,
-                                     ox_tensor **leaves, ox_tensor **outputs, ox_tensor **g, int count) {
-    ox_backward_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.create_graph = !oxi_grad_off;
-    ox_status status = oxi_backward_from("checkpoint", outputs, g, count, &desc);
-    for (int i = 0; i < c->input_count && status == OX_OK; i++)
-        if (context->wants[i]) context->input_gradients[i] = ox_gradient(leaves[i]);
-    return status;
-}
-
-/* From the outputs to the inputs alone. */
+/* From the outputs to the inputs and to what else the function used, and no further: that is outside. */
 static ox_status oxi_checkpoint_grad(const oxi_checkpoint *c, const ox_function_context *context,
-                                     ox_tensor **leaves, ox_tensor **outputs, ox_tensor **g, int count) {
-    ox_grad_desc desc;
-    ox_tensor **wanted = g + c->output_count, **grads = context->input_gradients;
-    int want = 0;
-    memset(&desc, 0, sizeof desc);
-    desc.gradients = g;
-    desc.create_graph = !oxi_grad_off;
-    desc.allow_unused = true;
-    for (int i = 0; i < c->input_count; i++)
-        if (context->wants[i]) wanted[want++] = leaves[i];
-    ox_status status = ox_grad(outputs, count, wanted, want, &desc, grads);
-    for (int i = c->input_count - 1; i >= 0 && status == OX_OK; i--)
-        grads[i] = context->wants[i] ? grads[--want] : NULL;
+                                     ox_tensor **leaves, ox_tensor **outputs, ox_tensor **g, int count,
+                                     int64_t since) {
+    oxi_pass run;
+    int wanted_count = c->node->in_count;
+    oxi_edge *wanted = (oxi_edge *)oxi_calloc((size_t)wanted_count + 1, sizeof *wanted);
+    memset(&run, 0, sizeof run);
+    if (!wanted) return OX_ERR_NOMEM;
+    for (int i = 0; i < wanted_count; i++)
+        if (context->wants[i]) wanted[i] = i < c->input_count ? oxi_edge_of(leaves[i]) : c->node->edges[i];
+    run.only = true;
+    run.create_graph = run.retain_graph = !oxi_grad_off;
+    run.since = since;
+    run.inside = c->input_count;
+    ox_status status = oxi_grad_from(&run, "checkpoint", outputs, count, g, wanted, wanted_count);
+    if (status == OX_OK)
+        status = oxi_take_gradients(&run, wanted, wanted_count, true, NULL, context->input_gradients);
+    oxi_run_end(&run);
+    oxi_edges_free(wanted, wanted_count);
     return status;
 }
 
@@ -205,6 +215,7 @@ static ox_status oxi_checkpoint_backward(const ox_function_context *context) {
     ox_tensor **leaves = c->room, **inputs = leaves + c->input_count;
     ox_tensor **outputs = inputs + c->input_count, **g = outputs + c->output_count;
     int count = 0;
+    int64_t since = oxi_next_sequence();
     memset(c->room, 0, oxi_checkpoint_bytes(c));
     ox_status status = oxi_checkpoint_again(c, context, leaves, inputs, outputs);
     for (int k = 0; k < c->output_count && status == OX_OK; k++) {
@@ -213,8 +224,7 @@ static ox_status oxi_checkpoint_backward(const ox_function_context *context) {
         g[count++] = context->gradients[k];
     }
     if (status != OX_OK || !count) return status;
-    status = oxi_fills_leaves ? oxi_checkpoint_fill(c, context, leaves, outputs, g, count)
-                              : oxi_checkpoint_grad(c, context, leaves, outputs, g, count);
+    status = oxi_checkpoint_grad(c, context, leaves, outputs, g, count, since);
     for (int i = 0; i < c->input_count && status == OX_OK; i++)
         status = oxi_checkpoint_join(context->saved[i], leaves[i], inputs[i]);
     return status;
@@ -238,11 +248,19 @@ static oxi_checkpoint *oxi_checkpoint_new(ox_checkpoint_function function, void 
     return NULL;
 }
 
-/* The function, of whose tensors only the outputs stay. */
+/* The function, of whose tensors only the outputs stay. What it gives of what was there gets a header of its
+ * own where gradients are sought. */
 static ox_status oxi_checkpoint_forward(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
-                                        ox_tensor **outputs, int output_count) {
+                                        ox_tensor **outputs, int output_count, oxi_variables *seen) {
     ox_scope scope = ox_scope_begin();
     ox_status status = function(inputs, outputs, user);
+    for (int k = 0; k < output_count && status == OX_OK && seen; k++) {
+        oxi_edge edge = oxi_edge_of(outputs[k]);
+        if (oxi_edge_is(&edge)) status = oxi_variables_add(seen, &edge, outputs[k]);
+        if (!outputs[k] || (!outputs[k]->tape && oxi_output_of(outputs[k], outputs, k) < 0)) continue;
+        outputs[k] = oxi_tensor_over(outputs[k]->storage, outputs[k]);
+        if (!outputs[k]) status = OX_ERR_NOMEM;
+    }
     for (int k = 0; k < output_count; k++) ox_keep(outputs[k]);
     ox_scope_end(&scope);
     return status;
@@ -255,20 +273,24 @@ OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_t
         return oxi_fail(OX_ERR_ARG, "checkpoint: %s", function ? "no outputs, or no inputs" : "no function");
     if (oxi_any_null("checkpoint", inputs, input_count)) return ox_error();
     for (int k = 0; k < output_count; k++) outputs[k] = NULL;
-    if (oxi_grad_off) return oxi_checkpoint_forward(function, user, inputs, outputs, output_count);
+    if (oxi_grad_off) return oxi_checkpoint_forward(function, user, inputs, outputs, output_count, NULL);
     oxi_checkpoint *c = oxi_checkpoint_new(function, user, input_count, output_count);
     if (!c) return OX_ERR_NOMEM;
-    bool seen = false, *outside = oxi_grad_seen;
+    oxi_variables seen, *outside = oxi_grad_seen;
+    memset(&seen, 0, sizeof seen);
     oxi_grad_seen = &seen;
     oxi_grad_off = true;
-    status = oxi_checkpoint_forward(function, user, inputs, outputs, output_count);
+    status = oxi_checkpoint_forward(function, user, inputs, outputs, output_count, &seen);
     oxi_grad_off = false;
     oxi_grad_seen = outside;
-    if (seen && outside) *outside = true;
-    if (status != OX_OK || !seen) {
+    if (status != OX_OK || !seen.count) {
         oxi_checkpoint_drop(c);
-        return status;
+    } else {
+        oxi_node *node = oxi_function_node(&oxi_checkpoint_as_function, c, input_count + seen.count,
+                                           output_count, input_count);
+        if (node) c->node = node;
+        status = oxi_attach_function(node, inputs, &seen, outputs, inputs);
     }
-    return oxi_attach_function(&oxi_checkpoint_as_function, c, inputs, input_count, outputs, output_count,
-                               inputs, input_count, true);
+    oxi_variables_free(&seen);
+    return status;
 }

@@ -9,6 +9,7 @@ typedef struct oxi_task {
     oxi_counted *what;               /* oxi_node or oxi_tape */
     int64_t pending;                 /* edges that are still to bring something */
     bool needed;                     /* leads to what gets a gradient */
+    bool outside;                    /* of what is computed again: its gradient is for another pass */
     int first;                       /* of its gradients in run->g */
 } oxi_task;
 
@@ -31,6 +32,8 @@ struct oxi_pass {
     bool create_graph, retain_graph;
     bool only;                       /* what is wanted, and no leaf besides */
     bool keeps;                      /* leaves keep their gradients: ox_backward */
+    int64_t since;                   /* nodes with an earlier sequence are outside; 0: none is */
+    int inside;                      /* and what is wanted, behind so much of it */
 };
 
 static int64_t oxi_task_sequence(const oxi_task *task) {
@@ -88,12 +91,13 @@ static oxi_sum *oxi_sum_of_edge(oxi_pass *run, int task, const oxi_edge *edge) {
 
 /* ---- which nodes --------------------------------------------------------------------------------------- */
 
-/* All that the tasks so far lead to. */
+/* All that the tasks so far lead to, up to what is outside. */
 static ox_status oxi_find_tasks(oxi_pass *run) {
     for (int i = 0; i < run->count; i++) {
         if (!run->tasks[i].what->is_node) continue;
         oxi_node *node = (oxi_node *)run->tasks[i].what;
-        for (int e = 0; e < node->in_count; e++)
+        run->tasks[i].outside = node->sequence < run->since;
+        for (int e = 0; e < node->in_count && !run->tasks[i].outside; e++)
             if (oxi_edge_is(&node->edges[e]) && oxi_task_of_edge(run, &node->edges[e]) < 0)
                 return OX_ERR_NOMEM;
     }
@@ -119,8 +123,8 @@ static ox_status oxi_mark_needed(oxi_pass *run) {
     for (int i = 0; i < run->reached; i++) {
         oxi_task *task = &run->tasks[order[2 * i + 1]];
         oxi_node *node = task->what->is_node ? (oxi_node *)task->what : NULL;
-        if (node ? node->always && run->keeps : !run->only) task->needed = true;
-        for (int e = 0; node && e < node->in_count; e++) {
+        if (!node && !run->only) task->needed = true;
+        for (int e = 0; node && e < node->in_count && !task->outside; e++) {
             if (!oxi_edge_is(&node->edges[e])) continue;
             int to = oxi_task_of_edge(run, &node->edges[e]);
             bool wanted = run->tasks[to].needed || oxi_sum_of_edge(run, to, &node->edges[e])->wanted;
@@ -369,9 +373,6 @@ static ox_status oxi_run_put_back(const oxi_node *node, ox_tensor *g, const bool
     return wants[1] && !grad[1] ? ox_error() : OX_OK;
 }
 
-/* Whether the backward of this thread is for leaves, of which a checkpoint finds more. */
-static OXI_THREAD_LOCAL bool oxi_fills_leaves;
-
 static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, const bool *wants,
                                 ox_tensor **in, ox_tensor **grad) {
     ox_function_context context;
@@ -389,10 +390,7 @@ static ox_status oxi_run_custom(oxi_pass *run, oxi_node *node, oxi_sum *sums, co
     context.wants = wants;
     context.input_gradients = grad;
     context.user = node->user;
-    bool fills = oxi_fills_leaves;
-    oxi_fills_leaves = run->keeps;
     if (status == OX_OK) status = node->function->backward(&context);
-    oxi_fills_leaves = fills;
     if (status != OX_OK && ox_error() == OX_OK)
         (void)oxi_fail(status, "backward: %s failed", oxi_node_name(node));
     oxi_free(g, bytes);
@@ -519,8 +517,9 @@ static ox_status oxi_pass_run(oxi_pass *run) {
     while (run->ready_count && status == OX_OK) {
         oxi_task *task = &run->tasks[oxi_ready_take(run)];
         ox_scope scope = ox_scope_begin();
-        status = task->what->is_node ? oxi_run_node(run, (oxi_node *)task->what, task)
-                                     : oxi_run_leaf(run, (oxi_tape *)task->what, task);
+        status = task->outside         ? OX_OK
+                 : task->what->is_node ? oxi_run_node(run, (oxi_node *)task->what, task)
+                                       : oxi_run_leaf(run, (oxi_tape *)task->what, task);
         oxi_release_gradients(run, task);
         ox_scope_end(&scope);
     }
@@ -558,8 +557,10 @@ static ox_status oxi_run_prepare(oxi_pass *run, const oxi_edge *roots, int root_
     status = oxi_find_tasks(run);
     run->reached = run->count;
     for (int i = 0; i < wanted_count && status == OX_OK; i++) {
-        int task = oxi_task_of_edge(run, &wanted[i]);
+        int task = oxi_edge_is(&wanted[i]) ? oxi_task_of_edge(run, &wanted[i]) : 0;
         if (task < 0) return OX_ERR_NOMEM;
+        if (!oxi_edge_is(&wanted[i])) continue;
+        run->tasks[task].outside = run->since && i >= run->inside;
         oxi_sum_of_edge(run, task, &wanted[i])->wanted = true;
     }
     if (status == OX_OK) status = oxi_mark_needed(run);

@@ -85,7 +85,6 @@ struct oxi_node {
                                       * takes itself out when it goes */
     const ox_function *function;     /* of CUSTOM */
     void *user;
-    bool always;                     /* of CUSTOM: it has leaves of its own */
     oxi_call *views;                 /* of PUT_BACK: view_count calls that lead to the view, an own block */
     int view_count;
     int *saved_output;               /* of CUSTOM: which result each saved tensor is, or -1 */

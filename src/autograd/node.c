@@ -247,15 +247,43 @@ static ox_status oxi_record(const oxi_call *call, const oxi_op_row *row, const o
     return OX_OK;
 }
 
-/* Set to true by calls of operands with a gradient, while they are not recorded; NULL: nobody asks. */
-static OXI_THREAD_LOCAL bool *oxi_grad_seen;
+/* Variables with a gradient, each once. Owns its edges. */
+typedef struct oxi_variables {
+    struct oxi_variable {
+        oxi_edge edge;
+        oxi_outline outline;
+    } *list;
+    int count;
+    size_t room;
+} oxi_variables;
+
+static ox_status oxi_variables_add(oxi_variables *v, const oxi_edge *edge, const ox_tensor *t) {
+    for (int i = 0; i < v->count; i++) {
+        const oxi_edge *had = &v->list[i].edge;
+        if (had->node == edge->node && had->output == edge->output && had->leaf == edge->leaf) return OX_OK;
+    }
+    void *list = oxi_grow(v->list, &v->room, (size_t)v->count + 1, sizeof *v->list, false);
+    if (!list) return OX_ERR_NOMEM;
+    v->list = (struct oxi_variable *)list;
+    v->list[v->count].edge = oxi_edge_copy(edge);
+    oxi_outline_of(t, &v->list[v->count++].outline);
+    return OX_OK;
+}
+
+static void oxi_variables_free(oxi_variables *v) {
+    for (int i = 0; i < v->count; i++) oxi_edge_drop(&v->list[i].edge);
+    oxi_free(v->list, v->room * sizeof *v->list);
+}
+
+/* Those that calls take, while they are not recorded; NULL: nobody asks. */
+static OXI_THREAD_LOCAL oxi_variables *oxi_grad_seen;
 
 static ox_status oxi_look_for_gradients(const oxi_call *call) {
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
         oxi_edge edge = {NULL, 0, NULL};
         if (call->in[i] && call->in[i]->tape) status = oxi_tape_edge((oxi_tape *)call->in[i]->tape, &edge);
-        if (oxi_edge_is(&edge)) *oxi_grad_seen = true;
+        if (status == OX_OK && oxi_edge_is(&edge)) status = oxi_variables_add(oxi_grad_seen, &edge, call->in[i]);
     }
     return status;
 }
