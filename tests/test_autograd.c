@@ -560,7 +560,8 @@ static void test_function(void) {
 
 /* A function that gives a view of its input and, under another header, the input. */
 static ox_status both_backward(const ox_function_context *c) {
-    c->input_gradients[0] = ox_add(ox_mul(ox_flip(c->gradients[0], OX_DIMS(0)), ox_number(10)), c->gradients[1]);
+    ox_tensor *turned = ox_flip(c->gradients[0], OX_DIMS(0));
+    c->input_gradients[0] = ox_add(ox_mul(turned, ox_number(10)), c->gradients[1]);
     return c->input_gradients[0] ? OX_OK : ox_error();
 }
 static const ox_function both_views = {"both", both_backward, NULL};
@@ -570,7 +571,7 @@ static void test_function_of_views(void) {
         ox_tensor *x = leaf(2, 1, 1), *out[2];
         OX_NO_GRAD {
             out[0] = ox_narrow(x, 0, 0, 2);
-            out[1] = x;
+            out[1] = x; /* which is a leaf, and would become a result */
         }
         refused(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0), OX_ERR_ARG, "ox_detach");
         OX_NO_GRAD {
@@ -582,7 +583,7 @@ static void test_function_of_views(void) {
         ARE(ox_gradient(x), 21, 11);
         CHECK(ox_is_leaf(x) && !ox_is_leaf(out[0]));
         out[1] = out[0];
-        refused(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0), OX_ERR_ARG, "recorded already");
+        refused(ox_attach_function(&both_views, NULL, &x, 1, out, 2, NULL, 0), OX_ERR_ARG, "recorded");
     }
 }
 

@@ -97,7 +97,8 @@ static void test_checkpoint_uses(void) {
     OX_SCOPE {
         int calls = 0;
         used u = {leaf(2, 1, 1), NULL};
-        ox_tensor *x = leaf(2, 0.5, 0.5), *factor = leaf(2, 0.25, 0.25), *y = NULL, *again = NULL, *g[2], *sum;
+        ox_tensor *x = leaf(2, 0.5, 0.5), *factor = leaf(2, 0.25, 0.25), *y = NULL, *again = NULL;
+        ox_tensor *g[2], *sum;
         ox_grad_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.retain_graph = true;

@@ -283,7 +283,8 @@ static ox_status oxi_look_for_gradients(const oxi_call *call) {
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
         oxi_edge edge = {NULL, 0, NULL};
         if (call->in[i] && call->in[i]->tape) status = oxi_tape_edge((oxi_tape *)call->in[i]->tape, &edge);
-        if (status == OX_OK && oxi_edge_is(&edge)) status = oxi_variables_add(oxi_grad_seen, &edge, call->in[i]);
+        if (status == OX_OK && oxi_edge_is(&edge))
+            status = oxi_variables_add(oxi_grad_seen, &edge, call->in[i]);
     }
     return status;
 }
