@@ -171,15 +171,19 @@ static void oxi_reduce_gather(const oxi_reduce *r, const oxi_walk *line, oxi_par
 
 static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
                             int64_t count, char *buffer) {
-    int64_t most = r->kind == OXI_REDUCE_COUNT ? 4096 : OXI_REDUCE_LINE;
+    int64_t most = OXI_REDUCE_LINE, begin = most;
+    if (r->kind == OXI_REDUCE_COUNT) { /* few elements often tell whether all or any are true */
+        most = 4096;
+        begin = r->form.finish == OXI_FINISH_ANY || r->form.finish == OXI_FINISH_ALL ? 4 * OXI_STRIP : most;
+    }
     oxi_reduce_row row = r->narrow ? r->narrow : r->reducer.row;
     oxi_cursor c;
     if (!(r->direct || r->narrow) || line->step[0] != 1 || line->length < OXI_STRIP) {
         oxi_reduce_gather(r, line, p, first, count, buffer);
         return;
     }
-    for (oxi_walk_seek(line, &c, first, count, most); c.n && !oxi_reduce_settled(r, p);
-         oxi_walk_next(line, &c)) {
+    oxi_walk_seek(line, &c, first, count, begin);
+    for (c.most = most; c.n && !oxi_reduce_settled(r, p); oxi_walk_next(line, &c)) {
         row(r->kernels, p, c.n, c.p[0], c.position);
         p->count += c.n;
     }
