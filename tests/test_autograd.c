@@ -558,6 +558,25 @@ static void test_function(void) {
     CHECK(dropped == 2);
 }
 
+/* An infinite bound is none: what is there has a gradient. */
+static void test_clamp_without_bound(void) {
+    OX_SCOPE {
+        const double numbers[4] = {INFINITY, -INFINITY, 0, 2};
+        for (int below = 0; below < 2; below++) {
+            ox_tensor *x = ox_requires_grad_(ox_from_doubles(numbers, OX_SHAPE(4), OX_F64), true);
+            ox_tensor *y = ox_clamp(x, below ? 0 : -INFINITY, below ? INFINITY : 0);
+            ox_backward_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.gradient = ox_ones(OX_SHAPE(4), OX_F64);
+            CHECK(ox_backward(y, &desc) == OX_OK);
+            if (below)
+                ARE(ox_gradient(x), 1, 0, 0, 1);
+            else
+                ARE(ox_gradient(x), 0, 1, 0, 0);
+        }
+    }
+}
+
 /* A function that gives a view of its input and, under another header, the input. */
 static ox_status both_backward(const ox_function_context *c) {
     ox_tensor *turned = ox_flip(c->gradients[0], OX_DIMS(0));
@@ -704,6 +723,7 @@ int main(void) {
     test_gradcheck();
     test_function();
     test_function_of_views();
+    test_clamp_without_bound();
     test_flat();
     CHECK_NO_TENSORS();
     CHECK(ox_memory_get_stats().bad_releases == 0);

@@ -516,6 +516,7 @@ static const special_point special_points[] = {
     {"clamp", -1.5, 0, 1, 0, 0},
     {"clamp", 2.25, 0, 1, 0, 0},
     {"clamp", NAN, 0, 1, 0, 0},
+    {"clamp", INFINITY, 0, 1, 0, 0},
     {"hardtanh", -1, 0, 1, 0, 0},
     {"hardtanh", 2, 0, 1, 0, 0},
     {"threshold", 1, 0, 1, 0, 0},
