@@ -250,7 +250,7 @@ static void check_large_rows(int64_t n, int64_t skip) {
     OX_SCOPE {
         int one = 1;
         int64_t rows = 2400000 / n, piece = 40;
-        ox_tensor *x[3], *whole[3], *alone[3], *base[2];
+        ox_tensor *x[3], *whole[3], *alone[3], *base[2], *softmax[1];
         for (int i = 0; i < 2; i++) {
             base[i] = ox_narrow(ox_randn(OX_SHAPE(rows * n + skip), OX_F32), 0, skip, rows * n);
             base[i] = ox_view(base[i], OX_SHAPE(rows, n));
@@ -258,11 +258,15 @@ static void check_large_rows(int64_t n, int64_t skip) {
         for (int i = 1; i < 3; i++) x[i] = ox_requires_grad_(ox_randn(OX_SHAPE(n), OX_F32), true);
         x[0] = ox_requires_grad_(ox_detach(base[0]), true);
         gradients(layer_norm_of, &one, x, 3, base[1], false, whole);
+        gradients(softmax_of, NULL, x, 1, base[1], false, softmax);
         for (int64_t at = 0; at < rows; at += rows / 3 - piece / 3) {
             int64_t count = at + piece < rows ? piece : rows - at;
             x[0] = ox_requires_grad_(ox_narrow(base[0], 0, at, count), true);
             gradients(layer_norm_of, &one, x, 3, ox_narrow(base[1], 0, at, count), false, alone);
             CHECK_MSG(ox_equal(ox_narrow(whole[0], 0, at, count), alone[0]), "rows of %lld from %lld, %lld",
+                      (long long)n, (long long)at, (long long)skip);
+            gradients(softmax_of, NULL, x, 1, ox_narrow(base[1], 0, at, count), false, alone);
+            CHECK_MSG(ox_equal(ox_narrow(softmax[0], 0, at, count), alone[0]), "softmax, %lld from %lld, %lld",
                       (long long)n, (long long)at, (long long)skip);
         }
     }

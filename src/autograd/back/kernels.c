@@ -34,6 +34,8 @@ typedef struct oxi_back_kernels {
     void (*gelu)(int64_t n, const float *g, const float *x, float *out, bool streams);
     /* (g - along) y; g - e^y along */
     void (*softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
+    float (*softmax_next)(int64_t n, const float *g, const float *y, float along, float *out,
+                          const float *next_g, const float *next_y);
     void (*log_softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
     void (*norm_sums)(oxi_norm_row *r);
     /* scale (h - total - along y), which are means here, of numbers [first, first + n); adds g y and g to the

@@ -119,6 +119,18 @@ static void oxi_norm_rows(const oxi_rows_back *r, int64_t first, int64_t end, fl
     oxi_row_past_end(r->k, &past);
 }
 
+/* Rows [first, end) of softmax, which go past the caches: g . y of each is added up while the one before it
+ * is written. */
+static void oxi_softmax_rows(const oxi_rows_back *r, int64_t first, int64_t end) {
+    const float *g = (const float *)(const void *)oxi_ptr(r->call->in[0]) + first * r->n;
+    const float *y = (const float *)(const void *)oxi_ptr(r->call->in[1]) + first * r->n;
+    float *out = (float *)(void *)oxi_ptr(r->call->out[0]) + first * r->n;
+    float along = r->k->dot_f32(r->n, g, y);
+    for (; first + 1 < end; first++, g += r->n, y += r->n, out += r->n)
+        along = r->own->softmax_next(r->n, g, y, along, out, g + r->n, y + r->n);
+    r->own->softmax(r->n, g, y, along, out, true);
+}
+
 /* ---- tasks: rows one behind the other ------------------------------------------------------------------ */
 
 static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
@@ -126,6 +138,11 @@ static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     const ox_tensor *g = r->call->in[0], *x = r->call->in[1], *out = r->call->out[0];
     int64_t n = r->n, each = r->each, end = oxi_min_i64((index + 1) * each, r->rows);
     float *room = r->scratch + lane * r->lane_numbers;
+    if (r->row == oxi_softmax_row_back && r->streams && g->dtype == OX_F32 && x->dtype == OX_F32 &&
+        index * each < end) {
+        oxi_softmax_rows(r, index * each, end);
+        return;
+    }
     if (!r->row && index * each < end)
         oxi_norm_rows(r, index * each, end, room, r->sums ? r->sums + index * 2 * n : NULL);
     for (int64_t i = index * each; r->row && i < end; i++) {
