@@ -266,8 +266,8 @@ static void check_large_rows(int64_t n, int64_t skip) {
             CHECK_MSG(ox_equal(ox_narrow(whole[0], 0, at, count), alone[0]), "rows of %lld from %lld, %lld",
                       (long long)n, (long long)at, (long long)skip);
             gradients(softmax_of, NULL, x, 1, ox_narrow(base[1], 0, at, count), false, alone);
-            CHECK_MSG(ox_equal(ox_narrow(softmax[0], 0, at, count), alone[0]), "softmax, %lld from %lld, %lld",
-                      (long long)n, (long long)at, (long long)skip);
+            CHECK_MSG(ox_equal(ox_narrow(softmax[0], 0, at, count), alone[0]), "softmax's, %lld from %lld",
+                      (long long)n, (long long)at);
         }
     }
 }
