@@ -173,6 +173,17 @@ static void test_options(void) {
         CHECK(has_list(file, "qwen3moe.attention.sliding_window_pattern", 4, all));
         has_int(file, "qwen3moe.expert_weights_plain", 1);
         ox_file_close(file);
+        /* a bias that the model would not read */
+        add(&p, "model.layers.0.mamba.conv1d.bias", 0, 6);
+        for (int said = 0; said < 2; said++) {
+            file = convert_as(&p,
+                              "{\"model_type\":\"granitemoehybrid\",\"mamba_n_heads\":2,\"mamba_expand\":2,"
+                              "\"mamba_d_state\":4,\"mamba_conv_bias\":%s," SIZES "}",
+                              said ? "true" : "null");
+            has_tensor(file, "blk.0.ssm_conv1d.bias", said ? p.tensors[1] : ox_zeros_like(p.tensors[1]));
+            ox_file_close(file);
+        }
+        p.count = 1;
         /* the bias of a head stays where its matrix is the embedding */
         add(&p, "lm_head.weight", 10, 8);
         add(&p, "lm_head.bias", 0, 10);
@@ -281,6 +292,34 @@ static void test_left_out(void) {
             snprintf(key, sizeof key, "%s.attention.sliding_window", cases[i].name);
             if (cases[i].window) has_int(file, key, cases[i].window);
             else has_no(file, key);
+            ox_file_close(file);
+        }
+    }
+}
+
+/* null is no, where what is left out would be yes. */
+static void test_null_bools(void) {
+    static const struct {
+        const char *type, *embedding, *more, *key;
+        int value; /* -77 = there is none */
+    } cases[] = {
+        {"falcon", "transformer.word_embeddings", ",\"parallel_attn\":null", "falcon.sequential_residual",
+         1},
+        {"falcon", "transformer.word_embeddings", "", "falcon.sequential_residual", -77},
+        {"exaone_moe", "model.embed_tokens", ",\"norm_topk_prob\":null", "exaone-moe.expert_weights_norm",
+         0},
+        {"exaone_moe", "model.embed_tokens", "", "exaone-moe.expert_weights_norm", 1},
+        {"mellum", "model.embed_tokens", ",\"norm_topk_prob\":null", "mellum.expert_weights_plain", 1}};
+    char name[64];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "", 10, 8);
+        p.names[0] = name;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            snprintf(name, sizeof name, "%s.weight", cases[i].embedding);
+            ox_file *file =
+                convert_as(&p, "{\"model_type\":\"%s\"," SIZES "%s}", cases[i].type, cases[i].more);
+            has_int(file, cases[i].key, cases[i].value);
             ox_file_close(file);
         }
     }
@@ -734,6 +773,7 @@ int main(void) {
     test_t5();
     test_routed();
     test_left_out();
+    test_null_bools();
     test_defaults();
     test_activation();
     test_window_rope();

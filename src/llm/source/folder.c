@@ -243,7 +243,7 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
     if (status == OX_OK && oxi_llm_row_holds(c, "deepseek_v3 glm4_moe_lite youtu mistral4")) {
-        status = oxi_llm_config_int(c, "rope_interleave", 0, 1, 1, &value);
+        status = oxi_llm_config_int(c, "rope_interleave|^rope_interleave", 0, 1, 1, &value);
         if (status == OX_OK && value == 0)
             status = oxi_llm_config_int(c, "qk_rope_head_dim", 2, OXI_LLM_ROPE_MOST, -1, &f->halves);
     }
