@@ -49,6 +49,7 @@ static void test_layers(void) {
         add_shape(&p, "model.layers.0.conv.conv.weight", 8, 1, 3);
         add(&p, "model.embedding_norm.weight", 0, 8);
         for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < p.count && i; k++) p.names[k] += strlen("model."); /* without its head */
             ox_file *file =
                 convert_as(&p,
                            "{\"model_type\":\"lfm2\",\"hidden_size\":8,\"num_hidden_layers\":3,"

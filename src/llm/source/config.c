@@ -170,14 +170,17 @@ static const oxi_llm_size_row oxi_llm_size_rows[] = {OXI_LLM_SOURCE_SIZE_LIST(OX
 static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int depth, double *out,
                          ox_status *status);
 
-/* The rows of a stored tensor; false: there is none of that name. */
+/* The rows of a stored tensor; false: there is none of that name, nor of what is behind its first dot, as a
+ * model without a head is saved. */
 static bool oxi_llm_stored_rows(const oxi_llm_config *c, const char *p, size_t length, double *out) {
     char name[128];
     ox_file_entry entry;
     if (length >= sizeof name || !c->folder->weights) return false;
     memcpy(name, p, length);
     name[length] = 0;
-    const int64_t at = oxi_file_find(c->folder->weights, name);
+    const char *dot = strchr(name, '.');
+    int64_t at = oxi_file_find(c->folder->weights, name);
+    if (at < 0 && dot) at = oxi_file_find(c->folder->weights, dot + 1);
     if (at < 0 || ox_file_get_entry(c->folder->weights, at, &entry) != OX_OK || entry.ndim < 1) return false;
     *out = (double)entry.shape[0];
     return true;
