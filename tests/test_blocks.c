@@ -359,6 +359,30 @@ static void test_large_activations(void) {
     }
 }
 
+/* Types of blocks of 32 meet activations whose groups have steps of their own, however much larger another
+ * group is: none is off by more than half a 127th of its group's largest. Many rows of codes of few bits go
+ * by ratios on some tiers. */
+static void test_steps(void) {
+    enum { K = 256, M = 20 };
+    static const ox_dtype dtypes[] = {OX_Q8_0, OX_Q4_0, OX_Q5_0};
+    static float got[M * K], x[M * K], eye[K * K];
+    for (int i = 0; i < K; i++) eye[i * K + i] = -127; /* what all three have exactly */
+    for (int i = 0; i < M * K; i++)
+        x[i] = (i % 32 == 7 ? 1.0f : (float)(i * 37 % 64) / 64 - 0.5f) * (i / 32 % 8 == 3 ? 100.0f : 3.2f);
+    for (int d = 0; d < 3; d++)
+        for (int m = 1; m <= (d == 0 ? M : 1); m += M - 1)
+            OX_SCOPE {
+                ox_tensor *w = ox_cast(ox_from_floats(eye, OX_SHAPE(K, K), OX_F32), dtypes[d]);
+                ox_to_floats(ox_linear(ox_from_floats(x, OX_SHAPE(m, K), OX_F32), w, NULL), got, m * K);
+                for (int i = 0; i < m * K; i++) {
+                    const double largest = i / 32 % 8 == 3 ? 100 : 3.2;
+                    const double off = fabs((double)got[i] / -127 - (double)x[i]);
+                    CHECK_MSG(off < largest / 127 * 0.502, "%s: %g is %g", ox_dtype_name(dtypes[d]),
+                              (double)x[i], (double)got[i] / -127);
+                }
+            }
+}
+
 static void test_threads(void) {
     for (int64_t m = 1; m < 30; m += 14)
         OX_SCOPE {
@@ -384,6 +408,7 @@ int main(void) {
     test_special();
     test_all_types();
     test_large_activations();
+    test_steps();
     test_threads();
     CHECK(ox_memory_get_stats().tensors == 0);
     return check_done("blocks");

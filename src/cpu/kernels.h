@@ -188,9 +188,10 @@ static const uint8_t oxi_table_iq4_plus_128[16] = {1,   24,  45,  63,  79,  93, 
 static const uint8_t oxi_table_e2m1_plus_12[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
 /* 256 neighbors of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
- * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
- * 16 q each; sum: of a group's q times its scale. crossed: ratios, sums of 32 q, and totals in the order
- * 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and 3. Behind the end of a row q is 0. */
+ * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits; where
+ * nothing reads ratios, the group's own. total: of 16 q each; sum: of a group's q times its scale. crossed:
+ * ratios, sums of 32 q, and totals in the order 0 2 1 3 4 6 5 7 ..., as pairs lie beside bytes 0 and 2, 1 and
+ * 3. Behind the end of a row q is 0. */
 enum { OXI_Q8_RATIOS = 32 };
 typedef struct oxi_q8 {
     int8_t q[256];
@@ -364,7 +365,7 @@ typedef struct oxi_kernels {
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
     /* n floats, a multiple of 32, as quantized activations */
-    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
+    void (*quantize_activation)(int64_t n, const float *x, bool by_ratios, oxi_q8 *out);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);

@@ -138,17 +138,20 @@ static void oxi_lower_row(int64_t k, const float *x, float *out) {
     for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
 }
 
+/* Types whose blocks have integer scales of their own. */
+static bool oxi_takes_ratios(ox_dtype dtype) { return oxi_info(dtype)->block_elements > 32; }
+
 /* A row of numbers, quantized. Returns what products of the row are to be multiplied by. stage: k floats,
  * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
-                              oxi_q8 *out) {
+                              bool by_ratios, oxi_q8 *out) {
     bool large = false;
-    kernels->quantize_activation(k, x, out);
+    kernels->quantize_activation(k, x, by_ratios, out);
     for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
         large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
     oxi_lower_row(k, x, stage);
-    kernels->quantize_activation(k, stage, out);
+    kernels->quantize_activation(k, stage, by_ratios, out);
     return OXI_ROW_LIFT;
 }
 
@@ -162,7 +165,7 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         if (!lies) r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
         if (!r->exact)
             r->lift[m] = oxi_quantize_row(r->kernels, g->k, lies ? (const float *)from : x, x,
-                                          r->q + m * r->pieces);
+                                          oxi_takes_ratios(g->b_dtype), r->q + m * r->pieces);
     }
 }
 
@@ -198,7 +201,7 @@ static ox_status oxi_block_rows_begin(oxi_block_rows *r, const oxi_gemm *g, bool
     bool done = false;
     oxi_block_rows_plan(r, g, exact, sharers > 1 ? 1 : oxi_lanes(INT32_MAX), ends);
     r->bytes = (size_t)oxi_lanes(INT32_MAX) * r->lane_bytes;
-    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, r->made, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS + oxi_takes_ratios(g->b_dtype), r->made, &done);
     if (!memory) return OX_ERR_NOMEM;
     oxi_block_rows_place(r, memory);
     r->scratch = (char *)oxi_alloc(r->bytes);

@@ -79,6 +79,10 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     return panel;
 }
 
+static bool oxi_code_by_ratios(const oxi_code_product *p) {
+    return p->kernel->wants_ratios || oxi_takes_ratios(p->g->b_dtype);
+}
+
 /* A quantized row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
 static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
                           float *sum, float *step) {
@@ -134,7 +138,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             p->lift[first + i] = oxi_code_wide_row(p, x, stage, (int16_t *)(void *)code, steps);
             continue;
         }
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, oxi_code_by_ratios(p), row);
         oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
@@ -343,7 +347,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
     bool done = false;
-    char *memory = oxi_shared_take(g, OXI_SHARED_CODES, bytes, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_CODES + oxi_code_by_ratios(&p), bytes, &done);
     p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
     *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
     if (!p.scratch) {

@@ -27,8 +27,10 @@ enum {
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
     OXI_SHARED_PANELS = 1, /* packed, all of it */
-    OXI_SHARED_ROWS,       /* quantized row by row (cpu/product/blocks.c) */
-    OXI_SHARED_CODES       /* panels of codes (cpu/product/codes.c) */
+    OXI_SHARED_ROWS,       /* quantized row by row (cpu/product/blocks.c); the same by ratios */
+    OXI_SHARED_ROWS_BY_RATIOS,
+    OXI_SHARED_CODES,      /* panels of codes (cpu/product/codes.c); the same by ratios */
+    OXI_SHARED_CODES_BY_RATIOS
 } oxi_shared_form;
 
 /* What a product computes in. Packed elements: float, double, or groups of neighbors along k in four bytes:

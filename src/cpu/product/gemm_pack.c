@@ -24,16 +24,16 @@ static const char *oxi_blocks_at(const oxi_gemm *g, const void *data, ox_dtype d
 /* ---- A for the products of a call that is cut ---- */
 
 /* Memory for that. *done: it is there already, from a product before with the same A. */
-static char *oxi_shared_take(const oxi_gemm *g, oxi_shared_form form, size_t bytes, bool *done) {
+static char *oxi_shared_take(const oxi_gemm *g, int form, size_t bytes, bool *done) {
     oxi_shared *shared = g->shared;
-    *done = shared && shared->form == (int)form && shared->bytes == bytes;
+    *done = shared && shared->form == form && shared->bytes == bytes;
     if (*done) return (char *)shared->memory;
     char *memory = (char *)oxi_alloc(bytes);
     if (!shared || !memory) return memory;
     oxi_free(shared->memory, shared->bytes);
     shared->memory = memory;
     shared->bytes = bytes;
-    shared->form = (int)form;
+    shared->form = form;
     return memory;
 }
 
