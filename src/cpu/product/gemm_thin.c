@@ -183,8 +183,9 @@ static void oxi_thin_dots(const oxi_thin *t, const oxi_share_part *part, float *
                 for (int64_t k = 0; k == 0 || k < t->k; k += OXI_THIN_PIECE) {
                     float *sum = sums + (j * OXI_THIN_STREAMS + s) * part->lines + i;
                     const float *x = t->thin + j * t->k + k;
-                    t->kernels->attention_dots[t->dtype](1, lines, oxi_min_i64(t->k - k, OXI_THIN_PIECE), x, 0,
-                                                         line + k * number, step, got, 0);
+                    int64_t piece = oxi_min_i64(t->k - k, OXI_THIN_PIECE);
+                    const char *here = line + k * number;
+                    t->kernels->attention_dots[t->dtype](1, lines, piece, x, 0, here, step, got, 0);
                     for (int64_t l = 0; l < lines; l++, sum += sum_step) *sum = k ? *sum + got[l] : got[l];
                 }
         }

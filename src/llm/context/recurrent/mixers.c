@@ -33,8 +33,8 @@ static ox_tensor *oxi_llm_normalize_if(const ox_llm *model, const oxi_llm_part *
 /* ---- Mamba --------------------------------------------------------------------------------------------- */
 
 /* h = exp(step A) h + step x B, y = (h C + skip x) silu(gate), channel by channel, of steps before softplus:
- * steps, x, gate [S, channels]; B, C [S, state]. The state's numbers decay each by their own, so that products
- * do not help; channels lie side by side.
+ * steps, x, gate [S, channels]; B, C [S, state]. The state's numbers decay each by their own, so that
+ * products do not help; channels lie side by side.
  * source: Gu and Dao 2023, "Mamba" */
 static ox_tensor *oxi_llm_scan_part(const oxi_llm_batch *batch, int64_t index, ox_tensor *steps, ox_tensor *x,
                                     ox_tensor *b, ox_tensor *c, ox_tensor *gate) {

@@ -11,7 +11,8 @@ static bool oxi_shunt_uses(const oxi_shunt_problem *p, int32_t n, int32_t item) 
 
 /* Bytes that a node makes beyond those that it is the last to use, of items that node `but` (-1: none) does
  * not use. */
-static int64_t oxi_shunt_growth(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t n, int32_t but) {
+static int64_t oxi_shunt_growth(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t n,
+                                int32_t but) {
     int64_t bytes = 0;
     for (int32_t k = o->from[n]; k < o->from[n + 1]; k++) {
         int32_t a = o->access[k], i = p->touch[p->first[n] + k - o->from[n]].item;

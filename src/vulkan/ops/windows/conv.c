@@ -304,7 +304,8 @@ static ox_status oxi_vk_conv_part(oxi_vk_device *d, oxi_vk_conv_job *job, oxi_co
     return OX_OK;
 }
 
-/* The sum of a weight's parts that matrices left, the taps of a channel side by side: in *out if it is dense. */
+/* The sum of a weight's parts that matrices left, the taps of a channel side by side: in *out if it is
+ * dense. */
 static ox_status oxi_vk_conv_turn(oxi_vk_device *d, oxi_vk_conv_job *job, ox_tensor *out) {
     const oxi_conv_side *c = &job->form.weight;
     const int64_t line = oxi_round_up(c->shape[1], 4), taps = oxi_vk_conv_count(c);
