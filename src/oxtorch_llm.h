@@ -158,6 +158,7 @@
 #include "llm/model/grams.c"
 #include "llm/model/config.c"
 #include "llm/model/parts.c"
+#include "llm/model/dense.c"
 #include "llm/model/weights.c"
 #include "llm/model/model.c"
 #include "llm/context/context.h"

@@ -123,22 +123,25 @@ static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t 
     return OX_OK;
 }
 
-/* What lies behind a pooling and GGUF has no place for. llama.cpp wants two products to end at the model's
- * width. */
+/* Products behind a pooling that could not be opened again, or that GGUF has no place for. llama.cpp wants
+ * two to end at the model's width. */
 static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_4.weight"};
-    static const char *const keys[] = {"dense_2_activation", "dense_3_activation", "embedding_length_out"};
+    static const char *const keys[] = {"dense_2_activation", "dense_3_activation"};
     const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
-    const bool two = ox_file_has(file, "dense_3.weight");
+    int64_t width = 0, embedding = 0;
     char name[64] = "", key[96];
-    bool bad = false;
     if (architecture.type == OX_FILE_META_STRING) oxi_llm_copy_text(architecture.text, name, sizeof name);
-    for (int i = 0; i < 3; i++) {
+    (void)snprintf(key, sizeof key, "%s.embedding_length", name);
+    ox_status status = oxi_llm_meta_int(file, key, 0, INT32_MAX, 0, &width);
+    if (status == OX_OK) status = oxi_llm_check_dense(file, name, width, &embedding);
+    bool bad = embedding != width && ox_file_has(file, "dense_3.weight");
+    for (int i = 0; i < 3; i++) bad = bad || ox_file_has(file, names[i]);
+    for (int i = 0; i < 2; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", name, keys[i]);
-        bad = bad || ox_file_has(file, names[i]) ||
-              ((i < 2 || two) && ox_file_meta_find(file, key).type != OX_FILE_META_NONE);
+        bad = bad || ox_file_meta_find(file, key).type != OX_FILE_META_NONE;
     }
-    if (!bad) return OX_OK;
+    if (status != OX_OK || !bad) return status;
     return oxi_fail(OX_ERR_UNSUPPORTED,
                     "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
                     "the model's width, without biases and activations; this model has others");

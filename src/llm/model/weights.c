@@ -543,28 +543,22 @@ static void oxi_llm_choose_router(ox_llm *model) {
     if (same) n->router = OXI_LLM_ROUTER_LATE;
 }
 
-/* Products behind the pooling: each takes what the one before it makes. */
-static ox_status oxi_llm_check_dense(ox_llm *model, const ox_file *file) {
-    int64_t width = model->config.width, in = 0, out = 0;
+/* Products behind the pooling. Torch reads F64 for them too, and computes in F32. */
+static ox_status oxi_llm_load_dense(ox_llm *model, const ox_file *file) {
+    ox_llm_config *c = &model->config;
     char key[32];
-    ox_status status = OX_OK;
+    ox_status status = oxi_llm_check_dense(file, c->architecture, c->width, &c->embedding);
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && !status; i++) {
-        const oxi_llm_part *part = &model->part[OXI_LLM_DENSE + i];
-        const ox_tensor *t = part->weight, *bias = part->bias;
-        (void)snprintf(key, sizeof key, "dense_%d_feat_in", i + 2);
-        status = oxi_llm_read_int(model, file, key, -1, 0, t->shape[1], &in);
-        (void)snprintf(key, sizeof key, "dense_%d_feat_out", i + 2);
-        if (!status) status = oxi_llm_read_int(model, file, key, -1, 0, t->shape[0], &out);
-        if (!status && (t->shape[1] != width || t->shape[1] != in || t->shape[0] != out))
-            return oxi_fail(OX_ERR_SHAPE, "llm: tensor dense_%d.weight is %s, behind a row of %lld", i + 2,
-                            oxi_tensor_text(t), (long long)width);
-        if (!status && bias && ox_numel(bias) != out)
-            return oxi_fail(OX_ERR_SHAPE, "llm: tensor dense_%d.bias is %s", i + 2, oxi_tensor_text(bias));
-        width = out;
+        oxi_llm_part *part = &model->part[OXI_LLM_DENSE + i];
+        if (part->weight->dtype == OX_F64) {
+            ox_tensor *single = ox_retain(ox_cast(part->weight, OX_F32));
+            if (!single) return oxi_llm_error();
+            ox_release(part->weight);
+            part->weight = single;
+        }
         (void)snprintf(key, sizeof key, "dense_%d_activation", i + 2);
-        if (!status) status = oxi_llm_read_activation(model, file, key, &model->numbers.dense[i]);
+        status = oxi_llm_read_activation(model, file, key, &model->numbers.dense[i]);
     }
-    model->config.embedding = width;
     return status;
 }
 
@@ -610,7 +604,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (!status) status = oxi_llm_check_last_rows(model);
     if (!status) status = oxi_llm_check_gram_table(model);
     if (!status) status = oxi_llm_check_inputs(model);
-    if (!status) status = oxi_llm_check_dense(model, file);
+    if (!status) status = oxi_llm_load_dense(model, file);
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     if (!status) oxi_llm_choose_router(model);
