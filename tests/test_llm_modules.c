@@ -7,6 +7,7 @@
     "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,\"vocab_size\":10," \
     "\"max_position_embeddings\":64,\"query_pre_attn_scalar\":4,\"sliding_window\":4%s}"
 #define MODULE(path, type) "{\"path\":\"" path "\",\"type\":\"sentence_transformers.models." type "\"}"
+#define PLAIN "\"activation_function\":\"torch.nn.Identity\","
 #define POOLED "[" MODULE("", "Transformer") "," MODULE("1_Pooling", "Pooling")
 
 static void make_inner(const char *name) {
@@ -45,10 +46,37 @@ static void test_pooling(void) {
         int number;
     } kinds[] = {{"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":false}", 1},
                  {"{\"pooling_mode_cls_token\":true}", 2},
-                 {"{\"pooling_mode\":\"lasttoken\"}", 3}};
+                 {"{\"pooling_mode\":\"lasttoken\"}", 3},
+                 {"{\"pooling_mode\":\"lasttoken\",\"pooling_mode_mean_tokens\":true}", 3},
+                 {"{\"pooling_mode\":\"CLS\"}", 2},
+                 {"{\"pooling_mode\":[\"cls\"]}", 2},
+                 {"{\"pooling_mode\":null,\"pooling_mode_lasttoken\":1}", 3},
+                 {"{\"word_embedding_dimension\":8}", 1},
+                 {"{\"pooling_mode_mean_tokens\":false,\"pooling_mode_cls_token\":0}", 1}};
+    static const char *const refused[] = {"{\"pooling_mode_max_tokens\":true}",
+                                          "{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":1}",
+                                          "{\"pooling_mode\":\"lmk\"}",
+                                          "{\"pooling_mode\":[\"cls\",\"mean\"]}",
+                                          "{\"pooling_mode\":[]}",
+                                          "{\"pooling_mode\":5}",
+                                          "{\"pooling_mode\":\"cls\\u0000\"}",
+                                          "{\"pooling_mode_lmk\":true}"};
     static const char modules[] =
         "[{\"idx\":0,\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"},"
         "{\"idx\":1,\"path\":\"%s\",\"type\":\"sentence_transformers.models.Pooling\"}]";
+    static const char *const paths[] = {"../1_Pooling",
+                                        "",
+                                        "/",
+                                        "..",
+                                        "./1_Pooling",
+                                        "/tmp/1_Pooling",
+                                        "a/1_Pooling",
+                                        "a\\\\b",
+                                        "c:d",
+                                        "1_Pooling\\u0000/..",
+                                        "a234567890123456789012345678901234567890123456789012345678901234"};
+    static const char *const lists[] = {"{}", "null", "[]",
+                                        "{\"path\":\"1_Pooling\",\"type\":\"x.Pooling\"}"};
     static const char config[] = "{\"model_type\":\"qwen3\"," SIZES "}";
     char text[400], path[1300];
     parts p = {{0}, {0}, 0};
@@ -59,25 +87,33 @@ static void test_pooling(void) {
         (void)make_folder(path);
         snprintf(text, sizeof text, modules, "1_Pooling");
         write_text("modules.json", text);
-        for (int i = 0; i < 3; i++) {
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            snprintf(text, sizeof text, modules, i % 2 ? "1_Pooling/" : "1_Pooling");
+            write_text("modules.json", text);
             write_text("1_Pooling/config.json", kinds[i].config);
             ox_file *file = convert(NULL);
             has_int(file, "qwen3.pooling_type", kinds[i].number);
             ox_file_close(file);
         }
-        write_text("1_Pooling/config.json", "{\"pooling_mode_max_tokens\":true}");
-        refuse(OX_ERR_UNSUPPORTED, "another pooling");
-        write_text("1_Pooling/config.json",
-                   "{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}");
-        refuse(OX_ERR_UNSUPPORTED, "another pooling");
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+            write_text("1_Pooling/config.json", refused[i]);
+            refuse(OX_ERR_UNSUPPORTED, "another pooling");
+        }
+        write_text("1_Pooling/config.json", "{\"pooling_mode\":\"cls\",\"pooling_mode\":\"mean\"}");
+        refuse(OX_ERR_UNSUPPORTED, "a key is there twice");
         write_text("1_Pooling/config.json", "[]");
         refuse(OX_ERR_FORMAT, "1_Pooling/config.json is no object");
-        /* what leaves the folder is not followed */
-        snprintf(text, sizeof text, modules, "../1_Pooling");
-        write_text("modules.json", text);
-        ox_file *file = convert(NULL);
-        has_no(file, "qwen3.pooling_type");
-        ox_file_close(file);
+        remove_inner("1_Pooling/config.json");
+        refuse(OX_ERR_UNSUPPORTED, "'1_Pooling'/config.json: there is no such file");
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) { /* what may leave the folder */
+            snprintf(text, sizeof text, modules, paths[i]);
+            write_text("modules.json", text);
+            refuse(OX_ERR_UNSUPPORTED, "modules.json: the path");
+        }
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+            write_text("modules.json", lists[i]);
+            refuse(OX_ERR_FORMAT, "no list of modules");
+        }
     }
     remove_inner("modules.json");
     ox_trim();
@@ -141,6 +177,10 @@ static void test_dense(void) {
         has_int(file, "gemma-embedding.embedding_length_out", 12);
         ox_file_close(file);
         embed(written, 12, got);
+        write_dense("2_Dense", "activation.Tanh", ox_cast(first, OX_F64), ox_cast(bias, OX_F64));
+        embed(folder, 12, got);
+        for (int i = 0; i < 12; i++) CHECK(fabsf(got[i] - want[i]) < 1e-4f);
+        write_dense("2_Dense", "linear.Identity", first, NULL);
         write_dense("3_Dense", "linear.Identity", ox_randn(OX_SHAPE(9, 12), OX_F32), NULL);
         write_text("modules.json", POOLED "," MODULE("2_Dense", "Dense") "," MODULE("3_Dense", "Dense") "]");
         embed(folder, 9, got);
@@ -148,8 +188,31 @@ static void test_dense(void) {
     }
 }
 
+static void not_opened(const char *path, ox_status status, const char *words) {
+    ox_error_clear();
+    const ox_llm *model = ox_llm_open(path, NULL);
+    CHECK_MSG(!model && ox_error() == status && strstr(ox_error_text(), words), "expected %s, got %d %s",
+              words, (int)ox_error(), ox_error_text());
+    ox_error_clear();
+}
+
 /* What is not computed is said, whatever lies in the folder. */
 static void test_refused(void) {
+    static const struct {
+        const char *members, *words;
+    } options[] = {{"\"activation_function\":\"torch.nn.Softshrink\"", "an activation_function that"},
+                   {"\"activation_function\":\"Tanh\"", "an activation_function that"},
+                   {"\"activation_function\":\"mine.Identity\"", "an activation_function that"},
+                   {"\"activation_function\":\"torch.\"", "an activation_function that"},
+                   {"", "no activation_function"},
+                   {"\"activation_function\":null", "no activation_function"},
+                   {PLAIN "\"module_input_name\":\"token_embeddings\"", "anything but the pooled row"},
+                   {PLAIN "\"module_output_name\":\"token_embeddings\"", "anything but the pooled row"},
+                   {PLAIN "\"module_output_name\":5", "anything but the pooled row"},
+                   {PLAIN "\"use_residual\":\"yes\"", "use_residual"},
+                   {PLAIN "\"in_features\":7", "in_features"},
+                   {PLAIN "\"out_features\":12.0", "out_features"},
+                   {PLAIN "\"bias\":true", "a key is there twice"}};
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add_layer(&p, true);
@@ -164,25 +227,42 @@ static void test_refused(void) {
         write_text("modules.json", POOLED "," MODULE("2_CNN", "CNN") "]");
         refuse(OX_ERR_UNSUPPORTED, "CNN' at its place");
         write_text("modules.json", POOLED "," MODULE("../2_Dense", "Dense") "]");
-        refuse(OX_ERR_UNSUPPORTED, "in a folder of this one");
-        write_text("modules.json", POOLED "," MODULE("2_Dense", "Dense") "]");
-        write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Softshrink\"}");
-        refuse(OX_ERR_UNSUPPORTED, "an activation_function that");
-        write_text("2_Dense/config.json", "{}");
-        refuse(OX_ERR_UNSUPPORTED, "no activation_function");
-        write_text("2_Dense/config.json",
-                   "{\"module_input_name\":\"token_embeddings\",\"activation_function\":\"Identity\"}");
-        refuse(OX_ERR_UNSUPPORTED, "anything but the pooled row");
-        write_text("2_Dense/config.json", "{\"bias\":true,\"activation_function\":\"Identity\"}");
+        refuse(OX_ERR_UNSUPPORTED, "a folder in this one");
+        write_text("modules.json", "[" MODULE("0_Transformer", "Transformer") "]");
+        refuse(OX_ERR_UNSUPPORTED, "a folder of its own, '0_Transformer'");
+        write_text("modules.json", "[" MODULE("", "Transformer") "," MODULE("", "Transformer") "]");
+        refuse(OX_ERR_UNSUPPORTED, "Transformer' at its place");
+        write_text("modules.json", POOLED ",{\"path\":\"2_Dense\",\"path\":\"3\",\"type\":\"x.Dense\"}]");
+        refuse(OX_ERR_UNSUPPORTED, "a key of 'x.Dense' is there twice");
+        write_text("modules.json", POOLED "," MODULE("2_Dense/", "Dense") "]");
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+            char text[300];
+            snprintf(text, sizeof text, "{%s%s\"bias\":false}", options[i].members,
+                     *options[i].members ? "," : "");
+            write_text("2_Dense/config.json", text);
+            refuse(OX_ERR_UNSUPPORTED, options[i].words);
+        }
+        write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\"}");
         refuse(OX_ERR_FORMAT, "linear.bias is missing");
+        write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\",\"bias\":0,"
+                                          "\"module_output_name\":null,\"in_features\":8}");
+        ox_file_close(convert(NULL));
+        write_dense("2_Dense", "linear.Identity", weight, ox_randn(OX_SHAPE(12), OX_F32));
+        write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\",\"bias\":false}");
+        refuse(OX_ERR_UNSUPPORTED, "more tensors");
         write_dense("2_Dense", "linear.Identity", ox_randn(OX_SHAPE(12, 9), OX_F32), NULL);
-        CHECK(!ox_llm_open(folder, NULL) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "dense_2"));
-        ox_error_clear();
+        not_opened(folder, OX_ERR_SHAPE, "dense_2.weight is [12,9], behind a row of 8");
+        refuse(OX_ERR_SHAPE, "dense_2.weight is [12,9], behind a row of 8");
+        write_dense("2_Dense", "linear.Identity", ox_zeros(OX_SHAPE(0, 8), OX_F32), NULL);
+        refuse(OX_ERR_SHAPE, "dense_2.weight is [0,8]");
+        write_dense("2_Dense", "linear.Identity", ox_zeros(OX_SHAPE(12, 8), OX_I32), NULL);
+        refuse(OX_ERR_DTYPE, "dense_2.weight has dtype i32");
+        write_dense("2_Dense", "activation.Tanh", weight, ox_randn(OX_SHAPE(12, 1), OX_F32));
+        not_opened(folder, OX_ERR_SHAPE, "dense_2.bias is [12,1], for 12 rows");
         write_dense("2_Dense", "activation.Tanh", weight, ox_randn(OX_SHAPE(11), OX_F32));
-        CHECK(!ox_llm_open(folder, NULL) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "bias"));
-        ox_error_clear();
+        not_opened(folder, OX_ERR_SHAPE, "dense_2.bias is [11], for 12 rows");
         remove_inner("2_Dense/config.json");
-        refuse(OX_ERR_UNSUPPORTED, "no activation_function");
+        refuse(OX_ERR_UNSUPPORTED, "'2_Dense'/config.json: there is no such file");
         write_dense("2_Dense", "linear.Identity", weight, NULL);
         remove_inner("2_Dense/model.safetensors");
         refuse(OX_ERR_UNSUPPORTED, "2_Dense' are no safetensors");
@@ -190,10 +270,82 @@ static void test_refused(void) {
     remove_inner("modules.json");
 }
 
+/* ---- GGUF files ---------------------------------------------------------------------------------------- */
+
+/* A file like `from` with more tensors and a number, which neither opens nor is converted. */
+static void refuse_gguf(ox_file *from, const char *key, int64_t value, const char *name, ox_tensor *t,
+                        const char *other, ox_tensor *o, ox_status status, const char *words) {
+    const char *names[2] = {name, other};
+    ox_tensor *tensors[2] = {t, o};
+    ox_file_entry entries[MOST];
+    ox_gguf_pair pair = {key, OX_GGUF_I64, OX_GGUF_U8, 0, &value};
+    ox_gguf_desc desc = {from, &pair, key ? 1 : 0, entries, ox_file_count(from)};
+    char path[1300];
+    snprintf(path, sizeof path, "%s-bad.gguf", folder);
+    for (int64_t i = 0; i < desc.count; i++) CHECK(ox_file_get_entry(from, i, &entries[i]) == OX_OK);
+    for (int i = 0; i < 2 && names[i]; i++) {
+        ox_file_entry *e = &entries[desc.count++];
+        memset(e, 0, sizeof *e);
+        e->name = names[i];
+        e->dtype = tensors[i]->dtype;
+        e->ndim = tensors[i]->ndim;
+        for (int d = 0; d < e->ndim; d++) e->shape[d] = tensors[i]->shape[d];
+    }
+    ox_gguf_writer *writer = ox_gguf_writer_open(path, &desc);
+    for (int64_t i = 0; writer && i < ox_file_count(from); i++)
+        CHECK(ox_gguf_writer_put(writer, ox_file_tensor(from, entries[i].name)) == OX_OK);
+    for (int i = 0; writer && i < 2 && names[i]; i++) CHECK(ox_gguf_writer_put(writer, tensors[i]) == OX_OK);
+    CHECK_MSG(writer && ox_gguf_writer_close(writer) == OX_OK, "%s", ox_error_text());
+    not_opened(path, status, words);
+    CHECK(ox_llm_convert(path, written, NULL) == status && strstr(ox_error_text(), words));
+    ox_error_clear();
+    (void)remove(path);
+}
+
+/* Products that would be skipped, and sizes that are not theirs. */
+static void test_gguf(void) {
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add_layer(&p, true);
+        make_model_as(&p, GEMMA, ",\"use_bidirectional_attention\":true");
+        ox_file *file = convert(NULL);
+        ox_tensor *m = ox_randn(OX_SHAPE(8, 8), OX_F32), *column = ox_randn(OX_SHAPE(8, 1), OX_F32),
+                  *wide = ox_randn(OX_SHAPE(12, 8), OX_F32), *v = ox_randn(OX_SHAPE(8), OX_F32);
+#define KEY(key) "gemma-embedding." key
+#define SKIPPED OX_ERR_UNSUPPORTED, "of no product behind the pooling"
+        refuse_gguf(file, NULL, 0, "dense_3.weight", m, NULL, NULL, SKIPPED);
+        refuse_gguf(file, NULL, 0, "dense_2.weight", m, "dense_4.weight", m, SKIPPED);
+        refuse_gguf(file, NULL, 0, "dense_2.weight", m, "dense_6.weight", m, SKIPPED);
+        refuse_gguf(file, NULL, 0, "dense_2.bias", v, NULL, NULL, SKIPPED);
+        refuse_gguf(file, NULL, 0, "dense_2.weight", m, "dense_12.weight", m, SKIPPED);
+        refuse_gguf(file, KEY("dense_2_feat_in"), 8, NULL, NULL, NULL, NULL, SKIPPED);
+        refuse_gguf(file, KEY("dense_3_feat_out"), 8, "dense_2.weight", m, NULL, NULL, SKIPPED);
+#undef SKIPPED
+#define SIZE(words) OX_ERR_SHAPE, words
+        refuse_gguf(file, NULL, 0, "dense_2.weight", wide, "dense_3.weight", wide,
+                    SIZE("dense_3.weight is [12,8], behind a row of 12"));
+        refuse_gguf(file, NULL, 0, "dense_2.weight", m, "dense_2.bias", column, SIZE("dense_2.bias is"));
+        refuse_gguf(file, KEY("dense_2_feat_in"), 7, "dense_2.weight", m, NULL, NULL, SIZE("feat_in is 7"));
+        refuse_gguf(file, KEY("dense_2_feat_out"), 7, "dense_2.weight", m, NULL, NULL, SIZE("feat_out is 7"));
+        refuse_gguf(file, KEY("embedding_length_out"), 7, "dense_2.weight", m, NULL, NULL,
+                    SIZE("embedding_length_out is 7"));
+        refuse_gguf(file, KEY("embedding_length_out"), 7, NULL, NULL, NULL, NULL,
+                    SIZE("embedding_length_out is 7"));
+#undef SIZE
+        refuse_gguf(file, KEY("embedding_length_out"), -5, "dense_2.weight", m, NULL, NULL, OX_ERR_FORMAT,
+                    "embedding_length_out is -5");
+        refuse_gguf(file, KEY("embedding_length_out"), UINT32_MAX, NULL, NULL, NULL, NULL, OX_ERR_FORMAT,
+                    "embedding_length_out is 4294967295");
+#undef KEY
+        ox_file_close(file);
+    }
+}
+
 int main(void) {
     begin_folders("modules");
     test_pooling();
     test_dense();
     test_refused();
+    test_gguf();
     return end_folders("llm_modules");
 }
