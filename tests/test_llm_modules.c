@@ -1,5 +1,5 @@
 /* What sentence-transformers has behind a model: pooling, and products behind it, from folders and in what a
- * conversion writes; vectors against the same in public operations. */
+ * conversion writes; vectors against the same in public operations; MPNet. */
 #include "llm_folder.h"
 
 #define GEMMA                                                                                        \
@@ -341,11 +341,110 @@ static void test_gguf(void) {
     }
 }
 
+/* ---- MPNet --------------------------------------------------------------------------------------------- */
+
+enum { TOKENS = 40 }; /* tokens, so that distances share buckets */
+
+/* ids of [TOKENS, TOKENS]: the bucket of key t of query s. source: transformers MPNetEncoder */
+static ox_tensor *mpnet_buckets(void) {
+    int64_t ids[TOKENS * TOKENS];
+    for (int s = 0; s < TOKENS; s++)
+        for (int t = 0; t < TOKENS; t++) {
+            const int far = abs(t - s);
+            int bucket = far;
+            if (far >= 8) bucket = 8 + (int)(log(far / 8.0) / log(128 / 8.0) * 8 + 1e-9);
+            ids[s * TOKENS + t] = bucket + (t > s ? 16 : 0);
+        }
+    return ox_from_ints(ids, OX_SHAPE(TOKENS, TOKENS), OX_I64);
+}
+
+/* A norm over rows of weights [0] and biases [1]. */
+static ox_tensor *mpnet_norm(ox_tensor *x, ox_tensor *const *t) {
+    return ox_layer_norm(x, 1, t[0], t[1], 1e-12);
+}
+
+/* Rows [TOKENS, 8] of two heads as [2, TOKENS, 4]. */
+static ox_tensor *mpnet_heads(ox_tensor *x) {
+    return ox_permute(ox_reshape(x, OX_SHAPE(TOKENS, 2, 4)), OX_SHAPE(1, 0, 2));
+}
+
+/* all-mpnet-base-v2's kind: BERT with biases of distances, which layers share, and positions from 2 on. */
+static void test_mpnet(void) {
+#define PAIR(name, rows, columns)              \
+    {name ".weight", rows, columns}, {         \
+        name ".bias", 0, rows ? rows : columns \
+    }
+#define LAYER(name) "mpnet.encoder.layer.0." name
+    static const struct {
+        const char *name;
+        int rows, columns;
+    } list[] = {{"mpnet.embeddings.word_embeddings.weight", 10, 8},
+                {"mpnet.embeddings.position_embeddings.weight", TOKENS + 2, 8},
+                {"mpnet.encoder.relative_attention_bias.weight", 32, 2},
+                PAIR("mpnet.embeddings.LayerNorm", 0, 8),
+                PAIR(LAYER("attention.attn.q"), 8, 8),
+                PAIR(LAYER("attention.attn.k"), 8, 8),
+                PAIR(LAYER("attention.attn.v"), 8, 8),
+                PAIR(LAYER("attention.attn.o"), 8, 8),
+                PAIR(LAYER("attention.LayerNorm"), 0, 8),
+                PAIR(LAYER("intermediate.dense"), 6, 8),
+                PAIR(LAYER("output.dense"), 8, 6),
+                PAIR(LAYER("output.LayerNorm"), 0, 8),
+                {"lm_head.bias", 0, 10}};
+#undef PAIR
+#undef LAYER
+    float want[TOKENS * 8], got[TOKENS * 8];
+    int32_t ids[TOKENS];
+    int64_t wide[TOKENS];
+    ox_llm_embed_desc rows;
+    memset(&rows, 0, sizeof rows);
+    rows.pooling = OX_LLM_POOLING_NONE;
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+            add(&p, list[i].name, list[i].rows, list[i].columns);
+            p.tensors[i] = ox_randn(ox_shape_of(p.tensors[i]), OX_F32);
+        }
+        for (int i = 0; i < TOKENS; i++) wide[i] = ids[i] = (7 * i + 3) % 10;
+        make_model(
+            "{\"model_type\":\"mpnet\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":1,"
+            "\"num_attention_heads\":2,\"vocab_size\":10,\"max_position_embeddings\":42,"
+            "\"relative_attention_num_buckets\":32}",
+            &p);
+        ox_tensor **t = p.tensors;
+        ox_tensor *x = ox_embedding(ox_from_ints(wide, OX_SHAPE(TOKENS), OX_I64), t[0]);
+        x = mpnet_norm(ox_add(x, ox_narrow(t[1], 0, 2, TOKENS)), t + 3);
+        ox_tensor *q = mpnet_heads(ox_linear(x, t[5], t[6])), *k = mpnet_heads(ox_linear(x, t[7], t[8])),
+                  *v = mpnet_heads(ox_linear(x, t[9], t[10])),
+                  *bias = ox_permute(ox_embedding(mpnet_buckets(), t[2]), OX_SHAPE(2, 0, 1)),
+                  *scores = ox_matmul(ox_mul(q, ox_number(0.5)), ox_permute(k, OX_SHAPE(0, 2, 1))),
+                  *mixed = ox_matmul(ox_softmax(ox_add(scores, bias), -1), v);
+        mixed = ox_reshape(ox_permute(mixed, OX_SHAPE(1, 0, 2)), OX_SHAPE(TOKENS, 8));
+        x = mpnet_norm(ox_add(x, ox_linear(mixed, t[11], t[12])), t + 13);
+        ox_tensor *fed = ox_linear(ox_gelu(ox_linear(x, t[15], t[16])), t[17], t[18]);
+        ox_to_floats(mpnet_norm(ox_add(x, fed), t + 19), want, TOKENS * 8);
+        ox_file *file = convert(NULL);
+        has_int(file, "mpnet.context_length", TOKENS);
+        has_tensor(file, "blk.0.attn_rel_b.weight", t[2]);
+        ox_file_close(file);
+        for (int i = 0; i < 2; i++) {
+            ox_llm *model = ox_llm_open(i ? written : folder, NULL);
+            ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
+            CHECK_MSG(context && ox_llm_embed(context, ids, TOKENS, &rows, got) == OX_OK, "%s",
+                      ox_error_text());
+            for (int j = 0; context && j < TOKENS * 8; j++) CHECK(fabsf(got[j] - want[j]) < 1e-4f);
+            ox_llm_context_close(context);
+            ox_llm_close(model);
+        }
+    }
+}
+
 int main(void) {
     begin_folders("modules");
     test_pooling();
     test_dense();
     test_refused();
     test_gguf();
+    test_mpnet();
     return end_folders("llm_modules");
 }
