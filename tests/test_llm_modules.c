@@ -171,7 +171,7 @@ static void test_dense(void) {
         ox_to_floats(ox_tanh(ox_linear(x, first, bias)), want, 12);
         embed(folder, 12, got);
         for (int i = 0; i < 12; i++) CHECK(fabsf(got[i] - want[i]) < 1e-4f);
-        refuse(OX_ERR_UNSUPPORTED, "without biases and activations");
+        refuse(OX_ERR_UNSUPPORTED, "without biases, factors and activations");
         write_dense("2_Dense", "linear.Identity", first, NULL);
         file = convert(NULL);
         has_int(file, "gemma-embedding.embedding_length_out", 12);

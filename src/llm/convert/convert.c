@@ -126,7 +126,8 @@ static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t 
 /* Products behind a pooling that could not be opened again, or that GGUF has no place for. llama.cpp wants
  * two to end at the model's width. */
 static ox_status oxi_llm_refuse_dense(const ox_file *file) {
-    static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_4.weight"};
+    static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_2.scale", "dense_3.scale",
+                                        "dense_4.weight"};
     static const char *const keys[] = {"dense_2_activation", "dense_3_activation"};
     const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
     int64_t width = 0, embedding = 0;
@@ -136,15 +137,15 @@ static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     ox_status status = oxi_llm_meta_int(file, key, 0, INT32_MAX, 0, &width);
     if (status == OX_OK) status = oxi_llm_check_dense(file, name, width, &embedding);
     bool bad = embedding != width && ox_file_has(file, "dense_3.weight");
-    for (int i = 0; i < 3; i++) bad = bad || ox_file_has(file, names[i]);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) bad = bad || ox_file_has(file, names[i]);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", name, keys[i]);
         bad = bad || ox_file_meta_find(file, key).type != OX_FILE_META_NONE;
     }
     if (status != OX_OK || !bad) return status;
     return oxi_fail(OX_ERR_UNSUPPORTED,
                     "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
-                    "the model's width, without biases and activations; this model has others");
+                    "the model's width, without biases, factors and activations; this model has others");
 }
 
 static ox_status oxi_llm_convert_write(oxi_llm_conversion *work, const char *to) {

@@ -107,11 +107,10 @@ static int oxi_llm_pooling_number(const oxi_json *config) {
     int number = 1, found = 0;
     if (named && mode->type == OXI_JSON_ARRAY && mode->length == 1) mode++;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (!(named ? oxi_llm_names_mode(mode, modes[i].name)
-                    : oxi_llm_module_flag(config, modes[i].flag, false)))
-            continue;
-        number = modes[i].number;
-        found++;
+        const bool asked = named ? oxi_llm_names_mode(mode, modes[i].name)
+                                 : oxi_llm_module_flag(config, modes[i].flag, false);
+        if (asked) number = modes[i].number;
+        found += asked;
     }
     return found == 1 || (found == 0 && !named) ? number : -1;
 }
