@@ -329,13 +329,11 @@ static void test_gguf(void) {
         refuse_gguf(file, KEY("dense_2_feat_out"), 7, "dense_2.weight", m, NULL, NULL, SIZE("feat_out is 7"));
         refuse_gguf(file, KEY("embedding_length_out"), 7, "dense_2.weight", m, NULL, NULL,
                     SIZE("embedding_length_out is 7"));
-        refuse_gguf(file, KEY("embedding_length_out"), 7, NULL, NULL, NULL, NULL,
-                    SIZE("embedding_length_out is 7"));
 #undef SIZE
         refuse_gguf(file, KEY("embedding_length_out"), -5, "dense_2.weight", m, NULL, NULL, OX_ERR_FORMAT,
                     "embedding_length_out is -5");
-        refuse_gguf(file, KEY("embedding_length_out"), UINT32_MAX, NULL, NULL, NULL, NULL, OX_ERR_FORMAT,
-                    "embedding_length_out is 4294967295");
+        refuse_gguf(file, KEY("embedding_length_out"), UINT32_MAX, "dense_2.weight", m, NULL, NULL,
+                    OX_ERR_FORMAT, "embedding_length_out is 4294967295");
 #undef KEY
         ox_file_close(file);
     }

@@ -84,7 +84,8 @@ static ox_status oxi_llm_check_dense(const ox_file *file, const char *architectu
         status = oxi_llm_check_product(file, architecture, ++last, &weight, embedding);
     if (!status) status = oxi_llm_refuse_products(file, architecture, last);
     (void)snprintf(key, sizeof key, "%s.embedding_length_out", architecture);
-    if (!status) status = oxi_llm_meta_int(file, key, 0, INT32_MAX, 0, &stated);
+    if (status || last == 1) return status; /* DeepSeek 4's is that of its residual streams */
+    status = oxi_llm_meta_int(file, key, 0, INT32_MAX, 0, &stated);
     if (status || stated == 0 || stated == *embedding) return status;
     return oxi_fail(OX_ERR_SHAPE, "llm: metadata key %s is %lld, the last product makes %lld", key,
                     (long long)stated, (long long)*embedding);
