@@ -45,7 +45,8 @@ static ox_status oxi_llm_check_product(const ox_file *file, const char *architec
     return status ? status : oxi_llm_check_dense_size(file, architecture, number, "feat_out", rows);
 }
 
-/* What belongs to a product that is not computed: tensors and facts of one behind the last. */
+/* What belongs to a product that is not computed: tensors and facts of one behind the last. llama.cpp writes
+ * a fact of 0 where there is none. */
 static ox_status oxi_llm_refuse_products(const ox_file *file, const char *architecture, int last) {
     static const char *const facts[] = {"feat_in", "feat_out", "activation"};
     char key[96] = "";
@@ -59,10 +60,11 @@ static ox_status oxi_llm_refuse_products(const ox_file *file, const char *archit
         found = number < 2 || number > last;
         if (found) (void)snprintf(key, sizeof key, "tensor %.64s", entry.name);
     }
-    for (int i = 0; !found && i < 3 * OXI_LLM_DENSE_MOST; i++) {
-        const int number = i / 3 + 2;
-        (void)snprintf(key, sizeof key, "%s.dense_%d_%s", architecture, number, facts[i % 3]);
-        found = number > last && ox_file_meta_find(file, key).type != OX_FILE_META_NONE;
+    for (int i = 3 * (last - 1); !found && i < 3 * OXI_LLM_DENSE_MOST; i++) {
+        (void)snprintf(key, sizeof key, "%s.dense_%d_%s", architecture, i / 3 + 2, facts[i % 3]);
+        const ox_file_meta meta = ox_file_meta_find(file, key);
+        const bool none = (meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT) && meta.i == 0;
+        found = meta.type != OX_FILE_META_NONE && !none;
     }
     if (!found) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED,
