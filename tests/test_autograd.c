@@ -606,6 +606,30 @@ static void test_function_of_views(void) {
     }
 }
 
+/* A function of more results than operations have, and a hook of it. */
+static ox_status six_backward(const ox_function_context *c) {
+    c->input_gradients[0] = ox_add(c->gradients[0], c->gradients[5]);
+    return c->input_gradients[0] ? OX_OK : ox_error();
+}
+static const ox_function six = {"six", six_backward, NULL};
+static ox_status six_heard(ox_tensor **operands, int operand_count, ox_tensor *const *results, int count,
+                           void *user) {
+    *(bool *)user = operand_count == 1 && operands[0] && count == 6 && results[0] && results[5];
+    for (int k = 1; k < 5; k++) CHECK(!results[k]);
+    return OX_OK;
+}
+static void test_function_of_six(void) {
+    OX_SCOPE {
+        ox_tensor *x = leaf(2, 1, 1), *out[6];
+        bool heard = false;
+        OX_NO_GRAD for (int k = 0; k < 6; k++) out[k] = ox_mul(x, ox_number(1));
+        CHECK(ox_attach_function(&six, NULL, &x, 1, out, 6, NULL, 0) == OX_OK);
+        CHECK(ox_register_operation_hook(out[5], six_heard, &heard) > 0);
+        CHECK(ox_backward(total(ox_add(out[0], ox_mul(out[5], ox_number(3)))), NULL) == OX_OK && heard);
+        ARE(ox_gradient(x), 4, 4);
+    }
+}
+
 /* A step keeps nothing behind. */
 static void test_flat(void) {
     ox_memory_stats first, last;
@@ -724,6 +748,7 @@ int main(void) {
     test_function();
     test_function_of_views();
     test_clamp_without_bound();
+    test_function_of_six();
     test_flat();
     CHECK_NO_TENSORS();
     CHECK(ox_memory_get_stats().bad_releases == 0);

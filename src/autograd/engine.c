@@ -432,17 +432,19 @@ static bool oxi_came(const oxi_node *node, const oxi_sum *sums) {
 /* What the operation's hooks make of the gradients of its operands. */
 static ox_status oxi_run_watchers(const oxi_node *node, const oxi_sum *sums, const bool *wants,
                                   ox_tensor **grad) {
-    ox_tensor *g[OXI_MAX_OUT] = {NULL};
-    ox_status status = OX_OK;
-    for (int k = 0; k < node->out_count && k < OXI_MAX_OUT; k++) g[k] = sums[k].sum;
-    for (int i = 0; i < node->in_count; i++)
+    size_t bytes = (size_t)node->out_count * sizeof(ox_tensor *);
+    ox_tensor **g = (ox_tensor **)oxi_alloc(bytes);
+    ox_status status = g ? OX_OK : OX_ERR_NOMEM;
+    for (int k = 0; k < node->out_count && g; k++) g[k] = sums[k].sum;
+    for (int i = 0; i < node->in_count && status == OX_OK; i++)
         if (wants[i] && grad[i] && !(grad[i] = oxi_fit_gradient(grad[i], &node->operand[i])))
-            return ox_error();
+            status = ox_error();
     for (const oxi_hook *hook = node->watchers; hook && status == OX_OK; hook = hook->next) {
         status = hook->operation(grad, node->in_count, g, node->out_count, hook->user);
         if (status != OX_OK && ox_error() == OX_OK)
             (void)oxi_fail(status, "backward: a hook of %s failed", oxi_node_name(node));
     }
+    oxi_free(g, bytes);
     for (int i = 0; i < node->in_count && status == OX_OK; i++)
         if (wants[i] && grad[i] && !oxi_same_as_outline(grad[i], &node->operand[i]))
             status = oxi_fail(OX_ERR_SHAPE, "backward: a hook of %s made %s of a gradient of operand %d",
