@@ -128,6 +128,7 @@
 #include "autograd/engine.c"
 #include "autograd/functions.c"
 #include "autograd/custom.c"
+#include "autograd/checkpoint.c"
 #include "autograd/functional.c"
 #include "autograd/gradcheck.c"
 

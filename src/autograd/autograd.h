@@ -105,7 +105,8 @@ OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
  * needed: onto a disk, to another device, into fewer bits. pack gives what stands for the tensor (NULL: it is
  * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave.
- * Operands that are leaves, which live anyway, do not pass. */
+ * Operands that are leaves, which live anyway, do not pass, nor does what is saved in a checkpoint, whose
+ * inputs do. */
 typedef struct ox_saved_hooks {
     void *(*pack)(ox_tensor *t, void *user);
     ox_tensor *(*unpack)(void *packed, void *user);
@@ -138,11 +139,14 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
                                     int input_count, ox_tensor *const *outputs, int output_count,
                                     ox_tensor *const *saved, int saved_count);
 
-/* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
- * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
- * from inputs, in a scope of its own; it may use other variables besides, which get their gradients,
- * too. Gradients may be recorded (create_graph).
- * source    torch.utils.checkpoint */
+/* ox_checkpoint - runs a function, which is recorded, but does not keep what its gradients need: it runs
+ * again when they are wanted, with the same default dtype and device, and random numbers of the thread's
+ * generator: time instead of memory. It computes outputs [output_count], of which some may stay NULL, from
+ * inputs, in a scope of its own. Gradients, hooks and what else it uses are as without; outputs may be the
+ * array of inputs. Both runs have to save the same, and must not change inputs or results from outside in
+ * place.
+ * errors    OX_ERR_ARG where it does; what the function says, in ox_backward too. Outputs are NULL then
+ * source    torch.utils.checkpoint, use_reentrant=False */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
                                int input_count, ox_tensor **outputs, int output_count);

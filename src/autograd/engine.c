@@ -9,7 +9,6 @@ typedef struct oxi_task {
     oxi_counted *what;               /* oxi_node or oxi_tape */
     int64_t pending;                 /* edges that are still to bring something */
     bool needed;                     /* leads to what gets a gradient */
-    bool outside;                    /* of what is computed again: its gradient is for another pass */
     int first;                       /* of its gradients in run->g */
 } oxi_task;
 
@@ -32,8 +31,6 @@ struct oxi_pass {
     bool create_graph, retain_graph;
     bool only;                       /* what is wanted, and no leaf besides */
     bool keeps;                      /* leaves keep their gradients: ox_backward */
-    int64_t since;                   /* nodes with an earlier sequence are outside; 0: none is */
-    int inside;                      /* and what is wanted, behind so much of it */
 };
 
 static int64_t oxi_task_sequence(const oxi_task *task) {
@@ -91,13 +88,12 @@ static oxi_sum *oxi_sum_of_edge(oxi_pass *run, int task, const oxi_edge *edge) {
 
 /* ---- which nodes --------------------------------------------------------------------------------------- */
 
-/* All that the tasks so far lead to, up to what is outside. */
+/* All that the tasks so far lead to. */
 static ox_status oxi_find_tasks(oxi_pass *run) {
     for (int i = 0; i < run->count; i++) {
         if (!run->tasks[i].what->is_node) continue;
         oxi_node *node = (oxi_node *)run->tasks[i].what;
-        run->tasks[i].outside = node->sequence < run->since;
-        for (int e = 0; e < node->in_count && !run->tasks[i].outside; e++)
+        for (int e = 0; e < node->in_count; e++)
             if (oxi_edge_is(&node->edges[e]) && oxi_task_of_edge(run, &node->edges[e]) < 0)
                 return OX_ERR_NOMEM;
     }
@@ -124,7 +120,7 @@ static ox_status oxi_mark_needed(oxi_pass *run) {
         oxi_task *task = &run->tasks[order[2 * i + 1]];
         oxi_node *node = task->what->is_node ? (oxi_node *)task->what : NULL;
         if (!node && !run->only) task->needed = true;
-        for (int e = 0; node && e < node->in_count && !task->outside; e++) {
+        for (int e = 0; node && e < node->in_count; e++) {
             if (!oxi_edge_is(&node->edges[e])) continue;
             int to = oxi_task_of_edge(run, &node->edges[e]);
             bool wanted = run->tasks[to].needed || oxi_sum_of_edge(run, to, &node->edges[e])->wanted;
@@ -519,9 +515,8 @@ static ox_status oxi_pass_run(oxi_pass *run) {
     while (run->ready_count && status == OX_OK) {
         oxi_task *task = &run->tasks[oxi_ready_take(run)];
         ox_scope scope = ox_scope_begin();
-        status = task->outside         ? OX_OK
-                 : task->what->is_node ? oxi_run_node(run, (oxi_node *)task->what, task)
-                                       : oxi_run_leaf(run, (oxi_tape *)task->what, task);
+        status = task->what->is_node ? oxi_run_node(run, (oxi_node *)task->what, task)
+                                     : oxi_run_leaf(run, (oxi_tape *)task->what, task);
         oxi_release_gradients(run, task);
         ox_scope_end(&scope);
     }
@@ -559,10 +554,8 @@ static ox_status oxi_run_prepare(oxi_pass *run, const oxi_edge *roots, int root_
     status = oxi_find_tasks(run);
     run->reached = run->count;
     for (int i = 0; i < wanted_count && status == OX_OK; i++) {
-        int task = oxi_edge_is(&wanted[i]) ? oxi_task_of_edge(run, &wanted[i]) : 0;
+        int task = oxi_task_of_edge(run, &wanted[i]);
         if (task < 0) return OX_ERR_NOMEM;
-        if (!oxi_edge_is(&wanted[i])) continue;
-        run->tasks[task].outside = run->since && i >= run->inside;
         oxi_sum_of_edge(run, task, &wanted[i])->wanted = true;
     }
     if (status == OX_OK) status = oxi_mark_needed(run);
@@ -573,12 +566,17 @@ static ox_status oxi_run_prepare(oxi_pass *run, const oxi_edge *roots, int root_
     return run->ready ? OX_OK : OX_ERR_NOMEM;
 }
 
+/* Checkpoints that the innermost pass of this thread has run again. */
+static OXI_THREAD_LOCAL oxi_checkpoint **oxi_filled;
+
 /* gradients: NULL, or one for each result, or NULL. */
 static ox_status oxi_run_from(oxi_pass *run, ox_tensor *const *results, const oxi_edge *roots, int count,
                               ox_tensor *const *gradients) {
     ox_status status = OX_OK;
     bool off = oxi_grad_off;
+    oxi_checkpoint *filled = NULL, **outside = oxi_filled;
     oxi_grad_off = !run->create_graph || oxi_inference_mode;
+    oxi_filled = &filled;
     for (int i = 0; i < count && status == OX_OK; i++) {
         oxi_outline outline;
         ox_scope scope = ox_scope_begin();
@@ -589,5 +587,7 @@ static ox_status oxi_run_from(oxi_pass *run, ox_tensor *const *results, const ox
     }
     if (status == OX_OK) status = oxi_pass_run(run);
     oxi_grad_off = off;
+    oxi_filled = outside;
+    oxi_checkpoints_empty(filled);
     return status;
 }

@@ -288,7 +288,6 @@ OX_API ox_status ox_backward(ox_tensor *t, const ox_backward_desc *desc) {
 static ox_status oxi_take_gradients(oxi_pass *run, const oxi_edge *wanted, int count, bool allow_unused,
                                     ox_tensor *const *inputs, ox_tensor **grads) {
     for (int i = 0; i < count; i++) {
-        if (!oxi_edge_is(&wanted[i])) continue;
         ox_tensor *g = oxi_sum_of_edge(run, oxi_task_of_edge(run, &wanted[i]), &wanted[i])->sum;
         if (!g && !allow_unused)
             return oxi_fail(OX_ERR_ARG,
@@ -299,41 +298,33 @@ static ox_status oxi_take_gradients(oxi_pass *run, const oxi_edge *wanted, int c
     return OX_OK;
 }
 
-/* The gradients of outputs by what is wanted, left in the run, which is the caller's to end. */
-static ox_status oxi_grad_from(oxi_pass *run, const char *name, ox_tensor *const *outputs, int output_count,
-                               ox_tensor *const *gradients, const oxi_edge *wanted, int wanted_count) {
-    oxi_edge *roots = oxi_edges_of_list(name, outputs, output_count);
-    if (!roots) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
-    ox_status status = oxi_run_prepare(run, roots, output_count, wanted, wanted_count);
-    if (status == OX_OK) status = oxi_run_from(run, outputs, roots, output_count, gradients);
-    oxi_edges_free(roots, output_count);
-    return status;
-}
-
 OX_API ox_status ox_grad(ox_tensor *const *outputs, int output_count, ox_tensor *const *inputs,
                          int input_count, const ox_grad_desc *desc, ox_tensor **grads) {
     ox_grad_desc plain;
     oxi_pass run;
+    ox_status status = OX_ERR_NOMEM;
     memset(&plain, 0, sizeof plain);
     memset(&run, 0, sizeof run);
     if (!desc) desc = &plain;
     if (!grads && input_count > 0) return oxi_fail(OX_ERR_ARG, "grad: no room for %d gradients", input_count);
     for (int i = 0; i < input_count; i++) grads[i] = NULL;
-    oxi_edge *wanted = oxi_edges_of_list("grad", inputs, input_count);
-    if (!wanted) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
+    oxi_edge *roots = oxi_edges_of_list("grad", outputs, output_count);
+    oxi_edge *wanted = roots ? oxi_edges_of_list("grad", inputs, input_count) : NULL;
+    if (!wanted && ox_error() != OX_OK) status = ox_error();
     run.create_graph = desc->create_graph;
     run.retain_graph = desc->retain_graph || desc->create_graph;
     run.only = true;
     bool speaks = oxi_speak("grad");
-    ox_status status =
-        oxi_grad_from(&run, "grad", outputs, output_count, desc->gradients, wanted, input_count);
-    if (status == OX_OK)
+    if (wanted) status = oxi_run_prepare(&run, roots, output_count, wanted, input_count);
+    if (wanted && status == OX_OK) status = oxi_run_from(&run, outputs, roots, output_count, desc->gradients);
+    if (wanted && status == OX_OK)
         status = oxi_take_gradients(&run, wanted, input_count, desc->allow_unused, inputs, grads);
     for (int i = 0; i < input_count && status != OX_OK; i++) {
         ox_release(grads[i]);
         grads[i] = NULL;
     }
     oxi_run_end(&run);
+    oxi_edges_free(roots, output_count);
     oxi_edges_free(wanted, input_count);
     oxi_speak_end(speaks);
     return status;

@@ -127,4 +127,12 @@ static void oxi_node_forget(oxi_node *node);            /* what it saved */
  * NULL and an error where it was changed meanwhile. */
 static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, bool with_tape);
 
+/* ---- checkpoints (checkpoint.c) ------------------------------------------------------------------------ */
+
+typedef struct oxi_checkpoint oxi_checkpoint;
+/* Lets go of what frames of a list keep, and of the list. */
+static void oxi_checkpoints_empty(oxi_checkpoint *list);
+/* That the storage of a saved tensor had when it was saved, or now where hooks of a user's keep it. */
+static int64_t oxi_saved_version(const oxi_saved *saved, const ox_tensor *now);
+
 #endif

@@ -124,23 +124,26 @@ static ox_status oxi_attach(ox_tensor *t, const oxi_edge *edge) {
     return OX_OK;
 }
 
+/* changes: its numbers may have been changed since. */
+static ox_tensor *oxi_saved_plain(const oxi_saved *saved, const char *name, bool changes) {
+    ox_tensor *t = saved->packed ? saved->hooks->unpack(saved->packed, saved->hooks->user)
+                                 : oxi_tensor_over(saved->tensor->storage, saved->tensor);
+    if (!t && ox_error() == OX_OK)
+        (void)oxi_fail(OX_ERR_ARG, "backward: %s: a saved tensor was not unpacked", name);
+    if (t && !changes && oxi_atomic_load(&t->storage->version) != oxi_saved_version(saved, t)) {
+        const char *by = saved->edge.leaf ? saved->edge.leaf->changed_by : NULL;
+        return OXI_FAIL_NULL(OX_ERR_ARG,
+                             "backward: %s needs the numbers of %s, which was changed in place%s%s", name,
+                             oxi_tensor_text(t), by ? " by " : " since", by ? by : "");
+    }
+    if (t && saved->tensor) t->is_number = saved->tensor->is_number;
+    return t;
+}
+
 static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, bool with_tape) {
     oxi_edge edge = saved->edge;
-    ox_tensor *t;
-    if (saved->packed) {
-        t = saved->hooks->unpack(saved->packed, saved->hooks->user);
-        if (!t && ox_error() == OX_OK)
-            (void)oxi_fail(OX_ERR_ARG, "backward: %s: a saved tensor was not unpacked", oxi_node_name(node));
-    } else if (oxi_atomic_load(&saved->tensor->storage->version) != saved->version &&
-               oxi_op_row_of(node->call.op)->family != OXI_FAMILY_VIEW) { /* which need strides alone */
-        const char *by = edge.leaf ? edge.leaf->changed_by : NULL;
-        return OXI_FAIL_NULL(
-            OX_ERR_ARG, "backward: %s needs the numbers of %s, which was changed in place%s%s",
-            oxi_node_name(node), oxi_tensor_text(saved->tensor), by ? " by " : " since", by ? by : "");
-    } else {
-        t = oxi_tensor_over(saved->tensor->storage, saved->tensor);
-        if (t) t->is_number = saved->tensor->is_number;
-    }
+    bool view = oxi_op_row_of(node->call.op)->family == OXI_FAMILY_VIEW; /* which needs strides alone */
+    ox_tensor *t = oxi_saved_plain(saved, oxi_node_name(node), view);
     if (output >= 0) {
         edge.node = node;
         edge.output = output;
@@ -165,6 +168,9 @@ typedef struct oxi_recording {
 } oxi_recording;
 static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
 
+/* The sequence from which on nodes are of the innermost checkpoint that runs in this thread; 0: none does. */
+static OXI_THREAD_LOCAL int64_t oxi_checkpoint_since;
+
 /* Why the given result may not be written to while things are recorded. wants: what is written has a
  * gradient. */
 static ox_status oxi_check_written(const oxi_call *call, bool wants) {
@@ -176,6 +182,9 @@ static ox_status oxi_check_written(const oxi_call *call, bool wants) {
     if (leaf)
         return oxi_fail(OX_ERR_ARG, "%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
                         name, tape->requires_grad ? "" : " (by a view of it)");
+    if (tape->base->made.node && tape->base->made.node->sequence < oxi_checkpoint_since)
+        return oxi_fail(OX_ERR_ARG, "%s: a result from outside of a checkpoint, which runs twice, is changed "
+                        "in place in it", name);
     if (tape->unrecorded && (wants || tape->base->made.node))
         return oxi_fail(OX_ERR_ARG,
                         "%s: a view that was made while nothing was recorded, or by a call without a "
@@ -247,48 +256,6 @@ static ox_status oxi_record(const oxi_call *call, const oxi_op_row *row, const o
     return OX_OK;
 }
 
-/* Variables with a gradient, each once. Owns its edges. */
-typedef struct oxi_variables {
-    struct oxi_variable {
-        oxi_edge edge;
-        oxi_outline outline;
-    } *list;
-    int count;
-    size_t room;
-} oxi_variables;
-
-static ox_status oxi_variables_add(oxi_variables *v, const oxi_edge *edge, const ox_tensor *t) {
-    for (int i = 0; i < v->count; i++) {
-        const oxi_edge *had = &v->list[i].edge;
-        if (had->node == edge->node && had->output == edge->output && had->leaf == edge->leaf) return OX_OK;
-    }
-    void *list = oxi_grow(v->list, &v->room, (size_t)v->count + 1, sizeof *v->list, false);
-    if (!list) return OX_ERR_NOMEM;
-    v->list = (struct oxi_variable *)list;
-    v->list[v->count].edge = oxi_edge_copy(edge);
-    oxi_outline_of(t, &v->list[v->count++].outline);
-    return OX_OK;
-}
-
-static void oxi_variables_free(oxi_variables *v) {
-    for (int i = 0; i < v->count; i++) oxi_edge_drop(&v->list[i].edge);
-    oxi_free(v->list, v->room * sizeof *v->list);
-}
-
-/* Those that calls take, while they are not recorded; NULL: nobody asks. */
-static OXI_THREAD_LOCAL oxi_variables *oxi_grad_seen;
-
-static ox_status oxi_look_for_gradients(const oxi_call *call) {
-    ox_status status = OX_OK;
-    for (int i = 0; i < call->in_count && status == OX_OK; i++) {
-        oxi_edge edge = {NULL, 0, NULL};
-        if (call->in[i] && call->in[i]->tape) status = oxi_tape_edge((oxi_tape *)call->in[i]->tape, &edge);
-        if (status == OX_OK && oxi_edge_is(&edge))
-            status = oxi_variables_add(oxi_grad_seen, &edge, call->in[i]);
-    }
-    return status;
-}
-
 static ox_status oxi_record_before(oxi_listener *self, const oxi_call *call, ox_device *device) {
     const oxi_op_row *row = oxi_op_row_of(call->op);
     oxi_edge few[OXI_MAX_IN], *edges = few;
@@ -300,8 +267,7 @@ static ox_status oxi_record_before(oxi_listener *self, const oxi_call *call, ox_
     if (oxi_recorded.given && call->out[0]->storage->inference && !oxi_inference_mode)
         return oxi_fail(OX_ERR_ARG, "%s: an inference tensor is changed in place outside of inference mode",
                         oxi_call_name(call));
-    if (oxi_grad_off) return oxi_grad_seen ? oxi_look_for_gradients(call) : OX_OK;
-    if (call->op == OXI_OP_alias) return OX_OK;
+    if (oxi_grad_off || call->op == OXI_OP_alias) return OX_OK;
     for (int i = 0; i < call->in_count; i++) taped = taped || (call->in[i] && call->in[i]->tape);
     if (!taped || row->gradient == OXI_GRADIENT_none) return oxi_check_written(call, false);
     size_t bytes = (size_t)call->in_count * sizeof *edges;
