@@ -278,9 +278,9 @@ static void oxi_gemm_steps(oxi_gemm_plan *p) {
     p->depth = p->type.kernel->depth;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
         p->depth = p->depth / piece * piece;
-    else if (p->k > 0) { /* chunks that are equal */
+    else if (p->k > 0) { /* chunks that are about equal, of whole cache lines of an operand */
         p->depth = oxi_parts(p->k, oxi_parts(p->k, p->depth));
-        if (tile_k) p->depth = oxi_round_up(p->depth, tile_k);
+        if (tile_k || p->depth < p->k) p->depth = oxi_round_up(p->depth, tile_k ? tile_k : 16);
     }
     p->each = p->depth;
     if (g->way == OXI_WAY_SHORT_SUMS && p->type.dtype == OX_F32 && p->depth > OXI_GEMM_FEW_STEPS)
