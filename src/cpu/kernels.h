@@ -113,6 +113,8 @@ typedef struct oxi_gemm_kernel {
                 const void *next);
     void (*run_at)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                    const int32_t *at); /* NULL, or the same where step i of b is at b + at[i] */
+    void (*run_lines)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                      const void *next, const char *lines, int64_t leap); /* NULL, or besides, four lines */
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 

@@ -19,6 +19,7 @@ enum {
     OXI_GEMM_SHORT = 1 << 22,   /* fewer, and sums of f32 are short: packing takes longer than that costs */
     OXI_GEMM_LIES = 4096,       /* numbers of B, f32, that may be read as they lie */
     OXI_GEMM_LIES_ROWS = 12,    /* panels of A that meet them at most */
+    OXI_GEMM_LINES = 4,         /* prefetched by a call */
     OXI_GEMM_FEW_STEPS = 32,    /* of k, which are summed up one by one even so */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */

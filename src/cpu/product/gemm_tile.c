@@ -148,13 +148,14 @@ typedef struct oxi_gemm_tile {
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
     const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
+    const char *lines;           /* or NULL: four lines that are packed after the panel at work */
     int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
 
 /* Step k of the product and those behind it, so many at a time as are summed up one by one. */
-static void oxi_gemm_multiply(const oxi_gemm_plan *p, int64_t k, int64_t depth, const char *a, const char *b,
-                              char *c, int64_t ld, const char *next) {
+static void oxi_gemm_multiply(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                              const char *a, const char *b, char *c, int64_t ld, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     const int64_t a_step = kernel->mr * (p->type.copies ? p->type.lanes : 1) * p->type.element,
                   b_step = kernel->nr * p->type.element;
@@ -162,6 +163,9 @@ static void oxi_gemm_multiply(const oxi_gemm_plan *p, int64_t k, int64_t depth, 
         const int64_t steps = oxi_min_i64(depth, p->each);
         const bool onto = k > 0 || p->g->onto;
         if (p->g->b_at) kernel->run_at(steps, a, b, c, ld, onto, p->g->b_at + k);
+        else if (t->lines)
+            kernel->run_lines(steps, a, b, c, ld, onto, next, t->lines,
+                              oxi_signed_bytes(p->b.dtype, p->b.line_stride));
         else kernel->run(steps, a, b, c, ld, onto, next);
         if ((depth -= steps) <= 0) return;
         k += steps;
@@ -175,15 +179,17 @@ static void oxi_gemm_multiply(const oxi_gemm_plan *p, int64_t k, int64_t depth, 
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan *p) { return p->round && p->k <= p->depth; }
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
-static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t k, int64_t depth, const char *a, const char *b,
-                          char *c, int64_t ld, int64_t rows, int64_t columns, char *edge, const char *next) {
+static void oxi_gemm_edge(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                          const char *a, const char *b, char *c, int64_t ld, int64_t rows, int64_t columns,
+                          const char *next) {
+    char *edge = t->lane + p->edge_at;
     int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
     if (k > 0 || p->g->onto)
         for (int64_t i = 0; i < rows; i++)
             memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element,
                    (size_t)columns * element);
-    oxi_gemm_multiply(p, k, depth, a, b, edge, nr, next);
+    oxi_gemm_multiply(p, t, k, depth, a, b, edge, nr, next);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element,
                (size_t)columns * element);
@@ -200,8 +206,8 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     uint16_t *c = t->rounds ? (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j) : NULL;
     for (int64_t r = 0; c && r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
     if (!t->sums || (rows == kernel->mr && columns == kernel->nr))
-        oxi_gemm_multiply(p, k, depth, a, b, to, ld, next);
-    else oxi_gemm_edge(p, k, depth, a, b, to, ld, rows, columns, t->lane + p->edge_at, next);
+        oxi_gemm_multiply(p, t, k, depth, a, b, to, ld, next);
+    else oxi_gemm_edge(p, t, k, depth, a, b, to, ld, rows, columns, next);
     if (c && columns == kernel->nr) p->round(rows, (const float *)(void *)to, ld, c, p->g->c_row);
     else if (c) oxi_gemm_finish(p, to, ld, t->m + i, t->n + j, rows, columns, t->lane);
 }
@@ -215,9 +221,25 @@ static void oxi_gemm_pack_columns(const oxi_gemm_plan *p, const oxi_gemm_tile *t
                       own + j * depth * p->type.element, t->lane);
 }
 
+/* Lines of B for a call of the panel at column j to prefetch: they are packed next, from more places than the
+ * processor follows. NULL where the kernel cannot, or all of them are. */
+static const char *oxi_gemm_lines(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                  int64_t j, int64_t call) {
+    if (!p->type.kernel->run_lines || p->b.k_stride != 1 || p->b.dtype != p->type.dtype || p->b.windows ||
+        (call + 1) * OXI_GEMM_LINES > p->b.width)
+        return NULL;
+    j += p->b.width;
+    if (j >= t->columns) {
+        j = 0;
+        k += depth;
+    }
+    j += call * OXI_GEMM_LINES;
+    return j < t->columns && k < p->k ? oxi_gemm_at(&p->b, t->n + j, k * p->type.k_each) : NULL;
+}
+
 /* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
  * panels of the first row and column; b NULL if tiles pack it. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+static void oxi_gemm_panels(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, int64_t depth,
                             const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
     int64_t b_bytes = depth * nr * p->type.element, each = depth * OXI_PREFETCH_A_STEP;
@@ -239,6 +261,7 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
                 next = t->next_a + a_fetched;
                 a_fetched += each;
             }
+            t->lines = b ? NULL : oxi_gemm_lines(p, t, k, depth, j, call);
             oxi_gemm_micro_tile(p, t, k, depth, a_panel, b_panel, i, j, next);
         }
     }
@@ -327,6 +350,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_min_i64(p->rows - i, p->tile_m);
     t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
+    t.lines = NULL;
     t.sums = oxi_gemm_sums_at_once(p) ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
