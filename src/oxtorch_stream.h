@@ -122,6 +122,7 @@
 #include "stream/shunt/dump.c"
 #include "stream/shunt/far.c"
 #include "stream/shunt/cut.c"
+#include "stream/shunt/over.c"
 #include "stream/shunt/device.c"
 
 #endif

@@ -146,8 +146,8 @@ static void test_environment(void) {
     CHECK(ox_device_get_stats(ox_shunt_device(shunt)).bytes_budget == 1u << 20);
     CHECK(ox_shunt_close(shunt) == OX_OK);
     desc.device_bytes = 0;
-    static const char *const wrong[] = {"much", "1X", "-5", "1MM", "0.5"}; /* no limit is 0 */
-    for (int i = 0; i < 5; i++) {
+    static const char *const wrong[] = {"much", "1X", "-5", "1MM", "0.5", "K"}; /* no limit is 0 */
+    for (int i = 0; i < 6; i++) {
         setenv("OX_SHUNT_DEVICE_BYTES", wrong[i], 1);
         CHECK_MSG(!ox_shunt_open(&desc) && ox_error() == OX_ERR_ARG, "%s", wrong[i]);
         ox_error_clear();

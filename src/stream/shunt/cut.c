@@ -176,10 +176,7 @@ static uint64_t oxi_shunt_node_room(const oxi_shunt_node *node, bool *composite)
         const oxi_shunt_item *item = node->operand[i].item;
         if (!item) continue;
         *composite = *composite || item->part;
-        if (item->small) continue;
-        bool seen = false;
-        for (int k = 0; k < i && !seen; k++) seen = node->operand[k].item == item;
-        if (!seen) bytes += oxi_shunt_item_room(item);
+        if (!item->small && !oxi_shunt_is_seen(node, i)) bytes += oxi_shunt_item_room(item);
     }
     return bytes;
 }
@@ -209,77 +206,20 @@ static bool oxi_shunt_falls_apart(const ox_shunt *s, const oxi_shunt_node *node,
     return own >= room / 4;
 }
 
-/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. */
-static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node) {
-    bool composite = false;
-    uint64_t room = oxi_shunt_node_room(node, &composite);
-    return room > s->main_bytes || (composite && oxi_shunt_is_elementwise(node->op)) ||
+/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. composite: an item is
+ * in parts. */
+static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node, bool *composite) {
+    *composite = false;
+    uint64_t room = oxi_shunt_node_room(node, composite);
+    return room > s->main_bytes || (*composite && oxi_shunt_is_elementwise(node->op)) ||
            oxi_shunt_falls_apart(s, node, room);
 }
 
-/* Whether a step has to be looked at: any is to be cut, or has an item in parts. */
-static bool oxi_shunt_is_cut_case(const ox_shunt *s, const oxi_shunt_node *node) {
-    bool composite = false;
-    uint64_t room = oxi_shunt_node_room(node, &composite);
-    return room > s->main_bytes || composite || oxi_shunt_falls_apart(s, node, room);
-}
-
-/* ---- results in the memory of operands ----------------------------------------------------------------- */
-
-static bool oxi_shunt_is_blank(const oxi_shunt_item *item) {
-    return !item->held && !item->valid && !item->part && !oxi_shunt_has_copy(item);
-}
-
-/* Whether an operand is its item, all of it, as the result is its own. */
-static bool oxi_shunt_lies_alike(const oxi_shunt_operand *a, const oxi_shunt_operand *out) {
-    return a->dtype == out->dtype && a->ndim == out->ndim && a->offset == out->offset && a->covers &&
-           a->item->bytes == out->item->bytes &&
-           memcmp(a->dims, out->dims, 2 * (size_t)out->ndim * sizeof *out->dims) == 0;
-}
-
-/* Whether nodes [from, end) use the item. */
-static bool oxi_shunt_is_used(const ox_shunt *s, const oxi_shunt_item *item, int64_t from, int64_t end) {
-    for (int64_t n = from; n < end; n++)
-        for (int i = 0; i < s->nodes[n]->in_count + s->nodes[n]->out_count; i++)
-            if (s->nodes[n]->operand[i].item == item) return true;
-    return false;
-}
-
-/* An elementwise call that is too large for the budget writes over an operand that this step has made, and
- * nobody needs any more: that one is made in the result's memory from the beginning. */
-static void oxi_shunt_write_over(ox_shunt *s, int64_t n) {
-    const oxi_shunt_node *node = s->nodes[n];
-    const oxi_shunt_operand *out = &node->operand[node->in_count];
-    oxi_family family = oxi_op_row_of(node->op)->family;
-    oxi_shunt_item *item = out->item, *old = NULL;
-    if ((family != OXI_FAMILY_MAP && family != OXI_FAMILY_CHAIN) || node->out_count != 1 || !item) return;
-    if (!out->covers || item->valid || item->part || oxi_shunt_has_copy(item)) return;
-    for (int i = 0; i < node->in_count && !old; i++) {
-        const oxi_shunt_operand *o = &node->operand[i];
-        if (o->item && oxi_shunt_is_blank(o->item) && oxi_shunt_lies_alike(o, out)) old = o->item;
-    }
-    for (int i = 0; i < node->in_count && old; i++)
-        if (node->operand[i].item == old && !oxi_shunt_lies_alike(&node->operand[i], out)) old = NULL;
-    if (!old || oxi_shunt_is_used(s, item, 0, n) || oxi_shunt_is_used(s, old, n + 1, s->node_count)) return;
-    for (int64_t k = 0; k <= n; k++)
-        for (int i = 0; i < s->nodes[k]->in_count + s->nodes[k]->out_count; i++) {
-            oxi_shunt_operand *o = &s->nodes[k]->operand[i];
-            if (o->item != old) continue;
-            o->item = item;
-            item->pending++;
-            old->pending--;
-        }
-    item->all_f32 = item->all_f32 && old->all_f32;
-    oxi_shunt_item_settle(s, old);
-}
-
-/* Lets large calls write over operands; whether any is too large then, or has an item in parts. */
-static bool oxi_shunt_wants_cut(ox_shunt *s) {
-    bool wants = false;
-    for (int64_t n = 0; n < s->node_count && oxi_shunt_is_planned(s); n++) {
-        if (oxi_shunt_is_too_large(s, s->nodes[n])) oxi_shunt_write_over(s, n);
-        wants = wants || oxi_shunt_is_cut_case(s, s->nodes[n]);
-    }
+/* Whether the step has to be looked at: any call is to be cut, or has an item in parts. */
+static bool oxi_shunt_wants_cut(const ox_shunt *s) {
+    bool wants = false, composite = false;
+    for (int64_t n = 0; n < s->node_count && !wants && oxi_shunt_is_planned(s); n++)
+        wants = oxi_shunt_is_cut_node(s, s->nodes[n], &composite) || composite;
     return wants;
 }
 
@@ -386,7 +326,7 @@ static uint64_t oxi_shunt_shares_whole(const oxi_shunt_share *share, int count) 
 static bool oxi_shunt_shares_decide(const ox_shunt *s, oxi_shunt_share *share, int count) {
     for (int k = 0; k < count; k++) {
         const oxi_shunt_item *item = share[k].item;
-        share[k].parts = item->cut_at == s->cut_pass ? item->cut_count > 0 : item->whole_at < s->cut_pass;
+        share[k].parts = item->cut_at == s->cut_pass ? item->cut_count > 0 : item->whole_at <= s->cut_from;
     }
     while (oxi_shunt_shares_whole(share, count) > s->main_bytes / 2) {
         int largest = -1;
@@ -624,12 +564,9 @@ static int64_t oxi_shunt_cut_some(ox_shunt *s, oxi_shunt_node *const *nodes, int
     *cuts = NULL;
     *far = false;
     s->cut_pass++;
-    for (int64_t k = from; k < count; k++)
-        for (int i = 0; i < nodes[k]->in_count + nodes[k]->out_count; i++)
-            if (nodes[k]->operand[i].item && !oxi_shunt_is_cut_node(s, nodes[k]))
-                nodes[k]->operand[i].item->whole_at = s->cut_pass;
     for (; n < count; n++) {
-        oxi_shunt_cut *c = oxi_shunt_is_cut_node(s, nodes[n]) ? oxi_shunt_cut_node(s, nodes[n], n) : NULL;
+        bool composite, cut = oxi_shunt_is_cut_node(s, nodes[n], &composite);
+        oxi_shunt_cut *c = cut ? oxi_shunt_cut_node(s, nodes[n], n) : NULL;
         bool whole = !c && oxi_shunt_is_too_large(s, nodes[n]);
         if (whole && n > from) break; /* alone it may be cut */
         *far = whole && oxi_shunt_goes_far(s, nodes[n]);
@@ -764,17 +701,29 @@ static ox_status oxi_shunt_cut_list(ox_shunt *s, oxi_shunt_node *const *nodes, i
 
 static ox_status oxi_shunt_step(ox_shunt *s);
 
+/* Notes the last call that wants an item whole: numbers from 1 of all calls so far. */
+static void oxi_shunt_note_whole(const ox_shunt *s, oxi_shunt_node *const *nodes, int64_t count) {
+    for (int64_t k = 0; k < count; k++) {
+        bool composite;
+        if (oxi_shunt_is_cut_node(s, nodes[k], &composite)) continue;
+        for (int i = 0; i < nodes[k]->in_count + nodes[k]->out_count; i++)
+            if (nodes[k]->operand[i].item) nodes[k]->operand[i].item->whole_at = s->cut_from + k + 1;
+    }
+}
+
 /* Runs what is pending, the nodes that are too large in pieces. */
 static ox_status oxi_shunt_step_cut(ox_shunt *s) {
     oxi_shunt_node **nodes = s->nodes;
     size_t room = s->node_room;
-    int64_t count = s->node_count, from = 0;
+    int64_t count = s->node_count, from = 0, first = s->cut_from;
     ox_status status = OX_OK;
     s->nodes = NULL;
     s->node_room = 0;
+    oxi_shunt_note_whole(s, nodes, count);
     while (from < count && status == OX_OK) {
         oxi_shunt_cut *cuts;
         bool far;
+        s->cut_from = first + from;
         int64_t end = oxi_shunt_cut_some(s, nodes, from, count, &cuts, &far);
         s->node_count = 0;
         if (far) {
@@ -788,6 +737,7 @@ static ox_status oxi_shunt_step_cut(ox_shunt *s) {
         else
             oxi_shunt_drop_nodes(s);
     }
+    s->cut_from = first + count;
     oxi_shunt_not_run(nodes, from, count);
     for (; from < count; from++) oxi_shunt_node_over(s, nodes[from]);
     oxi_free(s->nodes, s->node_room * sizeof *s->nodes);

@@ -25,7 +25,10 @@ static ox_status oxi_shunt_flush(ox_shunt *s) {
     s->stats.compute_seconds = s->stats.simulated_seconds = s->stats.bound_seconds = s->lanes_seconds = 0;
     s->lanes_runs = 0;
     int64_t plans = s->plans_made;
-    if (oxi_shunt_is_planned(s)) oxi_shunt_calibrate(s);
+    if (oxi_shunt_is_planned(s)) {
+        oxi_shunt_calibrate(s);
+        oxi_shunt_write_all_over(s);
+    }
     ox_status status = oxi_shunt_wants_cut(s) ? oxi_shunt_step_cut(s) : oxi_shunt_step(s);
     s->stats.wall_seconds = oxi_now() - start;
     if (status == OX_OK && s->lanes_runs > 0 && plans == s->plans_made)
@@ -115,7 +118,7 @@ static bool oxi_shunt_bytes_of(const char *text, uint64_t *out) {
     char *end;
     double number = strtod(text, &end);
     const char *letters = "KMG", *letter = *end ? strchr(letters, *end) : NULL;
-    if (letter && *letter) {
+    if (letter && *letter && end > text) {
         for (const char *l = letters; l <= letter; l++) number *= 1024;
         end++;
     }

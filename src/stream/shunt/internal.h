@@ -5,6 +5,7 @@
  * names items, not tensors: so a tensor's release is seen when it happens. (oxi_call_keep holds references,
  * and would keep everything alive until the step has run.) At a read or a sync the nodes are a step.
  *     capture.c              the device's functions: items, nodes, when a step runs
+ *     over.c                 results of large calls in the memory of their operands
  *     cut.c                  calls that are too large for the budget, as nodes of pieces of items
  *     far.c                  calls that fit nothing and fall into no pieces: the stream's
  *     run.c                  one node: headers over items, the library's own run of a call, what failures say
@@ -105,8 +106,9 @@ typedef struct oxi_shunt_item {
     int64_t used_at;                 /* the node of all that used it last */
     int64_t protects;                /* the node of all that needs it now */
     double made_in;                  /* seconds of the node that made it; 0: not known */
-    int64_t whole_at;                /* the last pass of cut.c in which a call wants it whole, */
-    int64_t cut_at;                  /* and in which it was decided how it lies: */
+    int64_t first_at, last_at;       /* nodes of the step that use it (over.c) */
+    int64_t whole_at;                /* the last call for cut.c that wants it whole, */
+    int64_t cut_at;                  /* and the last pass in which it was decided how it lies: */
     const int64_t *cut_ends;         /* where its parts end; */
     int64_t cut_count;               /* 0: it is whole */
     int64_t ahead;                   /* the plan that it was loaded ahead for; 0: none */
@@ -122,6 +124,7 @@ typedef struct oxi_shunt_operand {
     ox_dtype dtype;
     int8_t ndim;
     bool there, is_number, covers;   /* covers: all bytes of the item are its elements */
+    bool over;                       /* a result whose item has an operand's numbers before (over.c) */
 } oxi_shunt_operand;
 
 typedef struct oxi_shunt_node {
@@ -355,6 +358,7 @@ struct ox_shunt {
     size_t table_room;
     int32_t table_count;
     int64_t step_number, cut_pass;
+    int64_t cut_from;                /* calls before the pass, of all that cut.c has seen */
 
     uint64_t main_bytes, small_most; /* of the budget: the part that plans have; the largest small item */
     void *arena;                     /* of a host's device: a block of device_bytes */

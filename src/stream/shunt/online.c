@@ -9,13 +9,18 @@ static ox_status oxi_shunt_fail_room(const ox_shunt *s, uint64_t bytes) {
                     (unsigned long long)s->main_bytes);
 }
 
+/* Whether an operand before has the same item. */
+static bool oxi_shunt_is_seen(const oxi_shunt_node *node, int i) {
+    for (int k = 0; k < i; k++)
+        if (node->operand[k].item == node->operand[i].item) return true;
+    return false;
+}
+
 static ox_status oxi_shunt_too_large(const ox_shunt *s, const oxi_shunt_node *node) {
     uint64_t bytes = 0;
     for (int i = 0; i < node->in_count + node->out_count; i++) {
         const oxi_shunt_item *item = node->operand[i].item;
-        bool seen = !item;
-        for (int k = 0; k < i && !seen; k++) seen = node->operand[k].item == item;
-        if (!seen) bytes += oxi_shunt_item_room(item);
+        if (item && !oxi_shunt_is_seen(node, i)) bytes += oxi_shunt_item_room(item);
     }
     return oxi_shunt_fail_room(s, bytes);
 }
@@ -60,17 +65,19 @@ static ox_status oxi_shunt_run_online(ox_shunt *s, const oxi_shunt_node *node) {
     return status;
 }
 
-static void oxi_shunt_not_made(oxi_shunt_item *item) {
-    if (!item->valid && !oxi_shunt_has_copy(item)) item->failed = true;
+/* over: what is there are an operand's numbers (over.c). */
+static void oxi_shunt_not_made(oxi_shunt_item *item, bool over) {
+    if (over || (!item->valid && !oxi_shunt_has_copy(item))) item->failed = true;
 }
 
 /* What a node that did not run was to make is lost; what it was to change is as it was. */
 static void oxi_shunt_not_run(oxi_shunt_node *const *nodes, int64_t from, int64_t count) {
     for (int64_t n = from; n < count; n++)
         for (int i = 0; i < nodes[n]->out_count; i++) {
-            oxi_shunt_item *item = nodes[n]->operand[nodes[n]->in_count + i].item;
-            for (int32_t k = 0; item && k < item->part_count; k++) oxi_shunt_not_made(item->part[k]);
-            if (item && !item->part) oxi_shunt_not_made(item);
+            const oxi_shunt_operand *o = &nodes[n]->operand[nodes[n]->in_count + i];
+            oxi_shunt_item *item = o->item;
+            for (int32_t k = 0; item && k < item->part_count; k++) oxi_shunt_not_made(item->part[k], o->over);
+            if (item && !item->part) oxi_shunt_not_made(item, o->over);
         }
 }
 

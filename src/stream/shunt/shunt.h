@@ -99,8 +99,9 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt);
  * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
  *           runs, with the number of the call in the step and its name: what the step was to make from there
  *           on is lost (reading it says so), what it was to change stays as it was; but a call in place that
- *           runs in pieces, larger than the budget as it is, may have changed some rows. OX_ERR_NOMEM: a call
- *           that cannot run in pieces does not fit the budget, or what waits does not fit host and disk
+ *           runs in pieces, as those do that take more than half of the budget, may have changed some rows.
+ *           OX_ERR_NOMEM: a call that cannot run in pieces does not fit the budget, or what waits does not
+ *           fit host and disk
  * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
 OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 
