@@ -54,7 +54,8 @@ static void test_elementwise(void) {
         j = ox_from_ints((const int64_t[]){18, 12, 5, 0}, OX_SHAPE(4), OX_I64);
         CHECK_LIST(ox_gcd(i, j), 0, 6, 6, 5, 7);
         CHECK_LIST(ox_lcm(i, j), 0, 36, 36, 0, 0);
-        CHECK_LIST(ox_lcm(ox_full(OX_SHAPE(1), -100, OX_I8), ox_full(OX_SHAPE(1), 7, OX_I8)), 0, -68); /* 700 */
+        CHECK_LIST(ox_lcm(ox_full(OX_SHAPE(1), -100, OX_I8), ox_full(OX_SHAPE(1), 7, OX_I8)), 0,
+                   -68); /* 700 */
         ox_tuple f = ox_frexp(numbers(LIST(8, -0.3, 0, 5e-324, 1.7e308), 5, OX_F64));
         CHECK_LIST(f.t[0], 0, 0.5, -0.6, 0, 0.5, 0.94565638986556055);
         CHECK_LIST(f.t[1], 0, 4, -1, 0, -1073, 1024);

@@ -12,7 +12,8 @@
  *     rule           a function that makes gradients of a row from public functions
  *     row of back/   a row of ops.def that computes a gradient in one pass, where a rule may call it
  *     base, chain    the variable that a view shows a part of; the view calls that lead from it to the view
- *     place          of a checkpoint: what it saves in turn, kept while its function runs and when it ran again
+ *     place          of a checkpoint: what it saves in turn, kept while its function runs and when it ran
+ *                    again
  *     generation     of a base: counts changes in place, after which the tapes of its views are stale */
 #ifndef OX_AUTOGRAD_INTERNAL_H
 #define OX_AUTOGRAD_INTERNAL_H

@@ -118,7 +118,7 @@ typedef struct oxi_vk_fault {
     uint32_t value_low, value_high, size;
 } oxi_vk_fault;
 
-/* The word behind that: workgroups that are through; 0, but while a dispatch is under way that counts them. */
+/* The word behind that: workgroups that are through; 0, but while a dispatch counts them. */
 enum { OXI_VK_ARRIVED = sizeof(oxi_vk_fault) / 4 };
 
 /* ---- specialization constants -------------------------------------------------------------------------- */

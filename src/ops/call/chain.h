@@ -46,7 +46,7 @@ static const oxi_chain *oxi_chain_finish(oxi_chain *chain);
  * there are too many. */
 static const oxi_chain *oxi_chain_of(const char *text);
 /* min(a, limit) sigmoid(alpha min(a, limit)) (b between -limit and limit, + shift): the gate of GPT-OSS, by
- * numbers limit, alpha, -limit, shift. Here, since a device may have it behind products (fuse.c of Vulkan). */
+ * numbers limit, alpha, -limit, shift. Here, for a device may have it behind products (fuse.c of Vulkan). */
 #define OXI_CHAIN_CLAMPED_GATE "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"
 /* Runs it; results are written to `out`, where there are any. */
 static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count, const double *numbers,

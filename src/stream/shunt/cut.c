@@ -206,8 +206,8 @@ static bool oxi_shunt_falls_apart(const ox_shunt *s, const oxi_shunt_node *node,
     return own >= room / 4;
 }
 
-/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. composite: an item is
- * in parts. */
+/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. composite: an item
+ * is in parts. */
 static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node, bool *composite) {
     *composite = false;
     uint64_t room = oxi_shunt_node_room(node, composite);

@@ -1,6 +1,6 @@
-/* Results in the memory of operands: an elementwise call that is too large for the budget writes over an operand
- * that the step has made and nobody needs any more. That one is made in the result's item from the beginning;
- * the result, if its call does not run, is lost, whatever is there. Called by flushes, before cut.c. */
+/* Results in the memory of operands: an elementwise call that is too large for the budget writes over an
+ * operand that the step has made and nobody needs any more. That one is made in the result's item from the
+ * beginning; the result, if its call does not run, is lost, whatever is there. Called by flushes, before cut.c. */
 
 static bool oxi_shunt_is_blank(const oxi_shunt_item *item) {
     return !item->held && !item->valid && !item->failed && !item->part && !oxi_shunt_has_copy(item);
@@ -19,8 +19,9 @@ static oxi_shunt_item *oxi_shunt_find_over(const ox_shunt *s, int64_t n) {
     const oxi_shunt_operand *out = &node->operand[node->in_count];
     oxi_family family = oxi_op_row_of(node->op)->family;
     oxi_shunt_item *item = out->item, *old = NULL;
-    if ((family != OXI_FAMILY_MAP && family != OXI_FAMILY_CHAIN) || node->out_count != 1 || !item) return NULL;
-    if (!out->covers || item->valid || item->part || oxi_shunt_has_copy(item) || item->first_at < n) return NULL;
+    bool elementwise = family == OXI_FAMILY_MAP || family == OXI_FAMILY_CHAIN;
+    if (!elementwise || node->out_count != 1 || !item || !out->covers) return NULL;
+    if (item->valid || item->part || oxi_shunt_has_copy(item) || item->first_at < n) return NULL;
     for (int i = 0; i < node->in_count && !old; i++) {
         const oxi_shunt_operand *o = &node->operand[i];
         if (o->item && oxi_shunt_is_blank(o->item) && oxi_shunt_lies_alike(o, out)) old = o->item;
